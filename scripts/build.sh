@@ -1,0 +1,64 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# Build the modules outside the tree:
+#
+#   scripts/build.sh [MAKE-VARIABLE=VALUE...]       e.g. W=1 C=2 CF=-D__CHECK_ENDIAN__
+#   scripts/build.sh --stock                        unmodified siw alone
+#
+#   $BUILD/src         a copy of our sources plus siw's, iw_mpa.ko and siw_mpa.ko
+#   $BUILD/siw-stock   siw as the kernel has it: siw.ko, the peer in the end-to-end tests
+#
+# BUILD is $CACHE/build/$KREL unless set. Objects are kept: a second run compiles what changed.
+
+. "$(dirname "$0")/lib.sh"
+
+need_krel
+BUILD=${BUILD:-$CACHE/build/$KREL}
+SRC=$BUILD/src
+STOCK=$BUILD/siw-stock
+
+kbuild() {
+	nice make -s -C "/lib/modules/$KREL/build" -j"$(nproc)" "$@"
+}
+
+# Compare contents, not times, and do not carry times over: make then rebuilds exactly what
+# differs, even after a checkout of older files. What a build or stage-siw.sh left behind is
+# protected from --delete, which is there for our own files that went away.
+copy_tree() {
+	mkdir -p "$SRC"
+	rsync -rc --delete --delete-excluded \
+		--filter='P *.o' --filter='P *.ko' --filter='P *.mod' --filter='P *.mod.c' \
+		--filter='P .*' --filter='P modules.order' --filter='P Module.symvers' \
+		--filter='P /drivers/infiniband/sw/siw_mpa/siw/' \
+		--filter='- *.o' --filter='- *.ko' --filter='- *.mod' --filter='- *.mod.c' \
+		--filter='- .*' --filter='- modules.order' --filter='- Module.symvers' \
+		"$TOP/include" "$TOP/drivers" "$TOP/Kbuild" "$SRC/"
+}
+
+build_ours() {
+	copy_tree
+	if [[ -d $TOP/drivers/infiniband/sw/siw_mpa ]]; then
+		"$TOP/scripts/stage-siw.sh" "$SRC/drivers/infiniband/sw/siw_mpa/siw" \
+			siw_cm.c siw_cm.h Makefile Kconfig
+	fi
+	kbuild M="$SRC" "$@" modules
+}
+
+# Its own symbol table and no extra variables: warnings in siw are not ours to show.
+build_stock() {
+	"$TOP/scripts/stage-siw.sh" "$STOCK"
+	kbuild M="$STOCK" CONFIG_RDMA_SIW=m modules
+}
+
+main() {
+	say "building modules for $KREL"
+	mkdir -p "$BUILD"
+	locked build build_stock
+	if [[ ${1:-} != --stock ]]; then
+		locked build build_ours "$@"
+	fi
+	find "$BUILD" -name '*.ko' -printf '%p\n' | sort >&2
+}
+
+main "$@"

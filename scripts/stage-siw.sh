@@ -1,0 +1,65 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# Put the kernel's own siw sources (drivers/infiniband/sw/siw) into a folder outside the tree.
+#
+#   scripts/stage-siw.sh DEST [FILE-PATTERN-TO-LEAVE-OUT...]
+#
+# They come from Debian's linux-source package of exactly the version that the headers have: a
+# siw of another version would build and then misbehave. Unpacking the tarball takes a while, so
+# the result is cached by package version. Files that did not change keep their time stamps.
+
+. "$(dirname "$0")/lib.sh"
+
+TARBALL=/usr/src/linux-source-6.1.tar.xz
+SIW_DIR=linux-source-6.1/drivers/infiniband/sw/siw
+
+# Prints the version; refuses a mixture of versions by name.
+source_version() {
+	local have want
+
+	want=$(kernel_version)
+	have=$(dpkg-query -W -f '${Version}' linux-source-6.1 2>/dev/null || true)
+	[[ -n $have && -e $TARBALL ]] ||
+		die "siw's sources are missing: apt-get install linux-source-6.1=$want"
+	[[ $have == "$want" ]] ||
+		die "linux-source-6.1 is $have, the headers of $KREL are $want:" \
+			"apt-get install linux-source-6.1=$want (or linux-headers-amd64 to go up)"
+	echo "$have"
+}
+
+unpack() {
+	local dest=$1 tmp
+
+	[[ ! -d $dest ]] || return 0
+	tmp=$(mktemp -d "$dest.XXXXXX")
+	if ! tar -xJf "$TARBALL" -C "$tmp" --strip-components=5 "$SIW_DIR"; then
+		rm -rf "$tmp"
+		return 1
+	fi
+	chmod 755 "$tmp"
+	mv -T "$tmp" "$dest"
+}
+
+unpack_once() {
+	[[ -d $1 ]] || quietly "taking siw out of $TARBALL" unpack "$1"
+}
+
+main() {
+	local dest=${1:?usage: stage-siw.sh DEST [PATTERN...]} version cached pattern
+	local -a exclude=()
+
+	shift
+	need_krel
+	version=$(source_version)
+	cached=$CACHE/siw-$version
+	locked siw unpack_once "$cached"
+
+	for pattern in "$@"; do
+		exclude+=("--exclude=$pattern")
+	done
+	mkdir -p "$dest"
+	rsync -rc "${exclude[@]}" "$cached/" "$dest/"
+}
+
+main "$@"
