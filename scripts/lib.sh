@@ -50,13 +50,17 @@ kernel_version() {
 }
 
 # quietly TEXT COMMAND...: one progress line; the output is shown only when it fails.
+# Not "COMMAND || rc=$?": that would switch errexit off inside a COMMAND that is a function.
 quietly() {
-	local text=$1 log rc=0
+	local text=$1 log rc
 
 	shift
 	say "$text"
 	log=$(mktemp "$CACHE/log.XXXXXX")
-	"$@" >"$log" 2>&1 || rc=$?
+	set +e
+	(set -e; "$@") >"$log" 2>&1
+	rc=$?
+	set -e
 	if [[ $rc -ne 0 ]]; then
 		cat "$log" >&2
 		printf 'error: %s: exit status %d\n' "$text" "$rc" >&2
@@ -65,15 +69,12 @@ quietly() {
 	return "$rc"
 }
 
-# locked NAME COMMAND...: one at a time on this machine, whoever else runs our scripts.
-# The descriptor is not inherited by the command: a daemon would keep the lock.
-locked() {
-	local name=$1 fd rc=0
-
+# locked NAME COMMAND...: one at a time on this machine, whoever else runs our scripts. It runs
+# in a subshell; programs do not inherit the descriptor, for a daemon would keep the lock.
+locked() (
+	name=$1
 	shift
-	exec {fd}>"$CACHE/$name.lock"
-	flock "$fd"
-	"$@" {fd}>&- || rc=$?
-	exec {fd}>&-
-	return "$rc"
-}
+	exec 9>"$CACHE/$name.lock"
+	flock 9
+	"$@" 9>&-
+)
