@@ -5,12 +5,14 @@
 #
 #   scripts/build.sh [MAKE-VARIABLE=VALUE...]       e.g. W=1 C=2 CF=-D__CHECK_ENDIAN__
 #   scripts/build.sh --stock                        unmodified siw alone
+#   scripts/build.sh install                        then into /lib/modules/$KREL/updates
 #
 #   $BUILD/src         a copy of our sources plus siw's, iw_mpa.ko and siw_mpa.ko
 #   $BUILD/siw-stock   siw as the kernel has it: siw.ko, the peer in the end-to-end tests
 #
 # BUILD is $CACHE/build/$KREL unless set. Objects are kept: a second run compiles what changed.
 
+# shellcheck source=scripts/lib.sh
 . "$(dirname "$0")/lib.sh"
 
 need_krel
@@ -51,14 +53,31 @@ build_stock() {
 	kbuild M="$STOCK" CONFIG_RDMA_SIW=m modules
 }
 
+# INSTALL_MOD_PATH as in the kernel's own Makefile: a root folder other than /.
+install_ours() {
+	local dest=${INSTALL_MOD_PATH:-}/lib/modules/$KREL/updates
+
+	mkdir -p "$dest"
+	find "$SRC" -name '*.ko' -exec install -m 644 -t "$dest" {} +
+	depmod -b "${INSTALL_MOD_PATH:-/}" "$KREL"
+	say "installed iw_mpa.ko and siw_mpa.ko in $dest"
+}
+
 main() {
+	local verb=
+
+	case ${1:-} in
+	--stock | install)
+		verb=$1
+		shift
+		;;
+	esac
 	say "building modules for $KREL"
 	mkdir -p "$BUILD"
 	locked build build_stock
-	if [[ ${1:-} != --stock ]]; then
-		locked build build_ours "$@"
-	fi
-	find "$BUILD" -name '*.ko' -printf '%p\n' | sort >&2
+	[[ $verb == --stock ]] || locked build build_ours "$@"
+	[[ $verb != install ]] || install_ours
+	say "built: $(find "$BUILD" -name '*.ko' -printf '%f ')in $BUILD"
 }
 
 main "$@"

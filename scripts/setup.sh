@@ -5,6 +5,7 @@
 #
 #   scripts/setup.sh [build] [static] [kunit] [guest]      (no argument: all of them)
 
+# shellcheck source=scripts/lib.sh
 . "$(dirname "$0")/lib.sh"
 
 declare -A GROUP=(

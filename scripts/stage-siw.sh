@@ -9,6 +9,7 @@
 # siw of another version would build and then misbehave. Unpacking the tarball takes a while, so
 # the result is cached by package version. Files that did not change keep their time stamps.
 
+# shellcheck source=scripts/lib.sh
 . "$(dirname "$0")/lib.sh"
 
 TARBALL=/usr/src/linux-source-6.1.tar.xz

@@ -9,6 +9,7 @@
 #
 # The kernel package is fetched and unpacked, not installed.
 
+# shellcheck source=scripts/lib.sh
 . "$(dirname "$0")/../lib.sh"
 
 HERE=$TOP/scripts/guest
@@ -25,7 +26,7 @@ unpack_kernel() {
 	local dir=$1 version=$2 tmp
 
 	tmp=$(mktemp -d "$dir.XXXXXX")
-	cd "$tmp"
+	cd "$tmp" || return
 	fetch "$version"
 	dpkg-deb --fsys-tarfile linux-image-*.deb | tar -x "./boot/vmlinuz-$KREL" ./lib/modules
 	rm linux-image-*.deb

@@ -1,0 +1,204 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash
+#
+# The host's side of the guests; source it after lib.sh. The host drives, a guest only answers:
+#
+#   guest_boot A [B]               stock kernel, host's programs; A and B share one wire
+#   guest_run A COMMAND [SECONDS]  its output, its exit status (124: it took too long)
+#   guest_serve A NAME PORT CMD    a server in the background; returns when it listens
+#   guest_bg A NAME CMD            a background job
+#   guest_wait A NAME [SECONDS]    until it ended: its output, its exit status
+#   guest_stop A NAME [SIGNAL]     end it: its output
+#   guest_down                     power off
+#
+# Commands may use the functions of inside.sh. The answers come over a channel of their own
+# (a virtio port, here a pair of FIFOs), so silence, panic and dead QEMU are failures: status
+# 125, and the guest is marked dead.
+#
+# Call guest_boot from the main shell: the guests die with the shell that started them.
+
+declare -A GUEST_PID=() GUEST_IN=() GUEST_OUT=()
+GUEST_RUN=
+GUEST_LIMIT=60
+
+# The kernel's command line. A warning is a failure; the kernel never waits for anybody.
+guest_cmdline() {
+	local name=$1 number=$2 image=$3
+
+	echo "console=ttyS0 loglevel=6 panic=-1 oops=panic panic_on_warn=1" \
+		"sysctl.kernel.hung_task_panic=1 sysctl.kernel.hung_task_timeout_secs=60" \
+		"mitigations=off random.trust_cpu=on slab_nomerge" \
+		"agent=$TOP/scripts/guest/agent image=$image guest=$name number=$number"
+}
+
+# The first guest is the listening end of the wire.
+guest_start_qemu() {
+	local name=$1 number=$2 image=$3 role=off
+
+	[[ $number -ne 1 ]] || role=on
+	mkfifo "$GUEST_RUN/$name.in" "$GUEST_RUN/$name.out"
+	(
+		# Relative socket paths: absolute ones are limited to about 100 characters.
+		cd "$GUEST_RUN" || exit
+		exec setpriv --pdeathsig KILL qemu-system-x86_64 -name "iw_mpa-$name" \
+			-machine q35 -accel tcg,thread=multi -cpu max -smp 2 -m 1536M \
+			-nodefaults -display none -monitor none -no-reboot \
+			-kernel "$image/vmlinuz" -initrd "$image/initrd" \
+			-append "$(guest_cmdline "$name" "$number" "$image")" \
+			-serial "file:$name.console" \
+			-device virtio-serial-pci -chardev "pipe,id=control,path=$name" \
+			-device virtserialport,chardev=control,name=control \
+			-fsdev local,id=root,path=/,security_model=none,readonly=on,multidevs=remap \
+			-device virtio-9p-pci,fsdev=root,mount_tag=hostroot \
+			-fsdev local,id=share,path=share,security_model=none \
+			-device virtio-9p-pci,fsdev=share,mount_tag=share \
+			-netdev "stream,id=wire,server=$role,addr.type=unix,addr.path=wire" \
+			-device "virtio-net-pci,netdev=wire,romfile=,mac=52:54:00:00:00:0$number" \
+			</dev/null >"$name.qemu" 2>&1
+	) &
+	GUEST_PID[$name]=$!
+}
+
+guest_is_running() { kill -0 "${GUEST_PID[$1]}" 2>/dev/null; }
+
+# Old runs are kept only because somebody may want to read their logs.
+guest_make_run_folder() {
+	local old
+
+	mkdir -p "$CACHE/run"
+	find "$CACHE/run" -mindepth 1 -maxdepth 1 -mtime +2 -print0 | while read -r -d '' old; do
+		rm -rf "$old"
+	done
+	GUEST_RUN=$(mktemp -d "$CACHE/run/$(date +%Y%m%d-%H%M%S).XXXX")
+	mkdir "$GUEST_RUN/share" "$GUEST_RUN/share/modules"
+	find "${BUILD:-$CACHE/build/$KREL}" -name '*.ko' \
+		-exec cp -t "$GUEST_RUN/share/modules" {} +
+}
+
+guest_boot() {
+	local name image number=0 limit=$((SECONDS + ${GUEST_BOOT_LIMIT:-180}))
+
+	image=$("$TOP/scripts/guest/image.sh")
+	guest_make_run_folder
+	trap guest_kill_all EXIT
+	for name in "$@"; do
+		number=$((number + 1))
+		guest_start_qemu "$name" "$number" "$image"
+		until [[ -S $GUEST_RUN/wire ]]; do
+			guest_is_running "$name" || guest_lost "$name" "QEMU does not start"
+			((SECONDS < limit)) || guest_lost "$name" "QEMU does not start"
+			sleep 0.05
+		done
+	done
+	for name in "$@"; do
+		guest_connect "$name" "$limit"
+	done
+}
+
+# Both ends of a FIFO are opened at first, lest open() waits for ever for a QEMU that failed.
+# For reading, only the reading end is kept: the end of QEMU is then the end of the file.
+guest_connect() {
+	local name=$1 limit=$2 both fd
+
+	exec {both}<>"$GUEST_RUN/$name.out"
+	exec {fd}<"$GUEST_RUN/$name.out"
+	GUEST_OUT[$name]=$fd
+	exec {fd}<>"$GUEST_RUN/$name.in"
+	GUEST_IN[$name]=$fd
+	guest_answer "$name" "$both" ready $((limit - SECONDS)) ||
+		guest_lost "$name" "no sign of life after the boot"
+	exec {both}>&-
+}
+
+# guest_answer NAME FD ID SECONDS: read answers until the one to ID, into ANSWER.
+guest_answer() {
+	local name=$1 fd=$2 id=$3 limit=$((SECONDS + $4)) part line='' status
+
+	while ((SECONDS < limit)); do
+		status=0
+		IFS= read -r -t 1 -u "$fd" part || status=$?
+		line+=$part
+		if [[ $status -gt 128 ]]; then
+			guest_is_running "$name" || return 1
+			continue
+		fi
+		[[ $status -eq 0 ]] || return 1
+		if [[ ${line%% *} == "$id" ]]; then
+			ANSWER=${line#* }
+			return 0
+		fi
+		line=
+	done
+	return 1
+}
+
+# The kernel's last words; dead guests stay dead, and every later command fails at once.
+guest_lost() {
+	local name=$1
+
+	touch "$GUEST_RUN/$name.dead"
+	{
+		echo "guest $name: $2"
+		grep -v '^\[[ 0-9.]*\] [AB]# ' "$GUEST_RUN/$name.console" | tail -n 40 | sed 's/^/    /'
+		cat "$GUEST_RUN/$name.qemu"
+		echo "logs: $GUEST_RUN"
+	} >&2
+	return 125
+}
+
+guest_is_dead() { [[ -e $GUEST_RUN/$1.dead ]]; }
+
+guest_run() {
+	local name=$1 command=$2 limit=${3:-$GUEST_LIMIT} id=$EPOCHREALTIME-$BASHPID ANSWER=
+
+	if guest_is_dead "$name"; then
+		echo "guest $name is dead" >&2
+		return 125
+	fi
+	printf '%s %s %q\n' "$id" "$limit" "$command" >&"${GUEST_IN[$name]}"
+	if ! guest_answer "$name" "${GUEST_OUT[$name]}" "$id" $((limit + 20)); then
+		guest_lost "$name" "no answer to: $command"
+		return 125
+	fi
+	base64 -d <<<"${ANSWER#* }"
+	return "${ANSWER%% *}"
+}
+
+guest_bg() { guest_run "$1" "$(printf 'bg_start %q %q' "$2" "$3")"; }
+guest_serve() { guest_run "$1" "$(printf 'serve %q %q %q' "$2" "$3" "$4")"; }
+guest_wait() { guest_run "$1" "bg_wait $2 ${3:-$GUEST_LIMIT}" $((${3:-$GUEST_LIMIT} + 10)); }
+guest_stop() { guest_run "$1" "bg_stop $2 ${3:-}"; }
+
+# Only what we started, by its id.
+guest_kill_all() {
+	local name
+
+	for name in "${!GUEST_PID[@]}"; do
+		kill "${GUEST_PID[$name]}" 2>/dev/null || true
+		wait "${GUEST_PID[$name]}" 2>/dev/null || true
+		unset "GUEST_PID[$name]"
+	done
+}
+
+# Clean end of all guests; a guest that does not go off by itself is a failure.
+guest_down() {
+	local name limit status=0
+
+	for name in "${!GUEST_PID[@]}"; do
+		guest_is_dead "$name" ||
+			printf 'off 1 %q\n' "busybox poweroff -f" >&"${GUEST_IN[$name]}"
+	done
+	limit=$((SECONDS + 20))
+	for name in "${!GUEST_PID[@]}"; do
+		while guest_is_running "$name" && ((SECONDS < limit)); do
+			sleep 0.05
+		done
+		guest_is_running "$name" && status=1
+		guest_is_dead "$name" && status=1
+	done
+	guest_kill_all
+	return "$status"
+}
+
+# The logs are worth keeping only after a failure.
+guest_forget_logs() { [[ -z $GUEST_RUN ]] || rm -rf "$GUEST_RUN"; }

@@ -1,0 +1,149 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash
+#
+# Functions for the commands that the host runs in a guest (BASH_ENV of the agent).
+
+fail() { echo "error: $*" >&2; return 1; }
+
+# poll SECONDS COMMAND...: until it succeeds; fails when the time is over. This is how every
+# wait in the guests is done: for a condition, with a bound.
+poll() {
+	local end=$((SECONDS + $1))
+
+	shift
+	until "$@"; do
+		((SECONDS < end)) || return 1
+		sleep 0.05
+	done
+}
+
+# --- background jobs ---------------------------------------------------------------------
+
+# bg_start NAME COMMAND: in a session of its own, output and exit status into /run/bg/NAME.
+bg_start() {
+	local dir=/run/bg/$1
+
+	rm -rf "$dir"
+	mkdir -p "$dir"
+	# shellcheck disable=SC2016 # expanded by the inner shell
+	setsid bash -c '(eval "$2") >"$1/output" 2>&1 </dev/null; echo $? >"$1/status"' \
+		"$1" "$dir" "$2" >/dev/null 2>&1 &
+	echo $! >"$dir/pid"
+}
+
+bg_ended() { [[ -s /run/bg/$1/status ]]; }
+
+# bg_wait NAME SECONDS: its output and its exit status; 124 when it is still running.
+bg_wait() {
+	local dir=/run/bg/$1
+
+	if ! poll "$2" bg_ended "$1"; then
+		cat "$dir/output"
+		echo "error: '$1' still runs after $2 s" >&2
+		return 124
+	fi
+	cat "$dir/output"
+	return "$(<"$dir/status")"
+}
+
+# bg_stop NAME [SIGNAL]: end it; its output. The signal goes to all of its session.
+bg_stop() {
+	local dir=/run/bg/$1
+
+	bg_ended "$1" || kill -"${2:-TERM}" -- "-$(<"$dir/pid")"
+	if ! poll 10 bg_gone "$1"; then
+		kill -KILL -- "-$(<"$dir/pid")"
+		poll 10 bg_gone "$1" || fail "'$1' cannot be killed"
+	fi
+	cat "$dir/output"
+}
+
+bg_gone() { ! kill -0 -- "-$(<"/run/bg/$1/pid")" 2>/dev/null; }
+
+bg_stop_all() {
+	local dir
+
+	for dir in /run/bg/*/; do
+		[[ -e $dir/pid ]] || continue
+		dir=${dir%/}
+		bg_gone "${dir##*/}" || bg_stop "${dir##*/}" >/dev/null
+	done
+	rm -rf /run/bg
+}
+
+# --- RDMA --------------------------------------------------------------------------------
+
+rdma_listens() { rdma resource show cm_id 2>/dev/null | grep -Eq "state LISTEN .*src-addr [^ ]*:$1\b"; }
+
+# serve NAME PORT COMMAND: start a server; returns when rdma_cm listens on PORT.
+serve() {
+	bg_start "$1" "$3"
+	if ! poll 20 listens_or_ended "$1" "$2" || bg_ended "$1"; then
+		cat "/run/bg/$1/output"
+		fail "'$1' does not listen on port $2"
+	fi
+}
+
+listens_or_ended() { rdma_listens "$2" || bg_ended "$1"; }
+
+# Objects that applications left in the device: "qp 0 cq 0 ..." without the zeroes.
+rdma_leftovers() { rdma resource show siw0 | grep -Eo '(qp|cq|pd|cm_id|mr|ctx|srq) [1-9][0-9]*'; }
+rdma_is_idle() { ! rdma_leftovers >/dev/null; }
+
+driver_get() {
+	[[ ! -d /sys/module/siw ]] || echo siw
+	[[ ! -d /sys/module/siw_mpa ]] || echo siw_mpa
+}
+
+rdma_is_up() {
+	rdma link show siw0/1 2>/dev/null | grep -q 'state ACTIVE' &&
+		grep -qv '^0000:0000:0000:0000:0000:0000:0000:0000$' \
+			/sys/class/infiniband/siw0/ports/1/gids/0 2>/dev/null
+}
+
+# driver_set siw|siw_mpa: the way an administrator changes it.
+driver_set() {
+	local want=$1
+
+	[[ $(driver_get) != "$want" ]] || return 0
+	driver_clear || return 1
+	case $want in
+	siw)
+		insmod /share/modules/siw.ko || return 1
+		;;
+	siw_mpa)
+		insmod /share/modules/iw_mpa.ko && insmod /share/modules/siw_mpa.ko || return 1
+		;;
+	*)
+		fail "no such driver: $want"
+		return 1
+		;;
+	esac
+	rdma link add siw0 type siw netdev eth0 || return 1
+	poll 10 rdma_is_up || fail "siw0 does not come up on $want"
+}
+
+driver_clear() {
+	local have
+
+	have=$(driver_get)
+	[[ -n $have ]] || return 0
+	rdma link delete siw0 || return 1
+	rmmod "$have" || return 1
+	[[ ! -d /sys/module/iw_mpa ]] || rmmod iw_mpa
+}
+
+# --- captures ----------------------------------------------------------------------------
+
+capture_runs() { grep -q '^File: ' /run/bg/capture/output; }
+
+# capture_start: TCP on eth0 from the moment of return; capture_stop FILE: into /share.
+capture_start() {
+	bg_start capture "dumpcap -q -i eth0 -f tcp -w /run/capture.pcapng"
+	poll 20 capture_runs || fail "dumpcap does not start: $(</run/bg/capture/output)"
+}
+
+capture_stop() {
+	bg_stop capture INT
+	cp /run/capture.pcapng "/share/$1"
+}
