@@ -1,0 +1,162 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0
+"""Turn the console log of a KUnit kernel into one verdict per test case.
+
+    ktap.py LOG SUITE...
+
+Prints "ok NAME", "not ok NAME" and, behind a failure, what the log says about
+it as "# " lines. Failures are also: a suite among the arguments that did not
+run, a plan that was not kept, a skipped case, a kernel that did not reach its
+end, and any warning of the kernel itself (KASAN, lockdep, WARN_ON, ...).
+
+A test that provokes a warning on purpose announces it:
+    kunit_info(test, "expect-splat: iw_mpa_register");
+One warning that contains these words is then due before the case ends.
+"""
+
+import re
+import sys
+
+RESULT = re.compile(r'^((?:    )*)(ok|not ok) \d+ (?:- )?([^#\s][^#]*?)\s*(#.*)?$')
+SUBTEST = re.compile(r'^((?:    )*)# Subtest: (\S+)')
+PLAN = re.compile(r'^((?:    )*)1\.\.(\d+)$')
+EXPECT = re.compile(r'# .*expect-splat: (.*\S)')
+SPLAT = re.compile(r'\bWARNING: |\bBUG: |\bKASAN: |\bODEBUG: |\bINFO: (trying|task|possible|rcu)|'
+                   r'Kernel panic|general protection fault|Unable to handle|refcount_t: |'
+                   r'UBSAN: |Oops|stack-protector|memory leak|kmemleak: \d+ new')
+END = re.compile(r'reboot: (System halted|Restarting system|Power down)')
+CONTEXT = 40    # lines of log shown with a failure
+
+
+class Log:
+    def __init__(self, wanted):
+        self.wanted = list(wanted)
+        self.groups = []        # open subtests: [depth, name, plan, results]
+        self.plan = None        # suites announced
+        self.suites = []        # suites finished
+        self.expected = []      # words of warnings that are due
+        self.splat = False      # an unexpected warning since the last verdict
+        self.lines = []         # the log since the last verdict
+        self.case_failed = False    # KUnit says so of a case of this suite
+        self.ended = False
+
+    def verdict(self, passed, name):
+        print('ok' if passed else 'not ok', name)
+        if not passed:
+            for line in self.lines[-CONTEXT:]:
+                print('#', line)
+
+    def group_at(self, depth):
+        for group in self.groups:
+            if group[0] == depth:
+                return group
+        return None
+
+    def name_of(self, depth, name):
+        return '.'.join([g[1] for g in self.groups if g[0] <= depth] + [name])
+
+    def feed(self, line):
+        self.lines.append(line)
+        match = SUBTEST.match(line)
+        if match:
+            depth = len(match[1])
+            self.groups = [g for g in self.groups if g[0] < depth]
+            self.groups.append([depth, match[2], None, 0])
+            return
+        match = PLAN.match(line)
+        if match:
+            self.take_plan(len(match[1]), int(match[2]))
+            return
+        match = RESULT.match(line)
+        if match:
+            self.take_result(len(match[1]), match[2] == 'ok', match[3], match[4] or '')
+            return
+        self.take_other(line)
+
+    # The plan of a suite may stand before or behind its name
+    def take_plan(self, depth, count):
+        if depth == 0:
+            self.plan = count
+        elif self.group_at(depth):
+            self.group_at(depth)[2] = count
+
+    def take_other(self, line):
+        if END.search(line):
+            self.ended = True
+        match = EXPECT.search(line)
+        if match:
+            self.expected.append(match[1])
+        elif SPLAT.search(line):
+            self.take_splat(line)
+
+    def take_splat(self, line):
+        for words in self.expected:
+            if words in line:
+                self.expected.remove(words)
+                return
+        self.splat = True
+
+    def take_result(self, depth, passed, name, remark):
+        parent = self.group_at(depth)
+        if parent:
+            parent[3] += 1
+        child = self.group_at(depth + 4)
+        if depth == 0:
+            self.end_suite(passed, name, child)
+        elif depth == 4:
+            self.end_case(passed, name, remark, child)
+        # deeper: a parameter; its case tells, and the log shows which
+
+    def end_case(self, passed, name, remark, child):
+        label = self.name_of(4, name)
+        self.case_failed |= not passed
+        if child:
+            label += ' (%d parameters)' % child[3]
+            self.groups.remove(child)
+        if re.search(r'#\s*SKIP', remark, re.IGNORECASE):
+            passed, label = False, label + ': skipped'
+        if self.splat:
+            passed, label = False, label + ': warning of the kernel'
+        if self.expected:
+            passed, label = False, label + ': no warning about ' + ', '.join(self.expected)
+        self.verdict(passed, label)
+        self.lines, self.splat, self.expected = [], False, []
+
+    # Its cases have been told one by one: only what they cannot show is left to tell
+    def end_suite(self, passed, name, group):
+        self.suites.append(name)
+        ran = group[3] if group else 0
+        plan = group[2] if group else None
+        self.groups = []
+        if not ran or ran != plan:
+            self.verdict(False, '%s: %s cases planned, %d run' % (name, plan, ran))
+        elif self.splat:
+            self.verdict(False, name + ': warning of the kernel after the last case')
+        else:
+            # A suite fails with one of its cases, which was told, or by itself
+            if not passed and not self.case_failed:
+                self.verdict(False, name + ': the suite itself')
+        self.lines, self.splat, self.case_failed = [], False, False
+
+    def finish(self):
+        if self.plan is None:
+            self.verdict(False, 'the kernel ran no test')
+        elif len(self.suites) != self.plan or not self.ended:
+            where = self.groups[0][1] if self.groups else 'its last suite'
+            self.verdict(False, 'the kernel died in or after ' + where)
+        elif self.splat:
+            self.verdict(False, 'warning of the kernel after the tests')
+        for suite in self.wanted:
+            if suite not in self.suites:
+                print('not ok', suite + ': did not run to its end')
+
+
+def main():
+    log = Log(sys.argv[2:])
+    with open(sys.argv[1], encoding='utf-8', errors='replace') as console:
+        for line in console:
+            log.feed(line.rstrip())
+    log.finish()
+
+
+main()

@@ -1,0 +1,165 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# Run the KUnit suites on user mode Linux, with the kernel's own kunit.py.
+#
+#   scripts/kunit.sh [pure] [net]      (no argument: both)
+#
+#   pure   the protocol layer alone, in a kernel without network
+#   net    the whole library, over TCP on the loopback device
+#
+# Our tree is copied to drivers/iw_mpa/ of the kernel sources in the cache, with the folders as
+# they are here, so that relative includes and the one link line (the library's Kbuild) stay
+# true. The kernels are built beside it and kept: a change of ours is compiled and linked alone.
+
+. "$(dirname "$0")/lib.sh"
+. "$TOP/scripts/tap.sh"
+
+TIMEOUT=300	# seconds that a kernel may take for its tests
+LIB=drivers/infiniband/sw/iw_mpa
+
+declare -A CONFIG=([pure]=kunit/pure.kunitconfig [net]=kunit/.kunitconfig)
+
+# put FILE: write stdin there, but leave a file alone that holds just that
+put() {
+	local text
+
+	text=$(cat)
+	[[ -e $1 && $(<"$1") == "$text" ]] || printf '%s\n' "$text" >"$1"
+}
+
+hook() {
+	grep -qxF "$2" "$1" || printf '%s\n' "$2" >>"$1"
+}
+
+# The pure layer's objects are named by the same line as in the module. Where the library as a
+# whole is not built, they are linked one by one.
+put_makefiles() {
+	put "$1/Kconfig" <<-'EOF'
+		source "drivers/iw_mpa/kunit/Kconfig"
+	EOF
+	put "$1/Makefile" <<-EOF
+		subdir-ccflags-y := -Werror -I\$(srctree)/drivers/iw_mpa/include
+		ifdef CONFIG_IW_MPA
+		obj-y += $LIB/
+		else
+		include \$(srctree)/drivers/iw_mpa/$LIB/Kbuild
+		ccflags-y :=
+		obj-y += \$(addprefix $LIB/,\$(iw_mpa-l0))
+		endif
+		obj-y += kunit/
+	EOF
+}
+
+# By contents and without times: what has changed is new for make, and nothing else is.
+stage() {
+	local linux=$1 ours=$1/drivers/iw_mpa
+
+	mkdir -p "$ours/$LIB" "$ours/include" "$ours/kunit"
+	rsync -rc --delete "$TOP/$LIB/" "$ours/$LIB/"
+	rsync -rc --delete "$TOP/include/" "$ours/include/"
+	rsync -rc --delete "$TOP/kunit/" "$ours/kunit/"
+	put_makefiles "$ours"
+	hook "$linux/drivers/Makefile" "obj-\$(CONFIG_IW_MPA_KUNIT_TEST) += iw_mpa/"
+	hook "$linux/drivers/Kconfig" 'source "drivers/iw_mpa/Kconfig"'
+}
+
+# variable NAME: a list of kunit/Makefile, as make understands it
+variable() {
+	make -s --no-print-directory -f - print <<-EOF
+		include $TOP/kunit/Makefile
+		print: ; @echo \$($1)
+	EOF
+}
+
+# The suites that kernel $1 has to run: see kunit/Makefile
+suites() {
+	local object
+
+	for object in $(variable iw_mpa-kunit-l0) \
+		$([[ $1 == pure ]] || variable iw_mpa-kunit-net); do
+		[[ $object != *_kunit.o ]] || echo "${object%_kunit.o}"
+	done
+}
+
+# A suite that nobody builds would be silent for ever
+test_all_listed() {
+	local file listed
+
+	listed=" $(variable iw_mpa-kunit-l0) $(variable iw_mpa-kunit-net) "
+	for file in "$TOP"/kunit/*_kunit.c; do
+		file=$(basename "$file" .c).o
+		[[ $listed == *" $file "* ]] || { echo "$file is not in kunit/Makefile"; return 1; }
+	done
+}
+
+build_kernel() {
+	cd "$1" && nice tools/testing/kunit/kunit.py build --build_dir="$2" \
+		--kunitconfig="$TOP/$3" --jobs "$(nproc)"
+}
+
+# kunit.py's own verdict is not asked: ktap.py judges the console, and is stricter.
+run_kernel() {
+	cd "$1" || return
+	tools/testing/kunit/kunit.py exec --build_dir="$2" --raw_output=all \
+		--timeout="$TIMEOUT" --kernel_args="uml_dir=$2/uml/" || true
+}
+
+# Not under tap_run: it has one result for each test case.
+run_tests() {
+	local name=$1 linux=$2 build=$3 line
+	local -a suites
+
+	mapfile -t suites < <(suites "$name")
+	(run_kernel "$linux" "$build") >"$build/console.log" 2>"$build/run.log" </dev/null
+	while IFS= read -r line; do
+		case $line in
+		'ok '*) tap ok "$name: ${line#ok }" ;;
+		'not ok '*) tap 'not ok' "$name: ${line#not ok }" ;;
+		*) printf '%s\n' "$line" ;;
+		esac
+	done < <("$TOP/scripts/ktap.py" "$build/console.log" "${suites[@]}" ||
+		echo "not ok the console could not be read")
+}
+
+kernel() {
+	local name=$1 linux=$2 build=$CACHE/um-$1 log=$CACHE/um-$1.log
+
+	say "kunit: building the $name kernel (from nothing it takes minutes)"
+	if ! (build_kernel "$linux" "$build" "${CONFIG[$name]}") >"$log" 2>&1 </dev/null; then
+		tap 'not ok' "$name: the kernel builds"
+		grep -v 'missing .note.GNU-stack\|RWX permissions\|NOTE: This behav' "$log" |
+			tail -n 100 | sed 's/^/# /'
+		return 0
+	fi
+	tap ok "$name: the kernel builds"
+	say "kunit: running the $name kernel"
+	run_tests "$name" "$linux" "$build"
+}
+
+# Under the lock, as the sources and the kernels are one set for all copies of our tree
+suite() {
+	local linux=$1 name
+
+	shift
+	tap_run 'every suite is in kunit/Makefile' test_all_listed
+	stage "$linux"
+	for name in "$@"; do
+		kernel "$name" "$linux"
+	done
+	tap_end kunit
+}
+
+main() {
+	local linux name
+
+	[[ $# -gt 0 ]] || set -- pure net
+	for name in "$@"; do
+		[[ -n ${CONFIG[$name]:-} ]] || die "no such kernel: $name (${!CONFIG[*]})"
+	done
+	"$TOP/scripts/setup.sh" kunit
+	linux=$("$TOP/scripts/linux-source.sh")
+	locked kunit suite "$linux" "$@"
+}
+
+main "$@"

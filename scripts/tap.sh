@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash
+#
+# Test results as every suite prints them, sourced after lib.sh:
+#
+#   tap ok|"not ok" NAME       one result, numbered
+#   tap_run NAME COMMAND...    the result is the command's; its output shows when it fails
+#   tap_end SUITE              the summary line that scripts/check.sh waits for
+
+TAP_PASSED=0
+TAP_FAILED=0
+
+tap() {
+	case $1 in
+	ok) TAP_PASSED=$((TAP_PASSED + 1)) ;;
+	'not ok') TAP_FAILED=$((TAP_FAILED + 1)) ;;
+	*) die "tap: no such result: $1" ;;
+	esac
+	printf '%s %d %s\n' "$1" $((TAP_PASSED + TAP_FAILED)) "$2"
+}
+
+# Not a pipe: results are written in order even when someone else reads stdout.
+tap_run() {
+	local name=$1 log
+
+	shift
+	log=$(mktemp "$CACHE/log.XXXXXX")
+	if "$@" >"$log" 2>&1 </dev/null; then
+		tap ok "$name"
+	else
+		tap 'not ok' "$name"
+		head -n 200 "$log" | sed 's/^/# /'
+	fi
+	rm -f "$log"
+}
+
+# A suite that ran nothing has proved nothing.
+tap_end() {
+	[[ $((TAP_PASSED + TAP_FAILED)) -gt 0 ]] || tap 'not ok' "$1: no test was run"
+	printf '# %s: %d passed, %d failed\n' "$1" "$TAP_PASSED" "$TAP_FAILED"
+	[[ $TAP_FAILED -eq 0 ]]
+}
