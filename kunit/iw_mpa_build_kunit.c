@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+// SPDX-License-Identifier: GPL-2.0
 /*
  * What every other suite takes for granted about the kernel it runs in.
  */
@@ -36,4 +36,4 @@ static struct kunit_suite build_suite = {
 
 kunit_test_suite(build_suite);
 
-MODULE_LICENSE("Dual BSD/GPL");
+MODULE_LICENSE("GPL");

@@ -15,7 +15,7 @@
 . "$(dirname "$0")/lib.sh"
 . "$TOP/scripts/tap.sh"
 
-TIMEOUT=300	# seconds that a kernel may take for its tests
+TIMEOUT=${KUNIT_TIMEOUT:-300}	# seconds that a kernel may take for its tests
 LIB=drivers/infiniband/sw/iw_mpa
 
 declare -A CONFIG=([pure]=kunit/pure.kunitconfig [net]=kunit/.kunitconfig)
@@ -102,7 +102,8 @@ build_kernel() {
 run_kernel() {
 	cd "$1" || return
 	tools/testing/kunit/kunit.py exec --build_dir="$2" --raw_output=all \
-		--timeout="$TIMEOUT" --kernel_args="uml_dir=$2/uml/" || true
+		--timeout="$TIMEOUT" --kernel_args="uml_dir=$2/uml/" --kernel_args=kasan_multi_shot ||
+		true
 }
 
 # Not under tap_run: it has one result for each test case.
