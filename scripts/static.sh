@@ -1,0 +1,187 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# Everything that can be said about the tree without running it.
+#
+#   scripts/static.sh [TEST...]    (no argument: all of them; names as in the list at the end)
+#
+# siw's own sources, which are staged for the build, are not ours to judge: only messages about
+# files of this tree count.
+
+. "$(dirname "$0")/lib.sh"
+. "$TOP/scripts/tap.sh"
+
+export BUILD=$CACHE/static	# objects of our own, for build.sh
+MAX_LINES=800
+
+# What checkpatch says of good code here:
+IGNORE=(
+	COMPLEX_MACRO		# lists are X-macros, initialisers of tables are macros
+	MACRO_ARG_REUSE		# as above: the argument is a macro or the name of a member
+	BRACKET_SPACE		# "#define X(a) [a] = ..." is a designated initialiser
+	TRAILING_SEMICOLON	# TRACE_DEFINE_ENUM() in an X-macro
+	UNCOMMENTED_DEFINITION	# a lock is described in its struct's kernel-doc, which is checked
+	CONST_STRUCT		# takes the declaration "struct ib_device_ops;" for an instance
+)
+# The trace headers' own way to be laid out is not that of C:
+IGNORE_TRACE=(OPEN_ENDED_LINE PARENTHESIS_ALIGNMENT)
+
+# Tracked files and new ones that are not ignored
+files() {
+	git -c safe.directory='*' -C "$TOP" ls-files -co --exclude-standard --deduplicate -- "$@" |
+		while IFS= read -r file; do
+			[[ ! -f $TOP/$file ]] || printf '%s\n' "$file"
+		done
+}
+
+c_files() { files 'drivers/*.[ch]' 'include/*.h' 'kunit/*.[ch]'; }
+
+scripts() {
+	files scripts .ci | while IFS= read -r file; do
+		[[ $(head -n 2 "$file") != *[/\ ]bash* && $file != *.sh &&
+			$(head -n 1 "$file") != '#!/bin/sh'* ]] || printf '%s\n' "$file"
+	done
+}
+
+# none TEXT: succeed if stdin has no line; else show the lines and what is wrong with them
+none() {
+	local lines
+
+	lines=$(cat)
+	[[ -n $lines ]] || return 0
+	printf '%s:\n%s\n' "$1" "$lines"
+	return 1
+}
+
+# Lines of a build log that complain about a file of ours
+about_us() {
+	grep -E "$BUILD/src/(include|drivers)/[^ ]*: *(warning|error)|WARNING: modpost|ERROR: modpost" |
+		grep -vF "$BUILD/src/drivers/infiniband/sw/siw_mpa/siw/" || true
+}
+
+# All objects of ours anew, as a warning is given only once
+test_compiler() {
+	local log=$BUILD/compiler.log
+
+	mkdir -p "$BUILD"
+	find "$BUILD" -path '*/src/drivers/*' -name '*.o' -delete
+	scripts/build.sh W=1 >"$log" 2>&1 || { tail -n 100 "$log"; return 1; }
+	about_us <"$log" | none 'warnings with W=1'
+}
+
+# C=2 reads every source again, compiled or not
+test_sparse() {
+	local log=$BUILD/sparse.log
+
+	scripts/build.sh W=1 C=2 CF=-D__CHECK_ENDIAN__ >"$log" 2>&1 ||
+		{ tail -n 100 "$log"; return 1; }
+	about_us <"$log" | none 'sparse'
+}
+
+test_checkpatch() {
+	local file linux ignore rc=0
+
+	linux=$(scripts/linux-source.sh)
+	for file in $(c_files); do
+		ignore=("${IGNORE[@]}")
+		[[ $file != */trace*.h ]] || ignore+=("${IGNORE_TRACE[@]}")
+		perl "$linux/scripts/checkpatch.pl" --strict --no-tree --no-summary --terse \
+			--show-types --color=never --max-line-length=100 \
+			--ignore "$(IFS=,; echo "${ignore[*]}")" -f "$file" || rc=1
+	done
+	return "$rc"
+}
+
+test_kernel_doc() {
+	local linux
+
+	linux=$(scripts/linux-source.sh)
+	# shellcheck disable=SC2046 # names without spaces, one argument each
+	perl "$linux/scripts/kernel-doc" -Werror -none \
+		$(files 'include/rdma/*.h' 'drivers/infiniband/sw/*.[ch]')
+}
+
+test_shell() {
+	# shellcheck disable=SC2046 # names without spaces, one argument each
+	shellcheck -x -P SCRIPTDIR -P "$TOP/scripts" -e SC1091 $(scripts)
+}
+
+test_python() {
+	local file
+
+	for file in $(files '*.py'); do
+		python3 -W error - "$file" <<-'EOF' || return 1
+			import sys
+			with open(sys.argv[1], encoding='utf-8') as source:
+			    compile(source.read(), sys.argv[1], 'exec')
+		EOF
+	done
+}
+
+test_layers_selftest() { scripts/check-layers.py --selftest; }
+
+test_layers() {
+	local objects
+
+	objects=$(dirname "$(find "$BUILD" -path '*/sw/iw_mpa/iw_mpa.o' | head -n 1)")
+	scripts/check-layers.py --objects "$objects"
+}
+
+test_length() {
+	local file
+
+	for file in $(c_files); do
+		[[ $(wc -l <"$file") -le $MAX_LINES ]] || wc -l "$file"
+	done | none "longer than $MAX_LINES lines"
+}
+
+test_versions() {
+	local file
+
+	for file in $(files 'drivers/*.c' 'kunit/*.c'); do
+		grep -HnE 'LINUX_VERSION_CODE|KERNEL_VERSION' "$file" || true
+	done | none 'kernel versions belong in shadow headers or probes'
+}
+
+test_spdx() {
+	local file
+
+	for file in $(files | grep -v '^LICENSES/'); do
+		head -n 3 "$file" | grep -q 'SPDX-License-Identifier: ' || echo "$file"
+	done | none 'no licence line at the top'
+}
+
+# Absolute paths of the machine that somebody happened to work on
+test_paths() {
+	local file
+
+	for file in $(files); do
+		grep -HnE '(^|[^[:alnum:]_.$}-])/([w]ork|[t]mp/w)/' "$file" || true
+	done | none 'paths of one machine'
+}
+
+test_whitespace() {
+	local git=(git -c 'safe.directory=*')
+
+	"${git[@]}" diff --check "$("${git[@]}" hash-object -t tree /dev/null)"
+}
+
+ALL=(compiler sparse checkpatch kernel_doc shell python layers_selftest layers length versions
+	spdx paths whitespace)
+
+main() {
+	local name
+
+	[[ $# -gt 0 ]] || set -- "${ALL[@]}"
+	"$TOP/scripts/setup.sh" build static
+	cd "$TOP"
+	[[ -n $(c_files) ]] || die 'no sources: is this a git tree?'
+	for name in "$@"; do
+		[[ $(type -t "test_$name") == function ]] || die "no such test: $name (${ALL[*]})"
+		say "static: $name"
+		tap_run "$name" "test_$name"
+	done
+	tap_end static
+}
+
+main "$@"
