@@ -1,0 +1,81 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# Run every suite, also after a failure, and sum up what they print.
+#
+#   scripts/check.sh [SUITE...]    (no argument: static kunit e2e)
+#
+# A suite prints "ok N name" and "not ok N name", and at its end "# suite: N passed, N failed".
+# One that ends without that line, or with other numbers than we counted, or that exits as if all
+# were well though something failed, is one more failure.
+
+. "$(dirname "$0")/lib.sh"
+
+LIMIT=45m	# for one suite: a hang is to be told, not waited for
+
+PASSED=0
+FAILED=0
+SKIPPED=0
+declare -a REPORT=()
+
+count() { grep -cE "$1" "$2" || true; }
+
+fail_suite() {
+	FAILED=$((FAILED + 1))
+	printf 'not ok %s: %s\n' "$1" "$2"
+}
+
+# The suite's exit status and its output against each other
+judge() {
+	local suite=$1 rc=$2 log=$3 ok not_ok skipped summary
+
+	skipped=$(count '^ok [0-9]+ .*# SKIP' "$log")
+	ok=$(($(count '^ok [0-9]+ ' "$log") - skipped))
+	not_ok=$(count '^not ok [0-9]+ ' "$log")
+	PASSED=$((PASSED + ok))
+	FAILED=$((FAILED + not_ok))
+	SKIPPED=$((SKIPPED + skipped))
+	REPORT+=("$(printf '%-7s %4d passed, %d failed, %d s' "$suite" "$ok" "$not_ok" "$4")")
+
+	summary=$(grep -E "^# $suite: [0-9]+ passed, [0-9]+ failed" "$log" | tail -n 1 || true)
+	if [[ -z $summary ]]; then
+		fail_suite "$suite" "died without its summary (exit status $rc)"
+	elif [[ $summary != "# $suite: $ok passed, $not_ok failed"* ]]; then
+		fail_suite "$suite" "printed $ok ok and $not_ok not ok, but sums up: $summary"
+	elif [[ $not_ok -eq 0 && $rc -ne 0 ]]; then
+		fail_suite "$suite" "exit status $rc after no failure"
+	elif [[ $((ok + not_ok)) -eq 0 ]]; then
+		fail_suite "$suite" 'ran no test'
+	fi
+}
+
+# Seen as it runs, and kept for counting
+run_suite() {
+	local suite=$1 log rc=0 start=$SECONDS
+
+	log=$(mktemp "$CACHE/check-$suite.XXXXXX")
+	printf '# suite %s\n' "$suite"
+	say "check: $suite"
+	timeout -k 1m "$LIMIT" "$TOP/scripts/$suite.sh" </dev/null | tee "$log" ||
+		rc=${PIPESTATUS[0]}
+	judge "$suite" "$rc" "$log" $((SECONDS - start))
+	rm -f "$log"
+}
+
+main() {
+	local suite
+
+	[[ $# -gt 0 ]] || set -- static kunit e2e
+	for suite in "$@"; do
+		run_suite "$suite"
+	done
+	printf '# %s\n' "${REPORT[@]}"
+	if [[ $SKIPPED -gt 0 ]]; then
+		printf '%d passed, %d failed, %d skipped\n' "$PASSED" "$FAILED" "$SKIPPED"
+	else
+		printf '%d passed, %d failed\n' "$PASSED" "$FAILED"
+	fi
+	[[ $FAILED -eq 0 ]]
+}
+
+main "$@"
