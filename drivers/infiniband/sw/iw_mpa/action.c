@@ -1,0 +1,465 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * What the cells of the state table say, done. Each action runs in process
+ * context as the endpoint's one runner, without a lock, and may end in an event.
+ */
+
+#include "action.h"
+#include "config.h"
+#include "ep.h"
+#include "rnic.h"
+#include "stats.h"
+#include "trace.h"
+
+#include <linux/inet.h>
+#include <linux/netdevice.h>
+#include <rdma/iw_cm.h>
+
+/* How much a lingering peer may send before others get their turn. */
+#define ACT_DRAIN_CHUNKS	16
+
+static __be16 *act_port(struct sockaddr_storage *addr)
+{
+	if (addr->ss_family == AF_INET)
+		return &((struct sockaddr_in *)addr)->sin_port;
+	return &((struct sockaddr_in6 *)addr)->sin6_port;
+}
+
+/* rdma_cm is told which port it got. A mapped one is iwpmd's, not ours to change. */
+static void act_note_port(struct iw_mpa_ep *ep)
+{
+	struct iw_cm_id *id = ep->up.cm_id;
+	struct sockaddr_storage local;
+
+	iw_mpa_count(IW_MPA_CNT_source_port_retried);
+	if (id->mapped || iw_mpa_sock_local(&ep->sock, &local))
+		return;
+	*act_port(&id->m_local_addr) = *act_port(&local);
+	*act_port(&id->local_addr) = *act_port(&local);
+}
+
+/**
+ * iw_mpa_act_open - start to connect
+ * @ep: initiator
+ *
+ * rdma_cm chooses the source port from a port space of its own, so TCP may use
+ * it already; then the stack chooses one, unless a setting forbids.
+ *
+ * Context: the runner.
+ *
+ * Return: 0, or a negative errno.
+ */
+int iw_mpa_act_open(struct iw_mpa_ep *ep)
+{
+	const struct iw_mpa_config *config = iw_mpa_ep_config(ep);
+	struct iw_cm_id *id = ep->up.cm_id;
+	struct iw_mpa_sock_opts opts = {
+		.net		= dev_net(ep->dev->netdev),
+		.local		= &id->m_local_addr,
+		.remote		= &id->m_remote_addr,
+		.tos		= id->tos,
+		.tos_set	= id->tos_set,
+		.afonly		= id->afonly,
+	};
+	int err;
+
+	err = iw_mpa_sock_connect(&ep->sock, &iw_mpa_ep_sock_ops, &opts);
+	if ((err != -EADDRINUSE && err != -EADDRNOTAVAIL) ||
+	    !READ_ONCE(config->source_port_retry))
+		return err;
+
+	opts.any_port = true;
+	err = iw_mpa_sock_connect(&ep->sock, &iw_mpa_ep_sock_ops, &opts);
+	if (!err)
+		act_note_port(ep);
+	return err;
+}
+
+static enum iw_mpa_event act_reconnect(struct iw_mpa_ep *ep)
+{
+	iw_mpa_sock_release(&ep->sock);
+	iw_mpa_ep_forget_tcp(ep);
+	iw_mpa_reader_init(&ep->reader, true);
+	ep->local.rev = IW_MPA_REV_1;
+	ep->fallback = false;
+	iw_mpa_count(IW_MPA_CNT_v1_fallback);
+	if (!iw_mpa_act_open(ep))
+		return IW_MPA_EV_NONE;
+	iw_mpa_ep_set_reason(ep, IW_MPA_R_TCP_ERROR);
+	return IW_MPA_EV_SEND_FAILED;
+}
+
+/* Encode @frame with @pd into @buf and note it as sent. */
+static int act_encode(struct iw_mpa_ep *ep, const void *pd, u16 pd_len,
+		      u8 buf[IW_MPA_FRAME_MAX])
+{
+	int len;
+
+	ep->sent.pd = pd;
+	ep->sent.pd_len = pd_len;
+	len = iw_mpa_frame_encode(&ep->sent, buf, IW_MPA_FRAME_MAX);
+	trace_iw_mpa_frame(ep, true, &ep->sent);
+	ep->sent.pd = NULL;
+	return len;
+}
+
+static enum iw_mpa_event act_send_req(struct iw_mpa_ep *ep)
+{
+	u8 buf[IW_MPA_FRAME_MAX];
+	int len;
+
+	iw_mpa_make_request(&ep->local, &ep->sent);
+	len = act_encode(ep, ep->request_pd, ep->request_pd_len, buf);
+	if (len < 0 || iw_mpa_sock_send(&ep->sock, buf, len))
+		return IW_MPA_EV_SEND_FAILED;
+	return IW_MPA_EV_NONE;
+}
+
+/*
+ * Read what is there of the peer's frame, and not one octet behind it.
+ *
+ * Return: IW_MPA_EV_NONE if more is to come or the frame is complete.
+ */
+static enum iw_mpa_event act_read(struct iw_mpa_ep *ep)
+{
+	struct iw_mpa_reader *rd = &ep->reader;
+	enum iw_mpa_reason reason;
+	size_t want;
+	int len;
+
+	while ((want = iw_mpa_reader_want(rd))) {
+		len = iw_mpa_sock_recv(&ep->sock, iw_mpa_reader_pos(rd), want);
+		if (len == -EAGAIN)
+			return IW_MPA_EV_NONE;
+		if (!len)
+			return IW_MPA_EV_PEER_CLOSED;
+		if (len < 0) {
+			WRITE_ONCE(ep->tcp_err, -len);
+			return IW_MPA_EV_PEER_RESET;
+		}
+		reason = iw_mpa_reader_advance(rd, len);
+		if (reason) {
+			iw_mpa_ep_set_reason(ep, reason);
+			return IW_MPA_EV_FRAME_BAD;
+		}
+	}
+	return IW_MPA_EV_NONE;
+}
+
+static enum iw_mpa_event act_decode(struct iw_mpa_ep *ep)
+{
+	enum iw_mpa_reason reason;
+
+	reason = iw_mpa_frame_decode(ep->reader.buf, ep->reader.have,
+				     ep->reader.reply, &ep->peer);
+	if (reason) {
+		iw_mpa_ep_set_reason(ep, reason);
+		return IW_MPA_EV_FRAME_BAD;
+	}
+	trace_iw_mpa_frame(ep, false, &ep->peer);
+	return IW_MPA_EV_NONE;
+}
+
+static enum iw_mpa_event act_read_req(struct iw_mpa_ep *ep)
+{
+	enum iw_mpa_event event = act_read(ep);
+
+	if (event != IW_MPA_EV_NONE || iw_mpa_reader_want(&ep->reader))
+		return event;
+	event = act_decode(ep);
+	return event == IW_MPA_EV_NONE ? IW_MPA_EV_REQ_GOOD : event;
+}
+
+static enum iw_mpa_event act_read_rep(struct iw_mpa_ep *ep)
+{
+	enum iw_mpa_event event = act_read(ep);
+	enum iw_mpa_reason reason;
+
+	if (event != IW_MPA_EV_NONE || iw_mpa_reader_want(&ep->reader))
+		return event;
+	event = act_decode(ep);
+	if (event != IW_MPA_EV_NONE)
+		return event;
+
+	reason = iw_mpa_negotiate_reply(&ep->local, &ep->sent, &ep->peer,
+					&ep->params);
+	if (!reason)
+		return IW_MPA_EV_REP_GOOD;
+	iw_mpa_ep_set_reason(ep, reason);
+	if (reason == IW_MPA_R_REJECTED)
+		return IW_MPA_EV_REP_REJECT;
+	return iw_mpa_reason_term_code(reason) ? IW_MPA_EV_TERM_DUE :
+						 IW_MPA_EV_FRAME_BAD;
+}
+
+static enum iw_mpa_event act_handoff_active(struct iw_mpa_ep *ep)
+{
+	enum iw_mpa_reason reason;
+
+	reason = iw_mpa_offload_start(&ep->off, ep, &ep->sock, &ep->params, 0);
+	if (reason) {
+		iw_mpa_ep_set_reason(ep, reason);
+		return IW_MPA_EV_PREPARE_FAILED;
+	}
+	if (iw_mpa_offload_open(&ep->off, &ep->params)) {
+		iw_mpa_ep_set_reason(ep, IW_MPA_R_DRIVER);
+		return IW_MPA_EV_STREAM_DOWN;
+	}
+	return IW_MPA_EV_HANDED_OFF;
+}
+
+static enum iw_mpa_event act_handoff_passive(struct iw_mpa_ep *ep)
+{
+	u8 buf[IW_MPA_FRAME_MAX];
+	enum iw_mpa_reason reason;
+	int len;
+
+	reason = iw_mpa_negotiate_request(&ep->local, &ep->peer, &ep->sent,
+					  &ep->params);
+	if (!reason) {
+		len = act_encode(ep, ep->reply_pd, ep->reply_pd_len, buf);
+		if (len < 0)
+			reason = IW_MPA_R_LOCAL;
+	}
+	if (!reason)
+		reason = iw_mpa_offload_start(&ep->off, ep, &ep->sock,
+					      &ep->params, len);
+	if (reason) {
+		iw_mpa_ep_set_reason(ep, reason);
+		ep->reply_pd_len = 0;
+		return IW_MPA_EV_ACCEPT_FAILED;
+	}
+	if (iw_mpa_offload_send_reply(&ep->off, &ep->sock, buf, len))
+		return IW_MPA_EV_REPLY_FAILED;
+	return ep->params.p2p ? IW_MPA_EV_HANDED_OFF_RTR :
+				IW_MPA_EV_HANDED_OFF_FENCED;
+}
+
+static enum iw_mpa_event act_open_tx(struct iw_mpa_ep *ep)
+{
+	iw_mpa_offload_open(&ep->off, &ep->params);
+	return IW_MPA_EV_NONE;
+}
+
+static void act_fill_info(const struct iw_mpa_ep *ep,
+			  struct iw_mpa_upcall_info *info)
+{
+	*info = (struct iw_mpa_upcall_info) {
+		.peer		= &ep->peer,
+		.max_ird	= ep->local.max_ird,
+		.max_ord	= ep->local.max_ord,
+	};
+}
+
+static enum iw_mpa_event act_report_up(struct iw_mpa_ep *ep)
+{
+	struct sockaddr_storage local, remote;
+	struct iw_mpa_upcall_info info;
+
+	act_fill_info(ep, &info);
+	if (ep->initiator &&
+	    !iw_mpa_sock_names(&ep->sock, &local, &remote)) {
+		info.local = &local;
+		info.remote = &remote;
+	}
+	if (iw_mpa_upcall_up(&ep->up, &info)) {
+		iw_mpa_ep_set_reason(ep, IW_MPA_R_EVENT_LOST);
+		return IW_MPA_EV_STREAM_DOWN;
+	}
+	iw_mpa_count(IW_MPA_CNT_established);
+	return IW_MPA_EV_NONE;
+}
+
+static enum iw_mpa_event act_kick_rx(struct iw_mpa_ep *ep)
+{
+	iw_mpa_offload_kick(&ep->off);
+	return IW_MPA_EV_NONE;
+}
+
+static enum iw_mpa_event act_stop(struct iw_mpa_ep *ep)
+{
+	iw_mpa_offload_stop(&ep->off, &ep->sock, ep->reason);
+	return IW_MPA_EV_NONE;
+}
+
+/* RFC 6581 8 and 9.3. Best effort: the connection ends either way. */
+static enum iw_mpa_event act_send_term(struct iw_mpa_ep *ep)
+{
+	u8 code = iw_mpa_reason_term_code(ep->reason) ?:
+		  iw_mpa_reason_term_code(IW_MPA_R_LOCAL);
+	u8 fpdu[IW_MPA_FPDU_MAX];
+	size_t len;
+
+	len = iw_mpa_fpdu_term(code, ep->params.crc, fpdu);
+	iw_mpa_sock_send(&ep->sock, fpdu, len);
+	iw_mpa_sock_shutdown(&ep->sock);
+	return IW_MPA_EV_NONE;
+}
+
+/*
+ * RFC 5044 7.1.2: a Reply with R, then MPA is left and TCP stays open: the
+ * initiator closes it, or the linger timer.
+ */
+static enum iw_mpa_event act_send_reject(struct iw_mpa_ep *ep)
+{
+	struct iw_mpa_params unused;
+	u8 buf[IW_MPA_FRAME_MAX];
+	int len;
+
+	if (!ep->sent.reply)
+		iw_mpa_negotiate_request(&ep->local, &ep->peer, &ep->sent,
+					 &unused);
+	ep->sent.reject = true;
+	len = act_encode(ep, ep->reply_pd, ep->reply_pd_len, buf);
+	if (len > 0)
+		iw_mpa_sock_send(&ep->sock, buf, len);
+	return IW_MPA_EV_NONE;
+}
+
+static enum iw_mpa_event act_unbind(struct iw_mpa_ep *ep)
+{
+	iw_mpa_ep_unbind_qp(ep);
+	return IW_MPA_EV_NONE;
+}
+
+static enum iw_mpa_event act_report_down(struct iw_mpa_ep *ep)
+{
+	struct iw_mpa_upcall_info info;
+
+	act_fill_info(ep, &info);
+	if (ep->reason != IW_MPA_R_REJECTED)
+		info.peer = NULL;
+	iw_mpa_upcall_down(&ep->up, iw_mpa_reason_errno(ep->reason) ?: -EIO,
+			   &info);
+	iw_mpa_count(IW_MPA_CNT_closed);
+	return IW_MPA_EV_NONE;
+}
+
+static enum iw_mpa_event act_mark_indicate(struct iw_mpa_ep *ep)
+{
+	ep->indicate = true;
+	return IW_MPA_EV_NONE;
+}
+
+static enum iw_mpa_event act_drain(struct iw_mpa_ep *ep)
+{
+	u8 scrap[256];
+	int i, len;
+
+	for (i = 0; i < ACT_DRAIN_CHUNKS; i++) {
+		len = iw_mpa_sock_recv(&ep->sock, scrap, sizeof(scrap));
+		if (len == -EAGAIN)
+			return IW_MPA_EV_NONE;
+		if (len <= 0)
+			return IW_MPA_EV_PEER_CLOSED;
+	}
+	iw_mpa_ep_raise(ep, IW_MPA_EV_READABLE);
+	return IW_MPA_EV_NONE;
+}
+
+static enum iw_mpa_event act_release(struct iw_mpa_ep *ep)
+{
+	iw_mpa_ep_retire(ep);
+	return IW_MPA_EV_NONE;
+}
+
+static enum iw_mpa_event (*const act_table[IW_MPA_ACT_COUNT])
+		(struct iw_mpa_ep *ep) = {
+	[IW_MPA_ACT_RECONNECT]		= act_reconnect,
+	[IW_MPA_ACT_SEND_REQ]		= act_send_req,
+	[IW_MPA_ACT_READ_REQ]		= act_read_req,
+	[IW_MPA_ACT_READ_REP]		= act_read_rep,
+	[IW_MPA_ACT_HANDOFF_ACTIVE]	= act_handoff_active,
+	[IW_MPA_ACT_HANDOFF_PASSIVE]	= act_handoff_passive,
+	[IW_MPA_ACT_OPEN_TX]		= act_open_tx,
+	[IW_MPA_ACT_REPORT_UP]		= act_report_up,
+	[IW_MPA_ACT_KICK_RX]		= act_kick_rx,
+	[IW_MPA_ACT_STOP]		= act_stop,
+	[IW_MPA_ACT_SEND_TERM]		= act_send_term,
+	[IW_MPA_ACT_SEND_REJECT]	= act_send_reject,
+	[IW_MPA_ACT_UNBIND]		= act_unbind,
+	[IW_MPA_ACT_REPORT_DOWN]	= act_report_down,
+	[IW_MPA_ACT_INDICATE]		= act_mark_indicate,
+	[IW_MPA_ACT_DRAIN]		= act_drain,
+	[IW_MPA_ACT_RELEASE]		= act_release,
+};
+
+/**
+ * iw_mpa_act - do a transition's actions
+ * @ep: endpoint
+ * @actions: set of IW_MPA_DO_*, done in the order of IW_MPA_ACTIONS()
+ *
+ * Context: the runner.
+ *
+ * Return: the event that an action ended in, the rest is then not done; or
+ * IW_MPA_EV_NONE.
+ */
+enum iw_mpa_event iw_mpa_act(struct iw_mpa_ep *ep, u32 actions)
+{
+	enum iw_mpa_event event = IW_MPA_EV_NONE;
+
+	while (actions && event == IW_MPA_EV_NONE) {
+		enum iw_mpa_action_nr nr = __ffs(actions);
+
+		actions &= ~BIT(nr);
+		event = act_table[nr](ep);
+	}
+	return event;
+}
+
+/**
+ * iw_mpa_act_prepare_indication - collect what CONNECT_REQUEST needs
+ * @ep: responder
+ * @ind: result; iw_mpa_act_indicate() or iw_mpa_act_cancel_indication() is due
+ *
+ * Context: the runner.
+ *
+ * Return: 0, or a negative errno if TCP is gone.
+ */
+int iw_mpa_act_prepare_indication(struct iw_mpa_ep *ep,
+				  struct iw_mpa_indication *ind)
+{
+	int err;
+
+	err = iw_mpa_sock_names(&ep->sock, &ind->local, &ind->remote);
+	if (!err)
+		ind->listen_id = iw_mpa_ep_ask(ep);
+	return err;
+}
+
+/**
+ * iw_mpa_act_cancel_indication - do not ask the ULP after all
+ * @ep: responder
+ * @ind: what was collected
+ */
+void iw_mpa_act_cancel_indication(struct iw_mpa_ep *ep,
+				  struct iw_mpa_indication *ind)
+{
+	iw_mpa_ep_answered(ep);
+	ind->listen_id->rem_ref(ind->listen_id);
+}
+
+/**
+ * iw_mpa_act_indicate - ask the ULP
+ * @ep: responder in state REQ_INDICATED
+ * @ind: what was collected
+ *
+ * Context: process, not the runner any more: iw_accept may come before this
+ * returns.
+ *
+ * Return: 0, or a negative errno: then the ULP was not asked.
+ */
+int iw_mpa_act_indicate(struct iw_mpa_ep *ep, struct iw_mpa_indication *ind)
+{
+	struct iw_mpa_upcall_info info;
+	int err;
+
+	act_fill_info(ep, &info);
+	info.local = &ind->local;
+	info.remote = &ind->remote;
+	err = iw_mpa_upcall_request(ind->listen_id, ep, &info);
+	if (err)
+		iw_mpa_ep_answered(ep);
+	ind->listen_id->rem_ref(ind->listen_id);
+	return err;
+}

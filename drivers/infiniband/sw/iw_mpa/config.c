@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Settings: sysctl net.iw_mpa.* in every network namespace. */
+
+#include "config.h"
+
+#include <linux/slab.h>
+#include <linux/sysctl.h>
+#include <net/net_namespace.h>
+#include <net/netns/generic.h>
+
+#define CONFIG_TIMEOUT_MIN_MS	10
+#define CONFIG_TIMEOUT_MAX_MS	3600000
+
+struct config_net {
+	struct iw_mpa_config	config;
+	struct ctl_table_header	*header;
+	struct ctl_table	*table;
+};
+
+static unsigned int config_net_id __read_mostly;
+
+static const struct iw_mpa_config config_default = {
+	.connect_timeout_ms	= 20000,
+	.request_timeout_ms	= 10000,
+	.verdict_timeout_ms	= 50000,
+	.reply_timeout_ms	= 60000,
+	.rtr_timeout_ms		= 20000,
+	.linger_timeout_ms	= 5000,
+	.crc			= 1,
+	.mpa_rev		= 2,
+	.peer_to_peer		= 1,
+	.v1_fallback		= 1,
+	.strict_ird_ord		= 0,
+	.source_port_retry	= 1,
+};
+
+static unsigned int config_timeout_min = CONFIG_TIMEOUT_MIN_MS;
+static unsigned int config_timeout_max = CONFIG_TIMEOUT_MAX_MS;
+
+/* The data pointers are offsets here; config_net_init() makes them pointers. */
+#define CONFIG_FIELD(field)						\
+	.procname = #field,						\
+	.data = (void *)offsetof(struct iw_mpa_config, field),		\
+	.maxlen = sizeof_field(struct iw_mpa_config, field),		\
+	.mode = 0644
+
+#define CONFIG_TIMEOUT(field) {						\
+	CONFIG_FIELD(field),						\
+	.proc_handler = proc_douintvec_minmax,				\
+	.extra1 = &config_timeout_min,					\
+	.extra2 = &config_timeout_max,					\
+}
+
+#define CONFIG_U8(field, min, max) {					\
+	CONFIG_FIELD(field),						\
+	.proc_handler = proc_dou8vec_minmax,				\
+	.extra1 = min,							\
+	.extra2 = max,							\
+}
+
+static const struct ctl_table config_table[] = {
+	CONFIG_TIMEOUT(connect_timeout_ms),
+	CONFIG_TIMEOUT(request_timeout_ms),
+	CONFIG_TIMEOUT(verdict_timeout_ms),
+	CONFIG_TIMEOUT(reply_timeout_ms),
+	CONFIG_TIMEOUT(rtr_timeout_ms),
+	CONFIG_TIMEOUT(linger_timeout_ms),
+	CONFIG_U8(crc, SYSCTL_ZERO, SYSCTL_ONE),
+	CONFIG_U8(mpa_rev, SYSCTL_ONE, SYSCTL_TWO),
+	CONFIG_U8(peer_to_peer, SYSCTL_ZERO, SYSCTL_ONE),
+	CONFIG_U8(v1_fallback, SYSCTL_ZERO, SYSCTL_ONE),
+	CONFIG_U8(strict_ird_ord, SYSCTL_ZERO, SYSCTL_ONE),
+	CONFIG_U8(source_port_retry, SYSCTL_ZERO, SYSCTL_ONE),
+	{ }
+};
+
+/**
+ * iw_mpa_config - a network namespace's settings
+ * @net: network namespace
+ *
+ * Return: the settings, valid as long as @net.
+ */
+const struct iw_mpa_config *iw_mpa_config(struct net *net)
+{
+	struct config_net *cn = net_generic(net, config_net_id);
+
+	return &cn->config;
+}
+
+static int config_net_init(struct net *net)
+{
+	struct config_net *cn = net_generic(net, config_net_id);
+	struct ctl_table *entry;
+
+	cn->config = config_default;
+	cn->table = kmemdup(config_table, sizeof(config_table), GFP_KERNEL);
+	if (!cn->table)
+		return -ENOMEM;
+	for (entry = cn->table; entry->procname; entry++)
+		entry->data = (void *)&cn->config + (unsigned long)entry->data;
+
+	cn->header = register_net_sysctl(net, "net/iw_mpa", cn->table);
+	if (!cn->header) {
+		kfree(cn->table);
+		return -ENOMEM;
+	}
+	return 0;
+}
+
+static void config_net_exit(struct net *net)
+{
+	struct config_net *cn = net_generic(net, config_net_id);
+
+	unregister_net_sysctl_table(cn->header);
+	kfree(cn->table);
+}
+
+static struct pernet_operations config_net_ops = {
+	.init	= config_net_init,
+	.exit	= config_net_exit,
+	.id	= &config_net_id,
+	.size	= sizeof(struct config_net),
+};
+
+/**
+ * iw_mpa_config_init - give every network namespace its settings
+ *
+ * Return: 0 or a negative errno.
+ */
+int iw_mpa_config_init(void)
+{
+	return register_pernet_subsys(&config_net_ops);
+}
+
+/** iw_mpa_config_exit - undo iw_mpa_config_init() */
+void iw_mpa_config_exit(void)
+{
+	unregister_pernet_subsys(&config_net_ops);
+}

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+#ifndef _IW_MPA_CONFIG_H
+#define _IW_MPA_CONFIG_H
+
+#include <linux/types.h>
+
+struct net;
+
+/**
+ * struct iw_mpa_config - an administrator's settings, one set per network
+ *	namespace (sysctl net.iw_mpa.*)
+ * @connect_timeout_ms: initiator: for TCP to connect
+ * @request_timeout_ms: responder: for the MPA Request
+ * @verdict_timeout_ms: responder: for the ULP to accept or reject
+ * @reply_timeout_ms: initiator: for the MPA Reply
+ * @rtr_timeout_ms: responder: for the RTR message
+ * @linger_timeout_ms: for the peer to close after a Reject or TERM message
+ * @crc: ask for CRC (RFC 5044 4.4: on unless an administrator turns it off)
+ * @mpa_rev: revision to offer, 1 or 2
+ * @peer_to_peer: initiator: ask for the peer-to-peer model, that is an RTR
+ * @v1_fallback: retry with revision 1 if the peer closes on a v2 Request
+ * @strict_ird_ord: refuse rather than adjust IRD and ORD
+ * @source_port_retry: let the stack choose the source port if that of rdma_cm is
+ *	in use by TCP
+ *
+ * Readers take each value with READ_ONCE; a change holds for new connections.
+ */
+struct iw_mpa_config {
+	unsigned int	connect_timeout_ms;
+	unsigned int	request_timeout_ms;
+	unsigned int	verdict_timeout_ms;
+	unsigned int	reply_timeout_ms;
+	unsigned int	rtr_timeout_ms;
+	unsigned int	linger_timeout_ms;
+	u8		crc;
+	u8		mpa_rev;
+	u8		peer_to_peer;
+	u8		v1_fallback;
+	u8		strict_ird_ord;
+	u8		source_port_retry;
+};
+
+const struct iw_mpa_config *iw_mpa_config(struct net *net);
+int iw_mpa_config_init(void);
+void iw_mpa_config_exit(void);
+
+#endif /* _IW_MPA_CONFIG_H */

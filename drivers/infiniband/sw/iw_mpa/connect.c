@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: GPL-2.0
+/* iw_connect, iw_accept, iw_reject: what iw_cm asks of a connection. */
+
+#include "connect.h"
+#include "action.h"
+#include "config.h"
+#include "device.h"
+#include "ep.h"
+#include "rnic.h"
+
+#include <rdma/ib_verbs.h>
+#include <rdma/iw_cm.h>
+
+/*
+ * What the ULP asks for, within what the device can: rdma_cm hands on 255 for
+ * "as much as you have", and what the peer offered.
+ */
+static int connect_set_depths(struct iw_mpa_ep *ep,
+			      const struct iw_cm_conn_param *param)
+{
+	struct iw_mpa_local *local = &ep->local;
+
+	if (local->strict &&
+	    (param->ird > local->max_ird || param->ord > local->max_ord))
+		return -EINVAL;
+	local->ird = min_t(u32, param->ird, local->max_ird);
+	local->ord = min_t(u32, param->ord, local->max_ord);
+	return 0;
+}
+
+static u16 connect_pd_max(bool enhanced)
+{
+	return enhanced ? IW_MPA_PD_MAX - IW_MPA_ENHANCED_SIZE : IW_MPA_PD_MAX;
+}
+
+/*
+ * Start an initiator that has its device but is not linked yet. On error
+ * nothing is left of it but its memory.
+ */
+static int connect_start(struct iw_mpa_ep *ep, struct iw_cm_id *id, u32 qpn)
+{
+	int err;
+
+	err = iw_mpa_ep_bind_qp(ep, qpn);
+	if (err)
+		return err;
+	iw_mpa_upcall_connecting(&ep->up, id);
+	err = iw_mpa_act_open(ep);
+	if (!err) {
+		err = iw_mpa_ep_link(ep, NULL);
+		if (err)
+			iw_mpa_sock_release(&ep->sock);
+	}
+	if (err) {
+		iw_mpa_upcall_cancel(&ep->up);
+		iw_mpa_ep_unbind_qp(ep);
+	}
+	return err;
+}
+
+/**
+ * iw_mpa_connect - iw_cm's iw_connect
+ * @id: new cm_id, with its mapped addresses set
+ * @param: the ULP's wishes; not kept
+ *
+ * Context: process; does not wait for the peer.
+ *
+ * Return: 0, then exactly one CONNECT_REPLY follows; or a negative errno, then
+ * no event follows: -EINVAL for private data that is too long, for a QP that
+ * does not exist and, with strict_ird_ord, for depths above the device's;
+ * -EBUSY if the QP has a connection; -EADDRINUSE if TCP uses the source port
+ * and may not choose another; -ENETUNREACH and others of TCP; -ENODEV; -ENOMEM.
+ */
+int iw_mpa_connect(struct iw_cm_id *id, struct iw_cm_conn_param *param)
+{
+	struct iw_mpa_device *dev;
+	struct iw_mpa_ep *ep;
+	int err = -EINVAL;
+
+	dev = iw_mpa_device_get(id->device);
+	if (!dev)
+		return -ENODEV;
+	if (param->private_data_len > IW_MPA_PD_MAX)
+		goto put_dev;
+	ep = iw_mpa_ep_alloc(dev, true, param->private_data,
+			     param->private_data_len);
+	if (!ep) {
+		err = -ENOMEM;
+		goto put_dev;
+	}
+	if (param->private_data_len >
+	    connect_pd_max(ep->local.rev >= IW_MPA_REV_2))
+		goto put_ep;
+	err = connect_set_depths(ep, param);
+	if (err)
+		goto put_ep;
+	ep->fallback = ep->local.rev > IW_MPA_REV_1 &&
+		       READ_ONCE(iw_mpa_ep_config(ep)->v1_fallback);
+
+	err = connect_start(ep, id, param->qpn);
+	if (err)
+		goto put_ep;
+	iw_mpa_ep_handle(ep, IW_MPA_EV_CONNECTING);
+	iw_mpa_ep_unclaim(ep);
+	iw_mpa_device_put(dev);
+	return 0;
+
+put_ep:
+	iw_mpa_ep_put(ep);
+put_dev:
+	iw_mpa_device_put(dev);
+	return err;
+}
+
+static int accept_start(struct iw_mpa_ep *ep, struct iw_cm_id *id,
+			const struct iw_cm_conn_param *param)
+{
+	int err;
+
+	if (param->private_data_len > connect_pd_max(ep->peer.enhanced))
+		return -EINVAL;
+	err = connect_set_depths(ep, param);
+	if (err)
+		return err;
+	err = iw_mpa_ep_bind_qp(ep, param->qpn);
+	if (err)
+		return err;
+	iw_mpa_upcall_accepting(&ep->up, id);
+	return 0;
+}
+
+/**
+ * iw_mpa_accept - iw_cm's iw_accept
+ * @id: the new connection's cm_id; its provider_data is the endpoint
+ * @param: the ULP's wishes; not kept
+ *
+ * The hand-off is done in the caller's context. An error tells the peer too: it
+ * gets a Reject.
+ *
+ * Context: process; does not wait for the peer.
+ *
+ * Return: 0, then exactly one ESTABLISHED follows, maybe before the return; or a
+ * negative errno, then no event follows: -ECONNRESET if the connection has ended
+ * meanwhile; -EINVAL, -EBUSY, -ENOMEM as for iw_mpa_connect(); others as the
+ * hand-off failed.
+ */
+int iw_mpa_accept(struct iw_cm_id *id, struct iw_cm_conn_param *param)
+{
+	struct iw_mpa_ep *ep = id->provider_data;
+	int err = -ECONNRESET;
+
+	if (!iw_mpa_ep_claim(ep, IW_MPA_ST_REQ_INDICATED))
+		goto out;
+
+	err = accept_start(ep, id, param);
+	if (err) {
+		iw_mpa_ep_set_reason(ep, IW_MPA_R_LOCAL);
+		iw_mpa_ep_handle(ep, IW_MPA_EV_ACCEPT_FAILED);
+	} else {
+		ep->reply_pd = param->private_data;
+		ep->reply_pd_len = param->private_data_len;
+		iw_mpa_ep_handle(ep, IW_MPA_EV_ULP_ACCEPTED);
+		ep->reply_pd = NULL;
+		ep->reply_pd_len = 0;
+		/* Once an event told of the failure, accept has succeeded. */
+		if (ep->up.phase != IW_MPA_UP_SILENT)
+			err = iw_mpa_reason_errno(ep->reason);
+	}
+	if (err)
+		iw_mpa_upcall_cancel(&ep->up);
+	iw_mpa_ep_unclaim(ep);
+out:
+	iw_mpa_ep_answered(ep);
+	return err;
+}
+
+/**
+ * iw_mpa_reject - iw_cm's iw_reject
+ * @id: the new connection's cm_id; its provider_data is the endpoint
+ * @pd: private data, or NULL; not kept
+ * @pd_len: octets at @pd
+ *
+ * Context: process; does not wait for the peer.
+ *
+ * Return: 0, or -ECONNRESET if the connection has ended meanwhile. No event
+ * follows.
+ */
+int iw_mpa_reject(struct iw_cm_id *id, const void *pd, u8 pd_len)
+{
+	struct iw_mpa_ep *ep = id->provider_data;
+	int err = -ECONNRESET;
+
+	if (iw_mpa_ep_claim(ep, IW_MPA_ST_REQ_INDICATED)) {
+		ep->reply_pd = pd;
+		ep->reply_pd_len = pd ? pd_len : 0;
+		iw_mpa_ep_handle(ep, IW_MPA_EV_ULP_REJECTED);
+		ep->reply_pd = NULL;
+		ep->reply_pd_len = 0;
+		iw_mpa_ep_unclaim(ep);
+		err = 0;
+	}
+	iw_mpa_ep_answered(ep);
+	return err;
+}

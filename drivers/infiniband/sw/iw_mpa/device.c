@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Devices: a driver comes, is checked, and goes. */
+
+#include "device.h"
+#include "ep.h"
+#include "offload.h"
+#include "rnic.h"
+
+#include <linux/export.h>
+#include <linux/mutex.h>
+#include <linux/netdevice.h>
+#include <linux/rculist.h>
+#include <linux/slab.h>
+#include <rdma/ib_verbs.h>
+
+static LIST_HEAD(device_list);
+static DEFINE_MUTEX(device_mutex);	/* writers of device_list */
+
+/**
+ * iw_mpa_device_get - find a device and use it
+ * @ibdev: the IB device
+ *
+ * Context: process.
+ *
+ * Return: the device, for iw_mpa_device_put(), or NULL if it is not registered or
+ * is being removed.
+ */
+struct iw_mpa_device *iw_mpa_device_get(struct ib_device *ibdev)
+{
+	struct iw_mpa_device *dev, *found = NULL;
+
+	rcu_read_lock();
+	list_for_each_entry_rcu(dev, &device_list, node) {
+		if (dev->ibdev == ibdev && refcount_inc_not_zero(&dev->users)) {
+			found = dev;
+			break;
+		}
+	}
+	rcu_read_unlock();
+	return found;
+}
+
+static int device_check(const struct ib_device *ibdev,
+			const struct iw_mpa_driver_ops *ops)
+{
+	const struct ib_device_ops *ib = &ibdev->ops;
+	const char *problem;
+
+	if (iw_mpa_offload_check(ops, &problem))
+		goto refuse;
+	problem = "ib_device_ops.iw_get_qp is missing";
+	if (!ib->iw_get_qp)
+		goto refuse;
+	problem = "ib_device_ops.iw_add_ref is missing";
+	if (!ib->iw_add_ref)
+		goto refuse;
+	problem = "ib_device_ops.iw_rem_ref is missing";
+	if (!ib->iw_rem_ref)
+		goto refuse;
+	return 0;
+refuse:
+	pr_err("iw_mpa: a driver was refused: %s\n", problem);
+	return -EINVAL;
+}
+
+/**
+ * iw_mpa_register_device - have a device's connections managed
+ * @ibdev: the device, with iw_get_qp, iw_add_ref and iw_rem_ref set; call
+ *	ib_set_device_ops() with &iw_mpa_ib_device_ops for the others
+ * @netdev: its network device, on which the caller has a reference until
+ *	iw_mpa_unregister_device()
+ * @ops: the driver's half; must stay
+ *
+ * Before ib_register_device(), since listeners come from within it.
+ *
+ * Context: process.
+ *
+ * Return: the device; or ERR_PTR(-EINVAL), with a message that says what is
+ * missing; ERR_PTR(-EEXIST) if @ibdev is registered; ERR_PTR(-ENOMEM).
+ */
+struct iw_mpa_device *iw_mpa_register_device(struct ib_device *ibdev,
+					     struct net_device *netdev,
+					     const struct iw_mpa_driver_ops *ops)
+{
+	struct iw_mpa_device *dev, *other;
+	int err;
+
+	err = device_check(ibdev, ops);
+	if (err)
+		return ERR_PTR(err);
+	dev = kzalloc(sizeof(*dev), GFP_KERNEL);
+	if (!dev)
+		return ERR_PTR(-ENOMEM);
+	dev->ibdev = ibdev;
+	dev->netdev = netdev;
+	dev->ops = ops;
+	refcount_set(&dev->users, 1);
+	init_completion(&dev->unused);
+	spin_lock_init(&dev->lock);
+	INIT_LIST_HEAD(&dev->eps);
+	INIT_LIST_HEAD(&dev->half_open);
+	xa_init(&dev->qps);
+	init_waitqueue_head(&dev->unbound);
+
+	mutex_lock(&device_mutex);
+	list_for_each_entry(other, &device_list, node) {
+		if (other->ibdev == ibdev) {
+			mutex_unlock(&device_mutex);
+			kfree(dev);
+			return ERR_PTR(-EEXIST);
+		}
+	}
+	list_add_rcu(&dev->node, &device_list);
+	mutex_unlock(&device_mutex);
+	return dev;
+}
+EXPORT_SYMBOL_GPL(iw_mpa_register_device);
+
+static void device_end_endpoints(struct iw_mpa_device *dev)
+{
+	struct iw_mpa_ep *ep;
+
+	spin_lock(&dev->lock);
+	dev->dying = true;
+	list_for_each_entry(ep, &dev->half_open, node)
+		iw_mpa_ep_raise(ep, IW_MPA_EV_DEV_GONE);
+	list_for_each_entry(ep, &dev->eps, node)
+		iw_mpa_ep_raise(ep, IW_MPA_EV_DEV_GONE);
+	spin_unlock(&dev->lock);
+}
+
+/*
+ * iw_cm drops a CONNECT_REQUEST on a listener that is being destroyed, without a
+ * word to us. Now that nobody can answer any more, those are ours again.
+ */
+static void device_free_unanswered(struct iw_mpa_device *dev)
+{
+	struct iw_mpa_ep *ep, *next;
+
+	list_for_each_entry_safe(ep, next, &dev->eps, node)
+		iw_mpa_ep_answered(ep);
+}
+
+/**
+ * iw_mpa_unregister_device - let go of a device
+ * @dev: from iw_mpa_register_device()
+ *
+ * From dealloc_driver or after ib_unregister_device(): iw_cm must not call in any
+ * more. First stop: no new endpoint, an event to each that lives. Then wait until
+ * each has retired. After return no op runs, and no socket of the device is open.
+ *
+ * Context: process, sleeps; no lock that an op takes may be held.
+ */
+void iw_mpa_unregister_device(struct iw_mpa_device *dev)
+{
+	mutex_lock(&device_mutex);
+	list_del_rcu(&dev->node);
+	mutex_unlock(&device_mutex);
+
+	device_end_endpoints(dev);
+	iw_mpa_device_put(dev);
+	wait_for_completion(&dev->unused);
+	device_free_unanswered(dev);
+	xa_destroy(&dev->qps);
+	kfree_rcu(dev, rcu);
+}
+EXPORT_SYMBOL_GPL(iw_mpa_unregister_device);

@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+#ifndef _IW_MPA_DEVICE_H
+#define _IW_MPA_DEVICE_H
+
+struct ib_device;
+struct iw_mpa_device;
+
+struct iw_mpa_device *iw_mpa_device_get(struct ib_device *ibdev);
+
+#endif /* _IW_MPA_DEVICE_H */

@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+#ifndef _IW_MPA_EP_H
+#define _IW_MPA_EP_H
+
+#include <linux/kref.h>
+#include <linux/list.h>
+#include <linux/spinlock.h>
+#include <linux/timer.h>
+#include <linux/workqueue.h>
+
+#include <rdma/iw_mpa.h>
+
+#include "fsm.h"
+#include "offload.h"
+#include "sock.h"
+#include "upcall.h"
+
+struct iw_cm_id;
+struct iw_mpa_config;
+struct iw_mpa_device;
+
+/**
+ * struct iw_mpa_ep - one connection, from its first SYN to its last event
+ * @sock: its TCP socket
+ * @up: its line to iw_cm
+ * @off: its line to the driver
+ * @dev: its device; held while the endpoint is live
+ * @listen_id: cm_id of the listener it came from, until the ULP was asked; held
+ * @node: in a list of @dev, under @dev's lock
+ * @ref: 1 while live, 1 while the ULP has to answer a CONNECT_REQUEST, 1 while
+ *	@work is queued, and what drivers take
+ * @lock: protects @events, @busy, and writing @state; taken in softirq
+ * @events: set of events raised and not yet handled
+ * @state: written by the runner only
+ * @busy: somebody is the runner
+ * @initiator: local role
+ * @asked: the ULP owes iw_accept or iw_reject, and holds a reference; under
+ *	@dev's lock
+ * @retired: nothing is left but references; under @dev's lock
+ * @indicate: the runner has to raise CONNECT_REQUEST
+ * @fallback: a v2 Request may be tried again with v1
+ * @reason: why it ended, or ends; the first cause counts
+ * @tcp_err: the sk_err that TCP failed with
+ * @qpn: number of the bound QP
+ * @deadline: when the state's timer is due, in jiffies; 0 if it has none
+ * @timer: raises TIMED_OUT
+ * @work: runs the endpoint
+ * @local: what this end can and wants
+ * @sent: the Request or Reply that was sent, without private data
+ * @peer: the frame received; its private data is in @reader
+ * @params: what was agreed
+ * @reader: collects the peer's frame
+ * @reply_pd: private data for the Reply; valid within iw_accept and iw_reject
+ * @reply_pd_len: its length
+ * @request_pd_len: length of @request_pd
+ * @request_pd: of the initiator: the ULP's private data
+ *
+ * Running: whoever handles an endpoint's events is its runner. There is one at a
+ * time, in process context: the work item, or iw_connect, iw_accept, iw_reject
+ * and a listener's work item, which need no hop to it. Socket callbacks,
+ * timers and drivers only raise events. What the runner does is done without a
+ * lock; an event that comes meanwhile waits in @events, and who ceases to be
+ * the runner queues the work for it. Nobody ever waits to become the runner.
+ * Fields without another rule belong to the runner.
+ *
+ * Lock order: sk_callback_lock, then @lock. @lock is a leaf.
+ */
+struct iw_mpa_ep {
+	struct iw_mpa_sock	sock;
+	struct iw_mpa_upcall	up;
+	struct iw_mpa_offload	off;
+	struct iw_mpa_device	*dev;
+	struct iw_cm_id		*listen_id;
+	struct list_head	node;
+	struct kref		ref;
+
+	spinlock_t		lock;
+	u32			events;
+	u8			state;
+	bool			busy;
+
+	bool			initiator;
+	bool			asked;
+	bool			retired;
+	bool			indicate;
+	bool			fallback;
+	u8			reason;
+	int			tcp_err;
+	u32			qpn;
+	unsigned long		deadline;
+	struct timer_list	timer;
+	struct work_struct	work;
+
+	struct iw_mpa_local	local;
+	struct iw_mpa_frame	sent;
+	struct iw_mpa_frame	peer;
+	struct iw_mpa_params	params;
+	struct iw_mpa_reader	reader;
+
+	const void		*reply_pd;
+	u16			reply_pd_len;
+	u16			request_pd_len;
+	u8			request_pd[];
+};
+
+struct iw_mpa_ep *iw_mpa_ep_alloc(struct iw_mpa_device *dev, bool initiator,
+				  const void *request_pd, u16 request_pd_len);
+int iw_mpa_ep_link(struct iw_mpa_ep *ep, struct iw_cm_id *listen_id);
+int iw_mpa_ep_bind_qp(struct iw_mpa_ep *ep, u32 qpn);
+void iw_mpa_ep_unbind_qp(struct iw_mpa_ep *ep);
+void iw_mpa_ep_retire(struct iw_mpa_ep *ep);
+struct iw_cm_id *iw_mpa_ep_ask(struct iw_mpa_ep *ep);
+void iw_mpa_ep_answered(struct iw_mpa_ep *ep);
+void iw_mpa_ep_forget_tcp(struct iw_mpa_ep *ep);
+
+void iw_mpa_ep_raise(struct iw_mpa_ep *ep, enum iw_mpa_event event);
+bool iw_mpa_ep_claim(struct iw_mpa_ep *ep, enum iw_mpa_state state);
+void iw_mpa_ep_unclaim(struct iw_mpa_ep *ep);
+void iw_mpa_ep_handle(struct iw_mpa_ep *ep, enum iw_mpa_event event);
+void iw_mpa_ep_run(struct iw_mpa_ep *ep, bool claimed);
+void iw_mpa_ep_set_reason(struct iw_mpa_ep *ep, enum iw_mpa_reason reason);
+const struct iw_mpa_config *iw_mpa_ep_config(const struct iw_mpa_ep *ep);
+
+extern const struct iw_mpa_sock_ops iw_mpa_ep_sock_ops;
+
+int iw_mpa_ep_init(void);
+void iw_mpa_ep_exit(void);
+
+#endif /* _IW_MPA_EP_H */

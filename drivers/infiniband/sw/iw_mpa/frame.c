@@ -1,0 +1,266 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * MPA Request and Reply: octets to struct and back, and the reader that
+ * collects a frame from a stream (RFC 5044 7.1.1, RFC 6581 6 and 9).
+ */
+
+#include <rdma/iw_mpa_proto.h>
+
+#include <linux/build_bug.h>
+#include <linux/errno.h>
+#include <linux/export.h>
+#include <linux/string.h>
+#include <asm/byteorder.h>
+
+static const char *frame_key(bool reply)
+{
+	return reply ? IW_MPA_KEY_REP : IW_MPA_KEY_REQ;
+}
+
+/* Whatever of the key has come must be right: garbage is known as early as can be. */
+static enum iw_mpa_reason frame_check_key(const u8 *buf, size_t len, bool reply)
+{
+	size_t n = len < IW_MPA_KEY_SIZE ? len : IW_MPA_KEY_SIZE;
+
+	if (!memcmp(buf, frame_key(reply), n))
+		return IW_MPA_R_OK;
+	if (!memcmp(buf, frame_key(!reply), n))
+		return IW_MPA_R_SAME_ROLE;
+	return IW_MPA_R_BAD_KEY;
+}
+
+/* In revision 1 the S bit is one of the reserved bits, which are not checked. */
+static bool frame_is_enhanced(const struct iw_mpa_hdr *hdr)
+{
+	return hdr->rev >= IW_MPA_REV_2 && (hdr->flags & IW_MPA_HDR_S);
+}
+
+static enum iw_mpa_reason frame_check_hdr(const struct iw_mpa_hdr *hdr)
+{
+	u16 pd_length = be16_to_cpu(hdr->pd_length);
+
+	if (hdr->rev < IW_MPA_REV_1 || hdr->rev > IW_MPA_REV_2)
+		return IW_MPA_R_BAD_REV;
+	if (pd_length > IW_MPA_PD_MAX)
+		return IW_MPA_R_BAD_PD_LENGTH;
+	if (frame_is_enhanced(hdr) && pd_length < IW_MPA_ENHANCED_SIZE)
+		return IW_MPA_R_SHORT_ENHANCED;
+	return IW_MPA_R_OK;
+}
+
+/**
+ * iw_mpa_reader_init - start to collect a frame
+ * @rd: reader
+ * @reply: expect an MPA Reply if true, an MPA Request if false
+ */
+void iw_mpa_reader_init(struct iw_mpa_reader *rd, bool reply)
+{
+	rd->have = 0;
+	rd->need = IW_MPA_HDR_SIZE;
+	rd->reply = reply;
+}
+EXPORT_SYMBOL_GPL(iw_mpa_reader_init);
+
+/**
+ * iw_mpa_reader_want - how much to read next
+ * @rd: reader
+ *
+ * Return: the most octets that may be put at iw_mpa_reader_pos() now; 0 once the
+ * frame is complete.
+ */
+size_t iw_mpa_reader_want(const struct iw_mpa_reader *rd)
+{
+	return rd->need;
+}
+EXPORT_SYMBOL_GPL(iw_mpa_reader_want);
+
+/**
+ * iw_mpa_reader_pos - where to put what is read next
+ * @rd: reader
+ *
+ * Return: room for iw_mpa_reader_want() octets.
+ */
+void *iw_mpa_reader_pos(struct iw_mpa_reader *rd)
+{
+	return rd->buf + rd->have;
+}
+EXPORT_SYMBOL_GPL(iw_mpa_reader_pos);
+
+/**
+ * iw_mpa_reader_advance - account for octets put at iw_mpa_reader_pos()
+ * @rd: reader
+ * @len: octets, 1..iw_mpa_reader_want()
+ *
+ * The result does not depend on how the frame was split.
+ *
+ * Return: IW_MPA_R_OK while the frame may still turn out well, or why it cannot:
+ * BAD_KEY, SAME_ROLE, BAD_REV, BAD_PD_LENGTH, SHORT_ENHANCED; LOCAL if @len is
+ * out of range.
+ */
+enum iw_mpa_reason iw_mpa_reader_advance(struct iw_mpa_reader *rd, size_t len)
+{
+	const struct iw_mpa_hdr *hdr = (const struct iw_mpa_hdr *)rd->buf;
+	bool in_hdr = rd->have < IW_MPA_HDR_SIZE;
+	enum iw_mpa_reason reason;
+
+	BUILD_BUG_ON(sizeof(*hdr) != IW_MPA_HDR_SIZE);
+
+	if (len > rd->need)
+		return IW_MPA_R_LOCAL;
+	rd->have += len;
+	rd->need -= len;
+	if (!in_hdr)
+		return IW_MPA_R_OK;
+
+	reason = frame_check_key(rd->buf, rd->have, rd->reply);
+	if (reason || rd->need)
+		return reason;
+
+	reason = frame_check_hdr(hdr);
+	if (!reason)
+		rd->need = be16_to_cpu(hdr->pd_length);
+	return reason;
+}
+EXPORT_SYMBOL_GPL(iw_mpa_reader_advance);
+
+static void frame_decode_enhanced(const u8 *pd, struct iw_mpa_frame *frame)
+{
+	struct iw_mpa_enhanced enh;
+	u16 ird, ord;
+
+	BUILD_BUG_ON(sizeof(enh) != IW_MPA_ENHANCED_SIZE);
+
+	memcpy(&enh, pd, sizeof(enh));
+	ird = be16_to_cpu(enh.ird);
+	ord = be16_to_cpu(enh.ord);
+
+	frame->ird = ird & IW_MPA_DEPTH_ULP;
+	frame->ord = ord & IW_MPA_DEPTH_ULP;
+	frame->p2p = ird & IW_MPA_ENH_A;
+	if (!frame->p2p)
+		return;		/* RFC 6581 9.2: without A, ignore B, C and D */
+	if (ird & IW_MPA_ENH_B)
+		frame->rtr |= IW_MPA_RTR_SEND;
+	if (ord & IW_MPA_ENH_C)
+		frame->rtr |= IW_MPA_RTR_WRITE;
+	if (ord & IW_MPA_ENH_D)
+		frame->rtr |= IW_MPA_RTR_READ;
+}
+
+/**
+ * iw_mpa_frame_decode - read a whole startup frame
+ * @buf: the frame
+ * @len: octets at @buf
+ * @reply: expect an MPA Reply if true, an MPA Request if false
+ * @frame: result; @frame->pd points into @buf
+ *
+ * Return: IW_MPA_R_OK, or why @buf is not such a frame: BAD_KEY, SAME_ROLE,
+ * BAD_REV, BAD_PD_LENGTH (also if it is not what @len says), SHORT_ENHANCED,
+ * TRUNCATED if @len is shorter than a header.
+ */
+enum iw_mpa_reason iw_mpa_frame_decode(const void *buf, size_t len, bool reply,
+				       struct iw_mpa_frame *frame)
+{
+	struct iw_mpa_hdr hdr;
+	enum iw_mpa_reason reason;
+	const u8 *pd = (const u8 *)buf + sizeof(hdr);
+	u16 pd_len;
+
+	memset(frame, 0, sizeof(*frame));
+	if (len < sizeof(hdr))
+		return IW_MPA_R_TRUNCATED;
+	memcpy(&hdr, buf, sizeof(hdr));
+
+	reason = frame_check_key(hdr.key, sizeof(hdr.key), reply);
+	if (!reason)
+		reason = frame_check_hdr(&hdr);
+	if (reason)
+		return reason;
+	pd_len = be16_to_cpu(hdr.pd_length);
+	if (pd_len != len - sizeof(hdr))
+		return IW_MPA_R_BAD_PD_LENGTH;
+
+	frame->reply = reply;
+	frame->rev = hdr.rev;
+	frame->markers = hdr.flags & IW_MPA_HDR_M;
+	frame->crc = hdr.flags & IW_MPA_HDR_C;
+	frame->reject = reply && (hdr.flags & IW_MPA_HDR_R);
+	frame->enhanced = frame_is_enhanced(&hdr);
+	if (frame->enhanced) {
+		frame_decode_enhanced(pd, frame);
+		pd += IW_MPA_ENHANCED_SIZE;
+		pd_len -= IW_MPA_ENHANCED_SIZE;
+	}
+	frame->pd_len = pd_len;
+	frame->pd = pd_len ? pd : NULL;
+	return IW_MPA_R_OK;
+}
+EXPORT_SYMBOL_GPL(iw_mpa_frame_decode);
+
+static void frame_encode_enhanced(const struct iw_mpa_frame *frame, u8 *pd)
+{
+	u16 ird = frame->ird & IW_MPA_DEPTH_ULP;
+	u16 ord = frame->ord & IW_MPA_DEPTH_ULP;
+	struct iw_mpa_enhanced enh;
+
+	if (frame->p2p) {
+		ird |= IW_MPA_ENH_A;
+		if (frame->rtr & IW_MPA_RTR_SEND)
+			ird |= IW_MPA_ENH_B;
+		if (frame->rtr & IW_MPA_RTR_WRITE)
+			ord |= IW_MPA_ENH_C;
+		if (frame->rtr & IW_MPA_RTR_READ)
+			ord |= IW_MPA_ENH_D;
+	}
+	enh.ird = cpu_to_be16(ird);
+	enh.ord = cpu_to_be16(ord);
+	memcpy(pd, &enh, sizeof(enh));
+}
+
+/**
+ * iw_mpa_frame_encode - write a startup frame
+ * @frame: what to write; @frame->pd may be NULL only if @frame->pd_len is 0
+ * @buf: room for the frame
+ * @size: octets at @buf; IW_MPA_FRAME_MAX always suffices
+ *
+ * Return: octets written, -EMSGSIZE if the private data exceeds 512 octets
+ * (508 with RFC 6581 data), -ENOSPC if @size is too small, -EINVAL if
+ * @frame->enhanced goes with a revision below 2.
+ */
+int iw_mpa_frame_encode(const struct iw_mpa_frame *frame, void *buf,
+			size_t size)
+{
+	size_t enh_len = frame->enhanced ? IW_MPA_ENHANCED_SIZE : 0;
+	size_t pd_length = enh_len + frame->pd_len;
+	struct iw_mpa_hdr hdr = {};
+	u8 *pos = buf;
+
+	if (frame->enhanced && frame->rev < IW_MPA_REV_2)
+		return -EINVAL;
+	if (pd_length > IW_MPA_PD_MAX)
+		return -EMSGSIZE;
+	if (sizeof(hdr) + pd_length > size)
+		return -ENOSPC;
+
+	memcpy(hdr.key, frame_key(frame->reply), sizeof(hdr.key));
+	if (frame->markers)
+		hdr.flags |= IW_MPA_HDR_M;
+	if (frame->crc)
+		hdr.flags |= IW_MPA_HDR_C;
+	if (frame->reply && frame->reject)
+		hdr.flags |= IW_MPA_HDR_R;
+	if (frame->enhanced)
+		hdr.flags |= IW_MPA_HDR_S;
+	hdr.rev = frame->rev;
+	hdr.pd_length = cpu_to_be16(pd_length);
+
+	memcpy(pos, &hdr, sizeof(hdr));
+	pos += sizeof(hdr);
+	if (frame->enhanced)
+		frame_encode_enhanced(frame, pos);
+	pos += enh_len;
+	if (frame->pd_len)
+		memcpy(pos, frame->pd, frame->pd_len);
+	return sizeof(hdr) + pd_length;
+}
+EXPORT_SYMBOL_GPL(iw_mpa_frame_encode);

@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: GPL-2.0
+/* iw_create_listen, iw_destroy_listen, and taking connections. */
+
+#include "listen.h"
+#include "device.h"
+#include "ep.h"
+#include "rnic.h"
+#include "sock.h"
+#include "stats.h"
+
+#include <linux/jiffies.h>
+#include <linux/netdevice.h>
+#include <linux/slab.h>
+#include <linux/workqueue.h>
+#include <rdma/ib_verbs.h>
+#include <rdma/iw_cm.h>
+
+/* Connections taken before another listener gets its turn. */
+#define LISTEN_BATCH		64
+/* How long to leave connections to TCP when memory is short. */
+#define LISTEN_RETRY_MS		100
+
+/**
+ * struct iw_mpa_listener - a listening cm_id
+ * @sock: its TCP socket
+ * @dev: its device, held
+ * @id: its cm_id, held
+ * @work: takes connections
+ *
+ * Lives from create_listen to destroy_listen. The work item is the only other
+ * context, and is waited for.
+ */
+struct iw_mpa_listener {
+	struct iw_mpa_sock	sock;
+	struct iw_mpa_device	*dev;
+	struct iw_cm_id		*id;
+	struct delayed_work	work;
+};
+
+static struct workqueue_struct *listen_wq;
+
+static struct iw_mpa_sock_opts listen_opts(const struct iw_mpa_listener *lis)
+{
+	return (struct iw_mpa_sock_opts) {
+		.net		= dev_net(lis->dev->netdev),
+		.local		= &lis->id->m_local_addr,
+		.ifindex	= lis->dev->netdev->ifindex,
+		.tos		= lis->id->tos,
+		.tos_set	= lis->id->tos_set,
+		.afonly		= lis->id->afonly,
+	};
+}
+
+/* The Request is often there already: then the ULP is asked without another hop. */
+static int listen_adopt(struct iw_mpa_listener *lis, struct socket *sock)
+{
+	struct iw_mpa_sock_opts opts = listen_opts(lis);
+	struct iw_mpa_ep *ep;
+	int err;
+
+	ep = iw_mpa_ep_alloc(lis->dev, false, NULL, 0);
+	if (!ep) {
+		iw_mpa_sock_drop(sock);
+		return -ENOMEM;
+	}
+	err = iw_mpa_ep_link(ep, lis->id);
+	if (err) {
+		iw_mpa_sock_drop(sock);
+		iw_mpa_ep_put(ep);
+		return err;
+	}
+	iw_mpa_ep_get(ep);
+	iw_mpa_sock_adopt(&ep->sock, sock, &lis->sock, &iw_mpa_ep_sock_ops,
+			  &opts);
+	iw_mpa_ep_handle(ep, IW_MPA_EV_TCP_ACCEPTED);
+	iw_mpa_sock_check(&ep->sock);
+	iw_mpa_ep_run(ep, true);
+	iw_mpa_ep_put(ep);
+	return 0;
+}
+
+static void iw_mpa_listen_work(struct work_struct *work)
+{
+	struct iw_mpa_listener *lis = container_of(to_delayed_work(work),
+						   struct iw_mpa_listener, work);
+	struct socket *sock;
+	int i, err = 0;
+
+	for (i = 0; i < LISTEN_BATCH; i++) {
+		err = iw_mpa_sock_accept(&lis->sock, &sock);
+		if (err == -ECONNABORTED)
+			continue;
+		if (!err)
+			err = listen_adopt(lis, sock);
+		if (err)
+			break;
+	}
+	if (err == -EAGAIN || err == -ENODEV || err == -EINVAL)
+		return;
+	queue_delayed_work(listen_wq, &lis->work,
+			   err ? msecs_to_jiffies(LISTEN_RETRY_MS) : 0);
+}
+
+static void listen_sock_readable(struct iw_mpa_sock *ms)
+{
+	struct iw_mpa_listener *lis = container_of(ms, struct iw_mpa_listener,
+						   sock);
+
+	mod_delayed_work(listen_wq, &lis->work, 0);
+}
+
+static void listen_sock_ignore(struct iw_mpa_sock *ms)
+{
+}
+
+static void listen_sock_failed(struct iw_mpa_sock *ms, int err)
+{
+}
+
+static const struct iw_mpa_sock_ops listen_sock_ops = {
+	.connected	= listen_sock_ignore,
+	.readable	= listen_sock_readable,
+	.closed		= listen_sock_ignore,
+	.failed		= listen_sock_failed,
+};
+
+/**
+ * iw_mpa_create_listen - iw_cm's iw_create_listen
+ * @id: cm_id, with its mapped address set
+ * @backlog: connections that may wait in TCP, > 0
+ *
+ * Context: process. CONNECT_REQUEST may be raised before the return.
+ *
+ * Return: 0 or a negative errno: -EOPNOTSUPP if the device cannot hold its TX
+ * back as a responder must, -EAFNOSUPPORT, -EADDRINUSE, -ENODEV, -ENOMEM.
+ */
+int iw_mpa_create_listen(struct iw_cm_id *id, int backlog)
+{
+	struct iw_mpa_listener *lis;
+	struct iw_mpa_sock_opts opts;
+	struct iw_mpa_device *dev;
+	int err;
+
+	dev = iw_mpa_device_get(id->device);
+	if (!dev)
+		return -ENODEV;
+	if (!(dev->ops->caps & IW_MPA_CAP_TX_FENCE)) {
+		err = -EOPNOTSUPP;
+		goto put_dev;
+	}
+	lis = kzalloc(sizeof(*lis), GFP_KERNEL);
+	if (!lis) {
+		err = -ENOMEM;
+		goto put_dev;
+	}
+	INIT_DELAYED_WORK(&lis->work, iw_mpa_listen_work);
+	lis->dev = dev;
+	lis->id = id;
+	id->add_ref(id);
+	id->provider_data = lis;
+
+	opts = listen_opts(lis);
+	err = iw_mpa_sock_listen(&lis->sock, &listen_sock_ops, &opts, backlog);
+	if (err)
+		goto free_lis;
+	iw_mpa_count(IW_MPA_CNT_listener_created);
+	return 0;
+
+free_lis:
+	id->provider_data = NULL;
+	id->rem_ref(id);
+	kfree(lis);
+put_dev:
+	iw_mpa_device_put(dev);
+	return err;
+}
+
+/* Connections whose Request has not come cannot be announced any more. */
+static void listen_end_half_open(struct iw_mpa_device *dev,
+				 const struct iw_cm_id *id)
+{
+	struct iw_mpa_ep *ep;
+
+	spin_lock(&dev->lock);
+	list_for_each_entry(ep, &dev->half_open, node) {
+		/* Those in the list still have the listener's cm_id. */
+		if (READ_ONCE(ep->listen_id) == id)
+			iw_mpa_ep_raise(ep, IW_MPA_EV_LISTENER_GONE);
+	}
+	spin_unlock(&dev->lock);
+}
+
+/**
+ * iw_mpa_destroy_listen - iw_cm's iw_destroy_listen
+ * @id: listening cm_id
+ *
+ * First stop: no callback is left after unhook, no work after cancel. Then
+ * wait: there is nothing to wait for but that work. Connections that the ULP was
+ * asked about live on.
+ *
+ * Context: process, sleeps.
+ *
+ * Return: 0
+ */
+int iw_mpa_destroy_listen(struct iw_cm_id *id)
+{
+	struct iw_mpa_listener *lis = id->provider_data;
+	struct iw_mpa_device *dev;
+
+	if (!lis)
+		return 0;
+	dev = lis->dev;
+	id->provider_data = NULL;
+	iw_mpa_sock_unhook(&lis->sock);
+	cancel_delayed_work_sync(&lis->work);
+	iw_mpa_sock_release(&lis->sock);
+	listen_end_half_open(dev, id);
+	kfree(lis);
+	iw_mpa_count(IW_MPA_CNT_listener_destroyed);
+	id->rem_ref(id);
+	iw_mpa_device_put(dev);
+	return 0;
+}
+
+/**
+ * iw_mpa_listen_init - make listeners possible
+ *
+ * Return: 0 or -ENOMEM.
+ */
+int iw_mpa_listen_init(void)
+{
+	listen_wq = alloc_workqueue("iw_mpa_listen",
+				    WQ_MEM_RECLAIM | WQ_UNBOUND, 0);
+	return listen_wq ? 0 : -ENOMEM;
+}
+
+/** iw_mpa_listen_exit - undo iw_mpa_listen_init() */
+void iw_mpa_listen_exit(void)
+{
+	destroy_workqueue(listen_wq);
+}

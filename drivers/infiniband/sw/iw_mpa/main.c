@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: GPL-2.0
+/* The module: what it is made of comes and goes here. */
+
+#include "config.h"
+#include "connect.h"
+#include "ep.h"
+#include "listen.h"
+#include "stats.h"
+
+#include <linux/export.h>
+#include <linux/module.h>
+#include <rdma/ib_verbs.h>
+
+/**
+ * DOC: iw_mpa_ib_device_ops
+ *
+ * The verbs of iw_cm that the library implements: a driver gives its address to
+ * ib_set_device_ops(), and leaves these five out of its own table.
+ */
+const struct ib_device_ops iw_mpa_ib_device_ops = {
+	.iw_connect		= iw_mpa_connect,
+	.iw_accept		= iw_mpa_accept,
+	.iw_reject		= iw_mpa_reject,
+	.iw_create_listen	= iw_mpa_create_listen,
+	.iw_destroy_listen	= iw_mpa_destroy_listen,
+};
+EXPORT_SYMBOL_GPL(iw_mpa_ib_device_ops);
+
+static int __init iw_mpa_module_init(void)
+{
+	int err;
+
+	err = iw_mpa_config_init();
+	if (err)
+		return err;
+	err = iw_mpa_ep_init();
+	if (err)
+		goto exit_config;
+	err = iw_mpa_listen_init();
+	if (err)
+		goto exit_ep;
+	iw_mpa_stats_init();
+	return 0;
+
+exit_ep:
+	iw_mpa_ep_exit();
+exit_config:
+	iw_mpa_config_exit();
+	return err;
+}
+
+static void __exit iw_mpa_module_exit(void)
+{
+	iw_mpa_stats_exit();
+	iw_mpa_listen_exit();
+	iw_mpa_ep_exit();
+	iw_mpa_config_exit();
+}
+
+module_init(iw_mpa_module_init);
+module_exit(iw_mpa_module_exit);
+
+MODULE_DESCRIPTION("iWARP connection manager for RNIC drivers (MPA, RFC 5044 and RFC 6581)");
+MODULE_AUTHOR("The iw_mpa authors");
+MODULE_LICENSE("GPL");
+MODULE_VERSION("0.1");
+MODULE_SOFTDEP("pre: crc32c");

@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * What two ends agree on, from what one wants and what the other sent
+ * (RFC 6581 9 and 10, RFC 5044 7.1.1). The order of the steps is the RFC's.
+ */
+
+#include <rdma/iw_mpa_proto.h>
+
+#include <linux/export.h>
+#include <linux/minmax.h>
+#include <linux/string.h>
+
+/**
+ * iw_mpa_make_request - the MPA Request that an initiator sends
+ * @local: what this end wants
+ * @req: result, without private data
+ */
+void iw_mpa_make_request(const struct iw_mpa_local *local,
+			 struct iw_mpa_frame *req)
+{
+	memset(req, 0, sizeof(*req));
+	req->rev = local->rev;
+	req->crc = local->crc;
+	req->markers = local->rx_markers;
+	if (local->rev < IW_MPA_REV_2)
+		return;
+	req->enhanced = true;
+	req->ird = local->ird;
+	req->ord = local->ord;
+	req->p2p = local->p2p && local->rtr_send;
+	req->rtr = req->p2p ? local->rtr_send : 0;
+}
+EXPORT_SYMBOL_GPL(iw_mpa_make_request);
+
+/* A depth of the ULP's own making is not ours to program: the device's limit is. */
+static u16 neg_depth(u16 depth, u16 limit)
+{
+	return min(depth, limit);
+}
+
+/*
+ * An outbound depth must not exceed the peer's inbound one, unless the peer
+ * says that the ULPs see to that.
+ */
+static u16 neg_ord(const struct iw_mpa_local *local, u16 peer_ird)
+{
+	u16 ord = neg_depth(local->ord, local->max_ord);
+
+	return peer_ird == IW_MPA_DEPTH_ULP ? ord : min(ord, peer_ird);
+}
+
+/* RFC 5044 7.1.1: one side suffices to turn CRC on; Markers are the receiver's wish. */
+static void neg_stream(const struct iw_mpa_local *local,
+		       const struct iw_mpa_frame *own,
+		       const struct iw_mpa_frame *peer,
+		       struct iw_mpa_params *params)
+{
+	params->crc = own->crc || peer->crc;
+	params->tx_markers = peer->markers;
+	params->rx_markers = own->markers;
+	params->ird = neg_depth(local->ird, local->max_ird);
+	params->ord = neg_depth(local->ord, local->max_ord);
+	if (peer->enhanced) {
+		params->peer_ird = peer->ird;
+		params->peer_ord = peer->ord;
+	}
+}
+
+/* RFC 6581 9.1: the responder's IRD and ORD, and what its Reply says of them. */
+static enum iw_mpa_reason neg_responder_depths(const struct iw_mpa_local *local,
+					       const struct iw_mpa_frame *req,
+					       struct iw_mpa_frame *rep,
+					       struct iw_mpa_params *params)
+{
+	u16 wanted = params->ord;
+
+	if (req->ord != IW_MPA_DEPTH_ULP && !local->strict)
+		params->ird = max(params->ird,
+				  neg_depth(req->ord, local->max_ird));
+	if ((params->rtr & IW_MPA_RTR_READ) && !params->ird)
+		params->ird = 1;
+	rep->ird = req->ord == IW_MPA_DEPTH_ULP ? IW_MPA_DEPTH_ULP : params->ird;
+
+	params->ord = neg_ord(local, req->ird);
+	rep->ord = req->ird == IW_MPA_DEPTH_ULP ? IW_MPA_DEPTH_ULP : params->ord;
+
+	if (local->strict && params->ord < wanted) {
+		rep->ord = wanted;
+		return IW_MPA_R_INSUFFICIENT_IRD;
+	}
+	return IW_MPA_R_OK;
+}
+
+/* RFC 6581 9.2: what both can do if there is such a thing, else what we can take. */
+static u8 neg_responder_rtr(const struct iw_mpa_local *local,
+			    const struct iw_mpa_frame *req)
+{
+	u8 accept = local->rtr_accept;
+
+	if (!local->max_ird)
+		accept &= ~IW_MPA_RTR_READ;
+	return (req->rtr & accept) ?: accept;
+}
+
+/**
+ * iw_mpa_negotiate_request - decide on a Request, as responder
+ * @local: what this end can do and its ULP wants
+ * @req: the Request received
+ * @rep: result: the Reply, without private data; always filled, with
+ *	@rep->reject set unless the return value is IW_MPA_R_OK
+ * @params: result: what to program; valid if IW_MPA_R_OK is returned
+ *
+ * Return: IW_MPA_R_OK; MARKERS if the peer wants Markers and there are none;
+ * INSUFFICIENT_IRD if @local->strict and the peer's IRD is below @local->ord
+ * (the Reply then says which ORD was wanted).
+ */
+enum iw_mpa_reason iw_mpa_negotiate_request(const struct iw_mpa_local *local,
+					    const struct iw_mpa_frame *req,
+					    struct iw_mpa_frame *rep,
+					    struct iw_mpa_params *params)
+{
+	enum iw_mpa_reason reason = IW_MPA_R_OK;
+
+	memset(rep, 0, sizeof(*rep));
+	memset(params, 0, sizeof(*params));
+
+	rep->reply = true;
+	rep->rev = req->rev;
+	rep->enhanced = req->enhanced;
+	rep->crc = local->crc || req->crc;
+	rep->markers = local->rx_markers;
+
+	params->rev = rep->rev;
+	params->enhanced = rep->enhanced;
+	neg_stream(local, rep, req, params);
+
+	if (req->enhanced) {
+		if (req->p2p) {
+			params->p2p = true;
+			params->rtr = neg_responder_rtr(local, req);
+		}
+		rep->p2p = params->p2p;
+		rep->rtr = params->rtr;
+		reason = neg_responder_depths(local, req, rep, params);
+	}
+	if (req->markers && !local->tx_markers)
+		reason = IW_MPA_R_MARKERS;
+
+	rep->reject = reason != IW_MPA_R_OK;
+	return reason;
+}
+EXPORT_SYMBOL_GPL(iw_mpa_negotiate_request);
+
+/* RFC 6581 9.1: the initiator's IRD and ORD, from the Reply. */
+static enum iw_mpa_reason neg_initiator_depths(const struct iw_mpa_local *local,
+					       const struct iw_mpa_frame *rep,
+					       struct iw_mpa_params *params)
+{
+	u16 wanted = params->ord;
+
+	params->ord = neg_ord(local, rep->ird);
+	if (local->strict && params->ord < wanted)
+		return IW_MPA_R_INSUFFICIENT_IRD;
+
+	if (rep->ord == IW_MPA_DEPTH_ULP || rep->ord <= params->ird)
+		return IW_MPA_R_OK;
+	if (local->strict || rep->ord > local->max_ird)
+		return IW_MPA_R_INSUFFICIENT_IRD;
+	params->ird = rep->ord;
+	return IW_MPA_R_OK;
+}
+
+/*
+ * RFC 6581 9.2: one RTR that the Reply names and this end can generate. A Write
+ * needs nothing at either end, a Read a queue entry at both, a Send costs the
+ * responder a receive buffer.
+ */
+static enum iw_mpa_reason neg_initiator_rtr(const struct iw_mpa_local *local,
+					    const struct iw_mpa_frame *rep,
+					    struct iw_mpa_params *params)
+{
+	u8 both = local->rtr_send & rep->rtr;
+
+	if (both & IW_MPA_RTR_WRITE) {
+		params->rtr = IW_MPA_RTR_WRITE;
+	} else if ((both & IW_MPA_RTR_READ) && rep->ird && local->max_ord) {
+		params->rtr = IW_MPA_RTR_READ;
+		params->ord = max_t(u16, params->ord, 1);
+	} else if (both & IW_MPA_RTR_SEND) {
+		params->rtr = IW_MPA_RTR_SEND;
+	} else {
+		return IW_MPA_R_NO_RTR;
+	}
+	params->p2p = true;
+	return IW_MPA_R_OK;
+}
+
+/**
+ * iw_mpa_negotiate_reply - decide on a Reply, as initiator
+ * @local: what this end can do and its ULP wants
+ * @req: the Request that was sent
+ * @rep: the Reply received
+ * @params: result: what to program; @params->crc is valid also if a TERM
+ *	message is due
+ *
+ * An unenhanced Reply to an enhanced Request is taken for what it is: the
+ * connection comes up without RFC 6581's features. A Reply without A to a
+ * Request with A likewise: no RTR message is sent.
+ *
+ * Return: IW_MPA_R_OK; REJECTED; MARKERS; BAD_REV if the Reply is enhanced and
+ * the Request was not; INSUFFICIENT_IRD or NO_RTR, for which a TERM message is
+ * due.
+ */
+enum iw_mpa_reason iw_mpa_negotiate_reply(const struct iw_mpa_local *local,
+					  const struct iw_mpa_frame *req,
+					  const struct iw_mpa_frame *rep,
+					  struct iw_mpa_params *params)
+{
+	enum iw_mpa_reason reason;
+
+	memset(params, 0, sizeof(*params));
+	params->initiator = true;
+	params->rev = rep->rev;
+	params->enhanced = rep->enhanced;
+	neg_stream(local, req, rep, params);
+
+	if (rep->reject)
+		return IW_MPA_R_REJECTED;
+	if (rep->enhanced && !req->enhanced)
+		return IW_MPA_R_BAD_REV;
+	if (rep->markers && !local->tx_markers)
+		return IW_MPA_R_MARKERS;
+	if (!rep->enhanced)
+		return IW_MPA_R_OK;
+
+	reason = neg_initiator_depths(local, rep, params);
+	if (!reason && req->p2p && rep->p2p)
+		reason = neg_initiator_rtr(local, rep, params);
+	return reason;
+}
+EXPORT_SYMBOL_GPL(iw_mpa_negotiate_reply);

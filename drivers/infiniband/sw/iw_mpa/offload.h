@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+#ifndef _IW_MPA_OFFLOAD_H
+#define _IW_MPA_OFFLOAD_H
+
+#include <rdma/iw_mpa.h>
+
+struct iw_mpa_sock;
+
+/**
+ * struct iw_mpa_offload - an endpoint's line to the driver
+ * @drv: the driver's ops
+ * @qp: the QP, NULL while none is bound; the owner holds a reference
+ * @started: prepare returned 0 and stop was not called
+ *
+ * Not locked: only the endpoint's one runner calls in.
+ */
+struct iw_mpa_offload {
+	const struct iw_mpa_driver_ops	*drv;
+	struct ib_qp			*qp;
+	bool				started;
+};
+
+enum iw_mpa_reason iw_mpa_offload_start(struct iw_mpa_offload *off,
+					struct iw_mpa_ep *ep,
+					struct iw_mpa_sock *ms,
+					const struct iw_mpa_params *params,
+					size_t reply_len);
+int iw_mpa_offload_send_reply(struct iw_mpa_offload *off,
+			      struct iw_mpa_sock *ms, const void *reply,
+			      size_t len);
+int iw_mpa_offload_open(struct iw_mpa_offload *off,
+			const struct iw_mpa_params *params);
+void iw_mpa_offload_kick(struct iw_mpa_offload *off);
+void iw_mpa_offload_stop(struct iw_mpa_offload *off, struct iw_mpa_sock *ms,
+			 enum iw_mpa_reason why);
+int iw_mpa_offload_check(const struct iw_mpa_driver_ops *drv,
+			 const char **problem);
+
+#endif /* _IW_MPA_OFFLOAD_H */

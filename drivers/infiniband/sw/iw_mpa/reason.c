@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Why a startup or a connection ended: one table, read four ways. */
+
+#include <rdma/iw_mpa_proto.h>
+
+#include <linux/errno.h>
+#include <linux/export.h>
+
+static const struct {
+	const char	*name;
+	const char	*text;
+	s16		err;
+	u8		term;
+} reasons[IW_MPA_R_COUNT] = {
+#define X(n, e, t, s) [IW_MPA_R_##n] = { .name = #n, .text = s, .err = e, .term = t },
+	IW_MPA_REASONS(X)
+#undef X
+};
+
+static bool reason_is_known(enum iw_mpa_reason reason)
+{
+	return (unsigned int)reason < IW_MPA_R_COUNT;
+}
+
+/**
+ * iw_mpa_reason_name - a reason's name, as in counters and traces
+ * @reason: any value
+ *
+ * Return: a constant string, "?" for what is not a reason.
+ */
+const char *iw_mpa_reason_name(enum iw_mpa_reason reason)
+{
+	return reason_is_known(reason) ? reasons[reason].name : "?";
+}
+EXPORT_SYMBOL_GPL(iw_mpa_reason_name);
+
+/**
+ * iw_mpa_reason_text - a reason in words
+ * @reason: any value
+ *
+ * Return: a constant string, "unknown" for what is not a reason.
+ */
+const char *iw_mpa_reason_text(enum iw_mpa_reason reason)
+{
+	return reason_is_known(reason) ? reasons[reason].text : "unknown";
+}
+EXPORT_SYMBOL_GPL(iw_mpa_reason_text);
+
+/**
+ * iw_mpa_reason_errno - what the ULP is told
+ * @reason: any value
+ *
+ * rdma_cm shows -ECONNREFUSED and -ECONNRESET as REJECTED, -ETIMEDOUT as
+ * UNREACHABLE and the rest as CONNECT_ERROR.
+ *
+ * Return: 0 or a negative errno; -EIO for what is not a reason.
+ */
+int iw_mpa_reason_errno(enum iw_mpa_reason reason)
+{
+	return reason_is_known(reason) ? reasons[reason].err : -EIO;
+}
+EXPORT_SYMBOL_GPL(iw_mpa_reason_errno);
+
+/**
+ * iw_mpa_reason_term_code - what the peer is told
+ * @reason: any value
+ *
+ * Return: the error code of a TERM message of layer 2, type 0 (RFC 6581 8), or
+ * 0 if none is due.
+ */
+u8 iw_mpa_reason_term_code(enum iw_mpa_reason reason)
+{
+	return reason_is_known(reason) ? reasons[reason].term : 0;
+}
+EXPORT_SYMBOL_GPL(iw_mpa_reason_term_code);

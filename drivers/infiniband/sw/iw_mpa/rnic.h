@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+#ifndef _IW_MPA_RNIC_H
+#define _IW_MPA_RNIC_H
+
+#include <linux/completion.h>
+#include <linux/list.h>
+#include <linux/refcount.h>
+#include <linux/spinlock.h>
+#include <linux/wait.h>
+#include <linux/xarray.h>
+
+struct ib_device;
+struct iw_mpa_driver_ops;
+struct net_device;
+
+/**
+ * struct iw_mpa_device - a registered RNIC: what its endpoints share
+ * @node: in the list of devices
+ * @ibdev: the device
+ * @netdev: its network device; its network namespace is that of the sockets
+ * @ops: the driver's half
+ * @users: one for the registration, one for each live endpoint and listener
+ * @unused: completed when @users drops to 0
+ * @lock: protects the lists and @dying; process context
+ * @eps: endpoints that are live, or that the ULP has still to answer for
+ * @half_open: those of them that wait for the MPA Request
+ * @dying: no new endpoint or listener
+ * @qps: QP number to endpoint, while a QP is bound
+ * @unbound: woken when a QP is unbound
+ * @rcu: for the list of devices
+ */
+struct iw_mpa_device {
+	struct list_head		node;
+	struct ib_device		*ibdev;
+	struct net_device		*netdev;
+	const struct iw_mpa_driver_ops	*ops;
+	refcount_t			users;
+	struct completion		unused;
+	spinlock_t			lock;
+	struct list_head		eps;
+	struct list_head		half_open;
+	bool				dying;
+	struct xarray			qps;
+	wait_queue_head_t		unbound;
+	struct rcu_head			rcu;
+};
+
+/**
+ * iw_mpa_device_put - drop a use of a device
+ * @dev: device
+ *
+ * Context: any. The device may be gone afterwards.
+ */
+static inline void iw_mpa_device_put(struct iw_mpa_device *dev)
+{
+	if (refcount_dec_and_test(&dev->users))
+		complete(&dev->unused);
+}
+
+#endif /* _IW_MPA_RNIC_H */

@@ -1,0 +1,552 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Kernel TCP sockets: the only file that knows them.
+ *
+ * Life cycle: connect, listen or accept opens and hooks a socket; unhook takes
+ * the callbacks back, after which none is running or will run; release unhooks
+ * and closes. Nothing here blocks on the peer.
+ */
+
+#include "sock.h"
+#include "stats.h"
+
+#include <linux/in.h>
+#include <linux/in6.h>
+#include <linux/net.h>
+#include <linux/tcp.h>
+#include <net/ipv6.h>
+#include <net/tcp.h>
+
+/*
+ * A listener's sk_user_data is not copied to the connections that TCP makes of
+ * it: until they are accepted they have the listener's callbacks and no data.
+ */
+static struct iw_mpa_sock *sock_of(const struct sock *sk)
+{
+	struct iw_mpa_stream *stream;
+
+	stream = __locked_read_sk_user_data_with_flags(sk, 0);
+	return stream ? container_of(stream, struct iw_mpa_sock, stream) : NULL;
+}
+
+static void iw_mpa_sk_data_ready(struct sock *sk)
+{
+	struct iw_mpa_sock *ms;
+
+	read_lock_bh(&sk->sk_callback_lock);
+	ms = sock_of(sk);
+	if (ms)
+		ms->ops->readable(ms);
+	read_unlock_bh(&sk->sk_callback_lock);
+}
+
+static void sock_report_state(struct iw_mpa_sock *ms)
+{
+	struct sock *sk = ms->sock->sk;
+	int err = READ_ONCE(sk->sk_err);
+
+	switch (inet_sk_state_load(sk)) {
+	case TCP_SYN_SENT:
+	case TCP_SYN_RECV:
+	case TCP_LISTEN:
+		break;
+	case TCP_ESTABLISHED:
+		ms->ops->connected(ms);
+		break;
+	case TCP_CLOSE:
+		if (err) {
+			ms->ops->failed(ms, err);
+			break;
+		}
+		fallthrough;
+	case TCP_CLOSE_WAIT:
+	case TCP_LAST_ACK:
+	case TCP_CLOSING:
+	case TCP_TIME_WAIT:
+		ms->ops->closed(ms);
+		break;
+	case TCP_FIN_WAIT1:
+	case TCP_FIN_WAIT2:
+		break;
+	}
+}
+
+static void iw_mpa_sk_state_change(struct sock *sk)
+{
+	struct iw_mpa_sock *ms;
+
+	read_lock_bh(&sk->sk_callback_lock);
+	ms = sock_of(sk);
+	if (ms)
+		sock_report_state(ms);
+	read_unlock_bh(&sk->sk_callback_lock);
+}
+
+static void iw_mpa_sk_error_report(struct sock *sk)
+{
+	int err = READ_ONCE(sk->sk_err);
+	struct iw_mpa_sock *ms;
+
+	read_lock_bh(&sk->sk_callback_lock);
+	ms = sock_of(sk);
+	if (ms && err)
+		ms->ops->failed(ms, err);
+	read_unlock_bh(&sk->sk_callback_lock);
+}
+
+static void sock_hook(struct iw_mpa_sock *ms, struct socket *sock,
+		      const struct iw_mpa_sock_ops *ops, unsigned long flags)
+{
+	struct sock *sk = sock->sk;
+
+	write_lock_bh(&sk->sk_callback_lock);
+	ms->sock = sock;
+	ms->ops = ops;
+	ms->data_ready = sk->sk_data_ready;
+	ms->state_change = sk->sk_state_change;
+	ms->error_report = sk->sk_error_report;
+	ms->stream.write_space = sk->sk_write_space;
+	sk->sk_data_ready = iw_mpa_sk_data_ready;
+	sk->sk_state_change = iw_mpa_sk_state_change;
+	sk->sk_error_report = iw_mpa_sk_error_report;
+	__rcu_assign_sk_user_data_with_flags(sk, &ms->stream, flags);
+	write_unlock_bh(&sk->sk_callback_lock);
+	iw_mpa_count(IW_MPA_CNT_sock_created);
+}
+
+/**
+ * iw_mpa_sock_unhook - take a socket's callbacks back
+ * @ms: socket, open or not
+ *
+ * Idempotent. After return no callback of ours or of a driver is running.
+ *
+ * Context: process.
+ */
+void iw_mpa_sock_unhook(struct iw_mpa_sock *ms)
+{
+	struct sock *sk;
+
+	if (!ms->sock)
+		return;
+	sk = ms->sock->sk;
+	write_lock_bh(&sk->sk_callback_lock);
+	if (sk->sk_user_data) {
+		rcu_assign_sk_user_data(sk, NULL);
+		sk->sk_data_ready = ms->data_ready;
+		sk->sk_state_change = ms->state_change;
+		sk->sk_error_report = ms->error_report;
+		sk->sk_write_space = ms->stream.write_space;
+		ms->stream.qp = NULL;
+	}
+	write_unlock_bh(&sk->sk_callback_lock);
+}
+
+/**
+ * iw_mpa_sock_release - unhook and close a socket
+ * @ms: socket, open or not
+ *
+ * Idempotent. What was sent is still delivered, then FIN; RST if octets were
+ * received that nobody read.
+ *
+ * Context: process.
+ */
+void iw_mpa_sock_release(struct iw_mpa_sock *ms)
+{
+	if (!ms->sock)
+		return;
+	iw_mpa_sock_unhook(ms);
+	sock_release(ms->sock);
+	ms->sock = NULL;
+	iw_mpa_count(IW_MPA_CNT_sock_destroyed);
+}
+
+/*
+ * Keep the network namespace while TCP still has to deliver our last octets:
+ * without the reference close() stops the retransmission timers.
+ */
+static void sock_hold_net(struct sock *sk)
+{
+	struct net *net = sock_net(sk);
+
+	if (sk->sk_net_refcnt)
+		return;
+	sk->sk_net_refcnt = 1;
+	get_net_track(net, &sk->ns_tracker, GFP_KERNEL);
+	sock_inuse_add(net, 1);
+}
+
+static int sock_set_int(struct socket *sock, int level, int name, int val)
+{
+	return sock->ops->setsockopt(sock, level, name, KERNEL_SOCKPTR(&val),
+				     sizeof(val));
+}
+
+static int sock_set_tos(struct socket *sock, u8 tos)
+{
+	if (sock->sk->sk_family == AF_INET6)
+		return sock_set_int(sock, SOL_IPV6, IPV6_TCLASS, tos);
+	ip_sock_set_tos(sock->sk, tos);
+	return 0;
+}
+
+static int sock_setup(struct socket *sock, const struct iw_mpa_sock_opts *opts)
+{
+	struct sock *sk = sock->sk;
+
+	/* Connections are made while file systems and swap wait for them. */
+	sk->sk_allocation = GFP_NOIO;
+	sk->sk_use_task_frag = false;
+	tcp_sock_set_nodelay(sk);
+	return opts->tos_set ? sock_set_tos(sock, opts->tos) : 0;
+}
+
+static int sock_addr_len(const struct sockaddr_storage *addr)
+{
+	switch (addr->ss_family) {
+	case AF_INET:
+		return sizeof(struct sockaddr_in);
+	case AF_INET6:
+		return sizeof(struct sockaddr_in6);
+	}
+	return -EAFNOSUPPORT;
+}
+
+static bool sock_addr_is_any(const struct sockaddr_storage *addr)
+{
+	if (addr->ss_family == AF_INET)
+		return !((const struct sockaddr_in *)addr)->sin_addr.s_addr;
+	return ipv6_addr_any(&((const struct sockaddr_in6 *)addr)->sin6_addr);
+}
+
+static int sock_bind(struct socket *sock, const struct iw_mpa_sock_opts *opts)
+{
+	struct sockaddr_storage addr = *opts->local;
+
+	sock_set_reuseaddr(sock->sk);
+	if (opts->any_port) {
+		if (addr.ss_family == AF_INET)
+			((struct sockaddr_in *)&addr)->sin_port = 0;
+		else
+			((struct sockaddr_in6 *)&addr)->sin6_port = 0;
+		/* Then the port need only be free for this remote address. */
+		sock_set_int(sock, SOL_IP, IP_BIND_ADDRESS_NO_PORT, 1);
+	}
+	return kernel_bind(sock, (struct sockaddr *)&addr, sock_addr_len(&addr));
+}
+
+static int sock_open(const struct iw_mpa_sock_opts *opts, struct socket **sock)
+{
+	int len = sock_addr_len(opts->local);
+	int err;
+
+	if (len < 0)
+		return len;
+	err = sock_create_kern(opts->net, opts->local->ss_family, SOCK_STREAM,
+			       IPPROTO_TCP, sock);
+	if (err)
+		return err;
+	err = sock_setup(*sock, opts);
+	if (!err && opts->afonly && opts->local->ss_family == AF_INET6)
+		err = ip6_sock_set_v6only((*sock)->sk);
+	if (err)
+		sock_release(*sock);
+	return err;
+}
+
+/**
+ * iw_mpa_sock_connect - start to connect
+ * @ms: closed socket
+ * @ops: who is told; @ops->connected or @ops->failed follows
+ * @opts: addresses and options
+ *
+ * Context: process; does not wait for the peer.
+ *
+ * Return: 0, or a negative errno and no callback: -EADDRINUSE or -EADDRNOTAVAIL
+ * if TCP uses the local port already, -ENETUNREACH and the like.
+ */
+int iw_mpa_sock_connect(struct iw_mpa_sock *ms,
+			const struct iw_mpa_sock_ops *ops,
+			const struct iw_mpa_sock_opts *opts)
+{
+	struct socket *sock;
+	int err;
+
+	err = sock_open(opts, &sock);
+	if (err)
+		return err;
+	err = sock_bind(sock, opts);
+	if (err) {
+		sock_release(sock);
+		return err;
+	}
+	sock_hold_net(sock->sk);
+	sock_hook(ms, sock, ops, 0);
+	err = kernel_connect(sock, (struct sockaddr *)opts->remote,
+			     sock_addr_len(opts->remote), O_NONBLOCK);
+	if (err == -EINPROGRESS)
+		return 0;
+	if (err)
+		iw_mpa_sock_release(ms);
+	return err;
+}
+
+/**
+ * iw_mpa_sock_listen - open a listening socket
+ * @ms: closed socket
+ * @ops: @ops->readable is called when there is something to accept
+ * @opts: address and options
+ * @backlog: connections that may wait to be accepted
+ *
+ * Context: process.
+ *
+ * Return: 0 or a negative errno.
+ */
+int iw_mpa_sock_listen(struct iw_mpa_sock *ms,
+		       const struct iw_mpa_sock_ops *ops,
+		       const struct iw_mpa_sock_opts *opts, int backlog)
+{
+	struct socket *sock;
+	int err;
+
+	err = sock_open(opts, &sock);
+	if (err)
+		return err;
+	/* rdma_cm opens a wildcard listener once for every device. */
+	if (sock_addr_is_any(opts->local))
+		err = sock_bindtoindex(sock->sk, opts->ifindex, true);
+	if (!err)
+		err = sock_bind(sock, opts);
+	if (err) {
+		sock_release(sock);
+		return err;
+	}
+	sock_hook(ms, sock, ops, SK_USER_DATA_NOCOPY);
+	err = kernel_listen(sock, backlog);
+	if (err)
+		iw_mpa_sock_release(ms);
+	return err;
+}
+
+/**
+ * iw_mpa_sock_accept - take one connection from a listener
+ * @listener: listening socket
+ * @sock: result, for iw_mpa_sock_adopt() or iw_mpa_sock_drop()
+ *
+ * Context: process; does not wait.
+ *
+ * Return: 0, -EAGAIN if there is none, or another negative errno.
+ */
+int iw_mpa_sock_accept(struct iw_mpa_sock *listener, struct socket **sock)
+{
+	return kernel_accept(listener->sock, sock, O_NONBLOCK);
+}
+
+/**
+ * iw_mpa_sock_adopt - make an accepted connection ours
+ * @ms: closed socket
+ * @sock: from iw_mpa_sock_accept()
+ * @listener: the socket that it came from
+ * @ops: who is told
+ * @opts: the listener's options
+ *
+ * What happened to the connection before is not reported: call
+ * iw_mpa_sock_check() when its owner is ready.
+ *
+ * Context: process.
+ */
+void iw_mpa_sock_adopt(struct iw_mpa_sock *ms, struct socket *sock,
+		       const struct iw_mpa_sock *listener,
+		       const struct iw_mpa_sock_ops *ops,
+		       const struct iw_mpa_sock_opts *opts)
+{
+	sock_hold_net(sock->sk);
+	sock_setup(sock, opts);
+	sock_hook(ms, sock, ops, 0);
+	/* It inherited the listener's callbacks, not TCP's. */
+	ms->data_ready = listener->data_ready;
+	ms->state_change = listener->state_change;
+	ms->error_report = listener->error_report;
+}
+
+/**
+ * iw_mpa_sock_drop - close an accepted connection that was not adopted
+ * @sock: from iw_mpa_sock_accept()
+ */
+void iw_mpa_sock_drop(struct socket *sock)
+{
+	sock_release(sock);
+}
+
+/**
+ * iw_mpa_sock_check - report what has happened already
+ * @ms: open socket
+ *
+ * For the time between accept and hook, in which callbacks went nowhere.
+ *
+ * Context: process.
+ */
+void iw_mpa_sock_check(struct iw_mpa_sock *ms)
+{
+	struct sock *sk = ms->sock->sk;
+
+	read_lock_bh(&sk->sk_callback_lock);
+	if (!skb_queue_empty_lockless(&sk->sk_receive_queue))
+		ms->ops->readable(ms);
+	if (inet_sk_state_load(sk) != TCP_ESTABLISHED)
+		sock_report_state(ms);
+	read_unlock_bh(&sk->sk_callback_lock);
+}
+
+/**
+ * iw_mpa_sock_recv - read what is there
+ * @ms: open socket
+ * @buf: where to
+ * @len: at most, > 0
+ *
+ * Context: process; does not wait.
+ *
+ * Return: octets read, 0 if the peer closed, -EAGAIN if nothing is there, or
+ * another negative errno.
+ */
+int iw_mpa_sock_recv(struct iw_mpa_sock *ms, void *buf, size_t len)
+{
+	struct kvec iov = { .iov_base = buf, .iov_len = len };
+	struct msghdr msg = {};
+
+	return kernel_recvmsg(ms->sock, &msg, &iov, 1, len, MSG_DONTWAIT);
+}
+
+/**
+ * iw_mpa_sock_send - send a startup frame or FPDU
+ * @ms: open socket
+ * @buf: what
+ * @len: all of it
+ *
+ * Context: process; does not wait. The send buffer of a connection that is
+ * starting up has room for all that the library sends.
+ *
+ * Return: 0, -EAGAIN if it did not fit after all, or another negative errno.
+ */
+int iw_mpa_sock_send(struct iw_mpa_sock *ms, const void *buf, size_t len)
+{
+	struct kvec iov = { .iov_base = (void *)buf, .iov_len = len };
+	struct msghdr msg = { .msg_flags = MSG_DONTWAIT | MSG_NOSIGNAL };
+	int sent;
+
+	sent = kernel_sendmsg(ms->sock, &msg, &iov, 1, len);
+	if (sent < 0)
+		return sent;
+	return sent == len ? 0 : -EAGAIN;
+}
+
+/**
+ * iw_mpa_sock_shutdown - send FIN, go on receiving
+ * @ms: open socket
+ *
+ * Context: process.
+ */
+void iw_mpa_sock_shutdown(struct iw_mpa_sock *ms)
+{
+	kernel_sock_shutdown(ms->sock, SHUT_WR);
+}
+
+/**
+ * iw_mpa_sock_seq - where the stream stands
+ * @ms: open socket
+ * @snd_nxt: sequence number of the next octet to be sent
+ * @rcv_nxt: sequence number of the next octet to be read
+ * @rx_queued: octets from @rcv_nxt on have come already
+ *
+ * Context: process.
+ */
+void iw_mpa_sock_seq(struct iw_mpa_sock *ms, u32 *snd_nxt, u32 *rcv_nxt,
+		     bool *rx_queued)
+{
+	struct sock *sk = ms->sock->sk;
+
+	lock_sock(sk);
+	*snd_nxt = tcp_sk(sk)->write_seq;
+	*rcv_nxt = tcp_sk(sk)->copied_seq;
+	*rx_queued = tcp_inq(sk) > 0;
+	release_sock(sk);
+}
+
+static void sock_unmap_v4(struct sockaddr_storage *addr)
+{
+	struct sockaddr_in6 *sin6 = (struct sockaddr_in6 *)addr;
+	struct sockaddr_in sin = { .sin_family = AF_INET };
+
+	if (addr->ss_family != AF_INET6 ||
+	    !ipv6_addr_v4mapped(&sin6->sin6_addr))
+		return;
+	sin.sin_port = sin6->sin6_port;
+	sin.sin_addr.s_addr = sin6->sin6_addr.s6_addr32[3];
+	memset(addr, 0, sizeof(*addr));
+	memcpy(addr, &sin, sizeof(sin));
+}
+
+/**
+ * iw_mpa_sock_local - the address that a socket is bound to
+ * @ms: open socket
+ * @local: result
+ *
+ * Context: process.
+ *
+ * Return: 0 or a negative errno.
+ */
+int iw_mpa_sock_local(struct iw_mpa_sock *ms, struct sockaddr_storage *local)
+{
+	int err = kernel_getsockname(ms->sock, (struct sockaddr *)local);
+
+	return err < 0 ? err : 0;
+}
+
+/**
+ * iw_mpa_sock_names - both addresses of a connection
+ * @ms: open socket
+ * @local: result
+ * @remote: result
+ *
+ * An IPv4 connection of an IPv6 socket has IPv4 addresses.
+ *
+ * Context: process.
+ *
+ * Return: 0, or -ENOTCONN if TCP is gone.
+ */
+int iw_mpa_sock_names(struct iw_mpa_sock *ms, struct sockaddr_storage *local,
+		      struct sockaddr_storage *remote)
+{
+	int err;
+
+	err = kernel_getsockname(ms->sock, (struct sockaddr *)local);
+	if (err < 0)
+		return err;
+	err = kernel_getpeername(ms->sock, (struct sockaddr *)remote);
+	if (err < 0)
+		return err;
+	sock_unmap_v4(local);
+	sock_unmap_v4(remote);
+	return 0;
+}
+
+/**
+ * iw_mpa_sock_lock_callbacks - keep the socket's callbacks out
+ * @ms: open socket
+ *
+ * Context: process; softirqs are off until iw_mpa_sock_unlock_callbacks().
+ */
+void iw_mpa_sock_lock_callbacks(struct iw_mpa_sock *ms)
+	__acquires(&ms->sock->sk->sk_callback_lock)
+{
+	write_lock_bh(&ms->sock->sk->sk_callback_lock);
+}
+
+/**
+ * iw_mpa_sock_unlock_callbacks - let the socket's callbacks run again
+ * @ms: open socket
+ */
+void iw_mpa_sock_unlock_callbacks(struct iw_mpa_sock *ms)
+	__releases(&ms->sock->sk->sk_callback_lock)
+{
+	write_unlock_bh(&ms->sock->sk->sk_callback_lock);
+}

@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+#ifndef _IW_MPA_SOCK_H
+#define _IW_MPA_SOCK_H
+
+#include <rdma/iw_mpa.h>
+
+#include <linux/socket.h>
+#include <net/sock.h>
+
+struct iw_mpa_sock;
+
+/**
+ * struct iw_mpa_sock_ops - how a socket reports upwards
+ * @connected: TCP is up
+ * @readable: octets or a FIN may be there; on a listener: a connection
+ * @closed: the peer sent FIN and nothing more will come
+ * @failed: TCP is gone; @err is positive as in sk_err
+ *
+ * Called with sk_callback_lock read-held, softirqs off: set a bit, queue work.
+ */
+struct iw_mpa_sock_ops {
+	void (*connected)(struct iw_mpa_sock *ms);
+	void (*readable)(struct iw_mpa_sock *ms);
+	void (*closed)(struct iw_mpa_sock *ms);
+	void (*failed)(struct iw_mpa_sock *ms, int err);
+};
+
+/**
+ * struct iw_mpa_sock - a kernel TCP socket, hooked
+ * @stream: what sk_user_data points to; first, since drivers see it
+ * @sock: the socket, NULL before open and after release
+ * @ops: who is told
+ * @data_ready: TCP's own callback, put back by unhook
+ * @state_change: likewise
+ * @error_report: likewise
+ *
+ * The callbacks and @stream.qp are protected by sk_callback_lock.
+ */
+struct iw_mpa_sock {
+	struct iw_mpa_stream		stream;
+	struct socket			*sock;
+	const struct iw_mpa_sock_ops	*ops;
+	void				(*data_ready)(struct sock *sk);
+	void				(*state_change)(struct sock *sk);
+	void				(*error_report)(struct sock *sk);
+};
+
+/**
+ * struct iw_mpa_sock_opts - how to open a socket
+ * @net: network namespace
+ * @local: address to bind to
+ * @remote: address to connect to, or NULL
+ * @ifindex: bind a wildcard listener to this interface
+ * @tos: type of service or traffic class, if @tos_set
+ * @tos_set: @tos is valid
+ * @afonly: IPv6 only
+ * @any_port: leave the local port to the stack
+ */
+struct iw_mpa_sock_opts {
+	struct net			*net;
+	const struct sockaddr_storage	*local;
+	const struct sockaddr_storage	*remote;
+	int				ifindex;
+	u8				tos;
+	bool				tos_set;
+	bool				afonly;
+	bool				any_port;
+};
+
+int iw_mpa_sock_connect(struct iw_mpa_sock *ms,
+			const struct iw_mpa_sock_ops *ops,
+			const struct iw_mpa_sock_opts *opts);
+int iw_mpa_sock_listen(struct iw_mpa_sock *ms,
+		       const struct iw_mpa_sock_ops *ops,
+		       const struct iw_mpa_sock_opts *opts, int backlog);
+int iw_mpa_sock_accept(struct iw_mpa_sock *listener, struct socket **sock);
+void iw_mpa_sock_adopt(struct iw_mpa_sock *ms, struct socket *sock,
+		       const struct iw_mpa_sock *listener,
+		       const struct iw_mpa_sock_ops *ops,
+		       const struct iw_mpa_sock_opts *opts);
+void iw_mpa_sock_drop(struct socket *sock);
+void iw_mpa_sock_check(struct iw_mpa_sock *ms);
+int iw_mpa_sock_recv(struct iw_mpa_sock *ms, void *buf, size_t len);
+int iw_mpa_sock_send(struct iw_mpa_sock *ms, const void *buf, size_t len);
+void iw_mpa_sock_shutdown(struct iw_mpa_sock *ms);
+void iw_mpa_sock_seq(struct iw_mpa_sock *ms, u32 *snd_nxt, u32 *rcv_nxt,
+		     bool *rx_queued);
+int iw_mpa_sock_local(struct iw_mpa_sock *ms, struct sockaddr_storage *local);
+int iw_mpa_sock_names(struct iw_mpa_sock *ms, struct sockaddr_storage *local,
+		      struct sockaddr_storage *remote);
+void iw_mpa_sock_lock_callbacks(struct iw_mpa_sock *ms);
+void iw_mpa_sock_unlock_callbacks(struct iw_mpa_sock *ms);
+void iw_mpa_sock_unhook(struct iw_mpa_sock *ms);
+void iw_mpa_sock_release(struct iw_mpa_sock *ms);
+
+#endif /* _IW_MPA_SOCK_H */

@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+#undef TRACE_SYSTEM
+#define TRACE_SYSTEM iw_mpa
+
+#if !defined(_IW_MPA_TRACE_H) || defined(TRACE_HEADER_MULTI_READ)
+#define _IW_MPA_TRACE_H
+
+#include <linux/socket.h>
+#include <linux/tracepoint.h>
+
+#include <rdma/iw_mpa_proto.h>
+
+#include "fsm.h"
+
+/* Each list once: as enum for user space and as table of names. */
+#undef X
+#define X(name, timer) TRACE_DEFINE_ENUM(IW_MPA_ST_##name);
+IW_MPA_STATES(X)
+#undef X
+#define X(name) TRACE_DEFINE_ENUM(IW_MPA_EV_##name);
+IW_MPA_EVENTS(X)
+#undef X
+#define X(name, err, term, text) TRACE_DEFINE_ENUM(IW_MPA_R_##name);
+IW_MPA_REASONS(X)
+#undef X
+
+#define X_STATE(name, timer)	{ IW_MPA_ST_##name, #name },
+#define X_EVENT(name)		{ IW_MPA_EV_##name, #name },
+#define X_REASON(name, err, term, text) { IW_MPA_R_##name, #name },
+
+#define show_state(st)	__print_symbolic(st, IW_MPA_STATES(X_STATE) { -1, "?" })
+#define show_event(ev)	__print_symbolic(ev, IW_MPA_EVENTS(X_EVENT) { -1, "?" })
+#define show_reason(re)	__print_symbolic(re, IW_MPA_REASONS(X_REASON) { -1, "?" })
+
+TRACE_EVENT(iw_mpa_state,
+	TP_PROTO(const void *ep, enum iw_mpa_state from, enum iw_mpa_event event,
+		 enum iw_mpa_state to, enum iw_mpa_reason reason),
+	TP_ARGS(ep, from, event, to, reason),
+	TP_STRUCT__entry(
+		__field(const void *, ep)
+		__field(u8, from)
+		__field(u8, event)
+		__field(u8, to)
+		__field(u8, reason)
+	),
+	TP_fast_assign(
+		__entry->ep = ep;
+		__entry->from = from;
+		__entry->event = event;
+		__entry->to = to;
+		__entry->reason = reason;
+	),
+	TP_printk("ep=%p %s --%s--> %s reason=%s", __entry->ep,
+		  show_state(__entry->from), show_event(__entry->event),
+		  show_state(__entry->to), show_reason(__entry->reason))
+);
+
+TRACE_EVENT(iw_mpa_frame,
+	TP_PROTO(const void *ep, bool sent, const struct iw_mpa_frame *frame),
+	TP_ARGS(ep, sent, frame),
+	TP_STRUCT__entry(
+		__field(const void *, ep)
+		__field(bool, sent)
+		__field(bool, reply)
+		__field(u8, rev)
+		__field(bool, markers)
+		__field(bool, crc)
+		__field(bool, reject)
+		__field(bool, enhanced)
+		__field(bool, p2p)
+		__field(u8, rtr)
+		__field(u16, ird)
+		__field(u16, ord)
+		__field(u16, pd_len)
+	),
+	TP_fast_assign(
+		__entry->ep = ep;
+		__entry->sent = sent;
+		__entry->reply = frame->reply;
+		__entry->rev = frame->rev;
+		__entry->markers = frame->markers;
+		__entry->crc = frame->crc;
+		__entry->reject = frame->reject;
+		__entry->enhanced = frame->enhanced;
+		__entry->p2p = frame->p2p;
+		__entry->rtr = frame->rtr;
+		__entry->ird = frame->ird;
+		__entry->ord = frame->ord;
+		__entry->pd_len = frame->pd_len;
+	),
+	TP_printk("ep=%p %s %s rev=%u M=%d C=%d R=%d S=%d A=%d rtr=%s ird=%u ord=%u pd_len=%u",
+		  __entry->ep, __entry->sent ? "sent" : "received",
+		  __entry->reply ? "Reply" : "Request", __entry->rev,
+		  __entry->markers, __entry->crc, __entry->reject,
+		  __entry->enhanced, __entry->p2p,
+		  __print_flags(__entry->rtr, "|", { IW_MPA_RTR_SEND, "Send" },
+				{ IW_MPA_RTR_WRITE, "Write" },
+				{ IW_MPA_RTR_READ, "Read" }),
+		  __entry->ird, __entry->ord, __entry->pd_len)
+);
+
+TRACE_EVENT(iw_mpa_handoff,
+	TP_PROTO(const void *ep, const struct iw_mpa_params *params, u32 snd_nxt,
+		 u32 rcv_nxt, int err),
+	TP_ARGS(ep, params, snd_nxt, rcv_nxt, err),
+	TP_STRUCT__entry(
+		__field(const void *, ep)
+		__field(bool, initiator)
+		__field(u8, rev)
+		__field(bool, crc)
+		__field(u8, rtr)
+		__field(u16, ird)
+		__field(u16, ord)
+		__field(u16, peer_ird)
+		__field(u16, peer_ord)
+		__field(u32, snd_nxt)
+		__field(u32, rcv_nxt)
+		__field(int, err)
+	),
+	TP_fast_assign(
+		__entry->ep = ep;
+		__entry->initiator = params->initiator;
+		__entry->rev = params->rev;
+		__entry->crc = params->crc;
+		__entry->rtr = params->rtr;
+		__entry->ird = params->ird;
+		__entry->ord = params->ord;
+		__entry->peer_ird = params->peer_ird;
+		__entry->peer_ord = params->peer_ord;
+		__entry->snd_nxt = snd_nxt;
+		__entry->rcv_nxt = rcv_nxt;
+		__entry->err = err;
+	),
+	TP_printk("ep=%p %s rev=%u crc=%d rtr=%s ird=%u ord=%u peer_ird=%u peer_ord=%u snd_nxt=%u rcv_nxt=%u err=%d",
+		  __entry->ep, __entry->initiator ? "initiator" : "responder",
+		  __entry->rev, __entry->crc,
+		  __print_flags(__entry->rtr, "|", { IW_MPA_RTR_SEND, "Send" },
+				{ IW_MPA_RTR_WRITE, "Write" },
+				{ IW_MPA_RTR_READ, "Read" }),
+		  __entry->ird, __entry->ord, __entry->peer_ird,
+		  __entry->peer_ord, __entry->snd_nxt, __entry->rcv_nxt,
+		  __entry->err)
+);
+
+TRACE_EVENT(iw_mpa_upcall,
+	TP_PROTO(const void *cm_id, int event, int status, unsigned int pd_len,
+		 int ret),
+	TP_ARGS(cm_id, event, status, pd_len, ret),
+	TP_STRUCT__entry(
+		__field(const void *, cm_id)
+		__field(int, event)
+		__field(int, status)
+		__field(unsigned int, pd_len)
+		__field(int, ret)
+	),
+	TP_fast_assign(
+		__entry->cm_id = cm_id;
+		__entry->event = event;
+		__entry->status = status;
+		__entry->pd_len = pd_len;
+		__entry->ret = ret;
+	),
+	TP_printk("cm_id=%p %s status=%d pd_len=%u ret=%d", __entry->cm_id,
+		  __print_symbolic(__entry->event,
+				   { 1, "CONNECT_REQUEST" },
+				   { 2, "CONNECT_REPLY" },
+				   { 3, "ESTABLISHED" },
+				   { 4, "DISCONNECT" },
+				   { 5, "CLOSE" }),
+		  __entry->status, __entry->pd_len, __entry->ret)
+);
+
+#endif /* _IW_MPA_TRACE_H */
+
+#undef TRACE_INCLUDE_PATH
+#define TRACE_INCLUDE_PATH .
+#undef TRACE_INCLUDE_FILE
+#define TRACE_INCLUDE_FILE trace
+#include <trace/define_trace.h>

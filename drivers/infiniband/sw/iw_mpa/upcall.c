@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Events to iw_cm: the only caller of its event handler. */
+
+#include "upcall.h"
+#include "trace.h"
+
+#include <linux/bug.h>
+#include <linux/minmax.h>
+#include <linux/string.h>
+#include <rdma/iw_cm.h>
+
+static int upcall_raise(struct iw_cm_id *id, struct iw_cm_event *event)
+{
+	int ret = id->event_handler(id, event);
+
+	trace_iw_mpa_upcall(id, event->event, event->status,
+			    event->private_data_len, ret);
+	return ret;
+}
+
+/* rdma_cm knows depths of 8 bits; 0x3fff, "the ULP sees to it", becomes 255. */
+static u8 upcall_depth(u16 depth)
+{
+	return min_t(u16, depth, U8_MAX);
+}
+
+static void upcall_fill(struct iw_cm_event *event,
+			const struct iw_mpa_upcall_info *info)
+{
+	const struct iw_mpa_frame *peer = info->peer;
+
+	if (info->local)
+		event->local_addr = *info->local;
+	if (info->remote)
+		event->remote_addr = *info->remote;
+	if (!peer)
+		return;
+	event->ird = upcall_depth(peer->enhanced ? peer->ird : info->max_ord);
+	event->ord = upcall_depth(peer->enhanced ? peer->ord : info->max_ird);
+	if (event->event == IW_CM_EVENT_ESTABLISHED)
+		return;		/* iw_cm copies no private data for it */
+	event->private_data = (void *)peer->pd;
+	event->private_data_len = min_t(u16, peer->pd_len, U8_MAX);
+}
+
+static void upcall_begin(struct iw_mpa_upcall *up, struct iw_cm_id *id,
+			 enum iw_mpa_upcall_phase phase)
+{
+	id->add_ref(id);
+	up->cm_id = id;
+	up->phase = phase;
+}
+
+static void upcall_end(struct iw_mpa_upcall *up)
+{
+	struct iw_cm_id *id = up->cm_id;
+
+	up->phase = IW_MPA_UP_SILENT;
+	up->cm_id = NULL;
+	id->rem_ref(id);
+}
+
+/**
+ * iw_mpa_upcall_connecting - iw_connect is going to return 0
+ * @up: silent line
+ * @id: its cm_id; a reference is taken
+ */
+void iw_mpa_upcall_connecting(struct iw_mpa_upcall *up, struct iw_cm_id *id)
+{
+	upcall_begin(up, id, IW_MPA_UP_REPLY);
+}
+
+/**
+ * iw_mpa_upcall_accepting - iw_accept is going to return 0
+ * @up: silent line
+ * @id: its cm_id; a reference is taken
+ */
+void iw_mpa_upcall_accepting(struct iw_mpa_upcall *up, struct iw_cm_id *id)
+{
+	upcall_begin(up, id, IW_MPA_UP_ESTABLISHED);
+}
+
+/**
+ * iw_mpa_upcall_cancel - iw_connect or iw_accept is going to fail after all
+ * @up: line in any phase; no event follows, the reference is dropped
+ */
+void iw_mpa_upcall_cancel(struct iw_mpa_upcall *up)
+{
+	if (up->phase != IW_MPA_UP_SILENT)
+		upcall_end(up);
+}
+
+/**
+ * iw_mpa_upcall_request - CONNECT_REQUEST
+ * @listen_id: the listener's cm_id, on which the caller has a reference
+ * @provider_data: comes back in iw_accept or iw_reject, maybe before this
+ *	function returns
+ * @info: the Request and both addresses
+ *
+ * Context: process.
+ *
+ * Return: 0; -ENOMEM if iw_cm has no room for it: then neither iw_accept nor
+ * iw_reject will be called.
+ */
+int iw_mpa_upcall_request(struct iw_cm_id *listen_id, void *provider_data,
+			  const struct iw_mpa_upcall_info *info)
+{
+	struct iw_cm_event event = {
+		.event = IW_CM_EVENT_CONNECT_REQUEST,
+		.provider_data = provider_data,
+	};
+
+	upcall_fill(&event, info);
+	return upcall_raise(listen_id, &event);
+}
+
+/**
+ * iw_mpa_upcall_up - CONNECT_REPLY(0) or ESTABLISHED(0), whichever is due
+ * @up: line on which one of them is due
+ * @info: what to tell
+ *
+ * Context: process.
+ *
+ * Return: 0; -ENOMEM if iw_cm could not copy the private data: the connection
+ * must then be brought down, which reports the failure; -EINVAL if nothing is
+ * due.
+ */
+int iw_mpa_upcall_up(struct iw_mpa_upcall *up,
+		     const struct iw_mpa_upcall_info *info)
+{
+	struct iw_cm_event event = {};
+	int err;
+
+	switch (up->phase) {
+	case IW_MPA_UP_REPLY:
+		event.event = IW_CM_EVENT_CONNECT_REPLY;
+		break;
+	case IW_MPA_UP_ESTABLISHED:
+		event.event = IW_CM_EVENT_ESTABLISHED;
+		break;
+	default:
+		WARN_ONCE(1, "iw_mpa: no completion is due (%d)\n", up->phase);
+		return -EINVAL;
+	}
+	upcall_fill(&event, info);
+	err = upcall_raise(up->cm_id, &event);
+	if (!err)
+		up->phase = IW_MPA_UP_CLOSE;
+	return err;
+}
+
+/**
+ * iw_mpa_upcall_down - the last event, whatever is due
+ * @up: line in any phase
+ * @status: negative errno, for a connection that never came up
+ * @info: what to tell in that case
+ *
+ * CONNECT_REPLY(@status), or ESTABLISHED(@status) and CLOSE, or CLOSE, or
+ * nothing. The cm_id's reference is dropped. None of them can fail: iw_cm keeps
+ * room for more events than this file raises, and private data that it cannot
+ * copy is left out.
+ *
+ * Context: process.
+ */
+void iw_mpa_upcall_down(struct iw_mpa_upcall *up, int status,
+			const struct iw_mpa_upcall_info *info)
+{
+	struct iw_cm_event event = { .status = status };
+	int err;
+
+	if (up->phase == IW_MPA_UP_SILENT)
+		return;
+
+	if (up->phase == IW_MPA_UP_REPLY) {
+		event.event = IW_CM_EVENT_CONNECT_REPLY;
+		/* rdma_cm takes the addresses of a failed CONNECT_REPLY as they are. */
+		event.local_addr = up->cm_id->local_addr;
+		event.remote_addr = up->cm_id->remote_addr;
+		upcall_fill(&event, info);
+		err = upcall_raise(up->cm_id, &event);
+		if (err) {
+			event.private_data = NULL;
+			event.private_data_len = 0;
+			err = upcall_raise(up->cm_id, &event);
+		}
+		WARN_ON_ONCE(err);
+		upcall_end(up);
+		return;
+	}
+
+	if (up->phase == IW_MPA_UP_ESTABLISHED) {
+		event.event = IW_CM_EVENT_ESTABLISHED;
+		WARN_ON_ONCE(upcall_raise(up->cm_id, &event));
+	}
+	memset(&event, 0, sizeof(event));
+	event.event = IW_CM_EVENT_CLOSE;
+	WARN_ON_ONCE(upcall_raise(up->cm_id, &event));
+	upcall_end(up);
+}

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+#ifndef _IW_MPA_UPCALL_H
+#define _IW_MPA_UPCALL_H
+
+#include <rdma/iw_mpa_proto.h>
+
+#include <linux/socket.h>
+#include <linux/types.h>
+
+struct iw_cm_id;
+
+/**
+ * enum iw_mpa_upcall_phase - what iw_cm expects of us next
+ * @IW_MPA_UP_SILENT: nothing: no connect or accept has returned 0
+ * @IW_MPA_UP_REPLY: one CONNECT_REPLY
+ * @IW_MPA_UP_ESTABLISHED: one ESTABLISHED
+ * @IW_MPA_UP_CLOSE: one CLOSE
+ */
+enum iw_mpa_upcall_phase {
+	IW_MPA_UP_SILENT,
+	IW_MPA_UP_REPLY,
+	IW_MPA_UP_ESTABLISHED,
+	IW_MPA_UP_CLOSE,
+};
+
+/**
+ * struct iw_mpa_upcall - an endpoint's line to iw_cm
+ * @cm_id: with a reference, from connecting or accepting until the last event
+ * @phase: what is due; an event that is not due cannot be raised
+ *
+ * iw_cm crashes the kernel on an event out of order. The phase allows
+ * CONNECT_REPLY(0), CLOSE / CONNECT_REPLY(<0) / ESTABLISHED, CLOSE and nothing
+ * else. Not locked: only the endpoint's one runner calls in.
+ */
+struct iw_mpa_upcall {
+	struct iw_cm_id			*cm_id;
+	enum iw_mpa_upcall_phase	phase;
+};
+
+/**
+ * struct iw_mpa_upcall_info - what an event tells
+ * @peer: the peer's frame, or NULL if none came
+ * @local: local address, or NULL for the cm_id's
+ * @remote: remote address, or NULL for the cm_id's
+ * @max_ird: stands in for the peer's ORD if it sent none
+ * @max_ord: stands in for the peer's IRD if it sent none
+ */
+struct iw_mpa_upcall_info {
+	const struct iw_mpa_frame	*peer;
+	const struct sockaddr_storage	*local;
+	const struct sockaddr_storage	*remote;
+	u16				max_ird;
+	u16				max_ord;
+};
+
+void iw_mpa_upcall_connecting(struct iw_mpa_upcall *up, struct iw_cm_id *id);
+void iw_mpa_upcall_accepting(struct iw_mpa_upcall *up, struct iw_cm_id *id);
+void iw_mpa_upcall_cancel(struct iw_mpa_upcall *up);
+int iw_mpa_upcall_request(struct iw_cm_id *listen_id, void *provider_data,
+			  const struct iw_mpa_upcall_info *info);
+int iw_mpa_upcall_up(struct iw_mpa_upcall *up,
+		     const struct iw_mpa_upcall_info *info);
+void iw_mpa_upcall_down(struct iw_mpa_upcall *up, int status,
+			const struct iw_mpa_upcall_info *info);
+
+#endif /* _IW_MPA_UPCALL_H */

@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * iw_mpa: one iWARP connection manager for all RNIC drivers.
+ *
+ * This is all that a driver includes. The contract in prose, with the order of
+ * calls and a worked skeleton, is Documentation/infiniband/iw_mpa_driver.rst.
+ */
+#ifndef _RDMA_IW_MPA_H
+#define _RDMA_IW_MPA_H
+
+#include <rdma/iw_mpa_proto.h>
+
+#include <linux/types.h>
+#include <net/sock.h>
+
+struct ib_device;
+struct ib_device_ops;
+struct ib_qp;
+struct iw_mpa_device;
+struct iw_mpa_ep;
+struct net_device;
+
+/**
+ * enum iw_mpa_cap - what a device can do beyond the minimum
+ * @IW_MPA_CAP_TX_MARKERS: can insert Markers if the peer requires them
+ * @IW_MPA_CAP_RX_MARKERS: wants Markers in what it receives
+ * @IW_MPA_CAP_NO_CRC: works also with CRC turned off by both ends
+ * @IW_MPA_CAP_EARLY_RX: can take a stream over that has octets queued behind the
+ *	startup frame; without it such a connection fails (EARLY_DATA)
+ * @IW_MPA_CAP_TX_FENCE: holds back all FPDUs from prepare to open_tx; a device
+ *	without it cannot be responder
+ */
+enum iw_mpa_cap {
+	IW_MPA_CAP_TX_MARKERS	= BIT(0),
+	IW_MPA_CAP_RX_MARKERS	= BIT(1),
+	IW_MPA_CAP_NO_CRC	= BIT(2),
+	IW_MPA_CAP_EARLY_RX	= BIT(3),
+	IW_MPA_CAP_TX_FENCE	= BIT(4),
+};
+
+/**
+ * struct iw_mpa_stream - what sk_user_data of a connection's socket points to
+ * @qp: the QP, from attach until stop
+ * @priv: the driver's own, set in attach, not touched by the library
+ * @write_space: TCP's own callback, which a driver's write_space must call
+ *
+ * A driver's socket callbacks read it with iw_mpa_sk_stream().
+ */
+struct iw_mpa_stream {
+	struct ib_qp	*qp;
+	void		*priv;
+	void		(*write_space)(struct sock *sk);
+};
+
+/**
+ * struct iw_mpa_handoff - where and how Full Operation starts
+ * @ep: the endpoint, for iw_mpa_first_fpdu() and its siblings; valid until stop
+ *	returned, longer with iw_mpa_ep_get()
+ * @sock: the connected TCP socket, owned by the library; the driver may send and
+ *	receive on it from prepare (responder: from open_tx) until stop returned
+ * @params: what was negotiated
+ * @snd_nxt: TCP sequence number of the first octet that the driver sends;
+ *	responder: behind the Reply, which is still to be sent
+ * @rcv_nxt: TCP sequence number of the first octet that the driver receives
+ * @rx_queued: octets from @rcv_nxt on are in the socket already
+ *
+ * Sampled under lock_sock with nothing of the startup phase left to send but,
+ * on the responder, the Reply. No octet behind the peer's startup frame was read.
+ */
+struct iw_mpa_handoff {
+	struct iw_mpa_ep		*ep;
+	struct socket			*sock;
+	const struct iw_mpa_params	*params;
+	u32				snd_nxt;
+	u32				rcv_nxt;
+	bool				rx_queued;
+};
+
+/**
+ * struct iw_mpa_driver_ops - the driver's half of the hand-off
+ * @caps: set of &enum iw_mpa_cap
+ * @rtr_send: RTR types the device can generate, a set of IW_MPA_RTR_*; may be 0,
+ *	then it connects in the client-server model only
+ * @rtr_accept: RTR types the device can take; not 0 (RFC 6581 9.2), and not Read
+ *	alone if @max_ird is 0
+ * @max_ird: most inbound Reads per connection, 0..IW_MPA_DEPTH_MAX
+ * @max_ord: most outbound Reads per connection, 0..IW_MPA_DEPTH_MAX
+ *
+ * @prepare: Bind the QP to the stream: it must take inbound FPDUs from now on and
+ *	must not transmit. An initiator that is to send an RTR message
+ *	(@params->rtr) must keep it ahead of whatever the ULP posts.
+ *	Process context, may sleep, may take the QP's locks. At most once per
+ *	connection. Return 0, or a negative errno with the QP unchanged.
+ * @attach: Install sk_data_ready and, if wanted, sk_write_space of the socket and
+ *	set the stream's @priv. Called with sk_callback_lock write-held and
+ *	softirqs off, once after prepare; must not sleep, cannot fail. Optional:
+ *	a device that takes the TCP stream into hardware needs none.
+ * @send_reply: Send the octets of the MPA Reply, then be ready for FPDUs.
+ *	Process context, may sleep, once after attach. Return 0 or a negative
+ *	errno. Optional: without it the library sends the Reply on the socket.
+ * @kick_rx: Look at the stream now; octets may have come before attach. Process
+ *	context, softirqs on, may be called more than once between attach and
+ *	stop. Required with attach.
+ * @send_rtr: Initiator in the peer-to-peer model: send the RTR message
+ *	(@params->rtr of prepare) as first FPDU and let the ULP's work out behind
+ *	it. Process context, may sleep, once, instead of open_tx. Return 0 or a
+ *	negative errno. Required if @rtr_send is not 0.
+ * @open_tx: Let the ULP's work out. Process context, may sleep, once: for an
+ *	initiator in the client-server model at once, for a responder after
+ *	iw_mpa_first_fpdu().
+ * @stop: Forget the stream and bring the QP to the error state. The library has
+ *	already taken back the socket's callbacks. Process context, may sleep,
+ *	exactly once after a prepare that returned 0; nothing is called after it.
+ *	@why says what ended the connection.
+ *
+ * No lock of the library is held in any op but attach. Ops of one connection
+ * never run at the same time; ops of different connections do. prepare,
+ * send_reply, kick_rx, open_tx may run within iw_accept.
+ */
+struct iw_mpa_driver_ops {
+	u32	caps;
+	u8	rtr_send;
+	u8	rtr_accept;
+	u16	max_ird;
+	u16	max_ord;
+
+	int	(*prepare)(struct ib_qp *qp, const struct iw_mpa_handoff *ho);
+	void	(*attach)(struct ib_qp *qp, struct sock *sk,
+			  struct iw_mpa_stream *stream);
+	int	(*send_reply)(struct ib_qp *qp, const void *reply, size_t len);
+	void	(*kick_rx)(struct ib_qp *qp);
+	int	(*send_rtr)(struct ib_qp *qp, u8 rtr);
+	void	(*open_tx)(struct ib_qp *qp);
+	void	(*stop)(struct ib_qp *qp, enum iw_mpa_reason why);
+};
+
+struct iw_mpa_device *iw_mpa_register_device(struct ib_device *ibdev,
+					     struct net_device *netdev,
+					     const struct iw_mpa_driver_ops *ops);
+void iw_mpa_unregister_device(struct iw_mpa_device *dev);
+extern const struct ib_device_ops iw_mpa_ib_device_ops;
+
+void iw_mpa_first_fpdu(struct iw_mpa_ep *ep);
+void iw_mpa_stream_down(struct iw_mpa_ep *ep);
+void iw_mpa_disconnect(struct iw_mpa_ep *ep);
+void iw_mpa_qp_gone(struct iw_mpa_device *dev, u32 qpn);
+
+struct iw_mpa_ep *iw_mpa_ep_get(struct iw_mpa_ep *ep);
+void iw_mpa_ep_put(struct iw_mpa_ep *ep);
+
+/**
+ * iw_mpa_sk_stream - a driver's way from the socket to its QP
+ * @sk: socket of a connection
+ *
+ * Context: the driver's socket callbacks, with sk_callback_lock held.
+ *
+ * Return: the stream, or NULL if the library has taken the callbacks back.
+ */
+static inline struct iw_mpa_stream *iw_mpa_sk_stream(const struct sock *sk)
+{
+	return (struct iw_mpa_stream *)sk->sk_user_data;
+}
+
+#endif /* _RDMA_IW_MPA_H */

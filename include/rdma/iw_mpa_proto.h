@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * MPA startup: the wire format and the protocol without any I/O.
+ *
+ * Nothing declared here locks, sleeps, allocates or knows a socket, so every
+ * function may be called in any context and its arguments belong to the
+ * caller. A driver with a TCP engine of its own can use this header alone.
+ *
+ * References: RFC 5044 (MPA), RFC 6581 (enhanced MPA).
+ */
+#ifndef _RDMA_IW_MPA_PROTO_H
+#define _RDMA_IW_MPA_PROTO_H
+
+#include <linux/bits.h>
+#include <linux/types.h>
+
+#define IW_MPA_KEY_SIZE		16
+#define IW_MPA_KEY_REQ		"MPA ID Req Frame"
+#define IW_MPA_KEY_REP		"MPA ID Rep Frame"
+
+#define IW_MPA_REV_1		1	/* RFC 5044 */
+#define IW_MPA_REV_2		2	/* RFC 6581 */
+
+#define IW_MPA_PD_MAX		512	/* RFC 5044 7.1.1, octets on the wire */
+#define IW_MPA_ENHANCED_SIZE	4	/* RFC 6581 9, part of the 512 */
+
+#define IW_MPA_DEPTH_MAX	0x3ffe	/* largest IRD or ORD that is a number */
+#define IW_MPA_DEPTH_ULP	0x3fff	/* "the ULP negotiates it", RFC 6581 9.1 */
+
+/**
+ * struct iw_mpa_hdr - fixed part of an MPA Request or Reply on the wire
+ * @key: IW_MPA_KEY_REQ or IW_MPA_KEY_REP, without the NUL
+ * @flags: IW_MPA_HDR_*; the low four bits are reserved, sent as 0, not checked
+ * @rev: MPA revision of the sender
+ * @pd_length: octets of private data that follow, 0..512, RFC 6581 data included
+ */
+struct iw_mpa_hdr {
+	__u8	key[IW_MPA_KEY_SIZE];
+	__u8	flags;
+	__u8	rev;
+	__be16	pd_length;
+};
+
+#define IW_MPA_HDR_SIZE		20
+#define IW_MPA_FRAME_MAX	(IW_MPA_HDR_SIZE + IW_MPA_PD_MAX)
+
+#define IW_MPA_HDR_M		BIT(7)	/* sender wants Markers in what it receives */
+#define IW_MPA_HDR_C		BIT(6)	/* sender wants CRC */
+#define IW_MPA_HDR_R		BIT(5)	/* Reply only: connection rejected */
+#define IW_MPA_HDR_S		BIT(4)	/* private data begins with RFC 6581 data */
+
+/**
+ * struct iw_mpa_enhanced - RFC 6581 data at the start of the private data
+ * @ird: control flags A and B, then 14 bits of IRD
+ * @ord: control flags C and D, then 14 bits of ORD
+ */
+struct iw_mpa_enhanced {
+	__be16	ird;
+	__be16	ord;
+};
+
+#define IW_MPA_ENH_A		BIT(15)	/* in @ird: peer-to-peer model */
+#define IW_MPA_ENH_B		BIT(14)	/* in @ird: RTR by zero-length Send */
+#define IW_MPA_ENH_C		BIT(15)	/* in @ord: RTR by zero-length Write */
+#define IW_MPA_ENH_D		BIT(14)	/* in @ord: RTR by zero-length Read */
+
+/* RTR types, as sets. The names of the wire are B, C and D. */
+#define IW_MPA_RTR_SEND		BIT(0)
+#define IW_MPA_RTR_WRITE	BIT(1)
+#define IW_MPA_RTR_READ		BIT(2)
+#define IW_MPA_RTR_ALL		(IW_MPA_RTR_SEND | IW_MPA_RTR_WRITE | IW_MPA_RTR_READ)
+
+/*
+ * Why a startup or a connection ended: name, errno that the ULP sees, code of
+ * the TERM message (layer 2, type 0) or 0 where none is due, and one line for
+ * people. The name is also that of the counter and the one in traces.
+ */
+#define IW_MPA_REASONS(X)							\
+	X(OK,			0,		0, "no error")			\
+	X(BAD_KEY,		-EPROTO,	0, "not an MPA startup frame")	\
+	X(SAME_ROLE,		-EPROTO,	0, "both ends are initiator, or both responder") \
+	X(BAD_REV,		-EPROTO,	0, "MPA revision that we do not speak") \
+	X(BAD_PD_LENGTH,	-EPROTO,	0, "more than 512 octets of private data") \
+	X(SHORT_ENHANCED,	-EPROTO,	0, "S is set but the RFC 6581 data is missing") \
+	X(TRUNCATED,		-ECONNRESET,	0, "peer closed within its startup frame") \
+	X(MARKERS,		-EPROTO,	0, "peer requires Markers, the device has none") \
+	X(LOCAL,		-EIO,		5, "local error during startup") \
+	X(INSUFFICIENT_IRD,	-EPROTO,	6, "not enough inbound Read resources") \
+	X(NO_RTR,		-EPROTO,	7, "no RTR message in common")	\
+	X(REJECTED,		-ECONNREFUSED,	0, "peer rejected the connection") \
+	X(TCP_REFUSED,		-ECONNREFUSED,	0, "nobody listens at the peer") \
+	X(TCP_UNREACHABLE,	-ETIMEDOUT,	0, "no route or no answer from the peer") \
+	X(TCP_ERROR,		-EIO,		0, "TCP failed for another reason") \
+	X(PEER_CLOSED,		-ECONNRESET,	0, "peer closed the connection") \
+	X(PEER_RESET,		-ECONNRESET,	0, "peer reset the connection")	\
+	X(TIMEOUT_CONNECT,	-ETIMEDOUT,	0, "TCP did not connect in time") \
+	X(TIMEOUT_REQUEST,	-ETIMEDOUT,	0, "no MPA Request in time")	\
+	X(TIMEOUT_VERDICT,	-ETIMEDOUT,	0, "ULP neither accepted nor rejected in time") \
+	X(TIMEOUT_REPLY,	-ETIMEDOUT,	0, "no MPA Reply in time")	\
+	X(TIMEOUT_RTR,		-ETIMEDOUT,	0, "no RTR message in time")	\
+	X(ULP_REJECT,		-ECONNREFUSED,	0, "rejected by the local ULP")	\
+	X(ULP_CLOSE,		-ECONNABORTED,	0, "closed by the local ULP")	\
+	X(STREAM,		-ECONNABORTED,	0, "the driver gave the stream up") \
+	X(DRIVER,		-EIO,		5, "the driver refused the hand-off") \
+	X(EARLY_DATA,		-EIO,		5, "bytes were queued that the device cannot take over") \
+	X(QP_GONE,		-ECONNABORTED,	0, "the QP was destroyed")	\
+	X(DEVICE_GONE,		-ECONNABORTED,	0, "the device was removed")	\
+	X(LISTENER_GONE,	-ECONNABORTED,	0, "the listener was destroyed") \
+	X(EVENT_LOST,		-ENOMEM,	0, "iw_cm could not take the event") \
+	X(SEND,			-EIO,		0, "a startup frame could not be sent")
+
+/* enum iw_mpa_reason - see IW_MPA_REASONS() */
+enum iw_mpa_reason {
+#define X(name, err, term, text) IW_MPA_R_##name,
+	IW_MPA_REASONS(X)
+#undef X
+	IW_MPA_R_COUNT
+};
+
+const char *iw_mpa_reason_name(enum iw_mpa_reason reason);
+const char *iw_mpa_reason_text(enum iw_mpa_reason reason);
+int iw_mpa_reason_errno(enum iw_mpa_reason reason);
+u8 iw_mpa_reason_term_code(enum iw_mpa_reason reason);
+
+/**
+ * struct iw_mpa_frame - an MPA Request or Reply in host order
+ * @pd: ULP private data, or NULL; not owned by the frame
+ * @pd_len: octets at @pd: 0..512, 0..508 if @enhanced
+ * @ird: peer's or own IRD, 0..0x3fff; valid if @enhanced
+ * @ord: likewise ORD
+ * @rev: MPA revision
+ * @rtr: set of IW_MPA_RTR_*; valid if @p2p
+ * @reply: MPA Reply if true, MPA Request if false
+ * @markers: the sender wants Markers in what it receives
+ * @crc: the sender wants CRC
+ * @reject: Reply only
+ * @enhanced: RFC 6581 data is present
+ * @p2p: control flag A; valid if @enhanced
+ */
+struct iw_mpa_frame {
+	const u8	*pd;
+	u16		pd_len;
+	u16		ird;
+	u16		ord;
+	u8		rev;
+	u8		rtr;
+	bool		reply;
+	bool		markers;
+	bool		crc;
+	bool		reject;
+	bool		enhanced;
+	bool		p2p;
+};
+
+/**
+ * struct iw_mpa_reader - collects one startup frame from a stream
+ * @have: octets in @buf
+ * @need: octets until the next thing can be decided
+ * @reply: collects a Reply if true, a Request if false
+ * @buf: the frame as received
+ *
+ * The reader never asks for an octet behind the frame: what follows belongs to
+ * the RNIC.
+ */
+struct iw_mpa_reader {
+	u16	have;
+	u16	need;
+	bool	reply;
+	u8	buf[IW_MPA_FRAME_MAX];
+};
+
+void iw_mpa_reader_init(struct iw_mpa_reader *rd, bool reply);
+size_t iw_mpa_reader_want(const struct iw_mpa_reader *rd);
+void *iw_mpa_reader_pos(struct iw_mpa_reader *rd);
+enum iw_mpa_reason iw_mpa_reader_advance(struct iw_mpa_reader *rd, size_t len);
+
+enum iw_mpa_reason iw_mpa_frame_decode(const void *buf, size_t len, bool reply,
+				       struct iw_mpa_frame *frame);
+int iw_mpa_frame_encode(const struct iw_mpa_frame *frame, void *buf,
+			size_t size);
+
+/**
+ * struct iw_mpa_local - what this end can do and wants, for one connection
+ * @ird: IRD that the ULP asks for, 0..@max_ird, or IW_MPA_DEPTH_ULP
+ * @ord: ORD that the ULP asks for, 0..@max_ord, or IW_MPA_DEPTH_ULP
+ * @max_ird: the device's limit, 0..IW_MPA_DEPTH_MAX
+ * @max_ord: the device's limit, 0..IW_MPA_DEPTH_MAX
+ * @rev: highest revision to use, IW_MPA_REV_1 or IW_MPA_REV_2
+ * @rtr_send: RTR types the device can generate
+ * @rtr_accept: RTR types the device can take, not empty
+ * @p2p: initiator: ask for the peer-to-peer model
+ * @crc: ask for CRC
+ * @rx_markers: ask for Markers in what is received
+ * @tx_markers: Markers can be sent
+ * @strict: refuse rather than adjust IRD and ORD
+ */
+struct iw_mpa_local {
+	u16	ird;
+	u16	ord;
+	u16	max_ird;
+	u16	max_ord;
+	u8	rev;
+	u8	rtr_send;
+	u8	rtr_accept;
+	bool	p2p;
+	bool	crc;
+	bool	rx_markers;
+	bool	tx_markers;
+	bool	strict;
+};
+
+/**
+ * struct iw_mpa_params - what both ends agreed on
+ * @ird: inbound Reads to provide for, 0..max_ird
+ * @ord: outbound Reads allowed, 0..max_ord
+ * @peer_ird: the peer's IRD as received; 0 if not @enhanced
+ * @peer_ord: the peer's ORD as received; 0 if not @enhanced
+ * @rev: revision of the Reply
+ * @rtr: initiator: the one RTR type to send; responder: the types that may
+ *	come; 0 if not @p2p
+ * @initiator: local role
+ * @enhanced: both frames had RFC 6581 data
+ * @p2p: peer-to-peer model: the initiator sends an RTR message first
+ * @crc: FPDUs carry a valid CRC32c and it is checked
+ * @tx_markers: FPDUs sent carry Markers
+ * @rx_markers: FPDUs received carry Markers
+ */
+struct iw_mpa_params {
+	u16	ird;
+	u16	ord;
+	u16	peer_ird;
+	u16	peer_ord;
+	u8	rev;
+	u8	rtr;
+	bool	initiator;
+	bool	enhanced;
+	bool	p2p;
+	bool	crc;
+	bool	tx_markers;
+	bool	rx_markers;
+};
+
+void iw_mpa_make_request(const struct iw_mpa_local *local,
+			 struct iw_mpa_frame *req);
+enum iw_mpa_reason iw_mpa_negotiate_request(const struct iw_mpa_local *local,
+					    const struct iw_mpa_frame *req,
+					    struct iw_mpa_frame *rep,
+					    struct iw_mpa_params *params);
+enum iw_mpa_reason iw_mpa_negotiate_reply(const struct iw_mpa_local *local,
+					  const struct iw_mpa_frame *req,
+					  const struct iw_mpa_frame *rep,
+					  struct iw_mpa_params *params);
+
+/* FPDUs of the startup phase */
+#define IW_MPA_FPDU_WRITE_SIZE	20
+#define IW_MPA_FPDU_SEND_SIZE	24
+#define IW_MPA_FPDU_TERM_SIZE	28
+#define IW_MPA_FPDU_READ_SIZE	52
+#define IW_MPA_FPDU_MAX		IW_MPA_FPDU_READ_SIZE
+
+/**
+ * iw_mpa_fpdu_size - octets of an FPDU on the wire, without Markers
+ * @ulpdu_len: the FPDU's first two octets, in host order
+ *
+ * Return: length field, ULPDU, padding and CRC field together (RFC 5044 4.1).
+ */
+static inline u32 iw_mpa_fpdu_size(u16 ulpdu_len)
+{
+	return ((2 + (u32)ulpdu_len + 3) & ~3u) + 4;
+}
+
+size_t iw_mpa_fpdu_rtr(u8 rtr, bool crc, u8 fpdu[IW_MPA_FPDU_MAX]);
+size_t iw_mpa_fpdu_term(u8 code, bool crc, u8 fpdu[IW_MPA_FPDU_MAX]);
+
+#endif /* _RDMA_IW_MPA_PROTO_H */
