@@ -16,7 +16,6 @@
 struct ib_device;
 struct ib_device_ops;
 struct ib_qp;
-struct iw_mpa_device;
 struct iw_mpa_ep;
 struct net_device;
 
@@ -134,16 +133,15 @@ struct iw_mpa_driver_ops {
 	void	(*stop)(struct ib_qp *qp, enum iw_mpa_reason why);
 };
 
-struct iw_mpa_device *iw_mpa_register_device(struct ib_device *ibdev,
-					     struct net_device *netdev,
-					     const struct iw_mpa_driver_ops *ops);
-void iw_mpa_unregister_device(struct iw_mpa_device *dev);
+int iw_mpa_register_device(struct ib_device *ibdev, struct net_device *netdev,
+			   const struct iw_mpa_driver_ops *ops);
+void iw_mpa_unregister_device(struct ib_device *ibdev);
 extern const struct ib_device_ops iw_mpa_ib_device_ops;
 
 void iw_mpa_first_fpdu(struct iw_mpa_ep *ep);
 void iw_mpa_stream_down(struct iw_mpa_ep *ep);
 void iw_mpa_disconnect(struct iw_mpa_ep *ep);
-void iw_mpa_qp_gone(struct iw_mpa_device *dev, u32 qpn);
+void iw_mpa_qp_gone(struct ib_qp *qp);
 
 struct iw_mpa_ep *iw_mpa_ep_get(struct iw_mpa_ep *ep);
 void iw_mpa_ep_put(struct iw_mpa_ep *ep);

@@ -16,6 +16,18 @@
 static LIST_HEAD(device_list);
 static DEFINE_MUTEX(device_mutex);	/* writers of device_list */
 
+static struct iw_mpa_device *device_find(const struct ib_device *ibdev)
+{
+	struct iw_mpa_device *dev;
+
+	list_for_each_entry_rcu(dev, &device_list, node,
+				lockdep_is_held(&device_mutex)) {
+		if (dev->ibdev == ibdev)
+			return dev;
+	}
+	return NULL;
+}
+
 /**
  * iw_mpa_device_get - find a device and use it
  * @ibdev: the IB device
@@ -25,19 +37,16 @@ static DEFINE_MUTEX(device_mutex);	/* writers of device_list */
  * Return: the device, for iw_mpa_device_put(), or NULL if it is not registered or
  * is being removed.
  */
-struct iw_mpa_device *iw_mpa_device_get(struct ib_device *ibdev)
+struct iw_mpa_device *iw_mpa_device_get(const struct ib_device *ibdev)
 {
-	struct iw_mpa_device *dev, *found = NULL;
+	struct iw_mpa_device *dev;
 
 	rcu_read_lock();
-	list_for_each_entry_rcu(dev, &device_list, node) {
-		if (dev->ibdev == ibdev && refcount_inc_not_zero(&dev->users)) {
-			found = dev;
-			break;
-		}
-	}
+	dev = device_find(ibdev);
+	if (dev && !refcount_inc_not_zero(&dev->users))
+		dev = NULL;
 	rcu_read_unlock();
-	return found;
+	return dev;
 }
 
 static int device_check(const struct ib_device *ibdev,
@@ -75,22 +84,21 @@ refuse:
  *
  * Context: process.
  *
- * Return: the device; or ERR_PTR(-EINVAL), with a message that says what is
- * missing; ERR_PTR(-EEXIST) if @ibdev is registered; ERR_PTR(-ENOMEM).
+ * Return: 0; -EINVAL, with a message that says what is missing; -EEXIST if @ibdev
+ * is registered; -ENOMEM.
  */
-struct iw_mpa_device *iw_mpa_register_device(struct ib_device *ibdev,
-					     struct net_device *netdev,
-					     const struct iw_mpa_driver_ops *ops)
+int iw_mpa_register_device(struct ib_device *ibdev, struct net_device *netdev,
+			   const struct iw_mpa_driver_ops *ops)
 {
-	struct iw_mpa_device *dev, *other;
+	struct iw_mpa_device *dev;
 	int err;
 
 	err = device_check(ibdev, ops);
 	if (err)
-		return ERR_PTR(err);
+		return err;
 	dev = kzalloc(sizeof(*dev), GFP_KERNEL);
 	if (!dev)
-		return ERR_PTR(-ENOMEM);
+		return -ENOMEM;
 	dev->ibdev = ibdev;
 	dev->netdev = netdev;
 	dev->ops = ops;
@@ -103,16 +111,14 @@ struct iw_mpa_device *iw_mpa_register_device(struct ib_device *ibdev,
 	init_waitqueue_head(&dev->unbound);
 
 	mutex_lock(&device_mutex);
-	list_for_each_entry(other, &device_list, node) {
-		if (other->ibdev == ibdev) {
-			mutex_unlock(&device_mutex);
-			kfree(dev);
-			return ERR_PTR(-EEXIST);
-		}
-	}
-	list_add_rcu(&dev->node, &device_list);
+	if (device_find(ibdev))
+		err = -EEXIST;
+	else
+		list_add_rcu(&dev->node, &device_list);
 	mutex_unlock(&device_mutex);
-	return dev;
+	if (err)
+		kfree(dev);
+	return err;
 }
 EXPORT_SYMBOL_GPL(iw_mpa_register_device);
 
@@ -143,7 +149,7 @@ static void device_free_unanswered(struct iw_mpa_device *dev)
 
 /**
  * iw_mpa_unregister_device - let go of a device
- * @dev: from iw_mpa_register_device()
+ * @ibdev: the device, registered or not
  *
  * From dealloc_driver or after ib_unregister_device(): iw_cm must not call in any
  * more. First stop: no new endpoint, an event to each that lives. Then wait until
@@ -151,11 +157,17 @@ static void device_free_unanswered(struct iw_mpa_device *dev)
  *
  * Context: process, sleeps; no lock that an op takes may be held.
  */
-void iw_mpa_unregister_device(struct iw_mpa_device *dev)
+void iw_mpa_unregister_device(struct ib_device *ibdev)
 {
+	struct iw_mpa_device *dev;
+
 	mutex_lock(&device_mutex);
-	list_del_rcu(&dev->node);
+	dev = device_find(ibdev);
+	if (dev)
+		list_del_rcu(&dev->node);
 	mutex_unlock(&device_mutex);
+	if (!dev)
+		return;
 
 	device_end_endpoints(dev);
 	iw_mpa_device_put(dev);
@@ -165,3 +177,24 @@ void iw_mpa_unregister_device(struct iw_mpa_device *dev)
 	kfree_rcu(dev, rcu);
 }
 EXPORT_SYMBOL_GPL(iw_mpa_unregister_device);
+
+/**
+ * iw_mpa_qp_gone - wait until no connection uses a QP
+ * @qp: the QP
+ *
+ * From destroy_qp, first thing. Ends a connection in whatever state it is. After
+ * return no op is running or will run for the QP, and the library has no
+ * reference on it; the one of iw_cm goes when it handles the event.
+ *
+ * Context: process, sleeps; no lock that an op takes may be held.
+ */
+void iw_mpa_qp_gone(struct ib_qp *qp)
+{
+	struct iw_mpa_device *dev = iw_mpa_device_get(qp->device);
+
+	if (!dev)
+		return;
+	iw_mpa_ep_end_qp(dev, qp->qp_num);
+	iw_mpa_device_put(dev);
+}
+EXPORT_SYMBOL_GPL(iw_mpa_qp_gone);

@@ -5,6 +5,6 @@
 struct ib_device;
 struct iw_mpa_device;
 
-struct iw_mpa_device *iw_mpa_device_get(struct ib_device *ibdev);
+struct iw_mpa_device *iw_mpa_device_get(const struct ib_device *ibdev);
 
 #endif /* _IW_MPA_DEVICE_H */

@@ -10,7 +10,7 @@
  *  - the timer: deleted, waiting for a handler that runs;
  *  - the work item: holds a reference while queued, and finds DEAD;
  *  - iw_accept and iw_reject: hold the ULP's reference, and find DEAD;
- *  - iw_mpa_qp_gone() and unregister: hold a reference resp. the device's lock.
+ *  - whoever ends it from outside: holds a reference or the device's lock.
  */
 
 #include "ep.h"
@@ -580,9 +580,9 @@ void iw_mpa_ep_unbind_qp(struct iw_mpa_ep *ep)
 	if (!qp)
 		return;
 	ep->off.qp = NULL;
+	dev->ibdev->ops.iw_rem_ref(qp);
 	xa_erase(&dev->qps, ep->qpn);
 	wake_up_all(&dev->unbound);
-	dev->ibdev->ops.iw_rem_ref(qp);
 }
 
 /**
@@ -698,17 +698,13 @@ void iw_mpa_disconnect(struct iw_mpa_ep *ep)
 EXPORT_SYMBOL_GPL(iw_mpa_disconnect);
 
 /**
- * iw_mpa_qp_gone - wait until no connection uses a QP
- * @dev: the registered device
+ * iw_mpa_ep_end_qp - end the connection of a QP and wait until it is unbound
+ * @dev: device
  * @qpn: number of the QP
  *
- * From destroy_qp, first thing. Ends a connection in whatever state it is. After
- * return no op is running or will run for the QP, and the library has no
- * reference on it; the one of iw_cm goes when it handles the event.
- *
- * Context: process, sleeps; no lock that an op takes may be held.
+ * Context: process, sleeps.
  */
-void iw_mpa_qp_gone(struct iw_mpa_device *dev, u32 qpn)
+void iw_mpa_ep_end_qp(struct iw_mpa_device *dev, u32 qpn)
 {
 	struct iw_mpa_ep *ep;
 
@@ -724,7 +720,6 @@ void iw_mpa_qp_gone(struct iw_mpa_device *dev, u32 qpn)
 	wait_event(dev->unbound, xa_load(&dev->qps, qpn) != ep);
 	iw_mpa_ep_put(ep);
 }
-EXPORT_SYMBOL_GPL(iw_mpa_qp_gone);
 
 /**
  * iw_mpa_ep_init - make endpoints possible

@@ -108,6 +108,7 @@ struct iw_mpa_ep *iw_mpa_ep_alloc(struct iw_mpa_device *dev, bool initiator,
 int iw_mpa_ep_link(struct iw_mpa_ep *ep, struct iw_cm_id *listen_id);
 int iw_mpa_ep_bind_qp(struct iw_mpa_ep *ep, u32 qpn);
 void iw_mpa_ep_unbind_qp(struct iw_mpa_ep *ep);
+void iw_mpa_ep_end_qp(struct iw_mpa_device *dev, u32 qpn);
 void iw_mpa_ep_retire(struct iw_mpa_ep *ep);
 struct iw_cm_id *iw_mpa_ep_ask(struct iw_mpa_ep *ep);
 void iw_mpa_ep_answered(struct iw_mpa_ep *ep);

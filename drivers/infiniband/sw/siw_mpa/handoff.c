@@ -1,0 +1,322 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * siw's half of the hand-off.
+ *
+ * TX is fenced from prepare to open_tx by an entry that occupies the one slot of
+ * the send queue's current work: a Read Response that is never sent, or an
+ * initiator's RTR message, which is sent first. So a post_send that comes early
+ * queues and does nothing else. tx_suspend keeps the TX thread off the slot.
+ */
+
+#define SIW_MPA_OWN_FILE
+
+#include "siw/siw.h"
+#include "siw/siw_verbs.h"
+#include "siw_cm.h"
+
+#include <linux/log2.h>
+#include <linux/slab.h>
+
+static void cep_release(struct kref *ref)
+{
+	struct siw_cep *cep = container_of(ref, struct siw_cep, ref);
+
+	iw_mpa_ep_put(cep->ep);
+	kfree_rcu(cep, rcu);
+}
+
+/**
+ * siw_cep_put - drop a reference on a connection
+ * @cep: connection
+ */
+void siw_cep_put(struct siw_cep *cep)
+{
+	kref_put(&cep->ref, cep_release);
+}
+
+static struct siw_cep *cep_get_of_qp(struct siw_qp *qp)
+{
+	struct siw_cep *cep;
+
+	rcu_read_lock();
+	cep = READ_ONCE(qp->cep);
+	if (cep && !kref_get_unless_zero(&cep->ref))
+		cep = NULL;
+	rcu_read_unlock();
+	return cep;
+}
+
+/**
+ * siw_qp_cm_drop - siw gives a connection up
+ * @qp: the QP
+ * @schedule: not used: nothing here waits
+ *
+ * From an error in TX or RX, or from modify_qp with the state_lock held.
+ *
+ * Context: any.
+ */
+void siw_qp_cm_drop(struct siw_qp *qp, int schedule)
+{
+	struct siw_cep *cep;
+
+	qp->rx_stream.rx_suspend = 1;
+	qp->tx_ctx.tx_suspend = 1;
+
+	cep = cep_get_of_qp(qp);
+	if (!cep)
+		return;
+	if (qp->attrs.state == SIW_QP_STATE_RTS)
+		iw_mpa_stream_down(cep->ep);
+	else
+		iw_mpa_disconnect(cep->ep);
+	siw_cep_put(cep);
+}
+
+/* How much of the first FPDU has been seen; its length stands in front of it. */
+static bool handoff_first_is_whole(const struct siw_cep *cep)
+{
+	return cep->rx_seen >= sizeof(cep->rx_len) &&
+	       cep->rx_seen >= iw_mpa_fpdu_size(cep->rx_len[0] << 8 |
+						cep->rx_len[1]);
+}
+
+static int handoff_rx_first(read_descriptor_t *desc, struct sk_buff *skb,
+			    unsigned int off, size_t len)
+{
+	struct siw_qp *qp = desc->arg.data;
+	struct siw_cep *cep = qp->cep;
+	int used;
+
+	if (cep->rx_seen < sizeof(cep->rx_len))
+		skb_copy_bits(skb, off, cep->rx_len + cep->rx_seen,
+			      min(len, sizeof(cep->rx_len) - cep->rx_seen));
+	used = siw_tcp_rx_data(desc, skb, off, len);
+	if (!handoff_first_is_whole(cep))
+		cep->rx_seen += used;
+	return used;
+}
+
+/*
+ * A responder's sk_data_ready until the first FPDU has been validated: all of it
+ * has come, and siw found nothing wrong.
+ */
+static void siw_mpa_first_data_ready(struct sock *sk)
+{
+	struct iw_mpa_stream *stream;
+	struct siw_qp *qp;
+
+	read_lock(&sk->sk_callback_lock);
+	stream = iw_mpa_sk_stream(sk);
+	if (!stream || !stream->qp)
+		goto unlock;
+	qp = to_siw_qp(stream->qp);
+	if (qp->rx_stream.rx_suspend || !down_read_trylock(&qp->state_lock))
+		goto unlock;
+
+	if (qp->attrs.state == SIW_QP_STATE_RTS) {
+		read_descriptor_t desc = { .arg.data = qp, .count = 1 };
+
+		tcp_read_sock(sk, &desc, handoff_rx_first);
+		if (handoff_first_is_whole(qp->cep) &&
+		    !qp->rx_stream.rx_suspend) {
+			WRITE_ONCE(sk->sk_data_ready, siw_qp_llp_data_ready);
+			WRITE_ONCE(qp->cep->validated, true);
+			iw_mpa_first_fpdu(qp->cep->ep);
+		}
+	}
+	up_read(&qp->state_lock);
+unlock:
+	read_unlock(&sk->sk_callback_lock);
+}
+
+static struct siw_cep *handoff_alloc(struct siw_qp *qp,
+				     const struct iw_mpa_handoff *ho)
+{
+	struct siw_cep *cep = kzalloc(sizeof(*cep), GFP_KERNEL);
+
+	if (!cep)
+		return NULL;
+	kref_init(&cep->ref);
+	cep->ep = iw_mpa_ep_get(ho->ep);
+	cep->qp = qp;
+	cep->sock = ho->sock;
+	cep->responder = !ho->params->initiator;
+	return cep;
+}
+
+static int handoff_modify_to_rts(struct siw_qp *qp,
+				 const struct iw_mpa_handoff *ho)
+{
+	const struct iw_mpa_params *params = ho->params;
+	struct siw_qp_attrs attrs = {
+		.state = SIW_QP_STATE_RTS,
+		.flags = params->crc ? SIW_MPA_CRC : 0,
+		.irq_size = params->ird,
+		/* siw rounds queues up; a longer one would exceed the peer's IRD. */
+		.orq_size = params->ord ? rounddown_pow_of_two(params->ord) : 0,
+		.sk = ho->sock,
+	};
+	int err;
+
+	err = siw_qp_modify(qp, &attrs,
+			    SIW_QP_ATTR_STATE | SIW_QP_ATTR_LLP_HANDLE |
+			    SIW_QP_ATTR_ORD | SIW_QP_ATTR_IRD |
+			    SIW_QP_ATTR_MPA);
+	if (!err)
+		return 0;
+	/* The QP may be used again: leave nothing behind that siw would lose. */
+	kfree(qp->tx_ctx.mpa_crc_hd);
+	kfree(qp->rx_stream.mpa_crc_hd);
+	qp->tx_ctx.mpa_crc_hd = NULL;
+	qp->rx_stream.mpa_crc_hd = NULL;
+	qp->irq = NULL;
+	qp->orq = NULL;
+	return err;
+}
+
+static void handoff_fence(struct siw_qp *qp, const struct iw_mpa_params *params)
+{
+	struct siw_wqe *wqe = tx_wqe(qp);
+	unsigned long flags;
+
+	qp->rx_stream.rx_suspend = 0;
+	qp->tx_ctx.tx_suspend = 1;
+	if (params->initiator && params->rtr) {
+		siw_qp_mpa_rts(qp, params->rtr == IW_MPA_RTR_WRITE ?
+				   MPA_V2_RDMA_WRITE_RTR : MPA_V2_RDMA_READ_RTR);
+		return;
+	}
+	spin_lock_irqsave(&qp->sq_lock, flags);
+	memset(wqe->mem, 0, sizeof(wqe->mem));
+	wqe->sqe.opcode = SIW_OP_READ_RESPONSE;
+	wqe->sqe.flags = 0;
+	wqe->sqe.num_sge = 0;
+	wqe->wr_status = SIW_WR_QUEUED;
+	spin_unlock_irqrestore(&qp->sq_lock, flags);
+}
+
+static int handoff_prepare(struct ib_qp *base_qp,
+			   const struct iw_mpa_handoff *ho)
+{
+	struct siw_qp *qp = to_siw_qp(base_qp);
+	struct siw_cep *cep = handoff_alloc(qp, ho);
+	int err = -EINVAL;
+
+	if (!cep)
+		return -ENOMEM;
+
+	down_write(&qp->state_lock);
+	if (qp->attrs.state <= SIW_QP_STATE_RTR && !qp->cep &&
+	    !(qp->attrs.flags & SIW_QP_IN_DESTROY))
+		err = handoff_modify_to_rts(qp, ho);
+	if (!err) {
+		qp->cep = cep;
+		handoff_fence(qp, ho->params);
+	}
+	up_write(&qp->state_lock);
+
+	if (err)
+		siw_cep_put(cep);
+	return err;
+}
+
+static void handoff_attach(struct ib_qp *base_qp, struct sock *sk,
+			   struct iw_mpa_stream *stream)
+{
+	struct siw_cep *cep = to_siw_qp(base_qp)->cep;
+
+	cep->sk_write_space = stream->write_space;
+	stream->priv = cep;
+	sk->sk_data_ready = cep->responder ? siw_mpa_first_data_ready :
+					     siw_qp_llp_data_ready;
+	sk->sk_write_space = siw_qp_llp_write_space;
+}
+
+/* As TCP calls it: with the socket locked and softirqs off. */
+static void handoff_kick_rx(struct ib_qp *base_qp)
+{
+	struct sock *sk = to_siw_qp(base_qp)->cep->sock->sk;
+
+	lock_sock(sk);
+	local_bh_disable();
+	READ_ONCE(sk->sk_data_ready)(sk);
+	local_bh_enable();
+	release_sock(sk);
+}
+
+static int handoff_send_rtr(struct ib_qp *base_qp, u8 rtr)
+{
+	struct siw_qp *qp = to_siw_qp(base_qp);
+	unsigned long flags;
+	int err = -ENOTCONN;
+
+	down_read(&qp->state_lock);
+	spin_lock_irqsave(&qp->sq_lock, flags);
+	if (qp->attrs.state == SIW_QP_STATE_RTS &&
+	    tx_wqe(qp)->wr_status == SIW_WR_QUEUED) {
+		qp->tx_ctx.tx_suspend = 0;
+		qp->cep->open = true;
+		err = 0;
+	}
+	spin_unlock_irqrestore(&qp->sq_lock, flags);
+	if (!err)
+		err = siw_sq_start(qp);
+	up_read(&qp->state_lock);
+	return err;
+}
+
+static void handoff_open_tx(struct ib_qp *base_qp)
+{
+	struct siw_qp *qp = to_siw_qp(base_qp);
+	unsigned long flags;
+	int ret = 0;
+
+	down_read(&qp->state_lock);
+	spin_lock_irqsave(&qp->sq_lock, flags);
+	if (qp->attrs.state == SIW_QP_STATE_RTS) {
+		tx_wqe(qp)->wr_status = SIW_WR_IDLE;
+		qp->tx_ctx.tx_suspend = 0;
+		qp->cep->open = true;
+		ret = siw_activate_tx(qp);
+	}
+	spin_unlock_irqrestore(&qp->sq_lock, flags);
+	if (ret > 0)
+		ret = siw_sq_start(qp);
+	if (ret < 0)
+		siw_qp_cm_drop(qp, 1);
+	up_read(&qp->state_lock);
+}
+
+/*
+ * A Terminate message that siw has to say goes out, unless the fence is still
+ * closed: a responder sends nothing before it has seen one good FPDU.
+ */
+static void handoff_stop(struct ib_qp *base_qp, enum iw_mpa_reason why)
+{
+	struct siw_qp *qp = to_siw_qp(base_qp);
+
+	down_write(&qp->state_lock);
+	qp->rx_stream.rx_suspend = 1;
+	qp->tx_ctx.tx_suspend = 1;
+	if (!qp->cep->responder || qp->cep->validated)
+		siw_send_terminate(qp);
+	qp->term_info.valid = 0;
+	up_write(&qp->state_lock);
+
+	siw_qp_llp_close(qp);
+}
+
+const struct iw_mpa_driver_ops siw_mpa_driver_ops = {
+	.caps		= IW_MPA_CAP_NO_CRC | IW_MPA_CAP_EARLY_RX |
+			  IW_MPA_CAP_TX_FENCE,
+	.rtr_send	= IW_MPA_RTR_WRITE | IW_MPA_RTR_READ,
+	.rtr_accept	= IW_MPA_RTR_WRITE | IW_MPA_RTR_READ,
+	.max_ird	= SIW_MAX_IRD_QP,
+	.max_ord	= SIW_MAX_ORD_QP,
+	.prepare	= handoff_prepare,
+	.attach		= handoff_attach,
+	.kick_rx	= handoff_kick_rx,
+	.send_rtr	= handoff_send_rtr,
+	.open_tx	= handoff_open_tx,
+	.stop		= handoff_stop,
+};

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/* Where siw's own files meet iw_mpa: registration, QP destruction, mmap keys. */
+
+#define SIW_MPA_OWN_FILE
+
+#include "siw/siw.h"
+#include "siw_cm.h"
+
+#include <linux/module.h>
+#include <rdma/siw-abi.h>
+
+static void (*port_siw_dealloc)(struct ib_device *ibdev);
+static int (*port_siw_destroy_qp)(struct ib_qp *qp, struct ib_udata *udata);
+
+static void port_dealloc(struct ib_device *ibdev)
+{
+	iw_mpa_unregister_device(ibdev);
+	port_siw_dealloc(ibdev);
+}
+
+/* siw frees what a hand-off needs, so the connection has to be over before. */
+static int port_destroy_qp(struct ib_qp *base_qp, struct ib_udata *udata)
+{
+	struct siw_qp *qp = to_siw_qp(base_qp);
+
+	down_write(&qp->state_lock);
+	qp->attrs.flags |= SIW_QP_IN_DESTROY;
+	up_write(&qp->state_lock);
+	iw_mpa_qp_gone(base_qp);
+	return port_siw_destroy_qp(base_qp, udata);
+}
+
+/**
+ * siw_mpa_ib_register - siw's ib_register_device()
+ * @ibdev: the device, with siw's ops
+ * @name: its name
+ * @dma_device: none
+ *
+ * Return: 0 or a negative errno; then siw calls ib_dealloc_device().
+ */
+int siw_mpa_ib_register(struct ib_device *ibdev, const char *name,
+			struct device *dma_device)
+{
+	struct siw_device *sdev = to_siw_dev(ibdev);
+	int err;
+
+	port_siw_dealloc = ibdev->ops.dealloc_driver;
+	port_siw_destroy_qp = ibdev->ops.destroy_qp;
+	ibdev->ops.dealloc_driver = port_dealloc;
+	ibdev->ops.destroy_qp = port_destroy_qp;
+	ib_set_device_ops(ibdev, &iw_mpa_ib_device_ops);
+
+	err = iw_mpa_register_device(ibdev, sdev->netdev, &siw_mpa_driver_ops);
+	if (err)
+		return err;
+	return ib_register_device(ibdev, name, dma_device);
+}
+
+/**
+ * siw_mpa_mmap_insert - siw's rdma_user_mmap_entry_insert()
+ * @ucontext: as there
+ * @entry: as there
+ * @length: as there
+ *
+ * User space takes one key for "none", and a process with many QPs would get it:
+ * begin behind it.
+ *
+ * Return: 0 or a negative errno.
+ */
+int siw_mpa_mmap_insert(struct ib_ucontext *ucontext,
+			struct rdma_user_mmap_entry *entry, size_t length)
+{
+	const u32 first = (SIW_INVAL_UOBJ_KEY >> PAGE_SHIFT) + 1;
+
+	return rdma_user_mmap_entry_insert_range(ucontext, entry, length,
+						 first, U32_MAX);
+}
+
+MODULE_SOFTDEP("pre: crc32c");
+MODULE_VERSION("0.1");

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
+/*
+ * What siw's own files want of a connection manager, given by iw_mpa. They find
+ * this header in place of siw's.
+ */
+#ifndef _SIW_CM_H
+#define _SIW_CM_H
+
+#include <linux/kref.h>
+#include <linux/types.h>
+#include <net/sock.h>
+#include <net/tcp.h>
+
+#include <rdma/ib_verbs.h>
+#include <rdma/iw_mpa.h>
+
+struct siw_qp;
+
+/**
+ * struct siw_cep - a QP's connection, from prepare until the QP lets go of it
+ * @ref: one of the QP
+ * @rcu: readers without the QP's state_lock
+ * @ep: iw_mpa's name for it; held
+ * @qp: the QP
+ * @sock: the stream, valid until stop
+ * @sk_write_space: TCP's own callback
+ * @responder: local role
+ * @open: TX is open; under sq_lock
+ * @validated: one whole FPDU was received without error
+ * @rx_seen: octets of the first FPDU received; under the socket's lock
+ * @rx_len: its first two octets; likewise
+ */
+struct siw_cep {
+	struct kref		ref;
+	struct rcu_head		rcu;
+	struct iw_mpa_ep	*ep;
+	struct siw_qp		*qp;
+	struct socket		*sock;
+	void			(*sk_write_space)(struct sock *sk);
+	bool			responder;
+	bool			open;
+	bool			validated;
+	u32			rx_seen;
+	u8			rx_len[2];
+};
+
+void siw_cep_put(struct siw_cep *cep);
+
+#define sk_to_qp(sk)	(to_siw_qp(iw_mpa_sk_stream(sk)->qp))
+#define sk_to_cep(sk)	((struct siw_cep *)iw_mpa_sk_stream(sk)->priv)
+
+static inline int siw_cm_init(void)
+{
+	return 0;
+}
+
+static inline void siw_cm_exit(void)
+{
+}
+
+/* iw_mpa's take their place in siw_mpa_ib_register(). */
+#define siw_accept		NULL
+#define siw_connect		NULL
+#define siw_create_listen	NULL
+#define siw_destroy_listen	NULL
+#define siw_reject		NULL
+
+extern const struct iw_mpa_driver_ops siw_mpa_driver_ops;
+
+int siw_mpa_ib_register(struct ib_device *ibdev, const char *name,
+			struct device *dma_device);
+int siw_mpa_mmap_insert(struct ib_ucontext *ucontext,
+			struct rdma_user_mmap_entry *entry, size_t length);
+
+#ifndef SIW_MPA_OWN_FILE
+#define ib_register_device		siw_mpa_ib_register
+#define rdma_user_mmap_entry_insert	siw_mpa_mmap_insert
+#endif
+
+#endif /* _SIW_CM_H */
