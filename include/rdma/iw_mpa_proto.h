@@ -78,7 +78,7 @@ struct iw_mpa_enhanced {
 #define IW_MPA_REASONS(X)							\
 	X(OK,			0,		0, "no error")			\
 	X(BAD_KEY,		-EPROTO,	0, "not an MPA startup frame")	\
-	X(SAME_ROLE,		-EPROTO,	0, "both ends are initiator, or both responder") \
+	X(SAME_ROLE,		-EPROTO,	0, "the peer has our own role") \
 	X(BAD_REV,		-EPROTO,	0, "MPA revision that we do not speak") \
 	X(BAD_PD_LENGTH,	-EPROTO,	0, "more than 512 octets of private data") \
 	X(SHORT_ENHANCED,	-EPROTO,	0, "S is set but the RFC 6581 data is missing") \
@@ -102,7 +102,7 @@ struct iw_mpa_enhanced {
 	X(ULP_CLOSE,		-ECONNABORTED,	0, "closed by the local ULP")	\
 	X(STREAM,		-ECONNABORTED,	0, "the driver gave the stream up") \
 	X(DRIVER,		-EIO,		5, "the driver refused the hand-off") \
-	X(EARLY_DATA,		-EIO,		5, "bytes were queued that the device cannot take over") \
+	X(EARLY_DATA,		-EIO,		5, "queued octets that the device cannot take over") \
 	X(QP_GONE,		-ECONNABORTED,	0, "the QP was destroyed")	\
 	X(DEVICE_GONE,		-ECONNABORTED,	0, "the device was removed")	\
 	X(LISTENER_GONE,	-ECONNABORTED,	0, "the listener was destroyed") \

@@ -236,10 +236,12 @@ static void handoff_attach(struct ib_qp *base_qp, struct sock *sk,
 static void handoff_kick_rx(struct ib_qp *base_qp)
 {
 	struct sock *sk = to_siw_qp(base_qp)->cep->sock->sk;
+	void (*data_ready)(struct sock *sk);
 
 	lock_sock(sk);
+	data_ready = READ_ONCE(sk->sk_data_ready);
 	local_bh_disable();
-	READ_ONCE(sk->sk_data_ready)(sk);
+	data_ready(sk);
 	local_bh_enable();
 	release_sock(sk);
 }
