@@ -165,7 +165,9 @@ guest_run() {
 }
 
 guest_bg() { guest_run "$1" "$(printf 'bg_start %q %q' "$2" "$3")"; }
-guest_serve() { guest_run "$1" "$(printf 'serve %q %q %q' "$2" "$3" "$4")"; }
+guest_serve() {
+	guest_run "$1" "$(printf 'LISTEN_LIMIT=%q serve %q %q %q' "${LISTEN_LIMIT:-20}" "$2" "$3" "$4")"
+}
 guest_wait() { guest_run "$1" "bg_wait $2 ${3:-$GUEST_LIMIT}" $((${3:-$GUEST_LIMIT} + 10)); }
 guest_stop() { guest_run "$1" "bg_stop $2 ${3:-}"; }
 

@@ -25,6 +25,7 @@ bg_start() {
 
 	rm -rf "$dir"
 	mkdir -p "$dir"
+	: >"$dir/output"
 	# shellcheck disable=SC2016 # expanded by the inner shell
 	setsid bash -c '(eval "$2") >"$1/output" 2>&1 </dev/null; echo $? >"$1/status"' \
 		"$1" "$dir" "$2" >/dev/null 2>&1 &
@@ -71,6 +72,20 @@ bg_stop_all() {
 	rm -rf /run/bg
 }
 
+# --- local ports -------------------------------------------------------------------------
+
+# port_range_set FIRST LAST: where rdma_cm and TCP look for a source port.
+port_range_set() {
+	cat /proc/sys/net/ipv4/ip_local_port_range >/run/port_range
+	echo "$1 $2" >/proc/sys/net/ipv4/ip_local_port_range
+}
+
+port_range_restore() {
+	[[ -e /run/port_range ]] || return 0
+	cat /run/port_range >/proc/sys/net/ipv4/ip_local_port_range
+	rm /run/port_range
+}
+
 # --- RDMA --------------------------------------------------------------------------------
 
 rdma_listens() { rdma resource show cm_id 2>/dev/null | grep -Eq "state LISTEN .*src-addr [^ ]*:$1\b"; }
@@ -78,7 +93,7 @@ rdma_listens() { rdma resource show cm_id 2>/dev/null | grep -Eq "state LISTEN .
 # serve NAME PORT COMMAND: start a server; returns when rdma_cm listens on PORT.
 serve() {
 	bg_start "$1" "$3"
-	if ! poll 20 listens_or_ended "$1" "$2" || bg_ended "$1"; then
+	if ! poll "${LISTEN_LIMIT:-20}" listens_or_ended "$1" "$2" || bg_ended "$1"; then
 		cat "/run/bg/$1/output"
 		fail "'$1' does not listen on port $2"
 	fi
@@ -131,6 +146,25 @@ driver_clear() {
 	rdma link delete siw0 || return 1
 	rmmod "$have" || return 1
 	[[ ! -d /sys/module/iw_mpa ]] || rmmod iw_mpa
+}
+
+# What a person wants to see first after a failure.
+diagnose() {
+	local dir
+
+	for dir in /run/bg/*/; do
+		[[ -e $dir/output ]] || continue
+		echo "* background job $dir: $(cat "$dir/status" 2>/dev/null || echo running)"
+		tail -n 5 "$dir/output"
+	done
+	echo "* rdma resource"
+	rdma resource show
+	rdma resource show cm_id
+	rdma resource show qp
+	echo "* ss -tnoi"
+	ss -tanoi
+	echo "* kernel"
+	dmesg | grep -v '[AB]# ' | tail -n 20
 }
 
 # --- captures ----------------------------------------------------------------------------

@@ -1,0 +1,17 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash disable=SC2034
+DESCRIPTION="what goes over the wire: MPA v2 Request and Reply, RTR when agreed, good CRCs"
+
+check() {
+	local -a expect=()
+
+	client capture_start
+	rping_once 10
+	client "capture_stop wire.pcapng"
+	# Unmodified siw never asks for the peer-to-peer model; siw_mpa always does.
+	[[ $CLIENT_DRIVER != siw_mpa ]] || expect=(--expect-rtr)
+	# The same goes for CRCs, which are in use when either side wants them.
+	[[ $CLIENT_DRIVER/$SERVER_DRIVER == siw/siw ]] || expect+=(--expect-crc)
+	"$TOP/scripts/guest/startup.py" --check --expect-connections 1 "${expect[@]}" \
+		"$GUEST_RUN/share/wire.pcapng"
+}

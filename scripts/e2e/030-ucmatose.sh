@@ -1,0 +1,18 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash disable=SC2034
+DESCRIPTION="ucmatose: 10 connections at once, 10 messages of 1000 bytes each way on each"
+
+check() {
+	local ip=ip before_client before_server
+
+	[[ $FAMILY == 4 ]] || ip=ip6
+	serve "ucmatose -b $SERVER_IP -f $ip -c 10 -C 10 -S 1000 -p $PORT"
+	before_client=$(bytes_sent "$CLIENT")
+	before_server=$(bytes_sent "$SERVER")
+	client "ucmatose -s $SERVER_IP -f $ip -c 10 -C 10 -S 1000 -p $PORT"
+	server_ends
+	[[ $(bytes_sent "$CLIENT") -gt $((before_client + 100000)) ]] ||
+		fail "the client sent fewer than 100 messages of 1000 bytes"
+	[[ $(bytes_sent "$SERVER") -gt $((before_server + 100000)) ]] ||
+		fail "the server sent fewer than 100 messages of 1000 bytes"
+}

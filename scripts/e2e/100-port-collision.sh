@@ -1,0 +1,22 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash disable=SC2034
+DESCRIPTION="source ports that TCP uses already do not make connections fail"
+
+# rdma_cm chooses the source port without asking TCP; siw then fails with EADDRINUSE.
+applies() { [[ $CLIENT_DRIVER == siw_mpa ]]; }
+
+# 64 ports for rdma_cm to choose from, 56 of them taken: that none of 5 connections meets a
+# taken one has a chance of 1 in 30,000.
+check() {
+	local i output
+
+	client "port_range_set 40000 40063"
+	guest_bg "$CLIENT" hold "/host$TOP/scripts/guest/hold_ports.py $CLIENT_IP 40000 40063 8"
+	client "poll 20 grep -q 'holding 56 ports' /run/bg/hold/output"
+	serve "rping -s -P -a $SERVER_IP -p $PORT"
+	for i in 1 2 3 4 5; do
+		output=$(client "rping -c -a $SERVER_IP -p $PORT -C 3 -V -v" 20) ||
+			fail "connection $i: $output"
+		expect_pings "$output" 3
+	done
+}

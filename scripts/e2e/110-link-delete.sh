@@ -1,0 +1,27 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash disable=SC2034
+DESCRIPTION="rdma link delete under a living connection, on either side; the link comes back"
+
+applies() { [[ $CLIENT_DRIVER == siw_mpa || $SERVER_DRIVER == siw_mpa ]]; }
+
+# Until the first block of data has been verified.
+is_moving() { client "poll 20 grep -q 'rdma-ping-0:' /run/bg/client/output"; }
+
+# The programs may end in any way they like; the kernel must not, and everything goes away.
+delete_on() {
+	local host=$1
+
+	serve "rping -s -P -a $SERVER_IP -p $PORT"
+	guest_bg "$CLIENT" client "rping -c -a $SERVER_IP -p $PORT -C 1000000 -V -v"
+	is_moving
+	on "$host" "rdma link delete siw0"
+	client "bg_wait client 20 | tail -n 3; bg_ended client" 40
+	guest_stop "$SERVER" server
+	on "$host" "rdma link add siw0 type siw netdev eth0 && poll 10 rdma_is_up"
+	rping_once 10
+}
+
+check() {
+	[[ $CLIENT_DRIVER != siw_mpa ]] || delete_on "$CLIENT"
+	[[ $SERVER_DRIVER != siw_mpa ]] || delete_on "$SERVER"
+}

@@ -1,0 +1,107 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash
+#
+# What the end-to-end tests share. A test file NNN-topic.sh sets
+#
+#   DESCRIPTION     one line: what it proves
+#   FAMILIES        "4 6" unless it says otherwise
+#
+# and defines check(), which fails by any command that fails, and may define applies(), which says
+# for which drivers it is meant. It finds
+#
+#   CLIENT SERVER                  names of the guests: the client is always A
+#   CLIENT_DRIVER SERVER_DRIVER    siw or siw_mpa
+#   FAMILY CLIENT_IP SERVER_IP     4 or 6, and addresses of that family
+#   PORT                           not used by any other case
+#
+# Exit status 0 of a program is never enough: a test looks for the data.
+#
+# shellcheck disable=SC2034 # variables for the test files
+
+CLIENT=A
+SERVER=B
+
+fail() {
+	echo "FAILED: $*" >&2
+	return 1
+}
+
+# loudly FUNCTION GUEST ...: what a failed command said is always seen, even when its output goes
+# into a variable.
+loudly() {
+	local output status=0
+
+	output=$("$@") || status=$?
+	printf '%s\n' "$output"
+	[[ $status -eq 0 ]] || printf 'exit status %d: %s\n%s\n' "$status" "$*" "$output" >&2
+	return "$status"
+}
+
+on() { loudly guest_run "$@"; }
+client() { on "$CLIENT" "$@"; }
+server() { on "$SERVER" "$@"; }
+
+# Start a server under the name "server"; it listens on PORT when this returns.
+serve() { guest_serve "$SERVER" server "$PORT" "$1"; }
+
+# The server has to end by itself, and well.
+server_ends() { loudly guest_wait "$SERVER" server 20; }
+
+# set_addresses FAMILY
+set_addresses() {
+	FAMILY=$1
+	case $FAMILY in
+	4) CLIENT_IP=10.0.0.1 SERVER_IP=10.0.0.2 ;;
+	6) CLIENT_IP=fd00::1 SERVER_IP=fd00::2 ;;
+	esac
+}
+
+# expect_pings TEXT NUMBER: rping prints every block of data that came back and was verified.
+expect_pings() {
+	local seen
+
+	seen=$(grep -o 'ping data: rdma-ping-[0-9]*:' <<<"$1" | sort -u | wc -l)
+	[[ $seen -eq $2 ]] || fail "rping verified $seen blocks of data, not $2"
+}
+
+# expect_text TEXT REGEX
+expect_text() { grep -Eq "$2" <<<"$1" || fail "nothing matches '$2' in:
+$1"; }
+
+# bytes_sent GUEST: by its network interface. Some programs do not look at the status of their
+# work completions: the wire does not lie.
+bytes_sent() { guest_run "$1" 'cat /sys/class/net/eth0/statistics/tx_bytes'; }
+
+# rping_once [COUNT]: the plain case, several tests end with it.
+rping_once() {
+	local count=${1:-10} output
+
+	serve "rping -s -a $SERVER_IP -p $PORT -C $count -V"
+	output=$(client "rping -c -a $SERVER_IP -p $PORT -C $count -V -v")
+	echo "$output"
+	expect_pings "$output" "$count"
+	server_ends
+}
+
+# After a failure, before the clean-up: what the guests know about it.
+e2e_diagnose() {
+	local name
+
+	for name in "$CLIENT" "$SERVER"; do
+		echo "--- guest $name:"
+		guest_run "$name" "diagnose" 20
+	done
+}
+
+# What a finished test may leave: nothing. Runs in both guests.
+e2e_clean_up() {
+	local name
+
+	for name in "$CLIENT" "$SERVER"; do
+		# shellcheck disable=SC2016 # expanded in the guest
+		guest_run "$name" 'bg_stop_all
+			port_range_restore
+			[[ -n $(driver_get) ]] || exit 0
+			poll 10 rdma_is_idle || fail "still in use: $(rdma_leftovers | paste -sd " ")"'
+	done
+}

@@ -1,0 +1,25 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0
+"""Occupy TCP ports until killed: hold_ports.py ADDRESS FIRST LAST KEEP_FREE_EVERY."""
+
+import signal
+import socket
+import sys
+
+
+def main():
+    address, first, last, every = sys.argv[1], *map(int, sys.argv[2:5])
+    family = socket.AF_INET6 if ":" in address else socket.AF_INET
+    held = []
+    for port in range(first, last + 1):
+        if port % every == 0:
+            continue
+        sock = socket.socket(family)
+        sock.bind((address, port))
+        sock.listen(1)
+        held.append(sock)
+    print(f"holding {len(held)} ports", flush=True)
+    signal.pause()
+
+
+main()
