@@ -5,9 +5,9 @@ DESCRIPTION="what goes over the wire: MPA v2 Request and Reply, RTR when agreed,
 check() {
 	local -a expect=()
 
-	client capture_start
+	on "$CLIENT" capture_start
 	rping_once 10
-	client "capture_stop wire.pcapng"
+	on "$CLIENT" "capture_stop wire.pcapng"
 	# Unmodified siw never asks for the peer-to-peer model; siw_mpa always does.
 	[[ $CLIENT_DRIVER != siw_mpa ]] || expect=(--expect-rtr)
 	# The same goes for CRCs, which are in use when either side wants them.

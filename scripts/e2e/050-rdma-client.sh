@@ -3,11 +3,11 @@
 DESCRIPTION="rdma_server and rdma_client: the synchronous API, a 16-byte message each way"
 
 check() {
-	client capture_start
+	on "$CLIENT" capture_start
 	serve "rdma_server -s $SERVER_IP -p $PORT"
 	client "rdma_client -s $SERVER_IP -p $PORT"
 	server_ends
-	client "capture_stop wire.pcapng"
+	on "$CLIENT" "capture_stop wire.pcapng"
 	# Neither program looks at the status of its completions.
 	"$TOP/scripts/guest/startup.py" --check --expect-connections 1 --expect-send-bytes 16 \
 		"$GUEST_RUN/share/wire.pcapng"

@@ -8,7 +8,7 @@ applies() { [[ $CLIENT_DRIVER == siw_mpa ]]; }
 check() {
 	local output status=0
 
-	output=$(guest_run "$CLIENT" "rping -c -a $SERVER_IP -p $PORT -C 10 -V -v" 30) || status=$?
+	output=$(client "rping -c -a $SERVER_IP -p $PORT -C 10 -V -v") || status=$?
 	echo "$output"
 	[[ $status -ne 124 ]] || fail "rping hangs"
 	[[ $status -ne 0 ]] || fail "rping believes it was connected"

@@ -10,9 +10,9 @@ applies() { [[ $CLIENT_DRIVER == siw_mpa ]]; }
 check() {
 	local i output
 
-	client "port_range_set 40000 40063"
+	on "$CLIENT" "port_range_set 40000 40063"
 	guest_bg "$CLIENT" hold "/host$TOP/scripts/guest/hold_ports.py $CLIENT_IP 40000 40063 8"
-	client "poll 20 grep -q 'holding 56 ports' /run/bg/hold/output"
+	on "$CLIENT" "poll 20 grep -q 'holding 56 ports' /run/bg/hold/output"
 	serve "rping -s -P -a $SERVER_IP -p $PORT"
 	for i in 1 2 3 4 5; do
 		output=$(client "rping -c -a $SERVER_IP -p $PORT -C 3 -V -v" 20) ||

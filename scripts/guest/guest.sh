@@ -8,6 +8,7 @@
 #   guest_serve A NAME PORT CMD    a server in the background; returns when it listens
 #   guest_bg A NAME CMD            a background job
 #   guest_wait A NAME [SECONDS]    until it ended: its output, its exit status
+#   guest_bg_run A NAME SEC CMD    both; when it takes too long (124) it goes on
 #   guest_stop A NAME [SIGNAL]     end it: its output
 #   guest_down                     power off
 #
@@ -169,6 +170,9 @@ guest_serve() {
 	guest_run "$1" "$(printf 'LISTEN_LIMIT=%q serve %q %q %q' "${LISTEN_LIMIT:-20}" "$2" "$3" "$4")"
 }
 guest_wait() { guest_run "$1" "bg_wait $2 ${3:-$GUEST_LIMIT}" $((${3:-$GUEST_LIMIT} + 10)); }
+guest_bg_run() {
+	guest_run "$1" "$(printf 'bg_run %q %q %q' "$2" "$3" "$4")" $(($3 + 10))
+}
 guest_stop() { guest_run "$1" "bg_stop $2 ${3:-}"; }
 
 # Only what we started, by its id.

@@ -47,6 +47,13 @@ bg_wait() {
 	return "$(<"$dir/status")"
 }
 
+# bg_run NAME SECONDS COMMAND: both in one. A command that takes too long goes on, so that
+# diagnose can look at it.
+bg_run() {
+	bg_start "$1" "$3"
+	bg_wait "$1" "$2"
+}
+
 # bg_stop NAME [SIGNAL]: end it; its output. The signal goes to all of its session.
 bg_stop() {
 	local dir=/run/bg/$1
@@ -161,10 +168,10 @@ diagnose() {
 	rdma resource show
 	rdma resource show cm_id
 	rdma resource show qp
-	echo "* ss -tnoi"
-	ss -tanoi
+	echo "* tcp"
+	ss -tan | grep -v TIME-WAIT
 	echo "* kernel"
-	dmesg | grep -v '[AB]# ' | tail -n 20
+	dmesg | grep -Ev '^\[[ 0-9.]*\] ([AB]# |eth0 speed)' | tail -n 20
 }
 
 # --- captures ----------------------------------------------------------------------------
