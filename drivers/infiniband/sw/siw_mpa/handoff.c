@@ -72,27 +72,86 @@ void siw_qp_cm_drop(struct siw_qp *qp, int schedule)
 	siw_cep_put(cep);
 }
 
-/* How much of the first FPDU has been seen; its length stands in front of it. */
-static bool handoff_first_is_whole(const struct siw_cep *cep)
+static u32 handoff_fpdu_size(const u8 len[2])
 {
-	return cep->rx_seen >= sizeof(cep->rx_len) &&
-	       cep->rx_seen >= iw_mpa_fpdu_size(cep->rx_len[0] << 8 |
-						cep->rx_len[1]);
+	return iw_mpa_fpdu_size(len[0] << 8 | len[1]);
 }
 
+/* siw has got another part of the first FPDU, and maybe more behind it. */
+static void handoff_note_rx(struct siw_cep *cep, u32 len)
+{
+	if (cep->rx_seen < cep->rx_size)
+		cep->rx_seen += len;
+}
+
+static bool handoff_first_is_whole(const struct siw_cep *cep)
+{
+	return cep->rx_size && cep->rx_seen >= cep->rx_size;
+}
+
+/* Give siw what was held back, in one piece. */
+static int handoff_rx_release(read_descriptor_t *desc, struct siw_cep *cep)
+{
+	struct sk_buff *skb = alloc_skb(cep->rx_held, GFP_ATOMIC);
+
+	if (!skb)
+		return -ENOMEM;
+	skb_put_data(skb, cep->rx_buf, cep->rx_held);
+	siw_tcp_rx_data(desc, skb, 0, cep->rx_held);
+	handoff_note_rx(cep, cep->rx_held);
+	cep->rx_held = 0;
+	kfree_skb(skb);
+	return 0;
+}
+
+/*
+ * Hold octets back until the first FPDU is whole, or turns out to be longer than
+ * an RTR message.
+ */
+static int handoff_rx_hold(read_descriptor_t *desc, struct sk_buff *skb,
+			   unsigned int off, size_t len)
+{
+	struct siw_qp *qp = desc->arg.data;
+	struct siw_cep *cep = qp->cep;
+	u32 want = cep->rx_size ?: 2;
+	int used = min_t(size_t, len, want - cep->rx_held);
+
+	skb_copy_bits(skb, off, cep->rx_buf + cep->rx_held, used);
+	cep->rx_held += used;
+	if (cep->rx_held < want)
+		return used;
+	if (!cep->rx_size)
+		cep->rx_size = handoff_fpdu_size(cep->rx_buf);
+	if (cep->rx_held < cep->rx_size && cep->rx_size <= sizeof(cep->rx_buf))
+		return used;
+	if (handoff_rx_release(desc, cep))
+		siw_qp_cm_drop(qp, 1);
+	return used;
+}
+
+/*
+ * siw gets a startup FPDU in one piece, however TCP cut it; one that is in one
+ * piece already, and one that is longer, directly.
+ */
 static int handoff_rx_first(read_descriptor_t *desc, struct sk_buff *skb,
 			    unsigned int off, size_t len)
 {
 	struct siw_qp *qp = desc->arg.data;
 	struct siw_cep *cep = qp->cep;
 	int used;
+	u8 head[2];
 
-	if (cep->rx_seen < sizeof(cep->rx_len))
-		skb_copy_bits(skb, off, cep->rx_len + cep->rx_seen,
-			      min(len, sizeof(cep->rx_len) - cep->rx_seen));
+	if (!cep->rx_size && !cep->rx_held && len >= sizeof(head)) {
+		skb_copy_bits(skb, off, head, sizeof(head));
+		cep->rx_size = handoff_fpdu_size(head);
+	}
+	if (!cep->rx_size || cep->rx_held ||
+	    (!cep->rx_seen && len < cep->rx_size &&
+	     cep->rx_size <= sizeof(cep->rx_buf)))
+		return handoff_rx_hold(desc, skb, off, len);
+
 	used = siw_tcp_rx_data(desc, skb, off, len);
-	if (!handoff_first_is_whole(cep))
-		cep->rx_seen += used;
+	handoff_note_rx(cep, used);
 	return used;
 }
 

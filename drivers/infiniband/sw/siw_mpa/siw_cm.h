@@ -27,8 +27,10 @@ struct siw_qp;
  * @responder: local role
  * @open: TX is open; under sq_lock
  * @validated: one whole FPDU was received without error
- * @rx_seen: octets of the first FPDU received; under the socket's lock
- * @rx_len: its first two octets; likewise
+ * @rx_size: size of the first FPDU, once known; under the socket's lock
+ * @rx_seen: octets of it that siw has got; likewise
+ * @rx_held: octets of it in @rx_buf; likewise
+ * @rx_buf: a first FPDU that comes in pieces
  */
 struct siw_cep {
 	struct kref		ref;
@@ -40,8 +42,10 @@ struct siw_cep {
 	bool			responder;
 	bool			open;
 	bool			validated;
+	u32			rx_size;
 	u32			rx_seen;
-	u8			rx_len[2];
+	u8			rx_held;
+	u8			rx_buf[IW_MPA_FPDU_MAX];
 };
 
 void siw_cep_put(struct siw_cep *cep);

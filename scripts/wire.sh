@@ -1,0 +1,79 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# Conformance on the wire: a scripted MPA peer over raw TCP against siw_mpa in a guest, in both
+# roles, with an rdma_cm application that prints what the ULP sees. See scripts/wire/run.py.
+#
+#   scripts/wire.sh [-k REGEX]     only the tests whose name or rule ids match
+
+# shellcheck source=scripts/lib.sh
+. "$(dirname "$0")/lib.sh"
+# shellcheck source=scripts/tap.sh
+. "$TOP/scripts/tap.sh"
+# shellcheck source=scripts/guest/guest.sh
+. "$TOP/scripts/guest/guest.sh"
+
+LIMIT=600	# seconds for one batch of tests
+# The protocol above TCP does not know the family: over IPv6 what touches addresses, and a sample.
+SAMPLE='v1_request|rtr_offer|request_by_default|rejected|reject_v|nobody|bad_re|depths_4|tried|ends'
+
+# "created" and "destroyed" follow each other in the list of counters.
+# shellcheck disable=SC2016 # for the guest
+BALANCED='balanced() { grep -E "_(created|destroyed)" /sys/kernel/debug/iw_mpa/stats |
+	paste - - | awk "\$2 != \$4 { print; bad = 1 } END { exit bad }"; }'
+
+# One batch in the guest, told as it would have been here
+batch() {
+	local address=$1 pattern=$2 family=$3 output line
+
+	output=$(guest_run A "python3 $TOP/scripts/wire/run.py -k '$pattern' $PROBE $address" \
+		"$LIMIT") || true
+	while IFS= read -r line; do
+		case $line in
+		'ok - '*) tap ok "$family ${line#ok - }" ;;
+		'not ok - '*) tap 'not ok' "$family ${line#not ok - }" ;;
+		*) echo "# $line" ;;
+		esac
+	done <<<"$output"
+	batch_is_whole "$pattern" "$output" || tap 'not ok' "$family $pattern: not all tests ran"
+}
+
+batch_is_whole() {
+	local want
+
+	want=$(python3 "$TOP/scripts/wire/run.py" -l -k "$1" | wc -l)
+	[[ $want -gt 0 && $(grep -cE '^(not )?ok - ' <<<"$2") -eq $want ]]
+}
+
+build_probe() {
+	PROBE=$CACHE/wire/cm_probe
+	mkdir -p "${PROBE%/*}"
+	gcc -Wall -Wextra -Werror -O2 -o "$PROBE" "$TOP/scripts/wire/cm_probe.c" -lrdmacm -libverbs
+}
+
+main() {
+	local only=${2:-} role
+
+	[[ $# -eq 0 || ($# -eq 2 && $1 == -k) ]] || die 'usage: wire.sh [-k REGEX]'
+	"$TOP/scripts/setup.sh" build guest
+	need_krel
+	"$TOP/scripts/build.sh"
+	build_probe
+	say 'booting a guest'
+	guest_boot A
+	guest_run A 'driver_set siw_mpa'
+	for role in responder initiator; do
+		say "wire: $role, IPv4"
+		batch 10.0.0.1 "${only:-^$role}" IPv4
+		[[ -z $only ]] || break
+	done
+	say 'wire: IPv6'
+	[[ -n $only ]] || batch fd00::1 "$SAMPLE" IPv6
+	tap_run 'what was created was destroyed' guest_run A "$BALANCED; poll 10 balanced"
+	tap_run 'the modules unload' guest_run A driver_clear
+	tap_run 'the guest ends well' guest_down
+	tap_end wire || die "logs: $GUEST_RUN"
+	guest_forget_logs
+}
+
+main "$@"

@@ -1,0 +1,299 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The rdma_cm application of the wire tests: it does what it is told on its
+ * standard input, and prints every event that it sees.
+ *
+ *	cm_probe listen ADDRESS PORT
+ *	cm_probe connect ADDRESS PORT
+ *
+ * Commands, one a line; N is a number, HEX are octets, "-" is none:
+ *
+ *	connect IRD ORD HEX	rdma_connect
+ *	accept IRD ORD HEX	rdma_accept the oldest request
+ *	reject HEX		rdma_reject the oldest request
+ *	recv			post a receive buffer
+ *	send N			post a Send of N octets
+ *	read			post a Read of nothing
+ *	wc			wait for a completion: "WC OPCODE STATUS LENGTH"
+ *	disconnect		rdma_disconnect
+ *	destroy_qp		destroy the QP of the connection
+ *	unlisten		destroy the listening id
+ *	quit
+ *
+ * A command prints "OK COMMAND" or "ERROR COMMAND errno". An event prints
+ *	EVENT NAME status=S ird=N ord=N pd=HEX
+ * with the depths as the peer sent them: ird is the peer's IRD.
+ */
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <infiniband/verbs.h>
+#include <poll.h>
+#include <rdma/rdma_cma.h>
+#include <rdma/rdma_verbs.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define BUF_SIZE 4096
+
+static struct rdma_event_channel *channel;
+static struct rdma_cm_id *listener;
+static struct rdma_cm_id *conn;		/* the connection */
+static struct rdma_cm_id *request;	/* one to be answered */
+static struct ibv_mr *mr;
+static char buf[BUF_SIZE];
+
+static void fatal(const char *what)
+{
+	printf("FATAL %s %d\n", what, errno);
+	exit(1);
+}
+
+static void print_octets(const unsigned char *p, int len)
+{
+	for (; len > 0; len--, p++)
+		printf("%02x", *p);
+}
+
+static void print_event(const struct rdma_cm_event *ev)
+{
+	const struct rdma_conn_param *param = &ev->param.conn;
+	int len = param->private_data ? param->private_data_len : 0;
+
+	printf("EVENT %s status=%d ird=%u ord=%u pd=",
+	       rdma_event_str(ev->event) + strlen("RDMA_CM_EVENT_"), ev->status,
+	       param->initiator_depth, param->responder_resources);
+	print_octets(param->private_data, len);
+	printf("\n");
+}
+
+static int make_qp(struct rdma_cm_id *id)
+{
+	struct ibv_qp_init_attr attr = {
+		.cap = {
+			.max_send_wr = 8, .max_recv_wr = 8,
+			.max_send_sge = 1, .max_recv_sge = 1,
+		},
+		.qp_type = IBV_QPT_RC,
+		.sq_sig_all = 1,
+	};
+
+	if (rdma_create_qp(id, NULL, &attr))
+		return -1;
+	mr = rdma_reg_msgs(id, buf, sizeof(buf));
+	return mr ? 0 : -1;
+}
+
+static void handle_event(void)
+{
+	struct rdma_cm_event *ev;
+
+	if (rdma_get_cm_event(channel, &ev))
+		fatal("rdma_get_cm_event");
+	print_event(ev);
+	if (ev->event == RDMA_CM_EVENT_CONNECT_REQUEST)
+		request = ev->id;
+	rdma_ack_cm_event(ev);
+}
+
+static void expect_event(enum rdma_cm_event_type type)
+{
+	struct rdma_cm_event *ev;
+
+	if (rdma_get_cm_event(channel, &ev))
+		fatal("rdma_get_cm_event");
+	if (ev->event != type) {
+		print_event(ev);
+		fatal("unexpected event");
+	}
+	rdma_ack_cm_event(ev);
+}
+
+static int parse_octets(const char *hex, unsigned char *out)
+{
+	unsigned int octet;
+	int len = 0;
+
+	if (!strcmp(hex, "-"))
+		return 0;
+	for (; sscanf(hex, "%2x", &octet) == 1; hex += 2)
+		out[len++] = octet;
+	return len;
+}
+
+static int parse_param(const char *args, struct rdma_conn_param *param,
+		       unsigned char *pd)
+{
+	unsigned int ird, ord;
+	char hex[1200];
+
+	if (sscanf(args, "%u %u %1199s", &ird, &ord, hex) != 3) {
+		errno = EINVAL;
+		return -1;
+	}
+	memset(param, 0, sizeof(*param));
+	param->responder_resources = ird;
+	param->initiator_depth = ord;
+	param->private_data_len = parse_octets(hex, pd);
+	param->private_data = pd;
+	return 0;
+}
+
+static int do_connect(const char *args)
+{
+	struct rdma_conn_param param;
+	unsigned char pd[600];
+
+	if (parse_param(args, &param, pd))
+		return -1;
+	return rdma_connect(conn, &param);
+}
+
+static int do_accept(const char *args)
+{
+	struct rdma_conn_param param;
+	unsigned char pd[600];
+
+	if (parse_param(args, &param, pd))
+		return -1;
+	conn = request;
+	request = NULL;
+	if (make_qp(conn))
+		return -1;
+	return rdma_accept(conn, &param);
+}
+
+static int do_reject(const char *args)
+{
+	unsigned char pd[600];
+	char hex[1200];
+
+	if (sscanf(args, "%1199s", hex) != 1) {
+		errno = EINVAL;
+		return -1;
+	}
+	return rdma_reject(request, pd, parse_octets(hex, pd));
+}
+
+static int do_wc(void)
+{
+	struct ibv_wc wc;
+	int i;
+
+	/* The test's own limit ends a wait for what never comes. */
+	for (i = 0; i < 100000000; i++) {
+		if (ibv_poll_cq(conn->send_cq, 1, &wc) > 0 ||
+		    ibv_poll_cq(conn->recv_cq, 1, &wc) > 0) {
+			printf("WC %s %s %u\n",
+			       wc.opcode & IBV_WC_RECV ? "RECV" : "SEND",
+			       ibv_wc_status_str(wc.status), wc.byte_len);
+			return 0;
+		}
+	}
+	errno = ETIMEDOUT;
+	return -1;
+}
+
+static int do_read(void)
+{
+	return rdma_post_read(conn, NULL, buf, 0, mr, 0, 0, 1);
+}
+
+static int run(const char *verb, const char *args)
+{
+	if (!strcmp(verb, "connect"))
+		return do_connect(args);
+	if (!strcmp(verb, "accept"))
+		return do_accept(args);
+	if (!strcmp(verb, "reject"))
+		return do_reject(args);
+	if (!strcmp(verb, "recv"))
+		return rdma_post_recv(conn, NULL, buf, sizeof(buf), mr);
+	if (!strcmp(verb, "send"))
+		return rdma_post_send(conn, NULL, buf, atoi(args), mr, 0);
+	if (!strcmp(verb, "read"))
+		return do_read();
+	if (!strcmp(verb, "wc"))
+		return do_wc();
+	if (!strcmp(verb, "disconnect"))
+		return rdma_disconnect(conn);
+	if (!strcmp(verb, "destroy_qp")) {
+		rdma_destroy_qp(conn);
+		return 0;
+	}
+	if (!strcmp(verb, "unlisten"))
+		return rdma_destroy_id(listener);
+	errno = ENOSYS;
+	return -1;
+}
+
+static bool handle_command(void)
+{
+	static char line[2048];
+	char verb[32];
+	int n = 0;
+
+	if (!fgets(line, sizeof(line), stdin) ||
+	    sscanf(line, "%31s %n", verb, &n) != 1 || !strcmp(verb, "quit"))
+		return false;
+	if (run(verb, line + n))
+		printf("ERROR %s %d\n", verb, errno);
+	else
+		printf("OK %s\n", verb);
+	return true;
+}
+
+static void set_up(const char *mode, const char *address, const char *port)
+{
+	struct rdma_addrinfo hints = { .ai_port_space = RDMA_PS_TCP }, *info;
+	bool passive = !strcmp(mode, "listen");
+	struct rdma_cm_id *id;
+
+	hints.ai_flags = RAI_NUMERICHOST | (passive ? RAI_PASSIVE : 0);
+	if (rdma_getaddrinfo(address, port, &hints, &info))
+		fatal("rdma_getaddrinfo");
+	channel = rdma_create_event_channel();
+	if (!channel || rdma_create_id(channel, &id, NULL, RDMA_PS_TCP))
+		fatal("rdma_create_id");
+	if (passive) {
+		listener = id;
+		if (rdma_bind_addr(id, info->ai_src_addr) || rdma_listen(id, 64))
+			fatal("rdma_listen");
+	} else {
+		conn = id;
+		if (rdma_resolve_addr(id, NULL, info->ai_dst_addr, 5000))
+			fatal("rdma_resolve_addr");
+		expect_event(RDMA_CM_EVENT_ADDR_RESOLVED);
+		if (rdma_resolve_route(id, 5000))
+			fatal("rdma_resolve_route");
+		expect_event(RDMA_CM_EVENT_ROUTE_RESOLVED);
+		if (make_qp(id))
+			fatal("rdma_create_qp");
+	}
+	printf("READY\n");
+}
+
+int main(int argc, char **argv)
+{
+	struct pollfd fds[2];
+
+	setvbuf(stdout, NULL, _IOLBF, 0);
+	setvbuf(stdin, NULL, _IONBF, 0);
+	if (argc != 4) {
+		fprintf(stderr, "usage: cm_probe listen|connect ADDRESS PORT\n");
+		return 2;
+	}
+	set_up(argv[1], argv[2], argv[3]);
+	fds[0] = (struct pollfd) { .fd = 0, .events = POLLIN };
+	fds[1] = (struct pollfd) { .fd = channel->fd, .events = POLLIN };
+	for (;;) {
+		if (poll(fds, 2, -1) < 0)
+			fatal("poll");
+		if (fds[1].revents)
+			handle_event();
+		else if (fds[0].revents && !handle_command())
+			return 0;
+	}
+}

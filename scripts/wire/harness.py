@@ -1,0 +1,293 @@
+# SPDX-License-Identifier: GPL-2.0
+"""What the wire tests stand on: a raw TCP peer, the rdma_cm application, and a test list."""
+
+import queue
+import re
+import select
+import socket
+import struct
+import subprocess
+import threading
+import time
+
+import mpa
+
+LIMIT = 5.0     # seconds for what must come
+QUIET = 0.3     # seconds in which what must not come does not
+
+
+class Failed(Exception):
+    """An expectation was not met."""
+
+
+def check(cond, what):
+    if not cond:
+        raise Failed(what)
+
+
+def equal(got, want, what):
+    check(got == want, f"{what}: {got!r}, not {want!r}")
+
+
+class Peer:
+    """One end of a TCP connection, in the hands of the test."""
+
+    def __init__(self, sock):
+        self.sock = sock
+        self.sock.settimeout(LIMIT)
+        self.sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+
+    def send(self, data):
+        self.sock.sendall(data)
+
+    def send_split(self, data, size=1):
+        """In segments of their own: the next goes when the last was acknowledged."""
+        for i in range(0, len(data), size):
+            self.sock.sendall(data[i:i + size])
+            self._wait_acked()
+
+    def _wait_acked(self):
+        end = time.monotonic() + LIMIT
+        while time.monotonic() < end:
+            if not struct.unpack("I", fcntl_ioctl(self.sock, 0x5411))[0]:
+                return
+        raise Failed("no acknowledgement")
+
+    def recv(self, size):
+        data = b""
+        while len(data) < size:
+            try:
+                part = self.sock.recv(size - len(data))
+            except socket.timeout:
+                raise Failed(f"silence after {len(data)} of {size} octets") from None
+            except ConnectionResetError:
+                raise Failed(f"reset after {len(data)} of {size} octets") from None
+            if not part:
+                raise Failed(f"closed after {len(data)} of {size} octets")
+            data += part
+        return data
+
+    def recv_frame(self, key):
+        data = self.recv(mpa.HDR)
+        length, = struct.unpack(">H", data[18:20])
+        return mpa.Frame(data + self.recv(length), key)
+
+    def recv_request(self):
+        return self.recv_frame(mpa.KEY_REQ)
+
+    def recv_reply(self):
+        return self.recv_frame(mpa.KEY_REP)
+
+    def recv_fpdu(self, crc=True):
+        data = self.recv(2)
+        return mpa.Fpdu(data + self.recv(mpa.Fpdu.size(data) - 2), crc)
+
+    def expect_end(self, limit=LIMIT):
+        """FIN or RST, and not one octet before."""
+        self.sock.settimeout(limit)
+        try:
+            data = self.sock.recv(64)
+        except ConnectionResetError:
+            return
+        except socket.timeout:
+            raise Failed("the connection was not closed") from None
+        check(not data, f"octets before the close: {data.hex()}")
+
+    def expect_quiet(self):
+        ready, _, _ = select.select([self.sock], [], [], QUIET)
+        check(not ready, "octets, or a close, that should not come")
+
+    def fin(self):
+        self.sock.shutdown(socket.SHUT_WR)
+
+    def close(self):
+        self.sock.close()
+
+    def reset(self):
+        self.sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        self.sock.close()
+
+
+def fcntl_ioctl(sock, request):
+    import fcntl  # pylint: disable=import-outside-toplevel
+    return fcntl.ioctl(sock.fileno(), request, b"\0\0\0\0")
+
+
+EVENT = re.compile(r"EVENT (\S+) status=(-?\d+) ird=(\d+) ord=(\d+) pd=([0-9a-f]*)$")
+
+
+class Event:
+    def __init__(self, line):
+        m = EVENT.match(line)
+        check(m, f"not an event: {line}")
+        self.name = m.group(1)
+        self.status, self.ird, self.ord = (int(m.group(i)) for i in (2, 3, 4))
+        self.pd = bytes.fromhex(m.group(5))
+
+    def __repr__(self):
+        return (f"{self.name} status={self.status} ird={self.ird} ord={self.ord} "
+                f"pd={self.pd.hex()}")
+
+
+class Probe:
+    """cm_probe, told what to do."""
+
+    def __init__(self, program, *args):
+        self.proc = subprocess.Popen([program, *args], stdin=subprocess.PIPE,
+                                     stdout=subprocess.PIPE, text=True, bufsize=1)
+        self.events = queue.Queue()
+        self.answers = queue.Queue()
+        threading.Thread(target=self._read, daemon=True).start()
+        equal(self._answer(), "READY", "cm_probe's start")
+
+    def _read(self):
+        for line in self.proc.stdout:
+            line = line.rstrip()
+            (self.events if line.startswith("EVENT ") else self.answers).put(line)
+        self.answers.put("ENDED")
+
+    def _answer(self):
+        try:
+            return self.answers.get(timeout=LIMIT)
+        except queue.Empty:
+            raise Failed("cm_probe does not answer") from None
+
+    def tell(self, line):
+        self.proc.stdin.write(line + "\n")
+
+    def do(self, line):
+        """A command that must succeed; what it printed before OK is returned."""
+        self.tell(line)
+        said = []
+        while True:
+            answer = self._answer()
+            if answer == "OK " + line.split()[0]:
+                return said
+            check(answer.startswith("WC "), f"{line}: {answer}")
+            said.append(answer)
+
+    def fails(self, line):
+        """A command that must fail: its errno."""
+        self.tell(line)
+        answer = self._answer()
+        check(answer.startswith("ERROR "), f"{line} did not fail: {answer}")
+        return int(answer.split()[2])
+
+    def event(self, name=None, limit=LIMIT):
+        try:
+            ev = Event(self.events.get(timeout=limit))
+        except queue.Empty:
+            raise Failed(f"no event, {name or 'any'} expected") from None
+        if name:
+            check(ev.name == name, f"{ev!r}, {name} expected")
+        return ev
+
+    def no_event(self):
+        try:
+            raise Failed(f"unexpected {Event(self.events.get(timeout=QUIET))!r}")
+        except queue.Empty:
+            pass
+
+    def end(self):
+        """It must always be able to end: nothing in the kernel may hold it."""
+        if self.proc.poll() is None:
+            try:
+                self.tell("quit")
+            except BrokenPipeError:
+                pass
+        try:
+            self.proc.wait(LIMIT)
+        except subprocess.TimeoutExpired:
+            raise Failed("cm_probe cannot end") from None
+
+
+def pd_arg(pd):
+    return pd.hex() if pd else "-"
+
+
+class Bench:
+    """One test's connections and programs, all gone after it."""
+
+    port = 20000
+
+    def __init__(self, program, address):
+        self.program = program
+        self.address = address
+        self.family = socket.AF_INET6 if ":" in address else socket.AF_INET
+        self.things = []
+        self.settings = []
+        Bench.port += 1
+        self.port = Bench.port
+
+    def set(self, **settings):
+        """sysctl net.iw_mpa.NAME=VALUE until the end of the test"""
+        for name, value in settings.items():
+            path = "/proc/sys/net/iw_mpa/" + name
+            with open(path, encoding="ascii") as f:
+                self.settings.append((path, f.read()))
+            with open(path, "w", encoding="ascii") as f:
+                f.write(str(value))
+
+    # responder under test
+
+    def server(self):
+        probe = Probe(self.program, "listen", self.address, str(self.port))
+        self.things.append(probe.end)
+        return probe
+
+    def dial(self):
+        sock = socket.create_connection((self.address, self.port), LIMIT)
+        self.things.append(sock.close)
+        return Peer(sock)
+
+    def asked(self, frame):
+        """A server that got frame as Request: server, peer, CONNECT_REQUEST."""
+        server = self.server()
+        peer = self.dial()
+        peer.send(frame)
+        return server, peer, server.event("CONNECT_REQUEST")
+
+    def accepted(self, frame, ird=4, ord=4, pd=b""):  # pylint: disable=redefined-builtin
+        """... and accepted it: server, peer, Reply."""
+        server, peer, _ = self.asked(frame)
+        server.do(f"accept {ird} {ord} {pd_arg(pd)}")
+        return server, peer, peer.recv_reply()
+
+    # initiator under test
+
+    def listen(self):
+        sock = socket.create_server((self.address, self.port), family=self.family, backlog=8)
+        sock.settimeout(LIMIT)
+        self.things.append(sock.close)
+        return sock
+
+    def take(self, sock):
+        conn, _ = sock.accept()
+        self.things.append(conn.close)
+        return Peer(conn)
+
+    def client(self):
+        probe = Probe(self.program, "connect", self.address, str(self.port))
+        self.things.append(probe.end)
+        return probe
+
+    def connecting(self, ird=4, ord=4, pd=b""):  # pylint: disable=redefined-builtin
+        """A client that connects to the test: client, peer, Request."""
+        sock = self.listen()
+        client = self.client()
+        client.do(f"connect {ird} {ord} {pd_arg(pd)}")
+        peer = self.take(sock)
+        return client, peer, peer.recv_request()
+
+    def end(self):
+        failed = None
+        for thing in reversed(self.things):
+            try:
+                thing()
+            except Failed as err:
+                failed = err
+        for path, value in reversed(self.settings):
+            with open(path, "w", encoding="ascii") as f:
+                f.write(value)
+        if failed:
+            raise failed

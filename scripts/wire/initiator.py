@@ -1,0 +1,345 @@
+# SPDX-License-Identifier: GPL-2.0
+"""The initiator under test: what it sends to a raw responder, and what it makes of the answer."""
+
+import errno
+
+import mpa
+from harness import check, equal
+from mpa import C, M, R, READ, S, SEND, WRITE
+from registry import rule
+
+LIMIT_IRD = LIMIT_ORD = 128
+GENERATED = WRITE | READ
+ULP = 0x3fff
+DEPTHS = (0, 1, 4, 127, 128, 129, 0x3ffe, 0x3fff)
+
+REJECTED = {-errno.ECONNREFUSED, -errno.ECONNRESET}
+
+
+def up(client, peer, frame, rtr="WRITE", crc=True):
+    peer.send(frame)
+    if rtr:
+        fpdu = peer.recv_fpdu(crc)
+        equal(fpdu.op, rtr, "RTR")
+        if rtr == "READ":
+            peer.send(mpa.read_response(fpdu, crc=crc))
+    ev = client.event("ESTABLISHED")
+    equal(ev.status, 0, "status")
+    return ev
+
+
+def fails(client, names, status=None):
+    ev = client.event()
+    check(ev.name in names, f"{ev!r}, not one of {names}")
+    check(ev.status != 0, "status is 0")
+    if status:
+        equal(ev.status, status, "status")
+    client.no_event()
+    return ev
+
+
+def data_flows(client, peer, crc=True):
+    client.do("send 8")
+    equal(peer.recv_fpdu(crc).op, "SEND", "what the client sent")
+    client.do("recv")
+    peer.send(mpa.send(b"pong", crc=crc))
+    while True:
+        said = client.do("wc")
+        if said == ["WC RECV success 4"]:
+            return
+        equal(said[0][:16], "WC SEND success ", "completion")
+
+
+# --- the Request -------------------------------------------------------------------------
+
+@rule("M-7.1.1-1", "M-7.1.2-1", "M-4.4-1", "E-9.2-1", "E-9.2-2", "E-6-1", "E-9-1")
+def request_by_default(b):
+    _, _, req = b.connecting(ird=3, ord=7, pd=b"hello")
+    equal((req.rev, req.flags), (2, C | S), "revision and flags")
+    equal((req.a, req.rtr), (1, GENERATED), "A and RTR types")
+    equal((req.ird, req.ord), (3, 7), "IRD and ORD")
+    equal(req.pd[:5], b"hello", "private data")
+
+
+@rule("E-9.2-10", "E-9.2-12")
+def request_client_server(b):
+    b.set(peer_to_peer=0)
+    client, peer, req = b.connecting()
+    equal((req.a, req.rtr), (0, 0), "A and RTR types")
+    up(client, peer, mpa.reply2(ird=4, ord=4), rtr=None)
+    data_flows(client, peer)
+
+
+@rule("M-7.1.1-11", "E-10-3")
+def request_v1(b):
+    b.set(mpa_rev=1)
+    client, peer, req = b.connecting(pd=b"12345678")
+    equal((req.rev, req.flags, req.pd[:8]), (1, C, b"12345678"), "Request")
+    ev = up(client, peer, mpa.reply(b"abc"), rtr=None)
+    equal(ev.pd[:3], b"abc", "private data")
+    data_flows(client, peer)
+
+
+@rule("M-7.1.1-14", cases=[(size,) for size in (0, 1, 56, 148, 196)])
+def private_data_of_request(b, size):
+    pd = bytes(range(size))
+    _, _, req = b.connecting(pd=pd)
+    equal(req.pd[:size], pd, "private data")
+
+
+# --- RTR ---------------------------------------------------------------------------------
+
+@rule("E-5-2", "E-9.2-8", "M-7.1.2-6", "M-7.1.2-9",
+      cases=[(WRITE, "WRITE"), (READ, "READ"), (WRITE | READ, "WRITE"),
+             (SEND | WRITE | READ, "WRITE"), (SEND | READ, "READ")])
+def rtr_of_the_reply(b, rtr, op):
+    client, peer, _ = b.connecting()
+    up(client, peer, mpa.reply2(a=1, rtr=rtr, ird=4, ord=4), op)
+    data_flows(client, peer)
+
+
+@rule("E-8-1", "E-9.2-9", cases=[(0,), (SEND,)])
+def no_rtr_in_common(b, rtr):
+    client, peer, _ = b.connecting()
+    peer.send(mpa.reply2(a=1, rtr=rtr, ird=4, ord=4))
+    equal(peer.recv_fpdu().term, 7, "TERM code")
+    fails(client, {"CONNECT_ERROR", "REJECTED"})
+
+
+@rule("E-9.2-13")
+def reply_without_a(b):
+    client, peer, _ = b.connecting()
+    up(client, peer, mpa.reply2(a=0, rtr=WRITE, ird=4, ord=4), rtr=None)
+    data_flows(client, peer)
+
+
+@rule("E-9.1-3")
+def read_rtr_with_ord_0(b):
+    client, peer, req = b.connecting(ird=0, ord=0)
+    equal((req.ird, req.ord), (0, 0), "IRD and ORD")
+    up(client, peer, mpa.reply2(a=1, rtr=READ, ird=1, ord=0), "READ")
+
+
+# --- IRD and ORD -------------------------------------------------------------------------
+
+@rule("E-9.1-5", "E-9.1-6", "E-9.1-7", "E-9.1-8", "E-9.1-10", "E-9.1-12", "E-8-1",
+      cases=[(i, o) for i in DEPTHS for o in (0, 128, 129, 0x3fff)] +
+            [(4, o) for o in DEPTHS])
+def depths_of_the_reply(b, ird, ord):  # pylint: disable=redefined-builtin
+    client, peer, _ = b.connecting(ird=16, ord=16)
+    peer.send(mpa.reply2(a=1, rtr=WRITE, ird=ird, ord=ord))
+    fpdu = peer.recv_fpdu()
+    if ord != ULP and ord > LIMIT_IRD:
+        equal(fpdu.term, 6, "TERM code")
+        fails(client, {"CONNECT_ERROR", "REJECTED"})
+        return
+    equal(fpdu.op, "WRITE", "RTR")
+    ev = client.event("ESTABLISHED")
+    equal((ev.ird, ev.ord), (min(ird, 255), min(ord, 255)), "what the ULP sees")
+
+
+@rule("E-9.1-5", "E-9.1-7")
+def strict_initiator_does_not_raise(b):
+    b.set(strict_ird_ord=1)
+    client, peer, _ = b.connecting(ird=4, ord=4)
+    peer.send(mpa.reply2(a=1, rtr=WRITE, ird=4, ord=5))
+    equal(peer.recv_fpdu().term, 6, "TERM code")
+    fails(client, {"CONNECT_ERROR", "REJECTED"})
+
+
+# --- CRC and Markers ---------------------------------------------------------------------
+
+@rule("M-7.1.1-7", "M-7.1.1-8", "M-4.4-2", cases=[(own, peer) for own in (0, 1) for peer in (0, 1)])
+def crc(b, own, peer):
+    b.set(crc=own)
+    client, conn, req = b.connecting()
+    equal(bool(req.flags & C), bool(own), "C of the Request")
+    on = bool(own or peer)
+    up(client, conn, mpa.reply2(flags=C if peer else 0, a=1, rtr=WRITE, ird=4, ord=4), crc=on)
+    data_flows(client, conn, on)
+
+
+@rule("E-9.1-7", cases=[(own, peer) for own in (0, 1) for peer in (0, 1)])
+def crc_of_a_terminate_message(b, own, peer):
+    b.set(crc=own)
+    client, conn, _ = b.connecting()
+    conn.send(mpa.reply2(flags=C if peer else 0, a=1, rtr=SEND, ird=4, ord=4))
+    fpdu = conn.recv_fpdu(bool(own or peer))
+    equal(fpdu.term, 7, "TERM code")
+    if not own and not peer:
+        equal(fpdu.raw[-4:], bytes(4), "CRC field")
+    fails(client, {"CONNECT_ERROR", "REJECTED"})
+
+
+@rule("M-4.3-1", "M-7.1.2-7")
+def markers_that_the_device_has_not(b):
+    client, peer, _ = b.connecting()
+    peer.send(mpa.reply2(flags=C | M, a=1, rtr=WRITE, ird=4, ord=4))
+    peer.expect_end()
+    fails(client, {"CONNECT_ERROR", "REJECTED"})
+
+
+# --- what is not a good Reply ------------------------------------------------------------
+
+BAD = {
+    "request_key": mpa.request2(a=1, rtr=WRITE, ird=4, ord=4),
+    "garbage": b"HTTP/1.1 400 Bad Request\r\n\r\n",
+    "rev_0": mpa.reply(rev=0),
+    "rev_3": mpa.reply(rev=3),
+    "rev_255": mpa.reply(rev=255),
+    "s_without_data": mpa.frame(mpa.KEY_REP, C | S, 2, b""),
+    "s_with_1_octet": mpa.frame(mpa.KEY_REP, C | S, 2, b"\x80"),
+    "s_with_2_octets": mpa.frame(mpa.KEY_REP, C | S, 2, b"\x80\x01"),
+    "s_with_3_octets": mpa.frame(mpa.KEY_REP, C | S, 2, b"\x80\x01\xc0"),
+    "reject_s_with_3_octets": mpa.frame(mpa.KEY_REP, C | S | R, 2, b"\x80\x01\xc0"),
+    "pd_length_513": mpa.reply(pd_length=513) + bytes(513),
+    "pd_length_65535": mpa.reply(pd_length=65535),
+}
+
+
+@rule("M-7.1.1-4", "M-7.1.1-12", "M-7.1.1-15", "M-7.1.2-7", "M-7.1.2-11", "M-7.1.2-14",
+      "M-7.1.2-16", "M-8-2", "E-6-4", "E-12-1", cases=[(name,) for name in BAD])
+def bad_reply_is_closed(b, name):
+    client, peer, _ = b.connecting()
+    peer.send(BAD[name])
+    peer.expect_end()
+    ev = fails(client, {"CONNECT_ERROR", "REJECTED"})
+    equal(ev.pd, b"", "private data that never came whole")
+
+
+@rule("M-7.1.2-16", cases=[("fin",), ("reset",)])
+def reply_that_stops(b, how):
+    client, peer, _ = b.connecting()
+    peer.send(mpa.reply2(b"x" * 200, a=1, rtr=WRITE)[:34])
+    if how == "fin":
+        peer.fin()
+    else:
+        peer.reset()
+    ev = fails(client, {"CONNECT_ERROR", "REJECTED"})
+    equal(ev.pd, b"", "private data that never came whole")
+
+
+@rule("M-7.1.2-17")
+def silence_instead_of_a_reply(b):
+    b.set(reply_timeout_ms=400)
+    client, peer, _ = b.connecting()
+    fails(client, {"UNREACHABLE"}, -errno.ETIMEDOUT)
+    peer.expect_end()
+
+
+@rule("M-7.1-1", cases=[(size,) for size in (1, 2, 7, 16, 19, 20, 21, 24)])
+def reply_in_segments_of(b, size):
+    client, peer, _ = b.connecting()
+    peer.send_split(mpa.reply2(b"private data", a=1, rtr=WRITE, ird=4, ord=4), size)
+    equal(peer.recv_fpdu().op, "WRITE", "RTR")
+    equal(client.event("ESTABLISHED").pd[:12], b"private data", "private data")
+    data_flows(client, peer)
+
+
+@rule("M-7.1-1", "M-7.1.5-1", "M-7.1.5-2")
+def fpdu_behind_the_reply_is_left_for_the_driver(b):
+    b.set(peer_to_peer=0)
+    client, peer, _ = b.connecting()
+    client.do("recv")
+    peer.send(mpa.reply2(ird=4, ord=4) + mpa.send(b"early"))
+    client.event("ESTABLISHED")
+    equal(client.do("wc"), ["WC RECV success 5"], "receive")
+
+
+# --- Reject ------------------------------------------------------------------------------
+
+@rule("M-7.1.2-8", "E-9.1-8", cases=[("v1", 0), ("v1", 2), ("v1", 8), ("v2", 0), ("v2", 8)])
+def rejected(b, rev, size):
+    pd = bytes(range(1, size + 1))
+    client, peer, _ = b.connecting()
+    peer.send(mpa.reply(pd, C | R) if rev == "v1" else mpa.reply2(pd, C | R, ird=1, ord=9))
+    ev = fails(client, {"REJECTED"}, -errno.ECONNREFUSED)
+    equal(ev.pd[:size], pd, "private data")
+
+
+# --- revisions ---------------------------------------------------------------------------
+
+@rule("E-10-6", cases=[("fin",), ("reset",)])
+def v1_is_tried_when_v2_is_refused(b, how):
+    sock = b.listen()
+    client = b.client()
+    client.do("connect 4 4 616263")
+    peer = b.take(sock)
+    equal(peer.recv_request().rev, 2, "revision")
+    if how == "fin":
+        peer.close()
+    else:
+        peer.reset()
+    peer = b.take(sock)
+    req = peer.recv_request()
+    equal((req.rev, req.flags & S, req.pd[:3]), (1, 0, b"abc"), "second Request")
+    up(client, peer, mpa.reply(), rtr=None)
+    data_flows(client, peer)
+
+
+@rule("E-10-6")
+def v1_is_tried_once(b):
+    sock = b.listen()
+    client = b.client()
+    client.do("connect 4 4 -")
+    for _ in range(2):
+        peer = b.take(sock)
+        peer.recv_request()
+        peer.reset()
+    fails(client, {"REJECTED"}, -errno.ECONNRESET)
+
+
+@rule("E-10-6")
+def v1_is_not_tried_when_turned_off(b):
+    b.set(v1_fallback=0)
+    client, peer, _ = b.connecting()
+    peer.fin()
+    fails(client, {"REJECTED"}, -errno.ECONNRESET)
+
+
+@rule("E-10-2")
+def unenhanced_reply_to_an_enhanced_request(b):
+    client, peer, _ = b.connecting()
+    ev = up(client, peer, mpa.reply(b"abcdefgh"), rtr=None)
+    equal(ev.pd[:8], b"abcdefgh", "private data, of which nothing is stripped")
+    data_flows(client, peer)
+
+
+@rule("E-10-6")
+def nobody_listens(b):
+    client = b.client()
+    client.do("connect 4 4 -")
+    fails(client, {"REJECTED"}, -errno.ECONNREFUSED)
+
+
+# --- the ends ----------------------------------------------------------------------------
+
+@rule("M-7.2-1", cases=[("fin",), ("reset",), ("term",)])
+def peer_ends_the_connection(b, how):
+    client, peer, _ = b.connecting()
+    up(client, peer, mpa.reply2(a=1, rtr=WRITE, ird=4, ord=4))
+    if how == "fin":
+        peer.fin()
+    elif how == "reset":
+        peer.reset()
+    else:
+        peer.send(mpa.terminate(5))
+    client.event("DISCONNECTED")
+    client.no_event()
+
+
+@rule("M-7.2-1", cases=[("disconnect",), ("destroy_qp",)])
+def ulp_ends_the_connection(b, how):
+    client, peer, _ = b.connecting()
+    up(client, peer, mpa.reply2(a=1, rtr=WRITE, ird=4, ord=4))
+    client.do(how)
+    peer.expect_end()
+    client.event("DISCONNECTED")
+
+
+@rule("M-7.1.2-6")
+def qp_destroyed_while_the_reply_is_awaited(b):
+    client, peer, _ = b.connecting()
+    client.do("destroy_qp")
+    peer.expect_end()
+    fails(client, {"CONNECT_ERROR", "REJECTED"})

@@ -1,0 +1,155 @@
+# SPDX-License-Identifier: GPL-2.0
+"""The wire format of MPA startup, by hand: what a test sends and checks.
+
+Nothing here is shared with the module, so a misreading of the RFCs would have to be made
+twice. Frames: RFC 5044 7.1.1 and RFC 6581 6, 9. FPDUs: RFC 5044 4.1, RFC 5040 4, RFC 5041 4.
+"""
+
+import struct
+
+KEY_REQ = b"MPA ID Req Frame"
+KEY_REP = b"MPA ID Rep Frame"
+HDR = 20
+
+M, C, R, S = 0x80, 0x40, 0x20, 0x10
+
+SEND, WRITE, READ = 1, 2, 4
+
+
+class Bad(Exception):
+    """What was received is not what the RFC says."""
+
+
+def crc32c(data):
+    crc = 0xffffffff
+    for octet in data:
+        crc ^= octet
+        for _ in range(8):
+            crc = (crc >> 1) ^ (0x82f63b78 if crc & 1 else 0)
+    return crc ^ 0xffffffff
+
+
+def enhanced(ird=0, ord=0, a=0, rtr=0):  # pylint: disable=redefined-builtin
+    """The four octets of RFC 6581 9; rtr is a set of SEND (B), WRITE (C), READ (D)."""
+    first = ird | (0x8000 if a else 0) | (0x4000 if rtr & SEND else 0)
+    second = ord | (0x8000 if rtr & WRITE else 0) | (0x4000 if rtr & READ else 0)
+    return struct.pack(">HH", first, second)
+
+
+def frame(key, flags=0, rev=1, pd=b"", pd_length=None):
+    length = len(pd) if pd_length is None else pd_length
+    return key + struct.pack(">BBH", flags, rev, length) + pd
+
+
+def request(pd=b"", flags=C, rev=1, pd_length=None):
+    return frame(KEY_REQ, flags, rev, pd, pd_length)
+
+
+def request2(pd=b"", flags=C, **enh):
+    """A v2 enhanced Request."""
+    return frame(KEY_REQ, flags | S, 2, enhanced(**enh) + pd)
+
+
+def reply(pd=b"", flags=C, rev=1, pd_length=None):
+    return frame(KEY_REP, flags, rev, pd, pd_length)
+
+
+def reply2(pd=b"", flags=C, **enh):
+    return frame(KEY_REP, flags | S, 2, enhanced(**enh) + pd)
+
+
+class Frame:
+    """A startup frame received, with all that a sender must get right checked."""
+
+    def __init__(self, data, key):
+        if data[:16] != key:
+            raise Bad(f"key {data[:16]!r}")
+        self.flags, self.rev, self.pd_length = struct.unpack(">BBH", data[16:HDR])
+        self.pd = data[HDR:]
+        if len(self.pd) != self.pd_length:
+            raise Bad(f"PD_Length {self.pd_length}, {len(self.pd)} octets")
+        if self.flags & 0x0f:
+            raise Bad(f"reserved bits are set: {self.flags:#x}")
+        if key == KEY_REQ and self.flags & R:
+            raise Bad("R is set in a Request")
+        self.ird = self.ord = self.a = self.rtr = None
+        if self.flags & S:
+            self._read_enhanced()
+
+    def _read_enhanced(self):
+        if self.rev < 2:
+            raise Bad(f"S with revision {self.rev}")
+        first, second = struct.unpack(">HH", self.pd[:4])
+        self.pd = self.pd[4:]
+        self.a = first >> 15
+        self.ird = first & 0x3fff
+        self.ord = second & 0x3fff
+        self.rtr = ((SEND if first & 0x4000 else 0) | (WRITE if second & 0x8000 else 0) |
+                    (READ if second & 0x4000 else 0))
+        if not self.a and self.rtr:
+            raise Bad("B, C or D without A")
+
+    def __repr__(self):
+        return (f"rev={self.rev} flags={self.flags:#x} a={self.a} rtr={self.rtr} "
+                f"ird={self.ird} ord={self.ord} pd={self.pd.hex()}")
+
+
+def fpdu(ulpdu, crc=True, bad_crc=False):
+    body = struct.pack(">H", len(ulpdu)) + ulpdu
+    body += bytes(-len(body) % 4)
+    check = crc32c(body) if crc else 0
+    return body + struct.pack("<I", check ^ (1 if bad_crc else 0))
+
+
+def _untagged(rdmap, qn, rest=b"", msn=1):
+    return struct.pack(">BBIIII", 0x41, rdmap, 0, qn, msn, 0) + rest
+
+
+def rtr_write(**kw):
+    return fpdu(struct.pack(">BBIQ", 0xc1, 0x40, 1, 0), **kw)
+
+
+def rtr_read(**kw):
+    return fpdu(_untagged(0x41, 1, struct.pack(">IQIIQ", 1, 0, 0, 1, 0)), **kw)
+
+
+def rtr_send(**kw):
+    return fpdu(_untagged(0x43, 0), **kw)
+
+
+def send(data, msn=1, **kw):
+    return fpdu(_untagged(0x43, 0, data, msn), **kw)
+
+
+def terminate(code, **kw):
+    return fpdu(_untagged(0x47, 2, struct.pack(">BBH", 0x20, code, 0)), **kw)
+
+
+def read_response(read, **kw):
+    """The empty answer to a zero-length Read Request received."""
+    return fpdu(b"\xc1\x42" + read.ulpdu[18:30], **kw)
+
+
+RDMAP = {0x40: "WRITE", 0x41: "READ", 0x42: "RESPONSE", 0x43: "SEND", 0x47: "TERM"}
+
+
+class Fpdu:
+    """An FPDU received; crc says whether the CRC field must be right."""
+
+    def __init__(self, data, crc):
+        length, = struct.unpack(">H", data[:2])
+        self.ulpdu = data[2:2 + length]
+        self.op = RDMAP.get(self.ulpdu[1], "?")
+        self.raw = data
+        self.term = None
+        if crc and struct.unpack("<I", data[-4:])[0] != crc32c(data[:-4]):
+            raise Bad(f"wrong CRC in {data.hex()}")
+        if self.op == "TERM":
+            layer_etype, self.term = self.ulpdu[18], self.ulpdu[19]
+            if layer_etype != 0x20:
+                raise Bad(f"TERM of layer and type {layer_etype:#x}")
+
+    @staticmethod
+    def size(first_two):
+        length, = struct.unpack(">H", first_two)
+        return (2 + length + 3) // 4 * 4 + 4

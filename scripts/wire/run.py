@@ -1,0 +1,72 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0
+"""Run the wire tests against the device of this host.
+
+    run.py [-k REGEX] [-l] PROGRAM ADDRESS
+
+PROGRAM is cm_probe, ADDRESS one of the device's own. One result line for each test; -l lists
+each test with the rules that it proves.
+"""
+
+import argparse
+import re
+import sys
+import traceback
+
+import harness
+import initiator
+import mpa
+import registry
+import responder
+
+MODULES = ((responder, "responder"), (initiator, "initiator"))
+
+
+def role_of(function):
+    return next(role for module, role in MODULES if function.__module__ == module.__name__)
+
+
+def selected(pattern):
+    for name, ids, function, case in registry.TESTS:
+        name = f"{role_of(function)}_{name}"
+        if re.search(pattern, f"{name} {' '.join(ids)}"):
+            yield name, ids, function, case
+
+
+def run_one(program, address, function, case):
+    bench = harness.Bench(program, address)
+    problem = None
+    try:
+        function(bench, *case)
+    except (harness.Failed, mpa.Bad, OSError) as err:
+        line = traceback.extract_tb(err.__traceback__)[1].lineno
+        problem = f"line {line}: {err}"
+    try:
+        bench.end()
+    except harness.Failed as err:
+        problem = problem or str(err)
+    return problem
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("-k", default="")
+    parser.add_argument("-l", action="store_true")
+    parser.add_argument("program", nargs="?")
+    parser.add_argument("address", nargs="?")
+    args = parser.parse_args()
+    if args.l:
+        for name, ids, _, _ in selected(args.k):
+            print(name, *ids)
+        return 0
+    failed = 0
+    for name, ids, function, case in selected(args.k):
+        problem = run_one(args.program, args.address, function, case)
+        failed += bool(problem)
+        print(f"{'not ok' if problem else 'ok'} - {name} [{' '.join(ids)}]", flush=True)
+        if problem:
+            print(f"# {problem}", flush=True)
+    return 1 if failed else 0
+
+
+sys.exit(main())
