@@ -1,0 +1,387 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * MPA startup frames: octets to struct and back. Layout and rules: RFC 5044 7.1.1,
+ * RFC 6581 6 and 9.
+ */
+
+#include <kunit/test.h>
+#include <linux/errno.h>
+#include <linux/module.h>
+#include <linux/prandom.h>
+#include <linux/string.h>
+#include <asm/unaligned.h>
+#include <rdma/iw_mpa_proto.h>
+
+#include "raw_frame.h"
+
+#define GUARD		32	/* octets on each side of what may be written */
+#define SEED		6581
+
+static void expect_frame(struct kunit *test, const struct iw_mpa_frame *got,
+			 const struct iw_mpa_frame *want)
+{
+	KUNIT_EXPECT_EQ(test, got->pd_len, want->pd_len);
+	KUNIT_EXPECT_EQ(test, got->ird, want->ird);
+	KUNIT_EXPECT_EQ(test, got->ord, want->ord);
+	KUNIT_EXPECT_EQ(test, got->rev, want->rev);
+	KUNIT_EXPECT_EQ(test, got->rtr, want->rtr);
+	KUNIT_EXPECT_EQ(test, got->reply, want->reply);
+	KUNIT_EXPECT_EQ(test, got->markers, want->markers);
+	KUNIT_EXPECT_EQ(test, got->crc, want->crc);
+	KUNIT_EXPECT_EQ(test, got->reject, want->reject);
+	KUNIT_EXPECT_EQ(test, got->enhanced, want->enhanced);
+	KUNIT_EXPECT_EQ(test, got->p2p, want->p2p);
+}
+
+static void frame_decode_good_fields_read(struct kunit *test)
+{
+	const struct good_row *row = test->param_value;
+	size_t len = raw_len(&row->raw), i;
+	size_t off = len - row->want.pd_len;
+	struct iw_mpa_frame got;
+	enum iw_mpa_reason reason;
+	u8 *buf;
+
+	/* Arrange */
+	buf = raw_alloc(test, &row->raw);
+	memset(&got, 0xff, sizeof(got));
+
+	/* Act */
+	reason = iw_mpa_frame_decode(buf, len, row->want.reply, &got);
+
+	/* Assert */
+	KUNIT_ASSERT_EQ(test, reason, IW_MPA_R_OK);
+	expect_frame(test, &got, &row->want);
+	if (!row->want.pd_len) {
+		KUNIT_EXPECT_NULL(test, got.pd);
+		return;
+	}
+	KUNIT_ASSERT_PTR_EQ(test, got.pd, (const u8 *)buf + off);
+	for (i = row->want.enhanced ? 0 : 4; i < got.pd_len; i++)
+		KUNIT_ASSERT_EQ(test, got.pd[i], raw_pd(off - IW_MPA_HDR_SIZE + i));
+}
+
+static void frame_decode_malformed_reason_named(struct kunit *test)
+{
+	const struct bad_row *row = test->param_value;
+	struct iw_mpa_frame got, none = {};
+	enum iw_mpa_reason reason;
+	u8 *buf;
+
+	/* Arrange */
+	buf = raw_alloc(test, &row->raw);
+	memset(&got, 0xff, sizeof(got));
+
+	/* Act */
+	reason = iw_mpa_frame_decode(buf, raw_len(&row->raw), row->reply, &got);
+
+	/* Assert: and nothing of the frame gets through */
+	KUNIT_EXPECT_EQ(test, reason, row->reason);
+	KUNIT_EXPECT_NULL(test, got.pd);
+	expect_frame(test, &got, &none);
+}
+
+/* Lengths that only one who has the whole buffer can judge */
+
+static const struct bad_row length_rows[] = {
+	{ "rfc5044_7_1_1_pd_length_above", { REQ, 0, 1, 4, 3 }, false, IW_MPA_R_BAD_PD_LENGTH },
+	{ "rfc5044_7_1_1_pd_length_below", { REQ, 0, 1, 4, 5 }, false, IW_MPA_R_BAD_PD_LENGTH },
+	{ "rfc5044_7_1_1_pd_missing", { REP, 0, 1, 512, 0 }, true, IW_MPA_R_BAD_PD_LENGTH },
+	{ "rfc5044_7_1_1_pd_surplus", { REP, 0, 1, 0, 1 }, true, IW_MPA_R_BAD_PD_LENGTH },
+	{ "rfc5044_7_1_1_pd_surplus_65535", { REQ, 0, 1, 0, 0xffff }, false,
+	  IW_MPA_R_BAD_PD_LENGTH },
+	{ "rfc6581_9_s_cut_within_depths", { REQ, 0x10, 2, 4, 2 }, false, IW_MPA_R_BAD_PD_LENGTH },
+};
+
+KUNIT_ARRAY_PARAM(length, length_rows, bad_desc);
+
+/* However few octets of a good frame there are: a header cut short, and nothing read behind it */
+static void frame_decode_short_of_header_truncated(struct kunit *test)
+{
+	const struct raw raw = { REQ, 0, 1, 0, 0 };
+	struct iw_mpa_frame got;
+	size_t len;
+	u8 *whole, *buf;
+
+	whole = raw_alloc(test, &raw);
+	for (len = 1; len < IW_MPA_HDR_SIZE; len++) {
+		/* Arrange */
+		buf = kunit_kmalloc(test, len, GFP_KERNEL);
+		KUNIT_ASSERT_NOT_NULL(test, buf);
+		memcpy(buf, whole, len);
+
+		/* Act, Assert */
+		KUNIT_EXPECT_EQ(test, iw_mpa_frame_decode(buf, len, false, &got),
+				IW_MPA_R_TRUNCATED);
+	}
+	KUNIT_EXPECT_EQ(test, iw_mpa_frame_decode(whole, 0, false, &got), IW_MPA_R_TRUNCATED);
+}
+
+/* Encoding, octet by octet */
+
+static const u8 vec_request[] = {
+	0x4d, 0x50, 0x41, 0x20, 0x49, 0x44, 0x20, 0x52,
+	0x65, 0x71, 0x20, 0x46, 0x72, 0x61, 0x6d, 0x65,
+	0xd0, 0x02, 0x00, 0x07,		/* M, C, S; revision 2; 7 octets */
+	0x80, 0x05, 0xc0, 0x09,		/* A, IRD 5; C, D, ORD 9 */
+	'a', 'b', 'c',
+};
+
+static const u8 vec_reply[] = {
+	0x4d, 0x50, 0x41, 0x20, 0x49, 0x44, 0x20, 0x52,
+	0x65, 0x70, 0x20, 0x46, 0x72, 0x61, 0x6d, 0x65,
+	0x30, 0x02, 0x00, 0x04,		/* R, S; revision 2; 4 octets */
+	0xff, 0xff, 0x3f, 0xfe,		/* A, B, IRD 0x3fff; ORD 0x3ffe */
+};
+
+static const u8 vec_request_v1[] = {
+	0x4d, 0x50, 0x41, 0x20, 0x49, 0x44, 0x20, 0x52,
+	0x65, 0x71, 0x20, 0x46, 0x72, 0x61, 0x6d, 0x65,
+	0x00, 0x01, 0x00, 0x00,
+};
+
+static const u8 vec_reply_depth[] = {
+	0x4d, 0x50, 0x41, 0x20, 0x49, 0x44, 0x20, 0x52,
+	0x65, 0x70, 0x20, 0x46, 0x72, 0x61, 0x6d, 0x65,
+	0x50, 0x02, 0x00, 0x04,
+	0x3f, 0xff, 0x12, 0x34,
+};
+
+struct vec_row {
+	const char		*desc;
+	struct iw_mpa_frame	frame;
+	const u8		*octets;
+	size_t			len;
+};
+
+static const struct vec_row vec_rows[] = {
+	{ "rfc6581_9_request",
+	  ENH(.markers = true, .crc = true, .p2p = true, .ird = 5, .ord = 9, .pd = "abc",
+	      .rtr = IW_MPA_RTR_WRITE | IW_MPA_RTR_READ, .pd_len = 3),
+	  vec_request, sizeof(vec_request) },
+	{ "rfc6581_9_reply",
+	  ENH(.reply = true, .reject = true, .p2p = true, .rtr = IW_MPA_RTR_SEND, .ird = 0x3fff,
+	      .ord = 0x3ffe),
+	  vec_reply, sizeof(vec_reply) },
+	{ "rfc5044_7_1_1_request_v1_without_r", V1(.reject = true), vec_request_v1,
+	  sizeof(vec_request_v1) },
+	{ "rfc5044_7_1_1_request_v1_without_depths",
+	  V1(.p2p = true, .rtr = IW_MPA_RTR_ALL, .ird = 1, .ord = 1), vec_request_v1,
+	  sizeof(vec_request_v1) },
+	{ "rfc6581_9_2_without_a_no_bcd",
+	  ENH(.reply = true, .crc = true, .rtr = IW_MPA_RTR_ALL, .ird = 0x3fff, .ord = 0x1234),
+	  vec_reply_depth, sizeof(vec_reply_depth) },
+	{ "rfc6581_9_depths_do_not_spill",
+	  ENH(.reply = true, .crc = true, .ird = 0xffff, .ord = 0xd234),
+	  vec_reply_depth, sizeof(vec_reply_depth) },
+};
+
+static void vec_desc(const struct vec_row *row, char *desc)
+{
+	strscpy(desc, row->desc, KUNIT_PARAM_DESC_SIZE);
+}
+
+KUNIT_ARRAY_PARAM(vec, vec_rows, vec_desc);
+
+static void frame_encode_good_octets_exact(struct kunit *test)
+{
+	const struct vec_row *row = test->param_value;
+	u8 *buf;
+	int len;
+
+	/* Arrange: not one octet more than the frame needs */
+	buf = kunit_kmalloc(test, row->len, GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, buf);
+	memset(buf, 0xa5, row->len);
+
+	/* Act */
+	len = iw_mpa_frame_encode(&row->frame, buf, row->len);
+
+	/* Assert */
+	KUNIT_ASSERT_EQ(test, len, (int)row->len);
+	KUNIT_EXPECT_EQ(test, memcmp(buf, row->octets, row->len), 0);
+}
+
+struct refuse_row {
+	const char		*desc;
+	struct iw_mpa_frame	frame;
+	size_t			size;
+	int			err;
+};
+
+#define ROOM	(2 * IW_MPA_FRAME_MAX)
+
+static const struct refuse_row refuse_rows[] = {
+	{ "rfc5044_7_1_1_pd_513", V1(.pd_len = 513), ROOM, -EMSGSIZE },
+	{ "rfc5044_7_1_1_pd_65535", V1(.pd_len = 0xffff), ROOM, -EMSGSIZE },
+	{ "rfc6581_7_ulp_pd_509", ENH(.pd_len = 509), ROOM, -EMSGSIZE },
+	{ "rfc6581_7_ulp_pd_65532", ENH(.pd_len = 0xfffc), ROOM, -EMSGSIZE },
+	{ "rfc6581_6_enhanced_in_v1", V1(.enhanced = true), ROOM, -EINVAL },
+	{ "rfc6581_6_enhanced_in_v0", { .enhanced = true }, ROOM, -EINVAL },
+	{ "no_room_at_all", V1(), 0, -ENOSPC },
+	{ "no_room_for_header", V1(), 19, -ENOSPC },
+	{ "no_room_for_depths", ENH(), 23, -ENOSPC },
+	{ "no_room_for_pd", ENH(.pd_len = 9), 32, -ENOSPC },
+	{ "no_room_for_longest", V1(.pd_len = 512), 531, -ENOSPC },
+};
+
+static void refuse_desc(const struct refuse_row *row, char *desc)
+{
+	strscpy(desc, row->desc, KUNIT_PARAM_DESC_SIZE);
+}
+
+KUNIT_ARRAY_PARAM(refuse, refuse_rows, refuse_desc);
+
+static void frame_encode_impossible_nothing_written(struct kunit *test)
+{
+	const struct refuse_row *row = test->param_value;
+	struct iw_mpa_frame frame = row->frame;
+	u8 *buf;
+	int err;
+
+	/* Arrange */
+	frame.pd = kunit_kzalloc(test, frame.pd_len + 1, GFP_KERNEL);
+	buf = kunit_kmalloc(test, ROOM, GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, frame.pd);
+	KUNIT_ASSERT_NOT_NULL(test, buf);
+	memset(buf, 0xa5, ROOM);
+
+	/* Act */
+	err = iw_mpa_frame_encode(&frame, buf, row->size);
+
+	/* Assert */
+	KUNIT_EXPECT_EQ(test, err, row->err);
+	KUNIT_EXPECT_NULL(test, memchr_inv(buf, 0xa5, ROOM));
+}
+
+/* Properties */
+
+/* Any frame that a sender may mean; @pd is as long as may be */
+static void random_frame(struct rnd_state *rnd, const u8 *pd, struct iw_mpa_frame *frame)
+{
+	u32 bits = prandom_u32_state(rnd);
+
+	memset(frame, 0, sizeof(*frame));
+	frame->rev = bits & BIT(0) ? 1 : 2;
+	frame->reply = bits & BIT(1);
+	frame->markers = bits & BIT(2);
+	frame->crc = bits & BIT(3);
+	frame->reject = frame->reply && (bits & BIT(4));
+	frame->enhanced = frame->rev == 2 && (bits & BIT(5));
+	if (frame->enhanced) {
+		frame->ird = prandom_u32_state(rnd) & 0x3fff;
+		frame->ord = prandom_u32_state(rnd) & 0x3fff;
+		frame->p2p = bits & BIT(6);
+		frame->rtr = frame->p2p ? (bits >> 8) & IW_MPA_RTR_ALL : 0;
+	}
+	frame->pd_len = prandom_u32_state(rnd) % (frame->enhanced ? 509 : 513);
+	if (bits & BIT(7))
+		frame->pd_len %= 8;
+	frame->pd = frame->pd_len ? pd : NULL;
+}
+
+static void frame_encode_random_decodes_to_same(struct kunit *test)
+{
+	u8 *room[2], *pd;
+	struct iw_mpa_frame frame, got;
+	struct rnd_state rnd;
+	int round, i, len[2];
+
+	prandom_seed_state(&rnd, SEED);
+	pd = kunit_kmalloc(test, IW_MPA_PD_MAX, GFP_KERNEL);
+	room[0] = kunit_kmalloc(test, IW_MPA_FRAME_MAX + 2 * GUARD, GFP_KERNEL);
+	room[1] = kunit_kmalloc(test, IW_MPA_FRAME_MAX + 2 * GUARD, GFP_KERNEL);
+	KUNIT_ASSERT_TRUE(test, pd && room[0] && room[1]);
+	prandom_bytes_state(&rnd, pd, IW_MPA_PD_MAX);
+
+	for (round = 0; round < 5000; round++) {
+		/* Arrange: two rooms with different dirt */
+		random_frame(&rnd, pd, &frame);
+		memset(room[0], 0x5a, IW_MPA_FRAME_MAX + 2 * GUARD);
+		memset(room[1], 0xa5, IW_MPA_FRAME_MAX + 2 * GUARD);
+
+		/* Act */
+		for (i = 0; i < 2; i++)
+			len[i] = iw_mpa_frame_encode(&frame, room[i] + GUARD, IW_MPA_FRAME_MAX);
+
+		/* Assert: every octet is written, none beyond, and it reads the same */
+		KUNIT_ASSERT_EQ(test, len[0],
+				IW_MPA_HDR_SIZE + (frame.enhanced ? 4 : 0) + frame.pd_len);
+		KUNIT_ASSERT_EQ(test, len[0], len[1]);
+		KUNIT_ASSERT_EQ(test, memcmp(room[0] + GUARD, room[1] + GUARD, len[0]), 0);
+		KUNIT_ASSERT_NULL(test, memchr_inv(room[0], 0x5a, GUARD));
+		KUNIT_ASSERT_NULL(test, memchr_inv(room[0] + GUARD + len[0], 0x5a,
+						   IW_MPA_FRAME_MAX - len[0] + GUARD));
+		KUNIT_ASSERT_EQ(test, iw_mpa_frame_decode(room[0] + GUARD, len[0], frame.reply,
+							  &got), IW_MPA_R_OK);
+		expect_frame(test, &got, &frame);
+		KUNIT_ASSERT_EQ(test, !got.pd, !frame.pd_len);
+		KUNIT_ASSERT_EQ(test, frame.pd_len ? memcmp(got.pd, pd, frame.pd_len) : 0, 0);
+	}
+}
+
+/*
+ * Every bit of a frame inverted, one at a time: the key, revision and length are each
+ * covered by a check, the flags and private data by none.
+ */
+static bool flip_is_fatal(const u8 *flipped, size_t octet)
+{
+	switch (octet) {
+	case 16:
+		return flipped[17] == 2 && (flipped[16] & 0x10) &&
+		       get_unaligned_be16(flipped + 18) < 4;
+	case 17:
+		return flipped[17] != 1 && flipped[17] != 2;
+	}
+	return octet < IW_MPA_HDR_SIZE;
+}
+
+static void frame_decode_any_bit_inverted_named_or_good(struct kunit *test)
+{
+	const struct good_row *row = test->param_value;
+	size_t len = raw_len(&row->raw), bit;
+	enum iw_mpa_reason reason;
+	struct iw_mpa_frame got;
+	u8 *buf;
+
+	/* Arrange */
+	buf = raw_alloc(test, &row->raw);
+
+	for (bit = 0; bit < 8 * len; bit++) {
+		/* Act */
+		buf[bit / 8] ^= BIT(bit % 8);
+		reason = iw_mpa_frame_decode(buf, len, row->want.reply, &got);
+
+		/* Assert */
+		KUNIT_EXPECT_EQ_MSG(test, reason != IW_MPA_R_OK, flip_is_fatal(buf, bit / 8),
+				    "bit %zu of octet %zu: %s", bit % 8, bit / 8,
+				    iw_mpa_reason_name(reason));
+		if (bit / 8 < IW_MPA_KEY_SIZE)
+			KUNIT_EXPECT_EQ(test, reason, bit == 8 * KEY_ROLE_AT ?
+					IW_MPA_R_SAME_ROLE : IW_MPA_R_BAD_KEY);
+		buf[bit / 8] ^= BIT(bit % 8);
+	}
+}
+
+static struct kunit_case frame_cases[] = {
+	KUNIT_CASE_PARAM(frame_decode_good_fields_read, good_gen_params),
+	KUNIT_CASE_PARAM(frame_decode_malformed_reason_named, bad_gen_params),
+	{ .run_case = frame_decode_malformed_reason_named,
+	  .name = "frame_decode_wrong_length_reason_named",
+	  .generate_params = length_gen_params },
+	KUNIT_CASE(frame_decode_short_of_header_truncated),
+	KUNIT_CASE_PARAM(frame_decode_any_bit_inverted_named_or_good, good_gen_params),
+	KUNIT_CASE_PARAM(frame_encode_good_octets_exact, vec_gen_params),
+	KUNIT_CASE_PARAM(frame_encode_impossible_nothing_written, refuse_gen_params),
+	KUNIT_CASE(frame_encode_random_decodes_to_same),
+	{}
+};
+
+static struct kunit_suite frame_suite = {
+	.name = "iw_mpa_frame",
+	.test_cases = frame_cases,
+};
+
+kunit_test_suite(frame_suite);
+
+MODULE_LICENSE("GPL");

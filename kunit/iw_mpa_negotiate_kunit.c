@@ -1,0 +1,736 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * What two ends agree on. Rows are named after the section whose rule they show:
+ * RFC 6581 9.1 (IRD and ORD), 9.2 (RTR), 10 (old and new ends), RFC 5044 7.1.1
+ * (Markers, CRC, revision) and 4.4 (CRC). The device of every row has a limit of 16.
+ */
+
+#include <kunit/test.h>
+#include <linux/module.h>
+#include <linux/string.h>
+#include <rdma/iw_mpa_proto.h>
+
+#define LIMIT	16
+#define OWN	8	/* what our ULP asks for where the row does not say */
+#define ULP	IW_MPA_DEPTH_ULP
+
+#define S	IW_MPA_RTR_SEND
+#define W	IW_MPA_RTR_WRITE
+#define R	IW_MPA_RTR_READ
+
+static const struct iw_mpa_local local_plain = {
+	.ird		= OWN,
+	.ord		= OWN,
+	.max_ird	= LIMIT,
+	.max_ord	= LIMIT,
+	.rev		= 2,
+	.rtr_send	= S | W | R,
+	.rtr_accept	= S | W | R,
+};
+
+/* A peer's frame: RFC 6581 data, client-server model */
+static struct iw_mpa_frame peer_frame(bool reply, u16 ird, u16 ord)
+{
+	return (struct iw_mpa_frame) {
+		.rev = 2, .reply = reply, .enhanced = true, .ird = ird, .ord = ord,
+	};
+}
+
+/* IRD and ORD, responder */
+
+struct depth_row {
+	const char		*desc;
+	bool			strict;
+	u16			own_ird, own_ord;
+	u16			peer_ird, peer_ord;
+	/* what is to be programmed */
+	u16			ird, ord;
+	/* responder: what the Reply says */
+	u16			rep_ird, rep_ord;
+	enum iw_mpa_reason	reason;
+};
+
+#define OK	IW_MPA_R_OK
+#define FEW	IW_MPA_R_INSUFFICIENT_IRD
+
+static const struct depth_row responder_rows[] = {
+	/* ORD: at most the initiator's IRD, at most our wish */
+	{ "rfc6581_9_1_ird_0", 0, 8, 8, 0, 8, 8, 0, 8, 0, OK },
+	{ "rfc6581_9_1_ird_1", 0, 8, 8, 1, 8, 8, 1, 8, 1, OK },
+	{ "rfc6581_9_1_ird_below_own_ord", 0, 8, 8, 7, 8, 8, 7, 8, 7, OK },
+	{ "rfc6581_9_1_ird_limit", 0, 8, 16, 16, 8, 8, 16, 8, 16, OK },
+	{ "rfc6581_9_1_ird_limit_1", 0, 8, 16, 17, 8, 8, 16, 8, 16, OK },
+	{ "rfc6581_9_1_ird_limit_own_ord_stays", 0, 8, 8, 16, 8, 8, 8, 8, 8, OK },
+	{ "rfc6581_9_1_ird_3ffe", 0, 8, 8, 0x3ffe, 8, 8, 8, 8, 8, OK },
+	{ "rfc6581_9_1_ird_3fff_ord_kept", 0, 8, 8, ULP, 8, 8, 8, 8, ULP, OK },
+	{ "rfc6581_9_1_ird_3fff_ord_0_kept", 0, 8, 0, ULP, 8, 8, 0, 8, ULP, OK },
+	{ "rfc6581_9_1_own_ord_0", 0, 8, 0, 8, 8, 8, 0, 8, 0, OK },
+	{ "rfc6581_9_1_own_ord_3fff", 0, 8, ULP, 5, 8, 8, 5, 8, 5, OK },
+	{ "rfc6581_9_1_own_ord_3fff_limited", 0, 8, ULP, 0x3ffe, 8, 8, 16, 8, 16, OK },
+	/* IRD: as much of the initiator's ORD as the device has, never less than our wish */
+	{ "rfc6581_9_1_ord_0", 0, 8, 8, 8, 0, 8, 8, 8, 8, OK },
+	{ "rfc6581_9_1_ord_0_own_ird_0", 0, 0, 8, 8, 0, 0, 8, 0, 8, OK },
+	{ "rfc6581_9_1_ord_1", 0, 0, 8, 8, 1, 1, 8, 1, 8, OK },
+	{ "rfc6581_9_1_ord_limit", 0, 8, 8, 8, 16, 16, 8, 16, 8, OK },
+	{ "rfc6581_9_1_ord_limit_1", 0, 8, 8, 8, 17, 16, 8, 16, 8, OK },
+	{ "rfc6581_9_1_ord_3ffe", 0, 8, 8, 8, 0x3ffe, 16, 8, 16, 8, OK },
+	{ "rfc6581_9_1_ord_3fff_kept", 0, 8, 8, 8, ULP, 8, 8, ULP, 8, OK },
+	{ "rfc6581_9_1_ord_3fff_ird_0_kept", 0, 0, 8, 8, ULP, 0, 8, ULP, 8, OK },
+	{ "rfc6581_9_1_own_ird_3fff", 0, ULP, 8, 8, 1, 16, 8, 16, 8, OK },
+	{ "rfc6581_9_1_both_3fff_both_kept", 0, 3, 4, ULP, ULP, 3, 4, ULP, ULP, OK },
+	/* strict: our ULP's word stands */
+	{ "rfc6581_9_1_strict_ird_enough", 1, 8, 8, 8, 8, 8, 8, 8, 8, OK },
+	{ "rfc6581_9_1_strict_ird_more", 1, 8, 8, 9, 8, 8, 8, 8, 8, OK },
+	{ "rfc6581_9_1_strict_ird_short_required_ord_told", 1, 8, 8, 7, 8, 0, 0, 8, 8, FEW },
+	{ "rfc6581_9_1_strict_ird_0_required_ord_told", 1, 8, 8, 0, 8, 0, 0, 8, 8, FEW },
+	{ "rfc6581_9_1_strict_ird_3fff_ord_kept", 1, 8, 8, ULP, 8, 8, 8, 8, ULP, OK },
+	{ "rfc6581_9_1_strict_ord_more_ird_stays", 1, 8, 8, 8, 9, 8, 8, 8, 8, OK },
+	{ "rfc6581_9_1_strict_ord_3fff_kept", 1, 8, 8, 8, ULP, 8, 8, ULP, 8, OK },
+};
+
+/* The initiator's rows: the peer's columns are the Reply's, rep_* are not used */
+static const struct depth_row initiator_rows[] = {
+	/* ORD: at most the responder's IRD */
+	{ "rfc6581_9_1_ird_0", 0, 8, 8, 0, 8, 8, 0, 0, 0, OK },
+	{ "rfc6581_9_1_ird_1", 0, 8, 8, 1, 8, 8, 1, 0, 0, OK },
+	{ "rfc6581_9_1_ird_as_asked", 0, 8, 8, 8, 8, 8, 8, 0, 0, OK },
+	{ "rfc6581_9_1_ird_limit_ord_not_raised", 0, 8, 8, 16, 8, 8, 8, 0, 0, OK },
+	{ "rfc6581_9_1_ird_limit_1_ord_within_device", 0, 8, 16, 17, 8, 8, 16, 0, 0, OK },
+	{ "rfc6581_9_1_ird_3ffe_ord_not_raised", 0, 8, 8, 0x3ffe, 8, 8, 8, 0, 0, OK },
+	{ "rfc6581_9_1_ird_3fff_ord_kept", 0, 8, 8, ULP, 8, 8, 8, 0, 0, OK },
+	{ "rfc6581_9_1_ird_3fff_ord_0_kept", 0, 8, 0, ULP, 8, 8, 0, 0, 0, OK },
+	{ "rfc6581_9_1_own_ord_3fff", 0, 8, ULP, ULP, 8, 8, 16, 0, 0, OK },
+	{ "rfc6581_9_1_own_ord_3fff_answered_by_number", 0, 8, ULP, 5, 8, 8, 5, 0, 0, OK },
+	/* IRD: at least the responder's ORD */
+	{ "rfc6581_9_1_ord_0", 0, 8, 8, 8, 0, 8, 8, 0, 0, OK },
+	{ "rfc6581_9_1_ord_1", 0, 0, 8, 8, 1, 1, 8, 0, 0, OK },
+	{ "rfc6581_9_1_ord_above_request", 0, 8, 8, 8, 9, 9, 8, 0, 0, OK },
+	{ "rfc6581_9_1_ord_limit", 0, 8, 8, 8, 16, 16, 8, 0, 0, OK },
+	{ "rfc6581_9_1_ord_limit_1", 0, 8, 8, 8, 17, 0, 0, 0, 0, FEW },
+	{ "rfc6581_9_1_ord_3ffe", 0, 8, 8, 8, 0x3ffe, 0, 0, 0, 0, FEW },
+	{ "rfc6581_9_1_ord_3fff_ird_kept", 0, 8, 8, 8, ULP, 8, 8, 0, 0, OK },
+	{ "rfc6581_9_1_ord_3fff_ird_0_kept", 0, 0, 8, 8, ULP, 0, 8, 0, 0, OK },
+	{ "rfc6581_9_1_own_ird_3fff", 0, ULP, 8, 8, ULP, 16, 8, 0, 0, OK },
+	/* strict */
+	{ "rfc6581_9_1_strict_as_asked", 1, 8, 8, 8, 8, 8, 8, 0, 0, OK },
+	{ "rfc6581_9_1_strict_ird_more", 1, 8, 8, 9, 7, 8, 8, 0, 0, OK },
+	{ "rfc6581_9_1_strict_ird_short", 1, 8, 8, 7, 8, 0, 0, 0, 0, FEW },
+	{ "rfc6581_9_1_strict_ird_3fff_ord_kept", 1, 8, 8, ULP, 8, 8, 8, 0, 0, OK },
+	{ "rfc6581_9_1_strict_ord_above_request", 1, 8, 8, 8, 9, 0, 0, 0, 0, FEW },
+	{ "rfc6581_9_1_strict_ord_3fff_ird_kept", 1, 8, 8, 8, ULP, 8, 8, 0, 0, OK },
+};
+
+static void depth_desc(const struct depth_row *row, char *desc)
+{
+	strscpy(desc, row->desc, KUNIT_PARAM_DESC_SIZE);
+}
+
+KUNIT_ARRAY_PARAM(responder, responder_rows, depth_desc);
+KUNIT_ARRAY_PARAM(initiator, initiator_rows, depth_desc);
+
+static struct iw_mpa_local depth_local(const struct depth_row *row)
+{
+	struct iw_mpa_local local = local_plain;
+
+	local.ird = row->own_ird;
+	local.ord = row->own_ord;
+	local.strict = row->strict;
+	return local;
+}
+
+static void negotiate_request_any_depths_as_ruled(struct kunit *test)
+{
+	const struct depth_row *row = test->param_value;
+	struct iw_mpa_local local = depth_local(row);
+	struct iw_mpa_frame req = peer_frame(false, row->peer_ird, row->peer_ord), rep;
+	struct iw_mpa_params params;
+	enum iw_mpa_reason reason;
+
+	/* Act */
+	reason = iw_mpa_negotiate_request(&local, &req, &rep, &params);
+
+	/* Assert */
+	KUNIT_EXPECT_EQ(test, reason, row->reason);
+	KUNIT_EXPECT_EQ(test, rep.reject, row->reason != OK);
+	KUNIT_EXPECT_EQ(test, rep.ird, row->rep_ird);
+	KUNIT_EXPECT_EQ(test, rep.ord, row->rep_ord);
+	KUNIT_EXPECT_EQ(test, params.peer_ird, row->peer_ird);
+	KUNIT_EXPECT_EQ(test, params.peer_ord, row->peer_ord);
+	if (reason)
+		return;
+	KUNIT_EXPECT_EQ(test, params.ird, row->ird);
+	KUNIT_EXPECT_EQ(test, params.ord, row->ord);
+}
+
+static void negotiate_reply_any_depths_as_ruled(struct kunit *test)
+{
+	const struct depth_row *row = test->param_value;
+	struct iw_mpa_local local = depth_local(row);
+	struct iw_mpa_frame rep = peer_frame(true, row->peer_ird, row->peer_ord), req;
+	struct iw_mpa_params params;
+	enum iw_mpa_reason reason;
+
+	/* Arrange */
+	iw_mpa_make_request(&local, &req);
+
+	/* Act */
+	reason = iw_mpa_negotiate_reply(&local, &req, &rep, &params);
+
+	/* Assert */
+	KUNIT_EXPECT_EQ(test, reason, row->reason);
+	KUNIT_EXPECT_EQ(test, params.peer_ird, row->peer_ird);
+	KUNIT_EXPECT_EQ(test, params.peer_ord, row->peer_ord);
+	if (reason)
+		return;
+	KUNIT_EXPECT_EQ(test, params.ird, row->ird);
+	KUNIT_EXPECT_EQ(test, params.ord, row->ord);
+}
+
+/* RTR, responder: all eight offers to what three devices take */
+
+struct offer_row {
+	const char	*desc;
+	u8		offer;
+	u8		accept;
+	u8		named;	/* what the Reply names */
+};
+
+static const struct offer_row offer_rows[] = {
+	{ "rfc6581_9_2_offer_none_own_named", 0, W | R, W | R },
+	{ "rfc6581_9_2_offer_b_only_own_named", S, W | R, W | R },
+	{ "rfc6581_9_2_offer_c", W, W | R, W },
+	{ "rfc6581_9_2_offer_d", R, W | R, R },
+	{ "rfc6581_9_2_offer_b_c", S | W, W | R, W },
+	{ "rfc6581_9_2_offer_b_d", S | R, W | R, R },
+	{ "rfc6581_9_2_offer_c_d_each_named", W | R, W | R, W | R },
+	{ "rfc6581_9_2_offer_b_c_d_each_common_named", S | W | R, W | R, W | R },
+	{ "rfc6581_9_2_offer_none_to_b", 0, S, S },
+	{ "rfc6581_9_2_offer_b_to_b", S, S, S },
+	{ "rfc6581_9_2_offer_c_to_b", W, S, S },
+	{ "rfc6581_9_2_offer_d_to_b", R, S, S },
+	{ "rfc6581_9_2_offer_c_d_to_b", W | R, S, S },
+	{ "rfc6581_9_2_offer_b_c_d_to_b", S | W | R, S, S },
+	{ "rfc6581_9_2_offer_none_to_all", 0, S | W | R, S | W | R },
+	{ "rfc6581_9_2_offer_b_d_to_all", S | R, S | W | R, S | R },
+	{ "rfc6581_9_2_offer_b_c_d_to_all", S | W | R, S | W | R, S | W | R },
+};
+
+static void offer_desc(const struct offer_row *row, char *desc)
+{
+	strscpy(desc, row->desc, KUNIT_PARAM_DESC_SIZE);
+}
+
+KUNIT_ARRAY_PARAM(offer, offer_rows, offer_desc);
+
+static void negotiate_request_any_offer_answered(struct kunit *test)
+{
+	const struct offer_row *row = test->param_value;
+	struct iw_mpa_frame req = peer_frame(false, 8, 8), rep;
+	struct iw_mpa_local local = local_plain;
+	struct iw_mpa_params params;
+
+	/* Arrange */
+	local.rtr_accept = row->accept;
+	req.p2p = true;
+	req.rtr = row->offer;
+
+	/* Act */
+	KUNIT_ASSERT_EQ(test, iw_mpa_negotiate_request(&local, &req, &rep, &params), OK);
+
+	/* Assert: A is answered by A, and the driver knows what may come */
+	KUNIT_EXPECT_TRUE(test, rep.p2p);
+	KUNIT_EXPECT_TRUE(test, params.p2p);
+	KUNIT_EXPECT_EQ(test, rep.rtr, row->named);
+	KUNIT_EXPECT_EQ(test, params.rtr, row->named);
+}
+
+/* RFC 6581 9.1: a Read RTR needs an IRD. The responder may raise it, or not name Read. */
+
+struct read_rtr_row {
+	const char	*desc;
+	u16		own_ird, max_ird, peer_ord;
+	u8		offer;
+	u16		ird;
+	u8		named;
+};
+
+static const struct read_rtr_row read_rtr_rows[] = {
+	{ "rfc6581_9_1_ord_0_read_ird_raised", 0, 16, 0, R, 1, R },
+	{ "rfc6581_9_1_ord_0_read_among_others_ird_raised", 0, 16, 0, S | W | R, 1, S | W | R },
+	{ "rfc6581_9_1_ord_0_write_ird_stays_0", 0, 16, 0, W, 0, W },
+	{ "rfc6581_9_1_ord_1_read_no_more_than_1", 0, 16, 1, R, 1, R },
+	{ "rfc6581_9_1_ord_0_read_own_ird_stays", 5, 16, 0, R, 5, R },
+	{ "rfc6581_9_1_device_without_ird_read_not_named", 0, 0, 4, W | R, 0, W },
+	{ "rfc6581_9_1_device_without_ird_only_read_offered", 0, 0, 4, R, 0, S | W },
+	{ "rfc6581_9_1_ord_3fff_read_own_ird_kept", 5, 16, ULP, R, 5, R },
+};
+
+static void read_rtr_desc(const struct read_rtr_row *row, char *desc)
+{
+	strscpy(desc, row->desc, KUNIT_PARAM_DESC_SIZE);
+}
+
+KUNIT_ARRAY_PARAM(read_rtr, read_rtr_rows, read_rtr_desc);
+
+static void negotiate_request_read_rtr_has_ird(struct kunit *test)
+{
+	const struct read_rtr_row *row = test->param_value;
+	struct iw_mpa_frame req = peer_frame(false, 8, row->peer_ord), rep;
+	struct iw_mpa_local local = local_plain;
+	struct iw_mpa_params params;
+
+	/* Arrange */
+	local.ird = row->own_ird;
+	local.max_ird = row->max_ird;
+	req.p2p = true;
+	req.rtr = row->offer;
+
+	/* Act */
+	KUNIT_ASSERT_EQ(test, iw_mpa_negotiate_request(&local, &req, &rep, &params), OK);
+
+	/* Assert */
+	KUNIT_EXPECT_EQ(test, params.ird, row->ird);
+	KUNIT_EXPECT_EQ(test, rep.ird, row->peer_ord == ULP ? ULP : row->ird);
+	KUNIT_EXPECT_EQ(test, rep.rtr, row->named);
+}
+
+/*
+ * RFC 6581 9.1: to an ORD of 0x3fff the responder MUST leave its IRD unchanged; that
+ * it MAY raise one that is insufficient is said of numbers. Write is common here too.
+ */
+static void negotiate_request_ord_3fff_offer_with_read_ird_0_kept(struct kunit *test)
+{
+	struct iw_mpa_frame req = peer_frame(false, 8, ULP), rep;
+	struct iw_mpa_local local = local_plain;
+	struct iw_mpa_params params;
+
+	/* Arrange */
+	local.ird = 0;
+	req.p2p = true;
+	req.rtr = W | R;
+
+	/* Act */
+	KUNIT_ASSERT_EQ(test, iw_mpa_negotiate_request(&local, &req, &rep, &params), OK);
+
+	/* Assert */
+	KUNIT_EXPECT_EQ(test, params.ird, 0);
+	KUNIT_EXPECT_EQ(test, rep.ird, ULP);
+	KUNIT_EXPECT_TRUE(test, rep.rtr & W);
+}
+
+/* RFC 6581 9.2: without A the answer is without A, and B, C and D mean nothing */
+static void negotiate_request_without_a_client_server(struct kunit *test)
+{
+	struct iw_mpa_frame req = peer_frame(false, 8, 0), rep;
+	struct iw_mpa_local local = local_plain;
+	struct iw_mpa_params params;
+
+	/* Arrange */
+	local.p2p = true;
+	local.ird = 0;
+	req.rtr = S | W | R;
+
+	/* Act */
+	KUNIT_ASSERT_EQ(test, iw_mpa_negotiate_request(&local, &req, &rep, &params), OK);
+
+	/* Assert */
+	KUNIT_EXPECT_FALSE(test, rep.p2p);
+	KUNIT_EXPECT_EQ(test, rep.rtr, 0);
+	KUNIT_EXPECT_FALSE(test, params.p2p);
+	KUNIT_EXPECT_EQ(test, params.rtr, 0);
+	KUNIT_EXPECT_EQ(test, params.ird, 0);
+}
+
+/* RTR, initiator */
+
+struct rtr_row {
+	const char		*desc;
+	u8			send;	/* what our device can */
+	u8			named;	/* what the Reply names */
+	u16			own_ord, max_ord, peer_ird;
+	u8			rtr;	/* what is sent */
+	u16			ord;
+	enum iw_mpa_reason	reason;
+};
+
+#define NONE	IW_MPA_R_NO_RTR
+
+static const struct rtr_row rtr_rows[] = {
+	{ "rfc6581_9_2_write", S | W | R, W, 8, 16, 8, W, 8, OK },
+	{ "rfc6581_9_2_read", S | W | R, R, 8, 16, 8, R, 8, OK },
+	{ "rfc6581_9_2_send", S | W | R, S, 8, 16, 8, S, 8, OK },
+	{ "rfc6581_9_2_one_of_all", S | W | R, S | W | R, 8, 16, 8, W, 8, OK },
+	{ "rfc6581_9_2_one_of_read_send", S | W | R, S | R, 8, 16, 8, R, 8, OK },
+	{ "rfc6581_9_2_only_what_device_can", R, S | W | R, 8, 16, 8, R, 8, OK },
+	{ "rfc6581_9_2_nothing_named", S | W | R, 0, 8, 16, 8, 0, 0, NONE },
+	{ "rfc6581_9_2_write_to_read_only", W, R, 8, 16, 8, 0, 0, NONE },
+	{ "rfc6581_9_2_write_read_to_send_only", W | R, S, 8, 16, 8, 0, 0, NONE },
+	{ "rfc6581_9_2_send_to_write_read", S, W | R, 8, 16, 8, 0, 0, NONE },
+	/* a Read needs a place in both queues */
+	{ "rfc6581_9_1_read_ord_0_raised_to_peer_ird", R, R, 0, 16, 1, R, 1, OK },
+	{ "rfc6581_9_1_write_ord_0_stays", W, W | R, 0, 16, 1, W, 0, OK },
+	{ "rfc6581_9_1_read_peer_ird_0", R, R, 8, 16, 0, 0, 0, NONE },
+	{ "rfc6581_9_1_read_peer_ird_0_send_instead", S | R, S | R, 8, 16, 0, S, 0, OK },
+	{ "rfc6581_9_1_read_device_without_ord", R, R, 0, 0, 8, 0, 0, NONE },
+	{ "rfc6581_9_1_read_ird_3fff", R, R, 8, 16, ULP, R, 8, OK },
+};
+
+static void rtr_desc(const struct rtr_row *row, char *desc)
+{
+	strscpy(desc, row->desc, KUNIT_PARAM_DESC_SIZE);
+}
+
+KUNIT_ARRAY_PARAM(rtr, rtr_rows, rtr_desc);
+
+static void negotiate_reply_with_a_one_rtr_chosen(struct kunit *test)
+{
+	const struct rtr_row *row = test->param_value;
+	struct iw_mpa_frame rep = peer_frame(true, row->peer_ird, 0), req;
+	struct iw_mpa_local local = local_plain;
+	struct iw_mpa_params params;
+	enum iw_mpa_reason reason;
+
+	/* Arrange */
+	local.p2p = true;
+	local.rtr_send = row->send;
+	local.ord = row->own_ord;
+	local.max_ord = row->max_ord;
+	iw_mpa_make_request(&local, &req);
+	rep.p2p = true;
+	rep.rtr = row->named;
+
+	/* Act */
+	reason = iw_mpa_negotiate_reply(&local, &req, &rep, &params);
+
+	/* Assert */
+	KUNIT_ASSERT_EQ(test, reason, row->reason);
+	if (reason)
+		return;
+	KUNIT_EXPECT_TRUE(test, params.p2p);
+	KUNIT_EXPECT_EQ(test, params.rtr, row->rtr);
+	KUNIT_EXPECT_EQ(test, params.ord, row->ord);
+}
+
+/* A on one side only: RFC 6581 9.2 leaves it out; we go on without RTR */
+static void negotiate_reply_a_on_one_side_no_rtr(struct kunit *test)
+{
+	struct iw_mpa_frame rep = peer_frame(true, 8, 8), req;
+	struct iw_mpa_local local = local_plain;
+	struct iw_mpa_params params;
+	int asked;
+
+	for (asked = 0; asked < 2; asked++) {
+		/* Arrange */
+		local.p2p = asked;
+		iw_mpa_make_request(&local, &req);
+		rep.p2p = !asked;
+		rep.rtr = S | W | R;
+
+		/* Act, Assert */
+		KUNIT_ASSERT_EQ(test, iw_mpa_negotiate_reply(&local, &req, &rep, &params), OK);
+		KUNIT_EXPECT_FALSE(test, params.p2p);
+		KUNIT_EXPECT_EQ(test, params.rtr, 0);
+		KUNIT_EXPECT_TRUE(test, params.enhanced);
+	}
+}
+
+/* The Request */
+
+struct request_row {
+	const char		*desc;
+	struct iw_mpa_local	local;
+	struct iw_mpa_frame	want;
+};
+
+static const struct request_row request_rows[] = {
+	{ "rfc6581_10_v1_plain", { .rev = 1, .ird = 3, .ord = 4, .p2p = true, .rtr_send = W },
+	  { .rev = 1 } },
+	{ "rfc5044_7_1_1_v1_crc", { .rev = 1, .crc = true }, { .rev = 1, .crc = true } },
+	{ "rfc5044_7_1_1_v1_markers", { .rev = 1, .rx_markers = true },
+	  { .rev = 1, .markers = true } },
+	{ "rfc5044_7_1_1_tx_markers_not_asked_for", { .rev = 1, .tx_markers = true },
+	  { .rev = 1 } },
+	{ "rfc6581_9_1_depths", { .rev = 2, .ird = 3, .ord = 4, .max_ird = 16, .max_ord = 16 },
+	  { .rev = 2, .enhanced = true, .ird = 3, .ord = 4 } },
+	{ "rfc6581_9_1_depths_3fff", { .rev = 2, .ird = ULP, .ord = ULP, .max_ird = 16 },
+	  { .rev = 2, .enhanced = true, .ird = ULP, .ord = ULP } },
+	{ "rfc6581_9_2_client_server_without_abcd",
+	  { .rev = 2, .rtr_send = S | W | R, .rtr_accept = W }, { .rev = 2, .enhanced = true } },
+	{ "rfc6581_9_2_p2p_each_supported",
+	  { .rev = 2, .p2p = true, .rtr_send = S | W | R, .max_ord = 16, .rtr_accept = W },
+	  { .rev = 2, .enhanced = true, .p2p = true, .rtr = S | W | R } },
+	{ "rfc6581_9_2_p2p_write_read",
+	  { .rev = 2, .p2p = true, .rtr_send = W | R, .max_ord = 16, .rtr_accept = S },
+	  { .rev = 2, .enhanced = true, .p2p = true, .rtr = W | R } },
+	{ "rfc6581_9_2_p2p_device_without_rtr", { .rev = 2, .p2p = true, .rtr_accept = W },
+	  { .rev = 2, .enhanced = true } },
+	{ "rfc5044_7_1_1_v2_crc_markers", { .rev = 2, .crc = true, .rx_markers = true },
+	  { .rev = 2, .enhanced = true, .crc = true, .markers = true } },
+};
+
+static void request_desc(const struct request_row *row, char *desc)
+{
+	strscpy(desc, row->desc, KUNIT_PARAM_DESC_SIZE);
+}
+
+KUNIT_ARRAY_PARAM(request, request_rows, request_desc);
+
+static void make_request_any_wish_told(struct kunit *test)
+{
+	const struct request_row *row = test->param_value;
+	struct iw_mpa_frame req;
+
+	/* Arrange */
+	memset(&req, 0xff, sizeof(req));
+
+	/* Act */
+	iw_mpa_make_request(&row->local, &req);
+
+	/* Assert */
+	KUNIT_EXPECT_EQ(test, req.rev, row->want.rev);
+	KUNIT_EXPECT_EQ(test, req.enhanced, row->want.enhanced);
+	KUNIT_EXPECT_EQ(test, req.ird, row->want.ird);
+	KUNIT_EXPECT_EQ(test, req.ord, row->want.ord);
+	KUNIT_EXPECT_EQ(test, req.p2p, row->want.p2p);
+	KUNIT_EXPECT_EQ(test, req.rtr, row->want.rtr);
+	KUNIT_EXPECT_EQ(test, req.crc, row->want.crc);
+	KUNIT_EXPECT_EQ(test, req.markers, row->want.markers);
+	KUNIT_EXPECT_FALSE(test, req.reply || req.reject);
+	KUNIT_EXPECT_NULL(test, req.pd);
+	KUNIT_EXPECT_EQ(test, req.pd_len, 0);
+}
+
+/* CRC and Markers: one row is one pair of ends, seen from both roles */
+
+struct stream_row {
+	const char		*desc;
+	bool			own, own_can, peer;	/* @own_can: Markers only */
+	bool			on;
+	enum iw_mpa_reason	reason;
+};
+
+static const struct stream_row crc_rows[] = {
+	{ "rfc5044_7_1_1_crc_nobody_off", 0, 0, 0, 0, OK },
+	{ "rfc5044_7_1_1_crc_peer_on", 0, 0, 1, 1, OK },
+	{ "rfc5044_7_1_1_crc_own_on", 1, 0, 0, 1, OK },
+	{ "rfc5044_4_4_crc_both_on", 1, 0, 1, 1, OK },
+};
+
+static const struct stream_row marker_rows[] = {
+	{ "rfc5044_7_1_1_markers_nobody", 0, 0, 0, 0, OK },
+	{ "rfc5044_7_1_1_markers_own_can_but_peer_off", 0, 1, 0, 0, OK },
+	{ "rfc5044_7_1_1_markers_own_wish_is_not_peers", 1, 1, 0, 0, OK },
+	{ "rfc5044_7_1_1_markers_peer_on", 0, 1, 1, 1, OK },
+	{ "rfc5044_7_1_1_markers_both_on", 1, 1, 1, 1, OK },
+	{ "rfc5044_4_3_markers_peer_on_own_cannot", 0, 0, 1, 0, IW_MPA_R_MARKERS },
+	{ "rfc5044_4_3_markers_peer_on_own_only_receives", 1, 0, 1, 0, IW_MPA_R_MARKERS },
+};
+
+static void stream_desc(const struct stream_row *row, char *desc)
+{
+	strscpy(desc, row->desc, KUNIT_PARAM_DESC_SIZE);
+}
+
+KUNIT_ARRAY_PARAM(crc, crc_rows, stream_desc);
+KUNIT_ARRAY_PARAM(marker, marker_rows, stream_desc);
+
+/* The matrix holds for all revisions alike */
+static void negotiate_either_role_crc_if_one_asks(struct kunit *test)
+{
+	const struct stream_row *row = test->param_value;
+	struct iw_mpa_local local = local_plain;
+	struct iw_mpa_frame peer, own;
+	struct iw_mpa_params params;
+	int enhanced;
+
+	local.crc = row->own;
+	for (enhanced = 0; enhanced < 2; enhanced++) {
+		/* Arrange */
+		peer = (struct iw_mpa_frame) { .rev = 1 + enhanced, .enhanced = enhanced,
+					       .crc = row->peer };
+		local.rev = peer.rev;
+
+		/* Act, Assert: responder; a Reply never turns off what it will do */
+		KUNIT_EXPECT_EQ(test, iw_mpa_negotiate_request(&local, &peer, &own, &params), OK);
+		KUNIT_EXPECT_EQ(test, params.crc, row->on);
+		KUNIT_EXPECT_EQ(test, own.crc, row->on);
+
+		/* Act, Assert: initiator */
+		iw_mpa_make_request(&local, &own);
+		peer.reply = true;
+		KUNIT_EXPECT_EQ(test, iw_mpa_negotiate_reply(&local, &own, &peer, &params), OK);
+		KUNIT_EXPECT_EQ(test, params.crc, row->on);
+	}
+}
+
+static void negotiate_either_role_markers_as_receiver_asks(struct kunit *test)
+{
+	const struct stream_row *row = test->param_value;
+	struct iw_mpa_frame peer = { .rev = 1, .markers = row->peer }, own;
+	struct iw_mpa_local local = local_plain;
+	struct iw_mpa_params params;
+	enum iw_mpa_reason reason;
+
+	/* Arrange */
+	local.rev = 1;
+	local.rx_markers = row->own;
+	local.tx_markers = row->own_can;
+
+	/* Act, Assert: responder */
+	reason = iw_mpa_negotiate_request(&local, &peer, &own, &params);
+	KUNIT_EXPECT_EQ(test, reason, row->reason);
+	KUNIT_EXPECT_EQ(test, own.reject, row->reason != OK);
+	KUNIT_EXPECT_EQ(test, own.markers, row->own);
+	if (!reason) {
+		KUNIT_EXPECT_EQ(test, params.tx_markers, row->on);
+		KUNIT_EXPECT_EQ(test, params.rx_markers, row->own);
+	}
+
+	/* Act, Assert: initiator */
+	iw_mpa_make_request(&local, &own);
+	peer.reply = true;
+	reason = iw_mpa_negotiate_reply(&local, &own, &peer, &params);
+	KUNIT_EXPECT_EQ(test, reason, row->reason);
+	if (!reason) {
+		KUNIT_EXPECT_EQ(test, params.tx_markers, row->on);
+		KUNIT_EXPECT_EQ(test, params.rx_markers, row->own);
+	}
+}
+
+/* Old and new ends: RFC 6581 10. @send_* is the Request, @rep_* the Reply */
+
+struct interop_row {
+	const char		*desc;
+	u8			req_rev;
+	bool			req_enhanced;
+	u8			rep_rev;
+	bool			rep_enhanced;
+	enum iw_mpa_reason	reason;	/* initiator's */
+};
+
+static const struct interop_row interop_rows[] = {
+	{ "rfc6581_10_v1_to_v1", 1, 0, 1, 0, OK },
+	{ "rfc6581_10_v2_without_s_to_same", 2, 0, 2, 0, OK },
+	{ "rfc6581_10_enhanced_to_enhanced", 2, 1, 2, 1, OK },
+	{ "rfc6581_10_enhanced_answered_by_v1", 2, 1, 1, 0, OK },
+	{ "rfc6581_10_enhanced_answered_without_s", 2, 1, 2, 0, OK },
+	{ "rfc6581_10_v1_answered_by_enhanced", 1, 0, 2, 1, IW_MPA_R_BAD_REV },
+	{ "rfc6581_10_v2_without_s_answered_by_enhanced", 2, 0, 2, 1, IW_MPA_R_BAD_REV },
+};
+
+static void interop_desc(const struct interop_row *row, char *desc)
+{
+	strscpy(desc, row->desc, KUNIT_PARAM_DESC_SIZE);
+}
+
+KUNIT_ARRAY_PARAM(interop, interop_rows, interop_desc);
+
+/* Who gets no RFC 6581 data programs what its own ULP asked for, and sends no RTR */
+static void expect_unenhanced(struct kunit *test, const struct iw_mpa_params *params)
+{
+	KUNIT_EXPECT_FALSE(test, params->enhanced);
+	KUNIT_EXPECT_FALSE(test, params->p2p);
+	KUNIT_EXPECT_EQ(test, params->rtr, 0);
+	KUNIT_EXPECT_EQ(test, params->ird, OWN);
+	KUNIT_EXPECT_EQ(test, params->ord, OWN);
+	KUNIT_EXPECT_EQ(test, params->peer_ird, 0);
+	KUNIT_EXPECT_EQ(test, params->peer_ord, 0);
+}
+
+static void negotiate_request_any_format_answered_in_same(struct kunit *test)
+{
+	const struct interop_row *row = test->param_value;
+	struct iw_mpa_frame req = { .rev = row->req_rev, .enhanced = row->req_enhanced }, rep;
+	struct iw_mpa_local local = local_plain;
+	struct iw_mpa_params params;
+
+	/* Arrange: neither our own highest revision nor strictness matters to an old peer */
+	local.rev = row->rep_rev;
+	local.strict = !row->req_enhanced;
+
+	/* Act */
+	KUNIT_ASSERT_EQ(test, iw_mpa_negotiate_request(&local, &req, &rep, &params), OK);
+
+	/* Assert */
+	KUNIT_EXPECT_TRUE(test, rep.reply);
+	KUNIT_EXPECT_FALSE(test, rep.reject);
+	KUNIT_EXPECT_FALSE(test, params.initiator);
+	KUNIT_EXPECT_EQ(test, rep.rev, row->req_rev);
+	KUNIT_EXPECT_EQ(test, rep.enhanced, row->req_enhanced);
+	KUNIT_EXPECT_EQ(test, params.rev, row->req_rev);
+	KUNIT_EXPECT_EQ(test, params.enhanced, row->req_enhanced);
+	if (!row->req_enhanced)
+		expect_unenhanced(test, &params);
+}
+
+static void negotiate_reply_any_format_taken_for_what_it_is(struct kunit *test)
+{
+	const struct interop_row *row = test->param_value;
+	struct iw_mpa_frame rep = peer_frame(true, 8, 8), req;
+	struct iw_mpa_local local = local_plain;
+	struct iw_mpa_params params;
+
+	/* Arrange */
+	local.p2p = true;
+	iw_mpa_make_request(&local, &req);
+	req.rev = row->req_rev;
+	req.enhanced = row->req_enhanced;
+	rep.rev = row->rep_rev;
+	rep.enhanced = row->rep_enhanced;
+
+	/* Act */
+	KUNIT_EXPECT_EQ(test, iw_mpa_negotiate_reply(&local, &req, &rep, &params), row->reason);
+
+	/* Assert */
+	KUNIT_EXPECT_TRUE(test, params.initiator);
+	KUNIT_EXPECT_EQ(test, params.rev, row->rep_rev);
+	if (!row->rep_enhanced)
+		expect_unenhanced(test, &params);
+}
+
+/* RFC 6581 9.1: the depths of a Reject reach the ULP, too; nothing else of it counts. */
+static void negotiate_reply_reject_depths_passed(struct kunit *test)
+{
+	struct iw_mpa_frame rep = peer_frame(true, 3, 0x3ffe), req;
+	struct iw_mpa_local local = local_plain;
+	struct iw_mpa_params params;
+
+	/* Arrange */
+	local.p2p = true;
+	iw_mpa_make_request(&local, &req);
+	rep.reject = true;
+	rep.markers = true;
+
+	/* Act, Assert */
+	KUNIT_EXPECT_EQ(test, iw_mpa_negotiate_reply(&local, &req, &rep, &params),
+			IW_MPA_R_REJECTED);
+	KUNIT_EXPECT_EQ(test, params.peer_ird, 3);
+	KUNIT_EXPECT_EQ(test, params.peer_ord, 0x3ffe);
+}
+
+static struct kunit_case negotiate_cases[] = {
+	KUNIT_CASE_PARAM(make_request_any_wish_told, request_gen_params),
+	KUNIT_CASE_PARAM(negotiate_request_any_depths_as_ruled, responder_gen_params),
+	KUNIT_CASE_PARAM(negotiate_reply_any_depths_as_ruled, initiator_gen_params),
+	KUNIT_CASE_PARAM(negotiate_request_any_offer_answered, offer_gen_params),
+	KUNIT_CASE_PARAM(negotiate_request_read_rtr_has_ird, read_rtr_gen_params),
+	KUNIT_CASE(negotiate_request_ord_3fff_offer_with_read_ird_0_kept),
+	KUNIT_CASE(negotiate_request_without_a_client_server),
+	KUNIT_CASE_PARAM(negotiate_reply_with_a_one_rtr_chosen, rtr_gen_params),
+	KUNIT_CASE(negotiate_reply_a_on_one_side_no_rtr),
+	KUNIT_CASE_PARAM(negotiate_either_role_crc_if_one_asks, crc_gen_params),
+	KUNIT_CASE_PARAM(negotiate_either_role_markers_as_receiver_asks, marker_gen_params),
+	KUNIT_CASE_PARAM(negotiate_request_any_format_answered_in_same, interop_gen_params),
+	KUNIT_CASE_PARAM(negotiate_reply_any_format_taken_for_what_it_is, interop_gen_params),
+	KUNIT_CASE(negotiate_reply_reject_depths_passed),
+	{}
+};
+
+static struct kunit_suite negotiate_suite = {
+	.name = "iw_mpa_negotiate",
+	.test_cases = negotiate_cases,
+};
+
+kunit_test_suite(negotiate_suite);
+
+MODULE_LICENSE("GPL");

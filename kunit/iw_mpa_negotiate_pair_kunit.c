@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Two engines negotiate with each other, over the wire format, whatever each of them
+ * wants: what they end with must fit together (RFC 6581 9.1 and 9.2, RFC 5044 7.1.1).
+ */
+
+#include <kunit/test.h>
+#include <linux/bitops.h>
+#include <linux/module.h>
+#include <linux/prandom.h>
+#include <linux/string.h>
+#include <rdma/iw_mpa_proto.h>
+
+#define ULP	IW_MPA_DEPTH_ULP
+#define SEED	6581
+#define ROUNDS	20000
+
+/* One connection: two ends, the frames as each received them, and how it ended */
+struct pair {
+	struct kunit		*test;
+	struct iw_mpa_local	ini, res;
+	struct iw_mpa_frame	req, rep;
+	struct iw_mpa_params	ini_got, res_got;
+	enum iw_mpa_reason	ini_says, res_says;
+	u8			buf[IW_MPA_FRAME_MAX];
+};
+
+static u16 random_limit(struct rnd_state *rnd)
+{
+	static const u16 limits[] = { 0, 1, 2, 16, 128, IW_MPA_DEPTH_MAX };
+
+	return limits[prandom_u32_state(rnd) % ARRAY_SIZE(limits)];
+}
+
+/* 0..@limit with a liking for the ends, or the ULP's own making */
+static u16 random_depth(struct rnd_state *rnd, u16 limit)
+{
+	switch (prandom_u32_state(rnd) % 8) {
+	case 0:
+		return 0;
+	case 1:
+		return limit;
+	case 2:
+		return ULP;
+	}
+	return prandom_u32_state(rnd) % (limit + 1);
+}
+
+/* Any end that iw_mpa_proto.h allows: a device without IRD cannot take a Read */
+static void random_local(struct rnd_state *rnd, struct iw_mpa_local *local)
+{
+	u32 bits = prandom_u32_state(rnd);
+
+	memset(local, 0, sizeof(*local));
+	local->max_ird = random_limit(rnd);
+	local->max_ord = random_limit(rnd);
+	local->ird = random_depth(rnd, local->max_ird);
+	local->ord = random_depth(rnd, local->max_ord);
+	local->rev = bits & 7 ? 2 : 1;
+	local->rtr_send = (bits >> 3) & IW_MPA_RTR_ALL;
+	local->rtr_accept = (bits >> 6) & IW_MPA_RTR_ALL;
+	if (!(local->rtr_accept & ~(local->max_ird ? 0 : IW_MPA_RTR_READ)))
+		local->rtr_accept |= IW_MPA_RTR_WRITE;
+	local->p2p = bits & BIT(9);
+	local->crc = bits & BIT(10);
+	local->rx_markers = (bits & BIT(11)) && (bits & BIT(12));
+	local->tx_markers = bits & BIT(13);
+	local->strict = (bits & BIT(14)) && (bits & BIT(15));
+}
+
+/* @sent as the other end reads it */
+static void over_the_wire(struct pair *p, const struct iw_mpa_frame *sent,
+			  struct iw_mpa_frame *received)
+{
+	int len = iw_mpa_frame_encode(sent, p->buf, sizeof(p->buf));
+
+	KUNIT_ASSERT_GT(p->test, len, 0);
+	KUNIT_ASSERT_EQ(p->test, iw_mpa_frame_decode(p->buf, len, sent->reply, received),
+			IW_MPA_R_OK);
+}
+
+static void pair_negotiate(struct pair *p)
+{
+	struct iw_mpa_frame req, rep;
+
+	iw_mpa_make_request(&p->ini, &req);
+	over_the_wire(p, &req, &p->req);
+	p->res_says = iw_mpa_negotiate_request(&p->res, &p->req, &rep, &p->res_got);
+	over_the_wire(p, &rep, &p->rep);
+	p->ini_says = iw_mpa_negotiate_reply(&p->ini, &req, &p->rep, &p->ini_got);
+}
+
+#define EXPECT(cond)	KUNIT_ASSERT_TRUE(p->test, cond)
+#define IMPLIES(a, b)	(!(a) || (b))
+
+static void expect_same_stream(struct pair *p)
+{
+	const struct iw_mpa_params *i = &p->ini_got, *r = &p->res_got;
+
+	EXPECT(i->crc == r->crc);
+	EXPECT(i->crc == (p->ini.crc || p->res.crc));
+	EXPECT(i->tx_markers == r->rx_markers && i->rx_markers == r->tx_markers);
+	EXPECT(IMPLIES(i->tx_markers, p->ini.tx_markers));
+	EXPECT(IMPLIES(r->tx_markers, p->res.tx_markers));
+	EXPECT(i->rev == r->rev && i->rev <= p->ini.rev);
+	EXPECT(i->enhanced == r->enhanced && i->enhanced == (p->ini.rev == 2));
+	EXPECT(i->initiator && !r->initiator);
+}
+
+static void expect_fitting_depths(struct pair *p)
+{
+	const struct iw_mpa_params *i = &p->ini_got, *r = &p->res_got;
+
+	EXPECT(i->ird <= p->ini.max_ird && i->ord <= p->ini.max_ord);
+	EXPECT(r->ird <= p->res.max_ird && r->ord <= p->res.max_ord);
+	if (!i->enhanced)
+		return;
+
+	EXPECT(p->req.ord == ULP || i->ord <= r->ird);
+	EXPECT(p->req.ird == ULP || r->ord <= i->ird);
+	EXPECT((p->req.ord == ULP) == (p->rep.ird == ULP));
+	EXPECT((p->req.ird == ULP) == (p->rep.ord == ULP));
+	EXPECT(r->peer_ird == p->req.ird && r->peer_ord == p->req.ord);
+	EXPECT(i->peer_ird == p->rep.ird && i->peer_ord == p->rep.ord);
+}
+
+static void expect_common_rtr(struct pair *p)
+{
+	const struct iw_mpa_params *i = &p->ini_got, *r = &p->res_got;
+
+	EXPECT(i->p2p == r->p2p);
+	EXPECT(i->p2p == (i->enhanced && p->ini.p2p && p->ini.rtr_send));
+	if (!i->p2p) {
+		EXPECT(!i->rtr && !r->rtr);
+		return;
+	}
+	EXPECT(hweight8(i->rtr) == 1);
+	EXPECT(i->rtr & r->rtr);
+	EXPECT(i->rtr & p->ini.rtr_send);
+	EXPECT(i->rtr & p->res.rtr_accept);
+	EXPECT(!(r->rtr & ~p->res.rtr_accept));
+	EXPECT(IMPLIES(i->rtr == IW_MPA_RTR_READ, i->ord && r->ird));
+}
+
+/* A Reject tells as much as an Accept, and the initiator sees nothing else in it. */
+static void expect_rejected(struct pair *p)
+{
+	EXPECT(p->rep.reject);
+	EXPECT(p->ini_says == IW_MPA_R_REJECTED);
+	EXPECT(p->rep.enhanced == p->req.enhanced);
+	EXPECT(p->rep.p2p == p->req.p2p);
+	if (p->res_says == IW_MPA_R_MARKERS) {
+		EXPECT(p->ini.rx_markers && !p->res.tx_markers);
+		return;
+	}
+	EXPECT(p->res_says == IW_MPA_R_INSUFFICIENT_IRD);
+	EXPECT(p->res.strict && p->rep.ord > p->req.ird);
+}
+
+/* What the initiator may still refuse, and only for cause; the TERM needs the CRC. */
+static void expect_refused(struct pair *p)
+{
+	u8 both = p->ini.rtr_send & p->res.rtr_accept;
+
+	EXPECT(p->ini_got.crc == p->res_got.crc);
+	switch (p->ini_says) {
+	case IW_MPA_R_MARKERS:
+		EXPECT(p->res.rx_markers && !p->ini.tx_markers);
+		return;
+	case IW_MPA_R_INSUFFICIENT_IRD:
+		EXPECT(p->ini.strict);
+		return;
+	case IW_MPA_R_NO_RTR:
+		if (!p->ini.max_ord || !p->res.max_ird)
+			both &= ~IW_MPA_RTR_READ;
+		EXPECT(!both);
+		return;
+	default:
+		KUNIT_FAIL(p->test, "initiator: %s", iw_mpa_reason_name(p->ini_says));
+	}
+}
+
+static void negotiate_random_pair_ends_fit(struct kunit *test)
+{
+	unsigned int seen[IW_MPA_R_COUNT] = {}, models[2] = {};
+	struct rnd_state rnd;
+	struct pair *p;
+	int round;
+
+	prandom_seed_state(&rnd, SEED);
+	p = kunit_kzalloc(test, sizeof(*p), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, p);
+	p->test = test;
+
+	for (round = 0; round < ROUNDS; round++) {
+		/* Arrange */
+		random_local(&rnd, &p->ini);
+		random_local(&rnd, &p->res);
+
+		/* Act */
+		pair_negotiate(p);
+
+		/* Assert */
+		seen[p->res_says ?: p->ini_says]++;
+		if (p->res_says) {
+			expect_rejected(p);
+			continue;
+		}
+		EXPECT(!p->rep.reject);
+		if (p->ini_says) {
+			expect_refused(p);
+			continue;
+		}
+		expect_same_stream(p);
+		expect_fitting_depths(p);
+		expect_common_rtr(p);
+		models[p->ini_got.p2p]++;
+	}
+
+	/* Assert: nothing of this held only because it never happened */
+	KUNIT_EXPECT_GT(test, seen[IW_MPA_R_OK], ROUNDS / 4);
+	KUNIT_EXPECT_GT(test, seen[IW_MPA_R_MARKERS], 100);
+	KUNIT_EXPECT_GT(test, seen[IW_MPA_R_INSUFFICIENT_IRD], 100);
+	KUNIT_EXPECT_GT(test, seen[IW_MPA_R_NO_RTR], 100);
+	KUNIT_EXPECT_GT(test, models[0], 1000);
+	KUNIT_EXPECT_GT(test, models[1], 1000);
+}
+
+static struct kunit_case negotiate_pair_cases[] = {
+	KUNIT_CASE(negotiate_random_pair_ends_fit),
+	{}
+};
+
+static struct kunit_suite negotiate_pair_suite = {
+	.name = "iw_mpa_negotiate_pair",
+	.test_cases = negotiate_pair_cases,
+};
+
+kunit_test_suite(negotiate_pair_suite);
+
+MODULE_LICENSE("GPL");

@@ -1,0 +1,265 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The reader that collects a startup frame from a stream (RFC 5044 7.1.1): whatever TCP
+ * makes of a frame, the result is the same, and what is behind it is left for the RNIC.
+ */
+
+#include <kunit/test.h>
+#include <linux/limits.h>
+#include <linux/minmax.h>
+#include <linux/module.h>
+#include <linux/prandom.h>
+#include <linux/stddef.h>
+#include <linux/string.h>
+#include <rdma/iw_mpa_proto.h>
+
+#include "raw_frame.h"
+
+#define SEED	6581
+
+/*
+ * Feed a reader as a socket with @len octets would, at most @chunk at a time.
+ *
+ * Return: what the reader says at last; @used: octets taken out of the stream.
+ */
+static enum iw_mpa_reason feed(struct kunit *test, struct iw_mpa_reader *rd, bool reply,
+			       const u8 *stream, size_t len, size_t chunk, size_t *used)
+{
+	enum iw_mpa_reason reason = IW_MPA_R_OK;
+	size_t n;
+
+	iw_mpa_reader_init(rd, reply);
+	*used = 0;
+	while (!reason && iw_mpa_reader_want(rd) && *used < len) {
+		n = min3(iw_mpa_reader_want(rd), chunk, len - *used);
+		KUNIT_ASSERT_LE(test, (u8 *)iw_mpa_reader_pos(rd) + n - rd->buf,
+				(ptrdiff_t)sizeof(rd->buf));
+		memcpy(iw_mpa_reader_pos(rd), stream + *used, n);
+		*used += n;
+		reason = iw_mpa_reader_advance(rd, n);
+	}
+	return reason;
+}
+
+static struct iw_mpa_reader *reader_alloc(struct kunit *test)
+{
+	struct iw_mpa_reader *rd = kunit_kzalloc(test, sizeof(*rd), GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(test, rd);
+	return rd;
+}
+
+/* The same frames through the reader, in chunks of every size up to one shot */
+static void reader_advance_good_any_chunk_taken_whole(struct kunit *test)
+{
+	const struct good_row *row = test->param_value;
+	size_t len = raw_len(&row->raw), chunk, used;
+	struct iw_mpa_reader *rd;
+	u8 *buf;
+
+	/* Arrange */
+	rd = reader_alloc(test);
+	buf = raw_alloc(test, &row->raw);
+
+	for (chunk = 1; chunk <= len; chunk++) {
+		/* Act */
+		enum iw_mpa_reason reason = feed(test, rd, row->want.reply, buf, len, chunk, &used);
+
+		/* Assert */
+		KUNIT_ASSERT_EQ(test, reason, IW_MPA_R_OK);
+		KUNIT_ASSERT_EQ(test, iw_mpa_reader_want(rd), 0);
+		KUNIT_ASSERT_EQ(test, used, len);
+		KUNIT_ASSERT_EQ(test, rd->have, len);
+		KUNIT_ASSERT_EQ(test, memcmp(rd->buf, buf, len), 0);
+	}
+}
+
+static void reader_advance_malformed_any_chunk_same_reason(struct kunit *test)
+{
+	const struct bad_row *row = test->param_value;
+	struct iw_mpa_reader *rd;
+	size_t chunk, used;
+	u8 *buf;
+
+	/* Arrange */
+	rd = reader_alloc(test);
+	buf = raw_alloc(test, &row->raw);
+
+	for (chunk = 1; chunk <= IW_MPA_HDR_SIZE + 1; chunk++) {
+		/* Act */
+		enum iw_mpa_reason reason = feed(test, rd, row->reply, buf, raw_len(&row->raw),
+						 chunk, &used);
+
+		/* Assert: and nothing is read behind the header */
+		KUNIT_ASSERT_EQ_MSG(test, reason, row->reason, "chunks of %zu", chunk);
+		KUNIT_EXPECT_LE(test, used, IW_MPA_HDR_SIZE);
+	}
+}
+
+/* The key of the wrong role, and then garbage: what it is must not depend on the split. */
+static void reader_advance_other_role_garbled_any_chunk_same_reason(struct kunit *test)
+{
+	const struct raw raw = { REP, 0, 1, 0, 0 };
+	enum iw_mpa_reason whole, split;
+	struct iw_mpa_reader *rd;
+	size_t i, chunk, used;
+	u8 *buf;
+
+	rd = reader_alloc(test);
+	for (i = KEY_ROLE_AT + 1; i < IW_MPA_KEY_SIZE; i++) {
+		/* Arrange */
+		buf = raw_alloc(test, &raw);
+		buf[i] ^= 0x20;
+
+		/* Act */
+		whole = feed(test, rd, false, buf, raw_len(&raw), IW_MPA_HDR_SIZE, &used);
+		for (chunk = 1; chunk < IW_MPA_HDR_SIZE; chunk++) {
+			split = feed(test, rd, false, buf, raw_len(&raw), chunk, &used);
+
+			/* Assert */
+			KUNIT_ASSERT_EQ_MSG(test, split, whole, "octet %zu, chunks of %zu", i,
+					    chunk);
+		}
+	}
+}
+
+/* Frame and FPDU in one stream, as fast peers send them: the FPDU is the RNIC's. */
+static void reader_want_any_length_never_behind_frame(struct kunit *test)
+{
+	const size_t fpdu = 52;
+	struct raw raw = { REP, 0, 1 };
+	struct iw_mpa_reader *rd;
+	struct rnd_state rnd;
+	size_t len, used, n;
+	u8 *stream;
+
+	prandom_seed_state(&rnd, SEED);
+	rd = reader_alloc(test);
+	for (raw.pd_length = 0; raw.pd_length <= IW_MPA_PD_MAX; raw.pd_length++) {
+		/* Arrange */
+		raw.pd_octets = raw.pd_length + fpdu;
+		len = IW_MPA_HDR_SIZE + raw.pd_length;
+		stream = raw_alloc(test, &raw);
+
+		/* Act: random chunks */
+		iw_mpa_reader_init(rd, true);
+		for (used = 0; iw_mpa_reader_want(rd); used += n) {
+			/* Assert */
+			KUNIT_ASSERT_LE(test, iw_mpa_reader_want(rd), len - used);
+			n = 1 + prandom_u32_state(&rnd) % iw_mpa_reader_want(rd);
+			memcpy(iw_mpa_reader_pos(rd), stream + used, n);
+			KUNIT_ASSERT_EQ(test, iw_mpa_reader_advance(rd, n), IW_MPA_R_OK);
+		}
+		KUNIT_ASSERT_EQ(test, used, len);
+		KUNIT_ASSERT_EQ(test, memcmp(rd->buf, stream, len), 0);
+		kunit_kfree(test, stream);
+	}
+}
+
+/* The reader agrees with decode on every bit inverted but those of the length */
+static void reader_advance_any_bit_inverted_agrees_with_decode(struct kunit *test)
+{
+	const struct good_row *row = test->param_value;
+	size_t len = raw_len(&row->raw), octet, used;
+	struct iw_mpa_reader *rd;
+	struct iw_mpa_frame got;
+	int bit;
+	u8 *buf;
+
+	/* Arrange */
+	rd = reader_alloc(test);
+	buf = raw_alloc(test, &row->raw);
+
+	for (octet = 0; octet < 18; octet++) {
+		for (bit = 0; bit < 8; bit++) {
+			/* Act, Assert */
+			buf[octet] ^= BIT(bit);
+			KUNIT_EXPECT_EQ_MSG(test,
+					    feed(test, rd, row->want.reply, buf, len, 1, &used),
+					    iw_mpa_frame_decode(buf, len, row->want.reply, &got),
+					    "bit %d of octet %zu", bit, octet);
+			buf[octet] ^= BIT(bit);
+		}
+	}
+}
+
+/* Noise behind a good key: any split, the same verdict; and decode agrees with the reader. */
+static void reader_advance_random_header_any_split_same_result(struct kunit *test)
+{
+	enum iw_mpa_reason whole, split, decoded;
+	struct iw_mpa_reader *rd;
+	struct iw_mpa_frame got;
+	struct rnd_state rnd;
+	size_t used, taken;
+	int round;
+	u8 *buf;
+
+	prandom_seed_state(&rnd, SEED);
+	rd = reader_alloc(test);
+	buf = kunit_kzalloc(test, IW_MPA_FRAME_MAX, GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, buf);
+
+	for (round = 0; round < 5000; round++) {
+		/* Arrange: lengths and revisions that are good often enough */
+		bool reply = prandom_u32_state(&rnd) & 1;
+
+		prandom_bytes_state(&rnd, buf, IW_MPA_FRAME_MAX);
+		memcpy(buf, reply ? REP : REQ, 16);
+		buf[17] %= 4;
+		buf[18] %= 3;
+
+		/* Act */
+		whole = feed(test, rd, reply, buf, IW_MPA_FRAME_MAX, IW_MPA_FRAME_MAX, &used);
+		decoded = iw_mpa_frame_decode(buf, used, reply, &got);
+		split = feed(test, rd, reply, buf, IW_MPA_FRAME_MAX,
+			     1 + prandom_u32_state(&rnd) % 40, &taken);
+
+		/* Assert */
+		KUNIT_ASSERT_EQ(test, split, whole);
+		KUNIT_ASSERT_EQ(test, taken, used);
+		KUNIT_ASSERT_EQ(test, decoded, whole);
+	}
+}
+
+static void reader_advance_beyond_want_refused(struct kunit *test)
+{
+	struct iw_mpa_reader *rd;
+
+	/* Arrange */
+	rd = reader_alloc(test);
+	iw_mpa_reader_init(rd, false);
+
+	/* Act, Assert: it says so, and counts nothing */
+	KUNIT_EXPECT_EQ(test, iw_mpa_reader_advance(rd, IW_MPA_HDR_SIZE + 1), IW_MPA_R_LOCAL);
+	KUNIT_EXPECT_EQ(test, iw_mpa_reader_advance(rd, SIZE_MAX), IW_MPA_R_LOCAL);
+	KUNIT_EXPECT_EQ(test, iw_mpa_reader_want(rd), IW_MPA_HDR_SIZE);
+	KUNIT_EXPECT_PTR_EQ(test, iw_mpa_reader_pos(rd), (void *)rd->buf);
+}
+
+/* The reader looks at its buffer as a header: machines that trap have to cope, too. */
+static void reader_buffer_placed_header_is_aligned(struct kunit *test)
+{
+	KUNIT_EXPECT_EQ(test, offsetof(struct iw_mpa_reader, buf) % __alignof__(struct iw_mpa_hdr),
+			0);
+}
+
+static struct kunit_case reader_cases[] = {
+	KUNIT_CASE_PARAM(reader_advance_good_any_chunk_taken_whole, good_gen_params),
+	KUNIT_CASE_PARAM(reader_advance_malformed_any_chunk_same_reason, bad_gen_params),
+	KUNIT_CASE(reader_advance_other_role_garbled_any_chunk_same_reason),
+	KUNIT_CASE_PARAM(reader_advance_any_bit_inverted_agrees_with_decode, good_gen_params),
+	KUNIT_CASE(reader_advance_random_header_any_split_same_result),
+	KUNIT_CASE(reader_want_any_length_never_behind_frame),
+	KUNIT_CASE(reader_advance_beyond_want_refused),
+	KUNIT_CASE(reader_buffer_placed_header_is_aligned),
+	{}
+};
+
+static struct kunit_suite reader_suite = {
+	.name = "iw_mpa_reader",
+	.test_cases = reader_cases,
+};
+
+kunit_test_suite(reader_suite);
+
+MODULE_LICENSE("GPL");

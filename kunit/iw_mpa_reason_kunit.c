@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Why a startup ended: what the ULP, the peer and people are told. RFC 5044 8 has the
+ * TCP connection closed at once on a bad frame; RFC 6581 8 and 9 say when a TERM is due.
+ */
+
+#include <kunit/test.h>
+#include <linux/err.h>
+#include <linux/module.h>
+#include <linux/string.h>
+#include <rdma/iw_mpa_proto.h>
+
+struct reason_row {
+	const char		*desc;
+	enum iw_mpa_reason	reason;
+	int			err;
+	u8			term;
+};
+
+static const struct reason_row reason_rows[] = {
+	{ "no_error", IW_MPA_R_OK, 0, 0 },
+	{ "rfc6581_9_3_local_error", IW_MPA_R_LOCAL, -EIO, 5 },
+	{ "rfc6581_9_3_driver", IW_MPA_R_DRIVER, -EIO, 5 },
+	{ "rfc6581_9_3_early_data", IW_MPA_R_EARLY_DATA, -EIO, 5 },
+	{ "rfc6581_9_1_insufficient_ird", IW_MPA_R_INSUFFICIENT_IRD, -EPROTO, 6 },
+	{ "rfc6581_9_2_no_rtr", IW_MPA_R_NO_RTR, -EPROTO, 7 },
+	{ "rfc5044_7_1_2_rejected", IW_MPA_R_REJECTED, -ECONNREFUSED, 0 },
+	{ "tcp_refused", IW_MPA_R_TCP_REFUSED, -ECONNREFUSED, 0 },
+	{ "tcp_unreachable", IW_MPA_R_TCP_UNREACHABLE, -ETIMEDOUT, 0 },
+	{ "rfc5044_8_bad_key_no_term", IW_MPA_R_BAD_KEY, -EPROTO, 0 },
+	{ "rfc5044_8_same_role_no_term", IW_MPA_R_SAME_ROLE, -EPROTO, 0 },
+	{ "rfc5044_8_bad_rev_no_term", IW_MPA_R_BAD_REV, -EPROTO, 0 },
+	{ "rfc5044_8_bad_pd_length_no_term", IW_MPA_R_BAD_PD_LENGTH, -EPROTO, 0 },
+	{ "rfc5044_8_short_enhanced_no_term", IW_MPA_R_SHORT_ENHANCED, -EPROTO, 0 },
+	{ "rfc5044_8_truncated", IW_MPA_R_TRUNCATED, -ECONNRESET, 0 },
+	{ "peer_closed", IW_MPA_R_PEER_CLOSED, -ECONNRESET, 0 },
+	{ "peer_reset", IW_MPA_R_PEER_RESET, -ECONNRESET, 0 },
+};
+
+static void reason_desc(const struct reason_row *row, char *desc)
+{
+	strscpy(desc, row->desc, KUNIT_PARAM_DESC_SIZE);
+}
+
+KUNIT_ARRAY_PARAM(reason, reason_rows, reason_desc);
+
+static void reason_known_told_as_ruled(struct kunit *test)
+{
+	const struct reason_row *row = test->param_value;
+
+	KUNIT_EXPECT_EQ(test, iw_mpa_reason_errno(row->reason), row->err);
+	KUNIT_EXPECT_EQ(test, iw_mpa_reason_term_code(row->reason), row->term);
+}
+
+static void reason_any_errno_and_term_in_range(struct kunit *test)
+{
+	int reason, timeouts = 0;
+
+	for (reason = 0; reason < IW_MPA_R_COUNT; reason++) {
+		const char *name = iw_mpa_reason_name(reason);
+		int err = iw_mpa_reason_errno(reason);
+		u8 term = iw_mpa_reason_term_code(reason);
+
+		KUNIT_EXPECT_EQ_MSG(test, err == 0, reason == IW_MPA_R_OK, "%s", name);
+		KUNIT_EXPECT_LE_MSG(test, err, 0, "%s", name);
+		KUNIT_EXPECT_GE_MSG(test, err, -MAX_ERRNO, "%s", name);
+		KUNIT_EXPECT_TRUE_MSG(test, !term || (term >= 5 && term <= 7), "%s", name);
+		if (strncmp(name, "TIMEOUT_", 8))
+			continue;
+		timeouts++;
+		KUNIT_EXPECT_EQ_MSG(test, err, -ETIMEDOUT, "%s", name);
+		KUNIT_EXPECT_EQ_MSG(test, term, 0, "%s", name);
+	}
+	KUNIT_EXPECT_EQ(test, timeouts, 5);
+}
+
+static void reason_any_name_present_and_unique(struct kunit *test)
+{
+	int i, j;
+
+	for (i = 0; i < IW_MPA_R_COUNT; i++) {
+		KUNIT_ASSERT_NOT_NULL(test, iw_mpa_reason_name(i));
+		KUNIT_ASSERT_NOT_NULL(test, iw_mpa_reason_text(i));
+		KUNIT_EXPECT_STRNEQ(test, iw_mpa_reason_name(i), "");
+		KUNIT_EXPECT_STRNEQ(test, iw_mpa_reason_name(i), "?");
+		KUNIT_EXPECT_STRNEQ(test, iw_mpa_reason_text(i), "");
+		KUNIT_EXPECT_STRNEQ(test, iw_mpa_reason_text(i), "unknown");
+		for (j = 0; j < i; j++) {
+			KUNIT_EXPECT_STRNEQ(test, iw_mpa_reason_name(i), iw_mpa_reason_name(j));
+			KUNIT_EXPECT_STRNEQ(test, iw_mpa_reason_text(i), iw_mpa_reason_text(j));
+		}
+	}
+}
+
+static void reason_out_of_range_harmless(struct kunit *test)
+{
+	static const unsigned int wild[] = {
+		IW_MPA_R_COUNT, IW_MPA_R_COUNT + 1, 255, 256, 0x7fffffff, 0x80000000, 0xffffffff,
+	};
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(wild); i++) {
+		KUNIT_EXPECT_STREQ(test, iw_mpa_reason_name(wild[i]), "?");
+		KUNIT_EXPECT_STREQ(test, iw_mpa_reason_text(wild[i]), "unknown");
+		KUNIT_EXPECT_EQ(test, iw_mpa_reason_errno(wild[i]), -EIO);
+		KUNIT_EXPECT_EQ(test, iw_mpa_reason_term_code(wild[i]), 0);
+	}
+}
+
+static struct kunit_case reason_cases[] = {
+	KUNIT_CASE_PARAM(reason_known_told_as_ruled, reason_gen_params),
+	KUNIT_CASE(reason_any_errno_and_term_in_range),
+	KUNIT_CASE(reason_any_name_present_and_unique),
+	KUNIT_CASE(reason_out_of_range_harmless),
+	{}
+};
+
+static struct kunit_suite reason_suite = {
+	.name = "iw_mpa_reason",
+	.test_cases = reason_cases,
+};
+
+kunit_test_suite(reason_suite);
+
+MODULE_LICENSE("GPL");
