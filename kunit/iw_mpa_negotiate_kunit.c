@@ -2,7 +2,8 @@
 /*
  * What two ends agree on. Rows are named after the section whose rule they show:
  * RFC 6581 9.1 (IRD and ORD), 9.2 (RTR), 10 (old and new ends), RFC 5044 7.1.1
- * (Markers, CRC, revision) and 4.4 (CRC). The device of every row has a limit of 16.
+ * (Markers, CRC, revision) and 4.4 (CRC). The device of a row has the limits below, where
+ * the row has no others.
  */
 
 #include <kunit/test.h>
@@ -10,7 +11,8 @@
 #include <linux/string.h>
 #include <rdma/iw_mpa_proto.h>
 
-#define LIMIT	16
+#define MAX_IRD	16
+#define MAX_ORD	12
 #define OWN	8	/* what our ULP asks for where the row does not say */
 #define ULP	IW_MPA_DEPTH_ULP
 
@@ -21,8 +23,8 @@
 static const struct iw_mpa_local local_plain = {
 	.ird		= OWN,
 	.ord		= OWN,
-	.max_ird	= LIMIT,
-	.max_ord	= LIMIT,
+	.max_ird	= MAX_IRD,
+	.max_ord	= MAX_ORD,
 	.rev		= 2,
 	.rtr_send	= S | W | R,
 	.rtr_accept	= S | W | R,
@@ -58,15 +60,15 @@ static const struct depth_row responder_rows[] = {
 	{ "rfc6581_9_1_ird_0", 0, 8, 8, 0, 8, 8, 0, 8, 0, OK },
 	{ "rfc6581_9_1_ird_1", 0, 8, 8, 1, 8, 8, 1, 8, 1, OK },
 	{ "rfc6581_9_1_ird_below_own_ord", 0, 8, 8, 7, 8, 8, 7, 8, 7, OK },
-	{ "rfc6581_9_1_ird_limit", 0, 8, 16, 16, 8, 8, 16, 8, 16, OK },
-	{ "rfc6581_9_1_ird_limit_1", 0, 8, 16, 17, 8, 8, 16, 8, 16, OK },
-	{ "rfc6581_9_1_ird_limit_own_ord_stays", 0, 8, 8, 16, 8, 8, 8, 8, 8, OK },
+	{ "rfc6581_9_1_ird_limit", 0, 8, 12, 12, 8, 8, 12, 8, 12, OK },
+	{ "rfc6581_9_1_ird_limit_1", 0, 8, 12, 13, 8, 8, 12, 8, 12, OK },
+	{ "rfc6581_9_1_ird_limit_own_ord_stays", 0, 8, 8, 12, 8, 8, 8, 8, 8, OK },
 	{ "rfc6581_9_1_ird_3ffe", 0, 8, 8, 0x3ffe, 8, 8, 8, 8, 8, OK },
 	{ "rfc6581_9_1_ird_3fff_ord_kept", 0, 8, 8, ULP, 8, 8, 8, 8, ULP, OK },
 	{ "rfc6581_9_1_ird_3fff_ord_0_kept", 0, 8, 0, ULP, 8, 8, 0, 8, ULP, OK },
 	{ "rfc6581_9_1_own_ord_0", 0, 8, 0, 8, 8, 8, 0, 8, 0, OK },
 	{ "rfc6581_9_1_own_ord_3fff", 0, 8, ULP, 5, 8, 8, 5, 8, 5, OK },
-	{ "rfc6581_9_1_own_ord_3fff_limited", 0, 8, ULP, 0x3ffe, 8, 8, 16, 8, 16, OK },
+	{ "rfc6581_9_1_own_ord_3fff_limited", 0, 8, ULP, 0x3ffe, 8, 8, 12, 8, 12, OK },
 	/* IRD: as much of the initiator's ORD as the device has, never less than our wish */
 	{ "rfc6581_9_1_ord_0", 0, 8, 8, 8, 0, 8, 8, 8, 8, OK },
 	{ "rfc6581_9_1_ord_0_own_ird_0", 0, 0, 8, 8, 0, 0, 8, 0, 8, OK },
@@ -83,6 +85,7 @@ static const struct depth_row responder_rows[] = {
 	{ "rfc6581_9_1_strict_ird_more", 1, 8, 8, 9, 8, 8, 8, 8, 8, OK },
 	{ "rfc6581_9_1_strict_ird_short_required_ord_told", 1, 8, 8, 7, 8, 0, 0, 8, 8, FEW },
 	{ "rfc6581_9_1_strict_ird_0_required_ord_told", 1, 8, 8, 0, 8, 0, 0, 8, 8, FEW },
+	{ "rfc6581_9_1_strict_ird_short_of_ord_not_of_ird", 1, 4, 8, 7, 8, 0, 0, 4, 8, FEW },
 	{ "rfc6581_9_1_strict_ird_3fff_ord_kept", 1, 8, 8, ULP, 8, 8, 8, 8, ULP, OK },
 	{ "rfc6581_9_1_strict_ord_more_ird_stays", 1, 8, 8, 8, 9, 8, 8, 8, 8, OK },
 	{ "rfc6581_9_1_strict_ord_3fff_kept", 1, 8, 8, 8, ULP, 8, 8, ULP, 8, OK },
@@ -94,12 +97,12 @@ static const struct depth_row initiator_rows[] = {
 	{ "rfc6581_9_1_ird_0", 0, 8, 8, 0, 8, 8, 0, 0, 0, OK },
 	{ "rfc6581_9_1_ird_1", 0, 8, 8, 1, 8, 8, 1, 0, 0, OK },
 	{ "rfc6581_9_1_ird_as_asked", 0, 8, 8, 8, 8, 8, 8, 0, 0, OK },
-	{ "rfc6581_9_1_ird_limit_ord_not_raised", 0, 8, 8, 16, 8, 8, 8, 0, 0, OK },
-	{ "rfc6581_9_1_ird_limit_1_ord_within_device", 0, 8, 16, 17, 8, 8, 16, 0, 0, OK },
+	{ "rfc6581_9_1_ird_limit_ord_not_raised", 0, 8, 8, 12, 8, 8, 8, 0, 0, OK },
+	{ "rfc6581_9_1_ird_limit_1_ord_within_device", 0, 8, 12, 13, 8, 8, 12, 0, 0, OK },
 	{ "rfc6581_9_1_ird_3ffe_ord_not_raised", 0, 8, 8, 0x3ffe, 8, 8, 8, 0, 0, OK },
 	{ "rfc6581_9_1_ird_3fff_ord_kept", 0, 8, 8, ULP, 8, 8, 8, 0, 0, OK },
 	{ "rfc6581_9_1_ird_3fff_ord_0_kept", 0, 8, 0, ULP, 8, 8, 0, 0, 0, OK },
-	{ "rfc6581_9_1_own_ord_3fff", 0, 8, ULP, ULP, 8, 8, 16, 0, 0, OK },
+	{ "rfc6581_9_1_own_ord_3fff", 0, 8, ULP, ULP, 8, 8, 12, 0, 0, OK },
 	{ "rfc6581_9_1_own_ord_3fff_answered_by_number", 0, 8, ULP, 5, 8, 8, 5, 0, 0, OK },
 	/* IRD: at least the responder's ORD */
 	{ "rfc6581_9_1_ord_0", 0, 8, 8, 8, 0, 8, 8, 0, 0, OK },
@@ -115,6 +118,7 @@ static const struct depth_row initiator_rows[] = {
 	{ "rfc6581_9_1_strict_as_asked", 1, 8, 8, 8, 8, 8, 8, 0, 0, OK },
 	{ "rfc6581_9_1_strict_ird_more", 1, 8, 8, 9, 7, 8, 8, 0, 0, OK },
 	{ "rfc6581_9_1_strict_ird_short", 1, 8, 8, 7, 8, 0, 0, 0, 0, FEW },
+	{ "rfc6581_9_1_strict_ird_short_of_ord_not_of_ird", 1, 4, 8, 7, 4, 0, 0, 0, 0, FEW },
 	{ "rfc6581_9_1_strict_ird_3fff_ord_kept", 1, 8, 8, ULP, 8, 8, 8, 0, 0, OK },
 	{ "rfc6581_9_1_strict_ord_above_request", 1, 8, 8, 8, 9, 0, 0, 0, 0, FEW },
 	{ "rfc6581_9_1_strict_ord_3fff_ird_kept", 1, 8, 8, 8, ULP, 8, 8, 0, 0, OK },
