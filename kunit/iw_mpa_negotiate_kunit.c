@@ -375,8 +375,10 @@ static const struct rtr_row rtr_rows[] = {
 	{ "rfc6581_9_1_write_ord_0_stays", W, W | R, 0, 16, 1, W, 0, OK },
 	{ "rfc6581_9_1_read_peer_ird_0", R, R, 8, 16, 0, 0, 0, NONE },
 	{ "rfc6581_9_1_read_peer_ird_0_send_instead", S | R, S | R, 8, 16, 0, S, 0, OK },
-	{ "rfc6581_9_1_read_device_without_ord", R, R, 0, 0, 8, 0, 0, NONE },
+	{ "rfc6581_9_2_read_device_without_ord_asks_for_none", R, R, 0, 0, 8, 0, 0, OK },
+	{ "rfc6581_9_2_read_write_device_without_ord", W | R, R, 0, 0, 8, 0, 0, NONE },
 	{ "rfc6581_9_1_read_ird_3fff", R, R, 8, 16, ULP, R, 8, OK },
+	{ "rfc6581_9_1_read_ird_3fff_ord_0_kept", R, R, 0, 16, ULP, 0, 0, NONE },
 };
 
 static void rtr_desc(const struct rtr_row *row, char *desc)
@@ -410,7 +412,7 @@ static void negotiate_reply_with_a_one_rtr_chosen(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, reason, row->reason);
 	if (reason)
 		return;
-	KUNIT_EXPECT_TRUE(test, params.p2p);
+	KUNIT_EXPECT_EQ(test, params.p2p, !!row->rtr);
 	KUNIT_EXPECT_EQ(test, params.rtr, row->rtr);
 	KUNIT_EXPECT_EQ(test, params.ord, row->ord);
 }

@@ -127,9 +127,12 @@ static void expect_fitting_depths(struct pair *p)
 static void expect_common_rtr(struct pair *p)
 {
 	const struct iw_mpa_params *i = &p->ini_got, *r = &p->res_got;
+	u8 can_send = p->ini.rtr_send;
 
+	if (!p->ini.max_ord)
+		can_send &= ~IW_MPA_RTR_READ;
 	EXPECT(i->p2p == r->p2p);
-	EXPECT(i->p2p == (i->enhanced && p->ini.p2p && p->ini.rtr_send));
+	EXPECT(i->p2p == (i->enhanced && p->ini.p2p && can_send));
 	if (!i->p2p) {
 		EXPECT(!i->rtr && !r->rtr);
 		return;

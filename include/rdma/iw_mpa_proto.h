@@ -156,8 +156,8 @@ struct iw_mpa_frame {
  * struct iw_mpa_reader - collects one startup frame from a stream
  * @have: octets in @buf
  * @need: octets until the next thing can be decided
+ * @buf: the frame as received, aligned for &struct iw_mpa_hdr
  * @reply: collects a Reply if true, a Request if false
- * @buf: the frame as received
  *
  * The reader never asks for an octet behind the frame: what follows belongs to
  * the RNIC.
@@ -165,8 +165,8 @@ struct iw_mpa_frame {
 struct iw_mpa_reader {
 	u16	have;
 	u16	need;
-	bool	reply;
 	u8	buf[IW_MPA_FRAME_MAX];
+	bool	reply;
 };
 
 void iw_mpa_reader_init(struct iw_mpa_reader *rd, bool reply);

@@ -17,16 +17,19 @@ static const char *frame_key(bool reply)
 	return reply ? IW_MPA_KEY_REP : IW_MPA_KEY_REQ;
 }
 
-/* Whatever of the key has come must be right: garbage is known as early as can be. */
+/*
+ * Whatever of the key has come must be right, so garbage is known as early as can
+ * be. Only the peer's having our own role takes the whole key to know.
+ */
 static enum iw_mpa_reason frame_check_key(const u8 *buf, size_t len, bool reply)
 {
 	size_t n = len < IW_MPA_KEY_SIZE ? len : IW_MPA_KEY_SIZE;
 
 	if (!memcmp(buf, frame_key(reply), n))
 		return IW_MPA_R_OK;
-	if (!memcmp(buf, frame_key(!reply), n))
-		return IW_MPA_R_SAME_ROLE;
-	return IW_MPA_R_BAD_KEY;
+	if (memcmp(buf, frame_key(!reply), n))
+		return IW_MPA_R_BAD_KEY;
+	return n == IW_MPA_KEY_SIZE ? IW_MPA_R_SAME_ROLE : IW_MPA_R_OK;
 }
 
 /* In revision 1 the S bit is one of the reserved bits, which are not checked. */

@@ -6,10 +6,10 @@
  * What the table guarantees, and KUnit checks for every cell:
  *  - after iw_connect, and after iw_accept, every path ends in exactly one
  *    REPORT_DOWN, with at most one REPORT_UP before it;
- *  - STOP is reached exactly once after a hand-off, UNBIND before the report
- *    that lets the ULP use the QP again;
- *  - DEAD is entered only with RELEASE, and every other state can be left by
- *    QP_GONE or DEV_GONE;
+ *  - STOP is reached exactly once after the driver prepared, and UNBIND before
+ *    the report that lets the ULP use the QP again;
+ *  - DEAD is entered only with RELEASE, and DEV_GONE leads there from every
+ *    state in which an event can wait;
  *  - every state that waits for the peer or the ULP before the connection is
  *    established has a timer.
  */

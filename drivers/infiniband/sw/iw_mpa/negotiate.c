@@ -10,6 +10,13 @@
 #include <linux/minmax.h>
 #include <linux/string.h>
 
+/* The RTR types that this end can generate: a Read takes outbound resources. */
+static u8 neg_can_send(const struct iw_mpa_local *local)
+{
+	return local->max_ord ? local->rtr_send :
+				local->rtr_send & ~IW_MPA_RTR_READ;
+}
+
 /**
  * iw_mpa_make_request - the MPA Request that an initiator sends
  * @local: what this end wants
@@ -27,8 +34,8 @@ void iw_mpa_make_request(const struct iw_mpa_local *local,
 	req->enhanced = true;
 	req->ird = local->ird;
 	req->ord = local->ord;
-	req->p2p = local->p2p && local->rtr_send;
-	req->rtr = req->p2p ? local->rtr_send : 0;
+	req->rtr = local->p2p ? neg_can_send(local) : 0;
+	req->p2p = req->rtr;
 }
 EXPORT_SYMBOL_GPL(iw_mpa_make_request);
 
@@ -91,14 +98,21 @@ static enum iw_mpa_reason neg_responder_depths(const struct iw_mpa_local *local,
 	return IW_MPA_R_OK;
 }
 
-/* RFC 6581 9.2: what both can do if there is such a thing, else what we can take. */
+/*
+ * RFC 6581 9.2: what both can do if there is such a thing, else what we can take.
+ * A Read takes inbound resources: none are there if the device has none, or if the
+ * ULP wants none and the peer's ORD says to leave that so. A device that can take
+ * nothing but Reads names them all the same.
+ */
 static u8 neg_responder_rtr(const struct iw_mpa_local *local,
-			    const struct iw_mpa_frame *req)
+			    const struct iw_mpa_frame *req, u16 ird)
 {
 	u8 accept = local->rtr_accept;
 
-	if (!local->max_ird)
+	if (!local->max_ird || (!ird && req->ord == IW_MPA_DEPTH_ULP))
 		accept &= ~IW_MPA_RTR_READ;
+	if (!accept)
+		accept = local->rtr_accept;
 	return (req->rtr & accept) ?: accept;
 }
 
@@ -137,7 +151,7 @@ enum iw_mpa_reason iw_mpa_negotiate_request(const struct iw_mpa_local *local,
 	if (req->enhanced) {
 		if (req->p2p) {
 			params->p2p = true;
-			params->rtr = neg_responder_rtr(local, req);
+			params->rtr = neg_responder_rtr(local, req, params->ird);
 		}
 		rep->p2p = params->p2p;
 		rep->rtr = params->rtr;
@@ -179,11 +193,12 @@ static enum iw_mpa_reason neg_initiator_rtr(const struct iw_mpa_local *local,
 					    const struct iw_mpa_frame *rep,
 					    struct iw_mpa_params *params)
 {
-	u8 both = local->rtr_send & rep->rtr;
+	u8 both = neg_can_send(local) & rep->rtr;
+	bool may_raise = rep->ird && rep->ird != IW_MPA_DEPTH_ULP;
 
 	if (both & IW_MPA_RTR_WRITE) {
 		params->rtr = IW_MPA_RTR_WRITE;
-	} else if ((both & IW_MPA_RTR_READ) && rep->ird && local->max_ord) {
+	} else if ((both & IW_MPA_RTR_READ) && (params->ord || may_raise)) {
 		params->rtr = IW_MPA_RTR_READ;
 		params->ord = max_t(u16, params->ord, 1);
 	} else if (both & IW_MPA_RTR_SEND) {
