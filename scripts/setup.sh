@@ -12,7 +12,7 @@ declare -A GROUP=(
 	[build]="make gcc libc6-dev linux-headers-amd64 linux-source-6.1 rsync xz-utils bc
 		bison flex libelf-dev libssl-dev"
 	[static]="make gcc libc6-dev linux-headers-amd64 linux-source-6.1 rsync xz-utils sparse
-		python3 perl shellcheck git"
+		python3 python3-docutils perl shellcheck git"
 	[kunit]="make gcc libc6-dev linux-source-6.1 rsync xz-utils bc bison flex libelf-dev
 		python3"
 	[guest]="qemu-system-x86 busybox-static cpio gzip kmod rdmacm-utils ibverbs-utils

@@ -65,7 +65,7 @@ test_compiler() {
 
 	mkdir -p "$BUILD"
 	find "$BUILD" -path '*/src/drivers/*' -name '*.o' -delete
-	scripts/build.sh W=1 >"$log" 2>&1 || { tail -n 100 "$log"; return 1; }
+	scripts/build.sh W=1 IW_MPA_SKELETON=y >"$log" 2>&1 || { tail -n 100 "$log"; return 1; }
 	about_us <"$log" | none 'warnings with W=1'
 }
 
@@ -73,7 +73,7 @@ test_compiler() {
 test_sparse() {
 	local log=$BUILD/sparse.log
 
-	scripts/build.sh W=1 C=2 CF=-D__CHECK_ENDIAN__ >"$log" 2>&1 ||
+	scripts/build.sh W=1 C=2 CF=-D__CHECK_ENDIAN__ IW_MPA_SKELETON=y >"$log" 2>&1 ||
 		{ tail -n 100 "$log"; return 1; }
 	about_us <"$log" | none 'sparse'
 }
@@ -128,6 +128,17 @@ test_layers() {
 	scripts/check-layers.py --objects "$objects"
 }
 
+# Valid, and of one mind with the code
+test_docs() {
+	local file
+
+	scripts/check-docs.py --selftest || return 1
+	scripts/check-docs.py || return 1
+	for file in $(files '*.rst'); do
+		rst2html --report=2 --halt=2 "$file" >/dev/null || return 1
+	done
+}
+
 test_length() {
 	local file
 
@@ -167,8 +178,8 @@ test_whitespace() {
 	"${git[@]}" diff --check "$("${git[@]}" hash-object -t tree /dev/null)"
 }
 
-ALL=(compiler sparse checkpatch kernel_doc shell python layers_selftest layers length versions
-	spdx paths whitespace)
+ALL=(compiler sparse checkpatch kernel_doc shell python layers_selftest layers docs length
+	versions spdx paths whitespace)
 
 main() {
 	local name

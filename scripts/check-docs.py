@@ -1,0 +1,347 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0
+"""Fail when the documents and the code do not name the same things.
+
+    check-docs.py                  check README.md and Documentation/infiniband/*.rst
+    check-docs.py --selftest       prove that each kind of difference is found
+    check-docs.py --transitions    print the table of transitions for iw_mpa.rst
+
+Tables that must be complete stand between the comments "check: NAME" and
+"check: end". A quotation follows a comment "quote: FILE" and has to be in that
+file, word by word.
+"""
+
+import pathlib
+import re
+import sys
+
+TOP = pathlib.Path(__file__).resolve().parent.parent
+LIBRARY = 'drivers/infiniband/sw/iw_mpa'
+SKELETON = 'drivers/infiniband/sw/iw_mpa_skeleton'
+README = 'README.md'
+OVERVIEW = 'Documentation/infiniband/iw_mpa.rst'
+DRIVER = 'Documentation/infiniband/iw_mpa_driver.rst'
+
+# Words in capitals that are not ours: events of iw_cm, and of rdma_cm without their prefix
+FOREIGN = {
+    'CONNECT_REQUEST', 'CONNECT_REPLY', 'ESTABLISHED', 'DISCONNECT', 'CLOSE', 'REJECTED',
+    'UNREACHABLE', 'CONNECT_ERROR', 'ERR', 'SQD', 'RTS', 'KREL'}
+COMMENT = re.compile(r'/\*.*?\*/|//[^\n]*', re.DOTALL)
+PATH = re.compile(r'(?<![\w/$~.-])((?:drivers|include|scripts|Documentation|kunit|LICENSES)/'
+                  r'[\w./*-]*[\w*/])')
+FUNCTION = re.compile(r'\b(iw_mpa_\w+)\(\)')
+
+
+def read(path):
+    return (TOP / path).read_text(encoding='utf-8')
+
+
+def code_of(path):
+    """The text without its comments."""
+    return COMMENT.sub(' ', read(path))
+
+
+def macro(path, name):
+    """The body of a macro, its lines joined."""
+    match = re.search(r'#define %s(?:\([^)]*\))?((?:.*\\\n)*.*)' % name, code_of(path))
+    if not match:
+        sys.exit('%s: no macro %s' % (path, name))
+    return match[1].replace('\\\n', ' ')
+
+
+def x_list(path, name):
+    return re.findall(r'\bX\((\w+)', macro(path, name))
+
+
+def reasons():
+    """name -> (errno, TERM code)"""
+    rows = re.findall(r'X\((\w+),\s*(\S+),\s*(\d+),', macro('include/rdma/iw_mpa_proto.h',
+                                                          'IW_MPA_REASONS'))
+    return {name: (err, term) for name, err, term in rows}
+
+
+def fsm_list(name):
+    return x_list(LIBRARY + '/fsm.h', name)
+
+
+def timers():
+    """state -> its timer"""
+    return dict(re.findall(r'\bX\((\w+),\s*(\w+)\)', macro(LIBRARY + '/fsm.h', 'IW_MPA_STATES')))
+
+
+def cells():
+    """The state table: set of (state, event, next state)."""
+    code = code_of(LIBRARY + '/fsm.c')
+    lost = macro(LIBRARY + '/fsm.c', 'LOST')
+    goto = re.compile(r'GOTO\((\w+),\s*(\w+),')
+    result = []
+    for state, body in re.findall(r'\[IW_MPA_ST_(\w+)\] = \{(.*?)\n\t\},', code, re.DOTALL):
+        rows = goto.findall(re.sub(r'\bLOST\b', lambda _: lost, body))
+        result += [(state, event, after) for event, after in rows]
+    return result
+
+
+def settings():
+    """sysctl -> default"""
+    code = code_of(LIBRARY + '/config.c')
+    start, table = (re.search(r'%s = \{(.*?)\n\};' % name, code, re.DOTALL)[1]
+                    for name in ('config_default', r'config_table\[\]'))
+    default = dict(re.findall(r'\.(\w+)\s*=\s*(\d+)', start))
+    names = re.findall(r'\bCONFIG_\w+\((\w+)', table)
+    return {name: default[name] for name in names}
+
+
+def members():
+    """What struct iw_mpa_driver_ops holds: (data, callbacks)."""
+    body = re.search(r'struct iw_mpa_driver_ops \{(.*?)\n\};', code_of('include/rdma/iw_mpa.h'),
+                     re.DOTALL)[1]
+    return re.findall(r'\tu\d+\t(\w+);', body), re.findall(r'\(\*(\w+)\)\(', body)
+
+
+def capabilities():
+    return re.findall(r'(IW_MPA_CAP_\w+)\s*=', code_of('include/rdma/iw_mpa.h'))
+
+
+def verbs():
+    """Functions of the driver's header."""
+    return sorted(set(re.findall(r'\b(iw_mpa_\w+)\(', code_of('include/rdma/iw_mpa.h'))))
+
+
+def sources():
+    files = ('include/rdma/*.h', LIBRARY + '/*.[ch]', SKELETON + '/*.c',
+             'drivers/infiniband/sw/siw_mpa/*.[ch]', 'Kbuild')
+    return '\n'.join(path.read_text(encoding='utf-8')
+                     for pattern in files for path in sorted(TOP.glob(pattern)))
+
+
+def documents():
+    names = [README] + sorted(str(path.relative_to(TOP))
+                              for path in (TOP / 'Documentation/infiniband').glob('*.rst'))
+    return {name: read(name) for name in names}
+
+
+def table(text, name):
+    """The lines of a table that has to be complete."""
+    match = re.search(r'check: %s\b[^\n]*\n(.*?)check: end' % name, text, re.DOTALL)
+    return match[1].splitlines() if match else []
+
+
+def first_column(text, name):
+    return [match[1] for match in (re.match(r'\|?\s*`+(\w+)`+', line)
+                                   for line in table(text, name)) if match]
+
+
+def compare(where, have, want):
+    for name in sorted(set(want) - set(have)):
+        yield '%s: %s is missing' % (where, name)
+    for name in sorted(set(have) - set(want)):
+        yield '%s: there is no %s' % (where, name)
+    for name in sorted({name for name in have if have.count(name) > 1}):
+        yield '%s: %s is there twice' % (where, name)
+
+
+def check_reasons(docs):
+    """Name, errno and TERM code of every reason but OK."""
+    want = {name: row for name, row in reasons().items() if name != 'OK'}
+    have = first_column(docs[OVERVIEW], 'reasons')
+    yield from compare('reasons', have, want)
+    for line in table(docs[OVERVIEW], 'reasons'):
+        match = re.match(r'``(\w+)``\s+``(\S+)``\s+(\S+)', line)
+        if match and match[1] in want:
+            err, term = want[match[1]]
+            if (match[2], match[3]) != (err, term if term != '0' else '-'):
+                yield 'reasons: %s is %s, TERM %s' % (match[1], err, term)
+
+
+def check_states(docs):
+    yield from compare('states', first_column(docs[OVERVIEW], 'states'),
+                       fsm_list('IW_MPA_STATES'))
+
+
+def check_timers(docs):
+    """The bounded states with their settings and defaults."""
+    want = {state: timer.lower() + '_timeout_ms' for state, timer in timers().items()
+            if timer != 'NONE'}
+    defaults = settings()
+    rows = [re.match(r'``(\w+)``\s+``(\w+)``\s+(\d+)', line)
+            for line in table(docs[OVERVIEW], 'timers')]
+    have = [match[1] for match in rows if match]
+    yield from compare('timers', have, want)
+    for match in rows:
+        if match and (match[2], match[3]) != (want.get(match[1]), defaults.get(match[2])):
+            yield 'timers: %s: %s %s' % match.groups()
+
+
+def check_transitions(docs):
+    have = re.findall(r'^ +(\w+) +(\w+) +-> +(\w+)', '\n'.join(table(docs[OVERVIEW],
+                                                                     'transitions')), re.MULTILINE)
+    yield from compare('transitions', [' '.join(row) for row in have],
+                       [' '.join(row) for row in cells()])
+
+
+def check_diagram(docs):
+    """All states are drawn, and nothing that is neither state nor event."""
+    words = re.findall(r'\b[A-Z][A-Z0-9_]{3,}\b', '\n'.join(table(docs[OVERVIEW], 'diagram')))
+    states, events = fsm_list('IW_MPA_STATES'), fsm_list('IW_MPA_EVENTS')
+    yield from compare('diagram', list(set(words) - set(events)), states)
+
+
+def check_settings(docs):
+    want = settings()
+    for name in (README, OVERVIEW):
+        have = first_column(docs[name], 'settings')
+        yield from compare(name, have, want)
+        for line in table(docs[name], 'settings'):
+            match = re.match(r'\|?\s*`+(\w+)`+\s*\|?\s*(\d+)', line)
+            if match and want.get(match[1], match[2]) != match[2]:
+                yield '%s: the default of %s is %s' % (name, match[1], want[match[1]])
+
+
+def check_contract(docs):
+    """Each callback has a section; each capability and function is explained."""
+    data, callbacks = members()
+    text = docs[DRIVER]
+    sections = re.findall(r'^(\w+)\n~+$', text, re.MULTILINE)
+    yield from compare('ops', sections, callbacks)
+    yield from compare('declared', first_column(text, 'declared'), data)
+    yield from compare('capabilities', first_column(text, 'capabilities'), capabilities())
+    for name in verbs() + ['iw_mpa_ib_device_ops']:
+        if '``%s' % name not in text:
+            yield '%s: %s is missing' % (DRIVER, name)
+
+
+def check_observables(docs):
+    """Tracepoints and counters."""
+    events = re.findall(r'TRACE_EVENT\((\w+)', code_of(LIBRARY + '/trace.h'))
+    yield from compare('tracepoints', first_column(docs[OVERVIEW], 'tracepoints'), events)
+    counters = x_list(LIBRARY + '/stats.h', 'IW_MPA_COUNTERS')
+    yield from compare('counters', first_column(docs[OVERVIEW], 'counters'), counters)
+
+
+def check_names(docs):
+    """Nothing is named that does not exist."""
+    text = sources()
+    known = set(reasons()) | FOREIGN
+    for name in ('STATES', 'EVENTS', 'ACTIONS'):
+        known |= set(fsm_list('IW_MPA_' + name))
+    for doc, words in docs.items():
+        for word in re.findall(r'`([A-Z][A-Z0-9_]{2,})`', words):
+            if word not in known and not (TOP / word).exists() and not re.search(
+                    r'\b%s\b' % word, text):
+                yield '%s: %s does not exist' % (doc, word)
+        for word in set(FUNCTION.findall(words) + re.findall(r'\bIW_MPA_[A-Z0-9_]*\w\b', words) +
+                        re.findall(r'\b(iw_mpa_\w+)`', words) +
+                        re.findall(r'struct (iw_mpa_\w+)', words)):
+            if not re.search(r'\b%s\b' % word, text) and not (TOP / SKELETON).match('*/' + word):
+                yield '%s: %s does not exist' % (doc, word)
+        for word in re.findall(r'net[./]iw_mpa[./](\w+)', words):
+            if word not in settings():
+                yield '%s: there is no setting %s' % (doc, word)
+
+
+def check_paths(docs):
+    """Files, folders and make targets that are named exist."""
+    targets = re.findall(r'^([a-z][a-z0-9 ]*):', read('Makefile'), re.MULTILINE)
+    targets = set(' '.join(targets).split())
+    for doc, words in docs.items():
+        for path in set(PATH.findall(words)):
+            if not list(TOP.glob(path.rstrip('/'))):
+                yield '%s: %s does not exist' % (doc, path)
+        for target in re.findall(r'(?:`|^    )make ([a-z][a-z0-9]*)', words, re.MULTILINE):
+            if target not in targets:
+                yield '%s: there is no make %s' % (doc, target)
+
+
+def check_quotes(docs):
+    quotes = 0
+    for doc, words in docs.items():
+        for path, block in re.findall(r'^\.\. quote: (\S+)\n\n\.\. code-block:: c\n\n'
+                                      r'((?:(?:   ?.*)?\n)+)', words, re.MULTILINE):
+            quotes += 1
+            quote = re.sub(r'^   ', '', block, flags=re.MULTILINE).strip('\n')
+            if quote + '\n' not in read(path):
+                yield '%s: not in %s:\n%s' % (doc, path, quote)
+    if not quotes:
+        yield 'no quotation found'
+
+
+def check_skeleton(_docs):
+    """A driver needs one header of the library."""
+    for path in sorted((TOP / SKELETON).glob('*.c')):
+        headers = re.findall(r'#\s*include\s*[<"]([^>"]*iw_mpa[^>"]*)', path.read_text())
+        if headers != ['rdma/iw_mpa.h']:
+            yield '%s includes %s' % (path.name, headers)
+
+
+CHECKS = (check_reasons, check_states, check_timers, check_transitions, check_diagram,
+          check_settings, check_contract, check_observables, check_names, check_paths,
+          check_quotes, check_skeleton)
+
+# (check, document, words there, what to put in their place): each has to be found
+SELFTEST = (
+    (check_reasons, OVERVIEW, '``NO_RTR``', '``NO_RTS``'),
+    (check_reasons, OVERVIEW, '``BAD_KEY``            ``-EPROTO``', '``BAD_KEY``            ``-EIO``'),
+    (check_states, OVERVIEW, '``FENCED``', '``FANCY``'),
+    (check_timers, OVERVIEW, '``rtr_timeout_ms``      20000', '``rtr_timeout_ms``      20001'),
+    (check_transitions, OVERVIEW, '-> LINGER', '-> DEAD'),
+    (check_diagram, OVERVIEW, '| AWAIT_RTR |', '| AWAIT_TRR |'),
+    (check_settings, README, '`verdict_timeout_ms`', '`verdict_timeout`'),
+    (check_settings, OVERVIEW, '``mpa_rev``             2', '``mpa_rev``             1'),
+    (check_contract, DRIVER, '\nkick_rx\n', '\nkick_tx\n'),
+    (check_contract, DRIVER, '``IW_MPA_CAP_NO_CRC``', '``IW_MPA_CAP_CRC``'),
+    (check_contract, DRIVER, '``iw_mpa_qp_gone', '``iw_mpa_qp_done'),
+    (check_observables, OVERVIEW, '``iw_mpa_upcall``', '``iw_mpa_call``'),
+    (check_observables, OVERVIEW, '``v1_fallback``        ', '``v1_backfall``        '),
+    (check_names, DRIVER, 'iw_mpa_stream_down()', 'iw_mpa_stream_up()'),
+    (check_names, OVERVIEW, '``REQ_INDICATED``', '``REQ_INDICTED``'),
+    (check_names, README, 'net.iw_mpa.crc', 'net.iw_mpa.src'),
+    (check_paths, README, 'scripts/guest/', 'scripts/guests/'),
+    (check_paths, README, 'make check', 'make chicken'),
+    (check_quotes, DRIVER, 'lock_sock(sk);', 'lock_sock(ks);'),
+)
+
+
+def selftest():
+    good = True
+    for check, name, old, new in SELFTEST:
+        docs = documents()
+        if old not in docs[name]:
+            print('selftest: %s: %r is not in %s any more' % (check.__name__, old, name))
+            good = False
+            continue
+        docs[name] = docs[name].replace(old, new)
+        if not list(check(docs)):
+            print('selftest: %s does not see %r in place of %r' % (check.__name__, new, old))
+            good = False
+    return 0 if good else 1
+
+
+def print_transitions():
+    before = None
+    for state, event, after in cells():
+        if before not in (None, state):
+            print()
+        before = state
+        print('    %-14s %-18s -> %s' % (state, event, after))
+    return 0
+
+
+def main():
+    if sys.argv[1:] == ['--selftest']:
+        return selftest()
+    if sys.argv[1:] == ['--transitions']:
+        return print_transitions()
+    if sys.argv[1:]:
+        sys.exit(__doc__)
+    docs = documents()
+    failed = 0
+    for number, check in enumerate(CHECKS, 1):
+        faults = list(check(docs))
+        failed += bool(faults)
+        print('%s %d docs: %s' % ('not ok' if faults else 'ok', number, check.__name__[6:]))
+        for fault in faults:
+            print('# ' + fault.replace('\n', '\n#   '))
+    return 1 if failed else 0
+
+
+sys.exit(main())
