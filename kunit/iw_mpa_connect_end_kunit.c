@@ -1,0 +1,516 @@
+// SPDX-License-Identifier: GPL-2.0
+/* The initiator: every way in which a connection can fail, or be ended. */
+
+#include "iw_mpa_fakes.h"
+
+#include <linux/in.h>
+#include <linux/module.h>
+
+static struct fake_conn *new_conn(struct kunit *test)
+{
+	struct fake_conn *c = kunit_kzalloc(test, sizeof(*c), GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(test, c);
+	return c;
+}
+
+/* The one event is a failed reply, and the QP was never the driver's. */
+static void expect_failed(struct fake_conn *c, int status)
+{
+	struct kunit *test = c->f->test;
+
+	fake_expect_event(c->fid, 0, IW_CM_EVENT_CONNECT_REPLY, status);
+	fake_expect_closed(c->fid, 1);
+	KUNIT_EXPECT_EQ(test, c->qp->refs, 1);
+}
+
+/* Likewise of one that was up. */
+static void expect_closed(struct fake_conn *c, enum iw_mpa_reason why)
+{
+	struct kunit *test = c->f->test;
+
+	fake_expect_event(c->fid, 1, IW_CM_EVENT_CLOSE, 0);
+	fake_expect_closed(c->fid, 2);
+	KUNIT_EXPECT_EQ(test, c->qp->why, why);
+	KUNIT_EXPECT_EQ(test, c->qp->refs, 1);
+}
+
+static void connect_refused_port_is_an_event(struct kunit *test)
+{
+	struct fake_conn *c = new_conn(test);
+	struct fakes *f = test->priv;
+
+	c->f = f;
+	c->qp = &f->qps[0];
+	c->fid = fake_id_create(f);
+	c->param.qpn = 1;
+	peer_rst(f, peer_listen(f, c->fid, AF_INET));
+	KUNIT_EXPECT_EQ(test, fake_connect(c->fid, &c->param), 0);
+	expect_failed(c, -ECONNREFUSED);
+	KUNIT_EXPECT_EQ(test, memcmp(&c->fid->events[0].remote,
+				     &c->fid->id.remote_addr,
+				     sizeof(struct sockaddr_in)), 0);
+}
+
+static void connect_reject_brings_private_data(struct kunit *test)
+{
+	struct fake_conn *c = new_conn(test);
+	struct fakes *f = test->priv;
+
+	conn_dial(c, f);
+	peer_make_v2(&c->frame, true, MPA_C | MPA_R, MPA_A | 1, 1, "go away", 7);
+	peer_send_frame(f, c->peer, &c->frame);
+	expect_failed(c, -ECONNREFUSED);
+	KUNIT_EXPECT_EQ(test, c->fid->events[0].pd_len, 7);
+	KUNIT_EXPECT_EQ(test, memcmp(c->fid->events[0].pd, "go away", 7), 0);
+	KUNIT_EXPECT_STREQ(test, c->qp->log, "");
+	peer_expect_eof(f, c->peer);
+}
+
+/* A peer that knows revision 1 only says no in its own words. */
+static void connect_v1_reject_of_v2_brings_private_data(struct kunit *test)
+{
+	struct fake_conn *c = new_conn(test);
+	struct fakes *f = test->priv;
+
+	conn_dial(c, f);
+	peer_make(&c->frame, true, MPA_C | MPA_R, 1, "go away", 7);
+	peer_send_frame(f, c->peer, &c->frame);
+	expect_failed(c, -ECONNREFUSED);
+	KUNIT_EXPECT_EQ(test, c->fid->events[0].pd_len, 7);
+}
+
+static void connect_reject_without_memory_is_told(struct kunit *test)
+{
+	struct fake_conn *c = new_conn(test);
+	struct fakes *f = test->priv;
+
+	conn_dial(c, f);
+	c->fid->fail_copies = 1;
+	peer_make_v2(&c->frame, true, MPA_C | MPA_R, MPA_A | 1, 1, "go away", 7);
+	peer_send_frame(f, c->peer, &c->frame);
+	expect_failed(c, -ECONNREFUSED);
+	KUNIT_EXPECT_EQ(test, c->fid->events[0].pd_len, 0);
+}
+
+/* What a peer may do instead of a good Reply. */
+struct bad_case {
+	const char	*desc;
+	int		status;
+	u8		flags;
+	u8		rev;
+	u16		pd_len;
+	u16		send;		/* octets of the frame, 0 for all */
+	bool		request;
+	bool		fin;
+	bool		rst;
+};
+
+static const struct bad_case bad_cases[] = {
+	{ .desc = "fin_within_header", .status = -ECONNRESET,
+	  .flags = MPA_C, .rev = 1, .send = 19, .fin = true },
+	{ .desc = "fin_within_private_data", .status = -ECONNRESET,
+	  .flags = MPA_C, .rev = 1, .pd_len = 10, .send = 29, .fin = true },
+	{ .desc = "rst_within_private_data", .status = -ECONNRESET,
+	  .flags = MPA_C, .rev = 1, .pd_len = 10, .send = 29, .rst = true },
+	{ .desc = "rfc5044_7_1_2_request_for_reply", .status = -EPROTO,
+	  .flags = MPA_C, .rev = 1, .request = true },
+	{ .desc = "rfc5044_7_1_1_rev_0", .status = -EPROTO, .flags = MPA_C },
+	{ .desc = "rfc5044_7_1_1_rev_3", .status = -EPROTO,
+	  .flags = MPA_C, .rev = 3 },
+	{ .desc = "rfc5044_7_1_1_pd_length_513", .status = -EPROTO,
+	  .flags = MPA_C, .rev = 1, .pd_len = 513, .send = 20 },
+	{ .desc = "rfc6581_9_s_without_data", .status = -EPROTO,
+	  .flags = MPA_C | MPA_S, .rev = 2, .pd_len = 3 },
+	{ .desc = "rfc5044_7_1_1_markers", .status = -EPROTO,
+	  .flags = MPA_C | MPA_M, .rev = 1 },
+	{ .desc = "silence", .status = -ETIMEDOUT, .send = 1 },
+};
+
+static void bad_desc(const struct bad_case *c, char *desc)
+{
+	strscpy(desc, c->desc, KUNIT_PARAM_DESC_SIZE);
+}
+
+KUNIT_ARRAY_PARAM(bad, bad_cases, bad_desc);
+
+static void connect_bad_reply_fails(struct kunit *test)
+{
+	static const u8 pd[IW_MPA_PD_MAX + 1];
+	const struct bad_case *bc = test->param_value;
+	struct fake_conn *c = new_conn(test);
+	struct fakes *f = test->priv;
+
+	if (bc->status == -ETIMEDOUT)
+		f->config->reply_timeout_ms = FAKE_SHORT_MS;
+	conn_dial(c, f);
+	peer_make(&c->frame, !bc->request, bc->flags, bc->rev, pd, bc->pd_len);
+	if (bc->send)
+		c->frame.len = bc->send;
+	peer_send_frame(f, c->peer, &c->frame);
+	if (bc->fin)
+		peer_fin(c->peer);
+	if (bc->rst)
+		peer_rst(f, c->peer);
+	expect_failed(c, bc->status);
+	KUNIT_EXPECT_EQ(test, c->fid->events[0].pd_len, 0);
+	KUNIT_EXPECT_STREQ(test, c->qp->log, "");
+	if (!bc->rst)
+		peer_expect_end(f, c->peer);
+}
+
+static void connect_garbage_is_known_by_its_first_octet(struct kunit *test)
+{
+	struct fake_conn *c = new_conn(test);
+	struct fakes *f = test->priv;
+
+	conn_dial(c, f);
+	peer_send(f, c->peer, "H", 1);
+	expect_failed(c, -EPROTO);
+	peer_expect_end(f, c->peer);
+}
+
+static void connect_peer_talks_first_fails(struct kunit *test)
+{
+	struct fake_conn *c = new_conn(test);
+	struct fakes *f = test->priv;
+
+	c->f = f;
+	c->qp = &f->qps[0];
+	c->fid = fake_id_create(f);
+	c->param.qpn = 1;
+	c->listener = peer_listen(f, c->fid, AF_INET);
+	KUNIT_ASSERT_EQ(test, fake_connect(c->fid, &c->param), 0);
+	c->peer = peer_accept(f, c->listener);
+	peer_send(f, c->peer, "220 smtp ready\r\n", 16);
+	expect_failed(c, -EPROTO);
+}
+
+static void connect_fin_without_fallback_fails(struct kunit *test)
+{
+	struct fake_conn *c = new_conn(test);
+	struct fakes *f = test->priv;
+
+	f->config->v1_fallback = 0;
+	conn_dial(c, f);
+	peer_fin(c->peer);
+	expect_failed(c, -ECONNRESET);
+	peer_expect_eof(f, c->peer);
+}
+
+static void connect_rst_without_fallback_fails(struct kunit *test)
+{
+	struct fake_conn *c = new_conn(test);
+	struct fakes *f = test->priv;
+
+	f->config->v1_fallback = 0;
+	conn_dial(c, f);
+	peer_rst(f, c->peer);
+	expect_failed(c, -ECONNRESET);
+}
+
+/* Negotiation failed: a TERM message of layer 2, type 0, then FIN. */
+struct term_case {
+	const char	*desc;
+	u8		code;
+	int		status;
+	u16		ird;
+	u16		ord;
+	int		prepare;
+	bool		early;
+	bool		strict;
+};
+
+static const struct term_case term_cases[] = {
+	{ "rfc6581_9_1_ord_above_device", 6, -EPROTO, MPA_A | 8, MPA_CW | 33 },
+	{ "rfc6581_9_1_strict_ird_too_small", 6, -EPROTO, MPA_A | 3,
+	  MPA_CW | 1, .strict = true },
+	{ "rfc6581_9_2_no_rtr_in_common", 7, -EPROTO, MPA_A | MPA_B | 8, 1 },
+	{ "rfc6581_9_2_no_rtr_at_all", 7, -EPROTO, MPA_A | 8, 1 },
+	{ "driver_refuses", 5, -EIO, MPA_A | 8, MPA_CW | 1, .prepare = -ENOSPC },
+	{ "octets_that_the_device_cannot_take", 5, -EIO, MPA_A | 8, MPA_CW | 1,
+	  .early = true },
+};
+
+static void term_desc(const struct term_case *c, char *desc)
+{
+	strscpy(desc, c->desc, KUNIT_PARAM_DESC_SIZE);
+}
+
+KUNIT_ARRAY_PARAM(term, term_cases, term_desc);
+
+static void connect_failed_negotiation_is_told_the_peer(struct kunit *test)
+{
+	const struct term_case *tc = test->param_value;
+	struct fake_conn *c = new_conn(test);
+	struct fakes *f = test->priv;
+
+	f->config->strict_ird_ord = tc->strict;
+	conn_dial(c, f);
+	c->qp->fail[FAKE_PREPARE] = tc->prepare;
+	peer_make_v2(&c->frame, true, MPA_C, tc->ird, tc->ord, "world", 5);
+	if (tc->early)
+		c->frame.len += peer_make_rtr_write(c->frame.buf + c->frame.len);
+	peer_send_frame(f, c->peer, &c->frame);
+	expect_failed(c, tc->status);
+	KUNIT_EXPECT_EQ(test, c->fid->events[0].pd_len, 0);
+	peer_expect_term(f, c->peer, tc->code);
+	KUNIT_EXPECT_STREQ(test, c->qp->log, tc->prepare ? "prepare" : "");
+	peer_fin(c->peer);
+}
+
+/* The peer of a lost connection may take its time, but not for ever. */
+static void connect_linger_ends_by_timer(struct kunit *test)
+{
+	struct fake_conn *c = new_conn(test);
+	struct fakes *f = test->priv;
+
+	f->config->linger_timeout_ms = FAKE_SHORT_MS;
+	conn_dial(c, f);
+	peer_make_v2(&c->frame, true, MPA_C, MPA_A | 8, 1, NULL, 0);
+	peer_send_frame(f, c->peer, &c->frame);
+	expect_failed(c, -EPROTO);
+	peer_expect_term(f, c->peer, 7);
+	peer_expect_rst_on_send(f, c->peer);
+}
+
+static void connect_send_rtr_fails_is_a_failed_reply(struct kunit *test)
+{
+	struct fake_conn *c = new_conn(test);
+	struct fakes *f = test->priv;
+
+	conn_dial(c, f);
+	c->qp->fail[FAKE_SEND_RTR] = -EPIPE;
+	conn_send_good_reply(c);
+	expect_failed(c, -EIO);
+	KUNIT_EXPECT_STREQ(test, c->qp->log, "prepare attach send_rtr stop");
+	KUNIT_EXPECT_EQ(test, c->qp->why, IW_MPA_R_DRIVER);
+	peer_expect_end(f, c->peer);
+}
+
+static void connect_reply_event_lost_is_a_failed_reply(struct kunit *test)
+{
+	struct fake_conn *c = new_conn(test);
+	struct fakes *f = test->priv;
+
+	conn_dial(c, f);
+	c->fid->fail_copies = 1;
+	conn_send_good_reply(c);
+	expect_failed(c, -ENOMEM);
+	KUNIT_EXPECT_STREQ(test, c->qp->log, "prepare attach send_rtr stop");
+	KUNIT_EXPECT_EQ(test, c->qp->why, IW_MPA_R_EVENT_LOST);
+}
+
+static void connect_rst_after_hand_off_closes(struct kunit *test)
+{
+	struct fake_conn *c = new_conn(test);
+
+	conn_active_up(c, test->priv);
+	peer_rst(c->f, c->peer);
+	expect_closed(c, IW_MPA_R_PEER_RESET);
+	KUNIT_EXPECT_STREQ(test, c->qp->log,
+			   "prepare attach send_rtr kick_rx stop");
+}
+
+/* The Reply counts, and then the FIN that came with it. */
+static void connect_reply_and_fin_comes_up_and_closes(struct kunit *test)
+{
+	struct fake_conn *c = new_conn(test);
+
+	conn_dial(c, test->priv);
+	conn_send_good_reply(c);
+	peer_fin(c->peer);
+	fake_expect_event(c->fid, 0, IW_CM_EVENT_CONNECT_REPLY, 0);
+	expect_closed(c, IW_MPA_R_PEER_CLOSED);
+}
+
+static void connect_bad_fpdu_closes(struct kunit *test)
+{
+	struct fake_conn *c = new_conn(test);
+	u8 fpdu[IW_MPA_FPDU_MAX];
+	size_t len;
+
+	conn_active_up(c, test->priv);
+	len = peer_make_rtr_write(fpdu);
+	fpdu[len - 1] ^= 1;
+	peer_send(c->f, c->peer, fpdu, len);
+	expect_closed(c, IW_MPA_R_STREAM);
+	KUNIT_EXPECT_STREQ(test, c->qp->log,
+			   "prepare attach send_rtr kick_rx stop");
+}
+
+/*
+ * An initiator brought to each state, for those who end it from outside. There
+ * TCP does not come up: a listener whose queue is full does not answer.
+ */
+enum stage {
+	STAGE_TCP_CONNECT,
+	STAGE_AWAIT_REP,
+	STAGE_WITHIN_REPLY,
+	STAGE_OFFLOADED,
+	STAGE_LINGER,
+};
+
+static void bring_to_tcp_connect(struct fake_conn *c, struct fakes *f)
+{
+	struct fake_id *first = fake_id_create(f), *second = fake_id_create(f);
+	struct iw_cm_conn_param param = { .qpn = 2 };
+
+	c->f = f;
+	c->qp = &f->qps[0];
+	c->param.qpn = 1;
+	c->fid = fake_id_create(f);
+	c->listener = peer_listen(f, c->fid, AF_INET);
+	/* A second listen() sets the backlog: there is room for one. */
+	KUNIT_ASSERT_EQ(f->test, 0, kernel_listen(c->listener, 0));
+	first->id.m_remote_addr = c->fid->id.m_remote_addr;
+	second->id.m_remote_addr = c->fid->id.m_remote_addr;
+	KUNIT_ASSERT_EQ(f->test, 0, fake_connect(first, &param));
+	param.qpn = 3;
+	KUNIT_ASSERT_EQ(f->test, 0, fake_connect(second, &param));
+	KUNIT_ASSERT_EQ(f->test, 0, fake_connect(c->fid, &c->param));
+}
+
+static void bring_to(struct fake_conn *c, struct fakes *f, enum stage stage)
+{
+	switch (stage) {
+	case STAGE_TCP_CONNECT:
+		bring_to_tcp_connect(c, f);
+		break;
+	case STAGE_AWAIT_REP:
+		conn_dial(c, f);
+		break;
+	case STAGE_WITHIN_REPLY:
+		conn_dial(c, f);
+		peer_send(f, c->peer, "MPA ID Rep", 10);
+		break;
+	case STAGE_OFFLOADED:
+		conn_active_up(c, f);
+		break;
+	case STAGE_LINGER:
+		conn_dial(c, f);
+		peer_make_v2(&c->frame, true, MPA_C, MPA_A | 8, 1, NULL, 0);
+		peer_send_frame(f, c->peer, &c->frame);
+		expect_failed(c, -EPROTO);
+		break;
+	}
+}
+
+struct stage_case {
+	const char	*desc;
+	enum stage	stage;
+};
+
+static const struct stage_case stage_cases[] = {
+	{ "tcp_connect", STAGE_TCP_CONNECT },
+	{ "await_rep", STAGE_AWAIT_REP },
+	{ "within_reply", STAGE_WITHIN_REPLY },
+	{ "offloaded", STAGE_OFFLOADED },
+	{ "linger", STAGE_LINGER },
+};
+
+static void stage_desc(const struct stage_case *c, char *desc)
+{
+	strscpy(desc, c->desc, KUNIT_PARAM_DESC_SIZE);
+}
+
+KUNIT_ARRAY_PARAM(stage, stage_cases, stage_desc);
+
+static void expect_ended(struct fake_conn *c, enum stage stage,
+			 enum iw_mpa_reason why)
+{
+	if (stage == STAGE_OFFLOADED)
+		expect_closed(c, why);
+	else if (stage != STAGE_LINGER)
+		expect_failed(c, -ECONNABORTED);
+}
+
+static void connect_qp_gone_ends_it(struct kunit *test)
+{
+	const struct stage_case *sc = test->param_value;
+	struct fake_conn *c = new_conn(test);
+
+	bring_to(c, test->priv, sc->stage);
+	fake_qp_gone(c->qp);
+	/* The library has let go of the QP; iw_cm does when it has the event. */
+	KUNIT_EXPECT_LE(test, c->qp->refs, 2);
+	expect_ended(c, sc->stage, IW_MPA_R_QP_GONE);
+	if (c->peer && sc->stage != STAGE_LINGER)
+		peer_expect_end(c->f, c->peer);
+}
+
+static void connect_device_gone_ends_it(struct kunit *test)
+{
+	const struct stage_case *sc = test->param_value;
+	struct fake_conn *c = new_conn(test);
+
+	bring_to(c, test->priv, sc->stage);
+	fake_unregister(c->f);
+	KUNIT_EXPECT_EQ(test, c->qp->refs, 1);
+	KUNIT_EXPECT_EQ(test, c->fid->refs, 1);
+	expect_ended(c, sc->stage, IW_MPA_R_DEVICE_GONE);
+	if (sc->stage == STAGE_LINGER)
+		peer_expect_term(c->f, c->peer, 7);
+	else if (c->peer)
+		peer_expect_end(c->f, c->peer);
+}
+
+static void connect_tcp_does_not_come_up_times_out(struct kunit *test)
+{
+	struct fake_conn *c = new_conn(test);
+	struct fakes *f = test->priv;
+
+	f->config->connect_timeout_ms = 2 * FAKE_SHORT_MS;
+	bring_to_tcp_connect(c, f);
+	expect_failed(c, -ETIMEDOUT);
+}
+
+/* The wait for the second Reply has a timer too. */
+static void connect_silence_after_fallback_times_out(struct kunit *test)
+{
+	struct fake_conn *c = new_conn(test);
+	struct fakes *f = test->priv;
+
+	f->config->reply_timeout_ms = 3 * FAKE_SHORT_MS;
+	conn_dial(c, f);
+	peer_rst(f, c->peer);
+	conn_answer_dial(c);
+	expect_failed(c, -ETIMEDOUT);
+	peer_expect_eof(f, c->peer);
+}
+
+static struct kunit_case connect_end_cases[] = {
+	KUNIT_CASE(connect_refused_port_is_an_event),
+	KUNIT_CASE(connect_reject_brings_private_data),
+	KUNIT_CASE(connect_v1_reject_of_v2_brings_private_data),
+	KUNIT_CASE(connect_reject_without_memory_is_told),
+	KUNIT_CASE_PARAM(connect_bad_reply_fails, bad_gen_params),
+	KUNIT_CASE(connect_garbage_is_known_by_its_first_octet),
+	KUNIT_CASE(connect_peer_talks_first_fails),
+	KUNIT_CASE(connect_fin_without_fallback_fails),
+	KUNIT_CASE(connect_rst_without_fallback_fails),
+	KUNIT_CASE_PARAM(connect_failed_negotiation_is_told_the_peer,
+			 term_gen_params),
+	KUNIT_CASE(connect_linger_ends_by_timer),
+	KUNIT_CASE(connect_send_rtr_fails_is_a_failed_reply),
+	KUNIT_CASE(connect_reply_event_lost_is_a_failed_reply),
+	KUNIT_CASE(connect_rst_after_hand_off_closes),
+	KUNIT_CASE(connect_reply_and_fin_comes_up_and_closes),
+	KUNIT_CASE(connect_bad_fpdu_closes),
+	KUNIT_CASE_PARAM(connect_qp_gone_ends_it, stage_gen_params),
+	KUNIT_CASE_PARAM(connect_device_gone_ends_it, stage_gen_params),
+	KUNIT_CASE(connect_tcp_does_not_come_up_times_out),
+	KUNIT_CASE(connect_silence_after_fallback_times_out),
+	{}
+};
+
+static struct kunit_suite connect_end_suite = {
+	.name = "iw_mpa_connect_end",
+	.init = fakes_init,
+	.exit = fakes_exit,
+	.test_cases = connect_end_cases,
+};
+
+kunit_test_suite(connect_end_suite);
+
+MODULE_LICENSE("GPL");

@@ -1,0 +1,489 @@
+// SPDX-License-Identifier: GPL-2.0
+/* The initiator: how connections come up, and what iw_connect refuses. */
+
+#include "iw_mpa_fakes.h"
+
+#include <linux/in.h>
+#include <linux/in6.h>
+#include <linux/module.h>
+#include <linux/tcp.h>
+
+static void connect_p2p_comes_up_on(struct kunit *test, int family)
+{
+	static const u8 rtr_head[] = { 0, 0x0e, 0xc1, 0x40 };
+	struct fake_conn *c = kunit_kzalloc(test, sizeof(*c), GFP_KERNEL);
+	struct fakes *f = test->priv;
+	u8 rtr[IW_MPA_FPDU_WRITE_SIZE];
+
+	KUNIT_ASSERT_NOT_NULL(test, c);
+	c->f = f;
+	c->fid = fake_id_create(f);
+	c->qp = &f->qps[0];
+	c->param.private_data = "hello";
+	c->param.private_data_len = 5;
+	c->param.ird = 8;
+	c->param.ord = 4;
+	c->param.qpn = 1;
+	c->listener = peer_listen(f, c->fid, family);
+	KUNIT_ASSERT_EQ(test, 0, fake_connect(c->fid, &c->param));
+	conn_answer_dial(c);
+
+	KUNIT_EXPECT_EQ(test, peer_frame_flags(&c->frame), MPA_C | MPA_S);
+	KUNIT_EXPECT_EQ(test, peer_frame_rev(&c->frame), 2);
+	KUNIT_EXPECT_EQ(test, peer_frame_pd_len(&c->frame), 4 + 5);
+	KUNIT_EXPECT_EQ(test, peer_frame_word(&c->frame, 0), MPA_A | 8);
+	KUNIT_EXPECT_EQ(test, peer_frame_word(&c->frame, 1), MPA_CW | MPA_D | 4);
+	KUNIT_EXPECT_EQ(test, memcmp(c->frame.buf + 24, "hello", 5), 0);
+
+	conn_send_good_reply(c);
+	fake_expect_event(c->fid, 0, IW_CM_EVENT_CONNECT_REPLY, 0);
+	KUNIT_EXPECT_EQ(test, c->fid->events[0].ird, CONN_PEER_IRD);
+	KUNIT_EXPECT_EQ(test, c->fid->events[0].ord, CONN_PEER_ORD);
+	KUNIT_EXPECT_EQ(test, c->fid->events[0].pd_len, 5);
+	KUNIT_EXPECT_EQ(test, memcmp(c->fid->events[0].pd, "world", 5), 0);
+	KUNIT_EXPECT_EQ(test, c->fid->events[0].local.ss_family, family);
+	KUNIT_EXPECT_EQ(test, memcmp(&c->fid->events[0].remote,
+				     &c->fid->id.m_remote_addr,
+				     offsetof(struct sockaddr_in6, sin6_flowinfo)), 0);
+	peer_recv(f, c->peer, rtr, sizeof(rtr));
+	KUNIT_EXPECT_EQ(test, memcmp(rtr, rtr_head, sizeof(rtr_head)), 0);
+
+	KUNIT_EXPECT_TRUE(test, c->qp->params.initiator);
+	KUNIT_EXPECT_TRUE(test, c->qp->params.p2p);
+	KUNIT_EXPECT_TRUE(test, c->qp->params.crc);
+	KUNIT_EXPECT_EQ(test, c->qp->params.rtr, IW_MPA_RTR_WRITE);
+	KUNIT_EXPECT_EQ(test, c->qp->params.ird, 8);
+	KUNIT_EXPECT_EQ(test, c->qp->params.ord, 4);
+	KUNIT_EXPECT_EQ(test, c->qp->ho.snd_nxt + (u32)sizeof(rtr),
+			tcp_sk(c->peer->sk)->rcv_nxt);
+	KUNIT_EXPECT_EQ(test, c->qp->ho.rcv_nxt, tcp_sk(c->peer->sk)->write_seq);
+
+	peer_fin(c->peer);
+	fake_expect_event(c->fid, 1, IW_CM_EVENT_CLOSE, 0);
+	fake_expect_closed(c->fid, 2);
+	KUNIT_EXPECT_STREQ(test, c->qp->log,
+			   "prepare attach send_rtr kick_rx kick_rx stop");
+	KUNIT_EXPECT_EQ(test, c->qp->why, IW_MPA_R_PEER_CLOSED);
+	peer_expect_eof(f, c->peer);
+}
+
+static void connect_v2_p2p_ipv4_comes_up(struct kunit *test)
+{
+	connect_p2p_comes_up_on(test, AF_INET);
+}
+
+static void connect_v2_p2p_ipv6_comes_up(struct kunit *test)
+{
+	connect_p2p_comes_up_on(test, AF_INET6);
+}
+
+static struct fake_conn *new_conn(struct kunit *test)
+{
+	struct fake_conn *c = kunit_kzalloc(test, sizeof(*c), GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(test, c);
+	return c;
+}
+
+static void connect_client_server_sends_no_rtr(struct kunit *test)
+{
+	struct fake_conn *c = new_conn(test);
+	struct fakes *f = test->priv;
+
+	f->config->peer_to_peer = 0;
+	conn_dial(c, f);
+	KUNIT_EXPECT_EQ(test, peer_frame_word(&c->frame, 0), 8);
+	KUNIT_EXPECT_EQ(test, peer_frame_word(&c->frame, 1), 4);
+	peer_make_v2(&c->frame, true, MPA_C, 3, 2, NULL, 0);
+	peer_send_frame(f, c->peer, &c->frame);
+	fake_expect_event(c->fid, 0, IW_CM_EVENT_CONNECT_REPLY, 0);
+	KUNIT_EXPECT_EQ(test, c->qp->params.ord, 3);
+	FAKE_WAIT(f, strstr(c->qp->log, "kick_rx"));
+	KUNIT_EXPECT_STREQ(test, c->qp->log, "prepare attach open_tx kick_rx");
+}
+
+static void connect_reply_without_a_sends_no_rtr(struct kunit *test)
+{
+	struct fake_conn *c = new_conn(test);
+	struct fakes *f = test->priv;
+
+	conn_dial(c, f);
+	peer_make_v2(&c->frame, true, MPA_C, 3, 2, NULL, 0);
+	peer_send_frame(f, c->peer, &c->frame);
+	fake_expect_event(c->fid, 0, IW_CM_EVENT_CONNECT_REPLY, 0);
+	FAKE_WAIT(f, strstr(c->qp->log, "kick_rx"));
+	KUNIT_EXPECT_STREQ(test, c->qp->log, "prepare attach open_tx kick_rx");
+}
+
+static void connect_rtr_is_read_if_that_is_common(struct kunit *test)
+{
+	struct fake_conn *c = new_conn(test);
+	struct fakes *f = test->priv;
+	u8 rtr[IW_MPA_FPDU_READ_SIZE];
+
+	conn_dial(c, f);
+	peer_make_v2(&c->frame, true, MPA_C, MPA_A | MPA_B | 1, MPA_D, NULL, 0);
+	peer_send_frame(f, c->peer, &c->frame);
+	fake_expect_event(c->fid, 0, IW_CM_EVENT_CONNECT_REPLY, 0);
+	peer_recv(f, c->peer, rtr, sizeof(rtr));
+	KUNIT_EXPECT_EQ(test, rtr[3], 0x41);
+	KUNIT_EXPECT_EQ(test, c->qp->rtr, IW_MPA_RTR_READ);
+}
+
+static void connect_v1_sends_and_takes_v1(struct kunit *test)
+{
+	struct fake_conn *c = new_conn(test);
+	struct fakes *f = test->priv;
+
+	f->config->mpa_rev = 1;
+	conn_dial(c, f);
+	KUNIT_EXPECT_EQ(test, peer_frame_flags(&c->frame), MPA_C);
+	KUNIT_EXPECT_EQ(test, peer_frame_rev(&c->frame), 1);
+	KUNIT_EXPECT_EQ(test, peer_frame_pd_len(&c->frame), 5);
+	peer_make(&c->frame, true, 0, 1, "world", 5);
+	peer_send_frame(f, c->peer, &c->frame);
+	fake_expect_event(c->fid, 0, IW_CM_EVENT_CONNECT_REPLY, 0);
+	KUNIT_EXPECT_EQ(test, c->fid->events[0].pd_len, 5);
+	/* no depths came: the device's own limits stand for them */
+	KUNIT_EXPECT_EQ(test, c->fid->events[0].ird, f->drv.max_ord);
+	KUNIT_EXPECT_EQ(test, c->fid->events[0].ord, f->drv.max_ird);
+	KUNIT_EXPECT_FALSE(test, c->qp->params.enhanced);
+	KUNIT_EXPECT_TRUE(test, c->qp->params.crc);
+	FAKE_WAIT(f, strstr(c->qp->log, "kick_rx"));
+	KUNIT_EXPECT_STREQ(test, c->qp->log, "prepare attach open_tx kick_rx");
+}
+
+static void connect_reply_octet_by_octet_comes_up(struct kunit *test)
+{
+	struct fake_conn *c = new_conn(test);
+	struct fakes *f = test->priv;
+	size_t i;
+
+	conn_dial(c, f);
+	peer_make_v2(&c->frame, true, MPA_C, MPA_A | 6, MPA_CW | 2, "world", 5);
+	for (i = 0; i < c->frame.len; i++) {
+		peer_send(f, c->peer, c->frame.buf + i, 1);
+		/* let the library read, now and then */
+		schedule_timeout_uninterruptible(i % 3 == 0);
+		KUNIT_EXPECT_EQ(test, c->fid->nr_events, 0);
+	}
+	fake_expect_event(c->fid, 0, IW_CM_EVENT_CONNECT_REPLY, 0);
+	KUNIT_EXPECT_EQ(test, c->fid->events[0].pd_len, 5);
+}
+
+static void connect_fpdu_behind_reply_is_left_to_the_driver(struct kunit *test)
+{
+	struct fake_conn *c = new_conn(test);
+	struct fakes *f = test->priv;
+
+	f->drv.caps |= IW_MPA_CAP_EARLY_RX;
+	conn_dial(c, f);
+	peer_make_v2(&c->frame, true, MPA_C, MPA_A | 6, MPA_CW | 2, NULL, 0);
+	c->frame.len += peer_make_rtr_write(c->frame.buf + c->frame.len);
+	peer_send_frame(f, c->peer, &c->frame);
+	fake_expect_event(c->fid, 0, IW_CM_EVENT_CONNECT_REPLY, 0);
+	FAKE_WAIT(f, c->qp->nr_fpdus == 1);
+	KUNIT_EXPECT_TRUE(test, c->qp->ho.rx_queued);
+	KUNIT_EXPECT_EQ(test, c->qp->ho.rcv_nxt + IW_MPA_FPDU_WRITE_SIZE,
+			tcp_sk(c->peer->sk)->write_seq);
+}
+
+static void connect_fpdus_after_hand_off_reach_the_driver(struct kunit *test)
+{
+	struct fake_conn *c = new_conn(test);
+	int i;
+
+	conn_active_up(c, test->priv);
+	for (i = 0; i < 3; i++)
+		conn_send_rtr(c);
+	FAKE_WAIT(c->f, c->qp->nr_fpdus == 3);
+	KUNIT_EXPECT_EQ(test, c->fid->nr_events, 1);
+}
+
+static void connect_disconnect_closes(struct kunit *test)
+{
+	struct fake_conn *c = new_conn(test);
+
+	conn_active_up(c, test->priv);
+	fake_disconnect(c->fid);
+	fake_expect_event(c->fid, 1, IW_CM_EVENT_CLOSE, 0);
+	fake_expect_closed(c->fid, 2);
+	KUNIT_EXPECT_EQ(test, c->qp->why, IW_MPA_R_ULP_CLOSE);
+	peer_expect_eof(c->f, c->peer);
+}
+
+static void connect_destroy_of_established_closes(struct kunit *test)
+{
+	struct fake_conn *c = new_conn(test);
+
+	conn_active_up(c, test->priv);
+	fake_destroy(c->fid);
+	FAKE_WAIT(c->f, !c->fid->refs);
+	peer_expect_eof(c->f, c->peer);
+}
+
+/* When the ULP hears of the end the QP is free for the next connection. */
+static void connect_qp_can_be_used_again_after_close(struct kunit *test)
+{
+	struct fake_conn *c = new_conn(test);
+	struct fakes *f = test->priv;
+	struct fake_id *fid;
+
+	conn_active_up(c, f);
+	peer_fin(c->peer);
+	fake_next_event(c->fid, 1);
+	fid = fake_id_create(f);
+	fid->id.m_remote_addr = c->fid->id.m_remote_addr;
+	KUNIT_EXPECT_EQ(test, fake_connect(fid, &c->param), 0);
+}
+
+static void connect_second_on_one_qp_is_busy(struct kunit *test)
+{
+	struct fake_conn *c = new_conn(test);
+	struct fakes *f = test->priv;
+	struct fake_id *fid = fake_id_create(f);
+
+	conn_dial(c, f);
+	fid->id.m_remote_addr = c->fid->id.m_remote_addr;
+	KUNIT_EXPECT_EQ(test, fake_connect(fid, &c->param), -EBUSY);
+	conn_send_good_reply(c);
+	fake_expect_event(c->fid, 0, IW_CM_EVENT_CONNECT_REPLY, 0);
+}
+
+static const u8 long_pd[IW_MPA_PD_MAX + 1];
+
+struct refuse_case {
+	const char		*desc;
+	int			err;
+	struct iw_cm_conn_param	param;
+	u8			rev;
+	bool			strict;
+};
+
+static const struct refuse_case refuse_cases[] = {
+	{ "no_such_qp", -EINVAL, { .qpn = 77 }, 2 },
+	{ "rfc6581_9_pd_509", -EINVAL,
+	  { .private_data = long_pd, .private_data_len = 509, .qpn = 1 }, 2 },
+	{ "rfc5044_7_1_1_pd_513", -EINVAL,
+	  { .private_data = long_pd, .private_data_len = 513, .qpn = 1 }, 1 },
+	{ "strict_ird_above_device", -EINVAL, { .ird = 33, .qpn = 1 }, 2, true },
+	{ "strict_ord_above_device", -EINVAL, { .ord = 17, .qpn = 1 }, 2, true },
+	{ "rfc6581_9_pd_508_fits", 0,
+	  { .private_data = long_pd, .private_data_len = 508, .qpn = 1 }, 2 },
+	{ "rfc5044_7_1_1_pd_512_fits", 0,
+	  { .private_data = long_pd, .private_data_len = 512, .qpn = 1 }, 1 },
+	{ "depths_above_device_are_cut", 0,
+	  { .ird = 255, .ord = 255, .qpn = 1 }, 2 },
+};
+
+static void refuse_desc(const struct refuse_case *c, char *desc)
+{
+	strscpy(desc, c->desc, KUNIT_PARAM_DESC_SIZE);
+}
+
+KUNIT_ARRAY_PARAM(refuse, refuse_cases, refuse_desc);
+
+static void connect_refuses_what_it_cannot(struct kunit *test)
+{
+	const struct refuse_case *rc = test->param_value;
+	struct fake_conn *c = new_conn(test);
+	struct fakes *f = test->priv;
+
+	f->config->mpa_rev = rc->rev;
+	f->config->strict_ird_ord = rc->strict;
+	c->f = f;
+	c->fid = fake_id_create(f);
+	c->listener = peer_listen(f, c->fid, AF_INET);
+	KUNIT_EXPECT_EQ(test, fake_connect(c->fid, &rc->param), rc->err);
+	if (rc->err) {
+		KUNIT_EXPECT_EQ(test, c->fid->nr_events, 0);
+		return;
+	}
+	conn_answer_dial(c);
+	KUNIT_EXPECT_EQ(test, peer_frame_pd_len(&c->frame),
+			rc->param.private_data_len + (rc->rev == 2 ? 4 : 0));
+	if (rc->rev == 2) {
+		KUNIT_EXPECT_EQ(test, peer_frame_word(&c->frame, 0) & 0x3fff,
+				min_t(u32, rc->param.ird, 32));
+		KUNIT_EXPECT_EQ(test, peer_frame_word(&c->frame, 1) & 0x3fff,
+				min_t(u32, rc->param.ord, 16));
+	}
+}
+
+static void connect_without_device_is_enodev(struct kunit *test)
+{
+	struct iw_cm_conn_param param = { .qpn = 1 };
+	struct fakes *f = test->priv;
+
+	fake_unregister(f);
+	KUNIT_EXPECT_EQ(test, fake_connect(fake_id_create(f), &param), -ENODEV);
+}
+
+static void connect_unknown_family_is_refused(struct kunit *test)
+{
+	struct iw_cm_conn_param param = { .qpn = 1 };
+	struct fakes *f = test->priv;
+	struct fake_id *fid = fake_id_create(f);
+
+	fid->id.m_local_addr.ss_family = AF_UNIX;
+	KUNIT_EXPECT_EQ(test, fake_connect(fid, &param), -EAFNOSUPPORT);
+	KUNIT_EXPECT_EQ(test, f->qps[0].refs, 1);
+}
+
+/* Have TCP use a port that rdma_cm believes to be free. */
+static __be16 take_port(struct fakes *f, struct fake_id *fid)
+{
+	struct fake_id *other = fake_id_create(f);
+	struct sockaddr_in *sin = (struct sockaddr_in *)&fid->id.m_local_addr;
+
+	peer_listen(f, other, AF_INET);
+	sin->sin_port = ((struct sockaddr_in *)&other->id.remote_addr)->sin_port;
+	fid->id.local_addr = fid->id.m_local_addr;
+	return sin->sin_port;
+}
+
+static void connect_source_port_in_use_takes_another(struct kunit *test)
+{
+	struct fake_conn *c = new_conn(test);
+	struct fakes *f = test->priv;
+	struct sockaddr_storage peer;
+	struct sockaddr_in *sin;
+	__be16 taken;
+
+	c->f = f;
+	c->fid = fake_id_create(f);
+	c->listener = peer_listen(f, c->fid, AF_INET);
+	c->param.qpn = 1;
+	taken = take_port(f, c->fid);
+	KUNIT_ASSERT_EQ(test, fake_connect(c->fid, &c->param), 0);
+	conn_answer_dial(c);
+
+	KUNIT_ASSERT_GT(test, kernel_getpeername(c->peer,
+						 (struct sockaddr *)&peer), 0);
+	sin = (struct sockaddr_in *)&c->fid->id.m_local_addr;
+	KUNIT_EXPECT_NE(test, sin->sin_port, taken);
+	KUNIT_EXPECT_EQ(test, sin->sin_port,
+			((struct sockaddr_in *)&peer)->sin_port);
+	KUNIT_EXPECT_EQ(test, memcmp(&c->fid->id.local_addr,
+				     &c->fid->id.m_local_addr,
+				     sizeof(c->fid->id.local_addr)), 0);
+}
+
+static void connect_source_port_in_use_is_refused_if_set_so(struct kunit *test)
+{
+	struct iw_cm_conn_param param = { .qpn = 1 };
+	struct fakes *f = test->priv;
+	struct fake_id *fid = fake_id_create(f);
+
+	peer_listen(f, fid, AF_INET);
+	take_port(f, fid);
+	f->config->source_port_retry = 0;
+	KUNIT_EXPECT_EQ(test, fake_connect(fid, &param), -EADDRINUSE);
+	KUNIT_EXPECT_EQ(test, f->qps[0].refs, 1);
+}
+
+struct fallback_case {
+	const char	*desc;
+	bool		rst;
+	bool		port_retry;
+};
+
+static const struct fallback_case fallback_cases[] = {
+	{ "rfc6581_10_fin", false, true },
+	{ "rfc6581_10_rst", true, true },
+	{ "fin_on_a_fixed_port", false, false },
+	{ "rst_on_a_fixed_port", true, false },
+};
+
+static void fallback_desc(const struct fallback_case *c, char *desc)
+{
+	strscpy(desc, c->desc, KUNIT_PARAM_DESC_SIZE);
+}
+
+KUNIT_ARRAY_PARAM(fallback, fallback_cases, fallback_desc);
+
+static void fall_back(struct fake_conn *c, struct fakes *f, bool rst)
+{
+	conn_dial(c, f);
+	KUNIT_EXPECT_EQ(f->test, peer_frame_rev(&c->frame), 2);
+	if (rst)
+		peer_rst(f, c->peer);
+	else
+		peer_fin(c->peer);
+	conn_answer_dial(c);
+	KUNIT_EXPECT_EQ(f->test, peer_frame_rev(&c->frame), 1);
+	KUNIT_EXPECT_EQ(f->test, peer_frame_flags(&c->frame), MPA_C);
+	KUNIT_EXPECT_EQ(f->test, peer_frame_pd_len(&c->frame), 5);
+}
+
+static void connect_v2_refused_comes_up_with_v1(struct kunit *test)
+{
+	const struct fallback_case *fc = test->param_value;
+	struct fake_conn *c = new_conn(test);
+	struct fakes *f = test->priv;
+
+	f->config->source_port_retry = fc->port_retry;
+	fall_back(c, f, fc->rst);
+	peer_make(&c->frame, true, MPA_C, 1, NULL, 0);
+	peer_send_frame(f, c->peer, &c->frame);
+	fake_expect_event(c->fid, 0, IW_CM_EVENT_CONNECT_REPLY, 0);
+	KUNIT_EXPECT_EQ(test, c->fid->nr_events, 1);
+	KUNIT_EXPECT_EQ(test, c->qp->params.rev, 1);
+}
+
+static void connect_v2_refused_is_tried_again_once(struct kunit *test)
+{
+	struct fake_conn *c = new_conn(test);
+
+	fall_back(c, test->priv, true);
+	peer_rst(c->f, c->peer);
+	fake_expect_event(c->fid, 0, IW_CM_EVENT_CONNECT_REPLY, -ECONNRESET);
+	fake_expect_closed(c->fid, 1);
+}
+
+/* Then it is not the revision that the peer dislikes. */
+static void connect_fallback_refuses_a_v2_reply(struct kunit *test)
+{
+	struct fake_conn *c = new_conn(test);
+
+	fall_back(c, test->priv, true);
+	conn_send_good_reply(c);
+	fake_expect_event(c->fid, 0, IW_CM_EVENT_CONNECT_REPLY, -EPROTO);
+	fake_expect_closed(c->fid, 1);
+}
+
+static struct kunit_case connect_cases[] = {
+	KUNIT_CASE(connect_v2_p2p_ipv4_comes_up),
+	KUNIT_CASE(connect_v2_p2p_ipv6_comes_up),
+	KUNIT_CASE(connect_client_server_sends_no_rtr),
+	KUNIT_CASE(connect_reply_without_a_sends_no_rtr),
+	KUNIT_CASE(connect_rtr_is_read_if_that_is_common),
+	KUNIT_CASE(connect_v1_sends_and_takes_v1),
+	KUNIT_CASE(connect_reply_octet_by_octet_comes_up),
+	KUNIT_CASE(connect_fpdu_behind_reply_is_left_to_the_driver),
+	KUNIT_CASE(connect_fpdus_after_hand_off_reach_the_driver),
+	KUNIT_CASE(connect_disconnect_closes),
+	KUNIT_CASE(connect_destroy_of_established_closes),
+	KUNIT_CASE(connect_qp_can_be_used_again_after_close),
+	KUNIT_CASE(connect_second_on_one_qp_is_busy),
+	KUNIT_CASE_PARAM(connect_refuses_what_it_cannot, refuse_gen_params),
+	KUNIT_CASE(connect_without_device_is_enodev),
+	KUNIT_CASE(connect_unknown_family_is_refused),
+	KUNIT_CASE(connect_source_port_in_use_takes_another),
+	KUNIT_CASE(connect_source_port_in_use_is_refused_if_set_so),
+	KUNIT_CASE_PARAM(connect_v2_refused_comes_up_with_v1, fallback_gen_params),
+	KUNIT_CASE(connect_v2_refused_is_tried_again_once),
+	KUNIT_CASE(connect_fallback_refuses_a_v2_reply),
+	{}
+};
+
+static struct kunit_suite connect_suite = {
+	.name = "iw_mpa_connect",
+	.init = fakes_init,
+	.exit = fakes_exit,
+	.test_cases = connect_cases,
+};
+
+kunit_test_suite(connect_suite);
+
+MODULE_LICENSE("GPL");

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Connections brought to where a test begins: see iw_mpa_fakes.h. */
+
+#include "iw_mpa_fakes.h"
+
+#include <linux/atomic.h>
+#include <linux/in.h>
+
+static void conn_init(struct fake_conn *c, struct fakes *f)
+{
+	*c = (struct fake_conn) {
+		.f = f,
+		.qp = &f->qps[0],
+		.param = {
+			.private_data		= "hello",
+			.private_data_len	= 5,
+			.ird			= CONN_IRD,
+			.ord			= CONN_ORD,
+			.qpn			= 1,
+		},
+	};
+}
+
+/* The peer's half of TCP and the Request, after iw_connect. */
+void conn_answer_dial(struct fake_conn *c)
+{
+	c->peer = peer_accept(c->f, c->listener);
+	peer_recv_frame(c->f, c->peer, &c->frame);
+}
+
+/* Initiator: the peer has the Request. */
+void conn_dial(struct fake_conn *c, struct fakes *f)
+{
+	conn_init(c, f);
+	c->fid = fake_id_create(f);
+	c->listener = peer_listen(f, c->fid, AF_INET);
+	KUNIT_ASSERT_EQ(f->test, 0, fake_connect(c->fid, &c->param));
+	conn_answer_dial(c);
+}
+
+/* Peer-to-peer with a Write as RTR. */
+void conn_send_good_reply(struct fake_conn *c)
+{
+	peer_make_v2(&c->frame, true, MPA_C, MPA_A | CONN_PEER_IRD,
+		     MPA_CW | CONN_PEER_ORD, "world", 5);
+	peer_send_frame(c->f, c->peer, &c->frame);
+}
+
+/* Initiator: connected, the peer has the RTR. */
+void conn_active_up(struct fake_conn *c, struct fakes *f)
+{
+	u8 rtr[IW_MPA_FPDU_WRITE_SIZE];
+
+	conn_dial(c, f);
+	conn_send_good_reply(c);
+	fake_expect_event(c->fid, 0, IW_CM_EVENT_CONNECT_REPLY, 0);
+	peer_recv(f, c->peer, rtr, sizeof(rtr));
+}
+
+/* A port of its own for each listener: what a test before left does not matter. */
+void conn_listen(struct fake_conn *c, struct fakes *f)
+{
+	static atomic_t port = ATOMIC_INIT(20000);
+	struct sockaddr_in *sin;
+
+	conn_init(c, f);
+	c->lis = fake_id_create(f);
+	sin = (struct sockaddr_in *)&c->lis->id.local_addr;
+	sin->sin_port = htons(atomic_inc_return(&port));
+	c->lis->id.m_local_addr = c->lis->id.local_addr;
+	KUNIT_ASSERT_EQ(f->test, 0, fake_listen(c->lis));
+}
+
+/* Peer-to-peer, any RTR. */
+void conn_make_good_request(struct fake_conn *c)
+{
+	peer_make_v2(&c->frame, false, MPA_C, MPA_A | MPA_B | CONN_PEER_IRD,
+		     MPA_CW | MPA_D | CONN_PEER_ORD, "world", 5);
+}
+
+/* Responder: the ULP has been asked. */
+void conn_call(struct fake_conn *c, struct fakes *f)
+{
+	conn_listen(c, f);
+	c->peer = peer_connect(f, c->lis);
+	conn_make_good_request(c);
+	peer_send_frame(f, c->peer, &c->frame);
+	c->fid = fake_next_request(c->lis);
+}
+
+void conn_send_rtr(struct fake_conn *c)
+{
+	u8 rtr[IW_MPA_FPDU_MAX];
+
+	peer_send(c->f, c->peer, rtr, peer_make_rtr_write(rtr));
+}
+
+/* Responder: connected, the peer has the Reply and has sent the RTR. */
+void conn_passive_up(struct fake_conn *c, struct fakes *f)
+{
+	conn_call(c, f);
+	KUNIT_ASSERT_EQ(f->test, 0, fake_accept(c->fid, &c->param));
+	peer_recv_frame(f, c->peer, &c->frame);
+	conn_send_rtr(c);
+	fake_expect_event(c->fid, 0, IW_CM_EVENT_ESTABLISHED, 0);
+}

@@ -1,0 +1,318 @@
+// SPDX-License-Identifier: GPL-2.0
+/* The fake driver: see iw_mpa_fakes.h. */
+
+#include "iw_mpa_fakes.h"
+
+#include <linux/crc32c.h>
+#include <linux/skbuff.h>
+#include <linux/slab.h>
+#include <linux/string.h>
+#include <net/tcp.h>
+
+struct fake_qp *fake_qp_of(struct ib_qp *qp)
+{
+	return container_of(qp, struct fake_qp, ib);
+}
+
+static struct ib_qp *fake_get_qp(struct ib_device *ibdev, int qpn)
+{
+	struct fakes *f = dev_get_drvdata(&ibdev->dev);
+
+	return qpn >= 1 && qpn <= FAKE_QPS ? &f->qps[qpn - 1].ib : NULL;
+}
+
+static void fake_qp_count(struct ib_qp *ib, int change)
+{
+	struct fake_qp *qp = fake_qp_of(ib);
+	unsigned long flags;
+
+	spin_lock_irqsave(&qp->f->lock, flags);
+	qp->refs += change;
+	if (qp->refs < 1)
+		fake_fault(qp->f, "a QP's last reference was dropped");
+	spin_unlock_irqrestore(&qp->f->lock, flags);
+	wake_up_all(&qp->f->wake);
+}
+
+static void fake_qp_add_ref(struct ib_qp *ib)
+{
+	fake_qp_count(ib, 1);
+}
+
+static void fake_qp_rem_ref(struct ib_qp *ib)
+{
+	fake_qp_count(ib, -1);
+}
+
+static void fake_op_check(const struct fake_qp *qp, enum fake_op op)
+{
+	if (qp->busy)
+		fake_fault(qp->f, "two ops of one connection at the same time");
+	if (op == FAKE_PREPARE && qp->prepared)
+		fake_fault(qp->f, "prepare twice");
+	if (op != FAKE_PREPARE && !qp->prepared)
+		fake_fault(qp->f, "an op before prepare or after stop");
+	if (op == FAKE_ATTACH && qp->attached)
+		fake_fault(qp->f, "attach twice");
+	if (op > FAKE_ATTACH && op < FAKE_STOP && !qp->attached)
+		fake_fault(qp->f, "an op before attach");
+}
+
+/* Note the call; the op is busy until fake_op_end(). */
+static struct fake_qp *fake_op_begin(struct ib_qp *ib, enum fake_op op)
+{
+	static const char *const names[FAKE_OPS] = {
+		[FAKE_PREPARE]		= "prepare",
+		[FAKE_ATTACH]		= "attach",
+		[FAKE_SEND_REPLY]	= "send_reply",
+		[FAKE_KICK_RX]		= "kick_rx",
+		[FAKE_SEND_RTR]		= "send_rtr",
+		[FAKE_OPEN_TX]		= "open_tx",
+		[FAKE_STOP]		= "stop",
+	};
+	struct fake_qp *qp = fake_qp_of(ib);
+	unsigned long flags;
+
+	spin_lock_irqsave(&qp->f->lock, flags);
+	fake_op_check(qp, op);
+	qp->busy = true;
+	if (qp->log[0])
+		strlcat(qp->log, " ", sizeof(qp->log));
+	strlcat(qp->log, names[op], sizeof(qp->log));
+	spin_unlock_irqrestore(&qp->f->lock, flags);
+	return qp;
+}
+
+static void fake_op_end(struct fake_qp *qp)
+{
+	WRITE_ONCE(qp->busy, false);
+	wake_up_all(&qp->f->wake);
+}
+
+/* Ops that may sleep do: whoever does not wait for them runs into @busy. */
+static int fake_op_sleep(struct ib_qp *ib, enum fake_op op)
+{
+	struct fake_qp *qp = fake_op_begin(ib, op);
+
+	schedule_timeout_uninterruptible(1);
+	return qp->fail[op];
+}
+
+static int fake_prepare(struct ib_qp *ib, const struct iw_mpa_handoff *ho)
+{
+	struct fake_qp *qp = fake_qp_of(ib);
+	int err = fake_op_sleep(ib, FAKE_PREPARE);
+
+	qp->ho = *ho;
+	qp->params = *ho->params;
+	qp->ho.params = &qp->params;
+	qp->prepared = !err;
+	fake_op_end(qp);
+	return err;
+}
+
+static void fake_take_fpdu(struct fake_qp *qp, u32 size)
+{
+	__le32 sum = cpu_to_le32(~crc32c(~0, qp->rx, size - sizeof(sum)));
+
+	qp->rx_have = 0;
+	if (memcmp(qp->rx + size - sizeof(sum), &sum, sizeof(sum))) {
+		qp->stop_rx = true;
+		iw_mpa_stream_down(qp->ho.ep);
+		return;
+	}
+	qp->nr_fpdus++;
+	iw_mpa_first_fpdu(qp->ho.ep);
+	wake_up_all(&qp->f->wake);
+}
+
+/* Octets that are still to come of the FPDU, or of its length; 0 if it is too long. */
+static u32 fake_rx_need(const struct fake_qp *qp)
+{
+	u32 size;
+
+	if (qp->rx_have < 2)
+		return 2 - qp->rx_have;
+	size = iw_mpa_fpdu_size(qp->rx[0] << 8 | qp->rx[1]);
+	return size > sizeof(qp->rx) ? 0 : size - qp->rx_have;
+}
+
+static int fake_recv_skb(read_descriptor_t *desc, struct sk_buff *skb,
+			 unsigned int offset, size_t len)
+{
+	struct fake_qp *qp = desc->arg.data;
+	size_t done = 0;
+
+	while (done < len && !qp->stop_rx) {
+		u32 n = fake_rx_need(qp);
+
+		if (!n) {
+			qp->stop_rx = true;
+			iw_mpa_stream_down(qp->ho.ep);
+			break;
+		}
+		n = min_t(size_t, n, len - done);
+		skb_copy_bits(skb, offset + done, qp->rx + qp->rx_have, n);
+		qp->rx_have += n;
+		done += n;
+		if (qp->rx_have > 2 && !fake_rx_need(qp))
+			fake_take_fpdu(qp, qp->rx_have);
+	}
+	return done;
+}
+
+/* With the socket locked, as data_ready is and kick_rx sees to. */
+static void fake_rx(struct fake_qp *qp, struct sock *sk)
+{
+	read_descriptor_t desc = { .arg.data = qp, .count = 1 };
+
+	if (!qp->stop_rx)
+		tcp_read_sock(sk, &desc, fake_recv_skb);
+}
+
+static void fake_sk_data_ready(struct sock *sk)
+{
+	struct iw_mpa_stream *stream;
+
+	read_lock_bh(&sk->sk_callback_lock);
+	stream = iw_mpa_sk_stream(sk);
+	if (stream)
+		fake_rx(stream->priv, sk);
+	read_unlock_bh(&sk->sk_callback_lock);
+}
+
+static void fake_attach(struct ib_qp *ib, struct sock *sk,
+			struct iw_mpa_stream *stream)
+{
+	struct fake_qp *qp = fake_op_begin(ib, FAKE_ATTACH);
+
+	lockdep_assert_held_write(&sk->sk_callback_lock);
+	if (stream->qp != ib || !stream->write_space)
+		fake_fault(qp->f, "attach: the stream is not set up");
+	stream->priv = qp;
+	sk->sk_data_ready = fake_sk_data_ready;
+	qp->sk = sk;
+	qp->attached = true;
+	fake_op_end(qp);
+}
+
+static int fake_send_reply(struct ib_qp *ib, const void *reply, size_t len)
+{
+	struct kvec iov = { .iov_base = (void *)reply, .iov_len = len };
+	struct msghdr msg = {};
+	struct fake_qp *qp = fake_qp_of(ib);
+	int err = fake_op_sleep(ib, FAKE_SEND_REPLY);
+
+	if (!err && kernel_sendmsg(qp->ho.sock, &msg, &iov, 1, len) != len)
+		err = -EPIPE;
+	fake_op_end(qp);
+	return err;
+}
+
+static void fake_kick_rx(struct ib_qp *ib)
+{
+	struct fake_qp *qp = fake_qp_of(ib);
+
+	fake_op_sleep(ib, FAKE_KICK_RX);
+	lock_sock(qp->sk);
+	fake_rx(qp, qp->sk);
+	release_sock(qp->sk);
+	fake_op_end(qp);
+}
+
+static int fake_send_rtr(struct ib_qp *ib, u8 rtr)
+{
+	u8 fpdu[IW_MPA_FPDU_MAX];
+	struct kvec iov = { .iov_base = fpdu };
+	struct msghdr msg = {};
+	struct fake_qp *qp = fake_qp_of(ib);
+	int err = fake_op_sleep(ib, FAKE_SEND_RTR);
+
+	qp->rtr = rtr;
+	iov.iov_len = iw_mpa_fpdu_rtr(rtr, qp->params.crc, fpdu);
+	if (!err && kernel_sendmsg(qp->ho.sock, &msg, &iov, 1, iov.iov_len) < 0)
+		err = -EPIPE;
+	fake_op_end(qp);
+	return err;
+}
+
+static void fake_open_tx(struct ib_qp *ib)
+{
+	fake_op_sleep(ib, FAKE_OPEN_TX);
+	fake_op_end(fake_qp_of(ib));
+}
+
+static void fake_stop(struct ib_qp *ib, enum iw_mpa_reason why)
+{
+	struct fake_qp *qp = fake_qp_of(ib);
+
+	fake_op_sleep(ib, FAKE_STOP);
+	if (qp->sk && (iw_mpa_sk_stream(qp->sk) ||
+		       qp->sk->sk_data_ready == fake_sk_data_ready))
+		fake_fault(qp->f, "stop: the callbacks were not taken back");
+	spin_lock_irq(&qp->f->lock);
+	qp->why = why;
+	qp->sk = NULL;
+	qp->prepared = false;
+	qp->attached = false;
+	spin_unlock_irq(&qp->f->lock);
+	fake_op_end(qp);
+}
+
+static const struct iw_mpa_driver_ops fake_driver = {
+	.caps		= IW_MPA_CAP_TX_FENCE,
+	.rtr_send	= IW_MPA_RTR_WRITE | IW_MPA_RTR_READ,
+	.rtr_accept	= IW_MPA_RTR_ALL,
+	.max_ird	= 32,
+	.max_ord	= 16,
+	.prepare	= fake_prepare,
+	.attach		= fake_attach,
+	.send_reply	= fake_send_reply,
+	.kick_rx	= fake_kick_rx,
+	.send_rtr	= fake_send_rtr,
+	.open_tx	= fake_open_tx,
+	.stop		= fake_stop,
+};
+
+/* modify_qp to ERR or SQD: what the driver has a stream for it lets go of. */
+void fake_qp_disconnect(struct fake_qp *qp)
+{
+	struct iw_mpa_ep *ep = NULL;
+
+	spin_lock_irq(&qp->f->lock);
+	if (qp->prepared)
+		ep = iw_mpa_ep_get(qp->ho.ep);
+	spin_unlock_irq(&qp->f->lock);
+	if (!ep)
+		return;
+	iw_mpa_disconnect(ep);
+	iw_mpa_ep_put(ep);
+}
+
+/**
+ * fake_rnic_init - make the device and its QPs
+ * @f: the world
+ *
+ * Return: 0 or -ENOMEM.
+ */
+int fake_rnic_init(struct fakes *f)
+{
+	int i;
+
+	f->ibdev = kzalloc(sizeof(*f->ibdev), GFP_KERNEL);
+	if (!f->ibdev)
+		return -ENOMEM;
+	f->drv = fake_driver;
+	f->ibdev->ops = iw_mpa_ib_device_ops;
+	f->ibdev->ops.iw_get_qp = fake_get_qp;
+	f->ibdev->ops.iw_add_ref = fake_qp_add_ref;
+	f->ibdev->ops.iw_rem_ref = fake_qp_rem_ref;
+	dev_set_drvdata(&f->ibdev->dev, f);
+	for (i = 0; i < FAKE_QPS; i++) {
+		f->qps[i].f = f;
+		f->qps[i].refs = 1;
+		f->qps[i].ib.device = f->ibdev;
+		f->qps[i].ib.qp_num = i + 1;
+	}
+	return 0;
+}

@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: GPL-2.0
+/* The life of a test's world: see iw_mpa_fakes.h. */
+
+#include "iw_mpa_fakes.h"
+#include "stats.h"
+
+#include <linux/completion.h>
+#include <linux/kthread.h>
+#include <linux/netdevice.h>
+#include <linux/rtnetlink.h>
+#include <linux/slab.h>
+
+/**
+ * fake_fault - note that somebody did what nobody may do
+ * @f: the world
+ * @what: constant string
+ *
+ * Context: any; @f->lock may be held or not.
+ */
+void fake_fault(struct fakes *f, const char *what)
+{
+	if (f->nr_faults < FAKE_FAULTS)
+		f->faults[f->nr_faults] = what;
+	f->nr_faults++;
+}
+
+/* Counters are the library's own account of what it made and freed. */
+unsigned long __weak iw_mpa_count_read(enum iw_mpa_counter counter)
+{
+	return 0;
+}
+
+struct fake_call {
+	void			(*fn)(void *arg);
+	void			*arg;
+	struct completion	done;
+};
+
+static int fake_call_thread(void *data)
+{
+	struct fake_call *call = data;
+
+	call->fn(call->arg);
+	complete(&call->done);
+	return 0;
+}
+
+/*
+ * Call what waits for the library; if that waits for ever, so does not the test.
+ *
+ * Return: false if it did not come back: its memory must stay.
+ */
+static bool fake_call(struct fakes *f, void (*fn)(void *arg), void *arg)
+{
+	struct fake_call *call = kzalloc(sizeof(*call), GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(f->test, call);
+	call->fn = fn;
+	call->arg = arg;
+	init_completion(&call->done);
+	kthread_run(fake_call_thread, call, "iw_mpa_fake");
+	if (!wait_for_completion_timeout(&call->done,
+					 msecs_to_jiffies(2 * FAKE_WAIT_MS)))
+		return false;
+	kfree(call);
+	return true;
+}
+
+static void fake_do_qp_gone(void *arg)
+{
+	struct fake_qp *qp = arg;
+
+	iw_mpa_qp_gone(&qp->ib);
+}
+
+/* destroy_qp; when it returns the library has no reference and no op runs. */
+void fake_qp_gone(struct fake_qp *qp)
+{
+	struct kunit *test = qp->f->test;
+
+	KUNIT_ASSERT_TRUE_MSG(test, fake_call(qp->f, fake_do_qp_gone, qp),
+			      "iw_mpa_qp_gone() does not return");
+	KUNIT_EXPECT_FALSE(test, qp->busy);
+	KUNIT_EXPECT_FALSE(test, qp->prepared);
+}
+
+static void fake_do_unregister(void *arg)
+{
+	iw_mpa_unregister_device(arg);
+}
+
+/* The device goes; listeners must be gone. */
+void fake_unregister(struct fakes *f)
+{
+	f->registered = false;
+	KUNIT_ASSERT_TRUE_MSG(f->test, fake_call(f, fake_do_unregister, f->ibdev),
+			      "iw_mpa_unregister_device() does not return");
+}
+
+static int fakes_bring_up_lo(void)
+{
+	int err;
+
+	rtnl_lock();
+	err = dev_open(init_net.loopback_dev, NULL);
+	rtnl_unlock();
+	return err;
+}
+
+/* The settings that a test starts with: no timer of the library runs out. */
+static void fakes_set_config(struct fakes *f)
+{
+	f->config = (struct iw_mpa_config *)iw_mpa_config(&init_net);
+	f->saved = *f->config;
+}
+
+/**
+ * fakes_init - a suite's init: lo up, one registered device
+ * @test: the test; its priv becomes the struct fakes
+ *
+ * Return: 0 or a negative errno.
+ */
+int fakes_init(struct kunit *test)
+{
+	struct fakes *f = kzalloc(sizeof(*f), GFP_KERNEL);
+	int err;
+
+	if (!f)
+		return -ENOMEM;
+	err = fake_rnic_init(f);
+	if (err) {
+		kfree(f);
+		return err;
+	}
+	test->priv = f;
+	f->test = test;
+	spin_lock_init(&f->lock);
+	init_waitqueue_head(&f->wake);
+	INIT_LIST_HEAD(&f->ids);
+	fakes_set_config(f);
+	err = fakes_bring_up_lo();
+	if (!err)
+		err = iw_mpa_register_device(f->ibdev, init_net.loopback_dev,
+					     &f->drv);
+	f->registered = !err;
+	return err;
+}
+
+static void fakes_destroy_ids(struct fakes *f, bool listeners)
+{
+	struct fake_id *fid;
+
+	list_for_each_entry(fid, &f->ids, node) {
+		bool listens = fid->state == FAKE_LISTEN;
+
+		if (!fid->destroyed && listens == listeners)
+			fake_destroy(fid);
+	}
+}
+
+/* Listeners first, or new connections come; then QPs, so that nobody awaits a reply. */
+static void fakes_tear_down(void *arg)
+{
+	struct fakes *f = arg;
+	int i;
+
+	fakes_destroy_ids(f, true);
+	for (i = 0; i < FAKE_QPS; i++)
+		iw_mpa_qp_gone(&f->qps[i].ib);
+	fakes_destroy_ids(f, false);
+	if (f->registered)
+		iw_mpa_unregister_device(f->ibdev);
+}
+
+static bool fakes_is_balanced(enum iw_mpa_counter created,
+			      enum iw_mpa_counter destroyed)
+{
+	return iw_mpa_count_read(created) == iw_mpa_count_read(destroyed);
+}
+
+static void fakes_check(struct fakes *f)
+{
+	struct kunit *test = f->test;
+	struct fake_id *fid;
+	int i;
+
+	for (i = 0; i < FAKE_QPS; i++) {
+		KUNIT_EXPECT_EQ_MSG(test, f->qps[i].refs, 1, "QP %d", i + 1);
+		KUNIT_EXPECT_FALSE(test, f->qps[i].prepared);
+	}
+	list_for_each_entry(fid, &f->ids, node)
+		KUNIT_EXPECT_EQ_MSG(test, fid->refs, 0, "cm_id in state %d",
+				    fid->state);
+	KUNIT_EXPECT_EQ(test, f->nr_faults, 0);
+	for (i = 0; i < min(f->nr_faults, FAKE_FAULTS); i++)
+		KUNIT_FAIL(test, "%s", f->faults[i]);
+
+	/* A work item may still hold an endpoint for a moment, after all is done. */
+	for (i = 0; i < HZ && !fakes_is_balanced(IW_MPA_CNT_ep_created,
+						 IW_MPA_CNT_ep_destroyed); i++)
+		schedule_timeout_uninterruptible(1);
+	KUNIT_EXPECT_TRUE(test, fakes_is_balanced(IW_MPA_CNT_ep_created,
+						  IW_MPA_CNT_ep_destroyed));
+	KUNIT_EXPECT_TRUE(test, fakes_is_balanced(IW_MPA_CNT_sock_created,
+						  IW_MPA_CNT_sock_destroyed));
+	KUNIT_EXPECT_TRUE(test, fakes_is_balanced(IW_MPA_CNT_listener_created,
+						  IW_MPA_CNT_listener_destroyed));
+}
+
+/**
+ * fakes_exit - a suite's exit: everything goes, and nothing is left
+ * @test: the test
+ *
+ * What the test left behind is torn down in the order in which the RDMA core
+ * does it.
+ */
+void fakes_exit(struct kunit *test)
+{
+	struct fakes *f = test->priv;
+	struct fake_id *fid, *next;
+	int i;
+
+	if (!f)
+		return;
+	if (!fake_call(f, fakes_tear_down, f)) {
+		KUNIT_FAIL(test, "the library does not let go");
+		return;		/* and leave it what it uses */
+	}
+	*f->config = f->saved;
+	for (i = 0; i < f->nr_socks; i++) {
+		if (f->socks[i])
+			sock_release(f->socks[i]);
+	}
+	fakes_check(f);
+	list_for_each_entry_safe(fid, next, &f->ids, node)
+		kfree(fid);
+	kfree(f->ibdev);
+	kfree(f);
+}

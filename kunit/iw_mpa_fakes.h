@@ -1,0 +1,315 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The worlds around the library, faked: iw_cm, an RNIC driver, and a TCP peer
+ * that knows nothing of MPA but octets.
+ *
+ * The fakes are judges too. Whatever iw_cm or a driver may not be confronted with
+ * is noted as a fault where it happens, in any context, and fails the test at its
+ * end: a test says what is special in it only.
+ */
+#ifndef _IW_MPA_FAKES_H
+#define _IW_MPA_FAKES_H
+
+#include <kunit/test.h>
+#include <linux/jiffies.h>
+#include <linux/list.h>
+#include <linux/spinlock.h>
+#include <linux/wait.h>
+#include <net/net_namespace.h>
+#include <rdma/ib_verbs.h>
+#include <rdma/iw_cm.h>
+#include <rdma/iw_mpa.h>
+
+#include "config.h"
+
+#define FAKE_WAIT_MS	5000	/* how long something that must happen may take */
+#define FAKE_SHORT_MS	40	/* a timer of the library that a test waits for */
+#define FAKE_EVENTS	8
+#define FAKE_QPS	3
+#define FAKE_SOCKS	16
+#define FAKE_FAULTS	8
+#define FAKE_PD_MAX	255
+#define FAKE_LOG_SIZE	160
+
+struct fakes;
+
+/* The states of iw_cm's cm_ids. */
+enum fake_state {
+	FAKE_IDLE,
+	FAKE_LISTEN,
+	FAKE_CONN_SENT,
+	FAKE_CONN_RECV,
+	FAKE_ESTABLISHED,
+	FAKE_CLOSING,
+	FAKE_DESTROYING,
+};
+
+/**
+ * struct fake_event - an event as iw_cm would have handed it on
+ * @type: which
+ * @status: as in struct iw_cm_event, like the fields that follow
+ * @ird: peer's IRD
+ * @ord: peer's ORD
+ * @pd_len: octets in @pd
+ * @pd: copy of the private data
+ * @local: local address
+ * @remote: remote address
+ */
+struct fake_event {
+	enum iw_cm_event_type	type;
+	int			status;
+	u8			ird;
+	u8			ord;
+	u8			pd_len;
+	u8			pd[FAKE_PD_MAX];
+	struct sockaddr_storage	local;
+	struct sockaddr_storage	remote;
+};
+
+/**
+ * struct fake_id - a cm_id and iw_cm's view of it
+ * @id: what the library sees
+ * @f: the world it is in
+ * @node: in @f->ids
+ * @listener: passive: where it came from
+ * @state: iw_cm's state machine
+ * @refs: references; 0 means freed, and using it then is a fault
+ * @budget: events that iw_cm has room for
+ * @fail_events: so many events from now on are refused with -ENOMEM
+ * @fail_copies: likewise, but only such as have private data to copy
+ * @drop_requests: listener: CONNECT_REQUEST is dropped without a word, as on a
+ *	listener that is being destroyed
+ * @taken: passive: a test has got it from fake_next_request()
+ * @destroyed: fake_destroy() was called
+ * @qp: the QP that iw_cm has a reference on
+ * @nr_events: how many of @events are there
+ * @events: what was raised, in order
+ * @answer: listener: called from another thread before event_handler returns
+ * @answered: passive: what @answer returned
+ */
+struct fake_id {
+	struct iw_cm_id		id;
+	struct fakes		*f;
+	struct list_head	node;
+	struct fake_id		*listener;
+	enum fake_state		state;
+	int			refs;
+	int			budget;
+	int			fail_events;
+	int			fail_copies;
+	bool			drop_requests;
+	bool			taken;
+	bool			destroyed;
+	struct ib_qp		*qp;
+	int			nr_events;
+	struct fake_event	events[FAKE_EVENTS];
+	int			(*answer)(struct fake_id *child);
+	int			answered;
+};
+
+/* The driver's ops, as bits for struct fake_qp's @fail. */
+enum fake_op {
+	FAKE_PREPARE,
+	FAKE_ATTACH,
+	FAKE_SEND_REPLY,
+	FAKE_KICK_RX,
+	FAKE_SEND_RTR,
+	FAKE_OPEN_TX,
+	FAKE_STOP,
+	FAKE_OPS
+};
+
+/**
+ * struct fake_qp - a QP and the driver's view of its connection
+ * @ib: what the library sees
+ * @f: the world it is in
+ * @refs: references, 1 while nobody uses it
+ * @log: names of the ops called, in order
+ * @fail: errno that each op is to return, 0 for success
+ * @busy: an op is running
+ * @prepared: prepare returned 0 and stop was not called
+ * @attached: attach was called
+ * @ho: of the last prepare
+ * @params: likewise, copied
+ * @rtr: of send_rtr
+ * @why: of stop
+ * @sk: the socket, from attach to stop
+ * @stop_rx: do not read what arrives
+ * @rx_have: octets of an incomplete FPDU in @rx
+ * @rx: incomplete FPDU
+ * @nr_fpdus: whole FPDUs with a good CRC
+ */
+struct fake_qp {
+	struct ib_qp			ib;
+	struct fakes			*f;
+	int				refs;
+	char				log[FAKE_LOG_SIZE];
+	int				fail[FAKE_OPS];
+	bool				busy;
+	bool				prepared;
+	bool				attached;
+	struct iw_mpa_handoff		ho;
+	struct iw_mpa_params		params;
+	u8				rtr;
+	enum iw_mpa_reason		why;
+	struct sock			*sk;
+	bool				stop_rx;
+	u32				rx_have;
+	u8				rx[IW_MPA_FPDU_MAX];
+	int				nr_fpdus;
+};
+
+/**
+ * struct fakes - everything of one test
+ * @test: the test
+ * @ibdev: the IB device
+ * @drv: the driver's ops; a test may change them until it connects or listens
+ * @registered: the library knows @ibdev
+ * @config: settings of init_net, writable
+ * @saved: what they were before
+ * @lock: protects the fields that other contexts change, of all fakes
+ * @wake: woken by whatever happens
+ * @ids: cm_ids, none is freed before the end
+ * @qps: QPs; the QP number is the index plus 1
+ * @socks: sockets of the peer, closed at the end
+ * @nr_socks: how many
+ * @faults: what nobody may do and somebody did
+ * @nr_faults: how often
+ */
+struct fakes {
+	struct kunit			*test;
+	struct ib_device		*ibdev;
+	struct iw_mpa_driver_ops	drv;
+	bool				registered;
+	struct iw_mpa_config		*config;
+	struct iw_mpa_config		saved;
+	spinlock_t			lock;
+	wait_queue_head_t		wake;
+	struct list_head		ids;
+	struct fake_qp			qps[FAKE_QPS];
+	struct socket			*socks[FAKE_SOCKS];
+	int				nr_socks;
+	const char			*faults[FAKE_FAULTS];
+	int				nr_faults;
+};
+
+int fakes_init(struct kunit *test);
+void fakes_exit(struct kunit *test);
+void fake_fault(struct fakes *f, const char *what);
+void fake_unregister(struct fakes *f);
+
+/* Wait until @cond, which other contexts make true; a test cannot go on without. */
+#define FAKE_WAIT(f, cond)						\
+	KUNIT_ASSERT_TRUE_MSG((f)->test,				\
+			      wait_event_timeout((f)->wake, cond,	\
+				msecs_to_jiffies(FAKE_WAIT_MS)) > 0,	\
+			      "waited in vain for %s", #cond)
+
+/* iw_cm */
+struct fake_id *fake_id_create(struct fakes *f);
+int fake_connect(struct fake_id *fid, const struct iw_cm_conn_param *param);
+int fake_listen(struct fake_id *fid);
+int fake_accept(struct fake_id *fid, const struct iw_cm_conn_param *param);
+int fake_reject(struct fake_id *fid, const void *pd, u8 pd_len);
+void fake_destroy(struct fake_id *fid);
+void fake_disconnect(struct fake_id *fid);
+struct fake_id *fake_next_request(struct fake_id *listener);
+const struct fake_event *fake_next_event(struct fake_id *fid, int nr);
+void fake_expect_event(struct fake_id *fid, int nr, enum iw_cm_event_type type,
+		       int status);
+void fake_expect_closed(struct fake_id *fid, int nr_events);
+
+/* the driver */
+int fake_rnic_init(struct fakes *f);
+struct fake_qp *fake_qp_of(struct ib_qp *qp);
+void fake_qp_disconnect(struct fake_qp *qp);
+void fake_qp_gone(struct fake_qp *qp);
+
+/* the peer */
+struct socket *peer_listen(struct fakes *f, struct fake_id *fid, int family);
+struct socket *peer_accept(struct fakes *f, struct socket *listener);
+struct socket *peer_connect(struct fakes *f, const struct fake_id *listener);
+void peer_send(struct fakes *f, struct socket *sock, const void *buf, size_t len);
+void peer_recv(struct fakes *f, struct socket *sock, void *buf, size_t len);
+void peer_fin(struct socket *sock);
+void peer_rst(struct fakes *f, struct socket *sock);
+void peer_expect_eof(struct fakes *f, struct socket *sock);
+void peer_expect_rst(struct fakes *f, struct socket *sock);
+void peer_expect_rst_on_send(struct fakes *f, struct socket *sock);
+void peer_expect_end(struct fakes *f, struct socket *sock);
+void peer_expect_term(struct fakes *f, struct socket *sock, u8 code);
+
+/* MPA frames, in the words of RFC 5044 7.1.1 and RFC 6581 9 */
+#define MPA_M	0x80
+#define MPA_C	0x40
+#define MPA_R	0x20
+#define MPA_S	0x10
+#define MPA_A	0x8000
+#define MPA_B	0x4000
+#define MPA_CW	0x8000
+#define MPA_D	0x4000
+
+/**
+ * struct peer_frame - a startup frame in the peer's hands
+ * @len: octets in @buf
+ * @buf: the frame
+ */
+struct peer_frame {
+	size_t	len;
+	u8	buf[IW_MPA_FRAME_MAX + 64];
+};
+
+void peer_make(struct peer_frame *frame, bool reply, u8 flags, u8 rev,
+	       const void *pd, u16 pd_len);
+void peer_make_v2(struct peer_frame *frame, bool reply, u8 flags, u16 ird, u16 ord,
+		  const void *pd, u16 pd_len);
+void peer_send_frame(struct fakes *f, struct socket *sock,
+		     const struct peer_frame *frame);
+void peer_recv_frame(struct fakes *f, struct socket *sock,
+		     struct peer_frame *frame);
+u8 peer_frame_flags(const struct peer_frame *frame);
+u8 peer_frame_rev(const struct peer_frame *frame);
+u16 peer_frame_pd_len(const struct peer_frame *frame);
+u16 peer_frame_word(const struct peer_frame *frame, int nr);
+
+/**
+ * struct fake_conn - one connection between the library and the peer
+ * @f: the world
+ * @fid: its cm_id
+ * @qp: its QP
+ * @param: what the ULP wants
+ * @listener: initiator: the peer's listening socket
+ * @lis: responder: the listening cm_id
+ * @peer: the peer's socket
+ * @frame: the frame that the peer received last, or sent
+ */
+struct fake_conn {
+	struct fakes			*f;
+	struct fake_id			*fid;
+	struct fake_qp			*qp;
+	struct iw_cm_conn_param		param;
+	struct socket			*listener;
+	struct fake_id			*lis;
+	struct socket			*peer;
+	struct peer_frame		frame;
+};
+
+#define CONN_IRD	8
+#define CONN_ORD	4
+#define CONN_PEER_IRD	6
+#define CONN_PEER_ORD	2
+
+void conn_dial(struct fake_conn *c, struct fakes *f);
+void conn_answer_dial(struct fake_conn *c);
+void conn_send_good_reply(struct fake_conn *c);
+void conn_active_up(struct fake_conn *c, struct fakes *f);
+void conn_listen(struct fake_conn *c, struct fakes *f);
+void conn_make_good_request(struct fake_conn *c);
+void conn_call(struct fake_conn *c, struct fakes *f);
+void conn_send_rtr(struct fake_conn *c);
+void conn_passive_up(struct fake_conn *c, struct fakes *f);
+
+/* RFC 6581 9.2: the zero-length Write, made by hand */
+size_t peer_make_rtr_write(u8 fpdu[IW_MPA_FPDU_MAX]);
+
+#endif /* _IW_MPA_FAKES_H */

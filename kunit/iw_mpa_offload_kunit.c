@@ -1,0 +1,490 @@
+// SPDX-License-Identifier: GPL-2.0
+/* The hand-off: what a driver must bring, and the order in which it is called. */
+
+#include "iw_mpa_fakes.h"
+#include "offload.h"
+#include "sock.h"
+
+#include <linux/module.h>
+#include <linux/tcp.h>
+
+struct check_case {
+	const char	*desc;
+	const char	*problem;	/* a word of it, or NULL if all is well */
+	void		(*spoil)(struct iw_mpa_driver_ops *drv);
+};
+
+static void spoil_nothing(struct iw_mpa_driver_ops *drv)
+{
+}
+
+static void spoil_prepare(struct iw_mpa_driver_ops *drv)
+{
+	drv->prepare = NULL;
+}
+
+static void spoil_open_tx(struct iw_mpa_driver_ops *drv)
+{
+	drv->open_tx = NULL;
+}
+
+static void spoil_stop(struct iw_mpa_driver_ops *drv)
+{
+	drv->stop = NULL;
+}
+
+static void spoil_kick_rx(struct iw_mpa_driver_ops *drv)
+{
+	drv->kick_rx = NULL;
+}
+
+static void spoil_send_rtr(struct iw_mpa_driver_ops *drv)
+{
+	drv->send_rtr = NULL;
+}
+
+static void spoil_rtr_accept(struct iw_mpa_driver_ops *drv)
+{
+	drv->rtr_accept = 0;
+}
+
+static void spoil_read_alone(struct iw_mpa_driver_ops *drv)
+{
+	drv->rtr_accept = IW_MPA_RTR_READ;
+	drv->max_ird = 0;
+}
+
+static void spoil_unknown_rtr(struct iw_mpa_driver_ops *drv)
+{
+	drv->rtr_accept |= BIT(3);
+}
+
+static void spoil_unknown_rtr_send(struct iw_mpa_driver_ops *drv)
+{
+	drv->rtr_send |= BIT(3);
+}
+
+static void spoil_max_ird(struct iw_mpa_driver_ops *drv)
+{
+	drv->max_ird = 0x3fff;
+}
+
+static void spoil_max_ord(struct iw_mpa_driver_ops *drv)
+{
+	drv->max_ord = 0x3fff;
+}
+
+static void spoil_caps(struct iw_mpa_driver_ops *drv)
+{
+	drv->caps |= BIT(31);
+}
+
+static void make_toe(struct iw_mpa_driver_ops *drv)
+{
+	drv->attach = NULL;
+	drv->kick_rx = NULL;
+	drv->send_reply = NULL;
+	drv->rtr_send = 0;
+	drv->send_rtr = NULL;
+}
+
+static void make_deepest(struct iw_mpa_driver_ops *drv)
+{
+	drv->max_ird = 0x3ffe;
+	drv->max_ord = 0x3ffe;
+}
+
+static void make_read_alone(struct iw_mpa_driver_ops *drv)
+{
+	drv->rtr_accept = IW_MPA_RTR_READ;
+	drv->max_ird = 1;
+}
+
+static const struct check_case check_cases[] = {
+	{ "complete", NULL, spoil_nothing },
+	{ "toe_needs_least", NULL, make_toe },
+	{ "rfc6581_9_1_largest_depths", NULL, make_deepest },
+	{ "rfc6581_9_2_read_alone_with_ird", NULL, make_read_alone },
+	{ "no_prepare", "prepare", spoil_prepare },
+	{ "no_open_tx", "open_tx", spoil_open_tx },
+	{ "no_stop", "stop", spoil_stop },
+	{ "attach_without_kick_rx", "kick_rx", spoil_kick_rx },
+	{ "rtr_send_without_send_rtr", "send_rtr", spoil_send_rtr },
+	{ "rfc6581_9_2_no_rtr_accept", "rtr_accept", spoil_rtr_accept },
+	{ "rfc6581_9_2_read_alone_without_ird", "max_ird", spoil_read_alone },
+	{ "unknown_rtr_accept", "rtr_accept", spoil_unknown_rtr },
+	{ "unknown_rtr_send", "rtr_send", spoil_unknown_rtr_send },
+	{ "max_ird_is_no_number", "max_ird", spoil_max_ird },
+	{ "max_ord_is_no_number", "max_ord", spoil_max_ord },
+	{ "unknown_cap", "caps", spoil_caps },
+};
+
+static void check_desc(const struct check_case *c, char *desc)
+{
+	strscpy(desc, c->desc, KUNIT_PARAM_DESC_SIZE);
+}
+
+KUNIT_ARRAY_PARAM(check, check_cases, check_desc);
+
+static void offload_check_names_what_is_wrong(struct kunit *test)
+{
+	const struct check_case *c = test->param_value;
+	struct fakes *f = test->priv;
+	struct iw_mpa_driver_ops drv = f->drv;
+	const char *problem = "never written";
+	int err;
+
+	c->spoil(&drv);
+	err = iw_mpa_offload_check(&drv, &problem);
+	if (!c->problem) {
+		KUNIT_EXPECT_EQ(test, err, 0);
+		KUNIT_EXPECT_NULL(test, problem);
+		return;
+	}
+	KUNIT_EXPECT_EQ(test, err, -EINVAL);
+	KUNIT_ASSERT_NOT_NULL(test, problem);
+	KUNIT_EXPECT_TRUE_MSG(test, strstr(problem, c->problem), "%s", problem);
+}
+
+static void register_refuses_what_check_refuses(struct kunit *test)
+{
+	struct fakes *f = test->priv;
+
+	fake_unregister(f);
+	f->drv.stop = NULL;
+	KUNIT_EXPECT_EQ(test, -EINVAL,
+			iw_mpa_register_device(f->ibdev, init_net.loopback_dev,
+					       &f->drv));
+}
+
+static void register_refuses_missing_verbs(struct kunit *test)
+{
+	struct fakes *f = test->priv;
+	struct ib_device_ops *ops = &f->ibdev->ops;
+	struct ib_device_ops all = *ops;
+
+	fake_unregister(f);
+	ops->iw_get_qp = NULL;
+	KUNIT_EXPECT_EQ(test, -EINVAL,
+			iw_mpa_register_device(f->ibdev, init_net.loopback_dev,
+					       &f->drv));
+	*ops = all;
+	ops->iw_add_ref = NULL;
+	KUNIT_EXPECT_EQ(test, -EINVAL,
+			iw_mpa_register_device(f->ibdev, init_net.loopback_dev,
+					       &f->drv));
+	*ops = all;
+	ops->iw_rem_ref = NULL;
+	KUNIT_EXPECT_EQ(test, -EINVAL,
+			iw_mpa_register_device(f->ibdev, init_net.loopback_dev,
+					       &f->drv));
+	*ops = all;
+}
+
+static void register_twice_is_refused(struct kunit *test)
+{
+	struct fakes *f = test->priv;
+
+	KUNIT_EXPECT_EQ(test, -EEXIST,
+			iw_mpa_register_device(f->ibdev, init_net.loopback_dev,
+					       &f->drv));
+}
+
+static void unregister_twice_is_harmless(struct kunit *test)
+{
+	struct fakes *f = test->priv;
+
+	fake_unregister(f);
+	fake_unregister(f);
+	KUNIT_EXPECT_EQ(test, 0,
+			iw_mpa_register_device(f->ibdev, init_net.loopback_dev,
+					       &f->drv));
+	f->registered = true;
+}
+
+/* A hooked socket with a peer, and a line with a QP. */
+struct line {
+	struct iw_mpa_sock	ms;
+	struct iw_mpa_offload	off;
+	struct iw_mpa_params	params;
+	struct socket		*peer;
+	struct fake_qp		*qp;
+	void			(*data_ready)(struct sock *sk);
+};
+
+static void line_ignore(struct iw_mpa_sock *ms)
+{
+}
+
+static void line_failed(struct iw_mpa_sock *ms, int err)
+{
+}
+
+static const struct iw_mpa_sock_ops line_ops = {
+	.connected	= line_ignore,
+	.readable	= line_ignore,
+	.closed		= line_ignore,
+	.failed		= line_failed,
+};
+
+static struct line *line_open(struct fakes *f)
+{
+	struct line *line = kunit_kzalloc(f->test, sizeof(*line), GFP_KERNEL);
+	struct fake_id *fid = fake_id_create(f);
+	struct socket *listener = peer_listen(f, fid, AF_INET);
+	struct iw_mpa_sock_opts opts = {
+		.net	= &init_net,
+		.local	= &fid->id.m_local_addr,
+		.remote	= &fid->id.m_remote_addr,
+	};
+
+	KUNIT_ASSERT_NOT_NULL(f->test, line);
+	KUNIT_ASSERT_EQ(f->test, 0,
+			iw_mpa_sock_connect(&line->ms, &line_ops, &opts));
+	line->peer = peer_accept(f, listener);
+	line->qp = &f->qps[0];
+	line->off.drv = &f->drv;
+	line->off.qp = &line->qp->ib;
+	line->params.crc = true;
+	line->data_ready = line->ms.data_ready;
+	return line;
+}
+
+static void line_close(struct line *line)
+{
+	iw_mpa_offload_stop(&line->off, &line->ms, IW_MPA_R_ULP_CLOSE);
+	iw_mpa_sock_release(&line->ms);
+}
+
+static enum iw_mpa_reason line_start(struct line *line, size_t reply_len)
+{
+	return iw_mpa_offload_start(&line->off, NULL, &line->ms, &line->params,
+				    reply_len);
+}
+
+static void offload_start_prepares_then_attaches(struct kunit *test)
+{
+	struct line *line = line_open(test->priv);
+	struct sock *sk = line->ms.sock->sk;
+
+	KUNIT_EXPECT_EQ(test, line_start(line, 0), IW_MPA_R_OK);
+	KUNIT_EXPECT_STREQ(test, line->qp->log, "prepare attach");
+	KUNIT_EXPECT_TRUE(test, line->off.started);
+	KUNIT_EXPECT_PTR_EQ(test, line->qp->ho.sock, line->ms.sock);
+	KUNIT_EXPECT_PTR_EQ(test, iw_mpa_sk_stream(sk)->qp, &line->qp->ib);
+	line_close(line);
+}
+
+static void offload_start_gives_exact_sequence_numbers(struct kunit *test)
+{
+	struct line *line = line_open(test->priv);
+	struct tcp_sock *peer = tcp_sk(line->peer->sk);
+	u8 buf[12];
+
+	/* both ends have sent and read before */
+	KUNIT_EXPECT_EQ(test, 0, iw_mpa_sock_send(&line->ms, "request", 7));
+	peer_recv(test->priv, line->peer, buf, 7);
+	peer_send(test->priv, line->peer, "the reply", 9);
+	KUNIT_EXPECT_EQ(test, 9, iw_mpa_sock_recv(&line->ms, buf, 9));
+
+	KUNIT_EXPECT_EQ(test, line_start(line, 0), IW_MPA_R_OK);
+	KUNIT_EXPECT_EQ(test, line->qp->ho.snd_nxt, peer->rcv_nxt);
+	KUNIT_EXPECT_EQ(test, line->qp->ho.rcv_nxt, peer->write_seq);
+	KUNIT_EXPECT_FALSE(test, line->qp->ho.rx_queued);
+	line_close(line);
+}
+
+static void offload_start_counts_the_reply(struct kunit *test)
+{
+	struct line *line = line_open(test->priv);
+	u8 reply[24] = { 'M' };
+
+	KUNIT_EXPECT_EQ(test, line_start(line, sizeof(reply)), IW_MPA_R_OK);
+	KUNIT_EXPECT_EQ(test, 0,
+			iw_mpa_offload_send_reply(&line->off, &line->ms, reply,
+						  sizeof(reply)));
+	peer_recv(test->priv, line->peer, reply, sizeof(reply));
+	KUNIT_EXPECT_EQ(test, line->qp->ho.snd_nxt,
+			tcp_sk(line->peer->sk)->rcv_nxt);
+	line_close(line);
+}
+
+static void offload_start_early_data_is_refused(struct kunit *test)
+{
+	struct line *line = line_open(test->priv);
+	u8 octet;
+
+	peer_send(test->priv, line->peer, "x", 1);
+	KUNIT_EXPECT_EQ(test, line_start(line, 0), IW_MPA_R_EARLY_DATA);
+	KUNIT_EXPECT_STREQ(test, line->qp->log, "");
+	KUNIT_EXPECT_FALSE(test, line->off.started);
+	/* and is still there */
+	KUNIT_EXPECT_EQ(test, 1, iw_mpa_sock_recv(&line->ms, &octet, 1));
+	line_close(line);
+}
+
+static void offload_start_early_data_is_told(struct kunit *test)
+{
+	struct fakes *f = test->priv;
+	struct line *line = line_open(f);
+
+	f->drv.caps |= IW_MPA_CAP_EARLY_RX;
+	line->qp->stop_rx = true;
+	peer_send(f, line->peer, "xyz", 3);
+	KUNIT_EXPECT_EQ(test, line_start(line, 0), IW_MPA_R_OK);
+	KUNIT_EXPECT_TRUE(test, line->qp->ho.rx_queued);
+	KUNIT_EXPECT_EQ(test, line->qp->ho.rcv_nxt + 3,
+			tcp_sk(line->peer->sk)->write_seq);
+	line_close(line);
+}
+
+/* RFC 793: a FIN has a sequence number, but it is no octet. */
+static void offload_start_fin_is_no_early_data(struct kunit *test)
+{
+	struct line *line = line_open(test->priv);
+
+	peer_fin(line->peer);
+	KUNIT_EXPECT_EQ(test, line_start(line, 0), IW_MPA_R_OK);
+	KUNIT_EXPECT_FALSE(test, line->qp->ho.rx_queued);
+	line_close(line);
+}
+
+static void offload_start_prepare_fails_changes_nothing(struct kunit *test)
+{
+	struct line *line = line_open(test->priv);
+
+	line->qp->fail[FAKE_PREPARE] = -ENOSPC;
+	KUNIT_EXPECT_EQ(test, line_start(line, 0), IW_MPA_R_DRIVER);
+	iw_mpa_offload_kick(&line->off);
+	line_close(line);
+	KUNIT_EXPECT_STREQ(test, line->qp->log, "prepare");
+}
+
+static void offload_open_initiator_sends_rtr(struct kunit *test)
+{
+	struct line *line = line_open(test->priv);
+
+	line->params.initiator = true;
+	line->params.rtr = IW_MPA_RTR_READ;
+	KUNIT_EXPECT_EQ(test, line_start(line, 0), IW_MPA_R_OK);
+	line->qp->fail[FAKE_SEND_RTR] = -EPIPE;
+	KUNIT_EXPECT_EQ(test, iw_mpa_offload_open(&line->off, &line->params),
+			-EPIPE);
+	KUNIT_EXPECT_EQ(test, line->qp->rtr, IW_MPA_RTR_READ);
+	line_close(line);
+	KUNIT_EXPECT_STREQ(test, line->qp->log, "prepare attach send_rtr stop");
+}
+
+/* A responder's rtr says what may come, not what to send. */
+static void offload_open_responder_opens_tx(struct kunit *test)
+{
+	struct line *line = line_open(test->priv);
+
+	line->params.rtr = IW_MPA_RTR_ALL;
+	KUNIT_EXPECT_EQ(test, line_start(line, 0), IW_MPA_R_OK);
+	KUNIT_EXPECT_EQ(test, iw_mpa_offload_open(&line->off, &line->params), 0);
+	line_close(line);
+	KUNIT_EXPECT_STREQ(test, line->qp->log, "prepare attach open_tx stop");
+}
+
+static void offload_open_initiator_without_rtr_opens_tx(struct kunit *test)
+{
+	struct line *line = line_open(test->priv);
+
+	line->params.initiator = true;
+	KUNIT_EXPECT_EQ(test, line_start(line, 0), IW_MPA_R_OK);
+	KUNIT_EXPECT_EQ(test, iw_mpa_offload_open(&line->off, &line->params), 0);
+	line_close(line);
+	KUNIT_EXPECT_STREQ(test, line->qp->log, "prepare attach open_tx stop");
+}
+
+static void offload_send_reply_is_the_drivers_first(struct kunit *test)
+{
+	struct line *line = line_open(test->priv);
+
+	KUNIT_EXPECT_EQ(test, line_start(line, 5), IW_MPA_R_OK);
+	line->qp->fail[FAKE_SEND_REPLY] = -ENOBUFS;
+	KUNIT_EXPECT_EQ(test, -ENOBUFS,
+			iw_mpa_offload_send_reply(&line->off, &line->ms, "reply", 5));
+	line_close(line);
+	KUNIT_EXPECT_STREQ(test, line->qp->log, "prepare attach send_reply stop");
+}
+
+static void offload_send_reply_without_op_uses_the_socket(struct kunit *test)
+{
+	struct fakes *f = test->priv;
+	struct line *line = line_open(f);
+	u8 buf[5];
+
+	f->drv.send_reply = NULL;
+	KUNIT_EXPECT_EQ(test, line_start(line, 5), IW_MPA_R_OK);
+	KUNIT_EXPECT_EQ(test, 0,
+			iw_mpa_offload_send_reply(&line->off, &line->ms, "reply", 5));
+	peer_recv(f, line->peer, buf, sizeof(buf));
+	KUNIT_EXPECT_EQ(test, memcmp(buf, "reply", sizeof(buf)), 0);
+	line_close(line);
+}
+
+static void offload_stop_twice_stops_once(struct kunit *test)
+{
+	struct line *line = line_open(test->priv);
+	struct sock *sk = line->ms.sock->sk;
+
+	KUNIT_EXPECT_EQ(test, line_start(line, 0), IW_MPA_R_OK);
+	iw_mpa_offload_kick(&line->off);
+	iw_mpa_offload_stop(&line->off, &line->ms, IW_MPA_R_STREAM);
+	KUNIT_EXPECT_EQ(test, line->qp->why, IW_MPA_R_STREAM);
+	KUNIT_EXPECT_NULL(test, iw_mpa_sk_stream(sk));
+	KUNIT_EXPECT_PTR_EQ(test, sk->sk_data_ready, line->data_ready);
+	KUNIT_EXPECT_PTR_EQ(test, sk->sk_write_space, line->ms.stream.write_space);
+	iw_mpa_offload_kick(&line->off);
+	line_close(line);
+	KUNIT_EXPECT_STREQ(test, line->qp->log, "prepare attach kick_rx stop");
+}
+
+static void offload_without_attach_leaves_the_socket(struct kunit *test)
+{
+	struct fakes *f = test->priv;
+	struct line *line = line_open(f);
+
+	f->drv.attach = NULL;
+	f->drv.kick_rx = NULL;
+	KUNIT_EXPECT_EQ(test, line_start(line, 0), IW_MPA_R_OK);
+	iw_mpa_offload_kick(&line->off);
+	line_close(line);
+	KUNIT_EXPECT_STREQ(test, line->qp->log, "prepare stop");
+}
+
+static struct kunit_case offload_cases[] = {
+	KUNIT_CASE_PARAM(offload_check_names_what_is_wrong, check_gen_params),
+	KUNIT_CASE(register_refuses_what_check_refuses),
+	KUNIT_CASE(register_refuses_missing_verbs),
+	KUNIT_CASE(register_twice_is_refused),
+	KUNIT_CASE(unregister_twice_is_harmless),
+	KUNIT_CASE(offload_start_prepares_then_attaches),
+	KUNIT_CASE(offload_start_gives_exact_sequence_numbers),
+	KUNIT_CASE(offload_start_counts_the_reply),
+	KUNIT_CASE(offload_start_early_data_is_refused),
+	KUNIT_CASE(offload_start_early_data_is_told),
+	KUNIT_CASE(offload_start_fin_is_no_early_data),
+	KUNIT_CASE(offload_start_prepare_fails_changes_nothing),
+	KUNIT_CASE(offload_open_initiator_sends_rtr),
+	KUNIT_CASE(offload_open_responder_opens_tx),
+	KUNIT_CASE(offload_open_initiator_without_rtr_opens_tx),
+	KUNIT_CASE(offload_send_reply_is_the_drivers_first),
+	KUNIT_CASE(offload_send_reply_without_op_uses_the_socket),
+	KUNIT_CASE(offload_stop_twice_stops_once),
+	KUNIT_CASE(offload_without_attach_leaves_the_socket),
+	{}
+};
+
+static struct kunit_suite offload_suite = {
+	.name = "iw_mpa_offload",
+	.init = fakes_init,
+	.exit = fakes_exit,
+	.test_cases = offload_cases,
+};
+
+kunit_test_suite(offload_suite);
+
+MODULE_LICENSE("GPL");

@@ -1,0 +1,285 @@
+// SPDX-License-Identifier: GPL-2.0
+/* The TCP peer: see iw_mpa_fakes.h. Nothing of the library's protocol code is used. */
+
+#include "iw_mpa_fakes.h"
+
+#include <linux/atomic.h>
+#include <linux/crc32c.h>
+#include <linux/in.h>
+#include <linux/in6.h>
+#include <linux/net.h>
+#include <linux/tcp.h>
+#include <net/sock.h>
+#include <asm/unaligned.h>
+
+static int peer_addr_len(const struct sockaddr_storage *addr)
+{
+	return addr->ss_family == AF_INET ? sizeof(struct sockaddr_in) :
+					    sizeof(struct sockaddr_in6);
+}
+
+/* Closed at the end of the test, unless before. */
+static void peer_keep(struct fakes *f, struct socket *sock)
+{
+	if (f->nr_socks == FAKE_SOCKS) {
+		sock_release(sock);
+		KUNIT_FAIL(f->test, "more than %d sockets", FAKE_SOCKS);
+		return;
+	}
+	f->socks[f->nr_socks++] = sock;
+	sock->sk->sk_rcvtimeo = msecs_to_jiffies(FAKE_WAIT_MS);
+	sock->sk->sk_sndtimeo = msecs_to_jiffies(FAKE_WAIT_MS);
+	tcp_sock_set_nodelay(sock->sk);
+}
+
+static struct socket *peer_open(struct fakes *f, int family)
+{
+	struct socket *sock;
+	int err;
+
+	err = sock_create_kern(&init_net, family, SOCK_STREAM, IPPROTO_TCP, &sock);
+	KUNIT_ASSERT_EQ(f->test, err, 0);
+	peer_keep(f, sock);
+	return sock;
+}
+
+static void peer_loopback(struct sockaddr_storage *addr, int family)
+{
+	memset(addr, 0, sizeof(*addr));
+	addr->ss_family = family;
+	if (family == AF_INET)
+		((struct sockaddr_in *)addr)->sin_addr.s_addr =
+			htonl(INADDR_LOOPBACK);
+	else
+		((struct sockaddr_in6 *)addr)->sin6_addr = in6addr_loopback;
+}
+
+/* Like rdma_cm, which has a port space of its own. */
+static void peer_choose_source(struct sockaddr_storage *addr, int family)
+{
+	static atomic_t port = ATOMIC_INIT(25000);
+
+	peer_loopback(addr, family);
+	((struct sockaddr_in *)addr)->sin_port =
+		htons(atomic_inc_return(&port));
+}
+
+/**
+ * peer_listen - listen, and have a cm_id know where
+ * @f: the world
+ * @fid: cm_id to connect; its addresses are set, with a source port of its own
+ * @family: AF_INET or AF_INET6
+ *
+ * Return: the listening socket.
+ */
+struct socket *peer_listen(struct fakes *f, struct fake_id *fid, int family)
+{
+	struct socket *sock = peer_open(f, family);
+	struct sockaddr_storage addr;
+	int len;
+
+	peer_loopback(&addr, family);
+	KUNIT_ASSERT_EQ(f->test, 0, kernel_bind(sock, (struct sockaddr *)&addr,
+						peer_addr_len(&addr)));
+	KUNIT_ASSERT_EQ(f->test, 0, kernel_listen(sock, FAKE_SOCKS));
+	len = kernel_getsockname(sock, (struct sockaddr *)&fid->id.remote_addr);
+	KUNIT_ASSERT_GT(f->test, len, 0);
+	fid->id.m_remote_addr = fid->id.remote_addr;
+	peer_choose_source(&fid->id.local_addr, family);
+	fid->id.m_local_addr = fid->id.local_addr;
+	return sock;
+}
+
+struct socket *peer_accept(struct fakes *f, struct socket *listener)
+{
+	struct socket *sock;
+	int err = kernel_accept(listener, &sock, 0);
+
+	KUNIT_ASSERT_EQ(f->test, err, 0);
+	peer_keep(f, sock);
+	return sock;
+}
+
+struct socket *peer_connect(struct fakes *f, const struct fake_id *listener)
+{
+	struct sockaddr_storage addr = listener->id.m_local_addr;
+	struct socket *sock = peer_open(f, addr.ss_family);
+	int err;
+
+	err = kernel_connect(sock, (struct sockaddr *)&addr,
+			     peer_addr_len(&addr), 0);
+	KUNIT_ASSERT_EQ(f->test, err, 0);
+	return sock;
+}
+
+void peer_send(struct fakes *f, struct socket *sock, const void *buf, size_t len)
+{
+	struct kvec iov = { .iov_base = (void *)buf, .iov_len = len };
+	struct msghdr msg = { .msg_flags = MSG_NOSIGNAL };
+
+	KUNIT_ASSERT_EQ(f->test, kernel_sendmsg(sock, &msg, &iov, 1, len),
+			(int)len);
+}
+
+/* At most @len octets, in FAKE_WAIT_MS; otherwise like recvmsg. */
+static int peer_recv_some(struct socket *sock, void *buf, size_t len)
+{
+	struct kvec iov = { .iov_base = buf, .iov_len = len };
+	struct msghdr msg = {};
+
+	return kernel_recvmsg(sock, &msg, &iov, 1, len, MSG_WAITALL);
+}
+
+void peer_recv(struct fakes *f, struct socket *sock, void *buf, size_t len)
+{
+	KUNIT_ASSERT_EQ(f->test, peer_recv_some(sock, buf, len), (int)len);
+}
+
+void peer_fin(struct socket *sock)
+{
+	kernel_sock_shutdown(sock, SHUT_WR);
+}
+
+void peer_rst(struct fakes *f, struct socket *sock)
+{
+	int i;
+
+	for (i = 0; i < f->nr_socks; i++) {
+		if (f->socks[i] == sock)
+			f->socks[i] = NULL;
+	}
+	sock_no_linger(sock->sk);
+	sock_release(sock);
+}
+
+void peer_expect_eof(struct fakes *f, struct socket *sock)
+{
+	u8 octet;
+
+	KUNIT_EXPECT_EQ(f->test, peer_recv_some(sock, &octet, 1), 0);
+}
+
+void peer_expect_rst(struct fakes *f, struct socket *sock)
+{
+	u8 octet;
+
+	KUNIT_EXPECT_EQ(f->test, peer_recv_some(sock, &octet, 1), -ECONNRESET);
+}
+
+/* The library closes with octets unread or not, which makes RST or FIN of it. */
+void peer_expect_end(struct fakes *f, struct socket *sock)
+{
+	u8 octet;
+	int len = peer_recv_some(sock, &octet, 1);
+
+	KUNIT_EXPECT_TRUE_MSG(f->test, len == 0 || len == -ECONNRESET,
+			      "recvmsg: %d", len);
+}
+
+/*
+ * The other end has sent FIN, and after some time is gone: what is sent then is
+ * answered with RST.
+ */
+void peer_expect_rst_on_send(struct fakes *f, struct socket *sock)
+{
+	struct kvec iov = { .iov_base = "x", .iov_len = 1 };
+	int i, len = 1;
+
+	for (i = 0; i < msecs_to_jiffies(FAKE_WAIT_MS) && len == 1; i++) {
+		struct msghdr msg = { .msg_flags = MSG_NOSIGNAL };
+
+		len = kernel_sendmsg(sock, &msg, &iov, 1, 1);
+		schedule_timeout_uninterruptible(1);
+	}
+	KUNIT_EXPECT_EQ(f->test, len, -EPIPE);
+}
+
+/* RFC 5040 4.8 with layer 2, error type 0; then FIN */
+void peer_expect_term(struct fakes *f, struct socket *sock, u8 code)
+{
+	const u8 expected[IW_MPA_FPDU_TERM_SIZE - 4] = {
+		0x00, 0x16, 0x41, 0x47, 0, 0, 0, 0, 0, 0, 0, 2,
+		0, 0, 0, 1, 0, 0, 0, 0, 0x20, code, 0, 0,
+	};
+	u8 fpdu[IW_MPA_FPDU_TERM_SIZE];
+
+	peer_recv(f, sock, fpdu, sizeof(fpdu));
+	KUNIT_EXPECT_EQ(f->test, 0, memcmp(fpdu, expected, sizeof(expected)));
+	KUNIT_EXPECT_EQ(f->test, get_unaligned_le32(fpdu + sizeof(expected)),
+			~crc32c(~0, expected, sizeof(expected)));
+	peer_expect_eof(f, sock);
+}
+
+void peer_make(struct peer_frame *frame, bool reply, u8 flags, u8 rev,
+	       const void *pd, u16 pd_len)
+{
+	memcpy(frame->buf, reply ? "MPA ID Rep Frame" : "MPA ID Req Frame", 16);
+	frame->buf[16] = flags;
+	frame->buf[17] = rev;
+	put_unaligned_be16(pd_len, frame->buf + 18);
+	if (pd_len)
+		memcpy(frame->buf + 20, pd, pd_len);
+	frame->len = 20 + pd_len;
+}
+
+void peer_make_v2(struct peer_frame *frame, bool reply, u8 flags, u16 ird, u16 ord,
+		  const void *pd, u16 pd_len)
+{
+	u8 data[IW_MPA_PD_MAX];
+
+	put_unaligned_be16(ird, data);
+	put_unaligned_be16(ord, data + 2);
+	if (pd_len)
+		memcpy(data + 4, pd, pd_len);
+	peer_make(frame, reply, flags | MPA_S, 2, data, pd_len + 4);
+}
+
+void peer_send_frame(struct fakes *f, struct socket *sock,
+		     const struct peer_frame *frame)
+{
+	peer_send(f, sock, frame->buf, frame->len);
+}
+
+/* One startup frame and not an octet more. */
+void peer_recv_frame(struct fakes *f, struct socket *sock,
+		     struct peer_frame *frame)
+{
+	u16 pd_len;
+
+	peer_recv(f, sock, frame->buf, 20);
+	pd_len = peer_frame_pd_len(frame);
+	KUNIT_ASSERT_LE(f->test, pd_len, (u16)IW_MPA_PD_MAX);
+	if (pd_len)
+		peer_recv(f, sock, frame->buf + 20, pd_len);
+	frame->len = 20 + pd_len;
+}
+
+u8 peer_frame_flags(const struct peer_frame *frame)
+{
+	return frame->buf[16];
+}
+
+u8 peer_frame_rev(const struct peer_frame *frame)
+{
+	return frame->buf[17];
+}
+
+u16 peer_frame_pd_len(const struct peer_frame *frame)
+{
+	return get_unaligned_be16(frame->buf + 18);
+}
+
+/* RFC 6581 data: 0 is IRD with A and B, 1 is ORD with C and D */
+u16 peer_frame_word(const struct peer_frame *frame, int nr)
+{
+	return get_unaligned_be16(frame->buf + 20 + 2 * nr);
+}
+
+size_t peer_make_rtr_write(u8 fpdu[IW_MPA_FPDU_MAX])
+{
+	static const u8 head[IW_MPA_FPDU_WRITE_SIZE - 4] = { 0, 0x0e, 0xc1, 0x40 };
+
+	memcpy(fpdu, head, sizeof(head));
+	put_unaligned_le32(~crc32c(~0, head, sizeof(head)), fpdu + sizeof(head));
+	return IW_MPA_FPDU_WRITE_SIZE;
+}

@@ -1,0 +1,357 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Events to iw_cm: each phase with each call, and what an event tells. */
+
+#include "iw_mpa_fakes.h"
+#include "upcall.h"
+
+#include <linux/module.h>
+
+static const u8 some_pd[IW_MPA_PD_MAX] = { 1, 2, 3, [254] = 5, [255] = 6 };
+
+/* A line in the phase that connect or accept leaves it in. */
+static struct fake_id *line_up(struct fakes *f, struct iw_mpa_upcall *up,
+			       enum iw_mpa_upcall_phase phase)
+{
+	struct fake_id *fid = fake_id_create(f);
+
+	*up = (struct iw_mpa_upcall) {};
+	if (phase == IW_MPA_UP_ESTABLISHED) {
+		fid->state = FAKE_CONN_RECV;
+		iw_mpa_upcall_accepting(up, &fid->id);
+	} else {
+		fid->state = FAKE_CONN_SENT;
+		iw_mpa_upcall_connecting(up, &fid->id);
+	}
+	KUNIT_EXPECT_EQ(f->test, fid->refs, 2);
+	KUNIT_EXPECT_EQ(f->test, up->phase, phase);
+	return fid;
+}
+
+static struct iw_mpa_frame reply_with(const void *pd, u16 pd_len)
+{
+	return (struct iw_mpa_frame) {
+		.reply = true, .rev = 2, .enhanced = true, .ird = 7, .ord = 9,
+		.pd = pd, .pd_len = pd_len,
+	};
+}
+
+static const struct depth_case {
+	const char	*desc;
+	bool		enhanced;
+	u16		ird;
+	u16		ord;
+	u8		want_ird;
+	u8		want_ord;
+} depth_cases[] = {
+	{ "peer_ird_and_ord_not_swapped", true, 1, 2, 1, 2 },
+	{ "zero_kept", true, 0, 0, 0, 0 },
+	{ "255_kept", true, 255, 254, 255, 254 },
+	{ "256_clamped", true, 256, 257, 255, 255 },
+	{ "rfc6581_9_1_largest_clamped", true, 0x3ffe, 0x3ffe, 255, 255 },
+	{ "rfc6581_9_1_3fff_is_255", true, 0x3fff, 0x3fff, 255, 255 },
+	{ "rfc5044_frame_stands_for_own_limits", false, 0, 0, 100, 255 },
+};
+
+static void depth_desc(const struct depth_case *c, char *desc)
+{
+	strscpy(desc, c->desc, KUNIT_PARAM_DESC_SIZE);
+}
+
+KUNIT_ARRAY_PARAM(depth, depth_cases, depth_desc);
+
+static void upcall_up_tells_the_peers_depths(struct kunit *test)
+{
+	const struct depth_case *c = test->param_value;
+	struct iw_mpa_frame peer = {
+		.enhanced = c->enhanced, .ird = c->ird, .ord = c->ord,
+	};
+	struct iw_mpa_upcall_info info = {
+		.peer = &peer, .max_ird = 300, .max_ord = 100,
+	};
+	static const enum iw_mpa_upcall_phase phases[] = {
+		IW_MPA_UP_REPLY, IW_MPA_UP_ESTABLISHED,
+	};
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(phases); i++) {
+		const struct fake_event *event;
+		struct iw_mpa_upcall up;
+		struct fake_id *fid = line_up(test->priv, &up, phases[i]);
+
+		KUNIT_EXPECT_EQ(test, iw_mpa_upcall_up(&up, &info), 0);
+		event = fake_next_event(fid, 0);
+		KUNIT_EXPECT_EQ(test, event->ird, c->want_ird);
+		KUNIT_EXPECT_EQ(test, event->ord, c->want_ord);
+		iw_mpa_upcall_down(&up, -EIO, &info);
+	}
+}
+
+static const struct pd_case {
+	const char	*desc;
+	u16		len;
+	u8		want;
+} pd_cases[] = {
+	{ "none", 0, 0 },
+	{ "one", 1, 1 },
+	{ "u8_max", 255, 255 },
+	{ "u8_wrap_clamped", 256, 255 },
+	{ "rfc6581_most_clamped", 508, 255 },
+	{ "rfc5044_most_clamped", 512, 255 },
+};
+
+static void pd_desc(const struct pd_case *c, char *desc)
+{
+	strscpy(desc, c->desc, KUNIT_PARAM_DESC_SIZE);
+}
+
+KUNIT_ARRAY_PARAM(pd, pd_cases, pd_desc);
+
+static void upcall_up_hands_on_private_data(struct kunit *test)
+{
+	const struct pd_case *c = test->param_value;
+	struct iw_mpa_frame peer = reply_with(c->len ? some_pd : NULL, c->len);
+	struct iw_mpa_upcall_info info = { .peer = &peer };
+	const struct fake_event *event;
+	struct iw_mpa_upcall up;
+	struct fake_id *fid = line_up(test->priv, &up, IW_MPA_UP_REPLY);
+
+	KUNIT_EXPECT_EQ(test, iw_mpa_upcall_up(&up, &info), 0);
+	event = fake_next_event(fid, 0);
+	KUNIT_EXPECT_EQ(test, event->pd_len, c->want);
+	KUNIT_EXPECT_EQ(test, memcmp(event->pd, some_pd, c->want), 0);
+	iw_mpa_upcall_down(&up, 0, &info);
+}
+
+/* iw_cm hands the pointer of ESTABLISHED on without a copy (the fake checks). */
+static void upcall_up_established_has_no_private_data(struct kunit *test)
+{
+	struct iw_mpa_frame peer = reply_with(some_pd, 20);
+	struct iw_mpa_upcall_info info = { .peer = &peer };
+	struct iw_mpa_upcall up;
+	struct fake_id *fid = line_up(test->priv, &up, IW_MPA_UP_ESTABLISHED);
+
+	KUNIT_EXPECT_EQ(test, iw_mpa_upcall_up(&up, &info), 0);
+	fake_expect_event(fid, 0, IW_CM_EVENT_ESTABLISHED, 0);
+	KUNIT_EXPECT_EQ(test, fid->events[0].pd_len, 0);
+	iw_mpa_upcall_down(&up, -EIO, &info);
+}
+
+static void upcall_active_reply_then_close(struct kunit *test)
+{
+	struct iw_mpa_frame peer = reply_with(NULL, 0);
+	struct sockaddr_storage local = { .ss_family = AF_INET };
+	struct sockaddr_storage remote = { .ss_family = AF_INET6 };
+	struct iw_mpa_upcall_info info = {
+		.peer = &peer, .local = &local, .remote = &remote,
+	};
+	struct iw_mpa_upcall up;
+	struct fake_id *fid = line_up(test->priv, &up, IW_MPA_UP_REPLY);
+
+	KUNIT_EXPECT_EQ(test, iw_mpa_upcall_up(&up, &info), 0);
+	fake_expect_event(fid, 0, IW_CM_EVENT_CONNECT_REPLY, 0);
+	KUNIT_EXPECT_EQ(test, fid->events[0].local.ss_family, AF_INET);
+	KUNIT_EXPECT_EQ(test, fid->events[0].remote.ss_family, AF_INET6);
+	KUNIT_EXPECT_EQ(test, up.phase, IW_MPA_UP_CLOSE);
+
+	iw_mpa_upcall_down(&up, -ECONNRESET, &info);
+	fake_expect_event(fid, 1, IW_CM_EVENT_CLOSE, 0);
+	fake_expect_closed(fid, 2);
+	KUNIT_EXPECT_EQ(test, up.phase, IW_MPA_UP_SILENT);
+}
+
+static void upcall_passive_established_then_close(struct kunit *test)
+{
+	struct iw_mpa_upcall_info info = {};
+	struct iw_mpa_upcall up;
+	struct fake_id *fid = line_up(test->priv, &up, IW_MPA_UP_ESTABLISHED);
+
+	KUNIT_EXPECT_EQ(test, iw_mpa_upcall_up(&up, &info), 0);
+	iw_mpa_upcall_down(&up, -ECONNRESET, &info);
+	fake_expect_event(fid, 0, IW_CM_EVENT_ESTABLISHED, 0);
+	fake_expect_event(fid, 1, IW_CM_EVENT_CLOSE, 0);
+	fake_expect_closed(fid, 2);
+}
+
+static void upcall_active_down_is_a_failed_reply(struct kunit *test)
+{
+	struct iw_mpa_frame peer = reply_with(some_pd, 3);
+	struct iw_mpa_upcall_info info = { .peer = &peer };
+	const struct fake_event *event;
+	struct iw_mpa_upcall up;
+	struct fake_id *fid = line_up(test->priv, &up, IW_MPA_UP_REPLY);
+
+	iw_mpa_upcall_down(&up, -ECONNREFUSED, &info);
+	fake_expect_event(fid, 0, IW_CM_EVENT_CONNECT_REPLY, -ECONNREFUSED);
+	event = &fid->events[0];
+	KUNIT_EXPECT_EQ(test, event->pd_len, 3);
+	KUNIT_EXPECT_EQ(test, memcmp(event->pd, some_pd, 3), 0);
+	/* rdma_cm overwrites its own addresses with these. */
+	KUNIT_EXPECT_EQ(test, memcmp(&event->local, &fid->id.local_addr,
+				     sizeof(event->local)), 0);
+	KUNIT_EXPECT_EQ(test, memcmp(&event->remote, &fid->id.remote_addr,
+				     sizeof(event->remote)), 0);
+	fake_expect_closed(fid, 1);
+}
+
+static void upcall_passive_down_is_established_and_close(struct kunit *test)
+{
+	struct iw_mpa_upcall_info info = {};
+	struct iw_mpa_upcall up;
+	struct fake_id *fid = line_up(test->priv, &up, IW_MPA_UP_ESTABLISHED);
+
+	iw_mpa_upcall_down(&up, -ETIMEDOUT, &info);
+	fake_expect_event(fid, 0, IW_CM_EVENT_ESTABLISHED, -ETIMEDOUT);
+	fake_expect_event(fid, 1, IW_CM_EVENT_CLOSE, 0);
+	fake_expect_closed(fid, 2);
+}
+
+static void upcall_down_twice_is_down_once(struct kunit *test)
+{
+	struct iw_mpa_upcall_info info = {};
+	struct iw_mpa_upcall up;
+	struct fake_id *fid = line_up(test->priv, &up, IW_MPA_UP_REPLY);
+
+	iw_mpa_upcall_down(&up, -EIO, &info);
+	iw_mpa_upcall_down(&up, -EIO, &info);
+	iw_mpa_upcall_cancel(&up);
+	fake_expect_closed(fid, 1);
+}
+
+static void upcall_up_after_down_is_refused(struct kunit *test)
+{
+	struct iw_mpa_upcall_info info = {};
+	struct iw_mpa_upcall up;
+	struct fake_id *fid = line_up(test->priv, &up, IW_MPA_UP_REPLY);
+
+	iw_mpa_upcall_down(&up, -EIO, &info);
+	kunit_info(test, "expect-splat: no completion is due\n");
+	KUNIT_EXPECT_EQ(test, iw_mpa_upcall_up(&up, &info), -EINVAL);
+	fake_expect_closed(fid, 1);
+}
+
+static void upcall_cancel_is_silent(struct kunit *test)
+{
+	struct iw_mpa_upcall up;
+	struct fake_id *fid = line_up(test->priv, &up, IW_MPA_UP_ESTABLISHED);
+
+	iw_mpa_upcall_cancel(&up);
+	iw_mpa_upcall_cancel(&up);
+	fake_expect_closed(fid, 0);
+	KUNIT_EXPECT_EQ(test, up.phase, IW_MPA_UP_SILENT);
+	fid->state = FAKE_IDLE;		/* as iw_accept that failed leaves it */
+}
+
+/* What up could not tell is still due, and down tells it. */
+static void upcall_up_enomem_is_reported_by_down(struct kunit *test)
+{
+	struct iw_mpa_frame peer = reply_with(some_pd, 3);
+	struct iw_mpa_upcall_info info = { .peer = &peer };
+	struct iw_mpa_upcall up;
+	struct fake_id *fid = line_up(test->priv, &up, IW_MPA_UP_REPLY);
+
+	fid->fail_copies = 1;
+	KUNIT_EXPECT_EQ(test, iw_mpa_upcall_up(&up, &info), -ENOMEM);
+	KUNIT_EXPECT_EQ(test, up.phase, IW_MPA_UP_REPLY);
+	info.peer = NULL;
+	iw_mpa_upcall_down(&up, -ENOMEM, &info);
+	fake_expect_event(fid, 0, IW_CM_EVENT_CONNECT_REPLY, -ENOMEM);
+	fake_expect_closed(fid, 1);
+}
+
+static void upcall_down_enomem_drops_private_data(struct kunit *test)
+{
+	struct iw_mpa_frame peer = reply_with(some_pd, 200);
+	struct iw_mpa_upcall_info info = { .peer = &peer };
+	struct iw_mpa_upcall up;
+	struct fake_id *fid = line_up(test->priv, &up, IW_MPA_UP_REPLY);
+
+	fid->fail_copies = 1;
+	iw_mpa_upcall_down(&up, -ECONNREFUSED, &info);
+	fake_expect_event(fid, 0, IW_CM_EVENT_CONNECT_REPLY, -ECONNREFUSED);
+	KUNIT_EXPECT_EQ(test, fid->events[0].pd_len, 0);
+	fake_expect_closed(fid, 1);
+}
+
+static void upcall_request_makes_a_passive_id(struct kunit *test)
+{
+	struct sockaddr_storage local = { .ss_family = AF_INET };
+	struct sockaddr_storage remote = { .ss_family = AF_INET6 };
+	struct iw_mpa_frame peer = reply_with(some_pd, 300);
+	struct iw_mpa_upcall_info info = {
+		.peer = &peer, .local = &local, .remote = &remote,
+	};
+	struct fakes *f = test->priv;
+	struct fake_id *lis = fake_id_create(f);
+	const struct fake_event *event;
+	struct fake_id *child;
+	int cookie;
+
+	lis->state = FAKE_LISTEN;
+	lis->id.add_ref(&lis->id);
+	KUNIT_EXPECT_EQ(test, iw_mpa_upcall_request(&lis->id, &cookie, &info), 0);
+	fake_expect_event(lis, 0, IW_CM_EVENT_CONNECT_REQUEST, 0);
+	event = &lis->events[0];
+	KUNIT_EXPECT_EQ(test, event->local.ss_family, AF_INET);
+	KUNIT_EXPECT_EQ(test, event->remote.ss_family, AF_INET6);
+	KUNIT_EXPECT_EQ(test, event->pd_len, 255);
+	KUNIT_EXPECT_EQ(test, event->ird, 7);
+	KUNIT_EXPECT_EQ(test, event->ord, 9);
+	child = fake_next_request(lis);
+	KUNIT_EXPECT_PTR_EQ(test, child->id.provider_data, (void *)&cookie);
+	KUNIT_EXPECT_EQ(test, child->refs, 1);
+
+	/* Not real connections: nothing to destroy. */
+	child->state = FAKE_IDLE;
+	lis->state = FAKE_IDLE;
+	lis->id.rem_ref(&lis->id);
+}
+
+static void upcall_request_enomem_is_returned(struct kunit *test)
+{
+	struct sockaddr_storage addr = { .ss_family = AF_INET };
+	struct iw_mpa_frame peer = reply_with(some_pd, 3);
+	struct iw_mpa_upcall_info info = {
+		.peer = &peer, .local = &addr, .remote = &addr,
+	};
+	struct fakes *f = test->priv;
+	struct fake_id *lis = fake_id_create(f);
+
+	lis->state = FAKE_LISTEN;
+	lis->id.add_ref(&lis->id);
+	lis->fail_copies = 1;
+	KUNIT_EXPECT_EQ(test, iw_mpa_upcall_request(&lis->id, f, &info), -ENOMEM);
+	lis->budget = 0;
+	KUNIT_EXPECT_EQ(test, iw_mpa_upcall_request(&lis->id, f, &info), -ENOMEM);
+	KUNIT_EXPECT_EQ(test, lis->nr_events, 0);
+	lis->state = FAKE_IDLE;
+	lis->id.rem_ref(&lis->id);
+}
+
+static struct kunit_case upcall_cases[] = {
+	KUNIT_CASE_PARAM(upcall_up_tells_the_peers_depths, depth_gen_params),
+	KUNIT_CASE_PARAM(upcall_up_hands_on_private_data, pd_gen_params),
+	KUNIT_CASE(upcall_up_established_has_no_private_data),
+	KUNIT_CASE(upcall_active_reply_then_close),
+	KUNIT_CASE(upcall_passive_established_then_close),
+	KUNIT_CASE(upcall_active_down_is_a_failed_reply),
+	KUNIT_CASE(upcall_passive_down_is_established_and_close),
+	KUNIT_CASE(upcall_down_twice_is_down_once),
+	KUNIT_CASE(upcall_up_after_down_is_refused),
+	KUNIT_CASE(upcall_cancel_is_silent),
+	KUNIT_CASE(upcall_up_enomem_is_reported_by_down),
+	KUNIT_CASE(upcall_down_enomem_drops_private_data),
+	KUNIT_CASE(upcall_request_makes_a_passive_id),
+	KUNIT_CASE(upcall_request_enomem_is_returned),
+	{}
+};
+
+static struct kunit_suite upcall_suite = {
+	.name = "iw_mpa_upcall",
+	.init = fakes_init,
+	.exit = fakes_exit,
+	.test_cases = upcall_cases,
+};
+
+kunit_test_suite(upcall_suite);
+
+MODULE_LICENSE("GPL");
