@@ -245,6 +245,7 @@ static int fake_event_handler(struct iw_cm_id *id, struct iw_cm_event *event)
 	fake_check_fields(fid, event);
 	room = fake_has_room(fid, event);
 	dropped = fid->destroyed || (child && fid->drop_requests);
+	fid->nr_dropped += room && dropped;
 	if (room && !dropped) {
 		/* A listener's work items come back. */
 		fid->budget -= !child;

@@ -79,6 +79,7 @@ struct fake_event {
  * @fail_copies: likewise, but only such as have private data to copy
  * @drop_requests: listener: CONNECT_REQUEST is dropped without a word, as on a
  *	listener that is being destroyed
+ * @nr_dropped: how many of them
  * @taken: passive: a test has got it from fake_next_request()
  * @destroyed: fake_destroy() was called
  * @qp: the QP that iw_cm has a reference on
@@ -98,6 +99,7 @@ struct fake_id {
 	int			fail_events;
 	int			fail_copies;
 	bool			drop_requests;
+	int			nr_dropped;
 	bool			taken;
 	bool			destroyed;
 	struct ib_qp		*qp;
@@ -204,6 +206,18 @@ void fake_unregister(struct fakes *f);
 			      wait_event_timeout((f)->wake, cond,	\
 				msecs_to_jiffies(FAKE_WAIT_MS)) > 0,	\
 			      "waited in vain for %s", #cond)
+
+/* Likewise for what changes without a word to us: look at every tick. */
+#define FAKE_POLL(f, cond)						\
+do {									\
+	int __ticks = msecs_to_jiffies(FAKE_WAIT_MS);			\
+	bool __met;							\
+									\
+	while (!(__met = (cond)) && __ticks--)				\
+		schedule_timeout_uninterruptible(1);			\
+	KUNIT_ASSERT_TRUE_MSG((f)->test, __met,				\
+			      "waited in vain for %s", #cond);		\
+} while (0)
 
 /* iw_cm */
 struct fake_id *fake_id_create(struct fakes *f);

@@ -1,0 +1,718 @@
+// SPDX-License-Identifier: GPL-2.0
+/* The responder: every way in which a connection can fail, or be ended. */
+
+#include "iw_mpa_fakes.h"
+#include "ep.h"
+
+#include <linux/module.h>
+
+static struct fake_conn *new_conn(struct kunit *test)
+{
+	struct fake_conn *c = kunit_kzalloc(test, sizeof(*c), GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(test, c);
+	return c;
+}
+
+/* RFC 5044 7.1.2: a Reply with R, and TCP stays open until the initiator closes. */
+static void expect_reject(struct fake_conn *c, const char *pd)
+{
+	struct kunit *test = c->f->test;
+	size_t len = strlen(pd);
+
+	peer_recv_frame(c->f, c->peer, &c->frame);
+	KUNIT_EXPECT_EQ(test, memcmp(c->frame.buf, "MPA ID Rep Frame", 16), 0);
+	KUNIT_EXPECT_EQ(test, peer_frame_flags(&c->frame) & (MPA_R | MPA_S),
+			MPA_R | MPA_S);
+	KUNIT_EXPECT_EQ(test, (size_t)peer_frame_pd_len(&c->frame), 4 + len);
+	KUNIT_EXPECT_EQ(test, memcmp(c->frame.buf + 24, pd, len), 0);
+	peer_fin(c->peer);
+	peer_expect_eof(c->f, c->peer);
+}
+
+static void reject_with_private_data_is_sent(struct kunit *test)
+{
+	struct fake_conn *c = new_conn(test);
+
+	conn_call(c, test->priv);
+	KUNIT_EXPECT_EQ(test, fake_reject(c->fid, "go away", 7), 0);
+	expect_reject(c, "go away");
+	fake_expect_closed(c->fid, 0);
+}
+
+static void reject_of_most_private_data_is_sent(struct kunit *test)
+{
+	struct fake_conn *c = new_conn(test);
+	char pd[256];
+
+	memset(pd, 'x', 255);
+	pd[255] = '\0';
+	conn_call(c, test->priv);
+	KUNIT_EXPECT_EQ(test, fake_reject(c->fid, pd, 255), 0);
+	expect_reject(c, pd);
+}
+
+/* iw_cm does it so to what the ULP destroys without an answer. */
+static void reject_without_private_data_is_sent(struct kunit *test)
+{
+	struct fake_conn *c = new_conn(test);
+
+	conn_call(c, test->priv);
+	fake_destroy(c->fid);
+	expect_reject(c, "");
+}
+
+static void reject_of_v1_is_v1(struct kunit *test)
+{
+	struct fake_conn *c = new_conn(test);
+	struct fakes *f = test->priv;
+
+	conn_listen(c, f);
+	c->peer = peer_connect(f, c->lis);
+	peer_make(&c->frame, false, MPA_C, 1, NULL, 0);
+	peer_send_frame(f, c->peer, &c->frame);
+	c->fid = fake_next_request(c->lis);
+	KUNIT_EXPECT_EQ(test, fake_reject(c->fid, "no", 2), 0);
+	peer_recv_frame(f, c->peer, &c->frame);
+	KUNIT_EXPECT_EQ(test, peer_frame_flags(&c->frame), MPA_C | MPA_R);
+	KUNIT_EXPECT_EQ(test, peer_frame_rev(&c->frame), 1);
+	KUNIT_EXPECT_EQ(test, peer_frame_pd_len(&c->frame), 2);
+}
+
+static void reject_peer_does_not_close_is_closed_by_timer(struct kunit *test)
+{
+	struct fake_conn *c = new_conn(test);
+	struct fakes *f = test->priv;
+
+	f->config->linger_timeout_ms = FAKE_SHORT_MS;
+	conn_call(c, f);
+	KUNIT_EXPECT_EQ(test, fake_reject(c->fid, NULL, 0), 0);
+	peer_recv_frame(f, c->peer, &c->frame);
+	peer_expect_eof(f, c->peer);
+}
+
+/* What the peer still sends does not turn the Reject into a RST. */
+static void reject_peer_goes_on_sending_is_drained(struct kunit *test)
+{
+	struct fake_conn *c = new_conn(test);
+	struct fakes *f = test->priv;
+	int i;
+
+	conn_call(c, f);
+	KUNIT_EXPECT_EQ(test, fake_reject(c->fid, "no", 2), 0);
+	for (i = 0; i < 5; i++)
+		peer_send(f, c->peer, c->frame.buf, sizeof(c->frame.buf));
+	expect_reject(c, "no");
+}
+
+/* But nobody listens to it for ever. */
+static void reject_peer_sends_without_end_is_closed(struct kunit *test)
+{
+	struct fake_conn *c = new_conn(test);
+	struct fakes *f = test->priv;
+	int i;
+
+	conn_call(c, f);
+	KUNIT_EXPECT_EQ(test, fake_reject(c->fid, NULL, 0), 0);
+	peer_recv_frame(f, c->peer, &c->frame);
+	for (i = 0; i < 40; i++)
+		peer_send(f, c->peer, c->frame.buf, sizeof(c->frame.buf));
+	peer_expect_end(f, c->peer);
+}
+
+/* iw_cm is in CONN_RECV until ESTABLISHED: destroy rejects what was accepted. */
+static void accept_destroyed_before_rtr_ends_silently(struct kunit *test)
+{
+	struct fake_conn *c = new_conn(test);
+
+	conn_call(c, test->priv);
+	KUNIT_ASSERT_EQ(test, fake_accept(c->fid, &c->param), 0);
+	peer_recv_frame(c->f, c->peer, &c->frame);
+	fake_destroy(c->fid);
+	FAKE_WAIT(c->f, !READ_ONCE(c->fid->refs));
+	peer_expect_eof(c->f, c->peer);
+	KUNIT_EXPECT_EQ(test, c->fid->nr_events, 0);
+	KUNIT_EXPECT_EQ(test, c->qp->refs, 1);
+	KUNIT_EXPECT_EQ(test, c->qp->why, IW_MPA_R_ULP_CLOSE);
+}
+
+static void half_open_too_many_oldest_yields(struct kunit *test)
+{
+	struct fake_conn *c = new_conn(test);
+	struct fakes *f = test->priv;
+	struct socket *peers[3];
+	int i;
+
+	f->config->half_open_max = 2;
+	conn_listen(c, f);
+	for (i = 0; i < 3; i++)
+		peers[i] = peer_connect(f, c->lis);
+	peer_expect_eof(f, peers[0]);
+	conn_make_good_request(c);
+	peer_send_frame(f, peers[1], &c->frame);
+	fake_next_request(c->lis);
+	peer_send_frame(f, peers[2], &c->frame);
+	fake_next_request(c->lis);
+}
+
+/* Also what came with the Request, before the Reject. */
+static void reject_peer_has_sent_more_is_drained(struct kunit *test)
+{
+	struct fake_conn *c = new_conn(test);
+	struct fakes *f = test->priv;
+
+	conn_listen(c, f);
+	c->peer = peer_connect(f, c->lis);
+	conn_make_good_request(c);
+	c->frame.len += peer_make_rtr_write(c->frame.buf + c->frame.len);
+	peer_send_frame(f, c->peer, &c->frame);
+	c->fid = fake_next_request(c->lis);
+	KUNIT_EXPECT_EQ(test, fake_reject(c->fid, "no", 2), 0);
+	expect_reject(c, "no");
+}
+
+static void accept_verdict_is_late_after_reject_by_timer(struct kunit *test)
+{
+	struct fake_conn *c = new_conn(test);
+	struct fakes *f = test->priv;
+
+	f->config->verdict_timeout_ms = FAKE_SHORT_MS;
+	conn_call(c, f);
+	expect_reject(c, "");
+	KUNIT_EXPECT_EQ(test, fake_accept(c->fid, &c->param), -ECONNRESET);
+	fake_expect_closed(c->fid, 0);
+	KUNIT_EXPECT_STREQ(test, c->qp->log, "");
+}
+
+static void accept_after_fin_is_econnreset(struct kunit *test)
+{
+	struct fake_conn *c = new_conn(test);
+
+	conn_call(c, test->priv);
+	peer_fin(c->peer);
+	peer_expect_eof(c->f, c->peer);
+	KUNIT_EXPECT_EQ(test, fake_accept(c->fid, &c->param), -ECONNRESET);
+	fake_expect_closed(c->fid, 0);
+	KUNIT_EXPECT_EQ(test, c->qp->refs, 1);
+}
+
+static void accept_after_rst_is_econnreset(struct kunit *test)
+{
+	struct fake_conn *c = new_conn(test);
+	struct iw_mpa_ep *ep;
+
+	conn_call(c, test->priv);
+	ep = c->fid->id.provider_data;
+	peer_rst(c->f, c->peer);
+	FAKE_POLL(c->f, READ_ONCE(ep->state) == IW_MPA_ST_DEAD);
+	KUNIT_EXPECT_EQ(test, fake_accept(c->fid, &c->param), -ECONNRESET);
+	fake_expect_closed(c->fid, 0);
+}
+
+static void reject_after_rst_is_econnreset(struct kunit *test)
+{
+	struct fake_conn *c = new_conn(test);
+	struct iw_mpa_ep *ep;
+
+	conn_call(c, test->priv);
+	ep = c->fid->id.provider_data;
+	peer_rst(c->f, c->peer);
+	FAKE_POLL(c->f, READ_ONCE(ep->state) == IW_MPA_ST_DEAD);
+	KUNIT_EXPECT_EQ(test, fake_reject(c->fid, NULL, 0), -ECONNRESET);
+}
+
+/* The RST is there, but nobody has looked: accept fails, or what it began ends. */
+static void accept_races_with_rst(struct kunit *test)
+{
+	struct fake_conn *c = new_conn(test);
+	int err;
+
+	conn_call(c, test->priv);
+	peer_rst(c->f, c->peer);
+	err = fake_accept(c->fid, &c->param);
+	fake_expect_closed(c->fid, err ? 0 : 2);
+	if (!err)
+		KUNIT_EXPECT_LT(test, c->fid->events[0].status, 0);
+	KUNIT_EXPECT_EQ(test, c->qp->refs, 1);
+}
+
+/* iw_accept fails: the peer is told, the ULP by the errno only. */
+struct refuse_case {
+	const char		*desc;
+	int			err;
+	struct iw_cm_conn_param	param;
+	u16			ird;		/* what the peer sends */
+	u8			flags;
+	int			prepare;	/* what the driver does */
+	bool			strict;
+	bool			early;
+};
+
+static const u8 long_pd[IW_MPA_PD_MAX + 1];
+
+static const struct refuse_case refuse_cases[] = {
+	{ "no_such_qp", -EINVAL, { .qpn = 77 }, 8, MPA_C },
+	{ "busy_qp", -EBUSY, { .qpn = 3 }, 8, MPA_C },
+	{ "rfc6581_9_pd_509", -EINVAL, { .private_data = long_pd,
+	  .private_data_len = 509, .qpn = 1 }, 8, MPA_C },
+	{ "strict_ird_above_device", -EINVAL, { .ird = 33, .qpn = 1 }, 8, MPA_C,
+	  .strict = true },
+	{ "rfc6581_9_1_strict_ird_of_peer_too_small", -EPROTO,
+	  { .ord = 5, .qpn = 1 }, 4, MPA_C, .strict = true },
+	{ "rfc5044_7_1_1_markers", -EPROTO, { .qpn = 1 }, 8, MPA_C | MPA_M },
+	{ "driver_refuses", -EIO, { .qpn = 1 }, 8, MPA_C, .prepare = -ENOSPC },
+	{ "octets_that_the_device_cannot_take", -EIO, { .qpn = 1 }, 8, MPA_C,
+	  .early = true },
+};
+
+static void refuse_desc(const struct refuse_case *c, char *desc)
+{
+	strscpy(desc, c->desc, KUNIT_PARAM_DESC_SIZE);
+}
+
+KUNIT_ARRAY_PARAM(refuse, refuse_cases, refuse_desc);
+
+static void accept_that_fails_is_told_the_peer(struct kunit *test)
+{
+	const struct refuse_case *rc = test->param_value;
+	struct fake_conn *c = new_conn(test), *other = new_conn(test);
+	struct fakes *f = test->priv;
+
+	conn_call(other, f);
+	other->param.qpn = 3;
+	KUNIT_ASSERT_EQ(test, fake_accept(other->fid, &other->param), 0);
+
+	f->config->strict_ird_ord = rc->strict;
+	conn_listen(c, f);
+	c->qp->fail[FAKE_PREPARE] = rc->prepare;
+	c->peer = peer_connect(f, c->lis);
+	peer_make_v2(&c->frame, false, rc->flags, rc->ird, 0, "world", 5);
+	if (rc->early)
+		c->frame.len += peer_make_rtr_write(c->frame.buf + c->frame.len);
+	peer_send_frame(f, c->peer, &c->frame);
+	c->fid = fake_next_request(c->lis);
+
+	KUNIT_EXPECT_EQ(test, fake_accept(c->fid, &rc->param), rc->err);
+	expect_reject(c, "");
+	fake_expect_closed(c->fid, 0);
+	KUNIT_EXPECT_STREQ(test, c->qp->log, rc->prepare ? "prepare" : "");
+	KUNIT_EXPECT_EQ(test, c->qp->refs, 1);
+}
+
+static void accept_reply_not_sent_is_eio(struct kunit *test)
+{
+	struct fake_conn *c = new_conn(test);
+
+	conn_call(c, test->priv);
+	c->qp->fail[FAKE_SEND_REPLY] = -EPIPE;
+	KUNIT_EXPECT_EQ(test, fake_accept(c->fid, &c->param), -EIO);
+	fake_expect_closed(c->fid, 0);
+	KUNIT_EXPECT_STREQ(test, c->qp->log, "prepare attach send_reply stop");
+	KUNIT_EXPECT_EQ(test, c->qp->refs, 1);
+	peer_expect_eof(c->f, c->peer);
+}
+
+/* Accepted, and then no RTR: the only way to say so is ESTABLISHED(<0), CLOSE. */
+enum end {
+	END_FIN,
+	END_RST,
+	END_SILENCE,
+	END_BAD_FPDU,
+	END_LONG_FPDU,
+	END_ULP,
+	END_QP_GONE,
+	END_DEVICE_GONE,
+};
+
+struct end_case {
+	const char		*desc;
+	enum end		end;
+	int			status;
+	enum iw_mpa_reason	why;
+};
+
+static const struct end_case end_cases[] = {
+	{ "fin", END_FIN, -ECONNRESET, IW_MPA_R_PEER_CLOSED },
+	{ "rst", END_RST, -ECONNRESET, IW_MPA_R_PEER_RESET },
+	{ "silence", END_SILENCE, -ETIMEDOUT, IW_MPA_R_TIMEOUT_RTR },
+	{ "fpdu_with_bad_crc", END_BAD_FPDU, -ECONNABORTED, IW_MPA_R_STREAM },
+	{ "garbage", END_LONG_FPDU, -ECONNABORTED, IW_MPA_R_STREAM },
+	{ "ulp_closes_qp", END_ULP, -ECONNABORTED, IW_MPA_R_ULP_CLOSE },
+	{ "qp_gone", END_QP_GONE, -ECONNABORTED, IW_MPA_R_QP_GONE },
+	{ "device_gone", END_DEVICE_GONE, -ECONNABORTED, IW_MPA_R_DEVICE_GONE },
+};
+
+static void end_desc(const struct end_case *c, char *desc)
+{
+	strscpy(desc, c->desc, KUNIT_PARAM_DESC_SIZE);
+}
+
+KUNIT_ARRAY_PARAM(end, end_cases, end_desc);
+
+static void end_it(struct fake_conn *c, enum end end)
+{
+	u8 fpdu[IW_MPA_FPDU_MAX];
+	size_t len;
+
+	switch (end) {
+	case END_FIN:
+		peer_fin(c->peer);
+		break;
+	case END_RST:
+		peer_rst(c->f, c->peer);
+		c->peer = NULL;
+		break;
+	case END_SILENCE:
+		break;
+	case END_BAD_FPDU:
+		len = peer_make_rtr_write(fpdu);
+		fpdu[len - 1] ^= 1;
+		peer_send(c->f, c->peer, fpdu, len);
+		break;
+	case END_LONG_FPDU:
+		peer_send(c->f, c->peer, "GET / HTTP/1.0\r\n", 16);
+		break;
+	case END_ULP:
+		fake_qp_disconnect(c->qp);
+		break;
+	case END_QP_GONE:
+		fake_qp_gone(c->qp);
+		break;
+	case END_DEVICE_GONE:
+		fake_destroy(c->lis);
+		fake_unregister(c->f);
+		break;
+	}
+}
+
+static void accept_without_rtr_is_established_and_closed(struct kunit *test)
+{
+	const struct end_case *ec = test->param_value;
+	struct fake_conn *c = new_conn(test);
+	struct fakes *f = test->priv;
+
+	if (ec->end == END_SILENCE)
+		f->config->rtr_timeout_ms = FAKE_SHORT_MS;
+	conn_call(c, f);
+	KUNIT_ASSERT_EQ(test, fake_accept(c->fid, &c->param), 0);
+	peer_recv_frame(f, c->peer, &c->frame);
+	end_it(c, ec->end);
+	fake_expect_event(c->fid, 0, IW_CM_EVENT_ESTABLISHED, ec->status);
+	fake_expect_event(c->fid, 1, IW_CM_EVENT_CLOSE, 0);
+	fake_expect_closed(c->fid, 2);
+	KUNIT_EXPECT_EQ(test, c->qp->why, ec->why);
+	KUNIT_EXPECT_EQ(test, c->qp->refs, 1);
+	KUNIT_EXPECT_NULL(test, strstr(c->qp->log, "open_tx"));
+	if (c->peer)
+		peer_expect_end(f, c->peer);
+}
+
+static void accept_client_server_ends_with_close(struct kunit *test)
+{
+	const struct end_case *ec = test->param_value;
+	struct fake_conn *c = new_conn(test);
+	struct fakes *f = test->priv;
+
+	conn_listen(c, f);
+	c->peer = peer_connect(f, c->lis);
+	peer_make(&c->frame, false, MPA_C, 1, NULL, 0);
+	peer_send_frame(f, c->peer, &c->frame);
+	c->fid = fake_next_request(c->lis);
+	KUNIT_ASSERT_EQ(test, fake_accept(c->fid, &c->param), 0);
+	fake_expect_event(c->fid, 0, IW_CM_EVENT_ESTABLISHED, 0);
+	peer_recv_frame(f, c->peer, &c->frame);
+	if (ec->end == END_SILENCE)
+		return;		/* that is for the ULP to judge */
+	end_it(c, ec->end);
+	fake_expect_event(c->fid, 1, IW_CM_EVENT_CLOSE, 0);
+	fake_expect_closed(c->fid, 2);
+	KUNIT_EXPECT_EQ(test, c->qp->why, ec->why);
+	KUNIT_EXPECT_NULL(test, strstr(c->qp->log, "open_tx"));
+	if (c->peer)
+		peer_expect_end(f, c->peer);
+}
+
+static void accept_established_ends_with_close(struct kunit *test)
+{
+	const struct end_case *ec = test->param_value;
+	struct fake_conn *c = new_conn(test);
+
+	conn_passive_up(c, test->priv);
+	if (ec->end == END_SILENCE)
+		return;
+	end_it(c, ec->end);
+	fake_expect_event(c->fid, 1, IW_CM_EVENT_CLOSE, 0);
+	fake_expect_closed(c->fid, 2);
+	KUNIT_EXPECT_EQ(test, c->qp->why, ec->why);
+	if (c->peer)
+		peer_expect_end(c->f, c->peer);
+}
+
+static void accept_event_lost_is_reported_by_close(struct kunit *test)
+{
+	struct fake_conn *c = new_conn(test);
+
+	conn_call(c, test->priv);
+	KUNIT_ASSERT_EQ(test, fake_accept(c->fid, &c->param), 0);
+	peer_recv_frame(c->f, c->peer, &c->frame);
+	c->fid->fail_events = 1;
+	conn_send_rtr(c);
+	fake_expect_event(c->fid, 0, IW_CM_EVENT_ESTABLISHED, -ENOMEM);
+	fake_expect_event(c->fid, 1, IW_CM_EVENT_CLOSE, 0);
+	fake_expect_closed(c->fid, 2);
+	KUNIT_EXPECT_EQ(test, c->qp->why, IW_MPA_R_EVENT_LOST);
+}
+
+/* In the client-server model ESTABLISHED is lost within iw_accept. */
+static void accept_event_lost_within_accept_is_success(struct kunit *test)
+{
+	struct fake_conn *c = new_conn(test);
+	struct fakes *f = test->priv;
+
+	conn_listen(c, f);
+	c->peer = peer_connect(f, c->lis);
+	peer_make(&c->frame, false, MPA_C, 1, NULL, 0);
+	peer_send_frame(f, c->peer, &c->frame);
+	c->fid = fake_next_request(c->lis);
+	c->fid->fail_events = 1;
+	KUNIT_ASSERT_EQ(test, fake_accept(c->fid, &c->param), 0);
+	fake_expect_event(c->fid, 0, IW_CM_EVENT_ESTABLISHED, -ENOMEM);
+	fake_expect_event(c->fid, 1, IW_CM_EVENT_CLOSE, 0);
+	fake_expect_closed(c->fid, 2);
+}
+
+static void request_event_lost_is_rejected(struct kunit *test)
+{
+	struct fake_conn *c = new_conn(test);
+	struct fakes *f = test->priv;
+
+	conn_listen(c, f);
+	c->lis->fail_events = 1;
+	c->peer = peer_connect(f, c->lis);
+	conn_make_good_request(c);
+	peer_send_frame(f, c->peer, &c->frame);
+	expect_reject(c, "");
+	KUNIT_EXPECT_EQ(test, c->lis->nr_events, 0);
+}
+
+/* What a peer may do instead of a good Request: iw_cm never hears of it. */
+struct bad_case {
+	const char	*desc;
+	u8		flags;
+	u8		rev;
+	u16		pd_len;
+	u16		send;
+	bool		reply;
+	bool		fin;
+	bool		silence;
+};
+
+static const struct bad_case bad_cases[] = {
+	{ .desc = "fin_at_once", .fin = true },
+	{ .desc = "fin_within_header", .flags = MPA_C, .rev = 1, .send = 19,
+	  .fin = true },
+	{ .desc = "fin_within_private_data", .flags = MPA_C, .rev = 1,
+	  .pd_len = 10, .send = 29, .fin = true },
+	{ .desc = "rfc5044_7_1_2_reply_for_request", .flags = MPA_C, .rev = 1,
+	  .send = 20, .reply = true },
+	{ .desc = "rfc5044_7_1_1_rev_0", .flags = MPA_C, .send = 20 },
+	{ .desc = "rfc5044_7_1_1_rev_3", .flags = MPA_C, .rev = 3, .send = 20 },
+	{ .desc = "rfc5044_7_1_1_pd_length_513", .flags = MPA_C, .rev = 1,
+	  .pd_len = 513, .send = 20 },
+	{ .desc = "rfc6581_9_s_without_data", .flags = MPA_C | MPA_S, .rev = 2,
+	  .pd_len = 3, .send = 23 },
+	{ .desc = "silence_at_once", .silence = true },
+	{ .desc = "silence_within_header", .flags = MPA_C, .rev = 1, .send = 10,
+	  .silence = true },
+};
+
+static void bad_desc(const struct bad_case *c, char *desc)
+{
+	strscpy(desc, c->desc, KUNIT_PARAM_DESC_SIZE);
+}
+
+KUNIT_ARRAY_PARAM(bad, bad_cases, bad_desc);
+
+static void bad_request_is_closed_quietly(struct kunit *test)
+{
+	static const u8 pd[IW_MPA_PD_MAX + 1];
+	const struct bad_case *bc = test->param_value;
+	struct fake_conn *c = new_conn(test);
+	struct fakes *f = test->priv;
+
+	if (bc->silence)
+		f->config->request_timeout_ms = FAKE_SHORT_MS;
+	conn_listen(c, f);
+	c->peer = peer_connect(f, c->lis);
+	peer_make(&c->frame, bc->reply, bc->flags, bc->rev, pd, bc->pd_len);
+	if (bc->send)
+		peer_send(f, c->peer, c->frame.buf, bc->send);
+	if (bc->fin)
+		peer_fin(c->peer);
+	peer_expect_end(f, c->peer);
+	KUNIT_EXPECT_EQ(test, c->lis->nr_events, 0);
+	fake_destroy(c->lis);
+	FAKE_WAIT(f, !READ_ONCE(c->lis->refs));
+}
+
+/* Stages of a responder that a listener or a device is taken away from. */
+static void half_open(struct fake_conn *c, struct fakes *f)
+{
+	conn_listen(c, f);
+	c->peer = peer_connect(f, c->lis);
+	peer_send(f, c->peer, "MPA ID Req", 10);
+	/* the listener's, the socket's, the endpoint's */
+	FAKE_WAIT(f, READ_ONCE(c->lis->refs) == 3);
+}
+
+static void listener_gone_half_open_is_closed(struct kunit *test)
+{
+	struct fake_conn *c = new_conn(test);
+
+	half_open(c, test->priv);
+	fake_destroy(c->lis);
+	peer_expect_end(c->f, c->peer);
+	FAKE_WAIT(c->f, !READ_ONCE(c->lis->refs));
+}
+
+static void listener_gone_indicated_lives_on(struct kunit *test)
+{
+	struct fake_conn *c = new_conn(test);
+
+	conn_call(c, test->priv);
+	fake_destroy(c->lis);
+	FAKE_WAIT(c->f, !READ_ONCE(c->lis->refs));
+	KUNIT_ASSERT_EQ(test, fake_accept(c->fid, &c->param), 0);
+	conn_send_rtr(c);
+	fake_expect_event(c->fid, 0, IW_CM_EVENT_ESTABLISHED, 0);
+}
+
+static void listener_gone_with_connections_in_tcp(struct kunit *test)
+{
+	struct fake_conn *c = new_conn(test);
+	struct fakes *f = test->priv;
+	int i;
+
+	conn_listen(c, f);
+	conn_make_good_request(c);
+	for (i = 0; i < 8; i++) {
+		c->peer = peer_connect(f, c->lis);
+		peer_send_frame(f, c->peer, &c->frame);
+	}
+	fake_destroy(c->lis);
+	FAKE_WAIT(f, !READ_ONCE(c->lis->refs));
+}
+
+static void device_gone_half_open_is_closed(struct kunit *test)
+{
+	struct fake_conn *c = new_conn(test);
+
+	half_open(c, test->priv);
+	fake_destroy(c->lis);
+	fake_unregister(c->f);
+	peer_expect_end(c->f, c->peer);
+}
+
+/*
+ * iw_cm drops a CONNECT_REQUEST on a listener that it destroys, and nobody ever
+ * answers.
+ */
+static void unanswered(struct fake_conn *c, struct fakes *f)
+{
+	conn_listen(c, f);
+	c->lis->drop_requests = true;
+	c->peer = peer_connect(f, c->lis);
+	conn_make_good_request(c);
+	peer_send_frame(f, c->peer, &c->frame);
+	FAKE_WAIT(f, READ_ONCE(c->lis->nr_dropped));
+	fake_destroy(c->lis);
+}
+
+static void device_gone_unanswered_is_freed(struct kunit *test)
+{
+	struct fake_conn *c = new_conn(test);
+
+	unanswered(c, test->priv);
+	fake_unregister(c->f);
+	peer_expect_end(c->f, c->peer);
+}
+
+static void device_gone_unanswered_after_fin_is_freed(struct kunit *test)
+{
+	struct fake_conn *c = new_conn(test);
+
+	unanswered(c, test->priv);
+	peer_fin(c->peer);
+	peer_expect_eof(c->f, c->peer);
+	fake_unregister(c->f);
+}
+
+static void unanswered_is_rejected_by_timer(struct kunit *test)
+{
+	struct fake_conn *c = new_conn(test);
+	struct fakes *f = test->priv;
+
+	f->config->verdict_timeout_ms = FAKE_SHORT_MS;
+	unanswered(c, f);
+	expect_reject(c, "");
+}
+
+static void device_gone_lingering_is_closed(struct kunit *test)
+{
+	struct fake_conn *c = new_conn(test);
+
+	conn_call(c, test->priv);
+	KUNIT_EXPECT_EQ(test, fake_reject(c->fid, NULL, 0), 0);
+	peer_recv_frame(c->f, c->peer, &c->frame);
+	fake_destroy(c->lis);
+	fake_unregister(c->f);
+	peer_expect_eof(c->f, c->peer);
+}
+
+static struct kunit_case accept_end_cases[] = {
+	KUNIT_CASE(reject_with_private_data_is_sent),
+	KUNIT_CASE(reject_of_most_private_data_is_sent),
+	KUNIT_CASE(reject_without_private_data_is_sent),
+	KUNIT_CASE(reject_of_v1_is_v1),
+	KUNIT_CASE(reject_peer_does_not_close_is_closed_by_timer),
+	KUNIT_CASE(reject_peer_goes_on_sending_is_drained),
+	KUNIT_CASE(reject_peer_sends_without_end_is_closed),
+	KUNIT_CASE(reject_peer_has_sent_more_is_drained),
+	KUNIT_CASE(accept_verdict_is_late_after_reject_by_timer),
+	KUNIT_CASE(accept_after_fin_is_econnreset),
+	KUNIT_CASE(accept_after_rst_is_econnreset),
+	KUNIT_CASE(reject_after_rst_is_econnreset),
+	KUNIT_CASE(accept_races_with_rst),
+	KUNIT_CASE_PARAM(accept_that_fails_is_told_the_peer, refuse_gen_params),
+	KUNIT_CASE(accept_reply_not_sent_is_eio),
+	KUNIT_CASE_PARAM(accept_without_rtr_is_established_and_closed,
+			 end_gen_params),
+	KUNIT_CASE_PARAM(accept_client_server_ends_with_close, end_gen_params),
+	KUNIT_CASE_PARAM(accept_established_ends_with_close, end_gen_params),
+	KUNIT_CASE(accept_destroyed_before_rtr_ends_silently),
+	KUNIT_CASE(accept_event_lost_is_reported_by_close),
+	KUNIT_CASE(accept_event_lost_within_accept_is_success),
+	KUNIT_CASE(request_event_lost_is_rejected),
+	KUNIT_CASE_PARAM(bad_request_is_closed_quietly, bad_gen_params),
+	KUNIT_CASE(half_open_too_many_oldest_yields),
+	KUNIT_CASE(listener_gone_half_open_is_closed),
+	KUNIT_CASE(listener_gone_indicated_lives_on),
+	KUNIT_CASE(listener_gone_with_connections_in_tcp),
+	KUNIT_CASE(device_gone_half_open_is_closed),
+	KUNIT_CASE(device_gone_unanswered_is_freed),
+	KUNIT_CASE(device_gone_unanswered_after_fin_is_freed),
+	KUNIT_CASE(unanswered_is_rejected_by_timer),
+	KUNIT_CASE(device_gone_lingering_is_closed),
+	{}
+};
+
+static struct kunit_suite accept_end_suite = {
+	.name = "iw_mpa_accept_end",
+	.init = fakes_init,
+	.exit = fakes_exit,
+	.test_cases = accept_end_cases,
+};
+
+kunit_test_suite(accept_end_suite);
+
+MODULE_LICENSE("GPL");
