@@ -67,22 +67,6 @@ ensure_guests() {
 	fi
 }
 
-# Its own subshell with errexit on; never call it after "if" or before "||", where bash ignores
-# errexit even if told otherwise.
-# shellcheck disable=SC2034 # for the test files
-run_check() (
-	set -e
-	CLIENT_DRIVER=$2
-	SERVER_DRIVER=$3
-	PORT=$5
-	set_addresses "$4"
-	guest_run "$CLIENT" "driver_set $2"
-	guest_run "$SERVER" "driver_set $3"
-	# shellcheck source=/dev/null
-	. "$TOP/scripts/e2e/$1"
-	check
-)
-
 # The machinery has to see a failure wherever it is: in the middle of a test, in a command whose
 # output goes into a variable, in a comparison, in a guest.
 self_test() {
@@ -103,24 +87,6 @@ self_test() {
 	else
 		tap 'not ok' "000-self-test: only $seen of $all failures were seen"
 	fi
-}
-
-# try_case LOG RUN_CHECK-ARGUMENTS: sets STATUS, CLEAN and PEER_BUG.
-try_case() {
-	local log=$1
-	shift
-
-	PEER_BUG=
-	set +e
-	run_check "$@" >"$log" 2>&1 </dev/null
-	STATUS=$?
-	if [[ $STATUS -ne 0 ]]; then
-		e2e_diagnose >>"$log" 2>&1
-		PEER_BUG=$(CLIENT_DRIVER=$2 SERVER_DRIVER=$3 siw_lost_wakeup 2>>"$log")
-	fi
-	(set -e; e2e_clean_up) >>"$log" 2>&1
-	CLEAN=$?
-	set -e
 }
 
 # The one thing that earns another try is the lost wake-up of unmodified siw, seen in its socket.

@@ -15,4 +15,5 @@ check() {
 		fail "the client sent fewer than 100 messages of 1000 bytes"
 	[[ $(bytes_sent "$SERVER") -gt $((before_server + 100000)) ]] ||
 		fail "the server sent fewer than 100 messages of 1000 bytes"
+	echo "result: 10 connections, 200 messages of 1000 bytes"
 }

@@ -9,12 +9,13 @@
 # and defines check(), which fails by any command that fails, and may define applies(), which says
 # for which drivers it is meant. It finds
 #
-#   CLIENT SERVER                  names of the guests: the client is always A
+#   CLIENT SERVER                  names of the guests: A and B, or the other way round
 #   CLIENT_DRIVER SERVER_DRIVER    siw or siw_mpa
 #   FAMILY CLIENT_IP SERVER_IP     4 or 6, and addresses of that family
 #   PORT                           not used by any other case
 #
-# Exit status 0 of a program is never enough: a test looks for the data.
+# Exit status 0 of a program is never enough: a test looks for the data. What it measured it may
+# print as a line "result: ...".
 #
 # shellcheck disable=SC2034 # variables for the test files
 
@@ -51,9 +52,17 @@ server_ends() { loudly guest_wait "$SERVER" server 20; }
 # set_addresses FAMILY
 set_addresses() {
 	FAMILY=$1
-	case $FAMILY in
-	4) CLIENT_IP=10.0.0.1 SERVER_IP=10.0.0.2 ;;
-	6) CLIENT_IP=fd00::1 SERVER_IP=fd00::2 ;;
+	CLIENT_IP=$(address_of "$CLIENT" "$1")
+	SERVER_IP=$(address_of "$SERVER" "$1")
+}
+
+# address_of GUEST FAMILY
+address_of() {
+	case $1-$2 in
+	A-4) echo 10.0.0.1 ;;
+	B-4) echo 10.0.0.2 ;;
+	A-6) echo fd00::1 ;;
+	B-6) echo fd00::2 ;;
 	esac
 }
 
@@ -63,6 +72,7 @@ expect_pings() {
 
 	seen=$(grep -o 'ping data: rdma-ping-[0-9]*:' <<<"$1" | sort -u | wc -l)
 	[[ $seen -eq $2 ]] || fail "rping verified $seen blocks of data, not $2"
+	echo "result: $seen blocks of data verified"
 }
 
 # expect_text TEXT REGEX
@@ -110,15 +120,51 @@ siw_lost_wakeup() {
 	return 1
 }
 
-# What a finished test may leave: nothing. Runs in both guests.
+# What a finished test may leave: nothing, but the background job KEEP_JOB. Runs in both guests.
 e2e_clean_up() {
 	local name
 
 	for name in "$CLIENT" "$SERVER"; do
 		# shellcheck disable=SC2016 # expanded in the guest
-		guest_run "$name" 'bg_stop_all
+		guest_run "$name" "bg_stop_all ${KEEP_JOB:-}"'
 			port_range_restore
 			[[ -n $(driver_get) ]] || exit 0
 			poll 10 rdma_is_idle || fail "still in use: $(rdma_leftovers | paste -sd " ")"'
 	done
+}
+
+# --- running them: e2e.sh and demo.sh ----------------------------------------------------------
+
+# run_check FILE CLIENT_DRIVER SERVER_DRIVER FAMILY PORT
+# Its own subshell with errexit on; never call it after "if" or before "||", where bash ignores
+# errexit even if told otherwise.
+run_check() (
+	set -e
+	CLIENT_DRIVER=$2
+	SERVER_DRIVER=$3
+	PORT=$5
+	set_addresses "$4"
+	guest_run "$CLIENT" "driver_set $2"
+	guest_run "$SERVER" "driver_set $3"
+	# shellcheck source=/dev/null
+	. "$TOP/scripts/e2e/$1"
+	check
+)
+
+# try_case LOG RUN_CHECK-ARGUMENTS: sets STATUS, CLEAN and PEER_BUG.
+try_case() {
+	local log=$1
+	shift
+
+	PEER_BUG=
+	set +e
+	run_check "$@" >"$log" 2>&1 </dev/null
+	STATUS=$?
+	if [[ $STATUS -ne 0 ]]; then
+		e2e_diagnose >>"$log" 2>&1
+		PEER_BUG=$(CLIENT_DRIVER=$2 SERVER_DRIVER=$3 siw_lost_wakeup 2>>"$log")
+	fi
+	(set -e; e2e_clean_up) >>"$log" 2>&1
+	CLEAN=$?
+	set -e
 }

@@ -68,15 +68,16 @@ bg_stop() {
 
 bg_gone() { ! kill -0 -- "-$(<"/run/bg/$1/pid")" 2>/dev/null; }
 
+# bg_stop_all [NAME]: all but NAME.
 bg_stop_all() {
 	local dir
 
 	for dir in /run/bg/*/; do
-		[[ -e $dir/pid ]] || continue
 		dir=${dir%/}
+		[[ -e $dir/pid && ${dir##*/} != "${1:-}" ]] || continue
 		bg_gone "${dir##*/}" || bg_stop "${dir##*/}" >/dev/null
+		rm -rf "$dir"
 	done
-	rm -rf /run/bg
 }
 
 # --- local ports -------------------------------------------------------------------------
@@ -171,16 +172,17 @@ diagnose() {
 	echo "* tcp"
 	ss -tan | grep -v TIME-WAIT
 	echo "* kernel"
-	dmesg | grep -Ev '^\[[ 0-9.]*\] ([AB]# |eth0 speed)' | tail -n 20
+	dmesg -l warn,err,crit,alert,emerg | tail -n 20
 }
 
 # --- captures ----------------------------------------------------------------------------
 
 capture_runs() { grep -q '^File: ' /run/bg/capture/output; }
 
-# capture_start: TCP on eth0 from the moment of return; capture_stop FILE: into /share.
+# capture_start [BYTES]: TCP on eth0 from the moment of return, so much of each packet;
+# capture_stop FILE: into /share.
 capture_start() {
-	bg_start capture "dumpcap -q -i eth0 -f tcp -w /run/capture.pcapng"
+	bg_start capture "dumpcap -q -i eth0 -s ${1:-0} -f tcp -w /run/capture.pcapng"
 	poll 20 capture_runs || fail "dumpcap does not start: $(</run/bg/capture/output)"
 }
 

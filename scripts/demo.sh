@@ -1,0 +1,160 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# make demo: two hosts, real RDMA programs over iw_mpa, and what the hosts agreed on.
+#
+# Host A runs siw_mpa, host B the kernel's own siw; then both run siw_mpa. The steps are cases of
+# the end-to-end tests, so "ok" means that data came through. Ends non-zero if anything failed.
+
+# shellcheck source=scripts/lib.sh
+. "$(dirname "$0")/lib.sh"
+# shellcheck source=scripts/guest/guest.sh
+. "$TOP/scripts/guest/guest.sh"
+# shellcheck source=scripts/e2e/lib.sh
+. "$TOP/scripts/e2e/lib.sh"
+
+DRIVER_A=${DRIVER_A:-siw_mpa}
+DRIVER_B=siw
+PEER_B=${PEER_B:-siw_mpa}
+FAILED=0
+STEPS=0
+# The capture goes on from step to step.
+# shellcheck disable=SC2034 # for e2e_clean_up
+KEEP_JOB=capture
+
+# step NAME TEST-FILE CLIENT SERVER FAMILY
+step() {
+	local name=$1 file=$2 client_driver=$DRIVER_A server_driver=$DRIVER_B family=$5
+	local log try began=$SECONDS verdict=ok
+
+	CLIENT=$3
+	SERVER=$4
+	[[ $CLIENT == A ]] || { client_driver=$DRIVER_B && server_driver=$DRIVER_A; }
+	STEPS=$((STEPS + 1))
+	for try in 1 2 3 4 5; do
+		log=$GUEST_RUN/step-$STEPS-$try.log
+		try_case "$log" "$file" "$client_driver" "$server_driver" "$family" $((7100 + STEPS))
+		[[ $STATUS -ne 0 && $CLEAN -eq 0 && -n $PEER_BUG ]] || break
+		echo "        once more: unmodified siw lost a wake-up and does not read its socket"
+	done
+	if [[ $STATUS -ne 0 || $CLEAN -ne 0 ]]; then
+		verdict=FAILED
+		FAILED=$((FAILED + 1))
+	fi
+	printf '  %-6s %-9s %s (%s) -> %s (%s)  IPv%s  %s  [%ds]\n' "$verdict" "$name" \
+		"$CLIENT" "$client_driver" "$SERVER" "$server_driver" "$family" \
+		"$(sed -n 's/^result: //p' "$log" | tail -n 1)" $((SECONDS - began))
+	[[ $verdict == ok ]] || head -n 30 "$log" | sed 's/^/        /'
+	[[ $CLEAN -eq 0 ]] || give_up
+}
+
+give_up() {
+	echo "The hosts are not fit for more: stopping here. Logs: $GUEST_RUN"
+	exit 1
+}
+
+# One capture per part: the steps of one pair of drivers.
+part() {
+	echo
+	echo "$1"
+	guest_run A "driver_set $DRIVER_A"
+	guest_run B "driver_set $DRIVER_B"
+	guest_run A "capture_start 400"
+}
+
+end_part() {
+	guest_run A "capture_stop $1.pcapng" >/dev/null
+}
+
+# Both directions and both roles, at two hosts with different drivers.
+both_ways() {
+	local from to
+
+	for from in A B; do
+		to=B
+		[[ $from == A ]] || to=A
+		step rping 010-rping.sh $from $to 4
+		step ucmatose 030-ucmatose.sh $from $to 4
+		step perftest 040-perftest.sh $from $to 4
+	done
+}
+
+both_families() {
+	step rping 010-rping.sh A B 4
+	step rping 010-rping.sh A B 6
+	step ucmatose 030-ucmatose.sh A B 4
+	step ucmatose 030-ucmatose.sh A B 6
+	step perftest 040-perftest.sh A B 4
+}
+
+names() {
+	local host driver
+
+	for host in A B; do
+		driver=$DRIVER_A
+		[[ $host == A ]] || driver=$DRIVER_B
+		printf -- '--name=%s=%s %s v4\n--name=%s=%s %s v6\n' \
+			"$(address_of $host 4)" $host "$driver" "$(address_of $host 6)" $host "$driver"
+	done
+}
+
+show() {
+	local -a names
+
+	mapfile -t names < <(names)
+	echo
+	"$TOP/scripts/guest/startup.py" "${names[@]}" "$@" "$GUEST_RUN/share/$PART.pcapng"
+}
+
+counters() {
+	echo
+	echo "What host A's iw_mpa counted:"
+	guest_run A "grep -rhv ' 0\$' /sys/kernel/debug/iw_mpa" | sed 's/^/  /'
+}
+
+run_demo() {
+	PART=mixed
+	part "1. Host A $DRIVER_A (iw_mpa), host B $DRIVER_B as the kernel has it"
+	both_ways
+	end_part $PART
+	show
+	echo
+	echo "   One startup exchange of these, as tshark saw it:"
+	show --picture
+
+	DRIVER_B=$PEER_B
+	PART=same
+	part "2. Both hosts $DRIVER_B (iw_mpa)"
+	both_families
+	end_part $PART
+	show
+	[[ $DRIVER_A != siw_mpa ]] || counters
+
+	echo
+	echo "3. Unload"
+	step rmmod 900-unload.sh A B 4
+}
+
+main() {
+	"$TOP/scripts/setup.sh" build guest
+	need_krel
+	if [[ $DRIVER_A/$PEER_B == siw/siw ]]; then
+		"$TOP/scripts/build.sh" --stock
+	else
+		"$TOP/scripts/build.sh"
+	fi
+	say "booting two hosts with kernel $KREL"
+	guest_boot A B
+	run_demo
+	guest_down || FAILED=$((FAILED + 1))
+	echo
+	if [[ $FAILED -eq 0 ]]; then
+		guest_forget_logs
+		echo "$STEPS steps, all of them passed data, in $SECONDS s"
+	else
+		echo "$FAILED of $STEPS steps FAILED; logs: $GUEST_RUN"
+		return 1
+	fi
+}
+
+main "$@"
