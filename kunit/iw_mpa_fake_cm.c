@@ -263,6 +263,8 @@ static int fake_event_handler(struct iw_cm_id *id, struct iw_cm_event *event)
 	else if (child && fid->answer)
 		fake_answer_now(child);
 	wake_up_all(&f->wake);
+	/* So that the ULP may react before the library goes on. */
+	schedule_timeout_uninterruptible(1);
 	return room ? 0 : -ENOMEM;
 }
 
