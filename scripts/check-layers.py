@@ -20,7 +20,7 @@ LAYERS = {
     'L0': ('frame', 'negotiate', 'fpdu', 'fsm', 'reason'),
     'leaf': ('stats', 'trace', 'config'),
     'L1': ('sock', 'upcall', 'offload'),
-    'L2': ('ep', 'action', 'rnic'),
+    'L2': ('ep', 'run', 'action', 'rnic'),
     'L3': ('listen', 'connect', 'device', 'main'),
 }
 LAYER_OF = {name: layer for layer, names in LAYERS.items() for name in names}

@@ -55,16 +55,17 @@ struct iw_mpa_stream {
  * struct iw_mpa_handoff - where and how Full Operation starts
  * @ep: the endpoint, for iw_mpa_first_fpdu() and its siblings; valid until stop
  *	returned, longer with iw_mpa_ep_get()
- * @sock: the connected TCP socket, owned by the library; the driver may send and
- *	receive on it from prepare (responder: from open_tx) until stop returned
- * @params: what was negotiated
+ * @sock: the connected TCP socket, owned by the library; the driver may receive on
+ *	it from attach on, send from send_rtr or open_tx on, until stop returned
+ * @params: what was negotiated; valid as long as @ep
  * @snd_nxt: TCP sequence number of the first octet that the driver sends;
  *	responder: behind the Reply, which is still to be sent
  * @rcv_nxt: TCP sequence number of the first octet that the driver receives
  * @rx_queued: octets from @rcv_nxt on are in the socket already
  *
- * Sampled under lock_sock with nothing of the startup phase left to send but,
- * on the responder, the Reply. No octet behind the peer's startup frame was read.
+ * The structure itself is valid within prepare. Sampled under lock_sock with
+ * nothing of the startup phase left to send but, on the responder, the Reply. No
+ * octet behind the peer's startup frame was read.
  */
 struct iw_mpa_handoff {
 	struct iw_mpa_ep		*ep;
@@ -113,8 +114,10 @@ struct iw_mpa_handoff {
  *	@why says what ended the connection.
  *
  * No lock of the library is held in any op but attach. Ops of one connection
- * never run at the same time; ops of different connections do. prepare,
- * send_reply, kick_rx, open_tx may run within iw_accept.
+ * never run at the same time; ops of different connections do. prepare, attach,
+ * send_reply, kick_rx and, if the Reply could not be sent, stop run within
+ * iw_accept, which iw_cm may call from its one ordered work queue: a slow op there
+ * holds up the connections of the whole host.
  */
 struct iw_mpa_driver_ops {
 	u32	caps;

@@ -88,7 +88,7 @@ struct iw_mpa_enhanced {
 	X(INSUFFICIENT_IRD,	-EPROTO,	6, "not enough inbound Read resources") \
 	X(NO_RTR,		-EPROTO,	7, "no RTR message in common")	\
 	X(REJECTED,		-ECONNREFUSED,	0, "peer rejected the connection") \
-	X(TCP_REFUSED,		-ECONNREFUSED,	0, "nobody listens at the peer") \
+	X(TCP_REFUSED,		-ECONNRESET,	0, "nobody listens at the peer") \
 	X(TCP_UNREACHABLE,	-ETIMEDOUT,	0, "no route or no answer from the peer") \
 	X(TCP_ERROR,		-EIO,		0, "TCP failed for another reason") \
 	X(PEER_CLOSED,		-ECONNRESET,	0, "peer closed the connection") \
@@ -102,10 +102,11 @@ struct iw_mpa_enhanced {
 	X(ULP_CLOSE,		-ECONNABORTED,	0, "closed by the local ULP")	\
 	X(STREAM,		-ECONNABORTED,	0, "the driver gave the stream up") \
 	X(DRIVER,		-EIO,		5, "the driver refused the hand-off") \
-	X(EARLY_DATA,		-EIO,		5, "queued octets that the device cannot take over") \
+	X(EARLY_DATA,		-EIO,		5, "octets queued that the device cannot take") \
 	X(QP_GONE,		-ECONNABORTED,	0, "the QP was destroyed")	\
 	X(DEVICE_GONE,		-ECONNABORTED,	0, "the device was removed")	\
 	X(LISTENER_GONE,	-ECONNABORTED,	0, "the listener was destroyed") \
+	X(OVERLOAD,		-ECONNABORTED,	0, "too many half-open, the oldest yields") \
 	X(EVENT_LOST,		-ENOMEM,	0, "iw_cm could not take the event") \
 	X(SEND,			-EIO,		0, "a startup frame could not be sent")
 

@@ -11,12 +11,15 @@
  *	connect IRD ORD HEX	rdma_connect
  *	accept IRD ORD HEX	rdma_accept the oldest request
  *	reject HEX		rdma_reject the oldest request
+ *	accept_again		rdma_accept the connection once more
+ *	reject_accepted		rdma_reject it although it was accepted
  *	recv			post a receive buffer
  *	send N			post a Send of N octets
  *	read			post a Read of nothing
  *	wc			wait for a completion: "WC OPCODE STATUS LENGTH"
  *	disconnect		rdma_disconnect
  *	destroy_qp		destroy the QP of the connection
+ *	destroy_id		destroy the connection's id, its QP behind it
  *	unlisten		destroy the listening id
  *	quit
  *
@@ -165,6 +168,16 @@ static int do_accept(const char *args)
 	return rdma_accept(conn, &param);
 }
 
+static int do_accept_again(void)
+{
+	struct rdma_conn_param param = {
+		.responder_resources = 4,
+		.initiator_depth = 4,
+	};
+
+	return rdma_accept(conn, &param);
+}
+
 static int do_reject(const char *args)
 {
 	unsigned char pd[600];
@@ -201,6 +214,17 @@ static int do_read(void)
 	return rdma_post_read(conn, NULL, buf, 0, mr, 0, 0, 1);
 }
 
+static int do_destroy_id(void)
+{
+	struct ibv_qp *qp = conn->qp;
+
+	conn->qp = NULL;
+	if (rdma_destroy_id(conn))
+		return -1;
+	errno = ibv_destroy_qp(qp);
+	return errno ? -1 : 0;
+}
+
 static int run(const char *verb, const char *args)
 {
 	if (!strcmp(verb, "connect"))
@@ -209,6 +233,10 @@ static int run(const char *verb, const char *args)
 		return do_accept(args);
 	if (!strcmp(verb, "reject"))
 		return do_reject(args);
+	if (!strcmp(verb, "accept_again"))
+		return do_accept_again();
+	if (!strcmp(verb, "reject_accepted"))
+		return rdma_reject(conn, NULL, 0);
 	if (!strcmp(verb, "recv"))
 		return rdma_post_recv(conn, NULL, buf, sizeof(buf), mr);
 	if (!strcmp(verb, "send"))
@@ -223,6 +251,8 @@ static int run(const char *verb, const char *args)
 		rdma_destroy_qp(conn);
 		return 0;
 	}
+	if (!strcmp(verb, "destroy_id"))
+		return do_destroy_id();
 	if (!strcmp(verb, "unlisten"))
 		return rdma_destroy_id(listener);
 	errno = ENOSYS;

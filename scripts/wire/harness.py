@@ -97,6 +97,14 @@ class Peer:
         ready, _, _ = select.select([self.sock], [], [], QUIET)
         check(not ready, "octets, or a close, that should not come")
 
+    def cork(self):
+        """What is sent from now on goes with the FIN."""
+        self.sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 0)
+        self.sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_CORK, 1)
+
+    def urgent(self, data):
+        self.sock.send(data, socket.MSG_OOB)
+
     def fin(self):
         self.sock.shutdown(socket.SHUT_WR)
 

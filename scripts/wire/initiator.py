@@ -309,7 +309,22 @@ def unenhanced_reply_to_an_enhanced_request(b):
 def nobody_listens(b):
     client = b.client()
     client.do("connect 4 4 -")
-    fails(client, {"REJECTED"}, -errno.ECONNREFUSED)
+    fails(client, {"REJECTED"}, -errno.ECONNRESET)      # no consumer has said no
+
+
+@rule("M-7.1.2-8", "M-7.2-1", cases=[("accept",), ("reject",)])
+def reply_and_fin_in_one_segment(b, kind):
+    b.set(peer_to_peer=0)
+    client, peer, _ = b.connecting()
+    peer.cork()
+    peer.send(mpa.reply2(b"data", C | (R if kind == "reject" else 0), ird=4, ord=4))
+    peer.fin()
+    if kind == "reject":
+        ev = fails(client, {"REJECTED"}, -errno.ECONNREFUSED)
+    else:
+        ev = client.event("ESTABLISHED")
+        client.event("DISCONNECTED")
+    equal(ev.pd[:4], b"data", "private data")
 
 
 # --- the ends ----------------------------------------------------------------------------

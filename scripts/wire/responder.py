@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
 """The responder under test: what a raw initiator sends, and what it gets."""
 
+import errno
+
 import mpa
 from harness import Failed, check, equal
 from mpa import C, M, R, READ, S, SEND, WRITE
@@ -243,6 +245,41 @@ def rtr_with_a_bad_crc_is_no_rtr(b):
     peer.expect_end()
 
 
+SHORT = {
+    "of_0_octets": b"\x00\x00\x41\x41",
+    "read_of_14_octets": b"\x00\x0e\x41\x41" + bytes(12),
+    "opcode_8": b"\x00\x0e\x41\x48" + bytes(12),
+}
+
+
+@rule("M-7.1.2-10", "M-8-1", cases=[(name,) for name in SHORT])
+def fpdu_too_short_for_its_opcode_is_no_rtr(b, name):
+    server, peer, _ = b.accepted(mpa.request2(a=1, rtr=WRITE, ird=4, ord=4))
+    peer.send(SHORT[name] + b"\xff" * 4)
+    check(server.event().status != 0, "the connection came up")
+
+
+@rule("M-8-1")
+def urgent_data_ends_the_connection(b):
+    server, peer, _ = b.accepted(mpa.request2(a=1, rtr=WRITE, ird=4, ord=4))
+    up(server, peer)
+    server.do("recv")
+    peer.send(mpa.send(b"x")[:9])
+    peer.urgent(b"yyyy")
+    peer.send(b"z" * 64)
+    server.event("DISCONNECTED")
+
+
+@rule("M-7.1.2-9", "M-7.2-1")
+def rtr_and_fin_in_one_segment(b):
+    server, peer, _ = b.accepted(mpa.request2(a=1, rtr=WRITE, ird=4, ord=4))
+    peer.cork()
+    peer.send(mpa.rtr_write())
+    peer.fin()
+    equal(server.event("ESTABLISHED").status, 0, "status")
+    server.event("DISCONNECTED")
+
+
 @rule("M-7.1.2-10", cases=[("v1",), ("client_server",)])
 def nothing_is_sent_before_the_first_fpdu(b, kind):
     frame = mpa.request() if kind == "v1" else mpa.request2(ird=4, ord=4)
@@ -334,6 +371,65 @@ def peer_gone_before_accept(b, how):
     except Failed:
         pass
     server.fails("accept 4 4 -")
+
+
+# --- wrong use, overload -----------------------------------------------------------------
+
+@rule("M-7.1.2-12", cases=[("peer_closes",), ("rtr",), ("silence",)])
+def reject_after_accept(b, then):
+    b.set(rtr_timeout_ms=300)
+    server, peer, _ = b.accepted(mpa.request2(a=1, rtr=WRITE, ird=4, ord=4))
+    server.do("reject_accepted")
+    if then == "rtr":
+        try:
+            peer.send(mpa.rtr_write())
+        except OSError:
+            pass
+    elif then == "peer_closes":
+        peer.close()
+    server.no_event()
+    server.do("destroy_id")     # iw_cm keeps the QP for a rejected id until then
+
+
+@rule("M-7.1.2-9", cases=[("rtr",), ("silence",)])
+def accept_after_accept(b, then):
+    b.set(rtr_timeout_ms=300)
+    server, peer, _ = b.accepted(mpa.request2(a=1, rtr=WRITE, ird=4, ord=4))
+    equal(server.fails("accept_again"), errno.EINVAL, "errno")
+    if then == "rtr":
+        up(server, peer)
+        data_flows(server, peer)
+    else:
+        check(server.event().status != 0, "the connection came up")
+
+
+@rule("M-7.1.2-17")
+def half_open_connections_yield_the_oldest_first(b):
+    b.set(half_open_max=4, request_timeout_ms=20000)
+    server = b.server()
+    peers = [b.dial() for _ in range(6)]
+    for peer in peers[:2]:
+        peer.expect_end()
+    for peer in peers[2:]:
+        peer.expect_quiet()
+    peers[2].send(mpa.request())
+    server.event("CONNECT_REQUEST")
+    peers.append(b.dial())
+    peers[-1].send(mpa.request())
+    server.event("CONNECT_REQUEST")
+
+
+@rule("M-7.1.2-4")
+def rejected_peer_that_floods(b):
+    server, peer, _ = b.asked(mpa.request())
+    server.do("reject -")
+    peer.recv_reply()
+    try:
+        for _ in range(200):
+            peer.send(bytes(65536))
+    except OSError:
+        return
+    raise Failed("the flood was taken")
 
 
 # --- IRD and ORD -------------------------------------------------------------------------

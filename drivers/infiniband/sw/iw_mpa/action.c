@@ -8,6 +8,7 @@
 #include "config.h"
 #include "ep.h"
 #include "rnic.h"
+#include "run.h"
 #include "stats.h"
 #include "trace.h"
 
@@ -15,7 +16,7 @@
 #include <linux/netdevice.h>
 #include <rdma/iw_cm.h>
 
-/* How much a lingering peer may send before others get their turn. */
+/* How much a lingering peer may still have to say at a time. */
 #define ACT_DRAIN_CHUNKS	16
 
 static __be16 *act_port(struct sockaddr_storage *addr)
@@ -63,13 +64,13 @@ int iw_mpa_act_open(struct iw_mpa_ep *ep)
 	};
 	int err;
 
-	err = iw_mpa_sock_connect(&ep->sock, &iw_mpa_ep_sock_ops, &opts);
+	err = iw_mpa_sock_connect(&ep->sock, &iw_mpa_run_sock_ops, &opts);
 	if ((err != -EADDRINUSE && err != -EADDRNOTAVAIL) ||
 	    !READ_ONCE(config->source_port_retry))
 		return err;
 
 	opts.any_port = true;
-	err = iw_mpa_sock_connect(&ep->sock, &iw_mpa_ep_sock_ops, &opts);
+	err = iw_mpa_sock_connect(&ep->sock, &iw_mpa_run_sock_ops, &opts);
 	if (!err)
 		act_note_port(ep);
 	return err;
@@ -78,14 +79,14 @@ int iw_mpa_act_open(struct iw_mpa_ep *ep)
 static enum iw_mpa_event act_reconnect(struct iw_mpa_ep *ep)
 {
 	iw_mpa_sock_release(&ep->sock);
-	iw_mpa_ep_forget_tcp(ep);
+	iw_mpa_run_forget_tcp(ep);
 	iw_mpa_reader_init(&ep->reader, true);
 	ep->local.rev = IW_MPA_REV_1;
 	ep->fallback = false;
 	iw_mpa_count(IW_MPA_CNT_v1_fallback);
 	if (!iw_mpa_act_open(ep))
 		return IW_MPA_EV_NONE;
-	iw_mpa_ep_set_reason(ep, IW_MPA_R_TCP_ERROR);
+	iw_mpa_run_set_reason(ep, IW_MPA_R_TCP_ERROR);
 	return IW_MPA_EV_SEND_FAILED;
 }
 
@@ -106,13 +107,18 @@ static int act_encode(struct iw_mpa_ep *ep, const void *pd, u16 pd_len,
 static enum iw_mpa_event act_send_req(struct iw_mpa_ep *ep)
 {
 	u8 buf[IW_MPA_FRAME_MAX];
-	int len;
+	int len, err;
 
 	iw_mpa_make_request(&ep->local, &ep->sent);
 	len = act_encode(ep, ep->request_pd, ep->request_pd_len, buf);
-	if (len < 0 || iw_mpa_sock_send(&ep->sock, buf, len))
+	if (len < 0)
 		return IW_MPA_EV_SEND_FAILED;
-	return IW_MPA_EV_NONE;
+	err = iw_mpa_sock_send(&ep->sock, buf, len);
+	if (err == -ECONNRESET || err == -EPIPE) {
+		WRITE_ONCE(ep->tcp_err, -err);
+		return IW_MPA_EV_PEER_RESET;
+	}
+	return err ? IW_MPA_EV_SEND_FAILED : IW_MPA_EV_NONE;
 }
 
 /*
@@ -132,14 +138,14 @@ static enum iw_mpa_event act_read(struct iw_mpa_ep *ep)
 		if (len == -EAGAIN)
 			return IW_MPA_EV_NONE;
 		if (!len)
-			return IW_MPA_EV_PEER_CLOSED;
+			return IW_MPA_EV_STREAM_ENDED;
 		if (len < 0) {
 			WRITE_ONCE(ep->tcp_err, -len);
 			return IW_MPA_EV_PEER_RESET;
 		}
 		reason = iw_mpa_reader_advance(rd, len);
 		if (reason) {
-			iw_mpa_ep_set_reason(ep, reason);
+			iw_mpa_run_set_reason(ep, reason);
 			return IW_MPA_EV_FRAME_BAD;
 		}
 	}
@@ -153,7 +159,7 @@ static enum iw_mpa_event act_decode(struct iw_mpa_ep *ep)
 	reason = iw_mpa_frame_decode(ep->reader.buf, ep->reader.have,
 				     ep->reader.reply, &ep->peer);
 	if (reason) {
-		iw_mpa_ep_set_reason(ep, reason);
+		iw_mpa_run_set_reason(ep, reason);
 		return IW_MPA_EV_FRAME_BAD;
 	}
 	trace_iw_mpa_frame(ep, false, &ep->peer);
@@ -185,7 +191,7 @@ static enum iw_mpa_event act_read_rep(struct iw_mpa_ep *ep)
 					&ep->params);
 	if (!reason)
 		return IW_MPA_EV_REP_GOOD;
-	iw_mpa_ep_set_reason(ep, reason);
+	iw_mpa_run_set_reason(ep, reason);
 	if (reason == IW_MPA_R_REJECTED)
 		return IW_MPA_EV_REP_REJECT;
 	return iw_mpa_reason_term_code(reason) ? IW_MPA_EV_TERM_DUE :
@@ -198,11 +204,11 @@ static enum iw_mpa_event act_handoff_active(struct iw_mpa_ep *ep)
 
 	reason = iw_mpa_offload_start(&ep->off, ep, &ep->sock, &ep->params, 0);
 	if (reason) {
-		iw_mpa_ep_set_reason(ep, reason);
+		iw_mpa_run_set_reason(ep, reason);
 		return IW_MPA_EV_PREPARE_FAILED;
 	}
 	if (iw_mpa_offload_open(&ep->off, &ep->params)) {
-		iw_mpa_ep_set_reason(ep, IW_MPA_R_DRIVER);
+		iw_mpa_run_set_reason(ep, IW_MPA_R_DRIVER);
 		return IW_MPA_EV_STREAM_DOWN;
 	}
 	return IW_MPA_EV_HANDED_OFF;
@@ -225,7 +231,7 @@ static enum iw_mpa_event act_handoff_passive(struct iw_mpa_ep *ep)
 		reason = iw_mpa_offload_start(&ep->off, ep, &ep->sock,
 					      &ep->params, len);
 	if (reason) {
-		iw_mpa_ep_set_reason(ep, reason);
+		iw_mpa_run_set_reason(ep, reason);
 		ep->reply_pd_len = 0;
 		return IW_MPA_EV_ACCEPT_FAILED;
 	}
@@ -263,7 +269,7 @@ static enum iw_mpa_event act_report_up(struct iw_mpa_ep *ep)
 		info.remote = &remote;
 	}
 	if (iw_mpa_upcall_up(&ep->up, &info)) {
-		iw_mpa_ep_set_reason(ep, IW_MPA_R_EVENT_LOST);
+		iw_mpa_run_set_reason(ep, IW_MPA_R_EVENT_LOST);
 		return IW_MPA_EV_STREAM_DOWN;
 	}
 	iw_mpa_count(IW_MPA_CNT_established);
@@ -276,13 +282,23 @@ static enum iw_mpa_event act_kick_rx(struct iw_mpa_ep *ep)
 	return IW_MPA_EV_NONE;
 }
 
+static enum iw_mpa_event act_end_stream(struct iw_mpa_ep *ep)
+{
+	iw_mpa_raise(ep, IW_MPA_EV_STREAM_ENDED);
+	return IW_MPA_EV_NONE;
+}
+
 static enum iw_mpa_event act_stop(struct iw_mpa_ep *ep)
 {
 	iw_mpa_offload_stop(&ep->off, &ep->sock, ep->reason);
 	return IW_MPA_EV_NONE;
 }
 
-/* RFC 6581 8 and 9.3. Best effort: the connection ends either way. */
+/*
+ * RFC 6581 8 and 9.3. Best effort: the connection ends either way. A peer that
+ * speaks RFC 5044 alone does not know the codes, and one that wants Markers would
+ * not understand an FPDU without.
+ */
 static enum iw_mpa_event act_send_term(struct iw_mpa_ep *ep)
 {
 	u8 code = iw_mpa_reason_term_code(ep->reason) ?:
@@ -290,8 +306,10 @@ static enum iw_mpa_event act_send_term(struct iw_mpa_ep *ep)
 	u8 fpdu[IW_MPA_FPDU_MAX];
 	size_t len;
 
-	len = iw_mpa_fpdu_term(code, ep->params.crc, fpdu);
-	iw_mpa_sock_send(&ep->sock, fpdu, len);
+	if (ep->params.enhanced && !ep->params.tx_markers) {
+		len = iw_mpa_fpdu_term(code, ep->params.crc, fpdu);
+		iw_mpa_sock_send(&ep->sock, fpdu, len);
+	}
 	iw_mpa_sock_shutdown(&ep->sock);
 	return IW_MPA_EV_NONE;
 }
@@ -329,9 +347,12 @@ static enum iw_mpa_event act_report_down(struct iw_mpa_ep *ep)
 	act_fill_info(ep, &info);
 	if (ep->reason != IW_MPA_R_REJECTED)
 		info.peer = NULL;
+	if (!ep->initiator && ep->up.cm_id)
+		iw_mpa_ep_leave_id(ep, ep->up.cm_id);
+	iw_mpa_count(ep->up.phase == IW_MPA_UP_CLOSE ? IW_MPA_CNT_closed :
+						       IW_MPA_CNT_failed);
 	iw_mpa_upcall_down(&ep->up, iw_mpa_reason_errno(ep->reason) ?: -EIO,
 			   &info);
-	iw_mpa_count(IW_MPA_CNT_closed);
 	return IW_MPA_EV_NONE;
 }
 
@@ -351,10 +372,9 @@ static enum iw_mpa_event act_drain(struct iw_mpa_ep *ep)
 		if (len == -EAGAIN)
 			return IW_MPA_EV_NONE;
 		if (len <= 0)
-			return IW_MPA_EV_PEER_CLOSED;
+			break;
 	}
-	iw_mpa_ep_raise(ep, IW_MPA_EV_READABLE);
-	return IW_MPA_EV_NONE;
+	return IW_MPA_EV_STREAM_ENDED;
 }
 
 static enum iw_mpa_event act_release(struct iw_mpa_ep *ep)
@@ -374,6 +394,7 @@ static enum iw_mpa_event (*const act_table[IW_MPA_ACT_COUNT])
 	[IW_MPA_ACT_OPEN_TX]		= act_open_tx,
 	[IW_MPA_ACT_REPORT_UP]		= act_report_up,
 	[IW_MPA_ACT_KICK_RX]		= act_kick_rx,
+	[IW_MPA_ACT_END_STREAM]		= act_end_stream,
 	[IW_MPA_ACT_STOP]		= act_stop,
 	[IW_MPA_ACT_SEND_TERM]		= act_send_term,
 	[IW_MPA_ACT_SEND_REJECT]	= act_send_reject,
@@ -435,8 +456,9 @@ int iw_mpa_act_prepare_indication(struct iw_mpa_ep *ep,
 void iw_mpa_act_cancel_indication(struct iw_mpa_ep *ep,
 				  struct iw_mpa_indication *ind)
 {
-	iw_mpa_ep_answered(ep);
+	iw_mpa_ep_leave_id(ep, NULL);
 	ind->listen_id->rem_ref(ind->listen_id);
+	iw_mpa_device_put(ep->dev);
 }
 
 /**
@@ -459,7 +481,8 @@ int iw_mpa_act_indicate(struct iw_mpa_ep *ep, struct iw_mpa_indication *ind)
 	info.remote = &ind->remote;
 	err = iw_mpa_upcall_request(ind->listen_id, ep, &info);
 	if (err)
-		iw_mpa_ep_answered(ep);
+		iw_mpa_ep_leave_id(ep, NULL);
 	ind->listen_id->rem_ref(ind->listen_id);
+	iw_mpa_device_put(ep->dev);
 	return err;
 }

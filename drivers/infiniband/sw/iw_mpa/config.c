@@ -26,6 +26,7 @@ static const struct iw_mpa_config config_default = {
 	.reply_timeout_ms	= 60000,
 	.rtr_timeout_ms		= 20000,
 	.linger_timeout_ms	= 5000,
+	.half_open_max		= 1024,
 	.crc			= 1,
 	.mpa_rev		= 2,
 	.peer_to_peer		= 1,
@@ -36,6 +37,8 @@ static const struct iw_mpa_config config_default = {
 
 static unsigned int config_timeout_min = CONFIG_TIMEOUT_MIN_MS;
 static unsigned int config_timeout_max = CONFIG_TIMEOUT_MAX_MS;
+static unsigned int config_half_open_min = 1;
+static unsigned int config_half_open_max = 1000000;
 
 /* The data pointers are offsets here; config_net_init() makes them pointers. */
 #define CONFIG_FIELD(field)						\
@@ -44,12 +47,15 @@ static unsigned int config_timeout_max = CONFIG_TIMEOUT_MAX_MS;
 	.maxlen = sizeof_field(struct iw_mpa_config, field),		\
 	.mode = 0644
 
-#define CONFIG_TIMEOUT(field) {						\
+#define CONFIG_UINT(field, min, max) {					\
 	CONFIG_FIELD(field),						\
 	.proc_handler = proc_douintvec_minmax,				\
-	.extra1 = &config_timeout_min,					\
-	.extra2 = &config_timeout_max,					\
+	.extra1 = min,							\
+	.extra2 = max,							\
 }
+
+#define CONFIG_TIMEOUT(field)						\
+	CONFIG_UINT(field, &config_timeout_min, &config_timeout_max)
 
 #define CONFIG_U8(field, min, max) {					\
 	CONFIG_FIELD(field),						\
@@ -65,6 +71,8 @@ static const struct ctl_table config_table[] = {
 	CONFIG_TIMEOUT(reply_timeout_ms),
 	CONFIG_TIMEOUT(rtr_timeout_ms),
 	CONFIG_TIMEOUT(linger_timeout_ms),
+	CONFIG_UINT(half_open_max, &config_half_open_min,
+		    &config_half_open_max),
 	CONFIG_U8(crc, SYSCTL_ZERO, SYSCTL_ONE),
 	CONFIG_U8(mpa_rev, SYSCTL_ONE, SYSCTL_TWO),
 	CONFIG_U8(peer_to_peer, SYSCTL_ZERO, SYSCTL_ONE),

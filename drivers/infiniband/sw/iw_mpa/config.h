@@ -15,6 +15,8 @@ struct net;
  * @reply_timeout_ms: initiator: for the MPA Reply
  * @rtr_timeout_ms: responder: for the RTR message
  * @linger_timeout_ms: for the peer to close after a Reject or TERM message
+ * @half_open_max: connections of a device that may wait for the MPA Request; then
+ *	the one that is silent longest yields
  * @crc: ask for CRC (RFC 5044 4.4: on unless an administrator turns it off)
  * @mpa_rev: revision to offer, 1 or 2
  * @peer_to_peer: initiator: ask for the peer-to-peer model, that is an RTR
@@ -32,6 +34,7 @@ struct iw_mpa_config {
 	unsigned int	reply_timeout_ms;
 	unsigned int	rtr_timeout_ms;
 	unsigned int	linger_timeout_ms;
+	unsigned int	half_open_max;
 	u8		crc;
 	u8		mpa_rev;
 	u8		peer_to_peer;

@@ -7,6 +7,7 @@
 #include "device.h"
 #include "ep.h"
 #include "rnic.h"
+#include "run.h"
 
 #include <rdma/ib_verbs.h>
 #include <rdma/iw_cm.h>
@@ -26,6 +27,11 @@ static int connect_set_depths(struct iw_mpa_ep *ep,
 	local->ird = min_t(u32, param->ird, local->max_ird);
 	local->ord = min_t(u32, param->ord, local->max_ord);
 	return 0;
+}
+
+static u16 connect_pd_len(const struct iw_cm_conn_param *param)
+{
+	return param->private_data ? param->private_data_len : 0;
 }
 
 static u16 connect_pd_max(bool enhanced)
@@ -83,7 +89,7 @@ int iw_mpa_connect(struct iw_cm_id *id, struct iw_cm_conn_param *param)
 	if (param->private_data_len > IW_MPA_PD_MAX)
 		goto put_dev;
 	ep = iw_mpa_ep_alloc(dev, true, param->private_data,
-			     param->private_data_len);
+			     connect_pd_len(param));
 	if (!ep) {
 		err = -ENOMEM;
 		goto put_dev;
@@ -100,8 +106,8 @@ int iw_mpa_connect(struct iw_cm_id *id, struct iw_cm_conn_param *param)
 	err = connect_start(ep, id, param->qpn);
 	if (err)
 		goto put_ep;
-	iw_mpa_ep_handle(ep, IW_MPA_EV_CONNECTING);
-	iw_mpa_ep_unclaim(ep);
+	iw_mpa_run_event(ep, IW_MPA_EV_CONNECTING);
+	iw_mpa_run_unclaim(ep);
 	iw_mpa_device_put(dev);
 	return 0;
 
@@ -129,6 +135,34 @@ static int accept_start(struct iw_mpa_ep *ep, struct iw_cm_id *id,
 	return 0;
 }
 
+/*
+ * A second iw_accept, before ESTABLISHED. iw_cm has replaced the QP reference that
+ * the first one took: give it back. An error would have iw_cm believe that
+ * nothing follows, so the call does nothing, with success.
+ */
+static int accept_again(struct iw_mpa_ep *ep)
+{
+	struct ib_device *ibdev = ep->dev->ibdev;
+	struct ib_qp *qp = ibdev->ops.iw_get_qp(ibdev, ep->qpn);
+
+	pr_warn_ratelimited("iw_mpa: QP %u: accept of an accepted connection\n",
+			    ep->qpn);
+	if (qp)
+		ibdev->ops.iw_rem_ref(qp);
+	return 0;
+}
+
+static bool accept_is_first(struct iw_mpa_ep *ep)
+{
+	bool first;
+
+	spin_lock_irq(&ep->lock);
+	first = !ep->accepted;
+	ep->accepted = true;
+	spin_unlock_irq(&ep->lock);
+	return first;
+}
+
 /**
  * iw_mpa_accept - iw_cm's iw_accept
  * @id: the new connection's cm_id; its provider_data is the endpoint
@@ -146,20 +180,28 @@ static int accept_start(struct iw_mpa_ep *ep, struct iw_cm_id *id,
  */
 int iw_mpa_accept(struct iw_cm_id *id, struct iw_cm_conn_param *param)
 {
-	struct iw_mpa_ep *ep = id->provider_data;
-	int err = -ECONNRESET;
+	struct iw_mpa_ep *ep = iw_mpa_ep_of_id(id);
+	int err;
 
-	if (!iw_mpa_ep_claim(ep, IW_MPA_ST_REQ_INDICATED))
-		goto out;
+	if (!ep)
+		return -ECONNRESET;
+	if (!accept_is_first(ep)) {
+		err = accept_again(ep);
+		goto put_ep;
+	}
+	if (!iw_mpa_run_claim(ep, IW_MPA_ST_REQ_INDICATED)) {
+		err = -ECONNRESET;
+		goto leave_id;
+	}
 
 	err = accept_start(ep, id, param);
 	if (err) {
-		iw_mpa_ep_set_reason(ep, IW_MPA_R_LOCAL);
-		iw_mpa_ep_handle(ep, IW_MPA_EV_ACCEPT_FAILED);
+		iw_mpa_run_set_reason(ep, IW_MPA_R_LOCAL);
+		iw_mpa_run_event(ep, IW_MPA_EV_ACCEPT_FAILED);
 	} else {
 		ep->reply_pd = param->private_data;
-		ep->reply_pd_len = param->private_data_len;
-		iw_mpa_ep_handle(ep, IW_MPA_EV_ULP_ACCEPTED);
+		ep->reply_pd_len = connect_pd_len(param);
+		iw_mpa_run_event(ep, IW_MPA_EV_ULP_ACCEPTED);
 		ep->reply_pd = NULL;
 		ep->reply_pd_len = 0;
 		/* Once an event told of the failure, accept has succeeded. */
@@ -168,9 +210,12 @@ int iw_mpa_accept(struct iw_cm_id *id, struct iw_cm_conn_param *param)
 	}
 	if (err)
 		iw_mpa_upcall_cancel(&ep->up);
-	iw_mpa_ep_unclaim(ep);
-out:
-	iw_mpa_ep_answered(ep);
+	iw_mpa_run_unclaim(ep);
+leave_id:
+	if (err)
+		iw_mpa_ep_leave_id(ep, id);
+put_ep:
+	iw_mpa_ep_put(ep);
 	return err;
 }
 
@@ -180,6 +225,9 @@ out:
  * @pd: private data, or NULL; not kept
  * @pd_len: octets at @pd
  *
+ * A connection that was accepted, and waits for the RTR message, is ended; iw_cm
+ * does not expect an event any more then.
+ *
  * Context: process; does not wait for the peer.
  *
  * Return: 0, or -ECONNRESET if the connection has ended meanwhile. No event
@@ -187,18 +235,26 @@ out:
  */
 int iw_mpa_reject(struct iw_cm_id *id, const void *pd, u8 pd_len)
 {
-	struct iw_mpa_ep *ep = id->provider_data;
-	int err = -ECONNRESET;
+	struct iw_mpa_ep *ep = iw_mpa_ep_of_id(id);
+	int err = 0;
 
-	if (iw_mpa_ep_claim(ep, IW_MPA_ST_REQ_INDICATED)) {
+	if (!ep)
+		return -ECONNRESET;
+	if (iw_mpa_run_claim(ep, IW_MPA_ST_REQ_INDICATED)) {
 		ep->reply_pd = pd;
 		ep->reply_pd_len = pd ? pd_len : 0;
-		iw_mpa_ep_handle(ep, IW_MPA_EV_ULP_REJECTED);
+		iw_mpa_run_event(ep, IW_MPA_EV_ULP_REJECTED);
 		ep->reply_pd = NULL;
 		ep->reply_pd_len = 0;
-		iw_mpa_ep_unclaim(ep);
-		err = 0;
+		iw_mpa_run_unclaim(ep);
+	} else if (iw_mpa_run_claim(ep, IW_MPA_ST_AWAIT_RTR)) {
+		iw_mpa_upcall_cancel(&ep->up);
+		iw_mpa_run_event(ep, IW_MPA_EV_ULP_CLOSED);
+		iw_mpa_run_unclaim(ep);
+	} else {
+		err = -ECONNRESET;
 	}
-	iw_mpa_ep_answered(ep);
+	iw_mpa_ep_leave_id(ep, id);
+	iw_mpa_ep_put(ep);
 	return err;
 }

@@ -5,6 +5,7 @@
 #include "ep.h"
 #include "offload.h"
 #include "rnic.h"
+#include "run.h"
 
 #include <linux/export.h>
 #include <linux/mutex.h>
@@ -76,8 +77,7 @@ refuse:
  * iw_mpa_register_device - have a device's connections managed
  * @ibdev: the device, with iw_get_qp, iw_add_ref and iw_rem_ref set; call
  *	ib_set_device_ops() with &iw_mpa_ib_device_ops for the others
- * @netdev: its network device, on which the caller has a reference until
- *	iw_mpa_unregister_device()
+ * @netdev: its network device, held until iw_mpa_unregister_device()
  * @ops: the driver's half; must stay
  *
  * Before ib_register_device(), since listeners come from within it.
@@ -101,6 +101,7 @@ int iw_mpa_register_device(struct ib_device *ibdev, struct net_device *netdev,
 		return -ENOMEM;
 	dev->ibdev = ibdev;
 	dev->netdev = netdev;
+	netdev_hold(netdev, &dev->netdev_tracker, GFP_KERNEL);
 	dev->ops = ops;
 	refcount_set(&dev->users, 1);
 	init_completion(&dev->unused);
@@ -116,8 +117,10 @@ int iw_mpa_register_device(struct ib_device *ibdev, struct net_device *netdev,
 	else
 		list_add_rcu(&dev->node, &device_list);
 	mutex_unlock(&device_mutex);
-	if (err)
+	if (err) {
+		netdev_put(netdev, &dev->netdev_tracker);
 		kfree(dev);
+	}
 	return err;
 }
 EXPORT_SYMBOL_GPL(iw_mpa_register_device);
@@ -129,9 +132,9 @@ static void device_end_endpoints(struct iw_mpa_device *dev)
 	spin_lock(&dev->lock);
 	dev->dying = true;
 	list_for_each_entry(ep, &dev->half_open, node)
-		iw_mpa_ep_raise(ep, IW_MPA_EV_DEV_GONE);
+		iw_mpa_raise(ep, IW_MPA_EV_DEV_GONE);
 	list_for_each_entry(ep, &dev->eps, node)
-		iw_mpa_ep_raise(ep, IW_MPA_EV_DEV_GONE);
+		iw_mpa_raise(ep, IW_MPA_EV_DEV_GONE);
 	spin_unlock(&dev->lock);
 }
 
@@ -144,7 +147,7 @@ static void device_free_unanswered(struct iw_mpa_device *dev)
 	struct iw_mpa_ep *ep, *next;
 
 	list_for_each_entry_safe(ep, next, &dev->eps, node)
-		iw_mpa_ep_answered(ep);
+		iw_mpa_ep_leave_id(ep, NULL);
 }
 
 /**
@@ -174,6 +177,7 @@ void iw_mpa_unregister_device(struct ib_device *ibdev)
 	wait_for_completion(&dev->unused);
 	device_free_unanswered(dev);
 	xa_destroy(&dev->qps);
+	netdev_put(dev->netdev, &dev->netdev_tracker);
 	kfree_rcu(dev, rcu);
 }
 EXPORT_SYMBOL_GPL(iw_mpa_unregister_device);
@@ -182,9 +186,10 @@ EXPORT_SYMBOL_GPL(iw_mpa_unregister_device);
  * iw_mpa_qp_gone - wait until no connection uses a QP
  * @qp: the QP
  *
- * From destroy_qp, first thing. Ends a connection in whatever state it is. After
- * return no op is running or will run for the QP, and the library has no
- * reference on it; the one of iw_cm goes when it handles the event.
+ * From destroy_qp, first thing, after iw_get_qp has begun to return NULL for the
+ * QP. Ends a connection in whatever state it is. After return no op is running or
+ * will run for the QP, and the library has no reference on it; the one of iw_cm
+ * goes when it handles the event.
  *
  * Context: process, sleeps; no lock that an op takes may be held.
  */

@@ -27,15 +27,18 @@ struct iw_mpa_device;
  * @dev: its device; held while the endpoint is live
  * @listen_id: cm_id of the listener it came from, until the ULP was asked; held
  * @node: in a list of @dev, under @dev's lock
- * @ref: 1 while live, 1 while the ULP has to answer a CONNECT_REQUEST, 1 while
- *	@work is queued, and what drivers take
+ * @ref: 1 while live, 1 while a passive cm_id points here, 1 while @work is
+ *	queued, and what drivers take
+ * @rcu: for readers of provider_data, who take a reference if there is one left
  * @lock: protects @events, @busy, and writing @state; taken in softirq
  * @events: set of events raised and not yet handled
  * @state: written by the runner only
  * @busy: somebody is the runner
  * @initiator: local role
- * @asked: the ULP owes iw_accept or iw_reject, and holds a reference; under
- *	@dev's lock
+ * @accepted: iw_accept was called; under @lock
+ * @asked: a passive cm_id's provider_data points here, and holds a reference;
+ *	under @dev's lock
+ * @half_open: counted as such; under @dev's lock
  * @retired: nothing is left but references; under @dev's lock
  * @indicate: the runner has to raise CONNECT_REQUEST
  * @fallback: a v2 Request may be tried again with v1
@@ -73,6 +76,7 @@ struct iw_mpa_ep {
 	struct iw_cm_id		*listen_id;
 	struct list_head	node;
 	struct kref		ref;
+	struct rcu_head		rcu;
 
 	spinlock_t		lock;
 	u32			events;
@@ -80,7 +84,9 @@ struct iw_mpa_ep {
 	bool			busy;
 
 	bool			initiator;
+	bool			accepted;
 	bool			asked;
+	bool			half_open;
 	bool			retired;
 	bool			indicate;
 	bool			fallback;
@@ -111,20 +117,9 @@ void iw_mpa_ep_unbind_qp(struct iw_mpa_ep *ep);
 void iw_mpa_ep_end_qp(struct iw_mpa_device *dev, u32 qpn);
 void iw_mpa_ep_retire(struct iw_mpa_ep *ep);
 struct iw_cm_id *iw_mpa_ep_ask(struct iw_mpa_ep *ep);
-void iw_mpa_ep_answered(struct iw_mpa_ep *ep);
-void iw_mpa_ep_forget_tcp(struct iw_mpa_ep *ep);
+struct iw_mpa_ep *iw_mpa_ep_of_id(const struct iw_cm_id *id);
+void iw_mpa_ep_leave_id(struct iw_mpa_ep *ep, struct iw_cm_id *id);
 
-void iw_mpa_ep_raise(struct iw_mpa_ep *ep, enum iw_mpa_event event);
-bool iw_mpa_ep_claim(struct iw_mpa_ep *ep, enum iw_mpa_state state);
-void iw_mpa_ep_unclaim(struct iw_mpa_ep *ep);
-void iw_mpa_ep_handle(struct iw_mpa_ep *ep, enum iw_mpa_event event);
-void iw_mpa_ep_run(struct iw_mpa_ep *ep, bool claimed);
-void iw_mpa_ep_set_reason(struct iw_mpa_ep *ep, enum iw_mpa_reason reason);
 const struct iw_mpa_config *iw_mpa_ep_config(const struct iw_mpa_ep *ep);
-
-extern const struct iw_mpa_sock_ops iw_mpa_ep_sock_ops;
-
-int iw_mpa_ep_init(void);
-void iw_mpa_ep_exit(void);
 
 #endif /* _IW_MPA_EP_H */

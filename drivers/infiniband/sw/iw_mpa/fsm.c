@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * The state table of an endpoint. Everything that can happen to a connection is
- * a cell here; ep.c only looks cells up and does what they say.
+ * a cell here; run.c only looks cells up and does what they say.
  *
  * What the table guarantees, and KUnit checks for every cell:
  *  - after iw_connect, and after iw_accept, every path ends in exactly one
@@ -28,12 +28,13 @@
 #define CLOSE		(DO(STOP) | DO(UNBIND) | DO(REPORT_DOWN) | DO(RELEASE))
 
 /*
- * What ends a connection that the driver has. What came before a FIN counts, so
- * the driver is made to look once more.
+ * What ends a connection that the driver has. What came before a FIN counts: the
+ * driver is made to look once more, and what it finds is handled first.
  */
-#define LOST							\
+#define LOST(st)						\
+	GOTO(PEER_CLOSED,	st,	DO(KICK_RX) | DO(END_STREAM)), \
 	GOTO(STREAM_DOWN,	DEAD,	CLOSE),			\
-	GOTO(PEER_CLOSED,	DEAD,	DO(KICK_RX) | CLOSE),	\
+	GOTO(STREAM_ENDED,	DEAD,	CLOSE),			\
 	GOTO(PEER_RESET,	DEAD,	CLOSE),			\
 	GOTO(ULP_CLOSED,	DEAD,	CLOSE),			\
 	GOTO(QP_GONE,		DEAD,	CLOSE),			\
@@ -64,7 +65,8 @@ table[IW_MPA_ST_COUNT][IW_MPA_EV_COUNT] = {
 		     DO(SEND_TERM) | DO(UNBIND) | DO(REPORT_DOWN)),
 		GOTO(V2_REFUSED,	TCP_CONNECT,	DO(RECONNECT)),
 		GOTO(SEND_FAILED,	DEAD,		FAIL_CONNECT),
-		GOTO(PEER_CLOSED,	DEAD,		FAIL_CONNECT),
+		GOTO(PEER_CLOSED,	AWAIT_REP,	DO(READ_REP)),
+		GOTO(STREAM_ENDED,	DEAD,		FAIL_CONNECT),
 		GOTO(PEER_RESET,	DEAD,		FAIL_CONNECT),
 		GOTO(TIMED_OUT,		DEAD,		FAIL_CONNECT),
 		GOTO(ULP_CLOSED,	DEAD,		FAIL_CONNECT),
@@ -75,11 +77,13 @@ table[IW_MPA_ST_COUNT][IW_MPA_EV_COUNT] = {
 		GOTO(READABLE,		AWAIT_REQ,	DO(READ_REQ)),
 		GOTO(REQ_GOOD,		REQ_INDICATED,	DO(INDICATE)),
 		GOTO(FRAME_BAD,		DEAD,		FAIL_QUIETLY),
-		GOTO(PEER_CLOSED,	DEAD,		FAIL_QUIETLY),
+		GOTO(PEER_CLOSED,	AWAIT_REQ,	DO(READ_REQ)),
+		GOTO(STREAM_ENDED,	DEAD,		FAIL_QUIETLY),
 		GOTO(PEER_RESET,	DEAD,		FAIL_QUIETLY),
 		GOTO(TIMED_OUT,		DEAD,		FAIL_QUIETLY),
 		GOTO(DEV_GONE,		DEAD,		FAIL_QUIETLY),
 		GOTO(LISTENER_GONE,	DEAD,		FAIL_QUIETLY),
+		GOTO(YIELD,		DEAD,		FAIL_QUIETLY),
 	},
 	[IW_MPA_ST_REQ_INDICATED] = {
 		GOTO(ULP_ACCEPTED,	HANDOFF,	DO(HANDOFF_PASSIVE)),
@@ -105,18 +109,19 @@ table[IW_MPA_ST_COUNT][IW_MPA_EV_COUNT] = {
 	[IW_MPA_ST_AWAIT_RTR] = {
 		GOTO(FIRST_FPDU,	OFFLOADED,	DO(OPEN_TX) | DO(REPORT_UP)),
 		GOTO(TIMED_OUT,		DEAD,		CLOSE),
-		LOST,
+		LOST(AWAIT_RTR),
 	},
 	[IW_MPA_ST_FENCED] = {
 		GOTO(FIRST_FPDU,	OFFLOADED,	DO(OPEN_TX)),
-		LOST,
+		LOST(FENCED),
 	},
 	[IW_MPA_ST_OFFLOADED] = {
-		LOST,
+		LOST(OFFLOADED),
 	},
 	[IW_MPA_ST_LINGER] = {
 		GOTO(READABLE,		LINGER,		DO(DRAIN)),
 		GOTO(PEER_CLOSED,	DEAD,		DO(RELEASE)),
+		GOTO(STREAM_ENDED,	DEAD,		DO(RELEASE)),
 		GOTO(PEER_RESET,	DEAD,		DO(RELEASE)),
 		GOTO(TIMED_OUT,		DEAD,		DO(RELEASE)),
 		GOTO(DEV_GONE,		DEAD,		DO(RELEASE)),

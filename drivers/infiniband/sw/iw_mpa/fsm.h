@@ -33,7 +33,8 @@
 	X(READABLE)		/* the stream may have octets or a FIN */ \
 	X(FIRST_FPDU)		/* driver: one whole FPDU was validated */ \
 	X(STREAM_DOWN)		/* driver: cannot go on */		\
-	X(PEER_CLOSED)		/* FIN */				\
+	X(PEER_CLOSED)		/* FIN; octets before it may be unread */ \
+	X(STREAM_ENDED)		/* nothing is left to read before the FIN */ \
 	X(PEER_RESET)		/* RST, or TCP gave up */		\
 	X(TIMED_OUT)		/* the state's timer */			\
 	X(INDICATE_FAILED)	/* iw_cm did not take CONNECT_REQUEST */ \
@@ -41,6 +42,7 @@
 	X(QP_GONE)		/* the QP is being destroyed */		\
 	X(DEV_GONE)		/* the device is being removed */	\
 	X(LISTENER_GONE)	/* the listener is being destroyed */	\
+	X(YIELD)		/* too many half-open ones, this is the oldest */ \
 	X(CONNECTING)		/* iw_connect started TCP */		\
 	X(TCP_ACCEPTED)		/* a listener got a connection */	\
 	X(ULP_ACCEPTED)		/* iw_accept */				\
@@ -66,13 +68,14 @@
 #define IW_MPA_ACTIONS(X)						\
 	X(RECONNECT)		/* new TCP connection, revision 1 */	\
 	X(SEND_REQ)							\
-	X(READ_REQ)		/* -> REQ_GOOD, FRAME_BAD, PEER_CLOSED */ \
+	X(READ_REQ)		/* -> REQ_GOOD, FRAME_BAD, STREAM_ENDED */ \
 	X(READ_REP)		/* -> REP_GOOD, REP_REJECT, TERM_DUE, ... */ \
 	X(HANDOFF_ACTIVE)	/* -> HANDED_OFF, PREPARE_FAILED, STREAM_DOWN */ \
 	X(HANDOFF_PASSIVE)	/* -> HANDED_OFF_*, ACCEPT_FAILED, REPLY_FAILED */ \
 	X(OPEN_TX)		/* let the ULP's work out */		\
 	X(REPORT_UP)		/* CONNECT_REPLY(0) or ESTABLISHED(0) */ \
 	X(KICK_RX)		/* driver: look at the stream now */	\
+	X(END_STREAM)		/* what was read counts first, then STREAM_ENDED */ \
 	X(STOP)			/* driver: forget the stream */		\
 	X(SEND_TERM)							\
 	X(SEND_REJECT)							\
@@ -109,7 +112,7 @@ enum iw_mpa_event {
 };
 
 /* the events that may be raised from outside */
-#define IW_MPA_EV_LAST_RAISED	IW_MPA_EV_LISTENER_GONE
+#define IW_MPA_EV_LAST_RAISED	IW_MPA_EV_YIELD
 
 enum iw_mpa_action_nr {
 #define X(name) IW_MPA_ACT_##name,

@@ -5,6 +5,7 @@
 #include "device.h"
 #include "ep.h"
 #include "rnic.h"
+#include "run.h"
 #include "sock.h"
 #include "stats.h"
 
@@ -70,11 +71,11 @@ static int listen_adopt(struct iw_mpa_listener *lis, struct socket *sock)
 		return err;
 	}
 	iw_mpa_ep_get(ep);
-	iw_mpa_sock_adopt(&ep->sock, sock, &lis->sock, &iw_mpa_ep_sock_ops,
+	iw_mpa_sock_adopt(&ep->sock, sock, &lis->sock, &iw_mpa_run_sock_ops,
 			  &opts);
-	iw_mpa_ep_handle(ep, IW_MPA_EV_TCP_ACCEPTED);
+	iw_mpa_run_event(ep, IW_MPA_EV_TCP_ACCEPTED);
 	iw_mpa_sock_check(&ep->sock);
-	iw_mpa_ep_run(ep, true);
+	iw_mpa_run(ep, true);
 	iw_mpa_ep_put(ep);
 	return 0;
 }
@@ -185,7 +186,7 @@ static void listen_end_half_open(struct iw_mpa_device *dev,
 	list_for_each_entry(ep, &dev->half_open, node) {
 		/* Those in the list still have the listener's cm_id. */
 		if (READ_ONCE(ep->listen_id) == id)
-			iw_mpa_ep_raise(ep, IW_MPA_EV_LISTENER_GONE);
+			iw_mpa_raise(ep, IW_MPA_EV_LISTENER_GONE);
 	}
 	spin_unlock(&dev->lock);
 }

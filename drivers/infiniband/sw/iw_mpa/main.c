@@ -3,8 +3,8 @@
 
 #include "config.h"
 #include "connect.h"
-#include "ep.h"
 #include "listen.h"
+#include "run.h"
 #include "stats.h"
 
 #include <linux/export.h>
@@ -33,7 +33,7 @@ static int __init iw_mpa_module_init(void)
 	err = iw_mpa_config_init();
 	if (err)
 		return err;
-	err = iw_mpa_ep_init();
+	err = iw_mpa_run_init();
 	if (err)
 		goto exit_config;
 	err = iw_mpa_listen_init();
@@ -43,7 +43,7 @@ static int __init iw_mpa_module_init(void)
 	return 0;
 
 exit_ep:
-	iw_mpa_ep_exit();
+	iw_mpa_run_exit();
 exit_config:
 	iw_mpa_config_exit();
 	return err;
@@ -53,7 +53,7 @@ static void __exit iw_mpa_module_exit(void)
 {
 	iw_mpa_stats_exit();
 	iw_mpa_listen_exit();
-	iw_mpa_ep_exit();
+	iw_mpa_run_exit();
 	iw_mpa_config_exit();
 }
 
@@ -64,4 +64,3 @@ MODULE_DESCRIPTION("iWARP connection manager for RNIC drivers (MPA, RFC 5044 and
 MODULE_AUTHOR("The iw_mpa authors");
 MODULE_LICENSE("GPL");
 MODULE_VERSION("0.1");
-MODULE_SOFTDEP("pre: crc32c");

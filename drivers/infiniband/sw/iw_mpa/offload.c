@@ -66,7 +66,7 @@ static void offload_attach(struct iw_mpa_offload *off, struct iw_mpa_sock *ms)
  *
  * Context: process, may sleep.
  *
- * Return: IW_MPA_R_OK; EARLY_DATA or DRIVER with nothing changed.
+ * Return: IW_MPA_R_OK; EARLY_DATA or DRIVER, then the driver has no stream.
  */
 enum iw_mpa_reason iw_mpa_offload_start(struct iw_mpa_offload *off,
 					struct iw_mpa_ep *ep,
@@ -92,6 +92,15 @@ enum iw_mpa_reason iw_mpa_offload_start(struct iw_mpa_offload *off,
 		return IW_MPA_R_DRIVER;
 	off->started = true;
 	offload_attach(off, ms);
+
+	/* What came while it prepared went past the device. */
+	if (!(off->drv->caps & IW_MPA_CAP_EARLY_RX)) {
+		iw_mpa_sock_seq(ms, &ho.snd_nxt, &ho.rcv_nxt, &ho.rx_queued);
+		if (ho.rx_queued) {
+			iw_mpa_offload_stop(off, ms, IW_MPA_R_EARLY_DATA);
+			return IW_MPA_R_EARLY_DATA;
+		}
+	}
 	return IW_MPA_R_OK;
 }
 

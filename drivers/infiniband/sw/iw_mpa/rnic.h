@@ -4,6 +4,7 @@
 
 #include <linux/completion.h>
 #include <linux/list.h>
+#include <linux/netdevice.h>
 #include <linux/refcount.h>
 #include <linux/spinlock.h>
 #include <linux/wait.h>
@@ -11,19 +12,20 @@
 
 struct ib_device;
 struct iw_mpa_driver_ops;
-struct net_device;
 
 /**
  * struct iw_mpa_device - a registered RNIC: what its endpoints share
  * @node: in the list of devices
  * @ibdev: the device
  * @netdev: its network device; its network namespace is that of the sockets
+ * @netdev_tracker: of the reference on it
  * @ops: the driver's half
  * @users: one for the registration, one for each live endpoint and listener
  * @unused: completed when @users drops to 0
  * @lock: protects the lists and @dying; process context
  * @eps: endpoints that are live, or that the ULP has still to answer for
- * @half_open: those of them that wait for the MPA Request
+ * @half_open: those of them that wait for the MPA Request, the oldest first
+ * @half_open_count: how many
  * @dying: no new endpoint or listener
  * @qps: QP number to endpoint, while a QP is bound
  * @unbound: woken when a QP is unbound
@@ -33,12 +35,14 @@ struct iw_mpa_device {
 	struct list_head		node;
 	struct ib_device		*ibdev;
 	struct net_device		*netdev;
+	netdevice_tracker		netdev_tracker;
 	const struct iw_mpa_driver_ops	*ops;
 	refcount_t			users;
 	struct completion		unused;
 	spinlock_t			lock;
 	struct list_head		eps;
 	struct list_head		half_open;
+	unsigned int			half_open_count;
 	bool				dying;
 	struct xarray			qps;
 	wait_queue_head_t		unbound;

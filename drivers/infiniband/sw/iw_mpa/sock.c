@@ -137,6 +137,7 @@ void iw_mpa_sock_unhook(struct iw_mpa_sock *ms)
 		sk->sk_error_report = ms->error_report;
 		sk->sk_write_space = ms->stream.write_space;
 		ms->stream.qp = NULL;
+		ms->stream.priv = NULL;
 	}
 	write_unlock_bh(&sk->sk_callback_lock);
 }
@@ -162,14 +163,13 @@ void iw_mpa_sock_release(struct iw_mpa_sock *ms)
 
 /*
  * Keep the network namespace while TCP still has to deliver our last octets:
- * without the reference close() stops the retransmission timers.
+ * without the reference close() stops the retransmission timers. Connections get
+ * it from their listener.
  */
 static void sock_hold_net(struct sock *sk)
 {
 	struct net *net = sock_net(sk);
 
-	if (sk->sk_net_refcnt)
-		return;
 	sk->sk_net_refcnt = 1;
 	get_net_track(net, &sk->ns_tracker, GFP_KERNEL);
 	sock_inuse_add(net, 1);
@@ -181,11 +181,12 @@ static int sock_set_int(struct socket *sock, int level, int name, int val)
 				     sizeof(val));
 }
 
+/* An IPv6 socket may carry an IPv4 connection. */
 static int sock_set_tos(struct socket *sock, u8 tos)
 {
+	ip_sock_set_tos(sock->sk, tos);
 	if (sock->sk->sk_family == AF_INET6)
 		return sock_set_int(sock, SOL_IPV6, IPV6_TCLASS, tos);
-	ip_sock_set_tos(sock->sk, tos);
 	return 0;
 }
 
@@ -250,6 +251,8 @@ static int sock_open(const struct iw_mpa_sock_opts *opts, struct socket **sock)
 		err = ip6_sock_set_v6only((*sock)->sk);
 	if (err)
 		sock_release(*sock);
+	else
+		sock_hold_net((*sock)->sk);
 	return err;
 }
 
@@ -279,7 +282,6 @@ int iw_mpa_sock_connect(struct iw_mpa_sock *ms,
 		sock_release(sock);
 		return err;
 	}
-	sock_hold_net(sock->sk);
 	sock_hook(ms, sock, ops, 0);
 	err = kernel_connect(sock, (struct sockaddr *)opts->remote,
 			     sock_addr_len(opts->remote), O_NONBLOCK);
@@ -359,7 +361,6 @@ void iw_mpa_sock_adopt(struct iw_mpa_sock *ms, struct socket *sock,
 		       const struct iw_mpa_sock_ops *ops,
 		       const struct iw_mpa_sock_opts *opts)
 {
-	sock_hold_net(sock->sk);
 	sock_setup(sock, opts);
 	sock_hook(ms, sock, ops, 0);
 	/* It inherited the listener's callbacks, not TCP's. */

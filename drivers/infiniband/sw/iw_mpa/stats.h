@@ -14,6 +14,7 @@
 	X(sock_destroyed)	\
 	X(established)		\
 	X(closed)		\
+	X(failed)		\
 	X(v1_fallback)		\
 	X(source_port_retried)
 

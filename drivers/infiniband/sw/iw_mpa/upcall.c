@@ -142,6 +142,9 @@ int iw_mpa_upcall_up(struct iw_mpa_upcall *up,
 		WARN_ONCE(1, "iw_mpa: no completion is due (%d)\n", up->phase);
 		return -EINVAL;
 	}
+	/* iw_cm takes them for what TCP has; without better ones leave them. */
+	event.local_addr = up->cm_id->m_local_addr;
+	event.remote_addr = up->cm_id->m_remote_addr;
 	upcall_fill(&event, info);
 	err = upcall_raise(up->cm_id, &event);
 	if (!err)

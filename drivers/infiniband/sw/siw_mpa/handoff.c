@@ -2,10 +2,13 @@
 /*
  * siw's half of the hand-off.
  *
- * TX is fenced from prepare to open_tx by an entry that occupies the one slot of
- * the send queue's current work: a Read Response that is never sent, or an
- * initiator's RTR message, which is sent first. So a post_send that comes early
- * queues and does nothing else. tx_suspend keeps the TX thread off the slot.
+ * TX is fenced from prepare to send_rtr or open_tx by a Read Response that is
+ * never sent: it occupies the one slot of the send queue's current work, so a
+ * post_send that comes early queues and does nothing else. tx_suspend keeps the
+ * TX thread off the slot.
+ *
+ * qp->cep is set in prepare and cleared in stop; port.c sees to it that siw does
+ * not clear it in between.
  */
 
 #define SIW_MPA_OWN_FILE
@@ -16,6 +19,9 @@
 
 #include <linux/log2.h>
 #include <linux/slab.h>
+
+/* Octets that tell what the first FPDU is */
+#define HANDOFF_HEAD	4
 
 static void cep_release(struct kref *ref)
 {
@@ -72,9 +78,19 @@ void siw_qp_cm_drop(struct siw_qp *qp, int schedule)
 	siw_cep_put(cep);
 }
 
-static u32 handoff_fpdu_size(const u8 len[2])
+/*
+ * Size of the first FPDU from its first four octets, 0 if it is shorter than the
+ * header of its opcode: siw would take what follows for the rest of it.
+ */
+static u32 handoff_fpdu_size(const u8 head[4])
 {
-	return iw_mpa_fpdu_size(len[0] << 8 | len[1]);
+	u16 ulpdu_len = head[0] << 8 | head[1];
+	u8 opcode = head[3] & 0xf;
+
+	if (opcode > RDMAP_TERMINATE ||
+	    ulpdu_len + MPA_HDR_SIZE < iwarp_pktinfo[opcode].hdr_len)
+		return 0;
+	return iw_mpa_fpdu_size(ulpdu_len);
 }
 
 /* siw has got another part of the first FPDU, and maybe more behind it. */
@@ -113,34 +129,62 @@ static int handoff_rx_hold(read_descriptor_t *desc, struct sk_buff *skb,
 {
 	struct siw_qp *qp = desc->arg.data;
 	struct siw_cep *cep = qp->cep;
-	u32 want = cep->rx_size ?: 2;
+	u32 want = cep->rx_size ?: HANDOFF_HEAD;
 	int used = min_t(size_t, len, want - cep->rx_held);
 
 	skb_copy_bits(skb, off, cep->rx_buf + cep->rx_held, used);
 	cep->rx_held += used;
 	if (cep->rx_held < want)
 		return used;
-	if (!cep->rx_size)
+	if (!cep->rx_size) {
 		cep->rx_size = handoff_fpdu_size(cep->rx_buf);
+		if (!cep->rx_size)
+			goto drop;
+	}
 	if (cep->rx_held < cep->rx_size && cep->rx_size <= sizeof(cep->rx_buf))
 		return used;
-	if (handoff_rx_release(desc, cep))
-		siw_qp_cm_drop(qp, 1);
+	if (!handoff_rx_release(desc, cep))
+		return used;
+drop:
+	siw_qp_cm_drop(qp, 1);
 	return used;
 }
 
+/**
+ * siw_mpa_rx_data - siw's siw_tcp_rx_data(), with a check
+ * @desc: as there
+ * @skb: as there
+ * @off: as there
+ * @len: octets of @skb that may be read
+ *
+ * siw reads to the end of @skb, but TCP may have urgent data in it, at which to
+ * stop. No RNIC sends any.
+ *
+ * Return: octets consumed.
+ */
+int siw_mpa_rx_data(read_descriptor_t *desc, struct sk_buff *skb,
+		    unsigned int off, size_t len)
+{
+	if (likely(len == skb->len - off))
+		return siw_tcp_rx_data(desc, skb, off, len);
+	siw_qp_cm_drop(desc->arg.data, 1);
+	return len;
+}
+
 /*
- * siw gets a startup FPDU in one piece, however TCP cut it; one that is in one
- * piece already, and one that is longer, directly.
+ * siw loses its place in a trailer that TCP cut. So it gets a startup FPDU in one
+ * piece; one that is in one piece already, and one that is longer, directly.
  */
 static int handoff_rx_first(read_descriptor_t *desc, struct sk_buff *skb,
 			    unsigned int off, size_t len)
 {
 	struct siw_qp *qp = desc->arg.data;
 	struct siw_cep *cep = qp->cep;
+	u8 head[HANDOFF_HEAD];
 	int used;
-	u8 head[2];
 
+	if (qp->rx_stream.rx_suspend)
+		return len;
 	if (!cep->rx_size && !cep->rx_held && len >= sizeof(head)) {
 		skb_copy_bits(skb, off, head, sizeof(head));
 		cep->rx_size = handoff_fpdu_size(head);
@@ -150,15 +194,28 @@ static int handoff_rx_first(read_descriptor_t *desc, struct sk_buff *skb,
 	     cep->rx_size <= sizeof(cep->rx_buf)))
 		return handoff_rx_hold(desc, skb, off, len);
 
-	used = siw_tcp_rx_data(desc, skb, off, len);
+	used = siw_mpa_rx_data(desc, skb, off, len);
 	handoff_note_rx(cep, used);
 	return used;
 }
 
 /*
- * A responder's sk_data_ready until the first FPDU has been validated: all of it
- * has come, and siw found nothing wrong.
+ * A responder's receive path until the first FPDU has been validated: all of it
+ * has come, and siw found nothing wrong. Called as TCP calls data_ready, with the
+ * QP's state_lock held for reading.
  */
+static void handoff_rx_until_first(struct siw_qp *qp, struct sock *sk)
+{
+	read_descriptor_t desc = { .arg.data = qp, .count = 1 };
+
+	tcp_read_sock(sk, &desc, handoff_rx_first);
+	if (!handoff_first_is_whole(qp->cep) || qp->rx_stream.rx_suspend)
+		return;
+	WRITE_ONCE(sk->sk_data_ready, siw_qp_llp_data_ready);
+	WRITE_ONCE(qp->cep->validated, true);
+	iw_mpa_first_fpdu(qp->cep->ep);
+}
+
 static void siw_mpa_first_data_ready(struct sock *sk)
 {
 	struct iw_mpa_stream *stream;
@@ -171,18 +228,8 @@ static void siw_mpa_first_data_ready(struct sock *sk)
 	qp = to_siw_qp(stream->qp);
 	if (qp->rx_stream.rx_suspend || !down_read_trylock(&qp->state_lock))
 		goto unlock;
-
-	if (qp->attrs.state == SIW_QP_STATE_RTS) {
-		read_descriptor_t desc = { .arg.data = qp, .count = 1 };
-
-		tcp_read_sock(sk, &desc, handoff_rx_first);
-		if (handoff_first_is_whole(qp->cep) &&
-		    !qp->rx_stream.rx_suspend) {
-			WRITE_ONCE(sk->sk_data_ready, siw_qp_llp_data_ready);
-			WRITE_ONCE(qp->cep->validated, true);
-			iw_mpa_first_fpdu(qp->cep->ep);
-		}
-	}
+	if (qp->attrs.state == SIW_QP_STATE_RTS)
+		handoff_rx_until_first(qp, sk);
 	up_read(&qp->state_lock);
 unlock:
 	read_unlock(&sk->sk_callback_lock);
@@ -233,18 +280,13 @@ static int handoff_modify_to_rts(struct siw_qp *qp,
 	return err;
 }
 
-static void handoff_fence(struct siw_qp *qp, const struct iw_mpa_params *params)
+static void handoff_fence(struct siw_qp *qp)
 {
 	struct siw_wqe *wqe = tx_wqe(qp);
 	unsigned long flags;
 
 	qp->rx_stream.rx_suspend = 0;
 	qp->tx_ctx.tx_suspend = 1;
-	if (params->initiator && params->rtr) {
-		siw_qp_mpa_rts(qp, params->rtr == IW_MPA_RTR_WRITE ?
-				   MPA_V2_RDMA_WRITE_RTR : MPA_V2_RDMA_READ_RTR);
-		return;
-	}
 	spin_lock_irqsave(&qp->sq_lock, flags);
 	memset(wqe->mem, 0, sizeof(wqe->mem));
 	wqe->sqe.opcode = SIW_OP_READ_RESPONSE;
@@ -269,8 +311,8 @@ static int handoff_prepare(struct ib_qp *base_qp,
 	    !(qp->attrs.flags & SIW_QP_IN_DESTROY))
 		err = handoff_modify_to_rts(qp, ho);
 	if (!err) {
-		qp->cep = cep;
-		handoff_fence(qp, ho->params);
+		WRITE_ONCE(qp->cep, cep);
+		handoff_fence(qp);
 	}
 	up_write(&qp->state_lock);
 
@@ -294,15 +336,52 @@ static void handoff_attach(struct ib_qp *base_qp, struct sock *sk,
 /* As TCP calls it: with the socket locked and softirqs off. */
 static void handoff_kick_rx(struct ib_qp *base_qp)
 {
-	struct sock *sk = to_siw_qp(base_qp)->cep->sock->sk;
-	void (*data_ready)(struct sock *sk);
+	struct siw_qp *qp = to_siw_qp(base_qp);
+	struct sock *sk = qp->cep->sock->sk;
 
+	down_read(&qp->state_lock);
 	lock_sock(sk);
-	data_ready = READ_ONCE(sk->sk_data_ready);
 	local_bh_disable();
-	data_ready(sk);
+	if (qp->attrs.state == SIW_QP_STATE_RTS && !qp->rx_stream.rx_suspend) {
+		if (qp->cep->responder && !qp->cep->validated) {
+			handoff_rx_until_first(qp, sk);
+		} else {
+			read_descriptor_t desc = {
+				.arg.data = qp, .count = 1,
+			};
+
+			tcp_read_sock(sk, &desc, siw_mpa_rx_data);
+		}
+	}
 	local_bh_enable();
 	release_sock(sk);
+	up_read(&qp->state_lock);
+}
+
+/* A Read or Write of nothing, unsignalled, that no queue of the ULP knows. */
+static int handoff_make_rtr(struct siw_qp *qp, u8 rtr)
+{
+	struct siw_wqe *wqe = tx_wqe(qp);
+	struct siw_sqe *rreq = NULL;
+
+	memset(&wqe->sqe, 0, sizeof(wqe->sqe));
+	wqe->sqe.num_sge = 1;
+	wqe->sqe.rkey = 1;	/* some RNICs refuse STag 0 */
+	wqe->processed = 0;
+	if (rtr == IW_MPA_RTR_WRITE) {
+		wqe->sqe.opcode = SIW_OP_WRITE;
+		return 0;
+	}
+	wqe->sqe.opcode = SIW_OP_READ;
+	spin_lock(&qp->orq_lock);
+	if (qp->attrs.orq_size)
+		rreq = orq_get_free(qp);
+	if (rreq) {
+		siw_read_to_orq(rreq, &wqe->sqe);
+		qp->orq_put++;
+	}
+	spin_unlock(&qp->orq_lock);
+	return rreq ? 0 : -EIO;
 }
 
 static int handoff_send_rtr(struct ib_qp *base_qp, u8 rtr)
@@ -313,11 +392,10 @@ static int handoff_send_rtr(struct ib_qp *base_qp, u8 rtr)
 
 	down_read(&qp->state_lock);
 	spin_lock_irqsave(&qp->sq_lock, flags);
-	if (qp->attrs.state == SIW_QP_STATE_RTS &&
-	    tx_wqe(qp)->wr_status == SIW_WR_QUEUED) {
-		qp->tx_ctx.tx_suspend = 0;
-		qp->cep->open = true;
-		err = 0;
+	if (qp->attrs.state == SIW_QP_STATE_RTS) {
+		err = handoff_make_rtr(qp, rtr);
+		if (!err)
+			qp->tx_ctx.tx_suspend = 0;
 	}
 	spin_unlock_irqrestore(&qp->sq_lock, flags);
 	if (!err)
@@ -337,7 +415,6 @@ static void handoff_open_tx(struct ib_qp *base_qp)
 	if (qp->attrs.state == SIW_QP_STATE_RTS) {
 		tx_wqe(qp)->wr_status = SIW_WR_IDLE;
 		qp->tx_ctx.tx_suspend = 0;
-		qp->cep->open = true;
 		ret = siw_activate_tx(qp);
 	}
 	spin_unlock_irqrestore(&qp->sq_lock, flags);
@@ -355,16 +432,19 @@ static void handoff_open_tx(struct ib_qp *base_qp)
 static void handoff_stop(struct ib_qp *base_qp, enum iw_mpa_reason why)
 {
 	struct siw_qp *qp = to_siw_qp(base_qp);
+	struct siw_cep *cep = qp->cep;
 
 	down_write(&qp->state_lock);
 	qp->rx_stream.rx_suspend = 1;
 	qp->tx_ctx.tx_suspend = 1;
-	if (!qp->cep->responder || qp->cep->validated)
+	if (!cep->responder || cep->validated)
 		siw_send_terminate(qp);
 	qp->term_info.valid = 0;
+	WRITE_ONCE(qp->cep, NULL);
 	up_write(&qp->state_lock);
 
 	siw_qp_llp_close(qp);
+	siw_cep_put(cep);
 }
 
 const struct iw_mpa_driver_ops siw_mpa_driver_ops = {

@@ -4,18 +4,30 @@
 #define SIW_MPA_OWN_FILE
 
 #include "siw/siw.h"
-#include "siw_cm.h"
+#include "siw/siw_verbs.h"
 
 #include <linux/module.h>
 #include <rdma/siw-abi.h>
 
+/* siw's own, which are static there; the same for every device. */
 static void (*port_siw_dealloc)(struct ib_device *ibdev);
-static int (*port_siw_destroy_qp)(struct ib_qp *qp, struct ib_udata *udata);
+static struct ib_qp *(*port_siw_get_qp)(struct ib_device *ibdev, int qpn);
 
 static void port_dealloc(struct ib_device *ibdev)
 {
 	iw_mpa_unregister_device(ibdev);
 	port_siw_dealloc(ibdev);
+}
+
+/* No connection starts on a QP that is being destroyed. */
+static struct ib_qp *port_get_qp(struct ib_device *ibdev, int qpn)
+{
+	struct ib_qp *base_qp = port_siw_get_qp(ibdev, qpn);
+
+	if (base_qp &&
+	    (READ_ONCE(to_siw_qp(base_qp)->attrs.flags) & SIW_QP_IN_DESTROY))
+		return NULL;
+	return base_qp;
 }
 
 /* siw frees what a hand-off needs, so the connection has to be over before. */
@@ -27,7 +39,18 @@ static int port_destroy_qp(struct ib_qp *base_qp, struct ib_udata *udata)
 	qp->attrs.flags |= SIW_QP_IN_DESTROY;
 	up_write(&qp->state_lock);
 	iw_mpa_qp_gone(base_qp);
-	return port_siw_destroy_qp(base_qp, udata);
+	return siw_destroy_qp(base_qp, udata);
+}
+
+/* A QP goes back to IDLE when its connection has ended, not before. */
+static int port_modify_qp(struct ib_qp *base_qp, struct ib_qp_attr *attr,
+			  int mask, struct ib_udata *udata)
+{
+	if ((mask & IB_QP_STATE) &&
+	    (attr->qp_state == IB_QPS_RESET || attr->qp_state == IB_QPS_INIT) &&
+	    READ_ONCE(to_siw_qp(base_qp)->cep))
+		return -EINVAL;
+	return siw_verbs_modify_qp(base_qp, attr, mask, udata);
 }
 
 /**
@@ -41,16 +64,18 @@ static int port_destroy_qp(struct ib_qp *base_qp, struct ib_udata *udata)
 int siw_mpa_ib_register(struct ib_device *ibdev, const char *name,
 			struct device *dma_device)
 {
-	struct siw_device *sdev = to_siw_dev(ibdev);
 	int err;
 
 	port_siw_dealloc = ibdev->ops.dealloc_driver;
-	port_siw_destroy_qp = ibdev->ops.destroy_qp;
+	port_siw_get_qp = ibdev->ops.iw_get_qp;
 	ibdev->ops.dealloc_driver = port_dealloc;
+	ibdev->ops.iw_get_qp = port_get_qp;
 	ibdev->ops.destroy_qp = port_destroy_qp;
+	ibdev->ops.modify_qp = port_modify_qp;
 	ib_set_device_ops(ibdev, &iw_mpa_ib_device_ops);
 
-	err = iw_mpa_register_device(ibdev, sdev->netdev, &siw_mpa_driver_ops);
+	err = iw_mpa_register_device(ibdev, to_siw_dev(ibdev)->netdev,
+				     &siw_mpa_driver_ops);
 	if (err)
 		return err;
 	return ib_register_device(ibdev, name, dma_device);
@@ -76,5 +101,4 @@ int siw_mpa_mmap_insert(struct ib_ucontext *ucontext,
 						 first, U32_MAX);
 }
 
-MODULE_SOFTDEP("pre: crc32c");
 MODULE_VERSION("0.1");

@@ -25,7 +25,6 @@ struct siw_qp;
  * @sock: the stream, valid until stop
  * @sk_write_space: TCP's own callback
  * @responder: local role
- * @open: TX is open; under sq_lock
  * @validated: one whole FPDU was received without error
  * @rx_size: size of the first FPDU, once known; under the socket's lock
  * @rx_seen: octets of it that siw has got; likewise
@@ -40,7 +39,6 @@ struct siw_cep {
 	struct socket		*sock;
 	void			(*sk_write_space)(struct sock *sk);
 	bool			responder;
-	bool			open;
 	bool			validated;
 	u32			rx_size;
 	u32			rx_seen;
@@ -50,8 +48,15 @@ struct siw_cep {
 
 void siw_cep_put(struct siw_cep *cep);
 
+/* siw's data_ready looks at sk_user_data first, its write_space does not. */
 #define sk_to_qp(sk)	(to_siw_qp(iw_mpa_sk_stream(sk)->qp))
-#define sk_to_cep(sk)	((struct siw_cep *)iw_mpa_sk_stream(sk)->priv)
+
+static inline struct siw_cep *sk_to_cep(const struct sock *sk)
+{
+	struct iw_mpa_stream *stream = iw_mpa_sk_stream(sk);
+
+	return stream ? stream->priv : NULL;
+}
 
 static inline int siw_cm_init(void)
 {
@@ -75,7 +80,10 @@ int siw_mpa_ib_register(struct ib_device *ibdev, const char *name,
 			struct device *dma_device);
 int siw_mpa_mmap_insert(struct ib_ucontext *ucontext,
 			struct rdma_user_mmap_entry *entry, size_t length);
+int siw_mpa_rx_data(read_descriptor_t *desc, struct sk_buff *skb,
+		    unsigned int off, size_t len);
 
+/* What siw's own files call instead of their own. */
 #ifndef SIW_MPA_OWN_FILE
 #define ib_register_device		siw_mpa_ib_register
 #define rdma_user_mmap_entry_insert	siw_mpa_mmap_insert
