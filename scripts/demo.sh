@@ -34,8 +34,9 @@ step() {
 	for try in 1 2 3 4 5; do
 		log=$GUEST_RUN/step-$STEPS-$try.log
 		try_case "$log" "$file" "$client_driver" "$server_driver" "$family" $((7100 + STEPS))
-		[[ $STATUS -ne 0 && $CLEAN -eq 0 && -n $PEER_BUG ]] || break
-		echo "        once more: unmodified siw lost a wake-up and does not read its socket"
+		[[ -n $PEER_BUG ]] || break
+		echo "  -      $name: unmodified siw lost a wake-up, as its socket shows; once more"
+		[[ $CLEAN -eq 0 ]] || break
 	done
 	if [[ $STATUS -ne 0 || $CLEAN -ne 0 ]]; then
 		verdict=FAILED
@@ -66,17 +67,15 @@ end_part() {
 	guest_run A "capture_stop $1.pcapng" >/dev/null
 }
 
-# Both directions and both roles, at two hosts with different drivers.
+# Both directions and both roles, at two hosts with different drivers. The server of ucmatose
+# speaks first, which MPA forbids without the peer-to-peer model; unmodified siw cannot ask for it.
 both_ways() {
-	local from to
-
-	for from in A B; do
-		to=B
-		[[ $from == A ]] || to=A
-		step rping 010-rping.sh $from $to 4
-		step ucmatose 030-ucmatose.sh $from $to 4
-		step perftest 040-perftest.sh $from $to 4
-	done
+	step rping 010-rping.sh A B 4
+	step ucmatose 030-ucmatose.sh A B 4
+	step perftest 040-perftest.sh A B 4
+	step rping 010-rping.sh B A 4
+	step "rping x5" 020-rping-persistent.sh B A 4
+	step perftest 040-perftest.sh B A 4
 }
 
 both_families() {

@@ -106,32 +106,54 @@ e2e_diagnose() {
 
 # Unmodified siw puts its socket callback in place after the last MPA frame was sent and does not
 # look whether data came meanwhile: they stay in the socket until more arrives, for ever if the
-# peer waits for an answer. That is not a bug of ours, and it shows: true if a guest with siw has
-# an established connection with unread data.
+# peer waits for an answer. That is not a bug of ours. With emulated processors on a busy host it
+# happened to one connection in ten; a few milliseconds on the way to siw make it rare.
+delay_towards() {
+	case $1 in
+	siw) echo 5 ;;
+	*) echo 0 ;;
+	esac
+}
+
+# driver_of GUEST
+driver_of() {
+	if [[ $1 == "$CLIENT" ]]; then
+		echo "$CLIENT_DRIVER"
+	else
+		echo "$SERVER_DRIVER"
+	fi
+}
+
+# It shows when it happens: a guest with unmodified siw has an established connection with unread
+# data. True if so.
 siw_lost_wakeup() {
-	local name driver
+	local name
 
 	for name in "$CLIENT" "$SERVER"; do
-		driver=$SERVER_DRIVER
-		[[ $name != "$CLIENT" ]] || driver=$CLIENT_DRIVER
-		[[ $driver == siw ]] || continue
+		[[ $(driver_of "$name") == siw ]] || continue
 		guest_run "$name" 'ss -Htn state established' | awk '$1 > 0' | grep . && return
 	done
 	return 1
 }
 
-# What a finished test may leave: nothing, but the background job KEEP_JOB. Runs in both guests.
-e2e_clean_up() {
+# Unmodified siw may even crash when such a connection is closed. True if a guest with siw_mpa is
+# as dead, or as unclean, which nothing excuses.
+ours_is_unclean() {
 	local name
 
 	for name in "$CLIENT" "$SERVER"; do
-		# shellcheck disable=SC2016 # expanded in the guest
-		guest_run "$name" "bg_stop_all ${KEEP_JOB:-}"'
-			port_range_restore
-			[[ -n $(driver_get) ]] || exit 0
-			poll 10 rdma_is_idle || fail "still in use: $(rdma_leftovers | paste -sd " ")"'
+		[[ $(driver_of "$name") == siw ]] || e2e_clean_up_guest "$name" || return 0
 	done
+	return 1
 }
+
+# What a finished test may leave: nothing, but the background job KEEP_JOB. In both guests.
+e2e_clean_up() {
+	e2e_clean_up_guest "$CLIENT"
+	e2e_clean_up_guest "$SERVER"
+}
+
+e2e_clean_up_guest() { guest_run "$1" "clean_up ${KEEP_JOB:-}"; }
 
 # --- running them: e2e.sh and demo.sh ----------------------------------------------------------
 
@@ -144,14 +166,15 @@ run_check() (
 	SERVER_DRIVER=$3
 	PORT=$5
 	set_addresses "$4"
-	guest_run "$CLIENT" "driver_set $2"
-	guest_run "$SERVER" "driver_set $3"
+	guest_run "$CLIENT" "driver_set $2 && wire_delay $(delay_towards "$3")"
+	guest_run "$SERVER" "driver_set $3 && wire_delay $(delay_towards "$2")"
 	# shellcheck source=/dev/null
 	. "$TOP/scripts/e2e/$1"
 	check
 )
 
-# try_case LOG RUN_CHECK-ARGUMENTS: sets STATUS, CLEAN and PEER_BUG.
+# try_case LOG RUN_CHECK-ARGUMENTS: sets STATUS, CLEAN (0: the guests are fit for more) and
+# PEER_BUG (not empty: the failure is that of unmodified siw, here is the evidence).
 try_case() {
 	local log=$1
 	shift
@@ -166,5 +189,8 @@ try_case() {
 	fi
 	(set -e; e2e_clean_up) >>"$log" 2>&1
 	CLEAN=$?
+	if [[ $CLEAN -ne 0 && -n $PEER_BUG ]]; then
+		(CLIENT_DRIVER=$2 SERVER_DRIVER=$3 ours_is_unclean) >>"$log" 2>&1 && PEER_BUG=
+	fi
 	set -e
 }

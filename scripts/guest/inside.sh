@@ -80,6 +80,17 @@ bg_stop_all() {
 	done
 }
 
+# --- wire --------------------------------------------------------------------------------
+
+# wire_delay MS: for all that this guest sends; 0: none.
+wire_delay() {
+	if [[ $1 -eq 0 ]]; then
+		[[ $(tc qdisc show dev eth0 root) != *netem* ]] || tc qdisc del dev eth0 root
+	else
+		tc qdisc replace dev eth0 root netem delay "$1ms"
+	fi
+}
+
 # --- local ports -------------------------------------------------------------------------
 
 # port_range_set FIRST LAST: where rdma_cm and TCP look for a source port.
@@ -156,6 +167,14 @@ driver_clear() {
 	[[ ! -d /sys/module/iw_mpa ]] || rmmod iw_mpa
 }
 
+# clean_up [NAME]: after a test; NAME is a background job to keep.
+clean_up() {
+	bg_stop_all "${1:-}"
+	port_range_restore
+	[[ -n $(driver_get) ]] || return 0
+	poll 10 rdma_is_idle || fail "still in use: $(rdma_leftovers | paste -sd ' ')"
+}
+
 # What a person wants to see first after a failure.
 diagnose() {
 	local dir
@@ -172,7 +191,8 @@ diagnose() {
 	echo "* tcp"
 	ss -tan | grep -v TIME-WAIT
 	echo "* kernel"
-	dmesg -l warn,err,crit,alert,emerg | tail -n 20
+	dmesg -l warn,err,crit,alert,emerg | sed '1,/out-of-tree module/d' |
+		grep -v 'speed is unknown' | tail -n 20
 }
 
 # --- captures ----------------------------------------------------------------------------
