@@ -2,15 +2,18 @@
 #
 # For people: every target calls one script. Kbuild is the kernel's side.
 
-.PHONY: help modules install clean setup check static kunit wire e2e demo
+.PHONY: help modules install clean setup check static kunit fuzz wire e2e demo
+
+export T
 
 help:
 	@echo 'make demo      two hosts, real RDMA programs, and what they negotiated'
-	@echo 'make check     all tests: static, kunit, wire and e2e'
+	@echo 'make check     all tests: static, kunit, fuzz, wire and e2e'
 	@echo 'make modules   build iw_mpa.ko and siw_mpa.ko for KREL (default: the newest headers)'
 	@echo 'make install   build, then put both modules below /lib/modules/KREL/updates'
 	@echo 'make static    compiler warnings, sparse, checkpatch, kernel-doc, layers, style'
 	@echo 'make kunit     unit tests on user mode Linux'
+	@echo 'make fuzz      the protocol layer under libFuzzer, T=seconds (default 10)'
 	@echo 'make wire      conformance: a scripted MPA peer against siw_mpa, by rule'
 	@echo 'make e2e       end-to-end tests in guests that run the stock kernel'
 	@echo 'make setup     install the Debian packages that all of this needs (the others do it, too)'
@@ -25,7 +28,7 @@ install:
 setup:
 	@scripts/setup.sh
 
-check static kunit wire e2e demo:
+check static kunit fuzz wire e2e demo:
 	@scripts/$@.sh
 
 clean:

@@ -3,7 +3,7 @@
 #
 # Run every suite, also after a failure, and sum up what they print.
 #
-#   scripts/check.sh [SUITE...]    (no argument: static kunit wire e2e)
+#   scripts/check.sh [SUITE...]    (no argument: static kunit fuzz wire e2e)
 #
 # A suite prints "ok N name" and "not ok N name", and at its end "# suite: N passed, N failed".
 # One that ends without that line, or with other numbers than we counted, or that exits as if all
@@ -65,7 +65,7 @@ run_suite() {
 main() {
 	local suite
 
-	[[ $# -gt 0 ]] || set -- static kunit wire e2e
+	[[ $# -gt 0 ]] || set -- static kunit fuzz wire e2e
 	for suite in "$@"; do
 		run_suite "$suite"
 	done

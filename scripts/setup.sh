@@ -3,7 +3,7 @@
 #
 # Install the Debian packages that a job needs, and nothing when they are all there.
 #
-#   scripts/setup.sh [build] [static] [kunit] [guest]      (no argument: all of them)
+#   scripts/setup.sh [build] [static] [kunit] [guest] [fuzz]      (no argument: all of them)
 
 # shellcheck source=scripts/lib.sh
 . "$(dirname "$0")/lib.sh"
@@ -18,6 +18,7 @@ declare -A GROUP=(
 	[guest]="qemu-system-x86 busybox-static cpio gzip kmod rdmacm-utils ibverbs-utils
 		ibverbs-providers rdma-core librdmacm-dev libibverbs-dev gcc libc6-dev perftest
 		qperf tshark iproute2 iputils-ping ethtool python3"
+	[fuzz]="clang libclang-rt-14-dev llvm libc6-dev"
 )
 
 # The packages among the arguments that are not installed.
@@ -67,7 +68,7 @@ main() {
 	local group
 	local -a packages=()
 
-	[[ $# -gt 0 ]] || set -- build static kunit guest
+	[[ $# -gt 0 ]] || set -- build static kunit guest fuzz
 	for group in "$@"; do
 		[[ -n ${GROUP[$group]:-} ]] || die "no such group: $group (${!GROUP[*]})"
 		# shellcheck disable=SC2206 # a list of words is what it is
