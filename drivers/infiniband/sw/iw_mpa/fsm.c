@@ -28,11 +28,13 @@
 #define CLOSE		(DO(STOP) | DO(UNBIND) | DO(REPORT_DOWN) | DO(RELEASE))
 
 /*
- * What ends a connection that the driver has. What came before a FIN counts: the
+ * A FIN ends a connection that the driver has, but what came before it counts: the
  * driver is made to look once more, and what it finds is handled first.
  */
-#define LOST(st)						\
-	GOTO(PEER_CLOSED,	st,	DO(KICK_RX) | DO(END_STREAM)), \
+#define LOOK_AGAIN	(DO(KICK_RX) | DO(END_STREAM))
+
+/* What else ends such a connection. */
+#define LOST							\
 	GOTO(STREAM_DOWN,	DEAD,	CLOSE),			\
 	GOTO(STREAM_ENDED,	DEAD,	CLOSE),			\
 	GOTO(PEER_RESET,	DEAD,	CLOSE),			\
@@ -109,14 +111,17 @@ table[IW_MPA_ST_COUNT][IW_MPA_EV_COUNT] = {
 	[IW_MPA_ST_AWAIT_RTR] = {
 		GOTO(FIRST_FPDU,	OFFLOADED,	DO(OPEN_TX) | DO(REPORT_UP)),
 		GOTO(TIMED_OUT,		DEAD,		CLOSE),
-		LOST(AWAIT_RTR),
+		GOTO(PEER_CLOSED,	AWAIT_RTR,	LOOK_AGAIN),
+		LOST,
 	},
 	[IW_MPA_ST_FENCED] = {
 		GOTO(FIRST_FPDU,	OFFLOADED,	DO(OPEN_TX)),
-		LOST(FENCED),
+		GOTO(PEER_CLOSED,	FENCED,	LOOK_AGAIN),
+		LOST,
 	},
 	[IW_MPA_ST_OFFLOADED] = {
-		LOST(OFFLOADED),
+		GOTO(PEER_CLOSED,	OFFLOADED,	LOOK_AGAIN),
+		LOST,
 	},
 	[IW_MPA_ST_LINGER] = {
 		GOTO(READABLE,		LINGER,		DO(DRAIN)),
