@@ -24,12 +24,6 @@ void fake_fault(struct fakes *f, const char *what)
 	f->nr_faults++;
 }
 
-/* Counters are the library's own account of what it made and freed. */
-unsigned long __weak iw_mpa_count_read(enum iw_mpa_counter counter)
-{
-	return 0;
-}
-
 struct fake_call {
 	void			(*fn)(void *arg);
 	void			*arg;

@@ -27,6 +27,34 @@ void iw_mpa_count(enum iw_mpa_counter counter)
 }
 
 /**
+ * iw_mpa_count_read - how often something was counted
+ * @counter: which
+ *
+ * Context: any.
+ *
+ * Return: the sum over all CPUs; what is being counted now may be missing.
+ */
+unsigned long iw_mpa_count_read(enum iw_mpa_counter counter)
+{
+	unsigned long sum = 0;
+	int cpu;
+
+	for_each_possible_cpu(cpu)
+		sum += READ_ONCE(per_cpu_ptr(&stats, cpu)->counter[counter]);
+	return sum;
+}
+
+static unsigned long stats_read_reason(enum iw_mpa_reason reason)
+{
+	unsigned long sum = 0;
+	int cpu;
+
+	for_each_possible_cpu(cpu)
+		sum += READ_ONCE(per_cpu_ptr(&stats, cpu)->reason[reason]);
+	return sum;
+}
+
+/**
  * iw_mpa_count_reason - count why something ended
  * @reason: why
  *
@@ -45,22 +73,13 @@ static int stats_show(struct seq_file *seq, void *unused)
 		IW_MPA_COUNTERS(X)
 #undef X
 	};
-	struct stats sum = {};
-	int cpu, i;
+	int i;
 
-	for_each_possible_cpu(cpu) {
-		const struct stats *s = per_cpu_ptr(&stats, cpu);
-
-		for (i = 0; i < IW_MPA_CNT_COUNT; i++)
-			sum.counter[i] += READ_ONCE(s->counter[i]);
-		for (i = 0; i < IW_MPA_R_COUNT; i++)
-			sum.reason[i] += READ_ONCE(s->reason[i]);
-	}
 	for (i = 0; i < IW_MPA_CNT_COUNT; i++)
-		seq_printf(seq, "%-24s %lu\n", names[i], sum.counter[i]);
+		seq_printf(seq, "%-24s %lu\n", names[i], iw_mpa_count_read(i));
 	for (i = IW_MPA_R_OK + 1; i < IW_MPA_R_COUNT; i++)
 		seq_printf(seq, "%-24s %lu\n", iw_mpa_reason_name(i),
-			   sum.reason[i]);
+			   stats_read_reason(i));
 	return 0;
 }
 DEFINE_SHOW_ATTRIBUTE(stats);

@@ -26,6 +26,7 @@ enum iw_mpa_counter {
 };
 
 void iw_mpa_count(enum iw_mpa_counter counter);
+unsigned long iw_mpa_count_read(enum iw_mpa_counter counter);
 void iw_mpa_count_reason(enum iw_mpa_reason reason);
 void iw_mpa_stats_init(void);
 void iw_mpa_stats_exit(void);
