@@ -18,9 +18,9 @@ DRIVER_B=siw
 PEER_B=${PEER_B:-siw_mpa}
 FAILED=0
 STEPS=0
-# The capture goes on from step to step.
-# shellcheck disable=SC2034 # for e2e_clean_up
-KEEP_JOB=capture
+# For the tests: the capture goes on from step to step; one run of perftest is enough.
+export KEEP_JOB=capture
+export PERFTESTS=ib_write_bw
 
 # step NAME TEST-FILE CLIENT SERVER FAMILY
 step() {

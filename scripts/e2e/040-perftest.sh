@@ -4,34 +4,51 @@ DESCRIPTION="perftest: real latency and bandwidth of Send, RDMA Write and RDMA R
 # perftest 4.5 connects with rdma_cm over IPv4 only.
 FAMILIES="4"
 
-# run_perftest PROGRAM SIZE ITERATIONS COLUMN-OF-THE-RESULT UNIT: sets result.
-run_perftest() {
-	local output try
+# once PROGRAM SIZE ITERATIONS: sets output; 2: not the fault of what is under test.
+once() {
+	local status=0
 
-	# It gives no numbers when it cannot measure the clock's frequency, which it says; a busy
-	# host is enough for that.
-	for try in 1 2 3 4 5; do
-		serve "$1 -R -d siw0 -F -s $2 -n $3 -p $PORT"
-		output=$(client "$1 -R -d siw0 -F -s $2 -n $3 -p $PORT $SERVER_IP")
-		server_ends >/dev/null
-		grep -q 'Correlation coefficient' <<<"$output" || break
-		echo "try $try: $(grep 'Correlation coefficient' <<<"$output")"
-	done
-	result=$(awk -v size="$2" -v n="$3" -v column="$4" \
-		'$1 == size && $2 == n { print $column }' <<<"$output")
-	echo "$1: $result $5"
-	# "inf", "0.00" and an empty string have all been seen.
-	awk -v x="$result" 'BEGIN { exit !(x ~ /^[0-9.]+$/ && x > 0) }' ||
-		fail "$1 measured '$result': $output"
+	serve "$1 -R -d siw0 -F -s $2 -n $3 -p $PORT"
+	output=$(client "$1 -R -d siw0 -F -s $2 -n $3 -p $PORT $SERVER_IP") || status=$?
+	# perftest connects twice, and its server may be late to listen for the second time.
+	if [[ $status -ne 0 ]] && grep 'RDMA_CM_EVENT_REJECTED' <<<"$output"; then
+		guest_stop "$SERVER" server >/dev/null
+		return 2
+	fi
+	[[ $status -eq 0 ]] || return 1
+	server_ends >/dev/null || return 1
+	# It has no numbers when it could not measure the clock, as on a busy host.
+	! grep 'Correlation coefficient' <<<"$output" || return 2
 }
 
-check() {
-	local result summary
+# run_perftest PROGRAM SIZE ITERATIONS COLUMN-OF-THE-RESULT UNIT: adds to result.
+run_perftest() {
+	local try status output number
 
-	run_perftest ib_send_lat 2 200 6 us
-	summary="Send $result us"
-	run_perftest ib_write_bw 65536 100 4 MB/s
-	summary+=", Write $result MB/s"
-	run_perftest ib_read_bw 65536 100 4 MB/s
-	echo "result: $summary, Read $result MB/s"
+	for try in 1 2 3 4 5; do
+		status=0
+		once "$1" "$2" "$3" || status=$?
+		[[ $status -eq 2 ]] || break
+		echo "$1: try $try was in vain"
+	done
+	[[ $status -eq 0 ]] || fail "$1: $output"
+	number=$(awk -v size="$2" -v n="$3" -v column="$4" \
+		'$1 == size && $2 == n { print $column }' <<<"$output")
+	# "inf", "0.00" and an empty string have all been seen.
+	awk -v x="$number" 'BEGIN { exit !(x ~ /^[0-9.]+$/ && x > 0) }' ||
+		fail "$1 measured '$number': $output"
+	result+="${result:+, }$1 $number $5"
+}
+
+# PERFTESTS: only some of them.
+check() {
+	local result='' name
+
+	for name in ${PERFTESTS:-ib_send_lat ib_write_bw ib_read_bw}; do
+		case $name in
+		ib_send_lat) run_perftest "$name" 2 200 6 us ;;
+		*) run_perftest "$name" 65536 100 4 MB/s ;;
+		esac
+	done
+	echo "result: $result"
 }
