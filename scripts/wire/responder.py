@@ -292,6 +292,17 @@ def nothing_is_sent_before_the_first_fpdu(b, kind):
     equal(peer.recv_fpdu().op, "SEND", "the first FPDU")
 
 
+@rule("M-7.1.2-10", cases=[("v1",), ("client_server",)])
+def fence_that_the_administrator_took_away(b, kind):
+    b.set(fence=0)
+    server, peer, _ = b.accepted(mpa.request() if kind == "v1" else mpa.request2(ird=4, ord=4))
+    server.event("ESTABLISHED")
+    server.do("send 8")
+    equal(peer.recv_fpdu().op, "SEND", "what the server said first")
+    server.do("recv")
+    peer.send(mpa.send(b"ping"))
+
+
 @rule("E-9.2-8", cases=[("write",), ("read",)])
 def unnegotiated_rtr_after_v1(b, kind):
     server, peer, _ = b.accepted(mpa.request())

@@ -237,8 +237,12 @@ static enum iw_mpa_event act_handoff_passive(struct iw_mpa_ep *ep)
 	}
 	if (iw_mpa_offload_send_reply(&ep->off, &ep->sock, buf, len))
 		return IW_MPA_EV_REPLY_FAILED;
-	return ep->params.p2p ? IW_MPA_EV_HANDED_OFF_RTR :
-				IW_MPA_EV_HANDED_OFF_FENCED;
+	if (ep->params.p2p)
+		return IW_MPA_EV_HANDED_OFF_RTR;
+	if (READ_ONCE(iw_mpa_ep_config(ep)->fence))
+		return IW_MPA_EV_HANDED_OFF_FENCED;
+	iw_mpa_offload_open(&ep->off, &ep->params);
+	return IW_MPA_EV_HANDED_OFF;
 }
 
 static enum iw_mpa_event act_open_tx(struct iw_mpa_ep *ep)

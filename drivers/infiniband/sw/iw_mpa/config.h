@@ -20,6 +20,8 @@ struct net;
  * @crc: ask for CRC (RFC 5044 4.4: on unless an administrator turns it off)
  * @mpa_rev: revision to offer, 1 or 2
  * @peer_to_peer: initiator: ask for the peer-to-peer model, that is an RTR
+ * @fence: responder without RTR: hold TX back until the first FPDU (RFC 5044 7.1.2);
+ *	off lets an application speak first to an initiator that cannot ask for RTR
  * @v1_fallback: retry with revision 1 if the peer closes on a v2 Request
  * @strict_ird_ord: refuse rather than adjust IRD and ORD
  * @source_port_retry: let the stack choose the source port if that of rdma_cm is
@@ -38,6 +40,7 @@ struct iw_mpa_config {
 	u8		crc;
 	u8		mpa_rev;
 	u8		peer_to_peer;
+	u8		fence;
 	u8		v1_fallback;
 	u8		strict_ird_ord;
 	u8		source_port_retry;

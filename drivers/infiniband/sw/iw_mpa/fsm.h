@@ -54,7 +54,7 @@
 	X(TERM_DUE)		/* negotiation failed: TERM and close */ \
 	X(V2_REFUSED)		/* peer closed on the v2 Request: retry with v1 */ \
 	X(SEND_FAILED)		/* the Request could not be sent */	\
-	X(HANDED_OFF)		/* initiator: stream is the driver's */	\
+	X(HANDED_OFF)		/* stream is the driver's, TX is open */ \
 	X(HANDED_OFF_FENCED)	/* responder without RTR, likewise */	\
 	X(HANDED_OFF_RTR)	/* responder that must await RTR, likewise */ \
 	X(PREPARE_FAILED)	/* initiator: the driver refused */	\
