@@ -24,6 +24,8 @@
 #define ST_BOUND	(ST(TCP_CONNECT) | ST(AWAIT_REP) | ST_DRIVER)
 /* The stream is the driver's */
 #define ST_DRIVER	(ST(AWAIT_RTR) | ST(FENCED) | ST(OFFLOADED))
+/* The runner reads a frame */
+#define ST_READS	(ST(AWAIT_REP) | ST(AWAIT_REQ))
 #define ST_ACTIVE	(ST(IDLE) | ST(TCP_CONNECT) | ST(AWAIT_REP) | ST(HANDOFF) | \
 			 ST(OFFLOADED) | ST(LINGER) | ST(DEAD))
 #define ST_PASSIVE	(ST_ALL & ~(ST(TCP_CONNECT) | ST(AWAIT_REP)))
@@ -43,7 +45,9 @@ static const struct event_row event_rows[] = {
 	LEG(READABLE, ST(AWAIT_REP) | ST(AWAIT_REQ) | ST(LINGER), COUNT),
 	LEG(FIRST_FPDU, ST(AWAIT_RTR) | ST(FENCED), OFFLOADED),
 	LEG(STREAM_DOWN, ST(HANDOFF) | ST_DRIVER, DEAD),
+	LEG(PEER_CLOSED, ST_READS | ST_DRIVER, COUNT),
 	LEG(PEER_CLOSED, ST_ALL & ~ST_DEAF, DEAD),
+	LEG(STREAM_ENDED, ST_READS | ST_DRIVER | ST(LINGER), DEAD),
 	LEG(PEER_RESET, ST_ALL & ~ST_DEAF, DEAD),
 	LEG(TIMED_OUT, ST(TCP_CONNECT) | ST(AWAIT_REP) | ST(AWAIT_REQ) | ST(AWAIT_RTR) |
 		       ST(LINGER), DEAD),
@@ -53,6 +57,7 @@ static const struct event_row event_rows[] = {
 	LEG(QP_GONE, ST_BOUND, DEAD),
 	LEG(DEV_GONE, ST_ALL & ~ST_DEAF, DEAD),
 	LEG(LISTENER_GONE, ST(AWAIT_REQ), DEAD),
+	LEG(YIELD, ST(AWAIT_REQ), DEAD),
 	LEG(CONNECTING, ST(IDLE), TCP_CONNECT),
 	LEG(TCP_ACCEPTED, ST(IDLE), AWAIT_REQ),
 	LEG(ULP_ACCEPTED, ST(REQ_INDICATED), HANDOFF),
@@ -132,8 +137,18 @@ static void fsm_step_any_cell_leads_where_ruled(struct kunit *test)
 }
 
 /*
+ * Whoever looks at the stream may find nothing. A FIN is met once, and what it leads to is
+ * the end of the stream or an event of the driver before.
+ */
+static bool event_only_looks(enum iw_mpa_state state, enum iw_mpa_event event)
+{
+	return event == IW_MPA_EV_READABLE ||
+	       (event == IW_MPA_EV_PEER_CLOSED && (BIT(state) & (ST_READS | ST_DRIVER)));
+}
+
+/*
  * Time passes: only to retry with revision 1 may a connection go back, and only while it
- * reads may it stay. So every path ends; and where it can, in DEAD.
+ * looks at the stream may it stay. So every path ends; and where it can, in DEAD.
  */
 static void fsm_step_any_cell_goes_forward(struct kunit *test)
 {
@@ -147,9 +162,9 @@ static void fsm_step_any_cell_goes_forward(struct kunit *test)
 				continue;
 			KUNIT_EXPECT_GE_MSG(test, tr.next, state, "%s: %s",
 					    iw_mpa_state_name(state), iw_mpa_event_name(event));
-			KUNIT_EXPECT_EQ_MSG(test, tr.next == state, event == IW_MPA_EV_READABLE,
-					    "%s: %s", iw_mpa_state_name(state),
-					    iw_mpa_event_name(event));
+			KUNIT_EXPECT_EQ_MSG(test, tr.next == state,
+					    event_only_looks(state, event), "%s: %s",
+					    iw_mpa_state_name(state), iw_mpa_event_name(event));
 		}
 	}
 }
@@ -213,10 +228,10 @@ struct walk {
 static bool event_is_possible(const struct node *node, enum iw_mpa_event event)
 {
 	const u32 active = EV(CONNECTING) | EV(TCP_UP) | EV(REP_GOOD) | EV(REP_REJECT) |
-			   EV(TERM_DUE) | EV(V2_REFUSED) | EV(SEND_FAILED) | EV(HANDED_OFF) |
+			   EV(TERM_DUE) | EV(V2_REFUSED) | EV(SEND_FAILED) |
 			   EV(PREPARE_FAILED);
 	const u32 passive = EV(TCP_ACCEPTED) | EV(REQ_GOOD) | EV(INDICATE_FAILED) |
-			    EV(ULP_ACCEPTED) | EV(ULP_REJECTED) | EV(LISTENER_GONE) |
+			    EV(ULP_ACCEPTED) | EV(ULP_REJECTED) | EV(LISTENER_GONE) | EV(YIELD) |
 			    EV(HANDED_OFF_FENCED) | EV(HANDED_OFF_RTR) | EV(ACCEPT_FAILED) |
 			    EV(REPLY_FAILED);
 
@@ -241,7 +256,7 @@ static u32 event_facts(enum iw_mpa_state state, enum iw_mpa_event event)
 	case IW_MPA_EV_ULP_ACCEPTED:
 		return PAST_BOUND;
 	case IW_MPA_EV_HANDED_OFF:
-		return PAST_TAKEN | PAST_TX_OPEN;
+		return PAST_TAKEN | PAST_OWED | PAST_TX_OPEN;
 	case IW_MPA_EV_HANDED_OFF_FENCED:
 	case IW_MPA_EV_HANDED_OFF_RTR:
 		return PAST_TAKEN | PAST_OWED;
@@ -471,6 +486,12 @@ static u32 due_actions(const struct node *from, enum iw_mpa_event event, enum iw
 	switch (event) {
 	case IW_MPA_EV_READABLE:
 		return due_on_readable(from->state);
+	case IW_MPA_EV_PEER_CLOSED:	/* what came before the FIN counts */
+		if (BIT(from->state) & ST_READS)
+			return due_on_readable(from->state);
+		if (BIT(from->state) & ST_DRIVER)
+			return DO(KICK_RX) | DO(END_STREAM);
+		break;
 	case IW_MPA_EV_TCP_UP:
 		return DO(SEND_REQ);
 	case IW_MPA_EV_V2_REFUSED:
@@ -479,10 +500,6 @@ static u32 due_actions(const struct node *from, enum iw_mpa_event event, enum iw
 	case IW_MPA_EV_HANDED_OFF_FENCED:
 	case IW_MPA_EV_HANDED_OFF_RTR:
 		due = DO(KICK_RX);	/* what came meanwhile */
-		break;
-	case IW_MPA_EV_PEER_CLOSED:
-		if (past & PAST_TAKEN)
-			due = DO(KICK_RX);	/* what came before the FIN */
 		break;
 	default:
 		break;
@@ -515,7 +532,8 @@ static void fsm_step_any_path_does_what_is_due(struct kunit *test)
 static void fsm_actions_numbered_in_order_of_doing(struct kunit *test)
 {
 	static const u8 order[] = {
-		IW_MPA_ACT_OPEN_TX, IW_MPA_ACT_REPORT_UP, IW_MPA_ACT_KICK_RX, IW_MPA_ACT_STOP,
+		IW_MPA_ACT_OPEN_TX, IW_MPA_ACT_REPORT_UP, IW_MPA_ACT_KICK_RX,
+		IW_MPA_ACT_END_STREAM, IW_MPA_ACT_STOP,
 		IW_MPA_ACT_SEND_TERM, IW_MPA_ACT_SEND_REJECT, IW_MPA_ACT_UNBIND,
 		IW_MPA_ACT_REPORT_DOWN, IW_MPA_ACT_RELEASE,
 	};
@@ -534,7 +552,10 @@ static void fsm_events_raised_from_outside_numbered_by_urgency(struct kunit *tes
 	KUNIT_EXPECT_LT(test, IW_MPA_EV_READABLE, IW_MPA_EV_PEER_CLOSED);
 	KUNIT_EXPECT_LT(test, IW_MPA_EV_FIRST_FPDU, IW_MPA_EV_PEER_CLOSED);
 	KUNIT_EXPECT_LT(test, IW_MPA_EV_FIRST_FPDU, IW_MPA_EV_STREAM_DOWN);
-	KUNIT_EXPECT_LT(test, IW_MPA_EV_PEER_CLOSED, IW_MPA_EV_TIMED_OUT);
+	KUNIT_EXPECT_LT(test, IW_MPA_EV_READABLE, IW_MPA_EV_STREAM_ENDED);
+	KUNIT_EXPECT_LT(test, IW_MPA_EV_FIRST_FPDU, IW_MPA_EV_STREAM_ENDED);
+	KUNIT_EXPECT_LT(test, IW_MPA_EV_STREAM_DOWN, IW_MPA_EV_STREAM_ENDED);
+	KUNIT_EXPECT_LT(test, IW_MPA_EV_STREAM_ENDED, IW_MPA_EV_TIMED_OUT);
 	KUNIT_EXPECT_LT(test, IW_MPA_EV_DEV_GONE, IW_MPA_EV_CONNECTING);
 	KUNIT_EXPECT_EQ(test, IW_MPA_EV_LAST_RAISED + 1, IW_MPA_EV_CONNECTING);
 }

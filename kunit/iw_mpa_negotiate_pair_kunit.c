@@ -163,7 +163,8 @@ static void expect_rejected(struct pair *p)
 /* What the initiator may still refuse, and only for cause; the TERM needs the CRC. */
 static void expect_refused(struct pair *p)
 {
-	u8 both = p->ini.rtr_send & p->res.rtr_accept;
+	u8 both = p->ini.rtr_send & p->res.rtr_accept & ~(u8)IW_MPA_RTR_READ;
+	bool may_raise = p->rep.ird && p->rep.ird != ULP;
 
 	EXPECT(p->ini_got.crc == p->res_got.crc);
 	switch (p->ini_says) {
@@ -174,9 +175,10 @@ static void expect_refused(struct pair *p)
 		EXPECT(p->ini.strict);
 		return;
 	case IW_MPA_R_NO_RTR:
-		if (!p->ini.max_ord || !p->res.max_ird)
-			both &= ~IW_MPA_RTR_READ;
+		/* A Read may be ruled out by the depths; nothing else may */
 		EXPECT(!both);
+		EXPECT(!(p->rep.rtr & p->ini.rtr_send & IW_MPA_RTR_READ) ||
+		       !p->ini.max_ord || (!p->ini_got.ord && !may_raise));
 		return;
 	default:
 		KUNIT_FAIL(p->test, "initiator: %s", iw_mpa_reason_name(p->ini_says));

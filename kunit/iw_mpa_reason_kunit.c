@@ -25,7 +25,7 @@ static const struct reason_row reason_rows[] = {
 	{ "rfc6581_9_1_insufficient_ird", IW_MPA_R_INSUFFICIENT_IRD, -EPROTO, 6 },
 	{ "rfc6581_9_2_no_rtr", IW_MPA_R_NO_RTR, -EPROTO, 7 },
 	{ "rfc5044_7_1_2_rejected", IW_MPA_R_REJECTED, -ECONNREFUSED, 0 },
-	{ "tcp_refused", IW_MPA_R_TCP_REFUSED, -ECONNREFUSED, 0 },
+	{ "tcp_refused", IW_MPA_R_TCP_REFUSED, -ECONNRESET, 0 },
 	{ "tcp_unreachable", IW_MPA_R_TCP_UNREACHABLE, -ETIMEDOUT, 0 },
 	{ "rfc5044_8_bad_key_no_term", IW_MPA_R_BAD_KEY, -EPROTO, 0 },
 	{ "rfc5044_8_same_role_no_term", IW_MPA_R_SAME_ROLE, -EPROTO, 0 },
