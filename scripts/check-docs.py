@@ -8,7 +8,7 @@
 
 Tables that must be complete stand between the comments "check: NAME" and
 "check: end". A quotation follows a comment "quote: FILE" and has to be in that
-file, word by word.
+file, word by word; its tabs are spaces, as reStructuredText wants them.
 """
 
 import pathlib
@@ -259,7 +259,7 @@ def check_quotes(docs):
                                       r'((?:(?:   ?.*)?\n)+)', words, re.MULTILINE):
             quotes += 1
             quote = re.sub(r'^   ', '', block, flags=re.MULTILINE).strip('\n')
-            if quote + '\n' not in read(path):
+            if quote + '\n' not in read(path).expandtabs():
                 yield '%s: not in %s:\n%s' % (doc, path, quote)
     if not quotes:
         yield 'no quotation found'
@@ -298,6 +298,7 @@ SELFTEST = (
     (check_paths, README, 'scripts/guest/', 'scripts/guests/'),
     (check_paths, README, 'make check', 'make chicken'),
     (check_quotes, DRIVER, 'lock_sock(sk);', 'lock_sock(ks);'),
+    (check_quotes, DRIVER, '           skel_read(', '        skel_read('),
 )
 
 

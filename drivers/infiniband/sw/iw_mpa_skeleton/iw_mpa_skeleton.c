@@ -44,9 +44,9 @@ struct skel_dev {
  * @ib: what the RDMA core knows
  * @ref: one for the QP's life, those of iw_cm and those of iw_mpa
  * @free: completed when @ref drops to 0
- * @lock: protects @state, @destroying and changes of @ep
+ * @lock: protects @state and changes of @ep
  * @state: IB_QPS_RTS from prepare to stop
- * @destroying: destroy_qp was called
+ * @destroying: destroy_qp was called: no connection finds the QP any more
  * @ep: the connection, from prepare to stop
  * @sock: its stream, likewise
  * @crc: FPDUs have CRCs
@@ -177,7 +177,7 @@ static int skel_prepare(struct ib_qp *ibqp, const struct iw_mpa_handoff *ho)
 	int err = -EINVAL;
 
 	mutex_lock(&qp->lock);
-	if (qp->state <= IB_QPS_RTR && !qp->destroying)
+	if (qp->state <= IB_QPS_RTR && !qp->ep)
 		err = skel_hw_bind(qp, ho);
 	if (!err) {
 		qp->state = IB_QPS_RTS;
@@ -263,11 +263,12 @@ static void skel_qp_release(struct kref *ref)
 	complete(&container_of(ref, struct skel_qp, ref)->free);
 }
 
+/* The number stays taken until destroy_qp is done with it, the QP is not found. */
 static struct ib_qp *skel_get_qp(struct ib_device *ibdev, int qpn)
 {
 	struct skel_qp *qp = xa_load(&to_skel_dev(ibdev)->qps, qpn);
 
-	return qp ? &qp->ib : NULL;
+	return qp && !READ_ONCE(qp->destroying) ? &qp->ib : NULL;
 }
 
 static void skel_add_ref(struct ib_qp *ibqp)
@@ -298,6 +299,7 @@ static int skel_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 			  struct ib_udata *udata)
 {
 	struct skel_qp *qp = to_skel_qp(ibqp);
+	int err = 0;
 
 	if (!(mask & IB_QP_STATE))
 		return 0;
@@ -306,8 +308,10 @@ static int skel_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 		qp->state = attr->qp_state;
 	else if (attr->qp_state == IB_QPS_SQD || attr->qp_state == IB_QPS_ERR)
 		iw_mpa_disconnect(qp->ep);
+	else if (attr->qp_state < IB_QPS_RTR)
+		err = -EINVAL;
 	mutex_unlock(&qp->lock);
-	return 0;
+	return err;
 }
 
 static int skel_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata)
@@ -315,9 +319,7 @@ static int skel_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata)
 	struct skel_dev *dev = to_skel_dev(ibqp->device);
 	struct skel_qp *qp = to_skel_qp(ibqp);
 
-	mutex_lock(&qp->lock);
-	qp->destroying = true;
-	mutex_unlock(&qp->lock);
+	WRITE_ONCE(qp->destroying, true);
 	iw_mpa_qp_gone(ibqp);
 
 	xa_erase(&dev->qps, ibqp->qp_num);
