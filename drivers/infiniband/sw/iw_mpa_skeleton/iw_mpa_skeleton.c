@@ -177,7 +177,7 @@ static int skel_prepare(struct ib_qp *ibqp, const struct iw_mpa_handoff *ho)
 	int err = -EINVAL;
 
 	mutex_lock(&qp->lock);
-	if (qp->state <= IB_QPS_RTR && !qp->ep)
+	if (qp->state <= IB_QPS_RTR)
 		err = skel_hw_bind(qp, ho);
 	if (!err) {
 		qp->state = IB_QPS_RTS;
