@@ -146,9 +146,18 @@ static bool event_only_looks(enum iw_mpa_state state, enum iw_mpa_event event)
 	       (event == IW_MPA_EV_PEER_CLOSED && (BIT(state) & (ST_READS | ST_DRIVER)));
 }
 
+/* IW_MPA_ST_COUNT if the state does not hear of it */
+static enum iw_mpa_state stream_end_leads_to(enum iw_mpa_state state)
+{
+	struct iw_mpa_transition tr = iw_mpa_fsm_step(state, IW_MPA_EV_STREAM_ENDED);
+
+	return tr.defined ? tr.next : IW_MPA_ST_COUNT;
+}
+
 /*
  * Time passes: only to retry with revision 1 may a connection go back, and only while it
- * looks at the stream may it stay. So every path ends; and where it can, in DEAD.
+ * looks at the stream may it stay, until that ends. So every path ends; and where it can,
+ * in DEAD.
  */
 static void fsm_step_any_cell_goes_forward(struct kunit *test)
 {
@@ -162,6 +171,10 @@ static void fsm_step_any_cell_goes_forward(struct kunit *test)
 				continue;
 			KUNIT_EXPECT_GE_MSG(test, tr.next, state, "%s: %s",
 					    iw_mpa_state_name(state), iw_mpa_event_name(event));
+			if (tr.next == state)
+				KUNIT_EXPECT_EQ_MSG(test, stream_end_leads_to(state),
+						    IW_MPA_ST_DEAD, "%s",
+						    iw_mpa_state_name(state));
 			KUNIT_EXPECT_EQ_MSG(test, tr.next == state,
 					    event_only_looks(state, event), "%s: %s",
 					    iw_mpa_state_name(state), iw_mpa_event_name(event));
@@ -209,6 +222,7 @@ static void fsm_step_any_cell_deciding_action_is_last(struct kunit *test)
 #define PAST_TX_OPEN	BIT(8)	/* RFC 5044 7.1.2: FPDUs may be sent */
 #define PAST_LAST_WORD	BIT(9)	/* TERM or Reject was sent */
 #define PAST_RELEASED	BIT(10)
+#define PAST_ENDING	BIT(11)	/* STREAM_ENDED was raised and waits */
 
 #define NODES_MAX	128
 
@@ -238,6 +252,9 @@ static bool event_is_possible(const struct node *node, enum iw_mpa_event event)
 	/* The runner is busy then: only what the initiator's own commit finds out */
 	if (node->state == IW_MPA_ST_HANDOFF && event == IW_MPA_EV_STREAM_DOWN)
 		return node->past & PAST_ACTIVE;
+	/* Where the driver reads, only END_STREAM raises it; else a read finds it out */
+	if (event == IW_MPA_EV_STREAM_ENDED && (BIT(node->state) & ST_DRIVER))
+		return node->past & PAST_ENDING;
 	if (BIT(event) & active)
 		return !(node->past & PAST_PASSIVE);
 	if (BIT(event) & passive)
@@ -288,6 +305,9 @@ static bool action_is_allowed(u32 past, enum iw_mpa_action_nr action, u32 *effec
 		       !(past & (PAST_UP | PAST_DOWN));
 	case IW_MPA_ACT_KICK_RX:
 		return driver_has_stream(past);
+	case IW_MPA_ACT_END_STREAM:
+		*effect = PAST_ENDING;
+		return driver_has_stream(past);
 	case IW_MPA_ACT_STOP:
 		*effect = PAST_STOPPED;
 		return driver_has_stream(past) && (past & PAST_BOUND);
@@ -318,6 +338,9 @@ static bool state_is_sound(const struct node *node)
 	bool dead = node->state == IW_MPA_ST_DEAD;
 
 	if (dead != !!(past & PAST_RELEASED))
+		return false;
+	/* What is handled before it must not make it void */
+	if ((past & PAST_ENDING) && !dead && stream_end_leads_to(node->state) != IW_MPA_ST_DEAD)
 		return false;
 	if ((past & PAST_ACTIVE) && !(BIT(node->state) & ST_ACTIVE))
 		return false;
@@ -544,6 +567,7 @@ static void fsm_actions_numbered_in_order_of_doing(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, IW_MPA_ACT_RELEASE, IW_MPA_ACT_COUNT - 1);
 	KUNIT_EXPECT_LE(test, IW_MPA_ACT_COUNT, 32);
 	KUNIT_EXPECT_LT(test, IW_MPA_EV_LAST_RAISED, 32);
+	KUNIT_EXPECT_LE(test, IW_MPA_EV_COUNT, 32);	/* for EV() here */
 }
 
 /* Where events from outside meet, what arrived comes first, then who closed, then loss */
@@ -556,6 +580,8 @@ static void fsm_events_raised_from_outside_numbered_by_urgency(struct kunit *tes
 	KUNIT_EXPECT_LT(test, IW_MPA_EV_FIRST_FPDU, IW_MPA_EV_STREAM_ENDED);
 	KUNIT_EXPECT_LT(test, IW_MPA_EV_STREAM_DOWN, IW_MPA_EV_STREAM_ENDED);
 	KUNIT_EXPECT_LT(test, IW_MPA_EV_STREAM_ENDED, IW_MPA_EV_TIMED_OUT);
+	KUNIT_EXPECT_LT(test, IW_MPA_EV_PEER_CLOSED, IW_MPA_EV_TIMED_OUT);
+	KUNIT_EXPECT_LT(test, IW_MPA_EV_READABLE, IW_MPA_EV_YIELD);
 	KUNIT_EXPECT_LT(test, IW_MPA_EV_DEV_GONE, IW_MPA_EV_CONNECTING);
 	KUNIT_EXPECT_EQ(test, IW_MPA_EV_LAST_RAISED + 1, IW_MPA_EV_CONNECTING);
 }

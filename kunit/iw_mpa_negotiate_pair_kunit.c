@@ -22,6 +22,7 @@ struct pair {
 	struct iw_mpa_frame	req, rep;
 	struct iw_mpa_params	ini_got, res_got;
 	enum iw_mpa_reason	ini_says, res_says;
+	unsigned int		raised;	/* IRD raised for a Read, against the peer's ORD */
 	u8			buf[IW_MPA_FRAME_MAX];
 };
 
@@ -124,15 +125,53 @@ static void expect_fitting_depths(struct pair *p)
 	EXPECT(i->peer_ird == p->rep.ird && i->peer_ord == p->rep.ord);
 }
 
+/* RTR types that the initiator has the means for */
+static u8 can_send(const struct pair *p)
+{
+	return p->ini.rtr_send & (p->ini.max_ord ? IW_MPA_RTR_ALL : ~IW_MPA_RTR_READ);
+}
+
+/*
+ * RTR types that the responder has the means for. An IRD of 0 that the peer's ORD says to
+ * leave alone is raised only if there is no other way.
+ */
+static u8 can_take(const struct pair *p)
+{
+	bool kept_at_0 = !p->res.ird && p->req.ord == ULP;
+	u8 others = p->res.rtr_accept & ~IW_MPA_RTR_READ;
+
+	return others && (kept_at_0 || !p->res.max_ird) ? others : p->res.rtr_accept;
+}
+
+/* A Request offers what can be sent; a Reply names what of it can come, or else anything. */
+static void expect_rtr_named(struct pair *p)
+{
+	u8 both = can_send(p) & can_take(p), offered = p->req.p2p ? can_send(p) : 0;
+
+	EXPECT(p->req.rtr == offered);
+	EXPECT(p->req.p2p == (p->req.enhanced && p->ini.p2p && can_send(p)));
+	EXPECT(p->rep.p2p == p->req.p2p && p->res_got.p2p == p->req.p2p);
+	EXPECT(p->rep.rtr == p->res_got.rtr);
+	if (!p->req.p2p) {
+		EXPECT(!p->rep.rtr);
+		return;
+	}
+	EXPECT(p->rep.rtr == (both ?: can_take(p)));
+	if (!(p->rep.rtr & IW_MPA_RTR_READ))
+		return;
+	EXPECT(p->res_got.ird);
+	if (p->res.ird || p->req.ord != ULP)
+		return;
+	EXPECT(p->rep.rtr == IW_MPA_RTR_READ && p->res_got.ird == 1);
+	p->raised++;
+}
+
 static void expect_common_rtr(struct pair *p)
 {
 	const struct iw_mpa_params *i = &p->ini_got, *r = &p->res_got;
-	u8 can_send = p->ini.rtr_send;
 
-	if (!p->ini.max_ord)
-		can_send &= ~IW_MPA_RTR_READ;
 	EXPECT(i->p2p == r->p2p);
-	EXPECT(i->p2p == (i->enhanced && p->ini.p2p && can_send));
+	EXPECT(i->p2p == (i->enhanced && p->ini.p2p && can_send(p)));
 	if (!i->p2p) {
 		EXPECT(!i->rtr && !r->rtr);
 		return;
@@ -163,9 +202,6 @@ static void expect_rejected(struct pair *p)
 /* What the initiator may still refuse, and only for cause; the TERM needs the CRC. */
 static void expect_refused(struct pair *p)
 {
-	u8 both = p->ini.rtr_send & p->res.rtr_accept & ~(u8)IW_MPA_RTR_READ;
-	bool may_raise = p->rep.ird && p->rep.ird != ULP;
-
 	EXPECT(p->ini_got.crc == p->res_got.crc);
 	switch (p->ini_says) {
 	case IW_MPA_R_MARKERS:
@@ -175,10 +211,7 @@ static void expect_refused(struct pair *p)
 		EXPECT(p->ini.strict);
 		return;
 	case IW_MPA_R_NO_RTR:
-		/* A Read may be ruled out by the depths; nothing else may */
-		EXPECT(!both);
-		EXPECT(!(p->rep.rtr & p->ini.rtr_send & IW_MPA_RTR_READ) ||
-		       !p->ini.max_ord || (!p->ini_got.ord && !may_raise));
+		EXPECT(!(can_send(p) & can_take(p)));
 		return;
 	default:
 		KUNIT_FAIL(p->test, "initiator: %s", iw_mpa_reason_name(p->ini_says));
@@ -212,6 +245,7 @@ static void negotiate_random_pair_ends_fit(struct kunit *test)
 			continue;
 		}
 		EXPECT(!p->rep.reject);
+		expect_rtr_named(p);
 		if (p->ini_says) {
 			expect_refused(p);
 			continue;
@@ -227,6 +261,7 @@ static void negotiate_random_pair_ends_fit(struct kunit *test)
 	KUNIT_EXPECT_GT(test, seen[IW_MPA_R_MARKERS], 100);
 	KUNIT_EXPECT_GT(test, seen[IW_MPA_R_INSUFFICIENT_IRD], 100);
 	KUNIT_EXPECT_GT(test, seen[IW_MPA_R_NO_RTR], 100);
+	KUNIT_EXPECT_GT(test, p->raised, 10);
 	KUNIT_EXPECT_GT(test, models[0], 1000);
 	KUNIT_EXPECT_GT(test, models[1], 1000);
 }

@@ -35,6 +35,8 @@ static const struct reason_row reason_rows[] = {
 	{ "rfc5044_8_truncated", IW_MPA_R_TRUNCATED, -ECONNRESET, 0 },
 	{ "peer_closed", IW_MPA_R_PEER_CLOSED, -ECONNRESET, 0 },
 	{ "peer_reset", IW_MPA_R_PEER_RESET, -ECONNRESET, 0 },
+	{ "ulp_reject", IW_MPA_R_ULP_REJECT, -ECONNREFUSED, 0 },
+	{ "overload", IW_MPA_R_OVERLOAD, -ECONNABORTED, 0 },
 };
 
 static void reason_desc(const struct reason_row *row, char *desc)
@@ -74,6 +76,17 @@ static void reason_any_errno_and_term_in_range(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, timeouts, 5);
 }
 
+/* rdma_cm takes -ECONNREFUSED for what the peer's consumer said */
+static void reason_any_refused_only_by_consumer(struct kunit *test)
+{
+	int reason;
+
+	for (reason = 0; reason < IW_MPA_R_COUNT; reason++)
+		KUNIT_EXPECT_EQ_MSG(test, iw_mpa_reason_errno(reason) == -ECONNREFUSED,
+				    reason == IW_MPA_R_REJECTED || reason == IW_MPA_R_ULP_REJECT,
+				    "%s", iw_mpa_reason_name(reason));
+}
+
 static void reason_any_name_present_and_unique(struct kunit *test)
 {
 	int i, j;
@@ -110,6 +123,7 @@ static void reason_out_of_range_harmless(struct kunit *test)
 static struct kunit_case reason_cases[] = {
 	KUNIT_CASE_PARAM(reason_known_told_as_ruled, reason_gen_params),
 	KUNIT_CASE(reason_any_errno_and_term_in_range),
+	KUNIT_CASE(reason_any_refused_only_by_consumer),
 	KUNIT_CASE(reason_any_name_present_and_unique),
 	KUNIT_CASE(reason_out_of_range_harmless),
 	{}
