@@ -3,13 +3,17 @@
 DESCRIPTION="ucmatose: 10 connections at once, 10 messages of 1000 bytes each way on each"
 
 # Its server speaks first. A responder may not (RFC 5044 section 7.1.2) unless the initiator asks
-# for the peer-to-peer model, which unmodified siw never does; siw_mpa keeps to that.
-applies() { [[ $CLIENT_DRIVER/$SERVER_DRIVER != siw/siw_mpa ]]; }
+# for the peer-to-peer model, which unmodified siw never does. siw_mpa keeps to that, until its
+# administrator says otherwise.
+lift_fence() {
+	[[ $CLIENT_DRIVER/$SERVER_DRIVER != siw/siw_mpa ]] || on "$SERVER" "fence_set 0"
+}
 
 check() {
 	local ip=ip before_client before_server
 
 	[[ $FAMILY == 4 ]] || ip=ip6
+	lift_fence
 	serve "ucmatose -b $SERVER_IP -f $ip -c 10 -C 10 -S 1000 -p $PORT"
 	before_client=$(bytes_sent "$CLIENT")
 	before_server=$(bytes_sent "$SERVER")

@@ -91,6 +91,10 @@ wire_delay() {
 	fi
 }
 
+# fence_set 0|1: may a responder send before the first FPDU of an initiator without RTR? 1: no.
+fence_set() { echo "$1" >/proc/sys/net/iw_mpa/fence; }
+fence_restore() { [[ ! -e /proc/sys/net/iw_mpa/fence ]] || fence_set 1; }
+
 # --- local ports -------------------------------------------------------------------------
 
 # port_range_set FIRST LAST: where rdma_cm and TCP look for a source port.
@@ -139,7 +143,7 @@ rdma_is_up() {
 driver_set() {
 	local want=$1
 
-	[[ $(driver_get) != "$want" ]] || return 0
+	[[ $(driver_get) != "$want" ]] || ! rdma_is_up || return 0
 	driver_clear || return 1
 	case $want in
 	siw)
@@ -162,7 +166,9 @@ driver_clear() {
 
 	have=$(driver_get)
 	[[ -n $have ]] || return 0
-	rdma link delete siw0 || return 1
+	if [[ -e /sys/class/infiniband/siw0 ]]; then
+		rdma link delete siw0 || return 1
+	fi
 	rmmod "$have" || return 1
 	[[ ! -d /sys/module/iw_mpa ]] || rmmod iw_mpa
 }
@@ -171,13 +177,14 @@ driver_clear() {
 clean_up() {
 	bg_stop_all "${1:-}"
 	port_range_restore
+	fence_restore
 	[[ -n $(driver_get) ]] || return 0
 	poll 10 rdma_is_idle || fail "still in use: $(rdma_leftovers | paste -sd ' ')"
 }
 
 # What a person wants to see first after a failure.
 diagnose() {
-	local dir
+	local dir task
 
 	for dir in /run/bg/*/; do
 		[[ -e $dir/output ]] || continue
@@ -190,6 +197,12 @@ diagnose() {
 	rdma resource show qp
 	echo "* tcp"
 	ss -tan | grep -v TIME-WAIT
+	echo "* where programs with RDMA resources sleep"
+	for dir in $(rdma resource show cm_id | grep -o 'pid [0-9]*' | sort -u | cut -d ' ' -f 2); do
+		for task in "/proc/$dir"/task/*; do
+			echo "$(<"$task/comm") ${task##*/}: $(head -n 3 "$task/stack" | paste -sd ' ')"
+		done
+	done
 	echo "* kernel"
 	dmesg -l warn,err,crit,alert,emerg | sed '1,/out-of-tree module/d' |
 		grep -v 'speed is unknown' | tail -n 20
