@@ -247,7 +247,7 @@ static void fake_stop(struct ib_qp *ib, enum iw_mpa_reason why)
 	struct fake_qp *qp = fake_qp_of(ib);
 
 	fake_op_sleep(ib, FAKE_STOP);
-	if (qp->sk && (iw_mpa_sk_stream(qp->sk) ||
+	if (qp->sk && ((iw_mpa_sk_stream(qp->sk) && iw_mpa_sk_stream(qp->sk)->qp) ||
 		       qp->sk->sk_data_ready == fake_sk_data_ready))
 		fake_fault(qp->f, "stop: the callbacks were not taken back");
 	spin_lock_irq(&qp->f->lock);

@@ -44,7 +44,8 @@ static const struct event_row event_rows[] = {
 	LEG(TCP_UP, ST(TCP_CONNECT), AWAIT_REP),
 	LEG(READABLE, ST(AWAIT_REP) | ST(AWAIT_REQ) | ST(LINGER), COUNT),
 	LEG(FIRST_FPDU, ST(AWAIT_RTR) | ST(FENCED), OFFLOADED),
-	LEG(STREAM_DOWN, ST(HANDOFF) | ST_DRIVER, DEAD),
+	LEG(STREAM_DOWN, ST(HANDOFF), DEAD),
+	LEG(STREAM_DOWN, ST_DRIVER, LINGER),
 	LEG(PEER_CLOSED, ST_READS | ST_DRIVER, COUNT),
 	LEG(PEER_CLOSED, ST_ALL & ~ST_DEAF, DEAD),
 	LEG(STREAM_ENDED, ST_READS | ST_DRIVER | ST(LINGER), DEAD),
@@ -53,6 +54,7 @@ static const struct event_row event_rows[] = {
 		       ST(LINGER), DEAD),
 	LEG(TIMED_OUT, ST(REQ_INDICATED), LINGER),
 	LEG(INDICATE_FAILED, ST(REQ_INDICATED), LINGER),
+	LEG(ULP_CLOSED, ST_DRIVER, LINGER),
 	LEG(ULP_CLOSED, ST_BOUND, DEAD),
 	LEG(QP_GONE, ST_BOUND, DEAD),
 	LEG(DEV_GONE, ST_ALL & ~ST_DEAF, DEAD),
@@ -317,6 +319,9 @@ static bool action_is_allowed(u32 past, enum iw_mpa_action_nr action, u32 *effec
 	case IW_MPA_ACT_SEND_REJECT:
 		*effect = PAST_LAST_WORD;
 		return (past & PAST_PASSIVE) && !(past & (PAST_TAKEN | PAST_LAST_WORD));
+	case IW_MPA_ACT_SHUTDOWN:
+		*effect = PAST_LAST_WORD;
+		return (past & PAST_STOPPED) && !(past & (PAST_BOUND | PAST_LAST_WORD));
 	case IW_MPA_ACT_UNBIND:
 		return (past & PAST_BOUND) && !driver_has_stream(past);
 	case IW_MPA_ACT_REPORT_DOWN:
@@ -456,7 +461,7 @@ static u32 due_at_end(u32 past, enum iw_mpa_state next)
 {
 	u32 due = 0;
 
-	if (past & PAST_TAKEN)
+	if (driver_has_stream(past))
 		due |= DO(STOP);
 	if (past & PAST_BOUND)
 		due |= DO(UNBIND);
@@ -464,6 +469,8 @@ static u32 due_at_end(u32 past, enum iw_mpa_state next)
 		due |= DO(REPORT_DOWN);
 	if (next == IW_MPA_ST_DEAD)
 		due |= DO(RELEASE);
+	else if (past & PAST_TAKEN)
+		due |= DO(SHUTDOWN);
 	else
 		due |= past & PAST_ACTIVE ? DO(SEND_TERM) : DO(SEND_REJECT);
 	return due;

@@ -209,7 +209,6 @@ struct line {
 	struct iw_mpa_params	params;
 	struct socket		*peer;
 	struct fake_qp		*qp;
-	void			(*data_ready)(struct sock *sk);
 };
 
 static void line_ignore(struct iw_mpa_sock *ms)
@@ -246,7 +245,6 @@ static struct line *line_open(struct fakes *f)
 	line->off.drv = &f->drv;
 	line->off.qp = &line->qp->ib;
 	line->params.crc = true;
-	line->data_ready = line->ms.data_ready;
 	return line;
 }
 
@@ -429,13 +427,16 @@ static void offload_stop_twice_stops_once(struct kunit *test)
 {
 	struct line *line = line_open(test->priv);
 	struct sock *sk = line->ms.sock->sk;
+	void (*ours)(struct sock *sk) = sk->sk_data_ready;
 
 	KUNIT_EXPECT_EQ(test, line_start(line, 0), IW_MPA_R_OK);
 	iw_mpa_offload_kick(&line->off);
 	iw_mpa_offload_stop(&line->off, &line->ms, IW_MPA_R_STREAM);
 	KUNIT_EXPECT_EQ(test, line->qp->why, IW_MPA_R_STREAM);
-	KUNIT_EXPECT_NULL(test, iw_mpa_sk_stream(sk));
-	KUNIT_EXPECT_PTR_EQ(test, sk->sk_data_ready, line->data_ready);
+	KUNIT_ASSERT_NOT_NULL(test, iw_mpa_sk_stream(sk));
+	KUNIT_EXPECT_NULL(test, iw_mpa_sk_stream(sk)->qp);
+	KUNIT_EXPECT_NULL(test, iw_mpa_sk_stream(sk)->priv);
+	KUNIT_EXPECT_PTR_EQ(test, sk->sk_data_ready, ours);
 	KUNIT_EXPECT_PTR_EQ(test, sk->sk_write_space, line->ms.stream.write_space);
 	iw_mpa_offload_kick(&line->off);
 	line_close(line);

@@ -40,7 +40,7 @@ enum iw_mpa_cap {
 /**
  * struct iw_mpa_stream - what sk_user_data of a connection's socket points to
  * @qp: the QP, from attach until stop
- * @priv: the driver's own, set in attach, not touched by the library
+ * @priv: the driver's own, set in attach, NULL from stop on
  * @write_space: TCP's own callback, which a driver's write_space must call
  *
  * A driver's socket callbacks read it with iw_mpa_sk_stream().
@@ -58,8 +58,8 @@ struct iw_mpa_stream {
  * @sock: the connected TCP socket, owned by the library; the driver may receive on
  *	it from attach on, send from send_rtr or open_tx on, until stop returned
  * @params: what was negotiated; valid as long as @ep
- * @snd_nxt: TCP sequence number of the first octet that the driver sends;
- *	responder: behind the Reply, which is still to be sent
+ * @snd_nxt: TCP sequence number of the first octet of Full Operation that the
+ *	driver sends; responder: behind the Reply, which is still to be sent
  * @rcv_nxt: TCP sequence number of the first octet that the driver receives
  * @rx_queued: octets from @rcv_nxt on are in the socket already
  *
@@ -115,9 +115,10 @@ struct iw_mpa_handoff {
  *
  * No lock of the library is held in any op but attach. Ops of one connection
  * never run at the same time; ops of different connections do. prepare, attach,
- * send_reply, kick_rx and, if the Reply could not be sent, stop run within
- * iw_accept, which iw_cm may call from its one ordered work queue: a slow op there
- * holds up the connections of the whole host.
+ * send_reply, kick_rx, open_tx without fence, and stop if the hand-off fails, run
+ * within iw_accept, and stop may within iw_reject. iw_cm may call these from its
+ * one ordered work queue: a slow op there holds up the connections of the whole
+ * host.
  */
 struct iw_mpa_driver_ops {
 	u32	caps;
@@ -155,7 +156,8 @@ void iw_mpa_ep_put(struct iw_mpa_ep *ep);
  *
  * Context: the driver's socket callbacks, with sk_callback_lock held.
  *
- * Return: the stream, or NULL if the library has taken the callbacks back.
+ * Return: the stream, whose @qp and @priv are NULL once the library has taken the
+ * callbacks back; or NULL.
  */
 static inline struct iw_mpa_stream *iw_mpa_sk_stream(const struct sock *sk)
 {

@@ -14,10 +14,11 @@
 
 #include <linux/inet.h>
 #include <linux/netdevice.h>
+#include <linux/sizes.h>
 #include <rdma/iw_cm.h>
 
-/* How much a lingering peer may still have to say at a time. */
-#define ACT_DRAIN_CHUNKS	16
+/* How much a lingering peer may still have to say: what was on its way. */
+#define ACT_LINGER_OCTETS	SZ_1M
 
 static __be16 *act_port(struct sockaddr_storage *addr)
 {
@@ -149,6 +150,8 @@ static enum iw_mpa_event act_read(struct iw_mpa_ep *ep)
 			return IW_MPA_EV_FRAME_BAD;
 		}
 	}
+	/* A FIN behind the frame may be what had us read: it holds for later. */
+	iw_mpa_sock_check(&ep->sock);
 	return IW_MPA_EV_NONE;
 }
 
@@ -366,17 +369,26 @@ static enum iw_mpa_event act_mark_indicate(struct iw_mpa_ep *ep)
 	return IW_MPA_EV_NONE;
 }
 
+/* What the peer has sent and nobody reads would make an RST of our FIN. */
+static enum iw_mpa_event act_shutdown(struct iw_mpa_ep *ep)
+{
+	iw_mpa_sock_shutdown(&ep->sock);
+	iw_mpa_sock_check(&ep->sock);
+	return IW_MPA_EV_NONE;
+}
+
 static enum iw_mpa_event act_drain(struct iw_mpa_ep *ep)
 {
-	u8 scrap[256];
-	int i, len;
+	int len;
 
-	for (i = 0; i < ACT_DRAIN_CHUNKS; i++) {
-		len = iw_mpa_sock_recv(&ep->sock, scrap, sizeof(scrap));
+	while (ep->drained < ACT_LINGER_OCTETS) {
+		len = iw_mpa_sock_discard(&ep->sock,
+					  ACT_LINGER_OCTETS - ep->drained);
 		if (len == -EAGAIN)
 			return IW_MPA_EV_NONE;
 		if (len <= 0)
 			break;
+		ep->drained += len;
 	}
 	return IW_MPA_EV_STREAM_ENDED;
 }
@@ -404,6 +416,7 @@ static enum iw_mpa_event (*const act_table[IW_MPA_ACT_COUNT])
 	[IW_MPA_ACT_SEND_REJECT]	= act_send_reject,
 	[IW_MPA_ACT_UNBIND]		= act_unbind,
 	[IW_MPA_ACT_REPORT_DOWN]	= act_report_down,
+	[IW_MPA_ACT_SHUTDOWN]		= act_shutdown,
 	[IW_MPA_ACT_INDICATE]		= act_mark_indicate,
 	[IW_MPA_ACT_DRAIN]		= act_drain,
 	[IW_MPA_ACT_RELEASE]		= act_release,

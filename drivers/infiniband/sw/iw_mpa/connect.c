@@ -131,24 +131,22 @@ static int accept_start(struct iw_mpa_ep *ep, struct iw_cm_id *id,
 	err = iw_mpa_ep_bind_qp(ep, param->qpn);
 	if (err)
 		return err;
+	ep->accepted_qp = ep->off.qp;
 	iw_mpa_upcall_accepting(&ep->up, id);
 	return 0;
 }
 
 /*
  * A second iw_accept, before ESTABLISHED. iw_cm has replaced the QP reference that
- * the first one took: give it back. An error would have iw_cm believe that
+ * it took for the first one, and forgotten it: give it back. An error would have iw_cm believe that
  * nothing follows, so the call does nothing, with success.
  */
 static int accept_again(struct iw_mpa_ep *ep)
 {
-	struct ib_device *ibdev = ep->dev->ibdev;
-	struct ib_qp *qp = ibdev->ops.iw_get_qp(ibdev, ep->qpn);
-
 	pr_warn_ratelimited("iw_mpa: QP %u: accept of an accepted connection\n",
 			    ep->qpn);
-	if (qp)
-		ibdev->ops.iw_rem_ref(qp);
+	if (ep->accepted_qp)
+		ep->dev->ibdev->ops.iw_rem_ref(ep->accepted_qp);
 	return 0;
 }
 

@@ -43,6 +43,8 @@ struct iw_mpa_device;
  * @indicate: the runner has to raise CONNECT_REQUEST
  * @fallback: a v2 Request may be tried again with v1
  * @reason: why it ended, or ends; the first cause counts
+ * @drained: octets dropped while lingering
+ * @accepted_qp: the QP that iw_accept bound, also after it was unbound
  * @tcp_err: the sk_err that TCP failed with
  * @qpn: number of the bound QP
  * @deadline: when the state's timer is due, in jiffies; 0 if it has none
@@ -91,6 +93,8 @@ struct iw_mpa_ep {
 	bool			indicate;
 	bool			fallback;
 	u8			reason;
+	u32			drained;
+	struct ib_qp		*accepted_qp;
 	int			tcp_err;
 	u32			qpn;
 	unsigned long		deadline;

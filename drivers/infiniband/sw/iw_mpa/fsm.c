@@ -26,6 +26,8 @@
 #define FAIL_QUIETLY	DO(RELEASE)
 #define FAIL_CONNECT	(DO(UNBIND) | DO(REPORT_DOWN) | DO(RELEASE))
 #define CLOSE		(DO(STOP) | DO(UNBIND) | DO(REPORT_DOWN) | DO(RELEASE))
+/* ... and where this end has said its last word, which an RST would take back */
+#define CLOSE_GENTLY	(DO(STOP) | DO(UNBIND) | DO(REPORT_DOWN) | DO(SHUTDOWN))
 
 /*
  * A FIN ends a connection that the driver has, but what came before it counts: the
@@ -35,10 +37,10 @@
 
 /* What else ends such a connection. */
 #define LOST							\
-	GOTO(STREAM_DOWN,	DEAD,	CLOSE),			\
+	GOTO(STREAM_DOWN,	LINGER,	CLOSE_GENTLY),		\
+	GOTO(ULP_CLOSED,	LINGER,	CLOSE_GENTLY),		\
 	GOTO(STREAM_ENDED,	DEAD,	CLOSE),			\
 	GOTO(PEER_RESET,	DEAD,	CLOSE),			\
-	GOTO(ULP_CLOSED,	DEAD,	CLOSE),			\
 	GOTO(QP_GONE,		DEAD,	CLOSE),			\
 	GOTO(DEV_GONE,		DEAD,	CLOSE)
 

@@ -55,8 +55,8 @@
 	X(V2_REFUSED)		/* peer closed on the v2 Request: retry with v1 */ \
 	X(SEND_FAILED)		/* the Request could not be sent */	\
 	X(HANDED_OFF)		/* stream is the driver's, TX is open */ \
-	X(HANDED_OFF_FENCED)	/* responder without RTR, likewise */	\
-	X(HANDED_OFF_RTR)	/* responder that must await RTR, likewise */ \
+	X(HANDED_OFF_FENCED)	/* likewise, TX is closed: responder without RTR */ \
+	X(HANDED_OFF_RTR)	/* likewise: responder that must await RTR */ \
 	X(PREPARE_FAILED)	/* initiator: the driver refused */	\
 	X(ACCEPT_FAILED)	/* responder: nothing sent yet, say no */ \
 	X(REPLY_FAILED)		/* responder: prepared, but no Reply got out */
@@ -81,6 +81,7 @@
 	X(SEND_REJECT)							\
 	X(UNBIND)		/* let go of the QP */			\
 	X(REPORT_DOWN)		/* CONNECT_REPLY(<0), or ESTABLISHED(<0), CLOSE, or CLOSE */ \
+	X(SHUTDOWN)		/* FIN, and go on receiving */		\
 	X(INDICATE)		/* CONNECT_REQUEST */			\
 	X(DRAIN)		/* drop what a lingering peer sends */	\
 	X(RELEASE)		/* socket, timer, references */

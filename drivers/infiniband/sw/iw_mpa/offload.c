@@ -167,7 +167,7 @@ void iw_mpa_offload_stop(struct iw_mpa_offload *off, struct iw_mpa_sock *ms,
 {
 	if (!off->started)
 		return;
-	iw_mpa_sock_unhook(ms);
+	iw_mpa_sock_detach(ms);
 	off->started = false;
 	off->drv->stop(off->qp, why);
 }

@@ -115,10 +115,30 @@ static void sock_hook(struct iw_mpa_sock *ms, struct socket *sock,
 }
 
 /**
+ * iw_mpa_sock_detach - take a socket's callbacks back from a driver
+ * @ms: open socket
+ *
+ * After return none of the driver is running; ours go on.
+ *
+ * Context: process.
+ */
+void iw_mpa_sock_detach(struct iw_mpa_sock *ms)
+{
+	struct sock *sk = ms->sock->sk;
+
+	write_lock_bh(&sk->sk_callback_lock);
+	sk->sk_data_ready = iw_mpa_sk_data_ready;
+	sk->sk_write_space = ms->stream.write_space;
+	ms->stream.qp = NULL;
+	ms->stream.priv = NULL;
+	write_unlock_bh(&sk->sk_callback_lock);
+}
+
+/**
  * iw_mpa_sock_unhook - take a socket's callbacks back
  * @ms: socket, open or not
  *
- * Idempotent. After return no callback of ours or of a driver is running.
+ * Idempotent. No driver is attached. After return no callback of ours is running.
  *
  * Context: process.
  */
@@ -135,9 +155,6 @@ void iw_mpa_sock_unhook(struct iw_mpa_sock *ms)
 		sk->sk_data_ready = ms->data_ready;
 		sk->sk_state_change = ms->state_change;
 		sk->sk_error_report = ms->error_report;
-		sk->sk_write_space = ms->stream.write_space;
-		ms->stream.qp = NULL;
-		ms->stream.priv = NULL;
 	}
 	write_unlock_bh(&sk->sk_callback_lock);
 }
@@ -415,6 +432,23 @@ int iw_mpa_sock_recv(struct iw_mpa_sock *ms, void *buf, size_t len)
 	struct msghdr msg = {};
 
 	return kernel_recvmsg(ms->sock, &msg, &iov, 1, len, MSG_DONTWAIT);
+}
+
+/**
+ * iw_mpa_sock_discard - drop what is there
+ * @ms: open socket
+ * @len: at most, > 0
+ *
+ * Context: process; does not wait.
+ *
+ * Return: as iw_mpa_sock_recv().
+ */
+int iw_mpa_sock_discard(struct iw_mpa_sock *ms, size_t len)
+{
+	struct msghdr msg = {};
+
+	return kernel_recvmsg(ms->sock, &msg, NULL, 0, len,
+			      MSG_DONTWAIT | MSG_TRUNC);
 }
 
 /**

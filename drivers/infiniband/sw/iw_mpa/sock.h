@@ -81,6 +81,7 @@ void iw_mpa_sock_adopt(struct iw_mpa_sock *ms, struct socket *sock,
 void iw_mpa_sock_drop(struct socket *sock);
 void iw_mpa_sock_check(struct iw_mpa_sock *ms);
 int iw_mpa_sock_recv(struct iw_mpa_sock *ms, void *buf, size_t len);
+int iw_mpa_sock_discard(struct iw_mpa_sock *ms, size_t len);
 int iw_mpa_sock_send(struct iw_mpa_sock *ms, const void *buf, size_t len);
 void iw_mpa_sock_shutdown(struct iw_mpa_sock *ms);
 void iw_mpa_sock_seq(struct iw_mpa_sock *ms, u32 *snd_nxt, u32 *rcv_nxt,
@@ -90,6 +91,7 @@ int iw_mpa_sock_names(struct iw_mpa_sock *ms, struct sockaddr_storage *local,
 		      struct sockaddr_storage *remote);
 void iw_mpa_sock_lock_callbacks(struct iw_mpa_sock *ms);
 void iw_mpa_sock_unlock_callbacks(struct iw_mpa_sock *ms);
+void iw_mpa_sock_detach(struct iw_mpa_sock *ms);
 void iw_mpa_sock_unhook(struct iw_mpa_sock *ms);
 void iw_mpa_sock_release(struct iw_mpa_sock *ms);
 

@@ -151,7 +151,7 @@ static void skel_data_ready(struct sock *sk)
 
 	read_lock_bh(&sk->sk_callback_lock);
 	stream = iw_mpa_sk_stream(sk);
-	if (stream)
+	if (stream && stream->priv)
 		skel_read(stream->priv, sk);
 	read_unlock_bh(&sk->sk_callback_lock);
 }
@@ -162,7 +162,7 @@ static void skel_write_space(struct sock *sk)
 
 	read_lock_bh(&sk->sk_callback_lock);
 	stream = iw_mpa_sk_stream(sk);
-	if (stream) {
+	if (stream && stream->priv) {
 		stream->write_space(sk);
 		skel_hw_tx_continue(stream->priv);
 	}

@@ -394,8 +394,10 @@ static int handoff_send_rtr(struct ib_qp *base_qp, u8 rtr)
 	spin_lock_irqsave(&qp->sq_lock, flags);
 	if (qp->attrs.state == SIW_QP_STATE_RTS) {
 		err = handoff_make_rtr(qp, rtr);
-		if (!err)
+		if (!err) {
 			qp->tx_ctx.tx_suspend = 0;
+			qp->cep->tx_open = true;
+		}
 	}
 	spin_unlock_irqrestore(&qp->sq_lock, flags);
 	if (!err)
@@ -415,6 +417,7 @@ static void handoff_open_tx(struct ib_qp *base_qp)
 	if (qp->attrs.state == SIW_QP_STATE_RTS) {
 		tx_wqe(qp)->wr_status = SIW_WR_IDLE;
 		qp->tx_ctx.tx_suspend = 0;
+		qp->cep->tx_open = true;
 		ret = siw_activate_tx(qp);
 	}
 	spin_unlock_irqrestore(&qp->sq_lock, flags);
@@ -437,7 +440,7 @@ static void handoff_stop(struct ib_qp *base_qp, enum iw_mpa_reason why)
 	down_write(&qp->state_lock);
 	qp->rx_stream.rx_suspend = 1;
 	qp->tx_ctx.tx_suspend = 1;
-	if (!cep->responder || cep->validated)
+	if (cep->tx_open)
 		siw_send_terminate(qp);
 	qp->term_info.valid = 0;
 	WRITE_ONCE(qp->cep, NULL);

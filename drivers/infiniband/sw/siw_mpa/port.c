@@ -42,15 +42,43 @@ static int port_destroy_qp(struct ib_qp *base_qp, struct ib_udata *udata)
 	return siw_destroy_qp(base_qp, udata);
 }
 
+/*
+ * User space posts into mapped queues. What it posts to a QP that is in error,
+ * and was flushed before, siw does not find; the poster would wait for ever.
+ */
+static void port_flush_late(struct siw_qp *qp)
+{
+	if (READ_ONCE(qp->attrs.state) != SIW_QP_STATE_ERROR ||
+	    rdma_is_kernel_res(&qp->base_qp.res))
+		return;
+	down_write(&qp->state_lock);
+	siw_sq_flush(qp);
+	siw_rq_flush(qp);
+	up_write(&qp->state_lock);
+}
+
+static int port_post_send(struct ib_qp *base_qp, const struct ib_send_wr *wr,
+			  const struct ib_send_wr **bad_wr)
+{
+	int err = siw_post_send(base_qp, wr, bad_wr);
+
+	port_flush_late(to_siw_qp(base_qp));
+	return err;
+}
+
 /* A QP goes back to IDLE when its connection has ended, not before. */
 static int port_modify_qp(struct ib_qp *base_qp, struct ib_qp_attr *attr,
 			  int mask, struct ib_udata *udata)
 {
+	int err;
+
 	if ((mask & IB_QP_STATE) &&
 	    (attr->qp_state == IB_QPS_RESET || attr->qp_state == IB_QPS_INIT) &&
 	    READ_ONCE(to_siw_qp(base_qp)->cep))
 		return -EINVAL;
-	return siw_verbs_modify_qp(base_qp, attr, mask, udata);
+	err = siw_verbs_modify_qp(base_qp, attr, mask, udata);
+	port_flush_late(to_siw_qp(base_qp));
+	return err;
 }
 
 /**
@@ -72,6 +100,7 @@ int siw_mpa_ib_register(struct ib_device *ibdev, const char *name,
 	ibdev->ops.iw_get_qp = port_get_qp;
 	ibdev->ops.destroy_qp = port_destroy_qp;
 	ibdev->ops.modify_qp = port_modify_qp;
+	ibdev->ops.post_send = port_post_send;
 	ib_set_device_ops(ibdev, &iw_mpa_ib_device_ops);
 
 	err = iw_mpa_register_device(ibdev, to_siw_dev(ibdev)->netdev,

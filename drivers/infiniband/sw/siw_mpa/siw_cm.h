@@ -25,6 +25,7 @@ struct siw_qp;
  * @sock: the stream, valid until stop
  * @sk_write_space: TCP's own callback
  * @responder: local role
+ * @tx_open: FPDUs may be sent
  * @validated: one whole FPDU was received without error
  * @rx_size: size of the first FPDU, once known; under the socket's lock
  * @rx_seen: octets of it that siw has got; likewise
@@ -39,6 +40,7 @@ struct siw_cep {
 	struct socket		*sock;
 	void			(*sk_write_space)(struct sock *sk);
 	bool			responder;
+	bool			tx_open;
 	bool			validated;
 	u32			rx_size;
 	u32			rx_seen;
