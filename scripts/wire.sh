@@ -26,7 +26,7 @@ BALANCED='balanced() { grep -E "_(created|destroyed)" /sys/kernel/debug/iw_mpa/s
 batch() {
 	local address=$1 pattern=$2 family=$3 output line
 
-	output=$(guest_run A "python3 $TOP/scripts/wire/run.py -k '$pattern' $PROBE $address" \
+	output=$(guest_run A "python3 /share/wire/run.py -k '$pattern' /share/wire/cm_probe $address" \
 		"$LIMIT") || true
 	while IFS= read -r line; do
 		case $line in
@@ -45,10 +45,14 @@ batch_is_whole() {
 	[[ $want -gt 0 && $(grep -cE '^(not )?ok - ' <<<"$2") -eq $want ]]
 }
 
-build_probe() {
-	PROBE=$CACHE/wire/cm_probe
-	mkdir -p "${PROBE%/*}"
-	gcc -Wall -Wextra -Werror -O2 -o "$PROBE" "$TOP/scripts/wire/cm_probe.c" -lrdmacm -libverbs
+# The guest sees the share wherever this tree is: its own /tmp hides ours.
+share_tests() {
+	local dir=$GUEST_RUN/share/wire
+
+	mkdir "$dir"
+	cp "$TOP"/scripts/wire/*.py "$dir"
+	gcc -Wall -Wextra -Werror -O2 -o "$dir/cm_probe" "$TOP/scripts/wire/cm_probe.c" \
+		-lrdmacm -libverbs
 }
 
 main() {
@@ -58,9 +62,9 @@ main() {
 	"$TOP/scripts/setup.sh" build guest
 	need_krel
 	"$TOP/scripts/build.sh"
-	build_probe
 	say 'booting a guest'
 	guest_boot A
+	share_tests
 	guest_run A 'driver_set siw_mpa'
 	for role in responder initiator; do
 		say "wire: $role, IPv4"
