@@ -8,7 +8,7 @@
  *  - the driver: stop() has returned, and it calls with a reference only;
  *  - the timer: deleted, waiting for a handler that runs;
  *  - the work item: holds a reference while queued, and finds DEAD;
- *  - iw_accept and iw_reject: hold the ULP's reference, and find DEAD;
+ *  - iw_accept and iw_reject: take a reference by the cm_id, and find DEAD;
  *  - whoever ends it from outside: holds a reference or the device's lock.
  */
 
