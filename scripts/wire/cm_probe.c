@@ -4,13 +4,14 @@
  * standard input, and prints every event that it sees.
  *
  *	cm_probe listen ADDRESS PORT
- *	cm_probe connect ADDRESS PORT
+ *	cm_probe connect ADDRESS PORT [SOURCE-PORT]
  *
  * Commands, one a line; N is a number, HEX are octets, "-" is none:
  *
  *	connect IRD ORD HEX	rdma_connect
  *	accept IRD ORD HEX	rdma_accept the oldest request
  *	reject HEX		rdma_reject the oldest request
+ *	accept_busy		rdma_accept the oldest request with the connection's QP
  *	accept_again		rdma_accept the connection once more
  *	reject_accepted		rdma_reject it although it was accepted
  *	recv			post a receive buffer
@@ -168,6 +169,13 @@ static int do_accept(const char *args)
 	return rdma_accept(conn, &param);
 }
 
+static int do_accept_busy(void)
+{
+	struct rdma_conn_param param = { .qp_num = conn->qp->qp_num };
+
+	return rdma_accept(request, &param);
+}
+
 static int do_accept_again(void)
 {
 	struct rdma_conn_param param = {
@@ -233,6 +241,8 @@ static int run(const char *verb, const char *args)
 		return do_accept(args);
 	if (!strcmp(verb, "reject"))
 		return do_reject(args);
+	if (!strcmp(verb, "accept_busy"))
+		return do_accept_busy();
 	if (!strcmp(verb, "accept_again"))
 		return do_accept_again();
 	if (!strcmp(verb, "reject_accepted"))
@@ -275,7 +285,20 @@ static bool handle_command(void)
 	return true;
 }
 
-static void set_up(const char *mode, const char *address, const char *port)
+/* The same address with another port */
+static struct sockaddr *source(const struct rdma_addrinfo *info, const char *port)
+{
+	static struct sockaddr_storage addr;
+
+	if (!port)
+		return NULL;
+	memcpy(&addr, info->ai_dst_addr, info->ai_dst_len);
+	((struct sockaddr_in *)&addr)->sin_port = htons(atoi(port));
+	return (struct sockaddr *)&addr;
+}
+
+static void set_up(const char *mode, const char *address, const char *port,
+		   const char *source_port)
 {
 	struct rdma_addrinfo hints = { .ai_port_space = RDMA_PS_TCP }, *info;
 	bool passive = !strcmp(mode, "listen");
@@ -293,7 +316,7 @@ static void set_up(const char *mode, const char *address, const char *port)
 			fatal("rdma_listen");
 	} else {
 		conn = id;
-		if (rdma_resolve_addr(id, NULL, info->ai_dst_addr, 5000))
+		if (rdma_resolve_addr(id, source(info, source_port), info->ai_dst_addr, 5000))
 			fatal("rdma_resolve_addr");
 		expect_event(RDMA_CM_EVENT_ADDR_RESOLVED);
 		if (rdma_resolve_route(id, 5000))
@@ -311,11 +334,11 @@ int main(int argc, char **argv)
 
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	setvbuf(stdin, NULL, _IONBF, 0);
-	if (argc != 4) {
-		fprintf(stderr, "usage: cm_probe listen|connect ADDRESS PORT\n");
+	if (argc != 4 && argc != 5) {
+		fprintf(stderr, "usage: cm_probe listen|connect ADDRESS PORT [SOURCE-PORT]\n");
 		return 2;
 	}
-	set_up(argv[1], argv[2], argv[3]);
+	set_up(argv[1], argv[2], argv[3], argv[4]);
 	fds[0] = (struct pollfd) { .fd = 0, .events = POLLIN };
 	fds[1] = (struct pollfd) { .fd = channel->fd, .events = POLLIN };
 	for (;;) {

@@ -14,6 +14,7 @@ import mpa
 
 LIMIT = 5.0     # seconds for what must come
 QUIET = 0.3     # seconds in which what must not come does not
+TRACEFS = "/sys/kernel/tracing/"
 
 
 class Failed(Exception):
@@ -227,14 +228,32 @@ class Bench:
         Bench.port += 1
         self.port = Bench.port
 
+    def put(self, path, value):
+        """Write value into a setting until the end of the test."""
+        with open(path, encoding="ascii") as f:
+            self.settings.append((path, f.read()))
+        with open(path, "w", encoding="ascii") as f:
+            f.write(str(value))
+
     def set(self, **settings):
-        """sysctl net.iw_mpa.NAME=VALUE until the end of the test"""
+        """sysctl net.iw_mpa.NAME=VALUE"""
         for name, value in settings.items():
-            path = "/proc/sys/net/iw_mpa/" + name
-            with open(path, encoding="ascii") as f:
-                self.settings.append((path, f.read()))
-            with open(path, "w", encoding="ascii") as f:
-                f.write(str(value))
+            self.put("/proc/sys/net/iw_mpa/" + name, value)
+
+    def set_device(self, name, value):
+        self.put("/sys/class/infiniband/siw0/iw_mpa/" + name, value)
+
+    def trace(self):
+        """Begin to trace; the function returned gives the lines so far."""
+        trace = TRACEFS + "trace"
+        self.put(TRACEFS + "events/iw_mpa/enable", 1)
+        with open(trace, "w", encoding="ascii"):
+            pass    # this empties it
+
+        def lines():
+            with open(trace, encoding="ascii") as f:
+                return [line.rstrip() for line in f if not line.startswith("#")]
+        return lines
 
     # responder under test
 
@@ -274,8 +293,8 @@ class Bench:
         self.things.append(conn.close)
         return Peer(conn)
 
-    def client(self):
-        probe = Probe(self.program, "connect", self.address, str(self.port))
+    def client(self, *source_port):
+        probe = Probe(self.program, "connect", self.address, str(self.port), *source_port)
         self.things.append(probe.end)
         return probe
 

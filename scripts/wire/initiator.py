@@ -4,7 +4,7 @@
 import errno
 
 import mpa
-from harness import check, equal
+from harness import Failed, check, equal
 from mpa import C, M, R, READ, S, SEND, WRITE
 from registry import rule
 
@@ -87,11 +87,67 @@ def private_data_of_request(b, size):
     equal(req.pd[:size], pd, "private data")
 
 
+# --- who asks for an RTR -----------------------------------------------------------------
+
+SOURCE_PORT = 31000
+ASKED_WHEN = {      # settings, the device's say, A
+    "namespace_off": ({"peer_to_peer": 0}, None, 0),
+    "device_off": ({}, 0, 0),
+    "device_on": ({"peer_to_peer": 0}, 1, 1),
+    "device_default": ({}, "default", 1),
+    "remote_port_on": ({"peer_to_peer": 0, "peer_to_peer_ports": "remote"}, None, 1),
+    "remote_port_off": ({"client_server_ports": "remote"}, 1, 0),
+    "local_port_on": ({"peer_to_peer_ports": "local"}, 0, 1),
+    "local_port_off": ({"client_server_ports": "local"}, None, 0),
+    "other_ports": ({"peer_to_peer_ports": "1-19999", "client_server_ports": "60000"}, 0, 0),
+    "both_lists": ({"peer_to_peer_ports": "local", "client_server_ports": "remote"}, 0, 1),
+}
+
+
+@rule("E-5-1", "E-9.2-1", "E-9.2-10", "E-9.2-12", cases=[(name,) for name in ASKED_WHEN])
+def rtr_policy(b, name):
+    settings, device, asked = ASKED_WHEN[name]
+    ports = {"remote": b.port, "local": SOURCE_PORT}
+    b.set(**{name: ports.get(value, value) for name, value in settings.items()})
+    if device is not None:
+        b.set_device("peer_to_peer", device)
+    sock = b.listen()
+    client = b.client(str(SOURCE_PORT))
+    client.do("connect 4 4 -")
+    peer = b.take(sock)
+    req = peer.recv_request()
+    equal((req.a, bool(req.rtr)), (asked, bool(asked)), "A, and any of B, C, D")
+    peer.reset()
+
+
+@rule("E-5-1", cases=[("peer_to_peer", "2"), ("peer_to_peer", "yes"), ("mpa_rev", "0"),
+                      ("mpa_rev", "3"), ("peer_to_peer_ports", "65536"),
+                      ("client_server_ports", "20-10"), ("crc", "-1"),
+                      ("reply_timeout_ms", "0")])
+def bad_value_is_refused(b, name, value):
+    try:
+        b.set(**{name: value})
+    except OSError as err:
+        equal(err.errno, errno.EINVAL, "errno")
+        return
+    raise Failed("it was taken")
+
+
+@rule("E-5-1")
+def bad_value_of_the_device_is_refused(b):
+    try:
+        b.set_device("peer_to_peer", "maybe")
+    except OSError as err:
+        equal(err.errno, errno.EINVAL, "errno")
+        return
+    raise Failed("it was taken")
+
+
 # --- RTR ---------------------------------------------------------------------------------
 
 @rule("E-5-2", "E-9.2-8", "M-7.1.2-6", "M-7.1.2-9",
       cases=[(WRITE, "WRITE"), (READ, "READ"), (WRITE | READ, "WRITE"),
-             (SEND | WRITE | READ, "WRITE"), (SEND | READ, "READ")])
+             (SEND | WRITE | READ, "WRITE"), (SEND | READ, "READ"), (SEND | WRITE, "WRITE")])
 def rtr_of_the_reply(b, rtr, op):
     client, peer, _ = b.connecting()
     up(client, peer, mpa.reply2(a=1, rtr=rtr, ird=4, ord=4), op)
@@ -255,6 +311,49 @@ def rejected(b, rev, size):
     peer.send(mpa.reply(pd, C | R) if rev == "v1" else mpa.reply2(pd, C | R, ird=1, ord=9))
     ev = fails(client, {"REJECTED"}, -errno.ECONNREFUSED)
     equal(ev.pd[:size], pd, "private data")
+
+
+SIZES = (0, 1, 2, 3, 4, 251, 252, 253, 254, 255, 256, 257, 508, 511, 512)
+
+
+@rule("M-7.1.1-14", "M-7.1.1-16", "E-7-4",
+      cases=[(kind, rev, size) for kind in ("accept", "reject") for rev in ("v1", "v2")
+             for size in SIZES if rev == "v1" or size <= 508])
+def private_data_of_reply(b, kind, rev, size):
+    pd = bytes(1 + i % 255 for i in range(size))
+    flags = C | (R if kind == "reject" else 0)
+    client, peer, _ = b.connecting()
+    if rev == "v1":
+        peer.send(mpa.reply(pd, flags))
+    else:
+        peer.send(mpa.reply2(pd, flags, ird=4, ord=4))
+    if kind == "reject":
+        ev = fails(client, {"REJECTED"}, -errno.ECONNREFUSED)
+    else:
+        ev = client.event("ESTABLISHED")
+    # iw_cm and the user ABI have 8 bits for the length and pad to what they have
+    equal(ev.pd[:min(size, 196)], pd[:min(size, 196)], "private data")
+
+
+@rule("E-9.1-8", "E-9.1-1")
+def depths_of_a_reject_are_in_the_trace(b):
+    """rdma_cm drops them on the way to the ULP."""
+    trace = b.trace()
+    client, peer, _ = b.connecting()
+    peer.send(mpa.reply2(b"", C | R, ird=5, ord=300))
+    fails(client, {"REJECTED"}, -errno.ECONNREFUSED)
+    check(any("iw_mpa_frame: " in line and "received Reply rev=2" in line and " R=1 " in line and
+              " ird=5 ord=300 " in line for line in trace()), "the Reject is not in the trace")
+
+
+@rule("E-9.1-8", "E-9.1-1")
+def depths_above_8_bits_are_in_the_trace(b):
+    trace = b.trace()
+    client, peer, _ = b.connecting()
+    ev = up(client, peer, mpa.reply2(a=1, rtr=WRITE, ird=0x3ffe, ord=100))
+    equal((ev.ird, ev.ord), (255, 100), "what fits through rdma_cm")
+    check(any("iw_mpa_handoff: " in line and " peer_ird=16382 peer_ord=100 " in line
+              for line in trace()), "the depths are not in the trace")
 
 
 # --- revisions ---------------------------------------------------------------------------

@@ -3,6 +3,7 @@
 
 #include "config.h"
 
+#include <linux/bitmap.h>
 #include <linux/slab.h>
 #include <linux/sysctl.h>
 #include <net/net_namespace.h>
@@ -10,6 +11,7 @@
 
 #define CONFIG_TIMEOUT_MIN_MS	10
 #define CONFIG_TIMEOUT_MAX_MS	3600000
+#define CONFIG_PORTS		65536
 
 struct config_net {
 	struct iw_mpa_config	config;
@@ -45,11 +47,11 @@ static unsigned int config_half_open_max = 1000000;
 #define CONFIG_FIELD(field)						\
 	.procname = #field,						\
 	.data = (void *)offsetof(struct iw_mpa_config, field),		\
-	.maxlen = sizeof_field(struct iw_mpa_config, field),		\
 	.mode = 0644
 
 #define CONFIG_UINT(field, min, max) {					\
 	CONFIG_FIELD(field),						\
+	.maxlen = sizeof(unsigned int),					\
 	.proc_handler = proc_douintvec_minmax,				\
 	.extra1 = min,							\
 	.extra2 = max,							\
@@ -60,9 +62,17 @@ static unsigned int config_half_open_max = 1000000;
 
 #define CONFIG_U8(field, min, max) {					\
 	CONFIG_FIELD(field),						\
+	.maxlen = sizeof(u8),						\
 	.proc_handler = proc_dou8vec_minmax,				\
 	.extra1 = min,							\
 	.extra2 = max,							\
+}
+
+/* A list such as "20049,4791-4800" */
+#define CONFIG_PORT_LIST(field) {					\
+	CONFIG_FIELD(field),						\
+	.maxlen = CONFIG_PORTS,						\
+	.proc_handler = proc_do_large_bitmap,				\
 }
 
 static const struct ctl_table config_table[] = {
@@ -77,6 +87,8 @@ static const struct ctl_table config_table[] = {
 	CONFIG_U8(crc, SYSCTL_ZERO, SYSCTL_ONE),
 	CONFIG_U8(mpa_rev, SYSCTL_ONE, SYSCTL_TWO),
 	CONFIG_U8(peer_to_peer, SYSCTL_ZERO, SYSCTL_ONE),
+	CONFIG_PORT_LIST(peer_to_peer_ports),
+	CONFIG_PORT_LIST(client_server_ports),
 	CONFIG_U8(fence, SYSCTL_ZERO, SYSCTL_ONE),
 	CONFIG_U8(v1_fallback, SYSCTL_ZERO, SYSCTL_ONE),
 	CONFIG_U8(strict_ird_ord, SYSCTL_ZERO, SYSCTL_ONE),
@@ -97,21 +109,72 @@ const struct iw_mpa_config *iw_mpa_config(struct net *net)
 	return &cn->config;
 }
 
+static bool config_has_port(const unsigned long *ports, u16 local, u16 remote)
+{
+	return test_bit(local, ports) || test_bit(remote, ports);
+}
+
+/**
+ * iw_mpa_config_peer_to_peer - shall an initiator ask for an RTR message?
+ * @config: settings of its network namespace
+ * @device: what its device says
+ * @local_port: its own port, host order
+ * @remote_port: the peer's, host order
+ *
+ * RFC 6581 5: to be had per application, which ports stand for. The narrower
+ * setting wins: port, device, network namespace.
+ *
+ * Return: true for the peer-to-peer model.
+ */
+bool iw_mpa_config_peer_to_peer(const struct iw_mpa_config *config,
+				enum iw_mpa_choice device, u16 local_port,
+				u16 remote_port)
+{
+	if (config_has_port(config->peer_to_peer_ports, local_port, remote_port))
+		return true;
+	if (config_has_port(config->client_server_ports, local_port, remote_port))
+		return false;
+	if (device != IW_MPA_CHOICE_DEFAULT)
+		return device == IW_MPA_CHOICE_ON;
+	return READ_ONCE(config->peer_to_peer);
+}
+
+static void config_free(struct config_net *cn)
+{
+	kfree(cn->table);
+	bitmap_free(cn->config.client_server_ports);
+	bitmap_free(cn->config.peer_to_peer_ports);
+}
+
+static int config_alloc(struct config_net *cn)
+{
+	struct iw_mpa_config *config = &cn->config;
+
+	*config = config_default;
+	config->peer_to_peer_ports = bitmap_zalloc(CONFIG_PORTS, GFP_KERNEL);
+	config->client_server_ports = bitmap_zalloc(CONFIG_PORTS, GFP_KERNEL);
+	cn->table = kmemdup(config_table, sizeof(config_table), GFP_KERNEL);
+	if (cn->table && config->peer_to_peer_ports && config->client_server_ports)
+		return 0;
+	config_free(cn);
+	return -ENOMEM;
+}
+
 static int config_net_init(struct net *net)
 {
 	struct config_net *cn = net_generic(net, config_net_id);
 	struct ctl_table *entry;
+	int err;
 
-	cn->config = config_default;
-	cn->table = kmemdup(config_table, sizeof(config_table), GFP_KERNEL);
-	if (!cn->table)
-		return -ENOMEM;
+	err = config_alloc(cn);
+	if (err)
+		return err;
 	for (entry = cn->table; entry->procname; entry++)
 		entry->data = (void *)&cn->config + (unsigned long)entry->data;
 
 	cn->header = register_net_sysctl(net, "net/iw_mpa", cn->table);
 	if (!cn->header) {
-		kfree(cn->table);
+		config_free(cn);
 		return -ENOMEM;
 	}
 	return 0;
@@ -122,7 +185,7 @@ static void config_net_exit(struct net *net)
 	struct config_net *cn = net_generic(net, config_net_id);
 
 	unregister_net_sysctl_table(cn->header);
-	kfree(cn->table);
+	config_free(cn);
 }
 
 static struct pernet_operations config_net_ops = {

@@ -20,6 +20,8 @@ struct net;
  * @crc: ask for CRC (RFC 5044 4.4: on unless an administrator turns it off)
  * @mpa_rev: revision to offer, 1 or 2
  * @peer_to_peer: initiator: ask for the peer-to-peer model, that is an RTR
+ * @peer_to_peer_ports: ports, local or remote, for which the answer is yes
+ * @client_server_ports: ports, local or remote, for which it is no
  * @fence: responder without RTR: hold TX back until the first FPDU (RFC 5044 7.1.2);
  *	off lets an application speak first to an initiator that cannot ask for RTR
  * @v1_fallback: retry with revision 1 if the peer closes on a v2 Request
@@ -44,9 +46,26 @@ struct iw_mpa_config {
 	u8		v1_fallback;
 	u8		strict_ird_ord;
 	u8		source_port_retry;
+	unsigned long	*peer_to_peer_ports;
+	unsigned long	*client_server_ports;
+};
+
+/**
+ * enum iw_mpa_choice - a setting that may be left to a wider one
+ * @IW_MPA_CHOICE_DEFAULT: as the network namespace has it
+ * @IW_MPA_CHOICE_OFF: off
+ * @IW_MPA_CHOICE_ON: on
+ */
+enum iw_mpa_choice {
+	IW_MPA_CHOICE_DEFAULT,
+	IW_MPA_CHOICE_OFF,
+	IW_MPA_CHOICE_ON,
 };
 
 const struct iw_mpa_config *iw_mpa_config(struct net *net);
+bool iw_mpa_config_peer_to_peer(const struct iw_mpa_config *config,
+				enum iw_mpa_choice device, u16 local_port,
+				u16 remote_port);
 int iw_mpa_config_init(void);
 void iw_mpa_config_exit(void);
 

@@ -29,6 +29,18 @@ static int connect_set_depths(struct iw_mpa_ep *ep,
 	return 0;
 }
 
+/* By the application's ports, not by those that a port mapper put in their place. */
+static bool connect_peer_to_peer(const struct iw_mpa_ep *ep,
+				 struct iw_cm_id *id)
+{
+	u16 local = ntohs(*iw_mpa_sock_port(&id->local_addr));
+	u16 remote = ntohs(*iw_mpa_sock_port(&id->remote_addr));
+
+	return iw_mpa_config_peer_to_peer(iw_mpa_ep_config(ep),
+					  READ_ONCE(ep->dev->peer_to_peer),
+					  local, remote);
+}
+
 static u16 connect_pd_len(const struct iw_cm_conn_param *param)
 {
 	return param->private_data ? param->private_data_len : 0;
@@ -100,6 +112,7 @@ int iw_mpa_connect(struct iw_cm_id *id, struct iw_cm_conn_param *param)
 	err = connect_set_depths(ep, param);
 	if (err)
 		goto put_ep;
+	ep->local.p2p = connect_peer_to_peer(ep, id);
 	ep->fallback = ep->local.rev > IW_MPA_REV_1 &&
 		       READ_ONCE(iw_mpa_ep_config(ep)->v1_fallback);
 

@@ -2,6 +2,7 @@
 /* Devices: a driver comes, is checked, and goes. */
 
 #include "device.h"
+#include "config.h"
 #include "ep.h"
 #include "offload.h"
 #include "rnic.h"
@@ -12,6 +13,8 @@
 #include <linux/netdevice.h>
 #include <linux/rculist.h>
 #include <linux/slab.h>
+#include <linux/string.h>
+#include <linux/sysfs.h>
 #include <rdma/ib_verbs.h>
 
 static LIST_HEAD(device_list);
@@ -203,3 +206,56 @@ void iw_mpa_qp_gone(struct ib_qp *qp)
 	iw_mpa_device_put(dev);
 }
 EXPORT_SYMBOL_GPL(iw_mpa_qp_gone);
+
+static const char * const device_choices[] = {
+	[IW_MPA_CHOICE_DEFAULT]	= "default",
+	[IW_MPA_CHOICE_OFF]	= "0",
+	[IW_MPA_CHOICE_ON]	= "1",
+};
+
+static ssize_t peer_to_peer_show(struct device *device,
+				 struct device_attribute *attr, char *buf)
+{
+	struct ib_device *ibdev = rdma_device_to_ibdev(device);
+	struct iw_mpa_device *dev = iw_mpa_device_get(ibdev);
+	ssize_t len;
+
+	if (!dev)
+		return -ENODEV;
+	len = sysfs_emit(buf, "%s\n",
+			 device_choices[READ_ONCE(dev->peer_to_peer)]);
+	iw_mpa_device_put(dev);
+	return len;
+}
+
+static ssize_t peer_to_peer_store(struct device *device,
+				  struct device_attribute *attr,
+				  const char *buf, size_t len)
+{
+	struct ib_device *ibdev = rdma_device_to_ibdev(device);
+	struct iw_mpa_device *dev;
+	int choice;
+
+	choice = sysfs_match_string(device_choices, buf);
+	if (choice < 0)
+		return choice;
+	dev = iw_mpa_device_get(ibdev);
+	if (!dev)
+		return -ENODEV;
+	WRITE_ONCE(dev->peer_to_peer, choice);
+	iw_mpa_device_put(dev);
+	return len;
+}
+
+static DEVICE_ATTR_RW(peer_to_peer);
+
+static struct attribute *device_attrs[] = {
+	&dev_attr_peer_to_peer.attr,
+	NULL
+};
+
+/* /sys/class/infiniband/DEVICE/iw_mpa */
+const struct attribute_group iw_mpa_device_group = {
+	.name	= "iw_mpa",
+	.attrs	= device_attrs,
+};

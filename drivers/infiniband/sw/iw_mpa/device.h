@@ -2,8 +2,11 @@
 #ifndef _IW_MPA_DEVICE_H
 #define _IW_MPA_DEVICE_H
 
+struct attribute_group;
 struct ib_device;
 struct iw_mpa_device;
+
+extern const struct attribute_group iw_mpa_device_group;
 
 struct iw_mpa_device *iw_mpa_device_get(const struct ib_device *ibdev);
 

@@ -83,7 +83,6 @@ static void ep_init_local(struct iw_mpa_ep *ep)
 	local->rev = READ_ONCE(config->mpa_rev);
 	local->rtr_send = drv->rtr_send;
 	local->rtr_accept = drv->rtr_accept;
-	local->p2p = READ_ONCE(config->peer_to_peer);
 	local->crc = READ_ONCE(config->crc) ||
 		     !(drv->caps & IW_MPA_CAP_NO_CRC);
 	local->rx_markers = drv->caps & IW_MPA_CAP_RX_MARKERS;

@@ -3,6 +3,7 @@
 
 #include "config.h"
 #include "connect.h"
+#include "device.h"
 #include "listen.h"
 #include "run.h"
 #include "stats.h"
@@ -15,9 +16,12 @@
  * DOC: iw_mpa_ib_device_ops
  *
  * The verbs of iw_cm that the library implements: a driver gives its address to
- * ib_set_device_ops(), and leaves these five out of its own table.
+ * ib_set_device_ops(), and leaves these five out of its own table. With it come
+ * the attributes in the device's folder iw_mpa of sysfs, unless the driver has a
+ * device_group of its own.
  */
 const struct ib_device_ops iw_mpa_ib_device_ops = {
+	.device_group		= &iw_mpa_device_group,
 	.iw_connect		= iw_mpa_connect,
 	.iw_accept		= iw_mpa_accept,
 	.iw_reject		= iw_mpa_reject,

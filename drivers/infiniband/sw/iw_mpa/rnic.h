@@ -20,6 +20,7 @@ struct iw_mpa_driver_ops;
  * @netdev: its network device; its network namespace is that of the sockets
  * @netdev_tracker: of the reference on it
  * @ops: the driver's half
+ * @peer_to_peer: its say in net.iw_mpa.peer_to_peer, &enum iw_mpa_choice
  * @users: one for the registration, one for each live endpoint and listener
  * @unused: completed when @users drops to 0
  * @lock: protects the lists and @dying; process context
@@ -37,6 +38,7 @@ struct iw_mpa_device {
 	struct net_device		*netdev;
 	netdevice_tracker		netdev_tracker;
 	const struct iw_mpa_driver_ops	*ops;
+	u8				peer_to_peer;
 	refcount_t			users;
 	struct completion		unused;
 	spinlock_t			lock;

@@ -4,6 +4,8 @@
 
 #include <rdma/iw_mpa.h>
 
+#include <linux/in.h>
+#include <linux/in6.h>
 #include <linux/socket.h>
 #include <net/sock.h>
 
@@ -94,5 +96,18 @@ void iw_mpa_sock_unlock_callbacks(struct iw_mpa_sock *ms);
 void iw_mpa_sock_detach(struct iw_mpa_sock *ms);
 void iw_mpa_sock_unhook(struct iw_mpa_sock *ms);
 void iw_mpa_sock_release(struct iw_mpa_sock *ms);
+
+/**
+ * iw_mpa_sock_port - where an address has its port
+ * @addr: IPv4 or IPv6 address
+ *
+ * Return: the place of the port, in network order.
+ */
+static inline __be16 *iw_mpa_sock_port(struct sockaddr_storage *addr)
+{
+	if (addr->ss_family == AF_INET)
+		return &((struct sockaddr_in *)addr)->sin_port;
+	return &((struct sockaddr_in6 *)addr)->sin6_port;
+}
 
 #endif /* _IW_MPA_SOCK_H */
