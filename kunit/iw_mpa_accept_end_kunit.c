@@ -14,8 +14,11 @@ static struct fake_conn *new_conn(struct kunit *test)
 	return c;
 }
 
-/* RFC 5044 7.1.2: a Reply with R, and TCP stays open until the initiator closes. */
-static void expect_reject(struct fake_conn *c, const char *pd)
+/*
+ * RFC 5044 7.1.2: a Reply with R, and TCP stays open until the initiator closes.
+ * RFC 6581 9.1, 9.3: where an error of the responder refuses, a TERM message.
+ */
+static void expect_refusal(struct fake_conn *c, const char *pd, u8 term)
 {
 	struct kunit *test = c->f->test;
 	size_t len = strlen(pd);
@@ -26,8 +29,15 @@ static void expect_reject(struct fake_conn *c, const char *pd)
 			MPA_R | MPA_S);
 	KUNIT_EXPECT_EQ(test, (size_t)peer_frame_pd_len(&c->frame), 4 + len);
 	KUNIT_EXPECT_EQ(test, memcmp(c->frame.buf + 24, pd, len), 0);
+	if (term)
+		peer_recv_term(c->f, c->peer, term);
 	peer_fin(c->peer);
 	peer_expect_eof(c->f, c->peer);
+}
+
+static void expect_reject(struct fake_conn *c, const char *pd)
+{
+	expect_refusal(c, pd, 0);
 }
 
 static void reject_with_private_data_is_sent(struct kunit *test)
@@ -244,6 +254,7 @@ struct refuse_case {
 	u16			ird;		/* what the peer sends */
 	u8			flags;
 	int			prepare;	/* what the driver does */
+	u8			term;
 	bool			strict;
 	bool			early;
 };
@@ -251,18 +262,18 @@ struct refuse_case {
 static const u8 long_pd[IW_MPA_PD_MAX + 1];
 
 static const struct refuse_case refuse_cases[] = {
-	{ "no_such_qp", -EINVAL, { .qpn = 77 }, 8, MPA_C },
-	{ "busy_qp", -EBUSY, { .qpn = 3 }, 8, MPA_C },
+	{ "no_such_qp", -EINVAL, { .qpn = 77 }, 8, MPA_C, .term = 5 },
+	{ "busy_qp", -EBUSY, { .qpn = 3 }, 8, MPA_C, .term = 5 },
 	{ "rfc6581_9_pd_509", -EINVAL, { .private_data = long_pd,
-	  .private_data_len = 509, .qpn = 1 }, 8, MPA_C },
+	  .private_data_len = 509, .qpn = 1 }, 8, MPA_C, .term = 5 },
 	{ "strict_ird_above_device", -EINVAL, { .ird = 33, .qpn = 1 }, 8, MPA_C,
-	  .strict = true },
+	  .term = 5, .strict = true },
 	{ "rfc6581_9_1_strict_ird_of_peer_too_small", -EPROTO,
-	  { .ord = 5, .qpn = 1 }, 4, MPA_C, .strict = true },
+	  { .ord = 5, .qpn = 1 }, 4, MPA_C, .term = 6, .strict = true },
 	{ "rfc5044_7_1_1_markers", -EPROTO, { .qpn = 1 }, 8, MPA_C | MPA_M },
-	{ "driver_refuses", -EIO, { .qpn = 1 }, 8, MPA_C, .prepare = -ENOSPC },
+	{ "driver_refuses", -EIO, { .qpn = 1 }, 8, MPA_C, .prepare = -ENOSPC, .term = 5 },
 	{ "octets_that_the_device_cannot_take", -EIO, { .qpn = 1 }, 8, MPA_C,
-	  .early = true },
+	  .term = 5, .early = true },
 };
 
 static void refuse_desc(const struct refuse_case *c, char *desc)
@@ -293,7 +304,7 @@ static void accept_that_fails_is_told_the_peer(struct kunit *test)
 	c->fid = fake_next_request(c->lis);
 
 	KUNIT_EXPECT_EQ(test, fake_accept(c->fid, &rc->param), rc->err);
-	expect_reject(c, "");
+	expect_refusal(c, "", rc->term);
 	fake_expect_closed(c->fid, 0);
 	KUNIT_EXPECT_STREQ(test, c->qp->log, rc->prepare ? "prepare" : "");
 	KUNIT_EXPECT_EQ(test, c->qp->refs, 1);
@@ -491,7 +502,7 @@ static void request_event_lost_is_rejected(struct kunit *test)
 	c->peer = peer_connect(f, c->lis);
 	conn_make_good_request(c);
 	peer_send_frame(f, c->peer, &c->frame);
-	expect_reject(c, "");
+	expect_refusal(c, "", 5);
 	KUNIT_EXPECT_EQ(test, c->lis->nr_events, 0);
 }
 

@@ -194,8 +194,8 @@ void peer_expect_rst_on_send(struct fakes *f, struct socket *sock)
 	KUNIT_EXPECT_EQ(f->test, len, -EPIPE);
 }
 
-/* RFC 5040 4.8 with layer 2, error type 0; then FIN */
-void peer_expect_term(struct fakes *f, struct socket *sock, u8 code)
+/* RFC 5040 4.8 with layer 2, error type 0 */
+void peer_recv_term(struct fakes *f, struct socket *sock, u8 code)
 {
 	const u8 expected[IW_MPA_FPDU_TERM_SIZE - 4] = {
 		0x00, 0x16, 0x41, 0x47, 0, 0, 0, 0, 0, 0, 0, 2,
@@ -207,6 +207,11 @@ void peer_expect_term(struct fakes *f, struct socket *sock, u8 code)
 	KUNIT_EXPECT_EQ(f->test, 0, memcmp(fpdu, expected, sizeof(expected)));
 	KUNIT_EXPECT_EQ(f->test, get_unaligned_le32(fpdu + sizeof(expected)),
 			~crc32c(~0, expected, sizeof(expected)));
+}
+
+void peer_expect_term(struct fakes *f, struct socket *sock, u8 code)
+{
+	peer_recv_term(f, sock, code);
 	peer_expect_eof(f, sock);
 }
 

@@ -22,6 +22,7 @@ static const struct reason_row reason_rows[] = {
 	{ "rfc6581_9_3_local_error", IW_MPA_R_LOCAL, -EIO, 5 },
 	{ "rfc6581_9_3_driver", IW_MPA_R_DRIVER, -EIO, 5 },
 	{ "rfc6581_9_3_early_data", IW_MPA_R_EARLY_DATA, -EIO, 5 },
+	{ "rfc6581_9_3_event_lost", IW_MPA_R_EVENT_LOST, -ENOMEM, 5 },
 	{ "rfc6581_9_1_insufficient_ird", IW_MPA_R_INSUFFICIENT_IRD, -EPROTO, 6 },
 	{ "rfc6581_9_2_no_rtr", IW_MPA_R_NO_RTR, -EPROTO, 7 },
 	{ "rfc5044_7_1_2_rejected", IW_MPA_R_REJECTED, -ECONNREFUSED, 0 },

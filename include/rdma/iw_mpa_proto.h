@@ -107,7 +107,7 @@ struct iw_mpa_enhanced {
 	X(DEVICE_GONE,		-ECONNABORTED,	0, "the device was removed")	\
 	X(LISTENER_GONE,	-ECONNABORTED,	0, "the listener was destroyed") \
 	X(OVERLOAD,		-ECONNABORTED,	0, "too many half-open, the oldest yields") \
-	X(EVENT_LOST,		-ENOMEM,	0, "iw_cm could not take the event") \
+	X(EVENT_LOST,		-ENOMEM,	5, "iw_cm could not take the event") \
 	X(SEND,			-EIO,		0, "a startup frame could not be sent")
 
 /* enum iw_mpa_reason - see IW_MPA_REASONS() */

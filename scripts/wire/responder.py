@@ -472,7 +472,7 @@ def ulp_sees_the_peers_depths_when_established(b):
     equal((ev.ird, ev.ord), (3, 7), "IRD and ORD")
 
 
-@rule("E-9.1-4")
+@rule("E-9.1-4", "E-8-1")
 def strict_responder_rejects_and_says_what_it_wanted(b):
     b.set(strict_ird_ord=1)
     server, peer, _ = b.asked(mpa.request2(ird=2, ord=2))
@@ -480,6 +480,23 @@ def strict_responder_rejects_and_says_what_it_wanted(b):
     reply = peer.recv_reply()
     check(reply.flags & R, "no Reject")
     equal(reply.ord, 9, "ORD")
+    equal(peer.recv_fpdu().term, 6, "TERM code")
+    peer.expect_quiet()     # the initiator closes
+
+
+@rule("E-8-1", "E-9.3-1", cases=[("v1",), ("v2",)])
+def local_error_of_the_responder(b, rev):
+    server, peer, _ = b.accepted(mpa.request2(a=1, rtr=WRITE, ird=4, ord=4))
+    up(server, peer)
+    other = b.dial()
+    other.send(mpa.request() if rev == "v1" else mpa.request2(ird=4, ord=4))
+    server.event("CONNECT_REQUEST")
+    equal(server.fails("accept_busy"), errno.EBUSY, "errno")
+    check(other.recv_reply().flags & R, "no Reject")
+    if rev == "v2":
+        equal(other.recv_fpdu().term, 5, "TERM code")
+    other.expect_quiet()
+    data_flows(server, peer)
 
 
 # --- CRC and Markers ---------------------------------------------------------------------

@@ -20,13 +20,6 @@
 /* How much a lingering peer may still have to say: what was on its way. */
 #define ACT_LINGER_OCTETS	SZ_1M
 
-static __be16 *act_port(struct sockaddr_storage *addr)
-{
-	if (addr->ss_family == AF_INET)
-		return &((struct sockaddr_in *)addr)->sin_port;
-	return &((struct sockaddr_in6 *)addr)->sin6_port;
-}
-
 /* rdma_cm is told which port it got. A mapped one is iwpmd's, not ours to change. */
 static void act_note_port(struct iw_mpa_ep *ep)
 {
@@ -36,8 +29,8 @@ static void act_note_port(struct iw_mpa_ep *ep)
 	iw_mpa_count(IW_MPA_CNT_source_port_retried);
 	if (id->mapped || iw_mpa_sock_local(&ep->sock, &local))
 		return;
-	*act_port(&id->m_local_addr) = *act_port(&local);
-	*act_port(&id->local_addr) = *act_port(&local);
+	*iw_mpa_sock_port(&id->m_local_addr) = *iw_mpa_sock_port(&local);
+	*iw_mpa_sock_port(&id->local_addr) = *iw_mpa_sock_port(&local);
 }
 
 /**
@@ -306,38 +299,42 @@ static enum iw_mpa_event act_stop(struct iw_mpa_ep *ep)
  * speaks RFC 5044 alone does not know the codes, and one that wants Markers would
  * not understand an FPDU without.
  */
-static enum iw_mpa_event act_send_term(struct iw_mpa_ep *ep)
+static void act_put_term(struct iw_mpa_ep *ep, u8 code)
 {
-	u8 code = iw_mpa_reason_term_code(ep->reason) ?:
-		  iw_mpa_reason_term_code(IW_MPA_R_LOCAL);
 	u8 fpdu[IW_MPA_FPDU_MAX];
 	size_t len;
 
-	if (ep->params.enhanced && !ep->params.tx_markers) {
-		len = iw_mpa_fpdu_term(code, ep->params.crc, fpdu);
-		iw_mpa_sock_send(&ep->sock, fpdu, len);
-	}
+	if (!code || !ep->params.enhanced || ep->params.tx_markers)
+		return;
+	len = iw_mpa_fpdu_term(code, ep->params.crc, fpdu);
+	iw_mpa_sock_send(&ep->sock, fpdu, len);
+}
+
+static enum iw_mpa_event act_send_term(struct iw_mpa_ep *ep)
+{
+	act_put_term(ep, iw_mpa_reason_term_code(ep->reason) ?:
+			 iw_mpa_reason_term_code(IW_MPA_R_LOCAL));
 	iw_mpa_sock_shutdown(&ep->sock);
 	return IW_MPA_EV_NONE;
 }
 
 /*
  * RFC 5044 7.1.2: a Reply with R, then MPA is left and TCP stays open: the
- * initiator closes it, or the linger timer.
+ * initiator closes it, or the linger timer. Where not the ULP but an error of
+ * this end refuses, RFC 6581 9.1 and 9.3 want the TERM message all the same.
  */
 static enum iw_mpa_event act_send_reject(struct iw_mpa_ep *ep)
 {
-	struct iw_mpa_params unused;
 	u8 buf[IW_MPA_FRAME_MAX];
 	int len;
 
 	if (!ep->sent.reply)
 		iw_mpa_negotiate_request(&ep->local, &ep->peer, &ep->sent,
-					 &unused);
+					 &ep->params);
 	ep->sent.reject = true;
 	len = act_encode(ep, ep->reply_pd, ep->reply_pd_len, buf);
-	if (len > 0)
-		iw_mpa_sock_send(&ep->sock, buf, len);
+	if (len > 0 && !iw_mpa_sock_send(&ep->sock, buf, len))
+		act_put_term(ep, iw_mpa_reason_term_code(ep->reason));
 	return IW_MPA_EV_NONE;
 }
 
