@@ -7,6 +7,8 @@
 #   scripts/build.sh --stock                        unmodified siw alone
 #   scripts/build.sh install                        then into /lib/modules/$KREL/updates
 #
+# For the kernel that KERNEL or KREL names, see kernel.sh:
+#
 #   $BUILD/src         a copy of our sources plus siw's, iw_mpa.ko and siw_mpa.ko
 #   $BUILD/siw-stock   siw as the kernel has it: siw.ko, the peer in the end-to-end tests
 #
@@ -21,7 +23,7 @@ SRC=$BUILD/src
 STOCK=$BUILD/siw-stock
 
 kbuild() {
-	nice make -s -C "/lib/modules/$KREL/build" -j"$(nproc)" "$@"
+	nice make -s -C "$KDIR" -j"$(nproc)" "$@"
 }
 
 # Compare contents, not times, and do not carry times over: make then rebuilds exactly what

@@ -1,20 +1,20 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# Print where the sources of Debian's 6.1 kernel are, unpacked; unpack them on the first call.
+# Print where the sources of a Debian kernel are, unpacked; unpack them on the first call.
+#
+#   scripts/linux-source.sh [NAME]      6.1 (default) or 6.12
 #
 # The folder is named after the package's version, so that an upgrade makes a new one, and it
 # appears by a rename: if it is there, it is complete. Build with O=, never inside.
 
 . "$(dirname "$0")/lib.sh"
 
-TARBALL=/usr/src/linux-source-6.1.tar.xz
-
 unpack() {
 	local dest=$1 tmp
 
 	tmp=$(mktemp -d "$dest.XXXXXX")
-	if ! nice tar -xJf "$TARBALL" -C "$tmp" --strip-components=1; then
+	if ! nice tar -xJf "$KTARBALL" -C "$tmp" --strip-components=1; then
 		rm -rf "$tmp"
 		return 1
 	fi
@@ -23,15 +23,21 @@ unpack() {
 }
 
 unpack_once() {
-	[[ -d $1 ]] || quietly "unpacking $TARBALL, once" unpack "$1"
+	[[ -d $1 ]] || quietly "unpacking $KTARBALL, once" unpack "$1"
 }
 
+# User mode Linux and checkpatch need the sources of 6.1, but no headers.
 main() {
-	local version dest
+	local name=${1:-6.1} version dest
 
-	[[ -e $TARBALL ]] || die "no $TARBALL: apt-get install linux-source-6.1"
-	version=$(dpkg-query -W -f '${Version}' linux-source-6.1)
-	dest=$CACHE/linux-source-6.1-$version
+	KTARBALL=/usr/src/linux-source-$name.tar.xz
+	version=$(package_version "linux-source-$name")
+	if [[ ! -e $KTARBALL ]]; then
+		[[ $name != 6.1 ]] || die "no $KTARBALL: apt-get install linux-source-$name"
+		need_kernel "$name"
+		version=$(source_version)
+	fi
+	dest=$CACHE/linux-source-$name-$version
 	locked linux-source unpack_once "$dest"
 	echo "$dest"
 }

@@ -3,7 +3,9 @@
 #
 # Install the Debian packages that a job needs, and nothing when they are all there.
 #
-#   scripts/setup.sh [build] [static] [kunit] [guest] [fuzz]      (no argument: all of them)
+#   scripts/setup.sh [build] [static] [kunit] [guest] [fuzz] [6.12]     (no argument: all)
+#
+# 6.12 is what that kernel needs beside the rest; it is included where KERNEL says 6.12.
 
 # shellcheck source=scripts/lib.sh
 . "$(dirname "$0")/lib.sh"
@@ -19,6 +21,7 @@ declare -A GROUP=(
 		ibverbs-providers rdma-core librdmacm-dev libibverbs-dev gcc libc6-dev perftest
 		qperf tshark iproute2 iputils-ping ethtool python3"
 	[fuzz]="clang libclang-rt-14-dev llvm libc6-dev"
+	[6.12]="pahole xz-utils kmod"
 )
 
 # The packages among the arguments that are not installed.
@@ -64,17 +67,58 @@ install_missing() {
 		fetch_and_install "${missing[@]}"
 }
 
+# The release and the version that the archive has to offer, as far as apt knows.
+newest_kernel() {
+	apt-cache show --no-all-versions "linux-headers-$1-amd64" 2>/dev/null |
+		sed -nE 's/^Depends: linux-headers-([^ ]+) \(= ([^)]+)\).*/\1 \2/p'
+}
+
+# The headers find each other by relative links, but for one absolute path. Installing them would
+# install the kernel, too, and have the host boot it.
+unpack_kernel() {
+	local dir=$1 name=$2 krel=$3 version=$4 tmp package
+
+	tmp=$(mktemp -d "$dir.XXXXXX")
+	cd "$tmp" || return
+	download "linux-headers-$krel=$version" "linux-headers-${krel%-amd64}-common=$version" \
+		"linux-kbuild-${krel%-amd64}=$version" "linux-source-$name=$version"
+	for package in *.deb; do
+		dpkg-deb -x "$package" .
+		rm "$package"
+	done
+	ln -s "usr/src/linux-headers-$krel" build
+	sed -i "s|/usr/src/|$dir&|" build/Makefile
+	echo "$version" >version
+	chmod 755 .
+	mv -T "$tmp" "$dir"
+}
+
+# A host that has the headers installed needs no others.
+fetch_kernel() {
+	local name=$1 krel version
+
+	[[ ! -e /lib/modules/$(find_krel "$name")/build ]] || return 0
+	[[ -n $(newest_kernel "$name") ]] || quietly 'apt-get update' apt-get -q update
+	read -r krel version < <(newest_kernel "$name") || die "apt knows no kernel $name"
+	[[ ! -d $CACHE/debian/$krel ]] || return 0
+	mkdir -p "$CACHE/debian"
+	quietly "fetching headers and sources of kernel $krel $version" \
+		unpack_kernel "$CACHE/debian/$krel" "$name" "$krel" "$version"
+}
+
 main() {
 	local group
 	local -a packages=()
 
-	[[ $# -gt 0 ]] || set -- build static kunit guest fuzz
+	[[ $# -gt 0 ]] || set -- build static kunit guest fuzz 6.12
+	[[ $KERNEL != 6.12 || " $* " == *' 6.12 '* ]] || set -- "$@" 6.12
 	for group in "$@"; do
 		[[ -n ${GROUP[$group]:-} ]] || die "no such group: $group (${!GROUP[*]})"
 		# shellcheck disable=SC2206 # a list of words is what it is
 		packages+=(${GROUP[$group]})
 	done
 	locked setup install_missing "${packages[@]}"
+	[[ " $* " != *' 6.12 '* ]] || locked setup fetch_kernel 6.12
 }
 
 main "$@"

@@ -12,20 +12,16 @@
 # shellcheck source=scripts/lib.sh
 . "$(dirname "$0")/lib.sh"
 
-TARBALL=/usr/src/linux-source-6.1.tar.xz
-SIW_DIR=linux-source-6.1/drivers/infiniband/sw/siw
-
 # Prints the version; refuses a mixture of versions by name.
-source_version() {
-	local have want
+siw_version() {
+	local have want package=linux-source-$KERNEL
 
 	want=$(kernel_version)
-	have=$(dpkg-query -W -f '${Version}' linux-source-6.1 2>/dev/null || true)
-	[[ -n $have && -e $TARBALL ]] ||
-		die "siw's sources are missing: apt-get install linux-source-6.1=$want"
+	have=$(source_version)
+	[[ -n $have ]] || die "siw's sources are missing: apt-get install $package=$want"
 	[[ $have == "$want" ]] ||
-		die "linux-source-6.1 is $have, the headers of $KREL are $want:" \
-			"apt-get install linux-source-6.1=$want (or linux-headers-amd64 to go up)"
+		die "$package is $have, the headers of $KREL are $want:" \
+			"apt-get install $package=$want (or linux-headers-amd64 to go up)"
 	echo "$have"
 }
 
@@ -34,7 +30,8 @@ unpack() {
 
 	[[ ! -d $dest ]] || return 0
 	tmp=$(mktemp -d "$dest.XXXXXX")
-	if ! tar -xJf "$TARBALL" -C "$tmp" --strip-components=5 "$SIW_DIR"; then
+	if ! tar -xJf "$KTARBALL" -C "$tmp" --strip-components=5 \
+		"linux-source-$KERNEL/drivers/infiniband/sw/siw"; then
 		rm -rf "$tmp"
 		return 1
 	fi
@@ -43,7 +40,7 @@ unpack() {
 }
 
 unpack_once() {
-	[[ -d $1 ]] || quietly "taking siw out of $TARBALL" unpack "$1"
+	[[ -d $1 ]] || quietly "taking siw out of $KTARBALL" unpack "$1"
 }
 
 main() {
@@ -52,7 +49,7 @@ main() {
 
 	shift
 	need_krel
-	version=$(source_version)
+	version=$(siw_version)
 	cached=$CACHE/siw-$version
 	locked siw unpack_once "$cached"
 

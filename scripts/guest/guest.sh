@@ -3,7 +3,8 @@
 #
 # The host's side of the guests; source it after lib.sh. The host drives, a guest only answers:
 #
-#   guest_boot A [B]               stock kernel, host's programs; A and B share one wire
+#   guest_boot A [B]               stock kernel, host's programs; A and B share one wire;
+#                                  GUEST_KERNEL[A] is the kernel's name if it is not $KERNEL
 #   guest_run A COMMAND [SECONDS]  its output, its exit status (124: it took too long)
 #   guest_serve A NAME PORT CMD    a server in the background; returns when it listens
 #   guest_bg A NAME CMD            a background job
@@ -18,7 +19,7 @@
 #
 # Call guest_boot from the main shell: the guests die with the shell that started them.
 
-declare -A GUEST_PID=() GUEST_IN=() GUEST_OUT=()
+declare -A GUEST_PID=() GUEST_IN=() GUEST_OUT=() GUEST_KERNEL=()
 GUEST_RUN=
 GUEST_LIMIT=60
 
@@ -62,6 +63,7 @@ guest_start_qemu() {
 	GUEST_PID[$name]=$!
 }
 
+guest_kernel() { echo "${GUEST_KERNEL[$1]:-$KERNEL}"; }
 guest_is_running() { kill -0 "${GUEST_PID[$1]}" 2>/dev/null; }
 
 # Old runs are kept only because somebody may want to read their logs.
@@ -73,19 +75,32 @@ guest_make_run_folder() {
 		rm -rf "$old"
 	done
 	GUEST_RUN=$(mktemp -d "$CACHE/run/$(date +%Y%m%d-%H%M%S).XXXX")
-	mkdir "$GUEST_RUN/share" "$GUEST_RUN/share/modules"
-	find "${BUILD:-$CACHE/build/$KREL}" -name '*.ko' \
-		-exec cp -t "$GUEST_RUN/share/modules" {} +
+	mkdir -p "$GUEST_RUN/share/modules"
+}
+
+# guest_share_modules NAME: those that build.sh made for its kernel; the guest has them in
+# /share/modules.
+guest_share_modules() {
+	local dir=$GUEST_RUN/share/modules-$1 kernel
+
+	mkdir "$dir"
+	kernel=$(guest_kernel "$1")
+	(
+		[[ $kernel == "$KERNEL" ]] || unset -v BUILD
+		need_kernel "$kernel"
+		find "${BUILD:-$CACHE/build/$KREL}" -name '*.ko' -exec cp -t "$dir" {} +
+	)
 }
 
 guest_boot() {
 	local name image number=0 limit=$((SECONDS + ${GUEST_BOOT_LIMIT:-180}))
 
-	image=$("$TOP/scripts/guest/image.sh")
 	guest_make_run_folder
 	trap guest_kill_all EXIT
 	for name in "$@"; do
 		number=$((number + 1))
+		image=$("$TOP/scripts/guest/image.sh" "$(guest_kernel "$name")")
+		guest_share_modules "$name"
 		guest_start_qemu "$name" "$number" "$image"
 		until [[ -S $GUEST_RUN/wire ]]; do
 			guest_is_running "$name" || guest_lost "$name" "QEMU does not start"

@@ -3,11 +3,13 @@
 #
 # Make what a guest boots from, in $CACHE/guest/VERSION, and print that folder:
 #
-#   vmlinuz               Debian's stock kernel, of the version of the headers
+#   scripts/guest/image.sh [NAME]      of the kernel NAME, see kernel.sh; $KERNEL by default
+#
+#   vmlinuz               the kernel
 #   lib/modules/KREL      its modules, with dependency lists
 #   initrd                busybox and the few modules that reach the host's root over 9p
 #
-# The kernel package is fetched and unpacked, not installed.
+# A kernel package is fetched and unpacked, not installed.
 
 # shellcheck source=scripts/lib.sh
 . "$(dirname "$0")/../lib.sh"
@@ -15,24 +17,13 @@
 HERE=$TOP/scripts/guest
 ROOT_MODULES="virtio_pci 9pnet_virtio 9p overlay"
 
-# The package list may be older than the archive: refresh it only when the fetch fails.
-fetch() {
-	apt-get -q download "linux-image-$KREL=$1" ||
-		{ apt-get -q update && apt-get -q download "linux-image-$KREL=$1"; }
-}
-
 # Everything happens in a folder of its own that is renamed when complete.
 unpack_kernel() {
-	local dir=$1 version=$2 tmp
+	local dir=$1 tmp
 
 	tmp=$(mktemp -d "$dir.XXXXXX")
 	cd "$tmp" || return
-	fetch "$version"
-	dpkg-deb --fsys-tarfile linux-image-*.deb | tar -x "./boot/vmlinuz-$KREL" ./lib/modules
-	rm linux-image-*.deb
-	mv "boot/vmlinuz-$KREL" vmlinuz
-	rmdir boot
-	depmod -b . "$KREL"
+	kernel_files
 	chmod 755 .
 	mv -T "$tmp" "$dir"
 }
@@ -55,6 +46,8 @@ make_initrd() {
 	install -m 755 "$HERE/init" "$tmp/init"
 	root_modules "$dir" | while read -r module; do
 		cp "$module" "$tmp/modules/"
+		[[ $module != *.xz ]] || xz -d "$tmp/modules/${module##*/}"
+		module=${module%.xz}
 		echo "${module##*/}" >>"$tmp/modules/order"
 	done
 	(cd "$tmp" && find . | cpio -o -H newc --quiet | gzip -1) >"$tmp.gz"
@@ -63,10 +56,9 @@ make_initrd() {
 }
 
 make_image() {
-	local dir=$1 version=$2
+	local dir=$1
 
-	[[ -d $dir ]] ||
-		quietly "fetching linux-image-$KREL $version" unpack_kernel "$dir" "$version"
+	[[ -d $dir ]] || quietly "fetching linux-image-$KREL" unpack_kernel "$dir"
 	if [[ ! -e $dir/initrd || $HERE/init -nt $dir/initrd || $HERE/image.sh -nt $dir/initrd ]]
 	then
 		make_initrd "$dir"
@@ -76,11 +68,11 @@ make_image() {
 main() {
 	local version dir
 
-	need_krel
+	need_kernel "${1:-$KERNEL}"
 	version=$(kernel_version)
 	dir=$CACHE/guest/$KREL-$version
 	mkdir -p "$CACHE/guest"
-	locked guest-image make_image "$dir" "$version"
+	locked guest-image make_image "$dir"
 	echo "$dir"
 }
 
