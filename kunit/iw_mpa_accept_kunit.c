@@ -16,6 +16,7 @@ static struct fake_conn *new_conn(struct kunit *test)
 	return c;
 }
 
+/* Rules: M-7.1-2 M-7.1.2-5 M-7.1.2-10 E-9.1-1 */
 static void accept_v2_p2p_comes_up_after_rtr(struct kunit *test)
 {
 	struct fake_conn *c = new_conn(test);
@@ -383,6 +384,27 @@ static void listen_wildcard_ipv6_tells_ipv4_as_ipv4(struct kunit *test)
 	listen_wildcard(test, AF_INET6, AF_INET);
 }
 
+/* Rules: M-4.3-1 M-7.1.1-5 M-7.1.1-6 M-7.1.2-13 */
+static void accept_markers_of_the_peer_are_told_the_driver(struct kunit *test)
+{
+	struct fake_conn *c = new_conn(test);
+	struct fakes *f = test->priv;
+
+	f->drv.caps |= IW_MPA_CAP_TX_MARKERS;
+	conn_listen(c, f);
+	c->peer = peer_connect(f, c->lis);
+	peer_make_v2(&c->frame, false, MPA_C | MPA_M, CONN_PEER_IRD, CONN_PEER_ORD, NULL, 0);
+	peer_send_frame(f, c->peer, &c->frame);
+	c->fid = fake_next_request(c->lis);
+	KUNIT_ASSERT_EQ(test, fake_accept(c->fid, &c->param), 0);
+	peer_recv_frame(f, c->peer, &c->frame);
+
+	KUNIT_EXPECT_EQ(test, peer_frame_flags(&c->frame), MPA_C | MPA_S);
+	KUNIT_EXPECT_TRUE(test, c->qp->params.tx_markers);
+	KUNIT_EXPECT_FALSE(test, c->qp->params.rx_markers);
+	KUNIT_EXPECT_EQ(test, c->qp->ho.snd_nxt, tcp_sk(c->peer->sk)->rcv_nxt);
+}
+
 static void listen_without_fence_is_refused(struct kunit *test)
 {
 	struct fakes *f = test->priv;
@@ -426,6 +448,7 @@ static struct kunit_case accept_cases[] = {
 	KUNIT_CASE(listen_wildcard_ipv4_tells_concrete_addresses),
 	KUNIT_CASE(listen_wildcard_ipv6_tells_concrete_addresses),
 	KUNIT_CASE(listen_wildcard_ipv6_tells_ipv4_as_ipv4),
+	KUNIT_CASE(accept_markers_of_the_peer_are_told_the_driver),
 	KUNIT_CASE(listen_without_fence_is_refused),
 	KUNIT_CASE(listen_without_device_is_refused),
 	KUNIT_CASE(listen_on_a_port_in_use_is_refused),

@@ -139,6 +139,11 @@ test_docs() {
 	done
 }
 
+# Each rule has a test, each test's rules are on the page
+test_conformance() {
+	scripts/conformance.py --selftest && scripts/conformance.py
+}
+
 test_length() {
 	local file
 
@@ -179,7 +184,7 @@ test_whitespace() {
 	"${git[@]}" diff --check "$("${git[@]}" hash-object -t tree /dev/null)"
 }
 
-ALL=(compiler sparse checkpatch kernel_doc shell python layers_selftest layers docs length
+ALL=(compiler sparse checkpatch kernel_doc shell python layers_selftest layers docs conformance length
 	versions spdx paths whitespace)
 
 main() {

@@ -90,6 +90,15 @@ def s_bit_of_revision_1_is_reserved(b):
     equal((reply.rev, reply.flags & S), (1, 0), "Reply")
 
 
+@rule("M-7.1.1-13", cases=[(1,), (2,)])
+def revision_of_the_peer_is_in_the_trace(b, rev):
+    """iw_cm cannot tell the ULP."""
+    trace = b.trace()
+    b.asked(mpa.request(b"data", rev=rev))
+    check(any("iw_mpa_frame: " in line and f" received Request rev={rev} " in line
+              for line in trace()), "the Request is not in the trace")
+
+
 @rule("M-7.1.1-12", "M-7.1.2-3", "M-8-2", cases=[(0,), (3,), (255,)])
 def bad_revision_is_closed(b, rev):
     server = b.server()

@@ -1,0 +1,184 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0
+"""Hold Documentation/infiniband/iw_mpa_conformance.rst against the tests.
+
+    conformance.py             check: each rule has a test, each test's rules are known
+    conformance.py --write     write the names of the tests into the page
+    conformance.py --selftest  prove that each kind of mistake is found
+
+The page has a row for each rule: id, rule, kept, how, tests. The last is made here, from what
+the tests say of themselves:
+
+    wire (scripts/wire)        @rule("E-9.2-4", ...)
+    KUnit (kunit)              /* Rules: E-9.2-4 ... */ above the test function
+    e2e (scripts/e2e)          # Rules: E-9.2-4 ...
+
+So a test that goes away takes its name off the page, and the check fails.
+"""
+
+import importlib
+import pathlib
+import re
+import sys
+import textwrap
+
+TOP = pathlib.Path(__file__).resolve().parent.parent
+PAGE = TOP / 'Documentation/infiniband/iw_mpa_conformance.rst'
+ID = r'[EM]-\d+(?:\.\d+)*-\d+[ab]?'
+ROW = re.compile(r'^   \* - (%s)\n((?:     .*\n)+)' % ID, re.MULTILINE)
+KUNIT = re.compile(r'/\*\s*Rules:([^*]*)\*/\nstatic void (\w+)\(struct kunit \*test\)')
+E2E = re.compile(r'^# Rules:(.*)$', re.MULTILINE)
+
+# What "kept" may say, and whether such a rule needs a test
+KEPT = {
+    'yes': True,
+    'rdma_cm': True,    # as far as iw_cm and rdma_cm carry it
+    'driver': True,     # negotiated here, done by drivers that can
+    'SCTP': False,
+    'not us': False,
+}
+
+
+def wire_tests():
+    """rule -> names of its tests"""
+    sys.path.insert(0, str(TOP / 'scripts/wire'))
+    sys.dont_write_bytecode = True
+    registry = importlib.import_module('registry')
+    found = {}
+    for role in ('initiator', 'responder'):
+        importlib.import_module(role)
+    for _, ids, function, _ in registry.TESTS:
+        name = 'wire: %s_%s' % (function.__module__, function.__name__)
+        for rule in ids:
+            found.setdefault(rule, {})[name] = None
+    return found
+
+
+def kunit_tests(files):
+    found = {}
+    for path, text in files:
+        for rules, function in KUNIT.findall(text):
+            suite = path.stem.removesuffix('_kunit').removeprefix('iw_mpa_')
+            for rule in re.findall(ID, rules):
+                found.setdefault(rule, {})['kunit %s: %s' % (suite, function)] = None
+    return found
+
+
+def e2e_tests(files):
+    found = {}
+    for path, text in files:
+        for rules in E2E.findall(text):
+            for rule in re.findall(ID, rules):
+                found.setdefault(rule, {})['e2e: ' + path.stem] = None
+    return found
+
+
+def read_all(pattern):
+    return [(path, path.read_text(encoding='utf-8')) for path in sorted(TOP.glob(pattern))]
+
+
+def all_tests():
+    tests = {}
+    for part in (wire_tests(), kunit_tests(read_all('kunit/*_kunit.c')),
+                 e2e_tests(read_all('scripts/e2e/*.sh'))):
+        for rule, names in part.items():
+            tests.setdefault(rule, []).extend(names)
+    return tests
+
+
+def fields(body):
+    """The fields of a row behind its id: rule, kept, how, tests."""
+    result = []
+    for line in body.splitlines():
+        if line.startswith('     -'):
+            result.append(line[6:].strip())
+        else:
+            result[-1] = (result[-1] + ' ' + line.strip()).strip()
+    return result
+
+
+def tests_text(names):
+    """'wire: a, b; kunit frame: c' in lines that fit the page"""
+    groups = {}
+    for name in names:
+        kind, test = name.split(': ')
+        groups.setdefault(kind, []).append(test)
+    text = '; '.join('%s: %s' % (kind, ', '.join(tests)) for kind, tests in groups.items())
+    lines = textwrap.wrap(text, 92, break_long_words=False, break_on_hyphens=False)
+    return '     -' + '\n       '.join([''] + lines).replace('\n       ', ' ', 1) + '\n'
+
+
+def written(page, tests):
+    def row(match):
+        rule, body = match.groups()
+        parts = re.split(r'(?m)^(?=     -)', body)
+        parts = [part for part in parts if part][:3]
+        return '   * - %s\n%s%s' % (rule, ''.join(parts), tests_text(tests.get(rule, [])))
+    return ROW.sub(row, page)
+
+
+def problems(page, tests):
+    rows = {}
+    for rule, body in ROW.findall(page):
+        if rule in rows:
+            yield '%s has two rows' % rule
+        rows[rule] = fields(body)
+    for rule, row in rows.items():
+        if len(row) != 4:
+            yield '%s: a row has 5 fields' % rule
+        elif row[1] not in KEPT:
+            yield '%s is "%s": not kept, or not one of %s' % (rule, row[1], ', '.join(KEPT))
+        elif KEPT[row[1]] and not tests.get(rule):
+            yield '%s has no test' % rule
+    for rule in sorted(set(tests) - set(rows)):
+        yield '%s is not on the page: %s' % (rule, ', '.join(tests[rule]))
+    if written(page, tests) != page:
+        yield 'the names of tests are not those of today: run %s --write' % sys.argv[0]
+
+
+SAMPLE = '''
+   * - E-1-1
+     - one
+     - yes
+     - so
+     - wire: initiator_a
+   * - M-2.1-1
+     - two
+     - SCTP
+     -
+     -
+'''
+GOOD = {'E-1-1': ['wire: initiator_a']}
+
+
+def selftest():
+    mistakes = [
+        (SAMPLE, {}, 'no test'),
+        (SAMPLE, {'E-1-1': ['wire: initiator_b']}, 'of today'),
+        (SAMPLE, {**GOOD, 'E-1-2': ['wire: x']}, 'not on the page'),
+        (SAMPLE.replace('- yes', '- no'), GOOD, 'not kept'),
+        (SAMPLE.replace('     - so\n', ''), GOOD, '5 fields'),
+        (SAMPLE + SAMPLE, GOOD, 'two rows'),
+    ]
+    failed = [] if not list(problems(SAMPLE, GOOD)) else ['the good sample is refused']
+    for page, tests, text in mistakes:
+        if not any(text in problem for problem in problems(page, tests)):
+            failed.append('not found: ' + text)
+    return failed
+
+
+def main():
+    if sys.argv[1:] == ['--selftest']:
+        found = selftest()
+    else:
+        page, tests = PAGE.read_text(encoding='utf-8'), all_tests()
+        if sys.argv[1:] == ['--write']:
+            page = written(page, tests)
+            PAGE.write_text(page, encoding='utf-8')
+        found = list(problems(page, tests))
+    for problem in found:
+        print(problem)
+    return 1 if found else 0
+
+
+sys.exit(main())
