@@ -211,7 +211,7 @@ guest_down() {
 		guest_is_dead "$name" ||
 			printf 'off 1 %q\n' "busybox poweroff -f" >&"${GUEST_IN[$name]}"
 	done
-	limit=$((SECONDS + 20))
+	limit=$((SECONDS + 60))
 	for name in "${!GUEST_PID[@]}"; do
 		while guest_is_running "$name" && ((SECONDS < limit)); do
 			sleep 0.05

@@ -19,6 +19,7 @@
  *	read			post a Read of nothing
  *	wc			wait for a completion: "WC OPCODE STATUS LENGTH"
  *	disconnect		rdma_disconnect
+ *	fail_qp			bring the QP of the connection to the error state
  *	destroy_qp		destroy the QP of the connection
  *	destroy_id		destroy the connection's id, its QP behind it
  *	unlisten		destroy the listening id
@@ -222,6 +223,14 @@ static int do_read(void)
 	return rdma_post_read(conn, NULL, buf, 0, mr, 0, 0, 1);
 }
 
+static int do_fail_qp(void)
+{
+	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_ERR };
+
+	errno = ibv_modify_qp(conn->qp, &attr, IBV_QP_STATE);
+	return errno ? -1 : 0;
+}
+
 static int do_destroy_id(void)
 {
 	struct ibv_qp *qp = conn->qp;
@@ -257,6 +266,8 @@ static int run(const char *verb, const char *args)
 		return do_wc();
 	if (!strcmp(verb, "disconnect"))
 		return rdma_disconnect(conn);
+	if (!strcmp(verb, "fail_qp"))
+		return do_fail_qp();
 	if (!strcmp(verb, "destroy_qp")) {
 		rdma_destroy_qp(conn);
 		return 0;

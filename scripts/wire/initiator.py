@@ -178,6 +178,14 @@ def read_rtr_with_ord_0(b):
 
 # --- IRD and ORD -------------------------------------------------------------------------
 
+@rule("E-9-1", "E-9.1-6", cases=[(0, 0), (0, 1), (1, 0), (127, 128), (128, 127), (255, 255)])
+def own_depths(b, ird, ord):  # pylint: disable=redefined-builtin
+    """255 is librdmacm's "as many as the device has"; 129 it refuses itself."""
+    client, peer, req = b.connecting(ird=ird, ord=ord)
+    equal((req.ird, req.ord), (min(ird, LIMIT_IRD), min(ord, LIMIT_ORD)), "IRD and ORD")
+    up(client, peer, mpa.reply2(a=1, rtr=WRITE, ird=req.ord, ord=req.ird))
+
+
 @rule("E-9.1-5", "E-9.1-6", "E-9.1-7", "E-9.1-8", "E-9.1-10", "E-9.1-12", "E-8-1",
       cases=[(i, o) for i in DEPTHS for o in (0, 128, 129, 0x3fff)] +
             [(4, o) for o in DEPTHS])
@@ -250,6 +258,9 @@ BAD = {
     "reject_s_with_3_octets": mpa.frame(mpa.KEY_REP, C | S | R, 2, b"\x80\x01\xc0"),
     "pd_length_513": mpa.reply(pd_length=513) + bytes(513),
     "pd_length_65535": mpa.reply(pd_length=65535),
+    "reject_pd_length_513": mpa.reply(flags=C | R, pd_length=513) + bytes(513),
+    "reject_pd_length_65535": mpa.reply(flags=C | R, pd_length=65535),
+    "accept_v2_pd_length_513": mpa.frame(mpa.KEY_REP, C | S, 2, mpa.enhanced(4, 4) + bytes(509)),
 }
 
 
@@ -394,6 +405,26 @@ def v1_is_not_tried_when_turned_off(b):
     client, peer, _ = b.connecting()
     peer.fin()
     fails(client, {"REJECTED"}, -errno.ECONNRESET)
+
+
+@rule("E-8-1", "E-9.3-1", cases=[(own, peer) for own in (0, 1) for peer in (0, 1)])
+def local_error_of_the_initiator(b, own, peer):
+    b.set(crc=own)
+    client, conn, _ = b.connecting()
+    client.do("fail_qp")
+    conn.send(mpa.reply2(flags=C if peer else 0, a=1, rtr=WRITE, ird=4, ord=4))
+    equal(conn.recv_fpdu(bool(own or peer)).term, 5, "TERM code")
+    conn.expect_end()
+    fails(client, {"CONNECT_ERROR"})
+
+
+@rule("E-9.3-1")
+def local_error_is_told_to_nobody_who_speaks_v1(b):
+    client, peer, _ = b.connecting()
+    client.do("fail_qp")
+    peer.send(mpa.reply())
+    peer.expect_end()
+    fails(client, {"CONNECT_ERROR"})
 
 
 @rule("E-10-2")

@@ -117,6 +117,7 @@ BAD = {
     "s_with_3_octets": mpa.frame(mpa.KEY_REQ, C | S, 2, b"\x80\x01\xc0"),
     "pd_length_513": mpa.request(pd_length=513) + bytes(513),
     "pd_length_65535": mpa.request(pd_length=65535),
+    "v2_pd_length_513": mpa.frame(mpa.KEY_REQ, C | S, 2, mpa.enhanced(4, 4) + bytes(509)),
 }
 
 
@@ -466,6 +467,12 @@ def depths(b, ird, ord):  # pylint: disable=redefined-builtin
     _, _, reply = b.accepted(mpa.request2(ird=ird, ord=ord), ird=16, ord=16)
     equal(reply.ird, want_ird(16, ord), "IRD")
     equal(reply.ord, want_ord(16, ird), "ORD")
+
+
+@rule("E-9-1", "E-9.1-2a", cases=[(0, 0), (0, 1), (1, 0), (127, 128), (128, 127), (255, 255)])
+def own_depths(b, ird, ord):  # pylint: disable=redefined-builtin
+    _, _, reply = b.accepted(mpa.request2(ird=0x3ffe, ord=0), ird=ird, ord=ord)
+    equal((reply.ird, reply.ord), (min(ird, LIMIT_IRD), min(ord, LIMIT_ORD)), "IRD and ORD")
 
 
 @rule("E-9.1-1", cases=[(3, 7), (0, 0), (300, 255), (0x3fff, 0x3fff)])
