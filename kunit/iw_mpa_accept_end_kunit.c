@@ -194,6 +194,7 @@ static void accept_verdict_is_late_after_reject_by_timer(struct kunit *test)
 	KUNIT_EXPECT_STREQ(test, c->qp->log, "");
 }
 
+/* Rules: P-07 */
 static void accept_after_fin_is_econnreset(struct kunit *test)
 {
 	struct fake_conn *c = new_conn(test);
@@ -206,6 +207,7 @@ static void accept_after_fin_is_econnreset(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, c->qp->refs, 1);
 }
 
+/* Rules: P-07 */
 static void accept_after_rst_is_econnreset(struct kunit *test)
 {
 	struct fake_conn *c = new_conn(test);
@@ -219,6 +221,7 @@ static void accept_after_rst_is_econnreset(struct kunit *test)
 	fake_expect_closed(c->fid, 0);
 }
 
+/* Rules: P-07 */
 static void reject_after_rst_is_econnreset(struct kunit *test)
 {
 	struct fake_conn *c = new_conn(test);
@@ -283,6 +286,7 @@ static void refuse_desc(const struct refuse_case *c, char *desc)
 
 KUNIT_ARRAY_PARAM(refuse, refuse_cases, refuse_desc);
 
+/* Rules: P-06 R-02 E-9.1-4 E-9.3-1 */
 static void accept_that_fails_is_told_the_peer(struct kunit *test)
 {
 	const struct refuse_case *rc = test->param_value;
@@ -310,6 +314,7 @@ static void accept_that_fails_is_told_the_peer(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, c->qp->refs, 1);
 }
 
+/* Rules: R-07 */
 static void accept_reply_not_sent_is_eio(struct kunit *test)
 {
 	struct fake_conn *c = new_conn(test);
@@ -396,6 +401,7 @@ static void end_it(struct fake_conn *c, enum end end)
 	}
 }
 
+/* Rules: B-07 B-10 P-02 */
 static void accept_without_rtr_is_established_and_closed(struct kunit *test)
 {
 	const struct end_case *ec = test->param_value;
@@ -492,6 +498,7 @@ static void accept_event_lost_within_accept_is_success(struct kunit *test)
 	fake_expect_closed(c->fid, 2);
 }
 
+/* Rules: I-11 Q-06 */
 static void request_event_lost_is_rejected(struct kunit *test)
 {
 	struct fake_conn *c = new_conn(test);
@@ -576,6 +583,7 @@ static void half_open(struct fake_conn *c, struct fakes *f)
 	FAKE_WAIT(f, READ_ONCE(c->lis->refs) == 3);
 }
 
+/* Rules: P-05 */
 static void listener_gone_half_open_is_closed(struct kunit *test)
 {
 	struct fake_conn *c = new_conn(test);
@@ -586,6 +594,7 @@ static void listener_gone_half_open_is_closed(struct kunit *test)
 	FAKE_WAIT(c->f, !READ_ONCE(c->lis->refs));
 }
 
+/* Rules: P-05 */
 static void listener_gone_indicated_lives_on(struct kunit *test)
 {
 	struct fake_conn *c = new_conn(test);
@@ -639,6 +648,7 @@ static void unanswered(struct fake_conn *c, struct fakes *f)
 	fake_destroy(c->lis);
 }
 
+/* Rules: P-05 */
 static void device_gone_unanswered_is_freed(struct kunit *test)
 {
 	struct fake_conn *c = new_conn(test);

@@ -67,11 +67,13 @@ static void connect_p2p_comes_up_on(struct kunit *test, int family)
 	peer_expect_eof(f, c->peer);
 }
 
+/* Rules: Q-05 */
 static void connect_v2_p2p_ipv4_comes_up(struct kunit *test)
 {
 	connect_p2p_comes_up_on(test, AF_INET);
 }
 
+/* Rules: Q-05 */
 static void connect_v2_p2p_ipv6_comes_up(struct kunit *test)
 {
 	connect_p2p_comes_up_on(test, AF_INET6);
@@ -330,6 +332,23 @@ static void connect_unknown_family_is_refused(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, f->qps[0].refs, 1);
 }
 
+/* Rules: R-05 */
+static void connect_goes_to_the_mapped_address(struct kunit *test)
+{
+	struct fake_conn *c = new_conn(test);
+	struct fakes *f = test->priv;
+	struct sockaddr_in *sin;
+
+	c->f = f;
+	c->fid = fake_id_create(f);
+	c->listener = peer_listen(f, c->fid, AF_INET);
+	c->param.qpn = 1;
+	sin = (struct sockaddr_in *)&c->fid->id.remote_addr;
+	sin->sin_port = htons(9);
+	KUNIT_ASSERT_EQ(test, fake_connect(c->fid, &c->param), 0);
+	conn_answer_dial(c);
+}
+
 /* Have TCP use a port that rdma_cm believes to be free. */
 static __be16 take_port(struct fakes *f, struct fake_id *fid)
 {
@@ -469,6 +488,7 @@ static struct kunit_case connect_cases[] = {
 	KUNIT_CASE_PARAM(connect_refuses_what_it_cannot, refuse_gen_params),
 	KUNIT_CASE(connect_without_device_is_enodev),
 	KUNIT_CASE(connect_unknown_family_is_refused),
+	KUNIT_CASE(connect_goes_to_the_mapped_address),
 	KUNIT_CASE(connect_source_port_in_use_takes_another),
 	KUNIT_CASE(connect_source_port_in_use_is_refused_if_set_so),
 	KUNIT_CASE_PARAM(connect_v2_refused_comes_up_with_v1, fallback_gen_params),

@@ -205,6 +205,7 @@ static void upcall_passive_down_is_established_and_close(struct kunit *test)
 	fake_expect_closed(fid, 2);
 }
 
+/* Rules: C-02 */
 static void upcall_down_twice_is_down_once(struct kunit *test)
 {
 	struct iw_mpa_upcall_info info = {};

@@ -1,17 +1,18 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""Hold Documentation/infiniband/iw_mpa_conformance.rst against the tests.
+"""Hold the tables of rules and hazards in Documentation/infiniband against the tests.
 
     conformance.py             check: each rule has a test, each test's rules are known
-    conformance.py --write     write the names of the tests into the page
+    conformance.py --write     write the names of the tests into the pages
     conformance.py --selftest  prove that each kind of mistake is found
 
-The page has a row for each rule: id, rule, kept, how, tests. The last is made here, from what
-the tests say of themselves:
+A page has a row for each rule: id, rule, kept, how, tests. The last is made here, from what the
+tests say of themselves:
 
     wire (scripts/wire)        @rule("E-9.2-4", ...)
     KUnit (kunit)              /* Rules: E-9.2-4 ... */ above the test function
     e2e (scripts/e2e)          # Rules: E-9.2-4 ...
+    static (scripts/static.sh) # Rules: E-9.2-4 ... above the test function
 
 So a test that goes away takes its name off the page, and the check fails.
 """
@@ -23,11 +24,13 @@ import sys
 import textwrap
 
 TOP = pathlib.Path(__file__).resolve().parent.parent
-PAGE = TOP / 'Documentation/infiniband/iw_mpa_conformance.rst'
-ID = r'[EM]-\d+(?:\.\d+)*-\d+[ab]?'
+PAGES = [TOP / 'Documentation/infiniband' / name
+         for name in ('iw_mpa_conformance.rst', 'iw_mpa_security.rst')]
+ID = r'(?:[EM]-\d+(?:\.\d+)*-\d+[ab]?|[BCDIPQR]-\d\d|F-[a-z]+)'
 ROW = re.compile(r'^   \* - (%s)\n((?:     .*\n)+)' % ID, re.MULTILINE)
 KUNIT = re.compile(r'/\*\s*Rules:([^*]*)\*/\nstatic void (\w+)\(struct kunit \*test\)')
 E2E = re.compile(r'^# Rules:(.*)$', re.MULTILINE)
+STATIC = re.compile(r'^# Rules:(.*)\n(?:#.*\n)*test_(\w+)\(\)', re.MULTILINE)
 
 # What "kept" may say, and whether such a rule needs a test
 KEPT = {
@@ -45,7 +48,7 @@ def wire_tests():
     sys.dont_write_bytecode = True
     registry = importlib.import_module('registry')
     found = {}
-    for role in ('initiator', 'responder'):
+    for role in ('initiator', 'responder', 'hazards'):
         importlib.import_module(role)
     for _, ids, function, _ in registry.TESTS:
         name = 'wire: %s_%s' % (function.__module__, function.__name__)
@@ -73,6 +76,14 @@ def e2e_tests(files):
     return found
 
 
+def static_tests(text):
+    found = {}
+    for rules, function in STATIC.findall(text):
+        for rule in re.findall(ID, rules):
+            found.setdefault(rule, {})['static: ' + function] = None
+    return found
+
+
 def read_all(pattern):
     return [(path, path.read_text(encoding='utf-8')) for path in sorted(TOP.glob(pattern))]
 
@@ -80,7 +91,8 @@ def read_all(pattern):
 def all_tests():
     tests = {}
     for part in (wire_tests(), kunit_tests(read_all('kunit/*_kunit.c')),
-                 e2e_tests(read_all('scripts/e2e/*.sh'))):
+                 e2e_tests(read_all('scripts/e2e/*.sh')),
+                 static_tests((TOP / 'scripts/static.sh').read_text(encoding='utf-8'))):
         for rule, names in part.items():
             tests.setdefault(rule, []).extend(names)
     return tests
@@ -171,11 +183,12 @@ def main():
     if sys.argv[1:] == ['--selftest']:
         found = selftest()
     else:
-        page, tests = PAGE.read_text(encoding='utf-8'), all_tests()
+        pages, tests = [path.read_text(encoding='utf-8') for path in PAGES], all_tests()
         if sys.argv[1:] == ['--write']:
-            page = written(page, tests)
-            PAGE.write_text(page, encoding='utf-8')
-        found = list(problems(page, tests))
+            pages = [written(page, tests) for page in pages]
+            for path, page in zip(PAGES, pages):
+                path.write_text(page, encoding='utf-8')
+        found = list(problems('\n'.join(pages), tests))
     for problem in found:
         print(problem)
     return 1 if found else 0

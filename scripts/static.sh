@@ -139,6 +139,19 @@ test_docs() {
 	done
 }
 
+# Rules: P-08
+# Storage reconnects over us when memory is short: every work queue has a rescuer.
+test_reclaim() {
+	local library=drivers/infiniband/sw/iw_mpa queues rescued
+
+	queues=$(grep -rhoE '\balloc_(ordered_)?workqueue\(' "$library" | wc -l)
+	rescued=$(grep -rho 'WQ_MEM_RECLAIM' "$library" | wc -l)
+	[[ $queues -eq $rescued ]] ||
+		{ echo "$queues work queues, $rescued with WQ_MEM_RECLAIM"; return 1; }
+	{ grep -rnE '\bsystem_\w*wq\b|\bschedule_(delayed_)?work\(' "$library" || true; } |
+		none "work on the system's queues"
+}
+
 # Each rule has a test, each test's rules are on the page
 test_conformance() {
 	scripts/conformance.py --selftest && scripts/conformance.py
@@ -184,7 +197,7 @@ test_whitespace() {
 	"${git[@]}" diff --check "$("${git[@]}" hash-object -t tree /dev/null)"
 }
 
-ALL=(compiler sparse checkpatch kernel_doc shell python layers_selftest layers docs conformance length
+ALL=(compiler sparse checkpatch kernel_doc shell python layers_selftest layers docs reclaim conformance length
 	versions spdx paths whitespace)
 
 main() {

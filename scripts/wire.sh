@@ -66,7 +66,7 @@ main() {
 	guest_boot A
 	share_tests
 	guest_run A 'driver_set siw_mpa'
-	for role in responder initiator; do
+	for role in responder initiator hazards; do
 		say "wire: $role, IPv4"
 		batch 10.0.0.1 "${only:-^$role}" IPv4
 		[[ -z $only ]] || break

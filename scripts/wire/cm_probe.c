@@ -3,7 +3,7 @@
  * The rdma_cm application of the wire tests: it does what it is told on its
  * standard input, and prints every event that it sees.
  *
- *	cm_probe listen ADDRESS PORT
+ *	cm_probe listen ADDRESS PORT [BACKLOG]
  *	cm_probe connect ADDRESS PORT [SOURCE-PORT]
  *
  * Commands, one a line; N is a number, HEX are octets, "-" is none:
@@ -16,6 +16,7 @@
  *	reject_accepted		rdma_reject it although it was accepted
  *	recv			post a receive buffer
  *	send N			post a Send of N octets
+ *	storm			post Sends until one is taken
  *	read			post a Read of nothing
  *	wc			wait for a completion: "WC OPCODE STATUS LENGTH"
  *	disconnect		rdma_disconnect
@@ -46,7 +47,8 @@
 static struct rdma_event_channel *channel;
 static struct rdma_cm_id *listener;
 static struct rdma_cm_id *conn;		/* the connection */
-static struct rdma_cm_id *request;	/* one to be answered */
+static struct rdma_cm_id *requests[256];	/* to be answered, a ring */
+static unsigned int asked, answered;
 static struct ibv_mr *mr;
 static char buf[BUF_SIZE];
 
@@ -74,6 +76,17 @@ static void print_event(const struct rdma_cm_event *ev)
 	printf("\n");
 }
 
+static struct rdma_cm_id **request_slot(unsigned int n)
+{
+	return &requests[n % (sizeof(requests) / sizeof(requests[0]))];
+}
+
+static struct rdma_cm_id *oldest_request(void)
+{
+	errno = ENOENT;
+	return asked == answered ? NULL : *request_slot(answered);
+}
+
 static int make_qp(struct rdma_cm_id *id)
 {
 	struct ibv_qp_init_attr attr = {
@@ -99,7 +112,7 @@ static void handle_event(void)
 		fatal("rdma_get_cm_event");
 	print_event(ev);
 	if (ev->event == RDMA_CM_EVENT_CONNECT_REQUEST)
-		request = ev->id;
+		*request_slot(asked++) = ev->id;
 	rdma_ack_cm_event(ev);
 }
 
@@ -163,8 +176,10 @@ static int do_accept(const char *args)
 
 	if (parse_param(args, &param, pd))
 		return -1;
-	conn = request;
-	request = NULL;
+	conn = oldest_request();
+	if (!conn)
+		return -1;
+	answered++;
 	if (make_qp(conn))
 		return -1;
 	return rdma_accept(conn, &param);
@@ -174,7 +189,7 @@ static int do_accept_busy(void)
 {
 	struct rdma_conn_param param = { .qp_num = conn->qp->qp_num };
 
-	return rdma_accept(request, &param);
+	return oldest_request() ? rdma_accept(oldest_request(), &param) : -1;
 }
 
 static int do_accept_again(void)
@@ -196,7 +211,9 @@ static int do_reject(const char *args)
 		errno = EINVAL;
 		return -1;
 	}
-	return rdma_reject(request, pd, parse_octets(hex, pd));
+	if (!oldest_request())
+		return -1;
+	return rdma_reject(*request_slot(answered++), pd, parse_octets(hex, pd));
 }
 
 static int do_wc(void)
@@ -213,6 +230,18 @@ static int do_wc(void)
 			       ibv_wc_status_str(wc.status), wc.byte_len);
 			return 0;
 		}
+	}
+	errno = ETIMEDOUT;
+	return -1;
+}
+
+static int do_storm(void)
+{
+	int i;
+
+	for (i = 0; i < 10000000; i++) {
+		if (!rdma_post_send(conn, NULL, buf, 8, mr, 0))
+			return 0;
 	}
 	errno = ETIMEDOUT;
 	return -1;
@@ -260,6 +289,8 @@ static int run(const char *verb, const char *args)
 		return rdma_post_recv(conn, NULL, buf, sizeof(buf), mr);
 	if (!strcmp(verb, "send"))
 		return rdma_post_send(conn, NULL, buf, atoi(args), mr, 0);
+	if (!strcmp(verb, "storm"))
+		return do_storm();
 	if (!strcmp(verb, "read"))
 		return do_read();
 	if (!strcmp(verb, "wc"))
@@ -309,7 +340,7 @@ static struct sockaddr *source(const struct rdma_addrinfo *info, const char *por
 }
 
 static void set_up(const char *mode, const char *address, const char *port,
-		   const char *source_port)
+		   const char *more)
 {
 	struct rdma_addrinfo hints = { .ai_port_space = RDMA_PS_TCP }, *info;
 	bool passive = !strcmp(mode, "listen");
@@ -323,11 +354,11 @@ static void set_up(const char *mode, const char *address, const char *port,
 		fatal("rdma_create_id");
 	if (passive) {
 		listener = id;
-		if (rdma_bind_addr(id, info->ai_src_addr) || rdma_listen(id, 64))
+		if (rdma_bind_addr(id, info->ai_src_addr) || rdma_listen(id, more ? atoi(more) : 64))
 			fatal("rdma_listen");
 	} else {
 		conn = id;
-		if (rdma_resolve_addr(id, source(info, source_port), info->ai_dst_addr, 5000))
+		if (rdma_resolve_addr(id, source(info, more), info->ai_dst_addr, 5000))
 			fatal("rdma_resolve_addr");
 		expect_event(RDMA_CM_EVENT_ADDR_RESOLVED);
 		if (rdma_resolve_route(id, 5000))
@@ -346,7 +377,7 @@ int main(int argc, char **argv)
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	setvbuf(stdin, NULL, _IONBF, 0);
 	if (argc != 4 && argc != 5) {
-		fprintf(stderr, "usage: cm_probe listen|connect ADDRESS PORT [SOURCE-PORT]\n");
+		fprintf(stderr, "usage: cm_probe listen|connect ADDRESS PORT [NUMBER]\n");
 		return 2;
 	}
 	set_up(argv[1], argv[2], argv[3], argv[4]);

@@ -30,6 +30,16 @@ def equal(got, want, what):
     check(got == want, f"{what}: {got!r}, not {want!r}")
 
 
+def poll(done, limit=LIMIT):
+    """Wait until done() is true; false if it never was."""
+    end = time.monotonic() + limit
+    while not done():
+        if time.monotonic() > end:
+            return False
+        time.sleep(0.05)
+    return True
+
+
 class Peer:
     """One end of a TCP connection, in the hands of the test."""
 
@@ -155,6 +165,10 @@ class Probe:
             (self.events if line.startswith("EVENT ") else self.answers).put(line)
         self.answers.put("ENDED")
 
+    def answer(self):
+        """What it says to the command it was told: OK or ERROR."""
+        return self._answer()
+
     def _answer(self):
         try:
             return self.answers.get(timeout=LIMIT)
@@ -257,13 +271,13 @@ class Bench:
 
     # responder under test
 
-    def server(self):
-        probe = Probe(self.program, "listen", self.address, str(self.port))
+    def server(self, *backlog):
+        probe = Probe(self.program, "listen", self.address, str(self.port), *backlog)
         self.things.append(probe.end)
         return probe
 
-    def dial(self):
-        sock = socket.create_connection((self.address, self.port), LIMIT)
+    def dial(self, limit=LIMIT):
+        sock = socket.create_connection((self.address, self.port), limit)
         self.things.append(sock.close)
         return Peer(sock)
 
@@ -306,13 +320,24 @@ class Bench:
         peer = self.take(sock)
         return client, peer, peer.recv_request()
 
-    def end(self):
+    def end_things(self):
+        """Programs and connections end; what is set stays set."""
         failed = None
         for thing in reversed(self.things):
             try:
                 thing()
             except Failed as err:
                 failed = err
+        self.things.clear()
+        if failed:
+            raise failed
+
+    def end(self):
+        failed = None
+        try:
+            self.end_things()
+        except Failed as err:
+            failed = err
         for path, value in reversed(self.settings):
             with open(path, "w", encoding="ascii") as f:
                 f.write(value)

@@ -145,7 +145,7 @@ def bad_value_of_the_device_is_refused(b):
 
 # --- RTR ---------------------------------------------------------------------------------
 
-@rule("E-5-2", "E-9.2-8", "M-7.1.2-6", "M-7.1.2-9",
+@rule("E-5-2", "E-9.2-8", "M-7.1.2-6", "M-7.1.2-9", "C-07", "F-rtr",
       cases=[(WRITE, "WRITE"), (READ, "READ"), (WRITE | READ, "WRITE"),
              (SEND | WRITE | READ, "WRITE"), (SEND | READ, "READ"), (SEND | WRITE, "WRITE")])
 def rtr_of_the_reply(b, rtr, op):
@@ -154,7 +154,7 @@ def rtr_of_the_reply(b, rtr, op):
     data_flows(client, peer)
 
 
-@rule("E-8-1", "E-9.2-9", cases=[(0,), (SEND,)])
+@rule("E-8-1", "E-9.2-9", "C-01", "I-05", cases=[(0,), (SEND,)])
 def no_rtr_in_common(b, rtr):
     client, peer, _ = b.connecting()
     peer.send(mpa.reply2(a=1, rtr=rtr, ird=4, ord=4))
@@ -178,7 +178,8 @@ def read_rtr_with_ord_0(b):
 
 # --- IRD and ORD -------------------------------------------------------------------------
 
-@rule("E-9-1", "E-9.1-6", cases=[(0, 0), (0, 1), (1, 0), (127, 128), (128, 127), (255, 255)])
+@rule("E-9-1", "E-9.1-6", "R-03",
+      cases=[(0, 0), (0, 1), (1, 0), (127, 128), (128, 127), (255, 255)])
 def own_depths(b, ird, ord):  # pylint: disable=redefined-builtin
     """255 is librdmacm's "as many as the device has"; 129 it refuses itself."""
     client, peer, req = b.connecting(ird=ird, ord=ord)
@@ -186,7 +187,8 @@ def own_depths(b, ird, ord):  # pylint: disable=redefined-builtin
     up(client, peer, mpa.reply2(a=1, rtr=WRITE, ird=req.ord, ord=req.ird))
 
 
-@rule("E-9.1-5", "E-9.1-6", "E-9.1-7", "E-9.1-8", "E-9.1-10", "E-9.1-12", "E-8-1",
+@rule("E-9.1-5", "E-9.1-6", "E-9.1-7", "E-9.1-8", "E-9.1-10", "E-9.1-12", "E-8-1", "B-13", "B-14",
+      "Q-02", "R-06",
       cases=[(i, o) for i in DEPTHS for o in (0, 128, 129, 0x3fff)] +
             [(4, o) for o in DEPTHS])
 def depths_of_the_reply(b, ird, ord):  # pylint: disable=redefined-builtin
@@ -213,7 +215,8 @@ def strict_initiator_does_not_raise(b):
 
 # --- CRC and Markers ---------------------------------------------------------------------
 
-@rule("M-7.1.1-7", "M-7.1.1-8", "M-4.4-2", cases=[(own, peer) for own in (0, 1) for peer in (0, 1)])
+@rule("M-7.1.1-7", "M-7.1.1-8", "M-4.4-2", "B-17",
+      cases=[(own, peer) for own in (0, 1) for peer in (0, 1)])
 def crc(b, own, peer):
     b.set(crc=own)
     client, conn, req = b.connecting()
@@ -223,7 +226,7 @@ def crc(b, own, peer):
     data_flows(client, conn, on)
 
 
-@rule("E-9.1-7", cases=[(own, peer) for own in (0, 1) for peer in (0, 1)])
+@rule("E-9.1-7", "B-18", "C-01", "I-05", cases=[(own, peer) for own in (0, 1) for peer in (0, 1)])
 def crc_of_a_terminate_message(b, own, peer):
     b.set(crc=own)
     client, conn, _ = b.connecting()
@@ -265,7 +268,8 @@ BAD = {
 
 
 @rule("M-7.1.1-4", "M-7.1.1-12", "M-7.1.1-15", "M-7.1.2-7", "M-7.1.2-11", "M-7.1.2-14",
-      "M-7.1.2-16", "M-8-2", "E-6-4", "E-12-1", cases=[(name,) for name in BAD])
+      "M-7.1.2-16", "M-8-2", "E-6-4", "E-12-1", "B-03", "B-04", "C-05", "F-malformed",
+      cases=[(name,) for name in BAD])
 def bad_reply_is_closed(b, name):
     client, peer, _ = b.connecting()
     peer.send(BAD[name])
@@ -274,7 +278,7 @@ def bad_reply_is_closed(b, name):
     equal(ev.pd, b"", "private data that never came whole")
 
 
-@rule("M-7.1.2-16", cases=[("fin",), ("reset",)])
+@rule("M-7.1.2-16", "B-05", cases=[("fin",), ("reset",)])
 def reply_that_stops(b, how):
     client, peer, _ = b.connecting()
     peer.send(mpa.reply2(b"x" * 200, a=1, rtr=WRITE)[:34])
@@ -286,7 +290,7 @@ def reply_that_stops(b, how):
     equal(ev.pd, b"", "private data that never came whole")
 
 
-@rule("M-7.1.2-17")
+@rule("M-7.1.2-17", "P-01", "Q-03")
 def silence_instead_of_a_reply(b):
     b.set(reply_timeout_ms=400)
     client, peer, _ = b.connecting()
@@ -294,7 +298,7 @@ def silence_instead_of_a_reply(b):
     peer.expect_end()
 
 
-@rule("M-7.1-1", cases=[(size,) for size in (1, 2, 7, 16, 19, 20, 21, 24)])
+@rule("M-7.1-1", "F-fragments", "I-08", cases=[(size,) for size in (1, 2, 7, 16, 19, 20, 21, 24)])
 def reply_in_segments_of(b, size):
     client, peer, _ = b.connecting()
     peer.send_split(mpa.reply2(b"private data", a=1, rtr=WRITE, ird=4, ord=4), size)
@@ -303,7 +307,7 @@ def reply_in_segments_of(b, size):
     data_flows(client, peer)
 
 
-@rule("M-7.1-1", "M-7.1.5-1", "M-7.1.5-2")
+@rule("M-7.1-1", "M-7.1.5-1", "M-7.1.5-2", "D-01", "I-09")
 def fpdu_behind_the_reply_is_left_for_the_driver(b):
     b.set(peer_to_peer=0)
     client, peer, _ = b.connecting()
@@ -315,7 +319,8 @@ def fpdu_behind_the_reply_is_left_for_the_driver(b):
 
 # --- Reject ------------------------------------------------------------------------------
 
-@rule("M-7.1.2-8", "E-9.1-8", cases=[("v1", 0), ("v1", 2), ("v1", 8), ("v2", 0), ("v2", 8)])
+@rule("M-7.1.2-8", "E-9.1-8", "B-15", "B-22", "Q-04",
+      cases=[("v1", 0), ("v1", 2), ("v1", 8), ("v2", 0), ("v2", 8)])
 def rejected(b, rev, size):
     pd = bytes(range(1, size + 1))
     client, peer, _ = b.connecting()
@@ -327,7 +332,7 @@ def rejected(b, rev, size):
 SIZES = (0, 1, 2, 3, 4, 251, 252, 253, 254, 255, 256, 257, 508, 511, 512)
 
 
-@rule("M-7.1.1-14", "M-7.1.1-16", "E-7-4",
+@rule("M-7.1.1-14", "M-7.1.1-16", "E-7-4", "B-04", "C-04", "I-01", "Q-01",
       cases=[(kind, rev, size) for kind in ("accept", "reject") for rev in ("v1", "v2")
              for size in SIZES if rev == "v1" or size <= 508])
 def private_data_of_reply(b, kind, rev, size):
@@ -369,7 +374,7 @@ def depths_above_8_bits_are_in_the_trace(b):
 
 # --- revisions ---------------------------------------------------------------------------
 
-@rule("E-10-6", cases=[("fin",), ("reset",)])
+@rule("E-10-6", "C-09", cases=[("fin",), ("reset",)])
 def v1_is_tried_when_v2_is_refused(b, how):
     sock = b.listen()
     client = b.client()
@@ -407,7 +412,7 @@ def v1_is_not_tried_when_turned_off(b):
     fails(client, {"REJECTED"}, -errno.ECONNRESET)
 
 
-@rule("E-8-1", "E-9.3-1", cases=[(own, peer) for own in (0, 1) for peer in (0, 1)])
+@rule("E-8-1", "E-9.3-1", "I-05", cases=[(own, peer) for own in (0, 1) for peer in (0, 1)])
 def local_error_of_the_initiator(b, own, peer):
     b.set(crc=own)
     client, conn, _ = b.connecting()
@@ -427,7 +432,7 @@ def local_error_is_told_to_nobody_who_speaks_v1(b):
     fails(client, {"CONNECT_ERROR"})
 
 
-@rule("E-10-2")
+@rule("E-10-2", "Q-01")
 def unenhanced_reply_to_an_enhanced_request(b):
     client, peer, _ = b.connecting()
     ev = up(client, peer, mpa.reply(b"abcdefgh"), rtr=None)
@@ -435,7 +440,7 @@ def unenhanced_reply_to_an_enhanced_request(b):
     data_flows(client, peer)
 
 
-@rule("E-10-6")
+@rule("E-10-6", "Q-04")
 def nobody_listens(b):
     client = b.client()
     client.do("connect 4 4 -")
@@ -473,7 +478,7 @@ def peer_ends_the_connection(b, how):
     client.no_event()
 
 
-@rule("M-7.2-1", cases=[("disconnect",), ("destroy_qp",)])
+@rule("M-7.2-1", "P-10", cases=[("disconnect",), ("destroy_qp",)])
 def ulp_ends_the_connection(b, how):
     client, peer, _ = b.connecting()
     up(client, peer, mpa.reply2(a=1, rtr=WRITE, ird=4, ord=4))
@@ -482,7 +487,7 @@ def ulp_ends_the_connection(b, how):
     client.event("DISCONNECTED")
 
 
-@rule("M-7.1.2-6")
+@rule("M-7.1.2-6", "P-11")
 def qp_destroyed_while_the_reply_is_awaited(b):
     client, peer, _ = b.connecting()
     client.do("destroy_qp")

@@ -48,7 +48,7 @@ def v1_request(b):
     data_flows(server, peer)
 
 
-@rule("E-10-2", "E-10-4")
+@rule("E-10-2", "E-10-4", "C-03", "I-02")
 def v2_unenhanced_request(b):
     server, peer, ev = b.asked(mpa.request(b"12345678", rev=2))
     equal(ev.pd, b"12345678", "private data, of which nothing is stripped")
@@ -58,7 +58,7 @@ def v2_unenhanced_request(b):
     server.event("ESTABLISHED")
 
 
-@rule("E-10-1", "E-9.2-11", "E-9.2-12")
+@rule("E-10-1", "E-9.2-11", "E-9.2-12", "I-04")
 def v2_client_server(b):
     server, _, reply = b.accepted(mpa.request2(ird=8, ord=8))
     check(reply.flags & S, "the Reply is not enhanced")
@@ -73,7 +73,7 @@ def rtr_flags_without_a_are_ignored(b):
     server.event("ESTABLISHED")
 
 
-@rule("E-6-1", "M-7.1.1-9", "M-7.1.1-10")
+@rule("E-6-1", "M-7.1.1-9", "M-7.1.1-10", "B-16")
 def reserved_bits_and_r_are_ignored_and_not_echoed(b):
     frame = mpa.request2(flags=C | R | 0x0f, a=1, rtr=WRITE, ird=4, ord=4)
     server, peer, reply = b.accepted(frame)
@@ -121,8 +121,8 @@ BAD = {
 }
 
 
-@rule("M-7.1.1-2", "M-7.1.1-15", "M-7.1.2-3", "M-7.1.2-11", "M-7.1.2-14", "M-7.1.2-16",
-      "M-8-2", "E-6-4", "E-12-1", cases=[(name,) for name in BAD])
+@rule("M-7.1.1-2", "M-7.1.1-15", "M-7.1.2-3", "M-7.1.2-11", "M-7.1.2-14", "M-7.1.2-16", "M-8-2",
+      "E-6-4", "E-12-1", "I-03", "C-05", cases=[(name,) for name in BAD])
 def bad_request_is_closed(b, name):
     server = b.server()
     peer = b.dial()
@@ -144,7 +144,7 @@ def garbage_shorter_than_a_header_is_closed_at_once(b, size):
 
 # --- private data ------------------------------------------------------------------------
 
-@rule("M-7.1.1-14", "M-7.1.1-16", "E-7-4",
+@rule("M-7.1.1-14", "M-7.1.1-16", "E-7-4", "B-23", "C-04",
       cases=[(size,) for size in (0, 1, 2, 3, 4, 251, 252, 253, 254, 255, 256, 257, 508, 511, 512)])
 def private_data_v1(b, size):
     pd = bytes(i & 0xff for i in range(size))
@@ -155,7 +155,8 @@ def private_data_v1(b, size):
     equal(peer.recv_reply().pd_length, 0, "length in the Reply")
 
 
-@rule("M-7.1.1-14", "E-7-4", cases=[(size,) for size in (0, 1, 4, 192, 196, 247, 248, 255, 508)])
+@rule("M-7.1.1-14", "E-7-4", "I-01",
+      cases=[(size,) for size in (0, 1, 4, 192, 196, 247, 248, 255, 508)])
 def private_data_v2(b, size):
     pd = bytes(i & 0xff for i in range(size))
     server, peer, ev = b.asked(mpa.request2(pd, ird=4, ord=4))
@@ -173,7 +174,8 @@ def private_data_of_reply(b, size):
 
 # --- how it comes ------------------------------------------------------------------------
 
-@rule("M-7.1-1", cases=[(size,) for size in (1, 2, 3, 7, 16, 19, 20, 21, 24)])
+@rule("M-7.1-1", "I-08", "F-fragments",
+      cases=[(size,) for size in (1, 2, 3, 7, 16, 19, 20, 21, 24)])
 def request_in_segments_of(b, size):
     server = b.server()
     peer = b.dial()
@@ -185,7 +187,7 @@ def request_in_segments_of(b, size):
     data_flows(server, peer)
 
 
-@rule("M-7.1-1", "M-7.1.5-2")
+@rule("M-7.1-1", "M-7.1.5-2", "I-09")
 def fpdu_behind_the_request_is_left_for_the_driver(b):
     frame = mpa.request2(a=1, rtr=WRITE, ird=4, ord=4)
     server, peer, _ = b.asked(frame + mpa.rtr_write())
@@ -197,7 +199,8 @@ def fpdu_behind_the_request_is_left_for_the_driver(b):
 
 # --- RTR ---------------------------------------------------------------------------------
 
-@rule("E-9.2-4", "E-9.2-5", "E-9.2-6", "E-9.2-7", "E-9.2-3", cases=[(rtr,) for rtr in range(8)])
+@rule("E-9.2-4", "E-9.2-5", "E-9.2-6", "E-9.2-7", "E-9.2-3", "C-07", "C-08", "F-rtr",
+      cases=[(rtr,) for rtr in range(8)])
 def rtr_offer(b, rtr):
     server, peer, reply = b.accepted(mpa.request2(a=1, rtr=rtr, ird=4, ord=4))
     equal(reply.a, 1, "A")
@@ -215,7 +218,7 @@ def read_rtr_with_ord_0_gets_an_ird(b):
     equal(peer.recv_fpdu().op, "RESPONSE", "answer to the RTR")
 
 
-@rule("E-5-2", "M-7.1.2-10")
+@rule("E-5-2", "M-7.1.2-10", "B-09", "P-04")
 def established_waits_for_the_whole_rtr(b):
     server, peer, _ = b.accepted(mpa.request2(a=1, rtr=WRITE, ird=4, ord=4))
     rtr = mpa.rtr_write()
@@ -247,7 +250,7 @@ def first_fpdu_with_data_in_segments_of(b, size):
     equal(peer.recv_fpdu().op, "SEND", "answer")
 
 
-@rule("M-7.1.1-8", "M-8-1", "M-8-3")
+@rule("M-7.1.1-8", "M-8-1", "M-8-3", "B-09")
 def rtr_with_a_bad_crc_is_no_rtr(b):
     server, peer, _ = b.accepted(mpa.request2(a=1, rtr=WRITE, ird=4, ord=4))
     peer.send(mpa.rtr_write(bad_crc=True))
@@ -337,7 +340,8 @@ def end_with(peer, how):
         peer.send(b"\xff" * 64)
 
 
-@rule("M-7.1.2-17", "M-7.2-1", "M-8-1", cases=[(how,) for how in ENDS])
+@rule("M-7.1.2-17", "M-7.2-1", "M-8-1", "B-07", "B-10", "P-01", "P-02",
+      cases=[(how,) for how in ENDS])
 def no_rtr_but(b, how):
     b.set(rtr_timeout_ms=500)
     server, peer, _ = b.accepted(mpa.request2(a=1, rtr=WRITE, ird=4, ord=4))
@@ -345,7 +349,7 @@ def no_rtr_but(b, how):
     check(server.event().status != 0, "the connection came up")
 
 
-@rule("M-7.1.2-17", cases=[(how,) for how in ENDS])
+@rule("M-7.1.2-17", "B-07", "B-10", "P-02", "P-11", cases=[(how,) for how in ENDS])
 def qp_destroyed_while_rtr_is_awaited_then(b, how):
     b.set(rtr_timeout_ms=500)
     server, peer, _ = b.accepted(mpa.request2(a=1, rtr=WRITE, ird=4, ord=4))
@@ -354,7 +358,7 @@ def qp_destroyed_while_rtr_is_awaited_then(b, how):
     check(server.event().status != 0, "the connection came up")
 
 
-@rule("M-7.1.2-15")
+@rule("M-7.1.2-15", "I-10")
 def silence_instead_of_a_request(b):
     b.set(request_timeout_ms=300)
     b.server()
@@ -371,7 +375,7 @@ def request_that_stops(b):
     peer.expect_end()
 
 
-@rule("M-7.1.2-17")
+@rule("M-7.1.2-17", "P-01")
 def ulp_that_never_answers(b):
     b.set(verdict_timeout_ms=300)
     server, peer, _ = b.asked(mpa.request2(ird=4, ord=4))
@@ -381,7 +385,7 @@ def ulp_that_never_answers(b):
     check(server.fails("accept 4 4 -"), "accept of an ended connection")
 
 
-@rule("M-7.1.2-16", cases=[("fin",), ("reset",)])
+@rule("M-7.1.2-16", "P-07", cases=[("fin",), ("reset",)])
 def peer_gone_before_accept(b, how):
     server, peer, _ = b.asked(mpa.request2(ird=4, ord=4))
     end_with(peer, how)
@@ -460,7 +464,7 @@ def want_ord(mine, peer_ird):
     return ULP if peer_ird == ULP else min(mine, peer_ird)
 
 
-@rule("E-9-1", "E-9.1-2a", "E-9.1-2b", "E-9.1-9", "E-9.1-11",
+@rule("E-9-1", "E-9.1-2a", "E-9.1-2b", "E-9.1-9", "E-9.1-11", "I-07",
       cases=[(i, o) for i in DEPTHS for o in (0, 128, 129, 0x3fff)] +
             [(4, o) for o in DEPTHS])
 def depths(b, ird, ord):  # pylint: disable=redefined-builtin
@@ -469,19 +473,20 @@ def depths(b, ird, ord):  # pylint: disable=redefined-builtin
     equal(reply.ord, want_ord(16, ird), "ORD")
 
 
-@rule("E-9-1", "E-9.1-2a", cases=[(0, 0), (0, 1), (1, 0), (127, 128), (128, 127), (128, 128)])
+@rule("E-9-1", "E-9.1-2a", "I-07", "R-03",
+      cases=[(0, 0), (0, 1), (1, 0), (127, 128), (128, 127), (128, 128)])
 def own_depths(b, ird, ord):  # pylint: disable=redefined-builtin
     _, _, reply = b.accepted(mpa.request2(ird=0x3ffe, ord=0), ird=ird, ord=ord)
     equal((reply.ird, reply.ord), (min(ird, LIMIT_IRD), min(ord, LIMIT_ORD)), "IRD and ORD")
 
 
-@rule("E-9.1-1", cases=[(3, 7), (0, 0), (300, 255), (0x3fff, 0x3fff)])
+@rule("E-9.1-1", "B-14", "I-06", cases=[(3, 7), (0, 0), (300, 255), (0x3fff, 0x3fff)])
 def ulp_sees_the_peers_depths(b, ird, ord):  # pylint: disable=redefined-builtin
     _, _, ev = b.asked(mpa.request2(ird=ird, ord=ord))
     equal((ev.ird, ev.ord), (min(ird, 255), min(ord, 255)), "IRD and ORD")
 
 
-@rule("E-9.1-1")
+@rule("E-9.1-1", "B-14", "R-06")
 def ulp_sees_the_peers_depths_when_established(b):
     server, peer, _ = b.accepted(mpa.request2(a=1, rtr=WRITE, ird=3, ord=7))
     ev = up(server, peer)
@@ -500,7 +505,7 @@ def strict_responder_rejects_and_says_what_it_wanted(b):
     peer.expect_quiet()     # the initiator closes
 
 
-@rule("E-8-1", "E-9.3-1", cases=[("v1",), ("v2",)])
+@rule("E-8-1", "E-9.3-1", "P-06", cases=[("v1",), ("v2",)])
 def local_error_of_the_responder(b, rev):
     server, peer, _ = b.accepted(mpa.request2(a=1, rtr=WRITE, ird=4, ord=4))
     up(server, peer)
@@ -517,7 +522,7 @@ def local_error_of_the_responder(b, rev):
 
 # --- CRC and Markers ---------------------------------------------------------------------
 
-@rule("M-4.4-1", "M-4.4-2", "M-7.1.1-7", "M-7.1.1-8",
+@rule("M-4.4-1", "M-4.4-2", "M-7.1.1-7", "M-7.1.1-8", "B-17",
       cases=[(own, peer) for own in (0, 1) for peer in (0, 1)])
 def crc(b, own, peer):
     b.set(crc=own)
@@ -563,7 +568,7 @@ def reject_ends_when_nobody_closes(b):
     peer.expect_end()
 
 
-@rule("E-9.2-12")
+@rule("E-9.2-12", "C-06")
 def reject_of_a_client_server_request_has_no_rtr(b):
     server, peer, _ = b.asked(mpa.request2(ird=4, ord=4))
     server.do("reject -")

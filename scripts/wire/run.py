@@ -14,12 +14,13 @@ import sys
 import traceback
 
 import harness
+import hazards
 import initiator
 import mpa
 import registry
 import responder
 
-MODULES = ((responder, "responder"), (initiator, "initiator"))
+MODULES = ((responder, "responder"), (initiator, "initiator"), (hazards, "hazards"))
 
 
 def role_of(function):

@@ -1,0 +1,287 @@
+# SPDX-License-Identifier: GPL-2.0
+"""What must not hurt: peers, loads and ULPs that have hurt others.
+
+The ids are those of Documentation/infiniband/iw_mpa_security.rst. Where a rule of the RFCs says
+what has to happen, the test is in initiator.py or responder.py and has both ids.
+"""
+
+import errno
+import socket
+import threading
+import time
+
+import mpa
+from harness import Failed, check, equal, poll
+from mpa import C, R, READ, WRITE
+from registry import rule
+
+STATS = "/sys/kernel/debug/iw_mpa/stats"
+SOON = 1.0      # seconds in which one connection comes up, whatever others do
+
+
+def counter(name):
+    with open(STATS, encoding="ascii") as f:
+        return next(int(line.split()[1]) for line in f if line.split()[0] == name)
+
+
+def nothing_half_open(before):
+    """Endpoints and sockets that a load made are gone."""
+    for thing in ("ep", "sock"):
+        made = counter(thing + "_created") - counter(thing + "_destroyed")
+        if made > before[thing]:
+            return False
+    return True
+
+
+def alive():
+    return {thing: counter(thing + "_created") - counter(thing + "_destroyed")
+            for thing in ("ep", "sock")}
+
+
+def comes_up(b, server):
+    """A good client comes and goes: how long it took to come."""
+    start = time.monotonic()
+    peer = b.dial()
+    peer.send(mpa.request2(a=1, rtr=WRITE, ird=4, ord=4))
+    server.event("CONNECT_REQUEST")
+    server.do("accept 4 4 -")
+    peer.recv_reply()
+    peer.send(mpa.rtr_write())
+    equal(server.event("ESTABLISHED").status, 0, "status")
+    took = time.monotonic() - start
+    peer.close()
+    server.event("DISCONNECTED")
+    return took
+
+
+# --- load on a listener --------------------------------------------------------------------
+
+LEAVE = {
+    "fin": lambda peer: peer.close(),
+    "reset": lambda peer: peer.reset(),
+    "garbage": lambda peer: (peer.send(b"\xff" * 64), peer.close()),
+    "bad_key_and_fin": lambda peer: (peer.cork(), peer.send(mpa.reply()), peer.fin()),
+    "half_a_header": lambda peer: (peer.send(mpa.request()[:10]), peer.close()),
+    "half_the_private_data": lambda peer: (peer.send(mpa.request(bytes(200))[:99]), peer.reset()),
+}
+
+
+@rule("B-01", "B-11", "B-25", "R-01", "F-malformed", cases=[(how, 100) for how in LEAVE])
+def clients_that_leave(b, how, count):
+    server = b.server()
+    before = alive()
+    for _ in range(count):
+        LEAVE[how](b.dial())
+    comes_up(b, server)
+    check(poll(lambda: nothing_half_open(before)), "endpoints or sockets are left")
+    server.do("unlisten")
+
+
+@rule("B-02", "I-08", cases=[(1,), (10,), (19,), (24,)])
+def clients_that_stop_within_the_request(b, size):
+    b.set(request_timeout_ms=3000)
+    server = b.server()
+    frame = mpa.request2(b"data", a=1, rtr=WRITE, ird=4, ord=4)
+    stalled = [b.dial() for _ in range(4)]
+    for peer in stalled:
+        peer.send_split(frame[:size], max(1, size // 2))
+    check(comes_up(b, server) < SOON, "a good client had to wait")
+    for peer in stalled:
+        peer.expect_end()
+
+
+@rule("B-12", "I-11", "Q-06", cases=[(1, 24), (16, 48)])
+def more_clients_than_the_backlog(b, backlog, count):
+    """Those that found no room try again, as TCP does; nobody is lost for good."""
+    server = b.server(str(backlog))
+    before = alive()
+    peers = []
+    threads = [threading.Thread(target=lambda: peers.append(b.dial(30))) for _ in range(count)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    equal(len(peers), count, "clients that TCP let in")
+    for peer in peers:
+        peer.send(mpa.request2(ird=4, ord=4))
+    answered = 0
+    for peer in peers:
+        try:
+            ev = server.event("CONNECT_REQUEST", 2)
+        except Failed:
+            break
+        equal(ev.ird, 4, "IRD of the peer")
+        server.do("reject -")
+        answered += 1
+    check(answered >= backlog, f"only {answered} of {count} reached the ULP")
+    for peer in peers:
+        check(peer.recv_reply().flags & R, "no Reject")    # of the ULP, or for want of room
+        peer.close()
+    comes_up(b, server)
+    check(poll(lambda: nothing_half_open(before)), "endpoints or sockets are left")
+
+
+@rule("P-05", cases=[(1,), (8,)])
+def listener_goes_while_requests_wait(b, count):
+    server = b.server()
+    before = alive()
+    peers = [b.dial() for _ in range(count)]
+    for peer in peers:
+        peer.send(mpa.request2(ird=4, ord=4))
+    half = [b.dial() for _ in range(count)]
+    for _ in peers:
+        server.event("CONNECT_REQUEST")
+    server.do("unlisten")
+    for peer in half:
+        peer.expect_end()
+    server.end()
+    for peer in peers:
+        check(peer.recv_reply().flags & R, "no Reject")
+        peer.close()
+    check(poll(lambda: nothing_half_open({"ep": before["ep"] - 1, "sock": before["sock"] - 1})
+               or nothing_half_open(before)), "endpoints or sockets are left")
+
+
+# --- races between the peer and us ----------------------------------------------------------
+
+@rule("B-08", "B-09", "R-04", cases=[(60,)])
+def rtr_as_early_as_can_be(b, count):
+    """Behind the Request, so that it waits in the socket when the driver takes it over."""
+    server = b.server()
+    for _ in range(count):
+        peer = b.dial()
+        peer.send(mpa.request2(a=1, rtr=WRITE, ird=4, ord=4) + mpa.rtr_write())
+        server.event("CONNECT_REQUEST")
+        start = time.monotonic()
+        server.do("accept 4 4 -")
+        equal(server.event("ESTABLISHED").status, 0, "status")
+        check(time.monotonic() - start < SOON, "ESTABLISHED was late")
+        peer.reset()
+        server.event("DISCONNECTED")
+
+
+@rule("B-08", "D-01", "R-04", cases=[(20,)])
+def fpdu_as_early_as_can_be(b, count):
+    """Glued to the Reply: the initiator takes it, again and again."""
+    b.set(peer_to_peer=0)
+    for _ in range(count):
+        client, peer, _ = b.connecting()
+        client.do("recv")
+        peer.send(mpa.reply2(ird=4, ord=4) + mpa.send(b"early"))
+        client.event("ESTABLISHED")
+        equal(client.do("wc"), ["WC RECV success 5"], "receive")
+        b.end_things()
+
+
+@rule("B-21", "E-5-2", cases=[(20,)])
+def sends_race_the_rtr(b, count):
+    """The ULP posts as soon as the QP lets it; the RTR message is first all the same."""
+    for _ in range(count):
+        client, peer, _ = b.connecting()
+        client.tell("storm")
+        peer.send(mpa.reply2(a=1, rtr=WRITE, ird=4, ord=4))
+        equal(peer.recv_fpdu().op, "WRITE", "the first FPDU")
+        client.event("ESTABLISHED")
+        equal(peer.recv_fpdu().op, "SEND", "the second")
+        b.end_things()
+
+
+@rule("B-19", "P-07", "R-07", cases=[("fin", 10), ("reset", 10)])
+def peer_goes_as_the_ulp_accepts(b, how, count):
+    """Whatever accept says, the QP is then fit for use or in error, and never between."""
+    b.set(rtr_timeout_ms=1000)
+    for _ in range(count):
+        server, peer, _ = b.asked(mpa.request2(a=1, rtr=WRITE, ird=4, ord=4))
+        server.tell("accept 4 4 -")
+        if how == "fin":
+            peer.close()
+        else:
+            peer.reset()
+        if server.answer() == "OK accept":
+            server.event("ESTABLISHED")
+        server.tell("send 8")
+        server.answer()
+        b.end_things()
+
+
+@rule("P-01", "P-11", "B-10", cases=[("destroy_qp",), ("destroy_id",)])
+def silent_peer_holds_nobody_up(b, how):
+    """No RTR comes, the timer is far away, the ULP wants to go: at once."""
+    server, peer, _ = b.accepted(mpa.request2(a=1, rtr=WRITE, ird=4, ord=4))
+    if how == "destroy_qp":
+        server.do("destroy_qp")
+        check(server.event().status != 0, "the connection came up")
+    start = time.monotonic()
+    server.end()
+    check(time.monotonic() - start < SOON, "the ULP had to wait")
+    peer.expect_end()
+
+
+# --- connecting ----------------------------------------------------------------------------
+
+@rule("B-20", "P-03", cases=[("destroy_qp",), ("quit",)])
+def connect_to_where_nobody_answers(b, how):
+    """A backlog that is full: SYNs are dropped. connect returns, and so does the end."""
+    sock = socket.create_server((b.address, b.port), family=b.family, backlog=0)
+    b.things.append(sock.close)
+    fill = [socket.socket(b.family) for _ in range(4)]
+    for one in fill:
+        b.things.append(one.close)
+        one.setblocking(False)
+        one.connect_ex((b.address, b.port))
+    client = b.client()
+    start = time.monotonic()
+    client.do("connect 4 4 -")
+    check(time.monotonic() - start < SOON, "connect waited for the peer")
+    if how == "destroy_qp":
+        client.do("destroy_qp")
+        check(client.event().status != 0, "it came up")
+    start = time.monotonic()
+    client.end()
+    check(time.monotonic() - start < SOON, "the ULP had to wait")
+
+
+@rule("I-12")
+def refused_port_is_asked_once(b):
+    """RST of the SYN says nothing about revisions: no second try with revision 1."""
+    before = counter("v1_fallback")
+    client = b.client()
+    client.do("connect 4 4 -")
+    equal(client.event("REJECTED").status, -errno.ECONNRESET, "status")
+    equal(counter("v1_fallback"), before, "tries with revision 1")
+
+
+@rule("C-10", cases=[("rev_2",), ("rev_1",)])
+def unenhanced_reply_to_peer_to_peer(b, rev):
+    """No RTR message is due then, and none is sent."""
+    client, peer, _ = b.connecting()
+    peer.send(mpa.reply(b"12345678", rev=int(rev[-1])))
+    ev = client.event("ESTABLISHED")
+    equal(ev.pd[:8], b"12345678", "private data, of which nothing is stripped")
+    peer.expect_quiet()
+
+
+@rule("B-24", "E-9.1-3")
+def read_rtr_works_with_depths_of_0(b):
+    server, peer, reply = b.accepted(mpa.request2(a=1, rtr=READ, ird=0, ord=0), ird=0, ord=0)
+    check(reply.ird >= 1, "IRD of the Reply")
+    peer.send(mpa.rtr_read())
+    equal(server.event("ESTABLISHED").status, 0, "status")
+    equal(peer.recv_fpdu().op, "RESPONSE", "answer to the RTR")
+
+
+@rule("B-06", "M-7.1.1-14", cases=[(kind, size) for kind in ("connect", "accept", "reject")
+                                   for size in (247, 248, 251, 252, 253, 255)])
+def longest_private_data_of_the_ulp(b, kind, size):
+    """It goes out whole, or the call fails; no length wraps."""
+    pd = bytes(1 + i % 255 for i in range(size))
+    if kind == "connect":
+        _, _, frame = b.connecting(pd=pd)
+    elif kind == "accept":
+        _, _, frame = b.accepted(mpa.request2(ird=4, ord=4), pd=pd)
+    else:
+        server, peer, _ = b.asked(mpa.request2(ird=4, ord=4))
+        server.do("reject " + pd.hex())
+        frame = peer.recv_reply()
+    equal(frame.pd[:size], pd, "private data")
+    equal(frame.flags & ~(C | R), mpa.S, "flags")
