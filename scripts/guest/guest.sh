@@ -18,10 +18,13 @@
 # 125, and the guest is marked dead.
 #
 # Call guest_boot from the main shell: the guests die with the shell that started them.
+#
+# GUEST_ACCEL, GUEST_CPU, GUEST_SMP, GUEST_MEM and the array GUEST_ARGS change QEMU's arguments.
 
 declare -A GUEST_PID=() GUEST_IN=() GUEST_OUT=() GUEST_KERNEL=()
 GUEST_RUN=
 GUEST_LIMIT=60
+GUEST_ARGS=()
 
 # The kernel's command line. A warning is a failure; the kernel never waits for anybody. The TSC
 # is as good as QEMU's clock, and the HPET, which the kernel would take instead, costs an exit to
@@ -45,7 +48,8 @@ guest_start_qemu() {
 		# Relative socket paths: absolute ones are limited to about 100 characters.
 		cd "$GUEST_RUN" || exit
 		exec setpriv --pdeathsig KILL qemu-system-x86_64 -name "iw_mpa-$name" \
-			-machine q35 -accel tcg,thread=multi -cpu max -smp 2 -m 1536M \
+			-machine q35 -accel "${GUEST_ACCEL:-tcg,thread=multi}" -cpu "${GUEST_CPU:-max}" \
+			-smp "${GUEST_SMP:-2}" -m "${GUEST_MEM:-1536M}" "${GUEST_ARGS[@]}" \
 			-nodefaults -display none -monitor none -no-reboot \
 			-kernel "$image/vmlinuz" -initrd "$image/initrd" \
 			-append "$(guest_cmdline "$name" "$number" "$image")" \

@@ -1,0 +1,138 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# What connections cost, in instructions: siw_mpa, unmodified siw and bare TCP in one boot of one
+# guest with one processor, for which QEMU makes a nanosecond of every instruction. The numbers do
+# not depend on the machine that this runs on. It reports and judges nothing.
+#
+#   scripts/bench.sh [-k REGEX]        only the measures whose name matches
+#
+# Results: $CACHE/bench/table.rst and connect.svg; what they were made of in raw.
+
+# shellcheck source=scripts/lib.sh
+. "$(dirname "$0")/lib.sh"
+# shellcheck source=scripts/guest/guest.sh
+. "$TOP/scripts/guest/guest.sh"
+
+OUT=$CACHE/bench
+RAW=$OUT/raw
+ONLY=.
+LIMIT=3600	# the guest's own time jumps whenever it has nothing to do
+
+# Variants of the two drivers: "plain" does no more than siw does by default
+declare -A DRIVER=([siw]=siw [default]=siw_mpa [plain]=siw_mpa)
+declare -A SETTINGS=(
+	[default]='peer_to_peer=1 crc=1 fence=1'
+	[plain]='peer_to_peer=0 crc=0 fence=0'
+)
+
+# NAME ARGUMENTS-OF-CM_BENCH
+MEASURES='
+connect-1	-o 1 connect
+connect-8	-o 8 connect
+connect-64	-o 64 connect
+connect-pd250	-d 250 connect
+connect-ipv6	-a fd00::1 connect
+reject		reject
+reject-pd250	-d 250 reject
+listen		listen
+held-0010	-k established -K 10 connect
+held-1000	-k established -K 1000 connect
+half-open-0010	-k half-open -K 10 connect
+half-open-1000	-k half-open -K 1000 connect
+half-open-10000	-k half-open -K 10000 connect
+memory-half-open	-k half-open -K 2000 hold
+memory-waiting	-k waiting -K 2000 hold
+memory-established	-k established -K 2000 hold
+'
+TCP_MEASURES='
+connect-1	tcp
+connect-ipv6	-a fd00::1 tcp
+memory-half-open	-k tcp -K 2000 hold
+'
+
+# The string instructions of the processor are left out: they count once for each octet, though a
+# real one moves many at a time. Without them it is eight.
+boot() {
+	GUEST_ACCEL=tcg,thread=single
+	GUEST_CPU=max,-erms,-fsrm
+	GUEST_SMP=1
+	GUEST_MEM=4G
+	GUEST_ARGS=(-icount "shift=0,sleep=off"
+		-plugin "$OUT/split.so,map=$OUT/map,out=$OUT/split")
+	say 'booting a guest'
+	guest_boot A
+	cp "$OUT/cm_bench" "$GUEST_RUN/share/"
+}
+
+build() {
+	gcc -Wall -Wextra -Werror -O2 -shared -fPIC -o "$OUT/split.so" "$TOP/scripts/bench/split.c"
+	gcc -Wall -Wextra -Werror -O2 -o "$OUT/cm_bench" "$TOP/scripts/bench/cm_bench.c" \
+		-lrdmacm -libverbs
+}
+
+# The plugin has to know where this driver's functions are.
+take_driver() {
+	local setting
+
+	guest_run A "driver_set ${DRIVER[$1]} && cat /proc/kallsyms >/share/kallsyms" "$LIMIT" ||
+		die "no driver ${DRIVER[$1]}"
+	python3 "$TOP/scripts/bench/functions.py" "$GUEST_RUN/share/kallsyms" \
+		"${BUILD:-$CACHE/build/$KREL}" >"$OUT/map"
+	guest_run A '/share/cm_bench load' "$LIMIT"
+	for setting in ${SETTINGS[$1]:-}; do
+		guest_run A "sysctl -qw net.iw_mpa.$setting" "$LIMIT"
+	done
+	[[ $1 == siw ]] || guest_run A "sysctl -qw net.iw_mpa.half_open_max=100000 \
+		net.iw_mpa.request_timeout_ms=3600000" "$LIMIT"
+}
+
+# measure VARIANT NAME ARGUMENTS: a failure is a gap in the table, and told.
+measure() {
+	local file=$RAW/$1.$2
+
+	rm -f "$OUT/split"
+	if ! guest_run A "/share/cm_bench $3" "$LIMIT" >"$file"; then
+		say "$1 $2: $(cat "$file")"
+		rm "$file"
+	elif [[ -e $OUT/split ]]; then
+		mv "$OUT/split" "$file.split"
+	fi
+}
+
+# measure_all VARIANT LIST
+measure_all() {
+	local name args
+
+	while read -r name args; do
+		[[ $name =~ $ONLY ]] || continue
+		say "$1: $name"
+		measure "$1" "$name" "$args"
+	done <<<"${2:1:-1}"
+}
+
+main() {
+	local variant
+
+	[[ $# -eq 0 || ($# -eq 2 && $1 == -k) ]] || die 'usage: bench.sh [-k REGEX]'
+	ONLY=${2:-.}
+	"$TOP/scripts/setup.sh" build guest
+	need_krel
+	"$TOP/scripts/build.sh"
+	rm -rf "$RAW"
+	mkdir -p "$RAW"
+	build
+	boot
+	for variant in siw default plain; do
+		take_driver "$variant"
+		[[ $variant != siw ]] || measure_all tcp "$TCP_MEASURES"
+		measure_all "$variant" "$MEASURES"
+	done
+	guest_down || die "the guest did not end well: see $GUEST_RUN"
+	guest_forget_logs
+	python3 "$TOP/scripts/bench/report.py" "$OUT"
+	cat "$OUT/table.rst"
+	say "in $OUT: table.rst, connect.svg"
+}
+
+main "$@"

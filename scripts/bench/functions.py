@@ -1,0 +1,95 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0
+"""Who is who in a kernel: a guest's /proc/kallsyms becomes the map that split.c reads.
+
+    functions.py KALLSYMS BUILD-FOLDER >MAP
+
+A function belongs to the group of its module, and in the drivers of its source file, which the
+objects in the build folder tell. In the kernel itself the networking code lies in one piece, and
+a few functions are where something else begins. All others serve whoever calls them.
+"""
+
+import glob
+import os
+import re
+import subprocess
+import sys
+
+# The numbers are those of split.c; 0 and 1 are fixed there.
+GROUPS = ("caller", "user", "syscall", "cma", "verbs", "cm", "siw", "tcp", "schedule", "irq")
+
+MODULES = {
+    "rdma_ucm": "cma",
+    "rdma_cm": "cma",
+    "iw_cm": "cma",
+    "ib_core": "verbs",
+    "ib_uverbs": "verbs",
+    "iw_mpa": "cm",
+    "siw_mpa": "siw",
+    "siw": "siw",
+}
+# What takes siw_cm.c's place counts like siw_cm.c.
+CM_OBJECTS = ("siw_cm.o", "handoff.o", "port.o")
+
+NETWORK = ("sock_from_file", "argv_free")
+BEGINNINGS = (
+    ("syscall", r"entry_SYSCALL_64|do_syscall_64|syscall_exit_.*|exit_to_user_mode_.*"
+                r"|asm_exc_page_fault|ksys_(read|write)"),
+    ("schedule", r"__schedule|schedule|finish_task_switch.*|worker_thread|process_one_work|kthread"
+                 r"|ret_from_fork|do_idle|schedule_idle|default_idle_call|kthread_worker_fn"),
+    ("irq", r"asm_(sysvec|common).*|sysvec_.*|rcu_core|run_timer_softirq|tick_.*"
+            r"|hrtimer_interrupt|run_ksoftirqd|irq_exit_rcu"),
+)
+
+
+def symbols(name):
+    """(address, function, module or "") of all code, sorted."""
+    found = []
+    with open(name, encoding="ascii") as lines:
+        for line in lines:
+            address, kind, symbol, *module = line.split()
+            if kind in "tTwW":
+                found.append((int(address, 16), symbol, module[0].strip("[]") if module else ""))
+    return sorted(found)
+
+
+def cm_functions(folder):
+    """Names of the functions in the objects of a connection manager."""
+    names = set()
+    for path in glob.glob(folder + "/**/*.o", recursive=True):
+        if os.path.basename(path) in CM_OBJECTS:
+            output = subprocess.run(["nm", path], check=True, capture_output=True, text=True)
+            names |= set(re.findall(r" [tT] (\S+)", output.stdout))
+    return names
+
+
+def group_in_kernel(symbol, address, network):
+    for group, names in BEGINNINGS:
+        if re.fullmatch(names, symbol):
+            return group
+    return "tcp" if network[0] <= address < network[1] else "caller"
+
+
+def group_of(symbol, address, module, network, cm):
+    if not module:
+        return group_in_kernel(symbol, address, network)
+    if module in ("siw", "siw_mpa") and symbol in cm:
+        return "cm"
+    return MODULES.get(module, "caller")
+
+
+def main():
+    functions = symbols(sys.argv[1])
+    cm = cm_functions(sys.argv[2])
+    where = {symbol: address for address, symbol, module in functions if not module}
+    network = [where[name] for name in NETWORK]
+    seen = None
+    for address, symbol, module in functions:
+        # An alias: one name is enough.
+        if address != seen:
+            group = group_of(symbol, address, module, network, cm)
+            print(f"{address:x} {GROUPS.index(group)} {symbol}")
+        seen = address
+
+
+main()

@@ -1,0 +1,239 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0
+"""What bench.sh measured, as tables (table.rst) and as a picture (connect.svg).
+
+    report.py FOLDER
+
+FOLDER/raw has a file VARIANT.MEASURE with what cm_bench printed, "KEY NUMBER" a line, and
+VARIANT.MEASURE.split with what split.c counted, "PHASE GROUP FUNCTION INSTRUCTIONS CALLS".
+"""
+
+import collections
+import os
+import re
+import sys
+
+VARIANTS = ("tcp", "siw", "default", "plain")
+PHASES = ("", "setup", "connect", "qp", "close", "destroy", "settle")
+# As functions.py numbers them
+GROUPS = (
+    ("", ""),
+    ("application and its libraries", "#9aa7b4"),
+    ("system calls", "#6b7f92"),
+    ("rdma_ucm, rdma_cm, iw_cm", "#8d6fb0"),
+    ("verbs: ib_core, ib_uverbs", "#b79bd3"),
+    ("connection manager", "#d1495b"),
+    ("the rest of siw", "#edae49"),
+    ("TCP/IP", "#30638e"),
+    ("scheduler, workqueues", "#66a182"),
+    ("interrupts, timers", "#c9c9c9"),
+)
+CM = 5
+# Every allocation from a slab goes through one of these.
+ALLOCATIONS = re.compile(r"__kmem_cache_alloc_node|kmem_cache_alloc(_lru)?|kmem_cache_alloc_node")
+
+
+class Measure:
+    """One run of cm_bench, as numbers for one connection."""
+
+    def __init__(self, path):
+        self.values = {}
+        with open(path, encoding="ascii") as lines:
+            for line in lines:
+                key, value, *rest = line.split()
+                if not rest:
+                    self.values[key] = int(value)
+        self.count = self.values.get("connections", 1)
+        self.insns = collections.Counter()
+        self.calls = collections.Counter()
+        if os.path.exists(path + ".split"):
+            self.read_split(path + ".split")
+
+    def read_split(self, path):
+        with open(path, encoding="ascii") as lines:
+            for line in lines:
+                phase, group, function, insns, calls = line.split()
+                key = PHASES[int(phase)], int(group)
+                self.insns[key] += int(insns)
+                self.calls[key + (function,)] += int(calls)
+
+    def phase(self, name):
+        return self.values.get(name)
+
+    def total(self):
+        """All phases, with what was put off until the end; by the plugin's count."""
+        return round(sum(self.insns.values()) / self.count)
+
+    def part(self, phase, group):
+        return round(self.insns[phase, group] / self.count)
+
+    def calls_of(self, pattern, phase=None, group=None):
+        number = sum(calls for (p, g, function), calls in self.calls.items()
+                     if re.fullmatch(pattern, function)
+                     and phase in (None, p) and group in (None, g))
+        return number / self.count
+
+
+def load(folder):
+    found = collections.defaultdict(dict)
+    for name in os.listdir(folder):
+        if not name.endswith(".split"):
+            variant, measure = name.split(".", 1)
+            found[measure][variant] = Measure(os.path.join(folder, name))
+    return found
+
+
+# --- tables ---------------------------------------------------------------------------------------
+
+
+def number(value):
+    if value is None:
+        return "-"
+    return f"{value:.2f}" if isinstance(value, float) else f"{value:,}"
+
+
+def ratio(value, base):
+    return f"{value / base:.2f}" if value and base else "-"
+
+
+def table(title, head, rows):
+    rows = [head] + [[cell if isinstance(cell, str) else number(cell) for cell in row]
+                     for row in rows]
+    widths = [max(len(row[i]) for row in rows) for i in range(len(head))]
+    rule = "  ".join("=" * width for width in widths)
+    lines = ["  ".join([row[0].ljust(widths[0])] +
+                       [cell.rjust(width) for cell, width in zip(row[1:], widths[1:])])
+             for row in rows]
+    return "\n".join([title, "-" * len(title), "", rule, lines[0], rule] + lines[1:] + [rule, ""])
+
+
+HEAD = ["", *VARIANTS, "default/siw", "plain/siw"]
+
+
+def row_of(name, values):
+    """A row with the ratios at its end; values by variant."""
+    siw = values.get("siw")
+    return [name, *[values.get(variant) for variant in VARIANTS],
+            ratio(values.get("default"), siw), ratio(values.get("plain"), siw)]
+
+
+def by_variant(measures, function):
+    return {variant: function(measure) for variant, measure in measures.items()}
+
+
+def table_of_costs(found):
+    rows = []
+    for name in sorted(found):
+        if re.match(r"held|half-open|memory", name):
+            continue
+        phases = ("setup", "destroy") if name == "listen" else ("connect", "close")
+        for phase in phases:
+            values = by_variant(found[name], lambda m, p=phase: m.phase(p))
+            if any(values.values()):
+                rows.append(row_of(f"{name}: {phase}", values))
+        rows.append(row_of(f"{name}: all", by_variant(found[name], Measure.total)))
+    return table("Instructions per connection", HEAD, rows)
+
+
+def table_of_parts(measures, phase):
+    rows = []
+    for group, (name, _) in enumerate(GROUPS):
+        if name:
+            rows.append(row_of(name, by_variant(measures, lambda m, g=group: m.part(phase, g))))
+    return table(f"Where they go, {phase}, one at a time", HEAD, rows)
+
+
+def table_of_events(measures):
+    kinds = (
+        ("context switches", r"__switch_to", "connect", None),
+        ("TCP segments", r"__tcp_transmit_skb|tcp_v[46]_send_synack", "connect", None),
+        ("work items run", r"process_one_work", "connect", None),
+        ("allocations of the connection manager", ALLOCATIONS, None, CM),
+    )
+    rows = [row_of(name, by_variant(measures, lambda m, a=args: float(m.calls_of(*a))))
+            for name, *args in kinds]
+    return table("Events per connection", HEAD, rows)
+
+
+def table_of_memory(found):
+    rows = []
+    for name in ("half-open", "waiting", "established"):
+        for key, text in (("slab", "slab"), ("memory", "all pages")):
+            values = by_variant(found.get("memory-" + name, {}), lambda m, k=key: m.values.get(k))
+            rows.append(row_of(f"{name}: {text}", values))
+    return table("Octets per connection, both ends", HEAD, rows)
+
+
+def table_of_scale(found):
+    rows = []
+    for name in sorted(found):
+        if re.match(r"held|half-open", name):
+            rows.append(row_of(name.replace("-", " "),
+                               by_variant(found[name], lambda m: m.phase("connect"))))
+    return table("Instructions per connect while others are held", HEAD, rows)
+
+
+# --- picture --------------------------------------------------------------------------------------
+
+WIDTH, BAR, LEFT = 900, 34, 90
+SVG = """<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" \
+font-family="sans-serif" font-size="13">
+<rect width="100%" height="100%" fill="white"/>
+<text x="10" y="22" font-size="16">Instructions from connect to ESTABLISHED, both ends</text>
+{body}
+</svg>
+"""
+
+
+def bar(variant, measure, y, scale):
+    x, lines = LEFT, [f'<text x="10" y="{y + 22}">{variant}</text>']
+    for group, (name, colour) in enumerate(GROUPS):
+        width = measure.part("connect", group) * scale
+        if name and width:
+            lines.append(f'<rect x="{x:.1f}" y="{y}" width="{width:.1f}" height="{BAR}"'
+                         f' fill="{colour}"><title>{name}</title></rect>')
+        x += width
+    lines.append(f'<text x="{x + 6:.1f}" y="{y + 22}">{measure.phase("connect"):,}</text>')
+    return lines
+
+
+def legend(y):
+    lines = []
+    for i, (name, colour) in enumerate(GROUPS[1:]):
+        x, row = LEFT + i % 3 * 270, y + i // 3 * 22
+        lines.append(f'<rect x="{x}" y="{row}" width="14" height="14" fill="{colour}"/>')
+        lines.append(f'<text x="{x + 20}" y="{row + 12}">{name}</text>')
+    return lines
+
+
+def picture(measures):
+    most = max(measure.phase("connect") for measure in measures.values())
+    scale, y, body = (WIDTH - LEFT - 90) / most, 40, []
+    for variant in VARIANTS:
+        if variant in measures:
+            body += bar(variant, measures[variant], y, scale)
+            y += BAR + 10
+    body += legend(y + 8)
+    return SVG.format(width=WIDTH, height=y + 80, body="\n".join(body))
+
+
+def write(folder, name, text):
+    with open(os.path.join(folder, name), "w", encoding="utf-8") as out:
+        out.write(text)
+
+
+def main():
+    folder = sys.argv[1]
+    found = load(os.path.join(folder, "raw"))
+    tables = [table_of_costs(found)]
+    one = {variant: measure for variant, measure in found.get("connect-1", {}).items()
+           if measure.phase("connect")}
+    if one:
+        tables += [table_of_parts(one, "connect"), table_of_parts(one, "close"),
+                   table_of_events(one)]
+        write(folder, "connect.svg", picture(one))
+    tables += [table_of_memory(found), table_of_scale(found)]
+    write(folder, "table.rst", "\n".join(tables))
+
+
+main()
