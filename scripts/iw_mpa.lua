@@ -1,0 +1,148 @@
+-- SPDX-License-Identifier: GPL-2.0
+--
+-- RFC 6581 for Wireshark 4.0 and tshark, whose own dissector of MPA knows RFC 5044 only.
+--
+--   tshark -o tcp.try_heuristic_first:TRUE -X lua_script:scripts/iw_mpa.lua -r FILE -O iw_mpa
+--
+-- To have it always, copy it into the personal Lua plugins folder (Help, About, Folders).
+--
+-- It is a post-dissector: it reads what the dissectors of MPA and RDMAP found, and adds
+--
+--   iw_mpa.s                        the frame is enhanced: S, of revision 2
+--   iw_mpa.a .b .c .d               peer-to-peer model; RTR by Send, by RDMA Write, by RDMA Read
+--   iw_mpa.ird iw_mpa.ord           depths; 0x3fff: the ULPs see to it
+--   iw_mpa.pd_len iw_mpa.pd         private data of the ULP: without the four octets of the above
+--   iw_mpa.term                     Terminate of layer 2 (LLP), type 0 (MPA): its error code
+--   iw_mpa.crc_good                 for each FPDU whose CRC was checked; only where details show
+--   iw_mpa.wrong                    expert information, an error: what no sender may send
+--
+-- The built-in warnings that Res is not 0 and Rev not 1 are true of every enhanced frame.
+
+local mpa = Proto("iw_mpa", "MPA enhanced (RFC 6581)")
+
+local TERM = {
+    [1] = "TCP connection closed, terminated or lost",
+    [2] = "CRC does not match",
+    [3] = "Marker and ULPDU length do not match",
+    [4] = "invalid MPA Request or Reply",
+    [5] = "local catastrophic error",
+    [6] = "insufficient IRD resources",
+    [7] = "no matching RTR option",
+}
+
+local fields = {
+    s = ProtoField.bool("iw_mpa.s", "Enhanced (S)"),
+    a = ProtoField.bool("iw_mpa.a", "Peer-to-peer model (A)", 16, nil, 0x8000),
+    b = ProtoField.bool("iw_mpa.b", "RTR by zero-length Send (B)", 16, nil, 0x4000),
+    ird = ProtoField.uint16("iw_mpa.ird", "IRD", base.DEC, nil, 0x3fff),
+    c = ProtoField.bool("iw_mpa.c", "RTR by zero-length RDMA Write (C)", 16, nil, 0x8000),
+    d = ProtoField.bool("iw_mpa.d", "RTR by zero-length RDMA Read (D)", 16, nil, 0x4000),
+    ord = ProtoField.uint16("iw_mpa.ord", "ORD", base.DEC, nil, 0x3fff),
+    pd_len = ProtoField.uint16("iw_mpa.pd_len", "Length of the ULP's private data"),
+    pd = ProtoField.bytes("iw_mpa.pd", "Private data of the ULP"),
+    term = ProtoField.uint8("iw_mpa.term", "Terminate by MPA", base.DEC, TERM),
+    crc_good = ProtoField.bool("iw_mpa.crc_good", "CRC is good"),
+}
+local wrong = ProtoExpert.new("iw_mpa.wrong", "Not as the RFCs want it", expert.group.PROTOCOL,
+                              expert.severity.ERROR)
+
+mpa.fields = fields
+mpa.experts = { wrong }
+
+local request = Field.new("iwarp_mpa.req")
+local reply = Field.new("iwarp_mpa.rep")
+local flags = Field.new("iwarp_mpa.res")
+local reject = Field.new("iwarp_mpa.rej_flag")
+local revision = Field.new("iwarp_mpa.rev")
+local length = Field.new("iwarp_mpa.pdlength")
+local private = Field.new("iwarp_mpa.privatedata")
+local crc_check = Field.new("iwarp_mpa.crc_check")
+local layer = Field.new("iwarp_rdma.term_layer")
+local error_type = Field.new("iwarp_rdma.term_etype_llp")
+local error_code = Field.new("iwarp_rdma.term_errcode_llp")
+
+local S = 0x10
+local LONGEST = 512
+
+local function add_enhanced(tree, data)
+    local first, second = data:range(0, 2), data:range(2, 2)
+
+    tree:add(fields.a, first)
+    tree:add(fields.b, first)
+    tree:add(fields.ird, first)
+    tree:add(fields.c, second)
+    tree:add(fields.d, second)
+    tree:add(fields.ord, second)
+    if first:uint() < 0x8000 and (first:uint() >= 0x4000 or second:uint() >= 0x4000) then
+        tree:add_proto_expert_info(wrong, "B, C or D without A")
+    end
+end
+
+local function add_private_data(tree, data, size, from)
+    tree:add(fields.pd_len, size - from):set_generated()
+    if size > from then
+        tree:add(fields.pd, data:range(from, size - from))
+    end
+end
+
+local function add_frame(tree, frame)
+    local bits, rev, size = flags().value, revision().value, length().value
+    local enhanced = rev == 2 and bits == S
+    local data = private()
+
+    tree = tree:add(mpa, frame.range)
+    tree:add(fields.s, flags().range, enhanced):set_generated()
+    if rev < 1 or rev > 2 then
+        tree:add_proto_expert_info(wrong, "there is no revision " .. rev)
+    elseif bits ~= 0 and not enhanced then
+        tree:add_proto_expert_info(wrong, "reserved bits are set")
+    end
+    if request() and reject().value then
+        tree:add_proto_expert_info(wrong, "R is set in a Request")
+    end
+    if size > LONGEST then
+        tree:add_proto_expert_info(wrong, "more private data than 512 octets")
+    elseif not enhanced then
+        add_private_data(tree, data and data.range, size, 0)
+    elseif size < 4 then
+        tree:add_proto_expert_info(wrong, "S is set, but IRD and ORD are missing")
+    else
+        add_enhanced(tree, data.range)
+        add_private_data(tree, data.range, size, 4)
+    end
+end
+
+local function add_terminate(tree)
+    if layer().value == 2 and error_type().value == 0 then
+        tree:add(mpa, error_code().range):add(fields.term, error_code().range)
+    end
+end
+
+-- The verdict on a CRC is in the words of its line only, which are not made for a hidden tree.
+local function add_crcs(tree, checks)
+    tree = tree:add(mpa, checks[1].range)
+    for _, check in ipairs(checks) do
+        local good = check.display:find("Good CRC32", 1, true) ~= nil
+        local item = tree:add(fields.crc_good, check.range, good):set_generated()
+        if not good then
+            item:add_proto_expert_info(wrong, check.display)
+        end
+    end
+end
+
+function mpa.dissector(_, _, tree)
+    local checks = { crc_check() }
+    local frame = request() or reply()
+
+    if frame and length() then
+        add_frame(tree, frame)
+    end
+    if layer() and error_type() and error_code() then
+        add_terminate(tree)
+    end
+    if #checks > 0 and tree.visible then
+        add_crcs(tree, checks)
+    end
+end
+
+register_postdissector(mpa)
