@@ -3,6 +3,7 @@
 #
 # Conformance on the wire: a scripted MPA peer over raw TCP against siw_mpa in a guest, in both
 # roles, with an rdma_cm application that prints what the ULP sees. See scripts/wire/run.py.
+# tshark then judges what was captured meanwhile: see scripts/wire/judge.py.
 #
 #   scripts/wire.sh [-k REGEX]     only the tests whose name or rule ids match
 
@@ -22,20 +23,43 @@ SAMPLE='v1_request|rtr_offer|request_by_default|rejected|reject_v|nobody|bad_re|
 BALANCED='balanced() { grep -E "_(created|destroyed)" /sys/kernel/debug/iw_mpa/stats |
 	paste - - | awk "\$2 != \$4 { print; bad = 1 } END { exit bad }"; }'
 
-# One batch in the guest, told as it would have been here
-batch() {
-	local address=$1 pattern=$2 family=$3 output line
+EXCHANGES=1	# startup exchanges that tshark has to see in a batch, at the least
 
-	output=$(guest_run A "python3 /share/wire/run.py -k '$pattern' /share/wire/cm_probe $address" \
-		"$LIMIT") || true
+# relay PREFIX OUTPUT: results of a program, told as ours
+relay() {
+	local line
+
 	while IFS= read -r line; do
 		case $line in
-		'ok - '*) tap ok "$family ${line#ok - }" ;;
-		'not ok - '*) tap 'not ok' "$family ${line#not ok - }" ;;
-		*) echo "# $line" ;;
+		'ok - '*) tap ok "$1 ${line#ok - }" ;;
+		'not ok - '*) tap 'not ok' "$1 ${line#not ok - }" ;;
+		*) echo "# ${line#\# }" ;;
 		esac
-	done <<<"$output"
+	done <<<"$2"
+}
+
+# batch ADDRESS PATTERN FAMILY NAME: one batch in the guest, all of its packets captured
+batch() {
+	local address=$1 pattern=$2 family=$3 name="$3 $4" output
+
+	say "wire: $name"
+	tap_run "$name: the capture starts" guest_run A 'capture_start 0 lo' 90
+	output=$(guest_run A "python3 /share/wire/run.py --map /share/wire/map -k '$pattern' \
+		/share/wire/cm_probe $address" "$LIMIT") || true
+	relay "$family" "$output"
 	batch_is_whole "$pattern" "$output" || tap 'not ok' "$family $pattern: not all tests ran"
+	judge_batch "$name" "${name// /-}.pcapng"
+}
+
+# A judge that dies has found nothing good.
+judge_batch() {
+	local share=$GUEST_RUN/share output status=0
+
+	tap_run "$1: no packet is lost" guest_run A "capture_stop $2 && capture_is_whole"
+	output=$("$TOP/scripts/wire/judge.py" --exchanges "$EXCHANGES" --map "$share/wire/map" \
+		"$share/$2" 2>&1) || status=$?
+	[[ $status -eq 0 || $output == *'not ok - '* ]] || output+=$'\nnot ok - tshark: no verdict'
+	relay "$1" "$output"
 }
 
 batch_is_whole() {
@@ -62,17 +86,20 @@ main() {
 	"$TOP/scripts/setup.sh" build guest
 	need_krel
 	"$TOP/scripts/build.sh"
+	tap_run 'tshark and its judge find what is wrong' "$TOP/scripts/wire/judge.py" --selftest
 	say 'booting a guest'
 	guest_boot A
 	share_tests
 	guest_run A 'driver_set siw_mpa'
-	for role in responder initiator hazards; do
-		say "wire: $role, IPv4"
-		batch 10.0.0.1 "${only:-^$role}" IPv4
-		[[ -z $only ]] || break
-	done
-	say 'wire: IPv6'
-	[[ -n $only ]] || batch fd00::1 "$SAMPLE" IPv6
+	if [[ -n $only ]]; then
+		EXCHANGES=0
+		batch 10.0.0.1 "$only" IPv4 chosen
+	else
+		for role in responder initiator hazards; do
+			batch 10.0.0.1 "^$role" IPv4 "$role"
+		done
+		batch fd00::1 "$SAMPLE" IPv6 sample
+	fi
 	tap_run 'what was created was destroyed' guest_run A "$BALANCED; poll 10 balanced"
 	tap_run 'the modules unload' guest_run A driver_clear
 	tap_run 'the guest ends well' guest_down

@@ -212,14 +212,21 @@ diagnose() {
 
 capture_runs() { grep -q '^File: ' /run/bg/capture/output; }
 
-# capture_start [BYTES]: TCP on eth0 from the moment of return, so much of each packet;
-# capture_stop FILE: into /share.
+# capture_start [BYTES [INTERFACE]]: TCP on eth0 from the moment of return, so much of each packet;
+# capture_stop FILE: into /share. capture_is_whole: afterwards; no packet was lost.
 capture_start() {
-	bg_start capture "dumpcap -q -i eth0 -s ${1:-0} -f tcp -w /run/capture.pcapng"
-	poll 20 capture_runs || fail "dumpcap does not start: $(</run/bg/capture/output)"
+	bg_start capture "dumpcap -q -B 32 -i ${2:-eth0} -s ${1:-0} -f tcp -w /run/capture.pcapng"
+	poll 60 capture_runs || fail "dumpcap does not start: $(</run/bg/capture/output)"
 }
 
+# dumpcap looks at its buffer four times a second, and not again when it is told to end.
 capture_stop() {
+	sleep 0.5
 	bg_stop capture INT
 	cp /run/capture.pcapng "/share/$1"
+}
+
+capture_is_whole() {
+	grep -q '^Packets received/dropped on .*: [0-9]*/0 ' /run/bg/capture/output ||
+		fail "packets were lost, or nobody knows: $(</run/bg/capture/output)"
 }

@@ -29,7 +29,7 @@ OPCODES = ["RDMA Write", "RDMA Read Request", "RDMA Read Response", "Send", "Sen
 Packet = namedtuple("Packet", "number stream src dst sport dport syn ack fin rst seq payload shark")
 Frame = namedtuple("Frame", "kind rev s m c r pd_len enhanced size raw_res")
 Enhanced = namedtuple("Enhanced", "a b c d ird ord")
-Fpdu = namedtuple("Fpdu", "opcode name data_len")
+Fpdu = namedtuple("Fpdu", "opcode name data_len ulpdu_len size")
 
 
 def tshark(path, *options):
@@ -108,10 +108,10 @@ def parse_fpdus(data):
         opcode = rdmap & 0xf
         header = 14 if ddp & 0x80 else 18
         size = length - header
-        if opcode == 1:                  # what it asks for, not the length of the request
+        if opcode == 1 and length >= header + 16:    # what it asks for, not its own length
             size = struct.unpack_from(">I", data, offset + 2 + header + 12)[0]
         name = OPCODES[opcode] if opcode < len(OPCODES) else f"opcode {opcode}"
-        yield offset, Fpdu(opcode, name, size)
+        yield offset, Fpdu(opcode, name, size, length, padded)
         offset += padded
 
 
@@ -365,4 +365,5 @@ def main():
                 sys.exit(f"{path}: {failure}")
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -239,6 +239,7 @@ class Bench:
         self.family = socket.AF_INET6 if ":" in address else socket.AF_INET
         self.things = []
         self.settings = []
+        self.peers = []         # (role, port of the initiator, port of the responder)
         Bench.port += 1
         self.port = Bench.port
 
@@ -279,6 +280,7 @@ class Bench:
     def dial(self, limit=LIMIT):
         sock = socket.create_connection((self.address, self.port), limit)
         self.things.append(sock.close)
+        self.peers.append(("initiator", sock.getsockname()[1], self.port))
         return Peer(sock)
 
     def asked(self, frame):
@@ -303,8 +305,9 @@ class Bench:
         return sock
 
     def take(self, sock):
-        conn, _ = sock.accept()
+        conn, address = sock.accept()
         self.things.append(conn.close)
+        self.peers.append(("responder", address[1], self.port))
         return Peer(conn)
 
     def client(self, *source_port):

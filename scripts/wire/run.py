@@ -2,13 +2,15 @@
 # SPDX-License-Identifier: GPL-2.0
 """Run the wire tests against the device of this host.
 
-    run.py [-k REGEX] [-l] PROGRAM ADDRESS
+    run.py [-k REGEX] [-l] [--map FILE] PROGRAM ADDRESS
 
 PROGRAM is cm_probe, ADDRESS one of the device's own. One result line for each test; -l lists
-each test with the rules that it proves.
+each test with the rules that it proves. FILE is for judge.py: a line for each test with its
+port, and for each connection of its peer who that was and the two ports.
 """
 
 import argparse
+import json
 import re
 import sys
 import traceback
@@ -34,8 +36,7 @@ def selected(pattern):
             yield name, ids, function, case
 
 
-def run_one(program, address, function, case):
-    bench = harness.Bench(program, address)
+def run_one(bench, function, case):
     problem = None
     try:
         function(bench, *case)
@@ -49,10 +50,24 @@ def run_one(program, address, function, case):
     return problem
 
 
+def run_all(args, ports):
+    failed = 0
+    for name, ids, function, case in selected(args.k):
+        bench = harness.Bench(args.program, args.address)
+        problem = run_one(bench, function, case)
+        failed += bool(problem)
+        print(f"{'not ok' if problem else 'ok'} - {name} [{' '.join(ids)}]", flush=True)
+        if problem:
+            print(f"# {problem}", flush=True)
+        print(json.dumps({"test": name, "port": bench.port, "peers": bench.peers}), file=ports)
+    return failed
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("-k", default="")
     parser.add_argument("-l", action="store_true")
+    parser.add_argument("--map", default="/dev/null")
     parser.add_argument("program", nargs="?")
     parser.add_argument("address", nargs="?")
     args = parser.parse_args()
@@ -60,14 +75,8 @@ def main():
         for name, ids, _, _ in selected(args.k):
             print(name, *ids)
         return 0
-    failed = 0
-    for name, ids, function, case in selected(args.k):
-        problem = run_one(args.program, args.address, function, case)
-        failed += bool(problem)
-        print(f"{'not ok' if problem else 'ok'} - {name} [{' '.join(ids)}]", flush=True)
-        if problem:
-            print(f"# {problem}", flush=True)
-    return 1 if failed else 0
+    with open(args.map, "w", encoding="ascii") as ports:
+        return 1 if run_all(args, ports) else 0
 
 
 sys.exit(main())

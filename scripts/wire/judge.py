@@ -1,0 +1,567 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0
+"""tshark's verdict on the startup exchanges of a capture.
+
+    judge.py [--exchanges N] [--map FILE] CAPTURE   one result line for each kind of check
+    judge.py --selftest                             prove that it finds what is wrong
+
+Each direction of each connection is read twice: by tshark with scripts/iw_mpa.lua, and by
+scripts/guest/startup.py. Both have to see the same MPA frames and FPDUs, down to the last octet.
+tshark must find nothing malformed, no expert error, and all CRCs good if either end wants CRC.
+With the map of run.py, the peer of a test may err, and then tshark has to find that it does.
+
+tshark 4.0 is blind to frames that are not alone in a segment, and to FPDUs in front of the Reply.
+Connections with such segments are written anew, with one frame or FPDU in each segment and not
+an octet changed, and are judged so. It does not look for FPDUs behind a Reject, either: what is
+there, a Terminate, is judged behind a copy of the Reply without R.
+"""
+
+import argparse
+import copy
+import json
+import os
+import struct
+import subprocess
+import sys
+import tempfile
+import textwrap
+from collections import Counter, namedtuple
+
+TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+sys.path.insert(0, os.path.join(TOP, "scripts", "guest"))
+
+import mpa          # noqa: E402
+import startup      # noqa: E402
+
+# The data of applications are nobody's business here: without the guesses about them.
+OPTIONS = ["-X", "lua_script:" + os.path.join(TOP, "scripts", "iw_mpa.lua"),
+           "--disable-protocol", "rpcordma", "--disable-protocol", "smb_direct",
+           "-Y", "iwarp_mpa or _ws.malformed", "-T", "fields", "-E", "separator=/t",
+           "-E", "aggregator=|"]
+
+FRAME = ("iwarp_mpa.rev iwarp_mpa.res iwarp_mpa.marker_flag iwarp_mpa.crc_flag iwarp_mpa.rej_flag "
+         "iwarp_mpa.pdlength").split()
+ENHANCED = "iw_mpa.a iw_mpa.b iw_mpa.c iw_mpa.d iw_mpa.ird iw_mpa.ord".split()
+FIELDS = ["frame.number", "iwarp_mpa.key.req", "iwarp_mpa.key.rep", *FRAME, "iw_mpa.s", *ENHANCED,
+          "iwarp_mpa.ulpdulength", "iwarp_rdma.opcode", "iwarp_mpa.crc", "iw_mpa.crc_good",
+          "_ws.malformed", "_ws.expert.message", "_ws.expert.severity", "_ws.expert.group"]
+
+# What tshark 4.0, which knows RFC 5044 only, says of every good frame of revision 2
+OLD = {"Res field is NOT set to zero as required by RFC 5044",
+       "Rev field is NOT set to one as required by RFC 5044"}
+WARNING, ERROR = 0x600000, 0x800000
+SEQUENCE = 0x02000000       # the group of what TCP has to say
+
+MAX_PD = 512
+TERMINATE = 7
+SMALLEST = 8                # octets of an FPDU that tshark has to see at once
+FIRST_PORT = 20000          # in captures of our own
+TAIL = 4096                 # octets that are no MPA: so many of them will do
+
+# what: a tuple that both readers make
+Item = namedtuple("Item", "offset size what")
+Seen = namedtuple("Seen", "items complaints")
+
+
+# --- tshark's reading --------------------------------------------------------------------------
+
+def values(row, name):
+    return row[name].split("|") if row.get(name) else []
+
+
+def flag(text):
+    return int(text in ("1", "True"))
+
+
+def integer(text):
+    return flag(text) if text in ("True", "False") else int(text, 0)
+
+
+def frame_seen(row):
+    kind = "Request" if row["iwarp_mpa.key.req"] else "Reply"
+    enhanced = None
+    if flag(row["iw_mpa.s"]) and row["iw_mpa.ird"]:
+        enhanced = tuple(integer(row[name]) for name in ENHANCED)
+    return kind, *(integer(row[name]) for name in FRAME), enhanced
+
+
+def fpdus_seen(row):
+    """(length, opcode, whether the CRC is good or None)"""
+    lengths, opcodes = values(row, "iwarp_mpa.ulpdulength"), values(row, "iwarp_rdma.opcode")
+    checks = [flag(good) for good in values(row, "iw_mpa.crc_good")]
+    checks = checks or [None] * len(values(row, "iwarp_mpa.crc"))
+    if not len(lengths) == len(opcodes) == len(checks):
+        return None
+    return [("FPDU", int(length), int(opcode, 0), good)
+            for length, opcode, good in zip(lengths, opcodes, checks)]
+
+
+def complaints_of(row):
+    if row["_ws.malformed"]:
+        yield "Malformed Packet"
+    for message, severity, group in zip(values(row, "_ws.expert.message"),
+                                        values(row, "_ws.expert.severity"),
+                                        values(row, "_ws.expert.group")):
+        severity, group = int(severity, 0), int(group, 0)
+        if severity >= ERROR or severity == WARNING and group != SEQUENCE and message not in OLD:
+            yield message
+
+
+def seen_in(row):
+    complaints = list(complaints_of(row))
+    items = []
+    if row["iwarp_mpa.pdlength"]:
+        items.append(frame_seen(row))
+    fpdus = fpdus_seen(row)
+    if fpdus is None:
+        complaints.append("an FPDU that is not DDP and RDMAP")
+    return Seen(items + (fpdus or []), complaints)
+
+
+def tshark(path):
+    """packet number -> Seen"""
+    options = list(OPTIONS)
+    for name in FIELDS:
+        options += ["-e", name]
+    seen = {}
+    for line in startup.tshark(path, *options).splitlines():
+        row = dict(zip(FIELDS, line.split("\t")))
+        seen[int(row["frame.number"])] = seen_in(row)
+    return seen
+
+
+# --- our own reading ---------------------------------------------------------------------------
+
+def flaw_of_frame(frame, kind):
+    if frame.kind != kind:
+        return f"a {frame.kind} in place of the {kind}"
+    if frame.rev not in (1, 2):
+        return f"revision {frame.rev}"
+    if frame.raw_res not in (0, 0x10) or frame.raw_res and frame.rev == 1:
+        return f"reserved bits in revision {frame.rev}: {frame.raw_res:#x}"
+    if frame.raw_res and not frame.enhanced:
+        return "S without IRD and ORD"
+    if kind == "Request" and frame.r:
+        return "R in a Request"
+    if frame.enhanced and not frame.enhanced.a and any(frame.enhanced[1:4]):
+        return "B, C or D without A"
+    return f"{frame.pd_len} octets of private data" if frame.pd_len > MAX_PD else None
+
+
+def flaw_of_fpdu(fpdu, data):
+    least = 14 if data[2] & 0x80 else 46 if fpdu.opcode == 1 else 18
+    if fpdu.ulpdu_len < least:
+        return f"an FPDU of {fpdu.ulpdu_len} octets"
+    return None
+
+
+class Octets:
+    """What one end sent."""
+
+    def __init__(self, direction, kind):
+        self.data = bytes(direction.data)
+        self.kind = kind
+        self.packet_of = direction.packet_of
+        self.starts = {offset for offset, _ in direction.arrived}
+        self.items = []
+        self.flaw = None
+        self.end = 0            # of the last item
+        self.frame = startup.parse_frame(self.data)
+        if self.frame:
+            f = self.frame
+            self._add(f.size, (f.kind, f.rev, f.raw_res, f.m, f.c, f.r, f.pd_len,
+                               tuple(f.enhanced) if f.enhanced else None))
+            self.flaw = flaw_of_frame(f, kind)
+
+    def _add(self, size, what):
+        self.items.append(Item(self.end, size, what))
+        self.end += size
+
+    def read_fpdus(self, crc):
+        for _, fpdu in startup.parse_fpdus(self.data[self.end:]):
+            raw = self.data[self.end:self.end + fpdu.size]
+            good = int(raw[-4:] == struct.pack("<I", mpa.crc32c(raw[:-4]))) if crc else None
+            self._add(fpdu.size, ("FPDU", fpdu.ulpdu_len, fpdu.opcode, good))
+            self.flaw = self.flaw or flaw_of_fpdu(fpdu, raw) or \
+                (None if good or not crc else "a wrong CRC")
+
+    def finish(self):
+        if self.end < len(self.data):
+            self.flaw = self.flaw or f"{len(self.data) - self.end} octets that are nothing whole"
+
+    def pieces(self):
+        """Each item for itself, then what is left."""
+        parts = [self.data[item.offset:item.offset + item.size] for item in self.items]
+        return parts + ([self.data[self.end:self.end + TAIL]] if self.end < len(self.data) else [])
+
+
+class Exchange:
+    """A connection of the capture, read by us, with tshark's reading of it to come."""
+
+    def __init__(self, connection, behind_reject=False):
+        self.connection = connection
+        self.behind_reject = behind_reject
+        self.ports = connection.sport, connection.dport
+        self.sides = {"initiator": Octets(connection.out, "Request"),
+                      "responder": Octets(connection.back, "Reply")}
+        request, reply = (side.frame for side in self.sides.values())
+        self.complete = bool(request and reply)
+        for side in self.sides.values():
+            if self.complete and not reply.r and not (request.m or reply.m):
+                side.read_fpdus(request.c or reply.c)
+            side.finish()
+        if behind_reject:
+            self._only_terminate(self.sides["responder"])
+
+    @staticmethod
+    def _only_terminate(side):
+        if any(item.what[2] != TERMINATE for item in side.items[1:]):
+            side.flaw = side.flaw or "an FPDU behind a Reject that is no Terminate"
+
+    def blind_spot(self):
+        """Why tshark 4.0 cannot see all of it as it was captured."""
+        if self.behind_reject:
+            return "a Terminate behind a Reject"
+        for side in self.sides.values():
+            frame = side.frame
+            if not frame:
+                continue
+            if any(0 < start < frame.size for start in side.starts):
+                return "a frame in several segments"
+            if frame.size < len(side.data) and frame.size not in side.starts:
+                return "a frame and more in one segment"
+            if any(item.offset < start < item.offset + SMALLEST
+                   for item in side.items[1:] for start in side.starts):
+                return f"an FPDU that begins with a segment of less than {SMALLEST} octets"
+        out, back = self.sides.values()
+        if len(out.items) > 1 and out.packet_of(out.items[1].offset) < back.packet_of(0):
+            return "an FPDU in front of the Reply"
+        return None
+
+
+def exchanges_of(connection):
+    """One, or two if something is behind a Reject."""
+    request, reply = connection.request, connection.reply
+    if not (request and reply and reply.r and len(connection.back.data) > reply.size):
+        return [Exchange(connection)]
+    behind = copy.deepcopy(connection)
+    behind.back.data[len(mpa.KEY_REP)] &= ~mpa.R
+    del behind.out.data[request.size:]
+    del connection.back.data[reply.size:]
+    return [Exchange(connection), Exchange(behind, True)]
+
+
+# --- connections written anew ------------------------------------------------------------------
+
+def segment(index, out, seq, flags, data):
+    """IPv4 and TCP; the connection is in the responder's port."""
+    ends = [b"\x0a\x00\x00\x01", b"\x0a\x00\x00\x02"]
+    ports = [40000, FIRST_PORT + index]
+    if not out:
+        ends.reverse()
+        ports.reverse()
+    tcp = struct.pack(">HHIIBBHHH", *ports, seq, 1, 0x50, flags, 65535, 0, 0)
+    size = 20 + len(tcp) + len(data)
+    return struct.pack(">BBHHHBBH4s4s", 0x45, 0, size, 0, 0, 64, 6, 0, *ends) + tcp + data
+
+
+def segments(index, out, back):
+    """What each sends first, then all else of the one side, then of the other."""
+    yield segment(index, True, 0, 0x02, b"")
+    yield segment(index, False, 0, 0x12, b"")
+    order = [(True, piece) for piece in out[:1]] + [(False, piece) for piece in back[:1]] + \
+        [(True, piece) for piece in out[1:]] + [(False, piece) for piece in back[1:]]
+    seqs = {True: 1, False: 1}
+    for is_out, piece in order:
+        yield segment(index, is_out, seqs[is_out], 0x18, piece)
+        seqs[is_out] += len(piece)
+
+
+def write_capture(path, streams):
+    """streams: for each connection the pieces of the initiator and of the responder"""
+    with open(path, "wb") as file:
+        file.write(struct.pack("<IHHiIII", 0xa1b2c3d4, 2, 4, 0, 0, 262144, 101))
+        for index, (out, back) in enumerate(streams):
+            for packet in segments(index, out, back):
+                file.write(struct.pack("<IIII", 0, 0, len(packet), len(packet)) + packet)
+
+
+# --- the verdict -------------------------------------------------------------------------------
+
+class Side:
+    """Both readings of what one end sent."""
+
+    def __init__(self, exchange, role, connection, seen):
+        self.octets = exchange.sides[role]
+        self.items = []
+        self.words = []         # (packet number, complaint)
+        for packet in connection.packets:
+            if connection.is_out(packet) == (role == "initiator") and packet.number in seen:
+                self._add(seen[packet.number])
+        self._compare()
+        if exchange.behind_reject and any(item[0] == "FPDU" and item[2] != TERMINATE
+                                          for item in self.items):
+            self.words.append((self._packet(1), "an FPDU behind a Reject"))
+
+    def _add(self, seen):
+        self.words += [(self._packet(len(self.items)), words) for words in seen.complaints]
+        self.items += seen.items
+
+    def _packet(self, index):
+        items = self.octets.items
+        offset = items[index].offset if index < len(items) else self.octets.end
+        return self.octets.packet_of(offset)
+
+    def _compare(self):
+        own = [item.what for item in self.octets.items]
+        if self.items and self.items[0][0] not in (self.octets.kind, "FPDU"):
+            self.words.append((self._packet(0), f"it sends a {self.items[0][0]}"))
+        if self.items == own:
+            if self.octets.end < len(self.octets.data):
+                self.words.append((self._packet(len(own)), "tshark cannot dissect the rest"))
+            return
+        index = next((i for i, pair in enumerate(zip(self.items, own)) if pair[0] != pair[1]),
+                     min(len(self.items), len(own)))
+        pick = lambda items: items[index] if index < len(items) else "nothing"
+        self.words.append((self._packet(index),
+                           f"tshark sees {pick(self.items)}, startup.py {pick(own)}"))
+
+
+Judged = namedtuple("Judged", "name exchange initiator responder")
+
+
+def both_sides(exchange, connection, seen):
+    return [Side(exchange, role, connection, seen) for role in ("initiator", "responder")]
+
+
+def judge_anew(exchanges):
+    """For connections that tshark does not see as they are; the packet numbers are the old ones."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "anew.pcap")
+        write_capture(path, [[side.pieces() for side in exchange.sides.values()]
+                             for exchange in exchanges])
+        connections = startup.read_connections(path)
+        seen = tshark(path)
+    if len(connections) != len(exchanges):
+        raise SystemExit("a connection written anew was not found again")
+    return [both_sides(exchange, connection, seen)
+            for exchange, connection in zip(exchanges, connections)]
+
+
+def judge_all(path, names):
+    seen = tshark(path)
+    exchanges = [exchange for connection in startup.read_connections(path)
+                 for exchange in exchanges_of(connection)]
+    blind = [exchange for exchange in exchanges if exchange.blind_spot()]
+    anew = dict(zip(map(id, blind), judge_anew(blind) if blind else []))
+    for exchange in exchanges:
+        sides = anew.get(id(exchange)) or both_sides(exchange, exchange.connection, seen)
+        port = exchange.ports[1]
+        yield Judged(names.get(port, f"port {port}"), exchange, *sides)
+
+
+# --- the report --------------------------------------------------------------------------------
+
+def read_map(path):
+    """port -> test, and how many connections (ports) had the test as which end"""
+    names, peers = {}, Counter()
+    with open(path, encoding="ascii") as file:
+        for line in file:
+            test = json.loads(line)
+            names[test["port"]] = test["test"]
+            peers.update(tuple(peer) for peer in test["peers"])
+    return names, peers
+
+
+class Report:
+    def __init__(self):
+        self.count = Counter()
+        self.blind = {}             # reason -> how often each name
+        self.failures = {"capture": [], "dissects": [], "crc": [], "peers": []}
+
+    def add(self, judged, peers):
+        exchange = judged.exchange
+        self.count["connections"] += not exchange.behind_reject
+        self.count["exchanges"] += exchange.complete and not exchange.behind_reject
+        if exchange.blind_spot():
+            self.blind.setdefault(exchange.blind_spot(), Counter())[judged.name] += 1
+        for role in ("initiator", "responder"):
+            side = getattr(judged, role)
+            by_test = (role, *exchange.ports) in peers
+            if by_test and side.octets.flaw:
+                self.add_bad_peer(judged.name, role, side)
+                continue
+            self.add_clean(judged.name, role + (", played by the test" if by_test else ""), side)
+            self.count["frames"] += bool(side.octets.frame) and not exchange.behind_reject
+
+    def add_clean(self, name, role, side):
+        octets = side.octets
+        self.count["FPDUs"] += sum(item.what[0] == "FPDU" for item in octets.items)
+        self.count["good"] += sum(item[0] == "FPDU" and item[3] == 1 for item in side.items)
+        for packet, words in side.words:
+            self.fail("crc" if "CRC" in words else "dissects", name, packet, role, words)
+        if octets.flaw and not side.words:
+            self.fail("dissects", name, octets.packet_of(octets.end), role,
+                      f"{octets.flaw}, which tshark does not see")
+
+    def add_bad_peer(self, name, role, side):
+        self.count["bad peers"] += 1
+        if not side.words:
+            self.fail("peers", name, side.octets.packet_of(side.octets.end), role,
+                      f"tshark finds nothing wrong, but there is: {side.octets.flaw}")
+
+    def fail(self, kind, name, packet, role, words):
+        self.failures[kind].append(f"{name}: packet {packet}, {role}: {words}")
+
+    def expect(self, peers, exchanges):
+        """Emptiness is no success."""
+        if not self.count["connections"]:
+            self.failures["capture"].append("no connection in the capture")
+        if self.count["exchanges"] < exchanges:
+            self.failures["capture"].append(f"{self.count['exchanges']} complete startup "
+                                            f"exchanges, at least {exchanges} expected")
+        for (role, *ports), missing in peers.items():
+            self.failures["capture"].append(f"ports {ports}: {missing} connections with the test "
+                                            f"as {role} are missing")
+
+    def show(self):
+        texts = {
+            "capture": "{connections} connections, {exchanges} complete startup exchanges",
+            "dissects": "{frames} MPA frames and {FPDUs} FPDUs dissect, nothing is malformed",
+            "crc": "{good} FPDUs have good CRCs, the others none as agreed",
+            "peers": "{bad peers} peers that err are found out"}
+        count = Counter({"bad peers": 0}) | self.count
+        for kind, text in texts.items():
+            bad = self.failures[kind]
+            text = text.format_map({name: count[name] for name in
+                                    ("connections", "exchanges", "frames", "FPDUs", "good",
+                                     "bad peers")})
+            print(f"{'not ok' if bad else 'ok'} - tshark: {text}")
+            print(*(f"# {line}\n" for line in bad), sep="", end="")
+        for reason, names in self.blind.items():
+            listed = ", ".join(f"{name} ({n})" if n > 1 else name for name, n in names.items())
+            text = f"written anew for tshark 4.0, {sum(names.values())} for {reason}: {listed}"
+            print(textwrap.fill(text, 100, initial_indent="# ", subsequent_indent="#   "))
+        return any(self.failures.values())
+
+
+def judge(path, names, peers, exchanges):
+    report = Report()
+    left = Counter(peers)
+    for judged in judge_all(path, names):
+        report.add(judged, peers)
+        ports = judged.exchange.ports
+        if names and ports[1] not in names:
+            report.failures["capture"].append(f"ports {ports}: a connection of no test")
+        if not judged.exchange.behind_reject:
+            left.subtract((role, *ports) for role in ("initiator", "responder"))
+    report.expect(+left, exchanges)
+    return report
+
+
+# --- the self-test -----------------------------------------------------------------------------
+
+REQUEST = mpa.request2(b"hello", a=1, rtr=mpa.WRITE, ird=4, ord=4)
+REPLY = mpa.reply2(a=1, rtr=mpa.WRITE, ird=4, ord=4)
+OUT = [mpa.rtr_write(), mpa.send(b"ping")]
+BACK = [mpa.send(b"pong")]
+ORDER = "bad order, the Reply comes first"      # tshark is blind to it, and no rule says so
+
+
+def changed(octets, offset):
+    return octets[:offset] + bytes([octets[offset] ^ 1]) + octets[offset + 1:]
+
+
+def cases():
+    """name -> what the initiator and what the responder sends, in segments; "bad" is to fail"""
+    v1 = [mpa.request(), *OUT], [mpa.reply(), *BACK]
+    no_crc = [mpa.request(flags=0), mpa.send(b"x", crc=False)], [mpa.reply(flags=0)]
+    split = [REQUEST[:7], REQUEST[7:], OUT[0][:3], OUT[0][3:], OUT[1]], [REPLY + BACK[0]]
+    yield "good v1", *v1
+    yield "good v2", [REQUEST, *OUT], [REPLY, *BACK]
+    yield "good v2, unenhanced", [mpa.request(rev=2), *OUT], [mpa.reply(rev=2), *BACK]
+    yield "good without CRC", *no_crc
+    yield "good Reject", [REQUEST], [mpa.reply2(b"no", flags=mpa.C | mpa.R)]
+    yield "good Terminate", [REQUEST, mpa.terminate(6)], [REPLY]
+    yield "good Terminate behind a Reject", [REQUEST], \
+        [mpa.reply2(flags=mpa.C | mpa.R), mpa.terminate(6)]
+    yield "good, split", *split
+    for offset in (1, 2, 3, 9, 19):
+        yield f"bad FPDU, octet {offset}", [REQUEST, changed(OUT[0], offset)], [REPLY]
+    yield "bad FPDU, split", [*split[0][:-1], changed(OUT[1], 20)], split[1]
+    yield "bad FPDU, cut", [REQUEST, OUT[1][:-1]], [REPLY]
+    yield "bad FPDU, CRC asked for by one", no_crc[0], [mpa.reply()]
+    yield "bad Terminate", [REQUEST, changed(mpa.terminate(6), 24)], [REPLY]
+    yield "bad Terminate behind a Reject", [REQUEST], \
+        [mpa.reply2(flags=mpa.R), changed(mpa.terminate(6), 24)]
+    yield "bad key of the Request", [changed(REQUEST, 15)], []
+    yield "bad key of the Reply", [REQUEST], [changed(REPLY, 8)]
+    yield "bad Reply, a Request", [REQUEST], [REQUEST]
+    yield "bad length, longer", [REQUEST], [changed(REPLY, 19)]
+    yield "bad length, shorter", [REQUEST], [changed(mpa.reply2(b"x"), 19), *BACK]
+    yield "bad length, 513", [mpa.request(bytes(513))], []
+    yield "bad S of revision 1", [mpa.request(REQUEST[20:], flags=mpa.C | mpa.S)], []
+    yield "bad S, 3 octets", [mpa.frame(mpa.KEY_REQ, mpa.S, 2, bytes(3))], []
+    yield "bad reserved bit", [changed(REQUEST, 16)], [REPLY]
+    yield "bad B without A", [mpa.request2(rtr=mpa.SEND)], [REPLY]
+    yield "bad R of a Request", [mpa.request(flags=mpa.C | mpa.R)], []
+    yield "bad revision", [mpa.request(rev=3)], []
+    yield "bad Send behind a Reject", [REQUEST], [mpa.reply2(flags=mpa.R), BACK[0]]
+    yield "bad octet behind a Reject", [REQUEST], [mpa.reply2(flags=mpa.R) + b"x"]
+    yield "bad FPDU without a Reply", [REQUEST, OUT[0]], []
+    yield ORDER, [b"", REQUEST], [REPLY]
+
+
+def failures(path, streams, names, peers):
+    """Names of the connections that are found bad."""
+    write_capture(path, streams)
+    report = judge(path, names, Counter(peers), 1)
+    return {line.split(": packet")[0] for lines in report.failures.values() for line in lines}
+
+
+def selftest(path):
+    """What is wrong with the judge"""
+    names, *sides = zip(*cases())
+    streams = list(zip(*sides))
+    ports = {FIRST_PORT + index: name for index, name in enumerate(names)}
+    bad = {name for name in names if name.startswith("bad")}
+    found = failures(path, streams, ports, ())
+    yield from (f"{name}: not found" for name in sorted(bad - found))
+    yield from (f"{name}: but it is not" for name in sorted(found - bad))
+
+    peers = [(role, 40000, port) for port in ports for role in ("initiator", "responder")]
+    found = failures(path, streams, ports, peers)
+    yield from (f"as the test's peer, {line}" for line in sorted(found - {ORDER}))
+    for what, wrong in (("no packet", failures(path, [], {}, ())),
+                        ("no exchange", failures(path, [([], [])], {}, ())),
+                        ("a connection of no test", failures(path, streams[:2], {1: "x"}, ())),
+                        ("a lost connection", failures(path, streams[:2], ports, peers[:5]))):
+        if not wrong:
+            yield f"{what}: not found"
+
+
+def run_selftest():
+    with tempfile.TemporaryDirectory() as folder:
+        wrong = list(selftest(os.path.join(folder, "selftest.pcap")))
+    print(*wrong, sep="\n")
+    return bool(wrong)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--exchanges", type=int, default=1,
+                        help="fewer complete startup exchanges are a failure")
+    parser.add_argument("--map", help="what run.py --map wrote")
+    parser.add_argument("--selftest", action="store_true")
+    parser.add_argument("capture", nargs="?")
+    args = parser.parse_args()
+    if args.selftest:
+        sys.exit(run_selftest())
+    names, peers = read_map(args.map) if args.map else ({}, Counter())
+    sys.exit(judge(args.capture, names, peers, args.exchanges).show())
+
+
+try:
+    main()
+except subprocess.CalledProcessError as error:
+    sys.exit(f"tshark cannot read {error.cmd[error.cmd.index('-r') + 1]}")
