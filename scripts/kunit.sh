@@ -5,7 +5,8 @@
 #
 #   scripts/kunit.sh [pure] [net]      (no argument: both)
 #
-#   pure   the protocol layer alone, in a kernel without network
+#   pure   the protocol layer alone, in a kernel without network; the suites have to reach each
+#          of its lines and branches
 #   net    the whole library, over TCP on the loopback device
 #
 # Our tree is copied to drivers/iw_mpa/ of the kernel sources in the cache, with the folders as
@@ -33,7 +34,8 @@ hook() {
 }
 
 # The pure layer's objects are named by the same line as in the module. Where the library as a
-# whole is not built, they are linked one by one.
+# whole is not built, they are linked one by one, and count what is reached: with -Og gcc counts
+# the branches of the source, and byte order is the builtin that it is on real machines.
 put_makefiles() {
 	put "$1/Kconfig" <<-'EOF'
 		source "drivers/iw_mpa/kunit/Kconfig"
@@ -44,7 +46,7 @@ put_makefiles() {
 		obj-y += $LIB/
 		else
 		include \$(srctree)/drivers/iw_mpa/$LIB/Kbuild
-		ccflags-y :=
+		ccflags-y := --coverage -Og \$(addprefix -D__HAVE_BUILTIN_BSWAP,16__ 32__ 64__)
 		obj-y += \$(addprefix $LIB/,\$(iw_mpa-l0))
 		endif
 		obj-y += kunit/
@@ -64,10 +66,10 @@ stage() {
 	hook "$linux/drivers/Kconfig" 'source "drivers/iw_mpa/Kconfig"'
 }
 
-# variable NAME: a list of kunit/Makefile, as make understands it
+# variable NAME: a list of the library's Kbuild or of kunit/Makefile, as make understands it
 variable() {
 	make -s --no-print-directory -f - print <<-EOF
-		include $TOP/kunit/Makefile
+		include $TOP/$LIB/Kbuild $TOP/kunit/Makefile
 		print: ; @echo \$($1)
 	EOF
 }
@@ -106,21 +108,39 @@ run_kernel() {
 		true
 }
 
+# Results without numbers on stdin, from kernel $1
+verdicts() {
+	local line
+
+	while IFS= read -r line; do
+		case $line in
+		'ok '*) tap ok "$1: ${line#ok }" ;;
+		'not ok '*) tap 'not ok' "$1: ${line#not ok }" ;;
+		*) printf '%s\n' "$line" ;;
+		esac
+	done
+}
+
 # Not under tap_run: it has one result for each test case.
 run_tests() {
-	local name=$1 linux=$2 build=$3 line
+	local name=$1 linux=$2 build=$3
 	local -a suites
 
 	mapfile -t suites < <(suites "$name")
 	(run_kernel "$linux" "$build") >"$build/console.log" 2>"$build/run.log" </dev/null
-	while IFS= read -r line; do
-		case $line in
-		'ok '*) tap ok "$name: ${line#ok }" ;;
-		'not ok '*) tap 'not ok' "$name: ${line#not ok }" ;;
-		*) printf '%s\n' "$line" ;;
-		esac
-	done < <("$TOP/scripts/ktap.py" "$build/console.log" "${suites[@]}" ||
+	verdicts "$name" < <("$TOP/scripts/ktap.py" "$build/console.log" "${suites[@]}" ||
 		echo "not ok the console could not be read")
+}
+
+# How much of the pure layer the suites reached; the pure kernel alone counts it
+coverage() {
+	local name=$1 build=$2
+	local -a objects
+
+	mapfile -t objects < <(variable iw_mpa-l0 | tr ' ' '\n')
+	verdicts "$name" < <("$TOP/scripts/coverage.py" "$build" "drivers/iw_mpa/$LIB" \
+		"$build/console.log" "$TOP/$LIB/fsm.h" "${objects[@]}" ||
+		echo "not ok coverage: the counts could not be read")
 }
 
 kernel() {
@@ -135,7 +155,9 @@ kernel() {
 	fi
 	tap ok "$name: the kernel builds"
 	say "kunit: running the $name kernel"
+	rm -f "$build/drivers/iw_mpa/$LIB"/*.gcda	# or the counts would add up
 	run_tests "$name" "$linux" "$build"
+	[[ $name != pure ]] || coverage "$name" "$build"
 }
 
 # Under the lock, as the sources and the kernels are one set for all copies of our tree
