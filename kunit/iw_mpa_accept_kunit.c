@@ -16,7 +16,7 @@ static struct fake_conn *new_conn(struct kunit *test)
 	return c;
 }
 
-/* Rules: M-7.1-2 M-7.1.2-5 M-7.1.2-10 E-9.1-1 */
+/* Rules: E-9.1-1 E-9.2-4 E-9.2-5 E-9.2-6 E-10-1 M-7.1-2 M-7.1.1-3 M-7.1.2-5 M-7.1.2-10 */
 static void accept_v2_p2p_comes_up_after_rtr(struct kunit *test)
 {
 	struct fake_conn *c = new_conn(test);
@@ -102,6 +102,7 @@ static void plain_desc(const struct plain_case *c, char *desc)
 KUNIT_ARRAY_PARAM(plain, plain_cases, plain_desc);
 
 /* RFC 5044 7.1.2: established at once, but silent until the first FPDU. */
+/* Rules: E-6-3 E-9.2-11 E-10-2 E-10-4 M-7.1.1-8 M-7.1.2-10 */
 static void accept_client_server_opens_tx_after_first_fpdu(struct kunit *test)
 {
 	static const u8 pd[] = { 0, 3, 0, 2, 'p', 'd' };
@@ -161,6 +162,7 @@ static void split_desc(const struct split_case *c, char *desc)
 
 KUNIT_ARRAY_PARAM(split, split_cases, split_desc);
 
+/* Rules: M-7.1.2-2 */
 static void accept_request_in_parts_comes_up(struct kunit *test)
 {
 	const struct split_case *sc = test->param_value;
@@ -187,6 +189,7 @@ static void accept_request_in_parts_comes_up(struct kunit *test)
 }
 
 /* The RTR came with the Request: not one octet of it was read by the library. */
+/* Rules: M-7.1-1 M-7.1.5-2 */
 static void accept_glued_fpdu_is_left_to_the_driver(struct kunit *test)
 {
 	struct fake_conn *c = new_conn(test);
@@ -237,6 +240,7 @@ static void accept_before_the_upcall_returns_comes_up(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, c->fid->answered, 0);
 }
 
+/* Rules: M-7.1.2-12 */
 static void reject_before_the_upcall_returns_is_sent(struct kunit *test)
 {
 	struct fake_conn *c = new_conn(test);
@@ -271,6 +275,7 @@ static void accept_after_octets_that_come_early_comes_up(struct kunit *test)
 }
 
 /* What came before the FIN counts. */
+/* Rules: M-7.2-1 */
 static void accept_rtr_and_fin_is_established_and_closed(struct kunit *test)
 {
 	struct fake_conn *c = new_conn(test);
@@ -405,6 +410,7 @@ static void accept_markers_of_the_peer_are_told_the_driver(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, c->qp->ho.snd_nxt, tcp_sk(c->peer->sk)->rcv_nxt);
 }
 
+/* Rules: M-7.1.2-10 */
 static void listen_without_fence_is_refused(struct kunit *test)
 {
 	struct fakes *f = test->priv;

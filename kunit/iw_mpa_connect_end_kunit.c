@@ -53,6 +53,7 @@ static void connect_refused_port_is_an_event(struct kunit *test)
 				     sizeof(struct sockaddr_in)), 0);
 }
 
+/* Rules: M-7.1.2-8 */
 static void connect_reject_brings_private_data(struct kunit *test)
 {
 	struct fake_conn *c = new_conn(test);
@@ -69,6 +70,7 @@ static void connect_reject_brings_private_data(struct kunit *test)
 }
 
 /* A peer that knows revision 1 only says no in its own words. */
+/* Rules: M-7.1.2-8 */
 static void connect_v1_reject_of_v2_brings_private_data(struct kunit *test)
 {
 	struct fake_conn *c = new_conn(test);
@@ -135,6 +137,7 @@ static void bad_desc(const struct bad_case *c, char *desc)
 
 KUNIT_ARRAY_PARAM(bad, bad_cases, bad_desc);
 
+/* Rules: E-6-4 M-4.3-1 M-7.1.1-12 M-7.1.1-15 M-7.1.2-7 M-7.1.2-14 M-7.1.2-17 M-8-2 */
 static void connect_bad_reply_fails(struct kunit *test)
 {
 	static const u8 pd[IW_MPA_PD_MAX + 1];
@@ -160,6 +163,7 @@ static void connect_bad_reply_fails(struct kunit *test)
 		peer_expect_end(f, c->peer);
 }
 
+/* Rules: M-7.1.1-4 M-7.1.2-7 M-7.1.2-11 M-8-2 */
 static void connect_garbage_is_known_by_its_first_octet(struct kunit *test)
 {
 	struct fake_conn *c = new_conn(test);
@@ -171,6 +175,7 @@ static void connect_garbage_is_known_by_its_first_octet(struct kunit *test)
 	peer_expect_end(f, c->peer);
 }
 
+/* Rules: M-7.1.2-11 */
 static void connect_peer_talks_first_fails(struct kunit *test)
 {
 	struct fake_conn *c = new_conn(test);
@@ -240,6 +245,7 @@ static void term_desc(const struct term_case *c, char *desc)
 
 KUNIT_ARRAY_PARAM(term, term_cases, term_desc);
 
+/* Rules: E-8-1 E-9.1-7 E-9.2-9 E-9.3-1 */
 static void connect_failed_negotiation_is_told_the_peer(struct kunit *test)
 {
 	const struct term_case *tc = test->param_value;
@@ -314,6 +320,7 @@ static void connect_rst_after_hand_off_closes(struct kunit *test)
 }
 
 /* The Reply counts, and then the FIN that came with it. */
+/* Rules: M-7.2-1 */
 static void connect_reply_and_fin_comes_up_and_closes(struct kunit *test)
 {
 	struct fake_conn *c = new_conn(test);
@@ -325,6 +332,7 @@ static void connect_reply_and_fin_comes_up_and_closes(struct kunit *test)
 	expect_closed(c, IW_MPA_R_PEER_CLOSED);
 }
 
+/* Rules: M-8-1 */
 static void connect_bad_fpdu_closes(struct kunit *test)
 {
 	struct fake_conn *c = new_conn(test);
@@ -467,6 +475,7 @@ static void connect_tcp_does_not_come_up_times_out(struct kunit *test)
 }
 
 /* The wait for the second Reply has a timer too. */
+/* Rules: M-7.1.2-17 */
 static void connect_silence_after_fallback_times_out(struct kunit *test)
 {
 	struct fake_conn *c = new_conn(test);

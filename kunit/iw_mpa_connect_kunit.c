@@ -67,13 +67,13 @@ static void connect_p2p_comes_up_on(struct kunit *test, int family)
 	peer_expect_eof(f, c->peer);
 }
 
-/* Rules: Q-05 */
+/* Rules: Q-05 E-5-2 E-9.1-1 E-9.2-1 E-9.2-2 E-9.2-8 M-7.1-1 M-7.1.1-1 M-7.1.2-1 M-7.1.2-9 */
 static void connect_v2_p2p_ipv4_comes_up(struct kunit *test)
 {
 	connect_p2p_comes_up_on(test, AF_INET);
 }
 
-/* Rules: Q-05 */
+/* Rules: Q-05 E-5-2 E-9.1-1 E-9.2-1 E-9.2-2 E-9.2-8 M-7.1-1 M-7.1.1-1 M-7.1.2-1 M-7.1.2-9 */
 static void connect_v2_p2p_ipv6_comes_up(struct kunit *test)
 {
 	connect_p2p_comes_up_on(test, AF_INET6);
@@ -87,6 +87,7 @@ static struct fake_conn *new_conn(struct kunit *test)
 	return c;
 }
 
+/* Rules: E-9.1-6 E-9.2-10 E-9.2-12 */
 static void connect_client_server_sends_no_rtr(struct kunit *test)
 {
 	struct fake_conn *c = new_conn(test);
@@ -117,6 +118,7 @@ static void connect_reply_without_a_sends_no_rtr(struct kunit *test)
 	KUNIT_EXPECT_STREQ(test, c->qp->log, "prepare attach open_tx kick_rx");
 }
 
+/* Rules: E-9.2-8 */
 static void connect_rtr_is_read_if_that_is_common(struct kunit *test)
 {
 	struct fake_conn *c = new_conn(test);
@@ -132,6 +134,7 @@ static void connect_rtr_is_read_if_that_is_common(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, c->qp->rtr, IW_MPA_RTR_READ);
 }
 
+/* Rules: E-10-3 M-7.1.1-11 */
 static void connect_v1_sends_and_takes_v1(struct kunit *test)
 {
 	struct fake_conn *c = new_conn(test);
@@ -155,6 +158,7 @@ static void connect_v1_sends_and_takes_v1(struct kunit *test)
 	KUNIT_EXPECT_STREQ(test, c->qp->log, "prepare attach open_tx kick_rx");
 }
 
+/* Rules: M-7.1.2-6 */
 static void connect_reply_octet_by_octet_comes_up(struct kunit *test)
 {
 	struct fake_conn *c = new_conn(test);
@@ -173,6 +177,7 @@ static void connect_reply_octet_by_octet_comes_up(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, c->fid->events[0].pd_len, 5);
 }
 
+/* Rules: M-7.1-1 M-7.1.5-2 */
 static void connect_fpdu_behind_reply_is_left_to_the_driver(struct kunit *test)
 {
 	struct fake_conn *c = new_conn(test);
@@ -285,6 +290,7 @@ static void refuse_desc(const struct refuse_case *c, char *desc)
 
 KUNIT_ARRAY_PARAM(refuse, refuse_cases, refuse_desc);
 
+/* Rules: E-7-4 M-7.1.1-14 M-7.1.1-16 */
 static void connect_refuses_what_it_cannot(struct kunit *test)
 {
 	const struct refuse_case *rc = test->param_value;
@@ -435,6 +441,7 @@ static void fall_back(struct fake_conn *c, struct fakes *f, bool rst)
 	KUNIT_EXPECT_EQ(f->test, peer_frame_pd_len(&c->frame), 5);
 }
 
+/* Rules: E-10-6 */
 static void connect_v2_refused_comes_up_with_v1(struct kunit *test)
 {
 	const struct fallback_case *fc = test->param_value;
@@ -450,6 +457,7 @@ static void connect_v2_refused_comes_up_with_v1(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, c->qp->params.rev, 1);
 }
 
+/* Rules: E-10-6 */
 static void connect_v2_refused_is_tried_again_once(struct kunit *test)
 {
 	struct fake_conn *c = new_conn(test);
@@ -461,6 +469,7 @@ static void connect_v2_refused_is_tried_again_once(struct kunit *test)
 }
 
 /* Then it is not the revision that the peer dislikes. */
+/* Rules: M-7.1.1-12 */
 static void connect_fallback_refuses_a_v2_reply(struct kunit *test)
 {
 	struct fake_conn *c = new_conn(test);

@@ -48,7 +48,7 @@ struct fpdu_row {
 };
 
 static const struct fpdu_row fpdu_rows[] = {
-	{ "rfc6581_9_2_rtr_write", .rtr = IW_MPA_RTR_WRITE, .len = 20, .octets = {
+	{ "E-9.2-8_rtr_write", .rtr = IW_MPA_RTR_WRITE, .len = 20, .octets = {
 		0x00, 0x0e,				/* ULPDU: 14 octets */
 		0xc1,					/* DDP: Tagged, Last, version 1 */
 		0x40,					/* RDMAP: version 1, Write */
@@ -57,7 +57,7 @@ static const struct fpdu_row fpdu_rows[] = {
 		0x00, 0x00, 0x00, 0x00,
 		0xeb, 0xd3, 0x4c, 0x5f,			/* CRC */
 	} },
-	{ "rfc6581_9_2_rtr_read", .rtr = IW_MPA_RTR_READ, .len = 52, .octets = {
+	{ "E-9.2-8_rtr_read", .rtr = IW_MPA_RTR_READ, .len = 52, .octets = {
 		0x00, 0x2e,				/* ULPDU: 46 octets */
 		0x41,					/* DDP: Untagged, Last, version 1 */
 		0x41,					/* RDMAP: version 1, Read Request */
@@ -74,7 +74,7 @@ static const struct fpdu_row fpdu_rows[] = {
 		0x00, 0x00, 0x00, 0x00,
 		0x27, 0xdb, 0xd7, 0xe7,			/* CRC */
 	} },
-	{ "rfc6581_9_2_rtr_send", .rtr = IW_MPA_RTR_SEND, .len = 24, .octets = {
+	{ "E-9.2-8_rtr_send", .rtr = IW_MPA_RTR_SEND, .len = 24, .octets = {
 		0x00, 0x12,				/* ULPDU: 18 octets */
 		0x41,					/* DDP: Untagged, Last, version 1 */
 		0x43,					/* RDMAP: version 1, Send */
@@ -96,9 +96,9 @@ static const struct fpdu_row fpdu_rows[] = {
 		0x20, error, 0x00, 0x00,		/* LLP, MPA; code; no headers */ \
 		__VA_ARGS__				/* CRC */		\
 	} }
-	TERM("rfc6581_8_term_local_catastrophic", 0x05, 0x16, 0x80, 0xd5, 0xf1),
-	TERM("rfc6581_8_term_insufficient_ird", 0x06, 0x65, 0x40, 0xfb, 0x1b),
-	TERM("rfc6581_8_term_no_matching_rtr", 0x07, 0x1b, 0xd2, 0xba, 0xbe),
+	TERM("E-9.3-1_term_local_catastrophic", 0x05, 0x16, 0x80, 0xd5, 0xf1),
+	TERM("E-9.1-7_term_insufficient_ird", 0x06, 0x65, 0x40, 0xfb, 0x1b),
+	TERM("E-9.2-9_term_no_matching_rtr", 0x07, 0x1b, 0xd2, 0xba, 0xbe),
 #undef TERM
 };
 
@@ -131,6 +131,7 @@ static size_t fpdu_make(const struct fpdu_row *row, bool crc, u8 *fpdu)
 			  iw_mpa_fpdu_term(row->term, crc, fpdu);
 }
 
+/* Rules: E-8-1 E-9.1-7 E-9.2-8 E-9.2-9 E-9.3-1 M-4.4-1 */
 static void fpdu_with_crc_octets_exact(struct kunit *test)
 {
 	const struct fpdu_row *row = test->param_value;
@@ -149,6 +150,7 @@ static void fpdu_with_crc_octets_exact(struct kunit *test)
 }
 
 /* RFC 5044 4.4: the field is there though nobody looks at it; ours is 0, not stack contents. */
+/* Rules: E-9.1-7 E-9.2-8 E-9.2-9 E-9.3-1 M-7.1.1-7 */
 static void fpdu_without_crc_field_is_zero(struct kunit *test)
 {
 	const struct fpdu_row *row = test->param_value;

@@ -433,6 +433,7 @@ static struct walk *walk_all(struct kunit *test)
  * after a hand-off and before UNBIND; UNBIND before the report; RELEASE at last, once.
  * They are in action_is_allowed() and state_is_sound(), which every step goes through.
  */
+/* Rules: M-7.1.2-10 M-8-3 */
 static void fsm_step_any_path_keeps_promises(struct kunit *test)
 {
 	struct walk *w = walk_all(test);
@@ -539,6 +540,7 @@ static u32 due_actions(const struct node *from, enum iw_mpa_event event, enum iw
 	return due | due_on_entry(past, next);
 }
 
+/* Rules: E-8-1 M-7.1.2-4 M-8-2 */
 static void fsm_step_any_path_does_what_is_due(struct kunit *test)
 {
 	struct walk *w = walk_all(test);
@@ -594,6 +596,7 @@ static void fsm_events_raised_from_outside_numbered_by_urgency(struct kunit *tes
 }
 
 /* A state with a timer handles it; of those that wait, only what is established has none */
+/* Rules: M-7.1.2-15 M-7.1.2-17 */
 static void fsm_timer_any_wait_bounded(struct kunit *test)
 {
 	static const u8 timers[IW_MPA_ST_COUNT] = {

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What two ends agree on. Rows are named after the section whose rule they show:
- * RFC 6581 9.1 (IRD and ORD), 9.2 (RTR), 10 (old and new ends), RFC 5044 7.1.1
- * (Markers, CRC, revision) and 4.4 (CRC). The device of a row has the limits below, where
- * the row has no others.
+ * What two ends agree on. Rows and cases are named after the rules that they show: E-9.1-5
+ * is the fifth of RFC 6581 9.1, M- is RFC 5044. The device of a row has the limits below,
+ * where the row has no others.
  */
 
 #include <kunit/test.h>
@@ -57,71 +56,71 @@ struct depth_row {
 
 static const struct depth_row responder_rows[] = {
 	/* ORD: at most the initiator's IRD, at most our wish */
-	{ "rfc6581_9_1_ird_0", 0, 8, 8, 0, 8, 8, 0, 8, 0, OK },
-	{ "rfc6581_9_1_ird_1", 0, 8, 8, 1, 8, 8, 1, 8, 1, OK },
-	{ "rfc6581_9_1_ird_below_own_ord", 0, 8, 8, 7, 8, 8, 7, 8, 7, OK },
-	{ "rfc6581_9_1_ird_limit", 0, 8, 12, 12, 8, 8, 12, 8, 12, OK },
-	{ "rfc6581_9_1_ird_limit_1", 0, 8, 12, 13, 8, 8, 12, 8, 12, OK },
-	{ "rfc6581_9_1_ird_limit_own_ord_stays", 0, 8, 8, 12, 8, 8, 8, 8, 8, OK },
-	{ "rfc6581_9_1_ird_3ffe", 0, 8, 8, 0x3ffe, 8, 8, 8, 8, 8, OK },
-	{ "rfc6581_9_1_ird_3fff_ord_kept", 0, 8, 8, ULP, 8, 8, 8, 8, ULP, OK },
-	{ "rfc6581_9_1_ird_3fff_ord_0_kept", 0, 8, 0, ULP, 8, 8, 0, 8, ULP, OK },
-	{ "rfc6581_9_1_own_ord_0", 0, 8, 0, 8, 8, 8, 0, 8, 0, OK },
-	{ "rfc6581_9_1_own_ord_3fff", 0, 8, ULP, 5, 8, 8, 5, 8, 5, OK },
-	{ "rfc6581_9_1_own_ord_3fff_limited", 0, 8, ULP, 0x3ffe, 8, 8, 12, 8, 12, OK },
+	{ "E-9.1-2b_ird_0", 0, 8, 8, 0, 8, 8, 0, 8, 0, OK },
+	{ "E-9.1-2b_ird_1", 0, 8, 8, 1, 8, 8, 1, 8, 1, OK },
+	{ "E-9.1-2b_ird_below_own_ord", 0, 8, 8, 7, 8, 8, 7, 8, 7, OK },
+	{ "E-9.1-2b_ird_limit", 0, 8, 12, 12, 8, 8, 12, 8, 12, OK },
+	{ "E-9.1-2b_ird_limit_1", 0, 8, 12, 13, 8, 8, 12, 8, 12, OK },
+	{ "E-9.1-2b_ird_limit_own_ord_stays", 0, 8, 8, 12, 8, 8, 8, 8, 8, OK },
+	{ "E-9.1-2b_ird_3ffe", 0, 8, 8, 0x3ffe, 8, 8, 8, 8, 8, OK },
+	{ "E-9.1-11_ird_3fff_ord_kept", 0, 8, 8, ULP, 8, 8, 8, 8, ULP, OK },
+	{ "E-9.1-11_ird_3fff_ord_0_kept", 0, 8, 0, ULP, 8, 8, 0, 8, ULP, OK },
+	{ "E-9.1-2b_own_ord_0", 0, 8, 0, 8, 8, 8, 0, 8, 0, OK },
+	{ "E-9.1-2b_own_ord_3fff", 0, 8, ULP, 5, 8, 8, 5, 8, 5, OK },
+	{ "E-9.1-2b_own_ord_3fff_limited", 0, 8, ULP, 0x3ffe, 8, 8, 12, 8, 12, OK },
 	/* IRD: as much of the initiator's ORD as the device has, never less than our wish */
-	{ "rfc6581_9_1_ord_0", 0, 8, 8, 8, 0, 8, 8, 8, 8, OK },
-	{ "rfc6581_9_1_ord_0_own_ird_0", 0, 0, 8, 8, 0, 0, 8, 0, 8, OK },
-	{ "rfc6581_9_1_ord_1", 0, 0, 8, 8, 1, 1, 8, 1, 8, OK },
-	{ "rfc6581_9_1_ord_limit", 0, 8, 8, 8, 16, 16, 8, 16, 8, OK },
-	{ "rfc6581_9_1_ord_limit_1", 0, 8, 8, 8, 17, 16, 8, 16, 8, OK },
-	{ "rfc6581_9_1_ord_3ffe", 0, 8, 8, 8, 0x3ffe, 16, 8, 16, 8, OK },
-	{ "rfc6581_9_1_ord_3fff_kept", 0, 8, 8, 8, ULP, 8, 8, ULP, 8, OK },
-	{ "rfc6581_9_1_ord_3fff_ird_0_kept", 0, 0, 8, 8, ULP, 0, 8, ULP, 8, OK },
-	{ "rfc6581_9_1_own_ird_3fff", 0, ULP, 8, 8, 1, 16, 8, 16, 8, OK },
-	{ "rfc6581_9_1_both_3fff_both_kept", 0, 3, 4, ULP, ULP, 3, 4, ULP, ULP, OK },
+	{ "E-9.1-3_ord_0", 0, 8, 8, 8, 0, 8, 8, 8, 8, OK },
+	{ "E-9.1-3_ord_0_own_ird_0", 0, 0, 8, 8, 0, 0, 8, 0, 8, OK },
+	{ "E-9.1-3_ord_1", 0, 0, 8, 8, 1, 1, 8, 1, 8, OK },
+	{ "E-9.1-3_ord_limit", 0, 8, 8, 8, 16, 16, 8, 16, 8, OK },
+	{ "E-9.1-3_ord_limit_1", 0, 8, 8, 8, 17, 16, 8, 16, 8, OK },
+	{ "E-9.1-3_ord_3ffe", 0, 8, 8, 8, 0x3ffe, 16, 8, 16, 8, OK },
+	{ "E-9.1-9_ord_3fff_kept", 0, 8, 8, 8, ULP, 8, 8, ULP, 8, OK },
+	{ "E-9.1-9_ord_3fff_ird_0_kept", 0, 0, 8, 8, ULP, 0, 8, ULP, 8, OK },
+	{ "E-9.1-3_own_ird_3fff", 0, ULP, 8, 8, 1, 16, 8, 16, 8, OK },
+	{ "E-9.1-9_E-9.1-11_both_3fff_both_kept", 0, 3, 4, ULP, ULP, 3, 4, ULP, ULP, OK },
 	/* strict: our ULP's word stands */
-	{ "rfc6581_9_1_strict_ird_enough", 1, 8, 8, 8, 8, 8, 8, 8, 8, OK },
-	{ "rfc6581_9_1_strict_ird_more", 1, 8, 8, 9, 8, 8, 8, 8, 8, OK },
-	{ "rfc6581_9_1_strict_ird_short_required_ord_told", 1, 8, 8, 7, 8, 0, 0, 8, 8, FEW },
-	{ "rfc6581_9_1_strict_ird_0_required_ord_told", 1, 8, 8, 0, 8, 0, 0, 8, 8, FEW },
-	{ "rfc6581_9_1_strict_ird_short_of_ord_not_of_ird", 1, 4, 8, 7, 8, 0, 0, 4, 8, FEW },
-	{ "rfc6581_9_1_strict_ird_3fff_ord_kept", 1, 8, 8, ULP, 8, 8, 8, 8, ULP, OK },
-	{ "rfc6581_9_1_strict_ord_more_ird_stays", 1, 8, 8, 8, 9, 8, 8, 8, 8, OK },
-	{ "rfc6581_9_1_strict_ord_3fff_kept", 1, 8, 8, 8, ULP, 8, 8, ULP, 8, OK },
+	{ "E-9.1-2b_strict_ird_enough", 1, 8, 8, 8, 8, 8, 8, 8, 8, OK },
+	{ "E-9.1-2b_strict_ird_more", 1, 8, 8, 9, 8, 8, 8, 8, 8, OK },
+	{ "E-9.1-4_strict_ird_short_required_ord_told", 1, 8, 8, 7, 8, 0, 0, 8, 8, FEW },
+	{ "E-9.1-4_strict_ird_0_required_ord_told", 1, 8, 8, 0, 8, 0, 0, 8, 8, FEW },
+	{ "E-9.1-4_strict_ird_short_of_ord_not_of_ird", 1, 4, 8, 7, 8, 0, 0, 4, 8, FEW },
+	{ "E-9.1-11_strict_ird_3fff_ord_kept", 1, 8, 8, ULP, 8, 8, 8, 8, ULP, OK },
+	{ "E-9.1-3_strict_ord_more_ird_stays", 1, 8, 8, 8, 9, 8, 8, 8, 8, OK },
+	{ "E-9.1-9_strict_ord_3fff_kept", 1, 8, 8, 8, ULP, 8, 8, ULP, 8, OK },
 };
 
 /* The initiator's rows: the peer's columns are the Reply's, rep_* are not used */
 static const struct depth_row initiator_rows[] = {
 	/* ORD: at most the responder's IRD */
-	{ "rfc6581_9_1_ird_0", 0, 8, 8, 0, 8, 8, 0, 0, 0, OK },
-	{ "rfc6581_9_1_ird_1", 0, 8, 8, 1, 8, 8, 1, 0, 0, OK },
-	{ "rfc6581_9_1_ird_as_asked", 0, 8, 8, 8, 8, 8, 8, 0, 0, OK },
-	{ "rfc6581_9_1_ird_limit_ord_not_raised", 0, 8, 8, 12, 8, 8, 8, 0, 0, OK },
-	{ "rfc6581_9_1_ird_limit_1_ord_within_device", 0, 8, 12, 13, 8, 8, 12, 0, 0, OK },
-	{ "rfc6581_9_1_ird_3ffe_ord_not_raised", 0, 8, 8, 0x3ffe, 8, 8, 8, 0, 0, OK },
-	{ "rfc6581_9_1_ird_3fff_ord_kept", 0, 8, 8, ULP, 8, 8, 8, 0, 0, OK },
-	{ "rfc6581_9_1_ird_3fff_ord_0_kept", 0, 8, 0, ULP, 8, 8, 0, 0, 0, OK },
-	{ "rfc6581_9_1_own_ord_3fff", 0, 8, ULP, ULP, 8, 8, 12, 0, 0, OK },
-	{ "rfc6581_9_1_own_ord_3fff_answered_by_number", 0, 8, ULP, 5, 8, 8, 5, 0, 0, OK },
+	{ "E-9.1-6_ird_0", 0, 8, 8, 0, 8, 8, 0, 0, 0, OK },
+	{ "E-9.1-6_ird_1", 0, 8, 8, 1, 8, 8, 1, 0, 0, OK },
+	{ "E-9.1-6_ird_as_asked", 0, 8, 8, 8, 8, 8, 8, 0, 0, OK },
+	{ "E-9.1-6_ird_limit_ord_not_raised", 0, 8, 8, 12, 8, 8, 8, 0, 0, OK },
+	{ "E-9.1-6_ird_limit_1_ord_within_device", 0, 8, 12, 13, 8, 8, 12, 0, 0, OK },
+	{ "E-9.1-6_ird_3ffe_ord_not_raised", 0, 8, 8, 0x3ffe, 8, 8, 8, 0, 0, OK },
+	{ "E-9.1-10_ird_3fff_ord_kept", 0, 8, 8, ULP, 8, 8, 8, 0, 0, OK },
+	{ "E-9.1-10_ird_3fff_ord_0_kept", 0, 8, 0, ULP, 8, 8, 0, 0, 0, OK },
+	{ "E-9.1-10_own_ord_3fff", 0, 8, ULP, ULP, 8, 8, 12, 0, 0, OK },
+	{ "E-9.1-6_own_ord_3fff_answered_by_number", 0, 8, ULP, 5, 8, 8, 5, 0, 0, OK },
 	/* IRD: at least the responder's ORD */
-	{ "rfc6581_9_1_ord_0", 0, 8, 8, 8, 0, 8, 8, 0, 0, OK },
-	{ "rfc6581_9_1_ord_1", 0, 0, 8, 8, 1, 1, 8, 0, 0, OK },
-	{ "rfc6581_9_1_ord_above_request", 0, 8, 8, 8, 9, 9, 8, 0, 0, OK },
-	{ "rfc6581_9_1_ord_limit", 0, 8, 8, 8, 16, 16, 8, 0, 0, OK },
-	{ "rfc6581_9_1_ord_limit_1", 0, 8, 8, 8, 17, 0, 0, 0, 0, FEW },
-	{ "rfc6581_9_1_ord_3ffe", 0, 8, 8, 8, 0x3ffe, 0, 0, 0, 0, FEW },
-	{ "rfc6581_9_1_ord_3fff_ird_kept", 0, 8, 8, 8, ULP, 8, 8, 0, 0, OK },
-	{ "rfc6581_9_1_ord_3fff_ird_0_kept", 0, 0, 8, 8, ULP, 0, 8, 0, 0, OK },
-	{ "rfc6581_9_1_own_ird_3fff", 0, ULP, 8, 8, ULP, 16, 8, 0, 0, OK },
+	{ "E-9.1-5_ord_0", 0, 8, 8, 8, 0, 8, 8, 0, 0, OK },
+	{ "E-9.1-5_ord_1", 0, 0, 8, 8, 1, 1, 8, 0, 0, OK },
+	{ "E-9.1-5_ord_above_request", 0, 8, 8, 8, 9, 9, 8, 0, 0, OK },
+	{ "E-9.1-5_ord_limit", 0, 8, 8, 8, 16, 16, 8, 0, 0, OK },
+	{ "E-9.1-7_ord_limit_1", 0, 8, 8, 8, 17, 0, 0, 0, 0, FEW },
+	{ "E-9.1-7_ord_3ffe", 0, 8, 8, 8, 0x3ffe, 0, 0, 0, 0, FEW },
+	{ "E-9.1-12_ord_3fff_ird_kept", 0, 8, 8, 8, ULP, 8, 8, 0, 0, OK },
+	{ "E-9.1-12_ord_3fff_ird_0_kept", 0, 0, 8, 8, ULP, 0, 8, 0, 0, OK },
+	{ "E-9.1-12_own_ird_3fff", 0, ULP, 8, 8, ULP, 16, 8, 0, 0, OK },
 	/* strict */
-	{ "rfc6581_9_1_strict_as_asked", 1, 8, 8, 8, 8, 8, 8, 0, 0, OK },
-	{ "rfc6581_9_1_strict_ird_more", 1, 8, 8, 9, 7, 8, 8, 0, 0, OK },
-	{ "rfc6581_9_1_strict_ird_short", 1, 8, 8, 7, 8, 0, 0, 0, 0, FEW },
-	{ "rfc6581_9_1_strict_ird_short_of_ord_not_of_ird", 1, 4, 8, 7, 4, 0, 0, 0, 0, FEW },
-	{ "rfc6581_9_1_strict_ird_3fff_ord_kept", 1, 8, 8, ULP, 8, 8, 8, 0, 0, OK },
-	{ "rfc6581_9_1_strict_ord_above_request", 1, 8, 8, 8, 9, 0, 0, 0, 0, FEW },
-	{ "rfc6581_9_1_strict_ord_3fff_ird_kept", 1, 8, 8, 8, ULP, 8, 8, 0, 0, OK },
+	{ "E-9.1-5_E-9.1-6_strict_as_asked", 1, 8, 8, 8, 8, 8, 8, 0, 0, OK },
+	{ "E-9.1-6_strict_ird_more", 1, 8, 8, 9, 7, 8, 8, 0, 0, OK },
+	{ "E-9.1-7_strict_ird_short", 1, 8, 8, 7, 8, 0, 0, 0, 0, FEW },
+	{ "E-9.1-7_strict_ird_short_of_ord_not_of_ird", 1, 4, 8, 7, 4, 0, 0, 0, 0, FEW },
+	{ "E-9.1-10_strict_ird_3fff_ord_kept", 1, 8, 8, ULP, 8, 8, 8, 0, 0, OK },
+	{ "E-9.1-7_strict_ord_above_request", 1, 8, 8, 8, 9, 0, 0, 0, 0, FEW },
+	{ "E-9.1-12_strict_ord_3fff_ird_kept", 1, 8, 8, 8, ULP, 8, 8, 0, 0, OK },
 };
 
 static void depth_desc(const struct depth_row *row, char *desc)
@@ -142,6 +141,7 @@ static struct iw_mpa_local depth_local(const struct depth_row *row)
 	return local;
 }
 
+/* Rules: E-9.1-1 E-9.1-2a E-9.1-2b E-9.1-3 E-9.1-4 E-9.1-9 E-9.1-11 */
 static void negotiate_request_any_depths_as_ruled(struct kunit *test)
 {
 	const struct depth_row *row = test->param_value;
@@ -166,6 +166,7 @@ static void negotiate_request_any_depths_as_ruled(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, params.ord, row->ord);
 }
 
+/* Rules: E-9.1-1 E-9.1-5 E-9.1-6 E-9.1-7 E-9.1-10 E-9.1-12 */
 static void negotiate_reply_any_depths_as_ruled(struct kunit *test)
 {
 	const struct depth_row *row = test->param_value;
@@ -200,23 +201,23 @@ struct offer_row {
 };
 
 static const struct offer_row offer_rows[] = {
-	{ "rfc6581_9_2_offer_none_own_named", 0, W | R, W | R },
-	{ "rfc6581_9_2_offer_b_only_own_named", S, W | R, W | R },
-	{ "rfc6581_9_2_offer_c", W, W | R, W },
-	{ "rfc6581_9_2_offer_d", R, W | R, R },
-	{ "rfc6581_9_2_offer_b_c", S | W, W | R, W },
-	{ "rfc6581_9_2_offer_b_d", S | R, W | R, R },
-	{ "rfc6581_9_2_offer_c_d_each_named", W | R, W | R, W | R },
-	{ "rfc6581_9_2_offer_b_c_d_each_common_named", S | W | R, W | R, W | R },
-	{ "rfc6581_9_2_offer_none_to_b", 0, S, S },
-	{ "rfc6581_9_2_offer_b_to_b", S, S, S },
-	{ "rfc6581_9_2_offer_c_to_b", W, S, S },
-	{ "rfc6581_9_2_offer_d_to_b", R, S, S },
-	{ "rfc6581_9_2_offer_c_d_to_b", W | R, S, S },
-	{ "rfc6581_9_2_offer_b_c_d_to_b", S | W | R, S, S },
-	{ "rfc6581_9_2_offer_none_to_all", 0, S | W | R, S | W | R },
-	{ "rfc6581_9_2_offer_b_d_to_all", S | R, S | W | R, S | R },
-	{ "rfc6581_9_2_offer_b_c_d_to_all", S | W | R, S | W | R, S | W | R },
+	{ "E-9.2-7_offer_none_own_named", 0, W | R, W | R },
+	{ "E-9.2-7_offer_b_only_own_named", S, W | R, W | R },
+	{ "E-9.2-5_offer_c", W, W | R, W },
+	{ "E-9.2-5_offer_d", R, W | R, R },
+	{ "E-9.2-5_offer_b_c", S | W, W | R, W },
+	{ "E-9.2-5_offer_b_d", S | R, W | R, R },
+	{ "E-9.2-5_E-9.2-6_offer_c_d_each_named", W | R, W | R, W | R },
+	{ "E-9.2-5_E-9.2-6_offer_b_c_d_each_common_named", S | W | R, W | R, W | R },
+	{ "E-9.2-7_offer_none_to_b", 0, S, S },
+	{ "E-9.2-5_offer_b_to_b", S, S, S },
+	{ "E-9.2-7_offer_c_to_b", W, S, S },
+	{ "E-9.2-7_offer_d_to_b", R, S, S },
+	{ "E-9.2-7_offer_c_d_to_b", W | R, S, S },
+	{ "E-9.2-5_offer_b_c_d_to_b", S | W | R, S, S },
+	{ "E-9.2-7_offer_none_to_all", 0, S | W | R, S | W | R },
+	{ "E-9.2-5_E-9.2-6_offer_b_d_to_all", S | R, S | W | R, S | R },
+	{ "E-9.2-5_E-9.2-6_offer_b_c_d_to_all", S | W | R, S | W | R, S | W | R },
 };
 
 static void offer_desc(const struct offer_row *row, char *desc)
@@ -226,6 +227,7 @@ static void offer_desc(const struct offer_row *row, char *desc)
 
 KUNIT_ARRAY_PARAM(offer, offer_rows, offer_desc);
 
+/* Rules: E-9.2-4 E-9.2-5 E-9.2-6 E-9.2-7 */
 static void negotiate_request_any_offer_answered(struct kunit *test)
 {
 	const struct offer_row *row = test->param_value;
@@ -259,14 +261,14 @@ struct read_rtr_row {
 };
 
 static const struct read_rtr_row read_rtr_rows[] = {
-	{ "rfc6581_9_1_ord_0_read_ird_raised", 0, 16, 0, R, 1, R },
-	{ "rfc6581_9_1_ord_0_read_among_others_ird_raised", 0, 16, 0, S | W | R, 1, S | W | R },
-	{ "rfc6581_9_1_ord_0_write_ird_stays_0", 0, 16, 0, W, 0, W },
-	{ "rfc6581_9_1_ord_1_read_no_more_than_1", 0, 16, 1, R, 1, R },
-	{ "rfc6581_9_1_ord_0_read_own_ird_stays", 5, 16, 0, R, 5, R },
-	{ "rfc6581_9_1_device_without_ird_read_not_named", 0, 0, 4, W | R, 0, W },
-	{ "rfc6581_9_1_device_without_ird_only_read_offered", 0, 0, 4, R, 0, S | W },
-	{ "rfc6581_9_1_ord_3fff_read_own_ird_kept", 5, 16, ULP, R, 5, R },
+	{ "E-9.1-3_ord_0_read_ird_raised", 0, 16, 0, R, 1, R },
+	{ "E-9.1-3_ord_0_read_among_others_ird_raised", 0, 16, 0, S | W | R, 1, S | W | R },
+	{ "E-9.1-3_ord_0_write_ird_stays_0", 0, 16, 0, W, 0, W },
+	{ "E-9.1-3_ord_1_read_no_more_than_1", 0, 16, 1, R, 1, R },
+	{ "E-9.1-3_ord_0_read_own_ird_stays", 5, 16, 0, R, 5, R },
+	{ "E-9.2-5_device_without_ird_read_not_named", 0, 0, 4, W | R, 0, W },
+	{ "E-9.2-7_device_without_ird_only_read_offered", 0, 0, 4, R, 0, S | W },
+	{ "E-9.1-9_ord_3fff_read_own_ird_kept", 5, 16, ULP, R, 5, R },
 };
 
 static void read_rtr_desc(const struct read_rtr_row *row, char *desc)
@@ -276,6 +278,7 @@ static void read_rtr_desc(const struct read_rtr_row *row, char *desc)
 
 KUNIT_ARRAY_PARAM(read_rtr, read_rtr_rows, read_rtr_desc);
 
+/* Rules: E-9.1-3 E-9.1-9 E-9.2-5 E-9.2-7 */
 static void negotiate_request_read_rtr_has_ird(struct kunit *test)
 {
 	const struct read_rtr_row *row = test->param_value;
@@ -302,6 +305,7 @@ static void negotiate_request_read_rtr_has_ird(struct kunit *test)
  * RFC 6581 9.1: to an ORD of 0x3fff the responder MUST leave its IRD unchanged; that
  * it MAY raise one that is insufficient is said of numbers. Write is common here too.
  */
+/* Rules: E-9.1-9 */
 static void negotiate_request_ord_3fff_offer_with_read_ird_0_kept(struct kunit *test)
 {
 	struct iw_mpa_frame req = peer_frame(false, 8, ULP), rep;
@@ -323,6 +327,7 @@ static void negotiate_request_ord_3fff_offer_with_read_ird_0_kept(struct kunit *
 }
 
 /* RFC 6581 9.2: without A the answer is without A, and B, C and D mean nothing */
+/* Rules: E-9.2-11 E-9.2-12 E-9.2-13 */
 static void negotiate_request_without_a_client_server(struct kunit *test)
 {
 	struct iw_mpa_frame req = peer_frame(false, 8, 0), rep;
@@ -360,25 +365,25 @@ struct rtr_row {
 #define NONE	IW_MPA_R_NO_RTR
 
 static const struct rtr_row rtr_rows[] = {
-	{ "rfc6581_9_2_write", S | W | R, W, 8, 16, 8, W, 8, OK },
-	{ "rfc6581_9_2_read", S | W | R, R, 8, 16, 8, R, 8, OK },
-	{ "rfc6581_9_2_send", S | W | R, S, 8, 16, 8, S, 8, OK },
-	{ "rfc6581_9_2_one_of_all", S | W | R, S | W | R, 8, 16, 8, W, 8, OK },
-	{ "rfc6581_9_2_one_of_read_send", S | W | R, S | R, 8, 16, 8, R, 8, OK },
-	{ "rfc6581_9_2_only_what_device_can", R, S | W | R, 8, 16, 8, R, 8, OK },
-	{ "rfc6581_9_2_nothing_named", S | W | R, 0, 8, 16, 8, 0, 0, NONE },
-	{ "rfc6581_9_2_write_to_read_only", W, R, 8, 16, 8, 0, 0, NONE },
-	{ "rfc6581_9_2_write_read_to_send_only", W | R, S, 8, 16, 8, 0, 0, NONE },
-	{ "rfc6581_9_2_send_to_write_read", S, W | R, 8, 16, 8, 0, 0, NONE },
+	{ "E-9.2-8_write", S | W | R, W, 8, 16, 8, W, 8, OK },
+	{ "E-9.2-8_read", S | W | R, R, 8, 16, 8, R, 8, OK },
+	{ "E-9.2-8_send", S | W | R, S, 8, 16, 8, S, 8, OK },
+	{ "E-9.2-8_one_of_all", S | W | R, S | W | R, 8, 16, 8, W, 8, OK },
+	{ "E-9.2-8_one_of_read_send", S | W | R, S | R, 8, 16, 8, R, 8, OK },
+	{ "E-9.2-8_only_what_device_can", R, S | W | R, 8, 16, 8, R, 8, OK },
+	{ "E-9.2-9_nothing_named", S | W | R, 0, 8, 16, 8, 0, 0, NONE },
+	{ "E-9.2-9_write_to_read_only", W, R, 8, 16, 8, 0, 0, NONE },
+	{ "E-9.2-9_write_read_to_send_only", W | R, S, 8, 16, 8, 0, 0, NONE },
+	{ "E-9.2-9_send_to_write_read", S, W | R, 8, 16, 8, 0, 0, NONE },
 	/* a Read needs a place in both queues */
-	{ "rfc6581_9_1_read_ord_0_raised_to_peer_ird", R, R, 0, 16, 1, R, 1, OK },
-	{ "rfc6581_9_1_write_ord_0_stays", W, W | R, 0, 16, 1, W, 0, OK },
-	{ "rfc6581_9_1_read_peer_ird_0", R, R, 8, 16, 0, 0, 0, NONE },
-	{ "rfc6581_9_1_read_peer_ird_0_send_instead", S | R, S | R, 8, 16, 0, S, 0, OK },
-	{ "rfc6581_9_2_read_device_without_ord_asks_for_none", R, R, 0, 0, 8, 0, 0, OK },
-	{ "rfc6581_9_2_read_write_device_without_ord", W | R, R, 0, 0, 8, 0, 0, NONE },
-	{ "rfc6581_9_1_read_ird_3fff", R, R, 8, 16, ULP, R, 8, OK },
-	{ "rfc6581_9_1_read_ird_3fff_ord_0_kept", R, R, 0, 16, ULP, 0, 0, NONE },
+	{ "E-9.1-6_E-9.2-8_read_ord_0_raised_to_peer_ird", R, R, 0, 16, 1, R, 1, OK },
+	{ "E-9.2-8_write_ord_0_stays", W, W | R, 0, 16, 1, W, 0, OK },
+	{ "E-9.1-6_E-9.2-9_read_peer_ird_0", R, R, 8, 16, 0, 0, 0, NONE },
+	{ "E-9.1-6_E-9.2-8_read_peer_ird_0_send_instead", S | R, S | R, 8, 16, 0, S, 0, OK },
+	{ "E-9.2-2_read_device_without_ord_asks_for_none", R, R, 0, 0, 8, 0, 0, OK },
+	{ "E-9.2-9_read_write_device_without_ord", W | R, R, 0, 0, 8, 0, 0, NONE },
+	{ "E-9.2-8_read_ird_3fff", R, R, 8, 16, ULP, R, 8, OK },
+	{ "E-9.1-10_E-9.2-9_read_ird_3fff_ord_0_kept", R, R, 0, 16, ULP, 0, 0, NONE },
 };
 
 static void rtr_desc(const struct rtr_row *row, char *desc)
@@ -388,6 +393,7 @@ static void rtr_desc(const struct rtr_row *row, char *desc)
 
 KUNIT_ARRAY_PARAM(rtr, rtr_rows, rtr_desc);
 
+/* Rules: E-9.1-6 E-9.1-10 E-9.2-2 E-9.2-8 E-9.2-9 */
 static void negotiate_reply_with_a_one_rtr_chosen(struct kunit *test)
 {
 	const struct rtr_row *row = test->param_value;
@@ -418,6 +424,7 @@ static void negotiate_reply_with_a_one_rtr_chosen(struct kunit *test)
 }
 
 /* A on one side only: RFC 6581 9.2 leaves it out; we go on without RTR */
+/* Rules: E-9.2-13 */
 static void negotiate_reply_a_on_one_side_no_rtr(struct kunit *test)
 {
 	struct iw_mpa_frame rep = peer_frame(true, 8, 8), req;
@@ -449,28 +456,28 @@ struct request_row {
 };
 
 static const struct request_row request_rows[] = {
-	{ "rfc6581_10_v1_plain", { .rev = 1, .ird = 3, .ord = 4, .p2p = true, .rtr_send = W },
-	  { .rev = 1 } },
-	{ "rfc5044_7_1_1_v1_crc", { .rev = 1, .crc = true }, { .rev = 1, .crc = true } },
+	{ "E-10-3_M-7.1.1-11_v1_plain",
+	  { .rev = 1, .ird = 3, .ord = 4, .p2p = true, .rtr_send = W }, { .rev = 1 } },
+	{ "M-7.1.1-8_v1_crc", { .rev = 1, .crc = true }, { .rev = 1, .crc = true } },
 	{ "rfc5044_7_1_1_v1_markers", { .rev = 1, .rx_markers = true },
 	  { .rev = 1, .markers = true } },
 	{ "rfc5044_7_1_1_tx_markers_not_asked_for", { .rev = 1, .tx_markers = true },
 	  { .rev = 1 } },
-	{ "rfc6581_9_1_depths", { .rev = 2, .ird = 3, .ord = 4, .max_ird = 16, .max_ord = 16 },
+	{ "E-9-1_depths", { .rev = 2, .ird = 3, .ord = 4, .max_ird = 16, .max_ord = 16 },
 	  { .rev = 2, .enhanced = true, .ird = 3, .ord = 4 } },
-	{ "rfc6581_9_1_depths_3fff", { .rev = 2, .ird = ULP, .ord = ULP, .max_ird = 16 },
+	{ "E-9-1_depths_3fff", { .rev = 2, .ird = ULP, .ord = ULP, .max_ird = 16 },
 	  { .rev = 2, .enhanced = true, .ird = ULP, .ord = ULP } },
-	{ "rfc6581_9_2_client_server_without_abcd",
+	{ "E-9.2-10_E-9.2-12_client_server_without_abcd",
 	  { .rev = 2, .rtr_send = S | W | R, .rtr_accept = W }, { .rev = 2, .enhanced = true } },
-	{ "rfc6581_9_2_p2p_each_supported",
+	{ "E-9.2-1_E-9.2-2_p2p_each_supported",
 	  { .rev = 2, .p2p = true, .rtr_send = S | W | R, .max_ord = 16, .rtr_accept = W },
 	  { .rev = 2, .enhanced = true, .p2p = true, .rtr = S | W | R } },
-	{ "rfc6581_9_2_p2p_write_read",
+	{ "E-9.2-1_E-9.2-2_p2p_write_read",
 	  { .rev = 2, .p2p = true, .rtr_send = W | R, .max_ord = 16, .rtr_accept = S },
 	  { .rev = 2, .enhanced = true, .p2p = true, .rtr = W | R } },
-	{ "rfc6581_9_2_p2p_device_without_rtr", { .rev = 2, .p2p = true, .rtr_accept = W },
+	{ "E-9.2-2_p2p_device_without_rtr", { .rev = 2, .p2p = true, .rtr_accept = W },
 	  { .rev = 2, .enhanced = true } },
-	{ "rfc5044_7_1_1_v2_crc_markers", { .rev = 2, .crc = true, .rx_markers = true },
+	{ "M-7.1.1-8_v2_crc_markers", { .rev = 2, .crc = true, .rx_markers = true },
 	  { .rev = 2, .enhanced = true, .crc = true, .markers = true } },
 };
 
@@ -481,6 +488,7 @@ static void request_desc(const struct request_row *row, char *desc)
 
 KUNIT_ARRAY_PARAM(request, request_rows, request_desc);
 
+/* Rules: E-9-1 E-9.2-1 E-9.2-2 E-9.2-10 E-9.2-12 E-10-3 M-7.1.1-8 M-7.1.1-11 */
 static void make_request_any_wish_told(struct kunit *test)
 {
 	const struct request_row *row = test->param_value;
@@ -516,20 +524,20 @@ struct stream_row {
 };
 
 static const struct stream_row crc_rows[] = {
-	{ "rfc5044_7_1_1_crc_nobody_off", 0, 0, 0, 0, OK },
-	{ "rfc5044_7_1_1_crc_peer_on", 0, 0, 1, 1, OK },
-	{ "rfc5044_7_1_1_crc_own_on", 1, 0, 0, 1, OK },
-	{ "rfc5044_4_4_crc_both_on", 1, 0, 1, 1, OK },
+	{ "M-7.1.1-7_crc_nobody_off", 0, 0, 0, 0, OK },
+	{ "M-7.1.1-8_crc_peer_on", 0, 0, 1, 1, OK },
+	{ "M-7.1.1-8_crc_own_on", 1, 0, 0, 1, OK },
+	{ "M-4.4-2_crc_both_on", 1, 0, 1, 1, OK },
 };
 
 static const struct stream_row marker_rows[] = {
-	{ "rfc5044_7_1_1_markers_nobody", 0, 0, 0, 0, OK },
-	{ "rfc5044_7_1_1_markers_own_can_but_peer_off", 0, 1, 0, 0, OK },
-	{ "rfc5044_7_1_1_markers_own_wish_is_not_peers", 1, 1, 0, 0, OK },
-	{ "rfc5044_7_1_1_markers_peer_on", 0, 1, 1, 1, OK },
-	{ "rfc5044_7_1_1_markers_both_on", 1, 1, 1, 1, OK },
-	{ "rfc5044_4_3_markers_peer_on_own_cannot", 0, 0, 1, 0, IW_MPA_R_MARKERS },
-	{ "rfc5044_4_3_markers_peer_on_own_only_receives", 1, 0, 1, 0, IW_MPA_R_MARKERS },
+	{ "M-7.1.1-5_markers_nobody", 0, 0, 0, 0, OK },
+	{ "M-7.1.1-5_markers_own_can_but_peer_off", 0, 1, 0, 0, OK },
+	{ "M-7.1.1-5_markers_own_wish_is_not_peers", 1, 1, 0, 0, OK },
+	{ "M-7.1.1-6_markers_peer_on", 0, 1, 1, 1, OK },
+	{ "M-7.1.1-6_markers_both_on", 1, 1, 1, 1, OK },
+	{ "M-4.3-1_markers_peer_on_own_cannot", 0, 0, 1, 0, IW_MPA_R_MARKERS },
+	{ "M-4.3-1_markers_peer_on_own_only_receives", 1, 0, 1, 0, IW_MPA_R_MARKERS },
 };
 
 static void stream_desc(const struct stream_row *row, char *desc)
@@ -541,6 +549,7 @@ KUNIT_ARRAY_PARAM(crc, crc_rows, stream_desc);
 KUNIT_ARRAY_PARAM(marker, marker_rows, stream_desc);
 
 /* The matrix holds for all revisions alike */
+/* Rules: M-4.4-2 M-7.1.1-7 M-7.1.1-8 */
 static void negotiate_either_role_crc_if_one_asks(struct kunit *test)
 {
 	const struct stream_row *row = test->param_value;
@@ -569,6 +578,7 @@ static void negotiate_either_role_crc_if_one_asks(struct kunit *test)
 	}
 }
 
+/* Rules: M-4.3-1 M-7.1.1-5 M-7.1.1-6 */
 static void negotiate_either_role_markers_as_receiver_asks(struct kunit *test)
 {
 	const struct stream_row *row = test->param_value;
@@ -615,13 +625,13 @@ struct interop_row {
 };
 
 static const struct interop_row interop_rows[] = {
-	{ "rfc6581_10_v1_to_v1", 1, 0, 1, 0, OK },
-	{ "rfc6581_10_v2_without_s_to_same", 2, 0, 2, 0, OK },
-	{ "rfc6581_10_enhanced_to_enhanced", 2, 1, 2, 1, OK },
-	{ "rfc6581_10_enhanced_answered_by_v1", 2, 1, 1, 0, OK },
-	{ "rfc6581_10_enhanced_answered_without_s", 2, 1, 2, 0, OK },
-	{ "rfc6581_10_v1_answered_by_enhanced", 1, 0, 2, 1, IW_MPA_R_BAD_REV },
-	{ "rfc6581_10_v2_without_s_answered_by_enhanced", 2, 0, 2, 1, IW_MPA_R_BAD_REV },
+	{ "E-6-3_E-10-2_v1_to_v1", 1, 0, 1, 0, OK },
+	{ "E-10-2_E-10-4_v2_without_s_to_same", 2, 0, 2, 0, OK },
+	{ "E-10-1_enhanced_to_enhanced", 2, 1, 2, 1, OK },
+	{ "E-10-1_enhanced_answered_by_v1", 2, 1, 1, 0, OK },
+	{ "E-10-1_enhanced_answered_without_s", 2, 1, 2, 0, OK },
+	{ "E-10-2_v1_answered_by_enhanced", 1, 0, 2, 1, IW_MPA_R_BAD_REV },
+	{ "E-10-2_v2_without_s_answered_by_enhanced", 2, 0, 2, 1, IW_MPA_R_BAD_REV },
 };
 
 static void interop_desc(const struct interop_row *row, char *desc)
@@ -643,6 +653,7 @@ static void expect_unenhanced(struct kunit *test, const struct iw_mpa_params *pa
 	KUNIT_EXPECT_EQ(test, params->peer_ord, 0);
 }
 
+/* Rules: E-6-3 E-10-1 E-10-2 E-10-4 */
 static void negotiate_request_any_format_answered_in_same(struct kunit *test)
 {
 	const struct interop_row *row = test->param_value;
@@ -669,6 +680,7 @@ static void negotiate_request_any_format_answered_in_same(struct kunit *test)
 		expect_unenhanced(test, &params);
 }
 
+/* Rules: E-6-3 E-10-1 E-10-2 E-10-4 */
 static void negotiate_reply_any_format_taken_for_what_it_is(struct kunit *test)
 {
 	const struct interop_row *row = test->param_value;
@@ -695,6 +707,7 @@ static void negotiate_reply_any_format_taken_for_what_it_is(struct kunit *test)
 }
 
 /* RFC 6581 9.1: the depths of a Reject reach the ULP, too; nothing else of it counts. */
+/* Rules: E-9.1-8 */
 static void negotiate_reply_reject_depths_passed(struct kunit *test)
 {
 	struct iw_mpa_frame rep = peer_frame(true, 3, 0x3ffe), req;

@@ -22,9 +22,13 @@ struct pair {
 	struct iw_mpa_frame	req, rep;
 	struct iw_mpa_params	ini_got, res_got;
 	enum iw_mpa_reason	ini_says, res_says;
+	unsigned int		round;
 	unsigned int		raised;	/* IRD raised for a Read, against the peer's ORD */
 	u8			buf[IW_MPA_FRAME_MAX];
 };
+
+#define EXPECT(cond)	KUNIT_ASSERT_TRUE_MSG(p->test, cond, "seed %u, round %u", SEED, p->round)
+#define IMPLIES(a, b)	(!(a) || (b))
 
 static u16 random_limit(struct rnd_state *rnd)
 {
@@ -75,9 +79,8 @@ static void over_the_wire(struct pair *p, const struct iw_mpa_frame *sent,
 {
 	int len = iw_mpa_frame_encode(sent, p->buf, sizeof(p->buf));
 
-	KUNIT_ASSERT_GT(p->test, len, 0);
-	KUNIT_ASSERT_EQ(p->test, iw_mpa_frame_decode(p->buf, len, sent->reply, received),
-			IW_MPA_R_OK);
+	EXPECT(len > 0);
+	EXPECT(iw_mpa_frame_decode(p->buf, len, sent->reply, received) == IW_MPA_R_OK);
 }
 
 static void pair_negotiate(struct pair *p)
@@ -90,9 +93,6 @@ static void pair_negotiate(struct pair *p)
 	over_the_wire(p, &rep, &p->rep);
 	p->ini_says = iw_mpa_negotiate_reply(&p->ini, &req, &p->rep, &p->ini_got);
 }
-
-#define EXPECT(cond)	KUNIT_ASSERT_TRUE(p->test, cond)
-#define IMPLIES(a, b)	(!(a) || (b))
 
 static void expect_same_stream(struct pair *p)
 {
@@ -214,23 +214,24 @@ static void expect_refused(struct pair *p)
 		EXPECT(!(can_send(p) & can_take(p)));
 		return;
 	default:
-		KUNIT_FAIL(p->test, "initiator: %s", iw_mpa_reason_name(p->ini_says));
+		KUNIT_FAIL(p->test, "seed %u, round %u: initiator: %s", SEED, p->round,
+			   iw_mpa_reason_name(p->ini_says));
 	}
 }
 
+/* Rules: E-9.1-2b E-9.1-5 E-9.1-6 E-9.1-9 E-9.1-11 E-9.2-4 E-9.2-8 M-4.4-2 M-7.1.1-8 */
 static void negotiate_random_pair_ends_fit(struct kunit *test)
 {
 	unsigned int seen[IW_MPA_R_COUNT] = {}, models[2] = {};
 	struct rnd_state rnd;
 	struct pair *p;
-	int round;
 
 	prandom_seed_state(&rnd, SEED);
 	p = kunit_kzalloc(test, sizeof(*p), GFP_KERNEL);
 	KUNIT_ASSERT_NOT_NULL(test, p);
 	p->test = test;
 
-	for (round = 0; round < ROUNDS; round++) {
+	for (p->round = 0; p->round < ROUNDS; p->round++) {
 		/* Arrange */
 		random_local(&rnd, &p->ini);
 		random_local(&rnd, &p->res);

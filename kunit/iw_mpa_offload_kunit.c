@@ -127,6 +127,7 @@ static void check_desc(const struct check_case *c, char *desc)
 
 KUNIT_ARRAY_PARAM(check, check_cases, check_desc);
 
+/* Rules: E-9.2-3 */
 static void offload_check_names_what_is_wrong(struct kunit *test)
 {
 	const struct check_case *c = test->param_value;
@@ -261,6 +262,7 @@ static enum iw_mpa_reason line_start(struct line *line, size_t reply_len)
 				    reply_len);
 }
 
+/* Rules: M-7.1-2 */
 static void offload_start_prepares_then_attaches(struct kunit *test)
 {
 	struct line *line = line_open(test->priv);
@@ -274,6 +276,7 @@ static void offload_start_prepares_then_attaches(struct kunit *test)
 	line_close(line);
 }
 
+/* Rules: M-7.1-1 */
 static void offload_start_gives_exact_sequence_numbers(struct kunit *test)
 {
 	struct line *line = line_open(test->priv);
@@ -293,6 +296,7 @@ static void offload_start_gives_exact_sequence_numbers(struct kunit *test)
 	line_close(line);
 }
 
+/* Rules: M-7.1-1 */
 static void offload_start_counts_the_reply(struct kunit *test)
 {
 	struct line *line = line_open(test->priv);
@@ -318,6 +322,7 @@ static void line_await_octets(struct line *line, int octets)
 		schedule_timeout_uninterruptible(1);
 }
 
+/* Rules: M-7.1.5-1 */
 static void offload_start_early_data_is_refused(struct kunit *test)
 {
 	struct line *line = line_open(test->priv);
@@ -333,6 +338,7 @@ static void offload_start_early_data_is_refused(struct kunit *test)
 	line_close(line);
 }
 
+/* Rules: M-7.1.5-2 */
 static void offload_start_early_data_is_told(struct kunit *test)
 {
 	struct fakes *f = test->priv;
@@ -371,6 +377,7 @@ static void offload_start_prepare_fails_changes_nothing(struct kunit *test)
 	KUNIT_EXPECT_STREQ(test, line->qp->log, "prepare");
 }
 
+/* Rules: E-9.2-8 */
 static void offload_open_initiator_sends_rtr(struct kunit *test)
 {
 	struct line *line = line_open(test->priv);

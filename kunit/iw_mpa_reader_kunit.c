@@ -18,12 +18,14 @@
 #define SEED	6581
 
 /*
- * Feed a reader as a socket with @len octets would, at most @chunk at a time.
+ * Feed a reader as a socket with @len octets would, at most @chunk at a time; with @cuts
+ * as many of these as chance will have it.
  *
  * Return: what the reader says at last; @used: octets taken out of the stream.
  */
-static enum iw_mpa_reason feed(struct kunit *test, struct iw_mpa_reader *rd, bool reply,
-			       const u8 *stream, size_t len, size_t chunk, size_t *used)
+static enum iw_mpa_reason feed_cut(struct kunit *test, struct iw_mpa_reader *rd, bool reply,
+				   const u8 *stream, size_t len, size_t chunk,
+				   struct rnd_state *cuts, size_t *used)
 {
 	enum iw_mpa_reason reason = IW_MPA_R_OK;
 	size_t n;
@@ -31,7 +33,8 @@ static enum iw_mpa_reason feed(struct kunit *test, struct iw_mpa_reader *rd, boo
 	iw_mpa_reader_init(rd, reply);
 	*used = 0;
 	while (!reason && iw_mpa_reader_want(rd) && *used < len) {
-		n = min3(iw_mpa_reader_want(rd), chunk, len - *used);
+		n = cuts ? 1 + prandom_u32_state(cuts) % chunk : chunk;
+		n = min3(iw_mpa_reader_want(rd), n, len - *used);
 		KUNIT_ASSERT_LE(test, (u8 *)iw_mpa_reader_pos(rd) + n - rd->buf,
 				(ptrdiff_t)sizeof(rd->buf));
 		memcpy(iw_mpa_reader_pos(rd), stream + *used, n);
@@ -39,6 +42,12 @@ static enum iw_mpa_reason feed(struct kunit *test, struct iw_mpa_reader *rd, boo
 		reason = iw_mpa_reader_advance(rd, n);
 	}
 	return reason;
+}
+
+static enum iw_mpa_reason feed(struct kunit *test, struct iw_mpa_reader *rd, bool reply,
+			       const u8 *stream, size_t len, size_t chunk, size_t *used)
+{
+	return feed_cut(test, rd, reply, stream, len, chunk, NULL, used);
 }
 
 static struct iw_mpa_reader *reader_alloc(struct kunit *test)
@@ -50,6 +59,7 @@ static struct iw_mpa_reader *reader_alloc(struct kunit *test)
 }
 
 /* The same frames through the reader, in chunks of every size up to one shot */
+/* Rules: M-7.1.2-16 */
 static void reader_advance_good_any_chunk_taken_whole(struct kunit *test)
 {
 	const struct good_row *row = test->param_value;
@@ -74,6 +84,7 @@ static void reader_advance_good_any_chunk_taken_whole(struct kunit *test)
 	}
 }
 
+/* Rules: E-6-4 E-7-4 M-7.1.1-2 M-7.1.1-4 M-7.1.1-12 M-7.1.1-15 M-7.1.2-14 */
 static void reader_advance_malformed_any_chunk_same_reason(struct kunit *test)
 {
 	const struct bad_row *row = test->param_value;
@@ -97,6 +108,7 @@ static void reader_advance_malformed_any_chunk_same_reason(struct kunit *test)
 }
 
 /* The key of the wrong role, and then garbage: what it is must not depend on the split. */
+/* Rules: M-7.1.2-14 */
 static void reader_advance_other_role_garbled_any_chunk_same_reason(struct kunit *test)
 {
 	const struct raw raw = { REP, 0, 1, 0, 0 };
@@ -123,7 +135,31 @@ static void reader_advance_other_role_garbled_any_chunk_same_reason(struct kunit
 	}
 }
 
+/* Garbage is known by the first octet that fits no key: there is no wait for a whole one. */
+/* Rules: M-7.1.2-11 M-8-2 */
+static void reader_advance_garbage_known_at_once(struct kunit *test)
+{
+	const struct raw raw = { REQ, 0, 1, 0, 0 };
+	struct iw_mpa_reader *rd;
+	size_t i, used;
+	u8 *buf;
+
+	/* Arrange */
+	rd = reader_alloc(test);
+	buf = raw_alloc(test, &raw);
+
+	for (i = 0; i < IW_MPA_KEY_SIZE; i++) {
+		/* Act, Assert */
+		buf[i] ^= 0x20;
+		KUNIT_EXPECT_EQ(test, feed(test, rd, false, buf, raw_len(&raw), 1, &used),
+				IW_MPA_R_BAD_KEY);
+		KUNIT_EXPECT_EQ_MSG(test, used, i + 1, "octet %zu", i);
+		buf[i] ^= 0x20;
+	}
+}
+
 /* Frame and FPDU in one stream, as fast peers send them: the FPDU is the RNIC's. */
+/* Rules: M-7.1-1 M-7.1.2-16 */
 static void reader_want_any_length_never_behind_frame(struct kunit *test)
 {
 	const size_t fpdu = 52;
@@ -145,10 +181,12 @@ static void reader_want_any_length_never_behind_frame(struct kunit *test)
 		iw_mpa_reader_init(rd, true);
 		for (used = 0; iw_mpa_reader_want(rd); used += n) {
 			/* Assert */
-			KUNIT_ASSERT_LE(test, iw_mpa_reader_want(rd), len - used);
+			KUNIT_ASSERT_LE_MSG(test, iw_mpa_reader_want(rd), len - used,
+					    "seed %u, %u octets", SEED, raw.pd_length);
 			n = 1 + prandom_u32_state(&rnd) % iw_mpa_reader_want(rd);
 			memcpy(iw_mpa_reader_pos(rd), stream + used, n);
-			KUNIT_ASSERT_EQ(test, iw_mpa_reader_advance(rd, n), IW_MPA_R_OK);
+			KUNIT_ASSERT_EQ_MSG(test, iw_mpa_reader_advance(rd, n), IW_MPA_R_OK,
+					    "seed %u, %u octets", SEED, raw.pd_length);
 		}
 		KUNIT_ASSERT_EQ(test, used, len);
 		KUNIT_ASSERT_EQ(test, memcmp(rd->buf, stream, len), 0);
@@ -183,15 +221,33 @@ static void reader_advance_any_bit_inverted_agrees_with_decode(struct kunit *tes
 	}
 }
 
-/* Noise behind a good key: any split, the same verdict; and decode agrees with the reader. */
+/* Noise behind a key that is good, but for one bit at times: lengths are good often enough */
+static void random_header(struct rnd_state *rnd, bool reply, u8 *buf)
+{
+	u32 bit = prandom_u32_state(rnd) % (4 * 8 * IW_MPA_HDR_SIZE);
+
+	prandom_bytes_state(rnd, buf, IW_MPA_FRAME_MAX);
+	memcpy(buf, reply ? REP : REQ, IW_MPA_KEY_SIZE);
+	buf[17] %= 4;
+	buf[18] %= 3;
+	if (bit & 1)
+		buf[19] %= 8;
+	if (bit < 8 * IW_MPA_HDR_SIZE)
+		buf[bit / 8] ^= BIT(bit % 8);
+}
+
+#define HOLDS(cond)	KUNIT_ASSERT_TRUE_MSG(test, cond, "seed %u, round %d", SEED, round)
+
+/* Any split, the same verdict; and decode agrees with the reader. */
 static void reader_advance_random_header_any_split_same_result(struct kunit *test)
 {
-	enum iw_mpa_reason whole, split, decoded;
+	unsigned int seen[IW_MPA_R_COUNT] = {};
+	enum iw_mpa_reason whole, split;
 	struct iw_mpa_reader *rd;
 	struct iw_mpa_frame got;
 	struct rnd_state rnd;
 	size_t used, taken;
-	int round;
+	int round, i;
 	u8 *buf;
 
 	prandom_seed_state(&rnd, SEED);
@@ -200,26 +256,29 @@ static void reader_advance_random_header_any_split_same_result(struct kunit *tes
 	KUNIT_ASSERT_NOT_NULL(test, buf);
 
 	for (round = 0; round < 5000; round++) {
-		/* Arrange: lengths and revisions that are good often enough */
+		/* Arrange */
 		bool reply = prandom_u32_state(&rnd) & 1;
+		size_t chunk = 1 + prandom_u32_state(&rnd) % 40;
 
-		prandom_bytes_state(&rnd, buf, IW_MPA_FRAME_MAX);
-		memcpy(buf, reply ? REP : REQ, 16);
-		buf[17] %= 4;
-		buf[18] %= 3;
+		random_header(&rnd, reply, buf);
 
 		/* Act */
 		whole = feed(test, rd, reply, buf, IW_MPA_FRAME_MAX, IW_MPA_FRAME_MAX, &used);
-		decoded = iw_mpa_frame_decode(buf, used, reply, &got);
-		split = feed(test, rd, reply, buf, IW_MPA_FRAME_MAX,
-			     1 + prandom_u32_state(&rnd) % 40, &taken);
+		split = feed_cut(test, rd, reply, buf, IW_MPA_FRAME_MAX, chunk, &rnd, &taken);
 
-		/* Assert */
-		KUNIT_ASSERT_EQ(test, split, whole);
-		KUNIT_ASSERT_EQ(test, taken, used);
-		KUNIT_ASSERT_EQ(test, decoded, whole);
+		/* Assert: a bad key is told early, all else at the same octet */
+		seen[whole]++;
+		HOLDS(split == whole);
+		HOLDS(memcmp(buf, reply ? REP : REQ, IW_MPA_KEY_SIZE) ? taken <= used :
+									taken == used);
+		HOLDS(iw_mpa_frame_decode(buf, used, reply, &got) == whole);
+		HOLDS(used == IW_MPA_HDR_SIZE + (whole ? 0 : get_unaligned_be16(buf + 18)));
 	}
+	for (i = IW_MPA_R_OK; i <= IW_MPA_R_SHORT_ENHANCED; i++)
+		KUNIT_EXPECT_GT_MSG(test, seen[i], 0, "%s", iw_mpa_reason_name(i));
 }
+
+#undef HOLDS
 
 static void reader_advance_beyond_want_refused(struct kunit *test)
 {
@@ -247,6 +306,7 @@ static struct kunit_case reader_cases[] = {
 	KUNIT_CASE_PARAM(reader_advance_good_any_chunk_taken_whole, good_gen_params),
 	KUNIT_CASE_PARAM(reader_advance_malformed_any_chunk_same_reason, bad_gen_params),
 	KUNIT_CASE(reader_advance_other_role_garbled_any_chunk_same_reason),
+	KUNIT_CASE(reader_advance_garbage_known_at_once),
 	KUNIT_CASE_PARAM(reader_advance_any_bit_inverted_agrees_with_decode, good_gen_params),
 	KUNIT_CASE(reader_advance_random_header_any_split_same_result),
 	KUNIT_CASE(reader_want_any_length_never_behind_frame),

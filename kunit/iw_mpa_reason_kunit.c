@@ -19,21 +19,21 @@ struct reason_row {
 
 static const struct reason_row reason_rows[] = {
 	{ "no_error", IW_MPA_R_OK, 0, 0 },
-	{ "rfc6581_9_3_local_error", IW_MPA_R_LOCAL, -EIO, 5 },
-	{ "rfc6581_9_3_driver", IW_MPA_R_DRIVER, -EIO, 5 },
-	{ "rfc6581_9_3_early_data", IW_MPA_R_EARLY_DATA, -EIO, 5 },
-	{ "rfc6581_9_3_event_lost", IW_MPA_R_EVENT_LOST, -ENOMEM, 5 },
-	{ "rfc6581_9_1_insufficient_ird", IW_MPA_R_INSUFFICIENT_IRD, -EPROTO, 6 },
-	{ "rfc6581_9_2_no_rtr", IW_MPA_R_NO_RTR, -EPROTO, 7 },
-	{ "rfc5044_7_1_2_rejected", IW_MPA_R_REJECTED, -ECONNREFUSED, 0 },
+	{ "E-9.3-1_local_error", IW_MPA_R_LOCAL, -EIO, 5 },
+	{ "E-9.3-1_driver", IW_MPA_R_DRIVER, -EIO, 5 },
+	{ "E-9.3-1_early_data", IW_MPA_R_EARLY_DATA, -EIO, 5 },
+	{ "E-9.3-1_event_lost", IW_MPA_R_EVENT_LOST, -ENOMEM, 5 },
+	{ "E-9.1-7_insufficient_ird", IW_MPA_R_INSUFFICIENT_IRD, -EPROTO, 6 },
+	{ "E-9.2-9_no_rtr", IW_MPA_R_NO_RTR, -EPROTO, 7 },
+	{ "M-7.1.2-8_rejected", IW_MPA_R_REJECTED, -ECONNREFUSED, 0 },
 	{ "tcp_refused", IW_MPA_R_TCP_REFUSED, -ECONNRESET, 0 },
 	{ "tcp_unreachable", IW_MPA_R_TCP_UNREACHABLE, -ETIMEDOUT, 0 },
-	{ "rfc5044_8_bad_key_no_term", IW_MPA_R_BAD_KEY, -EPROTO, 0 },
-	{ "rfc5044_8_same_role_no_term", IW_MPA_R_SAME_ROLE, -EPROTO, 0 },
-	{ "rfc5044_8_bad_rev_no_term", IW_MPA_R_BAD_REV, -EPROTO, 0 },
-	{ "rfc5044_8_bad_pd_length_no_term", IW_MPA_R_BAD_PD_LENGTH, -EPROTO, 0 },
-	{ "rfc5044_8_short_enhanced_no_term", IW_MPA_R_SHORT_ENHANCED, -EPROTO, 0 },
-	{ "rfc5044_8_truncated", IW_MPA_R_TRUNCATED, -ECONNRESET, 0 },
+	{ "M-8-2_bad_key_no_term", IW_MPA_R_BAD_KEY, -EPROTO, 0 },
+	{ "M-8-2_same_role_no_term", IW_MPA_R_SAME_ROLE, -EPROTO, 0 },
+	{ "M-8-2_bad_rev_no_term", IW_MPA_R_BAD_REV, -EPROTO, 0 },
+	{ "M-8-2_bad_pd_length_no_term", IW_MPA_R_BAD_PD_LENGTH, -EPROTO, 0 },
+	{ "M-8-2_short_enhanced_no_term", IW_MPA_R_SHORT_ENHANCED, -EPROTO, 0 },
+	{ "M-8-2_truncated", IW_MPA_R_TRUNCATED, -ECONNRESET, 0 },
 	{ "peer_closed", IW_MPA_R_PEER_CLOSED, -ECONNRESET, 0 },
 	{ "peer_reset", IW_MPA_R_PEER_RESET, -ECONNRESET, 0 },
 	{ "ulp_reject", IW_MPA_R_ULP_REJECT, -ECONNREFUSED, 0 },
@@ -47,6 +47,7 @@ static void reason_desc(const struct reason_row *row, char *desc)
 
 KUNIT_ARRAY_PARAM(reason, reason_rows, reason_desc);
 
+/* Rules: E-9.1-7 E-9.2-9 E-9.3-1 M-7.1.2-8 M-8-2 */
 static void reason_known_told_as_ruled(struct kunit *test)
 {
 	const struct reason_row *row = test->param_value;
@@ -55,6 +56,7 @@ static void reason_known_told_as_ruled(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, iw_mpa_reason_term_code(row->reason), row->term);
 }
 
+/* Rules: E-8-1 M-8-1 */
 static void reason_any_errno_and_term_in_range(struct kunit *test)
 {
 	int reason, timeouts = 0;
