@@ -7,6 +7,7 @@
 #include "siw/siw_verbs.h"
 
 #include <linux/module.h>
+#include <linux/netdevice.h>
 #include <rdma/siw-abi.h>
 
 /* siw's own, which are static there; the same for every device. */
@@ -81,6 +82,17 @@ static int port_modify_qp(struct ib_qp *base_qp, struct ib_qp_attr *attr,
 	return err;
 }
 
+/* A reference on what siw is stacked on; SIW_HAS_NETDEV is a probe of the Kbuild. */
+static struct net_device *port_get_netdev(struct ib_device *ibdev)
+{
+#ifdef SIW_HAS_NETDEV
+	dev_hold(to_siw_dev(ibdev)->netdev);
+	return to_siw_dev(ibdev)->netdev;
+#else
+	return ib_device_get_netdev(ibdev, 1);
+#endif
+}
+
 /**
  * siw_mpa_ib_register - siw's ib_register_device()
  * @ibdev: the device, with siw's ops
@@ -92,6 +104,7 @@ static int port_modify_qp(struct ib_qp *base_qp, struct ib_qp_attr *attr,
 int siw_mpa_ib_register(struct ib_device *ibdev, const char *name,
 			struct device *dma_device)
 {
+	struct net_device *netdev;
 	int err;
 
 	port_siw_dealloc = ibdev->ops.dealloc_driver;
@@ -103,8 +116,11 @@ int siw_mpa_ib_register(struct ib_device *ibdev, const char *name,
 	ibdev->ops.post_send = port_post_send;
 	ib_set_device_ops(ibdev, &iw_mpa_ib_device_ops);
 
-	err = iw_mpa_register_device(ibdev, to_siw_dev(ibdev)->netdev,
-				     &siw_mpa_driver_ops);
+	netdev = port_get_netdev(ibdev);
+	if (!netdev)
+		return -ENODEV;
+	err = iw_mpa_register_device(ibdev, netdev, &siw_mpa_driver_ops);
+	dev_put(netdev);
 	if (err)
 		return err;
 	return ib_register_device(ibdev, name, dma_device);
