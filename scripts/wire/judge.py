@@ -55,6 +55,7 @@ SEQUENCE = 0x02000000       # the group of what TCP has to say
 MAX_PD = 512
 TERMINATE = 7
 SMALLEST = 8                # octets of an FPDU that tshark has to see at once
+SYN, RST, ACK = 2, 4, 16
 FIRST_PORT = 20000          # in captures of our own
 TAIL = 4096                 # octets that are no MPA: so many of them will do
 
@@ -155,6 +156,13 @@ def flaw_of_fpdu(fpdu, data):
     return None
 
 
+def cut_fpdu(octets):
+    """The beginning of a DDP segment, and no more"""
+    if len(octets) < 4:
+        return True
+    return octets[2] & 0x3f == 1 and octets[3] >> 4 == 4 and len(octets) < mpa.Fpdu.size(octets[:2])
+
+
 class Octets:
     """What one end sent."""
 
@@ -185,7 +193,10 @@ class Octets:
             self.flaw = self.flaw or flaw_of_fpdu(fpdu, raw) or \
                 (None if good or not crc else "a wrong CRC")
 
-    def finish(self):
+    def finish(self, was_reset):
+        """TCP may reset a connection amid an FPDU, which is nobody's fault."""
+        if was_reset and self.end and cut_fpdu(self.data[self.end:]):
+            self.data = self.data[:self.end]
         if self.end < len(self.data):
             self.flaw = self.flaw or f"{len(self.data) - self.end} octets that are nothing whole"
 
@@ -209,7 +220,7 @@ class Exchange:
         for side in self.sides.values():
             if self.complete and not reply.r and not (request.m or reply.m):
                 side.read_fpdus(request.c or reply.c)
-            side.finish()
+            side.finish(any(packet.rst for packet in connection.packets))
         if behind_reject:
             self._only_terminate(self.sides["responder"])
 
@@ -266,14 +277,17 @@ def segment(index, out, seq, flags, data):
 
 
 def segments(index, out, back):
-    """What each sends first, then all else of the one side, then of the other."""
-    yield segment(index, True, 0, 0x02, b"")
-    yield segment(index, False, 0, 0x12, b"")
+    """What each sends first, then all else of the one side, then of the other; None: RST."""
+    yield segment(index, True, 0, SYN, b"")
+    yield segment(index, False, 0, SYN | ACK, b"")
     order = [(True, piece) for piece in out[:1]] + [(False, piece) for piece in back[:1]] + \
         [(True, piece) for piece in out[1:]] + [(False, piece) for piece in back[1:]]
     seqs = {True: 1, False: 1}
     for is_out, piece in order:
-        yield segment(index, is_out, seqs[is_out], 0x18, piece)
+        if piece is None:
+            yield segment(index, is_out, seqs[is_out], RST, b"")
+            continue
+        yield segment(index, is_out, seqs[is_out], ACK, piece)
         seqs[is_out] += len(piece)
 
 
@@ -486,6 +500,8 @@ def cases():
     yield "good Terminate behind a Reject", [REQUEST], \
         [mpa.reply2(flags=mpa.C | mpa.R), mpa.terminate(6)]
     yield "good, split", *split
+    yield "good FPDU, cut by RST", [REQUEST, OUT[1][:-1], None], [REPLY]
+    yield "bad octets before RST", [REQUEST, b"\xff" * 64, None], [REPLY]
     for offset in (1, 2, 3, 9, 19):
         yield f"bad FPDU, octet {offset}", [REQUEST, changed(OUT[0], offset)], [REPLY]
     yield "bad FPDU, split", [*split[0][:-1], changed(OUT[1], 20)], split[1]
