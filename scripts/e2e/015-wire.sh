@@ -3,15 +3,16 @@
 DESCRIPTION="what goes over the wire: MPA v2 Request and Reply, RTR when agreed, good CRCs"
 
 check() {
+	local capture=$GUEST_RUN/share/wire.pcapng
 	local -a expect=()
 
 	on "$CLIENT" capture_start
 	rping_once 10
-	on "$CLIENT" "capture_stop wire.pcapng"
+	on "$CLIENT" "capture_stop wire.pcapng && capture_is_whole"
 	# Unmodified siw never asks for the peer-to-peer model; siw_mpa always does.
 	[[ $CLIENT_DRIVER != siw_mpa ]] || expect=(--expect-rtr)
 	# The same goes for CRCs, which are in use when either side wants them.
 	[[ $CLIENT_DRIVER/$SERVER_DRIVER == siw/siw ]] || expect+=(--expect-crc)
-	"$TOP/scripts/guest/startup.py" --check --expect-connections 1 "${expect[@]}" \
-		"$GUEST_RUN/share/wire.pcapng"
+	"$TOP/scripts/guest/startup.py" --check --expect-connections 1 "${expect[@]}" "$capture"
+	"$TOP/scripts/wire/judge.py" "$capture"
 }
