@@ -2,19 +2,20 @@
 #
 # For people: every target calls one script. Kbuild is the kernel's side.
 
-.PHONY: help modules install clean setup check static kunit fuzz wire e2e bench demo
+.PHONY: help modules install clean setup check static kunit fuzz wire interop e2e bench demo
 
 export T
 
 help:
 	@echo 'make demo      two hosts, real RDMA programs, and what they negotiated'
-	@echo 'make check     all tests: static, kunit, fuzz, wire and e2e'
+	@echo 'make check     all tests: static, kunit, fuzz, wire, e2e, a sample of interop'
 	@echo 'make modules   build iw_mpa.ko and siw_mpa.ko for KREL (default: the newest 6.1 headers)'
 	@echo 'make install   build, then put both modules below /lib/modules/KREL/updates'
 	@echo 'make static    compiler warnings, sparse, checkpatch, kernel-doc, layers, style'
 	@echo 'make kunit     unit tests on user mode Linux'
 	@echo 'make fuzz      the protocol layer under libFuzzer, T=seconds (default 10)'
 	@echo 'make wire      conformance: a scripted MPA peer against siw_mpa, by rule'
+	@echo 'make interop   siw_mpa against siw of 6.1 and 6.12, all settings: a table'
 	@echo 'make e2e       end-to-end tests in guests that run the stock kernel'
 	@echo 'make bench     what connections cost in instructions, next to unmodified siw and bare TCP'
 	@echo 'make setup     install the Debian packages that all of this needs (the others do it, too)'
@@ -29,7 +30,7 @@ install:
 setup:
 	@scripts/setup.sh
 
-check static kunit fuzz wire e2e bench demo:
+check static kunit fuzz wire interop e2e bench demo:
 	@scripts/$@.sh
 
 clean:

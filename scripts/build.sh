@@ -6,6 +6,7 @@
 #   scripts/build.sh [MAKE-VARIABLE=VALUE...]       e.g. W=1 C=2 CF=-D__CHECK_ENDIAN__
 #   scripts/build.sh --stock                        unmodified siw alone
 #   scripts/build.sh install                        then into /lib/modules/$KREL/updates
+#   scripts/build.sh --siw FILE.ko NAME=VALUE...    siw with other values of these constants
 #
 # For the kernel that KERNEL or KREL names, see kernel.sh:
 #
@@ -55,6 +56,32 @@ build_stock() {
 	kbuild M="$STOCK" CONFIG_RDMA_SIW=m modules
 }
 
+# siw's settings are constants; this is how its other behaviours become peers to test against.
+# One folder for all of them, so that only what the constants are in is compiled again.
+build_siw_with() {
+	local file=$1 dir=$CACHE/siw-with/$KREL constant
+
+	shift
+	mkdir -p "${file%/*}"
+	"$TOP/scripts/stage-siw.sh" "$dir"
+	for constant in "$@"; do
+		set_constant "$dir" "${constant%%=*}" "${constant#*=}"
+	done
+	kbuild M="$dir" CONFIG_RDMA_SIW=m modules
+	cp "$dir/siw.ko" "$file.tmp"
+	mv "$file.tmp" "$file"
+}
+
+# It is in one line of one file, or this is not the siw that we know.
+set_constant() {
+	local dir=$1 name=$2 value=$3 define files
+
+	define="^((static |const )*(bool|u_char|__be16) $name)( = [^;]*)?;"
+	files=$(grep -El "$define" "$dir"/*.c) || die "siw has no constant $name"
+	[[ $(cat "$dir"/*.c | grep -Ec "$define") -eq 1 ]] || die "siw has $name more than once"
+	sed -Ei "s/$define/\1 = $value;/" "$files"
+}
+
 # INSTALL_MOD_PATH as in the kernel's own Makefile: a root folder other than /.
 install_ours() {
 	local dest=${INSTALL_MOD_PATH:-}/lib/modules/$KREL/updates
@@ -69,6 +96,11 @@ main() {
 	local verb=
 
 	case ${1:-} in
+	--siw)
+		shift
+		locked build build_siw_with "$@"
+		return
+		;;
 	--stock | install)
 		verb=$1
 		shift
