@@ -410,6 +410,61 @@ static void accept_markers_of_the_peer_are_told_the_driver(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, c->qp->ho.snd_nxt, tcp_sk(c->peer->sk)->rcv_nxt);
 }
 
+/* As ib_core reads them */
+static u64 stat_of(struct kunit *test, const char *name)
+{
+	struct ib_device *ibdev = ((struct fakes *)test->priv)->ibdev;
+	struct rdma_hw_stats *stats = ibdev->ops.alloc_hw_port_stats(ibdev, 1);
+	int i, n;
+	u64 value = -1;
+
+	KUNIT_ASSERT_NOT_NULL(test, stats);
+	n = ibdev->ops.get_hw_stats(ibdev, stats, 1, stats->num_counters);
+	KUNIT_EXPECT_EQ(test, n, stats->num_counters);
+	for (i = 0; i < n; i++) {
+		KUNIT_EXPECT_NOT_NULL(test, stats->descs[i].name);
+		if (!strcmp(stats->descs[i].name, name))
+			value = stats->value[i];
+	}
+	kfree(stats);
+	return value;
+}
+
+/* Counted behind the event that a test waits for */
+static void expect_stat(struct kunit *test, const char *name, u64 value)
+{
+	int i;
+
+	for (i = 0; i < FAKE_WAIT_MS / 20 && stat_of(test, name) != value; i++)
+		msleep(20);
+	KUNIT_EXPECT_EQ(test, stat_of(test, name), value);
+}
+
+static void statistics_count_for_the_device(struct kunit *test)
+{
+	struct fake_conn *c = new_conn(test), *bad = new_conn(test);
+	struct fakes *f = test->priv;
+
+	KUNIT_EXPECT_EQ(test, stat_of(test, "established"), 0);
+	conn_call(c, f);
+	KUNIT_EXPECT_EQ(test, fake_accept(c->fid, &c->param), 0);
+	peer_recv_frame(f, c->peer, &c->frame);
+	conn_send_rtr(c);
+	fake_expect_event(c->fid, 0, IW_CM_EVENT_ESTABLISHED, 0);
+	expect_stat(test, "established", 1);
+	KUNIT_EXPECT_EQ(test, stat_of(test, "closed"), 0);
+	peer_fin(c->peer);
+	fake_expect_closed(c->fid, 2);
+
+	conn_listen(bad, f);
+	bad->peer = peer_connect(f, bad->lis);
+	peer_send(f, bad->peer, "garbage", 7);
+	peer_expect_eof(f, bad->peer);
+	expect_stat(test, "closed", 1);
+	expect_stat(test, "PEER_CLOSED", 1);
+	expect_stat(test, "BAD_KEY", 1);
+}
+
 /* Rules: M-7.1.2-10 */
 static void listen_without_fence_is_refused(struct kunit *test)
 {
@@ -455,6 +510,7 @@ static struct kunit_case accept_cases[] = {
 	KUNIT_CASE(listen_wildcard_ipv6_tells_concrete_addresses),
 	KUNIT_CASE(listen_wildcard_ipv6_tells_ipv4_as_ipv4),
 	KUNIT_CASE(accept_markers_of_the_peer_are_told_the_driver),
+	KUNIT_CASE(statistics_count_for_the_device),
 	KUNIT_CASE(listen_without_fence_is_refused),
 	KUNIT_CASE(listen_without_device_is_refused),
 	KUNIT_CASE(listen_on_a_port_in_use_is_refused),

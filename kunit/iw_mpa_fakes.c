@@ -169,7 +169,7 @@ static void fakes_tear_down(void *arg)
 static bool fakes_is_balanced(enum iw_mpa_counter created,
 			      enum iw_mpa_counter destroyed)
 {
-	return iw_mpa_count_read(created) == iw_mpa_count_read(destroyed);
+	return iw_mpa_count_read(NULL, created) == iw_mpa_count_read(NULL, destroyed);
 }
 
 static void fakes_check(struct fakes *f)

@@ -22,7 +22,7 @@
 
 #include "config.h"
 
-#define FAKE_WAIT_MS	5000	/* how long something that must happen may take */
+#define FAKE_WAIT_MS	20000	/* how long something that must happen may take */
 #define FAKE_SHORT_MS	40	/* a timer of the library that a test waits for */
 #define FAKE_EVENTS	8
 #define FAKE_QPS	3

@@ -85,11 +85,13 @@ set_constant() {
 # INSTALL_MOD_PATH as in the kernel's own Makefile: a root folder other than /.
 install_ours() {
 	local dest=${INSTALL_MOD_PATH:-}/lib/modules/$KREL/updates
+	local sbin=${INSTALL_MOD_PATH:-}/usr/local/sbin
 
-	mkdir -p "$dest"
+	mkdir -p "$dest" "$sbin"
+	install -m 755 "$TOP/scripts/iw-mpa" "$sbin"
 	find "$SRC" -name '*.ko' -exec install -m 644 -t "$dest" {} +
 	depmod -b "${INSTALL_MOD_PATH:-/}" "$KREL"
-	say "installed iw_mpa.ko and siw_mpa.ko in $dest"
+	say "installed iw_mpa.ko and siw_mpa.ko in $dest, iw-mpa in $sbin"
 }
 
 main() {

@@ -21,7 +21,7 @@ LAYERS = {
     'leaf': ('stats', 'trace', 'config'),
     'L1': ('sock', 'upcall', 'offload'),
     'L2': ('ep', 'run', 'action', 'rnic'),
-    'L3': ('listen', 'connect', 'device', 'main'),
+    'L3': ('listen', 'connect', 'device', 'show', 'main'),
 }
 LAYER_OF = {name: layer for layer, names in LAYERS.items() for name in names}
 # A layer may use itself and what is left of it

@@ -26,7 +26,7 @@ static void act_note_port(struct iw_mpa_ep *ep)
 	struct iw_cm_id *id = ep->up.cm_id;
 	struct sockaddr_storage local;
 
-	iw_mpa_count(IW_MPA_CNT_source_port_retried);
+	iw_mpa_count_for(ep->dev->stats, IW_MPA_CNT_source_port_retried);
 	if (id->mapped || iw_mpa_sock_local(&ep->sock, &local))
 		return;
 	*iw_mpa_sock_port(&id->m_local_addr) = *iw_mpa_sock_port(&local);
@@ -59,14 +59,15 @@ int iw_mpa_act_open(struct iw_mpa_ep *ep)
 	int err;
 
 	err = iw_mpa_sock_connect(&ep->sock, &iw_mpa_run_sock_ops, &opts);
-	if ((err != -EADDRINUSE && err != -EADDRNOTAVAIL) ||
-	    !READ_ONCE(config->source_port_retry))
-		return err;
-
-	opts.any_port = true;
-	err = iw_mpa_sock_connect(&ep->sock, &iw_mpa_run_sock_ops, &opts);
+	if ((err == -EADDRINUSE || err == -EADDRNOTAVAIL) &&
+	    READ_ONCE(config->source_port_retry)) {
+		opts.any_port = true;
+		err = iw_mpa_sock_connect(&ep->sock, &iw_mpa_run_sock_ops, &opts);
+		if (!err)
+			act_note_port(ep);
+	}
 	if (!err)
-		act_note_port(ep);
+		iw_mpa_ep_note_tuple(ep);
 	return err;
 }
 
@@ -77,7 +78,7 @@ static enum iw_mpa_event act_reconnect(struct iw_mpa_ep *ep)
 	iw_mpa_reader_init(&ep->reader, true);
 	ep->local.rev = IW_MPA_REV_1;
 	ep->fallback = false;
-	iw_mpa_count(IW_MPA_CNT_v1_fallback);
+	iw_mpa_count_for(ep->dev->stats, IW_MPA_CNT_v1_fallback);
 	if (!iw_mpa_act_open(ep))
 		return IW_MPA_EV_NONE;
 	iw_mpa_run_set_reason(ep, IW_MPA_R_TCP_ERROR);
@@ -272,7 +273,7 @@ static enum iw_mpa_event act_report_up(struct iw_mpa_ep *ep)
 		iw_mpa_run_set_reason(ep, IW_MPA_R_EVENT_LOST);
 		return IW_MPA_EV_STREAM_DOWN;
 	}
-	iw_mpa_count(IW_MPA_CNT_established);
+	iw_mpa_count_for(ep->dev->stats, IW_MPA_CNT_established);
 	return IW_MPA_EV_NONE;
 }
 
@@ -353,8 +354,8 @@ static enum iw_mpa_event act_report_down(struct iw_mpa_ep *ep)
 		info.peer = NULL;
 	if (!ep->initiator && ep->up.cm_id)
 		iw_mpa_ep_leave_id(ep, ep->up.cm_id);
-	iw_mpa_count(ep->up.phase == IW_MPA_UP_CLOSE ? IW_MPA_CNT_closed :
-						       IW_MPA_CNT_failed);
+	iw_mpa_count_for(ep->dev->stats, ep->up.phase == IW_MPA_UP_CLOSE ?
+					 IW_MPA_CNT_closed : IW_MPA_CNT_failed);
 	iw_mpa_upcall_down(&ep->up, iw_mpa_reason_errno(ep->reason) ?: -EIO,
 			   &info);
 	return IW_MPA_EV_NONE;

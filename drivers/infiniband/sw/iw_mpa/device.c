@@ -7,10 +7,12 @@
 #include "offload.h"
 #include "rnic.h"
 #include "run.h"
+#include "stats.h"
 
 #include <linux/export.h>
 #include <linux/mutex.h>
 #include <linux/netdevice.h>
+#include <linux/percpu.h>
 #include <linux/rculist.h>
 #include <linux/slab.h>
 #include <linux/string.h>
@@ -51,6 +53,24 @@ struct iw_mpa_device *iw_mpa_device_get(const struct ib_device *ibdev)
 		dev = NULL;
 	rcu_read_unlock();
 	return dev;
+}
+
+/**
+ * iw_mpa_device_for_each - look at all devices
+ * @look: is called for each; may sleep
+ * @arg: for @look
+ *
+ * Context: process, sleeps.
+ */
+void iw_mpa_device_for_each(void (*look)(struct iw_mpa_device *dev, void *arg),
+			    void *arg)
+{
+	struct iw_mpa_device *dev;
+
+	mutex_lock(&device_mutex);
+	list_for_each_entry(dev, &device_list, node)
+		look(dev, arg);
+	mutex_unlock(&device_mutex);
 }
 
 static int device_check(const struct ib_device *ibdev,
@@ -102,6 +122,11 @@ int iw_mpa_register_device(struct ib_device *ibdev, struct net_device *netdev,
 	dev = kzalloc(sizeof(*dev), GFP_KERNEL);
 	if (!dev)
 		return -ENOMEM;
+	dev->stats = alloc_percpu(struct iw_mpa_stats);
+	if (!dev->stats) {
+		kfree(dev);
+		return -ENOMEM;
+	}
 	dev->ibdev = ibdev;
 	dev->netdev = netdev;
 	netdev_hold(netdev, &dev->netdev_tracker, GFP_KERNEL);
@@ -111,6 +136,7 @@ int iw_mpa_register_device(struct ib_device *ibdev, struct net_device *netdev,
 	spin_lock_init(&dev->lock);
 	INIT_LIST_HEAD(&dev->eps);
 	INIT_LIST_HEAD(&dev->half_open);
+	INIT_LIST_HEAD(&dev->listeners);
 	xa_init(&dev->qps);
 	init_waitqueue_head(&dev->unbound);
 
@@ -122,6 +148,7 @@ int iw_mpa_register_device(struct ib_device *ibdev, struct net_device *netdev,
 	mutex_unlock(&device_mutex);
 	if (err) {
 		netdev_put(netdev, &dev->netdev_tracker);
+		free_percpu(dev->stats);
 		kfree(dev);
 	}
 	return err;
@@ -181,6 +208,7 @@ void iw_mpa_unregister_device(struct ib_device *ibdev)
 	device_free_unanswered(dev);
 	xa_destroy(&dev->qps);
 	netdev_put(dev->netdev, &dev->netdev_tracker);
+	free_percpu(dev->stats);
 	kfree_rcu(dev, rcu);
 }
 EXPORT_SYMBOL_GPL(iw_mpa_unregister_device);

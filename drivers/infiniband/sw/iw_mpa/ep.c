@@ -116,6 +116,7 @@ struct iw_mpa_ep *iw_mpa_ep_alloc(struct iw_mpa_device *dev, bool initiator,
 	ep->dev = dev;
 	ep->off.drv = dev->ops;
 	ep->initiator = initiator;
+	ep->born = jiffies;
 	iw_mpa_reader_init(&ep->reader, initiator);
 	ep_init_local(ep);
 	ep->request_pd_len = request_pd_len;
@@ -182,6 +183,22 @@ int iw_mpa_ep_link(struct iw_mpa_ep *ep, struct iw_cm_id *listen_id)
 		ep->listen_id = listen_id;
 	}
 	return err;
+}
+
+/**
+ * iw_mpa_ep_note_tuple - keep the socket's addresses for who lists endpoints
+ * @ep: endpoint with an open socket
+ *
+ * Context: the runner.
+ */
+void iw_mpa_ep_note_tuple(struct iw_mpa_ep *ep)
+{
+	struct iw_mpa_tuple tuple;
+
+	iw_mpa_sock_tuple(&ep->sock, &tuple);
+	spin_lock(&ep->dev->lock);
+	ep->tuple = tuple;
+	spin_unlock(&ep->dev->lock);
 }
 
 /**
@@ -262,7 +279,7 @@ void iw_mpa_ep_retire(struct iw_mpa_ep *ep)
 		list_del_init(&ep->node);
 	spin_unlock(&dev->lock);
 
-	iw_mpa_count_reason(ep->reason);
+	iw_mpa_count_reason(dev->stats, ep->reason);
 	iw_mpa_ep_put(ep);
 	iw_mpa_device_put(dev);
 }

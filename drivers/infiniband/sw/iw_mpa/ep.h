@@ -34,6 +34,8 @@ struct iw_mpa_device;
  * @events: set of events raised and not yet handled
  * @state: written by the runner only
  * @busy: somebody is the runner
+ * @tuple: its addresses, for people; under @dev's lock
+ * @born: when it came to be, in jiffies
  * @initiator: local role
  * @accepted: iw_accept was called; under @lock
  * @asked: a passive cm_id's provider_data points here, and holds a reference;
@@ -77,6 +79,8 @@ struct iw_mpa_ep {
 	struct iw_mpa_device	*dev;
 	struct iw_cm_id		*listen_id;
 	struct list_head	node;
+	struct iw_mpa_tuple	tuple;
+	unsigned long		born;
 	struct kref		ref;
 	struct rcu_head		rcu;
 
@@ -115,6 +119,7 @@ struct iw_mpa_ep {
 
 struct iw_mpa_ep *iw_mpa_ep_alloc(struct iw_mpa_device *dev, bool initiator,
 				  const void *request_pd, u16 request_pd_len);
+void iw_mpa_ep_note_tuple(struct iw_mpa_ep *ep);
 int iw_mpa_ep_link(struct iw_mpa_ep *ep, struct iw_cm_id *listen_id);
 int iw_mpa_ep_bind_qp(struct iw_mpa_ep *ep, u32 qpn);
 void iw_mpa_ep_unbind_qp(struct iw_mpa_ep *ep);

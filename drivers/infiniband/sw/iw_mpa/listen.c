@@ -21,23 +21,6 @@
 /* How long to leave connections to TCP when memory is short. */
 #define LISTEN_RETRY_MS		100
 
-/**
- * struct iw_mpa_listener - a listening cm_id
- * @sock: its TCP socket
- * @dev: its device, held
- * @id: its cm_id, held
- * @work: takes connections
- *
- * Lives from create_listen to destroy_listen. The work item is the only other
- * context, and is waited for.
- */
-struct iw_mpa_listener {
-	struct iw_mpa_sock	sock;
-	struct iw_mpa_device	*dev;
-	struct iw_cm_id		*id;
-	struct delayed_work	work;
-};
-
 static struct workqueue_struct *listen_wq;
 
 static struct iw_mpa_sock_opts listen_opts(const struct iw_mpa_listener *lis)
@@ -73,6 +56,7 @@ static int listen_adopt(struct iw_mpa_listener *lis, struct socket *sock)
 	iw_mpa_ep_get(ep);
 	iw_mpa_sock_adopt(&ep->sock, sock, &lis->sock, &iw_mpa_run_sock_ops,
 			  &opts);
+	iw_mpa_ep_note_tuple(ep);
 	iw_mpa_run_event(ep, IW_MPA_EV_TCP_ACCEPTED);
 	iw_mpa_sock_check(&ep->sock);
 	iw_mpa_run(ep, true);
@@ -157,6 +141,7 @@ int iw_mpa_create_listen(struct iw_cm_id *id, int backlog)
 	INIT_DELAYED_WORK(&lis->work, iw_mpa_listen_work);
 	lis->dev = dev;
 	lis->id = id;
+	lis->backlog = backlog;
 	id->add_ref(id);
 	id->provider_data = lis;
 
@@ -164,6 +149,9 @@ int iw_mpa_create_listen(struct iw_cm_id *id, int backlog)
 	err = iw_mpa_sock_listen(&lis->sock, &listen_sock_ops, &opts, backlog);
 	if (err)
 		goto free_lis;
+	spin_lock(&dev->lock);
+	list_add_tail(&lis->node, &dev->listeners);
+	spin_unlock(&dev->lock);
 	iw_mpa_count(IW_MPA_CNT_listener_created);
 	return 0;
 
@@ -212,6 +200,9 @@ int iw_mpa_destroy_listen(struct iw_cm_id *id)
 		return 0;
 	dev = lis->dev;
 	id->provider_data = NULL;
+	spin_lock(&dev->lock);
+	list_del(&lis->node);
+	spin_unlock(&dev->lock);
 	iw_mpa_sock_unhook(&lis->sock);
 	cancel_delayed_work_sync(&lis->work);
 	iw_mpa_sock_release(&lis->sock);

@@ -6,6 +6,7 @@
 #include "device.h"
 #include "listen.h"
 #include "run.h"
+#include "show.h"
 #include "stats.h"
 
 #include <linux/export.h>
@@ -17,11 +18,14 @@
  *
  * The verbs of iw_cm that the library implements: a driver gives its address to
  * ib_set_device_ops(), and leaves these five out of its own table. With it come
- * the attributes in the device's folder iw_mpa of sysfs, unless the driver has a
- * device_group of its own.
+ * the attributes in the device's folder iw_mpa of sysfs and the counters of
+ * "rdma statistic", unless the driver has set a device_group, or statistics, of
+ * its own before.
  */
 const struct ib_device_ops iw_mpa_ib_device_ops = {
 	.device_group		= &iw_mpa_device_group,
+	.alloc_hw_port_stats	= iw_mpa_alloc_hw_port_stats,
+	.get_hw_stats		= iw_mpa_get_hw_stats,
 	.iw_connect		= iw_mpa_connect,
 	.iw_accept		= iw_mpa_accept,
 	.iw_reject		= iw_mpa_reject,
@@ -43,7 +47,7 @@ static int __init iw_mpa_module_init(void)
 	err = iw_mpa_listen_init();
 	if (err)
 		goto exit_ep;
-	iw_mpa_stats_init();
+	iw_mpa_show_init(iw_mpa_stats_init());
 	return 0;
 
 exit_ep:

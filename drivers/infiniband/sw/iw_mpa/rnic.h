@@ -12,6 +12,7 @@
 
 struct ib_device;
 struct iw_mpa_driver_ops;
+struct iw_mpa_stats;
 
 /**
  * struct iw_mpa_device - a registered RNIC: what its endpoints share
@@ -20,6 +21,7 @@ struct iw_mpa_driver_ops;
  * @netdev: its network device; its network namespace is that of the sockets
  * @netdev_tracker: of the reference on it
  * @ops: the driver's half
+ * @stats: its counters
  * @peer_to_peer: its say in net.iw_mpa.peer_to_peer, &enum iw_mpa_choice
  * @users: one for the registration, one for each live endpoint and listener
  * @unused: completed when @users drops to 0
@@ -27,6 +29,7 @@ struct iw_mpa_driver_ops;
  * @eps: endpoints that are live, or that the ULP has still to answer for
  * @half_open: those of them that wait for the MPA Request, the oldest first
  * @half_open_count: how many
+ * @listeners: its listeners
  * @dying: no new endpoint or listener
  * @qps: QP number to endpoint, while a QP is bound
  * @unbound: woken when a QP is unbound
@@ -38,12 +41,14 @@ struct iw_mpa_device {
 	struct net_device		*netdev;
 	netdevice_tracker		netdev_tracker;
 	const struct iw_mpa_driver_ops	*ops;
+	struct iw_mpa_stats __percpu	*stats;
 	u8				peer_to_peer;
 	refcount_t			users;
 	struct completion		unused;
 	spinlock_t			lock;
 	struct list_head		eps;
 	struct list_head		half_open;
+	struct list_head		listeners;
 	unsigned int			half_open_count;
 	bool				dying;
 	struct xarray			qps;

@@ -48,6 +48,28 @@ struct iw_mpa_sock {
 };
 
 /**
+ * union iw_mpa_addr - an address and port, for people
+ * @sa: its family
+ * @in: IPv4
+ * @in6: IPv6
+ */
+union iw_mpa_addr {
+	struct sockaddr		sa;
+	struct sockaddr_in	in;
+	struct sockaddr_in6	in6;
+};
+
+/**
+ * struct iw_mpa_tuple - who is connected to whom
+ * @local: this end
+ * @remote: the peer
+ */
+struct iw_mpa_tuple {
+	union iw_mpa_addr	local;
+	union iw_mpa_addr	remote;
+};
+
+/**
  * struct iw_mpa_sock_opts - how to open a socket
  * @net: network namespace
  * @local: address to bind to
@@ -91,6 +113,7 @@ void iw_mpa_sock_seq(struct iw_mpa_sock *ms, u32 *snd_nxt, u32 *rcv_nxt,
 int iw_mpa_sock_local(struct iw_mpa_sock *ms, struct sockaddr_storage *local);
 int iw_mpa_sock_names(struct iw_mpa_sock *ms, struct sockaddr_storage *local,
 		      struct sockaddr_storage *remote);
+void iw_mpa_sock_tuple(const struct iw_mpa_sock *ms, struct iw_mpa_tuple *tuple);
 void iw_mpa_sock_lock_callbacks(struct iw_mpa_sock *ms);
 void iw_mpa_sock_unlock_callbacks(struct iw_mpa_sock *ms);
 void iw_mpa_sock_detach(struct iw_mpa_sock *ms);

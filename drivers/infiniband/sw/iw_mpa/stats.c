@@ -7,91 +7,127 @@
 #include <linux/percpu.h>
 #include <linux/seq_file.h>
 
-struct stats {
-	unsigned long	counter[IW_MPA_CNT_COUNT];
-	unsigned long	reason[IW_MPA_R_COUNT];
-};
-
-static DEFINE_PER_CPU(struct stats, stats);
+static DEFINE_PER_CPU(struct iw_mpa_stats, stats_of_all);
 static struct dentry *stats_dir;
 
+const char * const iw_mpa_counter_names[IW_MPA_CNT_COUNT] = {
+#define X(name) [IW_MPA_CNT_##name] = #name,
+	IW_MPA_COUNTERS(X)
+#undef X
+};
+
 /**
- * iw_mpa_count - count an event of an object's life
+ * iw_mpa_count - count an event of an object's life, for the machine
  * @counter: which
  *
  * Context: any.
  */
 void iw_mpa_count(enum iw_mpa_counter counter)
 {
-	this_cpu_inc(stats.counter[counter]);
+	this_cpu_inc(stats_of_all.counter[counter]);
+}
+
+/**
+ * iw_mpa_count_for - count an event of a connection, for its device, too
+ * @of_device: counters of the device
+ * @counter: which
+ *
+ * Context: any.
+ */
+void iw_mpa_count_for(struct iw_mpa_stats __percpu *of_device,
+		      enum iw_mpa_counter counter)
+{
+	this_cpu_inc(of_device->counter[counter]);
+	iw_mpa_count(counter);
+}
+
+/**
+ * iw_mpa_count_reason - count why a connection ended
+ * @of_device: counters of its device
+ * @reason: why
+ *
+ * Context: any.
+ */
+void iw_mpa_count_reason(struct iw_mpa_stats __percpu *of_device,
+			 enum iw_mpa_reason reason)
+{
+	if (reason >= IW_MPA_R_COUNT)
+		return;
+	this_cpu_inc(of_device->reason[reason]);
+	this_cpu_inc(stats_of_all.reason[reason]);
 }
 
 /**
  * iw_mpa_count_read - how often something was counted
+ * @stats: counters of a device, or NULL for the machine
  * @counter: which
  *
  * Context: any.
  *
  * Return: the sum over all CPUs; what is being counted now may be missing.
  */
-unsigned long iw_mpa_count_read(enum iw_mpa_counter counter)
+unsigned long iw_mpa_count_read(const struct iw_mpa_stats __percpu *stats,
+				enum iw_mpa_counter counter)
 {
 	unsigned long sum = 0;
 	int cpu;
 
+	if (!stats)
+		stats = &stats_of_all;
 	for_each_possible_cpu(cpu)
-		sum += READ_ONCE(per_cpu_ptr(&stats, cpu)->counter[counter]);
-	return sum;
-}
-
-static unsigned long stats_read_reason(enum iw_mpa_reason reason)
-{
-	unsigned long sum = 0;
-	int cpu;
-
-	for_each_possible_cpu(cpu)
-		sum += READ_ONCE(per_cpu_ptr(&stats, cpu)->reason[reason]);
+		sum += READ_ONCE(per_cpu_ptr(stats, cpu)->counter[counter]);
 	return sum;
 }
 
 /**
- * iw_mpa_count_reason - count why something ended
- * @reason: why
+ * iw_mpa_count_read_reason - how many connections ended for a reason
+ * @stats: counters of a device, or NULL for the machine
+ * @reason: which
  *
  * Context: any.
+ *
+ * Return: as iw_mpa_count_read().
  */
-void iw_mpa_count_reason(enum iw_mpa_reason reason)
+unsigned long iw_mpa_count_read_reason(const struct iw_mpa_stats __percpu *stats,
+				       enum iw_mpa_reason reason)
 {
-	if (reason < IW_MPA_R_COUNT)
-		this_cpu_inc(stats.reason[reason]);
+	unsigned long sum = 0;
+	int cpu;
+
+	if (!stats)
+		stats = &stats_of_all;
+	for_each_possible_cpu(cpu)
+		sum += READ_ONCE(per_cpu_ptr(stats, cpu)->reason[reason]);
+	return sum;
 }
 
 static int stats_show(struct seq_file *seq, void *unused)
 {
-	static const char *const names[IW_MPA_CNT_COUNT] = {
-#define X(name) [IW_MPA_CNT_##name] = #name,
-		IW_MPA_COUNTERS(X)
-#undef X
-	};
 	int i;
 
 	for (i = 0; i < IW_MPA_CNT_COUNT; i++)
-		seq_printf(seq, "%-24s %lu\n", names[i], iw_mpa_count_read(i));
+		seq_printf(seq, "%-24s %lu\n", iw_mpa_counter_names[i],
+			   iw_mpa_count_read(NULL, i));
 	for (i = IW_MPA_R_OK + 1; i < IW_MPA_R_COUNT; i++)
 		seq_printf(seq, "%-24s %lu\n", iw_mpa_reason_name(i),
-			   stats_read_reason(i));
+			   iw_mpa_count_read_reason(NULL, i));
 	return 0;
 }
 DEFINE_SHOW_ATTRIBUTE(stats);
 
-/** iw_mpa_stats_init - show the counters; without debugfs they only count */
-void iw_mpa_stats_init(void)
+/**
+ * iw_mpa_stats_init - show the counters; without debugfs they only count
+ *
+ * Return: our folder in debugfs.
+ */
+struct dentry *iw_mpa_stats_init(void)
 {
 	stats_dir = debugfs_create_dir("iw_mpa", NULL);
 	debugfs_create_file("stats", 0444, stats_dir, NULL, &stats_fops);
+	return stats_dir;
 }
 
-/** iw_mpa_stats_exit - undo iw_mpa_stats_init() */
+/** iw_mpa_stats_exit - remove our folder with all that is in it */
 void iw_mpa_stats_exit(void)
 {
 	debugfs_remove(stats_dir);

@@ -2,7 +2,10 @@
 #ifndef _IW_MPA_STATS_H
 #define _IW_MPA_STATS_H
 
+#include <linux/compiler_types.h>
 #include <rdma/iw_mpa_proto.h>
+
+struct dentry;
 
 /* What is counted besides the reasons: objects that come and go. */
 #define IW_MPA_COUNTERS(X)	\
@@ -25,10 +28,28 @@ enum iw_mpa_counter {
 	IW_MPA_CNT_COUNT
 };
 
+/**
+ * struct iw_mpa_stats - one CPU's counters, of a device or of the whole machine
+ * @counter: objects that come and go
+ * @reason: why connections ended
+ */
+struct iw_mpa_stats {
+	unsigned long	counter[IW_MPA_CNT_COUNT];
+	unsigned long	reason[IW_MPA_R_COUNT];
+};
+
+extern const char * const iw_mpa_counter_names[IW_MPA_CNT_COUNT];
+
 void iw_mpa_count(enum iw_mpa_counter counter);
-unsigned long iw_mpa_count_read(enum iw_mpa_counter counter);
-void iw_mpa_count_reason(enum iw_mpa_reason reason);
-void iw_mpa_stats_init(void);
+void iw_mpa_count_for(struct iw_mpa_stats __percpu *of_device,
+		      enum iw_mpa_counter counter);
+void iw_mpa_count_reason(struct iw_mpa_stats __percpu *of_device,
+			 enum iw_mpa_reason reason);
+unsigned long iw_mpa_count_read(const struct iw_mpa_stats __percpu *stats,
+				enum iw_mpa_counter counter);
+unsigned long iw_mpa_count_read_reason(const struct iw_mpa_stats __percpu *stats,
+				       enum iw_mpa_reason reason);
+struct dentry *iw_mpa_stats_init(void);
 void iw_mpa_stats_exit(void);
 
 #endif /* _IW_MPA_STATS_H */

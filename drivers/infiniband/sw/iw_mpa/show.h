@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+#ifndef _IW_MPA_SHOW_H
+#define _IW_MPA_SHOW_H
+
+#include <linux/types.h>
+
+struct dentry;
+struct ib_device;
+struct rdma_hw_stats;
+
+void iw_mpa_show_init(struct dentry *dir);
+struct rdma_hw_stats *iw_mpa_alloc_hw_port_stats(struct ib_device *ibdev,
+						 u32 port_num);
+int iw_mpa_get_hw_stats(struct ib_device *ibdev, struct rdma_hw_stats *stats,
+			u32 port_num, int index);
+
+#endif /* _IW_MPA_SHOW_H */

@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash disable=SC2034
+DESCRIPTION="what is going on can be seen: endpoints, listeners, counters, rdma statistic"
+
+applies() { [[ $CLIENT_DRIVER == siw_mpa && $SERVER_DRIVER == siw_mpa ]]; }
+
+show() { on "$1" "/host$TOP/scripts/iw-mpa $2"; }
+
+statistic() { on "$1" "rdma statistic show link siw0/1"; }
+
+# expect_row TEXT WORD...: a line that has them all
+expect_row() {
+	local text=$1 word
+
+	shift
+	for word in "$@"; do
+		text=$(grep -F -- "$word" <<<"$text") || fail "no line with: $*"
+	done
+}
+
+check() {
+	local address=$SERVER_IP before after
+
+	[[ $FAMILY == 4 ]] || address="[$SERVER_IP]"
+	before=$(statistic "$CLIENT")
+	serve "rping -s -P -a $SERVER_IP -p $PORT"
+	expect_row "$(show "$SERVER" listeners)" siw0 "$address:$PORT"
+	guest_bg "$CLIENT" client "rping -c -a $SERVER_IP -p $PORT -C 1000000 -V -v"
+	on "$CLIENT" "poll 20 grep -q 'rdma-ping-0:' /run/bg/client/output"
+
+	expect_row "$(show "$CLIENT" endpoints)" siw0 initiator OFFLOADED "$address:$PORT"
+	expect_row "$(show "$SERVER" endpoints)" siw0 responder OFFLOADED "$address:$PORT"
+	show "$SERVER" 'endpoints -j' | python3 -c '
+import json, sys
+ep, = [ep for ep in json.load(sys.stdin) if ep["state"] == "OFFLOADED"]
+assert (ep["rev"], ep["crc"], ep["rtr"]) == (2, 1, "W") or "W" in ep["rtr"], ep
+assert ep["age_ms"] >= 0 and ep["qpn"] > 0, ep'
+	after=$(statistic "$CLIENT")
+	expect_text "$after" ' established [1-9]'
+	[[ $before != "$after" ]] || fail "rdma statistic does not count"
+	expect_row "$(show "$CLIENT" counters)" established
+
+	guest_stop "$CLIENT" client >/dev/null
+	guest_stop "$SERVER" server >/dev/null
+	! show "$SERVER" listeners | grep -F ":$PORT " || fail "the listener is still there"
+}
