@@ -34,7 +34,7 @@ guest_cmdline() {
 
 	echo "console=ttyS0 loglevel=6 panic=-1 oops=panic panic_on_warn=1" \
 		"sysctl.kernel.hung_task_panic=1 sysctl.kernel.hung_task_timeout_secs=60" \
-		"mitigations=off random.trust_cpu=on slab_nomerge tsc=reliable" \
+		"mitigations=off random.trust_cpu=on slab_nomerge tsc=reliable no_timer_check" \
 		"agent=$TOP/scripts/guest/agent image=$image guest=$name number=$number"
 }
 
