@@ -26,6 +26,14 @@ GUEST_RUN=
 GUEST_LIMIT=60
 GUEST_ARGS=()
 
+# Lest the guest measure it itself, against emulated timers: see tsc_khz.c.
+guest_tsc() {
+	[[ -z ${GUEST_ACCEL:-} && $(uname -m) == x86_64 ]] || return 0
+	[[ -e $GUEST_RUN/tsc_khz ]] ||
+		gcc -O2 -o "$GUEST_RUN/tsc_khz" "$TOP/scripts/guest/tsc_khz.c"
+	echo "tsc_early_khz=$("$GUEST_RUN/tsc_khz")"
+}
+
 # The kernel's command line. A warning is a failure; the kernel never waits for anybody. The TSC
 # is as good as QEMU's clock, and the HPET, which the kernel would take instead, costs an exit to
 # QEMU each time that anybody looks at it.
@@ -35,6 +43,7 @@ guest_cmdline() {
 	echo "console=ttyS0 loglevel=6 panic=-1 oops=panic panic_on_warn=1" \
 		"sysctl.kernel.hung_task_panic=1 sysctl.kernel.hung_task_timeout_secs=60" \
 		"mitigations=off random.trust_cpu=on slab_nomerge tsc=reliable no_timer_check" \
+		"$(guest_tsc)" \
 		"agent=$TOP/scripts/guest/agent image=$image guest=$name number=$number"
 }
 
