@@ -183,6 +183,31 @@ static void register_refuses_missing_verbs(struct kunit *test)
 	*ops = all;
 }
 
+/* What is not set here is the library's. */
+static void register_refuses_half_of_the_statistics(struct kunit *test)
+{
+	struct fakes *f = test->priv;
+	struct ib_device_ops *ops = &f->ibdev->ops;
+	struct ib_device_ops all = *ops;
+
+	fake_unregister(f);
+	ops->get_hw_stats = NULL;
+	KUNIT_EXPECT_EQ(test, -EINVAL,
+			iw_mpa_register_device(f->ibdev, init_net.loopback_dev,
+					       &f->drv));
+	*ops = all;
+	ops->alloc_hw_port_stats = NULL;
+	KUNIT_EXPECT_EQ(test, -EINVAL,
+			iw_mpa_register_device(f->ibdev, init_net.loopback_dev,
+					       &f->drv));
+	ops->get_hw_stats = NULL;
+	KUNIT_EXPECT_EQ(test, 0,
+			iw_mpa_register_device(f->ibdev, init_net.loopback_dev,
+					       &f->drv));
+	iw_mpa_unregister_device(f->ibdev);
+	*ops = all;
+}
+
 static void register_twice_is_refused(struct kunit *test)
 {
 	struct fakes *f = test->priv;
@@ -480,6 +505,7 @@ static struct kunit_case offload_cases[] = {
 	KUNIT_CASE_PARAM(offload_check_names_what_is_wrong, check_gen_params),
 	KUNIT_CASE(register_refuses_what_check_refuses),
 	KUNIT_CASE(register_refuses_missing_verbs),
+	KUNIT_CASE(register_refuses_half_of_the_statistics),
 	KUNIT_CASE(register_twice_is_refused),
 	KUNIT_CASE(unregister_twice_is_harmless),
 	KUNIT_CASE(offload_start_prepares_then_attaches),

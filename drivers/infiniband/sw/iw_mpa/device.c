@@ -7,6 +7,7 @@
 #include "offload.h"
 #include "rnic.h"
 #include "run.h"
+#include "show.h"
 #include "stats.h"
 
 #include <linux/export.h>
@@ -89,6 +90,9 @@ static int device_check(const struct ib_device *ibdev,
 		goto refuse;
 	problem = "ib_device_ops.iw_rem_ref is missing";
 	if (!ib->iw_rem_ref)
+		goto refuse;
+	problem = "ib_device_ops.get_hw_stats and alloc_hw_port_stats belong together";
+	if (!iw_mpa_show_check(ib))
 		goto refuse;
 	return 0;
 refuse:

@@ -19,8 +19,8 @@
  * The verbs of iw_cm that the library implements: a driver gives its address to
  * ib_set_device_ops(), and leaves these five out of its own table. With it come
  * the attributes in the device's folder iw_mpa of sysfs and the counters of
- * "rdma statistic", unless the driver has set a device_group, or statistics, of
- * its own before.
+ * "rdma statistic", unless the driver has set a device_group of its own before, or
+ * alloc_hw_port_stats and get_hw_stats, both of them.
  */
 const struct ib_device_ops iw_mpa_ib_device_ops = {
 	.device_group		= &iw_mpa_device_group,

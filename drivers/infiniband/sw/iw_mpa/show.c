@@ -217,6 +217,23 @@ int iw_mpa_get_hw_stats(struct ib_device *ibdev, struct rdma_hw_stats *stats,
 }
 
 /**
+ * iw_mpa_show_check - are a device's statistics ours alone, or its driver's alone?
+ * @ops: the device's
+ *
+ * ib_set_device_ops() keeps op by op what is set first. Of two owners, one would
+ * write its counters into an array that the other made for fewer.
+ *
+ * Return: true if so.
+ */
+bool iw_mpa_show_check(const struct ib_device_ops *ops)
+{
+	if (ops->get_hw_stats != iw_mpa_get_hw_stats)
+		return ops->alloc_hw_port_stats != iw_mpa_alloc_hw_port_stats;
+	return ops->alloc_hw_port_stats == iw_mpa_alloc_hw_port_stats &&
+	       !ops->alloc_hw_device_stats;
+}
+
+/**
  * iw_mpa_show_init - show endpoints and listeners
  * @dir: our folder in debugfs; who removes it undoes this
  */

@@ -6,8 +6,10 @@
 
 struct dentry;
 struct ib_device;
+struct ib_device_ops;
 struct rdma_hw_stats;
 
+bool iw_mpa_show_check(const struct ib_device_ops *ops);
 void iw_mpa_show_init(struct dentry *dir);
 struct rdma_hw_stats *iw_mpa_alloc_hw_port_stats(struct ib_device *ibdev,
 						 u32 port_num);
