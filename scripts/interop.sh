@@ -66,7 +66,8 @@ boot() {
 end_capture() {
 	guest_is_dead A || guest_run A "capture_stop wire.pcapng" >/dev/null
 	CAPTURES=$((CAPTURES + 1))
-	cp "$GUEST_RUN/share/wire.pcapng" "$WORK/$CAPTURES.pcapng"
+	# As many digits for each: the judge takes the last by name for the newest.
+	cp "$GUEST_RUN/share/wire.pcapng" "$WORK/$(printf '%03d' "$CAPTURES").pcapng"
 }
 
 load_variant() {

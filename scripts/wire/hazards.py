@@ -16,7 +16,9 @@ from mpa import C, R, READ, WRITE
 from registry import rule
 
 STATS = "/sys/kernel/debug/iw_mpa/stats"
-SOON = 1.0      # seconds in which one connection comes up, whatever others do
+# Seconds in which one connection comes up, whatever others do: enough on a busy emulator, and less
+# than the time-outs in the way of the tests that ask.
+SOON = 2.5
 
 
 def counter(name):
@@ -89,7 +91,7 @@ def clients_that_stop_within_the_request(b, size):
 
 @rule("B-12", "I-11", "Q-06", cases=[(1, 24), (16, 48)])
 def more_clients_than_the_backlog(b, backlog, count):
-    """Those that found no room try again, as TCP does; nobody is lost for good."""
+    """Those that found no room get a Reject; nobody waits for nothing."""
     server = b.server(str(backlog))
     before = alive()
     peers = []
