@@ -122,7 +122,8 @@ static u8 neg_responder_rtr(const struct iw_mpa_local *local,
  * @req: the Request received
  * @rep: result: the Reply, without private data; always filled, with
  *	@rep->reject set unless the return value is IW_MPA_R_OK
- * @params: result: what to program; valid if IW_MPA_R_OK is returned
+ * @params: result: what to program; else only @params->enhanced, crc and
+ *	tx_markers are valid, for the TERM message behind the Reject
  *
  * Return: IW_MPA_R_OK; MARKERS if the peer wants Markers and there are none;
  * INSUFFICIENT_IRD if @local->strict and the peer's IRD is below @local->ord
