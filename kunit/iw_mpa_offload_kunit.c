@@ -411,8 +411,8 @@ static void offload_open_initiator_sends_rtr(struct kunit *test)
 	line->params.rtr = IW_MPA_RTR_READ;
 	KUNIT_EXPECT_EQ(test, line_start(line, 0), IW_MPA_R_OK);
 	line->qp->fail[FAKE_SEND_RTR] = -EPIPE;
-	KUNIT_EXPECT_EQ(test, iw_mpa_offload_open(&line->off, &line->params),
-			-EPIPE);
+	KUNIT_EXPECT_EQ(test, iw_mpa_offload_open(&line->off, &line->ms,
+						  &line->params), -EPIPE);
 	KUNIT_EXPECT_EQ(test, line->qp->rtr, IW_MPA_RTR_READ);
 	line_close(line);
 	KUNIT_EXPECT_STREQ(test, line->qp->log, "prepare attach send_rtr stop");
@@ -425,7 +425,8 @@ static void offload_open_responder_opens_tx(struct kunit *test)
 
 	line->params.rtr = IW_MPA_RTR_ALL;
 	KUNIT_EXPECT_EQ(test, line_start(line, 0), IW_MPA_R_OK);
-	KUNIT_EXPECT_EQ(test, iw_mpa_offload_open(&line->off, &line->params), 0);
+	KUNIT_EXPECT_EQ(test, iw_mpa_offload_open(&line->off, &line->ms,
+						  &line->params), 0);
 	line_close(line);
 	KUNIT_EXPECT_STREQ(test, line->qp->log, "prepare attach open_tx stop");
 }
@@ -436,7 +437,8 @@ static void offload_open_initiator_without_rtr_opens_tx(struct kunit *test)
 
 	line->params.initiator = true;
 	KUNIT_EXPECT_EQ(test, line_start(line, 0), IW_MPA_R_OK);
-	KUNIT_EXPECT_EQ(test, iw_mpa_offload_open(&line->off, &line->params), 0);
+	KUNIT_EXPECT_EQ(test, iw_mpa_offload_open(&line->off, &line->ms,
+						  &line->params), 0);
 	line_close(line);
 	KUNIT_EXPECT_STREQ(test, line->qp->log, "prepare attach open_tx stop");
 }

@@ -204,7 +204,7 @@ static enum iw_mpa_event act_handoff_active(struct iw_mpa_ep *ep)
 		iw_mpa_run_set_reason(ep, reason);
 		return IW_MPA_EV_PREPARE_FAILED;
 	}
-	if (iw_mpa_offload_open(&ep->off, &ep->params)) {
+	if (iw_mpa_offload_open(&ep->off, &ep->sock, &ep->params)) {
 		iw_mpa_run_set_reason(ep, IW_MPA_R_DRIVER);
 		return IW_MPA_EV_STREAM_DOWN;
 	}
@@ -238,13 +238,13 @@ static enum iw_mpa_event act_handoff_passive(struct iw_mpa_ep *ep)
 		return IW_MPA_EV_HANDED_OFF_RTR;
 	if (READ_ONCE(iw_mpa_ep_config(ep)->fence))
 		return IW_MPA_EV_HANDED_OFF_FENCED;
-	iw_mpa_offload_open(&ep->off, &ep->params);
+	iw_mpa_offload_open(&ep->off, &ep->sock, &ep->params);
 	return IW_MPA_EV_HANDED_OFF;
 }
 
 static enum iw_mpa_event act_open_tx(struct iw_mpa_ep *ep)
 {
-	iw_mpa_offload_open(&ep->off, &ep->params);
+	iw_mpa_offload_open(&ep->off, &ep->sock, &ep->params);
 	return IW_MPA_EV_NONE;
 }
 

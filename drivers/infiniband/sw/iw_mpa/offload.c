@@ -127,19 +127,27 @@ int iw_mpa_offload_send_reply(struct iw_mpa_offload *off,
 /**
  * iw_mpa_offload_open - let work out, an initiator's RTR message first
  * @off: started line
+ * @ms: the stream
  * @params: what was negotiated
  *
  * Context: process, may sleep.
  *
  * Return: 0, or a negative errno if the RTR message could not be sent.
  */
-int iw_mpa_offload_open(struct iw_mpa_offload *off,
+int iw_mpa_offload_open(struct iw_mpa_offload *off, struct iw_mpa_sock *ms,
 			const struct iw_mpa_params *params)
 {
-	if (params->initiator && params->rtr)
-		return off->drv->send_rtr(off->qp, params->rtr);
-	off->drv->open_tx(off->qp);
-	return 0;
+	unsigned int scope;
+	int err;
+
+	if (!params->initiator || !params->rtr) {
+		off->drv->open_tx(off->qp);
+		return 0;
+	}
+	scope = iw_mpa_sock_begin_send(ms);
+	err = off->drv->send_rtr(off->qp, params->rtr);
+	iw_mpa_sock_end_send(ms, scope);
+	return err;
 }
 
 /**

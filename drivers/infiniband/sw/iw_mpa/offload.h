@@ -28,7 +28,7 @@ enum iw_mpa_reason iw_mpa_offload_start(struct iw_mpa_offload *off,
 int iw_mpa_offload_send_reply(struct iw_mpa_offload *off,
 			      struct iw_mpa_sock *ms, const void *reply,
 			      size_t len);
-int iw_mpa_offload_open(struct iw_mpa_offload *off,
+int iw_mpa_offload_open(struct iw_mpa_offload *off, struct iw_mpa_sock *ms,
 			const struct iw_mpa_params *params);
 void iw_mpa_offload_kick(struct iw_mpa_offload *off);
 void iw_mpa_offload_stop(struct iw_mpa_offload *off, struct iw_mpa_sock *ms,

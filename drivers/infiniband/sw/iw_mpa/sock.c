@@ -13,6 +13,7 @@
 #include <linux/in.h>
 #include <linux/in6.h>
 #include <linux/net.h>
+#include <linux/sched/mm.h>
 #include <linux/tcp.h>
 #include <net/ipv6.h>
 #include <net/tcp.h>
@@ -452,6 +453,41 @@ int iw_mpa_sock_discard(struct iw_mpa_sock *ms, size_t len)
 }
 
 /**
+ * iw_mpa_sock_begin_send - let a startup message use the task's page fragment
+ * @ms: open socket, on which nobody else sends
+ *
+ * A fragment of the socket's own is 32 KiB that it keeps for its life. The task's
+ * is not in use: no caller is within a send of its own. The scope does what GFP_NOIO
+ * does for the driver, and TCP takes that for "not the task's".
+ *
+ * Context: process.
+ *
+ * Return: for iw_mpa_sock_end_send()
+ */
+unsigned int iw_mpa_sock_begin_send(struct iw_mpa_sock *ms)
+{
+	struct sock *sk = ms->sock->sk;
+
+	sk->sk_allocation = GFP_KERNEL;
+	sk->sk_use_task_frag = true;
+	return memalloc_noio_save();
+}
+
+/**
+ * iw_mpa_sock_end_send - the startup message has been sent
+ * @ms: open socket
+ * @scope: from iw_mpa_sock_begin_send()
+ */
+void iw_mpa_sock_end_send(struct iw_mpa_sock *ms, unsigned int scope)
+{
+	struct sock *sk = ms->sock->sk;
+
+	memalloc_noio_restore(scope);
+	sk->sk_use_task_frag = false;
+	sk->sk_allocation = GFP_NOIO;
+}
+
+/**
  * iw_mpa_sock_send - send a startup frame or FPDU
  * @ms: open socket
  * @buf: what
@@ -466,9 +502,12 @@ int iw_mpa_sock_send(struct iw_mpa_sock *ms, const void *buf, size_t len)
 {
 	struct kvec iov = { .iov_base = (void *)buf, .iov_len = len };
 	struct msghdr msg = { .msg_flags = MSG_DONTWAIT | MSG_NOSIGNAL };
+	unsigned int scope;
 	int sent;
 
+	scope = iw_mpa_sock_begin_send(ms);
 	sent = kernel_sendmsg(ms->sock, &msg, &iov, 1, len);
+	iw_mpa_sock_end_send(ms, scope);
 	if (sent < 0)
 		return sent;
 	return sent == len ? 0 : -EAGAIN;
