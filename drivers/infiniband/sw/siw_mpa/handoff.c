@@ -400,8 +400,9 @@ static int handoff_send_rtr(struct ib_qp *base_qp, u8 rtr)
 		}
 	}
 	spin_unlock_irqrestore(&qp->sq_lock, flags);
+	/* Here and now, as post_send does for an application: siw's TX thread is a hop away. */
 	if (!err)
-		err = siw_sq_start(qp);
+		err = siw_qp_sq_process(qp);
 	up_read(&qp->state_lock);
 	return err;
 }
