@@ -108,6 +108,7 @@ static enum iw_mpa_event act_send_req(struct iw_mpa_ep *ep)
 	len = act_encode(ep, ep->request_pd, ep->request_pd_len, buf);
 	if (len < 0)
 		return IW_MPA_EV_SEND_FAILED;
+	iw_mpa_sock_save_acks(&ep->sock);
 	err = iw_mpa_sock_send(&ep->sock, buf, len);
 	if (err == -ECONNRESET || err == -EPIPE) {
 		WRITE_ONCE(ep->tcp_err, -err);

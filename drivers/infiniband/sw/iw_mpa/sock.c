@@ -208,6 +208,12 @@ static int sock_set_tos(struct socket *sock, u8 tos)
 	return 0;
 }
 
+/* From now on octets may come in bulk, and nothing goes the other way. */
+static void sock_nothing_answers(struct sock *sk)
+{
+	inet_csk_exit_pingpong_mode(sk);
+}
+
 static int sock_setup(struct socket *sock, const struct iw_mpa_sock_opts *opts)
 {
 	struct sock *sk = sock->sk;
@@ -216,6 +222,7 @@ static int sock_setup(struct socket *sock, const struct iw_mpa_sock_opts *opts)
 	sk->sk_allocation = GFP_NOIO;
 	sk->sk_use_task_frag = false;
 	tcp_sock_set_nodelay(sk);
+	tcp_sock_set_quickack(sk, 0);
 	return opts->tos_set ? sock_set_tos(sock, opts->tos) : 0;
 }
 
@@ -344,6 +351,8 @@ int iw_mpa_sock_listen(struct iw_mpa_sock *ms,
 	err = kernel_listen(sock, backlog);
 	if (err)
 		iw_mpa_sock_release(ms);
+	else
+		iw_mpa_sock_save_acks(ms);
 	return err;
 }
 
@@ -446,10 +455,29 @@ int iw_mpa_sock_recv(struct iw_mpa_sock *ms, void *buf, size_t len)
  */
 int iw_mpa_sock_discard(struct iw_mpa_sock *ms, size_t len)
 {
+	struct sock *sk = ms->sock->sk;
 	struct msghdr msg = {};
 
+	lock_sock(sk);
+	sock_nothing_answers(sk);
+	release_sock(sk);
 	return kernel_recvmsg(ms->sock, &msg, NULL, 0, len,
 			      MSG_DONTWAIT | MSG_TRUNC);
+}
+
+/**
+ * iw_mpa_sock_save_acks - acknowledge with what is sent next
+ * @ms: open socket
+ *
+ * Startup is question and answer: a segment for that alone is not needed. A socket
+ * begins like that, but TCP forgets it when it connects, and when it listens;
+ * connections have it from their listener. It ends with the hand-off.
+ *
+ * Context: process.
+ */
+void iw_mpa_sock_save_acks(struct iw_mpa_sock *ms)
+{
+	tcp_sock_set_quickack(ms->sock->sk, 0);
 }
 
 /**
@@ -525,7 +553,7 @@ void iw_mpa_sock_shutdown(struct iw_mpa_sock *ms)
 }
 
 /**
- * iw_mpa_sock_seq - where the stream stands
+ * iw_mpa_sock_seq - where the stream stands as the driver takes it over
  * @ms: open socket
  * @snd_nxt: sequence number of the next octet to be sent
  * @rcv_nxt: sequence number of the next octet to be read
@@ -542,6 +570,7 @@ void iw_mpa_sock_seq(struct iw_mpa_sock *ms, u32 *snd_nxt, u32 *rcv_nxt,
 	*snd_nxt = tcp_sk(sk)->write_seq;
 	*rcv_nxt = tcp_sk(sk)->copied_seq;
 	*rx_queued = tcp_inq(sk) > 0;
+	sock_nothing_answers(sk);
 	release_sock(sk);
 }
 

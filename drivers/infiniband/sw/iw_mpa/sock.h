@@ -106,6 +106,7 @@ void iw_mpa_sock_drop(struct socket *sock);
 void iw_mpa_sock_check(struct iw_mpa_sock *ms);
 int iw_mpa_sock_recv(struct iw_mpa_sock *ms, void *buf, size_t len);
 int iw_mpa_sock_discard(struct iw_mpa_sock *ms, size_t len);
+void iw_mpa_sock_save_acks(struct iw_mpa_sock *ms);
 unsigned int iw_mpa_sock_begin_send(struct iw_mpa_sock *ms);
 void iw_mpa_sock_end_send(struct iw_mpa_sock *ms, unsigned int scope);
 int iw_mpa_sock_send(struct iw_mpa_sock *ms, const void *buf, size_t len);
