@@ -83,11 +83,12 @@ static int connect_start(struct iw_mpa_ep *ep, struct iw_cm_id *id, u32 qpn)
  *
  * Context: process; does not wait for the peer.
  *
- * Return: 0, then exactly one CONNECT_REPLY follows; or a negative errno, then
- * no event follows: -EINVAL for private data that is too long, for a QP that
- * does not exist and, with strict_ird_ord, for depths above the device's;
- * -EBUSY if the QP has a connection; -EADDRINUSE if TCP uses the source port
- * and may not choose another; -ENETUNREACH and others of TCP; -ENODEV; -ENOMEM.
+ * Return: 0, then exactly one CONNECT_REPLY follows, maybe before the return; or a
+ * negative errno, then no event follows: -EINVAL for private data that is too
+ * long, for a QP that does not exist and, with strict_ird_ord, for depths above
+ * the device's; -EBUSY if the QP has a connection; -EADDRINUSE if TCP uses the
+ * source port and may not choose another; -ENETUNREACH and others of TCP; -ENODEV;
+ * -ENOMEM.
  */
 int iw_mpa_connect(struct iw_cm_id *id, struct iw_cm_conn_param *param)
 {
@@ -119,8 +120,11 @@ int iw_mpa_connect(struct iw_cm_id *id, struct iw_cm_conn_param *param)
 	err = connect_start(ep, id, param->qpn);
 	if (err)
 		goto put_ep;
+	iw_mpa_ep_get(ep);
 	iw_mpa_run_event(ep, IW_MPA_EV_CONNECTING);
-	iw_mpa_run_unclaim(ep);
+	/* To an address of this host TCP is up already: no hop to the work item. */
+	iw_mpa_run(ep, true);
+	iw_mpa_ep_put(ep);
 	iw_mpa_device_put(dev);
 	return 0;
 
