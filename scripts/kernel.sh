@@ -6,15 +6,18 @@
 #   6.1     Debian's stock kernel, headers and sources installed as packages; the default
 #   6.12    Debian's other one: setup.sh unpacks its packages in $CACHE/debian, and the host
 #           stays as it is (a host that has them installed is taken as it is, too)
+#   kasan, kcsan    6.1 with detectors, built by debug-kernel.sh; DEBUG chooses one, too
 #
 #   need_kernel NAME   sets; need_krel does it for $KERNEL:
 #       KERNEL         the name
 #       KREL           its release, as uname -r says it there
 #       KDIR           where modules for it are built: make -C
+#       KSOURCE        the package of its sources
 #       KTARBALL       its sources
 #   kernel_version     what all Debian packages of it agree on, e.g. 6.1.192-2
 #   source_version     the same of KTARBALL; empty if it is missing
 #   kernel_files       fills the current folder: vmlinuz and lib/modules/$KREL
+#   kernel_debugs NAME does it have detectors?
 #
 # Only the plain flavour: rt and cloud kernels lack the drivers that the guests need.
 
@@ -27,7 +30,7 @@ kernel_of() {
 }
 
 KREL=${KREL:-}
-KERNEL=${KERNEL:-$(kernel_of "$KREL")}
+KERNEL=${KERNEL:-${DEBUG:-$(kernel_of "$KREL")}}
 export KERNEL KREL
 
 # Call it before the first use of KREL: setup.sh may have brought the headers since.
@@ -37,15 +40,30 @@ need_kernel() {
 	KERNEL=$1
 	case $KERNEL in
 	6.1 | 6.12) need_debian_kernel ;;
-	*) die "no such kernel: $KERNEL (6.1 6.12)" ;;
+	kasan | kcsan) need_debug_kernel ;;
+	*) die "no such kernel: $KERNEL (6.1 6.12 kasan kcsan)" ;;
 	esac
+}
+
+kernel_debugs() { [[ $1 == kasan || $1 == kcsan ]]; }
+
+# Its release changes with its configuration.
+need_debug_kernel() {
+	local dir
+
+	dir=$("$TOP/scripts/debug-kernel.sh" "$KERNEL")
+	KREL=$(<"$dir/release")
+	KDIR=$dir/build
+	KSOURCE=linux-source-6.1
+	KTARBALL=/usr/src/$KSOURCE.tar.xz
 }
 
 need_debian_kernel() {
 	[[ -n $KREL && $(kernel_of "$KREL") == "$KERNEL" ]] || KREL=$(find_krel "$KERNEL")
 	[[ -n $KREL ]] || die "no headers for kernel $KERNEL: run KERNEL=$KERNEL scripts/setup.sh build"
 	KDIR=/lib/modules/$KREL/build
-	KTARBALL=/usr/src/linux-source-$KERNEL.tar.xz
+	KSOURCE=linux-source-$KERNEL
+	KTARBALL=/usr/src/$KSOURCE.tar.xz
 	if [[ ! -e $KDIR/Makefile ]]; then
 		KDIR=$CACHE/debian/$KREL/build
 		KTARBALL=$CACHE/debian/$KREL$KTARBALL
@@ -65,7 +83,7 @@ find_krel() {
 	done | head -n 1
 }
 
-unpacked() { [[ $KDIR == "$CACHE"/* ]]; }
+unpacked() { [[ $KDIR == "$CACHE"/debian/* ]]; }
 package_version() { dpkg-query -W -f '${Version}' "$1" 2>/dev/null || true; }
 
 kernel_version() {
@@ -73,6 +91,10 @@ kernel_version() {
 
 	if unpacked; then
 		cat "$CACHE/debian/$KREL/version"
+		return
+	fi
+	if kernel_debugs "$KERNEL"; then
+		source_version
 		return
 	fi
 	version=$(package_version "linux-headers-$KREL")
@@ -84,7 +106,7 @@ source_version() {
 	if unpacked; then
 		kernel_version
 	elif [[ -e $KTARBALL ]]; then
-		package_version "linux-source-$KERNEL"
+		package_version "$KSOURCE"
 	fi
 }
 
@@ -95,6 +117,10 @@ download() {
 }
 
 kernel_files() {
+	if kernel_debugs "$KERNEL"; then
+		cp -r "${KDIR%/build}"/{vmlinuz,lib} .
+		return
+	fi
 	download "linux-image-$KREL=$(kernel_version)"
 	dpkg-deb --fsys-tarfile linux-image-*.deb | tar -x "./boot/vmlinuz-$KREL" ./lib/modules
 	rm linux-image-*.deb

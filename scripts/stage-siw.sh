@@ -14,7 +14,7 @@
 
 # Prints the version; refuses a mixture of versions by name.
 siw_version() {
-	local have want package=linux-source-$KERNEL
+	local have want package=$KSOURCE
 
 	want=$(kernel_version)
 	have=$(source_version)
@@ -31,7 +31,7 @@ unpack() {
 	[[ ! -d $dest ]] || return 0
 	tmp=$(mktemp -d "$dest.XXXXXX")
 	if ! tar -xJf "$KTARBALL" -C "$tmp" --strip-components=5 \
-		"linux-source-$KERNEL/drivers/infiniband/sw/siw"; then
+		"$KSOURCE/drivers/infiniband/sw/siw"; then
 		rm -rf "$tmp"
 		return 1
 	fi

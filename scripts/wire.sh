@@ -18,11 +18,6 @@ LIMIT=600	# seconds for one batch of tests
 # The protocol above TCP does not know the family: over IPv6 what touches addresses, and a sample.
 SAMPLE='v1_request|rtr_offer|request_by_default|rejected|reject_v|nobody|bad_re|depths_4|tried|ends'
 
-# "created" and "destroyed" follow each other in the list of counters.
-# shellcheck disable=SC2016 # for the guest
-BALANCED='balanced() { grep -E "_(created|destroyed)" /sys/kernel/debug/iw_mpa/stats |
-	paste - - | awk "\$2 != \$4 { print; bad = 1 } END { exit bad }"; }'
-
 EXCHANGES=1	# startup exchanges that tshark has to see in a batch, at the least
 
 # relay PREFIX OUTPUT: results of a program, told as ours
@@ -100,8 +95,9 @@ main() {
 		done
 		batch fd00::1 "$SAMPLE" IPv6 sample
 	fi
-	tap_run 'what was created was destroyed' guest_run A "$BALANCED; poll 10 balanced"
+	tap_run 'what was created was destroyed' guest_run A 'poll 10 driver_is_balanced'
 	tap_run 'the modules unload' guest_run A driver_clear
+	tap_run 'the kernel has nothing to report' guest_detectors A
 	tap_run 'the guest ends well' guest_down
 	tap_end wire || die "logs: $GUEST_RUN"
 	guest_forget_logs

@@ -11,6 +11,7 @@ nothing_left() {
 	poll 10 rdma_is_idle || fail "still in use: $(rdma_leftovers)" || return 1
 	rdma resource show
 	rdma link delete siw0 || return 1
+	driver_leaves_nothing || return 1
 	for module in "$driver" ${1:+"$1"}; do
 		echo "$module: $(<"/sys/module/$module/refcnt") references"
 		[[ $(<"/sys/module/$module/refcnt") -eq 0 ]] || fail "$module is in use" || return 1

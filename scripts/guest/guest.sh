@@ -11,6 +11,7 @@
 #   guest_wait A NAME [SECONDS]    until it ended: its output, its exit status
 #   guest_bg_run A NAME SEC CMD    both; when it takes too long (124) it goes on
 #   guest_stop A NAME [SIGNAL]     end it: its output
+#   guest_detectors A              what the kernel's detectors found is its output, and a failure
 #   guest_down                     power off
 #
 # Commands may use the functions of inside.sh. The answers come over a channel of their own
@@ -25,6 +26,14 @@ declare -A GUEST_PID=() GUEST_IN=() GUEST_OUT=() GUEST_KERNEL=()
 GUEST_RUN=
 GUEST_LIMIT=60
 GUEST_ARGS=()
+# Time limits are for the stock kernels. Where there are detectors, SLOW multiplies them, and
+# races need processors.
+SLOW=1
+if kernel_debugs "${KERNEL:?}"; then
+	SLOW=5
+	GUEST_SMP=${GUEST_SMP:-4}
+	GUEST_MEM=${GUEST_MEM:-2G}
+fi
 
 # Lest the guest measure it itself, against emulated timers: see tsc_khz.c.
 guest_tsc() {
@@ -44,7 +53,17 @@ guest_cmdline() {
 		"sysctl.kernel.hung_task_panic=1 sysctl.kernel.hung_task_timeout_secs=60" \
 		"mitigations=off random.trust_cpu=on slab_nomerge tsc=reliable no_timer_check" \
 		"$(guest_tsc)" \
-		"agent=$TOP/scripts/guest/agent image=$image guest=$name number=$number"
+		"agent=$TOP/scripts/guest/agent image=$image guest=$name number=$number" \
+		"$(guest_debug_cmdline "$(guest_kernel "$name")")"
+}
+
+# QEMU may be late for minutes. KCSAN reports races of all the kernel: those that concern us are
+# picked afterwards.
+guest_debug_cmdline() {
+	kernel_debugs "$1" || return 0
+	[[ $1 != kcsan ]] || printf 'panic_on_warn=0 loglevel=3 '
+	echo "slow=$SLOW rcupdate.rcu_cpu_stall_timeout=120" \
+		"sysctl.kernel.hung_task_timeout_secs=240"
 }
 
 # The first guest is the listening end of the wire.
@@ -106,7 +125,7 @@ guest_share_modules() {
 }
 
 guest_boot() {
-	local name image number=0 limit=$((SECONDS + ${GUEST_BOOT_LIMIT:-180}))
+	local name image number=0 limit=$((SECONDS + ${GUEST_BOOT_LIMIT:-180} * SLOW))
 
 	guest_make_run_folder
 	trap guest_kill_all EXIT
@@ -180,7 +199,7 @@ guest_lost() {
 guest_is_dead() { [[ -e $GUEST_RUN/$1.dead ]]; }
 
 guest_run() {
-	local name=$1 command=$2 limit=${3:-$GUEST_LIMIT} id=$EPOCHREALTIME-$BASHPID ANSWER=
+	local name=$1 command=$2 limit=$((${3:-$GUEST_LIMIT} * SLOW)) id=$EPOCHREALTIME-$BASHPID ANSWER=
 
 	if guest_is_dead "$name"; then
 		echo "guest $name is dead" >&2
@@ -205,6 +224,11 @@ guest_bg_run() {
 }
 guest_stop() { guest_run "$1" "bg_stop $2 ${3:-}"; }
 
+# What the detectors of a debug kernel have found; nothing on another kernel.
+guest_detectors() {
+	guest_run "$1" "$(printf '/host%q reports' "$TOP/scripts/guest/detectors.sh")"
+}
+
 # Only what we started, by its id.
 guest_kill_all() {
 	local name
@@ -222,7 +246,7 @@ guest_down() {
 
 	for name in "${!GUEST_PID[@]}"; do
 		guest_is_dead "$name" ||
-			printf 'off 1 %q\n' "busybox poweroff -f" >&"${GUEST_IN[$name]}"
+			printf 'off %d %q\n' $((5 * SLOW)) "busybox poweroff -f" >&"${GUEST_IN[$name]}"
 	done
 	limit=$((SECONDS + 60))
 	for name in "${!GUEST_PID[@]}"; do

@@ -44,6 +44,7 @@ make_initrd() {
 	mkdir -p "$tmp"/{bin,dev,proc,modules,lower,upper,root}
 	cp /bin/busybox "$tmp/bin/"
 	install -m 755 "$HERE/init" "$tmp/init"
+	: >"$tmp/modules/order"
 	root_modules "$dir" | while read -r module; do
 		cp "$module" "$tmp/modules/"
 		[[ $module != *.xz ]] || xz -d "$tmp/modules/${module##*/}"
@@ -58,7 +59,7 @@ make_initrd() {
 make_image() {
 	local dir=$1
 
-	[[ -d $dir ]] || quietly "fetching linux-image-$KREL" unpack_kernel "$dir"
+	[[ -d $dir ]] || quietly "taking kernel $KREL" unpack_kernel "$dir"
 	if [[ ! -e $dir/initrd || $HERE/init -nt $dir/initrd || $HERE/image.sh -nt $dir/initrd ]]
 	then
 		make_initrd "$dir"

@@ -6,9 +6,10 @@
 fail() { echo "error: $*" >&2; return 1; }
 
 # poll SECONDS COMMAND...: until it succeeds; fails when the time is over. This is how every
-# wait in the guests is done: for a condition, with a bound.
+# wait in the guests is done: for a condition, with a bound. The kernel's command line says if
+# the kernel is slow.
 poll() {
-	local end=$((SECONDS + $1))
+	local end=$((SECONDS + $1 * ${slow:-1}))
 
 	shift
 	until "$@"; do
@@ -161,6 +162,19 @@ driver_set() {
 	poll 10 rdma_is_up || fail "siw0 does not come up on $want"
 }
 
+# Before the modules go: nothing of theirs may be left.
+driver_is_balanced() {
+	local stats=/sys/kernel/debug/iw_mpa/stats
+
+	[[ ! -e $stats ]] || grep -E '_(created|destroyed)' "$stats" | paste - - |
+		awk '$2 != $4 { print; bad = 1 } END { exit bad }'
+}
+
+driver_leaves_nothing() {
+	poll 10 driver_is_balanced >/dev/null || driver_is_balanced || return 1
+	"${BASH_ENV%/*}/detectors.sh" leaks
+}
+
 driver_clear() {
 	local have
 
@@ -169,6 +183,7 @@ driver_clear() {
 	if [[ -e /sys/class/infiniband/siw0 ]]; then
 		rdma link delete siw0 || return 1
 	fi
+	driver_leaves_nothing || return 1
 	rmmod "$have" || return 1
 	[[ ! -d /sys/module/iw_mpa ]] || rmmod iw_mpa
 }

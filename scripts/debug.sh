@@ -1,0 +1,45 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# The wire tests, and the end-to-end tests of siw_mpa with itself, under a kernel with detectors.
+#
+#   scripts/debug.sh [kasan|kcsan]      kasan by default
+#
+# Their results are told as they come, numbered through. "make wire" and "make e2e" with
+# DEBUG=kasan or DEBUG=kcsan run either of them with every option that they have.
+
+# shellcheck source=scripts/lib.sh
+. "$(dirname "$0")/lib.sh"
+# shellcheck source=scripts/tap.sh
+. "$TOP/scripts/tap.sh"
+
+# Unmodified siw has errors of its own, which a kernel with detectors does not survive.
+export PAIRS=${PAIRS:-siw_mpa/siw_mpa}
+
+# run SUITE: its results, and that it came to its end
+run() {
+	local suite=$1 line ended=no
+
+	while IFS= read -r line; do
+		case $line in
+		'ok '[0-9]*) tap ok "$KERNEL $suite: ${line#ok * }" ;;
+		'not ok '[0-9]*) tap 'not ok' "$KERNEL $suite: ${line#not ok * }" ;;
+		"# $suite: "*' passed, '*' failed') ended=yes ;;
+		*) printf '%s\n' "$line" ;;
+		esac
+	done < <("$TOP/scripts/$suite.sh" </dev/null)
+	[[ $ended == yes ]] || tap 'not ok' "$KERNEL $suite: died before its end"
+}
+
+main() {
+	local suite
+
+	export KERNEL=${1:-${DEBUG:-kasan}}
+	kernel_debugs "$KERNEL" || die 'usage: debug.sh [kasan|kcsan]'
+	for suite in wire e2e; do
+		run "$suite"
+	done
+	tap_end debug
+}
+
+main "$@"

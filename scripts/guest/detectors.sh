@@ -1,0 +1,68 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# What the detectors of a debug kernel found; runs in the guest, and fails if it is anything.
+#
+#   detectors.sh leaks      before the modules are unloaded: memory of theirs that nobody knows
+#   detectors.sh reports    at the end: what the kernel has reported since it booted
+#
+# On a kernel without detectors there is nothing to find.
+
+set -euo pipefail
+
+LEAKS=/sys/kernel/debug/kmemleak
+MIN_AGE=6	# seconds: kmemleak spares what is younger than 5
+OURS='\[(iw_mpa|siw_mpa)\]'
+
+# grep, where finding nothing is no failure
+lines() { grep -E "$@" || [[ $? -eq 1 ]]; }
+
+# kmemleak's objects, one line each: a function of ours in the stack, or of a module that is gone.
+leaks_of_ours() {
+	awk '/^unreferenced/ { if (text) print text; text = $0; next } { text = text " | " $0 }
+		END { if (text) print text }' "$LEAKS" | lines "$OURS|\] 0x[0-9a-f]+( |$)"
+}
+
+leaks() {
+	local found
+
+	[[ -e $LEAKS ]] || return 0
+	sleep "$MIN_AGE"
+	echo scan >"$LEAKS"
+	echo scan >"$LEAKS"
+	found=$(leaks_of_ours)
+	[[ -z $found ]] || { echo "${found// | /$'\n'}"; return 1; }
+}
+
+# lockdep turns itself off when it has found something.
+lockdep_is_on() {
+	[[ ! -e /proc/lockdep_stats ]] || grep -Eq 'debug_locks: +1$' /proc/lockdep_stats
+}
+
+# Reports of KCSAN, one line each, in which a function of ours takes part
+races_of_ours() {
+	dmesg | sed -E 's/^\[[^]]*\] //' |
+		awk '/^====+$/ { if (text ~ /KCSAN/) print text; text = ""; next }
+			{ text = text (text ? " | " : "") $0 }' | lines "$OURS"
+}
+
+# Headlines of all reports, without what KCSAN says of the rest of the kernel
+warnings() {
+	local text='WARNING:|BUG:|INFO: (possible|suspicious|trying|task|rcu)|UBSAN:|ODEBUG:'
+
+	text+='|refcount_t:|general protection|list_(add|del) corruption|Oops'
+	dmesg | lines "$text" | lines -v 'BUG: KCSAN'
+}
+
+reports() {
+	local found status=0
+
+	lockdep_is_on || { echo 'lockdep has found something'; status=1; }
+	found=$(warnings)
+	[[ -z $found ]] || { echo "$found"; status=1; }
+	found=$(races_of_ours)
+	[[ -z $found ]] || { echo "${found// | /$'\n'}"; status=1; }
+	return "$status"
+}
+
+"$1"
