@@ -75,7 +75,7 @@ share_tests() {
 }
 
 main() {
-	local only=${2:-} role
+	local only=${2:-} roles='responder initiator hazards' role
 
 	[[ $# -eq 0 || ($# -eq 2 && $1 == -k) ]] || die 'usage: wire.sh [-k REGEX]'
 	"$TOP/scripts/setup.sh" build guest
@@ -90,7 +90,8 @@ main() {
 		EXCHANGES=0
 		batch 10.0.0.1 "$only" IPv4 chosen
 	else
-		for role in responder initiator hazards; do
+		[[ $KERNEL != kasan ]] || roles+=' faults'
+		for role in $roles; do
 			batch 10.0.0.1 "^$role" IPv4 "$role"
 		done
 		batch fd00::1 "$SAMPLE" IPv6 sample

@@ -169,20 +169,29 @@ static int do_connect(const char *args)
 	return rdma_connect(conn, &param);
 }
 
-static int do_accept(const char *args)
+/* The first half of an accept: the oldest request gets a QP. */
+static int do_take(void)
+{
+	conn = oldest_request();
+	if (!conn)
+		return -1;
+	answered++;
+	return make_qp(conn);
+}
+
+static int do_accept_taken(const char *args)
 {
 	struct rdma_conn_param param;
 	unsigned char pd[600];
 
 	if (parse_param(args, &param, pd))
 		return -1;
-	conn = oldest_request();
-	if (!conn)
-		return -1;
-	answered++;
-	if (make_qp(conn))
-		return -1;
 	return rdma_accept(conn, &param);
+}
+
+static int do_accept(const char *args)
+{
+	return do_take() ? -1 : do_accept_taken(args);
 }
 
 static int do_accept_busy(void)
@@ -277,6 +286,10 @@ static int run(const char *verb, const char *args)
 		return do_connect(args);
 	if (!strcmp(verb, "accept"))
 		return do_accept(args);
+	if (!strcmp(verb, "take"))
+		return do_take();
+	if (!strcmp(verb, "accept_taken"))
+		return do_accept_taken(args);
 	if (!strcmp(verb, "reject"))
 		return do_reject(args);
 	if (!strcmp(verb, "accept_busy"))

@@ -15,6 +15,7 @@ import re
 import sys
 import traceback
 
+import faults
 import harness
 import hazards
 import initiator
@@ -22,7 +23,8 @@ import mpa
 import registry
 import responder
 
-MODULES = ((responder, "responder"), (initiator, "initiator"), (hazards, "hazards"))
+MODULES = ((responder, "responder"), (initiator, "initiator"), (hazards, "hazards"),
+           (faults, "faults"))
 
 
 def role_of(function):
