@@ -48,10 +48,10 @@ races_of_ours() {
 
 # Headlines of all reports, without what KCSAN says of the rest of the kernel
 warnings() {
-	local text='WARNING:|BUG:|INFO: (possible|suspicious|trying|task|rcu)|UBSAN:|ODEBUG:'
+	local text='WARNING:|BUG:|INFO: (possible|suspicious|trying)|UBSAN:|ODEBUG:'
 
 	text+='|refcount_t:|general protection|list_(add|del) corruption|Oops'
-	dmesg | lines "$text" | lines -v 'BUG: KCSAN'
+	dmesg | lines "$text" | lines -v 'BUG: (KCSAN|soft lockup)'
 }
 
 reports() {
