@@ -124,7 +124,7 @@ def by_variant(measures, function):
 def table_of_costs(found):
     rows = []
     for name in sorted(found):
-        if re.match(r"held|half-open|memory", name):
+        if re.match(r"held|half-open|memory|data", name):
             continue
         phases = ("setup", "destroy") if name == "listen" else ("connect", "close")
         for phase in phases:
@@ -171,6 +171,12 @@ def table_of_scale(found):
             rows.append(row_of(name.replace("-", " "),
                                by_variant(found[name], lambda m: m.phase("connect"))))
     return table("Instructions per connect while others are held", HEAD, rows)
+
+
+def table_of_data(found):
+    rows = [row_of(name, by_variant(found[name], lambda m: m.values.get("message")))
+            for name in sorted(found) if name.startswith("data")]
+    return table("Instructions per message", HEAD, rows)
 
 
 # --- picture --------------------------------------------------------------------------------------
@@ -232,7 +238,7 @@ def main():
         tables += [table_of_parts(one, "connect"), table_of_parts(one, "close"),
                    table_of_events(one)]
         write(folder, "connect.svg", picture(one))
-    tables += [table_of_memory(found), table_of_scale(found)]
+    tables += [table_of_memory(found), table_of_scale(found), table_of_data(found)]
     write(folder, "table.rst", "\n".join(tables))
 
 
