@@ -88,7 +88,8 @@ def settings():
                     for name in ('config_default', r'config_table\[\]'))
     default = dict(re.findall(r'\.(\w+)\s*=\s*(\d+)', start))
     names = re.findall(r'\bCONFIG_\w+\((\w+)', table)
-    return {name: default.get(name, 'none') for name in names}
+    lists = re.findall(r'\bCONFIG_PORT_LIST\((\w+)', table)
+    return {name: 'none' if name in lists else default[name] for name in names}
 
 
 def members():

@@ -186,7 +186,7 @@ class Probe:
             answer = self._answer()
             if answer == "OK " + line.split()[0]:
                 return said
-            check(answer.startswith("WC "), f"{line}: {answer}")
+            check(answer.startswith(("WC ", "QP ")), f"{line}: {answer}")
             said.append(answer)
 
     def fails(self, line):

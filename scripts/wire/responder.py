@@ -542,6 +542,7 @@ def markers_that_the_device_has_not_are_rejected(b):
     reply = peer.recv_reply()
     check(reply.flags & R, "no Reject")
     check(not reply.flags & M, "M is set")
+    peer.expect_quiet()     # it would not understand a TERM message without Markers
 
 
 # --- Reject ------------------------------------------------------------------------------

@@ -632,42 +632,28 @@ int iw_mpa_sock_names(struct iw_mpa_sock *ms, struct sockaddr_storage *local,
 	return 0;
 }
 
+/* Of the peer also while TCP is still connecting */
+static void sock_name(struct iw_mpa_sock *ms, int peer, union iw_mpa_addr *name)
+{
+	struct sockaddr_storage addr = {};
+
+	if (ms->sock->ops->getname(ms->sock, (struct sockaddr *)&addr, peer) < 0)
+		addr.ss_family = AF_UNSPEC;
+	sock_unmap_v4(&addr);
+	memcpy(name, &addr, sizeof(*name));
+}
+
 /**
  * iw_mpa_sock_tuple - both addresses of a socket, connected or not yet
  * @ms: open socket
  * @tuple: result; an IPv4 connection of an IPv6 socket has IPv4 addresses
  *
- * Context: any.
+ * Context: process.
  */
-void iw_mpa_sock_tuple(const struct iw_mpa_sock *ms, struct iw_mpa_tuple *tuple)
+void iw_mpa_sock_tuple(struct iw_mpa_sock *ms, struct iw_mpa_tuple *tuple)
 {
-	const struct sock *sk = ms->sock->sk;
-	const struct inet_sock *inet = inet_sk(sk);
-
-	memset(tuple, 0, sizeof(*tuple));
-	if (sk->sk_family == AF_INET6 && !ipv6_addr_v4mapped(&sk->sk_v6_daddr)) {
-		tuple->local.in6 = (struct sockaddr_in6) {
-			.sin6_family	= AF_INET6,
-			.sin6_port	= inet->inet_sport,
-			.sin6_addr	= sk->sk_v6_rcv_saddr,
-		};
-		tuple->remote.in6 = (struct sockaddr_in6) {
-			.sin6_family	= AF_INET6,
-			.sin6_port	= sk->sk_dport,
-			.sin6_addr	= sk->sk_v6_daddr,
-		};
-		return;
-	}
-	tuple->local.in = (struct sockaddr_in) {
-		.sin_family	= AF_INET,
-		.sin_port	= inet->inet_sport,
-		.sin_addr	= { sk->sk_rcv_saddr },
-	};
-	tuple->remote.in = (struct sockaddr_in) {
-		.sin_family	= AF_INET,
-		.sin_port	= sk->sk_dport,
-		.sin_addr	= { sk->sk_daddr },
-	};
+	sock_name(ms, 0, &tuple->local);
+	sock_name(ms, 2, &tuple->remote);
 }
 
 /**

@@ -116,7 +116,7 @@ void iw_mpa_sock_seq(struct iw_mpa_sock *ms, u32 *snd_nxt, u32 *rcv_nxt,
 int iw_mpa_sock_local(struct iw_mpa_sock *ms, struct sockaddr_storage *local);
 int iw_mpa_sock_names(struct iw_mpa_sock *ms, struct sockaddr_storage *local,
 		      struct sockaddr_storage *remote);
-void iw_mpa_sock_tuple(const struct iw_mpa_sock *ms, struct iw_mpa_tuple *tuple);
+void iw_mpa_sock_tuple(struct iw_mpa_sock *ms, struct iw_mpa_tuple *tuple);
 void iw_mpa_sock_lock_callbacks(struct iw_mpa_sock *ms);
 void iw_mpa_sock_unlock_callbacks(struct iw_mpa_sock *ms);
 void iw_mpa_sock_detach(struct iw_mpa_sock *ms);

@@ -83,15 +83,18 @@ static int port_modify_qp(struct ib_qp *base_qp, struct ib_qp_attr *attr,
 }
 
 /* A reference on what siw is stacked on; SIW_HAS_NETDEV is a probe of the Kbuild. */
+#ifdef SIW_HAS_NETDEV
 static struct net_device *port_get_netdev(struct ib_device *ibdev)
 {
-#ifdef SIW_HAS_NETDEV
 	dev_hold(to_siw_dev(ibdev)->netdev);
 	return to_siw_dev(ibdev)->netdev;
-#else
-	return ib_device_get_netdev(ibdev, 1);
-#endif
 }
+#else
+static struct net_device *port_get_netdev(struct ib_device *ibdev)
+{
+	return ib_device_get_netdev(ibdev, 1);
+}
+#endif
 
 /**
  * siw_mpa_ib_register - siw's ib_register_device()
