@@ -221,7 +221,7 @@ static void siw_mpa_first_data_ready(struct sock *sk)
 	struct iw_mpa_stream *stream;
 	struct siw_qp *qp;
 
-	read_lock(&sk->sk_callback_lock);
+	read_lock_bh(&sk->sk_callback_lock);
 	stream = iw_mpa_sk_stream(sk);
 	if (!stream || !stream->qp)
 		goto unlock;
@@ -232,7 +232,7 @@ static void siw_mpa_first_data_ready(struct sock *sk)
 		handoff_rx_until_first(qp, sk);
 	up_read(&qp->state_lock);
 unlock:
-	read_unlock(&sk->sk_callback_lock);
+	read_unlock_bh(&sk->sk_callback_lock);
 }
 
 static struct siw_cep *handoff_alloc(struct siw_qp *qp,
