@@ -2,7 +2,7 @@
 #
 # For people: every target calls one script. Kbuild is the kernel's side.
 
-.PHONY: help modules install clean setup check static kunit fuzz wire interop e2e debug bench demo
+.PHONY: help modules install clean setup check static kunit fuzz wire interop e2e dkms debug bench demo
 
 export T
 
@@ -17,6 +17,7 @@ help:
 	@echo 'make wire      conformance: a scripted MPA peer against siw_mpa, by rule'
 	@echo 'make interop   siw_mpa against siw of 6.1 and 6.12, all settings: a table'
 	@echo 'make e2e       end-to-end tests in guests that run the stock kernel'
+	@echo 'make dkms      dkms.conf on each kernel: add, build, install, load, rping, remove'
 	@echo 'make debug     wire and e2e under a kernel with KASAN and lockdep; DEBUG=kasan|kcsan for each'
 	@echo 'make bench     what connections cost in instructions, next to unmodified siw and bare TCP'
 	@echo 'make setup     install the Debian packages that all of this needs (the others do it, too)'
@@ -31,7 +32,7 @@ install:
 setup:
 	@scripts/setup.sh
 
-check static kunit fuzz wire interop e2e debug bench demo:
+check static kunit fuzz wire interop e2e dkms debug bench demo:
 	@scripts/$@.sh
 
 clean:

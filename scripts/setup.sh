@@ -3,7 +3,7 @@
 #
 # Install the Debian packages that a job needs, and nothing when they are all there.
 #
-#   scripts/setup.sh [build] [static] [kunit] [guest] [fuzz] [6.12]     (no argument: all)
+#   scripts/setup.sh [build] [static] [kunit] [guest] [fuzz] [dkms] [6.12]     (no argument: all)
 #
 # 6.12 is what that kernel needs beside the rest; it is included where KERNEL says 6.12.
 
@@ -21,6 +21,7 @@ declare -A GROUP=(
 		ibverbs-providers rdma-core librdmacm-dev libibverbs-dev gcc libc6-dev perftest
 		qperf tshark iproute2 iputils-ping ethtool python3"
 	[fuzz]="clang libclang-rt-14-dev llvm libc6-dev"
+	[dkms]="dkms openssl kmod util-linux"
 	[6.12]="pahole xz-utils kmod"
 )
 
@@ -110,7 +111,7 @@ main() {
 	local group
 	local -a packages=()
 
-	[[ $# -gt 0 ]] || set -- build static kunit guest fuzz 6.12
+	[[ $# -gt 0 ]] || set -- build static kunit guest fuzz dkms 6.12
 	[[ $KERNEL != 6.12 || " $* " == *' 6.12 '* ]] || set -- "$@" 6.12
 	for group in "$@"; do
 		[[ -n ${GROUP[$group]:-} ]] || die "no such group: $group (${!GROUP[*]})"

@@ -3,7 +3,8 @@
 #
 # Put the kernel's own siw sources (drivers/infiniband/sw/siw) into a folder outside the tree.
 #
-#   scripts/stage-siw.sh DEST [FILE-PATTERN-TO-LEAVE-OUT...]
+#   scripts/stage-siw.sh DEST [FILE-TO-LEAVE-OUT...]
+#   scripts/stage-siw.sh --check        could it? If not, it says what to install
 #
 # They come from Debian's linux-source package of exactly the version that the headers have: a
 # siw of another version would build and then misbehave. Unpacking the tarball takes a while, so
@@ -43,21 +44,28 @@ unpack_once() {
 	[[ -d $1 ]] || quietly "taking siw out of $KTARBALL" unpack "$1"
 }
 
+# stage FROM TO FILE-TO-LEAVE-OUT...: siw has no subfolders.
+stage() {
+	local from=$1 to=$2 file
+
+	shift 2
+	mkdir -p "$to"
+	for file in "$from"/*; do
+		[[ " $* " != *" ${file##*/} "* ]] || continue
+		cmp -s "$file" "$to/${file##*/}" || cp "$file" "$to/"
+	done
+}
+
 main() {
-	local dest=${1:?usage: stage-siw.sh DEST [PATTERN...]} version cached pattern
-	local -a exclude=()
+	local dest=${1:?usage: stage-siw.sh DEST [FILE...]} version cached
 
 	shift
 	need_krel
 	version=$(siw_version)
+	[[ $dest != --check ]] || return 0
 	cached=$CACHE/siw-$version
 	locked siw unpack_once "$cached"
-
-	for pattern in "$@"; do
-		exclude+=("--exclude=$pattern")
-	done
-	mkdir -p "$dest"
-	rsync -rc "${exclude[@]}" "$cached/" "$dest/"
+	stage "$cached" "$dest" "$@"
 }
 
 main "$@"
