@@ -7,6 +7,10 @@ applies() { [[ $CLIENT_DRIVER == siw_mpa || $SERVER_DRIVER == siw_mpa ]]; }
 # Until the first block of data has been verified.
 is_moving() { on "$CLIENT" "poll 20 grep -q 'rdma-ping-0:' /run/bg/client/output"; }
 
+# Ended, or was told: one rping in twenty then waits in user space, for the completion of a receive
+# that it put into siw's mapped queue behind the flush.
+noticed='bg_ended client || grep -Eq "DISCONNECT EVENT|device removal" /run/bg/client/output'
+
 # The programs may end in any way they like; the kernel must not, and everything goes away.
 delete_on() {
 	local host=$1
@@ -15,7 +19,7 @@ delete_on() {
 	guest_bg "$CLIENT" client "rping -c -a $SERVER_IP -p $PORT -C 1000000 -V -v"
 	is_moving
 	on "$host" "rdma link delete siw0"
-	on "$CLIENT" "poll 20 bg_ended client"
+	on "$CLIENT" "noticed() { $noticed; }; poll 20 noticed"
 	guest_stop "$CLIENT" client | tail -n 3
 	guest_stop "$SERVER" server
 	on "$host" "rdma link add siw0 type siw netdev eth0 && poll 10 rdma_is_up"
