@@ -116,7 +116,8 @@ struct iw_mpa_handoff {
  * No lock of the library is held in any op but attach. Ops of one connection
  * never run at the same time; ops of different connections do. prepare, attach,
  * send_reply, kick_rx, open_tx without fence, and stop if the hand-off fails, run
- * within iw_accept, and stop may within iw_reject. iw_cm may call these from its
+ * within iw_accept, and stop may within iw_reject. An initiator's ops may run
+ * within iw_connect, if the peer answers that fast. iw_cm may call these from its
  * one ordered work queue: a slow op there holds up the connections of the whole
  * host.
  */

@@ -58,20 +58,27 @@ struct iw_mpa_device *iw_mpa_device_get(const struct ib_device *ibdev)
 
 /**
  * iw_mpa_device_for_each - look at all devices
- * @look: is called for each; may sleep
+ * @look: is called for each until it returns an error; may sleep
  * @arg: for @look
  *
  * Context: process, sleeps.
+ *
+ * Return: 0, or the error of @look.
  */
-void iw_mpa_device_for_each(void (*look)(struct iw_mpa_device *dev, void *arg),
-			    void *arg)
+int iw_mpa_device_for_each(int (*look)(struct iw_mpa_device *dev, void *arg),
+			   void *arg)
 {
 	struct iw_mpa_device *dev;
+	int err = 0;
 
 	mutex_lock(&device_mutex);
-	list_for_each_entry(dev, &device_list, node)
-		look(dev, arg);
+	list_for_each_entry(dev, &device_list, node) {
+		err = look(dev, arg);
+		if (err)
+			break;
+	}
 	mutex_unlock(&device_mutex);
+	return err;
 }
 
 static int device_check(const struct ib_device *ibdev,

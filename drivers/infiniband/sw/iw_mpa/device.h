@@ -9,7 +9,7 @@ struct iw_mpa_device;
 extern const struct attribute_group iw_mpa_device_group;
 
 struct iw_mpa_device *iw_mpa_device_get(const struct ib_device *ibdev);
-void iw_mpa_device_for_each(void (*look)(struct iw_mpa_device *dev, void *arg),
-			    void *arg);
+int iw_mpa_device_for_each(int (*look)(struct iw_mpa_device *dev, void *arg),
+			   void *arg);
 
 #endif /* _IW_MPA_DEVICE_H */

@@ -32,11 +32,6 @@ struct show_ep {
 	bool			initiator;
 };
 
-struct show_listener {
-	union iw_mpa_addr	local;
-	int			backlog;
-};
-
 static const char * const show_states[] = {
 #define X(name, timer) [IW_MPA_ST_##name] = #name,
 	IW_MPA_STATES(X)
@@ -61,6 +56,9 @@ static size_t show_copy_list(struct list_head *list, struct show_ep *rows,
 	struct iw_mpa_ep *ep;
 
 	list_for_each_entry(ep, list, node) {
+		/* Taken from TCP, and its addresses not asked for yet */
+		if (!ep->tuple.local.sa.sa_family)
+			continue;
 		if (n < max)
 			show_copy_ep(ep, &rows[n]);
 		n++;
@@ -113,29 +111,29 @@ static void show_ep(struct seq_file *seq, const struct iw_mpa_device *dev,
 		   params->ord, params->peer_ird, params->peer_ord);
 }
 
-static void show_eps_of(struct iw_mpa_device *dev, void *arg)
+static int show_eps_of(struct iw_mpa_device *dev, void *arg)
 {
 	size_t i, n, max = show_copy_eps(dev, NULL, 0);
 	struct show_ep *rows;
 
 	rows = kvmalloc_array(max, sizeof(*rows), GFP_KERNEL);
 	if (!rows)
-		return;
+		return -ENOMEM;
 	n = min(show_copy_eps(dev, rows, max), max);
 	for (i = 0; i < n; i++)
 		show_ep(arg, dev, &rows[i]);
 	kvfree(rows);
+	return 0;
 }
 
 static int endpoints_show(struct seq_file *seq, void *unused)
 {
-	iw_mpa_device_for_each(show_eps_of, seq);
-	return 0;
+	return iw_mpa_device_for_each(show_eps_of, seq);
 }
 DEFINE_SHOW_ATTRIBUTE(endpoints);
 
 /* Under the device's lock: there are few, and seq_file does not sleep. */
-static void show_listeners_of(struct iw_mpa_device *dev, void *arg)
+static int show_listeners_of(struct iw_mpa_device *dev, void *arg)
 {
 	struct iw_mpa_listener *lis;
 
@@ -146,12 +144,12 @@ static void show_listeners_of(struct iw_mpa_device *dev, void *arg)
 			   &lis->id->m_local_addr, lis->backlog);
 	}
 	spin_unlock(&dev->lock);
+	return 0;
 }
 
 static int listeners_show(struct seq_file *seq, void *unused)
 {
-	iw_mpa_device_for_each(show_listeners_of, seq);
-	return 0;
+	return iw_mpa_device_for_each(show_listeners_of, seq);
 }
 DEFINE_SHOW_ATTRIBUTE(listeners);
 

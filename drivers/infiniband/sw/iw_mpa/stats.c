@@ -57,6 +57,17 @@ void iw_mpa_count_reason(struct iw_mpa_stats __percpu *of_device,
 	this_cpu_inc(stats_of_all.reason[reason]);
 }
 
+/* One counter's sum over all CPUs; what is being counted now may be missing. */
+static unsigned long stats_sum(const unsigned long __percpu *counter)
+{
+	unsigned long sum = 0;
+	int cpu;
+
+	for_each_possible_cpu(cpu)
+		sum += READ_ONCE(*per_cpu_ptr(counter, cpu));
+	return sum;
+}
+
 /**
  * iw_mpa_count_read - how often something was counted
  * @stats: counters of a device, or NULL for the machine
@@ -69,14 +80,7 @@ void iw_mpa_count_reason(struct iw_mpa_stats __percpu *of_device,
 unsigned long iw_mpa_count_read(const struct iw_mpa_stats __percpu *stats,
 				enum iw_mpa_counter counter)
 {
-	unsigned long sum = 0;
-	int cpu;
-
-	if (!stats)
-		stats = &stats_of_all;
-	for_each_possible_cpu(cpu)
-		sum += READ_ONCE(per_cpu_ptr(stats, cpu)->counter[counter]);
-	return sum;
+	return stats_sum(&(stats ?: &stats_of_all)->counter[counter]);
 }
 
 /**
@@ -91,14 +95,7 @@ unsigned long iw_mpa_count_read(const struct iw_mpa_stats __percpu *stats,
 unsigned long iw_mpa_count_read_reason(const struct iw_mpa_stats __percpu *stats,
 				       enum iw_mpa_reason reason)
 {
-	unsigned long sum = 0;
-	int cpu;
-
-	if (!stats)
-		stats = &stats_of_all;
-	for_each_possible_cpu(cpu)
-		sum += READ_ONCE(per_cpu_ptr(stats, cpu)->reason[reason]);
-	return sum;
+	return stats_sum(&(stats ?: &stats_of_all)->reason[reason]);
 }
 
 static int stats_show(struct seq_file *seq, void *unused)
