@@ -14,12 +14,12 @@ declare -A GROUP=(
 	[build]="make gcc libc6-dev linux-headers-amd64 linux-source-6.1 rsync xz-utils bc
 		bison flex libelf-dev libssl-dev"
 	[static]="make gcc libc6-dev linux-headers-amd64 linux-source-6.1 rsync xz-utils sparse
-		python3 python3-docutils perl shellcheck git"
+		python3 python3-docutils python3-pygments perl shellcheck git"
 	[kunit]="make gcc libc6-dev linux-source-6.1 rsync xz-utils bc bison flex libelf-dev
 		python3"
 	[guest]="qemu-system-x86 busybox-static cpio gzip kmod rdmacm-utils ibverbs-utils
 		ibverbs-providers rdma-core librdmacm-dev libibverbs-dev gcc libc6-dev perftest
-		qperf tshark iproute2 iputils-ping ethtool python3"
+		qperf tshark iproute2 iputils-ping ethtool procps python3"
 	[fuzz]="clang libclang-rt-14-dev llvm libc6-dev"
 	[dkms]="dkms openssl kmod util-linux"
 	[6.12]="pahole xz-utils kmod"
