@@ -6,6 +6,9 @@
 #   scripts/setup.sh [build] [static] [kunit] [guest] [fuzz] [dkms] [6.12]     (no argument: all)
 #
 # 6.12 is what that kernel needs beside the rest; it is included where KERNEL says 6.12.
+#
+# The guests also run programs whose packages would start services on the host, now and after each
+# boot. They are unpacked in $CACHE/tools, not installed; only their libraries are.
 
 # shellcheck source=scripts/lib.sh
 . "$(dirname "$0")/lib.sh"
@@ -19,11 +22,13 @@ declare -A GROUP=(
 		python3"
 	[guest]="qemu-system-x86 busybox-static cpio gzip kmod rdmacm-utils ibverbs-utils
 		ibverbs-providers rdma-core librdmacm-dev libibverbs-dev gcc libc6-dev perftest
-		qperf tshark iproute2 iputils-ping ethtool procps python3"
+		qperf tshark iproute2 iputils-ping ethtool procps python3 libtirpc3 libwrap0 libnsl2
+		libnvme1 libjson-c5 fio libfabric-bin"
 	[fuzz]="clang libclang-rt-14-dev llvm libc6-dev"
 	[dkms]="dkms openssl kmod util-linux"
 	[6.12]="pahole xz-utils kmod"
 )
+TOOLS="nfs-common nfs-kernel-server nvme-cli"
 
 # The packages among the arguments that are not installed.
 missing_of() {
@@ -107,6 +112,30 @@ fetch_kernel() {
 		unpack_kernel "$CACHE/debian/$krel" "$name" "$krel" "$version"
 }
 
+unpack_tools() {
+	local dir=$1 tmp package
+
+	tmp=$(mktemp -d "$dir.XXXXXX")
+	cd "$tmp" || return
+	# shellcheck disable=SC2086 # a list of words is what it is
+	download $TOOLS
+	for package in *.deb; do
+		dpkg-deb -x "$package" .
+		rm "$package"
+	done
+	echo "$TOOLS" >packages
+	chmod 755 .
+	rm -rf "$dir"
+	mv -T "$tmp" "$dir"
+}
+
+fetch_tools() {
+	local dir=$CACHE/tools
+
+	[[ $(cat "$dir/packages" 2>/dev/null) != "$TOOLS" ]] || return 0
+	quietly "fetching programs for the guests: $TOOLS" unpack_tools "$dir"
+}
+
 main() {
 	local group
 	local -a packages=()
@@ -119,6 +148,7 @@ main() {
 		packages+=(${GROUP[$group]})
 	done
 	locked setup install_missing "${packages[@]}"
+	[[ " $* " != *' guest '* ]] || locked setup fetch_tools
 	[[ " $* " != *' 6.12 '* ]] || locked setup fetch_kernel 6.12
 }
 

@@ -53,7 +53,8 @@ guest_cmdline() {
 		"sysctl.kernel.hung_task_panic=1 sysctl.kernel.hung_task_timeout_secs=60" \
 		"mitigations=off random.trust_cpu=on slab_nomerge tsc=reliable no_timer_check" \
 		"$(guest_tsc)" \
-		"agent=$TOP/scripts/guest/agent image=$image guest=$name number=$number" \
+		"agent=$TOP/scripts/guest/agent image=$image tools=$CACHE/tools" \
+		"guest=$name number=$number" \
 		"$(guest_debug_cmdline "$(guest_kernel "$name")")"
 }
 

@@ -92,6 +92,14 @@ wire_delay() {
 	fi
 }
 
+# link_flap SECONDS: gone for so long; addresses stay.
+link_flap() {
+	echo 1 >/proc/sys/net/ipv6/conf/eth0/keep_addr_on_down
+	ip link set eth0 down
+	sleep "$1"
+	ip link set eth0 up
+}
+
 # fence_set 0|1: may a responder send before the first FPDU of an initiator without RTR? 1: no.
 fence_set() { echo "$1" >/proc/sys/net/iw_mpa/fence; }
 fence_restore() { [[ ! -e /proc/sys/net/iw_mpa/fence ]] || fence_set 1; }
@@ -113,6 +121,8 @@ port_range_restore() {
 # --- RDMA --------------------------------------------------------------------------------
 
 rdma_listens() { rdma resource show cm_id 2>/dev/null | grep -Eq "state LISTEN .*src-addr [^ ]*:$1\b"; }
+
+tcp_listens() { [[ -n $(ss -Htln "sport = :$1") ]]; }
 
 # serve NAME PORT COMMAND: start a server; returns when rdma_cm listens on PORT.
 serve() {
@@ -188,8 +198,21 @@ driver_clear() {
 	[[ ! -d /sys/module/iw_mpa ]] || rmmod iw_mpa
 }
 
+# at_clean_up COMMAND: for clean_up to run, the newest first. A test that went well may have done
+# the same itself.
+at_clean_up() {
+	local before
+
+	before=$(cat /run/at_clean_up 2>/dev/null || true)
+	printf '%s\n' "$1" "$before" >/run/at_clean_up
+}
+
 # clean_up [NAME]: after a test; NAME is a background job to keep.
 clean_up() {
+	if [[ -e /run/at_clean_up ]]; then
+		bash /run/at_clean_up
+		rm /run/at_clean_up
+	fi
 	bg_stop_all "${1:-}"
 	port_range_restore
 	fence_restore

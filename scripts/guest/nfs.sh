@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash
+#
+# NFS over RDMA in a guest; for commands that source it.
+
+NFS_EXPORT=/run/export
+NFS_MOUNT=/run/nfs
+
+# nfs_serve PORT: version 4.2 only, without rpcbind; what it exports is in memory.
+nfs_serve() {
+	at_clean_up "rpc.nfsd 0; exportfs -ua; umount $NFS_EXPORT /proc/fs/nfsd /var/lib/nfs"
+	modprobe nfsd
+	mkdir -p "$NFS_EXPORT" /var/lib/nfs
+	mount -t tmpfs state /var/lib/nfs
+	mkdir /var/lib/nfs/v4recovery
+	touch /var/lib/nfs/etab
+	mount -t nfsd nfsd /proc/fs/nfsd
+	mount -t tmpfs export "$NFS_EXPORT"
+	exportfs -i -o rw,no_root_squash,insecure,fsid=0 "*:$NFS_EXPORT"
+	bg_start mountd "rpc.mountd --foreground --no-nfs-version 2 --no-nfs-version 3"
+	rpc.nfsd --no-nfs-version 3 --rdma="$1" 2
+	# Nobody has a state to reclaim.
+	echo Y >/proc/fs/nfsd/v4_end_grace
+	poll 20 rdma_listens "$1"
+}
+
+nfs_serve_end() {
+	rpc.nfsd 0
+	exportfs -ua
+	bg_stop mountd
+	umount "$NFS_EXPORT" /proc/fs/nfsd /var/lib/nfs
+}
+
+# nfs_mount ADDRESS PORT
+nfs_mount() {
+	at_clean_up "umount -f $NFS_MOUNT"
+	mkdir -p "$NFS_MOUNT"
+	mount.nfs "$1:/" "$NFS_MOUNT" -o "vers=4.2,proto=rdma,port=$2"
+	grep " $NFS_MOUNT nfs4 .*proto=rdma" /proc/mounts
+}
+
+# From the server, not from memory
+nfs_read() {
+	echo 3 >/proc/sys/vm/drop_caches
+	cat "$NFS_MOUNT/$1"
+}
