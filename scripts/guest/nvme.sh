@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash
+#
+# NVMe over RDMA in a guest; for commands that source it. The target's disk is a file in memory.
+
+NVME_NQN=nqn.2000-01.test.iw-mpa:disk
+NVME_UUID=12345678-1234-4321-8765-123456789abc
+NVME_DISK=/run/disk
+NVMET=/sys/kernel/config/nvmet
+
+# nvme_serve FAMILY ADDRESS PORT
+nvme_serve() {
+	local subsystem=$NVMET/subsystems/$NVME_NQN port=$NVMET/ports/1
+
+	at_clean_up ". ${BASH_ENV%/*}/nvme.sh; nvme_serve_end"
+	modprobe -a configfs nvmet nvmet-rdma
+	mount -t configfs config /sys/kernel/config
+	truncate -s 16M "$NVME_DISK"
+	mkdir "$subsystem" "$subsystem/namespaces/1" "$port"
+	echo 1 >"$subsystem/attr_allow_any_host"
+	echo "$NVME_UUID" >"$subsystem/namespaces/1/device_uuid"
+	echo "$NVME_DISK" >"$subsystem/namespaces/1/device_path"
+	echo 1 >"$subsystem/namespaces/1/buffered_io"
+	echo 1 >"$subsystem/namespaces/1/enable"
+	echo rdma >"$port/addr_trtype"
+	echo "ipv$1" >"$port/addr_adrfam"
+	echo "$2" >"$port/addr_traddr"
+	echo "$3" >"$port/addr_trsvcid"
+	ln -s "$subsystem" "$port/subsystems/"
+	poll 20 rdma_listens "$3"
+}
+
+nvme_serve_end() {
+	local subsystem=$NVMET/subsystems/$NVME_NQN port=$NVMET/ports/1
+
+	rm "$port/subsystems/$NVME_NQN"
+	rmdir "$port"
+	echo 0 >"$subsystem/namespaces/1/enable"
+	rmdir "$subsystem/namespaces/1" "$subsystem"
+	umount /sys/kernel/config
+	rm "$NVME_DISK"
+}
+
+# nvme_fabrics discover|connect ADDRESS PORT [OPTION...]
+nvme_fabrics() {
+	local command=$1 address=$2 port=$3
+
+	shift 3
+	[[ $command == discover ]] || set -- --nqn="$NVME_NQN" "$@"
+	modprobe nvme-rdma
+	nvme "$command" --transport=rdma --traddr="$address" --trsvcid="$port" \
+		--hostnqn="nqn.2014-08.org.nvmexpress:uuid:$NVME_UUID" --hostid="$NVME_UUID" "$@"
+}
+
+# nvme_attach ADDRESS PORT: several queues, one for writing and one polled among them
+nvme_attach() {
+	at_clean_up "nvme disconnect --nqn=$NVME_NQN"
+	nvme_fabrics connect "$1" "$2" --nr-io-queues=2 --nr-write-queues=1 --nr-poll-queues=1 \
+		--reconnect-delay=1
+	poll 20 nvme_block
+}
+
+nvme_detach() {
+	nvme disconnect --nqn="$NVME_NQN"
+	poll 20 nvme_is_gone
+}
+
+# The controllers are gone, and so is the disk.
+nvme_is_gone() { ! nvme_block && ! nvme_controller; }
+
+# The disk, as soon as its size is known
+nvme_block() {
+	local disk
+
+	disk=$(grep -l "$NVME_UUID" /sys/block/nvme[0-9]n[0-9]/uuid 2>/dev/null) || return 1
+	disk=${disk%/uuid}
+	[[ $(<"$disk/size") -gt 0 ]] && echo "/dev/${disk##*/}"
+}
+
+nvme_controller() {
+	local file
+
+	file=$(grep -lx "$NVME_NQN" /sys/class/nvme/*/subsysnqn 2>/dev/null) || return 1
+	echo "${file%/subsysnqn}"
+}
+
+nvme_is_live() { [[ $(<"$(nvme_controller)/state") == live ]]; }
+
+# nvme_write FILE, nvme_read BYTES: past the page cache
+nvme_write() { dd if="$1" of="$(nvme_block)" bs=64k oflag=direct status=none; }
+nvme_read() { dd if="$(nvme_block)" bs=64k iflag=direct,count_bytes count="$1" status=none; }
+
+nvme_reset() {
+	echo 1 >"$(nvme_controller)/reset_controller"
+	poll 20 nvme_is_live
+}
+
+only_pool() { ! rdma_leftovers | grep -v '^cq'; }
