@@ -295,8 +295,9 @@ def check_rtr(connection, required):
     expect(agreed[rtr], f"the RTR is a {rtr}, which the two did not agree on")
 
 
-def check_sends(connection, size):
-    for side, fpdus in (("initiator", connection.out_fpdus), ("responder", connection.back_fpdus)):
+def check_sends(connection, size, one_way):
+    sides = [("initiator", connection.out_fpdus), ("responder", connection.back_fpdus)]
+    for side, fpdus in sides[:1] if one_way else sides:
         expect(any(fpdu.opcode == 3 and fpdu.data_len == size for _, fpdu in fpdus),
                f"the {side} never sent a message of {size} bytes")
 
@@ -312,9 +313,10 @@ def check(connections, args):
         expect(not connection.markers(), "Markers are in use, which nobody asked for")
         expect(not connection.reply.r, "rejected")
         check_rtr(connection, args.expect_rtr)
-        expect(connection.out_fpdus and connection.back_fpdus, "no FPDU in one of the directions")
+        expect(connection.out_fpdus and (connection.back_fpdus or args.one_way),
+               "no FPDU in one of the directions")
         if args.expect_send_bytes is not None:
-            check_sends(connection, args.expect_send_bytes)
+            check_sends(connection, args.expect_send_bytes, args.one_way)
         crc = connection.request.c or connection.reply.c
         expect(crc or not args.expect_crc, "neither side wants CRCs")
 
@@ -330,6 +332,7 @@ def main():
     parser.add_argument("--expect-rtr", action="store_true")
     parser.add_argument("--expect-crc", action="store_true")
     parser.add_argument("--expect-send-bytes", type=int)
+    parser.add_argument("--one-way", action="store_true", help="only the initiator has to send")
     args = parser.parse_args()
     names = dict(item.split("=", 1) for item in args.name)
 

@@ -1,0 +1,16 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash disable=SC2034
+DESCRIPTION="rdma_xserver and rdma_xclient: a 16-byte message into a shared receive queue"
+FAMILIES="4"
+
+applies() { [[ $CLIENT_DRIVER == siw_mpa && $SERVER_DRIVER == siw_mpa ]]; }
+
+check() {
+	on "$CLIENT" capture_start
+	serve "rdma_xserver -p $PORT -c r"
+	client "rdma_xclient -s $SERVER_IP -p $PORT -c r"
+	server_ends
+	on "$CLIENT" "capture_stop wire.pcapng"
+	"$TOP/scripts/guest/startup.py" --check --expect-connections 1 --one-way \
+		--expect-send-bytes 16 "$GUEST_RUN/share/wire.pcapng"
+}

@@ -1,0 +1,18 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash disable=SC2034
+DESCRIPTION="fio: RDMA Write of 1 MB"
+FAMILIES="4"
+
+applies() { [[ $CLIENT_DRIVER == siw_mpa && $SERVER_DRIVER == siw_mpa ]]; }
+
+check() {
+	local output before
+
+	serve "fio --name=server --ioengine=rdma --port=$PORT --rw=read --bs=4k --size=1M"
+	before=$(bytes_sent "$CLIENT")
+	output=$(client "fio --name=client --ioengine=rdma --hostname=$SERVER_IP --port=$PORT \
+		--verb=write --rw=write --bs=4k --size=1M --minimal")
+	server_ends
+	[[ $(bytes_sent "$CLIENT") -gt $((before + 1000000)) ]] ||
+		fail "the client sent less than 1 MB: $output"
+}

@@ -1,0 +1,24 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash disable=SC2034
+DESCRIPTION="libfabric: fi_pingpong over verbs, and over verbs with RxM, data verified"
+FAMILIES="4"
+
+applies() { [[ $CLIENT_DRIVER == siw_mpa && $SERVER_DRIVER == siw_mpa ]]; }
+
+# The endpoints' addresses are exchanged over TCP.
+pingpong() {
+	local options="-p '$1' -e $2 -I 50 -S 1024 -c" output
+
+	guest_bg "$SERVER" server "fi_pingpong $options -B $PORT"
+	on "$SERVER" "poll 20 tcp_listens $PORT"
+	output=$(client "fi_pingpong $options -P $PORT $SERVER_IP" 30)
+	# bytes, sent, acknowledged, total ...
+	expect_text "$output" '^1k +50 +=50 +100k '
+	server_ends
+}
+
+check() {
+	pingpong verbs msg
+	pingpong 'verbs;ofi_rxm' rdm
+	echo "result: 2 x 50 messages of 1024 bytes each way"
+}
