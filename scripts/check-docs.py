@@ -21,6 +21,7 @@ SKELETON = 'drivers/infiniband/sw/iw_mpa_skeleton'
 README = 'README.md'
 OVERVIEW = 'Documentation/infiniband/iw_mpa.rst'
 DRIVER = 'Documentation/infiniband/iw_mpa_driver.rst'
+CONSUMERS = 'Documentation/infiniband/iw_mpa_consumers.rst'
 
 # Words in capitals that are not ours: events of iw_cm, and of rdma_cm without their prefix
 FOREIGN = {
@@ -253,6 +254,16 @@ def check_paths(docs):
                 yield '%s: there is no make %s' % (doc, target)
 
 
+def check_consumers(docs):
+    """The page names tests that exist, and all that are about a consumer alone: 2xx."""
+    have = re.findall(r'``(\d{3}-[a-z-]+)``', docs[CONSUMERS])
+    tests = {path.stem for path in (TOP / 'scripts/e2e').glob('[0-9]*.sh')}
+    for name in sorted(set(have) - tests):
+        yield '%s: there is no test %s' % (CONSUMERS, name)
+    for name in sorted(name for name in tests - set(have) if name.startswith('2')):
+        yield '%s: %s is missing' % (CONSUMERS, name)
+
+
 def check_quotes(docs):
     quotes = 0
     for doc, words in docs.items():
@@ -276,7 +287,7 @@ def check_skeleton(_docs):
 
 CHECKS = (check_reasons, check_states, check_timers, check_transitions, check_diagram,
           check_settings, check_contract, check_observables, check_names, check_paths,
-          check_quotes, check_skeleton)
+          check_quotes, check_skeleton, check_consumers)
 
 # (check, document, words there, what to put in their place): each has to be found
 SELFTEST = (
@@ -300,6 +311,8 @@ SELFTEST = (
     (check_paths, README, 'make check', 'make chicken'),
     (check_quotes, DRIVER, 'lock_sock(sk);', 'lock_sock(ks);'),
     (check_quotes, DRIVER, '           skel_read(', '        skel_read('),
+    (check_consumers, CONSUMERS, '     - ``200-nfs``', '     - ``200-ntfs``'),
+    (check_consumers, CONSUMERS, '     - ``210-nvme``', '     - nothing'),
 )
 
 
