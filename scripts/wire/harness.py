@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """What the wire tests stand on: a raw TCP peer, the rdma_cm application, and a test list."""
 
+import os
 import queue
 import re
 import select
@@ -268,6 +269,24 @@ class Bench:
         def lines():
             with open(trace, encoding="ascii") as f:
                 return [line.rstrip() for line in f if not line.startswith("#")]
+        return lines
+
+    def kernel_log(self, prefix="iw_mpa: siw0: "):
+        """The function returned gives what the library has logged since now, and of whom."""
+        log = os.open("/dev/kmsg", os.O_RDONLY | os.O_NONBLOCK)
+        os.lseek(log, 0, os.SEEK_END)
+        self.things.append(lambda: os.close(log))
+        found = []
+
+        def lines():
+            while True:
+                try:
+                    record = os.read(log, 8192).decode(errors="replace")
+                except BlockingIOError:
+                    return found
+                text = record.split(";", 1)[1].split("\n", 1)[0]
+                if text.startswith(prefix):
+                    found.append(text)
         return lines
 
     # responder under test

@@ -287,3 +287,126 @@ def longest_private_data_of_the_ulp(b, kind, size):
         frame = peer.recv_reply()
     equal(frame.pd[:size], pd, "private data")
     equal(frame.flags & ~(C | R), mpa.S, "flags")
+
+
+# --- the kernel's log ------------------------------------------------------------------------
+
+LOG_BURST, LOG_INTERVAL = 10, 5     # lines in so many seconds, of one device
+
+
+def fresh_log(b):
+    """With room for LOG_BURST lines, whatever other tests did."""
+    time.sleep(LOG_INTERVAL + 0.1)
+    return b.kernel_log()
+
+
+def log_line(b, role, port, text):
+    """What the log has of a connection of the test, which had this port."""
+    ends = [f"[{b.address}]:{n}" if ":" in b.address else f"{b.address}:{n}"
+            for n in (b.port, port)]
+    own, peer = ends if role == "responder" else ends[::-1]
+    return f"iw_mpa: siw0: {role} {own}, peer {peer}: {text}"
+
+
+def bad_client(b):
+    """It does not speak MPA: what the log has to say of it."""
+    peer = b.dial()
+    port = peer.sock.getsockname()[1]
+    peer.send(b"\xff" * 20)
+    peer.expect_end()
+    peer.close()
+    return log_line(b, "responder", port, "BAD_KEY (not an MPA startup frame)")
+
+
+def ulp_rejects(b, server):
+    peer = b.dial()
+    peer.send(mpa.request())
+    server.event("CONNECT_REQUEST")
+    server.do("reject -")
+    peer.recv_reply()
+    peer.close()
+
+
+@rule()
+def failed_accept_is_logged_and_no_other_end(b):
+    server = b.server()
+    lines = fresh_log(b)
+    comes_up(b, server)
+    ulp_rejects(b, server)
+    b.dial().close()
+    line = bad_client(b)
+    check(poll(lambda: line in lines()), "no line")
+    equal(lines(), [line], "the log")
+
+
+@rule()
+def failed_connect_is_logged_and_no_other_end(b):
+    lines = fresh_log(b)
+    client = b.client()
+    client.do("connect 4 4 -")
+    client.event("REJECTED")    # nobody listens
+    sock = b.listen()
+    for answer, event in ((mpa.reply2(flags=C | R, ird=4, ord=4), "REJECTED"),
+                          (b"\xff" * 24, "CONNECT_ERROR")):
+        client = b.client()
+        client.do("connect 4 4 -")
+        peer = b.take(sock)
+        peer.recv_request()
+        peer.send(answer)
+        client.event(event)
+    line = log_line(b, "initiator", b.peers[-1][1],
+                    "BAD_KEY (not an MPA startup frame)")
+    equal(lines(), [line], "the log")
+
+
+@rule()
+def errno_is_logged_where_there_is_one(b):
+    server, peer, _ = b.asked(mpa.request2(ird=4, ord=4))
+    lines = fresh_log(b)
+    port = peer.sock.getsockname()[1]
+    peer.reset()
+    line = log_line(b, "responder", port,
+                    f"PEER_RESET, errno {-errno.ECONNRESET} (peer reset the connection)")
+    check(poll(lambda: lines() == [line]), f"not {line!r}: {lines()}")
+    server.fails("accept 4 4 -")
+
+
+@rule()
+def flood_of_bad_requests_is_logged_within_limits(b, count=200):
+    server = b.server()
+    lines = fresh_log(b)
+    suppressed = b.kernel_log("iw_mpa: ")
+    start = time.monotonic()
+    for _ in range(count):
+        bad_client(b)
+    intervals = int((time.monotonic() - start) / LOG_INTERVAL) + 1
+    check(LOG_BURST <= len(lines()) <= LOG_BURST * (intervals + 1) < count,
+          f"{len(lines())} lines in {intervals} intervals")
+    check(comes_up(b, server) < SOON, "a good client had to wait")
+    after = fresh_log(b)
+    line = bad_client(b)
+    check(poll(lambda: line in after()), "no line when the flood is over")
+    check(any(line.endswith(" callbacks suppressed") for line in suppressed()),
+          "nothing says that lines are missing")
+
+
+@rule()
+def log_that_the_administrator_turned_off(b):
+    b.server()
+    lines = fresh_log(b)
+    b.set(log=0)
+    bad_client(b)
+    b.set(log=1)
+    line = bad_client(b)
+    check(poll(lambda: line in lines()), "no line")
+    equal(lines(), [line], "the log")
+
+
+@rule(cases=[("2",), ("-1",), ("yes",)])
+def bad_setting_of_the_log_is_refused(b, value):
+    try:
+        b.set(log=value)
+    except OSError as err:
+        equal(err.errno, errno.EINVAL, "errno")
+    else:
+        raise Failed("it was taken")

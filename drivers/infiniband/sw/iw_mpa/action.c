@@ -73,15 +73,18 @@ int iw_mpa_act_open(struct iw_mpa_ep *ep)
 
 static enum iw_mpa_event act_reconnect(struct iw_mpa_ep *ep)
 {
+	int err;
+
 	iw_mpa_sock_release(&ep->sock);
 	iw_mpa_run_forget_tcp(ep);
 	iw_mpa_reader_init(&ep->reader, true);
 	ep->local.rev = IW_MPA_REV_1;
 	ep->fallback = false;
 	iw_mpa_count_for(ep->dev->stats, IW_MPA_CNT_v1_fallback);
-	if (!iw_mpa_act_open(ep))
+	err = iw_mpa_act_open(ep);
+	if (!err)
 		return IW_MPA_EV_NONE;
-	iw_mpa_run_set_reason(ep, IW_MPA_R_TCP_ERROR);
+	iw_mpa_run_set_error(ep, IW_MPA_R_TCP_ERROR, err);
 	return IW_MPA_EV_SEND_FAILED;
 }
 
@@ -114,7 +117,10 @@ static enum iw_mpa_event act_send_req(struct iw_mpa_ep *ep)
 		WRITE_ONCE(ep->tcp_err, -err);
 		return IW_MPA_EV_PEER_RESET;
 	}
-	return err ? IW_MPA_EV_SEND_FAILED : IW_MPA_EV_NONE;
+	if (!err)
+		return IW_MPA_EV_NONE;
+	iw_mpa_run_set_error(ep, IW_MPA_R_SEND, err);
+	return IW_MPA_EV_SEND_FAILED;
 }
 
 /*
@@ -199,14 +205,16 @@ static enum iw_mpa_event act_read_rep(struct iw_mpa_ep *ep)
 static enum iw_mpa_event act_handoff_active(struct iw_mpa_ep *ep)
 {
 	enum iw_mpa_reason reason;
+	int err;
 
 	reason = iw_mpa_offload_start(&ep->off, ep, &ep->sock, &ep->params, 0);
 	if (reason) {
-		iw_mpa_run_set_reason(ep, reason);
+		iw_mpa_run_set_error(ep, reason, ep->off.err);
 		return IW_MPA_EV_PREPARE_FAILED;
 	}
-	if (iw_mpa_offload_open(&ep->off, &ep->sock, &ep->params)) {
-		iw_mpa_run_set_reason(ep, IW_MPA_R_DRIVER);
+	err = iw_mpa_offload_open(&ep->off, &ep->sock, &ep->params);
+	if (err) {
+		iw_mpa_run_set_error(ep, IW_MPA_R_DRIVER, err);
 		return IW_MPA_EV_STREAM_DOWN;
 	}
 	return IW_MPA_EV_HANDED_OFF;
@@ -216,7 +224,7 @@ static enum iw_mpa_event act_handoff_passive(struct iw_mpa_ep *ep)
 {
 	u8 buf[IW_MPA_FRAME_MAX];
 	enum iw_mpa_reason reason;
-	int len;
+	int len, err;
 
 	reason = iw_mpa_negotiate_request(&ep->local, &ep->peer, &ep->sent,
 					  &ep->params);
@@ -229,12 +237,15 @@ static enum iw_mpa_event act_handoff_passive(struct iw_mpa_ep *ep)
 		reason = iw_mpa_offload_start(&ep->off, ep, &ep->sock,
 					      &ep->params, len);
 	if (reason) {
-		iw_mpa_run_set_reason(ep, reason);
+		iw_mpa_run_set_error(ep, reason, ep->off.err);
 		ep->reply_pd_len = 0;
 		return IW_MPA_EV_ACCEPT_FAILED;
 	}
-	if (iw_mpa_offload_send_reply(&ep->off, &ep->sock, buf, len))
+	err = iw_mpa_offload_send_reply(&ep->off, &ep->sock, buf, len);
+	if (err) {
+		iw_mpa_run_set_error(ep, IW_MPA_R_SEND, err);
 		return IW_MPA_EV_REPLY_FAILED;
+	}
 	if (ep->params.p2p)
 		return IW_MPA_EV_HANDED_OFF_RTR;
 	if (READ_ONCE(iw_mpa_ep_config(ep)->fence))
@@ -263,6 +274,7 @@ static enum iw_mpa_event act_report_up(struct iw_mpa_ep *ep)
 {
 	struct sockaddr_storage local, remote;
 	struct iw_mpa_upcall_info info;
+	int err;
 
 	act_fill_info(ep, &info);
 	if (ep->initiator &&
@@ -270,8 +282,9 @@ static enum iw_mpa_event act_report_up(struct iw_mpa_ep *ep)
 		info.local = &local;
 		info.remote = &remote;
 	}
-	if (iw_mpa_upcall_up(&ep->up, &info)) {
-		iw_mpa_run_set_reason(ep, IW_MPA_R_EVENT_LOST);
+	err = iw_mpa_upcall_up(&ep->up, &info);
+	if (err) {
+		iw_mpa_run_set_error(ep, IW_MPA_R_EVENT_LOST, err);
 		return IW_MPA_EV_STREAM_DOWN;
 	}
 	iw_mpa_count_for(ep->dev->stats, IW_MPA_CNT_established);

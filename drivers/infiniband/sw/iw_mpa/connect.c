@@ -211,7 +211,7 @@ int iw_mpa_accept(struct iw_cm_id *id, struct iw_cm_conn_param *param)
 
 	err = accept_start(ep, id, param);
 	if (err) {
-		iw_mpa_run_set_reason(ep, IW_MPA_R_LOCAL);
+		iw_mpa_run_set_error(ep, IW_MPA_R_LOCAL, err);
 		iw_mpa_run_event(ep, IW_MPA_EV_ACCEPT_FAILED);
 	} else {
 		ep->reply_pd = param->private_data;

@@ -14,6 +14,7 @@
 #include <linux/mutex.h>
 #include <linux/netdevice.h>
 #include <linux/percpu.h>
+#include <linux/ratelimit.h>
 #include <linux/rculist.h>
 #include <linux/slab.h>
 #include <linux/string.h>
@@ -142,6 +143,8 @@ int iw_mpa_register_device(struct ib_device *ibdev, struct net_device *netdev,
 	dev->netdev = netdev;
 	netdev_hold(netdev, &dev->netdev_tracker, GFP_KERNEL);
 	dev->ops = ops;
+	ratelimit_state_init(&dev->log_limit, DEFAULT_RATELIMIT_INTERVAL,
+			     DEFAULT_RATELIMIT_BURST);
 	refcount_set(&dev->users, 1);
 	init_completion(&dev->unused);
 	spin_lock_init(&dev->lock);

@@ -45,6 +45,7 @@ struct iw_mpa_device;
  * @indicate: the runner has to raise CONNECT_REQUEST
  * @fallback: a v2 Request may be tried again with v1
  * @reason: why it ended, or ends; the first cause counts
+ * @err: the errno behind @reason, for people, or 0
  * @drained: octets dropped while lingering
  * @accepted_qp: the QP that iw_accept bound, also after it was unbound
  * @tcp_err: the sk_err that TCP failed with
@@ -97,6 +98,7 @@ struct iw_mpa_ep {
 	bool			indicate;
 	bool			fallback;
 	u8			reason;
+	int			err;
 	u32			drained;
 	struct ib_qp		*accepted_qp;
 	int			tcp_err;

@@ -66,7 +66,8 @@ static void offload_attach(struct iw_mpa_offload *off, struct iw_mpa_sock *ms)
  *
  * Context: process, may sleep.
  *
- * Return: IW_MPA_R_OK; EARLY_DATA or DRIVER, then the driver has no stream.
+ * Return: IW_MPA_R_OK; EARLY_DATA or DRIVER, then the driver has no stream, and
+ * @off->err is what prepare returned.
  */
 enum iw_mpa_reason iw_mpa_offload_start(struct iw_mpa_offload *off,
 					struct iw_mpa_ep *ep,
@@ -79,16 +80,15 @@ enum iw_mpa_reason iw_mpa_offload_start(struct iw_mpa_offload *off,
 		.sock = ms->sock,
 		.params = params,
 	};
-	int err;
 
 	iw_mpa_sock_seq(ms, &ho.snd_nxt, &ho.rcv_nxt, &ho.rx_queued);
 	ho.snd_nxt += reply_len;
 	if (ho.rx_queued && !(off->drv->caps & IW_MPA_CAP_EARLY_RX))
 		return IW_MPA_R_EARLY_DATA;
 
-	err = off->drv->prepare(off->qp, &ho);
-	trace_iw_mpa_handoff(ep, params, ho.snd_nxt, ho.rcv_nxt, err);
-	if (err)
+	off->err = off->drv->prepare(off->qp, &ho);
+	trace_iw_mpa_handoff(ep, params, ho.snd_nxt, ho.rcv_nxt, off->err);
+	if (off->err)
 		return IW_MPA_R_DRIVER;
 	off->started = true;
 	offload_attach(off, ms);

@@ -11,6 +11,7 @@ struct iw_mpa_sock;
  * @drv: the driver's ops
  * @qp: the QP, NULL while none is bound; the owner holds a reference
  * @started: prepare returned 0 and stop was not called
+ * @err: what the driver's op returned that failed
  *
  * Not locked: only the endpoint's one runner calls in.
  */
@@ -18,6 +19,7 @@ struct iw_mpa_offload {
 	const struct iw_mpa_driver_ops	*drv;
 	struct ib_qp			*qp;
 	bool				started;
+	int				err;
 };
 
 enum iw_mpa_reason iw_mpa_offload_start(struct iw_mpa_offload *off,

@@ -5,6 +5,7 @@
 #include <linux/completion.h>
 #include <linux/list.h>
 #include <linux/netdevice.h>
+#include <linux/ratelimit_types.h>
 #include <linux/refcount.h>
 #include <linux/spinlock.h>
 #include <linux/wait.h>
@@ -22,6 +23,7 @@ struct iw_mpa_stats;
  * @netdev_tracker: of the reference on it
  * @ops: the driver's half
  * @stats: its counters
+ * @log_limit: how much its connections may write into the kernel's log
  * @peer_to_peer: its say in net.iw_mpa.peer_to_peer, &enum iw_mpa_choice
  * @users: one for the registration, one for each live endpoint and listener
  * @unused: completed when @users drops to 0
@@ -42,6 +44,7 @@ struct iw_mpa_device {
 	netdevice_tracker		netdev_tracker;
 	const struct iw_mpa_driver_ops	*ops;
 	struct iw_mpa_stats __percpu	*stats;
+	struct ratelimit_state		log_limit;
 	u8				peer_to_peer;
 	refcount_t			users;
 	struct completion		unused;

@@ -8,12 +8,15 @@
 #include "action.h"
 #include "config.h"
 #include "ep.h"
+#include "rnic.h"
 #include "trace.h"
 
 #include <linux/jiffies.h>
 #include <linux/lockdep.h>
+#include <linux/ratelimit.h>
 #include <linux/sched/mm.h>
 #include <linux/workqueue.h>
+#include <rdma/ib_verbs.h>
 
 static struct workqueue_struct *run_wq;
 
@@ -101,8 +104,24 @@ void iw_mpa_run_unclaim(struct iw_mpa_ep *ep)
  */
 void iw_mpa_run_set_reason(struct iw_mpa_ep *ep, enum iw_mpa_reason reason)
 {
-	if (!ep->reason)
-		ep->reason = reason;
+	iw_mpa_run_set_error(ep, reason, 0);
+}
+
+/**
+ * iw_mpa_run_set_error - say why the connection ends, and which errno is behind it
+ * @ep: endpoint
+ * @reason: why; without effect if a reason was given before
+ * @err: negative errno for people, or 0
+ *
+ * Context: the runner.
+ */
+void iw_mpa_run_set_error(struct iw_mpa_ep *ep, enum iw_mpa_reason reason,
+			  int err)
+{
+	if (ep->reason)
+		return;
+	ep->reason = reason;
+	ep->err = err;
 }
 
 static unsigned int ep_timeout_ms(const struct iw_mpa_ep *ep,
@@ -230,6 +249,54 @@ static enum iw_mpa_reason ep_event_reason(const struct iw_mpa_ep *ep,
 	}
 }
 
+static int ep_event_errno(const struct iw_mpa_ep *ep, enum iw_mpa_event event)
+{
+	return event == IW_MPA_EV_PEER_RESET ? -READ_ONCE(ep->tcp_err) : 0;
+}
+
+/*
+ * Is the end of a connection that never came up news? Not if a ULP at either end
+ * wanted it, if nobody listens, or if a client said nothing, as scanners do.
+ */
+static bool ep_is_news(const struct iw_mpa_ep *ep)
+{
+	switch (ep->reason) {
+	case IW_MPA_R_OK:
+	case IW_MPA_R_REJECTED:
+	case IW_MPA_R_TCP_REFUSED:
+	case IW_MPA_R_ULP_REJECT:
+	case IW_MPA_R_ULP_CLOSE:
+	case IW_MPA_R_QP_GONE:
+	case IW_MPA_R_DEVICE_GONE:
+	case IW_MPA_R_LISTENER_GONE:
+		return false;
+	case IW_MPA_R_PEER_CLOSED:
+	case IW_MPA_R_PEER_RESET:
+		return ep->initiator || ep->reader.have;
+	default:
+		return true;
+	}
+}
+
+/* The limit is the device's: what its peers do takes nobody else's lines away. */
+static void ep_log_failure(const struct iw_mpa_ep *ep)
+{
+	char err[sizeof(", errno -2147483648")] = "";
+
+	if (ep->up.phase == IW_MPA_UP_CLOSE || !ep_is_news(ep) ||
+	    !READ_ONCE(iw_mpa_ep_config(ep)->log) ||
+	    !___ratelimit(&ep->dev->log_limit, "iw_mpa"))
+		return;
+	if (ep->err)
+		snprintf(err, sizeof(err), ", errno %d", ep->err);
+	pr_notice("iw_mpa: %s: %s %pISpc, peer %pISpc: %s%s (%s)\n",
+		  dev_name(&ep->dev->ibdev->dev),
+		  ep->initiator ? "initiator" : "responder",
+		  &ep->tuple.local.sa, &ep->tuple.remote.sa,
+		  iw_mpa_reason_name(ep->reason), err,
+		  iw_mpa_reason_text(ep->reason));
+}
+
 /* RFC 6581 10: a responder that does not know revision 2 closes on it. */
 static enum iw_mpa_event ep_refine(struct iw_mpa_ep *ep, enum iw_mpa_event event)
 {
@@ -264,8 +331,12 @@ void iw_mpa_run_event(struct iw_mpa_ep *ep, enum iw_mpa_event event)
 			return;
 		}
 		raised = false;
-		if (tr.next == IW_MPA_ST_LINGER || tr.next == IW_MPA_ST_DEAD)
-			iw_mpa_run_set_reason(ep, ep_event_reason(ep, event));
+		if (tr.next == IW_MPA_ST_LINGER || tr.next == IW_MPA_ST_DEAD) {
+			iw_mpa_run_set_error(ep, ep_event_reason(ep, event),
+					     ep_event_errno(ep, event));
+			if (ep->state != IW_MPA_ST_LINGER)
+				ep_log_failure(ep);
+		}
 		trace_iw_mpa_state(ep, ep->state, event, tr.next, ep->reason);
 		ep_enter(ep, tr.next);
 		event = iw_mpa_act(ep, tr.actions);
