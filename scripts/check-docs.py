@@ -110,8 +110,9 @@ def verbs():
 
 
 def sources():
-    files = ('include/rdma/*.h', LIBRARY + '/*.[ch]', SKELETON + '/*.c',
-             'drivers/infiniband/sw/siw_mpa/*.[ch]', 'Kbuild')
+    files = ('include/rdma/*.h', LIBRARY + '/*.[ch]', SKELETON + '/*.[ch]',
+             'drivers/infiniband/sw/siw_mpa/*.[ch]', 'drivers/infiniband/hw/erdma_mpa/*.[ch]',
+             'Kbuild')
     return '\n'.join(path.read_text(encoding='utf-8')
                      for pattern in files for path in sorted(TOP.glob(pattern)))
 
@@ -279,9 +280,11 @@ def check_quotes(docs):
 
 def check_skeleton(_docs):
     """A driver needs one header of the library."""
-    for path in sorted((TOP / SKELETON).glob('*.c')):
-        headers = re.findall(r'#\s*include\s*[<"]([^>"]*iw_mpa[^>"]*)', path.read_text())
-        if headers != ['rdma/iw_mpa.h']:
+    want = {'iw_mpa_skeleton.c': ['rdma/iw_mpa.h'], 'iw_mpa_toe.c': [],
+            'iw_mpa_toe.h': ['rdma/iw_mpa_proto.h']}
+    for path in sorted((TOP / SKELETON).glob('*.[ch]')):
+        headers = re.findall(r'#\s*include\s*[<"]([^>"]*/iw_mpa[^>"]*)', path.read_text())
+        if headers != want.get(path.name):
             yield '%s includes %s' % (path.name, headers)
 
 

@@ -18,6 +18,7 @@
 
 TIMEOUT=${KUNIT_TIMEOUT:-300}	# seconds that a kernel may take for its tests
 LIB=drivers/infiniband/sw/iw_mpa
+SKELETON=drivers/infiniband/sw/iw_mpa_skeleton
 
 declare -A CONFIG=([pure]=kunit/pure.kunitconfig [net]=kunit/.kunitconfig)
 
@@ -57,8 +58,9 @@ put_makefiles() {
 stage() {
 	local linux=$1 ours=$1/drivers/iw_mpa
 
-	mkdir -p "$ours/$LIB" "$ours/include" "$ours/kunit"
+	mkdir -p "$ours/$LIB" "$ours/$SKELETON" "$ours/include" "$ours/kunit"
 	rsync -rc --delete "$TOP/$LIB/" "$ours/$LIB/"
+	rsync -rc --delete "$TOP/$SKELETON/" "$ours/$SKELETON/"
 	rsync -rc --delete "$TOP/include/" "$ours/include/"
 	rsync -rc --delete "$TOP/kunit/" "$ours/kunit/"
 	put_makefiles "$ours"

@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * MPA startup for a device that makes its TCP connections itself: no socket, and
+ * nothing of the library but the protocol, which <rdma/iw_mpa_proto.h> declares.
+ * What the device does is behind struct toe_hw. Timers, the events of iw_cm and
+ * the retry with revision 1 are left to the driver.
+ *
+ * kunit/iw_mpa_toe_kunit.c has two of these connect to each other.
+ */
+
+#include "iw_mpa_toe.h"
+
+#include <linux/errno.h>
+#include <linux/minmax.h>
+#include <linux/module.h>
+#include <linux/string.h>
+
+static void toe_close(struct toe_conn *conn, enum iw_mpa_reason why)
+{
+	if (conn->state == TOE_CLOSED)
+		return;
+	conn->state = TOE_CLOSED;
+	conn->hw->close(conn, why);
+}
+
+/* Send @conn->sent with private data. */
+static int toe_send_frame(struct toe_conn *conn, const void *pd, u16 pd_len)
+{
+	u8 buf[IW_MPA_FRAME_MAX];
+	int len;
+
+	conn->sent.pd = pd;
+	conn->sent.pd_len = pd_len;
+	len = iw_mpa_frame_encode(&conn->sent, buf, sizeof(buf));
+	conn->sent.pd = NULL;
+	return len < 0 ? len : conn->hw->send(conn, buf, len);
+}
+
+/* A peer without RFC 6581, or one that wants Markers, would not understand it. */
+static void toe_send_term(struct toe_conn *conn, enum iw_mpa_reason why)
+{
+	u8 code = iw_mpa_reason_term_code(why);
+	u8 fpdu[IW_MPA_FPDU_MAX];
+
+	if (code && conn->params.enhanced && !conn->params.tx_markers)
+		conn->hw->send(conn, fpdu,
+			       iw_mpa_fpdu_term(code, conn->params.crc, fpdu));
+}
+
+/**
+ * toe_connect - TCP is up: send the Request
+ * @conn: connection with @hw and @local set
+ * @pd: private data
+ * @pd_len: octets of it
+ *
+ * Return: 0 or a negative errno.
+ */
+int toe_connect(struct toe_conn *conn, const void *pd, u16 pd_len)
+{
+	iw_mpa_reader_init(&conn->reader, true);
+	iw_mpa_make_request(&conn->local, &conn->sent);
+	conn->state = TOE_AWAIT_REP;
+	return toe_send_frame(conn, pd, pd_len);
+}
+
+/**
+ * toe_listen - TCP is up: wait for the Request
+ * @conn: connection with @hw and @local set
+ */
+void toe_listen(struct toe_conn *conn)
+{
+	iw_mpa_reader_init(&conn->reader, false);
+	conn->state = TOE_AWAIT_REQ;
+}
+
+/* The initiator's first FPDU is the RTR message, if one was agreed. */
+static enum iw_mpa_reason toe_start_active(struct toe_conn *conn)
+{
+	u8 fpdu[IW_MPA_FPDU_MAX];
+	size_t len;
+
+	if (conn->hw->start(conn))
+		return IW_MPA_R_DRIVER;
+	conn->state = TOE_STARTED;
+	if (!conn->params.rtr)
+		return IW_MPA_R_OK;
+	len = iw_mpa_fpdu_rtr(conn->params.rtr, conn->params.crc, fpdu);
+	return conn->hw->send(conn, fpdu, len) ? IW_MPA_R_SEND : IW_MPA_R_OK;
+}
+
+static void toe_have_reply(struct toe_conn *conn)
+{
+	enum iw_mpa_reason why;
+
+	why = iw_mpa_negotiate_reply(&conn->local, &conn->sent, &conn->peer,
+				     &conn->params);
+	if (!why)
+		why = toe_start_active(conn);
+	if (!why)
+		return;
+	toe_send_term(conn, why);
+	toe_close(conn, why);
+}
+
+static void toe_have_frame(struct toe_conn *conn)
+{
+	enum iw_mpa_reason why;
+
+	why = iw_mpa_frame_decode(conn->reader.buf, conn->reader.have,
+				  conn->reader.reply, &conn->peer);
+	if (why) {
+		toe_close(conn, why);
+	} else if (conn->reader.reply) {
+		toe_have_reply(conn);
+	} else {
+		conn->state = TOE_ASKED;
+		conn->hw->ask(conn);
+	}
+}
+
+/**
+ * toe_rx - octets have come
+ * @conn: connection
+ * @buf: the octets
+ * @len: how many
+ *
+ * Return: how many were taken. The others are FPDUs: they belong to the FPDU
+ * engine, once the stream has started.
+ */
+size_t toe_rx(struct toe_conn *conn, const void *buf, size_t len)
+{
+	struct iw_mpa_reader *rd = &conn->reader;
+	enum iw_mpa_reason why;
+	size_t used = 0, want;
+
+	while (conn->state == TOE_AWAIT_REQ || conn->state == TOE_AWAIT_REP) {
+		want = iw_mpa_reader_want(rd);
+		if (!want) {
+			toe_have_frame(conn);
+			break;
+		}
+		if (used == len)
+			break;
+		want = min(want, len - used);
+		memcpy(iw_mpa_reader_pos(rd), buf + used, want);
+		used += want;
+		why = iw_mpa_reader_advance(rd, want);
+		if (why)
+			toe_close(conn, why);
+	}
+	return used;
+}
+
+/**
+ * toe_reject - say no
+ * @conn: connection that @ask was called for
+ * @pd: private data
+ * @pd_len: octets of it
+ *
+ * The initiator closes, or a timer of the driver's.
+ *
+ * Return: 0 or a negative errno.
+ */
+int toe_reject(struct toe_conn *conn, const void *pd, u16 pd_len)
+{
+	if (conn->state != TOE_ASKED)
+		return -ECONNRESET;
+	iw_mpa_negotiate_request(&conn->local, &conn->peer, &conn->sent,
+				 &conn->params);
+	conn->sent.reject = true;
+	conn->state = TOE_CLOSED;
+	return toe_send_frame(conn, pd, pd_len);
+}
+
+/**
+ * toe_accept - say yes
+ * @conn: connection that @ask was called for; @local may be changed before
+ * @pd: private data
+ * @pd_len: octets of it
+ *
+ * Return: 0 or a negative errno; then the peer was told, if it can be.
+ */
+int toe_accept(struct toe_conn *conn, const void *pd, u16 pd_len)
+{
+	enum iw_mpa_reason why;
+
+	if (conn->state != TOE_ASKED)
+		return -ECONNRESET;
+	why = iw_mpa_negotiate_request(&conn->local, &conn->peer, &conn->sent,
+				       &conn->params);
+	if (!why && conn->hw->start(conn))
+		why = IW_MPA_R_DRIVER;
+	if (why) {
+		toe_reject(conn, NULL, 0);
+		toe_send_term(conn, why);
+		return iw_mpa_reason_errno(why);
+	}
+	conn->state = TOE_STARTED;
+	return toe_send_frame(conn, pd, pd_len);
+}
+
+MODULE_DESCRIPTION("Example of MPA startup without sockets");
+MODULE_AUTHOR("The iw_mpa authors");
+MODULE_LICENSE("GPL");
