@@ -65,6 +65,36 @@ static void accept_v2_p2p_comes_up_after_rtr(struct kunit *test)
 	peer_expect_eof(f, c->peer);
 }
 
+static void accept_driver_pd_is_not_the_ulps(struct kunit *test)
+{
+	struct fake_conn *c = new_conn(test);
+	struct fakes *f = test->priv;
+
+	fake_have_driver_pd(f);
+	conn_call(c, f);
+	KUNIT_EXPECT_EQ(test, c->lis->events[0].pd_len, 1);
+	KUNIT_EXPECT_EQ(test, c->lis->events[0].pd[0], 'd');
+	KUNIT_EXPECT_EQ(test, fake_accept(c->fid, &c->param), 0);
+	peer_recv_frame(f, c->peer, &c->frame);
+	KUNIT_EXPECT_EQ(test, peer_frame_pd_len(&c->frame), 4 + 4 + 5);
+	KUNIT_EXPECT_EQ(test, memcmp(c->frame.buf + 24, "minehello", 9), 0);
+	KUNIT_EXPECT_EQ(test, memcmp(c->qp->peer_pd, "worl", 4), 0);
+	KUNIT_EXPECT_EQ(test, c->qp->ho.snd_nxt, tcp_sk(c->peer->sk)->rcv_nxt);
+}
+
+static void reject_has_zeroes_for_driver_pd(struct kunit *test)
+{
+	struct fake_conn *c = new_conn(test);
+	struct fakes *f = test->priv;
+
+	fake_have_driver_pd(f);
+	conn_call(c, f);
+	KUNIT_EXPECT_EQ(test, fake_reject(c->fid, "no", 2), 0);
+	peer_recv_frame(f, c->peer, &c->frame);
+	KUNIT_EXPECT_EQ(test, peer_frame_pd_len(&c->frame), 4 + 4 + 2);
+	KUNIT_EXPECT_EQ(test, memcmp(c->frame.buf + 24, "\0\0\0\0no", 6), 0);
+}
+
 /* TX opens and ESTABLISHED comes once, however many FPDUs there are. */
 static void accept_later_fpdus_change_nothing(struct kunit *test)
 {
@@ -472,6 +502,8 @@ static void listen_without_fence_is_refused(struct kunit *test)
 
 	f->drv.caps &= ~IW_MPA_CAP_TX_FENCE;
 	KUNIT_EXPECT_EQ(test, fake_listen(fake_id_create(f)), -EOPNOTSUPP);
+	f->config->fence = 0;
+	KUNIT_EXPECT_EQ(test, fake_listen(fake_id_create(f)), 0);
 }
 
 static void listen_without_device_is_refused(struct kunit *test)
@@ -495,6 +527,8 @@ static void listen_on_a_port_in_use_is_refused(struct kunit *test)
 
 static struct kunit_case accept_cases[] = {
 	KUNIT_CASE(accept_v2_p2p_comes_up_after_rtr),
+	KUNIT_CASE(accept_driver_pd_is_not_the_ulps),
+	KUNIT_CASE(reject_has_zeroes_for_driver_pd),
 	KUNIT_CASE(accept_later_fpdus_change_nothing),
 	KUNIT_CASE_PARAM(accept_client_server_opens_tx_after_first_fpdu,
 			 plain_gen_params),

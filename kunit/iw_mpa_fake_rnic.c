@@ -105,6 +105,8 @@ static int fake_prepare(struct ib_qp *ib, const struct iw_mpa_handoff *ho)
 
 	qp->ho = *ho;
 	qp->params = *ho->params;
+	if (ho->peer_pd)
+		memcpy(qp->peer_pd, ho->peer_pd, sizeof(qp->peer_pd));
 	qp->ho.params = &qp->params;
 	qp->prepared = !err;
 	fake_op_end(qp);
@@ -273,6 +275,20 @@ static const struct iw_mpa_driver_ops fake_driver = {
 	.open_tx	= fake_open_tx,
 	.stop		= fake_stop,
 };
+
+static void fake_put_pd(struct ib_qp *ib, void *pd)
+{
+	if (fake_qp_of(ib)->prepared)
+		fake_fault(fake_qp_of(ib)->f, "put_pd after prepare");
+	memcpy(pd, "mine", FAKE_DRIVER_PD);
+}
+
+/* From now on the driver has something to say to the peer's. */
+void fake_have_driver_pd(struct fakes *f)
+{
+	f->drv.pd_size = FAKE_DRIVER_PD;
+	f->drv.put_pd = fake_put_pd;
+}
 
 /* modify_qp to ERR or SQD: what the driver has a stream for it lets go of. */
 void fake_qp_disconnect(struct fake_qp *qp)

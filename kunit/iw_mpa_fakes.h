@@ -30,6 +30,7 @@
 #define FAKE_FAULTS	8
 #define FAKE_PD_MAX	255
 #define FAKE_LOG_SIZE	160
+#define FAKE_DRIVER_PD	4	/* octets of private data, for a driver that has some */
 
 struct fakes;
 
@@ -137,6 +138,7 @@ enum fake_op {
  * @why: of stop
  * @sk: the socket, from attach to stop
  * @stop_rx: do not read what arrives
+ * @peer_pd: the peer's driver's octets, of prepare
  * @rx_have: octets of an incomplete FPDU in @rx
  * @rx: incomplete FPDU
  * @nr_fpdus: whole FPDUs with a good CRC
@@ -156,6 +158,7 @@ struct fake_qp {
 	enum iw_mpa_reason		why;
 	struct sock			*sk;
 	bool				stop_rx;
+	u8				peer_pd[FAKE_DRIVER_PD];
 	u32				rx_have;
 	u8				rx[IW_MPA_FPDU_MAX];
 	int				nr_fpdus;
@@ -238,6 +241,7 @@ int fake_rnic_init(struct fakes *f);
 struct fake_qp *fake_qp_of(struct ib_qp *qp);
 void fake_qp_disconnect(struct fake_qp *qp);
 void fake_qp_gone(struct fake_qp *qp);
+void fake_have_driver_pd(struct fakes *f);
 
 /* the peer */
 struct socket *peer_listen(struct fakes *f, struct fake_id *fid, int family);

@@ -80,6 +80,17 @@ static void spoil_caps(struct iw_mpa_driver_ops *drv)
 	drv->caps |= BIT(31);
 }
 
+static void spoil_pd_size(struct iw_mpa_driver_ops *drv)
+{
+	drv->pd_size = IW_MPA_DRIVER_PD_MAX + 1;
+}
+
+static void spoil_put_pd(struct iw_mpa_driver_ops *drv)
+{
+	drv->pd_size = 1;
+	drv->put_pd = NULL;
+}
+
 static void make_toe(struct iw_mpa_driver_ops *drv)
 {
 	drv->attach = NULL;
@@ -118,6 +129,8 @@ static const struct check_case check_cases[] = {
 	{ "max_ird_is_no_number", "max_ird", spoil_max_ird },
 	{ "max_ord_is_no_number", "max_ord", spoil_max_ord },
 	{ "unknown_cap", "caps", spoil_caps },
+	{ "pd_size_too_large", "pd_size", spoil_pd_size },
+	{ "pd_size_without_put_pd", "put_pd", spoil_put_pd },
 };
 
 static void check_desc(const struct check_case *c, char *desc)

@@ -36,6 +36,7 @@ copy_tree() {
 		--filter='P *.o' --filter='P *.ko' --filter='P *.mod' --filter='P *.mod.c' \
 		--filter='P .*' --filter='P modules.order' --filter='P Module.symvers' \
 		--filter='P /drivers/infiniband/sw/siw_mpa/siw/' \
+		--filter='P /drivers/infiniband/hw/erdma_mpa/erdma/' \
 		--filter='- *.o' --filter='- *.ko' --filter='- *.mod' --filter='- *.mod.c' \
 		--filter='- .*' --filter='- modules.order' --filter='- Module.symvers' \
 		"$TOP/include" "$TOP/drivers" "$TOP/Kbuild" "$SRC/"
@@ -46,6 +47,11 @@ build_ours() {
 	if [[ -d $TOP/drivers/infiniband/sw/siw_mpa ]]; then
 		"$TOP/scripts/stage-siw.sh" "$SRC/drivers/infiniband/sw/siw_mpa/siw" \
 			siw_cm.c siw_cm.h Makefile Kconfig
+	fi
+	if [[ " $* " == *' IW_MPA_ERDMA=y '* ]]; then
+		"$TOP/scripts/stage-siw.sh" --driver hw/erdma \
+			"$SRC/drivers/infiniband/hw/erdma_mpa/erdma" \
+			erdma_cm.c erdma_cm.h Makefile Kconfig
 	fi
 	kbuild M="$SRC" "$@" modules
 }

@@ -28,7 +28,7 @@ LAYER_OF = {name: layer for layer, names in LAYERS.items() for name in names}
 ORDER = ('L0', 'leaf', 'L1', 'L2', 'L3')
 
 LIBRARY = 'drivers/infiniband/sw/iw_mpa'
-GLUE = 'drivers/infiniband/sw/siw_mpa'
+GLUES = ('drivers/infiniband/sw/siw_mpa', 'drivers/infiniband/hw/erdma_mpa')
 PUBLIC = 'include/rdma/iw_mpa.h'
 PROTO = 'include/rdma/iw_mpa_proto.h'
 
@@ -128,19 +128,19 @@ def check_public(top):
                 yield header, '%s has no business here' % name
 
 
-def check_glue(top):
+def check_glue(top, glue):
     private = {path.name for path in (top / LIBRARY).glob('*.h')}
-    own = {path.name for path in (top / GLUE).glob('*.h')}
-    for path in sorted((top / GLUE).glob('*.[ch]')):
-        where = '%s/%s' % (GLUE, path.name)
+    own = {path.name for path in (top / glue).glob('*.h')}
+    for path in sorted((top / glue).glob('*.[ch]')):
+        where = '%s/%s' % (glue, path.name)
         for kind, name in INCLUDE.findall(code_of(path)):
             if '/iw_mpa/' in '/' + name or (kind == '"' and name in private - own):
                 yield where, '"%s" is private to the library' % name
             elif name.startswith('rdma/iw_mpa') and name != 'rdma/iw_mpa.h':
                 yield where, '<%s>: rdma/iw_mpa.h is all that a driver needs' % name
-    for path in (top / GLUE).glob('Kbuild'):
+    for path in (top / glue).glob('Kbuild'):
         if re.search(r'-I\S*/iw_mpa/?(\s|$)', path.read_text(encoding='utf-8')):
-            yield GLUE + '/Kbuild', 'puts the private headers of the library in reach'
+            yield glue + '/Kbuild', 'puts the private headers of the library in reach'
 
 
 def parse_nm(text):
@@ -188,7 +188,8 @@ def check_objects(top, objects):
 def check_tree(top):
     yield from check_library(top)
     yield from check_public(top)
-    yield from check_glue(top)
+    for glue in GLUES:
+        yield from check_glue(top, glue)
 
 
 OPS = 'struct iw_mpa_driver_ops {\n\tint\t(*prepare)(void *qp);\n};\n'
@@ -219,11 +220,12 @@ SELFTEST_FILES = (
     (PROTO, '#include <rdma/iw_cm.h>', 'no business'),
     (PUBLIC, OPS + '#include "../../drivers/infiniband/sw/iw_mpa/ep.h"', 'no business'),
     (PUBLIC, 'struct nothing;', 'no struct iw_mpa_driver_ops'),
-    (GLUE + '/glue.c', '#include <rdma/iw_mpa.h>\n#include "siw.h"', None),
-    (GLUE + '/glue.c', '#include <rdma/iw_mpa_proto.h>', 'all that a driver needs'),
-    (GLUE + '/glue.c', '#include "../iw_mpa/sock.h"', 'private to the library'),
-    (GLUE + '/glue.c', '#include "ep.h"', 'private to the library'),
-    (GLUE + '/Kbuild', 'ccflags-y += -I$(src)/../iw_mpa', 'in reach'),
+    (GLUES[0] + '/glue.c', '#include <rdma/iw_mpa.h>\n#include "siw.h"', None),
+    (GLUES[0] + '/glue.c', '#include <rdma/iw_mpa_proto.h>', 'all that a driver needs'),
+    (GLUES[0] + '/glue.c', '#include "../iw_mpa/sock.h"', 'private to the library'),
+    (GLUES[0] + '/glue.c', '#include "ep.h"', 'private to the library'),
+    (GLUES[0] + '/Kbuild', 'ccflags-y += -I$(src)/../iw_mpa', 'in reach'),
+    (GLUES[1] + '/glue.c', '#include "../../sw/iw_mpa/ep.h"', 'private to the library'),
 )
 
 # (user, what nm says of it, words of the fault); frame.o and ep.o are there, too

@@ -1,9 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# Put the kernel's own siw sources (drivers/infiniband/sw/siw) into a folder outside the tree.
+# Put the kernel's own siw sources (drivers/infiniband/sw/siw) into a folder outside the tree;
+# or those of another driver.
 #
-#   scripts/stage-siw.sh DEST [FILE-TO-LEAVE-OUT...]
+#   scripts/stage-siw.sh [--driver hw/erdma] DEST [FILE-TO-LEAVE-OUT...]
 #   scripts/stage-siw.sh --check        could it? If not, it says what to install
 #
 # They come from Debian's linux-source package of exactly the version that the headers have: a
@@ -13,13 +14,15 @@
 # shellcheck source=scripts/lib.sh
 . "$(dirname "$0")/lib.sh"
 
+DRIVER=sw/siw
+
 # Prints the version; refuses a mixture of versions by name.
-siw_version() {
+driver_version() {
 	local have want package=$KSOURCE
 
 	want=$(kernel_version)
 	have=$(source_version)
-	[[ -n $have ]] || die "siw's sources are missing: apt-get install $package=$want"
+	[[ -n $have ]] || die "${DRIVER##*/}'s sources are missing: apt-get install $package=$want"
 	[[ $have == "$want" ]] ||
 		die "$package is $have, the headers of $KREL are $want:" \
 			"apt-get install $package=$want (or linux-headers-amd64 to go up)"
@@ -32,7 +35,7 @@ unpack() {
 	[[ ! -d $dest ]] || return 0
 	tmp=$(mktemp -d "$dest.XXXXXX")
 	if ! tar -xJf "$KTARBALL" -C "$tmp" --strip-components=5 \
-		"$KSOURCE/drivers/infiniband/sw/siw"; then
+		"$KSOURCE/drivers/infiniband/$DRIVER"; then
 		rm -rf "$tmp"
 		return 1
 	fi
@@ -41,10 +44,10 @@ unpack() {
 }
 
 unpack_once() {
-	[[ -d $1 ]] || quietly "taking siw out of $KTARBALL" unpack "$1"
+	[[ -d $1 ]] || quietly "taking ${DRIVER##*/} out of $KTARBALL" unpack "$1"
 }
 
-# stage FROM TO FILE-TO-LEAVE-OUT...: siw has no subfolders.
+# stage FROM TO FILE-TO-LEAVE-OUT...: these drivers have no subfolders.
 stage() {
 	local from=$1 to=$2 file
 
@@ -57,14 +60,19 @@ stage() {
 }
 
 main() {
-	local dest=${1:?usage: stage-siw.sh DEST [FILE...]} version cached
+	local usage='usage: stage-siw.sh [--driver NAME] DEST [FILE...]' dest version cached
 
+	if [[ ${1:-} == --driver ]]; then
+		DRIVER=${2:?$usage}
+		shift 2
+	fi
+	dest=${1:?$usage}
 	shift
 	need_krel
-	version=$(siw_version)
+	version=$(driver_version)
 	[[ $dest != --check ]] || return 0
-	cached=$CACHE/siw-$version
-	locked siw unpack_once "$cached"
+	cached=$CACHE/${DRIVER##*/}-$version
+	locked "${DRIVER##*/}" unpack_once "$cached"
 	stage "$cached" "$dest" "$@"
 }
 

@@ -5,8 +5,8 @@
 #
 #   scripts/static.sh [TEST...]    (no argument: all of them; names as in the list at the end)
 #
-# siw's own sources, which are staged for the build, are not ours to judge: only messages about
-# files of this tree count.
+# The sources of siw and erdma, which are staged for the build, are not ours to judge: only
+# messages about files of this tree count.
 
 . "$(dirname "$0")/lib.sh"
 . "$TOP/scripts/tap.sh"
@@ -56,7 +56,13 @@ none() {
 # Lines of a build log that complain about a file of ours
 about_us() {
 	grep -E "$BUILD/src/(include|drivers)/[^ ]*: *(warning|error)|WARNING: modpost|ERROR: modpost" |
-		grep -vF "$BUILD/src/drivers/infiniband/sw/siw_mpa/siw/" || true
+		grep -vE "$BUILD/src/drivers/infiniband/(sw/siw_mpa/siw|hw/erdma_mpa/erdma)/" || true
+}
+
+# What a build has only if asked for: erdma_mpa is for the erdma of 6.1.
+examples() {
+	echo IW_MPA_SKELETON=y
+	[[ $1 != 6.1 ]] || echo IW_MPA_ERDMA=y
 }
 
 # All objects of ours anew, as a warning is given only once; for 6.12 if its headers are there
@@ -70,7 +76,8 @@ compile_for() {
 
 	mkdir -p "$BUILD"
 	find "$BUILD" -path '*/src/drivers/*' -name '*.o' -delete
-	KERNEL=$1 scripts/build.sh W=1 IW_MPA_SKELETON=y >"$log" 2>&1 ||
+	# shellcheck disable=SC2046 # one argument each
+	KERNEL=$1 scripts/build.sh W=1 $(examples "$1") >"$log" 2>&1 ||
 		{ tail -n 100 "$log"; return 1; }
 	about_us <"$log" | none "warnings with W=1 for $1"
 }
@@ -79,7 +86,8 @@ compile_for() {
 test_sparse() {
 	local log=$BUILD/sparse.log
 
-	KERNEL=6.1 scripts/build.sh W=1 C=2 CF=-D__CHECK_ENDIAN__ IW_MPA_SKELETON=y >"$log" 2>&1 ||
+	# shellcheck disable=SC2046 # one argument each
+	KERNEL=6.1 scripts/build.sh W=1 C=2 CF=-D__CHECK_ENDIAN__ $(examples 6.1) >"$log" 2>&1 ||
 		{ tail -n 100 "$log"; return 1; }
 	about_us <"$log" | none 'sparse'
 }
@@ -104,7 +112,7 @@ test_kernel_doc() {
 	linux=$(scripts/linux-source.sh)
 	# shellcheck disable=SC2046 # names without spaces, one argument each
 	perl "$linux/scripts/kernel-doc" -Werror -none \
-		$(files 'include/rdma/*.h' 'drivers/infiniband/sw/*.[ch]')
+		$(files 'include/rdma/*.h' 'drivers/infiniband/*.[ch]')
 }
 
 # Files that are sourced share variables with who sources them: SC2034 cannot know

@@ -13,6 +13,8 @@
 #include <linux/types.h>
 #include <net/sock.h>
 
+#define IW_MPA_DRIVER_PD_MAX	32
+
 struct ib_device;
 struct ib_device_ops;
 struct ib_qp;
@@ -27,7 +29,7 @@ struct net_device;
  * @IW_MPA_CAP_EARLY_RX: can take a stream over that has octets queued behind the
  *	startup frame; without it such a connection fails (EARLY_DATA)
  * @IW_MPA_CAP_TX_FENCE: holds back all FPDUs from prepare to open_tx; a device
- *	without it cannot be responder
+ *	without it cannot be responder, unless the setting fence is off
  */
 enum iw_mpa_cap {
 	IW_MPA_CAP_TX_MARKERS	= BIT(0),
@@ -62,6 +64,8 @@ struct iw_mpa_stream {
  *	driver sends; responder: behind the Reply, which is still to be sent
  * @rcv_nxt: TCP sequence number of the first octet that the driver receives
  * @rx_queued: octets from @rcv_nxt on are in the socket already
+ * @peer_pd: the peer's driver's octets of private data, as many as put_pd makes;
+ *	NULL if the peer sent fewer, or if there is no put_pd
  *
  * The structure itself is valid within prepare. Sampled under lock_sock with
  * nothing of the startup phase left to send but, on the responder, the Reply. No
@@ -74,6 +78,7 @@ struct iw_mpa_handoff {
 	u32				snd_nxt;
 	u32				rcv_nxt;
 	bool				rx_queued;
+	const void			*peer_pd;
 };
 
 /**
@@ -85,7 +90,13 @@ struct iw_mpa_handoff {
  *	alone if @max_ird is 0
  * @max_ird: most inbound Reads per connection, 0..IW_MPA_DEPTH_MAX
  * @max_ord: most outbound Reads per connection, 0..IW_MPA_DEPTH_MAX
+ * @pd_size: octets of private data that are the driver's, in front of the ULP's,
+ *	0..IW_MPA_DRIVER_PD_MAX; 0 for a device that is to connect to others
  *
+ * @put_pd: Write @pd_size octets for the peer's driver, which finds them in
+ *	prepare; they are zeroes in a Reject. Process context, must not sleep,
+ *	before prepare, more than once if a Request is tried again with revision
+ *	1. Required if @pd_size is not 0.
  * @prepare: Bind the QP to the stream: it must take inbound FPDUs from now on and
  *	must not transmit. An initiator that is to send an RTR message
  *	(@params->rtr) must keep it ahead of whatever the ULP posts.
@@ -127,7 +138,9 @@ struct iw_mpa_driver_ops {
 	u8	rtr_accept;
 	u16	max_ird;
 	u16	max_ord;
+	u8	pd_size;
 
+	void	(*put_pd)(struct ib_qp *qp, void *pd);
 	int	(*prepare)(struct ib_qp *qp, const struct iw_mpa_handoff *ho);
 	void	(*attach)(struct ib_qp *qp, struct sock *sk,
 			  struct iw_mpa_stream *stream);

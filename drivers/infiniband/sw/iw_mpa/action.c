@@ -92,8 +92,16 @@ static enum iw_mpa_event act_reconnect(struct iw_mpa_ep *ep)
 static int act_encode(struct iw_mpa_ep *ep, const void *pd, u16 pd_len,
 		      u8 buf[IW_MPA_FRAME_MAX])
 {
+	u8 both[IW_MPA_DRIVER_PD_MAX + IW_MPA_PD_MAX];
+	u8 size = ep->dev->ops->pd_size;
 	int len;
 
+	if (size) {
+		iw_mpa_offload_put_pd(&ep->off, both, ep->sent.reject);
+		memcpy(both + size, pd, pd_len);
+		pd = both;
+		pd_len += size;
+	}
 	ep->sent.pd = pd;
 	ep->sent.pd_len = pd_len;
 	len = iw_mpa_frame_encode(&ep->sent, buf, IW_MPA_FRAME_MAX);
@@ -156,6 +164,18 @@ static enum iw_mpa_event act_read(struct iw_mpa_ep *ep)
 	return IW_MPA_EV_NONE;
 }
 
+/* The first octets are the driver's, the ULP gets the rest. */
+static void act_split_pd(struct iw_mpa_ep *ep)
+{
+	u8 size = ep->dev->ops->pd_size;
+
+	if (!size || ep->peer.pd_len < size)
+		return;
+	ep->off.peer_pd = ep->peer.pd;
+	ep->peer.pd += size;
+	ep->peer.pd_len -= size;
+}
+
 static enum iw_mpa_event act_decode(struct iw_mpa_ep *ep)
 {
 	enum iw_mpa_reason reason;
@@ -167,6 +187,7 @@ static enum iw_mpa_event act_decode(struct iw_mpa_ep *ep)
 		return IW_MPA_EV_FRAME_BAD;
 	}
 	trace_iw_mpa_frame(ep, false, &ep->peer);
+	act_split_pd(ep);
 	return IW_MPA_EV_NONE;
 }
 

@@ -46,9 +46,10 @@ static u16 connect_pd_len(const struct iw_cm_conn_param *param)
 	return param->private_data ? param->private_data_len : 0;
 }
 
-static u16 connect_pd_max(bool enhanced)
+static u16 connect_pd_max(const struct iw_mpa_ep *ep, bool enhanced)
 {
-	return enhanced ? IW_MPA_PD_MAX - IW_MPA_ENHANCED_SIZE : IW_MPA_PD_MAX;
+	return IW_MPA_PD_MAX - ep->dev->ops->pd_size -
+	       (enhanced ? IW_MPA_ENHANCED_SIZE : 0);
 }
 
 /*
@@ -108,7 +109,7 @@ int iw_mpa_connect(struct iw_cm_id *id, struct iw_cm_conn_param *param)
 		goto put_dev;
 	}
 	if (param->private_data_len >
-	    connect_pd_max(ep->local.rev >= IW_MPA_REV_2))
+	    connect_pd_max(ep, ep->local.rev >= IW_MPA_REV_2))
 		goto put_ep;
 	err = connect_set_depths(ep, param);
 	if (err)
@@ -140,7 +141,7 @@ static int accept_start(struct iw_mpa_ep *ep, struct iw_cm_id *id,
 {
 	int err;
 
-	if (param->private_data_len > connect_pd_max(ep->peer.enhanced))
+	if (param->private_data_len > connect_pd_max(ep, ep->peer.enhanced))
 		return -EINVAL;
 	err = connect_set_depths(ep, param);
 	if (err)

@@ -2,6 +2,7 @@
 /* iw_create_listen, iw_destroy_listen, and taking connections. */
 
 #include "listen.h"
+#include "config.h"
 #include "device.h"
 #include "ep.h"
 #include "rnic.h"
@@ -117,7 +118,8 @@ static const struct iw_mpa_sock_ops listen_sock_ops = {
  * Context: process. CONNECT_REQUEST may be raised before the return.
  *
  * Return: 0 or a negative errno: -EOPNOTSUPP if the device cannot hold its TX
- * back as a responder must, -EAFNOSUPPORT, -EADDRINUSE, -ENODEV, -ENOMEM.
+ * back as a responder must, and the setting fence asks for it; -EAFNOSUPPORT,
+ * -EADDRINUSE, -ENODEV, -ENOMEM.
  */
 int iw_mpa_create_listen(struct iw_cm_id *id, int backlog)
 {
@@ -129,7 +131,8 @@ int iw_mpa_create_listen(struct iw_cm_id *id, int backlog)
 	dev = iw_mpa_device_get(id->device);
 	if (!dev)
 		return -ENODEV;
-	if (!(dev->ops->caps & IW_MPA_CAP_TX_FENCE)) {
+	if (!(dev->ops->caps & IW_MPA_CAP_TX_FENCE) &&
+	    READ_ONCE(iw_mpa_config(dev_net(dev->netdev))->fence)) {
 		err = -EOPNOTSUPP;
 		goto put_dev;
 	}

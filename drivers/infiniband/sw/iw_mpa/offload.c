@@ -6,6 +6,7 @@
 #include "trace.h"
 
 #include <linux/errno.h>
+#include <linux/string.h>
 
 /**
  * iw_mpa_offload_check - is a driver's description complete?
@@ -42,6 +43,10 @@ int iw_mpa_offload_check(const struct iw_mpa_driver_ops *drv,
 		*problem = "max_ird is above 0x3ffe";
 	else if (drv->max_ord > IW_MPA_DEPTH_MAX)
 		*problem = "max_ord is above 0x3ffe";
+	else if (drv->pd_size > IW_MPA_DRIVER_PD_MAX)
+		*problem = "pd_size is above 32";
+	else if (drv->pd_size && !drv->put_pd)
+		*problem = "pd_size needs put_pd";
 	else if (drv->caps & ~caps)
 		*problem = "caps has an unknown bit";
 	return *problem ? -EINVAL : 0;
@@ -54,6 +59,21 @@ static void offload_attach(struct iw_mpa_offload *off, struct iw_mpa_sock *ms)
 	if (off->drv->attach)
 		off->drv->attach(off->qp, ms->sock->sk, &ms->stream);
 	iw_mpa_sock_unlock_callbacks(ms);
+}
+
+/**
+ * iw_mpa_offload_put_pd - have the driver write its private data
+ * @off: line with a QP bound, unless @reject
+ * @pd: room for pd_size octets
+ * @reject: for a Reject, which has zeroes
+ *
+ * Context: process.
+ */
+void iw_mpa_offload_put_pd(struct iw_mpa_offload *off, void *pd, bool reject)
+{
+	memset(pd, 0, off->drv->pd_size);
+	if (!reject)
+		off->drv->put_pd(off->qp, pd);
 }
 
 /**
@@ -79,6 +99,7 @@ enum iw_mpa_reason iw_mpa_offload_start(struct iw_mpa_offload *off,
 		.ep = ep,
 		.sock = ms->sock,
 		.params = params,
+		.peer_pd = off->peer_pd,
 	};
 
 	iw_mpa_sock_seq(ms, &ho.snd_nxt, &ho.rcv_nxt, &ho.rx_queued);

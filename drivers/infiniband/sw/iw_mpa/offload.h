@@ -12,6 +12,7 @@ struct iw_mpa_sock;
  * @qp: the QP, NULL while none is bound; the owner holds a reference
  * @started: prepare returned 0 and stop was not called
  * @err: what the driver's op returned that failed
+ * @peer_pd: the peer's driver's octets, in the endpoint's reader, or NULL
  *
  * Not locked: only the endpoint's one runner calls in.
  */
@@ -20,8 +21,10 @@ struct iw_mpa_offload {
 	struct ib_qp			*qp;
 	bool				started;
 	int				err;
+	const void			*peer_pd;
 };
 
+void iw_mpa_offload_put_pd(struct iw_mpa_offload *off, void *pd, bool reject);
 enum iw_mpa_reason iw_mpa_offload_start(struct iw_mpa_offload *off,
 					struct iw_mpa_ep *ep,
 					struct iw_mpa_sock *ms,

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/* Where erdma's own files meet iw_mpa: registration, modify and destroy of QPs. */
+
+#define ERDMA_MPA_OWN_FILE
+
+#include "erdma_cm.h"
+#include "erdma/erdma.h"
+#include "erdma/erdma_verbs.h"
+
+#include <linux/device.h>
+#include <linux/minmax.h>
+
+/* A QP in error takes no connection; nor does one that is being destroyed, below. */
+static struct ib_qp *port_get_qp(struct ib_device *ibdev, int qpn)
+{
+	struct erdma_qp *qp = find_qp_by_qpn(to_edev(ibdev), qpn);
+
+	if (!qp || READ_ONCE(qp->attrs.state) == ERDMA_QP_STATE_ERROR)
+		return NULL;
+	return &qp->ibqp;
+}
+
+/*
+ * The error state hides the QP from port_get_qp() and has prepare refuse it. With
+ * a connection the state is stop's to set.
+ */
+static void port_hide_qp(struct erdma_qp *qp)
+{
+	struct erdma_qp_attrs attrs = { .state = ERDMA_QP_STATE_ERROR };
+
+	down_write(&qp->state_lock);
+	if (!qp->cep)
+		erdma_modify_qp_internal(qp, &attrs, ERDMA_QP_ATTR_STATE);
+	up_write(&qp->state_lock);
+}
+
+static int port_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata)
+{
+	port_hide_qp(to_eqp(ibqp));
+	iw_mpa_qp_gone(ibqp);
+	return erdma_destroy_qp(ibqp, udata);
+}
+
+/*
+ * While a connection has the QP, its state is changed by stop alone, which follows
+ * a disconnect.
+ */
+static int port_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
+			  struct ib_udata *udata)
+{
+	struct erdma_qp *qp = to_eqp(ibqp);
+	bool connected;
+
+	if (!(mask & IB_QP_STATE))
+		return erdma_modify_qp(ibqp, attr, mask, udata);
+	down_write(&qp->state_lock);
+	connected = qp->cep;
+	if (connected && (attr->qp_state == IB_QPS_SQD ||
+			  attr->qp_state == IB_QPS_SQE ||
+			  attr->qp_state == IB_QPS_ERR))
+		erdma_qp_cm_drop(qp);
+	up_write(&qp->state_lock);
+	if (!connected)
+		return erdma_modify_qp(ibqp, attr, mask, udata);
+	return attr->qp_state < IB_QPS_RTR ? -EINVAL : 0;
+}
+
+/* The device's depths are known at run time; the table lives as long as its PCI device. */
+static const struct iw_mpa_driver_ops *port_driver_ops(struct erdma_dev *dev)
+{
+	struct iw_mpa_driver_ops *ops;
+
+	ops = devm_kmemdup(&dev->pdev->dev, &erdma_mpa_driver_ops, sizeof(*ops),
+			   GFP_KERNEL);
+	if (!ops)
+		return NULL;
+	ops->max_ird = min_t(u32, dev->attrs.max_ird, IW_MPA_DEPTH_MAX);
+	ops->max_ord = min_t(u32, dev->attrs.max_ord, IW_MPA_DEPTH_MAX);
+	return ops;
+}
+
+/**
+ * erdma_mpa_ib_register - erdma's ib_register_device()
+ * @ibdev: the device, with erdma's ops and its network device
+ * @name: its name
+ * @dma_device: its PCI device
+ *
+ * Return: 0 or a negative errno.
+ */
+int erdma_mpa_ib_register(struct ib_device *ibdev, const char *name,
+			  struct device *dma_device)
+{
+	struct erdma_dev *dev = to_edev(ibdev);
+	const struct iw_mpa_driver_ops *ops = port_driver_ops(dev);
+	int err;
+
+	if (!ops)
+		return -ENOMEM;
+	ibdev->ops.iw_get_qp = port_get_qp;
+	ibdev->ops.destroy_qp = port_destroy_qp;
+	ibdev->ops.modify_qp = port_modify_qp;
+	ib_set_device_ops(ibdev, &iw_mpa_ib_device_ops);
+
+	err = iw_mpa_register_device(ibdev, dev->netdev, ops);
+	if (err)
+		return err;
+	err = ib_register_device(ibdev, name, dma_device);
+	if (err)
+		iw_mpa_unregister_device(ibdev);
+	return err;
+}
+
+/**
+ * erdma_mpa_ib_unregister - erdma's ib_unregister_device()
+ * @ibdev: the device
+ */
+void erdma_mpa_ib_unregister(struct ib_device *ibdev)
+{
+	ib_unregister_device(ibdev);
+	iw_mpa_unregister_device(ibdev);
+}
