@@ -16,7 +16,7 @@
 declare -A GROUP=(
 	[build]="make gcc libc6-dev linux-headers-amd64 linux-source-6.1 rsync xz-utils bc
 		bison flex libelf-dev libssl-dev"
-	[static]="make gcc libc6-dev linux-headers-amd64 linux-source-6.1 rsync xz-utils sparse
+	[static]="make gcc libc6-dev linux-headers-amd64 linux-source-6.1 rsync xz-utils sparse kmod
 		python3 python3-docutils python3-pygments perl shellcheck git"
 	[kunit]="make gcc libc6-dev linux-source-6.1 rsync xz-utils bc bison flex libelf-dev
 		python3"

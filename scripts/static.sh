@@ -82,6 +82,19 @@ compile_for() {
 	about_us <"$log" | none "warnings with W=1 for $1"
 }
 
+# What new-driver makes is as clean as what it is made of, under any name.
+test_new_driver() {
+	local dir=$BUILD/new-driver log=$BUILD/new-driver.log
+
+	rm -rf "$dir"
+	scripts/new-driver acme_9 "$dir" W=1 >"$log" 2>&1 || { tail -n 100 "$log"; return 1; }
+	{ grep -E 'warning:|WARNING:|ERROR:' "$log" || true; } | none 'warnings with W=1' || return 1
+	{ grep -in skel "$dir"/* || true; } | none 'names of the skeleton' || return 1
+	[[ $(modinfo -F alias "$dir/acme_9.ko") == rdma-link-acme_9 ]] ||
+		{ modinfo "$dir/acme_9.ko"; return 1; }
+	! scripts/new-driver acme_9 "$dir" >"$log" 2>&1 || { echo 'it overwrites'; return 1; }
+}
+
 # C=2 reads every source again, compiled or not
 test_sparse() {
 	local log=$BUILD/sparse.log
@@ -211,7 +224,7 @@ test_whitespace() {
 	"${git[@]}" diff --check "$("${git[@]}" hash-object -t tree /dev/null)"
 }
 
-ALL=(compiler sparse checkpatch kernel_doc shell python layers_selftest layers docs reclaim conformance length
+ALL=(compiler new_driver sparse checkpatch kernel_doc shell python layers_selftest layers docs reclaim conformance length
 	versions spdx paths whitespace)
 
 main() {
