@@ -38,9 +38,11 @@ check() {
 	inside "$CLIENT" "bg_start copy \"sleep 0.5; cp /run/two \$NFS_MOUNT; sync \$NFS_MOUNT/two\"
 		link_flap 2; bg_wait copy 40"
 	compare two
-	[[ $(established "$CLIENT") -gt $before ]] || fail "it did not connect again"
+	# siw of 6.1 ends its connections when the link goes; that of 6.12 leaves it to TCP.
+	[[ $KERNEL != 6.1 || $(established "$CLIENT") -gt $before ]] ||
+		fail "it did not connect again"
 
 	inside "$CLIENT" "umount \$NFS_MOUNT; rm /run/one /run/two; poll 10 rdma_is_idle"
 	inside "$SERVER" "nfs_serve_end; poll 10 rdma_is_idle"
-	echo "result: 8 MB, two connections"
+	echo "result: 8 MB"
 }

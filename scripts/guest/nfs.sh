@@ -8,7 +8,7 @@ NFS_MOUNT=/run/nfs
 
 # nfs_serve PORT: version 4.2 only, without rpcbind; what it exports is in memory.
 nfs_serve() {
-	at_clean_up "rpc.nfsd 0; exportfs -ua; umount $NFS_EXPORT /proc/fs/nfsd /var/lib/nfs"
+	at_clean_up "rpc.nfsd 0; exportfs -ua; bg_stop mountd; umount $NFS_EXPORT /proc/fs/nfsd /var/lib/nfs"
 	modprobe nfsd
 	mkdir -p "$NFS_EXPORT" /var/lib/nfs
 	mount -t tmpfs state /var/lib/nfs
