@@ -200,6 +200,24 @@ static int handoff_rx_first(read_descriptor_t *desc, struct sk_buff *skb,
 }
 
 /*
+ * siw's callbacks expect softirqs to be off. They are not when TCP calls from
+ * release_sock(), and the lock they take is one that softirqs write-lock.
+ */
+static void siw_mpa_data_ready(struct sock *sk)
+{
+	local_bh_disable();
+	siw_qp_llp_data_ready(sk);
+	local_bh_enable();
+}
+
+static void siw_mpa_write_space(struct sock *sk)
+{
+	local_bh_disable();
+	siw_qp_llp_write_space(sk);
+	local_bh_enable();
+}
+
+/*
  * A responder's receive path until the first FPDU has been validated: all of it
  * has come, and siw found nothing wrong. Called as TCP calls data_ready, with the
  * QP's state_lock held for reading.
@@ -211,7 +229,7 @@ static void handoff_rx_until_first(struct siw_qp *qp, struct sock *sk)
 	tcp_read_sock(sk, &desc, handoff_rx_first);
 	if (!handoff_first_is_whole(qp->cep) || qp->rx_stream.rx_suspend)
 		return;
-	WRITE_ONCE(sk->sk_data_ready, siw_qp_llp_data_ready);
+	WRITE_ONCE(sk->sk_data_ready, siw_mpa_data_ready);
 	WRITE_ONCE(qp->cep->validated, true);
 	iw_mpa_first_fpdu(qp->cep->ep);
 }
@@ -329,8 +347,8 @@ static void handoff_attach(struct ib_qp *base_qp, struct sock *sk,
 	cep->sk_write_space = stream->write_space;
 	stream->priv = cep;
 	sk->sk_data_ready = cep->responder ? siw_mpa_first_data_ready :
-					     siw_qp_llp_data_ready;
-	sk->sk_write_space = siw_qp_llp_write_space;
+					     siw_mpa_data_ready;
+	sk->sk_write_space = siw_mpa_write_space;
 }
 
 /* As TCP calls it: with the socket locked and softirqs off. */
