@@ -2,6 +2,8 @@
 """The initiator under test: what it sends to a raw responder, and what it makes of the answer."""
 
 import errno
+import socket
+import time
 
 import mpa
 from harness import Failed, check, equal
@@ -296,6 +298,35 @@ def silence_instead_of_a_reply(b):
     client, peer, _ = b.connecting()
     fails(client, {"UNREACHABLE"}, -errno.ETIMEDOUT)
     peer.expect_end()
+
+
+@rule("M-7.1.2-17", "P-03", "Q-03")
+def silence_instead_of_tcp(b):
+    """A backlog that is full: SYNs are dropped."""
+    b.set(connect_timeout_ms=400)
+    sock = socket.create_server((b.address, b.port), family=b.family, backlog=0)
+    b.things.append(sock.close)
+    for fill in [socket.socket(b.family) for _ in range(4)]:
+        b.things.append(fill.close)
+        fill.setblocking(False)
+        fill.connect_ex((b.address, b.port))
+    client = b.client()
+    client.do("connect 4 4 -")
+    fails(client, {"UNREACHABLE"}, -errno.ETIMEDOUT)
+
+
+@rule("M-7.1.2-17", "P-01")
+def timers_end_with_their_states(b):
+    b.set(connect_timeout_ms=1000, reply_timeout_ms=2500)
+    client, peer, _ = b.connecting()
+    time.sleep(1.2)
+    client.no_event()
+    peer.send(mpa.reply2(a=1, rtr=WRITE, ird=4, ord=4))
+    equal(peer.recv_fpdu().op, "WRITE", "RTR")
+    client.event("ESTABLISHED")
+    time.sleep(1.5)
+    client.no_event()
+    data_flows(client, peer)
 
 
 @rule("M-7.1-1", "F-fragments", "I-08", cases=[(size,) for size in (1, 2, 7, 16, 19, 20, 21, 24)])

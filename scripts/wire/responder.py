@@ -2,6 +2,7 @@
 """The responder under test: what a raw initiator sends, and what it gets."""
 
 import errno
+import time
 
 import mpa
 from harness import Failed, check, equal
@@ -383,6 +384,19 @@ def ulp_that_never_answers(b):
     check(reply.flags & R, "no Reject")
     peer.close()
     check(server.fails("accept 4 4 -"), "accept of an ended connection")
+
+
+@rule("M-7.1.2-17", "P-01")
+def timers_end_with_their_states(b):
+    b.set(request_timeout_ms=1000, verdict_timeout_ms=2500, rtr_timeout_ms=1000)
+    server, peer, _ = b.asked(mpa.request2(a=1, rtr=WRITE, ird=4, ord=4))
+    time.sleep(1.2)
+    server.do("accept 4 4 -")
+    peer.recv_reply()
+    up(server, peer)
+    time.sleep(1.5)
+    server.no_event()
+    data_flows(server, peer)
 
 
 @rule("M-7.1.2-16", "P-07", cases=[("fin",), ("reset",)])
