@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash disable=SC2034
-DESCRIPTION="rping: 100 verified round trips of RDMA Read, Write and Send"
+DESCRIPTION="rping: $(few 100) verified round trips of RDMA Read, Write and Send"
 
 check() {
-	rping_once 100
+	rping_once "$(few 100)"
 }

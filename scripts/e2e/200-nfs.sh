@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash disable=SC2034
 DESCRIPTION="NFS over RDMA: written, read back and compared, also while the link goes down and up"
+WIRES=clean
 FAMILIES="4"
 
 # The kernels with detectors leave out what it needs.

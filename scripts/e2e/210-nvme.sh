@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash disable=SC2034
 DESCRIPTION="NVMe over RDMA: discover, connect, compare data, reset, lose the link, connect anew"
+WIRES=clean
 
 # The kernels with detectors leave out what it needs.
 applies() {

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash disable=SC2034
 DESCRIPTION="qperf: latency of messages over a connection of rdma_cm"
+WIRES=clean
 FAMILIES="4"
 
 applies() { [[ $CLIENT_DRIVER == siw_mpa && $SERVER_DRIVER == siw_mpa ]]; }

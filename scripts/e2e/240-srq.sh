@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash disable=SC2034
 DESCRIPTION="rdma_xserver and rdma_xclient: a 16-byte message into a shared receive queue"
+WIRES=clean
 FAMILIES="4"
 
 applies() { [[ $CLIENT_DRIVER == siw_mpa && $SERVER_DRIVER == siw_mpa ]]; }

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash disable=SC2034
 DESCRIPTION="libfabric: fi_pingpong over verbs, and over verbs with RxM, data verified"
+WIRES=clean
 FAMILIES="4"
 
 applies() { [[ $CLIENT_DRIVER == siw_mpa && $SERVER_DRIVER == siw_mpa ]]; }

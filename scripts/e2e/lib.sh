@@ -5,6 +5,7 @@
 #
 #   DESCRIPTION     one line: what it proves
 #   FAMILIES        "4 6" unless it says otherwise
+#   WIRES           "clean rough flap" unless it says otherwise
 #
 # and defines check(), which fails by any command that fails, and may define applies(), which says
 # for which drivers it is meant. It finds
@@ -13,6 +14,7 @@
 #   CLIENT_DRIVER SERVER_DRIVER    siw or siw_mpa
 #   FAMILY CLIENT_IP SERVER_IP     4 or 6, and addresses of that family
 #   PORT                           not used by any other case
+#   WIRE                           clean; rough: see wire_set in inside.sh; flap: links come and go
 #
 # Exit status 0 of a program is never enough: a test looks for the data. What it measured it may
 # print as a line "result: ...".
@@ -37,6 +39,9 @@ loudly() {
 	[[ $status -eq 0 ]] || printf 'exit status %d: %s\n%s\n' "$status" "$*" "$output" >&2
 	return "$status"
 }
+
+# few NUMBER: as many where there is time, less in guests with detectors
+few() { echo $(($1 / SLOW)); }
 
 on() { loudly guest_run "$@"; }
 
@@ -108,11 +113,19 @@ e2e_diagnose() {
 # look whether data came meanwhile: they stay in the socket until more arrives, for ever if the
 # peer waits for an answer. That is not a bug of ours. With emulated processors on a busy host it
 # happened to one connection in ten; a few milliseconds on the way to siw make it rare.
-delay_towards() {
-	case $1 in
-	siw) echo 5 ;;
-	*) echo 0 ;;
+wire_towards() {
+	case $WIRE-$1 in
+	clean-siw) echo late ;;
+	*) echo "$WIRE" ;;
 	esac
+}
+
+# What happens to the links happens outside of the guests.
+flap_if_asked() {
+	[[ $WIRE == flap ]] || return 0
+	guest_flap "$CLIENT" "$SERVER"
+	# shellcheck disable=SC2064 # its pid now
+	trap "kill $GUEST_FLAP_PID; wait $GUEST_FLAP_PID" EXIT
 }
 
 # driver_of GUEST
@@ -157,7 +170,7 @@ e2e_clean_up_guest() { guest_run "$1" "clean_up ${KEEP_JOB:-}"; }
 
 # --- running them: e2e.sh and demo.sh ----------------------------------------------------------
 
-# run_check FILE CLIENT_DRIVER SERVER_DRIVER FAMILY PORT
+# run_check FILE CLIENT_DRIVER SERVER_DRIVER FAMILY PORT [WIRE]
 # Its own subshell with errexit on; never call it after "if" or before "||", where bash ignores
 # errexit even if told otherwise.
 run_check() (
@@ -165,11 +178,13 @@ run_check() (
 	CLIENT_DRIVER=$2
 	SERVER_DRIVER=$3
 	PORT=$5
+	WIRE=${6:-clean}
 	set_addresses "$4"
-	guest_run "$CLIENT" "driver_set $2 && wire_delay $(delay_towards "$3")"
-	guest_run "$SERVER" "driver_set $3 && wire_delay $(delay_towards "$2")"
+	guest_run "$CLIENT" "driver_set $2 && wire_set $(wire_towards "$3")"
+	guest_run "$SERVER" "driver_set $3 && wire_set $(wire_towards "$2")"
 	# shellcheck source=/dev/null
 	. "$TOP/scripts/e2e/$1"
+	flap_if_asked
 	check
 )
 

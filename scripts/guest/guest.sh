@@ -12,6 +12,8 @@
 #   guest_bg_run A NAME SEC CMD    both; when it takes too long (124) it goes on
 #   guest_stop A NAME [SIGNAL]     end it: its output
 #   guest_detectors A              what the kernel's detectors found is its output, and a failure
+#   guest_flap A B                 their links go down and up, until the process GUEST_FLAP_PID
+#                                  gets SIGTERM: see flap.py
 #   guest_down                     power off
 #
 # Commands may use the functions of inside.sh. The answers come over a channel of their own
@@ -90,7 +92,8 @@ guest_start_qemu() {
 			-fsdev local,id=share,path=share,security_model=none \
 			-device virtio-9p-pci,fsdev=share,mount_tag=share \
 			-netdev "stream,id=wire,server=$role,addr.type=unix,addr.path=wire" \
-			-device "virtio-net-pci,netdev=wire,romfile=,mac=52:54:00:00:00:0$number" \
+			-qmp "unix:$name.qmp,server=on,wait=off" \
+			-device "virtio-net-pci,id=nic,netdev=wire,romfile=,mac=52:54:00:00:00:0$number" \
 			</dev/null >"$name.qemu" 2>&1
 	) &
 	GUEST_PID[$name]=$!
@@ -224,6 +227,15 @@ guest_bg_run() {
 	guest_run "$1" "$(printf 'bg_run %q %q %q' "$2" "$3" "$4")" $(($3 + 10))
 }
 guest_stop() { guest_run "$1" "bg_stop $2 ${3:-}"; }
+
+# Relative paths, as for QEMU
+guest_flap() {
+	(
+		cd "$GUEST_RUN" || exit
+		exec "$TOP/scripts/guest/flap.py" "${@/%/.qmp}"
+	) &
+	GUEST_FLAP_PID=$!
+}
 
 # What the detectors of a debug kernel have found; nothing on another kernel.
 guest_detectors() {

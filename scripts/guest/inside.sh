@@ -83,13 +83,43 @@ bg_stop_all() {
 
 # --- wire --------------------------------------------------------------------------------
 
-# wire_delay MS: for all that this guest sends; 0: none.
-wire_delay() {
-	if [[ $1 -eq 0 ]]; then
-		[[ $(tc qdisc show dev eth0 root) != *netem* ]] || tc qdisc del dev eth0 root
-	else
-		tc qdisc replace dev eth0 root netem delay "$1ms"
-	fi
+# wire_set KIND: how all that this guest sends fares, until it is set again.
+#
+#   clean   as it is
+#   late    a few milliseconds late
+#   rough   lost, late, twice, out of order; and the peer is asked for segments of 36 octets at
+#           the most, so that every startup frame and FPDU header comes in pieces
+#   flap    as it is; where the peer is need not be asked: the links go down and up, and rdma_cm
+#           gives up when an answer is lost
+wire_set() {
+	advmss_set 0
+	ip neigh flush dev eth0 nud permanent
+	case $1 in
+	clean | flap) [[ $(tc qdisc show dev eth0 root) != *netem* ]] || tc qdisc del dev eth0 root ;;
+	late) tc qdisc replace dev eth0 root netem delay 5ms ;;
+	rough)
+		tc qdisc replace dev eth0 root netem delay 1ms 500us loss 1% duplicate 1% \
+			reorder 5% 50%
+		advmss_set 48
+		;;
+	esac
+	[[ $1 != flap ]] || peer_is_known
+}
+
+peer_is_known() {
+	local peer=$((3 - ${number:?})) address
+
+	for address in 10.0.0.$peer fd00::$peer fe80::5054:ff:fe00:$peer; do
+		ip neigh replace "$address" dev eth0 lladdr 52:54:00:00:00:0$peer nud permanent || return 1
+	done
+}
+
+# advmss_set OCTETS: what our SYN tells the peer; TCP's time stamps take 12 of them. 0: the default.
+advmss_set() {
+	ip route change "10.0.0.0/24" dev eth0 proto kernel scope link src "10.0.0.$number" \
+		advmss "$1" || return 1
+	ip -6 route change fd00::/64 dev eth0 proto kernel metric 256 advmss "$1" || return 1
+	ip -6 route change fe80::/64 dev eth0 proto kernel metric 256 advmss "$1"
 }
 
 # link_flap SECONDS: gone for so long; addresses stay.
@@ -214,6 +244,7 @@ clean_up() {
 		rm /run/at_clean_up
 	fi
 	bg_stop_all "${1:-}"
+	wire_set clean
 	port_range_restore
 	fence_restore
 	[[ -n $(driver_get) ]] || return 0
