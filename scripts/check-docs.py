@@ -22,6 +22,7 @@ README = 'README.md'
 OVERVIEW = 'Documentation/infiniband/iw_mpa.rst'
 DRIVER = 'Documentation/infiniband/iw_mpa_driver.rst'
 CONSUMERS = 'Documentation/infiniband/iw_mpa_consumers.rst'
+ADMIN = 'Documentation/infiniband/iw_mpa_admin.rst'
 
 # Words in capitals that are not ours: events of iw_cm, and of rdma_cm without their prefix
 FOREIGN = {
@@ -288,9 +289,25 @@ def check_skeleton(_docs):
             yield '%s includes %s' % (path.name, headers)
 
 
+def check_troubles(docs):
+    """What to do about each reason."""
+    rows = '\n'.join(table(docs[ADMIN], 'troubles'))
+    yield from compare('troubles', re.findall(r'^``(\w+)``\n    \S', rows, re.MULTILINE),
+                       [name for name in reasons() if name != 'OK'])
+
+
+def check_guide(docs):
+    """Every command that an administrator is shown is run by a test."""
+    blocks = re.findall(r'(.*)\n\n::$', docs[ADMIN], re.MULTILINE)
+    blocks += re.findall(r'(.*\w::)$', docs[ADMIN], re.MULTILINE)
+    for before in blocks:
+        if not re.match(r'\.\. run: (client|server|both)$', before):
+            yield '%s: no test runs the commands behind: %s' % (ADMIN, before)
+
+
 CHECKS = (check_reasons, check_states, check_timers, check_transitions, check_diagram,
           check_settings, check_contract, check_observables, check_names, check_paths,
-          check_quotes, check_skeleton, check_consumers)
+          check_quotes, check_skeleton, check_consumers, check_troubles, check_guide)
 
 # (check, document, words there, what to put in their place): each has to be found
 SELFTEST = (
@@ -316,6 +333,9 @@ SELFTEST = (
     (check_quotes, DRIVER, '           skel_read(', '        skel_read('),
     (check_consumers, CONSUMERS, '     - ``200-nfs``', '     - ``200-ntfs``'),
     (check_consumers, CONSUMERS, '     - ``210-nvme``', '     - nothing'),
+    (check_troubles, ADMIN, '\n``NO_RTR``\n', '\n``NO_RTS``\n'),
+    (check_guide, ADMIN, 'Who listens, on the server:\n\n.. run: server\n', 'Who listens:\n'),
+    (check_guide, ADMIN, 'Who listens, on the server:', 'Who listens, on the server::'),
 )
 
 

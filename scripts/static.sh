@@ -160,6 +160,7 @@ test_docs() {
 	local file
 
 	scripts/check-docs.py --selftest || return 1
+	scripts/e2e/guide.py --selftest || return 1
 	scripts/check-docs.py || return 1
 	for file in $(files '*.rst'); do
 		rst2html --report=2 --halt=2 "$file" >/dev/null || return 1

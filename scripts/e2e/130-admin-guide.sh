@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash disable=SC2034
+DESCRIPTION="the administrator's guide: every command has the output that the page shows"
+WIRES=clean
+FAMILIES="4"
+GUIDE=Documentation/infiniband/iw_mpa_admin.rst
+
+# The page has the client's address and the server's.
+applies() {
+	[[ $CLIENT_DRIVER == siw_mpa && $SERVER_DRIVER == siw_mpa ]] && ! kernel_debugs "$KERNEL"
+}
+
+# Runs in the guest: our modules and what they need are installed, and nothing is loaded.
+guide_prepare() {
+	local dir
+
+	dir=/run/guide/lib/modules/$(uname -r)
+	driver_clear || return 1
+	mkdir -p "$dir/updates" /usr/local/sbin
+	ln -sf "$1/scripts/iw-mpa" /usr/local/sbin
+	cp /share/modules/{iw_mpa,siw_mpa}.ko "$dir/updates"
+	modprobe -a -D rdma_ucm iw_cm libcrc32c | sort -u | while read -r verb module _; do
+		[[ $verb != insmod ]] || cp "$module" "$dir"
+	done
+	depmod -b /run/guide 2>/dev/null
+	mount --bind /run/guide/lib/modules /lib/modules
+}
+
+guests_of() {
+	case $1 in
+	client) echo "$CLIENT" ;;
+	server) echo "$SERVER" ;;
+	both) echo "$CLIENT $SERVER" ;;
+	*) fail "the page has a command for '$1'" ;;
+	esac
+}
+
+# step GUEST NAME COMMAND EXPECTED: what takes its time to show is looked for again.
+step() {
+	local output end=$((SECONDS + 30))
+
+	if [[ $3 =~ ^rping\ -s\ .*\ -p\ ([0-9]+)\ \&$ ]]; then
+		guest_serve "$1" "$2" "${BASH_REMATCH[1]}" "${3% &}"
+		return
+	fi
+	if [[ $3 == *' &' ]]; then
+		guest_bg "$1" "$2" "${3% &}"
+		return
+	fi
+	while true; do
+		output=$(guest_run "$1" "$3") || [[ $? -ne 125 ]] || return 1
+		"$TOP/scripts/e2e/guide.py" --match "$4" <<<"$output" && break
+		((SECONDS < end)) || fail "$1: '$3' is not as the page has it: $output" || return 1
+		sleep 0.5
+	done
+	echo "result: $1: $3"
+}
+
+check() {
+	local steps host command expected name number=0
+
+	for name in "$CLIENT" "$SERVER"; do
+		on "$name" "$(declare -f guide_prepare); guide_prepare /host$TOP"
+	done
+	steps=$("$TOP/scripts/e2e/guide.py" "$TOP/$GUIDE")
+	while read -r -u 5 host command expected; do
+		number=$((number + 1))
+		for name in $(guests_of "$host"); do
+			step "$name" "guide-$number" "$(base64 -d <<<"$command")" "$expected"
+		done
+	done 5<<<"$steps"
+	[[ $number -gt 30 ]]
+	for name in "$CLIENT" "$SERVER"; do
+		on "$name" 'umount /lib/modules && ! driver_get | grep .'
+	done
+}
