@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash disable=SC2034
 DESCRIPTION="a driver that new-driver made loads, registers a device, and goes"
+WIRES=clean
 FAMILIES="4"
 
 applies() { [[ $CLIENT_DRIVER == siw_mpa && $SERVER_DRIVER == siw_mpa ]]; }
@@ -20,7 +21,7 @@ comes_and_goes() {
 check() {
 	local dir=$GUEST_RUN/acme-$PORT
 
-	"$TOP/scripts/new-driver" acme "$dir"
+	KERNEL=$(guest_kernel "$SERVER") "$TOP/scripts/new-driver" acme "$dir"
 	on "$SERVER" "$(declare -f comes_and_goes); comes_and_goes /host$dir"
 	rping_once 10
 }
