@@ -3,7 +3,7 @@
 #
 # Run every suite, also after a failure, and sum up what they print.
 #
-#   scripts/check.sh [SUITE...]    (no argument: static kunit fuzz wire interop e2e)
+#   scripts/check.sh [SUITE...]    (no argument: static kunit fuzz wire interop e2e debug)
 #
 # A suite prints "ok N name" and "not ok N name", and at its end "# suite: N passed, N failed".
 # One that ends without that line, or with other numbers than we counted, or that exits as if all
@@ -11,7 +11,8 @@
 
 . "$(dirname "$0")/lib.sh"
 
-declare -A OPTION=([interop]=--sample)	# all of it takes too long here
+# All of these would take too long here.
+declare -A OPTION=([interop]=--sample [debug]='kasan e2e')
 LIMIT=45m	# for one suite: a hang is to be told, not waited for
 
 PASSED=0
@@ -57,8 +58,8 @@ run_suite() {
 	log=$(mktemp "$CACHE/check-$suite.XXXXXX")
 	printf '# suite %s\n' "$suite"
 	say "check: $suite"
-	timeout -k 1m "$LIMIT" "$TOP/scripts/$suite.sh" ${OPTION[$suite]:+"${OPTION[$suite]}"} \
-		</dev/null | tee "$log" ||
+	# shellcheck disable=SC2086 # words
+	timeout -k 1m "$LIMIT" "$TOP/scripts/$suite.sh" ${OPTION[$suite]:-} </dev/null | tee "$log" ||
 		rc=${PIPESTATUS[0]}
 	judge "$suite" "$rc" "$log" $((SECONDS - start))
 	rm -f "$log"
@@ -67,7 +68,7 @@ run_suite() {
 main() {
 	local suite
 
-	[[ $# -gt 0 ]] || set -- static kunit fuzz wire interop e2e
+	[[ $# -gt 0 ]] || set -- static kunit fuzz wire interop e2e debug
 	for suite in "$@"; do
 		run_suite "$suite"
 	done

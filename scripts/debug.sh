@@ -3,7 +3,7 @@
 #
 # The wire tests, and the end-to-end tests of siw_mpa with itself, under a kernel with detectors.
 #
-#   scripts/debug.sh [kasan|kcsan]      kasan by default
+#   scripts/debug.sh [kasan|kcsan [SUITE...]]      kasan, wire and e2e by default
 #
 # Their results are told as they come, numbered through. "make wire" and "make e2e" with
 # DEBUG=kasan or DEBUG=kcsan run either of them with every option that they have.
@@ -12,9 +12,6 @@
 . "$(dirname "$0")/lib.sh"
 # shellcheck source=scripts/tap.sh
 . "$TOP/scripts/tap.sh"
-
-# Unmodified siw has errors of its own, which a kernel with detectors does not survive.
-export PAIRS=${PAIRS:-siw_mpa/siw_mpa}
 
 # run SUITE: its results, and that it came to its end
 run() {
@@ -35,8 +32,10 @@ main() {
 	local suite
 
 	export KERNEL=${1:-${DEBUG:-kasan}}
-	kernel_debugs "$KERNEL" || die 'usage: debug.sh [kasan|kcsan]'
-	for suite in wire e2e; do
+	kernel_debugs "$KERNEL" || die 'usage: debug.sh [kasan|kcsan [SUITE...]]'
+	shift $(($# > 0))
+	[[ $# -gt 0 ]] || set -- wire e2e
+	for suite in "$@"; do
 		run "$suite"
 	done
 	tap_end debug

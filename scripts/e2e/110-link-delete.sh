@@ -11,17 +11,19 @@ is_moving() { on "$CLIENT" "poll 20 grep -q 'rdma-ping-0:' /run/bg/client/output
 # that it put into siw's mapped queue behind the flush.
 noticed='bg_ended client || grep -Eq "DISCONNECT EVENT|device removal" /run/bg/client/output'
 
-# The programs may end in any way they like; the kernel must not, and everything goes away.
+# The programs may end in any way they like; the kernel must not, and everything goes away. siw cannot
+# take a device from a program: the command ends when the last program does.
 delete_on() {
 	local host=$1
 
 	serve "rping -s -P -a $SERVER_IP -p $PORT"
 	guest_bg "$CLIENT" client "rping -c -a $SERVER_IP -p $PORT -C 1000000 -V -v"
 	is_moving
-	on "$host" "rdma link delete siw0"
+	guest_bg "$host" delete "rdma link delete siw0"
 	on "$CLIENT" "noticed() { $noticed; }; poll 20 noticed"
 	guest_stop "$CLIENT" client | tail -n 3
 	guest_stop "$SERVER" server
+	loudly guest_wait "$host" delete 20
 	on "$host" "rdma link add siw0 type siw netdev eth0 && poll 10 rdma_is_up"
 	rping_once 10
 }
