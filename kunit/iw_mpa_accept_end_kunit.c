@@ -216,12 +216,10 @@ static void accept_after_fin_is_econnreset(struct kunit *test)
 static void accept_after_rst_is_econnreset(struct kunit *test)
 {
 	struct fake_conn *c = new_conn(test);
-	struct iw_mpa_ep *ep;
 
 	conn_call(c, test->priv);
-	ep = c->fid->id.provider_data;
 	peer_rst(c->f, c->peer);
-	FAKE_POLL(c->f, READ_ONCE(ep->state) == IW_MPA_ST_DEAD);
+	FAKE_POLL(c->f, fakes_has_no_endpoint());
 	KUNIT_EXPECT_EQ(test, fake_accept(c->fid, &c->param), -ECONNRESET);
 	fake_expect_closed(c->fid, 0);
 }
@@ -230,12 +228,10 @@ static void accept_after_rst_is_econnreset(struct kunit *test)
 static void reject_after_rst_is_econnreset(struct kunit *test)
 {
 	struct fake_conn *c = new_conn(test);
-	struct iw_mpa_ep *ep;
 
 	conn_call(c, test->priv);
-	ep = c->fid->id.provider_data;
 	peer_rst(c->f, c->peer);
-	FAKE_POLL(c->f, READ_ONCE(ep->state) == IW_MPA_ST_DEAD);
+	FAKE_POLL(c->f, fakes_has_no_endpoint());
 	KUNIT_EXPECT_EQ(test, fake_reject(c->fid, NULL, 0), -ECONNRESET);
 }
 
@@ -675,7 +671,8 @@ static void device_gone_unanswered_after_fin_is_freed(struct kunit *test)
 	fake_unregister(c->f);
 }
 
-static void unanswered_is_rejected_by_timer(struct kunit *test)
+/* Rules: P-05 */
+static void unanswered_is_rejected_by_timer_and_freed(struct kunit *test)
 {
 	struct fake_conn *c = new_conn(test);
 	struct fakes *f = test->priv;
@@ -683,6 +680,23 @@ static void unanswered_is_rejected_by_timer(struct kunit *test)
 	f->config->verdict_timeout_ms = FAKE_SHORT_MS;
 	unanswered(c, f);
 	expect_reject(c, "");
+	FAKE_POLL(f, fakes_has_no_endpoint());
+}
+
+/* A number that leads nowhere any more does not lead to the next connection. */
+static void accept_after_end_leaves_others_alone(struct kunit *test)
+{
+	struct fake_conn *c = new_conn(test), *next = new_conn(test);
+	struct fakes *f = test->priv;
+
+	conn_call(c, f);
+	peer_rst(f, c->peer);
+	FAKE_POLL(f, fakes_has_no_endpoint());
+	conn_call(next, f);
+	KUNIT_EXPECT_EQ(test, fake_accept(c->fid, &c->param), -ECONNRESET);
+	KUNIT_ASSERT_EQ(test, fake_accept(next->fid, &next->param), 0);
+	conn_send_rtr(next);
+	fake_expect_event(next->fid, 0, IW_CM_EVENT_ESTABLISHED, 0);
 }
 
 static void device_gone_lingering_is_closed(struct kunit *test)
@@ -729,7 +743,8 @@ static struct kunit_case accept_end_cases[] = {
 	KUNIT_CASE(device_gone_half_open_is_closed),
 	KUNIT_CASE(device_gone_unanswered_is_freed),
 	KUNIT_CASE(device_gone_unanswered_after_fin_is_freed),
-	KUNIT_CASE(unanswered_is_rejected_by_timer),
+	KUNIT_CASE(unanswered_is_rejected_by_timer_and_freed),
+	KUNIT_CASE(accept_after_end_leaves_others_alone),
 	KUNIT_CASE(device_gone_lingering_is_closed),
 	{}
 };

@@ -172,6 +172,16 @@ static bool fakes_is_balanced(enum iw_mpa_counter created,
 	return iw_mpa_count_read(NULL, created) == iw_mpa_count_read(NULL, destroyed);
 }
 
+/**
+ * fakes_has_no_endpoint - is the memory of all endpoints free?
+ *
+ * Return: true if it is.
+ */
+bool fakes_has_no_endpoint(void)
+{
+	return fakes_is_balanced(IW_MPA_CNT_ep_created, IW_MPA_CNT_ep_destroyed);
+}
+
 static void fakes_check(struct fakes *f)
 {
 	struct kunit *test = f->test;
@@ -190,11 +200,9 @@ static void fakes_check(struct fakes *f)
 		KUNIT_FAIL(test, "%s", f->faults[i]);
 
 	/* A work item may still hold an endpoint for a moment, after all is done. */
-	for (i = 0; i < HZ && !fakes_is_balanced(IW_MPA_CNT_ep_created,
-						 IW_MPA_CNT_ep_destroyed); i++)
+	for (i = 0; i < HZ && !fakes_has_no_endpoint(); i++)
 		schedule_timeout_uninterruptible(1);
-	KUNIT_EXPECT_TRUE(test, fakes_is_balanced(IW_MPA_CNT_ep_created,
-						  IW_MPA_CNT_ep_destroyed));
+	KUNIT_EXPECT_TRUE(test, fakes_has_no_endpoint());
 	KUNIT_EXPECT_TRUE(test, fakes_is_balanced(IW_MPA_CNT_sock_created,
 						  IW_MPA_CNT_sock_destroyed));
 	KUNIT_EXPECT_TRUE(test, fakes_is_balanced(IW_MPA_CNT_listener_created,

@@ -198,6 +198,7 @@ struct fakes {
 	int				nr_faults;
 };
 
+bool fakes_has_no_endpoint(void);
 int fakes_init(struct kunit *test);
 void fakes_exit(struct kunit *test);
 void fake_fault(struct fakes *f, const char *what);

@@ -485,7 +485,7 @@ enum iw_mpa_event iw_mpa_act(struct iw_mpa_ep *ep, u32 actions)
  *
  * Context: the runner.
  *
- * Return: 0, or a negative errno if TCP is gone.
+ * Return: 0; -ENOMEM; another negative errno if TCP is gone.
  */
 int iw_mpa_act_prepare_indication(struct iw_mpa_ep *ep,
 				  struct iw_mpa_indication *ind)
@@ -493,8 +493,10 @@ int iw_mpa_act_prepare_indication(struct iw_mpa_ep *ep,
 	int err;
 
 	err = iw_mpa_sock_names(&ep->sock, &ind->local, &ind->remote);
-	if (!err)
-		ind->listen_id = iw_mpa_ep_ask(ep);
+	if (err)
+		return err;
+	err = iw_mpa_ep_ask(ep, &ind->listen_id);
+	ind->provider_data = iw_mpa_ep_provider_data(ep);
 	return err;
 }
 
@@ -529,7 +531,7 @@ int iw_mpa_act_indicate(struct iw_mpa_ep *ep, struct iw_mpa_indication *ind)
 	act_fill_info(ep, &info);
 	info.local = &ind->local;
 	info.remote = &ind->remote;
-	err = iw_mpa_upcall_request(ind->listen_id, ep, &info);
+	err = iw_mpa_upcall_request(ind->listen_id, ind->provider_data, &info);
 	if (err)
 		iw_mpa_ep_leave_id(ep, NULL);
 	ind->listen_id->rem_ref(ind->listen_id);

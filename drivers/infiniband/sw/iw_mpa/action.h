@@ -12,11 +12,13 @@ struct iw_mpa_ep;
 /**
  * struct iw_mpa_indication - what CONNECT_REQUEST needs, collected by the runner
  * @listen_id: the listener's cm_id, held
+ * @provider_data: for the new cm_id
  * @local: local address
  * @remote: remote address
  */
 struct iw_mpa_indication {
 	struct iw_cm_id		*listen_id;
+	void			*provider_data;
 	struct sockaddr_storage	local;
 	struct sockaddr_storage	remote;
 };

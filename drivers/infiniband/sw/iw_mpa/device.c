@@ -182,18 +182,6 @@ static void device_end_endpoints(struct iw_mpa_device *dev)
 	spin_unlock(&dev->lock);
 }
 
-/*
- * iw_cm drops a CONNECT_REQUEST on a listener that is being destroyed, without a
- * word to us. Now that nobody can answer any more, those are ours again.
- */
-static void device_free_unanswered(struct iw_mpa_device *dev)
-{
-	struct iw_mpa_ep *ep, *next;
-
-	list_for_each_entry_safe(ep, next, &dev->eps, node)
-		iw_mpa_ep_leave_id(ep, NULL);
-}
-
 /**
  * iw_mpa_unregister_device - let go of a device
  * @ibdev: the device, registered or not
@@ -219,7 +207,6 @@ void iw_mpa_unregister_device(struct ib_device *ibdev)
 	device_end_endpoints(dev);
 	iw_mpa_device_put(dev);
 	wait_for_completion(&dev->unused);
-	device_free_unanswered(dev);
 	xa_destroy(&dev->qps);
 	netdev_put(dev->netdev, &dev->netdev_tracker);
 	free_percpu(dev->stats);

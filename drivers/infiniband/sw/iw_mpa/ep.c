@@ -21,8 +21,16 @@
 #include <linux/export.h>
 #include <linux/netdevice.h>
 #include <linux/slab.h>
+#include <linux/xarray.h>
 #include <rdma/ib_verbs.h>
 #include <rdma/iw_cm.h>
+
+/*
+ * Endpoints that the ULP was asked about, by number. iw_cm may drop a question
+ * without a word, and answer one that is void: a number leads to what lives.
+ */
+static DEFINE_XARRAY_ALLOC1(asked_eps);
+static u32 asked_next;
 
 /**
  * iw_mpa_ep_config - the settings that hold for an endpoint
@@ -255,6 +263,22 @@ void iw_mpa_ep_unbind_qp(struct iw_mpa_ep *ep)
 	wake_up_all(&dev->unbound);
 }
 
+/* The ULP's answer is not wanted any more. */
+static void ep_forget_question(struct iw_mpa_ep *ep)
+{
+	struct iw_mpa_device *dev = ep->dev;
+	u32 asked;
+
+	spin_lock(&dev->lock);
+	asked = ep->asked;
+	ep->asked = 0;
+	spin_unlock(&dev->lock);
+	if (!asked)
+		return;
+	xa_erase(&asked_eps, asked);
+	iw_mpa_ep_put(ep);
+}
+
 /**
  * iw_mpa_ep_retire - release everything but the memory
  * @ep: linked endpoint; the reference of its being live is dropped
@@ -272,11 +296,10 @@ void iw_mpa_ep_retire(struct iw_mpa_ep *ep)
 		ep->listen_id = NULL;
 		listen_id->rem_ref(listen_id);
 	}
+	ep_forget_question(ep);
 	spin_lock(&dev->lock);
 	ep_leave_half_open(ep);
-	ep->retired = true;
-	if (!ep->asked)
-		list_del_init(&ep->node);
+	list_del_init(&ep->node);
 	spin_unlock(&dev->lock);
 
 	iw_mpa_count_reason(dev->stats, ep->reason);
@@ -288,26 +311,44 @@ void iw_mpa_ep_retire(struct iw_mpa_ep *ep)
  * iw_mpa_ep_ask - the ULP is going to be asked
  * @ep: responder with a complete Request
  *
- * A reference is taken; it travels with CONNECT_REQUEST into the provider_data of
- * the new cm_id. The device is held until the upcall has returned.
+ * @listen_id: result: the listener's cm_id, with the endpoint's reference on it
+ *
+ * The device is held until the upcall has returned.
  *
  * Context: the runner.
  *
- * Return: the listener's cm_id, with the endpoint's reference on it.
+ * Return: 0 or -ENOMEM.
  */
-struct iw_cm_id *iw_mpa_ep_ask(struct iw_mpa_ep *ep)
+int iw_mpa_ep_ask(struct iw_mpa_ep *ep, struct iw_cm_id **listen_id)
 {
-	struct iw_cm_id *listen_id = ep->listen_id;
 	struct iw_mpa_device *dev = ep->dev;
+	u32 asked;
+	int err;
 
+	err = xa_alloc_cyclic(&asked_eps, &asked, ep, xa_limit_32b, &asked_next,
+			      GFP_KERNEL);
+	if (err < 0)
+		return err;
+	*listen_id = ep->listen_id;
 	ep->listen_id = NULL;
 	iw_mpa_ep_get(ep);
 	spin_lock(&dev->lock);
 	refcount_inc(&dev->users);
-	ep->asked = true;
+	ep->asked = asked;
 	ep_leave_half_open(ep);
 	spin_unlock(&dev->lock);
-	return listen_id;
+	return 0;
+}
+
+/**
+ * iw_mpa_ep_provider_data - what leads from a passive cm_id to its endpoint
+ * @ep: endpoint that the ULP is asked about
+ *
+ * Return: for CONNECT_REQUEST; not NULL.
+ */
+void *iw_mpa_ep_provider_data(const struct iw_mpa_ep *ep)
+{
+	return (void *)(uintptr_t)ep->asked;
 }
 
 /**
@@ -321,7 +362,7 @@ struct iw_mpa_ep *iw_mpa_ep_of_id(const struct iw_cm_id *id)
 	struct iw_mpa_ep *ep;
 
 	rcu_read_lock();
-	ep = READ_ONCE(id->provider_data);
+	ep = xa_load(&asked_eps, (uintptr_t)READ_ONCE(id->provider_data));
 	if (ep && !kref_get_unless_zero(&ep->ref))
 		ep = NULL;
 	rcu_read_unlock();
@@ -331,23 +372,13 @@ struct iw_mpa_ep *iw_mpa_ep_of_id(const struct iw_cm_id *id)
 /**
  * iw_mpa_ep_leave_id - a passive cm_id does not lead to its endpoint any more
  * @ep: endpoint
- * @id: the cm_id, or NULL if there is none; its reference is dropped, once
+ * @id: the cm_id, or NULL if there is none
  */
 void iw_mpa_ep_leave_id(struct iw_mpa_ep *ep, struct iw_cm_id *id)
 {
-	struct iw_mpa_device *dev = ep->dev;
-	bool asked;
-
 	if (id)
 		WRITE_ONCE(id->provider_data, NULL);
-	spin_lock(&dev->lock);
-	asked = ep->asked;
-	ep->asked = false;
-	if (asked && ep->retired)
-		list_del_init(&ep->node);
-	spin_unlock(&dev->lock);
-	if (asked)
-		iw_mpa_ep_put(ep);
+	ep_forget_question(ep);
 }
 
 /**

@@ -27,9 +27,9 @@ struct iw_mpa_device;
  * @dev: its device; held while the endpoint is live
  * @listen_id: cm_id of the listener it came from, until the ULP was asked; held
  * @node: in a list of @dev, under @dev's lock
- * @ref: 1 while live, 1 while a passive cm_id points here, 1 while @work is
- *	queued, and what drivers take
- * @rcu: for readers of provider_data, who take a reference if there is one left
+ * @ref: 1 while live, 1 while @asked, 1 while @work is queued, and what drivers
+ *	take
+ * @rcu: for who has its number, and takes a reference if there is one left
  * @lock: protects @events, @busy, and writing @state; taken in softirq
  * @events: set of events raised and not yet handled
  * @state: written by the runner only
@@ -38,10 +38,9 @@ struct iw_mpa_device;
  * @born: when it came to be, in jiffies
  * @initiator: local role
  * @accepted: iw_accept was called; under @lock
- * @asked: a passive cm_id's provider_data points here, and holds a reference;
- *	under @dev's lock
+ * @asked: its number in the provider_data of a passive cm_id, 0 if the ULP has
+ *	not been asked, or has nothing to answer any more; under @dev's lock
  * @half_open: counted as such; under @dev's lock
- * @retired: nothing is left but references; under @dev's lock
  * @indicate: the runner has to raise CONNECT_REQUEST
  * @fallback: a v2 Request may be tried again with v1
  * @reason: why it ended, or ends; the first cause counts
@@ -92,9 +91,7 @@ struct iw_mpa_ep {
 
 	bool			initiator;
 	bool			accepted;
-	bool			asked;
 	bool			half_open;
-	bool			retired;
 	bool			indicate;
 	bool			fallback;
 	u8			reason;
@@ -102,6 +99,7 @@ struct iw_mpa_ep {
 	u32			drained;
 	struct ib_qp		*accepted_qp;
 	int			tcp_err;
+	u32			asked;
 	u32			qpn;
 	unsigned long		deadline;
 	struct timer_list	timer;
@@ -127,7 +125,8 @@ int iw_mpa_ep_bind_qp(struct iw_mpa_ep *ep, u32 qpn);
 void iw_mpa_ep_unbind_qp(struct iw_mpa_ep *ep);
 void iw_mpa_ep_end_qp(struct iw_mpa_device *dev, u32 qpn);
 void iw_mpa_ep_retire(struct iw_mpa_ep *ep);
-struct iw_cm_id *iw_mpa_ep_ask(struct iw_mpa_ep *ep);
+int iw_mpa_ep_ask(struct iw_mpa_ep *ep, struct iw_cm_id **listen_id);
+void *iw_mpa_ep_provider_data(const struct iw_mpa_ep *ep);
 struct iw_mpa_ep *iw_mpa_ep_of_id(const struct iw_cm_id *id);
 void iw_mpa_ep_leave_id(struct iw_mpa_ep *ep, struct iw_cm_id *id);
 

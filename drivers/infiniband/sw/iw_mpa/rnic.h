@@ -28,7 +28,7 @@ struct iw_mpa_stats;
  * @users: one for the registration, one for each live endpoint and listener
  * @unused: completed when @users drops to 0
  * @lock: protects the lists and @dying; process context
- * @eps: endpoints that are live, or that the ULP has still to answer for
+ * @eps: endpoints that are live
  * @half_open: those of them that wait for the MPA Request, the oldest first
  * @half_open_count: how many
  * @listeners: its listeners

@@ -375,10 +375,13 @@ static bool ep_indicate(struct iw_mpa_ep *ep)
 {
 	struct iw_mpa_indication ind;
 	bool may;
+	int err;
 
 	ep->indicate = false;
-	if (iw_mpa_act_prepare_indication(ep, &ind)) {
-		iw_mpa_run_set_reason(ep, IW_MPA_R_PEER_RESET);
+	err = iw_mpa_act_prepare_indication(ep, &ind);
+	if (err) {
+		iw_mpa_run_set_error(ep, err == -ENOMEM ? IW_MPA_R_EVENT_LOST :
+							  IW_MPA_R_PEER_RESET, err);
 		iw_mpa_run_event(ep, IW_MPA_EV_INDICATE_FAILED);
 		return true;
 	}
