@@ -3,8 +3,9 @@
 DESCRIPTION="perftest: real latency and bandwidth of Send, RDMA Write and RDMA Read"
 # perftest 4.5 connects with rdma_cm over IPv4 only.
 FAMILIES="4"
+
 # It does not start on a port that is down.
-WIRES="clean rough"
+applies() { [[ $WIRE != flap ]]; }
 
 # once PROGRAM SIZE ITERATIONS: sets output; 2: not the fault of what is under test.
 once() {
