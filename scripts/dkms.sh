@@ -178,7 +178,7 @@ test_rping() (
 	guest_run B "mount --bind /host/lib/modules /lib/modules &&
 		echo blacklist siw >/etc/modprobe.d/siw_mpa.conf"
 	for guest in A B; do
-		guest_run "$guest" "rdma link add siw0 type siw netdev eth0 && poll 10 rdma_is_up"
+		guest_run "$guest" rdma_add
 		[[ $(guest_run "$guest" driver_get) == siw_mpa ]] || fail "$guest: another driver"
 		for module in iw_mpa siw_mpa; do
 			[[ $(guest_run "$guest" "cat /sys/module/$module/srcversion") == \

@@ -180,6 +180,16 @@ rdma_is_up() {
 			/sys/class/infiniband/siw0/ports/1/gids/0 2>/dev/null
 }
 
+# The port takes its state from the carrier, at this moment: where links flap, more than one try.
+rdma_add() { poll 10 rdma_try_add; }
+
+rdma_try_add() {
+	rdma link add siw0 type siw netdev eth0 || return 1
+	poll 2 rdma_is_up && return
+	rdma link delete siw0
+	return 1
+}
+
 # driver_set siw|siw_mpa: the way an administrator changes it.
 driver_set() {
 	local want=$1
@@ -198,8 +208,7 @@ driver_set() {
 		return 1
 		;;
 	esac
-	rdma link add siw0 type siw netdev eth0 || return 1
-	poll 10 rdma_is_up || fail "siw0 does not come up on $want"
+	rdma_add || fail "siw0 does not come up on $want"
 }
 
 # Before the modules go: nothing of theirs may be left.
