@@ -13,21 +13,6 @@
 # shellcheck source=scripts/tap.sh
 . "$TOP/scripts/tap.sh"
 
-# run SUITE: its results, and that it came to its end
-run() {
-	local suite=$1 line ended=no
-
-	while IFS= read -r line; do
-		case $line in
-		'ok '[0-9]*) tap ok "$KERNEL $suite: ${line#ok * }" ;;
-		'not ok '[0-9]*) tap 'not ok' "$KERNEL $suite: ${line#not ok * }" ;;
-		"# $suite: "*' passed, '*' failed') ended=yes ;;
-		*) printf '%s\n' "$line" ;;
-		esac
-	done < <("$TOP/scripts/$suite.sh" </dev/null)
-	[[ $ended == yes ]] || tap 'not ok' "$KERNEL $suite: died before its end"
-}
-
 main() {
 	local suite
 
@@ -36,7 +21,7 @@ main() {
 	shift $(($# > 0))
 	[[ $# -gt 0 ]] || set -- wire e2e
 	for suite in "$@"; do
-		run "$suite"
+		tap_relay "$KERNEL $suite:" "$suite" < <("$TOP/scripts/$suite.sh" </dev/null)
 	done
 	tap_end debug
 }

@@ -5,6 +5,7 @@
 #
 #   tap ok|"not ok" NAME       one result, numbered
 #   tap_run NAME COMMAND...    the result is the command's; its output shows when it fails
+#   tap_relay PREFIX SUITE     results of a suite that stdin brings, told as ours
 #   tap_end SUITE              the summary line that scripts/check.sh waits for
 
 TAP_PASSED=0
@@ -32,6 +33,21 @@ tap_run() {
 		head -n 200 "$log" | sed 's/^/# /'
 	fi
 	rm -f "$log"
+}
+
+# And that it came to its end
+tap_relay() {
+	local line ended=no
+
+	while IFS= read -r line; do
+		case $line in
+		'ok '[0-9]*) tap ok "$1 ${line#ok * }" ;;
+		'not ok '[0-9]*) tap 'not ok' "$1 ${line#not ok * }" ;;
+		"# $2: "*' passed, '*' failed') ended=yes ;;
+		*) printf '%s\n' "$line" ;;
+		esac
+	done
+	[[ $ended == yes ]] || tap 'not ok' "$1 $2 died before its end"
 }
 
 # A suite that ran nothing has proved nothing.

@@ -6,6 +6,10 @@
 # tshark then judges what was captured meanwhile: see scripts/wire/judge.py.
 #
 #   scripts/wire.sh [-k REGEX]     only the tests whose name or rule ids match
+#
+# On both stock kernels, unless KERNEL or DEBUG names one.
+
+ASKED=${KERNEL:-${DEBUG:-${KREL:-}}}	# lib.sh has a default
 
 # shellcheck source=scripts/lib.sh
 . "$(dirname "$0")/lib.sh"
@@ -74,10 +78,29 @@ share_tests() {
 		-lrdmacm -libverbs
 }
 
-main() {
+# on_each KERNELS OPTION...: their guests mostly wait, so both at the same time. Not so apt-get.
+on_each() {
+	local kernels=$1 kernel dir
+	local -A pid
+
+	shift
+	dir=$(mktemp -d "$CACHE/wire.XXXXXX")
+	"$TOP/scripts/setup.sh" build guest 6.12
+	for kernel in $kernels; do
+		KERNEL=$kernel "$TOP/scripts/wire.sh" "$@" >"$dir/$kernel" </dev/null &
+		pid[$kernel]=$!
+	done
+	for kernel in $kernels; do
+		tap_relay "$kernel" wire < <(tail -n +1 -f --pid="${pid[$kernel]}" "$dir/$kernel")
+		wait "${pid[$kernel]}" || true
+	done
+	rm -r "$dir"
+	tap_end wire
+}
+
+on_one() {
 	local only=${2:-} roles='responder initiator hazards' role
 
-	[[ $# -eq 0 || ($# -eq 2 && $1 == -k) ]] || die 'usage: wire.sh [-k REGEX]'
 	"$TOP/scripts/setup.sh" build guest
 	need_krel
 	"$TOP/scripts/build.sh"
@@ -102,6 +125,15 @@ main() {
 	tap_run 'the guest ends well' guest_down
 	tap_end wire || die "logs: $GUEST_RUN"
 	guest_forget_logs
+}
+
+main() {
+	[[ $# -eq 0 || ($# -eq 2 && $1 == -k) ]] || die 'usage: wire.sh [-k REGEX]'
+	if [[ -n $ASKED ]]; then
+		on_one "$@"
+	else
+		on_each '6.1 6.12' "$@"
+	fi
 }
 
 main "$@"

@@ -8,7 +8,7 @@
  *  - the driver: stop() has returned, and it calls with a reference only;
  *  - the timer: deleted, waiting for a handler that runs;
  *  - the work item: holds a reference while queued, and finds DEAD;
- *  - iw_accept and iw_reject: take a reference by the cm_id, and find DEAD;
+ *  - iw_accept and iw_reject: take a reference by the cm_id's number, and find DEAD;
  *  - whoever ends it from outside: holds a reference or the device's lock.
  */
 
@@ -310,7 +310,6 @@ void iw_mpa_ep_retire(struct iw_mpa_ep *ep)
 /**
  * iw_mpa_ep_ask - the ULP is going to be asked
  * @ep: responder with a complete Request
- *
  * @listen_id: result: the listener's cm_id, with the endpoint's reference on it
  *
  * The device is held until the upcall has returned.
