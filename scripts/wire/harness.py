@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0
 """What the wire tests stand on: a raw TCP peer, the rdma_cm application, and a test list."""
 
+import contextlib
 import os
 import queue
 import re
 import select
+import signal
 import socket
 import struct
 import subprocess
@@ -86,6 +88,9 @@ class Peer:
 
     def recv_request(self):
         return self.recv_frame(mpa.KEY_REQ)
+
+    def is_readable(self):
+        return bool(select.select([self.sock], [], [], 0)[0])
 
     def recv_reply(self):
         return self.recv_frame(mpa.KEY_REP)
@@ -205,6 +210,14 @@ class Probe:
         if name:
             check(ev.name == name, f"{ev!r}, {name} expected")
         return ev
+
+    @contextlib.contextmanager
+    def paused(self):
+        self.proc.send_signal(signal.SIGSTOP)
+        try:
+            yield
+        finally:
+            self.proc.send_signal(signal.SIGCONT)
 
     def no_event(self):
         try:
