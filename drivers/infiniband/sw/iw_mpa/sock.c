@@ -30,15 +30,20 @@ static struct iw_mpa_sock *sock_of(const struct sock *sk)
 	return stream ? container_of(stream, struct iw_mpa_sock, stream) : NULL;
 }
 
+/* TCP may have read the pointer before a driver changed it: then this is for the driver. */
 static void iw_mpa_sk_data_ready(struct sock *sk)
 {
+	void (*now)(struct sock *sk);
 	struct iw_mpa_sock *ms;
 
 	read_lock_bh(&sk->sk_callback_lock);
+	now = READ_ONCE(sk->sk_data_ready);
 	ms = sock_of(sk);
-	if (ms)
+	if (ms && now == iw_mpa_sk_data_ready)
 		ms->ops->readable(ms);
 	read_unlock_bh(&sk->sk_callback_lock);
+	if (ms && now != iw_mpa_sk_data_ready)
+		now(sk);
 }
 
 static void sock_report_state(struct iw_mpa_sock *ms)
@@ -214,6 +219,10 @@ static void sock_nothing_answers(struct sock *sk)
 	inet_csk_exit_pingpong_mode(sk);
 }
 
+/*
+ * Nobody else has the socket yet: no lock. The connections of a listener have all of
+ * it from there.
+ */
 static int sock_setup(struct socket *sock, const struct iw_mpa_sock_opts *opts)
 {
 	struct sock *sk = sock->sk;
@@ -221,8 +230,9 @@ static int sock_setup(struct socket *sock, const struct iw_mpa_sock_opts *opts)
 	/* Connections are made while file systems and swap wait for them. */
 	sk->sk_allocation = GFP_NOIO;
 	sk->sk_use_task_frag = false;
-	tcp_sock_set_nodelay(sk);
-	tcp_sock_set_quickack(sk, 0);
+	sk->sk_reuse = SK_CAN_REUSE;
+	tcp_sk(sk)->nonagle |= TCP_NAGLE_OFF;
+	inet_csk_enter_pingpong_mode(sk);
 	return opts->tos_set ? sock_set_tos(sock, opts->tos) : 0;
 }
 
@@ -248,7 +258,6 @@ static int sock_bind(struct socket *sock, const struct iw_mpa_sock_opts *opts)
 {
 	struct sockaddr_storage addr = *opts->local;
 
-	sock_set_reuseaddr(sock->sk);
 	if (opts->any_port) {
 		if (addr.ss_family == AF_INET)
 			((struct sockaddr_in *)&addr)->sin_port = 0;
@@ -388,7 +397,9 @@ void iw_mpa_sock_adopt(struct iw_mpa_sock *ms, struct socket *sock,
 		       const struct iw_mpa_sock_ops *ops,
 		       const struct iw_mpa_sock_opts *opts)
 {
-	sock_setup(sock, opts);
+	/* TCP may have given it the TOS of the peer. */
+	if (opts->tos_set)
+		sock_set_tos(sock, opts->tos);
 	sock_hook(ms, sock, ops, 0);
 	/* It inherited the listener's callbacks, not TCP's. */
 	ms->data_ready = listener->data_ready;
@@ -425,6 +436,42 @@ void iw_mpa_sock_check(struct iw_mpa_sock *ms)
 	read_unlock_bh(&sk->sk_callback_lock);
 }
 
+static int sock_copy(read_descriptor_t *desc, struct sk_buff *skb,
+		     unsigned int off, size_t len)
+{
+	u8 **to = desc->arg.data;
+	int err;
+
+	len = min(len, desc->count);
+	err = skb_copy_bits(skb, off, *to, len);
+	if (err)
+		return err;
+	*to += len;
+	desc->count -= len;
+	return len;
+}
+
+/*
+ * Like recvmsg(), at half its cost. Urgent data, at which TCP stops here, are an
+ * error: no RNIC sends any.
+ */
+static int sock_read(struct sock *sk, read_descriptor_t *desc)
+{
+	int len = tcp_read_sock(sk, desc, sock_copy);
+
+	if (len)
+		return len;
+	if (sock_flag(sk, SOCK_DONE))
+		return 0;
+	if (sk->sk_err)
+		return sock_error(sk);
+	if (sk->sk_shutdown & RCV_SHUTDOWN)
+		return 0;
+	if (inet_sk_state_load(sk) == TCP_CLOSE)
+		return -ENOTCONN;
+	return skb_queue_empty(&sk->sk_receive_queue) ? -EAGAIN : -EPROTO;
+}
+
 /**
  * iw_mpa_sock_recv - read what is there
  * @ms: open socket
@@ -438,10 +485,14 @@ void iw_mpa_sock_check(struct iw_mpa_sock *ms)
  */
 int iw_mpa_sock_recv(struct iw_mpa_sock *ms, void *buf, size_t len)
 {
-	struct kvec iov = { .iov_base = buf, .iov_len = len };
-	struct msghdr msg = {};
+	read_descriptor_t desc = { .arg.data = &buf, .count = len };
+	struct sock *sk = ms->sock->sk;
+	int got;
 
-	return kernel_recvmsg(ms->sock, &msg, &iov, 1, len, MSG_DONTWAIT);
+	lock_sock(sk);
+	got = sock_read(sk, &desc);
+	release_sock(sk);
+	return got;
 }
 
 /**
@@ -530,11 +581,15 @@ int iw_mpa_sock_send(struct iw_mpa_sock *ms, const void *buf, size_t len)
 {
 	struct kvec iov = { .iov_base = (void *)buf, .iov_len = len };
 	struct msghdr msg = { .msg_flags = MSG_DONTWAIT | MSG_NOSIGNAL };
+	struct sock *sk = ms->sock->sk;
 	unsigned int scope;
 	int sent;
 
+	iov_iter_kvec(&msg.msg_iter, ITER_SOURCE, &iov, 1, len);
 	scope = iw_mpa_sock_begin_send(ms);
-	sent = kernel_sendmsg(ms->sock, &msg, &iov, 1, len);
+	lock_sock(sk);
+	sent = tcp_sendmsg_locked(sk, &msg, len);
+	release_sock(sk);
 	iw_mpa_sock_end_send(ms, scope);
 	if (sent < 0)
 		return sent;
@@ -574,20 +629,6 @@ void iw_mpa_sock_seq(struct iw_mpa_sock *ms, u32 *snd_nxt, u32 *rcv_nxt,
 	release_sock(sk);
 }
 
-static void sock_unmap_v4(struct sockaddr_storage *addr)
-{
-	struct sockaddr_in6 *sin6 = (struct sockaddr_in6 *)addr;
-	struct sockaddr_in sin = { .sin_family = AF_INET };
-
-	if (addr->ss_family != AF_INET6 ||
-	    !ipv6_addr_v4mapped(&sin6->sin6_addr))
-		return;
-	sin.sin_port = sin6->sin6_port;
-	sin.sin_addr.s_addr = sin6->sin6_addr.s6_addr32[3];
-	memset(addr, 0, sizeof(*addr));
-	memcpy(addr, &sin, sizeof(sin));
-}
-
 /**
  * iw_mpa_sock_local - the address that a socket is bound to
  * @ms: open socket
@@ -604,13 +645,71 @@ int iw_mpa_sock_local(struct iw_mpa_sock *ms, struct sockaddr_storage *local)
 	return err < 0 ? err : 0;
 }
 
+static void sock_name_v6(const struct sock *sk, bool peer,
+			 struct sockaddr_in6 *name)
+{
+	const struct in6_addr *addr = peer ? &sk->sk_v6_daddr :
+					     &sk->sk_v6_rcv_saddr;
+
+	if (ipv6_addr_any(addr) && !peer)
+		addr = &inet6_sk(sk)->saddr;
+	*name = (struct sockaddr_in6) {
+		.sin6_family	= AF_INET6,
+		.sin6_port	= peer ? inet_sk(sk)->inet_dport :
+					 inet_sk(sk)->inet_sport,
+		.sin6_addr	= *addr,
+		.sin6_scope_id	= ipv6_iface_scope_id(addr, sk->sk_bound_dev_if),
+	};
+}
+
+static void sock_name_v4(const struct sock *sk, bool peer,
+			 struct sockaddr_in *name)
+{
+	const struct inet_sock *inet = inet_sk(sk);
+
+	*name = (struct sockaddr_in) {
+		.sin_family	= AF_INET,
+		.sin_port	= peer ? inet->inet_dport : inet->inet_sport,
+		.sin_addr	= { peer ? inet->inet_daddr :
+				    inet->inet_rcv_saddr ?: inet->inet_saddr },
+	};
+}
+
+/*
+ * As getsockname() and getpeername() do it, but without the lock: TCP does not change
+ * the names of a connection. One of IPv4 has IPv4 names also on an IPv6 socket.
+ */
+static void sock_name(const struct sock *sk, bool peer, union iw_mpa_addr *name)
+{
+	if (sk->sk_family == AF_INET6 && !ipv6_addr_v4mapped(&sk->sk_v6_daddr))
+		sock_name_v6(sk, peer, &name->in6);
+	else
+		sock_name_v4(sk, peer, &name->in);
+}
+
+/**
+ * iw_mpa_sock_tuple - both addresses of a socket, connected or connecting
+ * @ms: open socket
+ * @tuple: result
+ *
+ * An IPv4 connection of an IPv6 socket has IPv4 addresses.
+ *
+ * Context: process.
+ */
+void iw_mpa_sock_tuple(struct iw_mpa_sock *ms, struct iw_mpa_tuple *tuple)
+{
+	memset(tuple, 0, sizeof(*tuple));
+	sock_name(ms->sock->sk, false, &tuple->local);
+	sock_name(ms->sock->sk, true, &tuple->remote);
+}
+
 /**
  * iw_mpa_sock_names - both addresses of a connection
  * @ms: open socket
  * @local: result
  * @remote: result
  *
- * An IPv4 connection of an IPv6 socket has IPv4 addresses.
+ * As iw_mpa_sock_tuple().
  *
  * Context: process.
  *
@@ -619,41 +718,13 @@ int iw_mpa_sock_local(struct iw_mpa_sock *ms, struct sockaddr_storage *local)
 int iw_mpa_sock_names(struct iw_mpa_sock *ms, struct sockaddr_storage *local,
 		      struct sockaddr_storage *remote)
 {
-	int err;
+	const struct sock *sk = ms->sock->sk;
 
-	err = kernel_getsockname(ms->sock, (struct sockaddr *)local);
-	if (err < 0)
-		return err;
-	err = kernel_getpeername(ms->sock, (struct sockaddr *)remote);
-	if (err < 0)
-		return err;
-	sock_unmap_v4(local);
-	sock_unmap_v4(remote);
+	if (inet_sk_state_load(sk) == TCP_CLOSE)
+		return -ENOTCONN;
+	sock_name(sk, false, (union iw_mpa_addr *)local);
+	sock_name(sk, true, (union iw_mpa_addr *)remote);
 	return 0;
-}
-
-/* Of the peer also while TCP is still connecting */
-static void sock_name(struct iw_mpa_sock *ms, int peer, union iw_mpa_addr *name)
-{
-	struct sockaddr_storage addr = {};
-
-	if (ms->sock->ops->getname(ms->sock, (struct sockaddr *)&addr, peer) < 0)
-		addr.ss_family = AF_UNSPEC;
-	sock_unmap_v4(&addr);
-	memcpy(name, &addr, sizeof(*name));
-}
-
-/**
- * iw_mpa_sock_tuple - both addresses of a socket, connected or not yet
- * @ms: open socket
- * @tuple: result; an IPv4 connection of an IPv6 socket has IPv4 addresses
- *
- * Context: process.
- */
-void iw_mpa_sock_tuple(struct iw_mpa_sock *ms, struct iw_mpa_tuple *tuple)
-{
-	sock_name(ms, 0, &tuple->local);
-	sock_name(ms, 2, &tuple->remote);
 }
 
 /**

@@ -351,12 +351,17 @@ static void handoff_attach(struct ib_qp *base_qp, struct sock *sk,
 	sk->sk_write_space = siw_mpa_write_space;
 }
 
-/* As TCP calls it: with the socket locked and softirqs off. */
+/*
+ * As TCP calls it: with the socket locked and softirqs off. What comes later finds the
+ * new callbacks, so an empty queue needs no look under the lock.
+ */
 static void handoff_kick_rx(struct ib_qp *base_qp)
 {
 	struct siw_qp *qp = to_siw_qp(base_qp);
 	struct sock *sk = qp->cep->sock->sk;
 
+	if (skb_queue_empty_lockless(&sk->sk_receive_queue))
+		return;
 	down_read(&qp->state_lock);
 	lock_sock(sk);
 	local_bh_disable();
