@@ -30,7 +30,8 @@ struct iw_mpa_device;
  * @ref: 1 while live, 1 while @asked, 1 while @work is queued, and what drivers
  *	take
  * @rcu: for who has its number, and takes a reference if there is one left
- * @lock: protects @events, @busy, and writing @state; taken in softirq
+ * @lock: protects @events, @busy, @deadline, setting @timer, and writing @state;
+ *	taken in softirq
  * @events: set of events raised and not yet handled
  * @state: written by the runner only
  * @busy: somebody is the runner
@@ -81,8 +82,8 @@ struct iw_mpa_ep {
 	struct list_head	node;
 	struct iw_mpa_tuple	tuple;
 	unsigned long		born;
-	struct kref		ref;
 	struct rcu_head		rcu;
+	struct kref		ref;
 
 	spinlock_t		lock;
 	u32			events;

@@ -92,7 +92,7 @@ static void listen_sock_readable(struct iw_mpa_sock *ms)
 	struct iw_mpa_listener *lis = container_of(ms, struct iw_mpa_listener,
 						   sock);
 
-	mod_delayed_work(listen_wq, &lis->work, 0);
+	queue_delayed_work(listen_wq, &lis->work, 0);
 }
 
 static void listen_sock_ignore(struct iw_mpa_sock *ms)
@@ -225,7 +225,7 @@ int iw_mpa_destroy_listen(struct iw_cm_id *id)
 int iw_mpa_listen_init(void)
 {
 	listen_wq = alloc_workqueue("iw_mpa_listen",
-				    WQ_MEM_RECLAIM | WQ_UNBOUND, 0);
+				    WQ_MEM_RECLAIM, 0);
 	return listen_wq ? 0 : -ENOMEM;
 }
 

@@ -52,11 +52,22 @@ void iw_mpa_raise(struct iw_mpa_ep *ep, enum iw_mpa_event event)
 	spin_unlock_irqrestore(&ep->lock, flags);
 }
 
+/* It may have been left to run though its wait is over: see ep_enter(). */
 static void iw_mpa_run_timeout(struct timer_list *timer)
 {
 	struct iw_mpa_ep *ep = from_timer(ep, timer, timer);
+	unsigned long flags;
+	bool due = false;
 
-	iw_mpa_raise(ep, IW_MPA_EV_TIMED_OUT);
+	spin_lock_irqsave(&ep->lock, flags);
+	if (ep->deadline) {
+		due = time_after_eq(jiffies, ep->deadline);
+		if (!due)
+			mod_timer(timer, ep->deadline);
+	}
+	spin_unlock_irqrestore(&ep->lock, flags);
+	if (due)
+		iw_mpa_raise(ep, IW_MPA_EV_TIMED_OUT);
 }
 
 /**
@@ -149,28 +160,24 @@ static unsigned int ep_timeout_ms(const struct iw_mpa_ep *ep,
 	return 0;
 }
 
-static void ep_set_timer(struct iw_mpa_ep *ep)
-{
-	unsigned int ms = ep_timeout_ms(ep, iw_mpa_fsm_timer(ep->state));
-
-	if (!ms) {
-		ep->deadline = 0;
-		timer_delete(&ep->timer);
-		return;
-	}
-	ep->deadline = (jiffies + msecs_to_jiffies(ms)) | 1;
-	mod_timer(&ep->timer, ep->deadline);
-}
-
+/*
+ * Hardly a wait lasts until its deadline, and to set a timer costs more than to find,
+ * when it fires, that it is not due. So it is only ever moved ahead.
+ */
 static void ep_enter(struct iw_mpa_ep *ep, enum iw_mpa_state state)
 {
+	unsigned int ms;
+
 	if (state == ep->state)
 		return;
+	ms = ep_timeout_ms(ep, iw_mpa_fsm_timer(state));
 	spin_lock_irq(&ep->lock);
 	ep->state = state;
+	ep->deadline = ms ? (jiffies + msecs_to_jiffies(ms)) | 1 : 0;
+	if (ms && (!timer_pending(&ep->timer) ||
+		   time_before(ep->deadline, ep->timer.expires)))
+		mod_timer(&ep->timer, ep->deadline);
 	spin_unlock_irq(&ep->lock);
-	if (state != IW_MPA_ST_DEAD)
-		ep_set_timer(ep);
 }
 
 static enum iw_mpa_reason ep_timeout_reason(enum iw_mpa_state state)
@@ -514,7 +521,7 @@ void iw_mpa_run_setup(struct iw_mpa_ep *ep)
  */
 int iw_mpa_run_init(void)
 {
-	run_wq = alloc_workqueue("iw_mpa", WQ_MEM_RECLAIM | WQ_UNBOUND, 0);
+	run_wq = alloc_workqueue("iw_mpa", WQ_MEM_RECLAIM, 0);
 	return run_wq ? 0 : -ENOMEM;
 }
 
