@@ -30,13 +30,13 @@ static enum iw_mpa_reason feed_cut(struct kunit *test, struct iw_mpa_reader *rd,
 	enum iw_mpa_reason reason = IW_MPA_R_OK;
 	size_t n;
 
-	iw_mpa_reader_init(rd, reply);
+	iw_mpa_reader_init(rd, reply, rd->buf);
 	*used = 0;
 	while (!reason && iw_mpa_reader_want(rd) && *used < len) {
 		n = cuts ? 1 + prandom_u32_state(cuts) % chunk : chunk;
 		n = min3(iw_mpa_reader_want(rd), n, len - *used);
 		KUNIT_ASSERT_LE(test, (u8 *)iw_mpa_reader_pos(rd) + n - rd->buf,
-				(ptrdiff_t)sizeof(rd->buf));
+				(ptrdiff_t)IW_MPA_FRAME_MAX);
 		memcpy(iw_mpa_reader_pos(rd), stream + *used, n);
 		*used += n;
 		reason = iw_mpa_reader_advance(rd, n);
@@ -55,6 +55,8 @@ static struct iw_mpa_reader *reader_alloc(struct kunit *test)
 	struct iw_mpa_reader *rd = kunit_kzalloc(test, sizeof(*rd), GFP_KERNEL);
 
 	KUNIT_ASSERT_NOT_NULL(test, rd);
+	rd->buf = kunit_kzalloc(test, IW_MPA_FRAME_MAX, GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, rd->buf);
 	return rd;
 }
 
@@ -178,7 +180,7 @@ static void reader_want_any_length_never_behind_frame(struct kunit *test)
 		stream = raw_alloc(test, &raw);
 
 		/* Act: random chunks */
-		iw_mpa_reader_init(rd, true);
+		iw_mpa_reader_init(rd, true, rd->buf);
 		for (used = 0; iw_mpa_reader_want(rd); used += n) {
 			/* Assert */
 			KUNIT_ASSERT_LE_MSG(test, iw_mpa_reader_want(rd), len - used,
@@ -286,7 +288,7 @@ static void reader_advance_beyond_want_refused(struct kunit *test)
 
 	/* Arrange */
 	rd = reader_alloc(test);
-	iw_mpa_reader_init(rd, false);
+	iw_mpa_reader_init(rd, false, rd->buf);
 
 	/* Act, Assert: it says so, and counts nothing */
 	KUNIT_EXPECT_EQ(test, iw_mpa_reader_advance(rd, IW_MPA_HDR_SIZE + 1), IW_MPA_R_LOCAL);
@@ -295,11 +297,33 @@ static void reader_advance_beyond_want_refused(struct kunit *test)
 	KUNIT_EXPECT_PTR_EQ(test, iw_mpa_reader_pos(rd), (void *)rd->buf);
 }
 
-/* The reader looks at its buffer as a header: machines that trap have to cope, too. */
-static void reader_buffer_placed_header_is_aligned(struct kunit *test)
+/* Whoever has little room at first: the rest goes on in a larger buffer. */
+static void reader_buffer_replaced_frame_goes_on(struct kunit *test)
 {
-	KUNIT_EXPECT_EQ(test, offsetof(struct iw_mpa_reader, buf) % __alignof__(struct iw_mpa_hdr),
-			0);
+	u8 stream[IW_MPA_HDR_SIZE + 8] = REQ "\x40\x02\x00\x08lateroom";
+	struct iw_mpa_hdr small;
+	struct iw_mpa_reader rd;
+	u8 *large;
+
+	/* Arrange */
+	large = kunit_kzalloc(test, sizeof(stream), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, large);
+	iw_mpa_reader_init(&rd, false, &small);
+
+	/* Act: the header, then the rest elsewhere */
+	KUNIT_ASSERT_EQ(test, iw_mpa_reader_want(&rd), sizeof(small));
+	memcpy(iw_mpa_reader_pos(&rd), stream, sizeof(small));
+	KUNIT_ASSERT_EQ(test, iw_mpa_reader_advance(&rd, sizeof(small)), IW_MPA_R_OK);
+	memcpy(large, rd.buf, rd.have);
+	rd.buf = large;
+	KUNIT_ASSERT_EQ(test, rd.have + iw_mpa_reader_want(&rd), sizeof(stream));
+	memcpy(iw_mpa_reader_pos(&rd), stream + sizeof(small), sizeof(stream) - sizeof(small));
+	KUNIT_ASSERT_EQ(test, iw_mpa_reader_advance(&rd, sizeof(stream) - sizeof(small)),
+			IW_MPA_R_OK);
+
+	/* Assert */
+	KUNIT_EXPECT_EQ(test, iw_mpa_reader_want(&rd), 0);
+	KUNIT_EXPECT_EQ(test, memcmp(large, stream, sizeof(stream)), 0);
 }
 
 static struct kunit_case reader_cases[] = {
@@ -311,7 +335,7 @@ static struct kunit_case reader_cases[] = {
 	KUNIT_CASE(reader_advance_random_header_any_split_same_result),
 	KUNIT_CASE(reader_want_any_length_never_behind_frame),
 	KUNIT_CASE(reader_advance_beyond_want_refused),
-	KUNIT_CASE(reader_buffer_placed_header_is_aligned),
+	KUNIT_CASE(reader_buffer_replaced_frame_goes_on),
 	{}
 };
 

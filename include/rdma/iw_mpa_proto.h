@@ -155,22 +155,24 @@ struct iw_mpa_frame {
 
 /**
  * struct iw_mpa_reader - collects one startup frame from a stream
+ * @buf: the frame as received
  * @have: octets in @buf
  * @need: octets until the next thing can be decided
- * @buf: the frame as received, aligned for &struct iw_mpa_hdr
  * @reply: collects a Reply if true, a Request if false
  *
  * The reader never asks for an octet behind the frame: what follows belongs to
- * the RNIC.
+ * the RNIC. It asks for IW_MPA_HDR_SIZE octets at first, then for the rest, whose
+ * size is known by then: @buf may be replaced by a larger one, with the @have
+ * octets copied.
  */
 struct iw_mpa_reader {
+	u8	*buf;
 	u16	have;
 	u16	need;
-	u8	buf[IW_MPA_FRAME_MAX];
 	bool	reply;
 };
 
-void iw_mpa_reader_init(struct iw_mpa_reader *rd, bool reply);
+void iw_mpa_reader_init(struct iw_mpa_reader *rd, bool reply, void *buf);
 size_t iw_mpa_reader_want(const struct iw_mpa_reader *rd);
 void *iw_mpa_reader_pos(struct iw_mpa_reader *rd);
 enum iw_mpa_reason iw_mpa_reader_advance(struct iw_mpa_reader *rd, size_t len);

@@ -151,6 +151,7 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 {
 	const u8 *octets = data + FUZZ_HEAD;
 	enum iw_mpa_reason whole, split;
+	_Alignas(2) u8 buf_a[IW_MPA_FRAME_MAX], buf_b[IW_MPA_FRAME_MAX];
 	struct iw_mpa_reader a, b;
 	struct iw_mpa_local local;
 	struct iw_mpa_frame frame;
@@ -162,8 +163,8 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 	size -= FUZZ_HEAD;
 	reply = data[0] & 1;
 
-	iw_mpa_reader_init(&a, reply);
-	iw_mpa_reader_init(&b, reply);
+	iw_mpa_reader_init(&a, reply, buf_a);
+	iw_mpa_reader_init(&b, reply, buf_b);
 	taken = feed(&a, octets, size, 0, &whole);
 	feed(&b, octets, size, data[1] | 1, &split);
 	must(whole == split);

@@ -77,7 +77,7 @@ static enum iw_mpa_event act_reconnect(struct iw_mpa_ep *ep)
 
 	iw_mpa_sock_release(&ep->sock);
 	iw_mpa_run_forget_tcp(ep);
-	iw_mpa_reader_init(&ep->reader, true);
+	iw_mpa_ep_reset_reader(ep);
 	ep->local.rev = IW_MPA_REV_1;
 	ep->fallback = false;
 	iw_mpa_count_for(ep->dev->stats, IW_MPA_CNT_v1_fallback);
@@ -144,6 +144,10 @@ static enum iw_mpa_event act_read(struct iw_mpa_ep *ep)
 	int len;
 
 	while ((want = iw_mpa_reader_want(rd))) {
+		if (iw_mpa_ep_make_room(ep)) {
+			iw_mpa_run_set_reason(ep, IW_MPA_R_LOCAL);
+			return IW_MPA_EV_FRAME_BAD;
+		}
 		len = iw_mpa_sock_recv(&ep->sock, iw_mpa_reader_pos(rd), want);
 		if (len == -EAGAIN)
 			return IW_MPA_EV_NONE;

@@ -48,6 +48,8 @@ static void ep_free(struct kref *ref)
 	struct iw_mpa_ep *ep = container_of(ref, struct iw_mpa_ep, ref);
 
 	iw_mpa_count(IW_MPA_CNT_ep_destroyed);
+	if (ep->reader.buf != ep->frame)
+		kfree(ep->reader.buf);
 	kfree_rcu(ep, rcu);
 }
 
@@ -125,13 +127,50 @@ struct iw_mpa_ep *iw_mpa_ep_alloc(struct iw_mpa_device *dev, bool initiator,
 	ep->off.drv = dev->ops;
 	ep->initiator = initiator;
 	ep->born = jiffies;
-	iw_mpa_reader_init(&ep->reader, initiator);
+	iw_mpa_reader_init(&ep->reader, initiator, ep->frame);
 	ep_init_local(ep);
 	ep->request_pd_len = request_pd_len;
 	if (request_pd_len)
 		memcpy(ep->request_pd, request_pd, request_pd_len);
 	iw_mpa_count(IW_MPA_CNT_ep_created);
 	return ep;
+}
+
+/**
+ * iw_mpa_ep_reset_reader - expect the peer's frame anew
+ * @ep: endpoint
+ *
+ * Context: the runner.
+ */
+void iw_mpa_ep_reset_reader(struct iw_mpa_ep *ep)
+{
+	if (ep->reader.buf != ep->frame)
+		kfree(ep->reader.buf);
+	iw_mpa_reader_init(&ep->reader, ep->initiator, ep->frame);
+}
+
+/**
+ * iw_mpa_ep_make_room - let what the reader wants next have its place
+ * @ep: endpoint
+ *
+ * Context: the runner.
+ *
+ * Return: 0 or -ENOMEM.
+ */
+int iw_mpa_ep_make_room(struct iw_mpa_ep *ep)
+{
+	struct iw_mpa_reader *rd = &ep->reader;
+	size_t size = rd->have + iw_mpa_reader_want(rd);
+	u8 *buf;
+
+	if (rd->buf != ep->frame || size <= sizeof(ep->frame))
+		return 0;
+	buf = kmalloc(size, GFP_KERNEL);
+	if (!buf)
+		return -ENOMEM;
+	memcpy(buf, rd->buf, rd->have);
+	rd->buf = buf;
+	return 0;
 }
 
 /* Under the device's lock. */

@@ -19,6 +19,9 @@ struct iw_cm_id;
 struct iw_mpa_config;
 struct iw_mpa_device;
 
+/* Room for most peers' frame. With it an endpoint takes no more than 512 octets. */
+#define IW_MPA_EP_FRAME		48
+
 /**
  * struct iw_mpa_ep - one connection, from its first SYN to its last event
  * @sock: its TCP socket
@@ -50,17 +53,18 @@ struct iw_mpa_device;
  * @accepted_qp: the QP that iw_accept bound, also after it was unbound
  * @tcp_err: the sk_err that TCP failed with
  * @qpn: number of the bound QP
- * @deadline: when the state's timer is due, in jiffies; 0 if it has none
- * @timer: raises TIMED_OUT
+ * @deadline: when the wait in the state ends, in jiffies; 0 if never
+ * @timer: raises TIMED_OUT at @deadline; may fire before
  * @work: runs the endpoint
  * @local: what this end can and wants
  * @sent: the Request or Reply that was sent, without private data
- * @peer: the frame received; its private data is in @reader
+ * @peer: the frame received; its private data is in @reader's buffer
  * @params: what was agreed
  * @reader: collects the peer's frame
  * @reply_pd: private data for the Reply; valid within iw_accept and iw_reject
  * @reply_pd_len: its length
  * @request_pd_len: length of @request_pd
+ * @frame: of @reader, unless the peer's frame is longer
  * @request_pd: of the initiator: the ULP's private data
  *
  * Running: whoever handles an endpoint's events is its runner. There is one at a
@@ -97,11 +101,11 @@ struct iw_mpa_ep {
 	bool			fallback;
 	u8			reason;
 	int			err;
-	u32			drained;
-	struct ib_qp		*accepted_qp;
 	int			tcp_err;
+	u32			drained;
 	u32			asked;
 	u32			qpn;
+	struct ib_qp		*accepted_qp;
 	unsigned long		deadline;
 	struct timer_list	timer;
 	struct work_struct	work;
@@ -115,6 +119,7 @@ struct iw_mpa_ep {
 	const void		*reply_pd;
 	u16			reply_pd_len;
 	u16			request_pd_len;
+	u8			frame[IW_MPA_EP_FRAME] __aligned(2);
 	u8			request_pd[];
 };
 
@@ -126,6 +131,8 @@ int iw_mpa_ep_bind_qp(struct iw_mpa_ep *ep, u32 qpn);
 void iw_mpa_ep_unbind_qp(struct iw_mpa_ep *ep);
 void iw_mpa_ep_end_qp(struct iw_mpa_device *dev, u32 qpn);
 void iw_mpa_ep_retire(struct iw_mpa_ep *ep);
+void iw_mpa_ep_reset_reader(struct iw_mpa_ep *ep);
+int iw_mpa_ep_make_room(struct iw_mpa_ep *ep);
 int iw_mpa_ep_ask(struct iw_mpa_ep *ep, struct iw_cm_id **listen_id);
 void *iw_mpa_ep_provider_data(const struct iw_mpa_ep *ep);
 struct iw_mpa_ep *iw_mpa_ep_of_id(const struct iw_cm_id *id);

@@ -55,9 +55,12 @@ static enum iw_mpa_reason frame_check_hdr(const struct iw_mpa_hdr *hdr)
  * iw_mpa_reader_init - start to collect a frame
  * @rd: reader
  * @reply: expect an MPA Reply if true, an MPA Request if false
+ * @buf: where to; aligned for &struct iw_mpa_hdr, room for IW_MPA_FRAME_MAX octets,
+ *	or for IW_MPA_HDR_SIZE if it is replaced when the reader asks for more
  */
-void iw_mpa_reader_init(struct iw_mpa_reader *rd, bool reply)
+void iw_mpa_reader_init(struct iw_mpa_reader *rd, bool reply, void *buf)
 {
+	rd->buf = buf;
 	rd->have = 0;
 	rd->need = IW_MPA_HDR_SIZE;
 	rd->reply = reply;

@@ -57,7 +57,7 @@ static void toe_send_term(struct toe_conn *conn, enum iw_mpa_reason why)
  */
 int toe_connect(struct toe_conn *conn, const void *pd, u16 pd_len)
 {
-	iw_mpa_reader_init(&conn->reader, true);
+	iw_mpa_reader_init(&conn->reader, true, conn->rx_buf);
 	iw_mpa_make_request(&conn->local, &conn->sent);
 	conn->state = TOE_AWAIT_REP;
 	return toe_send_frame(conn, pd, pd_len);
@@ -69,7 +69,7 @@ int toe_connect(struct toe_conn *conn, const void *pd, u16 pd_len)
  */
 void toe_listen(struct toe_conn *conn)
 {
-	iw_mpa_reader_init(&conn->reader, false);
+	iw_mpa_reader_init(&conn->reader, false, conn->rx_buf);
 	conn->state = TOE_AWAIT_REQ;
 }
 

@@ -37,8 +37,9 @@ enum toe_state {
  * @local: what this end can do and wants
  * @state: where it is
  * @reader: collects the peer's frame
+ * @rx_buf: where to
  * @sent: the frame that was sent
- * @peer: the peer's frame; its private data is in @reader
+ * @peer: the peer's frame; its private data is in @rx_buf
  * @params: what was agreed
  */
 struct toe_conn {
@@ -46,6 +47,7 @@ struct toe_conn {
 	struct iw_mpa_local	local;
 	enum toe_state		state;
 	struct iw_mpa_reader	reader;
+	u8			rx_buf[IW_MPA_FRAME_MAX] __aligned(__alignof__(struct iw_mpa_hdr));
 	struct iw_mpa_frame	sent;
 	struct iw_mpa_frame	peer;
 	struct iw_mpa_params	params;
