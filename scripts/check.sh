@@ -3,7 +3,7 @@
 #
 # Run every suite, also after a failure, and sum up what they print.
 #
-#   scripts/check.sh [SUITE...]    (no argument: static kunit fuzz wire interop e2e debug)
+#   scripts/check.sh [SUITE...]    (no argument: static kunit fuzz wire interop bench e2e debug)
 #
 # A suite prints "ok N name" and "not ok N name", and at its end "# suite: N passed, N failed".
 # One that ends without that line, or with other numbers than we counted, or that exits as if all
@@ -12,7 +12,7 @@
 . "$(dirname "$0")/lib.sh"
 
 # All of these would take too long here.
-declare -A OPTION=([interop]=--sample [debug]='kasan e2e')
+declare -A OPTION=([interop]=--sample [bench]=--guard [debug]='kasan e2e')
 LIMIT=45m	# for one suite: a hang is to be told, not waited for
 
 PASSED=0
@@ -68,7 +68,7 @@ run_suite() {
 main() {
 	local suite
 
-	[[ $# -gt 0 ]] || set -- static kunit fuzz wire interop e2e debug
+	[[ $# -gt 0 ]] || set -- static kunit fuzz wire interop bench e2e debug
 	for suite in "$@"; do
 		run_suite "$suite"
 	done
