@@ -195,7 +195,8 @@ def peer_goes_as_the_ulp_accepts(b, how, count):
             peer.reset()
         if server.answer() == "OK accept":
             check(server.event("ESTABLISHED").status != 0, "the connection came up")
-            check(poll(lambda: server.do("qp_state") == [f"QP {QPS_ERR}"]), "the QP is in use")
+            check(poll(lambda: server.do("qp_state") == [f"QP {QPS_ERR}"]),
+                  f"the QP is in use: {server.do('qp_state')[0]}")
         else:
             check(server.do("qp_state") != [f"QP {QPS_RTS}"], "the QP is in use")
         server.tell("send 8")

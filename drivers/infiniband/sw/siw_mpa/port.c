@@ -82,6 +82,25 @@ static int port_modify_qp(struct ib_qp *base_qp, struct ib_qp_attr *attr,
 	return err;
 }
 
+/* siw tells all but the state, and the core's @attr is not cleared. */
+static int port_query_qp(struct ib_qp *base_qp, struct ib_qp_attr *attr,
+			 int mask, struct ib_qp_init_attr *init_attr)
+{
+	static const u8 ib_state[SIW_QP_STATE_COUNT] = {
+		[SIW_QP_STATE_IDLE]		= IB_QPS_INIT,
+		[SIW_QP_STATE_RTR]		= IB_QPS_RTR,
+		[SIW_QP_STATE_RTS]		= IB_QPS_RTS,
+		[SIW_QP_STATE_CLOSING]		= IB_QPS_SQD,
+		[SIW_QP_STATE_TERMINATE]	= IB_QPS_SQE,
+		[SIW_QP_STATE_ERROR]		= IB_QPS_ERR,
+	};
+
+	memset(attr, 0, sizeof(*attr));
+	attr->qp_state = ib_state[READ_ONCE(to_siw_qp(base_qp)->attrs.state)];
+	attr->cur_qp_state = attr->qp_state;
+	return siw_query_qp(base_qp, attr, mask, init_attr);
+}
+
 /* A reference on what siw is stacked on; SIW_HAS_NETDEV is a probe of the Kbuild. */
 #ifdef SIW_HAS_NETDEV
 static struct net_device *port_get_netdev(struct ib_device *ibdev)
@@ -116,6 +135,7 @@ int siw_mpa_ib_register(struct ib_device *ibdev, const char *name,
 	ibdev->ops.iw_get_qp = port_get_qp;
 	ibdev->ops.destroy_qp = port_destroy_qp;
 	ibdev->ops.modify_qp = port_modify_qp;
+	ibdev->ops.query_qp = port_query_qp;
 	ibdev->ops.post_send = port_post_send;
 	ib_set_device_ops(ibdev, &iw_mpa_ib_device_ops);
 
