@@ -7,9 +7,7 @@
 #
 #   scripts/wire.sh [-k REGEX]     only the tests whose name or rule ids match
 #
-# On both stock kernels, unless KERNEL or DEBUG names one.
-
-ASKED=${KERNEL:-${DEBUG:-${KREL:-}}}	# lib.sh has a default
+# KERNELS="6.1 6.12" chooses them; without it a KERNEL other than 6.1 is the only one.
 
 # shellcheck source=scripts/lib.sh
 . "$(dirname "$0")/lib.sh"
@@ -78,19 +76,18 @@ share_tests() {
 		-lrdmacm -libverbs
 }
 
-# on_each KERNELS OPTION...: their guests mostly wait, so both at the same time. Not so apt-get.
+# Their guests mostly wait, so all at the same time. Not so apt-get.
 on_each() {
-	local kernels=$1 kernel dir
+	local kernel dir
 	local -A pid
 
-	shift
 	dir=$(mktemp -d "$CACHE/wire.XXXXXX")
 	"$TOP/scripts/setup.sh" build guest 6.12
-	for kernel in $kernels; do
-		KERNEL=$kernel "$TOP/scripts/wire.sh" "$@" >"$dir/$kernel" </dev/null &
+	for kernel in $KERNELS; do
+		KREL='' KERNEL=$kernel KERNELS=$kernel "$TOP/scripts/wire.sh" "$@" >"$dir/$kernel" </dev/null &
 		pid[$kernel]=$!
 	done
-	for kernel in $kernels; do
+	for kernel in $KERNELS; do
 		tap_relay "$kernel" wire < <(tail -n +1 -f --pid="${pid[$kernel]}" "$dir/$kernel")
 		wait "${pid[$kernel]}" || true
 	done
@@ -129,10 +126,12 @@ on_one() {
 
 main() {
 	[[ $# -eq 0 || ($# -eq 2 && $1 == -k) ]] || die 'usage: wire.sh [-k REGEX]'
-	if [[ -n $ASKED ]]; then
+	[[ $KERNEL != 6.1 ]] || KERNELS=${KERNELS:-6.1 6.12}
+	KERNELS=${KERNELS:-$KERNEL}
+	if [[ $KERNELS == "$KERNEL" ]]; then
 		on_one "$@"
 	else
-		on_each '6.1 6.12' "$@"
+		on_each "$@"
 	fi
 }
 
