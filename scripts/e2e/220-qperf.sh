@@ -4,7 +4,10 @@ DESCRIPTION="qperf: latency of messages over a connection of rdma_cm"
 WIRES=clean
 FAMILIES="4"
 
-applies() { [[ $CLIENT_DRIVER == siw_mpa && $SERVER_DRIVER == siw_mpa ]]; }
+# On a slow kernel the client is at the server's port before it listens, now and then: TCP refuses.
+applies() {
+	[[ $CLIENT_DRIVER == siw_mpa && $SERVER_DRIVER == siw_mpa ]] && ! kernel_debugs "$KERNEL"
+}
 
 # qperf agrees on the test by TCP first; its server goes on for ever.
 check() {

@@ -281,8 +281,10 @@ diagnose() {
 			echo "$(<"$task/comm") ${task##*/}: $(head -n 3 "$task/stack" | paste -sd ' ')"
 		done
 	done
+	echo "* counters of iw_mpa"
+	grep -hsv ' 0$' /sys/kernel/debug/iw_mpa/stats
 	echo "* kernel"
-	dmesg -l warn,err,crit,alert,emerg | sed '1,/out-of-tree module/d' |
+	dmesg -l info,notice,warn,err,crit,alert,emerg | sed '1,/out-of-tree module/d' |
 		grep -v 'speed is unknown' | tail -n 20
 }
 
