@@ -20,7 +20,7 @@
  *	read			post a Read of nothing
  *	wc			wait for a completion: "WC OPCODE STATUS LENGTH"
  *	disconnect		rdma_disconnect
- *	qp_state		print the state of the QP of the connection: "QP STATE"
+ *	query_qp		query the QP of the connection: "QP STATE SQ_SIG_ALL"
  *	fail_qp			bring the QP of the connection to the error state
  *	destroy_qp		destroy the QP of the connection
  *	destroy_id		destroy the connection's id, its QP behind it
@@ -262,7 +262,7 @@ static int do_read(void)
 	return rdma_post_read(conn, NULL, buf, 0, mr, 0, 0, 1);
 }
 
-static int do_qp_state(void)
+static int do_query_qp(void)
 {
 	struct ibv_qp_init_attr init;
 	struct ibv_qp_attr attr;
@@ -270,7 +270,7 @@ static int do_qp_state(void)
 	errno = ibv_query_qp(conn->qp, &attr, IBV_QP_STATE, &init);
 	if (errno)
 		return -1;
-	printf("QP %d\n", attr.qp_state);
+	printf("QP %d %d\n", attr.qp_state, init.sq_sig_all);
 	return 0;
 }
 
@@ -323,8 +323,8 @@ static int run(const char *verb, const char *args)
 		return do_wc();
 	if (!strcmp(verb, "disconnect"))
 		return rdma_disconnect(conn);
-	if (!strcmp(verb, "qp_state"))
-		return do_qp_state();
+	if (!strcmp(verb, "query_qp"))
+		return do_query_qp();
 	if (!strcmp(verb, "fail_qp"))
 		return do_fail_qp();
 	if (!strcmp(verb, "destroy_qp")) {

@@ -27,6 +27,11 @@ def counter(name):
         return next(int(line.split()[1]) for line in f if line.split()[0] == name)
 
 
+def qp_is(probe, state):
+    """Its signalling is what the program asked for, always."""
+    return probe.do("query_qp") == [f"QP {state} 1"]
+
+
 def alive():
     """Endpoints and sockets that there are."""
     return [counter(thing + "_created") - counter(thing + "_destroyed")
@@ -195,13 +200,23 @@ def peer_goes_as_the_ulp_accepts(b, how, count):
             peer.reset()
         if server.answer() == "OK accept":
             check(server.event("ESTABLISHED").status != 0, "the connection came up")
-            check(poll(lambda: server.do("qp_state") == [f"QP {QPS_ERR}"]),
-                  f"the QP is in use: {server.do('qp_state')[0]}")
+            check(poll(lambda: qp_is(server, QPS_ERR)), "the QP is in use")
         else:
-            check(server.do("qp_state") != [f"QP {QPS_RTS}"], "the QP is in use")
+            check(not qp_is(server, QPS_RTS), "the QP is in use")
         server.tell("send 8")
         server.answer()
         b.end_things()
+
+
+@rule("B-19")
+def ulp_can_ask_what_its_qp_is(b):
+    server, peer, _ = b.accepted(mpa.request2(a=1, rtr=WRITE, ird=4, ord=4))
+    peer.send(mpa.rtr_write())
+    server.event("ESTABLISHED")
+    check(qp_is(server, QPS_RTS), "not in RTS when established")
+    server.do("fail_qp")
+    server.event("DISCONNECTED")
+    check(qp_is(server, QPS_ERR), "not in error after it failed")
 
 
 @rule("P-01", "P-11", "B-10", cases=[("destroy_qp",), ("destroy_id",)])

@@ -82,7 +82,7 @@ static int port_modify_qp(struct ib_qp *base_qp, struct ib_qp_attr *attr,
 	return err;
 }
 
-/* siw tells all but the state, and the core's @attr is not cleared. */
+/* siw of 6.1 leaves the state out, any siw the signalling; the core clears neither. */
 static int port_query_qp(struct ib_qp *base_qp, struct ib_qp_attr *attr,
 			 int mask, struct ib_qp_init_attr *init_attr)
 {
@@ -95,9 +95,14 @@ static int port_query_qp(struct ib_qp *base_qp, struct ib_qp_attr *attr,
 		[SIW_QP_STATE_ERROR]		= IB_QPS_ERR,
 	};
 
+	const struct siw_qp_attrs *attrs = &to_siw_qp(base_qp)->attrs;
+
 	memset(attr, 0, sizeof(*attr));
-	attr->qp_state = ib_state[READ_ONCE(to_siw_qp(base_qp)->attrs.state)];
+	memset(init_attr, 0, sizeof(*init_attr));
+	attr->qp_state = ib_state[READ_ONCE(attrs->state)];
 	attr->cur_qp_state = attr->qp_state;
+	if (!(READ_ONCE(attrs->flags) & SIW_SIGNAL_ALL_WR))
+		init_attr->sq_sig_type = IB_SIGNAL_REQ_WR;
 	return siw_query_qp(base_qp, attr, mask, init_attr);
 }
 
