@@ -722,6 +722,8 @@ int iw_mpa_sock_names(struct iw_mpa_sock *ms, struct sockaddr_storage *local,
 
 	if (inet_sk_state_load(sk) == TCP_CLOSE)
 		return -ENOTCONN;
+	memset(local, 0, sizeof(*local));
+	memset(remote, 0, sizeof(*remote));
 	sock_name(sk, false, (union iw_mpa_addr *)local);
 	sock_name(sk, true, (union iw_mpa_addr *)remote);
 	return 0;
