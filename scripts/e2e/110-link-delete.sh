@@ -21,9 +21,8 @@ delete_on() {
 	is_moving
 	guest_bg "$host" delete "rdma link delete siw0"
 	# Where all is built in, ib_uverbs goes first, and waits for the programs; rdma_cm tells them
-	# then. And a reset that gets lost is not sent again.
-	[[ $WIRE != clean ]] || kernel_debugs "$KERNEL" ||
-		on "$CLIENT" "noticed() { $noticed; }; poll 20 noticed"
+	# then.
+	kernel_debugs "$KERNEL" || on "$CLIENT" "noticed() { $noticed; }; poll 20 noticed"
 	guest_stop "$CLIENT" client | tail -n 3
 	guest_stop "$SERVER" server
 	loudly guest_wait "$host" delete 20
