@@ -8,7 +8,7 @@ export T
 
 help:
 	@echo 'make demo      two hosts, real RDMA programs, and what they negotiated'
-	@echo 'make check     all tests: static, kunit, fuzz, wire, e2e, samples of interop and debug'
+	@echo 'make check     static, kunit, fuzz, wire and e2e, and some of interop, bench and debug'
 	@echo 'make modules   build iw_mpa.ko and siw_mpa.ko for KREL (default: the newest 6.1 headers)'
 	@echo 'make install   build, then put both modules below /lib/modules/KREL/updates'
 	@echo 'make static    compiler warnings, sparse, checkpatch, kernel-doc, layers, style'

@@ -182,7 +182,7 @@ guard() {
 			"limit: ${LIMITS[$variant]} %"
 		tap_run "connect costs what it may: $variant" within "$variant" "$cost" "$siw"
 	done
-	guest_kill_all		# its clock runs too fast for an orderly end
+	guest_kill_all		# how guests end is judged by other tests
 	tap_end bench
 }
 

@@ -116,7 +116,9 @@ self_test() {
 	local body status seen=0 all=0
 
 	# shellcheck disable=SC2016 # expanded by eval
-	for body in 'false; true' 'x=$(client false); true' 'expect_pings "" 1; true' 		'serve "sleep 60"; true' 'client "fail on purpose"; true' 		'guest_bg "$CLIENT" x "exit 3"; guest_wait "$CLIENT" x; true'; do
+	for body in 'false; true' 'x=$(client false); true' 'expect_pings "" 1; true' \
+		'serve "sleep 60"; true' 'client "fail on purpose"; true' \
+		'guest_bg "$CLIENT" x "exit 3"; guest_wait "$CLIENT" x; true'; do
 		all=$((all + 1))
 		set +e
 		(set -e; PORT=1; LISTEN_LIMIT=1; eval "check() { $body; }"; check) >/dev/null 2>&1

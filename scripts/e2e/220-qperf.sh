@@ -4,7 +4,7 @@ DESCRIPTION="qperf: latency of messages over a connection of rdma_cm"
 WIRES=clean
 FAMILIES="4"
 
-# On a slow kernel the client is at the server's port before it listens, now and then: TCP refuses.
+# The server tells its port before it calls rdma_listen: on a slow kernel the client is there first.
 applies() {
 	[[ $CLIENT_DRIVER == siw_mpa && $SERVER_DRIVER == siw_mpa ]] && ! kernel_debugs "$KERNEL"
 }

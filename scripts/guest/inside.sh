@@ -285,7 +285,7 @@ diagnose() {
 	grep -hsv ' 0$' /sys/kernel/debug/iw_mpa/stats
 	echo "* kernel"
 	dmesg -l info,notice,warn,err,crit,alert,emerg | sed '1,/out-of-tree module/d' |
-		grep -v 'speed is unknown' | tail -n 20
+		grep -v 'speed is unknown' | tail -n 40
 }
 
 # --- captures ----------------------------------------------------------------------------
