@@ -240,7 +240,7 @@ def rtr_in_segments_of(b, kind, size):
     data_flows(server, peer)
 
 
-@rule("M-7.1.2-10", cases=[(30,), (53,)])
+@rule("M-7.1.2-10", "F-fragments", cases=[(size,) for size in (1, 2, 3, 30, 41, 53, 82, 83)])
 def first_fpdu_with_data_in_segments_of(b, size):
     server, peer, _ = b.accepted(mpa.request2(ird=4, ord=4))
     server.event("ESTABLISHED")
@@ -249,6 +249,21 @@ def first_fpdu_with_data_in_segments_of(b, size):
     equal(server.do("wc"), ["WC RECV success 60"], "receive")
     server.do("send 8")
     equal(peer.recv_fpdu().op, "SEND", "answer")
+
+
+@rule("F-fragments", cases=[(size, cut) for size in (4, 5, 6, 7) for cut in (1, 2, 3, 31)])
+def fpdus_in_segments_of(b, size, cut):
+    """Any padding, and a cut at any octet of the trailer"""
+    server, peer, _ = b.accepted(mpa.request2(a=1, rtr=WRITE, ird=4, ord=4))
+    peer.send(mpa.rtr_write())
+    server.event("ESTABLISHED")
+    for msn in (1, 2):
+        server.do("recv")
+        peer.send_split(mpa.send(bytes(size), msn), cut)
+        equal(server.do("wc"), [f"WC RECV success {size}"], "receive")
+    server.do("recv")
+    peer.send_split(mpa.send(bytes(size), 3, bad_crc=True), cut)
+    equal(server.do("wc"), [f"WC RECV general error {size}"], "receive with a bad CRC")
 
 
 @rule("M-7.1.1-8", "M-8-1", "M-8-3", "B-09")

@@ -108,15 +108,12 @@ static bool handoff_first_is_whole(const struct siw_cep *cep)
 /* Give siw what was held back, in one piece. */
 static int handoff_rx_release(read_descriptor_t *desc, struct siw_cep *cep)
 {
-	struct sk_buff *skb = alloc_skb(cep->rx_held, GFP_ATOMIC);
+	int err = siw_mpa_rx_octets(desc, cep->rx_buf, cep->rx_held);
 
-	if (!skb)
-		return -ENOMEM;
-	skb_put_data(skb, cep->rx_buf, cep->rx_held);
-	siw_tcp_rx_data(desc, skb, 0, cep->rx_held);
+	if (err)
+		return err;
 	handoff_note_rx(cep, cep->rx_held);
 	cep->rx_held = 0;
-	kfree_skb(skb);
 	return 0;
 }
 
@@ -150,30 +147,9 @@ drop:
 	return used;
 }
 
-/**
- * siw_mpa_rx_data - siw's siw_tcp_rx_data(), with a check
- * @desc: as there
- * @skb: as there
- * @off: as there
- * @len: octets of @skb that may be read
- *
- * siw reads to the end of @skb, but TCP may have urgent data in it, at which to
- * stop. No RNIC sends any.
- *
- * Return: octets consumed.
- */
-int siw_mpa_rx_data(read_descriptor_t *desc, struct sk_buff *skb,
-		    unsigned int off, size_t len)
-{
-	if (likely(len == skb->len - off))
-		return siw_tcp_rx_data(desc, skb, off, len);
-	siw_qp_cm_drop(desc->arg.data, 1);
-	return len;
-}
-
 /*
- * siw loses its place in a trailer that TCP cut. So it gets a startup FPDU in one
- * piece; one that is in one piece already, and one that is longer, directly.
+ * siw gets a startup FPDU in one piece, so that it is known when it has it; one that
+ * is in one piece already, and one that is longer, directly.
  */
 static int handoff_rx_first(read_descriptor_t *desc, struct sk_buff *skb,
 			    unsigned int off, size_t len)
@@ -304,6 +280,8 @@ static void handoff_fence(struct siw_qp *qp)
 	unsigned long flags;
 
 	qp->rx_stream.rx_suspend = 0;
+	qp->rx_stream.state = SIW_GET_HDR;
+	qp->rx_stream.fpdu_part_rcvd = 0;
 	qp->tx_ctx.tx_suspend = 1;
 	spin_lock_irqsave(&qp->sq_lock, flags);
 	memset(wqe->mem, 0, sizeof(wqe->mem));

@@ -82,6 +82,8 @@ int siw_mpa_ib_register(struct ib_device *ibdev, const char *name,
 			struct device *dma_device);
 int siw_mpa_mmap_insert(struct ib_ucontext *ucontext,
 			struct rdma_user_mmap_entry *entry, size_t length);
+int siw_mpa_rx_octets(read_descriptor_t *desc, const void *octets,
+		      unsigned int len);
 int siw_mpa_rx_data(read_descriptor_t *desc, struct sk_buff *skb,
 		    unsigned int off, size_t len);
 
