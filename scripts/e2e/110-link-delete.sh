@@ -25,7 +25,7 @@ delete_on() {
 	kernel_debugs "$KERNEL" || on "$CLIENT" "noticed() { $noticed; }; poll 20 noticed"
 	guest_stop "$CLIENT" client | tail -n 3
 	guest_stop "$SERVER" server
-	loudly guest_wait "$host" delete 20
+	loudly guest_wait "$host" delete 60
 	on "$host" rdma_add
 	rping_once 10
 }

@@ -46,13 +46,13 @@ few() { echo $(($1 / SLOW)); }
 on() { loudly guest_run "$@"; }
 
 # client COMMAND [SECONDS]: its output and exit status; one that hangs stays for e2e_diagnose.
-client() { loudly guest_bg_run "$CLIENT" client "${2:-20}" "$1"; }
+client() { loudly guest_bg_run "$CLIENT" client "${2:-60}" "$1"; }
 
 # Start a server under the name "server"; it listens on PORT when this returns.
 serve() { guest_serve "$SERVER" server "$PORT" "$1"; }
 
 # The server has to end by itself, and well.
-server_ends() { loudly guest_wait "$SERVER" server 20; }
+server_ends() { loudly guest_wait "$SERVER" server 60; }
 
 # set_addresses FAMILY
 set_addresses() {
