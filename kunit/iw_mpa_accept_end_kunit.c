@@ -170,6 +170,32 @@ static void half_open_too_many_oldest_yields(struct kunit *test)
 	fake_next_request(c->lis);
 }
 
+/* Whoever was refused, and stays, is as much in the way. */
+static void refused_too_many_oldest_yields(struct kunit *test)
+{
+	struct fake_conn *c = new_conn(test);
+	struct fakes *f = test->priv;
+	struct socket *peers[3];
+	int i;
+
+	f->config->half_open_max = 2;
+	f->config->linger_timeout_ms = 600000;
+	conn_listen(c, f);
+	conn_make_good_request(c);
+	for (i = 0; i < 3; i++) {
+		peers[i] = peer_connect(f, c->lis);
+		conn_make_good_request(c);
+		peer_send_frame(f, peers[i], &c->frame);
+		KUNIT_EXPECT_EQ(test, fake_reject(fake_next_request(c->lis), NULL, 0), 0);
+		peer_recv_frame(f, peers[i], &c->frame);
+	}
+	peer_expect_eof(f, peers[0]);
+	for (i = 1; i < 3; i++) {
+		peer_fin(peers[i]);
+		peer_expect_eof(f, peers[i]);
+	}
+}
+
 /* Also what came with the Request, before the Reject. */
 static void reject_peer_has_sent_more_is_drained(struct kunit *test)
 {
@@ -737,6 +763,7 @@ static struct kunit_case accept_end_cases[] = {
 	KUNIT_CASE(request_event_lost_is_rejected),
 	KUNIT_CASE_PARAM(bad_request_is_closed_quietly, bad_gen_params),
 	KUNIT_CASE(half_open_too_many_oldest_yields),
+	KUNIT_CASE(refused_too_many_oldest_yields),
 	KUNIT_CASE(listener_gone_half_open_is_closed),
 	KUNIT_CASE(listener_gone_indicated_lives_on),
 	KUNIT_CASE(listener_gone_with_connections_in_tcp),

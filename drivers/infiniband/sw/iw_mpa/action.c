@@ -375,6 +375,7 @@ static enum iw_mpa_event act_send_reject(struct iw_mpa_ep *ep)
 	len = act_encode(ep, ep->reply_pd, ep->reply_pd_len, buf);
 	if (len > 0 && !iw_mpa_sock_send(&ep->sock, buf, len))
 		act_put_term(ep, iw_mpa_reason_term_code(ep->reason));
+	iw_mpa_ep_refused(ep);
 	return IW_MPA_EV_NONE;
 }
 

@@ -15,8 +15,8 @@ struct net;
  * @reply_timeout_ms: initiator: for the MPA Reply
  * @rtr_timeout_ms: responder: for the RTR message
  * @linger_timeout_ms: for the peer to close after a Reject or TERM message
- * @half_open_max: connections of a device that may wait for the MPA Request; then
- *	the one that is silent longest yields
+ * @half_open_max: connections of a device that may wait for the MPA Request, or
+ *	for the peer to close after a Reject; then the one that does so longest yields
  * @crc: ask for CRC (RFC 5044 4.4: on unless an administrator turns it off)
  * @mpa_rev: revision to offer, 1 or 2
  * @peer_to_peer: initiator: ask for the peer-to-peer model, that is an RTR

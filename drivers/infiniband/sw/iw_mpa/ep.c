@@ -183,16 +183,21 @@ static void ep_leave_half_open(struct iw_mpa_ep *ep)
 	list_move_tail(&ep->node, &ep->dev->eps);
 }
 
-/* Make room for another half-open connection: the one that is silent longest goes. */
-static void ep_yield_oldest(struct iw_mpa_device *dev, unsigned int max)
+/* If there are too many, the one that is there longest goes. Under the device's lock. */
+static void ep_enter_half_open(struct iw_mpa_ep *ep)
 {
+	unsigned int max = READ_ONCE(iw_mpa_ep_config(ep)->half_open_max);
+	struct iw_mpa_device *dev = ep->dev;
 	struct iw_mpa_ep *oldest;
 
-	if (dev->half_open_count < max)
-		return;
-	oldest = list_first_entry(&dev->half_open, struct iw_mpa_ep, node);
-	ep_leave_half_open(oldest);
-	iw_mpa_raise(oldest, IW_MPA_EV_YIELD);
+	if (dev->half_open_count >= max) {
+		oldest = list_first_entry(&dev->half_open, struct iw_mpa_ep, node);
+		ep_leave_half_open(oldest);
+		iw_mpa_raise(oldest, IW_MPA_EV_YIELD);
+	}
+	list_move_tail(&ep->node, &dev->half_open);
+	ep->half_open = true;
+	dev->half_open_count++;
 }
 
 /**
@@ -206,7 +211,6 @@ static void ep_yield_oldest(struct iw_mpa_device *dev, unsigned int max)
  */
 int iw_mpa_ep_link(struct iw_mpa_ep *ep, struct iw_cm_id *listen_id)
 {
-	unsigned int max = READ_ONCE(iw_mpa_ep_config(ep)->half_open_max);
 	struct iw_mpa_device *dev = ep->dev;
 	int err = 0;
 
@@ -215,10 +219,7 @@ int iw_mpa_ep_link(struct iw_mpa_ep *ep, struct iw_cm_id *listen_id)
 		err = -ENODEV;
 	} else if (listen_id) {
 		refcount_inc(&dev->users);
-		ep_yield_oldest(dev, max);
-		list_add_tail(&ep->node, &dev->half_open);
-		ep->half_open = true;
-		dev->half_open_count++;
+		ep_enter_half_open(ep);
 	} else {
 		refcount_inc(&dev->users);
 		list_add_tail(&ep->node, &dev->eps);
@@ -230,6 +231,22 @@ int iw_mpa_ep_link(struct iw_mpa_ep *ep, struct iw_cm_id *listen_id)
 		ep->listen_id = listen_id;
 	}
 	return err;
+}
+
+/**
+ * iw_mpa_ep_refused - a responder that said no waits for the peer to close
+ * @ep: linked endpoint
+ *
+ * Whoever can send a Request can have as many of those as of connections without.
+ *
+ * Context: the runner.
+ */
+void iw_mpa_ep_refused(struct iw_mpa_ep *ep)
+{
+	spin_lock(&ep->dev->lock);
+	ep_leave_half_open(ep);		/* if the ULP could not be asked */
+	ep_enter_half_open(ep);
+	spin_unlock(&ep->dev->lock);
 }
 
 /**

@@ -44,7 +44,7 @@ struct iw_mpa_device;
  * @accepted: iw_accept was called; under @lock
  * @asked: its number in the provider_data of a passive cm_id, 0 if the ULP has
  *	not been asked, or has nothing to answer any more; under @dev's lock
- * @half_open: counted as such; under @dev's lock
+ * @half_open: in that list of @dev, and counted; under @dev's lock
  * @indicate: the runner has to raise CONNECT_REQUEST
  * @fallback: a v2 Request may be tried again with v1
  * @reason: why it ended, or ends; the first cause counts
@@ -127,6 +127,7 @@ struct iw_mpa_ep *iw_mpa_ep_alloc(struct iw_mpa_device *dev, bool initiator,
 				  const void *request_pd, u16 request_pd_len);
 void iw_mpa_ep_note_tuple(struct iw_mpa_ep *ep);
 int iw_mpa_ep_link(struct iw_mpa_ep *ep, struct iw_cm_id *listen_id);
+void iw_mpa_ep_refused(struct iw_mpa_ep *ep);
 int iw_mpa_ep_bind_qp(struct iw_mpa_ep *ep, u32 qpn);
 void iw_mpa_ep_unbind_qp(struct iw_mpa_ep *ep);
 void iw_mpa_ep_end_qp(struct iw_mpa_device *dev, u32 qpn);

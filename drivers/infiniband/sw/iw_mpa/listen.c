@@ -175,7 +175,7 @@ static void listen_end_half_open(struct iw_mpa_device *dev,
 
 	spin_lock(&dev->lock);
 	list_for_each_entry(ep, &dev->half_open, node) {
-		/* Those in the list still have the listener's cm_id. */
+		/* Those that wait for it still have the listener's cm_id. */
 		if (READ_ONCE(ep->listen_id) == id)
 			iw_mpa_raise(ep, IW_MPA_EV_LISTENER_GONE);
 	}

@@ -29,7 +29,8 @@ struct iw_mpa_stats;
  * @unused: completed when @users drops to 0
  * @lock: protects the lists and @dying; process context
  * @eps: endpoints that are live
- * @half_open: those of them that wait for the MPA Request, the oldest first
+ * @half_open: those of them that wait for the MPA Request, or were refused and wait
+ *	for the peer to close: the oldest first
  * @half_open_count: how many
  * @listeners: its listeners
  * @dying: no new endpoint or listener
