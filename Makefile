@@ -2,7 +2,7 @@
 #
 # For people: every target calls one script. Kbuild is the kernel's side.
 
-.PHONY: help modules install clean setup check static kunit fuzz wire interop e2e dkms debug bench demo
+.PHONY: help modules install clean setup check static kunit fuzz wire soak interop e2e dkms debug bench demo
 
 export T
 
@@ -15,6 +15,7 @@ help:
 	@echo 'make kunit     unit tests on user mode Linux'
 	@echo 'make fuzz      the protocol layer under libFuzzer, T=seconds (default 10)'
 	@echo 'make wire      conformance: a scripted MPA peer against siw_mpa, by rule'
+	@echo 'make soak      life-cycle storms and hostile load by the thousand; DEBUG=kasan is a choice'
 	@echo 'make interop   siw_mpa against siw of 6.1 and 6.12, all settings: a table'
 	@echo 'make e2e       end-to-end tests in guests that run the stock kernel'
 	@echo 'make dkms      dkms.conf on each kernel: add, build, install, load, rping, remove'
@@ -32,7 +33,7 @@ install:
 setup:
 	@scripts/setup.sh
 
-check static kunit fuzz wire interop e2e dkms debug bench demo:
+check static kunit fuzz wire soak interop e2e dkms debug bench demo:
 	@scripts/$@.sh
 
 clean:

@@ -26,7 +26,7 @@ import textwrap
 TOP = pathlib.Path(__file__).resolve().parent.parent
 PAGES = [TOP / 'Documentation/infiniband' / name
          for name in ('iw_mpa_conformance.rst', 'iw_mpa_security.rst')]
-ID = r'(?:[EM]-\d+(?:\.\d+)*-\d+[ab]?|[BCDIPQR]-\d\d|F-[a-z]+)'
+ID = r'(?:[EM]-\d+(?:\.\d+)*-\d+[ab]?|[BCDHILOPQR]-\d\d|F-[a-z]+)'
 ROW = re.compile(r'^   \* - (%s)\n((?:     .*\n)+)' % ID, re.MULTILINE)
 KUNIT = re.compile(r'/\*\s*Rules:([^*]*)\*/\nstatic void (\w+)\(struct kunit \*test\)')
 E2E = re.compile(r'^# Rules:(.*)$', re.MULTILINE)
@@ -48,9 +48,9 @@ def wire_tests():
     sys.dont_write_bytecode = True
     registry = importlib.import_module('registry')
     found = {}
-    for role in ('initiator', 'responder', 'hazards'):
+    for role in ('initiator', 'responder', 'hazards', 'storms', 'load', 'faults'):
         importlib.import_module(role)
-    for _, ids, function, _ in registry.TESTS:
+    for _, ids, function, _ in registry.TESTS + registry.SOAK:
         name = 'wire: %s_%s' % (function.__module__, function.__name__)
         for rule in ids:
             found.setdefault(rule, {})[name] = None

@@ -15,6 +15,8 @@
 . "$TOP/scripts/tap.sh"
 # shellcheck source=scripts/guest/guest.sh
 . "$TOP/scripts/guest/guest.sh"
+# shellcheck source=scripts/wire/lib.sh
+. "$TOP/scripts/wire/lib.sh"
 
 LIMIT=600	# seconds for one batch of tests
 # The protocol above TCP does not know the family: over IPv6 what touches addresses, and a sample.
@@ -22,29 +24,13 @@ SAMPLE='v1_request|rtr_offer|request_by_default|rejected|reject_v|nobody|bad_re|
 
 EXCHANGES=1	# startup exchanges that tshark has to see in a batch, at the least
 
-# relay PREFIX OUTPUT: results of a program, told as ours
-relay() {
-	local line
-
-	while IFS= read -r line; do
-		case $line in
-		'ok - '*) tap ok "$1 ${line#ok - }" ;;
-		'not ok - '*) tap 'not ok' "$1 ${line#not ok - }" ;;
-		*) echo "# ${line#\# }" ;;
-		esac
-	done <<<"$2"
-}
-
 # batch ADDRESS PATTERN FAMILY NAME: one batch in the guest, all of its packets captured
 batch() {
-	local address=$1 pattern=$2 family=$3 name="$3 $4" output
+	local address=$1 pattern=$2 family=$3 name="$3 $4"
 
 	say "wire: $name"
 	tap_run "$name: the capture starts" guest_run A 'capture_start 0 lo' 90
-	output=$(guest_run A "python3 /share/wire/run.py --map /share/wire/map -k '$pattern' \
-		/share/wire/cm_probe $address" "$LIMIT") || true
-	relay "$family" "$output"
-	batch_is_whole "$pattern" "$output" || tap 'not ok' "$family $pattern: not all tests ran"
+	run_tests "$family" "$address" "$pattern" "$LIMIT"
 	judge_batch "$name" "${name// /-}.pcapng"
 }
 
@@ -59,21 +45,10 @@ judge_batch() {
 	relay "$1" "$output"
 }
 
-batch_is_whole() {
-	local want
-
-	want=$(python3 "$TOP/scripts/wire/run.py" -l -k "$1" | wc -l)
-	[[ $want -gt 0 && $(grep -cE '^(not )?ok - ' <<<"$2") -eq $want ]]
-}
-
-# The guest sees the share wherever this tree is: its own /tmp hides ours.
-share_tests() {
-	local dir=$GUEST_RUN/share/wire
-
-	mkdir "$dir"
-	cp "$TOP"/scripts/wire/*.py "$dir"
-	gcc -Wall -Wextra -Werror -O2 -o "$dir/cm_probe" "$TOP/scripts/wire/cm_probe.c" \
-		-lrdmacm -libverbs
+# load ROLE: tests that send so much, or wreck so much, that nobody wants it captured
+load() {
+	say "wire: $1"
+	run_tests IPv4 10.0.0.1 "^$1" "$LIMIT"
 }
 
 # Their guests mostly wait, so all at the same time. Not so apt-get.
@@ -115,11 +90,10 @@ on_one() {
 			batch 10.0.0.1 "^$role" IPv4 "$role"
 		done
 		batch fd00::1 "$SAMPLE" IPv6 sample
+		load load
+		load storms
 	fi
-	tap_run 'what was created was destroyed' guest_run A 'poll 10 driver_is_balanced'
-	tap_run 'the modules unload' guest_run A driver_clear
-	tap_run 'the kernel has nothing to report' guest_detectors A
-	tap_run 'the guest ends well' guest_down
+	end_guest
 	tap_end wire || die "logs: $GUEST_RUN"
 	guest_forget_logs
 }

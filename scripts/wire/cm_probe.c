@@ -25,6 +25,8 @@
  *	destroy_qp		destroy the QP of the connection
  *	destroy_id		destroy the connection's id, its QP behind it
  *	unlisten		destroy the listening id
+ *	serve			from now on accept what asks, and disconnect what comes up
+ *	served			print how many came up: "SERVED NUMBER"
  *	quit
  *
  * A command prints "OK COMMAND" or "ERROR COMMAND errno". An event prints
@@ -52,6 +54,8 @@ static struct rdma_cm_id *requests[256];	/* to be answered, a ring */
 static unsigned int asked, answered;
 static struct ibv_mr *mr;
 static char buf[BUF_SIZE];
+static bool serving;
+static unsigned int served;
 
 static void fatal(const char *what)
 {
@@ -88,7 +92,7 @@ static struct rdma_cm_id *oldest_request(void)
 	return asked == answered ? NULL : *request_slot(answered);
 }
 
-static int make_qp(struct rdma_cm_id *id)
+static int create_qp(struct rdma_cm_id *id)
 {
 	struct ibv_qp_init_attr attr = {
 		.cap = {
@@ -99,10 +103,39 @@ static int make_qp(struct rdma_cm_id *id)
 		.sq_sig_all = 1,
 	};
 
-	if (rdma_create_qp(id, NULL, &attr))
+	return rdma_create_qp(id, NULL, &attr);
+}
+
+static int make_qp(struct rdma_cm_id *id)
+{
+	if (create_qp(id))
 		return -1;
 	mr = rdma_reg_msgs(id, buf, sizeof(buf));
 	return mr ? 0 : -1;
+}
+
+/* A server for loads: nobody reads what it would say of each connection. */
+static void serve_event(struct rdma_cm_event *ev)
+{
+	struct rdma_conn_param param = { .responder_resources = 4, .initiator_depth = 4 };
+	enum rdma_cm_event_type type = ev->event;
+	struct rdma_cm_id *id = ev->id;
+	bool over = false;
+
+	if (type == RDMA_CM_EVENT_CONNECT_REQUEST) {
+		over = create_qp(id) || rdma_accept(id, &param);
+	} else if (type == RDMA_CM_EVENT_ESTABLISHED) {
+		served += !ev->status;
+		rdma_disconnect(id);
+	} else {
+		over = true;
+	}
+	rdma_ack_cm_event(ev);
+	if (!over)
+		return;
+	if (id->qp)
+		rdma_destroy_qp(id);
+	rdma_destroy_id(id);
 }
 
 static void handle_event(void)
@@ -111,6 +144,10 @@ static void handle_event(void)
 
 	if (rdma_get_cm_event(channel, &ev))
 		fatal("rdma_get_cm_event");
+	if (serving && ev->id != listener) {
+		serve_event(ev);
+		return;
+	}
 	print_event(ev);
 	if (ev->event == RDMA_CM_EVENT_CONNECT_REQUEST)
 		*request_slot(asked++) = ev->id;
@@ -335,6 +372,14 @@ static int run(const char *verb, const char *args)
 		return do_destroy_id();
 	if (!strcmp(verb, "unlisten"))
 		return rdma_destroy_id(listener);
+	if (!strcmp(verb, "serve")) {
+		serving = true;
+		return 0;
+	}
+	if (!strcmp(verb, "served")) {
+		printf("SERVED %u\n", served);
+		return 0;
+	}
 	errno = ENOSYS;
 	return -1;
 }

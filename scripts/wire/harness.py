@@ -15,7 +15,16 @@ import time
 
 import mpa
 
-LIMIT = 20.0    # seconds for what must come: guests are slow on a busy host
+
+def slow():
+    """How much longer all takes here; the kernel's command line says it, as to inside.sh."""
+    with open("/proc/cmdline", encoding="ascii") as f:
+        words = [word.partition("=") for word in f.read().split()]
+    return int(next((value for name, _, value in words if name == "slow"), 1))
+
+
+SLOW = slow()
+LIMIT = 20.0 * SLOW     # seconds for what must come: guests are slow on a busy host
 QUIET = 0.3     # seconds in which what must not come does not
 TRACEFS = "/sys/kernel/tracing/"
 
@@ -157,8 +166,8 @@ class Event:
 class Probe:
     """cm_probe, told what to do."""
 
-    def __init__(self, program, *args):
-        self.proc = subprocess.Popen([program, *args], stdin=subprocess.PIPE,
+    def __init__(self, *args):
+        self.proc = subprocess.Popen(args, stdin=subprocess.PIPE,
                                      stdout=subprocess.PIPE, text=True, bufsize=1)
         self.events = queue.Queue()
         self.answers = queue.Queue()
@@ -192,7 +201,7 @@ class Probe:
             answer = self._answer()
             if answer == "OK " + line.split()[0]:
                 return said
-            check(answer.startswith(("WC ", "QP ")), f"{line}: {answer}")
+            check(answer.startswith(("WC ", "QP ", "SERVED ")), f"{line}: {answer}")
             said.append(answer)
 
     def fails(self, line):
@@ -248,14 +257,22 @@ class Bench:
     port = 20000
 
     def __init__(self, program, address):
-        self.program = program
+        self.program = program      # words: a test may put some in front of the program
         self.address = address
+        self.listen_address = address   # of the test, to be connected to
         self.family = socket.AF_INET6 if ":" in address else socket.AF_INET
         self.things = []
         self.settings = []
         self.peers = []         # (role, port of the initiator, port of the responder)
+        self.others = []
         Bench.port += 1
         self.port = Bench.port
+
+    def another(self, address=None, program=None):
+        """A bench with a port of its own, which ends with this one."""
+        other = Bench(program or self.program, address or self.address)
+        self.others.append(other)
+        return other
 
     def put(self, path, value):
         """Write value into a setting until the end of the test."""
@@ -305,7 +322,7 @@ class Bench:
     # responder under test
 
     def server(self, *backlog):
-        probe = Probe(self.program, "listen", self.address, str(self.port), *backlog)
+        probe = Probe(*self.program, "listen", self.address, str(self.port), *backlog)
         self.things.append(probe.end)
         return probe
 
@@ -331,7 +348,8 @@ class Bench:
     # initiator under test
 
     def listen(self):
-        sock = socket.create_server((self.address, self.port), family=self.family, backlog=8)
+        sock = socket.create_server((self.listen_address, self.port), family=self.family,
+                                    backlog=8)
         sock.settimeout(LIMIT)
         self.things.append(sock.close)
         return sock
@@ -343,7 +361,7 @@ class Bench:
         return Peer(conn)
 
     def client(self, *source_port):
-        probe = Probe(self.program, "connect", self.address, str(self.port), *source_port)
+        probe = Probe(*self.program, "connect", self.listen_address, str(self.port), *source_port)
         self.things.append(probe.end)
         return probe
 
@@ -358,7 +376,7 @@ class Bench:
     def end_things(self):
         """Programs and connections end; what is set stays set."""
         failed = None
-        for thing in reversed(self.things):
+        for thing in [*(other.end_things for other in self.others)] + self.things[::-1]:
             try:
                 thing()
             except Failed as err:

@@ -11,36 +11,20 @@ import threading
 import time
 
 import mpa
-from harness import Failed, check, equal, poll
+from harness import SLOW, Failed, check, equal, poll
+from kernel import counter, gone, quiet
 from mpa import C, R, READ, WRITE
 from registry import rule
 
 QPS_RTS, QPS_ERR = 3, 6     # enum ibv_qp_state
-STATS = "/sys/kernel/debug/iw_mpa/stats"
 # Seconds in which one connection comes up, whatever others do: enough on a busy emulator, and less
 # than the time-outs in the way of the tests that ask.
-SOON = 2.5
-
-
-def counter(name):
-    with open(STATS, encoding="ascii") as f:
-        return next(int(line.split()[1]) for line in f if line.split()[0] == name)
+SOON = 2.5 * SLOW
 
 
 def qp_is(probe, state):
     """Its signalling is what the program asked for, always."""
     return probe.do("query_qp") == [f"QP {state} 1"]
-
-
-def alive():
-    """Endpoints and sockets that there are."""
-    return [counter(thing + "_created") - counter(thing + "_destroyed")
-            for thing in ("ep", "sock")]
-
-
-def nothing_left(before):
-    """What a load made is gone."""
-    return all(now <= then for now, then in zip(alive(), before))
 
 
 def comes_up(b, server):
@@ -73,18 +57,18 @@ LEAVE = {
 
 @rule("B-01", "B-11", "B-25", "R-01", "F-malformed", cases=[(how, 100) for how in LEAVE])
 def clients_that_leave(b, how, count):
+    quiet()
     server = b.server()
-    before = alive()
     for _ in range(count):
         LEAVE[how](b.dial())
     comes_up(b, server)
-    check(poll(lambda: nothing_left(before)), "endpoints or sockets are left")
+    gone()
     server.do("unlisten")
 
 
 @rule("B-02", "I-08", cases=[(1,), (10,), (19,), (24,)])
 def clients_that_stop_within_the_request(b, size):
-    b.set(request_timeout_ms=3000)
+    b.set(request_timeout_ms=3000 * SLOW)
     server = b.server()
     frame = mpa.request2(b"data", a=1, rtr=WRITE, ird=4, ord=4)
     stalled = [b.dial() for _ in range(4)]
@@ -98,8 +82,8 @@ def clients_that_stop_within_the_request(b, size):
 @rule("B-12", "I-11", "Q-06", cases=[(1, 24), (16, 48)])
 def more_clients_than_the_backlog(b, backlog, count):
     """Those that found no room get a Reject; nobody waits for nothing."""
+    quiet()
     server = b.server(str(backlog))
-    before = alive()
     peers = []
     threads = [threading.Thread(target=lambda: peers.append(b.dial(30))) for _ in range(count)]
     for thread in threads:
@@ -120,13 +104,13 @@ def more_clients_than_the_backlog(b, backlog, count):
         check(peer.recv_reply().flags & R, "no Reject")    # of the ULP, or for want of room
         peer.close()
     comes_up(b, server)
-    check(poll(lambda: nothing_left(before)), "endpoints or sockets are left")
+    gone()
 
 
 @rule("P-05", cases=[(1,), (8,)])
 def listener_goes_while_requests_wait(b, count):
+    quiet()
     server = b.server()
-    before = alive()
     peers = [b.dial() for _ in range(count)]
     for peer in peers:
         peer.send(mpa.request2(ird=4, ord=4))
@@ -140,7 +124,7 @@ def listener_goes_while_requests_wait(b, count):
     for peer in peers:
         check(peer.recv_reply().flags & R, "no Reject")
         peer.close()
-    check(poll(lambda: nothing_left(before)), "endpoints or sockets are left")
+    gone()
 
 
 # --- races between the peer and us ----------------------------------------------------------

@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: GPL-2.0
 """Run the wire tests against the device of this host.
 
-    run.py [-k REGEX] [-l] [--map FILE] PROGRAM ADDRESS
+    run.py [-k REGEX] [-l] [--soak] [--map FILE] PROGRAM ADDRESS
 
 PROGRAM is cm_probe, ADDRESS one of the device's own. One result line for each test; -l lists
-each test with the rules that it proves. FILE is for judge.py: a line for each test with its
+each test with the rules that it proves. --soak takes the long cases. FILE is for judge.py: a line for each test with its
 port, and for each connection of its peer who that was and the two ports.
 """
 
@@ -13,27 +13,25 @@ import argparse
 import json
 import re
 import sys
+import time
 import traceback
 
 import faults
 import harness
 import hazards
 import initiator
+import load
 import mpa
 import registry
 import responder
+import storms
 
-MODULES = ((responder, "responder"), (initiator, "initiator"), (hazards, "hazards"),
-           (faults, "faults"))
-
-
-def role_of(function):
-    return next(role for module, role in MODULES if function.__module__ == module.__name__)
+MODULES = responder, initiator, hazards, storms, load, faults
+LOADS = storms.__name__, load.__name__      # they have peers that are nobody's test
 
 
-def selected(pattern):
-    for name, ids, function, case in registry.TESTS:
-        name = f"{role_of(function)}_{name}"
+def selected(pattern, soak=False):
+    for name, ids, function, case in registry.SOAK if soak else registry.TESTS:
         if re.search(pattern, f"{name} {' '.join(ids)}"):
             yield name, ids, function, case
 
@@ -54,14 +52,22 @@ def run_one(bench, function, case):
 
 def run_all(args, ports):
     failed = 0
-    for name, ids, function, case in selected(args.k):
-        bench = harness.Bench(args.program, args.address)
+    for name, ids, function, case in selected(args.k, args.soak):
+        bench = harness.Bench((args.program,), args.address)
+        start = time.monotonic()
         problem = run_one(bench, function, case)
         failed += bool(problem)
+        for line in registry.said():
+            print(f"# {line}", flush=True)
+        if args.soak:
+            print(f"# {time.monotonic() - start:.1f} s", flush=True)
         print(f"{'not ok' if problem else 'ok'} - {name} [{' '.join(ids)}]", flush=True)
         if problem:
             print(f"# {problem}", flush=True)
-        print(json.dumps({"test": name, "port": bench.port, "peers": bench.peers}), file=ports)
+        judged = function.__module__ not in LOADS
+        for one in (bench, *bench.others):
+            print(json.dumps({"test": name, "port": one.port, "judged": judged,
+                              "peers": one.peers}), file=ports)
     return failed
 
 
@@ -69,12 +75,13 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("-k", default="")
     parser.add_argument("-l", action="store_true")
+    parser.add_argument("--soak", action="store_true")
     parser.add_argument("--map", default="/dev/null")
     parser.add_argument("program", nargs="?")
     parser.add_argument("address", nargs="?")
     args = parser.parse_args()
     if args.l:
-        for name, ids, _, _ in selected(args.k):
+        for name, ids, _, _ in selected(args.k, args.soak):
             print(name, *ids)
         return 0
     with open(args.map, "w", encoding="ascii") as ports:

@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: GPL-2.0
+"""What the module, and the kernel around it, say of themselves."""
+
+import re
+
+from harness import check, poll
+
+DEBUGFS = "/sys/kernel/debug/iw_mpa/"
+ENDPOINT = re.compile(r"role=(\w+) state=(\w+) local=(\S+) remote=(\S+)")
+# What a connection that is starting up is made of, apart from our own memory
+SLABS = ("TCP", "TCPv6", "sock_inode_cache", "request_sock_TCP", "kmalloc-1k", "kmalloc-2k")
+
+
+def lines_of(path):
+    with open(path, encoding="ascii") as f:
+        return f.read().splitlines()
+
+
+def counter(name):
+    return next(int(line.split()[1]) for line in lines_of(DEBUGFS + "stats")
+                if line.split()[0] == name)
+
+
+def alive(thing):
+    return counter(thing + "_created") - counter(thing + "_destroyed")
+
+
+def nothing_lives():
+    """No endpoint, and no socket but those of listeners."""
+    return not alive("ep") and alive("sock") == alive("listener")
+
+
+def quiet():
+    """What earlier tests left to linger has ended."""
+    check(poll(nothing_lives), "endpoints or sockets of another test are left")
+
+
+def gone():
+    """What this test made has ended."""
+    check(poll(nothing_lives), f"{alive('ep')} endpoints and {alive('sock')} sockets are left, "
+          f"{alive('listener')} of them listeners'")
+
+
+def endpoints(*ports):
+    """(role, state) of each endpoint, or of those with one of the ports"""
+    for line in lines_of(DEBUGFS + "endpoints"):
+        role, state, *addresses = ENDPOINT.search(line).groups()
+        if not ports or any(int(address.rpartition(":")[2]) in ports for address in addresses):
+            yield role, state
+
+
+def shrink():
+    """Give back what the caches only keep at hand; not every kernel can."""
+    for name in SLABS:
+        try:
+            with open(f"/sys/kernel/slab/{name}/shrink", "w", encoding="ascii") as f:
+                f.write("1")
+        except OSError:
+            pass
+
+
+def slabs():
+    """name -> objects in use"""
+    shrink()
+    rows = (line.split() for line in lines_of("/proc/slabinfo")[2:])
+    return {row[0]: int(row[1]) for row in rows if row[0] in SLABS}

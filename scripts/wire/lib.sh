@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash
+#
+# The tests of this folder in a guest: what scripts/wire.sh and scripts/soak.sh share.
+
+# share_tests: the guest sees the share wherever this tree is; its own /tmp hides ours.
+share_tests() {
+	local dir=$GUEST_RUN/share/wire
+
+	mkdir "$dir"
+	cp "$TOP"/scripts/wire/*.py "$dir"
+	gcc -Wall -Wextra -Werror -O2 -o "$dir/cm_probe" "$TOP/scripts/wire/cm_probe.c" \
+		-lrdmacm -libverbs
+	gcc -Wall -Wextra -Werror -O2 -o "$dir/load_peer" "$TOP/scripts/wire/load_peer.c"
+}
+
+# relay PREFIX OUTPUT: results of a program, told as ours
+relay() {
+	local line
+
+	while IFS= read -r line; do
+		case $line in
+		'ok - '*) tap ok "$1 ${line#ok - }" ;;
+		'not ok - '*) tap 'not ok' "$1 ${line#not ok - }" ;;
+		*) echo "# ${line#\# }" ;;
+		esac
+	done <<<"$2"
+}
+
+# run_tests PREFIX ADDRESS PATTERN SECONDS [OPTION...]: with their results told, and counted
+run_tests() {
+	local prefix=$1 address=$2 pattern=$3 limit=$4 output want
+
+	shift 4
+	output=$(guest_run A "python3 /share/wire/run.py --map /share/wire/map -k '$pattern' $* \
+		/share/wire/cm_probe $address" "$limit") || true
+	relay "$prefix" "$output"
+	want=$(python3 "$TOP/scripts/wire/run.py" -l -k "$pattern" "$@" | wc -l)
+	[[ $want -gt 0 && $(grep -cE '^(not )?ok - ' <<<"$output") -eq $want ]] ||
+		tap 'not ok' "$prefix $pattern: not all tests ran"
+}
+
+# end_guest: nothing is left, the modules unload, nothing was reported
+end_guest() {
+	tap_run 'what was created was destroyed' guest_run A 'poll 10 driver_is_balanced'
+	tap_run 'the modules unload' guest_run A driver_clear
+	tap_run 'the kernel has nothing to report' guest_detectors A
+	tap_run 'the guest ends well' guest_down
+}

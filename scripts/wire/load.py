@@ -1,0 +1,151 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Hostile load: what many bad peers do to a listener, to memory, and to a good client.
+
+The rate of the good client is taken with and without them, in turn, several times; the best of
+each counts, for what else the machine does can only make it slower.
+"""
+
+import contextlib
+import subprocess
+
+import mpa
+from harness import LIMIT, SLOW, Failed, check, equal, poll
+from hazards import comes_up
+from kernel import alive, counter, gone, quiet, slabs
+from mpa import WRITE
+from registry import rule, say
+from storms import load_peer
+
+REQUEST = mpa.request2(b"pd of 8.", a=1, rtr=WRITE, ird=4, ord=4)
+GARBAGE = bytes(range(1, 65))
+SPARE = 50      # objects of a cache that others may have taken meanwhile
+CROWD = 128     # requests that cm_probe can remember at once
+WINDOW = 60     # good connections for one rate
+
+
+class Crowd:
+    """load_peer at work: from READY to the end of its standard input"""
+
+    def __init__(self, b, *args):
+        self.proc = subprocess.Popen(load_peer(b, *args), stdin=subprocess.PIPE,
+                                     stdout=subprocess.PIPE, text=True)
+        equal(self.proc.stdout.readline(), "READY\n", "load_peer's start")
+
+    def end(self):
+        """How much of a processor it took"""
+        try:
+            said, _ = self.proc.communicate(timeout=LIMIT)
+        except subprocess.TimeoutExpired:
+            self.proc.kill()
+            raise Failed("load_peer does not end") from None
+        check(not self.proc.returncode, "load_peer failed")
+        _, lasted, cpu = said.split()
+        return int(cpu) / int(lasted)
+
+
+@contextlib.contextmanager
+def memory_comes_back():
+    """No object stays behind, and what a socket is made of least of all."""
+    before = slabs()
+
+    def rest():
+        now = slabs()
+        return {name: now[name] - before[name] for name in now if now[name] > before[name] + SPARE}
+    yield
+    gone()
+    check(poll(lambda: not rest()), f"objects are left: {rest()}")
+
+
+def rate(b):
+    """Connections of the good client per second"""
+    done = subprocess.run(load_peer(b, "good", WINDOW, REQUEST.hex(), mpa.rtr_write().hex()),
+                          timeout=LIMIT * 3, check=False, stdout=subprocess.PIPE,
+                          stderr=subprocess.STDOUT, text=True)
+    check(not done.returncode, f"the good client failed: {done.stdout.strip()}")
+    return WINDOW / int(done.stdout.split()[1]) * 1e9
+
+
+CROWDS = {
+    "stop": (REQUEST,),     # at every octet of the Request
+    "drip": (REQUEST,),     # an octet a second
+    "flood": (GARBAGE,),    # so many a second
+}
+
+
+@rule("H-01", "B-02", "I-10", cases=(),
+      soak=[("stop", 1000, 5, 95), ("drip", 200, 5, 95), ("flood", 50, 5, 95)])
+def good_client_keeps_its_rate(b, crowd, count, rounds, percent):
+    quiet()
+    server = b.server("512")
+    server.do("serve")
+    rate(b)
+    alone, among, shares = [], [], []
+    with memory_comes_back():
+        for _ in range(rounds):
+            alone.append(rate(b))
+            peers = Crowd(b, crowd, count, *(frame.hex() for frame in CROWDS[crowd]))
+            among.append(rate(b))
+            shares.append(peers.end())
+            gone()
+        alone.append(rate(b))
+    kept = 100 * max(among) / max(alone)
+    say(f"{max(alone):.1f} connections a second alone, {max(among):.1f} among them: {kept:.0f} %; "
+        f"they took {100 * max(shares):.0f} % of a processor")
+    check(kept >= percent, f"{kept:.0f} % of the rate, {percent} expected")
+
+
+@rule("H-02", "I-10", cases=[(1000,)], soak=[(3000,)])
+def silent_peers_go_in_time(b, count):
+    """Each stops at another octet of the Request; the timer ends them all, and memory is as before."""
+    quiet()
+    limit = 4000 * SLOW
+    b.set(request_timeout_ms=limit, half_open_max=count + SPARE)
+    server = b.server("512")
+    comes_up(b, server)
+    late = counter("TIMEOUT_REQUEST")
+    with memory_comes_back():
+        peers = Crowd(b, "stop", count, REQUEST.hex())
+        comes_up(b, server)
+        check(poll(lambda: counter("TIMEOUT_REQUEST") == late + count, LIMIT + limit / 1000),
+              f"{counter('TIMEOUT_REQUEST') - late} of {count} were ended by the timer")
+        gone()
+        peers.end()
+
+
+@rule("H-04", cases=[(64, 256)], soak=[(1024, 4096)])
+def refused_past_the_limit(b, most, count):
+    """Whoever sends Requests and stays after the Reject takes no more than who sends none."""
+    quiet()
+    b.set(half_open_max=most, linger_timeout_ms=600000)
+    server = b.server("512")
+    comes_up(b, server)
+    crowds = []
+    for _ in range(count // CROWD):
+        crowds.append(Crowd(b, "whole", CROWD, REQUEST.hex()))
+        for _ in range(CROWD):
+            server.event("CONNECT_REQUEST")
+            server.do("reject -")
+    check(poll(lambda: alive("ep") == most), f"{alive('ep')} endpoints, not {most}")
+    comes_up(b, server)
+    for crowd in crowds:
+        crowd.end()
+    gone()
+
+
+@rule("H-03", "M-7.1.2-17", cases=[(64, 256)], soak=[(1024, 4096)])
+def half_open_past_the_limit(b, most, count):
+    """As many as are allowed stay, the others have yielded; a good client comes up all the same."""
+    quiet()
+    b.set(half_open_max=most, request_timeout_ms=600000)
+    server = b.server("512")
+    comes_up(b, server)
+    before = counter("OVERLOAD")
+    with memory_comes_back():
+        peers = Crowd(b, "stop", count, REQUEST.hex())
+        check(poll(lambda: counter("OVERLOAD") == before + count - most),
+              f"{counter('OVERLOAD') - before} of {count} yielded, {count - most} expected")
+        check(poll(lambda: alive("ep") == most), f"{alive('ep')} endpoints, not {most}")
+        comes_up(b, server)
+        check(poll(lambda: alive("ep") == most - 1), "the good client left something")
+        equal(counter("OVERLOAD"), before + count - most + 1, "connections that yielded")
+        peers.end()

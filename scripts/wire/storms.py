@@ -1,0 +1,452 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Life cycles: whatever can end a connection, in every state in which it can wait, and en masse.
+
+A state is reached by a peer that goes no further, and looked for in the listing of endpoints. IDLE,
+HANDOFF and DEAD are passed within one call; what happens to them there is with the unit tests.
+"""
+
+import os
+import socket
+import subprocess
+import threading
+import time
+
+import mpa
+from harness import LIMIT, SLOW, Failed, check, equal, poll
+from hazards import SOON, comes_up
+from kernel import alive, endpoints, gone, nothing_lives, quiet
+from mpa import R, SEND, WRITE
+from registry import rule, say
+
+P2P = mpa.request2(a=1, rtr=WRITE, ird=4, ord=4)
+# What links, modules and crowds may take
+SLOWLY = 60 * SLOW
+# to hear that a device goes; where it is not a module uverbs is, and waits until programs have gone
+RDMA_CM_IS_FIRST = os.path.exists("/sys/module/rdma_cm/initstate")
+
+
+# --- one endpoint in each state ------------------------------------------------------------
+
+class Held:
+    """A program with an endpoint in a state, and the peer that keeps it there."""
+
+    def __init__(self, b, role, state):
+        self.b = b
+        self.role, self.state = role, state
+        self.probe, self.peer = HOLD[role, state](b)
+        check(poll(self.is_there), f"{role} is not in {state}: {self.now()}")
+
+    def now(self):
+        return [*endpoints(self.b.port)]
+
+    def is_there(self):
+        return (self.role, self.state) in self.now()
+
+    def is_over(self):
+        """Nothing is left but what waits for the peer to close."""
+        return all(state == "LINGER" for _, state in self.now())
+
+
+def hold_tcp_connect(b):
+    """A backlog that is full: SYNs are dropped."""
+    sock = socket.create_server((b.listen_address, b.port), family=b.family, backlog=0)
+    b.things.append(sock.close)
+    for _ in range(4):
+        fill = socket.socket(b.family)
+        fill.setblocking(False)
+        fill.connect_ex((b.listen_address, b.port))
+        b.things.append(fill.close)
+    client = b.client()
+    client.do("connect 4 4 -")
+    return client, None
+
+
+def hold_await_rep(b):
+    return b.connecting()[:2]
+
+
+def hold_initiator_offloaded(b):
+    client, peer, _ = b.connecting()
+    peer.send(mpa.reply2(a=1, rtr=WRITE, ird=4, ord=4))
+    equal(peer.recv_fpdu().op, "WRITE", "RTR")
+    client.event("ESTABLISHED")
+    return client, peer
+
+
+def hold_initiator_linger(b):
+    """It can do no RTR by Send: Terminate, then it waits for the peer to close."""
+    client, peer, _ = b.connecting()
+    peer.send(mpa.reply2(a=1, rtr=SEND, ird=4, ord=4))
+    equal(peer.recv_fpdu().op, "TERM", "answer to the Reply")
+    client.event()
+    return client, peer
+
+
+def hold_await_req(b):
+    return b.server(), b.dial()
+
+
+def hold_req_indicated(b):
+    server, peer, _ = b.asked(P2P)
+    server.do("take")
+    return server, peer
+
+
+def hold_await_rtr(b):
+    return b.accepted(P2P)[:2]
+
+
+def hold_fenced(b):
+    server, peer, _ = b.accepted(mpa.request())
+    server.event("ESTABLISHED")
+    return server, peer
+
+
+def hold_responder_offloaded(b):
+    server, peer, _ = b.accepted(P2P)
+    peer.send(mpa.rtr_write())
+    equal(server.event("ESTABLISHED").status, 0, "status")
+    return server, peer
+
+
+def hold_responder_linger(b):
+    server, peer = hold_req_indicated(b)
+    server.do("reject_accepted")
+    check(peer.recv_reply().flags & R, "no Reject")
+    return server, peer
+
+
+HOLD = {
+    ("initiator", "TCP_CONNECT"): hold_tcp_connect,
+    ("initiator", "AWAIT_REP"): hold_await_rep,
+    ("initiator", "OFFLOADED"): hold_initiator_offloaded,
+    ("initiator", "LINGER"): hold_initiator_linger,
+    ("responder", "AWAIT_REQ"): hold_await_req,
+    ("responder", "REQ_INDICATED"): hold_req_indicated,
+    ("responder", "AWAIT_RTR"): hold_await_rtr,
+    ("responder", "FENCED"): hold_fenced,
+    ("responder", "OFFLOADED"): hold_responder_offloaded,
+    ("responder", "LINGER"): hold_responder_linger,
+}
+
+
+# --- the ULP goes --------------------------------------------------------------------------
+
+def ulp_destroys_id(held):
+    held.probe.do("unlisten" if held.state == "AWAIT_REQ" else "destroy_id")
+
+
+def ulp_destroys_qp(held):
+    """It then need not have ended: a QP that is not bound has no say."""
+    held.probe.do("destroy_qp")
+    if held.state == "REQ_INDICATED":
+        held.probe.tell("quit")
+
+
+def ulp_is_killed(held):
+    held.probe.proc.kill()
+    try:
+        held.probe.proc.wait(LIMIT)
+    except subprocess.TimeoutExpired:
+        raise Failed("the program cannot be killed") from None
+
+
+# To destroy an id whose QP stays, iw_cm awaits the event of connect or accept, and does not tell us.
+IW_CM_WAITS = {"TCP_CONNECT": "connect_timeout_ms", "AWAIT_REP": "reply_timeout_ms",
+               "AWAIT_RTR": "rtr_timeout_ms"}
+ULP_ENDS = {"destroy_id": ulp_destroys_id, "destroy_qp": ulp_destroys_qp, "kill": ulp_is_killed}
+
+
+@rule("L-01", cases=[(role, state, how) for role, state in HOLD for how in ULP_ENDS
+                     if (state, how) != ("AWAIT_REQ", "destroy_qp")])
+def ulp_goes(b, role, state, how):
+    """At once, with the state's timer and the peer's far away. iw_cm alone has a wait of its own."""
+    quiet()
+    if how == "destroy_id" and state in IW_CM_WAITS:
+        b.set(**{IW_CM_WAITS[state]: 3000 * SLOW})
+    held = Held(b, role, state)
+    ULP_ENDS[how](held)
+    check(poll(held.is_over, SOON), f"what is left: {held.now()}")
+    b.end_things()
+    gone()
+
+
+# --- the ground goes -----------------------------------------------------------------------
+
+def run(command, limit=SLOWLY):
+    """As root types it; inside.sh's functions are there."""
+    try:
+        done = subprocess.run(["bash", "-c", command], timeout=limit, check=False, text=True,
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    except subprocess.TimeoutExpired:
+        raise Failed(f"{command}: no end") from None
+    check(not done.returncode, f"{command}: {done.stdout.strip()}")
+    return done.stdout
+
+
+class Ground:
+    """A device with a network device and an address of its own, all of it to be taken away."""
+
+    def __init__(self, b, netns=None):
+        self.netns = netns
+        self.address, self.other = "10.1.0.1", "10.1.0.2"
+        b.things.append(self.remove)
+        run("ip link add storm0 type veth peer name storm1")
+        if netns:
+            run(f"ip netns add {netns}; ip link set storm0 netns {netns}; "
+                f"ip addr add {self.other}/24 dev storm1")
+        self.inside("ip link set lo up; ip link set storm0 up; "
+                    f"ip addr add {self.address}/24 dev storm0")
+        run("ip link set storm1 up")
+        self.inside("rdma link add siw1 type siw netdev storm0")
+        check(poll(self.is_up), "the device does not come up")
+
+    def inside(self, command):
+        return run(f"ip netns exec {self.netns} bash -c '{command}'" if self.netns else command)
+
+    def is_up(self):
+        return "state ACTIVE" in run("rdma link show siw1/1")
+
+    @staticmethod
+    def is_there():
+        return os.path.exists("/sys/class/infiniband/siw1")
+
+    def remove(self):
+        run("! rdma link show siw1/1 >/dev/null 2>&1 || rdma link delete siw1")
+        run("ip link delete storm1 2>/dev/null || true")
+        if self.netns:
+            run(f"ip netns delete {self.netns} 2>/dev/null || true")
+
+
+# Far away: it takes a while to hold all states, and no timer is to end one meanwhile.
+TIMERS = {name + "_timeout_ms": 300000 for name in ("connect", "reply", "request", "verdict", "rtr")}
+
+
+def hold_all(b, ground):
+    """An endpoint in every state, on the ground to be taken away"""
+    if ground.netns:
+        for name, value in TIMERS.items():
+            ground.inside(f"echo {value} >/proc/sys/net/iw_mpa/{name}")
+    else:
+        b.set(**TIMERS)
+    helds = []
+    for role, state in HOLD:
+        words = "ip", "netns", "exec", ground.netns, *b.program
+        one = b.another(ground.address, words if ground.netns else b.program)
+        one.listen_address = ground.other if ground.netns else ground.address
+        helds.append(Held(one, role, state))
+    all_stay(helds)
+    return helds
+
+
+def all_stay(helds):
+    """Those that linger may have ended, by their timer."""
+    for held in helds:
+        check(held.is_there() or held.state == "LINGER",
+              f"{held.role} did not stay in {held.state}: {held.now()}")
+
+
+def kill_all(helds):
+    for held in helds:
+        held.probe.proc.kill()
+    for held in helds:
+        ulp_is_killed(held)
+
+
+def well_again(b, address):
+    one = b.another(address)
+    comes_up(one, one.server())
+    one.end_things()
+
+
+@rule("L-02")
+def link_is_deleted(b):
+    """The ULPs hear of it; it ends when they do, and leaves nothing, whatever the timers say."""
+    quiet()
+    b.set(linger_timeout_ms=600000)
+    helds = hold_all(b, Ground(b))
+    with subprocess.Popen(["rdma", "link", "delete", "siw1"]) as deletion:
+        for held in helds if RDMA_CM_IS_FIRST else ():
+            while held.probe.event().name != "DEVICE_REMOVAL":
+                pass
+        kill_all(helds)
+        check(poll(lambda: deletion.poll() is not None, SLOWLY), "rdma link delete does not end")
+    check(nothing_lives(), "endpoints or sockets are left")
+    well_again(b, b.address)
+
+
+GROUND = {
+    "netdev_down": ("ip link set storm0 down", "ip link set storm0 up"),
+    "address_removed": ("ip addr del 10.1.0.1/24 dev storm0",
+                        "ip addr add 10.1.0.1/24 dev storm0"),
+}
+
+
+@rule("L-03", cases=[(what,) for what in GROUND])
+def ground_goes_and_comes_back(b, what):
+    """What lingers ends by its timer, the rest with the ULP; then connections come up as before."""
+    quiet()
+    ground = Ground(b)
+    helds = hold_all(b, ground)
+    run(GROUND[what][0])
+    kill_all(helds)
+    for held in helds:
+        held.b.end_things()
+    gone()
+    run(GROUND[what][1])
+    check(poll(ground.is_up), "the device does not come up again")
+    well_again(b, ground.address)
+
+
+@rule("L-04")
+def network_namespace_is_deleted(b):
+    """While programs are in it, it stays; then it goes, and its device with it."""
+    quiet()
+    ground = Ground(b, "storm")
+    helds = hold_all(b, ground)
+    run("ip netns delete storm")
+    all_stay(helds)
+    kill_all(helds)
+    check(poll(lambda: not ground.is_there(), SLOWLY), "the device stays")
+    gone()
+    well_again(b, b.address)
+
+
+@rule("L-05")
+def modules_are_unloaded(b):
+    """Not while a program has the device open; then at once, with endpoints that linger."""
+    quiet()
+    b.things.append(lambda: run("driver_set siw_mpa"))
+    b.set(linger_timeout_ms=600000)
+    helds = hold_all(b, Ground(b))
+    for module in ("siw_mpa", "iw_mpa"):
+        said = run(f"rmmod {module} 2>&1 && echo done || true")
+        check("in use" in said and "done" not in said, f"rmmod {module}: {said}")
+    all_stay(helds)
+    kill_all(helds)
+    check([*endpoints()], "nothing lingers")
+    check(poll(lambda: "done" in run("rmmod siw_mpa 2>&1 && echo done || true")), "rmmod siw_mpa")
+    check(nothing_lives(), "endpoints or sockets are left")
+    run("rmmod iw_mpa")
+    run("driver_set siw_mpa")
+    well_again(b, b.address)
+
+
+# --- en masse ------------------------------------------------------------------------------
+
+def load_peer(b, *args):
+    return (os.path.join(os.path.dirname(b.program[0]), "load_peer"), b.address, str(b.port),
+            *(str(arg) for arg in args))
+
+
+@rule("B-01", "B-11", "L-06", cases=[("fin", 300), ("rst", 300)],
+      soak=[("fin", 10000), ("rst", 10000)])
+def clients_come_and_go(b, how, count):
+    """As fast as they can; the listener does not notice."""
+    quiet()
+    server = b.server()
+    for frame in ("", P2P[:10].hex()):
+        done = subprocess.run(load_peer(b, "leave", count // 2, how, frame), timeout=SLOWLY * 10,
+                              check=False, stdout=subprocess.PIPE, text=True)
+        check(not done.returncode, "a client could not connect")
+        took = int(done.stdout.split()[1]) / 1e9
+        say(f"{count // 2} by {how} after {len(frame) // 2} octets: {took:.1f} s")
+    comes_up(b, server)
+    server.do("unlisten")
+    gone()
+
+
+def client_comes_up(b, failed):
+    """Again and again until there is room."""
+    try:
+        for _ in range(200):
+            peer = b.dial(LIMIT * 3)
+            peer.sock.settimeout(LIMIT * 3)
+            peer.send(P2P)
+            if not peer.recv_reply().flags & R:
+                peer.send(mpa.rtr_write())
+                peer.expect_end(LIMIT * 3)
+                return
+            peer.close()
+            time.sleep(0.05)
+        raise Failed("200 Rejects")
+    except (Failed, OSError) as err:
+        failed.append(err)
+
+
+@rule("B-12", "L-06", cases=[(64, 1), (64, 512)], soak=[(256, 1), (256, 512)])
+def clients_at_once(b, count, backlog):
+    """Those that found no room come again, and all come up in the end."""
+    quiet()
+    server = b.server(str(backlog))
+    server.do("serve")
+    failed = []
+    threads = [threading.Thread(target=client_comes_up, args=(b, failed)) for _ in range(count)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    check(not failed, f"{len(failed)} of {count}: {failed[:1]}")
+    equal(server.do("served"), [f"SERVED {count}"], "connections that the server saw")
+    server.do("unlisten")
+    gone()
+
+
+@rule("P-05", "L-06", cases=[(20, 8)], soak=[(500, 8)])
+def listener_goes_as_clients_come(b, times, count):
+    """At whatever stage they are: in TCP, taken, asked about. What iw_cm then forgets goes with
+    the device."""
+    quiet()
+    ground = Ground(b)
+    one = b.another(ground.address)
+    for number in range(times):
+        server = one.server()
+        socks = [socket.socket(b.family) for _ in range(count)]
+        for sock in socks:
+            sock.setblocking(False)
+            sock.connect_ex((one.address, one.port))
+            one.things.append(sock.close)
+            try:
+                sock.send(P2P)
+            except OSError:
+                pass
+        if number % 2:
+            server.do("unlisten")
+        else:
+            server.proc.kill()
+        one.end_things()
+    comes_up(one, one.server())
+    one.end_things()
+    check(poll(lambda: alive("sock") == alive("listener")), "sockets are left")
+    b.end_things()
+    gone()
+
+
+@rule("P-07", "L-06", cases=[(verdict, how, 10) for verdict in ("accept", "reject")
+                             for how in ("fin", "reset")],
+      soak=[(verdict, how, 1000) for verdict in ("accept", "reject") for how in ("fin", "reset")])
+def peer_goes_at_the_verdict(b, verdict, how, count):
+    """Either is first; the call ends, with an errno or not, and so does all else."""
+    b.set(rtr_timeout_ms=1000)
+    quiet()
+    server = b.server()
+    for number in range(count):
+        peer = b.dial()
+        peer.send(P2P)
+        server.event("CONNECT_REQUEST")
+        if number % 2:
+            server.tell("take")
+        go = peer.close if how == "fin" else peer.reset
+        threading.Thread(target=go).start()
+        if number % 2:
+            server.answer()
+            server.tell("accept_taken 4 4 -" if verdict == "accept" else "reject_accepted")
+        else:
+            server.tell("accept 4 4 -" if verdict == "accept" else "reject -")
+        if server.answer().startswith("OK ") and verdict == "accept":
+            check(server.event("ESTABLISHED").status != 0, "the connection came up")
+            server.event("DISCONNECTED")
+        if number % 2 or verdict == "accept":
+            server.do("destroy_id")
+    server.do("unlisten")
+    gone()
