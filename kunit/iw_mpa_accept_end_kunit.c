@@ -151,6 +151,7 @@ static void accept_destroyed_before_rtr_ends_silently(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, c->qp->why, IW_MPA_R_ULP_CLOSE);
 }
 
+/* Rules: H-03 */
 static void half_open_too_many_oldest_yields(struct kunit *test)
 {
 	struct fake_conn *c = new_conn(test);
@@ -170,12 +171,42 @@ static void half_open_too_many_oldest_yields(struct kunit *test)
 	fake_next_request(c->lis);
 }
 
+/* Rules: H-03 */
+static void half_open_listener_yields_its_own(struct kunit *test)
+{
+	struct fake_conn *other = new_conn(test), *c = new_conn(test);
+	struct fakes *f = test->priv;
+	struct socket *peers[3], *old;
+	int i;
+
+	f->config->half_open_listener_max = 2;
+	conn_listen(other, f);
+	old = peer_connect(f, other->lis);
+	conn_listen(c, f);
+	for (i = 0; i < 3; i++)
+		peers[i] = peer_connect(f, c->lis);
+	peer_expect_eof(f, peers[0]);
+	conn_make_good_request(c);
+	peer_send_frame(f, peers[1], &c->frame);
+	fake_next_request(c->lis);
+	peer_send_frame(f, old, &c->frame);
+	fake_next_request(other->lis);
+}
+
+static bool endpoints_are(u64 count)
+{
+	return iw_mpa_count_read(NULL, IW_MPA_CNT_ep_created) -
+	       iw_mpa_count_read(NULL, IW_MPA_CNT_ep_destroyed) == count;
+}
+
 /* Whoever was refused, and stays, is as much in the way. */
+/* Rules: H-04 */
 static void refused_too_many_oldest_yields(struct kunit *test)
 {
 	struct fake_conn *c = new_conn(test);
 	struct fakes *f = test->priv;
 	struct socket *peers[3];
+	struct fake_id *ids[3];
 	int i;
 
 	f->config->half_open_max = 2;
@@ -184,16 +215,18 @@ static void refused_too_many_oldest_yields(struct kunit *test)
 	conn_make_good_request(c);
 	for (i = 0; i < 3; i++) {
 		peers[i] = peer_connect(f, c->lis);
-		conn_make_good_request(c);
 		peer_send_frame(f, peers[i], &c->frame);
-		KUNIT_EXPECT_EQ(test, fake_reject(fake_next_request(c->lis), NULL, 0), 0);
+		ids[i] = fake_next_request(c->lis);
+	}
+	for (i = 0; i < 3; i++) {
+		KUNIT_EXPECT_EQ(test, fake_reject(ids[i], NULL, 0), 0);
 		peer_recv_frame(f, peers[i], &c->frame);
 	}
-	peer_expect_eof(f, peers[0]);
-	for (i = 1; i < 3; i++) {
-		peer_fin(peers[i]);
-		peer_expect_eof(f, peers[i]);
-	}
+	peer_expect_rst_on_send(f, peers[0]);
+	FAKE_POLL(f, endpoints_are(2));
+	peer_fin(peers[1]);
+	FAKE_POLL(f, endpoints_are(1));
+	peer_fin(peers[2]);
 }
 
 /* Also what came with the Request, before the Reject. */
@@ -763,6 +796,7 @@ static struct kunit_case accept_end_cases[] = {
 	KUNIT_CASE(request_event_lost_is_rejected),
 	KUNIT_CASE_PARAM(bad_request_is_closed_quietly, bad_gen_params),
 	KUNIT_CASE(half_open_too_many_oldest_yields),
+	KUNIT_CASE(half_open_listener_yields_its_own),
 	KUNIT_CASE(refused_too_many_oldest_yields),
 	KUNIT_CASE(listener_gone_half_open_is_closed),
 	KUNIT_CASE(listener_gone_indicated_lives_on),

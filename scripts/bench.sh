@@ -107,6 +107,7 @@ take_driver() {
 # So that half-open connections stay. The guest's time flies.
 be_patient() {
 	guest_run A "sysctl -qw net.iw_mpa.half_open_max=100000 \
+		net.iw_mpa.half_open_listener_max=100000 \
 		net.iw_mpa.request_timeout_ms=3600000" "$LIMIT"
 }
 

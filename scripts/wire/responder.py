@@ -452,7 +452,7 @@ def accept_after_accept(b, then):
         check(server.event().status != 0, "the connection came up")
 
 
-@rule("M-7.1.2-17")
+@rule("M-7.1.2-17", "H-03")
 def half_open_connections_yield_the_oldest_first(b):
     b.set(half_open_max=4, request_timeout_ms=20000)
     server = b.server()
@@ -466,6 +466,23 @@ def half_open_connections_yield_the_oldest_first(b):
     peers.append(b.dial())
     peers[-1].send(mpa.request())
     server.event("CONNECT_REQUEST")
+
+
+@rule("M-7.1.2-17", "H-03")
+def half_open_listener_yields_its_own(b):
+    """A crowd at one port does not push out who waits at another."""
+    b.set(half_open_listener_max=2, request_timeout_ms=20000)
+    servers = [b.server(), b.another().server()]
+    old = b.others[0].dial()
+    peers = [b.dial() for _ in range(4)]
+    for peer in peers[:2]:
+        peer.expect_end()
+    for peer in peers[2:]:
+        peer.expect_quiet()
+    old.send(mpa.request())
+    servers[1].event("CONNECT_REQUEST")
+    peers[2].send(mpa.request())
+    servers[0].event("CONNECT_REQUEST")
 
 
 @rule("M-7.1.2-4")

@@ -17,6 +17,7 @@ struct net;
  * @linger_timeout_ms: for the peer to close after a Reject or TERM message
  * @half_open_max: connections of a device that may wait for the MPA Request, or
  *	for the peer to close after a Reject; then the one that does so longest yields
+ * @half_open_listener_max: the same for those of one listener
  * @crc: ask for CRC (RFC 5044 4.4: on unless an administrator turns it off)
  * @mpa_rev: revision to offer, 1 or 2
  * @peer_to_peer: initiator: ask for the peer-to-peer model, that is an RTR
@@ -40,6 +41,7 @@ struct iw_mpa_config {
 	unsigned int	rtr_timeout_ms;
 	unsigned int	linger_timeout_ms;
 	unsigned int	half_open_max;
+	unsigned int	half_open_listener_max;
 	u8		crc;
 	u8		mpa_rev;
 	u8		peer_to_peer;

@@ -66,7 +66,7 @@ static int connect_start(struct iw_mpa_ep *ep, struct iw_cm_id *id, u32 qpn)
 	iw_mpa_upcall_connecting(&ep->up, id);
 	err = iw_mpa_act_open(ep);
 	if (!err) {
-		err = iw_mpa_ep_link(ep, NULL);
+		err = iw_mpa_ep_link(ep, NULL, NULL);
 		if (err)
 			iw_mpa_sock_release(&ep->sock);
 	}

@@ -173,43 +173,89 @@ int iw_mpa_ep_make_room(struct iw_mpa_ep *ep)
 	return 0;
 }
 
-/* Under the device's lock. */
+/**
+ * iw_mpa_half_open_alloc - for a new listener
+ *
+ * Return: without connections, the caller has the reference; or NULL.
+ */
+struct iw_mpa_half_open *iw_mpa_half_open_alloc(void)
+{
+	struct iw_mpa_half_open *half_open;
+
+	half_open = kzalloc(sizeof(*half_open), GFP_KERNEL);
+	if (half_open) {
+		refcount_set(&half_open->ref, 1);
+		INIT_LIST_HEAD(&half_open->eps);
+	}
+	return half_open;
+}
+
+/**
+ * iw_mpa_half_open_put - drop a reference
+ * @half_open: of a listener; may be NULL
+ */
+void iw_mpa_half_open_put(struct iw_mpa_half_open *half_open)
+{
+	if (half_open && refcount_dec_and_test(&half_open->ref))
+		kfree(half_open);
+}
+
 static void ep_leave_half_open(struct iw_mpa_ep *ep)
 {
+	lockdep_assert_held(&ep->dev->lock);
+
 	if (!ep->half_open)
 		return;
 	ep->half_open = false;
+	ep->siblings->count--;
+	list_del(&ep->sibling);
 	ep->dev->half_open_count--;
 	list_move_tail(&ep->node, &ep->dev->eps);
 }
 
-/* If there are too many, the one that is there longest goes. Under the device's lock. */
+static void ep_yield(struct iw_mpa_ep *ep)
+{
+	ep_leave_half_open(ep);
+	iw_mpa_raise(ep, IW_MPA_EV_YIELD);
+}
+
+/*
+ * Where there are too many, the one that is there longest goes: a flood is at the cost
+ * of its listener before it is at that of others.
+ */
 static void ep_enter_half_open(struct iw_mpa_ep *ep)
 {
-	unsigned int max = READ_ONCE(iw_mpa_ep_config(ep)->half_open_max);
+	const struct iw_mpa_config *config = iw_mpa_ep_config(ep);
+	struct iw_mpa_half_open *siblings = ep->siblings;
 	struct iw_mpa_device *dev = ep->dev;
-	struct iw_mpa_ep *oldest;
 
-	if (dev->half_open_count >= max) {
-		oldest = list_first_entry(&dev->half_open, struct iw_mpa_ep, node);
-		ep_leave_half_open(oldest);
-		iw_mpa_raise(oldest, IW_MPA_EV_YIELD);
-	}
-	list_move_tail(&ep->node, &dev->half_open);
+	lockdep_assert_held(&dev->lock);
+
+	if (siblings->count >= READ_ONCE(config->half_open_listener_max))
+		ep_yield(list_first_entry(&siblings->eps, struct iw_mpa_ep,
+					  sibling));
+	else if (dev->half_open_count >= READ_ONCE(config->half_open_max))
+		ep_yield(list_first_entry(&dev->half_open, struct iw_mpa_ep,
+					  node));
 	ep->half_open = true;
+	siblings->count++;
+	list_add_tail(&ep->sibling, &siblings->eps);
 	dev->half_open_count++;
+	list_move_tail(&ep->node, &dev->half_open);
 }
 
 /**
  * iw_mpa_ep_link - make an endpoint known to its device
  * @ep: new endpoint
  * @listen_id: responder: cm_id of the listener; a reference is taken
+ * @siblings: responder: the listener's; a reference is taken
  *
  * From now on iw_mpa_ep_retire() is due.
  *
  * Return: 0, or -ENODEV if the device is being removed.
  */
-int iw_mpa_ep_link(struct iw_mpa_ep *ep, struct iw_cm_id *listen_id)
+int iw_mpa_ep_link(struct iw_mpa_ep *ep, struct iw_cm_id *listen_id,
+		   struct iw_mpa_half_open *siblings)
 {
 	struct iw_mpa_device *dev = ep->dev;
 	int err = 0;
@@ -219,6 +265,8 @@ int iw_mpa_ep_link(struct iw_mpa_ep *ep, struct iw_cm_id *listen_id)
 		err = -ENODEV;
 	} else if (listen_id) {
 		refcount_inc(&dev->users);
+		refcount_inc(&siblings->ref);
+		ep->siblings = siblings;
 		ep_enter_half_open(ep);
 	} else {
 		refcount_inc(&dev->users);
@@ -237,7 +285,7 @@ int iw_mpa_ep_link(struct iw_mpa_ep *ep, struct iw_cm_id *listen_id)
  * iw_mpa_ep_refused - a responder that said no waits for the peer to close
  * @ep: linked endpoint
  *
- * Whoever can send a Request can have as many of those as of connections without.
+ * It counts as half-open, so that Requests do not buy more room than silence does.
  *
  * Context: the runner.
  */
@@ -245,6 +293,7 @@ void iw_mpa_ep_refused(struct iw_mpa_ep *ep)
 {
 	spin_lock(&ep->dev->lock);
 	ep_leave_half_open(ep);		/* if the ULP could not be asked */
+	iw_mpa_run_forget_yield(ep);
 	ep_enter_half_open(ep);
 	spin_unlock(&ep->dev->lock);
 }
@@ -357,6 +406,8 @@ void iw_mpa_ep_retire(struct iw_mpa_ep *ep)
 	ep_leave_half_open(ep);
 	list_del_init(&ep->node);
 	spin_unlock(&dev->lock);
+	iw_mpa_half_open_put(ep->siblings);
+	ep->siblings = NULL;
 
 	iw_mpa_count_reason(dev->stats, ep->reason);
 	iw_mpa_ep_put(ep);

@@ -20,7 +20,19 @@ struct iw_mpa_config;
 struct iw_mpa_device;
 
 /* Room for most peers' frame. With it an endpoint takes no more than 512 octets. */
-#define IW_MPA_EP_FRAME		48
+#define IW_MPA_EP_FRAME		40
+
+/**
+ * struct iw_mpa_half_open - the half-open connections of one listener
+ * @ref: the listener's, and one for each live endpoint that came from it
+ * @eps: the oldest first; under the device's lock, like @count
+ * @count: how many
+ */
+struct iw_mpa_half_open {
+	refcount_t		ref;
+	struct list_head	eps;
+	unsigned int		count;
+};
 
 /**
  * struct iw_mpa_ep - one connection, from its first SYN to its last event
@@ -30,9 +42,12 @@ struct iw_mpa_device;
  * @dev: its device; held while the endpoint is live
  * @listen_id: cm_id of the listener it came from, until the ULP was asked; held
  * @node: in a list of @dev, under @dev's lock
+ * @siblings: those of its listener; held while a responder is live
+ * @sibling: in @siblings while @half_open, under @dev's lock
  * @ref: 1 while live, 1 while @asked, 1 while @work is queued, and what drivers
  *	take
- * @rcu: for who has its number, and takes a reference if there is one left
+ * @rcu: for who has its number, and takes a reference if there is one left; when
+ *	there is none, and @sibling is in no list
  * @lock: protects @events, @busy, @deadline, setting @timer, and writing @state;
  *	taken in softirq
  * @events: set of events raised and not yet handled
@@ -44,7 +59,7 @@ struct iw_mpa_device;
  * @accepted: iw_accept was called; under @lock
  * @asked: its number in the provider_data of a passive cm_id, 0 if the ULP has
  *	not been asked, or has nothing to answer any more; under @dev's lock
- * @half_open: in that list of @dev, and counted; under @dev's lock
+ * @half_open: in the lists of that name of @dev and @siblings; under @dev's lock
  * @indicate: the runner has to raise CONNECT_REQUEST
  * @fallback: a v2 Request may be tried again with v1
  * @reason: why it ended, or ends; the first cause counts
@@ -84,9 +99,13 @@ struct iw_mpa_ep {
 	struct iw_mpa_device	*dev;
 	struct iw_cm_id		*listen_id;
 	struct list_head	node;
+	struct iw_mpa_half_open	*siblings;
+	union {
+		struct list_head	sibling;
+		struct rcu_head		rcu;
+	};
 	struct iw_mpa_tuple	tuple;
 	unsigned long		born;
-	struct rcu_head		rcu;
 	struct kref		ref;
 
 	spinlock_t		lock;
@@ -126,8 +145,11 @@ struct iw_mpa_ep {
 struct iw_mpa_ep *iw_mpa_ep_alloc(struct iw_mpa_device *dev, bool initiator,
 				  const void *request_pd, u16 request_pd_len);
 void iw_mpa_ep_note_tuple(struct iw_mpa_ep *ep);
-int iw_mpa_ep_link(struct iw_mpa_ep *ep, struct iw_cm_id *listen_id);
+int iw_mpa_ep_link(struct iw_mpa_ep *ep, struct iw_cm_id *listen_id,
+		   struct iw_mpa_half_open *siblings);
 void iw_mpa_ep_refused(struct iw_mpa_ep *ep);
+struct iw_mpa_half_open *iw_mpa_half_open_alloc(void);
+void iw_mpa_half_open_put(struct iw_mpa_half_open *half_open);
 int iw_mpa_ep_bind_qp(struct iw_mpa_ep *ep, u32 qpn);
 void iw_mpa_ep_unbind_qp(struct iw_mpa_ep *ep);
 void iw_mpa_ep_end_qp(struct iw_mpa_device *dev, u32 qpn);

@@ -42,7 +42,7 @@
 	X(QP_GONE)		/* the QP is being destroyed */		\
 	X(DEV_GONE)		/* the device is being removed */	\
 	X(LISTENER_GONE)	/* the listener is being destroyed */	\
-	X(YIELD)		/* too many of no use yet, this is the oldest */ \
+	X(YIELD)		/* too many like it, it is there longest */ \
 	X(CONNECTING)		/* iw_connect started TCP */		\
 	X(TCP_ACCEPTED)		/* a listener got a connection */	\
 	X(ULP_ACCEPTED)		/* iw_accept */				\

@@ -48,7 +48,7 @@ static int listen_adopt(struct iw_mpa_listener *lis, struct socket *sock)
 		iw_mpa_sock_drop(sock);
 		return -ENOMEM;
 	}
-	err = iw_mpa_ep_link(ep, lis->id);
+	err = iw_mpa_ep_link(ep, lis->id, lis->half_open);
 	if (err) {
 		iw_mpa_sock_drop(sock);
 		iw_mpa_ep_put(ep);
@@ -141,6 +141,11 @@ int iw_mpa_create_listen(struct iw_cm_id *id, int backlog)
 		err = -ENOMEM;
 		goto put_dev;
 	}
+	lis->half_open = iw_mpa_half_open_alloc();
+	if (!lis->half_open) {
+		err = -ENOMEM;
+		goto free_lis;
+	}
 	INIT_DELAYED_WORK(&lis->work, iw_mpa_listen_work);
 	lis->dev = dev;
 	lis->id = id;
@@ -151,16 +156,18 @@ int iw_mpa_create_listen(struct iw_cm_id *id, int backlog)
 	opts = listen_opts(lis);
 	err = iw_mpa_sock_listen(&lis->sock, &listen_sock_ops, &opts, backlog);
 	if (err)
-		goto free_lis;
+		goto put_half_open;
 	spin_lock(&dev->lock);
 	list_add_tail(&lis->node, &dev->listeners);
 	spin_unlock(&dev->lock);
 	iw_mpa_count(IW_MPA_CNT_listener_created);
 	return 0;
 
-free_lis:
+put_half_open:
 	id->provider_data = NULL;
 	id->rem_ref(id);
+	iw_mpa_half_open_put(lis->half_open);
+free_lis:
 	kfree(lis);
 put_dev:
 	iw_mpa_device_put(dev);
@@ -175,7 +182,7 @@ static void listen_end_half_open(struct iw_mpa_device *dev,
 
 	spin_lock(&dev->lock);
 	list_for_each_entry(ep, &dev->half_open, node) {
-		/* Those that wait for it still have the listener's cm_id. */
+		/* Whoever was asked about has given it back. */
 		if (READ_ONCE(ep->listen_id) == id)
 			iw_mpa_raise(ep, IW_MPA_EV_LISTENER_GONE);
 	}
@@ -210,6 +217,7 @@ int iw_mpa_destroy_listen(struct iw_cm_id *id)
 	cancel_delayed_work_sync(&lis->work);
 	iw_mpa_sock_release(&lis->sock);
 	listen_end_half_open(dev, id);
+	iw_mpa_half_open_put(lis->half_open);
 	kfree(lis);
 	iw_mpa_count(IW_MPA_CNT_listener_destroyed);
 	id->rem_ref(id);

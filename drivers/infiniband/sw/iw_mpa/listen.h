@@ -9,6 +9,7 @@
 
 struct iw_cm_id;
 struct iw_mpa_device;
+struct iw_mpa_half_open;
 
 /**
  * struct iw_mpa_listener - a listening cm_id
@@ -16,6 +17,7 @@ struct iw_mpa_device;
  * @dev: its device, held
  * @node: in the device's list, under its lock
  * @id: its cm_id, held
+ * @half_open: its connections that the ULP does not know, held
  * @work: takes connections
  * @backlog: connections that may wait in TCP
  *
@@ -27,6 +29,7 @@ struct iw_mpa_listener {
 	struct iw_mpa_device	*dev;
 	struct list_head	node;
 	struct iw_cm_id		*id;
+	struct iw_mpa_half_open	*half_open;
 	struct delayed_work	work;
 	int			backlog;
 };

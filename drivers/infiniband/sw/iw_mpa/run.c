@@ -458,6 +458,19 @@ void iw_mpa_run_forget_tcp(struct iw_mpa_ep *ep)
 	ep->tcp_err = 0;
 }
 
+/**
+ * iw_mpa_run_forget_yield - drop what it was told as it waited for the Request
+ * @ep: endpoint that is not half-open
+ *
+ * Context: the runner, with the device's lock, under which YIELD is raised.
+ */
+void iw_mpa_run_forget_yield(struct iw_mpa_ep *ep)
+{
+	spin_lock_irq(&ep->lock);
+	ep->events &= ~BIT(IW_MPA_EV_YIELD);
+	spin_unlock_irq(&ep->lock);
+}
+
 /* Storage reconnects through us: reclaim must not wait for itself. */
 static void iw_mpa_run_work(struct work_struct *work)
 {
