@@ -319,14 +319,28 @@ static int do_fail_qp(void)
 	return errno ? -1 : 0;
 }
 
+/* What rdma_create_qp made, in the order in which rdma_destroy_qp would, had it the id */
 static int do_destroy_id(void)
 {
+	struct ibv_comp_channel *channels[] = { conn->recv_cq_channel, conn->send_cq_channel };
+	struct ibv_cq *cqs[] = { conn->recv_cq, conn->send_cq };
 	struct ibv_qp *qp = conn->qp;
+	int i;
 
 	conn->qp = NULL;
 	if (rdma_destroy_id(conn))
 		return -1;
+	if (!qp)
+		return 0;
 	errno = ibv_destroy_qp(qp);
+	for (i = 0; i < 2 && !errno; i++) {
+		errno = ibv_destroy_cq(cqs[i]);
+		if (!errno && channels[i])
+			errno = ibv_destroy_comp_channel(channels[i]);
+	}
+	if (!errno && mr)
+		errno = ibv_dereg_mr(mr);
+	mr = NULL;
 	return errno ? -1 : 0;
 }
 

@@ -354,6 +354,17 @@ class Bench:
         self.things.append(sock.close)
         return sock
 
+    def unanswering(self):
+        """A port whose backlog is full: SYNs are dropped."""
+        sock = socket.create_server((self.listen_address, self.port), family=self.family,
+                                    backlog=0)
+        self.things.append(sock.close)
+        for _ in range(4):
+            fill = socket.socket(self.family)
+            fill.setblocking(False)
+            fill.connect_ex((self.listen_address, self.port))
+            self.things.append(fill.close)
+
     def take(self, sock):
         conn, address = sock.accept()
         self.things.append(conn.close)

@@ -220,14 +220,8 @@ def silent_peer_holds_nobody_up(b, how):
 
 @rule("B-20", "P-03", cases=[("destroy_qp",), ("quit",)])
 def connect_to_where_nobody_answers(b, how):
-    """A backlog that is full: SYNs are dropped. connect returns, and so does the end."""
-    sock = socket.create_server((b.address, b.port), family=b.family, backlog=0)
-    b.things.append(sock.close)
-    fill = [socket.socket(b.family) for _ in range(4)]
-    for one in fill:
-        b.things.append(one.close)
-        one.setblocking(False)
-        one.connect_ex((b.address, b.port))
+    """connect returns, and so does the end."""
+    b.unanswering()
     client = b.client()
     start = time.monotonic()
     client.do("connect 4 4 -")

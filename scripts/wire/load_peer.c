@@ -85,8 +85,7 @@ static void leave(int fd, bool reset)
 {
 	struct linger now = { .l_onoff = 1 };
 
-	if (reset)
-		setsockopt(fd, SOL_SOCKET, SO_LINGER, &now, sizeof(now));
+	need(!reset || !setsockopt(fd, SOL_SOCKET, SO_LINGER, &now, sizeof(now)), "SO_LINGER");
 	close(fd);
 }
 
@@ -195,14 +194,16 @@ static void get(int fd, void *data, int len)
 static void run_good(int n, const struct octets *request, const struct octets *rtr)
 {
 	unsigned char reply[REPLY_HDR], rest[600];
-	int i, fd;
+	int i, fd, len;
 
 	for (i = 0; i < n; i++) {
 		fd = dial();
 		need(put(fd, request->data, request->len), "the Request");
 		get(fd, reply, sizeof(reply));
 		need(!memcmp(reply, "MPA ID Rep", 10) && !(reply[16] & 0x20), "a good Reply");
-		get(fd, rest, reply[18] << 8 | reply[19]);
+		len = reply[18] << 8 | reply[19];
+		need(len <= (int)sizeof(rest), "a Reply of good length");
+		get(fd, rest, len);
 		need(put(fd, rtr->data, rtr->len), "the RTR message");
 		need(!recv(fd, rest, 1, 0), "the end");
 		close(fd);
@@ -222,15 +223,17 @@ int main(int argc, char **argv)
 	const char *mode = argc > 4 ? argv[3] : "";
 	struct octets first = {}, second = {};
 	int n = argc > 4 ? atoi(argv[4]) : 0;
+	bool at_once = !strcmp(mode, "drip") || !strcmp(mode, "stop") || !strcmp(mode, "whole");
 	long long start;
 
 	setvbuf(stdout, NULL, _IOLBF, 0);
-	if (argc < 6 || n < 1 || n > (strcmp(mode, "drip") ? 1000000 : MAX_CONNS)) {
+	if (argc < 6 || n < 1 || n > (at_once ? MAX_CONNS : 1000000)) {
 		fprintf(stderr, "usage: load_peer ADDRESS PORT MODE N ARGUMENT...\n");
 		return 2;
 	}
 	need(!max_files(), "setrlimit");
-	need(!getaddrinfo(argv[1], argv[2], &hints, &target), "getaddrinfo");
+	errno = EADDRNOTAVAIL;
+	need(!getaddrinfo(argv[1], argv[2], &hints, &target), "address");
 	first = parse(argv[5]);
 	if (argc > 6)
 		second = parse(argv[6]);

@@ -5,13 +5,14 @@
     run.py [-k REGEX] [-l] [--soak] [--map FILE] PROGRAM ADDRESS
 
 PROGRAM is cm_probe, ADDRESS one of the device's own. One result line for each test; -l lists
-each test with the rules that it proves. --soak takes the long cases. FILE is for judge.py: a line for each test with its
-port, and for each connection of its peer who that was and the two ports.
+each test with the rules that it proves. --soak takes the long cases. FILE is for judge.py: a line
+for each test with its port, and for each connection of its peer who that was and the two ports.
 """
 
 import argparse
 import json
 import re
+import subprocess
 import sys
 import time
 import traceback
@@ -40,12 +41,12 @@ def run_one(bench, function, case):
     problem = None
     try:
         function(bench, *case)
-    except (harness.Failed, mpa.Bad, OSError) as err:
+    except (harness.Failed, mpa.Bad, OSError, subprocess.TimeoutExpired) as err:
         line = traceback.extract_tb(err.__traceback__)[1].lineno
         problem = f"line {line}: {err}"
     try:
         bench.end()
-    except harness.Failed as err:
+    except (harness.Failed, OSError, subprocess.TimeoutExpired) as err:
         problem = problem or str(err)
     return problem
 
