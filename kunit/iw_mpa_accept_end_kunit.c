@@ -3,6 +3,7 @@
 
 #include "iw_mpa_fakes.h"
 #include "ep.h"
+#include "stats.h"
 
 #include <linux/module.h>
 

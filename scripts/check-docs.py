@@ -318,7 +318,7 @@ SELFTEST = (
     (check_transitions, OVERVIEW, '-> LINGER', '-> DEAD'),
     (check_diagram, OVERVIEW, '| AWAIT_RTR |', '| AWAIT_TRR |'),
     (check_settings, README, '`verdict_timeout_ms`', '`verdict_timeout`'),
-    (check_settings, OVERVIEW, '``mpa_rev``                 2', '``mpa_rev``             1'),
+    (check_settings, OVERVIEW, '``mpa_rev``                 2', '``mpa_rev``                1'),
     (check_contract, DRIVER, '\nkick_rx\n', '\nkick_tx\n'),
     (check_contract, DRIVER, '``IW_MPA_CAP_NO_CRC``', '``IW_MPA_CAP_CRC``'),
     (check_contract, DRIVER, '``iw_mpa_qp_gone', '``iw_mpa_qp_done'),
