@@ -3,17 +3,8 @@
 
 #include "iw_mpa_fakes.h"
 #include "ep.h"
-#include "stats.h"
 
 #include <linux/module.h>
-
-static struct fake_conn *new_conn(struct kunit *test)
-{
-	struct fake_conn *c = kunit_kzalloc(test, sizeof(*c), GFP_KERNEL);
-
-	KUNIT_ASSERT_NOT_NULL(test, c);
-	return c;
-}
 
 /*
  * RFC 5044 7.1.2: a Reply with R, and TCP stays open until the initiator closes.
@@ -44,7 +35,7 @@ static void expect_reject(struct fake_conn *c, const char *pd)
 /* Rules: M-7.1.2-4 M-7.1.2-12 */
 static void reject_with_private_data_is_sent(struct kunit *test)
 {
-	struct fake_conn *c = new_conn(test);
+	struct fake_conn *c = conn_new(test);
 
 	conn_call(c, test->priv);
 	KUNIT_EXPECT_EQ(test, fake_reject(c->fid, "go away", 7), 0);
@@ -55,7 +46,7 @@ static void reject_with_private_data_is_sent(struct kunit *test)
 /* Rules: M-7.1.2-12 */
 static void reject_of_most_private_data_is_sent(struct kunit *test)
 {
-	struct fake_conn *c = new_conn(test);
+	struct fake_conn *c = conn_new(test);
 	char pd[256];
 
 	memset(pd, 'x', 255);
@@ -69,7 +60,7 @@ static void reject_of_most_private_data_is_sent(struct kunit *test)
 /* Rules: M-7.1.2-12 */
 static void reject_without_private_data_is_sent(struct kunit *test)
 {
-	struct fake_conn *c = new_conn(test);
+	struct fake_conn *c = conn_new(test);
 
 	conn_call(c, test->priv);
 	fake_destroy(c->fid);
@@ -79,7 +70,7 @@ static void reject_without_private_data_is_sent(struct kunit *test)
 /* Rules: E-10-2 M-7.1.2-12 */
 static void reject_of_v1_is_v1(struct kunit *test)
 {
-	struct fake_conn *c = new_conn(test);
+	struct fake_conn *c = conn_new(test);
 	struct fakes *f = test->priv;
 
 	conn_listen(c, f);
@@ -96,7 +87,7 @@ static void reject_of_v1_is_v1(struct kunit *test)
 
 static void reject_peer_does_not_close_is_closed_by_timer(struct kunit *test)
 {
-	struct fake_conn *c = new_conn(test);
+	struct fake_conn *c = conn_new(test);
 	struct fakes *f = test->priv;
 
 	f->config->linger_timeout_ms = FAKE_SHORT_MS;
@@ -110,7 +101,7 @@ static void reject_peer_does_not_close_is_closed_by_timer(struct kunit *test)
 /* Rules: M-7.1.2-4 */
 static void reject_peer_goes_on_sending_is_drained(struct kunit *test)
 {
-	struct fake_conn *c = new_conn(test);
+	struct fake_conn *c = conn_new(test);
 	struct fakes *f = test->priv;
 	int i;
 
@@ -124,7 +115,7 @@ static void reject_peer_goes_on_sending_is_drained(struct kunit *test)
 /* But nobody listens to it for ever. */
 static void reject_peer_sends_without_end_is_closed(struct kunit *test)
 {
-	struct fake_conn *c = new_conn(test);
+	struct fake_conn *c = conn_new(test);
 	struct fakes *f = test->priv;
 	int i;
 
@@ -139,7 +130,7 @@ static void reject_peer_sends_without_end_is_closed(struct kunit *test)
 /* iw_cm is in CONN_RECV until ESTABLISHED: destroy rejects what was accepted. */
 static void accept_destroyed_before_rtr_ends_silently(struct kunit *test)
 {
-	struct fake_conn *c = new_conn(test);
+	struct fake_conn *c = conn_new(test);
 
 	conn_call(c, test->priv);
 	KUNIT_ASSERT_EQ(test, fake_accept(c->fid, &c->param), 0);
@@ -152,88 +143,10 @@ static void accept_destroyed_before_rtr_ends_silently(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, c->qp->why, IW_MPA_R_ULP_CLOSE);
 }
 
-/* Rules: H-03 */
-static void half_open_too_many_oldest_yields(struct kunit *test)
-{
-	struct fake_conn *c = new_conn(test);
-	struct fakes *f = test->priv;
-	struct socket *peers[3];
-	int i;
-
-	f->config->half_open_max = 2;
-	conn_listen(c, f);
-	for (i = 0; i < 3; i++)
-		peers[i] = peer_connect(f, c->lis);
-	peer_expect_eof(f, peers[0]);
-	conn_make_good_request(c);
-	peer_send_frame(f, peers[1], &c->frame);
-	fake_next_request(c->lis);
-	peer_send_frame(f, peers[2], &c->frame);
-	fake_next_request(c->lis);
-}
-
-/* Rules: H-03 */
-static void half_open_listener_yields_its_own(struct kunit *test)
-{
-	struct fake_conn *other = new_conn(test), *c = new_conn(test);
-	struct fakes *f = test->priv;
-	struct socket *peers[3], *old;
-	int i;
-
-	f->config->half_open_listener_max = 2;
-	conn_listen(other, f);
-	old = peer_connect(f, other->lis);
-	conn_listen(c, f);
-	for (i = 0; i < 3; i++)
-		peers[i] = peer_connect(f, c->lis);
-	peer_expect_eof(f, peers[0]);
-	conn_make_good_request(c);
-	peer_send_frame(f, peers[1], &c->frame);
-	fake_next_request(c->lis);
-	peer_send_frame(f, old, &c->frame);
-	fake_next_request(other->lis);
-}
-
-static bool endpoints_are(u64 count)
-{
-	return iw_mpa_count_read(NULL, IW_MPA_CNT_ep_created) -
-	       iw_mpa_count_read(NULL, IW_MPA_CNT_ep_destroyed) == count;
-}
-
-/* Whoever was refused, and stays, is as much in the way. */
-/* Rules: H-04 */
-static void refused_too_many_oldest_yields(struct kunit *test)
-{
-	struct fake_conn *c = new_conn(test);
-	struct fakes *f = test->priv;
-	struct socket *peers[3];
-	struct fake_id *ids[3];
-	int i;
-
-	f->config->half_open_max = 2;
-	f->config->linger_timeout_ms = 600000;
-	conn_listen(c, f);
-	conn_make_good_request(c);
-	for (i = 0; i < 3; i++) {
-		peers[i] = peer_connect(f, c->lis);
-		peer_send_frame(f, peers[i], &c->frame);
-		ids[i] = fake_next_request(c->lis);
-	}
-	for (i = 0; i < 3; i++) {
-		KUNIT_EXPECT_EQ(test, fake_reject(ids[i], NULL, 0), 0);
-		peer_recv_frame(f, peers[i], &c->frame);
-	}
-	peer_expect_rst_on_send(f, peers[0]);
-	FAKE_POLL(f, endpoints_are(2));
-	peer_fin(peers[1]);
-	FAKE_POLL(f, endpoints_are(1));
-	peer_fin(peers[2]);
-}
-
 /* Also what came with the Request, before the Reject. */
 static void reject_peer_has_sent_more_is_drained(struct kunit *test)
 {
-	struct fake_conn *c = new_conn(test);
+	struct fake_conn *c = conn_new(test);
 	struct fakes *f = test->priv;
 
 	conn_listen(c, f);
@@ -248,7 +161,7 @@ static void reject_peer_has_sent_more_is_drained(struct kunit *test)
 
 static void accept_verdict_is_late_after_reject_by_timer(struct kunit *test)
 {
-	struct fake_conn *c = new_conn(test);
+	struct fake_conn *c = conn_new(test);
 	struct fakes *f = test->priv;
 
 	f->config->verdict_timeout_ms = FAKE_SHORT_MS;
@@ -262,7 +175,7 @@ static void accept_verdict_is_late_after_reject_by_timer(struct kunit *test)
 /* Rules: P-07 */
 static void accept_after_fin_is_econnreset(struct kunit *test)
 {
-	struct fake_conn *c = new_conn(test);
+	struct fake_conn *c = conn_new(test);
 
 	conn_call(c, test->priv);
 	peer_fin(c->peer);
@@ -275,7 +188,7 @@ static void accept_after_fin_is_econnreset(struct kunit *test)
 /* Rules: P-07 */
 static void accept_after_rst_is_econnreset(struct kunit *test)
 {
-	struct fake_conn *c = new_conn(test);
+	struct fake_conn *c = conn_new(test);
 
 	conn_call(c, test->priv);
 	peer_rst(c->f, c->peer);
@@ -287,7 +200,7 @@ static void accept_after_rst_is_econnreset(struct kunit *test)
 /* Rules: P-07 */
 static void reject_after_rst_is_econnreset(struct kunit *test)
 {
-	struct fake_conn *c = new_conn(test);
+	struct fake_conn *c = conn_new(test);
 
 	conn_call(c, test->priv);
 	peer_rst(c->f, c->peer);
@@ -298,7 +211,7 @@ static void reject_after_rst_is_econnreset(struct kunit *test)
 /* The RST is there, but nobody has looked: accept fails, or what it began ends. */
 static void accept_races_with_rst(struct kunit *test)
 {
-	struct fake_conn *c = new_conn(test);
+	struct fake_conn *c = conn_new(test);
 	int err;
 
 	conn_call(c, test->priv);
@@ -351,7 +264,7 @@ KUNIT_ARRAY_PARAM(refuse, refuse_cases, refuse_desc);
 static void accept_that_fails_is_told_the_peer(struct kunit *test)
 {
 	const struct refuse_case *rc = test->param_value;
-	struct fake_conn *c = new_conn(test), *other = new_conn(test);
+	struct fake_conn *c = conn_new(test), *other = conn_new(test);
 	struct fakes *f = test->priv;
 
 	conn_call(other, f);
@@ -378,7 +291,7 @@ static void accept_that_fails_is_told_the_peer(struct kunit *test)
 /* Rules: R-07 */
 static void accept_reply_not_sent_is_eio(struct kunit *test)
 {
-	struct fake_conn *c = new_conn(test);
+	struct fake_conn *c = conn_new(test);
 
 	conn_call(c, test->priv);
 	c->qp->fail[FAKE_SEND_REPLY] = -EPIPE;
@@ -466,7 +379,7 @@ static void end_it(struct fake_conn *c, enum end end)
 static void accept_without_rtr_is_established_and_closed(struct kunit *test)
 {
 	const struct end_case *ec = test->param_value;
-	struct fake_conn *c = new_conn(test);
+	struct fake_conn *c = conn_new(test);
 	struct fakes *f = test->priv;
 
 	if (ec->end == END_SILENCE)
@@ -489,7 +402,7 @@ static void accept_without_rtr_is_established_and_closed(struct kunit *test)
 static void accept_client_server_ends_with_close(struct kunit *test)
 {
 	const struct end_case *ec = test->param_value;
-	struct fake_conn *c = new_conn(test);
+	struct fake_conn *c = conn_new(test);
 	struct fakes *f = test->priv;
 
 	conn_listen(c, f);
@@ -514,7 +427,7 @@ static void accept_client_server_ends_with_close(struct kunit *test)
 static void accept_established_ends_with_close(struct kunit *test)
 {
 	const struct end_case *ec = test->param_value;
-	struct fake_conn *c = new_conn(test);
+	struct fake_conn *c = conn_new(test);
 
 	conn_passive_up(c, test->priv);
 	if (ec->end == END_SILENCE)
@@ -529,7 +442,7 @@ static void accept_established_ends_with_close(struct kunit *test)
 
 static void accept_event_lost_is_reported_by_close(struct kunit *test)
 {
-	struct fake_conn *c = new_conn(test);
+	struct fake_conn *c = conn_new(test);
 
 	conn_call(c, test->priv);
 	KUNIT_ASSERT_EQ(test, fake_accept(c->fid, &c->param), 0);
@@ -545,7 +458,7 @@ static void accept_event_lost_is_reported_by_close(struct kunit *test)
 /* In the client-server model ESTABLISHED is lost within iw_accept. */
 static void accept_event_lost_within_accept_is_success(struct kunit *test)
 {
-	struct fake_conn *c = new_conn(test);
+	struct fake_conn *c = conn_new(test);
 	struct fakes *f = test->priv;
 
 	conn_listen(c, f);
@@ -563,7 +476,7 @@ static void accept_event_lost_within_accept_is_success(struct kunit *test)
 /* Rules: I-11 Q-06 */
 static void request_event_lost_is_rejected(struct kunit *test)
 {
-	struct fake_conn *c = new_conn(test);
+	struct fake_conn *c = conn_new(test);
 	struct fakes *f = test->priv;
 
 	conn_listen(c, f);
@@ -618,7 +531,7 @@ static void bad_request_is_closed_quietly(struct kunit *test)
 {
 	static const u8 pd[IW_MPA_PD_MAX + 1];
 	const struct bad_case *bc = test->param_value;
-	struct fake_conn *c = new_conn(test);
+	struct fake_conn *c = conn_new(test);
 	struct fakes *f = test->priv;
 
 	if (bc->silence)
@@ -634,66 +547,6 @@ static void bad_request_is_closed_quietly(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, c->lis->nr_events, 0);
 	fake_destroy(c->lis);
 	FAKE_WAIT(f, !READ_ONCE(c->lis->refs));
-}
-
-/* Stages of a responder that a listener or a device is taken away from. */
-static void half_open(struct fake_conn *c, struct fakes *f)
-{
-	conn_listen(c, f);
-	c->peer = peer_connect(f, c->lis);
-	peer_send(f, c->peer, "MPA ID Req", 10);
-	/* the listener's, the socket's, the endpoint's */
-	FAKE_WAIT(f, READ_ONCE(c->lis->refs) == 3);
-}
-
-/* Rules: P-05 */
-static void listener_gone_half_open_is_closed(struct kunit *test)
-{
-	struct fake_conn *c = new_conn(test);
-
-	half_open(c, test->priv);
-	fake_destroy(c->lis);
-	peer_expect_end(c->f, c->peer);
-	FAKE_WAIT(c->f, !READ_ONCE(c->lis->refs));
-}
-
-/* Rules: P-05 */
-static void listener_gone_indicated_lives_on(struct kunit *test)
-{
-	struct fake_conn *c = new_conn(test);
-
-	conn_call(c, test->priv);
-	fake_destroy(c->lis);
-	FAKE_WAIT(c->f, !READ_ONCE(c->lis->refs));
-	KUNIT_ASSERT_EQ(test, fake_accept(c->fid, &c->param), 0);
-	conn_send_rtr(c);
-	fake_expect_event(c->fid, 0, IW_CM_EVENT_ESTABLISHED, 0);
-}
-
-static void listener_gone_with_connections_in_tcp(struct kunit *test)
-{
-	struct fake_conn *c = new_conn(test);
-	struct fakes *f = test->priv;
-	int i;
-
-	conn_listen(c, f);
-	conn_make_good_request(c);
-	for (i = 0; i < 8; i++) {
-		c->peer = peer_connect(f, c->lis);
-		peer_send_frame(f, c->peer, &c->frame);
-	}
-	fake_destroy(c->lis);
-	FAKE_WAIT(f, !READ_ONCE(c->lis->refs));
-}
-
-static void device_gone_half_open_is_closed(struct kunit *test)
-{
-	struct fake_conn *c = new_conn(test);
-
-	half_open(c, test->priv);
-	fake_destroy(c->lis);
-	fake_unregister(c->f);
-	peer_expect_end(c->f, c->peer);
 }
 
 /*
@@ -714,7 +567,7 @@ static void unanswered(struct fake_conn *c, struct fakes *f)
 /* Rules: P-05 */
 static void device_gone_unanswered_is_freed(struct kunit *test)
 {
-	struct fake_conn *c = new_conn(test);
+	struct fake_conn *c = conn_new(test);
 
 	unanswered(c, test->priv);
 	fake_unregister(c->f);
@@ -723,7 +576,7 @@ static void device_gone_unanswered_is_freed(struct kunit *test)
 
 static void device_gone_unanswered_after_fin_is_freed(struct kunit *test)
 {
-	struct fake_conn *c = new_conn(test);
+	struct fake_conn *c = conn_new(test);
 
 	unanswered(c, test->priv);
 	peer_fin(c->peer);
@@ -734,7 +587,7 @@ static void device_gone_unanswered_after_fin_is_freed(struct kunit *test)
 /* Rules: P-05 */
 static void unanswered_is_rejected_by_timer_and_freed(struct kunit *test)
 {
-	struct fake_conn *c = new_conn(test);
+	struct fake_conn *c = conn_new(test);
 	struct fakes *f = test->priv;
 
 	f->config->verdict_timeout_ms = FAKE_SHORT_MS;
@@ -746,7 +599,7 @@ static void unanswered_is_rejected_by_timer_and_freed(struct kunit *test)
 /* A number that leads nowhere any more does not lead to the next connection. */
 static void accept_after_end_leaves_others_alone(struct kunit *test)
 {
-	struct fake_conn *c = new_conn(test), *next = new_conn(test);
+	struct fake_conn *c = conn_new(test), *next = conn_new(test);
 	struct fakes *f = test->priv;
 
 	conn_call(c, f);
@@ -761,7 +614,7 @@ static void accept_after_end_leaves_others_alone(struct kunit *test)
 
 static void device_gone_lingering_is_closed(struct kunit *test)
 {
-	struct fake_conn *c = new_conn(test);
+	struct fake_conn *c = conn_new(test);
 
 	conn_call(c, test->priv);
 	KUNIT_EXPECT_EQ(test, fake_reject(c->fid, NULL, 0), 0);
@@ -796,13 +649,6 @@ static struct kunit_case accept_end_cases[] = {
 	KUNIT_CASE(accept_event_lost_within_accept_is_success),
 	KUNIT_CASE(request_event_lost_is_rejected),
 	KUNIT_CASE_PARAM(bad_request_is_closed_quietly, bad_gen_params),
-	KUNIT_CASE(half_open_too_many_oldest_yields),
-	KUNIT_CASE(half_open_listener_yields_its_own),
-	KUNIT_CASE(refused_too_many_oldest_yields),
-	KUNIT_CASE(listener_gone_half_open_is_closed),
-	KUNIT_CASE(listener_gone_indicated_lives_on),
-	KUNIT_CASE(listener_gone_with_connections_in_tcp),
-	KUNIT_CASE(device_gone_half_open_is_closed),
 	KUNIT_CASE(device_gone_unanswered_is_freed),
 	KUNIT_CASE(device_gone_unanswered_after_fin_is_freed),
 	KUNIT_CASE(unanswered_is_rejected_by_timer_and_freed),

@@ -8,18 +8,10 @@
 #include <linux/module.h>
 #include <linux/tcp.h>
 
-static struct fake_conn *new_conn(struct kunit *test)
-{
-	struct fake_conn *c = kunit_kzalloc(test, sizeof(*c), GFP_KERNEL);
-
-	KUNIT_ASSERT_NOT_NULL(test, c);
-	return c;
-}
-
 /* Rules: E-9.1-1 E-9.2-4 E-9.2-5 E-9.2-6 E-10-1 M-7.1-2 M-7.1.1-3 M-7.1.2-5 M-7.1.2-10 */
 static void accept_v2_p2p_comes_up_after_rtr(struct kunit *test)
 {
-	struct fake_conn *c = new_conn(test);
+	struct fake_conn *c = conn_new(test);
 	struct fakes *f = test->priv;
 	const struct fake_event *event;
 
@@ -67,7 +59,7 @@ static void accept_v2_p2p_comes_up_after_rtr(struct kunit *test)
 
 static void accept_driver_pd_is_not_the_ulps(struct kunit *test)
 {
-	struct fake_conn *c = new_conn(test);
+	struct fake_conn *c = conn_new(test);
 	struct fakes *f = test->priv;
 
 	fake_have_driver_pd(f);
@@ -84,7 +76,7 @@ static void accept_driver_pd_is_not_the_ulps(struct kunit *test)
 
 static void reject_has_zeroes_for_driver_pd(struct kunit *test)
 {
-	struct fake_conn *c = new_conn(test);
+	struct fake_conn *c = conn_new(test);
 	struct fakes *f = test->priv;
 
 	fake_have_driver_pd(f);
@@ -98,7 +90,7 @@ static void reject_has_zeroes_for_driver_pd(struct kunit *test)
 /* TX opens and ESTABLISHED comes once, however many FPDUs there are. */
 static void accept_later_fpdus_change_nothing(struct kunit *test)
 {
-	struct fake_conn *c = new_conn(test);
+	struct fake_conn *c = conn_new(test);
 
 	conn_passive_up(c, test->priv);
 	conn_send_rtr(c);
@@ -138,7 +130,7 @@ static void accept_client_server_opens_tx_after_first_fpdu(struct kunit *test)
 	static const u8 pd[] = { 0, 3, 0, 2, 'p', 'd' };
 	const struct plain_case *pc = test->param_value;
 	bool enhanced = pc->flags & MPA_S;
-	struct fake_conn *c = new_conn(test);
+	struct fake_conn *c = conn_new(test);
 	struct fakes *f = test->priv;
 
 	conn_listen(c, f);
@@ -196,7 +188,7 @@ KUNIT_ARRAY_PARAM(split, split_cases, split_desc);
 static void accept_request_in_parts_comes_up(struct kunit *test)
 {
 	const struct split_case *sc = test->param_value;
-	struct fake_conn *c = new_conn(test);
+	struct fake_conn *c = conn_new(test);
 	struct fakes *f = test->priv;
 	size_t n, sent;
 
@@ -222,7 +214,7 @@ static void accept_request_in_parts_comes_up(struct kunit *test)
 /* Rules: M-7.1-1 M-7.1.5-2 */
 static void accept_glued_fpdu_is_left_to_the_driver(struct kunit *test)
 {
-	struct fake_conn *c = new_conn(test);
+	struct fake_conn *c = conn_new(test);
 	struct fakes *f = test->priv;
 
 	f->drv.caps |= IW_MPA_CAP_EARLY_RX;
@@ -255,7 +247,7 @@ static int answer_reject(struct fake_id *child)
 /* On another CPU the ULP is faster than the return from the upcall. */
 static void accept_before_the_upcall_returns_comes_up(struct kunit *test)
 {
-	struct fake_conn *c = new_conn(test);
+	struct fake_conn *c = conn_new(test);
 	struct fakes *f = test->priv;
 
 	conn_listen(c, f);
@@ -273,7 +265,7 @@ static void accept_before_the_upcall_returns_comes_up(struct kunit *test)
 /* Rules: M-7.1.2-12 */
 static void reject_before_the_upcall_returns_is_sent(struct kunit *test)
 {
-	struct fake_conn *c = new_conn(test);
+	struct fake_conn *c = conn_new(test);
 	struct fakes *f = test->priv;
 
 	conn_listen(c, f);
@@ -293,7 +285,7 @@ static void reject_before_the_upcall_returns_is_sent(struct kunit *test)
 /* An event that means nothing while the ULP thinks does not spoil its answer. */
 static void accept_after_octets_that_come_early_comes_up(struct kunit *test)
 {
-	struct fake_conn *c = new_conn(test);
+	struct fake_conn *c = conn_new(test);
 	struct fakes *f = test->priv;
 
 	f->drv.caps |= IW_MPA_CAP_EARLY_RX;
@@ -308,7 +300,7 @@ static void accept_after_octets_that_come_early_comes_up(struct kunit *test)
 /* Rules: M-7.2-1 */
 static void accept_rtr_and_fin_is_established_and_closed(struct kunit *test)
 {
-	struct fake_conn *c = new_conn(test);
+	struct fake_conn *c = conn_new(test);
 
 	conn_call(c, test->priv);
 	KUNIT_ASSERT_EQ(test, fake_accept(c->fid, &c->param), 0);
@@ -322,7 +314,7 @@ static void accept_rtr_and_fin_is_established_and_closed(struct kunit *test)
 /* iw_cm takes another QP reference and overwrites its pointer to the first. */
 static void accept_twice_is_accepted_once(struct kunit *test)
 {
-	struct fake_conn *c = new_conn(test);
+	struct fake_conn *c = conn_new(test);
 
 	conn_call(c, test->priv);
 	KUNIT_ASSERT_EQ(test, fake_accept(c->fid, &c->param), 0);
@@ -337,7 +329,7 @@ static void accept_twice_is_accepted_once(struct kunit *test)
 
 static void listen_takes_several_connections(struct kunit *test)
 {
-	struct fake_conn *c = new_conn(test);
+	struct fake_conn *c = conn_new(test);
 	struct fakes *f = test->priv;
 	struct fake_id *children[3];
 	struct socket *peers[3];
@@ -364,7 +356,7 @@ static void listen_takes_several_connections(struct kunit *test)
 /* A wildcard listener, on both protocols: the ULP is told concrete addresses. */
 static void listen_wildcard(struct kunit *test, int family, int peer_family)
 {
-	struct fake_conn *c = new_conn(test);
+	struct fake_conn *c = conn_new(test);
 	struct fakes *f = test->priv;
 	struct fake_id *lis = fake_id_create(f);
 	struct sockaddr_storage addr = {};
@@ -422,7 +414,7 @@ static void listen_wildcard_ipv6_tells_ipv4_as_ipv4(struct kunit *test)
 /* Rules: M-4.3-1 M-7.1.1-5 M-7.1.1-6 M-7.1.2-13 */
 static void accept_markers_of_the_peer_are_told_the_driver(struct kunit *test)
 {
-	struct fake_conn *c = new_conn(test);
+	struct fake_conn *c = conn_new(test);
 	struct fakes *f = test->priv;
 
 	f->drv.caps |= IW_MPA_CAP_TX_MARKERS;
@@ -472,7 +464,7 @@ static void expect_stat(struct kunit *test, const char *name, u64 value)
 
 static void statistics_count_for_the_device(struct kunit *test)
 {
-	struct fake_conn *c = new_conn(test), *bad = new_conn(test);
+	struct fake_conn *c = conn_new(test), *bad = conn_new(test);
 	struct fakes *f = test->priv;
 
 	KUNIT_EXPECT_EQ(test, stat_of(test, "established"), 0);
@@ -516,7 +508,7 @@ static void listen_without_device_is_refused(struct kunit *test)
 
 static void listen_on_a_port_in_use_is_refused(struct kunit *test)
 {
-	struct fake_conn *c = new_conn(test);
+	struct fake_conn *c = conn_new(test);
 	struct fakes *f = test->priv;
 	struct fake_id *second = fake_id_create(f);
 

@@ -6,14 +6,6 @@
 #include <linux/in.h>
 #include <linux/module.h>
 
-static struct fake_conn *new_conn(struct kunit *test)
-{
-	struct fake_conn *c = kunit_kzalloc(test, sizeof(*c), GFP_KERNEL);
-
-	KUNIT_ASSERT_NOT_NULL(test, c);
-	return c;
-}
-
 /* The one event is a failed reply, and the QP was never the driver's. */
 static void expect_failed(struct fake_conn *c, int status)
 {
@@ -37,7 +29,7 @@ static void expect_closed(struct fake_conn *c, enum iw_mpa_reason why)
 
 static void connect_refused_port_is_an_event(struct kunit *test)
 {
-	struct fake_conn *c = new_conn(test);
+	struct fake_conn *c = conn_new(test);
 	struct fakes *f = test->priv;
 
 	c->f = f;
@@ -56,7 +48,7 @@ static void connect_refused_port_is_an_event(struct kunit *test)
 /* Rules: M-7.1.2-8 */
 static void connect_reject_brings_private_data(struct kunit *test)
 {
-	struct fake_conn *c = new_conn(test);
+	struct fake_conn *c = conn_new(test);
 	struct fakes *f = test->priv;
 
 	conn_dial(c, f);
@@ -73,7 +65,7 @@ static void connect_reject_brings_private_data(struct kunit *test)
 /* Rules: M-7.1.2-8 */
 static void connect_v1_reject_of_v2_brings_private_data(struct kunit *test)
 {
-	struct fake_conn *c = new_conn(test);
+	struct fake_conn *c = conn_new(test);
 	struct fakes *f = test->priv;
 
 	conn_dial(c, f);
@@ -85,7 +77,7 @@ static void connect_v1_reject_of_v2_brings_private_data(struct kunit *test)
 
 static void connect_reject_without_memory_is_told(struct kunit *test)
 {
-	struct fake_conn *c = new_conn(test);
+	struct fake_conn *c = conn_new(test);
 	struct fakes *f = test->priv;
 
 	conn_dial(c, f);
@@ -142,7 +134,7 @@ static void connect_bad_reply_fails(struct kunit *test)
 {
 	static const u8 pd[IW_MPA_PD_MAX + 1];
 	const struct bad_case *bc = test->param_value;
-	struct fake_conn *c = new_conn(test);
+	struct fake_conn *c = conn_new(test);
 	struct fakes *f = test->priv;
 
 	if (bc->status == -ETIMEDOUT)
@@ -166,7 +158,7 @@ static void connect_bad_reply_fails(struct kunit *test)
 /* Rules: M-7.1.1-4 M-7.1.2-7 M-7.1.2-11 M-8-2 */
 static void connect_garbage_is_known_by_its_first_octet(struct kunit *test)
 {
-	struct fake_conn *c = new_conn(test);
+	struct fake_conn *c = conn_new(test);
 	struct fakes *f = test->priv;
 
 	conn_dial(c, f);
@@ -178,7 +170,7 @@ static void connect_garbage_is_known_by_its_first_octet(struct kunit *test)
 /* Rules: M-7.1.2-11 */
 static void connect_peer_talks_first_fails(struct kunit *test)
 {
-	struct fake_conn *c = new_conn(test);
+	struct fake_conn *c = conn_new(test);
 	struct fakes *f = test->priv;
 
 	c->f = f;
@@ -194,7 +186,7 @@ static void connect_peer_talks_first_fails(struct kunit *test)
 
 static void connect_fin_without_fallback_fails(struct kunit *test)
 {
-	struct fake_conn *c = new_conn(test);
+	struct fake_conn *c = conn_new(test);
 	struct fakes *f = test->priv;
 
 	f->config->v1_fallback = 0;
@@ -206,7 +198,7 @@ static void connect_fin_without_fallback_fails(struct kunit *test)
 
 static void connect_rst_without_fallback_fails(struct kunit *test)
 {
-	struct fake_conn *c = new_conn(test);
+	struct fake_conn *c = conn_new(test);
 	struct fakes *f = test->priv;
 
 	f->config->v1_fallback = 0;
@@ -249,7 +241,7 @@ KUNIT_ARRAY_PARAM(term, term_cases, term_desc);
 static void connect_failed_negotiation_is_told_the_peer(struct kunit *test)
 {
 	const struct term_case *tc = test->param_value;
-	struct fake_conn *c = new_conn(test);
+	struct fake_conn *c = conn_new(test);
 	struct fakes *f = test->priv;
 
 	f->config->strict_ird_ord = tc->strict;
@@ -269,7 +261,7 @@ static void connect_failed_negotiation_is_told_the_peer(struct kunit *test)
 /* The peer of a lost connection may take its time, but not for ever. */
 static void connect_linger_ends_by_timer(struct kunit *test)
 {
-	struct fake_conn *c = new_conn(test);
+	struct fake_conn *c = conn_new(test);
 	struct fakes *f = test->priv;
 
 	f->config->linger_timeout_ms = FAKE_SHORT_MS;
@@ -283,7 +275,7 @@ static void connect_linger_ends_by_timer(struct kunit *test)
 
 static void connect_send_rtr_fails_is_a_failed_reply(struct kunit *test)
 {
-	struct fake_conn *c = new_conn(test);
+	struct fake_conn *c = conn_new(test);
 	struct fakes *f = test->priv;
 
 	conn_dial(c, f);
@@ -297,7 +289,7 @@ static void connect_send_rtr_fails_is_a_failed_reply(struct kunit *test)
 
 static void connect_reply_event_lost_is_a_failed_reply(struct kunit *test)
 {
-	struct fake_conn *c = new_conn(test);
+	struct fake_conn *c = conn_new(test);
 	struct fakes *f = test->priv;
 
 	conn_dial(c, f);
@@ -310,7 +302,7 @@ static void connect_reply_event_lost_is_a_failed_reply(struct kunit *test)
 
 static void connect_rst_after_hand_off_closes(struct kunit *test)
 {
-	struct fake_conn *c = new_conn(test);
+	struct fake_conn *c = conn_new(test);
 
 	conn_active_up(c, test->priv);
 	peer_rst(c->f, c->peer);
@@ -323,7 +315,7 @@ static void connect_rst_after_hand_off_closes(struct kunit *test)
 /* Rules: M-7.2-1 */
 static void connect_reply_and_fin_comes_up_and_closes(struct kunit *test)
 {
-	struct fake_conn *c = new_conn(test);
+	struct fake_conn *c = conn_new(test);
 
 	conn_dial(c, test->priv);
 	conn_send_good_reply(c);
@@ -335,7 +327,7 @@ static void connect_reply_and_fin_comes_up_and_closes(struct kunit *test)
 /* Rules: M-8-1 */
 static void connect_bad_fpdu_closes(struct kunit *test)
 {
-	struct fake_conn *c = new_conn(test);
+	struct fake_conn *c = conn_new(test);
 	u8 fpdu[IW_MPA_FPDU_MAX];
 	size_t len;
 
@@ -437,7 +429,7 @@ static void expect_ended(struct fake_conn *c, enum stage stage,
 static void connect_qp_gone_ends_it(struct kunit *test)
 {
 	const struct stage_case *sc = test->param_value;
-	struct fake_conn *c = new_conn(test);
+	struct fake_conn *c = conn_new(test);
 
 	bring_to(c, test->priv, sc->stage);
 	fake_qp_gone(c->qp);
@@ -451,7 +443,7 @@ static void connect_qp_gone_ends_it(struct kunit *test)
 static void connect_device_gone_ends_it(struct kunit *test)
 {
 	const struct stage_case *sc = test->param_value;
-	struct fake_conn *c = new_conn(test);
+	struct fake_conn *c = conn_new(test);
 
 	bring_to(c, test->priv, sc->stage);
 	fake_unregister(c->f);
@@ -466,7 +458,7 @@ static void connect_device_gone_ends_it(struct kunit *test)
 
 static void connect_tcp_does_not_come_up_times_out(struct kunit *test)
 {
-	struct fake_conn *c = new_conn(test);
+	struct fake_conn *c = conn_new(test);
 	struct fakes *f = test->priv;
 
 	f->config->connect_timeout_ms = 2 * FAKE_SHORT_MS;
@@ -478,7 +470,7 @@ static void connect_tcp_does_not_come_up_times_out(struct kunit *test)
 /* Rules: M-7.1.2-17 */
 static void connect_silence_after_fallback_times_out(struct kunit *test)
 {
-	struct fake_conn *c = new_conn(test);
+	struct fake_conn *c = conn_new(test);
 	struct fakes *f = test->priv;
 
 	f->config->reply_timeout_ms = 3 * FAKE_SHORT_MS;

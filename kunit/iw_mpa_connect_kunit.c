@@ -79,18 +79,10 @@ static void connect_v2_p2p_ipv6_comes_up(struct kunit *test)
 	connect_p2p_comes_up_on(test, AF_INET6);
 }
 
-static struct fake_conn *new_conn(struct kunit *test)
-{
-	struct fake_conn *c = kunit_kzalloc(test, sizeof(*c), GFP_KERNEL);
-
-	KUNIT_ASSERT_NOT_NULL(test, c);
-	return c;
-}
-
 /* Rules: E-9.1-6 E-9.2-10 E-9.2-12 */
 static void connect_client_server_sends_no_rtr(struct kunit *test)
 {
-	struct fake_conn *c = new_conn(test);
+	struct fake_conn *c = conn_new(test);
 	struct fakes *f = test->priv;
 
 	f->config->peer_to_peer = 0;
@@ -107,7 +99,7 @@ static void connect_client_server_sends_no_rtr(struct kunit *test)
 
 static void connect_driver_pd_is_not_the_ulps(struct kunit *test)
 {
-	struct fake_conn *c = new_conn(test);
+	struct fake_conn *c = conn_new(test);
 	struct fakes *f = test->priv;
 
 	fake_have_driver_pd(f);
@@ -125,7 +117,7 @@ static void connect_driver_pd_is_not_the_ulps(struct kunit *test)
 /* A peer whose driver has nothing to say; ours may refuse it. */
 static void connect_without_driver_pd_of_the_peer_is_told(struct kunit *test)
 {
-	struct fake_conn *c = new_conn(test);
+	struct fake_conn *c = conn_new(test);
 	struct fakes *f = test->priv;
 
 	fake_have_driver_pd(f);
@@ -153,7 +145,7 @@ static void connect_driver_pd_takes_room_of_the_ulps(struct kunit *test)
 
 static void connect_reply_without_a_sends_no_rtr(struct kunit *test)
 {
-	struct fake_conn *c = new_conn(test);
+	struct fake_conn *c = conn_new(test);
 	struct fakes *f = test->priv;
 
 	conn_dial(c, f);
@@ -167,7 +159,7 @@ static void connect_reply_without_a_sends_no_rtr(struct kunit *test)
 /* Rules: E-9.2-8 */
 static void connect_rtr_is_read_if_that_is_common(struct kunit *test)
 {
-	struct fake_conn *c = new_conn(test);
+	struct fake_conn *c = conn_new(test);
 	struct fakes *f = test->priv;
 	u8 rtr[IW_MPA_FPDU_READ_SIZE];
 
@@ -183,7 +175,7 @@ static void connect_rtr_is_read_if_that_is_common(struct kunit *test)
 /* Rules: E-10-3 M-7.1.1-11 */
 static void connect_v1_sends_and_takes_v1(struct kunit *test)
 {
-	struct fake_conn *c = new_conn(test);
+	struct fake_conn *c = conn_new(test);
 	struct fakes *f = test->priv;
 
 	f->config->mpa_rev = 1;
@@ -207,7 +199,7 @@ static void connect_v1_sends_and_takes_v1(struct kunit *test)
 /* Rules: M-7.1.2-6 */
 static void connect_reply_octet_by_octet_comes_up(struct kunit *test)
 {
-	struct fake_conn *c = new_conn(test);
+	struct fake_conn *c = conn_new(test);
 	struct fakes *f = test->priv;
 	size_t i;
 
@@ -226,7 +218,7 @@ static void connect_reply_octet_by_octet_comes_up(struct kunit *test)
 /* Rules: M-7.1-1 M-7.1.5-2 */
 static void connect_fpdu_behind_reply_is_left_to_the_driver(struct kunit *test)
 {
-	struct fake_conn *c = new_conn(test);
+	struct fake_conn *c = conn_new(test);
 	struct fakes *f = test->priv;
 
 	f->drv.caps |= IW_MPA_CAP_EARLY_RX;
@@ -243,7 +235,7 @@ static void connect_fpdu_behind_reply_is_left_to_the_driver(struct kunit *test)
 
 static void connect_fpdus_after_hand_off_reach_the_driver(struct kunit *test)
 {
-	struct fake_conn *c = new_conn(test);
+	struct fake_conn *c = conn_new(test);
 	int i;
 
 	conn_active_up(c, test->priv);
@@ -255,7 +247,7 @@ static void connect_fpdus_after_hand_off_reach_the_driver(struct kunit *test)
 
 static void connect_disconnect_closes(struct kunit *test)
 {
-	struct fake_conn *c = new_conn(test);
+	struct fake_conn *c = conn_new(test);
 
 	conn_active_up(c, test->priv);
 	fake_disconnect(c->fid);
@@ -267,7 +259,7 @@ static void connect_disconnect_closes(struct kunit *test)
 
 static void connect_destroy_of_established_closes(struct kunit *test)
 {
-	struct fake_conn *c = new_conn(test);
+	struct fake_conn *c = conn_new(test);
 
 	conn_active_up(c, test->priv);
 	fake_destroy(c->fid);
@@ -278,7 +270,7 @@ static void connect_destroy_of_established_closes(struct kunit *test)
 /* When the ULP hears of the end the QP is free for the next connection. */
 static void connect_qp_can_be_used_again_after_close(struct kunit *test)
 {
-	struct fake_conn *c = new_conn(test);
+	struct fake_conn *c = conn_new(test);
 	struct fakes *f = test->priv;
 	struct fake_id *fid;
 
@@ -292,7 +284,7 @@ static void connect_qp_can_be_used_again_after_close(struct kunit *test)
 
 static void connect_second_on_one_qp_is_busy(struct kunit *test)
 {
-	struct fake_conn *c = new_conn(test);
+	struct fake_conn *c = conn_new(test);
 	struct fakes *f = test->priv;
 	struct fake_id *fid = fake_id_create(f);
 
@@ -340,7 +332,7 @@ KUNIT_ARRAY_PARAM(refuse, refuse_cases, refuse_desc);
 static void connect_refuses_what_it_cannot(struct kunit *test)
 {
 	const struct refuse_case *rc = test->param_value;
-	struct fake_conn *c = new_conn(test);
+	struct fake_conn *c = conn_new(test);
 	struct fakes *f = test->priv;
 
 	f->config->mpa_rev = rc->rev;
@@ -387,7 +379,7 @@ static void connect_unknown_family_is_refused(struct kunit *test)
 /* Rules: R-05 */
 static void connect_goes_to_the_mapped_address(struct kunit *test)
 {
-	struct fake_conn *c = new_conn(test);
+	struct fake_conn *c = conn_new(test);
 	struct fakes *f = test->priv;
 	struct sockaddr_in *sin;
 
@@ -415,7 +407,7 @@ static __be16 take_port(struct fakes *f, struct fake_id *fid)
 
 static void connect_source_port_in_use_takes_another(struct kunit *test)
 {
-	struct fake_conn *c = new_conn(test);
+	struct fake_conn *c = conn_new(test);
 	struct fakes *f = test->priv;
 	struct sockaddr_storage peer;
 	struct sockaddr_in *sin;
@@ -491,7 +483,7 @@ static void fall_back(struct fake_conn *c, struct fakes *f, bool rst)
 static void connect_v2_refused_comes_up_with_v1(struct kunit *test)
 {
 	const struct fallback_case *fc = test->param_value;
-	struct fake_conn *c = new_conn(test);
+	struct fake_conn *c = conn_new(test);
 	struct fakes *f = test->priv;
 
 	f->config->source_port_retry = fc->port_retry;
@@ -506,7 +498,7 @@ static void connect_v2_refused_comes_up_with_v1(struct kunit *test)
 /* Rules: E-10-6 */
 static void connect_v2_refused_is_tried_again_once(struct kunit *test)
 {
-	struct fake_conn *c = new_conn(test);
+	struct fake_conn *c = conn_new(test);
 
 	fall_back(c, test->priv, true);
 	peer_rst(c->f, c->peer);
@@ -518,7 +510,7 @@ static void connect_v2_refused_is_tried_again_once(struct kunit *test)
 /* Rules: M-7.1.1-12 */
 static void connect_fallback_refuses_a_v2_reply(struct kunit *test)
 {
-	struct fake_conn *c = new_conn(test);
+	struct fake_conn *c = conn_new(test);
 
 	fall_back(c, test->priv, true);
 	conn_send_good_reply(c);

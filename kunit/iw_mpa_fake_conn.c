@@ -57,6 +57,14 @@ void conn_active_up(struct fake_conn *c, struct fakes *f)
 	peer_recv(f, c->peer, rtr, sizeof(rtr));
 }
 
+struct fake_conn *conn_new(struct kunit *test)
+{
+	struct fake_conn *c = kunit_kzalloc(test, sizeof(*c), GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(test, c);
+	return c;
+}
+
 /* A port of its own for each listener: what a test before left does not matter. */
 void conn_listen(struct fake_conn *c, struct fakes *f)
 {

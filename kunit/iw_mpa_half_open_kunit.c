@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: GPL-2.0
+/* The responder: connections that the ULP does not know, how many, and how long. */
+
+#include "iw_mpa_fakes.h"
+#include "stats.h"
+
+#include <linux/module.h>
+
+/* Rules: H-03 */
+static void half_open_too_many_oldest_yields(struct kunit *test)
+{
+	struct fake_conn *c = conn_new(test);
+	struct fakes *f = test->priv;
+	struct socket *peers[3];
+	int i;
+
+	f->config->half_open_max = 2;
+	conn_listen(c, f);
+	for (i = 0; i < 3; i++)
+		peers[i] = peer_connect(f, c->lis);
+	peer_expect_eof(f, peers[0]);
+	conn_make_good_request(c);
+	peer_send_frame(f, peers[1], &c->frame);
+	fake_next_request(c->lis);
+	peer_send_frame(f, peers[2], &c->frame);
+	fake_next_request(c->lis);
+}
+
+/* Rules: H-03 */
+static void half_open_listener_yields_its_own(struct kunit *test)
+{
+	struct fake_conn *other = conn_new(test), *c = conn_new(test);
+	struct fakes *f = test->priv;
+	struct socket *peers[3], *old;
+	int i;
+
+	f->config->half_open_listener_max = 2;
+	conn_listen(other, f);
+	old = peer_connect(f, other->lis);
+	conn_listen(c, f);
+	for (i = 0; i < 3; i++)
+		peers[i] = peer_connect(f, c->lis);
+	peer_expect_eof(f, peers[0]);
+	conn_make_good_request(c);
+	peer_send_frame(f, peers[1], &c->frame);
+	fake_next_request(c->lis);
+	peer_send_frame(f, old, &c->frame);
+	fake_next_request(other->lis);
+}
+
+static bool endpoints_are(u64 count)
+{
+	return iw_mpa_count_read(NULL, IW_MPA_CNT_ep_created) -
+	       iw_mpa_count_read(NULL, IW_MPA_CNT_ep_destroyed) == count;
+}
+
+/* Whoever was refused, and stays, is as much in the way. */
+/* Rules: H-04 */
+static void refused_too_many_oldest_yields(struct kunit *test)
+{
+	struct fake_conn *c = conn_new(test);
+	struct fakes *f = test->priv;
+	struct socket *peers[3];
+	struct fake_id *ids[3];
+	int i;
+
+	f->config->half_open_max = 2;
+	f->config->linger_timeout_ms = 600000;
+	conn_listen(c, f);
+	conn_make_good_request(c);
+	for (i = 0; i < 3; i++) {
+		peers[i] = peer_connect(f, c->lis);
+		peer_send_frame(f, peers[i], &c->frame);
+		ids[i] = fake_next_request(c->lis);
+	}
+	for (i = 0; i < 3; i++) {
+		KUNIT_EXPECT_EQ(test, fake_reject(ids[i], NULL, 0), 0);
+		peer_recv_frame(f, peers[i], &c->frame);
+	}
+	peer_expect_rst_on_send(f, peers[0]);
+	FAKE_POLL(f, endpoints_are(2));
+	peer_fin(peers[1]);
+	FAKE_POLL(f, endpoints_are(1));
+	peer_fin(peers[2]);
+}
+
+static void half_open(struct fake_conn *c, struct fakes *f)
+{
+	conn_listen(c, f);
+	c->peer = peer_connect(f, c->lis);
+	peer_send(f, c->peer, "MPA ID Req", 10);
+	/* the listener's, the socket's, the endpoint's */
+	FAKE_WAIT(f, READ_ONCE(c->lis->refs) == 3);
+}
+
+/* Rules: P-05 */
+static void listener_gone_half_open_is_closed(struct kunit *test)
+{
+	struct fake_conn *c = conn_new(test);
+
+	half_open(c, test->priv);
+	fake_destroy(c->lis);
+	peer_expect_end(c->f, c->peer);
+	FAKE_WAIT(c->f, !READ_ONCE(c->lis->refs));
+}
+
+/* Rules: P-05 */
+static void listener_gone_indicated_lives_on(struct kunit *test)
+{
+	struct fake_conn *c = conn_new(test);
+
+	conn_call(c, test->priv);
+	fake_destroy(c->lis);
+	FAKE_WAIT(c->f, !READ_ONCE(c->lis->refs));
+	KUNIT_ASSERT_EQ(test, fake_accept(c->fid, &c->param), 0);
+	conn_send_rtr(c);
+	fake_expect_event(c->fid, 0, IW_CM_EVENT_ESTABLISHED, 0);
+}
+
+static void listener_gone_with_connections_in_tcp(struct kunit *test)
+{
+	struct fake_conn *c = conn_new(test);
+	struct fakes *f = test->priv;
+	int i;
+
+	conn_listen(c, f);
+	conn_make_good_request(c);
+	for (i = 0; i < 8; i++) {
+		c->peer = peer_connect(f, c->lis);
+		peer_send_frame(f, c->peer, &c->frame);
+	}
+	fake_destroy(c->lis);
+	FAKE_WAIT(f, !READ_ONCE(c->lis->refs));
+}
+
+static void device_gone_half_open_is_closed(struct kunit *test)
+{
+	struct fake_conn *c = conn_new(test);
+
+	half_open(c, test->priv);
+	fake_destroy(c->lis);
+	fake_unregister(c->f);
+	peer_expect_end(c->f, c->peer);
+}
+
+static struct kunit_case half_open_cases[] = {
+	KUNIT_CASE(half_open_too_many_oldest_yields),
+	KUNIT_CASE(half_open_listener_yields_its_own),
+	KUNIT_CASE(refused_too_many_oldest_yields),
+	KUNIT_CASE(listener_gone_half_open_is_closed),
+	KUNIT_CASE(listener_gone_indicated_lives_on),
+	KUNIT_CASE(listener_gone_with_connections_in_tcp),
+	KUNIT_CASE(device_gone_half_open_is_closed),
+	{}
+};
+
+static struct kunit_suite half_open_suite = {
+	.name = "iw_mpa_half_open",
+	.init = fakes_init,
+	.exit = fakes_exit,
+	.test_cases = half_open_cases,
+};
+
+kunit_test_suite(half_open_suite);
+
+MODULE_LICENSE("GPL");
