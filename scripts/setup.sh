@@ -23,7 +23,7 @@ declare -A GROUP=(
 	[guest]="qemu-system-x86 busybox-static cpio gzip kmod rdmacm-utils ibverbs-utils
 		ibverbs-providers rdma-core librdmacm-dev libibverbs-dev gcc libc6-dev perftest
 		qperf tshark iproute2 iputils-ping ethtool procps python3 libtirpc3 libwrap0 libnsl2
-		libnvme1 libjson-c5 fio libfabric-bin"
+		libnvme1 libjson-c5 fio libfabric-bin openmpi-bin python3-mpi4py"
 	[fuzz]="clang libclang-rt-14-dev llvm libc6-dev"
 	[dkms]="dkms openssl kmod util-linux"
 	[6.12]="pahole xz-utils kmod"

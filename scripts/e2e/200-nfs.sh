@@ -12,9 +12,6 @@ applies() {
 # inside GUEST COMMAND [SECONDS]
 inside() { on "$1" "set -e; . /host$TOP/scripts/guest/nfs.sh; $2" "${3:-60}"; }
 
-# established GUEST: connections so far
-established() { on "$1" "sed -n 's/^established //p' /sys/kernel/debug/iw_mpa/stats"; }
-
 # compare NAME: the client's file, the server's, and what the client reads from the server
 compare() {
 	local want got

@@ -88,6 +88,9 @@ $1"; }
 # work completions: the wire does not lie.
 bytes_sent() { guest_run "$1" 'cat /sys/class/net/eth0/statistics/tx_bytes'; }
 
+# established GUEST: connections that iw_mpa has established there so far
+established() { on "$1" "sed -n 's/^established //p' /sys/kernel/debug/iw_mpa/stats"; }
+
 # rping_once [COUNT]: the plain case, several tests end with it.
 rping_once() {
 	local count=${1:-10} output

@@ -1,0 +1,40 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash disable=SC2034
+DESCRIPTION="Open MPI on libfabric: four ranks on two hosts, each to each, data compared"
+WIRES=clean
+FAMILIES="4"
+
+# Ranks poll: where the kernel is slow, so are they.
+applies() {
+	[[ $CLIENT_DRIVER == siw_mpa && $SERVER_DRIVER == siw_mpa ]] && ! kernel_debugs "$KERNEL"
+}
+
+# Messages go to libfabric, and those of libfabric to RDMA: to the ranks of the same host, too.
+OPTIONS="--mca pml cm --mca mtl ofi --mca mtl_ofi_provider_include 'verbs;ofi_rxm'"
+# mpirun's own messages are TCP.
+OPTIONS+=" --mca oob_tcp_if_include eth0 --mca mpi_yield_when_idle 1"
+OPTIONS+=" --mca plm_rsh_agent /host$TOP/scripts/guest/mpi_agent"
+AS_ROOT="OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1"
+
+check() {
+	local output name count
+	local -A before
+
+	for name in "$CLIENT" "$SERVER"; do
+		before[$name]=$(established "$name")
+	done
+	rm -f "$GUEST_RUN"/share/mpi.*
+	guest_bg "$SERVER" server "cd /run; poll 60 test -e /share/mpi.command &&
+		$AS_ROOT sh /share/mpi.command; touch /share/mpi.ended"
+	output=$(client "cd /run; $AS_ROOT mpirun --host $CLIENT_IP:2,$SERVER_IP:2 $OPTIONS \
+		/usr/bin/python3 -m mpi4py /host$TOP/scripts/guest/mpi_exchange.py" 120)
+	echo "$output"
+	expect_text "$output" '^4 of 4 ranks have what was sent$'
+	server_ends
+	# Four pairs of ranks are on two hosts; one pair is on this host, and has both ends here.
+	for name in "$CLIENT" "$SERVER"; do
+		count=$(($(established "$name") - before[$name]))
+		[[ $count -ge 6 ]] || fail "$name: $count connections were established, not 6"
+		echo "result: $name: $count connections"
+	done
+}
