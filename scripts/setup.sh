@@ -23,12 +23,13 @@ declare -A GROUP=(
 	[guest]="qemu-system-x86 busybox-static cpio gzip kmod rdmacm-utils ibverbs-utils
 		ibverbs-providers rdma-core librdmacm-dev libibverbs-dev gcc libc6-dev perftest
 		qperf tshark iproute2 iputils-ping ethtool procps python3 libtirpc3 libwrap0 libnsl2
-		libnvme1 libjson-c5 fio libfabric-bin openmpi-bin python3-mpi4py"
+		libnvme1 libjson-c5 fio libfabric-bin openmpi-bin python3-mpi4py
+		libopeniscsiusr libisns0"
 	[fuzz]="clang libclang-rt-14-dev llvm libc6-dev"
 	[dkms]="dkms openssl kmod util-linux"
 	[6.12]="pahole xz-utils kmod"
 )
-TOOLS="nfs-common nfs-kernel-server nvme-cli"
+TOOLS="nfs-common nfs-kernel-server nvme-cli open-iscsi"
 
 # The packages among the arguments that are not installed.
 missing_of() {

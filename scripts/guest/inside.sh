@@ -168,6 +168,8 @@ listens_or_ended() { rdma_listens "$2" || bg_ended "$1"; }
 # Objects that applications left in the device: "qp 0 cq 0 ..." without the zeroes.
 rdma_leftovers() { rdma resource show siw0 | grep -Eo '(qp|cq|pd|cm_id|mr|ctx|srq) [1-9][0-9]*'; }
 rdma_is_idle() { ! rdma_leftovers >/dev/null; }
+# but for what the kernel keeps: completion queues
+only_pool() { ! rdma_leftovers | grep -v '^cq'; }
 
 driver_get() {
 	[[ ! -d /sys/module/siw ]] || echo siw

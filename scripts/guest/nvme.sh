@@ -94,5 +94,3 @@ nvme_reset() {
 	echo 1 >"$(nvme_controller)/reset_controller"
 	poll 20 nvme_is_live
 }
-
-only_pool() { ! rdma_leftovers | grep -v '^cq'; }
