@@ -88,14 +88,15 @@ set_constant() {
 	sed -Ei "s/$define/\1 = $value;/" "$files"
 }
 
-# INSTALL_MOD_PATH as in the kernel's own Makefile: a root folder other than /.
+# INSTALL_MOD_PATH as in the kernel's own Makefile: a root folder other than /. Not what is left of
+# a build that asked for more; modules.order of 6.12 has names of objects.
 install_ours() {
 	local dest=${INSTALL_MOD_PATH:-}/lib/modules/$KREL/updates
 	local sbin=${INSTALL_MOD_PATH:-}/usr/local/sbin
 
 	mkdir -p "$dest" "$sbin"
 	install -m 755 "$TOP/scripts/iw-mpa" "$sbin"
-	find "$SRC" -name '*.ko' -exec install -m 644 -t "$dest" {} +
+	sed 's/\.o$/.ko/' "$SRC/modules.order" | xargs install -m 644 -t "$dest"
 	depmod -b "${INSTALL_MOD_PATH:-/}" "$KREL"
 	say "installed iw_mpa.ko and siw_mpa.ko in $dest, iw-mpa in $sbin"
 }

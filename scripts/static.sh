@@ -53,6 +53,9 @@ none() {
 	return 1
 }
 
+# same LINE...: succeed if stdin has these lines; else show how it differs
+same() { diff <(printf '%s\n' "$@") -; }
+
 # Lines of a build log that complain about a file of ours
 about_us() {
 	grep -E "$BUILD/src/(include|drivers)/[^ ]*: *(warning|error)|WARNING: modpost|ERROR: modpost" |
@@ -94,6 +97,37 @@ test_new_driver() {
 		{ modinfo "$dir/acme_9.ko"; return 1; }
 	! scripts/new-driver acme_9 "$dir" >"$log" 2>&1 || { echo 'it overwrites'; return 1; }
 }
+
+# make install, into a root folder of its own; for 6.12 if its headers are there. The host's own
+# folders stay as they are.
+test_install() {
+	touch "$BUILD/before"
+	install_for 6.1 || return 1
+	[[ -z $(find_krel 6.12) ]] || BUILD=$BUILD-6.12 install_for 6.12 || return 1
+	find /lib/modules /usr/local/sbin -newer "$BUILD/before" | none 'it wrote here'
+}
+
+install_for() (
+	root=$BUILD/root
+	log=$BUILD/install.log
+	need_kernel "$1"
+	updates=$root/lib/modules/$KREL/updates
+	rm -rf "$root"
+	make -s install W=1 "INSTALL_MOD_PATH=$root" >"$log" 2>&1 || { tail -n 100 "$log"; exit 1; }
+	find "$root" -type f ! -name 'modules.*' | sort |
+		same "$updates/iw_mpa.ko" "$updates/siw_mpa.ko" "$root/usr/local/sbin/iw-mpa" || exit 1
+	[[ -x $root/usr/local/sbin/iw-mpa ]] || { echo 'iw-mpa is no program'; exit 1; }
+	for module in iw_mpa siw_mpa; do
+		modinfo -b "$root" -k "$KREL" -n "$module" | same "$updates/$module.ko" || exit 1
+		modinfo -b "$root" -k "$KREL" -F vermagic "$module" | cut -d ' ' -f 1 | same "$KREL" ||
+			exit 1
+	done
+	# The kernel asks for a driver by the type of the link.
+	for module in siw_mpa rdma-link-siw; do
+		modprobe -d "$root" -S "$KREL" --show-depends "$module" | sed 's/ *$//' |
+			same "insmod $updates/iw_mpa.ko" "insmod $updates/siw_mpa.ko" || exit 1
+	done
+)
 
 # C=2 reads every source again, compiled or not
 test_sparse() {
@@ -225,8 +259,8 @@ test_whitespace() {
 	"${git[@]}" diff --check "$("${git[@]}" hash-object -t tree /dev/null)"
 }
 
-ALL=(compiler new_driver sparse checkpatch kernel_doc shell python layers_selftest layers docs reclaim conformance length
-	versions spdx paths whitespace)
+ALL=(compiler new_driver install sparse checkpatch kernel_doc shell python layers_selftest layers docs
+	reclaim conformance length versions spdx paths whitespace)
 
 main() {
 	local name
