@@ -427,7 +427,7 @@ def listener_goes_as_clients_come(b, times, count):
                              for how in ("fin", "reset")],
       soak=[(verdict, how, 1000) for verdict in ("accept", "reject") for how in ("fin", "reset")])
 def peer_goes_at_the_verdict(b, verdict, how, count):
-    """Either is first; the call succeeds, or says that the peer is gone, or that the Reply is not."""
+    """Either is first; the call succeeds, or says that the peer is gone, or the Reply unsent."""
     b.set(rtr_timeout_ms=1000 * SLOW)
     quiet()
     server = b.server()
