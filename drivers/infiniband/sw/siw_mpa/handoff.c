@@ -20,9 +20,6 @@
 #include <linux/log2.h>
 #include <linux/slab.h>
 
-/* Octets that tell what the first FPDU is */
-#define HANDOFF_HEAD	4
-
 static void cep_release(struct kref *ref)
 {
 	struct siw_cep *cep = container_of(ref, struct siw_cep, ref);
@@ -108,7 +105,7 @@ static bool handoff_first_is_whole(const struct siw_cep *cep)
 /* Give siw what was held back, in one piece. */
 static int handoff_rx_release(read_descriptor_t *desc, struct siw_cep *cep)
 {
-	int err = siw_mpa_rx_octets(desc, cep->rx_buf, cep->rx_held);
+	int err = siw_mpa_rx_octets(desc, cep->rx_head, cep->rx_held);
 
 	if (err)
 		return err;
@@ -117,57 +114,38 @@ static int handoff_rx_release(read_descriptor_t *desc, struct siw_cep *cep)
 	return 0;
 }
 
-/*
- * Hold octets back until the first FPDU is whole, or turns out to be longer than
- * an RTR message.
- */
+/* Hold octets back until they tell the size of the first FPDU. */
 static int handoff_rx_hold(read_descriptor_t *desc, struct sk_buff *skb,
 			   unsigned int off, size_t len)
 {
 	struct siw_qp *qp = desc->arg.data;
 	struct siw_cep *cep = qp->cep;
-	u32 want = cep->rx_size ?: HANDOFF_HEAD;
-	int used = min_t(size_t, len, want - cep->rx_held);
+	int used = min_t(size_t, len, sizeof(cep->rx_head) - cep->rx_held);
 
-	skb_copy_bits(skb, off, cep->rx_buf + cep->rx_held, used);
+	skb_copy_bits(skb, off, cep->rx_head + cep->rx_held, used);
 	cep->rx_held += used;
-	if (cep->rx_held < want)
+	if (cep->rx_held < sizeof(cep->rx_head))
 		return used;
-	if (!cep->rx_size) {
-		cep->rx_size = handoff_fpdu_size(cep->rx_buf);
-		if (!cep->rx_size)
-			goto drop;
-	}
-	if (cep->rx_held < cep->rx_size && cep->rx_size <= sizeof(cep->rx_buf))
-		return used;
-	if (!handoff_rx_release(desc, cep))
-		return used;
-drop:
-	siw_qp_cm_drop(qp, 1);
+	cep->rx_size = handoff_fpdu_size(cep->rx_head);
+	if (!cep->rx_size || handoff_rx_release(desc, cep))
+		siw_qp_cm_drop(qp, 1);
 	return used;
 }
 
-/*
- * siw gets a startup FPDU in one piece, so that it is known when it has it; one that
- * is in one piece already, and one that is longer, directly.
- */
 static int handoff_rx_first(read_descriptor_t *desc, struct sk_buff *skb,
 			    unsigned int off, size_t len)
 {
 	struct siw_qp *qp = desc->arg.data;
 	struct siw_cep *cep = qp->cep;
-	u8 head[HANDOFF_HEAD];
 	int used;
 
 	if (qp->rx_stream.rx_suspend)
 		return len;
-	if (!cep->rx_size && !cep->rx_held && len >= sizeof(head)) {
-		skb_copy_bits(skb, off, head, sizeof(head));
-		cep->rx_size = handoff_fpdu_size(head);
+	if (!cep->rx_size && !cep->rx_held && len >= sizeof(cep->rx_head)) {
+		skb_copy_bits(skb, off, cep->rx_head, sizeof(cep->rx_head));
+		cep->rx_size = handoff_fpdu_size(cep->rx_head);
 	}
-	if (!cep->rx_size || cep->rx_held ||
-	    (!cep->rx_seen && len < cep->rx_size &&
-	     cep->rx_size <= sizeof(cep->rx_buf)))
+	if (!cep->rx_size)
 		return handoff_rx_hold(desc, skb, off, len);
 
 	used = siw_mpa_rx_data(desc, skb, off, len);
@@ -280,8 +258,6 @@ static void handoff_fence(struct siw_qp *qp)
 	unsigned long flags;
 
 	qp->rx_stream.rx_suspend = 0;
-	qp->rx_stream.state = SIW_GET_HDR;
-	qp->rx_stream.fpdu_part_rcvd = 0;
 	qp->tx_ctx.tx_suspend = 1;
 	spin_lock_irqsave(&qp->sq_lock, flags);
 	memset(wqe->mem, 0, sizeof(wqe->mem));

@@ -86,6 +86,7 @@ static int port_modify_qp(struct ib_qp *base_qp, struct ib_qp_attr *attr,
 static int port_query_qp(struct ib_qp *base_qp, struct ib_qp_attr *attr,
 			 int mask, struct ib_qp_init_attr *init_attr)
 {
+	const struct siw_qp_attrs *attrs = &to_siw_qp(base_qp)->attrs;
 	static const u8 ib_state[SIW_QP_STATE_COUNT] = {
 		[SIW_QP_STATE_IDLE]		= IB_QPS_INIT,
 		[SIW_QP_STATE_RTR]		= IB_QPS_RTR,
@@ -94,8 +95,6 @@ static int port_query_qp(struct ib_qp *base_qp, struct ib_qp_attr *attr,
 		[SIW_QP_STATE_TERMINATE]	= IB_QPS_SQE,
 		[SIW_QP_STATE_ERROR]		= IB_QPS_ERR,
 	};
-
-	const struct siw_qp_attrs *attrs = &to_siw_qp(base_qp)->attrs;
 
 	memset(attr, 0, sizeof(*attr));
 	memset(init_attr, 0, sizeof(*init_attr));

@@ -29,8 +29,8 @@ struct siw_qp;
  * @validated: one whole FPDU was received without error
  * @rx_size: size of the first FPDU, once known; under the socket's lock
  * @rx_seen: octets of it that siw has got; likewise
- * @rx_held: octets of it in @rx_buf; likewise
- * @rx_buf: a first FPDU that comes in pieces
+ * @rx_held: octets of it in @rx_head; likewise
+ * @rx_head: what tells the size
  */
 struct siw_cep {
 	struct kref		ref;
@@ -45,7 +45,7 @@ struct siw_cep {
 	u32			rx_size;
 	u32			rx_seen;
 	u8			rx_held;
-	u8			rx_buf[IW_MPA_FPDU_MAX];
+	u8			rx_head[4];
 };
 
 void siw_cep_put(struct siw_cep *cep);
