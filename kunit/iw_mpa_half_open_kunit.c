@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The responder: connections that the ULP does not know, how many, and how long. */
+/* The responder: connections before the Request, and after a Reject. */
 
 #include "iw_mpa_fakes.h"
 #include "stats.h"

@@ -292,8 +292,10 @@ int iw_mpa_ep_link(struct iw_mpa_ep *ep, struct iw_cm_id *listen_id,
 void iw_mpa_ep_refused(struct iw_mpa_ep *ep)
 {
 	spin_lock(&ep->dev->lock);
-	ep_leave_half_open(ep);		/* if the ULP could not be asked */
-	iw_mpa_run_forget_yield(ep);
+	if (ep->half_open) {		/* the ULP could not be asked */
+		ep_leave_half_open(ep);
+		iw_mpa_run_forget_yield(ep);
+	}
 	ep_enter_half_open(ep);
 	spin_unlock(&ep->dev->lock);
 }
@@ -442,6 +444,7 @@ int iw_mpa_ep_ask(struct iw_mpa_ep *ep, struct iw_cm_id **listen_id)
 	refcount_inc(&dev->users);
 	ep->asked = asked;
 	ep_leave_half_open(ep);
+	iw_mpa_run_forget_yield(ep);
 	spin_unlock(&dev->lock);
 	return 0;
 }

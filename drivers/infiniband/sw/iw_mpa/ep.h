@@ -19,7 +19,7 @@ struct iw_cm_id;
 struct iw_mpa_config;
 struct iw_mpa_device;
 
-/* Room for most peers' frame. With it an endpoint takes no more than 512 octets. */
+/* Room for most peers' frame. With it a responder takes no more than 512 octets. */
 #define IW_MPA_EP_FRAME		40
 
 /**

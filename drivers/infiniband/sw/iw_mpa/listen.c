@@ -182,7 +182,7 @@ static void listen_end_half_open(struct iw_mpa_device *dev,
 
 	spin_lock(&dev->lock);
 	list_for_each_entry(ep, &dev->half_open, node) {
-		/* Whoever was asked about has given it back. */
+		/* What was refused unasked has it, too, and ignores the event. */
 		if (READ_ONCE(ep->listen_id) == id)
 			iw_mpa_raise(ep, IW_MPA_EV_LISTENER_GONE);
 	}

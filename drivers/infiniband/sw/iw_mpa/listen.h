@@ -17,7 +17,7 @@ struct iw_mpa_half_open;
  * @dev: its device, held
  * @node: in the device's list, under its lock
  * @id: its cm_id, held
- * @half_open: its connections that the ULP does not know, held
+ * @half_open: its half-open connections, held
  * @work: takes connections
  * @backlog: connections that may wait in TCP
  *

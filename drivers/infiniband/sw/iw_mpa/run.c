@@ -459,8 +459,8 @@ void iw_mpa_run_forget_tcp(struct iw_mpa_ep *ep)
 }
 
 /**
- * iw_mpa_run_forget_yield - drop what it was told as it waited for the Request
- * @ep: endpoint that is not half-open
+ * iw_mpa_run_forget_yield - drop a YIELD that came before the Request was whole
+ * @ep: endpoint that is not half-open any more
  *
  * Context: the runner, with the device's lock, under which YIELD is raised.
  */
