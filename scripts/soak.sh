@@ -6,8 +6,8 @@
 #
 #   scripts/soak.sh [-k REGEX]     only the tests whose name or rule ids match
 #
-# on this host. A kernel with detectors, DEBUG=kasan, runs all the others.
-# on this machine. A kernel with detectors, DEBUG=kasan, runs all the others.
+# Rates are compared in a guest of one processor, whose clock counts instructions. A kernel with
+# detectors, DEBUG=kasan, runs all the others.
 
 # shellcheck source=scripts/lib.sh
 . "$(dirname "$0")/lib.sh"

@@ -101,10 +101,12 @@ test_new_driver() {
 # make install, into a root folder of its own; for 6.12 if its headers are there. The host's own
 # folders stay as they are.
 test_install() {
+	mkdir -p "$BUILD" "$BUILD-6.12"
 	touch "$BUILD/before"
 	install_for 6.1 || return 1
 	[[ -z $(find_krel 6.12) ]] || BUILD=$BUILD-6.12 install_for 6.12 || return 1
-	find /lib/modules /usr/local/sbin -newer "$BUILD/before" | none 'it wrote here'
+	find /lib/modules /usr/local/sbin \( -name '*iw_mpa*' -o -name iw-mpa \) \
+		-newer "$BUILD/before" | none 'it wrote here'
 }
 
 install_for() (

@@ -24,8 +24,10 @@ check() {
 		before[$name]=$(established "$name")
 	done
 	rm -f "$GUEST_RUN"/share/mpi.*
-	guest_bg "$SERVER" server "cd /run; poll 60 test -e /share/mpi.command &&
-		$AS_ROOT sh /share/mpi.command; touch /share/mpi.ended"
+	guest_bg "$SERVER" server "cd /run; poll 120 test -e /share/mpi.command || exit 1
+		status=0; $AS_ROOT sh /share/mpi.command || status=\$?
+		echo \$status >/share/mpi.status; mv /share/mpi.status /share/mpi.ended
+		exit \$status"
 	output=$(client "cd /run; $AS_ROOT mpirun --host $CLIENT_IP:2,$SERVER_IP:2 $OPTIONS \
 		/usr/bin/python3 -m mpi4py /host$TOP/scripts/guest/mpi_exchange.py" 120)
 	echo "$output"

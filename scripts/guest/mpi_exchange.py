@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0
 """A rank of an MPI job: each sends to each and compares; rank 0 prints how many are content.
 
-Only buffers: a matched probe, which mpi4py does for objects, never ends with RxM of libfabric 1.17
-when the message is above 16 kB."""
+Only buffers: a matched probe, which mpi4py does for objects, hangs or fails over RxM of libfabric
+1.17 when the message is above 16 kB."""
 
 import array
 import random

@@ -251,7 +251,7 @@ def first_fpdu_with_data_in_segments_of(b, size):
     equal(peer.recv_fpdu().op, "SEND", "answer")
 
 
-@rule("F-fragments", cases=[(size, cut) for size in (4, 5, 6, 7) for cut in (1, 2, 3, 31)])
+@rule("F-fragments", cases=[(size, cut) for size in (4, 5, 6, 7) for cut in (1, 2, 3, 23 + size)])
 def fpdus_in_segments_of(b, size, cut):
     """Any padding, and a cut at any octet of the trailer"""
     server, peer, _ = b.accepted(mpa.request2(a=1, rtr=WRITE, ird=4, ord=4))
