@@ -2,15 +2,13 @@
 # shellcheck shell=bash disable=SC2034
 DESCRIPTION="NFS over RDMA: written, read back and compared, also while the link goes down and up"
 WIRES=clean
+KIT=nfs
 FAMILIES="4"
 
 # The kernels with detectors leave out what it needs.
 applies() {
 	[[ $CLIENT_DRIVER == siw_mpa && $SERVER_DRIVER == siw_mpa ]] && ! kernel_debugs "$KERNEL"
 }
-
-# inside GUEST COMMAND [SECONDS]
-inside() { on "$1" "set -e; . /host$TOP/scripts/guest/nfs.sh; $2" "${3:-60}"; }
 
 # compare NAME: the client's file, the server's, and what the client reads from the server
 compare() {

@@ -1,32 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash disable=SC2034
-DESCRIPTION="iSER, the kernel's target and initiator: discover, log in, compare data, lose the link, log in anew"
+DESCRIPTION="iSER: discover, log in, compare data, lose the link, log in anew"
 WIRES=clean
+KIT=iser
 FAMILIES="4"
 
 # The kernels with detectors leave out what it needs.
 applies() {
 	[[ $CLIENT_DRIVER == siw_mpa && $SERVER_DRIVER == siw_mpa ]] && ! kernel_debugs "$KERNEL"
-}
-
-SIZE=$((4 << 20))
-
-# inside GUEST COMMAND [SECONDS]
-inside() { on "$1" "set -e; . /host$TOP/scripts/guest/iser.sh; $2" "${3:-60}"; }
-
-# disk_has SHA256SUM WHEN: what the initiator reads
-disk_has() {
-	[[ $(inside "$CLIENT" "iser_read $SIZE | sha256sum") == "$1" ]] ||
-		fail "the disk does not have what was written: $2"
-}
-
-# write_and_compare WHEN: new data; the initiator's disk and the target's file
-write_and_compare() {
-	want=$(inside "$CLIENT" "head -c $SIZE /dev/urandom >/run/data; sha256sum </run/data")
-	inside "$CLIENT" "iser_write /run/data"
-	[[ $(inside "$SERVER" "head -c $SIZE \$ISER_DISK | sha256sum") == "$want" ]] ||
-		fail "the target's file does not have what was written: $1"
-	disk_has "$want" "$1"
 }
 
 nobody_listens() {
@@ -50,10 +31,10 @@ check() {
 	inside "$CLIENT" "iser_login $SERVER_IP $PORT"
 	[[ $(established "$SERVER") -ge $((before + 2)) ]] ||
 		fail "discovery and login are not two connections of iw_mpa"
-	write_and_compare "at first"
+	disk_write_and_compare "at first"
 	before=$(established "$CLIENT")
 	inside "$CLIENT" "link_flap 2; poll 30 iser_is_logged_in"
-	write_and_compare "after the link was gone"
+	disk_write_and_compare "after the link was gone"
 	# siw of 6.1 ends its connections when the link goes; that of 6.12 leaves it to TCP.
 	[[ $(guest_kernel "$CLIENT") != 6.1 || $(established "$CLIENT") -gt $before ]] ||
 		fail "it did not connect again"
@@ -61,8 +42,6 @@ check() {
 	disk_has "$want" "with another connection"
 	inside "$CLIENT" "iser_logout; iser_end; rm /run/data"
 	inside "$SERVER" "iser_serve_end $SERVER_IP $PORT"
-	# The kernel keeps completion queues for the next consumer as long as there is the device.
-	inside "$CLIENT" "poll 10 only_pool; driver_clear"
-	inside "$SERVER" "poll 10 only_pool; driver_clear"
+	devices_go
 	echo "result: 8 MB"
 }

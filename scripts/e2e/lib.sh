@@ -6,6 +6,7 @@
 #   DESCRIPTION     one line: what it proves
 #   FAMILIES        "4 6" unless it says otherwise
 #   WIRES           "clean rough flap" unless it says otherwise
+#   KIT             a file of functions in scripts/guest, for inside()
 #
 # and defines check(), which fails by any command that fails, and may define applies(), which says
 # for which drivers it is meant. It finds
@@ -44,6 +45,33 @@ loudly() {
 few() { echo $(($1 / SLOW)); }
 
 on() { loudly guest_run "$@"; }
+
+# inside GUEST COMMAND [SECONDS]: with the functions of scripts/guest/$KIT.sh
+inside() { on "$1" "set -e; . /host$TOP/scripts/guest/$KIT.sh; $2" "${3:-60}"; }
+
+DISK_SIZE=$((4 << 20))
+
+# disk_has SHA256SUM WHEN: what the initiator reads
+disk_has() {
+	[[ $(inside "$CLIENT" "${KIT}_read $DISK_SIZE | sha256sum") == "$1" ]] ||
+		fail "the disk does not have what was written: $2"
+}
+
+# disk_write_and_compare WHEN: new data, of which $want is the sum; the initiator's disk and the
+# target's file
+disk_write_and_compare() {
+	want=$(inside "$CLIENT" "head -c $DISK_SIZE /dev/urandom >/run/data; sha256sum </run/data")
+	inside "$CLIENT" "${KIT}_write /run/data"
+	[[ $(inside "$SERVER" "head -c $DISK_SIZE \$${KIT^^}_DISK | sha256sum") == "$want" ]] ||
+		fail "the target's file does not have what was written: $1"
+	disk_has "$want" "$1"
+}
+
+# The kernel keeps completion queues for the next consumer as long as there is the device.
+devices_go() {
+	on "$CLIENT" "poll 10 only_pool && driver_clear"
+	on "$SERVER" "poll 10 only_pool && driver_clear"
+}
 
 # client COMMAND [SECONDS]: its output and exit status; one that hangs stays for e2e_diagnose.
 client() { loudly guest_bg_run "$CLIENT" client "${2:-60}" "$1"; }
