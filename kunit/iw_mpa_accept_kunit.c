@@ -327,6 +327,56 @@ static void accept_twice_is_accepted_once(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, c->qp->refs, 1);
 }
 
+static int accept_with(struct fake_conn *c, u32 qpn)
+{
+	c->param.qpn = qpn;
+	return fake_accept(c->fid, &c->param);
+}
+
+/* Each call makes iw_cm forget the reference of the call before. */
+static void accept_of_other_qps_keeps_their_references(struct kunit *test)
+{
+	struct fake_conn *c = conn_new(test);
+	struct fakes *f = test->priv;
+	int i;
+
+	conn_call(c, f);
+	KUNIT_ASSERT_EQ(test, accept_with(c, 1), 0);
+	for (i = 0; i < 3; i++)
+		KUNIT_EXPECT_EQ(test, accept_with(c, 2), 0);
+	KUNIT_EXPECT_EQ(test, accept_with(c, 3), 0);
+	conn_send_rtr(c);
+	fake_expect_event(c->fid, 0, IW_CM_EVENT_ESTABLISHED, 0);
+	peer_fin(c->peer);
+	fake_expect_event(c->fid, 1, IW_CM_EVENT_CLOSE, 0);
+	fake_expect_closed(c->fid, 2);
+	for (i = 0; i < 3; i++)
+		KUNIT_EXPECT_EQ(test, f->qps[i].refs, 1);
+}
+
+/* An error would have iw_cm go to IDLE, and BUG when it comes to ESTABLISHED. */
+static void accept_behind_the_end_is_void(struct kunit *test)
+{
+	struct fake_conn *c = conn_new(test);
+	struct fakes *f = test->priv;
+	int i;
+
+	conn_call(c, f);
+	c->fid->late = true;
+	KUNIT_ASSERT_EQ(test, accept_with(c, 1), 0);
+	peer_rst(f, c->peer);
+	FAKE_WAIT(f, c->fid->nr_held == 2 && c->fid->refs == 1);
+	KUNIT_EXPECT_EQ(test, accept_with(c, 2), 0);
+	KUNIT_EXPECT_EQ(test, accept_with(c, 2), 0);
+	KUNIT_EXPECT_EQ(test, accept_with(c, 1), 0);
+	fake_catch_up(c->fid);
+	fake_expect_event(c->fid, 0, IW_CM_EVENT_ESTABLISHED, -ECONNRESET);
+	fake_expect_event(c->fid, 1, IW_CM_EVENT_CLOSE, 0);
+	fake_expect_closed(c->fid, 2);
+	for (i = 0; i < 2; i++)
+		KUNIT_EXPECT_EQ(test, f->qps[i].refs, 1);
+}
+
 static void listen_takes_several_connections(struct kunit *test)
 {
 	struct fake_conn *c = conn_new(test);
@@ -531,6 +581,8 @@ static struct kunit_case accept_cases[] = {
 	KUNIT_CASE(accept_after_octets_that_come_early_comes_up),
 	KUNIT_CASE(accept_rtr_and_fin_is_established_and_closed),
 	KUNIT_CASE(accept_twice_is_accepted_once),
+	KUNIT_CASE(accept_of_other_qps_keeps_their_references),
+	KUNIT_CASE(accept_behind_the_end_is_void),
 	KUNIT_CASE(listen_takes_several_connections),
 	KUNIT_CASE(listen_wildcard_ipv4_tells_concrete_addresses),
 	KUNIT_CASE(listen_wildcard_ipv6_tells_concrete_addresses),

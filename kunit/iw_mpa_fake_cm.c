@@ -246,7 +246,10 @@ static int fake_event_handler(struct iw_cm_id *id, struct iw_cm_event *event)
 	room = fake_has_room(fid, event);
 	dropped = fid->destroyed || (child && fid->drop_requests);
 	fid->nr_dropped += room && dropped;
-	if (room && !dropped) {
+	if (room && !dropped && fid->late && fid->nr_held < ARRAY_SIZE(fid->held)) {
+		fid->budget--;
+		fid->held[fid->nr_held++] = *event;
+	} else if (room && !dropped) {
 		/* A listener's work items come back. */
 		fid->budget -= !child;
 		fake_step(fid, event, &qp);
@@ -266,6 +269,27 @@ static int fake_event_handler(struct iw_cm_id *id, struct iw_cm_event *event)
 	/* So that the ULP may react before the library goes on. */
 	schedule_timeout_uninterruptible(1);
 	return room ? 0 : -ENOMEM;
+}
+
+/**
+ * fake_catch_up - iw_cm handles the events of a cm_id that was late
+ * @fid: the cm_id
+ */
+void fake_catch_up(struct fake_id *fid)
+{
+	struct ib_qp *qp = NULL;
+	int i;
+
+	spin_lock_irq(&fid->f->lock);
+	for (i = 0; i < fid->nr_held; i++) {
+		fake_step(fid, &fid->held[i], &qp);
+		fake_record(fid, &fid->held[i]);
+	}
+	fid->late = false;
+	spin_unlock_irq(&fid->f->lock);
+	if (qp)
+		fid->id.device->ops.iw_rem_ref(qp);
+	wake_up_all(&fid->f->wake);
 }
 
 /**

@@ -81,6 +81,9 @@ struct fake_event {
  * @drop_requests: listener: CONNECT_REQUEST is dropped without a word, as on a
  *	listener that is being destroyed
  * @nr_dropped: how many of them
+ * @late: passive: iw_cm has not come to handle the events; see fake_catch_up()
+ * @held: those that wait
+ * @nr_held: how many
  * @taken: passive: a test has got it from fake_next_request()
  * @destroyed: fake_destroy() was called
  * @qp: the QP that iw_cm has a reference on
@@ -101,6 +104,9 @@ struct fake_id {
 	int			fail_copies;
 	bool			drop_requests;
 	int			nr_dropped;
+	bool			late;
+	struct iw_cm_event	held[2];
+	int			nr_held;
 	bool			taken;
 	bool			destroyed;
 	struct ib_qp		*qp;
@@ -228,6 +234,7 @@ struct fake_id *fake_id_create(struct fakes *f);
 int fake_connect(struct fake_id *fid, const struct iw_cm_conn_param *param);
 int fake_listen(struct fake_id *fid);
 int fake_accept(struct fake_id *fid, const struct iw_cm_conn_param *param);
+void fake_catch_up(struct fake_id *fid);
 int fake_reject(struct fake_id *fid, const void *pd, u8 pd_len);
 void fake_destroy(struct fake_id *fid);
 void fake_disconnect(struct fake_id *fid);

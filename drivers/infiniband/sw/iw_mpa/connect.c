@@ -149,22 +149,31 @@ static int accept_start(struct iw_mpa_ep *ep, struct iw_cm_id *id,
 	err = iw_mpa_ep_bind_qp(ep, param->qpn);
 	if (err)
 		return err;
-	ep->accepted_qp = ep->off.qp;
+	iw_mpa_ep_accept_once_more(ep, ep->off.qp);
 	iw_mpa_upcall_accepting(&ep->up, id);
 	return 0;
 }
 
 /*
- * A second iw_accept, before ESTABLISHED. iw_cm has replaced the QP reference that
- * it took for the first one, and forgotten it: give it back. An error would have iw_cm believe that
- * nothing follows, so the call does nothing, with success.
+ * Another iw_accept, before iw_cm has come to handle ESTABLISHED. It has replaced the
+ * QP reference that it took for the one before, and forgotten it: give it back. An
+ * error would have iw_cm believe that nothing follows, so the call does nothing, with
+ * success. The connection may even have ended: @ep is NULL then.
  */
-static int accept_again(struct iw_mpa_ep *ep)
+static int accept_again(struct iw_mpa_ep *ep, struct iw_cm_id *id, u32 qpn)
 {
+	const struct ib_device_ops *ops = &id->device->ops;
+	struct ib_qp *qp = ops->iw_get_qp(id->device, qpn);
+	struct ib_qp *before = NULL;
+
+	if (ep)
+		before = iw_mpa_ep_accept_once_more(ep, qp);
+	if (!before && !iw_mpa_ep_accept_ended(id, qpn, &before) && !ep)
+		return -ECONNRESET;
 	pr_warn_ratelimited("iw_mpa: QP %u: accept of an accepted connection\n",
-			    ep->qpn);
-	if (ep->accepted_qp)
-		ep->dev->ibdev->ops.iw_rem_ref(ep->accepted_qp);
+			    qpn);
+	if (before)
+		ops->iw_rem_ref(before);
 	return 0;
 }
 
@@ -200,9 +209,9 @@ int iw_mpa_accept(struct iw_cm_id *id, struct iw_cm_conn_param *param)
 	int err;
 
 	if (!ep)
-		return -ECONNRESET;
+		return accept_again(NULL, id, param->qpn);
 	if (!accept_is_first(ep)) {
-		err = accept_again(ep);
+		err = accept_again(ep, id, param->qpn);
 		goto put_ep;
 	}
 	if (!iw_mpa_run_claim(ep, IW_MPA_ST_REQ_INDICATED)) {

@@ -27,10 +27,29 @@
 
 /*
  * Endpoints that the ULP was asked about, by number. iw_cm may drop a question
- * without a word, and answer one that is void: a number leads to what lives.
+ * without a word, and answer one that is void: a number leads to what lives. Its
+ * low half is the place in asked_eps plus one, its high half tells it from those that had
+ * the place before. Where an accepted connection has ended it has no place, but the number
+ * of the QP: iw_cm may not know yet, and accept it again.
  */
-static DEFINE_XARRAY_ALLOC1(asked_eps);
-static u32 asked_next;
+#define ASKED_BITS	(BITS_PER_LONG / 2)
+#define ASKED_LIMIT	XA_LIMIT(0, GENMASK(ASKED_BITS - 1, 0) - 1)
+
+static DEFINE_XARRAY_ALLOC(asked_eps);
+static atomic_long_t asked_before;
+
+static unsigned long asked_place(unsigned long asked)
+{
+	return (asked & GENMASK(ASKED_BITS - 1, 0)) - 1;
+}
+
+/* NULL for QP 0, and where a long has 32 bits for those above 65,535 */
+static void *asked_of_qp(u32 qpn)
+{
+	unsigned long asked = (unsigned long)qpn << ASKED_BITS;
+
+	return asked >> ASKED_BITS == qpn ? (void *)asked : NULL;
+}
 
 /**
  * iw_mpa_ep_config - the settings that hold for an endpoint
@@ -374,15 +393,15 @@ void iw_mpa_ep_unbind_qp(struct iw_mpa_ep *ep)
 static void ep_forget_question(struct iw_mpa_ep *ep)
 {
 	struct iw_mpa_device *dev = ep->dev;
-	u32 asked;
+	unsigned long asked;
 
 	spin_lock(&dev->lock);
 	asked = ep->asked;
-	ep->asked = 0;
+	WRITE_ONCE(ep->asked, 0);
 	spin_unlock(&dev->lock);
 	if (!asked)
 		return;
-	xa_erase(&asked_eps, asked);
+	xa_erase(&asked_eps, asked_place(asked));
 	iw_mpa_ep_put(ep);
 }
 
@@ -425,24 +444,24 @@ void iw_mpa_ep_retire(struct iw_mpa_ep *ep)
  *
  * Context: the runner.
  *
- * Return: 0 or -ENOMEM.
+ * Return: 0, -ENOMEM, or -EBUSY: where a long has 32 bits, 65,535 are waited for.
  */
 int iw_mpa_ep_ask(struct iw_mpa_ep *ep, struct iw_cm_id **listen_id)
 {
 	struct iw_mpa_device *dev = ep->dev;
-	u32 asked;
+	u32 place;
 	int err;
 
-	err = xa_alloc_cyclic(&asked_eps, &asked, ep, xa_limit_32b, &asked_next,
-			      GFP_KERNEL);
-	if (err < 0)
+	err = xa_alloc(&asked_eps, &place, ep, ASKED_LIMIT, GFP_KERNEL);
+	if (err)
 		return err;
 	*listen_id = ep->listen_id;
 	ep->listen_id = NULL;
 	iw_mpa_ep_get(ep);
 	spin_lock(&dev->lock);
 	refcount_inc(&dev->users);
-	ep->asked = asked;
+	WRITE_ONCE(ep->asked, place + 1ul +
+		   (atomic_long_inc_return(&asked_before) << ASKED_BITS));
 	ep_leave_half_open(ep);
 	iw_mpa_run_forget_yield(ep);
 	spin_unlock(&dev->lock);
@@ -457,7 +476,7 @@ int iw_mpa_ep_ask(struct iw_mpa_ep *ep, struct iw_cm_id **listen_id)
  */
 void *iw_mpa_ep_provider_data(const struct iw_mpa_ep *ep)
 {
-	return (void *)(uintptr_t)ep->asked;
+	return (void *)ep->asked;
 }
 
 /**
@@ -468,11 +487,15 @@ void *iw_mpa_ep_provider_data(const struct iw_mpa_ep *ep)
  */
 struct iw_mpa_ep *iw_mpa_ep_of_id(const struct iw_cm_id *id)
 {
+	unsigned long asked = (uintptr_t)READ_ONCE(id->provider_data);
 	struct iw_mpa_ep *ep;
 
-	rcu_read_lock();
-	ep = xa_load(&asked_eps, (uintptr_t)READ_ONCE(id->provider_data));
-	if (ep && !kref_get_unless_zero(&ep->ref))
+	if (!asked)
+		return NULL;
+	rcu_read_lock();	/* a void place is beyond ASKED_LIMIT */
+	ep = xa_load(&asked_eps, asked_place(asked));
+	if (ep && (READ_ONCE(ep->asked) != asked ||
+		   !kref_get_unless_zero(&ep->ref)))
 		ep = NULL;
 	rcu_read_unlock();
 	return ep;
@@ -485,9 +508,51 @@ struct iw_mpa_ep *iw_mpa_ep_of_id(const struct iw_cm_id *id)
  */
 void iw_mpa_ep_leave_id(struct iw_mpa_ep *ep, struct iw_cm_id *id)
 {
+	spin_lock_irq(&ep->lock);
 	if (id)
-		WRITE_ONCE(id->provider_data, NULL);
+		WRITE_ONCE(id->provider_data, ep->accepted_qp ?
+			   asked_of_qp(ep->accepted_qp->qp_num) : NULL);
+	ep->accepted_qp = NULL;
+	spin_unlock_irq(&ep->lock);
 	ep_forget_question(ep);
+}
+
+/**
+ * iw_mpa_ep_accept_once_more - iw_cm has taken a QP reference for iw_accept
+ * @ep: endpoint
+ * @qp: of that call
+ *
+ * Return: the QP whose reference iw_cm forgot with this one, or NULL.
+ */
+struct ib_qp *iw_mpa_ep_accept_once_more(struct iw_mpa_ep *ep, struct ib_qp *qp)
+{
+	struct ib_qp *before;
+
+	spin_lock_irq(&ep->lock);
+	before = ep->accepted_qp;
+	if (before || READ_ONCE(ep->asked))
+		ep->accepted_qp = qp;
+	spin_unlock_irq(&ep->lock);
+	return before;
+}
+
+/**
+ * iw_mpa_ep_accept_ended - the same, where the connection has ended
+ * @id: cm_id that does not lead to an endpoint; its accepts do not overlap
+ * @qpn: number of the QP of that call
+ * @before: result: as iw_mpa_ep_accept_once_more() returns it
+ *
+ * Return: was it accepted before?
+ */
+bool iw_mpa_ep_accept_ended(struct iw_cm_id *id, u32 qpn, struct ib_qp **before)
+{
+	unsigned long asked = (uintptr_t)READ_ONCE(id->provider_data);
+
+	if (!asked || asked & GENMASK(ASKED_BITS - 1, 0))
+		return false;
+	*before = id->device->ops.iw_get_qp(id->device, asked >> ASKED_BITS);
+	WRITE_ONCE(id->provider_data, asked_of_qp(qpn));
+	return true;
 }
 
 /**

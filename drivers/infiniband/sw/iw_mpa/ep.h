@@ -65,7 +65,7 @@ struct iw_mpa_half_open {
  * @reason: why it ended, or ends; the first cause counts
  * @err: the errno behind @reason, for people, or 0
  * @drained: octets dropped while lingering
- * @accepted_qp: the QP that iw_accept bound, also after it was unbound
+ * @accepted_qp: the QP of the last iw_accept, until the cm_id is left; under @lock
  * @tcp_err: the sk_err that TCP failed with
  * @qpn: number of the bound QP
  * @deadline: when the wait in the state ends, in jiffies; 0 if never
@@ -119,11 +119,11 @@ struct iw_mpa_ep {
 	bool			indicate;
 	bool			fallback;
 	u8			reason;
-	int			err;
-	int			tcp_err;
+	s16			err;
+	s16			tcp_err;
 	u32			drained;
-	u32			asked;
 	u32			qpn;
+	unsigned long		asked;
 	struct ib_qp		*accepted_qp;
 	unsigned long		deadline;
 	struct timer_list	timer;
@@ -160,6 +160,8 @@ int iw_mpa_ep_ask(struct iw_mpa_ep *ep, struct iw_cm_id **listen_id);
 void *iw_mpa_ep_provider_data(const struct iw_mpa_ep *ep);
 struct iw_mpa_ep *iw_mpa_ep_of_id(const struct iw_cm_id *id);
 void iw_mpa_ep_leave_id(struct iw_mpa_ep *ep, struct iw_cm_id *id);
+struct ib_qp *iw_mpa_ep_accept_once_more(struct iw_mpa_ep *ep, struct ib_qp *qp);
+bool iw_mpa_ep_accept_ended(struct iw_cm_id *id, u32 qpn, struct ib_qp **before);
 
 const struct iw_mpa_config *iw_mpa_ep_config(const struct iw_mpa_ep *ep);
 
