@@ -165,12 +165,46 @@ void iw_mpa_sock_unhook(struct iw_mpa_sock *ms)
 	write_unlock_bh(&sk->sk_callback_lock);
 }
 
+static bool sock_fin_is_due(struct sock *sk)
+{
+	return (1 << inet_sk_state_load(sk)) & (TCPF_ESTABLISHED | TCPF_CLOSE_WAIT);
+}
+
+/*
+ * TCP forgets a FIN for which it finds no memory: the peer would never hear that it is
+ * over, and TCP would keep the connection for ever. Then RST, if there is memory for that.
+ */
+static void sock_send_fin(struct socket *sock)
+{
+	struct sock *sk = sock->sk;
+	u32 write_seq = READ_ONCE(tcp_sk(sk)->write_seq);
+	bool due = sock_fin_is_due(sk);
+
+	kernel_sock_shutdown(sock, SHUT_WR);
+	if (!due || READ_ONCE(tcp_sk(sk)->write_seq) != write_seq)
+		return;
+	lock_sock(sk);
+	/* Who has closed first still waits for us, but tcp_abort() thinks that we have, too. */
+	if (sk->sk_state == TCP_LAST_ACK)
+		tcp_set_state(sk, TCP_FIN_WAIT1);
+	release_sock(sk);
+	tcp_abort(sk, ECONNABORTED);
+}
+
+/* Close a connection that nobody looks at any more. */
+static void sock_close(struct socket *sock)
+{
+	if (sock_fin_is_due(sock->sk) && !tcp_inq(sock->sk))
+		sock_send_fin(sock);
+	sock_release(sock);
+}
+
 /**
  * iw_mpa_sock_release - unhook and close a socket
  * @ms: socket, open or not
  *
  * Idempotent. What was sent is still delivered, then FIN; RST if octets were
- * received that nobody read.
+ * received that nobody read, or if there is no memory for a FIN.
  *
  * Context: process.
  */
@@ -179,7 +213,7 @@ void iw_mpa_sock_release(struct iw_mpa_sock *ms)
 	if (!ms->sock)
 		return;
 	iw_mpa_sock_unhook(ms);
-	sock_release(ms->sock);
+	sock_close(ms->sock);
 	ms->sock = NULL;
 	iw_mpa_count(IW_MPA_CNT_sock_destroyed);
 }
@@ -187,8 +221,15 @@ void iw_mpa_sock_release(struct iw_mpa_sock *ms)
 /*
  * Keep the network namespace while TCP still has to deliver our last octets:
  * without the reference close() stops the retransmission timers. Connections get
- * it from their listener.
+ * it from their listener. SOCK_HAS_NET_UPGRADE is a probe of the Kbuild: a kernel socket
+ * has a weaker reference there, which is to be given back.
  */
+#ifdef SOCK_HAS_NET_UPGRADE
+static void sock_hold_net(struct sock *sk)
+{
+	sk_net_refcnt_upgrade(sk);
+}
+#else
 static void sock_hold_net(struct sock *sk)
 {
 	struct net *net = sock_net(sk);
@@ -197,6 +238,7 @@ static void sock_hold_net(struct sock *sk)
 	get_net_track(net, &sk->ns_tracker, GFP_KERNEL);
 	sock_inuse_add(net, 1);
 }
+#endif
 
 static int sock_set_int(struct socket *sock, int level, int name, int val)
 {
@@ -271,15 +313,17 @@ static int sock_bind(struct socket *sock, const struct iw_mpa_sock_opts *opts)
 
 static int sock_open(const struct iw_mpa_sock_opts *opts, struct socket **sock)
 {
-	int len = sock_addr_len(opts->local);
-	int err;
+	int err = sock_addr_len(opts->local);
 
-	if (len < 0)
-		return len;
+	if (err < 0)
+		return err;
+	/* That of a listener's device may be on its way out. */
+	if (!maybe_get_net(opts->net))
+		return -ENODEV;
 	err = sock_create_kern(opts->net, opts->local->ss_family, SOCK_STREAM,
 			       IPPROTO_TCP, sock);
 	if (err)
-		return err;
+		goto put_net;
 	err = sock_setup(*sock, opts);
 	if (!err && opts->afonly && opts->local->ss_family == AF_INET6)
 		err = ip6_sock_set_v6only((*sock)->sk);
@@ -287,6 +331,8 @@ static int sock_open(const struct iw_mpa_sock_opts *opts, struct socket **sock)
 		sock_release(*sock);
 	else
 		sock_hold_net((*sock)->sk);
+put_net:
+	put_net(opts->net);
 	return err;
 }
 
@@ -413,7 +459,7 @@ void iw_mpa_sock_adopt(struct iw_mpa_sock *ms, struct socket *sock,
  */
 void iw_mpa_sock_drop(struct socket *sock)
 {
-	sock_release(sock);
+	sock_close(sock);
 }
 
 /**
@@ -600,11 +646,13 @@ int iw_mpa_sock_send(struct iw_mpa_sock *ms, const void *buf, size_t len)
  * iw_mpa_sock_shutdown - send FIN, go on receiving
  * @ms: open socket
  *
+ * RST if there is no memory for a FIN.
+ *
  * Context: process.
  */
 void iw_mpa_sock_shutdown(struct iw_mpa_sock *ms)
 {
-	kernel_sock_shutdown(ms->sock, SHUT_WR);
+	sock_send_fin(ms->sock);
 }
 
 /**
