@@ -259,6 +259,8 @@ enum iw_mpa_reason iw_mpa_negotiate_reply(const struct iw_mpa_local *local,
 #define IW_MPA_FPDU_SEND_SIZE	24
 #define IW_MPA_FPDU_TERM_SIZE	28
 #define IW_MPA_FPDU_READ_SIZE	52
+/* The STags of RTR messages: some RNICs refuse 0 even where no octet is placed */
+#define IW_MPA_FPDU_STAG	1
 #define IW_MPA_FPDU_MAX		IW_MPA_FPDU_READ_SIZE
 
 /**

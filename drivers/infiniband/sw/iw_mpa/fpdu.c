@@ -28,9 +28,6 @@
 
 #define FPDU_LAYER_LLP		0x20	/* layer 2, error type 0: MPA */
 
-/* Some RNICs refuse STag 0 even where no octet is placed. */
-#define FPDU_STAG		1
-
 struct fpdu_tagged {
 	__be16	ulpdu_len;
 	u8	ddp;
@@ -94,7 +91,7 @@ static size_t fpdu_rtr_write(u8 *fpdu, bool crc)
 	BUILD_BUG_ON(sizeof(*wr) + 4 != IW_MPA_FPDU_WRITE_SIZE);
 	wr->ddp = FPDU_DDP_TAGGED | FPDU_DDP_LAST_V1;
 	wr->rdmap = FPDU_RDMAP_WRITE;
-	wr->stag = cpu_to_be32(FPDU_STAG);
+	wr->stag = cpu_to_be32(IW_MPA_FPDU_STAG);
 	return fpdu_seal(fpdu, sizeof(*wr), crc);
 }
 
@@ -104,8 +101,8 @@ static size_t fpdu_rtr_read(u8 *fpdu, bool crc)
 
 	BUILD_BUG_ON(sizeof(*rd) + 4 != IW_MPA_FPDU_READ_SIZE);
 	fpdu_untagged_init(&rd->hdr, FPDU_RDMAP_READ_REQ, FPDU_QN_READ_REQ);
-	rd->sink_stag = cpu_to_be32(FPDU_STAG);
-	rd->source_stag = cpu_to_be32(FPDU_STAG);
+	rd->sink_stag = cpu_to_be32(IW_MPA_FPDU_STAG);
+	rd->source_stag = cpu_to_be32(IW_MPA_FPDU_STAG);
 	return fpdu_seal(fpdu, sizeof(*rd), crc);
 }
 

@@ -37,7 +37,15 @@ void siw_cep_put(struct siw_cep *cep)
 	kref_put(&cep->ref, cep_release);
 }
 
-static struct siw_cep *cep_get_of_qp(struct siw_qp *qp)
+/**
+ * siw_cep_get_of_qp - take a reference on a QP's connection
+ * @qp: the QP
+ *
+ * Context: any.
+ *
+ * Return: the connection, or NULL.
+ */
+struct siw_cep *siw_cep_get_of_qp(struct siw_qp *qp)
 {
 	struct siw_cep *cep;
 
@@ -65,7 +73,7 @@ void siw_qp_cm_drop(struct siw_qp *qp, int schedule)
 	qp->rx_stream.rx_suspend = 1;
 	qp->tx_ctx.tx_suspend = 1;
 
-	cep = cep_get_of_qp(qp);
+	cep = siw_cep_get_of_qp(qp);
 	if (!cep)
 		return;
 	if (qp->attrs.state == SIW_QP_STATE_RTS)
@@ -215,6 +223,7 @@ static struct siw_cep *handoff_alloc(struct siw_qp *qp,
 	if (!cep)
 		return NULL;
 	kref_init(&cep->ref);
+	mutex_init(&cep->tx_lock);
 	cep->ep = iw_mpa_ep_get(ho->ep);
 	cep->qp = qp;
 	cep->sock = ho->sock;
@@ -335,55 +344,6 @@ static void handoff_kick_rx(struct ib_qp *base_qp)
 	up_read(&qp->state_lock);
 }
 
-/* A Read or Write of nothing, unsignalled, that no queue of the ULP knows. */
-static int handoff_make_rtr(struct siw_qp *qp, u8 rtr)
-{
-	struct siw_wqe *wqe = tx_wqe(qp);
-	struct siw_sqe *rreq = NULL;
-
-	memset(&wqe->sqe, 0, sizeof(wqe->sqe));
-	wqe->sqe.num_sge = 1;
-	wqe->sqe.rkey = 1;	/* some RNICs refuse STag 0 */
-	wqe->processed = 0;
-	if (rtr == IW_MPA_RTR_WRITE) {
-		wqe->sqe.opcode = SIW_OP_WRITE;
-		return 0;
-	}
-	wqe->sqe.opcode = SIW_OP_READ;
-	spin_lock(&qp->orq_lock);
-	if (qp->attrs.orq_size)
-		rreq = orq_get_free(qp);
-	if (rreq) {
-		siw_read_to_orq(rreq, &wqe->sqe);
-		qp->orq_put++;
-	}
-	spin_unlock(&qp->orq_lock);
-	return rreq ? 0 : -EIO;
-}
-
-static int handoff_send_rtr(struct ib_qp *base_qp, u8 rtr)
-{
-	struct siw_qp *qp = to_siw_qp(base_qp);
-	unsigned long flags;
-	int err = -ENOTCONN;
-
-	down_read(&qp->state_lock);
-	spin_lock_irqsave(&qp->sq_lock, flags);
-	if (qp->attrs.state == SIW_QP_STATE_RTS) {
-		err = handoff_make_rtr(qp, rtr);
-		if (!err) {
-			qp->tx_ctx.tx_suspend = 0;
-			qp->cep->tx_open = true;
-		}
-	}
-	spin_unlock_irqrestore(&qp->sq_lock, flags);
-	/* Here and now, as post_send does for an application: siw's TX thread is a hop away. */
-	if (!err)
-		err = siw_qp_sq_process(qp);
-	up_read(&qp->state_lock);
-	return err;
-}
-
 static void handoff_open_tx(struct ib_qp *base_qp)
 {
 	struct siw_qp *qp = to_siw_qp(base_qp);
@@ -406,6 +366,78 @@ static void handoff_open_tx(struct ib_qp *base_qp)
 	up_read(&qp->state_lock);
 }
 
+/* siw knows of the RTR message only that a Read is to be answered. */
+static int handoff_expect_read(struct siw_qp *qp)
+{
+	struct siw_sqe rtr = { .opcode = SIW_OP_READ };
+	struct siw_sqe *rreq = NULL;
+	unsigned long flags;
+
+	rtr.sge[0].lkey = IW_MPA_FPDU_STAG;
+	spin_lock_irqsave(&qp->orq_lock, flags);
+	if (qp->attrs.orq_size)
+		rreq = orq_get_free(qp);
+	if (rreq) {
+		siw_read_to_orq(rreq, &rtr);
+		qp->orq_put++;
+		qp->tx_ctx.ddp_msn[RDMAP_UNTAGGED_QN_RDMA_READ]++;
+		qp->cep->rtr_read = true;
+		qp->cep->rtr_place = qp->orq_get;
+	}
+	spin_unlock_irqrestore(&qp->orq_lock, flags);
+	return rreq ? 0 : -EIO;
+}
+
+static int handoff_put_rtr(struct siw_cep *cep, u8 rtr, bool crc)
+{
+	u8 fpdu[IW_MPA_FPDU_MAX];
+	struct kvec iov = { .iov_base = fpdu };
+	struct msghdr msg = { .msg_flags = MSG_DONTWAIT | MSG_NOSIGNAL };
+	int len;
+
+	iov.iov_len = iw_mpa_fpdu_rtr(rtr, crc, fpdu);
+	len = kernel_sendmsg(cep->sock, &msg, &iov, 1, iov.iov_len);
+	if (len < 0)
+		return len;
+	return len == iov.iov_len ? 0 : -EPIPE;
+}
+
+/*
+ * Behind the fence, and past siw's queues: a WQE that fails or is flushed completes,
+ * signalled or not, and the ULP has not posted this one.
+ */
+static int handoff_send_rtr(struct ib_qp *base_qp, u8 rtr)
+{
+	struct siw_qp *qp = to_siw_qp(base_qp);
+	int err = -ENOTCONN;
+
+	down_read(&qp->state_lock);
+	if (qp->attrs.state == SIW_QP_STATE_RTS) {
+		err = rtr == IW_MPA_RTR_READ ? handoff_expect_read(qp) : 0;
+		if (!err)
+			err = handoff_put_rtr(qp->cep, rtr, qp->tx_ctx.mpa_crc_hd);
+	}
+	up_read(&qp->state_lock);
+	if (!err)
+		handoff_open_tx(base_qp);
+	return err;
+}
+
+/**
+ * siw_mpa_forget_rtr - the connection ends: the RTR message needs no answer any more
+ * @qp: the QP, before siw flushes it; its state_lock is held for writing
+ */
+void siw_mpa_forget_rtr(struct siw_qp *qp)
+{
+	struct siw_cep *cep = qp->cep;
+
+	if (!cep || !cep->rtr_read || qp->orq_get != cep->rtr_place)
+		return;
+	cep->rtr_read = false;
+	WRITE_ONCE(qp->orq[qp->orq_get % qp->attrs.orq_size].flags, 0);
+	qp->orq_get++;
+}
+
 /*
  * A Terminate message that siw has to say goes out, unless the fence is still
  * closed: a responder sends nothing before it has seen one good FPDU.
@@ -420,6 +452,7 @@ static void handoff_stop(struct ib_qp *base_qp, enum iw_mpa_reason why)
 	qp->tx_ctx.tx_suspend = 1;
 	if (cep->tx_open)
 		siw_send_terminate(qp);
+	siw_mpa_forget_rtr(qp);
 	qp->term_info.valid = 0;
 	WRITE_ONCE(qp->cep, NULL);
 	up_write(&qp->state_lock);

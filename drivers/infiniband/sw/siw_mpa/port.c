@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* Where siw's own files meet iw_mpa: registration, QP destruction, mmap keys. */
+/* Where siw's own files meet iw_mpa: load, registration, QP destruction, mmap keys. */
 
 #define SIW_MPA_OWN_FILE
 
@@ -13,6 +13,27 @@
 /* siw's own, which are static there; the same for every device. */
 static void (*port_siw_dealloc)(struct ib_device *ibdev);
 static struct ib_qp *(*port_siw_get_qp)(struct ib_device *ibdev, int qpn);
+
+/**
+ * siw_cm_init - may this module be?
+ *
+ * The RDMA core has one driver for a link type, and no answer for the second: it would
+ * take ours off a list that it never was on.
+ *
+ * Context: process, while the module loads.
+ *
+ * Return: 0, or -EBUSY if siw is loaded; not -EEXIST, which modprobe takes for success.
+ */
+int siw_cm_init(void)
+{
+	struct kobject *siw = kset_find_obj(THIS_MODULE->mkobj.kobj.kset, "siw");
+
+	if (!siw)
+		return 0;
+	kobject_put(siw);
+	pr_err("siw_mpa: siw is loaded, and has the same link type: remove it first\n");
+	return -EBUSY;
+}
 
 static void port_dealloc(struct ib_device *ibdev)
 {
@@ -61,7 +82,7 @@ static void port_flush_late(struct siw_qp *qp)
 static int port_post_send(struct ib_qp *base_qp, const struct ib_send_wr *wr,
 			  const struct ib_send_wr **bad_wr)
 {
-	int err = siw_post_send(base_qp, wr, bad_wr);
+	int err = siw_mpa_post_send(base_qp, wr, bad_wr);
 
 	port_flush_late(to_siw_qp(base_qp));
 	return err;
@@ -71,14 +92,21 @@ static int port_post_send(struct ib_qp *base_qp, const struct ib_send_wr *wr,
 static int port_modify_qp(struct ib_qp *base_qp, struct ib_qp_attr *attr,
 			  int mask, struct ib_udata *udata)
 {
+	struct siw_qp *qp = to_siw_qp(base_qp);
 	int err;
 
 	if ((mask & IB_QP_STATE) &&
 	    (attr->qp_state == IB_QPS_RESET || attr->qp_state == IB_QPS_INIT) &&
-	    READ_ONCE(to_siw_qp(base_qp)->cep))
+	    READ_ONCE(qp->cep))
 		return -EINVAL;
+	if ((mask & IB_QP_STATE) &&
+	    (attr->qp_state == IB_QPS_SQD || attr->qp_state == IB_QPS_ERR)) {
+		down_write(&qp->state_lock);
+		siw_mpa_forget_rtr(qp);
+		up_write(&qp->state_lock);
+	}
 	err = siw_verbs_modify_qp(base_qp, attr, mask, udata);
-	port_flush_late(to_siw_qp(base_qp));
+	port_flush_late(qp);
 	return err;
 }
 

@@ -7,6 +7,7 @@
 #define _SIW_CM_H
 
 #include <linux/kref.h>
+#include <linux/mutex.h>
 #include <linux/types.h>
 #include <net/sock.h>
 #include <net/tcp.h>
@@ -24,9 +25,13 @@ struct siw_qp;
  * @qp: the QP
  * @sock: the stream, valid until stop
  * @sk_write_space: TCP's own callback
+ * @tx_lock: who sends in the place of siw's TX thread; taken before the QP's state_lock
+ * @tx_flags: between those and the thread, see tx.c
  * @responder: local role
  * @tx_open: FPDUs may be sent
  * @validated: one whole FPDU was received without error
+ * @rtr_read: a Read was sent as RTR message
+ * @rtr_place: the QP's orq_get before it was answered
  * @rx_size: size of the first FPDU, once known; under the socket's lock
  * @rx_seen: octets of it that siw has got; likewise
  * @rx_held: octets of it in @rx_head; likewise
@@ -39,15 +44,20 @@ struct siw_cep {
 	struct siw_qp		*qp;
 	struct socket		*sock;
 	void			(*sk_write_space)(struct sock *sk);
+	struct mutex		tx_lock;
+	unsigned long		tx_flags;
 	bool			responder;
 	bool			tx_open;
 	bool			validated;
+	bool			rtr_read;
+	u32			rtr_place;
 	u32			rx_size;
 	u32			rx_seen;
 	u8			rx_held;
 	u8			rx_head[4];
 };
 
+struct siw_cep *siw_cep_get_of_qp(struct siw_qp *qp);
 void siw_cep_put(struct siw_cep *cep);
 
 /* siw's data_ready looks at sk_user_data first, its write_space does not. */
@@ -60,10 +70,7 @@ static inline struct siw_cep *sk_to_cep(const struct sock *sk)
 	return stream ? stream->priv : NULL;
 }
 
-static inline int siw_cm_init(void)
-{
-	return 0;
-}
+int siw_cm_init(void);
 
 static inline void siw_cm_exit(void)
 {
@@ -82,6 +89,9 @@ int siw_mpa_ib_register(struct ib_device *ibdev, const char *name,
 			struct device *dma_device);
 int siw_mpa_mmap_insert(struct ib_ucontext *ucontext,
 			struct rdma_user_mmap_entry *entry, size_t length);
+void siw_mpa_forget_rtr(struct siw_qp *qp);
+int siw_mpa_post_send(struct ib_qp *base_qp, const struct ib_send_wr *wr,
+		      const struct ib_send_wr **bad_wr);
 int siw_mpa_rx_octets(read_descriptor_t *desc, const void *octets,
 		      unsigned int len);
 int siw_mpa_rx_data(read_descriptor_t *desc, struct sk_buff *skb,

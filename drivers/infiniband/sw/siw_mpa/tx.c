@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * One sender at a time.
+ *
+ * Who posts sends at once, if nothing is being sent; what TCP has no room for is left
+ * to siw's TX thread, which TCP wakes up. It may do so before the poster has put down
+ * where it stopped, and siw would have both go on with the same FPDU. So posters hold
+ * tx_lock. The thread is shared by many QPs and does not wait for one: where it finds
+ * the lock taken it leaves a note, and the poster wakes it again. A poster need not
+ * wait for the thread: as long as something is being sent it only queues.
+ */
+
+#define SIW_MPA_OWN_FILE
+
+#include "siw/siw.h"
+#include "siw/siw_verbs.h"
+#include "siw_cm.h"
+#include "tx.h"
+
+/* Bits of siw_cep.tx_flags */
+enum {
+	TX_QUEUED,	/* for the thread; it has not looked yet */
+	TX_MISSED,	/* the thread came while somebody else was sending */
+};
+
+static void tx_begin(struct siw_cep *cep)
+{
+	mutex_lock(&cep->tx_lock);
+}
+
+/* That was all; the thread goes on if it wanted to. The QP has not been given up. */
+static void tx_end(struct siw_cep *cep)
+{
+	mutex_unlock(&cep->tx_lock);
+	/* Pairs with the barrier in tx_try() */
+	smp_mb();
+	if (test_and_clear_bit(TX_MISSED, &cep->tx_flags))
+		siw_sq_start(cep->qp);
+}
+
+/* Who fails has left its note before somebody unlocks, or finds the lock free. */
+static bool tx_try(struct siw_cep *cep)
+{
+	if (mutex_trylock(&cep->tx_lock))
+		return true;
+	set_bit(TX_MISSED, &cep->tx_flags);
+	/* Pairs with the barrier in tx_end() */
+	smp_mb__after_atomic();
+	if (!mutex_trylock(&cep->tx_lock))
+		return false;
+	clear_bit(TX_MISSED, &cep->tx_flags);
+	return true;
+}
+
+/* There is a WQE to go on with: siw would complete an old one once more. */
+static bool tx_is_active(struct siw_qp *qp)
+{
+	unsigned long flags;
+	bool active;
+
+	spin_lock_irqsave(&qp->sq_lock, flags);
+	active = tx_wqe(qp)->wr_status != SIW_WR_IDLE;
+	spin_unlock_irqrestore(&qp->sq_lock, flags);
+	return active;
+}
+
+/**
+ * siw_mpa_tx_resume - siw's TX thread wants to go on with a QP
+ * @state_lock: the QP's; locked for reading if there is something to send
+ *
+ * In the place of siw's down_read_trylock().
+ *
+ * Context: process.
+ *
+ * Return: 1 if @state_lock was taken, else 0: leave the QP alone.
+ */
+int siw_mpa_tx_resume(struct rw_semaphore *state_lock)
+{
+	struct siw_qp *qp = container_of(state_lock, struct siw_qp, state_lock);
+	struct siw_cep *cep = siw_cep_get_of_qp(qp);
+	bool active = false;
+
+	if (!cep)
+		return 0;
+	clear_bit(TX_QUEUED, &cep->tx_flags);
+	/* Pairs with test_and_set_bit(): what comes now is queued anew */
+	smp_mb__after_atomic();
+	if (tx_try(cep)) {
+		active = tx_is_active(qp);
+		mutex_unlock(&cep->tx_lock);
+	}
+	siw_cep_put(cep);
+	return active && down_read_trylock(state_lock);
+}
+
+/**
+ * siw_mpa_tx_queue - give a QP to siw's TX thread
+ * @tx_list: the QP's; the caller has taken a reference for the thread
+ * @queue: the thread's
+ *
+ * In the place of siw's llist_add(), which would lose those in front of a QP that is
+ * there already.
+ *
+ * Context: any.
+ *
+ * Return: whether @queue was empty.
+ */
+bool siw_mpa_tx_queue(struct llist_node *tx_list, struct llist_head *queue)
+{
+	struct siw_qp *qp = container_of(tx_list, struct siw_qp, tx_list);
+	struct siw_cep *cep = siw_cep_get_of_qp(qp);
+	bool queued;
+
+	/* Without a connection the thread would leave it alone. */
+	queued = !cep || test_and_set_bit(TX_QUEUED, &cep->tx_flags);
+	if (cep)
+		siw_cep_put(cep);
+	if (!queued)
+		return llist_add(tx_list, queue);
+	siw_qp_put(qp);
+	return false;
+}
+
+/**
+ * siw_mpa_post_send - siw's siw_post_send()
+ * @base_qp: as there
+ * @wr: as there
+ * @bad_wr: as there
+ *
+ * Context: process for a QP of user space, else any.
+ *
+ * Return: 0 or a negative errno.
+ */
+int siw_mpa_post_send(struct ib_qp *base_qp, const struct ib_send_wr *wr,
+		      const struct ib_send_wr **bad_wr)
+{
+	struct siw_cep *cep = NULL;
+	int err;
+
+	if (!rdma_is_kernel_res(&base_qp->res))
+		cep = siw_cep_get_of_qp(to_siw_qp(base_qp));
+	if (!cep)
+		return siw_post_send(base_qp, wr, bad_wr);
+	tx_begin(cep);
+	err = siw_post_send(base_qp, wr, bad_wr);
+	tx_end(cep);
+	siw_cep_put(cep);
+	return err;
+}
