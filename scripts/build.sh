@@ -12,6 +12,7 @@
 #
 #   $BUILD/src         a copy of our sources plus siw's, iw_mpa.ko and siw_mpa.ko
 #   $BUILD/siw-stock   siw as the kernel has it: siw.ko, the peer in the end-to-end tests
+#   $BUILD/fault_point for scripts/wire/faults.py, where the kernel lets allocations fail
 #
 # BUILD is $CACHE/build/$KREL unless set. Objects are kept: a second run compiles what changed.
 
@@ -60,6 +61,14 @@ build_ours() {
 build_stock() {
 	"$TOP/scripts/stage-siw.sh" "$STOCK"
 	kbuild M="$STOCK" CONFIG_RDMA_SIW=m modules
+}
+
+# What lets allocations fail in the wire tests: only for a kernel that can.
+build_fault_point() {
+	grep -q '^CONFIG_FAILSLAB=y' "$KDIR/.config" || return 0
+	mkdir -p "$BUILD/fault_point"
+	rsync -rc "$TOP/scripts/wire/fault_point/" "$BUILD/fault_point/"
+	kbuild M="$BUILD/fault_point" modules
 }
 
 # siw's settings are constants; this is how its other behaviours become peers to test against.
@@ -118,6 +127,7 @@ main() {
 	say "building modules for $KREL"
 	mkdir -p "$BUILD"
 	locked build build_stock
+	locked build build_fault_point
 	[[ $verb == --stock ]] || locked build build_ours "$@"
 	[[ $verb != install ]] || install_ours
 	say "built: $(find "$BUILD" -name '*.ko' -printf '%f ')in $BUILD"

@@ -54,20 +54,14 @@ load() {
 
 # Their guests mostly wait, so all at the same time. Not so apt-get.
 on_each() {
-	local kernel dir
-	local -A pid
+	local kernel
 
-	dir=$(mktemp -d "$CACHE/wire.XXXXXX")
 	"$TOP/scripts/setup.sh" build guest 6.12
 	for kernel in $KERNELS; do
-		KREL='' KERNEL=$kernel KERNELS=$kernel "$TOP/scripts/wire.sh" "$@" >"$dir/$kernel" </dev/null &
-		pid[$kernel]=$!
+		tap_start "$kernel" wire \
+			env KREL= KERNEL="$kernel" KERNELS="$kernel" "$TOP/scripts/wire.sh" "$@"
 	done
-	for kernel in $KERNELS; do
-		tap_relay "$kernel" wire < <(tail -n +1 -f --pid="${pid[$kernel]}" "$dir/$kernel")
-		wait "${pid[$kernel]}" || true
-	done
-	rm -r "$dir"
+	tap_finish
 	tap_end wire
 }
 

@@ -17,8 +17,11 @@
  *	recv			post a receive buffer
  *	send N			post a Send of N octets
  *	storm			post Sends until one is taken
+ *	stream N M		Send M octets N times, each when the last is complete: the
+ *				numbers from 0 on, in four octets each
  *	read			post a Read of nothing
  *	wc			wait for a completion: "WC OPCODE STATUS LENGTH"
+ *	no_wc			look for one: an error if there is any
  *	disconnect		rdma_disconnect
  *	query_qp		query the QP of the connection: "QP STATE SQ_SIG_ALL"
  *	fail_qp			bring the QP of the connection to the error state
@@ -45,7 +48,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define BUF_SIZE 4096
+#define BUF_SIZE 65536
 
 static struct rdma_event_channel *channel;
 static struct rdma_cm_id *listener;
@@ -263,23 +266,61 @@ static int do_reject(const char *args)
 	return rdma_reject(*request_slot(answered++), pd, parse_octets(hex, pd));
 }
 
-static int do_wc(void)
+static int wait_completion(struct ibv_wc *wc)
 {
-	struct ibv_wc wc;
 	int i;
 
 	/* The test's own limit ends a wait for what never comes. */
 	for (i = 0; i < 100000000; i++) {
-		if (ibv_poll_cq(conn->send_cq, 1, &wc) > 0 ||
-		    ibv_poll_cq(conn->recv_cq, 1, &wc) > 0) {
-			printf("WC %s %s %u\n",
-			       wc.opcode & IBV_WC_RECV ? "RECV" : "SEND",
-			       ibv_wc_status_str(wc.status), wc.byte_len);
+		if (ibv_poll_cq(conn->send_cq, 1, wc) > 0 ||
+		    ibv_poll_cq(conn->recv_cq, 1, wc) > 0)
 			return 0;
-		}
 	}
 	errno = ETIMEDOUT;
 	return -1;
+}
+
+static int do_wc(void)
+{
+	struct ibv_wc wc;
+
+	if (wait_completion(&wc))
+		return -1;
+	printf("WC %s %s %u\n", wc.opcode & IBV_WC_RECV ? "RECV" : "SEND",
+	       ibv_wc_status_str(wc.status), wc.byte_len);
+	return 0;
+}
+
+static int do_no_wc(void)
+{
+	struct ibv_wc wc;
+
+	errno = EEXIST;
+	return ibv_poll_cq(conn->send_cq, 1, &wc) || ibv_poll_cq(conn->recv_cq, 1, &wc) ? -1 : 0;
+}
+
+static int do_stream(const char *args)
+{
+	unsigned int count, size, i;
+	struct ibv_wc wc;
+	uint32_t number;
+
+	if (sscanf(args, "%u %u", &count, &size) != 2 || size > sizeof(buf)) {
+		errno = EINVAL;
+		return -1;
+	}
+	for (i = 0; i < size / sizeof(number); i++) {
+		number = htonl(i);
+		memcpy(buf + i * sizeof(number), &number, sizeof(number));
+	}
+	for (; count; count--) {
+		if (rdma_post_send(conn, NULL, buf, size, mr, 0) || wait_completion(&wc))
+			return -1;
+		errno = EIO;
+		if (wc.status)
+			return -1;
+	}
+	return 0;
 }
 
 static int do_storm(void)
@@ -366,10 +407,14 @@ static int run(const char *verb, const char *args)
 		return rdma_post_recv(conn, NULL, buf, sizeof(buf), mr);
 	if (!strcmp(verb, "send"))
 		return rdma_post_send(conn, NULL, buf, atoi(args), mr, 0);
+	if (!strcmp(verb, "stream"))
+		return do_stream(args);
 	if (!strcmp(verb, "storm"))
 		return do_storm();
 	if (!strcmp(verb, "read"))
 		return do_read();
+	if (!strcmp(verb, "no_wc"))
+		return do_no_wc();
 	if (!strcmp(verb, "wc"))
 		return do_wc();
 	if (!strcmp(verb, "disconnect"))

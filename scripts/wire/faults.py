@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: GPL-2.0
 """Memory runs out: in turn, each allocation on a path fails, once.
 
-Only a kernel that can let allocations fail has these tests: DEBUG=kasan. Those of a call of the ULP
-are counted (fail-nth); those below a function of the modules, which is called from wherever it
-happens to be, are met by the octets that were allocated before (failslab's space). The caller gets
-an errno or an event, the peer is not left waiting, nothing is left, and the next connection comes
-up.
+Only a kernel that can let allocations fail has these tests: DEBUG=kasan. Those of a task are
+counted (fail-nth); in softirq it is the first below a function of ours (failslab). The caller
+gets an errno or an event, the peer is not left waiting, nothing is left, and the next connection
+comes up.
 """
 
 import select
 import socket
+import subprocess
 
 import mpa
 from harness import Failed, check, equal, poll
@@ -61,8 +61,15 @@ def told(probe, line):
     return False
 
 
+def clients(b):
+    """A port of its own for each, so that a capture has no connection twice."""
+    for port in range(b.port + 10000, b.port + 10000 + MOST):
+        yield b.client(str(port))
+
+
 def connects(b, sock, client):
     """A connect that was begun ends in exactly one event. True: it came up."""
+    peer = None
     try:
         peer = b.take(sock)
         peer.recv_request()
@@ -72,6 +79,8 @@ def connects(b, sock, client):
         pass    # then the event says so
     event = client.event()
     check(event.name == "ESTABLISHED" or event.name in ENDS, repr(event))
+    if peer:
+        peer.close()
     return event.name == "ESTABLISHED"
 
 
@@ -90,8 +99,7 @@ def hears_of_it(peer):
 def connect(b):
     quiet()
     sock = b.listen()
-    for number in numbers(b):
-        client = b.client()
+    for number, client in zip(numbers(b), clients(b)):
         fault = Fault(client, number)
         begun = told(client, "connect 4 4 -")
         met = fault.met()
@@ -156,63 +164,69 @@ def verdict_of_the_ulp(b, verdict):
 
 # --- below a function ----------------------------------------------------------------------
 
-class Below:
-    """The allocation that will fail below a function of the modules, whoever calls it."""
+class Point:
+    """The allocation that will fail below a function, in whichever task: see fault_point.c."""
+
+    parameters = "/sys/module/fault_point/parameters/"
 
     def __init__(self, b, function):
-        symbols = sorted((int(line.split()[0], 16), line.split()[2])
-                         for line in lines_of("/proc/kallsyms"))
-        at = [name for _, name in symbols].index(function)
-        end = next(address for address, _ in symbols[at:] if address > symbols[at][0])
-        for name, value in (("verbose", 0), ("ignore-gfp-wait", "N"), ("task-filter", "N"),
-                            ("times", 0), ("space", 0), ("interval", 1), ("probability", 100),
-                            ("require-start", hex(symbols[at][0])), ("require-end", hex(end))):
-            b.put(FAILSLAB + name, value)
+        subprocess.run(["insmod", "/share/modules/fault_point.ko", "function=" + function],
+                       check=True)
+        b.things.append(lambda: subprocess.run(["rmmod", "fault_point"], check=True))
 
-    @staticmethod
-    def _put(name, value):
-        with open(FAILSLAB + name, "w", encoding="ascii") as f:
-            f.write(str(value))
+    def _get(self, name):
+        return int(lines_of(self.parameters + name)[0])
 
-    @staticmethod
-    def _get(name):
-        return int(lines_of(FAILSLAB + name)[0])
-
-    def after(self, octets):
-        """One is to fail as soon as so many octets were allocated."""
-        self._put("space", octets)
-        self._put("times", 1)
+    def put(self, number):
+        with open(self.parameters + "nth", "w", encoding="ascii") as f:
+            f.write(str(number))
 
     def met(self):
-        """Did one fail? Whether or not, no other will."""
-        left = self._get("times")
-        self._put("times", 0)
+        """Did the function come so far? Whether or not, it is over."""
+        gone()
+        check(poll(lambda: not self._get("inside")), "a worker does not come back")
+        left = self._get("nth")
+        self.put(0)
         return not left
 
-    def octets(self, way):
-        """How many are allocated on the way"""
-        self.after(ENOUGH)
+
+def fail_each(b, function, way, well, least):
+    """Go the way with each allocation below function failing; all is well each time afterwards.
+
+    There are a number of them at the least; without any failing the way leads to something good.
+    """
+    point = Point(b, function)
+    for number in numbers(b):
+        point.put(number)
+        try:
+            good = way()
+            met = point.met()
+            check(met or good, "no allocation failed, and no good came of it")
+            well()
+        except Failed as problem:
+            raise Failed(f"allocation {number}: {problem}") from None
+        if not met:
+            break
+    check(number > least, f"only {number - 1} allocations failed")
+    say(f"{function}: {number - 1} allocations, and each of them failed once")
+
+
+def fail_in_softirq(b, function, way, well):
+    """The same for a function that makes one, where no task has a number."""
+    symbols = sorted((int(line.split()[0], 16), line.split()[2])
+                     for line in lines_of("/proc/kallsyms"))
+    at = [name for _, name in symbols].index(function)
+    end = next(address for address, _ in symbols[at:] if address > symbols[at][0])
+    for name, value in (("verbose", 0), ("ignore-gfp-wait", "N"), ("task-filter", "N"),
+                        ("times", 0), ("space", 0), ("interval", 1), ("probability", 100),
+                        ("require-start", hex(symbols[at][0])), ("require-end", hex(end))):
+        b.put(FAILSLAB + name, value)
+    for _ in range(3):
+        with open(FAILSLAB + "times", "w", encoding="ascii") as f:
+            f.write("1")
         way()
-        check(not self.met(), "more was allocated than can be")
-        return ENOUGH - self._get("space")
-
-
-ENOUGH = 1 << 30
-STEP = 64       # octets; an allocation of less may be passed over
-
-
-def fail_each(b, function, way, well):
-    """Go the way with each allocation below function failing; all is well each time afterwards."""
-    below = Below(b, function)
-    total = below.octets(way)
-    count = 0
-    for octets in range(0, total, STEP):
-        below.after(octets)
-        way()
-        count += below.met()
+        equal(lines_of(FAILSLAB + "times"), ["0"], "allocations that are still to fail")
         well()
-    say(f"{function}: {total} octets, {count} times an allocation failed")
-    check(count, "no allocation failed")
 
 
 def asked(server, peer):
@@ -234,41 +248,55 @@ def destroy(server, peer):
     hears_of_it(peer)
 
 
-@rule("O-02")
-def listener_takes_connections(b):
-    """Also those that come with their Request, which it reads, and announces."""
+def with_a_server(b, fail, function, way, *least):
+    """Either of them, for a way that goes through a listener"""
     quiet()
     server = b.server()
-
-    def way():
-        peer = b.dial()
-        peer.send(REQUEST)
-        if asked(server, peer):
-            server.do("reject -")
-        hears_of_it(peer)
-    fail_each(b, "iw_mpa_listen_work", way, lambda: comes_up(b, server))
+    fail(b, function, lambda: way(server), lambda: comes_up(b, server), *least)
     server.do("unlisten")
     gone()
 
 
-@rule("O-03")
-def worker_of_a_responder(b):
-    """It reads the second part of the Request, announces it, and reports what came up."""
-    quiet()
-    server = b.server()
+def accepted(b, server):
+    """A peer that has the Reply"""
+    peer = b.dial()
+    peer.send(REQUEST)
+    server.event("CONNECT_REQUEST")
+    server.do("accept 4 4 -")
+    peer.recv_reply()
+    return peer
 
-    def way():
+
+@rule("O-02")
+def listener_takes_connections(b):
+    """Also those that come with their Request, which it reads, and announces."""
+    def way(server):
+        peer = b.dial()
+        peer.send(REQUEST)
+        good = asked(server, peer)
+        if good:
+            server.do("reject -")
+        hears_of_it(peer)
+        return good
+    with_a_server(b, fail_each, "iw_mpa_listen_work", way, 4)
+
+
+@rule("O-03", cases=[("ulp",), ("peer",)])
+def worker_of_a_responder_closed_by(b, who):
+    """It reads the second part of the Request, announces it, reports what came up, and its end."""
+    def way(server):
         peer = b.dial()
         peer.send_split(REQUEST, 20)
         if not asked(server, peer):
             hears_of_it(peer)
-            return
-        if told(server, "accept 4 4 -"):
-            accepts(server, peer)
+            return False
+        good = told(server, "accept 4 4 -") and accepts(server, peer)
+        if good and who == "peer":
+            peer.fin()
+            server.event("DISCONNECTED")
         destroy(server, peer)
-    fail_each(b, "iw_mpa_run_work", way, lambda: comes_up(b, server))
-    server.do("unlisten")
-    gone()
+        return good
+    with_a_server(b, fail_each, "iw_mpa_run_work", way, 5)
 
 
 @rule("O-03")
@@ -276,63 +304,48 @@ def worker_of_an_initiator(b):
     """It reads the Reply, hands the stream to the driver, sends the RTR message, and reports."""
     quiet()
     sock = b.listen()
+    each = clients(b)
     ups = []
 
     def way():
-        client = b.client()
+        client = next(each)
         client.do("connect 4 4 -")
         ups.append(connects(b, sock, client))
         client.end()
+        return ups[-1]
 
     def well():
         way()
         check(ups[-1], "the next connection did not come up")
-    fail_each(b, "iw_mpa_run_work", way, well)
+    fail_each(b, "iw_mpa_run_work", way, well, 20)
     gone()
 
 
 @rule("O-04")
 def driver_holds_octets_back(b):
-    """An RTR message whose head and trailer were cut; this is in softirq."""
-    quiet()
-    server = b.server()
-
-    def way():
-        peer = b.dial()
-        peer.send(REQUEST)
-        server.event("CONNECT_REQUEST")
-        server.do("accept 4 4 -")
-        peer.recv_reply()
+    """An RTR message whose head was cut"""
+    def way(server):
+        peer = accepted(b, server)
         try:
             peer.send_split(mpa.rtr_write(), 3)
         except OSError:
             pass    # then the event says so
         server.event("ESTABLISHED")
         destroy(server, peer)
-    fail_each(b, "siw_mpa_first_data_ready", way, lambda: comes_up(b, server))
-    server.do("unlisten")
-    gone()
+    with_a_server(b, fail_in_softirq, "siw_mpa_rx_octets", way)
 
 
 @rule("O-04")
 def driver_mends_a_trailer(b):
     """The last FPDU has a trailer that was cut: siw is given it in one piece."""
-    quiet()
-    server = b.server()
     fpdu = mpa.send(b"data")
 
-    def way():
-        peer = b.dial()
-        peer.send(REQUEST)
-        server.event("CONNECT_REQUEST")
-        server.do("accept 4 4 -")
-        peer.recv_reply()
+    def way(server):
+        peer = accepted(b, server)
         peer.send(mpa.rtr_write())
         equal(server.event("ESTABLISHED").status, 0, "status")
         server.do("recv")
         peer.send_split(fpdu, len(fpdu) - 2)
         server.do("wc")
         destroy(server, peer)
-    fail_each(b, "siw_mpa_rx_data", way, lambda: comes_up(b, server))
-    server.do("unlisten")
-    gone()
+    with_a_server(b, fail_in_softirq, "siw_mpa_rx_octets", way)

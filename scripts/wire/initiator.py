@@ -156,6 +156,38 @@ def rtr_of_the_reply(b, rtr, op):
     data_flows(client, peer)
 
 
+def ends_without_answer(client, peer):
+    equal(client.event("ESTABLISHED").status, 0, "status")
+    peer.close()
+    client.event("DISCONNECTED")
+
+
+def ends_by_error(client, peer):
+    equal(client.event("ESTABLISHED").status, 0, "status")
+    client.do("fail_qp")
+    peer.close()
+    client.event("DISCONNECTED")
+
+
+def ends_at_once(client, peer):
+    peer.reset()
+    client.event()
+
+
+@rule("E-9.2-8", "F-rtr", cases=[(how, rtr) for how in ("without_answer", "by_error", "at_once")
+                                for rtr in ("WRITE", "READ")])
+def rtr_is_nobodys_work_request(b, how, rtr):
+    """What the ULP did not post does not complete, whatever becomes of it."""
+    ends = {"without_answer": ends_without_answer, "by_error": ends_by_error,
+            "at_once": ends_at_once}[how]
+    client, peer, _ = b.connecting()
+    peer.send(mpa.reply2(a=1, rtr={"WRITE": WRITE, "READ": READ}[rtr], ird=4, ord=4))
+    if how != "at_once":
+        equal(peer.recv_fpdu().op, rtr, "RTR")
+    ends(client, peer)
+    client.do("no_wc")
+
+
 @rule("E-8-1", "E-9.2-9", "C-01", "I-05", cases=[(0,), (SEND,)])
 def no_rtr_in_common(b, rtr):
     client, peer, _ = b.connecting()

@@ -49,9 +49,9 @@ def endpoints(*ports):
             yield role, state
 
 
-def shrink():
+def shrink(names):
     """Give back what the caches only keep at hand; not every kernel can."""
-    for name in SLABS:
+    for name in names:
         try:
             with open(f"/sys/kernel/slab/{name}/shrink", "w", encoding="ascii") as f:
                 f.write("1")
@@ -59,8 +59,8 @@ def shrink():
             pass
 
 
-def slabs():
+def slabs(names=SLABS):
     """name -> objects in use"""
-    shrink()
+    shrink(names)
     rows = (line.split() for line in lines_of("/proc/slabinfo")[2:])
-    return {row[0]: int(row[1]) for row in rows if row[0] in SLABS}
+    return {row[0]: int(row[1]) for row in rows if row[0] in names}

@@ -7,7 +7,9 @@ themselves execute is.
 """
 
 import contextlib
+import os
 import select
+import struct
 import subprocess
 
 import mpa
@@ -156,3 +158,55 @@ def half_open_past_the_limit(b, most, count):
         check(poll(lambda: alive("ep") == most - 1), "the good client left something")
         equal(counter("OVERLOAD"), before + count - most + 1, "connections that yielded")
         peers.end()
+
+
+PREEMPT = "/sys/kernel/debug/sched/preempt"
+
+
+@contextlib.contextmanager
+def preemption():
+    """Who is woken runs at once, also while another is in the kernel."""
+    if SLOW > 1 and not os.path.exists(PREEMPT):
+        yield   # kernels with detectors are built so
+        return
+
+    def put(model):
+        with open(PREEMPT, "w", encoding="ascii") as f:
+            f.write(model)
+    with open(PREEMPT, encoding="ascii") as f:
+        was = f.read().partition("(")[2].partition(")")[0]
+    put("full")
+    try:
+        yield
+    finally:
+        put(was)
+
+
+@rule("F-full", cases=[("first", 100), ("last", 100)], soak=[("first", 1000), ("last", 1000)])
+def data_that_tcp_has_no_room_for(b, processor, count):
+    """The caller begins, siw's thread goes on: every octet comes once, and in its place.
+
+    On the thread's processor, the last one for one connection, a caller that nobody waits for
+    stops wherever TCP wakes the thread.
+    """
+    size = 65536
+    octets = b"".join(struct.pack(">I", number) for number in range(size // 4))
+    cpu = os.cpu_count() - 1 if processor == "last" else 0
+    b.put("/proc/sys/net/ipv4/tcp_wmem", "4096 16384 16384")
+    b.put("/proc/sys/net/ipv4/tcp_rmem", "4096 16384 16384")
+    b.program = ["chrt", "-i", "0", "taskset", "-c", str(cpu), *b.program]
+    with preemption():
+        server, peer, _ = b.accepted(mpa.request2(a=1, rtr=WRITE, ird=4, ord=4))
+        peer.send(mpa.rtr_write())
+        server.event("ESTABLISHED")
+        server.tell(f"stream {count} {size}")
+        for msn in range(1, count + 1):
+            offset = 0
+            while offset < size:
+                ulpdu = peer.recv_fpdu(crc=False).ulpdu
+                head, data = struct.unpack(">IIII", ulpdu[2:18]), ulpdu[18:]
+                equal(head, (0, 0, msn, offset), "queue, MSN and offset")
+                check(data == octets[offset:offset + len(data)],
+                      f"MSN {msn}, offset {offset}: other octets than were sent: {data.hex()}")
+                offset += len(data)
+        equal(server.answer(), "OK stream", "what the server says")

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * For faults.py: a chosen allocation of those that a function makes, or has made, fails.
+ *
+ * The kernel's own fail-nth is of a task. A function of ours runs in whatever task of the
+ * workqueue is free: that one is given the number as it enters, and what is left of it is
+ * kept when it leaves, for the next time. Of several at a time the first one has it.
+ *
+ *	function	which, when the module is loaded
+ *	nth		N: from now on, the N-th allocation. When it reads 0, it has failed.
+ *	inside		how many tasks are in the function: nth holds when there is none.
+ */
+
+#include <linux/kprobes.h>
+#include <linux/module.h>
+#include <linux/sched.h>
+
+static char *function;
+module_param(function, charp, 0444);
+
+static unsigned int nth;
+module_param(nth, uint, 0644);
+
+static struct task_struct *holder;
+static atomic_t inside = ATOMIC_INIT(0);
+
+static int fault_point_inside(char *buf, const struct kernel_param *kp)
+{
+	return sysfs_emit(buf, "%d\n", atomic_read(&inside));
+}
+
+static const struct kernel_param_ops inside_ops = { .get = fault_point_inside };
+module_param_cb(inside, &inside_ops, NULL, 0444);
+
+static int fault_point_enter(struct kretprobe_instance *ri, struct pt_regs *regs)
+{
+	atomic_inc(&inside);
+	if (READ_ONCE(nth) && !cmpxchg(&holder, NULL, current))
+		current->fail_nth = READ_ONCE(nth);
+	return 0;
+}
+
+static int fault_point_leave(struct kretprobe_instance *ri, struct pt_regs *regs)
+{
+	if (READ_ONCE(holder) == current) {
+		WRITE_ONCE(nth, current->fail_nth);
+		current->fail_nth = 0;
+		smp_store_release(&holder, NULL);
+	}
+	atomic_dec(&inside);
+	return 0;
+}
+
+static struct kretprobe fault_point = {
+	.entry_handler	= fault_point_enter,
+	.handler	= fault_point_leave,
+	.maxactive	= 64,
+};
+
+static int __init fault_point_init(void)
+{
+	fault_point.kp.symbol_name = function;
+	return register_kretprobe(&fault_point);
+}
+
+static void __exit fault_point_exit(void)
+{
+	unregister_kretprobe(&fault_point);
+}
+
+module_init(fault_point_init);
+module_exit(fault_point_exit);
+MODULE_DESCRIPTION("Let allocations below a function fail, for tests");
+MODULE_LICENSE("GPL");
