@@ -25,9 +25,11 @@ help:
 	@echo 'make clean     remove everything that was built: the cache outside the tree'
 
 modules:
+	@scripts/setup.sh build
 	@scripts/build.sh
 
 install:
+	@scripts/setup.sh build
 	@scripts/build.sh install
 
 setup:

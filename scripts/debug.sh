@@ -5,8 +5,11 @@
 #
 #   scripts/debug.sh [kasan|kcsan [SUITE...]]      kasan, wire and e2e by default
 #
-# Their results are told as they come, numbered through. "make wire" and "make e2e" with
-# DEBUG=kasan or DEBUG=kcsan run either of them with every option that they have.
+# faults are those of the wire tests for which memory runs out.
+#
+# The suites run at the same time, for their guests mostly wait; their results are told one suite
+# after the other, numbered through. "make wire" and "make e2e" with DEBUG=kasan or DEBUG=kcsan run
+# either of them with every option that they have.
 
 # shellcheck source=scripts/lib.sh
 . "$(dirname "$0")/lib.sh"
@@ -19,10 +22,16 @@ main() {
 	export KERNEL=${1:-${DEBUG:-kasan}}
 	kernel_debugs "$KERNEL" || die 'usage: debug.sh [kasan|kcsan [SUITE...]]'
 	shift $(($# > 0))
+	unset -v KERNELS	# would come before KERNEL
 	[[ $# -gt 0 ]] || set -- wire e2e
+	"$TOP/scripts/setup.sh" build guest
 	for suite in "$@"; do
-		tap_relay "$KERNEL $suite:" "$suite" < <("$TOP/scripts/$suite.sh" </dev/null)
+		case $suite in
+		faults) tap_start "$KERNEL faults:" wire "$TOP/scripts/wire.sh" -k '^faults_' ;;
+		*) tap_start "$KERNEL $suite:" "$suite" "$TOP/scripts/$suite.sh" ;;
+		esac
 	done
+	tap_finish
 	tap_end debug
 }
 

@@ -6,6 +6,9 @@
 #   tap ok|"not ok" NAME       one result, numbered
 #   tap_run NAME COMMAND...    the result is the command's; its output shows when it fails
 #   tap_relay PREFIX SUITE     results of a suite that stdin brings, told as ours
+#   tap_start PREFIX SUITE COMMAND...
+#                              a suite that runs in the background, and
+#   tap_finish                 those that do, told one after the other
 #   tap_end SUITE              the summary line that scripts/check.sh waits for
 
 TAP_PASSED=0
@@ -48,6 +51,33 @@ tap_relay() {
 		esac
 	done
 	[[ $ended == yes ]] || tap 'not ok' "$1 $2 died before its end"
+}
+
+TAP_STARTED=()	# of each: process, output, PREFIX, SUITE
+
+# They go when we go.
+tap_start() {
+	local prefix=$1 suite=$2 output
+
+	shift 2
+	output=$(mktemp "$CACHE/log.XXXXXX")
+	setpriv --pdeathsig TERM "$@" >"$output" </dev/null &
+	TAP_STARTED+=("$!" "$output" "$prefix" "$suite")
+}
+
+tap_finish() {
+	local failed
+
+	set -- "${TAP_STARTED[@]}"
+	while [[ $# -gt 0 ]]; do
+		failed=$TAP_FAILED
+		tap_relay "$3" "$4" < <(tail -n +1 -f --pid="$1" "$2")
+		wait "$1" || [[ $TAP_FAILED -gt $failed ]] ||
+			tap 'not ok' "$3 $4 ended as if something had failed"
+		rm "$2"
+		shift 4
+	done
+	TAP_STARTED=()
 }
 
 # A suite that ran nothing has proved nothing.
