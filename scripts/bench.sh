@@ -7,8 +7,10 @@
 #
 #   scripts/bench.sh [-k REGEX]        only the measures whose name matches
 #   scripts/bench.sh --guard           judges: siw_mpa against siw, one measure, limits in LIMITS
+#   scripts/bench.sh --rate            connections a second on four processors, by the clock: only
+#                                      the ratios within one run mean something
 #
-# Results: $CACHE/bench/table.rst and connect.svg; what they were made of in raw.
+# Results: $CACHE/bench/table.rst, connect.svg and rate.rst; what they were made of in raw, rate.
 
 # shellcheck source=scripts/lib.sh
 . "$(dirname "$0")/lib.sh"
@@ -62,6 +64,10 @@ connect-ipv6	-a fd00::1 tcp
 memory-half-open	-k tcp -K 1000 hold
 '
 
+# CLIENTS-LISTENERS-STALLED, the last for each listener
+LOADS='1-1-0 4-1-0 16-1-0 64-1-0 16-4-0 16-8-0 64-8-0 16-1-4 64-8-4'
+ROUNDS=3	# the drivers take turns
+
 # Hundredths of what siw takes to connect, which the variants may take
 declare -A LIMITS=([default]=115 [plain]=108)
 
@@ -73,14 +79,17 @@ boot_counted() {
 	GUEST_SMP=1
 	GUEST_MEM=4G
 	GUEST_ARGS=(-icount "shift=0,sleep=off" "$@")
+	boot_with cm_bench
+}
+
+boot_with() {
 	say 'booting a guest'
 	guest_boot A
-	cp "$OUT/cm_bench" "$GUEST_RUN/share/"
+	cp "$OUT/$1" "$GUEST_RUN/share/"
 }
 
 build_program() {
-	gcc -Wall -Wextra -Werror -O2 -o "$OUT/cm_bench" "$TOP/scripts/bench/cm_bench.c" \
-		-lrdmacm -libverbs
+	gcc -Wall -Wextra -Werror -O2 -o "$OUT/$1" "$TOP/scripts/bench/$1.c" -lrdmacm -libverbs
 }
 
 build_plugin() {
@@ -171,28 +180,74 @@ within() {
 	[[ $2 -gt 0 && $3 -gt 0 ]] && (($2 * 100 <= $3 * LIMITS[$1]))
 }
 
-guard() {
+guard_kernel() {
 	local siw variant cost
 
-	build_program
+	need_kernel "$1"
+	"$TOP/scripts/build.sh"
 	boot_counted
 	siw=$(cost siw)
 	for variant in default plain; do
 		cost=$(cost "$variant")
-		echo "# $variant: $cost instructions per connect, siw: $siw," \
+		echo "# $1 $variant: $cost instructions per connect, siw: $siw," \
 			"limit: ${LIMITS[$variant]} %"
-		tap_run "connect costs what it may: $variant" within "$variant" "$cost" "$siw"
+		tap_run "$1: connect costs what it may: $variant" within "$variant" "$cost" "$siw"
 	done
 	guest_kill_all		# how guests end is judged by other tests
+}
+
+guard() {
+	local kernel
+
+	[[ $KERNEL != 6.1 ]] || KERNELS=${KERNELS:-6.1 6.12}
+	KERNELS=${KERNELS:-$KERNEL}
+	[[ $KERNELS != *6.12* ]] || "$TOP/scripts/setup.sh" 6.12
+	build_program cm_bench
+	for kernel in $KERNELS; do
+		guard_kernel "$kernel"
+	done
 	tap_end bench
+}
+
+# rate VARIANT ROUND: in a guest of its own, which ends while its listeners listen. Ports in
+# TIME_WAIT would be used up in seconds.
+rate() {
+	say "round $2: $1"
+	boot_with cm_rate
+	guest_run A 'sysctl -qw net.ipv4.tcp_max_tw_buckets=0'
+	take_driver "$1"
+	guest_run A "/share/cm_rate 10.0.0.1 3 $LOADS" 300 >"$OUT/rate/$1.$2" ||
+		say "round $2: $1 did not come to its end"
+	guest_kill_all
+}
+
+measure_rates() {
+	local round variant
+
+	need_krel
+	"$TOP/scripts/build.sh"
+	rm -rf "$OUT/rate"
+	mkdir "$OUT/rate"
+	build_program cm_rate
+	GUEST_SMP=4
+	for ((round = 1; round <= ROUNDS; round++)); do
+		for variant in siw default plain; do
+			rate "$variant" "$round"
+		done
+	done
+	python3 "$TOP/scripts/bench/report.py" --rate "$OUT"
+	cat "$OUT/rate.rst"
+	say "in $OUT: rate.rst"
 }
 
 measure_everything() {
 	local variant
 
+	need_krel
+	"$TOP/scripts/build.sh"
 	rm -rf "$RAW"
 	mkdir "$RAW"
-	build_program
+	build_program cm_bench
 	build_plugin
 	boot_counted -plugin "$OUT/split.so,map=$OUT/map,out=$OUT/split"
 	for variant in siw default plain; do
@@ -211,16 +266,15 @@ measure_everything() {
 main() {
 	case $# in
 	0) ;;
-	1) [[ $1 == --guard ]] || die "no such option: $1" ;;
-	*) [[ $# -eq 2 && $1 == -k ]] || die 'usage: bench.sh [-k REGEX | --guard]' ;;
+	1) [[ $1 == --guard || $1 == --rate ]] || die "no such option: $1" ;;
+	*) [[ $# -eq 2 && $1 == -k ]] || die 'usage: bench.sh [-k REGEX | --guard | --rate]' ;;
 	esac
 	ONLY=${2:-.}
 	"$TOP/scripts/setup.sh" build guest
-	need_krel
-	"$TOP/scripts/build.sh"
 	mkdir -p "$OUT"
 	case ${1:-} in
 	--guard) guard ;;
+	--rate) measure_rates ;;
 	*) measure_everything ;;
 	esac
 }

@@ -3,6 +3,7 @@
 """What bench.sh measured, as tables (table.rst) and as a picture (connect.svg).
 
     report.py FOLDER
+    report.py --rate FOLDER     connections a second (rate.rst), from FOLDER/rate/VARIANT.ROUND
 
 FOLDER/raw has a file VARIANT.MEASURE with what cm_bench printed, "KEY NUMBER" a line, and
 VARIANT.MEASURE.split with what split.c counted, "PHASE GROUP FUNCTION INSTRUCTIONS CALLS".
@@ -11,6 +12,7 @@ VARIANT.MEASURE.split with what split.c counted, "PHASE GROUP FUNCTION INSTRUCTI
 import collections
 import os
 import re
+import statistics
 import sys
 
 VARIANTS = ("tcp", "siw", "default", "plain")
@@ -179,6 +181,31 @@ def table_of_data(found):
     return table("Instructions per message", HEAD, rows)
 
 
+def rates_of(path):
+    """(load, connections a second, attempts that failed) of one round; cm_rate.c has the lines."""
+    with open(path, encoding="ascii") as lines:
+        for line in lines:
+            load, *rest = line.split()
+            values = dict(zip(rest[::2], map(int, rest[1::2])))
+            yield load, values["connections"] * 1000 / values["milliseconds"], values["failed"]
+
+
+def table_of_rates(folder):
+    """The median of the rounds, and what failed in all of them."""
+    found = collections.defaultdict(lambda: collections.defaultdict(list))
+    failed = collections.Counter()
+    for name in os.listdir(folder):
+        variant = name.split(".")[0]
+        for load, rate, failures in rates_of(os.path.join(folder, name)):
+            found[tuple(map(int, load.split("-")))][variant].append(rate)
+            failed[variant] += failures
+    rows = [row_of("{}, {}, {}".format(*load),
+                   {variant: round(statistics.median(rates)) for variant, rates in by.items()})
+            for load, by in sorted(found.items())]
+    rows.append(row_of("attempts that failed", failed)[:-2] + [None, None])
+    return table("Connections a second, by clients, listeners, stalled peers of each", HEAD, rows)
+
+
 # --- picture --------------------------------------------------------------------------------------
 
 WIDTH, BAR, LEFT = 900, 34, 90
@@ -229,7 +256,10 @@ def write(folder, name, text):
 
 
 def main():
-    folder = sys.argv[1]
+    folder = sys.argv[-1]
+    if sys.argv[1] == "--rate":
+        write(folder, "rate.rst", table_of_rates(os.path.join(folder, "rate")))
+        return
     found = load(os.path.join(folder, "raw"))
     tables = [table_of_costs(found)]
     one = {variant: measure for variant, measure in found.get("connect-1", {}).items()

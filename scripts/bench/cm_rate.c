@@ -1,0 +1,326 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * How many connections a second: processes that connect and disconnect, to processes that listen,
+ * on one host.
+ *
+ *	cm_rate ADDRESS SECONDS LOAD...		LOAD: CLIENTS-LISTENERS-STALLED
+ *
+ * For each load, client i uses listener i % LISTENERS. STALLED peers of each of these connect by
+ * TCP, send half a header, and stay. Prints for each "LOAD connections NUMBER failed NUMBER
+ * milliseconds NUMBER", without the first second. The listeners outlive it: how they end is not
+ * measured.
+ */
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <infiniband/verbs.h>
+#include <rdma/rdma_cma.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#define FIRST_PORT	7500
+#define MOST		256
+#define LISTENERS	8
+#define STALLED		16
+#define BACKLOG		1024
+#define HALF_HEADER	"MPA ID Req"
+#define TIMEOUT_MS	5000
+/* Large enough that no queue of a QP gets the mmap key which user space takes for "none". */
+#define CQ_SIZE		(1 << 16)
+
+/* Who else writes to it is another process. */
+static volatile struct shared {
+	long up[MOST];
+	long failed[MOST];
+	bool ready[LISTENERS];
+	bool stop;
+} *shared;
+
+static const char *address;
+static int seconds;
+
+struct load {
+	int clients, listeners, stalled;
+};
+
+static struct rdma_event_channel *channel;
+static struct ibv_pd *prot;
+static struct ibv_cq *cq;
+
+static void need(bool ok, const char *what)
+{
+	if (ok)
+		return;
+	fprintf(stderr, "cm_rate: %s: %s\n", what, strerror(errno));
+	exit(1);
+}
+
+static struct sockaddr *address_of(int i)
+{
+	static struct sockaddr_in addr;
+
+	addr.sin_family = AF_INET;
+	addr.sin_port = htons(FIRST_PORT + i);
+	need(inet_pton(AF_INET, address, &addr.sin_addr) == 1, address);
+	return (struct sockaddr *)&addr;
+}
+
+static bool make_qp(struct rdma_cm_id *id)
+{
+	struct ibv_qp_init_attr attr = {
+		.qp_type = IBV_QPT_RC,
+		.cap = { .max_send_wr = 4, .max_recv_wr = 4, .max_send_sge = 1, .max_recv_sge = 1 },
+	};
+
+	if (!prot) {
+		prot = ibv_alloc_pd(id->verbs);
+		cq = ibv_create_cq(id->verbs, CQ_SIZE, NULL, NULL, 0);
+		need(prot && cq, "ibv_alloc_pd, ibv_create_cq");
+	}
+	attr.send_cq = cq;
+	attr.recv_cq = cq;
+	return !rdma_create_qp(id, prot, &attr);
+}
+
+static void destroy(struct rdma_cm_id *id)
+{
+	if (id->qp)
+		rdma_destroy_qp(id);
+	need(!rdma_destroy_id(id), "rdma_destroy_id");
+}
+
+static struct rdma_conn_param conn_param(void)
+{
+	return (struct rdma_conn_param) { .responder_resources = 1, .initiator_depth = 1 };
+}
+
+/* --- a listener ----------------------------------------------------------------------------- */
+
+static void serve_event(enum rdma_cm_event_type type, struct rdma_cm_id *id)
+{
+	struct rdma_conn_param param = conn_param();
+
+	switch (type) {
+	case RDMA_CM_EVENT_CONNECT_REQUEST:
+		if (!make_qp(id) || rdma_accept(id, &param))
+			destroy(id);
+		break;
+	case RDMA_CM_EVENT_ESTABLISHED:
+		break;
+	case RDMA_CM_EVENT_DISCONNECTED:
+		rdma_disconnect(id);
+		destroy(id);
+		break;
+	default:
+		destroy(id);
+	}
+}
+
+static void serve(int number)
+{
+	struct rdma_cm_event *ev;
+	enum rdma_cm_event_type type;
+	struct rdma_cm_id *id;
+
+	need(!rdma_create_id(channel, &id, NULL, RDMA_PS_TCP), "rdma_create_id");
+	need(!rdma_bind_addr(id, address_of(number)), "rdma_bind_addr");
+	need(!rdma_listen(id, BACKLOG), "rdma_listen");
+	shared->ready[number] = true;
+	for (;;) {
+		need(!rdma_get_cm_event(channel, &ev), "rdma_get_cm_event");
+		type = ev->event;
+		id = ev->id;
+		if (ev->status && type == RDMA_CM_EVENT_ESTABLISHED)
+			type = RDMA_CM_EVENT_CONNECT_ERROR;
+		rdma_ack_cm_event(ev);
+		serve_event(type, id);
+	}
+}
+
+/* --- a client ------------------------------------------------------------------------------- */
+
+static bool await(enum rdma_cm_event_type type)
+{
+	struct rdma_cm_event *ev;
+	bool right;
+
+	need(!rdma_get_cm_event(channel, &ev), "rdma_get_cm_event");
+	right = ev->event == type && !ev->status;
+	rdma_ack_cm_event(ev);
+	return right;
+}
+
+static bool connect_once(struct rdma_cm_id *id, int listener)
+{
+	struct rdma_conn_param param = conn_param();
+
+	return !rdma_resolve_addr(id, NULL, address_of(listener), TIMEOUT_MS) &&
+	       await(RDMA_CM_EVENT_ADDR_RESOLVED) &&
+	       !rdma_resolve_route(id, TIMEOUT_MS) && await(RDMA_CM_EVENT_ROUTE_RESOLVED) &&
+	       make_qp(id) && !rdma_connect(id, &param) && await(RDMA_CM_EVENT_ESTABLISHED);
+}
+
+static void ask(int number, int listener)
+{
+	struct rdma_cm_id *id;
+
+	while (!shared->stop) {
+		need(!rdma_create_id(channel, &id, NULL, RDMA_PS_TCP), "rdma_create_id");
+		if (connect_once(id, listener)) {
+			shared->up[number]++;
+			if (!rdma_disconnect(id))
+				await(RDMA_CM_EVENT_DISCONNECTED);
+		} else {
+			shared->failed[number]++;
+		}
+		destroy(id);
+	}
+}
+
+/* --- all of them ---------------------------------------------------------------------------- */
+
+/* True in the new process, which has a channel of its own. */
+static bool forked(pid_t *pid)
+{
+	*pid = fork();
+	need(*pid >= 0, "fork");
+	if (*pid)
+		return false;
+	channel = rdma_create_event_channel();
+	need(channel, "rdma_create_event_channel");
+	return true;
+}
+
+static void start_listener(int number)
+{
+	pid_t pid;
+
+	if (forked(&pid)) {
+		need(setsid() > 0 && freopen("/dev/null", "w", stdout), "a session");
+		serve(number);
+	}
+	while (!shared->ready[number]) {
+		need(!waitpid(pid, NULL, WNOHANG), "a listener has ended");
+		usleep(10000);
+	}
+}
+
+static pid_t start_client(int number, int listener)
+{
+	pid_t pid;
+
+	if (forked(&pid)) {
+		ask(number, listener);
+		exit(0);
+	}
+	return pid;
+}
+
+static int stall(int listener)
+{
+	struct sockaddr *addr = address_of(listener);
+	int fd = socket(AF_INET, SOCK_STREAM, 0);
+
+	need(fd >= 0 && !connect(fd, addr, sizeof(struct sockaddr_in)), "connect");
+	need(write(fd, HALF_HEADER, strlen(HALF_HEADER)) > 0, "write");
+	return fd;
+}
+
+static long sum(volatile const long *of, int count)
+{
+	long total = 0;
+
+	while (count--)
+		total += of[count];
+	return total;
+}
+
+static long long clock_ms(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return ts.tv_sec * 1000LL + ts.tv_nsec / 1000000;
+}
+
+static void measure(const char *name, int clients)
+{
+	long up, failed;
+	long long since;
+
+	sleep(1);
+	since = clock_ms();
+	up = sum(shared->up, clients);
+	failed = sum(shared->failed, clients);
+	sleep(seconds);
+	printf("%s connections %ld failed %ld milliseconds %lld\n", name,
+	       sum(shared->up, clients) - up, sum(shared->failed, clients) - failed,
+	       clock_ms() - since);
+	fflush(stdout);
+}
+
+/* Those that wait for an event which does not come have two seconds. */
+static void end_clients(const pid_t *pid, int clients)
+{
+	int i, left = clients, patience = 200;
+
+	shared->stop = true;
+	while (left && patience--) {
+		while (left && waitpid(-getpgrp(), NULL, WNOHANG) > 0)
+			left--;
+		usleep(10000);
+	}
+	for (i = 0; left && i < clients; i++)
+		kill(pid[i], SIGKILL);
+	while (left-- > 0 && waitpid(-getpgrp(), NULL, 0) > 0)
+		;
+	shared->stop = false;
+}
+
+static void run(const char *name)
+{
+	pid_t pid[MOST];
+	int fd[LISTENERS * STALLED];
+	struct load load;
+	int i, fds = 0;
+
+	need(sscanf(name, "%d-%d-%d", &load.clients, &load.listeners, &load.stalled) == 3 &&
+	     load.clients > 0 && load.clients <= MOST && load.listeners > 0 &&
+	     load.listeners <= LISTENERS && load.stalled >= 0 && load.stalled <= STALLED, name);
+
+	for (i = 0; i < load.listeners * load.stalled; i++)
+		fd[fds++] = stall(i % load.listeners);
+	for (i = 0; i < load.clients; i++)
+		pid[i] = start_client(i, i % load.listeners);
+	measure(name, load.clients);
+	end_clients(pid, load.clients);
+	while (fds--)
+		close(fd[fds]);
+}
+
+int main(int argc, char **argv)
+{
+	int i;
+
+	if (argc < 4) {
+		fputs("usage: cm_rate ADDRESS SECONDS LOAD...\n", stderr);
+		return 2;
+	}
+	address = argv[1];
+	seconds = atoi(argv[2]);
+	shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	need(shared != MAP_FAILED && !setpgid(0, 0), "begin");
+
+	for (i = 0; i < LISTENERS; i++)
+		start_listener(i);
+	for (i = 3; i < argc; i++)
+		run(argv[i]);
+	return 0;
+}
