@@ -42,7 +42,7 @@ list_cases() {
 	for pair in $PAIRS; do
 		IFS=/ read -r client server wire <<<"$pair"
 		for file in "$TOP"/scripts/e2e/[0-9][0-9][0-9]-*.sh; do
-			list_cases_of "$file" "$client" "$server" "${wire:-clean}"
+			list_cases_of "$file" "$client" "$server" "${wire:-clean}" || return
 		done
 	done
 }

@@ -3,7 +3,7 @@
 DESCRIPTION="rstream: rsockets with their private data, the server verifies 4096-byte messages"
 
 # With unmodified siw at one end, one run in ten fails within librdmacm ("rpoll: Success").
-applies() { [[ $CLIENT_DRIVER == siw_mpa && $SERVER_DRIVER == siw_mpa ]]; }
+applies() { both_ours; }
 
 check() {
 	local output count=100

@@ -4,7 +4,7 @@ DESCRIPTION="ucmatose: 100 connections of one process"
 FAMILIES="4"
 
 # With unmodified siw a process cannot have more than about 47 of them.
-applies() { [[ $CLIENT_DRIVER == siw_mpa && $SERVER_DRIVER == siw_mpa ]]; }
+applies() { both_ours; }
 
 check() {
 	local before

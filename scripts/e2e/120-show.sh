@@ -2,7 +2,7 @@
 # shellcheck shell=bash disable=SC2034
 DESCRIPTION="what is going on can be seen: endpoints, listeners, counters, rdma statistic"
 
-applies() { [[ $CLIENT_DRIVER == siw_mpa && $SERVER_DRIVER == siw_mpa ]]; }
+applies() { both_ours; }
 
 show() { on "$1" "/host$TOP/scripts/iw-mpa $2"; }
 

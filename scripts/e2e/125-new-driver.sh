@@ -4,7 +4,7 @@ DESCRIPTION="a driver that new-driver made loads, registers a device, and goes"
 WIRES=clean
 FAMILIES="4"
 
-applies() { [[ $CLIENT_DRIVER == siw_mpa && $SERVER_DRIVER == siw_mpa ]]; }
+applies() { both_ours; }
 
 # Runs in the guest, with the functions of inside.sh.
 comes_and_goes() {

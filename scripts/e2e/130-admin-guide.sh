@@ -6,9 +6,7 @@ FAMILIES="4"
 GUIDE=Documentation/infiniband/iw_mpa_admin.rst
 
 # The page has the client's address and the server's.
-applies() {
-	[[ $CLIENT_DRIVER == siw_mpa && $SERVER_DRIVER == siw_mpa ]] && ! kernel_debugs "$KERNEL"
-}
+applies() { both_ours && stock_kernel; }
 
 # Runs in the guest: our modules and what they need are installed, and nothing is loaded.
 guide_prepare() {

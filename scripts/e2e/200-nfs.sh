@@ -6,9 +6,7 @@ KIT=nfs
 FAMILIES="4"
 
 # The kernels with detectors leave out what it needs.
-applies() {
-	[[ $CLIENT_DRIVER == siw_mpa && $SERVER_DRIVER == siw_mpa ]] && ! kernel_debugs "$KERNEL"
-}
+applies() { both_ours && stock_kernel; }
 
 # compare NAME: the client's file, the server's, and what the client reads from the server
 compare() {
@@ -35,7 +33,7 @@ check() {
 		link_flap 2; bg_wait copy 40"
 	compare two
 	# siw of 6.1 ends its connections when the link goes; that of 6.12 leaves it to TCP.
-	[[ $KERNEL != 6.1 || $(established "$CLIENT") -gt $before ]] ||
+	[[ $(guest_kernel "$CLIENT") != 6.1 || $(established "$CLIENT") -gt $before ]] ||
 		fail "it did not connect again"
 
 	inside "$CLIENT" "umount \$NFS_MOUNT; rm /run/one /run/two; poll 10 rdma_is_idle"

@@ -5,9 +5,7 @@ WIRES=clean
 KIT=nvme
 
 # The kernels with detectors leave out what it needs.
-applies() {
-	[[ $CLIENT_DRIVER == siw_mpa && $SERVER_DRIVER == siw_mpa ]] && ! kernel_debugs "$KERNEL"
-}
+applies() { both_ours && stock_kernel; }
 
 nobody_listens() {
 	local output

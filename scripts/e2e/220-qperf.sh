@@ -5,9 +5,7 @@ WIRES=clean
 FAMILIES="4"
 
 # The server tells its port before it calls rdma_listen: on a slow kernel the client is there first.
-applies() {
-	[[ $CLIENT_DRIVER == siw_mpa && $SERVER_DRIVER == siw_mpa ]] && ! kernel_debugs "$KERNEL"
-}
+applies() { both_ours && stock_kernel; }
 
 # qperf agrees on the test by TCP first; its server goes on for ever.
 check() {

@@ -4,10 +4,7 @@ DESCRIPTION="rsockets: rstream blocking, non-blocking, with rdma_getaddrinfo, ri
 WIRES=clean
 FAMILIES="4"
 
-# What fills TCP's buffer can end in a bad CRC on kernels with detectors, see README.md.
-applies() {
-	[[ $CLIENT_DRIVER == siw_mpa && $SERVER_DRIVER == siw_mpa ]] && ! kernel_debugs "$KERNEL"
-}
+applies() { both_ours; }
 
 # stream PROGRAM OPTION...: the server verifies what comes
 stream() {

@@ -4,7 +4,7 @@ DESCRIPTION="rdma_xserver and rdma_xclient: a 16-byte message into a shared rece
 WIRES=clean
 FAMILIES="4"
 
-applies() { [[ $CLIENT_DRIVER == siw_mpa && $SERVER_DRIVER == siw_mpa ]]; }
+applies() { both_ours; }
 
 check() {
 	on "$CLIENT" capture_start

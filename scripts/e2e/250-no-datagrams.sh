@@ -4,7 +4,7 @@ DESCRIPTION="udaddy, udpong, mckey: iWARP has no datagrams, and they are told so
 WIRES=clean
 FAMILIES="4"
 
-applies() { [[ $CLIENT_DRIVER == siw_mpa && $SERVER_DRIVER == siw_mpa ]]; }
+applies() { both_ours; }
 
 # refused COMMAND [REGEX]: it ends by itself, with an error, and nothing is left
 refused() {

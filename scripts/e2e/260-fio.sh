@@ -4,10 +4,7 @@ DESCRIPTION="fio: RDMA Write of 1 MB"
 WIRES=clean
 FAMILIES="4"
 
-# What fills TCP's buffer can end in a bad CRC on kernels with detectors, see README.md.
-applies() {
-	[[ $CLIENT_DRIVER == siw_mpa && $SERVER_DRIVER == siw_mpa ]] && ! kernel_debugs "$KERNEL"
-}
+applies() { both_ours; }
 
 check() {
 	local output before

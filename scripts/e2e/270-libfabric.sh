@@ -4,7 +4,7 @@ DESCRIPTION="libfabric: fi_pingpong over verbs, and over verbs with RxM, data ve
 WIRES=clean
 FAMILIES="4"
 
-applies() { [[ $CLIENT_DRIVER == siw_mpa && $SERVER_DRIVER == siw_mpa ]]; }
+applies() { both_ours; }
 
 # The endpoints' addresses are exchanged over TCP.
 pingpong() {

@@ -5,9 +5,7 @@ WIRES=clean
 FAMILIES="4"
 
 # Ranks poll: where the kernel is slow, so are they.
-applies() {
-	[[ $CLIENT_DRIVER == siw_mpa && $SERVER_DRIVER == siw_mpa ]] && ! kernel_debugs "$KERNEL"
-}
+applies() { both_ours && stock_kernel; }
 
 # Messages go to libfabric, and those of libfabric to RDMA: to the ranks of the same host, too.
 OPTIONS="--mca pml cm --mca mtl ofi --mca mtl_ofi_provider_include 'verbs;ofi_rxm'"

@@ -6,9 +6,7 @@ KIT=iser
 FAMILIES="4"
 
 # The kernels with detectors leave out what it needs.
-applies() {
-	[[ $CLIENT_DRIVER == siw_mpa && $SERVER_DRIVER == siw_mpa ]] && ! kernel_debugs "$KERNEL"
-}
+applies() { both_ours && stock_kernel; }
 
 nobody_listens() {
 	local output

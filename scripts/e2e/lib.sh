@@ -41,6 +41,10 @@ loudly() {
 	return "$status"
 }
 
+# For applies()
+both_ours() { [[ $CLIENT_DRIVER == siw_mpa && $SERVER_DRIVER == siw_mpa ]]; }
+stock_kernel() { ! kernel_debugs "$KERNEL"; }
+
 # few NUMBER: as many where there is time, less in guests with detectors
 few() { echo $(($1 / SLOW)); }
 

@@ -219,10 +219,11 @@ TEXT = """\
 siw_mpa and siw: interoperability
 =================================
 
-``make interop`` runs siw_mpa on Linux 6.1 against the kernel's own siw, of Linux
-6.1 and of 6.12, in two guests on one wire. What two ends agreed on was read from a
-capture on the wire. The run fails if a cell differs from what the RFCs and the
-settings ask for, or from this page. In the cells:
+``make interop`` runs siw_mpa on Linux 6.1, and ``KERNEL=6.12 make interop`` on 6.12,
+against the kernel's own siw, of Linux 6.1 and of 6.12, in two guests on one wire. What
+two ends agreed on was read from a capture on the wire. The run fails if a cell differs
+from what the RFCs and the settings ask for, or from this page. ``make check`` runs a
+third of it, 6.1 against 6.12 and the other way round. In the cells:
 
 verified
     ``rping`` connected, and all data was right: Send, RDMA Read, RDMA Write
