@@ -60,16 +60,24 @@ class Direction:
     def __init__(self):
         self.data = bytearray()
         self.arrived = []           # (offset, frame number)
+        self.early = []             # packets that overtook others
+        self.overtaken = False
 
     # tshark counts sequence numbers from 0 at the SYN.
     def add(self, packet):
         start = packet.seq - 1
-        if not packet.payload or start > len(self.data):
+        if packet.payload and start > len(self.data):
+            self.early.append(packet)
             return
-        new = packet.payload[len(self.data) - start:]
-        if new:
-            self.arrived.append((len(self.data), packet.number))
-            self.data += new
+        new = packet.payload[max(len(self.data) - start, 0):]
+        if not new:
+            return
+        self.arrived.append((len(self.data), packet.number))
+        self.data += new
+        early, self.early = self.early, []
+        for packet in early:
+            self.add(packet)
+            self.overtaken = True
 
     def packet_of(self, offset):
         return max((n for o, n in self.arrived if o <= offset), default=0)

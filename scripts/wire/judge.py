@@ -10,10 +10,11 @@ scripts/guest/startup.py. Both have to see the same MPA frames and FPDUs, down t
 tshark must find nothing malformed, no expert error, and all CRCs good if either end wants CRC.
 With the map of run.py, the peer of a test may err, and then tshark has to find that it does.
 
-tshark 4.0 is blind to frames that are not alone in a segment, and to FPDUs in front of the Reply.
-Connections with such segments are written anew, with one frame or FPDU in each segment and not
-an octet changed, and are judged so. It does not look for FPDUs behind a Reject, either: what is
-there, a Terminate, is judged behind a copy of the Reply without R.
+tshark 4.0 is blind to frames that are not alone in a segment, to FPDUs in front of the Reply, and
+to segments that others overtake, as on loopback between two processors. Connections with such
+segments are written anew, with one frame or FPDU in each segment and not an octet changed, and are
+judged so. It does not look for FPDUs behind a Reject, either: what is there, a Terminate, is judged
+behind a copy of the Reply without R.
 """
 
 import argparse
@@ -171,6 +172,7 @@ class Octets:
         self.kind = kind
         self.packet_of = direction.packet_of
         self.starts = {offset for offset, _ in direction.arrived}
+        self.overtaken = direction.overtaken
         self.items = []
         self.flaw = None
         self.end = 0            # of the last item
@@ -237,6 +239,8 @@ class Exchange:
             frame = side.frame
             if not frame:
                 continue
+            if side.overtaken:
+                return "a segment that another overtook"
             if any(0 < start < frame.size for start in side.starts):
                 return "a frame in several segments"
             if frame.size < len(side.data) and frame.size not in side.starts:
@@ -277,7 +281,10 @@ def segment(index, out, seq, flags, data):
 
 
 def segments(index, out, back):
-    """What each sends first, then all else of the one side, then of the other; None: RST."""
+    """What each sends first, then all else of the one side, then of the other.
+
+    None: RST. Two in a tuple: the second overtakes the first.
+    """
     yield segment(index, True, 0, SYN, b"")
     yield segment(index, False, 0, SYN | ACK, b"")
     order = [(True, piece) for piece in out[:1]] + [(False, piece) for piece in back[:1]] + \
@@ -287,8 +294,11 @@ def segments(index, out, back):
         if piece is None:
             yield segment(index, is_out, seqs[is_out], RST, b"")
             continue
-        yield segment(index, is_out, seqs[is_out], ACK, piece)
-        seqs[is_out] += len(piece)
+        late, piece = piece if isinstance(piece, tuple) else (b"", piece)
+        yield segment(index, is_out, seqs[is_out] + len(late), ACK, piece)
+        if late:
+            yield segment(index, is_out, seqs[is_out], ACK, late)
+        seqs[is_out] += len(late) + len(piece)
 
 
 def write_capture(path, streams):
@@ -505,6 +515,9 @@ def cases():
     yield "good Terminate behind a Reject", [REQUEST], \
         [mpa.reply2(flags=mpa.C | mpa.R), mpa.terminate(6)]
     yield "good, split", *split
+    yield "good, overtaken", [REQUEST, tuple(OUT)], [REPLY, tuple(BACK * 2)]
+    yield "bad FPDU, overtaken", [REQUEST, (OUT[0], changed(OUT[1], 20))], [REPLY]
+    yield "bad FPDU, overtakes", [REQUEST, (changed(OUT[0], 9), OUT[1])], [REPLY]
     yield "good FPDU, cut by RST", [REQUEST, OUT[1][:-1], None], [REPLY]
     yield "bad octets before RST", [REQUEST, b"\xff" * 64, None], [REPLY]
     for offset in (1, 2, 3, 9, 19):
