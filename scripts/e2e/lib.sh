@@ -195,15 +195,29 @@ ours_is_unclean() {
 	return 1
 }
 
-# What a finished test may leave: nothing, but the background job KEEP_JOB. In both guests.
-e2e_clean_up() {
-	e2e_clean_up_guest "$CLIENT"
-	e2e_clean_up_guest "$SERVER"
+# in_both FUNCTION: for each guest, at the same time
+in_both() {
+	local client status=0
+
+	"$1" "$CLIENT" &
+	client=$!
+	"$1" "$SERVER" || status=$?
+	wait "$client" && return "$status"
 }
+
+# What a finished test may leave: nothing, but the background job KEEP_JOB. In both guests.
+e2e_clean_up() { in_both e2e_clean_up_guest; }
 
 e2e_clean_up_guest() { guest_run "$1" "clean_up ${KEEP_JOB:-}"; }
 
 # --- running them: e2e.sh and demo.sh ----------------------------------------------------------
+
+e2e_set_up_guest() {
+	local peer=$CLIENT
+
+	[[ $1 != "$CLIENT" ]] || peer=$SERVER
+	guest_run "$1" "driver_set $(driver_of "$1") && wire_set $(wire_towards "$(driver_of "$peer")")"
+}
 
 # run_check FILE CLIENT_DRIVER SERVER_DRIVER FAMILY PORT [WIRE]
 # Its own subshell with errexit on; never call it after "if" or before "||", where bash ignores
@@ -215,8 +229,7 @@ run_check() (
 	PORT=$5
 	WIRE=${6:-clean}
 	set_addresses "$4"
-	guest_run "$CLIENT" "driver_set $2 && wire_set $(wire_towards "$3")"
-	guest_run "$SERVER" "driver_set $3 && wire_set $(wire_towards "$2")"
+	in_both e2e_set_up_guest
 	# shellcheck source=/dev/null
 	. "$TOP/scripts/e2e/$1"
 	flap_if_asked

@@ -235,7 +235,8 @@ guest_lost() {
 guest_is_dead() { [[ -e $GUEST_RUN/$1.dead ]]; }
 
 guest_run() {
-	local name=$1 command=$2 limit=$((${3:-$GUEST_LIMIT} * SLOW)) id=$EPOCHREALTIME-$BASHPID ANSWER=
+	local name=$1 command=$2 limit=$((${3:-$GUEST_LIMIT} * SLOW)) id=$EPOCHREALTIME-$BASHPID
+	local status ANSWER=
 
 	if guest_is_dead "$name"; then
 		echo "guest $name is dead" >&2
@@ -246,8 +247,10 @@ guest_run() {
 		guest_lost "$name" "no answer to: $command"
 		return 125
 	fi
-	base64 -d <<<"${ANSWER#* }"
-	return "${ANSWER%% *}"
+	status=${ANSWER%% *}
+	ANSWER=${ANSWER#* }
+	[[ -z $ANSWER ]] || printf '%b\n' "$ANSWER"
+	return "$status"
 }
 
 guest_bg() { guest_run "$1" "$(printf 'bg_start %q %q' "$2" "$3")"; }

@@ -14,22 +14,28 @@ poll() {
 	shift
 	until "$@"; do
 		((SECONDS < end)) || return 1
-		sleep 0.05
+		doze 0.05
 	done
 }
 
+# doze SECONDS: sleep without a program. To start one costs an emulated processor 0.1 s.
+doze() { ! read -r -t "$1" <>/run/silence; }
+
 # --- background jobs ---------------------------------------------------------------------
 
-# bg_start NAME COMMAND: in a session of its own, output and exit status into /run/bg/NAME.
+# bg_start NAME COMMAND: in a process group of its own, output and exit status into /run/bg/NAME.
 bg_start() {
 	local dir=/run/bg/$1
 
-	rm -rf "$dir"
-	mkdir -p "$dir"
-	: >"$dir/output"
-	# shellcheck disable=SC2016 # expanded by the inner shell
-	setsid bash -c '(eval "$2") >"$1/output" 2>&1 </dev/null; echo $? >"$1/status"' \
-		"$1" "$dir" "$2" >/dev/null 2>&1 &
+	[[ -d $dir ]] || mkdir -p "$dir"
+	: >"$dir/status"
+	set -m
+	{
+		set +em
+		(eval "$2")
+		echo $? >"$dir/status"
+	} >"$dir/output" 2>&1 </dev/null &
+	set +m
 	echo $! >"$dir/pid"
 }
 
@@ -55,7 +61,7 @@ bg_run() {
 	bg_wait "$1" "$2"
 }
 
-# bg_stop NAME [SIGNAL]: end it; its output. The signal goes to all of its session.
+# bg_stop NAME [SIGNAL]: end it; its output. The signal goes to all of its group.
 bg_stop() {
 	local dir=/run/bg/$1
 
@@ -75,9 +81,9 @@ bg_stop_all() {
 
 	for dir in /run/bg/*/; do
 		dir=${dir%/}
-		[[ -e $dir/pid && ${dir##*/} != "${1:-}" ]] || continue
+		[[ -s $dir/pid && ${dir##*/} != "${1:-}" ]] || continue
 		bg_gone "${dir##*/}" || bg_stop "${dir##*/}" >/dev/null
-		rm -rf "$dir"
+		: >"$dir/pid"
 	done
 }
 
@@ -91,19 +97,27 @@ bg_stop_all() {
 #           the most, so that every startup frame and FPDU header comes in pieces
 #   flap    as it is; where the peer is need not be asked: the links go down and up, and rdma_cm
 #           gives up when an answer is lost
+#
+# It stays over clean_up, and what is set already is not set again.
 wire_set() {
-	advmss_set 0
-	ip neigh flush dev eth0 nud permanent
+	local was=clean
+
+	[[ ! -e /run/wire ]] || was=$(</run/wire)
+	[[ $1 != "$was" ]] || return 0
+	echo "$1" >/run/wire
+	case $was in
+	flap) ip neigh flush dev eth0 nud permanent ;;
+	late | rough) tc qdisc del dev eth0 root netem ;;
+	esac
+	[[ $was != rough ]] || advmss_set 0
 	case $1 in
-	clean | flap) [[ $(tc qdisc show dev eth0 root) != *netem* ]] || tc qdisc del dev eth0 root ;;
-	late) tc qdisc replace dev eth0 root netem delay 5ms ;;
+	flap) peer_is_known ;;
+	late) tc qdisc add dev eth0 root netem delay 5ms ;;
 	rough)
-		tc qdisc replace dev eth0 root netem delay 1ms 500us loss 1% duplicate 1% \
-			reorder 5% 50%
-		advmss_set 48
+		tc qdisc add dev eth0 root netem delay 1ms 500us loss 1% duplicate 1% \
+			reorder 5% 50% && advmss_set 48
 		;;
 	esac
-	[[ $1 != flap ]] || peer_is_known
 }
 
 peer_is_known() {
@@ -150,7 +164,11 @@ port_range_restore() {
 
 # --- RDMA --------------------------------------------------------------------------------
 
-rdma_listens() { rdma resource show cm_id 2>/dev/null | grep -Eq "state LISTEN .*src-addr [^ ]*:$1\b"; }
+rdma_listens() {
+	local listener="state LISTEN [^"$'\n'"]*src-addr [^ ]*:$1 "
+
+	[[ $(rdma resource show cm_id 2>/dev/null) =~ $listener ]]
+}
 
 tcp_listens() { [[ -n $(ss -Htln "sport = :$1") ]]; }
 
@@ -166,8 +184,9 @@ serve() {
 listens_or_ended() { rdma_listens "$2" || bg_ended "$1"; }
 
 # Objects that applications left in the device: "qp 0 cq 0 ..." without the zeroes.
-rdma_leftovers() { rdma resource show siw0 | grep -Eo '(qp|cq|pd|cm_id|mr|ctx|srq) [1-9][0-9]*'; }
-rdma_is_idle() { ! rdma_leftovers >/dev/null; }
+LEFTOVER='(qp|cq|pd|cm_id|mr|ctx|srq) [1-9][0-9]*'
+rdma_leftovers() { rdma resource show siw0 | grep -Eo "$LEFTOVER"; }
+rdma_is_idle() { [[ ! $(rdma resource show siw0) =~ $LEFTOVER ]]; }
 # but for what the kernel keeps: completion queues
 only_pool() { ! rdma_leftovers | grep -v '^cq'; }
 
@@ -177,9 +196,10 @@ driver_get() {
 }
 
 rdma_is_up() {
-	rdma link show siw0/1 2>/dev/null | grep -q 'state ACTIVE' &&
-		grep -qv '^0000:0000:0000:0000:0000:0000:0000:0000$' \
-			/sys/class/infiniband/siw0/ports/1/gids/0 2>/dev/null
+	local gid=/sys/class/infiniband/siw0/ports/1/gids/0
+
+	[[ -e $gid && $(<"$gid") != 0000:0000:0000:0000:0000:0000:0000:0000 ]] &&
+		[[ $(rdma link show siw0/1 2>/dev/null) == *'state ACTIVE'* ]]
 }
 
 # The port takes its state from the carrier, at this moment: where links flap, more than one try.
@@ -255,7 +275,6 @@ clean_up() {
 		rm /run/at_clean_up
 	fi
 	bg_stop_all "${1:-}"
-	wire_set clean
 	port_range_restore
 	fence_restore
 	[[ -n $(driver_get) ]] || return 0
