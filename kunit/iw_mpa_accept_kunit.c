@@ -333,6 +333,18 @@ static int accept_with(struct fake_conn *c, u32 qpn)
 	return fake_accept(c->fid, &c->param);
 }
 
+/* Of each QP whoever made it has one. */
+static void closed_with_references(struct fake_conn *c, int nr_qps)
+{
+	struct fakes *f = c->fid->f;
+	int i;
+
+	fake_expect_event(c->fid, 1, IW_CM_EVENT_CLOSE, 0);
+	fake_expect_closed(c->fid, 2);
+	for (i = 0; i < nr_qps; i++)
+		KUNIT_EXPECT_EQ(f->test, f->qps[i].refs, 1);
+}
+
 /* Each call makes iw_cm forget the reference of the call before. */
 static void accept_of_other_qps_keeps_their_references(struct kunit *test)
 {
@@ -348,10 +360,7 @@ static void accept_of_other_qps_keeps_their_references(struct kunit *test)
 	conn_send_rtr(c);
 	fake_expect_event(c->fid, 0, IW_CM_EVENT_ESTABLISHED, 0);
 	peer_fin(c->peer);
-	fake_expect_event(c->fid, 1, IW_CM_EVENT_CLOSE, 0);
-	fake_expect_closed(c->fid, 2);
-	for (i = 0; i < 3; i++)
-		KUNIT_EXPECT_EQ(test, f->qps[i].refs, 1);
+	closed_with_references(c, 3);
 }
 
 /* An error would have iw_cm go to IDLE, and BUG when it comes to ESTABLISHED. */
@@ -359,7 +368,6 @@ static void accept_behind_the_end_is_void(struct kunit *test)
 {
 	struct fake_conn *c = conn_new(test);
 	struct fakes *f = test->priv;
-	int i;
 
 	conn_call(c, f);
 	c->fid->late = true;
@@ -371,10 +379,7 @@ static void accept_behind_the_end_is_void(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, accept_with(c, 1), 0);
 	fake_catch_up(c->fid);
 	fake_expect_event(c->fid, 0, IW_CM_EVENT_ESTABLISHED, -ECONNRESET);
-	fake_expect_event(c->fid, 1, IW_CM_EVENT_CLOSE, 0);
-	fake_expect_closed(c->fid, 2);
-	for (i = 0; i < 2; i++)
-		KUNIT_EXPECT_EQ(test, f->qps[i].refs, 1);
+	closed_with_references(c, 2);
 }
 
 static void listen_takes_several_connections(struct kunit *test)

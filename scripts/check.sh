@@ -66,11 +66,15 @@ run_suite() {
 }
 
 # Minutes of nothing but compiling: in the time in which other suites wait for their guests. If
-# this fails, the suite that needs the kernel will say so.
+# this fails, the suite that needs the kernel tries again, and says so. It ends when we end.
 begin_debug_kernel() {
+	set -m
 	(
 		"$TOP/scripts/setup.sh" build && nice -n 19 "$TOP/scripts/debug-kernel.sh" kasan
 	) </dev/null >/dev/null 2>&1 &
+	# shellcheck disable=SC2064 # its process group now
+	trap "kill -- -$! 2>/dev/null || true" EXIT
+	set +m
 }
 
 main() {

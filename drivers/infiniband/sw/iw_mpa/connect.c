@@ -149,7 +149,7 @@ static int accept_start(struct iw_mpa_ep *ep, struct iw_cm_id *id,
 	err = iw_mpa_ep_bind_qp(ep, param->qpn);
 	if (err)
 		return err;
-	iw_mpa_ep_accept_once_more(ep, ep->off.qp);
+	iw_mpa_ep_note_accept(ep, ep->off.qp);
 	iw_mpa_upcall_accepting(&ep->up, id);
 	return 0;
 }
@@ -167,8 +167,8 @@ static int accept_again(struct iw_mpa_ep *ep, struct iw_cm_id *id, u32 qpn)
 	struct ib_qp *before = NULL;
 
 	if (ep)
-		before = iw_mpa_ep_accept_once_more(ep, qp);
-	if (!before && !iw_mpa_ep_accept_ended(id, qpn, &before) && !ep)
+		before = iw_mpa_ep_note_accept(ep, qp);
+	if (!before && !iw_mpa_ep_note_late_accept(id, qpn, &before) && !ep)
 		return -ECONNRESET;
 	pr_warn_ratelimited("iw_mpa: QP %u: accept of an accepted connection\n",
 			    qpn);
@@ -194,7 +194,8 @@ static bool accept_is_first(struct iw_mpa_ep *ep)
  * @param: the ULP's wishes; not kept
  *
  * The hand-off is done in the caller's context. An error tells the peer too: it
- * gets a Reject.
+ * gets a Reject. iw_cm lets a ULP call again until it has handled ESTABLISHED: each
+ * further call returns 0, and gives back iw_cm's reference on the QP of the one before.
  *
  * Context: process; does not wait for the peer.
  *

@@ -518,13 +518,13 @@ void iw_mpa_ep_leave_id(struct iw_mpa_ep *ep, struct iw_cm_id *id)
 }
 
 /**
- * iw_mpa_ep_accept_once_more - iw_cm has taken a QP reference for iw_accept
+ * iw_mpa_ep_note_accept - iw_cm has taken a QP reference for iw_accept
  * @ep: endpoint
- * @qp: of that call
+ * @qp: of that call, the first or a further one
  *
  * Return: the QP whose reference iw_cm forgot with this one, or NULL.
  */
-struct ib_qp *iw_mpa_ep_accept_once_more(struct iw_mpa_ep *ep, struct ib_qp *qp)
+struct ib_qp *iw_mpa_ep_note_accept(struct iw_mpa_ep *ep, struct ib_qp *qp)
 {
 	struct ib_qp *before;
 
@@ -537,14 +537,14 @@ struct ib_qp *iw_mpa_ep_accept_once_more(struct iw_mpa_ep *ep, struct ib_qp *qp)
 }
 
 /**
- * iw_mpa_ep_accept_ended - the same, where the connection has ended
+ * iw_mpa_ep_note_late_accept - the same for a further call, after the connection's end
  * @id: cm_id that does not lead to an endpoint; its accepts do not overlap
  * @qpn: number of the QP of that call
- * @before: result: as iw_mpa_ep_accept_once_more() returns it
+ * @before: result: as iw_mpa_ep_note_accept() returns it
  *
  * Return: was it accepted before?
  */
-bool iw_mpa_ep_accept_ended(struct iw_cm_id *id, u32 qpn, struct ib_qp **before)
+bool iw_mpa_ep_note_late_accept(struct iw_cm_id *id, u32 qpn, struct ib_qp **before)
 {
 	unsigned long asked = (uintptr_t)READ_ONCE(id->provider_data);
 

@@ -160,8 +160,8 @@ int iw_mpa_ep_ask(struct iw_mpa_ep *ep, struct iw_cm_id **listen_id);
 void *iw_mpa_ep_provider_data(const struct iw_mpa_ep *ep);
 struct iw_mpa_ep *iw_mpa_ep_of_id(const struct iw_cm_id *id);
 void iw_mpa_ep_leave_id(struct iw_mpa_ep *ep, struct iw_cm_id *id);
-struct ib_qp *iw_mpa_ep_accept_once_more(struct iw_mpa_ep *ep, struct ib_qp *qp);
-bool iw_mpa_ep_accept_ended(struct iw_cm_id *id, u32 qpn, struct ib_qp **before);
+struct ib_qp *iw_mpa_ep_note_accept(struct iw_mpa_ep *ep, struct ib_qp *qp);
+bool iw_mpa_ep_note_late_accept(struct iw_cm_id *id, u32 qpn, struct ib_qp **before);
 
 const struct iw_mpa_config *iw_mpa_ep_config(const struct iw_mpa_ep *ep);
 
