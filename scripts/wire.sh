@@ -21,7 +21,7 @@
 LIMIT=600	# seconds for one batch of tests
 # The protocol above TCP does not know the family: over IPv6 what touches addresses, and a sample.
 SAMPLE='v1_request|rtr_offer|request_by_default|rejected|reject_v|nobody|bad_re|depths_4|tried|ends'
-SAMPLE="^(responder|initiator|hazards)_.*($SAMPLE|is_logged)"
+SAMPLE="^(responder|initiator|hazards)_.*($SAMPLE|_failed_.*_is_logged)"
 
 EXCHANGES=1	# startup exchanges that tshark has to see in a batch, at the least
 
