@@ -51,7 +51,7 @@ check() {
 	for name in ${PERFTESTS:-ib_send_lat ib_write_bw ib_read_bw}; do
 		case $name in
 		ib_send_lat) run_perftest "$name" 2 200 6 us ;;
-		*) run_perftest "$name" "$size" 100 4 MB/s ;;
+		*) run_perftest "$name" "$size" "$(few 100)" 4 MB/s ;;
 		esac
 	done
 	echo "result: $result"
