@@ -8,9 +8,14 @@
 #include <linux/socket.h>
 #include <linux/tracepoint.h>
 
+#include <rdma/iw_cm.h>
 #include <rdma/iw_mpa_proto.h>
 
 #include "fsm.h"
+
+/* iw_cm's own enum has no list. */
+#define IW_CM_EVENTS(X) \
+	X(CONNECT_REQUEST) X(CONNECT_REPLY) X(ESTABLISHED) X(DISCONNECT) X(CLOSE)
 
 /* Each list once: as enum for user space and as table of names. */
 #undef X
@@ -23,14 +28,19 @@ IW_MPA_EVENTS(X)
 #define X(name, err, term, text) TRACE_DEFINE_ENUM(IW_MPA_R_##name);
 IW_MPA_REASONS(X)
 #undef X
+#define X(name) TRACE_DEFINE_ENUM(IW_CM_EVENT_##name);
+IW_CM_EVENTS(X)
+#undef X
 
 #define X_STATE(name, timer)	{ IW_MPA_ST_##name, #name },
 #define X_EVENT(name)		{ IW_MPA_EV_##name, #name },
 #define X_REASON(name, err, term, text) { IW_MPA_R_##name, #name },
+#define X_UPCALL(name)		{ IW_CM_EVENT_##name, #name },
 
 #define show_state(st)	__print_symbolic(st, IW_MPA_STATES(X_STATE) { -1, "?" })
 #define show_event(ev)	__print_symbolic(ev, IW_MPA_EVENTS(X_EVENT) { -1, "?" })
 #define show_reason(re)	__print_symbolic(re, IW_MPA_REASONS(X_REASON) { -1, "?" })
+#define show_upcall(ev)	__print_symbolic(ev, IW_CM_EVENTS(X_UPCALL) { -1, "?" })
 
 TRACE_EVENT(iw_mpa_state,
 	TP_PROTO(const void *ep, enum iw_mpa_state from, enum iw_mpa_event event,
@@ -161,13 +171,8 @@ TRACE_EVENT(iw_mpa_upcall,
 		__entry->ret = ret;
 	),
 	TP_printk("cm_id=%p %s status=%d pd_len=%u ret=%d", __entry->cm_id,
-		  __print_symbolic(__entry->event,
-				   { 1, "CONNECT_REQUEST" },
-				   { 2, "CONNECT_REPLY" },
-				   { 3, "ESTABLISHED" },
-				   { 4, "DISCONNECT" },
-				   { 5, "CLOSE" }),
-		  __entry->status, __entry->pd_len, __entry->ret)
+		  show_upcall(__entry->event), __entry->status,
+		  __entry->pd_len, __entry->ret)
 );
 
 #endif /* _IW_MPA_TRACE_H */
