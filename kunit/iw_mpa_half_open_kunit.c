@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /* The responder: connections before the Request, and after a Reject. */
 
+#include "device.h"
+#include "ep.h"
 #include "iw_mpa_fakes.h"
+#include "rnic.h"
+#include "run.h"
 #include "stats.h"
 
 #include <linux/module.h>
@@ -84,13 +88,65 @@ static void refused_too_many_oldest_yields(struct kunit *test)
 	peer_fin(peers[2]);
 }
 
+#define HALF	10	/* octets of a Request */
+
 static void half_open(struct fake_conn *c, struct fakes *f)
 {
 	conn_listen(c, f);
 	c->peer = peer_connect(f, c->lis);
-	peer_send(f, c->peer, "MPA ID Req", 10);
+	peer_send(f, c->peer, "MPA ID Req", HALF);
 	/* the listener's, the socket's, the endpoint's */
 	FAKE_WAIT(f, READ_ONCE(c->lis->refs) == 3);
+}
+
+static int reject_at_once(struct fake_id *child)
+{
+	return fake_reject(child, NULL, 0);
+}
+
+/* The one half-open endpoint; the caller has a reference. */
+static struct iw_mpa_ep *the_half_open(struct fake_id *lis)
+{
+	struct iw_mpa_device *dev = iw_mpa_device_get(lis->id.device);
+	struct iw_mpa_ep *ep;
+
+	spin_lock_irq(&dev->lock);
+	ep = iw_mpa_ep_get(list_first_entry(&dev->half_open, struct iw_mpa_ep,
+					    node));
+	spin_unlock_irq(&dev->lock);
+	iw_mpa_device_put(dev);
+	return ep;
+}
+
+/*
+ * It has to yield while its Request is being read, and is rejected before the reader
+ * looks for further events: the peer has time to read the Reject all the same.
+ */
+/* Rules: H-03 */
+static void half_open_yield_after_the_request_is_void(struct kunit *test)
+{
+	struct fake_conn *c = conn_new(test);
+	struct fakes *f = test->priv;
+	struct iw_mpa_ep *ep;
+
+	f->config->linger_timeout_ms = 600000;
+	half_open(c, f);
+	c->lis->answer = reject_at_once;
+	ep = the_half_open(c->lis);
+	FAKE_POLL(f, iw_mpa_run_claim(ep, IW_MPA_ST_AWAIT_REQ));
+	conn_make_good_request(c);
+	peer_send(f, c->peer, c->frame.buf + HALF, c->frame.len - HALF);
+	FAKE_POLL(f, READ_ONCE(ep->events) & BIT(IW_MPA_EV_READABLE));
+	iw_mpa_raise(ep, IW_MPA_EV_YIELD);
+	iw_mpa_run_unclaim(ep);
+
+	fake_next_request(c->lis);
+	peer_recv_frame(f, c->peer, &c->frame);
+	flush_work(&ep->work);
+	KUNIT_EXPECT_EQ(test, (int)READ_ONCE(ep->state), (int)IW_MPA_ST_LINGER);
+	iw_mpa_ep_put(ep);
+	peer_fin(c->peer);
+	FAKE_POLL(f, endpoints_are(0));
 }
 
 /* Rules: P-05 */
@@ -146,6 +202,7 @@ static void device_gone_half_open_is_closed(struct kunit *test)
 static struct kunit_case half_open_cases[] = {
 	KUNIT_CASE(half_open_too_many_oldest_yields),
 	KUNIT_CASE(half_open_listener_yields_its_own),
+	KUNIT_CASE(half_open_yield_after_the_request_is_void),
 	KUNIT_CASE(refused_too_many_oldest_yields),
 	KUNIT_CASE(listener_gone_half_open_is_closed),
 	KUNIT_CASE(listener_gone_indicated_lives_on),
