@@ -32,7 +32,7 @@ run_tests() {
 	local prefix=$1 address=$2 pattern=$3 limit=$4 output want
 
 	shift 4
-	output=$(guest_run A "cp -u /share/wire/cm_probe /run && python3 /share/wire/run.py \
+	output=$(guest_run A "cp -u /share/wire/{cm_probe,load_peer} /run && python3 /share/wire/run.py \
 		--map /share/wire/map -k '$pattern' $* /run/cm_probe $address" "$limit") || true
 	relay "$prefix" "$output"
 	want=$(python3 "$TOP/scripts/wire/run.py" -l -k "$pattern" "$@" | wc -l)
