@@ -35,7 +35,7 @@ step() {
 		log=$GUEST_RUN/step-$STEPS-$try.log
 		try_case "$log" "$file" "$client_driver" "$server_driver" "$family" $((7100 + STEPS))
 		[[ -n $PEER_BUG ]] || break
-		echo "  -      $name: unmodified siw lost a wake-up, as its socket shows; once more"
+		echo "  -      $name: unmodified siw ${PEER_BUG%%:*}; once more"
 		[[ $CLEAN -eq 0 ]] || break
 	done
 	if [[ $STATUS -ne 0 || $CLEAN -ne 0 ]]; then

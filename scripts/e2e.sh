@@ -134,7 +134,7 @@ self_test() {
 	fi
 }
 
-# The one thing that earns another try is the lost wake-up of unmodified siw, seen in its socket.
+# The one thing that earns another try is an error of unmodified siw, seen in its guest.
 run_case() {
 	local name=$1 log try
 	shift
@@ -149,7 +149,7 @@ run_case() {
 		fi
 		[[ $CLEAN -eq 0 ]] || FRESH=no
 		[[ -n $PEER_BUG ]] || break
-		echo "# once more: unmodified siw does not read its socket: ${PEER_BUG//$'\n'/; }"
+		echo "# once more: unmodified siw: ${PEER_BUG//$'\n'/; }"
 	done
 	tap 'not ok' "$name"
 	tail -n 100 "$log" | sed 's/^/# /'

@@ -92,7 +92,7 @@ load_variant() {
 	LOADED=$1
 }
 
-# run_step PEER NUMBER VARIANT ROLE REV P2P CRC PROGRAM: the lost wake-up of unmodified siw earns another
+# run_step PEER NUMBER VARIANT ROLE REV P2P CRC PROGRAM: an error of unmodified siw earns another
 # try, as in the end-to-end tests.
 run_step() {
 	local peer=$1 STEP=$2 role=$4 SETTINGS="net.iw_mpa.crc=$7" PROGRAM=$8 log try drivers="siw_mpa siw"
@@ -120,7 +120,7 @@ run_step() {
 			FRESH=no
 		fi
 		[[ $STATUS -ne 0 && -n $PEER_BUG ]] || break
-		echo "# once more: unmodified siw does not read its socket: ${PEER_BUG//$'\n'/; }"
+		echo "# once more: unmodified siw: ${PEER_BUG//$'\n'/; }"
 	done
 	sed -n 's/^outcome: //p' "$log" >>"$WORK/outcomes"
 	[[ $STATUS -eq 0 && $CLEAN -eq 0 ]] || sed 's/^/# /' "$log" | tail -n 60

@@ -172,16 +172,31 @@ driver_of() {
 	fi
 }
 
-# It shows when it happens: a guest with unmodified siw has an established connection with unread
-# data. True if so.
-siw_lost_wakeup() {
+# Errors of unmodified siw, seen where they are. True if there is one, with the evidence.
+siw_failed() {
 	local name
 
 	for name in "$CLIENT" "$SERVER"; do
 		[[ $(driver_of "$name") == siw ]] || continue
-		guest_run "$name" 'ss -Htn state established' | awk '$1 > 0' | grep . && return
+		siw_lost_wakeup "$name" || siw_crashed "$name" && return
 	done
 	return 1
+}
+
+# An established connection with unread data
+siw_lost_wakeup() {
+	local unread
+
+	unread=$(guest_run "$1" 'ss -Htn state established' | awk '$1 > 0')
+	[[ -n $unread ]] && echo "does not read its socket: $unread"
+}
+
+# Nothing of ours runs in its guest.
+siw_crashed() {
+	local line
+
+	line=$(guest_is_dead "$1" && grep -Em 1 'kernel BUG at|WARNING: |Oops' "$GUEST_RUN/$1.console") &&
+		echo "crashed: $line"
 }
 
 # Unmodified siw may even crash when such a connection is closed. True if a guest with siw_mpa is
@@ -248,7 +263,7 @@ try_case() {
 	STATUS=$?
 	if [[ $STATUS -ne 0 ]]; then
 		e2e_diagnose >>"$log" 2>&1
-		PEER_BUG=$(CLIENT_DRIVER=$2 SERVER_DRIVER=$3 siw_lost_wakeup 2>>"$log")
+		PEER_BUG=$(CLIENT_DRIVER=$2 SERVER_DRIVER=$3 siw_failed 2>>"$log")
 	fi
 	(set -e; e2e_clean_up) >>"$log" 2>&1
 	CLEAN=$?
