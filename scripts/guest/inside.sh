@@ -98,25 +98,23 @@ bg_stop_all() {
 #   flap    as it is; where the peer is need not be asked: the links go down and up, and rdma_cm
 #           gives up when an answer is lost
 #
-# It stays over clean_up, and what is set already is not set again.
+# It stays over clean_up. Only a wire that is clean already is left alone: what a test did to links
+# and routes may have undone any other.
 wire_set() {
-	local was=clean
-
-	[[ ! -e /run/wire ]] || was=$(</run/wire)
-	[[ $1 != "$was" ]] || return 0
-	echo "$1" >/run/wire
-	case $was in
-	flap) ip neigh flush dev eth0 nud permanent ;;
-	late | rough) tc qdisc del dev eth0 root netem ;;
-	esac
-	[[ $was != rough ]] || advmss_set 0
+	[[ $1 != clean || -e /run/wire ]] || return 0
+	: >/run/wire
+	advmss_set 0 && ip neigh flush dev eth0 nud permanent || return 1
 	case $1 in
-	flap) peer_is_known ;;
-	late) tc qdisc add dev eth0 root netem delay 5ms ;;
+	clean | flap) [[ $(tc qdisc show dev eth0 root) != *netem* ]] || tc qdisc del dev eth0 root ;;
+	late) tc qdisc replace dev eth0 root netem delay 5ms ;;
 	rough)
-		tc qdisc add dev eth0 root netem delay 1ms 500us loss 1% duplicate 1% \
+		tc qdisc replace dev eth0 root netem delay 1ms 500us loss 1% duplicate 1% \
 			reorder 5% 50% && advmss_set 48
 		;;
+	esac || return 1
+	case $1 in
+	clean) rm /run/wire ;;
+	flap) peer_is_known ;;
 	esac
 }
 
