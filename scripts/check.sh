@@ -65,15 +65,15 @@ run_suite() {
 	rm -f "$log"
 }
 
-# Minutes of nothing but compiling: in the time in which other suites wait for their guests. If
-# this fails, the suite that needs the kernel tries again, and says so. It ends when we end.
+# Minutes of nothing but compiling: beside the suites before it, behind them in priority. If this
+# fails, the suite that needs the kernel tries again, and says so. It ends when we end.
 begin_debug_kernel() {
 	set -m
 	(
 		"$TOP/scripts/setup.sh" build && nice -n 19 "$TOP/scripts/debug-kernel.sh" kasan
 	) </dev/null >/dev/null 2>&1 &
-	# shellcheck disable=SC2064 # its process group now
-	trap "kill -- -$! 2>/dev/null || true" EXIT
+	# By its job: the shell knows whether that is over, and the number somebody else's.
+	trap 'kill %1 2>/dev/null || true' EXIT
 	set +m
 }
 
