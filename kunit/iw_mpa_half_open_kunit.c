@@ -110,6 +110,7 @@ static struct iw_mpa_ep *the_half_open(struct fake_id *lis)
 	struct iw_mpa_device *dev = iw_mpa_device_get(lis->id.device);
 	struct iw_mpa_ep *ep;
 
+	FAKE_POLL(lis->f, READ_ONCE(dev->half_open_count) == 1);
 	spin_lock_irq(&dev->lock);
 	ep = iw_mpa_ep_get(list_first_entry(&dev->half_open, struct iw_mpa_ep,
 					    node));
