@@ -7,8 +7,8 @@
 #
 # faults are those of the wire tests for which memory runs out.
 #
-# The suites run at the same time, for their guests mostly wait; their results are told one suite
-# after the other, numbered through. "make wire" and "make e2e" with DEBUG=kasan or DEBUG=kcsan run
+# The suites run at the same time, which takes a tenth less; their results are told one suite after
+# the other, numbered through. "make wire" and "make e2e" with DEBUG=kasan or DEBUG=kcsan run
 # either of them with every option that they have.
 
 # shellcheck source=scripts/lib.sh

@@ -52,7 +52,7 @@ load() {
 	run_tests IPv4 10.0.0.1 "^$1" "$LIMIT"
 }
 
-# Their guests mostly wait, so all at the same time. Not so apt-get.
+# All at the same time: one waits while another works. Not so apt-get.
 on_each() {
 	local kernel
 
