@@ -152,7 +152,8 @@ run_case() {
 		echo "# once more: unmodified siw: ${PEER_BUG//$'\n'/; }"
 	done
 	tap 'not ok' "$name"
-	tail -n 100 "$log" | sed 's/^/# /'
+	sed '41,$d; s/^/# /' "$log"
+	tail -n +41 "$log" | tail -n 100 | sed 's/^/# /'
 	echo "# logs: $GUEST_RUN"
 	KEEP_LOGS=yes
 }

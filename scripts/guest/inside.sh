@@ -284,7 +284,7 @@ diagnose() {
 	local dir task
 
 	for dir in /run/bg/*/; do
-		[[ -e $dir/output ]] || continue
+		[[ -s $dir/pid ]] || continue
 		echo "* background job $dir: $(cat "$dir/status" 2>/dev/null || echo running)"
 		tail -n 5 "$dir/output"
 	done
