@@ -612,6 +612,26 @@ static void accept_after_end_leaves_others_alone(struct kunit *test)
 	fake_expect_event(next->fid, 0, IW_CM_EVENT_ESTABLISHED, 0);
 }
 
+/* iw_cm is IDLE then, and has no place for an event of what was accepted. */
+static void reject_while_accepted_ends_is_silent(struct kunit *test)
+{
+	struct fake_conn *c = conn_new(test);
+	struct fakes *f = test->priv;
+
+	conn_call(c, f);
+	KUNIT_ASSERT_EQ(test, fake_accept(c->fid, &c->param), 0);
+	c->qp->nap[FAKE_STOP] = HZ / 2;
+	peer_rst(f, c->peer);
+	FAKE_POLL(f, strstr(c->qp->log, "stop"));
+	c->fid->state = FAKE_IDLE;
+	KUNIT_EXPECT_EQ(test, c->fid->id.device->ops.iw_reject(&c->fid->id, NULL, 0),
+			-ECONNRESET);
+	FAKE_WAIT(f, c->fid->refs == 1);
+	KUNIT_EXPECT_EQ(test, c->fid->nr_events, 0);
+	fake_destroy(c->fid);
+	FAKE_POLL(f, c->qp->refs == 1);
+}
+
 static void device_gone_lingering_is_closed(struct kunit *test)
 {
 	struct fake_conn *c = conn_new(test);
@@ -637,6 +657,7 @@ static struct kunit_case accept_end_cases[] = {
 	KUNIT_CASE(accept_after_fin_is_econnreset),
 	KUNIT_CASE(accept_after_rst_is_econnreset),
 	KUNIT_CASE(reject_after_rst_is_econnreset),
+	KUNIT_CASE(reject_while_accepted_ends_is_silent),
 	KUNIT_CASE(accept_races_with_rst),
 	KUNIT_CASE_PARAM(accept_that_fails_is_told_the_peer, refuse_gen_params),
 	KUNIT_CASE(accept_reply_not_sent_is_eio),

@@ -382,6 +382,24 @@ static void accept_behind_the_end_is_void(struct kunit *test)
 	closed_with_references(c, 2);
 }
 
+/* Of a QP that is being destroyed only the reference is left that iw_cm forgets. */
+static void accept_behind_the_end_of_its_qp_is_void(struct kunit *test)
+{
+	struct fake_conn *c = conn_new(test);
+	struct fakes *f = test->priv;
+
+	conn_call(c, f);
+	c->fid->late = true;
+	KUNIT_ASSERT_EQ(test, accept_with(c, 1), 0);
+	c->qp->ib.qp_num = FAKE_QPS + 1;
+	peer_rst(f, c->peer);
+	FAKE_WAIT(f, c->fid->nr_held == 2 && c->fid->refs == 1);
+	KUNIT_EXPECT_EQ(test, accept_with(c, 2), 0);
+	fake_catch_up(c->fid);
+	fake_expect_event(c->fid, 0, IW_CM_EVENT_ESTABLISHED, -ECONNRESET);
+	closed_with_references(c, 2);
+}
+
 static void listen_takes_several_connections(struct kunit *test)
 {
 	struct fake_conn *c = conn_new(test);
@@ -588,6 +606,7 @@ static struct kunit_case accept_cases[] = {
 	KUNIT_CASE(accept_twice_is_accepted_once),
 	KUNIT_CASE(accept_of_other_qps_keeps_their_references),
 	KUNIT_CASE(accept_behind_the_end_is_void),
+	KUNIT_CASE(accept_behind_the_end_of_its_qp_is_void),
 	KUNIT_CASE(listen_takes_several_connections),
 	KUNIT_CASE(listen_wildcard_ipv4_tells_concrete_addresses),
 	KUNIT_CASE(listen_wildcard_ipv6_tells_concrete_addresses),

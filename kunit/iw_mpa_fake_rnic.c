@@ -94,7 +94,7 @@ static int fake_op_sleep(struct ib_qp *ib, enum fake_op op)
 {
 	struct fake_qp *qp = fake_op_begin(ib, op);
 
-	schedule_timeout_uninterruptible(1);
+	schedule_timeout_uninterruptible(1 + qp->nap[op]);
 	return qp->fail[op];
 }
 

@@ -135,6 +135,7 @@ enum fake_op {
  * @refs: references, 1 while nobody uses it
  * @log: names of the ops called, in order
  * @fail: errno that each op is to return, 0 for success
+ * @nap: how much longer than a jiffy each op that may sleep does, in jiffies
  * @busy: an op is running
  * @prepared: prepare returned 0 and stop was not called
  * @attached: attach was called
@@ -155,6 +156,7 @@ struct fake_qp {
 	int				refs;
 	char				log[FAKE_LOG_SIZE];
 	int				fail[FAKE_OPS];
+	int			nap[FAKE_OPS];
 	bool				busy;
 	bool				prepared;
 	bool				attached;

@@ -295,12 +295,27 @@ static void act_fill_info(const struct iw_mpa_ep *ep,
 	};
 }
 
+/* True if the ULP has rejected what it had accepted: then iw_cm waits for no event. */
+static bool act_cancel_if_rejected(struct iw_mpa_ep *ep)
+{
+	bool rejected;
+
+	spin_lock_irq(&ep->lock);
+	rejected = ep->rejected;
+	spin_unlock_irq(&ep->lock);
+	if (rejected)
+		iw_mpa_upcall_cancel(&ep->up);
+	return rejected;
+}
+
 static enum iw_mpa_event act_report_up(struct iw_mpa_ep *ep)
 {
 	struct sockaddr_storage local, remote;
 	struct iw_mpa_upcall_info info;
 	int err;
 
+	if (act_cancel_if_rejected(ep))
+		return IW_MPA_EV_ULP_CLOSED;
 	act_fill_info(ep, &info);
 	if (ep->initiator &&
 	    !iw_mpa_sock_names(&ep->sock, &local, &remote)) {
@@ -396,6 +411,8 @@ static enum iw_mpa_event act_report_down(struct iw_mpa_ep *ep)
 		iw_mpa_ep_leave_id(ep, ep->up.cm_id);
 	iw_mpa_count_for(ep->dev->stats, ep->up.phase == IW_MPA_UP_CLOSE ?
 					 IW_MPA_CNT_closed : IW_MPA_CNT_failed);
+	if (act_cancel_if_rejected(ep))
+		return IW_MPA_EV_NONE;
 	iw_mpa_upcall_down(&ep->up, iw_mpa_reason_errno(ep->reason) ?: -EIO,
 			   &info);
 	return IW_MPA_EV_NONE;

@@ -168,7 +168,9 @@ static int accept_again(struct iw_mpa_ep *ep, struct iw_cm_id *id, u32 qpn)
 
 	if (ep)
 		before = iw_mpa_ep_note_accept(ep, qp);
-	if (!before && !iw_mpa_ep_note_late_accept(id, qpn, &before) && !ep)
+	if (!before)
+		before = iw_mpa_ep_note_late_accept(id, qp);
+	if (!before && !ep)
 		return -ECONNRESET;
 	pr_warn_ratelimited("iw_mpa: QP %u: accept of an accepted connection\n",
 			    qpn);
@@ -245,6 +247,14 @@ put_ep:
 	return err;
 }
 
+/* Somebody else is the runner, and about to raise an event that iw_cm now takes for a bug. */
+static void reject_later(struct iw_mpa_ep *ep)
+{
+	spin_lock_irq(&ep->lock);
+	ep->rejected = true;
+	spin_unlock_irq(&ep->lock);
+}
+
 /**
  * iw_mpa_reject - iw_cm's iw_reject
  * @id: the new connection's cm_id; its provider_data is the endpoint
@@ -278,6 +288,7 @@ int iw_mpa_reject(struct iw_cm_id *id, const void *pd, u8 pd_len)
 		iw_mpa_run_event(ep, IW_MPA_EV_ULP_CLOSED);
 		iw_mpa_run_unclaim(ep);
 	} else {
+		reject_later(ep);
 		err = -ECONNRESET;
 	}
 	iw_mpa_ep_leave_id(ep, id);

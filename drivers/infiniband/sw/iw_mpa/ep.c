@@ -28,27 +28,24 @@
 /*
  * Endpoints that the ULP was asked about, by number. iw_cm may drop a question
  * without a word, and answer one that is void: a number leads to what lives. Its
- * low half is the place in asked_eps plus one, its high half tells it from those that had
- * the place before. Where an accepted connection has ended it has no place, but the number
- * of the QP: iw_cm may not know yet, and accept it again.
+ * low half is odd: the place in asked_eps, doubled, plus one. Its high half tells it from
+ * those that had the place before. Where an accepted connection has ended it has no number,
+ * but points to the QP: iw_cm may not know yet, and accept it again.
  */
 #define ASKED_BITS	(BITS_PER_LONG / 2)
-#define ASKED_LIMIT	XA_LIMIT(0, GENMASK(ASKED_BITS - 1, 0) - 1)
+#define ASKED_LIMIT	XA_LIMIT(0, GENMASK(ASKED_BITS - 2, 0))
 
 static DEFINE_XARRAY_ALLOC(asked_eps);
 static atomic_long_t asked_before;
 
-static unsigned long asked_place(unsigned long asked)
+static bool asked_is_number(unsigned long asked)
 {
-	return (asked & GENMASK(ASKED_BITS - 1, 0)) - 1;
+	return asked & 1;
 }
 
-/* NULL for QP 0, and where a long has 32 bits for those above 65,535 */
-static void *asked_of_qp(u32 qpn)
+static unsigned long asked_place(unsigned long asked)
 {
-	unsigned long asked = (unsigned long)qpn << ASKED_BITS;
-
-	return asked >> ASKED_BITS == qpn ? (void *)asked : NULL;
+	return (asked & GENMASK(ASKED_BITS - 1, 0)) >> 1;
 }
 
 /**
@@ -444,7 +441,7 @@ void iw_mpa_ep_retire(struct iw_mpa_ep *ep)
  *
  * Context: the runner.
  *
- * Return: 0, -ENOMEM, or -EBUSY: where a long has 32 bits, 65,535 are waited for.
+ * Return: 0, -ENOMEM, or -EBUSY: where a long has 32 bits, 32,768 are waited for.
  */
 int iw_mpa_ep_ask(struct iw_mpa_ep *ep, struct iw_cm_id **listen_id)
 {
@@ -460,7 +457,7 @@ int iw_mpa_ep_ask(struct iw_mpa_ep *ep, struct iw_cm_id **listen_id)
 	iw_mpa_ep_get(ep);
 	spin_lock(&dev->lock);
 	refcount_inc(&dev->users);
-	WRITE_ONCE(ep->asked, place + 1ul +
+	WRITE_ONCE(ep->asked, 2ul * place + 1 +
 		   (atomic_long_inc_return(&asked_before) << ASKED_BITS));
 	ep_leave_half_open(ep);
 	iw_mpa_run_forget_yield(ep);
@@ -490,9 +487,9 @@ struct iw_mpa_ep *iw_mpa_ep_of_id(const struct iw_cm_id *id)
 	unsigned long asked = (uintptr_t)READ_ONCE(id->provider_data);
 	struct iw_mpa_ep *ep;
 
-	if (!asked)
+	if (!asked_is_number(asked))
 		return NULL;
-	rcu_read_lock();	/* a void place is beyond ASKED_LIMIT */
+	rcu_read_lock();
 	ep = xa_load(&asked_eps, asked_place(asked));
 	if (ep && (READ_ONCE(ep->asked) != asked ||
 		   !kref_get_unless_zero(&ep->ref)))
@@ -509,9 +506,9 @@ struct iw_mpa_ep *iw_mpa_ep_of_id(const struct iw_cm_id *id)
 void iw_mpa_ep_leave_id(struct iw_mpa_ep *ep, struct iw_cm_id *id)
 {
 	spin_lock_irq(&ep->lock);
+	/* The QP may be gone: only iw_cm's reference keeps it. */
 	if (id)
-		WRITE_ONCE(id->provider_data, ep->accepted_qp ?
-			   asked_of_qp(ep->accepted_qp->qp_num) : NULL);
+		WRITE_ONCE(id->provider_data, ep->accepted_qp);
 	ep->accepted_qp = NULL;
 	spin_unlock_irq(&ep->lock);
 	ep_forget_question(ep);
@@ -539,20 +536,18 @@ struct ib_qp *iw_mpa_ep_note_accept(struct iw_mpa_ep *ep, struct ib_qp *qp)
 /**
  * iw_mpa_ep_note_late_accept - the same for a further call, after the connection's end
  * @id: cm_id that does not lead to an endpoint; its accepts do not overlap
- * @qpn: number of the QP of that call
- * @before: result: as iw_mpa_ep_note_accept() returns it
+ * @qp: of that call
  *
- * Return: was it accepted before?
+ * Return: the QP whose reference iw_cm forgot with this one, or NULL if none was accepted.
  */
-bool iw_mpa_ep_note_late_accept(struct iw_cm_id *id, u32 qpn, struct ib_qp **before)
+struct ib_qp *iw_mpa_ep_note_late_accept(struct iw_cm_id *id, struct ib_qp *qp)
 {
-	unsigned long asked = (uintptr_t)READ_ONCE(id->provider_data);
+	void *before = READ_ONCE(id->provider_data);
 
-	if (!asked || asked & GENMASK(ASKED_BITS - 1, 0))
-		return false;
-	*before = id->device->ops.iw_get_qp(id->device, asked >> ASKED_BITS);
-	WRITE_ONCE(id->provider_data, asked_of_qp(qpn));
-	return true;
+	if (!before || asked_is_number((uintptr_t)before))
+		return NULL;
+	WRITE_ONCE(id->provider_data, qp);
+	return before;
 }
 
 /**

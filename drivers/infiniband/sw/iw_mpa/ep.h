@@ -57,6 +57,7 @@ struct iw_mpa_half_open {
  * @born: when it came to be, in jiffies
  * @initiator: local role
  * @accepted: iw_accept was called; under @lock
+ * @rejected: iw_reject, too, and no event must follow; under @lock
  * @asked: its number in the provider_data of a passive cm_id, 0 if the ULP has
  *	not been asked, or has nothing to answer any more; under @dev's lock
  * @half_open: in the lists of that name of @dev and @siblings; under @dev's lock
@@ -114,7 +115,8 @@ struct iw_mpa_ep {
 	bool			busy;
 
 	bool			initiator;
-	bool			accepted;
+	bool			accepted:1;
+	bool			rejected:1;
 	bool			half_open;
 	bool			indicate;
 	bool			fallback;
@@ -161,7 +163,7 @@ void *iw_mpa_ep_provider_data(const struct iw_mpa_ep *ep);
 struct iw_mpa_ep *iw_mpa_ep_of_id(const struct iw_cm_id *id);
 void iw_mpa_ep_leave_id(struct iw_mpa_ep *ep, struct iw_cm_id *id);
 struct ib_qp *iw_mpa_ep_note_accept(struct iw_mpa_ep *ep, struct ib_qp *qp);
-bool iw_mpa_ep_note_late_accept(struct iw_cm_id *id, u32 qpn, struct ib_qp **before);
+struct ib_qp *iw_mpa_ep_note_late_accept(struct iw_cm_id *id, struct ib_qp *qp);
 
 const struct iw_mpa_config *iw_mpa_ep_config(const struct iw_mpa_ep *ep);
 
