@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash disable=SC2034
-DESCRIPTION="NVMe over RDMA: discover, connect, compare data, reset, lose the link, connect anew"
+DESCRIPTION="NVMe over RDMA: discover, connect, compare data, reset, lose the link, connect anew, rmmod"
 WIRES=clean
 KIT=nvme
 
@@ -31,7 +31,8 @@ check() {
 	disk_write_and_compare "after the link was gone"
 	inside "$CLIENT" "nvme_detach; nvme_attach $SERVER_IP $PORT"
 	disk_has "$want" "with another connection"
-	inside "$CLIENT" "nvme_detach; rm /run/data"
+	inside "$CLIENT" "rmmod siw_mpa; nvme_is_gone; rm /run/data"
+	on "$CLIENT" "driver_leaves_nothing && rmmod iw_mpa"
 	inside "$SERVER" "nvme_serve_end"
 	devices_go
 	echo "result: 12 MB"

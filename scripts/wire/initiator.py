@@ -6,7 +6,7 @@ import socket
 import time
 
 import mpa
-from harness import Failed, check, equal
+from harness import SLOW, Failed, check, equal
 from mpa import C, M, R, READ, S, SEND, WRITE
 from registry import rule
 
@@ -172,6 +172,27 @@ def ends_by_error(client, peer):
 def ends_at_once(client, peer):
     peer.reset()
     client.event()
+
+
+def ends_by_answer(client, peer, answer):
+    equal(client.event("ESTABLISHED").status, 0, "status")
+    peer.send(answer)
+    client.event("DISCONNECTED")
+
+
+@rule("E-9.2-8", "F-rtr", cases=[("bad_crc",), ("bad_stag",), ("too_long",)])
+def rtr_with_a_bad_answer_does_not_complete(b, how):
+    client, peer, _ = b.connecting()
+    peer.send(mpa.reply2(a=1, rtr=READ, ird=4, ord=4))
+    read = peer.recv_fpdu()
+    equal(read.op, "READ", "RTR")
+    good = mpa.read_response(read)
+    ends_by_answer(client, peer, {
+        "bad_crc": mpa.read_response(read, bad_crc=True),
+        "bad_stag": mpa.fpdu(good[2:4] + b"\xff\xff\xff\x00" + good[8:16]),
+        "too_long": mpa.fpdu(good[2:16] + b"data"),
+    }[how])
+    client.do("no_wc")
 
 
 @rule("E-9.2-8", "F-rtr", cases=[(how, rtr) for how in ("without_answer", "by_error", "at_once")
@@ -349,14 +370,14 @@ def silence_instead_of_tcp(b):
 
 @rule("M-7.1.2-17", "P-01")
 def timers_end_with_their_states(b):
-    b.set(connect_timeout_ms=1000, reply_timeout_ms=2500)
+    b.set(connect_timeout_ms=2000 * SLOW, reply_timeout_ms=5000 * SLOW)
     client, peer, _ = b.connecting()
-    time.sleep(1.2)
+    time.sleep(2.4 * SLOW)
     client.no_event()
     peer.send(mpa.reply2(a=1, rtr=WRITE, ird=4, ord=4))
     equal(peer.recv_fpdu().op, "WRITE", "RTR")
     client.event("ESTABLISHED")
-    time.sleep(1.5)
+    time.sleep(3 * SLOW)
     client.no_event()
     data_flows(client, peer)
 

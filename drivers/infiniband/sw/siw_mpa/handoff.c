@@ -366,10 +366,13 @@ static void handoff_open_tx(struct ib_qp *base_qp)
 	up_read(&qp->state_lock);
 }
 
+/* Of the flags of an ORQ entry one that siw does not have: nobody has posted this Read. */
+#define HANDOFF_RTR	BIT(15)
+
 /* siw knows of the RTR message only that a Read is to be answered. */
 static int handoff_expect_read(struct siw_qp *qp)
 {
-	struct siw_sqe rtr = { .opcode = SIW_OP_READ };
+	struct siw_sqe rtr = { .opcode = SIW_OP_READ, .flags = HANDOFF_RTR };
 	struct siw_sqe *rreq = NULL;
 	unsigned long flags;
 
@@ -381,8 +384,6 @@ static int handoff_expect_read(struct siw_qp *qp)
 		siw_read_to_orq(rreq, &rtr);
 		qp->orq_put++;
 		qp->tx_ctx.ddp_msn[RDMAP_UNTAGGED_QN_RDMA_READ]++;
-		qp->cep->rtr_read = true;
-		qp->cep->rtr_place = qp->orq_get;
 	}
 	spin_unlock_irqrestore(&qp->orq_lock, flags);
 	return rreq ? 0 : -EIO;
@@ -423,19 +424,60 @@ static int handoff_send_rtr(struct ib_qp *base_qp, u8 rtr)
 	return err;
 }
 
-/**
- * siw_mpa_forget_rtr - the connection ends: the RTR message needs no answer any more
- * @qp: the QP, before siw flushes it; its state_lock is held for writing
+/*
+ * The connection ends, and siw is going to flush the QP: the RTR message needs no answer any
+ * more. The QP's state_lock is held for writing.
  */
-void siw_mpa_forget_rtr(struct siw_qp *qp)
+static void handoff_forget_rtr(struct siw_qp *qp)
 {
-	struct siw_cep *cep = qp->cep;
+	struct siw_sqe *orqe;
 
-	if (!cep || !cep->rtr_read || qp->orq_get != cep->rtr_place)
+	if (!qp->attrs.orq_size)
 		return;
-	cep->rtr_read = false;
-	WRITE_ONCE(qp->orq[qp->orq_get % qp->attrs.orq_size].flags, 0);
+	orqe = &qp->orq[qp->orq_get % qp->attrs.orq_size];
+	if (!(READ_ONCE(orqe->flags) & HANDOFF_RTR))
+		return;
+	WRITE_ONCE(orqe->flags, 0);
 	qp->orq_get++;
+}
+
+/**
+ * siw_mpa_qp_modify - siw's siw_qp_modify(), as its verbs and its network device call it
+ * @qp: as there; its state_lock is held for writing
+ * @attrs: as there
+ * @mask: as there
+ *
+ * Context: process.
+ *
+ * Return: as there.
+ */
+int siw_mpa_qp_modify(struct siw_qp *qp, struct siw_qp_attrs *attrs,
+		      enum siw_qp_attr_mask mask)
+{
+	if ((mask & SIW_QP_ATTR_STATE) && attrs->state > SIW_QP_STATE_RTS)
+		handoff_forget_rtr(qp);
+	return siw_qp_modify(qp, attrs, mask);
+}
+
+/**
+ * siw_mpa_sqe_complete - siw's siw_sqe_complete(), as its receive path calls it
+ * @qp: as there
+ * @sqe: as there
+ * @bytes: as there
+ * @status: as there
+ *
+ * What fails completes, signalled or not: so would an RTR message whose answer is bad.
+ *
+ * Context: any.
+ *
+ * Return: as there.
+ */
+int siw_mpa_sqe_complete(struct siw_qp *qp, struct siw_sqe *sqe, u32 bytes,
+			 enum siw_wc_status status)
+{
+	if (sqe->flags & HANDOFF_RTR)
+		return 0;
+	return siw_sqe_complete(qp, sqe, bytes, status);
 }
 
 /*
@@ -452,7 +494,7 @@ static void handoff_stop(struct ib_qp *base_qp, enum iw_mpa_reason why)
 	qp->tx_ctx.tx_suspend = 1;
 	if (cep->tx_open)
 		siw_send_terminate(qp);
-	siw_mpa_forget_rtr(qp);
+	handoff_forget_rtr(qp);
 	qp->term_info.valid = 0;
 	WRITE_ONCE(qp->cep, NULL);
 	up_write(&qp->state_lock);

@@ -99,12 +99,6 @@ static int port_modify_qp(struct ib_qp *base_qp, struct ib_qp_attr *attr,
 	    (attr->qp_state == IB_QPS_RESET || attr->qp_state == IB_QPS_INIT) &&
 	    READ_ONCE(qp->cep))
 		return -EINVAL;
-	if ((mask & IB_QP_STATE) &&
-	    (attr->qp_state == IB_QPS_SQD || attr->qp_state == IB_QPS_ERR)) {
-		down_write(&qp->state_lock);
-		siw_mpa_forget_rtr(qp);
-		up_write(&qp->state_lock);
-	}
 	err = siw_verbs_modify_qp(base_qp, attr, mask, udata);
 	port_flush_late(qp);
 	return err;

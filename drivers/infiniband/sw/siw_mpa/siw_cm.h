@@ -30,8 +30,6 @@ struct siw_qp;
  * @responder: local role
  * @tx_open: FPDUs may be sent
  * @validated: one whole FPDU was received without error
- * @rtr_read: a Read was sent as RTR message
- * @rtr_place: the QP's orq_get before it was answered
  * @rx_size: size of the first FPDU, once known; under the socket's lock
  * @rx_seen: octets of it that siw has got; likewise
  * @rx_held: octets of it in @rx_head; likewise
@@ -49,8 +47,6 @@ struct siw_cep {
 	bool			responder;
 	bool			tx_open;
 	bool			validated;
-	bool			rtr_read;
-	u32			rtr_place;
 	u32			rx_size;
 	u32			rx_seen;
 	u8			rx_held;
@@ -89,7 +85,10 @@ int siw_mpa_ib_register(struct ib_device *ibdev, const char *name,
 			struct device *dma_device);
 int siw_mpa_mmap_insert(struct ib_ucontext *ucontext,
 			struct rdma_user_mmap_entry *entry, size_t length);
-void siw_mpa_forget_rtr(struct siw_qp *qp);
+int siw_mpa_qp_modify(struct siw_qp *qp, struct siw_qp_attrs *attrs,
+		      enum siw_qp_attr_mask mask);
+int siw_mpa_sqe_complete(struct siw_qp *qp, struct siw_sqe *sqe, u32 bytes,
+			 enum siw_wc_status status);
 int siw_mpa_post_send(struct ib_qp *base_qp, const struct ib_send_wr *wr,
 		      const struct ib_send_wr **bad_wr);
 int siw_mpa_rx_octets(read_descriptor_t *desc, const void *octets,

@@ -122,6 +122,24 @@ bool siw_mpa_tx_queue(struct llist_node *tx_list, struct llist_head *queue)
 }
 
 /**
+ * siw_mpa_tx_stop - siw, which is being unloaded, stops a TX thread
+ * @thread: the thread
+ *
+ * In the place of siw's kthread_stop(). siw removes its devices behind that: what a
+ * consumer in the kernel posts as it lets go of a device would wait for a thread that
+ * is no more, and whoever destroys the QP, for that.
+ *
+ * Context: process, sleeps.
+ *
+ * Return: what the thread returned.
+ */
+int siw_mpa_tx_stop(struct task_struct *thread)
+{
+	ib_unregister_driver(RDMA_DRIVER_SIW);
+	return kthread_stop(thread);
+}
+
+/**
  * siw_mpa_post_send - siw's siw_post_send()
  * @base_qp: as there
  * @wr: as there

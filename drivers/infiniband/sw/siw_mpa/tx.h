@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * What siw's TX thread asks of us. The compiler reads this in front of siw_qp_tx.c,
- * which tries one lock and has one list; Kbuild counts them.
+ * What siw's TX threads ask of us. The compiler reads this in front of siw_qp_tx.c,
+ * which tries one lock, has one list, and stops threads in one place; Kbuild counts them.
  */
 #ifndef _SIW_MPA_TX_H
 #define _SIW_MPA_TX_H
 
 #include <linux/highmem.h>
+#include <linux/kthread.h>
 #include <linux/llist.h>
 #include <linux/rwsem.h>
 #include <net/tcp.h>
@@ -14,10 +15,12 @@
 
 int siw_mpa_tx_resume(struct rw_semaphore *state_lock);
 bool siw_mpa_tx_queue(struct llist_node *tx_list, struct llist_head *queue);
+int siw_mpa_tx_stop(struct task_struct *thread);
 
 #ifndef SIW_MPA_OWN_FILE
 #define down_read_trylock	siw_mpa_tx_resume
 #define llist_add		siw_mpa_tx_queue
+#define kthread_stop		siw_mpa_tx_stop
 #endif
 
 #endif
