@@ -99,10 +99,10 @@ static void show_ep(struct seq_file *seq, const struct iw_mpa_device *dev,
 	const struct iw_mpa_params *params = &row->params;
 
 	show_device(seq, dev);
-	seq_printf(seq, " role=%s state=%s local=%pISpc remote=%pISpc age_ms=%u qpn=%u",
+	seq_printf(seq, " role=%s state=%s local=%pISpc remote=%pISpc age_ms=%llu qpn=%u",
 		   row->initiator ? "initiator" : "responder",
 		   show_states[row->state], &row->tuple.local.sa,
-		   &row->tuple.remote.sa, jiffies_to_msecs(jiffies - row->born),
+		   &row->tuple.remote.sa, jiffies64_to_msecs(jiffies - row->born),
 		   row->qpn);
 	seq_printf(seq, " rev=%u crc=%d tx_markers=%d rx_markers=%d", params->rev,
 		   params->crc, params->tx_markers, params->rx_markers);
