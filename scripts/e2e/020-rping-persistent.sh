@@ -6,9 +6,10 @@ DESCRIPTION="one persistent rping server, five clients close behind one another"
 # it already. So no client starts before the last one has an answer, or is through.
 join() {
 	guest_bg "$CLIENT" "client$1" "rping -c -a $SERVER_IP -p $PORT -C $2 -V -v"
-	on "$CLIENT" "answered() { ss -Htni 'dport = :$PORT' | grep -c bytes_received; }
-		ended() { cat /run/bg/client[1-$1]/status | wc -l; }
-		all() { ((\$(answered) + \$(ended) >= $1)); }
+	# Who ends between the two is counted once, or not at all.
+	on "$CLIENT" "ended() { cat /run/bg/client[1-$1]/status | wc -l; }
+		answered() { ss -Htni state established 'dport = :$PORT' | grep -c bytes_received; }
+		all() { local n=\$(ended); ((n + \$(answered) >= $1)); }
 		poll 20 all"
 }
 

@@ -12,7 +12,7 @@ pingpong() {
 
 	guest_bg "$SERVER" server "fi_pingpong $options -B $PORT"
 	on "$SERVER" "poll 20 tcp_listens $PORT"
-	output=$(client "fi_pingpong $options -P $PORT $SERVER_IP" 30)
+	output=$(client "fi_pingpong $options -P $PORT $SERVER_IP")
 	# bytes, sent, acknowledged, total ...
 	expect_text "$output" '^1k +50 +=50 +100k '
 	server_ends

@@ -9,28 +9,46 @@ applies() { both_ours && stock_kernel; }
 
 # Messages go to libfabric, and those of libfabric to RDMA: to the ranks of the same host, too.
 OPTIONS="--mca pml cm --mca mtl ofi --mca mtl_ofi_provider_include 'verbs;ofi_rxm'"
-# Which says why, if it finds no RDMA device
-OPTIONS+=" -x FI_LOG_LEVEL=warn"
 # mpirun's own messages are TCP.
 OPTIONS+=" --mca oob_tcp_if_include eth0 --mca mpi_yield_when_idle 1"
 OPTIONS+=" --mca plm_rsh_agent /host$TOP/scripts/guest/mpi_agent"
 AS_ROOT="OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1"
+
+# Once in 38 runs, the first of its guests, libfabric found no RDMA device for one of the ranks. So
+# one program reads what ranks read, before two do at the same time.
+warm_up() {
+	local output
+
+	output=$(on "$1" "fi_info -p 'verbs;ofi_rxm' && getent hosts localhost &&
+		cat /usr/lib/*/openmpi/lib/openmpi3/*.so /usr/lib/python3/dist-packages/mpi4py/*.so >/dev/null")
+	expect_text "$output" 'provider: verbs;ofi_rxm'
+}
+
+# mpirun has the second host run what it finds in the folder that the guests share.
+run_ranks() {
+	rm -f "$GUEST_RUN"/share/mpi.*
+	guest_bg "$SERVER" server "cd /run; poll 300 test -e /share/mpi.command || exit 1
+		status=0; $AS_ROOT sh /share/mpi.command || status=\$?
+		echo \$status >/share/mpi.status; mv /share/mpi.status /share/mpi.ended
+		exit \$status"
+	output=$(client "cd /run; $AS_ROOT mpirun --host $CLIENT_IP:2,$SERVER_IP:2 $OPTIONS \
+		/usr/bin/python3 -m mpi4py /host$TOP/scripts/guest/mpi_exchange.py" 300)
+}
 
 check() {
 	local output name count
 	local -A before
 
 	for name in "$CLIENT" "$SERVER"; do
+		warm_up "$name"
 		before[$name]=$(established "$name")
 	done
-	rm -f "$GUEST_RUN"/share/mpi.*
-	guest_bg "$SERVER" server "cd /run; poll 120 test -e /share/mpi.command || exit 1
-		status=0; $AS_ROOT sh /share/mpi.command || status=\$?
-		echo \$status >/share/mpi.status; mv /share/mpi.status /share/mpi.ended
-		exit \$status"
-	output=$(client "cd /run; $AS_ROOT mpirun --host $CLIENT_IP:2,$SERVER_IP:2 $OPTIONS \
-		/usr/bin/python3 -m mpi4py /host$TOP/scripts/guest/mpi_exchange.py" 120)
-	echo "$output"
+	if ! run_ranks; then
+		expect_text "$output" 'PML cm cannot be selected'
+		echo "result: no device for a rank, once more"
+		guest_stop "$SERVER" server >/dev/null
+		run_ranks
+	fi
 	expect_text "$output" '^4 of 4 ranks have what was sent$'
 	server_ends
 	# Four pairs of ranks are on two hosts; one pair is on this host, and has both ends here.

@@ -11,7 +11,7 @@ applies() { both_ours && stock_kernel; }
 nobody_listens() {
 	local output
 
-	output=$(inside "$CLIENT" "iser_login $SERVER_IP $((PORT + 10000))" 2>/dev/null) &&
+	output=$(inside "$CLIENT" "iser_login $SERVER_IP $((PORT + 10000)) 5" 2>/dev/null) &&
 		fail "logged in to nobody"
 	echo "$output"
 	expect_text "$output" '^iscsiadm: Could not login to'

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """Occupy TCP ports until killed: hold_ports.py ADDRESS FIRST LAST KEEP_FREE_EVERY."""
 
+import errno
 import signal
 import socket
 import sys
@@ -15,8 +16,12 @@ def main():
         if port % every == 0:
             continue
         sock = socket.socket(family)
-        sock.bind((address, port))
-        sock.listen(1)
+        try:
+            sock.bind((address, port))
+            sock.listen(1)
+        except OSError as error:    # a connection in TIME_WAIT holds it as well
+            if error.errno != errno.EADDRINUSE:
+                raise
         held.append(sock)
     print(f"holding {len(held)} ports", flush=True)
     signal.pause()

@@ -56,7 +56,7 @@ iser_serve_end() {
 	modprobe -r ib_isert
 }
 
-# iser_start: the daemon, which gives up soon
+# iser_start: the daemon
 iser_start() {
 	at_clean_up ". ${BASH_ENV%/*}/iser.sh; iser_logout; iser_end"
 	modprobe -a ib_iser sd_mod
@@ -64,7 +64,7 @@ iser_start() {
 	echo "InitiatorName=${ISER_IQN%:*}:client" >/etc/iscsi/initiatorname.iscsi
 	cat >/etc/iscsi/iscsid.conf <<-END
 	node.session.initial_login_retry_max = 1
-	node.conn[0].timeo.login_timeout = 5
+	node.conn[0].timeo.login_timeout = 30
 	END
 	bg_start iscsid 'iscsid --foreground'
 	poll 20 iscsid_listens
@@ -82,11 +82,12 @@ iser_discover() {
 	iscsiadm --mode discovery --type sendtargets --portal "$1:$2" --interface iser --op nonpersistent
 }
 
-# iser_login ADDRESS PORT
+# iser_login ADDRESS PORT [SECONDS]: within so many, unless it may take its time
 iser_login() {
 	local node=(iscsiadm --mode node --targetname "$ISER_IQN" --portal "$1:$2" --interface iser)
 
 	"${node[@]}" --op new
+	[[ -z ${3:-} ]] || "${node[@]}" --op update --name 'node.conn[0].timeo.login_timeout' --value "$3"
 	"${node[@]}" --login
 	poll 20 iser_block
 }

@@ -5,7 +5,7 @@ import errno
 import time
 
 import mpa
-from harness import Failed, check, equal
+from harness import SLOW, Failed, check, equal
 from mpa import C, M, R, READ, S, SEND, WRITE
 from registry import rule
 
@@ -403,13 +403,14 @@ def ulp_that_never_answers(b):
 
 @rule("M-7.1.2-17", "P-01")
 def timers_end_with_their_states(b):
-    b.set(request_timeout_ms=1000, verdict_timeout_ms=2500, rtr_timeout_ms=1000)
+    b.set(request_timeout_ms=2000 * SLOW, verdict_timeout_ms=5000 * SLOW,
+          rtr_timeout_ms=2000 * SLOW)
     server, peer, _ = b.asked(mpa.request2(a=1, rtr=WRITE, ird=4, ord=4))
-    time.sleep(1.2)
+    time.sleep(2.4 * SLOW)
     server.do("accept 4 4 -")
     peer.recv_reply()
     up(server, peer)
-    time.sleep(1.5)
+    time.sleep(3 * SLOW)
     server.no_event()
     data_flows(server, peer)
 
@@ -426,7 +427,7 @@ def peer_gone_before_accept(b, how):
 
 @rule("M-7.1.2-12", cases=[("peer_closes",), ("rtr",), ("silence",)])
 def reject_after_accept(b, then):
-    b.set(rtr_timeout_ms=300)
+    b.set(rtr_timeout_ms=1000 * SLOW)
     server, peer, _ = b.accepted(mpa.request2(a=1, rtr=WRITE, ird=4, ord=4))
     server.do("reject_accepted")
     if then == "rtr":
@@ -436,13 +437,15 @@ def reject_after_accept(b, then):
             pass
     elif then == "peer_closes":
         peer.close()
+    else:
+        time.sleep(1.2 * SLOW)
     server.no_event()
     server.do("destroy_id")     # iw_cm keeps the QP for a rejected id until then
 
 
 @rule("M-7.1.2-9", cases=[("rtr",), ("silence",)])
 def accept_after_accept(b, then):
-    b.set(rtr_timeout_ms=300)
+    b.set(rtr_timeout_ms=1000 * SLOW if then == "silence" else 20000)
     server, peer, _ = b.accepted(mpa.request2(a=1, rtr=WRITE, ird=4, ord=4))
     equal(server.fails("accept_again"), errno.EINVAL, "errno")
     if then == "rtr":
