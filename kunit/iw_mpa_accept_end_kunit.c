@@ -612,17 +612,23 @@ static void accept_after_end_leaves_others_alone(struct kunit *test)
 	fake_expect_event(next->fid, 0, IW_CM_EVENT_ESTABLISHED, 0);
 }
 
-/* iw_cm is IDLE then, and has no place for an event of what was accepted. */
-static void reject_while_accepted_ends_is_silent(struct kunit *test)
+static void accepted_with_nap(struct fake_conn *c, struct fakes *f, enum fake_op op)
 {
-	struct fake_conn *c = conn_new(test);
-	struct fakes *f = test->priv;
-
 	conn_call(c, f);
-	KUNIT_ASSERT_EQ(test, fake_accept(c->fid, &c->param), 0);
-	c->qp->nap[FAKE_STOP] = HZ / 2;
-	peer_rst(f, c->peer);
-	FAKE_POLL(f, strstr(c->qp->log, "stop"));
+	KUNIT_ASSERT_EQ(f->test, fake_accept(c->fid, &c->param), 0);
+	c->qp->nap[op] = HZ / 2;
+}
+
+/*
+ * The driver works on the last op before an event, named @op. iw_cm goes to IDLE, and has no
+ * place for an event of what was accepted.
+ */
+static void reject_is_silent_during(struct fake_conn *c, const char *op)
+{
+	struct fakes *f = c->f;
+	struct kunit *test = f->test;
+
+	FAKE_POLL(f, strstr(c->qp->log, op));
 	c->fid->state = FAKE_IDLE;
 	KUNIT_EXPECT_EQ(test, c->fid->id.device->ops.iw_reject(&c->fid->id, NULL, 0),
 			-ECONNRESET);
@@ -630,6 +636,26 @@ static void reject_while_accepted_ends_is_silent(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, c->fid->nr_events, 0);
 	fake_destroy(c->fid);
 	FAKE_POLL(f, c->qp->refs == 1);
+}
+
+static void reject_while_accepted_ends_is_silent(struct kunit *test)
+{
+	struct fake_conn *c = conn_new(test);
+
+	accepted_with_nap(c, test->priv, FAKE_STOP);
+	peer_rst(c->f, c->peer);
+	reject_is_silent_during(c, "stop");
+}
+
+static void reject_while_accepted_comes_up_is_silent(struct kunit *test)
+{
+	struct fake_conn *c = conn_new(test);
+
+	accepted_with_nap(c, test->priv, FAKE_OPEN_TX);
+	conn_send_rtr(c);
+	reject_is_silent_during(c, "open_tx");
+	peer_fin(c->peer);
+	FAKE_POLL(c->f, fakes_has_no_endpoint());
 }
 
 static void device_gone_lingering_is_closed(struct kunit *test)
@@ -658,6 +684,7 @@ static struct kunit_case accept_end_cases[] = {
 	KUNIT_CASE(accept_after_rst_is_econnreset),
 	KUNIT_CASE(reject_after_rst_is_econnreset),
 	KUNIT_CASE(reject_while_accepted_ends_is_silent),
+	KUNIT_CASE(reject_while_accepted_comes_up_is_silent),
 	KUNIT_CASE(accept_races_with_rst),
 	KUNIT_CASE_PARAM(accept_that_fails_is_told_the_peer, refuse_gen_params),
 	KUNIT_CASE(accept_reply_not_sent_is_eio),

@@ -363,17 +363,23 @@ static void accept_of_other_qps_keeps_their_references(struct kunit *test)
 	closed_with_references(c, 3);
 }
 
+/* The connection of QP 1 ends, and iw_cm does not know; the QP has the number @qpn then. */
+static void accept_and_end_late(struct fake_conn *c, struct fakes *f, u32 qpn)
+{
+	conn_call(c, f);
+	c->fid->late = true;
+	KUNIT_ASSERT_EQ(f->test, accept_with(c, 1), 0);
+	c->qp->ib.qp_num = qpn;
+	peer_rst(f, c->peer);
+	FAKE_WAIT(f, c->fid->nr_held == 2 && c->fid->refs == 1);
+}
+
 /* An error would have iw_cm go to IDLE, and BUG when it comes to ESTABLISHED. */
 static void accept_behind_the_end_is_void(struct kunit *test)
 {
 	struct fake_conn *c = conn_new(test);
-	struct fakes *f = test->priv;
 
-	conn_call(c, f);
-	c->fid->late = true;
-	KUNIT_ASSERT_EQ(test, accept_with(c, 1), 0);
-	peer_rst(f, c->peer);
-	FAKE_WAIT(f, c->fid->nr_held == 2 && c->fid->refs == 1);
+	accept_and_end_late(c, test->priv, 1);
 	KUNIT_EXPECT_EQ(test, accept_with(c, 2), 0);
 	KUNIT_EXPECT_EQ(test, accept_with(c, 2), 0);
 	KUNIT_EXPECT_EQ(test, accept_with(c, 1), 0);
@@ -386,14 +392,8 @@ static void accept_behind_the_end_is_void(struct kunit *test)
 static void accept_behind_the_end_of_its_qp_is_void(struct kunit *test)
 {
 	struct fake_conn *c = conn_new(test);
-	struct fakes *f = test->priv;
 
-	conn_call(c, f);
-	c->fid->late = true;
-	KUNIT_ASSERT_EQ(test, accept_with(c, 1), 0);
-	c->qp->ib.qp_num = FAKE_QPS + 1;
-	peer_rst(f, c->peer);
-	FAKE_WAIT(f, c->fid->nr_held == 2 && c->fid->refs == 1);
+	accept_and_end_late(c, test->priv, FAKE_QPS + 1);
 	KUNIT_EXPECT_EQ(test, accept_with(c, 2), 0);
 	fake_catch_up(c->fid);
 	fake_expect_event(c->fid, 0, IW_CM_EVENT_ESTABLISHED, -ECONNRESET);

@@ -5,7 +5,7 @@ WIRES=clean
 FAMILIES="4"
 
 # The server tells its port before it calls rdma_listen: on a slow kernel the client is there first,
-# and now and then on any.
+# and nothing keeps it from that on any.
 applies() { both_ours && stock_kernel; }
 
 # qperf agrees on the test by TCP first; its server goes on for ever.

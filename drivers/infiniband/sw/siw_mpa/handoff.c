@@ -366,7 +366,10 @@ static void handoff_open_tx(struct ib_qp *base_qp)
 	up_read(&qp->state_lock);
 }
 
-/* Of the flags of an ORQ entry one that siw does not have: nobody has posted this Read. */
+/*
+ * Of the flags of an ORQ entry one that siw does not have: nobody has posted this Read. Who sets
+ * it in an SQE of his own loses his own completion.
+ */
 #define HANDOFF_RTR	BIT(15)
 
 /* siw knows of the RTR message only that a Read is to be answered. */
