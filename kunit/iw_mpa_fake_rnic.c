@@ -67,6 +67,7 @@ static struct fake_qp *fake_op_begin(struct ib_qp *ib, enum fake_op op)
 		[FAKE_SEND_REPLY]	= "send_reply",
 		[FAKE_KICK_RX]		= "kick_rx",
 		[FAKE_SEND_RTR]		= "send_rtr",
+		[FAKE_REPEAT_RTR]	= "repeat_rtr",
 		[FAKE_OPEN_TX]		= "open_tx",
 		[FAKE_STOP]		= "stop",
 	};
@@ -222,20 +223,43 @@ static void fake_kick_rx(struct ib_qp *ib)
 	fake_op_end(qp);
 }
 
-static int fake_send_rtr(struct ib_qp *ib, u8 rtr)
+static int fake_put_rtr(struct fake_qp *qp, u8 rtr)
 {
 	u8 fpdu[IW_MPA_FPDU_MAX];
 	struct kvec iov = { .iov_base = fpdu };
 	struct msghdr msg = {};
+
+	iov.iov_len = iw_mpa_fpdu_rtr(rtr, qp->params.crc, fpdu);
+	return kernel_sendmsg(qp->ho.sock, &msg, &iov, 1, iov.iov_len) < 0 ? -EPIPE : 0;
+}
+
+static int fake_send_rtr(struct ib_qp *ib, u8 rtr)
+{
 	struct fake_qp *qp = fake_qp_of(ib);
 	int err = fake_op_sleep(ib, FAKE_SEND_RTR);
 
 	qp->rtr = rtr;
-	iov.iov_len = iw_mpa_fpdu_rtr(rtr, qp->params.crc, fpdu);
-	if (!err && kernel_sendmsg(qp->ho.sock, &msg, &iov, 1, iov.iov_len) < 0)
-		err = -EPIPE;
+	if (!err)
+		err = fake_put_rtr(qp, rtr);
 	fake_op_end(qp);
 	return err;
+}
+
+static int fake_repeat_rtr(struct ib_qp *ib)
+{
+	struct fake_qp *qp = fake_qp_of(ib);
+	int err = fake_op_sleep(ib, FAKE_REPEAT_RTR);
+
+	if (!err)
+		err = fake_put_rtr(qp, IW_MPA_RTR_WRITE);
+	fake_op_end(qp);
+	return err;
+}
+
+/* From now on the driver can repeat the RTR message. */
+void fake_have_repeat_rtr(struct fakes *f)
+{
+	f->drv.repeat_rtr = fake_repeat_rtr;
 }
 
 static void fake_open_tx(struct ib_qp *ib)

@@ -123,6 +123,7 @@ enum fake_op {
 	FAKE_SEND_REPLY,
 	FAKE_KICK_RX,
 	FAKE_SEND_RTR,
+	FAKE_REPEAT_RTR,
 	FAKE_OPEN_TX,
 	FAKE_STOP,
 	FAKE_OPS
@@ -252,6 +253,7 @@ struct fake_qp *fake_qp_of(struct ib_qp *qp);
 void fake_qp_disconnect(struct fake_qp *qp);
 void fake_qp_gone(struct fake_qp *qp);
 void fake_have_driver_pd(struct fakes *f);
+void fake_have_repeat_rtr(struct fakes *f);
 
 /* the peer */
 struct socket *peer_listen(struct fakes *f, struct fake_id *fid, int family);

@@ -14,7 +14,7 @@
 #include "fsm.h"
 
 #define ST(name)	BIT(IW_MPA_ST_##name)
-#define EV(name)	BIT(IW_MPA_EV_##name)
+#define EV(name)	BIT_ULL(IW_MPA_EV_##name)
 #define DO(name)	IW_MPA_DO_##name
 
 #define ST_ALL		(BIT(IW_MPA_ST_COUNT) - 1)
@@ -23,12 +23,12 @@
 /* iw_cm knows the connection and its QP is bound */
 #define ST_BOUND	(ST(TCP_CONNECT) | ST(AWAIT_REP) | ST_DRIVER)
 /* The stream is the driver's */
-#define ST_DRIVER	(ST(AWAIT_RTR) | ST(FENCED) | ST(OFFLOADED))
+#define ST_DRIVER	(ST(AWAIT_RTR) | ST(FENCED) | ST(UNANSWERED) | ST(OFFLOADED))
 /* The runner reads a frame */
 #define ST_READS	(ST(AWAIT_REP) | ST(AWAIT_REQ))
 #define ST_ACTIVE	(ST(IDLE) | ST(TCP_CONNECT) | ST(AWAIT_REP) | ST(HANDOFF) | \
-			 ST(OFFLOADED) | ST(LINGER) | ST(DEAD))
-#define ST_PASSIVE	(ST_ALL & ~(ST(TCP_CONNECT) | ST(AWAIT_REP)))
+			 ST(UNANSWERED) | ST(OFFLOADED) | ST(LINGER) | ST(DEAD))
+#define ST_PASSIVE	(ST_ALL & ~(ST(TCP_CONNECT) | ST(AWAIT_REP) | ST(UNANSWERED)))
 
 /* Which events are void in which state, and where the others lead: one row a leg */
 
@@ -53,6 +53,9 @@ static const struct event_row event_rows[] = {
 	LEG(TIMED_OUT, ST(TCP_CONNECT) | ST(AWAIT_REP) | ST(AWAIT_REQ) | ST(AWAIT_RTR) |
 		       ST(LINGER), DEAD),
 	LEG(TIMED_OUT, ST(REQ_INDICATED), LINGER),
+	LEG(TIMED_OUT, ST(FENCED), OFFLOADED),
+	LEG(TIMED_OUT, ST(UNANSWERED), COUNT),
+	LEG(RTR_SETTLED, ST(UNANSWERED), OFFLOADED),
 	LEG(INDICATE_FAILED, ST(REQ_INDICATED), LINGER),
 	LEG(ULP_CLOSED, ST_DRIVER, LINGER),
 	LEG(ULP_CLOSED, ST_BOUND, DEAD),
@@ -74,6 +77,7 @@ static const struct event_row event_rows[] = {
 	LEG(HANDED_OFF, ST(HANDOFF), OFFLOADED),
 	LEG(HANDED_OFF_FENCED, ST(HANDOFF), FENCED),
 	LEG(HANDED_OFF_RTR, ST(HANDOFF), AWAIT_RTR),
+	LEG(HANDED_OFF_QUIET, ST(HANDOFF), UNANSWERED),
 	LEG(PREPARE_FAILED, ST(HANDOFF), LINGER),
 	LEG(ACCEPT_FAILED, ST(REQ_INDICATED) | ST(HANDOFF), LINGER),
 	LEG(REPLY_FAILED, ST(HANDOFF), DEAD),
@@ -148,6 +152,12 @@ static bool event_only_looks(enum iw_mpa_state state, enum iw_mpa_event event)
 	       (event == IW_MPA_EV_PEER_CLOSED && (BIT(state) & (ST_READS | ST_DRIVER)));
 }
 
+/* The RTR message is repeated; how often is counted outside of the table. */
+static bool event_repeats(enum iw_mpa_state state, enum iw_mpa_event event)
+{
+	return state == IW_MPA_ST_UNANSWERED && event == IW_MPA_EV_TIMED_OUT;
+}
+
 /* IW_MPA_ST_COUNT if the state does not hear of it */
 static enum iw_mpa_state stream_end_leads_to(enum iw_mpa_state state)
 {
@@ -178,7 +188,8 @@ static void fsm_step_any_cell_goes_forward(struct kunit *test)
 						    IW_MPA_ST_DEAD, "%s",
 						    iw_mpa_state_name(state));
 			KUNIT_EXPECT_EQ_MSG(test, tr.next == state,
-					    event_only_looks(state, event), "%s: %s",
+					    event_only_looks(state, event) ||
+					    event_repeats(state, event), "%s: %s",
 					    iw_mpa_state_name(state), iw_mpa_event_name(event));
 		}
 	}
@@ -186,12 +197,14 @@ static void fsm_step_any_cell_goes_forward(struct kunit *test)
 
 /*
  * An action that may end in an event has nothing behind it: the rest would not be done.
- * REPORT_UP ends in one only if iw_cm is out of memory, and then KICK_RX is idle.
+ * REPORT_UP ends in one only if iw_cm is out of memory, and then KICK_RX is idle; and
+ * CHECK_ANSWER if there is nothing to repeat.
  */
 static void fsm_step_any_cell_deciding_action_is_last(struct kunit *test)
 {
 	const u32 deciding = DO(RECONNECT) | DO(SEND_REQ) | DO(READ_REQ) | DO(READ_REP) |
 			     DO(HANDOFF_ACTIVE) | DO(HANDOFF_PASSIVE) | DO(DRAIN);
+	const u32 with_check = DO(CHECK_ANSWER) | DO(REPEAT_RTR) | DO(RESTART_TIMER);
 	const u32 with_up = DO(OPEN_TX) | DO(REPORT_UP) | DO(KICK_RX);
 	int state, event;
 
@@ -201,6 +214,10 @@ static void fsm_step_any_cell_deciding_action_is_last(struct kunit *test)
 
 			if (actions & deciding)
 				KUNIT_EXPECT_EQ_MSG(test, actions & (actions - 1), 0, "%s: %s",
+						    iw_mpa_state_name(state),
+						    iw_mpa_event_name(event));
+			if (actions & DO(CHECK_ANSWER))
+				KUNIT_EXPECT_EQ_MSG(test, actions, with_check, "%s: %s",
 						    iw_mpa_state_name(state),
 						    iw_mpa_event_name(event));
 			if (actions & DO(REPORT_UP))
@@ -243,10 +260,10 @@ struct walk {
 /* Events that only one of the roles can meet: see fsm.h */
 static bool event_is_possible(const struct node *node, enum iw_mpa_event event)
 {
-	const u32 active = EV(CONNECTING) | EV(TCP_UP) | EV(REP_GOOD) | EV(REP_REJECT) |
+	const u64 active = EV(CONNECTING) | EV(TCP_UP) | EV(REP_GOOD) | EV(REP_REJECT) |
 			   EV(TERM_DUE) | EV(V2_REFUSED) | EV(SEND_FAILED) |
-			   EV(PREPARE_FAILED);
-	const u32 passive = EV(TCP_ACCEPTED) | EV(REQ_GOOD) | EV(INDICATE_FAILED) |
+			   EV(PREPARE_FAILED) | EV(HANDED_OFF_QUIET) | EV(RTR_SETTLED);
+	const u64 passive = EV(TCP_ACCEPTED) | EV(REQ_GOOD) | EV(INDICATE_FAILED) |
 			    EV(ULP_ACCEPTED) | EV(ULP_REJECTED) | EV(LISTENER_GONE) | EV(YIELD) |
 			    EV(HANDED_OFF_FENCED) | EV(HANDED_OFF_RTR) | EV(ACCEPT_FAILED) |
 			    EV(REPLY_FAILED);
@@ -257,9 +274,9 @@ static bool event_is_possible(const struct node *node, enum iw_mpa_event event)
 	/* Where the driver reads, only END_STREAM raises it; else a read finds it out */
 	if (event == IW_MPA_EV_STREAM_ENDED && (BIT(node->state) & ST_DRIVER))
 		return node->past & PAST_ENDING;
-	if (BIT(event) & active)
+	if (BIT_ULL(event) & active)
 		return !(node->past & PAST_PASSIVE);
-	if (BIT(event) & passive)
+	if (BIT_ULL(event) & passive)
 		return !(node->past & PAST_ACTIVE);
 	return true;
 }
@@ -275,6 +292,7 @@ static u32 event_facts(enum iw_mpa_state state, enum iw_mpa_event event)
 	case IW_MPA_EV_ULP_ACCEPTED:
 		return PAST_BOUND;
 	case IW_MPA_EV_HANDED_OFF:
+	case IW_MPA_EV_HANDED_OFF_QUIET:
 		return PAST_TAKEN | PAST_OWED | PAST_TX_OPEN;
 	case IW_MPA_EV_HANDED_OFF_FENCED:
 	case IW_MPA_EV_HANDED_OFF_RTR:
@@ -299,12 +317,16 @@ static bool action_is_allowed(u32 past, enum iw_mpa_action_nr action, u32 *effec
 	*effect = 0;
 	switch (action) {
 	case IW_MPA_ACT_OPEN_TX:
+	case IW_MPA_ACT_LIFT_FENCE:
 		*effect = PAST_TX_OPEN;
 		return driver_has_stream(past) && !(past & PAST_TX_OPEN);
 	case IW_MPA_ACT_REPORT_UP:
 		*effect = PAST_UP;
 		return driver_has_stream(past) && (past & PAST_OWED) &&
 		       !(past & (PAST_UP | PAST_DOWN));
+	case IW_MPA_ACT_CHECK_ANSWER:
+	case IW_MPA_ACT_REPEAT_RTR:
+		return driver_has_stream(past) && (past & PAST_TX_OPEN) && (past & PAST_ACTIVE);
 	case IW_MPA_ACT_KICK_RX:
 		return driver_has_stream(past);
 	case IW_MPA_ACT_END_STREAM:
@@ -358,6 +380,7 @@ static bool state_is_sound(const struct node *node)
 		       !(past & (PAST_UP | PAST_TX_OPEN));
 	case IW_MPA_ST_FENCED:
 		return driver_has_stream(past) && (past & PAST_UP) && !(past & PAST_TX_OPEN);
+	case IW_MPA_ST_UNANSWERED:
 	case IW_MPA_ST_OFFLOADED:
 		return driver_has_stream(past) && (past & PAST_UP) && (past & PAST_TX_OPEN);
 	case IW_MPA_ST_LINGER:
@@ -487,6 +510,7 @@ static u32 due_on_entry(u32 past, enum iw_mpa_state next)
 	case IW_MPA_ST_HANDOFF:
 		return past & PAST_ACTIVE ? DO(HANDOFF_ACTIVE) : DO(HANDOFF_PASSIVE);
 	case IW_MPA_ST_FENCED:
+	case IW_MPA_ST_UNANSWERED:
 	case IW_MPA_ST_OFFLOADED:
 		if (!(past & PAST_UP))
 			due |= DO(REPORT_UP);
@@ -530,7 +554,18 @@ static u32 due_actions(const struct node *from, enum iw_mpa_event event, enum iw
 	case IW_MPA_EV_HANDED_OFF:
 	case IW_MPA_EV_HANDED_OFF_FENCED:
 	case IW_MPA_EV_HANDED_OFF_RTR:
+	case IW_MPA_EV_HANDED_OFF_QUIET:
 		due = DO(KICK_RX);	/* what came meanwhile */
+		break;
+	case IW_MPA_EV_TIMED_OUT:
+		if (from->state == IW_MPA_ST_UNANSWERED)
+			return DO(CHECK_ANSWER) | DO(REPEAT_RTR) | DO(RESTART_TIMER);
+		if (from->state == IW_MPA_ST_FENCED)
+			return DO(LIFT_FENCE);
+		break;
+	case IW_MPA_EV_ULP_CLOSED:	/* the last chance to tell a peer that missed it */
+		if (from->state == IW_MPA_ST_UNANSWERED)
+			due = DO(REPEAT_RTR);
 		break;
 	default:
 		break;
@@ -564,7 +599,8 @@ static void fsm_step_any_path_does_what_is_due(struct kunit *test)
 static void fsm_actions_numbered_in_order_of_doing(struct kunit *test)
 {
 	static const u8 order[] = {
-		IW_MPA_ACT_OPEN_TX, IW_MPA_ACT_REPORT_UP, IW_MPA_ACT_KICK_RX,
+		IW_MPA_ACT_OPEN_TX, IW_MPA_ACT_REPORT_UP, IW_MPA_ACT_CHECK_ANSWER,
+		IW_MPA_ACT_REPEAT_RTR, IW_MPA_ACT_RESTART_TIMER, IW_MPA_ACT_KICK_RX,
 		IW_MPA_ACT_END_STREAM, IW_MPA_ACT_STOP,
 		IW_MPA_ACT_SEND_TERM, IW_MPA_ACT_SEND_REJECT, IW_MPA_ACT_UNBIND,
 		IW_MPA_ACT_REPORT_DOWN, IW_MPA_ACT_SHUTDOWN, IW_MPA_ACT_RELEASE,
@@ -576,7 +612,7 @@ static void fsm_actions_numbered_in_order_of_doing(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, IW_MPA_ACT_RELEASE, IW_MPA_ACT_COUNT - 1);
 	KUNIT_EXPECT_LE(test, IW_MPA_ACT_COUNT, 32);
 	KUNIT_EXPECT_LT(test, IW_MPA_EV_LAST_RAISED, 32);
-	KUNIT_EXPECT_LE(test, IW_MPA_EV_COUNT, 32);	/* for EV() here */
+	KUNIT_EXPECT_LE(test, IW_MPA_EV_COUNT, 64);	/* for EV() here */
 }
 
 /* Where events from outside meet, what arrived comes first, then who closed, then loss */
@@ -595,7 +631,10 @@ static void fsm_events_raised_from_outside_numbered_by_urgency(struct kunit *tes
 	KUNIT_EXPECT_EQ(test, IW_MPA_EV_LAST_RAISED + 1, IW_MPA_EV_CONNECTING);
 }
 
-/* A state with a timer handles it; of those that wait, only what is established has none */
+/*
+ * A state with a timer handles it; of those that wait, only what is established has none, or
+ * one that ends nothing
+ */
 /* Rules: M-7.1.2-15 M-7.1.2-17 */
 static void fsm_timer_any_wait_bounded(struct kunit *test)
 {
@@ -606,8 +645,10 @@ static void fsm_timer_any_wait_bounded(struct kunit *test)
 		[IW_MPA_ST_REQ_INDICATED]	= IW_MPA_TMR_VERDICT,
 		[IW_MPA_ST_AWAIT_RTR]		= IW_MPA_TMR_RTR,
 		[IW_MPA_ST_LINGER]		= IW_MPA_TMR_LINGER,
+		[IW_MPA_ST_FENCED]		= IW_MPA_TMR_FENCE,
+		[IW_MPA_ST_UNANSWERED]		= IW_MPA_TMR_REPEAT,
 	};
-	const u32 untimed = ST_DEAF | ST(FENCED) | ST(OFFLOADED);
+	const u32 untimed = ST_DEAF | ST(OFFLOADED);
 	int state;
 
 	for (state = 0; state < IW_MPA_ST_COUNT; state++) {

@@ -74,11 +74,12 @@ def timers():
 def cells():
     """The state table: set of (state, event, next state)."""
     code = code_of(LIBRARY + '/fsm.c')
-    lost = macro(LIBRARY + '/fsm.c', 'LOST')
+    cut_off, lost = (macro(LIBRARY + '/fsm.c', name) for name in ('CUT_OFF', 'LOST'))
     goto = re.compile(r'GOTO\((\w+),\s*(\w+),')
     result = []
     for state, body in re.findall(r'\[IW_MPA_ST_(\w+)\] = \{(.*?)\n\t\},', code, re.DOTALL):
-        rows = goto.findall(re.sub(r'\bLOST\b', lambda _: lost, body))
+        body = re.sub(r'\bLOST\b', lambda _: lost, body)
+        rows = goto.findall(re.sub(r'\bCUT_OFF\b', lambda _: cut_off, body))
         result += [(state, event, after) for event, after in rows]
     return result
 
@@ -164,8 +165,9 @@ def check_states(docs):
 
 def check_timers(docs):
     """The bounded states with their settings and defaults."""
-    want = {state: timer.lower() + '_timeout_ms' for state, timer in timers().items()
-            if timer != 'NONE'}
+    names = {'REPEAT': 'rtr_repeat_ms'}
+    want = {state: names.get(timer, timer.lower() + '_timeout_ms')
+            for state, timer in timers().items() if timer != 'NONE'}
     defaults = settings()
     rows = [re.match(r'``(\w+)``\s+``(\w+)``\s+(\d+)', line)
             for line in table(docs[OVERVIEW], 'timers')]

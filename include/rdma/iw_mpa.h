@@ -116,6 +116,11 @@ struct iw_mpa_handoff {
  *	(@params->rtr of prepare) as first FPDU and let the ULP's work out behind
  *	it. Process context, may sleep, once, instead of open_tx. Return 0 or a
  *	negative errno. Required if @rtr_send is not 0.
+ * @repeat_rtr: Initiator in the peer-to-peer model: send one zero-length RDMA Write
+ *	between two FPDUs, unless others are on their way anyway. Process context,
+ *	may sleep, a few times at most between send_rtr and stop, for a peer that
+ *	may have missed the RTR message. Return 0, or a negative errno if nothing
+ *	was sent. Optional.
  * @open_tx: Let the ULP's work out. Process context, may sleep, once: for an
  *	initiator in the client-server model at once, for a responder after
  *	iw_mpa_first_fpdu().
@@ -147,6 +152,7 @@ struct iw_mpa_driver_ops {
 	int	(*send_reply)(struct ib_qp *qp, const void *reply, size_t len);
 	void	(*kick_rx)(struct ib_qp *qp);
 	int	(*send_rtr)(struct ib_qp *qp, u8 rtr);
+	int	(*repeat_rtr)(struct ib_qp *qp);
 	void	(*open_tx)(struct ib_qp *qp);
 	void	(*stop)(struct ib_qp *qp, enum iw_mpa_reason why);
 };

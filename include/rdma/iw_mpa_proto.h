@@ -224,6 +224,7 @@ struct iw_mpa_local {
  * @initiator: local role
  * @enhanced: both frames had RFC 6581 data
  * @p2p: peer-to-peer model: the initiator sends an RTR message first
+ * @rtr_single: initiator in the peer-to-peer model: the Reply names one RTR type only
  * @crc: FPDUs carry a valid CRC32c and it is checked
  * @tx_markers: FPDUs sent carry Markers
  * @rx_markers: FPDUs received carry Markers
@@ -238,6 +239,7 @@ struct iw_mpa_params {
 	bool	initiator;
 	bool	enhanced;
 	bool	p2p;
+	bool	rtr_single;
 	bool	crc;
 	bool	tx_markers;
 	bool	rx_markers;

@@ -374,11 +374,38 @@ def timers_end_with_their_states(b):
     client, peer, _ = b.connecting()
     time.sleep(2.4 * SLOW)
     client.no_event()
-    peer.send(mpa.reply2(a=1, rtr=WRITE, ird=4, ord=4))
+    peer.send(mpa.reply2(a=1, rtr=WRITE | READ, ird=4, ord=4))
     equal(peer.recv_fpdu().op, "WRITE", "RTR")
     client.event("ESTABLISHED")
     time.sleep(3 * SLOW)
     client.no_event()
+    data_flows(client, peer)
+
+
+@rule("E-9.2-8")
+def rtr_is_repeated_for_a_peer_that_names_one_type(b):
+    """Zero-length Writes, which any peer takes, until the peer says something."""
+    b.set(rtr_repeat_ms=100)
+    client, peer, _ = b.connecting()
+    peer.send(mpa.reply2(a=1, rtr=WRITE, ird=4, ord=4))
+    client.event("ESTABLISHED")
+    for what in "RTR", "first repeat", "second repeat":
+        equal(peer.recv_fpdu().raw, mpa.rtr_write(), what)
+    client.do("recv")
+    peer.send(mpa.send(b"I am here"))
+    equal(client.do("wc"), ["WC RECV success 9"], "receive")
+    peer.expect_quiet()
+
+
+@rule("E-9.2-8", cases=[(0, WRITE), (20, WRITE | READ)])
+def rtr_is_not_repeated(b, repeat_ms, rtr):
+    """Turned off, or for a peer that names all that it can take."""
+    b.set(rtr_repeat_ms=repeat_ms)
+    client, peer, _ = b.connecting()
+    peer.send(mpa.reply2(a=1, rtr=rtr, ird=4, ord=4))
+    client.event("ESTABLISHED")
+    equal(peer.recv_fpdu().op, "WRITE", "RTR")
+    peer.expect_quiet()
     data_flows(client, peer)
 
 

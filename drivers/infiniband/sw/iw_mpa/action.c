@@ -19,6 +19,10 @@
 
 /* How much a lingering peer may still have to say: what was on its way. */
 #define ACT_LINGER_OCTETS	SZ_1M
+/* The last one follows the RTR message by 341 times rtr_repeat_ms. */
+#define ACT_REPEATS		5
+/* The first at which it is repeated though the ULP has sent something behind it */
+#define ACT_REPEAT_BEHIND	3
 
 /* rdma_cm is told which port it got. A mapped one is iwpmd's, not ours to change. */
 static void act_note_port(struct iw_mpa_ep *ep)
@@ -242,6 +246,9 @@ static enum iw_mpa_event act_handoff_active(struct iw_mpa_ep *ep)
 		iw_mpa_run_set_error(ep, IW_MPA_R_DRIVER, err);
 		return IW_MPA_EV_STREAM_DOWN;
 	}
+	if (iw_mpa_offload_may_repeat(&ep->off, &ep->params) &&
+	    READ_ONCE(iw_mpa_ep_config(ep)->rtr_repeat_ms))
+		return IW_MPA_EV_HANDED_OFF_QUIET;
 	return IW_MPA_EV_HANDED_OFF;
 }
 
@@ -283,6 +290,13 @@ static enum iw_mpa_event act_open_tx(struct iw_mpa_ep *ep)
 {
 	iw_mpa_offload_open(&ep->off, &ep->sock, &ep->params);
 	return IW_MPA_EV_NONE;
+}
+
+/* The setting fence_timeout_ms asks for it. */
+static enum iw_mpa_event act_lift_fence(struct iw_mpa_ep *ep)
+{
+	iw_mpa_count_for(ep->dev->stats, IW_MPA_CNT_fence_lifted);
+	return act_open_tx(ep);
 }
 
 static void act_fill_info(const struct iw_mpa_ep *ep,
@@ -328,6 +342,33 @@ static enum iw_mpa_event act_report_up(struct iw_mpa_ep *ep)
 		return IW_MPA_EV_STREAM_DOWN;
 	}
 	iw_mpa_count_for(ep->dev->stats, IW_MPA_CNT_established);
+	return IW_MPA_EV_NONE;
+}
+
+static enum iw_mpa_event act_check_answer(struct iw_mpa_ep *ep)
+{
+	if (ep->repeats == ACT_REPEATS ||
+	    iw_mpa_offload_is_answered(&ep->off, &ep->sock))
+		return IW_MPA_EV_RTR_SETTLED;
+	return IW_MPA_EV_NONE;
+}
+
+/* Whatever comes later has the peer look again, also what the ULP sends. */
+static enum iw_mpa_event act_repeat_rtr(struct iw_mpa_ep *ep)
+{
+	ep->repeats++;
+	if (iw_mpa_offload_is_answered(&ep->off, &ep->sock) ||
+	    (ep->repeats < ACT_REPEAT_BEHIND &&
+	     !iw_mpa_offload_is_quiet(&ep->off, &ep->sock)))
+		return IW_MPA_EV_NONE;
+	if (!iw_mpa_offload_repeat_rtr(&ep->off, &ep->sock))
+		iw_mpa_count_for(ep->dev->stats, IW_MPA_CNT_rtr_repeated);
+	return IW_MPA_EV_NONE;
+}
+
+static enum iw_mpa_event act_restart_timer(struct iw_mpa_ep *ep)
+{
+	iw_mpa_run_restart_timer(ep);
 	return IW_MPA_EV_NONE;
 }
 
@@ -463,7 +504,11 @@ static enum iw_mpa_event (*const act_table[IW_MPA_ACT_COUNT])
 	[IW_MPA_ACT_HANDOFF_ACTIVE]	= act_handoff_active,
 	[IW_MPA_ACT_HANDOFF_PASSIVE]	= act_handoff_passive,
 	[IW_MPA_ACT_OPEN_TX]		= act_open_tx,
+	[IW_MPA_ACT_LIFT_FENCE]		= act_lift_fence,
 	[IW_MPA_ACT_REPORT_UP]		= act_report_up,
+	[IW_MPA_ACT_CHECK_ANSWER]	= act_check_answer,
+	[IW_MPA_ACT_REPEAT_RTR]		= act_repeat_rtr,
+	[IW_MPA_ACT_RESTART_TIMER]	= act_restart_timer,
 	[IW_MPA_ACT_KICK_RX]		= act_kick_rx,
 	[IW_MPA_ACT_END_STREAM]		= act_end_stream,
 	[IW_MPA_ACT_STOP]		= act_stop,

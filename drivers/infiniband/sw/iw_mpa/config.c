@@ -11,6 +11,7 @@
 
 #define CONFIG_TIMEOUT_MIN_MS	10
 #define CONFIG_TIMEOUT_MAX_MS	3600000
+#define CONFIG_REPEAT_MAX_MS	1000
 #define CONFIG_PORTS		65536
 
 struct config_net {
@@ -28,12 +29,14 @@ static const struct iw_mpa_config config_default = {
 	.reply_timeout_ms	= 60000,
 	.rtr_timeout_ms		= 20000,
 	.linger_timeout_ms	= 5000,
+	.rtr_repeat_ms		= 10,
 	.half_open_max		= 4096,
 	.half_open_listener_max	= 1024,
 	.crc			= 1,
 	.mpa_rev		= 2,
 	.peer_to_peer		= 1,
 	.fence			= 1,
+	.fence_timeout_ms	= 0,
 	.v1_fallback		= 1,
 	.strict_ird_ord		= 0,
 	.source_port_retry	= 1,
@@ -42,6 +45,7 @@ static const struct iw_mpa_config config_default = {
 
 static unsigned int config_timeout_min = CONFIG_TIMEOUT_MIN_MS;
 static unsigned int config_timeout_max = CONFIG_TIMEOUT_MAX_MS;
+static unsigned int config_repeat_max = CONFIG_REPEAT_MAX_MS;
 static unsigned int config_half_open_min = 1;
 static unsigned int config_half_open_max = 1000000;
 
@@ -84,6 +88,7 @@ static const struct ctl_table config_table[] = {
 	CONFIG_TIMEOUT(reply_timeout_ms),
 	CONFIG_TIMEOUT(rtr_timeout_ms),
 	CONFIG_TIMEOUT(linger_timeout_ms),
+	CONFIG_UINT(rtr_repeat_ms, SYSCTL_ZERO, &config_repeat_max),
 	CONFIG_UINT(half_open_max, &config_half_open_min,
 		    &config_half_open_max),
 	CONFIG_UINT(half_open_listener_max, &config_half_open_min,
@@ -94,6 +99,7 @@ static const struct ctl_table config_table[] = {
 	CONFIG_PORT_LIST(peer_to_peer_ports),
 	CONFIG_PORT_LIST(client_server_ports),
 	CONFIG_U8(fence, SYSCTL_ZERO, SYSCTL_ONE),
+	CONFIG_UINT(fence_timeout_ms, SYSCTL_ZERO, &config_timeout_max),
 	CONFIG_U8(v1_fallback, SYSCTL_ZERO, SYSCTL_ONE),
 	CONFIG_U8(strict_ird_ord, SYSCTL_ZERO, SYSCTL_ONE),
 	CONFIG_U8(source_port_retry, SYSCTL_ZERO, SYSCTL_ONE),

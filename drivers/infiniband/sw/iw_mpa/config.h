@@ -15,6 +15,8 @@ struct net;
  * @reply_timeout_ms: initiator: for the MPA Reply
  * @rtr_timeout_ms: responder: for the RTR message
  * @linger_timeout_ms: for the peer to close after a Reject or TERM message
+ * @rtr_repeat_ms: initiator: until an RTR message is repeated for a peer that may have
+ *	missed it; 0: never
  * @half_open_max: connections of a device that may wait for the MPA Request, or
  *	for the peer to close after a Reject; then the one that does so longest yields
  * @half_open_listener_max: the same for those of one listener
@@ -25,6 +27,7 @@ struct net;
  * @client_server_ports: ports, local or remote, for which it is no
  * @fence: responder without RTR: hold TX back until the first FPDU (RFC 5044 7.1.2);
  *	off lets an application speak first to an initiator that cannot ask for RTR
+ * @fence_timeout_ms: how long it is held back at most; 0: as long as it takes, as RFC 5044 asks
  * @v1_fallback: retry with revision 1 if the peer closes on a v2 Request
  * @strict_ird_ord: refuse rather than adjust IRD and ORD
  * @source_port_retry: let the stack choose the source port if that of rdma_cm is
@@ -40,6 +43,8 @@ struct iw_mpa_config {
 	unsigned int	reply_timeout_ms;
 	unsigned int	rtr_timeout_ms;
 	unsigned int	linger_timeout_ms;
+	unsigned int	rtr_repeat_ms;
+	unsigned int	fence_timeout_ms;
 	unsigned int	half_open_max;
 	unsigned int	half_open_listener_max;
 	u8		crc;

@@ -66,6 +66,7 @@ struct iw_mpa_half_open {
  * @reason: why it ended, or ends; the first cause counts
  * @err: the errno behind @reason, for people, or 0
  * @drained: octets dropped while lingering
+ * @repeats: how often the RTR message was repeated
  * @accepted_qp: the QP of the last iw_accept, until the cm_id is left; under @lock
  * @tcp_err: the sk_err that TCP failed with
  * @qpn: number of the bound QP
@@ -124,6 +125,7 @@ struct iw_mpa_ep {
 	s16			err;
 	s16			tcp_err;
 	u32			drained;
+	u8			repeats;
 	u32			qpn;
 	unsigned long		asked;
 	struct ib_qp		*accepted_qp;

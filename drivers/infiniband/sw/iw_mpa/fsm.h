@@ -17,7 +17,8 @@
 	X(REQ_INDICATED, VERDICT) /* responder: the ULP's verdict */	\
 	X(HANDOFF,	NONE)	/* nothing: the driver takes the stream */ \
 	X(AWAIT_RTR,	RTR)	/* responder: RTR, then ESTABLISHED */	\
-	X(FENCED,	NONE)	/* responder, ESTABLISHED: first FPDU opens TX */ \
+	X(FENCED,	FENCE)	/* responder, ESTABLISHED: first FPDU opens TX */ \
+	X(UNANSWERED,	REPEAT)	/* initiator, ESTABLISHED: an octet from the peer */ \
 	X(OFFLOADED,	NONE)	/* the end of the connection */		\
 	X(LINGER,	LINGER)	/* the peer to close after our last word */ \
 	X(DEAD,		NONE)	/* the last reference */
@@ -57,6 +58,8 @@
 	X(HANDED_OFF)		/* stream is the driver's, TX is open */ \
 	X(HANDED_OFF_FENCED)	/* likewise, TX is closed: responder without RTR */ \
 	X(HANDED_OFF_RTR)	/* likewise: responder that must await RTR */ \
+	X(HANDED_OFF_QUIET) /* TX is open, and the peer may have missed the RTR */ \
+	X(RTR_SETTLED)		/* the peer has sent something, or RTR was repeated enough */ \
 	X(PREPARE_FAILED)	/* initiator: the driver refused */	\
 	X(ACCEPT_FAILED)	/* responder: nothing sent yet, say no */ \
 	X(REPLY_FAILED)		/* responder: prepared, but no Reply got out */
@@ -73,7 +76,11 @@
 	X(HANDOFF_ACTIVE)	/* -> HANDED_OFF, PREPARE_FAILED, STREAM_DOWN */ \
 	X(HANDOFF_PASSIVE)	/* -> HANDED_OFF_*, ACCEPT_FAILED, REPLY_FAILED */ \
 	X(OPEN_TX)		/* let the ULP's work out */		\
+	X(LIFT_FENCE)		/* likewise, though no FPDU has come */	\
 	X(REPORT_UP)		/* CONNECT_REPLY(0) or ESTABLISHED(0) */ \
+	X(CHECK_ANSWER)		/* has the peer sent something? -> RTR_SETTLED */ \
+	X(REPEAT_RTR)		/* driver: one more zero-length RDMA Write */ \
+	X(RESTART_TIMER)	/* wait in the same state for another time */ \
 	X(KICK_RX)		/* driver: look at the stream now */	\
 	X(END_STREAM)		/* what was read counts first, then STREAM_ENDED */ \
 	X(STOP)			/* driver: forget the stream */		\
@@ -94,6 +101,8 @@ enum iw_mpa_timer {
 	IW_MPA_TMR_REPLY,
 	IW_MPA_TMR_RTR,
 	IW_MPA_TMR_LINGER,
+	IW_MPA_TMR_FENCE,
+	IW_MPA_TMR_REPEAT,
 	IW_MPA_TMR_COUNT
 };
 

@@ -208,6 +208,7 @@ static enum iw_mpa_reason neg_initiator_rtr(const struct iw_mpa_local *local,
 		return IW_MPA_R_NO_RTR;
 	}
 	params->p2p = true;
+	params->rtr_single = !(rep->rtr & (rep->rtr - 1));
 	return IW_MPA_R_OK;
 }
 

@@ -33,6 +33,8 @@ int iw_mpa_offload_check(const struct iw_mpa_driver_ops *drv,
 		*problem = "attach needs kick_rx";
 	else if (drv->rtr_send && !drv->send_rtr)
 		*problem = "rtr_send needs send_rtr";
+	else if (drv->repeat_rtr && !drv->send_rtr)
+		*problem = "repeat_rtr needs send_rtr";
 	else if (!drv->rtr_accept)
 		*problem = "rtr_accept is empty, RFC 6581 9.2 asks for one RTR type";
 	else if (drv->rtr_accept == IW_MPA_RTR_READ && !drv->max_ird)
@@ -104,6 +106,7 @@ enum iw_mpa_reason iw_mpa_offload_start(struct iw_mpa_offload *off,
 
 	iw_mpa_sock_seq(ms, &ho.snd_nxt, &ho.rcv_nxt, &ho.rx_queued);
 	ho.snd_nxt += reply_len;
+	off->rcv_nxt = ho.rcv_nxt;
 	if (ho.rx_queued && !(off->drv->caps & IW_MPA_CAP_EARLY_RX))
 		return IW_MPA_R_EARLY_DATA;
 
@@ -168,6 +171,73 @@ int iw_mpa_offload_open(struct iw_mpa_offload *off, struct iw_mpa_sock *ms,
 	scope = iw_mpa_sock_begin_send(ms);
 	err = off->drv->send_rtr(off->qp, params->rtr);
 	iw_mpa_sock_end_send(ms, scope);
+	off->rtr_end = iw_mpa_sock_snd_nxt(ms);
+	return err;
+}
+
+/**
+ * iw_mpa_offload_may_repeat - can an RTR message be repeated, and may it have to be?
+ * @off: line
+ * @params: what was negotiated
+ *
+ * RFC 6581 9.2 lets a responder name one RTR type, or all that it can take. Some of
+ * those that name one begin to look at the stream only after their Reply has gone
+ * out, and do not see an RTR message that was faster until more octets come.
+ *
+ * Return: true if the peer may be such a one, and the driver has repeat_rtr.
+ */
+bool iw_mpa_offload_may_repeat(const struct iw_mpa_offload *off,
+			       const struct iw_mpa_params *params)
+{
+	return params->rtr_single && off->drv->repeat_rtr;
+}
+
+/**
+ * iw_mpa_offload_is_answered - has the peer sent an octet since the hand-off?
+ * @off: started line
+ * @ms: the stream
+ *
+ * Context: process.
+ *
+ * Return: true if it has.
+ */
+bool iw_mpa_offload_is_answered(const struct iw_mpa_offload *off,
+				const struct iw_mpa_sock *ms)
+{
+	return iw_mpa_sock_rcv_nxt(ms) != off->rcv_nxt;
+}
+
+/**
+ * iw_mpa_offload_is_quiet - has nothing been sent since the RTR message?
+ * @off: started line of an initiator
+ * @ms: the stream
+ *
+ * Context: process.
+ *
+ * Return: true if nothing of the ULP has.
+ */
+bool iw_mpa_offload_is_quiet(const struct iw_mpa_offload *off,
+			     const struct iw_mpa_sock *ms)
+{
+	return iw_mpa_sock_snd_nxt(ms) == off->rtr_end;
+}
+
+/**
+ * iw_mpa_offload_repeat_rtr - send one more zero-length RDMA Write
+ * @off: started line of a driver with repeat_rtr
+ * @ms: the stream
+ *
+ * Context: process, may sleep.
+ *
+ * Return: 0, or a negative errno if nothing was sent, which is no error.
+ */
+int iw_mpa_offload_repeat_rtr(struct iw_mpa_offload *off,
+			      struct iw_mpa_sock *ms)
+{
+	int err = off->drv->repeat_rtr(off->qp);
+
+	if (!err)
+		off->rtr_end = iw_mpa_sock_snd_nxt(ms);
 	return err;
 }
 

@@ -52,7 +52,7 @@ void iw_mpa_raise(struct iw_mpa_ep *ep, enum iw_mpa_event event)
 	spin_unlock_irqrestore(&ep->lock, flags);
 }
 
-/* It may have been left to run though its wait is over: see ep_enter(). */
+/* It may have been left to run though its wait is over: see ep_set_state(). */
 static void iw_mpa_run_timeout(struct timer_list *timer)
 {
 	struct iw_mpa_ep *ep = from_timer(ep, timer, timer);
@@ -153,6 +153,11 @@ static unsigned int ep_timeout_ms(const struct iw_mpa_ep *ep,
 		return READ_ONCE(config->rtr_timeout_ms);
 	case IW_MPA_TMR_LINGER:
 		return READ_ONCE(config->linger_timeout_ms);
+	case IW_MPA_TMR_FENCE:
+		return READ_ONCE(config->fence_timeout_ms);
+	case IW_MPA_TMR_REPEAT:
+		/* Four times as long after each */
+		return (READ_ONCE(config->rtr_repeat_ms) ?: 1) << (2 * ep->repeats);
 	case IW_MPA_TMR_NONE:
 	case IW_MPA_TMR_COUNT:
 		break;
@@ -164,12 +169,10 @@ static unsigned int ep_timeout_ms(const struct iw_mpa_ep *ep,
  * Hardly a wait lasts until its deadline, and to set a timer costs more than to find,
  * when it fires, that it is not due. So it is only ever moved ahead.
  */
-static void ep_enter(struct iw_mpa_ep *ep, enum iw_mpa_state state)
+static void ep_set_state(struct iw_mpa_ep *ep, enum iw_mpa_state state)
 {
 	unsigned int ms;
 
-	if (state == ep->state)
-		return;
 	ms = ep_timeout_ms(ep, iw_mpa_fsm_timer(state));
 	spin_lock_irq(&ep->lock);
 	ep->state = state;
@@ -178,6 +181,23 @@ static void ep_enter(struct iw_mpa_ep *ep, enum iw_mpa_state state)
 		   time_before(ep->deadline, ep->timer.expires)))
 		mod_timer(&ep->timer, ep->deadline);
 	spin_unlock_irq(&ep->lock);
+}
+
+static void ep_enter(struct iw_mpa_ep *ep, enum iw_mpa_state state)
+{
+	if (state != ep->state)
+		ep_set_state(ep, state);
+}
+
+/**
+ * iw_mpa_run_restart_timer - wait in the same state for another time
+ * @ep: endpoint
+ *
+ * Context: the runner.
+ */
+void iw_mpa_run_restart_timer(struct iw_mpa_ep *ep)
+{
+	ep_set_state(ep, ep->state);
 }
 
 static enum iw_mpa_reason ep_timeout_reason(enum iw_mpa_state state)
@@ -194,6 +214,8 @@ static enum iw_mpa_reason ep_timeout_reason(enum iw_mpa_state state)
 	case IW_MPA_TMR_RTR:
 		return IW_MPA_R_TIMEOUT_RTR;
 	case IW_MPA_TMR_LINGER:
+	case IW_MPA_TMR_FENCE:
+	case IW_MPA_TMR_REPEAT:
 	case IW_MPA_TMR_NONE:
 	case IW_MPA_TMR_COUNT:
 		break;

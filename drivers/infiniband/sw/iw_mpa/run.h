@@ -18,6 +18,7 @@ void iw_mpa_run(struct iw_mpa_ep *ep, bool claimed);
 void iw_mpa_run_set_reason(struct iw_mpa_ep *ep, enum iw_mpa_reason reason);
 void iw_mpa_run_set_error(struct iw_mpa_ep *ep, enum iw_mpa_reason reason,
 			  int err);
+void iw_mpa_run_restart_timer(struct iw_mpa_ep *ep);
 void iw_mpa_run_forget_tcp(struct iw_mpa_ep *ep);
 void iw_mpa_run_forget_yield(struct iw_mpa_ep *ep);
 

@@ -7,6 +7,7 @@
 #include <linux/in.h>
 #include <linux/in6.h>
 #include <linux/socket.h>
+#include <linux/tcp.h>
 #include <net/sock.h>
 
 struct iw_mpa_sock;
@@ -134,6 +135,32 @@ static inline __be16 *iw_mpa_sock_port(struct sockaddr_storage *addr)
 	if (addr->ss_family == AF_INET)
 		return &((struct sockaddr_in *)addr)->sin_port;
 	return &((struct sockaddr_in6 *)addr)->sin6_port;
+}
+
+/**
+ * iw_mpa_sock_snd_nxt - how far this end's octets have come
+ * @ms: open socket
+ *
+ * Context: any.
+ *
+ * Return: sequence number of the next octet that TCP is given.
+ */
+static inline u32 iw_mpa_sock_snd_nxt(const struct iw_mpa_sock *ms)
+{
+	return READ_ONCE(tcp_sk(ms->sock->sk)->write_seq);
+}
+
+/**
+ * iw_mpa_sock_rcv_nxt - how far the peer's octets have come
+ * @ms: open socket
+ *
+ * Context: any.
+ *
+ * Return: sequence number of the next octet that TCP expects.
+ */
+static inline u32 iw_mpa_sock_rcv_nxt(const struct iw_mpa_sock *ms)
+{
+	return READ_ONCE(tcp_sk(ms->sock->sk)->rcv_nxt);
 }
 
 #endif /* _IW_MPA_SOCK_H */

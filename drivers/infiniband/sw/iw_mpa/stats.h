@@ -19,7 +19,9 @@ struct dentry;
 	X(closed)		\
 	X(failed)		\
 	X(v1_fallback)		\
-	X(source_port_retried)
+	X(source_port_retried)	\
+	X(rtr_repeated)		\
+	X(fence_lifted)
 
 enum iw_mpa_counter {
 #define X(name) IW_MPA_CNT_##name,

@@ -261,19 +261,26 @@ static int handoff_modify_to_rts(struct siw_qp *qp,
 	return err;
 }
 
-static void handoff_fence(struct siw_qp *qp)
+/* The QP's sq_lock is held. */
+static void handoff_close_fence(struct siw_qp *qp)
 {
 	struct siw_wqe *wqe = tx_wqe(qp);
-	unsigned long flags;
 
-	qp->rx_stream.rx_suspend = 0;
 	qp->tx_ctx.tx_suspend = 1;
-	spin_lock_irqsave(&qp->sq_lock, flags);
 	memset(wqe->mem, 0, sizeof(wqe->mem));
 	wqe->sqe.opcode = SIW_OP_READ_RESPONSE;
 	wqe->sqe.flags = 0;
 	wqe->sqe.num_sge = 0;
 	wqe->wr_status = SIW_WR_QUEUED;
+}
+
+static void handoff_fence(struct siw_qp *qp)
+{
+	unsigned long flags;
+
+	qp->rx_stream.rx_suspend = 0;
+	spin_lock_irqsave(&qp->sq_lock, flags);
+	handoff_close_fence(qp);
 	spin_unlock_irqrestore(&qp->sq_lock, flags);
 }
 
@@ -427,6 +434,44 @@ static int handoff_send_rtr(struct ib_qp *base_qp, u8 rtr)
 	return err;
 }
 
+/* Nothing is being sent: what is posted from now on queues. */
+static bool handoff_fence_if_idle(struct siw_qp *qp)
+{
+	unsigned long flags;
+	bool idle;
+
+	spin_lock_irqsave(&qp->sq_lock, flags);
+	idle = qp->attrs.state == SIW_QP_STATE_RTS && !qp->tx_ctx.tx_suspend &&
+	       tx_wqe(qp)->wr_status == SIW_WR_IDLE;
+	if (idle)
+		handoff_close_fence(qp);
+	spin_unlock_irqrestore(&qp->sq_lock, flags);
+	return idle;
+}
+
+/* Where siw is sending, octets come to the peer without us. */
+static int handoff_repeat_rtr(struct ib_qp *base_qp)
+{
+	struct siw_qp *qp = to_siw_qp(base_qp);
+	struct siw_cep *cep = qp->cep;
+	int err = -EBUSY;
+	bool fenced;
+
+	siw_mpa_tx_begin(cep);
+	down_read(&qp->state_lock);
+	fenced = handoff_fence_if_idle(qp);
+	if (fenced)
+		err = handoff_put_rtr(cep, IW_MPA_RTR_WRITE,
+				      qp->tx_ctx.mpa_crc_hd);
+	if (err == -EPIPE)
+		siw_qp_cm_drop(qp, 1);
+	up_read(&qp->state_lock);
+	if (fenced && err != -EPIPE)
+		handoff_open_tx(base_qp);
+	siw_mpa_tx_end(cep);
+	return err;
+}
+
 /*
  * The connection ends, and siw is going to flush the QP: the RTR message needs no answer any
  * more. The QP's state_lock is held for writing.
@@ -517,6 +562,7 @@ const struct iw_mpa_driver_ops siw_mpa_driver_ops = {
 	.attach		= handoff_attach,
 	.kick_rx	= handoff_kick_rx,
 	.send_rtr	= handoff_send_rtr,
+	.repeat_rtr	= handoff_repeat_rtr,
 	.open_tx	= handoff_open_tx,
 	.stop		= handoff_stop,
 };

@@ -53,6 +53,8 @@ struct siw_cep {
 	u8			rx_head[4];
 };
 
+void siw_mpa_tx_begin(struct siw_cep *cep);
+void siw_mpa_tx_end(struct siw_cep *cep);
 struct siw_cep *siw_cep_get_of_qp(struct siw_qp *qp);
 void siw_cep_put(struct siw_cep *cep);
 

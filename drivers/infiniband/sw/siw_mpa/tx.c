@@ -23,13 +23,22 @@ enum {
 	TX_MISSED,	/* the thread came while somebody else was sending */
 };
 
-static void tx_begin(struct siw_cep *cep)
+/**
+ * siw_mpa_tx_begin - send in the place of siw's TX thread
+ * @cep: connection
+ *
+ * Context: process, sleeps; without the QP's state_lock.
+ */
+void siw_mpa_tx_begin(struct siw_cep *cep)
 {
 	mutex_lock(&cep->tx_lock);
 }
 
-/* That was all; the thread goes on if it wanted to. The QP has not been given up. */
-static void tx_end(struct siw_cep *cep)
+/**
+ * siw_mpa_tx_end - that was all: the thread goes on if it wanted to
+ * @cep: connection, from siw_mpa_tx_begin(); its QP has not been given up
+ */
+void siw_mpa_tx_end(struct siw_cep *cep)
 {
 	mutex_unlock(&cep->tx_lock);
 	/* Pairs with the barrier in tx_try() */
@@ -44,7 +53,7 @@ static bool tx_try(struct siw_cep *cep)
 	if (mutex_trylock(&cep->tx_lock))
 		return true;
 	set_bit(TX_MISSED, &cep->tx_flags);
-	/* Pairs with the barrier in tx_end() */
+	/* Pairs with the barrier in siw_mpa_tx_end() */
 	smp_mb__after_atomic();
 	if (!mutex_trylock(&cep->tx_lock))
 		return false;
@@ -159,9 +168,9 @@ int siw_mpa_post_send(struct ib_qp *base_qp, const struct ib_send_wr *wr,
 		cep = siw_cep_get_of_qp(to_siw_qp(base_qp));
 	if (!cep)
 		return siw_post_send(base_qp, wr, bad_wr);
-	tx_begin(cep);
+	siw_mpa_tx_begin(cep);
 	err = siw_post_send(base_qp, wr, bad_wr);
-	tx_end(cep);
+	siw_mpa_tx_end(cep);
 	siw_cep_put(cep);
 	return err;
 }

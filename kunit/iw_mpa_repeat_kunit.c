@@ -1,0 +1,272 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Two waits for a peer that says nothing: an initiator repeats its RTR message, and a
+ * responder lifts its fence if the administrator wants that.
+ */
+
+#include "iw_mpa_fakes.h"
+
+#include <linux/delay.h>
+#include <linux/module.h>
+
+#define UP	"prepare attach send_rtr kick_rx"
+#define REPEAT	" repeat_rtr"
+/* All repeats and the time after the last, in ms, if the first comes after one */
+#define ALL_REPEATS_MS	(1 + 4 + 16 + 64 + 256 + 1024)
+
+/* The peer has the RTR message, and named Write alone in its Reply. */
+static struct fake_conn *unanswered(struct kunit *test, unsigned int repeat_ms)
+{
+	struct fake_conn *c = conn_new(test);
+	struct fakes *f = test->priv;
+
+	f->config->rtr_repeat_ms = repeat_ms;
+	fake_have_repeat_rtr(f);
+	conn_active_up(c, f);
+	return c;
+}
+
+static void expect_repeat(struct fake_conn *c)
+{
+	struct kunit *test = c->f->test;
+	u8 want[IW_MPA_FPDU_MAX], have[IW_MPA_FPDU_WRITE_SIZE];
+
+	iw_mpa_fpdu_rtr(IW_MPA_RTR_WRITE, true, want);
+	peer_recv(c->f, c->peer, have, sizeof(have));
+	KUNIT_EXPECT_EQ(test, memcmp(have, want, sizeof(have)), 0);
+}
+
+/* FIN follows what was expected until now, and nothing else. */
+static void end(struct fake_conn *c)
+{
+	peer_fin(c->peer);
+	peer_expect_eof(c->f, c->peer);
+	fake_expect_event(c->fid, 1, IW_CM_EVENT_CLOSE, 0);
+	fake_expect_closed(c->fid, 2);
+}
+
+static void repeat_five_times_to_a_silent_peer(struct kunit *test)
+{
+	struct fake_conn *c = unanswered(test, 1);
+	int i;
+
+	for (i = 0; i < 5; i++)
+		expect_repeat(c);
+	msleep(ALL_REPEATS_MS);
+	KUNIT_EXPECT_STREQ(test, c->qp->log, UP REPEAT REPEAT REPEAT REPEAT REPEAT);
+	end(c);
+}
+
+/* One octet is enough: the peer looks at the stream. */
+static void repeat_until_the_peer_speaks(struct kunit *test)
+{
+	struct fake_conn *c = unanswered(test, 100);
+
+	expect_repeat(c);
+	peer_send(c->f, c->peer, "", 1);
+	msleep(600);
+	KUNIT_EXPECT_STREQ(test, c->qp->log, UP REPEAT);
+	peer_rst(c->f, c->peer);
+	fake_expect_closed(c->fid, 2);
+}
+
+/* The peer misses what came before its last look; a FIN alone might find it asleep. */
+static void repeat_before_the_end(struct kunit *test)
+{
+	struct fake_conn *c = unanswered(test, 1000);
+
+	fake_qp_disconnect(c->qp);
+	fake_expect_event(c->fid, 1, IW_CM_EVENT_CLOSE, 0);
+	expect_repeat(c);
+	peer_expect_eof(c->f, c->peer);
+	KUNIT_EXPECT_STREQ(test, c->qp->log, UP REPEAT " stop");
+	peer_fin(c->peer);
+	fake_expect_closed(c->fid, 2);
+}
+
+static void repeat_that_fails_is_no_error(struct kunit *test)
+{
+	struct fake_conn *c = conn_new(test);
+	struct fakes *f = test->priv;
+
+	f->config->rtr_repeat_ms = 1;
+	fake_have_repeat_rtr(f);
+	f->qps[0].fail[FAKE_REPEAT_RTR] = -EBUSY;
+	conn_active_up(c, f);
+	FAKE_WAIT(f, !strcmp(c->qp->log, UP REPEAT REPEAT));
+	c->qp->fail[FAKE_REPEAT_RTR] = 0;
+	expect_repeat(c);
+	end(c);
+}
+
+/* What the ULP sends has most peers look; time is given to it. */
+static void repeat_waits_longer_behind_the_ulp(struct kunit *test)
+{
+	struct fake_conn *c = unanswered(test, 10);
+	struct kvec iov = { .iov_base = "word", .iov_len = 4 };
+	struct msghdr msg = {};
+	u8 word[4];
+
+	KUNIT_ASSERT_EQ(test, kernel_sendmsg(c->qp->ho.sock, &msg, &iov, 1, 4), 4);
+	peer_recv(c->f, c->peer, word, sizeof(word));
+	msleep(100);
+	KUNIT_EXPECT_STREQ(test, c->qp->log, UP);
+	expect_repeat(c);
+	KUNIT_EXPECT_STREQ(test, c->qp->log, UP REPEAT);
+	end(c);
+}
+
+static void repeat_ends_with_a_reset(struct kunit *test)
+{
+	struct fake_conn *c = unanswered(test, 1000);
+
+	peer_rst(c->f, c->peer);
+	fake_expect_event(c->fid, 1, IW_CM_EVENT_CLOSE, 0);
+	fake_expect_closed(c->fid, 2);
+	KUNIT_EXPECT_STREQ(test, c->qp->log, UP " stop");
+	KUNIT_EXPECT_EQ(test, c->qp->why, IW_MPA_R_PEER_RESET);
+}
+
+static void repeat_ends_with_the_qp(struct kunit *test)
+{
+	struct fake_conn *c = unanswered(test, 1000);
+
+	fake_qp_gone(c->qp);
+	fake_expect_event(c->fid, 1, IW_CM_EVENT_CLOSE, 0);
+	fake_expect_closed(c->fid, 2);
+	KUNIT_EXPECT_STREQ(test, c->qp->log, UP " stop");
+}
+
+static void repeat_ends_with_the_device(struct kunit *test)
+{
+	struct fake_conn *c = unanswered(test, 1000);
+
+	fake_unregister(c->f);
+	fake_expect_event(c->fid, 1, IW_CM_EVENT_CLOSE, 0);
+	fake_expect_closed(c->fid, 2);
+	KUNIT_EXPECT_STREQ(test, c->qp->log, UP " stop");
+}
+
+/* Who need not repeat: nothing but the RTR message goes out. */
+struct once {
+	const char *desc;
+	unsigned int repeat_ms;
+	bool has_op;
+	u16 ird_flags;		/* of the Reply: A, B */
+	u16 ord_flags;		/* C, D */
+};
+
+static const struct once once_cases[] = {
+	{ "reply_names_two_types", 1, true, MPA_A, MPA_CW | MPA_D },
+	{ "reply_names_all_types", 1, true, MPA_A | MPA_B, MPA_CW | MPA_D },
+	{ "administrator_turned_it_off", 0, true, MPA_A, MPA_CW },
+	{ "driver_cannot", 1, false, MPA_A, MPA_CW },
+};
+
+static void once_desc(const struct once *tc, char *desc)
+{
+	strscpy(desc, tc->desc, KUNIT_PARAM_DESC_SIZE);
+}
+
+KUNIT_ARRAY_PARAM(once, once_cases, once_desc);
+
+static void repeat_is_not_for_all(struct kunit *test)
+{
+	const struct once *tc = test->param_value;
+	struct fake_conn *c = conn_new(test);
+	struct fakes *f = test->priv;
+
+	f->config->rtr_repeat_ms = tc->repeat_ms;
+	if (tc->has_op)
+		fake_have_repeat_rtr(f);
+	conn_dial(c, f);
+	peer_make_v2(&c->frame, true, MPA_C, tc->ird_flags | CONN_PEER_IRD,
+		     tc->ord_flags | CONN_PEER_ORD, NULL, 0);
+	peer_send_frame(f, c->peer, &c->frame);
+	fake_expect_event(c->fid, 0, IW_CM_EVENT_CONNECT_REPLY, 0);
+	expect_repeat(c);	/* the RTR message itself */
+	msleep(100);
+	KUNIT_EXPECT_STREQ(test, c->qp->log, UP);
+	end(c);
+}
+
+/* The peer does not ask for the peer-to-peer model, and has its Reply. */
+static struct fake_conn *fenced(struct kunit *test, unsigned int timeout_ms)
+{
+	struct fake_conn *c = conn_new(test);
+	struct fakes *f = test->priv;
+
+	f->config->fence_timeout_ms = timeout_ms;
+	conn_listen(c, f);
+	c->peer = peer_connect(f, c->lis);
+	peer_make_v2(&c->frame, false, MPA_C, CONN_PEER_IRD, CONN_PEER_ORD, NULL, 0);
+	peer_send_frame(f, c->peer, &c->frame);
+	c->fid = fake_next_request(c->lis);
+	KUNIT_ASSERT_EQ(test, 0, fake_accept(c->fid, &c->param));
+	fake_expect_event(c->fid, 0, IW_CM_EVENT_ESTABLISHED, 0);
+	return c;
+}
+
+/* Rules: M-7.1.2-10 */
+static void fence_stays_as_long_as_the_peer_is_silent(struct kunit *test)
+{
+	struct fake_conn *c = fenced(test, 0);
+
+	msleep(500);
+	KUNIT_EXPECT_STREQ(test, c->qp->log, "prepare attach send_reply kick_rx");
+	peer_rst(c->f, c->peer);
+	fake_expect_closed(c->fid, 2);
+}
+
+static void fence_is_lifted_if_the_administrator_says_when(struct kunit *test)
+{
+	struct fake_conn *c = fenced(test, 50);
+
+	KUNIT_EXPECT_STREQ(test, c->qp->log, "prepare attach send_reply kick_rx");
+	FAKE_WAIT(c->f, strstr(c->qp->log, " open_tx"));
+	/* The first FPDU has nothing to open any more. */
+	conn_send_rtr(c);
+	msleep(50);
+	KUNIT_EXPECT_STREQ(test, c->qp->log, "prepare attach send_reply kick_rx open_tx");
+	peer_rst(c->f, c->peer);
+	fake_expect_closed(c->fid, 2);
+}
+
+static void fence_is_opened_once_by_an_early_fpdu(struct kunit *test)
+{
+	struct fake_conn *c = fenced(test, 300);
+
+	conn_send_rtr(c);
+	FAKE_WAIT(c->f, strstr(c->qp->log, " open_tx"));
+	msleep(500);
+	KUNIT_EXPECT_STREQ(test, c->qp->log, "prepare attach send_reply kick_rx open_tx");
+	peer_rst(c->f, c->peer);
+	fake_expect_closed(c->fid, 2);
+}
+
+static struct kunit_case repeat_cases[] = {
+	KUNIT_CASE(repeat_five_times_to_a_silent_peer),
+	KUNIT_CASE(repeat_until_the_peer_speaks),
+	KUNIT_CASE(repeat_before_the_end),
+	KUNIT_CASE(repeat_that_fails_is_no_error),
+	KUNIT_CASE(repeat_waits_longer_behind_the_ulp),
+	KUNIT_CASE(repeat_ends_with_a_reset),
+	KUNIT_CASE(repeat_ends_with_the_qp),
+	KUNIT_CASE(repeat_ends_with_the_device),
+	KUNIT_CASE_PARAM(repeat_is_not_for_all, once_gen_params),
+	KUNIT_CASE(fence_stays_as_long_as_the_peer_is_silent),
+	KUNIT_CASE(fence_is_lifted_if_the_administrator_says_when),
+	KUNIT_CASE(fence_is_opened_once_by_an_early_fpdu),
+	{}
+};
+
+static struct kunit_suite repeat_suite = {
+	.name = "iw_mpa_repeat",
+	.init = fakes_init,
+	.exit = fakes_exit,
+	.test_cases = repeat_cases,
+};
+
+kunit_test_suite(repeat_suite);
+
+MODULE_LICENSE("GPL");
