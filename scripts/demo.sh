@@ -25,19 +25,14 @@ export PERFTESTS=ib_write_bw
 # step NAME TEST-FILE CLIENT SERVER FAMILY
 step() {
 	local name=$1 file=$2 client_driver=$DRIVER_A server_driver=$DRIVER_B family=$5
-	local log try began=$SECONDS verdict=ok
+	local log began=$SECONDS verdict=ok
 
 	CLIENT=$3
 	SERVER=$4
 	[[ $CLIENT == A ]] || { client_driver=$DRIVER_B && server_driver=$DRIVER_A; }
 	STEPS=$((STEPS + 1))
-	for try in 1 2 3 4 5; do
-		log=$GUEST_RUN/step-$STEPS-$try.log
-		try_case "$log" "$file" "$client_driver" "$server_driver" "$family" $((7100 + STEPS))
-		[[ -n $PEER_BUG ]] || break
-		echo "  -      $name: unmodified siw ${PEER_BUG%%:*}; once more"
-		[[ $CLEAN -eq 0 ]] || break
-	done
+	log=$GUEST_RUN/step-$STEPS.log
+	try_case "$log" "$file" "$client_driver" "$server_driver" "$family" $((7100 + STEPS))
 	if [[ $STATUS -ne 0 || $CLEAN -ne 0 ]]; then
 		verdict=FAILED
 		FAILED=$((FAILED + 1))
@@ -45,8 +40,20 @@ step() {
 	printf '  %-6s %-9s %s (%s) -> %s (%s)  IPv%s  %s  [%ds]\n' "$verdict" "$name" \
 		"$CLIENT" "$client_driver" "$SERVER" "$server_driver" "$family" \
 		"$(sed -n 's/^result: //p' "$log" | tail -n 1)" $((SECONDS - began))
-	[[ $verdict == ok ]] || head -n 30 "$log" | sed 's/^/        /'
+	if [[ $verdict != ok ]]; then
+		explain "$name" "$log"
+		head -n 30 "$log" | sed 's/^/        /'
+	fi
 	[[ $CLEAN -eq 0 ]] || give_up
+}
+
+# explain NAME LOG: in one sentence, from what the hosts said before they were cleaned up
+explain() {
+	local capture=$GUEST_RUN/share/step-$STEPS.pcapng who
+
+	who=$(sed -n 's/^connection: //p' "$2" | paste -sd ';' | sed 's/;/; /g')
+	guest_run A "cp /run/capture.pcapng /share/step-$STEPS.pcapng" 2>/dev/null || capture='lost'
+	echo "  $1 failed: ${who:-no host has a connection that is in trouble}; capture: $capture; log: $2"
 }
 
 give_up() {

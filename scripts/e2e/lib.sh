@@ -123,6 +123,13 @@ bytes_sent() { guest_run "$1" 'cat /sys/class/net/eth0/statistics/tx_bytes'; }
 # established GUEST: connections that iw_mpa has established there so far
 established() { on "$1" "sed -n 's/^established //p' /sys/kernel/debug/iw_mpa/stats"; }
 
+# need_program NAME: scripts/guest/NAME.c, for the guests as /share/NAME
+need_program() {
+	[[ -e $GUEST_RUN/share/$1 ]] ||
+		gcc -Wall -Wextra -Werror -O2 -o "$GUEST_RUN/share/$1" "$TOP/scripts/guest/$1.c" \
+			-lrdmacm -libverbs
+}
+
 # rping_once [COUNT]: the plain case, several tests end with it.
 rping_once() {
 	local count=${1:-10} output
@@ -144,17 +151,6 @@ e2e_diagnose() {
 	done
 }
 
-# Unmodified siw puts its socket callback in place after the last MPA frame was sent and does not
-# look whether data came meanwhile: they stay in the socket until more arrives, for ever if the
-# peer waits for an answer. That is not a bug of ours. With emulated processors on a busy host it
-# happened to one connection in ten; a few milliseconds on the way to siw make it rare.
-wire_towards() {
-	case $WIRE-$1 in
-	clean-siw) echo late ;;
-	*) echo "$WIRE" ;;
-	esac
-}
-
 # What happens to the links happens outside of the guests.
 flap_if_asked() {
 	[[ $WIRE == flap ]] || return 0
@@ -170,44 +166,6 @@ driver_of() {
 	else
 		echo "$SERVER_DRIVER"
 	fi
-}
-
-# Errors of unmodified siw, seen where they are. True if there is one, with the evidence.
-siw_failed() {
-	local name
-
-	for name in "$CLIENT" "$SERVER"; do
-		[[ $(driver_of "$name") == siw ]] || continue
-		siw_lost_wakeup "$name" || siw_crashed "$name" && return
-	done
-	return 1
-}
-
-# An established connection with unread data
-siw_lost_wakeup() {
-	local unread
-
-	unread=$(guest_run "$1" 'ss -Htn state established' | awk '$1 > 0')
-	[[ -n $unread ]] && echo "does not read its socket: $unread"
-}
-
-# Nothing of ours runs in its guest.
-siw_crashed() {
-	local line
-
-	line=$(guest_is_dead "$1" && grep -Em 1 'kernel BUG at|WARNING: |Oops' "$GUEST_RUN/$1.console") &&
-		echo "crashed: $line"
-}
-
-# Unmodified siw may even crash when such a connection is closed. True if a guest with siw_mpa is
-# as dead, or as unclean, which nothing excuses.
-ours_is_unclean() {
-	local name
-
-	for name in "$CLIENT" "$SERVER"; do
-		[[ $(driver_of "$name") == siw ]] || e2e_clean_up_guest "$name" || return 0
-	done
-	return 1
 }
 
 # in_both FUNCTION: for each guest, at the same time
@@ -227,12 +185,7 @@ e2e_clean_up_guest() { guest_run "$1" "clean_up ${KEEP_JOB:-}"; }
 
 # --- running them: e2e.sh and demo.sh ----------------------------------------------------------
 
-e2e_set_up_guest() {
-	local peer=$CLIENT
-
-	[[ $1 != "$CLIENT" ]] || peer=$SERVER
-	guest_run "$1" "driver_set $(driver_of "$1") && wire_set $(wire_towards "$(driver_of "$peer")")"
-}
+e2e_set_up_guest() { guest_run "$1" "driver_set $(driver_of "$1") && wire_set $WIRE"; }
 
 # run_check FILE CLIENT_DRIVER SERVER_DRIVER FAMILY PORT [WIRE]
 # Its own subshell with errexit on; never call it after "if" or before "||", where bash ignores
@@ -251,24 +204,16 @@ run_check() (
 	check
 )
 
-# try_case LOG RUN_CHECK-ARGUMENTS: sets STATUS, CLEAN (0: the guests are fit for more) and
-# PEER_BUG (not empty: the failure is that of unmodified siw, here is the evidence).
+# try_case LOG RUN_CHECK-ARGUMENTS: sets STATUS and CLEAN (0: the guests are fit for more).
 try_case() {
 	local log=$1
 	shift
 
-	PEER_BUG=
 	set +e
 	run_check "$@" >"$log" 2>&1 </dev/null
 	STATUS=$?
-	if [[ $STATUS -ne 0 ]]; then
-		e2e_diagnose >>"$log" 2>&1
-		PEER_BUG=$(CLIENT_DRIVER=$2 SERVER_DRIVER=$3 siw_failed 2>>"$log")
-	fi
+	[[ $STATUS -eq 0 ]] || e2e_diagnose >>"$log" 2>&1
 	(set -e; e2e_clean_up) >>"$log" 2>&1
 	CLEAN=$?
-	if [[ $CLEAN -ne 0 && -n $PEER_BUG ]]; then
-		(CLIENT_DRIVER=$2 SERVER_DRIVER=$3 ours_is_unclean) >>"$log" 2>&1 && PEER_BUG=
-	fi
 	set -e
 }

@@ -92,7 +92,6 @@ bg_stop_all() {
 # wire_set KIND: how all that this guest sends fares, until it is set again.
 #
 #   clean   as it is
-#   late    a few milliseconds late
 #   rough   lost, late, twice, out of order; and the peer is asked for segments of 36 octets at
 #           the most, so that every startup frame and FPDU header comes in pieces
 #   flap    as it is; where the peer is need not be asked: the links go down and up, and rdma_cm
@@ -106,7 +105,6 @@ wire_set() {
 	advmss_set 0 && ip neigh flush dev eth0 nud permanent || return 1
 	case $1 in
 	clean | flap) [[ $(tc qdisc show dev eth0 root) != *netem* ]] || tc qdisc del dev eth0 root ;;
-	late) tc qdisc replace dev eth0 root netem delay 5ms ;;
 	rough)
 		tc qdisc replace dev eth0 root netem delay 1ms 500us loss 1% duplicate 1% \
 			reorder 5% 50% && advmss_set 48
@@ -142,9 +140,10 @@ link_flap() {
 	ip link set eth0 up
 }
 
-# fence_set 0|1: may a responder send before the first FPDU of an initiator without RTR? 1: no.
-fence_set() { echo "$1" >/proc/sys/net/iw_mpa/fence; }
-fence_restore() { [[ ! -e /proc/sys/net/iw_mpa/fence ]] || fence_set 1; }
+# fence_ms_set MS: how long a responder holds back for the first FPDU of an initiator without RTR;
+# 0: as long as it takes
+fence_ms_set() { echo "$1" >/proc/sys/net/iw_mpa/fence_timeout_ms; }
+fence_restore() { [[ ! -e /proc/sys/net/iw_mpa/fence_timeout_ms ]] || fence_ms_set 0; }
 
 # --- local ports -------------------------------------------------------------------------
 
@@ -257,6 +256,9 @@ driver_clear() {
 	[[ ! -d /sys/module/iw_mpa ]] || rmmod iw_mpa
 }
 
+# counter NAME: one of iw_mpa's
+counter() { sed -n "s/^$1 //p" /sys/kernel/debug/iw_mpa/stats; }
+
 # at_clean_up COMMAND: for clean_up to run, the newest first. A test that went well may have done
 # the same itself.
 at_clean_up() {
@@ -279,10 +281,25 @@ clean_up() {
 	poll 10 rdma_is_idle || fail "still in use: $(rdma_leftovers | paste -sd ' ')"
 }
 
+# A connection in trouble is one that is not OFFLOADED, or the last that the kernel's log tells of.
+connections_in_trouble() {
+	local line
+
+	if [[ -e /sys/kernel/debug/iw_mpa/endpoints ]]; then
+		line=$(grep -m 1 -v ' state=OFFLOADED ' /sys/kernel/debug/iw_mpa/endpoints)
+		[[ -z $line ]] || line="is open: $line"
+		[[ -n $line ]] || line=$(dmesg | grep -o 'iw_mpa: .*peer .*' | tail -n 1)
+	else
+		line=$(rdma resource show cm_id | grep -m 1 'state CONNECT\|state [A-Z]*_QUERY')
+	fi
+	[[ -z $line ]] || echo "connection: host $(hostname): $line"
+}
+
 # What a person wants to see first after a failure.
 diagnose() {
 	local dir task
 
+	connections_in_trouble
 	for dir in /run/bg/*/; do
 		[[ -s $dir/pid ]] || continue
 		echo "* background job $dir: $(cat "$dir/status" 2>/dev/null || echo running)"

@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash disable=SC2034
+DESCRIPTION="whoever speaks first, client or server, is heard: one, ten and a hundred connections at once"
+FAMILIES=4
+WIRES=clean
+
+# WORDS: so many connections of each kind and number. What is to be shown went wrong with one in
+# fifteen where servers speak first, and one in sixty where clients do.
+WORDS=${WORDS:-100}
+
+# talk WHO CONNECTIONS: so many at once, until there were WORDS
+talk() {
+	local rounds=$(($(few "$WORDS") / $2)) from=$PORT
+
+	[[ $rounds -gt 0 ]] || rounds=1
+	loudly guest_serve "$SERVER" "$1-$2" "$((from + ($2 - 1) / 25))" \
+		"/share/first_word listen $SERVER_IP $from $1 $2"
+	loudly guest_bg_run "$CLIENT" client 300 \
+		"/share/first_word talk $SERVER_IP $from $1 $2 $rounds 20"
+	guest_stop "$SERVER" "$1-$2"
+	PORT=$((PORT + 4))
+}
+
+# The model without RTR message: RFC 5044 has the client speak first, and until it does our server
+# is silent. Its administrator may set how long.
+talk_without_rtr() {
+	talk client 10
+	if guest_serve "$SERVER" silent "$PORT" "/share/first_word listen $SERVER_IP $PORT server 1" &&
+		guest_bg_run "$CLIENT" silent 30 "/share/first_word talk $SERVER_IP $PORT server 1 1 3"; then
+		fail "the server spoke first, and was heard"
+	fi
+	guest_stop "$SERVER" silent
+	PORT=$((PORT + 1))
+	on "$SERVER" "fence_ms_set 100"
+	talk server 10
+	talk server 100
+}
+
+talk_with_rtr() {
+	local who number
+
+	for who in server client; do
+		for number in 1 10 100; do
+			talk "$who" "$number"
+		done
+	done
+}
+
+check() {
+	need_program first_word
+	if [[ $CLIENT_DRIVER/$SERVER_DRIVER == siw/siw_mpa ]]; then
+		talk_without_rtr
+		echo "result: servers that speak first are heard when the fence is lifted"
+	else
+		talk_with_rtr
+		echo "result: $(on "$CLIENT" "counter rtr_repeated") RTR messages were repeated"
+	fi
+}
