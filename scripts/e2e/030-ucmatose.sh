@@ -6,7 +6,7 @@ DESCRIPTION="ucmatose: 10 connections at once, 10 messages of 1000 bytes each wa
 # for the peer-to-peer model, which unmodified siw never does. siw_mpa keeps to that, until its
 # administrator says otherwise.
 lift_fence() {
-	[[ $CLIENT_DRIVER/$SERVER_DRIVER != siw/siw_mpa ]] || on "$SERVER" "fence_ms_set 100"
+	[[ $CLIENT_DRIVER/$SERVER_DRIVER != siw/siw_mpa ]] || on "$SERVER" "fence_ms_set 1000"
 }
 
 check() {

@@ -31,7 +31,7 @@ talk_without_rtr() {
 	fi
 	guest_stop "$SERVER" silent
 	PORT=$((PORT + 1))
-	on "$SERVER" "fence_ms_set 100"
+	on "$SERVER" "fence_ms_set 1000"
 	talk server 10
 	talk server 100
 }
