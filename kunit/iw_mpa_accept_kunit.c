@@ -140,7 +140,7 @@ static void accept_client_server_opens_tx_after_first_fpdu(struct kunit *test)
 	c->fid = fake_next_request(c->lis);
 	KUNIT_EXPECT_EQ(test, c->lis->events[0].pd_len, enhanced ? 2 : 6);
 	KUNIT_EXPECT_EQ(test, c->lis->events[0].ird,
-			enhanced ? 3 : f->drv.max_ord);
+			enhanced ? 3 : f->attr.max_ord);
 
 	KUNIT_ASSERT_EQ(test, fake_accept(c->fid, &c->param), 0);
 	KUNIT_EXPECT_EQ(test, c->fid->nr_events, 1);
@@ -217,7 +217,7 @@ static void accept_glued_fpdu_is_left_to_the_driver(struct kunit *test)
 	struct fake_conn *c = conn_new(test);
 	struct fakes *f = test->priv;
 
-	f->drv.caps |= IW_MPA_CAP_EARLY_RX;
+	fake_set_caps(f, f->attr.caps | IW_MPA_CAP_EARLY_RX);
 	conn_listen(c, f);
 	c->peer = peer_connect(f, c->lis);
 	conn_make_good_request(c);
@@ -288,7 +288,7 @@ static void accept_after_octets_that_come_early_comes_up(struct kunit *test)
 	struct fake_conn *c = conn_new(test);
 	struct fakes *f = test->priv;
 
-	f->drv.caps |= IW_MPA_CAP_EARLY_RX;
+	fake_set_caps(f, f->attr.caps | IW_MPA_CAP_EARLY_RX);
 	conn_call(c, f);
 	conn_send_rtr(c);
 	KUNIT_ASSERT_EQ(test, fake_accept(c->fid, &c->param), 0);
@@ -490,7 +490,7 @@ static void accept_markers_of_the_peer_are_told_the_driver(struct kunit *test)
 	struct fake_conn *c = conn_new(test);
 	struct fakes *f = test->priv;
 
-	f->drv.caps |= IW_MPA_CAP_TX_MARKERS;
+	fake_set_caps(f, f->attr.caps | IW_MPA_CAP_TX_MARKERS);
 	conn_listen(c, f);
 	c->peer = peer_connect(f, c->lis);
 	peer_make_v2(&c->frame, false, MPA_C | MPA_M, CONN_PEER_IRD, CONN_PEER_ORD, NULL, 0);
@@ -565,7 +565,7 @@ static void listen_without_fence_is_refused(struct kunit *test)
 {
 	struct fakes *f = test->priv;
 
-	f->drv.caps &= ~IW_MPA_CAP_TX_FENCE;
+	fake_set_caps(f, f->attr.caps & ~IW_MPA_CAP_TX_FENCE);
 	KUNIT_EXPECT_EQ(test, fake_listen(fake_id_create(f)), -EOPNOTSUPP);
 	f->config->fence = 0;
 	KUNIT_EXPECT_EQ(test, fake_listen(fake_id_create(f)), 0);

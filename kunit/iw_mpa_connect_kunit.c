@@ -188,8 +188,8 @@ static void connect_v1_sends_and_takes_v1(struct kunit *test)
 	fake_expect_event(c->fid, 0, IW_CM_EVENT_CONNECT_REPLY, 0);
 	KUNIT_EXPECT_EQ(test, c->fid->events[0].pd_len, 5);
 	/* no depths came: the device's own limits stand for them */
-	KUNIT_EXPECT_EQ(test, c->fid->events[0].ird, f->drv.max_ord);
-	KUNIT_EXPECT_EQ(test, c->fid->events[0].ord, f->drv.max_ird);
+	KUNIT_EXPECT_EQ(test, c->fid->events[0].ird, f->attr.max_ord);
+	KUNIT_EXPECT_EQ(test, c->fid->events[0].ord, f->attr.max_ird);
 	KUNIT_EXPECT_FALSE(test, c->qp->params.enhanced);
 	KUNIT_EXPECT_TRUE(test, c->qp->params.crc);
 	FAKE_WAIT(f, strstr(c->qp->log, "kick_rx"));
@@ -221,7 +221,7 @@ static void connect_fpdu_behind_reply_is_left_to_the_driver(struct kunit *test)
 	struct fake_conn *c = conn_new(test);
 	struct fakes *f = test->priv;
 
-	f->drv.caps |= IW_MPA_CAP_EARLY_RX;
+	fake_set_caps(f, f->attr.caps | IW_MPA_CAP_EARLY_RX);
 	conn_dial(c, f);
 	peer_make_v2(&c->frame, true, MPA_C, MPA_A | 6, MPA_CW | 2, NULL, 0);
 	c->frame.len += peer_make_rtr_write(c->frame.buf + c->frame.len);

@@ -285,12 +285,15 @@ static void fake_stop(struct ib_qp *ib, enum iw_mpa_reason why)
 	fake_op_end(qp);
 }
 
-static const struct iw_mpa_driver_ops fake_driver = {
+static const struct iw_mpa_device_attr fake_attr = {
 	.caps		= IW_MPA_CAP_TX_FENCE,
 	.rtr_send	= IW_MPA_RTR_WRITE | IW_MPA_RTR_READ,
 	.rtr_accept	= IW_MPA_RTR_ALL,
 	.max_ird	= 32,
 	.max_ord	= 16,
+};
+
+static const struct iw_mpa_driver_ops fake_driver = {
 	.prepare	= fake_prepare,
 	.attach		= fake_attach,
 	.send_reply	= fake_send_reply,
@@ -310,8 +313,9 @@ static void fake_put_pd(struct ib_qp *ib, void *pd)
 /* From now on the driver has something to say to the peer's. */
 void fake_have_driver_pd(struct fakes *f)
 {
-	f->drv.pd_size = FAKE_DRIVER_PD;
+	f->attr.pd_size = FAKE_DRIVER_PD;
 	f->drv.put_pd = fake_put_pd;
+	fake_register_again(f);
 }
 
 /* modify_qp to ERR or SQD: what the driver has a stream for it lets go of. */
@@ -357,6 +361,7 @@ int fake_rnic_init(struct fakes *f)
 	if (!f->ibdev)
 		return -ENOMEM;
 	f->drv = fake_driver;
+	f->attr = fake_attr;
 	f->ibdev->ops = iw_mpa_ib_device_ops;
 	f->ibdev->ops.iw_get_qp = fake_get_qp;
 	f->ibdev->ops.iw_add_ref = fake_qp_add_ref;

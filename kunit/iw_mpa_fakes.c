@@ -91,6 +91,29 @@ void fake_unregister(struct fakes *f)
 			      "iw_mpa_unregister_device() does not return");
 }
 
+/* The device comes, as the test has described it. */
+int fake_register(struct fakes *f)
+{
+	int err = iw_mpa_register_device(f->ibdev, init_net.loopback_dev, &f->drv,
+					 &f->attr);
+
+	f->registered = !err;
+	return err;
+}
+
+/* The device comes again, as the test has changed it. Nothing uses it. */
+void fake_register_again(struct fakes *f)
+{
+	fake_unregister(f);
+	KUNIT_ASSERT_EQ(f->test, fake_register(f), 0);
+}
+
+void fake_set_caps(struct fakes *f, u32 caps)
+{
+	f->attr.caps = caps;
+	fake_register_again(f);
+}
+
 static int fakes_bring_up_lo(void)
 {
 	int err;
@@ -134,9 +157,7 @@ int fakes_init(struct kunit *test)
 	fakes_set_config(f);
 	err = fakes_bring_up_lo();
 	if (!err)
-		err = iw_mpa_register_device(f->ibdev, init_net.loopback_dev,
-					     &f->drv);
-	f->registered = !err;
+		err = fake_register(f);
 	return err;
 }
 

@@ -178,6 +178,7 @@ struct fake_qp {
  * @test: the test
  * @ibdev: the IB device
  * @drv: the driver's ops; a test may change them until it connects or listens
+ * @attr: what the device can do; a change counts after fake_register_again()
  * @registered: the library knows @ibdev
  * @config: settings of init_net, writable
  * @saved: what they were before
@@ -194,6 +195,7 @@ struct fakes {
 	struct kunit			*test;
 	struct ib_device		*ibdev;
 	struct iw_mpa_driver_ops	drv;
+	struct iw_mpa_device_attr	attr;
 	bool				registered;
 	struct iw_mpa_config		*config;
 	struct iw_mpa_config		saved;
@@ -211,7 +213,10 @@ bool fakes_has_no_endpoint(void);
 int fakes_init(struct kunit *test);
 void fakes_exit(struct kunit *test);
 void fake_fault(struct fakes *f, const char *what);
+int fake_register(struct fakes *f);
 void fake_unregister(struct fakes *f);
+void fake_register_again(struct fakes *f);
+void fake_set_caps(struct fakes *f, u32 caps);
 
 /* Wait until @cond, which other contexts make true; a test cannot go on without. */
 #define FAKE_WAIT(f, cond)						\

@@ -9,107 +9,113 @@
 #include <linux/tcp.h>
 #include <net/tcp.h>
 
+/* What a driver brings to its registration */
+struct brought {
+	struct iw_mpa_driver_ops	drv;
+	struct iw_mpa_device_attr	attr;
+};
+
 struct check_case {
 	const char	*desc;
 	const char	*problem;	/* a word of it, or NULL if all is well */
-	void		(*spoil)(struct iw_mpa_driver_ops *drv);
+	void		(*spoil)(struct brought *b);
 };
 
-static void spoil_nothing(struct iw_mpa_driver_ops *drv)
+static void spoil_nothing(struct brought *b)
 {
 }
 
-static void spoil_prepare(struct iw_mpa_driver_ops *drv)
+static void spoil_prepare(struct brought *b)
 {
-	drv->prepare = NULL;
+	b->drv.prepare = NULL;
 }
 
-static void spoil_open_tx(struct iw_mpa_driver_ops *drv)
+static void spoil_open_tx(struct brought *b)
 {
-	drv->open_tx = NULL;
+	b->drv.open_tx = NULL;
 }
 
-static void spoil_stop(struct iw_mpa_driver_ops *drv)
+static void spoil_stop(struct brought *b)
 {
-	drv->stop = NULL;
+	b->drv.stop = NULL;
 }
 
-static void spoil_kick_rx(struct iw_mpa_driver_ops *drv)
+static void spoil_kick_rx(struct brought *b)
 {
-	drv->kick_rx = NULL;
+	b->drv.kick_rx = NULL;
 }
 
-static void spoil_send_rtr(struct iw_mpa_driver_ops *drv)
+static void spoil_send_rtr(struct brought *b)
 {
-	drv->send_rtr = NULL;
+	b->drv.send_rtr = NULL;
 }
 
-static void spoil_rtr_accept(struct iw_mpa_driver_ops *drv)
+static void spoil_rtr_accept(struct brought *b)
 {
-	drv->rtr_accept = 0;
+	b->attr.rtr_accept = 0;
 }
 
-static void spoil_read_alone(struct iw_mpa_driver_ops *drv)
+static void spoil_read_alone(struct brought *b)
 {
-	drv->rtr_accept = IW_MPA_RTR_READ;
-	drv->max_ird = 0;
+	b->attr.rtr_accept = IW_MPA_RTR_READ;
+	b->attr.max_ird = 0;
 }
 
-static void spoil_unknown_rtr(struct iw_mpa_driver_ops *drv)
+static void spoil_unknown_rtr(struct brought *b)
 {
-	drv->rtr_accept |= BIT(3);
+	b->attr.rtr_accept |= BIT(3);
 }
 
-static void spoil_unknown_rtr_send(struct iw_mpa_driver_ops *drv)
+static void spoil_unknown_rtr_send(struct brought *b)
 {
-	drv->rtr_send |= BIT(3);
+	b->attr.rtr_send |= BIT(3);
 }
 
-static void spoil_max_ird(struct iw_mpa_driver_ops *drv)
+static void spoil_max_ird(struct brought *b)
 {
-	drv->max_ird = 0x3fff;
+	b->attr.max_ird = 0x3fff;
 }
 
-static void spoil_max_ord(struct iw_mpa_driver_ops *drv)
+static void spoil_max_ord(struct brought *b)
 {
-	drv->max_ord = 0x3fff;
+	b->attr.max_ord = 0x3fff;
 }
 
-static void spoil_caps(struct iw_mpa_driver_ops *drv)
+static void spoil_caps(struct brought *b)
 {
-	drv->caps |= BIT(31);
+	b->attr.caps |= BIT(31);
 }
 
-static void spoil_pd_size(struct iw_mpa_driver_ops *drv)
+static void spoil_pd_size(struct brought *b)
 {
-	drv->pd_size = IW_MPA_DRIVER_PD_MAX + 1;
+	b->attr.pd_size = IW_MPA_DRIVER_PD_MAX + 1;
 }
 
-static void spoil_put_pd(struct iw_mpa_driver_ops *drv)
+static void spoil_put_pd(struct brought *b)
 {
-	drv->pd_size = 1;
-	drv->put_pd = NULL;
+	b->attr.pd_size = 1;
+	b->drv.put_pd = NULL;
 }
 
-static void make_toe(struct iw_mpa_driver_ops *drv)
+static void make_toe(struct brought *b)
 {
-	drv->attach = NULL;
-	drv->kick_rx = NULL;
-	drv->send_reply = NULL;
-	drv->rtr_send = 0;
-	drv->send_rtr = NULL;
+	b->drv.attach = NULL;
+	b->drv.kick_rx = NULL;
+	b->drv.send_reply = NULL;
+	b->attr.rtr_send = 0;
+	b->drv.send_rtr = NULL;
 }
 
-static void make_deepest(struct iw_mpa_driver_ops *drv)
+static void make_deepest(struct brought *b)
 {
-	drv->max_ird = 0x3ffe;
-	drv->max_ord = 0x3ffe;
+	b->attr.max_ird = 0x3ffe;
+	b->attr.max_ord = 0x3ffe;
 }
 
-static void make_read_alone(struct iw_mpa_driver_ops *drv)
+static void make_read_alone(struct brought *b)
 {
-	drv->rtr_accept = IW_MPA_RTR_READ;
-	drv->max_ird = 1;
+	b->attr.rtr_accept = IW_MPA_RTR_READ;
+	b->attr.max_ird = 1;
 }
 
 static const struct check_case check_cases[] = {
@@ -145,12 +151,12 @@ static void offload_check_names_what_is_wrong(struct kunit *test)
 {
 	const struct check_case *c = test->param_value;
 	struct fakes *f = test->priv;
-	struct iw_mpa_driver_ops drv = f->drv;
+	struct brought b = { f->drv, f->attr };
 	const char *problem = "never written";
 	int err;
 
-	c->spoil(&drv);
-	err = iw_mpa_offload_check(&drv, &problem);
+	c->spoil(&b);
+	err = iw_mpa_offload_check(&b.drv, &b.attr, &problem);
 	if (!c->problem) {
 		KUNIT_EXPECT_EQ(test, err, 0);
 		KUNIT_EXPECT_NULL(test, problem);
@@ -167,9 +173,7 @@ static void register_refuses_what_check_refuses(struct kunit *test)
 
 	fake_unregister(f);
 	f->drv.stop = NULL;
-	KUNIT_EXPECT_EQ(test, -EINVAL,
-			iw_mpa_register_device(f->ibdev, init_net.loopback_dev,
-					       &f->drv));
+	KUNIT_EXPECT_EQ(test, fake_register(f), -EINVAL);
 }
 
 static void register_refuses_missing_verbs(struct kunit *test)
@@ -180,19 +184,13 @@ static void register_refuses_missing_verbs(struct kunit *test)
 
 	fake_unregister(f);
 	ops->iw_get_qp = NULL;
-	KUNIT_EXPECT_EQ(test, -EINVAL,
-			iw_mpa_register_device(f->ibdev, init_net.loopback_dev,
-					       &f->drv));
+	KUNIT_EXPECT_EQ(test, fake_register(f), -EINVAL);
 	*ops = all;
 	ops->iw_add_ref = NULL;
-	KUNIT_EXPECT_EQ(test, -EINVAL,
-			iw_mpa_register_device(f->ibdev, init_net.loopback_dev,
-					       &f->drv));
+	KUNIT_EXPECT_EQ(test, fake_register(f), -EINVAL);
 	*ops = all;
 	ops->iw_rem_ref = NULL;
-	KUNIT_EXPECT_EQ(test, -EINVAL,
-			iw_mpa_register_device(f->ibdev, init_net.loopback_dev,
-					       &f->drv));
+	KUNIT_EXPECT_EQ(test, fake_register(f), -EINVAL);
 	*ops = all;
 }
 
@@ -205,19 +203,13 @@ static void register_refuses_half_of_the_statistics(struct kunit *test)
 
 	fake_unregister(f);
 	ops->get_hw_stats = NULL;
-	KUNIT_EXPECT_EQ(test, -EINVAL,
-			iw_mpa_register_device(f->ibdev, init_net.loopback_dev,
-					       &f->drv));
+	KUNIT_EXPECT_EQ(test, fake_register(f), -EINVAL);
 	*ops = all;
 	ops->alloc_hw_port_stats = NULL;
-	KUNIT_EXPECT_EQ(test, -EINVAL,
-			iw_mpa_register_device(f->ibdev, init_net.loopback_dev,
-					       &f->drv));
+	KUNIT_EXPECT_EQ(test, fake_register(f), -EINVAL);
 	ops->get_hw_stats = NULL;
-	KUNIT_EXPECT_EQ(test, 0,
-			iw_mpa_register_device(f->ibdev, init_net.loopback_dev,
-					       &f->drv));
-	iw_mpa_unregister_device(f->ibdev);
+	KUNIT_EXPECT_EQ(test, fake_register(f), 0);
+	fake_unregister(f);
 	*ops = all;
 }
 
@@ -225,9 +217,8 @@ static void register_twice_is_refused(struct kunit *test)
 {
 	struct fakes *f = test->priv;
 
-	KUNIT_EXPECT_EQ(test, -EEXIST,
-			iw_mpa_register_device(f->ibdev, init_net.loopback_dev,
-					       &f->drv));
+	KUNIT_EXPECT_EQ(test, fake_register(f), -EEXIST);
+	f->registered = true;	/* the first time */
 }
 
 static void unregister_twice_is_harmless(struct kunit *test)
@@ -236,9 +227,7 @@ static void unregister_twice_is_harmless(struct kunit *test)
 
 	fake_unregister(f);
 	fake_unregister(f);
-	KUNIT_EXPECT_EQ(test, 0,
-			iw_mpa_register_device(f->ibdev, init_net.loopback_dev,
-					       &f->drv));
+	KUNIT_EXPECT_EQ(test, fake_register(f), 0);
 	f->registered = true;
 }
 
@@ -283,6 +272,7 @@ static struct line *line_open(struct fakes *f)
 	line->peer = peer_accept(f, listener);
 	line->qp = &f->qps[0];
 	line->off.drv = &f->drv;
+	line->off.attr = &f->attr;
 	line->off.qp = &line->qp->ib;
 	line->params.crc = true;
 	return line;
@@ -382,7 +372,7 @@ static void offload_start_early_data_is_told(struct kunit *test)
 	struct fakes *f = test->priv;
 	struct line *line = line_open(f);
 
-	f->drv.caps |= IW_MPA_CAP_EARLY_RX;
+	fake_set_caps(f, f->attr.caps | IW_MPA_CAP_EARLY_RX);
 	line->qp->stop_rx = true;
 	peer_send(f, line->peer, "xyz", 3);
 	line_await_octets(line, 3);

@@ -96,10 +96,11 @@ def settings():
 
 
 def members():
-    """What struct iw_mpa_driver_ops holds: (data, callbacks)."""
-    body = re.search(r'struct iw_mpa_driver_ops \{(.*?)\n\};', code_of('include/rdma/iw_mpa.h'),
-                     re.DOTALL)[1]
-    return re.findall(r'\tu\d+\t(\w+);', body), re.findall(r'\(\*(\w+)\)\(', body)
+    """What a driver registers: (what a device can do, callbacks)."""
+    attr, ops = (re.search(r'struct iw_mpa_%s \{(.*?)\n\};' % name,
+                           code_of('include/rdma/iw_mpa.h'), re.DOTALL)[1]
+                 for name in ('device_attr', 'driver_ops'))
+    return re.findall(r'\tu\d+\t(\w+);', attr), re.findall(r'\(\*(\w+)\)\(', ops)
 
 
 def capabilities():

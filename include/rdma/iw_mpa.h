@@ -82,7 +82,7 @@ struct iw_mpa_handoff {
 };
 
 /**
- * struct iw_mpa_driver_ops - the driver's half of the hand-off
+ * struct iw_mpa_device_attr - what one device can do
  * @caps: set of &enum iw_mpa_cap
  * @rtr_send: RTR types the device can generate, a set of IW_MPA_RTR_*; may be 0,
  *	then it connects in the client-server model only
@@ -93,10 +93,23 @@ struct iw_mpa_handoff {
  * @pd_size: octets of private data that are the driver's, in front of the ULP's,
  *	0..IW_MPA_DRIVER_PD_MAX; 0 for a device that is to connect to others
  *
- * @put_pd: Write @pd_size octets for the peer's driver, which finds them in
- *	prepare; they are zeroes in a Reject. Process context, must not sleep,
- *	before prepare, more than once if a Request is tried again with revision
- *	1. Required if @pd_size is not 0.
+ * Given at registration, and copied there.
+ */
+struct iw_mpa_device_attr {
+	u32	caps;
+	u8	rtr_send;
+	u8	rtr_accept;
+	u16	max_ird;
+	u16	max_ord;
+	u8	pd_size;
+};
+
+/**
+ * struct iw_mpa_driver_ops - the driver's half of the hand-off
+ * @put_pd: Write the device's pd_size octets for the peer's driver, which finds
+ *	them in prepare; they are zeroes in a Reject. Process context, must not
+ *	sleep, before prepare, more than once if a Request is tried again with
+ *	revision 1. Required if pd_size is not 0.
  * @prepare: Bind the QP to the stream: it must take inbound FPDUs from now on and
  *	must not transmit. An initiator that is to send an RTR message
  *	(@params->rtr) must keep it ahead of whatever the ULP posts.
@@ -115,7 +128,7 @@ struct iw_mpa_handoff {
  * @send_rtr: Initiator in the peer-to-peer model: send the RTR message
  *	(@params->rtr of prepare) as first FPDU and let the ULP's work out behind
  *	it. Process context, may sleep, once, instead of open_tx. Return 0 or a
- *	negative errno. Required if @rtr_send is not 0.
+ *	negative errno. Required if the device's rtr_send is not 0.
  * @repeat_rtr: Initiator in the peer-to-peer model: send one zero-length RDMA Write
  *	between two FPDUs, unless others are on their way anyway. Process context,
  *	may sleep, a few times at most between send_rtr and stop, for a peer that
@@ -138,13 +151,6 @@ struct iw_mpa_handoff {
  * host.
  */
 struct iw_mpa_driver_ops {
-	u32	caps;
-	u8	rtr_send;
-	u8	rtr_accept;
-	u16	max_ird;
-	u16	max_ord;
-	u8	pd_size;
-
 	void	(*put_pd)(struct ib_qp *qp, void *pd);
 	int	(*prepare)(struct ib_qp *qp, const struct iw_mpa_handoff *ho);
 	void	(*attach)(struct ib_qp *qp, struct sock *sk,
@@ -158,7 +164,8 @@ struct iw_mpa_driver_ops {
 };
 
 int iw_mpa_register_device(struct ib_device *ibdev, struct net_device *netdev,
-			   const struct iw_mpa_driver_ops *ops);
+			   const struct iw_mpa_driver_ops *ops,
+			   const struct iw_mpa_device_attr *attr);
 void iw_mpa_unregister_device(struct ib_device *ibdev);
 extern const struct ib_device_ops iw_mpa_ib_device_ops;
 

@@ -180,11 +180,7 @@ static void handoff_stop(struct ib_qp *ibqp, enum iw_mpa_reason why)
 	erdma_cep_put(cep);
 }
 
-/* The depths are the device's, which port.c asks it for. */
 const struct iw_mpa_driver_ops erdma_mpa_driver_ops = {
-	.caps		= IW_MPA_CAP_NO_CRC,
-	.rtr_accept	= IW_MPA_RTR_WRITE,
-	.pd_size	= sizeof(struct erdma_mpa_pd),
 	.put_pd		= handoff_put_pd,
 	.prepare	= handoff_prepare,
 	.open_tx	= handoff_open_tx,

@@ -7,7 +7,6 @@
 #include "erdma/erdma.h"
 #include "erdma/erdma_verbs.h"
 
-#include <linux/device.h>
 #include <linux/minmax.h>
 
 /* A QP in error takes no connection; nor does one that is being destroyed, below. */
@@ -65,20 +64,6 @@ static int port_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 	return attr->qp_state < IB_QPS_RTR ? -EINVAL : 0;
 }
 
-/* The device's depths are known at run time; the table lives as long as its PCI device. */
-static const struct iw_mpa_driver_ops *port_driver_ops(struct erdma_dev *dev)
-{
-	struct iw_mpa_driver_ops *ops;
-
-	ops = devm_kmemdup(&dev->pdev->dev, &erdma_mpa_driver_ops, sizeof(*ops),
-			   GFP_KERNEL);
-	if (!ops)
-		return NULL;
-	ops->max_ird = min_t(u32, dev->attrs.max_ird, IW_MPA_DEPTH_MAX);
-	ops->max_ord = min_t(u32, dev->attrs.max_ord, IW_MPA_DEPTH_MAX);
-	return ops;
-}
-
 /**
  * erdma_mpa_ib_register - erdma's ib_register_device()
  * @ibdev: the device, with erdma's ops and its network device
@@ -91,17 +76,21 @@ int erdma_mpa_ib_register(struct ib_device *ibdev, const char *name,
 			  struct device *dma_device)
 {
 	struct erdma_dev *dev = to_edev(ibdev);
-	const struct iw_mpa_driver_ops *ops = port_driver_ops(dev);
+	const struct iw_mpa_device_attr attr = {
+		.caps		= IW_MPA_CAP_NO_CRC,
+		.rtr_accept	= IW_MPA_RTR_WRITE,
+		.max_ird	= min_t(u32, dev->attrs.max_ird, IW_MPA_DEPTH_MAX),
+		.max_ord	= min_t(u32, dev->attrs.max_ord, IW_MPA_DEPTH_MAX),
+		.pd_size	= sizeof(struct erdma_mpa_pd),
+	};
 	int err;
 
-	if (!ops)
-		return -ENOMEM;
 	ibdev->ops.iw_get_qp = port_get_qp;
 	ibdev->ops.destroy_qp = port_destroy_qp;
 	ibdev->ops.modify_qp = port_modify_qp;
 	ib_set_device_ops(ibdev, &iw_mpa_ib_device_ops);
 
-	err = iw_mpa_register_device(ibdev, dev->netdev, ops);
+	err = iw_mpa_register_device(ibdev, dev->netdev, &erdma_mpa_driver_ops, &attr);
 	if (err)
 		return err;
 	err = ib_register_device(ibdev, name, dma_device);

@@ -97,7 +97,7 @@ static int act_encode(struct iw_mpa_ep *ep, const void *pd, u16 pd_len,
 		      u8 buf[IW_MPA_FRAME_MAX])
 {
 	u8 both[IW_MPA_DRIVER_PD_MAX + IW_MPA_PD_MAX];
-	u8 size = ep->dev->ops->pd_size;
+	u8 size = ep->dev->attr.pd_size;
 	int len;
 
 	if (size) {
@@ -175,7 +175,7 @@ static enum iw_mpa_event act_read(struct iw_mpa_ep *ep)
 /* The first octets are the driver's, the ULP gets the rest. */
 static void act_split_pd(struct iw_mpa_ep *ep)
 {
-	u8 size = ep->dev->ops->pd_size;
+	u8 size = ep->dev->attr.pd_size;
 
 	if (!size || ep->peer.pd_len < size)
 		return;

@@ -48,7 +48,7 @@ static u16 connect_pd_len(const struct iw_cm_conn_param *param)
 
 static u16 connect_pd_max(const struct iw_mpa_ep *ep, bool enhanced)
 {
-	return IW_MPA_PD_MAX - ep->dev->ops->pd_size -
+	return IW_MPA_PD_MAX - ep->dev->attr.pd_size -
 	       (enhanced ? IW_MPA_ENHANCED_SIZE : 0);
 }
 

@@ -83,12 +83,13 @@ int iw_mpa_device_for_each(int (*look)(struct iw_mpa_device *dev, void *arg),
 }
 
 static int device_check(const struct ib_device *ibdev,
-			const struct iw_mpa_driver_ops *ops)
+			const struct iw_mpa_driver_ops *ops,
+			const struct iw_mpa_device_attr *attr)
 {
 	const struct ib_device_ops *ib = &ibdev->ops;
 	const char *problem;
 
-	if (iw_mpa_offload_check(ops, &problem))
+	if (iw_mpa_offload_check(ops, attr, &problem))
 		goto refuse;
 	problem = "ib_device_ops.iw_get_qp is missing";
 	if (!ib->iw_get_qp)
@@ -114,6 +115,7 @@ refuse:
  *	ib_set_device_ops() with &iw_mpa_ib_device_ops for the others
  * @netdev: its network device, held until iw_mpa_unregister_device()
  * @ops: the driver's half; must stay
+ * @attr: what the device can do; copied
  *
  * Before ib_register_device(), since listeners come from within it.
  *
@@ -123,12 +125,13 @@ refuse:
  * is registered; -ENOMEM.
  */
 int iw_mpa_register_device(struct ib_device *ibdev, struct net_device *netdev,
-			   const struct iw_mpa_driver_ops *ops)
+			   const struct iw_mpa_driver_ops *ops,
+			   const struct iw_mpa_device_attr *attr)
 {
 	struct iw_mpa_device *dev;
 	int err;
 
-	err = device_check(ibdev, ops);
+	err = device_check(ibdev, ops, attr);
 	if (err)
 		return err;
 	dev = kzalloc(sizeof(*dev), GFP_KERNEL);
@@ -143,6 +146,7 @@ int iw_mpa_register_device(struct ib_device *ibdev, struct net_device *netdev,
 	dev->netdev = netdev;
 	netdev_hold(netdev, &dev->netdev_tracker, GFP_KERNEL);
 	dev->ops = ops;
+	dev->attr = *attr;
 	ratelimit_state_init(&dev->log_limit, DEFAULT_RATELIMIT_INTERVAL,
 			     DEFAULT_RATELIMIT_BURST);
 	refcount_set(&dev->users, 1);

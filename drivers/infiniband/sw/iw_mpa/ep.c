@@ -99,20 +99,20 @@ EXPORT_SYMBOL_GPL(iw_mpa_ep_put);
 static void ep_init_local(struct iw_mpa_ep *ep)
 {
 	const struct iw_mpa_config *config = iw_mpa_ep_config(ep);
-	const struct iw_mpa_driver_ops *drv = ep->dev->ops;
+	const struct iw_mpa_device_attr *attr = &ep->dev->attr;
 	struct iw_mpa_local *local = &ep->local;
 
-	local->max_ird = drv->max_ird;
-	local->max_ord = drv->max_ord;
-	local->ird = drv->max_ird;
-	local->ord = drv->max_ord;
+	local->max_ird = attr->max_ird;
+	local->max_ord = attr->max_ord;
+	local->ird = attr->max_ird;
+	local->ord = attr->max_ord;
 	local->rev = READ_ONCE(config->mpa_rev);
-	local->rtr_send = drv->rtr_send;
-	local->rtr_accept = drv->rtr_accept;
+	local->rtr_send = attr->rtr_send;
+	local->rtr_accept = attr->rtr_accept;
 	local->crc = READ_ONCE(config->crc) ||
-		     !(drv->caps & IW_MPA_CAP_NO_CRC);
-	local->rx_markers = drv->caps & IW_MPA_CAP_RX_MARKERS;
-	local->tx_markers = drv->caps & IW_MPA_CAP_TX_MARKERS;
+		     !(attr->caps & IW_MPA_CAP_NO_CRC);
+	local->rx_markers = attr->caps & IW_MPA_CAP_RX_MARKERS;
+	local->tx_markers = attr->caps & IW_MPA_CAP_TX_MARKERS;
 	local->strict = READ_ONCE(config->strict_ird_ord);
 }
 
@@ -141,6 +141,7 @@ struct iw_mpa_ep *iw_mpa_ep_alloc(struct iw_mpa_device *dev, bool initiator,
 	iw_mpa_run_setup(ep);
 	ep->dev = dev;
 	ep->off.drv = dev->ops;
+	ep->off.attr = &dev->attr;
 	ep->initiator = initiator;
 	ep->born = jiffies;
 	iw_mpa_reader_init(&ep->reader, initiator, ep->frame);

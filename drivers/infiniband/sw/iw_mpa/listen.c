@@ -131,7 +131,7 @@ int iw_mpa_create_listen(struct iw_cm_id *id, int backlog)
 	dev = iw_mpa_device_get(id->device);
 	if (!dev)
 		return -ENODEV;
-	if (!(dev->ops->caps & IW_MPA_CAP_TX_FENCE) &&
+	if (!(dev->attr.caps & IW_MPA_CAP_TX_FENCE) &&
 	    READ_ONCE(iw_mpa_config(dev_net(dev->netdev))->fence)) {
 		err = -EOPNOTSUPP;
 		goto put_dev;

@@ -11,11 +11,13 @@
 /**
  * iw_mpa_offload_check - is a driver's description complete?
  * @drv: the driver's ops
+ * @attr: what its device can do
  * @problem: result: what is wrong, in words
  *
  * Return: 0, or -EINVAL with @problem set.
  */
 int iw_mpa_offload_check(const struct iw_mpa_driver_ops *drv,
+			 const struct iw_mpa_device_attr *attr,
 			 const char **problem)
 {
 	const u32 caps = IW_MPA_CAP_TX_MARKERS | IW_MPA_CAP_RX_MARKERS |
@@ -31,25 +33,25 @@ int iw_mpa_offload_check(const struct iw_mpa_driver_ops *drv,
 		*problem = "stop is missing";
 	else if (drv->attach && !drv->kick_rx)
 		*problem = "attach needs kick_rx";
-	else if (drv->rtr_send && !drv->send_rtr)
+	else if (attr->rtr_send && !drv->send_rtr)
 		*problem = "rtr_send needs send_rtr";
 	else if (drv->repeat_rtr && !drv->send_rtr)
 		*problem = "repeat_rtr needs send_rtr";
-	else if (!drv->rtr_accept)
+	else if (!attr->rtr_accept)
 		*problem = "rtr_accept is empty, RFC 6581 9.2 asks for one RTR type";
-	else if (drv->rtr_accept == IW_MPA_RTR_READ && !drv->max_ird)
+	else if (attr->rtr_accept == IW_MPA_RTR_READ && !attr->max_ird)
 		*problem = "rtr_accept is Read alone, but max_ird is 0";
-	else if ((drv->rtr_send | drv->rtr_accept) & ~IW_MPA_RTR_ALL)
+	else if ((attr->rtr_send | attr->rtr_accept) & ~IW_MPA_RTR_ALL)
 		*problem = "rtr_send or rtr_accept has an unknown RTR type";
-	else if (drv->max_ird > IW_MPA_DEPTH_MAX)
+	else if (attr->max_ird > IW_MPA_DEPTH_MAX)
 		*problem = "max_ird is above 0x3ffe";
-	else if (drv->max_ord > IW_MPA_DEPTH_MAX)
+	else if (attr->max_ord > IW_MPA_DEPTH_MAX)
 		*problem = "max_ord is above 0x3ffe";
-	else if (drv->pd_size > IW_MPA_DRIVER_PD_MAX)
+	else if (attr->pd_size > IW_MPA_DRIVER_PD_MAX)
 		*problem = "pd_size is above 32";
-	else if (drv->pd_size && !drv->put_pd)
+	else if (attr->pd_size && !drv->put_pd)
 		*problem = "pd_size needs put_pd";
-	else if (drv->caps & ~caps)
+	else if (attr->caps & ~caps)
 		*problem = "caps has an unknown bit";
 	return *problem ? -EINVAL : 0;
 }
@@ -73,7 +75,7 @@ static void offload_attach(struct iw_mpa_offload *off, struct iw_mpa_sock *ms)
  */
 void iw_mpa_offload_put_pd(struct iw_mpa_offload *off, void *pd, bool reject)
 {
-	memset(pd, 0, off->drv->pd_size);
+	memset(pd, 0, off->attr->pd_size);
 	if (!reject)
 		off->drv->put_pd(off->qp, pd);
 }
@@ -107,7 +109,7 @@ enum iw_mpa_reason iw_mpa_offload_start(struct iw_mpa_offload *off,
 	iw_mpa_sock_seq(ms, &ho.snd_nxt, &ho.rcv_nxt, &ho.rx_queued);
 	ho.snd_nxt += reply_len;
 	off->rcv_nxt = ho.rcv_nxt;
-	if (ho.rx_queued && !(off->drv->caps & IW_MPA_CAP_EARLY_RX))
+	if (ho.rx_queued && !(off->attr->caps & IW_MPA_CAP_EARLY_RX))
 		return IW_MPA_R_EARLY_DATA;
 
 	off->err = off->drv->prepare(off->qp, &ho);
@@ -118,7 +120,7 @@ enum iw_mpa_reason iw_mpa_offload_start(struct iw_mpa_offload *off,
 	offload_attach(off, ms);
 
 	/* What came while it prepared went past the device. */
-	if (!(off->drv->caps & IW_MPA_CAP_EARLY_RX)) {
+	if (!(off->attr->caps & IW_MPA_CAP_EARLY_RX)) {
 		iw_mpa_sock_seq(ms, &ho.snd_nxt, &ho.rcv_nxt, &ho.rx_queued);
 		if (ho.rx_queued) {
 			iw_mpa_offload_stop(off, ms, IW_MPA_R_EARLY_DATA);

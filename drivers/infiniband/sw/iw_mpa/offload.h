@@ -9,6 +9,7 @@ struct iw_mpa_sock;
 /**
  * struct iw_mpa_offload - an endpoint's line to the driver
  * @drv: the driver's ops
+ * @attr: what the device can do
  * @qp: the QP, NULL while none is bound; the owner holds a reference
  * @started: prepare returned 0 and stop was not called
  * @err: what the driver's op returned that failed
@@ -20,6 +21,7 @@ struct iw_mpa_sock;
  */
 struct iw_mpa_offload {
 	const struct iw_mpa_driver_ops	*drv;
+	const struct iw_mpa_device_attr	*attr;
 	struct ib_qp			*qp;
 	bool				started;
 	int				err;
@@ -51,6 +53,7 @@ void iw_mpa_offload_kick(struct iw_mpa_offload *off);
 void iw_mpa_offload_stop(struct iw_mpa_offload *off, struct iw_mpa_sock *ms,
 			 enum iw_mpa_reason why);
 int iw_mpa_offload_check(const struct iw_mpa_driver_ops *drv,
+			 const struct iw_mpa_device_attr *attr,
 			 const char **problem);
 
 #endif /* _IW_MPA_OFFLOAD_H */

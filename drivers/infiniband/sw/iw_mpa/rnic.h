@@ -11,8 +11,9 @@
 #include <linux/wait.h>
 #include <linux/xarray.h>
 
+#include <rdma/iw_mpa.h>
+
 struct ib_device;
-struct iw_mpa_driver_ops;
 struct iw_mpa_stats;
 
 /**
@@ -22,6 +23,7 @@ struct iw_mpa_stats;
  * @netdev: its network device; its network namespace is that of the sockets
  * @netdev_tracker: of the reference on it
  * @ops: the driver's half
+ * @attr: what the device can do
  * @stats: its counters
  * @log_limit: how much its connections may write into the kernel's log
  * @peer_to_peer: its say in net.iw_mpa.peer_to_peer, &enum iw_mpa_choice
@@ -44,6 +46,7 @@ struct iw_mpa_device {
 	struct net_device		*netdev;
 	netdevice_tracker		netdev_tracker;
 	const struct iw_mpa_driver_ops	*ops;
+	struct iw_mpa_device_attr	attr;
 	struct iw_mpa_stats __percpu	*stats;
 	struct ratelimit_state		log_limit;
 	u8				peer_to_peer;

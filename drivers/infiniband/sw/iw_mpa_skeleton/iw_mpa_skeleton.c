@@ -243,11 +243,6 @@ static void skel_stop(struct ib_qp *ibqp, enum iw_mpa_reason why)
 }
 
 static const struct iw_mpa_driver_ops skel_driver_ops = {
-	.caps		= IW_MPA_CAP_EARLY_RX | IW_MPA_CAP_TX_FENCE,
-	.rtr_send	= IW_MPA_RTR_WRITE,
-	.rtr_accept	= IW_MPA_RTR_WRITE | IW_MPA_RTR_READ,
-	.max_ird	= SKEL_MAX_DEPTH,
-	.max_ord	= SKEL_MAX_DEPTH,
 	.prepare	= skel_prepare,
 	.attach		= skel_attach,
 	.kick_rx	= skel_kick_rx,
@@ -394,6 +389,13 @@ static const struct ib_device_ops skel_device_ops = {
 
 static int skel_register(struct skel_dev *dev, const char *name)
 {
+	const struct iw_mpa_device_attr attr = {
+		.caps		= IW_MPA_CAP_EARLY_RX | IW_MPA_CAP_TX_FENCE,
+		.rtr_send	= IW_MPA_RTR_WRITE,
+		.rtr_accept	= IW_MPA_RTR_WRITE | IW_MPA_RTR_READ,
+		.max_ird	= SKEL_MAX_DEPTH,
+		.max_ord	= SKEL_MAX_DEPTH,
+	};
 	struct ib_device *ibdev = &dev->ibdev;
 	int err;
 
@@ -403,7 +405,7 @@ static int skel_register(struct skel_dev *dev, const char *name)
 	err = ib_device_set_netdev(ibdev, dev->netdev, 1);
 	if (err)
 		return err;
-	err = iw_mpa_register_device(ibdev, dev->netdev, &skel_driver_ops);
+	err = iw_mpa_register_device(ibdev, dev->netdev, &skel_driver_ops, &attr);
 	if (err)
 		return err;
 	return ib_register_device(ibdev, name, NULL);

@@ -551,13 +551,16 @@ static void handoff_stop(struct ib_qp *base_qp, enum iw_mpa_reason why)
 	siw_cep_put(cep);
 }
 
-const struct iw_mpa_driver_ops siw_mpa_driver_ops = {
+const struct iw_mpa_device_attr siw_mpa_device_attr = {
 	.caps		= IW_MPA_CAP_NO_CRC | IW_MPA_CAP_EARLY_RX |
 			  IW_MPA_CAP_TX_FENCE,
 	.rtr_send	= IW_MPA_RTR_WRITE | IW_MPA_RTR_READ,
 	.rtr_accept	= IW_MPA_RTR_WRITE | IW_MPA_RTR_READ,
 	.max_ird	= SIW_MAX_IRD_QP,
 	.max_ord	= SIW_MAX_ORD_QP,
+};
+
+const struct iw_mpa_driver_ops siw_mpa_driver_ops = {
 	.prepare	= handoff_prepare,
 	.attach		= handoff_attach,
 	.kick_rx	= handoff_kick_rx,

@@ -168,7 +168,8 @@ int siw_mpa_ib_register(struct ib_device *ibdev, const char *name,
 	netdev = port_get_netdev(ibdev);
 	if (!netdev)
 		return -ENODEV;
-	err = iw_mpa_register_device(ibdev, netdev, &siw_mpa_driver_ops);
+	err = iw_mpa_register_device(ibdev, netdev, &siw_mpa_driver_ops,
+				     &siw_mpa_device_attr);
 	dev_put(netdev);
 	if (err)
 		return err;

@@ -81,6 +81,7 @@ static inline void siw_cm_exit(void)
 #define siw_destroy_listen	NULL
 #define siw_reject		NULL
 
+extern const struct iw_mpa_device_attr siw_mpa_device_attr;
 extern const struct iw_mpa_driver_ops siw_mpa_driver_ops;
 
 int siw_mpa_ib_register(struct ib_device *ibdev, const char *name,
