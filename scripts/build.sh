@@ -13,6 +13,7 @@
 #   $BUILD/src         a copy of our sources plus siw's, iw_mpa.ko and siw_mpa.ko
 #   $BUILD/siw-stock   siw as the kernel has it: siw.ko, the peer in the end-to-end tests
 #   $BUILD/fault_point for scripts/wire/faults.py, where the kernel lets allocations fail
+#   $BUILD/slow_point  for scripts/wire/hazards.py
 #
 # BUILD is $CACHE/build/$KREL unless set. Objects are kept: a second run compiles what changed.
 
@@ -63,12 +64,17 @@ build_stock() {
 	kbuild M="$STOCK" CONFIG_RDMA_SIW=m modules
 }
 
-# What lets allocations fail in the wire tests: only for a kernel that can.
-build_fault_point() {
-	grep -q '^CONFIG_FAILSLAB=y' "$KDIR/.config" || return 0
-	mkdir -p "$BUILD/fault_point"
-	rsync -rc "$TOP/scripts/wire/fault_point/" "$BUILD/fault_point/"
-	kbuild M="$BUILD/fault_point" modules
+# build_point NAME: what a wire test puts at a function of the kernel
+build_point() {
+	mkdir -p "$BUILD/$1"
+	rsync -rc "$TOP/scripts/wire/$1/" "$BUILD/$1/"
+	kbuild M="$BUILD/$1" modules
+}
+
+# What lets allocations fail only for a kernel that can.
+build_points() {
+	build_point slow_point
+	! grep -q '^CONFIG_FAILSLAB=y' "$KDIR/.config" || build_point fault_point
 }
 
 # siw's settings are constants; this is how its other behaviours become peers to test against.
@@ -127,7 +133,7 @@ main() {
 	say "building modules for $KREL"
 	mkdir -p "$BUILD"
 	locked build build_stock
-	locked build build_fault_point
+	locked build build_points
 	[[ $verb == --stock ]] || locked build build_ours "$@"
 	[[ $verb != install ]] || install_ours
 	say "built: $(find "$BUILD" -name '*.ko' -printf '%f ')in $BUILD"

@@ -25,6 +25,7 @@
  *	disconnect		rdma_disconnect
  *	query_qp		query the QP of the connection: "QP STATE SQ_SIG_ALL"
  *	fail_qp			bring the QP of the connection to the error state
+ *	modify_qp		change the access flags of the QP of the connection
  *	destroy_qp		destroy the QP of the connection
  *	destroy_id		destroy the connection's id, its QP behind it
  *	unlisten		destroy the listening id
@@ -360,6 +361,14 @@ static int do_fail_qp(void)
 	return errno ? -1 : 0;
 }
 
+static int do_modify_qp(void)
+{
+	struct ibv_qp_attr attr = { .qp_access_flags = IBV_ACCESS_REMOTE_WRITE };
+
+	errno = ibv_modify_qp(conn->qp, &attr, IBV_QP_ACCESS_FLAGS);
+	return errno ? -1 : 0;
+}
+
 /* What rdma_create_qp made, in the order in which rdma_destroy_qp would, had it the id */
 static int do_destroy_id(void)
 {
@@ -423,6 +432,8 @@ static int run(const char *verb, const char *args)
 		return do_query_qp();
 	if (!strcmp(verb, "fail_qp"))
 		return do_fail_qp();
+	if (!strcmp(verb, "modify_qp"))
+		return do_modify_qp();
 	if (!strcmp(verb, "destroy_qp")) {
 		rdma_destroy_qp(conn);
 		return 0;

@@ -7,14 +7,16 @@ what has to happen, the test is in initiator.py or responder.py and has both ids
 
 import errno
 import socket
+import subprocess
 import threading
 import time
 
 import mpa
 from harness import SLOW, Failed, check, equal, poll
-from kernel import counter, gone, quiet
+from kernel import counter, gone, lines_of, quiet
 from mpa import C, R, READ, WRITE
 from registry import rule
+from sockmap import Sockmap
 
 QPS_RTS, QPS_ERR = 3, 6     # enum ibv_qp_state
 # Seconds in which one connection comes up, whatever others do: enough on a busy emulator, and less
@@ -316,6 +318,65 @@ def ulp_rejects(b, server):
     server.do("reject -")
     peer.recv_reply()
     peer.close()
+
+
+class SlowPoint:
+    """A function that takes its time: see slow_point.c."""
+
+    def __init__(self, b, function, ms):
+        subprocess.run(["insmod", "/share/modules/slow_point.ko", f"function={function}",
+                        f"ms={ms}"], check=True)
+        b.things.append(lambda: subprocess.run(["rmmod", "slow_point"], check=True))
+
+    def is_in(self):
+        return lines_of("/sys/module/slow_point/parameters/calls") != ["0"]
+
+
+@rule("B-08")
+def rtr_arrives_while_the_qp_is_locked(b):
+    """The driver's receive path may not wait for the lock: it has to look again by itself."""
+    server, peer, _ = b.accepted(mpa.request2(a=1, rtr=WRITE, ird=4, ord=4))
+    slow = SlowPoint(b, "siw_mpa_qp_modify", 300 * SLOW)
+    server.tell("modify_qp")
+    check(poll(slow.is_in), "nobody locks the QP")
+    peer.send(mpa.rtr_write())
+    equal(server.event("ESTABLISHED", limit=SOON).status, 0, "status")
+    equal(server.answer(), "OK modify_qp", "answer")
+
+
+@rule("B-08")
+def send_arrives_while_the_qp_is_locked(b):
+    """The same when the connection is up."""
+    server, peer, _ = b.accepted(mpa.request2(a=1, rtr=WRITE, ird=4, ord=4))
+    peer.send(mpa.rtr_write())
+    server.event("ESTABLISHED")
+    server.do("recv")
+    slow = SlowPoint(b, "siw_mpa_qp_modify", 300 * SLOW)
+    server.tell("modify_qp")
+    check(poll(slow.is_in), "nobody locks the QP")
+    peer.send(mpa.send(b"ping"))
+    equal(server.answer(), "OK modify_qp", "answer")
+    equal(server.do("wc"), ["WC RECV success 4"], "receive")
+
+
+@rule("H-05")
+def sockmap_has_the_connection_first(b):
+    """Somebody else uses the socket: the connection ends, and the next one is not hurt."""
+    quiet()
+    server = b.server()
+    before = counter("TCP_ERROR")
+    bpf = Sockmap()
+    try:
+        peer = b.dial()
+        peer.send(mpa.request())
+        peer.expect_end()
+        peer.close()
+    finally:
+        bpf.close()
+    check(poll(lambda: counter("TCP_ERROR") == before + 1), "it is not counted")
+    comes_up(b, server)
+    server.do("unlisten")
+    gone()
 
 
 @rule()

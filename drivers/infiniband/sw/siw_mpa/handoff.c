@@ -162,6 +162,43 @@ static int handoff_rx_first(read_descriptor_t *desc, struct sk_buff *skb,
 }
 
 /*
+ * A socket callback cannot wait for the state_lock. If somebody changes the QP, the callback
+ * leaves a note in rx_missed, and whoever releases the lock looks at the stream. The callback
+ * tries once more behind the note: so one of the two sees the other.
+ */
+static bool handoff_try_lock(struct siw_cep *cep)
+{
+	if (down_read_trylock(&cep->qp->state_lock))
+		return true;
+	atomic_set(&cep->rx_missed, 1);
+	/* Pairs with siw_mpa_look_again() */
+	smp_mb__after_atomic();
+	if (!down_read_trylock(&cep->qp->state_lock))
+		return false;
+	atomic_set(&cep->rx_missed, 0);
+	return true;
+}
+
+/* Octets are left: siw has given the stream up, or found the lock taken. */
+static bool handoff_can_retry(struct sock *sk)
+{
+	struct iw_mpa_stream *stream;
+	bool retry = false;
+
+	read_lock(&sk->sk_callback_lock);
+	stream = iw_mpa_sk_stream(sk);
+	if (stream && stream->priv) {
+		struct siw_cep *cep = stream->priv;
+
+		retry = !cep->qp->rx_stream.rx_suspend && handoff_try_lock(cep);
+		if (retry)
+			up_read(&cep->qp->state_lock);
+	}
+	read_unlock(&sk->sk_callback_lock);
+	return retry;
+}
+
+/*
  * siw's callbacks expect softirqs to be off. They are not when TCP calls from
  * release_sock(), and the lock they take is one that softirqs write-lock.
  */
@@ -169,6 +206,8 @@ static void siw_mpa_data_ready(struct sock *sk)
 {
 	local_bh_disable();
 	siw_qp_llp_data_ready(sk);
+	if (unlikely(!skb_queue_empty(&sk->sk_receive_queue)) && handoff_can_retry(sk))
+		siw_qp_llp_data_ready(sk);
 	local_bh_enable();
 }
 
@@ -206,7 +245,7 @@ static void siw_mpa_first_data_ready(struct sock *sk)
 	if (!stream || !stream->qp)
 		goto unlock;
 	qp = to_siw_qp(stream->qp);
-	if (qp->rx_stream.rx_suspend || !down_read_trylock(&qp->state_lock))
+	if (qp->rx_stream.rx_suspend || !handoff_try_lock(stream->priv))
 		goto unlock;
 	if (qp->attrs.state == SIW_QP_STATE_RTS)
 		handoff_rx_until_first(qp, sk);
@@ -321,34 +360,59 @@ static void handoff_attach(struct ib_qp *base_qp, struct sock *sk,
 	sk->sk_write_space = siw_mpa_write_space;
 }
 
-/*
- * As TCP calls it: with the socket locked and softirqs off. What comes later finds the
- * new callbacks, so an empty queue needs no look under the lock.
- */
-static void handoff_kick_rx(struct ib_qp *base_qp)
+/* As TCP calls it: with the socket locked and softirqs off. */
+static void handoff_read(struct siw_qp *qp, struct sock *sk)
 {
-	struct siw_qp *qp = to_siw_qp(base_qp);
-	struct sock *sk = qp->cep->sock->sk;
-
-	if (skb_queue_empty_lockless(&sk->sk_receive_queue))
-		return;
-	down_read(&qp->state_lock);
 	lock_sock(sk);
 	local_bh_disable();
-	if (qp->attrs.state == SIW_QP_STATE_RTS && !qp->rx_stream.rx_suspend) {
-		if (qp->cep->responder && !qp->cep->validated) {
-			handoff_rx_until_first(qp, sk);
-		} else {
-			read_descriptor_t desc = {
-				.arg.data = qp, .count = 1,
-			};
+	if (qp->cep->responder && !qp->cep->validated) {
+		handoff_rx_until_first(qp, sk);
+	} else {
+		read_descriptor_t desc = { .arg.data = qp, .count = 1 };
 
-			tcp_read_sock(sk, &desc, siw_mpa_rx_data);
-		}
+		tcp_read_sock(sk, &desc, siw_mpa_rx_data);
 	}
 	local_bh_enable();
 	release_sock(sk);
+}
+
+/* While the state_lock is held for reading and qp->cep is this one, the socket stays. */
+static void handoff_look(struct siw_qp *qp, struct siw_cep *cep)
+{
+	down_read(&qp->state_lock);
+	if (qp->cep == cep && qp->attrs.state == SIW_QP_STATE_RTS && !qp->rx_stream.rx_suspend)
+		handoff_read(qp, cep->sock->sk);
 	up_read(&qp->state_lock);
+}
+
+/* What comes later finds the new callbacks, so an empty queue needs no look under the lock. */
+static void handoff_kick_rx(struct ib_qp *base_qp)
+{
+	struct siw_qp *qp = to_siw_qp(base_qp);
+
+	if (!skb_queue_empty_lockless(&qp->cep->sock->sk->sk_receive_queue))
+		handoff_look(qp, qp->cep);
+}
+
+/**
+ * siw_mpa_look_again - the QP's state_lock was held for writing, and is released
+ * @qp: the QP
+ *
+ * Reads what came meanwhile: see handoff_try_lock().
+ *
+ * Context: process; no lock of the QP is held.
+ */
+void siw_mpa_look_again(struct siw_qp *qp)
+{
+	struct siw_cep *cep = siw_cep_get_of_qp(qp);
+
+	if (!cep)
+		return;
+	/* Pairs with handoff_try_lock() */
+	smp_mb();
+	if (atomic_xchg(&cep->rx_missed, 0))
+		handoff_look(qp, cep);
+	siw_cep_put(cep);
 }
 
 static void handoff_open_tx(struct ib_qp *base_qp)

@@ -100,6 +100,7 @@ static int port_modify_qp(struct ib_qp *base_qp, struct ib_qp_attr *attr,
 	    READ_ONCE(qp->cep))
 		return -EINVAL;
 	err = siw_verbs_modify_qp(base_qp, attr, mask, udata);
+	siw_mpa_look_again(qp);
 	port_flush_late(qp);
 	return err;
 }

@@ -27,6 +27,8 @@ struct siw_qp;
  * @sk_write_space: TCP's own callback
  * @tx_lock: who sends in the place of siw's TX thread; taken before the QP's state_lock
  * @tx_flags: between those and the thread, see tx.c
+ * @rx_missed: octets came while the QP's state_lock was held for writing: whoever
+ *	releases it has to look for them
  * @responder: local role
  * @tx_open: FPDUs may be sent
  * @validated: one whole FPDU was received without error
@@ -47,6 +49,7 @@ struct siw_cep {
 	bool			responder;
 	bool			tx_open;
 	bool			validated;
+	atomic_t		rx_missed;
 	u32			rx_size;
 	u32			rx_seen;
 	u8			rx_held;
@@ -88,6 +91,7 @@ int siw_mpa_ib_register(struct ib_device *ibdev, const char *name,
 			struct device *dma_device);
 int siw_mpa_mmap_insert(struct ib_ucontext *ucontext,
 			struct rdma_user_mmap_entry *entry, size_t length);
+void siw_mpa_look_again(struct siw_qp *qp);
 int siw_mpa_qp_modify(struct siw_qp *qp, struct siw_qp_attrs *attrs,
 		      enum siw_qp_attr_mask mask);
 int siw_mpa_sqe_complete(struct siw_qp *qp, struct siw_sqe *sqe, u32 bytes,
