@@ -7,6 +7,7 @@
 #include <linux/in6.h>
 #include <linux/module.h>
 #include <linux/tcp.h>
+#include <rdma/rdma_cm.h>
 
 /* Rules: E-9.1-1 E-9.2-4 E-9.2-5 E-9.2-6 E-10-1 M-7.1-2 M-7.1.1-3 M-7.1.2-5 M-7.1.2-10 */
 static void accept_v2_p2p_comes_up_after_rtr(struct kunit *test)
@@ -560,6 +561,36 @@ static void statistics_count_for_the_device(struct kunit *test)
 	expect_stat(test, "BAD_KEY", 1);
 }
 
+/*
+ * rdma_cm has a wildcard listener listen on each device there is, also on those of other network
+ * namespaces. There it takes no port, and gets no connection.
+ */
+static void listen_wildcard_of_another_namespace_has_no_socket(struct kunit *test)
+{
+	struct rdma_cm_id *owner = kunit_kzalloc(test, sizeof(*owner), GFP_KERNEL);
+	struct fake_conn *c = conn_new(test);
+	struct fakes *f = test->priv;
+	struct fake_id *lis = fake_id_create(f);
+	struct sockaddr_in *sin = (struct sockaddr_in *)&lis->id.local_addr;
+
+	conn_listen(c, f);
+	sin->sin_addr.s_addr = htonl(INADDR_ANY);
+	sin->sin_port = ((struct sockaddr_in *)&c->lis->id.local_addr)->sin_port;
+	lis->id.m_local_addr = lis->id.local_addr;
+	KUNIT_ASSERT_NOT_NULL(test, owner);
+	owner->device = f->ibdev;
+	owner->route.addr.src_addr = lis->id.local_addr;
+	owner->route.addr.dev_addr.net = (struct net *)owner;	/* none that we know */
+	lis->id.context = owner;
+	KUNIT_EXPECT_EQ(test, fake_listen(lis), 0);
+
+	c->peer = peer_connect(f, c->lis);
+	conn_make_good_request(c);
+	peer_send_frame(f, c->peer, &c->frame);
+	fake_next_request(c->lis);
+	KUNIT_EXPECT_EQ(test, lis->nr_events, 0);
+}
+
 /* Rules: M-7.1.2-10 */
 static void listen_without_fence_is_refused(struct kunit *test)
 {
@@ -613,6 +644,7 @@ static struct kunit_case accept_cases[] = {
 	KUNIT_CASE(listen_wildcard_ipv6_tells_ipv4_as_ipv4),
 	KUNIT_CASE(accept_markers_of_the_peer_are_told_the_driver),
 	KUNIT_CASE(statistics_count_for_the_device),
+	KUNIT_CASE(listen_wildcard_of_another_namespace_has_no_socket),
 	KUNIT_CASE(listen_without_fence_is_refused),
 	KUNIT_CASE(listen_without_device_is_refused),
 	KUNIT_CASE(listen_on_a_port_in_use_is_refused),

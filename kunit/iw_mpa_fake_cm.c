@@ -12,6 +12,13 @@
 #define FAKE_BUDGET_PASSIVE	3	/* of cm_conn_req_handler() */
 #define FAKE_BACKLOG		16
 
+/* The symbol of iw_cm that the library refers to; nobody calls it. */
+struct iw_cm_id *iw_create_cm_id(struct ib_device *device, iw_cm_handler cm_handler,
+				 void *context)
+{
+	return NULL;
+}
+
 static struct fake_id *fake_id_of(struct iw_cm_id *id)
 {
 	return container_of(id, struct fake_id, id);
@@ -56,6 +63,8 @@ static int fake_id_hold_qp(struct fake_id *fid, u32 qpn)
 		return -EINVAL;
 	ibdev->ops.iw_add_ref(qp);
 	fid->qp = qp;
+	if (fid->hide_qp)
+		WRITE_ONCE(fake_qp_of(qp)->hidden, true);
 	return 0;
 }
 

@@ -4,6 +4,7 @@
 #include "iw_mpa_fakes.h"
 
 #include <linux/crc32c.h>
+#include <linux/sched.h>
 #include <linux/skbuff.h>
 #include <linux/slab.h>
 #include <linux/string.h>
@@ -18,7 +19,9 @@ static struct ib_qp *fake_get_qp(struct ib_device *ibdev, int qpn)
 {
 	struct fakes *f = dev_get_drvdata(&ibdev->dev);
 
-	return qpn >= 1 && qpn <= FAKE_QPS ? &f->qps[qpn - 1].ib : NULL;
+	if (qpn < 1 || qpn > FAKE_QPS || READ_ONCE(f->qps[qpn - 1].hidden))
+		return NULL;
+	return &f->qps[qpn - 1].ib;
 }
 
 static void fake_qp_count(struct ib_qp *ib, int change)
@@ -48,6 +51,8 @@ static void fake_op_check(const struct fake_qp *qp, enum fake_op op)
 {
 	if (qp->busy)
 		fake_fault(qp->f, "two ops of one connection at the same time");
+	if (!(current->flags & PF_MEMALLOC_NOIO))
+		fake_fault(qp->f, "an op that may wait for storage to be written");
 	if (op == FAKE_PREPARE && qp->prepared)
 		fake_fault(qp->f, "prepare twice");
 	if (op != FAKE_PREPARE && !qp->prepared)

@@ -86,6 +86,7 @@ struct fake_event {
  * @nr_held: how many
  * @taken: passive: a test has got it from fake_next_request()
  * @destroyed: fake_destroy() was called
+ * @hide_qp: the QP is hidden as soon as iw_cm has its reference
  * @qp: the QP that iw_cm has a reference on
  * @nr_events: how many of @events are there
  * @events: what was raised, in order
@@ -109,6 +110,7 @@ struct fake_id {
 	int			nr_held;
 	bool			taken;
 	bool			destroyed;
+	bool			hide_qp;
 	struct ib_qp		*qp;
 	int			nr_events;
 	struct fake_event	events[FAKE_EVENTS];
@@ -134,6 +136,7 @@ enum fake_op {
  * @ib: what the library sees
  * @f: the world it is in
  * @refs: references, 1 while nobody uses it
+ * @hidden: iw_get_qp does not find it, as if it was being destroyed
  * @log: names of the ops called, in order
  * @fail: errno that each op is to return, 0 for success
  * @nap: how much longer than a jiffy each op that may sleep does, in jiffies
@@ -155,6 +158,7 @@ struct fake_qp {
 	struct ib_qp			ib;
 	struct fakes			*f;
 	int				refs;
+	bool				hidden;
 	char				log[FAKE_LOG_SIZE];
 	int				fail[FAKE_OPS];
 	int			nap[FAKE_OPS];

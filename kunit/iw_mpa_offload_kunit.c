@@ -6,6 +6,7 @@
 #include "sock.h"
 
 #include <linux/module.h>
+#include <linux/sched/mm.h>
 #include <linux/tcp.h>
 #include <net/tcp.h>
 
@@ -266,6 +267,7 @@ static struct line *line_open(struct fakes *f)
 		.remote	= &fid->id.m_remote_addr,
 	};
 
+	memalloc_noio_save();	/* as a runner does; the test ends with its task */
 	KUNIT_ASSERT_NOT_NULL(f->test, line);
 	KUNIT_ASSERT_EQ(f->test, 0,
 			iw_mpa_sock_connect(&line->ms, &line_ops, &opts));
@@ -288,6 +290,29 @@ static enum iw_mpa_reason line_start(struct line *line, size_t reply_len)
 {
 	return iw_mpa_offload_start(&line->off, NULL, &line->ms, &line->params,
 				    reply_len);
+}
+
+/* A sockops program may have put the connection into a sockmap before it was accepted. */
+static void sock_adopt_leaves_what_others_use(struct kunit *test)
+{
+	struct fakes *f = test->priv;
+	struct fake_id *fid = fake_id_create(f);
+	struct iw_mpa_sock_opts opts = { .net = &init_net, .local = &fid->id.m_local_addr };
+	struct iw_mpa_sock listener = {}, ms = {};
+	struct socket *sock;
+	int marker;
+
+	((struct sockaddr_in *)&fid->id.m_local_addr)->sin_port = htons(20999);
+	KUNIT_ASSERT_EQ(test, 0, iw_mpa_sock_listen(&listener, &line_ops, &opts, 4));
+	peer_connect(f, fid);
+	KUNIT_ASSERT_EQ(test, 0, iw_mpa_sock_accept(&listener, &sock));
+	rcu_assign_sk_user_data(sock->sk, &marker);
+	KUNIT_EXPECT_EQ(test, -EBUSY,
+			iw_mpa_sock_adopt(&ms, sock, &listener, &line_ops, &opts));
+	KUNIT_EXPECT_PTR_EQ(test, sock->sk->sk_user_data, (void *)&marker);
+	rcu_assign_sk_user_data(sock->sk, NULL);
+	iw_mpa_sock_drop(sock);
+	iw_mpa_sock_release(&listener);
 }
 
 /* Rules: M-7.1-2 */
@@ -513,6 +538,7 @@ static struct kunit_case offload_cases[] = {
 	KUNIT_CASE(register_refuses_half_of_the_statistics),
 	KUNIT_CASE(register_twice_is_refused),
 	KUNIT_CASE(unregister_twice_is_harmless),
+	KUNIT_CASE(sock_adopt_leaves_what_others_use),
 	KUNIT_CASE(offload_start_prepares_then_attaches),
 	KUNIT_CASE(offload_start_gives_exact_sequence_numbers),
 	KUNIT_CASE(offload_start_counts_the_reply),

@@ -9,6 +9,7 @@
 #include "rnic.h"
 #include "run.h"
 
+#include <linux/jiffies.h>
 #include <rdma/ib_verbs.h>
 #include <rdma/iw_cm.h>
 
@@ -50,6 +51,18 @@ static u16 connect_pd_max(const struct iw_mpa_ep *ep, bool enhanced)
 {
 	return IW_MPA_PD_MAX - ep->dev->attr.pd_size -
 	       (enhanced ? IW_MPA_ENHANCED_SIZE : 0);
+}
+
+/*
+ * A second try, with revision 1, has what the first has left of the time for TCP and the Reply:
+ * a program that ends waits for its connection, and not twice.
+ */
+static unsigned long connect_deadline(const struct iw_mpa_ep *ep)
+{
+	const struct iw_mpa_config *config = iw_mpa_ep_config(ep);
+
+	return (jiffies + msecs_to_jiffies(READ_ONCE(config->connect_timeout_ms)) +
+		msecs_to_jiffies(READ_ONCE(config->reply_timeout_ms))) | 1;
 }
 
 /*
@@ -117,6 +130,7 @@ int iw_mpa_connect(struct iw_cm_id *id, struct iw_cm_conn_param *param)
 	ep->local.p2p = connect_peer_to_peer(ep, id);
 	ep->fallback = ep->local.rev > IW_MPA_REV_1 &&
 		       READ_ONCE(iw_mpa_ep_config(ep)->v1_fallback);
+	ep->connect_by = connect_deadline(ep);
 
 	err = connect_start(ep, id, param->qpn);
 	if (err)

@@ -71,6 +71,8 @@ struct iw_mpa_half_open {
  * @tcp_err: the sk_err that TCP failed with
  * @qpn: number of the bound QP
  * @deadline: when the wait in the state ends, in jiffies; 0 if never
+ * @connect_by: initiator: when it has to be connected, in jiffies, however often it
+ *	tries; 0 for a responder
  * @timer: raises TIMED_OUT at @deadline; may fire before
  * @work: runs the endpoint
  * @local: what this end can and wants
@@ -130,6 +132,7 @@ struct iw_mpa_ep {
 	unsigned long		asked;
 	struct ib_qp		*accepted_qp;
 	unsigned long		deadline;
+	unsigned long		connect_by;
 	struct timer_list	timer;
 	struct work_struct	work;
 

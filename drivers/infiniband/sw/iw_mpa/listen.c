@@ -16,6 +16,7 @@
 #include <linux/workqueue.h>
 #include <rdma/ib_verbs.h>
 #include <rdma/iw_cm.h>
+#include <rdma/rdma_cm.h>
 
 /* Connections taken before another listener gets its turn. */
 #define LISTEN_BATCH		64
@@ -34,6 +35,24 @@ static struct iw_mpa_sock_opts listen_opts(const struct iw_mpa_listener *lis)
 		.tos_set	= lis->id->tos_set,
 		.afonly		= lis->id->afonly,
 	};
+}
+
+/*
+ * rdma_cm makes a wildcard listener listen on every device, in whichever network namespace that
+ * is, and on each device that is added later, in the context of whoever adds it. So neither the
+ * device nor the caller tells whose listener it is. iw_cm has one client, rdma_cm, and its context
+ * is an rdma_cm_id, which knows its namespace. A context that does not look like one is not
+ * believed: the listener then belongs to the device's namespace.
+ */
+static bool listen_is_foreign(const struct iw_mpa_listener *lis)
+{
+	const struct rdma_cm_id *owner = lis->id->context;
+	const struct sockaddr_storage *addr = &lis->id->local_addr;
+
+	if (!iw_mpa_sock_addr_is_any(addr) || !owner || owner->device != lis->id->device ||
+	    memcmp(&owner->route.addr.src_addr, addr, iw_mpa_sock_addr_len(addr)))
+		return false;
+	return !net_eq(owner->route.addr.dev_addr.net, dev_net(lis->dev->netdev));
 }
 
 /* The Request is often there already: then the ULP is asked without another hop. */
@@ -55,11 +74,17 @@ static int listen_adopt(struct iw_mpa_listener *lis, struct socket *sock)
 		return err;
 	}
 	iw_mpa_ep_get(ep);
-	iw_mpa_sock_adopt(&ep->sock, sock, &lis->sock, &iw_mpa_run_sock_ops,
-			  &opts);
-	iw_mpa_ep_note_tuple(ep);
-	iw_mpa_run_event(ep, IW_MPA_EV_TCP_ACCEPTED);
-	iw_mpa_sock_check(&ep->sock);
+	err = iw_mpa_sock_adopt(&ep->sock, sock, &lis->sock, &iw_mpa_run_sock_ops,
+				&opts);
+	if (err) {
+		iw_mpa_sock_drop(sock);
+		iw_mpa_run_set_error(ep, IW_MPA_R_TCP_ERROR, err);
+		iw_mpa_run_event(ep, IW_MPA_EV_FRAME_BAD);
+	} else {
+		iw_mpa_ep_note_tuple(ep);
+		iw_mpa_run_event(ep, IW_MPA_EV_TCP_ACCEPTED);
+		iw_mpa_sock_check(&ep->sock);
+	}
 	iw_mpa_run(ep, true);
 	iw_mpa_ep_put(ep);
 	return 0;
@@ -115,6 +140,8 @@ static const struct iw_mpa_sock_ops listen_sock_ops = {
  * @id: cm_id, with its mapped address set
  * @backlog: connections that may wait in TCP, > 0
  *
+ * A wildcard listener on a device of another network namespace has no socket.
+ *
  * Context: process. CONNECT_REQUEST may be raised before the return.
  *
  * Return: 0 or a negative errno: -EOPNOTSUPP if the device cannot hold its TX
@@ -153,10 +180,13 @@ int iw_mpa_create_listen(struct iw_cm_id *id, int backlog)
 	id->add_ref(id);
 	id->provider_data = lis;
 
-	opts = listen_opts(lis);
-	err = iw_mpa_sock_listen(&lis->sock, &listen_sock_ops, &opts, backlog);
-	if (err)
-		goto put_half_open;
+	/* Without a socket it takes no port, gets no connection, and holds no namespace. */
+	if (!listen_is_foreign(lis)) {
+		opts = listen_opts(lis);
+		err = iw_mpa_sock_listen(&lis->sock, &listen_sock_ops, &opts, backlog);
+		if (err)
+			goto put_half_open;
+	}
 	spin_lock(&dev->lock);
 	list_add_tail(&lis->node, &dev->listeners);
 	spin_unlock(&dev->lock);

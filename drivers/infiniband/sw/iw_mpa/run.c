@@ -177,6 +177,9 @@ static void ep_set_state(struct iw_mpa_ep *ep, enum iw_mpa_state state)
 	spin_lock_irq(&ep->lock);
 	ep->state = state;
 	ep->deadline = ms ? (jiffies + msecs_to_jiffies(ms)) | 1 : 0;
+	if (ep->connect_by && state < IW_MPA_ST_HANDOFF &&
+	    time_after(ep->deadline, ep->connect_by))
+		ep->deadline = ep->connect_by;
 	if (ms && (!timer_pending(&ep->timer) ||
 		   time_before(ep->deadline, ep->timer.expires)))
 		mod_timer(&ep->timer, ep->deadline);
@@ -344,10 +347,14 @@ static enum iw_mpa_event ep_refine(struct iw_mpa_ep *ep, enum iw_mpa_event event
  * @event: any; one that was raised may be void by now, one that an action found
  *	out may not
  *
+ * Storage reconnects through us: what is allocated below, also by a driver, must not wait
+ * for storage to be written.
+ *
  * Context: the runner.
  */
 void iw_mpa_run_event(struct iw_mpa_ep *ep, enum iw_mpa_event event)
 {
+	unsigned int noio = memalloc_noio_save();
 	bool raised = true;
 
 	while (event != IW_MPA_EV_NONE) {
@@ -357,7 +364,7 @@ void iw_mpa_run_event(struct iw_mpa_ep *ep, enum iw_mpa_event event)
 		tr = iw_mpa_fsm_step(ep->state, event);
 		if (!tr.defined) {
 			WARN_ON_ONCE(!raised);
-			return;
+			break;
 		}
 		raised = false;
 		if (tr.next == IW_MPA_ST_LINGER || tr.next == IW_MPA_ST_DEAD) {
@@ -370,6 +377,7 @@ void iw_mpa_run_event(struct iw_mpa_ep *ep, enum iw_mpa_event event)
 		ep_enter(ep, tr.next);
 		event = iw_mpa_act(ep, tr.actions);
 	}
+	memalloc_noio_restore(noio);
 }
 
 /*
@@ -493,15 +501,12 @@ void iw_mpa_run_forget_yield(struct iw_mpa_ep *ep)
 	spin_unlock_irq(&ep->lock);
 }
 
-/* Storage reconnects through us: reclaim must not wait for itself. */
 static void iw_mpa_run_work(struct work_struct *work)
 {
 	struct iw_mpa_ep *ep = container_of(work, struct iw_mpa_ep, work);
-	unsigned int noio = memalloc_noio_save();
 
 	iw_mpa_run(ep, false);
 	iw_mpa_ep_put(ep);
-	memalloc_noio_restore(noio);
 }
 
 static struct iw_mpa_ep *ep_of(struct iw_mpa_sock *ms)

@@ -140,8 +140,9 @@ static int show_listeners_of(struct iw_mpa_device *dev, void *arg)
 	spin_lock(&dev->lock);
 	list_for_each_entry(lis, &dev->listeners, node) {
 		show_device(arg, dev);
-		seq_printf(arg, " local=%pISpc backlog=%d\n",
-			   &lis->id->m_local_addr, lis->backlog);
+		seq_printf(arg, " local=%pISpc backlog=%d socket=%s\n",
+			   &lis->id->m_local_addr, lis->backlog,
+			   lis->sock.sock ? "yes" : "no");
 	}
 	spin_unlock(&dev->lock);
 	return 0;

@@ -20,12 +20,15 @@
 
 /*
  * A listener's sk_user_data is not copied to the connections that TCP makes of
- * it: until they are accepted they have the listener's callbacks and no data.
+ * it: until they are accepted they have the listener's callbacks and no data, or
+ * the data of BPF, which marks them as its own.
  */
 static struct iw_mpa_sock *sock_of(const struct sock *sk)
 {
 	struct iw_mpa_stream *stream;
 
+	if ((uintptr_t)READ_ONCE(sk->sk_user_data) & (SK_USER_DATA_BPF | SK_USER_DATA_PSOCK))
+		return NULL;
 	stream = __locked_read_sk_user_data_with_flags(sk, 0);
 	return stream ? container_of(stream, struct iw_mpa_sock, stream) : NULL;
 }
@@ -100,12 +103,17 @@ static void iw_mpa_sk_error_report(struct sock *sk)
 	read_unlock_bh(&sk->sk_callback_lock);
 }
 
-static void sock_hook(struct iw_mpa_sock *ms, struct socket *sock,
-		      const struct iw_mpa_sock_ops *ops, unsigned long flags)
+/* Fails if somebody else uses the socket: BPF may have put a connection into a sockmap. */
+static int sock_hook(struct iw_mpa_sock *ms, struct socket *sock,
+		     const struct iw_mpa_sock_ops *ops, unsigned long flags)
 {
 	struct sock *sk = sock->sk;
 
 	write_lock_bh(&sk->sk_callback_lock);
+	if (sk->sk_user_data) {
+		write_unlock_bh(&sk->sk_callback_lock);
+		return -EBUSY;
+	}
 	ms->sock = sock;
 	ms->ops = ops;
 	ms->data_ready = sk->sk_data_ready;
@@ -118,6 +126,7 @@ static void sock_hook(struct iw_mpa_sock *ms, struct socket *sock,
 	__rcu_assign_sk_user_data_with_flags(sk, &ms->stream, flags);
 	write_unlock_bh(&sk->sk_callback_lock);
 	iw_mpa_count(IW_MPA_CNT_sock_created);
+	return 0;
 }
 
 /**
@@ -278,7 +287,13 @@ static int sock_setup(struct socket *sock, const struct iw_mpa_sock_opts *opts)
 	return opts->tos_set ? sock_set_tos(sock, opts->tos) : 0;
 }
 
-static int sock_addr_len(const struct sockaddr_storage *addr)
+/**
+ * iw_mpa_sock_addr_len - octets of an address
+ * @addr: address
+ *
+ * Return: the length, or -EAFNOSUPPORT if it is neither IPv4 nor IPv6.
+ */
+int iw_mpa_sock_addr_len(const struct sockaddr_storage *addr)
 {
 	switch (addr->ss_family) {
 	case AF_INET:
@@ -289,7 +304,13 @@ static int sock_addr_len(const struct sockaddr_storage *addr)
 	return -EAFNOSUPPORT;
 }
 
-static bool sock_addr_is_any(const struct sockaddr_storage *addr)
+/**
+ * iw_mpa_sock_addr_is_any - is an address the wildcard?
+ * @addr: IPv4 or IPv6 address
+ *
+ * Return: true if it is.
+ */
+bool iw_mpa_sock_addr_is_any(const struct sockaddr_storage *addr)
 {
 	if (addr->ss_family == AF_INET)
 		return !((const struct sockaddr_in *)addr)->sin_addr.s_addr;
@@ -308,12 +329,12 @@ static int sock_bind(struct socket *sock, const struct iw_mpa_sock_opts *opts)
 		/* Then the port need only be free for this remote address. */
 		sock_set_int(sock, SOL_IP, IP_BIND_ADDRESS_NO_PORT, 1);
 	}
-	return kernel_bind(sock, (struct sockaddr *)&addr, sock_addr_len(&addr));
+	return kernel_bind(sock, (struct sockaddr *)&addr, iw_mpa_sock_addr_len(&addr));
 }
 
 static int sock_open(const struct iw_mpa_sock_opts *opts, struct socket **sock)
 {
-	int err = sock_addr_len(opts->local);
+	int err = iw_mpa_sock_addr_len(opts->local);
 
 	if (err < 0)
 		return err;
@@ -358,13 +379,14 @@ int iw_mpa_sock_connect(struct iw_mpa_sock *ms,
 	if (err)
 		return err;
 	err = sock_bind(sock, opts);
+	if (!err)
+		err = sock_hook(ms, sock, ops, 0);
 	if (err) {
 		sock_release(sock);
 		return err;
 	}
-	sock_hook(ms, sock, ops, 0);
 	err = kernel_connect(sock, (struct sockaddr *)opts->remote,
-			     sock_addr_len(opts->remote), O_NONBLOCK);
+			     iw_mpa_sock_addr_len(opts->remote), O_NONBLOCK);
 	if (err == -EINPROGRESS)
 		return 0;
 	if (err)
@@ -394,15 +416,16 @@ int iw_mpa_sock_listen(struct iw_mpa_sock *ms,
 	if (err)
 		return err;
 	/* rdma_cm opens a wildcard listener once for every device. */
-	if (sock_addr_is_any(opts->local))
+	if (iw_mpa_sock_addr_is_any(opts->local))
 		err = sock_bindtoindex(sock->sk, opts->ifindex, true);
 	if (!err)
 		err = sock_bind(sock, opts);
+	if (!err)
+		err = sock_hook(ms, sock, ops, SK_USER_DATA_NOCOPY);
 	if (err) {
 		sock_release(sock);
 		return err;
 	}
-	sock_hook(ms, sock, ops, SK_USER_DATA_NOCOPY);
 	err = kernel_listen(sock, backlog);
 	if (err)
 		iw_mpa_sock_release(ms);
@@ -437,20 +460,28 @@ int iw_mpa_sock_accept(struct iw_mpa_sock *listener, struct socket **sock)
  * iw_mpa_sock_check() when its owner is ready.
  *
  * Context: process.
+ *
+ * Return: 0; -EBUSY if somebody else uses the connection: it is left to the caller, for
+ * iw_mpa_sock_drop().
  */
-void iw_mpa_sock_adopt(struct iw_mpa_sock *ms, struct socket *sock,
-		       const struct iw_mpa_sock *listener,
-		       const struct iw_mpa_sock_ops *ops,
-		       const struct iw_mpa_sock_opts *opts)
+int iw_mpa_sock_adopt(struct iw_mpa_sock *ms, struct socket *sock,
+		      const struct iw_mpa_sock *listener,
+		      const struct iw_mpa_sock_ops *ops,
+		      const struct iw_mpa_sock_opts *opts)
 {
+	int err;
+
 	/* TCP may have given it the TOS of the peer. */
 	if (opts->tos_set)
 		sock_set_tos(sock, opts->tos);
-	sock_hook(ms, sock, ops, 0);
+	err = sock_hook(ms, sock, ops, 0);
+	if (err)
+		return err;
 	/* It inherited the listener's callbacks, not TCP's. */
 	ms->data_ready = listener->data_ready;
 	ms->state_change = listener->state_change;
 	ms->error_report = listener->error_report;
+	return 0;
 }
 
 /**

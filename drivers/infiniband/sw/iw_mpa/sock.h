@@ -98,11 +98,13 @@ int iw_mpa_sock_connect(struct iw_mpa_sock *ms,
 int iw_mpa_sock_listen(struct iw_mpa_sock *ms,
 		       const struct iw_mpa_sock_ops *ops,
 		       const struct iw_mpa_sock_opts *opts, int backlog);
+int iw_mpa_sock_addr_len(const struct sockaddr_storage *addr);
+bool iw_mpa_sock_addr_is_any(const struct sockaddr_storage *addr);
 int iw_mpa_sock_accept(struct iw_mpa_sock *listener, struct socket **sock);
-void iw_mpa_sock_adopt(struct iw_mpa_sock *ms, struct socket *sock,
-		       const struct iw_mpa_sock *listener,
-		       const struct iw_mpa_sock_ops *ops,
-		       const struct iw_mpa_sock_opts *opts);
+int iw_mpa_sock_adopt(struct iw_mpa_sock *ms, struct socket *sock,
+		      const struct iw_mpa_sock *listener,
+		      const struct iw_mpa_sock_ops *ops,
+		      const struct iw_mpa_sock_opts *opts);
 void iw_mpa_sock_drop(struct socket *sock);
 void iw_mpa_sock_check(struct iw_mpa_sock *ms);
 int iw_mpa_sock_recv(struct iw_mpa_sock *ms, void *buf, size_t len);

@@ -9,6 +9,12 @@
 #include <linux/string.h>
 #include <rdma/iw_cm.h>
 
+/*
+ * iw_cm's event handler is reached by pointers of its cm_ids only. This reference to one of its
+ * symbols keeps its module as long as ours is there.
+ */
+static typeof(iw_create_cm_id) * const upcall_iw_cm __used = iw_create_cm_id;
+
 static int upcall_raise(struct iw_cm_id *id, struct iw_cm_event *event)
 {
 	int ret = id->event_handler(id, event);

@@ -1,0 +1,28 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash disable=SC2034
+DESCRIPTION="a wildcard listener listens in its own network namespace, and in no other"
+FAMILIES="4"
+WIRES="clean"
+KIT=namespaces
+
+applies() { both_ours; }
+
+# rdma_cm has each wildcard listener listen on every device there is, also on those that come later.
+check() {
+	# Two servers on one port, each in a namespace with a device of its own, and each is reached.
+	inside "$SERVER" "ns_pair one 11 && ns_pair two 12"
+	inside "$SERVER" "ns_serve one $PORT && ns_serve two $PORT"
+	inside "$SERVER" "ns_ping one 11 $PORT && ns_ping two 12 $PORT"
+
+	# A third has a TCP server on that port. Its device comes, and serves another port.
+	inside "$SERVER" "ns_add three 13
+		bg_start tcp 'ip netns exec three busybox nc -l -p $PORT -e true'
+		poll 10 eval '[[ -n \$(ip netns exec three ss -Htln \"sport = :$PORT\") ]]'
+		ns_link three && ns_link three-c
+		ns_serve three $((PORT + 1)) && ns_ping three 13 $((PORT + 1))"
+
+	# While the others' servers run a namespace goes, with its device.
+	inside "$SERVER" "bg_stop rping-two >/dev/null; ns_del two"
+	inside "$SERVER" "ns_ping one 11 $PORT && ns_ping three 13 $((PORT + 1))"
+	inside "$SERVER" "bg_stop_all; ns_del one; ns_del three"
+}
