@@ -140,7 +140,7 @@ static void accept_destroyed_before_rtr_ends_silently(struct kunit *test)
 	peer_expect_eof(c->f, c->peer);
 	KUNIT_EXPECT_EQ(test, c->fid->nr_events, 0);
 	KUNIT_EXPECT_EQ(test, c->qp->refs, 1);
-	KUNIT_EXPECT_EQ(test, c->qp->why, IW_MPA_R_ULP_CLOSE);
+	KUNIT_EXPECT_EQ(test, c->qp->why, IW_MPA_R_ULP_REJECT);
 }
 
 /* Also what came with the Request, before the Reject. */
@@ -166,7 +166,7 @@ static void accept_verdict_is_late_after_reject_by_timer(struct kunit *test)
 
 	f->config->verdict_timeout_ms = FAKE_SHORT_MS;
 	conn_call(c, f);
-	expect_reject(c, "");
+	expect_refusal(c, "", 5);
 	KUNIT_EXPECT_EQ(test, fake_accept(c->fid, &c->param), -ECONNRESET);
 	fake_expect_closed(c->fid, 0);
 	KUNIT_EXPECT_STREQ(test, c->qp->log, "");
@@ -363,7 +363,7 @@ static void end_it(struct fake_conn *c, enum end end)
 		peer_send(c->f, c->peer, "GET / HTTP/1.0\r\n", 16);
 		break;
 	case END_ULP:
-		fake_qp_disconnect(c->qp);
+		fake_qp_disconnect(c->qp, true);
 		break;
 	case END_QP_GONE:
 		fake_qp_gone(c->qp);
@@ -473,14 +473,16 @@ static void accept_event_lost_within_accept_is_success(struct kunit *test)
 	fake_expect_closed(c->fid, 2);
 }
 
+/* iw_cm has no room, however long one waits. */
 /* Rules: I-11 Q-06 */
 static void request_event_lost_is_rejected(struct kunit *test)
 {
 	struct fake_conn *c = conn_new(test);
 	struct fakes *f = test->priv;
 
+	f->config->verdict_timeout_ms = 4 * FAKE_SHORT_MS;
 	conn_listen(c, f);
-	c->lis->fail_events = 1;
+	c->lis->fail_events = INT_MAX;
 	c->peer = peer_connect(f, c->lis);
 	conn_make_good_request(c);
 	peer_send_frame(f, c->peer, &c->frame);
@@ -592,7 +594,7 @@ static void unanswered_is_rejected_by_timer_and_freed(struct kunit *test)
 
 	f->config->verdict_timeout_ms = FAKE_SHORT_MS;
 	unanswered(c, f);
-	expect_reject(c, "");
+	expect_refusal(c, "", 5);
 	FAKE_POLL(f, fakes_has_no_endpoint());
 }
 

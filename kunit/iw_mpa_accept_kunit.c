@@ -260,7 +260,7 @@ static void accept_before_the_upcall_returns_comes_up(struct kunit *test)
 	peer_recv_frame(f, c->peer, &c->frame);
 	conn_send_rtr(c);
 	fake_expect_event(c->fid, 0, IW_CM_EVENT_ESTABLISHED, 0);
-	KUNIT_EXPECT_EQ(test, c->fid->answered, 0);
+	KUNIT_EXPECT_EQ(test, fake_answer_of(c->fid), 0);
 }
 
 /* Rules: M-7.1.2-12 */
@@ -278,7 +278,7 @@ static void reject_before_the_upcall_returns_is_sent(struct kunit *test)
 	peer_recv_frame(f, c->peer, &c->frame);
 	KUNIT_EXPECT_EQ(test, peer_frame_flags(&c->frame) & MPA_R, MPA_R);
 	KUNIT_EXPECT_EQ(test, peer_frame_pd_len(&c->frame), 4 + 2);
-	KUNIT_EXPECT_EQ(test, c->fid->answered, 0);
+	KUNIT_EXPECT_EQ(test, fake_answer_of(c->fid), 0);
 	peer_fin(c->peer);
 	peer_expect_eof(f, c->peer);
 }
@@ -399,6 +399,66 @@ static void accept_behind_the_end_of_its_qp_is_void(struct kunit *test)
 	fake_catch_up(c->fid);
 	fake_expect_event(c->fid, 0, IW_CM_EVENT_ESTABLISHED, -ECONNRESET);
 	closed_with_references(c, 2);
+}
+
+static void expect_references(struct fakes *f)
+{
+	int i;
+
+	for (i = 0; i < FAKE_QPS; i++)
+		KUNIT_EXPECT_EQ_MSG(f->test, f->qps[i].refs, 1, "QP %d", i + 1);
+}
+
+/*
+ * iw_cm has found the QP, and has a reference, but nobody finds it any more. Whatever the second
+ * accept returns, nothing is lost and iw_cm gets no event that it cannot bear.
+ */
+static void accept_again_with_a_qp_that_is_being_destroyed(struct kunit *test)
+{
+	struct fake_conn *c = conn_new(test);
+	struct fakes *f = test->priv;
+	int err;
+
+	conn_call(c, f);
+	KUNIT_ASSERT_EQ(test, accept_with(c, 1), 0);
+	c->fid->hide_qp = true;
+	err = accept_with(c, 2);
+	c->fid->hide_qp = false;
+	if (!err)
+		KUNIT_EXPECT_EQ(test, accept_with(c, 3), 0);
+	fake_qp_gone(&f->qps[1]);
+	peer_rst(f, c->peer);
+	FAKE_POLL(f, fakes_has_no_endpoint());
+	fake_expect_closed(c->fid, err ? 0 : 2);
+	expect_references(f);
+}
+
+static void accept_behind_the_end_with_a_qp_that_is_being_destroyed(struct kunit *test)
+{
+	struct fake_conn *c = conn_new(test);
+	struct fakes *f = test->priv;
+
+	accept_and_end_late(c, f, 1);
+	c->fid->hide_qp = true;
+	KUNIT_EXPECT_EQ(test, accept_with(c, 2), 0);
+	c->fid->hide_qp = false;
+	KUNIT_EXPECT_EQ(test, accept_with(c, 3), 0);
+	fake_qp_gone(&f->qps[1]);
+	fake_catch_up(c->fid);
+	fake_expect_event(c->fid, 0, IW_CM_EVENT_ESTABLISHED, -ECONNRESET);
+	fake_expect_event(c->fid, 1, IW_CM_EVENT_CLOSE, 0);
+	expect_references(f);
+}
+
+static void accept_of_a_qp_that_is_being_destroyed_is_refused(struct kunit *test)
+{
+	struct fake_conn *c = conn_new(test);
+	struct fakes *f = test->priv;
+
+	conn_call(c, f);
+	c->fid->hide_qp = true;
+	KUNIT_EXPECT_EQ(test, accept_with(c, 1), -EINVAL);
+	expect_references(f);
 }
 
 static void listen_takes_several_connections(struct kunit *test)
@@ -638,6 +698,9 @@ static struct kunit_case accept_cases[] = {
 	KUNIT_CASE(accept_of_other_qps_keeps_their_references),
 	KUNIT_CASE(accept_behind_the_end_is_void),
 	KUNIT_CASE(accept_behind_the_end_of_its_qp_is_void),
+	KUNIT_CASE(accept_again_with_a_qp_that_is_being_destroyed),
+	KUNIT_CASE(accept_behind_the_end_with_a_qp_that_is_being_destroyed),
+	KUNIT_CASE(accept_of_a_qp_that_is_being_destroyed_is_refused),
 	KUNIT_CASE(listen_takes_several_connections),
 	KUNIT_CASE(listen_wildcard_ipv4_tells_concrete_addresses),
 	KUNIT_CASE(listen_wildcard_ipv6_tells_concrete_addresses),

@@ -284,7 +284,8 @@ static void connect_send_rtr_fails_is_a_failed_reply(struct kunit *test)
 	expect_failed(c, -EIO);
 	KUNIT_EXPECT_STREQ(test, c->qp->log, "prepare attach send_rtr stop");
 	KUNIT_EXPECT_EQ(test, c->qp->why, IW_MPA_R_DRIVER);
-	peer_expect_end(f, c->peer);
+	peer_expect_term(f, c->peer, 5);
+	peer_fin(c->peer);
 }
 
 static void connect_reply_event_lost_is_a_failed_reply(struct kunit *test)

@@ -3,7 +3,6 @@
 
 #include "iw_mpa_fakes.h"
 
-#include <linux/completion.h>
 #include <linux/kthread.h>
 #include <linux/slab.h>
 #include <linux/string.h>
@@ -188,29 +187,27 @@ static struct fake_id *fake_id_alloc(struct fakes *f)
 	return fid;
 }
 
-struct fake_answer {
-	struct fake_id		*child;
-	struct completion	done;
-};
-
 static int fake_answer_thread(void *data)
 {
-	struct fake_answer *answer = data;
-	struct fake_id *child = answer->child;
+	struct fake_id *child = data;
 
 	child->answered = child->listener->answer(child);
-	complete(&answer->done);
+	/* Pairs with fake_answer_of() */
+	smp_store_release(&child->has_answered, true);
+	wake_up_all(&child->f->wake);
 	return 0;
 }
 
-/* On another CPU the ULP may answer before event_handler returns. */
-static void fake_answer_now(struct fake_id *child)
+/**
+ * fake_answer_of - what the ULP's answer returned, which came before event_handler did
+ * @child: passive cm_id
+ *
+ * Return: a negative errno or 0.
+ */
+int fake_answer_of(struct fake_id *child)
 {
-	struct fake_answer answer = { .child = child };
-
-	init_completion(&answer.done);
-	kthread_run(fake_answer_thread, &answer, "iw_mpa_fake");
-	wait_for_completion(&answer.done);
+	FAKE_WAIT(child->f, smp_load_acquire(&child->has_answered));
+	return child->answered;
 }
 
 static int fake_event_handler(struct iw_cm_id *id, struct iw_cm_event *event);
@@ -273,7 +270,7 @@ static int fake_event_handler(struct iw_cm_id *id, struct iw_cm_event *event)
 	if (child && (!room || dropped))
 		kfree(child);
 	else if (child && fid->answer)
-		fake_answer_now(child);
+		kthread_run(fake_answer_thread, child, "iw_mpa_fake");
 	wake_up_all(&f->wake);
 	/* So that the ULP may react before the library goes on. */
 	schedule_timeout_uninterruptible(1);
@@ -420,7 +417,7 @@ void fake_destroy(struct fake_id *fid)
 		break;
 	case FAKE_ESTABLISHED:
 		if (qp)
-			fake_qp_disconnect(fake_qp_of(qp));
+			fake_qp_disconnect(fake_qp_of(qp), true);
 		break;
 	case FAKE_CONN_RECV:
 		ops->iw_reject(&fid->id, NULL, 0);
@@ -450,7 +447,7 @@ void fake_disconnect(struct fake_id *fid)
 	}
 	spin_unlock_irq(&fid->f->lock);
 	if (qp)
-		fake_qp_disconnect(fake_qp_of(qp));
+		fake_qp_disconnect(fake_qp_of(qp), false);
 }
 
 static struct fake_id *fake_find_request(struct fake_id *listener)

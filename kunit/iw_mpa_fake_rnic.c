@@ -61,6 +61,12 @@ static void fake_op_check(const struct fake_qp *qp, enum fake_op op)
 		fake_fault(qp->f, "attach twice");
 	if (op > FAKE_ATTACH && op < FAKE_STOP && !qp->attached)
 		fake_fault(qp->f, "an op before attach");
+	if ((op == FAKE_OPEN_TX || op == FAKE_SEND_RTR) && qp->tx_open)
+		fake_fault(qp->f, "TX is opened twice");
+	if ((op == FAKE_REPEAT_RTR || op == FAKE_FINISH_TX) && !qp->tx_open)
+		fake_fault(qp->f, "repeat_rtr or finish_tx while TX is closed");
+	if ((op == FAKE_REPEAT_RTR || op == FAKE_FINISH_TX) && qp->finishing)
+		fake_fault(qp->f, "repeat_rtr or finish_tx behind finish_tx");
 }
 
 /* Note the call; the op is busy until fake_op_end(). */
@@ -74,6 +80,7 @@ static struct fake_qp *fake_op_begin(struct ib_qp *ib, enum fake_op op)
 		[FAKE_SEND_RTR]		= "send_rtr",
 		[FAKE_REPEAT_RTR]	= "repeat_rtr",
 		[FAKE_OPEN_TX]		= "open_tx",
+		[FAKE_FINISH_TX]	= "finish_tx",
 		[FAKE_STOP]		= "stop",
 	};
 	struct fake_qp *qp = fake_qp_of(ib);
@@ -115,6 +122,8 @@ static int fake_prepare(struct ib_qp *ib, const struct iw_mpa_handoff *ho)
 		memcpy(qp->peer_pd, ho->peer_pd, sizeof(qp->peer_pd));
 	qp->ho.params = &qp->params;
 	qp->prepared = !err;
+	if (qp->speak)
+		peer_send(qp->f, qp->speak, "x", 1);
 	fake_op_end(qp);
 	return err;
 }
@@ -231,11 +240,8 @@ static void fake_kick_rx(struct ib_qp *ib)
 static int fake_put_rtr(struct fake_qp *qp, u8 rtr)
 {
 	u8 fpdu[IW_MPA_FPDU_MAX];
-	struct kvec iov = { .iov_base = fpdu };
-	struct msghdr msg = {};
 
-	iov.iov_len = iw_mpa_fpdu_rtr(rtr, qp->params.crc, fpdu);
-	return kernel_sendmsg(qp->ho.sock, &msg, &iov, 1, iov.iov_len) < 0 ? -EPIPE : 0;
+	return iw_mpa_send(qp->ho.ep, fpdu, iw_mpa_fpdu_rtr(rtr, qp->params.crc, fpdu));
 }
 
 static int fake_send_rtr(struct ib_qp *ib, u8 rtr)
@@ -246,6 +252,7 @@ static int fake_send_rtr(struct ib_qp *ib, u8 rtr)
 	qp->rtr = rtr;
 	if (!err)
 		err = fake_put_rtr(qp, rtr);
+	qp->tx_open = !err;
 	fake_op_end(qp);
 	return err;
 }
@@ -270,7 +277,28 @@ void fake_have_repeat_rtr(struct fakes *f)
 static void fake_open_tx(struct ib_qp *ib)
 {
 	fake_op_sleep(ib, FAKE_OPEN_TX);
+	fake_qp_of(ib)->tx_open = true;
 	fake_op_end(fake_qp_of(ib));
+}
+
+static void fake_finish_tx(struct ib_qp *ib)
+{
+	struct fake_qp *qp = fake_qp_of(ib);
+
+	fake_op_sleep(ib, FAKE_FINISH_TX);
+	qp->finishing = true;
+	/* A part of an FPDU that nothing follows */
+	if (qp->rx_have && iw_mpa_sk_stream(qp->sk) && (qp->sk->sk_shutdown & RCV_SHUTDOWN))
+		iw_mpa_stream_down(qp->ho.ep);
+	else if (!qp->slow_finish)
+		iw_mpa_tx_finished(qp->ho.ep);
+	fake_op_end(qp);
+}
+
+/* From now on the driver can let out what was posted before the end. */
+void fake_have_finish_tx(struct fakes *f)
+{
+	f->drv.finish_tx = fake_finish_tx;
 }
 
 static void fake_stop(struct ib_qp *ib, enum iw_mpa_reason why)
@@ -286,6 +314,8 @@ static void fake_stop(struct ib_qp *ib, enum iw_mpa_reason why)
 	qp->sk = NULL;
 	qp->prepared = false;
 	qp->attached = false;
+	qp->tx_open = false;
+	qp->finishing = false;
 	spin_unlock_irq(&qp->f->lock);
 	fake_op_end(qp);
 }
@@ -323,8 +353,7 @@ void fake_have_driver_pd(struct fakes *f)
 	fake_register_again(f);
 }
 
-/* modify_qp to ERR or SQD: what the driver has a stream for it lets go of. */
-void fake_qp_disconnect(struct fake_qp *qp)
+static struct iw_mpa_ep *fake_qp_ep(struct fake_qp *qp)
 {
 	struct iw_mpa_ep *ep = NULL;
 
@@ -332,9 +361,28 @@ void fake_qp_disconnect(struct fake_qp *qp)
 	if (qp->prepared)
 		ep = iw_mpa_ep_get(qp->ho.ep);
 	spin_unlock_irq(&qp->f->lock);
+	return ep;
+}
+
+/* modify_qp to ERR, which is abrupt, or SQD: what the driver has a stream for it lets go of. */
+void fake_qp_disconnect(struct fake_qp *qp, bool abrupt)
+{
+	struct iw_mpa_ep *ep = fake_qp_ep(qp);
+
 	if (!ep)
 		return;
-	iw_mpa_disconnect(ep);
+	iw_mpa_disconnect(ep, abrupt);
+	iw_mpa_ep_put(ep);
+}
+
+/* What was posted before finish_tx is out. */
+void fake_qp_tx_finished(struct fake_qp *qp)
+{
+	struct iw_mpa_ep *ep = fake_qp_ep(qp);
+
+	if (!ep)
+		return;
+	iw_mpa_tx_finished(ep);
 	iw_mpa_ep_put(ep);
 }
 

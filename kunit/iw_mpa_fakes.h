@@ -90,8 +90,10 @@ struct fake_event {
  * @qp: the QP that iw_cm has a reference on
  * @nr_events: how many of @events are there
  * @events: what was raised, in order
- * @answer: listener: called from another thread before event_handler returns
- * @answered: passive: what @answer returned
+ * @answer: listener: called from another thread, which does not wait for event_handler
+ *	to return
+ * @has_answered: passive: @answer has returned
+ * @answered: what it returned
  */
 struct fake_id {
 	struct iw_cm_id		id;
@@ -115,6 +117,7 @@ struct fake_id {
 	int			nr_events;
 	struct fake_event	events[FAKE_EVENTS];
 	int			(*answer)(struct fake_id *child);
+	bool			has_answered;
 	int			answered;
 };
 
@@ -127,6 +130,7 @@ enum fake_op {
 	FAKE_SEND_RTR,
 	FAKE_REPEAT_RTR,
 	FAKE_OPEN_TX,
+	FAKE_FINISH_TX,
 	FAKE_STOP,
 	FAKE_OPS
 };
@@ -143,12 +147,16 @@ enum fake_op {
  * @busy: an op is running
  * @prepared: prepare returned 0 and stop was not called
  * @attached: attach was called
+ * @tx_open: FPDUs may be sent: open_tx or send_rtr was called, and stop was not
+ * @finishing: finish_tx was called
+ * @slow_finish: finish_tx leaves it to the test to call iw_mpa_tx_finished()
  * @ho: of the last prepare
  * @params: likewise, copied
  * @rtr: of send_rtr
  * @why: of stop
  * @sk: the socket, from attach to stop
  * @stop_rx: do not read what arrives
+ * @speak: the peer's socket, from which an octet comes while the driver prepares, or NULL
  * @peer_pd: the peer's driver's octets, of prepare
  * @rx_have: octets of an incomplete FPDU in @rx
  * @rx: incomplete FPDU
@@ -161,16 +169,20 @@ struct fake_qp {
 	bool				hidden;
 	char				log[FAKE_LOG_SIZE];
 	int				fail[FAKE_OPS];
-	int			nap[FAKE_OPS];
+	int				nap[FAKE_OPS];
 	bool				busy;
 	bool				prepared;
 	bool				attached;
+	bool				tx_open;
+	bool				finishing;
+	bool				slow_finish;
 	struct iw_mpa_handoff		ho;
 	struct iw_mpa_params		params;
 	u8				rtr;
 	enum iw_mpa_reason		why;
 	struct sock			*sk;
 	bool				stop_rx;
+	struct socket			*speak;
 	u8				peer_pd[FAKE_DRIVER_PD];
 	u32				rx_have;
 	u8				rx[IW_MPA_FPDU_MAX];
@@ -251,6 +263,7 @@ int fake_reject(struct fake_id *fid, const void *pd, u8 pd_len);
 void fake_destroy(struct fake_id *fid);
 void fake_disconnect(struct fake_id *fid);
 struct fake_id *fake_next_request(struct fake_id *listener);
+int fake_answer_of(struct fake_id *child);
 const struct fake_event *fake_next_event(struct fake_id *fid, int nr);
 void fake_expect_event(struct fake_id *fid, int nr, enum iw_cm_event_type type,
 		       int status);
@@ -259,10 +272,12 @@ void fake_expect_closed(struct fake_id *fid, int nr_events);
 /* the driver */
 int fake_rnic_init(struct fakes *f);
 struct fake_qp *fake_qp_of(struct ib_qp *qp);
-void fake_qp_disconnect(struct fake_qp *qp);
+void fake_qp_disconnect(struct fake_qp *qp, bool abrupt);
+void fake_qp_tx_finished(struct fake_qp *qp);
 void fake_qp_gone(struct fake_qp *qp);
 void fake_have_driver_pd(struct fakes *f);
 void fake_have_repeat_rtr(struct fakes *f);
+void fake_have_finish_tx(struct fakes *f);
 
 /* the peer */
 struct socket *peer_listen(struct fakes *f, struct fake_id *fid, int family);

@@ -3,6 +3,7 @@
 
 #include "device.h"
 #include "ep.h"
+#include "event.h"
 #include "iw_mpa_fakes.h"
 #include "rnic.h"
 #include "run.h"
@@ -92,11 +93,13 @@ static void refused_too_many_oldest_yields(struct kunit *test)
 
 static void half_open(struct fake_conn *c, struct fakes *f)
 {
+	struct iw_mpa_device *dev = iw_mpa_device_get(f->ibdev);
+
 	conn_listen(c, f);
 	c->peer = peer_connect(f, c->lis);
 	peer_send(f, c->peer, "MPA ID Req", HALF);
-	/* the listener's, the socket's, the endpoint's */
-	FAKE_WAIT(f, READ_ONCE(c->lis->refs) == 3);
+	FAKE_POLL(f, READ_ONCE(dev->half_open_count) == 1);
+	iw_mpa_device_put(dev);
 }
 
 static int reject_at_once(struct fake_id *child)
@@ -113,7 +116,7 @@ static struct iw_mpa_ep *the_half_open(struct fake_id *lis)
 	FAKE_POLL(lis->f, READ_ONCE(dev->half_open_count) == 1);
 	spin_lock_irq(&dev->lock);
 	ep = iw_mpa_ep_get(list_first_entry(&dev->half_open, struct iw_mpa_ep,
-					    node));
+					    queued_dev));
 	spin_unlock_irq(&dev->lock);
 	iw_mpa_device_put(dev);
 	return ep;
@@ -134,12 +137,12 @@ static void half_open_yield_after_the_request_is_void(struct kunit *test)
 	half_open(c, f);
 	c->lis->answer = reject_at_once;
 	ep = the_half_open(c->lis);
-	FAKE_POLL(f, iw_mpa_run_claim(ep, IW_MPA_ST_AWAIT_REQ));
+	FAKE_POLL(f, iw_mpa_event_claim(ep, IW_MPA_EV_YIELD));
 	conn_make_good_request(c);
 	peer_send(f, c->peer, c->frame.buf + HALF, c->frame.len - HALF);
 	FAKE_POLL(f, READ_ONCE(ep->events) & BIT(IW_MPA_EV_READABLE));
 	iw_mpa_raise(ep, IW_MPA_EV_YIELD);
-	iw_mpa_run_unclaim(ep);
+	iw_mpa_run(ep, iw_mpa_event_next(ep, true));
 
 	fake_next_request(c->lis);
 	peer_recv_frame(f, c->peer, &c->frame);
@@ -200,11 +203,46 @@ static void device_gone_half_open_is_closed(struct kunit *test)
 	peer_expect_end(c->f, c->peer);
 }
 
+#define CROWD	6
+
+/*
+ * iw_cm has no room for a while. Nobody is rejected: who has come waits, in the order of the
+ * Requests, and who comes is left to TCP.
+ */
+/* Rules: I-11 Q-06 */
+static void no_room_in_iw_cm_holds_requests_back(struct kunit *test)
+{
+	struct fake_conn *c = conn_new(test);
+	struct fakes *f = test->priv;
+	struct socket *peers[CROWD];
+	struct fake_id *ids[CROWD];
+	int i;
+
+	conn_listen(c, f);
+	c->lis->fail_events = 4;
+	for (i = 0; i < CROWD; i++) {
+		char pd[] = { 'a' + i };
+
+		peers[i] = peer_connect(f, c->lis);
+		peer_make_v2(&c->frame, false, MPA_C, CONN_PEER_IRD, CONN_PEER_ORD, pd, 1);
+		peer_send_frame(f, peers[i], &c->frame);
+		schedule_timeout_uninterruptible(1);
+	}
+	for (i = 0; i < CROWD; i++) {
+		ids[i] = fake_next_request(c->lis);
+		KUNIT_EXPECT_EQ(test, c->lis->events[i].pd[0], 'a' + i);
+		KUNIT_EXPECT_EQ(test, fake_reject(ids[i], NULL, 0), 0);
+		peer_recv_frame(f, peers[i], &c->frame);
+		peer_fin(peers[i]);
+	}
+}
+
 static struct kunit_case half_open_cases[] = {
 	KUNIT_CASE(half_open_too_many_oldest_yields),
 	KUNIT_CASE(half_open_listener_yields_its_own),
 	KUNIT_CASE(half_open_yield_after_the_request_is_void),
 	KUNIT_CASE(refused_too_many_oldest_yields),
+	KUNIT_CASE(no_room_in_iw_cm_holds_requests_back),
 	KUNIT_CASE(listener_gone_half_open_is_closed),
 	KUNIT_CASE(listener_gone_indicated_lives_on),
 	KUNIT_CASE(listener_gone_with_connections_in_tcp),

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /* The hand-off: what a driver must bring, and the order in which it is called. */
 
+#include "ep.h"
+#include "event.h"
 #include "iw_mpa_fakes.h"
 #include "offload.h"
 #include "sock.h"
@@ -232,10 +234,11 @@ static void unregister_twice_is_harmless(struct kunit *test)
 	f->registered = true;
 }
 
-/* A hooked socket with a peer, and a line with a QP. */
+/* A hooked socket with a peer, and a line with a QP. Of the endpoint nothing else is used. */
 struct line {
-	struct iw_mpa_sock	ms;
-	struct iw_mpa_offload	off;
+	struct iw_mpa_ep	ep;
+	struct iw_mpa_sock	*ms;
+	struct iw_mpa_offload	*off;
 	struct iw_mpa_params	params;
 	struct socket		*peer;
 	struct fake_qp		*qp;
@@ -263,33 +266,61 @@ static struct line *line_open(struct fakes *f)
 	struct socket *listener = peer_listen(f, fid, AF_INET);
 	struct iw_mpa_sock_opts opts = {
 		.net	= &init_net,
-		.local	= &fid->id.m_local_addr,
-		.remote	= &fid->id.m_remote_addr,
+		.local	= iw_mpa_addr(&fid->id.m_local_addr),
+		.remote	= iw_mpa_addr(&fid->id.m_remote_addr),
 	};
 
 	memalloc_noio_save();	/* as a runner does; the test ends with its task */
 	KUNIT_ASSERT_NOT_NULL(f->test, line);
-	KUNIT_ASSERT_EQ(f->test, 0,
-			iw_mpa_sock_connect(&line->ms, &line_ops, &opts));
+	line->ms = &line->ep.sock;
+	line->off = &line->ep.off;
+	iw_mpa_event_setup(&line->ep);
+	KUNIT_ASSERT_EQ(f->test, 0, iw_mpa_sock_connect(line->ms, &line_ops, &opts));
 	line->peer = peer_accept(f, listener);
 	line->qp = &f->qps[0];
-	line->off.drv = &f->drv;
-	line->off.attr = &f->attr;
-	line->off.qp = &line->qp->ib;
+	line->off->drv = &f->drv;
+	line->off->attr = &f->attr;
+	line->off->qp = &line->qp->ib;
 	line->params.crc = true;
 	return line;
 }
 
 static void line_close(struct line *line)
 {
-	iw_mpa_offload_stop(&line->off, &line->ms, IW_MPA_R_ULP_CLOSE);
-	iw_mpa_sock_release(&line->ms);
+	if (line->off->started)
+		iw_mpa_offload_stop(line->off, line->ms, IW_MPA_R_ULP_CLOSE);
+	iw_mpa_sock_release(line->ms);
 }
 
-static enum iw_mpa_reason line_start(struct line *line, size_t reply_len)
+static enum iw_mpa_event line_active(struct line *line)
 {
-	return iw_mpa_offload_start(&line->off, NULL, &line->ms, &line->params,
-				    reply_len);
+	line->params.initiator = true;
+	return iw_mpa_offload_active(line->off, &line->ep, line->ms, &line->params, true);
+}
+
+#define LINE_REPLY	"the Reply"
+#define LINE_REPLY_LEN	9
+
+static enum iw_mpa_event line_passive(struct line *line, bool fence)
+{
+	return iw_mpa_offload_passive(line->off, &line->ep, line->ms, &line->params, fence,
+				      LINE_REPLY, LINE_REPLY_LEN);
+}
+
+static size_t line_take(void *arg, const u8 *octets, size_t len)
+{
+	size_t *left = arg, n = min(*left, len);
+
+	*left -= n;
+	return n;
+}
+
+/* Octets that were read */
+static int line_read(struct line *line, size_t len)
+{
+	bool closed;
+
+	return iw_mpa_sock_read(line->ms, line_take, &len, &closed);
 }
 
 /* A sockops program may have put the connection into a sockmap before it was accepted. */
@@ -297,7 +328,7 @@ static void sock_adopt_leaves_what_others_use(struct kunit *test)
 {
 	struct fakes *f = test->priv;
 	struct fake_id *fid = fake_id_create(f);
-	struct iw_mpa_sock_opts opts = { .net = &init_net, .local = &fid->id.m_local_addr };
+	struct iw_mpa_sock_opts opts = { .net = &init_net, .local = iw_mpa_addr(&fid->id.m_local_addr) };
 	struct iw_mpa_sock listener = {}, ms = {};
 	struct socket *sock;
 	int marker;
@@ -316,33 +347,34 @@ static void sock_adopt_leaves_what_others_use(struct kunit *test)
 }
 
 /* Rules: M-7.1-2 */
-static void offload_start_prepares_then_attaches(struct kunit *test)
+static void active_prepares_then_attaches(struct kunit *test)
 {
 	struct line *line = line_open(test->priv);
-	struct sock *sk = line->ms.sock->sk;
+	struct sock *sk = line->ms->sock->sk;
 
-	KUNIT_EXPECT_EQ(test, line_start(line, 0), IW_MPA_R_OK);
-	KUNIT_EXPECT_STREQ(test, line->qp->log, "prepare attach");
-	KUNIT_EXPECT_TRUE(test, line->off.started);
-	KUNIT_EXPECT_PTR_EQ(test, line->qp->ho.sock, line->ms.sock);
+	KUNIT_EXPECT_EQ(test, line_active(line), IW_MPA_EV_HANDED_OFF);
+	KUNIT_EXPECT_STREQ(test, line->qp->log, "prepare attach open_tx");
+	KUNIT_EXPECT_TRUE(test, line->off->started);
+	KUNIT_EXPECT_PTR_EQ(test, line->qp->ho.sock, line->ms->sock);
+	KUNIT_EXPECT_PTR_EQ(test, line->qp->ho.ep, &line->ep);
 	KUNIT_EXPECT_PTR_EQ(test, iw_mpa_sk_stream(sk)->qp, &line->qp->ib);
 	line_close(line);
 }
 
 /* Rules: M-7.1-1 */
-static void offload_start_gives_exact_sequence_numbers(struct kunit *test)
+static void active_gives_exact_sequence_numbers(struct kunit *test)
 {
 	struct line *line = line_open(test->priv);
 	struct tcp_sock *peer = tcp_sk(line->peer->sk);
 	u8 buf[12];
 
 	/* both ends have sent and read before */
-	KUNIT_EXPECT_EQ(test, 0, iw_mpa_sock_send(&line->ms, "request", 7));
+	KUNIT_EXPECT_EQ(test, 0, iw_mpa_sock_send(line->ms, "request", 7));
 	peer_recv(test->priv, line->peer, buf, 7);
 	peer_send(test->priv, line->peer, "the reply", 9);
-	KUNIT_EXPECT_EQ(test, 9, iw_mpa_sock_recv(&line->ms, buf, 9));
+	KUNIT_EXPECT_EQ(test, 9, line_read(line, 9));
 
-	KUNIT_EXPECT_EQ(test, line_start(line, 0), IW_MPA_R_OK);
+	KUNIT_EXPECT_EQ(test, line_active(line), IW_MPA_EV_HANDED_OFF);
 	KUNIT_EXPECT_EQ(test, line->qp->ho.snd_nxt, peer->rcv_nxt);
 	KUNIT_EXPECT_EQ(test, line->qp->ho.rcv_nxt, peer->write_seq);
 	KUNIT_EXPECT_FALSE(test, line->qp->ho.rx_queued);
@@ -350,16 +382,15 @@ static void offload_start_gives_exact_sequence_numbers(struct kunit *test)
 }
 
 /* Rules: M-7.1-1 */
-static void offload_start_counts_the_reply(struct kunit *test)
+static void passive_counts_the_reply(struct kunit *test)
 {
 	struct line *line = line_open(test->priv);
-	u8 reply[24] = { 'M' };
+	u8 reply[LINE_REPLY_LEN];
 
-	KUNIT_EXPECT_EQ(test, line_start(line, sizeof(reply)), IW_MPA_R_OK);
-	KUNIT_EXPECT_EQ(test, 0,
-			iw_mpa_offload_send_reply(&line->off, &line->ms, reply,
-						  sizeof(reply)));
+	KUNIT_EXPECT_EQ(test, line_passive(line, true), IW_MPA_EV_HANDED_OFF_FENCED);
+	KUNIT_EXPECT_STREQ(test, line->qp->log, "prepare attach send_reply");
 	peer_recv(test->priv, line->peer, reply, sizeof(reply));
+	KUNIT_EXPECT_EQ(test, memcmp(reply, LINE_REPLY, sizeof(reply)), 0);
 	KUNIT_EXPECT_EQ(test, line->qp->ho.snd_nxt,
 			tcp_sk(line->peer->sk)->rcv_nxt);
 	line_close(line);
@@ -368,7 +399,7 @@ static void offload_start_counts_the_reply(struct kunit *test)
 /* Loopback may deliver in another context: until the octets are there. */
 static void line_await_octets(struct line *line, int octets)
 {
-	struct sock *sk = line->ms.sock->sk;
+	struct sock *sk = line->ms->sock->sk;
 	int i;
 
 	for (i = 0; i < 5 * HZ && tcp_inq(sk) < octets; i++)
@@ -376,23 +407,38 @@ static void line_await_octets(struct line *line, int octets)
 }
 
 /* Rules: M-7.1.5-1 */
-static void offload_start_early_data_is_refused(struct kunit *test)
+static void early_data_is_refused(struct kunit *test)
 {
 	struct line *line = line_open(test->priv);
-	u8 octet;
 
 	peer_send(test->priv, line->peer, "x", 1);
 	line_await_octets(line, 1);
-	KUNIT_EXPECT_EQ(test, line_start(line, 0), IW_MPA_R_EARLY_DATA);
+	KUNIT_EXPECT_EQ(test, line_active(line), IW_MPA_EV_PREPARE_FAILED);
+	KUNIT_EXPECT_EQ(test, line->off->why, IW_MPA_R_EARLY_DATA);
 	KUNIT_EXPECT_STREQ(test, line->qp->log, "");
-	KUNIT_EXPECT_FALSE(test, line->off.started);
+	KUNIT_EXPECT_FALSE(test, line->off->started);
 	/* and is still there */
-	KUNIT_EXPECT_EQ(test, 1, iw_mpa_sock_recv(&line->ms, &octet, 1));
+	KUNIT_EXPECT_EQ(test, 1, line_read(line, 1));
+	line_close(line);
+}
+
+/* The octets come while the driver prepares: it has to let go again. */
+/* Rules: M-7.1.5-1 */
+static void early_data_while_the_driver_prepares_is_refused(struct kunit *test)
+{
+	struct line *line = line_open(test->priv);
+
+	line->qp->stop_rx = true;
+	line->qp->speak = line->peer;
+	KUNIT_EXPECT_EQ(test, line_passive(line, true), IW_MPA_EV_ACCEPT_FAILED);
+	KUNIT_EXPECT_EQ(test, line->off->why, IW_MPA_R_EARLY_DATA);
+	KUNIT_EXPECT_STREQ(test, line->qp->log, "prepare attach stop");
+	KUNIT_EXPECT_FALSE(test, line->off->started);
 	line_close(line);
 }
 
 /* Rules: M-7.1.5-2 */
-static void offload_start_early_data_is_told(struct kunit *test)
+static void early_data_is_told(struct kunit *test)
 {
 	struct fakes *f = test->priv;
 	struct line *line = line_open(f);
@@ -401,7 +447,7 @@ static void offload_start_early_data_is_told(struct kunit *test)
 	line->qp->stop_rx = true;
 	peer_send(f, line->peer, "xyz", 3);
 	line_await_octets(line, 3);
-	KUNIT_EXPECT_EQ(test, line_start(line, 0), IW_MPA_R_OK);
+	KUNIT_EXPECT_EQ(test, line_active(line), IW_MPA_EV_HANDED_OFF);
 	KUNIT_EXPECT_TRUE(test, line->qp->ho.rx_queued);
 	KUNIT_EXPECT_EQ(test, line->qp->ho.rcv_nxt + 3,
 			tcp_sk(line->peer->sk)->write_seq);
@@ -409,124 +455,136 @@ static void offload_start_early_data_is_told(struct kunit *test)
 }
 
 /* RFC 793: a FIN has a sequence number, but it is no octet. */
-static void offload_start_fin_is_no_early_data(struct kunit *test)
+static void fin_is_no_early_data(struct kunit *test)
 {
 	struct line *line = line_open(test->priv);
 
 	peer_fin(line->peer);
-	KUNIT_EXPECT_EQ(test, line_start(line, 0), IW_MPA_R_OK);
+	KUNIT_EXPECT_EQ(test, line_active(line), IW_MPA_EV_HANDED_OFF);
 	KUNIT_EXPECT_FALSE(test, line->qp->ho.rx_queued);
 	line_close(line);
 }
 
-static void offload_start_prepare_fails_changes_nothing(struct kunit *test)
+static void prepare_that_fails_changes_nothing(struct kunit *test)
 {
 	struct line *line = line_open(test->priv);
 
 	line->qp->fail[FAKE_PREPARE] = -ENOSPC;
-	KUNIT_EXPECT_EQ(test, line_start(line, 0), IW_MPA_R_DRIVER);
-	iw_mpa_offload_kick(&line->off);
+	KUNIT_EXPECT_EQ(test, line_active(line), IW_MPA_EV_PREPARE_FAILED);
+	KUNIT_EXPECT_EQ(test, line->off->why, IW_MPA_R_DRIVER);
+	KUNIT_EXPECT_EQ(test, line->off->err, -ENOSPC);
+	KUNIT_EXPECT_TRUE(test, iw_mpa_offload_is_untouched(line->off, line->ms));
 	line_close(line);
 	KUNIT_EXPECT_STREQ(test, line->qp->log, "prepare");
 }
 
 /* Rules: E-9.2-8 */
-static void offload_open_initiator_sends_rtr(struct kunit *test)
+static void active_sends_rtr(struct kunit *test)
 {
 	struct line *line = line_open(test->priv);
 
-	line->params.initiator = true;
+	line->params.p2p = true;
 	line->params.rtr = IW_MPA_RTR_READ;
-	KUNIT_EXPECT_EQ(test, line_start(line, 0), IW_MPA_R_OK);
-	line->qp->fail[FAKE_SEND_RTR] = -EPIPE;
-	KUNIT_EXPECT_EQ(test, iw_mpa_offload_open(&line->off, &line->ms,
-						  &line->params), -EPIPE);
+	KUNIT_EXPECT_EQ(test, line_active(line), IW_MPA_EV_HANDED_OFF);
 	KUNIT_EXPECT_EQ(test, line->qp->rtr, IW_MPA_RTR_READ);
+	KUNIT_EXPECT_FALSE(test, iw_mpa_offload_is_untouched(line->off, line->ms));
+	line_close(line);
+	KUNIT_EXPECT_STREQ(test, line->qp->log, "prepare attach send_rtr stop");
+}
+
+static void active_rtr_that_fails_is_told(struct kunit *test)
+{
+	struct line *line = line_open(test->priv);
+
+	line->params.p2p = true;
+	line->params.rtr = IW_MPA_RTR_READ;
+	line->qp->fail[FAKE_SEND_RTR] = -EPIPE;
+	KUNIT_EXPECT_EQ(test, line_active(line), IW_MPA_EV_RTR_FAILED);
+	KUNIT_EXPECT_EQ(test, line->off->why, IW_MPA_R_DRIVER);
+	KUNIT_EXPECT_TRUE(test, iw_mpa_offload_is_untouched(line->off, line->ms));
 	line_close(line);
 	KUNIT_EXPECT_STREQ(test, line->qp->log, "prepare attach send_rtr stop");
 }
 
 /* A responder's rtr says what may come, not what to send. */
-static void offload_open_responder_opens_tx(struct kunit *test)
+/* Rules: M-7.1.2-10 */
+static void passive_p2p_keeps_tx_closed(struct kunit *test)
 {
 	struct line *line = line_open(test->priv);
 
+	line->params.p2p = true;
 	line->params.rtr = IW_MPA_RTR_ALL;
-	KUNIT_EXPECT_EQ(test, line_start(line, 0), IW_MPA_R_OK);
-	KUNIT_EXPECT_EQ(test, iw_mpa_offload_open(&line->off, &line->ms,
-						  &line->params), 0);
+	KUNIT_EXPECT_EQ(test, line_passive(line, false), IW_MPA_EV_HANDED_OFF_RTR);
+	iw_mpa_offload_open_tx(line->off);
 	line_close(line);
-	KUNIT_EXPECT_STREQ(test, line->qp->log, "prepare attach open_tx stop");
+	KUNIT_EXPECT_STREQ(test, line->qp->log, "prepare attach send_reply open_tx stop");
 }
 
-static void offload_open_initiator_without_rtr_opens_tx(struct kunit *test)
+static void passive_without_fence_opens_tx(struct kunit *test)
 {
 	struct line *line = line_open(test->priv);
 
-	line->params.initiator = true;
-	KUNIT_EXPECT_EQ(test, line_start(line, 0), IW_MPA_R_OK);
-	KUNIT_EXPECT_EQ(test, iw_mpa_offload_open(&line->off, &line->ms,
-						  &line->params), 0);
+	KUNIT_EXPECT_EQ(test, line_passive(line, false), IW_MPA_EV_HANDED_OFF);
 	line_close(line);
-	KUNIT_EXPECT_STREQ(test, line->qp->log, "prepare attach open_tx stop");
+	KUNIT_EXPECT_STREQ(test, line->qp->log, "prepare attach send_reply open_tx stop");
 }
 
-static void offload_send_reply_is_the_drivers_first(struct kunit *test)
+static void send_reply_that_fails_is_told(struct kunit *test)
 {
 	struct line *line = line_open(test->priv);
 
-	KUNIT_EXPECT_EQ(test, line_start(line, 5), IW_MPA_R_OK);
 	line->qp->fail[FAKE_SEND_REPLY] = -ENOBUFS;
-	KUNIT_EXPECT_EQ(test, -ENOBUFS,
-			iw_mpa_offload_send_reply(&line->off, &line->ms, "reply", 5));
+	KUNIT_EXPECT_EQ(test, line_passive(line, true), IW_MPA_EV_REPLY_FAILED);
+	KUNIT_EXPECT_EQ(test, line->off->why, IW_MPA_R_SEND);
+	KUNIT_EXPECT_EQ(test, line->off->err, -ENOBUFS);
 	line_close(line);
 	KUNIT_EXPECT_STREQ(test, line->qp->log, "prepare attach send_reply stop");
 }
 
-static void offload_send_reply_without_op_uses_the_socket(struct kunit *test)
+static void passive_without_send_reply_uses_the_socket(struct kunit *test)
 {
 	struct fakes *f = test->priv;
 	struct line *line = line_open(f);
-	u8 buf[5];
+	u8 buf[LINE_REPLY_LEN];
 
 	f->drv.send_reply = NULL;
-	KUNIT_EXPECT_EQ(test, line_start(line, 5), IW_MPA_R_OK);
-	KUNIT_EXPECT_EQ(test, 0,
-			iw_mpa_offload_send_reply(&line->off, &line->ms, "reply", 5));
+	KUNIT_EXPECT_EQ(test, line_passive(line, true), IW_MPA_EV_HANDED_OFF_FENCED);
 	peer_recv(f, line->peer, buf, sizeof(buf));
-	KUNIT_EXPECT_EQ(test, memcmp(buf, "reply", sizeof(buf)), 0);
+	KUNIT_EXPECT_EQ(test, memcmp(buf, LINE_REPLY, sizeof(buf)), 0);
 	line_close(line);
 }
 
-static void offload_stop_twice_stops_once(struct kunit *test)
+static void stop_takes_the_callbacks_back(struct kunit *test)
 {
 	struct line *line = line_open(test->priv);
-	struct sock *sk = line->ms.sock->sk;
+	struct sock *sk = line->ms->sock->sk;
 	void (*ours)(struct sock *sk) = sk->sk_data_ready;
 
-	KUNIT_EXPECT_EQ(test, line_start(line, 0), IW_MPA_R_OK);
-	iw_mpa_offload_kick(&line->off);
-	iw_mpa_offload_stop(&line->off, &line->ms, IW_MPA_R_STREAM);
+	KUNIT_EXPECT_EQ(test, line_passive(line, true), IW_MPA_EV_HANDED_OFF_FENCED);
+	iw_mpa_offload_kick_rx(line->off);
+	iw_mpa_offload_stop(line->off, line->ms, IW_MPA_R_STREAM);
 	KUNIT_EXPECT_EQ(test, line->qp->why, IW_MPA_R_STREAM);
 	KUNIT_ASSERT_NOT_NULL(test, iw_mpa_sk_stream(sk));
 	KUNIT_EXPECT_NULL(test, iw_mpa_sk_stream(sk)->qp);
 	KUNIT_EXPECT_NULL(test, iw_mpa_sk_stream(sk)->priv);
 	KUNIT_EXPECT_PTR_EQ(test, sk->sk_data_ready, ours);
-	KUNIT_EXPECT_PTR_EQ(test, sk->sk_write_space, line->ms.stream.write_space);
-	iw_mpa_offload_kick(&line->off);
+	KUNIT_EXPECT_PTR_EQ(test, sk->sk_write_space, line->ms->stream.write_space);
 	line_close(line);
-	KUNIT_EXPECT_STREQ(test, line->qp->log, "prepare attach kick_rx stop");
+	KUNIT_EXPECT_STREQ(test, line->qp->log, "prepare attach send_reply kick_rx stop");
 }
 
-static void offload_without_attach_leaves_the_socket(struct kunit *test)
+static void passive_without_attach_leaves_the_socket(struct kunit *test)
 {
 	struct fakes *f = test->priv;
 	struct line *line = line_open(f);
 
 	f->drv.attach = NULL;
 	f->drv.kick_rx = NULL;
-	KUNIT_EXPECT_EQ(test, line_start(line, 0), IW_MPA_R_OK);
-	iw_mpa_offload_kick(&line->off);
+	f->drv.send_reply = NULL;
+	KUNIT_EXPECT_EQ(test, line_passive(line, true), IW_MPA_EV_HANDED_OFF_FENCED);
+	iw_mpa_offload_kick_rx(line->off);
+	/* TCP is the device's: the socket does not know what was sent. */
+	KUNIT_EXPECT_FALSE(test, iw_mpa_offload_is_untouched(line->off, line->ms));
 	line_close(line);
 	KUNIT_EXPECT_STREQ(test, line->qp->log, "prepare stop");
 }
@@ -539,20 +597,22 @@ static struct kunit_case offload_cases[] = {
 	KUNIT_CASE(register_twice_is_refused),
 	KUNIT_CASE(unregister_twice_is_harmless),
 	KUNIT_CASE(sock_adopt_leaves_what_others_use),
-	KUNIT_CASE(offload_start_prepares_then_attaches),
-	KUNIT_CASE(offload_start_gives_exact_sequence_numbers),
-	KUNIT_CASE(offload_start_counts_the_reply),
-	KUNIT_CASE(offload_start_early_data_is_refused),
-	KUNIT_CASE(offload_start_early_data_is_told),
-	KUNIT_CASE(offload_start_fin_is_no_early_data),
-	KUNIT_CASE(offload_start_prepare_fails_changes_nothing),
-	KUNIT_CASE(offload_open_initiator_sends_rtr),
-	KUNIT_CASE(offload_open_responder_opens_tx),
-	KUNIT_CASE(offload_open_initiator_without_rtr_opens_tx),
-	KUNIT_CASE(offload_send_reply_is_the_drivers_first),
-	KUNIT_CASE(offload_send_reply_without_op_uses_the_socket),
-	KUNIT_CASE(offload_stop_twice_stops_once),
-	KUNIT_CASE(offload_without_attach_leaves_the_socket),
+	KUNIT_CASE(active_prepares_then_attaches),
+	KUNIT_CASE(active_gives_exact_sequence_numbers),
+	KUNIT_CASE(passive_counts_the_reply),
+	KUNIT_CASE(early_data_is_refused),
+	KUNIT_CASE(early_data_while_the_driver_prepares_is_refused),
+	KUNIT_CASE(early_data_is_told),
+	KUNIT_CASE(fin_is_no_early_data),
+	KUNIT_CASE(prepare_that_fails_changes_nothing),
+	KUNIT_CASE(active_sends_rtr),
+	KUNIT_CASE(active_rtr_that_fails_is_told),
+	KUNIT_CASE(passive_p2p_keeps_tx_closed),
+	KUNIT_CASE(passive_without_fence_opens_tx),
+	KUNIT_CASE(send_reply_that_fails_is_told),
+	KUNIT_CASE(passive_without_send_reply_uses_the_socket),
+	KUNIT_CASE(stop_takes_the_callbacks_back),
+	KUNIT_CASE(passive_without_attach_leaves_the_socket),
 	{}
 };
 

@@ -75,7 +75,7 @@ static void repeat_before_the_end(struct kunit *test)
 {
 	struct fake_conn *c = unanswered(test, 1000);
 
-	fake_qp_disconnect(c->qp);
+	fake_qp_disconnect(c->qp, false);
 	fake_expect_event(c->fid, 1, IW_CM_EVENT_CLOSE, 0);
 	expect_repeat(c);
 	peer_expect_eof(c->f, c->peer);

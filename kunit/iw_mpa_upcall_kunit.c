@@ -2,6 +2,7 @@
 /* Events to iw_cm: each phase with each call, and what an event tells. */
 
 #include "iw_mpa_fakes.h"
+#include "sock.h"
 #include "upcall.h"
 
 #include <linux/module.h>
@@ -15,13 +16,8 @@ static struct fake_id *line_up(struct fakes *f, struct iw_mpa_upcall *up,
 	struct fake_id *fid = fake_id_create(f);
 
 	*up = (struct iw_mpa_upcall) {};
-	if (phase == IW_MPA_UP_ESTABLISHED) {
-		fid->state = FAKE_CONN_RECV;
-		iw_mpa_upcall_accepting(up, &fid->id);
-	} else {
-		fid->state = FAKE_CONN_SENT;
-		iw_mpa_upcall_connecting(up, &fid->id);
-	}
+	fid->state = phase == IW_MPA_UP_ESTABLISHED ? FAKE_CONN_RECV : FAKE_CONN_SENT;
+	iw_mpa_upcall_expect(up, &fid->id, phase);
 	KUNIT_EXPECT_EQ(f->test, fid->refs, 2);
 	KUNIT_EXPECT_EQ(f->test, up->phase, phase);
 	return fid;
@@ -140,10 +136,11 @@ static void upcall_up_established_has_no_private_data(struct kunit *test)
 static void upcall_active_reply_then_close(struct kunit *test)
 {
 	struct iw_mpa_frame peer = reply_with(NULL, 0);
-	struct sockaddr_storage local = { .ss_family = AF_INET };
-	struct sockaddr_storage remote = { .ss_family = AF_INET6 };
+	const struct iw_mpa_tuple tuple = {
+		.local.sa.sa_family = AF_INET, .remote.sa.sa_family = AF_INET6,
+	};
 	struct iw_mpa_upcall_info info = {
-		.peer = &peer, .local = &local, .remote = &remote,
+		.peer = &peer, .tuple = &tuple,
 	};
 	struct iw_mpa_upcall up;
 	struct fake_id *fid = line_up(test->priv, &up, IW_MPA_UP_REPLY);
@@ -278,21 +275,21 @@ static void upcall_down_enomem_drops_private_data(struct kunit *test)
 /* Rules: E-9.1-1 */
 static void upcall_request_makes_a_passive_id(struct kunit *test)
 {
-	struct sockaddr_storage local = { .ss_family = AF_INET };
-	struct sockaddr_storage remote = { .ss_family = AF_INET6 };
+	const struct iw_mpa_tuple tuple = {
+		.local.sa.sa_family = AF_INET, .remote.sa.sa_family = AF_INET6,
+	};
 	struct iw_mpa_frame peer = reply_with(some_pd, 300);
 	struct iw_mpa_upcall_info info = {
-		.peer = &peer, .local = &local, .remote = &remote,
+		.peer = &peer, .tuple = &tuple,
 	};
 	struct fakes *f = test->priv;
 	struct fake_id *lis = fake_id_create(f);
 	const struct fake_event *event;
 	struct fake_id *child;
-	int cookie;
 
 	lis->state = FAKE_LISTEN;
 	lis->id.add_ref(&lis->id);
-	KUNIT_EXPECT_EQ(test, iw_mpa_upcall_request(&lis->id, &cookie, &info), 0);
+	KUNIT_EXPECT_EQ(test, iw_mpa_upcall_request(&lis->id, 77, &info), 0);
 	fake_expect_event(lis, 0, IW_CM_EVENT_CONNECT_REQUEST, 0);
 	event = &lis->events[0];
 	KUNIT_EXPECT_EQ(test, event->local.ss_family, AF_INET);
@@ -301,7 +298,7 @@ static void upcall_request_makes_a_passive_id(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, event->ird, 7);
 	KUNIT_EXPECT_EQ(test, event->ord, 9);
 	child = fake_next_request(lis);
-	KUNIT_EXPECT_PTR_EQ(test, child->id.provider_data, (void *)&cookie);
+	KUNIT_EXPECT_PTR_EQ(test, child->id.provider_data, (void *)77);
 	KUNIT_EXPECT_EQ(test, child->refs, 1);
 
 	/* Not real connections: nothing to destroy. */
@@ -312,10 +309,12 @@ static void upcall_request_makes_a_passive_id(struct kunit *test)
 
 static void upcall_request_enomem_is_returned(struct kunit *test)
 {
-	struct sockaddr_storage addr = { .ss_family = AF_INET };
+	const struct iw_mpa_tuple tuple = {
+		.local.sa.sa_family = AF_INET, .remote.sa.sa_family = AF_INET,
+	};
 	struct iw_mpa_frame peer = reply_with(some_pd, 3);
 	struct iw_mpa_upcall_info info = {
-		.peer = &peer, .local = &addr, .remote = &addr,
+		.peer = &peer, .tuple = &tuple,
 	};
 	struct fakes *f = test->priv;
 	struct fake_id *lis = fake_id_create(f);
@@ -323,9 +322,9 @@ static void upcall_request_enomem_is_returned(struct kunit *test)
 	lis->state = FAKE_LISTEN;
 	lis->id.add_ref(&lis->id);
 	lis->fail_copies = 1;
-	KUNIT_EXPECT_EQ(test, iw_mpa_upcall_request(&lis->id, f, &info), -ENOMEM);
+	KUNIT_EXPECT_EQ(test, iw_mpa_upcall_request(&lis->id, 77, &info), -ENOMEM);
 	lis->budget = 0;
-	KUNIT_EXPECT_EQ(test, iw_mpa_upcall_request(&lis->id, f, &info), -ENOMEM);
+	KUNIT_EXPECT_EQ(test, iw_mpa_upcall_request(&lis->id, 77, &info), -ENOMEM);
 	KUNIT_EXPECT_EQ(test, lis->nr_events, 0);
 	lis->state = FAKE_IDLE;
 	lis->id.rem_ref(&lis->id);

@@ -79,7 +79,8 @@ def listed(header, macro):
 def judge_cells(header, log):
     """Each cell has a result of its own, named after its state and event"""
     cells = [state + '_' + event for state in listed(header, 'IW_MPA_STATES')
-             for event in listed(header, 'IW_MPA_EVENTS')]
+             for event in listed(header, 'IW_MPA_RAISED_EVENTS') +
+             listed(header, 'IW_MPA_FOUND_EVENTS')]
     seen = set(CELL.findall(log))
     missing = [cell for cell in cells if cell not in seen]
     print('%s coverage: state table %s cells' %

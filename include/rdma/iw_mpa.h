@@ -13,6 +13,9 @@
 #include <linux/types.h>
 #include <net/sock.h>
 
+#define IW_MPA_VERSION		"0.2"	/* of the library, and of drivers in its tree */
+#define IW_MPA_API		2	/* see "Stability" in iw_mpa_driver.rst */
+
 #define IW_MPA_DRIVER_PD_MAX	32
 
 struct ib_device;
@@ -137,6 +140,13 @@ struct iw_mpa_device_attr {
  * @open_tx: Let the ULP's work out. Process context, may sleep, once: for an
  *	initiator in the client-server model at once, for a responder after
  *	iw_mpa_first_fpdu().
+ * @finish_tx: Let out what the ULP had posted when this is called, and the Read
+ *	Responses that are owed, take nothing more, then call iw_mpa_tx_finished(),
+ *	from here or later. A driver that holds a part of an FPDU when the peer has
+ *	closed calls iw_mpa_stream_down() instead. Process context, may sleep, must
+ *	not wait for the peer, at most once, after open_tx or send_rtr. kick_rx and
+ *	the socket's callbacks go on meanwhile. Optional: without it work that is
+ *	posted when the connection is closed is lost.
  * @stop: Forget the stream and bring the QP to the error state. The library has
  *	already taken back the socket's callbacks. Process context, may sleep,
  *	exactly once after a prepare that returned 0; nothing is called after it.
@@ -160,6 +170,7 @@ struct iw_mpa_driver_ops {
 	int	(*send_rtr)(struct ib_qp *qp, u8 rtr);
 	int	(*repeat_rtr)(struct ib_qp *qp);
 	void	(*open_tx)(struct ib_qp *qp);
+	void	(*finish_tx)(struct ib_qp *qp);
 	void	(*stop)(struct ib_qp *qp, enum iw_mpa_reason why);
 };
 
@@ -171,8 +182,10 @@ extern const struct ib_device_ops iw_mpa_ib_device_ops;
 
 void iw_mpa_first_fpdu(struct iw_mpa_ep *ep);
 void iw_mpa_stream_down(struct iw_mpa_ep *ep);
-void iw_mpa_disconnect(struct iw_mpa_ep *ep);
+void iw_mpa_disconnect(struct iw_mpa_ep *ep, bool abrupt);
+void iw_mpa_tx_finished(struct iw_mpa_ep *ep);
 void iw_mpa_qp_gone(struct ib_qp *qp);
+int iw_mpa_send(struct iw_mpa_ep *ep, const void *octets, size_t len);
 
 struct iw_mpa_ep *iw_mpa_ep_get(struct iw_mpa_ep *ep);
 void iw_mpa_ep_put(struct iw_mpa_ep *ep);

@@ -95,7 +95,7 @@ struct iw_mpa_enhanced {
 	X(PEER_RESET,		-ECONNRESET,	0, "peer reset the connection")	\
 	X(TIMEOUT_CONNECT,	-ETIMEDOUT,	0, "TCP did not connect in time") \
 	X(TIMEOUT_REQUEST,	-ETIMEDOUT,	0, "no MPA Request in time")	\
-	X(TIMEOUT_VERDICT,	-ETIMEDOUT,	0, "ULP neither accepted nor rejected in time") \
+	X(TIMEOUT_VERDICT,	-ETIMEDOUT,	5, "ULP neither accepted nor rejected in time") \
 	X(TIMEOUT_REPLY,	-ETIMEDOUT,	0, "no MPA Reply in time")	\
 	X(TIMEOUT_RTR,		-ETIMEDOUT,	0, "no RTR message in time")	\
 	X(ULP_REJECT,		-ECONNREFUSED,	0, "rejected by the local ULP")	\
@@ -173,9 +173,30 @@ struct iw_mpa_reader {
 };
 
 void iw_mpa_reader_init(struct iw_mpa_reader *rd, bool reply, void *buf);
-size_t iw_mpa_reader_want(const struct iw_mpa_reader *rd);
-void *iw_mpa_reader_pos(struct iw_mpa_reader *rd);
 enum iw_mpa_reason iw_mpa_reader_advance(struct iw_mpa_reader *rd, size_t len);
+
+/**
+ * iw_mpa_reader_want - how much to read next
+ * @rd: reader
+ *
+ * Return: the most octets that may be put at iw_mpa_reader_pos() now; 0 once the
+ * frame is complete.
+ */
+static inline size_t iw_mpa_reader_want(const struct iw_mpa_reader *rd)
+{
+	return rd->need;
+}
+
+/**
+ * iw_mpa_reader_pos - where to put what is read next
+ * @rd: reader
+ *
+ * Return: room for iw_mpa_reader_want() octets.
+ */
+static inline void *iw_mpa_reader_pos(struct iw_mpa_reader *rd)
+{
+	return rd->buf + rd->have;
+}
 
 enum iw_mpa_reason iw_mpa_frame_decode(const void *buf, size_t len, bool reply,
 				       struct iw_mpa_frame *frame);

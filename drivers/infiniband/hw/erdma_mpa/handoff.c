@@ -43,7 +43,7 @@ void erdma_cep_put(struct erdma_cep *cep)
 void erdma_qp_cm_drop(struct erdma_qp *qp)
 {
 	if (qp->cep)
-		iw_mpa_disconnect(qp->cep->ep);
+		iw_mpa_disconnect(qp->cep->ep, true);
 }
 
 static void handoff_put_pd(struct ib_qp *ibqp, void *pd)

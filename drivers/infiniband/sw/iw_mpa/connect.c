@@ -2,55 +2,28 @@
 /* iw_connect, iw_accept, iw_reject: what iw_cm asks of a connection. */
 
 #include "connect.h"
-#include "action.h"
 #include "config.h"
 #include "device.h"
 #include "ep.h"
+#include "question.h"
 #include "rnic.h"
 #include "run.h"
+#include "stats.h"
 
 #include <linux/jiffies.h>
 #include <rdma/ib_verbs.h>
 #include <rdma/iw_cm.h>
 
-/*
- * What the ULP asks for, within what the device can: rdma_cm hands on 255 for
- * "as much as you have", and what the peer offered.
- */
-static int connect_set_depths(struct iw_mpa_ep *ep,
-			      const struct iw_cm_conn_param *param)
-{
-	struct iw_mpa_local *local = &ep->local;
-
-	if (local->strict &&
-	    (param->ird > local->max_ird || param->ord > local->max_ord))
-		return -EINVAL;
-	local->ird = min_t(u32, param->ird, local->max_ird);
-	local->ord = min_t(u32, param->ord, local->max_ord);
-	return 0;
-}
-
 /* By the application's ports, not by those that a port mapper put in their place. */
 static bool connect_peer_to_peer(const struct iw_mpa_ep *ep,
 				 struct iw_cm_id *id)
 {
-	u16 local = ntohs(*iw_mpa_sock_port(&id->local_addr));
-	u16 remote = ntohs(*iw_mpa_sock_port(&id->remote_addr));
+	u16 local = ntohs(*iw_mpa_addr_port(iw_mpa_addr(&id->local_addr)));
+	u16 remote = ntohs(*iw_mpa_addr_port(iw_mpa_addr(&id->remote_addr)));
 
-	return iw_mpa_config_peer_to_peer(iw_mpa_ep_config(ep),
+	return iw_mpa_config_peer_to_peer(ep->config,
 					  READ_ONCE(ep->dev->peer_to_peer),
 					  local, remote);
-}
-
-static u16 connect_pd_len(const struct iw_cm_conn_param *param)
-{
-	return param->private_data ? param->private_data_len : 0;
-}
-
-static u16 connect_pd_max(const struct iw_mpa_ep *ep, bool enhanced)
-{
-	return IW_MPA_PD_MAX - ep->dev->attr.pd_size -
-	       (enhanced ? IW_MPA_ENHANCED_SIZE : 0);
 }
 
 /*
@@ -59,35 +32,13 @@ static u16 connect_pd_max(const struct iw_mpa_ep *ep, bool enhanced)
  */
 static unsigned long connect_deadline(const struct iw_mpa_ep *ep)
 {
-	const struct iw_mpa_config *config = iw_mpa_ep_config(ep);
-
-	return (jiffies + msecs_to_jiffies(READ_ONCE(config->connect_timeout_ms)) +
-		msecs_to_jiffies(READ_ONCE(config->reply_timeout_ms))) | 1;
+	return (jiffies + msecs_to_jiffies(READ_ONCE(ep->config->connect_timeout_ms)) +
+		msecs_to_jiffies(READ_ONCE(ep->config->reply_timeout_ms))) | 1;
 }
 
-/*
- * Start an initiator that has its device but is not linked yet. On error
- * nothing is left of it but its memory.
- */
-static int connect_start(struct iw_mpa_ep *ep, struct iw_cm_id *id, u32 qpn)
+static u16 connect_pd_len(const struct iw_cm_conn_param *param)
 {
-	int err;
-
-	err = iw_mpa_ep_bind_qp(ep, qpn);
-	if (err)
-		return err;
-	iw_mpa_upcall_connecting(&ep->up, id);
-	err = iw_mpa_act_open(ep);
-	if (!err) {
-		err = iw_mpa_ep_link(ep, NULL, NULL);
-		if (err)
-			iw_mpa_sock_release(&ep->sock);
-	}
-	if (err) {
-		iw_mpa_upcall_cancel(&ep->up);
-		iw_mpa_ep_unbind_qp(ep);
-	}
-	return err;
+	return param->private_data ? param->private_data_len : 0;
 }
 
 /**
@@ -106,112 +57,72 @@ static int connect_start(struct iw_mpa_ep *ep, struct iw_cm_id *id, u32 qpn)
  */
 int iw_mpa_connect(struct iw_cm_id *id, struct iw_cm_conn_param *param)
 {
+	struct iw_mpa_call call = { .id = id, .param = param };
 	struct iw_mpa_device *dev;
 	struct iw_mpa_ep *ep;
-	int err = -EINVAL;
+	int err;
 
+	if (param->private_data_len > IW_MPA_PD_MAX)
+		return -EINVAL;
 	dev = iw_mpa_device_get(id->device);
 	if (!dev)
 		return -ENODEV;
-	if (param->private_data_len > IW_MPA_PD_MAX)
-		goto put_dev;
-	ep = iw_mpa_ep_alloc(dev, true, param->private_data,
-			     connect_pd_len(param));
-	if (!ep) {
-		err = -ENOMEM;
-		goto put_dev;
-	}
-	if (param->private_data_len >
-	    connect_pd_max(ep, ep->local.rev >= IW_MPA_REV_2))
-		goto put_ep;
-	err = connect_set_depths(ep, param);
+	ep = iw_mpa_ep_alloc(dev, true, param->private_data, connect_pd_len(param));
+	err = ep ? iw_mpa_ep_register(ep) : -ENOMEM;
 	if (err)
-		goto put_ep;
+		goto put;
+
 	ep->local.p2p = connect_peer_to_peer(ep, id);
-	ep->fallback = ep->local.rev > IW_MPA_REV_1 &&
-		       READ_ONCE(iw_mpa_ep_config(ep)->v1_fallback);
-	ep->connect_by = connect_deadline(ep);
-
-	err = connect_start(ep, id, param->qpn);
-	if (err)
-		goto put_ep;
+	ep->fallback = ep->local.rev > IW_MPA_REV_1 && READ_ONCE(ep->config->v1_fallback);
+	ep->try_until = connect_deadline(ep);
+	ep->call = &call;
 	iw_mpa_ep_get(ep);
-	iw_mpa_run_event(ep, IW_MPA_EV_CONNECTING);
-	/* To an address of this host TCP is up already: no hop to the work item. */
-	iw_mpa_run(ep, true);
-	iw_mpa_ep_put(ep);
-	iw_mpa_device_put(dev);
-	return 0;
-
-put_ep:
-	iw_mpa_ep_put(ep);
-put_dev:
+	/* To an address of this host TCP is up at once: no hop to the work item. */
+	iw_mpa_run(ep, IW_MPA_EV_ULP_CONNECTS);
+	err = call.err;
+put:
+	if (ep)
+		iw_mpa_ep_put(ep);
 	iw_mpa_device_put(dev);
 	return err;
 }
 
-static int accept_start(struct iw_mpa_ep *ep, struct iw_cm_id *id,
-			const struct iw_cm_conn_param *param)
-{
-	int err;
-
-	if (param->private_data_len > connect_pd_max(ep, ep->peer.enhanced))
-		return -EINVAL;
-	err = connect_set_depths(ep, param);
-	if (err)
-		return err;
-	err = iw_mpa_ep_bind_qp(ep, param->qpn);
-	if (err)
-		return err;
-	iw_mpa_ep_note_accept(ep, ep->off.qp);
-	iw_mpa_upcall_accepting(&ep->up, id);
-	return 0;
-}
-
 /*
- * Another iw_accept, before iw_cm has come to handle ESTABLISHED. It has replaced the
- * QP reference that it took for the one before, and forgotten it: give it back. An
- * error would have iw_cm believe that nothing follows, so the call does nothing, with
- * success. The connection may even have ended: @ep is NULL then.
+ * Another iw_accept, before iw_cm has come to handle ESTABLISHED. It has replaced the reference
+ * that it took on the QP of the one before, and forgotten it. Where nobody finds the QP of this
+ * one any more the connection is withdrawn, if ESTABLISHED was not raised yet: then iw_cm may be
+ * told of an error, and gives its reference back by itself.
  */
-static int accept_again(struct iw_mpa_ep *ep, struct iw_cm_id *id, u32 qpn)
+static int accept_again(struct iw_cm_id *id, const struct iw_cm_conn_param *param)
 {
-	const struct ib_device_ops *ops = &id->device->ops;
-	struct ib_qp *qp = ops->iw_get_qp(id->device, qpn);
-	struct ib_qp *before = NULL;
+	struct iw_mpa_device *dev = iw_mpa_device_get(id->device);
+	struct iw_mpa_call call = { .id = id };
+	struct ib_qp *qp = iw_mpa_question_qp(id, param->qpn);
+	struct iw_mpa_ep *ep = NULL;
 
-	if (ep)
-		before = iw_mpa_ep_note_accept(ep, qp);
-	if (!before)
-		before = iw_mpa_ep_note_late_accept(id, qp);
-	if (!before && !ep)
-		return -ECONNRESET;
-	pr_warn_ratelimited("iw_mpa: QP %u: accept of an accepted connection\n",
-			    qpn);
-	if (before)
-		ops->iw_rem_ref(before);
-	return 0;
-}
-
-static bool accept_is_first(struct iw_mpa_ep *ep)
-{
-	bool first;
-
-	spin_lock_irq(&ep->lock);
-	first = !ep->accepted;
-	ep->accepted = true;
-	spin_unlock_irq(&ep->lock);
-	return first;
+	if (!dev)
+		return 0;	/* removed: iw_cm must not even call */
+	if (!qp)
+		ep = iw_mpa_question_withdraw(dev, &call, IW_MPA_EV_ULP_RETRACTS);
+	iw_mpa_count_for(dev->stats, IW_MPA_CNT_accepted_again);
+	iw_mpa_question_replace(dev, id, qp, param->qpn);
+	if (ep) {
+		iw_mpa_question_void(id);
+		iw_mpa_run(ep, IW_MPA_EV_ULP_RETRACTS);
+		iw_mpa_ep_put(ep);
+	}
+	iw_mpa_device_put(dev);
+	return ep ? -EINVAL : 0;
 }
 
 /**
  * iw_mpa_accept - iw_cm's iw_accept
- * @id: the new connection's cm_id; its provider_data is the endpoint
+ * @id: the new connection's cm_id
  * @param: the ULP's wishes; not kept
  *
  * The hand-off is done in the caller's context. An error tells the peer too: it
  * gets a Reject. iw_cm lets a ULP call again until it has handled ESTABLISHED: each
- * further call returns 0, and gives back iw_cm's reference on the QP of the one before.
+ * further call changes nothing but which QP iw_cm has a reference on.
  *
  * Context: process; does not wait for the peer.
  *
@@ -222,56 +133,40 @@ static bool accept_is_first(struct iw_mpa_ep *ep)
  */
 int iw_mpa_accept(struct iw_cm_id *id, struct iw_cm_conn_param *param)
 {
-	struct iw_mpa_ep *ep = iw_mpa_ep_of_id(id);
-	int err;
+	struct iw_mpa_call call = {
+		.id = id, .param = param,
+		.pd = param->private_data, .pd_len = connect_pd_len(param),
+	};
+	struct iw_mpa_ep *ep;
 
+	if (iw_mpa_question_is_accepted(id))
+		return accept_again(id, param);
+	ep = iw_mpa_question_answer(&call, IW_MPA_EV_ULP_ACCEPTED);
 	if (!ep)
-		return accept_again(NULL, id, param->qpn);
-	if (!accept_is_first(ep)) {
-		err = accept_again(ep, id, param->qpn);
-		goto put_ep;
-	}
-	if (!iw_mpa_run_claim(ep, IW_MPA_ST_REQ_INDICATED)) {
-		err = -ECONNRESET;
-		goto leave_id;
-	}
-
-	err = accept_start(ep, id, param);
-	if (err) {
-		iw_mpa_run_set_error(ep, IW_MPA_R_LOCAL, err);
-		iw_mpa_run_event(ep, IW_MPA_EV_ACCEPT_FAILED);
-	} else {
-		ep->reply_pd = param->private_data;
-		ep->reply_pd_len = connect_pd_len(param);
-		iw_mpa_run_event(ep, IW_MPA_EV_ULP_ACCEPTED);
-		ep->reply_pd = NULL;
-		ep->reply_pd_len = 0;
-		/* Once an event told of the failure, accept has succeeded. */
-		if (ep->up.phase != IW_MPA_UP_SILENT)
-			err = iw_mpa_reason_errno(ep->reason);
-	}
-	if (err)
-		iw_mpa_upcall_cancel(&ep->up);
-	iw_mpa_run_unclaim(ep);
-leave_id:
-	if (err)
-		iw_mpa_ep_leave_id(ep, id);
-put_ep:
+		return -ECONNRESET;
+	iw_mpa_run(ep, IW_MPA_EV_ULP_ACCEPTED);
 	iw_mpa_ep_put(ep);
-	return err;
+	if (call.err)
+		iw_mpa_question_void(id);
+	return call.err;
 }
 
-/* Somebody else is the runner, and about to raise an event that iw_cm now takes for a bug. */
-static void reject_later(struct iw_mpa_ep *ep)
+/* Reject what was accepted, while the RTR message is awaited: iw_cm expects no event any more. */
+static struct iw_mpa_ep *reject_accepted(struct iw_mpa_call *call)
 {
-	spin_lock_irq(&ep->lock);
-	ep->rejected = true;
-	spin_unlock_irq(&ep->lock);
+	struct iw_mpa_device *dev = iw_mpa_device_get(call->id->device);
+	struct iw_mpa_ep *ep;
+
+	if (!dev)
+		return NULL;
+	ep = iw_mpa_question_withdraw(dev, call, IW_MPA_EV_ULP_REJECTED);
+	iw_mpa_device_put(dev);		/* a live endpoint has it, too */
+	return ep;
 }
 
 /**
  * iw_mpa_reject - iw_cm's iw_reject
- * @id: the new connection's cm_id; its provider_data is the endpoint
+ * @id: the new connection's cm_id
  * @pd: private data, or NULL; not kept
  * @pd_len: octets at @pd
  *
@@ -280,32 +175,21 @@ static void reject_later(struct iw_mpa_ep *ep)
  *
  * Context: process; does not wait for the peer.
  *
- * Return: 0, or -ECONNRESET if the connection has ended meanwhile. No event
+ * Return: 0, or -ECONNRESET if the connection has ended meanwhile, or is going to. No event
  * follows.
  */
 int iw_mpa_reject(struct iw_cm_id *id, const void *pd, u8 pd_len)
 {
-	struct iw_mpa_ep *ep = iw_mpa_ep_of_id(id);
-	int err = 0;
+	struct iw_mpa_call call = { .id = id, .pd = pd, .pd_len = pd ? pd_len : 0 };
+	struct iw_mpa_ep *ep;
 
+	if (iw_mpa_question_is_accepted(id))
+		ep = reject_accepted(&call);
+	else
+		ep = iw_mpa_question_answer(&call, IW_MPA_EV_ULP_REJECTED);
 	if (!ep)
 		return -ECONNRESET;
-	if (iw_mpa_run_claim(ep, IW_MPA_ST_REQ_INDICATED)) {
-		ep->reply_pd = pd;
-		ep->reply_pd_len = pd ? pd_len : 0;
-		iw_mpa_run_event(ep, IW_MPA_EV_ULP_REJECTED);
-		ep->reply_pd = NULL;
-		ep->reply_pd_len = 0;
-		iw_mpa_run_unclaim(ep);
-	} else if (iw_mpa_run_claim(ep, IW_MPA_ST_AWAIT_RTR)) {
-		iw_mpa_upcall_cancel(&ep->up);
-		iw_mpa_run_event(ep, IW_MPA_EV_ULP_CLOSED);
-		iw_mpa_run_unclaim(ep);
-	} else {
-		reject_later(ep);
-		err = -ECONNRESET;
-	}
-	iw_mpa_ep_leave_id(ep, id);
+	iw_mpa_run(ep, IW_MPA_EV_ULP_REJECTED);
 	iw_mpa_ep_put(ep);
-	return err;
+	return 0;
 }

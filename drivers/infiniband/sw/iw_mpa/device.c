@@ -4,9 +4,10 @@
 #include "device.h"
 #include "config.h"
 #include "ep.h"
+#include "event.h"
 #include "offload.h"
+#include "qp.h"
 #include "rnic.h"
-#include "run.h"
 #include "show.h"
 #include "stats.h"
 
@@ -152,11 +153,10 @@ int iw_mpa_register_device(struct ib_device *ibdev, struct net_device *netdev,
 	refcount_set(&dev->users, 1);
 	init_completion(&dev->unused);
 	spin_lock_init(&dev->lock);
-	INIT_LIST_HEAD(&dev->eps);
 	INIT_LIST_HEAD(&dev->half_open);
 	INIT_LIST_HEAD(&dev->listeners);
+	INIT_LIST_HEAD(&dev->debts);
 	xa_init(&dev->qps);
-	init_waitqueue_head(&dev->unbound);
 
 	mutex_lock(&device_mutex);
 	if (device_find(ibdev))
@@ -173,17 +173,20 @@ int iw_mpa_register_device(struct ib_device *ibdev, struct net_device *netdev,
 }
 EXPORT_SYMBOL_GPL(iw_mpa_register_device);
 
+static void device_end_endpoint(struct iw_mpa_ep *ep, void *dev)
+{
+	if (ep->dev == dev)
+		iw_mpa_raise(ep, IW_MPA_EV_DEV_GONE);
+}
+
 static void device_end_endpoints(struct iw_mpa_device *dev)
 {
-	struct iw_mpa_ep *ep;
+	unsigned int i;
 
-	spin_lock(&dev->lock);
-	dev->dying = true;
-	list_for_each_entry(ep, &dev->half_open, node)
-		iw_mpa_raise(ep, IW_MPA_EV_DEV_GONE);
-	list_for_each_entry(ep, &dev->eps, node)
-		iw_mpa_raise(ep, IW_MPA_EV_DEV_GONE);
-	spin_unlock(&dev->lock);
+	/* Pairs with iw_mpa_ep_register() */
+	WRITE_ONCE(dev->dying, true);
+	for (i = 0; i < IW_MPA_EP_BUCKETS; i++)
+		iw_mpa_ep_for_each_in(i, device_end_endpoint, dev);
 }
 
 /**
@@ -211,6 +214,7 @@ void iw_mpa_unregister_device(struct ib_device *ibdev)
 	device_end_endpoints(dev);
 	iw_mpa_device_put(dev);
 	wait_for_completion(&dev->unused);
+	iw_mpa_qp_forget_debts(dev);
 	xa_destroy(&dev->qps);
 	netdev_put(dev->netdev, &dev->netdev_tracker);
 	free_percpu(dev->stats);
@@ -235,7 +239,7 @@ void iw_mpa_qp_gone(struct ib_qp *qp)
 
 	if (!dev)
 		return;
-	iw_mpa_ep_end_qp(dev, qp->qp_num);
+	iw_mpa_qp_end(dev, qp);
 	iw_mpa_device_put(dev);
 }
 EXPORT_SYMBOL_GPL(iw_mpa_qp_gone);

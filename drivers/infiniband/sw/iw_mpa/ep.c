@@ -1,62 +1,34 @@
 // SPDX-License-Identifier: GPL-2.0
-/*
- * An endpoint's life: references, device, QP, cm_id.
- *
- * Why no context is left when an endpoint retires (RELEASE, always the last
- * action before DEAD):
- *  - socket callbacks and the driver's: unhooked under sk_callback_lock;
- *  - the driver: stop() has returned, and it calls with a reference only;
- *  - the timer: deleted, waiting for a handler that runs;
- *  - the work item: holds a reference while queued, and finds DEAD;
- *  - iw_accept and iw_reject: take a reference by the cm_id's number, and find DEAD;
- *  - whoever ends it from outside: holds a reference or the device's lock.
- */
+/* Endpoints: memory, references, and the table of all that live, by number. */
 
 #include "ep.h"
 #include "config.h"
+#include "event.h"
 #include "rnic.h"
-#include "run.h"
 #include "stats.h"
 
 #include <linux/export.h>
 #include <linux/netdevice.h>
 #include <linux/slab.h>
-#include <linux/xarray.h>
-#include <rdma/ib_verbs.h>
-#include <rdma/iw_cm.h>
 
-/*
- * Endpoints that the ULP was asked about, by number. iw_cm may drop a question
- * without a word, and answer one that is void: a number leads to what lives. Its
- * low half is odd: the place in asked_eps, doubled, plus one. Its high half tells it from
- * those that had the place before. Where an accepted connection has ended it has no number,
- * but points to the QP: iw_cm may not know yet, and accept it again.
- */
-#define ASKED_BITS	(BITS_PER_LONG / 2)
-#define ASKED_LIMIT	XA_LIMIT(0, GENMASK(ASKED_BITS - 2, 0))
-
-static DEFINE_XARRAY_ALLOC(asked_eps);
-static atomic_long_t asked_before;
-
-static bool asked_is_number(unsigned long asked)
-{
-	return asked & 1;
-}
-
-static unsigned long asked_place(unsigned long asked)
-{
-	return (asked & GENMASK(ASKED_BITS - 1, 0)) >> 1;
-}
+static struct hlist_bl_head ep_table[IW_MPA_EP_BUCKETS];
+static atomic_long_t ep_last_id = ATOMIC_LONG_INIT(-1);
 
 /**
- * iw_mpa_ep_config - the settings that hold for an endpoint
- * @ep: endpoint
+ * iw_mpa_new_id - a number for a connection or a listener
  *
- * Return: the settings of its network namespace.
+ * Return: an odd number. Where a long has 32 bits it may be that of a connection which is
+ * 2^31 older: iw_mpa_ep_register() then takes another one.
  */
-const struct iw_mpa_config *iw_mpa_ep_config(const struct iw_mpa_ep *ep)
+unsigned long iw_mpa_new_id(void)
 {
-	return iw_mpa_config(dev_net(ep->dev->netdev));
+	return atomic_long_add_return(2, &ep_last_id);
+}
+
+/* Numbers are given one after the other: they need no hash function. */
+static struct hlist_bl_head *ep_bucket(unsigned long id)
+{
+	return &ep_table[(id >> 1) % IW_MPA_EP_BUCKETS];
 }
 
 static void ep_free(struct kref *ref)
@@ -98,8 +70,8 @@ EXPORT_SYMBOL_GPL(iw_mpa_ep_put);
 
 static void ep_init_local(struct iw_mpa_ep *ep)
 {
-	const struct iw_mpa_config *config = iw_mpa_ep_config(ep);
 	const struct iw_mpa_device_attr *attr = &ep->dev->attr;
+	const struct iw_mpa_config *config = ep->config;
 	struct iw_mpa_local *local = &ep->local;
 
 	local->max_ird = attr->max_ird;
@@ -116,15 +88,25 @@ static void ep_init_local(struct iw_mpa_ep *ep)
 	local->strict = READ_ONCE(config->strict_ird_ord);
 }
 
+/* Those who speak to one world each have a copy for their trace events. */
+static void ep_set_id(struct iw_mpa_ep *ep, unsigned long id)
+{
+	ep->id = id;
+	ep->up.id = id;
+	ep->off.id = id;
+}
+
 /**
  * iw_mpa_ep_alloc - allocate an endpoint
- * @dev: its device
+ * @dev: its device, which the caller uses
  * @initiator: local role
  * @request_pd: initiator: private data for the Request, copied; else NULL
  * @request_pd_len: its length
  *
- * The caller is its runner and has the only reference; nobody else knows it
- * before iw_mpa_ep_link().
+ * The caller is its runner and has the only reference. Nobody else knows it before
+ * iw_mpa_ep_register().
+ *
+ * Context: process, sleeps.
  *
  * Return: the endpoint in state IDLE, or NULL.
  */
@@ -133,17 +115,18 @@ struct iw_mpa_ep *iw_mpa_ep_alloc(struct iw_mpa_device *dev, bool initiator,
 {
 	struct iw_mpa_ep *ep;
 
-	ep = kzalloc(struct_size(ep, request_pd, request_pd_len), GFP_KERNEL);
+	ep = kzalloc(struct_size(ep, request_pd, request_pd_len), GFP_NOIO);
 	if (!ep)
 		return NULL;
 	kref_init(&ep->ref);
-	INIT_LIST_HEAD(&ep->node);
-	iw_mpa_run_setup(ep);
+	ep_set_id(ep, iw_mpa_new_id());
 	ep->dev = dev;
+	ep->config = iw_mpa_config(dev_net(dev->netdev));
 	ep->off.drv = dev->ops;
 	ep->off.attr = &dev->attr;
 	ep->initiator = initiator;
 	ep->born = jiffies;
+	iw_mpa_event_setup(ep);
 	iw_mpa_reader_init(&ep->reader, initiator, ep->frame);
 	ep_init_local(ep);
 	ep->request_pd_len = request_pd_len;
@@ -153,468 +136,148 @@ struct iw_mpa_ep *iw_mpa_ep_alloc(struct iw_mpa_device *dev, bool initiator,
 	return ep;
 }
 
-/**
- * iw_mpa_ep_reset_reader - expect the peer's frame anew
- * @ep: endpoint
- *
- * Context: the runner.
- */
-void iw_mpa_ep_reset_reader(struct iw_mpa_ep *ep)
+static bool ep_id_is_taken(struct hlist_bl_head *bucket, unsigned long id)
 {
-	if (ep->reader.buf != ep->frame)
-		kfree(ep->reader.buf);
-	iw_mpa_reader_init(&ep->reader, ep->initiator, ep->frame);
-}
-
-/**
- * iw_mpa_ep_make_room - let what the reader wants next have its place
- * @ep: endpoint
- *
- * Context: the runner.
- *
- * Return: 0 or -ENOMEM.
- */
-int iw_mpa_ep_make_room(struct iw_mpa_ep *ep)
-{
-	struct iw_mpa_reader *rd = &ep->reader;
-	size_t size = rd->have + iw_mpa_reader_want(rd);
-	u8 *buf;
-
-	if (rd->buf != ep->frame || size <= sizeof(ep->frame))
-		return 0;
-	buf = kmalloc(size, GFP_KERNEL);
-	if (!buf)
-		return -ENOMEM;
-	memcpy(buf, rd->buf, rd->have);
-	rd->buf = buf;
-	return 0;
-}
-
-/**
- * iw_mpa_half_open_alloc - for a new listener
- *
- * Return: without connections, the caller has the reference; or NULL.
- */
-struct iw_mpa_half_open *iw_mpa_half_open_alloc(void)
-{
-	struct iw_mpa_half_open *half_open;
-
-	half_open = kzalloc(sizeof(*half_open), GFP_KERNEL);
-	if (half_open) {
-		refcount_set(&half_open->ref, 1);
-		INIT_LIST_HEAD(&half_open->eps);
-	}
-	return half_open;
-}
-
-/**
- * iw_mpa_half_open_put - drop a reference
- * @half_open: of a listener; may be NULL
- */
-void iw_mpa_half_open_put(struct iw_mpa_half_open *half_open)
-{
-	if (half_open && refcount_dec_and_test(&half_open->ref))
-		kfree(half_open);
-}
-
-static void ep_leave_half_open(struct iw_mpa_ep *ep)
-{
-	lockdep_assert_held(&ep->dev->lock);
-
-	if (!ep->half_open)
-		return;
-	ep->half_open = false;
-	ep->siblings->count--;
-	list_del(&ep->sibling);
-	ep->dev->half_open_count--;
-	list_move_tail(&ep->node, &ep->dev->eps);
-}
-
-static void ep_yield(struct iw_mpa_ep *ep)
-{
-	ep_leave_half_open(ep);
-	iw_mpa_raise(ep, IW_MPA_EV_YIELD);
-}
-
-/*
- * Where there are too many, the one that is there longest goes: a flood is at the cost
- * of its listener before it is at that of others.
- */
-static void ep_enter_half_open(struct iw_mpa_ep *ep)
-{
-	const struct iw_mpa_config *config = iw_mpa_ep_config(ep);
-	struct iw_mpa_half_open *siblings = ep->siblings;
-	struct iw_mpa_device *dev = ep->dev;
-
-	lockdep_assert_held(&dev->lock);
-
-	if (siblings->count >= READ_ONCE(config->half_open_listener_max))
-		ep_yield(list_first_entry(&siblings->eps, struct iw_mpa_ep,
-					  sibling));
-	else if (dev->half_open_count >= READ_ONCE(config->half_open_max))
-		ep_yield(list_first_entry(&dev->half_open, struct iw_mpa_ep,
-					  node));
-	ep->half_open = true;
-	siblings->count++;
-	list_add_tail(&ep->sibling, &siblings->eps);
-	dev->half_open_count++;
-	list_move_tail(&ep->node, &dev->half_open);
-}
-
-/**
- * iw_mpa_ep_link - make an endpoint known to its device
- * @ep: new endpoint
- * @listen_id: responder: cm_id of the listener; a reference is taken
- * @siblings: responder: the listener's; a reference is taken
- *
- * From now on iw_mpa_ep_retire() is due.
- *
- * Return: 0, or -ENODEV if the device is being removed.
- */
-int iw_mpa_ep_link(struct iw_mpa_ep *ep, struct iw_cm_id *listen_id,
-		   struct iw_mpa_half_open *siblings)
-{
-	struct iw_mpa_device *dev = ep->dev;
-	int err = 0;
-
-	spin_lock(&dev->lock);
-	if (dev->dying) {
-		err = -ENODEV;
-	} else if (listen_id) {
-		refcount_inc(&dev->users);
-		refcount_inc(&siblings->ref);
-		ep->siblings = siblings;
-		ep_enter_half_open(ep);
-	} else {
-		refcount_inc(&dev->users);
-		list_add_tail(&ep->node, &dev->eps);
-	}
-	spin_unlock(&dev->lock);
-
-	if (!err && listen_id) {
-		listen_id->add_ref(listen_id);
-		ep->listen_id = listen_id;
-	}
-	return err;
-}
-
-/**
- * iw_mpa_ep_refused - a responder that said no waits for the peer to close
- * @ep: linked endpoint
- *
- * It counts as half-open, so that Requests do not buy more room than silence does.
- *
- * Context: the runner.
- */
-void iw_mpa_ep_refused(struct iw_mpa_ep *ep)
-{
-	spin_lock(&ep->dev->lock);
-	if (ep->half_open) {		/* the ULP could not be asked */
-		ep_leave_half_open(ep);
-		iw_mpa_run_forget_yield(ep);
-	}
-	ep_enter_half_open(ep);
-	spin_unlock(&ep->dev->lock);
-}
-
-/**
- * iw_mpa_ep_note_tuple - keep the socket's addresses for who lists endpoints
- * @ep: endpoint with an open socket
- *
- * Context: the runner.
- */
-void iw_mpa_ep_note_tuple(struct iw_mpa_ep *ep)
-{
-	struct iw_mpa_tuple tuple;
-
-	iw_mpa_sock_tuple(&ep->sock, &tuple);
-	spin_lock(&ep->dev->lock);
-	ep->tuple = tuple;
-	spin_unlock(&ep->dev->lock);
-}
-
-/**
- * iw_mpa_ep_bind_qp - give an endpoint its QP
- * @ep: endpoint without one
- * @qpn: number of the QP
- *
- * Context: the runner.
- *
- * Return: 0; -EINVAL if there is no such QP, -EBUSY if it has a connection,
- * -ENOMEM.
- */
-int iw_mpa_ep_bind_qp(struct iw_mpa_ep *ep, u32 qpn)
-{
-	struct ib_device *ibdev = ep->dev->ibdev;
-	struct ib_qp *qp;
-	int err;
-
-	err = xa_insert(&ep->dev->qps, qpn, ep, GFP_KERNEL);
-	if (err)
-		return err;
-	/*
-	 * iw_cm has a reference on it. If it is being destroyed, either we do
-	 * not get it any more, or iw_mpa_qp_gone() finds us.
-	 */
-	qp = ibdev->ops.iw_get_qp(ibdev, qpn);
-	if (!qp) {
-		xa_erase(&ep->dev->qps, qpn);
-		wake_up_all(&ep->dev->unbound);
-		return -EINVAL;
-	}
-	ibdev->ops.iw_add_ref(qp);
-	ep->off.qp = qp;
-	ep->qpn = qpn;
-	return 0;
-}
-
-/**
- * iw_mpa_ep_unbind_qp - take an endpoint's QP away, if it has one
- * @ep: endpoint that the driver does not use any more
- *
- * Context: the runner.
- */
-void iw_mpa_ep_unbind_qp(struct iw_mpa_ep *ep)
-{
-	struct iw_mpa_device *dev = ep->dev;
-	struct ib_qp *qp = ep->off.qp;
-
-	if (!qp)
-		return;
-	ep->off.qp = NULL;
-	dev->ibdev->ops.iw_rem_ref(qp);
-	xa_erase(&dev->qps, ep->qpn);
-	wake_up_all(&dev->unbound);
-}
-
-/* The ULP's answer is not wanted any more. */
-static void ep_forget_question(struct iw_mpa_ep *ep)
-{
-	struct iw_mpa_device *dev = ep->dev;
-	unsigned long asked;
-
-	spin_lock(&dev->lock);
-	asked = ep->asked;
-	WRITE_ONCE(ep->asked, 0);
-	spin_unlock(&dev->lock);
-	if (!asked)
-		return;
-	xa_erase(&asked_eps, asked_place(asked));
-	iw_mpa_ep_put(ep);
-}
-
-/**
- * iw_mpa_ep_retire - release everything but the memory
- * @ep: linked endpoint; the reference of its being live is dropped
- *
- * Context: the runner, which has another reference; sleeps.
- */
-void iw_mpa_ep_retire(struct iw_mpa_ep *ep)
-{
-	struct iw_mpa_device *dev = ep->dev;
-	struct iw_cm_id *listen_id = ep->listen_id;
-
-	iw_mpa_sock_release(&ep->sock);
-	timer_delete_sync(&ep->timer);
-	if (listen_id) {
-		ep->listen_id = NULL;
-		listen_id->rem_ref(listen_id);
-	}
-	ep_forget_question(ep);
-	spin_lock(&dev->lock);
-	ep_leave_half_open(ep);
-	list_del_init(&ep->node);
-	spin_unlock(&dev->lock);
-	iw_mpa_half_open_put(ep->siblings);
-	ep->siblings = NULL;
-
-	iw_mpa_count_reason(dev->stats, ep->reason);
-	iw_mpa_ep_put(ep);
-	iw_mpa_device_put(dev);
-}
-
-/**
- * iw_mpa_ep_ask - the ULP is going to be asked
- * @ep: responder with a complete Request
- * @listen_id: result: the listener's cm_id, with the endpoint's reference on it
- *
- * The device is held until the upcall has returned.
- *
- * Context: the runner.
- *
- * Return: 0, -ENOMEM, or -EBUSY: where a long has 32 bits, 32,768 are waited for.
- */
-int iw_mpa_ep_ask(struct iw_mpa_ep *ep, struct iw_cm_id **listen_id)
-{
-	struct iw_mpa_device *dev = ep->dev;
-	u32 place;
-	int err;
-
-	err = xa_alloc(&asked_eps, &place, ep, ASKED_LIMIT, GFP_KERNEL);
-	if (err)
-		return err;
-	*listen_id = ep->listen_id;
-	ep->listen_id = NULL;
-	iw_mpa_ep_get(ep);
-	spin_lock(&dev->lock);
-	refcount_inc(&dev->users);
-	WRITE_ONCE(ep->asked, 2ul * place + 1 +
-		   (atomic_long_inc_return(&asked_before) << ASKED_BITS));
-	ep_leave_half_open(ep);
-	iw_mpa_run_forget_yield(ep);
-	spin_unlock(&dev->lock);
-	return 0;
-}
-
-/**
- * iw_mpa_ep_provider_data - what leads from a passive cm_id to its endpoint
- * @ep: endpoint that the ULP is asked about
- *
- * Return: for CONNECT_REQUEST; not NULL.
- */
-void *iw_mpa_ep_provider_data(const struct iw_mpa_ep *ep)
-{
-	return (void *)ep->asked;
-}
-
-/**
- * iw_mpa_ep_of_id - the endpoint of a passive cm_id
- * @id: cm_id
- *
- * Return: the endpoint with a reference, or NULL if @id has none any more.
- */
-struct iw_mpa_ep *iw_mpa_ep_of_id(const struct iw_cm_id *id)
-{
-	unsigned long asked = (uintptr_t)READ_ONCE(id->provider_data);
+	struct hlist_bl_node *node;
 	struct iw_mpa_ep *ep;
 
-	if (!asked_is_number(asked))
-		return NULL;
-	rcu_read_lock();
-	ep = xa_load(&asked_eps, asked_place(asked));
-	if (ep && (READ_ONCE(ep->asked) != asked ||
-		   !kref_get_unless_zero(&ep->ref)))
-		ep = NULL;
-	rcu_read_unlock();
-	return ep;
+	if (IS_ENABLED(CONFIG_64BIT))
+		return false;
+	hlist_bl_for_each_entry(ep, node, bucket, registered) {
+		if (ep->id == id)
+			return true;
+	}
+	return false;
 }
 
 /**
- * iw_mpa_ep_leave_id - a passive cm_id does not lead to its endpoint any more
- * @ep: endpoint
- * @id: the cm_id, or NULL if there is none
+ * iw_mpa_ep_register - make an endpoint live: known to all
+ * @ep: new endpoint
+ *
+ * From now on the state machine has to come to RELEASE.
+ *
+ * Context: process.
+ *
+ * Return: 0, or -ENODEV if the device is being removed: the endpoint is not live then.
  */
-void iw_mpa_ep_leave_id(struct iw_mpa_ep *ep, struct iw_cm_id *id)
+int iw_mpa_ep_register(struct iw_mpa_ep *ep)
 {
-	spin_lock_irq(&ep->lock);
-	/* The QP may be gone: only iw_cm's reference keeps it. */
-	if (id)
-		WRITE_ONCE(id->provider_data, ep->accepted_qp);
-	ep->accepted_qp = NULL;
-	spin_unlock_irq(&ep->lock);
-	ep_forget_question(ep);
+	struct iw_mpa_device *dev = ep->dev;
+	struct hlist_bl_head *bucket = ep_bucket(ep->id);
+
+	refcount_inc(&dev->users);
+	hlist_bl_lock(bucket);
+	while (ep_id_is_taken(bucket, ep->id))
+		ep_set_id(ep, ep->id + 2 * IW_MPA_EP_BUCKETS);
+	hlist_bl_add_head_rcu(&ep->registered, bucket);
+	hlist_bl_unlock(bucket);
+	/*
+	 * Who removes the device says so first, and then looks into every bucket: either it
+	 * finds the endpoint there, or we read this behind it.
+	 */
+	if (!READ_ONCE(dev->dying))
+		return 0;
+	iw_mpa_ep_unregister(ep);
+	iw_mpa_device_put(dev);
+	return -ENODEV;
 }
 
 /**
- * iw_mpa_ep_note_accept - iw_cm has taken a QP reference for iw_accept
- * @ep: endpoint
- * @qp: of that call, the first or a further one
+ * iw_mpa_ep_unregister - nobody finds the endpoint any more
+ * @ep: live endpoint
  *
- * Return: the QP whose reference iw_cm forgot with this one, or NULL.
+ * Context: process.
  */
-struct ib_qp *iw_mpa_ep_note_accept(struct iw_mpa_ep *ep, struct ib_qp *qp)
+void iw_mpa_ep_unregister(struct iw_mpa_ep *ep)
 {
-	struct ib_qp *before;
+	struct hlist_bl_head *bucket = ep_bucket(ep->id);
 
-	spin_lock_irq(&ep->lock);
-	before = ep->accepted_qp;
-	if (before || READ_ONCE(ep->asked))
-		ep->accepted_qp = qp;
-	spin_unlock_irq(&ep->lock);
-	return before;
+	hlist_bl_lock(bucket);
+	hlist_bl_del_rcu(&ep->registered);
+	hlist_bl_unlock(bucket);
 }
 
 /**
- * iw_mpa_ep_note_late_accept - the same for a further call, after the connection's end
- * @id: cm_id that does not lead to an endpoint; its accepts do not overlap
- * @qp: of that call
- *
- * Return: the QP whose reference iw_cm forgot with this one, or NULL if none was accepted.
- */
-struct ib_qp *iw_mpa_ep_note_late_accept(struct iw_cm_id *id, struct ib_qp *qp)
-{
-	void *before = READ_ONCE(id->provider_data);
-
-	if (!before || asked_is_number((uintptr_t)before))
-		return NULL;
-	WRITE_ONCE(id->provider_data, qp);
-	return before;
-}
-
-/**
- * iw_mpa_first_fpdu - the driver has validated one whole FPDU
- * @ep: endpoint, from the hand-off
- *
- * Opens a responder's TX and, in the peer-to-peer model, completes its accept
- * (RFC 5044 7.1.2, RFC 6581 9.2). Later calls are void.
- *
- * Context: any, also the driver's socket callbacks.
- */
-void iw_mpa_first_fpdu(struct iw_mpa_ep *ep)
-{
-	iw_mpa_raise(ep, IW_MPA_EV_FIRST_FPDU);
-}
-EXPORT_SYMBOL_GPL(iw_mpa_first_fpdu);
-
-/**
- * iw_mpa_stream_down - the driver cannot go on with the stream
- * @ep: endpoint, from the hand-off
- *
- * After an FPDU that is in error, a Terminate message received, or a TCP error
- * that the device found. stop() follows, and the ULP's event.
+ * iw_mpa_ep_find - the endpoint of a number
+ * @id: the number
  *
  * Context: any.
+ *
+ * Return: the endpoint with a reference, or NULL if it is not live any more.
  */
-void iw_mpa_stream_down(struct iw_mpa_ep *ep)
+struct iw_mpa_ep *iw_mpa_ep_find(unsigned long id)
 {
-	iw_mpa_raise(ep, IW_MPA_EV_STREAM_DOWN);
+	struct iw_mpa_ep *ep, *found = NULL;
+	struct hlist_bl_node *node;
+
+	rcu_read_lock();
+	hlist_bl_for_each_entry_rcu(ep, node, ep_bucket(id), registered) {
+		if (ep->id == id && kref_get_unless_zero(&ep->ref)) {
+			found = ep;
+			break;
+		}
+	}
+	rcu_read_unlock();
+	return found;
 }
-EXPORT_SYMBOL_GPL(iw_mpa_stream_down);
 
 /**
- * iw_mpa_disconnect - the ULP closes the connection
- * @ep: endpoint, from the hand-off
+ * iw_mpa_ep_for_each_in - do something to the endpoints of one bucket of the table
+ * @bucket: its number, below IW_MPA_EP_BUCKETS
+ * @look: is called for each; must not sleep
+ * @arg: for @look
  *
- * From modify_qp. stop() follows, and the ULP's event.
+ * The lock of the bucket is held meanwhile, so none of its endpoints comes or goes.
  *
- * Context: any; never waits, so the QP's locks may be held.
+ * Context: process.
  */
-void iw_mpa_disconnect(struct iw_mpa_ep *ep)
+void iw_mpa_ep_for_each_in(unsigned int bucket, void (*look)(struct iw_mpa_ep *ep, void *arg),
+			   void *arg)
 {
-	iw_mpa_raise(ep, IW_MPA_EV_ULP_CLOSED);
-}
-EXPORT_SYMBOL_GPL(iw_mpa_disconnect);
-
-/**
- * iw_mpa_ep_end_qp - end the connection of a QP and wait until it is unbound
- * @dev: device
- * @qpn: number of the QP
- *
- * Context: process, sleeps.
- */
-void iw_mpa_ep_end_qp(struct iw_mpa_device *dev, u32 qpn)
-{
+	struct hlist_bl_node *node;
 	struct iw_mpa_ep *ep;
 
-	xa_lock(&dev->qps);
-	ep = xa_load(&dev->qps, qpn);
-	if (ep)
-		iw_mpa_ep_get(ep);
-	xa_unlock(&dev->qps);
-	if (!ep)
-		return;
+	hlist_bl_lock(&ep_table[bucket]);
+	hlist_bl_for_each_entry(ep, node, &ep_table[bucket], registered)
+		look(ep, arg);
+	hlist_bl_unlock(&ep_table[bucket]);
+}
 
-	iw_mpa_raise(ep, IW_MPA_EV_QP_GONE);
-	wait_event(dev->unbound, xa_load(&dev->qps, qpn) != ep);
-	iw_mpa_ep_put(ep);
+/**
+ * iw_mpa_ep_look - look at the endpoints of one bucket of the table
+ * @bucket: its number, below IW_MPA_EP_BUCKETS
+ * @look: is called for each, within rcu_read_lock(): the endpoint's memory stays, and that of
+ *	its device, but both may be on their way out
+ * @arg: for @look
+ *
+ * No lock is held.
+ *
+ * Context: process.
+ */
+void iw_mpa_ep_look(unsigned int bucket, void (*look)(struct iw_mpa_ep *ep, void *arg),
+		    void *arg)
+{
+	struct hlist_bl_node *node;
+	struct iw_mpa_ep *ep;
+
+	rcu_read_lock();
+	hlist_bl_for_each_entry_rcu(ep, node, &ep_table[bucket], registered)
+		look(ep, arg);
+	rcu_read_unlock();
+}
+
+/**
+ * iw_mpa_ep_set_error - say why the connection ends, and which errno is behind it
+ * @ep: endpoint
+ * @reason: why; without effect if a reason was given before
+ * @err: negative errno for people, or 0
+ *
+ * Context: the runner.
+ */
+void iw_mpa_ep_set_error(struct iw_mpa_ep *ep, enum iw_mpa_reason reason, int err)
+{
+	if (ep->reason)
+		return;
+	ep->reason = reason;
+	ep->err = err;
 }

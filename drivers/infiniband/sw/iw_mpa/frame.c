@@ -68,31 +68,6 @@ void iw_mpa_reader_init(struct iw_mpa_reader *rd, bool reply, void *buf)
 EXPORT_SYMBOL_GPL(iw_mpa_reader_init);
 
 /**
- * iw_mpa_reader_want - how much to read next
- * @rd: reader
- *
- * Return: the most octets that may be put at iw_mpa_reader_pos() now; 0 once the
- * frame is complete.
- */
-size_t iw_mpa_reader_want(const struct iw_mpa_reader *rd)
-{
-	return rd->need;
-}
-EXPORT_SYMBOL_GPL(iw_mpa_reader_want);
-
-/**
- * iw_mpa_reader_pos - where to put what is read next
- * @rd: reader
- *
- * Return: room for iw_mpa_reader_want() octets.
- */
-void *iw_mpa_reader_pos(struct iw_mpa_reader *rd)
-{
-	return rd->buf + rd->have;
-}
-EXPORT_SYMBOL_GPL(iw_mpa_reader_pos);
-
-/**
  * iw_mpa_reader_advance - account for octets put at iw_mpa_reader_pos()
  * @rd: reader
  * @len: octets, 1..iw_mpa_reader_want()

@@ -1,17 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The state table of an endpoint. Everything that can happen to a connection is
- * a cell here; run.c only looks cells up and does what they say.
+ * The state table of a connection. Everything that is decided about one is a cell here; run.c
+ * looks cells up and does what they say.
  *
- * What the table guarantees, and KUnit checks for every cell:
- *  - after iw_connect, and after iw_accept, every path ends in exactly one
- *    REPORT_DOWN, with at most one REPORT_UP before it;
- *  - STOP is reached exactly once after the driver prepared, and UNBIND before
- *    the report that lets the ULP use the QP again;
- *  - DEAD is entered only with RELEASE, and DEV_GONE leads there from every
- *    state in which an event can wait;
- *  - every state that waits for the peer or the ULP before the connection is
- *    established has a timer.
+ * What the table guarantees, and KUnit checks for every cell and every path:
+ *  - after iw_connect or iw_accept has returned 0, every path ends in exactly one REPORT_DOWN, with
+ *    at most one REPORT_UP before it, or in CANCEL if the ULP rejected what it had accepted;
+ *    before, in CANCEL and an errno;
+ *  - STOP is reached exactly once after the driver prepared, and UNBIND before the report that
+ *    lets the ULP use the QP again;
+ *  - FINISH_TX is reached at most once, with TX open;
+ *  - DEAD is entered only with RELEASE, and DEV_GONE leads there from every state in which an
+ *    event can wait;
+ *  - every state that waits for the peer, the ULP or the driver, but for an established
+ *    connection, has a timer.
  */
 
 #include "fsm.h"
@@ -22,170 +24,253 @@
 
 #define DO(name) IW_MPA_DO_##name
 
-/* The ends of a connection: before iw_cm or a driver knows of it, and after. */
+/* The ends of a connection that iw_cm does not know, that it waits for, and that the driver has. */
 #define FAIL_QUIETLY	DO(RELEASE)
 #define FAIL_CONNECT	(DO(UNBIND) | DO(REPORT_DOWN) | DO(RELEASE))
 #define CLOSE		(DO(STOP) | DO(UNBIND) | DO(REPORT_DOWN) | DO(RELEASE))
-/* ... and where this end has said its last word, which an RST would take back */
+/* ... where this end has said its last word, which an RST would take back */
 #define CLOSE_GENTLY	(DO(STOP) | DO(UNBIND) | DO(REPORT_DOWN) | DO(SHUTDOWN))
+/* ... where the ULP has rejected what it had accepted: iw_cm does not expect an event */
+#define WITHDRAW	(DO(STOP) | DO(UNBIND) | DO(CANCEL) | DO(SHUTDOWN))
+
+/* An initiator without a Reply loses its connection. */
+#define CONNECT_FAILS							\
+	GOTO(PEER_RESET,	DEAD,	FAIL_CONNECT),			\
+	GOTO(TCP_FAILED,	DEAD,	FAIL_CONNECT),			\
+	GOTO(TIMED_OUT,		DEAD,	FAIL_CONNECT),			\
+	GOTO(QP_GONE,		DEAD,	FAIL_CONNECT),			\
+	GOTO(DEV_GONE,		DEAD,	FAIL_CONNECT)
+
+/* What is common to both states that read the Reply. */
+#define REPLY_COMES							\
+	GOTO(REP_GOOD,		HANDOFF,	DO(HANDOFF_ACTIVE)),	\
+	GOTO(REP_REJECT,	DEAD,		FAIL_CONNECT),		\
+	GOTO(FRAME_BAD,		DEAD,		FAIL_CONNECT),		\
+	GOTO(FRAME_CUT,		DEAD,		FAIL_CONNECT),		\
+	GOTO(TERM_DUE,		LINGER,					\
+	     DO(SEND_TERM) | DO(UNBIND) | DO(REPORT_DOWN)),		\
+	GOTO(TCP_FAILED,	DEAD,		FAIL_CONNECT),		\
+	GOTO(TIMED_OUT,		DEAD,		FAIL_CONNECT),		\
+	GOTO(QP_GONE,		DEAD,		FAIL_CONNECT),		\
+	GOTO(DEV_GONE,		DEAD,		FAIL_CONNECT)
+
+/* A responder that the ULP has not answered loses its connection. */
+#define REQUEST_LOST							\
+	GOTO(PEER_RESET,	DEAD,	FAIL_QUIETLY),			\
+	GOTO(TCP_FAILED,	DEAD,	FAIL_QUIETLY),			\
+	GOTO(DEV_GONE,		DEAD,	FAIL_QUIETLY)
 
 /*
- * A FIN ends a connection that the driver has, but what came before it counts: the
- * driver is made to look once more, and what it finds is handled first.
+ * A FIN ends a connection that the driver has, but what came before it counts: the driver is made
+ * to look once more, and what it finds is handled first.
  */
 #define LOOK_AGAIN	(DO(KICK_RX) | DO(END_STREAM))
 
-/* What ends such a connection without a last word of this end. */
-#define CUT_OFF							\
-	GOTO(STREAM_ENDED,	DEAD,	CLOSE),			\
-	GOTO(PEER_RESET,	DEAD,	CLOSE),			\
-	GOTO(QP_GONE,		DEAD,	CLOSE),			\
+/* What ends a connection that the driver has, without a last word of this end. */
+#define CUT_OFF								\
+	GOTO(PEER_RESET,	DEAD,	CLOSE),				\
+	GOTO(TCP_FAILED,	DEAD,	CLOSE),				\
+	GOTO(QP_GONE,		DEAD,	CLOSE),				\
 	GOTO(DEV_GONE,		DEAD,	CLOSE)
 
-/* All that ends such a connection. */
-#define LOST							\
-	GOTO(STREAM_DOWN,	LINGER,	CLOSE_GENTLY),		\
-	GOTO(ULP_CLOSED,	LINGER,	CLOSE_GENTLY),		\
+/* ... and with one, which the driver may have sent in stop or before */
+#define BROKEN_OFF							\
+	GOTO(STREAM_DOWN,	LINGER,	CLOSE_GENTLY),			\
+	GOTO(ULP_ABORTED,	LINGER,	CLOSE_GENTLY)
+
+/* All of that, where TX is closed: there is nothing to be let out. */
+#define FENCED_LOST							\
+	GOTO(ULP_REJECTED,	LINGER,	WITHDRAW),			\
+	GOTO(ULP_CLOSED,	LINGER,	CLOSE_GENTLY),			\
+	GOTO(STREAM_ENDED,	DEAD,	CLOSE),				\
+	BROKEN_OFF,							\
 	CUT_OFF
 
-static const struct iw_mpa_transition
-table[IW_MPA_ST_COUNT][IW_MPA_EV_COUNT] = {
+const struct iw_mpa_transition iw_mpa_fsm[IW_MPA_ST_COUNT][IW_MPA_EV_COUNT] = {
 	[IW_MPA_ST_IDLE] = {
-		GOTO(CONNECTING,	TCP_CONNECT,	0),
-		GOTO(TCP_ACCEPTED,	AWAIT_REQ,	0),
-		GOTO(FRAME_BAD,		DEAD,		FAIL_QUIETLY),
+		GOTO(ULP_CONNECTS,	TCP_CONNECT,	DO(BIND) | DO(OPEN)),
+		GOTO(TCP_ACCEPTED,	AWAIT_REQ,	DO(READ_REQ)),
+		GOTO(TCP_FAILED,	DEAD,		FAIL_QUIETLY),
 	},
 	[IW_MPA_ST_TCP_CONNECT] = {
-		GOTO(TCP_UP,		AWAIT_REP,	DO(SEND_REQ)),
-		GOTO(PEER_CLOSED,	DEAD,		FAIL_CONNECT),
-		GOTO(PEER_RESET,	DEAD,		FAIL_CONNECT),
-		GOTO(TIMED_OUT,		DEAD,		FAIL_CONNECT),
-		GOTO(ULP_CLOSED,	DEAD,		FAIL_CONNECT),
-		GOTO(QP_GONE,		DEAD,		FAIL_CONNECT),
-		GOTO(DEV_GONE,		DEAD,		FAIL_CONNECT),
+		GOTO(BIND_FAILED,	DEAD,		DO(CANCEL) | DO(RELEASE)),
+		GOTO(OPEN_FAILED,	DEAD,		DO(UNBIND) | DO(CANCEL) | DO(RELEASE)),
+		GOTO(TCP_UP,		TCP_CONNECT,	DO(SEND_REQ)),
+		GOTO(V2_SENT,		V2_OFFERED,	0),
+		GOTO(REQ_SENT,		AWAIT_REP,	0),
 		GOTO(SEND_FAILED,	DEAD,		FAIL_CONNECT),
+		GOTO(PEER_CLOSED,	DEAD,		FAIL_CONNECT),
+		CONNECT_FAILS,
+	},
+	[IW_MPA_ST_V2_OFFERED] = {
+		GOTO(READABLE,		V2_OFFERED,	DO(READ_REP)),
+		GOTO(PEER_CLOSED,	V2_OFFERED,	DO(READ_REP)),
+		GOTO(REP_BEGUN,		AWAIT_REP,	0),
+		GOTO(STREAM_ENDED,	TCP_RECONNECT,	DO(REOPEN)),
+		GOTO(PEER_RESET,	TCP_RECONNECT,	DO(REOPEN)),
+		REPLY_COMES,
+	},
+	[IW_MPA_ST_TCP_RECONNECT] = {
+		GOTO(OPEN_FAILED,	DEAD,		FAIL_CONNECT),
+		GOTO(TCP_UP,		TCP_RECONNECT,	DO(SEND_REQ)),
+		GOTO(REQ_SENT,		AWAIT_REP,	0),
+		GOTO(SEND_FAILED,	DEAD,		FAIL_CONNECT),
+		GOTO(PEER_CLOSED,	DEAD,		FAIL_CONNECT),
+		CONNECT_FAILS,
 	},
 	[IW_MPA_ST_AWAIT_REP] = {
 		GOTO(READABLE,		AWAIT_REP,	DO(READ_REP)),
-		GOTO(REP_GOOD,		HANDOFF,	DO(HANDOFF_ACTIVE)),
-		GOTO(REP_REJECT,	DEAD,		FAIL_CONNECT),
-		GOTO(FRAME_BAD,		DEAD,		FAIL_CONNECT),
-		GOTO(TERM_DUE,		LINGER,
-		     DO(SEND_TERM) | DO(UNBIND) | DO(REPORT_DOWN)),
-		GOTO(V2_REFUSED,	TCP_CONNECT,	DO(RECONNECT)),
-		GOTO(SEND_FAILED,	DEAD,		FAIL_CONNECT),
 		GOTO(PEER_CLOSED,	AWAIT_REP,	DO(READ_REP)),
+		GOTO(REP_BEGUN,		AWAIT_REP,	0),
 		GOTO(STREAM_ENDED,	DEAD,		FAIL_CONNECT),
 		GOTO(PEER_RESET,	DEAD,		FAIL_CONNECT),
-		GOTO(TIMED_OUT,		DEAD,		FAIL_CONNECT),
-		GOTO(ULP_CLOSED,	DEAD,		FAIL_CONNECT),
-		GOTO(QP_GONE,		DEAD,		FAIL_CONNECT),
-		GOTO(DEV_GONE,		DEAD,		FAIL_CONNECT),
+		REPLY_COMES,
 	},
 	[IW_MPA_ST_AWAIT_REQ] = {
 		GOTO(READABLE,		AWAIT_REQ,	DO(READ_REQ)),
-		GOTO(REQ_GOOD,		REQ_INDICATED,	DO(INDICATE)),
-		GOTO(FRAME_BAD,		DEAD,		FAIL_QUIETLY),
 		GOTO(PEER_CLOSED,	AWAIT_REQ,	DO(READ_REQ)),
+		GOTO(REQ_GOOD,		ASKING,		DO(ASK)),
+		GOTO(FRAME_BAD,		DEAD,		FAIL_QUIETLY),
+		GOTO(FRAME_CUT,		DEAD,		FAIL_QUIETLY),
 		GOTO(STREAM_ENDED,	DEAD,		FAIL_QUIETLY),
-		GOTO(PEER_RESET,	DEAD,		FAIL_QUIETLY),
 		GOTO(TIMED_OUT,		DEAD,		FAIL_QUIETLY),
-		GOTO(DEV_GONE,		DEAD,		FAIL_QUIETLY),
 		GOTO(LISTENER_GONE,	DEAD,		FAIL_QUIETLY),
 		GOTO(YIELD,		DEAD,		FAIL_QUIETLY),
+		REQUEST_LOST,
 	},
-	[IW_MPA_ST_REQ_INDICATED] = {
-		GOTO(ULP_ACCEPTED,	HANDOFF,	DO(HANDOFF_PASSIVE)),
-		GOTO(ACCEPT_FAILED,	LINGER,		DO(SEND_REJECT)),
+	[IW_MPA_ST_ASKING] = {
+		GOTO(ASKED,		AWAIT_VERDICT,	0),
+		GOTO(NO_ROOM,		AWAIT_ROOM,	DO(QUEUE)),
+		GOTO(LISTENER_GONE,	LINGER,		DO(SEND_REJECT)),
+	},
+	[IW_MPA_ST_AWAIT_ROOM] = {
+		GOTO(ROOM,		ASKING,		DO(ASK)),
+		GOTO(TIMED_OUT,		LINGER,		DO(SEND_REJECT)),
+		GOTO(LISTENER_GONE,	LINGER,		DO(SEND_REJECT)),
+		GOTO(PEER_CLOSED,	DEAD,		FAIL_QUIETLY),
+		REQUEST_LOST,
+	},
+	[IW_MPA_ST_AWAIT_VERDICT] = {
+		GOTO(ULP_ACCEPTED,	HANDOFF,	DO(BIND) | DO(HANDOFF_PASSIVE)),
 		GOTO(ULP_REJECTED,	LINGER,		DO(SEND_REJECT)),
-		GOTO(INDICATE_FAILED,	LINGER,		DO(SEND_REJECT)),
 		GOTO(TIMED_OUT,		LINGER,		DO(SEND_REJECT)),
 		GOTO(PEER_CLOSED,	DEAD,		FAIL_QUIETLY),
-		GOTO(PEER_RESET,	DEAD,		FAIL_QUIETLY),
-		GOTO(DEV_GONE,		DEAD,		FAIL_QUIETLY),
+		REQUEST_LOST,
 	},
 	[IW_MPA_ST_HANDOFF] = {
 		GOTO(HANDED_OFF,	OFFLOADED,	DO(REPORT_UP) | DO(KICK_RX)),
+		GOTO(HANDED_OFF_QUIET,	UNANSWERED,	DO(REPORT_UP) | DO(KICK_RX)),
 		GOTO(HANDED_OFF_FENCED,	FENCED,		DO(REPORT_UP) | DO(KICK_RX)),
-		GOTO(HANDED_OFF_QUIET, UNANSWERED,	DO(REPORT_UP) | DO(KICK_RX)),
 		GOTO(HANDED_OFF_RTR,	AWAIT_RTR,	DO(KICK_RX)),
 		GOTO(PREPARE_FAILED,	LINGER,
 		     DO(SEND_TERM) | DO(UNBIND) | DO(REPORT_DOWN)),
-		GOTO(STREAM_DOWN,	DEAD,		CLOSE),
-		GOTO(ACCEPT_FAILED,	LINGER,		DO(SEND_REJECT) | DO(UNBIND)),
+		GOTO(RTR_FAILED,	LINGER,
+		     DO(STOP) | DO(SEND_TERM) | DO(UNBIND) | DO(REPORT_DOWN)),
+		GOTO(BIND_FAILED,	LINGER,		DO(SEND_REJECT) | DO(CANCEL)),
+		GOTO(ACCEPT_FAILED,	LINGER,
+		     DO(SEND_REJECT) | DO(UNBIND) | DO(CANCEL)),
 		GOTO(REPLY_FAILED,	DEAD,
-		     DO(STOP) | DO(UNBIND) | DO(RELEASE)),
+		     DO(STOP) | DO(UNBIND) | DO(CANCEL) | DO(RELEASE)),
 	},
 	[IW_MPA_ST_AWAIT_RTR] = {
 		GOTO(FIRST_FPDU,	OFFLOADED,	DO(OPEN_TX) | DO(REPORT_UP)),
 		GOTO(TIMED_OUT,		DEAD,		CLOSE),
+		GOTO(ULP_RETRACTS,	LINGER,		WITHDRAW),
 		GOTO(PEER_CLOSED,	AWAIT_RTR,	LOOK_AGAIN),
-		LOST,
+		FENCED_LOST,
 	},
 	[IW_MPA_ST_FENCED] = {
 		GOTO(FIRST_FPDU,	OFFLOADED,	DO(OPEN_TX)),
 		GOTO(TIMED_OUT,		OFFLOADED,	DO(LIFT_FENCE)),
-		GOTO(PEER_CLOSED,	FENCED,	LOOK_AGAIN),
-		LOST,
+		GOTO(PEER_CLOSED,	FENCED,		LOOK_AGAIN),
+		GOTO(EVENT_LOST,	LINGER,		CLOSE_GENTLY),
+		FENCED_LOST,
 	},
 	[IW_MPA_ST_UNANSWERED] = {
 		GOTO(TIMED_OUT,		UNANSWERED,
 		     DO(CHECK_ANSWER) | DO(REPEAT_RTR) | DO(RESTART_TIMER)),
 		GOTO(RTR_SETTLED,	OFFLOADED,	0),
 		GOTO(PEER_CLOSED,	UNANSWERED,	LOOK_AGAIN),
-		GOTO(ULP_CLOSED,	LINGER,		DO(REPEAT_RTR) | CLOSE_GENTLY),
-		GOTO(STREAM_DOWN,	LINGER,		CLOSE_GENTLY),
+		GOTO(STREAM_ENDED,	PEER_FINISHED,	DO(FINISH_TX)),
+		GOTO(ULP_CLOSED,	FINISHING,	DO(REPEAT_RTR) | DO(FINISH_TX)),
+		GOTO(EVENT_LOST,	LINGER,		CLOSE_GENTLY),
+		BROKEN_OFF,
 		CUT_OFF,
 	},
 	[IW_MPA_ST_OFFLOADED] = {
 		GOTO(PEER_CLOSED,	OFFLOADED,	LOOK_AGAIN),
-		LOST,
+		GOTO(STREAM_ENDED,	PEER_FINISHED,	DO(FINISH_TX)),
+		GOTO(ULP_CLOSED,	FINISHING,	DO(FINISH_TX)),
+		GOTO(EVENT_LOST,	LINGER,		CLOSE_GENTLY),
+		GOTO(ULP_REJECTED,	LINGER,		WITHDRAW),
+		BROKEN_OFF,
+		CUT_OFF,
+	},
+	[IW_MPA_ST_FINISHING] = {
+		GOTO(TX_FINISHED,	HALF_CLOSED,	DO(SHUTDOWN)),
+		GOTO(CANNOT_FINISH,	LINGER,		CLOSE_GENTLY),
+		GOTO(TIMED_OUT,		DEAD,		CLOSE),
+		GOTO(PEER_CLOSED,	FINISHING,	LOOK_AGAIN),
+		GOTO(STREAM_ENDED,	PEER_FINISHED,	0),
+		BROKEN_OFF,
+		CUT_OFF,
+	},
+	[IW_MPA_ST_HALF_CLOSED] = {
+		GOTO(PEER_CLOSED,	HALF_CLOSED,	LOOK_AGAIN),
+		GOTO(STREAM_ENDED,	DEAD,		CLOSE),
+		GOTO(TIMED_OUT,		DEAD,		CLOSE),
+		GOTO(STREAM_DOWN,	DEAD,		CLOSE),
+		GOTO(ULP_ABORTED,	DEAD,		CLOSE),
+		CUT_OFF,
+	},
+	[IW_MPA_ST_PEER_FINISHED] = {
+		GOTO(TX_FINISHED,	DEAD,		CLOSE),
+		GOTO(CANNOT_FINISH,	DEAD,		CLOSE),
+		GOTO(TIMED_OUT,		DEAD,		CLOSE),
+		GOTO(STREAM_DOWN,	DEAD,		CLOSE),
+		GOTO(ULP_ABORTED,	DEAD,		CLOSE),
+		CUT_OFF,
 	},
 	[IW_MPA_ST_LINGER] = {
 		GOTO(READABLE,		LINGER,		DO(DRAIN)),
 		GOTO(PEER_CLOSED,	DEAD,		DO(RELEASE)),
 		GOTO(STREAM_ENDED,	DEAD,		DO(RELEASE)),
 		GOTO(PEER_RESET,	DEAD,		DO(RELEASE)),
+		GOTO(TCP_FAILED,	DEAD,		DO(RELEASE)),
 		GOTO(TIMED_OUT,		DEAD,		DO(RELEASE)),
 		GOTO(DEV_GONE,		DEAD,		DO(RELEASE)),
-		GOTO(YIELD,		DEAD,		DO(RELEASE)),
+		GOTO(YIELD_LINGER,	DEAD,		DO(RELEASE)),
 	},
 };
 
-/**
- * iw_mpa_fsm_step - look a cell of the state table up
- * @state: current state
- * @event: what happened
- *
- * Return: the transition; for an event that is void in @state one that stays
- * there and does nothing, with @defined false.
- */
-struct iw_mpa_transition iw_mpa_fsm_step(enum iw_mpa_state state,
-					 enum iw_mpa_event event)
-{
-	struct iw_mpa_transition stay = { .next = state };
-
-	if (state >= IW_MPA_ST_COUNT || event >= IW_MPA_EV_COUNT ||
-	    !table[state][event].defined)
-		return stay;
-	return table[state][event];
-}
+const u8 iw_mpa_fsm_timers[IW_MPA_ST_COUNT] = {
+#define X(name, timer, text) [IW_MPA_ST_##name] = IW_MPA_TMR_##timer,
+	IW_MPA_STATES(X)
+#undef X
+};
 
 /**
- * iw_mpa_fsm_timer - the timer that bounds a state's wait
- * @state: any state
+ * iw_mpa_fsm_reason - why an event ends a connection
+ * @state: where it met the event
+ * @event: any event
  *
- * Return: a timer, IW_MPA_TMR_NONE where the wait is not bounded.
+ * Return: a reason, IW_MPA_R_OK if the event says nothing of it.
  */
-enum iw_mpa_timer iw_mpa_fsm_timer(enum iw_mpa_state state)
+enum iw_mpa_reason iw_mpa_fsm_reason(enum iw_mpa_state state, enum iw_mpa_event event)
 {
-	static const u8 timers[IW_MPA_ST_COUNT] = {
-#define X(name, timer) [IW_MPA_ST_##name] = IW_MPA_TMR_##timer,
-		IW_MPA_STATES(X)
+	static const u8 of_event[IW_MPA_EV_COUNT] = {
+#define X(name, reason) [IW_MPA_EV_##name] = IW_MPA_R_##reason,
+		IW_MPA_EVENTS(X)
+#undef X
+	};
+	static const u8 of_timer[IW_MPA_TMR_COUNT] = {
+#define X(name, setting, reason) [IW_MPA_TMR_##name] = IW_MPA_R_##reason,
+		IW_MPA_TIMERS(X)
 #undef X
 	};
 
-	return state < IW_MPA_ST_COUNT ? timers[state] : IW_MPA_TMR_NONE;
+	return event == IW_MPA_EV_TIMED_OUT ? of_timer[iw_mpa_fsm_timers[state]] :
+					      of_event[event];
 }
 
 /**
@@ -197,7 +282,7 @@ enum iw_mpa_timer iw_mpa_fsm_timer(enum iw_mpa_state state)
 const char *iw_mpa_state_name(enum iw_mpa_state state)
 {
 	static const char *const names[IW_MPA_ST_COUNT] = {
-#define X(name, timer) [IW_MPA_ST_##name] = #name,
+#define X(name, timer, text) [IW_MPA_ST_##name] = #name,
 		IW_MPA_STATES(X)
 #undef X
 	};
@@ -214,7 +299,7 @@ const char *iw_mpa_state_name(enum iw_mpa_state state)
 const char *iw_mpa_event_name(enum iw_mpa_event event)
 {
 	static const char *const names[IW_MPA_EV_COUNT] = {
-#define X(name) [IW_MPA_EV_##name] = #name,
+#define X(name, reason) [IW_MPA_EV_##name] = #name,
 		IW_MPA_EVENTS(X)
 #undef X
 	};

@@ -5,124 +5,168 @@
 #include <linux/bits.h>
 #include <linux/types.h>
 
+#include <rdma/iw_mpa_proto.h>
+
 /*
- * States of an endpoint, named after what it waits for, with the timer that
- * bounds the wait. Documentation/infiniband/iw_mpa.rst draws them.
+ * The state machine of a connection, as data: states, timers, events and actions, and the table
+ * in fsm.c that joins them. All decisions are made there. Names and texts are also those of the
+ * trace events, of debugfs and of Documentation/infiniband/iw_mpa.rst, which draws the picture.
  */
+
+/* Timers: the setting that says how long, and the reason if the wait ends the connection. */
+#define IW_MPA_TIMERS(X)						\
+	X(CONNECT,	connect_timeout_ms,	TIMEOUT_CONNECT)	\
+	X(REPLY,	reply_timeout_ms,	TIMEOUT_REPLY)		\
+	X(REQUEST,	request_timeout_ms,	TIMEOUT_REQUEST)	\
+	X(ROOM,		verdict_timeout_ms,	EVENT_LOST)		\
+	X(VERDICT,	verdict_timeout_ms,	TIMEOUT_VERDICT)	\
+	X(RTR,		rtr_timeout_ms,		TIMEOUT_RTR)		\
+	X(FENCE,	fence_timeout_ms,	OK)			\
+	X(REPEAT,	rtr_repeat_ms,		OK)			\
+	X(LINGER,	linger_timeout_ms,	OK)
+
+/* States, in the order of a life: the timer that bounds the wait, and what is waited for. */
 #define IW_MPA_STATES(X)						\
-	X(IDLE,		NONE)	/* nothing: being set up */		\
-	X(TCP_CONNECT,	CONNECT) /* initiator: TCP to come up */	\
-	X(AWAIT_REP,	REPLY)	/* initiator: the MPA Reply */		\
-	X(AWAIT_REQ,	REQUEST) /* responder: the MPA Request */	\
-	X(REQ_INDICATED, VERDICT) /* responder: the ULP's verdict */	\
-	X(HANDOFF,	NONE)	/* nothing: the driver takes the stream */ \
-	X(AWAIT_RTR,	RTR)	/* responder: RTR, then ESTABLISHED */	\
-	X(FENCED,	FENCE)	/* responder, ESTABLISHED: first FPDU opens TX */ \
-	X(UNANSWERED,	REPEAT)	/* initiator, ESTABLISHED: an octet from the peer */ \
-	X(OFFLOADED,	NONE)	/* the end of the connection */		\
-	X(LINGER,	LINGER)	/* the peer to close after our last word */ \
-	X(DEAD,		NONE)	/* the last reference */
+	X(IDLE,		NONE,	"nothing: the endpoint is being set up") \
+	X(TCP_CONNECT,	CONNECT, "initiator: TCP to come up")		\
+	X(V2_OFFERED,	REPLY,	"initiator: an octet of the Reply; a peer that closes is tried again with revision 1") \
+	X(TCP_RECONNECT, CONNECT, "initiator: TCP to come up for revision 1") \
+	X(AWAIT_REP,	REPLY,	"initiator: the MPA Reply")		\
+	X(AWAIT_REQ,	REQUEST, "responder: the MPA Request")		\
+	X(ASKING,	NONE,	"nothing: iw_cm is being given the Request") \
+	X(AWAIT_ROOM,	ROOM,	"responder: iw_cm to have room for the Request") \
+	X(AWAIT_VERDICT, VERDICT, "responder: the ULP to accept or reject") \
+	X(HANDOFF,	NONE,	"nothing: the driver takes the stream")	\
+	X(AWAIT_RTR,	RTR,	"responder: the RTR message, then ESTABLISHED is reported") \
+	X(FENCED,	FENCE,	"responder, ESTABLISHED was reported: the first FPDU opens TX") \
+	X(UNANSWERED,	REPEAT,	"initiator, established: an octet of a peer that may have missed the RTR message") \
+	X(OFFLOADED,	NONE,	"the end of the connection")		\
+	X(FINISHING,	LINGER,	"the driver to let out what the ULP had posted before it closed") \
+	X(HALF_CLOSED,	LINGER,	"the peer to close; this end has, and goes on receiving") \
+	X(PEER_FINISHED, LINGER, "the driver to let out what the ULP had posted before the peer closed") \
+	X(LINGER,	LINGER,	"the peer to close after the last octet of this end") \
+	X(DEAD,		NONE,	"the last reference to go")
 
 /*
- * Events, as past facts. The first group is raised from outside and may wait in
- * an endpoint's mask; where several wait the first listed is handled first, so
- * that what arrived counts before the close that followed it. The second group
- * is what an action found out.
+ * Events, as past facts, with the reason that an event stands for if it ends the connection.
+ *
+ * The first list is raised from outside, in any context, and may wait. Where several wait the
+ * first listed is handled first: what arrived counts before the close that followed it.
  */
-#define IW_MPA_EVENTS(X)						\
-	X(TCP_UP)		/* TCP is connected */			\
-	X(READABLE)		/* the stream may have octets or a FIN */ \
-	X(FIRST_FPDU)		/* driver: one whole FPDU was validated */ \
-	X(STREAM_DOWN)		/* driver: cannot go on */		\
-	X(PEER_CLOSED)		/* FIN; octets before it may be unread */ \
-	X(STREAM_ENDED)		/* nothing is left to read before the FIN */ \
-	X(PEER_RESET)		/* RST, or TCP gave up */		\
-	X(TIMED_OUT)		/* the state's timer */			\
-	X(INDICATE_FAILED)	/* iw_cm did not take CONNECT_REQUEST */ \
-	X(ULP_CLOSED)		/* the ULP closed its QP */		\
-	X(QP_GONE)		/* the QP is being destroyed */		\
-	X(DEV_GONE)		/* the device is being removed */	\
-	X(LISTENER_GONE)	/* the listener is being destroyed */	\
-	X(YIELD)		/* too many like it, it is there longest */ \
-	X(CONNECTING)		/* iw_connect started TCP */		\
-	X(TCP_ACCEPTED)		/* a listener got a connection */	\
-	X(ULP_ACCEPTED)		/* iw_accept */				\
-	X(ULP_REJECTED)		/* iw_reject */				\
-	X(REQ_GOOD)		/* a well-formed Request is complete */	\
-	X(REP_GOOD)		/* the Reply was negotiated with success */ \
-	X(REP_REJECT)		/* the Reply says no */			\
-	X(FRAME_BAD)		/* improperly formatted: close at once */ \
-	X(TERM_DUE)		/* negotiation failed: TERM and close */ \
-	X(V2_REFUSED)		/* peer closed on the v2 Request: retry with v1 */ \
-	X(SEND_FAILED)		/* the Request could not be sent */	\
-	X(HANDED_OFF)		/* stream is the driver's, TX is open */ \
-	X(HANDED_OFF_FENCED)	/* likewise, TX is closed: responder without RTR */ \
-	X(HANDED_OFF_RTR)	/* likewise: responder that must await RTR */ \
-	X(HANDED_OFF_QUIET) /* TX is open, and the peer may have missed the RTR */ \
-	X(RTR_SETTLED)		/* the peer has sent something, or RTR was repeated enough */ \
-	X(PREPARE_FAILED)	/* initiator: the driver refused */	\
-	X(ACCEPT_FAILED)	/* responder: nothing sent yet, say no */ \
-	X(REPLY_FAILED)		/* responder: prepared, but no Reply got out */
+#define IW_MPA_RAISED_EVENTS(X)						\
+	X(ULP_REJECTED,	ULP_REJECT)	/* iw_reject, also of what was accepted */ \
+	X(TCP_UP,	OK)		/* TCP is connected */		\
+	X(READABLE,	OK)		/* the stream may have octets or a FIN */ \
+	X(FIRST_FPDU,	OK)		/* driver: one whole FPDU was validated */ \
+	X(STREAM_DOWN,	STREAM)		/* driver: cannot go on */	\
+	X(TX_FINISHED,	OK)		/* driver: all that was posted is out */ \
+	X(PEER_CLOSED,	PEER_CLOSED)	/* FIN; octets before it may be unread */ \
+	X(STREAM_ENDED,	PEER_CLOSED)	/* nothing is left to read before the FIN */ \
+	X(PEER_RESET,	PEER_RESET)	/* RST */			\
+	X(TCP_FAILED,	TCP_ERROR)	/* TCP gave up; its errno says more */ \
+	X(TIMED_OUT,	OK)		/* the state's timer; it has the reason */ \
+	X(ULP_CLOSED,	ULP_CLOSE)	/* the ULP closes, in order */	\
+	X(ULP_ABORTED,	ULP_CLOSE)	/* the ULP closes at once */	\
+	X(QP_GONE,	QP_GONE)	/* the QP is being destroyed */	\
+	X(DEV_GONE,	DEVICE_GONE)	/* the device is being removed */ \
+	X(LISTENER_GONE, LISTENER_GONE)	/* the listener is being destroyed */ \
+	X(YIELD,	OVERLOAD)	/* too many wait for a Request, this one longest */ \
+	X(YIELD_LINGER,	OVERLOAD)	/* likewise, behind a Reject */	\
+	X(ROOM,		OK)		/* iw_cm may have room again */
+
+/* The second list is what somebody calls for, or what an action found out: handled at once. */
+#define IW_MPA_FOUND_EVENTS(X)						\
+	X(ULP_CONNECTS,	OK)		/* iw_connect */		\
+	X(TCP_ACCEPTED,	OK)		/* a listener got a connection */ \
+	X(ULP_ACCEPTED,	OK)		/* iw_accept */			\
+	X(ULP_RETRACTS,	ULP_REJECT)	/* iw_accept once more, with a QP that is gone */ \
+	X(BIND_FAILED,	LOCAL)		/* no such QP, or it is in use, or wrong arguments */ \
+	X(OPEN_FAILED,	TCP_ERROR)	/* TCP refuses to begin */	\
+	X(V2_SENT,	OK)		/* a Request that may be tried again */ \
+	X(REQ_SENT,	OK)		/* a Request that may not */	\
+	X(SEND_FAILED,	SEND)		/* the Request could not be sent */ \
+	X(REQ_GOOD,	OK)		/* a well-formed Request is complete */ \
+	X(REP_BEGUN,	OK)		/* a part of the Reply has come */ \
+	X(REP_GOOD,	OK)		/* the Reply was negotiated with success */ \
+	X(REP_REJECT,	REJECTED)	/* the Reply says no */		\
+	X(FRAME_BAD,	LOCAL)		/* improperly formatted: close at once */ \
+	X(FRAME_CUT,	TRUNCATED)	/* FIN within the frame */	\
+	X(TERM_DUE,	LOCAL)		/* negotiation failed */	\
+	X(ASKED,	OK)		/* iw_cm has the Request */	\
+	X(NO_ROOM,	OK)		/* iw_cm has no room for it */	\
+	X(HANDED_OFF,	OK)		/* the stream is the driver's, TX is open */ \
+	X(HANDED_OFF_QUIET, OK)		/* likewise; the peer may have missed the RTR */ \
+	X(HANDED_OFF_FENCED, OK)	/* likewise, TX is closed: responder without RTR */ \
+	X(HANDED_OFF_RTR, OK)		/* likewise: responder that must await RTR */ \
+	X(PREPARE_FAILED, DRIVER)	/* initiator: the driver refused */ \
+	X(RTR_FAILED,	DRIVER)		/* initiator: prepared, but no RTR message got out */ \
+	X(ACCEPT_FAILED, LOCAL)		/* responder: nothing sent yet, say no */ \
+	X(REPLY_FAILED,	SEND)		/* responder: prepared, but no Reply got out */ \
+	X(RTR_SETTLED,	OK)		/* the peer has sent something, or RTR was repeated enough */ \
+	X(CANNOT_FINISH, OK)		/* the driver cannot let out what was posted */ \
+	X(EVENT_LOST,	EVENT_LOST)	/* iw_cm did not take an event */
+
+#define IW_MPA_EVENTS(X)	IW_MPA_RAISED_EVENTS(X) IW_MPA_FOUND_EVENTS(X)
 
 /*
- * Actions, as imperatives. A transition's actions are done in this order; one
- * that finds something out ends in another event, which is handled at once.
+ * Actions, as imperatives. A transition's actions are done in this order; one that finds
+ * something out ends in another event, which is handled at once, and the rest is not done.
  */
 #define IW_MPA_ACTIONS(X)						\
-	X(RECONNECT)		/* new TCP connection, revision 1 */	\
-	X(SEND_REQ)							\
-	X(READ_REQ)		/* -> REQ_GOOD, FRAME_BAD, STREAM_ENDED */ \
-	X(READ_REP)		/* -> REP_GOOD, REP_REJECT, TERM_DUE, ... */ \
-	X(HANDOFF_ACTIVE)	/* -> HANDED_OFF, PREPARE_FAILED, STREAM_DOWN */ \
-	X(HANDOFF_PASSIVE)	/* -> HANDED_OFF_*, ACCEPT_FAILED, REPLY_FAILED */ \
-	X(OPEN_TX)		/* let the ULP's work out */		\
+	X(BIND)			/* the QP, and the line to iw_cm -> BIND_FAILED */ \
+	X(OPEN)			/* TCP -> OPEN_FAILED */		\
+	X(REOPEN)		/* a new TCP connection, revision 1 -> OPEN_FAILED */ \
+	X(SEND_REQ)		/* -> V2_SENT, REQ_SENT, SEND_FAILED */	\
+	X(READ_REQ)		/* -> REQ_GOOD, FRAME_BAD, FRAME_CUT, STREAM_ENDED, ... */ \
+	X(READ_REP)		/* -> REP_GOOD, REP_BEGUN, REP_REJECT, TERM_DUE, ... */ \
+	X(ASK)			/* CONNECT_REQUEST -> ASKED, NO_ROOM, LISTENER_GONE, ... */ \
+	X(QUEUE)		/* behind others for whom iw_cm had no room */ \
+	X(HANDOFF_ACTIVE)	/* -> HANDED_OFF*, PREPARE_FAILED, RTR_FAILED */ \
+	X(HANDOFF_PASSIVE)	/* -> HANDED_OFF*, ACCEPT_FAILED, REPLY_FAILED */ \
+	X(OPEN_TX)		/* driver: let the ULP's work out */	\
 	X(LIFT_FENCE)		/* likewise, though no FPDU has come */	\
-	X(REPORT_UP)		/* CONNECT_REPLY(0) or ESTABLISHED(0) */ \
+	X(REPORT_UP)		/* CONNECT_REPLY(0), ESTABLISHED(0) -> EVENT_LOST, ULP_REJECTED */ \
 	X(CHECK_ANSWER)		/* has the peer sent something? -> RTR_SETTLED */ \
 	X(REPEAT_RTR)		/* driver: one more zero-length RDMA Write */ \
 	X(RESTART_TIMER)	/* wait in the same state for another time */ \
 	X(KICK_RX)		/* driver: look at the stream now */	\
 	X(END_STREAM)		/* what was read counts first, then STREAM_ENDED */ \
+	X(FINISH_TX)		/* driver: let out what was posted -> CANNOT_FINISH */ \
 	X(STOP)			/* driver: forget the stream */		\
 	X(SEND_TERM)							\
 	X(SEND_REJECT)							\
 	X(UNBIND)		/* let go of the QP */			\
+	X(CANCEL)		/* iw_cm expects no event, or not any more */ \
 	X(REPORT_DOWN)		/* CONNECT_REPLY(<0), or ESTABLISHED(<0), CLOSE, or CLOSE */ \
 	X(SHUTDOWN)		/* FIN, and go on receiving */		\
-	X(INDICATE)		/* CONNECT_REQUEST */			\
-	X(DRAIN)		/* drop what a lingering peer sends */	\
+	X(DRAIN)		/* drop what a lingering peer sends -> STREAM_ENDED */ \
 	X(RELEASE)		/* socket, timer, references */
 
 enum iw_mpa_timer {
 	IW_MPA_TMR_NONE,
-	IW_MPA_TMR_CONNECT,
-	IW_MPA_TMR_REQUEST,
-	IW_MPA_TMR_VERDICT,
-	IW_MPA_TMR_REPLY,
-	IW_MPA_TMR_RTR,
-	IW_MPA_TMR_LINGER,
-	IW_MPA_TMR_FENCE,
-	IW_MPA_TMR_REPEAT,
+#define X(name, setting, reason) IW_MPA_TMR_##name,
+	IW_MPA_TIMERS(X)
+#undef X
 	IW_MPA_TMR_COUNT
 };
 
 enum iw_mpa_state {
-#define X(name, timer) IW_MPA_ST_##name,
+#define X(name, timer, text) IW_MPA_ST_##name,
 	IW_MPA_STATES(X)
 #undef X
 	IW_MPA_ST_COUNT
 };
 
 enum iw_mpa_event {
-#define X(name) IW_MPA_EV_##name,
-	IW_MPA_EVENTS(X)
+#define X(name, reason) IW_MPA_EV_##name,
+	IW_MPA_RAISED_EVENTS(X)
+	IW_MPA_EV_RAISED_COUNT,
+	IW_MPA_EV_BEFORE_FOUND = IW_MPA_EV_RAISED_COUNT - 1,
+	IW_MPA_FOUND_EVENTS(X)
 #undef X
 	IW_MPA_EV_COUNT,
 	IW_MPA_EV_NONE = IW_MPA_EV_COUNT
 };
-
-/* the events that may be raised from outside */
-#define IW_MPA_EV_LAST_RAISED	IW_MPA_EV_YIELD
 
 enum iw_mpa_action_nr {
 #define X(name) IW_MPA_ACT_##name,
@@ -140,9 +184,9 @@ enum iw_mpa_action {
 /**
  * struct iw_mpa_transition - one cell of the state table
  * @next: state to enter before @actions are done
- * @actions: set of IW_MPA_DO_*
  * @defined: the event can happen in the state; where it is false the event
  *	is late or void and is dropped
+ * @actions: set of IW_MPA_DO_*
  */
 struct iw_mpa_transition {
 	u8	next;
@@ -150,11 +194,49 @@ struct iw_mpa_transition {
 	u32	actions;
 };
 
-struct iw_mpa_transition iw_mpa_fsm_step(enum iw_mpa_state state,
-					 enum iw_mpa_event event);
-enum iw_mpa_timer iw_mpa_fsm_timer(enum iw_mpa_state state);
+extern const struct iw_mpa_transition iw_mpa_fsm[IW_MPA_ST_COUNT][IW_MPA_EV_COUNT];
+extern const u8 iw_mpa_fsm_timers[IW_MPA_ST_COUNT];
+
+enum iw_mpa_reason iw_mpa_fsm_reason(enum iw_mpa_state state, enum iw_mpa_event event);
 const char *iw_mpa_state_name(enum iw_mpa_state state);
 const char *iw_mpa_event_name(enum iw_mpa_event event);
 const char *iw_mpa_action_name(enum iw_mpa_action_nr action);
+
+/**
+ * iw_mpa_fsm_step - look a cell of the state table up
+ * @state: current state
+ * @event: what happened
+ *
+ * Return: the transition, with @defined false for an event that is void in @state.
+ */
+static inline const struct iw_mpa_transition *iw_mpa_fsm_step(enum iw_mpa_state state,
+							      enum iw_mpa_event event)
+{
+	return &iw_mpa_fsm[state][event];
+}
+
+/**
+ * iw_mpa_fsm_is_question - may the ULP's answer have to wait for the runner?
+ * @state: any state
+ *
+ * While the question is open no runner waits for the ULP, for the driver or for the peer.
+ *
+ * Return: true if it may.
+ */
+static inline bool iw_mpa_fsm_is_question(enum iw_mpa_state state)
+{
+	return state == IW_MPA_ST_ASKING || state == IW_MPA_ST_AWAIT_VERDICT;
+}
+
+/**
+ * iw_mpa_fsm_is_retried - is a state part of what may be tried several times in a given time?
+ * @state: any state
+ *
+ * Return: true if it is: the wait in it ends with that time.
+ */
+static inline bool iw_mpa_fsm_is_retried(enum iw_mpa_state state)
+{
+	return state <= IW_MPA_ST_AWAIT_REP || state == IW_MPA_ST_AWAIT_ROOM;
+}
 
 #endif /* _IW_MPA_FSM_H */

@@ -2,9 +2,11 @@
 /* iw_create_listen, iw_destroy_listen, and taking connections. */
 
 #include "listen.h"
+#include "backlog.h"
 #include "config.h"
 #include "device.h"
 #include "ep.h"
+#include "event.h"
 #include "rnic.h"
 #include "run.h"
 #include "sock.h"
@@ -12,6 +14,8 @@
 
 #include <linux/jiffies.h>
 #include <linux/netdevice.h>
+#include <linux/rculist.h>
+#include <linux/sched/mm.h>
 #include <linux/slab.h>
 #include <linux/workqueue.h>
 #include <rdma/ib_verbs.h>
@@ -20,8 +24,9 @@
 
 /* Connections taken before another listener gets its turn. */
 #define LISTEN_BATCH		64
-/* How long to leave connections to TCP when memory is short. */
+/* How long to leave connections to TCP when memory is short, or iw_cm has no room. */
 #define LISTEN_RETRY_MS		100
+#define LISTEN_ROOM_MS		10
 
 static struct workqueue_struct *listen_wq;
 
@@ -29,11 +34,11 @@ static struct iw_mpa_sock_opts listen_opts(const struct iw_mpa_listener *lis)
 {
 	return (struct iw_mpa_sock_opts) {
 		.net		= dev_net(lis->dev->netdev),
-		.local		= &lis->id->m_local_addr,
+		.local		= &lis->addr,
 		.ifindex	= lis->dev->netdev->ifindex,
-		.tos		= lis->id->tos,
-		.tos_set	= lis->id->tos_set,
-		.afonly		= lis->id->afonly,
+		.tos		= lis->cm_id->tos,
+		.tos_set	= lis->cm_id->tos_set,
+		.afonly		= lis->cm_id->afonly,
 	};
 }
 
@@ -46,11 +51,12 @@ static struct iw_mpa_sock_opts listen_opts(const struct iw_mpa_listener *lis)
  */
 static bool listen_is_foreign(const struct iw_mpa_listener *lis)
 {
-	const struct rdma_cm_id *owner = lis->id->context;
-	const struct sockaddr_storage *addr = &lis->id->local_addr;
+	union iw_mpa_addr *addr = iw_mpa_addr(&lis->cm_id->local_addr);
+	struct rdma_cm_id *owner = lis->cm_id->context;
 
-	if (!iw_mpa_sock_addr_is_any(addr) || !owner || owner->device != lis->id->device ||
-	    memcmp(&owner->route.addr.src_addr, addr, iw_mpa_sock_addr_len(addr)))
+	if (!iw_mpa_addr_is_known(addr) || !iw_mpa_addr_is_any(addr) ||
+	    !owner || owner->device != lis->cm_id->device ||
+	    memcmp(&owner->route.addr.src_addr, addr, sizeof(*addr)))
 		return false;
 	return !net_eq(owner->route.addr.dev_addr.net, dev_net(lis->dev->netdev));
 }
@@ -59,34 +65,54 @@ static bool listen_is_foreign(const struct iw_mpa_listener *lis)
 static int listen_adopt(struct iw_mpa_listener *lis, struct socket *sock)
 {
 	struct iw_mpa_sock_opts opts = listen_opts(lis);
+	enum iw_mpa_event event = IW_MPA_EV_TCP_ACCEPTED;
 	struct iw_mpa_ep *ep;
 	int err;
 
 	ep = iw_mpa_ep_alloc(lis->dev, false, NULL, 0);
-	if (!ep) {
-		iw_mpa_sock_drop(sock);
-		return -ENOMEM;
-	}
-	err = iw_mpa_ep_link(ep, lis->id, lis->half_open);
+	err = ep ? iw_mpa_ep_register(ep) : -ENOMEM;
 	if (err) {
 		iw_mpa_sock_drop(sock);
-		iw_mpa_ep_put(ep);
+		if (ep)
+			iw_mpa_ep_put(ep);
 		return err;
 	}
 	iw_mpa_ep_get(ep);
-	err = iw_mpa_sock_adopt(&ep->sock, sock, &lis->sock, &iw_mpa_run_sock_ops,
+	iw_mpa_backlog_enter(ep, lis->backlog);
+	err = iw_mpa_sock_adopt(&ep->sock, sock, &lis->sock, &iw_mpa_event_sock_ops,
 				&opts);
 	if (err) {
 		iw_mpa_sock_drop(sock);
-		iw_mpa_run_set_error(ep, IW_MPA_R_TCP_ERROR, err);
-		iw_mpa_run_event(ep, IW_MPA_EV_FRAME_BAD);
+		WRITE_ONCE(ep->tcp_err, -err);
+		event = IW_MPA_EV_TCP_FAILED;
 	} else {
-		iw_mpa_ep_note_tuple(ep);
-		iw_mpa_run_event(ep, IW_MPA_EV_TCP_ACCEPTED);
-		iw_mpa_sock_check(&ep->sock);
+		iw_mpa_sock_tuple(&ep->sock, &ep->tuple);
 	}
-	iw_mpa_run(ep, true);
+	iw_mpa_run(ep, event);
 	iw_mpa_ep_put(ep);
+	return 0;
+}
+
+/* Return: when to come back, in ms; negative: when TCP has something. */
+static int listen_take(struct iw_mpa_listener *lis)
+{
+	struct socket *sock;
+	int i, err;
+
+	for (i = 0; i < LISTEN_BATCH; i++) {
+		/* While iw_cm has no room TCP holds the clients back. */
+		if (iw_mpa_backlog_retry(lis->backlog))
+			return LISTEN_ROOM_MS;
+		err = iw_mpa_sock_accept(&lis->sock, &sock);
+		if (err == -ECONNABORTED)
+			continue;
+		if (!err)
+			err = listen_adopt(lis, sock);
+		if (err == -EAGAIN || err == -ENODEV || err == -EINVAL)
+			return -1;
+		if (err)
+			return LISTEN_RETRY_MS;
+	}
 	return 0;
 }
 
@@ -94,22 +120,12 @@ static void iw_mpa_listen_work(struct work_struct *work)
 {
 	struct iw_mpa_listener *lis = container_of(to_delayed_work(work),
 						   struct iw_mpa_listener, work);
-	struct socket *sock;
-	int i, err = 0;
+	unsigned int noio = memalloc_noio_save();
+	int ms = listen_take(lis);
 
-	for (i = 0; i < LISTEN_BATCH; i++) {
-		err = iw_mpa_sock_accept(&lis->sock, &sock);
-		if (err == -ECONNABORTED)
-			continue;
-		if (!err)
-			err = listen_adopt(lis, sock);
-		if (err)
-			break;
-	}
-	if (err == -EAGAIN || err == -ENODEV || err == -EINVAL)
-		return;
-	queue_delayed_work(listen_wq, &lis->work,
-			   err ? msecs_to_jiffies(LISTEN_RETRY_MS) : 0);
+	if (ms >= 0)
+		queue_delayed_work(listen_wq, &lis->work, msecs_to_jiffies(ms));
+	memalloc_noio_restore(noio);
 }
 
 static void listen_sock_readable(struct iw_mpa_sock *ms)
@@ -118,6 +134,11 @@ static void listen_sock_readable(struct iw_mpa_sock *ms)
 						   sock);
 
 	queue_delayed_work(listen_wq, &lis->work, 0);
+}
+
+static void listen_blocked(struct iw_mpa_listener *lis)
+{
+	queue_delayed_work(listen_wq, &lis->work, msecs_to_jiffies(LISTEN_ROOM_MS));
 }
 
 static void listen_sock_ignore(struct iw_mpa_sock *ms)
@@ -135,12 +156,43 @@ static const struct iw_mpa_sock_ops listen_sock_ops = {
 	.failed		= listen_sock_failed,
 };
 
+static struct iw_mpa_listener *listen_alloc(struct iw_mpa_device *dev, struct iw_cm_id *id,
+					    int depth)
+{
+	struct iw_mpa_listener *lis = kzalloc(sizeof(*lis), GFP_KERNEL);
+
+	if (!lis)
+		return NULL;
+	lis->backlog = iw_mpa_backlog_open(dev, id, listen_blocked, lis);
+	if (!lis->backlog) {
+		kfree(lis);
+		return NULL;
+	}
+	INIT_DELAYED_WORK(&lis->work, iw_mpa_listen_work);
+	lis->id = iw_mpa_new_id();
+	lis->dev = dev;
+	lis->cm_id = id;
+	lis->depth = depth;
+	lis->addr = *iw_mpa_addr(&id->m_local_addr);
+	lis->foreign = listen_is_foreign(lis);
+	id->add_ref(id);
+	return lis;
+}
+
+static void listen_free(struct iw_mpa_listener *lis)
+{
+	iw_mpa_backlog_close(lis->backlog);
+	lis->cm_id->rem_ref(lis->cm_id);
+	kfree_rcu(lis, rcu);
+}
+
 /**
  * iw_mpa_create_listen - iw_cm's iw_create_listen
  * @id: cm_id, with its mapped address set
  * @backlog: connections that may wait in TCP, > 0
  *
- * A wildcard listener on a device of another network namespace has no socket.
+ * A wildcard listener on a device of another network namespace has no socket: it takes no port,
+ * gets no connection, and holds no namespace.
  *
  * Context: process. CONNECT_REQUEST may be raised before the return.
  *
@@ -153,79 +205,62 @@ int iw_mpa_create_listen(struct iw_cm_id *id, int backlog)
 	struct iw_mpa_listener *lis;
 	struct iw_mpa_sock_opts opts;
 	struct iw_mpa_device *dev;
-	int err;
+	int err = -EOPNOTSUPP;
 
 	dev = iw_mpa_device_get(id->device);
 	if (!dev)
 		return -ENODEV;
 	if (!(dev->attr.caps & IW_MPA_CAP_TX_FENCE) &&
-	    READ_ONCE(iw_mpa_config(dev_net(dev->netdev))->fence)) {
-		err = -EOPNOTSUPP;
+	    READ_ONCE(iw_mpa_config(dev_net(dev->netdev))->fence))
 		goto put_dev;
-	}
-	lis = kzalloc(sizeof(*lis), GFP_KERNEL);
-	if (!lis) {
-		err = -ENOMEM;
+	err = -ENOMEM;
+	lis = listen_alloc(dev, id, backlog);
+	if (!lis)
 		goto put_dev;
-	}
-	lis->half_open = iw_mpa_half_open_alloc();
-	if (!lis->half_open) {
-		err = -ENOMEM;
-		goto free_lis;
-	}
-	INIT_DELAYED_WORK(&lis->work, iw_mpa_listen_work);
-	lis->dev = dev;
-	lis->id = id;
-	lis->backlog = backlog;
-	id->add_ref(id);
-	id->provider_data = lis;
-
-	/* Without a socket it takes no port, gets no connection, and holds no namespace. */
-	if (!listen_is_foreign(lis)) {
+	err = 0;
+	if (!lis->foreign) {
 		opts = listen_opts(lis);
 		err = iw_mpa_sock_listen(&lis->sock, &listen_sock_ops, &opts, backlog);
-		if (err)
-			goto put_half_open;
 	}
+	if (err)
+		goto free_lis;
 	spin_lock(&dev->lock);
-	list_add_tail(&lis->node, &dev->listeners);
+	list_add_tail_rcu(&lis->node, &dev->listeners);
 	spin_unlock(&dev->lock);
 	iw_mpa_count(IW_MPA_CNT_listener_created);
 	return 0;
 
-put_half_open:
-	id->provider_data = NULL;
-	id->rem_ref(id);
-	iw_mpa_half_open_put(lis->half_open);
 free_lis:
-	kfree(lis);
+	listen_free(lis);
 put_dev:
 	iw_mpa_device_put(dev);
 	return err;
 }
 
-/* Connections whose Request has not come cannot be announced any more. */
-static void listen_end_half_open(struct iw_mpa_device *dev,
-				 const struct iw_cm_id *id)
+/* Take a cm_id's listener out of its device's list. */
+static struct iw_mpa_listener *listen_remove(struct iw_mpa_device *dev, struct iw_cm_id *id)
 {
-	struct iw_mpa_ep *ep;
+	struct iw_mpa_listener *lis, *found = NULL;
 
 	spin_lock(&dev->lock);
-	list_for_each_entry(ep, &dev->half_open, node) {
-		/* What was refused unasked has it, too, and ignores the event. */
-		if (READ_ONCE(ep->listen_id) == id)
-			iw_mpa_raise(ep, IW_MPA_EV_LISTENER_GONE);
+	list_for_each_entry(lis, &dev->listeners, node) {
+		if (lis->cm_id == id) {
+			list_del_rcu(&lis->node);
+			found = lis;
+			break;
+		}
 	}
 	spin_unlock(&dev->lock);
+	return found;
 }
 
 /**
  * iw_mpa_destroy_listen - iw_cm's iw_destroy_listen
  * @id: listening cm_id
  *
- * First stop: no callback is left after unhook, no work after cancel. Then
- * wait: there is nothing to wait for but that work. Connections that the ULP was
- * asked about live on.
+ * First stop: no callback is left after unhook, nothing queues the work behind close,
+ * no work is left after cancel. Then wait: there is nothing to wait for but that work.
+ * Connections that the ULP was asked about live on.
  *
  * Context: process, sleeps.
  *
@@ -233,24 +268,21 @@ static void listen_end_half_open(struct iw_mpa_device *dev,
  */
 int iw_mpa_destroy_listen(struct iw_cm_id *id)
 {
-	struct iw_mpa_listener *lis = id->provider_data;
-	struct iw_mpa_device *dev;
+	struct iw_mpa_device *dev = iw_mpa_device_get(id->device);
+	struct iw_mpa_listener *lis;
 
-	if (!lis)
+	if (!dev)
 		return 0;
-	dev = lis->dev;
-	id->provider_data = NULL;
-	spin_lock(&dev->lock);
-	list_del(&lis->node);
-	spin_unlock(&dev->lock);
-	iw_mpa_sock_unhook(&lis->sock);
-	cancel_delayed_work_sync(&lis->work);
-	iw_mpa_sock_release(&lis->sock);
-	listen_end_half_open(dev, id);
-	iw_mpa_half_open_put(lis->half_open);
-	kfree(lis);
-	iw_mpa_count(IW_MPA_CNT_listener_destroyed);
-	id->rem_ref(id);
+	lis = listen_remove(dev, id);
+	if (lis) {
+		iw_mpa_sock_unhook(&lis->sock);
+		iw_mpa_backlog_stop(lis->backlog);
+		cancel_delayed_work_sync(&lis->work);
+		iw_mpa_sock_release(&lis->sock);
+		listen_free(lis);
+		iw_mpa_count(IW_MPA_CNT_listener_destroyed);
+		iw_mpa_device_put(dev);
+	}
 	iw_mpa_device_put(dev);
 	return 0;
 }

@@ -8,30 +8,38 @@
 #include "sock.h"
 
 struct iw_cm_id;
+struct iw_mpa_backlog;
 struct iw_mpa_device;
-struct iw_mpa_half_open;
 
 /**
  * struct iw_mpa_listener - a listening cm_id
- * @sock: its TCP socket
+ * @id: its number
+ * @sock: its TCP socket, closed if @foreign
  * @dev: its device, held
- * @node: in the device's list, under its lock
- * @id: its cm_id, held
- * @half_open: its half-open connections, held
+ * @node: in the device's list, which is changed under its lock and read under RCU
+ * @cm_id: its cm_id, held
+ * @backlog: its connections that the ULP was not asked about; held
  * @work: takes connections
- * @backlog: connections that may wait in TCP
+ * @depth: connections that may wait in TCP
+ * @addr: where it listens
+ * @foreign: in another network namespace than the device's: without a socket
+ * @rcu: for readers of the list
  *
  * Lives from create_listen to destroy_listen. The work item is the only other
  * context that uses it, and is waited for.
  */
 struct iw_mpa_listener {
+	unsigned long		id;
 	struct iw_mpa_sock	sock;
 	struct iw_mpa_device	*dev;
 	struct list_head	node;
-	struct iw_cm_id		*id;
-	struct iw_mpa_half_open	*half_open;
+	struct iw_cm_id		*cm_id;
+	struct iw_mpa_backlog	*backlog;
 	struct delayed_work	work;
-	int			backlog;
+	int			depth;
+	bool			foreign;
+	union iw_mpa_addr	addr;
+	struct rcu_head		rcu;
 };
 
 int iw_mpa_create_listen(struct iw_cm_id *id, int backlog);

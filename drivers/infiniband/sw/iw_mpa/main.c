@@ -46,11 +46,11 @@ static int __init iw_mpa_module_init(void)
 		goto exit_config;
 	err = iw_mpa_listen_init();
 	if (err)
-		goto exit_ep;
+		goto exit_run;
 	iw_mpa_show_init(iw_mpa_stats_init());
 	return 0;
 
-exit_ep:
+exit_run:
 	iw_mpa_run_exit();
 exit_config:
 	iw_mpa_config_exit();
@@ -71,4 +71,4 @@ module_exit(iw_mpa_module_exit);
 MODULE_DESCRIPTION("iWARP connection manager for RNIC drivers (MPA, RFC 5044 and RFC 6581)");
 MODULE_AUTHOR("The iw_mpa authors");
 MODULE_LICENSE("GPL");
-MODULE_VERSION("0.1");
+MODULE_VERSION(IW_MPA_VERSION);

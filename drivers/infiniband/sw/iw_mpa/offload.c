@@ -1,5 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The hand-off: the only caller of a driver's ops. */
+/*
+ * The hand-off of a stream to the driver, and what follows: the only caller of a driver's ops,
+ * and of its QP references.
+ *
+ * Two functions are the order of calls that the contract promises: iw_mpa_offload_active() and
+ * iw_mpa_offload_passive().
+ */
 
 #include "offload.h"
 #include "sock.h"
@@ -7,6 +13,7 @@
 
 #include <linux/errno.h>
 #include <linux/string.h>
+#include <rdma/ib_verbs.h>
 
 /**
  * iw_mpa_offload_check - is a driver's description complete?
@@ -56,13 +63,59 @@ int iw_mpa_offload_check(const struct iw_mpa_driver_ops *drv,
 	return *problem ? -EINVAL : 0;
 }
 
-static void offload_attach(struct iw_mpa_offload *off, struct iw_mpa_sock *ms)
+/**
+ * iw_mpa_offload_find_qp - the QP of a number
+ * @ibdev: the device
+ * @qpn: the number
+ *
+ * Return: the QP, without a reference; NULL if there is none, or it is being destroyed.
+ */
+struct ib_qp *iw_mpa_offload_find_qp(struct ib_device *ibdev, u32 qpn)
 {
-	iw_mpa_sock_lock_callbacks(ms);
-	ms->stream.qp = off->qp;
-	if (off->drv->attach)
-		off->drv->attach(off->qp, ms->sock->sk, &ms->stream);
-	iw_mpa_sock_unlock_callbacks(ms);
+	return ibdev->ops.iw_get_qp(ibdev, qpn);
+}
+
+/**
+ * iw_mpa_offload_put_qp - give a reference back
+ * @qp: the QP
+ *
+ * Context: process.
+ */
+void iw_mpa_offload_put_qp(struct ib_qp *qp)
+{
+	qp->device->ops.iw_rem_ref(qp);
+}
+
+/**
+ * iw_mpa_offload_bind - take a reference on a QP
+ * @off: line without one
+ * @ibdev: the device
+ * @qpn: number of the QP, on which the caller of iw_connect or iw_accept has a reference
+ *
+ * Return: 0 or -EINVAL
+ */
+int iw_mpa_offload_bind(struct iw_mpa_offload *off, struct ib_device *ibdev, u32 qpn)
+{
+	struct ib_qp *qp = iw_mpa_offload_find_qp(ibdev, qpn);
+
+	if (!qp)
+		return -EINVAL;
+	ibdev->ops.iw_add_ref(qp);
+	off->qp = qp;
+	off->qpn = qpn;
+	return 0;
+}
+
+/**
+ * iw_mpa_offload_unbind - give the reference on the QP back
+ * @off: line with a QP that the driver does not use any more
+ */
+void iw_mpa_offload_unbind(struct iw_mpa_offload *off)
+{
+	struct ib_qp *qp = off->qp;
+
+	off->qp = NULL;
+	iw_mpa_offload_put_qp(qp);
 }
 
 /**
@@ -80,24 +133,25 @@ void iw_mpa_offload_put_pd(struct iw_mpa_offload *off, void *pd, bool reject)
 		off->drv->put_pd(off->qp, pd);
 }
 
-/**
- * iw_mpa_offload_start - make the driver ready for the first FPDU
- * @off: line with a QP bound
- * @ep: what the driver names the connection by
- * @ms: the stream, positioned behind the peer's startup frame
- * @params: what was negotiated
- * @reply_len: octets of the Reply, which is not sent yet; initiator: 0
+static void offload_attach(struct iw_mpa_offload *off, struct iw_mpa_sock *ms)
+{
+	iw_mpa_sock_lock_callbacks(ms);
+	ms->stream.qp = off->qp;
+	if (off->drv->attach)
+		off->drv->attach(off->qp, ms->sock->sk, &ms->stream);
+	iw_mpa_sock_unlock_callbacks(ms);
+}
+
+/*
+ * Make the driver ready for the first FPDU: the stream is positioned behind the peer's startup
+ * frame, and @reply_len octets of this end are still to be sent. A device that cannot take queued
+ * octets gets a stream without any, also while it prepared.
  *
- * Context: process, may sleep.
- *
- * Return: IW_MPA_R_OK; EARLY_DATA or DRIVER, then the driver has no stream, and
- * @off->err is what prepare returned.
+ * Return: IW_MPA_R_OK, or why the driver does not have the stream.
  */
-enum iw_mpa_reason iw_mpa_offload_start(struct iw_mpa_offload *off,
-					struct iw_mpa_ep *ep,
+static enum iw_mpa_reason offload_start(struct iw_mpa_offload *off, struct iw_mpa_ep *ep,
 					struct iw_mpa_sock *ms,
-					const struct iw_mpa_params *params,
-					size_t reply_len)
+					const struct iw_mpa_params *params, size_t reply_len)
 {
 	struct iw_mpa_handoff ho = {
 		.ep = ep,
@@ -105,93 +159,120 @@ enum iw_mpa_reason iw_mpa_offload_start(struct iw_mpa_offload *off,
 		.params = params,
 		.peer_pd = off->peer_pd,
 	};
+	bool early = off->attr->caps & IW_MPA_CAP_EARLY_RX;
 
-	iw_mpa_sock_seq(ms, &ho.snd_nxt, &ho.rcv_nxt, &ho.rx_queued);
-	ho.snd_nxt += reply_len;
-	off->rcv_nxt = ho.rcv_nxt;
-	if (ho.rx_queued && !(off->attr->caps & IW_MPA_CAP_EARLY_RX))
+	iw_mpa_sock_seq(ms, &off->snd_nxt, &off->rcv_nxt, &ho.rx_queued);
+	ho.snd_nxt = off->snd_nxt + reply_len;
+	ho.rcv_nxt = off->rcv_nxt;
+	if (ho.rx_queued && !early)
 		return IW_MPA_R_EARLY_DATA;
 
 	off->err = off->drv->prepare(off->qp, &ho);
-	trace_iw_mpa_handoff(ep, params, ho.snd_nxt, ho.rcv_nxt, off->err);
+	trace_iw_mpa_handoff(off->id, params, ho.snd_nxt, ho.rcv_nxt, off->err);
 	if (off->err)
 		return IW_MPA_R_DRIVER;
 	off->started = true;
+	off->taken = true;
 	offload_attach(off, ms);
 
-	/* What came while it prepared went past the device. */
-	if (!(off->attr->caps & IW_MPA_CAP_EARLY_RX)) {
-		iw_mpa_sock_seq(ms, &ho.snd_nxt, &ho.rcv_nxt, &ho.rx_queued);
-		if (ho.rx_queued) {
-			iw_mpa_offload_stop(off, ms, IW_MPA_R_EARLY_DATA);
-			return IW_MPA_R_EARLY_DATA;
-		}
+	if (!early && iw_mpa_sock_has_octets(ms)) {
+		iw_mpa_offload_stop(off, ms, IW_MPA_R_EARLY_DATA);
+		return IW_MPA_R_EARLY_DATA;
 	}
 	return IW_MPA_R_OK;
 }
 
 /**
- * iw_mpa_offload_send_reply - send the MPA Reply, through the driver if it wants
- * @off: started line
- * @ms: the stream
- * @reply: the frame
- * @len: octets of it
- *
- * Context: process, may sleep.
- *
- * Return: 0 or a negative errno.
- */
-int iw_mpa_offload_send_reply(struct iw_mpa_offload *off,
-			      struct iw_mpa_sock *ms, const void *reply,
-			      size_t len)
-{
-	if (off->drv->send_reply)
-		return off->drv->send_reply(off->qp, reply, len);
-	return iw_mpa_sock_send(ms, reply, len);
-}
-
-/**
- * iw_mpa_offload_open - let work out, an initiator's RTR message first
- * @off: started line
- * @ms: the stream
+ * iw_mpa_offload_active - hand an initiator's stream to the driver
+ * @off: line with a QP bound
+ * @ep: what the driver names the connection by
+ * @ms: the stream, positioned behind the Reply
  * @params: what was negotiated
- *
- * Context: process, may sleep.
- *
- * Return: 0, or a negative errno if the RTR message could not be sent.
- */
-int iw_mpa_offload_open(struct iw_mpa_offload *off, struct iw_mpa_sock *ms,
-			const struct iw_mpa_params *params)
-{
-	unsigned int scope;
-	int err;
-
-	if (!params->initiator || !params->rtr) {
-		off->drv->open_tx(off->qp);
-		return 0;
-	}
-	scope = iw_mpa_sock_begin_send(ms);
-	err = off->drv->send_rtr(off->qp, params->rtr);
-	iw_mpa_sock_end_send(ms, scope);
-	off->rtr_end = iw_mpa_sock_snd_nxt(ms);
-	return err;
-}
-
-/**
- * iw_mpa_offload_may_repeat - can an RTR message be repeated, and may it have to be?
- * @off: line
- * @params: what was negotiated
+ * @repeat: an RTR message may be repeated
  *
  * RFC 6581 9.2 lets a responder name one RTR type, or all that it can take. Some of
  * those that name one begin to look at the stream only after their Reply has gone
  * out, and do not see an RTR message that was faster until more octets come.
  *
- * Return: true if the peer may be such a one, and the driver has repeat_rtr.
+ * Context: process, may sleep.
+ *
+ * Return: IW_MPA_EV_HANDED_OFF; IW_MPA_EV_HANDED_OFF_QUIET if the peer may be such a one and the
+ * driver has repeat_rtr; IW_MPA_EV_PREPARE_FAILED, the driver has no stream; IW_MPA_EV_RTR_FAILED.
+ * If it failed, @off->why and @off->err say why.
  */
-bool iw_mpa_offload_may_repeat(const struct iw_mpa_offload *off,
-			       const struct iw_mpa_params *params)
+enum iw_mpa_event iw_mpa_offload_active(struct iw_mpa_offload *off, struct iw_mpa_ep *ep,
+					struct iw_mpa_sock *ms,
+					const struct iw_mpa_params *params, bool repeat)
 {
-	return params->rtr_single && off->drv->repeat_rtr;
+	off->why = offload_start(off, ep, ms, params, 0);
+	if (off->why)
+		return IW_MPA_EV_PREPARE_FAILED;
+
+	if (!params->rtr) {
+		off->drv->open_tx(off->qp);
+		return IW_MPA_EV_HANDED_OFF;
+	}
+	off->err = off->drv->send_rtr(off->qp, params->rtr);
+	if (off->err) {
+		off->why = IW_MPA_R_DRIVER;
+		return IW_MPA_EV_RTR_FAILED;
+	}
+	off->rtr_end = iw_mpa_sock_snd_nxt(ms);
+	if (repeat && params->rtr_single && off->drv->repeat_rtr)
+		return IW_MPA_EV_HANDED_OFF_QUIET;
+	return IW_MPA_EV_HANDED_OFF;
+}
+
+/**
+ * iw_mpa_offload_passive - hand a responder's stream to the driver, and send the Reply
+ * @off: line with a QP bound
+ * @ep: what the driver names the connection by
+ * @ms: the stream, positioned behind the Request
+ * @params: what was negotiated
+ * @fence: hold TX back until the first FPDU, as RFC 5044 7.1.2 asks
+ * @reply: the MPA Reply
+ * @len: octets of it
+ *
+ * Context: process, may sleep.
+ *
+ * Return: IW_MPA_EV_HANDED_OFF_RTR, IW_MPA_EV_HANDED_OFF_FENCED, or IW_MPA_EV_HANDED_OFF: TX is
+ * open; IW_MPA_EV_ACCEPT_FAILED, nothing was sent and the driver has no stream;
+ * IW_MPA_EV_REPLY_FAILED. If it failed, @off->why and @off->err say why.
+ */
+enum iw_mpa_event iw_mpa_offload_passive(struct iw_mpa_offload *off, struct iw_mpa_ep *ep,
+					 struct iw_mpa_sock *ms,
+					 const struct iw_mpa_params *params, bool fence,
+					 const void *reply, size_t len)
+{
+	off->why = offload_start(off, ep, ms, params, len);
+	if (off->why)
+		return IW_MPA_EV_ACCEPT_FAILED;
+
+	if (off->drv->send_reply)
+		off->err = off->drv->send_reply(off->qp, reply, len);
+	else
+		off->err = iw_mpa_sock_send(ms, reply, len);
+	if (off->err) {
+		off->why = IW_MPA_R_SEND;
+		return IW_MPA_EV_REPLY_FAILED;
+	}
+	if (params->p2p)
+		return IW_MPA_EV_HANDED_OFF_RTR;
+	if (fence)
+		return IW_MPA_EV_HANDED_OFF_FENCED;
+	off->drv->open_tx(off->qp);
+	return IW_MPA_EV_HANDED_OFF;
+}
+
+/**
+ * iw_mpa_offload_open_tx - let the ULP's work out
+ * @off: started line of a responder
+ *
+ * Context: process, may sleep.
+ */
+void iw_mpa_offload_open_tx(struct iw_mpa_offload *off)
+{
+	off->drv->open_tx(off->qp);
 }
 
 /**
@@ -244,20 +325,36 @@ int iw_mpa_offload_repeat_rtr(struct iw_mpa_offload *off,
 }
 
 /**
- * iw_mpa_offload_kick - have the driver look at the stream
+ * iw_mpa_offload_kick_rx - have the driver look at the stream
  * @off: started line
  *
  * Context: process.
  */
-void iw_mpa_offload_kick(struct iw_mpa_offload *off)
+void iw_mpa_offload_kick_rx(struct iw_mpa_offload *off)
 {
-	if (off->started && off->drv->kick_rx)
+	if (off->drv->kick_rx)
 		off->drv->kick_rx(off->qp);
 }
 
 /**
+ * iw_mpa_offload_finish_tx - let out what the ULP has posted, and take nothing more
+ * @off: started line, TX is open
+ *
+ * Context: process, may sleep.
+ *
+ * Return: true if iw_mpa_tx_finished() follows; false if the driver cannot do that.
+ */
+bool iw_mpa_offload_finish_tx(struct iw_mpa_offload *off)
+{
+	if (!off->drv->finish_tx)
+		return false;
+	off->drv->finish_tx(off->qp);
+	return true;
+}
+
+/**
  * iw_mpa_offload_stop - take the stream back
- * @off: line, started or not
+ * @off: started line
  * @ms: the stream; its callbacks are taken back first
  * @why: for the driver
  *
@@ -266,9 +363,24 @@ void iw_mpa_offload_kick(struct iw_mpa_offload *off)
 void iw_mpa_offload_stop(struct iw_mpa_offload *off, struct iw_mpa_sock *ms,
 			 enum iw_mpa_reason why)
 {
-	if (!off->started)
-		return;
 	iw_mpa_sock_detach(ms);
 	off->started = false;
 	off->drv->stop(off->qp, why);
+}
+
+/**
+ * iw_mpa_offload_is_untouched - is the stream where the library left it?
+ * @off: line that is not started
+ * @ms: the stream
+ *
+ * A device that takes TCP over has sequence numbers of its own, which the socket does not know.
+ *
+ * Context: process.
+ *
+ * Return: true if the driver has sent nothing on it.
+ */
+bool iw_mpa_offload_is_untouched(const struct iw_mpa_offload *off,
+				 const struct iw_mpa_sock *ms)
+{
+	return !off->taken || (off->drv->attach && iw_mpa_sock_snd_nxt(ms) == off->snd_nxt);
 }

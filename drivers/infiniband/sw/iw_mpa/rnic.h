@@ -8,12 +8,10 @@
 #include <linux/ratelimit_types.h>
 #include <linux/refcount.h>
 #include <linux/spinlock.h>
-#include <linux/wait.h>
 #include <linux/xarray.h>
 
 #include <rdma/iw_mpa.h>
 
-struct ib_device;
 struct iw_mpa_stats;
 
 /**
@@ -29,15 +27,15 @@ struct iw_mpa_stats;
  * @peer_to_peer: its say in net.iw_mpa.peer_to_peer, &enum iw_mpa_choice
  * @users: one for the registration, one for each live endpoint and listener
  * @unused: completed when @users drops to 0
- * @lock: protects the lists and @dying; process context
- * @eps: endpoints that are live
- * @half_open: those of them that wait for the MPA Request, or were refused and wait
- *	for the peer to close: the oldest first
+ * @lock: protects @listeners, @debts, @half_open and the backlogs of its listeners;
+ *	process context
+ * @half_open: endpoints that wait for the MPA Request, or were refused and wait
+ *	for the peer to close: the one that does so longest first
  * @half_open_count: how many
  * @listeners: its listeners
- * @dying: no new endpoint or listener
+ * @dying: no new endpoint
  * @qps: QP number to endpoint, while a QP is bound
- * @unbound: woken when a QP is unbound
+ * @debts: references of iw_cm on QPs: see qp.c
  * @rcu: for the list of devices
  */
 struct iw_mpa_device {
@@ -53,13 +51,12 @@ struct iw_mpa_device {
 	refcount_t			users;
 	struct completion		unused;
 	spinlock_t			lock;
-	struct list_head		eps;
 	struct list_head		half_open;
 	struct list_head		listeners;
 	unsigned int			half_open_count;
 	bool				dying;
 	struct xarray			qps;
-	wait_queue_head_t		unbound;
+	struct list_head		debts;
 	struct rcu_head			rcu;
 };
 

@@ -3,7 +3,8 @@
  * What there is, for people and their scripts: debugfs iw_mpa/endpoints and
  * iw_mpa/listeners, and the counters of "rdma statistic show link".
  *
- * A file is a snapshot: copied under the device's lock, written out without.
+ * No lock is held while a file is written: endpoints and listeners come and go meanwhile, and each
+ * is shown at most once.
  */
 
 #include "show.h"
@@ -15,73 +16,15 @@
 
 #include <linux/debugfs.h>
 #include <linux/jiffies.h>
-#include <linux/mm.h>
 #include <linux/netdevice.h>
-#include <linux/overflow.h>
+#include <linux/rculist.h>
 #include <linux/seq_file.h>
 #include <rdma/ib_verbs.h>
 #include <rdma/iw_cm.h>
 
-/* An endpoint as it was */
-struct show_ep {
-	struct iw_mpa_tuple	tuple;
-	struct iw_mpa_params	params;
-	unsigned long		born;
-	u32			qpn;
-	u8			state;
-	bool			initiator;
-};
-
-static const char * const show_states[] = {
-#define X(name, timer) [IW_MPA_ST_##name] = #name,
-	IW_MPA_STATES(X)
-#undef X
-};
-
-static void show_copy_ep(struct iw_mpa_ep *ep, struct show_ep *row)
-{
-	row->tuple = ep->tuple;
-	row->born = ep->born;
-	row->initiator = ep->initiator;
-	row->state = READ_ONCE(ep->state);
-	/* The runner may be writing both: */
-	row->qpn = data_race(ep->qpn);
-	/* what is shown is not relied on. */
-	row->params = data_race(ep->params);
-}
-
-static size_t show_copy_list(struct list_head *list, struct show_ep *rows,
-			     size_t n, size_t max)
-{
-	struct iw_mpa_ep *ep;
-
-	list_for_each_entry(ep, list, node) {
-		/* Taken from TCP, and its addresses not asked for yet */
-		if (!ep->tuple.local.sa.sa_family)
-			continue;
-		if (n < max)
-			show_copy_ep(ep, &rows[n]);
-		n++;
-	}
-	return n;
-}
-
-/* Copy at most @max endpoints of a device; how many there are is returned. */
-static size_t show_copy_eps(struct iw_mpa_device *dev, struct show_ep *rows,
-			    size_t max)
-{
-	size_t n;
-
-	spin_lock(&dev->lock);
-	n = show_copy_list(&dev->half_open, rows, 0, max);
-	n = show_copy_list(&dev->eps, rows, n, max);
-	spin_unlock(&dev->lock);
-	return n;
-}
-
 static void show_device(struct seq_file *seq, const struct iw_mpa_device *dev)
 {
-	seq_printf(seq, "dev=%s netns=%u", dev_name(&dev->ibdev->dev),
+	seq_printf(seq, " dev=%s netns=%u", dev_name(&dev->ibdev->dev),
 		   dev_net(dev->netdev)->ns.inum);
 }
 
@@ -93,58 +36,80 @@ static void show_rtr(struct seq_file *seq, u8 rtr)
 		   rtr & IW_MPA_RTR_READ ? "R" : "");
 }
 
-static void show_ep(struct seq_file *seq, const struct iw_mpa_device *dev,
-		    const struct show_ep *row)
+/* The runner may be writing: what is shown is not relied on. */
+static void show_ep(struct seq_file *seq, const struct iw_mpa_ep *ep)
 {
-	const struct iw_mpa_params *params = &row->params;
+	const struct iw_mpa_params params = data_race(ep->params);
 
-	show_device(seq, dev);
+	seq_printf(seq, "id=%lu", ep->id);
+	show_device(seq, ep->dev);
 	seq_printf(seq, " role=%s state=%s local=%pISpc remote=%pISpc age_ms=%llu qpn=%u",
-		   row->initiator ? "initiator" : "responder",
-		   show_states[row->state], &row->tuple.local.sa,
-		   &row->tuple.remote.sa, jiffies64_to_msecs(jiffies - row->born),
-		   row->qpn);
-	seq_printf(seq, " rev=%u crc=%d tx_markers=%d rx_markers=%d", params->rev,
-		   params->crc, params->tx_markers, params->rx_markers);
-	show_rtr(seq, params->rtr);
-	seq_printf(seq, " ird=%u ord=%u peer_ird=%u peer_ord=%u\n", params->ird,
-		   params->ord, params->peer_ird, params->peer_ord);
+		   ep->initiator ? "initiator" : "responder",
+		   iw_mpa_state_name(READ_ONCE(ep->state)), &ep->tuple.local.sa,
+		   &ep->tuple.remote.sa, jiffies64_to_msecs(jiffies - ep->born),
+		   data_race(ep->off.qpn));
+	seq_printf(seq, " rev=%u crc=%d tx_markers=%d rx_markers=%d", params.rev,
+		   params.crc, params.tx_markers, params.rx_markers);
+	show_rtr(seq, params.rtr);
+	seq_printf(seq, " ird=%u ord=%u peer_ird=%u peer_ord=%u\n", params.ird,
+		   params.ord, params.peer_ird, params.peer_ord);
 }
 
-static int show_eps_of(struct iw_mpa_device *dev, void *arg)
+/* Under rcu_read_lock(): the endpoint may be on its way out, and its device with it. */
+static void show_ep_if_live(struct iw_mpa_ep *ep, void *seq)
 {
-	size_t i, n, max = show_copy_eps(dev, NULL, 0);
-	struct show_ep *rows;
+	struct iw_mpa_device *dev = ep->dev;
 
-	rows = kvmalloc_array(max, sizeof(*rows), GFP_KERNEL);
-	if (!rows)
-		return -ENOMEM;
-	n = min(show_copy_eps(dev, rows, max), max);
-	for (i = 0; i < n; i++)
-		show_ep(arg, dev, &rows[i]);
-	kvfree(rows);
+	if (!refcount_inc_not_zero(&dev->users))
+		return;
+	/* It is taken from TCP, and its addresses are not asked for yet. */
+	if (ep->tuple.local.sa.sa_family)
+		show_ep(seq, ep);
+	iw_mpa_device_put(dev);
+}
+
+/* The file is written bucket by bucket of the table of endpoints. */
+static void *endpoints_start(struct seq_file *seq, loff_t *pos)
+{
+	return *pos < IW_MPA_EP_BUCKETS ? pos : NULL;
+}
+
+static void *endpoints_next(struct seq_file *seq, void *bucket, loff_t *pos)
+{
+	++*pos;
+	return endpoints_start(seq, pos);
+}
+
+static void endpoints_stop(struct seq_file *seq, void *bucket)
+{
+}
+
+static int endpoints_show(struct seq_file *seq, void *bucket)
+{
+	iw_mpa_ep_look(*(loff_t *)bucket, show_ep_if_live, seq);
 	return 0;
 }
 
-static int endpoints_show(struct seq_file *seq, void *unused)
-{
-	return iw_mpa_device_for_each(show_eps_of, seq);
-}
-DEFINE_SHOW_ATTRIBUTE(endpoints);
+static const struct seq_operations endpoints_sops = {
+	.start	= endpoints_start,
+	.next	= endpoints_next,
+	.stop	= endpoints_stop,
+	.show	= endpoints_show,
+};
+DEFINE_SEQ_ATTRIBUTE(endpoints);
 
-/* Under the device's lock: there are few, and seq_file does not sleep. */
-static int show_listeners_of(struct iw_mpa_device *dev, void *arg)
+static int show_listeners_of(struct iw_mpa_device *dev, void *seq)
 {
 	struct iw_mpa_listener *lis;
 
-	spin_lock(&dev->lock);
-	list_for_each_entry(lis, &dev->listeners, node) {
-		show_device(arg, dev);
-		seq_printf(arg, " local=%pISpc backlog=%d socket=%s\n",
-			   &lis->id->m_local_addr, lis->backlog,
-			   lis->sock.sock ? "yes" : "no");
+	rcu_read_lock();
+	list_for_each_entry_rcu(lis, &dev->listeners, node) {
+		seq_printf(seq, "id=%lu", lis->id);
+		show_device(seq, dev);
+		seq_printf(seq, " local=%pISpc backlog=%d socket=%s\n", &lis->addr.sa,
+			   lis->depth, lis->foreign ? "no" : "yes");
 	}
-	spin_unlock(&dev->lock);
+	rcu_read_unlock();
 	return 0;
 }
 

@@ -8,6 +8,7 @@
 #include <linux/in6.h>
 #include <linux/socket.h>
 #include <linux/tcp.h>
+#include <net/ipv6.h>
 #include <net/sock.h>
 
 struct iw_mpa_sock;
@@ -49,7 +50,7 @@ struct iw_mpa_sock {
 };
 
 /**
- * union iw_mpa_addr - an address and port, for people
+ * union iw_mpa_addr - an address and port
  * @sa: its family
  * @in: IPv4
  * @in6: IPv6
@@ -83,8 +84,8 @@ struct iw_mpa_tuple {
  */
 struct iw_mpa_sock_opts {
 	struct net			*net;
-	const struct sockaddr_storage	*local;
-	const struct sockaddr_storage	*remote;
+	const union iw_mpa_addr		*local;
+	const union iw_mpa_addr		*remote;
 	int				ifindex;
 	u8				tos;
 	bool				tos_set;
@@ -92,51 +93,53 @@ struct iw_mpa_sock_opts {
 	bool				any_port;
 };
 
+/* Takes octets that have come, as many as it wants; returns how many. Must not read the socket. */
+typedef size_t (*iw_mpa_sock_taker)(void *arg, const u8 *octets, size_t len);
+
 int iw_mpa_sock_connect(struct iw_mpa_sock *ms,
 			const struct iw_mpa_sock_ops *ops,
 			const struct iw_mpa_sock_opts *opts);
 int iw_mpa_sock_listen(struct iw_mpa_sock *ms,
 		       const struct iw_mpa_sock_ops *ops,
 		       const struct iw_mpa_sock_opts *opts, int backlog);
-int iw_mpa_sock_addr_len(const struct sockaddr_storage *addr);
-bool iw_mpa_sock_addr_is_any(const struct sockaddr_storage *addr);
 int iw_mpa_sock_accept(struct iw_mpa_sock *listener, struct socket **sock);
 int iw_mpa_sock_adopt(struct iw_mpa_sock *ms, struct socket *sock,
 		      const struct iw_mpa_sock *listener,
 		      const struct iw_mpa_sock_ops *ops,
 		      const struct iw_mpa_sock_opts *opts);
 void iw_mpa_sock_drop(struct socket *sock);
-void iw_mpa_sock_check(struct iw_mpa_sock *ms);
-int iw_mpa_sock_recv(struct iw_mpa_sock *ms, void *buf, size_t len);
+int iw_mpa_sock_read(struct iw_mpa_sock *ms, iw_mpa_sock_taker take, void *arg, bool *ended);
 int iw_mpa_sock_discard(struct iw_mpa_sock *ms, size_t len);
-void iw_mpa_sock_save_acks(struct iw_mpa_sock *ms);
-unsigned int iw_mpa_sock_begin_send(struct iw_mpa_sock *ms);
-void iw_mpa_sock_end_send(struct iw_mpa_sock *ms, unsigned int scope);
 int iw_mpa_sock_send(struct iw_mpa_sock *ms, const void *buf, size_t len);
 void iw_mpa_sock_shutdown(struct iw_mpa_sock *ms);
 void iw_mpa_sock_seq(struct iw_mpa_sock *ms, u32 *snd_nxt, u32 *rcv_nxt,
 		     bool *rx_queued);
-int iw_mpa_sock_local(struct iw_mpa_sock *ms, struct sockaddr_storage *local);
-int iw_mpa_sock_names(struct iw_mpa_sock *ms, struct sockaddr_storage *local,
-		      struct sockaddr_storage *remote);
-void iw_mpa_sock_tuple(struct iw_mpa_sock *ms, struct iw_mpa_tuple *tuple);
-void iw_mpa_sock_lock_callbacks(struct iw_mpa_sock *ms);
-void iw_mpa_sock_unlock_callbacks(struct iw_mpa_sock *ms);
+bool iw_mpa_sock_has_octets(struct iw_mpa_sock *ms);
+void iw_mpa_sock_tuple(const struct iw_mpa_sock *ms, struct iw_mpa_tuple *tuple);
 void iw_mpa_sock_detach(struct iw_mpa_sock *ms);
 void iw_mpa_sock_unhook(struct iw_mpa_sock *ms);
 void iw_mpa_sock_release(struct iw_mpa_sock *ms);
 
 /**
- * iw_mpa_sock_port - where an address has its port
- * @addr: IPv4 or IPv6 address
+ * iw_mpa_sock_lock_callbacks - keep the socket's callbacks out
+ * @ms: open socket
  *
- * Return: the place of the port, in network order.
+ * Context: process; softirqs are off until iw_mpa_sock_unlock_callbacks().
  */
-static inline __be16 *iw_mpa_sock_port(struct sockaddr_storage *addr)
+static inline void iw_mpa_sock_lock_callbacks(struct iw_mpa_sock *ms)
+	__acquires(&ms->sock->sk->sk_callback_lock)
 {
-	if (addr->ss_family == AF_INET)
-		return &((struct sockaddr_in *)addr)->sin_port;
-	return &((struct sockaddr_in6 *)addr)->sin6_port;
+	write_lock_bh(&ms->sock->sk->sk_callback_lock);
+}
+
+/**
+ * iw_mpa_sock_unlock_callbacks - let the socket's callbacks run again
+ * @ms: open socket
+ */
+static inline void iw_mpa_sock_unlock_callbacks(struct iw_mpa_sock *ms)
+	__releases(&ms->sock->sk->sk_callback_lock)
+{
+	write_unlock_bh(&ms->sock->sk->sk_callback_lock);
 }
 
 /**
@@ -163,6 +166,55 @@ static inline u32 iw_mpa_sock_snd_nxt(const struct iw_mpa_sock *ms)
 static inline u32 iw_mpa_sock_rcv_nxt(const struct iw_mpa_sock *ms)
 {
 	return READ_ONCE(tcp_sk(ms->sock->sk)->rcv_nxt);
+}
+
+/**
+ * iw_mpa_addr - an address of iw_cm or rdma_cm
+ * @addr: the address, which has more room than it needs
+ *
+ * Return: the same address.
+ */
+static inline union iw_mpa_addr *iw_mpa_addr(struct sockaddr_storage *addr)
+{
+	BUILD_BUG_ON(sizeof(union iw_mpa_addr) > sizeof(*addr));
+	return (union iw_mpa_addr *)addr;
+}
+
+/**
+ * iw_mpa_addr_is_known - is it an address of a family that we know?
+ * @addr: address
+ *
+ * Return: true if it is of IPv4 or IPv6.
+ */
+static inline bool iw_mpa_addr_is_known(const union iw_mpa_addr *addr)
+{
+	return addr->sa.sa_family == AF_INET || addr->sa.sa_family == AF_INET6;
+}
+
+/**
+ * iw_mpa_addr_is_any - is an address the wildcard?
+ * @addr: IPv4 or IPv6 address
+ *
+ * Return: true if it is.
+ */
+static inline bool iw_mpa_addr_is_any(const union iw_mpa_addr *addr)
+{
+	if (addr->sa.sa_family == AF_INET)
+		return !addr->in.sin_addr.s_addr;
+	return ipv6_addr_any(&addr->in6.sin6_addr);
+}
+
+/**
+ * iw_mpa_addr_port - where an address has its port
+ * @addr: IPv4 or IPv6 address
+ *
+ * Return: the place of the port, in network order; it is the same in both families.
+ */
+static inline __be16 *iw_mpa_addr_port(union iw_mpa_addr *addr)
+{
+	BUILD_BUG_ON(offsetof(struct sockaddr_in, sin_port) !=
+		     offsetof(struct sockaddr_in6, sin6_port));
+	return &addr->in.sin_port;
 }
 
 #endif /* _IW_MPA_SOCK_H */

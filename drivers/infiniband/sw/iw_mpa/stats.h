@@ -2,7 +2,7 @@
 #ifndef _IW_MPA_STATS_H
 #define _IW_MPA_STATS_H
 
-#include <linux/compiler_types.h>
+#include <linux/percpu.h>
 #include <rdma/iw_mpa_proto.h>
 
 struct dentry;
@@ -21,7 +21,8 @@ struct dentry;
 	X(v1_fallback)		\
 	X(source_port_retried)	\
 	X(rtr_repeated)		\
-	X(fence_lifted)
+	X(fence_lifted)		\
+	X(accepted_again)
 
 enum iw_mpa_counter {
 #define X(name) IW_MPA_CNT_##name,

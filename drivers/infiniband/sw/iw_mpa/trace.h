@@ -19,10 +19,10 @@
 
 /* Each list once: as enum for user space and as table of names. */
 #undef X
-#define X(name, timer) TRACE_DEFINE_ENUM(IW_MPA_ST_##name);
+#define X(name, timer, text) TRACE_DEFINE_ENUM(IW_MPA_ST_##name);
 IW_MPA_STATES(X)
 #undef X
-#define X(name) TRACE_DEFINE_ENUM(IW_MPA_EV_##name);
+#define X(name, reason) TRACE_DEFINE_ENUM(IW_MPA_EV_##name);
 IW_MPA_EVENTS(X)
 #undef X
 #define X(name, err, term, text) TRACE_DEFINE_ENUM(IW_MPA_R_##name);
@@ -32,8 +32,8 @@ IW_MPA_REASONS(X)
 IW_CM_EVENTS(X)
 #undef X
 
-#define X_STATE(name, timer)	{ IW_MPA_ST_##name, #name },
-#define X_EVENT(name)		{ IW_MPA_EV_##name, #name },
+#define X_STATE(name, timer, text) { IW_MPA_ST_##name, #name },
+#define X_EVENT(name, reason)	{ IW_MPA_EV_##name, #name },
 #define X_REASON(name, err, term, text) { IW_MPA_R_##name, #name },
 #define X_UPCALL(name)		{ IW_CM_EVENT_##name, #name },
 
@@ -43,33 +43,33 @@ IW_CM_EVENTS(X)
 #define show_upcall(ev)	__print_symbolic(ev, IW_CM_EVENTS(X_UPCALL) { -1, "?" })
 
 TRACE_EVENT(iw_mpa_state,
-	TP_PROTO(const void *ep, enum iw_mpa_state from, enum iw_mpa_event event,
+	TP_PROTO(unsigned long id, enum iw_mpa_state from, enum iw_mpa_event event,
 		 enum iw_mpa_state to, enum iw_mpa_reason reason),
-	TP_ARGS(ep, from, event, to, reason),
+	TP_ARGS(id, from, event, to, reason),
 	TP_STRUCT__entry(
-		__field(const void *, ep)
+		__field(unsigned long, id)
 		__field(u8, from)
 		__field(u8, event)
 		__field(u8, to)
 		__field(u8, reason)
 	),
 	TP_fast_assign(
-		__entry->ep = ep;
+		__entry->id = id;
 		__entry->from = from;
 		__entry->event = event;
 		__entry->to = to;
 		__entry->reason = reason;
 	),
-	TP_printk("ep=%p %s --%s--> %s reason=%s", __entry->ep,
+	TP_printk("id=%lu %s --%s--> %s reason=%s", __entry->id,
 		  show_state(__entry->from), show_event(__entry->event),
 		  show_state(__entry->to), show_reason(__entry->reason))
 );
 
 TRACE_EVENT(iw_mpa_frame,
-	TP_PROTO(const void *ep, bool sent, const struct iw_mpa_frame *frame),
-	TP_ARGS(ep, sent, frame),
+	TP_PROTO(unsigned long id, bool sent, const struct iw_mpa_frame *frame),
+	TP_ARGS(id, sent, frame),
 	TP_STRUCT__entry(
-		__field(const void *, ep)
+		__field(unsigned long, id)
 		__field(bool, sent)
 		__field(bool, reply)
 		__field(u8, rev)
@@ -84,7 +84,7 @@ TRACE_EVENT(iw_mpa_frame,
 		__field(u16, pd_len)
 	),
 	TP_fast_assign(
-		__entry->ep = ep;
+		__entry->id = id;
 		__entry->sent = sent;
 		__entry->reply = frame->reply;
 		__entry->rev = frame->rev;
@@ -98,8 +98,8 @@ TRACE_EVENT(iw_mpa_frame,
 		__entry->ord = frame->ord;
 		__entry->pd_len = frame->pd_len;
 	),
-	TP_printk("ep=%p %s %s rev=%u M=%d C=%d R=%d S=%d A=%d rtr=%s ird=%u ord=%u pd_len=%u",
-		  __entry->ep, __entry->sent ? "sent" : "received",
+	TP_printk("id=%lu %s %s rev=%u M=%d C=%d R=%d S=%d A=%d rtr=%s ird=%u ord=%u pd_len=%u",
+		  __entry->id, __entry->sent ? "sent" : "received",
 		  __entry->reply ? "Reply" : "Request", __entry->rev,
 		  __entry->markers, __entry->crc, __entry->reject,
 		  __entry->enhanced, __entry->p2p,
@@ -110,11 +110,11 @@ TRACE_EVENT(iw_mpa_frame,
 );
 
 TRACE_EVENT(iw_mpa_handoff,
-	TP_PROTO(const void *ep, const struct iw_mpa_params *params, u32 snd_nxt,
+	TP_PROTO(unsigned long id, const struct iw_mpa_params *params, u32 snd_nxt,
 		 u32 rcv_nxt, int err),
-	TP_ARGS(ep, params, snd_nxt, rcv_nxt, err),
+	TP_ARGS(id, params, snd_nxt, rcv_nxt, err),
 	TP_STRUCT__entry(
-		__field(const void *, ep)
+		__field(unsigned long, id)
 		__field(bool, initiator)
 		__field(u8, rev)
 		__field(bool, crc)
@@ -128,7 +128,7 @@ TRACE_EVENT(iw_mpa_handoff,
 		__field(int, err)
 	),
 	TP_fast_assign(
-		__entry->ep = ep;
+		__entry->id = id;
 		__entry->initiator = params->initiator;
 		__entry->rev = params->rev;
 		__entry->crc = params->crc;
@@ -141,8 +141,8 @@ TRACE_EVENT(iw_mpa_handoff,
 		__entry->rcv_nxt = rcv_nxt;
 		__entry->err = err;
 	),
-	TP_printk("ep=%p %s rev=%u crc=%d rtr=%s ird=%u ord=%u peer_ird=%u peer_ord=%u snd_nxt=%u rcv_nxt=%u err=%d",
-		  __entry->ep, __entry->initiator ? "initiator" : "responder",
+	TP_printk("id=%lu %s rev=%u crc=%d rtr=%s ird=%u ord=%u peer_ird=%u peer_ord=%u snd_nxt=%u rcv_nxt=%u err=%d",
+		  __entry->id, __entry->initiator ? "initiator" : "responder",
 		  __entry->rev, __entry->crc,
 		  __print_flags(__entry->rtr, "|", { IW_MPA_RTR_SEND, "Send" },
 				{ IW_MPA_RTR_WRITE, "Write" },
@@ -153,24 +153,24 @@ TRACE_EVENT(iw_mpa_handoff,
 );
 
 TRACE_EVENT(iw_mpa_upcall,
-	TP_PROTO(const void *cm_id, int event, int status, unsigned int pd_len,
+	TP_PROTO(unsigned long id, int event, int status, unsigned int pd_len,
 		 int ret),
-	TP_ARGS(cm_id, event, status, pd_len, ret),
+	TP_ARGS(id, event, status, pd_len, ret),
 	TP_STRUCT__entry(
-		__field(const void *, cm_id)
+		__field(unsigned long, id)
 		__field(int, event)
 		__field(int, status)
 		__field(unsigned int, pd_len)
 		__field(int, ret)
 	),
 	TP_fast_assign(
-		__entry->cm_id = cm_id;
+		__entry->id = id;
 		__entry->event = event;
 		__entry->status = status;
 		__entry->pd_len = pd_len;
 		__entry->ret = ret;
 	),
-	TP_printk("cm_id=%p %s status=%d pd_len=%u ret=%d", __entry->cm_id,
+	TP_printk("id=%lu %s status=%d pd_len=%u ret=%d", __entry->id,
 		  show_upcall(__entry->event), __entry->status,
 		  __entry->pd_len, __entry->ret)
 );

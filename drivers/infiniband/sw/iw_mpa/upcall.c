@@ -2,6 +2,7 @@
 /* Events to iw_cm: the only caller of its event handler. */
 
 #include "upcall.h"
+#include "sock.h"
 #include "trace.h"
 
 #include <linux/bug.h>
@@ -15,9 +16,9 @@
  */
 static typeof(iw_create_cm_id) * const upcall_iw_cm __used = iw_create_cm_id;
 
-static int upcall_raise(struct iw_cm_id *id, struct iw_cm_event *event)
+static int upcall_raise(struct iw_cm_id *cm_id, unsigned long id, struct iw_cm_event *event)
 {
-	int ret = id->event_handler(id, event);
+	int ret = cm_id->event_handler(cm_id, event);
 
 	trace_iw_mpa_upcall(id, event->event, event->status,
 			    event->private_data_len, ret);
@@ -35,10 +36,10 @@ static void upcall_fill(struct iw_cm_event *event,
 {
 	const struct iw_mpa_frame *peer = info->peer;
 
-	if (info->local)
-		event->local_addr = *info->local;
-	if (info->remote)
-		event->remote_addr = *info->remote;
+	if (info->tuple) {
+		memcpy(&event->local_addr, &info->tuple->local, sizeof(info->tuple->local));
+		memcpy(&event->remote_addr, &info->tuple->remote, sizeof(info->tuple->remote));
+	}
 	if (!peer)
 		return;
 	event->ird = upcall_depth(peer->enhanced ? peer->ird : info->max_ord);
@@ -49,41 +50,28 @@ static void upcall_fill(struct iw_cm_event *event,
 	event->private_data_len = min_t(u16, peer->pd_len, U8_MAX);
 }
 
-static void upcall_begin(struct iw_mpa_upcall *up, struct iw_cm_id *id,
-			 enum iw_mpa_upcall_phase phase)
-{
-	id->add_ref(id);
-	up->cm_id = id;
-	up->phase = phase;
-}
-
 static void upcall_end(struct iw_mpa_upcall *up)
 {
 	struct iw_cm_id *id = up->cm_id;
 
 	up->phase = IW_MPA_UP_SILENT;
-	up->cm_id = NULL;
+	WRITE_ONCE(up->cm_id, NULL);
 	id->rem_ref(id);
 }
 
 /**
- * iw_mpa_upcall_connecting - iw_connect is going to return 0
+ * iw_mpa_upcall_expect - iw_connect or iw_accept is going to return 0
  * @up: silent line
  * @id: its cm_id; a reference is taken
+ * @phase: IW_MPA_UP_REPLY or IW_MPA_UP_ESTABLISHED
  */
-void iw_mpa_upcall_connecting(struct iw_mpa_upcall *up, struct iw_cm_id *id)
+void iw_mpa_upcall_expect(struct iw_mpa_upcall *up, struct iw_cm_id *id,
+			  enum iw_mpa_upcall_phase phase)
 {
-	upcall_begin(up, id, IW_MPA_UP_REPLY);
-}
-
-/**
- * iw_mpa_upcall_accepting - iw_accept is going to return 0
- * @up: silent line
- * @id: its cm_id; a reference is taken
- */
-void iw_mpa_upcall_accepting(struct iw_mpa_upcall *up, struct iw_cm_id *id)
-{
-	upcall_begin(up, id, IW_MPA_UP_ESTABLISHED);
+	id->add_ref(id);
+	/* Pairs with iw_mpa_qp_find() */
+	WRITE_ONCE(up->cm_id, id);
+	up->phase = phase;
 }
 
 /**
@@ -99,8 +87,8 @@ void iw_mpa_upcall_cancel(struct iw_mpa_upcall *up)
 /**
  * iw_mpa_upcall_request - CONNECT_REQUEST
  * @listen_id: the listener's cm_id, on which the caller has a reference
- * @provider_data: comes back in iw_accept or iw_reject, maybe before this
- *	function returns
+ * @id: the connection's number, which comes back in iw_accept or iw_reject, maybe before
+ *	this function returns
  * @info: the Request and both addresses
  *
  * Context: process.
@@ -108,16 +96,16 @@ void iw_mpa_upcall_cancel(struct iw_mpa_upcall *up)
  * Return: 0; -ENOMEM if iw_cm has no room for it: then neither iw_accept nor
  * iw_reject will be called.
  */
-int iw_mpa_upcall_request(struct iw_cm_id *listen_id, void *provider_data,
+int iw_mpa_upcall_request(struct iw_cm_id *listen_id, unsigned long id,
 			  const struct iw_mpa_upcall_info *info)
 {
 	struct iw_cm_event event = {
 		.event = IW_CM_EVENT_CONNECT_REQUEST,
-		.provider_data = provider_data,
+		.provider_data = (void *)id,
 	};
 
 	upcall_fill(&event, info);
-	return upcall_raise(listen_id, &event);
+	return upcall_raise(listen_id, id, &event);
 }
 
 /**
@@ -152,7 +140,7 @@ int iw_mpa_upcall_up(struct iw_mpa_upcall *up,
 	event.local_addr = up->cm_id->m_local_addr;
 	event.remote_addr = up->cm_id->m_remote_addr;
 	upcall_fill(&event, info);
-	err = upcall_raise(up->cm_id, &event);
+	err = upcall_raise(up->cm_id, up->id, &event);
 	if (!err)
 		up->phase = IW_MPA_UP_CLOSE;
 	return err;
@@ -186,11 +174,11 @@ void iw_mpa_upcall_down(struct iw_mpa_upcall *up, int status,
 		event.local_addr = up->cm_id->local_addr;
 		event.remote_addr = up->cm_id->remote_addr;
 		upcall_fill(&event, info);
-		err = upcall_raise(up->cm_id, &event);
+		err = upcall_raise(up->cm_id, up->id, &event);
 		if (err) {
 			event.private_data = NULL;
 			event.private_data_len = 0;
-			err = upcall_raise(up->cm_id, &event);
+			err = upcall_raise(up->cm_id, up->id, &event);
 		}
 		WARN_ON_ONCE(err);
 		upcall_end(up);
@@ -199,10 +187,10 @@ void iw_mpa_upcall_down(struct iw_mpa_upcall *up, int status,
 
 	if (up->phase == IW_MPA_UP_ESTABLISHED) {
 		event.event = IW_CM_EVENT_ESTABLISHED;
-		WARN_ON_ONCE(upcall_raise(up->cm_id, &event));
+		WARN_ON_ONCE(upcall_raise(up->cm_id, up->id, &event));
 	}
 	memset(&event, 0, sizeof(event));
 	event.event = IW_CM_EVENT_CLOSE;
-	WARN_ON_ONCE(upcall_raise(up->cm_id, &event));
+	WARN_ON_ONCE(upcall_raise(up->cm_id, up->id, &event));
 	upcall_end(up);
 }

@@ -4,10 +4,10 @@
 
 #include <rdma/iw_mpa_proto.h>
 
-#include <linux/socket.h>
 #include <linux/types.h>
 
 struct iw_cm_id;
+struct iw_mpa_tuple;
 
 /**
  * enum iw_mpa_upcall_phase - what iw_cm expects of us next
@@ -25,6 +25,7 @@ enum iw_mpa_upcall_phase {
 
 /**
  * struct iw_mpa_upcall - an endpoint's line to iw_cm
+ * @id: the connection's number
  * @cm_id: with a reference, from connecting or accepting until the last event
  * @phase: what is due; an event that is not due cannot be raised
  *
@@ -33,6 +34,7 @@ enum iw_mpa_upcall_phase {
  * else. Not locked: only the endpoint's one runner calls in.
  */
 struct iw_mpa_upcall {
+	unsigned long			id;
 	struct iw_cm_id			*cm_id;
 	enum iw_mpa_upcall_phase	phase;
 };
@@ -40,23 +42,21 @@ struct iw_mpa_upcall {
 /**
  * struct iw_mpa_upcall_info - what an event tells
  * @peer: the peer's frame, or NULL if none came
- * @local: local address, or NULL for the cm_id's
- * @remote: remote address, or NULL for the cm_id's
+ * @tuple: both addresses, or NULL for those of the cm_id
  * @max_ird: stands in for the peer's ORD if it sent none
  * @max_ord: stands in for the peer's IRD if it sent none
  */
 struct iw_mpa_upcall_info {
 	const struct iw_mpa_frame	*peer;
-	const struct sockaddr_storage	*local;
-	const struct sockaddr_storage	*remote;
+	const struct iw_mpa_tuple	*tuple;
 	u16				max_ird;
 	u16				max_ord;
 };
 
-void iw_mpa_upcall_connecting(struct iw_mpa_upcall *up, struct iw_cm_id *id);
-void iw_mpa_upcall_accepting(struct iw_mpa_upcall *up, struct iw_cm_id *id);
+void iw_mpa_upcall_expect(struct iw_mpa_upcall *up, struct iw_cm_id *id,
+			  enum iw_mpa_upcall_phase phase);
 void iw_mpa_upcall_cancel(struct iw_mpa_upcall *up);
-int iw_mpa_upcall_request(struct iw_cm_id *listen_id, void *provider_data,
+int iw_mpa_upcall_request(struct iw_cm_id *listen_id, unsigned long id,
 			  const struct iw_mpa_upcall_info *info);
 int iw_mpa_upcall_up(struct iw_mpa_upcall *up,
 		     const struct iw_mpa_upcall_info *info);

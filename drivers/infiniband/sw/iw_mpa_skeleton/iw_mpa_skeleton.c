@@ -18,7 +18,6 @@
 #include <linux/kref.h>
 #include <linux/module.h>
 #include <linux/mutex.h>
-#include <linux/net.h>
 #include <linux/netdevice.h>
 #include <linux/xarray.h>
 #include <net/addrconf.h>
@@ -106,6 +105,16 @@ static void skel_hw_tx_continue(struct skel_qp *qp)
 /* Ring the doorbell for all that was posted while TX was closed. */
 static void skel_hw_open_tx(struct skel_qp *qp)
 {
+}
+
+/*
+ * Stop taking work, and call iw_mpa_tx_finished() when what was posted before, and each Read
+ * Response that is owed, is with TCP. A device that holds a part of an FPDU when the stream has
+ * ended calls iw_mpa_stream_down() instead.
+ */
+static void skel_hw_finish_tx(struct skel_qp *qp)
+{
+	iw_mpa_tx_finished(qp->ep);
 }
 
 /*
@@ -209,25 +218,24 @@ static void skel_kick_rx(struct ib_qp *ibqp)
 
 static int skel_send_rtr(struct ib_qp *ibqp, u8 rtr)
 {
-	struct msghdr msg = { .msg_flags = MSG_DONTWAIT | MSG_NOSIGNAL };
 	struct skel_qp *qp = to_skel_qp(ibqp);
 	u8 fpdu[IW_MPA_FPDU_MAX];
-	struct kvec iov = { .iov_base = fpdu };
-	int sent;
+	int err;
 
-	iov.iov_len = iw_mpa_fpdu_rtr(rtr, qp->crc, fpdu);
-	sent = kernel_sendmsg(qp->sock, &msg, &iov, 1, iov.iov_len);
-	if (sent < 0)
-		return sent;
-	if (sent != iov.iov_len)
-		return -EIO;
-	skel_hw_open_tx(qp);
-	return 0;
+	err = iw_mpa_send(qp->ep, fpdu, iw_mpa_fpdu_rtr(rtr, qp->crc, fpdu));
+	if (!err)
+		skel_hw_open_tx(qp);
+	return err;
 }
 
 static void skel_open_tx(struct ib_qp *ibqp)
 {
 	skel_hw_open_tx(to_skel_qp(ibqp));
+}
+
+static void skel_finish_tx(struct ib_qp *ibqp)
+{
+	skel_hw_finish_tx(to_skel_qp(ibqp));
 }
 
 static void skel_stop(struct ib_qp *ibqp, enum iw_mpa_reason why)
@@ -248,6 +256,7 @@ static const struct iw_mpa_driver_ops skel_driver_ops = {
 	.kick_rx	= skel_kick_rx,
 	.send_rtr	= skel_send_rtr,
 	.open_tx	= skel_open_tx,
+	.finish_tx	= skel_finish_tx,
 	.stop		= skel_stop,
 };
 
@@ -302,7 +311,7 @@ static int skel_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 	if (!qp->ep)
 		qp->state = attr->qp_state;
 	else if (attr->qp_state == IB_QPS_SQD || attr->qp_state == IB_QPS_ERR)
-		iw_mpa_disconnect(qp->ep);
+		iw_mpa_disconnect(qp->ep, attr->qp_state == IB_QPS_ERR);
 	else if (attr->qp_state < IB_QPS_RTR)
 		err = -EINVAL;
 	mutex_unlock(&qp->lock);

@@ -79,7 +79,7 @@ void siw_qp_cm_drop(struct siw_qp *qp, int schedule)
 	if (qp->attrs.state == SIW_QP_STATE_RTS)
 		iw_mpa_stream_down(cep->ep);
 	else
-		iw_mpa_disconnect(cep->ep);
+		iw_mpa_disconnect(cep->ep, qp->attrs.state != SIW_QP_STATE_CLOSING);
 	siw_cep_put(cep);
 }
 
@@ -466,15 +466,8 @@ static int handoff_expect_read(struct siw_qp *qp)
 static int handoff_put_rtr(struct siw_cep *cep, u8 rtr, bool crc)
 {
 	u8 fpdu[IW_MPA_FPDU_MAX];
-	struct kvec iov = { .iov_base = fpdu };
-	struct msghdr msg = { .msg_flags = MSG_DONTWAIT | MSG_NOSIGNAL };
-	int len;
 
-	iov.iov_len = iw_mpa_fpdu_rtr(rtr, crc, fpdu);
-	len = kernel_sendmsg(cep->sock, &msg, &iov, 1, iov.iov_len);
-	if (len < 0)
-		return len;
-	return len == iov.iov_len ? 0 : -EPIPE;
+	return iw_mpa_send(cep->ep, fpdu, iw_mpa_fpdu_rtr(rtr, crc, fpdu));
 }
 
 /*
@@ -604,6 +597,9 @@ static void handoff_stop(struct ib_qp *base_qp, enum iw_mpa_reason why)
 	down_write(&qp->state_lock);
 	qp->rx_stream.rx_suspend = 1;
 	qp->tx_ctx.tx_suspend = 1;
+	if (iw_mpa_reason_term_code(why))
+		siw_init_terminate(qp, TERM_ERROR_LAYER_LLP, LLP_ETYPE_MPA,
+				   iw_mpa_reason_term_code(why), 0);
 	if (cep->tx_open)
 		siw_send_terminate(qp);
 	handoff_forget_rtr(qp);

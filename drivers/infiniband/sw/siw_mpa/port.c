@@ -197,4 +197,4 @@ int siw_mpa_mmap_insert(struct ib_ucontext *ucontext,
 						 first, U32_MAX);
 }
 
-MODULE_VERSION("0.1");
+MODULE_VERSION(IW_MPA_VERSION);

@@ -1,0 +1,325 @@
+// SPDX-License-Identifier: GPL-2.0
+/* The startup frames of an endpoint, sent and received, and the Terminate message in their place. */
+
+#include "startup.h"
+#include "backlog.h"
+#include "ep.h"
+#include "event.h"
+#include "offload.h"
+#include "rnic.h"
+#include "trace.h"
+
+#include <linux/export.h>
+#include <linux/minmax.h>
+#include <linux/slab.h>
+#include <linux/string.h>
+
+/* Encode @ep->sent with @pd into @buf. */
+static int startup_encode(struct iw_mpa_ep *ep, const void *pd, u16 pd_len,
+			  u8 buf[IW_MPA_FRAME_MAX])
+{
+	u8 both[IW_MPA_DRIVER_PD_MAX + IW_MPA_PD_MAX];
+	u8 size = ep->dev->attr.pd_size;
+	int len;
+
+	if (size) {
+		iw_mpa_offload_put_pd(&ep->off, both, ep->sent.reject);
+		memcpy(both + size, pd, pd_len);
+		pd = both;
+		pd_len += size;
+	}
+	ep->sent.pd = pd;
+	ep->sent.pd_len = pd_len;
+	len = iw_mpa_frame_encode(&ep->sent, buf, IW_MPA_FRAME_MAX);
+	trace_iw_mpa_frame(ep->id, true, &ep->sent);
+	ep->sent.pd = NULL;
+	return len;
+}
+
+/**
+ * iw_mpa_startup_send_request - send the MPA Request
+ * @ep: initiator, TCP is up
+ *
+ * Context: the runner.
+ *
+ * Return: IW_MPA_EV_V2_SENT if it may be tried again with revision 1, IW_MPA_EV_REQ_SENT,
+ * IW_MPA_EV_SEND_FAILED.
+ */
+enum iw_mpa_event iw_mpa_startup_send_request(struct iw_mpa_ep *ep)
+{
+	u8 buf[IW_MPA_FRAME_MAX];
+	int len, err;
+
+	iw_mpa_make_request(&ep->local, &ep->sent);
+	len = startup_encode(ep, ep->request_pd, ep->request_pd_len, buf);
+	err = len < 0 ? len : iw_mpa_sock_send(&ep->sock, buf, len);
+	/* What TCP says of a peer that is gone it has also reported: that event waits. */
+	if (err && err != -ECONNRESET && err != -EPIPE) {
+		iw_mpa_ep_set_error(ep, IW_MPA_R_SEND, err);
+		return IW_MPA_EV_SEND_FAILED;
+	}
+	return ep->fallback ? IW_MPA_EV_V2_SENT : IW_MPA_EV_REQ_SENT;
+}
+
+/* Most frames fit into the endpoint. One that does not gets a buffer when its size is known. */
+static bool startup_make_room(struct iw_mpa_ep *ep)
+{
+	struct iw_mpa_reader *rd = &ep->reader;
+	size_t size = rd->have + iw_mpa_reader_want(rd);
+	u8 *buf;
+
+	if (rd->buf != ep->frame || size <= sizeof(ep->frame))
+		return true;
+	buf = kmalloc(size, GFP_NOIO);
+	if (!buf)
+		return false;
+	memcpy(buf, rd->buf, rd->have);
+	rd->buf = buf;
+	return true;
+}
+
+/* Take what belongs to the frame, and not one octet behind it. */
+static size_t startup_take(void *arg, const u8 *octets, size_t len)
+{
+	struct iw_mpa_ep *ep = arg;
+	struct iw_mpa_reader *rd = &ep->reader;
+	enum iw_mpa_reason reason = IW_MPA_R_OK;
+	size_t n, used = 0;
+
+	while (used < len && iw_mpa_reader_want(rd) && !reason) {
+		if (!startup_make_room(ep)) {
+			reason = IW_MPA_R_LOCAL;
+			break;
+		}
+		n = min(iw_mpa_reader_want(rd), len - used);
+		memcpy(iw_mpa_reader_pos(rd), octets + used, n);
+		reason = iw_mpa_reader_advance(rd, n);
+		used += n;
+	}
+	if (reason)
+		iw_mpa_ep_set_error(ep, reason, 0);
+	return used;
+}
+
+/* The first octets are the driver's, the ULP gets the rest. */
+static void startup_split_pd(struct iw_mpa_ep *ep)
+{
+	u8 size = ep->dev->attr.pd_size;
+
+	if (!size || ep->peer.pd_len < size)
+		return;
+	ep->off.peer_pd = ep->peer.pd;
+	ep->peer.pd += size;
+	ep->peer.pd_len -= size;
+}
+
+static enum iw_mpa_event startup_decode(struct iw_mpa_ep *ep)
+{
+	enum iw_mpa_reason reason;
+
+	reason = iw_mpa_frame_decode(ep->reader.buf, ep->reader.have,
+				     ep->reader.reply, &ep->peer);
+	if (reason) {
+		iw_mpa_ep_set_error(ep, reason, 0);
+		return IW_MPA_EV_FRAME_BAD;
+	}
+	trace_iw_mpa_frame(ep->id, false, &ep->peer);
+	startup_split_pd(ep);
+	return IW_MPA_EV_NONE;
+}
+
+/*
+ * Read what is there of the peer's frame.
+ *
+ * Return: IW_MPA_EV_NONE if the frame is complete and well-formed, or if nothing has come;
+ * IW_MPA_EV_REP_BEGUN if a part of it has.
+ */
+static enum iw_mpa_event startup_read(struct iw_mpa_ep *ep)
+{
+	struct iw_mpa_reader *rd = &ep->reader;
+	bool closed;
+	int len;
+
+	len = iw_mpa_sock_read(&ep->sock, startup_take, ep, &closed);
+	if (ep->reason)
+		return IW_MPA_EV_FRAME_BAD;
+	if (!iw_mpa_reader_want(rd)) {
+		/* The FIN behind the frame may be what had us read: it holds for later. */
+		if (closed)
+			iw_mpa_raise(ep, IW_MPA_EV_PEER_CLOSED);
+		return startup_decode(ep);
+	}
+	if (closed)
+		return rd->have ? IW_MPA_EV_FRAME_CUT : IW_MPA_EV_STREAM_ENDED;
+	if (len < 0 && len != -EAGAIN) {
+		WRITE_ONCE(ep->tcp_err, -len);
+		return len == -ECONNRESET ? IW_MPA_EV_PEER_RESET : IW_MPA_EV_TCP_FAILED;
+	}
+	return rd->have ? IW_MPA_EV_REP_BEGUN : IW_MPA_EV_NONE;
+}
+
+/**
+ * iw_mpa_startup_read_request - read what is there of the Request
+ * @ep: responder
+ *
+ * Context: the runner.
+ *
+ * Return: IW_MPA_EV_NONE if more is to come; IW_MPA_EV_REQ_GOOD, IW_MPA_EV_FRAME_BAD,
+ * IW_MPA_EV_FRAME_CUT, IW_MPA_EV_STREAM_ENDED, IW_MPA_EV_PEER_RESET, IW_MPA_EV_TCP_FAILED.
+ */
+enum iw_mpa_event iw_mpa_startup_read_request(struct iw_mpa_ep *ep)
+{
+	enum iw_mpa_event event = startup_read(ep);
+
+	if (event == IW_MPA_EV_REP_BEGUN)
+		return IW_MPA_EV_NONE;
+	if (event == IW_MPA_EV_NONE && !iw_mpa_reader_want(&ep->reader))
+		return IW_MPA_EV_REQ_GOOD;
+	return event;
+}
+
+/**
+ * iw_mpa_startup_read_reply - read what is there of the Reply, and negotiate
+ * @ep: initiator
+ *
+ * Context: the runner.
+ *
+ * Return: IW_MPA_EV_NONE if nothing has come, IW_MPA_EV_REP_BEGUN if more is to come;
+ * IW_MPA_EV_REP_GOOD, IW_MPA_EV_REP_REJECT, IW_MPA_EV_TERM_DUE, and those for which
+ * iw_mpa_startup_read_request() has no Request either.
+ */
+enum iw_mpa_event iw_mpa_startup_read_reply(struct iw_mpa_ep *ep)
+{
+	enum iw_mpa_event event = startup_read(ep);
+	enum iw_mpa_reason reason;
+
+	if (event != IW_MPA_EV_NONE || iw_mpa_reader_want(&ep->reader))
+		return event;
+	reason = iw_mpa_negotiate_reply(&ep->local, &ep->sent, &ep->peer,
+					&ep->params);
+	if (!reason)
+		return IW_MPA_EV_REP_GOOD;
+	iw_mpa_ep_set_error(ep, reason, 0);
+	if (reason == IW_MPA_R_REJECTED)
+		return IW_MPA_EV_REP_REJECT;
+	return iw_mpa_reason_term_code(reason) ? IW_MPA_EV_TERM_DUE :
+						 IW_MPA_EV_FRAME_BAD;
+}
+
+/**
+ * iw_mpa_startup_make_reply - negotiate a Request, and make the Reply that accepts it
+ * @ep: responder whose call is an iw_accept, with a QP
+ * @buf: room for the Reply
+ *
+ * Context: the runner.
+ *
+ * Return: octets of the Reply; or a negative errno, with the endpoint's reason set.
+ */
+int iw_mpa_startup_make_reply(struct iw_mpa_ep *ep, u8 buf[IW_MPA_FRAME_MAX])
+{
+	enum iw_mpa_reason reason;
+	int len = -EPROTO;
+
+	reason = iw_mpa_negotiate_request(&ep->local, &ep->peer, &ep->sent,
+					  &ep->params);
+	if (!reason) {
+		len = startup_encode(ep, ep->call->pd, ep->call->pd_len, buf);
+		if (len < 0)
+			reason = IW_MPA_R_LOCAL;
+	}
+	if (reason)
+		iw_mpa_ep_set_error(ep, reason, 0);
+	return len;
+}
+
+/*
+ * RFC 6581 8 and 9.3. Best effort: the connection ends either way. A peer that
+ * speaks RFC 5044 alone does not know the codes, and one that wants Markers would
+ * not understand an FPDU without.
+ */
+static void startup_put_term(struct iw_mpa_ep *ep, u8 code)
+{
+	u8 fpdu[IW_MPA_FPDU_MAX];
+	size_t len;
+
+	if (!code || !ep->params.enhanced || ep->params.tx_markers)
+		return;
+	len = iw_mpa_fpdu_term(code, ep->params.crc, fpdu);
+	iw_mpa_sock_send(&ep->sock, fpdu, len);
+}
+
+/**
+ * iw_mpa_startup_send_term - say in a Terminate message why the connection ends, then FIN
+ * @ep: initiator
+ *
+ * Where the driver has sent something the stream is not ours to speak on.
+ *
+ * Context: the runner.
+ *
+ * Return: IW_MPA_EV_NONE
+ */
+enum iw_mpa_event iw_mpa_startup_send_term(struct iw_mpa_ep *ep)
+{
+	if (iw_mpa_offload_is_untouched(&ep->off, &ep->sock))
+		startup_put_term(ep, iw_mpa_reason_term_code(ep->reason));
+	iw_mpa_sock_shutdown(&ep->sock);
+	return IW_MPA_EV_NONE;
+}
+
+/* The ULP has named no depths: then those that the Request asks for, as far as the device goes. */
+static void startup_make_reject(struct iw_mpa_ep *ep)
+{
+	struct iw_mpa_local *local = &ep->local;
+
+	local->ird = min(ep->peer.ord, local->max_ird);
+	local->ord = min(ep->peer.ird, local->max_ord);
+	iw_mpa_negotiate_request(local, &ep->peer, &ep->sent, &ep->params);
+}
+
+/**
+ * iw_mpa_startup_send_reject - send a Reply that rejects
+ * @ep: responder with a complete Request
+ *
+ * RFC 5044 7.1.2: then MPA is left and TCP stays open: the initiator closes it, or the
+ * linger timer. Where not the ULP but an error of this end refuses, RFC 6581 9.1 and
+ * 9.3 want the Terminate message all the same.
+ *
+ * Context: the runner.
+ *
+ * Return: IW_MPA_EV_NONE
+ */
+enum iw_mpa_event iw_mpa_startup_send_reject(struct iw_mpa_ep *ep)
+{
+	bool by_ulp = ep->reason == IW_MPA_R_ULP_REJECT && ep->call;
+	u8 buf[IW_MPA_FRAME_MAX];
+	int len;
+
+	if (!ep->sent.reply)
+		startup_make_reject(ep);
+	ep->sent.reject = true;
+	len = startup_encode(ep, by_ulp ? ep->call->pd : NULL,
+			     by_ulp ? ep->call->pd_len : 0, buf);
+	if (len > 0 && !iw_mpa_sock_send(&ep->sock, buf, len))
+		startup_put_term(ep, iw_mpa_reason_term_code(ep->reason));
+	iw_mpa_backlog_refused(ep);
+	return IW_MPA_EV_NONE;
+}
+
+/**
+ * iw_mpa_send - send octets of Full Operation that are not the ULP's
+ * @ep: endpoint, from send_rtr or open_tx on, until stop returns
+ * @octets: an RTR message, or a Terminate message
+ * @len: all of it
+ *
+ * For a driver that sends on the socket: TCP needs no memory of the socket's own for it.
+ *
+ * Context: process, within an op; does not wait.
+ *
+ * Return: 0; -EAGAIN if TCP took nothing; -EPIPE if it took a part, or the stream has ended: it
+ * cannot be used any more; or another negative errno.
+ */
+int iw_mpa_send(struct iw_mpa_ep *ep, const void *octets, size_t len)
+{
+	return iw_mpa_sock_send(&ep->sock, octets, len);
+}
+EXPORT_SYMBOL_GPL(iw_mpa_send);

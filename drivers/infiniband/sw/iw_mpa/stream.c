@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Octets, sequence numbers and names of an open TCP socket: see sock.c. */
+
+#include "sock.h"
+
+#include <linux/in.h>
+#include <linux/in6.h>
+#include <linux/net.h>
+#include <linux/tcp.h>
+#include <net/ipv6.h>
+#include <net/tcp.h>
+
+/* Octets that are handed over at a time: most startup frames in one piece */
+#define STREAM_CHUNK		128
+
+struct stream_reading {
+	iw_mpa_sock_taker	take;
+	void			*arg;
+};
+
+static int stream_take(read_descriptor_t *desc, struct sk_buff *skb,
+		     unsigned int off, size_t len)
+{
+	const struct stream_reading *reading = desc->arg.data;
+	u8 octets[STREAM_CHUNK];
+	int err;
+
+	len = min(len, sizeof(octets));
+	err = skb_copy_bits(skb, off, octets, len);
+	return err ?: reading->take(reading->arg, octets, len);
+}
+
+static int stream_skip(read_descriptor_t *desc, struct sk_buff *skb,
+		     unsigned int off, size_t len)
+{
+	len = min(len, desc->count);
+	desc->count -= len;
+	return len;
+}
+
+/*
+ * Like recvmsg(), at half its cost. Urgent data, at which TCP stops here, is an error: no RNIC
+ * sends any.
+ */
+static int stream_read(struct sock *sk, read_descriptor_t *desc, sk_read_actor_t actor)
+{
+	int len = tcp_read_sock(sk, desc, actor);
+
+	if (len)
+		return len;
+	if (sk->sk_err)
+		return sock_error(sk);
+	if (sk->sk_shutdown & RCV_SHUTDOWN)
+		return 0;
+	if (inet_sk_state_load(sk) == TCP_CLOSE)
+		return -ENOTCONN;
+	return skb_queue_empty(&sk->sk_receive_queue) ? -EAGAIN : -EPROTO;
+}
+
+/**
+ * iw_mpa_sock_read - hand over what is there
+ * @ms: open socket
+ * @take: gets the octets, until it leaves some
+ * @arg: for @take
+ * @closed: result: the peer has sent FIN; octets that @take left may be in front of it
+ *
+ * Context: process; does not wait.
+ *
+ * Return: octets taken, 0 if the peer closed, -EAGAIN if nothing is there, or
+ * another negative errno.
+ */
+int iw_mpa_sock_read(struct iw_mpa_sock *ms, iw_mpa_sock_taker take, void *arg, bool *closed)
+{
+	struct stream_reading reading = { take, arg };
+	read_descriptor_t desc = { .arg.data = &reading, .count = 1 };
+	struct sock *sk = ms->sock->sk;
+	int len;
+
+	lock_sock(sk);
+	len = stream_read(sk, &desc, stream_take);
+	*closed = (sk->sk_shutdown & RCV_SHUTDOWN) && !sk->sk_err;
+	release_sock(sk);
+	return len;
+}
+
+/**
+ * iw_mpa_sock_discard - drop what is there
+ * @ms: open socket
+ * @len: at most, > 0
+ *
+ * Context: process; does not wait.
+ *
+ * Return: as iw_mpa_sock_read(), for octets dropped.
+ */
+int iw_mpa_sock_discard(struct iw_mpa_sock *ms, size_t len)
+{
+	read_descriptor_t desc = { .count = len };
+	struct sock *sk = ms->sock->sk;
+	int dropped;
+
+	lock_sock(sk);
+	dropped = stream_read(sk, &desc, stream_skip);
+	release_sock(sk);
+	return dropped;
+}
+
+/**
+ * iw_mpa_sock_send - send a startup frame or FPDU
+ * @ms: open socket
+ * @buf: what
+ * @len: all of it
+ *
+ * A page fragment of the socket's own is 32 KiB that it keeps for its life; startup messages
+ * use the task's, which is not in use: no caller is within a send of its own. TCP takes the
+ * socket's GFP_NOIO for "not the task's", so that is lifted meanwhile; the runner's scope does the
+ * same.
+ *
+ * Context: process, in a memalloc_noio scope; does not wait. The send buffer of a connection
+ * that is starting up has room for all that the library sends.
+ *
+ * Return: 0; -EAGAIN if TCP took nothing; -EPIPE if it took a part, or the stream has ended; or
+ * another negative errno.
+ */
+int iw_mpa_sock_send(struct iw_mpa_sock *ms, const void *buf, size_t len)
+{
+	struct kvec iov = { .iov_base = (void *)buf, .iov_len = len };
+	struct msghdr msg = { .msg_flags = MSG_DONTWAIT | MSG_NOSIGNAL };
+	struct sock *sk = ms->sock->sk;
+	int sent;
+
+	iov_iter_kvec(&msg.msg_iter, ITER_SOURCE, &iov, 1, len);
+	lock_sock(sk);
+	sk->sk_allocation = GFP_KERNEL;
+	sk->sk_use_task_frag = true;
+	sent = tcp_sendmsg_locked(sk, &msg, len);
+	sk->sk_use_task_frag = false;
+	sk->sk_allocation = GFP_NOIO;
+	release_sock(sk);
+	if (sent < 0)
+		return sent;
+	return sent == len ? 0 : -EPIPE;
+}
+
+/**
+ * iw_mpa_sock_has_octets - have octets come that nobody has read?
+ * @ms: open socket
+ *
+ * Context: process.
+ *
+ * Return: true if they have.
+ */
+bool iw_mpa_sock_has_octets(struct iw_mpa_sock *ms)
+{
+	bool has;
+
+	lock_sock(ms->sock->sk);
+	has = tcp_inq(ms->sock->sk) > 0;
+	release_sock(ms->sock->sk);
+	return has;
+}
+
+/**
+ * iw_mpa_sock_seq - where the stream stands as the driver takes it over
+ * @ms: open socket
+ * @snd_nxt: sequence number of the next octet to be sent
+ * @rcv_nxt: sequence number of the next octet to be read
+ * @rx_queued: octets from @rcv_nxt on have come already
+ *
+ * Context: process.
+ */
+void iw_mpa_sock_seq(struct iw_mpa_sock *ms, u32 *snd_nxt, u32 *rcv_nxt,
+		     bool *rx_queued)
+{
+	struct sock *sk = ms->sock->sk;
+
+	lock_sock(sk);
+	*snd_nxt = tcp_sk(sk)->write_seq;
+	*rcv_nxt = tcp_sk(sk)->copied_seq;
+	*rx_queued = tcp_inq(sk) > 0;
+	release_sock(sk);
+}
+
+static void stream_name_v6(const struct sock *sk, bool peer,
+			 struct sockaddr_in6 *name)
+{
+	const struct in6_addr *addr = peer ? &sk->sk_v6_daddr :
+					     &sk->sk_v6_rcv_saddr;
+
+	if (ipv6_addr_any(addr) && !peer)
+		addr = &inet6_sk(sk)->saddr;
+	*name = (struct sockaddr_in6) {
+		.sin6_family	= AF_INET6,
+		.sin6_port	= peer ? inet_sk(sk)->inet_dport :
+					 inet_sk(sk)->inet_sport,
+		.sin6_addr	= *addr,
+		.sin6_scope_id	= ipv6_iface_scope_id(addr, sk->sk_bound_dev_if),
+	};
+}
+
+static void stream_name_v4(const struct sock *sk, bool peer,
+			 struct sockaddr_in *name)
+{
+	const struct inet_sock *inet = inet_sk(sk);
+
+	*name = (struct sockaddr_in) {
+		.sin_family	= AF_INET,
+		.sin_port	= peer ? inet->inet_dport : inet->inet_sport,
+		.sin_addr	= { peer ? inet->inet_daddr :
+				    inet->inet_rcv_saddr ?: inet->inet_saddr },
+	};
+}
+
+/*
+ * As getsockname() and getpeername() do it, but without the lock: TCP does not change
+ * the names of a connection. One of IPv4 has IPv4 names also on an IPv6 socket.
+ */
+static void stream_name(const struct sock *sk, bool peer, union iw_mpa_addr *name)
+{
+	if (sk->sk_family == AF_INET6 && !ipv6_addr_v4mapped(&sk->sk_v6_daddr))
+		stream_name_v6(sk, peer, &name->in6);
+	else
+		stream_name_v4(sk, peer, &name->in);
+}
+
+/**
+ * iw_mpa_sock_tuple - both addresses of a socket, connected or connecting
+ * @ms: open socket
+ * @tuple: result
+ *
+ * An IPv4 connection of an IPv6 socket has IPv4 addresses.
+ *
+ * Context: process.
+ */
+void iw_mpa_sock_tuple(const struct iw_mpa_sock *ms, struct iw_mpa_tuple *tuple)
+{
+	stream_name(ms->sock->sk, false, &tuple->local);
+	stream_name(ms->sock->sk, true, &tuple->remote);
+}

@@ -1,0 +1,544 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The state table, judged by what it promises and not by what it says. A walk visits every state
+ * together with every past that can lead there, and follows each action to each event that it can
+ * end in. Each action is held against the rules of iw_cm, of drivers, and of RFC 5044 7.1.2 and
+ * RFC 6581 9.
+ */
+
+#include <kunit/test.h>
+#include <linux/bitmap.h>
+#include <linux/bits.h>
+#include <linux/module.h>
+
+#include "fsm.h"
+
+#define ST(name)	BIT(IW_MPA_ST_##name)
+#define EV(name)	BIT_ULL(IW_MPA_EV_##name)
+#define DO(name)	IW_MPA_DO_##name
+
+#define ST_ALL		(BIT(IW_MPA_ST_COUNT) - 1)
+/* The runner goes through these without looking for what was raised. */
+#define ST_PASSED	(ST(IDLE) | ST(ASKING) | ST(HANDOFF))
+#define ST_DIALS	(ST(TCP_CONNECT) | ST(V2_OFFERED) | ST(TCP_RECONNECT) | ST(AWAIT_REP))
+#define ST_ASKS		(ST(AWAIT_REQ) | ST(ASKING) | ST(AWAIT_ROOM) | ST(AWAIT_VERDICT))
+#define ST_READS_REP	(ST(V2_OFFERED) | ST(AWAIT_REP))
+#define ST_ENDED	(ST(LINGER) | ST(DEAD))
+#define ST_UP		(ST(FENCED) | ST(UNANSWERED) | ST(OFFLOADED) | ST(FINISHING) | \
+			 ST(HALF_CLOSED) | ST(PEER_FINISHED))
+#define ST_DRIVER	(ST_UP | ST(AWAIT_RTR))
+
+/* What has happened to a connection on its way into a state */
+#define PAST_ACTIVE	BIT(0)
+#define PAST_PASSIVE	BIT(1)
+#define PAST_CALL	BIT(2)	/* iw_connect or iw_accept has not returned */
+#define PAST_OPENED	BIT(3)	/* initiator: it has a socket */
+#define PAST_REQ_SENT	BIT(4)
+#define PAST_RETRIED	BIT(5)	/* with revision 1 */
+#define PAST_BOUND	BIT(6)	/* the QP is bound now */
+#define PAST_EXPECTED	BIT(7)	/* iw_cm expects an event */
+#define PAST_UP		BIT(8)
+#define PAST_DOWN	BIT(9)
+#define PAST_CANCELLED	BIT(10)
+#define PAST_TAKEN	BIT(11)	/* a driver got the stream */
+#define PAST_STOPPED	BIT(12)	/* and was told to forget it */
+#define PAST_TX_OPEN	BIT(13)	/* RFC 5044 7.1.2: FPDUs may be sent */
+#define PAST_FINISHING	BIT(14)	/* the driver was told to let out what it has */
+#define PAST_LAST_WORD	BIT(15)	/* TERM, Reject or FIN was sent */
+#define PAST_ENDING	BIT(16)	/* STREAM_ENDED was raised and waits */
+#define PAST_RELEASED	BIT(17)
+
+#define NODES_MAX	256
+
+struct node {
+	enum iw_mpa_state	state;
+	u32			past;
+};
+
+struct walk {
+	struct kunit	*test;
+	unsigned int	count;
+	struct node	nodes[NODES_MAX];
+	DECLARE_BITMAP(cells, IW_MPA_ST_COUNT * IW_MPA_EV_COUNT);
+};
+
+static bool driver_has_stream(u32 past)
+{
+	return (past & PAST_TAKEN) && !(past & PAST_STOPPED);
+}
+
+/* The events that an action can end in, as fsm.h has it; @always: it ends in one of them */
+static u64 action_outcomes(enum iw_mpa_action_nr action, u32 past, bool *always)
+{
+	const u64 read = EV(FRAME_BAD) | EV(FRAME_CUT) | EV(STREAM_ENDED) | EV(PEER_RESET) |
+			 EV(TCP_FAILED);
+
+	*always = false;
+	switch (action) {
+	case IW_MPA_ACT_BIND:
+		return EV(BIND_FAILED);
+	case IW_MPA_ACT_OPEN:
+	case IW_MPA_ACT_REOPEN:
+		return EV(OPEN_FAILED);
+	case IW_MPA_ACT_SEND_REQ:
+		*always = true;
+		return EV(REQ_SENT) | EV(SEND_FAILED) | (past & PAST_RETRIED ? 0 : EV(V2_SENT));
+	case IW_MPA_ACT_READ_REQ:
+		return read | EV(REQ_GOOD);
+	case IW_MPA_ACT_READ_REP:
+		return read | EV(REP_BEGUN) | EV(REP_GOOD) | EV(REP_REJECT) | EV(TERM_DUE);
+	case IW_MPA_ACT_ASK:
+		*always = true;
+		return EV(ASKED) | EV(NO_ROOM) | EV(LISTENER_GONE);
+	case IW_MPA_ACT_HANDOFF_ACTIVE:
+		*always = true;
+		return EV(HANDED_OFF) | EV(HANDED_OFF_QUIET) | EV(PREPARE_FAILED) | EV(RTR_FAILED);
+	case IW_MPA_ACT_HANDOFF_PASSIVE:
+		*always = true;
+		return EV(HANDED_OFF) | EV(HANDED_OFF_FENCED) | EV(HANDED_OFF_RTR) |
+		       EV(ACCEPT_FAILED) | EV(REPLY_FAILED);
+	case IW_MPA_ACT_REPORT_UP:
+		return EV(EVENT_LOST) | (past & PAST_PASSIVE ? EV(ULP_REJECTED) : 0);
+	case IW_MPA_ACT_CHECK_ANSWER:
+		return EV(RTR_SETTLED);
+	case IW_MPA_ACT_FINISH_TX:
+		return EV(CANNOT_FINISH);
+	case IW_MPA_ACT_DRAIN:
+		return EV(STREAM_ENDED);
+	default:
+		return 0;
+	}
+}
+
+/* What an action that ends in @outcome, or in none, has done to the past */
+static u32 action_done(u32 past, enum iw_mpa_action_nr action, enum iw_mpa_event outcome)
+{
+	bool well = outcome == IW_MPA_EV_NONE;
+
+	switch (action) {
+	case IW_MPA_ACT_BIND:
+		return well ? past | PAST_BOUND | PAST_EXPECTED : past;
+	case IW_MPA_ACT_OPEN:
+		return well ? past | PAST_OPENED : past;
+	case IW_MPA_ACT_REOPEN:
+		past &= ~(PAST_OPENED | PAST_REQ_SENT);
+		return past | PAST_RETRIED | (well ? PAST_OPENED : 0);
+	case IW_MPA_ACT_SEND_REQ:
+		return outcome == IW_MPA_EV_SEND_FAILED ? past : past | PAST_REQ_SENT;
+	case IW_MPA_ACT_HANDOFF_ACTIVE:
+	case IW_MPA_ACT_HANDOFF_PASSIVE:
+		if (outcome == IW_MPA_EV_PREPARE_FAILED || outcome == IW_MPA_EV_ACCEPT_FAILED)
+			return past;
+		if (outcome == IW_MPA_EV_HANDED_OFF || outcome == IW_MPA_EV_HANDED_OFF_QUIET)
+			past |= PAST_TX_OPEN;
+		return past | PAST_TAKEN;
+	case IW_MPA_ACT_OPEN_TX:
+	case IW_MPA_ACT_LIFT_FENCE:
+		return past | PAST_TX_OPEN;
+	case IW_MPA_ACT_REPORT_UP:
+		return well ? past | PAST_UP : past;
+	case IW_MPA_ACT_END_STREAM:
+		return past | PAST_ENDING;
+	case IW_MPA_ACT_FINISH_TX:
+		return past | PAST_FINISHING;
+	case IW_MPA_ACT_STOP:
+		return past | PAST_STOPPED;
+	case IW_MPA_ACT_SEND_TERM:
+	case IW_MPA_ACT_SEND_REJECT:
+	case IW_MPA_ACT_SHUTDOWN:
+		return past | PAST_LAST_WORD;
+	case IW_MPA_ACT_UNBIND:
+		return past & ~PAST_BOUND;
+	case IW_MPA_ACT_CANCEL:
+		return (past & ~PAST_EXPECTED) | PAST_CANCELLED;
+	case IW_MPA_ACT_REPORT_DOWN:
+		return (past & ~PAST_EXPECTED) | PAST_DOWN;
+	case IW_MPA_ACT_RELEASE:
+		return past | PAST_RELEASED;
+	default:
+		return past;
+	}
+}
+
+/* Where the call fails, or the ULP takes its yes back, iw_cm expects no event. */
+static bool event_is_withdrawn(u32 past, enum iw_mpa_event event)
+{
+	return event == IW_MPA_EV_ULP_REJECTED || event == IW_MPA_EV_ULP_RETRACTS ||
+	       ((past & PAST_CALL) && !(past & PAST_UP) && event != IW_MPA_EV_EVENT_LOST);
+}
+
+static bool action_is_allowed(u32 past, enum iw_mpa_action_nr action, enum iw_mpa_event event)
+{
+	switch (action) {
+	case IW_MPA_ACT_BIND:
+		return (past & PAST_CALL) && !(past & (PAST_BOUND | PAST_EXPECTED));
+	case IW_MPA_ACT_OPEN:
+		return (past & PAST_ACTIVE) && (past & PAST_EXPECTED) && !(past & PAST_OPENED);
+	case IW_MPA_ACT_REOPEN:
+		return (past & PAST_OPENED) && !(past & PAST_RETRIED);
+	case IW_MPA_ACT_SEND_REQ:
+		return (past & PAST_OPENED) && !(past & PAST_REQ_SENT);
+	case IW_MPA_ACT_READ_REP:
+		return (past & PAST_REQ_SENT) && !(past & PAST_TAKEN);
+	case IW_MPA_ACT_READ_REQ:
+	case IW_MPA_ACT_ASK:
+	case IW_MPA_ACT_QUEUE:
+		return (past & PAST_PASSIVE) && !(past & (PAST_BOUND | PAST_TAKEN));
+	case IW_MPA_ACT_HANDOFF_ACTIVE:
+		return (past & PAST_REQ_SENT) && (past & PAST_BOUND) && !(past & PAST_TAKEN);
+	case IW_MPA_ACT_HANDOFF_PASSIVE:
+		return (past & PAST_PASSIVE) && (past & PAST_BOUND) && !(past & PAST_TAKEN);
+	case IW_MPA_ACT_OPEN_TX:
+	case IW_MPA_ACT_LIFT_FENCE:
+		return driver_has_stream(past) && !(past & PAST_TX_OPEN);
+	case IW_MPA_ACT_REPORT_UP:
+		return driver_has_stream(past) && (past & PAST_EXPECTED) && !(past & PAST_UP);
+	case IW_MPA_ACT_CHECK_ANSWER:
+	case IW_MPA_ACT_REPEAT_RTR:
+	case IW_MPA_ACT_RESTART_TIMER:
+		return driver_has_stream(past) && (past & PAST_TX_OPEN) && (past & PAST_ACTIVE) &&
+		       !(past & PAST_FINISHING);
+	case IW_MPA_ACT_KICK_RX:
+	case IW_MPA_ACT_END_STREAM:
+		return driver_has_stream(past);
+	case IW_MPA_ACT_FINISH_TX:
+		return driver_has_stream(past) && (past & PAST_TX_OPEN) &&
+		       !(past & PAST_FINISHING);
+	case IW_MPA_ACT_STOP:
+		return driver_has_stream(past) && (past & PAST_BOUND);
+	case IW_MPA_ACT_SEND_TERM:
+		return (past & PAST_ACTIVE) && !driver_has_stream(past) &&
+		       !(past & (PAST_TX_OPEN | PAST_LAST_WORD));
+	case IW_MPA_ACT_SEND_REJECT:
+		return (past & PAST_PASSIVE) && !(past & (PAST_TAKEN | PAST_LAST_WORD));
+	case IW_MPA_ACT_SHUTDOWN:
+		/* Either the driver is out, or it has said that nothing follows. */
+		return !(past & PAST_LAST_WORD) &&
+		       (driver_has_stream(past) ? event == IW_MPA_EV_TX_FINISHED :
+						  !(past & PAST_BOUND));
+	case IW_MPA_ACT_UNBIND:
+		return (past & PAST_BOUND) && !driver_has_stream(past);
+	case IW_MPA_ACT_CANCEL:
+		return !(past & PAST_BOUND) && event_is_withdrawn(past, event);
+	case IW_MPA_ACT_REPORT_DOWN:
+		return (past & PAST_EXPECTED) && !(past & PAST_BOUND) &&
+		       !event_is_withdrawn(past, event);
+	case IW_MPA_ACT_DRAIN:
+		return past & PAST_LAST_WORD;
+	case IW_MPA_ACT_RELEASE:
+		return !(past & (PAST_BOUND | PAST_EXPECTED | PAST_RELEASED)) &&
+		       !driver_has_stream(past);
+	default:
+		return false;
+	}
+}
+
+/* What must hold in each state, whatever the past */
+static bool state_is_sound(const struct node *node)
+{
+	u32 past = node->past, st = BIT(node->state);
+
+	if (!(st & ST(DEAD)) != !(past & PAST_RELEASED))
+		return false;
+	/* Whoever was told that the stream has ended must not forget it. */
+	if ((past & PAST_ENDING) && !(st & ST(DEAD)) &&
+	    !iw_mpa_fsm_step(node->state, IW_MPA_EV_STREAM_ENDED)->defined)
+		return false;
+	if (st & ST_ENDED)	/* and what iw_cm expected it has got */
+		return !(past & (PAST_BOUND | PAST_EXPECTED)) && !driver_has_stream(past) &&
+		       hweight32(past & (PAST_DOWN | PAST_CANCELLED)) <= 1 &&
+		       (!(past & PAST_UP) || (past & (PAST_DOWN | PAST_CANCELLED)));
+	if (st & ST_DIALS)
+		return (past & PAST_ACTIVE) && (past & PAST_EXPECTED) && !(past & PAST_TAKEN);
+	if (st & ST_ASKS)
+		return (past & PAST_PASSIVE) && !(past & (PAST_EXPECTED | PAST_BOUND));
+	if (!(st & ST_DRIVER))
+		return true;
+	return driver_has_stream(past) && (past & PAST_EXPECTED) && (past & PAST_BOUND) &&
+	       !(st & ST_UP) == !(past & PAST_UP) &&
+	       !(st & (ST(AWAIT_RTR) | ST(FENCED))) == !!(past & PAST_TX_OPEN) &&
+	       !(st & (ST(FINISHING) | ST(HALF_CLOSED) | ST(PEER_FINISHED))) ==
+	       !(past & PAST_FINISHING) &&
+	       !(st & ST(HALF_CLOSED)) == !(past & PAST_LAST_WORD);
+}
+
+static void walk_add(struct walk *w, struct node node)
+{
+	int i;
+
+	for (i = 0; i < w->count; i++)
+		if (w->nodes[i].state == node.state && w->nodes[i].past == node.past)
+			return;
+	KUNIT_ASSERT_LT(w->test, w->count, NODES_MAX);
+	w->nodes[w->count++] = node;
+}
+
+/* What the event itself says to have happened */
+static u32 event_facts(u32 past, enum iw_mpa_event event)
+{
+	switch (event) {
+	case IW_MPA_EV_ULP_CONNECTS:
+		return past | PAST_ACTIVE | PAST_CALL;
+	case IW_MPA_EV_TCP_ACCEPTED:
+		return past | PAST_PASSIVE;
+	case IW_MPA_EV_ULP_ACCEPTED:
+		return past | PAST_CALL;
+	case IW_MPA_EV_STREAM_ENDED:
+		return past & ~PAST_ENDING;
+	default:
+		return past;
+	}
+}
+
+/* What a transition owes to its past and its target: all of it, and nothing else */
+
+/* What ends a connection has to undo what was done. */
+static u32 due_at_end(u32 past, enum iw_mpa_event event, enum iw_mpa_state next)
+{
+	u32 due = 0;
+
+	if (driver_has_stream(past))
+		due |= DO(STOP);
+	if (past & PAST_BOUND)
+		due |= DO(UNBIND);
+	if ((past & (PAST_EXPECTED | PAST_CALL)) && event_is_withdrawn(past, event))
+		due |= DO(CANCEL);
+	else if (past & PAST_EXPECTED)
+		due |= DO(REPORT_DOWN);
+	if (next == IW_MPA_ST_DEAD)
+		due |= DO(RELEASE);
+	else if (past & PAST_TAKEN && event != IW_MPA_EV_RTR_FAILED)
+		due |= DO(SHUTDOWN);
+	else
+		due |= past & PAST_ACTIVE ? DO(SEND_TERM) : DO(SEND_REJECT);
+	return due;
+}
+
+static u32 due_on_entry(u32 past, enum iw_mpa_state next)
+{
+	u32 due = 0;
+
+	switch (next) {
+	case IW_MPA_ST_TCP_RECONNECT:
+		return DO(REOPEN);
+	case IW_MPA_ST_ASKING:
+		return DO(ASK);
+	case IW_MPA_ST_AWAIT_ROOM:
+		return DO(QUEUE);
+	case IW_MPA_ST_HANDOFF:
+		return past & PAST_ACTIVE ? DO(HANDOFF_ACTIVE) : DO(BIND) | DO(HANDOFF_PASSIVE);
+	case IW_MPA_ST_FENCED:
+	case IW_MPA_ST_UNANSWERED:
+	case IW_MPA_ST_OFFLOADED:
+		if (!(past & PAST_UP))
+			due |= DO(REPORT_UP);
+		if (next == IW_MPA_ST_OFFLOADED && !(past & PAST_TX_OPEN))
+			due |= DO(OPEN_TX);
+		return due;
+	case IW_MPA_ST_FINISHING:
+	case IW_MPA_ST_PEER_FINISHED:
+		return past & PAST_FINISHING ? 0 : DO(FINISH_TX);
+	case IW_MPA_ST_HALF_CLOSED:
+		return DO(SHUTDOWN);
+	default:
+		return 0;
+	}
+}
+
+static u32 due_on_readable(enum iw_mpa_state state)
+{
+	if (state == IW_MPA_ST_AWAIT_REQ)
+		return DO(READ_REQ);
+	return state == IW_MPA_ST_LINGER ? DO(DRAIN) : DO(READ_REP);
+}
+
+static u32 due_actions(const struct node *from, enum iw_mpa_event event, enum iw_mpa_state next)
+{
+	u32 st = BIT(from->state), past = event_facts(from->past, event), due = 0;
+
+	switch (event) {
+	case IW_MPA_EV_ULP_CONNECTS:
+		return DO(BIND) | DO(OPEN);
+	case IW_MPA_EV_TCP_UP:
+		return DO(SEND_REQ);
+	case IW_MPA_EV_TCP_ACCEPTED:	/* the Request may have come */
+		return DO(READ_REQ);
+	case IW_MPA_EV_READABLE:
+		return due_on_readable(from->state);
+	case IW_MPA_EV_PEER_CLOSED:	/* what came before the FIN counts */
+		if (st & (ST_READS_REP | ST(AWAIT_REQ)))
+			return due_on_readable(from->state);
+		if (st & ST_DRIVER)
+			return DO(KICK_RX) | DO(END_STREAM);
+		break;
+	case IW_MPA_EV_TIMED_OUT:
+		if (st & ST(UNANSWERED))
+			return DO(CHECK_ANSWER) | DO(REPEAT_RTR) | DO(RESTART_TIMER);
+		if (st & ST(FENCED))
+			return DO(LIFT_FENCE);
+		break;
+	case IW_MPA_EV_ULP_CLOSED:	/* the last chance to tell a peer that missed it */
+		if (st & ST(UNANSWERED))
+			due = DO(REPEAT_RTR);
+		break;
+	case IW_MPA_EV_HANDED_OFF:
+	case IW_MPA_EV_HANDED_OFF_FENCED:
+	case IW_MPA_EV_HANDED_OFF_RTR:
+	case IW_MPA_EV_HANDED_OFF_QUIET:
+		due = DO(KICK_RX);	/* what came meanwhile */
+		break;
+	default:
+		break;
+	}
+	if (st & ST(LINGER))
+		return DO(RELEASE);
+	if (next == IW_MPA_ST_LINGER || next == IW_MPA_ST_DEAD)
+		return due | due_at_end(past, event, next);
+	return due | due_on_entry(past, next);
+}
+
+static void walk_actions(struct walk *w, struct node node, enum iw_mpa_event event, u32 actions,
+			 int depth);
+
+static void walk_event(struct walk *w, struct node from, enum iw_mpa_event event, int depth)
+{
+	const struct iw_mpa_transition *tr = iw_mpa_fsm_step(from.state, event);
+	struct node to = { tr->next, event_facts(from.past, event) };
+
+	KUNIT_EXPECT_TRUE_MSG(w->test, tr->defined, "%s, past 0x%x: %s was found out, and has no cell",
+			      iw_mpa_state_name(from.state), from.past, iw_mpa_event_name(event));
+	KUNIT_ASSERT_LT(w->test, depth, 8);
+	if (!tr->defined)
+		return;
+	KUNIT_EXPECT_EQ_MSG(w->test, tr->actions, due_actions(&from, event, tr->next),
+			    "%s, past 0x%x: %s", iw_mpa_state_name(from.state), from.past,
+			    iw_mpa_event_name(event));
+	set_bit(from.state * IW_MPA_EV_COUNT + event, w->cells);
+	walk_actions(w, to, event, tr->actions, depth);
+}
+
+/*
+ * The actions of one transition, and every event that they can end in. Such an event is handled at
+ * once, so this and walk_event() call each other; a chain is short, as each link goes forward.
+ */
+static void walk_actions(struct walk *w, struct node node, enum iw_mpa_event event, u32 actions,
+			 int depth)
+{
+	int nr, outcome;
+
+	for (nr = 0; nr < IW_MPA_ACT_COUNT; nr++) {
+		bool always;
+		u64 outcomes;
+
+		if (!(actions & BIT(nr)))
+			continue;
+		KUNIT_EXPECT_TRUE_MSG(w->test, action_is_allowed(node.past, nr, event),
+				      "%s, past 0x%x: %s: %s", iw_mpa_state_name(node.state),
+				      node.past, iw_mpa_event_name(event), iw_mpa_action_name(nr));
+		outcomes = action_outcomes(nr, node.past, &always);
+		for (outcome = 0; outcome < IW_MPA_EV_COUNT; outcome++) {
+			struct node found = node;
+
+			if (!(outcomes & BIT_ULL(outcome)))
+				continue;
+			found.past = action_done(node.past, nr, outcome);
+			walk_event(w, found, outcome, depth + 1);
+		}
+		if (always) {	/* nothing may stand behind it, since it would not be done */
+			KUNIT_EXPECT_EQ_MSG(w->test, actions >> nr, 1, "%s: %s",
+					    iw_mpa_event_name(event), iw_mpa_action_name(nr));
+			return;
+		}
+		node.past = action_done(node.past, nr, IW_MPA_EV_NONE);
+	}
+	node.past &= ~PAST_CALL;	/* the runner has come to the end of it: the call returns */
+	KUNIT_EXPECT_TRUE_MSG(w->test, state_is_sound(&node), "%s, past 0x%x, after %s",
+			      iw_mpa_state_name(node.state), node.past, iw_mpa_event_name(event));
+	KUNIT_EXPECT_FALSE_MSG(w->test, ST_PASSED & BIT(node.state), "stuck in %s after %s",
+			       iw_mpa_state_name(node.state), iw_mpa_event_name(event));
+	walk_add(w, node);
+}
+
+/* Of what is raised from outside, or called for, some can meet only one of the roles. */
+static bool event_comes(const struct node *node, enum iw_mpa_event event)
+{
+	const u64 calls = EV(ULP_CONNECTS) | EV(TCP_ACCEPTED) | EV(ULP_ACCEPTED) |
+			  EV(ULP_RETRACTS);
+	const u64 passive = EV(LISTENER_GONE) | EV(YIELD) | EV(YIELD_LINGER) | EV(ROOM) |
+			    EV(ULP_REJECTED) | EV(ULP_ACCEPTED) | EV(ULP_RETRACTS);
+
+	if (event >= IW_MPA_EV_RAISED_COUNT && !(calls & BIT_ULL(event)))
+		return false;
+	if (node->state == IW_MPA_ST_IDLE)
+		return event == IW_MPA_EV_ULP_CONNECTS || event == IW_MPA_EV_TCP_ACCEPTED ||
+		       event == IW_MPA_EV_TCP_FAILED;
+	/* In front of the driver only END_STREAM raises it; elsewhere a read finds it out. */
+	if (event == IW_MPA_EV_STREAM_ENDED)
+		return node->past & PAST_ENDING;
+	if (passive & BIT_ULL(event))
+		return node->past & PAST_PASSIVE;
+	return true;
+}
+
+/* Everything that can be reached from IDLE, each step checked on the way */
+static struct walk *walk_all(struct kunit *test)
+{
+	struct walk *w = kunit_kzalloc(test, sizeof(*w), GFP_KERNEL);
+	int i, event;
+
+	KUNIT_ASSERT_NOT_NULL(test, w);
+	w->test = test;
+	walk_add(w, (struct node) { IW_MPA_ST_IDLE });
+	for (i = 0; i < w->count; i++) {
+		for (event = 0; event < IW_MPA_EV_COUNT; event++) {
+			if (event_comes(&w->nodes[i], event) &&
+			    iw_mpa_fsm_step(w->nodes[i].state, event)->defined)
+				walk_event(w, w->nodes[i], event, 0);
+		}
+	}
+	return w;
+}
+
+/*
+ * The promises: an errno of the call and no event, or one REPORT_DOWN at the end and at most one
+ * REPORT_UP before; STOP once after a hand-off and before UNBIND; UNBIND before the report; RELEASE
+ * at last, once. They are in action_is_allowed() and state_is_sound(), which every step goes
+ * through.
+ */
+/* Rules: M-7.1.2-10 M-8-3 */
+static void fsm_any_path_keeps_promises(struct kunit *test)
+{
+	struct walk *w = walk_all(test);
+	u32 reached = 0, ends = 0;
+	int i;
+
+	/* The walk saw all there is, so it has proved something. */
+	for (i = 0; i < w->count; i++) {
+		reached |= BIT(w->nodes[i].state);
+		ends += w->nodes[i].state == IW_MPA_ST_DEAD;
+	}
+	KUNIT_EXPECT_EQ(test, reached, ST_ALL & ~(ST(ASKING) | ST(HANDOFF)));
+	KUNIT_EXPECT_GE(test, ends, 10);
+	for (i = 0; i < IW_MPA_ST_COUNT * IW_MPA_EV_COUNT; i++) {
+		enum iw_mpa_state state = i / IW_MPA_EV_COUNT;
+		enum iw_mpa_event event = i % IW_MPA_EV_COUNT;
+
+		KUNIT_EXPECT_EQ_MSG(test, test_bit(i, w->cells),
+				    iw_mpa_fsm_step(state, event)->defined, "%s: %s",
+				    iw_mpa_state_name(state), iw_mpa_event_name(event));
+	}
+}
+
+static struct kunit_case fsm_walk_cases[] = {
+	KUNIT_CASE(fsm_any_path_keeps_promises),
+	{}
+};
+
+static struct kunit_suite fsm_walk_suite = {
+	.name = "iw_mpa_fsm_walk",
+	.test_cases = fsm_walk_cases,
+};
+
+kunit_test_suite(fsm_walk_suite);
+
+MODULE_LICENSE("GPL");
