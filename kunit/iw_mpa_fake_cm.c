@@ -383,6 +383,22 @@ int fake_accept(struct fake_id *fid, const struct iw_cm_conn_param *param)
 	return err;
 }
 
+/* As a ULP that does not know the state: iw_cm does not call us then. */
+int fake_try_accept(struct fake_id *fid, const struct iw_cm_conn_param *param)
+{
+	return READ_ONCE(fid->state) == FAKE_CONN_RECV && !fid->destroyed ?
+	       fake_accept(fid, param) : -EINVAL;
+}
+
+/* Likewise; whoever is busy with the connection may let go of it later. */
+int fake_try_reject(struct fake_id *fid)
+{
+	if (READ_ONCE(fid->state) != FAKE_CONN_RECV || fid->destroyed)
+		return -EINVAL;
+	fid->state = FAKE_IDLE;
+	return fid->id.device->ops.iw_reject(&fid->id, NULL, 0);
+}
+
 /* iw_cm_reject() */
 int fake_reject(struct fake_id *fid, const void *pd, u8 pd_len)
 {
@@ -450,7 +466,13 @@ void fake_disconnect(struct fake_id *fid)
 		fake_qp_disconnect(fake_qp_of(qp), false);
 }
 
-static struct fake_id *fake_find_request(struct fake_id *listener)
+/**
+ * fake_try_request - a CONNECT_REQUEST, if one has come
+ * @listener: where
+ *
+ * Return: the new cm_id, in the order in which they came, or NULL.
+ */
+struct fake_id *fake_try_request(struct fake_id *listener)
 {
 	struct fake_id *fid, *found = NULL;
 
@@ -476,7 +498,7 @@ struct fake_id *fake_next_request(struct fake_id *listener)
 {
 	struct fake_id *child = NULL;
 
-	FAKE_WAIT(listener->f, (child = fake_find_request(listener)));
+	FAKE_WAIT(listener->f, (child = fake_try_request(listener)));
 	return child;
 }
 

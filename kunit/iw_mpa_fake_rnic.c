@@ -386,6 +386,17 @@ void fake_qp_tx_finished(struct fake_qp *qp)
 	iw_mpa_ep_put(ep);
 }
 
+/* The device has found an error, of which the stream knows nothing. */
+void fake_qp_stream_down(struct fake_qp *qp)
+{
+	struct iw_mpa_ep *ep = fake_qp_ep(qp);
+
+	if (!ep)
+		return;
+	iw_mpa_stream_down(ep);
+	iw_mpa_ep_put(ep);
+}
+
 /* Of ib_core, which is not there: the library hands its counters to it. */
 struct rdma_hw_stats *rdma_alloc_hw_stats_struct(const struct rdma_stat_desc *descs,
 						 int num_counters, unsigned long lifespan)

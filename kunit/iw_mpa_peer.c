@@ -159,6 +159,17 @@ void peer_expect_eof(struct fakes *f, struct socket *sock)
 	KUNIT_EXPECT_EQ(f->test, peer_recv_some(sock, &octet, 1), 0);
 }
 
+/* Nothing has come, and no FIN. */
+void peer_expect_quiet(struct fakes *f, struct socket *sock)
+{
+	struct msghdr msg = {};
+	struct kvec iov;
+	u8 octet;
+
+	iov = (struct kvec) { .iov_base = &octet, .iov_len = 1 };
+	KUNIT_EXPECT_EQ(f->test, kernel_recvmsg(sock, &msg, &iov, 1, 1, MSG_DONTWAIT), -EAGAIN);
+}
+
 void peer_expect_rst(struct fakes *f, struct socket *sock)
 {
 	u8 octet;

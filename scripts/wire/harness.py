@@ -302,7 +302,10 @@ class Bench:
         return lines
 
     def kernel_log(self, prefix="iw_mpa: siw0: "):
-        """The function returned gives what the library has logged since now, and of whom."""
+        """The function returned gives what the library has logged since now, and of whom.
+
+        The number of a connection is given as ID.
+        """
         log = os.open("/dev/kmsg", os.O_RDONLY | os.O_NONBLOCK)
         os.lseek(log, 0, os.SEEK_END)
         self.things.append(lambda: os.close(log))
@@ -316,7 +319,7 @@ class Bench:
                     return found
                 text = record.split(";", 1)[1].split("\n", 1)[0]
                 if text.startswith(prefix):
-                    found.append(text)
+                    found.append(re.sub(r"connection \d+:", "connection ID:", text))
         return lines
 
     # responder under test

@@ -298,7 +298,7 @@ def log_line(b, role, port, text):
     ends = [f"[{b.address}]:{n}" if ":" in b.address else f"{b.address}:{n}"
             for n in (b.port, port)]
     own, peer = ends if role == "responder" else ends[::-1]
-    return f"iw_mpa: siw0: {role} {own}, peer {peer}: {text}"
+    return f"iw_mpa: siw0: connection ID: {role} {own}, peer {peer}: {text}"
 
 
 def bad_client(b):

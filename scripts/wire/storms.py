@@ -54,16 +54,28 @@ def hold_tcp_connect(b):
     return client, None
 
 
-def hold_await_rep(b):
+def hold_v2_offered(b):
     return b.connecting()[:2]
 
 
-def hold_initiator_offloaded(b):
+def hold_await_rep(b):
+    client, peer = hold_v2_offered(b)
+    peer.send(b"MPA")
+    return client, peer
+
+
+def hold_unanswered(b, repeat_ms=1000):
+    """The peer names one RTR type, and says nothing."""
+    b.set(rtr_repeat_ms=repeat_ms)
     client, peer, _ = b.connecting()
     peer.send(mpa.reply2(a=1, rtr=WRITE, ird=4, ord=4))
     equal(peer.recv_fpdu().op, "WRITE", "RTR")
     client.event("ESTABLISHED")
     return client, peer
+
+
+def hold_initiator_offloaded(b):
+    return hold_unanswered(b, 0)
 
 
 def hold_initiator_linger(b):
@@ -79,7 +91,7 @@ def hold_await_req(b):
     return b.server(), b.dial()
 
 
-def hold_req_indicated(b):
+def hold_await_verdict(b):
     server, peer, _ = b.asked(P2P)
     server.do("take")
     return server, peer
@@ -103,7 +115,7 @@ def hold_responder_offloaded(b):
 
 
 def hold_responder_linger(b):
-    server, peer = hold_req_indicated(b)
+    server, peer = hold_await_verdict(b)
     server.do("reject_accepted")
     check(peer.recv_reply().flags & R, "no Reject")
     return server, peer
@@ -111,10 +123,12 @@ def hold_responder_linger(b):
 
 HOLD = {
     ("initiator", "TCP_CONNECT"): hold_tcp_connect,
+    ("initiator", "V2_OFFERED"): hold_v2_offered,
     ("initiator", "AWAIT_REP"): hold_await_rep,
     ("initiator", "OFFLOADED"): hold_initiator_offloaded,
+    ("initiator", "UNANSWERED"): hold_unanswered,
     ("responder", "AWAIT_REQ"): hold_await_req,
-    ("responder", "REQ_INDICATED"): hold_req_indicated,
+    ("responder", "AWAIT_VERDICT"): hold_await_verdict,
     ("responder", "AWAIT_RTR"): hold_await_rtr,
     ("responder", "FENCED"): hold_fenced,
     ("responder", "OFFLOADED"): hold_responder_offloaded,
@@ -136,7 +150,7 @@ def ulp_destroys_id(held):
 def ulp_destroys_qp(held):
     """It then need not have ended: a QP that is not bound has no say."""
     held.probe.do("destroy_qp")
-    if held.state == "REQ_INDICATED":
+    if held.state == "AWAIT_VERDICT":
         held.probe.tell("quit")
 
 
@@ -149,8 +163,8 @@ def ulp_is_killed(held):
 
 
 # To destroy an id whose QP stays, iw_cm awaits an event first, and does not tell us.
-IW_CM_WAITS = {"TCP_CONNECT": "connect_timeout_ms", "AWAIT_REP": "reply_timeout_ms",
-               "AWAIT_RTR": "rtr_timeout_ms"}
+IW_CM_WAITS = {"TCP_CONNECT": "connect_timeout_ms", "V2_OFFERED": "reply_timeout_ms",
+               "AWAIT_REP": "reply_timeout_ms", "AWAIT_RTR": "rtr_timeout_ms"}
 ULP_ENDS = {"destroy_id": ulp_destroys_id, "destroy_qp": ulp_destroys_qp, "kill": ulp_is_killed}
 
 

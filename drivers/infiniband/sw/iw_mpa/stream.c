@@ -19,7 +19,7 @@ struct stream_reading {
 };
 
 static int stream_take(read_descriptor_t *desc, struct sk_buff *skb,
-		     unsigned int off, size_t len)
+		       unsigned int off, size_t len)
 {
 	const struct stream_reading *reading = desc->arg.data;
 	u8 octets[STREAM_CHUNK];
@@ -30,21 +30,13 @@ static int stream_take(read_descriptor_t *desc, struct sk_buff *skb,
 	return err ?: reading->take(reading->arg, octets, len);
 }
 
-static int stream_skip(read_descriptor_t *desc, struct sk_buff *skb,
-		     unsigned int off, size_t len)
-{
-	len = min(len, desc->count);
-	desc->count -= len;
-	return len;
-}
-
 /*
  * Like recvmsg(), at half its cost. Urgent data, at which TCP stops here, is an error: no RNIC
  * sends any.
  */
-static int stream_read(struct sock *sk, read_descriptor_t *desc, sk_read_actor_t actor)
+static int stream_read(struct sock *sk, read_descriptor_t *desc)
 {
-	int len = tcp_read_sock(sk, desc, actor);
+	int len = tcp_read_sock(sk, desc, stream_take);
 
 	if (len)
 		return len;
@@ -77,7 +69,7 @@ int iw_mpa_sock_read(struct iw_mpa_sock *ms, iw_mpa_sock_taker take, void *arg, 
 	int len;
 
 	lock_sock(sk);
-	len = stream_read(sk, &desc, stream_take);
+	len = stream_read(sk, &desc);
 	*closed = (sk->sk_shutdown & RCV_SHUTDOWN) && !sk->sk_err;
 	release_sock(sk);
 	return len;
@@ -94,14 +86,9 @@ int iw_mpa_sock_read(struct iw_mpa_sock *ms, iw_mpa_sock_taker take, void *arg, 
  */
 int iw_mpa_sock_discard(struct iw_mpa_sock *ms, size_t len)
 {
-	read_descriptor_t desc = { .count = len };
-	struct sock *sk = ms->sock->sk;
-	int dropped;
+	struct msghdr msg = {};
 
-	lock_sock(sk);
-	dropped = stream_read(sk, &desc, stream_skip);
-	release_sock(sk);
-	return dropped;
+	return kernel_recvmsg(ms->sock, &msg, NULL, 0, len, MSG_DONTWAIT | MSG_TRUNC);
 }
 
 /**
@@ -181,7 +168,7 @@ void iw_mpa_sock_seq(struct iw_mpa_sock *ms, u32 *snd_nxt, u32 *rcv_nxt,
 }
 
 static void stream_name_v6(const struct sock *sk, bool peer,
-			 struct sockaddr_in6 *name)
+			   struct sockaddr_in6 *name)
 {
 	const struct in6_addr *addr = peer ? &sk->sk_v6_daddr :
 					     &sk->sk_v6_rcv_saddr;
@@ -198,7 +185,7 @@ static void stream_name_v6(const struct sock *sk, bool peer,
 }
 
 static void stream_name_v4(const struct sock *sk, bool peer,
-			 struct sockaddr_in *name)
+			   struct sockaddr_in *name)
 {
 	const struct inet_sock *inet = inet_sk(sk);
 

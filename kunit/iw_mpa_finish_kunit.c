@@ -1,0 +1,310 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Orderly ends, with a driver that can let out what was posted. Each half of the stream ends by
+ * itself: RFC 5044 7.2, RFC 5041 6.2.1.
+ */
+
+#include "iw_mpa_fakes.h"
+
+#include <linux/delay.h>
+#include <linux/module.h>
+
+#define UP	"prepare attach send_rtr kick_rx"
+
+/* An initiator that is connected; its driver finishes at once, or when the test says so. */
+static struct fake_conn *active_up(struct kunit *test, bool slow)
+{
+	struct fake_conn *c = conn_new(test);
+	struct fakes *f = test->priv;
+
+	fake_have_finish_tx(f);
+	f->qps[0].slow_finish = slow;
+	conn_active_up(c, f);
+	return c;
+}
+
+static void expect_closed(struct fake_conn *c, enum iw_mpa_reason why, const char *log)
+{
+	struct kunit *test = c->f->test;
+
+	fake_expect_event(c->fid, 1, IW_CM_EVENT_CLOSE, 0);
+	fake_expect_closed(c->fid, 2);
+	KUNIT_EXPECT_STREQ(test, c->qp->log, log);
+	KUNIT_EXPECT_EQ(test, c->qp->why, why);
+	KUNIT_EXPECT_EQ(test, c->qp->refs, 1);
+}
+
+/* For a while nothing happens. */
+static void expect_nothing(struct fake_conn *c)
+{
+	msleep(100);
+	peer_expect_quiet(c->f, c->peer);
+	KUNIT_EXPECT_EQ(c->f->test, c->fid->nr_events, 1);
+}
+
+/* Rules: M-7.2-1 */
+static void ulp_closes_and_goes_on_receiving(struct kunit *test)
+{
+	struct fake_conn *c = active_up(test, false);
+
+	fake_disconnect(c->fid);
+	peer_expect_eof(c->f, c->peer);
+	conn_send_rtr(c);
+	FAKE_WAIT(c->f, c->qp->nr_fpdus == 1);
+	KUNIT_EXPECT_EQ(test, c->fid->nr_events, 1);
+	peer_fin(c->peer);
+	expect_closed(c, IW_MPA_R_ULP_CLOSE, UP " finish_tx kick_rx stop");
+}
+
+/* Rules: M-7.2-1 */
+static void ulp_closes_and_fin_waits_for_the_driver(struct kunit *test)
+{
+	struct fake_conn *c = active_up(test, true);
+
+	fake_disconnect(c->fid);
+	FAKE_WAIT(c->f, strstr(c->qp->log, "finish_tx"));
+	expect_nothing(c);
+	fake_qp_tx_finished(c->qp);
+	peer_expect_eof(c->f, c->peer);
+	KUNIT_EXPECT_EQ(test, c->fid->nr_events, 1);
+	peer_fin(c->peer);
+	expect_closed(c, IW_MPA_R_ULP_CLOSE, UP " finish_tx kick_rx stop");
+}
+
+/* The peer closes while the driver lets out what the ULP had posted before it closed. */
+/* Rules: M-7.2-1 */
+static void peer_closes_while_the_driver_finishes(struct kunit *test)
+{
+	struct fake_conn *c = active_up(test, true);
+
+	fake_disconnect(c->fid);
+	FAKE_WAIT(c->f, strstr(c->qp->log, "finish_tx"));
+	conn_send_rtr(c);
+	peer_fin(c->peer);
+	FAKE_WAIT(c->f, strstr(c->qp->log, "finish_tx kick_rx"));
+	expect_nothing(c);
+	KUNIT_EXPECT_EQ(test, c->qp->nr_fpdus, 1);
+	fake_qp_tx_finished(c->qp);
+	expect_closed(c, IW_MPA_R_ULP_CLOSE, UP " finish_tx kick_rx stop");
+	peer_expect_eof(c->f, c->peer);
+}
+
+/* Rules: M-7.2-1 */
+static void peer_closes_and_what_was_posted_goes_out(struct kunit *test)
+{
+	struct fake_conn *c = active_up(test, true);
+
+	conn_send_rtr(c);
+	peer_fin(c->peer);
+	FAKE_WAIT(c->f, strstr(c->qp->log, "finish_tx"));
+	expect_nothing(c);
+	KUNIT_EXPECT_EQ(test, c->qp->nr_fpdus, 1);
+	/* The ULP is told of the end by us: what it says itself changes nothing. */
+	fake_disconnect(c->fid);
+	expect_nothing(c);
+	fake_qp_tx_finished(c->qp);
+	fake_expect_closed(c->fid, 2);
+	KUNIT_EXPECT_STREQ(test, c->qp->log, UP " kick_rx finish_tx stop");
+	peer_expect_eof(c->f, c->peer);
+}
+
+/* RFC 5044 7.2 and 8: a FIN within an FPDU is an error. */
+/* Rules: M-7.2-1 M-8-1 */
+static void peer_closes_within_an_fpdu(struct kunit *test)
+{
+	struct fake_conn *c = active_up(test, true);
+	u8 fpdu[IW_MPA_FPDU_MAX];
+
+	peer_send(c->f, c->peer, fpdu, peer_make_rtr_write(fpdu) - 3);
+	peer_fin(c->peer);
+	expect_closed(c, IW_MPA_R_PEER_CLOSED, UP " kick_rx finish_tx stop");
+	peer_expect_end(c->f, c->peer);
+}
+
+/* The driver, or the peer, does not do its part. */
+struct stuck {
+	const char *desc;
+	bool slow;		/* the driver */
+	bool ulp;		/* who closes first */
+	bool fin;		/* this end has sent FIN before */
+};
+
+static const struct stuck stuck_cases[] = {
+	{ "driver_does_not_finish_for_the_ulp", true, true, false },
+	{ "driver_does_not_finish_for_the_peer", true, false, false },
+	{ "peer_does_not_close", false, true, true },
+};
+
+static void stuck_desc(const struct stuck *tc, char *desc)
+{
+	strscpy(desc, tc->desc, KUNIT_PARAM_DESC_SIZE);
+}
+
+KUNIT_ARRAY_PARAM(stuck, stuck_cases, stuck_desc);
+
+static void bring_to(struct fake_conn *c, const struct stuck *tc)
+{
+	if (tc->ulp)
+		fake_disconnect(c->fid);
+	else
+		peer_fin(c->peer);
+	FAKE_WAIT(c->f, strstr(c->qp->log, "finish_tx") && !c->qp->busy);
+	if (tc->fin)
+		peer_expect_eof(c->f, c->peer);
+}
+
+static void end_is_bounded_by_a_timer(struct kunit *test)
+{
+	const struct stuck *tc = test->param_value;
+	struct fake_conn *c = active_up(test, tc->slow);
+
+	c->f->config->linger_timeout_ms = FAKE_SHORT_MS;
+	bring_to(c, tc);
+	fake_expect_closed(c->fid, 2);
+	KUNIT_EXPECT_STREQ(test, c->qp->log,
+			   tc->ulp ? UP " finish_tx stop" : UP " kick_rx finish_tx stop");
+	if (!tc->fin)
+		peer_expect_end(c->f, c->peer);
+	/* What the driver says too late means nothing. */
+	fake_qp_tx_finished(c->qp);
+}
+
+/* What else may come while an orderly end is under way */
+enum breaker {
+	BREAK_ABORT,
+	BREAK_RST,
+	BREAK_FPDU,
+	BREAK_QP,
+	BREAK_DEVICE,
+	BREAKERS
+};
+
+static void do_break(struct fake_conn *c, enum breaker breaker)
+{
+	switch (breaker) {
+	case BREAK_ABORT:
+		fake_qp_disconnect(c->qp, true);
+		break;
+	case BREAK_RST:
+		peer_rst(c->f, c->peer);
+		break;
+	case BREAK_FPDU:
+		fake_qp_stream_down(c->qp);
+		break;
+	case BREAK_QP:
+		fake_qp_gone(c->qp);
+		break;
+	default:
+		fake_unregister(c->f);
+	}
+}
+
+static void end_may_be_cut_off(struct kunit *test)
+{
+	const struct stuck *tc = test->param_value;
+	struct fakes *f = test->priv;
+	int i;
+
+	for (i = 0; i < BREAKERS; i++) {
+		struct fake_conn *c;
+
+		f->qps[0].log[0] = '\0';
+		c = active_up(test, tc->slow);
+		bring_to(c, tc);
+		do_break(c, i);
+		fake_expect_closed(c->fid, 2);
+		fake_expect_event(c->fid, 1, IW_CM_EVENT_CLOSE, 0);
+		KUNIT_EXPECT_STREQ(test, c->qp->log,
+				   tc->ulp ? UP " finish_tx stop" : UP " kick_rx finish_tx stop");
+	}
+}
+
+/* Rules: M-7.2-1 */
+static void abrupt_end_does_not_finish(struct kunit *test)
+{
+	struct fake_conn *c = active_up(test, false);
+
+	fake_qp_disconnect(c->qp, true);
+	peer_expect_eof(c->f, c->peer);
+	expect_closed(c, IW_MPA_R_ULP_CLOSE, UP " stop");
+	peer_fin(c->peer);
+}
+
+/* While TX is closed the ULP's work has not begun. */
+/* Rules: M-7.1.2-10 */
+static void fenced_end_does_not_finish(struct kunit *test)
+{
+	struct fake_conn *c = conn_new(test);
+	struct fakes *f = test->priv;
+
+	fake_have_finish_tx(f);
+	conn_listen(c, f);
+	c->peer = peer_connect(f, c->lis);
+	peer_make(&c->frame, false, MPA_C, 1, NULL, 0);
+	peer_send_frame(f, c->peer, &c->frame);
+	c->fid = fake_next_request(c->lis);
+	KUNIT_ASSERT_EQ(test, fake_accept(c->fid, &c->param), 0);
+	peer_recv_frame(f, c->peer, &c->frame);
+	fake_disconnect(c->fid);
+	peer_expect_eof(f, c->peer);
+	expect_closed(c, IW_MPA_R_ULP_CLOSE, "prepare attach send_reply kick_rx stop");
+	peer_fin(c->peer);
+}
+
+/* Work that was posted is lost then, as the contract says. */
+static void driver_that_cannot_finish_stops(struct kunit *test)
+{
+	struct fake_conn *c = conn_new(test);
+
+	conn_active_up(c, test->priv);
+	fake_disconnect(c->fid);
+	peer_expect_eof(c->f, c->peer);
+	expect_closed(c, IW_MPA_R_ULP_CLOSE, UP " stop");
+	peer_fin(c->peer);
+}
+
+/* The RTR message is repeated before, and not behind. */
+static void unanswered_end_finishes(struct kunit *test)
+{
+	struct fakes *f = test->priv;
+	struct fake_conn *c;
+	u8 rtr[IW_MPA_FPDU_WRITE_SIZE];
+
+	f->config->rtr_repeat_ms = 1000;
+	fake_have_repeat_rtr(f);
+	c = active_up(test, true);
+	fake_disconnect(c->fid);
+	peer_recv(f, c->peer, rtr, sizeof(rtr));
+	FAKE_WAIT(f, strstr(c->qp->log, "finish_tx"));
+	expect_nothing(c);
+	fake_qp_tx_finished(c->qp);
+	peer_expect_eof(f, c->peer);
+	peer_fin(c->peer);
+	expect_closed(c, IW_MPA_R_ULP_CLOSE, UP " repeat_rtr finish_tx kick_rx stop");
+}
+
+static struct kunit_case finish_cases[] = {
+	KUNIT_CASE(ulp_closes_and_goes_on_receiving),
+	KUNIT_CASE(ulp_closes_and_fin_waits_for_the_driver),
+	KUNIT_CASE(peer_closes_while_the_driver_finishes),
+	KUNIT_CASE(peer_closes_and_what_was_posted_goes_out),
+	KUNIT_CASE(peer_closes_within_an_fpdu),
+	KUNIT_CASE_PARAM(end_is_bounded_by_a_timer, stuck_gen_params),
+	KUNIT_CASE_PARAM(end_may_be_cut_off, stuck_gen_params),
+	KUNIT_CASE(abrupt_end_does_not_finish),
+	KUNIT_CASE(fenced_end_does_not_finish),
+	KUNIT_CASE(driver_that_cannot_finish_stops),
+	KUNIT_CASE(unanswered_end_finishes),
+	{}
+};
+
+static struct kunit_suite finish_suite = {
+	.name = "iw_mpa_finish",
+	.init = fakes_init,
+	.exit = fakes_exit,
+	.test_cases = finish_cases,
+};
+
+kunit_test_suite(finish_suite);
+
+MODULE_LICENSE("GPL");
