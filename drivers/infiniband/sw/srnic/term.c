@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Errors of a stream, and Terminate messages. Pure. */
+
+#include "term.h"
+#include "ddp.h"
+
+#include <linux/build_bug.h>
+#include <linux/string.h>
+
+struct term_row {
+	const char	*name;
+	const char	*text;
+	u8		type;
+	u8		code;
+	u8		form;
+	u8		tell;
+};
+
+static const struct term_row term_rows[SRNIC_ERR_COUNT] = {
+#define X(_name, _type, _code, _form, _tell, _text)				\
+	[SRNIC_ERR_##_name] = {							\
+		.name = #_name,							\
+		.text = _text,							\
+		.type = _type,							\
+		.code = _code,							\
+		.form = SRNIC_TERM_##_form,					\
+		.tell = SRNIC_TELL_##_tell,					\
+	},
+	SRNIC_ERRORS(X)
+#undef X
+};
+
+/**
+ * srnic_err_name - the name of an error in counters and traces
+ * @err: which
+ *
+ * Return: the name.
+ */
+const char *srnic_err_name(enum srnic_err err)
+{
+	return term_rows[err].name;
+}
+
+/**
+ * srnic_err_text - an error in words
+ * @err: which
+ *
+ * Return: a few words without a full stop.
+ */
+const char *srnic_err_text(enum srnic_err err)
+{
+	return term_rows[err].text;
+}
+
+/**
+ * srnic_err_form - what is the peer told of an error?
+ * @err: which
+ *
+ * Return: the form of the Terminate message; SRNIC_TERM_SILENT if none is due.
+ */
+enum srnic_term_form srnic_err_form(enum srnic_err err)
+{
+	return term_rows[err].form;
+}
+
+/**
+ * srnic_err_tell - what is the ULP told of an error?
+ * @err: which
+ *
+ * Return: the event that is due.
+ */
+enum srnic_tell srnic_err_tell(enum srnic_err err)
+{
+	return term_rows[err].tell;
+}
+
+/**
+ * srnic_err_of_mem - the error that an access to memory which is refused makes
+ * @use: what the access was for
+ * @fault: why it was refused, or SRNIC_MEM_OK
+ *
+ * DDP has no code for a right that is missing (RFC 5041 7.1): a Write without it
+ * counts as one with an invalid STag, and so does a Read Response whose sink the ULP
+ * has made unwritable meanwhile.
+ *
+ * Return: SRNIC_ERR_NONE for SRNIC_MEM_OK.
+ */
+enum srnic_err srnic_err_of_mem(enum srnic_mem_use use, enum srnic_mem_fault fault)
+{
+	static const u8 table[][SRNIC_MEM_BOUNDS + 1] = {
+		[SRNIC_USE_WRITE] = {
+			[SRNIC_MEM_STAG]	= SRNIC_ERR_WRITE_STAG,
+			[SRNIC_MEM_PD]		= SRNIC_ERR_WRITE_PD,
+			[SRNIC_MEM_RIGHT]	= SRNIC_ERR_WRITE_RIGHT,
+			[SRNIC_MEM_WRAP]	= SRNIC_ERR_WRITE_WRAP,
+			[SRNIC_MEM_BOUNDS]	= SRNIC_ERR_WRITE_BOUNDS,
+		},
+		[SRNIC_USE_RESP] = {
+			[SRNIC_MEM_STAG]	= SRNIC_ERR_RESP_STAG,
+			[SRNIC_MEM_PD]		= SRNIC_ERR_RESP_PD,
+			[SRNIC_MEM_RIGHT]	= SRNIC_ERR_RESP_STAG,
+			[SRNIC_MEM_WRAP]	= SRNIC_ERR_RESP_BOUNDS,
+			[SRNIC_MEM_BOUNDS]	= SRNIC_ERR_RESP_BOUNDS,
+		},
+		[SRNIC_USE_READ] = {
+			[SRNIC_MEM_STAG]	= SRNIC_ERR_READ_STAG,
+			[SRNIC_MEM_PD]		= SRNIC_ERR_READ_PD,
+			[SRNIC_MEM_RIGHT]	= SRNIC_ERR_READ_RIGHT,
+			[SRNIC_MEM_WRAP]	= SRNIC_ERR_READ_WRAP,
+			[SRNIC_MEM_BOUNDS]	= SRNIC_ERR_READ_BOUNDS,
+		},
+		[SRNIC_USE_LOCAL] = {
+			[SRNIC_MEM_STAG]	= SRNIC_ERR_LOCAL,
+			[SRNIC_MEM_PD]		= SRNIC_ERR_LOCAL,
+			[SRNIC_MEM_RIGHT]	= SRNIC_ERR_LOCAL,
+			[SRNIC_MEM_WRAP]	= SRNIC_ERR_LOCAL,
+			[SRNIC_MEM_BOUNDS]	= SRNIC_ERR_LOCAL,
+		},
+	};
+
+	return table[use][fault];
+}
+
+/**
+ * srnic_range_check - is a range inside of another?
+ * @base: first address of the region
+ * @size: octets of the region
+ * @addr: first address to access
+ * @len: octets to access; 0 asks for nothing and is always fine
+ *
+ * No sum is formed that could wrap. The last octet of the address space cannot be
+ * accessed: a sum of 0 counts as a wrap (RFC 5041 7.1).
+ *
+ * Return: SRNIC_MEM_OK, SRNIC_MEM_WRAP or SRNIC_MEM_BOUNDS.
+ */
+enum srnic_mem_fault srnic_range_check(u64 base, u64 size, u64 addr, u32 len)
+{
+	u64 off = addr - base;
+
+	if (!len)
+		return SRNIC_MEM_OK;
+	if (len > ~addr)
+		return SRNIC_MEM_WRAP;
+	if (addr < base || off > size || len > size - off)
+		return SRNIC_MEM_BOUNDS;
+	return SRNIC_MEM_OK;
+}
+
+/**
+ * srnic_term_build - make the payload of a Terminate message
+ * @fault: the error; not of form SRNIC_TERM_SILENT
+ * @payload: room for it
+ *
+ * RFC 5040 4.8: headers whose bit is 0 are left out, those that are there are exact
+ * copies of what was received.
+ *
+ * Return: octets of the payload: 4, 20, 24 or 52.
+ */
+size_t srnic_term_build(const struct srnic_fault *fault, u8 payload[SRNIC_TERM_MAX])
+{
+	const struct term_row *row = &term_rows[fault->err];
+	size_t copied = fault->ddp_len;
+	u8 *p = payload;
+
+	*p++ = row->type;
+	*p++ = row->code;
+	*p++ = row->form == SRNIC_TERM_MDR ? SRNIC_TERM_M | SRNIC_TERM_D | SRNIC_TERM_R :
+	       row->form == SRNIC_TERM_MD ? SRNIC_TERM_M | SRNIC_TERM_D : 0;
+	*p++ = 0;
+	if (row->form == SRNIC_TERM_BARE)
+		return SRNIC_TERM_CTRL;
+	*p++ = fault->ulpdu_len >> 8;
+	*p++ = fault->ulpdu_len;
+	if (row->form == SRNIC_TERM_MDR)
+		copied += SRNIC_TERM_RDMAP;
+	memcpy(p, fault->hdr, copied);
+	return SRNIC_TERM_CTRL + 2 + copied;
+}
+
+/**
+ * srnic_term_parse - read the payload of a Terminate message
+ * @payload: what follows the DDP header
+ * @len: octets of it
+ * @term: result
+ *
+ * Layers, types and codes that are not known are reported as they are; header bits
+ * that promise more than there is are believed as far as the message goes.
+ *
+ * Return: false if there is not even Terminate Control; then @term is not written.
+ */
+bool srnic_term_parse(const u8 *payload, size_t len, struct srnic_term *term)
+{
+	const size_t ddp = SRNIC_TERM_CTRL + 2;
+	size_t size;
+
+	if (len < SRNIC_TERM_CTRL)
+		return false;
+	*term = (struct srnic_term) {
+		.layer	= payload[0] >> 4,
+		.etype	= payload[0] & 0xf,
+		.code	= payload[1],
+		.hdrct	= payload[2] & (SRNIC_TERM_M | SRNIC_TERM_D | SRNIC_TERM_R),
+	};
+	if (!(term->hdrct & SRNIC_TERM_M) || !(term->hdrct & SRNIC_TERM_D) || len <= ddp)
+		return true;
+	size = payload[ddp] & SRNIC_DDP_T ? SRNIC_DDP_TAGGED_LEN : SRNIC_DDP_UNTAGGED_LEN;
+	if (len - ddp >= size) {
+		term->ddp = payload + ddp;
+		term->ddp_len = size;
+	}
+	return true;
+}

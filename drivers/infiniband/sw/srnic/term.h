@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * What may go wrong on a stream, and the Terminate message that tells of it
+ * (RFC 5040 4.8). Pure: octets and numbers only.
+ */
+#ifndef _SRNIC_TERM_H
+#define _SRNIC_TERM_H
+
+#include <linux/types.h>
+
+/* Terminate Control, octet 2: which headers follow */
+#define SRNIC_TERM_M		0x80	/* DDP Segment Length */
+#define SRNIC_TERM_D		0x40	/* DDP header */
+#define SRNIC_TERM_R		0x20	/* RDMAP header of a Read Request */
+
+#define SRNIC_TERM_CTRL		4
+#define SRNIC_TERM_DDP_MAX	18
+#define SRNIC_TERM_RDMAP	28
+#define SRNIC_TERM_MAX		(SRNIC_TERM_CTRL + 2 + SRNIC_TERM_DDP_MAX + SRNIC_TERM_RDMAP)
+
+/**
+ * enum srnic_term_form - what a Terminate message carries
+ * @SRNIC_TERM_SILENT: no Terminate message goes out
+ * @SRNIC_TERM_BARE: the four octets of Terminate Control alone
+ * @SRNIC_TERM_MD: DDP Segment Length and DDP header
+ * @SRNIC_TERM_MDR: that, and the Read Request header
+ */
+enum srnic_term_form {
+	SRNIC_TERM_SILENT,
+	SRNIC_TERM_BARE,
+	SRNIC_TERM_MD,
+	SRNIC_TERM_MDR,
+};
+
+/**
+ * enum srnic_tell - which async event tells the ULP
+ * @SRNIC_TELL_NONE: none
+ * @SRNIC_TELL_FATAL: IB_EVENT_QP_FATAL
+ * @SRNIC_TELL_REQ: IB_EVENT_QP_REQ_ERR, the peer asked for something invalid
+ * @SRNIC_TELL_ACCESS: IB_EVENT_QP_ACCESS_ERR, the peer had no right
+ */
+enum srnic_tell {
+	SRNIC_TELL_NONE,
+	SRNIC_TELL_FATAL,
+	SRNIC_TELL_REQ,
+	SRNIC_TELL_ACCESS,
+};
+
+/*
+ * Every way in which a stream fails: name, layer and error type, error code, form of
+ * the Terminate message, event, and one line for people. The name is also that of the
+ * counter and the one in traces.
+ */
+#define SRNIC_ERRORS(X)								\
+	X(NONE,		0x00, 0x00, SILENT, NONE,   "no error")			\
+	X(CRC,		0x20, 0x02, BARE,   FATAL,  "wrong CRC")		\
+	X(MARKER,	0x20, 0x03, BARE,   FATAL,  "Marker and length disagree") \
+	X(URGENT,	0x00, 0x00, SILENT, FATAL,  "urgent data in the stream") \
+	X(UNREADABLE,	0x00, 0x00, SILENT, FATAL,  "octets that the host cannot read") \
+	X(STREAM,	0x00, 0x00, SILENT, FATAL,  "TCP failed or ended too early") \
+	X(SHORT,	0x02, 0xff, BARE,   REQ,    "ULPDU shorter than its header") \
+	X(DV_TAGGED,	0x11, 0x04, MD,     REQ,    "DDP version of a tagged segment") \
+	X(DV_UNTAGGED,	0x12, 0x06, MD,     REQ,    "DDP version of an untagged segment") \
+	X(RV,		0x02, 0x05, MD,     REQ,    "RDMAP version")		\
+	X(OPCODE,	0x02, 0x06, MD,     REQ,    "opcode, or its queue or T bit") \
+	X(QN,		0x12, 0x01, MD,     REQ,    "queue number")		\
+	X(NO_BUFFER,	0x12, 0x02, MD,     REQ,    "no receive buffer, or IRD exceeded") \
+	X(MSN,		0x12, 0x03, MD,     REQ,    "message sequence number")	\
+	X(MO,		0x12, 0x04, MD,     REQ,    "message offset")		\
+	X(TOO_LONG,	0x12, 0x05, MD,     REQ,    "message longer than its buffer") \
+	X(WRITE_STAG,	0x11, 0x00, MD,     ACCESS, "Write: invalid STag")	\
+	X(WRITE_RIGHT,	0x11, 0x00, MD,     ACCESS, "Write: no right")		\
+	X(WRITE_BOUNDS,	0x11, 0x01, MD,     ACCESS, "Write: out of bounds")	\
+	X(WRITE_PD,	0x11, 0x02, MD,     ACCESS, "Write: STag of another stream") \
+	X(WRITE_WRAP,	0x11, 0x03, MD,     ACCESS, "Write: offset wraps")	\
+	X(RESP_STAG,	0x11, 0x00, MD,     ACCESS, "Read Response: STag is not the sink's") \
+	X(RESP_BOUNDS,	0x11, 0x01, MD,     ACCESS, "Read Response: offset or size") \
+	X(RESP_PD,	0x11, 0x02, MD,     ACCESS, "Read Response: sink of another stream") \
+	X(RESP_NONE,	0x02, 0x06, MD,     REQ,    "Read Response without a Read") \
+	X(READ_STAG,	0x01, 0x00, MDR,    ACCESS, "Read: invalid STag")	\
+	X(READ_BOUNDS,	0x01, 0x01, MDR,    ACCESS, "Read: out of bounds")	\
+	X(READ_RIGHT,	0x01, 0x02, MDR,    ACCESS, "Read: no right")		\
+	X(READ_PD,	0x01, 0x03, MDR,    ACCESS, "Read: STag of another stream") \
+	X(READ_WRAP,	0x01, 0x04, MDR,    ACCESS, "Read: offset wraps")	\
+	X(READ_FORM,	0x02, 0xff, MD,     REQ,    "Read Request cut short")	\
+	X(INV_FOREIGN,	0x01, 0x09, MD,     ACCESS, "Invalidate: STag of another stream") \
+	X(INV_STAG,	0x02, 0x09, MD,     ACCESS, "Invalidate: STag invalid or shared") \
+	X(TERM_BAD,	0x00, 0x00, SILENT, FATAL,  "malformed Terminate message") \
+	X(TERM_RECEIVED, 0x00, 0x00, SILENT, FATAL, "Terminate message received") \
+	X(LOCAL,	0x00, 0x00, BARE,   FATAL,  "local work request in error") \
+	X(CQ_FULL,	0x02, 0x07, BARE,   FATAL,  "completion queue overflow")
+
+/* enum srnic_err - see SRNIC_ERRORS() */
+enum srnic_err {
+#define X(name, type, code, form, tell, text) SRNIC_ERR_##name,
+	SRNIC_ERRORS(X)
+#undef X
+	SRNIC_ERR_COUNT
+};
+
+const char *srnic_err_name(enum srnic_err err);
+const char *srnic_err_text(enum srnic_err err);
+enum srnic_term_form srnic_err_form(enum srnic_err err);
+enum srnic_tell srnic_err_tell(enum srnic_err err);
+
+/**
+ * enum srnic_mem_fault - why memory may not be accessed
+ * @SRNIC_MEM_OK: it may
+ * @SRNIC_MEM_STAG: no such STag, wrong key, or not valid now
+ * @SRNIC_MEM_PD: the STag is of another protection domain
+ * @SRNIC_MEM_RIGHT: the right is missing
+ * @SRNIC_MEM_WRAP: address and length exceed 64 bits
+ * @SRNIC_MEM_BOUNDS: outside of the region
+ */
+enum srnic_mem_fault {
+	SRNIC_MEM_OK,
+	SRNIC_MEM_STAG,
+	SRNIC_MEM_PD,
+	SRNIC_MEM_RIGHT,
+	SRNIC_MEM_WRAP,
+	SRNIC_MEM_BOUNDS,
+};
+
+/**
+ * enum srnic_mem_use - what memory is accessed for
+ * @SRNIC_USE_WRITE: an RDMA Write arrives
+ * @SRNIC_USE_RESP: a Read Response arrives
+ * @SRNIC_USE_READ: a peer reads
+ * @SRNIC_USE_LOCAL: a local work request, either direction
+ */
+enum srnic_mem_use {
+	SRNIC_USE_WRITE,
+	SRNIC_USE_RESP,
+	SRNIC_USE_READ,
+	SRNIC_USE_LOCAL,
+};
+
+enum srnic_err srnic_err_of_mem(enum srnic_mem_use use, enum srnic_mem_fault fault);
+enum srnic_mem_fault srnic_range_check(u64 base, u64 size, u64 addr, u32 len);
+
+/**
+ * struct srnic_fault - the first error of a stream, as a Terminate message wants it
+ * @err: what went wrong; SRNIC_ERR_NONE if nothing did
+ * @ulpdu_len: ULPDU_Length of the FPDU at fault, host order
+ * @ddp_len: octets of DDP header in @hdr: 0, 14 or 18
+ * @hdr: the DDP header as received, directly behind it a Read Request's 28 octets
+ */
+struct srnic_fault {
+	enum srnic_err	err;
+	u16		ulpdu_len;
+	u8		ddp_len;
+	u8		hdr[SRNIC_TERM_DDP_MAX + SRNIC_TERM_RDMAP];
+};
+
+size_t srnic_term_build(const struct srnic_fault *fault, u8 payload[SRNIC_TERM_MAX]);
+
+/**
+ * struct srnic_term - a Terminate message that was received
+ * @layer: 0 RDMAP, 1 DDP, 2 LLP, others as received
+ * @etype: error type, 0..15
+ * @code: error code, 0..255
+ * @hdrct: SRNIC_TERM_M, D and R as received
+ * @ddp_len: octets of @ddp: 0, 14 or 18
+ * @ddp: the copied DDP header, or NULL if there is none or it is cut short
+ */
+struct srnic_term {
+	u8		layer;
+	u8		etype;
+	u8		code;
+	u8		hdrct;
+	u8		ddp_len;
+	const u8	*ddp;
+};
+
+bool srnic_term_parse(const u8 *payload, size_t len, struct srnic_term *term);
+
+#endif /* _SRNIC_TERM_H */
