@@ -4,8 +4,8 @@
 
     coverage.py BUILD FOLDER LOG FSM_H OBJECT...
 
-BUILD is the folder of a kernel that has run, FOLDER where in it the objects
-and the counts of gcc (.gcno, .gcda) are, LOG the console of the run, FSM_H the
+BUILD is the folder of a kernel that has run, FOLDER where in it the OBJECTs
+and the counts of gcc (.gcno, .gcda) begin, LOG the console of the run, FSM_H the
 header that lists states and events. Prints "ok NAME" or "not ok NAME" for each
 object and for the state table; behind a failure, as "# " lines, what was not
 reached.
@@ -95,11 +95,16 @@ def read(path):
         return file.read()
 
 
+def short(path):
+    """Folder and file: two layers may have files of one name"""
+    return '/'.join(path.split('/')[-2:])
+
+
 def main():
     build, folder, log, header = sys.argv[1:5]
     for name in sys.argv[5:]:
         counts = os.path.join(folder, name.replace('.o', '.gcda'))
-        judge_source(build, counts, name.replace('.o', '.c'))
+        judge_source(build, counts, short(name.replace('.o', '.c')))
     judge_cells(read(header), read(log))
 
 

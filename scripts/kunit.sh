@@ -5,8 +5,8 @@
 #
 #   scripts/kunit.sh [pure] [net]      (no argument: both)
 #
-#   pure   the protocol layer alone, in a kernel without network; the suites have to reach each
-#          of its lines and branches
+#   pure   the protocol layers of library and srnic alone, in a kernel without network; the suites
+#          have to reach each of their lines and branches
 #   net    the whole library, over TCP on the loopback device
 #
 # Our tree is copied to drivers/iw_mpa/ of the kernel sources in the cache, with the folders as
@@ -18,6 +18,7 @@
 
 TIMEOUT=${KUNIT_TIMEOUT:-300}	# seconds that a kernel may take for its tests
 LIB=drivers/infiniband/sw/iw_mpa
+SRNIC=drivers/infiniband/sw/srnic
 SKELETON=drivers/infiniband/sw/iw_mpa_skeleton
 
 declare -A CONFIG=([pure]=kunit/pure.kunitconfig [net]=kunit/.kunitconfig)
@@ -34,7 +35,7 @@ hook() {
 	grep -qxF "$2" "$1" || printf '%s\n' "$2" >>"$1"
 }
 
-# The pure layer's objects are named by the same line as in the module. Where the library as a
+# The pure layers' objects are named by the same lines as in the modules. Where the library as a
 # whole is not built, they are linked one by one, and count what is reached: with -Og gcc counts
 # the branches of the source, and byte order is the builtin that it is on real machines.
 put_makefiles() {
@@ -47,8 +48,11 @@ put_makefiles() {
 		obj-y += $LIB/
 		else
 		include \$(srctree)/drivers/iw_mpa/$LIB/Kbuild
+		include \$(srctree)/drivers/iw_mpa/$SRNIC/Kbuild
+		obj-m :=
 		ccflags-y := --coverage -Og \$(addprefix -D__HAVE_BUILTIN_BSWAP,16__ 32__ 64__)
 		obj-y += \$(addprefix $LIB/,\$(iw_mpa-l0))
+		obj-y += \$(addprefix $SRNIC/,\$(srnic-r0))
 		endif
 		obj-y += kunit/
 	EOF
@@ -58,8 +62,9 @@ put_makefiles() {
 stage() {
 	local linux=$1 ours=$1/drivers/iw_mpa
 
-	mkdir -p "$ours/$LIB" "$ours/$SKELETON" "$ours/include" "$ours/kunit"
+	mkdir -p "$ours/$LIB" "$ours/$SRNIC" "$ours/$SKELETON" "$ours/include" "$ours/kunit"
 	rsync -rc --delete "$TOP/$LIB/" "$ours/$LIB/"
+	rsync -rc --delete "$TOP/$SRNIC/" "$ours/$SRNIC/"
 	rsync -rc --delete "$TOP/$SKELETON/" "$ours/$SKELETON/"
 	rsync -rc --delete "$TOP/include/" "$ours/include/"
 	rsync -rc --delete "$TOP/kunit/" "$ours/kunit/"
@@ -68,10 +73,10 @@ stage() {
 	hook "$linux/drivers/Kconfig" 'source "drivers/iw_mpa/Kconfig"'
 }
 
-# variable NAME: a list of the library's Kbuild or of kunit/Makefile, as make understands it
+# variable NAME: a list of a Kbuild or of kunit/Makefile, as make understands it
 variable() {
 	make -s --no-print-directory -f - print <<-EOF
-		include $TOP/$LIB/Kbuild $TOP/kunit/Makefile
+		include $TOP/$LIB/Kbuild $TOP/$SRNIC/Kbuild $TOP/kunit/Makefile
 		print: ; @echo \$($1)
 	EOF
 }
@@ -139,8 +144,11 @@ coverage() {
 	local name=$1 build=$2
 	local -a objects
 
-	mapfile -t objects < <(variable iw_mpa-l0 | tr ' ' '\n')
-	verdicts "$name" < <("$TOP/scripts/coverage.py" "$build" "drivers/iw_mpa/$LIB" \
+	mapfile -t objects < <(
+		variable iw_mpa-l0 | tr ' ' '\n' | sed "s|^|$LIB/|"
+		variable srnic-r0 | tr ' ' '\n' | sed "s|^|$SRNIC/|"
+	)
+	verdicts "$name" < <("$TOP/scripts/coverage.py" "$build" drivers/iw_mpa \
 		"$build/console.log" "$TOP/$LIB/fsm.h" "${objects[@]}" ||
 		echo "not ok coverage: the counts could not be read")
 }
@@ -157,7 +165,7 @@ kernel() {
 	fi
 	tap ok "$name: the kernel builds"
 	say "kunit: running the $name kernel"
-	rm -f "$build/drivers/iw_mpa/$LIB"/*.gcda	# or the counts would add up
+	rm -f "$build/drivers/iw_mpa"/{"$LIB","$SRNIC"}/*.gcda	# or the counts would add up
 	run_tests "$name" "$linux" "$build"
 	[[ $name != pure ]] || coverage "$name" "$build"
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* As much of the kernel's headers as the pure layer uses, for user space. */
+/* As much of the kernel's headers as the pure layers use, for user space. */
 #ifndef _FUZZ_SHIM_H
 #define _FUZZ_SHIM_H
 
@@ -23,10 +23,15 @@ typedef uint64_t u64, __be64;
 #define min(a, b)		((a) < (b) ? (a) : (b))
 #define max(a, b)		((a) > (b) ? (a) : (b))
 #define max_t(t, a, b)		max((t)(a), (t)(b))
+#define min_t(t, a, b)		min((t)(a), (t)(b))
+#define U32_MAX			UINT32_MAX
 
 #define be16_to_cpu		be16toh
+#define be32_to_cpu		be32toh
+#define be64_to_cpu		be64toh
 #define cpu_to_be16		htobe16
 #define cpu_to_be32		htobe32
+#define cpu_to_be64		htobe64
 #define cpu_to_le32		htole32
 
 u32 crc32c(u32 crc, const void *data, unsigned int len);
