@@ -134,14 +134,16 @@ static void term_build_vectors_exact(struct kunit *test)
 		.sink_stag = 0xa01, .sink_to = 0x1000, .size = 0x1000,
 		.src_stag = 0xb02, .src_to = 0x2000,
 	};
-	struct srnic_fault fault = { SRNIC_ERR_WRITE_STAG, 30, 14 };
+	struct srnic_fault fault = { SRNIC_ERR_WRITE_STAG, .ulpdu_len = 30, .ddp_len = 14 };
 	u8 payload[SRNIC_TERM_MAX];
 
 	srnic_ddp_put_tagged(fault.hdr, SRNIC_OP_WRITE, true, 0x12345678, 0x1000);
 	KUNIT_EXPECT_EQ(test, srnic_term_build(&fault, payload), sizeof(write_16));
 	KUNIT_EXPECT_EQ(test, memcmp(payload, write_16, sizeof(write_16)), 0);
 
-	fault = (struct srnic_fault) { SRNIC_ERR_READ_RIGHT, 46, 18 };
+	fault = (struct srnic_fault) {
+		SRNIC_ERR_READ_RIGHT, .ulpdu_len = 46, .ddp_len = 18,
+	};
 	srnic_ddp_put_untagged(fault.hdr, SRNIC_OP_READ_REQ, true, 0, 3, 0);
 	srnic_read_put(fault.hdr + 18, &read);
 	KUNIT_EXPECT_EQ(test, srnic_term_build(&fault, payload), sizeof(read_4096));

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+#ifndef _SRNIC_COMPAT_NET_TCP_H
+#define _SRNIC_COMPAT_NET_TCP_H
+
+#include_next <net/tcp.h>
+
+#include <linux/bvec.h>
+#include <linux/net.h>
+#include <linux/uio.h>
+
+/*
+ * Give pages to TCP without a copy: octets [@skip, @skip + @len) of @bv. Does not wait.
+ * Returns octets that TCP has accepted, maybe fewer, or a negative errno.
+ *
+ * Since Linux 6.5 this is a flag of sendmsg(); before there was a call for each piece. That the
+ * flag is defined says nothing: in stable kernels it is, and has no effect.
+ */
+#ifndef SRNIC_HAS_SENDPAGE
+static inline int srnic_tcp_splice(struct socket *sock, struct bio_vec *bv, unsigned int nbv,
+				   u32 skip, u32 len)
+{
+	struct msghdr msg = { .msg_flags = MSG_DONTWAIT | MSG_NOSIGNAL | MSG_SPLICE_PAGES };
+
+	iov_iter_bvec(&msg.msg_iter, ITER_SOURCE, bv, nbv, skip + len);
+	iov_iter_advance(&msg.msg_iter, skip);
+	return sock_sendmsg(sock, &msg);
+}
+#else
+static inline int srnic_tcp_splice(struct socket *sock, struct bio_vec *bv, unsigned int nbv,
+				   u32 skip, u32 len)
+{
+	const int more = MSG_MORE | MSG_SENDPAGE_NOTLAST;
+	u32 sent = 0;
+	int n = 0;
+
+	lock_sock(sock->sk);
+	for (; len; bv++) {
+		u32 piece = bv->bv_len;
+
+		if (skip >= piece) {
+			skip -= piece;
+			continue;
+		}
+		piece = min(piece - skip, len);
+		n = kernel_sendpage_locked(sock->sk, bv->bv_page, bv->bv_offset + skip, piece,
+					   MSG_DONTWAIT | MSG_NOSIGNAL |
+					   (piece < len ? more : 0));
+		if (n <= 0)
+			break;
+		sent += n;
+		len -= n;
+		if (n < piece)
+			break;
+		skip = 0;
+	}
+	release_sock(sock->sk);
+	return sent ? (int)sent : n;
+}
+#endif
+
+#endif /* _SRNIC_COMPAT_NET_TCP_H */

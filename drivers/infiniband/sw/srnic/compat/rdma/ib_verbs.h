@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+#ifndef _SRNIC_COMPAT_RDMA_IB_VERBS_H
+#define _SRNIC_COMPAT_RDMA_IB_VERBS_H
+
+#include_next <rdma/ib_verbs.h>
+
+#include <rdma/uverbs_ioctl.h>
+
+/* Since Linux 6.4; before, everybody had the cast for himself */
+#ifndef SRNIC_HAS_VIRT_DMA_TO_PTR
+static inline void *ib_virt_dma_to_ptr(u64 dma_addr)
+{
+	return (void *)(uintptr_t)dma_addr;
+}
+#endif
+
+/* Linux 6.11 gives create_cq all attributes, and NULL for a kernel ULP. */
+#ifdef SRNIC_HAS_CQ_ATTRS
+typedef struct uverbs_attr_bundle srnic_cq_arg;
+
+static inline struct ib_udata *srnic_cq_udata(srnic_cq_arg *arg)
+{
+	return arg ? &arg->driver_udata : NULL;
+}
+#else
+typedef struct ib_udata srnic_cq_arg;
+
+static inline struct ib_udata *srnic_cq_udata(srnic_cq_arg *arg)
+{
+	return arg;
+}
+#endif
+
+/* Linux 6.17 adds hints of where DMA should go, which mean nothing without DMA. */
+#ifdef SRNIC_HAS_DMAH
+#define SRNIC_REG_USER_MR(name, func)							\
+static struct ib_mr *name(struct ib_pd *pd, u64 start, u64 len, u64 iova, int access,	\
+			  struct ib_dmah *dmah, struct ib_udata *udata)			\
+{											\
+	return dmah ? ERR_PTR(-EOPNOTSUPP) :						\
+		      func(pd, start, len, iova, access, udata);			\
+}
+#else
+#define SRNIC_REG_USER_MR(name, func)							\
+static struct ib_mr *name(struct ib_pd *pd, u64 start, u64 len, u64 iova, int access,	\
+			  struct ib_udata *udata)					\
+{											\
+	return func(pd, start, len, iova, access, udata);				\
+}
+#endif
+
+/* Since Linux 6.11 the core wants to know that a name is an administrator's choice. */
+static inline int srnic_register_ib_device(struct ib_device *ibdev, const char *name)
+{
+#ifdef SRNIC_HAS_MARK_NAME
+	ib_mark_name_assigned_by_user(ibdev);
+#endif
+	return ib_register_device(ibdev, name, NULL);
+}
+
+#endif /* _SRNIC_COMPAT_RDMA_IB_VERBS_H */

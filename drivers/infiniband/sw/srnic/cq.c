@@ -1,0 +1,268 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Completion queues.
+ *
+ * Those of kernel ULPs are rings of our own. Those of applications are in memory that
+ * they poll and arm without a system call: an entry is free when its VALID bit is not set,
+ * whatever the application makes of that.
+ */
+
+#include "cq.h"
+
+/* What an application is told; a user QP posts only what has a row. */
+static const u8 cq_user_op[SRNIC_WR_COUNT] = {
+	[SRNIC_WR_WRITE]	= SIW_OP_WRITE,
+	[SRNIC_WR_READ]		= SIW_OP_READ,
+	[SRNIC_WR_SEND]		= SIW_OP_SEND,
+	[SRNIC_WR_SEND_INV]	= SIW_OP_SEND_REMOTE_INV,
+	[SRNIC_WR_RECV]		= SIW_OP_RECEIVE,
+};
+
+static const u8 cq_wc_op[SRNIC_WR_COUNT] = {
+	[SRNIC_WR_WRITE]	= IB_WC_RDMA_WRITE,
+	[SRNIC_WR_READ]		= IB_WC_RDMA_READ,
+	[SRNIC_WR_READ_INV]	= IB_WC_RDMA_READ,
+	[SRNIC_WR_SEND]		= IB_WC_SEND,
+	[SRNIC_WR_SEND_INV]	= IB_WC_SEND,
+	[SRNIC_WR_REG]		= IB_WC_REG_MR,
+	[SRNIC_WR_INV]		= IB_WC_LOCAL_INV,
+	[SRNIC_WR_RECV]		= IB_WC_RECV,
+};
+
+static u16 cq_user_status(u8 status)
+{
+	switch (status) {
+	case IB_WC_SUCCESS:
+		return SIW_WC_SUCCESS;
+	case IB_WC_LOC_LEN_ERR:
+		return SIW_WC_LOC_LEN_ERR;
+	case IB_WC_LOC_PROT_ERR:
+		return SIW_WC_LOC_PROT_ERR;
+	case IB_WC_LOC_QP_OP_ERR:
+		return SIW_WC_LOC_QP_OP_ERR;
+	case IB_WC_WR_FLUSH_ERR:
+		return SIW_WC_WR_FLUSH_ERR;
+	case IB_WC_REM_INV_REQ_ERR:
+		return SIW_WC_REM_INV_REQ_ERR;
+	default:
+		return SIW_WC_GENERAL_ERR;
+	}
+}
+
+/* The application clears VALID when it has polled an entry. */
+static bool cq_put_user(struct srnic_cq *cq, const struct srnic_cqe *cqe)
+{
+	struct siw_cqe *slot = &cq->uring[cq->put & (cq->size - 1)];
+
+	if (READ_ONCE(slot->flags) & SIW_WQE_VALID)
+		return false;
+	slot->id = cqe->id;
+	slot->opcode = cq_user_op[cqe->op];
+	slot->status = cq_user_status(cqe->status);
+	slot->bytes = cqe->bytes;
+	slot->inval_stag = cqe->inv ? cqe->inv_stag : 0;
+	slot->qp_id = cqe->qp->qp_num;
+	smp_store_release(&slot->flags, SIW_WQE_VALID);
+	return true;
+}
+
+static bool cq_put_kernel(struct srnic_cq *cq, const struct srnic_cqe *cqe)
+{
+	if (cq->put - cq->get == cq->size)
+		return false;
+	cq->kring[cq->put & (cq->size - 1)] = *cqe;
+	return true;
+}
+
+/*
+ * Is the handler to be called? An application writes the word, then polls; we wrote the
+ * entry, and now look at the word: with the barrier one of us sees the other.
+ */
+static bool cq_disarm(struct srnic_cq *cq, bool solicited)
+{
+	u32 wanted = SIW_NOTIFY_NEXT_COMPLETION | (solicited ? SIW_NOTIFY_SOLICITED : 0);
+
+	smp_mb();
+	if (!(READ_ONCE(*cq->notify) & wanted))
+		return false;
+	return xchg(cq->notify, SIW_NOTIFY_NOT) & wanted;
+}
+
+static void upcalls_add(struct srnic_upcalls *up, struct srnic_cq *cq)
+{
+	int i;
+
+	for (i = 0; i < SRNIC_UPCALLS; i++) {
+		if (up->cq[i] == cq)
+			return;
+		if (!up->cq[i]) {
+			up->cq[i] = cq;
+			return;
+		}
+	}
+}
+
+/**
+ * srnic_cq_put - a work request has completed
+ * @cq: completion queue
+ * @cqe: what is to be told
+ * @solicited: the peer asked for an event; an error counts as one
+ * @up: where the handler is noted, if it is due
+ *
+ * If there is no room the completion is lost, @up->full is set, and the ULP is told of the
+ * overflow; the QP cannot go on.
+ *
+ * Context: any; locks of the queue of work requests may be held.
+ */
+void srnic_cq_put(struct srnic_cq *cq, const struct srnic_cqe *cqe, bool solicited,
+		  struct srnic_upcalls *up)
+{
+	unsigned long flags;
+	bool fits;
+
+	spin_lock_irqsave(&cq->lock, flags);
+	fits = cq->uring ? cq_put_user(cq, cqe) : cq_put_kernel(cq, cqe);
+	if (fits) {
+		cq->put++;
+		if (cq_disarm(cq, solicited || cqe->status != IB_WC_SUCCESS))
+			upcalls_add(up, cq);
+	} else {
+		up->full = true;
+		if (!cq->overflowed)
+			queue_work(srnic_wq, &cq->event_work);
+		cq->overflowed = true;
+	}
+	spin_unlock_irqrestore(&cq->lock, flags);
+}
+
+/*
+ * One handler of a queue at a time (Documentation/infiniband/core_locking.rst): who finds
+ * another in it leaves the call to that one.
+ */
+static void cq_upcall(struct srnic_cq *cq)
+{
+	int due;
+
+	if (atomic_fetch_inc(&cq->upcalls))
+		return;
+	do {
+		due = atomic_read(&cq->upcalls);
+		cq->ibcq.comp_handler(&cq->ibcq, cq->ibcq.cq_context);
+	} while (atomic_sub_return(due, &cq->upcalls));
+}
+
+/**
+ * srnic_cq_call - call the handlers that are due
+ * @up: which; no handler on return
+ *
+ * Context: process or softirq; no lock of srnic's is held. A handler may raise a softirq:
+ * that runs before this returns to process context.
+ */
+void srnic_cq_call(struct srnic_upcalls *up)
+{
+	int i;
+
+	for (i = 0; i < SRNIC_UPCALLS && up->cq[i]; i++) {
+		local_bh_disable();
+		cq_upcall(up->cq[i]);
+		local_bh_enable();
+		up->cq[i] = NULL;
+	}
+}
+
+static void cq_to_wc(const struct srnic_cqe *cqe, struct ib_wc *wc)
+{
+	*wc = (struct ib_wc) {
+		.wr_id		= cqe->id,
+		.status		= cqe->status,
+		.opcode		= cq_wc_op[cqe->op],
+		.byte_len	= cqe->bytes,
+		.qp		= cqe->qp,
+		.port_num	= 1,
+	};
+	if (cqe->inv) {
+		wc->wc_flags = IB_WC_WITH_INVALIDATE;
+		wc->ex.invalidate_rkey = cqe->inv_stag;
+	}
+}
+
+/**
+ * srnic_cq_poll - take completions
+ * @cq: completion queue; that of an application has none to take here
+ * @max: how many at most
+ * @wc: room for them
+ *
+ * Context: any.
+ *
+ * Return: how many.
+ */
+int srnic_cq_poll(struct srnic_cq *cq, int max, struct ib_wc *wc)
+{
+	unsigned long flags;
+	int n = 0;
+
+	if (cq->uring)
+		return 0;
+	spin_lock_irqsave(&cq->lock, flags);
+	for (; n < max && cq->get != cq->put; n++)
+		cq_to_wc(&cq->kring[cq->get++ & (cq->size - 1)], &wc[n]);
+	spin_unlock_irqrestore(&cq->lock, flags);
+	return n;
+}
+
+static bool cq_has_some(const struct srnic_cq *cq)
+{
+	if (cq->uring)
+		return READ_ONCE(cq->uring[(cq->put - 1) & (cq->size - 1)].flags) & SIW_WQE_VALID;
+	return cq->get != cq->put;
+}
+
+/**
+ * srnic_cq_arm - call the handler for the next completion
+ * @cq: completion queue
+ * @flags: IB_CQ_SOLICITED or IB_CQ_NEXT_COMP, maybe IB_CQ_REPORT_MISSED_EVENTS
+ *
+ * Context: any.
+ *
+ * Return: 1 if that was asked for and there are completions already, else 0.
+ */
+int srnic_cq_arm(struct srnic_cq *cq, enum ib_cq_notify_flags flags)
+{
+	bool solicited = (flags & IB_CQ_SOLICITED_MASK) == IB_CQ_SOLICITED;
+	unsigned long irq;
+	int missed;
+
+	spin_lock_irqsave(&cq->lock, irq);
+	WRITE_ONCE(*cq->notify, SIW_NOTIFY_SOLICITED |
+				(solicited ? 0 : SIW_NOTIFY_NEXT_COMPLETION));
+	/* As in cq_disarm(), from the other side. */
+	smp_mb();
+	missed = (flags & IB_CQ_REPORT_MISSED_EVENTS) && cq_has_some(cq);
+	spin_unlock_irqrestore(&cq->lock, irq);
+	return missed;
+}
+
+static void cq_event_work(struct work_struct *work)
+{
+	struct srnic_cq *cq = container_of(work, struct srnic_cq, event_work);
+	struct ib_event event = {
+		.device		= cq->ibcq.device,
+		.element.cq	= &cq->ibcq,
+		.event		= IB_EVENT_CQ_ERR,
+	};
+
+	if (cq->ibcq.event_handler)
+		cq->ibcq.event_handler(&event, cq->ibcq.cq_context);
+}
+
+/**
+ * srnic_cq_setup - make a zeroed completion queue usable
+ * @cq: completion queue; its ring and size are the caller's to set
+ */
+void srnic_cq_setup(struct srnic_cq *cq)
+{
+	spin_lock_init(&cq->lock);
+	atomic_set(&cq->upcalls, 0);
+	INIT_WORK(&cq->event_work, cq_event_work);
+	cq->notify = &cq->armed;
+}

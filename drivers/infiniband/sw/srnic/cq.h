@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Completion queues: put, polled, armed. */
+#ifndef _SRNIC_CQ_H
+#define _SRNIC_CQ_H
+
+#include "srnic.h"
+
+#define SRNIC_UPCALLS	2	/* completion queues that one QP has */
+
+/**
+ * struct srnic_upcalls - what is to be done when all locks are released
+ * @cq: completion queues whose handlers are due, NULL if there are fewer
+ * @kick: the sender waits for what has happened
+ * @full: a completion was lost
+ */
+struct srnic_upcalls {
+	struct srnic_cq	*cq[SRNIC_UPCALLS];
+	bool		kick;
+	bool		full;
+};
+
+void srnic_cq_put(struct srnic_cq *cq, const struct srnic_cqe *cqe, bool solicited,
+		  struct srnic_upcalls *up);
+void srnic_cq_call(struct srnic_upcalls *up);
+int srnic_cq_poll(struct srnic_cq *cq, int max, struct ib_wc *wc);
+int srnic_cq_arm(struct srnic_cq *cq, enum ib_cq_notify_flags flags);
+void srnic_cq_setup(struct srnic_cq *cq);
+
+#endif /* _SRNIC_CQ_H */

@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Reading TCP's receive queue in place.
+ *
+ * The queue is walked as tcp_recv_skb() would: segments may overlap what was read
+ * before, so each is entered by its sequence number. Pages of fragments have an address,
+ * as there is no high memory. Nothing here takes octets, allocates, or changes the queue.
+ *
+ * "Raw" octets are those of the stream; the others leave Markers out.
+ */
+
+#include "cursor.h"
+
+#include <linux/crc32c.h>
+#include <net/tcp.h>
+
+/* The next piece of the segment; false if there is none. */
+static bool cursor_next_in_skb(struct srnic_cursor *cur)
+{
+	for (;;) {
+		while (cur->frag < skb_shinfo(cur->part)->nr_frags) {
+			const skb_frag_t *frag = &skb_shinfo(cur->part)->frags[cur->frag++];
+
+			cur->ptr = skb_frag_address(frag);
+			cur->left = skb_frag_size(frag);
+			if (cur->left)
+				return true;
+		}
+		if (cur->part == cur->skb)
+			cur->part = skb_shinfo(cur->skb)->frag_list;
+		else
+			cur->part = cur->part->next;
+		if (!cur->part)
+			return false;
+		cur->frag = 0;
+		cur->ptr = cur->part->data;
+		cur->left = skb_headlen(cur->part);
+		if (cur->left)
+			return true;
+	}
+}
+
+static void cursor_enter(struct srnic_cursor *cur, struct sk_buff *skb, u32 off)
+{
+	cur->skb = skb;
+	cur->part = skb;
+	cur->frag = 0;
+	cur->ptr = skb->data;
+	cur->left = skb_headlen(skb);
+	while (off >= cur->left) {
+		off -= cur->left;
+		if (!cursor_next_in_skb(cur)) {
+			cur->left = 0;
+			return;
+		}
+	}
+	cur->ptr += off;
+	cur->left -= off;
+}
+
+/* The caller knows that there are more octets; if not, the cursor is broken. */
+static void cursor_refill(struct srnic_cursor *cur)
+{
+	struct sk_buff *skb = cur->skb;
+
+	if (cur->queue && cur->part && cursor_next_in_skb(cur))
+		return;
+	while (cur->queue && !cur->left && !skb_queue_is_last(cur->queue, skb)) {
+		u32 off;
+
+		skb = skb_queue_next(cur->queue, skb);
+		off = cur->seq - TCP_SKB_CB(skb)->seq;
+		if (off < skb->len)
+			cursor_enter(cur, skb, off);
+	}
+	cur->broken |= !cur->left;
+}
+
+/* All segments that have come can be read by the CPU. */
+static bool cursor_is_readable(const struct sk_buff_head *queue)
+{
+	const struct sk_buff *skb;
+
+	skb_queue_walk(queue, skb)
+		if (!skb_frags_readable(skb))
+			return false;
+	return true;
+}
+
+/**
+ * srnic_cursor_at - stand at the first octet that was not read
+ * @cur: result; its position and whether there are Markers are the caller's to set
+ * @sk: socket with octets in its receive queue
+ *
+ * Context: the socket is locked, and stays so as long as @cur is used.
+ *
+ * Return: false if there are octets that the CPU cannot read.
+ */
+bool srnic_cursor_at(struct srnic_cursor *cur, struct sock *sk)
+{
+	u32 seq = tcp_sk(sk)->copied_seq, off;
+	struct sk_buff *skb = tcp_recv_skb(sk, seq, &off);
+
+	if (!skb || !cursor_is_readable(&sk->sk_receive_queue))
+		return false;
+	cur->broken = false;
+	cur->queue = &sk->sk_receive_queue;
+	cur->seq = seq;
+	cursor_enter(cur, skb, off);
+	return true;
+}
+
+/**
+ * srnic_cursor_at_memory - stand at octets that are in a row
+ * @cur: result, as in srnic_cursor_at()
+ * @octets: the octets
+ * @len: how many; not more are read
+ */
+void srnic_cursor_at_memory(struct srnic_cursor *cur, const u8 *octets, u32 len)
+{
+	cur->queue = NULL;
+	cur->part = NULL;
+	cur->broken = false;
+	cur->ptr = octets;
+	cur->left = len;
+	cur->seq = 0;
+}
+
+/* A piece of at most @len octets at @cur->ptr; none if the cursor is broken */
+static u32 cursor_piece(struct srnic_cursor *cur, u32 len)
+{
+	if (!cur->left)
+		cursor_refill(cur);
+	return min(cur->left, len);
+}
+
+static void cursor_advance(struct srnic_cursor *cur, u32 len)
+{
+	cur->ptr += len;
+	cur->left -= len;
+	cur->seq += len;
+	cur->pos += len;
+}
+
+/**
+ * srnic_cursor_crc - go over raw octets, and add them to a CRC
+ * @cur: place
+ * @crc: of what was before
+ * @len: octets, all of which are there
+ *
+ * Return: the CRC, for the next octets or to be inverted.
+ */
+u32 srnic_cursor_crc(struct srnic_cursor *cur, u32 crc, u32 len)
+{
+	while (len) {
+		u32 n = cursor_piece(cur, len);
+
+		if (!n)
+			break;
+		crc = crc32c(crc, cur->ptr, n);
+		cursor_advance(cur, n);
+		len -= n;
+	}
+	return crc;
+}
+
+/**
+ * srnic_cursor_skip - go over raw octets
+ * @cur: place
+ * @len: octets, all of which are there
+ */
+void srnic_cursor_skip(struct srnic_cursor *cur, u32 len)
+{
+	while (len) {
+		u32 n = cursor_piece(cur, len);
+
+		if (!n)
+			break;
+		cursor_advance(cur, n);
+		len -= n;
+	}
+}
+
+/**
+ * srnic_cursor_read_raw - read raw octets
+ * @cur: place
+ * @to: where to
+ * @len: octets, all of which are there
+ */
+void srnic_cursor_read_raw(struct srnic_cursor *cur, void *to, u32 len)
+{
+	while (len) {
+		u32 n = cursor_piece(cur, len);
+
+		if (!n)
+			break;
+		memcpy(to, cur->ptr, n);
+		cursor_advance(cur, n);
+		to += n;
+		len -= n;
+	}
+}
+
+/**
+ * srnic_cursor_read - read octets, and leave out Markers
+ * @cur: place
+ * @to: where to
+ * @len: octets without Markers, all of which are there
+ */
+void srnic_cursor_read(struct srnic_cursor *cur, void *to, u32 len)
+{
+	if (!cur->markers) {
+		srnic_cursor_read_raw(cur, to, len);
+		return;
+	}
+	while (len) {
+		u32 n;
+
+		if (!srnic_marker_gap(cur->pos))
+			srnic_cursor_skip(cur, SRNIC_MARKER_LEN);
+		n = min(srnic_marker_gap(cur->pos), len);
+		srnic_cursor_read_raw(cur, to, n);
+		if (cur->broken)
+			break;
+		to += n;
+		len -= n;
+	}
+}

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * A place in what TCP has received, from which octets can be read without taking them:
+ * copy it, and read again.
+ */
+#ifndef _SRNIC_CURSOR_H
+#define _SRNIC_CURSOR_H
+
+#include "segment.h"
+
+#include <linux/skbuff.h>
+
+struct sock;
+
+/**
+ * struct srnic_cursor - a place in the stream
+ * @queue: TCP's receive queue; NULL in a piece of memory
+ * @skb: segment of @queue that it is in
+ * @part: @skb, or one of its fragment list
+ * @frag: fragment of @part that is next
+ * @ptr: next octet
+ * @left: octets at @ptr
+ * @seq: TCP's sequence number of @ptr
+ * @pos: position of @ptr (segment.h)
+ * @markers: Markers stand in the stream
+ * @broken: there were fewer octets than TCP had said
+ */
+struct srnic_cursor {
+	struct sk_buff_head	*queue;
+	struct sk_buff		*skb;
+	struct sk_buff		*part;
+	unsigned int		frag;
+	const u8		*ptr;
+	u32			left;
+	u32			seq;
+	u32			pos;
+	bool			markers;
+	bool			broken;
+};
+
+bool srnic_cursor_at(struct srnic_cursor *cur, struct sock *sk);
+void srnic_cursor_at_memory(struct srnic_cursor *cur, const u8 *octets, u32 len);
+u32 srnic_cursor_crc(struct srnic_cursor *cur, u32 crc, u32 len);
+void srnic_cursor_read_raw(struct srnic_cursor *cur, void *to, u32 len);
+void srnic_cursor_read(struct srnic_cursor *cur, void *to, u32 len);
+void srnic_cursor_skip(struct srnic_cursor *cur, u32 len);
+
+#endif /* _SRNIC_CURSOR_H */

@@ -1,0 +1,322 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * RDMA devices: one for each network device that an administrator chooses.
+ *
+ * The RDMA core has the network device, and the library too; here are copies of what is
+ * asked for often: they change by notification.
+ */
+
+#include "device.h"
+#include "handoff.h"
+#include "qp.h"
+#include "srnic.h"
+#include "stag.h"
+#include "verbs.h"
+
+#include <linux/etherdevice.h>
+#include <linux/if_arp.h>
+#include <linux/module.h>
+#include <linux/netdevice.h>
+#include <net/addrconf.h>
+#include <rdma/ib_user_verbs.h>
+#include <rdma/iw_cm.h>
+#include <rdma/rdma_netlink.h>
+
+static int srnic_query_device(struct ib_device *ibdev, struct ib_device_attr *attr,
+			      struct ib_udata *udata)
+{
+	struct srnic_dev *dev = to_srnic_dev(ibdev);
+
+	if (udata->inlen || udata->outlen)
+		return -EINVAL;
+	*attr = (struct ib_device_attr) {
+		.max_mr_size			= U64_MAX,
+		.page_size_cap			= PAGE_SIZE,
+		.device_cap_flags		= IB_DEVICE_MEM_MGT_EXTENSIONS,
+		.kernel_cap_flags		= IBK_ALLOW_USER_UNREG | IBK_LOCAL_DMA_LKEY |
+						  IBK_SG_GAPS_REG,
+		.atomic_cap			= IB_ATOMIC_NONE,
+		.max_qp				= SRNIC_MAX_QP,
+		.max_qp_wr			= SRNIC_MAX_WR,
+		.max_send_sge			= SRNIC_MAX_SGE,
+		.max_recv_sge			= SRNIC_MAX_SGE,
+		.max_sge_rd			= SRNIC_MAX_SGE_RD,
+		.max_cq				= SRNIC_MAX_CQ,
+		.max_cqe			= SRNIC_MAX_CQE,
+		.max_mr				= SRNIC_MAX_MR,
+		.max_pd				= SRNIC_MAX_PD,
+		.max_qp_rd_atom			= SRNIC_MAX_DEPTH,
+		.max_qp_init_rd_atom		= SRNIC_MAX_DEPTH,
+		.max_res_rd_atom		= SRNIC_MAX_DEPTH * SRNIC_MAX_QP,
+		.max_srq			= SRNIC_MAX_SRQ,
+		.max_srq_wr			= SRNIC_MAX_WR,
+		.max_srq_sge			= SRNIC_MAX_SGE,
+		.max_fast_reg_page_list_len	= SRNIC_MAX_FAST_SG,
+	};
+	addrconf_addr_eui48((u8 *)&attr->sys_image_guid, dev->mac);
+	return 0;
+}
+
+static int srnic_query_port(struct ib_device *ibdev, u32 port, struct ib_port_attr *attr)
+{
+	struct srnic_dev *dev = to_srnic_dev(ibdev);
+	bool up = READ_ONCE(dev->port_up);
+
+	*attr = (struct ib_port_attr) {
+		.state		= up ? IB_PORT_ACTIVE : IB_PORT_DOWN,
+		.phys_state	= up ? IB_PORT_PHYS_STATE_LINK_UP : IB_PORT_PHYS_STATE_DISABLED,
+		.max_mtu	= ib_mtu_int_to_enum(READ_ONCE(dev->mtu)),
+		.active_mtu	= ib_mtu_int_to_enum(READ_ONCE(dev->mtu)),
+		.gid_tbl_len	= 1,
+		.port_cap_flags	= IB_PORT_CM_SUP,
+		.max_msg_sz	= U32_MAX,
+	};
+	return ib_get_eth_speed(ibdev, port, &attr->active_speed, &attr->active_width);
+}
+
+static int srnic_get_port_immutable(struct ib_device *ibdev, u32 port,
+				    struct ib_port_immutable *immutable)
+{
+	immutable->gid_tbl_len = 1;
+	immutable->core_cap_flags = RDMA_CORE_PORT_IWARP;
+	return 0;
+}
+
+/* rdma_cm finds the device by the MAC address. */
+static int srnic_query_gid(struct ib_device *ibdev, u32 port, int index, union ib_gid *gid)
+{
+	memset(gid, 0, sizeof(*gid));
+	memcpy(gid->raw, to_srnic_dev(ibdev)->mac, ETH_ALEN);
+	return 0;
+}
+
+static struct ib_qp *srnic_get_qp(struct ib_device *ibdev, int qpn)
+{
+	struct srnic_qp *qp = xa_load(&to_srnic_dev(ibdev)->qps, qpn);
+
+	return qp && !READ_ONCE(qp->dying) ? &qp->ibqp : NULL;
+}
+
+static void srnic_qp_add_ref(struct ib_qp *ibqp)
+{
+	kref_get(&to_srnic_qp(ibqp)->ref);
+}
+
+static void srnic_qp_rem_ref(struct ib_qp *ibqp)
+{
+	srnic_qp_put(to_srnic_qp(ibqp));
+}
+
+static void srnic_dealloc_driver(struct ib_device *ibdev)
+{
+	struct srnic_dev *dev = to_srnic_dev(ibdev);
+
+	iw_mpa_unregister_device(ibdev);
+	xa_destroy(&dev->qps);
+	xa_destroy(&dev->mrs);
+	free_percpu(dev->stats);
+}
+
+/* The number is siw's, and so is the ABI: libsiw of any rdma-core takes us for its own. */
+static const struct ib_device_ops srnic_device_ops = {
+	.owner			= THIS_MODULE,
+	.driver_id		= RDMA_DRIVER_SIW,
+	.uverbs_abi_ver		= SIW_ABI_VERSION,
+
+	.alloc_hw_port_stats	= srnic_alloc_hw_port_stats,
+	.dealloc_driver		= srnic_dealloc_driver,
+	.get_hw_stats		= srnic_get_hw_stats,
+	.get_port_immutable	= srnic_get_port_immutable,
+	.iw_add_ref		= srnic_qp_add_ref,
+	.iw_get_qp		= srnic_get_qp,
+	.iw_rem_ref		= srnic_qp_rem_ref,
+	.query_device		= srnic_query_device,
+	.query_gid		= srnic_query_gid,
+	.query_port		= srnic_query_port,
+};
+
+static void device_note_netdev(struct srnic_dev *dev, const struct net_device *netdev)
+{
+	WRITE_ONCE(dev->port_up, netif_running(netdev) && netif_carrier_ok(netdev));
+	WRITE_ONCE(dev->mtu, netdev->mtu);
+}
+
+static void device_note_mac(struct srnic_dev *dev, const struct net_device *netdev)
+{
+	if (netdev->addr_len)
+		memcpy(dev->mac, netdev->dev_addr, min_t(u8, netdev->addr_len, ETH_ALEN));
+	else if (is_zero_ether_addr(dev->mac))
+		eth_random_addr(dev->mac);
+	addrconf_addr_eui48((u8 *)&dev->ibdev.node_guid, dev->mac);
+}
+
+static bool device_is_possible(const struct net_device *netdev)
+{
+	switch (netdev->type) {
+	case ARPHRD_ETHER:
+	case ARPHRD_IEEE802:
+	case ARPHRD_LOOPBACK:
+		return true;
+	case ARPHRD_NONE:	/* has no address of its own, tun for one */
+		return true;
+	default:
+		return false;
+	}
+}
+
+static int device_setup(struct srnic_dev *dev, struct net_device *netdev)
+{
+	struct ib_device *ibdev = &dev->ibdev;
+
+	xa_init_flags(&dev->qps, XA_FLAGS_ALLOC1);
+	xa_init(&dev->mrs);
+	dev->stats = alloc_percpu(struct srnic_stats);
+	if (!dev->stats)
+		return -ENOMEM;
+	device_note_netdev(dev, netdev);
+	device_note_mac(dev, netdev);
+
+	ibdev->node_type = RDMA_NODE_RNIC;
+	strscpy(ibdev->node_desc, "srnic", sizeof(ibdev->node_desc));
+	ibdev->phys_port_cnt = 1;
+	ibdev->num_comp_vectors = num_possible_cpus();
+	ibdev->local_dma_lkey = SRNIC_LOCAL_DMA_LKEY;
+	ibdev->uverbs_cmd_mask |= BIT_ULL(IB_USER_VERBS_CMD_POST_SEND);
+	ibdev->iw_driver_flags = IW_F_NO_PORT_MAP;
+	strscpy(ibdev->iw_ifname, netdev->name, sizeof(ibdev->iw_ifname));
+	ib_set_device_ops(ibdev, &srnic_device_ops);
+	ib_set_device_ops(ibdev, &srnic_verbs);
+	ib_set_device_ops(ibdev, &iw_mpa_ib_device_ops);
+	return ib_device_set_netdev(ibdev, netdev, 1);
+}
+
+/* The RDMA core calls dealloc_driver if the registration fails later than by its own fault. */
+static int device_make(struct net_device *netdev, const char *name)
+{
+	struct srnic_dev *dev = ib_alloc_device(srnic_dev, ibdev);
+	int err;
+
+	if (!dev)
+		return -ENOMEM;
+	err = device_setup(dev, netdev);
+	if (!err)
+		err = iw_mpa_register_device(&dev->ibdev, netdev, &srnic_driver_ops);
+	if (!err)
+		err = srnic_register_ib_device(&dev->ibdev, name);
+	if (err)
+		ib_dealloc_device(&dev->ibdev);
+	return err;
+}
+
+/* Another driver's device may have the same number: look who owns it. */
+static struct srnic_dev *device_of(struct net_device *netdev)
+{
+	struct ib_device *ibdev = ib_device_get_by_netdev(netdev, RDMA_DRIVER_SIW);
+
+	if (ibdev && ibdev->ops.owner != THIS_MODULE) {
+		ib_device_put(ibdev);
+		ibdev = NULL;
+	}
+	return ibdev ? to_srnic_dev(ibdev) : NULL;
+}
+
+static int srnic_newlink(const char *name, struct net_device *netdev)
+{
+	struct srnic_dev *dev = device_of(netdev);
+
+	if (dev) {
+		ib_device_put(&dev->ibdev);
+		return -EEXIST;
+	}
+	if (!device_is_possible(netdev))
+		return -EINVAL;
+	return device_make(netdev, name);
+}
+
+static struct rdma_link_ops srnic_link_ops = {
+	.type		= "srnic",
+	.newlink	= srnic_newlink,
+};
+MODULE_ALIAS_RDMA_LINK("srnic");
+
+static void device_tell(struct srnic_dev *dev, enum ib_event_type type)
+{
+	struct ib_event event = {
+		.device			= &dev->ibdev,
+		.element.port_num	= 1,
+		.event			= type,
+	};
+
+	ib_dispatch_event(&event);
+}
+
+static void device_follow_port(struct srnic_dev *dev, const struct net_device *netdev)
+{
+	bool was_up = dev->port_up;
+
+	device_note_netdev(dev, netdev);
+	if (dev->port_up != was_up)
+		device_tell(dev, dev->port_up ? IB_EVENT_PORT_ACTIVE : IB_EVENT_PORT_ERR);
+}
+
+/* Under rtnl. Connections outlive a network device that is down: TCP does, too. */
+static int srnic_netdev_event(struct notifier_block *nb, unsigned long event, void *arg)
+{
+	struct net_device *netdev = netdev_notifier_info_to_dev(arg);
+	struct srnic_dev *dev = device_of(netdev);
+
+	if (!dev)
+		return NOTIFY_DONE;
+	switch (event) {
+	case NETDEV_UP:
+	case NETDEV_DOWN:
+	case NETDEV_CHANGE:
+	case NETDEV_CHANGEMTU:
+		device_follow_port(dev, netdev);
+		break;
+	case NETDEV_CHANGEADDR:
+		device_note_mac(dev, netdev);
+		device_tell(dev, IB_EVENT_GID_CHANGE);
+		break;
+	case NETDEV_CHANGENAME:
+		strscpy(dev->ibdev.iw_ifname, netdev->name, sizeof(dev->ibdev.iw_ifname));
+		break;
+	case NETDEV_UNREGISTER:
+		ib_unregister_device_queued(&dev->ibdev);
+		break;
+	}
+	ib_device_put(&dev->ibdev);
+	return NOTIFY_DONE;
+}
+
+static struct notifier_block srnic_netdev_nb = {
+	.notifier_call = srnic_netdev_event,
+};
+
+/**
+ * srnic_device_init - let administrators add devices
+ *
+ * Context: process, while the module loads.
+ *
+ * Return: 0 or a negative errno.
+ */
+int srnic_device_init(void)
+{
+	int err = register_netdevice_notifier(&srnic_netdev_nb);
+
+	if (!err)
+		rdma_link_register(&srnic_link_ops);
+	return err;
+}
+
+/**
+ * srnic_device_exit - remove all devices
+ *
+ * Context: process, while the module is unloaded. After return no device is left.
+ */
+void srnic_device_exit(void)
+{
+	rdma_link_unregister(&srnic_link_ops);
+	unregister_netdevice_notifier(&srnic_netdev_nb);
+	ib_unregister_driver(RDMA_DRIVER_SIW);
+}

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The first error of a stream, whichever direction finds it. Later ones are not told
+ * to anybody (RFC 5040 7.1).
+ */
+
+#include "fault.h"
+#include "trace.h"
+
+/**
+ * srnic_fault_record - a stream is in error
+ * @qp: the QP
+ * @fault: what is wrong, with the headers that a Terminate message copies
+ *
+ * The caller, or the sender that it kicks, ends the stream.
+ *
+ * Context: any.
+ *
+ * Return: true if it is the first error of a stream that lives.
+ */
+bool srnic_fault_record(struct srnic_qp *qp, const struct srnic_fault *fault)
+{
+	unsigned long flags;
+	bool first = false;
+
+	spin_lock_irqsave(&qp->lock, flags);
+	if (qp->state == SRNIC_RTS || qp->state == SRNIC_CLOSING) {
+		first = true;
+		qp->fault = *fault;
+		WRITE_ONCE(qp->state, SRNIC_TERMINATE);
+	}
+	spin_unlock_irqrestore(&qp->lock, flags);
+	if (!first)
+		return false;
+	this_cpu_inc(qp->dev->stats->err[fault->err]);
+	trace_srnic_fault(qp, fault);
+	return true;
+}
+
+/**
+ * srnic_fault_note - a stream is in error, of which there is no header to show
+ * @qp: the QP
+ * @err: what is wrong
+ *
+ * Context: any.
+ *
+ * Return: as srnic_fault_record().
+ */
+bool srnic_fault_note(struct srnic_qp *qp, enum srnic_err err)
+{
+	const struct srnic_fault fault = { .err = err };
+
+	return srnic_fault_record(qp, &fault);
+}

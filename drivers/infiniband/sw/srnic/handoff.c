@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * srnic's half of the hand-off: a QP gets a stream, and gives it back.
+ *
+ * qp->ep is set from prepare to stop; qp->sock is set as the last thing of prepare, when
+ * both halves are ready, and cleared by the sender's own end, which makes it the sender's
+ * sign that there is a stream.
+ */
+
+#include "handoff.h"
+#include "fault.h"
+#include "qp.h"
+#include "reads.h"
+#include "rx.h"
+#include "srnic.h"
+#include "trace.h"
+#include "tx.h"
+
+#include <linux/net.h>
+#include <net/sock.h>
+#include <net/tcp.h>
+
+static int handoff_claim(struct srnic_qp *qp, struct iw_mpa_ep *ep)
+{
+	int err = -EINVAL;
+
+	spin_lock_irq(&qp->lock);
+	if (qp->state == SRNIC_IDLE && !qp->dying && !qp->ep) {
+		trace_srnic_state(qp, qp->state, SRNIC_RTS);
+		WRITE_ONCE(qp->state, SRNIC_RTS);
+		qp->ep = ep;
+		qp->fault = (struct srnic_fault) { .err = SRNIC_ERR_NONE };
+		err = 0;
+	}
+	spin_unlock_irq(&qp->lock);
+	return err;
+}
+
+static int handoff_prepare(struct ib_qp *ibqp, const struct iw_mpa_handoff *ho)
+{
+	struct srnic_qp *qp = to_srnic_qp(ibqp);
+	struct srnic_irq irq;
+	int err;
+
+	err = srnic_irq_alloc(&irq, ho->params->ird);
+	if (err)
+		return err;
+	err = handoff_claim(qp, ho->ep);
+	if (err) {
+		srnic_irq_free(&irq);
+		return err;
+	}
+	qp->irq = irq;
+	srnic_rx_start(qp, ho);
+	srnic_tx_start(qp, ho->params);
+	spin_lock_irq(&qp->lock);
+	qp->sock = ho->sock;
+	spin_unlock_irq(&qp->lock);
+	return 0;
+}
+
+static void srnic_sk_data_ready(struct sock *sk)
+{
+	struct iw_mpa_stream *stream;
+
+	read_lock_bh(&sk->sk_callback_lock);
+	stream = iw_mpa_sk_stream(sk);
+	if (stream && stream->priv)
+		srnic_rx_run(stream->priv, sk, SRNIC_RX_BUDGET);
+	read_unlock_bh(&sk->sk_callback_lock);
+}
+
+/* TCP's own callback takes the note away that somebody waits: so look before. */
+static void srnic_sk_write_space(struct sock *sk)
+{
+	struct iw_mpa_stream *stream;
+
+	read_lock_bh(&sk->sk_callback_lock);
+	stream = iw_mpa_sk_stream(sk);
+	if (stream && stream->priv) {
+		bool room = sk_stream_is_writeable(sk);
+
+		stream->write_space(sk);
+		if (room)
+			srnic_tx_kick(stream->priv);
+	}
+	read_unlock_bh(&sk->sk_callback_lock);
+}
+
+static void handoff_attach(struct ib_qp *ibqp, struct sock *sk, struct iw_mpa_stream *stream)
+{
+	stream->priv = to_srnic_qp(ibqp);
+	sk->sk_data_ready = srnic_sk_data_ready;
+	sk->sk_write_space = srnic_sk_write_space;
+}
+
+/* All there is: what came before the peer's FIN counts. */
+static void handoff_kick_rx(struct ib_qp *ibqp)
+{
+	struct srnic_qp *qp = to_srnic_qp(ibqp);
+	struct sock *sk = qp->sock->sk;
+
+	if (skb_queue_empty_lockless(&sk->sk_receive_queue))
+		return;
+	lock_sock(sk);
+	srnic_rx_run(qp, sk, U32_MAX);
+	release_sock(sk);
+}
+
+static int handoff_send_rtr(struct ib_qp *ibqp, u8 rtr)
+{
+	return srnic_tx_open(to_srnic_qp(ibqp), rtr);
+}
+
+static void handoff_open_tx(struct ib_qp *ibqp)
+{
+	srnic_tx_open(to_srnic_qp(ibqp), 0);
+}
+
+/* Has the stream ended in a way that the ULP has to hear of? RFC 5044 8, code 1 */
+static bool handoff_is_abort(struct srnic_qp *qp, enum iw_mpa_reason why)
+{
+	struct sock *sk = qp->sock->sk;
+	bool cut;
+
+	switch (why) {
+	case IW_MPA_R_PEER_RESET:
+	case IW_MPA_R_TCP_ERROR:
+	case IW_MPA_R_TCP_UNREACHABLE:
+	case IW_MPA_R_TCP_REFUSED:
+		return true;
+	case IW_MPA_R_PEER_CLOSED:
+		lock_sock(sk);
+		cut = srnic_rx_is_cut(qp);
+		release_sock(sk);
+		return cut || READ_ONCE(qp->sq.reads);
+	default:
+		return false;
+	}
+}
+
+static unsigned long handoff_events(const struct srnic_qp *qp)
+{
+	static const unsigned long events[] = {
+		[SRNIC_TELL_NONE]	= 0,
+		[SRNIC_TELL_FATAL]	= BIT(IB_EVENT_QP_FATAL),
+		[SRNIC_TELL_REQ]	= BIT(IB_EVENT_QP_REQ_ERR),
+		[SRNIC_TELL_ACCESS]	= BIT(IB_EVENT_QP_ACCESS_ERR),
+	};
+	unsigned long set = events[srnic_err_tell(qp->fault.err)];
+
+	if (qp->srq)
+		set |= BIT(IB_EVENT_QP_LAST_WQE_REACHED);
+	return set;
+}
+
+/*
+ * The library has taken the callbacks back: RX does not run but for its work item. First
+ * that ends, then the sender, who still tries to get a Terminate message out; then what
+ * is posted is flushed, and the ULP is told.
+ */
+static void handoff_stop(struct ib_qp *ibqp, enum iw_mpa_reason why)
+{
+	struct srnic_qp *qp = to_srnic_qp(ibqp);
+	bool abort;
+
+	cancel_work_sync(&qp->rx.work);
+	abort = handoff_is_abort(qp, why);
+	srnic_rx_stop(qp);
+	if (abort)
+		srnic_fault_note(qp, SRNIC_ERR_STREAM);
+	srnic_qp_to_error(qp);
+	srnic_tx_stop(qp);
+	srnic_irq_free(&qp->irq);
+	spin_lock_irq(&qp->lock);
+	qp->ep = NULL;
+	spin_unlock_irq(&qp->lock);
+
+	srnic_qp_flush(qp);
+	srnic_qp_tell(qp, handoff_events(qp));
+}
+
+const struct iw_mpa_driver_ops srnic_driver_ops = {
+	.caps		= IW_MPA_CAP_TX_MARKERS | IW_MPA_CAP_NO_CRC |
+			  IW_MPA_CAP_EARLY_RX | IW_MPA_CAP_TX_FENCE,
+	.rtr_send	= IW_MPA_RTR_ALL,
+	.rtr_accept	= IW_MPA_RTR_ALL,
+	.max_ird	= SRNIC_MAX_DEPTH,
+	.max_ord	= SRNIC_MAX_DEPTH,
+	.prepare	= handoff_prepare,
+	.attach		= handoff_attach,
+	.kick_rx	= handoff_kick_rx,
+	.send_rtr	= handoff_send_rtr,
+	.open_tx	= handoff_open_tx,
+	.stop		= handoff_stop,
+};

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: GPL-2.0
+/* The module: comes and goes. */
+
+#include "device.h"
+#include "srnic.h"
+#include "stats.h"
+#include "writer.h"
+
+#include <linux/module.h>
+#include <linux/string.h>
+
+/*
+ * siw and siw_mpa have our number in the RDMA core: each would take the other's devices
+ * for its own. So none of them may be here while we are.
+ */
+static const char * const main_rivals[] = { "siw", "siw_mpa" };
+
+static bool main_is_rival(const char *name)
+{
+	return match_string(main_rivals, ARRAY_SIZE(main_rivals), name) >= 0;
+}
+
+static int srnic_module_event(struct notifier_block *nb, unsigned long event, void *arg)
+{
+	const struct module *module = arg;
+
+	if (event != MODULE_STATE_COMING || !main_is_rival(module->name))
+		return NOTIFY_DONE;
+	pr_err("srnic: %s cannot be loaded beside srnic: remove that first\n", module->name);
+	return notifier_from_errno(-EBUSY);
+}
+
+static struct notifier_block srnic_module_nb = {
+	.notifier_call = srnic_module_event,
+};
+
+/* From now on none can come; is one here? */
+static int main_look_for_rivals(void)
+{
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(main_rivals); i++) {
+		struct kobject *rival = kset_find_obj(THIS_MODULE->mkobj.kobj.kset,
+						      main_rivals[i]);
+
+		if (!rival)
+			continue;
+		kobject_put(rival);
+		pr_err("srnic: %s is loaded, and uses the same number in the RDMA core: remove it first\n",
+		       main_rivals[i]);
+		return -EBUSY;
+	}
+	return 0;
+}
+
+static int __init srnic_init(void)
+{
+	int err;
+
+	srnic_stats_init();
+	err = register_module_notifier(&srnic_module_nb);
+	if (err)
+		return err;
+	err = main_look_for_rivals();
+	if (err)
+		goto notifier;
+	srnic_wq = alloc_workqueue("srnic", WQ_MEM_RECLAIM, 0);
+	if (!srnic_wq) {
+		err = -ENOMEM;
+		goto notifier;
+	}
+	err = srnic_device_init();
+	if (err)
+		goto queue;
+	return 0;
+
+queue:
+	destroy_workqueue(srnic_wq);
+notifier:
+	unregister_module_notifier(&srnic_module_nb);
+	return err;
+}
+
+/* Devices go first; the last regions wait for readers of the table of STags. */
+static void __exit srnic_exit(void)
+{
+	srnic_device_exit();
+	destroy_workqueue(srnic_wq);
+	srnic_writer_exit();
+	unregister_module_notifier(&srnic_module_nb);
+}
+
+module_init(srnic_init);
+module_exit(srnic_exit);
+
+MODULE_DESCRIPTION("Software RNIC for iWARP");
+MODULE_LICENSE("GPL");

@@ -1,0 +1,248 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Memory regions: made, mapped, given back. What is done with them is in stag.c. */
+
+#include "mr.h"
+#include "stag.h"
+#include "target.h"
+
+#include <linux/slab.h>
+#include <rdma/ib_umem.h>
+#include <rdma/iter.h>
+#include <rdma/uverbs_ioctl.h>
+
+/* Rights that mean something here, and those that may be asked for and mean nothing */
+#define MR_ACCESS	(IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE | IB_ACCESS_REMOTE_READ)
+#define MR_ACCESS_VOID	(IB_ACCESS_REMOTE_ATOMIC | IB_ACCESS_HUGETLB | IB_ACCESS_OPTIONAL)
+
+/* Blocks that pinned memory may be made of: pages, and what huge pages may be */
+#define MR_BLOCKS	(PAGE_SIZE | SZ_2M | SZ_1G)
+
+static struct srnic_mr *mr_alloc(struct ib_pd *pd, enum srnic_mr_kind kind)
+{
+	struct srnic_dev *dev = to_srnic_dev(pd->device);
+	struct srnic_mr *mr;
+
+	if (!atomic_add_unless(&dev->objects.mr, 1, SRNIC_MAX_MR))
+		return NULL;
+	mr = kzalloc(sizeof(*mr), GFP_KERNEL);
+	if (!mr) {
+		atomic_dec(&dev->objects.mr);
+		return NULL;
+	}
+	rwlock_init(&mr->lock);
+	mr->kind = kind;
+	mr->ibmr.device = pd->device;
+	mr->ibmr.pd = pd;
+	return mr;
+}
+
+/* Nobody accesses it; readers of the table may still look at the structure. */
+static void mr_free(struct srnic_mr *mr)
+{
+	struct srnic_dev *dev = to_srnic_dev(mr->ibmr.device);
+
+	switch (mr->kind) {
+	case SRNIC_MR_DMA:
+		break;
+	case SRNIC_MR_USER:
+		kvfree(mr->blocks);
+		if (mr->umem)
+			ib_umem_release(mr->umem);
+		break;
+	case SRNIC_MR_FAST:
+		kvfree(mr->map[0]);
+		kvfree(mr->map[1]);
+		break;
+	}
+	atomic_dec(&dev->objects.mr);
+	kfree_rcu(mr, rcu);
+}
+
+static struct ib_mr *mr_publish(struct srnic_mr *mr)
+{
+	int err = srnic_stag_add(to_srnic_dev(mr->ibmr.device), mr);
+
+	if (err) {
+		mr_free(mr);
+		return ERR_PTR(err);
+	}
+	return &mr->ibmr;
+}
+
+/**
+ * srnic_get_dma_mr - ib_device_ops.get_dma_mr
+ * @pd: protection domain of a kernel ULP
+ * @access: set of IB_ACCESS_*
+ *
+ * All memory of the kernel, for local work requests; a peer never gets a right to that.
+ *
+ * Context: process.
+ *
+ * Return: the region, or an ERR_PTR().
+ */
+struct ib_mr *srnic_get_dma_mr(struct ib_pd *pd, int access)
+{
+	struct srnic_mr *mr;
+
+	if (access & ~IB_ACCESS_LOCAL_WRITE)
+		return ERR_PTR(-EOPNOTSUPP);
+	mr = mr_alloc(pd, SRNIC_MR_DMA);
+	if (!mr)
+		return ERR_PTR(-ENOMEM);
+	mr->access = access;
+	mr->size = U64_MAX;
+	mr->valid = true;
+	return mr_publish(mr);
+}
+
+static int mr_fill_blocks(struct srnic_mr *mr, unsigned long size)
+{
+	struct ib_block_iter biter;
+	u64 *block;
+
+	mr->block_shift = ilog2(size);
+	mr->block_off = ib_umem_dma_offset(mr->umem, size);
+	mr->blocks = kvmalloc_array(ib_umem_num_dma_blocks(mr->umem, size), sizeof(*mr->blocks),
+				    GFP_KERNEL_ACCOUNT);
+	if (!mr->blocks)
+		return -ENOMEM;
+	block = mr->blocks;
+	rdma_umem_for_each_dma_block(mr->umem, &biter, size)
+		*block++ = rdma_block_iter_dma_address(&biter);
+	return 0;
+}
+
+static int mr_pin(struct srnic_mr *mr, u64 start, u64 len, u64 iova, int access)
+{
+	unsigned long size;
+
+	mr->umem = ib_umem_get(mr->ibmr.device, start, len, access);
+	if (IS_ERR(mr->umem)) {
+		int err = PTR_ERR(mr->umem);
+
+		mr->umem = NULL;
+		return err;
+	}
+	size = ib_umem_find_best_pgsz(mr->umem, MR_BLOCKS, iova);
+	if (!size)
+		return -EINVAL;
+	return mr_fill_blocks(mr, size);
+}
+
+/**
+ * srnic_reg_mr - an application registers memory
+ * @pd: its protection domain
+ * @start: its address
+ * @len: octets, > 0
+ * @iova: what the first octet is called in work requests and on the wire
+ * @access: set of IB_ACCESS_*
+ * @udata: the application's
+ *
+ * Context: process.
+ *
+ * Return: the region, or an ERR_PTR().
+ */
+struct ib_mr *srnic_reg_mr(struct ib_pd *pd, u64 start, u64 len, u64 iova, int access,
+			   struct ib_udata *udata)
+{
+	struct siw_uresp_reg_mr resp = {};
+	struct srnic_mr *mr;
+	struct ib_mr *ibmr;
+	int err;
+
+	if (!len || (access & ~(MR_ACCESS | MR_ACCESS_VOID)))
+		return ERR_PTR(len ? -EOPNOTSUPP : -EINVAL);
+	if (udata->outlen < sizeof(resp))
+		return ERR_PTR(-EINVAL);
+	mr = mr_alloc(pd, SRNIC_MR_USER);
+	if (!mr)
+		return ERR_PTR(-ENOMEM);
+	err = mr_pin(mr, start, len, iova, access);
+	if (err) {
+		mr_free(mr);
+		return ERR_PTR(err);
+	}
+	mr->access = access & MR_ACCESS;
+	mr->base = iova;
+	mr->size = len;
+	mr->valid = true;
+	ibmr = mr_publish(mr);
+	if (IS_ERR(ibmr))
+		return ibmr;
+	resp.stag = ibmr->lkey;
+	err = ib_copy_to_udata(udata, &resp, sizeof(resp));
+	if (err) {
+		srnic_dereg_mr(ibmr, udata);
+		return ERR_PTR(err);
+	}
+	return ibmr;
+}
+
+/**
+ * srnic_alloc_mr - ib_device_ops.alloc_mr
+ * @pd: protection domain of a kernel ULP
+ * @type: IB_MR_TYPE_MEM_REG or IB_MR_TYPE_SG_GAPS, which are the same here
+ * @max_sg: pieces that are to be mapped, 1..SRNIC_MAX_FAST_SG
+ *
+ * Context: process.
+ *
+ * Return: the region, not valid yet, or an ERR_PTR().
+ */
+struct ib_mr *srnic_alloc_mr(struct ib_pd *pd, enum ib_mr_type type, u32 max_sg)
+{
+	struct srnic_mr *mr;
+	int i;
+
+	if (type != IB_MR_TYPE_MEM_REG && type != IB_MR_TYPE_SG_GAPS)
+		return ERR_PTR(-EOPNOTSUPP);
+	if (!max_sg || max_sg > SRNIC_MAX_FAST_SG)
+		return ERR_PTR(-EINVAL);
+	mr = mr_alloc(pd, SRNIC_MR_FAST);
+	if (!mr)
+		return ERR_PTR(-ENOMEM);
+	mr->max_extents = max_sg;
+	for (i = 0; i < 2; i++) {
+		mr->map[i] = kvcalloc(max_sg, sizeof(*mr->map[i]), GFP_KERNEL);
+		if (!mr->map[i]) {
+			mr_free(mr);
+			return ERR_PTR(-ENOMEM);
+		}
+	}
+	return mr_publish(mr);
+}
+
+/**
+ * srnic_map_mr_sg - ib_device_ops.map_mr_sg
+ * @ibmr: from srnic_alloc_mr()
+ * @sg: pieces, mapped
+ * @nents: how many
+ * @off: octets of the first piece to leave out, or NULL
+ *
+ * Context: any.
+ *
+ * Return: pieces that are mapped.
+ */
+int srnic_map_mr_sg(struct ib_mr *ibmr, struct scatterlist *sg, int nents, unsigned int *off)
+{
+	return srnic_target_map(to_srnic_mr(ibmr), sg, nents, off);
+}
+
+/**
+ * srnic_dereg_mr - ib_device_ops.dereg_mr
+ * @ibmr: any region
+ * @udata: not used
+ *
+ * When it returns nobody accesses the memory.
+ *
+ * Context: process.
+ *
+ * Return: 0.
+ */
+int srnic_dereg_mr(struct ib_mr *ibmr, struct ib_udata *udata)
+{
+	struct srnic_mr *mr = to_srnic_mr(ibmr);
+
+	srnic_stag_remove(to_srnic_dev(ibmr->device), mr);
+	mr_free(mr);
+	return 0;
+}

@@ -1,0 +1,398 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * What a segment means, by its opcode (RFC 5040 5). Called for one whole FPDU at a time,
+ * whose CRC was right, under the socket's lock.
+ *
+ * Sends, Writes and Read Responses have states of their own: a segment of one between two
+ * of another does no harm (RFC 5041 5.3).
+ */
+
+#include "place.h"
+#include "reads.h"
+#include "rq.h"
+#include "sq.h"
+#include "stag.h"
+#include "trace.h"
+
+static void place_step(void *arg, void *va, size_t len)
+{
+	srnic_cursor_read(arg, va, len);
+}
+
+static enum srnic_err place_write(struct srnic_qp *qp, struct srnic_arrival *arr)
+{
+	const struct srnic_mem mem = {
+		.pd	= qp->ibqp.pd,
+		.stag	= arr->seg.stag,
+		.rights	= IB_ACCESS_REMOTE_WRITE,
+		.addr	= arr->seg.to,
+		.len	= arr->seg.len,
+	};
+
+	if (!mem.len)
+		return SRNIC_ERR_NONE;
+	if (!(READ_ONCE(qp->access) & IB_ACCESS_REMOTE_WRITE))
+		return SRNIC_ERR_WRITE_RIGHT;
+	return srnic_err_of_mem(SRNIC_USE_WRITE,
+				srnic_mem_access(qp->dev, &mem, place_step, &arr->cur));
+}
+
+/* The source is looked at now, and again for each segment of the response. */
+static enum srnic_err place_check_source(struct srnic_qp *qp, const struct srnic_read *read)
+{
+	const struct srnic_mem mem = {
+		.pd	= qp->ibqp.pd,
+		.stag	= read->src_stag,
+		.rights	= IB_ACCESS_REMOTE_READ,
+		.addr	= read->src_to,
+		.len	= read->size,
+	};
+
+	if (!mem.len)
+		return SRNIC_ERR_NONE;
+	if (!(READ_ONCE(qp->access) & IB_ACCESS_REMOTE_READ))
+		return SRNIC_ERR_READ_RIGHT;
+	return srnic_err_of_mem(SRNIC_USE_READ, srnic_mem_access(qp->dev, &mem, NULL, NULL));
+}
+
+static enum srnic_err place_read_req(struct srnic_qp *qp, struct srnic_arrival *arr)
+{
+	u8 *wire = arr->hdr + SRNIC_DDP_UNTAGGED_LEN;
+	struct srnic_read read;
+	enum srnic_err err;
+
+	if (arr->seg.msn != qp->rx.msn[SRNIC_QN_READ_REQ])
+		return SRNIC_ERR_MSN;
+	if (srnic_irq_is_full(&qp->irq))
+		return SRNIC_ERR_NO_BUFFER;
+	err = srnic_read_check(&arr->seg);
+	if (err)
+		return err;
+	srnic_cursor_read(&arr->cur, wire, SRNIC_READ_REQ_LEN);
+	srnic_read_get(wire, &read);
+	err = place_check_source(qp, &read);
+	if (err)
+		return err;
+	qp->rx.msn[SRNIC_QN_READ_REQ]++;
+	srnic_irq_put(&qp->irq, arr->hdr);
+	arr->up->kick = true;
+	return SRNIC_ERR_NONE;
+}
+
+/* The answer to an RTR message has no octets. */
+static enum srnic_err place_resp_to_rtr(struct srnic_qp *qp, struct srnic_arrival *arr)
+{
+	if (arr->seg.len)
+		return arr->seg.stag == IW_MPA_FPDU_STAG ? SRNIC_ERR_RESP_BOUNDS :
+							   SRNIC_ERR_RESP_STAG;
+	if (arr->seg.last)
+		srnic_sq_read_done(qp, NULL, IB_WC_SUCCESS, arr->up);
+	return SRNIC_ERR_NONE;
+}
+
+static void place_read_ends(struct srnic_qp *qp, enum ib_wc_status status,
+			    struct srnic_upcalls *up)
+{
+	struct srnic_wqe *wqe = qp->rx.read;
+
+	qp->rx.read = NULL;
+	qp->rx.read_len = 0;
+	srnic_sq_read_done(qp, wqe, status, up);
+}
+
+/* RFC 5040 5.2.2: into the sink of the oldest Read, in order, not an octet more. */
+static enum srnic_err place_resp_octets(struct srnic_qp *qp, struct srnic_arrival *arr)
+{
+	const struct srnic_wqe *wqe = qp->rx.read;
+	const struct srnic_seg *seg = &arr->seg;
+	const struct ib_sge *sink = &wqe->sge[0];
+	const struct srnic_mem mem = {
+		.pd	= qp->ibqp.pd,
+		.stag	= seg->stag,
+		.rights	= IB_ACCESS_LOCAL_WRITE,
+		.addr	= seg->to,
+		.len	= seg->len,
+		.kernel	= !qp->user,
+	};
+	enum srnic_mem_fault fault;
+
+	if (!wqe->num_sge || seg->stag != sink->lkey)
+		return SRNIC_ERR_RESP_STAG;
+	if (seg->to != sink->addr + qp->rx.read_len ||
+	    seg->len > wqe->bytes - qp->rx.read_len)
+		return SRNIC_ERR_RESP_BOUNDS;
+	fault = srnic_mem_access(qp->dev, &mem, place_step, &arr->cur);
+	if (fault)
+		place_read_ends(qp, IB_WC_LOC_PROT_ERR, arr->up);
+	return srnic_err_of_mem(SRNIC_USE_RESP, fault);
+}
+
+static enum srnic_err place_read_resp(struct srnic_qp *qp, struct srnic_arrival *arr)
+{
+	struct srnic_rx *rx = &qp->rx;
+	enum srnic_err err;
+	bool rtr = false;
+
+	if (!rx->read)
+		rx->read = srnic_sq_oldest_read(qp, &rtr);
+	if (rtr)
+		return place_resp_to_rtr(qp, arr);
+	if (!rx->read)
+		return SRNIC_ERR_RESP_NONE;
+	if (arr->seg.len) {
+		err = place_resp_octets(qp, arr);
+		if (err)
+			return err;
+		rx->read_len += arr->seg.len;
+	}
+	if (!arr->seg.last)
+		return SRNIC_ERR_NONE;
+	if (rx->read_len != rx->read->bytes)
+		return SRNIC_ERR_RESP_BOUNDS;
+	if (rx->read->op == SRNIC_WR_READ_INV &&
+	    srnic_stag_invalidate(qp->dev, qp->ibqp.pd, rx->read->inv_stag)) {
+		place_read_ends(qp, IB_WC_LOC_QP_OP_ERR, arr->up);
+		return SRNIC_ERR_LOCAL;
+	}
+	place_read_ends(qp, IB_WC_SUCCESS, arr->up);
+	return SRNIC_ERR_NONE;
+}
+
+/**
+ * srnic_place_take_recv - take the oldest receive, of the QP or of its SRQ
+ * @qp: the QP
+ * @rwqe: result
+ *
+ * Context: RX, or flush.
+ *
+ * Return: as srnic_rq_take().
+ */
+int srnic_place_take_recv(struct srnic_qp *qp, struct srnic_rwqe *rwqe)
+{
+	struct srnic_srq *srq = qp->srq;
+	struct srnic_rq *rq = srq ? &srq->rq : &qp->rq;
+	bool below = false;
+	unsigned long flags;
+	int err;
+
+	spin_lock_irqsave(&rq->lock, flags);
+	err = srnic_rq_take(rq, rwqe, srq ? srq->limit : 0, &below);
+	if (below) {
+		srq->limit = 0;
+		queue_work(srnic_wq, &srq->event_work);
+	}
+	spin_unlock_irqrestore(&rq->lock, flags);
+	if (below)
+		srnic_count(qp->dev, srq_limit_events);
+	if (err == -EINVAL)
+		srnic_count(qp->dev, wr_invalid);
+	return err;
+}
+
+/**
+ * srnic_place_complete - a receive ends in error
+ * @qp: the QP
+ * @id: of the receive
+ * @status: how
+ * @up: what is to be done when no lock is held
+ *
+ * Context: RX, or flush.
+ */
+void srnic_place_complete(struct srnic_qp *qp, u64 id, enum ib_wc_status status,
+			  struct srnic_upcalls *up)
+{
+	const struct srnic_cqe cqe = {
+		.id	= id,
+		.qp	= &qp->ibqp,
+		.op	= SRNIC_WR_RECV,
+		.status	= status,
+	};
+
+	srnic_cq_put(qp->rcq, &cqe, false, up);
+}
+
+static void place_send_fails(struct srnic_qp *qp, enum ib_wc_status status,
+			     struct srnic_upcalls *up)
+{
+	qp->rx.send_busy = false;
+	srnic_place_complete(qp, qp->rx.rwqe.id, status, up);
+}
+
+/* RFC 6581 9.2: uses an MSN, but nothing of the ULP's */
+static bool place_is_rtr_send(const struct srnic_qp *qp, const struct srnic_seg *seg)
+{
+	return qp->rx.first && (qp->rx.rtr & IW_MPA_RTR_SEND) && seg->op == SRNIC_OP_SEND &&
+	       seg->last && !seg->len && !seg->mo;
+}
+
+static enum srnic_err place_send_begins(struct srnic_qp *qp, struct srnic_arrival *arr)
+{
+	struct srnic_rx *rx = &qp->rx;
+	int err = srnic_place_take_recv(qp, &rx->rwqe);
+
+	if (err == -ENOENT)
+		return SRNIC_ERR_NO_BUFFER;
+	if (err) {
+		place_send_fails(qp, IB_WC_LOC_QP_OP_ERR, arr->up);
+		return SRNIC_ERR_LOCAL;
+	}
+	rx->send_busy = true;
+	rx->send_op = arr->seg.op;
+	rx->send_inv = arr->seg.stag;
+	rx->send_len = 0;
+	return SRNIC_ERR_NONE;
+}
+
+/* To the SGEs from @off on; the caller knows that they have room. */
+static enum srnic_err place_scatter(struct srnic_qp *qp, struct srnic_arrival *arr, u64 off)
+{
+	const struct ib_sge *sge = qp->rx.rwqe.sge;
+	u32 left = arr->seg.len;
+
+	for (; left; sge++) {
+		struct srnic_mem mem = {
+			.pd	= qp->srq ? qp->srq->ibsrq.pd : qp->ibqp.pd,
+			.stag	= sge->lkey,
+			.rights	= IB_ACCESS_LOCAL_WRITE,
+			.kernel	= !qp->user,
+		};
+
+		if (off >= sge->length) {
+			off -= sge->length;
+			continue;
+		}
+		mem.addr = sge->addr + off;
+		mem.len = min_t(u64, left, sge->length - off);
+		if (srnic_mem_access(qp->dev, &mem, place_step, &arr->cur))
+			return SRNIC_ERR_LOCAL;
+		left -= mem.len;
+		off = 0;
+	}
+	return SRNIC_ERR_NONE;
+}
+
+static enum srnic_err place_deliver(struct srnic_qp *qp, struct srnic_arrival *arr)
+{
+	struct srnic_rx *rx = &qp->rx;
+	struct srnic_cqe cqe = {
+		.id	= rx->rwqe.id,
+		.qp	= &qp->ibqp,
+		.bytes	= rx->send_len,
+		.op	= SRNIC_WR_RECV,
+		.status	= IB_WC_SUCCESS,
+	};
+	enum srnic_err err;
+
+	if (srnic_op_has_inv(rx->send_op)) {
+		err = srnic_stag_invalidate_remote(qp->dev, qp->ibqp.pd, rx->send_inv);
+		if (err) {
+			place_send_fails(qp, IB_WC_REM_INV_REQ_ERR, arr->up);
+			return err;
+		}
+		srnic_count(qp->dev, remote_invalidated);
+		cqe.inv = true;
+		cqe.inv_stag = rx->send_inv;
+	}
+	rx->send_busy = false;
+	rx->msn[SRNIC_QN_SEND]++;
+	srnic_cq_put(qp->rcq, &cqe, srnic_op_has_se(rx->send_op), arr->up);
+	return SRNIC_ERR_NONE;
+}
+
+static enum srnic_err place_send(struct srnic_qp *qp, struct srnic_arrival *arr)
+{
+	const struct srnic_seg *seg = &arr->seg;
+	struct srnic_rx *rx = &qp->rx;
+	enum srnic_err err;
+
+	if (seg->msn != rx->msn[SRNIC_QN_SEND])
+		return SRNIC_ERR_MSN;
+	if (place_is_rtr_send(qp, seg)) {
+		rx->msn[SRNIC_QN_SEND]++;
+		return SRNIC_ERR_NONE;
+	}
+	if (!rx->send_busy) {
+		err = place_send_begins(qp, arr);
+		if (err)
+			return err;
+	} else if (seg->op != rx->send_op) {
+		return SRNIC_ERR_OPCODE;
+	}
+	if (seg->mo != rx->send_len)
+		return SRNIC_ERR_MO;
+	if ((u64)seg->mo + seg->len > srnic_rwqe_size(&rx->rwqe)) {
+		place_send_fails(qp, IB_WC_LOC_LEN_ERR, arr->up);
+		return SRNIC_ERR_TOO_LONG;
+	}
+	if ((u64)seg->mo + seg->len > U32_MAX)
+		return SRNIC_ERR_TOO_LONG;
+	err = place_scatter(qp, arr, seg->mo);
+	if (err) {
+		place_send_fails(qp, IB_WC_LOC_PROT_ERR, arr->up);
+		return err;
+	}
+	rx->send_len += seg->len;
+	return seg->last ? place_deliver(qp, arr) : SRNIC_ERR_NONE;
+}
+
+/* RFC 5040 4.8: whatever it says, it is the last message, and is not answered. */
+static enum srnic_err place_terminate(struct srnic_qp *qp, struct srnic_arrival *arr)
+{
+	const struct srnic_seg *seg = &arr->seg;
+	u8 payload[SRNIC_TERM_MAX];
+	u32 len = min_t(u32, seg->len, sizeof(payload));
+	struct srnic_term term;
+
+	if (seg->msn != qp->rx.msn[SRNIC_QN_TERMINATE] || seg->mo || !seg->last)
+		return SRNIC_ERR_TERM_BAD;
+	srnic_cursor_read(&arr->cur, payload, len);
+	if (!srnic_term_parse(payload, len, &term))
+		return SRNIC_ERR_TERM_BAD;
+	srnic_count(qp->dev, rx_terminates);
+	trace_srnic_terminate(qp, &term);
+	return SRNIC_ERR_TERM_RECEIVED;
+}
+
+/**
+ * srnic_place - do what a segment asks for
+ * @qp: the QP
+ * @arr: the segment, with a header that srnic_ddp_parse() has accepted
+ *
+ * Context: RX.
+ *
+ * Return: SRNIC_ERR_NONE, or the error that ends the stream.
+ */
+enum srnic_err srnic_place(struct srnic_qp *qp, struct srnic_arrival *arr)
+{
+	switch (arr->seg.op) {
+	case SRNIC_OP_WRITE:
+		return place_write(qp, arr);
+	case SRNIC_OP_READ_REQ:
+		return place_read_req(qp, arr);
+	case SRNIC_OP_READ_RESP:
+		return place_read_resp(qp, arr);
+	case SRNIC_OP_TERMINATE:
+		return place_terminate(qp, arr);
+	default:
+		return place_send(qp, arr);
+	}
+}
+
+/**
+ * srnic_place_flush - the message that was under way will not go on
+ * @qp: the QP, whose RX has ended
+ * @up: what is to be done when no lock is held
+ *
+ * Its receive was taken already, from an SRQ maybe: it completes first.
+ *
+ * Context: process.
+ */
+void srnic_place_flush(struct srnic_qp *qp, struct srnic_upcalls *up)
+{
+	if (qp->rx.send_busy) {
+		place_send_fails(qp, IB_WC_WR_FLUSH_ERR, up);
+		srnic_count(qp->dev, wr_flushed);
+	}
+	qp->rx.read = NULL;
+	qp->rx.read_len = 0;
+}

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* One segment that was found good: placed, delivered, answered. */
+#ifndef _SRNIC_PLACE_H
+#define _SRNIC_PLACE_H
+
+#include "cq.h"
+#include "cursor.h"
+#include "srnic.h"
+
+/**
+ * struct srnic_arrival - a segment that has come
+ * @seg: its header
+ * @cur: stands at its payload
+ * @hdr: DDP header as received; a Read Request's own header is put behind it
+ * @up: what is to be done when no lock is held
+ */
+struct srnic_arrival {
+	struct srnic_seg	seg;
+	struct srnic_cursor	cur;
+	u8			hdr[SRNIC_READ_ULPDU];
+	struct srnic_upcalls	*up;
+};
+
+enum srnic_err srnic_place(struct srnic_qp *qp, struct srnic_arrival *arr);
+void srnic_place_flush(struct srnic_qp *qp, struct srnic_upcalls *up);
+int srnic_place_take_recv(struct srnic_qp *qp, struct srnic_rwqe *rwqe);
+void srnic_place_complete(struct srnic_qp *qp, u64 id, enum ib_wc_status status,
+			  struct srnic_upcalls *up);
+
+#endif /* _SRNIC_PLACE_H */

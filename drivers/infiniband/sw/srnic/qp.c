@@ -1,0 +1,361 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * QPs: what a ULP may do to their state, what happens to work when there is no stream,
+ * and how they end. The table of states is in srnic.rst.
+ *
+ * qp->lock protects the state; it is held for no longer than a look and a change.
+ */
+
+#include "qp.h"
+#include "cq.h"
+#include "place.h"
+#include "rx.h"
+#include "sq.h"
+#include "trace.h"
+#include "tx.h"
+
+/* qp->lock is held. */
+static void qp_set_state(struct srnic_qp *qp, enum srnic_state state)
+{
+	lockdep_assert_held(&qp->lock);
+	trace_srnic_state(qp, qp->state, state);
+	WRITE_ONCE(qp->state, state);
+}
+
+/**
+ * srnic_qp_to_error - what is posted from now on is flushed
+ * @qp: the QP
+ *
+ * Context: any.
+ *
+ * Return: true if it was in another state.
+ */
+bool srnic_qp_to_error(struct srnic_qp *qp)
+{
+	unsigned long flags;
+	bool changed;
+
+	spin_lock_irqsave(&qp->lock, flags);
+	changed = qp->state != SRNIC_ERROR;
+	if (changed)
+		qp_set_state(qp, SRNIC_ERROR);
+	spin_unlock_irqrestore(&qp->lock, flags);
+	return changed;
+}
+
+/**
+ * srnic_qp_tell - have async events sent, if the ULP still wants to know
+ * @qp: the QP
+ * @events: set of BIT(IB_EVENT_*)
+ *
+ * Context: any.
+ */
+void srnic_qp_tell(struct srnic_qp *qp, unsigned long events)
+{
+	unsigned long flags;
+
+	spin_lock_irqsave(&qp->lock, flags);
+	if (!qp->dying)
+		qp->events |= events;
+	events = qp->events;
+	spin_unlock_irqrestore(&qp->lock, flags);
+	if (events)
+		queue_work(srnic_wq, &qp->event_work);
+}
+
+static void srnic_qp_event_work(struct work_struct *work)
+{
+	static const u8 order[] = {
+		IB_EVENT_QP_LAST_WQE_REACHED, IB_EVENT_QP_FATAL, IB_EVENT_QP_REQ_ERR,
+		IB_EVENT_QP_ACCESS_ERR,
+	};
+	struct srnic_qp *qp = container_of(work, struct srnic_qp, event_work);
+	unsigned long events;
+	int i;
+
+	spin_lock_irq(&qp->lock);
+	events = qp->events;
+	qp->events = 0;
+	spin_unlock_irq(&qp->lock);
+	for (i = 0; i < ARRAY_SIZE(order); i++) {
+		struct ib_event event = {
+			.device		= qp->ibqp.device,
+			.element.qp	= &qp->ibqp,
+			.event		= order[i],
+		};
+
+		if ((events & BIT(order[i])) && qp->ibqp.event_handler)
+			qp->ibqp.event_handler(&event, qp->ibqp.qp_context);
+	}
+}
+
+/* Receives end behind the one that had begun. Those of an SRQ stay there. */
+static bool qp_flush_rq(struct srnic_qp *qp, struct srnic_upcalls *up)
+{
+	struct srnic_rwqe rwqe;
+	u32 n;
+
+	if (qp->srq)
+		return false;
+	for (n = 0; n < qp->rq.size; n++) {
+		if (srnic_place_take_recv(qp, &rwqe) == -ENOENT)
+			break;
+		srnic_place_complete(qp, rwqe.id, IB_WC_WR_FLUSH_ERR, up);
+		srnic_count(qp->dev, wr_flushed);
+	}
+	return n;
+}
+
+/**
+ * srnic_qp_flush - end all that is posted
+ * @qp: the QP, in SRNIC_ERROR and without a stream
+ *
+ * An application's rings may have more when it returns: see srnic_qp_flush_soon().
+ *
+ * Context: process.
+ */
+void srnic_qp_flush(struct srnic_qp *qp)
+{
+	struct srnic_upcalls up = {};
+	bool found;
+
+	mutex_lock(&qp->tx.lock);
+	/* Pairs with the barrier of who posts: it sees the state, or we see what it posted. */
+	smp_mb();
+	if (qp->sock || READ_ONCE(qp->state) != SRNIC_ERROR) {
+		mutex_unlock(&qp->tx.lock);
+		return;
+	}
+	srnic_place_flush(qp, &up);
+	srnic_sq_flush(qp, &up);
+	found = qp_flush_rq(qp, &up);
+	mutex_unlock(&qp->tx.lock);
+	srnic_cq_call(&up);
+
+	if (!qp->user || qp->srq)
+		return;
+	qp->flush_ms = found ? SRNIC_FLUSH_MIN_MS :
+			       min_t(u32, 2 * qp->flush_ms, SRNIC_FLUSH_MAX_MS);
+	if (!READ_ONCE(qp->dying))
+		queue_delayed_work(srnic_wq, &qp->flush_work, msecs_to_jiffies(qp->flush_ms));
+}
+
+static void srnic_qp_flush_work(struct work_struct *work)
+{
+	srnic_qp_flush(container_of(to_delayed_work(work), struct srnic_qp, flush_work));
+}
+
+/**
+ * srnic_qp_flush_soon - something was posted to a QP in error
+ * @qp: the QP
+ *
+ * Context: any.
+ */
+void srnic_qp_flush_soon(struct srnic_qp *qp)
+{
+	mod_delayed_work(srnic_wq, &qp->flush_work, 0);
+}
+
+/**
+ * srnic_qp_setup - make a new QP, of which nobody knows yet
+ * @qp: the QP, zeroed
+ */
+void srnic_qp_setup(struct srnic_qp *qp)
+{
+	kref_init(&qp->ref);
+	init_completion(&qp->free);
+	spin_lock_init(&qp->lock);
+	spin_lock_init(&qp->sq.lock);
+	spin_lock_init(&qp->rq.lock);
+	INIT_DELAYED_WORK(&qp->flush_work, srnic_qp_flush_work);
+	INIT_WORK(&qp->event_work, srnic_qp_event_work);
+	qp->flush_ms = SRNIC_FLUSH_MIN_MS;
+	qp->state = SRNIC_IDLE;
+	qp->idle_state = IB_QPS_RESET;
+	qp->access = IB_ACCESS_REMOTE_READ | IB_ACCESS_REMOTE_WRITE;
+	srnic_rx_setup(qp);
+	srnic_tx_setup(qp);
+}
+
+static void qp_release(struct kref *ref)
+{
+	complete(&container_of(ref, struct srnic_qp, ref)->free);
+}
+
+/**
+ * srnic_qp_put - drop a reference
+ * @qp: the QP
+ *
+ * Context: any.
+ */
+void srnic_qp_put(struct srnic_qp *qp)
+{
+	kref_put(&qp->ref, qp_release);
+}
+
+/**
+ * srnic_qp_end - wait until nobody uses a QP
+ * @qp: the QP
+ *
+ * First it is hidden: no connection begins. Then the library ends the one there is; when
+ * it returns, stop has run: no callback of the socket runs, no sender has the socket. Then
+ * nobody queues a work item any more: not RX and not stop, which have ended, not the ULP,
+ * which must not post to a QP that it destroys, and not the work items themselves, which
+ * look at @dying. So those that are cancelled stay away. Last, the references of iw_cm go
+ * when it has handled its events.
+ *
+ * Context: process, sleeps.
+ */
+void srnic_qp_end(struct srnic_qp *qp)
+{
+	spin_lock_irq(&qp->lock);
+	qp->dying = true;
+	spin_unlock_irq(&qp->lock);
+	iw_mpa_qp_gone(&qp->ibqp);
+
+	srnic_qp_to_error(qp);
+	cancel_delayed_work_sync(&qp->flush_work);
+	cancel_delayed_work_sync(&qp->tx.retry);
+	cancel_work_sync(&qp->tx.work);
+	cancel_work_sync(&qp->event_work);
+	srnic_qp_put(qp);
+	wait_for_completion(&qp->free);
+}
+
+/**
+ * srnic_qp_state - the state of a QP, as the RDMA core names it
+ * @qp: the QP
+ *
+ * Context: any.
+ *
+ * Return: the state.
+ */
+enum ib_qp_state srnic_qp_state(struct srnic_qp *qp)
+{
+	switch (READ_ONCE(qp->state)) {
+	case SRNIC_IDLE:
+		return READ_ONCE(qp->idle_state);
+	case SRNIC_RTS:
+		return IB_QPS_RTS;
+	case SRNIC_CLOSING:
+		return IB_QPS_SQD;
+	case SRNIC_TERMINATE:
+		return IB_QPS_SQE;
+	default:
+		return IB_QPS_ERR;
+	}
+}
+
+static bool qp_is_empty(struct srnic_qp *qp)
+{
+	bool empty = srnic_sq_is_empty(qp);
+	unsigned long flags;
+
+	spin_lock_irqsave(&qp->rq.lock, flags);
+	if (!qp->user && !qp->srq)
+		empty &= qp->rq.put == qp->rq.get;
+	spin_unlock_irqrestore(&qp->rq.lock, flags);
+	return empty;
+}
+
+/* Back to where a connection can begin, or not there yet */
+static int qp_to_idle(struct srnic_qp *qp, enum ib_qp_state state)
+{
+	bool empty = qp_is_empty(qp);
+	int err = 0;
+
+	spin_lock_irq(&qp->lock);
+	if (qp->state == SRNIC_ERROR && !qp->ep && empty && state != IB_QPS_RTR)
+		qp_set_state(qp, SRNIC_IDLE);
+	if (qp->state == SRNIC_IDLE)
+		qp->idle_state = state;
+	else if (state != IB_QPS_RTR || qp->state == SRNIC_ERROR)
+		err = -EINVAL;
+	spin_unlock_irq(&qp->lock);
+	return err;
+}
+
+static int qp_to_rts(struct srnic_qp *qp)
+{
+	u8 state = READ_ONCE(qp->state);
+
+	return state == SRNIC_IDLE || state == SRNIC_ERROR ? -EINVAL : 0;
+}
+
+/* stop follows, and brings the QP to SRNIC_ERROR. */
+static void qp_disconnect(struct srnic_qp *qp)
+{
+	if (qp->state == SRNIC_RTS)
+		qp_set_state(qp, SRNIC_CLOSING);
+	if (qp->ep)
+		iw_mpa_disconnect(qp->ep);
+}
+
+static int qp_to_closing(struct srnic_qp *qp)
+{
+	int err = 0;
+
+	spin_lock_irq(&qp->lock);
+	if (qp->state == SRNIC_IDLE)
+		err = -EINVAL;
+	else
+		qp_disconnect(qp);
+	spin_unlock_irq(&qp->lock);
+	return err;
+}
+
+/* Without a connection there will be no stop that flushes and tells. */
+static int qp_to_err(struct srnic_qp *qp)
+{
+	bool was_idle, flush;
+
+	spin_lock_irq(&qp->lock);
+	was_idle = qp->state == SRNIC_IDLE;
+	if (was_idle)
+		qp_set_state(qp, SRNIC_ERROR);
+	else
+		qp_disconnect(qp);
+	flush = qp->state == SRNIC_ERROR;
+	spin_unlock_irq(&qp->lock);
+	if (flush)
+		srnic_qp_flush_soon(qp);
+	if (was_idle && qp->srq)
+		srnic_qp_tell(qp, BIT(IB_EVENT_QP_LAST_WQE_REACHED));
+	return 0;
+}
+
+/**
+ * srnic_qp_modify - a ULP changes a QP
+ * @qp: the QP
+ * @attr: to what
+ * @mask: IB_QP_STATE and IB_QP_ACCESS_FLAGS are looked at
+ *
+ * Quick, and waits for nobody: libsiw holds spinlocks meanwhile.
+ *
+ * Context: process.
+ *
+ * Return: 0; -EINVAL if the change is not possible now.
+ */
+int srnic_qp_modify(struct srnic_qp *qp, const struct ib_qp_attr *attr, int mask)
+{
+	const u32 remote = IB_ACCESS_REMOTE_READ | IB_ACCESS_REMOTE_WRITE;
+
+	if (mask & IB_QP_ACCESS_FLAGS)
+		WRITE_ONCE(qp->access, attr->qp_access_flags & remote);
+	if (!(mask & IB_QP_STATE))
+		return 0;
+	switch (attr->qp_state) {
+	case IB_QPS_RESET:
+	case IB_QPS_INIT:
+	case IB_QPS_RTR:
+		return qp_to_idle(qp, attr->qp_state);
+	case IB_QPS_RTS:
+		return qp_to_rts(qp);
+	case IB_QPS_SQD:
+		return qp_to_closing(qp);
+	case IB_QPS_ERR:
+		return qp_to_err(qp);
+	default:
+		return -EINVAL;
+	}
+}

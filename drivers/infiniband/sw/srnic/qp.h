@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* What a QP is: states, flush, events, end. */
+#ifndef _SRNIC_QP_H
+#define _SRNIC_QP_H
+
+#include "srnic.h"
+
+void srnic_qp_setup(struct srnic_qp *qp);
+int srnic_qp_modify(struct srnic_qp *qp, const struct ib_qp_attr *attr, int mask);
+enum ib_qp_state srnic_qp_state(struct srnic_qp *qp);
+void srnic_qp_flush(struct srnic_qp *qp);
+void srnic_qp_flush_soon(struct srnic_qp *qp);
+void srnic_qp_tell(struct srnic_qp *qp, unsigned long events);
+void srnic_qp_put(struct srnic_qp *qp);
+void srnic_qp_end(struct srnic_qp *qp);
+bool srnic_qp_to_error(struct srnic_qp *qp);
+
+#endif /* _SRNIC_QP_H */

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Read Requests of the peer. There are exactly as many slots as were negotiated, and not
+ * rounded up: one request more is an error of the peer (RFC 5040 6.1).
+ */
+
+#include "reads.h"
+
+#include <linux/slab.h>
+
+/**
+ * srnic_irq_alloc - make slots
+ * @irq: result
+ * @ird: how many, 0..SRNIC_MAX_DEPTH
+ *
+ * Context: process.
+ *
+ * Return: 0 or -ENOMEM.
+ */
+int srnic_irq_alloc(struct srnic_irq *irq, u16 ird)
+{
+	*irq = (struct srnic_irq) { .size = ird };
+	if (!ird)
+		return 0;
+	irq->ring = kvcalloc(ird, sizeof(*irq->ring), GFP_NOIO);
+	return irq->ring ? 0 : -ENOMEM;
+}
+
+/**
+ * srnic_irq_free - give slots back
+ * @irq: slots, or zeroes
+ */
+void srnic_irq_free(struct srnic_irq *irq)
+{
+	kvfree(irq->ring);
+	irq->ring = NULL;
+	irq->size = 0;
+}
+
+/*
+ * Indices run from 0 to twice the size: so a full ring and an empty one differ, and the
+ * size may be any number.
+ */
+static u32 irq_next(const struct srnic_irq *irq, u32 index)
+{
+	return index + 1 == 2 * irq->size ? 0 : index + 1;
+}
+
+static struct srnic_irqe *irq_slot(const struct srnic_irq *irq, u32 index)
+{
+	return &irq->ring[index < irq->size ? index : index - irq->size];
+}
+
+/**
+ * srnic_irq_is_full - has the peer as many Reads open as it may?
+ * @irq: slots
+ *
+ * Context: RX.
+ *
+ * Return: true if so.
+ */
+bool srnic_irq_is_full(const struct srnic_irq *irq)
+{
+	u32 get = smp_load_acquire(&irq->get);
+
+	return irq->put == (get < irq->size ? get + irq->size : get - irq->size) || !irq->size;
+}
+
+/**
+ * srnic_irq_put - a Read Request has come
+ * @irq: slots that are not full
+ * @hdr: its DDP and RDMAP header
+ *
+ * Context: RX.
+ */
+void srnic_irq_put(struct srnic_irq *irq, const u8 hdr[SRNIC_READ_ULPDU])
+{
+	memcpy(irq_slot(irq, irq->put)->hdr, hdr, SRNIC_READ_ULPDU);
+	smp_store_release(&irq->put, irq_next(irq, irq->put));
+}
+
+/**
+ * srnic_irq_head - the Read Request to answer
+ * @irq: slots
+ *
+ * Context: the sender.
+ *
+ * Return: the oldest one, or NULL.
+ */
+const struct srnic_irqe *srnic_irq_head(const struct srnic_irq *irq)
+{
+	if (smp_load_acquire(&irq->put) == irq->get)
+		return NULL;
+	return irq_slot(irq, irq->get);
+}
+
+/**
+ * srnic_irq_get - a Read Request is answered
+ * @irq: slots
+ *
+ * Before the last octet of the response can reach the peer, which may then send the next.
+ *
+ * Context: the sender.
+ */
+void srnic_irq_get(struct srnic_irq *irq)
+{
+	smp_store_release(&irq->get, irq_next(irq, irq->get));
+}

@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Memory shared with an application.
+ *
+ * Pages, charged to who asked for them, mapped in a row for us and by reference for the
+ * application: what it has mapped stays as long as it has it. The pages go with the last
+ * reference on the entry, which an mmap under way holds, too; so destroying an object
+ * never takes memory from an mmap.
+ *
+ * An application may write any octet at any time. An element is copied once, behind an
+ * acquire of its flags, and the copy alone is looked at.
+ */
+
+#include "ring.h"
+
+#include <linux/mm.h>
+#include <linux/slab.h>
+#include <linux/vmalloc.h>
+
+/* libsiw takes SIW_INVAL_UOBJ_KEY for "none": begin behind it. */
+#define RING_FIRST_PAGE		((SIW_INVAL_UOBJ_KEY >> PAGE_SHIFT) + 1)
+
+static void ring_free(struct srnic_ring *ring)
+{
+	unsigned int i;
+
+	if (ring->npages > 1 && ring->va)
+		vunmap(ring->va);
+	for (i = 0; i < ring->npages && ring->pages[i]; i++)
+		put_page(ring->pages[i]);
+	kvfree(ring->pages);
+	kfree(ring);
+}
+
+static int ring_fill(struct srnic_ring *ring)
+{
+	unsigned int i;
+
+	for (i = 0; i < ring->npages; i++) {
+		ring->pages[i] = alloc_page(GFP_KERNEL_ACCOUNT | __GFP_ZERO);
+		if (!ring->pages[i])
+			return -ENOMEM;
+	}
+	if (ring->npages == 1)
+		ring->va = page_address(ring->pages[0]);
+	else
+		ring->va = vmap(ring->pages, ring->npages, VM_MAP, PAGE_KERNEL);
+	return ring->va ? 0 : -ENOMEM;
+}
+
+/**
+ * srnic_ring_create - make memory that an application can map
+ * @ctx: the application's
+ * @size: octets, > 0
+ * @key: result: what to give to mmap() as offset
+ *
+ * Context: process.
+ *
+ * Return: zeroed memory, or an ERR_PTR().
+ */
+struct srnic_ring *srnic_ring_create(struct ib_ucontext *ctx, size_t size, u64 *key)
+{
+	struct srnic_ring *ring;
+	int err = -ENOMEM;
+
+	ring = kzalloc(sizeof(*ring), GFP_KERNEL_ACCOUNT);
+	if (!ring)
+		return ERR_PTR(-ENOMEM);
+	ring->npages = PAGE_ALIGN(size) >> PAGE_SHIFT;
+	ring->pages = kvcalloc(ring->npages, sizeof(*ring->pages), GFP_KERNEL_ACCOUNT);
+	if (!ring->pages)
+		ring->npages = 0;
+	else
+		err = ring_fill(ring);
+	if (!err)
+		err = rdma_user_mmap_entry_insert_range(ctx, &ring->entry,
+							(size_t)ring->npages << PAGE_SHIFT,
+							RING_FIRST_PAGE, U32_MAX);
+	if (err) {
+		ring_free(ring);
+		return ERR_PTR(err);
+	}
+	*key = rdma_user_mmap_get_offset(&ring->entry);
+	return ring;
+}
+
+/**
+ * srnic_ring_destroy - nobody can map it any more, and we do not use it any more
+ * @ring: from srnic_ring_create(), or NULL
+ *
+ * Context: process.
+ */
+void srnic_ring_destroy(struct srnic_ring *ring)
+{
+	if (ring)
+		rdma_user_mmap_entry_remove(&ring->entry);
+}
+
+/**
+ * srnic_ring_mmap - ib_device_ops.mmap
+ * @ctx: the application's
+ * @vma: where to
+ *
+ * Context: process.
+ *
+ * Return: 0 or a negative errno.
+ */
+int srnic_ring_mmap(struct ib_ucontext *ctx, struct vm_area_struct *vma)
+{
+	struct rdma_user_mmap_entry *entry = rdma_user_mmap_entry_get(ctx, vma);
+	struct srnic_ring *ring;
+	int err;
+
+	if (!entry)
+		return -EINVAL;
+	ring = container_of(entry, struct srnic_ring, entry);
+	err = vm_map_pages_zero(vma, ring->pages, ring->npages);
+	rdma_user_mmap_entry_put(entry);
+	return err;
+}
+
+/**
+ * srnic_ring_mmap_free - ib_device_ops.mmap_free
+ * @entry: on which nobody has a reference any more
+ */
+void srnic_ring_mmap_free(struct rdma_user_mmap_entry *entry)
+{
+	ring_free(container_of(entry, struct srnic_ring, entry));
+}
+
+/**
+ * srnic_ring_copy_sqe - take a snapshot of a send element
+ * @slot: in shared memory
+ * @copy: result; its flags are those that were acquired
+ *
+ * Return: false if the element is not valid; then @copy is not written.
+ */
+bool srnic_ring_copy_sqe(const struct siw_sqe *slot, struct siw_sqe *copy)
+{
+	u16 flags = smp_load_acquire(&slot->flags);
+
+	if (!(flags & SIW_WQE_VALID))
+		return false;
+	memcpy(copy, slot, sizeof(*copy));
+	/* The compiler must not look at @slot again. */
+	barrier();
+	copy->flags = flags;
+	return true;
+}
+
+/**
+ * srnic_ring_copy_rqe - take a snapshot of a receive element
+ * @slot: in shared memory
+ * @copy: result; its flags are those that were acquired
+ *
+ * Return: false if the element is not valid; then @copy is not written.
+ */
+bool srnic_ring_copy_rqe(const struct siw_rqe *slot, struct siw_rqe *copy)
+{
+	u16 flags = smp_load_acquire(&slot->flags);
+
+	if (!(flags & SIW_WQE_VALID))
+		return false;
+	memcpy(copy, slot, sizeof(*copy));
+	/* The compiler must not look at @slot again. */
+	barrier();
+	copy->flags = flags;
+	return true;
+}

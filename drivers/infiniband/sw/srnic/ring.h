@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Memory that is shared with an application: made, mapped, and read once. */
+#ifndef _SRNIC_RING_H
+#define _SRNIC_RING_H
+
+#include "srnic.h"
+
+#include <rdma/uverbs_ioctl.h>
+
+/**
+ * struct srnic_ring - memory shared with an application
+ * @entry: what it is mapped by
+ * @pages: the memory
+ * @npages: how many
+ * @va: all of it in a row
+ */
+struct srnic_ring {
+	struct rdma_user_mmap_entry	entry;
+	struct page			**pages;
+	unsigned int			npages;
+	void				*va;
+};
+
+/**
+ * srnic_ucontext_of - whose call is it?
+ * @udata: an application's
+ *
+ * Return: its context.
+ */
+static inline struct ib_ucontext *srnic_ucontext_of(struct ib_udata *udata)
+{
+	struct srnic_ucontext *ctx = rdma_udata_to_drv_context(udata, struct srnic_ucontext, ibctx);
+
+	return ctx ? &ctx->ibctx : NULL;
+}
+
+struct srnic_ring *srnic_ring_create(struct ib_ucontext *ctx, size_t size, u64 *key);
+void srnic_ring_destroy(struct srnic_ring *ring);
+int srnic_ring_mmap(struct ib_ucontext *ctx, struct vm_area_struct *vma);
+void srnic_ring_mmap_free(struct rdma_user_mmap_entry *entry);
+
+bool srnic_ring_copy_sqe(const struct siw_sqe *slot, struct siw_sqe *copy);
+bool srnic_ring_copy_rqe(const struct siw_rqe *slot, struct siw_rqe *copy);
+
+#endif /* _SRNIC_RING_H */

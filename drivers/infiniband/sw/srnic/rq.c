@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Receive queues, of a QP or shared. */
+
+#include "rq.h"
+#include "ring.h"
+
+static int rq_post_one(struct srnic_rq *rq, const struct ib_recv_wr *wr, u32 max_sge)
+{
+	struct srnic_rwqe *rwqe = &rq->kring[rq->put & (rq->size - 1)];
+
+	if (wr->num_sge < 0 || wr->num_sge > max_sge)
+		return -EINVAL;
+	if (rq->put - rq->get == rq->size)
+		return -ENOMEM;
+	rwqe->id = wr->wr_id;
+	rwqe->num_sge = wr->num_sge;
+	memcpy(rwqe->sge, wr->sg_list, wr->num_sge * sizeof(rwqe->sge[0]));
+	rq->put++;
+	return 0;
+}
+
+/**
+ * srnic_rq_post - a kernel ULP posts receives
+ * @rq: receive queue of a kernel ULP
+ * @wr: list of them
+ * @max_sge: SGEs that one may have, 1..SRNIC_MAX_SGE
+ * @bad: result: the first that was not posted, if there is an error
+ *
+ * Context: any.
+ *
+ * Return: 0; -EINVAL for too many SGEs; -ENOMEM if the queue is full.
+ */
+int srnic_rq_post(struct srnic_rq *rq, const struct ib_recv_wr *wr, u32 max_sge,
+		  const struct ib_recv_wr **bad)
+{
+	unsigned long flags;
+	int err = 0;
+
+	spin_lock_irqsave(&rq->lock, flags);
+	for (; wr; wr = wr->next) {
+		err = rq_post_one(rq, wr, max_sge);
+		if (err) {
+			*bad = wr;
+			break;
+		}
+	}
+	spin_unlock_irqrestore(&rq->lock, flags);
+	return err;
+}
+
+/* One snapshot, checked; then the slot is the application's again. */
+static int rq_take_user(struct srnic_rq *rq, struct srnic_rwqe *rwqe)
+{
+	struct siw_rqe *slot = &rq->uring[rq->get & (rq->size - 1)];
+	struct siw_rqe rqe;
+	u32 i;
+
+	if (!srnic_ring_copy_rqe(slot, &rqe))
+		return -ENOENT;
+	smp_store_release(&slot->flags, 0);
+	rwqe->id = rqe.id;
+	rwqe->num_sge = 0;
+	if (rqe.num_sge > SRNIC_MAX_SGE)
+		return -EINVAL;
+	rwqe->num_sge = rqe.num_sge;
+	for (i = 0; i < rqe.num_sge; i++)
+		rwqe->sge[i] = (struct ib_sge) {
+			.addr	= rqe.sge[i].laddr,
+			.length	= rqe.sge[i].length,
+			.lkey	= rqe.sge[i].lkey,
+		};
+	return 0;
+}
+
+static int rq_take_kernel(struct srnic_rq *rq, struct srnic_rwqe *rwqe)
+{
+	if (rq->get == rq->put)
+		return -ENOENT;
+	*rwqe = rq->kring[rq->get & (rq->size - 1)];
+	return 0;
+}
+
+/* Receives are posted one behind the other: if this one is there, so are those before. */
+static bool rq_has(const struct srnic_rq *rq, u32 n)
+{
+	if (n > rq->size)
+		return false;
+	if (rq->uring)
+		return READ_ONCE(rq->uring[(rq->get + n - 1) & (rq->size - 1)].flags) &
+		       SIW_WQE_VALID;
+	return rq->put - rq->get >= n;
+}
+
+/**
+ * srnic_rq_take - take the oldest receive
+ * @rq: receive queue
+ * @rwqe: result
+ * @limit: how many receives should be left, or 0
+ * @below: result: fewer than @limit are left
+ *
+ * Context: any; @rq->lock is held.
+ *
+ * Return: 0; -ENOENT if there is none; -EINVAL if the application's element makes no
+ * sense: it is taken, and @rwqe->id is that of it.
+ */
+int srnic_rq_take(struct srnic_rq *rq, struct srnic_rwqe *rwqe, u32 limit, bool *below)
+{
+	int err;
+
+	lockdep_assert_held(&rq->lock);
+	err = rq->uring ? rq_take_user(rq, rwqe) : rq_take_kernel(rq, rwqe);
+	if (err != -ENOENT) {
+		rq->get++;
+		*below = limit && !rq_has(rq, limit);
+	}
+	return err;
+}

@@ -1,0 +1,423 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Receiving: look, verify, place.
+ *
+ * Nothing is taken from TCP before a whole FPDU is there, and nothing of it is placed
+ * before its CRC and its Markers were found good (RFC 5044 6). The octets are read where
+ * TCP has them, first for the CRC, then for the payload. TCP gets them back once for all
+ * FPDUs of a call.
+ *
+ * All state is under the socket's lock: softirqs have it as a spinlock, processes own it.
+ * Nothing here sends: Read Responses and Terminate messages are the sender's, who is
+ * kicked.
+ */
+
+#include "rx.h"
+#include "cursor.h"
+#include "fault.h"
+#include "place.h"
+#include "tx.h"
+
+#include <linux/mm.h>
+#include <linux/sched/mm.h>
+#include <linux/slab.h>
+#include <net/tcp.h>
+#include <asm/byteorder.h>
+
+#define RX_LEN_SIZE	2	/* ULPDU_Length */
+#define RX_CRC_SIZE	4
+
+/**
+ * struct rx_fpdu - an FPDU in the stream
+ * @raw: octets with Markers, one in front of it too
+ * @ulpdu_len: ULPDU_Length
+ */
+struct rx_fpdu {
+	u32	raw;
+	u16	ulpdu_len;
+};
+
+static u32 rx_pos(const struct srnic_rx *rx, const struct sock *sk)
+{
+	return tcp_sk(sk)->copied_seq - rx->seq_start;
+}
+
+/* Octets that are needed to know how long the FPDU at @pos is */
+static u32 rx_head(const struct srnic_rx *rx, u32 pos)
+{
+	return RX_LEN_SIZE + (rx->markers && !srnic_marker_gap(pos) ? SRNIC_MARKER_LEN : 0);
+}
+
+/* What comes next: how long it is, if @left octets tell that. */
+static u32 rx_measure(const struct srnic_rx *rx, struct srnic_cursor cur, u32 left,
+		      struct rx_fpdu *fpdu)
+{
+	u32 pos = cur.pos, size;
+	__be16 len;
+
+	if (left < rx_head(rx, pos))
+		return rx_head(rx, pos);
+	srnic_cursor_read(&cur, &len, sizeof(len));
+	fpdu->ulpdu_len = be16_to_cpu(len);
+	size = iw_mpa_fpdu_size(fpdu->ulpdu_len);
+	fpdu->raw = size;
+	if (rx->markers)
+		fpdu->raw += SRNIC_MARKER_LEN * srnic_marker_count(pos, size);
+	return fpdu->raw;
+}
+
+/* Leaves @cur behind the FPDU. */
+static bool rx_crc_is_good(const struct srnic_rx *rx, struct srnic_cursor *cur,
+			   const struct rx_fpdu *fpdu)
+{
+	__le32 field;
+	u32 sum;
+
+	if (!rx->crc) {
+		srnic_cursor_skip(cur, fpdu->raw);
+		return true;
+	}
+	sum = srnic_cursor_crc(cur, ~0, fpdu->raw - RX_CRC_SIZE);
+	srnic_cursor_read_raw(cur, &field, sizeof(field));
+	return le32_to_cpu(field) == ~sum;
+}
+
+/* RFC 5044 8, code 3: each Marker has to point to where the FPDU begins. */
+static bool rx_markers_are_good(struct srnic_cursor cur, const struct rx_fpdu *fpdu)
+{
+	u32 start = cur.pos, fpdu_pos = start;
+	u8 marker[SRNIC_MARKER_LEN];
+
+	if (!srnic_marker_gap(start))
+		fpdu_pos += SRNIC_MARKER_LEN;
+	for (;;) {
+		u32 gap = srnic_marker_gap(cur.pos);
+
+		if (cur.pos - start + gap >= fpdu->raw)
+			return true;
+		srnic_cursor_skip(&cur, gap);
+		srnic_cursor_read_raw(&cur, marker, sizeof(marker));
+		if (!srnic_marker_is_good(marker, fpdu_pos, cur.pos - sizeof(marker)))
+			return false;
+	}
+}
+
+/* Read the DDP header, as much as there is of it. */
+static void rx_read_hdr(struct srnic_arrival *arr, u16 ulpdu_len)
+{
+	u16 len = min_t(u16, ulpdu_len, SRNIC_DDP_TAGGED_LEN);
+	__be16 skip;
+
+	srnic_cursor_read(&arr->cur, &skip, sizeof(skip));
+	srnic_cursor_read(&arr->cur, arr->hdr, len);
+	if (len < SRNIC_DDP_TAGGED_LEN || (arr->hdr[0] & SRNIC_DDP_T))
+		return;
+	len = min_t(u16, ulpdu_len, SRNIC_DDP_UNTAGGED_LEN) - SRNIC_DDP_TAGGED_LEN;
+	srnic_cursor_read(&arr->cur, arr->hdr + SRNIC_DDP_TAGGED_LEN, len);
+}
+
+/*
+ * A responder that was not told of any good FPDU may not send (RFC 5044 7.1.2), not even
+ * a Terminate message.
+ */
+static void rx_fail(struct srnic_qp *qp, enum srnic_err err, const struct srnic_arrival *arr,
+		    u16 ulpdu_len)
+{
+	struct srnic_fault fault = {
+		.err		= err,
+		.silent		= qp->rx.first && qp->rx.responder,
+		.ulpdu_len	= ulpdu_len,
+	};
+
+	if (arr) {
+		fault.ddp_len = arr->seg.hdr_len;
+		memcpy(fault.hdr, arr->hdr, sizeof(fault.hdr));
+	}
+	srnic_fault_record(qp, &fault);
+}
+
+/* RTR messages that are told from any other first message */
+static void rx_note_first(struct srnic_qp *qp, const struct srnic_seg *seg)
+{
+	static const u8 types[SRNIC_OP_COUNT] = {
+		[SRNIC_OP_WRITE]	= IW_MPA_RTR_WRITE,
+		[SRNIC_OP_READ_REQ]	= IW_MPA_RTR_READ,
+		[SRNIC_OP_SEND]		= IW_MPA_RTR_SEND,
+	};
+
+	if ((types[seg->op] & qp->rx.rtr) && seg->len <= SRNIC_READ_REQ_LEN)
+		srnic_count(qp->dev, rx_rtr);
+}
+
+/* One FPDU, all of which is there. Leaves @cur behind it. False: the stream has failed. */
+static bool rx_take(struct srnic_qp *qp, struct srnic_cursor *cur, const struct rx_fpdu *fpdu,
+		    struct srnic_upcalls *up)
+{
+	struct srnic_arrival arr = { .cur = *cur, .up = up };
+	struct srnic_rx *rx = &qp->rx;
+	enum srnic_err err;
+	bool first;
+
+	if (!rx_crc_is_good(rx, cur, fpdu) || cur->broken) {
+		rx_fail(qp, cur->broken ? SRNIC_ERR_UNREADABLE : SRNIC_ERR_CRC, NULL, 0);
+		return false;
+	}
+	if (rx->markers && !rx_markers_are_good(arr.cur, fpdu)) {
+		rx_fail(qp, SRNIC_ERR_MARKER, NULL, 0);
+		return false;
+	}
+	srnic_count(qp->dev, rx_fpdus);
+	srnic_count_n(qp->dev, rx_octets, fpdu->ulpdu_len);
+	if (rx->first && rx->responder)
+		iw_mpa_first_fpdu(qp->ep);
+	first = rx->first;
+
+	rx_read_hdr(&arr, fpdu->ulpdu_len);
+	err = srnic_ddp_parse(arr.hdr, fpdu->ulpdu_len, &arr.seg);
+	if (!err)
+		err = srnic_place(qp, &arr);
+	rx->first = false;
+	if (err) {
+		rx_fail(qp, err, &arr, fpdu->ulpdu_len);
+		return false;
+	}
+	if (first)
+		rx_note_first(qp, &arr.seg);
+	if (!(arr.hdr[1] & SRNIC_RDMAP_RV))
+		srnic_count(qp->dev, rx_rdmap_v0);
+	return true;
+}
+
+/* Collect an FPDU that TCP cannot hold. False: the stream has failed. */
+static bool rx_take_part(struct srnic_qp *qp, struct srnic_cursor *cur, u32 left, u32 *used,
+			 struct srnic_upcalls *up)
+{
+	struct srnic_rx *rx = &qp->rx;
+	u32 n = min(left, rx->part_size - rx->part_len);
+	struct srnic_cursor at = { .markers = rx->markers };
+	struct rx_fpdu fpdu;
+	bool good;
+
+	srnic_cursor_read_raw(cur, rx->part + rx->part_len, n);
+	rx->part_len += n;
+	*used += n;
+	if (rx->part_len < rx->part_size)
+		return true;
+	srnic_cursor_at_memory(&at, rx->part, rx->part_size);
+	at.pos = cur->pos - rx->part_size;
+	rx_measure(rx, at, rx->part_size, &fpdu);
+	good = rx_take(qp, &at, &fpdu, up);
+	srnic_count(qp->dev, rx_copied_out);
+	kvfree(rx->part);
+	rx->part = NULL;
+	rx->part_size = 0;
+	return good;
+}
+
+/*
+ * Take what is whole. Return octets that were taken; all there are if the stream has
+ * failed, for nothing behind an error is looked at.
+ */
+static u32 rx_take_all(struct srnic_qp *qp, struct srnic_cursor *cur, u32 avail, u32 budget,
+		       struct srnic_upcalls *up)
+{
+	struct srnic_rx *rx = &qp->rx;
+	u32 used = 0;
+
+	rx->need = 0;
+	if (!rx->part)
+		rx->part_size = 0;
+	while (used < avail && used < budget) {
+		struct rx_fpdu fpdu;
+
+		if (rx->part) {
+			if (!rx_take_part(qp, cur, avail - used, &used, up))
+				return avail;
+			continue;
+		}
+		rx->need = rx_measure(rx, *cur, avail - used, &fpdu);
+		if (rx->need > avail - used)
+			break;
+		rx->need = 0;
+		used += fpdu.raw;
+		if (!rx_take(qp, cur, &fpdu, up) || up->full)
+			return avail;
+	}
+	return used;
+}
+
+/* Would TCP close its window before the rest can come? */
+static bool rx_is_stuck(const struct sock *sk)
+{
+	return tcp_epollin_ready(sk, INT_MAX);
+}
+
+static void rx_defer(struct srnic_qp *qp)
+{
+	queue_work(srnic_wq, &qp->rx.work);
+}
+
+static void rx_drop_all(struct srnic_qp *qp, struct sock *sk)
+{
+	int avail = tcp_inq(sk);
+
+	if (avail > 0)
+		tcp_read_done(sk, avail);
+}
+
+static void rx_finish(struct srnic_qp *qp, struct srnic_upcalls *up)
+{
+	if (up->full)
+		srnic_fault_note(qp, SRNIC_ERR_CQ_FULL);
+	srnic_cq_call(up);
+	if (up->kick || srnic_faulty(qp))
+		srnic_tx_kick(qp);
+}
+
+/**
+ * srnic_rx_run - see what has come
+ * @qp: the QP, between attach and stop
+ * @sk: its socket
+ * @budget: octets to take at most; a work item takes the rest
+ *
+ * Context: the socket is locked.
+ */
+void srnic_rx_run(struct srnic_qp *qp, struct sock *sk, u32 budget)
+{
+	struct srnic_rx *rx = &qp->rx;
+	struct srnic_upcalls up = {};
+	struct srnic_cursor cur = {};
+	u32 avail, used;
+
+	if (srnic_faulty(qp)) {
+		rx_drop_all(qp, sk);
+		return;
+	}
+	if (unlikely(tcp_sk(sk)->urg_data)) {
+		rx_fail(qp, SRNIC_ERR_URGENT, NULL, 0);
+		rx_finish(qp, &up);
+		return;
+	}
+	avail = max(tcp_inq(sk), 0);
+	if (!avail || (avail < rx->need && !rx_is_stuck(sk)))
+		return;
+	if (!srnic_cursor_at(&cur, sk)) {
+		rx_fail(qp, SRNIC_ERR_UNREADABLE, NULL, 0);
+		rx_finish(qp, &up);
+		return;
+	}
+	cur.markers = rx->markers;
+	cur.pos = rx_pos(rx, sk);
+	used = rx_take_all(qp, &cur, avail, budget, &up);
+	if (used)
+		tcp_read_done(sk, used);
+	rx_finish(qp, &up);
+	if (used >= budget && used < avail) {
+		srnic_count(qp->dev, rx_deferred);
+		rx_defer(qp);
+	} else if (rx->need && !rx->part && rx_is_stuck(sk)) {
+		rx->part_size = rx->need;
+		rx_defer(qp);
+	}
+}
+
+/* TCP cannot hold an FPDU: have a place for it before the socket is locked. */
+static void *rx_alloc_part(struct srnic_qp *qp, struct sock *sk, u32 *size)
+{
+	unsigned int noio;
+	void *part;
+
+	lock_sock(sk);
+	*size = qp->rx.part ? 0 : qp->rx.part_size;
+	release_sock(sk);
+	if (!*size)
+		return NULL;
+	noio = memalloc_noio_save();
+	part = kvmalloc(*size, GFP_KERNEL | __GFP_NOFAIL);
+	memalloc_noio_restore(noio);
+	return part;
+}
+
+static void srnic_rx_work(struct work_struct *work)
+{
+	struct srnic_qp *qp = container_of(work, struct srnic_qp, rx.work);
+	struct sock *sk = qp->sock->sk;
+	struct srnic_rx *rx = &qp->rx;
+	void *part;
+	u32 size;
+
+	part = rx_alloc_part(qp, sk, &size);
+	lock_sock(sk);
+	if (part && !rx->part && rx->part_size == size) {
+		rx->part = part;
+		rx->part_len = 0;
+		part = NULL;
+	}
+	srnic_rx_run(qp, sk, SRNIC_RX_BUDGET);
+	release_sock(sk);
+	kvfree(part);
+}
+
+/**
+ * srnic_rx_setup - make the receiving half of a new QP
+ * @qp: the QP, zeroed
+ */
+void srnic_rx_setup(struct srnic_qp *qp)
+{
+	INIT_WORK(&qp->rx.work, srnic_rx_work);
+}
+
+/**
+ * srnic_rx_start - a QP gets a stream
+ * @qp: the QP
+ * @ho: the hand-off
+ *
+ * Context: process; before attach.
+ */
+void srnic_rx_start(struct srnic_qp *qp, const struct iw_mpa_handoff *ho)
+{
+	struct srnic_rx *rx = &qp->rx;
+	int qn;
+
+	rx->crc = ho->params->crc;
+	rx->markers = ho->params->rx_markers;
+	rx->first = true;
+	rx->responder = !ho->params->initiator;
+	rx->rtr = rx->responder ? ho->params->rtr : 0;
+	rx->need = 0;
+	rx->seq_start = ho->rcv_nxt;
+	for (qn = 0; qn < SRNIC_QN_COUNT; qn++)
+		rx->msn[qn] = 1;
+	rx->send_busy = false;
+	rx->read = NULL;
+	rx->read_len = 0;
+}
+
+/**
+ * srnic_rx_is_cut - has the stream ended where it should not?
+ * @qp: the QP, whose RX has ended
+ *
+ * Within an FPDU, or within a message.
+ *
+ * Context: process; before srnic_rx_stop().
+ *
+ * Return: true if so.
+ */
+bool srnic_rx_is_cut(const struct srnic_qp *qp)
+{
+	return qp->rx.part || qp->rx.send_busy || qp->rx.read || tcp_inq(qp->sock->sk) > 0;
+}
+
+/**
+ * srnic_rx_stop - nothing is received any more
+ * @qp: the QP; its callbacks were taken back
+ *
+ * Context: process.
+ */
+void srnic_rx_stop(struct srnic_qp *qp)
+{
+	cancel_work_sync(&qp->rx.work);
+	kvfree(qp->rx.part);
+	qp->rx.part = NULL;
+	qp->rx.part_size = 0;
+}

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* From TCP's receive queue to whole, good FPDUs. */
+#ifndef _SRNIC_RX_H
+#define _SRNIC_RX_H
+
+#include "srnic.h"
+
+void srnic_rx_setup(struct srnic_qp *qp);
+void srnic_rx_start(struct srnic_qp *qp, const struct iw_mpa_handoff *ho);
+void srnic_rx_run(struct srnic_qp *qp, struct sock *sk, u32 budget);
+bool srnic_rx_is_cut(const struct srnic_qp *qp);
+void srnic_rx_stop(struct srnic_qp *qp);
+
+#endif /* _SRNIC_RX_H */

@@ -1,0 +1,421 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * From work requests and Read Requests to FPDUs in a batch.
+ *
+ * All of this is the sender's, who holds tx.lock. Messages are never mixed (RFC 5041
+ * 5.3). The payload of each segment is looked up and copied when the segment is made;
+ * a segment that cannot be made leaves nothing in the batch.
+ */
+
+#include "send.h"
+#include "fault.h"
+#include "reads.h"
+#include "sq.h"
+#include "stag.h"
+#include "writer.h"
+
+#include <linux/tcp.h>
+
+/* So many work requests that need no stream are done in a row. */
+#define SEND_STEPS	256
+
+#define SEND_GFP	(GFP_NOIO | __GFP_NOWARN)
+
+/* A local work request that cannot be done: Terminate in its place (RFC 5040 7.1). */
+static void send_fail(struct srnic_qp *qp, struct srnic_wqe *wqe, enum ib_wc_status status)
+{
+	srnic_sq_done(qp, wqe, status);
+	if (srnic_fault_note(qp, SRNIC_ERR_LOCAL))
+		qp->tx.fault_is_own = true;
+}
+
+/* What is done here needs no stream, and is done when all before it is in a batch. */
+static void send_local(struct srnic_qp *qp, struct srnic_wqe *wqe)
+{
+	int err;
+
+	if (wqe->op == SRNIC_WR_INV)
+		err = srnic_stag_invalidate(qp->dev, qp->ibqp.pd, wqe->rkey);
+	else
+		err = srnic_stag_register(qp->dev, qp->ibqp.pd, wqe->rkey, wqe->raddr,
+					  wqe->reg.size, wqe->reg.access);
+	if (err)
+		send_fail(qp, wqe, IB_WC_LOC_QP_OP_ERR);
+	else
+		srnic_sq_done(qp, wqe, IB_WC_SUCCESS);
+}
+
+static void send_begin_wr(struct srnic_qp *qp, struct srnic_wqe *wqe)
+{
+	struct srnic_msg *msg = &qp->tx.msg;
+
+	*msg = (struct srnic_msg) { .kind = SRNIC_MSG_WR, .wqe = wqe, .len = wqe->bytes };
+	switch (wqe->op) {
+	case SRNIC_WR_WRITE:
+		msg->op = SRNIC_OP_WRITE;
+		break;
+	case SRNIC_WR_READ:
+	case SRNIC_WR_READ_INV:
+		msg->op = SRNIC_OP_READ_REQ;
+		msg->len = SRNIC_READ_REQ_LEN;
+		msg->msn = qp->tx.msn[SRNIC_QN_READ_REQ];
+		break;
+	default:
+		msg->op = srnic_op_of_send(wqe->flags & SRNIC_WQE_SOLICITED,
+					   wqe->op == SRNIC_WR_SEND_INV);
+		msg->msn = qp->tx.msn[SRNIC_QN_SEND];
+	}
+}
+
+/* Go on with the send queue; false if there is nothing, or it has to wait. */
+static bool send_next_wr(struct srnic_qp *qp)
+{
+	struct srnic_wqe *wqe = srnic_sq_head(qp);
+	bool read;
+
+	if (!wqe)
+		return false;
+	read = wqe->op == SRNIC_WR_READ || wqe->op == SRNIC_WR_READ_INV;
+	if (wqe->flags & SRNIC_WQE_BAD)
+		send_fail(qp, wqe, wqe->status);
+	else if (read && !qp->tx.ord)
+		send_fail(qp, wqe, IB_WC_LOC_QP_OP_ERR);
+	else if (!srnic_sq_may_read(qp, wqe))
+		return false;
+	else if (wqe->op == SRNIC_WR_REG || wqe->op == SRNIC_WR_INV)
+		send_local(qp, wqe);
+	else
+		send_begin_wr(qp, wqe);
+	return true;
+}
+
+static bool send_next_resp(struct srnic_qp *qp)
+{
+	const struct srnic_irqe *irqe = srnic_irq_head(&qp->irq);
+	struct srnic_msg *msg = &qp->tx.msg;
+
+	if (!irqe)
+		return false;
+	*msg = (struct srnic_msg) { .kind = SRNIC_MSG_RESP, .op = SRNIC_OP_READ_RESP };
+	msg->irqe = *irqe;
+	srnic_read_get(irqe->hdr + SRNIC_DDP_UNTAGGED_LEN, &msg->read);
+	msg->len = msg->read.size;
+	return true;
+}
+
+/* Read Responses and work requests take turns. */
+static bool send_next(struct srnic_qp *qp)
+{
+	qp->tx.resp_turn = !qp->tx.resp_turn;
+	if (qp->tx.resp_turn)
+		return send_next_resp(qp) || send_next_wr(qp);
+	return send_next_wr(qp) || send_next_resp(qp);
+}
+
+static u8 send_put_hdr(const struct srnic_msg *msg, u8 hdr[SRNIC_DDP_HDR_MAX], bool last)
+{
+	const struct srnic_wqe *wqe = msg->wqe;
+
+	switch (msg->op) {
+	case SRNIC_OP_WRITE:
+		srnic_ddp_put_tagged(hdr, msg->op, last, wqe->rkey, wqe->raddr + msg->done);
+		return SRNIC_DDP_TAGGED_LEN;
+	case SRNIC_OP_READ_RESP:
+		srnic_ddp_put_tagged(hdr, msg->op, last, msg->read.sink_stag,
+				     msg->read.sink_to + msg->done);
+		return SRNIC_DDP_TAGGED_LEN;
+	default:
+		srnic_ddp_put_untagged(hdr, msg->op, last,
+				       srnic_op_has_inv(msg->op) ? wqe->rkey : 0,
+				       msg->msn, msg->done);
+		return SRNIC_DDP_UNTAGGED_LEN;
+	}
+}
+
+static void send_copy(void *arg, void *va, size_t len)
+{
+	u8 **to = arg;
+
+	memcpy(*to, va, len);
+	*to += len;
+}
+
+/* Copy registered memory behind what is written. */
+static int send_gather(struct srnic_qp *qp, struct srnic_writer *w, struct srnic_mem *mem, u32 len,
+		       enum srnic_mem_fault *fault)
+{
+	while (len) {
+		u8 *to = srnic_writer_piece(w, len, &mem->len);
+
+		if (!to)
+			return -ENOMEM;
+		*fault = srnic_mem_access(qp->dev, mem, send_copy, &to);
+		if (*fault)
+			return -EFAULT;
+		srnic_writer_commit(w, mem->len);
+		mem->addr += mem->len;
+		len -= mem->len;
+	}
+	return 0;
+}
+
+static int send_gather_sges(struct srnic_qp *qp, struct srnic_writer *w, u32 len,
+			    enum srnic_mem_fault *fault)
+{
+	struct srnic_msg *msg = &qp->tx.msg;
+	int err = 0;
+
+	while (len && !err) {
+		const struct ib_sge *sge = &msg->wqe->sge[msg->sge];
+		u32 n = min(len, sge->length - msg->sge_off);
+		struct srnic_mem mem = {
+			.pd	= qp->ibqp.pd,
+			.stag	= sge->lkey,
+			.addr	= sge->addr + msg->sge_off,
+			.kernel	= !qp->user,
+		};
+
+		err = send_gather(qp, w, &mem, n, fault);
+		len -= n;
+		msg->sge_off += n;
+		if (msg->sge_off == sge->length) {
+			msg->sge++;
+			msg->sge_off = 0;
+		}
+	}
+	return err;
+}
+
+static int send_put_read(struct srnic_writer *w, const struct srnic_wqe *wqe)
+{
+	const struct srnic_read read = {
+		.sink_stag	= wqe->num_sge ? wqe->sge[0].lkey : 0,
+		.sink_to	= wqe->num_sge ? wqe->sge[0].addr : 0,
+		.size		= wqe->bytes,
+		.src_stag	= wqe->rkey,
+		.src_to		= wqe->raddr,
+	};
+	u8 wire[SRNIC_READ_REQ_LEN];
+
+	srnic_read_put(wire, &read);
+	return srnic_writer_put(w, wire, sizeof(wire));
+}
+
+static int send_payload(struct srnic_qp *qp, struct srnic_writer *w, u32 len,
+			enum srnic_mem_fault *fault)
+{
+	struct srnic_msg *msg = &qp->tx.msg;
+	struct srnic_mem mem;
+
+	if (msg->op == SRNIC_OP_READ_REQ)
+		return send_put_read(w, msg->wqe);
+	if (msg->kind == SRNIC_MSG_WR && (msg->wqe->flags & SRNIC_WQE_INLINE))
+		return srnic_writer_put(w, msg->wqe->data + msg->done, len);
+	if (msg->kind == SRNIC_MSG_WR)
+		return send_gather_sges(qp, w, len, fault);
+	mem = (struct srnic_mem) {
+		.pd	= qp->ibqp.pd,
+		.stag	= msg->read.src_stag,
+		.rights	= IB_ACCESS_REMOTE_READ,
+		.addr	= msg->read.src_to + msg->done,
+	};
+	return send_gather(qp, w, &mem, len, fault);
+}
+
+/* The peer is told what of its Read was not answered (RFC 5040 4.8). */
+static void send_fail_resp(struct srnic_qp *qp, enum srnic_mem_fault mem)
+{
+	struct srnic_msg *msg = &qp->tx.msg;
+	struct srnic_fault fault = {
+		.err		= srnic_err_of_mem(SRNIC_USE_READ, mem),
+		.ulpdu_len	= SRNIC_READ_ULPDU,
+		.ddp_len	= SRNIC_DDP_UNTAGGED_LEN,
+	};
+
+	memcpy(fault.hdr, msg->irqe.hdr, SRNIC_DDP_UNTAGGED_LEN);
+	srnic_read_advance(&msg->read, msg->done);
+	srnic_read_put(fault.hdr + SRNIC_DDP_UNTAGGED_LEN, &msg->read);
+	if (srnic_fault_record(qp, &fault))
+		qp->tx.fault_is_own = true;
+}
+
+static void send_end(struct srnic_qp *qp)
+{
+	struct srnic_msg *msg = &qp->tx.msg;
+
+	if (msg->op == SRNIC_OP_READ_REQ)
+		qp->tx.msn[SRNIC_QN_READ_REQ]++;
+	else if (srnic_op_is_send(msg->op))
+		qp->tx.msn[SRNIC_QN_SEND]++;
+	if (msg->kind == SRNIC_MSG_WR)
+		srnic_sq_taken(qp, msg->wqe);
+	else
+		srnic_irq_get(&qp->irq);
+	msg->kind = SRNIC_MSG_NONE;
+}
+
+static void send_count(struct srnic_qp *qp, u32 ulpdu_len)
+{
+	srnic_count(qp->dev, tx_fpdus);
+	srnic_count_n(qp->dev, tx_octets, ulpdu_len);
+}
+
+/* The next segment of the message, as one FPDU, or not at all */
+static int send_segment(struct srnic_qp *qp, struct srnic_writer *w, u16 mulpdu)
+{
+	struct srnic_msg *msg = &qp->tx.msg, before = *msg;
+	struct srnic_mark mark = srnic_writer_mark(w);
+	enum srnic_mem_fault fault = SRNIC_MEM_OK;
+	u8 hdr[SRNIC_DDP_HDR_MAX], hdr_len;
+	bool last;
+	u32 len;
+	int err;
+
+	hdr_len = send_put_hdr(msg, hdr, false);
+	len = srnic_segment_len(msg->len - msg->done, mulpdu, hdr_len);
+	last = len == msg->len - msg->done;
+	if (last)
+		hdr[0] |= SRNIC_DDP_L;
+
+	err = srnic_writer_begin(w, hdr_len + len);
+	if (!err)
+		err = srnic_writer_put(w, hdr, hdr_len);
+	if (!err)
+		err = send_payload(qp, w, len, &fault);
+	if (!err)
+		err = srnic_writer_end(w, hdr_len + len);
+	if (err) {
+		srnic_writer_rewind(w, mark);
+		*msg = before;
+		return err == -EFAULT ? (int)fault : err;
+	}
+	send_count(qp, hdr_len + len);
+	msg->done += len;
+	if (last)
+		send_end(qp);
+	return 0;
+}
+
+static void send_fail_msg(struct srnic_qp *qp, enum srnic_mem_fault fault)
+{
+	if (qp->tx.msg.kind == SRNIC_MSG_WR)
+		send_fail(qp, qp->tx.msg.wqe, IB_WC_LOC_PROT_ERR);
+	else
+		send_fail_resp(qp, fault);
+	qp->tx.msg.kind = SRNIC_MSG_NONE;
+}
+
+/* EMSS moves: it is looked at for each batch, and what is in one is not cut again. */
+static u16 send_mulpdu(const struct srnic_qp *qp)
+{
+	return srnic_mulpdu(READ_ONCE(tcp_sk(qp->sock->sk)->mss_cache), qp->tx.markers);
+}
+
+/**
+ * srnic_send_fill - build a batch of what there is to send
+ * @qp: the QP; its batch is empty
+ *
+ * It ends with the first error of a work request or of a Read Response, which is
+ * recorded; what is in the batch goes out before the Terminate message.
+ *
+ * Context: process; the caller is the sender.
+ *
+ * Return: steps that were done, 0 if there was nothing to do; -ENOMEM if there is no
+ * memory for a single FPDU.
+ */
+int srnic_send_fill(struct srnic_qp *qp)
+{
+	struct srnic_tx *tx = &qp->tx;
+	u16 mulpdu = send_mulpdu(qp);
+	struct srnic_writer w;
+	int steps, err = 0;
+
+	srnic_writer_open(&w, tx, SEND_GFP);
+	for (steps = 0; steps < SEND_STEPS && !srnic_faulty(qp); steps++) {
+		if (!srnic_writer_has_room(&tx->batch, mulpdu))
+			break;
+		if (tx->msg.kind == SRNIC_MSG_NONE && !send_next(qp))
+			break;
+		if (tx->msg.kind == SRNIC_MSG_NONE)
+			continue;
+		err = send_segment(qp, &w, mulpdu);
+		if (err > 0)
+			send_fail_msg(qp, err);
+		if (err)
+			break;
+	}
+	srnic_writer_close(&w, tx);
+	if (err == -ENOMEM && !tx->batch.len)
+		return -ENOMEM;
+	return err > 0 ? steps + 1 : steps;
+}
+
+/* A whole ULPDU that is there already */
+static int send_ulpdu(struct srnic_qp *qp, const u8 *ulpdu, u16 len)
+{
+	struct srnic_writer w;
+	int err;
+
+	srnic_writer_open(&w, &qp->tx, SEND_GFP);
+	err = srnic_writer_begin(&w, len);
+	if (!err)
+		err = srnic_writer_put(&w, ulpdu, len);
+	if (!err)
+		err = srnic_writer_end(&w, len);
+	srnic_writer_close(&w, &qp->tx);
+	if (err)
+		srnic_batch_reset(&qp->tx.batch);
+	else
+		send_count(qp, len);
+	return err;
+}
+
+/**
+ * srnic_send_term - build a batch of the Terminate message
+ * @qp: the QP, in SRNIC_TERMINATE; its batch is empty
+ *
+ * Context: process; the caller is the sender.
+ *
+ * Return: 0 or -ENOMEM.
+ */
+int srnic_send_term(struct srnic_qp *qp)
+{
+	u8 ulpdu[SRNIC_DDP_UNTAGGED_LEN + SRNIC_TERM_MAX];
+	size_t len;
+
+	srnic_ddp_put_untagged(ulpdu, SRNIC_OP_TERMINATE, true, 0,
+			       qp->tx.msn[SRNIC_QN_TERMINATE], 0);
+	len = srnic_term_build(&qp->fault, ulpdu + SRNIC_DDP_UNTAGGED_LEN);
+	return send_ulpdu(qp, ulpdu, SRNIC_DDP_UNTAGGED_LEN + len);
+}
+
+/**
+ * srnic_send_rtr - build a batch of the RTR message
+ * @qp: the QP; its batch is empty, and nothing was sent yet
+ * @rtr: one of IW_MPA_RTR_*
+ *
+ * It uses an MSN, and a Read a slot of ORD, but no work request.
+ *
+ * Context: process; the caller is the sender.
+ *
+ * Return: 0; -ENOMEM; -EIO for a Read with ORD 0.
+ */
+int srnic_send_rtr(struct srnic_qp *qp, u8 rtr)
+{
+	u8 fpdu[IW_MPA_FPDU_MAX];
+	int err;
+
+	if (!iw_mpa_fpdu_rtr(rtr, false, fpdu))
+		return -EIO;
+	if (rtr == IW_MPA_RTR_READ && !srnic_sq_expect_rtr(qp))
+		return -EIO;
+	err = send_ulpdu(qp, fpdu + 2, fpdu[0] << 8 | fpdu[1]);
+	if (err)
+		return err;
+	if (rtr == IW_MPA_RTR_READ)
+		qp->tx.msn[SRNIC_QN_READ_REQ]++;
+	if (rtr == IW_MPA_RTR_SEND)
+		qp->tx.msn[SRNIC_QN_SEND]++;
+	srnic_count(qp->dev, tx_rtr);
+	return 0;
+}

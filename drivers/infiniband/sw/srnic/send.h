@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* What goes into a batch: messages in turn, segment by segment. */
+#ifndef _SRNIC_SEND_H
+#define _SRNIC_SEND_H
+
+#include "srnic.h"
+
+int srnic_send_fill(struct srnic_qp *qp);
+int srnic_send_term(struct srnic_qp *qp);
+int srnic_send_rtr(struct srnic_qp *qp, u8 rtr);
+
+#endif /* _SRNIC_SEND_H */

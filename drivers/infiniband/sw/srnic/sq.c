@@ -1,0 +1,590 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The send queue.
+ *
+ *	get <= sent <= next <= put <= get + size
+ *
+ * put    is moved by a kernel ULP's post, or by the sender when it copies an element of an
+ *        application's ring;
+ * next   by the sender, when all segments of a WQE are in a batch;
+ * sent   by the sender, when TCP has accepted that batch;
+ * get    by whoever finds that the WQE there is done: sender, RX or flush.
+ *
+ * A WQE is retired from the head alone, so completions are in the order of posting. A
+ * Read is done when its response is whole, which may be before the sender knows that TCP
+ * has accepted the request: then it waits for "sent".
+ *
+ * An application's element has the index of its WQE. It is given back between "sent" and
+ * the completion; the sender then looks at the next one behind a full barrier, for the
+ * application rings no doorbell while the element before is still valid.
+ */
+
+#include "sq.h"
+#include "ring.h"
+
+static struct srnic_wqe *sq_wqe(struct srnic_sq *sq, u32 index)
+{
+	return &sq->ring[index & (sq->size - 1)];
+}
+
+static bool sq_is_read(const struct srnic_wqe *wqe)
+{
+	return wqe->op == SRNIC_WR_READ || wqe->op == SRNIC_WR_READ_INV;
+}
+
+static int sq_op_of(enum ib_wr_opcode opcode)
+{
+	switch (opcode) {
+	case IB_WR_RDMA_WRITE:
+		return SRNIC_WR_WRITE;
+	case IB_WR_RDMA_READ:
+		return SRNIC_WR_READ;
+	case IB_WR_RDMA_READ_WITH_INV:
+		return SRNIC_WR_READ_INV;
+	case IB_WR_SEND:
+		return SRNIC_WR_SEND;
+	case IB_WR_SEND_WITH_INV:
+		return SRNIC_WR_SEND_INV;
+	case IB_WR_LOCAL_INV:
+		return SRNIC_WR_INV;
+	case IB_WR_REG_MR:
+		return SRNIC_WR_REG;
+	default:
+		return -EOPNOTSUPP;
+	}
+}
+
+static u8 sq_flags_of(const struct srnic_qp *qp, int flags)
+{
+	u8 set = 0;
+
+	if ((flags & IB_SEND_SIGNALED) || qp->sig_all)
+		set |= SRNIC_WQE_SIGNALED;
+	if (flags & IB_SEND_SOLICITED)
+		set |= SRNIC_WQE_SOLICITED;
+	if (flags & IB_SEND_FENCE)
+		set |= SRNIC_WQE_FENCE;
+	return set;
+}
+
+/* The ULP may use its buffers again as soon as it has posted. */
+static int sq_copy_inline(struct srnic_wqe *wqe, const struct ib_send_wr *wr)
+{
+	int i;
+
+	for (i = 0; i < wr->num_sge; i++) {
+		const struct ib_sge *sge = &wr->sg_list[i];
+
+		if (sge->length > SRNIC_MAX_INLINE - wqe->bytes)
+			return -EINVAL;
+		memcpy(wqe->data + wqe->bytes, ib_virt_dma_to_ptr(sge->addr), sge->length);
+		wqe->bytes += sge->length;
+	}
+	wqe->flags |= SRNIC_WQE_INLINE;
+	wqe->num_sge = 0;
+	return 0;
+}
+
+/* RFC 5041 5.2: a message is shorter than 2^32 octets. */
+static int sq_set_sge(struct srnic_wqe *wqe, const struct ib_sge *sge, u32 n)
+{
+	u64 bytes = 0;
+	u32 i;
+
+	for (i = 0; i < n; i++) {
+		wqe->sge[i] = sge[i];
+		bytes += sge[i].length;
+	}
+	wqe->num_sge = n;
+	wqe->bytes = bytes;
+	return bytes > U32_MAX ? -EINVAL : 0;
+}
+
+static int sq_fill_data(const struct srnic_qp *qp, struct srnic_wqe *wqe,
+			const struct ib_send_wr *wr)
+{
+	if (wr->num_sge < 0)
+		return -EINVAL;
+	if (wr->send_flags & IB_SEND_INLINE && !sq_is_read(wqe))
+		return sq_copy_inline(wqe, wr);
+	if (wr->num_sge > (sq_is_read(wqe) ? SRNIC_MAX_SGE_RD : qp->cap.max_send_sge))
+		return -EINVAL;
+	return sq_set_sge(wqe, wr->sg_list, wr->num_sge);
+}
+
+/* What of a region is registered is what it has now; what the WR says, is as posted. */
+static int sq_fill_reg(struct srnic_wqe *wqe, const struct ib_send_wr *wr)
+{
+	const struct ib_reg_wr *reg = reg_wr(wr);
+
+	if ((reg->key ^ reg->mr->rkey) & ~0xff)
+		return -EINVAL;
+	wqe->rkey = reg->key;
+	wqe->raddr = reg->mr->iova;
+	wqe->reg.size = reg->mr->length;
+	wqe->reg.access = reg->access;
+	return 0;
+}
+
+static int sq_fill(const struct srnic_qp *qp, struct srnic_wqe *wqe, const struct ib_send_wr *wr)
+{
+	int op = sq_op_of(wr->opcode);
+
+	if (op < 0)
+		return op;
+	*wqe = (struct srnic_wqe) {
+		.id	= wr->wr_id,
+		.op	= op,
+		.flags	= sq_flags_of(qp, wr->send_flags),
+		.status	= IB_WC_SUCCESS,
+	};
+	switch (wqe->op) {
+	case SRNIC_WR_REG:
+		return sq_fill_reg(wqe, wr);
+	case SRNIC_WR_INV:
+		wqe->rkey = wr->ex.invalidate_rkey;
+		return 0;
+	case SRNIC_WR_SEND_INV:
+		wqe->rkey = wr->ex.invalidate_rkey;
+		return sq_fill_data(qp, wqe, wr);
+	case SRNIC_WR_READ_INV:
+		wqe->inv_stag = wr->ex.invalidate_rkey;
+		fallthrough;
+	case SRNIC_WR_WRITE:
+	case SRNIC_WR_READ:
+		wqe->rkey = rdma_wr(wr)->rkey;
+		wqe->raddr = rdma_wr(wr)->remote_addr;
+		fallthrough;
+	default:
+		return sq_fill_data(qp, wqe, wr);
+	}
+}
+
+/**
+ * srnic_sq_post - a kernel ULP posts work requests
+ * @qp: its QP
+ * @wr: list of them
+ * @bad: result: the first that was not posted, if there is an error
+ *
+ * Context: any.
+ *
+ * Return: 0; -EINVAL for SGEs, lengths or STags that cannot be; -EOPNOTSUPP for an
+ * operation that iWARP does not have; -ENOMEM if the queue is full.
+ */
+int srnic_sq_post(struct srnic_qp *qp, const struct ib_send_wr *wr, const struct ib_send_wr **bad)
+{
+	struct srnic_sq *sq = &qp->sq;
+	unsigned long flags;
+	int err = 0;
+
+	spin_lock_irqsave(&sq->lock, flags);
+	for (; wr && !err; wr = err ? wr : wr->next) {
+		if (sq->put - sq->get == sq->size)
+			err = -ENOMEM;
+		else
+			err = sq_fill(qp, sq_wqe(sq, sq->put), wr);
+		if (!err)
+			sq->put++;
+	}
+	if (err)
+		*bad = wr;
+	spin_unlock_irqrestore(&sq->lock, flags);
+	return err;
+}
+
+/* What applications may post, and what else they write is taken for */
+static int sq_op_of_user(u8 opcode)
+{
+	switch (opcode) {
+	case SIW_OP_WRITE:
+		return SRNIC_WR_WRITE;
+	case SIW_OP_READ:
+		return SRNIC_WR_READ;
+	case SIW_OP_SEND:
+		return SRNIC_WR_SEND;
+	case SIW_OP_SEND_REMOTE_INV:
+		return SRNIC_WR_SEND_INV;
+	default:
+		return -EINVAL;
+	}
+}
+
+static u8 sq_flags_of_user(const struct srnic_qp *qp, u16 flags)
+{
+	u8 set = 0;
+
+	if ((flags & SIW_WQE_SIGNALLED) || qp->sig_all)
+		set |= SRNIC_WQE_SIGNALED;
+	if (flags & SIW_WQE_SOLICITED)
+		set |= SRNIC_WQE_SOLICITED;
+	if (flags & SIW_WQE_READ_FENCE)
+		set |= SRNIC_WQE_FENCE;
+	return set;
+}
+
+/* libsiw has the octets behind the first SGE, and the application's number of SGEs. */
+static int sq_fill_user_data(struct srnic_wqe *wqe, const struct siw_sqe *sqe)
+{
+	struct ib_sge sge[SRNIC_MAX_SGE];
+	u32 i;
+
+	if (sqe->flags & SIW_WQE_INLINE) {
+		if (sq_is_read(wqe) || sqe->sge[0].length > SRNIC_MAX_INLINE)
+			return -EINVAL;
+		wqe->flags |= SRNIC_WQE_INLINE;
+		wqe->bytes = sqe->sge[0].length;
+		memcpy(wqe->data, &sqe->sge[1], wqe->bytes);
+		return 0;
+	}
+	if (sqe->num_sge > (sq_is_read(wqe) ? SRNIC_MAX_SGE_RD : SRNIC_MAX_SGE))
+		return -EINVAL;
+	for (i = 0; i < sqe->num_sge; i++)
+		sge[i] = (struct ib_sge) {
+			.addr	= sqe->sge[i].laddr,
+			.length	= sqe->sge[i].length,
+			.lkey	= sqe->sge[i].lkey,
+		};
+	return sq_set_sge(wqe, sge, sqe->num_sge);
+}
+
+static void sq_fill_user(const struct srnic_qp *qp, struct srnic_wqe *wqe,
+			 const struct siw_sqe *sqe)
+{
+	int op = sq_op_of_user(sqe->opcode);
+	int err = op;
+
+	*wqe = (struct srnic_wqe) {
+		.id	= sqe->id,
+		.raddr	= sqe->raddr,
+		.rkey	= sqe->rkey,
+		.op	= max(op, 0),
+		.flags	= sq_flags_of_user(qp, sqe->flags),
+		.status	= IB_WC_SUCCESS,
+	};
+	if (op >= 0)
+		err = sq_fill_user_data(wqe, sqe);
+	if (err < 0) {
+		srnic_count(qp->dev, wr_invalid);
+		wqe->flags |= SRNIC_WQE_BAD;
+		wqe->status = IB_WC_LOC_QP_OP_ERR;
+	}
+}
+
+/* The sender is alone with elements that are not yet WQEs. */
+static bool sq_fetch(struct srnic_qp *qp)
+{
+	struct srnic_sq *sq = &qp->sq;
+	struct siw_sqe sqe;
+
+	if (!srnic_ring_copy_sqe(&sq->uring[sq->put & (sq->size - 1)], &sqe))
+		return false;
+	sq_fill_user(qp, sq_wqe(sq, sq->put), &sqe);
+	return true;
+}
+
+/**
+ * srnic_sq_head - the next WQE to send
+ * @qp: the QP
+ *
+ * Context: process; the caller is the sender.
+ *
+ * Return: the WQE; NULL if there is none, or none that there is room for: then the
+ * sender will be kicked.
+ */
+struct srnic_wqe *srnic_sq_head(struct srnic_qp *qp)
+{
+	struct srnic_sq *sq = &qp->sq;
+	struct srnic_wqe *wqe = NULL;
+	bool room, fetched;
+
+	spin_lock_irq(&sq->lock);
+	if (sq->next != sq->put)
+		wqe = sq_wqe(sq, sq->next);
+	room = sq->put - sq->get < sq->size;
+	if (!wqe && sq->uring && !room)
+		sq->waits = true;
+	spin_unlock_irq(&sq->lock);
+	if (wqe || !sq->uring || !room)
+		return wqe;
+
+	fetched = sq_fetch(qp);
+	if (!fetched)
+		return NULL;
+	spin_lock_irq(&sq->lock);
+	wqe = sq_wqe(sq, sq->put++);
+	spin_unlock_irq(&sq->lock);
+	return wqe;
+}
+
+/**
+ * srnic_sq_may_read - do outstanding Reads let a WQE go?
+ * @qp: the QP
+ * @wqe: at the head
+ *
+ * RFC 5040 6.1: not more Reads unanswered than ORD. A fence waits for all of them.
+ *
+ * Context: process; the caller is the sender.
+ *
+ * Return: true if so; else the sender will be kicked.
+ */
+bool srnic_sq_may_read(struct srnic_qp *qp, const struct srnic_wqe *wqe)
+{
+	struct srnic_sq *sq = &qp->sq;
+	bool may = true;
+
+	spin_lock_irq(&sq->lock);
+	if (sq_is_read(wqe) && sq->reads >= qp->tx.ord)
+		may = false;
+	if ((wqe->flags & SRNIC_WQE_FENCE) && sq->reads)
+		may = false;
+	if (!may)
+		sq->waits = true;
+	spin_unlock_irq(&sq->lock);
+	return may;
+}
+
+/**
+ * srnic_sq_taken - all segments of a WQE are in a batch
+ * @qp: the QP
+ * @wqe: at the head
+ *
+ * Context: process; the caller is the sender.
+ */
+void srnic_sq_taken(struct srnic_qp *qp, const struct srnic_wqe *wqe)
+{
+	struct srnic_sq *sq = &qp->sq;
+
+	spin_lock_irq(&sq->lock);
+	if (sq_is_read(wqe))
+		sq->reads++;
+	sq->next++;
+	spin_unlock_irq(&sq->lock);
+}
+
+static void sq_complete(struct srnic_qp *qp, const struct srnic_wqe *wqe, struct srnic_upcalls *up)
+{
+	struct srnic_cqe cqe = {
+		.id	= wqe->id,
+		.qp	= &qp->ibqp,
+		.bytes	= wqe->bytes,
+		.op	= wqe->op,
+		.status	= wqe->status,
+	};
+
+	if (wqe->status == IB_WC_SUCCESS && !(wqe->flags & SRNIC_WQE_SIGNALED))
+		return;
+	srnic_cq_put(qp->scq, &cqe, false, up);
+}
+
+static void sq_retire(struct srnic_qp *qp, struct srnic_upcalls *up)
+{
+	struct srnic_sq *sq = &qp->sq;
+	u32 get = sq->get;
+
+	lockdep_assert_held(&sq->lock);
+	while (sq->get != sq->sent && sq_wqe(sq, sq->get)->done)
+		sq_complete(qp, sq_wqe(sq, sq->get++), up);
+	if (sq->waits && sq->get != get) {
+		sq->waits = false;
+		up->kick = true;
+	}
+}
+
+/* Before the completions; and before the next element is looked at. */
+static void sq_give_back(struct srnic_sq *sq, u32 from, u32 to)
+{
+	for (; from != to; from++)
+		smp_store_release(&sq->uring[from & (sq->size - 1)].flags, 0);
+	smp_mb();
+}
+
+/**
+ * srnic_sq_sent - TCP has accepted all that is in the batch
+ * @qp: the QP
+ * @up: what is to be done when no lock is held
+ *
+ * Context: process; the caller is the sender.
+ */
+void srnic_sq_sent(struct srnic_qp *qp, struct srnic_upcalls *up)
+{
+	struct srnic_sq *sq = &qp->sq;
+
+	if (sq->sent == sq->next)
+		return;
+	if (sq->uring)
+		sq_give_back(sq, sq->sent, sq->next);
+	spin_lock_irq(&sq->lock);
+	for (; sq->sent != sq->next; sq->sent++) {
+		struct srnic_wqe *wqe = sq_wqe(sq, sq->sent);
+
+		if (!sq_is_read(wqe))
+			wqe->done = true;
+	}
+	sq_retire(qp, up);
+	spin_unlock_irq(&sq->lock);
+}
+
+/**
+ * srnic_sq_done - a WQE needs no stream, or cannot be done
+ * @qp: the QP
+ * @wqe: at the head
+ * @status: how it ended
+ *
+ * It completes when those before it have.
+ *
+ * Context: process; the caller is the sender.
+ */
+void srnic_sq_done(struct srnic_qp *qp, struct srnic_wqe *wqe, enum ib_wc_status status)
+{
+	struct srnic_sq *sq = &qp->sq;
+
+	spin_lock_irq(&sq->lock);
+	wqe->status = status;
+	wqe->done = true;
+	sq->next++;
+	spin_unlock_irq(&sq->lock);
+}
+
+/**
+ * srnic_sq_expect_rtr - an RTR message of type Read is about to be sent
+ * @qp: the QP
+ *
+ * Context: process; the caller is the sender.
+ *
+ * Return: false if ORD is 0.
+ */
+bool srnic_sq_expect_rtr(struct srnic_qp *qp)
+{
+	struct srnic_sq *sq = &qp->sq;
+
+	if (!qp->tx.ord)
+		return false;
+	spin_lock_irq(&sq->lock);
+	sq->rtr_read = true;
+	sq->reads++;
+	spin_unlock_irq(&sq->lock);
+	return true;
+}
+
+/**
+ * srnic_sq_oldest_read - the Read that the next Read Response answers
+ * @qp: the QP
+ * @rtr: result: it is the RTR message, which nobody has posted
+ *
+ * Context: RX.
+ *
+ * Return: the WQE, which stays until srnic_sq_read_done(); NULL if there is none.
+ */
+struct srnic_wqe *srnic_sq_oldest_read(struct srnic_qp *qp, bool *rtr)
+{
+	struct srnic_sq *sq = &qp->sq;
+	struct srnic_wqe *found = NULL;
+	unsigned long flags;
+
+	spin_lock_irqsave(&sq->lock, flags);
+	*rtr = sq->rtr_read;
+	if ((s32)(sq->get - sq->read) > 0)
+		sq->read = sq->get;
+	for (; !*rtr && !found && sq->read != sq->next; sq->read++) {
+		struct srnic_wqe *wqe = sq_wqe(sq, sq->read);
+
+		if (sq_is_read(wqe) && !wqe->done)
+			found = wqe;
+	}
+	if (found)
+		sq->read--;
+	spin_unlock_irqrestore(&sq->lock, flags);
+	return found;
+}
+
+/**
+ * srnic_sq_read_done - a Read has all of its response, or will not get it
+ * @qp: the QP
+ * @wqe: the oldest Read, or NULL for the RTR message
+ * @status: how it ended
+ * @up: what is to be done when no lock is held
+ *
+ * Context: RX.
+ */
+void srnic_sq_read_done(struct srnic_qp *qp, struct srnic_wqe *wqe, enum ib_wc_status status,
+			struct srnic_upcalls *up)
+{
+	struct srnic_sq *sq = &qp->sq;
+	unsigned long flags;
+
+	spin_lock_irqsave(&sq->lock, flags);
+	sq->reads--;
+	if (wqe) {
+		wqe->status = status;
+		wqe->done = true;
+	} else {
+		sq->rtr_read = false;
+	}
+	sq_retire(qp, up);
+	if (sq->waits) {
+		sq->waits = false;
+		up->kick = true;
+	}
+	spin_unlock_irqrestore(&sq->lock, flags);
+}
+
+static void sq_flush_one(struct srnic_qp *qp, struct srnic_wqe *wqe)
+{
+	if (wqe->done)
+		return;
+	wqe->status = IB_WC_WR_FLUSH_ERR;
+	wqe->done = true;
+	srnic_count(qp->dev, wr_flushed);
+}
+
+/**
+ * srnic_sq_flush - all that is posted ends
+ * @qp: the QP, without a stream
+ * @up: what is to be done when no lock is held
+ *
+ * What is done already completes as it is, the rest as flushed. Of an application's ring
+ * one turn at most: it can post as fast as this flushes.
+ *
+ * Context: process; nobody else sends or flushes.
+ */
+void srnic_sq_flush(struct srnic_qp *qp, struct srnic_upcalls *up)
+{
+	struct srnic_sq *sq = &qp->sq;
+	u32 n;
+
+	for (n = 0; sq->uring && n < sq->size && sq->put - sq->get < sq->size; n++) {
+		if (!sq_fetch(qp))
+			break;
+		sq->put++;
+	}
+	if (sq->uring)
+		sq_give_back(sq, sq->sent, sq->put);
+	spin_lock_irq(&sq->lock);
+	for (n = sq->get; n != sq->put; n++)
+		sq_flush_one(qp, sq_wqe(sq, n));
+	sq->sent = sq->put;
+	sq->next = sq->put;
+	sq->reads = 0;
+	sq->rtr_read = false;
+	sq_retire(qp, up);
+	spin_unlock_irq(&sq->lock);
+}
+
+/**
+ * srnic_sq_is_empty - is nothing posted that has not completed?
+ * @qp: the QP
+ *
+ * Context: any.
+ *
+ * Return: true if so; an application's ring may have elements that were not looked at.
+ */
+bool srnic_sq_is_empty(struct srnic_qp *qp)
+{
+	unsigned long flags;
+	bool empty;
+
+	spin_lock_irqsave(&qp->sq.lock, flags);
+	empty = qp->sq.put == qp->sq.get;
+	spin_unlock_irqrestore(&qp->sq.lock, flags);
+	return empty;
+}

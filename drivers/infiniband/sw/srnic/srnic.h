@@ -1,0 +1,608 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Objects of srnic. Who owns them, and which lock protects what, is told in
+ * Documentation/infiniband/srnic.rst; here it stands at each member.
+ */
+#ifndef _SRNIC_H
+#define _SRNIC_H
+
+#include "rdmap.h"
+#include "segment.h"
+#include "stats.h"
+#include "term.h"
+
+#include <linux/bvec.h>
+#include <linux/completion.h>
+#include <linux/if_ether.h>
+#include <linux/kref.h>
+#include <linux/mutex.h>
+#include <linux/spinlock.h>
+#include <linux/workqueue.h>
+#include <linux/xarray.h>
+#include <rdma/ib_umem.h>
+#include <rdma/ib_verbs.h>
+#include <rdma/iw_mpa.h>
+#include <rdma/siw-abi.h>
+
+/* Limits that a ULP can ask for; the first two are those of libsiw's rings */
+#define SRNIC_MAX_SGE		SIW_MAX_SGE
+#define SRNIC_MAX_INLINE	SIW_MAX_INLINE
+#define SRNIC_MAX_SGE_RD	1
+#define SRNIC_MAX_WR		32768
+#define SRNIC_MAX_CQE		(1 << 22)
+#define SRNIC_MAX_DEPTH		128
+#define SRNIC_MAX_QP		(1 << 17)
+#define SRNIC_MAX_CQ		(1 << 18)
+#define SRNIC_MAX_MR		(1 << 20)
+#define SRNIC_MAX_PD		(1 << 17)
+#define SRNIC_MAX_SRQ		(1 << 16)
+#define SRNIC_MAX_FAST_SG	512
+
+/* One batch of the sender: FPDUs, octets, and pieces of memory that it may be in */
+#define SRNIC_BATCH_FPDUS	64
+#define SRNIC_BATCH_OCTETS	65536
+#define SRNIC_BATCH_BVECS	40
+/* What one run may do before others have a turn */
+#define SRNIC_TX_QUOTA		(1 << 20)
+#define SRNIC_RX_BUDGET		(1 << 18)
+/* How long a Terminate message may wait for room in the socket */
+#define SRNIC_TERM_MS		2000
+/* When to try again if there was no memory */
+#define SRNIC_RETRY_MS		10
+/* How often to look for receives that an application posts to a QP in error */
+#define SRNIC_FLUSH_MIN_MS	10
+#define SRNIC_FLUSH_MAX_MS	1000
+
+struct srnic_ring;
+
+/* All work of all devices; storage waits for it */
+extern struct workqueue_struct *srnic_wq;
+
+/**
+ * struct srnic_dev - an RDMA device
+ * @ibdev: what the RDMA core knows
+ * @qps: QPs by number; a QP comes when it is complete, and leaves last
+ * @mrs: memory regions by STag index
+ * @next_qpn: where to look for a free number
+ * @mac: MAC address of the network device, or one made up: the GID
+ * @port_up: the network device is up and has a carrier
+ * @mtu: of the network device, in octets
+ * @objects: how many there are of each kind, against the limits
+ * @stats: counters
+ */
+struct srnic_dev {
+	struct ib_device	ibdev;
+	struct xarray		qps;
+	struct xarray		mrs;
+	u32			next_qpn;
+	u8			mac[ETH_ALEN];
+	bool			port_up;
+	u32			mtu;
+	struct {
+		atomic_t	qp, cq, mr, pd, srq;
+	} objects;
+	struct srnic_stats __percpu *stats;
+};
+
+/* enum srnic_mr_kind - what is behind an STag */
+enum srnic_mr_kind {
+	SRNIC_MR_DMA,		/* all memory of the kernel */
+	SRNIC_MR_USER,		/* pinned pages of an application */
+	SRNIC_MR_FAST,		/* what a kernel ULP maps and registers by work request */
+};
+
+/**
+ * struct srnic_extent - a piece of a fast-registered region
+ * @va: its first octet
+ * @end: octets of the region up to the end of this piece
+ */
+struct srnic_extent {
+	void	*va;
+	u64	end;
+};
+
+/**
+ * struct srnic_mr - a memory region
+ * @ibmr: what the RDMA core knows
+ * @rcu: readers of @mrs may still look at it
+ * @lock: an access holds it for reading, a change for writing; softirqs off
+ * @kind: what it is; does not change
+ * @valid: may be accessed; under @lock
+ * @stag: index and key; under @lock
+ * @access: set of IB_ACCESS_*; under @lock
+ * @base: address of its first octet, as in SGEs and on the wire; under @lock
+ * @size: octets; under @lock
+ * @umem: SRNIC_MR_USER: the pinned pages
+ * @blocks: SRNIC_MR_USER: addresses of its blocks
+ * @block_shift: SRNIC_MR_USER: log2 of a block's size
+ * @block_off: SRNIC_MR_USER: where in the first block @base is
+ * @map: SRNIC_MR_FAST: the table in use, and the one that map_mr_sg fills
+ * @extents: SRNIC_MR_FAST: how many pieces each of @map has
+ * @max_extents: SRNIC_MR_FAST: room in each
+ * @active: SRNIC_MR_FAST: index of the table in use; under @lock
+ * @mapped: SRNIC_MR_FAST: the other table is newer, and for the next registration
+ */
+struct srnic_mr {
+	struct ib_mr		ibmr;
+	struct rcu_head		rcu;
+	rwlock_t		lock;
+	enum srnic_mr_kind	kind;
+	bool			valid;
+	u32			stag;
+	u32			access;
+	u64			base;
+	u64			size;
+	union {
+		struct {
+			struct ib_umem		*umem;
+			u64			*blocks;
+			u32			block_off;
+			u8			block_shift;
+		};
+		struct {
+			struct srnic_extent	*map[2];
+			u32			extents[2];
+			u32			max_extents;
+			u8			active;
+			bool			mapped;
+		};
+	};
+};
+
+/* enum srnic_wr_op - what a ULP may post; SRNIC_WR_RECV is for completions */
+enum srnic_wr_op {
+	SRNIC_WR_WRITE,
+	SRNIC_WR_READ,
+	SRNIC_WR_READ_INV,
+	SRNIC_WR_SEND,
+	SRNIC_WR_SEND_INV,
+	SRNIC_WR_REG,
+	SRNIC_WR_INV,
+	SRNIC_WR_RECV,
+	SRNIC_WR_COUNT
+};
+
+/**
+ * struct srnic_cqe - a completion
+ * @id: the ULP's wr_id, or the address of its wr_cqe
+ * @qp: whose work it was
+ * @bytes: octets received or read
+ * @inv_stag: STag that the peer has invalidated, if @inv
+ * @op: enum srnic_wr_op
+ * @status: enum ib_wc_status
+ * @inv: @inv_stag is valid
+ */
+struct srnic_cqe {
+	u64		id;
+	struct ib_qp	*qp;
+	u32		bytes;
+	u32		inv_stag;
+	u8		op;
+	u8		status;
+	bool		inv;
+};
+
+/**
+ * struct srnic_cq - a completion queue
+ * @ibcq: what the RDMA core knows
+ * @lock: protects all but @upcalls
+ * @size: completions that it has room for, a power of two
+ * @put: completions that were ever put
+ * @get: kernel: completions that were ever polled
+ * @kring: kernel: the completions
+ * @uring: application: the completions, in @ring
+ * @ring: application: memory shared with it
+ * @notify: set of SIW_NOTIFY_*: @armed, or a word in @ring
+ * @armed: kernel: what it is armed for
+ * @overflowed: a completion was lost; tell once
+ * @upcalls: calls of the handler that are due; whoever makes it 1 calls
+ * @event_work: tells the ULP of the overflow
+ */
+struct srnic_cq {
+	struct ib_cq		ibcq;
+	spinlock_t		lock;
+	u32			size;
+	u32			put;
+	u32			get;
+	struct srnic_cqe	*kring;
+	struct siw_cqe		*uring;
+	struct srnic_ring	*ring;
+	u32			*notify;
+	u32			armed;
+	bool			overflowed;
+	atomic_t		upcalls;
+	struct work_struct	event_work;
+};
+
+/* Flags of a WQE */
+#define SRNIC_WQE_SIGNALED	BIT(0)
+#define SRNIC_WQE_SOLICITED	BIT(1)
+#define SRNIC_WQE_FENCE		BIT(2)
+#define SRNIC_WQE_INLINE	BIT(3)
+#define SRNIC_WQE_BAD		BIT(4)	/* cannot be done: completes with @status */
+
+/**
+ * struct srnic_wqe - a work request of the send queue
+ * @id: the ULP's
+ * @raddr: remote address; SRNIC_WR_REG: address of the first octet
+ * @rkey: remote STag; STag to invalidate of SEND_INV and INV; STag of REG
+ * @inv_stag: SRNIC_WR_READ_INV: local STag to invalidate
+ * @bytes: sum of the lengths
+ * @op: enum srnic_wr_op
+ * @flags: SRNIC_WQE_*
+ * @num_sge: SGEs in @sge, 0..SRNIC_MAX_SGE; none with SRNIC_WQE_INLINE
+ * @done: nothing is left to do; under the lock of the queue
+ * @status: enum ib_wc_status, when @done
+ * @sge: what to send, or where to read to
+ * @data: SRNIC_WQE_INLINE: the octets
+ * @reg: SRNIC_WR_REG: size and rights of the region
+ */
+struct srnic_wqe {
+	u64	id;
+	u64	raddr;
+	u32	rkey;
+	u32	inv_stag;
+	u32	bytes;
+	u8	op;
+	u8	flags;
+	u8	num_sge;
+	bool	done;
+	u8	status;
+	union {
+		struct ib_sge	sge[SRNIC_MAX_SGE];
+		u8		data[SRNIC_MAX_INLINE];
+		struct {
+			u64	size;
+			u32	access;
+		} reg;
+	};
+};
+
+/**
+ * struct srnic_sq - a send queue
+ * @lock: protects all of it but @uring and what @waits says of it
+ * @ring: the WQEs, each used from @put to @get
+ * @size: a power of two
+ * @put: WQEs that were ever posted, or copied from the application's ring
+ * @next: WQEs of which all segments were ever put into a batch
+ * @sent: WQEs of which TCP has ever accepted all
+ * @get: WQEs that were ever retired
+ * @read: no Read that waits for its response is before this WQE
+ * @reads: Reads that count against ORD, that of an RTR message too
+ * @rtr_read: the oldest of them is the RTR message
+ * @waits: the sender waits for a Read to complete or a WQE to retire
+ * @uring: application: its ring, in @shared, with the same indices; the sender's alone
+ * @shared: application: memory shared with it
+ */
+struct srnic_sq {
+	spinlock_t		lock;
+	struct srnic_wqe	*ring;
+	u32			size;
+	u32			put;
+	u32			next;
+	u32			sent;
+	u32			get;
+	u32			read;
+	u32			reads;
+	bool			rtr_read;
+	bool			waits;
+	struct siw_sqe		*uring;
+	struct srnic_ring	*shared;
+};
+
+/**
+ * struct srnic_rwqe - a receive
+ * @id: the ULP's
+ * @num_sge: SGEs in @sge
+ * @sge: where to
+ */
+struct srnic_rwqe {
+	u64		id;
+	u32		num_sge;
+	struct ib_sge	sge[SRNIC_MAX_SGE];
+};
+
+/**
+ * struct srnic_rq - a receive queue, of a QP or shared
+ * @lock: protects all of it
+ * @size: a power of two
+ * @put: kernel: receives that were ever posted
+ * @get: receives that were ever taken
+ * @kring: kernel: the receives
+ * @uring: application: its ring, in @shared
+ * @shared: application: memory shared with it
+ */
+struct srnic_rq {
+	spinlock_t		lock;
+	u32			size;
+	u32			put;
+	u32			get;
+	struct srnic_rwqe	*kring;
+	struct siw_rqe		*uring;
+	struct srnic_ring	*shared;
+};
+
+/**
+ * struct srnic_srq - a shared receive queue
+ * @ibsrq: what the RDMA core knows
+ * @rq: the queue
+ * @max_sge: SGEs that a receive may have
+ * @limit: tell when fewer receives than this are left; 0 if not armed; under @rq.lock
+ * @event_work: tells the ULP that the limit was reached
+ */
+struct srnic_srq {
+	struct ib_srq		ibsrq;
+	struct srnic_rq		rq;
+	u32			max_sge;
+	u32			limit;
+	struct work_struct	event_work;
+};
+
+/**
+ * struct srnic_irqe - a Read Request that is to be answered
+ * @hdr: DDP and RDMAP header as received
+ */
+struct srnic_irqe {
+	u8	hdr[SRNIC_READ_ULPDU];
+};
+
+/**
+ * struct srnic_irq - Read Requests of the peer
+ * @ring: @size of them
+ * @size: the IRD that was negotiated, exactly
+ * @put: where the next request goes, 0..2 * @size - 1; written by RX
+ * @get: where the oldest one is, likewise; written by the sender
+ */
+struct srnic_irq {
+	struct srnic_irqe	*ring;
+	u32			size;
+	u32			put;
+	u32			get;
+};
+
+/**
+ * struct srnic_batch - FPDUs on their way to TCP
+ * @bv: pieces of pages, each with a reference
+ * @ends: where each FPDU ends, in octets of the batch
+ * @nbv: pieces
+ * @fpdus: FPDUs
+ * @len: octets
+ * @done: octets that TCP has accepted
+ */
+struct srnic_batch {
+	struct bio_vec	bv[SRNIC_BATCH_BVECS];
+	u32		ends[SRNIC_BATCH_FPDUS];
+	u8		nbv;
+	u8		fpdus;
+	u32		len;
+	u32		done;
+};
+
+/* enum srnic_msg_kind - what the sender is in the middle of */
+enum srnic_msg_kind {
+	SRNIC_MSG_NONE,
+	SRNIC_MSG_WR,
+	SRNIC_MSG_RESP,
+};
+
+/**
+ * struct srnic_msg - the message that the sender is in the middle of
+ * @kind: which sort
+ * @op: enum srnic_opcode
+ * @sge: SRNIC_MSG_WR: SGE that is next
+ * @sge_off: octets of that which are done
+ * @len: octets of the message
+ * @done: octets of it that are in batches
+ * @msn: of an untagged message
+ * @wqe: SRNIC_MSG_WR: the WQE
+ * @irqe: SRNIC_MSG_RESP: the request
+ * @read: SRNIC_MSG_RESP: the request in host order
+ */
+struct srnic_msg {
+	enum srnic_msg_kind	kind;
+	u8			op;
+	u8			sge;
+	u32			sge_off;
+	u32			len;
+	u32			done;
+	u32			msn;
+	struct srnic_wqe	*wqe;
+	struct srnic_irqe	irqe;
+	struct srnic_read	read;
+};
+
+/**
+ * struct srnic_tx - the sending half of a QP's stream
+ * @lock: whoever holds it is the sender, and owns all that follows but the work items
+ * @work: sends
+ * @retry: queues @work, when memory may be there or @deadline is over
+ * @open: may send: since send_rtr or open_tx, until stop
+ * @closed: the Terminate message is out, or given up: nothing else may go
+ * @term_put: the Terminate message is in @batch
+ * @fault_is_own: the sender found the error; what is in @batch is before it
+ * @resp_turn: a Read Response has its turn before the next WQE
+ * @crc: FPDUs have a CRC
+ * @markers: FPDUs have Markers
+ * @deadline: when the Terminate message is given up, in jiffies; 0 if none is due
+ * @ord: Reads that may be unanswered
+ * @pos: octets since SeqStart, Markers included, modulo 2^32
+ * @msn: next MSN of each queue
+ * @msg: the message under way
+ * @batch: FPDUs that TCP has not accepted yet
+ */
+struct srnic_tx {
+	struct mutex		lock;
+	struct work_struct	work;
+	struct delayed_work	retry;
+	bool			open;
+	bool			closed;
+	bool			term_put;
+	bool			fault_is_own;
+	bool			resp_turn;
+	bool			crc;
+	bool			markers;
+	u16			ord;
+	unsigned long		deadline;
+	u32			pos;
+	u32			msn[SRNIC_QN_COUNT];
+	struct srnic_msg	msg;
+	struct srnic_batch	batch;
+};
+
+/**
+ * struct srnic_rx - the receiving half of a QP's stream; under the socket's lock
+ * @work: goes on behind the budget, and makes room for FPDUs that TCP cannot hold
+ * @crc: FPDUs have a CRC
+ * @markers: FPDUs have Markers
+ * @first: no FPDU was validated yet
+ * @responder: iw_mpa is to be told of the first one
+ * @send_busy: a Send has begun: @rwqe is in use
+ * @send_op: enum srnic_opcode of that
+ * @rtr: RTR types that may come as first FPDU
+ * @need: octets that have to be there before there is anything to do
+ * @seq_start: TCP's sequence number of SeqStart
+ * @msn: MSN that is expected, of each queue
+ * @send_inv: STag that the Send invalidates
+ * @send_len: octets of the Send that were placed
+ * @rwqe: the receive that it is for
+ * @read: the Read whose response has begun, or NULL
+ * @read_len: octets of that which were placed
+ * @part: an FPDU that TCP could not hold, or NULL
+ * @part_len: octets of @part that are there
+ * @part_size: octets that it will have; without @part: that it should have, or 0
+ */
+struct srnic_rx {
+	struct work_struct	work;
+	bool			crc;
+	bool			markers;
+	bool			first;
+	bool			responder;
+	bool			send_busy;
+	u8			send_op;
+	u8			rtr;
+	u32			need;
+	u32			seq_start;
+	u32			msn[SRNIC_QN_COUNT];
+	u32			send_inv;
+	u32			send_len;
+	struct srnic_rwqe	rwqe;
+	struct srnic_wqe	*read;
+	u32			read_len;
+	u8			*part;
+	u32			part_len;
+	u32			part_size;
+};
+
+/* enum srnic_state - of a QP; the order matters: what is above RTS does not start anything */
+enum srnic_state {
+	SRNIC_IDLE,
+	SRNIC_RTS,
+	SRNIC_CLOSING,
+	SRNIC_TERMINATE,
+	SRNIC_ERROR,
+};
+
+/**
+ * struct srnic_qp - a QP
+ * @ibqp: what the RDMA core knows
+ * @dev: device
+ * @ref: one for its life, those of iw_cm and iw_mpa
+ * @free: completed when @ref drops to 0
+ * @lock: protects the members up to @fault
+ * @state: see the table in srnic.rst; may be read without the lock as a hint
+ * @idle_state: SRNIC_IDLE: IB_QPS_RESET, INIT or RTR, as the ULP has set
+ * @dying: destroy_qp was called: iw_get_qp does not find it any more
+ * @ep: the connection, from prepare to stop
+ * @sock: its stream, likewise
+ * @fault: the first error
+ * @events: bits of enum ib_event_type that @event_work is to tell
+ * @user: an application's, with shared rings; else a kernel ULP's
+ * @sig_all: every WQE is signaled
+ * @access: IB_ACCESS_REMOTE_* that the peer may have
+ * @cap: as granted
+ * @scq: completions of the send queue
+ * @rcq: completions of the receive queue
+ * @srq: shared receive queue, or NULL
+ * @sq: send queue
+ * @rq: receive queue; not used with @srq
+ * @irq: Read Requests of the peer
+ * @rx: receiving half
+ * @tx: sending half
+ * @flush_work: flushes in SRNIC_ERROR
+ * @flush_ms: when it looks again
+ * @event_work: tells the ULP
+ */
+struct srnic_qp {
+	struct ib_qp		ibqp;
+	struct srnic_dev	*dev;
+	struct kref		ref;
+	struct completion	free;
+
+	spinlock_t		lock;
+	u8			state;
+	u8			idle_state;
+	bool			dying;
+	struct iw_mpa_ep	*ep;
+	struct socket		*sock;
+	struct srnic_fault	fault;
+
+	unsigned long		events;
+	bool			user;
+	bool			sig_all;
+	u32			access;
+	struct ib_qp_cap	cap;
+	struct srnic_cq		*scq;
+	struct srnic_cq		*rcq;
+	struct srnic_srq	*srq;
+	struct srnic_sq		sq;
+	struct srnic_rq		rq;
+	struct srnic_irq	irq;
+	struct srnic_rx		rx;
+	struct srnic_tx		tx;
+	struct delayed_work	flush_work;
+	u32			flush_ms;
+	struct work_struct	event_work;
+};
+
+/**
+ * struct srnic_pd - a protection domain
+ * @ibpd: what the RDMA core knows, and all there is
+ */
+struct srnic_pd {
+	struct ib_pd	ibpd;
+};
+
+/**
+ * struct srnic_ucontext - an application's use of a device
+ * @ibctx: what the RDMA core knows, and all there is
+ */
+struct srnic_ucontext {
+	struct ib_ucontext	ibctx;
+};
+
+static inline struct srnic_dev *to_srnic_dev(const struct ib_device *ibdev)
+{
+	return container_of(ibdev, struct srnic_dev, ibdev);
+}
+
+static inline struct srnic_qp *to_srnic_qp(const struct ib_qp *ibqp)
+{
+	return container_of(ibqp, struct srnic_qp, ibqp);
+}
+
+static inline struct srnic_cq *to_srnic_cq(const struct ib_cq *ibcq)
+{
+	return container_of(ibcq, struct srnic_cq, ibcq);
+}
+
+static inline struct srnic_srq *to_srnic_srq(const struct ib_srq *ibsrq)
+{
+	return container_of(ibsrq, struct srnic_srq, ibsrq);
+}
+
+static inline struct srnic_mr *to_srnic_mr(const struct ib_mr *ibmr)
+{
+	return container_of(ibmr, struct srnic_mr, ibmr);
+}
+
+#endif /* _SRNIC_H */

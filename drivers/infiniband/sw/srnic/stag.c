@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * STags: 24 bits of index, chosen at random, and 8 bits of key.
+ *
+ * Nobody keeps a pointer to a region. Each access finds it anew, under RCU, and holds
+ * mr->lock for reading while it touches the memory. Invalidation and deregistration
+ * take the lock for writing: when they return nobody touches the memory any more, and
+ * nobody will (RFC 5040 8.1.1). Softirqs are off under the lock, so it is held for no longer
+ * than the octets of one FPDU take to be copied.
+ */
+
+#include "stag.h"
+#include "target.h"
+
+#include <linux/random.h>
+
+#define STAG_TRIES	64
+
+static u32 stag_index(u32 stag)
+{
+	return stag >> 8;
+}
+
+/**
+ * srnic_stag_add - give a region its STag
+ * @dev: device
+ * @mr: region, complete but for @mr->stag; may be accessed from now on if it is valid
+ *
+ * Indices are random, and so is the key (RFC 5040 8.1.1, rule 8).
+ *
+ * Context: process.
+ *
+ * Return: 0; -ENOMEM, also if no index is free.
+ */
+int srnic_stag_add(struct srnic_dev *dev, struct srnic_mr *mr)
+{
+	int tries, err = -EBUSY;
+
+	for (tries = 0; err == -EBUSY && tries < STAG_TRIES; tries++) {
+		u32 random = get_random_u32();
+		u32 index = random >> 8;
+
+		if (!index || index > SRNIC_STAG_MAX_INDEX)
+			continue;
+		mr->stag = random;
+		mr->ibmr.lkey = random;
+		mr->ibmr.rkey = random;
+		err = xa_insert(&dev->mrs, index, mr, GFP_KERNEL);
+	}
+	return err ? -ENOMEM : 0;
+}
+
+/**
+ * srnic_stag_remove - take a region's STag away
+ * @dev: device
+ * @mr: region
+ *
+ * Context: process. After return nobody accesses the memory; the structure may be
+ * looked at until an RCU grace period is over.
+ */
+void srnic_stag_remove(struct srnic_dev *dev, struct srnic_mr *mr)
+{
+	xa_erase(&dev->mrs, stag_index(mr->stag));
+	write_lock_bh(&mr->lock);
+	mr->valid = false;
+	write_unlock_bh(&mr->lock);
+}
+
+static enum srnic_mem_fault stag_check(const struct srnic_mr *mr, const struct srnic_mem *mem)
+{
+	if (!mr->valid || mr->stag != mem->stag)
+		return SRNIC_MEM_STAG;
+	if (mr->ibmr.pd != mem->pd)
+		return SRNIC_MEM_PD;
+	if ((mr->access & mem->rights) != mem->rights)
+		return SRNIC_MEM_RIGHT;
+	return srnic_range_check(mr->base, mr->size, mem->addr, mem->len);
+}
+
+/* All memory of the kernel, by its virtual address */
+static enum srnic_mem_fault stag_access_dma(const struct srnic_mem *mem, srnic_step_fn step,
+					    void *arg)
+{
+	if (step && mem->len)
+		step(arg, ib_virt_dma_to_ptr(mem->addr), mem->len);
+	return SRNIC_MEM_OK;
+}
+
+/**
+ * srnic_mem_access - check a piece of memory, and do something with it
+ * @dev: device
+ * @mem: the piece
+ * @step: is called for each part that is contiguous, in order; or NULL, to check alone
+ * @arg: for @step
+ *
+ * The order of the checks is that of enum srnic_mem_fault.
+ *
+ * Context: any but hard interrupt.
+ *
+ * Return: SRNIC_MEM_OK, or why nothing was touched.
+ */
+enum srnic_mem_fault srnic_mem_access(struct srnic_dev *dev, const struct srnic_mem *mem,
+				      srnic_step_fn step, void *arg)
+{
+	enum srnic_mem_fault fault = SRNIC_MEM_STAG;
+	struct srnic_mr *mr;
+
+	if (mem->kernel && mem->stag == SRNIC_LOCAL_DMA_LKEY)
+		return stag_access_dma(mem, step, arg);
+
+	rcu_read_lock();
+	mr = xa_load(&dev->mrs, stag_index(mem->stag));
+	if (mr) {
+		read_lock_bh(&mr->lock);
+		fault = stag_check(mr, mem);
+		if (fault == SRNIC_MEM_OK && step)
+			srnic_target_walk(mr, mem->addr - mr->base, mem->len, step, arg);
+		read_unlock_bh(&mr->lock);
+	}
+	rcu_read_unlock();
+	return fault;
+}
+
+static int stag_register(struct srnic_mr *mr, const struct ib_pd *pd, u32 stag, u64 base,
+			 u64 size, u32 access)
+{
+	u8 table = mr->active ^ mr->mapped;
+
+	if (mr->kind != SRNIC_MR_FAST || mr->valid || mr->ibmr.pd != pd)
+		return -EINVAL;
+	if (size > srnic_target_size(mr, table))
+		return -EINVAL;
+	mr->active = table;
+	mr->mapped = false;
+	mr->stag = stag;
+	mr->base = base;
+	mr->size = size;
+	mr->access = access;
+	mr->valid = true;
+	return 0;
+}
+
+/**
+ * srnic_stag_register - make a fast-registered region valid
+ * @dev: device
+ * @pd: protection domain of the QP
+ * @stag: its index, with the key that the ULP chose
+ * @base: address of its first octet
+ * @size: octets; not more than were mapped
+ * @access: set of IB_ACCESS_*
+ *
+ * With what was mapped last: without a map since the registration before, that one's.
+ *
+ * Context: process.
+ *
+ * Return: 0; -EINVAL if the region is valid already, is of another protection domain,
+ * not made for this, too small, or does not exist.
+ */
+int srnic_stag_register(struct srnic_dev *dev, const struct ib_pd *pd, u32 stag, u64 base,
+			u64 size, u32 access)
+{
+	struct srnic_mr *mr;
+	int err = -EINVAL;
+
+	rcu_read_lock();
+	mr = xa_load(&dev->mrs, stag_index(stag));
+	if (mr) {
+		write_lock_bh(&mr->lock);
+		err = stag_register(mr, pd, stag, base, size, access);
+		write_unlock_bh(&mr->lock);
+	}
+	rcu_read_unlock();
+	return err;
+}
+
+/* Who may invalidate: under mr->lock */
+static enum srnic_err stag_may_invalidate(const struct srnic_mr *mr, const struct ib_pd *pd,
+					  u32 stag, bool remote)
+{
+	const u32 rights = IB_ACCESS_REMOTE_READ | IB_ACCESS_REMOTE_WRITE;
+
+	if (!mr->valid || mr->stag != stag)
+		return SRNIC_ERR_INV_STAG;
+	if (mr->ibmr.pd != pd)
+		return SRNIC_ERR_INV_FOREIGN;
+	if (mr->kind != SRNIC_MR_FAST || (remote && !(mr->access & rights)))
+		return SRNIC_ERR_INV_STAG;
+	return SRNIC_ERR_NONE;
+}
+
+static enum srnic_err stag_invalidate(struct srnic_dev *dev, const struct ib_pd *pd, u32 stag,
+				      bool remote)
+{
+	enum srnic_err err = SRNIC_ERR_INV_STAG;
+	struct srnic_mr *mr;
+
+	rcu_read_lock();
+	mr = xa_load(&dev->mrs, stag_index(stag));
+	if (mr) {
+		write_lock_bh(&mr->lock);
+		err = stag_may_invalidate(mr, pd, stag, remote);
+		if (err == SRNIC_ERR_NONE)
+			mr->valid = false;
+		write_unlock_bh(&mr->lock);
+	}
+	rcu_read_unlock();
+	return err;
+}
+
+/**
+ * srnic_stag_invalidate - a local work request invalidates an STag
+ * @dev: device
+ * @pd: protection domain of the QP
+ * @stag: STag
+ *
+ * Context: any but hard interrupt. After return nobody accesses the memory.
+ *
+ * Return: 0; -EINVAL if there is no such STag to invalidate.
+ */
+int srnic_stag_invalidate(struct srnic_dev *dev, const struct ib_pd *pd, u32 stag)
+{
+	return stag_invalidate(dev, pd, stag, false) ? -EINVAL : 0;
+}
+
+/**
+ * srnic_stag_invalidate_remote - a peer's Send invalidates an STag
+ * @dev: device
+ * @pd: protection domain of the QP
+ * @stag: STag
+ *
+ * RFC 5040 5.3, 8.1.1: one of a stream with the same protection domain, that no other
+ * stream need share, and that the peer could have used.
+ *
+ * Context: any but hard interrupt. After return nobody accesses the memory.
+ *
+ * Return: SRNIC_ERR_NONE, SRNIC_ERR_INV_STAG or SRNIC_ERR_INV_FOREIGN.
+ */
+enum srnic_err srnic_stag_invalidate_remote(struct srnic_dev *dev, const struct ib_pd *pd,
+					    u32 stag)
+{
+	return stag_invalidate(dev, pd, stag, true);
+}

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* STags: found, checked, accessed, registered, invalidated. */
+#ifndef _SRNIC_STAG_H
+#define _SRNIC_STAG_H
+
+#include "srnic.h"
+
+/*
+ * The lkey that stands for all memory of the kernel in work requests of kernel ULPs. Its
+ * index is in no table, so neither a peer nor an application gets anywhere with it.
+ */
+#define SRNIC_LOCAL_DMA_LKEY	0xffffff00
+#define SRNIC_STAG_MAX_INDEX	0xfffffe
+
+/**
+ * srnic_step_fn - what is done with a piece of memory
+ * @arg: the caller's
+ * @va: its first octet
+ * @len: octets, > 0
+ *
+ * Context: softirqs are off, and a lock is held; must not sleep.
+ */
+typedef void (*srnic_step_fn)(void *arg, void *va, size_t len);
+
+/**
+ * struct srnic_mem - a piece of registered memory, as somebody names it
+ * @pd: protection domain of whoever wants it
+ * @stag: STag
+ * @rights: IB_ACCESS_* that are needed, all of them; 0 to read for a local work request
+ * @addr: address of the first octet
+ * @len: octets
+ * @kernel: the name comes from a kernel ULP: @stag may be SRNIC_LOCAL_DMA_LKEY
+ */
+struct srnic_mem {
+	const struct ib_pd	*pd;
+	u32			stag;
+	u32			rights;
+	u64			addr;
+	u32			len;
+	bool			kernel;
+};
+
+int srnic_stag_add(struct srnic_dev *dev, struct srnic_mr *mr);
+void srnic_stag_remove(struct srnic_dev *dev, struct srnic_mr *mr);
+enum srnic_mem_fault srnic_mem_access(struct srnic_dev *dev, const struct srnic_mem *mem,
+				      srnic_step_fn step, void *arg);
+int srnic_stag_register(struct srnic_dev *dev, const struct ib_pd *pd, u32 stag, u64 base,
+			u64 size, u32 access);
+int srnic_stag_invalidate(struct srnic_dev *dev, const struct ib_pd *pd, u32 stag);
+enum srnic_err srnic_stag_invalidate_remote(struct srnic_dev *dev, const struct ib_pd *pd,
+					    u32 stag);
+
+#endif /* _SRNIC_STAG_H */

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Counters of a device, and each error of term.h with its own. */
+#ifndef _SRNIC_STATS_H
+#define _SRNIC_STATS_H
+
+#include "term.h"
+
+#include <linux/percpu.h>
+
+struct ib_device;
+struct rdma_hw_stats;
+
+/*
+ * Name and meaning. FPDUs and octets are of the ULPDUs; a batch is one call of TCP's.
+ */
+#define SRNIC_COUNTERS(X)							\
+	X(tx_fpdus,		"FPDUs sent")					\
+	X(tx_octets,		"octets of their ULPDUs")			\
+	X(tx_batches,		"batches given to TCP")				\
+	X(tx_no_room,		"times TCP had no room")			\
+	X(tx_no_memory,		"times there was no memory for a batch")	\
+	X(tx_doorbells,		"posts that were sent in the caller's context") \
+	X(tx_work,		"runs of the sender's work item")		\
+	X(tx_terminates,	"Terminate messages sent")			\
+	X(tx_terminates_lost,	"Terminate messages given up")			\
+	X(tx_rtr,		"RTR messages sent")				\
+	X(rx_fpdus,		"FPDUs received and good")			\
+	X(rx_octets,		"octets of their ULPDUs")			\
+	X(rx_deferred,		"times the budget of a callback was used up")	\
+	X(rx_copied_out,	"FPDUs longer than TCP's buffer")		\
+	X(rx_terminates,	"Terminate messages received")			\
+	X(rx_rtr,		"RTR messages received")			\
+	X(rx_rdmap_v0,		"segments with RDMAP version 0")		\
+	X(wr_flushed,		"work requests and receives flushed")		\
+	X(wr_invalid,		"elements of rings that made no sense")		\
+	X(remote_invalidated,	"STags invalidated by peers")			\
+	X(srq_limit_events,	"times the limit of an SRQ was reached")
+
+/* enum srnic_counter - see SRNIC_COUNTERS() */
+enum srnic_counter {
+#define X(name, text) SRNIC_CNT_##name,
+	SRNIC_COUNTERS(X)
+#undef X
+	SRNIC_CNT_COUNT
+};
+
+/**
+ * struct srnic_stats - counters of a device on one CPU
+ * @counter: by enum srnic_counter
+ * @err: streams that ended by each enum srnic_err
+ */
+struct srnic_stats {
+	u64	counter[SRNIC_CNT_COUNT];
+	u64	err[SRNIC_ERR_COUNT];
+};
+
+#define srnic_count(dev, name) \
+	this_cpu_inc((dev)->stats->counter[SRNIC_CNT_##name])
+#define srnic_count_n(dev, name, n) \
+	this_cpu_add((dev)->stats->counter[SRNIC_CNT_##name], n)
+
+struct rdma_hw_stats *srnic_alloc_hw_port_stats(struct ib_device *ibdev, u32 port_num);
+int srnic_get_hw_stats(struct ib_device *ibdev, struct rdma_hw_stats *stats, u32 port_num,
+		       int index);
+void srnic_stats_init(void);
+
+#endif /* _SRNIC_STATS_H */

@@ -1,0 +1,364 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The sender.
+ *
+ * Whoever holds tx.lock is the sender. It pushes the batch to TCP, builds the next, and
+ * so on until there is nothing to do, nothing can be done, or its quota is used up.
+ * Who cannot have the lock queues the work item, which waits for it: so nothing that was
+ * posted is overlooked. What a sender leaves behind, and who looks again, is a table in
+ * srnic.rst.
+ *
+ * TCP may run RX within our call, when it works off its backlog: RX takes no lock that is
+ * held here.
+ */
+
+#include "tx.h"
+#include "cq.h"
+#include "fault.h"
+#include "send.h"
+#include "sq.h"
+#include "trace.h"
+#include "writer.h"
+
+#include <linux/jiffies.h>
+#include <linux/sched/mm.h>
+#include <net/tcp.h>
+
+/* enum tx_step - how a turn of the sender ended */
+enum tx_step {
+	TX_GO_ON,	/* there may be more to do */
+	TX_WAIT,	/* somebody will kick */
+};
+
+/**
+ * srnic_tx_kick - there may be something to send
+ * @qp: the QP
+ *
+ * Context: any.
+ */
+void srnic_tx_kick(struct srnic_qp *qp)
+{
+	queue_work(srnic_wq, &qp->tx.work);
+}
+
+static void tx_retry_in(struct srnic_qp *qp, unsigned int ms)
+{
+	mod_delayed_work(srnic_wq, &qp->tx.retry, msecs_to_jiffies(ms));
+}
+
+/* TCP calls write_space when there is room again, if it knows that somebody waits. */
+static bool tx_has_room(struct srnic_qp *qp)
+{
+	struct sock *sk = qp->sock->sk;
+
+	if (sk_stream_memory_free(sk))
+		return true;
+	set_bit(SOCK_NOSPACE, &qp->sock->flags);
+	smp_mb__after_atomic();
+	if (sk_stream_memory_free(sk))
+		return true;
+	srnic_count(qp->dev, tx_no_room);
+	return false;
+}
+
+/*
+ * Give TCP what is in the batch. 0: it has all. -EAGAIN: it has no room, and calls
+ * write_space. Any other error: the stream is gone, which TCP tells the library, too.
+ */
+static int tx_push(struct srnic_qp *qp)
+{
+	struct srnic_batch *batch = &qp->tx.batch;
+
+	while (batch->done < batch->len) {
+		int n = srnic_tcp_splice(qp->sock, batch->bv, batch->nbv, batch->done,
+					 batch->len - batch->done);
+
+		if (n == -ENOMEM || n == -ENOBUFS) {
+			tx_retry_in(qp, SRNIC_RETRY_MS);
+			n = -EAGAIN;
+		}
+		if (n == -EAGAIN || n == -EINTR || !n) {
+			srnic_count(qp->dev, tx_no_room);
+			return -EAGAIN;
+		}
+		if (n < 0)
+			return n;
+		batch->done += n;
+	}
+	if (batch->len)
+		srnic_count(qp->dev, tx_batches);
+	srnic_batch_reset(batch);
+	return 0;
+}
+
+/* The stream has nothing to carry any more; the library sends the FIN. */
+static enum tx_step tx_close(struct srnic_qp *qp)
+{
+	qp->tx.closed = true;
+	srnic_batch_reset(&qp->tx.batch);
+	iw_mpa_stream_down(qp->ep);
+	return TX_WAIT;
+}
+
+static bool tx_term_is_due(const struct srnic_qp *qp)
+{
+	return srnic_err_form(qp->fault.err) != SRNIC_TERM_SILENT && !qp->fault.silent;
+}
+
+/* Push what is left of the batch, then the Terminate message. As tx_push(). */
+static int tx_put_term(struct srnic_qp *qp, struct srnic_upcalls *up)
+{
+	int err = tx_push(qp);
+
+	if (err || qp->tx.term_put)
+		return err;
+	if (qp->tx.fault_is_own)
+		srnic_sq_sent(qp, up);
+	if (!tx_term_is_due(qp))
+		return 0;
+	if (srnic_send_term(qp)) {
+		tx_retry_in(qp, SRNIC_RETRY_MS);
+		return -EAGAIN;
+	}
+	qp->tx.term_put = true;
+	return tx_push(qp);
+}
+
+static void tx_term_gone(struct srnic_qp *qp)
+{
+	if (!tx_term_is_due(qp))
+		return;
+	if (qp->tx.term_put && !qp->tx.batch.len)
+		srnic_count(qp->dev, tx_terminates);
+	else
+		srnic_count(qp->dev, tx_terminates_lost);
+}
+
+/*
+ * The stream has failed. A work request or Read Response that could not be sent was
+ * found here, and what is before it goes out; else the batch ends with the FPDU that TCP
+ * has a part of.
+ */
+static enum tx_step tx_terminate(struct srnic_qp *qp, struct srnic_upcalls *up)
+{
+	struct srnic_tx *tx = &qp->tx;
+	int err = -EAGAIN;
+
+	if (tx->closed)
+		return TX_WAIT;
+	if (!tx->deadline) {
+		tx->deadline = (jiffies + msecs_to_jiffies(SRNIC_TERM_MS)) | 1;
+		if (!tx->fault_is_own)
+			srnic_batch_cut(&tx->batch);
+	}
+	if (tx->open)
+		err = tx_put_term(qp, up);
+	else if (!tx_term_is_due(qp))
+		err = 0;
+	if (err == -EAGAIN && time_before(jiffies, tx->deadline)) {
+		mod_delayed_work(srnic_wq, &tx->retry, tx->deadline - jiffies + 1);
+		return TX_WAIT;
+	}
+	tx_term_gone(qp);
+	return tx_close(qp);
+}
+
+/* One batch */
+static enum tx_step tx_step(struct srnic_qp *qp, struct srnic_upcalls *up)
+{
+	struct srnic_tx *tx = &qp->tx;
+	int err;
+
+	if (!qp->sock || tx->closed)
+		return TX_WAIT;
+	if (srnic_faulty(qp))
+		return tx_terminate(qp, up);
+	if (!tx->open)
+		return TX_WAIT;
+
+	err = tx_push(qp);
+	if (err == -EAGAIN)
+		return TX_WAIT;
+	if (err) {
+		srnic_fault_note(qp, SRNIC_ERR_STREAM);
+		return TX_GO_ON;
+	}
+	srnic_sq_sent(qp, up);
+	if (up->full) {
+		srnic_fault_note(qp, SRNIC_ERR_CQ_FULL);
+		return TX_GO_ON;
+	}
+	/* The ULP wants to end it: what is not on its way will be flushed. */
+	if (READ_ONCE(qp->state) == SRNIC_CLOSING || !tx_has_room(qp))
+		return TX_WAIT;
+	err = srnic_send_fill(qp);
+	if (err == -ENOMEM) {
+		srnic_count(qp->dev, tx_no_memory);
+		tx_retry_in(qp, SRNIC_RETRY_MS);
+		return TX_WAIT;
+	}
+	return err ? TX_GO_ON : TX_WAIT;
+}
+
+/*
+ * Be the sender until there is nothing to do or the quota is used up. Handlers are called
+ * without the lock, as soon as there are completions. False: the quota is used up.
+ */
+static bool tx_run(struct srnic_qp *qp)
+{
+	u32 spent = 0;
+
+	for (;;) {
+		struct srnic_upcalls up = {};
+		enum tx_step step;
+
+		step = tx_step(qp, &up);
+		spent += qp->tx.batch.len;
+		mutex_unlock(&qp->tx.lock);
+		srnic_cq_call(&up);
+		if (step == TX_WAIT)
+			return true;
+		if (spent >= SRNIC_TX_QUOTA)
+			return false;
+		cond_resched();
+		mutex_lock(&qp->tx.lock);
+	}
+}
+
+/**
+ * srnic_tx_doorbell - an application has posted
+ * @qp: its QP
+ *
+ * Its own time is used, if nobody else sends.
+ *
+ * Context: process.
+ */
+void srnic_tx_doorbell(struct srnic_qp *qp)
+{
+	if (!mutex_trylock(&qp->tx.lock)) {
+		srnic_tx_kick(qp);
+		return;
+	}
+	srnic_count(qp->dev, tx_doorbells);
+	if (!tx_run(qp))
+		srnic_tx_kick(qp);
+}
+
+/* Storage may wait for this: a kernel ULP's data may take the last memory there is. */
+static void srnic_tx_work(struct work_struct *work)
+{
+	struct srnic_qp *qp = container_of(work, struct srnic_qp, tx.work);
+	unsigned int noreclaim = 0, noio = memalloc_noio_save();
+
+	if (!qp->user)
+		noreclaim = memalloc_noreclaim_save();
+	srnic_count(qp->dev, tx_work);
+	mutex_lock(&qp->tx.lock);
+	if (!tx_run(qp))
+		srnic_tx_kick(qp);
+	if (!qp->user)
+		memalloc_noreclaim_restore(noreclaim);
+	memalloc_noio_restore(noio);
+}
+
+static void srnic_tx_retry(struct work_struct *work)
+{
+	srnic_tx_kick(container_of(to_delayed_work(work), struct srnic_qp, tx.retry));
+}
+
+/**
+ * srnic_tx_setup - make the sending half of a new QP
+ * @qp: the QP, zeroed
+ */
+void srnic_tx_setup(struct srnic_qp *qp)
+{
+	mutex_init(&qp->tx.lock);
+	INIT_WORK(&qp->tx.work, srnic_tx_work);
+	INIT_DELAYED_WORK(&qp->tx.retry, srnic_tx_retry);
+}
+
+/**
+ * srnic_tx_start - a QP gets a stream, and may not send yet
+ * @qp: the QP
+ * @params: what was negotiated
+ *
+ * Context: process.
+ */
+void srnic_tx_start(struct srnic_qp *qp, const struct iw_mpa_params *params)
+{
+	struct srnic_tx *tx = &qp->tx;
+	int qn;
+
+	mutex_lock(&tx->lock);
+	tx->open = false;
+	tx->closed = false;
+	tx->term_put = false;
+	tx->fault_is_own = false;
+	tx->resp_turn = false;
+	tx->crc = params->crc;
+	tx->markers = params->tx_markers;
+	tx->ord = params->ord;
+	tx->deadline = 0;
+	tx->pos = 0;
+	for (qn = 0; qn < SRNIC_QN_COUNT; qn++)
+		tx->msn[qn] = 1;
+	tx->msg.kind = SRNIC_MSG_NONE;
+	mutex_unlock(&tx->lock);
+}
+
+/**
+ * srnic_tx_open - let out what was posted
+ * @qp: the QP, between srnic_tx_start() and srnic_tx_stop()
+ * @rtr: RTR message to send first, one of IW_MPA_RTR_*, or 0
+ *
+ * Context: process.
+ *
+ * Return: 0; -ENOMEM or -EIO if there cannot be an RTR message.
+ */
+int srnic_tx_open(struct srnic_qp *qp, u8 rtr)
+{
+	int err = 0;
+
+	mutex_lock(&qp->tx.lock);
+	if (rtr)
+		err = srnic_send_rtr(qp, rtr);
+	if (!err)
+		qp->tx.open = true;
+	mutex_unlock(&qp->tx.lock);
+	if (!err)
+		srnic_tx_doorbell(qp);
+	return err;
+}
+
+/**
+ * srnic_tx_stop - nothing is sent any more
+ * @qp: the QP, in SRNIC_ERROR
+ *
+ * The rest of an FPDU, and the Terminate message if one is due, still go if TCP has
+ * room for them now.
+ *
+ * Context: process. After return the socket is not used.
+ */
+void srnic_tx_stop(struct srnic_qp *qp)
+{
+	struct srnic_tx *tx = &qp->tx;
+	struct srnic_upcalls up = {};
+
+	mutex_lock(&tx->lock);
+	if (tx->open && !tx->closed) {
+		if (!tx->deadline && !tx->fault_is_own)
+			srnic_batch_cut(&tx->batch);
+		tx_put_term(qp, &up);
+		tx_term_gone(qp);
+	}
+	tx->closed = true;
+	srnic_batch_reset(&tx->batch);
+	tx->msg.kind = SRNIC_MSG_NONE;
+	spin_lock_irq(&qp->lock);
+	qp->sock = NULL;
+	spin_unlock_irq(&qp->lock);
+	mutex_unlock(&tx->lock);
+	srnic_cq_call(&up);
+	cancel_delayed_work_sync(&tx->retry);
+	cancel_work_sync(&tx->work);
+}

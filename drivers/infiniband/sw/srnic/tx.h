@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* The sender: one at a time, by whoever posts or by a work item. */
+#ifndef _SRNIC_TX_H
+#define _SRNIC_TX_H
+
+#include "srnic.h"
+
+void srnic_tx_setup(struct srnic_qp *qp);
+void srnic_tx_start(struct srnic_qp *qp, const struct iw_mpa_params *params);
+void srnic_tx_kick(struct srnic_qp *qp);
+void srnic_tx_doorbell(struct srnic_qp *qp);
+int srnic_tx_open(struct srnic_qp *qp, u8 rtr);
+void srnic_tx_stop(struct srnic_qp *qp);
+
+#endif /* _SRNIC_TX_H */

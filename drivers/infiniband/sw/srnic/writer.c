@@ -1,0 +1,366 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Building a batch: whole FPDUs in a row, in page fragments that TCP gets as they are.
+ *
+ * The fragment that is written to belongs to the writer while a batch is built, and to
+ * the CPU in between: an idle QP has no memory of this kind. Each piece of a batch has a
+ * reference on its page. Octets are added to the CRC when they are committed, at once
+ * behind being written.
+ */
+
+#include "writer.h"
+
+#include <linux/crc32c.h>
+#include <linux/percpu.h>
+#include <net/sock.h>
+#include <asm/byteorder.h>
+
+#define WRITER_MIN	64	/* not worth to begin a fragment's end for less */
+/* CRC over what is still in the first-level cache */
+#define WRITER_PIECE	8192
+
+static DEFINE_PER_CPU(struct page_frag, writer_frags);
+
+static void writer_take_frag(struct page_frag *frag)
+{
+	struct page_frag *mine;
+
+	mine = get_cpu_ptr(&writer_frags);
+	*frag = *mine;
+	mine->page = NULL;
+	put_cpu_ptr(&writer_frags);
+}
+
+static void writer_give_frag(struct page_frag *frag)
+{
+	struct page_frag *mine;
+	struct page *page = frag->page;
+
+	if (!page)
+		return;
+	mine = get_cpu_ptr(&writer_frags);
+	if (!mine->page) {
+		*mine = *frag;
+		page = NULL;
+	}
+	put_cpu_ptr(&writer_frags);
+	if (page)
+		put_page(page);
+}
+
+/**
+ * srnic_writer_exit - give the fragments of all CPUs back; no QP is left
+ */
+void srnic_writer_exit(void)
+{
+	int cpu;
+
+	for_each_possible_cpu(cpu) {
+		struct page_frag *frag = per_cpu_ptr(&writer_frags, cpu);
+
+		if (frag->page)
+			put_page(frag->page);
+		frag->page = NULL;
+	}
+}
+
+/**
+ * srnic_writer_open - begin or go on to build a batch
+ * @w: writer
+ * @tx: the sender's
+ * @gfp: how to get memory
+ *
+ * Context: process.
+ */
+void srnic_writer_open(struct srnic_writer *w, struct srnic_tx *tx, gfp_t gfp)
+{
+	*w = (struct srnic_writer) {
+		.batch		= &tx->batch,
+		.gfp		= gfp,
+		.pos		= tx->pos,
+		.crc		= tx->crc,
+		.markers	= tx->markers,
+	};
+	writer_take_frag(&w->frag);
+}
+
+/**
+ * srnic_writer_close - the batch is built as far as it goes
+ * @w: writer
+ * @tx: the sender's
+ */
+void srnic_writer_close(struct srnic_writer *w, struct srnic_tx *tx)
+{
+	tx->pos = w->pos;
+	writer_give_frag(&w->frag);
+}
+
+static void batch_put_page(struct bio_vec *bv)
+{
+	put_page(bv->bv_page);
+}
+
+/**
+ * srnic_batch_reset - forget what is in a batch
+ * @batch: batch
+ */
+void srnic_batch_reset(struct srnic_batch *batch)
+{
+	while (batch->nbv)
+		batch_put_page(&batch->bv[--batch->nbv]);
+	batch->fpdus = 0;
+	batch->len = 0;
+	batch->done = 0;
+}
+
+/**
+ * srnic_batch_cut - leave of a batch what has to go out
+ * @batch: batch
+ *
+ * That is the rest of the FPDU which TCP has a part of, if there is one.
+ */
+void srnic_batch_cut(struct srnic_batch *batch)
+{
+	u8 n = 0;
+
+	while (n < batch->fpdus && batch->ends[n] < batch->done)
+		n++;
+	batch->len = batch->done && n < batch->fpdus ? batch->ends[n] : batch->done;
+	batch->fpdus = 0;
+}
+
+/**
+ * srnic_writer_mark - where a batch ends
+ * @w: writer
+ *
+ * Return: for srnic_writer_rewind().
+ */
+struct srnic_mark srnic_writer_mark(const struct srnic_writer *w)
+{
+	const struct srnic_batch *batch = w->batch;
+
+	return (struct srnic_mark) {
+		.nbv	= batch->nbv,
+		.last	= batch->nbv ? batch->bv[batch->nbv - 1].bv_len : 0,
+		.len	= batch->len,
+		.pos	= w->pos,
+	};
+}
+
+/**
+ * srnic_writer_rewind - forget what was written since
+ * @w: writer
+ * @mark: from srnic_writer_mark()
+ */
+void srnic_writer_rewind(struct srnic_writer *w, struct srnic_mark mark)
+{
+	struct srnic_batch *batch = w->batch;
+
+	while (batch->nbv > mark.nbv)
+		batch_put_page(&batch->bv[--batch->nbv]);
+	if (batch->nbv)
+		batch->bv[batch->nbv - 1].bv_len = mark.last;
+	batch->len = mark.len;
+	w->pos = mark.pos;
+}
+
+/* Where memory is short, fragments are single pages. */
+static u32 writer_pieces(u32 octets)
+{
+	return octets / (PAGE_SIZE - WRITER_MIN) + 2;
+}
+
+/**
+ * srnic_writer_has_room - does another FPDU fit?
+ * @batch: batch
+ * @ulpdu_len: its ULPDU_Length at most
+ *
+ * Return: true if so; an empty batch has room for any.
+ */
+bool srnic_writer_has_room(const struct srnic_batch *batch, u32 ulpdu_len)
+{
+	return batch->fpdus < SRNIC_BATCH_FPDUS && batch->len < SRNIC_BATCH_OCTETS &&
+	       batch->nbv + writer_pieces(ulpdu_len + ulpdu_len / 64) <= SRNIC_BATCH_BVECS;
+}
+
+/* Does the batch end where the fragment goes on? */
+static bool writer_is_joined(const struct srnic_writer *w)
+{
+	const struct srnic_batch *batch = w->batch;
+	const struct bio_vec *bv;
+
+	if (!batch->nbv)
+		return false;
+	bv = &batch->bv[batch->nbv - 1];
+	return bv->bv_page == w->frag.page && bv->bv_offset + bv->bv_len == w->frag.offset;
+}
+
+static bool writer_refill(struct srnic_writer *w)
+{
+	struct srnic_batch *batch = w->batch;
+	struct page_frag *frag = &w->frag;
+
+	if (!skb_page_frag_refill(WRITER_MIN, frag, w->gfp))
+		return false;
+	if (writer_is_joined(w))
+		return true;
+	if (WARN_ON_ONCE(batch->nbv == SRNIC_BATCH_BVECS))
+		return false;
+	get_page(frag->page);
+	batch->bv[batch->nbv++] = (struct bio_vec) {
+		.bv_page	= frag->page,
+		.bv_offset	= frag->offset,
+	};
+	return true;
+}
+
+/* Memory in a row for at most @want octets; Markers are not looked at. */
+static void *writer_room(struct srnic_writer *w, u32 want, u32 *len)
+{
+	struct page_frag *frag = &w->frag;
+
+	if (!frag->page || frag->offset == frag->size || !writer_is_joined(w)) {
+		if (!writer_refill(w))
+			return NULL;
+	}
+	*len = min3(want, frag->size - frag->offset, (u32)WRITER_PIECE);
+	return page_address(frag->page) + frag->offset;
+}
+
+static void writer_advance(struct srnic_writer *w, u32 len)
+{
+	struct srnic_batch *batch = w->batch;
+
+	w->frag.offset += len;
+	batch->bv[batch->nbv - 1].bv_len += len;
+	batch->len += len;
+	w->pos += len;
+}
+
+/* Raw octets, a few of them */
+static int writer_put_raw(struct srnic_writer *w, const u8 *octets, u32 len)
+{
+	while (len) {
+		u32 n;
+		void *to = writer_room(w, len, &n);
+
+		if (!to)
+			return -ENOMEM;
+		memcpy(to, octets, n);
+		if (w->crc)
+			w->sum = crc32c(w->sum, to, n);
+		writer_advance(w, n);
+		octets += n;
+		len -= n;
+	}
+	return 0;
+}
+
+static int writer_put_marker(struct srnic_writer *w)
+{
+	u8 marker[SRNIC_MARKER_LEN];
+
+	srnic_marker_put(marker, w->fpdu, w->pos);
+	return writer_put_raw(w, marker, sizeof(marker));
+}
+
+/**
+ * srnic_writer_piece - where to write the next octets
+ * @w: writer
+ * @want: octets that are to be written
+ * @len: result: octets that can be written here, 1..@want
+ *
+ * Return: memory, for srnic_writer_commit(); NULL if there is none.
+ */
+void *srnic_writer_piece(struct srnic_writer *w, u32 want, u32 *len)
+{
+	if (w->markers) {
+		if (!srnic_marker_gap(w->pos) && writer_put_marker(w))
+			return NULL;
+		want = min(want, srnic_marker_gap(w->pos));
+	}
+	return writer_room(w, want, len);
+}
+
+/**
+ * srnic_writer_commit - octets were written where srnic_writer_piece() said
+ * @w: writer
+ * @len: how many
+ */
+void srnic_writer_commit(struct srnic_writer *w, u32 len)
+{
+	if (w->crc)
+		w->sum = crc32c(w->sum, page_address(w->frag.page) + w->frag.offset, len);
+	writer_advance(w, len);
+}
+
+/**
+ * srnic_writer_put - write octets, Markers between them
+ * @w: writer
+ * @octets: the octets
+ * @len: how many
+ *
+ * Return: 0 or -ENOMEM.
+ */
+int srnic_writer_put(struct srnic_writer *w, const void *octets, u32 len)
+{
+	while (len) {
+		u32 n;
+		void *to = srnic_writer_piece(w, len, &n);
+
+		if (!to)
+			return -ENOMEM;
+		memcpy(to, octets, n);
+		srnic_writer_commit(w, n);
+		octets += n;
+		len -= n;
+	}
+	return 0;
+}
+
+/**
+ * srnic_writer_begin - begin an FPDU
+ * @w: writer
+ * @ulpdu_len: ULPDU_Length
+ *
+ * A Marker that stands here is the first that belongs to it.
+ *
+ * Return: 0 or -ENOMEM.
+ */
+int srnic_writer_begin(struct srnic_writer *w, u16 ulpdu_len)
+{
+	__be16 len = cpu_to_be16(ulpdu_len);
+
+	w->sum = ~0;
+	w->fpdu = w->pos;
+	if (w->markers && !srnic_marker_gap(w->pos))
+		w->fpdu += SRNIC_MARKER_LEN;
+	return srnic_writer_put(w, &len, sizeof(len));
+}
+
+/**
+ * srnic_writer_end - end an FPDU: padding, CRC
+ * @w: writer
+ * @ulpdu_len: ULPDU_Length; as many octets were put
+ *
+ * RFC 5044 4.4: the CRC field is there if CRC is off, too, and then 0. A Marker between
+ * padding and CRC is inside of the CRC.
+ *
+ * Return: 0 or -ENOMEM.
+ */
+int srnic_writer_end(struct srnic_writer *w, u16 ulpdu_len)
+{
+	struct srnic_batch *batch = w->batch;
+	static const u8 padding[3];
+	__le32 sum;
+
+	if (srnic_writer_put(w, padding, -(ulpdu_len + 2) & 3))
+		return -ENOMEM;
+	if (w->markers && !srnic_marker_gap(w->pos) && writer_put_marker(w))
+		return -ENOMEM;
+	sum = cpu_to_le32(w->crc ? ~w->sum : 0);
+	if (writer_put_raw(w, (const u8 *)&sum, sizeof(sum)))
+		return -ENOMEM;
+	batch->ends[batch->fpdus++] = batch->len;
+	return 0;
+}
