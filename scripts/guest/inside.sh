@@ -190,6 +190,15 @@ only_pool() { ! rdma_leftovers | grep -v '^cq'; }
 driver_get() {
 	[[ ! -d /sys/module/siw ]] || echo siw
 	[[ ! -d /sys/module/siw_mpa ]] || echo siw_mpa
+	[[ ! -d /sys/module/srnic ]] || echo srnic
+}
+
+# The type of its links: rdma link add NAME type TYPE
+link_type() {
+	case $(driver_get) in
+	srnic) echo srnic ;;
+	*) echo siw ;;
+	esac
 }
 
 rdma_is_up() {
@@ -203,13 +212,13 @@ rdma_is_up() {
 rdma_add() { poll 10 rdma_try_add; }
 
 rdma_try_add() {
-	rdma link add siw0 type siw netdev eth0 || return 1
+	rdma link add siw0 type "$(link_type)" netdev eth0 || return 1
 	poll 2 rdma_is_up && return
 	rdma link delete siw0
 	return 1
 }
 
-# driver_set siw|siw_mpa: the way an administrator changes it.
+# driver_set siw|siw_mpa|srnic: the way an administrator changes it.
 driver_set() {
 	local want=$1
 
@@ -219,8 +228,8 @@ driver_set() {
 	siw)
 		insmod /share/modules/siw.ko || return 1
 		;;
-	siw_mpa)
-		insmod /share/modules/iw_mpa.ko && insmod /share/modules/siw_mpa.ko || return 1
+	siw_mpa | srnic)
+		insmod /share/modules/iw_mpa.ko && insmod "/share/modules/$want.ko" || return 1
 		;;
 	*)
 		fail "no such driver: $want"

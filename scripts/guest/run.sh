@@ -3,7 +3,7 @@
 #
 # Boot one or two guests and run a command in the first of them:
 #
-#   scripts/guest/run.sh [-2] [-d DRIVER] COMMAND        DRIVER: siw (default), siw_mpa, none
+#   scripts/guest/run.sh [-2] [-d DRIVER] COMMAND        DRIVER: siw (default), siw_mpa, srnic, none
 #
 # With -2 the other guest, 10.0.0.2 and fd00::2, is on the same wire and has the same driver.
 
@@ -19,7 +19,7 @@ main() {
 		case $option in
 		2) guests="A B" ;;
 		d) driver=$OPTARG ;;
-		*) die "usage: run.sh [-2] [-d siw|siw_mpa|none] COMMAND" ;;
+		*) die "usage: run.sh [-2] [-d siw|siw_mpa|srnic|none] COMMAND" ;;
 		esac
 	done
 	shift $((OPTIND - 1))

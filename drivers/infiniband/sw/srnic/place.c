@@ -31,8 +31,6 @@ static enum srnic_err place_write(struct srnic_qp *qp, struct srnic_arrival *arr
 
 	if (!mem.len)
 		return SRNIC_ERR_NONE;
-	if (!(READ_ONCE(qp->access) & IB_ACCESS_REMOTE_WRITE))
-		return SRNIC_ERR_WRITE_RIGHT;
 	return srnic_err_of_mem(SRNIC_USE_WRITE,
 				srnic_mem_access(qp->dev, &mem, place_step, &arr->cur));
 }
@@ -50,8 +48,6 @@ static enum srnic_err place_check_source(struct srnic_qp *qp, const struct srnic
 
 	if (!mem.len)
 		return SRNIC_ERR_NONE;
-	if (!(READ_ONCE(qp->access) & IB_ACCESS_REMOTE_READ))
-		return SRNIC_ERR_READ_RIGHT;
 	return srnic_err_of_mem(SRNIC_USE_READ, srnic_mem_access(qp->dev, &mem, NULL, NULL));
 }
 

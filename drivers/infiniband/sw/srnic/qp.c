@@ -172,7 +172,6 @@ void srnic_qp_setup(struct srnic_qp *qp)
 	qp->flush_ms = SRNIC_FLUSH_MIN_MS;
 	qp->state = SRNIC_IDLE;
 	qp->idle_state = IB_QPS_RESET;
-	qp->access = IB_ACCESS_REMOTE_READ | IB_ACCESS_REMOTE_WRITE;
 	srnic_rx_setup(qp);
 	srnic_tx_setup(qp);
 }
@@ -328,7 +327,10 @@ static int qp_to_err(struct srnic_qp *qp)
  * srnic_qp_modify - a ULP changes a QP
  * @qp: the QP
  * @attr: to what
- * @mask: IB_QP_STATE and IB_QP_ACCESS_FLAGS are looked at
+ * @mask: IB_QP_STATE is looked at
+ *
+ * Rights are those of memory regions alone: rdma_cm sets those of a QP to none before a
+ * connection, whatever the ULP wants, and does not set them again.
  *
  * Quick, and waits for nobody: libsiw holds spinlocks meanwhile.
  *
@@ -338,10 +340,6 @@ static int qp_to_err(struct srnic_qp *qp)
  */
 int srnic_qp_modify(struct srnic_qp *qp, const struct ib_qp_attr *attr, int mask)
 {
-	const u32 remote = IB_ACCESS_REMOTE_READ | IB_ACCESS_REMOTE_WRITE;
-
-	if (mask & IB_QP_ACCESS_FLAGS)
-		WRITE_ONCE(qp->access, attr->qp_access_flags & remote);
 	if (!(mask & IB_QP_STATE))
 		return 0;
 	switch (attr->qp_state) {

@@ -518,7 +518,6 @@ enum srnic_state {
  * @events: bits of enum ib_event_type that @event_work is to tell
  * @user: an application's, with shared rings; else a kernel ULP's
  * @sig_all: every WQE is signaled
- * @access: IB_ACCESS_REMOTE_* that the peer may have
  * @cap: as granted
  * @scq: completions of the send queue
  * @rcq: completions of the receive queue
@@ -549,7 +548,6 @@ struct srnic_qp {
 	unsigned long		events;
 	bool			user;
 	bool			sig_all;
-	u32			access;
 	struct ib_qp_cap	cap;
 	struct srnic_cq		*scq;
 	struct srnic_cq		*rcq;
