@@ -5,6 +5,7 @@
 #
 #   scripts/e2e.sh [-k REGEX] [-l]      -k: only the cases whose line matches; -l: list them
 #
+# DRIVER=srnic tests that one in place of siw_mpa.
 # PAIRS="client/server[/wire] ..." chooses the drivers, and what the wire does to packets: clean,
 # rough or flap, see e2e/lib.sh.
 # KERNELS="6.1 6.12" chooses those of the guests A and B; without it a KERNEL other than 6.1 is that
@@ -22,8 +23,10 @@
 . "$TOP/scripts/e2e/lib.sh"
 
 # Unmodified siw has errors of its own, which a kernel with detectors does not survive.
-ALL_PAIRS="siw_mpa/siw siw/siw_mpa siw_mpa/siw_mpa siw_mpa/siw_mpa/rough siw_mpa/siw_mpa/flap"
-kernel_debugs "$KERNEL" && ALL_PAIRS=siw_mpa/siw_mpa
+DRIVER=${DRIVER:-siw_mpa}
+BOTH=$DRIVER/$DRIVER
+ALL_PAIRS="$DRIVER/siw siw/$DRIVER $BOTH $BOTH/rough $BOTH/flap"
+kernel_debugs "$KERNEL" && ALL_PAIRS=$BOTH
 PAIRS=${PAIRS:-$ALL_PAIRS}
 if [[ $KERNEL == 6.1 ]]; then
 	KERNELS=${KERNELS:-6.1 6.12}
@@ -199,7 +202,7 @@ list_names() {
 build_for() (
 	need_kernel "$1"
 	export KERNEL
-	if [[ $PAIRS == *siw_mpa* ]]; then
+	if [[ $PAIRS == *siw_mpa* || $PAIRS == *srnic* ]]; then
 		"$TOP/scripts/build.sh"
 	else
 		"$TOP/scripts/build.sh" --stock

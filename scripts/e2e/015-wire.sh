@@ -10,7 +10,7 @@ check() {
 	rping_once 10
 	on "$CLIENT" "capture_stop wire.pcapng && capture_is_whole"
 	# Unmodified siw never asks for the peer-to-peer model; siw_mpa always does.
-	[[ $CLIENT_DRIVER != siw_mpa ]] || expect=(--expect-rtr)
+	! is_ours "$CLIENT_DRIVER" || expect=(--expect-rtr)
 	# The same goes for CRCs, which are in use when either side wants them.
 	[[ $CLIENT_DRIVER/$SERVER_DRIVER == siw/siw ]] || expect+=(--expect-crc)
 	"$TOP/scripts/guest/startup.py" --check --expect-connections 1 "${expect[@]}" "$capture"

@@ -3,10 +3,10 @@
 DESCRIPTION="ucmatose: 10 connections at once, 10 messages of 1000 bytes each way on each"
 
 # Its server speaks first. A responder may not (RFC 5044 section 7.1.2) unless the initiator asks
-# for the peer-to-peer model, which unmodified siw never does. siw_mpa keeps to that, until its
+# for the peer-to-peer model, which unmodified siw never does. Ours keeps to that, until its
 # administrator says otherwise.
 lift_fence() {
-	[[ $CLIENT_DRIVER/$SERVER_DRIVER != siw/siw_mpa ]] || on "$SERVER" "fence_ms_set 1000"
+	is_ours "$CLIENT_DRIVER" || on "$SERVER" "fence_ms_set 1000"
 }
 
 check() {

@@ -3,7 +3,7 @@
 DESCRIPTION="nobody listens: rping gets an event and ends"
 
 # Over unmodified siw it hangs for ever: rdma_connect() fails at once and no event follows.
-applies() { [[ $CLIENT_DRIVER == siw_mpa ]]; }
+applies() { is_ours "$CLIENT_DRIVER"; }
 
 check() {
 	local output status=0

@@ -3,7 +3,7 @@
 DESCRIPTION="source ports that TCP uses already do not make connections fail"
 
 # rdma_cm chooses the source port without asking TCP; siw then fails with EADDRINUSE.
-applies() { [[ $CLIENT_DRIVER == siw_mpa ]]; }
+applies() { is_ours "$CLIENT_DRIVER"; }
 
 # 64 ports for rdma_cm to choose from, 56 of them taken: that none of 5 connections meets a
 # taken one has a chance of 1 in 30,000.

@@ -2,7 +2,7 @@
 # shellcheck shell=bash disable=SC2034
 DESCRIPTION="rdma link delete under a living connection, on either side; the link comes back"
 
-applies() { [[ $CLIENT_DRIVER == siw_mpa || $SERVER_DRIVER == siw_mpa ]]; }
+applies() { is_ours "$CLIENT_DRIVER" || is_ours "$SERVER_DRIVER"; }
 
 # Until the first block of data has been verified.
 is_moving() { on "$CLIENT" "poll 20 grep -q 'rdma-ping-0:' /run/bg/client/output"; }
@@ -31,6 +31,6 @@ delete_on() {
 }
 
 check() {
-	[[ $CLIENT_DRIVER != siw_mpa ]] || delete_on "$CLIENT"
-	[[ $SERVER_DRIVER != siw_mpa ]] || delete_on "$SERVER"
+	! is_ours "$CLIENT_DRIVER" || delete_on "$CLIENT"
+	! is_ours "$SERVER_DRIVER" || delete_on "$SERVER"
 }

@@ -5,8 +5,8 @@ WIRES=clean
 FAMILIES="4"
 GUIDE=Documentation/infiniband/iw_mpa_admin.rst
 
-# The page has the client's address and the server's.
-applies() { both_ours && stock_kernel; }
+# The page has the client's address and the server's, and what is printed with siw_mpa.
+applies() { [[ $CLIENT_DRIVER/$SERVER_DRIVER == siw_mpa/siw_mpa ]] && stock_kernel; }
 
 # Runs in the guest: our modules and what they need are installed, and nothing is loaded.
 guide_prepare() {

@@ -31,7 +31,7 @@ check() {
 	disk_write_and_compare "after the link was gone"
 	inside "$CLIENT" "nvme_detach; nvme_attach $SERVER_IP $PORT"
 	disk_has "$want" "with another connection"
-	inside "$CLIENT" "rmmod siw_mpa; nvme_is_gone; rm /run/data"
+	inside "$CLIENT" "rmmod $CLIENT_DRIVER; nvme_is_gone; rm /run/data"
 	on "$CLIENT" "driver_leaves_nothing && rmmod iw_mpa"
 	inside "$SERVER" "nvme_serve_end"
 	devices_go

@@ -20,10 +20,10 @@ nothing_left() {
 		[[ $(<"/sys/module/$module/refcnt") -eq 0 ]] || fail "$module is in use" || return 1
 		rmmod "$module" || return 1
 	done
-	! grep -E 'iw_mpa|siw' /proc/slabinfo || fail "slabs of ours are left" || return 1
+	! grep -E 'iw_mpa|siw|srnic' /proc/slabinfo || fail "slabs of ours are left" || return 1
 	! ss -Htan | grep -v '^TIME-WAIT' || fail "sockets are left" || return 1
 	# A kworker keeps the name of what it did last: only threads of our own count.
-	! grep -E '^Name:\s*(iw_mpa|siw)' /proc/[0-9]*/status 2>/dev/null || fail "kernel threads are left" || return 1
+	! grep -E '^Name:\s*(iw_mpa|siw|srnic)' /proc/[0-9]*/status 2>/dev/null || fail "kernel threads are left" || return 1
 	[[ -z $(driver_get) && ! -d /sys/module/iw_mpa ]]
 }
 
@@ -34,7 +34,7 @@ check() {
 		driver=$(guest_run "$host" driver_get)
 		[[ -n $driver ]] || fail "no driver in $host to unload"
 		library=
-		[[ $driver != siw_mpa ]] || library=iw_mpa
+		! is_ours "$driver" || library=iw_mpa
 		on "$host" "$(declare -f nothing_left); nothing_left $library"
 	done
 }

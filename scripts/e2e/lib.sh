@@ -12,7 +12,7 @@
 # for which drivers it is meant. It finds
 #
 #   CLIENT SERVER                  names of the guests: A and B, or the other way round
-#   CLIENT_DRIVER SERVER_DRIVER    siw or siw_mpa
+#   CLIENT_DRIVER SERVER_DRIVER    siw, siw_mpa or srnic
 #   FAMILY CLIENT_IP SERVER_IP     4 or 6, and addresses of that family
 #   PORT                           not used by any other case
 #   WIRE                           clean; rough: see wire_set in inside.sh; flap: links come and go
@@ -41,8 +41,11 @@ loudly() {
 	return "$status"
 }
 
+# is_ours DRIVER: on iw_mpa, that is
+is_ours() { [[ $1 != siw ]]; }
+
 # For applies()
-both_ours() { [[ $CLIENT_DRIVER == siw_mpa && $SERVER_DRIVER == siw_mpa ]]; }
+both_ours() { is_ours "$CLIENT_DRIVER" && is_ours "$SERVER_DRIVER"; }
 stock_kernel() { ! kernel_debugs "$KERNEL"; }
 
 # few NUMBER: as many where there is time, less in guests with detectors
