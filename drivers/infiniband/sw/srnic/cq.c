@@ -62,6 +62,7 @@ static bool cq_put_user(struct srnic_cq *cq, const struct srnic_cqe *cqe)
 	slot->bytes = cqe->bytes;
 	slot->inval_stag = cqe->inv ? cqe->inv_stag : 0;
 	slot->qp_id = cqe->qp->qp_num;
+	/* Whoever sees the entry valid sees all of it. */
 	smp_store_release(&slot->flags, SIW_WQE_VALID);
 	return true;
 }
@@ -76,12 +77,13 @@ static bool cq_put_kernel(struct srnic_cq *cq, const struct srnic_cqe *cqe)
 
 /*
  * Is the handler to be called? An application writes the word, then polls; we wrote the
- * entry, and now look at the word: with the barrier one of us sees the other.
+ * entry, and now look at the word: one of us sees the other.
  */
 static bool cq_disarm(struct srnic_cq *cq, bool solicited)
 {
 	u32 wanted = SIW_NOTIFY_NEXT_COMPLETION | (solicited ? SIW_NOTIFY_SOLICITED : 0);
 
+	/* The entry before the word; an application has it the other way. */
 	smp_mb();
 	if (!(READ_ONCE(*cq->notify) & wanted))
 		return false;

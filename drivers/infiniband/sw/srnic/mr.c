@@ -107,8 +107,10 @@ static int mr_fill_blocks(struct srnic_mr *mr, unsigned long size)
 	if (!mr->blocks)
 		return -ENOMEM;
 	block = mr->blocks;
-	rdma_umem_for_each_dma_block(mr->umem, &biter, size)
-		*block++ = rdma_block_iter_dma_address(&biter);
+	rdma_umem_for_each_dma_block(mr->umem, &biter, size) {
+		*block = rdma_block_iter_dma_address(&biter);
+		block++;
+	}
 	return 0;
 }
 

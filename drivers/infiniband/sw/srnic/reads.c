@@ -61,6 +61,7 @@ static struct srnic_irqe *irq_slot(const struct srnic_irq *irq, u32 index)
  */
 bool srnic_irq_is_full(const struct srnic_irq *irq)
 {
+	/* The sender has copied what was in the slot. */
 	u32 get = smp_load_acquire(&irq->get);
 
 	return irq->put == (get < irq->size ? get + irq->size : get - irq->size) || !irq->size;
@@ -76,6 +77,7 @@ bool srnic_irq_is_full(const struct srnic_irq *irq)
 void srnic_irq_put(struct srnic_irq *irq, const u8 hdr[SRNIC_READ_ULPDU])
 {
 	memcpy(irq_slot(irq, irq->put)->hdr, hdr, SRNIC_READ_ULPDU);
+	/* Whoever sees the index sees the request. */
 	smp_store_release(&irq->put, irq_next(irq, irq->put));
 }
 
@@ -89,6 +91,7 @@ void srnic_irq_put(struct srnic_irq *irq, const u8 hdr[SRNIC_READ_ULPDU])
  */
 const struct srnic_irqe *srnic_irq_head(const struct srnic_irq *irq)
 {
+	/* The request before the index, in srnic_irq_put() */
 	if (smp_load_acquire(&irq->put) == irq->get)
 		return NULL;
 	return irq_slot(irq, irq->get);
@@ -104,5 +107,6 @@ const struct srnic_irqe *srnic_irq_head(const struct srnic_irq *irq)
  */
 void srnic_irq_get(struct srnic_irq *irq)
 {
+	/* The request was read before its slot is free. */
 	smp_store_release(&irq->get, irq_next(irq, irq->get));
 }

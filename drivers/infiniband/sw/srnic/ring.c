@@ -137,6 +137,7 @@ void srnic_ring_mmap_free(struct rdma_user_mmap_entry *entry)
  */
 bool srnic_ring_copy_sqe(const struct siw_sqe *slot, struct siw_sqe *copy)
 {
+	/* The application wrote the flags last. */
 	u16 flags = smp_load_acquire(&slot->flags);
 
 	if (!(flags & SIW_WQE_VALID))
@@ -157,6 +158,7 @@ bool srnic_ring_copy_sqe(const struct siw_sqe *slot, struct siw_sqe *copy)
  */
 bool srnic_ring_copy_rqe(const struct siw_rqe *slot, struct siw_rqe *copy)
 {
+	/* The application wrote the flags last. */
 	u16 flags = smp_load_acquire(&slot->flags);
 
 	if (!(flags & SIW_WQE_VALID))

@@ -57,6 +57,7 @@ static int rq_take_user(struct srnic_rq *rq, struct srnic_rwqe *rwqe)
 
 	if (!srnic_ring_copy_rqe(slot, &rqe))
 		return -ENOENT;
+	/* It was copied before it is free. */
 	smp_store_release(&slot->flags, 0);
 	rwqe->id = rqe.id;
 	rwqe->num_sge = 0;

@@ -394,7 +394,8 @@ static void sq_retire(struct srnic_qp *qp, struct srnic_upcalls *up)
 static void sq_give_back(struct srnic_sq *sq, u32 from, u32 to)
 {
 	for (; from != to; from++)
-		smp_store_release(&sq->uring[from & (sq->size - 1)].flags, 0);
+		WRITE_ONCE(sq->uring[from & (sq->size - 1)].flags, 0);
+	/* Free, then look at the next; an application writes that, then looks if this is free. */
 	smp_mb();
 }
 

@@ -16,6 +16,7 @@
 #include <linux/if_ether.h>
 #include <linux/kref.h>
 #include <linux/mutex.h>
+#include <linux/sizes.h>
 #include <linux/spinlock.h>
 #include <linux/workqueue.h>
 #include <linux/xarray.h>
@@ -29,22 +30,22 @@
 #define SRNIC_MAX_INLINE	SIW_MAX_INLINE
 #define SRNIC_MAX_SGE_RD	1
 #define SRNIC_MAX_WR		32768
-#define SRNIC_MAX_CQE		(1 << 22)
+#define SRNIC_MAX_CQE		4194304
 #define SRNIC_MAX_DEPTH		128
-#define SRNIC_MAX_QP		(1 << 17)
-#define SRNIC_MAX_CQ		(1 << 18)
-#define SRNIC_MAX_MR		(1 << 20)
-#define SRNIC_MAX_PD		(1 << 17)
-#define SRNIC_MAX_SRQ		(1 << 16)
+#define SRNIC_MAX_QP		131072
+#define SRNIC_MAX_CQ		262144
+#define SRNIC_MAX_MR		1048576
+#define SRNIC_MAX_PD		131072
+#define SRNIC_MAX_SRQ		65536
 #define SRNIC_MAX_FAST_SG	512
 
 /* One batch of the sender: FPDUs, octets, and pieces of memory that it may be in */
 #define SRNIC_BATCH_FPDUS	64
-#define SRNIC_BATCH_OCTETS	65536
+#define SRNIC_BATCH_OCTETS	SZ_64K
 #define SRNIC_BATCH_BVECS	40
 /* What one run may do before others have a turn */
-#define SRNIC_TX_QUOTA		(1 << 20)
-#define SRNIC_RX_BUDGET		(1 << 18)
+#define SRNIC_TX_QUOTA		SZ_1M
+#define SRNIC_RX_BUDGET		SZ_256K
 /* How long a Terminate message may wait for room in the socket */
 #define SRNIC_TERM_MS		2000
 /* When to try again if there was no memory */

@@ -13,7 +13,7 @@
 #define SRNIC_STAG_MAX_INDEX	0xfffffe
 
 /**
- * srnic_step_fn - what is done with a piece of memory
+ * typedef srnic_step_fn - what is done with a piece of memory
  * @arg: the caller's
  * @va: its first octet
  * @len: octets, > 0

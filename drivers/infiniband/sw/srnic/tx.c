@@ -54,6 +54,7 @@ static bool tx_has_room(struct srnic_qp *qp)
 	if (sk_stream_memory_free(sk))
 		return true;
 	set_bit(SOCK_NOSPACE, &qp->sock->flags);
+	/* Pairs with that of tcp_check_space(): it sees the bit, or we see the room. */
 	smp_mb__after_atomic();
 	if (sk_stream_memory_free(sk))
 		return true;

@@ -51,8 +51,6 @@ static int srnic_dealloc_pd(struct ib_pd *pd, struct ib_udata *udata)
 	return 0;
 }
 
-SRNIC_REG_USER_MR(srnic_reg_user_mr, srnic_reg_mr)
-
 /* Completion queues */
 
 static int cq_create_user(struct srnic_cq *cq, struct ib_udata *udata)
@@ -81,7 +79,7 @@ static int cq_create_kernel(struct srnic_cq *cq)
 }
 
 static int srnic_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
-			   srnic_cq_arg *arg)
+			   struct srnic_cq_arg *arg)
 {
 	struct srnic_dev *dev = to_srnic_dev(ibcq->device);
 	struct ib_udata *udata = srnic_cq_udata(arg);
@@ -294,17 +292,12 @@ static int srnic_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata)
 	return 0;
 }
 
-/*
- * What was posted is seen by who flushes, or the state that has it flushed is seen here:
- * the barrier pairs with that of srnic_qp_flush().
- */
-static void qp_posted_send(struct srnic_qp *qp)
+/* Is it for us to see that what was just posted is flushed? */
+static bool qp_posted_in_error(const struct srnic_qp *qp)
 {
+	/* Pairs with that of srnic_qp_flush(): it sees what was posted, or we see the state. */
 	smp_mb();
-	if (READ_ONCE(qp->state) == SRNIC_ERROR)
-		srnic_qp_flush_soon(qp);
-	else
-		srnic_tx_kick(qp);
+	return READ_ONCE(qp->state) == SRNIC_ERROR;
 }
 
 static void qp_doorbell(struct srnic_qp *qp)
@@ -336,7 +329,10 @@ static int srnic_post_send(struct ib_qp *ibqp, const struct ib_send_wr *wr,
 		return err;
 	}
 	err = srnic_sq_post(qp, wr, bad);
-	qp_posted_send(qp);
+	if (qp_posted_in_error(qp))
+		srnic_qp_flush_soon(qp);
+	else
+		srnic_tx_kick(qp);
 	return err;
 }
 
@@ -351,8 +347,7 @@ static int srnic_post_recv(struct ib_qp *ibqp, const struct ib_recv_wr *wr,
 		return -EINVAL;
 	}
 	err = srnic_rq_post(&qp->rq, wr, qp->cap.max_recv_sge, bad);
-	smp_mb();
-	if (READ_ONCE(qp->state) == SRNIC_ERROR)
+	if (qp_posted_in_error(qp))
 		srnic_qp_flush_soon(qp);
 	return err;
 }

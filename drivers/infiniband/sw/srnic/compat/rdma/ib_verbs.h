@@ -16,36 +16,37 @@ static inline void *ib_virt_dma_to_ptr(u64 dma_addr)
 
 /* Linux 6.11 gives create_cq all attributes, and NULL for a kernel ULP. */
 #ifdef SRNIC_HAS_CQ_ATTRS
-typedef struct uverbs_attr_bundle srnic_cq_arg;
+#define srnic_cq_arg uverbs_attr_bundle
 
-static inline struct ib_udata *srnic_cq_udata(srnic_cq_arg *arg)
+static inline struct ib_udata *srnic_cq_udata(struct srnic_cq_arg *arg)
 {
 	return arg ? &arg->driver_udata : NULL;
 }
 #else
-typedef struct ib_udata srnic_cq_arg;
+#define srnic_cq_arg ib_udata
 
-static inline struct ib_udata *srnic_cq_udata(srnic_cq_arg *arg)
+static inline struct ib_udata *srnic_cq_udata(struct srnic_cq_arg *arg)
 {
 	return arg;
 }
 #endif
 
+struct ib_mr *srnic_reg_mr(struct ib_pd *pd, u64 start, u64 len, u64 iova, int access,
+			   struct ib_udata *udata);
+
 /* Linux 6.17 adds hints of where DMA should go, which mean nothing without DMA. */
 #ifdef SRNIC_HAS_DMAH
-#define SRNIC_REG_USER_MR(name, func)							\
-static struct ib_mr *name(struct ib_pd *pd, u64 start, u64 len, u64 iova, int access,	\
-			  struct ib_dmah *dmah, struct ib_udata *udata)			\
-{											\
-	return dmah ? ERR_PTR(-EOPNOTSUPP) :						\
-		      func(pd, start, len, iova, access, udata);			\
+static inline struct ib_mr *srnic_reg_user_mr(struct ib_pd *pd, u64 start, u64 len, u64 iova,
+					      int access, struct ib_dmah *dmah,
+					      struct ib_udata *udata)
+{
+	return dmah ? ERR_PTR(-EOPNOTSUPP) : srnic_reg_mr(pd, start, len, iova, access, udata);
 }
 #else
-#define SRNIC_REG_USER_MR(name, func)							\
-static struct ib_mr *name(struct ib_pd *pd, u64 start, u64 len, u64 iova, int access,	\
-			  struct ib_udata *udata)					\
-{											\
-	return func(pd, start, len, iova, access, udata);				\
+static inline struct ib_mr *srnic_reg_user_mr(struct ib_pd *pd, u64 start, u64 len, u64 iova,
+					      int access, struct ib_udata *udata)
+{
+	return srnic_reg_mr(pd, start, len, iova, access, udata);
 }
 #endif
 
