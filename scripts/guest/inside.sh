@@ -326,6 +326,8 @@ diagnose() {
 			echo "$(<"$task/comm") ${task##*/}: $(head -n 3 "$task/stack" | paste -sd ' ')"
 		done
 	done
+	echo "* counters of the device"
+	rdma statistic show link siw0/1 | grep -Eo '[[:alnum:]_]+ [1-9][0-9]*' | paste -sd ' '
 	echo "* counters of iw_mpa"
 	grep -hsv ' 0$' /sys/kernel/debug/iw_mpa/stats
 	echo "* kernel"

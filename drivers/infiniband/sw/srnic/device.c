@@ -114,7 +114,7 @@ static void srnic_dealloc_driver(struct ib_device *ibdev)
 	iw_mpa_unregister_device(ibdev);
 	xa_destroy(&dev->qps);
 	xa_destroy(&dev->mrs);
-	free_percpu(dev->stats);
+	srnic_stats_free(dev);
 }
 
 /* The number is siw's, and so is the ABI: libsiw of any rdma-core takes us for its own. */

@@ -123,6 +123,20 @@ static enum srnic_err place_resp_octets(struct srnic_qp *qp, struct srnic_arriva
 	return srnic_err_of_mem(SRNIC_USE_RESP, fault);
 }
 
+/*
+ * A Read with invalidate is of its sink. The STag that the ULP gives apart is not looked
+ * at: the RDMA core has that from before it chose the key.
+ */
+static bool place_read_invalidates(struct srnic_qp *qp)
+{
+	const struct srnic_wqe *wqe = qp->rx.read;
+
+	if (wqe->op != SRNIC_WR_READ_INV)
+		return true;
+	return wqe->num_sge &&
+	       !srnic_stag_invalidate(qp->dev, qp->ibqp.pd, wqe->sge[0].lkey);
+}
+
 static enum srnic_err place_read_resp(struct srnic_qp *qp, struct srnic_arrival *arr)
 {
 	struct srnic_rx *rx = &qp->rx;
@@ -145,8 +159,7 @@ static enum srnic_err place_read_resp(struct srnic_qp *qp, struct srnic_arrival 
 		return SRNIC_ERR_NONE;
 	if (rx->read_len != rx->read->bytes)
 		return SRNIC_ERR_RESP_BOUNDS;
-	if (rx->read->op == SRNIC_WR_READ_INV &&
-	    srnic_stag_invalidate(qp->dev, qp->ibqp.pd, rx->read->inv_stag)) {
+	if (!place_read_invalidates(qp)) {
 		place_read_ends(qp, IB_WC_LOC_QP_OP_ERR, arr->up);
 		return SRNIC_ERR_LOCAL;
 	}

@@ -147,11 +147,9 @@ static int sq_fill(const struct srnic_qp *qp, struct srnic_wqe *wqe, const struc
 	case SRNIC_WR_SEND_INV:
 		wqe->rkey = wr->ex.invalidate_rkey;
 		return sq_fill_data(qp, wqe, wr);
-	case SRNIC_WR_READ_INV:
-		wqe->inv_stag = wr->ex.invalidate_rkey;
-		fallthrough;
 	case SRNIC_WR_WRITE:
 	case SRNIC_WR_READ:
+	case SRNIC_WR_READ_INV:
 		wqe->rkey = rdma_wr(wr)->rkey;
 		wqe->raddr = rdma_wr(wr)->remote_addr;
 		fallthrough;

@@ -69,7 +69,9 @@ extern struct workqueue_struct *srnic_wq;
  * @port_up: the network device is up and has a carrier
  * @mtu: of the network device, in octets
  * @objects: how many there are of each kind, against the limits
- * @stats: counters
+ * @stats: counters of the data path
+ * @stat_descs: names of the library's counters and of these
+ * @library_stats: how many of @stat_descs are the library's
  */
 struct srnic_dev {
 	struct ib_device	ibdev;
@@ -83,6 +85,8 @@ struct srnic_dev {
 		atomic_t	qp, cq, mr, pd, srq;
 	} objects;
 	struct srnic_stats __percpu *stats;
+	struct rdma_stat_desc	*stat_descs;
+	int			library_stats;
 };
 
 /* enum srnic_mr_kind - what is behind an STag */
@@ -227,7 +231,6 @@ struct srnic_cq {
  * @id: the ULP's
  * @raddr: remote address; SRNIC_WR_REG: address of the first octet
  * @rkey: remote STag; STag to invalidate of SEND_INV and INV; STag of REG
- * @inv_stag: SRNIC_WR_READ_INV: local STag to invalidate
  * @bytes: sum of the lengths
  * @op: enum srnic_wr_op
  * @flags: SRNIC_WQE_*
@@ -242,7 +245,6 @@ struct srnic_wqe {
 	u64	id;
 	u64	raddr;
 	u32	rkey;
-	u32	inv_stag;
 	u32	bytes;
 	u8	op;
 	u8	flags;

@@ -3,9 +3,10 @@
 
 #include "srnic.h"
 
+#include <linux/slab.h>
+
 #define STATS_COUNT	(SRNIC_CNT_COUNT + SRNIC_ERR_COUNT - 1)
 
-static struct rdma_stat_desc stats_descs[STATS_COUNT];
 static char stats_err_names[SRNIC_ERR_COUNT][24];
 
 static const char * const stats_names[SRNIC_CNT_COUNT] = {
@@ -23,13 +24,51 @@ void srnic_stats_init(void)
 {
 	int i;
 
-	for (i = 0; i < SRNIC_CNT_COUNT; i++)
-		stats_descs[i].name = stats_names[i];
-	for (i = SRNIC_ERR_NONE + 1; i < SRNIC_ERR_COUNT; i++) {
+	for (i = SRNIC_ERR_NONE + 1; i < SRNIC_ERR_COUNT; i++)
 		snprintf(stats_err_names[i], sizeof(stats_err_names[i]), "err_%s",
 			 srnic_err_name(i));
-		stats_descs[SRNIC_CNT_COUNT + i - 1].name = stats_err_names[i];
+}
+
+/**
+ * srnic_stats_free - forget what was made for a device's counters
+ * @dev: device that is not registered any more
+ */
+void srnic_stats_free(struct srnic_dev *dev)
+{
+	kfree(dev->stat_descs);
+	free_percpu(dev->stats);
+}
+
+static void stats_describe(struct rdma_stat_desc *descs)
+{
+	int i;
+
+	for (i = 0; i < SRNIC_CNT_COUNT; i++)
+		descs[i].name = stats_names[i];
+	for (i = SRNIC_ERR_NONE + 1; i < SRNIC_ERR_COUNT; i++)
+		descs[SRNIC_CNT_COUNT + i - 1].name = stats_err_names[i];
+}
+
+/* Names of what the library counts of connections, then of what the data path counts */
+static int stats_make_descs(struct srnic_dev *dev)
+{
+	struct rdma_hw_stats *library;
+	int n;
+
+	if (dev->stat_descs)
+		return 0;
+	library = iw_mpa_ib_device_ops.alloc_hw_port_stats(&dev->ibdev, 1);
+	if (!library)
+		return -ENOMEM;
+	n = library->num_counters;
+	dev->stat_descs = kcalloc(n + STATS_COUNT, sizeof(*dev->stat_descs), GFP_KERNEL);
+	if (dev->stat_descs) {
+		memcpy(dev->stat_descs, library->descs, n * sizeof(*dev->stat_descs));
+		stats_describe(dev->stat_descs + n);
+		dev->library_stats = n;
 	}
+	rdma_free_hw_stats_struct(library);
+	return dev->stat_descs ? 0 : -ENOMEM;
 }
 
 /**
@@ -37,13 +76,51 @@ void srnic_stats_init(void)
  * @ibdev: device
  * @port_num: any
  *
- * Context: process.
+ * A device has one table of counters: the library's and ours.
+ *
+ * Context: process, while the device is registered.
  *
  * Return: room for the counters, or NULL.
  */
 struct rdma_hw_stats *srnic_alloc_hw_port_stats(struct ib_device *ibdev, u32 port_num)
 {
-	return rdma_alloc_hw_stats_struct(stats_descs, STATS_COUNT, RDMA_HW_STATS_DEFAULT_LIFESPAN);
+	struct srnic_dev *dev = to_srnic_dev(ibdev);
+
+	if (stats_make_descs(dev))
+		return NULL;
+	return rdma_alloc_hw_stats_struct(dev->stat_descs, dev->library_stats + STATS_COUNT,
+					  RDMA_HW_STATS_DEFAULT_LIFESPAN);
+}
+
+/* The library writes to a structure that it made. */
+static int stats_ask_library(struct ib_device *ibdev, u32 port_num, u64 *value)
+{
+	struct rdma_hw_stats *library;
+	int n;
+
+	library = iw_mpa_ib_device_ops.alloc_hw_port_stats(ibdev, port_num);
+	if (!library)
+		return -ENOMEM;
+	n = iw_mpa_ib_device_ops.get_hw_stats(ibdev, library, port_num, library->num_counters);
+	if (n > 0)
+		memcpy(value, library->value, n * sizeof(*value));
+	rdma_free_hw_stats_struct(library);
+	return n;
+}
+
+static void stats_sum(const struct srnic_dev *dev, u64 *value)
+{
+	int cpu, i;
+
+	memset(value, 0, STATS_COUNT * sizeof(*value));
+	for_each_possible_cpu(cpu) {
+		const struct srnic_stats *mine = per_cpu_ptr(dev->stats, cpu);
+
+		for (i = 0; i < SRNIC_CNT_COUNT; i++)
+			value[i] += READ_ONCE(mine->counter[i]);
+		for (i = SRNIC_ERR_NONE + 1; i < SRNIC_ERR_COUNT; i++)
+			value[SRNIC_CNT_COUNT + i - 1] += READ_ONCE(mine->err[i]);
+	}
 }
 
 /**
@@ -55,22 +132,16 @@ struct rdma_hw_stats *srnic_alloc_hw_port_stats(struct ib_device *ibdev, u32 por
  *
  * Context: process.
  *
- * Return: how many counters there are.
+ * Return: how many counters there are, or a negative errno.
  */
 int srnic_get_hw_stats(struct ib_device *ibdev, struct rdma_hw_stats *stats, u32 port_num,
 		       int index)
 {
 	struct srnic_dev *dev = to_srnic_dev(ibdev);
-	int cpu, i;
+	int n = stats_ask_library(ibdev, port_num, stats->value);
 
-	memset(stats->value, 0, STATS_COUNT * sizeof(stats->value[0]));
-	for_each_possible_cpu(cpu) {
-		const struct srnic_stats *mine = per_cpu_ptr(dev->stats, cpu);
-
-		for (i = 0; i < SRNIC_CNT_COUNT; i++)
-			stats->value[i] += READ_ONCE(mine->counter[i]);
-		for (i = SRNIC_ERR_NONE + 1; i < SRNIC_ERR_COUNT; i++)
-			stats->value[SRNIC_CNT_COUNT + i - 1] += READ_ONCE(mine->err[i]);
-	}
-	return STATS_COUNT;
+	if (n < 0)
+		return n;
+	stats_sum(dev, stats->value + n);
+	return n + STATS_COUNT;
 }

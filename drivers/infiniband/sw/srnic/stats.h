@@ -9,6 +9,7 @@
 
 struct ib_device;
 struct rdma_hw_stats;
+struct srnic_dev;
 
 /*
  * Name and meaning. FPDUs and octets are of the ULPDUs; a batch is one call of TCP's.
@@ -62,6 +63,7 @@ struct srnic_stats {
 struct rdma_hw_stats *srnic_alloc_hw_port_stats(struct ib_device *ibdev, u32 port_num);
 int srnic_get_hw_stats(struct ib_device *ibdev, struct rdma_hw_stats *stats, u32 port_num,
 		       int index);
+void srnic_stats_free(struct srnic_dev *dev);
 void srnic_stats_init(void);
 
 #endif /* _SRNIC_STATS_H */
