@@ -48,7 +48,7 @@ talk_with_rtr() {
 
 check() {
 	need_program first_word
-	if [[ $CLIENT_DRIVER/$SERVER_DRIVER == siw/siw_mpa ]]; then
+	if ! is_ours "$CLIENT_DRIVER"; then
 		talk_without_rtr
 		echo "result: servers that speak first are heard when the fence is lifted"
 	else

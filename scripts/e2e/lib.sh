@@ -56,6 +56,10 @@ on() { loudly guest_run "$@"; }
 # inside GUEST COMMAND [SECONDS]: with the functions of scripts/guest/$KIT.sh
 inside() { on "$1" "set -e; . /host$TOP/scripts/guest/$KIT.sh; $2" "${3:-60}"; }
 
+# loses_connections GUEST: does its driver end them when the link goes? siw of 6.1 does; later ones,
+# and ours, leave that to TCP.
+loses_connections() { [[ $(driver_of "$1") != srnic && $(guest_kernel "$1") == 6.1 ]]; }
+
 DISK_SIZE=$((4 << 20))
 
 # disk_has SHA256SUM WHEN: what the initiator reads

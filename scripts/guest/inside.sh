@@ -140,6 +140,9 @@ link_flap() {
 	ip link set eth0 up
 }
 
+# tcp_cut PORT: end the connections to that port, as a reset does.
+tcp_cut() { [[ $(ss -HKtn state established "dport = :$1") ]]; }
+
 # fence_ms_set MS: how long a responder holds back for the first FPDU of an initiator without RTR;
 # 0: as long as it takes
 fence_ms_set() { echo "$1" >/proc/sys/net/iw_mpa/fence_timeout_ms; }

@@ -214,12 +214,21 @@ static bool rx_take_part(struct srnic_qp *qp, struct srnic_cursor *cur, u32 left
 	return good;
 }
 
-/*
- * Take what is whole. Return octets that were taken; all there are if the stream has
- * failed, for nothing behind an error is looked at.
+/**
+ * srnic_rx_take - take what is whole
+ * @qp: the QP
+ * @cur: stands at the first octet that was not taken
+ * @avail: octets that are there
+ * @budget: octets to take at most, but for the end of an FPDU
+ * @up: what is to be done when no lock is held
+ *
+ * Context: the socket, if the octets are from one, is locked.
+ *
+ * Return: octets that were taken; all there are if the stream has failed, for nothing
+ * behind an error is looked at.
  */
-static u32 rx_take_all(struct srnic_qp *qp, struct srnic_cursor *cur, u32 avail, u32 budget,
-		       struct srnic_upcalls *up)
+u32 srnic_rx_take(struct srnic_qp *qp, struct srnic_cursor *cur, u32 avail, u32 budget,
+		  struct srnic_upcalls *up)
 {
 	struct srnic_rx *rx = &qp->rx;
 	u32 used = 0;
@@ -308,7 +317,7 @@ void srnic_rx_run(struct srnic_qp *qp, struct sock *sk, u32 budget)
 	}
 	cur.markers = rx->markers;
 	cur.pos = rx_pos(rx, sk);
-	used = rx_take_all(qp, &cur, avail, budget, &up);
+	used = srnic_rx_take(qp, &cur, avail, budget, &up);
 	if (used)
 		tcp_read_done(sk, used);
 	rx_finish(qp, &up);

@@ -1,0 +1,328 @@
+// SPDX-License-Identifier: GPL-2.0
+/* See srnic_pair.h. */
+
+#include "srnic_pair.h"
+
+#include <linux/net.h>
+#include <linux/slab.h>
+#include <net/tcp.h>
+
+#include "cursor.h"
+#include "reads.h"
+#include "rq.h"
+#include "rx.h"
+#include "send.h"
+#include "sq.h"
+#include "stag.h"
+#include "target.h"
+#include "tx.h"
+#include "writer.h"
+
+/* What the RDMA core has for rings of applications, which these suites do not make */
+int rdma_user_mmap_entry_insert_range(struct ib_ucontext *ctx, struct rdma_user_mmap_entry *entry,
+				      size_t len, u32 min_pgoff, u32 max_pgoff)
+{
+	return -EOPNOTSUPP;
+}
+
+void rdma_user_mmap_entry_remove(struct rdma_user_mmap_entry *entry)
+{
+}
+
+struct rdma_user_mmap_entry *rdma_user_mmap_entry_get(struct ib_ucontext *ctx,
+						      struct vm_area_struct *vma)
+{
+	return NULL;
+}
+
+void rdma_user_mmap_entry_put(struct rdma_user_mmap_entry *entry)
+{
+}
+
+static void pair_cq_init(struct pair *p, struct srnic_cq *cq)
+{
+	srnic_cq_setup(cq);
+	cq->size = PAIR_CQES;
+	cq->kring = kunit_kcalloc(p->test, PAIR_CQES, sizeof(*cq->kring), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(p->test, cq->kring);
+}
+
+static void pair_qp_init(struct pair *p, struct pair_end *e, u32 qpn)
+{
+	struct kunit *test = p->test;
+	struct srnic_qp *qp;
+
+	qp = kunit_kzalloc(test, sizeof(*qp), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, qp);
+	e->qp = qp;
+	qp->dev = p->dev;
+	qp->ibqp.pd = &p->pd;
+	qp->ibqp.qp_num = qpn;
+	spin_lock_init(&qp->lock);
+	spin_lock_init(&qp->sq.lock);
+	spin_lock_init(&qp->rq.lock);
+	srnic_rx_setup(qp);
+	srnic_tx_setup(qp);
+	qp->cap.max_send_sge = SRNIC_MAX_SGE;
+	qp->cap.max_recv_sge = SRNIC_MAX_SGE;
+	qp->sq.size = PAIR_WRS;
+	qp->sq.ring = kunit_kcalloc(test, PAIR_WRS, sizeof(*qp->sq.ring), GFP_KERNEL);
+	qp->rq.size = PAIR_WRS;
+	qp->rq.kring = kunit_kcalloc(test, PAIR_WRS, sizeof(*qp->rq.kring), GFP_KERNEL);
+	e->mem = kunit_kzalloc(test, PAIR_MEM, GFP_KERNEL);
+	e->wire = kunit_kzalloc(test, 4 * PAIR_MEM, GFP_KERNEL);
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, qp->sq.ring);
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, qp->rq.kring);
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, e->mem);
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, e->wire);
+	pair_cq_init(p, &e->scq);
+	pair_cq_init(p, &e->rcq);
+	qp->scq = &e->scq;
+	qp->rcq = &e->rcq;
+}
+
+int pair_init(struct kunit *test)
+{
+	struct pair *p = kunit_kzalloc(test, sizeof(*p), GFP_KERNEL);
+	int i;
+
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, p);
+	test->priv = p;
+	p->test = test;
+	p->dev = kunit_kzalloc(test, sizeof(*p->dev), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, p->dev);
+	xa_init(&p->dev->mrs);
+	p->dev->stats = alloc_percpu(struct srnic_stats);
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, p->dev->stats);
+	KUNIT_ASSERT_EQ(test, sock_create_kern(&init_net, AF_INET, SOCK_STREAM, IPPROTO_TCP,
+					       &p->sock), 0);
+	for (i = 0; i < 2; i++)
+		pair_qp_init(p, &p->end[i], i + 1);
+	return 0;
+}
+
+void pair_exit(struct kunit *test)
+{
+	struct pair *p = test->priv;
+	struct srnic_mr *mr;
+	unsigned long index;
+	int i;
+
+	for (i = 0; i < 2; i++) {
+		srnic_batch_reset(&p->end[i].qp->tx.batch);
+		srnic_irq_free(&p->end[i].qp->irq);
+	}
+	xa_for_each(&p->dev->mrs, index, mr) {
+		srnic_stag_remove(p->dev, mr);
+		kfree(mr->map[0]);
+		kfree(mr->map[1]);
+		kfree(mr);
+	}
+	xa_destroy(&p->dev->mrs);
+	free_percpu(p->dev->stats);
+	sock_release(p->sock);
+	srnic_writer_exit();
+}
+
+/* As prepare and open_tx do, for end 0 as initiator; none asks the library for anything. */
+void pair_start(struct pair *p, const struct pair_opts *opts)
+{
+	int i;
+
+	tcp_sk(p->sock->sk)->mss_cache = opts->emss;
+	p->portion = opts->portion;
+	for (i = 0; i < 2; i++) {
+		const struct iw_mpa_params params = {
+			.initiator	= true,
+			.crc		= opts->crc,
+			.ird		= PAIR_IRD,
+			.ord		= opts->ord,
+			.tx_markers	= opts->markers[i],
+			.rx_markers	= opts->markers[!i],
+		};
+		const struct iw_mpa_handoff ho = { .params = &params };
+		struct srnic_qp *qp = p->end[i].qp;
+
+		KUNIT_ASSERT_EQ(p->test, srnic_irq_alloc(&qp->irq, PAIR_IRD), 0);
+		srnic_rx_start(qp, &ho);
+		srnic_tx_start(qp, &params);
+		qp->state = SRNIC_RTS;
+		qp->sock = p->sock;
+	}
+}
+
+struct srnic_mr *pair_fast(struct pair *p, void *va, u64 size, u32 access)
+{
+	struct srnic_mr *mr = kzalloc(sizeof(*mr), GFP_KERNEL);
+	int i;
+
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(p->test, mr);
+	rwlock_init(&mr->lock);
+	mr->kind = SRNIC_MR_FAST;
+	mr->ibmr.pd = &p->pd;
+	mr->max_extents = 1;
+	for (i = 0; i < 2; i++) {
+		mr->map[i] = kzalloc(sizeof(*mr->map[i]), GFP_KERNEL);
+		KUNIT_ASSERT_NOT_ERR_OR_NULL(p->test, mr->map[i]);
+		mr->map[i][0] = (struct srnic_extent) { .va = va, .end = size };
+		mr->extents[i] = 1;
+	}
+	mr->base = (uintptr_t)va;
+	mr->size = size;
+	mr->access = access;
+	KUNIT_ASSERT_EQ(p->test, srnic_stag_add(p->dev, mr), 0);
+	return mr;
+}
+
+/* Valid at once; any protection domain, any address */
+struct srnic_mr *pair_reg(struct pair *p, struct ib_pd *pd, void *va, u64 base, u64 size, u32 access)
+{
+	struct srnic_mr *mr = pair_fast(p, va, size, access);
+
+	mr->ibmr.pd = pd;
+	mr->base = base;
+	mr->valid = true;
+	return mr;
+}
+
+int pair_post(struct pair_end *e, const struct ib_send_wr *wr)
+{
+	const struct ib_send_wr *bad;
+
+	return srnic_sq_post(e->qp, wr, &bad);
+}
+
+void pair_post_recv(struct pair_end *e, u64 id, void *va, u32 len)
+{
+	struct ib_sge sge = {
+		.addr = (uintptr_t)va, .length = len, .lkey = SRNIC_LOCAL_DMA_LKEY,
+	};
+	const struct ib_recv_wr wr = { .wr_id = id, .sg_list = &sge, .num_sge = 1 }, *bad;
+
+	WARN_ON(srnic_rq_post(&e->qp->rq, &wr, SRNIC_MAX_SGE, &bad));
+}
+
+/* What is in the batch goes to the wire. */
+static void pair_push(struct pair *p, struct pair_end *e)
+{
+	struct srnic_batch *batch = &e->qp->tx.batch;
+	u32 left = batch->len;
+	int i;
+
+	for (i = 0; i < batch->nbv && left; i++) {
+		const struct bio_vec *bv = &batch->bv[i];
+		u32 n = min(bv->bv_len, left);
+
+		KUNIT_ASSERT_LE(p->test, e->wire_len + n, (u32)(4 * PAIR_MEM));
+		memcpy(e->wire + e->wire_len, page_address(bv->bv_page) + bv->bv_offset, n);
+		e->wire_len += n;
+		left -= n;
+	}
+	srnic_batch_reset(batch);
+}
+
+/* Until there is nothing to do, or the stream has failed */
+void pair_send(struct pair *p, int from)
+{
+	struct pair_end *e = &p->end[from];
+	struct srnic_upcalls up = {};
+	int steps;
+
+	do {
+		steps = srnic_send_fill(e->qp);
+		KUNIT_ASSERT_GE(p->test, steps, 0);
+		pair_push(p, e);
+		srnic_sq_sent(e->qp, &up);
+	} while (steps && e->qp->state == SRNIC_RTS);
+}
+
+static u32 pair_take(struct pair *p, int from, u32 avail, struct srnic_upcalls *up)
+{
+	struct pair_end *e = &p->end[from];
+	struct srnic_qp *to = p->end[!from].qp;
+	struct srnic_cursor cur = { .markers = to->rx.markers, .pos = e->wire_pos };
+	u32 used;
+
+	srnic_cursor_at_memory(&cur, e->wire, avail);
+	used = srnic_rx_take(to, &cur, avail, U32_MAX, up);
+	memmove(e->wire, e->wire + used, e->wire_len - used);
+	e->wire_len -= used;
+	e->wire_pos += used;
+	return used;
+}
+
+/* All that is on the wire, in portions; what is behind an error is dropped. */
+void pair_deliver(struct pair *p, int from)
+{
+	struct pair_end *e = &p->end[from];
+	struct srnic_qp *to = p->end[!from].qp;
+	struct srnic_upcalls up = {};
+	u32 there = 0;
+
+	while (e->wire_len && to->state == SRNIC_RTS) {
+		there = p->portion ? min(there + p->portion, e->wire_len) : e->wire_len;
+		there -= pair_take(p, from, there, &up);
+		if (there == e->wire_len)
+			break;
+	}
+	if (to->state != SRNIC_RTS)
+		e->wire_len = 0;
+}
+
+void pair_run(struct pair *p)
+{
+	int rounds;
+
+	for (rounds = 0; rounds < 100; rounds++) {
+		pair_send(p, 0);
+		pair_deliver(p, 0);
+		pair_send(p, 1);
+		if (!p->end[1].wire_len)
+			return;
+		pair_deliver(p, 1);
+	}
+	KUNIT_FAIL(p->test, "it does not come to rest");
+}
+
+/* An FPDU of a peer that says what it likes */
+void pair_put_ulpdu(struct pair *p, int from, const void *ulpdu, u16 len)
+{
+	struct pair_end *e = &p->end[from];
+	struct srnic_writer w;
+
+	srnic_writer_open(&w, &e->qp->tx, GFP_KERNEL);
+	KUNIT_ASSERT_EQ(p->test, srnic_writer_begin(&w, len), 0);
+	KUNIT_ASSERT_EQ(p->test, srnic_writer_put(&w, ulpdu, len), 0);
+	KUNIT_ASSERT_EQ(p->test, srnic_writer_end(&w, len), 0);
+	srnic_writer_close(&w, &e->qp->tx);
+	pair_push(p, e);
+}
+
+int pair_poll(struct srnic_cq *cq, struct ib_wc *wc)
+{
+	return srnic_cq_poll(cq, 1, wc);
+}
+
+void pair_expect_wc(struct pair *p, struct srnic_cq *cq, u64 id, enum ib_wc_status status)
+{
+	struct ib_wc wc = {};
+
+	KUNIT_ASSERT_EQ(p->test, pair_poll(cq, &wc), 1);
+	KUNIT_EXPECT_EQ(p->test, wc.wr_id, id);
+	KUNIT_EXPECT_EQ(p->test, wc.status, status);
+}
+
+void pair_expect_no_wc(struct pair *p, struct srnic_cq *cq)
+{
+	struct ib_wc wc;
+
+	KUNIT_EXPECT_EQ(p->test, pair_poll(cq, &wc), 0);
+}
+
+void pair_expect_fault(struct pair *p, int end, enum srnic_err err)
+{
+	struct srnic_qp *qp = p->end[end].qp;
+
+	KUNIT_EXPECT_STREQ(p->test, srnic_err_name(qp->fault.err), srnic_err_name(err));
+	KUNIT_EXPECT_EQ(p->test, (int)qp->state, err ? SRNIC_TERMINATE : SRNIC_RTS);
+}

@@ -1,0 +1,443 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Messages from one QP to another, with and without CRC and Markers, cut into segments and
+ * portions of any size.
+ */
+
+#include "srnic_pair.h"
+
+#include <linux/crc32c.h>
+#include <linux/module.h>
+#include <linux/string.h>
+#include <asm/unaligned.h>
+
+#include "send.h"
+#include "sq.h"
+#include "stag.h"
+#include "writer.h"
+
+static const struct pair_opts stream_opts[] = {
+	{ .crc = true, .emss = 1448, .ord = 4 },
+	{ .crc = false, .emss = 1448, .ord = 4 },
+	{ .crc = true, .emss = 1448, .ord = 4, .portion = 1 },
+	{ .crc = true, .emss = 536, .ord = 4, .portion = 7 },
+	{ .crc = true, .emss = 65483, .ord = 4 },
+	{ .crc = true, .emss = 100, .ord = 1, .portion = 100 },
+	{ .crc = true, .emss = 1448, .ord = 4, .markers = { true, true } },
+	{ .crc = false, .emss = 1448, .ord = 4, .markers = { true, true } },
+	{ .crc = true, .emss = 1448, .ord = 4, .markers = { true, false } },
+	{ .crc = true, .emss = 1448, .ord = 4, .markers = { false, true }, .portion = 13 },
+	{ .crc = true, .emss = 1448, .ord = 4, .markers = { true, true }, .portion = 1 },
+	{ .crc = true, .emss = 65483, .ord = 4, .markers = { true, true } },
+	{ .crc = true, .emss = 100, .ord = 4, .markers = { true, true }, .portion = 512 },
+};
+
+static void stream_desc(const struct pair_opts *opts, char *desc)
+{
+	snprintf(desc, KUNIT_PARAM_DESC_SIZE, "crc_%d_emss_%u_markers_%d%d_portion_%u", opts->crc,
+		 opts->emss, opts->markers[0], opts->markers[1], opts->portion);
+}
+
+KUNIT_ARRAY_PARAM(stream, stream_opts, stream_desc);
+
+static struct pair *stream_begin(struct kunit *test)
+{
+	struct pair *p = test->priv;
+	u32 i;
+
+	pair_start(p, test->param_value ?: &stream_opts[0]);
+	for (i = 0; i < PAIR_MEM; i++)
+		p->end[0].mem[i] = i * 7 + (i >> 8);
+	return p;
+}
+
+static struct ib_sge sge_of(const void *va, u32 len)
+{
+	return (struct ib_sge) {
+		.addr = (uintptr_t)va, .length = len, .lkey = SRNIC_LOCAL_DMA_LKEY,
+	};
+}
+
+/* F-4.3-6, D-5.2-1, D-4.1-1 */
+static void stream_send_any_length_arrives(struct kunit *test)
+{
+	static const u32 lens[] = {
+		0, 1, 3, 4, 78, 110, 111, 484, 508, 512, 1000, 1424, 1425, 1428, 2848, 4096, 40000,
+	};
+	struct pair *p = stream_begin(test);
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(lens); i++) {
+		struct ib_sge sge = sge_of(p->end[0].mem + i, lens[i]);
+		const struct ib_send_wr wr = {
+			.wr_id = i, .opcode = IB_WR_SEND, .sg_list = &sge, .num_sge = 1,
+			.send_flags = IB_SEND_SIGNALED,
+		};
+		struct ib_wc wc;
+
+		memset(p->end[1].mem, 0xee, PAIR_MEM);
+		pair_post_recv(&p->end[1], 100 + i, p->end[1].mem, lens[i]);
+		KUNIT_ASSERT_EQ(test, pair_post(&p->end[0], &wr), 0);
+		pair_run(p);
+		pair_expect_wc(p, &p->end[0].scq, i, IB_WC_SUCCESS);
+		KUNIT_ASSERT_EQ(test, pair_poll(&p->end[1].rcq, &wc), 1);
+		KUNIT_EXPECT_EQ(test, wc.wr_id, 100 + i);
+		KUNIT_EXPECT_EQ(test, wc.status, IB_WC_SUCCESS);
+		KUNIT_EXPECT_EQ(test, wc.byte_len, lens[i]);
+		KUNIT_EXPECT_EQ(test, memcmp(p->end[1].mem, p->end[0].mem + i, lens[i]), 0);
+		KUNIT_EXPECT_EQ(test, p->end[1].mem[lens[i]], 0xee);
+	}
+	pair_expect_fault(p, 0, SRNIC_ERR_NONE);
+	pair_expect_fault(p, 1, SRNIC_ERR_NONE);
+}
+
+/* R-5.1-3: a gather list is one message; and one receive of several pieces */
+static void stream_send_of_pieces_to_pieces_arrives(struct kunit *test)
+{
+	struct pair *p = stream_begin(test);
+	struct ib_sge from[] = {
+		sge_of(p->end[0].mem, 1), sge_of(p->end[0].mem, 0),
+		sge_of(p->end[0].mem + 1, 2999), sge_of(p->end[0].mem + 3000, 4096),
+		sge_of(p->end[0].mem, 0), sge_of(p->end[0].mem + 7096, 5),
+	};
+	struct ib_sge to[] = {
+		sge_of(p->end[1].mem, 0), sge_of(p->end[1].mem, 100),
+		sge_of(p->end[1].mem + 100, 1), sge_of(p->end[1].mem, 0),
+		sge_of(p->end[1].mem + 101, 6999), sge_of(p->end[1].mem + 7100, 500),
+	};
+	const struct ib_send_wr wr = {
+		.opcode = IB_WR_SEND, .sg_list = from, .num_sge = ARRAY_SIZE(from),
+	};
+	struct srnic_rwqe *rwqe = p->end[1].qp->rq.kring;
+
+	pair_post_recv(&p->end[1], 1, NULL, 0);
+	rwqe->num_sge = ARRAY_SIZE(to);
+	memcpy(rwqe->sge, to, sizeof(to));
+	KUNIT_ASSERT_EQ(test, pair_post(&p->end[0], &wr), 0);
+	pair_run(p);
+	pair_expect_wc(p, &p->end[1].rcq, 1, IB_WC_SUCCESS);
+	KUNIT_EXPECT_EQ(test, memcmp(p->end[1].mem, p->end[0].mem, 7101), 0);
+	KUNIT_EXPECT_EQ(test, p->end[1].mem[7101], 0);
+	pair_expect_no_wc(p, &p->end[0].scq);
+}
+
+static int stream_post_rdma(struct pair_end *e, u64 id, enum ib_wr_opcode opcode, struct ib_sge *sge,
+			    u64 addr, u32 rkey, int flags)
+{
+	const struct ib_rdma_wr wr = {
+		.wr = {
+			.wr_id = id, .opcode = opcode, .sg_list = sge, .num_sge = sge ? 1 : 0,
+			.send_flags = flags | IB_SEND_SIGNALED,
+		},
+		.remote_addr = addr,
+		.rkey = rkey,
+	};
+
+	return pair_post(e, &wr.wr);
+}
+
+/* D-4.2-2: any offset; R-5.1-1: invisible to the sink's ULP */
+static void stream_write_any_offset_lands_there_alone(struct kunit *test)
+{
+	static const u32 lens[] = { 0, 1, 7, 4096, 30000 };
+	struct pair *p = stream_begin(test);
+	const u64 base = 0x1234500000000003ULL;
+	struct srnic_mr *mr = pair_reg(p, &p->pd, p->end[1].mem, base, PAIR_MEM,
+				       IB_ACCESS_REMOTE_WRITE);
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(lens); i++) {
+		struct ib_sge sge = sge_of(p->end[0].mem, lens[i]);
+		u32 off = 5 + i;
+
+		memset(p->end[1].mem, 0xee, PAIR_MEM);
+		KUNIT_ASSERT_EQ(test, stream_post_rdma(&p->end[0], i, IB_WR_RDMA_WRITE, &sge,
+						       base + off, mr->stag, 0), 0);
+		pair_run(p);
+		pair_expect_wc(p, &p->end[0].scq, i, IB_WC_SUCCESS);
+		pair_expect_no_wc(p, &p->end[1].rcq);
+		KUNIT_EXPECT_EQ(test, memcmp(p->end[1].mem + off, p->end[0].mem, lens[i]), 0);
+		KUNIT_EXPECT_PTR_EQ(test, memchr_inv(p->end[1].mem, 0xee, off), NULL);
+		KUNIT_EXPECT_EQ(test, p->end[1].mem[off + lens[i]], 0xee);
+	}
+}
+
+/* R-5.2.1-3, R-5.2.2-3, R-6.1-2: more Reads than ORD, zero-length ones between */
+static void stream_reads_beyond_ord_all_answered_in_order(struct kunit *test)
+{
+	struct pair *p = stream_begin(test);
+	struct srnic_mr *mr = pair_reg(p, &p->pd, p->end[0].mem, 0, PAIR_MEM,
+				       IB_ACCESS_REMOTE_READ);
+	int i;
+
+	for (i = 0; i < 10; i++) {
+		u32 len = i % 3 ? i * 700 : 0;
+		struct ib_sge sge = sge_of(p->end[1].mem + i * 6400, len);
+
+		KUNIT_ASSERT_EQ(test, stream_post_rdma(&p->end[1], i, IB_WR_RDMA_READ,
+						       len || i ? &sge : NULL, i * 6400,
+						       len ? mr->stag : U32_MAX, 0), 0);
+	}
+	pair_run(p);
+	for (i = 0; i < 10; i++) {
+		u32 len = i % 3 ? i * 700 : 0;
+
+		pair_expect_wc(p, &p->end[1].scq, i, IB_WC_SUCCESS);
+		KUNIT_EXPECT_EQ(test, memcmp(p->end[1].mem + i * 6400, p->end[0].mem + i * 6400,
+					     len), 0);
+	}
+	pair_expect_no_wc(p, &p->end[1].scq);
+	KUNIT_EXPECT_EQ(test, p->end[1].qp->sq.reads, 0);
+	pair_expect_fault(p, 0, SRNIC_ERR_NONE);
+}
+
+/* R-5.5-15: a Send is sent behind a Read, and completes behind it */
+static void stream_send_behind_read_completes_behind_it(struct kunit *test)
+{
+	struct pair *p = stream_begin(test);
+	struct srnic_mr *mr = pair_reg(p, &p->pd, p->end[1].mem, 0, 100, IB_ACCESS_REMOTE_READ);
+	struct ib_sge sge = sge_of(p->end[0].mem, 100);
+	const struct ib_send_wr wr = {
+		.wr_id = 2, .opcode = IB_WR_SEND, .send_flags = IB_SEND_SIGNALED,
+	};
+
+	pair_post_recv(&p->end[1], 9, NULL, 0);
+	KUNIT_ASSERT_EQ(test, stream_post_rdma(&p->end[0], 1, IB_WR_RDMA_READ, &sge, 0, mr->stag,
+					       0), 0);
+	KUNIT_ASSERT_EQ(test, pair_post(&p->end[0], &wr), 0);
+	pair_send(p, 0);
+	pair_deliver(p, 0);
+	pair_expect_wc(p, &p->end[1].rcq, 9, IB_WC_SUCCESS);
+	pair_expect_no_wc(p, &p->end[0].scq);
+	pair_run(p);
+	pair_expect_wc(p, &p->end[0].scq, 1, IB_WC_SUCCESS);
+	pair_expect_wc(p, &p->end[0].scq, 2, IB_WC_SUCCESS);
+}
+
+/* R-B-3: a fence holds what is behind it until all Reads are answered */
+static void stream_fenced_send_waits_for_reads(struct kunit *test)
+{
+	struct pair *p = stream_begin(test);
+	struct srnic_mr *mr = pair_reg(p, &p->pd, p->end[1].mem, 0, 100, IB_ACCESS_REMOTE_READ);
+	struct ib_sge sge = sge_of(p->end[0].mem, 100);
+	const struct ib_send_wr wr = {
+		.wr_id = 2, .opcode = IB_WR_SEND, .send_flags = IB_SEND_FENCE,
+	};
+
+	pair_post_recv(&p->end[1], 9, NULL, 0);
+	KUNIT_ASSERT_EQ(test, stream_post_rdma(&p->end[0], 1, IB_WR_RDMA_READ, &sge, 0, mr->stag,
+					       0), 0);
+	KUNIT_ASSERT_EQ(test, pair_post(&p->end[0], &wr), 0);
+	pair_send(p, 0);
+	pair_deliver(p, 0);
+	pair_expect_no_wc(p, &p->end[1].rcq);
+	KUNIT_EXPECT_TRUE(test, p->end[0].qp->sq.waits);
+	pair_run(p);
+	pair_expect_wc(p, &p->end[1].rcq, 9, IB_WC_SUCCESS);
+}
+
+/* R-5.3-3, R-8.1.1-7: the peer invalidates; then the STag is of no use */
+static void stream_send_inv_invalidates_and_tells(struct kunit *test)
+{
+	struct pair *p = stream_begin(test);
+	struct srnic_mr *mr = pair_reg(p, &p->pd, p->end[1].mem, 0, 100, IB_ACCESS_REMOTE_WRITE);
+	const struct ib_send_wr wr = {
+		.opcode = IB_WR_SEND_WITH_INV, .ex.invalidate_rkey = mr->stag,
+	};
+	struct ib_wc wc;
+
+	pair_post_recv(&p->end[1], 9, NULL, 0);
+	KUNIT_ASSERT_EQ(test, pair_post(&p->end[0], &wr), 0);
+	pair_run(p);
+	KUNIT_ASSERT_EQ(test, pair_poll(&p->end[1].rcq, &wc), 1);
+	KUNIT_EXPECT_EQ(test, wc.status, IB_WC_SUCCESS);
+	KUNIT_EXPECT_EQ(test, (int)wc.wc_flags, IB_WC_WITH_INVALIDATE);
+	KUNIT_EXPECT_EQ(test, wc.ex.invalidate_rkey, mr->stag);
+	KUNIT_EXPECT_FALSE(test, mr->valid);
+}
+
+/* A registration, what uses it, and its invalidation, in one list */
+static void stream_reg_read_inv_chain_done_in_order(struct kunit *test)
+{
+	struct pair *p = stream_begin(test);
+	struct srnic_mr *src = pair_reg(p, &p->pd, p->end[0].mem, 0, PAIR_MEM,
+					IB_ACCESS_REMOTE_READ);
+	struct srnic_mr *sink = pair_fast(p, p->end[1].mem, 5000, 0);
+	const u32 key = (sink->stag & ~0xff) | 0x5a;
+	struct ib_sge sge = { .addr = 0x7000, .length = 5000, .lkey = key };
+	struct ib_rdma_wr read = {
+		.wr = {
+			.wr_id = 2, .opcode = IB_WR_RDMA_READ_WITH_INV, .sg_list = &sge,
+			.num_sge = 1, .send_flags = IB_SEND_SIGNALED,
+		},
+		.remote_addr = 33,
+		.rkey = src->stag,
+	};
+	struct ib_reg_wr reg = {
+		.wr = { .wr_id = 1, .opcode = IB_WR_REG_MR, .next = &read.wr },
+		.mr = &sink->ibmr,
+		.key = key,
+		.access = IB_ACCESS_LOCAL_WRITE,
+	};
+
+	sink->ibmr.iova = 0x7000;
+	sink->ibmr.length = 5000;
+	KUNIT_ASSERT_EQ(test, pair_post(&p->end[1], &reg.wr), 0);
+	pair_run(p);
+	pair_expect_wc(p, &p->end[1].scq, 2, IB_WC_SUCCESS);
+	KUNIT_EXPECT_EQ(test, memcmp(p->end[1].mem, p->end[0].mem + 33, 5000), 0);
+	KUNIT_EXPECT_FALSE(test, sink->valid);
+	pair_expect_fault(p, 1, SRNIC_ERR_NONE);
+}
+
+/* R-5.5-14: what is changed after the post, and before it is sent, is sent changed; not so inline */
+static void stream_inline_copied_at_post(struct kunit *test)
+{
+	struct pair *p = stream_begin(test);
+	struct ib_sge sge[] = { sge_of(p->end[0].mem, 40), sge_of(p->end[0].mem + 40, 40) };
+	const struct ib_send_wr wr = {
+		.opcode = IB_WR_SEND, .sg_list = sge, .num_sge = 2, .send_flags = IB_SEND_INLINE,
+	};
+	u8 before[80];
+
+	memcpy(before, p->end[0].mem, 80);
+	pair_post_recv(&p->end[1], 1, p->end[1].mem, 80);
+	KUNIT_ASSERT_EQ(test, pair_post(&p->end[0], &wr), 0);
+	memset(p->end[0].mem, 0, 80);
+	pair_run(p);
+	pair_expect_wc(p, &p->end[1].rcq, 1, IB_WC_SUCCESS);
+	KUNIT_EXPECT_EQ(test, memcmp(p->end[1].mem, before, 80), 0);
+	sge[1].length = 41;
+	KUNIT_EXPECT_EQ(test, pair_post(&p->end[0], &wr), -EINVAL);
+}
+
+/* D-4.3-3: after 2^32 - 1 comes 0 */
+static void stream_msn_wraps(struct kunit *test)
+{
+	const struct ib_send_wr wr = { .opcode = IB_WR_SEND };
+	struct pair *p = stream_begin(test);
+	int i;
+
+	p->end[0].qp->tx.msn[SRNIC_QN_SEND] = U32_MAX - 1;
+	p->end[1].qp->rx.msn[SRNIC_QN_SEND] = U32_MAX - 1;
+	for (i = 0; i < 4; i++) {
+		pair_post_recv(&p->end[1], i, NULL, 0);
+		KUNIT_ASSERT_EQ(test, pair_post(&p->end[0], &wr), 0);
+	}
+	pair_run(p);
+	for (i = 0; i < 4; i++)
+		pair_expect_wc(p, &p->end[1].rcq, i, IB_WC_SUCCESS);
+	KUNIT_EXPECT_EQ(test, p->end[0].qp->tx.msn[SRNIC_QN_SEND], 2);
+}
+
+/* F-4.3-1 to F-4.3-5, F-4.4-2: the RFC's own words, octet by octet */
+static void stream_markers_and_crc_stand_where_the_rfc_has_them(struct kunit *test)
+{
+	static const struct pair_opts opts = {
+		.crc = true, .emss = 1448, .ord = 1, .markers = { true, true },
+	};
+	struct pair *p = test->priv;
+	struct pair_end *e = &p->end[0];
+	u32 pos = 0;
+	int i;
+
+	pair_start(p, &opts);
+	for (i = 0; i < PAIR_WRS; i++) {
+		struct ib_sge sge = sge_of(e->mem, i * 97);
+		const struct ib_send_wr wr = {
+			.opcode = IB_WR_SEND, .sg_list = &sge, .num_sge = 1,
+		};
+
+		KUNIT_ASSERT_EQ(test, pair_post(e, &wr), 0);
+	}
+	pair_send(p, 0);
+	for (i = 0; pos < e->wire_len; i++) {
+		u32 begin = pos, fpdu, left;
+
+		if (pos % 512 == 0) {
+			KUNIT_ASSERT_EQ(test, get_unaligned_be32(e->wire + pos), 0);
+			pos += 4;
+		}
+		fpdu = pos;
+		left = iw_mpa_fpdu_size(get_unaligned_be16(e->wire + pos));
+		for (; left; left -= 4, pos += 4) {
+			if (pos % 512 == 0 && pos != fpdu) {
+				KUNIT_ASSERT_EQ(test, get_unaligned_be32(e->wire + pos),
+						pos - fpdu);
+				pos += 4;
+			}
+		}
+		KUNIT_ASSERT_LE(test, pos, e->wire_len);
+		KUNIT_ASSERT_EQ(test, ~crc32c(~0, e->wire + begin, pos - 4 - begin),
+				get_unaligned_le32(e->wire + pos - 4));
+	}
+	KUNIT_EXPECT_EQ(test, pos, e->wire_len);
+	KUNIT_EXPECT_EQ(test, i, PAIR_WRS + 1);		/* one is longer than a segment */
+}
+
+/* R-5.2.1-6, R-5.3-7, E-9.2-8: RTR messages use an MSN, a Read a slot; no WQE, no receive */
+static void stream_rtr_uses_no_work_request(struct kunit *test)
+{
+	static const u8 types[] = { IW_MPA_RTR_WRITE, IW_MPA_RTR_SEND, IW_MPA_RTR_READ };
+	const struct ib_send_wr wr = { .opcode = IB_WR_SEND };
+	struct pair *p = stream_begin(test);
+	struct pair_end *a = &p->end[0], *b = &p->end[1];
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(types); i++) {
+		bool read = types[i] == IW_MPA_RTR_READ;
+		struct srnic_upcalls up = {};
+
+		a->qp->tx.msn[SRNIC_QN_SEND] = 1;
+		b->qp->rx.msn[SRNIC_QN_SEND] = 1;
+		b->qp->rx.first = true;
+		b->qp->rx.rtr = types[i];
+		KUNIT_ASSERT_EQ(test, srnic_send_rtr(a->qp, types[i]), 0);
+		KUNIT_EXPECT_EQ(test, a->qp->sq.reads, read);
+		/* What the sender does when TCP has it */
+		memcpy(a->wire, page_address(a->qp->tx.batch.bv[0].bv_page) +
+				a->qp->tx.batch.bv[0].bv_offset, a->qp->tx.batch.bv[0].bv_len);
+		a->wire_len = a->qp->tx.batch.len;
+		srnic_batch_reset(&a->qp->tx.batch);
+		srnic_sq_sent(a->qp, &up);
+		pair_deliver(p, 0);
+		pair_run(p);
+		KUNIT_EXPECT_EQ(test, a->qp->sq.reads, 0);
+		pair_expect_no_wc(p, &a->scq);
+		pair_expect_no_wc(p, &b->rcq);
+
+		pair_post_recv(b, 7, NULL, 0);
+		KUNIT_ASSERT_EQ(test, pair_post(a, &wr), 0);
+		pair_run(p);
+		pair_expect_wc(p, &b->rcq, 7, IB_WC_SUCCESS);
+		pair_expect_fault(p, 1, SRNIC_ERR_NONE);
+	}
+	KUNIT_EXPECT_EQ(test, a->qp->tx.msn[SRNIC_QN_READ_REQ], 2);
+}
+
+static struct kunit_case stream_cases[] = {
+	KUNIT_CASE_PARAM(stream_send_any_length_arrives, stream_gen_params),
+	KUNIT_CASE_PARAM(stream_send_of_pieces_to_pieces_arrives, stream_gen_params),
+	KUNIT_CASE_PARAM(stream_write_any_offset_lands_there_alone, stream_gen_params),
+	KUNIT_CASE_PARAM(stream_reads_beyond_ord_all_answered_in_order, stream_gen_params),
+	KUNIT_CASE(stream_send_behind_read_completes_behind_it),
+	KUNIT_CASE(stream_fenced_send_waits_for_reads),
+	KUNIT_CASE(stream_send_inv_invalidates_and_tells),
+	KUNIT_CASE(stream_reg_read_inv_chain_done_in_order),
+	KUNIT_CASE(stream_inline_copied_at_post),
+	KUNIT_CASE(stream_msn_wraps),
+	KUNIT_CASE(stream_markers_and_crc_stand_where_the_rfc_has_them),
+	KUNIT_CASE(stream_rtr_uses_no_work_request),
+	{}
+};
+
+static struct kunit_suite stream_suite = {
+	.name = "srnic_stream",
+	.init = pair_init,
+	.exit = pair_exit,
+	.test_cases = stream_cases,
+};
+
+kunit_test_suite(stream_suite);
+
+MODULE_LICENSE("GPL");
