@@ -53,65 +53,65 @@ struct fault_row {
 #define MD_U	24
 #define MDR	52
 
-#define WRITE(_desc, _err, _stag, _to, _len, ...) {			\
+#define A_WRITE(_desc, _err, _stag, _to, _len, ...) {			\
 	.desc = _desc, .err = SRNIC_ERR_##_err, .ddp = 0xc1, .rdmap = 0x40,	\
 	.stag = _stag, .to = _to, .len = _len, .term = __VA_ARGS__, .term_len = MD_T }
-#define READ(_desc, _err, _stag, _to, _size, ...) {			\
+#define A_READ(_desc, _err, _stag, _to, _size, ...) {			\
 	.desc = _desc, .err = SRNIC_ERR_##_err, .ddp = 0x41, .rdmap = 0x41,	\
 	.qn = 1, .msn = 1, .stag = _stag, .to = _to, .len = 28, .size = _size,	\
 	.term = __VA_ARGS__, .term_len = MDR }
-#define SEND(_desc, _err, _msn, _mo, _len, _recv, ...) {		\
+#define A_SEND(_desc, _err, _msn, _mo, _len, _recv, ...) {		\
 	.desc = _desc, .err = SRNIC_ERR_##_err, .ddp = 0x41, .rdmap = 0x43,	\
 	.msn = _msn, .mo = _mo, .len = _len, .recv = _recv,			\
 	.term = __VA_ARGS__, .term_len = MD_U }
-#define SINV(_desc, _err, _stag, ...) {					\
+#define A_SINV(_desc, _err, _stag, ...) {					\
 	.desc = _desc, .err = SRNIC_ERR_##_err, .ddp = 0x41, .rdmap = 0x44,	\
 	.msn = 1, .stag = _stag, .recv = SIZE, .term = __VA_ARGS__, .term_len = MD_U }
 
 static const struct fault_row fault_rows[] = {
-	WRITE("D-7.1-10_write_all", NONE, STAG_WRITE, BASE, SIZE, { 0 }),
-	WRITE("D-7.1-10_write_last_octet", NONE, STAG_WRITE, BASE + SIZE - 1, 1, { 0 }),
-	WRITE("D-7.1-10_base_minus_1", WRITE_BOUNDS, STAG_WRITE, BASE - 1, 1, { 0x11, 1, 0xc0 }),
-	WRITE("D-7.1-10_one_over", WRITE_BOUNDS, STAG_WRITE, BASE, SIZE + 1, { 0x11, 1, 0xc0 }),
-	WRITE("D-7.1-11_wrap", WRITE_WRAP, STAG_WRITE, U64_MAX - 7, 16, { 0x11, 3, 0xc0 }),
-	WRITE("D-7.1-11_wrap_to_zero", WRITE_WRAP, STAG_WRITE, U64_MAX - 7, 8, { 0x11, 3, 0xc0 }),
-	WRITE("D-7.1-7_key", WRITE_STAG, STAG_KEY, BASE, 16, T_STAG),
-	WRITE("D-7.1-7_index", WRITE_STAG, STAG_INDEX, BASE, 16, T_STAG),
-	WRITE("D-7.1-7_dead", WRITE_STAG, STAG_DEAD, BASE, 16, T_STAG),
-	WRITE("D-7.1-7_zero", WRITE_STAG, STAG_ZERO, BASE, 16, T_STAG),
-	WRITE("R-8.1.1-1_all_memory", WRITE_STAG, STAG_DMA, BASE, 16, T_STAG),
-	WRITE("D-7.1-8_other_pd", WRITE_PD, STAG_OTHER, BASE, 16, { 0x11, 2, 0xc0 }),
-	WRITE("D-7.1-9_read_only", WRITE_RIGHT, STAG_READ, BASE, 16, T_STAG),
-	WRITE("D-7.1-9_no_right", WRITE_RIGHT, STAG_NONE, BASE, 16, T_STAG),
-	WRITE("D-5.2-5_empty_anywhere", NONE, STAG_ZERO, U64_MAX, 0, { 0 }),
-	READ("R-7.2-4_all", NONE, STAG_READ, BASE, SIZE, { 0 }),
-	READ("R-7.2-4_base_minus_1", READ_BOUNDS, STAG_READ, BASE - 1, 1, { 1, 1, 0xe0 }),
-	READ("R-7.2-4_one_over", READ_BOUNDS, STAG_READ, BASE, SIZE + 1, { 1, 1, 0xe0 }),
-	READ("R-4.4-4_2_31", READ_BOUNDS, STAG_READ, BASE, 0x80000000, { 1, 1, 0xe0 }),
-	READ("R-4.4-4_2_32_minus_1", READ_BOUNDS, STAG_READ, BASE, U32_MAX, { 1, 1, 0xe0 }),
-	READ("R-7.2-5_wrap", READ_WRAP, STAG_READ, U64_MAX - 7, 16, { 1, 4, 0xe0 }),
-	READ("R-7.2-1_key", READ_STAG, STAG_KEY, BASE, 16, { 1, 0, 0xe0 }),
-	READ("R-7.2-1_dead", READ_STAG, STAG_DEAD, BASE, 16, { 1, 0, 0xe0 }),
-	READ("R-8.1.1-1_read_all_memory", READ_STAG, STAG_DMA, BASE, 16, { 1, 0, 0xe0 }),
-	READ("R-7.2-2_other_pd", READ_PD, STAG_OTHER, BASE, 16, { 1, 3, 0xe0 }),
-	READ("R-7.2-3_write_only", READ_RIGHT, STAG_WRITE, BASE, 16, { 1, 2, 0xe0 }),
-	READ("R-7.2-3_no_right", READ_RIGHT, STAG_NONE, BASE, 16, { 1, 2, 0xe0 }),
-	READ("R-5.2.1-4_empty_anywhere", NONE, STAG_ZERO, U64_MAX, 0, { 0 }),
-	SEND("R-5.3-1_exact", NONE, 1, 0, SIZE, SIZE, { 0 }),
-	SEND("D-7.1-2_no_receive", NO_BUFFER, 1, 0, 4, 0, { 0x12, 2, 0xc0 }),
-	SEND("D-7.1-6_empty_no_receive", NO_BUFFER, 1, 0, 0, 0, { 0x12, 2, 0xc0 }),
-	SEND("D-7.1-3_msn_0", MSN, 0, 0, 4, SIZE, { 0x12, 3, 0xc0 }),
-	SEND("D-7.1-3_msn_skips", MSN, 2, 0, 4, SIZE, { 0x12, 3, 0xc0 }),
-	SEND("D-7.1-3_msn_before_buffer", MSN, 2, 0, 4, 0, { 0x12, 3, 0xc0 }),
-	SEND("D-7.1-4_mo_gap", MO, 1, 4, 4, SIZE, { 0x12, 4, 0xc0 }),
-	SEND("D-7.1-4_mo_huge", MO, 1, 0xfffffff0, 32, SIZE, { 0x12, 4, 0xc0 }),
-	SEND("D-7.1-5_one_over", TOO_LONG, 1, 0, SIZE + 1, SIZE, { 0x12, 5, 0xc0 }),
-	SINV("R-5.3-3_valid", NONE, STAG_WRITE, { 0 }),
-	SINV("R-5.3-5_key", INV_STAG, STAG_KEY, { 2, 9, 0xc0 }),
-	SINV("R-5.3-5_dead", INV_STAG, STAG_DEAD, { 2, 9, 0xc0 }),
-	SINV("R-5.3-5_index", INV_STAG, STAG_INDEX, { 2, 9, 0xc0 }),
-	SINV("R-5.3-4_other_pd", INV_FOREIGN, STAG_OTHER, { 1, 9, 0xc0 }),
-	SINV("R-8.1.1-7_no_remote_right", INV_STAG, STAG_NONE, { 2, 9, 0xc0 }),
+	A_WRITE("D-7.1-10_write_all", NONE, STAG_WRITE, BASE, SIZE, { 0 }),
+	A_WRITE("D-7.1-10_write_last_octet", NONE, STAG_WRITE, BASE + SIZE - 1, 1, { 0 }),
+	A_WRITE("D-7.1-10_base_minus_1", WRITE_BOUNDS, STAG_WRITE, BASE - 1, 1, { 0x11, 1, 0xc0 }),
+	A_WRITE("D-7.1-10_one_over", WRITE_BOUNDS, STAG_WRITE, BASE, SIZE + 1, { 0x11, 1, 0xc0 }),
+	A_WRITE("D-7.1-11_wrap", WRITE_WRAP, STAG_WRITE, U64_MAX - 7, 16, { 0x11, 3, 0xc0 }),
+	A_WRITE("D-7.1-11_wrap_to_zero", WRITE_WRAP, STAG_WRITE, U64_MAX - 7, 8, { 0x11, 3, 0xc0 }),
+	A_WRITE("D-7.1-7_key", WRITE_STAG, STAG_KEY, BASE, 16, T_STAG),
+	A_WRITE("D-7.1-7_index", WRITE_STAG, STAG_INDEX, BASE, 16, T_STAG),
+	A_WRITE("D-7.1-7_dead", WRITE_STAG, STAG_DEAD, BASE, 16, T_STAG),
+	A_WRITE("D-7.1-7_zero", WRITE_STAG, STAG_ZERO, BASE, 16, T_STAG),
+	A_WRITE("R-8.1.1-1_all_memory", WRITE_STAG, STAG_DMA, BASE, 16, T_STAG),
+	A_WRITE("D-7.1-8_other_pd", WRITE_PD, STAG_OTHER, BASE, 16, { 0x11, 2, 0xc0 }),
+	A_WRITE("D-7.1-9_read_only", WRITE_RIGHT, STAG_READ, BASE, 16, T_STAG),
+	A_WRITE("D-7.1-9_no_right", WRITE_RIGHT, STAG_NONE, BASE, 16, T_STAG),
+	A_WRITE("D-5.2-5_empty_anywhere", NONE, STAG_ZERO, U64_MAX, 0, { 0 }),
+	A_READ("R-7.2-4_all", NONE, STAG_READ, BASE, SIZE, { 0 }),
+	A_READ("R-7.2-4_base_minus_1", READ_BOUNDS, STAG_READ, BASE - 1, 1, { 1, 1, 0xe0 }),
+	A_READ("R-7.2-4_one_over", READ_BOUNDS, STAG_READ, BASE, SIZE + 1, { 1, 1, 0xe0 }),
+	A_READ("R-4.4-4_2_31", READ_BOUNDS, STAG_READ, BASE, 0x80000000, { 1, 1, 0xe0 }),
+	A_READ("R-4.4-4_2_32_minus_1", READ_BOUNDS, STAG_READ, BASE, U32_MAX, { 1, 1, 0xe0 }),
+	A_READ("R-7.2-5_wrap", READ_WRAP, STAG_READ, U64_MAX - 7, 16, { 1, 4, 0xe0 }),
+	A_READ("R-7.2-1_key", READ_STAG, STAG_KEY, BASE, 16, { 1, 0, 0xe0 }),
+	A_READ("R-7.2-1_dead", READ_STAG, STAG_DEAD, BASE, 16, { 1, 0, 0xe0 }),
+	A_READ("R-8.1.1-1_read_all_memory", READ_STAG, STAG_DMA, BASE, 16, { 1, 0, 0xe0 }),
+	A_READ("R-7.2-2_other_pd", READ_PD, STAG_OTHER, BASE, 16, { 1, 3, 0xe0 }),
+	A_READ("R-7.2-3_write_only", READ_RIGHT, STAG_WRITE, BASE, 16, { 1, 2, 0xe0 }),
+	A_READ("R-7.2-3_no_right", READ_RIGHT, STAG_NONE, BASE, 16, { 1, 2, 0xe0 }),
+	A_READ("R-5.2.1-4_empty_anywhere", NONE, STAG_ZERO, U64_MAX, 0, { 0 }),
+	A_SEND("R-5.3-1_exact", NONE, 1, 0, SIZE, SIZE, { 0 }),
+	A_SEND("D-7.1-2_no_receive", NO_BUFFER, 1, 0, 4, 0, { 0x12, 2, 0xc0 }),
+	A_SEND("D-7.1-6_empty_no_receive", NO_BUFFER, 1, 0, 0, 0, { 0x12, 2, 0xc0 }),
+	A_SEND("D-7.1-3_msn_0", MSN, 0, 0, 4, SIZE, { 0x12, 3, 0xc0 }),
+	A_SEND("D-7.1-3_msn_skips", MSN, 2, 0, 4, SIZE, { 0x12, 3, 0xc0 }),
+	A_SEND("D-7.1-3_msn_before_buffer", MSN, 2, 0, 4, 0, { 0x12, 3, 0xc0 }),
+	A_SEND("D-7.1-4_mo_gap", MO, 1, 4, 4, SIZE, { 0x12, 4, 0xc0 }),
+	A_SEND("D-7.1-4_mo_huge", MO, 1, 0xfffffff0, 32, SIZE, { 0x12, 4, 0xc0 }),
+	A_SEND("D-7.1-5_one_over", TOO_LONG, 1, 0, SIZE + 1, SIZE, { 0x12, 5, 0xc0 }),
+	A_SINV("R-5.3-3_valid", NONE, STAG_WRITE, { 0 }),
+	A_SINV("R-5.3-5_key", INV_STAG, STAG_KEY, { 2, 9, 0xc0 }),
+	A_SINV("R-5.3-5_dead", INV_STAG, STAG_DEAD, { 2, 9, 0xc0 }),
+	A_SINV("R-5.3-5_index", INV_STAG, STAG_INDEX, { 2, 9, 0xc0 }),
+	A_SINV("R-5.3-4_other_pd", INV_FOREIGN, STAG_OTHER, { 1, 9, 0xc0 }),
+	A_SINV("R-8.1.1-7_no_remote_right", INV_STAG, STAG_NONE, { 2, 9, 0xc0 }),
 	{ "R-5.2.2-1_unasked", SRNIC_ERR_RESP_NONE, 0xc1, 0x42, STAG_WRITE, BASE, .len = 4,
 	  .term = { 2, 6, 0xc0 }, .term_len = MD_T },
 	{ "R-4.1-3_send_tagged", SRNIC_ERR_OPCODE, 0xc1, 0x43, STAG_WRITE, BASE, .len = 4,
@@ -277,7 +277,7 @@ static void fault_one_fpdu_judged(struct kunit *test)
 static void fault_any_bit_flipped_crc_found(struct kunit *test)
 {
 	struct fault_world *w = fault_begin(test);
-	const struct fault_row row = WRITE("", CRC, STAG_WRITE, BASE, SIZE, { 0 });
+	const struct fault_row row = A_WRITE("", CRC, STAG_WRITE, BASE, SIZE, { 0 });
 	struct srnic_qp *qp = w->p->end[1].qp;
 	struct pair_end *e = &w->p->end[0];
 	u8 ulpdu[256], term[SRNIC_TERM_MAX];
@@ -304,7 +304,7 @@ static void fault_any_bit_flipped_crc_found(struct kunit *test)
 static void fault_marker_points_elsewhere_found(struct kunit *test)
 {
 	struct fault_world *w = fault_begin(test);
-	const struct fault_row row = WRITE("", MARKER, STAG_WRITE, BASE, SIZE, { 0 });
+	const struct fault_row row = A_WRITE("", MARKER, STAG_WRITE, BASE, SIZE, { 0 });
 	struct srnic_qp *qp = w->p->end[1].qp;
 	struct pair_end *e = &w->p->end[0];
 	u8 ulpdu[256];
@@ -334,7 +334,7 @@ static void fault_marker_points_elsewhere_found(struct kunit *test)
 static void fault_junk_crc_with_crc_off_fine(struct kunit *test)
 {
 	struct fault_world *w = fault_begin(test);
-	const struct fault_row row = WRITE("", NONE, STAG_WRITE, BASE, SIZE, { 0 });
+	const struct fault_row row = A_WRITE("", NONE, STAG_WRITE, BASE, SIZE, { 0 });
 	struct pair_end *e = &w->p->end[0];
 	u8 ulpdu[256];
 
@@ -376,7 +376,7 @@ static void fault_short_ulpdu_found(struct kunit *test)
 static void fault_one_read_more_than_ird_refused(struct kunit *test)
 {
 	struct fault_world *w = fault_begin(test);
-	struct fault_row row = READ("", NO_BUFFER, STAG_ZERO, 0, 0, { 0x12, 2, 0xc0 });
+	struct fault_row row = A_READ("", NO_BUFFER, STAG_ZERO, 0, 0, { 0x12, 2, 0xc0 });
 	u8 ulpdu[256];
 	u32 i;
 
@@ -395,7 +395,7 @@ static void fault_one_read_more_than_ird_refused(struct kunit *test)
 static void fault_next_read_behind_response_fine(struct kunit *test)
 {
 	struct fault_world *w = fault_begin(test);
-	struct fault_row row = READ("", NONE, STAG_READ, BASE, SIZE, { 0 });
+	struct fault_row row = A_READ("", NONE, STAG_READ, BASE, SIZE, { 0 });
 	u8 ulpdu[256];
 	u32 i;
 
@@ -521,7 +521,7 @@ static void fault_source_revoked_in_response_rest_told(struct kunit *test)
 static void fault_each_segment_checked_by_itself(struct kunit *test)
 {
 	struct fault_world *w = fault_begin(test);
-	struct fault_row row = WRITE("", WRITE_STAG, STAG_WRITE, BASE, 8, { 0 });
+	struct fault_row row = A_WRITE("", WRITE_STAG, STAG_WRITE, BASE, 8, { 0 });
 	u8 ulpdu[256];
 
 	row.ddp = 0x81;
@@ -544,8 +544,8 @@ static void fault_each_segment_checked_by_itself(struct kunit *test)
 static void fault_send_changes_opcode_refused(struct kunit *test)
 {
 	struct fault_world *w = fault_begin(test);
-	struct fault_row send = SEND("", OPCODE, 1, 0, 8, SIZE, { 2, 6, 0xc0 });
-	const struct fault_row write = WRITE("", NONE, STAG_WRITE, BASE, 8, { 0 });
+	struct fault_row send = A_SEND("", OPCODE, 1, 0, 8, SIZE, { 2, 6, 0xc0 });
+	const struct fault_row write = A_WRITE("", NONE, STAG_WRITE, BASE, 8, { 0 });
 	u8 ulpdu[256];
 	u16 len;
 
@@ -600,8 +600,8 @@ static void fault_local_work_request_terminates(struct kunit *test)
 static void fault_second_error_not_told(struct kunit *test)
 {
 	struct fault_world *w = fault_begin(test);
-	const struct fault_row first = SEND("", MSN, 9, 0, 4, SIZE, { 0 });
-	const struct fault_row second = WRITE("", WRITE_STAG, STAG_DEAD, BASE, 4, { 0 });
+	const struct fault_row first = A_SEND("", MSN, 9, 0, 4, SIZE, { 0 });
+	const struct fault_row second = A_WRITE("", WRITE_STAG, STAG_DEAD, BASE, 4, { 0 });
 	u8 ulpdu[256];
 
 	pair_put_ulpdu(w->p, 0, ulpdu, fault_ulpdu(w, &first, ulpdu));

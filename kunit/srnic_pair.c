@@ -39,6 +39,10 @@ void rdma_user_mmap_entry_put(struct rdma_user_mmap_entry *entry)
 {
 }
 
+void rdma_free_hw_stats_struct(struct rdma_hw_stats *stats)
+{
+}
+
 static void pair_cq_init(struct pair *p, struct srnic_cq *cq)
 {
 	srnic_cq_setup(cq);

@@ -35,7 +35,7 @@ hook() {
 	grep -qxF "$2" "$1" || printf '%s\n' "$2" >>"$1"
 }
 
-# The pure layers' objects are named by the same lines as in the modules. Where the library as a
+# Of srnic, what needs no RDMA core. The pure layers' objects are named by the same lines as in the modules. Where the library as a
 # whole is not built, they are linked one by one, and count what is reached: with -Og gcc counts
 # the branches of the source, and byte order is the builtin that it is on real machines.
 put_makefiles() {
@@ -46,6 +46,10 @@ put_makefiles() {
 		subdir-ccflags-y := -Werror -I\$(srctree)/drivers/iw_mpa/include
 		ifdef CONFIG_IW_MPA
 		obj-y += $LIB/
+		include \$(srctree)/drivers/iw_mpa/$SRNIC/Kbuild
+		obj-m :=
+		obj-y += \$(addprefix $SRNIC/,\$(srnic-r0) \$(srnic-r1) \$(srnic-r2) \$(srnic-leaves))
+		CFLAGS_$SRNIC/trace.o += \$(CFLAGS_trace.o)
 		else
 		include \$(srctree)/drivers/iw_mpa/$LIB/Kbuild
 		include \$(srctree)/drivers/iw_mpa/$SRNIC/Kbuild

@@ -1,0 +1,272 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Memory regions: found, walked, mapped, registered, invalidated. */
+
+#include "srnic_pair.h"
+
+#include <linux/module.h>
+#include <linux/scatterlist.h>
+
+#include "stag.h"
+#include "target.h"
+
+#define MEM_SGS		8
+#define MEM_STEPS	10
+
+/* What a walk did */
+struct mem_walk {
+	int	n;
+	void	*va[MEM_STEPS];
+	size_t	len[MEM_STEPS];
+	u64	total;
+};
+
+static void mem_step(void *arg, void *va, size_t len)
+{
+	struct mem_walk *walk = arg;
+
+	if (walk->n < MEM_STEPS) {
+		walk->va[walk->n] = va;
+		walk->len[walk->n] = len;
+	}
+	walk->n++;
+	walk->total += len;
+}
+
+/* Octet @off of a region that is made of pieces, the slow way */
+static u8 *mem_slow(const struct srnic_extent *pieces, const u32 *lens, int n, u64 off)
+{
+	int i;
+
+	for (i = 0; i < n; i++) {
+		if (off < lens[i])
+			return pieces[i].va + off;
+		off -= lens[i];
+	}
+	return NULL;
+}
+
+/* R-8.1.1-8: STags are spread over all indices, and so are the keys */
+static void mem_stags_of_many_regions_no_pattern(struct kunit *test)
+{
+	struct pair *p = test->priv;
+	u32 last = 0, step, ascending = 0, near = 0, same_key = 0;
+	int i;
+
+	for (i = 0; i < 1000; i++) {
+		struct srnic_mr *mr = pair_reg(p, &p->pd, p->end[0].mem, 0, 1, 0);
+
+		KUNIT_ASSERT_GE(test, mr->stag >> 8, 1);
+		KUNIT_ASSERT_LE(test, mr->stag >> 8, SRNIC_STAG_MAX_INDEX);
+		KUNIT_ASSERT_EQ(test, mr->ibmr.lkey, mr->stag);
+		KUNIT_ASSERT_EQ(test, mr->ibmr.rkey, mr->stag);
+		step = (mr->stag >> 8) - (last >> 8);
+		ascending += (mr->stag >> 8) > (last >> 8);
+		near += step + 16 <= 32;
+		same_key += (u8)mr->stag == (u8)last;
+		last = mr->stag;
+	}
+	KUNIT_EXPECT_GT(test, ascending, 350);
+	KUNIT_EXPECT_LT(test, ascending, 650);
+	KUNIT_EXPECT_LT(test, near, 10);
+	KUNIT_EXPECT_LT(test, same_key, 50);
+}
+
+/* Pinned pages, of one size each, the region beginning and ending within one */
+static void mem_walk_blocks_each_octet_where_it_is(struct kunit *test)
+{
+	struct pair *p = test->priv;
+	struct srnic_mr *mr = kunit_kzalloc(test, sizeof(*mr), GFP_KERNEL);
+	u64 blocks[8], off;
+	u32 len, i;
+
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, mr);
+	mr->kind = SRNIC_MR_USER;
+	mr->block_shift = PAGE_SHIFT;
+	mr->block_off = 100;
+	mr->blocks = blocks;
+	for (i = 0; i < ARRAY_SIZE(blocks); i++)
+		blocks[i] = (uintptr_t)p->end[0].mem + ((i * 5) % 8) * PAGE_SIZE;
+	for (off = 0; off < 3 * PAGE_SIZE; off += 509) {
+		for (len = 0; len < 2 * PAGE_SIZE; len += 1021) {
+			struct mem_walk walk = {};
+			u64 pos = off + 100;
+
+			srnic_target_walk(mr, off, len, mem_step, &walk);
+			KUNIT_ASSERT_EQ(test, walk.total, len);
+			for (i = 0; i < walk.n; i++) {
+				KUNIT_ASSERT_PTR_EQ(test, walk.va[i],
+						    (void *)(uintptr_t)blocks[pos >> PAGE_SHIFT] +
+						    (pos & ~PAGE_MASK));
+				pos += walk.len[i];
+			}
+		}
+	}
+}
+
+/* Pieces of any length, with gaps, the first one cut; and what a walk finds there */
+static void mem_map_sg_any_pieces_walked_in_order(struct kunit *test)
+{
+	static const u32 lens[MEM_SGS] = { 1000, 4096, 1, 4096, 8192, 3, 4096, 500 };
+	struct srnic_extent pieces[MEM_SGS];
+	struct pair *p = test->priv;
+	struct scatterlist sg[MEM_SGS];
+	struct srnic_mr mr = { .kind = SRNIC_MR_FAST, .max_extents = MEM_SGS };
+	unsigned int skip = 36;
+	u32 left[MEM_SGS], total = 0, i;
+	u64 off;
+
+	for (i = 0; i < 2; i++) {
+		mr.map[i] = kunit_kcalloc(test, MEM_SGS, sizeof(*mr.map[i]), GFP_KERNEL);
+		KUNIT_ASSERT_NOT_ERR_OR_NULL(test, mr.map[i]);
+	}
+	sg_init_table(sg, MEM_SGS);
+	for (i = 0; i < MEM_SGS; i++) {
+		pieces[i].va = p->end[0].mem + ((i * 3) % MEM_SGS) * 8192 + (i == 3 ? 0 : i);
+		sg[i].dma_address = (uintptr_t)pieces[i].va;
+		sg_dma_len(&sg[i]) = lens[i];
+		left[i] = lens[i];
+	}
+	pieces[0].va += skip;
+	left[0] -= skip;
+	for (i = 0; i < MEM_SGS; i++)
+		total += left[i];
+
+	KUNIT_ASSERT_EQ(test, srnic_target_map(&mr, sg, MEM_SGS, &skip), MEM_SGS);
+	KUNIT_EXPECT_EQ(test, skip, 0);
+	KUNIT_EXPECT_EQ(test, mr.ibmr.length, total);
+	KUNIT_EXPECT_EQ(test, mr.ibmr.iova, (uintptr_t)pieces[0].va);
+	KUNIT_EXPECT_EQ(test, srnic_target_size(&mr, 1), total);
+	KUNIT_EXPECT_EQ(test, srnic_target_size(&mr, 0), 0);
+	mr.active = 1;
+	for (off = 0; off < total; off++) {
+		struct mem_walk walk = {};
+
+		srnic_target_walk(&mr, off, 1, mem_step, &walk);
+		KUNIT_ASSERT_EQ(test, walk.n, 1);
+		KUNIT_ASSERT_PTR_EQ(test, (u8 *)walk.va[0], mem_slow(pieces, left, MEM_SGS, off));
+	}
+	for (off = 0; off < total; off += 777) {
+		struct mem_walk walk = {};
+
+		srnic_target_walk(&mr, off, total - off, mem_step, &walk);
+		KUNIT_ASSERT_EQ(test, walk.total, total - off);
+		KUNIT_ASSERT_PTR_EQ(test, (u8 *)walk.va[0], mem_slow(pieces, left, MEM_SGS, off));
+	}
+}
+
+static void mem_map_sg_too_many_pieces_as_many_as_fit(struct kunit *test)
+{
+	struct pair *p = test->priv;
+	struct srnic_mr *mr = pair_fast(p, p->end[0].mem, 100, 0);
+	struct scatterlist sg[3];
+	int i;
+
+	sg_init_table(sg, 3);
+	for (i = 0; i < 3; i++) {
+		sg[i].dma_address = (uintptr_t)p->end[0].mem + i * 4096;
+		sg_dma_len(&sg[i]) = i == 1 ? 10 : 4096;
+	}
+	/* The first two are in a row and need one entry; the third has a gap before it. */
+	KUNIT_EXPECT_EQ(test, srnic_target_map(mr, sg, 3, NULL), 2);
+	KUNIT_EXPECT_EQ(test, mr->ibmr.length, 4106);
+}
+
+/* A valid registration is not disturbed by a map; REG, INV, REG without one uses the same again */
+static void mem_register_uses_what_was_mapped_last(struct kunit *test)
+{
+	struct pair *p = test->priv;
+	struct srnic_mr *mr = pair_fast(p, p->end[0].mem, 100, 0);
+	struct srnic_mem mem = { .pd = &p->pd, .addr = 0, .len = 1 };
+	const u32 index = mr->stag & ~0xff;
+	struct mem_walk walk = {};
+	struct scatterlist sg;
+
+	sg_init_table(&sg, 1);
+	sg.dma_address = (uintptr_t)p->end[1].mem;
+	sg_dma_len(&sg) = 200;
+	KUNIT_ASSERT_EQ(test, srnic_stag_register(p->dev, &p->pd, index | 1, 0, 100, 0), 0);
+	KUNIT_ASSERT_EQ(test, srnic_target_map(mr, &sg, 1, NULL), 1);
+	mem.stag = index | 1;
+	KUNIT_ASSERT_EQ(test, srnic_mem_access(p->dev, &mem, mem_step, &walk), SRNIC_MEM_OK);
+	KUNIT_EXPECT_PTR_EQ(test, walk.va[0], (void *)p->end[0].mem);
+
+	KUNIT_EXPECT_EQ(test, srnic_stag_register(p->dev, &p->pd, index | 2, 0, 200, 0), -EINVAL);
+	KUNIT_ASSERT_EQ(test, srnic_stag_invalidate(p->dev, &p->pd, index | 1), 0);
+	KUNIT_EXPECT_EQ(test, srnic_mem_access(p->dev, &mem, mem_step, &walk), SRNIC_MEM_STAG);
+	KUNIT_EXPECT_EQ(test, srnic_stag_register(p->dev, &p->pd, index | 2, 0, 201, 0), -EINVAL);
+	KUNIT_EXPECT_EQ(test, srnic_stag_register(p->dev, &p->other_pd, index | 2, 0, 200, 0),
+			-EINVAL);
+	KUNIT_ASSERT_EQ(test, srnic_stag_register(p->dev, &p->pd, index | 2, 0, 200, 0), 0);
+	mem.stag = index | 2;
+	walk.n = 0;
+	KUNIT_ASSERT_EQ(test, srnic_mem_access(p->dev, &mem, mem_step, &walk), SRNIC_MEM_OK);
+	KUNIT_EXPECT_PTR_EQ(test, walk.va[0], (void *)p->end[1].mem);
+
+	KUNIT_ASSERT_EQ(test, srnic_stag_invalidate(p->dev, &p->pd, index | 2), 0);
+	KUNIT_ASSERT_EQ(test, srnic_stag_register(p->dev, &p->pd, index | 3, 0, 200, 0), 0);
+	mem.stag = index | 3;
+	walk.n = 0;
+	KUNIT_ASSERT_EQ(test, srnic_mem_access(p->dev, &mem, mem_step, &walk), SRNIC_MEM_OK);
+	KUNIT_EXPECT_PTR_EQ(test, walk.va[0], (void *)p->end[1].mem);
+}
+
+/* The lkey of all memory is for kernel ULPs alone */
+static void mem_local_dma_lkey_for_kernel_alone(struct kunit *test)
+{
+	struct pair *p = test->priv;
+	struct srnic_mem mem = {
+		.pd = &p->pd, .stag = SRNIC_LOCAL_DMA_LKEY, .addr = (uintptr_t)p->end[0].mem,
+		.len = 8, .rights = IB_ACCESS_LOCAL_WRITE,
+	};
+	struct mem_walk walk = {};
+
+	KUNIT_EXPECT_EQ(test, srnic_mem_access(p->dev, &mem, mem_step, &walk), SRNIC_MEM_STAG);
+	KUNIT_EXPECT_EQ(test, walk.n, 0);
+	mem.kernel = true;
+	KUNIT_EXPECT_EQ(test, srnic_mem_access(p->dev, &mem, mem_step, &walk), SRNIC_MEM_OK);
+	KUNIT_EXPECT_PTR_EQ(test, walk.va[0], (void *)p->end[0].mem);
+	mem.stag ^= 1;
+	KUNIT_EXPECT_EQ(test, srnic_mem_access(p->dev, &mem, mem_step, &walk), SRNIC_MEM_STAG);
+}
+
+/* R-8.1.1-7: what others may share is not for a peer, nor for a work request, to invalidate */
+static void mem_invalidate_user_and_dma_regions_refused(struct kunit *test)
+{
+	static const enum srnic_mr_kind kinds[] = { SRNIC_MR_DMA, SRNIC_MR_USER };
+	const u32 all = IB_ACCESS_REMOTE_READ | IB_ACCESS_REMOTE_WRITE;
+	struct pair *p = test->priv;
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(kinds); i++) {
+		struct srnic_mr *mr = pair_reg(p, &p->pd, p->end[0].mem, 0, 100, all);
+
+		mr->kind = kinds[i];
+		KUNIT_EXPECT_EQ(test, srnic_stag_invalidate_remote(p->dev, &p->pd, mr->stag),
+				SRNIC_ERR_INV_STAG);
+		KUNIT_EXPECT_EQ(test, srnic_stag_invalidate(p->dev, &p->pd, mr->stag), -EINVAL);
+		KUNIT_EXPECT_TRUE(test, mr->valid);
+		mr->kind = SRNIC_MR_FAST;
+	}
+}
+
+static struct kunit_case memory_cases[] = {
+	KUNIT_CASE(mem_stags_of_many_regions_no_pattern),
+	KUNIT_CASE(mem_walk_blocks_each_octet_where_it_is),
+	KUNIT_CASE(mem_map_sg_any_pieces_walked_in_order),
+	KUNIT_CASE(mem_map_sg_too_many_pieces_as_many_as_fit),
+	KUNIT_CASE(mem_register_uses_what_was_mapped_last),
+	KUNIT_CASE(mem_local_dma_lkey_for_kernel_alone),
+	KUNIT_CASE(mem_invalidate_user_and_dma_regions_refused),
+	{}
+};
+
+static struct kunit_suite memory_suite = {
+	.name = "srnic_memory",
+	.init = pair_init,
+	.exit = pair_exit,
+	.test_cases = memory_cases,
+};
+
+kunit_test_suite(memory_suite);
+
+MODULE_LICENSE("GPL");

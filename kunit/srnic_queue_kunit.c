@@ -1,0 +1,499 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Queues of work and completions, and the rings that an application shares with us: here
+ * the test is the application, a good one and a bad one.
+ */
+
+#include "srnic_pair.h"
+
+#include <linux/module.h>
+#include <linux/string.h>
+
+#include "place.h"
+#include "reads.h"
+#include "rq.h"
+#include "send.h"
+#include "sq.h"
+#include "stag.h"
+#include "writer.h"
+
+static const struct pair_opts queue_opts = { .crc = true, .emss = 1448, .ord = 2 };
+
+/* End 0 becomes an application's. */
+static struct pair_end *queue_user(struct kunit *test)
+{
+	struct pair *p = test->priv;
+	struct pair_end *e = &p->end[0];
+
+	pair_start(p, &queue_opts);
+	e->qp->user = true;
+	e->qp->sq.uring = kunit_kcalloc(test, PAIR_WRS, sizeof(*e->qp->sq.uring), GFP_KERNEL);
+	e->qp->rq.uring = kunit_kcalloc(test, PAIR_WRS, sizeof(*e->qp->rq.uring), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, e->qp->sq.uring);
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, e->qp->rq.uring);
+	return e;
+}
+
+static struct siw_cqe *queue_user_cq(struct kunit *test, struct srnic_cq *cq, u32 *word)
+{
+	cq->uring = kunit_kcalloc(test, PAIR_CQES, sizeof(*cq->uring), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, cq->uring);
+	cq->notify = word;
+	return cq->uring;
+}
+
+static void queue_post_user(struct pair_end *e, u32 n, const struct siw_sqe *sqe)
+{
+	e->qp->sq.uring[n % PAIR_WRS] = *sqe;
+	smp_store_release(&e->qp->sq.uring[n % PAIR_WRS].flags, sqe->flags | SIW_WQE_VALID);
+}
+
+/* What was snapshot, what was put back, and when */
+static void sq_user_element_free_between_sent_and_completion(struct kunit *test)
+{
+	struct pair *p = test->priv;
+	struct pair_end *e = queue_user(test);
+	struct srnic_upcalls up = {};
+	const struct siw_sqe sqe = {
+		.id = 7, .opcode = SIW_OP_SEND, .flags = SIW_WQE_SIGNALLED,
+	};
+	struct siw_sqe *slot = e->qp->sq.uring;
+
+	queue_post_user(e, 0, &sqe);
+	KUNIT_ASSERT_GT(test, srnic_send_fill(e->qp), 0);
+	KUNIT_EXPECT_TRUE(test, slot->flags & SIW_WQE_VALID);
+	pair_expect_no_wc(p, &e->scq);
+	srnic_batch_reset(&e->qp->tx.batch);
+	srnic_sq_sent(e->qp, &up);
+	KUNIT_EXPECT_EQ(test, slot->flags, 0);
+	pair_expect_wc(p, &e->scq, 7, IB_WC_SUCCESS);
+}
+
+/* What is scribbled over an element behind the snapshot means nothing. */
+static void sq_user_element_changed_later_void(struct kunit *test)
+{
+	struct pair *p = test->priv;
+	struct pair_end *e = queue_user(test);
+	struct srnic_upcalls up = {};
+	const struct siw_sqe sqe = {
+		.id = 7, .opcode = SIW_OP_SEND, .flags = SIW_WQE_SIGNALLED | SIW_WQE_INLINE,
+		.sge = { { .length = 8 } },
+	};
+
+	queue_post_user(e, 0, &sqe);
+	KUNIT_ASSERT_GT(test, srnic_send_fill(e->qp), 0);
+	memset(e->qp->sq.uring, 0xff, PAIR_WRS * sizeof(*e->qp->sq.uring));
+	srnic_batch_reset(&e->qp->tx.batch);
+	srnic_sq_sent(e->qp, &up);
+	pair_expect_wc(p, &e->scq, 7, IB_WC_SUCCESS);
+}
+
+struct bad_row {
+	const char	*desc;
+	struct siw_sqe	sqe;
+	u8		op;	/* of the completion, as libsiw knows it */
+};
+
+#define BAD(_desc, _op, ...) { _desc, { .id = 3, __VA_ARGS__ }, _op }
+
+static const struct bad_row bad_rows[] = {
+	BAD("opcode_read_local_inv", SIW_OP_WRITE, .opcode = SIW_OP_READ_LOCAL_INV),
+	BAD("opcode_send_with_imm", SIW_OP_WRITE, .opcode = SIW_OP_SEND_WITH_IMM),
+	BAD("opcode_fetch_and_add", SIW_OP_WRITE, .opcode = SIW_OP_FETCH_AND_ADD),
+	BAD("opcode_comp_and_swap", SIW_OP_WRITE, .opcode = SIW_OP_COMP_AND_SWAP),
+	BAD("opcode_receive", SIW_OP_WRITE, .opcode = SIW_OP_RECEIVE),
+	BAD("opcode_read_response", SIW_OP_WRITE, .opcode = SIW_OP_READ_RESPONSE),
+	BAD("opcode_inval_stag", SIW_OP_WRITE, .opcode = SIW_OP_INVAL_STAG),
+	BAD("opcode_reg_mr", SIW_OP_WRITE, .opcode = SIW_OP_REG_MR, .base_mr = ~0ULL),
+	BAD("opcode_12", SIW_OP_WRITE, .opcode = 12),
+	BAD("opcode_255", SIW_OP_WRITE, .opcode = 255),
+	BAD("seven_sges", SIW_OP_SEND, .opcode = SIW_OP_SEND, .num_sge = 7),
+	BAD("sges_255", SIW_OP_WRITE, .opcode = SIW_OP_WRITE, .num_sge = 255),
+	BAD("read_of_two_sges", SIW_OP_READ, .opcode = SIW_OP_READ, .num_sge = 2),
+	BAD("read_inline", SIW_OP_READ, .opcode = SIW_OP_READ, .flags = SIW_WQE_INLINE),
+	BAD("inline_81", SIW_OP_SEND, .opcode = SIW_OP_SEND, .flags = SIW_WQE_INLINE,
+	    .sge = { { .length = 81 } }),
+	BAD("inline_2_32", SIW_OP_SEND, .opcode = SIW_OP_SEND, .flags = SIW_WQE_INLINE,
+	    .sge = { { .length = U32_MAX } }),
+	BAD("D-5.2-2_sum_2_32", SIW_OP_SEND, .opcode = SIW_OP_SEND, .num_sge = 2,
+	    .sge = { { .length = 0x80000000 }, { .length = 0x80000000 } }),
+};
+
+static void bad_desc(const struct bad_row *row, char *desc)
+{
+	strscpy(desc, row->desc, KUNIT_PARAM_DESC_SIZE);
+}
+
+KUNIT_ARRAY_PARAM(bad, bad_rows, bad_desc);
+
+/* An element that makes no sense: an error for its own QP, and the next is flushed. */
+static void sq_user_element_bad_completes_in_error(struct kunit *test)
+{
+	const struct bad_row *row = test->param_value;
+	struct pair *p = test->priv;
+	struct pair_end *e = queue_user(test);
+	const struct siw_sqe good = { .id = 4, .opcode = SIW_OP_SEND };
+	struct srnic_upcalls up = {};
+	u32 word = 0;
+	struct siw_cqe *cqe = queue_user_cq(test, &e->scq, &word);
+
+	queue_post_user(e, 0, &row->sqe);
+	queue_post_user(e, 1, &good);
+	KUNIT_ASSERT_GT(test, srnic_send_fill(e->qp), 0);
+	KUNIT_EXPECT_EQ(test, e->qp->tx.batch.len, 0);
+	pair_expect_fault(p, 0, SRNIC_ERR_LOCAL);
+	srnic_sq_sent(e->qp, &up);
+	KUNIT_EXPECT_EQ(test, cqe[0].flags, SIW_WQE_VALID);
+	KUNIT_EXPECT_EQ(test, cqe[0].id, 3);
+	KUNIT_EXPECT_EQ(test, cqe[0].status, SIW_WC_LOC_QP_OP_ERR);
+	KUNIT_EXPECT_EQ(test, cqe[0].opcode, row->op);
+	srnic_sq_flush(e->qp, &up);
+	KUNIT_EXPECT_EQ(test, cqe[1].id, 4);
+	KUNIT_EXPECT_EQ(test, cqe[1].status, SIW_WC_WR_FLUSH_ERR);
+	KUNIT_EXPECT_EQ(test, cqe[1].opcode, SIW_OP_SEND);
+	KUNIT_EXPECT_EQ(test, cqe[2].flags, 0);
+}
+
+/* An application that sets all VALID bits all the time is bounded by its ring. */
+static void sq_user_ring_always_valid_flush_ends(struct kunit *test)
+{
+	struct pair_end *e = queue_user(test);
+	struct srnic_upcalls up = {};
+	int i, rounds;
+
+	e->scq.overflowed = true;	/* there is no ULP to be told by a work item */
+	for (rounds = 1; rounds <= PAIR_CQES / PAIR_WRS + 1; rounds++) {
+		for (i = 0; i < PAIR_WRS; i++)
+			e->qp->sq.uring[i].flags = 0xffff;
+		srnic_sq_flush(e->qp, &up);
+		KUNIT_EXPECT_EQ(test, e->qp->sq.get, rounds * PAIR_WRS);
+		KUNIT_EXPECT_EQ(test, e->qp->sq.put, rounds * PAIR_WRS);
+	}
+	KUNIT_EXPECT_TRUE(test, up.full);
+}
+
+/* The ring goes round more than once; Reads hold what is behind them, and the sender waits. */
+static void sq_user_ring_full_of_reads_sender_kicked(struct kunit *test)
+{
+	struct pair *p = test->priv;
+	struct pair_end *e = queue_user(test);
+	const struct siw_sqe read = { .opcode = SIW_OP_READ, .flags = SIW_WQE_SIGNALLED };
+	const struct siw_sqe send = { .opcode = SIW_OP_SEND, .flags = SIW_WQE_SIGNALLED };
+	struct srnic_upcalls up = {};
+	struct srnic_wqe *wqe;
+	bool rtr;
+	u32 i;
+
+	queue_post_user(e, 0, &read);
+	for (i = 1; i < PAIR_WRS; i++)
+		queue_post_user(e, i, &send);
+	pair_send(p, 0);
+	KUNIT_EXPECT_EQ(test, e->qp->sq.sent, PAIR_WRS);
+	KUNIT_EXPECT_EQ(test, e->qp->sq.get, 0);
+	/* All elements are free again, and one is posted: there is no WQE for it. */
+	KUNIT_EXPECT_EQ(test, e->qp->sq.uring[0].flags, 0);
+	queue_post_user(e, PAIR_WRS, &send);
+	KUNIT_EXPECT_PTR_EQ(test, srnic_sq_head(e->qp), NULL);
+	KUNIT_EXPECT_TRUE(test, e->qp->sq.waits);
+	wqe = srnic_sq_oldest_read(e->qp, &rtr);
+	KUNIT_ASSERT_PTR_EQ(test, wqe, &e->qp->sq.ring[0]);
+	srnic_sq_read_done(e->qp, wqe, IB_WC_SUCCESS, &up);
+	KUNIT_EXPECT_TRUE(test, up.kick);
+	KUNIT_EXPECT_EQ(test, e->qp->sq.get, PAIR_WRS);
+	KUNIT_EXPECT_NOT_ERR_OR_NULL(test, srnic_sq_head(e->qp));
+}
+
+/* R-6.1-5: with ORD 0 no Read leaves, and it fails */
+static void sq_read_with_ord_0_fails(struct kunit *test)
+{
+	struct pair *p = test->priv;
+	const struct ib_rdma_wr wr = { .wr = { .wr_id = 5, .opcode = IB_WR_RDMA_READ } };
+	struct srnic_upcalls up = {};
+
+	pair_start(p, &queue_opts);
+	p->end[0].qp->tx.ord = 0;
+	KUNIT_ASSERT_EQ(test, pair_post(&p->end[0], &wr.wr), 0);
+	KUNIT_ASSERT_GT(test, srnic_send_fill(p->end[0].qp), 0);
+	KUNIT_EXPECT_EQ(test, p->end[0].qp->tx.batch.len, 0);
+	srnic_sq_sent(p->end[0].qp, &up);
+	pair_expect_wc(p, &p->end[0].scq, 5, IB_WC_LOC_QP_OP_ERR);
+	KUNIT_EXPECT_FALSE(test, srnic_sq_expect_rtr(p->end[0].qp));
+}
+
+static void sq_post_kernel_limits_kept(struct kunit *test)
+{
+	struct ib_sge sge[SRNIC_MAX_SGE + 1] = { { .length = U32_MAX }, { .length = 1 } };
+	struct ib_send_wr wr = { .opcode = IB_WR_SEND, .sg_list = sge };
+	struct pair *p = test->priv;
+	const struct ib_send_wr *bad;
+	int i;
+
+	pair_start(p, &queue_opts);
+	wr.num_sge = 2;
+	KUNIT_EXPECT_EQ(test, pair_post(&p->end[0], &wr), -EINVAL);
+	wr.num_sge = SRNIC_MAX_SGE + 1;
+	KUNIT_EXPECT_EQ(test, pair_post(&p->end[0], &wr), -EINVAL);
+	wr.num_sge = -1;
+	KUNIT_EXPECT_EQ(test, pair_post(&p->end[0], &wr), -EINVAL);
+	wr.num_sge = 0;
+	wr.opcode = IB_WR_ATOMIC_CMP_AND_SWP;
+	KUNIT_EXPECT_EQ(test, pair_post(&p->end[0], &wr), -EOPNOTSUPP);
+	wr.opcode = IB_WR_SEND_WITH_IMM;
+	KUNIT_EXPECT_EQ(test, pair_post(&p->end[0], &wr), -EOPNOTSUPP);
+	wr.opcode = IB_WR_SEND;
+	for (i = 0; i < PAIR_WRS; i++)
+		KUNIT_EXPECT_EQ(test, pair_post(&p->end[0], &wr), 0);
+	KUNIT_EXPECT_EQ(test, srnic_sq_post(p->end[0].qp, &wr, &bad), -ENOMEM);
+	KUNIT_EXPECT_PTR_EQ(test, bad, (const struct ib_send_wr *)&wr);
+}
+
+/* What was done completes as it was, what was not as flushed, in order, once */
+static void sq_flush_completes_all_once(struct kunit *test)
+{
+	const struct ib_rdma_wr read = {
+		.wr = { .wr_id = 2, .opcode = IB_WR_RDMA_READ },
+	};
+	struct ib_send_wr wr = { .wr_id = 1, .opcode = IB_WR_SEND };
+	struct pair *p = test->priv;
+	struct srnic_upcalls up = {};
+
+	pair_start(p, &queue_opts);
+	wr.send_flags = IB_SEND_SIGNALED;
+	KUNIT_ASSERT_EQ(test, pair_post(&p->end[0], &wr), 0);
+	KUNIT_ASSERT_EQ(test, pair_post(&p->end[0], &read.wr), 0);
+	wr.wr_id = 3;
+	wr.send_flags = 0;
+	KUNIT_ASSERT_EQ(test, pair_post(&p->end[0], &wr), 0);
+	pair_send(p, 0);
+	wr.wr_id = 4;
+	KUNIT_ASSERT_EQ(test, pair_post(&p->end[0], &wr), 0);
+	srnic_sq_flush(p->end[0].qp, &up);
+	pair_expect_wc(p, &p->end[0].scq, 1, IB_WC_SUCCESS);
+	pair_expect_wc(p, &p->end[0].scq, 2, IB_WC_WR_FLUSH_ERR);
+	pair_expect_wc(p, &p->end[0].scq, 4, IB_WC_WR_FLUSH_ERR);
+	pair_expect_no_wc(p, &p->end[0].scq);
+	KUNIT_EXPECT_TRUE(test, srnic_sq_is_empty(p->end[0].qp));
+	KUNIT_EXPECT_EQ(test, p->end[0].qp->sq.reads, 0);
+}
+
+static int queue_take(struct srnic_rq *rq, struct srnic_rwqe *rwqe, u32 limit, bool *below)
+{
+	int err;
+
+	spin_lock_irq(&rq->lock);
+	err = srnic_rq_take(rq, rwqe, limit, below);
+	spin_unlock_irq(&rq->lock);
+	return err;
+}
+
+static void rq_user_elements_taken_once_in_order(struct kunit *test)
+{
+	struct pair_end *e = queue_user(test);
+	struct siw_rqe *ring = e->qp->rq.uring;
+	struct srnic_rwqe rwqe;
+	bool below = false;
+	u32 i;
+
+	for (i = 0; i < 3 * PAIR_WRS; i++) {
+		struct siw_rqe *slot = &ring[i % PAIR_WRS];
+
+		KUNIT_EXPECT_EQ(test, queue_take(&e->qp->rq, &rwqe, 0, &below), -ENOENT);
+		*slot = (struct siw_rqe) {
+			.id = i, .num_sge = 1, .sge = { { .laddr = 1, .length = 2, .lkey = 3 } },
+		};
+		smp_store_release(&slot->flags, SIW_WQE_VALID);
+		KUNIT_EXPECT_EQ(test, queue_take(&e->qp->rq, &rwqe, 0, &below), 0);
+		KUNIT_EXPECT_EQ(test, slot->flags, 0);
+		KUNIT_EXPECT_EQ(test, rwqe.id, i);
+		KUNIT_EXPECT_EQ(test, srnic_rwqe_size(&rwqe), 2);
+		KUNIT_EXPECT_EQ(test, rwqe.sge[0].lkey, 3);
+	}
+	ring[0] = (struct siw_rqe) { .id = 9, .num_sge = 7, .flags = SIW_WQE_VALID };
+	KUNIT_EXPECT_EQ(test, queue_take(&e->qp->rq, &rwqe, 0, &below), -EINVAL);
+	KUNIT_EXPECT_EQ(test, rwqe.id, 9);
+	KUNIT_EXPECT_EQ(test, rwqe.num_sge, 0);
+	KUNIT_EXPECT_FALSE(test, below);
+}
+
+/* The limit of an SRQ: told when fewer are left */
+static void rq_limit_told_when_fewer_are_left(struct kunit *test)
+{
+	struct pair_end *e = queue_user(test);
+	struct srnic_rwqe rwqe;
+	bool below = false;
+	int i;
+
+	for (i = 0; i < 5; i++)
+		e->qp->rq.uring[i].flags = SIW_WQE_VALID;
+	KUNIT_EXPECT_EQ(test, queue_take(&e->qp->rq, &rwqe, 4, &below), 0);
+	KUNIT_EXPECT_FALSE(test, below);
+	KUNIT_EXPECT_EQ(test, queue_take(&e->qp->rq, &rwqe, 4, &below), 0);
+	KUNIT_EXPECT_TRUE(test, below);
+	KUNIT_EXPECT_EQ(test, queue_take(&e->qp->rq, &rwqe, PAIR_WRS + 1, &below), 0);
+	KUNIT_EXPECT_TRUE(test, below);
+}
+
+/* Any IRD, not rounded; full and empty are told apart, however often it goes round */
+static void irq_any_size_exact(struct kunit *test)
+{
+	static const u16 sizes[] = { 1, 2, 3, 5, 8, 127, 128 };
+	u8 hdr[SRNIC_READ_ULPDU];
+	u32 i, n, put, get;
+
+	for (i = 0; i < ARRAY_SIZE(sizes); i++) {
+		struct srnic_irq irq;
+
+		KUNIT_ASSERT_EQ(test, srnic_irq_alloc(&irq, sizes[i]), 0);
+		put = 0;
+		get = 0;
+		for (n = 0; n < 4 * sizes[i]; n++) {
+			while (put - get < sizes[i]) {
+				KUNIT_ASSERT_FALSE(test, srnic_irq_is_full(&irq));
+				memset(hdr, put++, sizeof(hdr));
+				srnic_irq_put(&irq, hdr);
+			}
+			KUNIT_ASSERT_TRUE(test, srnic_irq_is_full(&irq));
+			KUNIT_ASSERT_EQ(test, srnic_irq_head(&irq)->hdr[45], (u8)get);
+			srnic_irq_get(&irq);
+			get++;
+			if (n % 3)
+				continue;
+			while (get != put) {
+				KUNIT_ASSERT_EQ(test, srnic_irq_head(&irq)->hdr[0], (u8)get);
+				srnic_irq_get(&irq);
+				get++;
+			}
+			KUNIT_ASSERT_PTR_EQ(test, srnic_irq_head(&irq), NULL);
+		}
+		srnic_irq_free(&irq);
+	}
+}
+
+static void irq_ird_0_always_full(struct kunit *test)
+{
+	struct srnic_irq irq;
+
+	KUNIT_ASSERT_EQ(test, srnic_irq_alloc(&irq, 0), 0);
+	KUNIT_EXPECT_TRUE(test, srnic_irq_is_full(&irq));
+	KUNIT_EXPECT_PTR_EQ(test, srnic_irq_head(&irq), NULL);
+	srnic_irq_free(&irq);
+}
+
+/* R-5.3-2, T-14: what wakes a queue that is armed, once */
+static void cq_armed_called_once_for_what_was_asked(struct kunit *test)
+{
+	struct pair *p = test->priv;
+	struct srnic_cq *cq = &p->end[0].scq;
+	const struct {
+		enum ib_cq_notify_flags	arm;
+		bool			solicited;
+		enum ib_wc_status	status;
+		bool			due;
+	} rows[] = {
+		{ IB_CQ_NEXT_COMP, false, IB_WC_SUCCESS, true },
+		{ IB_CQ_NEXT_COMP, true, IB_WC_SUCCESS, true },
+		{ IB_CQ_SOLICITED, false, IB_WC_SUCCESS, false },
+		{ IB_CQ_SOLICITED, true, IB_WC_SUCCESS, true },
+		{ IB_CQ_SOLICITED, false, IB_WC_WR_FLUSH_ERR, true },
+	};
+	struct ib_wc wc;
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(rows); i++) {
+		const struct srnic_cqe cqe = {
+			.qp = &p->end[0].qp->ibqp, .status = rows[i].status,
+		};
+		struct srnic_upcalls up = {};
+
+		while (pair_poll(cq, &wc))
+			;
+		KUNIT_EXPECT_EQ(test, srnic_cq_arm(cq, rows[i].arm | IB_CQ_REPORT_MISSED_EVENTS),
+				0);
+		srnic_cq_put(cq, &cqe, rows[i].solicited, &up);
+		KUNIT_EXPECT_PTR_EQ(test, up.cq[0], rows[i].due ? cq : NULL);
+		if (!rows[i].due)
+			continue;
+		up.cq[0] = NULL;
+		srnic_cq_put(cq, &cqe, true, &up);
+		KUNIT_EXPECT_PTR_EQ(test, up.cq[0], NULL);
+		KUNIT_EXPECT_EQ(test, srnic_cq_arm(cq, rows[i].arm), 0);
+		KUNIT_EXPECT_EQ(test, srnic_cq_arm(cq, rows[i].arm | IB_CQ_REPORT_MISSED_EVENTS),
+				1);
+	}
+}
+
+/* The application's side of it: a word in memory */
+static void cq_user_word_taken_back_once(struct kunit *test)
+{
+	struct pair *p = test->priv;
+	struct srnic_cq *cq = &p->end[0].scq;
+	const struct srnic_cqe cqe = { .qp = &p->end[0].qp->ibqp };
+	struct srnic_upcalls up = {};
+	u32 word = SIW_NOTIFY_SOLICITED;
+	struct siw_cqe *ring = queue_user_cq(test, cq, &word);
+
+	srnic_cq_put(cq, &cqe, false, &up);
+	KUNIT_EXPECT_PTR_EQ(test, up.cq[0], NULL);
+	KUNIT_EXPECT_EQ(test, word, SIW_NOTIFY_SOLICITED);
+	srnic_cq_put(cq, &cqe, true, &up);
+	KUNIT_EXPECT_PTR_EQ(test, up.cq[0], cq);
+	KUNIT_EXPECT_EQ(test, word, 0);
+	KUNIT_EXPECT_EQ(test, ring[0].flags, SIW_WQE_VALID);
+	KUNIT_EXPECT_EQ(test, ring[1].qp_id, 1);
+	KUNIT_EXPECT_EQ(test, ring[2].flags, 0);
+}
+
+/* R-8.1.1-10: what does not fit is told, and nothing that is there is touched */
+static void cq_overflow_told_nothing_overwritten(struct kunit *test)
+{
+	struct pair *p = test->priv;
+	struct srnic_cq *cq = &p->end[0].scq;
+	struct srnic_cqe cqe = { .qp = &p->end[0].qp->ibqp };
+	struct srnic_upcalls up = {};
+	struct ib_wc wc;
+	int i;
+
+	cq->overflowed = true;		/* there is no ULP to be told by a work item */
+	for (i = 0; i < PAIR_CQES; i++) {
+		cqe.id = i;
+		srnic_cq_put(cq, &cqe, false, &up);
+		KUNIT_ASSERT_FALSE(test, up.full);
+	}
+	srnic_cq_put(cq, &cqe, false, &up);
+	KUNIT_EXPECT_TRUE(test, up.full);
+	for (i = 0; i < PAIR_CQES; i++) {
+		KUNIT_ASSERT_EQ(test, pair_poll(cq, &wc), 1);
+		KUNIT_EXPECT_EQ(test, wc.wr_id, i);
+	}
+	KUNIT_EXPECT_EQ(test, pair_poll(cq, &wc), 0);
+}
+
+static struct kunit_case queue_cases[] = {
+	KUNIT_CASE(sq_user_element_free_between_sent_and_completion),
+	KUNIT_CASE(sq_user_element_changed_later_void),
+	KUNIT_CASE_PARAM(sq_user_element_bad_completes_in_error, bad_gen_params),
+	KUNIT_CASE(sq_user_ring_always_valid_flush_ends),
+	KUNIT_CASE(sq_user_ring_full_of_reads_sender_kicked),
+	KUNIT_CASE(sq_read_with_ord_0_fails),
+	KUNIT_CASE(sq_post_kernel_limits_kept),
+	KUNIT_CASE(sq_flush_completes_all_once),
+	KUNIT_CASE(rq_user_elements_taken_once_in_order),
+	KUNIT_CASE(rq_limit_told_when_fewer_are_left),
+	KUNIT_CASE(irq_any_size_exact),
+	KUNIT_CASE(irq_ird_0_always_full),
+	KUNIT_CASE(cq_armed_called_once_for_what_was_asked),
+	KUNIT_CASE(cq_user_word_taken_back_once),
+	KUNIT_CASE(cq_overflow_told_nothing_overwritten),
+	{}
+};
+
+static struct kunit_suite queue_suite = {
+	.name = "srnic_queue",
+	.init = pair_init,
+	.exit = pair_exit,
+	.test_cases = queue_cases,
+};
+
+kunit_test_suite(queue_suite);
+
+MODULE_LICENSE("GPL");
