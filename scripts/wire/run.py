@@ -17,17 +17,22 @@ import sys
 import time
 import traceback
 
+import data_ddp
 import faults
+import fpdu
 import harness
 import hazards
 import initiator
 import load
 import mpa
+import rdmap
 import registry
 import responder
 import storms
+import verbs
 
-MODULES = responder, initiator, hazards, storms, load, faults
+MODULES = responder, initiator, hazards, storms, load, faults, data_ddp
+BAD = harness.Failed, mpa.Bad, fpdu.Bad, rdmap.Bad, OSError, subprocess.TimeoutExpired
 LOADS = storms.__name__, load.__name__      # they have peers that are nobody's test
 
 
@@ -41,12 +46,12 @@ def run_one(bench, function, case):
     problem = None
     try:
         function(bench, *case)
-    except (harness.Failed, mpa.Bad, OSError, subprocess.TimeoutExpired) as err:
+    except BAD as err:
         line = traceback.extract_tb(err.__traceback__)[1].lineno
         problem = f"line {line}: {err}"
     try:
         bench.end()
-    except (harness.Failed, OSError, subprocess.TimeoutExpired) as err:
+    except BAD as err:
         problem = problem or str(err)
     return problem
 
@@ -86,7 +91,10 @@ def main():
             print(name, *ids)
         return 0
     with open(args.map, "w", encoding="ascii") as ports:
-        return 1 if run_all(args, ports) else 0
+        try:
+            return 1 if run_all(args, ports) else 0
+        finally:
+            verbs.Verbs.end_spare()
 
 
 sys.exit(main())

@@ -1,0 +1,179 @@
+# SPDX-License-Identifier: GPL-2.0
+"""FPDUs, with Markers and without: RFC 5044, sections 4.1 to 4.4. No input, no output.
+
+Positions count the octets of one direction from SeqStart, the first octet behind the startup frame.
+Frames and FPDUs are multiples of 4 octets long (the Request and Reply need not be, which is why
+SeqStart is 0), so that a Marker never cuts one of the fields of an FPDU's frame.
+"""
+
+import ctypes
+import os
+import struct
+from collections import namedtuple
+
+SPACING = 512               # from the first octet of a Marker to that of the next
+MARKER = 4
+MAX_ULPDU = 64768
+LEAST_MULPDU = 128
+
+
+class Bad(Exception):
+    """What was received is no good FPDU."""
+
+
+def _table():
+    for octet in range(256):
+        for _ in range(8):
+            octet = (octet >> 1) ^ (0x82f63b78 if octet & 1 else 0)
+        yield octet
+
+
+TABLE = tuple(_table())
+
+
+def crc32c_slowly(data):
+    crc = 0xffffffff
+    for octet in data:
+        crc = (crc >> 8) ^ TABLE[(crc ^ octet) & 0xff]
+    return crc ^ 0xffffffff
+
+
+def _load(path=os.path.join(os.path.dirname(os.path.abspath(__file__)), "crc32c.so")):
+    """The same in C, where it was compiled: a guest takes a second for 64 KiB otherwise."""
+    if not os.path.exists(path):
+        return crc32c_slowly
+    function = ctypes.CDLL(path).crc32c
+    function.restype = ctypes.c_uint32
+    function.argtypes = ctypes.c_char_p, ctypes.c_size_t
+    return lambda data: function(bytes(data), len(data))
+
+
+crc32c = _load()
+
+
+def mulpdu(emss, markers=False):
+    """The longest ULPDU of a sender, RFC 5044 4.5"""
+    most = emss - (6 + (4 * ((emss + SPACING - 1) // SPACING) if markers else 0) + emss % 4)
+    return min(max(most, LEAST_MULPDU), MAX_ULPDU)
+
+
+def plain_size(ulpdu_length):
+    """ULPDU_Length, ULPDU and pad"""
+    return (2 + ulpdu_length + 3) // 4 * 4
+
+
+def until_marker(position):
+    """Octets from here to the next Marker; 0 if it is here"""
+    return -position % SPACING
+
+
+class Writer:
+    """One direction, as it is sent: any part of an FPDU can be had otherwise than it should be."""
+
+    def __init__(self, crc=True, markers=False):
+        self.crc = crc
+        self.markers = markers
+        self.position = 0
+
+    def fpdu(self, ulpdu, *, length=None, pad=None, check=None, marker=None):
+        """The octets of the next FPDU.
+
+        length: another ULPDU_Length; pad: other octets of padding; check: a function of the CRC
+        field (four octets); marker: a function of a Marker's octets, which the CRC is then of
+        """
+        plain = struct.pack(">H", len(ulpdu) if length is None else length) + ulpdu
+        plain += bytes(-len(plain) % 4) if pad is None else pad
+        body = self._with_markers(plain, marker or (lambda octets: octets))
+        field = struct.pack("<I", crc32c(body) if self.crc else 0)
+        self.position += MARKER
+        return body + (check(field) if check else field)
+
+    def _with_markers(self, plain, change):
+        out = bytearray()
+        if not self.markers:
+            self.position += len(plain)
+            return plain
+        if not until_marker(self.position):
+            out += change(struct.pack(">HH", 0, 0))
+            self.position += MARKER
+        start = self.position
+        while plain:
+            size = until_marker(self.position)
+            if not size:
+                out += change(struct.pack(">HH", 0, self.position - start))
+                self.position += MARKER
+                continue
+            out += plain[:size]
+            self.position += min(size, len(plain))
+            plain = plain[size:]
+        if not until_marker(self.position):
+            out += change(struct.pack(">HH", 0, self.position - start))
+            self.position += MARKER
+        return bytes(out)
+
+    def skip(self, size):
+        """Octets that were sent past this, by nobody's rules"""
+        self.position += size
+
+
+# markers: (position, FPDUPTR) of each; start: position of ULPDU_Length
+Fpdu = namedtuple("Fpdu", "ulpdu raw start markers")
+
+
+class Reader:
+    """One direction, as it is received: each rule for senders is checked."""
+
+    def __init__(self, crc=True, markers=False):
+        self.crc = crc
+        self.markers = markers
+        self.position = 0           # of what is in the buffer
+        self.buffer = bytearray()
+
+    def feed(self, data):
+        self.buffer += data
+
+    def take(self):
+        """The next FPDU, None if it is not whole"""
+        plain, markers, start, used = bytearray(), [], None, 0
+        want = None
+        while want is None or len(plain) < want or self._is_marker(used):
+            if self._is_marker(used):
+                if len(self.buffer) < used + MARKER:
+                    return None
+                markers.append((self.position + used, bytes(self.buffer[used:used + MARKER])))
+                used += MARKER
+                continue
+            if start is None:
+                start = self.position + used
+            # A word at a time up to the length, then all up to the next Marker
+            size = 4 if want is None else want - len(plain)
+            if self.markers:
+                size = min(size, until_marker(self.position + used))
+            if len(self.buffer) < used + size:
+                return None
+            plain += self.buffer[used:used + size]
+            used += size
+            if want is None:
+                want = plain_size(struct.unpack_from(">H", plain)[0])
+        if len(self.buffer) < used + 4:
+            return None
+        return self._checked(bytes(plain), markers, start, used)
+
+    def _is_marker(self, used):
+        return self.markers and not until_marker(self.position + used)
+
+    def _checked(self, plain, markers, start, used):
+        raw = bytes(self.buffer[:used + 4])
+        length, = struct.unpack_from(">H", plain)
+        if self.crc and struct.unpack("<I", raw[-4:])[0] != crc32c(raw[:-4]):
+            raise Bad(f"wrong CRC in {raw.hex()}")
+        if any(plain[2 + length:]):
+            raise Bad(f"the pad is {plain[2 + length:].hex()}")
+        for position, octets in markers:
+            zero, pointer = struct.unpack(">HH", octets)
+            if zero or pointer != max(position - start, 0):
+                raise Bad(f"the Marker at {position} is {octets.hex()}, its FPDU starts at {start}")
+        del self.buffer[:used + 4]
+        self.position += used + 4
+        return Fpdu(plain[2:2 + length], raw, start,
+                    [(position, struct.unpack(">HH", octets)[1]) for position, octets in markers])

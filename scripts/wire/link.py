@@ -1,0 +1,249 @@
+# SPDX-License-Identifier: GPL-2.0
+"""A connection of the device under test with the scripted peer, in Full Operation.
+
+    link = Link(b, "responder", ...)    the device's role
+    link.peer, link.dut, link.qp        see peer.py and verbs.py
+
+Connections come up as most do: MPA revision 2, peer-to-peer with an RDMA Write as RTR message, CRC,
+no Markers, segments of an Ethernet. Each test says what it needs otherwise.
+"""
+
+import socket
+
+import fpdu
+import mpa
+import rdmap
+from harness import LIMIT, Peer, check, equal, poll
+from peer import FIN, RST, RdmapPeer
+from verbs import ERR, WR_FLUSH_ERR, Dut, Qp
+
+ROLES = "responder", "initiator"
+TIMESTAMPS = 12         # octets of each segment that are not EMSS
+MSS = 1460
+
+ACCESS, REQUEST, FATAL = "QP_ACCESS_ERR", "QP_REQ_ERR", "QP_FATAL"
+
+# The asynchronous event that goes with a Terminate sent: what the peer may not do with memory is an
+# access error, what makes no sense is a bad request, all else is fatal.
+EVENTS = {(0, 0): FATAL, (0, 1): ACCESS, (0, 2): REQUEST, (1, 0): FATAL, (1, 1): ACCESS,
+          (1, 2): REQUEST, (2, 0): FATAL}
+
+
+def event_of(error):
+    if error == rdmap.TAGGED_VERSION:
+        return REQUEST
+    if error == rdmap.STREAM_CATASTROPHIC:
+        return FATAL
+    return EVENTS[error.layer, error.etype]
+
+
+def both(*cases):
+    """Each case in both of the device's roles"""
+    return [(*case, role) for case in cases or ((),) for role in ROLES]
+
+
+class Link:
+    """How the connection is to come up:
+
+    crc, markers: what the peer asks for; rtr: the type of the RTR message, 0 for the client-server
+    model; rev: 1 or 2; ird, ord: the device's; peer_ird, peer_ord: what the peer says; mss: of TCP,
+    None for what TCP likes; setup(dut, qp): what is to be done before; qp: words for verbs.Qp;
+    first=False: a responder's first FPDU is left to the test; pd: private data of the peer
+    """
+
+    def __init__(self, b, role, *, crc=True, markers=False, rtr=mpa.WRITE, rev=2, ird=4, ord=4,
+                 peer_ird=4, peer_ord=4, mss=MSS, setup=None, first=True, pd=b"", dut=None,
+                 qp=None, name="", settings=None):  # pylint: disable=redefined-builtin
+        self.b, self.role, self.name = b, role, name
+        self.crc, self.want_markers, self.rtr, self.rev = crc, markers, rtr, rev
+        self.ird, self.ord, self.peer_ird, self.peer_ord = ird, ord, peer_ird, peer_ord
+        self.mss, self.first, self.pd = mss, first, pd
+        self.is_closing = False
+        if not crc:
+            b.set(crc=0)
+        if settings:
+            b.set(**settings)
+        self.dut = dut or Dut(b)
+        self.verbs = self.dut.verbs
+        self.qp = Qp(self.dut, f"qp{name}", **{"pd": "pd", "scq": "scq", "rcq": "rcq", **(qp or {})})
+        if setup:
+            setup(self.dut, self.qp)
+        self.responder() if role == "responder" else self.initiator()
+
+    # --- coming up ---
+
+    def _socket(self):
+        sock = socket.socket(self.b.family)
+        self.b.things.append(sock.close)
+        sock.settimeout(LIMIT)
+        if self.mss:
+            sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_MAXSEG, self.mss)
+        return sock
+
+    @property
+    def flags(self):
+        return (mpa.C if self.crc else 0) | (mpa.M if self.want_markers else 0)
+
+    def _enhanced(self, rtr):
+        return {"a": int(bool(rtr)), "rtr": rtr, "ird": self.peer_ird, "ord": self.peer_ord}
+
+    def _enter(self, tcp, frame, depth):
+        """frame: the device's"""
+        self.frame = frame
+        # With C in either frame, CRCs are there in both directions.
+        crc = self.crc or bool(frame.flags & mpa.C)
+        self.emss = self.mss - TIMESTAMPS if self.mss else None
+        mulpdu = fpdu.mulpdu(self.emss, self.want_markers) if self.mss else fpdu.MAX_ULPDU
+        self.mulpdu = mulpdu
+        self.peer = RdmapPeer(tcp, crc=crc, out_markers=bool(frame.flags & mpa.M),
+                              in_markers=self.want_markers, mulpdu=mulpdu, depth=depth)
+        self.b.things.append(self.peer.finish)
+
+    def responder(self):
+        self.ask()
+        self.accept()
+        if self.first:
+            self.send_rtr()
+            self.established()
+
+    def ask(self):
+        b = self.b
+        self.verbs.do(f"listen listener{self.name} {b.address} {b.port}")
+        sock = self._socket()
+        sock.connect((b.address, b.port))
+        b.peers.append(("initiator", sock.getsockname()[1], b.port))
+        self.tcp = Peer(sock)
+        if self.rev == 1:
+            self.tcp.send(mpa.request(self.pd, self.flags))
+        else:
+            self.tcp.send(mpa.request2(self.pd, self.flags, **self._enhanced(self.rtr)))
+        self.id = self.verbs.event("CONNECT_REQUEST").id
+
+    def accept(self):
+        self.verbs.do(f"accept {self.id} {self.qp.name} {self.ird} {self.ord} -")
+        reply = self.tcp.recv_reply()
+        self._enter(self.tcp, reply, reply.ord)
+
+    def send_rtr(self):
+        """The first FPDU of an initiator: of the type agreed, a Write if none was"""
+        kind = self.frame.rtr or mpa.WRITE
+        check(not self.rtr or self.frame.rtr, "no type of RTR message was agreed on")
+        if kind & mpa.WRITE:
+            self.peer.write(1, 0)
+        elif kind & mpa.READ:
+            self.peer.read(0, 0, 0)
+            self.peer.hear(rdmap.READ_RESPONSE)
+        else:
+            self.peer.send()
+
+    def established(self):
+        equal(self.verbs.event("ESTABLISHED").status, 0, "status of ESTABLISHED")
+
+    def initiator(self):
+        b = self.b
+        listening = self._socket()
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listening.bind((b.listen_address, b.port))
+        listening.listen(8)
+        self.id = f"id{self.name}"
+        self.verbs.do(f"resolve {self.id} {b.listen_address} {b.port}")
+        self.verbs.do(f"connect {self.id} {self.qp.name} {self.ird} {self.ord} -")
+        sock, address = listening.accept()
+        listening.close()
+        b.things.append(sock.close)
+        b.peers.append(("responder", address[1], b.port))
+        self.tcp = Peer(sock)
+        request = self.tcp.recv_request()
+        if self.rev == 1:
+            self.tcp.send(mpa.reply(self.pd, self.flags))
+        else:
+            self.tcp.send(mpa.reply2(self.pd, self.flags, **self._enhanced(
+                self.rtr if request.a else 0)))
+        depth = None if request.ord is None else min(request.ord, self.peer_ird)
+        self._enter(self.tcp, request, depth)
+        if self.rev == 2 and request.a and self.first:
+            self.hear_rtr()
+        if self.first:
+            self.established()
+
+    def hear_rtr(self):
+        op = {mpa.WRITE: rdmap.WRITE, mpa.READ: rdmap.READ_REQUEST, mpa.SEND: rdmap.SEND}[self.rtr]
+        segment = self.peer.hear(op)
+        if op == rdmap.READ_REQUEST:
+            equal(segment.read.size, 0, "size of the Read that is the RTR message")
+            self.peer.respond(segment.read)
+        else:
+            equal((segment.data, segment.last), (b"", True), "RTR message")
+        return segment
+
+    # --- traffic ---
+
+    def ping(self, data=b"ping"):
+        """The device still takes a Send: all that was said before has been dealt with."""
+        place = self.qp.recv(max(len(data), 1))
+        self.peer.send(data)
+        self.qp.received(place, data)
+
+    def pong(self, data=b"pong"):
+        """The device still sends."""
+        self.qp.send(data)
+        equal(self.peer.hear_message(rdmap.SEND), data, "Send")
+        self.qp.sent()
+
+    def works(self):
+        """Both ways, and nothing happened besides"""
+        self.ping()
+        self.pong()
+        self.verbs.nothing_happened()
+
+    # --- the end ---
+
+    def refused(self, error, ulpdu=None, statuses=(WR_FLUSH_ERR,), event=None, flush=True):
+        """What the peer said last ends the stream: one Terminate, then FIN.
+
+        Then all that has to follow at the device: see ended(). ulpdu: the offender.
+        """
+        ulpdu = self.peer.last if ulpdu is None else ulpdu
+        terminate = self.peer.hear_terminate()
+        equal(terminate.body.hex(), rdmap.terminate_body(error, ulpdu).hex(),
+              f"body of the Terminate, {error}")
+        self.peer.hear_end(FIN)
+        check(not self.peer.is_reset(), "an RST behind the FIN")
+        self.ended(event or event_of(error), statuses, flush)
+
+    def ended(self, event, statuses=(WR_FLUSH_ERR,), flush=True):
+        """The ULP is told; the QP is in error; each WR completes once, in order.
+
+        event: the asynchronous one, None for an orderly end
+        """
+        if event:
+            self.verbs.async_event(f"{event} {self.qp.name}")
+        self.close()
+        self.disconnected()
+        check(poll(lambda: self.qp.state() == ERR), f"the QP is in state {self.qp.state()}")
+        if flush:
+            self.qp.flushed(statuses)
+            self.dut.nothing_completes(self.qp.scq, self.qp.rcq)
+        self.verbs.nothing_happened()
+
+    def close(self):
+        """The peer's half ends, too."""
+        try:
+            self.peer.fin()
+        except OSError:
+            pass
+
+    def disconnected(self):
+        self.verbs.event("DISCONNECTED")
+
+    def closed_without_terminate(self, how=FIN, event=None, **kw):
+        """The device ends it without a word."""
+        self.peer.hear_end(how)
+        self.ended(event, **kw)
+
+    def aborted(self, event=FATAL, statuses=(WR_FLUSH_ERR,)):
+        """Neither a Terminate nor an orderly end: FIN or RST, whichever"""
+        how = self.peer.hear_until_end()
+        check(how in (FIN, RST), how)
+        check(not self.peer.conduct.terminated, "a Terminate that should not be")
+        self.ended(event, statuses)

@@ -1,0 +1,241 @@
+# SPDX-License-Identifier: GPL-2.0
+"""The scripted peer of Full Operation: it says what it is told to, octet by octet if need be.
+
+What the device says is read when the test asks for it, so that a test can also not read. All of it
+is recorded, and held against the rules for senders: see conduct.py.
+"""
+
+import os
+import select
+import socket
+import struct
+import time
+
+import fpdu
+import rdmap
+from conduct import Conduct
+from harness import LIMIT, SLOW, Failed, check, equal
+from rdmap import Read, Segment
+
+SETTLE = 0.3 * SLOW     # seconds in which what must not come does not
+FIN, RST = "FIN", "RST"
+
+
+class Ended(Failed):
+    """The stream ended where more was expected."""
+
+    def __init__(self, how):
+        super().__init__(f"the stream ended ({how})")
+        self.how = how
+
+
+class RdmapPeer:
+    """One end of a stream in Full Operation, in the hands of the test."""
+
+    def __init__(self, tcp, *, crc=True, out_markers=False, in_markers=False, mulpdu=None,
+                 depth=None):
+        self.tcp = tcp              # harness.Peer
+        self.sock = tcp.sock
+        self.out = fpdu.Writer(crc, out_markers)
+        self.inward = fpdu.Reader(crc, in_markers)
+        self.conduct = Conduct(mulpdu, depth)
+        self.heard = []             # Segments
+        self.fpdus = []             # the same as FPDUs
+        self.ended = None           # FIN or RST
+        self.msn = {0: 1, 1: 1, 2: 1}
+        self.last = b""             # ULPDU that was sent
+        self.may_be_cut = False     # may the device end amid an FPDU?
+
+    # --- out ---
+
+    def raw(self, data):
+        """Octets that are nobody's FPDU, or one that make() made"""
+        self.sock.sendall(data)
+
+    def make(self, ulpdu, **kw):
+        """The FPDU of a ULPDU: it must be sent next."""
+        self.last = ulpdu
+        return self.out.fpdu(ulpdu, **kw)
+
+    def ulpdu(self, ulpdu, **kw):
+        self.raw(self.make(ulpdu, **kw))
+
+    def together(self, *ulpdus):
+        """All in one write: one TCP segment if they fit"""
+        self.raw(b"".join(self.make(ulpdu) for ulpdu in ulpdus))
+
+    def in_pieces(self, octets, size=1):
+        """In TCP segments of so many octets"""
+        self.tcp.send_split(octets, size)
+
+    def next_msn(self, qn):
+        msn = self.msn[qn]
+        self.msn[qn] = msn + 1 & rdmap.MAX32
+        return msn
+
+    def send_segments(self, data=b"", size=None, op=rdmap.SEND, msn=None, **kw):
+        """The ULPDUs of a Send, in segments of so many octets"""
+        msn = self.next_msn(0) if msn is None else msn
+        return rdmap.cut(lambda part, mo, last: rdmap.untagged(op, part, msn=msn, mo=mo, last=last,
+                                                               **kw),
+                         data, size or max(len(data), 1))
+
+    def send(self, data=b"", size=None, **kw):
+        for ulpdu in self.send_segments(data, size, **kw):
+            self.ulpdu(ulpdu)
+
+    @staticmethod
+    def write_segments(stag, to, data=b"", size=None, **kw):
+        return rdmap.cut(lambda part, offset, last: rdmap.write(stag, to + offset, part, last=last,
+                                                                **kw),
+                         data, size or max(len(data), 1))
+
+    def write(self, stag, to, data=b"", size=None, **kw):
+        for ulpdu in self.write_segments(stag, to, data, size, **kw):
+            self.ulpdu(ulpdu)
+
+    def read_segment(self, read, good=True, **kw):
+        """The ULPDU of a Read Request; one that is not good will have no response."""
+        if good:
+            self.conduct.ask(read)
+        return rdmap.read_request(read, msn=kw.pop("msn", None) or self.next_msn(1), **kw)
+
+    def read(self, stag, to, size, sink_stag=0xdeadbeef, sink_to=0x123456789, good=True, **kw):
+        read = Read(sink_stag, sink_to, size, stag, to)
+        self.ulpdu(self.read_segment(read, good, **kw))
+        return read
+
+    def response_segments(self, read, data=b"", size=None, **kw):
+        return rdmap.cut(lambda part, offset, last: rdmap.response(
+            read.sink_stag, read.sink_to + offset, part, last=last, **kw),
+            data, size or max(len(data), 1))
+
+    def respond(self, read, data=b"", size=None, **kw):
+        for ulpdu in self.response_segments(read, data, size, **kw):
+            self.ulpdu(ulpdu)
+        self.conduct.answered()
+
+    def terminate(self, error, ulpdu=b"", **kw):
+        self.ulpdu(rdmap.terminate(rdmap.terminate_body(error, ulpdu), **kw))
+
+    def fin(self):
+        self.tcp.fin()
+
+    def reset(self):
+        self.tcp.reset()
+        self.ended = RST
+
+    # --- in ---
+
+    def _receive(self, end):
+        """More octets into the reader; false: the time is over"""
+        if self.ended:
+            raise Ended(self.ended)
+        left = end - time.monotonic()
+        if not select.select([self.sock], [], [], max(left, 0))[0]:
+            return False
+        try:
+            data = self.sock.recv(1 << 18)
+        except ConnectionResetError:
+            self.ended = RST
+            raise Ended(RST) from None
+        if not data:
+            self.ended = FIN
+            raise Ended(FIN)
+        self.inward.feed(data)
+        return True
+
+    def next_segment(self, limit=LIMIT):
+        """The next that the device says; None: nothing for so long"""
+        end = time.monotonic() + limit
+        while True:
+            got = self.inward.take()
+            if got:
+                segment = Segment(got.ulpdu)
+                self.heard.append(segment)
+                self.fpdus.append(got)
+                self.conduct.heard(segment)
+                return segment
+            if not self._receive(end):
+                return None
+
+    def hear(self, op=None, limit=LIMIT):
+        segment = self.next_segment(limit)
+        check(segment, f"silence, {rdmap.NAMES[op] if op is not None else 'something'} expected")
+        if op is not None:
+            check(segment.op == op, f"{segment!r}, {rdmap.NAMES[op]} expected")
+        return segment
+
+    def hear_message(self, op):
+        """Segments up to the last: their data"""
+        data = b""
+        while True:
+            segment = self.hear(op)
+            data += segment.data
+            if segment.last:
+                return data
+
+    def hear_terminate(self, limit=LIMIT):
+        """What it says until its Terminate; the Terminate"""
+        while True:
+            segment = self.hear(limit=limit)
+            if segment.op == rdmap.TERMINATE:
+                return self.conduct.terminated
+
+    def hear_end(self, how=FIN, limit=LIMIT):
+        """The end of the stream, and not one octet before"""
+        try:
+            segment = self.next_segment(limit)
+        except Ended as ended:
+            check(self.may_be_cut or not self.inward.buffer,
+                  f"it ends amid an FPDU: {bytes(self.inward.buffer[:64]).hex()}")
+            equal(ended.how, how, "the end of the stream")
+            return
+        raise Failed(f"{segment!r} where the stream should end" if segment else
+                     "the stream did not end")
+
+    def hear_until_end(self, limit=LIMIT):
+        """All that comes until the end: FIN or RST"""
+        try:
+            while self.next_segment(limit):
+                pass
+        except Ended as ended:
+            check(self.may_be_cut or ended.how == RST or not self.inward.buffer,
+                  f"it ends amid an FPDU: {bytes(self.inward.buffer[:64]).hex()}")
+            return ended.how
+        raise Failed("the stream did not end")
+
+    def silent(self):
+        """Nothing comes, nor does the stream end."""
+        try:
+            segment = self.next_segment(SETTLE)
+        except Ended as ended:
+            raise Failed(f"it ends ({ended.how}) where nothing should happen") from None
+        check(not segment and not self.inward.buffer,
+              f"{segment or bytes(self.inward.buffer)!r} where nothing should be said")
+
+    def is_reset(self):
+        """Was it reset after all, behind a FIN? Nothing is sent for this."""
+        info = self.sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 104)
+        return info[0] == 7     # TCP_CLOSE
+
+    def unread(self):
+        """Octets that wait in the socket"""
+        import fcntl  # pylint: disable=import-outside-toplevel
+        import termios  # pylint: disable=import-outside-toplevel
+        return struct.unpack("I", fcntl.ioctl(self.sock.fileno(), termios.FIONREAD, bytes(4)))[0]
+
+    def finish(self):
+        """After the test: what is still to come has to keep the rules, too."""
+        if self.ended or self.sock.fileno() < 0:
+            return
+        try:
+            self.fin()
+        except OSError:
+            pass
+        self.may_be_cut = True
+        self.hear_until_end()
+
+
+def random_octets(size):
+    return os.urandom(size)

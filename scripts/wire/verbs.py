@@ -1,0 +1,540 @@
+# SPDX-License-Identifier: GPL-2.0
+"""The verbs program on the device under test, and what the test makes there.
+
+Memory is a file that program and test share: the test sees each octet that the device places, and
+each that it should not have. What every octet should be is recorded, and compared when a test ends.
+Completions are held against what was posted: each WR completes once at the most, and in order.
+"""
+
+import collections
+import mmap
+import os
+import re
+import select
+import subprocess
+import time
+
+from harness import LIMIT, Failed, check, equal
+from peer import SETTLE
+
+# ibv_access_flags
+LOCAL_WRITE, REMOTE_WRITE, REMOTE_READ, REMOTE_ATOMIC, MW_BIND = 1, 2, 4, 8, 16
+# ibv_wr_opcode
+WR_WRITE, WR_WRITE_IMM, WR_SEND, WR_SEND_IMM, WR_READ, WR_SEND_INV = 0, 1, 2, 3, 4, 9
+# ibv_send_flags
+FENCE, SIGNALED, SOLICITED, INLINE = 1, 2, 4, 8
+# ibv_wc_status
+(SUCCESS, LOC_LEN_ERR, LOC_QP_OP_ERR, LOC_EEC_OP_ERR, LOC_PROT_ERR, WR_FLUSH_ERR, MW_BIND_ERR,
+ BAD_RESP_ERR, LOC_ACCESS_ERR, REM_INV_REQ_ERR, REM_ACCESS_ERR, REM_OP_ERR) = range(12)
+GENERAL_ERR = 21
+# ibv_wc_opcode
+WC_SEND, WC_WRITE, WC_READ, WC_RECV = 0, 1, 2, 128
+# ibv_qp_state
+RESET, INIT, RTR, RTS, SQD, SQE, ERR = range(7)
+
+EVENT = re.compile(r"EVENT (\S+) id=(\S+) status=(-?\d+) ird=(\d+) ord=(\d+) pd=([0-9a-f]*)$")
+GUARD = 0xa5
+
+
+class Event:
+    def __init__(self, line):
+        m = EVENT.match(line)
+        check(m, f"not an event: {line}")
+        self.name, self.id = m.group(1, 2)
+        self.status, self.ird, self.ord = (int(m.group(i)) for i in (3, 4, 5))
+        self.pd = bytes.fromhex(m.group(6))
+
+    def __repr__(self):
+        return f"{self.name} {self.id} status={self.status} ird={self.ird} ord={self.ord}"
+
+
+class Verbs:
+    """verbs_probe, told what to do."""
+
+    spare = None        # one is started while the test before it runs
+
+    def __init__(self, program, address):
+        self.proc = subprocess.Popen((program, address), stdin=subprocess.PIPE,
+                                     stdout=subprocess.PIPE)
+        self.key = program, address
+        self.buffer = b""
+        self.ready = False
+        self.events = collections.deque()       # of rdma_cm
+        self.asyncs = collections.deque()       # "NAME OBJECT"
+        self.comps = collections.deque()        # names of CQs
+
+    @classmethod
+    def take(cls, program, address):
+        """One that runs already, if it can be had"""
+        one, cls.spare = cls.spare, None
+        if not one or one.key != (program, address):
+            if one:
+                one.end()
+            one = cls(program, address)
+        cls.spare = cls(program, address)
+        if not one.ready:
+            equal(one.answer(), "READY", "verbs_probe's start")
+            one.ready = True
+        return one
+
+    @classmethod
+    def end_spare(cls):
+        one, cls.spare = cls.spare, None
+        if one:
+            one.end()
+
+    def _line(self, end):
+        """One line, None when the time is over"""
+        while b"\n" not in self.buffer:
+            left = max(end - time.monotonic(), 0)
+            if not select.select([self.proc.stdout], [], [], left)[0]:
+                return None
+            data = os.read(self.proc.stdout.fileno(), 1 << 16)
+            check(data, f"verbs_probe ended, status {self.proc.poll()}: {self.buffer.decode()}")
+            self.buffer += data
+        line, _, self.buffer = self.buffer.partition(b"\n")
+        return line.decode()
+
+    def _is_news(self, line):
+        """What happens besides is kept until it is asked for."""
+        kind, _, rest = line.partition(" ")
+        if kind == "EVENT":
+            self.events.append(Event(line))
+        elif kind == "ASYNC":
+            self.asyncs.append(rest)
+        elif kind == "COMP":
+            self.comps.append(rest)
+        else:
+            return line.startswith("libsiw: ")
+        return True
+
+    def _answer_line(self, end):
+        """A line that is an answer; None when the time is over"""
+        while True:
+            line = self._line(end)
+            if line is None or not self._is_news(line):
+                return line
+
+    def answer(self, limit=LIMIT):
+        line = self._answer_line(time.monotonic() + limit)
+        check(line is not None, "verbs_probe does not answer")
+        return line
+
+    def tell(self, line):
+        self.proc.stdin.write(line.encode() + b"\n")
+        self.proc.stdin.flush()
+
+    def ask(self, line, limit=LIMIT):
+        """What it says to a command, and the errno: 0 if it succeeded"""
+        self.tell(line)
+        verb = line.split(" ", 1)[0]
+        said = []
+        while True:
+            answer = self.answer(limit)
+            if answer == "OK " + verb:
+                return said, 0
+            if answer.startswith(f"ERROR {verb} "):
+                return said, int(answer.split()[2])
+            check(not answer.startswith("FATAL"), answer)
+            said.append(answer)
+
+    def do(self, line, limit=LIMIT):
+        """A command that must succeed: what it said"""
+        said, errno = self.ask(line, limit)
+        check(not errno, f"{line[:200]}: {os.strerror(errno)}, after {said[:3]}")
+        return said
+
+    def words(self, line):
+        """... of which it says one line: the words behind the first"""
+        return self.do(line)[0].split()[1:]
+
+    def fails(self, line):
+        """A command that must fail: its errno"""
+        _, errno = self.ask(line)
+        check(errno, f"{line} did not fail")
+        return errno
+
+    def _wait_for(self, kept, what, limit):
+        end = time.monotonic() + limit
+        while not kept:
+            line = self._line(end)
+            check(line is not None, f"no {what}")
+            check(self._is_news(line), f"{line!r} where {what} is due")
+        return kept.popleft()
+
+    def event(self, name, limit=LIMIT):
+        event = self._wait_for(self.events, f"event {name}", limit)
+        equal(event.name, name, "event")
+        return event
+
+    def async_event(self, what, limit=LIMIT):
+        """what: "NAME OBJECT" """
+        equal(self._wait_for(self.asyncs, f"asynchronous event {what}", limit), what,
+              "asynchronous event")
+
+    def completion_event(self, cq, limit=LIMIT):
+        equal(self._wait_for(self.comps, f"completion event of {cq}", limit), cq,
+              "completion event")
+
+    def nothing_happens(self, limit=SETTLE):
+        """No event of any kind"""
+        line = self._answer_line(time.monotonic() + limit)
+        check(line is None, f"{line!r} where nothing should be said")
+        self.nothing_happened()
+
+    def nothing_happened(self):
+        for kept in (self.events, self.asyncs, self.comps):
+            check(not kept, f"{list(kept)} where nothing should happen")
+
+    def end(self):
+        """It must always be able to end: nothing in the kernel may hold it."""
+        if self.proc.poll() is None:
+            try:
+                self.tell("quit")
+            except BrokenPipeError:
+                pass
+        try:
+            self.proc.wait(LIMIT)
+        except subprocess.TimeoutExpired:
+            raise Failed("verbs_probe cannot end") from None
+        finally:
+            self.proc.stdin.close()
+            self.proc.stdout.close()
+
+
+# --- memory ----------------------------------------------------------------------------------
+
+class Memory:
+    """A file that the program has mapped, and what should be in it."""
+
+    count = 0
+
+    def __init__(self, verbs, name, size=1 << 20):
+        Memory.count += 1
+        self.name = name
+        self.path = f"/dev/shm/wire-{os.getpid()}-{Memory.count}"
+        self.size = size
+        self.used = 4096        # a guard page in front
+        with open(self.path, "w+b") as file:
+            file.truncate(size)
+            self.octets = mmap.mmap(file.fileno(), size)
+        self.octets[:] = bytes([GUARD]) * size
+        self.should = bytearray(self.octets)
+        self.unknown = []       # (from, to): nobody can say
+        self.base = int(verbs.words(f"memory {name} {self.path} {size}")[0], 0)
+        os.unlink(self.path)
+
+    def allocate(self, size, shift=0):
+        """Octets of its own, a page behind what there is, and shift octets further"""
+        offset = (self.used + 4095) // 4096 * 4096 + 4096 + shift
+        self.used = offset + size
+        check(self.used + 4096 <= self.size, "the test needs more memory than there is")
+        return offset
+
+    def put(self, offset, data):
+        self.octets[offset:offset + len(data)] = data
+        self.should[offset:offset + len(data)] = data
+
+    def expect(self, offset, data):
+        """The device placed this."""
+        got = self.octets[offset:offset + len(data)]
+        if got != data:
+            at = next(i for i, (a, b) in enumerate(zip(got, data)) if a != b)
+            raise Failed(f"octet {at} of {len(data)} is {got[at:at + 16].hex()}, "
+                         f"not {data[at:at + 16].hex()}")
+        self.should[offset:offset + len(data)] = data
+
+    def forget(self, offset, size):
+        """From here on nobody can say what is there."""
+        self.unknown.append((offset, offset + size))
+
+    def check(self):
+        """Not one octet is otherwise than it should be."""
+        for start, end in self.unknown:
+            self.should[start:end] = self.octets[start:end]
+        if self.octets[:] == bytes(self.should):
+            return
+        got = self.octets[:]
+        at = next(i for i, (a, b) in enumerate(zip(got, self.should)) if a != b)
+        raise Failed(f"{self.name}: the octet at {at:#x} changed: "
+                     f"{self.octets[at:at + 16].hex()}, not {self.should[at:at + 16].hex()}")
+
+    def close(self):
+        self.octets.close()
+
+
+class Mr:
+    """A memory region and its octets; start is the address that the wire and SGEs use."""
+
+    def __init__(self, dut, name, memory, offset, size, access, pd, iova):
+        self.dut, self.name, self.memory = dut, name, memory
+        self.offset, self.size = offset, size
+        line = f"mr {name} {pd} {memory.name} {offset} {size} {access}"
+        self.start = memory.base + offset if iova is None else iova
+        if iova is not None:
+            line += f" {iova:#x}"
+        self.lkey, self.rkey = (int(word, 0) for word in dut.verbs.words(line))
+
+    def put(self, data, at=0):
+        self.memory.put(self.offset + at, data)
+
+    def expect(self, data, at=0):
+        self.memory.expect(self.offset + at, data)
+
+    def get(self, at=0, size=None):
+        start = self.offset + at
+        return self.memory.octets[start:start + (self.size if size is None else size)]
+
+    def forget(self, at=0, size=None):
+        self.memory.forget(self.offset + at, self.size if size is None else size)
+
+    def sge(self, at=0, size=None):
+        return f"{self.start + at:#x},{self.size - at if size is None else size},{self.lkey:#x}"
+
+    def destroy(self):
+        self.dut.verbs.do(f"destroy {self.name}")
+
+
+class Wc(collections.namedtuple("Wc", "cq id status opcode length qpn")):
+    @classmethod
+    def of(cls, line):
+        words = line.split()
+        check(words[0] == "WC", f"{line} where a completion is due")
+        return cls(words[1], *(int(word, 0) for word in words[2:]))
+
+
+# --- queues ----------------------------------------------------------------------------------
+
+class Queue:
+    """WRs that were posted and not completed; kind says which queue in messages."""
+
+    def __init__(self, kind):
+        self.kind = kind
+        self.posted = collections.deque()       # (id, may it complete without a word?)
+
+    def add(self, wr_id, silent=False):
+        self.posted.append((wr_id, silent))
+
+    def completed(self, wc):
+        """Each once, none before an earlier one."""
+        while self.posted:
+            wr_id, silent = self.posted.popleft()
+            if wr_id == wc.id:
+                return
+            check(silent, f"{self.kind}: {wc} completes, before WR {wr_id:#x}")
+        raise Failed(f"{self.kind}: {wc} completes, which is not outstanding")
+
+    def __len__(self):
+        return len(self.posted)
+
+    @property
+    def must(self):
+        """How many have to be reported if all is well"""
+        return sum(not silent for _, silent in self.posted)
+
+
+class Qp:
+    """A QP of the program."""
+
+    def __init__(self, dut, name, pd, scq, rcq, srq="-", sends=16, recvs=16, sges=6, inline=80,
+                 signal_all=0):
+        self.dut, self.verbs, self.name = dut, dut.verbs, name
+        self.scq, self.rcq, self.srq = scq, rcq, srq
+        self.signal_all = signal_all
+        said = self.verbs.do(f"qp {name} {pd} {scq} {rcq} {srq} {sends} {recvs} {sges} {sges} "
+                             f"{inline} {signal_all}")
+        words = said[0].split()[1:]
+        self.number = int(words[0], 0)
+        self.caps = [int(word) for word in words[1:]]
+        self.rings = {line.split()[1]: int(line.split()[2]) for line in said[1:]}
+        self.sq, self.rq = Queue("SQ"), Queue("RQ") if srq == "-" else dut.srqs[srq]
+        self.next_id = 0x1000
+        dut.qps[self.number] = self
+
+    def new_id(self):
+        self.next_id += 1
+        return self.next_id
+
+    def state(self):
+        return int(self.verbs.words(f"query {self.name}")[0])
+
+    def modify(self, state):
+        self.verbs.do(f"modify {self.name} {state}")
+
+    # post
+
+    def wr(self, opcode, sges=(), flags=SIGNALED, raddr=0, rkey=0, wr_id=None):
+        """One WR as the program takes it"""
+        wr_id = self.new_id() if wr_id is None else wr_id
+        self.sq.add(wr_id, silent=not (flags & SIGNALED or self.signal_all))
+        return f"{opcode} {flags} {wr_id:#x} {raddr:#x} {rkey:#x} {' '.join(sges)}".rstrip()
+
+    def post(self, *wrs):
+        """A list of WRs, with one doorbell"""
+        self.verbs.do(f"send {self.name} {' ; '.join(wrs)}")
+
+    def send(self, data=b"", flags=SIGNALED, opcode=WR_SEND, rkey=0):
+        """Post a Send of these octets."""
+        sges = [self.dut.out(data)] if data else []
+        self.post(self.wr(opcode, sges, flags, rkey=rkey))
+
+    def write(self, data, to, stag, flags=SIGNALED):
+        self.post(self.wr(WR_WRITE, [self.dut.out(data)] if data else [], flags, to, stag))
+
+    def read(self, sge, to, stag, flags=SIGNALED):
+        self.post(self.wr(WR_READ, [sge] if sge else [], flags, to, stag))
+
+    def recv(self, size=64, sges=None):
+        """Post a receive: where its octets go"""
+        place = self.dut.into(size) if sges is None else None
+        wr_id = self.new_id()
+        self.rq.add(wr_id)
+        where = self.srq if self.srq != "-" else self.name
+        self.verbs.do(f"recv {where} {wr_id:#x} {' '.join(sges or [place.sge])}")
+        return place
+
+    # complete
+
+    def wait_send(self, n=1, limit=LIMIT):
+        return self.dut.wait(self.scq, n, limit)
+
+    def wait_recv(self, n=1, limit=LIMIT):
+        return self.dut.wait(self.rcq, n, limit)
+
+    def sent(self, opcode=None):
+        """One WR of the send queue has succeeded."""
+        wc, = self.wait_send()
+        equal(wc.status, SUCCESS, f"status of {wc}")
+        if opcode is not None:
+            equal(wc.opcode, opcode, f"opcode of {wc}")
+        return wc
+
+    def received(self, place, data):
+        """One receive has succeeded, with this in it."""
+        wc, = self.wait_recv()
+        equal((wc.status, wc.opcode, wc.length), (SUCCESS, WC_RECV, len(data)), f"{wc}")
+        if place:
+            place.expect(data)
+        return wc
+
+    def flushed(self, statuses=(WR_FLUSH_ERR,)):
+        """All that is outstanding completes in error: the first with the first status, and so on,
+        the others flushed. Receives in an SRQ stay there."""
+        got = []
+        own = {(self.scq, "SQ"): len(self.sq)}
+        if self.srq == "-":
+            own[self.rcq, "RQ"] = len(self.rq)
+        for (cq, _), n in own.items():
+            if n:
+                got += self.dut.wait(cq, n)
+        for wc, status in zip(got, [*statuses] + [WR_FLUSH_ERR] * len(got)):
+            equal(wc.status, status, f"status of {wc}")
+        return got
+
+
+# A piece of an MR
+class Place(collections.namedtuple("Place", "mr at size")):
+    @property
+    def sge(self):
+        return self.mr.sge(self.at, self.size)
+
+    def expect(self, data):
+        self.mr.expect(data, self.at)
+
+    def forget(self):
+        self.mr.forget(self.at, self.size)
+
+    def get(self):
+        return self.mr.get(self.at, self.size)
+
+
+class Dut:
+    """The program with the objects that most tests need: PD "pd", CQs "scq" and "rcq", memory."""
+
+    OUT, IN = 1 << 17, 1 << 17
+
+    def __init__(self, bench, memory=1 << 20, cqes=64, channel=False):
+        program = os.path.join(os.path.dirname(bench.program[-1]), "verbs_probe")
+        self.verbs = Verbs.take(program, bench.address)
+        self.qps = {}
+        self.srqs = {}
+        bench.things.append(self.end)
+        self.verbs.do("pd pd")
+        if channel:
+            self.verbs.do("channel channel")
+        more = " channel" if channel else ""
+        self.verbs.do(f"cq scq {cqes}{more}")
+        self.verbs.do(f"cq rcq {cqes}{more}")
+        self.memory = Memory(self.verbs, "memory", memory)
+        self.memories = [self.memory]
+        self.mrs = 0
+        self._out = self._in = None
+        self._out_at = self._in_at = 0
+
+    def end(self):
+        """What is in memory is compared when nothing can come any more."""
+        try:
+            self.verbs.end()
+            for memory in self.memories:
+                memory.check()
+        finally:
+            for memory in self.memories:
+                memory.close()
+
+    def mr(self, size, access, shift=8, pd="pd", iova=None, memory=None, offset=None):
+        """Register size octets that begin shift octets behind a page's start."""
+        memory = memory or self.memory
+        self.mrs += 1
+        offset = memory.allocate(size, shift) if offset is None else offset
+        return Mr(self, f"mr{self.mrs}", memory, offset, size, access, pd, iova)
+
+    def out(self, data):
+        """An SGE with these octets, for the device to send"""
+        if not self._out:
+            self._out = self.mr(self.OUT, 0)
+        if self._out_at + len(data) > self.OUT:
+            self._out_at = 0
+        check(len(data) <= self.OUT, "that much does not fit")
+        self._out.put(data, self._out_at)
+        sge = self._out.sge(self._out_at, len(data))
+        self._out_at += len(data)
+        return sge
+
+    def into(self, size):
+        """A place for the device to receive in"""
+        if not self._in:
+            self._in = self.mr(self.IN, LOCAL_WRITE)
+        if self._in_at + size > self.IN:
+            self._in_at = 0
+        place = Place(self._in, self._in_at, size)
+        self._in_at += size + 8
+        return place
+
+    def srq(self, name, wrs=16, sges=1, limit=0):
+        self.verbs.do(f"srq {name} pd {wrs} {sges} {limit}")
+        self.srqs[name] = Queue(f"SRQ {name}")
+
+    def _sort(self, lines):
+        wcs = [Wc.of(line) for line in lines]
+        for wc in wcs:
+            qp = self.qps.get(wc.qpn)
+            check(qp, f"{wc} is of no QP")
+            is_recv = wc.cq == qp.rcq and (wc.cq != qp.scq or any(
+                wc.id == wr_id for wr_id, _ in qp.rq.posted))
+            (qp.rq if is_recv else qp.sq).completed(wc)
+        return wcs
+
+    def wait(self, cq, n=1, limit=LIMIT):
+        """n completions, each of which is due"""
+        said, errno = self.verbs.ask(f"wait {cq} {n} {int(limit * 1000)}", limit + LIMIT)
+        wcs = self._sort(said)
+        check(not errno, f"{len(wcs)} completions of {n} in {cq}: {wcs}")
+        return wcs
+
+    def poll(self, cq):
+        """What completions there are"""
+        return self._sort(self.verbs.do(f"poll {cq}"))
+
+    def nothing_completes(self, *cqs):
+        for cq in cqs or ("scq", "rcq"):
+            equal(self.poll(cq), [], f"completions in {cq}")

@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: GPL-2.0
+/* verbs_probe: work requests and completions. */
+
+#include "verbs_probe.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#define MAX_WCS	64
+
+static struct ibv_sge sges[MAX_WR * 8];
+static struct ibv_send_wr send_wrs[MAX_WR];
+static struct ibv_recv_wr recv_wrs[MAX_WR];
+
+/* ADDRESS,LENGTH,LKEY */
+static int parse_sge(const char *word, struct ibv_sge *sge)
+{
+	unsigned long long address, length, lkey;
+
+	if (sscanf(word, "%lli,%lli,%lli", (long long *)&address, (long long *)&length,
+		   (long long *)&lkey) != 3) {
+		errno = EINVAL;
+		return -1;
+	}
+	*sge = (struct ibv_sge) { .addr = address, .length = length, .lkey = lkey };
+	return 0;
+}
+
+/* SGEs up to the next ";": how many, or -1 */
+static int parse_sges(char **argv, int argc, struct ibv_sge **next)
+{
+	int n;
+
+	for (n = 0; n < argc && strcmp(argv[n], ";"); n++, (*next)++) {
+		if (*next == sges + sizeof(sges) / sizeof(sges[0])) {
+			errno = E2BIG;
+			return -1;
+		}
+		if (parse_sge(argv[n], *next))
+			return -1;
+	}
+	return n;
+}
+
+/* How many WRs, or -1 */
+static int parse_send_wrs(int argc, char **argv)
+{
+	struct ibv_sge *next = sges;
+	int n, num_sge;
+
+	for (n = 0; argc > 0; n++) {
+		struct ibv_send_wr *wr = &send_wrs[n];
+
+		if (n == MAX_WR || argc < 5) {
+			errno = EINVAL;
+			return -1;
+		}
+		*wr = (struct ibv_send_wr) {
+			.opcode = number(argv[0]),
+			.send_flags = number(argv[1]),
+			.wr_id = number(argv[2]),
+			.wr.rdma = { .remote_addr = number(argv[3]), .rkey = number(argv[4]) },
+			.sg_list = next,
+		};
+		num_sge = parse_sges(argv + 5, argc - 5, &next);
+		if (num_sge < 0)
+			return -1;
+		wr->num_sge = num_sge;
+		if (n)
+			send_wrs[n - 1].next = wr;
+		argc -= num_sge + 6;
+		argv += num_sge + 6;
+	}
+	return n;
+}
+
+static int parse_recv_wrs(int argc, char **argv)
+{
+	struct ibv_sge *next = sges;
+	int n, num_sge;
+
+	for (n = 0; argc > 0; n++) {
+		struct ibv_recv_wr *wr = &recv_wrs[n];
+
+		if (n == MAX_WR) {
+			errno = EINVAL;
+			return -1;
+		}
+		*wr = (struct ibv_recv_wr) { .wr_id = number(argv[0]), .sg_list = next };
+		num_sge = parse_sges(argv + 1, argc - 1, &next);
+		if (num_sge < 0)
+			return -1;
+		wr->num_sge = num_sge;
+		if (n)
+			recv_wrs[n - 1].next = wr;
+		argc -= num_sge + 2;
+		argv += num_sge + 2;
+	}
+	return n;
+}
+
+/* libsiw returns -1, or an errno with either sign. */
+static int posted(int rv, long bad)
+{
+	if (!rv)
+		return 0;
+	if (rv != -1)
+		errno = abs(rv);
+	printf("BAD %ld\n", bad);
+	return -1;
+}
+
+static int do_send(int argc, char **argv)
+{
+	struct object *qp = find(QP, argv[0]);
+	struct ibv_send_wr *bad = NULL;
+	int rv;
+
+	if (!qp || parse_send_wrs(argc - 1, argv + 1) <= 0)
+		return -1;
+	rv = ibv_post_send(qp->qp, send_wrs, &bad);
+	return posted(rv, bad ? bad - send_wrs : -1);
+}
+
+static int do_recv(int argc, char **argv)
+{
+	struct object *qp = find(QP, argv[0]), *srq = find(SRQ, argv[0]);
+	struct ibv_recv_wr *bad = NULL;
+	int rv;
+
+	if ((!qp && !srq) || parse_recv_wrs(argc - 1, argv + 1) <= 0)
+		return -1;
+	rv = qp ? ibv_post_recv(qp->qp, recv_wrs, &bad) :
+		  ibv_post_srq_recv(srq->srq, recv_wrs, &bad);
+	return posted(rv, bad ? bad - recv_wrs : -1);
+}
+
+static void print_wc(const char *name, const struct ibv_wc *wc)
+{
+	printf("WC %s 0x%llx %d %d %u 0x%x\n", name, (unsigned long long)wc->wr_id, wc->status,
+	       wc->opcode, wc->byte_len, wc->qp_num);
+}
+
+/* At most max of them: how many */
+static int drain(struct object *cq, int max)
+{
+	struct ibv_wc wcs[MAX_WCS];
+	int n, i, sum = 0;
+
+	while (sum < max) {
+		n = ibv_poll_cq(cq->cq, max - sum < MAX_WCS ? max - sum : MAX_WCS, wcs);
+		if (n <= 0)
+			return n ? n : sum;
+		for (i = 0; i < n; i++)
+			print_wc(cq->name, &wcs[i]);
+		sum += n;
+	}
+	return sum;
+}
+
+static int do_poll(int argc, char **argv)
+{
+	struct object *cq = find(CQ, argv[0]);
+
+	return cq && drain(cq, argc > 1 ? (int)number(argv[1]) : 1 << 20) >= 0 ? 0 : -1;
+}
+
+static long long now_ms(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return ts.tv_sec * 1000LL + ts.tv_nsec / 1000000;
+}
+
+/* Events are told meanwhile. */
+static int do_wait(int argc, char **argv)
+{
+	struct object *cq = find(CQ, argv[0]);
+	long long end = now_ms() + number(argv[2]);
+	int left = number(argv[1]), n;
+
+	if (!cq)
+		return -1;
+	for (;;) {
+		n = drain(cq, left);
+		if (n < 0)
+			return -1;
+		left -= n;
+		if (!left)
+			return 0;
+		if (now_ms() > end)
+			break;
+		serve_events(1);
+	}
+	errno = ETIMEDOUT;
+	return -1;
+}
+
+/* One WR again and again, so many of them at a time without a completion; each is signalled. */
+static int do_stream(int argc, char **argv)
+{
+	struct object *qp = find(QP, argv[0]), *cq = find(CQ, argv[1]);
+	unsigned long count = number(argv[2]), window = number(argv[3]), sent = 0, done = 0;
+	struct ibv_send_wr *bad;
+	struct ibv_wc wc;
+	int n;
+
+	if (!qp || !cq || parse_send_wrs(argc - 4, argv + 4) != 1)
+		return -1;
+	while (done < count) {
+		if (sent < count && sent - done < window) {
+			send_wrs[0].wr_id = sent;
+			if (posted(ibv_post_send(qp->qp, send_wrs, &bad), sent))
+				return -1;
+			sent++;
+			continue;
+		}
+		n = ibv_poll_cq(cq->cq, 1, &wc);
+		if (n < 0 || (n && (wc.status || wc.wr_id != done))) {
+			printf("DONE %lu %d\n", done, n < 0 ? n : (int)wc.status);
+			errno = EIO;
+			return -1;
+		}
+		done += n;
+	}
+	printf("DONE %lu 0\n", done);
+	return 0;
+}
+
+const struct command post_commands[] = {
+	/* QP OPCODE FLAGS WR-ID REMOTE-ADDRESS RKEY ADDRESS,LENGTH,LKEY... [; OPCODE ...]
+	 * A list that is not taken whole: "BAD INDEX"
+	 */
+	{ "send", do_send, 6 },
+	{ "recv", do_recv, 2 },			/* QP|SRQ WR-ID ADDRESS,LENGTH,LKEY... [; WR-ID ...] */
+	/* "WC CQ WR-ID STATUS OPCODE LENGTH QP-NUMBER" for each */
+	{ "poll", do_poll, 1 },			/* CQ [MOST]: what is there */
+	{ "wait", do_wait, 3 },			/* CQ NUMBER MILLISECONDS: until so many were there */
+	{ "stream", do_stream, 9 },		/* QP CQ COUNT WINDOW, and a WR as above: "DONE N STATUS" */
+	{ }
+};

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* What the parts of verbs_probe share: see verbs_probe.c. */
+#ifndef VERBS_PROBE_H
+#define VERBS_PROBE_H
+
+#include <infiniband/verbs.h>
+#include <rdma/rdma_cma.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define NAME_SIZE	24
+#define MAX_SGE		64
+#define MAX_WR		256
+
+enum kind { MEMORY, PD, MR, CHANNEL, CQ, SRQ, QP, ID };
+
+/* A thing with a name of the test's. Memory, and rings that libsiw mapped, have octets. */
+struct object {
+	struct object *next;
+	char name[NAME_SIZE];
+	enum kind kind;
+	bool borrowed;		/* memory that somebody else unmaps */
+	size_t size;		/* of memory */
+	off_t key;		/* of a ring: its offset in the device file */
+	union {
+		void *ptr;
+		uint8_t *memory;
+		struct ibv_pd *pd;
+		struct ibv_mr *mr;
+		struct ibv_comp_channel *channel;
+		struct ibv_cq *cq;
+		struct ibv_srq *srq;
+		struct ibv_qp *qp;
+		struct rdma_cm_id *id;
+	};
+};
+
+/* A mapping of the device file that the last call to libibverbs made. */
+struct mapping {
+	void *address;
+	size_t size;
+	off_t key;
+};
+
+typedef int (*handler)(int argc, char **argv);
+
+struct command {
+	const char *verb;
+	handler run;
+	int argc;		/* words behind the verb, at the least */
+};
+
+extern const struct command object_commands[], post_commands[], cm_commands[], raw_commands[];
+
+/* verbs_probe.c; functions that return int return 0, or -1 with errno */
+extern struct ibv_context *context;
+extern struct rdma_event_channel *cm_channel;
+void fatal(const char *what);
+uint64_t number(const char *word);
+int parse_octets(const char *hex, uint8_t *out, int max);
+void print_octets(const uint8_t *p, size_t size);
+void serve_events(int timeout_ms);
+
+/* verbs_objects.c */
+struct object *find(enum kind kind, const char *name);
+struct object *next_of(enum kind kind, const struct object *after);
+struct object *add(enum kind kind, const char *name, void *ptr);
+void forget(struct object *object);
+const char *name_of(enum kind kind, const void *ptr);
+
+/* verbs_raw.c */
+void mappings_clear(void);
+int rings_add(const char *owner, const char *const *suffixes, int count);
+void rings_forget(const char *owner);
+
+/* verbs_cm.c */
+void cm_event(void);
+
+#endif /* VERBS_PROBE_H */

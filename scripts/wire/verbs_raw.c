@@ -1,0 +1,314 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * verbs_probe: below libibverbs. Octets of memory and of the rings that libsiw and the kernel
+ * share, doorbells, and commands of uverbs as they are written into the device file.
+ *
+ * The rings of an object are memory called OBJECT.sq, OBJECT.rq or OBJECT.ring. They are found
+ * where libsiw maps them: its calls of mmap() come here first.
+ */
+
+#define _GNU_SOURCE	/* off64_t */
+
+#include "verbs_probe.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <rdma/ib_user_verbs.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#define MAX_MAPPINGS	4
+#define MAX_COMMAND	65536
+
+static struct mapping mappings[MAX_MAPPINGS];
+static int mappings_made;
+
+void mappings_clear(void)
+{
+	mappings_made = 0;
+}
+
+void *mmap64(void *address, size_t size, int prot, int flags, int fd, off64_t offset)
+{
+	void *got = (void *)syscall(SYS_mmap, address, size, prot, flags, fd, offset);
+
+	if (got != MAP_FAILED && context && fd == context->cmd_fd && mappings_made < MAX_MAPPINGS)
+		mappings[mappings_made++] = (struct mapping) { got, size, offset };
+	return got;
+}
+
+void *mmap(void *address, size_t size, int prot, int flags, int fd, off_t offset)
+{
+	return mmap64(address, size, prot, flags, fd, offset);
+}
+
+/* What libsiw mapped for an object, in its order: send queue, then receive queue. */
+int rings_add(const char *owner, const char *const *suffixes, int count)
+{
+	struct object *ring;
+	char name[2 * NAME_SIZE];
+	int i;
+
+	if (mappings_made != count) {
+		errno = ENXIO;
+		return -1;
+	}
+	for (i = 0; i < count; i++) {
+		snprintf(name, sizeof(name), "%s.%s", owner, suffixes[i]);
+		ring = add(MEMORY, name, mappings[i].address);
+		ring->borrowed = true;
+		ring->size = mappings[i].size;
+		ring->key = mappings[i].key;
+		printf("RING %s %zu 0x%llx\n", name, ring->size, (unsigned long long)ring->key);
+	}
+	return 0;
+}
+
+/* Before libsiw unmaps them */
+void rings_forget(const char *owner)
+{
+	struct object *ring = NULL, *next;
+	size_t len = strlen(owner);
+
+	for (ring = next_of(MEMORY, NULL); ring; ring = next) {
+		next = next_of(MEMORY, ring);
+		if (ring->borrowed && !strncmp(ring->name, owner, len) && ring->name[len] == '.')
+			forget(ring);
+	}
+}
+
+/* MEMORY OFFSET SIZE, within it */
+static uint8_t *octets(char **argv, size_t size)
+{
+	struct object *memory = find(MEMORY, argv[0]);
+	uint64_t offset = number(argv[1]);
+
+	if (!memory)
+		return NULL;
+	if (offset > memory->size || size > memory->size - offset) {
+		errno = ERANGE;
+		return NULL;
+	}
+	return memory->memory + offset;
+}
+
+static int do_peek(int argc, char **argv)
+{
+	uint8_t *at = octets(argv, number(argv[2]));
+
+	if (!at)
+		return -1;
+	printf("DATA ");
+	print_octets(at, number(argv[2]));
+	printf("\n");
+	return 0;
+}
+
+static int do_poke(int argc, char **argv)
+{
+	static uint8_t data[MAX_COMMAND];
+	int size = parse_octets(argv[2], data, sizeof(data));
+	uint8_t *at = size < 0 ? NULL : octets(argv, size);
+
+	if (!at)
+		return -1;
+	memcpy(at, data, size);
+	return 0;
+}
+
+static int do_fill(int argc, char **argv)
+{
+	uint8_t *at = octets(argv, number(argv[2]));
+
+	if (!at)
+		return -1;
+	memset(at, number(argv[3]), number(argv[2]));
+	return 0;
+}
+
+/* The same octets once more, at another address */
+static int do_remap(int argc, char **argv)
+{
+	struct object *ring = find(MEMORY, argv[1]), *object;
+	void *address;
+
+	if (!ring)
+		return -1;
+	address = mmap(NULL, ring->size, PROT_READ | PROT_WRITE, MAP_SHARED, context->cmd_fd,
+		       ring->key);
+	if (address == MAP_FAILED)
+		return -1;
+	object = add(MEMORY, argv[0], address);
+	object->size = ring->size;
+	return 0;
+}
+
+/* Any part of the device file: does the kernel give it? */
+static int do_map_key(int argc, char **argv)
+{
+	size_t size = number(argv[2]);
+	struct object *object;
+	void *address;
+
+	address = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, context->cmd_fd,
+		       number(argv[1]));
+	if (address == MAP_FAILED)
+		return -1;
+	object = add(MEMORY, argv[0], address);
+	object->size = size;
+	return 0;
+}
+
+static int do_doorbell(int argc, char **argv)
+{
+	struct object *qp = find(QP, argv[0]);
+	struct ib_uverbs_post_send_resp resp;
+	struct {
+		struct ib_uverbs_cmd_hdr hdr;
+		struct ib_uverbs_post_send cmd;
+	} request = {
+		.hdr = {
+			.command = IB_USER_VERBS_CMD_POST_SEND,
+			.in_words = sizeof(request) / 4,
+			.out_words = sizeof(resp) / 4,
+		},
+		.cmd = {
+			.response = (uintptr_t)&resp,
+			.wqe_size = sizeof(struct ib_uverbs_send_wr),
+		},
+	};
+
+	if (!qp)
+		return -1;
+	request.cmd.qp_handle = qp->qp->handle;
+	return write(context->cmd_fd, &request, sizeof(request)) == sizeof(request) ? 0 : -1;
+}
+
+/* The kernel's number of an object, for commands that the test makes */
+static int do_handle(int argc, char **argv)
+{
+	struct object *object;
+	uint32_t handle = 0;
+
+	if ((object = find(PD, argv[0])))
+		handle = object->pd->handle;
+	else if ((object = find(MR, argv[0])))
+		handle = object->mr->handle;
+	else if ((object = find(CQ, argv[0])))
+		handle = object->cq->handle;
+	else if ((object = find(SRQ, argv[0])))
+		handle = object->srq->handle;
+	else if ((object = find(QP, argv[0])))
+		handle = object->qp->handle;
+	else
+		return -1;
+	printf("HANDLE %u\n", handle);
+	return 0;
+}
+
+/* The command's address of a response is at RESPONSE-AT, or there is none: "-". */
+static int do_uverbs(int argc, char **argv)
+{
+	static uint8_t request[MAX_COMMAND], response[MAX_COMMAND];
+	int size = parse_octets(argv[2], request, sizeof(request));
+	uint64_t address = (uintptr_t)response;
+	size_t at = number(argv[0]), room = number(argv[1]);
+	ssize_t rv;
+
+	if (size < 0)
+		return -1;
+	if (strcmp(argv[0], "-")) {
+		if (at + sizeof(address) > (size_t)size || room > sizeof(response)) {
+			errno = ERANGE;
+			return -1;
+		}
+		memcpy(request + at, &address, sizeof(address));
+	}
+	memset(response, 0xee, sizeof(response));
+	rv = write(context->cmd_fd, request, size);
+	printf("WROTE %zd %d ", rv, rv < 0 ? errno : 0);
+	print_octets(response, room + 8);
+	printf("\n");
+	return 0;
+}
+
+/* --- somebody who scribbles ------------------------------------------------------------------ */
+
+static struct scribbler {
+	pthread_t thread;
+	volatile uint8_t *at;
+	size_t size;
+	uint64_t state;
+	volatile bool stop;
+	bool runs;
+} scribblers[8];
+
+/* xorshift64 */
+static uint64_t next_random(uint64_t *state)
+{
+	*state ^= *state << 13;
+	*state ^= *state >> 7;
+	*state ^= *state << 17;
+	return *state;
+}
+
+static void *scribble(void *arg)
+{
+	struct scribbler *s = arg;
+
+	while (!s->stop) {
+		uint64_t r = next_random(&s->state);
+
+		s->at[(r >> 8) % s->size] = r;
+	}
+	return NULL;
+}
+
+static int do_scribble(int argc, char **argv)
+{
+	uint8_t *at = octets(argv, number(argv[2]));
+	struct scribbler *s = scribblers;
+
+	while (s < scribblers + 8 && s->runs)
+		s++;
+	if (!at || s == scribblers + 8)
+		return -1;
+	*s = (struct scribbler) {
+		.at = at, .size = number(argv[2]), .state = number(argv[3]) | 1, .runs = true,
+	};
+	errno = pthread_create(&s->thread, NULL, scribble, s);
+	return errno ? -1 : 0;
+}
+
+static int do_calm(int argc, char **argv)
+{
+	struct scribbler *s;
+
+	for (s = scribblers; s < scribblers + 8; s++) {
+		if (!s->runs)
+			continue;
+		s->stop = true;
+		pthread_join(s->thread, NULL);
+		s->runs = false;
+	}
+	return 0;
+}
+
+const struct command raw_commands[] = {
+	{ "peek", do_peek, 3 },		/* MEMORY OFFSET SIZE: "DATA HEX" */
+	{ "poke", do_poke, 3 },		/* MEMORY OFFSET HEX */
+	{ "fill", do_fill, 4 },		/* MEMORY OFFSET SIZE OCTET */
+	{ "remap", do_remap, 2 },	/* MEMORY RING */
+	{ "map_key", do_map_key, 3 },	/* MEMORY OFFSET SIZE: of the device file */
+	{ "doorbell", do_doorbell, 1 },	/* QP */
+	{ "handle", do_handle, 1 },	/* OBJECT: "HANDLE N" */
+	/* RESPONSE-AT|- ROOM HEX: "WROTE RESULT ERRNO HEX", the response and 8 octets behind it */
+	{ "uverbs", do_uverbs, 3 },
+	{ "scribble", do_scribble, 4 },	/* MEMORY OFFSET SIZE SEED: until calm */
+	{ "calm", do_calm, 0 },
+	{ }
+};
