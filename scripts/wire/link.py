@@ -13,13 +13,16 @@ import socket
 import fpdu
 import mpa
 import rdmap
-from harness import LIMIT, Peer, check, equal, poll
+from harness import LIMIT, Peer, check, equal, pd_arg, poll
 from peer import FIN, RST, RdmapPeer
 from verbs import ERR, WR_FLUSH_ERR, Dut, Qp
 
 ROLES = "responder", "initiator"
 TIMESTAMPS = 12         # octets of each segment that are not EMSS
 MSS = 1460
+
+# Has the device ask for Markers in what it receives
+RX_MARKERS = "/sys/module/srnic/parameters/rx_markers"
 
 ACCESS, REQUEST, FATAL = "QP_ACCESS_ERR", "QP_REQ_ERR", "QP_FATAL"
 
@@ -48,19 +51,22 @@ class Link:
     crc, markers: what the peer asks for; rtr: the type of the RTR message, 0 for the client-server
     model; rev: 1 or 2; ird, ord: the device's; peer_ird, peer_ord: what the peer says; mss: of TCP,
     None for what TCP likes; setup(dut, qp): what is to be done before; qp: words for verbs.Qp;
-    first=False: a responder's first FPDU is left to the test; pd: private data of the peer
+    first=False: a responder's first FPDU is left to the test; pd, dut_pd: private data
     """
 
     def __init__(self, b, role, *, crc=True, markers=False, rtr=mpa.WRITE, rev=2, ird=4, ord=4,
-                 peer_ird=4, peer_ord=4, mss=MSS, setup=None, first=True, pd=b"", dut=None,
-                 qp=None, name="", settings=None):  # pylint: disable=redefined-builtin
+                 peer_ird=4, peer_ord=4, mss=MSS, setup=None, first=True, pd=b"", dut_pd=b"",
+                 dut=None, qp=None, name="", settings=None):  # pylint: disable=redefined-builtin
         self.b, self.role, self.name = b, role, name
+        rtr = 0 if rev == 1 else rtr
         self.crc, self.want_markers, self.rtr, self.rev = crc, markers, rtr, rev
         self.ird, self.ord, self.peer_ird, self.peer_ord = ird, ord, peer_ird, peer_ord
-        self.mss, self.first, self.pd = mss, first, pd
+        self.mss, self.first, self.pd, self.dut_pd = mss, first, pd, pd_arg(dut_pd)
         self.is_closing = False
         if not crc:
             b.set(crc=0)
+        if not rtr and role == "initiator":
+            b.set(peer_to_peer=0)
         if settings:
             b.set(**settings)
         self.dut = dut or Dut(b)
@@ -120,7 +126,8 @@ class Link:
         self.id = self.verbs.event("CONNECT_REQUEST").id
 
     def accept(self):
-        self.verbs.do(f"accept {self.id} {self.qp.name} {self.ird} {self.ord} -")
+        self.verbs.do(f"accept {self.id} {self.qp.name} {self.ird} {self.ord} "
+                      f"{self.dut_pd}")
         reply = self.tcp.recv_reply()
         self._enter(self.tcp, reply, reply.ord)
 
@@ -147,7 +154,8 @@ class Link:
         listening.listen(8)
         self.id = f"id{self.name}"
         self.verbs.do(f"resolve {self.id} {b.listen_address} {b.port}")
-        self.verbs.do(f"connect {self.id} {self.qp.name} {self.ird} {self.ord} -")
+        self.verbs.do(f"connect {self.id} {self.qp.name} {self.ird} {self.ord} "
+                      f"{self.dut_pd}")
         sock, address = listening.accept()
         listening.close()
         b.things.append(sock.close)
@@ -161,7 +169,8 @@ class Link:
                 self.rtr if request.a else 0)))
         depth = None if request.ord is None else min(request.ord, self.peer_ird)
         self._enter(self.tcp, request, depth)
-        if self.rev == 2 and request.a and self.first:
+        equal(bool(request.a), bool(self.rtr), "A of the Request")
+        if self.rtr and self.first:
             self.hear_rtr()
         if self.first:
             self.established()

@@ -219,6 +219,24 @@ class RdmapPeer:
         info = self.sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 104)
         return info[0] == 7     # TCP_CLOSE
 
+    def wait_full(self, least=30000):
+        """Until the device cannot send any more: what waits to be read does not grow."""
+        end = time.monotonic() + LIMIT
+        before, since = -1, time.monotonic()
+        while time.monotonic() < end:
+            now = self.unread()
+            if now != before:
+                before, since = now, time.monotonic()
+            elif now >= least and time.monotonic() - since > SETTLE / 2:
+                return True
+            time.sleep(0.01)
+        return False
+
+    @staticmethod
+    def settle():
+        """Time for the device to deal with what was sent; nothing depends on its being enough."""
+        time.sleep(SETTLE)
+
     def unread(self):
         """Octets that wait in the socket"""
         import fcntl  # pylint: disable=import-outside-toplevel

@@ -17,7 +17,13 @@ import sys
 import time
 import traceback
 
+import data_access
 import data_ddp
+import data_mpa
+import data_ops
+import data_order
+import data_rdmap
+import data_term
 import faults
 import fpdu
 import harness
@@ -31,7 +37,8 @@ import responder
 import storms
 import verbs
 
-MODULES = responder, initiator, hazards, storms, load, faults, data_ddp
+DATA = data_mpa, data_ddp, data_rdmap, data_ops, data_order, data_term, data_access
+MODULES = responder, initiator, hazards, storms, load, faults, *DATA
 BAD = harness.Failed, mpa.Bad, fpdu.Bad, rdmap.Bad, OSError, subprocess.TimeoutExpired
 LOADS = storms.__name__, load.__name__      # they have peers that are nobody's test
 

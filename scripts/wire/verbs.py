@@ -169,8 +169,11 @@ class Verbs:
 
     def async_event(self, what, limit=LIMIT):
         """what: "NAME OBJECT" """
-        equal(self._wait_for(self.asyncs, f"asynchronous event {what}", limit), what,
-              "asynchronous event")
+        equal(self.any_async(limit), what, "asynchronous event")
+
+    def any_async(self, limit=LIMIT):
+        """The next asynchronous event: "NAME OBJECT" """
+        return self._wait_for(self.asyncs, "asynchronous event", limit)
 
     def completion_event(self, cq, limit=LIMIT):
         equal(self._wait_for(self.comps, f"completion event of {cq}", limit), cq,
@@ -346,7 +349,7 @@ class Qp:
         words = said[0].split()[1:]
         self.number = int(words[0], 0)
         self.caps = [int(word) for word in words[1:]]
-        self.rings = {line.split()[1]: int(line.split()[2]) for line in said[1:]}
+        dut.note_rings(said)
         self.sq, self.rq = Queue("SQ"), Queue("RQ") if srq == "-" else dut.srqs[srq]
         self.next_id = 0x1000
         dut.qps[self.number] = self
@@ -463,8 +466,9 @@ class Dut:
         if channel:
             self.verbs.do("channel channel")
         more = " channel" if channel else ""
-        self.verbs.do(f"cq scq {cqes}{more}")
-        self.verbs.do(f"cq rcq {cqes}{more}")
+        self.rings = {}         # name -> (octets, offset in the device file)
+        self.cq("scq", cqes, more)
+        self.cq("rcq", cqes, more)
         self.memory = Memory(self.verbs, "memory", memory)
         self.memories = [self.memory]
         self.mrs = 0
@@ -510,8 +514,20 @@ class Dut:
         self._in_at += size + 8
         return place
 
+    def note_rings(self, said):
+        for line in said:
+            words = line.split()
+            if words[0] == "RING":
+                self.rings[words[1]] = int(words[2]), int(words[3], 0)
+
+    def cq(self, name, cqes, more=""):
+        """How many entries it has"""
+        said = self.verbs.do(f"cq {name} {cqes}{more}")
+        self.note_rings(said)
+        return int(said[0].split()[1])
+
     def srq(self, name, wrs=16, sges=1, limit=0):
-        self.verbs.do(f"srq {name} pd {wrs} {sges} {limit}")
+        self.note_rings(self.verbs.do(f"srq {name} pd {wrs} {sges} {limit}"))
         self.srqs[name] = Queue(f"SRQ {name}")
 
     def _sort(self, lines):

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /* verbs_probe: objects, and what can be asked of them. */
 
+#define _GNU_SOURCE	/* memfd_create() */
+
 #include "verbs_probe.h"
 
 #include <errno.h>
@@ -108,6 +110,31 @@ static int do_memory(int argc, char **argv)
 	object = add(MEMORY, argv[0], address);
 	object->size = size;
 	printf("MEMORY 0x%llx\n", (unsigned long long)(uintptr_t)address);
+	return 0;
+}
+
+/* The same octets again and again: more than a machine has */
+static int do_repeated(int argc, char **argv)
+{
+	size_t size = number(argv[1]), times = number(argv[2]), i;
+	int fd = memfd_create("repeated", 0);
+	struct object *object;
+	uint8_t *at;
+
+	if (fd < 0 || ftruncate(fd, size))
+		return -1;
+	at = mmap(NULL, size * times, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	for (i = 0; at != MAP_FAILED && i < times; i++) {
+		if (mmap(at + i * size, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd,
+			 0) == MAP_FAILED)
+			return -1;
+	}
+	close(fd);
+	if (at == MAP_FAILED)
+		return -1;
+	object = add(MEMORY, argv[0], at);
+	object->size = size * times;
+	printf("MEMORY 0x%llx\n", (unsigned long long)(uintptr_t)at);
 	return 0;
 }
 
@@ -318,6 +345,7 @@ static int do_destroy(int argc, char **argv)
 const struct command object_commands[] = {
 	{ "pd", do_pd, 1 },			/* PD */
 	{ "memory", do_memory, 3 },		/* MEMORY FILE|- SIZE: "MEMORY ADDRESS" */
+	{ "repeated", do_repeated, 3 },		/* MEMORY SIZE TIMES: "MEMORY ADDRESS" */
 	{ "unmap", do_unmap, 1 },		/* MEMORY */
 	{ "mr", do_mr, 6 },			/* MR PD MEMORY OFFSET SIZE ACCESS [IOVA]: "MR LKEY RKEY" */
 	{ "channel", do_channel, 1 },		/* CHANNEL */

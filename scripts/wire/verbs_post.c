@@ -231,6 +231,64 @@ static int do_stream(int argc, char **argv)
 	return 0;
 }
 
+static int post_place(struct ibv_qp *qp, unsigned long n, unsigned long window, size_t size,
+		      uint64_t address, uint32_t lkey)
+{
+	struct ibv_sge sge = { address + n % window * size, size, lkey };
+	struct ibv_recv_wr wr = { .wr_id = n, .sg_list = &sge, .num_sge = 1 }, *bad;
+
+	return posted(ibv_post_recv(qp, &wr, &bad), n);
+}
+
+/* Messages that begin with their number, from 0 on, in four octets; and n % 61 octets behind it */
+static int is_message(const struct ibv_wc *wc, unsigned long n, const uint8_t *place)
+{
+	uint32_t got = (uint32_t)place[0] << 24 | place[1] << 16 | place[2] << 8 | place[3];
+
+	if (!wc->status && wc->wr_id == n && wc->byte_len == 4 + n % 61 && got == (uint32_t)n)
+		return 1;
+	printf("NOT %lu: status %d WR %llu length %u number %u\n", n, wc->status,
+	       (unsigned long long)wc->wr_id, wc->byte_len, got);
+	errno = EIO;
+	return 0;
+}
+
+/* Receive so many, with so many receives; "SINK" when they are posted, "AT N" again and again */
+static int do_sink(int argc, char **argv)
+{
+	struct object *qp = find(QP, argv[0]), *cq = find(CQ, argv[1]);
+	unsigned long count = number(argv[2]), window = number(argv[3]), n, done = 0;
+	uint64_t address = number(argv[5]);
+	uint32_t lkey = number(argv[6]);
+	size_t size = number(argv[4]);
+	struct ibv_wc wcs[MAX_WCS];
+	int got, i;
+
+	if (!qp || !cq)
+		return -1;
+	for (n = 0; n < window; n++) {
+		if (post_place(qp->qp, n, window, size, address, lkey))
+			return -1;
+	}
+	printf("SINK\n");
+	while (done < count) {
+		got = ibv_poll_cq(cq->cq, MAX_WCS, wcs);
+		for (i = 0; i < got; i++, done++) {
+			if (!is_message(&wcs[i], done,
+					(void *)(uintptr_t)(address + done % window * size)))
+				return -1;
+			if (done + window < count &&
+			    post_place(qp->qp, done + window, window, size, address, lkey))
+				return -1;
+		}
+		if (got)
+			printf("AT %lu\n", done);
+		else
+			serve_events(1);
+	}
+	return 0;
+}
+
 const struct command post_commands[] = {
 	/* QP OPCODE FLAGS WR-ID REMOTE-ADDRESS RKEY ADDRESS,LENGTH,LKEY... [; OPCODE ...]
 	 * A list that is not taken whole: "BAD INDEX"
@@ -240,6 +298,7 @@ const struct command post_commands[] = {
 	/* "WC CQ WR-ID STATUS OPCODE LENGTH QP-NUMBER" for each */
 	{ "poll", do_poll, 1 },			/* CQ [MOST]: what is there */
 	{ "wait", do_wait, 3 },			/* CQ NUMBER MILLISECONDS: until so many were there */
+	{ "sink", do_sink, 7 },			/* QP CQ COUNT WINDOW SIZE ADDRESS LKEY */
 	{ "stream", do_stream, 9 },		/* QP CQ COUNT WINDOW, and a WR as above: "DONE N STATUS" */
 	{ }
 };

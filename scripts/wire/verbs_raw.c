@@ -14,10 +14,12 @@
 #include <errno.h>
 #include <pthread.h>
 #include <rdma/ib_user_verbs.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -298,6 +300,104 @@ static int do_calm(int argc, char **argv)
 	return 0;
 }
 
+/* --- processes and threads ------------------------------------------------------------------- */
+
+/* A child that does nothing; it goes when we go. */
+static int do_fork(int argc, char **argv)
+{
+	pid_t parent = getpid(), child = fork();
+
+	if (child)
+		return child < 0 ? -1 : 0;
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (getppid() != parent)
+		_exit(0);
+	for (;;)
+		pause();
+}
+
+/* Objects get their place in the device file anew each time: these are the likely ones. */
+#define FIRST_KEY	0x91000
+#define KEYS		64
+
+static volatile bool race_is_over;
+
+static void *map_all(void *arg)
+{
+	unsigned int key, seen = 0;
+	uint8_t *got;
+
+	while (!race_is_over) {
+		key = FIRST_KEY + (seen++ % KEYS) * 4096;
+		got = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, context->cmd_fd, key);
+		if (got == MAP_FAILED)
+			continue;
+		*(volatile uint8_t *)(got + 64) = 1;
+		munmap(got, 4096);
+	}
+	return NULL;
+}
+
+/* Not by libsiw, which would map the ring itself: the command alone, and its end */
+static int create_and_destroy_cq(void)
+{
+	struct ib_uverbs_create_cq_resp resp[2];
+	struct {
+		struct ib_uverbs_cmd_hdr hdr;
+		struct ib_uverbs_create_cq cmd;
+	} create = {
+		.hdr = { IB_USER_VERBS_CMD_CREATE_CQ, sizeof(create) / 4, sizeof(resp) / 4 },
+		.cmd = { .response = (uintptr_t)resp, .cqe = 16, .comp_channel = -1 },
+	};
+	struct ib_uverbs_destroy_cq_resp gone;
+	struct {
+		struct ib_uverbs_cmd_hdr hdr;
+		struct ib_uverbs_destroy_cq cmd;
+	} destroy = {
+		.hdr = { IB_USER_VERBS_CMD_DESTROY_CQ, sizeof(destroy) / 4, sizeof(gone) / 4 },
+		.cmd = { .response = (uintptr_t)&gone },
+	};
+
+	if (write(context->cmd_fd, &create, sizeof(create)) != sizeof(create))
+		return -1;
+	destroy.cmd.cq_handle = resp[0].cq_handle;
+	return write(context->cmd_fd, &destroy, sizeof(destroy)) == sizeof(destroy) ? 0 : -1;
+}
+
+static int do_race_maps(int argc, char **argv)
+{
+	unsigned long count = number(argv[0]);
+	pthread_t thread;
+	int rv = 0;
+
+	race_is_over = false;
+	errno = pthread_create(&thread, NULL, map_all, NULL);
+	if (errno)
+		return -1;
+	while (count-- && !rv)
+		rv = create_and_destroy_cq();
+	race_is_over = true;
+	pthread_join(thread, NULL);
+	return rv;
+}
+
+/* To states where the QP cannot go, and to that in which it is */
+static int do_modify_storm(int argc, char **argv)
+{
+	static const enum ibv_qp_state states[] = { IBV_QPS_INIT, IBV_QPS_RTR, IBV_QPS_RTS };
+	struct object *qp = find(QP, argv[0]);
+	unsigned long i, count = number(argv[1]);
+
+	if (!qp)
+		return -1;
+	for (i = 0; i < count; i++) {
+		struct ibv_qp_attr attr = { .qp_state = states[i % 3] };
+
+		ibv_modify_qp(qp->qp, &attr, IBV_QP_STATE);
+	}
+	return 0;
+}
+
 const struct command raw_commands[] = {
 	{ "peek", do_peek, 3 },		/* MEMORY OFFSET SIZE: "DATA HEX" */
 	{ "poke", do_poke, 3 },		/* MEMORY OFFSET HEX */
@@ -310,5 +410,8 @@ const struct command raw_commands[] = {
 	{ "uverbs", do_uverbs, 3 },
 	{ "scribble", do_scribble, 4 },	/* MEMORY OFFSET SIZE SEED: until calm */
 	{ "calm", do_calm, 0 },
+	{ "fork", do_fork, 0 },
+	{ "race_maps", do_race_maps, 1 },	/* COUNT */
+	{ "modify_storm", do_modify_storm, 2 },	/* QP COUNT */
 	{ }
 };

@@ -1,0 +1,239 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Who may read and write what (RFC 5040, sections 7.2 and 8.1)."""
+
+import rdmap
+from harness import check, equal
+from link import ACCESS, Link, both
+from peer import random_octets
+from rdmap import READ_RESPONSE, Read
+from registry import rule
+from verbs import LOCAL_WRITE, REMOTE_READ, REMOTE_WRITE
+
+MAY_WRITE = LOCAL_WRITE | REMOTE_WRITE
+
+
+# --- Read Requests ---------------------------------------------------------------------------
+
+@rule("R-7.2-1", cases=both(("index",), ("key",), ("zero",), ("ones",), ("gone",)))
+def R_7_2_1_read_of_no_valid_stag(b, which, role):
+    link = Link(b, role)
+    mr = link.dut.mr(64, REMOTE_READ)
+    if which == "gone":
+        mr.destroy()
+    stag = {"index": mr.rkey ^ 0x770000, "key": mr.rkey ^ 1, "zero": 0, "ones": 0xffffffff,
+            "gone": mr.rkey}[which]
+    link.peer.read(stag, mr.start, 8, good=False)
+    link.refused(rdmap.READ_STAG)
+
+
+@rule("R-7.2-2", "R-8.1.1-1", cases=both())
+def R_7_2_2_read_of_another_protection_domain(b, role):
+    link = Link(b, role)
+    link.verbs.do("pd other")
+    mr = link.dut.mr(64, REMOTE_READ, pd="other")
+    link.peer.read(mr.rkey, mr.start, 8, good=False)
+    link.refused(rdmap.READ_ASSOCIATION)
+
+
+@rule("R-7.2-3", "T-2", cases=both((0,), (LOCAL_WRITE,), (MAY_WRITE,)))
+def R_7_2_3_read_without_the_right(b, access, role):
+    link = Link(b, role)
+    mr = link.dut.mr(64, access)
+    mr.put(random_octets(64))
+    link.peer.read(mr.rkey, mr.start, 64, good=False)
+    link.refused(rdmap.READ_RIGHT)
+
+
+@rule("R-7.2-4", cases=both((-1, 1), (-1, 2), (64, 1), (63, 2), (0, 65), (4096, 4096)))
+def R_7_2_4_read_out_of_bounds(b, at, size, role):
+    link = Link(b, role)
+    mr = link.dut.mr(64, REMOTE_READ)
+    link.peer.read(mr.rkey, mr.start + at, size, good=False)
+    link.refused(rdmap.READ_BOUNDS)
+
+
+@rule("R-7.2-4", cases=both((1,), (64,), (4097,), (20000,)))
+def R_7_2_4_read_of_all_there_is(b, size, role):
+    link = Link(b, role)
+    mr = link.dut.mr(size, REMOTE_READ, shift=4096 - 21)
+    data = random_octets(size)
+    mr.put(data)
+    for at, part in ((0, size), (0, 1), (size - 1, 1)):
+        link.peer.read(mr.rkey, mr.start + at, part)
+        equal(link.peer.hear_message(READ_RESPONSE), data[at:at + part], "response")
+
+
+@rule("R-7.2-5", "T-11", cases=both((8,), (16,), (0xffffffff,)))
+def R_7_2_5_read_that_wraps(b, size, role):
+    link = Link(b, role)
+    mr = link.dut.mr(64, REMOTE_READ)
+    link.peer.read(mr.rkey, 0xfffffffffffffff8, size, good=False)
+    link.refused(rdmap.READ_WRAP)
+
+
+@rule("R-7.2-5", "R-7.2-4", cases=both())
+def R_7_2_5_addresses_at_the_end_of_the_space(b, role):
+    link = Link(b, role)
+    top = 0xfffffffffffff000
+    mr = link.dut.mr(0xff0, REMOTE_READ, shift=0, iova=top)
+    data = random_octets(0xff0)
+    mr.put(data)
+    link.peer.read(mr.rkey, top + 0xfe0, 16)
+    equal(link.peer.hear_message(READ_RESPONSE), data[-16:], "response")
+    link.peer.read(mr.rkey, top + 0xfe1, 16, good=False)
+    link.refused(rdmap.READ_BOUNDS)
+
+
+@rule("R-7.2-1", "R-6.2.1-1", cases=both())
+def R_7_2_1_failed_read_behind_good_ones(b, role):
+    """Those before it are answered, those behind it are not; each ends in the order asked."""
+    link = Link(b, role)
+    mr = link.dut.mr(64, REMOTE_READ)
+    data = random_octets(64)
+    mr.put(data)
+    good = [link.peer.read_segment(Read(n, n, 64, mr.rkey, mr.start)) for n in range(2)]
+    bad = link.peer.read_segment(Read(5, 5, 64, mr.rkey ^ 1, mr.start), good=False)
+    behind = link.peer.read_segment(Read(6, 6, 64, mr.rkey, mr.start), good=False)
+    link.peer.together(*good, bad, behind)
+    link.refused(rdmap.READ_STAG, bad)
+
+
+# --- memory ----------------------------------------------------------------------------------
+
+@rule("R-8.1.1-1", cases=both())
+def R_8_1_1_1_not_an_octet_beside_the_buffer(b, role):
+    """Writes of all sizes at all places: what is around it is compared when the test ends."""
+    link = Link(b, role)
+    mr = link.dut.mr(300, MAY_WRITE, shift=4096 - 150)
+    for at, size in ((0, 300), (0, 1), (299, 1), (149, 2), (150, 1), (1, 298)):
+        data = random_octets(size)
+        link.peer.write(mr.rkey, mr.start + at, data, 97)
+        link.ping()
+        mr.expect(data, at)
+
+
+@rule("R-8.1.1-1", "D-7.1-8", cases=both())
+def R_8_1_1_1_each_connection_has_its_domain(b, role):
+    """Two QPs of two domains, one process: each reaches its own region only."""
+    link = Link(b, role)
+    link.verbs.do("pd other")
+    mine, others = link.dut.mr(64, MAY_WRITE), link.dut.mr(64, MAY_WRITE, pd="other")
+    other = Link(b.another(), role, dut=link.dut, name="2", qp={"pd": "other"})
+    other.peer.write(others.rkey, others.start, b"good")
+    link.peer.write(mine.rkey, mine.start, b"good")
+    link.ping()
+    other.pong()
+    mine.expect(b"good")
+    link.peer.write(others.rkey, others.start, b"bad")
+    link.refused(rdmap.TAGGED_ASSOCIATION)
+    others.expect(b"good")
+    other.pong()
+
+
+@rule("R-8.1.1-4", "R-8.1.1-6", "T-22", cases=both())
+def R_8_1_1_6_no_octet_after_the_region_is_gone(b, role):
+    """Deregistered under a flood of Writes: from the moment when that returned the memory is ours."""
+    link = Link(b, role)
+    mr = link.dut.mr(60000, MAY_WRITE)
+    segments = link.peer.write_segments(mr.rkey, mr.start, b"\x11" * 60000, 1400)
+    octets = b"".join(link.peer.make(ulpdu) for ulpdu in segments)
+    link.peer.raw(octets)
+    link.verbs.tell(f"destroy {mr.name}")
+    try:
+        for _ in range(20):
+            link.peer.raw(octets)
+    except OSError:
+        pass
+    while True:
+        answer = link.verbs.answer()
+        if answer.startswith("OK destroy"):
+            break
+    mr.put(b"\xee" * 60000)
+    terminate = link.peer.hear_terminate()
+    equal(terminate.error, rdmap.TAGGED_STAG, "Terminate")
+    link.peer.hear_end()
+    link.ended(ACCESS)
+
+
+@rule("R-8.1.1-4", cases=both())
+def R_8_1_1_4_rights_are_of_the_region(b, role):
+    """The same octets, registered three times with other rights and ranges"""
+    link = Link(b, role)
+    dut = link.dut
+    offset = dut.memory.allocate(64)
+    reader = dut.mr(64, REMOTE_READ, offset=offset)
+    writer = dut.mr(64, MAY_WRITE, offset=offset)
+    part = dut.mr(8, MAY_WRITE | REMOTE_READ, offset=offset + 8)
+    link.peer.write(writer.rkey, writer.start, b"x" * 64)
+    link.peer.write(part.rkey, part.start, b"y" * 8)
+    want = b"x" * 8 + b"y" * 8 + b"x" * 48
+    link.peer.read(reader.rkey, reader.start, 64)
+    equal(link.peer.hear_message(READ_RESPONSE), want, "response")
+    writer.expect(want)
+    link.peer.read(part.rkey, part.start, 9, good=False)
+    link.refused(rdmap.READ_BOUNDS)
+
+
+@rule("R-8.1.1-8", cases=[()])
+def R_8_1_1_8_stags_are_hard_to_guess(b):
+    """1000 of them: all differ, also without their keys; keys are spread, steps are not all alike,
+    and two processes do not begin with the same."""
+    link = Link(b, "responder")
+    offset = link.dut.memory.allocate(64)
+    stags = []
+    for n in range(1000):
+        mr = link.dut.mr(64, 0, offset=offset)
+        stags.append(mr.rkey)
+        mr.destroy()
+    check(len(set(stags)) > 990, f"{len(set(stags))} STags of 1000 registrations")
+    check(0 not in {stag >> 8 for stag in stags}, "index 0 is in use")
+    keys = {stag & 0xff for stag in stags}
+    check(len(keys) > 128, f"{len(keys)} keys")
+    steps = {second - first for first, second in zip(stags, stags[1:])}
+    check(len(steps) > 200, f"{len(steps)} steps between one STag and the next")
+
+
+@rule("R-8.1.1-10", cases=both((2,), (4,)))
+def R_8_1_1_10_completion_queue_overflows(b, cqes, role):
+    """Its own QP fails, once and with an event of the CQ; a QP with another CQ goes on."""
+    link = Link(b, role)
+    size = link.dut.cq("tiny", cqes)
+    other = Link(b.another(), role, dut=link.dut, name="2", qp={"rcq": "tiny", "recvs": size + 2})
+    for _ in range(size + 2):
+        other.qp.recv()
+    other.peer.together(*(u for n in range(size + 2) for u in other.peer.send_segments(bytes([n]))))
+    terminate = other.peer.hear_terminate()
+    equal(terminate.body.hex(), rdmap.terminate_body(rdmap.STREAM_CATASTROPHIC).hex(), "Terminate")
+    other.peer.hear_end()
+    equal({other.verbs.any_async() for _ in range(2)}, {"CQ_ERR tiny", "QP_FATAL qp2"},
+          "asynchronous events")
+    link.works()
+
+
+@rule("R-8.1.2-1", cases=[()])
+def R_8_1_2_1_pages_of_others(b):
+    """The rings of one process are not to be had by another, nor by a key that is nobody's."""
+    link, other = Link(b, "responder"), Link(b.another(), "responder")
+    own = {key for _, key in other.dut.rings.values()}
+    keys = {key for _, key in link.dut.rings.values()} | {0, 0x1000, 0x7ffff000, 1 << 40}
+    for key in keys - own:
+        other.verbs.fails(f"map_key stolen {key:#x} 4096")
+    # Nor more of its own than there is.
+    for size, key in other.dut.rings.values():
+        other.verbs.fails(f"map_key more {key:#x} {size + 4096}")
+
+
+@rule("R-8.1.2-1", "R-8.1.1-11", cases=[()])
+def R_8_1_2_1_limits(b):
+    """More than the device has is refused, of each kind."""
+    link = Link(b, "responder")
+    v = link.verbs
+    caps = dict(word.split("=") for word in v.words("device"))
+    v.fails(f"cq big {int(caps['cqe']) + 1}")
+    v.fails(f"qp big pd scq rcq - {int(caps['qp_wr']) + 1} 1 1 1 0 0")
+    v.fails(f"qp big pd scq rcq - 1 {int(caps['qp_wr']) + 1} 1 1 0 0")
+    v.fails(f"qp big pd scq rcq - 1 1 {int(caps['sge']) + 1} 1 0 0")
+    v.fails(f"qp big pd scq rcq - 1 1 1 {int(caps['sge']) + 1} 0 0")
+    v.fails("qp big pd scq rcq - 1 1 1 1 100000 0")
+    v.fails(f"srq big pd {int(caps['srq_wr']) + 1} 1 0")
+    link.works()

@@ -1,0 +1,739 @@
+# SPDX-License-Identifier: GPL-2.0
+"""MPA in Full Operation on the wire: FPDUs, CRCs, Markers, the ends of a stream (RFC 5044)."""
+
+import random
+import socket
+import struct
+import subprocess
+
+import fpdu
+import mpa
+import rdmap
+from harness import check, equal
+from link import FATAL, REQUEST, RX_MARKERS, Link, both
+from peer import FIN, random_octets
+from rdmap import READ_REQUEST, READ_RESPONSE, SEND, WRITE
+from registry import rule
+from verbs import LOCAL_WRITE, REMOTE_READ, REMOTE_WRITE, WR_SEND, WR_WRITE
+
+MAY_WRITE = LOCAL_WRITE | REMOTE_WRITE
+
+# RFC 5044, figures 5 and 6: whole FPDUs
+FIGURE_5 = "00000000" "002a4143" "00000000" "00000000" "00000001" "00000000" + "00" * 24 + "52239983"
+FIGURE_6 = "002a4143" "00000000" "00000000" "00000002" "00000000" "00000014" + "00" * 24 + "84925898"
+
+
+def sink(link, size=64, **kw):
+    return link.dut.mr(size, MAY_WRITE, **kw)
+
+
+# --- framing ---------------------------------------------------------------------------------
+
+@rule("F-3-1", cases=both())
+def F_3_1_a_ulpdu_is_an_fpdu(b, role):
+    """Small messages in one FPDU each, though all of them were there at once; a long one in as few
+    as it needs."""
+    link = Link(b, role)
+    qp = link.qp
+    sizes = [10, 0, 24, 5000, 1]
+    qp.post(*(qp.wr(WR_SEND, [link.dut.out(bytes(size))] if size else []) for size in sizes))
+    room = link.mulpdu - 18
+    at = len(link.peer.fpdus)
+    for size in sizes:
+        link.peer.hear_message(SEND)
+    equal(len(link.peer.fpdus) - at, sum(max((size + room - 1) // room, 1) for size in sizes),
+          "FPDUs")
+    qp.wait_send(len(sizes))
+
+
+@rule("F-3-3", cases=both((0,), (4096,)))
+def F_3_3_longest_fpdu_in_short_segments(b, rmem, role):
+    """64768 octets of ULPDU in TCP segments of 536; rmem: the receive buffer is as small as can be."""
+    if rmem:
+        b.put("/proc/sys/net/ipv4/tcp_rmem", f"{rmem} {rmem} {rmem}")
+    link = Link(b, role, mss=536 + 12)
+    size = fpdu.MAX_ULPDU - 14
+    mr = sink(link, size)
+    data = random_octets(size)
+    link.peer.write(mr.rkey, mr.start, data)
+    data2 = random_octets(fpdu.MAX_ULPDU - 18)
+    place = link.qp.recv(len(data2))
+    link.peer.send(data2)
+    link.qp.received(place, data2)
+    mr.expect(data)
+    link.works()
+
+
+@rule("F-4.1-1", "F-4.1-2", "F-4.4-1", cases=both())
+def F_4_1_1_fpdu_of_the_rfc(b, role):
+    """The octets of figure 5, but for its Marker: a Send of 24 zeroes is the first FPDU."""
+    link = Link(b, role, rtr=0)
+    link.qp.send(bytes(24))
+    link.peer.hear(SEND)
+    want = bytes.fromhex(FIGURE_5)[4:-4]
+    want += struct.pack("<I", fpdu.crc32c_slowly(want))
+    equal(link.peer.fpdus[-1].raw.hex(), want.hex(), "FPDU")
+
+
+@rule("F-4.1-2", "F-4.1-1", cases=both())
+def F_4_1_2_padding(b, role):
+    """All lengths modulo 4, both ways, tagged and untagged; the reader checks what the device sent."""
+    link = Link(b, role)
+    mr = sink(link, 256)
+    for size in range(9):
+        data = random_octets(size)
+        link.ping(data)
+        link.pong(data)
+        link.qp.write(data, 0x100, 0x200)
+        equal(link.peer.hear_message(WRITE), data, "what was written")
+        raw = link.peer.fpdus[-1].raw
+        equal((len(raw), raw[:2]), ((2 + 14 + size + 3) // 4 * 4 + 4, bytes([0, 14 + size])), "FPDU")
+        link.qp.sent()
+        link.peer.write(mr.rkey, mr.start + 16 * size, data)
+        link.ping()
+        mr.expect(data, 16 * size)
+
+
+@rule("F-4.1-3", cases=both((1,), (2,), (3,)))
+def F_4_1_3_pad_is_ignored_yet_in_the_crc(b, pad, role):
+    link = Link(b, role)
+    data = bytes(4 - pad)
+    place = link.qp.recv()
+    ulpdu, = link.peer.send_segments(data + b"\0\0")
+    link.peer.ulpdu(ulpdu, pad=b"\xff" * (-(len(ulpdu) + 2) % 4))
+    link.qp.received(place, data + b"\0\0")
+    link.works()
+
+
+@rule("F-4.1-3", "F-4.4-3", cases=both())
+def F_4_1_3_changed_pad_is_a_wrong_crc(b, role):
+    link = Link(b, role)
+    link.qp.recv()
+    ulpdu, = link.peer.send_segments(b"1")
+    octets = bytearray(link.peer.make(ulpdu))
+    octets[-5] ^= 0xff
+    link.peer.raw(octets)
+    link.refused(rdmap.MPA_CRC)
+
+
+@rule("F-4.1-4", cases=both())
+def F_4_1_4_crc_field_without_crc(b, role):
+    """Any four octets will do, and there are four octets in what the device sends."""
+    link = Link(b, role, crc=False)
+    check(not link.frame.flags & mpa.C, "the device wants CRCs")
+    for field in (bytes(4), b"\xff" * 4, b"junk"):
+        place = link.qp.recv()
+        ulpdu, = link.peer.send_segments(b"data!")
+        link.peer.ulpdu(ulpdu, check=lambda _, field=field: field)
+        link.qp.received(place, b"data!")
+    link.works()
+    mr = link.dut.mr(3000, REMOTE_READ)
+    link.peer.read(mr.rkey, mr.start, 3000)
+    link.peer.hear_message(READ_RESPONSE)
+
+
+# A ULPDU that has not even its header: which octets there are of it
+RUNTS = [(1, length) for length in (0, 1, 2, 13)] + [(0, length) for length in (2, 14, 17)]
+ALL_RUNTS = [(op, length) for op in range(8) for length in range(14 if op in rdmap.TAGGED else 18)]
+
+
+def runt(link, header, length):
+    link.qp.recv()
+    bad = header[:length]
+    link.peer.ulpdu(bad)
+    link.peer.ulpdu(rdmap.write(1, 2, b"behind"))
+    link.refused(rdmap.UNSPECIFIED, bad)
+
+
+@rule("F-4.1-5", "T-20", cases=both(*RUNTS))
+def F_4_1_5_ulpdu_shorter_than_its_header(b, tagged, length, role):
+    link = Link(b, role)
+    header = rdmap.write(1, 2) if tagged else rdmap.untagged(SEND, msn=1)
+    runt(link, header, length)
+
+
+@rule("F-4.1-5", "T-20", cases=(), soak=both(*ALL_RUNTS))
+def F_4_1_5_each_length_of_each_opcode(b, op, length, role):
+    link = Link(b, role)
+    header = rdmap.tagged(op, 1, 2) if op in rdmap.TAGGED else rdmap.untagged(op, msn=1)
+    runt(link, header, length)
+
+
+# --- CRC -------------------------------------------------------------------------------------
+
+FLIPS = (2, 3, 4, 7, 8, 12, 16, 20, 24, 26, 28, 29, 31)      # of an FPDU of 32 octets
+
+
+def flip(b, role, offset, bit):
+    link = Link(b, role)
+    link.qp.recv()
+    ulpdu, = link.peer.send_segments(b"1234567")
+    octets = bytearray(link.peer.make(ulpdu))
+    octets[offset] ^= bit
+    link.peer.raw(octets)
+    link.refused(rdmap.MPA_CRC)
+
+
+@rule("F-4.4-3", "R-6.2.1-1", cases=both(*[(offset, 1) for offset in FLIPS]),
+      soak=both(*[(offset, 1 << bit) for offset in range(2, 32) for bit in range(8)]))
+def F_4_4_3_changed_octet(b, offset, bit, role):
+    flip(b, role, offset, bit)
+
+
+@rule("F-4.4-3", cases=both((0,), (1,)))
+def F_4_4_3_changed_length(b, offset, role):
+    """Another length: the CRC is looked for elsewhere, and is not found there."""
+    link = Link(b, role)
+    link.qp.recv()
+    ulpdu, = link.peer.send_segments(b"1234567")
+    octets = bytearray(link.peer.make(ulpdu))
+    octets[offset] ^= 4
+    link.peer.raw(octets + bytes(2048))
+    link.refused(rdmap.MPA_CRC)
+
+
+@rule("F-6-1", "T-10", "F-8-4", cases=both())
+def F_6_1_nothing_is_placed_before_the_crc(b, role):
+    """A Write with a wrong CRC, whole and in pieces: the last octet decides."""
+    link = Link(b, role)
+    mr = sink(link, 4096)
+    octets = bytearray(link.peer.make(rdmap.write(mr.rkey, mr.start, random_octets(4000))))
+    octets[-1] ^= 0x80
+    link.peer.raw(octets[:-1])
+    link.peer.silent()
+    equal(mr.get(), bytes([0xa5]) * 4096, "memory before the CRC has come")
+    link.peer.raw(octets[-1:])
+    link.refused(rdmap.MPA_CRC)
+
+
+@rule("F-6-1", "T-10", cases=both())
+def F_6_1_response_with_a_wrong_crc(b, role):
+    link = Link(b, role)
+    into = link.dut.mr(1000, LOCAL_WRITE)
+    link.qp.read(into.sge(), 0x9000, 0x99)
+    read = link.peer.hear(READ_REQUEST).read
+    octets = bytearray(link.peer.make(rdmap.response(read.sink_stag, read.sink_to, bytes(1000))))
+    octets[-1] ^= 1
+    link.peer.raw(octets)
+    link.refused(rdmap.MPA_CRC)
+
+
+@rule("F-6-2", "F-8-1", cases=both((1,), (2,), (15,), (16,), (100,), (1019,)))
+def F_6_2_half_an_fpdu(b, size, role):
+    """The stream ends within a Write: nothing of it is placed."""
+    link = Link(b, role)
+    mr = sink(link, 1000)
+    link.qp.recv()
+    octets = link.peer.make(rdmap.write(mr.rkey, mr.start, random_octets(1000)))
+    link.peer.raw(octets[:size])
+    link.peer.fin()
+    link.aborted()
+
+
+@rule("F-7.1.2-1", "M-7.1.2-10", cases=[("crc",), ("runt",), ("long",)])
+def F_7_1_2_1_first_fpdu_is_bad(b, how):
+    """A responder must not send before the first FPDU: no Terminate either."""
+    link = Link(b, "responder", first=False)
+    if how == "crc":
+        octets = bytearray(link.peer.make(rdmap.write(1, 0)))
+        octets[-1] ^= 1
+        link.peer.raw(octets)
+    elif how == "runt":
+        link.peer.ulpdu(b"")
+    else:
+        link.peer.raw(b"\xff\xff" + bytes(70000))
+    link.peer.hear_until_end()
+    check(not link.peer.heard, f"it says {link.peer.heard}")
+    link.close()
+    link.qp.flushed()
+
+
+@rule("F-8-5", "F-8-4", "R-7.1-2", cases=both())
+def F_8_5_nothing_behind_an_error_is_placed(b, role):
+    """A good Write behind a bad FPDU: in the same TCP segment, and later"""
+    link = Link(b, role)
+    mr = sink(link)
+    bad = bytearray(link.peer.make(rdmap.write(mr.rkey, mr.start, b"bad")))
+    bad[-1] ^= 1
+    good = link.peer.make(rdmap.write(mr.rkey, mr.start, b"good"))
+    link.peer.raw(bytes(bad) + good)
+    link.peer.raw(good)
+    link.refused(rdmap.MPA_CRC)
+
+
+@rule("F-8-3", cases=both())
+def F_8_3_startup_frame_in_full_operation(b, role):
+    """Its octets are an FPDU with a wrong CRC, and are told as that."""
+    link = Link(b, role)
+    link.peer.raw(mpa.request(b"hello") + bytes(0x4d50))
+    link.refused(rdmap.MPA_CRC)
+
+
+# --- sizes -----------------------------------------------------------------------------------
+
+@rule("F-4.5-1", cases=both((1460, 1442), (1459, 1438), (1458, 1438), (1457, 1438), (1472, 1454)))
+def F_4_5_1_mulpdu(b, mss, want, role):
+    link = Link(b, role, mss=mss)
+    equal(link.mulpdu, want, "MULPDU by RFC 5044 4.5")
+    link.qp.send(random_octets(10000))
+    link.peer.hear_message(SEND)
+    equal(len(link.peer.heard[-2].ulpdu), want, "octets of a ULPDU")
+
+
+@rule("F-4.5-2", cases=both((1460, 1430), (1459, 1426), (8960, 8870), (1036, 1006)))
+def F_4_5_2_mulpdu_with_markers(b, mss, want, role):
+    link = Link(b, role, mss=mss, markers=True)
+    equal(link.mulpdu, want, "MULPDU by RFC 5044 4.5")
+    link.qp.send(random_octets(30000))
+    link.peer.hear_message(SEND)
+    equal(len(link.peer.heard[-2].ulpdu), want, "octets of a ULPDU")
+
+
+@rule("F-4.5-3", "F-3-2", cases=both((100,), (130,), (146,)))
+def F_4_5_3_least_mulpdu(b, mss, role):
+    """However short TCP's segments are"""
+    link = Link(b, role, mss=mss)
+    data = random_octets(1000)
+    link.qp.send(data)
+    equal(link.peer.hear_message(SEND), data, "what was sent")
+    equal(len(link.peer.heard[-2].ulpdu), 128, "octets of a ULPDU")
+
+
+@rule("F-3-2", cases=both())
+def F_3_2_longest_ulpdu_that_is_sent(b, role):
+    """Loopback would take longer ones."""
+    link = Link(b, role, mss=None)
+    for _ in range(4):
+        data = random_octets(100000)
+        link.qp.send(data)
+        equal(link.peer.hear_message(SEND), data, "what was sent")
+        link.qp.sent()
+    check(max(len(segment.ulpdu) for segment in link.peer.heard) <= fpdu.MAX_ULPDU, "too long")
+
+
+@rule("F-4.5-4", cases=both())
+def F_4_5_4_mulpdu_follows_the_path(b, role):
+    """The MTU shrinks while the device sends: what is queued stays as it is, what follows fits."""
+    link = Link(b, role, mss=None)
+    mtu = subprocess.run(["cat", "/sys/class/net/lo/mtu"], check=True, text=True,
+                         stdout=subprocess.PIPE).stdout.strip()
+    b.things.append(lambda: subprocess.run(["ip", "link", "set", "lo", "mtu", mtu], check=True))
+    data = random_octets(1 << 17)
+    for n in range(4):
+        link.qp.write(data, n << 20, 0x55)
+    subprocess.run(["ip", "link", "set", "lo", "mtu", "1500"], check=True)
+    for n in range(8):
+        if n < 4:
+            link.qp.write(data, (4 + n) << 20, 0x55)
+        equal(link.peer.hear_message(WRITE), data, f"Write {n}")
+    emss = 1500 - 40 - 12
+    equal(max(len(segment.ulpdu) for segment in link.peer.heard[-20:]), fpdu.mulpdu(emss),
+          "octets of a ULPDU")
+    link.qp.wait_send(8)
+    link.works()
+
+
+class Segments:
+    """TCP segments with data as they are on loopback, from one port: how long each is.
+
+    What TCP leaves for the device to cut is cut as the device would.
+    """
+
+    def __init__(self, b, port):
+        self.sock = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(0x0003))
+        b.things.append(self.sock.close)
+        self.sock.setsockopt(socket.SOL_SOCKET, 33, 1 << 23)     # SO_RCVBUFFORCE
+        self.sock.setsockopt(263, 15, 1)        # SOL_PACKET, PACKET_VNET_HDR
+        self.sock.bind(("lo", 0))
+        self.sock.setblocking(False)
+        self.port = port
+
+    def sizes(self):
+        """(sequence number, octets) of each segment"""
+        while True:
+            try:
+                packet, address = self.sock.recvfrom(1 << 17)
+            except BlockingIOError:
+                return
+            if address[2] == socket.PACKET_OUTGOING:
+                continue        # each is seen twice
+            gso, = struct.unpack_from("<H", packet, 4)
+            ip = packet[10 + 14:]
+            if ip[0] >> 4 != 4 or ip[9] != socket.IPPROTO_TCP:
+                continue
+            tcp = ip[(ip[0] & 15) * 4:struct.unpack_from(">H", ip, 2)[0]]
+            if struct.unpack_from(">H", tcp)[0] != self.port:
+                continue
+            size = len(tcp) - (tcp[12] >> 4) * 4
+            seq, = struct.unpack_from(">I", tcp, 4)
+            for at in range(0, size, gso or size or 1):
+                yield (seq + at) & rdmap.MAX32, min(gso or size, size - at)
+
+
+@rule("F-5.1-1", cases=both((False,), (True,)))
+def F_5_1_1_fpdus_begin_segments(b, markers, role):
+    """Nothing is lost, and all is there at once: full FPDUs, each in a TCP segment of its own."""
+    link = Link(b, role, markers=markers)
+    link.ping()
+    port = link.tcp.sock.getpeername()[1]
+    segments = Segments(b, port)
+    size = 1 << 17
+    link.qp.write(bytes(size), 0, 1)
+    at = len(link.peer.fpdus)
+    link.peer.hear_message(WRITE)
+    link.qp.sent()
+    fpdus = link.peer.fpdus[at:]
+    got = sorted(segments.sizes())
+    check(got, "no segment was seen")
+    first = got[0][0]
+    starts = {(seq - first) & rdmap.MAX32 for seq, _ in got}
+    offset, aligned = 0, 0
+    for one in fpdus:
+        aligned += offset in starts
+        offset += len(one.raw)
+    check(aligned >= len(fpdus) * 9 // 10, f"{aligned} of {len(fpdus)} FPDUs begin a segment")
+    full = sum(len(one.ulpdu) == link.mulpdu for one in fpdus)
+    check(full >= len(fpdus) - 1, f"{full} of {len(fpdus)} FPDUs are full")
+
+
+@rule("F-5.1-1", cases=both())
+def F_5_1_1_short_messages_do_not_wait(b, role):
+    """No Nagle: what is posted goes, though nothing that went before was acknowledged."""
+    link = Link(b, role)
+    for n in range(20):
+        link.qp.send(bytes([n]))
+        equal(link.peer.hear_message(SEND), bytes([n]), "Send")
+    link.qp.wait_send(20)
+
+
+# --- segments of TCP -------------------------------------------------------------------------
+
+@rule("F-5.2-1", "F-4.3-7", cases=both((5,), (44,)))
+def F_5_2_1_boundaries_are_not_those_of_tcp(b, seed, role):
+    """FPDUs over many segments, many in one, by chance"""
+    link = Link(b, role)
+    dice = random.Random(seed)
+    mr = sink(link, 4000)
+    stream, sends = b"", []
+    for n in range(12):
+        data = dice.randbytes(dice.choice((0, 1, 3, 30, 200)))
+        sends.append((link.qp.recv(256), data))
+        stream += b"".join(link.peer.make(u) for u in link.peer.send_segments(data, 64))
+        written = dice.randbytes(dice.choice((0, 2, 100, 1000)))
+        stream += b"".join(link.peer.make(u) for u in
+                           link.peer.write_segments(mr.rkey, mr.start + 300 * n, written[:300], 111))
+        mr.memory.should[mr.offset + 300 * n:mr.offset + 300 * n + len(written[:300])] = written[:300]
+    while stream:
+        size = dice.choice((1, 2, 3, 7, 50, 600))
+        link.peer.in_pieces(stream[:size], size)
+        stream = stream[size:]
+    for place, data in sends:
+        link.qp.received(place, data)
+    link.works()
+
+
+@rule("F-5.2-1", "F-4.3-7", cases=both((1,), (2,), (3,)))
+def F_5_2_1_segments_of_so_many_octets(b, size, role):
+    """One of each message, in TCP segments of 1, 2 and 3 octets"""
+    link = Link(b, role)
+    mr, into = sink(link), link.dut.mr(24, LOCAL_WRITE)
+    source = link.dut.mr(24, REMOTE_READ)
+    source.put(b"what the peer reads here")
+    link.qp.read(into.sge(), 0x9000, 0x99)
+    read = link.peer.hear(READ_REQUEST).read
+    place = link.qp.recv()
+    ulpdus = [*link.peer.write_segments(mr.rkey, mr.start, b"12345", 3),
+              *link.peer.response_segments(read, b"what the device has read", 13),
+              link.peer.read_segment(rdmap.Read(0xabc, 0xdef, 24, source.rkey, source.start)),
+              *link.peer.send_segments(b"a Send", 4)]
+    link.peer.in_pieces(b"".join(link.peer.make(ulpdu) for ulpdu in ulpdus), size)
+    link.peer.conduct.answered()
+    equal(link.peer.hear_message(READ_RESPONSE), b"what the peer reads here", "response")
+    link.qp.received(place, b"a Send")
+    link.qp.sent()
+    mr.expect(b"12345")
+    into.expect(b"what the device has read")
+
+
+@rule("F-5.2-1", cases=both())
+def F_5_2_1_an_fpdu_cut_at_each_octet(b, role):
+    """Two TCP segments, the first of each length"""
+    link = Link(b, role, qp={"recvs": 16})
+    for cut in range(1, 32):
+        place = link.qp.recv()
+        octets = link.peer.make(link.peer.send_segments(b"1234567")[0])
+        link.peer.in_pieces(octets[:cut], cut)
+        link.peer.raw(octets[cut:])
+        link.qp.received(place, b"1234567")
+
+
+# --- Markers that the device sends -----------------------------------------------------------
+
+@rule("F-4.4-1", "F-4.3-1", "F-4.3-3", cases=both())
+def F_4_4_1_figures_5_and_6(b, role):
+    """The RFC's own octets: a Send of 24 zeroes as first FPDU; then as second, behind 492 octets."""
+    link = Link(b, role, rtr=0, rev=1, markers=True)
+    if role == "responder":
+        equal(link.frame.flags & mpa.R, 0, "R")
+    link.qp.send(bytes(24))
+    link.peer.hear(SEND)
+    equal(link.peer.fpdus[-1].raw.hex(), FIGURE_5, "figure 5")
+    other = Link(b.another(), role, rtr=0, rev=1, markers=True, dut=link.dut, name="2")
+    # A Marker of 4 octets is in front of it, 492 is all of it with its own header and CRC.
+    other.qp.send(bytes(492 - 4 - 2 - 18 - 4))
+    other.peer.hear(SEND)
+    equal(len(other.peer.fpdus[-1].raw), 492, "octets of the first FPDU")
+    other.qp.send(bytes(24))
+    other.peer.hear(SEND)
+    equal(other.peer.fpdus[-1].raw.hex(), FIGURE_6, "figure 6")
+
+
+@rule("F-4.3-1", cases=both(*[(size,) for size in range(8)]))
+def F_4_3_1_markers_begin_behind_the_frame(b, size, role):
+    """Whatever the length of the device's own frame is"""
+    link = Link(b, role, markers=True, dut_pd=bytes(size))
+    data = random_octets(3000)
+    link.qp.send(data)
+    equal(link.peer.hear_message(SEND), data, "what was sent")
+    at = [position for one in link.peer.fpdus for position, _ in one.markers]
+    equal(at, list(range(0, link.peer.inward.position, 512)), "Markers")
+
+
+@rule("F-4.3-2", cases=both())
+def F_4_3_2_first_marker_comes_with_the_first_fpdu(b, role):
+    link = Link(b, role, markers=True, rtr=0)
+    link.peer.silent()
+    equal(link.peer.unread(), 0, "octets before the first FPDU")
+    link.pong()
+    equal(link.peer.fpdus[0].markers, [(0, 0)], "Markers of the first FPDU")
+
+
+@rule("F-4.3-4", "F-4.3-3", cases=both())
+def F_4_3_4_markers_point_to_their_fpdu(b, role):
+    """Many Markers in one FPDU; many FPDUs between two Markers"""
+    link = Link(b, role, markers=True, mss=8960)
+    data = random_octets(20000)
+    link.qp.send(data)
+    equal(link.peer.hear_message(SEND), data, "what was sent")
+    check(max(len(one.markers) for one in link.peer.fpdus) > 8, "no FPDU with 8 Markers")
+    link.qp.sent()
+    for _ in range(8):
+        link.qp.post(*(link.qp.wr(WR_WRITE, (), raddr=1, rkey=2) for _ in range(16)))
+        for _ in range(16):
+            link.peer.hear(WRITE)
+        link.qp.wait_send(16)
+
+
+def up_to(link, distance):
+    """A Send after which the next FPDU begins so many octets in front of a Marker"""
+    at = link.peer.inward.position
+    # header, length and CRC are 24 octets; one word may be a Marker at its beginning
+    for size in range(0, 1200, 4):
+        probe = fpdu.Writer(True, True)
+        probe.skip(at)
+        probe.fpdu(bytes(18 + size + 2))
+        if fpdu.until_marker(probe.position) == distance:
+            return bytes(size + 2)
+    raise AssertionError("no such size")
+
+
+@rule("F-4.3-5", cases=both())
+def F_4_3_5_marker_between_two_fpdus(b, role):
+    """It waits for the second, and is 0."""
+    link = Link(b, role, markers=True)
+    link.pong(up_to(link, 0))
+    equal(link.peer.inward.position % 512, 0, "end of the FPDU")
+    link.peer.silent()
+    link.pong()
+    equal([pointer for _, pointer in link.peer.fpdus[-1].markers], [0], "FPDUPTR")
+
+
+@rule("F-4.4-2", cases=both())
+def F_4_4_2_markers_at_the_edges_of_an_fpdu(b, role):
+    """Directly in front of it, and between pad and CRC: both are in its CRC, which is checked."""
+    link = Link(b, role, markers=True)
+    link.pong(up_to(link, 0))
+    link.pong(b"12")
+    equal([pointer for _, pointer in link.peer.fpdus[-1].markers], [0], "in front of it")
+    link.pong(up_to(link, 24))
+    link.pong(b"12")        # 2 + 18 + 2 + 2 of pad are 24
+    equal([pointer for _, pointer in link.peer.fpdus[-1].markers], [24], "in front of the CRC")
+
+
+@rule("F-4.3-8", cases=both((True,), (False,)))
+def F_4_3_8_markers_are_of_one_direction(b, markers, role):
+    link = Link(b, role, markers=markers)
+    for size in (2000, 700):
+        link.ping(random_octets(size))
+        link.pong(random_octets(size))
+    equal(any(one.markers for one in link.peer.fpdus), markers, "Markers of the device")
+    equal(link.peer.out.markers, bool(link.frame.flags & mpa.M), "Markers of the peer")
+
+
+# --- Markers that the device receives --------------------------------------------------------
+
+def receiving(b, role, **kw):
+    """A device that asks for Markers"""
+    b.put(RX_MARKERS, 1)
+    link = Link(b, role, **kw)
+    check(link.frame.flags & mpa.M, "the device does not ask for Markers")
+    return link
+
+
+def change_marker(change):
+    """For make(): the first Marker of the FPDU is changed, the CRC is that of the change."""
+    done = []
+
+    def marker(octets):
+        if done:
+            return octets
+        done.append(True)
+        return change(octets)
+    return marker
+
+
+@rule("F-4.3-6", "F-4.3-8", cases=both())
+def F_4_3_6_markers_reach_nobody(b, role):
+    """A pattern over 8 Markers, as Send, Write and Read Response"""
+    link = receiving(b, role)
+    data = random_octets(4096)
+    mr, into = sink(link, 4096), link.dut.mr(4096, LOCAL_WRITE)
+    link.peer.write(mr.rkey, mr.start, data)
+    place = link.qp.recv(4096)
+    link.peer.send(data)
+    link.qp.received(place, data)
+    mr.expect(data)
+    link.qp.read(into.sge(), 0x9000, 0x99)
+    link.peer.respond(link.peer.hear(READ_REQUEST).read, data)
+    link.qp.sent()
+    into.expect(data)
+
+
+@rule("F-4.3-7", "F-5.2-1", cases=both((1,), (3,), (511,)))
+def F_4_3_7_markers_cut_anywhere(b, size, role):
+    link = receiving(b, role)
+    data = random_octets(700)
+    for _ in range(3):
+        place = link.qp.recv(700)
+        octets = b"".join(link.peer.make(u) for u in link.peer.send_segments(data, 350))
+        link.peer.in_pieces(octets, size)
+        link.qp.received(place, data)
+
+
+@rule("F-4.2-1", cases=both())
+def F_4_2_1_zero_bits_of_a_marker_are_ignored(b, role):
+    link = receiving(b, role)
+    data = random_octets(600)
+    place = link.qp.recv(600)
+    link.peer.ulpdu(link.peer.send_segments(data)[0],
+                    marker=change_marker(lambda octets: b"\xff\xff" + octets[2:]))
+    link.qp.received(place, data)
+    link.works()
+
+
+@rule("F-4.2-2", cases=both())
+def F_4_2_2_low_bits_of_fpduptr_are_ignored(b, role):
+    link = receiving(b, role)
+    data = random_octets(600)
+    place = link.qp.recv(600)
+    link.peer.ulpdu(link.peer.send_segments(data)[0],
+                    marker=change_marker(lambda octets: octets[:3] + bytes([octets[3] | 3])))
+    link.qp.received(place, data)
+    link.works()
+
+
+@rule("F-4.2-1", "F-4.4-1", cases=both())
+def F_4_2_1_markers_are_in_the_crc(b, role):
+    """The same bits, but the CRC is that of before"""
+    link = receiving(b, role)
+    link.qp.recv(600)
+    octets = bytearray(link.peer.make(link.peer.send_segments(bytes(600))[0]))
+    at = -(link.peer.out.position - len(octets)) % 512
+    octets[at] ^= 0xff
+    link.peer.raw(octets)
+    link.refused(rdmap.MPA_CRC)
+
+
+@rule("F-8-2", cases=both((4,), (-4,), (256,)))
+def F_8_2_marker_that_points_elsewhere(b, delta, role):
+    link = receiving(b, role)
+    link.qp.recv(1200)
+
+    def elsewhere(octets):
+        pointer, = struct.unpack(">H", octets[2:])
+        return octets[:2] + struct.pack(">H", (pointer + delta) & 0xfffc)
+    link.peer.ulpdu(link.peer.send_segments(bytes(1200))[0], marker=change_marker(elsewhere))
+    link.refused(rdmap.MPA_MARKER)
+
+
+@rule("F-4.3-1", "F-4.3-3", cases=both(*[(size,) for size in range(4)]))
+def F_4_3_1_markers_of_the_peer_begin_behind_its_frame(b, size, role):
+    link = receiving(b, role, pd=bytes(size))
+    for n in range(8):
+        link.ping(random_octets(100 * n))
+
+
+# --- the ends of a stream --------------------------------------------------------------------
+
+@rule("F-8-1", "D-6.2.1-2", cases=both())
+def F_8_1_fin_between_fpdus_is_an_orderly_end(b, role):
+    link = Link(b, role)
+    link.works()
+    link.qp.recv()
+    link.peer.fin()
+    link.peer.hear_end(FIN)
+    link.ended(None)
+
+
+@rule("F-8-1", cases=both())
+def F_8_1_fin_within_a_message_is_an_abort(b, role):
+    link = Link(b, role)
+    link.qp.recv().forget()
+    link.peer.ulpdu(link.peer.send_segments(b"datadata", 4)[0])
+    link.peer.fin()
+    link.aborted()
+
+
+@rule("F-8-1", cases=both())
+def F_8_1_fin_with_a_read_open_is_an_abort(b, role):
+    link = Link(b, role)
+    into = link.dut.mr(64, LOCAL_WRITE)
+    link.qp.read(into.sge(), 0x9000, 0x99)
+    link.peer.hear(READ_REQUEST)
+    link.peer.fin()
+    link.aborted()
+
+
+@rule("F-8-1", "D-6.2.2-1", cases=both((0,), (1,), (30,)))
+def F_8_1_reset(b, size, role):
+    """Between FPDUs, and within one"""
+    link = Link(b, role)
+    link.qp.recv()
+    link.qp.recv()
+    if size:
+        link.peer.raw(link.peer.make(link.peer.send_segments(bytes(100))[0])[:size])
+    link.peer.reset()
+    link.ended(FATAL)
+
+
+@rule("F-7.2-1", "D-6.2.1-4", cases=both())
+def F_7_2_1_the_other_half_still_works(b, role):
+    """The device has said FIN: what the peer sends is still delivered."""
+    link = Link(b, role)
+    place = link.qp.recv()
+    link.verbs.do(f"disconnect {link.id}")
+    link.peer.hear_end(FIN)
+    link.peer.send(b"late")
+    link.qp.received(place, b"late")
+    link.ended(None)
+
+
+@rule("F-7.2-1", "F-8-3", cases=both())
+def F_7_2_1_fin_is_the_last_octet(b, role):
+    """Nothing behind it, not even in answer to an error"""
+    link = Link(b, role)
+    link.qp.recv()
+    link.verbs.do(f"disconnect {link.id}")
+    link.peer.hear_end(FIN)
+    link.peer.send(b"bad", qn=9)
+    link.ended(REQUEST)

@@ -1,0 +1,488 @@
+# SPDX-License-Identifier: GPL-2.0
+"""RDMAP's operations: Writes, Reads and Sends (RFC 5040, sections 5.1 to 5.3)."""
+
+import mpa
+import rdmap
+from harness import check, equal
+from link import Link, both
+from peer import random_octets
+from rdmap import (READ_REQUEST, READ_RESPONSE, SEND, SEND_INV, SEND_SE, SEND_SE_INV, WRITE, Read)
+from registry import rule
+from verbs import (INLINE, LOCAL_WRITE, REMOTE_READ, REMOTE_WRITE, SIGNALED, SOLICITED, SUCCESS,
+                   WC_READ, WC_SEND, WC_WRITE, WR_READ, WR_SEND, WR_WRITE, Dut)
+
+MAY_WRITE = LOCAL_WRITE | REMOTE_WRITE
+
+
+# --- Writes ----------------------------------------------------------------------------------
+
+@rule("R-5.1-1", cases=both())
+def R_5_1_1_write_is_invisible(b, role):
+    """No completion, no receive is used, no event."""
+    link = Link(b, role)
+    mr = link.dut.mr(4000, MAY_WRITE)
+    place = link.qp.recv()
+    data = random_octets(4000)
+    for _ in range(5):
+        link.peer.write(mr.rkey, mr.start, data, 1400)
+    link.peer.send(b"first")
+    link.qp.received(place, b"first")
+    mr.expect(data)
+    link.dut.nothing_completes()
+    link.verbs.nothing_happened()
+
+
+@rule("R-5.1-2", cases=both())
+def R_5_1_2_write_of_nothing(b, role):
+    link = Link(b, role)
+    link.qp.write(b"", 0xfeed, 0xbeef)
+    segment = link.peer.hear(WRITE)
+    equal((segment.data, segment.last), (b"", True), "Write")
+    equal(link.qp.sent(WC_WRITE).status, SUCCESS, "status")
+
+
+@rule("R-5.1-3", cases=both((2,), (4,), (6,)))
+def R_5_1_3_gather_list_is_one_message(b, count, role):
+    """Pieces of odd lengths at odd places, one of nothing among them"""
+    link = Link(b, role)
+    parts = [random_octets(size) for size in (1000, 0, 4097, 3, 1, 2500)[:count]]
+    for opcode, op in ((WR_WRITE, WRITE), (WR_SEND, SEND)):
+        sges = []
+        for n, part in enumerate(parts):
+            mr = link.dut.mr(max(len(part), 1), 0, shift=3 * n + 1)
+            mr.put(part)
+            sges.append(mr.sge(0, len(part)))
+        link.qp.post(link.qp.wr(opcode, sges, raddr=0x7000, rkey=0x55))
+        equal(link.peer.hear_message(op), b"".join(parts), "message")
+        link.qp.sent()
+
+
+@rule("R-5.1-4", cases=both())
+def R_5_1_4_write_as_rtr_message(b, role):
+    """No completion on the device's side, whoever sends it; traffic then flows."""
+    link = Link(b, role, rtr=mpa.WRITE)
+    link.dut.nothing_completes()
+    link.works()
+
+
+# --- Read Requests that are received ---------------------------------------------------------
+
+@rule("R-5.2.1-2", "R-5.5-20", cases=both())
+def R_5_2_1_2_reads_are_served_in_order(b, role):
+    """Conduct holds each response against the oldest request."""
+    link = Link(b, role)
+    data = random_octets(5000)
+    mr = link.dut.mr(5000, REMOTE_READ)
+    mr.put(data)
+    wants = [(0, 5000), (17, 1), (4000, 0), (100, 3000)]
+    link.peer.together(*(link.peer.read_segment(Read(n, 100 * n, size, mr.rkey, mr.start + at))
+                         for n, (at, size) in enumerate(wants)))
+    for at, size in wants:
+        equal(link.peer.hear_message(READ_RESPONSE), data[at:at + size], "response")
+    link.works()
+
+
+@rule("R-5.2.1-2", "R-5.2.1-6", cases=both())
+def R_5_2_1_2_reads_leave_in_order(b, role):
+    link = Link(b, role)
+    into = link.dut.mr(64, LOCAL_WRITE)
+    link.qp.post(*(link.qp.wr(WR_READ, [into.sge(8 * n, 8)], raddr=n, rkey=n) for n in range(4)))
+    got = [link.peer.hear(READ_REQUEST) for _ in range(4)]
+    equal([(s.msn, s.read.to) for s in got], [(n + 1, n) for n in range(4)], "MSN and TO")
+    for segment in got:
+        link.peer.respond(segment.read, bytes([segment.read.to] * 8))
+    equal([wc.opcode for wc in link.qp.wait_send(4)], [WC_READ] * 4, "opcodes")
+    into.expect(b"".join(bytes([n] * 8) for n in range(4)))
+
+
+@rule("R-5.2.1-3", cases=both())
+def R_5_2_1_3_one_response_and_no_event(b, role):
+    link = Link(b, role)
+    mr = link.dut.mr(3000, REMOTE_READ)
+    link.qp.recv()
+    link.peer.read(mr.rkey, mr.start, 3000)
+    link.peer.hear_message(READ_RESPONSE)
+    link.peer.silent()
+    link.dut.nothing_completes()
+    link.verbs.nothing_happened()
+
+
+@rule("R-5.2.1-4", "T-4", cases=both((0, 0), (rdmap.MAX32, rdmap.MAX64), (1, rdmap.MAX64)))
+def R_5_2_1_4_read_of_nothing_is_not_looked_up(b, stag, to, role):
+    link = Link(b, role)
+    link.peer.read(stag, to, 0, sink_stag=0xcafe, sink_to=0xf00d)
+    segment = link.peer.hear(READ_RESPONSE)
+    equal((segment.stag, segment.to, segment.last), (0xcafe, 0xf00d, True), "response")
+    link.works()
+
+
+@rule("R-5.2.1-5", "T-4", cases=both())
+def R_5_2_1_5_read_of_nothing_needs_no_sink(b, role):
+    """Without an SGE, and with one of length 0 whose key is of the past"""
+    link = Link(b, role)
+    gone = link.dut.mr(64, LOCAL_WRITE)
+    gone.destroy()
+    for sge in ("", gone.sge(0, 0)):
+        link.qp.read(sge, 0x123, 0x456)
+        read = link.peer.hear(READ_REQUEST).read
+        equal(read.size, 0, "size")
+        link.peer.respond(read)
+        link.qp.sent(WC_READ)
+    link.works()
+
+
+@rule("R-5.2.1-6", "R-6.1-2", cases=both())
+def R_5_2_1_6_read_as_rtr_message(b, role):
+    """It is Read 1 and takes one of the Reads that may be open; no completion."""
+    link = Link(b, role, rtr=mpa.READ, ird=1, ord=1, peer_ird=1, peer_ord=1)
+    link.dut.nothing_completes()
+    if role == "responder":
+        mr = link.dut.mr(8, REMOTE_READ)
+        mr.put(b"octets..")
+        link.peer.read(mr.rkey, mr.start, 8, msn=2)
+        equal(link.peer.hear_message(READ_RESPONSE), b"octets..", "response")
+    else:
+        into = link.dut.mr(8, LOCAL_WRITE)
+        link.qp.read(into.sge(), 0x9000, 0x99)
+        segment = link.peer.hear(READ_REQUEST)
+        equal(segment.msn, 2, "MSN")
+        link.peer.respond(segment.read, b"octets..")
+        link.qp.sent()
+        into.expect(b"octets..")
+    link.works()
+
+
+@rule("R-5.2.1-6", cases=[()])
+def R_5_2_1_6_read_as_rtr_message_is_open(b):
+    """Until it is answered the device has no other Read open."""
+    link = Link(b, "initiator", rtr=mpa.READ, ird=1, ord=1, peer_ird=1, peer_ord=1, first=False)
+    first = link.peer.hear(READ_REQUEST)
+    equal((first.read.size, first.msn), (0, 1), "RTR message")
+    link.established()
+    into = link.dut.mr(8, LOCAL_WRITE)
+    link.qp.read(into.sge(), 0x9000, 0x99)
+    link.peer.silent()
+    link.peer.respond(first.read)
+    second = link.peer.hear(READ_REQUEST)
+    link.peer.respond(second.read, b"octets..")
+    equal(link.qp.sent().opcode, WC_READ, "opcode")
+    link.dut.nothing_completes()
+    into.expect(b"octets..")
+
+
+# --- Read Responses that are received --------------------------------------------------------
+
+def reading(link, size=96):
+    """A Read of the device that waits for its response: where it goes, and what was asked"""
+    into = link.dut.mr(size, LOCAL_WRITE)
+    link.qp.read(into.sge(), 0x9000, 0x99)
+    return into, link.peer.hear(READ_REQUEST).read
+
+
+@rule("R-5.2.2-1", cases=both((0,), (8,)))
+def R_5_2_2_1_response_that_nobody_asked_for(b, size, role):
+    link = Link(b, role)
+    mr = link.dut.mr(64, MAY_WRITE)
+    link.peer.ulpdu(rdmap.response(mr.rkey, mr.start, bytes(size)))
+    link.refused(rdmap.OPCODE_ERROR)
+
+
+@rule("R-5.2.2-1", cases=both())
+def R_5_2_2_1_one_response_more(b, role):
+    link = Link(b, role)
+    into, read = reading(link, 8)
+    link.peer.respond(read, b"octets..")
+    link.qp.sent()
+    into.expect(b"octets..")
+    link.peer.ulpdu(rdmap.response(read.sink_stag, read.sink_to, b"again..."))
+    link.refused(rdmap.OPCODE_ERROR)
+
+
+@rule("R-5.2.2-2", "T-7", cases=both((0,), (1,), (2,)))
+def R_5_2_2_2_response_to_another_stag(b, which, role):
+    """In the first segment, in the second, in the last"""
+    link = Link(b, role)
+    into, read = reading(link)
+    mr = link.dut.mr(96, MAY_WRITE)
+    ulpdus = link.peer.response_segments(read, bytes(96), 32)
+    bad = rdmap.response(mr.rkey, read.sink_to + 32 * which, b"x" * 32, last=which == 2)
+    for ulpdu in ulpdus[:which]:
+        link.peer.ulpdu(ulpdu)
+    link.peer.ulpdu(bad)
+    into.forget()
+    link.refused(rdmap.TAGGED_STAG)
+
+
+@rule("R-5.2.2-2", "T-7", cases=both((0,), (1,)))
+def R_5_2_2_2_response_to_another_read(b, which, role):
+    """The second Read's sink, while the first is unanswered; then both keys with an octet changed"""
+    link = Link(b, role)
+    _, read = reading(link, 32)
+    _, read2 = reading(link, 32)
+    stag, to = (read2.sink_stag, read2.sink_to) if which else (read.sink_stag ^ 1, read.sink_to)
+    link.peer.ulpdu(rdmap.response(stag, to, bytes(32)))
+    if which and read.sink_stag == read2.sink_stag:
+        link.refused(rdmap.TAGGED_BOUNDS)
+    else:
+        link.refused(rdmap.TAGGED_STAG)
+
+
+@rule("R-5.2.2-3", "T-7", cases=both((0, 1), (0, -1), (1, 1), (1, -1), (1, -32), (2, 8), (2, -64),
+                                     (2, 1 << 40)))
+def R_5_2_2_3_response_at_another_offset(b, which, delta, role):
+    """A gap, or back, in the first segment or a later one"""
+    link = Link(b, role)
+    into, read = reading(link)
+    for ulpdu in link.peer.response_segments(read, bytes(96), 32)[:which]:
+        link.peer.ulpdu(ulpdu)
+    link.peer.ulpdu(rdmap.response(read.sink_stag, read.sink_to + 32 * which + delta, bytes(16),
+                                   last=False))
+    into.forget()
+    link.refused(rdmap.TAGGED_BOUNDS)
+
+
+@rule("R-5.2.2-3", "T-7", cases=both((97, 97, True), (97, 97, False), (97, 48, True),
+                                     (192, 96, False)))
+def R_5_2_2_3_response_is_too_long(b, size, cut, last, role):
+    """One octet over, or twice what was asked for and no end in sight"""
+    link = Link(b, role)
+    into, read = reading(link)
+    ulpdus = [rdmap.response(read.sink_stag, read.sink_to + at, bytes(min(cut, size - at)),
+                             last=last and at + cut >= size) for at in range(0, size, cut)]
+    bad = next(u for n, u in enumerate(ulpdus) if min((n + 1) * cut, size) > 96)
+    for ulpdu in ulpdus:
+        link.peer.ulpdu(ulpdu)
+    into.forget()
+    link.refused(rdmap.TAGGED_BOUNDS, bad)
+
+
+@rule("R-5.2.2-4", cases=both((95, 95), (95, 50), (1, 1)))
+def R_5_2_2_4_response_ends_early(b, size, cut, role):
+    link = Link(b, role)
+    into, read = reading(link)
+    for ulpdu in link.peer.response_segments(read, bytes(size), cut):
+        link.peer.ulpdu(ulpdu)
+    into.forget()
+    link.refused(rdmap.TAGGED_BOUNDS)
+
+
+@rule("R-5.2.2-4", cases=both())
+def R_5_2_2_4_empty_response_to_a_read_of_something(b, role):
+    link = Link(b, role)
+    _, read = reading(link)
+    link.peer.ulpdu(rdmap.response(read.sink_stag, read.sink_to))
+    link.refused(rdmap.TAGGED_BOUNDS)
+
+
+@rule("R-5.2.2-4", "R-5.5-19", cases=both())
+def R_5_2_2_4_last_segment_of_nothing(b, role):
+    """All octets have come, and then L: complete only then"""
+    link = Link(b, role)
+    into, read = reading(link)
+    data = random_octets(96)
+    link.peer.ulpdu(rdmap.response(read.sink_stag, read.sink_to, data, last=False))
+    link.ping()
+    link.dut.nothing_completes()
+    link.peer.ulpdu(rdmap.response(read.sink_stag, read.sink_to + 96))
+    link.peer.conduct.answered()
+    link.qp.sent(WC_READ)
+    into.expect(data)
+    link.works()
+
+
+@rule("R-5.2.2-5", cases=both())
+def R_5_2_2_5_sink_is_no_target_for_writes(b, role):
+    link = Link(b, role)
+    _, read = reading(link)
+    link.peer.write(read.sink_stag, read.sink_to, bytes(96))
+    link.refused(rdmap.TAGGED_STAG)
+
+
+@rule("R-5.2.2-6", "R-8.1.1-6", cases=both((0,), (1,)))
+def R_5_2_2_6_sink_is_checked_when_data_comes(b, which, role):
+    """It is deregistered before the response, or between two of its segments."""
+    link = Link(b, role)
+    into, read = reading(link)
+    ulpdus = link.peer.response_segments(read, random_octets(96), 48)
+    if which:
+        link.peer.ulpdu(ulpdus[0])
+        link.ping()
+        into.expect(ulpdus[0][14:])
+    into.destroy()
+    link.peer.ulpdu(ulpdus[which])
+    link.refused(rdmap.TAGGED_STAG)
+
+
+@rule("R-5.2.2-3", "R-5.2.1-5", cases=both((1,), (1000,)))
+def R_5_2_2_3_octets_for_a_read_of_nothing(b, size, role):
+    link = Link(b, role)
+    link.qp.read("", 0x1, 0x2)
+    read = link.peer.hear(READ_REQUEST).read
+    link.peer.ulpdu(rdmap.response(read.sink_stag, read.sink_to, bytes(size)))
+    link.refused(rdmap.TAGGED_BOUNDS)
+
+
+# --- Sends -----------------------------------------------------------------------------------
+
+@rule("R-5.3-1", cases=both())
+def R_5_3_1_each_send_takes_one_receive(b, role):
+    """In order, also those of nothing; shorter than the receive is fine."""
+    link = Link(b, role)
+    places = [link.qp.recv(100) for _ in range(6)]
+    datas = [b"", b"1", bytes(100), b"", random_octets(50), b"last"]
+    for n, data in enumerate(datas):
+        link.peer.send(data, 30, op=SEND_SE if n % 2 else SEND)
+    for place, data in zip(places, datas):
+        link.qp.received(place, data)
+    link.dut.nothing_completes()
+
+
+@rule("R-5.3-1", "D-5.4-1", cases=both())
+def R_5_3_1_scatter_list(b, role):
+    """A receive of several pieces; segments end where pieces do not."""
+    link = Link(b, role)
+    data = random_octets(3000)
+    pieces = [link.dut.mr(size, LOCAL_WRITE, shift=size % 7) for size in (1, 1500, 7, 999, 800)]
+    link.qp.recv(sges=[piece.sge() for piece in pieces])
+    link.peer.send(data, 700)
+    link.qp.received(None, data)
+    at = 0
+    for piece in pieces:
+        part = data[at:at + piece.size]
+        piece.expect(part)
+        at += len(part)
+
+
+@rule("R-5.3-2", "T-14", cases=both((SEND, False), (SEND_SE, True)))
+def R_5_3_2_solicited_events(b, op, solicited, role):
+    """Armed for solicited ones only: a Send with SE wakes it, one without does not."""
+    link = Link(b, role, dut=Dut(b, channel=True))
+    link.verbs.do("arm rcq solicited")
+    place = link.qp.recv()
+    link.peer.send(b"data", op=op)
+    if solicited:
+        link.verbs.completion_event("rcq")
+        link.qp.received(place, b"data")
+    else:
+        link.qp.received(place, b"data")
+        link.verbs.nothing_happens()
+    # It is good for one event.
+    place = link.qp.recv()
+    link.peer.send(b"more", op=SEND)
+    link.qp.received(place, b"more")
+    link.verbs.nothing_happens()
+
+
+@rule("R-5.3-2", "T-14", cases=both((SEND,), (SEND_SE,)))
+def R_5_3_2_any_event(b, op, role):
+    link = Link(b, role, dut=Dut(b, channel=True))
+    link.verbs.do("arm rcq any")
+    place = link.qp.recv()
+    link.peer.send(b"data", op=op)
+    link.verbs.completion_event("rcq")
+    link.qp.received(place, b"data")
+
+
+@rule("R-5.3-2", "T-14", cases=both())
+def R_5_3_2_errors_wake_too(b, role):
+    """A receive that is flushed counts as solicited."""
+    link = Link(b, role, dut=Dut(b, channel=True))
+    link.qp.recv()
+    link.verbs.do("arm rcq solicited")
+    link.peer.send(b"data", qn=5)
+    link.peer.hear_terminate()
+    link.verbs.completion_event("rcq")
+    link.peer.hear_end()
+    link.ended("QP_REQ_ERR")
+
+
+@rule("R-5.3-2", cases=both((WR_SEND, SIGNALED, SEND), (WR_SEND, SIGNALED | SOLICITED, SEND_SE)))
+def R_5_3_2_opcode_that_is_sent(b, opcode, flags, op, role):
+    link = Link(b, role)
+    link.qp.send(b"data", flags, opcode)
+    equal(link.peer.hear_message(op), b"data", "Send")
+    equal(link.qp.sent().opcode, WC_SEND, "opcode")
+
+
+@rule("R-5.3-5", "T-5", cases=both(*[(op, which) for op in (SEND_INV, SEND_SE_INV)
+                                     for which in ("index", "key", "zero", "ones")]))
+def R_5_3_5_invalidate_of_no_valid_stag(b, op, which, role):
+    link = Link(b, role)
+    mr = link.dut.mr(64, MAY_WRITE)
+    stag = {"index": mr.rkey ^ 0x770000, "key": mr.rkey ^ 1, "zero": 0, "ones": 0xffffffff}[which]
+    link.qp.recv().forget()
+    link.peer.send(b"data", op=op, inv=stag)
+    failed_receive(link, rdmap.CANNOT_INVALIDATE)
+
+
+def failed_receive(link, error):
+    """The receive that the Send took does not succeed."""
+    terminate = link.peer.hear_terminate()
+    equal(terminate.body.hex(), rdmap.terminate_body(error, link.peer.last).hex(),
+          f"body of the Terminate, {error}")
+    link.peer.hear_end()
+    link.ended("QP_REQ_ERR" if error.etype == 2 else "QP_ACCESS_ERR", flush=False)
+    wc, = link.qp.wait_recv()
+    check(wc.status != SUCCESS, f"{wc} is a success")
+    link.dut.nothing_completes()
+
+
+@rule("R-5.3-6", "R-5.3-5", cases=both((0,), (1,)))
+def R_5_3_6_failed_invalidate_fails_the_receive(b, size, role):
+    """A Send of nothing, too"""
+    link = Link(b, role)
+    link.qp.recv().forget()
+    link.peer.send(bytes(size), op=SEND_INV, inv=0x12345678)
+    failed_receive(link, rdmap.CANNOT_INVALIDATE)
+
+
+@rule("R-8.1.1-7", cases=both())
+def R_8_1_1_7_region_of_a_process_is_not_invalidated(b, role):
+    """It could be shared; it is valid afterwards."""
+    link = Link(b, role)
+    mr = link.dut.mr(64, MAY_WRITE)
+    link.qp.recv().forget()
+    link.peer.send(b"data", op=SEND_INV, inv=mr.rkey)
+    failed_receive(link, rdmap.CANNOT_INVALIDATE)
+    other = Link(b.another(), role, dut=link.dut, name="2")
+    other.peer.write(mr.rkey, mr.start, b"still")
+    other.works()
+    mr.expect(b"still")
+
+
+@rule("R-5.3-7", cases=[()])
+def R_5_3_7_send_as_rtr_message(b):
+    """Number 1 of queue 0, and no receive of the ULP: there is none."""
+    link = Link(b, "responder", rtr=mpa.SEND)
+    equal(link.frame.rtr, mpa.SEND, "RTR message that the device takes")
+    link.dut.nothing_completes()
+    place = link.qp.recv()
+    link.peer.send(b"data", msn=2)
+    link.peer.next_msn(0)
+    link.qp.received(place, b"data")
+
+
+@rule("R-5.3-7", cases=[()])
+def R_5_3_7_send_as_rtr_message_is_sent(b):
+    """The first Send of the ULP is number 2."""
+    link = Link(b, "initiator", rtr=mpa.SEND)
+    link.dut.nothing_completes()
+    link.qp.send(b"data")
+    equal(link.peer.hear(SEND).msn, 2, "MSN")
+    link.qp.sent()
+
+
+# --- what a work request may be --------------------------------------------------------------
+
+@rule("R-5.1-3", "R-5.3-1", cases=both((1,), (79,), (80,)))
+def R_5_1_3_inline_data(b, size, role):
+    """They are taken when the WR is posted."""
+    link = Link(b, role)
+    data = random_octets(size)
+    words = link.verbs.words("memory own - 4096")
+    base = int(words[0], 0)
+    link.verbs.do(f"poke own 5 {data.hex()}")
+    for opcode, op in ((WR_SEND, SEND), (WR_WRITE, WRITE)):
+        link.qp.post(link.qp.wr(opcode, [f"{base + 5:#x},{size},0"], SIGNALED | INLINE))
+        equal(link.peer.hear_message(op), data, "message")
+        link.qp.sent()

@@ -1,0 +1,396 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Order, completion and depths (RFC 5040, sections 5.5 and 6.1, appendix B)."""
+
+import rdmap
+from harness import check, equal
+from link import Link, both
+from peer import random_octets
+from rdmap import READ_REQUEST, READ_RESPONSE, SEND, WRITE, Read
+from registry import rule
+from verbs import (FENCE, LOCAL_WRITE, REMOTE_READ, REMOTE_WRITE, SIGNALED, SUCCESS, WC_READ,
+                   WC_SEND, WC_WRITE, WR_READ, WR_SEND, WR_WRITE)
+
+MAY_WRITE = LOCAL_WRITE | REMOTE_WRITE
+HALF = 1 << 19
+
+
+def owing(link, size=HALF):
+    """The device owes a response so long that it cannot send it: the peer does not read."""
+    mr = link.dut.mr(size, REMOTE_READ)
+    link.peer.read(mr.rkey, mr.start, size)
+    check(link.peer.wait_full(), "the window does not close")
+    return mr
+
+
+# --- at the sink -----------------------------------------------------------------------------
+
+@rule("R-5.5-10", "R-5.5-1", cases=both())
+def R_5_5_10_writes_before_a_send_are_there(b, role):
+    """When the Send's completion is seen; they share a TCP segment with it, or do not."""
+    link = Link(b, role)
+    mr = link.dut.mr(20000, MAY_WRITE)
+    for turn in range(20):
+        data = random_octets(100 if turn % 2 else 20000)
+        place = link.qp.recv()
+        link.peer.together(*link.peer.write_segments(mr.rkey, mr.start, data, 1400),
+                           *link.peer.send_segments(b"look"))
+        link.qp.received(place, b"look")
+        mr.expect(data)
+
+
+@rule("R-5.5-10", "R-5.3-1", "R-B-1", cases=both())
+def R_5_5_10_sends_are_delivered_in_order(b, role):
+    link = Link(b, role)
+    places = [link.qp.recv() for _ in range(16)]
+    link.peer.together(*(u for n in range(16) for u in link.peer.send_segments(bytes([n] * 40), 17)))
+    for n, place in enumerate(places):
+        link.qp.received(place, bytes([n] * 40))
+
+
+@rule("R-5.5-12", "R-B-2", cases=both())
+def R_5_5_12_read_sees_what_was_written_before(b, role):
+    """Write then Read, in one TCP segment, again and again"""
+    link = Link(b, role)
+    mr = link.dut.mr(200, MAY_WRITE | REMOTE_READ)
+    for turn in range(30):
+        data = random_octets(200)
+        read = Read(turn, turn, 200, mr.rkey, mr.start)
+        link.peer.together(*link.peer.write_segments(mr.rkey, mr.start, data, 50),
+                           link.peer.read_segment(read))
+        equal(link.peer.hear_message(READ_RESPONSE), data, "response")
+        mr.expect(data)
+
+
+@rule("R-B-2", "R-5.5-12", cases=both())
+def R_B_2_read_sees_the_send_before_it(b, role):
+    """The receive is in memory that the peer may read."""
+    link = Link(b, role)
+    mr = link.dut.mr(64, LOCAL_WRITE | REMOTE_READ)
+    for turn in range(20):
+        data = random_octets(64)
+        link.qp.recv(sges=[mr.sge()])
+        link.peer.together(*link.peer.send_segments(data, 30),
+                           link.peer.read_segment(Read(turn, 0, 64, mr.rkey, mr.start)))
+        equal(link.peer.hear_message(READ_RESPONSE), data, "response")
+        link.qp.received(None, data)
+        mr.expect(data)
+
+
+@rule("R-5.5-18", cases=both())
+def R_5_5_18_send_is_delivered_while_a_response_is_owed(b, role):
+    link = Link(b, role)
+    place = link.qp.recv()
+    owing(link)
+    link.peer.send(b"overtakes")
+    link.qp.received(place, b"overtakes")
+    equal(len(link.peer.hear_message(READ_RESPONSE)), HALF, "octets of the response")
+
+
+@rule("R-5.5-20", "R-B-1", cases=both())
+def R_5_5_20_responses_come_in_order(b, role):
+    """Long, short, of nothing: Conduct holds each against the oldest request."""
+    link = Link(b, role)
+    mr = link.dut.mr(HALF, REMOTE_READ)
+    data = random_octets(HALF)
+    mr.put(data)
+    for size in (HALF, 10, 0):
+        link.peer.read(mr.rkey, mr.start, size)
+    for size in (HALF, 10, 0):
+        equal(link.peer.hear_message(READ_RESPONSE), data[:size], "response")
+
+
+# --- at the source ---------------------------------------------------------------------------
+
+@rule("R-5.5-14", cases=both((WR_SEND, SEND), (WR_WRITE, WRITE)))
+def R_5_5_14_memory_may_change_after_the_completion(b, opcode, op, role):
+    """The peer reads late: what it gets is what was there when the WR was posted."""
+    link = Link(b, role)
+    mr = link.dut.mr(16384, 0)
+    sent = []
+    for turn in range(40):
+        data = bytes([turn]) * 16384
+        mr.put(data)
+        link.qp.post(link.qp.wr(opcode, [mr.sge()], raddr=0, rkey=1))
+        done = link.dut.wait("scq", 1, 1) if turn < 4 else link.dut.poll("scq")
+        sent.append(data)
+        if not done:
+            break
+        equal([wc.status for wc in done], [SUCCESS], "statuses")
+    # The last may still be under way: it has not completed, and its memory has to stay.
+    for data in sent:
+        equal(link.peer.hear_message(op), data, "message")
+    if not done:
+        link.qp.sent()
+
+
+@rule("R-5.5-15", "T-6", cases=both((WR_SEND, SEND, WC_SEND), (WR_WRITE, WRITE, WC_WRITE)))
+def R_5_5_15_nothing_completes_before_an_earlier_read(b, opcode, op, wc_opcode, role):
+    """The later WR is on the wire, and the Read's response is withheld."""
+    link = Link(b, role)
+    into = link.dut.mr(8, LOCAL_WRITE)
+    link.qp.read(into.sge(), 0x9000, 0x99)
+    link.qp.post(link.qp.wr(opcode, [link.dut.out(b"later")], raddr=1, rkey=2))
+    read = link.peer.hear(READ_REQUEST).read
+    equal(link.peer.hear_message(op), b"later", "message")
+    link.ping()
+    link.peer.settle()
+    link.dut.nothing_completes("scq")
+    link.peer.respond(read, b"octets..")
+    equal([(wc.opcode, wc.status) for wc in link.qp.wait_send(2)],
+          [(WC_READ, SUCCESS), (wc_opcode, SUCCESS)], "completions")
+    into.expect(b"octets..")
+
+
+@rule("R-5.5-15", "T-6", cases=both())
+def R_5_5_15_unsignalled_ones_count(b, role):
+    """A signalled Send behind an unsignalled Read says that the Read is over, too."""
+    link = Link(b, role)
+    into = link.dut.mr(8, LOCAL_WRITE)
+    link.qp.read(into.sge(), 0x9000, 0x99, flags=0)
+    link.qp.send(b"one", flags=0)
+    link.qp.send(b"two")
+    read = link.peer.hear(READ_REQUEST).read
+    for data in (b"one", b"two"):
+        equal(link.peer.hear_message(SEND), data, "Send")
+    link.ping()
+    link.dut.nothing_completes("scq")
+    link.peer.respond(read, b"octets..")
+    link.qp.sent(WC_SEND)
+    into.expect(b"octets..")
+    link.dut.nothing_completes("scq")
+
+
+@rule("R-5.5-15", cases=both())
+def R_5_5_15_unsignalled_ones_make_room(b, role):
+    """A ring of 4 WRs, of which every fourth is signalled, for many turns"""
+    link = Link(b, role, qp={"sends": 4})
+    size = link.qp.caps[0]
+    for turn in range(3 * size):
+        data = bytes([turn])
+        link.qp.send(data, SIGNALED if turn % size == size - 1 else 0)
+        equal(link.peer.hear_message(SEND), data, "Send")
+        if turn % size == size - 1:
+            link.qp.sent()
+
+
+@rule("R-5.5-19", cases=both())
+def R_5_5_19_read_completes_with_its_last_segment(b, role):
+    link = Link(b, role)
+    into = link.dut.mr(96, LOCAL_WRITE)
+    link.qp.read(into.sge(), 0x9000, 0x99)
+    read = link.peer.hear(READ_REQUEST).read
+    data = random_octets(96)
+    ulpdus = link.peer.response_segments(read, data, 32)
+    for ulpdu in ulpdus[:2]:
+        link.peer.ulpdu(ulpdu)
+    link.ping()
+    link.dut.nothing_completes("scq")
+    link.peer.ulpdu(ulpdus[2])
+    link.peer.conduct.answered()
+    equal(link.qp.sent(WC_READ).length, 96, "length")
+    into.expect(data)
+
+
+@rule("R-5.5-20", cases=both())
+def R_5_5_20_each_response_completes_its_read(b, role):
+    link = Link(b, role)
+    into = link.dut.mr(3 * 50, LOCAL_WRITE)
+    for n in range(3):
+        link.qp.read(into.sge(50 * n, 50), n, n)
+    reads = [link.peer.hear(READ_REQUEST).read for _ in range(3)]
+    for n, read in enumerate(reads):
+        data = random_octets(50)
+        link.peer.respond(read, data, 20)
+        link.qp.sent(WC_READ)
+        into.expect(data, 50 * n)
+        link.dut.nothing_completes("scq")
+
+
+@rule("R-B-3", cases=both((WR_SEND, SEND), (WR_WRITE, WRITE), (WR_READ, READ_REQUEST)))
+def R_B_3_fence(b, opcode, op, role):
+    """A fenced WR behind a Read leaves when the Read is complete; one without does not wait."""
+    link = Link(b, role)
+    into = link.dut.mr(32, LOCAL_WRITE)
+    link.qp.read(into.sge(0, 8), 0x9000, 0x99)
+    link.qp.send(b"no fence")
+    link.qp.post(link.qp.wr(opcode, [into.sge(8, 8)], SIGNALED | FENCE, 5, 6))
+    read = link.peer.hear(READ_REQUEST).read
+    equal(link.peer.hear_message(SEND), b"no fence", "Send")
+    link.peer.silent()
+    link.peer.respond(read, b"octets..")
+    segment = link.peer.hear(op)
+    if op == READ_REQUEST:
+        link.peer.respond(segment.read, b"more....")
+        into.expect(b"octets..")
+    equal([wc.status for wc in link.qp.wait_send(3)], [SUCCESS] * 3, "statuses")
+    into.expect(b"octets..")
+    into.forget(8, 8)
+
+
+@rule("R-B-3", "R-6.1-2", cases=both(*[(n,) for n in (1, 2, 3, 4)]))
+def R_B_3_fences_and_depths(b, ord, role):  # pylint: disable=redefined-builtin
+    """Reads up to the depth, then a fenced Send, then Reads again: in this order"""
+    link = Link(b, role, ord=ord, peer_ird=ord)
+    into = link.dut.mr(8 * 16, LOCAL_WRITE)
+    qp = link.qp
+    wrs = []
+    for n in range(6):
+        wrs += [qp.wr(WR_READ, [into.sge(16 * n + 8 * i, 8)], SIGNALED, n, i) for i in range(2)]
+        if n % 2:
+            wrs.append(qp.wr(WR_SEND, [link.dut.out(bytes([n]))], SIGNALED | FENCE))
+    qp.post(*wrs)
+    reads, heard = [], []
+    while len(heard) < 15:
+        segment = link.peer.next_segment(0.05) or answer(link, reads, heard)
+        if not segment:
+            continue
+        if segment.op == READ_REQUEST:
+            reads.append(segment.read)
+        else:
+            equal(reads, [], "Reads that are open when the fenced Send comes")
+        heard.append(segment)
+    while reads:
+        answer(link, reads, heard)
+    equal([segment.op == SEND for segment in heard], ([False] * 4 + [True]) * 3, "order")
+    equal([wc.status for wc in qp.wait_send(15)], [SUCCESS] * 15, "statuses")
+    into.forget()
+
+
+def answer(link, reads, _heard):
+    """The oldest Read that is open"""
+    if reads:
+        link.peer.respond(reads.pop(0), bytes(8))
+
+
+# --- depths ----------------------------------------------------------------------------------
+
+@rule("R-6.1-2", cases=both((1,), (2,), (3,), (5,)))
+def R_6_1_2_reads_that_are_open(b, depth, role):
+    """Ten are posted: as many as agreed leave, the others wait their turn."""
+    link = Link(b, role, ord=depth, peer_ird=depth, qp={"sends": 16})
+    into = link.dut.mr(80, LOCAL_WRITE)
+    link.qp.post(*(link.qp.wr(WR_READ, [into.sge(8 * n, 8)], raddr=n, rkey=n) for n in range(10)))
+    reads = [link.peer.hear(READ_REQUEST).read for _ in range(depth)]
+    link.peer.silent()
+    for n in range(10):
+        link.peer.respond(reads[n], bytes([n] * 8))
+        if len(reads) < 10:
+            reads.append(link.peer.hear(READ_REQUEST).read)
+            equal(reads[-1].to, len(reads) - 1, "order")
+    equal([wc.status for wc in link.qp.wait_send(10)], [SUCCESS] * 10, "statuses")
+    into.expect(b"".join(bytes([n] * 8) for n in range(10)))
+
+
+@rule("R-6.1-2", "R-5.5-13", cases=both())
+def R_6_1_2_what_is_behind_a_waiting_read_waits(b, role):
+    link = Link(b, role, ord=1, peer_ird=1)
+    into = link.dut.mr(16, LOCAL_WRITE)
+    link.qp.read(into.sge(0, 8), 0, 0)
+    link.qp.read(into.sge(8, 8), 1, 1)
+    link.qp.send(b"behind")
+    first = link.peer.hear(READ_REQUEST).read
+    link.peer.silent()
+    link.peer.respond(first, b"octets..")
+    second = link.peer.hear(READ_REQUEST).read
+    equal(link.peer.hear_message(SEND), b"behind", "Send")
+    link.peer.respond(second, b"more....")
+    link.qp.wait_send(3)
+    into.expect(b"octets..more....")
+
+
+@rule("R-6.1-3", "T-13", "R-5.2.1-1", cases=both((1,), (3,), (5,), (4,)))
+def R_6_1_3_one_read_too_many(b, depth, role):
+    """No response can leave, so all that came are open."""
+    link = Link(b, role, ird=depth, peer_ord=depth)
+    owing(link)
+    for _ in range(depth - 1):
+        link.peer.read(1, 1, 0)
+    link.peer.read(1, 1, 0, good=False)
+    link.refused(rdmap.UNTAGGED_BUFFER)
+
+
+@rule("R-6.1-3", "R-6.1-4", "T-13", cases=both((1,), (3,), (4,), (128,)))
+def R_6_1_3_as_many_reads_as_agreed(b, depth, role):
+    link = Link(b, role, ird=depth, peer_ord=depth)
+    owing(link)
+    for _ in range(depth - 1):
+        link.peer.read(1, 1, 0)
+    equal(len(link.peer.hear_message(READ_RESPONSE)), HALF, "octets of the first response")
+    for _ in range(depth - 1):
+        equal(link.peer.hear_message(READ_RESPONSE), b"", "response")
+    link.works()
+
+
+@rule("R-6.1-4", "T-21", cases=both((1, 300), (2, 300)), soak=both((1, 30000), (4, 100000)))
+def R_6_1_4_next_read_at_the_limit(b, depth, count, role):
+    """As soon as a response is here its place is free."""
+    link = Link(b, role, ird=depth, peer_ord=depth)
+    mr = link.dut.mr(8, REMOTE_READ)
+    mr.put(b"octets..")
+    for _ in range(depth):
+        link.peer.read(mr.rkey, mr.start, 8)
+    for _ in range(count):
+        link.peer.hear(READ_RESPONSE)
+        link.peer.heard.clear()
+        link.peer.fpdus.clear()
+        link.peer.read(mr.rkey, mr.start, 8)
+    for _ in range(depth):
+        link.peer.hear(READ_RESPONSE)
+    link.works()
+
+
+@rule("R-6.1-5", cases=both())
+def R_6_1_5_depth_0_of_the_responder_of_reads(b, role):
+    link = Link(b, role, ird=0, peer_ord=0)
+    mr = link.dut.mr(8, REMOTE_READ)
+    link.peer.read(mr.rkey, mr.start, 8, good=False)
+    link.refused(rdmap.UNTAGGED_BUFFER)
+
+
+@rule("R-6.1-5", cases=both())
+def R_6_1_5_depth_0_of_the_reader(b, role):
+    """No Read leaves: it fails, and the peer hears nothing of it."""
+    link = Link(b, role, ord=0, peer_ird=0)
+    link.qp.recv()
+    into = link.dut.mr(8, LOCAL_WRITE)
+    link.qp.read(into.sge(), 0x9000, 0x99)
+    wc, = link.qp.wait_send()
+    check(wc.status != SUCCESS, f"{wc} is a success")
+    link.peer.hear_until_end()
+    check(not any(segment.op == READ_REQUEST for segment in link.peer.heard), "a Read left")
+
+
+@rule("R-6.1-5", cases=both())
+def R_6_1_5_no_depths_at_all(b, role):
+    """0 both ways: Sends and Writes work."""
+    link = Link(b, role, ird=0, ord=0, peer_ird=0, peer_ord=0)
+    mr = link.dut.mr(8, MAY_WRITE)
+    link.peer.write(mr.rkey, mr.start, b"octets..")
+    link.works()
+    mr.expect(b"octets..")
+
+
+@rule("R-8.1.1-11", "R-6.1-3", cases=[()])
+def R_8_1_1_11_depths_have_a_cap(b):
+    """What the device says it can do is what a connection gets that asks for all there is."""
+    link = Link(b, "responder")
+    words = link.verbs.words("device")
+    caps = dict(word.split("=") for word in words)
+    ird, ord = int(caps["qp_rd_atom"]), int(caps["qp_init_rd_atom"])  # pylint: disable=redefined-builtin
+    check(0 < ird < 0x3fff and 0 < ord < 0x3fff, f"depths {ird}/{ord}")
+    other = Link(b.another(), "responder", dut=link.dut, name="2", ird=min(255, ird),
+                 ord=min(255, ord), peer_ird=0x3ffe, peer_ord=0x3ffe)
+    check(other.frame.ird <= ird and other.frame.ord <= ord, f"{other.frame!r}")
+
+
+@rule("R-5.5-1", "R-B-3", cases=both())
+def R_5_5_1_no_order_between_directions(b, role):
+    """The device still sends though what it receives is not whole, and the other way round."""
+    link = Link(b, role)
+    mr = link.dut.mr(100, MAY_WRITE)
+    first, second = link.peer.write_segments(mr.rkey, mr.start, bytes(100), 50)
+    link.peer.ulpdu(first)
+    link.pong()
+    link.peer.ulpdu(second)
+    link.works()
+    mr.expect(bytes(100))

@@ -1,0 +1,718 @@
+# SPDX-License-Identifier: GPL-2.0
+"""What a process may do to its own rings, to its objects and to uverbs, and what it then gets.
+
+Whatever it is, it has an end, it costs nobody else anything, and the device works on.
+"""
+
+import signal
+import struct
+import subprocess
+
+import rdmap
+import rings
+from harness import check, equal, poll
+from link import FATAL, Link, both
+from peer import random_octets
+from rdmap import READ_REQUEST, READ_RESPONSE, SEND, SEND_INV, TERMINATE, WRITE
+from registry import rule
+from rings import (INLINE, OP_READ, OP_REG_MR, OP_SEND, OP_SEND_INV, OP_WRITE, SIGNALLED, VALID,
+                   sge)
+from verbs import (ERR, LOC_PROT_ERR, LOC_QP_OP_ERR, LOCAL_WRITE, REMOTE_READ, REMOTE_WRITE, SIGNALED,
+                   SUCCESS, WR_FLUSH_ERR, WR_SEND, WR_SEND_INV, WR_WRITE, Dut)
+
+MAY_WRITE = LOCAL_WRITE | REMOTE_WRITE
+LOCAL_ERRORS = LOC_QP_OP_ERR, LOC_PROT_ERR, 1, 8        # and a length or access error
+
+
+def put_sqe(link, slot, element):
+    """Into the ring, all but the flags first, as a process would"""
+    at = slot * rings.SQE
+    link.verbs.do(f"poke {link.qp.name}.sq {at} {(element[:8] + bytes(2) + element[10:]).hex()}")
+    link.verbs.do(f"poke {link.qp.name}.sq {at + 8} {element[8:10].hex()}")
+
+
+def raw_send(link, element, slot=0):
+    put_sqe(link, slot, element)
+    link.verbs.ask(f"doorbell {link.qp.name}")
+
+
+def locally_refused(link, wr_id, others=True):
+    """A WR that cannot be: it fails, the peer hears of a local fault and nothing of the WR."""
+    link.qp.sq.add(wr_id)
+    terminate = link.peer.hear_terminate()
+    equal(terminate.error, rdmap.LOCAL_CATASTROPHIC, "Terminate")
+    link.peer.hear_end()
+    check(all(segment.op == TERMINATE or not segment.data for segment in link.peer.heard),
+          f"it said {link.peer.heard}")
+    link.ended(FATAL, flush=False)
+    wc, = link.qp.wait_send()
+    check(wc.status in LOCAL_ERRORS, f"{wc} where an error of the WR is due")
+    if others:
+        link.qp.flushed()
+    link.dut.nothing_completes()
+    again(link)
+
+
+def again(link):
+    """Another connection of the same process works."""
+    other = Link(link.b.another(), link.role, dut=link.dut, name=f"again{len(link.b.others)}")
+    other.works()
+
+
+# --- elements that cannot be -----------------------------------------------------------------
+
+@rule("R-8.1.2-1", "R-7.1-1", cases=both(*[(op,) for op in (2, 4, 6, 7, 8, 9, 10, 11, 12, 13, 255)]))
+def R_8_1_2_1_opcode_that_is_not_for_processes(b, op, role):
+    """Among them to register memory, to invalidate, and to answer a Read that nobody sent"""
+    link = Link(b, role)
+    link.qp.recv()
+    mr = link.dut.mr(64, MAY_WRITE)
+    raw_send(link, rings.sqe(0x77, op, [sge(mr.start, 64, mr.lkey)], rkey=mr.rkey, raddr=1))
+    locally_refused(link, 0x77)
+
+
+@rule("R-7.1-1", cases=both((OP_SEND, 7), (OP_SEND, 255), (OP_WRITE, 7), (OP_READ, 2), (OP_READ, 255)))
+def R_7_1_1_number_of_sges(b, op, count, role):
+    link = Link(b, role)
+    link.qp.recv()
+    mr = link.dut.mr(64, MAY_WRITE)
+    raw_send(link, rings.sqe(0x77, op, [sge(mr.start, 8, mr.lkey)] * 6, num_sge=count, rkey=1))
+    locally_refused(link, 0x77)
+
+
+@rule("R-7.1-1", cases=both((81, 1), (0xffffffff, 1), (0x80000000, 6), (4096, 255)))
+def R_7_1_1_length_of_inline_data(b, size, count, role):
+    link = Link(b, role)
+    link.qp.recv()
+    raw_send(link, rings.sqe(0x77, OP_SEND, flags=VALID | SIGNALLED | INLINE, num_sge=count,
+                             tail=sge(0, size, 0) + b"x" * 80))
+    locally_refused(link, 0x77)
+
+
+@rule("R-5.1-3", cases=both((0,), (1,), (80,)))
+def R_5_1_3_inline_data_of_many_pieces(b, size, role):
+    """The number of SGEs is the program's then, and may be any."""
+    link = Link(b, role)
+    data = random_octets(size)
+    raw_send(link, rings.sqe(0x77, OP_SEND, flags=VALID | SIGNALLED | INLINE, num_sge=200,
+                             tail=sge(0, size, 0) + data))
+    link.qp.sq.add(0x77)
+    equal(link.peer.hear_message(SEND), data, "Send")
+    link.qp.sent()
+
+
+@rule("R-7.1-1", cases=both((OP_READ,), (OP_SEND_INV,)))
+def R_7_1_1_inline_where_it_cannot_be(b, op, role):
+    link = Link(b, role)
+    link.qp.recv()
+    raw_send(link, rings.sqe(0x77, op, flags=VALID | SIGNALLED | INLINE, num_sge=1, raddr=1, rkey=1,
+                             tail=sge(0, 8, 0) + b"x" * 8))
+    if op == OP_READ:
+        locally_refused(link, 0x77)
+        return
+    # A Send is a Send: either it goes, or it fails.
+    link.qp.sq.add(0x77)
+    segment = link.peer.hear()
+    if segment.op == SEND_INV:
+        equal(segment.data, b"x" * 8, "data")
+        link.qp.sent()
+    else:
+        equal(segment.op, TERMINATE, "message")
+
+
+GIB = 1 << 30
+
+
+def gibibyte(link):
+    """A region of 1 GiB, the octets of which are the same MiB again and again: (address, lkey)"""
+    base = int(link.verbs.words(f"repeated big {1 << 20} 1024")[0], 0)
+    lkey = int(link.verbs.words(f"mr big pd big 0 {GIB} {LOCAL_WRITE}")[0], 0)
+    return base, lkey
+
+
+@rule("D-5.2-2", "R-7.1-1", cases=both((OP_SEND, 4), (OP_WRITE, 4), (OP_WRITE, 6)))
+def D_5_2_2_message_of_4_gib(b, op, count, role):
+    """The sum of the lengths is 2^32, or 2^32 and more: refused, and not as one of little."""
+    link = Link(b, role)
+    base, lkey = gibibyte(link)
+    raw_send(link, rings.sqe(0x77, op, [sge(base, GIB, lkey)] * count, rkey=1))
+    locally_refused(link, 0x77, others=False)
+
+
+@rule("D-5.2-2", "T-12", cases=both((2,), (3,)))
+def D_5_2_2_message_of_2_gib_and_more(b, count, role):
+    """It begins as it should, and goes on: its length is not negative."""
+    link = Link(b, role)
+    base, lkey = gibibyte(link)
+    link.qp.post(link.qp.wr(WR_WRITE, [f"{base:#x},{GIB},{lkey:#x}"] * count, raddr=0x1000, rkey=1))
+    for _ in range(50):
+        check(not link.peer.hear(WRITE).last, "it ends")
+    link.dut.nothing_completes("scq")
+    link.qp.modify(ERR)
+    link.qp.flushed()
+    link.peer.may_be_cut = True
+
+
+@rule("R-7.1-1", "R-8.1.1-1", cases=both(("key",), ("index",), ("before",), ("behind",), ("wraps",),
+                                         ("other_pd",)))
+def R_7_1_1_memory_that_is_not_the_senders(b, which, role):
+    """Of a good SGE in front of it nothing leaves either."""
+    link = Link(b, role)
+    link.verbs.do("pd other")
+    good, mr = link.dut.mr(64, 0), link.dut.mr(64, 0)
+    others = link.dut.mr(64, 0, pd="other")
+    link.qp.recv()
+    bad = {"key": sge(mr.start, 8, mr.lkey ^ 1), "index": sge(mr.start, 8, mr.lkey ^ 0x770000),
+           "before": sge(mr.start - 1, 8, mr.lkey), "behind": sge(mr.start + 57, 8, mr.lkey),
+           "wraps": sge(0xfffffffffffffff8, 16, mr.lkey),
+           "other_pd": sge(others.start, 8, others.lkey)}[which]
+    raw_send(link, rings.sqe(0x77, OP_SEND, [sge(good.start, 8, good.lkey), bad]))
+    locally_refused(link, 0x77)
+
+
+@rule("R-5.2.1-5", "R-7.1-1", cases=both((0,), (REMOTE_READ,)))
+def R_7_1_1_read_into_memory_that_is_not_to_be_written(b, access, role):
+    """The right is looked at when it is posted, or when the response comes; nothing is placed."""
+    link = Link(b, role)
+    mr = link.dut.mr(64, access)
+    link.qp.read(mr.sge(), 0x9000, 0x99)
+    segment = link.peer.hear()
+    if segment.op == READ_REQUEST:
+        link.peer.respond(segment.read, bytes(64))
+        link.peer.hear_terminate()
+    link.peer.hear_end()
+    wc, = link.qp.wait_send()
+    check(wc.status != SUCCESS, f"{wc} is a success")
+
+
+@rule("R-7.1-1", cases=both((7,), (255,)))
+def R_7_1_1_receive_with_too_many_sges(b, count, role):
+    """A fault of our own, when the Send comes"""
+    link = Link(b, role)
+    mr = link.dut.mr(64, LOCAL_WRITE)
+    element = rings.rqe(0x77, [sge(mr.start, 8, mr.lkey)] * 6, num_sge=count)
+    link.verbs.do(f"poke qp.rq 0 {element.hex()}")
+    link.qp.rq.add(0x77)
+    link.peer.send(b"data")
+    link.peer.hear_terminate()
+    link.peer.hear_end()
+    link.ended(FATAL, flush=False)
+    wc, = link.qp.wait_recv()
+    check(wc.status in LOCAL_ERRORS, f"{wc}")
+    again(link)
+
+
+@rule("R-5.3-1", cases=both())
+def R_5_3_1_receive_without_sges(b, role):
+    """libsiw does not post it, a process can: it is good for a Send of nothing."""
+    link = Link(b, role)
+    link.verbs.do(f"poke qp.rq 0 {rings.rqe(0x77).hex()}")
+    link.qp.rq.add(0x77)
+    link.peer.send()
+    link.qp.received(None, b"")
+
+
+@rule("R-5.1-3", cases=both((0x20,), (0x40,), (0xff80,)))
+def R_5_1_3_flags_that_are_not_for_processes(b, flags, role):
+    """They change nothing."""
+    link = Link(b, role)
+    data = b"octets"
+    mr = link.dut.mr(64, 0)
+    mr.put(data)
+    raw_send(link, rings.sqe(0x77, OP_SEND, [sge(mr.start, 6, mr.lkey)],
+                             flags=VALID | SIGNALLED | flags))
+    link.qp.sq.add(0x77)
+    equal(link.peer.hear_message(SEND), data, "Send")
+    link.qp.sent()
+
+
+@rule("R-4.1-6", "R-5.3-3", cases=both((0,), (4000,)))
+def R_4_1_6_invalidate_stag_that_is_sent(b, size, role):
+    """In each segment the STag of the WR, which libsiw takes from rkey"""
+    link = Link(b, role)
+    data = random_octets(size)
+    link.qp.send(data, SIGNALED, WR_SEND_INV, rkey=0xa1b2c3d4)
+    at = len(link.peer.heard)
+    equal(link.peer.hear_message(SEND_INV), data, "Send")
+    equal({segment.inv for segment in link.peer.heard[at:]}, {0xa1b2c3d4}, "Invalidate STag")
+    link.qp.sent()
+
+
+# --- elements that change --------------------------------------------------------------------
+
+RINGS = "qp.sq", "qp.rq", "scq.ring", "rcq.ring"
+
+
+def scribbled(b, ring, role, seed, turns):
+    """A process scribbles over one of its rings and works on; another one works beside it."""
+    link = Link(b, role, qp={"sends": 16, "recvs": 16})
+    beside = Link(b.another(), role)
+    size = link.dut.rings[ring][0]
+    for _ in range(8):
+        link.qp.recv().forget()
+    link.dut.memory.forget(0, link.dut.memory.size)
+    link.verbs.do(f"scribble {ring} 0 {size} {seed}")
+    for n in range(turns):
+        try:
+            link.peer.send(bytes([n & 0xff]))
+            link.verbs.ask(f"send qp 2 2 {n} 0 0 {link.dut.out(b'x')}")
+            link.verbs.ask("doorbell qp")
+        except OSError:
+            break
+        beside.works()
+    link.verbs.do("calm")
+    link.peer.may_be_cut = True
+    beside.works()
+    link.verbs.end()
+    link.peer.hear_until_end()
+    beside.works()
+
+
+@rule("R-8.1.2-1", "R-8.1.1-10", cases=both(*[(ring, 1) for ring in RINGS]),
+      soak=both(*[(ring, seed) for ring in RINGS for seed in range(2, 40)]))
+def R_8_1_2_1_ring_that_is_scribbled_over(b, ring, seed, role):
+    scribbled(b, ring, role, seed, 20)
+
+
+@rule("R-8.1.2-1", cases=both(("qp.sq", 8, 4), ("qp.sq", 24, 16), ("qp.rq", 8, 4), ("qp.rq", 16, 16)))
+def R_8_1_2_1_elements_that_change_as_they_are_read(b, ring, at, size, role):
+    """Numbers and lengths of the first element flip while Sends go both ways."""
+    link = Link(b, role, qp={"sends": 1, "recvs": 1})
+    link.dut.memory.forget(0, link.dut.memory.size)
+    link.verbs.do(f"scribble {ring} {at} {size} 99")
+    place = link.dut.into(64)
+    for n in range(60):
+        link.verbs.ask(f"recv qp {n} {place.sge}")
+        link.verbs.ask(f"send qp 2 2 {n} 0 0 {link.dut.out(b'abcdefgh')}")
+        try:
+            link.peer.send(bytes(32))
+        except OSError:
+            break
+    link.verbs.do("calm")
+    link.peer.may_be_cut = True
+    beside = Link(b.another(), role)
+    beside.works()
+
+
+@rule("R-8.1.2-1", "R-5.3-1", cases=both())
+def R_8_1_2_1_same_ring_at_two_places(b, role):
+    """Mapped twice: what is written here is seen there."""
+    link = Link(b, role)
+    link.verbs.do("remap twin qp.rq")
+    mr = link.dut.mr(64, LOCAL_WRITE)
+    link.verbs.do(f"poke twin 0 {rings.rqe(0x77, [sge(mr.start, 64, mr.lkey)]).hex()}")
+    link.qp.rq.add(0x77)
+    link.peer.send(b"octets")
+    link.qp.received(None, b"octets")
+    mr.expect(b"octets")
+    link.verbs.do("unmap twin")
+
+
+@rule("R-8.1.2-1", "R-8.1.1-10", cases=both((0,), (2,), (8,), (9,), (10,), (16,), (24,)))
+def R_8_1_2_1_completions_are_the_processes(b, at, role):
+    """It writes into entries that it has not polled: that is its own loss."""
+    link = Link(b, role)
+    place = link.qp.recv()
+    link.peer.send(b"octets")
+    link.pong()
+    check(poll(lambda: link.verbs.do("peek rcq.ring 8 1") == ["DATA 01"]), "no completion")
+    link.verbs.do(f"poke rcq.ring {at} ffff" if at != 8 else "poke rcq.ring 8 00")
+    link.verbs.do("fill rcq.ring 0 32 0")
+    link.qp.rq.posted.clear()
+    place.expect(b"octets")
+    again(link)
+
+
+@rule("R-5.3-2", "R-8.1.1-10", cases=both())
+def R_8_1_1_10_entries_that_look_full(b, role):
+    """A process says of each entry that it is not polled: an overflow, of this CQ alone."""
+    link = Link(b, role)
+    beside = Link(b.another(), role)
+    size = link.dut.rings["rcq.ring"][0]
+    link.verbs.do(f"fill rcq.ring 0 {size - 8} 255")
+    link.qp.recv().forget()
+    link.peer.send(b"octets")
+    link.peer.hear_terminate()
+    equal({link.verbs.any_async() for _ in range(2)}, {"CQ_ERR rcq", "QP_FATAL qp"},
+          "asynchronous events")
+    beside.works()
+
+
+# --- the doorbell ----------------------------------------------------------------------------
+
+@rule("R-5.5-13", "R-5.5-15", cases=both((1,), (2,), (16,)))
+def R_5_5_13_no_wr_is_forgotten(b, window, role):
+    """So many at a time, ten turns of the ring and more: whoever leaves one behind looks again."""
+    link = Link(b, role, qp={"sends": window})
+    count = 40 * window
+    sge_ = link.dut.out(b"octets")
+    link.verbs.tell(f"stream qp scq {count} {window} {WR_SEND} {SIGNALED} 0 0 0 {sge_}")
+    for _ in range(count):
+        equal(link.peer.hear_message(SEND), b"octets", "Send")
+    equal(link.verbs.answer(), f"DONE {count} 0", "stream")
+    equal(link.verbs.answer(), "OK stream", "stream")
+
+
+@rule("R-5.5-13", cases=both())
+def R_5_5_13_doorbell_of_nothing(b, role):
+    link = Link(b, role)
+    for _ in range(20):
+        link.verbs.do("doorbell qp")
+    link.works()
+
+
+@rule("R-5.5-13", "R-5.3-1", cases=both())
+def R_5_5_13_posted_before_the_connection(b, role):
+    """Sends and receives wait for it, and then go out and are used in order."""
+    places = []
+
+    def post(dut, qp):
+        places.append(qp.recv())
+        qp.post(*(qp.wr(WR_SEND, [dut.out(bytes([n]))]) for n in range(4)))
+    link = Link(b, role, setup=post)
+    for n in range(4):
+        equal(link.peer.hear_message(SEND), bytes([n]), "Send")
+    equal([wc.status for wc in link.qp.wait_send(4)], [SUCCESS] * 4, "statuses")
+    link.peer.send(b"octets")
+    link.qp.received(places[0], b"octets")
+
+
+@rule("D-6.2.2-1", "R-5.4-3", cases=both())
+def D_6_2_2_1_posted_to_a_qp_in_error(b, role):
+    """Sends and receives: all of them come back flushed, behind those that were there."""
+    link = Link(b, role)
+    link.qp.recv()
+    link.peer.send(b"data", qn=6)
+    link.refused(rdmap.UNTAGGED_QN)
+    for _ in range(3):
+        link.qp.recv()
+        said, errno = link.verbs.ask(f"send qp {link.qp.wr(WR_SEND)}")
+        if errno:
+            link.qp.sq.posted.pop()
+        link.qp.flushed()
+        check(not said or errno, said)
+
+
+# --- memory and lengths ----------------------------------------------------------------------
+
+@rule("R-5.1-3", cases=both((WR_SEND, SEND), (WR_WRITE, WRITE)))
+def R_5_1_3_sends_around_the_end_of_a_page(b, opcode, op, role):
+    """Small ones that begin a few octets in front of it"""
+    link = Link(b, role)
+    mr = link.dut.mr(8192, 0, shift=0)
+    mr.put(random_octets(8192))
+    for before in list(range(1, 48)):
+        link.qp.post(link.qp.wr(opcode, [mr.sge(4096 - before, 40)], raddr=0x1000, rkey=1))
+        equal(link.peer.hear_message(op), mr.get(4096 - before, 40), f"{before} octets before")
+        if before % 8 == 0:
+            link.qp.wait_send(8)
+    link.qp.wait_send(7)
+
+
+@rule("R-5.1-3", cases=both())
+def R_5_1_3_pieces_and_a_slow_reader(b, role):
+    """Six pieces at odd places, of odd lengths over pages, cut by a window that is often closed"""
+    link = Link(b, role)
+    sizes = 4095, 1, 30001, 4097, 8191, 20003
+    pieces = [link.dut.mr(size, 0, shift=n * 13 + 1) for n, size in enumerate(sizes)]
+    for piece in pieces:
+        piece.put(random_octets(piece.size))
+    want = b"".join(piece.get() for piece in pieces)
+    for _ in range(8):
+        link.qp.post(link.qp.wr(WR_WRITE, [piece.sge() for piece in pieces], raddr=0, rkey=1))
+    check(link.peer.wait_full(), "the window does not close")
+    for _ in range(8):
+        equal(link.peer.hear_message(WRITE), want, "Write")
+    link.qp.wait_send(8)
+
+
+@rule("R-8.1.1-4", cases=both((0,), (REMOTE_READ,)))
+def R_8_1_1_4_pieces_of_nothing_hold_no_region(b, access, role):
+    """An SGE of length 0, in front of others and behind them: each region can go at once."""
+    link = Link(b, role)
+    mrs = [link.dut.mr(64, access) for _ in range(4)]
+    for order in ((0, 8, 0, 8), (8, 0, 8, 0), (0, 0, 0, 8), (0, 0, 0, 0)):
+        link.qp.post(link.qp.wr(WR_SEND, [mr.sge(0, size) for mr, size in zip(mrs, order)]))
+        equal(len(link.peer.hear_message(SEND)), sum(order), "octets")
+        link.qp.sent()
+    for mr in mrs:
+        mr.destroy()
+    link.works()
+
+
+@rule("R-8.1.1-4", "D-7.1-10", cases=both((0x1000,), (0x7fffffff0000,), (0xabcdef0123450000,)))
+def R_8_1_1_4_region_at_another_address(b, iova, role):
+    """SGEs, Writes and Reads use the address that it was registered with, whatever that is."""
+    link = Link(b, role)
+    mr = link.dut.mr(5000, MAY_WRITE | REMOTE_READ, shift=0, iova=iova)
+    data = random_octets(5000)
+    link.peer.write(mr.rkey, iova, data, 1400)
+    link.peer.read(mr.rkey, iova + 1, 4998)
+    equal(link.peer.hear_message(READ_RESPONSE), data[1:-1], "response")
+    mr.expect(data)
+    link.qp.post(link.qp.wr(WR_SEND, [mr.sge(3, 4990)]))
+    equal(link.peer.hear_message(SEND), data[3:4993], "Send")
+    link.qp.sent()
+    link.qp.recv(sges=[mr.sge(4096, 10)])
+    link.peer.send(b"0123456789")
+    link.qp.received(None, b"0123456789")
+    mr.expect(b"0123456789", 4096)
+
+
+@rule("R-5.5-14", cases=both())
+def R_5_5_14_a_fork_changes_nothing(b, role):
+    """What the parent writes after it forked is what goes out and what comes in."""
+    link = Link(b, role)
+    out, place = link.dut.into(64), link.qp.recv()
+    words = link.verbs.words("memory own - 8192")
+    base = int(words[0], 0)
+    lkey = int(link.verbs.words(f"mr own pd own 0 8192 {LOCAL_WRITE}")[0], 0)
+    link.verbs.do("fill own 0 8192 1")
+    link.verbs.do("fork")
+    link.verbs.do("fill own 0 8192 2")
+    link.qp.post(link.qp.wr(WR_SEND, [f"{base:#x},100,{lkey:#x}"]))
+    equal(link.peer.hear_message(SEND), b"\2" * 100, "Send")
+    link.peer.send(b"octets")
+    link.qp.received(place, b"octets")
+    out.forget()
+
+
+# --- shared receive queues -------------------------------------------------------------------
+
+def with_srq(b, **kw):
+    dut = Dut(b)
+    dut.srq("srq", **kw)
+    return dut
+
+
+@rule("R-5.3-1", cases=both())
+def R_5_3_1_shared_receive_queue(b, role):
+    """Two QPs: each Send takes the oldest receive, whoever got it."""
+    dut = with_srq(b)
+    one = Link(b, role, dut=dut, name="1", qp={"srq": "srq"})
+    two = Link(b.another(), role, dut=dut, name="2", qp={"srq": "srq"})
+    for n in range(10):
+        place = one.qp.recv()
+        link = two if n % 3 else one
+        link.peer.send(bytes([n] * 20), 7)
+        link.qp.received(place, bytes([n] * 20))
+
+
+@rule("R-5.3-1", cases=both())
+def R_5_3_1_limit_of_a_shared_receive_queue(b, role):
+    """Below it there is one event; none again until it is set anew."""
+    dut = with_srq(b, limit=3)
+    link = Link(b, role, dut=dut, qp={"srq": "srq"})
+    places = [link.qp.recv() for _ in range(8)]
+    for n, place in enumerate(places[:5]):
+        link.peer.send(bytes([n]))
+        link.qp.received(place, bytes([n]))
+    link.verbs.nothing_happened()
+    link.peer.send(b"6")
+    link.qp.received(places[5], b"6")
+    link.verbs.async_event("SRQ_LIMIT_REACHED srq")
+    link.peer.send(b"7")
+    link.qp.received(places[6], b"7")
+    link.verbs.nothing_happens()
+    link.verbs.do("srq_limit srq 1")
+    link.peer.send(b"8")
+    link.qp.received(places[7], b"8")
+    link.verbs.async_event("SRQ_LIMIT_REACHED srq")
+
+
+@rule("R-5.4-3", "D-6.2.2-1", cases=both())
+def R_5_4_3_shared_receives_stay(b, role):
+    """A QP that fails takes the receive that is half filled with it, and no other."""
+    dut = with_srq(b)
+    one = Link(b, role, dut=dut, name="1", qp={"srq": "srq"})
+    two = Link(b.another(), role, dut=dut, name="2", qp={"srq": "srq"})
+    one.qp.recv().forget()
+    place = one.qp.recv()
+    one.peer.ulpdu(one.peer.send_segments(b"datadata", 4)[0])
+    one.peer.send(b"data", qn=6)
+    one.peer.hear_terminate()
+    one.peer.hear_end()
+    wc, = one.qp.wait_recv()
+    equal(wc.status, WR_FLUSH_ERR, f"{wc}")
+    equal({one.verbs.any_async() for _ in range(2)}, {"QP_REQ_ERR qp1", "QP_LAST_WQE_REACHED qp1"},
+          "asynchronous events")
+    two.peer.send(b"octets")
+    two.qp.received(place, b"octets")
+
+
+# --- objects ---------------------------------------------------------------------------------
+
+@rule("R-8.1.2-1", cases=[()])
+def R_8_1_2_1_five_hundred_queues(b):
+    """Of one process, at a time"""
+    link = Link(b, "responder")
+    for n in range(500):
+        link.dut.cq(f"c{n}", 4)
+    link.works()
+    link.verbs.do("destroy " + " ".join(f"c{n}" for n in range(500)))
+    link.works()
+
+
+@rule("R-8.1.2-1", cases=[(0, 0), (1, 0), (0, 1), (3, 5)])
+def R_8_1_2_1_sizes_of_a_qp(b, sends, recvs):
+    """What is asked for is granted, or more; 0 is no error."""
+    link = Link(b, "responder", qp={"sends": max(sends, 1), "recvs": recvs})
+    check(link.qp.caps[0] >= sends and link.qp.caps[1] >= recvs, f"{link.qp.caps}")
+    said = link.verbs.words("query qp")
+    equal([int(word) for word in said[2:]], link.qp.caps, "caps of query_qp")
+    link.pong()
+
+
+@rule("R-8.1.2-1", cases=both((0,), (1,)))
+def R_8_1_2_1_signal_all(b, all_, role):
+    link = Link(b, role, qp={"signal_all": all_})
+    equal(link.verbs.words("query qp")[:2], ["3", str(all_)], "state and sq_sig_all")
+    link.qp.send(b"octets", flags=0)
+    link.peer.hear_message(SEND)
+    if all_:
+        link.qp.sent()
+    link.works()
+
+
+@rule("R-8.1.2-1", "D-6.2.2-1", cases=both(("qp",), ("process",)))
+def R_8_1_2_1_killed_amid_traffic(b, what, role):
+    """Its QP is destroyed, or it is killed, while data flows both ways: the peer sees an end."""
+    link = Link(b, role)
+    mr = link.dut.mr(30000, MAY_WRITE | REMOTE_READ)
+    link.dut.memory.forget(0, link.dut.memory.size)
+    for _ in range(4):
+        link.peer.read(mr.rkey, mr.start, 30000)
+        link.qp.write(bytes(30000), 0x1000, 1)
+        link.peer.write(mr.rkey, mr.start, bytes(30000), 1400)
+    if what == "qp":
+        link.verbs.do("destroy qp")
+    else:
+        link.verbs.proc.send_signal(signal.SIGKILL)
+    link.peer.may_be_cut = True
+    link.peer.hear_until_end()
+
+
+@rule("R-8.1.2-1", cases=[(200,)], soak=[(20000,)])
+def R_8_1_2_1_maps_that_race_with_destruction(b, count):
+    """One thread creates and destroys, another one maps what may be there."""
+    link = Link(b, "responder")
+    link.verbs.do(f"race_maps {count}", limit=60 + count / 10)
+    link.works()
+
+
+@rule("R-8.1.2-1", "R-5.3-1", cases=both())
+def R_8_1_2_1_changes_of_state_under_traffic(b, role):
+    """modify_qp again and again, most of it refused: no Send is held up."""
+    link = Link(b, role)
+    link.verbs.tell("modify_storm qp 2000")
+    for n in range(30):
+        link.peer.read(1, 1, 0)
+        equal(link.peer.hear_message(READ_RESPONSE), b"", f"response {n}")
+    said = link.verbs.answer()
+    equal(said, "OK modify_storm", "storm")
+    link.works()
+
+
+# --- uverbs ----------------------------------------------------------------------------------
+
+POST_SEND, POST_RECV, CREATE_CQ, CREATE_QP, CREATE_SRQ, REG_MR, GET_CONTEXT, DEREG_MR, POLL_CQ, \
+    REQ_NOTIFY, RESIZE_CQ, POST_SRQ_RECV = 28, 29, 18, 24, 32, 9, 0, 13, 21, 23, 19, 36
+
+
+def command(number, body, in_words=None, out_words=0):
+    size = 8 + len(body)
+    return struct.pack("<IHH", number, size // 4 if in_words is None else in_words, out_words) + body
+
+
+def handle(link, name):
+    return int(link.verbs.words(f"handle {name}")[0])
+
+
+def wrote(link, octets, response_at="-", room=256):
+    """The errno of a command; 0: it was taken"""
+    words = link.verbs.do(f"uverbs {response_at} {room} {octets.hex()}")[0].split()
+    check(words[3] if len(words) > 3 else True, words)
+    return int(words[2])
+
+
+@rule("R-8.1.2-1", cases=[("cq",), ("srq",), ("qp",), ("mr",)])
+def R_8_1_2_1_short_buffers_of_uverbs(b, what):
+    """The response has no room for what the driver says, down to nothing: refused; all lengths of
+    the request behind the core's part; odd numbers. Nothing stays behind."""
+    link = Link(b, "responder")
+    pd, cq = handle(link, "pd"), handle(link, "scq")
+    mr = link.dut.memory.base
+    bodies = {
+        # response, user_handle, cqe, vector, channel, reserved
+        "cq": (CREATE_CQ, struct.pack("<QQIIiI", 0, 1, 16, 0, -1, 0), 8),
+        # response, user_handle, pd, max_wr, max_sge, limit
+        "srq": (CREATE_SRQ, struct.pack("<QQIIII", 0, 1, pd, 16, 1, 0), 16),
+        # response, user_handle, pd, scq, rcq, srq, wrs, sges, inline, sig, type, is_srq, reserved
+        "qp": (CREATE_QP, struct.pack("<QQIIIIIIIIIBBBB", 0, 1, pd, cq, cq, 0, 16, 16, 1, 1, 0, 0, 2,
+                                      0, 0), 56 - 20),
+        # response, start, length, hca_va, pd, access
+        "mr": (REG_MR, struct.pack("<QQQQII", 0, mr, 4096, mr, pd, 1), 12),
+    }
+    number, body, core = bodies[what]
+    before = resources()
+    for room in [*range(0, core + 40, 4), 1000]:
+        wrote(link, command(number, body, out_words=room // 4), 8, max(room, 8))
+    for tail in (4, 8, 12, 16, 24, 64, 512, 4096):
+        for fill in (b"\0", b"\xff"):
+            wrote(link, command(number, body + fill * tail, out_words=64), 8)
+    for words in (0, 1, 2, 3, len(body) // 4, len(body) // 4 + 1, len(body) // 4 + 3, 0xffff):
+        wrote(link, command(number, body, in_words=words, out_words=64), 8)
+    for size in range(0, len(body), 4):
+        wrote(link, command(number, body[:size], out_words=64) if size >= 16 else
+              command(number, body[:size]), 8 if size >= 8 else "-")
+    link.works()
+    link.verbs.end()
+    check(poll(lambda: all(after <= now for after, now in zip(resources(), before))),
+          f"objects are left: {resources()}, {before} before")
+
+
+def resources():
+    """Objects of the device, as the core counts them"""
+    said = subprocess.run(["rdma", "resource", "show"], check=True, text=True,
+                          stdout=subprocess.PIPE).stdout.split()
+    return [int(said[said.index(kind) + 1]) for kind in ("pd", "cq", "qp", "mr")]
+
+
+@rule("R-8.1.2-1", cases=[(OP_REG_MR,), (0,), (1,), (2,), (3,), (4,), (5,), (6,), (7,), (8,), (9,),
+                          (255,)])
+def R_8_1_2_1_work_requests_through_uverbs(b, opcode):
+    """With the WR in the command, in place of the ring: taken as good, or refused."""
+    link = Link(b, "responder")
+    mr = link.dut.mr(64, MAY_WRITE)
+    qp = handle(link, "qp")
+    # response, qp, wr_count, sge_count, wqe_size; wr: id, num_sge, opcode, flags, ex, rdma
+    head = struct.pack("<QIIII", 0, qp, 1, 1, 56)
+    wr = struct.pack("<QIIII", 0x77, 1, opcode, 2, 0) + struct.pack("<QII", mr.start, mr.rkey, 0) + \
+        bytes(16)
+    wrote(link, command(POST_SEND, head + wr + sge(mr.start, 8, mr.lkey), out_words=1), 8, 4)
+    rhead = struct.pack("<QIIII", 0, qp, 1, 1, 16)
+    rwr = struct.pack("<QII", 0x78, 1, 0)
+    wrote(link, command(POST_RECV, rhead + rwr + sge(mr.start, 8, mr.lkey), out_words=1), 8, 4)
+    link.verbs.end()
+    link.peer.may_be_cut = True
+    link.peer.hear_until_end()
+    Link(b.another(), "responder").works()
+
+
+@rule("R-8.1.2-1", cases=[()])
+def R_8_1_2_1_commands_that_the_device_has_not(b):
+    """Each number with nothing, with zeroes and with ones behind it; handles of nobody"""
+    link = Link(b, "responder")
+    for number in [*range(1, 45), 64, 255, 0x80000000, 0x80000012, 0xc0000018]:
+        for body in (b"", bytes(8), bytes(64), b"\xff" * 64, bytes(1024)):
+            if number in (3, 16, 17):
+                continue        # PDs, windows and channels without a fault, of which we keep no list
+            wrote(link, command(number, body, out_words=64), 8 if len(body) >= 8 else "-")
+    for number in (POLL_CQ, REQ_NOTIFY, RESIZE_CQ, DEREG_MR, POST_SRQ_RECV, POST_SEND, POST_RECV):
+        for handle_ in (0, 1, 0x7fffffff, 0xffffffff):
+            wrote(link, command(number, struct.pack("<QI", 0, handle_) + bytes(52), out_words=8), 8)
+            wrote(link, command(number, struct.pack("<I", handle_) + bytes(28)))
+    link.verbs.end()
+    link.peer.may_be_cut = True
+    link.peer.hear_until_end()
+    Link(b.another(), "responder").works()

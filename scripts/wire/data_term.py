@@ -1,0 +1,365 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Terminates and the ends of a stream (RFC 5040, sections 5.4, 6.2 and 7; RFC 5041, section 6)."""
+
+import rdmap
+from harness import check, equal
+from link import FATAL, REQUEST, Link, both
+from peer import FIN, RST, Ended, random_octets
+from rdmap import READ_REQUEST, READ_RESPONSE, SEND, TERMINATE, WRITE, Read
+from registry import rule
+from verbs import (ERR, LOC_PROT_ERR, LOCAL_WRITE, REMOTE_READ, REMOTE_WRITE, SIGNALED, SUCCESS,
+                   WR_FLUSH_ERR, WR_READ, WR_SEND, WR_WRITE)
+
+MAY_WRITE = LOCAL_WRITE | REMOTE_WRITE
+MIB = 1 << 20
+
+
+def long_write(link, size=MIB):
+    """The device writes so much, and the peer does not read: the window closes."""
+    words = link.verbs.words(f"memory long - {size}")
+    base = int(words[0], 0)
+    lkey, _ = (int(word, 0) for word in link.verbs.words(f"mr long pd long 0 {size} 0"))
+    link.verbs.do(f"fill long 0 {size} 0x5a")
+    link.qp.post(link.qp.wr(WR_WRITE, [f"{base:#x},{size},{lkey:#x}"], raddr=0x1000, rkey=0x55))
+    check(link.peer.wait_full(), "the window does not close")
+
+
+# --- Terminates that are sent ----------------------------------------------------------------
+
+@rule("R-5.4-1", cases=both())
+def R_5_4_1_terminate_that_is_sent(b, role):
+    """Queue 2, number 1, offset 0, L: whatever the numbers of the other queues are"""
+    link = Link(b, role)
+    for _ in range(3):
+        link.works()
+    link.peer.send(b"data", qn=6)
+    link.refused(rdmap.UNTAGGED_QN)
+    equal(link.peer.heard[-1].ulpdu[:18].hex(), "4147" + "00000000" + "00000002" + "00000001" +
+          "00000000", "header of the Terminate")
+
+
+@rule("R-5.4-4", cases=both())
+def R_5_4_4_one_terminate_for_many_faults(b, role):
+    """Each of them deserves one."""
+    link = Link(b, role)
+    link.qp.recv()
+    bad = [rdmap.untagged(SEND, b"data", msn=1, qn=7), rdmap.write(0x99, 1, b"data"),
+           rdmap.tagged(9, 1, 2), rdmap.response(1, 2, b"data")]
+    link.peer.together(*bad * 10)
+    link.refused(rdmap.UNTAGGED_QN, bad[0])
+
+
+@rule("R-5.4-4", "R-7-1", cases=both())
+def R_5_4_4_nothing_leaves_behind_a_terminate(b, role):
+    """The device has much to say when it happens; Conduct sees what comes behind the Terminate."""
+    link = Link(b, role)
+    data = random_octets(3000)
+    mr = link.dut.mr(30000, REMOTE_READ)
+    for _ in range(3):
+        link.peer.read(mr.rkey, mr.start, 30000)
+    link.qp.post(*(link.qp.wr(WR_SEND, [link.dut.out(data)]) for _ in range(10)))
+    link.peer.send(b"data", qn=6)
+    bad = link.peer.last
+    terminate = link.peer.hear_terminate()
+    equal(terminate.body.hex(), rdmap.terminate_body(rdmap.UNTAGGED_QN, bad).hex(), "Terminate")
+    link.peer.hear_end()
+    link.ended(REQUEST, flush=False)
+    flushed_behind_successes(link)
+
+
+def flushed_behind_successes(link):
+    """In order, some first ones have succeeded, and all others are flushed."""
+    statuses = []
+    while link.qp.sq.posted:
+        statuses += [wc.status for wc in link.qp.wait_send()]
+    check(statuses == sorted(statuses) and set(statuses) <= {SUCCESS, WR_FLUSH_ERR}, f"{statuses}")
+    link.dut.nothing_completes()
+    return statuses
+
+
+@rule("R-5.4-7", "T-17", "R-6.2.1-1", cases=both())
+def R_5_4_7_terminate_at_the_end_of_an_fpdu(b, role):
+    """A Write of a MiB is on its way, the window is closed, and a bad FPDU comes in."""
+    link = Link(b, role)
+    long_write(link)
+    link.peer.send(b"data", qn=6)
+    bad = link.peer.last
+    link.peer.settle()
+    terminate = link.peer.hear_terminate()
+    equal(terminate.body.hex(), rdmap.terminate_body(rdmap.UNTAGGED_QN, bad).hex(), "Terminate")
+    link.peer.hear_end()
+    link.ended(REQUEST)
+
+
+@rule("R-6.2.1-2", "T-19", cases=both((FIN,), ("open",)))
+def R_6_2_1_2_input_behind_the_fault_is_drained(b, how, role):
+    """The peer goes on sending: the Terminate comes whole, then FIN, and no RST in front of it."""
+    link = Link(b, role)
+    link.qp.recv()
+    mr = link.dut.mr(60000, MAY_WRITE)
+    bad = rdmap.write(mr.rkey ^ 1, 1, bytes(100))
+    good = rdmap.write(mr.rkey, mr.start, bytes(50000))
+    link.peer.together(bad, *[good] * 20)
+    if how == FIN:
+        link.peer.fin()
+    link.peer.last = bad
+    link.refused(rdmap.TAGGED_STAG, bad)
+
+
+@rule("R-7.1-2", cases=both())
+def R_7_1_2_first_of_two_faults(b, role):
+    link = Link(b, role)
+    first = rdmap.untagged(SEND, b"data", msn=1)
+    link.peer.together(first, rdmap.untagged(SEND, b"data", msn=7, qn=9))
+    link.refused(rdmap.UNTAGGED_BUFFER, first)
+
+
+@rule("R-7.1-1", "R-6.2.1-1", cases=both(("send",), ("write",)))
+def R_7_1_1_message_that_cannot_be_built(b, kind, role):
+    """The region of the second SGE is gone: Terminate in place of the message."""
+    link = Link(b, role)
+    good, gone = link.dut.mr(100, 0), link.dut.mr(100, 0)
+    gone.destroy()
+    link.qp.recv()
+    link.qp.post(link.qp.wr(WR_SEND if kind == "send" else WR_WRITE, [good.sge(), gone.sge()],
+                            raddr=1, rkey=2))
+    link.refused(rdmap.LOCAL_CATASTROPHIC, b"", statuses=(LOC_PROT_ERR,))
+    check(all(segment.last and not segment.data or segment.op == TERMINATE
+              for segment in link.peer.heard), f"it says {link.peer.heard}")
+
+
+@rule("R-7.1-1", cases=both(("key",), ("bounds",), ("other_pd",), ("no_right",)))
+def R_7_1_1_receive_that_cannot_be_used(b, which, role):
+    """A fault of our own, found when the Send comes."""
+    link = Link(b, role)
+    link.verbs.do("pd other")
+    mr = link.dut.mr(100, 0 if which == "no_right" else LOCAL_WRITE,
+                     pd="other" if which == "other_pd" else "pd")
+    sge = {"key": f"{mr.start:#x},64,{mr.lkey ^ 1:#x}", "bounds": mr.sge(0, 101)}.get(
+        which, mr.sge(0, 64))
+    link.qp.recv(sges=[sge])
+    link.qp.recv()
+    link.peer.send(bytes(64))
+    link.refused(rdmap.LOCAL_CATASTROPHIC, b"", statuses=(LOC_PROT_ERR,))
+
+
+# --- Terminates that are received ------------------------------------------------------------
+
+@rule("R-5.4-2", "R-5.4-3", "T-18", cases=both())
+def R_5_4_2_terminate_needs_no_receive(b, role):
+    link = Link(b, role)
+    link.peer.terminate(rdmap.LOCAL_CATASTROPHIC)
+    link.closed_without_terminate(event=FATAL)
+
+
+@rule("R-5.4-2", "R-5.4-3", "T-18", cases=both())
+def R_5_4_2_terminate_within_a_send(b, role):
+    """The Send has not ended, its receive completes in error."""
+    link = Link(b, role)
+    link.qp.recv().forget()
+    link.peer.ulpdu(link.peer.send_segments(b"datadata", 4)[0])
+    link.peer.terminate(rdmap.LOCAL_CATASTROPHIC)
+    link.closed_without_terminate(event=FATAL)
+
+
+@rule("R-5.4-3", "T-18", "D-6.2.2-1", cases=both())
+def R_5_4_3_received_terminate_flushes_all(b, role):
+    """Receives, Reads that are open, Sends that wait behind them: each once, in order"""
+    link = Link(b, role, ord=2, peer_ird=2)
+    into = link.dut.mr(64, LOCAL_WRITE)
+    for _ in range(5):
+        link.qp.recv()
+    link.qp.post(*(link.qp.wr(WR_READ, [into.sge(8 * n, 8)], raddr=n, rkey=n) for n in range(3)),
+                 link.qp.wr(WR_SEND, (), 0), link.qp.wr(WR_SEND, ()))
+    link.peer.hear(READ_REQUEST)
+    link.peer.hear(READ_REQUEST)
+    link.peer.terminate(rdmap.READ_STAG, rdmap.read_request(Read(1, 2, 3, 4, 5), msn=1))
+    link.closed_without_terminate(event=FATAL)
+
+
+@rule("R-5.4-5", cases=both())
+def R_5_4_5_received_terminate_stops_the_sender(b, role):
+    """Amid a Write of a MiB: the FPDU in flight is finished, and that is all."""
+    link = Link(b, role)
+    long_write(link)
+    link.peer.terminate(rdmap.LOCAL_CATASTROPHIC)
+    link.peer.settle()
+    equal(link.peer.hear_until_end(), FIN, "the end")
+    check(not link.peer.inward.buffer, "it ends amid an FPDU")
+    got = sum(len(segment.data) for segment in link.peer.heard)
+    check(got < MIB, "it has sent all of it")
+    check(not link.peer.conduct.terminated, "a Terminate answers a Terminate")
+    link.ended(FATAL)
+
+
+GOOD_BODY = bytes([0x20, 0x02, 0, 0])
+BAD_TERMINATES = {
+    "tagged": lambda: rdmap.tagged(TERMINATE, 0, 2, GOOD_BODY),
+    "queue_0": lambda: rdmap.untagged(TERMINATE, GOOD_BODY, msn=1, qn=0),
+    "queue_1": lambda: rdmap.untagged(TERMINATE, GOOD_BODY, msn=1, qn=1),
+    "queue_3": lambda: rdmap.untagged(TERMINATE, GOOD_BODY, msn=1, qn=3),
+    "msn_0": lambda: rdmap.untagged(TERMINATE, GOOD_BODY, msn=0),
+    "msn_2": lambda: rdmap.untagged(TERMINATE, GOOD_BODY, msn=2),
+    "mo_4": lambda: rdmap.untagged(TERMINATE, GOOD_BODY, msn=1, mo=4),
+    "not_last": lambda: rdmap.untagged(TERMINATE, GOOD_BODY, msn=1, last=False),
+    "empty": lambda: rdmap.untagged(TERMINATE, b"", msn=1),
+    "3_octets": lambda: rdmap.untagged(TERMINATE, GOOD_BODY[:3], msn=1),
+}
+
+
+@rule("R-5.4-6", cases=both(*[(which,) for which in BAD_TERMINATES]))
+def R_5_4_6_bad_terminate_is_not_answered(b, which, role):
+    link = Link(b, role)
+    link.qp.recv()
+    link.peer.ulpdu(BAD_TERMINATES[which]())
+    link.aborted()
+
+
+# --- teardown --------------------------------------------------------------------------------
+
+@rule("D-6.2.1-1", cases=both())
+def D_6_2_1_1_what_was_posted_goes_out_first(b, role):
+    """A Write of a MiB, a Send, disconnect: all of it, then FIN; what is posted later fails."""
+    link = Link(b, role)
+    long_write(link)
+    link.qp.send(b"the last words")
+    link.verbs.do(f"disconnect {link.id}")
+    equal(link.peer.hear_message(WRITE), b"\x5a" * MIB, "what was written")
+    equal(link.peer.hear_message(SEND), b"the last words", "Send")
+    link.peer.hear_end(FIN)
+    equal([wc.status for wc in link.qp.wait_send(2)], [SUCCESS] * 2, "statuses")
+    link.ended(None)
+    said, errno = link.verbs.ask(f"send {link.qp.name} {link.qp.wr(WR_SEND)}")
+    if errno:
+        link.qp.sq.posted.pop()
+    else:
+        wc, = link.qp.wait_send()
+        equal(wc.status, WR_FLUSH_ERR, f"{wc}, {said}")
+
+
+@rule("D-6.2.1-2", "F-7.2-1", cases=both())
+def D_6_2_1_2_response_behind_the_peers_fin(b, role):
+    """The peer asks for a MiB, and its half ends: all of it comes, then FIN."""
+    link = Link(b, role)
+    mr = link.dut.mr(MIB // 2, REMOTE_READ)
+    data = random_octets(MIB // 2)
+    mr.put(data)
+    link.peer.read(mr.rkey, mr.start, MIB // 2)
+    link.peer.fin()
+    equal(link.peer.hear_message(READ_RESPONSE), data, "response")
+    link.peer.hear_end(FIN)
+    link.ended(None)
+
+
+@rule("D-6.2.1-2", cases=both())
+def D_6_2_1_2_sends_behind_the_peers_fin(b, role):
+    """What the device has posted goes out, too."""
+    link = Link(b, role)
+    long_write(link)
+    link.qp.send(b"the last words")
+    link.peer.fin()
+    link.peer.settle()
+    equal(link.peer.hear_message(WRITE), b"\x5a" * MIB, "what was written")
+    equal(link.peer.hear_message(SEND), b"the last words", "Send")
+    link.peer.hear_end(FIN)
+    equal([wc.status for wc in link.qp.wait_send(2)], [SUCCESS] * 2, "statuses")
+    link.ended(None)
+
+
+@rule("D-6.2.1-4", "R-5.4-3", cases=both())
+def D_6_2_1_4_terminate_behind_our_fin(b, role):
+    """The device reads until the peer's FIN: a Terminate is reported."""
+    link = Link(b, role)
+    link.qp.recv()
+    link.verbs.do(f"disconnect {link.id}")
+    link.peer.hear_end(FIN)
+    link.peer.terminate(rdmap.LOCAL_CATASTROPHIC)
+    link.ended(FATAL)
+
+
+@rule("D-6.2.1-4", cases=both())
+def D_6_2_1_4_peer_that_never_ends(b, role):
+    """It does not answer the device's FIN: a timer does."""
+    b.set(linger_timeout_ms=1000)
+    link = Link(b, role)
+    link.qp.recv()
+    link.verbs.do(f"disconnect {link.id}")
+    link.peer.hear_end(FIN)
+    link.disconnected()
+    link.qp.flushed()
+
+
+@rule("D-6.2.2-1", "R-5.4-4", cases=both(("reset",), ("crc",), ("header",), ("terminate",)))
+def D_6_2_2_1_each_wr_completes_once(b, how, role):
+    """Many of each kind, signalled or not, when the stream is lost"""
+    link = Link(b, role, ord=2, peer_ird=2, qp={"sends": 64, "recvs": 64})
+    into = link.dut.mr(64, LOCAL_WRITE)
+    qp = link.qp
+    for _ in range(20):
+        qp.recv()
+    qp.post(*(qp.wr(WR_READ, [into.sge(8 * n, 8)], SIGNALED if n % 2 else 0, n, n)
+              for n in range(8)),
+            *(qp.wr(WR_SEND if n % 3 else WR_WRITE, [], SIGNALED if n % 2 else 0, 1, 2)
+              for n in range(20)))
+    link.peer.hear(READ_REQUEST)
+    link.peer.hear(READ_REQUEST)
+    if how == "reset":
+        link.peer.reset()
+        link.ended(FATAL)
+    elif how == "terminate":
+        link.peer.terminate(rdmap.LOCAL_CATASTROPHIC)
+        link.closed_without_terminate(event=FATAL)
+    elif how == "crc":
+        link.peer.ulpdu(rdmap.write(1, 2), check=lambda field: bytes(4))
+        link.refused(rdmap.MPA_CRC)
+    else:
+        link.peer.write(0x99, 1, b"data")
+        link.refused(rdmap.TAGGED_STAG)
+
+
+@rule("D-6.2.1-1", "R-7-1", cases=both())
+def R_7_1_disconnect_of_an_idle_connection(b, role):
+    link = Link(b, role)
+    link.works()
+    link.qp.recv()
+    link.verbs.do(f"disconnect {link.id}")
+    link.peer.hear_end(FIN)
+    link.ended(None)
+
+
+@rule("R-7-1", cases=both())
+def R_7_1_qp_is_brought_to_the_error_state(b, role):
+    """Amid a Write of a MiB: the connection goes down, and no data moves any more."""
+    link = Link(b, role)
+    mr = link.dut.mr(64, MAY_WRITE)
+    long_write(link)
+    link.qp.recv()
+    link.qp.modify(ERR)
+    link.qp.flushed()
+    try:
+        link.peer.write(mr.rkey, mr.start, b"late")
+    except OSError:
+        pass
+    link.peer.may_be_cut = True
+    how = link.peer.hear_until_end()
+    check(how in (FIN, RST), how)
+    got = sum(len(segment.data) for segment in link.peer.heard if segment.op == WRITE)
+    check(got < MIB, "all of it came")
+    link.close()
+    link.disconnected()
+
+
+@rule("R-6.1-1", cases=both())
+def R_6_1_1_only_messages_until_the_end(b, role):
+    """All that the device says is decoded, from its frame to its FIN."""
+    link = Link(b, role)
+    for size in (0, 1, 2000):
+        link.ping(bytes(size))
+        link.pong(random_octets(size))
+    link.verbs.do(f"disconnect {link.id}")
+    link.peer.hear_end(FIN)
+    try:
+        link.peer.next_segment(0)
+    except Ended as ended:
+        equal(ended.how, FIN, "the end")
+    link.ended(None)
