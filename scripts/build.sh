@@ -14,6 +14,7 @@
 #   $BUILD/siw-stock   siw as the kernel has it: siw.ko, the peer in the end-to-end tests
 #   $BUILD/fault_point for scripts/wire/faults.py, where the kernel lets allocations fail
 #   $BUILD/slow_point  for scripts/wire/hazards.py
+#   $BUILD/kverbs      for scripts/wire/data_kernel.py: a kernel's ULP
 #
 # BUILD is $CACHE/build/$KREL unless set. Objects are kept: a second run compiles what changed.
 
@@ -64,17 +65,18 @@ build_stock() {
 	kbuild M="$STOCK" CONFIG_RDMA_SIW=m modules
 }
 
-# build_point NAME: what a wire test puts at a function of the kernel
-build_point() {
+# build_test_module NAME: a module of the wire tests
+build_test_module() {
 	mkdir -p "$BUILD/$1"
 	rsync -rc "$TOP/scripts/wire/$1/" "$BUILD/$1/"
 	kbuild M="$BUILD/$1" modules
 }
 
-# What lets allocations fail only for a kernel that can.
-build_points() {
-	build_point slow_point
-	! grep -q '^CONFIG_FAILSLAB=y' "$KDIR/.config" || build_point fault_point
+# What lets allocations fail is only for a kernel that can.
+build_test_modules() {
+	build_test_module slow_point
+	build_test_module kverbs
+	! grep -q '^CONFIG_FAILSLAB=y' "$KDIR/.config" || build_test_module fault_point
 }
 
 # siw's settings are constants; this is how its other behaviours become peers to test against.
@@ -133,7 +135,7 @@ main() {
 	say "building modules for $KREL"
 	mkdir -p "$BUILD"
 	locked build build_stock
-	locked build build_points
+	locked build build_test_modules
 	[[ $verb == --stock ]] || locked build build_ours "$@"
 	[[ $verb != install ]] || install_ours
 	say "built: $(find "$BUILD" -name '*.ko' -printf '%f ')in $BUILD"

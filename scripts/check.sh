@@ -12,7 +12,7 @@
 . "$(dirname "$0")/lib.sh"
 
 # All of these would take too long here.
-declare -A OPTION=([interop]=--sample [bench]=--guard [debug]='kasan e2e faults')
+declare -A OPTION=([wire]=--sample [interop]=--sample [bench]=--guard [debug]='kasan e2e faults')
 LIMIT=45m	# for one suite: a hang is to be told, not waited for
 
 PASSED=0

@@ -1,11 +1,15 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# Conformance on the wire: a scripted MPA peer over raw TCP against siw_mpa in a guest, in both
-# roles, with an rdma_cm application that prints what the ULP sees. See scripts/wire/run.py.
-# tshark then judges what was captured meanwhile: see scripts/wire/judge.py.
+# Conformance on the wire: a scripted peer over raw TCP against a device in a guest, in both roles,
+# with an application that prints what the ULP sees. MPA startup is judged on siw_mpa, the data path
+# on srnic. See scripts/wire/run.py. tshark then judges what was captured meanwhile: see
+# scripts/wire/judge.py.
 #
-#   scripts/wire.sh [-k REGEX]     only the tests whose name or rule ids match
+#   scripts/wire.sh [-k REGEX] [--sample] [FILE...]
+#
+# FILE is one of scripts/wire without .py; -k takes only the tests whose name or rule ids match;
+# --sample takes one case of each test of the data path.
 #
 # KERNELS="6.1 6.12" chooses them; without it a KERNEL other than 6.1 is the only one.
 
@@ -25,13 +29,23 @@ SAMPLE="^(responder|initiator|hazards)_.*($SAMPLE|_failed_.*_is_logged)"
 
 EXCHANGES=1	# startup exchanges that tshark has to see in a batch, at the least
 
-# batch ADDRESS PATTERN FAMILY NAME: one batch in the guest, all of its packets captured
+DATA_SAMPLE='R_5_|D_7_1_1_|F_4_1_1|R_7_2_1'
+
+FILES=
+STARTUP="responder initiator hazards load storms"
+DATA="data_mpa data_ddp data_rdmap data_ops data_order data_term data_access data_rings data_kernel"
+NOT_JUDGED="load storms"	# they send so much, or wreck so much, that nobody wants it captured
+OPTIONS=()	# for run.py
+PATTERN=
+
+# batch ADDRESS PATTERN FAMILY NAME [FILES]: one batch in the guest, all of its packets captured
 batch() {
 	local address=$1 pattern=$2 family=$3 name="$3 $4"
 
 	say "wire: $name"
 	tap_run "$name: the capture starts" guest_run A 'capture_start 0 lo' 90
-	run_tests "$family" "$address" "$pattern" "$LIMIT"
+	run_tests "$family" "$address" "$pattern" "$LIMIT" --file "${5:-$4}" \
+		"${OPTIONS[@]}"
 	judge_batch "$name" "${name// /-}.pcapng"
 }
 
@@ -46,10 +60,34 @@ judge_batch() {
 	relay "$1" "$output"
 }
 
-# load ROLE: tests that send so much, or wreck so much, that nobody wants it captured
-load() {
-	say "wire: $1"
-	run_tests IPv4 10.0.0.1 "^$1" "$LIMIT"
+# chosen FILE: has it a test that is to run?
+chosen() {
+	[[ " $FILES " == *" $1 "* ]] &&
+		[[ -n $("$TOP/scripts/wire/run.py" -l --file "$1" -k "$PATTERN" "${OPTIONS[@]}") ]]
+}
+
+# run_file FILE ADDRESS FAMILY PATTERN
+run_file() {
+	if [[ " $NOT_JUDGED " == *" $1 "* ]]; then
+		say "wire: $1"
+		run_tests "$3" "$2" "$4" "$LIMIT" --file "$1"
+	else
+		batch "$2" "$4" "$3" "$1"
+	fi
+}
+
+# run_files DRIVER FILE...: those that are chosen
+run_files() {
+	local driver=$1 file any=no
+
+	shift
+	for file in "$@"; do
+		chosen "$file" || continue
+		[[ $any == yes ]] || guest_run A "driver_set $driver"
+		any=yes
+		run_file "$file" 10.0.0.1 IPv4 "$PATTERN"
+	done
+	[[ $any == yes ]]
 }
 
 # All at the same time: one waits while another works. Not so apt-get.
@@ -66,41 +104,51 @@ on_each() {
 }
 
 on_one() {
-	local only=${2:-} roles='responder initiator hazards' role
-
 	"$TOP/scripts/setup.sh" build guest
 	need_krel
 	"$TOP/scripts/build.sh"
 	tap_run 'tshark and its judge find what is wrong' "$TOP/scripts/wire/judge.py" --selftest
+	tap_run 'the formats are those of the RFCs' "$TOP/scripts/wire/selftest.py"
 	say 'booting a guest'
 	guest_boot A
 	share_tests
-	guest_run A 'driver_set siw_mpa'
-	if [[ -n $only ]]; then
-		EXCHANGES=0
-		batch 10.0.0.1 "$only" IPv4 chosen
-	else
-		[[ $KERNEL != kasan ]] || roles+=' faults'
-		for role in $roles; do
-			batch 10.0.0.1 "^$role" IPv4 "$role"
-		done
-		batch fd00::1 "$SAMPLE" IPv6 sample
-		load load
-		load storms
+	[[ -z $PATTERN ]] || EXCHANGES=0
+	# shellcheck disable=SC2086 # words
+	if run_files siw_mpa $STARTUP && [[ -z $PATTERN && $FILES == "$STARTUP"* ]]; then
+		batch fd00::1 "$SAMPLE" IPv6 sample "${STARTUP// /|}"
 	fi
+	guest_run A 'insmod /share/modules/kverbs.ko'
+	# shellcheck disable=SC2086 # words
+	if run_files srnic $DATA && [[ -z $PATTERN && $FILES == *"$DATA" ]]; then
+		OPTIONS=(--sample)
+		batch fd00::1 "$DATA_SAMPLE" IPv6 'data sample' 'data_.*'
+	fi
+	guest_run A 'rmmod kverbs'
 	end_guest
 	tap_end wire || die "logs: $GUEST_RUN"
 	guest_forget_logs
 }
 
 main() {
-	[[ $# -eq 0 || ($# -eq 2 && $1 == -k) ]] || die 'usage: wire.sh [-k REGEX]'
+	local arguments=("$@")
+
+	while [[ $# -gt 0 ]]; do
+		case $1 in
+		-k) PATTERN=${2?which tests?} && shift ;;
+		--sample) OPTIONS+=(--sample) ;;
+		-*) die 'usage: wire.sh [-k REGEX] [--sample] [FILE...]' ;;
+		*) FILES+=" $1" ;;
+		esac
+		shift
+	done
+	[[ ${KERNEL:?} != kasan ]] || STARTUP+=' faults'
+	FILES=${FILES:-$STARTUP $DATA}
 	[[ $KERNEL != 6.1 ]] || KERNELS=${KERNELS:-6.1 6.12}
 	KERNELS=${KERNELS:-$KERNEL}
 	if [[ $KERNELS == "$KERNEL" ]]; then
-		on_one "$@"
+		on_one
 	else
-		on_each "$@"
+		on_each "${arguments[@]}"
 	fi
 }
 

@@ -207,6 +207,8 @@ def R_8_1_1_10_completion_queue_overflows(b, cqes, role):
     other.peer.hear_end()
     equal({other.verbs.any_async() for _ in range(2)}, {"CQ_ERR tiny", "QP_FATAL qp2"},
           "asynchronous events")
+    other.close()
+    other.disconnected()
     link.works()
 
 

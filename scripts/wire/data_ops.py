@@ -4,11 +4,11 @@
 import mpa
 import rdmap
 from harness import check, equal
-from link import Link, both
+from link import Link, both, event_of
 from peer import random_octets
 from rdmap import (READ_REQUEST, READ_RESPONSE, SEND, SEND_INV, SEND_SE, SEND_SE_INV, WRITE, Read)
 from registry import rule
-from verbs import (INLINE, LOCAL_WRITE, REMOTE_READ, REMOTE_WRITE, SIGNALED, SOLICITED, SUCCESS,
+from verbs import (INLINE, LOCAL_WRITE, READ_FAILED, REMOTE_READ, REMOTE_WRITE, SIGNALED, SOLICITED, SUCCESS,
                    WC_READ, WC_SEND, WC_WRITE, WR_READ, WR_SEND, WR_WRITE, Dut)
 
 MAY_WRITE = LOCAL_WRITE | REMOTE_WRITE
@@ -210,7 +210,7 @@ def R_5_2_2_2_response_to_another_stag(b, which, role):
         link.peer.ulpdu(ulpdu)
     link.peer.ulpdu(bad)
     into.forget()
-    link.refused(rdmap.TAGGED_STAG)
+    link.refused(rdmap.TAGGED_STAG, statuses=(READ_FAILED,))
 
 
 @rule("R-5.2.2-2", "T-7", cases=both((0,), (1,)))
@@ -222,9 +222,9 @@ def R_5_2_2_2_response_to_another_read(b, which, role):
     stag, to = (read2.sink_stag, read2.sink_to) if which else (read.sink_stag ^ 1, read.sink_to)
     link.peer.ulpdu(rdmap.response(stag, to, bytes(32)))
     if which and read.sink_stag == read2.sink_stag:
-        link.refused(rdmap.TAGGED_BOUNDS)
+        link.refused(rdmap.TAGGED_BOUNDS, statuses=(READ_FAILED,))
     else:
-        link.refused(rdmap.TAGGED_STAG)
+        link.refused(rdmap.TAGGED_STAG, statuses=(READ_FAILED,))
 
 
 @rule("R-5.2.2-3", "T-7", cases=both((0, 1), (0, -1), (1, 1), (1, -1), (1, -32), (2, 8), (2, -64),
@@ -238,7 +238,7 @@ def R_5_2_2_3_response_at_another_offset(b, which, delta, role):
     link.peer.ulpdu(rdmap.response(read.sink_stag, read.sink_to + 32 * which + delta, bytes(16),
                                    last=False))
     into.forget()
-    link.refused(rdmap.TAGGED_BOUNDS)
+    link.refused(rdmap.TAGGED_BOUNDS, statuses=(READ_FAILED,))
 
 
 @rule("R-5.2.2-3", "T-7", cases=both((97, 97, True), (97, 97, False), (97, 48, True),
@@ -253,7 +253,7 @@ def R_5_2_2_3_response_is_too_long(b, size, cut, last, role):
     for ulpdu in ulpdus:
         link.peer.ulpdu(ulpdu)
     into.forget()
-    link.refused(rdmap.TAGGED_BOUNDS, bad)
+    link.refused(rdmap.TAGGED_BOUNDS, bad, statuses=(READ_FAILED,))
 
 
 @rule("R-5.2.2-4", cases=both((95, 95), (95, 50), (1, 1)))
@@ -263,7 +263,7 @@ def R_5_2_2_4_response_ends_early(b, size, cut, role):
     for ulpdu in link.peer.response_segments(read, bytes(size), cut):
         link.peer.ulpdu(ulpdu)
     into.forget()
-    link.refused(rdmap.TAGGED_BOUNDS)
+    link.refused(rdmap.TAGGED_BOUNDS, statuses=(READ_FAILED,))
 
 
 @rule("R-5.2.2-4", cases=both())
@@ -271,7 +271,7 @@ def R_5_2_2_4_empty_response_to_a_read_of_something(b, role):
     link = Link(b, role)
     _, read = reading(link)
     link.peer.ulpdu(rdmap.response(read.sink_stag, read.sink_to))
-    link.refused(rdmap.TAGGED_BOUNDS)
+    link.refused(rdmap.TAGGED_BOUNDS, statuses=(READ_FAILED,))
 
 
 @rule("R-5.2.2-4", "R-5.5-19", cases=both())
@@ -295,7 +295,7 @@ def R_5_2_2_5_sink_is_no_target_for_writes(b, role):
     link = Link(b, role)
     _, read = reading(link)
     link.peer.write(read.sink_stag, read.sink_to, bytes(96))
-    link.refused(rdmap.TAGGED_STAG)
+    link.refused(rdmap.TAGGED_STAG, statuses=(READ_FAILED,))
 
 
 @rule("R-5.2.2-6", "R-8.1.1-6", cases=both((0,), (1,)))
@@ -310,7 +310,7 @@ def R_5_2_2_6_sink_is_checked_when_data_comes(b, which, role):
         into.expect(ulpdus[0][14:])
     into.destroy()
     link.peer.ulpdu(ulpdus[which])
-    link.refused(rdmap.TAGGED_STAG)
+    link.refused(rdmap.TAGGED_STAG, statuses=(READ_FAILED,))
 
 
 @rule("R-5.2.2-3", "R-5.2.1-5", cases=both((1,), (1000,)))
@@ -319,7 +319,7 @@ def R_5_2_2_3_octets_for_a_read_of_nothing(b, size, role):
     link.qp.read("", 0x1, 0x2)
     read = link.peer.hear(READ_REQUEST).read
     link.peer.ulpdu(rdmap.response(read.sink_stag, read.sink_to, bytes(size)))
-    link.refused(rdmap.TAGGED_BOUNDS)
+    link.refused(rdmap.TAGGED_BOUNDS, statuses=(READ_FAILED,))
 
 
 # --- Sends -----------------------------------------------------------------------------------
@@ -421,7 +421,7 @@ def failed_receive(link, error):
     equal(terminate.body.hex(), rdmap.terminate_body(error, link.peer.last).hex(),
           f"body of the Terminate, {error}")
     link.peer.hear_end()
-    link.ended("QP_REQ_ERR" if error.etype == 2 else "QP_ACCESS_ERR", flush=False)
+    link.ended(event_of(error), flush=False)
     wc, = link.qp.wait_recv()
     check(wc.status != SUCCESS, f"{wc} is a success")
     link.dut.nothing_completes()

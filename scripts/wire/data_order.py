@@ -11,10 +11,10 @@ from verbs import (FENCE, LOCAL_WRITE, REMOTE_READ, REMOTE_WRITE, SIGNALED, SUCC
                    WC_SEND, WC_WRITE, WR_READ, WR_SEND, WR_WRITE)
 
 MAY_WRITE = LOCAL_WRITE | REMOTE_WRITE
-HALF = 1 << 19
+LONG = 1 << 18
 
 
-def owing(link, size=HALF):
+def owing(link, size=LONG):
     """The device owes a response so long that it cannot send it: the peer does not read."""
     mr = link.dut.mr(size, REMOTE_READ)
     link.peer.read(mr.rkey, mr.start, size)
@@ -78,24 +78,24 @@ def R_B_2_read_sees_the_send_before_it(b, role):
 
 @rule("R-5.5-18", cases=both())
 def R_5_5_18_send_is_delivered_while_a_response_is_owed(b, role):
-    link = Link(b, role)
+    link = Link(b, role, narrow=True)
     place = link.qp.recv()
     owing(link)
     link.peer.send(b"overtakes")
     link.qp.received(place, b"overtakes")
-    equal(len(link.peer.hear_message(READ_RESPONSE)), HALF, "octets of the response")
+    equal(len(link.peer.hear_message(READ_RESPONSE)), LONG, "octets of the response")
 
 
 @rule("R-5.5-20", "R-B-1", cases=both())
 def R_5_5_20_responses_come_in_order(b, role):
     """Long, short, of nothing: Conduct holds each against the oldest request."""
     link = Link(b, role)
-    mr = link.dut.mr(HALF, REMOTE_READ)
-    data = random_octets(HALF)
+    mr = link.dut.mr(LONG, REMOTE_READ)
+    data = random_octets(LONG)
     mr.put(data)
-    for size in (HALF, 10, 0):
+    for size in (LONG, 10, 0):
         link.peer.read(mr.rkey, mr.start, size)
-    for size in (HALF, 10, 0):
+    for size in (LONG, 10, 0):
         equal(link.peer.hear_message(READ_RESPONSE), data[:size], "response")
 
 
@@ -301,7 +301,7 @@ def R_6_1_2_what_is_behind_a_waiting_read_waits(b, role):
 @rule("R-6.1-3", "T-13", "R-5.2.1-1", cases=both((1,), (3,), (5,), (4,)))
 def R_6_1_3_one_read_too_many(b, depth, role):
     """No response can leave, so all that came are open."""
-    link = Link(b, role, ird=depth, peer_ord=depth)
+    link = Link(b, role, narrow=True, ird=depth, peer_ord=depth)
     owing(link)
     for _ in range(depth - 1):
         link.peer.read(1, 1, 0)
@@ -311,11 +311,11 @@ def R_6_1_3_one_read_too_many(b, depth, role):
 
 @rule("R-6.1-3", "R-6.1-4", "T-13", cases=both((1,), (3,), (4,), (128,)))
 def R_6_1_3_as_many_reads_as_agreed(b, depth, role):
-    link = Link(b, role, ird=depth, peer_ord=depth)
+    link = Link(b, role, narrow=True, ird=depth, peer_ord=depth)
     owing(link)
     for _ in range(depth - 1):
         link.peer.read(1, 1, 0)
-    equal(len(link.peer.hear_message(READ_RESPONSE)), HALF, "octets of the first response")
+    equal(len(link.peer.hear_message(READ_RESPONSE)), LONG, "octets of the first response")
     for _ in range(depth - 1):
         equal(link.peer.hear_message(READ_RESPONSE), b"", "response")
     link.works()

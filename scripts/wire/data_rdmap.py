@@ -256,7 +256,7 @@ def R_4_8_4_request_of_a_failed_read(b, before, role):
 @rule("R-4.8-4", "R-6.1-3", cases=both())
 def R_4_8_4_no_request_where_ddp_found_it(b, role):
     """One Read more than agreed: DDP has no buffer for it."""
-    link = Link(b, role, ird=1)
+    link = Link(b, role, narrow=True, ird=1)
     blocked(link, 1)
     link.peer.read(1, 2, 3, good=False)
     link.refused(rdmap.UNTAGGED_BUFFER)
@@ -267,13 +267,14 @@ def blocked(link, reads, size=1 << 19):
     mr = link.dut.mr(size, REMOTE_READ)
     for _ in range(reads):
         link.peer.read(mr.rkey, mr.start, size)
+    check(link.peer.wait_full(), "the window does not close")
     return mr
 
 
 @rule("R-4.8-6", cases=both())
 def R_4_8_6_response_that_fails_halfway(b, role):
     """The region goes while it is sent: the request in the Terminate is what is left of it."""
-    link = Link(b, role)
+    link = Link(b, role, narrow=True)
     size = 1 << 19
     mr = blocked(link, 1, size)
     request = link.peer.last

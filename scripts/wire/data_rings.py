@@ -53,9 +53,10 @@ def locally_refused(link, wr_id, others=True):
     again(link)
 
 
-def again(link):
+def again(link, **qp):
     """Another connection of the same process works."""
-    other = Link(link.b.another(), link.role, dut=link.dut, name=f"again{len(link.b.others)}")
+    other = Link(link.b.another(), link.role, dut=link.dut, name=f"again{len(link.b.others)}",
+                 qp=qp)
     other.works()
 
 
@@ -320,7 +321,9 @@ def R_8_1_2_1_completions_are_the_processes(b, at, role):
     link.verbs.do("fill rcq.ring 0 32 0")
     link.qp.rq.posted.clear()
     place.expect(b"octets")
-    again(link)
+    for cq in ("scq2", "rcq2"):
+        link.dut.cq(cq, 16)
+    again(link, scq="scq2", rcq="rcq2")
 
 
 @rule("R-5.3-2", "R-8.1.1-10", cases=both())
@@ -412,7 +415,7 @@ def R_5_1_3_sends_around_the_end_of_a_page(b, opcode, op, role):
 @rule("R-5.1-3", cases=both())
 def R_5_1_3_pieces_and_a_slow_reader(b, role):
     """Six pieces at odd places, of odd lengths over pages, cut by a window that is often closed"""
-    link = Link(b, role)
+    link = Link(b, role, narrow=True)
     sizes = 4095, 1, 30001, 4097, 8191, 20003
     pieces = [link.dut.mr(size, 0, shift=n * 13 + 1) for n, size in enumerate(sizes)]
     for piece in pieces:

@@ -11,10 +11,10 @@ from verbs import (ERR, LOC_PROT_ERR, LOCAL_WRITE, REMOTE_READ, REMOTE_WRITE, SI
                    WR_FLUSH_ERR, WR_READ, WR_SEND, WR_WRITE)
 
 MAY_WRITE = LOCAL_WRITE | REMOTE_WRITE
-MIB = 1 << 20
+LONG = 1 << 19
 
 
-def long_write(link, size=MIB):
+def long_write(link, size=LONG):
     """The device writes so much, and the peer does not read: the window closes."""
     words = link.verbs.words(f"memory long - {size}")
     base = int(words[0], 0)
@@ -79,8 +79,8 @@ def flushed_behind_successes(link):
 
 @rule("R-5.4-7", "T-17", "R-6.2.1-1", cases=both())
 def R_5_4_7_terminate_at_the_end_of_an_fpdu(b, role):
-    """A Write of a MiB is on its way, the window is closed, and a bad FPDU comes in."""
-    link = Link(b, role)
+    """A Write of half a MiB is on its way, the window is closed, and a bad FPDU comes in."""
+    link = Link(b, role, narrow=True)
     long_write(link)
     link.peer.send(b"data", qn=6)
     bad = link.peer.last
@@ -135,11 +135,12 @@ def R_7_1_1_receive_that_cannot_be_used(b, which, role):
     link.verbs.do("pd other")
     mr = link.dut.mr(100, 0 if which == "no_right" else LOCAL_WRITE,
                      pd="other" if which == "other_pd" else "pd")
-    sge = {"key": f"{mr.start:#x},64,{mr.lkey ^ 1:#x}", "bounds": mr.sge(0, 101)}.get(
-        which, mr.sge(0, 64))
+    sge = {"key": f"{mr.start:#x},200,{mr.lkey ^ 1:#x}", "bounds": mr.sge(0, 200)}.get(
+        which, mr.sge(0, 100))
     link.qp.recv(sges=[sge])
     link.qp.recv()
-    link.peer.send(bytes(64))
+    mr.forget()
+    link.peer.send(bytes(150 if which == "bounds" else 64))
     link.refused(rdmap.LOCAL_CATASTROPHIC, b"", statuses=(LOC_PROT_ERR,))
 
 
@@ -177,17 +178,38 @@ def R_5_4_3_received_terminate_flushes_all(b, role):
     link.closed_without_terminate(event=FATAL)
 
 
+@rule("R-5.4-3", "R-5.5-15", cases=both(("terminate",), ("reset",), ("fault",)))
+def R_5_4_3_sent_behind_an_open_read(b, how, role):
+    """A Send and a Write have left, but the Read before them is lost: they are flushed, too."""
+    link = Link(b, role)
+    into = link.dut.mr(8, LOCAL_WRITE)
+    link.qp.read(into.sge(), 1, 2)
+    link.qp.send(b"octets")
+    link.qp.write(b"octets", 3, 4)
+    for op in (READ_REQUEST, SEND, WRITE):
+        link.peer.hear(op)
+    if how == "reset":
+        link.peer.reset()
+        link.ended(FATAL)
+    elif how == "terminate":
+        link.peer.terminate(rdmap.LOCAL_CATASTROPHIC)
+        link.closed_without_terminate(event=FATAL)
+    else:
+        link.peer.send(b"data", qn=9)
+        link.refused(rdmap.UNTAGGED_QN)
+
+
 @rule("R-5.4-5", cases=both())
 def R_5_4_5_received_terminate_stops_the_sender(b, role):
-    """Amid a Write of a MiB: the FPDU in flight is finished, and that is all."""
-    link = Link(b, role)
+    """Amid a Write of half a MiB: the FPDU in flight is finished, and that is all."""
+    link = Link(b, role, narrow=True)
     long_write(link)
     link.peer.terminate(rdmap.LOCAL_CATASTROPHIC)
     link.peer.settle()
     equal(link.peer.hear_until_end(), FIN, "the end")
     check(not link.peer.inward.buffer, "it ends amid an FPDU")
     got = sum(len(segment.data) for segment in link.peer.heard)
-    check(got < MIB, "it has sent all of it")
+    check(got < LONG, "it has sent all of it")
     check(not link.peer.conduct.terminated, "a Terminate answers a Terminate")
     link.ended(FATAL)
 
@@ -219,12 +241,12 @@ def R_5_4_6_bad_terminate_is_not_answered(b, which, role):
 
 @rule("D-6.2.1-1", cases=both())
 def D_6_2_1_1_what_was_posted_goes_out_first(b, role):
-    """A Write of a MiB, a Send, disconnect: all of it, then FIN; what is posted later fails."""
-    link = Link(b, role)
+    """A Write of half a MiB, a Send, disconnect: all of it, then FIN; what is posted later fails."""
+    link = Link(b, role, narrow=True)
     long_write(link)
     link.qp.send(b"the last words")
     link.verbs.do(f"disconnect {link.id}")
-    equal(link.peer.hear_message(WRITE), b"\x5a" * MIB, "what was written")
+    equal(link.peer.hear_message(WRITE), b"\x5a" * LONG, "what was written")
     equal(link.peer.hear_message(SEND), b"the last words", "Send")
     link.peer.hear_end(FIN)
     equal([wc.status for wc in link.qp.wait_send(2)], [SUCCESS] * 2, "statuses")
@@ -239,12 +261,12 @@ def D_6_2_1_1_what_was_posted_goes_out_first(b, role):
 
 @rule("D-6.2.1-2", "F-7.2-1", cases=both())
 def D_6_2_1_2_response_behind_the_peers_fin(b, role):
-    """The peer asks for a MiB, and its half ends: all of it comes, then FIN."""
+    """The peer asks for half a MiB, and its half ends: all of it comes, then FIN."""
     link = Link(b, role)
-    mr = link.dut.mr(MIB // 2, REMOTE_READ)
-    data = random_octets(MIB // 2)
+    mr = link.dut.mr(LONG // 2, REMOTE_READ)
+    data = random_octets(LONG // 2)
     mr.put(data)
-    link.peer.read(mr.rkey, mr.start, MIB // 2)
+    link.peer.read(mr.rkey, mr.start, LONG // 2)
     link.peer.fin()
     equal(link.peer.hear_message(READ_RESPONSE), data, "response")
     link.peer.hear_end(FIN)
@@ -254,12 +276,12 @@ def D_6_2_1_2_response_behind_the_peers_fin(b, role):
 @rule("D-6.2.1-2", cases=both())
 def D_6_2_1_2_sends_behind_the_peers_fin(b, role):
     """What the device has posted goes out, too."""
-    link = Link(b, role)
+    link = Link(b, role, narrow=True)
     long_write(link)
     link.qp.send(b"the last words")
     link.peer.fin()
     link.peer.settle()
-    equal(link.peer.hear_message(WRITE), b"\x5a" * MIB, "what was written")
+    equal(link.peer.hear_message(WRITE), b"\x5a" * LONG, "what was written")
     equal(link.peer.hear_message(SEND), b"the last words", "Send")
     link.peer.hear_end(FIN)
     equal([wc.status for wc in link.qp.wait_send(2)], [SUCCESS] * 2, "statuses")
@@ -329,8 +351,8 @@ def R_7_1_disconnect_of_an_idle_connection(b, role):
 
 @rule("R-7-1", cases=both())
 def R_7_1_qp_is_brought_to_the_error_state(b, role):
-    """Amid a Write of a MiB: the connection goes down, and no data moves any more."""
-    link = Link(b, role)
+    """Amid a Write of half a MiB: the connection goes down, and no data moves any more."""
+    link = Link(b, role, narrow=True)
     mr = link.dut.mr(64, MAY_WRITE)
     long_write(link)
     link.qp.recv()
@@ -344,7 +366,7 @@ def R_7_1_qp_is_brought_to_the_error_state(b, role):
     how = link.peer.hear_until_end()
     check(how in (FIN, RST), how)
     got = sum(len(segment.data) for segment in link.peer.heard if segment.op == WRITE)
-    check(got < MIB, "all of it came")
+    check(got < LONG, "all of it came")
     link.close()
     link.disconnected()
 

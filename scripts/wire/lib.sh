@@ -12,6 +12,10 @@ share_tests() {
 	gcc -Wall -Wextra -Werror -O2 -o "$dir/cm_probe" "$TOP/scripts/wire/cm_probe.c" \
 		-lrdmacm -libverbs
 	gcc -Wall -Wextra -Werror -O2 -o "$dir/load_peer" "$TOP/scripts/wire/load_peer.c"
+	# It has to see libsiw's calls of mmap(); handlers do not use all of their arguments.
+	gcc -Wall -Wextra -Wno-unused-parameter -Werror -O2 -rdynamic -o "$dir/verbs_probe" \
+		"$TOP"/scripts/wire/verbs_*.c -lrdmacm -libverbs -lpthread
+	gcc -Wall -Wextra -Werror -O2 -shared -fPIC -o "$dir/crc32c.so" "$TOP/scripts/wire/crc32c.c"
 }
 
 # relay PREFIX OUTPUT: results of a program, told as ours
@@ -32,8 +36,8 @@ run_tests() {
 	local prefix=$1 address=$2 pattern=$3 limit=$4 output want
 
 	shift 4
-	output=$(guest_run A "cp -u /share/wire/{cm_probe,load_peer} /run && python3 /share/wire/run.py \
-		--map /share/wire/map -k '$pattern' $* /run/cm_probe $address" "$limit") || true
+	output=$(guest_run A "cp -u /share/wire/{cm_probe,load_peer,verbs_probe} /run && python3 /share/wire/run.py \
+		--map /share/wire/map -k '$pattern' ${*@Q} /run/cm_probe $address" "$limit") || true
 	relay "$prefix" "$output"
 	want=$(python3 "$TOP/scripts/wire/run.py" -l -k "$pattern" "$@" | wc -l)
 	[[ $want -gt 0 && $(grep -cE '^(not )?ok - ' <<<"$output") -eq $want ]] ||

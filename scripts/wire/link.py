@@ -20,6 +20,7 @@ from verbs import ERR, WR_FLUSH_ERR, Dut, Qp
 ROLES = "responder", "initiator"
 TIMESTAMPS = 12         # octets of each segment that are not EMSS
 MSS = 1460
+NARROW = 1 << 14        # octets of a receive buffer, which the kernel doubles
 
 # Has the device ask for Markers in what it receives
 RX_MARKERS = "/sys/module/srnic/parameters/rx_markers"
@@ -33,11 +34,9 @@ EVENTS = {(0, 0): FATAL, (0, 1): ACCESS, (0, 2): REQUEST, (1, 0): FATAL, (1, 1):
 
 
 def event_of(error):
-    if error == rdmap.TAGGED_VERSION:
-        return REQUEST
-    if error == rdmap.STREAM_CATASTROPHIC:
-        return FATAL
-    return EVENTS[error.layer, error.etype]
+    special = {rdmap.TAGGED_VERSION: REQUEST, rdmap.STREAM_CATASTROPHIC: FATAL,
+               rdmap.CANNOT_INVALIDATE: ACCESS}
+    return special.get(error) or EVENTS[error.layer, error.etype]
 
 
 def both(*cases):
@@ -50,31 +49,36 @@ class Link:
 
     crc, markers: what the peer asks for; rtr: the type of the RTR message, 0 for the client-server
     model; rev: 1 or 2; ird, ord: the device's; peer_ird, peer_ord: what the peer says; mss: of TCP,
-    None for what TCP likes; setup(dut, qp): what is to be done before; qp: words for verbs.Qp;
+    None for what TCP likes; narrow: the peer's receive buffer is small; setup(dut, qp): what is to be done before; qp: words for verbs.Qp;
     first=False: a responder's first FPDU is left to the test; pd, dut_pd: private data
     """
 
     def __init__(self, b, role, *, crc=True, markers=False, rtr=mpa.WRITE, rev=2, ird=4, ord=4,
                  peer_ird=4, peer_ord=4, mss=MSS, setup=None, first=True, pd=b"", dut_pd=b"",
-                 dut=None, qp=None, name="", settings=None):  # pylint: disable=redefined-builtin
+                 dut=None, qp=None, name="", settings=None,
+                 narrow=False):  # pylint: disable=redefined-builtin
         self.b, self.role, self.name = b, role, name
         rtr = 0 if rev == 1 else rtr
         self.crc, self.want_markers, self.rtr, self.rev = crc, markers, rtr, rev
         self.ird, self.ord, self.peer_ird, self.peer_ord = ird, ord, peer_ird, peer_ord
         self.mss, self.first, self.pd, self.dut_pd = mss, first, pd, pd_arg(dut_pd)
-        self.is_closing = False
+        self.narrow = narrow
         if not crc:
             b.set(crc=0)
         if not rtr and role == "initiator":
             b.set(peer_to_peer=0)
         if settings:
             b.set(**settings)
-        self.dut = dut or Dut(b)
-        self.verbs = self.dut.verbs
-        self.qp = Qp(self.dut, f"qp{name}", **{"pd": "pd", "scq": "scq", "rcq": "rcq", **(qp or {})})
+        self._make_qp(dut, qp or {})
         if setup:
             setup(self.dut, self.qp)
         self.responder() if role == "responder" else self.initiator()
+
+    def _make_qp(self, dut, words):
+        self.dut = dut or Dut(self.b)
+        self.verbs = self.dut.verbs
+        self.qp = Qp(self.dut, f"qp{self.name}",
+                     **{"pd": "pd", "scq": "scq", "rcq": "rcq", **words})
 
     # --- coming up ---
 
@@ -84,6 +88,8 @@ class Link:
         sock.settimeout(LIMIT)
         if self.mss:
             sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_MAXSEG, self.mss)
+        if self.narrow:
+            sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, NARROW)
         return sock
 
     @property
@@ -115,6 +121,12 @@ class Link:
     def ask(self):
         b = self.b
         self.verbs.do(f"listen listener{self.name} {b.address} {b.port}")
+        self._dial()
+        self.id = self.verbs.event("CONNECT_REQUEST").id
+
+    def _dial(self):
+        """The peer connects, and sends its Request."""
+        b = self.b
         sock = self._socket()
         sock.connect((b.address, b.port))
         b.peers.append(("initiator", sock.getsockname()[1], b.port))
@@ -123,7 +135,6 @@ class Link:
             self.tcp.send(mpa.request(self.pd, self.flags))
         else:
             self.tcp.send(mpa.request2(self.pd, self.flags, **self._enhanced(self.rtr)))
-        self.id = self.verbs.event("CONNECT_REQUEST").id
 
     def accept(self):
         self.verbs.do(f"accept {self.id} {self.qp.name} {self.ird} {self.ord} "
@@ -152,10 +163,7 @@ class Link:
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listening.bind((b.listen_address, b.port))
         listening.listen(8)
-        self.id = f"id{self.name}"
-        self.verbs.do(f"resolve {self.id} {b.listen_address} {b.port}")
-        self.verbs.do(f"connect {self.id} {self.qp.name} {self.ird} {self.ord} "
-                      f"{self.dut_pd}")
+        self._connect()
         sock, address = listening.accept()
         listening.close()
         b.things.append(sock.close)
@@ -174,6 +182,11 @@ class Link:
             self.hear_rtr()
         if self.first:
             self.established()
+
+    def _connect(self):
+        self.id = f"id{self.name}"
+        self.verbs.do(f"resolve {self.id} {self.b.listen_address} {self.b.port}")
+        self.verbs.do(f"connect {self.id} {self.qp.name} {self.ird} {self.ord} {self.dut_pd}")
 
     def hear_rtr(self):
         op = {mpa.WRITE: rdmap.WRITE, mpa.READ: rdmap.READ_REQUEST, mpa.SEND: rdmap.SEND}[self.rtr]
@@ -225,8 +238,10 @@ class Link:
 
         event: the asynchronous one, None for an orderly end
         """
-        if event:
-            self.verbs.async_event(f"{event} {self.qp.name}")
+        want = {f"{event} {self.qp.name}"} if event else set()
+        if self.qp.srq != "-":
+            want.add(f"QP_LAST_WQE_REACHED {self.qp.name}")
+        equal({self.verbs.any_async() for _ in want}, want, "asynchronous events")
         self.close()
         self.disconnected()
         check(poll(lambda: self.qp.state() == ERR), f"the QP is in state {self.qp.state()}")

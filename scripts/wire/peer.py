@@ -42,6 +42,7 @@ class RdmapPeer:
         self.heard = []             # Segments
         self.fpdus = []             # the same as FPDUs
         self.ended = None           # FIN or RST
+        self.is_finished = False    # have we sent FIN?
         self.msn = {0: 1, 1: 1, 2: 1}
         self.last = b""             # ULPDU that was sent
         self.may_be_cut = False     # may the device end amid an FPDU?
@@ -73,11 +74,11 @@ class RdmapPeer:
         self.msn[qn] = msn + 1 & rdmap.MAX32
         return msn
 
-    def send_segments(self, data=b"", size=None, op=rdmap.SEND, msn=None, **kw):
+    def send_segments(self, data=b"", size=None, op=rdmap.SEND, msn=None, mo=0, **kw):
         """The ULPDUs of a Send, in segments of so many octets"""
         msn = self.next_msn(0) if msn is None else msn
-        return rdmap.cut(lambda part, mo, last: rdmap.untagged(op, part, msn=msn, mo=mo, last=last,
-                                                               **kw),
+        return rdmap.cut(lambda part, offset, last: rdmap.untagged(op, part, msn=msn, mo=mo + offset,
+                                                                   last=last, **kw),
                          data, size or max(len(data), 1))
 
     def send(self, data=b"", size=None, **kw):
@@ -119,6 +120,7 @@ class RdmapPeer:
         self.ulpdu(rdmap.terminate(rdmap.terminate_body(error, ulpdu), **kw))
 
     def fin(self):
+        self.is_finished = True
         self.tcp.fin()
 
     def reset(self):
@@ -215,11 +217,13 @@ class RdmapPeer:
               f"{segment or bytes(self.inward.buffer)!r} where nothing should be said")
 
     def is_reset(self):
-        """Was it reset after all, behind a FIN? Nothing is sent for this."""
+        """Was it reset after all, behind a FIN? When both halves have ended nobody can tell."""
+        if self.is_finished:
+            return False
         info = self.sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 104)
         return info[0] == 7     # TCP_CLOSE
 
-    def wait_full(self, least=30000):
+    def wait_full(self, least=8000):
         """Until the device cannot send any more: what waits to be read does not grow."""
         end = time.monotonic() + LIMIT
         before, since = -1, time.monotonic()

@@ -18,15 +18,18 @@ static struct ibv_recv_wr recv_wrs[MAX_WR];
 /* ADDRESS,LENGTH,LKEY */
 static int parse_sge(const char *word, struct ibv_sge *sge)
 {
-	unsigned long long address, length, lkey;
+	char *length, *lkey;
 
-	if (sscanf(word, "%lli,%lli,%lli", (long long *)&address, (long long *)&length,
-		   (long long *)&lkey) != 3) {
-		errno = EINVAL;
-		return -1;
+	sge->addr = strtoull(word, &length, 0);
+	if (*length == ',') {
+		sge->length = strtoull(length + 1, &lkey, 0);
+		if (*lkey == ',') {
+			sge->lkey = strtoull(lkey + 1, NULL, 0);
+			return 0;
+		}
 	}
-	*sge = (struct ibv_sge) { .addr = address, .length = length, .lkey = lkey };
-	return 0;
+	errno = EINVAL;
+	return -1;
 }
 
 /* SGEs up to the next ";": how many, or -1 */

@@ -341,7 +341,7 @@ static void *map_all(void *arg)
 /* Not by libsiw, which would map the ring itself: the command alone, and its end */
 static int create_and_destroy_cq(void)
 {
-	struct ib_uverbs_create_cq_resp resp[2];
+	struct ib_uverbs_create_cq_resp resp[4];	/* the driver's is behind the first */
 	struct {
 		struct ib_uverbs_cmd_hdr hdr;
 		struct ib_uverbs_create_cq cmd;

@@ -1,0 +1,418 @@
+# SPDX-License-Identifier: GPL-2.0
+"""What only the kernel's ULPs have: fast-registered regions, invalidation, drain (see kverbs.py)."""
+
+import rdmap
+from harness import check, equal
+from kverbs import (FENCE, LOCAL_WRITE, MEMORY, REMOTE_READ, REMOTE_WRITE, SIGNALED, WITH_INVALIDATE,
+                    KernelLink)
+from link import Link, both
+from peer import FIN, random_octets
+from rdmap import (READ_REQUEST, READ_RESPONSE, SEND, SEND_INV, SEND_SE_INV, WRITE, Read)
+from registry import rule
+from verbs import WR_FLUSH_ERR
+
+RIGHTS = LOCAL_WRITE | REMOTE_WRITE | REMOTE_READ
+
+
+def region(link, n=0, pieces=((0, 4096),), access=RIGHTS, **kw):
+    """A fast-registered region"""
+    mr = link.kv.mr(n, pieces, **kw)
+    link.kv.register(n, 0x100 + n, access)
+    return mr
+
+
+# --- fast registration -----------------------------------------------------------------------
+
+@rule("R-8.1.1-4", "D-7.1-10", cases=both(([(0, 4096)], 0, 0), ([(0, 8192), (12288, 100)], 0, 0),
+                                          ([(100, 3996), (8192, 50)], 0, 0),
+                                          ([(0, 4096), (8192, 4096)], 0, 300),
+                                          ([(7, 100), (5000, 33), (200, 1)], 1, 0)))
+def R_8_1_1_4_fast_registered_region(b, pieces, type_, offset, role):
+    """Whole pages, pieces that begin or end within one, an offset into the list, and gaps: octets go
+    where the list says, and Reads find them there."""
+    link = KernelLink(b, role)
+    mr = region(link, pieces=pieces, type_=type_, offset=offset)
+    size = sum(piece[1] for piece in pieces) - offset
+    equal((mr.count, mr.size), (len(pieces), size), "what was mapped")
+    data = random_octets(size)
+    link.peer.write(mr.rkey, mr.start, data, 1000)
+    link.ping()
+    at = 0
+    for start, length in pieces:
+        skip = min(offset, length)
+        offset -= skip
+        part = data[at:at + length - skip]
+        link.kv.expect(start + skip, part)
+        at += len(part)
+    link.peer.read(mr.rkey, mr.start, size)
+    equal(link.peer.hear_message(READ_RESPONSE), data, "response")
+    link.peer.write(mr.rkey, mr.start + size - 1, b"xy")
+    link.refused(rdmap.TAGGED_BOUNDS, flush=())
+
+
+@rule("R-8.1.1-4", cases=both((4096,), (16384,), (65536,)))
+def R_8_1_1_4_page_size_of_a_region(b, page_size, role):
+    link = KernelLink(b, role)
+    mr = region(link, pieces=[(0, 40000)], page_size=page_size)
+    data = random_octets(40000)
+    link.peer.write(mr.rkey, mr.start, data, 1400)
+    link.ping()
+    link.kv.expect(0, data)
+
+
+@rule("R-8.1.1-4", "D-7.1-9", cases=both(("write", REMOTE_READ), ("write", LOCAL_WRITE),
+                                         ("read", LOCAL_WRITE | REMOTE_WRITE), ("read", 0)))
+def R_8_1_1_4_rights_of_a_fast_registered_region(b, what, access, role):
+    link = KernelLink(b, role)
+    mr = region(link, access=access)
+    if what == "write":
+        link.peer.write(mr.rkey, mr.start, b"data")
+        link.refused(rdmap.TAGGED_STAG, flush=())
+    else:
+        link.peer.read(mr.rkey, mr.start, 8, good=False)
+        link.refused(rdmap.READ_RIGHT, flush=())
+
+
+@rule("D-7.1-7", "R-8.1.1-4", cases=both(("write",), ("read",)))
+def D_7_1_7_region_that_is_not_registered_yet(b, what, role):
+    """Allocated and mapped, but the WR was not posted"""
+    link = KernelLink(b, role)
+    mr = link.kv.mr(0, [(0, 4096)])
+    if what == "write":
+        link.peer.write(mr.rkey, mr.start, b"data")
+        link.refused(rdmap.TAGGED_STAG, flush=())
+    else:
+        link.peer.read(mr.rkey, mr.start, 8, good=False)
+        link.refused(rdmap.READ_STAG, flush=())
+
+
+@rule("R-8.1.1-4", "D-7.1-7", cases=both(("write",), ("read",)))
+def R_8_1_1_4_invalidated_by_its_owner(b, what, role):
+    link = KernelLink(b, role)
+    mr = region(link)
+    link.peer.write(mr.rkey, mr.start, b"octets")
+    link.ping()
+    link.kv.expect(0, b"octets")
+    link.kv.do(f"post inv {SIGNALED} 1 {mr.rkey}")
+    link.kv.wc(1)
+    if what == "write":
+        link.peer.write(mr.rkey, mr.start, b"late")
+        link.refused(rdmap.TAGGED_STAG, flush=())
+    else:
+        link.peer.read(mr.rkey, mr.start, 8, good=False)
+        link.refused(rdmap.READ_STAG, flush=())
+
+
+@rule("R-8.1.1-4", "R-8.1.1-8", cases=both())
+def R_8_1_1_4_registered_again_with_another_key(b, role):
+    """The old STag is no more; what was mapped stays mapped."""
+    link = KernelLink(b, role)
+    mr = region(link)
+    link.kv.do(f"post inv {SIGNALED} 1 {mr.rkey}")
+    link.kv.wc(1)
+    rkey = link.kv.key(0, (mr.rkey + 1) & 0xff)
+    equal(rkey >> 8, mr.rkey >> 8, "index")
+    link.kv.register(0, 2, RIGHTS)
+    link.peer.write(rkey, mr.start, b"octets")
+    link.ping()
+    link.kv.expect(0, b"octets")
+    link.peer.write(mr.rkey, mr.start, b"late")
+    link.refused(rdmap.TAGGED_STAG, flush=())
+
+
+@rule("R-8.1.1-4", cases=both())
+def R_8_1_1_4_mapping_does_not_disturb_what_is_registered(b, role):
+    """Mapped anew while it is valid: that counts from the next registration on."""
+    link = KernelLink(b, role)
+    mr = region(link)
+    link.kv.map(0, [(8192, 4096)])
+    link.peer.write(mr.rkey, mr.start, b"octets")
+    link.ping()
+    link.kv.expect(0, b"octets")
+
+
+@rule("R-8.1.1-6", "T-22", cases=both(("inv",), ("peer",)))
+def R_8_1_1_6_no_octet_after_the_invalidation(b, how, role):
+    """Under a flood of Writes; when the WR, or the Send of the peer, has completed, it is over."""
+    link = KernelLink(b, role)
+    mr = region(link, pieces=[(0, 32768)])
+    octets = b"".join(link.peer.make(u) for u in
+                      link.peer.write_segments(mr.rkey, mr.start, b"\x11" * 32768, 1400))
+    link.kv.do("recv 7 65000,8")
+    link.peer.raw(octets * 3)
+    if how == "inv":
+        link.kv.do(f"post inv {SIGNALED} 1 {mr.rkey}")
+    else:
+        link.peer.send(op=SEND_INV, inv=mr.rkey)
+    try:
+        link.peer.raw(octets)
+    except OSError:
+        pass
+    status = link.kv.wc(1 if how == "inv" else 7).status
+    equal(status, 0, "status")
+    link.kv.put(0, b"\xee" * 32768)
+    terminate = link.peer.hear_terminate()
+    equal(terminate.error, rdmap.TAGGED_STAG, "Terminate")
+    link.peer.hear_end()
+    link.ended("QP_ACCESS_ERR", flush=(7,) if how == "inv" else ())
+
+
+# --- invalidation by the peer ----------------------------------------------------------------
+
+@rule("R-5.3-3", "R-8.1.1-7", cases=both(*[(op, size) for op in (SEND_INV, SEND_SE_INV)
+                                           for size in (0, 40)]))
+def R_5_3_3_send_with_invalidate(b, op, size, role):
+    """The completion names the STag, which is of no use any more."""
+    link = KernelLink(b, role)
+    mr = region(link)
+    link.kv.do(f"recv 5 {MEMORY - 64},64")
+    data = random_octets(size)
+    link.peer.write(mr.rkey, mr.start, b"before")
+    link.peer.send(data, 17, op=op, inv=mr.rkey)
+    wc = link.kv.wc(5)
+    equal((wc.length, wc.flags & WITH_INVALIDATE, wc.stag), (size, WITH_INVALIDATE, mr.rkey), "WC")
+    link.kv.expect(MEMORY - 64, data)
+    link.kv.expect(0, b"before")
+    link.peer.write(mr.rkey, mr.start, b"behind")
+    link.refused(rdmap.TAGGED_STAG, flush=())
+
+
+@rule("R-5.3-3", cases=both())
+def R_5_3_3_segments_name_the_first_ones_stag(b, role):
+    """RsvdULP of later segments is not looked at."""
+    link = KernelLink(b, role)
+    mr = region(link)
+    link.kv.do(f"recv 5 {MEMORY - 64},64")
+    link.peer.ulpdu(rdmap.untagged(SEND_INV, b"octe", msn=1, inv=mr.rkey, last=False))
+    link.peer.ulpdu(rdmap.untagged(SEND_INV, b"ts", msn=1, mo=4, inv=0x99))
+    link.peer.next_msn(0)
+    equal(link.kv.wc(5).stag, mr.rkey, "STag")
+    link.kv.expect(MEMORY - 64, b"octets")
+    link.works()
+
+
+@rule("R-5.3-5", "T-5", cases=both(("key",), ("twice",), ("unregistered",)))
+def R_5_3_5_invalidate_of_a_region_that_is_not_valid(b, which, role):
+    link = KernelLink(b, role)
+    mr = link.kv.mr(0, [(0, 4096)]) if which == "unregistered" else region(link)
+    if which == "twice":
+        link.kv.do(f"recv 4 {MEMORY - 64},64")
+        link.peer.send(op=SEND_INV, inv=mr.rkey)
+        link.kv.wc(4)
+    link.kv.do(f"recv 5 {MEMORY - 64},64")
+    link.peer.send(op=SEND_INV, inv=mr.rkey ^ (which == "key"))
+    link.kv.forget(MEMORY - 64, 64)
+    terminate = link.peer.hear_terminate()
+    equal(terminate.body.hex(), rdmap.terminate_body(rdmap.CANNOT_INVALIDATE, link.peer.last).hex(),
+          "Terminate")
+    link.peer.hear_end()
+    link.kv.async_event("QP_ACCESS_ERR")
+    wc = link.kv.any_wc()
+    check(wc.id == 5 and wc.status, f"{wc}")
+
+
+@rule("R-5.3-4", "T-5", cases=both(("kernel",), ("process",)))
+def R_5_3_4_invalidate_of_another_domain(b, whose, role):
+    """A region that lives, but is not of this stream's domain: it is valid afterwards."""
+    link = Link(b, role)
+    link.qp.recv().forget()
+    if whose == "kernel":
+        other = KernelLink(b.another(), role)
+        mr = region(other)
+    else:
+        link.verbs.do("pd other")
+        mr = link.dut.mr(64, RIGHTS, pd="other")
+        other = Link(b.another(), role, dut=link.dut, name="2", qp={"pd": "other"})
+    link.peer.send(b"data", op=SEND_INV, inv=mr.rkey)
+    terminate = link.peer.hear_terminate()
+    equal(terminate.body.hex(), rdmap.terminate_body(rdmap.FOREIGN_INVALIDATE, link.peer.last).hex(),
+          "Terminate")
+    link.peer.hear_end()
+    link.ended("QP_ACCESS_ERR", flush=False)
+    wc, = link.qp.wait_recv()
+    check(wc.status, f"{wc} is a success")
+    other.peer.write(mr.rkey, mr.start, b"still")
+    other.ping()
+    if whose == "kernel":
+        other.kv.expect(0, b"still")
+    else:
+        mr.expect(b"still")
+
+
+@rule("R-8.1.1-7", cases=both())
+def R_8_1_1_7_key_of_all_memory_is_not_the_peers(b, role):
+    """Not to be written to"""
+    link = KernelLink(b, role)
+    link.peer.write(link.kv.dma_key, 0xffff888000000000, b"data")
+    link.refused(rdmap.TAGGED_STAG, flush=())
+
+
+@rule("R-7.2-1", "R-8.1.1-1", "T-2", cases=both())
+def R_7_2_1_key_of_all_memory_is_not_the_peers(b, role):
+    """Not to be read"""
+    link = KernelLink(b, role)
+    link.peer.read(link.kv.dma_key, 0xffff888000000000, 4096, good=False)
+    link.refused(rdmap.READ_STAG, flush=())
+
+
+@rule("R-5.3-5", cases=both())
+def R_5_3_5_key_of_all_memory_is_not_invalidated(b, role):
+    link = KernelLink(b, role)
+    link.kv.do(f"recv 5 {MEMORY - 64},64")
+    link.kv.forget(MEMORY - 64, 64)
+    link.peer.send(b"data", op=SEND_INV, inv=link.kv.dma_key)
+    terminate = link.peer.hear_terminate()
+    equal(terminate.error, rdmap.CANNOT_INVALIDATE, "Terminate")
+
+
+# --- work requests ---------------------------------------------------------------------------
+
+@rule("R-5.2.2-5", "R-5.3-3", cases=both())
+def R_5_2_2_5_read_with_invalidate(b, role):
+    """The sink is invalid when the Read is complete, and its octets are there."""
+    link = KernelLink(b, role)
+    mr = region(link, access=LOCAL_WRITE | REMOTE_WRITE)
+    link.kv.do(f"post read_inv {SIGNALED} 9 0x9000 0x99 {mr.rkey} 0,500,{mr.rkey},{mr.start}")
+    segment = link.peer.hear(READ_REQUEST)
+    equal(segment.read.size, 500, "size")
+    data = random_octets(500)
+    link.peer.respond(segment.read, data, 200)
+    link.kv.wc(9)
+    link.kv.expect(0, data)
+    link.peer.write(mr.rkey, mr.start, b"late")
+    link.refused(rdmap.TAGGED_STAG, flush=())
+
+
+@rule("R-5.5-13", "R-5.5-15", cases=both())
+def R_5_5_13_registration_and_send_in_one_list(b, role):
+    """As storage posts them: the peer may use the STag as soon as it has the Send."""
+    link = KernelLink(b, role)
+    mr = link.kv.mr(0, [(0, 4096)])
+    for turn in range(10):
+        link.kv.put(8192, bytes([turn]) * 16)
+        link.kv.do(f"post reg 0 1 0 {RIGHTS} ; send {SIGNALED} 2 0 0 8192,16")
+        link.peer.hear_message(SEND)
+        link.peer.write(mr.rkey, mr.start, bytes([turn] * 100))
+        link.kv.wc(2)
+        link.ping()
+        link.kv.expect(0, bytes([turn] * 100))
+        link.kv.do(f"post inv {SIGNALED} 3 {mr.rkey}")
+        link.kv.wc(3)
+
+
+@rule("R-5.5-15", "R-B-3", "T-6", cases=both((0,), (FENCE,)))
+def R_5_5_15_invalidation_behind_a_read(b, fence, role):
+    """It completes behind the Read; with a fence the Read's sink is there until the Read is over."""
+    link = KernelLink(b, role)
+    mr = region(link, access=LOCAL_WRITE)
+    link.kv.do(f"post read {SIGNALED} 1 0x9000 0x99 0,64,{mr.rkey},{mr.start} ; "
+               f"inv {SIGNALED | fence} 2 {mr.rkey}")
+    read = link.peer.hear(READ_REQUEST).read
+    link.kv.nothing_happens()
+    if not fence:
+        link.kv.forget(0, 64)
+        link.peer.reset()
+        return
+    data = random_octets(64)
+    link.peer.respond(read, data)
+    link.kv.wc(1)
+    link.kv.wc(2)
+    link.kv.expect(0, data)
+
+
+@rule("R-7.1-1", cases=both(("inv",), ("lkey",), ("reg",)))
+def R_7_1_1_work_request_that_cannot_be(b, what, role):
+    """An STag that is nobody's is invalidated, or sent from; one that is valid is registered."""
+    link = KernelLink(b, role)
+    mr = region(link)
+    text = {"inv": f"inv {SIGNALED} 1 0x12345678",
+            "lkey": f"send {SIGNALED} 1 0 0 0,10,{mr.rkey ^ 1},{mr.start}",
+            "reg": f"reg {SIGNALED} 1 0 {RIGHTS}"}[what]
+    _, errno = link.kv.ask("post " + text)
+    if errno:
+        link.works()
+        return
+    wc = link.kv.any_wc()
+    check(wc.id == 1 and wc.status not in (0, WR_FLUSH_ERR), f"{wc}")
+    link.peer.hear_until_end()
+
+
+@rule("R-5.1-3", cases=both((1,), (100,), (4096,)))
+def R_5_1_3_memory_of_a_slab(b, size, role):
+    """As headers of storage protocols are; it is free again as soon as the Send is complete."""
+    link = KernelLink(b, role)
+    for turn in range(4):
+        data = random_octets(size)
+        link.kv.put(MEMORY, data)
+        link.kv.do(f"post send {SIGNALED} 1 0 0 {MEMORY},{size}")
+        link.kv.wc(1)
+        link.kv.put(MEMORY, bytes(size))
+        equal(link.peer.hear_message(SEND), data, "Send")
+    link.kv.put(MEMORY, random_octets(4096))
+    link.kv.put(0, random_octets(30000))
+    want = link.kv.get(0, 30000) + link.kv.get(MEMORY, size)
+    link.kv.do(f"post write {SIGNALED} 2 0x1000 0x77 0,30000 {MEMORY},{size}")
+    equal(link.peer.hear_message(WRITE), want, "Write")
+    link.kv.wc(2)
+
+
+# --- drain -----------------------------------------------------------------------------------
+
+@rule("D-6.2.2-1", "R-5.4-3", cases=both(("idle",), ("busy",), ("reads",), ("closed",)))
+def D_6_2_2_1_drain(b, when, role):
+    """It returns, and everything that was posted has come back by then, once and in order."""
+    link = KernelLink(b, role)
+    want = []
+    if when != "idle":
+        for n in range(5):
+            link.kv.do(f"recv {0x20 + n} {MEMORY - 64},64")
+            want.append(0x20 + n)
+    sends = []
+    if when == "reads":
+        for n in range(8):
+            link.kv.do(f"post read {SIGNALED} {n} 0 0 {64 * n},64")
+            sends.append(n)
+    elif when == "busy":
+        for n in range(20):
+            link.kv.do(f"post write {SIGNALED} {n} 0x1000 0x77 0,60000")
+            sends.append(n)
+    if when == "closed":
+        link.peer.fin()
+        link.peer.hear_end(FIN)
+    link.peer.may_be_cut = True
+    link.kv.do("drain")
+    while link.kv.take():
+        pass
+    got = [wc.id for wc in link.kv.wcs]
+    equal([n for n in got if n >= 0x20], want, "receives")
+    equal([n for n in got if n < 0x20], sends, "WRs of the send queue")
+    statuses = [wc.status for wc in link.kv.wcs]
+    check(set(statuses) <= {0, WR_FLUSH_ERR}, f"{statuses}")
+    link.kv.wcs.clear()
+
+
+@rule("D-6.2.2-1", cases=[("initiator",)])
+def D_6_2_2_1_drain_without_a_connection(b, role):
+    """Nobody ends the stream of a QP that had none."""
+    class Unconnected(KernelLink):
+        def initiator(self):
+            said = self.kv.do(f"resolve {self.b.listen_address} {self.b.port}")
+            self.kv.dma_key = int(said[0].split()[1], 0)
+            self.kv.do(f"recv 1 {MEMORY - 64},64")
+            self.kv.do("drain")
+            self.kv.wc(1, WR_FLUSH_ERR)
+    Unconnected(b, role)
+
+
+@rule("R-5.4-3", "D-6.2.2-1", cases=both())
+def R_5_4_3_kernel_ulp_is_told(b, role):
+    link = KernelLink(b, role)
+    link.kv.do(f"recv 1 {MEMORY - 64},64")
+    link.kv.do(f"post read {SIGNALED} 2 0 0 0,64 ; send {SIGNALED} 3 0 0 0,8")
+    link.peer.hear(READ_REQUEST)
+    link.peer.hear(SEND)
+    link.peer.terminate(rdmap.READ_STAG, rdmap.read_request(Read(1, 2, 3, 4, 5), msn=1))
+    link.peer.hear_end()
+    link.kv.async_event("QP_FATAL")
+    got = [link.kv.any_wc() for _ in range(3)]
+    equal({wc.id: wc.status for wc in got}, {n: WR_FLUSH_ERR for n in (1, 2, 3)}, "statuses")

@@ -1,0 +1,233 @@
+# SPDX-License-Identifier: GPL-2.0
+"""A kernel's ULP on the device under test: kverbs/kverbs_main.c says what it understands.
+
+    link = KernelLink(b, "responder", ...)      as link.Link, with kv in place of a program
+"""
+
+import collections
+import os
+import time
+
+from harness import LIMIT, Failed, check, equal, poll
+from link import Link
+from peer import SETTLE
+from verbs import ERR, WR_FLUSH_ERR
+
+DEVICE = "/dev/kverbs"
+MEMORY, SLAB = 1 << 16, 4096        # octets; the slab's are behind those of the pages
+CM_EVENTS = {4: "CONNECT_REQUEST", 6: "CONNECT_ERROR", 7: "UNREACHABLE", 8: "REJECTED",
+             9: "ESTABLISHED", 10: "DISCONNECTED", 15: "TIMEWAIT_EXIT"}
+ASYNC_EVENTS = {0: "CQ_ERR", 1: "QP_FATAL", 2: "QP_REQ_ERR", 3: "QP_ACCESS_ERR"}
+FENCE, SIGNALED, SOLICITED = 1, 2, 4
+LOCAL_WRITE, REMOTE_WRITE, REMOTE_READ = 1, 2, 4
+WITH_INVALIDATE = 4                 # ib_wc_flags
+
+Wc = collections.namedtuple("Wc", "id status opcode length flags stag")
+Map = collections.namedtuple("Map", "count start size rkey")
+
+
+class Kverbs:
+    """An open /dev/kverbs"""
+
+    def __init__(self):
+        self.file = os.open(DEVICE, os.O_RDWR)
+        self.wcs = collections.deque()
+        self.events = collections.deque()
+        self.asyncs = collections.deque()
+        self.should = bytearray(MEMORY + SLAB)
+        self.unknown = []
+        self.dma_key = None
+
+    def close(self):
+        """Nothing may hold it: this waits until all WRs have come back."""
+        os.close(self.file)
+
+    def ask(self, line):
+        """What it says, and the errno"""
+        os.write(self.file, line.encode())
+        lines = os.read(self.file, 1 << 16).decode().splitlines()
+        return lines[:-1], 0 if lines[-1] == "OK" else int(lines[-1].split()[1])
+
+    def do(self, line):
+        said, errno = self.ask(line)
+        check(not errno, f"{line[:100]}: {os.strerror(errno)}")
+        return said
+
+    def fails(self, line):
+        _, errno = self.ask(line)
+        check(errno, f"{line[:100]} did not fail")
+        return errno
+
+    def take(self, limit=0.0):
+        """Sort one thing that happened; false if nothing did"""
+        said = self.do(f"take {int(limit * 1000)}")
+        if not said:
+            return False
+        kind, *words = said[0].split()
+        numbers = [int(word, 0) for word in words]
+        if kind == "WC":
+            self.wcs.append(Wc(*numbers))
+        elif kind == "EVENT":
+            self.events.append((CM_EVENTS.get(numbers[0], str(numbers[0])), numbers[1]))
+        else:
+            self.asyncs.append(ASYNC_EVENTS.get(numbers[0], str(numbers[0])))
+        return True
+
+    def _next(self, kept, what, limit):
+        end = time.monotonic() + limit
+        while not kept:
+            check(self.take(max(min(1, end - time.monotonic()), 0)) or time.monotonic() < end,
+                  f"no {what}")
+        return kept.popleft()
+
+    def event(self, name, limit=LIMIT):
+        got = self._next(self.events, f"event {name}", limit)
+        equal(got[0], name, "event")
+        return got[1]
+
+    def async_event(self, name, limit=LIMIT):
+        equal(self._next(self.asyncs, f"asynchronous event {name}", limit), name,
+              "asynchronous event")
+
+    def any_wc(self, limit=LIMIT):
+        return self._next(self.wcs, "completion", limit)
+
+    def wc(self, wr_id, status=0, limit=LIMIT):
+        """The next completion is of this WR."""
+        got = self._next(self.wcs, f"completion of {wr_id:#x}", limit)
+        equal((got.id, got.status), (wr_id, status), f"{got}")
+        return got
+
+    def nothing_happens(self, limit=SETTLE):
+        check(not self.take(limit), f"{self.wcs} {self.events} {self.asyncs}")
+        self.nothing_happened()
+
+    def nothing_happened(self):
+        while self.take():
+            pass
+        for kept in (self.wcs, self.events, self.asyncs):
+            check(not kept, f"{list(kept)} where nothing should happen")
+
+    # memory
+
+    def get(self, at, size):
+        data = b""
+        for start in range(at, at + size, 2048):
+            part = min(2048, at + size - start)
+            data += bytes.fromhex(self.do(f"peek {start} {part}")[0].split()[1])
+        return data
+
+    def put(self, at, data):
+        for start in range(0, len(data), 1024):
+            self.do(f"poke {at + start} {data[start:start + 1024].hex()}")
+        self.should[at:at + len(data)] = data
+
+    def expect(self, at, data):
+        equal(self.get(at, len(data)), data, f"octets at {at}")
+        self.should[at:at + len(data)] = data
+
+    def forget(self, at, size):
+        self.unknown.append((at, at + size))
+
+    def check_memory(self):
+        got = self.get(0, MEMORY) + self.get(MEMORY, SLAB)
+        for start, end in self.unknown:
+            self.should[start:end] = got[start:end]
+        if got != bytes(self.should):
+            at = next(i for i, (a, b) in enumerate(zip(got, self.should)) if a != b)
+            raise Failed(f"the octet at {at:#x} changed: {got[at:at + 16].hex()}, "
+                         f"not {self.should[at:at + 16].hex()}")
+
+    # regions
+
+    def mr(self, n, pieces, pd=0, type_=0, most=16, page_size=4096, offset=0):
+        """Region n over pieces (at, octets), not yet registered"""
+        self.do(f"mr {n} {pd} {most} {type_}")
+        return self.map(n, pieces, page_size, offset)
+
+    def map(self, n, pieces, page_size=4096, offset=0):
+        text = " ".join(f"{at},{size}" for at, size in pieces)
+        words = self.do(f"map {n} {page_size} {offset} {text}")[0].split()[1:]
+        return Map(*(int(word, 0) for word in words))
+
+    def register(self, n, wr_id, access):
+        """... and now it is"""
+        self.do(f"post reg {SIGNALED} {wr_id} {n} {access}")
+        return self.wc(wr_id)
+
+    def key(self, n, key):
+        return int(self.do(f"key {n} {key}")[0].split()[1], 0)
+
+
+class KernelLink(Link):
+    """The same connections, of the kernel's ULP; the QP has the number of each WR to expect."""
+
+    def __init__(self, b, role, prepare=None, **kw):
+        self.prepare = prepare
+        self.kv = Kverbs()
+        b.things.append(self._end)
+        super().__init__(b, role, **kw)
+
+    def _make_qp(self, dut, words):
+        """It is made when rdma_cm knows the device."""
+
+    def _end(self):
+        try:
+            self.kv.check_memory()
+        finally:
+            self.kv.close()
+
+    def ask(self):
+        b = self.b
+        self.kv.do(f"listen {b.address} {b.port}")
+        self._dial()
+        equal(self.kv.event("CONNECT_REQUEST"), 0, "status")
+
+    def accept(self):
+        self.kv.dma_key = int(self.kv.do("prepare")[0].split()[1], 0)
+        if self.prepare:
+            self.prepare(self.kv)
+        self.kv.do(f"accept {self.ird} {self.ord}")
+        reply = self.tcp.recv_reply()
+        self._enter(self.tcp, reply, reply.ord)
+
+    def _connect(self):
+        said = self.kv.do(f"resolve {self.b.listen_address} {self.b.port}")
+        self.kv.dma_key = int(said[0].split()[1], 0)
+        if self.prepare:
+            self.prepare(self.kv)
+        self.kv.do(f"connect {self.ird} {self.ord}")
+
+    def established(self):
+        equal(self.kv.event("ESTABLISHED"), 0, "status of ESTABLISHED")
+
+    # traffic
+
+    def ping(self, data=b"ping"):
+        self.kv.do(f"recv 0xf00 {MEMORY - 64},64")
+        self.peer.send(data)
+        wc = self.kv.wc(0xf00)
+        equal(wc.length, len(data), "length")
+        self.kv.expect(MEMORY - 64, data)
+
+    def pong(self, data=b"pong"):
+        self.kv.put(MEMORY - 128, data)
+        self.kv.do(f"post send {SIGNALED} 0xf01 0 0 {MEMORY - 128},{len(data)}")
+        equal(self.peer.hear_message(3), data, "Send")
+        self.kv.wc(0xf01)
+
+    def works(self):
+        self.ping()
+        self.pong()
+        self.kv.nothing_happened()
+
+    def ended(self, event, statuses=(), flush=()):
+        """flush: the WRs that come back in error, in order; statuses: theirs, then flushed ones"""
+        if event:
+            self.kv.async_event(event)
+        self.close()
+        self.kv.event("DISCONNECTED")
+        check(poll(lambda: self.kv.do("query") == [f"STATE {ERR}"]), "the QP is not in error")
+        for n, wr_id in enumerate(flush if flush is not True else ()):
+            self.kv.wc(wr_id, statuses[n] if n < len(statuses) else WR_FLUSH_ERR)
+        self.kv.nothing_happened()

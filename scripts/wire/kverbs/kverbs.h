@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* What the two parts of kverbs share: see kverbs_main.c. */
+#ifndef KVERBS_H
+#define KVERBS_H
+
+#include <linux/list.h>
+#include <linux/mm.h>
+#include <linux/mutex.h>
+#include <linux/seq_buf.h>
+#include <linux/wait.h>
+#include <rdma/ib_verbs.h>
+#include <rdma/rdma_cm.h>
+
+#define MEMORY_ORDER	4
+#define MEMORY_SIZE	(PAGE_SIZE << MEMORY_ORDER)
+#define SLAB_SIZE	4096
+#define MAX_SGES	6
+#define MAX_MRS		16
+#define MAX_LINE	PAGE_SIZE
+#define QUEUE_DEPTH	64
+
+/* All that belongs to who has opened the device */
+struct kv {
+	struct mutex lock;		/* one command at a time */
+	struct rdma_cm_id *listener;
+	struct rdma_cm_id *id;
+	struct ib_pd *pd[2];
+	struct ib_cq *cq;
+	struct ib_mr *mr[MAX_MRS];
+	u8 *memory;
+	u8 *slab;
+	spinlock_t news_lock;		/* news, wrs */
+	struct list_head news;
+	struct list_head wrs;		/* those that were posted, until the file is closed */
+	wait_queue_head_t wait;
+	struct seq_buf said;
+	char said_text[2 * MAX_LINE];
+};
+
+static inline struct ib_qp *qp_of(struct kv *kv)
+{
+	return kv->id ? kv->id->qp : NULL;
+}
+
+__printf(2, 3) void kv_happened(struct kv *kv, const char *format, ...);
+void kv_forget_wrs(struct kv *kv);
+
+int kv_mr(struct kv *kv, char *args);
+int kv_map(struct kv *kv, char *args);
+int kv_key(struct kv *kv, char *args);
+int kv_free(struct kv *kv, char *args);
+int kv_peek(struct kv *kv, char *args);
+int kv_poke(struct kv *kv, char *args);
+int kv_recv(struct kv *kv, char *args);
+int kv_post(struct kv *kv, char *args);
+
+#endif /* KVERBS_H */

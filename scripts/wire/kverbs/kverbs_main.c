@@ -1,0 +1,408 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * For the wire tests: what only the kernel can post. Whoever opens /dev/kverbs has one connection,
+ * two PDs, 64 KiB of pages and behind them 4 KiB of a slab; it writes a command, and reads what that has to say. The last line
+ * is "OK", or "ERROR errno".
+ *
+ *	listen ADDRESS PORT			IPv4
+ *	resolve ADDRESS PORT			"KEY LKEY": that of all memory, for SGEs
+ *	accept IRD ORD, connect IRD ORD
+ *	mr N PD MAX TYPE			TYPE: 0 memory, 1 with gaps; PD: 0 that of the QP, 1
+ *	map N PAGE-SIZE SG-OFFSET AT,LENGTH...	"MAP ELEMENTS IOVA LENGTH RKEY"
+ *	key N KEY				the last octet of the STag: "KEY RKEY"
+ *	free N
+ *	recv ID AT,LENGTH...
+ *	post WR [; WR ...]			a list; WR is one of
+ *		send|write|read FLAGS ID REMOTE-ADDRESS RKEY AT,LENGTH...
+ *		send_inv|read_inv FLAGS ID REMOTE-ADDRESS RKEY STAG AT,LENGTH...
+ *		reg FLAGS ID N ACCESS
+ *		inv FLAGS ID STAG
+ *	take MS					the oldest thing that happened, or nothing: one of
+ *		WC ID STATUS OPCODE LENGTH FLAGS STAG
+ *		EVENT NUMBER STATUS		of rdma_cm
+ *		ASYNC NUMBER			of the QP
+ *	modify STATE, query			"STATE STATE"
+ *	drain, disconnect, destroy		of the QP
+ *	peek AT LENGTH, poke AT HEX		"DATA HEX"
+ *
+ * An SGE's LENGTH may be followed by ",LKEY" for another key than that of all memory, and then by
+ * ",ADDRESS" in place of AT.
+ */
+
+#include "kverbs.h"
+
+#include <linux/inet.h>
+#include <linux/miscdevice.h>
+#include <linux/module.h>
+#include <linux/slab.h>
+#include <linux/uaccess.h>
+
+struct happening {
+	struct list_head list;
+	char text[80];
+};
+
+void kv_happened(struct kv *kv, const char *format, ...)
+{
+	struct happening *news = kzalloc(sizeof(*news), GFP_ATOMIC);
+	va_list args;
+
+	if (!news)
+		return;
+	va_start(args, format);
+	vscnprintf(news->text, sizeof(news->text), format, args);
+	va_end(args);
+	spin_lock_bh(&kv->news_lock);
+	list_add_tail(&news->list, &kv->news);
+	spin_unlock_bh(&kv->news_lock);
+	wake_up(&kv->wait);
+}
+
+static struct happening *take_news(struct kv *kv)
+{
+	struct happening *news;
+
+	spin_lock_bh(&kv->news_lock);
+	news = list_first_entry_or_null(&kv->news, struct happening, list);
+	if (news)
+		list_del(&news->list);
+	spin_unlock_bh(&kv->news_lock);
+	return news;
+}
+
+static void qp_event(struct ib_event *event, void *arg)
+{
+	kv_happened(arg, "ASYNC %d\n", event->event);
+}
+
+/* The first request is the connection; others are refused. */
+static int cm_event(struct rdma_cm_id *id, struct rdma_cm_event *event)
+{
+	struct kv *kv = id->context;
+
+	if (event->event == RDMA_CM_EVENT_CONNECT_REQUEST) {
+		if (kv->id)
+			return -EBUSY;
+		kv->id = id;
+	}
+	kv_happened(kv, "EVENT %d %d\n", event->event, event->status);
+	return 0;
+}
+
+/* --- connections ----------------------------------------------------------------------------- */
+
+static struct rdma_cm_id *new_id(struct kv *kv)
+{
+	return rdma_create_id(&init_net, cm_event, kv, RDMA_PS_TCP, IB_QPT_RC);
+}
+
+static int parse_address(const char *args, struct sockaddr_in *sin)
+{
+	char address[32];
+	u16 port;
+
+	if (sscanf(args, "%31s %hu", address, &port) != 2 ||
+	    !in4_pton(address, -1, (u8 *)&sin->sin_addr, -1, NULL))
+		return -EINVAL;
+	sin->sin_family = AF_INET;
+	sin->sin_port = htons(port);
+	return 0;
+}
+
+static int kv_listen(struct kv *kv, char *args)
+{
+	struct sockaddr_in sin = {};
+	struct rdma_cm_id *id;
+	int rv = parse_address(args, &sin);
+
+	if (rv || kv->listener)
+		return rv ?: -EBUSY;
+	id = new_id(kv);
+	if (IS_ERR(id))
+		return PTR_ERR(id);
+	kv->listener = id;
+	return rdma_bind_addr(id, (struct sockaddr *)&sin) ?: rdma_listen(id, 4);
+}
+
+static int make_qp(struct kv *kv)
+{
+	struct ib_qp_init_attr attr = {
+		.event_handler	= qp_event,
+		.qp_context	= kv,
+		.qp_type	= IB_QPT_RC,
+		.sq_sig_type	= IB_SIGNAL_REQ_WR,
+		.cap = {
+			.max_send_wr = QUEUE_DEPTH, .max_recv_wr = QUEUE_DEPTH,
+			.max_send_sge = MAX_SGES, .max_recv_sge = MAX_SGES,
+		},
+	};
+	int i;
+
+	for (i = 0; i < 2; i++) {
+		kv->pd[i] = ib_alloc_pd(kv->id->device, 0);
+		if (IS_ERR(kv->pd[i]))
+			return PTR_ERR(kv->pd[i]);
+	}
+	kv->cq = ib_alloc_cq(kv->id->device, kv, 4 * QUEUE_DEPTH, 0, IB_POLL_WORKQUEUE);
+	if (IS_ERR(kv->cq))
+		return PTR_ERR(kv->cq);
+	attr.send_cq = kv->cq;
+	attr.recv_cq = kv->cq;
+	seq_buf_printf(&kv->said, "KEY %#x\n", kv->pd[0]->local_dma_lkey);
+	return rdma_create_qp(kv->id, kv->pd[0], &attr);
+}
+
+/* Events before the one that is due would be strange. */
+static int expect_event(struct kv *kv, enum rdma_cm_event_type type)
+{
+	char want[32];
+	struct happening *news;
+	int rv;
+
+	wait_event_timeout(kv->wait, !list_empty(&kv->news), 10 * HZ);
+	news = take_news(kv);
+	scnprintf(want, sizeof(want), "EVENT %d 0\n", type);
+	rv = news && !strcmp(news->text, want) ? 0 : -ENOTCONN;
+	kfree(news);
+	return rv;
+}
+
+static int kv_resolve(struct kv *kv, char *args)
+{
+	struct sockaddr_in sin = {};
+	struct rdma_cm_id *id;
+	int rv = parse_address(args, &sin);
+
+	if (rv || kv->id)
+		return rv ?: -EBUSY;
+	id = new_id(kv);
+	if (IS_ERR(id))
+		return PTR_ERR(id);
+	kv->id = id;
+	return rdma_resolve_addr(id, NULL, (struct sockaddr *)&sin, 5000) ?:
+	       expect_event(kv, RDMA_CM_EVENT_ADDR_RESOLVED) ?:
+	       rdma_resolve_route(id, 5000) ?:
+	       expect_event(kv, RDMA_CM_EVENT_ROUTE_RESOLVED) ?:
+	       make_qp(kv);
+}
+
+/* The QP of a request, so that something can be posted before accept */
+static int kv_prepare(struct kv *kv, char *args)
+{
+	return kv->id ? make_qp(kv) : -ENOTCONN;
+}
+
+static int start(struct kv *kv, char *args, bool accept)
+{
+	struct rdma_conn_param param = {};
+	int rv;
+
+	if (!kv->id || sscanf(args, "%hhu %hhu", &param.responder_resources,
+			      &param.initiator_depth) != 2)
+		return -EINVAL;
+	if (!accept)
+		return rdma_connect(kv->id, &param);
+	rdma_lock_handler(kv->id);
+	rv = rdma_accept(kv->id, &param);
+	rdma_unlock_handler(kv->id);
+	return rv;
+}
+
+static int kv_accept(struct kv *kv, char *args) { return start(kv, args, true); }
+static int kv_connect(struct kv *kv, char *args) { return start(kv, args, false); }
+
+/* --- the QP ---------------------------------------------------------------------------------- */
+
+static int kv_modify(struct kv *kv, char *args)
+{
+	struct ib_qp_attr attr = {};
+
+	if (!qp_of(kv) || sscanf(args, "%i", (int *)&attr.qp_state) != 1)
+		return -EINVAL;
+	return ib_modify_qp(qp_of(kv), &attr, IB_QP_STATE);
+}
+
+static int kv_query(struct kv *kv, char *args)
+{
+	struct ib_qp_init_attr init;
+	struct ib_qp_attr attr;
+	int rv = qp_of(kv) ? ib_query_qp(qp_of(kv), &attr, IB_QP_STATE, &init) : -ENOTCONN;
+
+	if (!rv)
+		seq_buf_printf(&kv->said, "STATE %d\n", attr.qp_state);
+	return rv;
+}
+
+static int kv_drain(struct kv *kv, char *args)
+{
+	if (!qp_of(kv))
+		return -ENOTCONN;
+	ib_drain_qp(qp_of(kv));
+	return 0;
+}
+
+static int kv_disconnect(struct kv *kv, char *args)
+{
+	return kv->id ? rdma_disconnect(kv->id) : -ENOTCONN;
+}
+
+static int kv_destroy(struct kv *kv, char *args)
+{
+	if (!qp_of(kv))
+		return -ENOTCONN;
+	rdma_destroy_qp(kv->id);
+	return 0;
+}
+
+static int kv_take(struct kv *kv, char *args)
+{
+	struct happening *news;
+	unsigned int ms;
+
+	if (sscanf(args, "%u", &ms) != 1)
+		return -EINVAL;
+	wait_event_interruptible_timeout(kv->wait, !list_empty(&kv->news), msecs_to_jiffies(ms));
+	news = take_news(kv);
+	if (news)
+		seq_buf_printf(&kv->said, "%s", news->text);
+	kfree(news);
+	return 0;
+}
+
+/* --- the file -------------------------------------------------------------------------------- */
+
+static const struct {
+	const char *verb;
+	int (*run)(struct kv *kv, char *args);
+} commands[] = {
+	{ "listen", kv_listen }, { "resolve", kv_resolve }, { "prepare", kv_prepare },
+	{ "accept", kv_accept }, { "connect", kv_connect }, { "mr", kv_mr }, { "map", kv_map },
+	{ "key", kv_key }, { "free", kv_free }, { "recv", kv_recv }, { "post", kv_post },
+	{ "take", kv_take }, { "modify", kv_modify }, { "query", kv_query },
+	{ "drain", kv_drain }, { "disconnect", kv_disconnect }, { "destroy", kv_destroy },
+	{ "peek", kv_peek }, { "poke", kv_poke },
+};
+
+static int run(struct kv *kv, char *line)
+{
+	char *verb = strsep(&line, " ");
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(commands); i++) {
+		if (!strcmp(verb, commands[i].verb))
+			return commands[i].run(kv, line ? line : "");
+	}
+	return -ENOSYS;
+}
+
+static ssize_t kv_write(struct file *file, const char __user *text, size_t size, loff_t *pos)
+{
+	struct kv *kv = file->private_data;
+	char *line;
+	int rv;
+
+	if (size > MAX_LINE)
+		return -E2BIG;
+	line = memdup_user_nul(text, size);
+	if (IS_ERR(line))
+		return PTR_ERR(line);
+	mutex_lock(&kv->lock);
+	seq_buf_init(&kv->said, kv->said_text, sizeof(kv->said_text));
+	rv = run(kv, strim(line));
+	if (rv)
+		seq_buf_printf(&kv->said, "ERROR %d\n", -rv);
+	else
+		seq_buf_printf(&kv->said, "OK\n");
+	mutex_unlock(&kv->lock);
+	kfree(line);
+	return size;
+}
+
+static ssize_t kv_read(struct file *file, char __user *buf, size_t size, loff_t *pos)
+{
+	struct kv *kv = file->private_data;
+	loff_t start = 0;
+	ssize_t rv;
+
+	mutex_lock(&kv->lock);
+	rv = simple_read_from_buffer(buf, size, &start, kv->said_text, seq_buf_used(&kv->said));
+	mutex_unlock(&kv->lock);
+	return rv;
+}
+
+static void free_memory(struct kv *kv)
+{
+	free_pages((unsigned long)kv->memory, MEMORY_ORDER);
+	kfree(kv->slab);
+	kvfree(kv);
+}
+
+static int kv_open(struct inode *inode, struct file *file)
+{
+	struct kv *kv = kvzalloc(sizeof(*kv), GFP_KERNEL);
+
+	if (!kv)
+		return -ENOMEM;
+	kv->memory = (u8 *)__get_free_pages(GFP_KERNEL | __GFP_ZERO, MEMORY_ORDER);
+	kv->slab = kzalloc(SLAB_SIZE, GFP_KERNEL);
+	if (!kv->memory || !kv->slab) {
+		free_memory(kv);
+		return -ENOMEM;
+	}
+	mutex_init(&kv->lock);
+	spin_lock_init(&kv->news_lock);
+	INIT_LIST_HEAD(&kv->news);
+	INIT_LIST_HEAD(&kv->wrs);
+	init_waitqueue_head(&kv->wait);
+	file->private_data = kv;
+	return 0;
+}
+
+static int kv_release(struct inode *inode, struct file *file)
+{
+	struct kv *kv = file->private_data;
+	struct happening *news;
+	int i;
+
+	if (kv->listener)
+		rdma_destroy_id(kv->listener);
+	if (qp_of(kv)) {
+		ib_drain_qp(kv->id->qp);
+		rdma_destroy_qp(kv->id);
+	}
+	for (i = 0; i < MAX_MRS; i++) {
+		if (kv->mr[i])
+			ib_dereg_mr(kv->mr[i]);
+	}
+	if (!IS_ERR_OR_NULL(kv->cq))
+		ib_free_cq(kv->cq);
+	for (i = 0; i < 2; i++) {
+		if (!IS_ERR_OR_NULL(kv->pd[i]))
+			ib_dealloc_pd(kv->pd[i]);
+	}
+	if (kv->id)
+		rdma_destroy_id(kv->id);
+	while ((news = take_news(kv)))
+		kfree(news);
+	kv_forget_wrs(kv);
+	free_memory(kv);
+	return 0;
+}
+
+static const struct file_operations kv_fops = {
+	.owner		= THIS_MODULE,
+	.open		= kv_open,
+	.release	= kv_release,
+	.read		= kv_read,
+	.write		= kv_write,
+};
+
+static struct miscdevice kv_device = {
+	.minor	= MISC_DYNAMIC_MINOR,
+	.name	= "kverbs",
+	.fops	= &kv_fops,
+};
+
+module_misc_device(kv_device);
+MODULE_DESCRIPTION("A kernel's ULP that does what a test tells it to");
+MODULE_LICENSE("GPL");
