@@ -379,7 +379,7 @@ def D_6_2_2_1_drain(b, when, role):
     if when == "closed":
         link.peer.fin()
         link.peer.hear_end(FIN)
-    link.peer.may_be_cut = True
+    link.peer.allow_cut()
     link.kv.do("drain")
     while link.kv.take():
         pass

@@ -151,7 +151,7 @@ def D_5_2_2_message_of_2_gib_and_more(b, count, role):
     link.dut.nothing_completes("scq")
     link.qp.modify(ERR)
     link.qp.flushed()
-    link.peer.may_be_cut = True
+    link.peer.allow_cut()
 
 
 @rule("R-7.1-1", "R-8.1.1-1", cases=both(("key",), ("index",), ("before",), ("behind",), ("wraps",),
@@ -262,7 +262,7 @@ def scribbled(b, ring, role, seed, turns):
             break
         beside.works()
     link.verbs.do("calm")
-    link.peer.may_be_cut = True
+    link.peer.allow_cut()
     beside.works()
     link.verbs.end()
     link.peer.hear_until_end()
@@ -290,7 +290,7 @@ def R_8_1_2_1_elements_that_change_as_they_are_read(b, ring, at, size, role):
         except OSError:
             break
     link.verbs.do("calm")
-    link.peer.may_be_cut = True
+    link.peer.allow_cut()
     beside = Link(b.another(), role)
     beside.works()
 
@@ -591,7 +591,7 @@ def R_8_1_2_1_killed_amid_traffic(b, what, role):
         link.verbs.do("destroy qp")
     else:
         link.verbs.proc.send_signal(signal.SIGKILL)
-    link.peer.may_be_cut = True
+    link.peer.allow_cut()
     link.peer.hear_until_end()
 
 
@@ -697,7 +697,7 @@ def R_8_1_2_1_work_requests_through_uverbs(b, opcode):
     rwr = struct.pack("<QII", 0x78, 1, 0)
     wrote(link, command(POST_RECV, rhead + rwr + sge(mr.start, 8, mr.lkey), out_words=1), 8, 4)
     link.verbs.end()
-    link.peer.may_be_cut = True
+    link.peer.allow_cut()
     link.peer.hear_until_end()
     Link(b.another(), "responder").works()
 
@@ -716,6 +716,6 @@ def R_8_1_2_1_commands_that_the_device_has_not(b):
             wrote(link, command(number, struct.pack("<QI", 0, handle_) + bytes(52), out_words=8), 8)
             wrote(link, command(number, struct.pack("<I", handle_) + bytes(28)))
     link.verbs.end()
-    link.peer.may_be_cut = True
+    link.peer.allow_cut()
     link.peer.hear_until_end()
     Link(b.another(), "responder").works()

@@ -362,7 +362,7 @@ def R_7_1_qp_is_brought_to_the_error_state(b, role):
         link.peer.write(mr.rkey, mr.start, b"late")
     except OSError:
         pass
-    link.peer.may_be_cut = True
+    link.peer.allow_cut()
     how = link.peer.hear_until_end()
     check(how in (FIN, RST), how)
     got = sum(len(segment.data) for segment in link.peer.heard if segment.op == WRITE)

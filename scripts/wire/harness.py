@@ -264,6 +264,7 @@ class Bench:
         self.things = []
         self.settings = []
         self.peers = []         # (role, port of the initiator, port of the responder)
+        self.may_be_cut = False     # may the device end a stream amid an FPDU?
         self.others = []
         Bench.port += 1
         self.port = Bench.port

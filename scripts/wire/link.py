@@ -108,7 +108,8 @@ class Link:
         mulpdu = fpdu.mulpdu(self.emss, self.want_markers) if self.mss else fpdu.MAX_ULPDU
         self.mulpdu = mulpdu
         self.peer = RdmapPeer(tcp, crc=crc, out_markers=bool(frame.flags & mpa.M),
-                              in_markers=self.want_markers, mulpdu=mulpdu, depth=depth)
+                              in_markers=self.want_markers, mulpdu=mulpdu, depth=depth,
+                              bench=self.b)
         self.b.things.append(self.peer.finish)
 
     def responder(self):

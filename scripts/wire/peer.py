@@ -33,8 +33,9 @@ class RdmapPeer:
     """One end of a stream in Full Operation, in the hands of the test."""
 
     def __init__(self, tcp, *, crc=True, out_markers=False, in_markers=False, mulpdu=None,
-                 depth=None):
+                 depth=None, bench=None):
         self.tcp = tcp              # harness.Peer
+        self.bench = bench
         self.sock = tcp.sock
         self.out = fpdu.Writer(crc, out_markers)
         self.inward = fpdu.Reader(crc, in_markers)
@@ -45,7 +46,7 @@ class RdmapPeer:
         self.is_finished = False    # have we sent FIN?
         self.msn = {0: 1, 1: 1, 2: 1}
         self.last = b""             # ULPDU that was sent
-        self.may_be_cut = False     # may the device end amid an FPDU?
+        self.is_over = False        # has the test come to its end?
 
     # --- out ---
 
@@ -127,6 +128,10 @@ class RdmapPeer:
         self.tcp.reset()
         self.ended = RST
 
+    def allow_cut(self):
+        """From here on the device may end amid an FPDU."""
+        self.bench.may_be_cut = True
+
     # --- in ---
 
     def _receive(self, end):
@@ -189,7 +194,7 @@ class RdmapPeer:
         try:
             segment = self.next_segment(limit)
         except Ended as ended:
-            check(self.may_be_cut or not self.inward.buffer,
+            check(self.is_over or self.bench.may_be_cut or not self.inward.buffer,
                   f"it ends amid an FPDU: {bytes(self.inward.buffer[:64]).hex()}")
             equal(ended.how, how, "the end of the stream")
             return
@@ -202,7 +207,7 @@ class RdmapPeer:
             while self.next_segment(limit):
                 pass
         except Ended as ended:
-            check(self.may_be_cut or ended.how == RST or not self.inward.buffer,
+            check(self.is_over or self.bench.may_be_cut or ended.how == RST or not self.inward.buffer,
                   f"it ends amid an FPDU: {bytes(self.inward.buffer[:64]).hex()}")
             return ended.how
         raise Failed("the stream did not end")
@@ -255,7 +260,7 @@ class RdmapPeer:
             self.fin()
         except OSError:
             pass
-        self.may_be_cut = True
+        self.is_over = True
         self.hear_until_end()
 
 

@@ -106,7 +106,7 @@ def run_all(args, ports):
         judged = function.__module__ not in LOADS
         for one in (bench, *bench.others):
             print(json.dumps({"test": name, "port": one.port, "judged": judged,
-                              "peers": one.peers}), file=ports)
+                              "peers": one.peers, "cut": one.may_be_cut}), file=ports)
     return failed
 
 

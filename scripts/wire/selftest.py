@@ -10,6 +10,7 @@ import random
 import sys
 
 import fpdu
+import judge_data
 import rdmap
 
 CRCS = [
@@ -129,8 +130,38 @@ def figures():
         yield f"figure 6 is {got}"
 
 
+DISSECTED = [
+    rdmap.write(0x1234, 0x5678, b"data"), rdmap.response(1, 2, last=False),
+    rdmap.untagged(rdmap.SEND, b"data", msn=3, mo=4), rdmap.untagged(rdmap.SEND_INV, msn=1, inv=7),
+    rdmap.read_request(rdmap.Read(1, 2, 3, 4, 5), msn=2),
+    *(rdmap.terminate(rdmap.terminate_body(error, ulpdu)) for error, ulpdu, _ in TERMINATES),
+]
+
+
+def judges():
+    """What tshark and we read of a segment: any difference is found."""
+    for ulpdu in DISSECTED:
+        own = judge_data.details_read(ulpdu)
+        if own is None or not judge_data.agree(own, own):
+            yield f"judge_data: {own} does not agree with itself"
+            continue
+        for name, value in own._asdict().items():
+            for other in others(value):
+                if judge_data.agree(own, own._replace(**{name: other})):
+                    yield f"judge_data: {name} {other} is taken for {value}"
+
+
+def others(value):
+    """The same with something changed"""
+    if isinstance(value, tuple):
+        return [value[:i] + (value[i] ^ 1,) + value[i + 1:] for i in range(len(value))]
+    if isinstance(value, bytes):
+        return [value[:i] + bytes([value[i] ^ 1]) + value[i + 1:] for i in range(len(value))]
+    return [] if value is None else [value ^ 1]
+
+
 def main():
-    wrong = [line for part in (crcs, vectors, mulpdus, round_trips, flaws, figures)
+    wrong = [line for part in (crcs, vectors, mulpdus, round_trips, flaws, figures, judges)
              for line in part()]
     print(*wrong, sep="\n")
     return bool(wrong)

@@ -1,0 +1,168 @@
+# SPDX-License-Identifier: GPL-2.0
+"""DDP and RDMAP for judge.py: what tshark reads of each FPDU, and what we do.
+
+tshark 4.0 has three limits here. It takes the header that a Terminate of RDMAP copies for one of 14
+octets if the error is of protection, and of 18 else, whatever its T says: what it shows is held
+against as many octets of the copy, and where it finds too few it calls the packet malformed. It
+does not count a Marker directly in front of an FPDU, but the first of the stream, into the CRC. And
+it does not know where Markers are once an FPDU does not begin with a TCP segment.
+"""
+
+import struct
+from collections import namedtuple
+
+import fpdu
+
+TAGGED, LAST = 0x80, 0x40
+READ_REQUEST, TERMINATE, OPCODES = 1, 7, 8
+TAGGED_OPCODES = 0, 2
+SINV = 4, 6
+
+READ_FIELDS = ["iwarp_rdma." + name for name in "sinkstag sinkto rdmardsz srcstag srcto".split()]
+ERROR_FIELDS = ["iwarp_rdma." + name for name in """term_etype_rdma term_etype_ddp term_etype_llp
+    term_etype term_errcode_rdma term_errcode_ddp_tagged term_errcode_ddp_untagged term_errcode_llp
+    term_errcode""".split()]
+HDRCT_FIELDS = ["iwarp_rdma." + name for name in "term_hdrct_m hdrct_d hdrct_r".split()]
+COPY_FIELDS = ["iwarp_rdma." + name for name in "term_ddp_seg_len term_ddp_h term_rdma_h".split()]
+FIELDS = ["iwarp_ddp.tagged_flag", "iwarp_ddp.last_flag", "iwarp_ddp.stag",
+          "iwarp_ddp.tagged_offset", "iwarp_ddp.qn", "iwarp_ddp.msn", "iwarp_ddp.mo",
+          "iwarp_rdma.inval_stag", *READ_FIELDS, "iwarp_rdma.term_layer", *ERROR_FIELDS,
+          *HDRCT_FIELDS, *COPY_FIELDS]
+
+# copies: octets behind the four of a Terminate
+Details = namedtuple("Details", "is_tagged last address inv read term copies",
+                     defaults=((), (), b""))
+
+
+class Queues:
+    """The values of a packet's fields, to be taken FPDU by FPDU"""
+
+    def __init__(self, row):
+        self.values = {name: row.get(name, "").split("|") if row.get(name) else []
+                       for name in FIELDS}
+
+    def take(self, name):
+        some = self.values[name]
+        text = some.pop(0) if some else None
+        if text is None:
+            return None
+        return int(text in ("1", "True")) if text in ("0", "1", "True", "False") else int(text, 0)
+
+    def octets(self, name):
+        some = self.values[name]
+        return bytes.fromhex(some.pop(0)) if some else b""
+
+    def first(self, names):
+        return next((value for value in map(self.take, names) if value is not None), None)
+
+
+def details_seen(row, opcodes):
+    """tshark's Details of each FPDU of a packet"""
+    queues = Queues(row)
+    return [_seen(queues, opcode) for opcode in opcodes]
+
+
+def _seen(queues, opcode):
+    is_tagged, last = queues.take("iwarp_ddp.tagged_flag"), queues.take("iwarp_ddp.last_flag")
+    names = ("stag", "tagged_offset") if is_tagged else ("qn", "msn", "mo")
+    address = tuple(queues.take("iwarp_ddp." + name) for name in names)
+    inv = queues.take("iwarp_rdma.inval_stag") if opcode in SINV else None
+    read, term, copies = (), (), b""
+    if opcode == READ_REQUEST:
+        read = tuple(queues.take(name) for name in READ_FIELDS)
+    if opcode == TERMINATE:
+        layer = queues.take("iwarp_rdma.term_layer")
+        etype, code = queues.first(ERROR_FIELDS[:4]), queues.first(ERROR_FIELDS[4:])
+        term = (layer, etype, code, *(queues.take(name) for name in HDRCT_FIELDS))
+        copies = b"".join(queues.octets(name) for name in COPY_FIELDS)
+    return Details(is_tagged, last, address, inv, read, term, copies)
+
+
+def details_read(ulpdu):
+    """Ours; None where no two need agree: the segment is not what its opcode wants"""
+    if len(ulpdu) < 14 or ulpdu[1] & 0xf >= OPCODES or ulpdu[0] & 3 != 1 or ulpdu[1] >> 6 > 1:
+        return None
+    opcode, is_tagged = ulpdu[1] & 0xf, int(bool(ulpdu[0] & TAGGED))
+    header = 14 if is_tagged else 18
+    if is_tagged != (opcode in TAGGED_OPCODES) or len(ulpdu) < header:
+        return None
+    last = int(bool(ulpdu[0] & LAST))
+    if is_tagged:
+        return Details(is_tagged, last, struct.unpack_from(">IQ", ulpdu, 2), None)
+    inv, *address = struct.unpack_from(">IIII", ulpdu, 2)
+    body = ulpdu[header:]
+    read, term, copies = (), (), b""
+    if opcode == READ_REQUEST:
+        if len(body) != 28:
+            return None
+        read = struct.unpack(">IQIIQ", body)
+    if opcode == TERMINATE:
+        if not terminate_is_good(body):
+            return None
+        term = (body[0] >> 4, body[0] & 0xf, body[1], *(body[2] >> bit & 1 for bit in (7, 6, 5)))
+        copies = body[4:]
+    return Details(is_tagged, last, tuple(address), inv if opcode in SINV else None, read, term,
+                   copies)
+
+
+def terminate_size(body):
+    """Octets that a Terminate has by its bits"""
+    size = 4
+    if body[2] & 0x40:
+        size += 2 + (14 if len(body) > 6 and body[6] & TAGGED else 18)
+    return size + (28 if body[2] & 0x20 else 0)
+
+
+def terminate_is_good(body):
+    """Bits and length agree; layer and type are of RFC 5040's figures."""
+    return len(body) >= 4 and body[0] >> 4 <= 2 and body[0] & 0xf <= 2 and \
+        len(body) == terminate_size(body) and bool(body[2] & 0x80) == bool(body[2] & 0x40)
+
+
+def agree(own, seen):
+    """Do both read the same?"""
+    if own is None:
+        return True
+    if own.copies and not copy_is_dissected(own):
+        seen = seen._replace(copies=own.copies)
+    return own._replace(copies=b"") == seen._replace(copies=b"") and \
+        (own.copies[:len(seen.copies)] == seen.copies and len(seen.copies) >= min(len(own.copies), 14))
+
+
+def copy_is_dissected(details):
+    """tshark wants 18 octets of header for each error of RDMAP that is not of protection."""
+    layer, etype = details.term[:2]
+    return not (layer == 0 and etype == 2 and details.term[4] and details.copies[2] & TAGGED)
+
+
+# --- FPDUs with Markers ----------------------------------------------------------------------
+
+class Lenient(fpdu.Reader):
+    """Whatever is in an FPDU"""
+
+    def __init__(self, markers):
+        super().__init__(False, markers)
+
+    def _checked(self, plain, markers, start, used):
+        raw = bytes(self.buffer[:used + 4])
+        length, = struct.unpack_from(">H", plain)
+        good = int(raw[-4:] == struct.pack("<I", fpdu.crc32c(raw[:-4])))
+        first = self.position
+        del self.buffer[:used + 4]
+        self.position += used + 4
+        return Read(first, used + 4, plain[2:2 + length], good, bool(markers) and start > first > 0)
+
+
+# offset: of the FPDU, or of the Marker in front of it, which led says is there
+Read = namedtuple("Read", "offset size ulpdu good led")
+
+
+def fpdus(data, markers):
+    """All that are whole"""
+    reader = Lenient(markers)
+    reader.feed(data)
+    while True:
+        one = reader.take()
+        if one is None:
+            return
+        yield one
