@@ -33,7 +33,7 @@ DATA_SAMPLE='R_5_|D_7_1_1_|F_4_1_1|R_7_2_1'
 
 FILES=
 STARTUP="responder initiator hazards load storms"
-DATA="data_mpa data_ddp data_rdmap data_ops data_order data_term data_access data_rings data_kernel"
+DATA="data_mpa data_ddp data_rdmap data_ops data_order data_term data_access data_rings data_kernel data_fuzz"
 NOT_JUDGED="load storms"	# they send so much, or wreck so much, that nobody wants it captured
 OPTIONS=()	# for run.py
 PATTERN=

@@ -14,6 +14,7 @@ class Conduct:
     """What one end said so far, and so what it may say next."""
 
     def __init__(self, mulpdu=None, depth=None):
+        self.is_strict = True       # do we know what the other end has asked for?
         self.mulpdu = mulpdu        # octets, None: not known
         self.depth = depth          # Reads that may be unanswered, None: not known
         self.msn = {0: 1, 1: 1, 2: 1}
@@ -53,7 +54,7 @@ class Conduct:
             self.terminated = rdmap.Terminate(segment)
 
     def _tagged(self, segment, done):
-        if segment.op == rdmap.READ_RESPONSE:
+        if segment.op == rdmap.READ_RESPONSE and self.is_strict:
             self._response(segment, done)
         elif done and (segment.stag != self.open.stag or
                        segment.to != self.open.to + len(self.open.data)):

@@ -20,6 +20,7 @@ import zlib
 
 import data_access
 import data_ddp
+import data_fuzz
 import data_kernel
 import data_mpa
 import data_ops
@@ -41,7 +42,7 @@ import storms
 import verbs
 
 DATA = (data_mpa, data_ddp, data_rdmap, data_ops, data_order, data_term, data_access, data_rings,
-        data_kernel)
+        data_kernel, data_fuzz)
 MODULES = responder, initiator, hazards, storms, load, faults, *DATA
 LOADS = storms.__name__, load.__name__      # they have peers that are nobody's test
 

@@ -201,6 +201,7 @@ class Verbs:
         try:
             self.proc.wait(LIMIT)
         except subprocess.TimeoutExpired:
+            self.proc.kill()
             raise Failed("verbs_probe cannot end") from None
         finally:
             self.proc.stdin.close()

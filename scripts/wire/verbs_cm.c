@@ -26,6 +26,13 @@ void cm_event(void)
 
 	if (rdma_get_cm_event(cm_channel, &event))
 		return;
+	if (serve_event(event, false)) {
+		struct rdma_cm_event copy = *event;
+
+		rdma_ack_cm_event(event);
+		serve_event(&copy, true);
+		return;
+	}
 	if (event->event == RDMA_CM_EVENT_CONNECT_REQUEST) {
 		snprintf(name, sizeof(name), "r%u", requests++);
 		add(ID, name, event->id);

@@ -169,7 +169,12 @@ static int do_mr(int argc, char **argv)
 
 static int do_channel(int argc, char **argv)
 {
-	return add(CHANNEL, argv[0], ibv_create_comp_channel(context)) ? 0 : -1;
+	struct object *channel = add(CHANNEL, argv[0], ibv_create_comp_channel(context));
+
+	if (!channel)
+		return -1;
+	do_not_block(channel->channel->fd);
+	return 0;
 }
 
 static int do_cq(int argc, char **argv)

@@ -7,7 +7,7 @@
  *
  * It reads commands, one a line: a verb, then names of objects, which the test chooses, and
  * numbers (0x... for hexadecimal). "-" is no object, or no octets. The tables at the end of
- * verbs_objects.c, verbs_post.c, verbs_cm.c and verbs_raw.c list the verbs, each with its words.
+ * verbs_*.c list the verbs, each with its words.
  *
  * What a command finds out is printed before its last line, "OK VERB" or "ERROR VERB errno".
  * Whatever happens besides is printed when it happens:
@@ -21,6 +21,7 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -189,7 +190,7 @@ void serve_events(int timeout_ms)
 static const struct command *find_command(const char *verb)
 {
 	static const struct command *const tables[] = {
-		object_commands, post_commands, cm_commands, raw_commands,
+		object_commands, post_commands, cm_commands, raw_commands, serve_commands,
 	};
 	const struct command *command;
 	size_t i;
@@ -261,6 +262,13 @@ static bool handle_input(void)
 	return true;
 }
 
+/* An event that poll() has seen goes with its object. */
+void do_not_block(int fd)
+{
+	if (fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK))
+		fatal("fcntl");
+}
+
 /* rdma_cm opens the device of an address; its objects are good for every id. */
 static void open_device(const char *address)
 {
@@ -277,6 +285,7 @@ static void open_device(const char *address)
 	    rdma_bind_addr(id, info->ai_src_addr) || !id->verbs)
 		fatal("no device has this address");
 	context = id->verbs;
+	do_not_block(context->async_fd);
 	rdma_destroy_id(id);
 	rdma_freeaddrinfo(info);
 }
@@ -295,8 +304,9 @@ int main(int argc, char **argv)
 		int n = fill_pollfds(fds);
 
 		fds[n] = (struct pollfd) { .fd = 0, .events = POLLIN };
-		if (poll(fds, n + 1, -1) < 0 && errno != EINTR)
+		if (poll(fds, n + 1, serve_is_busy() ? 10 : -1) < 0 && errno != EINTR)
 			fatal("poll");
+		serve_completions();
 		serve_ready(fds, n);
 		if (fds[n].revents && !handle_input())
 			return 0;

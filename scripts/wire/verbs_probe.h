@@ -52,6 +52,7 @@ struct command {
 };
 
 extern const struct command object_commands[], post_commands[], cm_commands[], raw_commands[];
+extern const struct command serve_commands[];
 
 /* verbs_probe.c; functions that return int return 0, or -1 with errno */
 extern struct ibv_context *context;
@@ -61,6 +62,7 @@ uint64_t number(const char *word);
 int parse_octets(const char *hex, uint8_t *out, int max);
 void print_octets(const uint8_t *p, size_t size);
 void serve_events(int timeout_ms);
+void do_not_block(int fd);
 
 /* verbs_objects.c */
 struct object *find(enum kind kind, const char *name);
@@ -76,5 +78,10 @@ void rings_forget(const char *owner);
 
 /* verbs_cm.c */
 void cm_event(void);
+
+/* verbs_serve.c */
+bool serve_event(struct rdma_cm_event *event, bool acknowledged);
+void serve_completions(void);
+bool serve_is_busy(void);
 
 #endif /* VERBS_PROBE_H */

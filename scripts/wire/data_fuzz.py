@@ -1,0 +1,287 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Peers and processes that err by chance, by the thousand; each case prints its seeds.
+
+A stream begins as a good one: startup, then Writes, Sends, Read Requests and Read Responses. Then
+octets flip, FPDUs are cut, repeated, swapped and merged, and fields get the values at which checks
+go wrong, with CRCs that are right or not. Whatever it is, the device keeps the rules for senders to
+the end of the stream, the stream has an end, no octet changes but where the peer may write, the
+next good connection works, and when all is over the device has as many objects as before.
+"""
+
+import random
+import socket
+
+import kernel
+import mpa
+import rdmap
+import rings
+from harness import LIMIT, Failed, Peer, check, poll
+from link import Link
+from peer import RdmapPeer
+from rdmap import READ_REQUEST, READ_RESPONSE, SEND, SEND_INV, SEND_SE, WRITE, Read
+from registry import rule, say
+from verbs import LOCAL_WRITE, REMOTE_READ, REMOTE_WRITE, Dut
+
+RIGHTS = LOCAL_WRITE | REMOTE_WRITE | REMOTE_READ
+EDGES = (0, 1, 2, 3, 7, 8, 63, 64, 65, 127, 128, 255, 256, 0x7fff, 0x8000, 0xfffe, 0xffff,
+         0x7fffffff, 0x80000000, 0xfffffff0, 0xffffffff, 1 << 32, (1 << 63) - 1, 1 << 63,
+         (1 << 64) - 8, (1 << 64) - 1)
+EVERY = 25          # streams between two good connections
+SLABS = ("TCP", "TCPv6", "sock_inode_cache", "request_sock_TCP")
+
+
+class Target:
+    """A server that takes whoever asks, and what the peer may know of its memory"""
+
+    def __init__(self, b):
+        self.b = b
+        self.dut = dut = Dut(b)
+        v = self.v = dut.verbs
+        self.writable = dut.mr(2000, RIGHTS)
+        self.readable = dut.mr(2000, REMOTE_READ)
+        self.local = dut.mr(2000, LOCAL_WRITE)
+        v.do("pd other")
+        self.foreign = dut.mr(2000, RIGHTS, pd="other")
+        places = dut.mr(9 * 256, LOCAL_WRITE)
+        for mr in (self.writable, places):
+            mr.forget()
+        v.do(f"listen listener {b.address} {b.port}")
+        v.do(f"serve pd {places.start:#x} {places.lkey:#x}")
+        self.streams = 0
+
+    def regions(self):
+        return self.writable, self.readable, self.local, self.foreign
+
+    def finished(self):
+        """How many connections have come and gone"""
+        return [int(word) for word in self.v.words("served")]
+
+
+class Stream:
+    """One stream, made of a seed"""
+
+    def __init__(self, target, seed):
+        self.target, self.seed = target, seed
+        self.dice = random.Random(seed)
+        self.msn = {0: 1, 1: 1, 2: 1}
+
+    def number(self, qn):
+        self.msn[qn] += 1
+        return self.msn[qn] - 1
+
+    def message(self):
+        """The ULPDUs of one good message, or of one that is nearly good"""
+        dice = self.dice
+        mr = dice.choice(self.target.regions())
+        size = dice.choice((0, 1, 3, 64, 200, 256, 1000))
+        to = mr.start + dice.choice((0, 1, 1000, 1999, 2000))
+        op = dice.choice((WRITE, WRITE, READ_REQUEST, SEND, SEND, SEND_SE, SEND_INV, READ_RESPONSE))
+        data = dice.randbytes(size)
+        cut = dice.choice((7, 100, 1400))
+        if op == WRITE:
+            return RdmapPeer.write_segments(mr.rkey, to, data, cut)
+        if op == READ_REQUEST:
+            read = Read(dice.getrandbits(32), dice.getrandbits(64), size, mr.rkey, to)
+            return [rdmap.read_request(read, msn=self.number(1))]
+        if op == READ_RESPONSE:
+            return [rdmap.response(0x4242, 0x1000, data[:256])]
+        msn = self.number(0)
+        inv = mr.rkey if op == SEND_INV else 0
+        return rdmap.cut(lambda part, mo, last: rdmap.untagged(op, part, msn=msn, mo=mo, last=last,
+                                                               inv=inv), data[:256], cut)
+
+    def change(self, ulpdu):
+        """Flip bits of it, or put an edge into a field; its CRC will be right."""
+        octets = bytearray(ulpdu)
+        if self.dice.random() < 0.5:
+            for _ in range(self.dice.choice((1, 1, 2, 8))):
+                octets[self.dice.randrange(min(len(octets), 46))] ^= 1 << self.dice.randrange(8)
+        else:
+            width = self.dice.choice((1, 4, 4, 8))
+            at = self.dice.choice((0, 1, 2, 6, 10, 14, 18, 22, 30, 34, 38))
+            value = self.dice.choice(EDGES) & ((1 << 8 * width) - 1)
+            octets[at:at + width] = value.to_bytes(width, "big")
+        return bytes(octets)
+
+    def ulpdus(self):
+        """Good ones, some of them repeated, swapped, merged, or changed"""
+        dice = self.dice
+        all_ = [u for _ in range(dice.randrange(1, 7)) for u in self.message()]
+        for _ in range(dice.choice((0, 1, 1, 1, 2))):
+            at, to = dice.randrange(len(all_)), dice.randrange(len(all_))
+            how = dice.randrange(6)
+            if how == 0:
+                all_.insert(to, all_[at])
+            elif how == 1:
+                all_[at], all_[to] = all_[to], all_[at]
+            elif how == 2:
+                all_[at] = all_[at] + all_[to]
+            elif how == 3:
+                all_[at] = all_[at][:dice.randrange(len(all_[at]) + 1)]
+            else:
+                all_[at] = self.change(all_[at])
+        return all_
+
+    def octets(self, peer):
+        """All of it as FPDUs; some of them damaged below"""
+        dice = self.dice
+        fpdus = [peer.make(ulpdu[:60000]) for ulpdu in self.ulpdus()]
+        if dice.random() < 0.3:
+            at = dice.randrange(len(fpdus))
+            octets = bytearray(fpdus[at])
+            how = dice.randrange(4)
+            if how == 0:
+                octets[dice.randrange(len(octets))] ^= 1 << dice.randrange(8)
+            elif how == 1:
+                del octets[dice.randrange(len(octets)):]
+            elif how == 2:
+                octets[dice.randrange(len(octets)):0] = dice.randbytes(dice.randrange(1, 40))
+            else:
+                octets += dice.randbytes(4)
+            fpdus[at] = bytes(octets)
+        return b"".join(fpdus)
+
+    def play(self, sock):
+        """From the Request to the end of both halves"""
+        dice = self.dice
+        tcp = Peer(sock)
+        tcp.send(mpa.request2(b"", mpa.C, a=1, rtr=mpa.WRITE, ird=4, ord=4))
+        tcp.recv_reply()
+        peer = RdmapPeer(tcp, bench=self.target.b)
+        peer.conduct.is_strict = False
+        peer.allow_cut()
+        peer.write(1, 0)
+        octets = self.octets(peer)
+        how = dice.random()
+        try:
+            if how < 0.2:
+                while octets:
+                    size = dice.choice((1, 5, 50, 500, 2000))
+                    tcp.send(octets[:size])
+                    octets = octets[size:]
+            else:
+                tcp.send(octets)
+            if how > 0.95:
+                peer.reset()
+                return
+            peer.fin()
+        except OSError:
+            pass
+        peer.hear_until_end()
+
+
+def dial(b, target):
+    sock = socket.create_connection((b.address, target.b.port), LIMIT)
+    b.peers.append(("initiator", sock.getsockname()[1], target.b.port))
+    return sock
+
+
+@rule("R-8.1.1-1", "R-6.2.1-1", "R-5.4-4", "D-7.1-13", cases=[(1, 60)],
+      soak=[(1000 * n, 1000) for n in range(1, 22)])
+def R_8_1_1_1_streams_that_err_by_chance(b, seed, count):
+    """The device as responder"""
+    say(f"seeds {seed} to {seed + count - 1}")
+    target = Target(b)
+    beside = Link(b.another(), "responder")
+    before = kernel.slabs(SLABS)
+    for n in range(seed, seed + count):
+        try:
+            with dial(b, target) as sock:
+                Stream(target, n).play(sock)
+        except (Failed, rdmap.Bad, OSError) as err:
+            raise Failed(f"seed {n}: {err}") from None
+        if n % EVERY == 0:
+            beside.works()
+    beside.works()
+    check(poll(lambda: len(set(target.finished())) == 1), f"not all ended: {target.finished()}")
+    check(poll(lambda: all(now <= before[name] + 60
+                           for name, now in kernel.slabs(SLABS).items())),
+          f"{kernel.slabs(SLABS)} in slabs, {before} before")
+
+
+@rule("R-8.1.1-1", "R-6.2.1-1", "R-5.4-4", cases=[(1, 12)], soak=[(10000, 1000)])
+def R_8_1_1_1_streams_that_err_by_chance_to_an_initiator(b, seed, count):
+    say(f"seeds {seed} to {seed + count - 1}")
+    target = Target(b)
+    dut = target.dut
+    for n in range(seed, seed + count):
+        link = Link(b.another(), "initiator", dut=dut, name=f"n{n}")
+        stream = Stream(target, n)
+        place = [link.qp.recv(256) for _ in range(4)]
+        for one in place:
+            one.forget()
+        link.peer.conduct.is_strict = False
+        link.peer.allow_cut()
+        try:
+            link.peer.raw(stream.octets(link.peer))
+            link.peer.fin()
+        except OSError:
+            pass
+        try:
+            link.peer.hear_until_end()
+        except (Failed, rdmap.Bad) as err:
+            raise Failed(f"seed {n}: {err}") from None
+        link.disconnected()
+        link.qp.rq.posted.clear()
+        dut.verbs.do(f"poll {link.qp.rcq}")
+        dut.verbs.do(f"destroy {link.qp.name} {link.id}")
+        dut.verbs.asyncs.clear()
+
+
+# --- elements of rings -----------------------------------------------------------------------
+
+def element(dice, mrs):
+    """A WR that is nearly good"""
+    mr = dice.choice(mrs)
+    sges = []
+    for _ in range(dice.randrange(0, 7)):
+        mr2 = dice.choice(mrs)
+        length = dice.choice((0, 1, 8, 100, 64, *EDGES[-14:])) & rdmap.MAX32
+        sges.append(rings.sge(mr2.start + dice.choice((0, 0, 1, 63, 64, -1)), length,
+                              mr2.lkey ^ dice.choice((0, 0, 0, 1))))
+    octets = bytearray(rings.sqe(
+        dice.getrandbits(64), dice.choice((0, 1, 3, 5, 3, 0, dice.randrange(256))), sges,
+        flags=rings.VALID | dice.choice((4, 4, 6, 12, 20, dice.getrandbits(16))), rkey=mr.rkey,
+        raddr=dice.choice((mr.start, *EDGES)),
+        num_sge=dice.choice((len(sges), len(sges), len(sges), dice.randrange(256)))))
+    if dice.random() < 0.3:
+        octets[dice.randrange(120)] ^= 1 << dice.randrange(8)
+        octets[8] |= rings.VALID
+    return bytes(octets)
+
+
+@rule("R-8.1.2-1", "R-7.1-1", cases=[(1, 40)], soak=[(1000, 3000)])
+def R_8_1_2_1_elements_made_by_chance(b, seed, count):
+    """Each on a QP of its own; the peer hears messages as they should be, or a Terminate."""
+    say(f"seeds {seed} to {seed + count - 1}")
+    beside = Link(b, "responder")
+    victim = Dut(b)
+    mrs = [victim.mr(64, RIGHTS), victim.mr(64, 0)]
+    victim.memory.forget(0, victim.memory.size)
+    for n in range(seed, seed + count):
+        dice = random.Random(n)
+        link = Link(b.another(), "responder", dut=victim, name=f"n{n}")
+        link.peer.allow_cut()
+        try:
+            for slot in range(dice.randrange(1, 4)):
+                octets = element(dice, mrs)
+                victim.verbs.do(f"poke {link.qp.name}.sq {slot * rings.SQE} {octets.hex()}")
+            victim.verbs.ask(f"doorbell {link.qp.name}")
+            place = victim.into(64)
+            receive = bytearray(rings.rqe(5, [rings.sge(place.mr.start, 64, place.mr.lkey)] * 2))
+            receive[dice.randrange(8, 48)] ^= 1 << dice.randrange(8)
+            victim.verbs.do(f"poke {link.qp.name}.rq 0 {bytes(receive).hex()}")
+            try:
+                link.peer.send(bytes(dice.choice((0, 8, 100))))
+                link.peer.fin()
+            except OSError:
+                pass
+            link.peer.hear_until_end()
+        except (Failed, rdmap.Bad) as err:
+            raise Failed(f"seed {n}: {err}") from None
+        link.disconnected()
+        victim.verbs.do(f"destroy {link.qp.name}")
+        victim.verbs.asyncs.clear()
+        if n % EVERY == 0:
+            beside.works()
+    beside.works()
