@@ -6,8 +6,8 @@
     conformance.py --write     write the names of the tests into the pages
     conformance.py --selftest  prove that each kind of mistake is found
 
-A page has a row for each rule: id, rule, kept, how, tests. The last is made here, from what the
-tests say of themselves:
+A page has a row for each rule: id, rule, kept, how, on one page what shows it, and tests. The last
+is made here, from what the tests say of themselves:
 
     wire (scripts/wire)        @rule("E-9.2-4", ...)
     KUnit (kunit)              /* Rules: E-9.2-4 ... */ above the test function
@@ -24,9 +24,12 @@ import sys
 import textwrap
 
 TOP = pathlib.Path(__file__).resolve().parent.parent
-PAGES = [TOP / 'Documentation/infiniband' / name
-         for name in ('iw_mpa_conformance.rst', 'iw_mpa_security.rst')]
-ID = r'(?:[EM]-\d+(?:\.\d+)*-\d+[ab]?|[BCDHILOPQR]-\d\d|F-[a-z]+)'
+# page -> fields of a row behind its id
+PAGES = {TOP / 'Documentation/infiniband' / name: count
+         for name, count in (('iw_mpa_conformance.rst', 4), ('iw_mpa_security.rst', 4),
+                             ('srnic_conformance.rst', 5))}
+ID = (r'(?:[FDR]-(?:\d+(?:\.\d+)*|B)-\d+|T-\d+|[EM]-\d+(?:\.\d+)*-\d+[ab]?|'
+      r'[BCDHILOPQR]-\d\d|F-[a-z]+)')
 ROW = re.compile(r'^   \* - (%s)\n((?:     .*\n)+)' % ID, re.MULTILINE)
 KUNIT = re.compile(r'/\*\s*Rules:([^*]*)\*/\nstatic void (\w+)\(struct kunit \*test\)')
 E2E = re.compile(r'^# Rules:(.*)$', re.MULTILINE)
@@ -35,6 +38,7 @@ STATIC = re.compile(r'^# Rules:(.*)\n(?:#.*\n)*test_(\w+)\(\)', re.MULTILINE)
 # What "kept" may say, and whether such a rule needs a test
 KEPT = {
     'yes': True,
+    'decision': True,   # decided here, where the RFCs are silent, loose, or disagree
     'rdma_cm': True,    # as far as iw_cm and rdma_cm carry it
     'driver': True,     # negotiated here, done by drivers that can
     'SCTP': False,
@@ -48,8 +52,9 @@ def wire_tests():
     sys.dont_write_bytecode = True
     registry = importlib.import_module('registry')
     found = {}
-    for role in ('initiator', 'responder', 'hazards', 'storms', 'load', 'faults'):
-        importlib.import_module(role)
+    data = sorted(path.stem for path in (TOP / 'scripts/wire').glob('data_*.py'))
+    for name in ('initiator', 'responder', 'hazards', 'storms', 'load', 'faults', *data):
+        importlib.import_module(name)
     for _, ids, function, _ in registry.TESTS + registry.SOAK:
         name = 'wire: %s_%s' % (function.__module__, function.__name__)
         for rule in ids:
@@ -120,32 +125,37 @@ def tests_text(names):
     return '     -' + '\n       '.join([''] + lines).replace('\n       ', ' ', 1) + '\n'
 
 
-def written(page, tests):
+def written(page, tests, count=4):
     def row(match):
         rule, body = match.groups()
         parts = re.split(r'(?m)^(?=     -)', body)
-        parts = [part for part in parts if part][:3]
+        parts = [part for part in parts if part][:count - 1]
         return '   * - %s\n%s%s' % (rule, ''.join(parts), tests_text(tests.get(rule, [])))
     return ROW.sub(row, page)
 
 
-def problems(page, tests):
+def problems(pages, tests):
+    """pages: (text, fields of a row)"""
     rows = {}
-    for rule, body in ROW.findall(page):
-        if rule in rows:
-            yield '%s has two rows' % rule
-        rows[rule] = fields(body)
+    for page, count in pages:
+        for rule, body in ROW.findall(page):
+            if rule in rows:
+                yield '%s has two rows' % rule
+            rows[rule] = fields(body)
+            if len(rows[rule]) != count:
+                yield '%s: a row has %d fields' % (rule, count + 1)
+                rows[rule] = None
+        if written(page, tests, count) != page:
+            yield 'the names of tests are not those of today: run %s --write' % sys.argv[0]
     for rule, row in rows.items():
-        if len(row) != 4:
-            yield '%s: a row has 5 fields' % rule
-        elif row[1] not in KEPT:
+        if not row:
+            continue
+        if row[1] not in KEPT:
             yield '%s is "%s": not kept, or not one of %s' % (rule, row[1], ', '.join(KEPT))
         elif KEPT[row[1]] and not tests.get(rule):
             yield '%s has no test' % rule
     for rule in sorted(set(tests) - set(rows)):
         yield '%s is not on the page: %s' % (rule, ', '.join(tests[rule]))
-    if written(page, tests) != page:
-        yield 'the names of tests are not those of today: run %s --write' % sys.argv[0]
 
 
 SAMPLE = '''
@@ -172,10 +182,13 @@ def selftest():
         (SAMPLE.replace('     - so\n', ''), GOOD, '5 fields'),
         (SAMPLE + SAMPLE, GOOD, 'two rows'),
     ]
-    failed = [] if not list(problems(SAMPLE, GOOD)) else ['the good sample is refused']
+    failed = [] if not list(problems([(SAMPLE, 4)], GOOD)) else ['the good sample is refused']
     for page, tests, text in mistakes:
-        if not any(text in problem for problem in problems(page, tests)):
+        if not any(text in problem for problem in problems([(page, 4)], tests)):
             failed.append('not found: ' + text)
+    for rule in ('F-4.1-5', 'D-4.3.1-2', 'R-B-3', 'R-8.1.1-10', 'T-22', 'E-9.1-7', 'R-01', 'F-rtr'):
+        if re.findall(ID, 'Rules: %s, and' % rule) != [rule]:
+            failed.append('no id: ' + rule)
     return failed
 
 
@@ -185,10 +198,10 @@ def main():
     else:
         pages, tests = [path.read_text(encoding='utf-8') for path in PAGES], all_tests()
         if sys.argv[1:] == ['--write']:
-            pages = [written(page, tests) for page in pages]
+            pages = [written(page, tests, count) for page, count in zip(pages, PAGES.values())]
             for path, page in zip(PAGES, pages):
                 path.write_text(page, encoding='utf-8')
-        found = list(problems('\n'.join(pages), tests))
+        found = list(problems(list(zip(pages, PAGES.values())), tests))
     for problem in found:
         print(problem)
     return 1 if found else 0

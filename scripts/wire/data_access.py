@@ -132,7 +132,7 @@ def R_8_1_1_1_each_connection_has_its_domain(b, role):
 
 @rule("R-8.1.1-4", "R-8.1.1-6", "T-22", cases=both())
 def R_8_1_1_6_no_octet_after_the_region_is_gone(b, role):
-    """Deregistered under a flood of Writes: from the moment when that returned the memory is ours."""
+    """Deregistered under a flood of Writes: from when that has returned the memory is ours."""
     link = Link(b, role)
     mr = link.dut.mr(60000, MAY_WRITE)
     segments = link.peer.write_segments(mr.rkey, mr.start, b"\x11" * 60000, 1400)

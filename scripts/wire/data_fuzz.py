@@ -224,6 +224,7 @@ def R_8_1_1_1_streams_that_err_by_chance_to_an_initiator(b, seed, count):
         link.disconnected()
         link.qp.rq.posted.clear()
         dut.verbs.do(f"poll {link.qp.rcq}")
+        link.tcp.close()
         dut.verbs.do(f"destroy {link.qp.name} {link.id}")
         dut.verbs.asyncs.clear()
 
@@ -280,7 +281,8 @@ def R_8_1_2_1_elements_made_by_chance(b, seed, count):
         except (Failed, rdmap.Bad) as err:
             raise Failed(f"seed {n}: {err}") from None
         link.disconnected()
-        victim.verbs.do(f"destroy {link.qp.name}")
+        link.tcp.close()
+        victim.verbs.do(f"destroy {link.qp.name} {link.id} listener{link.name}")
         victim.verbs.asyncs.clear()
         if n % EVERY == 0:
             beside.works()

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What only the kernel's ULPs have: fast-registered regions, invalidation, drain (see kverbs.py)."""
+"""What only the kernel's ULPs have: fast registration, invalidation, drain (see kverbs.py)."""
 
 import rdmap
 from harness import check, equal
-from kverbs import (FENCE, LOCAL_WRITE, MEMORY, REMOTE_READ, REMOTE_WRITE, SIGNALED, WITH_INVALIDATE,
-                    KernelLink)
+from kverbs import (FENCE, LOCAL_WRITE, MEMORY, REMOTE_READ, REMOTE_WRITE, SIGNALED,
+                    WITH_INVALIDATE, KernelLink)
 from link import Link, both
 from peer import FIN, random_octets
 from rdmap import (READ_REQUEST, READ_RESPONSE, SEND, SEND_INV, SEND_SE_INV, WRITE, Read)
@@ -28,8 +28,8 @@ def region(link, n=0, pieces=((0, 4096),), access=RIGHTS, **kw):
                                           ([(0, 4096), (8192, 4096)], 0, 300),
                                           ([(7, 100), (5000, 33), (200, 1)], 1, 0)))
 def R_8_1_1_4_fast_registered_region(b, pieces, type_, offset, role):
-    """Whole pages, pieces that begin or end within one, an offset into the list, and gaps: octets go
-    where the list says, and Reads find them there."""
+    """Whole pages, pieces that begin or end within one, an offset into the list, and gaps: octets
+    go where the list says, and Reads find them there."""
     link = KernelLink(b, role)
     mr = region(link, pieces=pieces, type_=type_, offset=offset)
     size = sum(piece[1] for piece in pieces) - offset
@@ -225,8 +225,8 @@ def R_5_3_4_invalidate_of_another_domain(b, whose, role):
         other = Link(b.another(), role, dut=link.dut, name="2", qp={"pd": "other"})
     link.peer.send(b"data", op=SEND_INV, inv=mr.rkey)
     terminate = link.peer.hear_terminate()
-    equal(terminate.body.hex(), rdmap.terminate_body(rdmap.FOREIGN_INVALIDATE, link.peer.last).hex(),
-          "Terminate")
+    want = rdmap.terminate_body(rdmap.FOREIGN_INVALIDATE, link.peer.last)
+    equal(terminate.body.hex(), want.hex(), "Terminate")
     link.peer.hear_end()
     link.ended("QP_ACCESS_ERR", flush=False)
     wc, = link.qp.wait_recv()
@@ -302,7 +302,7 @@ def R_5_5_13_registration_and_send_in_one_list(b, role):
 
 @rule("R-5.5-15", "R-B-3", "T-6", cases=both((0,), (FENCE,)))
 def R_5_5_15_invalidation_behind_a_read(b, fence, role):
-    """It completes behind the Read; with a fence the Read's sink is there until the Read is over."""
+    """It completes behind the Read; with a fence the sink is there until the Read is over."""
     link = KernelLink(b, role)
     mr = region(link, access=LOCAL_WRITE)
     link.kv.do(f"post read {SIGNALED} 1 0x9000 0x99 0,64,{mr.rkey},{mr.start} ; "

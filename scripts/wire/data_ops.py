@@ -8,8 +8,8 @@ from link import Link, both, event_of
 from peer import random_octets
 from rdmap import (READ_REQUEST, READ_RESPONSE, SEND, SEND_INV, SEND_SE, SEND_SE_INV, WRITE, Read)
 from registry import rule
-from verbs import (INLINE, LOCAL_WRITE, READ_FAILED, REMOTE_READ, REMOTE_WRITE, SIGNALED, SOLICITED, SUCCESS,
-                   WC_READ, WC_SEND, WC_WRITE, WR_READ, WR_SEND, WR_WRITE, Dut)
+from verbs import (INLINE, LOCAL_WRITE, READ_FAILED, REMOTE_READ, REMOTE_WRITE, SIGNALED,
+                   SOLICITED, SUCCESS, WC_READ, WC_SEND, WC_WRITE, WR_READ, WR_SEND, WR_WRITE, Dut)
 
 MAY_WRITE = LOCAL_WRITE | REMOTE_WRITE
 
@@ -215,7 +215,7 @@ def R_5_2_2_2_response_to_another_stag(b, which, role):
 
 @rule("R-5.2.2-2", "T-7", cases=both((0,), (1,)))
 def R_5_2_2_2_response_to_another_read(b, which, role):
-    """The second Read's sink, while the first is unanswered; then both keys with an octet changed"""
+    """The second Read's sink, while the first is unanswered; the first's with another key"""
     link = Link(b, role)
     _, read = reading(link, 32)
     _, read2 = reading(link, 32)

@@ -42,7 +42,8 @@ def R_5_5_10_writes_before_a_send_are_there(b, role):
 def R_5_5_10_sends_are_delivered_in_order(b, role):
     link = Link(b, role)
     places = [link.qp.recv() for _ in range(16)]
-    link.peer.together(*(u for n in range(16) for u in link.peer.send_segments(bytes([n] * 40), 17)))
+    link.peer.together(*(ulpdu for n in range(16)
+                         for ulpdu in link.peer.send_segments(bytes([n] * 40), 17)))
     for n, place in enumerate(places):
         link.qp.received(place, bytes([n] * 40))
 
@@ -376,11 +377,11 @@ def R_8_1_1_11_depths_have_a_cap(b):
     link = Link(b, "responder")
     words = link.verbs.words("device")
     caps = dict(word.split("=") for word in words)
-    ird, ord = int(caps["qp_rd_atom"]), int(caps["qp_init_rd_atom"])  # pylint: disable=redefined-builtin
-    check(0 < ird < 0x3fff and 0 < ord < 0x3fff, f"depths {ird}/{ord}")
+    ird, ord_ = int(caps["qp_rd_atom"]), int(caps["qp_init_rd_atom"])
+    check(0 < ird < 0x3fff and 0 < ord_ < 0x3fff, f"depths {ird}/{ord_}")
     other = Link(b.another(), "responder", dut=link.dut, name="2", ird=min(255, ird),
-                 ord=min(255, ord), peer_ird=0x3ffe, peer_ord=0x3ffe)
-    check(other.frame.ird <= ird and other.frame.ord <= ord, f"{other.frame!r}")
+                 ord=min(255, ord_), peer_ird=0x3ffe, peer_ord=0x3ffe)
+    check(other.frame.ird <= ird and other.frame.ord <= ord_, f"{other.frame!r}")
 
 
 @rule("R-5.5-1", "R-B-3", cases=both())

@@ -9,7 +9,7 @@ from link import Link, both
 from peer import random_octets
 from rdmap import (READ_REQUEST, READ_RESPONSE, SEND, SEND_INV, SEND_SE, TERMINATE, WRITE, Read)
 from registry import rule
-from verbs import LOCAL_WRITE, REMOTE_READ, REMOTE_WRITE
+from verbs import LOCAL_WRITE, REMOTE_READ, REMOTE_WRITE, WR_SEND
 
 MAY_WRITE = LOCAL_WRITE | REMOTE_WRITE
 ALL_RIGHTS = MAY_WRITE | REMOTE_READ
@@ -237,6 +237,43 @@ def R_4_8_3_header_of_an_untagged_offender(b, role):
     link = Link(b, role)
     link.peer.send(b"data", ddp_reserved=0x14, rdmap_reserved=0x10, inv=0xa1a2a3a4)
     link.refused(rdmap.UNTAGGED_BUFFER)
+
+
+KINDS = {
+    "llp": (rdmap.MPA_CRC, "20020000", 4),
+    "ddp_tagged": (rdmap.TAGGED_STAG, "1100c000", 20),
+    "ddp_untagged": (rdmap.UNTAGGED_QN, "1201c000", 24),
+    "operation": (rdmap.OPCODE_ERROR, "0206c000", 24),
+    "protection": (rdmap.READ_STAG, "0100e000", 52),
+    "invalidate": (rdmap.CANNOT_INVALIDATE, "0209c000", 24),
+    "local": (rdmap.LOCAL_CATASTROPHIC, "00000000", 4),
+}
+
+
+@rule("R-4.8-7", "R-4.8-1", "T-3", cases=both(*[(which,) for which in KINDS]))
+def R_4_8_7_copies_by_kind_of_error(b, which, role):
+    """Terminate Control octet by octet, and how much is copied"""
+    error, control, size = KINDS[which]
+    link = Link(b, role)
+    link.qp.recv().forget()
+    peer = link.peer
+    if which == "llp":
+        peer.ulpdu(rdmap.write(1, 2), check=lambda field: field[::-1])
+    elif which == "ddp_tagged":
+        peer.write(0x99, 1, b"data")
+    elif which == "ddp_untagged":
+        peer.send(b"data", qn=3)
+    elif which == "operation":
+        peer.ulpdu(rdmap.untagged(SEND, b"data", msn=1, qn=1))
+    elif which == "protection":
+        peer.read(0x99, 1, 8, good=False)
+    elif which == "invalidate":
+        peer.send(b"data", op=SEND_INV, inv=0x99)
+    else:
+        link.qp.post(link.qp.wr(WR_SEND, ["0x1000,8,0x99"]))
+    terminate = peer.hear_terminate()
+    equal((terminate.body[:4].hex(), len(terminate.body)), (control, size), "Terminate")
+    equal(terminate.body.hex(), rdmap.terminate_body(error, peer.last).hex(), "Terminate")
 
 
 @rule("R-4.8-4", "T-15", "R-7.2-1", cases=both((0,), (1,), (3,)))

@@ -241,7 +241,7 @@ def R_5_4_6_bad_terminate_is_not_answered(b, which, role):
 
 @rule("D-6.2.1-1", cases=both())
 def D_6_2_1_1_what_was_posted_goes_out_first(b, role):
-    """A Write of half a MiB, a Send, disconnect: all of it, then FIN; what is posted later fails."""
+    """A long Write, a Send, disconnect: all of it, then FIN; what is posted later fails."""
     link = Link(b, role, narrow=True)
     long_write(link)
     link.qp.send(b"the last words")

@@ -257,7 +257,8 @@ class Exchange:
     def end_of(self, role):
         """What ended this side's half first: FIN, RST or nothing that was seen"""
         for packet in self.connection.packets:
-            if self.connection.is_out(packet) == (role == "initiator") and (packet.fin or packet.rst):
+            is_own = self.connection.is_out(packet) == (role == "initiator")
+            if is_own and (packet.fin or packet.rst):
                 return "RST" if packet.rst else "FIN"
         return None
 
@@ -563,7 +564,7 @@ class Report:
         for reason, names in self.blind.items():
             self.tell(f"written anew for tshark 4.0, {sum(names.values())} for {reason}", names)
         if self.unseen:
-            self.tell("not judged, as tshark 4.0 does not know a Marker directly in front of an FPDU",
+            self.tell("not judged, tshark 4.0 not knowing a Marker directly in front of an FPDU",
                       self.unseen)
         return any(self.failures.values())
 

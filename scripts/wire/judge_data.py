@@ -126,7 +126,8 @@ def agree(own, seen):
     if own.copies and not copy_is_dissected(own):
         seen = seen._replace(copies=own.copies)
     return own._replace(copies=b"") == seen._replace(copies=b"") and \
-        (own.copies[:len(seen.copies)] == seen.copies and len(seen.copies) >= min(len(own.copies), 14))
+        own.copies[:len(seen.copies)] == seen.copies and \
+        len(seen.copies) >= min(len(own.copies), 14)
 
 
 def copy_is_dissected(details):

@@ -49,7 +49,8 @@ class Link:
 
     crc, markers: what the peer asks for; rtr: the type of the RTR message, 0 for the client-server
     model; rev: 1 or 2; ird, ord: the device's; peer_ird, peer_ord: what the peer says; mss: of TCP,
-    None for what TCP likes; narrow: the peer's receive buffer is small; setup(dut, qp): what is to be done before; qp: words for verbs.Qp;
+    None for what TCP likes; narrow: the peer's receive buffer is small; setup(dut, qp): what is to
+    be done before; qp: words for verbs.Qp;
     first=False: a responder's first FPDU is left to the test; pd, dut_pd: private data
     """
 

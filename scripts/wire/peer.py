@@ -78,9 +78,8 @@ class RdmapPeer:
     def send_segments(self, data=b"", size=None, op=rdmap.SEND, msn=None, mo=0, **kw):
         """The ULPDUs of a Send, in segments of so many octets"""
         msn = self.next_msn(0) if msn is None else msn
-        return rdmap.cut(lambda part, offset, last: rdmap.untagged(op, part, msn=msn, mo=mo + offset,
-                                                                   last=last, **kw),
-                         data, size or max(len(data), 1))
+        return rdmap.cut(lambda part, offset, last: rdmap.untagged(
+            op, part, msn=msn, mo=mo + offset, last=last, **kw), data, size or max(len(data), 1))
 
     def send(self, data=b"", size=None, **kw):
         for ulpdu in self.send_segments(data, size, **kw):
@@ -131,6 +130,9 @@ class RdmapPeer:
     def allow_cut(self):
         """From here on the device may end amid an FPDU."""
         self.bench.may_be_cut = True
+
+    def may_be_cut(self):
+        return self.is_over or self.bench.may_be_cut
 
     # --- in ---
 
@@ -194,7 +196,7 @@ class RdmapPeer:
         try:
             segment = self.next_segment(limit)
         except Ended as ended:
-            check(self.is_over or self.bench.may_be_cut or not self.inward.buffer,
+            check(self.may_be_cut() or not self.inward.buffer,
                   f"it ends amid an FPDU: {bytes(self.inward.buffer[:64]).hex()}")
             equal(ended.how, how, "the end of the stream")
             return
@@ -207,7 +209,7 @@ class RdmapPeer:
             while self.next_segment(limit):
                 pass
         except Ended as ended:
-            check(self.is_over or self.bench.may_be_cut or ended.how == RST or not self.inward.buffer,
+            check(self.may_be_cut() or ended.how == RST or not self.inward.buffer,
                   f"it ends amid an FPDU: {bytes(self.inward.buffer[:64]).hex()}")
             return ended.how
         raise Failed("the stream did not end")

@@ -71,7 +71,8 @@ def round_trips():
     for markers in (False, True):
         writer, reader = fpdu.Writer(True, markers), fpdu.Reader(True, markers)
         sent, stream = [], b""
-        for size in [*range(14, 80), 500, 504, 508, 512, 4096, 64768] + dice.choices(range(600), k=300):
+        for size in [*range(14, 80), 500, 504, 508, 512, 4096, 64768,
+                     *dice.choices(range(600), k=300)]:
             sent.append(dice.randbytes(max(size, 14)))
             stream += writer.fpdu(sent[-1])
         for at in range(0, len(stream), fpdu.SPACING):
