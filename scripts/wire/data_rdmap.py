@@ -293,7 +293,7 @@ def R_4_8_4_request_of_a_failed_read(b, before, role):
 @rule("R-4.8-4", "R-6.1-3", cases=both())
 def R_4_8_4_no_request_where_ddp_found_it(b, role):
     """One Read more than agreed: DDP has no buffer for it."""
-    link = Link(b, role, narrow=True, ird=1)
+    link = Link(b, role, narrow=True, ird=1, peer_ord=1)
     blocked(link, 1)
     link.peer.read(1, 2, 3, good=False)
     link.refused(rdmap.UNTAGGED_BUFFER)

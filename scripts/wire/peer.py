@@ -67,8 +67,9 @@ class RdmapPeer:
         self.raw(b"".join(self.make(ulpdu) for ulpdu in ulpdus))
 
     def in_pieces(self, octets, size=1):
-        """In TCP segments of so many octets"""
-        self.tcp.send_split(octets, size)
+        """In TCP segments of so many octets: Nagle is off, and loopback delivers each at once."""
+        for at in range(0, len(octets), size):
+            self.sock.sendall(octets[at:at + size])
 
     def next_msn(self, qn):
         msn = self.msn[qn]
