@@ -248,29 +248,17 @@ void iw_mpa_sock_release(struct iw_mpa_sock *ms)
 /*
  * Keep the network namespace while TCP still has to deliver our last octets:
  * without the reference close() stops the retransmission timers. Connections get
- * it from their listener. SOCK_HAS_NET_UPGRADE is a probe of the Kbuild: a kernel socket
- * has a weaker reference there, which is to be given back.
+ * it from their listener.
  */
-#ifdef SOCK_HAS_NET_UPGRADE
 static void sock_hold_net(struct sock *sk)
 {
 	sk_net_refcnt_upgrade(sk);
 }
-#else
-static void sock_hold_net(struct sock *sk)
-{
-	struct net *net = sock_net(sk);
-
-	sk->sk_net_refcnt = 1;
-	get_net_track(net, &sk->ns_tracker, GFP_KERNEL);
-	sock_inuse_add(net, 1);
-}
-#endif
 
 /*
  * Our sockets are locked under locks of rdma_cm, and others' above those: lockdep has to tell
- * them apart. A socket that has a class of ours holds the module, which has the class; for those
- * that were accepted, that is SOCK_HAS_OWNER, a probe of the Kbuild.
+ * them apart. A socket that has a class of ours holds the module, which has the class. Older
+ * kernels cannot have an accepted socket do that (SOCK_LACKS_OWNER).
  */
 #ifdef CONFIG_DEBUG_LOCK_ALLOC
 static struct lock_class_key sock_keys[2], sock_spin_keys[2];
@@ -290,7 +278,7 @@ static void sock_classify(struct sock *sk)
 /* TCP, which has made it of a listener, uses it already. */
 static void sock_classify_accepted(struct sock *sk)
 {
-#ifdef SOCK_HAS_OWNER
+#ifndef SOCK_LACKS_OWNER
 	int v6 = sk->sk_family == AF_INET6;
 
 	lock_sock(sk);
@@ -354,7 +342,7 @@ static int sock_bind(struct socket *sock, const struct iw_mpa_sock_opts *opts)
 		/* Then the port need only be free for this remote address. */
 		sock_set_int(sock, SOL_IP, IP_BIND_ADDRESS_NO_PORT, 1);
 	}
-	return kernel_bind(sock, &addr.sa, sizeof(addr));
+	return kernel_bind(sock, (struct sockaddr_unsized *)&addr, sizeof(addr));
 }
 
 static int sock_open(const struct iw_mpa_sock_opts *opts, struct socket **sock)
@@ -410,7 +398,7 @@ int iw_mpa_sock_connect(struct iw_mpa_sock *ms,
 		sock_release(sock);
 		return err;
 	}
-	err = kernel_connect(sock, (struct sockaddr *)&opts->remote->sa,
+	err = kernel_connect(sock, (struct sockaddr_unsized *)opts->remote,
 			     sizeof(*opts->remote), O_NONBLOCK);
 	if (err == -EINPROGRESS)
 		return 0;

@@ -2,6 +2,7 @@
 #ifndef _IW_MPA_STATS_H
 #define _IW_MPA_STATS_H
 
+#include <linux/compiler_types.h>
 #include <linux/percpu.h>
 #include <rdma/iw_mpa_proto.h>
 

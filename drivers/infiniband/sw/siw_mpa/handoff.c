@@ -15,6 +15,7 @@
 
 #include "siw/siw.h"
 #include "siw/siw_verbs.h"
+#include "crc.h"
 #include "siw_cm.h"
 
 #include <linux/log2.h>
@@ -291,10 +292,7 @@ static int handoff_modify_to_rts(struct siw_qp *qp,
 	if (!err)
 		return 0;
 	/* The QP may be used again: leave nothing behind that siw would lose. */
-	kfree(qp->tx_ctx.mpa_crc_hd);
-	kfree(qp->rx_stream.mpa_crc_hd);
-	qp->tx_ctx.mpa_crc_hd = NULL;
-	qp->rx_stream.mpa_crc_hd = NULL;
+	siw_mpa_crc_off(qp);
 	qp->irq = NULL;
 	qp->orq = NULL;
 	return err;
@@ -483,7 +481,7 @@ static int handoff_send_rtr(struct ib_qp *base_qp, u8 rtr)
 	if (qp->attrs.state == SIW_QP_STATE_RTS) {
 		err = rtr == IW_MPA_RTR_READ ? handoff_expect_read(qp) : 0;
 		if (!err)
-			err = handoff_put_rtr(qp->cep, rtr, qp->tx_ctx.mpa_crc_hd);
+			err = handoff_put_rtr(qp->cep, rtr, siw_mpa_crc_is_on(qp));
 	}
 	up_read(&qp->state_lock);
 	if (!err)
@@ -518,8 +516,7 @@ static int handoff_repeat_rtr(struct ib_qp *base_qp)
 	down_read(&qp->state_lock);
 	fenced = handoff_fence_if_idle(qp);
 	if (fenced)
-		err = handoff_put_rtr(cep, IW_MPA_RTR_WRITE,
-				      qp->tx_ctx.mpa_crc_hd);
+		err = handoff_put_rtr(cep, IW_MPA_RTR_WRITE, siw_mpa_crc_is_on(qp));
 	if (err == -EPIPE)
 		siw_qp_cm_drop(qp, 1);
 	up_read(&qp->state_lock);

@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+#ifndef _COMPAT_LINUX_SOCKET_H
+#define _COMPAT_LINUX_SOCKET_H
+
+#include_next <linux/socket.h>
+
+/* Later kernels tell addresses of any length from those as short as the structure. */
+#ifndef COMPAT_HAS_SOCKADDR_UNSIZED
+#define sockaddr_unsized sockaddr
+#endif
+
+#endif
