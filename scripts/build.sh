@@ -26,10 +26,6 @@ BUILD=${BUILD:-$CACHE/build/$KREL}
 SRC=$BUILD/src
 STOCK=$BUILD/siw-stock
 
-kbuild() {
-	nice make -s -C "$KDIR" -j"$(nproc)" "$@"
-}
-
 # Compare contents, not times, and do not carry times over: make then rebuilds exactly what
 # differs, even after a checkout of older files. What a build or stage-siw.sh left behind is
 # protected from --delete, which is there for our own files that went away.
@@ -56,20 +52,20 @@ build_ours() {
 			"$SRC/drivers/infiniband/hw/erdma_mpa/erdma" \
 			erdma_cm.c erdma_cm.h Makefile Kconfig
 	fi
-	kbuild M="$SRC" "$@" modules
+	kernel_make M="$SRC" "$@" modules
 }
 
 # Its own symbol table and no extra variables: warnings in siw are not ours to show.
 build_stock() {
 	"$TOP/scripts/stage-siw.sh" "$STOCK"
-	kbuild M="$STOCK" CONFIG_RDMA_SIW=m modules
+	kernel_make M="$STOCK" CONFIG_RDMA_SIW=m modules
 }
 
 # build_test_module NAME: a module of the wire tests
 build_test_module() {
 	mkdir -p "$BUILD/$1"
 	rsync -rc "$TOP/scripts/wire/$1/" "$BUILD/$1/"
-	kbuild M="$BUILD/$1" modules
+	kernel_make M="$BUILD/$1" modules
 }
 
 # What lets allocations fail is only for a kernel that can.
@@ -90,7 +86,7 @@ build_siw_with() {
 	for constant in "$@"; do
 		set_constant "$dir" "${constant%%=*}" "${constant#*=}"
 	done
-	kbuild M="$dir" CONFIG_RDMA_SIW=m modules
+	kernel_make M="$dir" CONFIG_RDMA_SIW=m modules
 	cp "$dir/siw.ko" "$file.tmp"
 	mv "$file.tmp" "$file"
 }

@@ -3,34 +3,74 @@
 #
 # Kernels by name; lib.sh sources it. This is the only place that knows what a name stands for:
 #
-#   6.1     Debian's stock kernel, headers and sources installed as packages; the default
-#   6.12    Debian's other one: setup.sh unpacks its packages in $CACHE/debian, and the host
-#           stays as it is (a host that has them installed is taken as it is, too)
-#   kasan, kcsan    6.1 with detectors, built by debug-kernel.sh; DEBUG chooses one, too
+#   a name of scripts/kernels   Debian's stock kernel: headers and sources that are installed, or
+#                               those that setup.sh unpacks in $CACHE/debian; the host stays as
+#                               it is
+#   kasan, kcsan                6.1 with detectors, built by debug-kernel.sh; DEBUG chooses one, too
 #
 #   need_kernel NAME   sets; need_krel does it for $KERNEL:
 #       KERNEL         the name
 #       KREL           its release, as uname -r says it there
-#       KDIR           where modules for it are built: make -C
+#       KDIR           where modules for it are built: with kernel_make
+#       KROOT          whose compiler builds them: a release of Debian in a folder, see root.sh;
+#                      empty: the host's
 #       KSOURCE        the package of its sources
 #       KTARBALL       its sources
+#   kernel_make        make for it
 #   kernel_version     what all Debian packages of it agree on, e.g. 6.1.192-2
 #   source_version     the same of KTARBALL; empty if it is missing
 #   kernel_files       fills the current folder: vmlinuz and lib/modules/$KREL
 #   kernel_debugs NAME does it have detectors?
-#
-# Only the plain flavour: rt and cloud kernels lack the drivers that the guests need.
+#   kernel_names       all of scripts/kernels
+#   kernel_row NAME    sets what the table says of it: KDEBIAN KSUITE KHEADERS KRELEASES
+
+KTABLE=$TOP/scripts/kernels
+
+kernel_names() { awk '/^[^#]/ { print $1 }' "$KTABLE"; }
+
+kernel_row() {
+	local name
+
+	while read -r name KDEBIAN KSUITE KHEADERS KRELEASES; do
+		[[ $name != "$1" ]] || return 0
+	done < <(grep '^[^#]' "$KTABLE")
+	return 1
+}
 
 # kernel_of RELEASE: whoever asks for a release need not name the kernel.
 kernel_of() {
-	case $1 in
-	6.12.*) echo 6.12 ;;
-	*) echo 6.1 ;;
-	esac
+	awk -v release="$1" '/^[^#]/ && release ~ "^" $5 "$" { print $1; exit }' "$KTABLE"
+}
+
+# The version of Debian that the host has; testing does not say
+host_debian() {
+	local version
+
+	version=$(. /etc/os-release && [[ $ID == debian ]] && echo "${VERSION_ID:-99}")
+	echo "${version:-0}"
+}
+
+# Without a word of the caller's: what the host's own release has, or the last one before it
+default_kernel() {
+	awk -v debian="$(host_debian)" '/^[^#]/ && $2 <= debian && $2 > most { most = $2; name = $1 }
+		END { print name }' "$KTABLE"
+}
+
+name_kernel() {
+	local name
+
+	if [[ -z $KREL ]]; then
+		name=$(default_kernel)
+		[[ -n $name ]] || die 'this is not Debian 12 or later: see "Supported kernels" in README.md'
+	else
+		name=$(kernel_of "$KREL")
+		[[ -n $name ]] || die "kernel $KREL is not supported: see scripts/kernels for those that are"
+	fi
+	echo "$name"
 }
 
 KREL=${KREL:-}
-KERNEL=${KERNEL:-${DEBUG:-$(kernel_of "$KREL")}}
+KERNEL=${KERNEL:-${DEBUG:-$(name_kernel)}}
 export KERNEL KREL
 
 # Call it before the first use of KREL: setup.sh may have brought the headers since.
@@ -38,11 +78,14 @@ need_krel() { need_kernel "$KERNEL"; }
 
 need_kernel() {
 	KERNEL=$1
-	case $KERNEL in
-	6.1 | 6.12) need_debian_kernel ;;
-	kasan | kcsan) need_debug_kernel ;;
-	*) die "no such kernel: $KERNEL (6.1 6.12 kasan kcsan)" ;;
-	esac
+	KROOT=
+	if kernel_debugs "$KERNEL"; then
+		need_debug_kernel
+	elif kernel_row "$KERNEL"; then
+		need_debian_kernel
+	else
+		die "no such kernel: $KERNEL ($(kernel_names | paste -sd ' ') kasan kcsan)"
+	fi
 }
 
 kernel_debugs() { [[ $1 == kasan || $1 == kcsan ]]; }
@@ -55,32 +98,58 @@ need_debug_kernel() {
 	KREL=$(<"$dir/release")
 	KDIR=$dir/build
 	KSOURCE=linux-source-6.1
-	KTARBALL=/usr/src/$KSOURCE.tar.xz
+	KTARBALL=$(source_tarball 6.1)
 }
 
 need_debian_kernel() {
 	[[ -n $KREL && $(kernel_of "$KREL") == "$KERNEL" ]] || KREL=$(find_krel "$KERNEL")
 	[[ -n $KREL ]] || die "no headers for kernel $KERNEL: run KERNEL=$KERNEL scripts/setup.sh build"
 	KDIR=/lib/modules/$KREL/build
-	KSOURCE=linux-source-$KERNEL
+	KSOURCE=$(source_package "$KREL")
 	KTARBALL=/usr/src/$KSOURCE.tar.xz
 	if [[ ! -e $KDIR/Makefile ]]; then
 		KDIR=$CACHE/debian/$KREL/build
 		KTARBALL=$CACHE/debian/$KREL$KTARBALL
 	fi
-	[[ -e $KDIR/Makefile ]] || die "no headers for kernel $KREL: install linux-headers-$KREL"
+	[[ -e $KDIR/Makefile ]] ||
+		die "no headers for kernel $KREL: apt-get install linux-headers-$KREL"
+	KROOT=$(root_of "$KERNEL")
 }
 
-# The newest release of a series that modules can be built for; empty if there is none.
+# root_of NAME: where its compiler is, as KROOT; sets what kernel_row sets
+root_of() { kernel_row "$1" && { [[ $KDEBIAN -le $(host_debian) ]] || echo "${KSUITE%-backports}"; }; }
+
+# source_package RELEASE: 6.12.107+deb13-amd64 is in linux-source-6.12
+source_package() { sed -E 's/^([0-9]+\.[0-9]+).*/linux-source-\1/' <<<"$1"; }
+
+# source_tarball NAME: of a kernel that may have no headers here
+source_tarball() {
+	local krel tarball
+
+	kernel_row "$1"
+	krel=$(find_krel "$1")
+	tarball=/usr/src/$(source_package "${krel:-$1}").tar.xz
+	[[ -z $krel || -e /lib/modules/$krel/build/Makefile ]] || tarball=$CACHE/debian/$krel$tarball
+	echo "$tarball"
+}
+
+# The newest release of a kernel that modules can be built for; empty if there is none.
 find_krel() {
 	local top dir
 
 	for top in /lib/modules "$CACHE/debian"; do
-		for dir in "$top/$1".*-amd64; do
-			[[ ${dir##*/} =~ ^6\.(1\.0-[0-9]+|12\.[0-9]+\+deb12)-amd64$ ]] || continue
-			[[ ! -e $dir/build/Makefile ]] || echo "${dir##*/}"
+		for dir in "$top"/*-amd64; do
+			[[ -e $dir/build/Makefile && $(kernel_of "${dir##*/}") == "$1" ]] || continue
+			echo "${dir##*/}"
 		done | sort -V | tail -n 1
 	done | head -n 1
+}
+
+kernel_make() {
+	local -a in=()
+
+	[[ -z $KROOT ]] || in=("$TOP/scripts/root.sh" "$KROOT")
+	nice "${in[@]}" make -s -C "$KDIR" -j"$(nproc)" "$@"
 }
 
 unpacked() { [[ $KDIR == "$CACHE"/debian/* ]]; }
@@ -103,28 +172,54 @@ kernel_version() {
 }
 
 source_version() {
-	if unpacked; then
-		kernel_version
+	if [[ $KTARBALL == "$CACHE"/debian/* ]]; then
+		cat "${KTARBALL%/usr/src/*}/version"
 	elif [[ -e $KTARBALL ]]; then
 		package_version "$KSOURCE"
 	fi
 }
 
-# download PACKAGE=VERSION...: into the current folder. The package list may be older than the
-# archive: refresh it only when the fetch fails.
-download() {
-	apt-get -q download "$@" || { apt-get -q update && apt-get -q download "$@"; }
+# depends SUITE PACKAGE REGEX: what it depends on, by name
+depends() {
+	archive "$1" apt-cache show --no-all-versions "$2" 2>/dev/null |
+		sed -n 's/^Depends: //p' | tr ',|' '\n\n' | sed 's/^ *//; s/ .*//' |
+		grep -xE "$3" | sort -u
 }
 
+# Most of a kernel is drivers of hardware that no guest has.
+KERNEL_LEFT_OUT=(gpu media net/wireless net/ethernet hwmon iio input staging usb bluetooth
+	net/can isdn comedi platform mtd ata edac power regulator pinctrl mfd accel thunderbolt)
+
+# Of later kernels, image is a package without files, and folders are below /usr.
 kernel_files() {
+	local -a packages
+
 	if kernel_debugs "$KERNEL"; then
 		cp -r "${KDIR%/build}"/{vmlinuz,lib} .
 		return
 	fi
-	download "linux-image-$KREL=$(kernel_version)"
-	dpkg-deb --fsys-tarfile linux-image-*.deb | tar -x "./boot/vmlinuz-$KREL" ./lib/modules
-	rm linux-image-*.deb
-	mv "boot/vmlinuz-$KREL" vmlinuz
-	rmdir boot
+	archive_refresh "$KSUITE"
+	mapfile -t packages < <(depends "$KSUITE" "linux-image-$KREL" 'linux-(binary|modules)-[0-9].*')
+	[[ ${#packages[@]} -gt 0 ]] || packages=("linux-image-$KREL")
+	download "$KSUITE" "${packages[@]/%/=$(kernel_version)}" ||
+		die "Debian's archive has no kernel $KREL $(kernel_version) any more:" \
+			"$(kernel_is_old)"
+	for packages in linux-*.deb; do
+		dpkg-deb --fsys-tarfile "$packages" | tar -x --wildcards \
+			"${KERNEL_LEFT_OUT[@]/#/--exclude=*/kernel/drivers/}" --exclude='*/kernel/sound' \
+			'./boot/vmlinuz*' './lib/modules' './usr/lib/modules' 2>/dev/null || true
+		rm "$packages"
+	done
+	[[ ! -d usr/lib/modules ]] || cp -rl usr/lib/modules lib/
+	mv boot/vmlinuz* vmlinuz 2>/dev/null || mv "lib/modules/$KREL/vmlinuz" .
+	rm -rf boot usr
 	depmod -b . "$KREL"
+}
+
+kernel_is_old() {
+	if unpacked; then
+		echo "rm -r $CACHE/debian/$KREL, and try again"
+	else
+		echo "apt-get upgrade, to get newer headers"
+	fi
 }

@@ -48,5 +48,7 @@ locked() (
 	"$@" 9>&-
 )
 
+# shellcheck source=scripts/archive.sh
+. "$TOP/scripts/archive.sh"
 # shellcheck source=scripts/kernel.sh
 . "$TOP/scripts/kernel.sh"

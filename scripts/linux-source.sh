@@ -3,7 +3,7 @@
 #
 # Print where the sources of a Debian kernel are, unpacked; unpack them on the first call.
 #
-#   scripts/linux-source.sh [NAME]      6.1 (default) or 6.12
+#   scripts/linux-source.sh [NAME]      6.1, or another of scripts/kernels
 #
 # The folder is named after the package's version, so that an upgrade makes a new one, and it
 # appears by a rename: if it is there, it is complete. Build with O=, never inside.
@@ -28,16 +28,12 @@ unpack_once() {
 
 # User mode Linux and checkpatch need the sources of 6.1, but no headers.
 main() {
-	local name=${1:-6.1} version dest
+	local name=${1:-6.1} dest
 
-	KTARBALL=/usr/src/linux-source-$name.tar.xz
-	version=$(package_version "linux-source-$name")
-	if [[ ! -e $KTARBALL ]]; then
-		[[ $name != 6.1 ]] || die "no $KTARBALL: apt-get install linux-source-$name"
-		need_kernel "$name"
-		version=$(source_version)
-	fi
-	dest=$CACHE/linux-source-$name-$version
+	KTARBALL=$(source_tarball "$name")
+	[[ -e $KTARBALL ]] || die "no sources of kernel $name: run scripts/setup.sh $name"
+	KSOURCE=$(basename "$KTARBALL" .tar.xz)
+	dest=$CACHE/$KSOURCE-$(source_version)
 	locked linux-source unpack_once "$dest"
 	echo "$dest"
 }

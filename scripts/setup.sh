@@ -3,9 +3,10 @@
 #
 # Install the Debian packages that a job needs, and nothing when they are all there.
 #
-#   scripts/setup.sh [build] [static] [kunit] [guest] [fuzz] [dkms] [6.12]     (no argument: all)
+#   scripts/setup.sh [build] [static] [kunit] [guest] [fuzz] [dkms] [KERNEL...]   (no argument: all)
 #
-# 6.12 is what that kernel needs beside the rest; it is included where KERNEL says 6.12.
+# The names of kernels are those of scripts/kernels, and fetch its headers and sources. Included are
+# $KERNEL, and 6.1, of whose sources user mode Linux and the kernels with detectors are made.
 #
 # The guests also run programs whose packages would start services on the host, now and after each
 # boot. They are unpacked in $CACHE/tools, not installed; only their libraries are.
@@ -13,31 +14,45 @@
 # shellcheck source=scripts/lib.sh
 . "$(dirname "$0")/lib.sh"
 
+# OLD|NEW: what later releases of Debian call it
 declare -A GROUP=(
-	[build]="make gcc libc6-dev linux-headers-amd64 linux-source-6.1 rsync xz-utils bc
-		bison flex libelf-dev libssl-dev"
-	[static]="make gcc libc6-dev linux-headers-amd64 linux-source-6.1 rsync xz-utils sparse kmod
+	[build]="make gcc libc6-dev rsync xz-utils bc bison flex libelf-dev libssl-dev kmod"
+	[static]="make gcc libc6-dev rsync xz-utils sparse kmod
 		python3 python3-docutils python3-pygments perl shellcheck git"
-	[kunit]="make gcc libc6-dev linux-source-6.1 rsync xz-utils bc bison flex libelf-dev
-		python3"
+	[kunit]="make gcc libc6-dev rsync xz-utils bc bison flex libelf-dev python3"
 	[guest]="qemu-system-x86 busybox-static cpio gzip kmod rdmacm-utils ibverbs-utils
 		ibverbs-providers rdma-core librdmacm-dev libibverbs-dev gcc libc6-dev perftest
-		qperf tshark iproute2 iputils-ping ethtool procps python3 libtirpc3 libwrap0 libnsl2
-		libnvme1 libjson-c5 fio libfabric-bin openmpi-bin python3-mpi4py
-		libopeniscsiusr libisns0"
-	[fuzz]="clang libclang-rt-14-dev llvm libc6-dev"
+		qperf tshark iproute2 iputils-ping ethtool procps python3 libtirpc3|libtirpc3t64
+		libwrap0 libnsl2 libnvme1|libnvme1t64 libjson-c5 fio libfabric-bin openmpi-bin
+		python3-mpi4py libopeniscsiusr libisns0|libisns0t64"
+	[fuzz]="clang libclang-rt-14-dev|libclang-rt-19-dev llvm libc6-dev"
 	[dkms]="dkms openssl kmod util-linux"
-	[6.12]="pahole xz-utils kmod"
+	[kernel]="pahole xz-utils kmod"
+	[root]="mmdebstrap util-linux"
 )
 TOOLS="nfs-common nfs-kernel-server nvme-cli open-iscsi"
 
+is_installed() { [[ $(dpkg-query -W -f '${db:Status-Status}' "$1" 2>/dev/null) == installed ]]; }
+
 # The packages among the arguments that are not installed.
 missing_of() {
-	local pkg
+	local names
 
-	for pkg in "$@"; do
-		[[ $(dpkg-query -W -f '${db:Status-Status}' "$pkg" 2>/dev/null) == installed ]] ||
-			echo "$pkg"
+	for names in "$@"; do
+		is_installed "${names%|*}" || is_installed "${names#*|}" || echo "$names"
+	done
+}
+
+# The name of each that this release knows
+names_of() {
+	local names
+
+	for names in "$@"; do
+		if [[ $names != *'|'* ]] || has_candidates "${names%|*}"; then
+			echo "${names%|*}"
+		else
+			echo "${names#*|}"
+		fi
 	done
 }
 
@@ -56,11 +71,15 @@ has_candidates() {
 
 # A package list may be absent or too old for what the mirror holds: refresh it only then.
 fetch_and_install() {
-	if has_candidates "$@" && apt install "$@"; then
+	local -a packages
+
+	mapfile -t packages < <(names_of "$@")
+	if has_candidates "${packages[@]}" && apt install "${packages[@]}"; then
 		return 0
 	fi
 	apt update
-	apt install "$@"
+	mapfile -t packages < <(names_of "$@")
+	apt install "${packages[@]}"
 }
 
 install_missing() {
@@ -69,29 +88,32 @@ install_missing() {
 	mapfile -t missing < <(missing_of "$@" | sort -u)
 	[[ ${#missing[@]} -gt 0 ]] || return 0
 	[[ $(id -u) -eq 0 ]] ||
-		die "as root, please: apt-get install --no-install-recommends ${missing[*]}"
-	quietly "installing ${#missing[@]} Debian packages: ${missing[*]}" \
-		fetch_and_install "${missing[@]}"
+		die "as root, please: apt-get install --no-install-recommends ${missing[*]%|*}"
+	quietly "installing ${#missing[@]} Debian packages: ${missing[*]%|*}" \
+		fetch_and_install "${missing[@]}" ||
+		die "packages could not be installed: is there a network, and does 'apt-get update' work?"
 }
 
-# The release and the version that the archive has to offer, as far as apt knows.
+# The release and the version that the archive has to offer
 newest_kernel() {
-	apt-cache show --no-all-versions "linux-headers-$1-amd64" 2>/dev/null |
-		sed -nE 's/^Depends: linux-headers-([^ ]+) \(= ([^)]+)\).*/\1 \2/p'
+	archive "$KSUITE" apt-cache show --no-all-versions "$KHEADERS" 2>/dev/null |
+		sed -nE 's/^Depends: (.*, )?linux-headers-([0-9][^ ]+) \(= ([^)]+)\).*/\2 \3/p'
 }
 
 # The headers find each other by relative links, but for one absolute path. Installing them would
 # install the kernel, too, and have the host boot it.
 unpack_kernel() {
-	local dir=$1 name=$2 krel=$3 version=$4 tmp package
+	local dir=$1 krel=$2 version=$3 tmp
+	local -a packages
 
 	tmp=$(mktemp -d "$dir.XXXXXX")
 	cd "$tmp" || return
-	download "linux-headers-$krel=$version" "linux-headers-${krel%-amd64}-common=$version" \
-		"linux-kbuild-${krel%-amd64}=$version" "linux-source-$name=$version"
-	for package in *.deb; do
-		dpkg-deb -x "$package" .
-		rm "$package"
+	mapfile -t packages < <(depends "$KSUITE" "linux-headers-$krel" 'linux-(headers|kbuild)-.*')
+	download "$KSUITE" "${packages[@]/%/=$version}" "linux-headers-$krel=$version" \
+		"$(source_package "$krel")=$version"
+	for packages in *.deb; do
+		dpkg-deb -x "$packages" .
+		rm "$packages"
 	done
 	ln -s "usr/src/linux-headers-$krel" build
 	sed -i "s|/usr/src/|$dir&|" build/Makefile
@@ -100,17 +122,25 @@ unpack_kernel() {
 	mv -T "$tmp" "$dir"
 }
 
-# A host that has the headers installed needs no others.
+# One that is here is good enough, until "make clean".
 fetch_kernel() {
 	local name=$1 krel version
 
-	[[ ! -e /lib/modules/$(find_krel "$name")/build ]] || return 0
-	[[ -n $(newest_kernel "$name") ]] || quietly 'apt-get update' apt-get -q update
-	read -r krel version < <(newest_kernel "$name") || die "apt knows no kernel $name"
-	[[ ! -d $CACHE/debian/$krel ]] || return 0
+	kernel_row "$name"
+	[[ -z $(find_krel "$name") ]] || return 0
+	archive_refresh "$KSUITE"
+	read -r krel version < <(newest_kernel) || die "Debian's archive has no $KHEADERS in $KSUITE"
+	[[ $(kernel_of "$krel") == "$name" ]] ||
+		die "$KHEADERS of $KSUITE is $krel now: scripts/kernels has to say so"
 	mkdir -p "$CACHE/debian"
 	quietly "fetching headers and sources of kernel $krel $version" \
-		unpack_kernel "$CACHE/debian/$krel" "$name" "$krel" "$version"
+		unpack_kernel "$CACHE/debian/$krel" "$krel" "$version" ||
+		die "kernel $krel could not be fetched: is there a network, and space in $CACHE?"
+}
+
+# Of the host's own release, the headers are installed as an administrator would do it.
+is_own() {
+	kernel_row "$1" && [[ $KDEBIAN == "$(host_debian)" && $1 == "$(default_kernel)" ]]
 }
 
 unpack_tools() {
@@ -138,19 +168,39 @@ fetch_tools() {
 }
 
 main() {
-	local group
-	local -a packages=()
+	local word root
+	local -a packages=() kernels=()
 
-	[[ $# -gt 0 ]] || set -- build static kunit guest fuzz dkms 6.12
-	[[ $KERNEL != 6.12 || " $* " == *' 6.12 '* ]] || set -- "$@" 6.12
-	for group in "$@"; do
-		[[ -n ${GROUP[$group]:-} ]] || die "no such group: $group (${!GROUP[*]})"
+	[[ $(dpkg --print-architecture 2>/dev/null) == amd64 ]] || die 'this needs Debian on amd64'
+	[[ $# -gt 0 ]] || set -- build static kunit guest fuzz dkms 6.1 6.12
+	! kernel_row "$KERNEL" || set -- "$@" "$KERNEL"
+	[[ " $* " != *' static '* && " $* " != *' kunit '* && $KERNEL != k?san ]] || set -- "$@" 6.1
+	for word in "$@"; do
+		if kernel_row "$word"; then
+			kernels+=("$word")
+			set -- "$@" kernel
+		fi
+	done
+	mapfile -t kernels < <(printf '%s\n' "${kernels[@]}" | sort -u)
+	for word in "${kernels[@]}"; do
+		root=$(root_of "$word")
+		[[ -z $root ]] || set -- "$@" root
+		! is_own "$word" || packages+=("$KHEADERS" "$(source_package "${KRELEASES//\\/}")")
+	done
+	for word in "$@"; do
+		kernel_row "$word" && continue
+		[[ -n ${GROUP[$word]:-} ]] ||
+			die "no such group: $word (${!GROUP[*]} $(kernel_names | paste -sd ' '))"
 		# shellcheck disable=SC2206 # a list of words is what it is
-		packages+=(${GROUP[$group]})
+		packages+=(${GROUP[$word]})
 	done
 	locked setup install_missing "${packages[@]}"
 	[[ " $* " != *' guest '* ]] || locked setup fetch_tools
-	[[ " $* " != *' 6.12 '* ]] || locked setup fetch_kernel 6.12
+	for word in "${kernels[@]}"; do
+		locked setup fetch_kernel "$word"
+		root=$(root_of "$word")
+		[[ -z $root ]] || "$TOP/scripts/root.sh" --make "$root"
+	done
 }
 
 main "$@"
