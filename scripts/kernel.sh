@@ -187,8 +187,9 @@ depends() {
 }
 
 # Most of a kernel is drivers of hardware that no guest has.
-KERNEL_LEFT_OUT=(gpu media net/wireless net/ethernet hwmon iio input staging usb bluetooth
-	net/can isdn comedi platform mtd ata edac power regulator pinctrl mfd accel thunderbolt)
+KERNEL_LEFT_OUT=(sound net/bluetooth net/mac80211 net/wireless
+	drivers/{accel,ata,bluetooth,comedi,edac,gpu,hwmon,iio,input,isdn,media,mfd,mtd,pinctrl}
+	drivers/{platform,power,regulator,staging,thunderbolt,usb} drivers/net/{can,ethernet,wireless})
 
 # Of later kernels, image is a package without files, and folders are below /usr.
 kernel_files() {
@@ -199,19 +200,20 @@ kernel_files() {
 		return
 	fi
 	archive_refresh "$KSUITE"
-	mapfile -t packages < <(depends "$KSUITE" "linux-image-$KREL" 'linux-(binary|modules)-[0-9].*')
+	mapfile -t packages < <(depends "$KSUITE" "linux-image-$KREL" 'linux-(base|binary|modules)-[0-9].*')
 	[[ ${#packages[@]} -gt 0 ]] || packages=("linux-image-$KREL")
 	download "$KSUITE" "${packages[@]/%/=$(kernel_version)}" ||
 		die "Debian's archive has no kernel $KREL $(kernel_version) any more:" \
 			"$(kernel_is_old)"
 	for packages in linux-*.deb; do
-		dpkg-deb --fsys-tarfile "$packages" | tar -x --wildcards \
-			"${KERNEL_LEFT_OUT[@]/#/--exclude=*/kernel/drivers/}" --exclude='*/kernel/sound' \
-			'./boot/vmlinuz*' './lib/modules' './usr/lib/modules' 2>/dev/null || true
+		dpkg-deb --fsys-tarfile "$packages" |
+			tar -x --exclude='./usr/share' "${KERNEL_LEFT_OUT[@]/#/--exclude=*/kernel/}"
 		rm "$packages"
 	done
-	[[ ! -d usr/lib/modules ]] || cp -rl usr/lib/modules lib/
-	mv boot/vmlinuz* vmlinuz 2>/dev/null || mv "lib/modules/$KREL/vmlinuz" .
+	mkdir -p boot lib
+	[[ ! -d usr/lib/modules ]] || mv usr/lib/modules lib/
+	[[ ! -e lib/modules/$KREL/vmlinuz ]] || mv "lib/modules/$KREL/vmlinuz" boot/
+	mv boot/vmlinuz* vmlinuz
 	rm -rf boot usr
 	depmod -b . "$KREL"
 }

@@ -387,7 +387,7 @@ void iw_mpa_event_setup(struct iw_mpa_ep *ep)
 int iw_mpa_event_init(void (*run)(struct iw_mpa_ep *ep))
 {
 	event_run = run;
-	event_wq = alloc_workqueue("iw_mpa", WQ_MEM_RECLAIM, 0);
+	event_wq = alloc_workqueue("iw_mpa", WQ_MEM_RECLAIM | WQ_PERCPU, 0);
 	return event_wq ? 0 : -ENOMEM;
 }
 

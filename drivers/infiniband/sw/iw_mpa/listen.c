@@ -295,7 +295,7 @@ int iw_mpa_destroy_listen(struct iw_cm_id *id)
 int iw_mpa_listen_init(void)
 {
 	listen_wq = alloc_workqueue("iw_mpa_listen",
-				    WQ_MEM_RECLAIM, 0);
+				    WQ_MEM_RECLAIM | WQ_PERCPU, 0);
 	return listen_wq ? 0 : -ENOMEM;
 }
 

@@ -64,7 +64,7 @@ static int __init srnic_init(void)
 	err = main_look_for_rivals();
 	if (err)
 		goto notifier;
-	srnic_wq = alloc_workqueue("srnic", WQ_MEM_RECLAIM, 0);
+	srnic_wq = alloc_workqueue("srnic", WQ_MEM_RECLAIM | WQ_PERCPU, 0);
 	if (!srnic_wq) {
 		err = -ENOMEM;
 		goto notifier;

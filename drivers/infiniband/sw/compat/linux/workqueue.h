@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+#ifndef _COMPAT_LINUX_WORKQUEUE_H
+#define _COMPAT_LINUX_WORKQUEUE_H
+
+#include_next <linux/workqueue.h>
+
+/* What is not WQ_UNBOUND belongs to a CPU; later kernels warn of a queue that does not say so. */
+#ifndef COMPAT_HAS_WQ_PERCPU
+#define WQ_PERCPU 0
+#endif
+
+#endif
