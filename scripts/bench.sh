@@ -201,7 +201,8 @@ guard() {
 
 	[[ $KERNEL != 6.1 ]] || KERNELS=${KERNELS:-6.1 6.12}
 	KERNELS=${KERNELS:-$KERNEL}
-	[[ $KERNELS != *6.12* ]] || "$TOP/scripts/setup.sh" 6.12
+	# shellcheck disable=SC2046,SC2086 # lists of words
+	"$TOP/scripts/setup.sh" build $(stock_kernels $KERNELS)
 	build_program cm_bench
 	for kernel in $KERNELS; do
 		guard_kernel "$kernel"

@@ -210,10 +210,11 @@ build_for() (
 )
 
 prepare() {
-	local -a groups=(build guest)
+	local -a kernels
 
-	[[ " $KERNELS " != *' 6.12 '* ]] || groups+=(6.12)
-	"$TOP/scripts/setup.sh" "${groups[@]}"
+	# shellcheck disable=SC2086 # a list of words is what it is
+	mapfile -t kernels < <(stock_kernels $KERNELS)
+	"$TOP/scripts/setup.sh" build guest "${kernels[@]}"
 	need_krel
 	build_for "$KERNEL_A"
 	[[ $KERNEL_A == "$KERNEL_B" ]] || build_for "$KERNEL_B"

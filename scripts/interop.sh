@@ -162,7 +162,7 @@ main() {
 	-k) PATTERN=${2:?regex} ;;
 	*) die 'usage: interop.sh [--sample | -k REGEX | --write]' ;;
 	esac
-	"$TOP/scripts/setup.sh" build guest 6.12
+	"$TOP/scripts/setup.sh" build guest 6.1 6.12
 	need_krel
 	WORK=$(mktemp -d "$CACHE/interop.XXXXXX")
 	RESULTS=$WORK/results

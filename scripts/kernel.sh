@@ -16,12 +16,14 @@
 #                      empty: the host's
 #       KSOURCE        the package of its sources
 #       KTARBALL       its sources
+#   kernel_run         a command where its compiler is
 #   kernel_make        make for it
 #   kernel_version     what all Debian packages of it agree on, e.g. 6.1.192-2
 #   source_version     the same of KTARBALL; empty if it is missing
 #   kernel_files       fills the current folder: vmlinuz and lib/modules/$KREL
 #   kernel_debugs NAME does it have detectors?
 #   kernel_names       all of scripts/kernels
+#   stock_kernels NAME...  those of the names that are there
 #   kernel_row NAME    sets what the table says of it: KDEBIAN KSUITE KHEADERS KRELEASES
 
 KTABLE=$TOP/scripts/kernels
@@ -35,6 +37,14 @@ kernel_row() {
 		[[ $name != "$1" ]] || return 0
 	done < <(grep '^[^#]' "$KTABLE")
 	return 1
+}
+
+stock_kernels() {
+	local name
+
+	for name in "$@"; do
+		! kernel_row "$name" || echo "$name"
+	done
 }
 
 # kernel_of RELEASE: whoever asks for a release need not name the kernel.
@@ -145,12 +155,14 @@ find_krel() {
 	done | head -n 1
 }
 
-kernel_make() {
+kernel_run() {
 	local -a in=()
 
 	[[ -z $KROOT ]] || in=("$TOP/scripts/root.sh" "$KROOT")
-	nice "${in[@]}" make -s -C "$KDIR" -j"$(nproc)" "$@"
+	nice "${in[@]}" "$@"
 }
+
+kernel_make() { kernel_run make -s -C "$KDIR" -j"$(nproc)" "$@"; }
 
 unpacked() { [[ $KDIR == "$CACHE"/debian/* ]]; }
 package_version() { dpkg-query -W -f '${Version}' "$1" 2>/dev/null || true; }

@@ -3,11 +3,13 @@
 #
 # Run the KUnit suites on user mode Linux, with the kernel's own kunit.py.
 #
-#   scripts/kunit.sh [pure] [net]      (no argument: both)
+#   scripts/kunit.sh [pure] [net] [s390] [i386]      (no argument: pure and net)
 #
 #   pure   the protocol layers of library and srnic alone, in a kernel without network; the suites
 #          have to reach each of their lines and branches
 #   net    the whole library, over TCP on the loopback device
+#   s390   the protocol layer on a big-endian architecture, emulated by QEMU
+#   i386   and on one of 32 bits
 #
 # Our tree is copied to drivers/iw_mpa/ of the kernel sources in the cache, with the folders as
 # they are here, so that relative includes and the one link line (the library's Kbuild) stay
@@ -19,9 +21,13 @@
 TIMEOUT=${KUNIT_TIMEOUT:-300}	# seconds that a kernel may take for its tests
 LIB=drivers/infiniband/sw/iw_mpa
 SRNIC=drivers/infiniband/sw/srnic
+COMPAT=drivers/infiniband/sw/compat
 SKELETON=drivers/infiniband/sw/iw_mpa_skeleton
 
-declare -A CONFIG=([pure]=kunit/pure.kunitconfig [net]=kunit/.kunitconfig)
+declare -A CONFIG=([pure]=kunit/pure.kunitconfig [net]=kunit/.kunitconfig
+	[s390]=kunit/arch.kunitconfig [i386]=kunit/arch.kunitconfig)
+# Of those that kunit.py knows by this name: the prefix of their compiler
+declare -A CROSS=([s390]=s390x-linux-gnu- [i386]='')
 
 # put FILE: write stdin there, but leave a file alone that holds just that
 put() {
@@ -35,9 +41,10 @@ hook() {
 	grep -qxF "$2" "$1" || printf '%s\n' "$2" >>"$1"
 }
 
-# Of srnic, what needs no RDMA core. The pure layers' objects are named by the same lines as in the modules. Where the library as a
-# whole is not built, they are linked one by one, and count what is reached: with -Og gcc counts
-# the branches of the source, and byte order is the builtin that it is on real machines.
+# Of srnic, what needs no RDMA core. The pure layers' objects are named by the same lines as in the
+# modules. Where the library as a whole is not built, they are linked one by one, and in user mode
+# Linux count what is reached: with -Og gcc counts the branches of the source, and byte order is the
+# builtin that it is on real machines.
 put_makefiles() {
 	put "$1/Kconfig" <<-'EOF'
 		source "drivers/iw_mpa/kunit/Kconfig"
@@ -54,7 +61,9 @@ put_makefiles() {
 		include \$(srctree)/drivers/iw_mpa/$LIB/Kbuild
 		include \$(srctree)/drivers/iw_mpa/$SRNIC/Kbuild
 		obj-m :=
+		ifeq (\$(SRCARCH),um)
 		ccflags-y := --coverage -Og \$(addprefix -D__HAVE_BUILTIN_BSWAP,16__ 32__ 64__)
+		endif
 		obj-y += \$(addprefix $LIB/,\$(iw_mpa-l0))
 		obj-y += \$(addprefix $SRNIC/,\$(srnic-r0))
 		endif
@@ -66,9 +75,10 @@ put_makefiles() {
 stage() {
 	local linux=$1 ours=$1/drivers/iw_mpa
 
-	mkdir -p "$ours/$LIB" "$ours/$SRNIC" "$ours/$SKELETON" "$ours/include" "$ours/kunit"
+	mkdir -p "$ours/$LIB" "$ours/$SRNIC" "$ours/$COMPAT" "$ours/$SKELETON" "$ours/include" "$ours/kunit"
 	rsync -rc --delete "$TOP/$LIB/" "$ours/$LIB/"
 	rsync -rc --delete "$TOP/$SRNIC/" "$ours/$SRNIC/"
+	rsync -rc --delete "$TOP/$COMPAT/" "$ours/$COMPAT/"
 	rsync -rc --delete "$TOP/$SKELETON/" "$ours/$SKELETON/"
 	rsync -rc --delete "$TOP/include/" "$ours/include/"
 	rsync -rc --delete "$TOP/kunit/" "$ours/kunit/"
@@ -90,7 +100,7 @@ suites() {
 	local object
 
 	for object in $(variable iw_mpa-kunit-l0) \
-		$([[ $1 == pure ]] || variable iw_mpa-kunit-net); do
+		$([[ $1 != net ]] || variable iw_mpa-kunit-net); do
 		[[ $object != *_kunit.o ]] || echo "${object%_kunit.o}"
 	done
 }
@@ -106,15 +116,27 @@ test_all_listed() {
 	done
 }
 
+# arch NAME: sets ARCH, what kunit.py wants to know of it
+arch() {
+	ARCH=()
+	[[ -z ${CROSS[$1]+set} ]] || ARCH=("--arch=$1" "--cross_compile=${CROSS[$1]}")
+}
+
 build_kernel() {
-	cd "$1" && nice tools/testing/kunit/kunit.py build --build_dir="$2" \
-		--kunitconfig="$TOP/$3" --jobs "$(nproc)"
+	local -a ARCH
+
+	arch "$3"
+	cd "$1" && nice tools/testing/kunit/kunit.py build --build_dir="$2" "${ARCH[@]}" \
+		--kunitconfig="$TOP/${CONFIG[$3]}" --jobs "$(nproc)"
 }
 
 # kunit.py's own verdict is not asked: ktap.py judges the console, and is stricter.
 run_kernel() {
+	local -a ARCH
+
+	arch "$3"
 	cd "$1" || return
-	tools/testing/kunit/kunit.py exec --build_dir="$2" --raw_output=all \
+	tools/testing/kunit/kunit.py exec --build_dir="$2" "${ARCH[@]}" --raw_output=all \
 		--timeout="$TIMEOUT" --kernel_args="uml_dir=$2/uml/" --kernel_args=kasan_multi_shot ||
 		true
 }
@@ -138,7 +160,7 @@ run_tests() {
 	local -a suites
 
 	mapfile -t suites < <(suites "$name")
-	(run_kernel "$linux" "$build") >"$build/console.log" 2>"$build/run.log" </dev/null
+	(run_kernel "$linux" "$build" "$name") >"$build/console.log" 2>"$build/run.log" </dev/null
 	verdicts "$name" < <("$TOP/scripts/ktap.py" "$build/console.log" "${suites[@]}" ||
 		echo "not ok the console could not be read")
 }
@@ -161,7 +183,7 @@ kernel() {
 	local name=$1 linux=$2 build=$CACHE/um-$1 log=$CACHE/um-$1.log
 
 	say "kunit: building the $name kernel (from nothing it takes minutes)"
-	if ! (build_kernel "$linux" "$build" "${CONFIG[$name]}") >"$log" 2>&1 </dev/null; then
+	if ! (build_kernel "$linux" "$build" "$name") >"$log" 2>&1 </dev/null; then
 		tap 'not ok' "$name: the kernel builds"
 		grep -v 'missing .note.GNU-stack\|RWX permissions\|NOTE: This behav' "$log" |
 			tail -n 100 | sed 's/^/# /'
@@ -194,7 +216,7 @@ main() {
 	for name in "$@"; do
 		[[ -n ${CONFIG[$name]:-} ]] || die "no such kernel: $name (${!CONFIG[*]})"
 	done
-	"$TOP/scripts/setup.sh" kunit
+	"$TOP/scripts/setup.sh" kunit $([[ " $* " != *' s390 '* && " $* " != *' i386 '* ]] || echo arch)
 	linux=$("$TOP/scripts/linux-source.sh")
 	locked kunit suite "$linux" "$@"
 }

@@ -7,8 +7,8 @@
 #   scripts/root.sh SUITE COMMAND...   run a command there
 #   scripts/root.sh --make SUITE       make it, if it is missing; setup.sh does
 #
-# It is $CACHE/root/SUITE. A command finds this tree, $CACHE and the host's kernel headers in
-# their places, and runs in a mount namespace of its own.
+# It is $CACHE/root/SUITE. A command finds this tree, $CACHE, the current folder and the host's kernel
+# headers in their places, and runs in a mount namespace of its own.
 
 # shellcheck source=scripts/lib.sh
 . "$(dirname "$0")/lib.sh"
@@ -64,7 +64,7 @@ enter() {
 
 	shift
 	mount --make-rprivate /
-	for dir in /proc /dev "$CACHE" "$TOP" $(host_headers); do
+	for dir in /proc /dev "$CACHE" "$TOP" "$PWD" $(host_headers); do
 		mkdir -p "$root$dir"
 		mount --rbind "$dir" "$root$dir"
 	done

@@ -94,7 +94,8 @@ run_files() {
 on_each() {
 	local kernel
 
-	"$TOP/scripts/setup.sh" build guest 6.12
+	# shellcheck disable=SC2046,SC2086 # lists of words
+	"$TOP/scripts/setup.sh" build guest $(stock_kernels $KERNELS)
 	for kernel in $KERNELS; do
 		tap_start "$kernel" wire \
 			env KREL= KERNEL="$kernel" KERNELS="$kernel" "$TOP/scripts/wire.sh" "$@"
