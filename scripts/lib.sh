@@ -15,6 +15,9 @@ CACHE=${CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/iw_mpa}
 mkdir -p "$CACHE"
 export TOP CACHE
 
+# The modules of the Debian package; siw_mpa is made of sources that are not ours.
+PACKAGED=(iw_mpa srnic)
+
 say() { printf '[%4ds] %s\n' "$SECONDS" "$*" >&2; }
 die() { printf 'error: %s\n' "$*" >&2; exit 1; }
 

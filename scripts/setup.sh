@@ -27,6 +27,7 @@ declare -A GROUP=(
 		python3-mpi4py libopeniscsiusr libisns0|libisns0t64"
 	[fuzz]="clang libclang-rt-14-dev|libclang-rt-19-dev llvm libc6-dev"
 	[dkms]="dkms openssl kmod util-linux"
+	[deb]="debhelper dh-dkms dpkg-dev lintian"
 	[arch]="gcc-s390x-linux-gnu qemu-system-s390x|qemu-system-misc qemu-system-x86"
 	[kernel]="pahole xz-utils kmod"
 	[root]="mmdebstrap util-linux"

@@ -1,0 +1,84 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# make deb: the Debian package iw-mpa-dkms, in $CACHE/deb. It is judged by lintian, and its file
+# is what this prints.
+#
+#   scripts/deb.sh [VERSION]       another version than that of dkms.conf: for tests of upgrades
+#
+# debhelper wants debian/ at the top of a source tree: that is made in the cache, of the folders that
+# the package needs and of scripts/deb.
+
+# shellcheck source=scripts/lib.sh
+. "$(dirname "$0")/lib.sh"
+
+OUT=$CACHE/deb
+HERE=$TOP/scripts/deb
+README_SETTINGS='/<!-- check: settings -->/,/<!-- check: end -->/'
+
+maintainer() { sed -n 's/^M:[[:space:]]*//p' "$TOP/MAINTAINERS" | head -n 1; }
+
+# The settings with their defaults: those of the README, which a test holds against the code
+sysctl_example() {
+	cat <<-'END'
+	# Settings of iw_mpa, with their defaults: copy those that shall be others to a file in /etc/sysctl.d.
+	# A change holds for new connections.
+
+	END
+	sed -n "$README_SETTINGS"'s/^| `\([a-z_0-9]*\)` | \([^|]*[^| ]\) *| \(.*[^ ]\) *|$/\1|\2|\3/p' \
+		"$TOP/README.md" | while IFS='|' read -r name default meaning; do
+		[[ $default != none ]] || default=
+		printf '# %s\n#net.iw_mpa.%s = %s\n\n' "$(sed 's/`//g' <<<"$meaning")" "$name" "$default"
+	done
+}
+
+# make_tree FOLDER VERSION
+make_tree() {
+	local tree=$1 version=$2 module sw=drivers/infiniband/sw
+
+	rm -rf "$tree"
+	mkdir -p "$tree/$sw" "$tree/Documentation/infiniband"
+	cp -r "$TOP"/{Kbuild,README.md,dkms.conf,include} "$HERE"/* "$TOP"/scripts/{iw-mpa,iw_mpa.lua} "$tree"
+	cp "$TOP/Documentation/infiniband/iw_mpa_admin.rst" "$tree/Documentation/infiniband/"
+	cp -r "$TOP/$sw/compat" "$tree/$sw"
+	for module in "${PACKAGED[@]}"; do
+		[[ ! -d $TOP/$sw/$module ]] || cp -r "$TOP/$sw/$module" "$tree/$sw"
+	done
+	sysctl_example >"$tree/iw-mpa.sysctl.conf"
+	grep -q '^#net\.iw_mpa\.' "$tree/iw-mpa.sysctl.conf" || die 'README.md has no table of settings'
+	sed -i "s/^PACKAGE_VERSION=.*/PACKAGE_VERSION=\"$version\"/" "$tree/dkms.conf"
+	find "$tree/$sw" -name '*.c' -exec sed -i "s/^MODULE_VERSION(.*/MODULE_VERSION(\"$version\");/" {} +
+	sed -i "s|@VERSION@|$version|; s|@MAINTAINER@|$(maintainer)|
+		s|@COPYRIGHT@|$(git_year) $(maintainer)|" "$tree"/*.[58] "$tree"/debian/{control,changelog,copyright}
+	sed -i "1s/([^-]*-/($version-/" "$tree/debian/changelog"
+}
+
+git_year() { git -c safe.directory='*' -C "$TOP" log -1 --format=%cd --date=format:%Y; }
+
+# Fatal is what lintian calls an error.
+build_package() {
+	local tree=$1
+
+	cd "$tree" || return
+	dpkg-buildpackage -us -uc -b
+	lintian --fail-on error --tag-display-limit 0 ../iw-mpa_*"_$(dpkg --print-architecture).changes"
+}
+
+main() {
+	local have version dir
+
+	have=$(sed -n 's/^PACKAGE_VERSION="\(.*\)"/\1/p' "$TOP/dkms.conf")
+	version=${1:-$have}
+	[[ $version =~ ^[0-9][0-9.]*$ ]] || die 'usage: deb.sh [VERSION], VERSION of digits and dots'
+	[[ -n ${1:-} || $(sed -n '1s/.*(\(.*\)-[^-]*).*/\1/p' "$HERE/debian/changelog") == "$have" ]] ||
+		die "dkms.conf is version $have, scripts/deb/debian/changelog is not: add an entry there"
+	"$TOP/scripts/setup.sh" deb
+	dir=$OUT/$version
+	locked deb make_tree "$dir/iw-mpa-$version" "$version"
+	rm -f "$dir"/*.deb "$dir"/*.changes
+	quietly "building iw-mpa-dkms $version, and asking lintian" \
+		build_package "$dir/iw-mpa-$version" >&2 || die 'no package: see above'
+	ls "$dir"/iw-mpa-dkms_*.deb
+}
+
+main "$@"

@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash disable=SC2034
+DESCRIPTION="iw-mpa top: connections, rates and ends by reason, as text and on a terminal"
+WIRES=clean
+FAMILIES="4"
+
+applies() { both_ours; }
+
+# Runs in the guest, on a terminal of 100 columns: what was drawn before q, and that q ends it
+on_terminal='
+import fcntl, os, pty, struct, sys, termios, time
+pid, fd = pty.fork()
+if not pid:
+    os.environ["TERM"] = "vt100"
+    os.execv(sys.argv[1], [sys.argv[1], "top", "-d", "0.5"])
+fcntl.ioctl(fd, termios.TIOCSWINSZ, struct.pack("HHHH", 30, 100, 0, 0))
+text, end = b"", time.monotonic() + 30
+while time.monotonic() < end:
+    try:
+        text += os.read(fd, 4096)
+    except OSError:
+        break
+    if b"OFFLOADED" in text and b"quit" in text:
+        os.write(fd, b"sq")
+status = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+sys.stdout.write(text.decode(errors="replace"))
+sys.exit(status)'
+
+check() {
+	local output before after
+
+	serve "rping -s -P -a $SERVER_IP -p $PORT"
+	client "rping -c -a $SERVER_IP -p $PORT -C 1 -V -v" >/dev/null
+	guest_bg "$CLIENT" long "rping -c -a $SERVER_IP -p $PORT -C 1000000 -V -v"
+	on "$CLIENT" "poll 20 grep -q 'rdma-ping-0:' /run/bg/long/output"
+	on "$CLIENT" "/host$TOP/scripts/iw-mpa top -b -n 4 -d 2 >/run/top & poll 30 grep -q second: /run/top
+		rping -c -a $SERVER_IP -p $PORT -C 1 -V -v >/run/one; wait" 60
+	output=$(on "$CLIENT" 'cat /run/top')
+	echo "$output"
+	# One look at the least sees one connection and nothing new, one that another came and went.
+	expect_text "$output" ' 1 connections, .*1 OFFLOADED'
+	expect_text "$output" 'a second: 0\.0 established, 0\.0 closed, 0\.0 failed'
+	expect_text "$output" 'a second: 0\.[45] established'
+	expect_text "$output" '^ULP_CLOSE  *[0-9]+  *0\.[45]$'
+	expect_text "$output" "^siw0 .* OFFLOADED .* $SERVER_IP:$PORT  *[0-9.]+[smh]"
+	output=$(on "$CLIENT" "python3 -c '$on_terminal' /host$TOP/scripts/iw-mpa" 60)
+	expect_text "$output" 'OFFLOADED'
+	expect_text "$output" 'q: quit'
+	guest_stop "$CLIENT" long >/dev/null
+	guest_stop "$SERVER" server >/dev/null
+}
