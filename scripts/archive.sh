@@ -56,8 +56,8 @@ archive_refresh() {
 	local file=$CACHE/apt/${1%-backports}/updated
 
 	[[ -z $(find "$file" -mtime 0 2>/dev/null) ]] || return 0
-	quietly "reading what packages ${1%-backports} has" archive_update "$1" ||
-		die "Debian's archive cannot be reached: is there a network, and does 'apt-get update' work?"
+	HINT="is there a network, and does 'apt-get update' work?" \
+		quietly "reading what packages ${1%-backports} has" archive_update "$1"
 }
 
 # A list of packages may be older than the archive.

@@ -18,11 +18,21 @@ export TOP CACHE
 # The modules of the Debian package; siw_mpa is made of sources that are not ours.
 PACKAGED=(iw_mpa srnic)
 
+# need_space MEGABYTES: of the file system of $CACHE
+need_space() {
+	local free
+
+	free=$(df -Pm "$CACHE" | awk 'NR == 2 { print $4 }')
+	[[ $free -ge $1 ]] ||
+		die "$CACHE has $free MB left, this needs $1: make space, or set XDG_CACHE_HOME to another disk"
+}
+
 say() { printf '[%4ds] %s\n' "$SECONDS" "$*" >&2; }
 die() { printf 'error: %s\n' "$*" >&2; exit 1; }
 
-# quietly TEXT COMMAND...: one progress line; the output is shown only when it fails.
-# Not "COMMAND || rc=$?": that would switch errexit off inside a COMMAND that is a function.
+# quietly TEXT COMMAND...: one progress line; the output is shown only when it fails, and HINT, if it
+# is set: what the user can do then. Not "COMMAND || rc=$?", here or where this is called: that would
+# switch errexit off inside a COMMAND that is a function.
 quietly() {
 	local text=$1 log rc
 
@@ -35,7 +45,7 @@ quietly() {
 	set -e
 	if [[ $rc -ne 0 ]]; then
 		cat "$log" >&2
-		printf 'error: %s: exit status %d\n' "$text" "$rc" >&2
+		printf 'error: %s: exit status %d%s\n' "$text" "$rc" "${HINT:+: $HINT}" >&2
 	fi
 	rm -f "$log"
 	return "$rc"

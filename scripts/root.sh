@@ -1,59 +1,83 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# Another release of Debian in a folder, with its compilers. Kernels newer than the host's release
-# need them: the programs that come with their headers do not run with an older C library.
+# Another release of Debian in a folder:
 #
-#   scripts/root.sh SUITE COMMAND...   run a command there
-#   scripts/root.sh --make SUITE       make it, if it is missing; setup.sh does
+#   SUITE         with its compilers. Kernels newer than the host's release need them: the programs
+#                 that come with their headers do not run with an older C library
+#   SUITE-guest   for guests that systemd boots: see guest/guest.sh
+#   SUITE-host    with hardly anything, to set up and test this tree there: see host.sh
 #
-# It is $CACHE/root/SUITE. A command finds this tree, $CACHE, the current folder and the host's kernel
-# headers in their places, and runs in a mount namespace of its own.
+#   scripts/root.sh ROOT COMMAND...   run a command there
+#   scripts/root.sh --make ROOT       make it, if it is missing; setup.sh does
+#
+# It is $CACHE/root/ROOT. A command runs in a mount namespace of its own. It finds this tree in its
+# place, and with compilers also $CACHE, the current folder and the host's kernel headers.
 
 # shellcheck source=scripts/lib.sh
 . "$(dirname "$0")/lib.sh"
 
-PACKAGES="make gcc gcc-12 libc6-dev libelf-dev libssl-dev xz-utils kmod bc rsync pahole python3 perl bison flex"
+declare -A PACKAGES_FOR=(
+	[build]="make gcc gcc-12 libc6-dev libelf-dev libssl-dev xz-utils kmod bc rsync pahole
+		python3 perl bison flex"
+	[guest]="systemd-sysv udev dkms make gcc gcc-12 libc6-dev kmod iproute2 python3 procps
+		rdma-core rdmacm-utils ibverbs-providers ibverbs-utils man-db"
+	[host]="make git"
+)
+
+kind_of() {
+	case $1 in
+	*-guest | *-host) echo "${1##*-}" ;;
+	*) echo build ;;
+	esac
+}
+
+packages_for() { echo "${PACKAGES_FOR[$(kind_of "$1")]}" | tr -s ' \t\n' ' ' | sed 's/ $//'; }
 
 make_root() {
-	local suite=$1 dir=$2 tmp=$2.new
+	local suite=$1 dir=$2 packages=$3 tmp=$2.new
 
 	rm -rf "$tmp"
-	archive_sources "$suite" | nice mmdebstrap --variant=apt --include="${PACKAGES// /,}" \
+	archive_sources "$suite" | nice mmdebstrap --variant=apt --include="${packages// /,}" \
 		--aptopt='APT::Install-Recommends "false"' --skip=check/empty \
 		"$suite" "$tmp" -
-	echo "$PACKAGES" >"$tmp/packages"
+	echo "$packages" >"$tmp/packages"
 	mv -T "$tmp" "$dir"
 }
 
 # This file asks for more than it did.
 add_packages() {
-	local suite=$1 apt='DEBIAN_FRONTEND=noninteractive apt-get -q -y'
+	local root=$1 packages=$2 apt='DEBIAN_FRONTEND=noninteractive apt-get -q -y'
 
-	"$TOP/scripts/root.sh" "$suite" sh -c "$apt update && $apt install --no-install-recommends $PACKAGES"
-	echo "$PACKAGES" >"$CACHE/root/$suite/packages"
+	"$TOP/scripts/root.sh" "$root" sh -c "$apt update && $apt install --no-install-recommends $packages"
+	echo "$packages" >"$CACHE/root/$root/packages"
 }
 
 make_once() {
-	local suite=$1 dir=$CACHE/root/$1
+	local root=$1 dir=$CACHE/root/$1 packages
 
-	[[ $(cat "$dir/packages" 2>/dev/null) != "$PACKAGES" ]] || return 0
+	packages=$(packages_for "$root")
+	[[ $(cat "$dir/packages" 2>/dev/null) != "$packages" ]] || return 0
 	[[ $(id -u) -eq 0 ]] || die "only root can make $dir: as root, please," \
-		"XDG_CACHE_HOME=${CACHE%/*} scripts/root.sh --make $suite"
+		"XDG_CACHE_HOME=${CACHE%/*} scripts/root.sh --make $root"
+	need_space 3000
 	mkdir -p "${dir%/*}"
 	if [[ -e $dir/packages ]]; then
-		quietly "adding packages to the root folder of Debian $suite" add_packages "$suite"
+		quietly "adding packages to the root folder $root" add_packages "$root" "$packages"
 		return
 	fi
-	quietly "making a root folder of Debian $suite with its compilers" make_root "$suite" "$dir" ||
-		die "no root folder of Debian $suite: see above"
+	HINT="is there a network, and does 'apt-get update' work?" \
+		quietly "making a root folder of Debian: $root" make_root "${root%-*}" "$dir" "$packages"
 }
 
-# For headers that the host has installed
-host_headers() {
+# What a root finds in its place, of that which is there
+bound() {
 	local dir
+	local -a want=(/proc /dev "$TOP")
 
-	for dir in /usr/src /lib/modules /usr/lib/linux-kbuild-*; do
+	[[ $(kind_of "$1") != build ]] ||
+		want+=("$CACHE" "$PWD" /usr/src /lib/modules /usr/lib/linux-kbuild-*)
+	for dir in "${want[@]}"; do
 		[[ ! -d $dir ]] || echo "$dir"
 	done
 }
@@ -64,16 +88,16 @@ enter() {
 
 	shift
 	mount --make-rprivate /
-	for dir in /proc /dev "$CACHE" "$TOP" "$PWD" $(host_headers); do
+	for dir in $(bound "${root##*/}"); do
 		mkdir -p "$root$dir"
 		mount --rbind "$dir" "$root$dir"
 	done
 	exec chroot "$root" /usr/bin/env -i PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin \
-		HOME=/root LC_ALL=C sh -c 'cd "$0" && exec "$@"' "$PWD" "$@"
+		HOME=/root LC_ALL=C sh -c 'cd "$0" 2>/dev/null || cd /; exec "$@"' "$PWD" "$@"
 }
 
 main() {
-	local usage='usage: root.sh SUITE COMMAND... | --make SUITE' suite=${1:-} root map=()
+	local usage='usage: root.sh ROOT COMMAND... | --make ROOT' suite=${1:-} root map=()
 
 	if [[ $suite == --make ]]; then
 		locked "root-${2:?$usage}" make_once "$2"

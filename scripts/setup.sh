@@ -91,9 +91,9 @@ install_missing() {
 	[[ ${#missing[@]} -gt 0 ]] || return 0
 	[[ $(id -u) -eq 0 ]] ||
 		die "as root, please: apt-get install --no-install-recommends ${missing[*]%|*}"
-	quietly "installing ${#missing[@]} Debian packages: ${missing[*]%|*}" \
-		fetch_and_install "${missing[@]}" ||
-		die "packages could not be installed: is there a network, and does 'apt-get update' work?"
+	HINT="is there a network, and does 'apt-get update' work?" \
+		quietly "installing ${#missing[@]} Debian packages: ${missing[*]%|*}" \
+		fetch_and_install "${missing[@]}"
 }
 
 # The release and the version that the archive has to offer
@@ -135,9 +135,9 @@ fetch_kernel() {
 	[[ $(kernel_of "$krel") == "$name" ]] ||
 		die "$KHEADERS of $KSUITE is $krel now: scripts/kernels has to say so"
 	mkdir -p "$CACHE/debian"
-	quietly "fetching headers and sources of kernel $krel $version" \
-		unpack_kernel "$CACHE/debian/$krel" "$krel" "$version" ||
-		die "kernel $krel could not be fetched: is there a network, and space in $CACHE?"
+	HINT="is there a network, and space in $CACHE?" \
+		quietly "fetching headers and sources of kernel $krel $version" \
+		unpack_kernel "$CACHE/debian/$krel" "$krel" "$version"
 }
 
 # Of the host's own release, the headers are installed as an administrator would do it.

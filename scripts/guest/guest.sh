@@ -22,9 +22,13 @@
 #
 # Call guest_boot from the main shell: the guests die with the shell that started them.
 #
+# GUEST_ROOT[A] is a folder with the root of another Debian: systemd boots it, and what it writes is on
+# the disk GUEST_DISK[A], a file, from boot to boot. Commands then find this tree's scripts/guest in
+# /share/guest, and nothing else of the host.
+#
 # GUEST_ACCEL, GUEST_CPU, GUEST_SMP, GUEST_MEM and the array GUEST_ARGS change QEMU's arguments.
 
-declare -A GUEST_PID=() GUEST_IN=() GUEST_OUT=() GUEST_KERNEL=()
+declare -A GUEST_PID=() GUEST_IN=() GUEST_OUT=() GUEST_KERNEL=() GUEST_ROOT=() GUEST_DISK=()
 GUEST_RUN=
 GUEST_LIMIT=60
 GUEST_ARGS=()
@@ -57,7 +61,8 @@ guest_cmdline() {
 		"$(guest_tsc)" \
 		"agent=$TOP/scripts/guest/agent image=$image tools=$CACHE/tools" \
 		"guest=$name number=$number" \
-		"$(guest_debug_cmdline "$(guest_kernel "$name")")"
+		"$(guest_debug_cmdline "$(guest_kernel "$name")")" \
+		"${GUEST_ROOT[$name]:+systemd=1 net.ifnames=0 systemd.mask=getty.target}"
 }
 
 # QEMU may be late for minutes. KCSAN reports races of all the kernel: those that concern us are
@@ -72,9 +77,16 @@ guest_debug_cmdline() {
 # The first guest is the listening end of the wire.
 guest_start_qemu() {
 	local name=$1 number=$2 image=$3 role=off
+	local -a disk=()
 
 	[[ $number -ne 1 ]] || role=on
 	mkfifo "$GUEST_RUN/$name.in" "$GUEST_RUN/$name.out"
+	if [[ -n ${GUEST_ROOT[$name]:-} ]]; then
+		cp -r "$TOP/scripts/guest" "$GUEST_RUN/share/"
+		disk=(-drive "file=${GUEST_DISK[$name]},format=raw,if=virtio"
+			-fsdev "local,id=image,path=$image,security_model=none,readonly=on"
+			-device virtio-9p-pci,fsdev=image,mount_tag=image)
+	fi
 	(
 		# Relative socket paths: absolute ones are limited to about 100 characters.
 		cd "$GUEST_RUN" || exit
@@ -87,10 +99,10 @@ guest_start_qemu() {
 			-serial "file:$name.console" \
 			-device virtio-serial-pci -chardev "pipe,id=control,path=$name" \
 			-device virtserialport,chardev=control,name=control \
-			-fsdev local,id=root,path=/,security_model=none,readonly=on,multidevs=remap \
+			-fsdev "local,id=root,path=${GUEST_ROOT[$name]:-/},security_model=none,readonly=on,multidevs=remap" \
 			-device virtio-9p-pci,fsdev=root,mount_tag=hostroot \
 			-fsdev local,id=share,path=share,security_model=none \
-			-device virtio-9p-pci,fsdev=share,mount_tag=share \
+			-device virtio-9p-pci,fsdev=share,mount_tag=share "${disk[@]}" \
 			-netdev "stream,id=wire,server=$role,addr.type=unix,addr.path=wire" \
 			-qmp "unix:$name.qmp,server=on,wait=off" \
 			-device "virtio-net-pci,id=nic,netdev=wire,romfile=,mac=52:54:00:00:00:0$number" \

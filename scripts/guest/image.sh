@@ -7,7 +7,7 @@
 #
 #   vmlinuz               the kernel
 #   lib/modules/KREL      its modules, with dependency lists
-#   initrd                busybox and the few modules that reach the host's root over 9p
+#   initrd                busybox and the few modules that reach the host's root over 9p, or a disk
 #
 # A kernel package is fetched and unpacked, not installed.
 
@@ -16,6 +16,7 @@
 
 HERE=$TOP/scripts/guest
 ROOT_MODULES="virtio_pci 9pnet_virtio 9p overlay"
+DISK_MODULES="virtio_blk ext4"	# the kernels with detectors have none
 
 # Everything happens in a folder of its own that is renamed when complete.
 unpack_kernel() {
@@ -28,29 +29,42 @@ unpack_kernel() {
 	mv -T "$tmp" "$dir"
 }
 
-# The modules of the root file system in the order in which they have to be loaded.
-root_modules() {
+# modules_for DIR MODULE...: in the order in which they have to be loaded
+modules_for() {
 	local dir=$1 module
 
-	for module in $ROOT_MODULES; do
+	shift
+	for module in "$@"; do
 		modprobe -d "$dir" -S "$KREL" --show-depends "$module"
 	done | awk '$1 == "insmod" && !seen[$2]++ { print $2 }'
 }
 
+# put_modules DIR ORDER: those that stdin names and DIR lacks, and how to load them into ORDER
+put_modules() {
+	local module name
+
+	: >"$2"
+	while read -r module; do
+		name=$(basename "$module" .xz)
+		[[ ! -e $1/$name ]] || continue
+		cp "$module" "$1/"
+		[[ $module != *.xz ]] || xz -d "$1/$name.xz"
+		echo "$name" >>"$2"
+	done
+}
+
 make_initrd() {
-	local dir=$1 tmp module
+	local dir=$1 tmp
 
 	tmp=$(mktemp -d "$dir/initrd.XXXXXX")
 	mkdir -p "$tmp"/{bin,dev,proc,modules,lower,upper,root}
 	cp /bin/busybox "$tmp/bin/"
 	install -m 755 "$HERE/init" "$tmp/init"
-	: >"$tmp/modules/order"
-	root_modules "$dir" | while read -r module; do
-		cp "$module" "$tmp/modules/"
-		[[ $module != *.xz ]] || xz -d "$tmp/modules/${module##*/}"
-		module=${module%.xz}
-		echo "${module##*/}" >>"$tmp/modules/order"
-	done
+	# shellcheck disable=SC2086 # lists of words are what they are
+	modules_for "$dir" $ROOT_MODULES | put_modules "$tmp/modules" "$tmp/modules/order"
+	# shellcheck disable=SC2086
+	{ modules_for "$dir" $DISK_MODULES 2>/dev/null || true; } |
+		put_modules "$tmp/modules" "$tmp/modules/order-disk"
 	(cd "$tmp" && find . | cpio -o -H newc --quiet | gzip -1) >"$tmp.gz"
 	mv "$tmp.gz" "$dir/initrd"
 	rm -rf "$tmp"
