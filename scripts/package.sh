@@ -1,0 +1,285 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# The Debian package at work: a guest for each kernel boots a fresh Debian with systemd, apt installs
+# the package, DKMS builds the modules, the next boot brings a link up and rping uses it; then it is
+# upgraded, removed and purged.
+#
+#   scripts/package.sh [KERNEL...]     names of scripts/kernels; all that there are, without any
+#
+# The modules are compiled in the guest, which is slow: half an hour for each kernel on two
+# processors.
+
+# shellcheck source=scripts/lib.sh
+. "$(dirname "$0")/lib.sh"
+# shellcheck source=scripts/tap.sh
+. "$TOP/scripts/tap.sh"
+# shellcheck source=scripts/guest/guest.sh
+. "$TOP/scripts/guest/guest.sh"
+# shellcheck source=scripts/e2e/lib.sh
+. "$TOP/scripts/e2e/lib.sh"
+
+WORK=$CACHE/package
+BUILD_LIMIT=3000	# seconds for what compiles
+NEXT=0.2		# the version to upgrade to
+
+# --- roots -------------------------------------------------------------------------------------
+
+# make_debs KREL: the headers of a kernel, and a package that stands for the kernel that QEMU boots
+make_debs() {
+	local dir=$1 image=linux-image-$KREL version packages
+
+	version=$(kernel_version)
+	mkdir -p "$dir/$image/DEBIAN"
+	cd "$dir" || return
+	archive_refresh "$KSUITE"
+	mapfile -t packages < <(depends "$KSUITE" "linux-headers-$KREL" 'linux-(headers|kbuild|compiler|base)-.*')
+	download "$KSUITE" "${packages[@]/%/=$version}" "linux-headers-$KREL=$version"
+	printf '%s\n' "Package: $image" "Version: $version" Architecture: amd64 \
+		'Maintainer: nobody <nobody@localhost>' 'Description: the kernel that QEMU boots' \
+		>"$image/DEBIAN/control"
+	dpkg-deb -b "$image" .
+	rm -r "$image"
+}
+
+debs_of() {
+	local dir=$WORK/debs-$KREL
+
+	if [[ ! -e $dir/complete ]]; then
+		rm -rf "$dir"
+		quietly "fetching the packages of the headers of $KREL" make_debs "$dir"
+		touch "$dir/complete"
+	fi
+	echo "$dir"
+}
+
+# Links: what a package brings replaces a file, and changes none.
+make_guest_root() {
+	local base=$1 dir=$2 debs=$3
+
+	rm -rf "$dir.new"
+	cp -al "$base" "$dir.new"
+	mkdir -p "$dir.new/debs"
+	cp "$debs"/*.deb "$dir.new/debs/"
+	chroot "$dir.new" sh -c 'DEBIAN_FRONTEND=noninteractive dpkg -i --force-depends /debs/*.deb'
+	rm -r "$dir.new/debs"
+	mv -T "$dir.new" "$dir"
+}
+
+# guest_root: of the kernel of need_kernel
+guest_root() {
+	local base=${KSUITE%-backports}-guest dir=$WORK/root-$KREL
+
+	"$TOP/scripts/root.sh" --make "$base"
+	[[ -d $dir && $dir -nt $CACHE/root/$base/packages ]] || {
+		rm -rf "$dir"
+		quietly "installing the headers of $KREL in a root folder" \
+			make_guest_root "$CACHE/root/$base" "$dir" "$(debs_of)"
+	}
+	echo "$dir"
+}
+
+make_disk() {
+	rm -f "$1"
+	truncate -s 6G "$1"
+	mke2fs -q -t ext4 -O ^orphan_file "$1" 2>/dev/null || mke2fs -q -t ext4 "$1"
+}
+
+boot() {
+	say "booting a guest with $KREL and systemd"
+	GUEST_KERNEL=([A]=$KERNEL)
+	GUEST_BOOT_LIMIT=400
+	guest_boot A
+	cp "$OLD" "$NEW" "$GUEST_RUN/share/"
+}
+
+reboot() {
+	guest_down || return
+	guest_forget_logs
+	boot
+}
+
+# --- in the guest ------------------------------------------------------------------------------
+
+# inside COMMAND [SECONDS]
+inside_a() { on A "set -e; $1" "${2:-60}"; }
+
+# What the package and dkms own; what an administrator has changed is told by its sum.
+list_files() {
+	guest_run A "cd /; find etc usr/lib/modules/*/updates usr/lib/modules-load.d usr/lib/systemd \
+		usr/libexec usr/sbin usr/share usr/src var/lib/dkms var/lib/systemd \( -type f -o -type l \) \
+		! -name 'mok.*' ! -path '*/mime*' 2>/dev/null | sort" 120
+}
+
+install_package() { inside_a "DEBIAN_FRONTEND=noninteractive apt-get -q -y install /share/${1##*/}" "$BUILD_LIMIT"; }
+
+# expect_modules VERSION: built, signed and found for the running kernel
+expect_modules() {
+	inside_a "dkms status iw_mpa/$1 -k \$(uname -r) | grep installed"
+	inside_a "for module in ${MODULES[*]}; do
+		modinfo -n \$module | grep '/updates/dkms/' && modinfo -F version \$module | grep -x $1
+	done"
+}
+
+test_install() {
+	install_package "$OLD"
+	expect_modules "$(version_of "$OLD")"
+	inside_a 'man -w iw-mpa && man -w iw-mpa-links && /usr/sbin/iw-mpa -h'
+}
+
+# A link that names nothing, and lines that are wrong, are told.
+test_bad_links() {
+	local output
+
+	output=$(inside_a "printf '%s\n' 'a' 'b nosuch0' 'c eth0 nosuchtype' >/etc/iw-mpa/links
+		/usr/libexec/iw-mpa/link up 2>&1 && exit 1; /usr/libexec/iw-mpa/link up d 2>&1 && exit 1; true")
+	echo "$output"
+	expect_text "$output" 'iw-mpa: /etc/iw-mpa/links: a line is a name, a network device.*: a'
+	expect_text "$output" 'iw-mpa: b: there is no network device nosuch0'
+	expect_text "$output" "iw-mpa: c: kernel $KREL_RE has no driver for links of type nosuchtype: install"
+	expect_text "$output" 'iw-mpa: /etc/iw-mpa/links has no link d'
+}
+
+# What the next boot is to find
+test_configure() {
+	inside_a "echo 'rnic0 eth0 $TYPE' >/etc/iw-mpa/links
+		sed 's/^#\(net.iw_mpa.reply_timeout_ms\) .*/\1 = 12345/' \
+			/usr/share/doc/iw-mpa-dkms/examples/iw-mpa.sysctl.conf >/etc/sysctl.d/iw-mpa.conf
+		systemctl daemon-reload && systemctl start iw-mpa-link@rnic0"
+	link_works
+}
+
+link_works() {
+	inside_a "poll 60 systemctl is-active iw-mpa-link@rnic0 && rdma link show rnic0/1 | grep 'netdev eth0'"
+	inside_a "poll 20 grep -q 4: /sys/class/infiniband/rnic0/ports/1/state
+		rping -s -a 10.0.0.1 -C 10 & sleep 1; rping -c -a 10.0.0.1 -C 10 -v >/run/pings; wait
+		[[ \$(grep -c 'ping data' /run/pings) -eq 10 ]]"
+}
+
+# Nobody has typed anything since the boot.
+test_boot() {
+	link_works
+	inside_a 'grep -x 12345 /proc/sys/net/iw_mpa/reply_timeout_ms'
+	inside_a '/usr/sbin/iw-mpa counters | grep established'
+	inside_a '! systemctl --failed --no-legend | grep iw-mpa'
+}
+
+# The modules in memory stay those of the old version; the files are the new one's.
+test_upgrade() {
+	install_package "$NEW"
+	expect_modules "$NEXT"
+	inside_a "[[ ! -e /usr/src/iw_mpa-$(version_of "$OLD") ]]"
+	inside_a 'grep rnic0 /etc/iw-mpa/links'
+	link_works
+}
+
+# The kernel's headers come later: DKMS builds for it as they are installed. It need not run.
+test_second_kernel() {
+	local release
+
+	release=$(need_kernel "$1" && echo "$KREL")
+	(need_kernel "$1" && cp "$(debs_of)"/*.deb "$GUEST_RUN/share/")
+	inside_a "dpkg -i --force-depends /share/linux-*.deb" "$BUILD_LIMIT"
+	inside_a "dkms status iw_mpa -k $release | grep installed"
+	inside_a "modinfo -k $release -F vermagic iw_mpa | grep -F $release"
+}
+
+test_remove() {
+	inside_a 'DEBIAN_FRONTEND=noninteractive apt-get -q -y remove iw-mpa-dkms' 300
+	inside_a '! grep -E "^(iw_mpa|srnic) " /proc/modules'
+	inside_a '[[ ! -e /sys/class/infiniband/rnic0 && -z $(dkms status) ]]'
+	inside_a '[[ -e /etc/iw-mpa/links && ! -e /usr/sbin/iw-mpa && ! -d /usr/src/iw_mpa-'$NEXT' ]]'
+	inside_a '! find /usr/lib/modules -name "iw_mpa*" | grep .'
+}
+
+test_purge() {
+	inside_a 'rm /etc/sysctl.d/iw-mpa.conf; DEBIAN_FRONTEND=noninteractive apt-get -q -y purge iw-mpa-dkms' 120
+	list_files >"$WORK/after"
+	diff "$WORK/before" "$WORK/after"
+	inside_a '[[ ! -e /etc/iw-mpa ]]'
+}
+
+# --- all of it ---------------------------------------------------------------------------------
+
+version_of() { dpkg-deb -f "$1" Version | sed 's/-[^-]*$//'; }
+
+# step NAME FUNCTION [ARGUMENT]: errexit is to be on in it, so no "if", no "||"
+step() {
+	local name="$KERNEL: $1" status
+
+	say "package: $name"
+	shift
+	set +e
+	(set -e; "$@") >"$WORK/log" 2>&1 </dev/null
+	status=$?
+	set -e
+	if [[ $status -eq 0 ]]; then
+		tap ok "$name"
+		return
+	fi
+	tap 'not ok' "$name"
+	tail -n 60 "$WORK/log" | sed 's/^/# /'
+	echo "# logs: $GUEST_RUN"
+	KEEP=yes
+}
+
+# Another kernel of the same Debian
+second_kernel() {
+	local name suite=${KSUITE%-backports} kernel=$KERNEL
+
+	for name in "${KERNELS[@]}"; do
+		kernel_row "$name"
+		[[ $name == "$kernel" || ${KSUITE%-backports} != "$suite" ]] || { echo "$name"; return; }
+	done
+}
+
+# Booting again is done here: the guest belongs to the shell that started it.
+test_kernel() {
+	local second
+
+	need_kernel "$1"
+	KREL_RE=${KREL//+/\\+}
+	KEEP=no
+	second=$(second_kernel)
+	GUEST_ROOT=([A]=$(guest_root))
+	GUEST_DISK=([A]=$WORK/disk-$KREL)
+	make_disk "${GUEST_DISK[A]}"
+	boot
+	list_files >"$WORK/before"
+	step 'apt installs the package, DKMS builds the modules' test_install
+	step 'links that are wrong are told' test_bad_links
+	step 'a link comes up, and rping uses it' test_configure
+	reboot
+	step 'the next boot brings it up, with the settings' test_boot
+	step 'an upgrade builds the new version' test_upgrade
+	[[ -z $second ]] || step "DKMS builds for $second when its headers come" test_second_kernel "$second"
+	step 'removed: nothing is loaded, nothing is built' test_remove
+	step 'purged: nothing is left' test_purge
+	tap_run "$KERNEL: the guest ends well" guest_down
+	guest_kill_all
+	rm -f "${GUEST_DISK[A]}"
+	[[ $KEEP == yes ]] || guest_forget_logs
+}
+
+main() {
+	local name
+
+	KERNELS=("$@")
+	[[ $# -gt 0 ]] || mapfile -t KERNELS < <(kernel_names)
+	"$TOP/scripts/setup.sh" build guest deb root "${KERNELS[@]}"
+	[[ $(id -u) -eq 0 ]] || die 'as root, please: this makes root folders of Debian'
+	mkdir -p "$WORK"
+	MODULES=()
+	for name in "${PACKAGED[@]}"; do
+		[[ ! -d $TOP/drivers/infiniband/sw/$name ]] || MODULES+=("$name")
+	done
+	TYPE=srnic
+	OLD=$("$TOP/scripts/deb.sh")
+	NEW=$("$TOP/scripts/deb.sh" "$NEXT")
+	for name in "${KERNELS[@]}"; do
+		test_kernel "$name"
+	done
+	tap_end package
+}
+
+main "$@"
