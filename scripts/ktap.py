@@ -2,12 +2,13 @@
 # SPDX-License-Identifier: GPL-2.0
 """Turn the console log of a KUnit kernel into one verdict per test case.
 
-    ktap.py LOG SUITE...
+    ktap.py [--mute] LOG SUITE...
 
 Prints "ok NAME", "not ok NAME" and, behind a failure, what the log says about
 it as "# " lines. Failures are also: a suite among the arguments that did not
 run, a plan that was not kept, a skipped case, a kernel that did not reach its
-end, and any warning of the kernel itself (KASAN, lockdep, WARN_ON, ...).
+end, and any warning of the kernel itself (KASAN, lockdep, WARN_ON, ...). The console of some
+architectures is closed before the kernel says that it halts: --mute does not wait for that.
 
 A test that provokes a warning on purpose announces it:
     kunit_info(test, "expect-splat: iw_mpa_register");
@@ -155,8 +156,12 @@ class Log:
 
 
 def main():
-    log = Log(sys.argv[2:])
-    with open(sys.argv[1], encoding='utf-8', errors='replace') as console:
+    args = sys.argv[1:]
+    mute = args[0] == '--mute'
+    name, *suites = args[mute:]
+    log = Log(suites)
+    log.ended = mute
+    with open(name, encoding='utf-8', errors='replace') as console:
         for line in console:
             log.feed(line.rstrip())
     log.finish()

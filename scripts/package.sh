@@ -35,7 +35,7 @@ make_debs() {
 	archive_refresh "$KSUITE"
 	mapfile -t packages < <(depends "$KSUITE" "linux-headers-$KREL" 'linux-(headers|kbuild|compiler|base)-.*')
 	download "$KSUITE" "${packages[@]/%/=$version}" "linux-headers-$KREL=$version"
-	printf '%s\n' "Package: $image" "Version: $version" Architecture: amd64 \
+	printf '%s\n' "Package: $image" "Version: $version" 'Architecture: amd64' \
 		'Maintainer: nobody <nobody@localhost>' 'Description: the kernel that QEMU boots' \
 		>"$image/DEBIAN/control"
 	dpkg-deb -b "$image" .
@@ -68,14 +68,16 @@ make_guest_root() {
 
 # guest_root: of the kernel of need_kernel
 guest_root() {
-	local base=${KSUITE%-backports}-guest dir=$WORK/root-$KREL
+	local base=${KSUITE%-backports}-guest dir=$WORK/root-$KREL debs
 
 	"$TOP/scripts/root.sh" --make "$base"
-	[[ -d $dir && $dir -nt $CACHE/root/$base/packages ]] || {
+	if [[ ! -d $dir || $CACHE/root/$base/packages -nt $dir ]]; then
 		rm -rf "$dir"
+		debs=$(debs_of)
 		quietly "installing the headers of $KREL in a root folder" \
-			make_guest_root "$CACHE/root/$base" "$dir" "$(debs_of)"
-	}
+			make_guest_root "$CACHE/root/$base" "$dir" "$debs"
+		touch "$dir"
+	fi
 	echo "$dir"
 }
 
@@ -235,13 +237,14 @@ second_kernel() {
 
 # Booting again is done here: the guest belongs to the shell that started it.
 test_kernel() {
-	local second
+	local second root
 
 	need_kernel "$1"
 	KREL_RE=${KREL//+/\\+}
 	KEEP=no
 	second=$(second_kernel)
-	GUEST_ROOT=([A]=$(guest_root))
+	root=$(guest_root)
+	GUEST_ROOT=([A]=$root)
 	GUEST_DISK=([A]=$WORK/disk-$KREL)
 	make_disk "${GUEST_DISK[A]}"
 	boot
