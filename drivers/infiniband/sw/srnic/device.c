@@ -200,7 +200,8 @@ static int device_make(struct net_device *netdev, const char *name)
 		return -ENOMEM;
 	err = device_setup(dev, netdev);
 	if (!err)
-		err = iw_mpa_register_device(&dev->ibdev, netdev, &srnic_driver_ops);
+		err = iw_mpa_register_device(&dev->ibdev, netdev, &srnic_driver_ops,
+					     &srnic_device_attr);
 	if (!err)
 		err = srnic_register_ib_device(&dev->ibdev, name);
 	if (err)

@@ -180,13 +180,16 @@ static void handoff_stop(struct ib_qp *ibqp, enum iw_mpa_reason why)
 	srnic_qp_tell(qp, handoff_events(qp));
 }
 
-const struct iw_mpa_driver_ops srnic_driver_ops = {
+const struct iw_mpa_device_attr srnic_device_attr = {
 	.caps		= IW_MPA_CAP_TX_MARKERS | IW_MPA_CAP_NO_CRC |
 			  IW_MPA_CAP_EARLY_RX | IW_MPA_CAP_TX_FENCE,
 	.rtr_send	= IW_MPA_RTR_ALL,
 	.rtr_accept	= IW_MPA_RTR_ALL,
 	.max_ird	= SRNIC_MAX_DEPTH,
 	.max_ord	= SRNIC_MAX_DEPTH,
+};
+
+const struct iw_mpa_driver_ops srnic_driver_ops = {
 	.prepare	= handoff_prepare,
 	.attach		= handoff_attach,
 	.kick_rx	= handoff_kick_rx,

@@ -6,5 +6,6 @@
 #include <rdma/iw_mpa.h>
 
 extern const struct iw_mpa_driver_ops srnic_driver_ops;
+extern const struct iw_mpa_device_attr srnic_device_attr;
 
 #endif /* _SRNIC_HANDOFF_H */

@@ -282,12 +282,12 @@ static int qp_to_rts(struct srnic_qp *qp)
 }
 
 /* stop follows, and brings the QP to SRNIC_ERROR. */
-static void qp_disconnect(struct srnic_qp *qp)
+static void qp_disconnect(struct srnic_qp *qp, bool abrupt)
 {
 	if (qp->state == SRNIC_RTS)
 		qp_set_state(qp, SRNIC_CLOSING);
 	if (qp->ep)
-		iw_mpa_disconnect(qp->ep);
+		iw_mpa_disconnect(qp->ep, abrupt);
 }
 
 static int qp_to_closing(struct srnic_qp *qp)
@@ -298,7 +298,7 @@ static int qp_to_closing(struct srnic_qp *qp)
 	if (qp->state == SRNIC_IDLE)
 		err = -EINVAL;
 	else
-		qp_disconnect(qp);
+		qp_disconnect(qp, false);
 	spin_unlock_irq(&qp->lock);
 	return err;
 }
@@ -313,7 +313,7 @@ static int qp_to_err(struct srnic_qp *qp)
 	if (was_idle)
 		qp_set_state(qp, SRNIC_ERROR);
 	else
-		qp_disconnect(qp);
+		qp_disconnect(qp, true);
 	flush = qp->state == SRNIC_ERROR;
 	spin_unlock_irq(&qp->lock);
 	if (flush)
