@@ -3,22 +3,25 @@
 # For people: every target calls one script. Kbuild is the kernel's side.
 
 .PHONY: help modules install clean setup check static kunit fuzz wire soak interop e2e dkms debug bench demo
+.PHONY: check-all package
 
 export T
 
 help:
 	@echo 'make demo      two hosts, real RDMA programs, and what they negotiated'
 	@echo 'make check     static, kunit, fuzz, wire and e2e, and some of interop, bench and debug'
-	@echo 'make modules   build iw_mpa.ko and siw_mpa.ko for KREL (default: the newest 6.1 headers)'
-	@echo 'make install   build, then put both modules below /lib/modules/KREL/updates'
+	@echo 'make check-all every suite in full, on every kernel and driver: some hours'
+	@echo 'make modules   build iw_mpa.ko and the drivers for KREL (default: the newest 6.1 headers)'
+	@echo 'make install   build, then put the modules below /lib/modules/KREL/updates'
 	@echo 'make static    compiler warnings, sparse, checkpatch, kernel-doc, layers, style'
 	@echo 'make kunit     unit tests on user mode Linux'
 	@echo 'make fuzz      the protocol layer under libFuzzer, T=seconds (default 10)'
-	@echo 'make wire      conformance: a scripted MPA peer against siw_mpa, by rule'
+	@echo 'make wire      conformance: scripted peers, by rule: MPA startup, and the data path'
 	@echo 'make soak      life-cycle storms and hostile load by the thousand; DEBUG=kasan is a choice'
 	@echo 'make interop   siw_mpa against siw of 6.1 and 6.12, all settings: a table'
 	@echo 'make e2e       end-to-end tests in guests that run the stock kernel'
 	@echo 'make dkms      dkms.conf on each kernel: add, build, install, load, rping, remove'
+	@echo 'make package   the Debian package in guests: install, boot, use, upgrade, purge'
 	@echo 'make debug     wire and e2e under a kernel with KASAN and lockdep; DEBUG=kasan|kcsan for each'
 	@echo 'make bench     what connections cost in instructions, next to unmodified siw and bare TCP'
 	@echo 'make setup     install the Debian packages that all of this needs (the others do it, too)'
@@ -35,7 +38,10 @@ install:
 setup:
 	@scripts/setup.sh
 
-check static kunit fuzz wire soak interop e2e dkms debug bench demo:
+check-all:
+	@scripts/check.sh --all
+
+check static kunit fuzz wire soak interop e2e dkms package debug bench demo:
 	@scripts/$@.sh
 
 clean:

@@ -4,6 +4,7 @@
 # Run every suite, also after a failure, and sum up what they print.
 #
 #   scripts/check.sh [SUITE...]    (no argument: static kunit fuzz wire interop bench e2e debug)
+#   scripts/check.sh --all         every suite in full, on every kernel and driver: some hours
 #
 # A suite prints "ok N name" and "not ok N name", and at its end "# suite: N passed, N failed".
 # One that ends without that line, or with other numbers than we counted, or that exits as if all
@@ -14,6 +15,26 @@
 # All of these would take too long here.
 declare -A OPTION=([wire]=--sample [interop]=--sample [bench]=--guard [debug]='kasan e2e faults')
 LIMIT=45m	# for one suite: a hang is to be told, not waited for
+
+# "VARIABLE=VALUE... SUITE ARGUMENT...", in running order
+ALL=(
+	"static"
+	"kunit pure net s390 i386"
+	"T=60 fuzz"
+	"wire"
+	"interop"
+	"bench --guard"
+	"e2e"
+	"DRIVER=siw_mpa e2e"
+	"KERNEL=rt e2e -k srnic/srnic"
+	"KERNEL=trixie e2e"
+	"KERNEL=backports e2e"
+	"debug kasan wire e2e"
+	"debug kcsan wire e2e"
+	"soak"
+	"dkms"
+	"package"
+)
 
 PASSED=0
 FAILED=0
@@ -27,7 +48,7 @@ fail_suite() {
 	printf 'not ok %s: %s\n' "$1" "$2"
 }
 
-# The suite's exit status and its output against each other
+# judge SUITE STATUS LOG SECONDS NAME: its exit status and its output against each other
 judge() {
 	local suite=$1 rc=$2 log=$3 ok not_ok skipped summary
 
@@ -37,7 +58,7 @@ judge() {
 	PASSED=$((PASSED + ok))
 	FAILED=$((FAILED + not_ok))
 	SKIPPED=$((SKIPPED + skipped))
-	REPORT+=("$(printf '%-7s %4d passed, %d failed, %d s' "$suite" "$ok" "$not_ok" "$4")")
+	REPORT+=("$(printf '%-7s %4d passed, %d failed, %d s' "$5" "$ok" "$not_ok" "$4")")
 
 	summary=$(grep -E "^# $suite: [0-9]+ passed, [0-9]+ failed" "$log" | tail -n 1 || true)
 	if [[ -z $summary ]]; then
@@ -51,17 +72,23 @@ judge() {
 	fi
 }
 
-# Seen as it runs, and kept for counting
+# run_suite [VARIABLE=VALUE...] SUITE [ARGUMENT...]: seen as it runs, and kept for counting
 run_suite() {
-	local suite=$1 log rc=0 start=$SECONDS
+	local name="$*" suite log rc=0 start=$SECONDS
+	local -a settings=()
 
+	while [[ $1 == *=* ]]; do
+		settings+=("$1")
+		shift
+	done
+	suite=$1
+	shift
 	log=$(mktemp "$CACHE/check-$suite.XXXXXX")
-	printf '# suite %s\n' "$suite"
-	say "check: $suite"
-	# shellcheck disable=SC2086 # words
-	timeout -k 1m "$LIMIT" "$TOP/scripts/$suite.sh" ${OPTION[$suite]:-} </dev/null | tee "$log" ||
-		rc=${PIPESTATUS[0]}
-	judge "$suite" "$rc" "$log" $((SECONDS - start))
+	printf '# suite %s\n' "$name"
+	say "check: $name"
+	env "${settings[@]}" timeout -k 1m "$LIMIT" "$TOP/scripts/$suite.sh" "$@" </dev/null |
+		tee "$log" || rc=${PIPESTATUS[0]}
+	judge "$suite" "$rc" "$log" $((SECONDS - start)) "$name"
 	rm -f "$log"
 }
 
@@ -80,10 +107,16 @@ begin_debug_kernel() {
 main() {
 	local suite
 
-	[[ $# -gt 0 ]] || set -- static kunit fuzz wire interop bench e2e debug
+	if [[ ${1:-} == --all ]]; then
+		LIMIT=6h
+		set -- "${ALL[@]}"
+	elif [[ $# -eq 0 ]]; then
+		set -- static kunit fuzz wire interop bench e2e debug
+	fi
 	[[ " $* " != *' debug '* ]] || begin_debug_kernel
 	for suite in "$@"; do
-		run_suite "$suite"
+		# shellcheck disable=SC2086 # words
+		run_suite $suite ${OPTION[$suite]:-}
 	done
 	printf '# %s\n' "${REPORT[@]}"
 	if [[ $SKIPPED -gt 0 ]]; then

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# The wire tests, and the end-to-end tests of siw_mpa with itself, under a kernel with detectors.
+# The wire tests, and the end-to-end tests of srnic with itself, under a kernel with detectors.
 #
 #   scripts/debug.sh [kasan|kcsan [SUITE...]]      kasan, wire and e2e by default
 #

@@ -3,7 +3,7 @@
 #
 # make demo: two hosts, real RDMA programs over iw_mpa, and what the hosts agreed on.
 #
-# Host A runs siw_mpa, host B the kernel's own siw; then both run siw_mpa. The steps are cases of
+# Host A runs srnic, host B the kernel's own siw; then both run srnic. The steps are cases of
 # the end-to-end tests, so "ok" means that data came through. Ends non-zero if anything failed.
 
 # shellcheck source=scripts/lib.sh
@@ -13,9 +13,9 @@
 # shellcheck source=scripts/e2e/lib.sh
 . "$TOP/scripts/e2e/lib.sh"
 
-DRIVER_A=${DRIVER_A:-siw_mpa}
+DRIVER_A=${DRIVER_A:-srnic}
 DRIVER_B=siw
-PEER_B=${PEER_B:-siw_mpa}
+PEER_B=${PEER_B:-srnic}
 FAILED=0
 STEPS=0
 # For the tests: the capture goes on from step to step; one run of perftest is enough.
@@ -133,7 +133,7 @@ run_demo() {
 	both_families
 	end_part $PART
 	show
-	[[ $DRIVER_A != siw_mpa ]] || counters
+	[[ $DRIVER_A == siw ]] || counters
 
 	echo
 	echo "3. Unload"

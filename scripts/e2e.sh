@@ -5,7 +5,7 @@
 #
 #   scripts/e2e.sh [-k REGEX] [-l]      -k: only the cases whose line matches; -l: list them
 #
-# DRIVER=srnic tests that one in place of siw_mpa.
+# DRIVER=siw_mpa tests that one in place of srnic.
 # PAIRS="client/server[/wire] ..." chooses the drivers, and what the wire does to packets: clean,
 # rough or flap, see e2e/lib.sh.
 # KERNELS="6.1 6.12" chooses those of the guests A and B; without it a KERNEL other than 6.1 is that
@@ -23,7 +23,7 @@
 . "$TOP/scripts/e2e/lib.sh"
 
 # Unmodified siw has errors of its own, which a kernel with detectors does not survive.
-DRIVER=${DRIVER:-siw_mpa}
+DRIVER=${DRIVER:-srnic}
 BOTH=$DRIVER/$DRIVER
 ALL_PAIRS="$DRIVER/siw siw/$DRIVER $BOTH $BOTH/rough $BOTH/flap"
 kernel_debugs "$KERNEL" && ALL_PAIRS=$BOTH

@@ -5,8 +5,8 @@ WIRES=clean
 FAMILIES="4"
 GUIDE=Documentation/infiniband/iw_mpa_admin.rst
 
-# The page has the client's address and the server's, and what is printed with siw_mpa.
-applies() { [[ $CLIENT_DRIVER/$SERVER_DRIVER == siw_mpa/siw_mpa ]] && stock_kernel; }
+# The page has the client's address and the server's, and what is printed with srnic.
+applies() { [[ $CLIENT_DRIVER/$SERVER_DRIVER == srnic/srnic ]] && stock_kernel; }
 
 # Runs in the guest: our modules and what they need are installed, and nothing is loaded.
 guide_prepare() {
@@ -16,7 +16,7 @@ guide_prepare() {
 	driver_clear || return 1
 	mkdir -p "$dir/updates" /usr/local/sbin
 	ln -sf "$1/scripts/iw-mpa" /usr/local/sbin
-	cp /share/modules/{iw_mpa,siw_mpa}.ko "$dir/updates"
+	cp /share/modules/{iw_mpa,srnic}.ko "$dir/updates"
 	modprobe -a -D rdma_ucm iw_cm libcrc32c | sort -u | while read -r verb module _; do
 		[[ $verb != insmod ]] || cp "$module" "$dir"
 	done
