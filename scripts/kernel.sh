@@ -194,7 +194,7 @@ source_version() {
 # depends SUITE PACKAGE REGEX: what it depends on, by name
 depends() {
 	archive "$1" apt-cache show --no-all-versions "$2" 2>/dev/null |
-		sed -n 's/^Depends: //p' | tr ',|' '\n\n' | sed 's/^ *//; s/ .*//' |
+		sed -n 's/^Depends: //p' | tr -s ',|' '\n' | sed 's/^ *//; s/ .*//' |
 		grep -xE "$3" | sort -u
 }
 

@@ -217,7 +217,8 @@ main() {
 	for name in "$@"; do
 		[[ -n ${CONFIG[$name]:-} ]] || die "no such kernel: $name (${!CONFIG[*]})"
 	done
-	"$TOP/scripts/setup.sh" kunit $([[ " $* " != *' s390 '* && " $* " != *' i386 '* ]] || echo arch)
+	"$TOP/scripts/setup.sh" kunit
+	[[ " $* " != *' s390 '* && " $* " != *' i386 '* ]] || "$TOP/scripts/setup.sh" arch
 	linux=$("$TOP/scripts/linux-source.sh")
 	locked kunit suite "$linux" "$@"
 }

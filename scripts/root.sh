@@ -92,6 +92,7 @@ enter() {
 		mkdir -p "$root$dir"
 		mount --rbind "$dir" "$root$dir"
 	done
+	# shellcheck disable=SC2016 # the shell there
 	exec chroot "$root" /usr/bin/env -i PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin \
 		HOME=/root LC_ALL=C sh -c 'cd "$0" 2>/dev/null || cd /; exec "$@"' "$PWD" "$@"
 }

@@ -83,6 +83,7 @@ guest_start_qemu() {
 	mkfifo "$GUEST_RUN/$name.in" "$GUEST_RUN/$name.out"
 	if [[ -n ${GUEST_ROOT[$name]:-} ]]; then
 		cp -r "$TOP/scripts/guest" "$GUEST_RUN/share/"
+		# shellcheck disable=SC2054 # commas of QEMU
 		disk=(-drive "file=${GUEST_DISK[$name]},format=raw,if=virtio"
 			-fsdev "local,id=image,path=$image,security_model=none,readonly=on"
 			-device virtio-9p-pci,fsdev=image,mount_tag=image)
