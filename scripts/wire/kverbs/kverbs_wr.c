@@ -3,6 +3,9 @@
 
 #include "kverbs.h"
 
+#if __has_include(<linux/hex.h>)
+#include <linux/hex.h>
+#endif
 #include <linux/kernel.h>
 #include <linux/scatterlist.h>
 #include <linux/slab.h>
