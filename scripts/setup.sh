@@ -150,8 +150,9 @@ unpack_tools() {
 
 	tmp=$(mktemp -d "$dir.XXXXXX")
 	cd "$tmp" || return
+	# These run with the host's libraries: the host's own apt fetches them.
 	# shellcheck disable=SC2086 # a list of words is what it is
-	download $TOOLS
+	apt download $TOOLS || { apt update && apt download $TOOLS; }
 	for package in *.deb; do
 		dpkg-deb -x "$package" .
 		rm "$package"
