@@ -4,7 +4,7 @@
 
     check-docs.py                  check README.md and Documentation/infiniband/*.rst
     check-docs.py --selftest       prove that each kind of difference is found
-    check-docs.py --transitions    print the table of transitions for iw_mpa.rst
+    check-docs.py --write          write the tables and quotations that are the code's
 
 Tables that must be complete stand between the comments "check: NAME" and
 "check: end". A quotation follows a comment "quote: FILE" and has to be in that
@@ -14,6 +14,9 @@ file, word by word; its tabs are spaces, as reStructuredText wants them.
 import pathlib
 import re
 import sys
+import textwrap
+
+WIDTH = 92    # of a table that is written
 
 TOP = pathlib.Path(__file__).resolve().parent.parent
 LIBRARY = 'drivers/infiniband/sw/iw_mpa'
@@ -27,7 +30,7 @@ ADMIN = 'Documentation/infiniband/iw_mpa_admin.rst'
 # Words in capitals that are not ours: events of iw_cm, and of rdma_cm without their prefix
 FOREIGN = {
     'CONNECT_REQUEST', 'CONNECT_REPLY', 'ESTABLISHED', 'DISCONNECT', 'CLOSE', 'REJECTED',
-    'UNREACHABLE', 'CONNECT_ERROR', 'ERR', 'SQD', 'RTS', 'KREL'}
+    'UNREACHABLE', 'CONNECT_ERROR', 'ERR', 'SQD', 'RTS', 'KREL', 'LAST_WQE_REACHED'}
 COMMENT = re.compile(r'/\*.*?\*/|//[^\n]*', re.DOTALL)
 PATH = re.compile(r'(?<![\w/$~.-])((?:drivers|include|scripts|Documentation|kunit|LICENSES)/'
                   r'[\w./*-]*[\w*/])')
@@ -63,25 +66,43 @@ def reasons():
 
 
 def fsm_list(name):
-    return x_list(LIBRARY + '/fsm.h', name)
+    return x_list(LIBRARY + '/fsm.h', 'IW_MPA_' + name)
+
+
+def events():
+    return fsm_list('RAISED_EVENTS') + fsm_list('FOUND_EVENTS')
+
+
+def states():
+    """state -> (its timer, what it waits for)"""
+    rows = re.findall(r'\bX\((\w+),\s*(\w+),\s*"([^"]*)"\)',
+                      macro(LIBRARY + '/fsm.h', 'IW_MPA_STATES'))
+    return {name: (timer, text) for name, timer, text in rows}
 
 
 def timers():
-    """state -> its timer"""
-    return dict(re.findall(r'\bX\((\w+),\s*(\w+)\)', macro(LIBRARY + '/fsm.h', 'IW_MPA_STATES')))
+    """timer -> its setting"""
+    return dict(re.findall(r'\bX\((\w+),\s*(\w+),', macro(LIBRARY + '/fsm.h',
+                                                          'IW_MPA_TIMERS')))
 
 
 def cells():
     """The state table: set of (state, event, next state)."""
     code = code_of(LIBRARY + '/fsm.c')
-    cut_off, lost = (macro(LIBRARY + '/fsm.c', name) for name in ('CUT_OFF', 'LOST'))
-    goto = re.compile(r'GOTO\((\w+),\s*(\w+),')
-    result = []
-    for state, body in re.findall(r'\[IW_MPA_ST_(\w+)\] = \{(.*?)\n\t\},', code, re.DOTALL):
-        body = re.sub(r'\bLOST\b', lambda _: lost, body)
-        rows = goto.findall(re.sub(r'\bCUT_OFF\b', lambda _: cut_off, body))
-        result += [(state, event, after) for event, after in rows]
-    return result
+    table = code[code.index(' iw_mpa_fsm['):]
+    rows = re.compile(r'\bGOTO\((\w+),\s*(\w+),|\b([A-Z_]{4,})\b(?=,?(?:\s|$))')
+    defined = set(re.findall(r'#define (\w+)', code)) - {'GOTO', 'DO'}
+
+    def gotos(body):
+        for event, after, name in rows.findall(body):
+            if event:
+                yield event, after
+            elif name in defined:
+                yield from gotos(macro(LIBRARY + '/fsm.c', name))
+    return [(state, event, after)
+            for state, body in re.findall(r'\[IW_MPA_ST_(\w+)\] = \{(.*?)\n\t\},', table,
+                                          re.DOTALL)
+            for event, after in gotos(body)]
 
 
 def settings():
@@ -114,7 +135,8 @@ def verbs():
 
 def sources():
     files = ('include/rdma/*.h', LIBRARY + '/*.[ch]', SKELETON + '/*.[ch]',
-             'drivers/infiniband/sw/siw_mpa/*.[ch]', 'drivers/infiniband/hw/erdma_mpa/*.[ch]',
+             'drivers/infiniband/sw/siw_mpa/*.[ch]', 'drivers/infiniband/sw/srnic/*.[ch]',
+             'include/uapi/rdma/*.h', 'drivers/infiniband/hw/erdma_mpa/*.[ch]',
              'Kbuild')
     return '\n'.join(path.read_text(encoding='utf-8')
                      for pattern in files for path in sorted(TOP.glob(pattern)))
@@ -128,7 +150,7 @@ def documents():
 
 def table(text, name):
     """The lines of a table that has to be complete."""
-    match = re.search(r'check: %s\b[^\n]*\n(.*?)check: end' % name, text, re.DOTALL)
+    match = re.search(r'check: %s\b[^\n]*\n(.*?)(?:\.\. |<!-- )check: end' % name, text, re.DOTALL)
     return match[1].splitlines() if match else []
 
 
@@ -159,16 +181,41 @@ def check_reasons(docs):
                 yield 'reasons: %s is %s, TERM %s' % (match[1], err, term)
 
 
-def check_states(docs):
-    yield from compare('states', first_column(docs[OVERVIEW], 'states'),
-                       fsm_list('IW_MPA_STATES'))
+def states_table():
+    width = max(len(name) for name in states()) + 4
+    rule = '%s  %s' % ('=' * width, '=' * (WIDTH - width - 2))
+    yield from ('', rule, '%-*s  Waits for' % (width, 'State'), rule)
+    for name, (_, words) in states().items():
+        lines = textwrap.wrap(words, WIDTH - width - 2)
+        yield '%-*s  %s' % (width, '``%s``' % name, lines[0])
+        yield from (' ' * (width + 2) + line for line in lines[1:])
+    yield from (rule, '')
+
+
+def transitions_table():
+    yield from ('', '::')
+    before = None
+    for state, event, after in cells():
+        if before != state:
+            yield ''
+        before = state
+        yield '    %-15s  %-17s  -> %s' % (state, event, after)
+    yield ''
+
+
+# Tables that are written from the code
+WRITTEN = {'states': states_table, 'transitions': transitions_table}
+
+
+def check_written(docs):
+    for name, lines in WRITTEN.items():
+        if table(docs[OVERVIEW], name) != list(lines()):
+            yield '%s: the table is not that of the code: run check-docs.py --write' % name
 
 
 def check_timers(docs):
     """The bounded states with their settings and defaults."""
-    names = {'REPEAT': 'rtr_repeat_ms'}
-    want = {state: names.get(timer, timer.lower() + '_timeout_ms')
-            for state, timer in timers().items() if timer != 'NONE'}
+    want = {state: timers()[timer] for state, (timer, _) in states().items() if timer != 'NONE'}
     defaults = settings()
     rows = [re.match(r'``(\w+)``\s+``(\w+)``\s+(\d+)', line)
             for line in table(docs[OVERVIEW], 'timers')]
@@ -179,18 +226,10 @@ def check_timers(docs):
             yield 'timers: %s: %s %s' % match.groups()
 
 
-def check_transitions(docs):
-    have = re.findall(r'^ +(\w+) +(\w+) +-> +(\w+)', '\n'.join(table(docs[OVERVIEW],
-                                                                     'transitions')), re.MULTILINE)
-    yield from compare('transitions', [' '.join(row) for row in have],
-                       [' '.join(row) for row in cells()])
-
-
 def check_diagram(docs):
     """All states are drawn, and nothing that is neither state nor event."""
     words = re.findall(r'\b[A-Z][A-Z0-9_]{3,}\b', '\n'.join(table(docs[OVERVIEW], 'diagram')))
-    states, events = fsm_list('IW_MPA_STATES'), fsm_list('IW_MPA_EVENTS')
-    yield from compare('diagram', list(set(words) - set(events)), states)
+    yield from compare('diagram', list(set(words) - set(events())), states())
 
 
 def check_settings(docs):
@@ -229,12 +268,11 @@ def check_names(docs):
     """Nothing is named that does not exist."""
     text = sources()
     known = set(reasons()) | FOREIGN
-    for name in ('STATES', 'EVENTS', 'ACTIONS'):
-        known |= set(fsm_list('IW_MPA_' + name))
+    known |= set(events()) | set(fsm_list('STATES')) | set(fsm_list('ACTIONS'))
     for doc, words in docs.items():
         for word in re.findall(r'`([A-Z][A-Z0-9_]{2,})`', words):
             if word not in known and not (TOP / word).exists() and not re.search(
-                    r'\b%s\b' % word, text):
+                    r'\b(?:S?RNIC_\w+_|SRNIC_)?%s\b' % word, text):
                 yield '%s: %s does not exist' % (doc, word)
         for word in set(FUNCTION.findall(words) + re.findall(r'\bIW_MPA_[A-Z0-9_]*\w\b', words) +
                         re.findall(r'\b(iw_mpa_\w+)`', words) +
@@ -269,15 +307,25 @@ def check_consumers(docs):
         yield '%s: %s is missing' % (CONSUMERS, name)
 
 
+QUOTE = re.compile(r'^(\.\. quote: (\S+)\n\n\.\. code-block:: c\n\n)((?:(?:   ?.*)?\n)+)', re.MULTILINE)
+
+
+def quote_of(path, first):
+    """What a file has from a line to the next bracket that ends a function or a table."""
+    code = read(path).expandtabs()
+    start = code.find(first + '\n')
+    end = re.compile(r'^\};?\n', re.MULTILINE).search(code, max(start, 0))
+    return code[start:end.end()] if start >= 0 and end else ''
+
+
 def check_quotes(docs):
     quotes = 0
     for doc, words in docs.items():
-        for path, block in re.findall(r'^\.\. quote: (\S+)\n\n\.\. code-block:: c\n\n'
-                                      r'((?:(?:   ?.*)?\n)+)', words, re.MULTILINE):
+        for _, path, block in QUOTE.findall(words):
             quotes += 1
-            quote = re.sub(r'^   ', '', block, flags=re.MULTILINE).strip('\n')
+            quote = textwrap.dedent(block).strip('\n')
             if quote + '\n' not in read(path).expandtabs():
-                yield '%s: not in %s:\n%s' % (doc, path, quote)
+                yield '%s: not in %s: run check-docs.py --write\n%s' % (doc, path, quote)
     if not quotes:
         yield 'no quotation found'
 
@@ -308,18 +356,18 @@ def check_guide(docs):
             yield '%s: no test runs the commands behind: %s' % (ADMIN, before)
 
 
-CHECKS = (check_reasons, check_states, check_timers, check_transitions, check_diagram,
-          check_settings, check_contract, check_observables, check_names, check_paths,
+CHECKS = (check_reasons, check_written, check_timers, check_diagram, check_settings,
+          check_contract, check_observables, check_names, check_paths,
           check_quotes, check_skeleton, check_consumers, check_troubles, check_guide)
 
 # (check, document, words there, what to put in their place): each has to be found
 SELFTEST = (
     (check_reasons, OVERVIEW, '``NO_RTR``', '``NO_RTS``'),
     (check_reasons, OVERVIEW, '``BAD_KEY``            ``-EPROTO``', '``BAD_KEY``            ``-EIO``'),
-    (check_states, OVERVIEW, '``FENCED``', '``FANCY``'),
+    (check_written, OVERVIEW, '``FENCED``   ', '``FANCY``    '),
     (check_timers, OVERVIEW, '``rtr_timeout_ms``      20000', '``rtr_timeout_ms``      20001'),
-    (check_transitions, OVERVIEW, '-> LINGER', '-> DEAD'),
-    (check_diagram, OVERVIEW, '| AWAIT_RTR |', '| AWAIT_TRR |'),
+    (check_written, OVERVIEW, '-> LINGER', '-> DEAD'),
+    (check_diagram, OVERVIEW, '|   AWAIT_RTR   |', '|   AWAIT_TRR   |'),
     (check_settings, README, '`verdict_timeout_ms`', '`verdict_timeout`'),
     (check_settings, OVERVIEW, '``mpa_rev``                 2', '``mpa_rev``                1'),
     (check_contract, DRIVER, '\nkick_rx\n', '\nkick_tx\n'),
@@ -328,7 +376,7 @@ SELFTEST = (
     (check_observables, OVERVIEW, '``iw_mpa_upcall``', '``iw_mpa_call``'),
     (check_observables, OVERVIEW, '``v1_fallback``        ', '``v1_backfall``        '),
     (check_names, DRIVER, 'iw_mpa_stream_down()', 'iw_mpa_stream_up()'),
-    (check_names, OVERVIEW, '``REQ_INDICATED``', '``REQ_INDICTED``'),
+    (check_names, OVERVIEW, '``AWAIT_VERDICT``', '``AWAIT_VERDICTS``'),
     (check_names, README, 'net.iw_mpa.crc', 'net.iw_mpa.src'),
     (check_paths, README, 'scripts/guest/', 'scripts/guests/'),
     (check_paths, README, 'make check', 'make chicken'),
@@ -357,21 +405,33 @@ def selftest():
     return 0 if good else 1
 
 
-def print_transitions():
-    before = None
-    for state, event, after in cells():
-        if before not in (None, state):
-            print()
-        before = state
-        print('    %-14s %-18s -> %s' % (state, event, after))
+def quote_anew(match):
+    """The same function or table as it is now, if it still is where it was."""
+    quote = textwrap.dedent(match[3]).strip('\n') + '\n'
+    if quote in read(match[2]).expandtabs():
+        return match[0]
+    now = quote_of(match[2], quote.split('\n', 1)[0])
+    return match[1] + textwrap.indent(now, '   ') + '\n' if now else match[0]
+
+
+def write():
+    text = read(OVERVIEW)
+    for name, lines in WRITTEN.items():
+        text = re.sub(r'(check: %s\n).*?(?=\.\. check: end)' % name,
+                      lambda match, lines=lines: match[1] + '\n'.join(lines()) + '\n', text,
+                      flags=re.DOTALL)
+    (TOP / OVERVIEW).write_text(text, encoding='utf-8')
+    for name, words in documents().items():
+        (TOP / name).write_text(QUOTE.sub(quote_anew, words).rstrip('\n') + '\n',
+                                encoding='utf-8')
     return 0
 
 
 def main():
     if sys.argv[1:] == ['--selftest']:
         return selftest()
-    if sys.argv[1:] == ['--transitions']:
-        return print_transitions()
+    if sys.argv[1:] == ['--write']:
+        return write()
     if sys.argv[1:]:
         sys.exit(__doc__)
     docs = documents()

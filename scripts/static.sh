@@ -116,9 +116,9 @@ install_for() (
 	rm -rf "$root"
 	make -s install W=1 "INSTALL_MOD_PATH=$root" >"$log" 2>&1 || { tail -n 100 "$log"; exit 1; }
 	find "$root" -type f ! -name 'modules.*' | sort |
-		same "$updates/iw_mpa.ko" "$updates/siw_mpa.ko" "$root/usr/local/sbin/iw-mpa" || exit 1
+		same "$updates"/{iw_mpa,siw_mpa,srnic}.ko "$root/usr/local/sbin/iw-mpa" || exit 1
 	[[ -x $root/usr/local/sbin/iw-mpa ]] || { echo 'iw-mpa is no program'; exit 1; }
-	for module in iw_mpa siw_mpa; do
+	for module in iw_mpa siw_mpa srnic; do
 		modinfo -b "$root" -k "$KREL" -n "$module" | same "$updates/$module.ko" || exit 1
 		modinfo -b "$root" -k "$KREL" -F vermagic "$module" | cut -d ' ' -f 1 | same "$KREL" ||
 			exit 1
