@@ -27,7 +27,8 @@ static int srnic_query_device(struct ib_device *ibdev, struct ib_device_attr *at
 {
 	struct srnic_dev *dev = to_srnic_dev(ibdev);
 
-	if (udata->inlen || udata->outlen)
+	/* The core itself asks with none since Linux 7.3. */
+	if (udata && (udata->inlen || udata->outlen))
 		return -EINVAL;
 	*attr = (struct ib_device_attr) {
 		.max_mr_size			= U64_MAX,
