@@ -94,4 +94,6 @@ module_init(srnic_init);
 module_exit(srnic_exit);
 
 MODULE_DESCRIPTION("Software RNIC for iWARP");
+MODULE_AUTHOR("The iw_mpa authors");
 MODULE_LICENSE("GPL");
+MODULE_VERSION(IW_MPA_VERSION);
