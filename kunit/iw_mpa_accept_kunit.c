@@ -566,6 +566,27 @@ static void accept_markers_of_the_peer_are_told_the_driver(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, c->qp->ho.snd_nxt, tcp_sk(c->peer->sk)->rcv_nxt);
 }
 
+/* Rules: M-7.1.1-5 M-7.1.1-6 */
+static void accept_asks_for_markers_if_set_so(struct kunit *test)
+{
+	struct fake_conn *c = conn_new(test);
+	struct fakes *f = test->priv;
+
+	fake_set_caps(f, f->attr.caps | IW_MPA_CAP_RX_MARKERS);
+	f->config->markers = 1;
+	conn_listen(c, f);
+	c->peer = peer_connect(f, c->lis);
+	peer_make_v2(&c->frame, false, MPA_C, CONN_PEER_IRD, CONN_PEER_ORD, NULL, 0);
+	peer_send_frame(f, c->peer, &c->frame);
+	c->fid = fake_next_request(c->lis);
+	KUNIT_ASSERT_EQ(test, fake_accept(c->fid, &c->param), 0);
+	peer_recv_frame(f, c->peer, &c->frame);
+
+	KUNIT_EXPECT_EQ(test, peer_frame_flags(&c->frame), MPA_C | MPA_M | MPA_S);
+	KUNIT_EXPECT_TRUE(test, c->qp->params.rx_markers);
+	KUNIT_EXPECT_FALSE(test, c->qp->params.tx_markers);
+}
+
 /* As ib_core reads them */
 static u64 stat_of(struct kunit *test, const char *name)
 {
@@ -706,6 +727,7 @@ static struct kunit_case accept_cases[] = {
 	KUNIT_CASE(listen_wildcard_ipv6_tells_concrete_addresses),
 	KUNIT_CASE(listen_wildcard_ipv6_tells_ipv4_as_ipv4),
 	KUNIT_CASE(accept_markers_of_the_peer_are_told_the_driver),
+	KUNIT_CASE(accept_asks_for_markers_if_set_so),
 	KUNIT_CASE(statistics_count_for_the_device),
 	KUNIT_CASE(listen_wildcard_of_another_namespace_has_no_socket),
 	KUNIT_CASE(listen_without_fence_is_refused),

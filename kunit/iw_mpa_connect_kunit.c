@@ -356,6 +356,44 @@ static void connect_refuses_what_it_cannot(struct kunit *test)
 	}
 }
 
+struct markers_case {
+	const char	*desc;
+	u32		caps;
+	u8		setting;
+	bool		asked;
+};
+
+static const struct markers_case markers_cases[] = {
+	{ "off", IW_MPA_CAP_RX_MARKERS, 0, false },
+	{ "on", IW_MPA_CAP_RX_MARKERS, 1, true },
+	{ "on_and_the_device_cannot", IW_MPA_CAP_TX_MARKERS, 1, false },
+};
+
+static void markers_desc(const struct markers_case *c, char *desc)
+{
+	strscpy(desc, c->desc, KUNIT_PARAM_DESC_SIZE);
+}
+
+KUNIT_ARRAY_PARAM(markers, markers_cases, markers_desc);
+
+/* Rules: M-7.1.1-5 M-7.1.1-6 */
+static void connect_asks_for_markers_if_set_so(struct kunit *test)
+{
+	const struct markers_case *mc = test->param_value;
+	struct fake_conn *c = conn_new(test);
+	struct fakes *f = test->priv;
+
+	fake_set_caps(f, f->attr.caps | mc->caps);
+	f->config->markers = mc->setting;
+	conn_dial(c, f);
+	KUNIT_EXPECT_EQ(test, !!(peer_frame_flags(&c->frame) & MPA_M), mc->asked);
+	peer_make_v2(&c->frame, true, MPA_C, CONN_PEER_IRD, CONN_PEER_ORD, NULL, 0);
+	peer_send_frame(f, c->peer, &c->frame);
+	fake_expect_event(c->fid, 0, IW_CM_EVENT_CONNECT_REPLY, 0);
+	KUNIT_EXPECT_EQ(test, c->qp->params.rx_markers, mc->asked);
+	KUNIT_EXPECT_FALSE(test, c->qp->params.tx_markers);
+}
+
 static void connect_without_device_is_enodev(struct kunit *test)
 {
 	struct iw_cm_conn_param param = { .qpn = 1 };
@@ -536,6 +574,7 @@ static struct kunit_case connect_cases[] = {
 	KUNIT_CASE(connect_qp_can_be_used_again_after_close),
 	KUNIT_CASE(connect_second_on_one_qp_is_busy),
 	KUNIT_CASE_PARAM(connect_refuses_what_it_cannot, refuse_gen_params),
+	KUNIT_CASE_PARAM(connect_asks_for_markers_if_set_so, markers_gen_params),
 	KUNIT_CASE(connect_without_device_is_enodev),
 	KUNIT_CASE(connect_unknown_family_is_refused),
 	KUNIT_CASE(connect_goes_to_the_mapped_address),

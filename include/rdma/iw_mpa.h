@@ -27,7 +27,8 @@ struct net_device;
 /**
  * enum iw_mpa_cap - what a device can do beyond the minimum
  * @IW_MPA_CAP_TX_MARKERS: can insert Markers if the peer requires them
- * @IW_MPA_CAP_RX_MARKERS: wants Markers in what it receives
+ * @IW_MPA_CAP_RX_MARKERS: can receive Markers; the setting markers says whether the
+ *	peer is asked for them
  * @IW_MPA_CAP_NO_CRC: works also with CRC turned off by both ends
  * @IW_MPA_CAP_EARLY_RX: can take a stream over that has octets queued behind the
  *	startup frame; without it such a connection fails (EARLY_DATA)

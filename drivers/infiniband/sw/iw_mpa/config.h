@@ -21,6 +21,7 @@ struct net;
  *	for the peer to close after a Reject; then the one that does so longest yields
  * @half_open_listener_max: the same for those of one listener
  * @crc: ask for CRC (RFC 5044 4.4: on unless an administrator turns it off)
+ * @markers: ask for Markers in what comes, if the device can receive them (RFC 5044 4.3)
  * @mpa_rev: revision to offer, 1 or 2
  * @peer_to_peer: initiator: ask for the peer-to-peer model, that is an RTR
  * @peer_to_peer_ports: ports, local or remote, for which the answer is yes
@@ -48,6 +49,7 @@ struct iw_mpa_config {
 	unsigned int	half_open_max;
 	unsigned int	half_open_listener_max;
 	u8		crc;
+	u8		markers;
 	u8		mpa_rev;
 	u8		peer_to_peer;
 	u8		fence;
