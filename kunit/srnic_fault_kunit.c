@@ -300,7 +300,7 @@ static void fault_any_bit_flipped_crc_found(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, get_unaligned_be32(term), 0x20020000);
 }
 
-/* F-8-2: a Marker that points elsewhere, the CRC being right; F-4.2-1: reserved bits do not count */
+/* F-8-2: a Marker that points elsewhere with a right CRC; F-4.2-1: reserved bits do not count */
 static void fault_marker_points_elsewhere_found(struct kunit *test)
 {
 	struct fault_world *w = fault_begin(test);
@@ -483,6 +483,44 @@ static void fault_read_response_judged(struct kunit *test)
 	KUNIT_EXPECT_PTR_EQ(test, memchr_inv(w->mem, 0x55, SIZE), NULL);
 }
 
+/* R-5.2.2-3: octets for a Read of nothing, to its sink and to another */
+static void fault_octets_for_a_read_of_nothing_judged(struct kunit *test)
+{
+	static const struct { u32 stag; u64 to; bool sge; enum srnic_err err; } rows[] = {
+		{ 0, 0, false, SRNIC_ERR_RESP_BOUNDS },
+		{ 7, 0, false, SRNIC_ERR_RESP_STAG },
+		{ 7, BASE, true, SRNIC_ERR_RESP_BOUNDS },
+		{ 0, BASE, true, SRNIC_ERR_RESP_STAG },
+	};
+	struct fault_world *w = fault_begin(test);
+	struct srnic_qp *qp = w->p->end[1].qp;
+	u8 ulpdu[15] = { 0xc1, 0x42 };
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct ib_sge sge = { .addr = BASE, .lkey = 7 };
+		const struct ib_rdma_wr wr = {
+			.wr = {
+				.opcode = IB_WR_RDMA_READ, .sg_list = &sge,
+				.num_sge = rows[i].sge,
+			},
+		};
+		struct srnic_upcalls up = {};
+
+		KUNIT_ASSERT_EQ(test, pair_post(&w->p->end[1], &wr.wr), 0);
+		pair_send(w->p, 1);
+		put_unaligned_be32(rows[i].stag, ulpdu + 2);
+		put_unaligned_be64(rows[i].to, ulpdu + 6);
+		pair_put_ulpdu(w->p, 0, ulpdu, sizeof(ulpdu));
+		pair_deliver(w->p, 0);
+		pair_expect_fault(w->p, 1, rows[i].err);
+		/* For the next row */
+		srnic_place_flush(qp, &up);
+		srnic_sq_flush(qp, &up);
+		qp->state = SRNIC_RTS;
+	}
+}
+
 /* R-4.8-6, R-8.1.1-6: revoked in the middle of the response */
 static void fault_source_revoked_in_response_rest_told(struct kunit *test)
 {
@@ -619,6 +657,7 @@ static struct kunit_case fault_cases[] = {
 	KUNIT_CASE(fault_one_read_more_than_ird_refused),
 	KUNIT_CASE(fault_next_read_behind_response_fine),
 	KUNIT_CASE_PARAM(fault_read_response_judged, resp_gen_params),
+	KUNIT_CASE(fault_octets_for_a_read_of_nothing_judged),
 	KUNIT_CASE(fault_source_revoked_in_response_rest_told),
 	KUNIT_CASE(fault_each_segment_checked_by_itself),
 	KUNIT_CASE(fault_send_changes_opcode_refused),

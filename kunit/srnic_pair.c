@@ -179,7 +179,8 @@ struct srnic_mr *pair_fast(struct pair *p, void *va, u64 size, u32 access)
 }
 
 /* Valid at once; any protection domain, any address */
-struct srnic_mr *pair_reg(struct pair *p, struct ib_pd *pd, void *va, u64 base, u64 size, u32 access)
+struct srnic_mr *pair_reg(struct pair *p, struct ib_pd *pd, void *va, u64 base, u64 size,
+			  u32 access)
 {
 	struct srnic_mr *mr = pair_fast(p, va, size, access);
 

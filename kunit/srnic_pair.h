@@ -77,7 +77,8 @@ struct pair_opts {
 int pair_init(struct kunit *test);
 void pair_exit(struct kunit *test);
 void pair_start(struct pair *p, const struct pair_opts *opts);
-struct srnic_mr *pair_reg(struct pair *p, struct ib_pd *pd, void *va, u64 base, u64 size, u32 access);
+struct srnic_mr *pair_reg(struct pair *p, struct ib_pd *pd, void *va, u64 base, u64 size,
+			  u32 access);
 struct srnic_mr *pair_fast(struct pair *p, void *va, u64 size, u32 access);
 int pair_post(struct pair_end *e, const struct ib_send_wr *wr);
 void pair_post_recv(struct pair_end *e, u64 id, void *va, u32 len);

@@ -45,6 +45,7 @@ static struct siw_cqe *queue_user_cq(struct kunit *test, struct srnic_cq *cq, u3
 static void queue_post_user(struct pair_end *e, u32 n, const struct siw_sqe *sqe)
 {
 	e->qp->sq.uring[n % PAIR_WRS] = *sqe;
+	/* The flags last, as applications do */
 	smp_store_release(&e->qp->sq.uring[n % PAIR_WRS].flags, sqe->flags | SIW_WQE_VALID);
 }
 
@@ -247,7 +248,7 @@ static void sq_post_kernel_limits_kept(struct kunit *test)
 	KUNIT_EXPECT_PTR_EQ(test, bad, (const struct ib_send_wr *)&wr);
 }
 
-/* What was done completes as it was, what was not as flushed, in order, once */
+/* R-5.4-3, R-5.4-4: nothing succeeds behind a Read that has failed; in order, once */
 static void sq_flush_completes_all_once(struct kunit *test)
 {
 	const struct ib_rdma_wr read = {
@@ -270,10 +271,107 @@ static void sq_flush_completes_all_once(struct kunit *test)
 	srnic_sq_flush(p->end[0].qp, &up);
 	pair_expect_wc(p, &p->end[0].scq, 1, IB_WC_SUCCESS);
 	pair_expect_wc(p, &p->end[0].scq, 2, IB_WC_WR_FLUSH_ERR);
+	pair_expect_wc(p, &p->end[0].scq, 3, IB_WC_WR_FLUSH_ERR);
 	pair_expect_wc(p, &p->end[0].scq, 4, IB_WC_WR_FLUSH_ERR);
 	pair_expect_no_wc(p, &p->end[0].scq);
 	KUNIT_EXPECT_TRUE(test, srnic_sq_is_empty(p->end[0].qp));
 	KUNIT_EXPECT_EQ(test, p->end[0].qp->sq.reads, 0);
+	KUNIT_EXPECT_FALSE(test, p->end[0].qp->sq.failed);
+}
+
+/* R-5.4-3: the same if RX finds that the Read has failed */
+static void sq_send_behind_failed_read_flushed(struct kunit *test)
+{
+	const struct ib_rdma_wr read = {
+		.wr = { .wr_id = 1, .opcode = IB_WR_RDMA_READ },
+	};
+	const struct ib_send_wr wr = { .wr_id = 2, .opcode = IB_WR_SEND };
+	struct pair *p = test->priv;
+	struct srnic_qp *qp = p->end[0].qp;
+	struct srnic_upcalls up = {};
+	bool rtr;
+
+	pair_start(p, &queue_opts);
+	KUNIT_ASSERT_EQ(test, pair_post(&p->end[0], &read.wr), 0);
+	KUNIT_ASSERT_EQ(test, pair_post(&p->end[0], &wr), 0);
+	pair_send(p, 0);
+	pair_expect_no_wc(p, &p->end[0].scq);
+	srnic_sq_read_done(qp, srnic_sq_oldest_read(qp, &rtr), IB_WC_LOC_PROT_ERR, &up);
+	pair_expect_wc(p, &p->end[0].scq, 1, IB_WC_LOC_PROT_ERR);
+	pair_expect_wc(p, &p->end[0].scq, 2, IB_WC_WR_FLUSH_ERR);
+	pair_expect_no_wc(p, &p->end[0].scq);
+}
+
+static void queue_expect_sent(struct pair *p, u32 n)
+{
+	KUNIT_EXPECT_EQ(p->test, p->end[0].qp->sq.sent, n);
+}
+
+/* D-6.2.1-1: what was posted before the end goes out, what is posted later does not */
+static void sq_limit_ends_the_stream(struct kunit *test)
+{
+	struct ib_send_wr wr = { .opcode = IB_WR_SEND, .send_flags = IB_SEND_SIGNALED };
+	struct pair *p = test->priv;
+	struct srnic_qp *qp = p->end[0].qp;
+	struct srnic_upcalls up = {};
+
+	pair_start(p, &queue_opts);
+	for (wr.wr_id = 0; wr.wr_id < 2; wr.wr_id++)
+		KUNIT_ASSERT_EQ(test, pair_post(&p->end[0], &wr), 0);
+	KUNIT_EXPECT_FALSE(test, srnic_send_is_done(qp));
+	srnic_sq_limit(qp);
+	KUNIT_EXPECT_FALSE(test, srnic_send_is_done(qp));
+	KUNIT_ASSERT_EQ(test, pair_post(&p->end[0], &wr), 0);
+	pair_send(p, 0);
+	KUNIT_EXPECT_TRUE(test, srnic_send_is_done(qp));
+	queue_expect_sent(p, 2);
+	pair_expect_wc(p, &p->end[0].scq, 0, IB_WC_SUCCESS);
+	pair_expect_wc(p, &p->end[0].scq, 1, IB_WC_SUCCESS);
+	pair_expect_no_wc(p, &p->end[0].scq);
+	srnic_sq_flush(qp, &up);
+	pair_expect_wc(p, &p->end[0].scq, 2, IB_WC_WR_FLUSH_ERR);
+	KUNIT_EXPECT_FALSE(test, qp->sq.limited);
+}
+
+/* D-6.2.1-1: the same for an application, whose ring is full and of which a part was fetched */
+static void sq_user_limit_counts_the_ring(struct kunit *test)
+{
+	const struct siw_sqe sqe = { .opcode = SIW_OP_SEND };
+	struct pair_end *e = queue_user(test);
+	struct pair *p = test->priv;
+	u32 n;
+
+	for (n = 0; n < 3; n++)
+		queue_post_user(e, n, &sqe);
+	pair_send(p, 0);
+	queue_expect_sent(p, 3);
+	for (; n < 3 + PAIR_WRS; n++)
+		queue_post_user(e, n, &sqe);
+	KUNIT_ASSERT_NOT_NULL(test, srnic_sq_head(e->qp));
+	srnic_sq_limit(e->qp);
+	KUNIT_EXPECT_EQ(test, e->qp->sq.limit, 3 + PAIR_WRS);
+	pair_send(p, 0);
+	queue_expect_sent(p, 3 + PAIR_WRS);
+	queue_post_user(e, n, &sqe);
+	pair_send(p, 0);
+	queue_expect_sent(p, 3 + PAIR_WRS);
+	KUNIT_EXPECT_TRUE(test, srnic_send_is_done(e->qp));
+}
+
+/* D-6.2.1-2: a response that is owed goes out, one that is asked for later does not */
+static void irq_limit_ends_the_stream(struct kunit *test)
+{
+	const u8 hdr[SRNIC_READ_ULPDU] = {};
+	struct srnic_irq irq;
+
+	KUNIT_ASSERT_EQ(test, srnic_irq_alloc(&irq, 2), 0);
+	srnic_irq_put(&irq, hdr);
+	srnic_irq_limit(&irq);
+	KUNIT_EXPECT_NOT_NULL(test, srnic_irq_head(&irq));
+	srnic_irq_put(&irq, hdr);
+	srnic_irq_get(&irq);
+	KUNIT_EXPECT_PTR_EQ(test, srnic_irq_head(&irq), NULL);
+	srnic_irq_free(&irq);
 }
 
 static int queue_take(struct srnic_rq *rq, struct srnic_rwqe *rwqe, u32 limit, bool *below)
@@ -301,6 +399,7 @@ static void rq_user_elements_taken_once_in_order(struct kunit *test)
 		*slot = (struct siw_rqe) {
 			.id = i, .num_sge = 1, .sge = { { .laddr = 1, .length = 2, .lkey = 3 } },
 		};
+		/* The flags last, as applications do */
 		smp_store_release(&slot->flags, SIW_WQE_VALID);
 		KUNIT_EXPECT_EQ(test, queue_take(&e->qp->rq, &rwqe, 0, &below), 0);
 		KUNIT_EXPECT_EQ(test, slot->flags, 0);
@@ -477,6 +576,10 @@ static struct kunit_case queue_cases[] = {
 	KUNIT_CASE(sq_read_with_ord_0_fails),
 	KUNIT_CASE(sq_post_kernel_limits_kept),
 	KUNIT_CASE(sq_flush_completes_all_once),
+	KUNIT_CASE(sq_send_behind_failed_read_flushed),
+	KUNIT_CASE(sq_limit_ends_the_stream),
+	KUNIT_CASE(sq_user_limit_counts_the_ring),
+	KUNIT_CASE(irq_limit_ends_the_stream),
 	KUNIT_CASE(rq_user_elements_taken_once_in_order),
 	KUNIT_CASE(rq_limit_told_when_fewer_are_left),
 	KUNIT_CASE(irq_any_size_exact),

@@ -121,8 +121,8 @@ static void stream_send_of_pieces_to_pieces_arrives(struct kunit *test)
 	pair_expect_no_wc(p, &p->end[0].scq);
 }
 
-static int stream_post_rdma(struct pair_end *e, u64 id, enum ib_wr_opcode opcode, struct ib_sge *sge,
-			    u64 addr, u32 rkey, int flags)
+static int stream_post_rdma(struct pair_end *e, u64 id, enum ib_wr_opcode opcode,
+			    struct ib_sge *sge, u64 addr, u32 rkey, int flags)
 {
 	const struct ib_rdma_wr wr = {
 		.wr = {
@@ -290,7 +290,7 @@ static void stream_reg_read_inv_chain_done_in_order(struct kunit *test)
 	pair_expect_fault(p, 1, SRNIC_ERR_NONE);
 }
 
-/* R-5.5-14: what is changed after the post, and before it is sent, is sent changed; not so inline */
+/* R-5.5-14: what is changed between post and sending is sent changed; not so inline */
 static void stream_inline_copied_at_post(struct kunit *test)
 {
 	struct pair *p = stream_begin(test);

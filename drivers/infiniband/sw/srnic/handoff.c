@@ -28,6 +28,7 @@ static int handoff_claim(struct srnic_qp *qp, struct iw_mpa_ep *ep)
 	if (qp->state == SRNIC_IDLE && !qp->dying && !qp->ep) {
 		trace_srnic_state(qp, qp->state, SRNIC_RTS);
 		WRITE_ONCE(qp->state, SRNIC_RTS);
+		qp->abrupt = false;
 		qp->ep = ep;
 		qp->fault = (struct srnic_fault) { .err = SRNIC_ERR_NONE };
 		err = 0;
@@ -97,14 +98,7 @@ static void handoff_attach(struct ib_qp *ibqp, struct sock *sk, struct iw_mpa_st
 /* All there is: what came before the peer's FIN counts. */
 static void handoff_kick_rx(struct ib_qp *ibqp)
 {
-	struct srnic_qp *qp = to_srnic_qp(ibqp);
-	struct sock *sk = qp->sock->sk;
-
-	if (skb_queue_empty_lockless(&sk->sk_receive_queue))
-		return;
-	lock_sock(sk);
-	srnic_rx_run(qp, sk, U32_MAX);
-	release_sock(sk);
+	srnic_rx_look(to_srnic_qp(ibqp));
 }
 
 static int handoff_send_rtr(struct ib_qp *ibqp, u8 rtr)
@@ -115,6 +109,16 @@ static int handoff_send_rtr(struct ib_qp *ibqp, u8 rtr)
 static void handoff_open_tx(struct ib_qp *ibqp)
 {
 	srnic_tx_open(to_srnic_qp(ibqp), 0);
+}
+
+static int handoff_repeat_rtr(struct ib_qp *ibqp)
+{
+	return srnic_tx_repeat_rtr(to_srnic_qp(ibqp));
+}
+
+static void handoff_finish_tx(struct ib_qp *ibqp)
+{
+	srnic_tx_finish(to_srnic_qp(ibqp));
 }
 
 /* Has the stream ended in a way that the ULP has to hear of? RFC 5044 8, code 1 */
@@ -181,8 +185,9 @@ static void handoff_stop(struct ib_qp *ibqp, enum iw_mpa_reason why)
 }
 
 const struct iw_mpa_device_attr srnic_device_attr = {
-	.caps		= IW_MPA_CAP_TX_MARKERS | IW_MPA_CAP_NO_CRC |
-			  IW_MPA_CAP_EARLY_RX | IW_MPA_CAP_TX_FENCE,
+	.caps		= IW_MPA_CAP_TX_MARKERS | IW_MPA_CAP_RX_MARKERS |
+			  IW_MPA_CAP_NO_CRC | IW_MPA_CAP_EARLY_RX |
+			  IW_MPA_CAP_TX_FENCE,
 	.rtr_send	= IW_MPA_RTR_ALL,
 	.rtr_accept	= IW_MPA_RTR_ALL,
 	.max_ird	= SRNIC_MAX_DEPTH,
@@ -194,6 +199,8 @@ const struct iw_mpa_driver_ops srnic_driver_ops = {
 	.attach		= handoff_attach,
 	.kick_rx	= handoff_kick_rx,
 	.send_rtr	= handoff_send_rtr,
+	.repeat_rtr	= handoff_repeat_rtr,
 	.open_tx	= handoff_open_tx,
+	.finish_tx	= handoff_finish_tx,
 	.stop		= handoff_stop,
 };

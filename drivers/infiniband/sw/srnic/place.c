@@ -101,7 +101,8 @@ static enum srnic_err place_resp_octets(struct srnic_qp *qp, struct srnic_arriva
 {
 	const struct srnic_wqe *wqe = qp->rx.read;
 	const struct srnic_seg *seg = &arr->seg;
-	const struct ib_sge *sink = &wqe->sge[0];
+	/* As in the request: a Read of nothing may have no SGE. */
+	const struct ib_sge none = {}, *sink = wqe->num_sge ? &wqe->sge[0] : &none;
 	const struct srnic_mem mem = {
 		.pd	= qp->ibqp.pd,
 		.stag	= seg->stag,
@@ -112,7 +113,7 @@ static enum srnic_err place_resp_octets(struct srnic_qp *qp, struct srnic_arriva
 	};
 	enum srnic_mem_fault fault;
 
-	if (!wqe->num_sge || seg->stag != sink->lkey)
+	if (seg->stag != sink->lkey)
 		return SRNIC_ERR_RESP_STAG;
 	if (seg->to != sink->addr + qp->rx.read_len ||
 	    seg->len > wqe->bytes - qp->rx.read_len)

@@ -286,6 +286,8 @@ static void qp_disconnect(struct srnic_qp *qp, bool abrupt)
 {
 	if (qp->state == SRNIC_RTS)
 		qp_set_state(qp, SRNIC_CLOSING);
+	if (abrupt)
+		WRITE_ONCE(qp->abrupt, true);
 	if (qp->ep)
 		iw_mpa_disconnect(qp->ep, abrupt);
 }

@@ -87,10 +87,12 @@ void srnic_irq_put(struct srnic_irq *irq, const u8 hdr[SRNIC_READ_ULPDU])
  *
  * Context: the sender.
  *
- * Return: the oldest one, or NULL.
+ * Return: the oldest one, or NULL; NULL also behind the limit.
  */
 const struct srnic_irqe *srnic_irq_head(const struct srnic_irq *irq)
 {
+	if (irq->limited && irq->get == irq->limit)
+		return NULL;
 	/* The request before the index, in srnic_irq_put() */
 	if (smp_load_acquire(&irq->put) == irq->get)
 		return NULL;
@@ -109,4 +111,16 @@ void srnic_irq_get(struct srnic_irq *irq)
 {
 	/* The request was read before its slot is free. */
 	smp_store_release(&irq->get, irq_next(irq, irq->get));
+}
+
+/**
+ * srnic_irq_limit - the stream ends: answer what has come, and nothing more
+ * @irq: slots
+ *
+ * Context: the sender.
+ */
+void srnic_irq_limit(struct srnic_irq *irq)
+{
+	irq->limit = READ_ONCE(irq->put);
+	irq->limited = true;
 }

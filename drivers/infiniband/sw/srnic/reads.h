@@ -14,5 +14,6 @@ bool srnic_irq_is_full(const struct srnic_irq *irq);
 void srnic_irq_put(struct srnic_irq *irq, const u8 hdr[SRNIC_READ_ULPDU]);
 const struct srnic_irqe *srnic_irq_head(const struct srnic_irq *irq);
 void srnic_irq_get(struct srnic_irq *irq);
+void srnic_irq_limit(struct srnic_irq *irq);
 
 #endif /* _SRNIC_READS_H */

@@ -129,6 +129,17 @@ void srnic_ring_mmap_free(struct rdma_user_mmap_entry *entry)
 }
 
 /**
+ * srnic_ring_has_sqe - has the application written a send element?
+ * @slot: in shared memory
+ *
+ * Return: true if so; it may change that at any time.
+ */
+bool srnic_ring_has_sqe(const struct siw_sqe *slot)
+{
+	return READ_ONCE(slot->flags) & SIW_WQE_VALID;
+}
+
+/**
  * srnic_ring_copy_sqe - take a snapshot of a send element
  * @slot: in shared memory
  * @copy: result; its flags are those that were acquired

@@ -39,6 +39,7 @@ void srnic_ring_destroy(struct srnic_ring *ring);
 int srnic_ring_mmap(struct ib_ucontext *ctx, struct vm_area_struct *vma);
 void srnic_ring_mmap_free(struct rdma_user_mmap_entry *entry);
 
+bool srnic_ring_has_sqe(const struct siw_sqe *slot);
 bool srnic_ring_copy_sqe(const struct siw_sqe *slot, struct siw_sqe *copy);
 bool srnic_ring_copy_rqe(const struct siw_rqe *slot, struct siw_rqe *copy);
 

@@ -330,6 +330,34 @@ void srnic_rx_run(struct srnic_qp *qp, struct sock *sk, u32 budget)
 	}
 }
 
+/**
+ * srnic_rx_look - take all there is, and see whether the peer has closed
+ * @qp: the QP, between attach and stop
+ *
+ * RFC 5044 8, code 1: the stream must not end within an FPDU.
+ *
+ * Context: process.
+ */
+void srnic_rx_look(struct srnic_qp *qp)
+{
+	struct sock *sk = qp->sock->sk;
+	struct srnic_rx *rx = &qp->rx;
+
+	if (skb_queue_empty_lockless(&sk->sk_receive_queue) &&
+	    !(READ_ONCE(sk->sk_shutdown) & RCV_SHUTDOWN))
+		return;
+	lock_sock(sk);
+	srnic_rx_run(qp, sk, U32_MAX);
+	if ((sk->sk_shutdown & RCV_SHUTDOWN) && !rx->ended) {
+		if (rx->part || tcp_inq(sk) > 0)
+			srnic_fault_note(qp, SRNIC_ERR_STREAM);
+		/* Reads that were answered are done before: see tx_step(). */
+		smp_store_release(&rx->ended, true);
+		srnic_tx_kick(qp);
+	}
+	release_sock(sk);
+}
+
 /* TCP cannot hold an FPDU: have a place for it before the socket is locked. */
 static void *rx_alloc_part(struct srnic_qp *qp, struct sock *sk, u32 *size)
 {
@@ -391,6 +419,7 @@ void srnic_rx_start(struct srnic_qp *qp, const struct iw_mpa_handoff *ho)
 	rx->crc = ho->params->crc;
 	rx->markers = ho->params->rx_markers;
 	rx->first = true;
+	rx->ended = false;
 	rx->responder = !ho->params->initiator;
 	rx->rtr = rx->responder ? ho->params->rtr : 0;
 	rx->need = 0;

@@ -12,6 +12,7 @@
 #include "reads.h"
 #include "sq.h"
 #include "stag.h"
+#include "wqe.h"
 #include "writer.h"
 
 #include <linux/tcp.h>
@@ -75,7 +76,7 @@ static bool send_next_wr(struct srnic_qp *qp)
 
 	if (!wqe)
 		return false;
-	read = wqe->op == SRNIC_WR_READ || wqe->op == SRNIC_WR_READ_INV;
+	read = srnic_wqe_is_read(wqe);
 	if (wqe->flags & SRNIC_WQE_BAD)
 		send_fail(qp, wqe, wqe->status);
 	else if (read && !qp->tx.ord)
@@ -350,6 +351,20 @@ int srnic_send_fill(struct srnic_qp *qp)
 	return err > 0 ? steps + 1 : steps;
 }
 
+/**
+ * srnic_send_is_done - is all in batches that goes out before the stream ends?
+ * @qp: the QP, of which the limits are set
+ *
+ * Context: process; the caller is the sender.
+ *
+ * Return: true if so.
+ */
+bool srnic_send_is_done(struct srnic_qp *qp)
+{
+	return qp->tx.msg.kind == SRNIC_MSG_NONE && srnic_sq_is_at_limit(qp) &&
+	       !srnic_irq_head(&qp->irq);
+}
+
 /* A whole ULPDU that is there already */
 static int send_ulpdu(struct srnic_qp *qp, const u8 *ulpdu, u16 len)
 {
@@ -391,8 +406,8 @@ int srnic_send_term(struct srnic_qp *qp)
 
 /**
  * srnic_send_rtr - build a batch of the RTR message
- * @qp: the QP; its batch is empty, and nothing was sent yet
- * @rtr: one of IW_MPA_RTR_*
+ * @qp: the QP; its batch is empty, and no message is under way
+ * @rtr: one of IW_MPA_RTR_*; only IW_MPA_RTR_WRITE if anything was sent before
  *
  * It uses an MSN, and a Read a slot of ORD, but no work request.
  *

@@ -10,7 +10,8 @@
  * sent   by the sender, when TCP has accepted that batch;
  * get    by whoever finds that the WQE there is done: sender, RX or flush.
  *
- * A WQE is retired from the head alone, so completions are in the order of posting. A
+ * A WQE is retired from the head alone, so completions are in the order of posting, and
+ * none succeeds behind one that has failed (RFC 5040 5.4). A
  * Read is done when its response is whole, which may be before the sender knows that TCP
  * has accepted the request: then it waits for "sent".
  *
@@ -21,141 +22,11 @@
 
 #include "sq.h"
 #include "ring.h"
+#include "wqe.h"
 
 static struct srnic_wqe *sq_wqe(struct srnic_sq *sq, u32 index)
 {
 	return &sq->ring[index & (sq->size - 1)];
-}
-
-static bool sq_is_read(const struct srnic_wqe *wqe)
-{
-	return wqe->op == SRNIC_WR_READ || wqe->op == SRNIC_WR_READ_INV;
-}
-
-static int sq_op_of(enum ib_wr_opcode opcode)
-{
-	switch (opcode) {
-	case IB_WR_RDMA_WRITE:
-		return SRNIC_WR_WRITE;
-	case IB_WR_RDMA_READ:
-		return SRNIC_WR_READ;
-	case IB_WR_RDMA_READ_WITH_INV:
-		return SRNIC_WR_READ_INV;
-	case IB_WR_SEND:
-		return SRNIC_WR_SEND;
-	case IB_WR_SEND_WITH_INV:
-		return SRNIC_WR_SEND_INV;
-	case IB_WR_LOCAL_INV:
-		return SRNIC_WR_INV;
-	case IB_WR_REG_MR:
-		return SRNIC_WR_REG;
-	default:
-		return -EOPNOTSUPP;
-	}
-}
-
-static u8 sq_flags_of(const struct srnic_qp *qp, int flags)
-{
-	u8 set = 0;
-
-	if ((flags & IB_SEND_SIGNALED) || qp->sig_all)
-		set |= SRNIC_WQE_SIGNALED;
-	if (flags & IB_SEND_SOLICITED)
-		set |= SRNIC_WQE_SOLICITED;
-	if (flags & IB_SEND_FENCE)
-		set |= SRNIC_WQE_FENCE;
-	return set;
-}
-
-/* The ULP may use its buffers again as soon as it has posted. */
-static int sq_copy_inline(struct srnic_wqe *wqe, const struct ib_send_wr *wr)
-{
-	int i;
-
-	for (i = 0; i < wr->num_sge; i++) {
-		const struct ib_sge *sge = &wr->sg_list[i];
-
-		if (sge->length > SRNIC_MAX_INLINE - wqe->bytes)
-			return -EINVAL;
-		memcpy(wqe->data + wqe->bytes, ib_virt_dma_to_ptr(sge->addr), sge->length);
-		wqe->bytes += sge->length;
-	}
-	wqe->flags |= SRNIC_WQE_INLINE;
-	wqe->num_sge = 0;
-	return 0;
-}
-
-/* RFC 5041 5.2: a message is shorter than 2^32 octets. */
-static int sq_set_sge(struct srnic_wqe *wqe, const struct ib_sge *sge, u32 n)
-{
-	u64 bytes = 0;
-	u32 i;
-
-	for (i = 0; i < n; i++) {
-		wqe->sge[i] = sge[i];
-		bytes += sge[i].length;
-	}
-	wqe->num_sge = n;
-	wqe->bytes = bytes;
-	return bytes > U32_MAX ? -EINVAL : 0;
-}
-
-static int sq_fill_data(const struct srnic_qp *qp, struct srnic_wqe *wqe,
-			const struct ib_send_wr *wr)
-{
-	if (wr->num_sge < 0)
-		return -EINVAL;
-	if (wr->send_flags & IB_SEND_INLINE && !sq_is_read(wqe))
-		return sq_copy_inline(wqe, wr);
-	if (wr->num_sge > (sq_is_read(wqe) ? SRNIC_MAX_SGE_RD : qp->cap.max_send_sge))
-		return -EINVAL;
-	return sq_set_sge(wqe, wr->sg_list, wr->num_sge);
-}
-
-/* What of a region is registered is what it has now; what the WR says, is as posted. */
-static int sq_fill_reg(struct srnic_wqe *wqe, const struct ib_send_wr *wr)
-{
-	const struct ib_reg_wr *reg = reg_wr(wr);
-
-	if ((reg->key ^ reg->mr->rkey) & ~0xff)
-		return -EINVAL;
-	wqe->rkey = reg->key;
-	wqe->raddr = reg->mr->iova;
-	wqe->reg.size = reg->mr->length;
-	wqe->reg.access = reg->access;
-	return 0;
-}
-
-static int sq_fill(const struct srnic_qp *qp, struct srnic_wqe *wqe, const struct ib_send_wr *wr)
-{
-	int op = sq_op_of(wr->opcode);
-
-	if (op < 0)
-		return op;
-	*wqe = (struct srnic_wqe) {
-		.id	= wr->wr_id,
-		.op	= op,
-		.flags	= sq_flags_of(qp, wr->send_flags),
-		.status	= IB_WC_SUCCESS,
-	};
-	switch (wqe->op) {
-	case SRNIC_WR_REG:
-		return sq_fill_reg(wqe, wr);
-	case SRNIC_WR_INV:
-		wqe->rkey = wr->ex.invalidate_rkey;
-		return 0;
-	case SRNIC_WR_SEND_INV:
-		wqe->rkey = wr->ex.invalidate_rkey;
-		return sq_fill_data(qp, wqe, wr);
-	case SRNIC_WR_WRITE:
-	case SRNIC_WR_READ:
-	case SRNIC_WR_READ_INV:
-		wqe->rkey = rdma_wr(wr)->rkey;
-		wqe->raddr = rdma_wr(wr)->remote_addr;
-		fallthrough;
-	default:
-		return sq_fill_data(qp, wqe, wr);
-	}
 }
 
 /**
@@ -180,7 +51,7 @@ int srnic_sq_post(struct srnic_qp *qp, const struct ib_send_wr *wr, const struct
 		if (sq->put - sq->get == sq->size)
 			err = -ENOMEM;
 		else
-			err = sq_fill(qp, sq_wqe(sq, sq->put), wr);
+			err = srnic_wqe_fill(qp, sq_wqe(sq, sq->put), wr);
 		if (!err)
 			sq->put++;
 	}
@@ -188,84 +59,6 @@ int srnic_sq_post(struct srnic_qp *qp, const struct ib_send_wr *wr, const struct
 		*bad = wr;
 	spin_unlock_irqrestore(&sq->lock, flags);
 	return err;
-}
-
-/* What applications may post, and what else they write is taken for */
-static int sq_op_of_user(u8 opcode)
-{
-	switch (opcode) {
-	case SIW_OP_WRITE:
-		return SRNIC_WR_WRITE;
-	case SIW_OP_READ:
-		return SRNIC_WR_READ;
-	case SIW_OP_SEND:
-		return SRNIC_WR_SEND;
-	case SIW_OP_SEND_REMOTE_INV:
-		return SRNIC_WR_SEND_INV;
-	default:
-		return -EINVAL;
-	}
-}
-
-static u8 sq_flags_of_user(const struct srnic_qp *qp, u16 flags)
-{
-	u8 set = 0;
-
-	if ((flags & SIW_WQE_SIGNALLED) || qp->sig_all)
-		set |= SRNIC_WQE_SIGNALED;
-	if (flags & SIW_WQE_SOLICITED)
-		set |= SRNIC_WQE_SOLICITED;
-	if (flags & SIW_WQE_READ_FENCE)
-		set |= SRNIC_WQE_FENCE;
-	return set;
-}
-
-/* libsiw has the octets behind the first SGE, and the application's number of SGEs. */
-static int sq_fill_user_data(struct srnic_wqe *wqe, const struct siw_sqe *sqe)
-{
-	struct ib_sge sge[SRNIC_MAX_SGE];
-	u32 i;
-
-	if (sqe->flags & SIW_WQE_INLINE) {
-		if (sq_is_read(wqe) || sqe->sge[0].length > SRNIC_MAX_INLINE)
-			return -EINVAL;
-		wqe->flags |= SRNIC_WQE_INLINE;
-		wqe->bytes = sqe->sge[0].length;
-		memcpy(wqe->data, &sqe->sge[1], wqe->bytes);
-		return 0;
-	}
-	if (sqe->num_sge > (sq_is_read(wqe) ? SRNIC_MAX_SGE_RD : SRNIC_MAX_SGE))
-		return -EINVAL;
-	for (i = 0; i < sqe->num_sge; i++)
-		sge[i] = (struct ib_sge) {
-			.addr	= sqe->sge[i].laddr,
-			.length	= sqe->sge[i].length,
-			.lkey	= sqe->sge[i].lkey,
-		};
-	return sq_set_sge(wqe, sge, sqe->num_sge);
-}
-
-static void sq_fill_user(const struct srnic_qp *qp, struct srnic_wqe *wqe,
-			 const struct siw_sqe *sqe)
-{
-	int op = sq_op_of_user(sqe->opcode);
-	int err = op;
-
-	*wqe = (struct srnic_wqe) {
-		.id	= sqe->id,
-		.raddr	= sqe->raddr,
-		.rkey	= sqe->rkey,
-		.op	= max(op, 0),
-		.flags	= sq_flags_of_user(qp, sqe->flags),
-		.status	= IB_WC_SUCCESS,
-	};
-	if (op >= 0)
-		err = sq_fill_user_data(wqe, sqe);
-	if (err < 0) {
-		srnic_count(qp->dev, wr_invalid);
-		wqe->flags |= SRNIC_WQE_BAD;
-		wqe->status = IB_WC_LOC_QP_OP_ERR;
-	}
 }
 
 /* The sender is alone with elements that are not yet WQEs. */
@@ -276,7 +69,7 @@ static bool sq_fetch(struct srnic_qp *qp)
 
 	if (!srnic_ring_copy_sqe(&sq->uring[sq->put & (sq->size - 1)], &sqe))
 		return false;
-	sq_fill_user(qp, sq_wqe(sq, sq->put), &sqe);
+	srnic_wqe_fill_user(qp, sq_wqe(sq, sq->put), &sqe);
 	return true;
 }
 
@@ -286,8 +79,8 @@ static bool sq_fetch(struct srnic_qp *qp)
  *
  * Context: process; the caller is the sender.
  *
- * Return: the WQE; NULL if there is none, or none that there is room for: then the
- * sender will be kicked.
+ * Return: the WQE; NULL if there is none before the limit, or none that there is room
+ * for: then the sender will be kicked.
  */
 struct srnic_wqe *srnic_sq_head(struct srnic_qp *qp)
 {
@@ -295,6 +88,8 @@ struct srnic_wqe *srnic_sq_head(struct srnic_qp *qp)
 	struct srnic_wqe *wqe = NULL;
 	bool room, fetched;
 
+	if (srnic_sq_is_at_limit(qp))
+		return NULL;
 	spin_lock_irq(&sq->lock);
 	if (sq->next != sq->put)
 		wqe = sq_wqe(sq, sq->next);
@@ -314,6 +109,51 @@ struct srnic_wqe *srnic_sq_head(struct srnic_qp *qp)
 	return wqe;
 }
 
+/* What an application has in its ring behind what was fetched */
+static u32 sq_count_user(const struct srnic_sq *sq)
+{
+	u32 n, room = sq->size - (sq->put - sq->sent);
+
+	for (n = 0; n < room; n++) {
+		if (!srnic_ring_has_sqe(&sq->uring[(sq->put + n) & (sq->size - 1)]))
+			break;
+	}
+	return n;
+}
+
+/**
+ * srnic_sq_limit - the stream ends behind what is posted now
+ * @qp: the QP
+ *
+ * The limit goes when the queue is flushed.
+ *
+ * Context: process; the caller is the sender.
+ */
+void srnic_sq_limit(struct srnic_qp *qp)
+{
+	struct srnic_sq *sq = &qp->sq;
+
+	spin_lock_irq(&sq->lock);
+	sq->limit = sq->put;
+	if (sq->uring)
+		sq->limit += sq_count_user(sq);
+	sq->limited = true;
+	spin_unlock_irq(&sq->lock);
+}
+
+/**
+ * srnic_sq_is_at_limit - is all in batches that may go out before the stream ends?
+ * @qp: the QP
+ *
+ * Context: process; the caller is the sender.
+ *
+ * Return: true if so; false if there is no limit.
+ */
+bool srnic_sq_is_at_limit(struct srnic_qp *qp)
+{
+	return qp->sq.limited && qp->sq.next == qp->sq.limit;
+}
+
 /**
  * srnic_sq_may_read - do outstanding Reads let a WQE go?
  * @qp: the QP
@@ -331,7 +171,7 @@ bool srnic_sq_may_read(struct srnic_qp *qp, const struct srnic_wqe *wqe)
 	bool may = true;
 
 	spin_lock_irq(&sq->lock);
-	if (sq_is_read(wqe) && sq->reads >= qp->tx.ord)
+	if (srnic_wqe_is_read(wqe) && sq->reads >= qp->tx.ord)
 		may = false;
 	if ((wqe->flags & SRNIC_WQE_FENCE) && sq->reads)
 		may = false;
@@ -353,7 +193,7 @@ void srnic_sq_taken(struct srnic_qp *qp, const struct srnic_wqe *wqe)
 	struct srnic_sq *sq = &qp->sq;
 
 	spin_lock_irq(&sq->lock);
-	if (sq_is_read(wqe))
+	if (srnic_wqe_is_read(wqe))
 		sq->reads++;
 	sq->next++;
 	spin_unlock_irq(&sq->lock);
@@ -380,8 +220,17 @@ static void sq_retire(struct srnic_qp *qp, struct srnic_upcalls *up)
 	u32 get = sq->get;
 
 	lockdep_assert_held(&sq->lock);
-	while (sq->get != sq->sent && sq_wqe(sq, sq->get)->done)
-		sq_complete(qp, sq_wqe(sq, sq->get++), up);
+	while (sq->get != sq->sent && sq_wqe(sq, sq->get)->done) {
+		struct srnic_wqe *wqe = sq_wqe(sq, sq->get++);
+
+		/* It may be with the peer, but what was posted before it has failed. */
+		if (sq->failed && wqe->status == IB_WC_SUCCESS) {
+			wqe->status = IB_WC_WR_FLUSH_ERR;
+			srnic_count(qp->dev, wr_flushed);
+		}
+		sq->failed |= wqe->status != IB_WC_SUCCESS;
+		sq_complete(qp, wqe, up);
+	}
 	if (sq->waits && sq->get != get) {
 		sq->waits = false;
 		up->kick = true;
@@ -416,7 +265,7 @@ void srnic_sq_sent(struct srnic_qp *qp, struct srnic_upcalls *up)
 	for (; sq->sent != sq->next; sq->sent++) {
 		struct srnic_wqe *wqe = sq_wqe(sq, sq->sent);
 
-		if (!sq_is_read(wqe))
+		if (!srnic_wqe_is_read(wqe))
 			wqe->done = true;
 	}
 	sq_retire(qp, up);
@@ -487,7 +336,7 @@ struct srnic_wqe *srnic_sq_oldest_read(struct srnic_qp *qp, bool *rtr)
 	for (; !*rtr && !found && sq->read != sq->next; sq->read++) {
 		struct srnic_wqe *wqe = sq_wqe(sq, sq->read);
 
-		if (sq_is_read(wqe) && !wqe->done)
+		if (srnic_wqe_is_read(wqe) && !wqe->done)
 			found = wqe;
 	}
 	if (found)
@@ -541,8 +390,9 @@ static void sq_flush_one(struct srnic_qp *qp, struct srnic_wqe *wqe)
  * @qp: the QP, without a stream
  * @up: what is to be done when no lock is held
  *
- * What is done already completes as it is, the rest as flushed. Of an application's ring
- * one turn at most: it can post as fast as this flushes.
+ * What is done already completes as it is, if all before it was successful; the rest
+ * completes as flushed. Of an application's ring one turn at most: it can post as fast as
+ * this flushes.
  *
  * Context: process; nobody else sends or flushes.
  */
@@ -566,6 +416,8 @@ void srnic_sq_flush(struct srnic_qp *qp, struct srnic_upcalls *up)
 	sq->reads = 0;
 	sq->rtr_read = false;
 	sq_retire(qp, up);
+	sq->limited = false;
+	sq->failed = false;
 	spin_unlock_irq(&sq->lock);
 }
 

@@ -8,6 +8,8 @@
 
 int srnic_sq_post(struct srnic_qp *qp, const struct ib_send_wr *wr, const struct ib_send_wr **bad);
 struct srnic_wqe *srnic_sq_head(struct srnic_qp *qp);
+void srnic_sq_limit(struct srnic_qp *qp);
+bool srnic_sq_is_at_limit(struct srnic_qp *qp);
 bool srnic_sq_may_read(struct srnic_qp *qp, const struct srnic_wqe *wqe);
 void srnic_sq_taken(struct srnic_qp *qp, const struct srnic_wqe *wqe);
 void srnic_sq_sent(struct srnic_qp *qp, struct srnic_upcalls *up);

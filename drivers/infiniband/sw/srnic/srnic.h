@@ -272,6 +272,9 @@ struct srnic_wqe {
  * @get: WQEs that were ever retired
  * @read: no Read that waits for its response is before this WQE
  * @reads: Reads that count against ORD, that of an RTR message too
+ * @limit: WQEs that may go out if @limited, counted as @put
+ * @limited: the stream ends behind WQE @limit
+ * @failed: a WQE was retired with an error: none behind it succeeds
  * @rtr_read: the oldest of them is the RTR message
  * @waits: the sender waits for a Read to complete or a WQE to retire
  * @uring: application: its ring, in @shared, with the same indices; the sender's alone
@@ -287,6 +290,9 @@ struct srnic_sq {
 	u32			get;
 	u32			read;
 	u32			reads;
+	u32			limit;
+	bool			limited;
+	bool			failed;
 	bool			rtr_read;
 	bool			waits;
 	struct siw_sqe		*uring;
@@ -355,12 +361,16 @@ struct srnic_irqe {
  * @size: the IRD that was negotiated, exactly
  * @put: where the next request goes, 0..2 * @size - 1; written by RX
  * @get: where the oldest one is, likewise; written by the sender
+ * @limit: none from here on is answered if @limited; the sender's
+ * @limited: the stream ends; the sender's
  */
 struct srnic_irq {
 	struct srnic_irqe	*ring;
 	u32			size;
 	u32			put;
 	u32			get;
+	u32			limit;
+	bool			limited;
 };
 
 /**
@@ -420,6 +430,8 @@ struct srnic_msg {
  * @work: sends
  * @retry: queues @work, when memory may be there or @deadline is over
  * @open: may send: since send_rtr or open_tx, until stop
+ * @finishing: what was posted and is owed goes out, then the stream ends
+ * @finished: all of that is with TCP; the library sends the FIN
  * @closed: the Terminate message is out, or given up: nothing else may go
  * @term_put: the Terminate message is in @batch
  * @fault_is_own: the sender found the error; what is in @batch is before it
@@ -438,6 +450,8 @@ struct srnic_tx {
 	struct work_struct	work;
 	struct delayed_work	retry;
 	bool			open;
+	bool			finishing;
+	bool			finished;
 	bool			closed;
 	bool			term_put;
 	bool			fault_is_own;
@@ -458,6 +472,7 @@ struct srnic_tx {
  * @crc: FPDUs have a CRC
  * @markers: FPDUs have Markers
  * @first: no FPDU was validated yet
+ * @ended: the peer has closed, and all that came before was taken; the sender looks at it
  * @responder: iw_mpa is to be told of the first one
  * @send_busy: a Send has begun: @rwqe is in use
  * @send_op: enum srnic_opcode of that
@@ -479,6 +494,7 @@ struct srnic_rx {
 	bool			crc;
 	bool			markers;
 	bool			first;
+	bool			ended;
 	bool			responder;
 	bool			send_busy;
 	u8			send_op;
@@ -515,6 +531,7 @@ enum srnic_state {
  * @state: see the table in srnic.rst; may be read without the lock as a hint
  * @idle_state: SRNIC_IDLE: IB_QPS_RESET, INIT or RTR, as the ULP has set
  * @dying: destroy_qp was called: iw_get_qp does not find it any more
+ * @abrupt: SRNIC_CLOSING: the ULP does not want that what it posted goes out
  * @ep: the connection, from prepare to stop
  * @sock: its stream, likewise
  * @fault: the first error
@@ -544,6 +561,7 @@ struct srnic_qp {
 	u8			state;
 	u8			idle_state;
 	bool			dying;
+	bool			abrupt;
 	struct iw_mpa_ep	*ep;
 	struct socket		*sock;
 	struct srnic_fault	fault;

@@ -15,6 +15,7 @@
 #include "tx.h"
 #include "cq.h"
 #include "fault.h"
+#include "reads.h"
 #include "send.h"
 #include "sq.h"
 #include "trace.h"
@@ -152,7 +153,9 @@ static enum tx_step tx_terminate(struct srnic_qp *qp, struct srnic_upcalls *up)
 		if (!tx->fault_is_own)
 			srnic_batch_cut(&tx->batch);
 	}
-	if (tx->open)
+	if (tx->finished)
+		err = 0;
+	else if (tx->open)
 		err = tx_put_term(qp, up);
 	else if (!tx_term_is_due(qp))
 		err = 0;
@@ -164,17 +167,26 @@ static enum tx_step tx_terminate(struct srnic_qp *qp, struct srnic_upcalls *up)
 	return tx_close(qp);
 }
 
+/* Nothing that is ours to send is left; the library sends the FIN. RX goes on. */
+static enum tx_step tx_finish(struct srnic_qp *qp)
+{
+	qp->tx.finished = true;
+	iw_mpa_tx_finished(qp->ep);
+	return TX_WAIT;
+}
+
 /* One batch */
 static enum tx_step tx_step(struct srnic_qp *qp, struct srnic_upcalls *up)
 {
 	struct srnic_tx *tx = &qp->tx;
+	bool ended;
 	int err;
 
 	if (!qp->sock || tx->closed)
 		return TX_WAIT;
 	if (srnic_faulty(qp))
 		return tx_terminate(qp, up);
-	if (!tx->open)
+	if (!tx->open || tx->finished)
 		return TX_WAIT;
 
 	err = tx_push(qp);
@@ -189,10 +201,16 @@ static enum tx_step tx_step(struct srnic_qp *qp, struct srnic_upcalls *up)
 		srnic_fault_note(qp, SRNIC_ERR_CQ_FULL);
 		return TX_GO_ON;
 	}
-	/* The ULP wants to end it: what is not on its way will be flushed. */
-	if (READ_ONCE(qp->state) == SRNIC_CLOSING || !tx_has_room(qp))
+	if (tx->finishing && srnic_send_is_done(qp))
+		return tx_finish(qp);
+	/* The ULP wants to break it off: what is not on its way will be flushed. */
+	if (READ_ONCE(qp->abrupt) || !tx_has_room(qp))
 		return TX_WAIT;
+	/* Before we look what may go: if the peer has closed, no more Reads are answered. */
+	ended = smp_load_acquire(&qp->rx.ended);
 	err = srnic_send_fill(qp);
+	if (!err && ended && tx->finishing)
+		return tx_finish(qp);
 	if (err == -ENOMEM) {
 		srnic_count(qp->dev, tx_no_memory);
 		tx_retry_in(qp, SRNIC_RETRY_MS);
@@ -292,6 +310,8 @@ void srnic_tx_start(struct srnic_qp *qp, const struct iw_mpa_params *params)
 
 	mutex_lock(&tx->lock);
 	tx->open = false;
+	tx->finishing = false;
+	tx->finished = false;
 	tx->closed = false;
 	tx->term_put = false;
 	tx->fault_is_own = false;
@@ -331,6 +351,55 @@ int srnic_tx_open(struct srnic_qp *qp, u8 rtr)
 	return err;
 }
 
+/* Between two messages, and TCP has all that was before */
+static bool tx_is_idle(struct srnic_qp *qp)
+{
+	struct srnic_tx *tx = &qp->tx;
+
+	return tx->open && !tx->finishing && !tx->closed && !srnic_faulty(qp) &&
+	       !tx->batch.len && tx->msg.kind == SRNIC_MSG_NONE;
+}
+
+/**
+ * srnic_tx_repeat_rtr - send an RDMA Write of nothing, unless octets are on their way anyway
+ * @qp: the QP, whose RTR message has gone
+ *
+ * Context: process.
+ *
+ * Return: 0; -EBUSY if the stream moves or ends; -ENOMEM.
+ */
+int srnic_tx_repeat_rtr(struct srnic_qp *qp)
+{
+	int err = -EBUSY;
+
+	mutex_lock(&qp->tx.lock);
+	if (tx_is_idle(qp))
+		err = srnic_send_rtr(qp, IW_MPA_RTR_WRITE);
+	mutex_unlock(&qp->tx.lock);
+	if (!err)
+		srnic_tx_doorbell(qp);
+	return err;
+}
+
+/**
+ * srnic_tx_finish - let out what is posted and what is owed, and nothing more
+ * @qp: the QP, whose TX is open
+ *
+ * iw_mpa_tx_finished() follows, or iw_mpa_stream_down() if the stream fails before. What
+ * waits for answered Reads goes out as long as the peer has not closed.
+ *
+ * Context: process.
+ */
+void srnic_tx_finish(struct srnic_qp *qp)
+{
+	mutex_lock(&qp->tx.lock);
+	srnic_sq_limit(qp);
+	srnic_irq_limit(&qp->irq);
+	qp->tx.finishing = true;
+	mutex_unlock(&qp->tx.lock);
+	srnic_tx_doorbell(qp);
+}
+
 /**
  * srnic_tx_stop - nothing is sent any more
  * @qp: the QP, in SRNIC_ERROR
@@ -346,7 +415,7 @@ void srnic_tx_stop(struct srnic_qp *qp)
 	struct srnic_upcalls up = {};
 
 	mutex_lock(&tx->lock);
-	if (tx->open && !tx->closed) {
+	if (tx->open && !tx->closed && !tx->finished) {
 		if (!tx->deadline && !tx->fault_is_own)
 			srnic_batch_cut(&tx->batch);
 		tx_put_term(qp, &up);
