@@ -10,7 +10,7 @@ import fpdu
 import mpa
 import rdmap
 from harness import check, equal
-from link import FATAL, REQUEST, RX_MARKERS, Link, both
+from link import FATAL, REQUEST, Link, both
 from peer import FIN, random_octets
 from rdmap import READ_REQUEST, READ_RESPONSE, SEND, WRITE
 from registry import rule
@@ -599,7 +599,7 @@ def F_4_3_8_markers_are_of_one_direction(b, markers, role):
 
 def receiving(b, role, **kw):
     """A device that asks for Markers"""
-    b.put(RX_MARKERS, 1)
+    b.set(markers=1)
     link = Link(b, role, **kw)
     check(link.frame.flags & mpa.M, "the device does not ask for Markers")
     return link

@@ -41,6 +41,24 @@ def R_5_1_2_write_of_nothing(b, role):
     equal(link.qp.sent(WC_WRITE).status, SUCCESS, "status")
 
 
+@rule("E-9.2-8", "D-5.3-1", cases=[("initiator",)])
+def E_9_2_8_rtr_is_repeated_between_messages(b, role):
+    """The peer says nothing: Writes of nothing come, and never amid a message of the ULP."""
+    link = Link(b, role, settings={"rtr_repeat_ms": 50})
+    for _ in range(2):
+        segment = link.peer.hear(WRITE)
+        equal((segment.data, segment.last), (b"", True), "the RTR message again")
+    link.qp.send(b"from the ULP")
+    segment = link.peer.hear()
+    while segment.op == WRITE:
+        equal((segment.data, segment.last), (b"", True), "the RTR message again")
+        segment = link.peer.hear()
+    equal((segment.op, segment.data), (SEND, b"from the ULP"), "Send")
+    place = link.qp.recv()
+    link.peer.send(b"I am here")
+    link.qp.received(place, b"I am here")
+
+
 @rule("R-5.1-3", cases=both((2,), (4,), (6,)))
 def R_5_1_3_gather_list_is_one_message(b, count, role):
     """Pieces of odd lengths at odd places, one of nothing among them"""

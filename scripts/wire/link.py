@@ -22,9 +22,6 @@ TIMESTAMPS = 12         # octets of each segment that are not EMSS
 MSS = 1460
 NARROW = 1 << 14        # octets of a receive buffer, which the kernel doubles
 
-# Has the device ask for Markers in what it receives
-RX_MARKERS = "/sys/module/srnic/parameters/rx_markers"
-
 ACCESS, REQUEST, FATAL = "QP_ACCESS_ERR", "QP_REQ_ERR", "QP_FATAL"
 
 # The asynchronous event that goes with a Terminate sent: what the peer may not do with memory is an
@@ -68,8 +65,8 @@ class Link:
             b.set(crc=0)
         if not rtr and role == "initiator":
             b.set(peer_to_peer=0)
-        if settings:
-            b.set(**settings)
+        # A peer that waits to hear something else is not to hear the RTR message again.
+        b.set(**{"rtr_repeat_ms": 0, **(settings or {})})
         self._make_qp(dut, qp or {})
         if setup:
             setup(self.dut, self.qp)
