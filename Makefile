@@ -3,7 +3,7 @@
 # For people: every target calls one script. Kbuild is the kernel's side.
 
 .PHONY: help modules install clean setup check static kunit fuzz wire soak interop e2e dkms debug bench demo
-.PHONY: check-all package
+.PHONY: check-all deb package
 
 export T
 
@@ -21,6 +21,7 @@ help:
 	@echo 'make interop   siw_mpa against siw of 6.1 and 6.12, all settings: a table'
 	@echo 'make e2e       end-to-end tests in guests that run the stock kernel'
 	@echo 'make dkms      dkms.conf on each kernel: add, build, install, load, rping, remove'
+	@echo 'make deb       the Debian package iw-mpa-dkms, judged by lintian'
 	@echo 'make package   the Debian package in guests: install, boot, use, upgrade, purge'
 	@echo 'make debug     wire and e2e under a kernel with KASAN and lockdep; DEBUG=kasan|kcsan for each'
 	@echo 'make bench     what connections cost in instructions, next to unmodified siw and bare TCP'
@@ -41,7 +42,7 @@ setup:
 check-all:
 	@scripts/check.sh --all
 
-check static kunit fuzz wire soak interop e2e dkms package debug bench demo:
+check static kunit fuzz wire soak interop e2e dkms deb package debug bench demo:
 	@scripts/$@.sh
 
 clean:

@@ -25,10 +25,11 @@ sysctl_example() {
 	# A change holds for new connections.
 
 	END
+	# shellcheck disable=SC2016 # backquotes of Markdown
 	sed -n "$README_SETTINGS"'s/^| `\([a-z_0-9]*\)` | \([^|]*[^| ]\) *| \(.*[^ ]\) *|$/\1|\2|\3/p' \
 		"$TOP/README.md" | while IFS='|' read -r name default meaning; do
 		[[ $default != none ]] || default=
-		printf '# %s\n#net.iw_mpa.%s = %s\n\n' "$(sed 's/`//g' <<<"$meaning")" "$name" "$default"
+		printf '# %s\n#net.iw_mpa.%s = %s\n\n' "${meaning//\`/}" "$name" "$default"
 	done
 }
 
@@ -47,7 +48,7 @@ make_tree() {
 	sysctl_example >"$tree/iw-mpa.sysctl.conf"
 	grep -q '^#net\.iw_mpa\.' "$tree/iw-mpa.sysctl.conf" || die 'README.md has no table of settings'
 	sed -i "s/^PACKAGE_VERSION=.*/PACKAGE_VERSION=\"$version\"/" "$tree/dkms.conf"
-	find "$tree/$sw" -name '*.c' -exec sed -i "s/^MODULE_VERSION(.*/MODULE_VERSION(\"$version\");/" {} +
+	sed -i "s/^\(#define IW_MPA_VERSION\t*\)\"[^\"]*\"/\1\"$version\"/" "$tree/include/rdma/iw_mpa.h"
 	sed -i "s|@VERSION@|$version|; s|@MAINTAINER@|$(maintainer)|
 		s|@COPYRIGHT@|$(git_year) $(maintainer)|" "$tree"/*.[58] "$tree"/debian/{control,changelog,copyright}
 	sed -i "1s/([^-]*-/($version-/" "$tree/debian/changelog"
@@ -72,6 +73,8 @@ main() {
 	[[ $version =~ ^[0-9][0-9.]*$ ]] || die 'usage: deb.sh [VERSION], VERSION of digits and dots'
 	[[ -n ${1:-} || $(sed -n '1s/.*(\(.*\)-[^-]*).*/\1/p' "$HERE/debian/changelog") == "$have" ]] ||
 		die "dkms.conf is version $have, scripts/deb/debian/changelog is not: add an entry there"
+	grep -q "^#define IW_MPA_VERSION[[:space:]]*\"$have\"" "$TOP/include/rdma/iw_mpa.h" ||
+		die "dkms.conf is version $have, include/rdma/iw_mpa.h is not: they have to agree"
 	"$TOP/scripts/setup.sh" deb
 	dir=$OUT/$version
 	locked deb make_tree "$dir/iw-mpa-$version" "$version"

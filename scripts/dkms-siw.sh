@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# What dkms.conf calls: siw's sources for siw_mpa.
+# What dkms.conf calls where /etc/dkms/iw_mpa-siw is: siw's sources for siw_mpa.
 #
 #   scripts/dkms-siw.sh RELEASE            before a build: stage them, or say what to install
 #   scripts/dkms-siw.sh --check RELEASE    silent: can they be staged for this kernel?
@@ -16,7 +16,7 @@ stage() { env -u KERNEL KREL="$1" scripts/stage-siw.sh "${@:2}"; }
 
 left_out() {
 	cat <<-END
-	iw_mpa: siw_mpa is LEFT OUT for $1, only the library iw_mpa is built:
+	iw_mpa: siw_mpa is LEFT OUT for $1, only iw_mpa and srnic are built:
 	    $2
 	    Then: dkms unbuild iw_mpa/$3 -k $1 && dkms install iw_mpa/$3 -k $1
 	END

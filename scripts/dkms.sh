@@ -3,12 +3,12 @@
 #
 # dkms.conf at work, on each kernel whose headers are there: dkms adds, builds, installs and
 # removes the modules with the commands of the README, and two guests that boot the kernel run
-# rping over what it installed.
+# rping over what it installed: srnic, and siw_mpa where an administrator asks for that, too.
 #
 #   scripts/dkms.sh [KERNEL...]        default: 6.1, and 6.12 if its headers are there
 #
 # dkms finds its usual folders, but they are not the host's: all of this runs in a mount namespace
-# in which /usr/src, /lib/modules and /var/lib/dkms are covered by throw-away layers. The kernel's
+# in which /usr/src, /etc/dkms, /lib/modules and /var/lib/dkms are covered by throw-away layers. The kernel's
 # own modules are those of the image that the guests boot.
 
 # shellcheck source=scripts/lib.sh
@@ -42,6 +42,7 @@ cover_folders() {
 	mount -t tmpfs -o mode=755 dkms "$WORK"
 	mkdir "$WORK/var"
 	cover /usr/src /usr/src
+	cover /etc/dkms /etc/dkms
 	cover /lib/modules "$image/lib/modules" /lib/modules
 	mount --bind "$WORK/var" /var/lib/dkms
 	# All that dkms takes from there in spite of --kernelsourcedir is what signs modules.
@@ -49,7 +50,7 @@ cover_folders() {
 		ln -s "$KDIR/scripts" "/lib/modules/$KREL/build"; }
 }
 
-uncover_folders() { umount /usr/src /lib/modules /var/lib/dkms "$WORK"; }
+uncover_folders() { umount /usr/src /etc/dkms /lib/modules /var/lib/dkms "$WORK"; }
 
 # As an administrator's shell has it: without our variables. But only $CACHE knows where the
 # headers are that are not installed.
@@ -105,17 +106,33 @@ with_package_version() (
 	"$@"
 )
 
+test_install() {
+	install_expecting iw_mpa srnic
+}
+
+# install_expecting MODULE...
+install_expecting() {
+	local output
+
+	output=$(run_dkms install "$NAME" -k "$KREL") || { echo "$output"; return 1; }
+	echo "$output"
+	[[ $output != *'LEFT OUT'* ]] || return 1
+	expect_installed "$@"
+}
+
 # All of it without the package; of the message alone, also with another version of it.
 test_no_source() {
 	local output want
 
 	want=$(kernel_version)
+	touch /etc/dkms/iw_mpa-siw
+	run_dkms unbuild "$NAME" -k "$KREL" || return 1
 	output=$(with_package_version '' run_dkms install "$NAME" -k "$KREL") || return 1
 	echo "$output"
 	expect_text "$output" "siw_mpa is LEFT OUT for $KREL" &&
-		expect_text "$output" "apt-get install linux-source-$KERNEL=$want$" &&
+		expect_text "$output" "apt-get install $KSOURCE=$want$" &&
 		expect_text "$(</var/lib/dkms/iw_mpa/"$VERSION/$KREL"/x86_64/log/make.log)" 'LEFT OUT' &&
-		expect_installed iw_mpa
+		expect_installed iw_mpa srnic
 }
 
 test_other_source() {
@@ -127,28 +144,20 @@ test_other_source() {
 	echo "$output"
 	rm -r "$WORK/var"/{scripts,dkms.conf,make.log}
 	expect_text "$output" "LEFT OUT for $KREL" &&
-		expect_text "$output" "linux-source-$KERNEL is 6.1.1-1, the headers of $KREL are $want" &&
-		expect_text "$output" "apt-get install linux-source-$KERNEL=$want"
+		expect_text "$output" "$KSOURCE is 6.1.1-1, the headers of $KREL are $want" &&
+		expect_text "$output" "apt-get install $KSOURCE=$want"
 }
 
 # As the message says
-test_then_install() {
-	run_dkms unbuild "$NAME" -k "$KREL" && test_install
-}
-
-test_install() {
-	local output
-
-	output=$(run_dkms install "$NAME" -k "$KREL") || { echo "$output"; return 1; }
-	echo "$output"
-	[[ $output != *'LEFT OUT'* ]] || return 1
-	expect_installed iw_mpa siw_mpa
+test_with_siw() {
+	touch /etc/dkms/iw_mpa-siw
+	run_dkms unbuild "$NAME" -k "$KREL" && install_expecting iw_mpa siw_mpa srnic
 }
 
 test_modinfo() {
 	local module field
 
-	for module in iw_mpa siw_mpa; do
+	for module in iw_mpa srnic siw_mpa; do
 		for field in description author license srcversion depends; do
 			field "$module" "$field" . || return 1
 		done
@@ -156,6 +165,7 @@ test_modinfo() {
 		field "$module" vermagic "^${KREL//+/\\+} " || return 1
 		field "$module" signer '^DKMS module signing key$' || return 1
 	done
+	field srnic depends '\biw_mpa\b'
 	field siw_mpa depends '\biw_mpa\b'
 }
 
@@ -168,27 +178,39 @@ field() {
 	grep -Eq "$3" <<<"$value" || fail "$1: $2 is not like $3"
 }
 
-# Host A loads the driver by its name. Host B has what the README advises, and the kernel asks
-# for the driver by the type of the link.
+# Host A loads the driver by its name; on host B the kernel asks for it by the type of the link, with
+# what the README advises.
 test_rping() (
 	set -e
 	PORT=7300
 	set_addresses 4
-	guest_run A "mount --bind /host/lib/modules /lib/modules && modprobe siw_mpa"
-	guest_run B "mount --bind /host/lib/modules /lib/modules &&
-		echo blacklist siw >/etc/modprobe.d/siw_mpa.conf"
 	for guest in A B; do
-		guest_run "$guest" rdma_add
-		[[ $(guest_run "$guest" driver_get) == siw_mpa ]] || fail "$guest: another driver"
-		for module in iw_mpa siw_mpa; do
+		guest_run "$guest" "mount --bind /host/lib/modules /lib/modules &&
+			echo blacklist siw >/etc/modprobe.d/siw_mpa.conf"
+	done
+	rping_over srnic srnic
+	rping_over siw_mpa siw
+)
+
+# rping_over DRIVER TYPE-OF-LINK
+rping_over() {
+	local guest module
+
+	guest_run A "modprobe $1 && rdma_add"
+	guest_run B "poll 10 rdma link add siw0 type $2 netdev eth0 && poll 10 rdma_is_up"
+	for guest in A B; do
+		[[ $(guest_run "$guest" driver_get) == "$1" ]] || fail "$guest: another driver"
+		for module in iw_mpa "$1"; do
 			[[ $(guest_run "$guest" "cat /sys/module/$module/srcversion") == \
 				"$(modinfo -k "$KREL" -F srcversion "$module")" ]] ||
 				fail "$guest: $module is not the one that dkms installed"
 		done
 	done
 	rping_once 10
-	guest_run A "rdma link delete siw0 && modprobe -r siw_mpa && ! grep iw_mpa /proc/modules"
-)
+	for guest in A B; do
+		guest_run "$guest" "rdma link delete siw0 && modprobe -r $1 && ! grep iw_mpa /proc/modules"
+	done
+}
 
 # errexit has to be on in it: no "if", no "||"
 rping_in_guests() {
@@ -219,7 +241,7 @@ list_files() {
 test_remove() {
 	run_dkms remove "$NAME" --all || return 1
 	list_files | diff "$WORK/files" - || fail 'dkms remove left something' || return 1
-	! grep -l 'iw_mpa' "/lib/modules/$KREL"/modules.* || fail 'depmod still has it' || return 1
+	! grep -lE 'iw_mpa|srnic' "/lib/modules/$KREL"/modules.* || fail 'depmod still has it' || return 1
 	[[ -z $(dkms status) ]] || fail "$(dkms status)"
 }
 
@@ -229,13 +251,12 @@ test_kernel() {
 	cover_folders
 	list_files >"$WORK/files"
 	tap_run "$1: dkms add" test_add
-	if unpacked; then
-		tap_run "$1: dkms install" test_install
-	else
-		tap_run "$1: no linux-source: iw_mpa alone, and what to install" test_no_source
+	tap_run "$1: dkms install: iw_mpa and srnic" test_install
+	if ! unpacked; then
+		tap_run "$1: siw_mpa, too, but no linux-source: what to install" test_no_source
 		tap_run "$1: linux-source of another version: what to install" test_other_source
-		tap_run "$1: dkms unbuild and install, as that said: both modules" test_then_install
 	fi
+	tap_run "$1: dkms unbuild and install, as that said: siw_mpa, too" test_with_siw
 	tap_run "$1: modinfo is complete, the modules are signed" test_modinfo
 	say "booting two guests with $KREL"
 	rping_in_guests "$1: rping over the installed modules"

@@ -303,13 +303,14 @@ guest_kill_all() {
 
 # Clean end of all guests; a guest that does not go off by itself is a failure.
 guest_down() {
-	local name limit status=0
+	local name limit=$((SECONDS + 60)) command status=0
 
 	for name in "${!GUEST_PID[@]}"; do
+		command='busybox poweroff -f'
+		[[ -z ${GUEST_ROOT[$name]:-} ]] || { command='systemctl poweroff' && limit=$((SECONDS + 240)); }
 		guest_is_dead "$name" ||
-			printf 'off %d %q\n' $((5 * SLOW)) "busybox poweroff -f" >&"${GUEST_IN[$name]}"
+			printf 'off %d %q\n' $((5 * SLOW)) "$command" >&"${GUEST_IN[$name]}"
 	done
-	limit=$((SECONDS + 60))
 	for name in "${!GUEST_PID[@]}"; do
 		while guest_is_running "$name" && ((SECONDS < limit)); do
 			sleep 0.05
