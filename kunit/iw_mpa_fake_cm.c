@@ -206,6 +206,7 @@ static int fake_answer_thread(void *data)
  */
 int fake_answer_of(struct fake_id *child)
 {
+	/* Pairs with fake_answer_thread(): the answer is seen with the flag */
 	FAKE_WAIT(child->f, smp_load_acquire(&child->has_answered));
 	return child->answered;
 }

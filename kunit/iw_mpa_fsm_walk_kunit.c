@@ -397,7 +397,7 @@ static u32 due_actions(const struct node *from, enum iw_mpa_event event, enum iw
 	return due | due_on_entry(past, next);
 }
 
-static void walk_actions(struct walk *w, struct node node, enum iw_mpa_event event, u32 actions,
+static void walk_actions(struct walk *w, struct node at, enum iw_mpa_event event, u32 actions,
 			 int depth);
 
 static void walk_event(struct walk *w, struct node from, enum iw_mpa_event event, int depth)
@@ -405,7 +405,7 @@ static void walk_event(struct walk *w, struct node from, enum iw_mpa_event event
 	const struct iw_mpa_transition *tr = iw_mpa_fsm_step(from.state, event);
 	struct node to = { tr->next, event_facts(from.past, event) };
 
-	KUNIT_EXPECT_TRUE_MSG(w->test, tr->defined, "%s, past 0x%x: %s was found out, and has no cell",
+	KUNIT_EXPECT_TRUE_MSG(w->test, tr->defined, "%s, past 0x%x: %s is found, without a cell",
 			      iw_mpa_state_name(from.state), from.past, iw_mpa_event_name(event));
 	KUNIT_ASSERT_LT(w->test, depth, 8);
 	if (!tr->defined)
@@ -421,7 +421,7 @@ static void walk_event(struct walk *w, struct node from, enum iw_mpa_event event
  * The actions of one transition, and every event that they can end in. Such an event is handled at
  * once, so this and walk_event() call each other; a chain is short, as each link goes forward.
  */
-static void walk_actions(struct walk *w, struct node node, enum iw_mpa_event event, u32 actions,
+static void walk_actions(struct walk *w, struct node at, enum iw_mpa_event event, u32 actions,
 			 int depth)
 {
 	int nr, outcome;
@@ -432,16 +432,16 @@ static void walk_actions(struct walk *w, struct node node, enum iw_mpa_event eve
 
 		if (!(actions & BIT(nr)))
 			continue;
-		KUNIT_EXPECT_TRUE_MSG(w->test, action_is_allowed(node.past, nr, event),
-				      "%s, past 0x%x: %s: %s", iw_mpa_state_name(node.state),
-				      node.past, iw_mpa_event_name(event), iw_mpa_action_name(nr));
-		outcomes = action_outcomes(nr, node.past, &always);
+		KUNIT_EXPECT_TRUE_MSG(w->test, action_is_allowed(at.past, nr, event),
+				      "%s, past 0x%x: %s: %s", iw_mpa_state_name(at.state),
+				      at.past, iw_mpa_event_name(event), iw_mpa_action_name(nr));
+		outcomes = action_outcomes(nr, at.past, &always);
 		for (outcome = 0; outcome < IW_MPA_EV_COUNT; outcome++) {
-			struct node found = node;
+			struct node found = at;
 
 			if (!(outcomes & BIT_ULL(outcome)))
 				continue;
-			found.past = action_done(node.past, nr, outcome);
+			found.past = action_done(at.past, nr, outcome);
 			walk_event(w, found, outcome, depth + 1);
 		}
 		if (always) {	/* nothing may stand behind it, since it would not be done */
@@ -449,14 +449,14 @@ static void walk_actions(struct walk *w, struct node node, enum iw_mpa_event eve
 					    iw_mpa_event_name(event), iw_mpa_action_name(nr));
 			return;
 		}
-		node.past = action_done(node.past, nr, IW_MPA_EV_NONE);
+		at.past = action_done(at.past, nr, IW_MPA_EV_NONE);
 	}
-	node.past &= ~PAST_CALL;	/* the runner has come to the end of it: the call returns */
-	KUNIT_EXPECT_TRUE_MSG(w->test, state_is_sound(&node), "%s, past 0x%x, after %s",
-			      iw_mpa_state_name(node.state), node.past, iw_mpa_event_name(event));
-	KUNIT_EXPECT_FALSE_MSG(w->test, ST_PASSED & BIT(node.state), "stuck in %s after %s",
-			       iw_mpa_state_name(node.state), iw_mpa_event_name(event));
-	walk_add(w, node);
+	at.past &= ~PAST_CALL;	/* the runner has come to the end of it: the call returns */
+	KUNIT_EXPECT_TRUE_MSG(w->test, state_is_sound(&at), "%s, past 0x%x, after %s",
+			      iw_mpa_state_name(at.state), at.past, iw_mpa_event_name(event));
+	KUNIT_EXPECT_FALSE_MSG(w->test, ST_PASSED & BIT(at.state), "stuck in %s after %s",
+			       iw_mpa_state_name(at.state), iw_mpa_event_name(event));
+	walk_add(w, at);
 }
 
 /* Of what is raised from outside, or called for, some can meet only one of the roles. */

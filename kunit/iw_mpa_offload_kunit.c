@@ -328,7 +328,10 @@ static void sock_adopt_leaves_what_others_use(struct kunit *test)
 {
 	struct fakes *f = test->priv;
 	struct fake_id *fid = fake_id_create(f);
-	struct iw_mpa_sock_opts opts = { .net = &init_net, .local = iw_mpa_addr(&fid->id.m_local_addr) };
+	struct iw_mpa_sock_opts opts = {
+		.net = &init_net,
+		.local = iw_mpa_addr(&fid->id.m_local_addr),
+	};
 	struct iw_mpa_sock listener = {}, ms = {};
 	struct socket *sock;
 	int marker;

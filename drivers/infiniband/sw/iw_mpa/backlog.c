@@ -153,6 +153,7 @@ void iw_mpa_backlog_enter(struct iw_mpa_ep *ep, struct iw_mpa_backlog *backlog)
 enum iw_mpa_event iw_mpa_backlog_turn(struct iw_mpa_ep *ep, struct iw_cm_id **listen_id)
 {
 	struct iw_mpa_backlog *backlog = ep->backlog;
+	struct list_head *waiting = &backlog->no_room;
 	enum iw_mpa_event event = IW_MPA_EV_NONE;
 
 	spin_lock(&ep->dev->lock);
@@ -160,7 +161,7 @@ enum iw_mpa_event iw_mpa_backlog_turn(struct iw_mpa_ep *ep, struct iw_cm_id **li
 		backlog_remove(ep);
 	if (!backlog->id) {
 		event = IW_MPA_EV_LISTENER_GONE;
-	} else if (!list_empty(&backlog->no_room) && !list_is_first(&ep->queued, &backlog->no_room)) {
+	} else if (!list_empty(waiting) && !list_is_first(&ep->queued, waiting)) {
 		event = IW_MPA_EV_NO_ROOM;
 	} else {
 		*listen_id = backlog->id;
@@ -198,8 +199,9 @@ static void backlog_leave_queue(struct iw_mpa_ep *ep)
  */
 void iw_mpa_backlog_asked(struct iw_mpa_ep *ep)
 {
+	/* Others may take it out of a list meanwhile, but only the runner puts it into one. */
 	if (data_race(ep->queue) == IW_MPA_Q_NONE)
-		return;		/* only others take it out of a list, none puts it in */
+		return;
 	iw_mpa_backlog_leave(ep);
 }
 

@@ -186,7 +186,7 @@ static void device_end_endpoints(struct iw_mpa_device *dev)
 	/* Pairs with iw_mpa_ep_register() */
 	WRITE_ONCE(dev->dying, true);
 	for (i = 0; i < IW_MPA_EP_BUCKETS; i++)
-		iw_mpa_ep_for_each_in(i, device_end_endpoint, dev);
+		iw_mpa_ep_visit_bucket(i, device_end_endpoint, dev);
 }
 
 /**

@@ -223,7 +223,7 @@ struct iw_mpa_ep *iw_mpa_ep_find(unsigned long id)
 }
 
 /**
- * iw_mpa_ep_for_each_in - do something to the endpoints of one bucket of the table
+ * iw_mpa_ep_visit_bucket - do something to the endpoints of one bucket of the table
  * @bucket: its number, below IW_MPA_EP_BUCKETS
  * @look: is called for each; must not sleep
  * @arg: for @look
@@ -232,8 +232,8 @@ struct iw_mpa_ep *iw_mpa_ep_find(unsigned long id)
  *
  * Context: process.
  */
-void iw_mpa_ep_for_each_in(unsigned int bucket, void (*look)(struct iw_mpa_ep *ep, void *arg),
-			   void *arg)
+void iw_mpa_ep_visit_bucket(unsigned int bucket, void (*look)(struct iw_mpa_ep *ep, void *arg),
+			    void *arg)
 {
 	struct hlist_bl_node *node;
 	struct iw_mpa_ep *ep;

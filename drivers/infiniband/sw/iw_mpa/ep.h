@@ -171,8 +171,8 @@ struct iw_mpa_ep *iw_mpa_ep_alloc(struct iw_mpa_device *dev, bool initiator,
 int iw_mpa_ep_register(struct iw_mpa_ep *ep);
 void iw_mpa_ep_unregister(struct iw_mpa_ep *ep);
 struct iw_mpa_ep *iw_mpa_ep_find(unsigned long id);
-void iw_mpa_ep_for_each_in(unsigned int bucket, void (*look)(struct iw_mpa_ep *ep, void *arg),
-			   void *arg);
+void iw_mpa_ep_visit_bucket(unsigned int bucket, void (*look)(struct iw_mpa_ep *ep, void *arg),
+			    void *arg);
 void iw_mpa_ep_look(unsigned int bucket, void (*look)(struct iw_mpa_ep *ep, void *arg),
 		    void *arg);
 void iw_mpa_ep_set_error(struct iw_mpa_ep *ep, enum iw_mpa_reason reason, int err);

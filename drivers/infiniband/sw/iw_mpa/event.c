@@ -215,6 +215,12 @@ static unsigned int event_timeout_ms(const struct iw_mpa_ep *ep, enum iw_mpa_tim
 	return timer == IW_MPA_TMR_REPEAT ? (ms ?: 1) << (2 * ep->repeats) : ms;
 }
 
+/* Will the timer fire before a deadline, or at it? */
+static bool event_timer_is_before(const struct iw_mpa_ep *ep, unsigned long deadline)
+{
+	return timer_pending(&ep->timer) && time_before_eq(ep->timer.expires, deadline);
+}
+
 /*
  * Few waits last until their deadline, and to set a timer costs more than to find, when it fires,
  * that it is not due. So it is only ever moved ahead.
@@ -231,8 +237,7 @@ static void event_set_state(struct iw_mpa_ep *ep, enum iw_mpa_state state)
 		ep->deadline = ep->try_until;
 	if (ms && time_after_eq(jiffies, ep->deadline))
 		ep->events |= BIT(IW_MPA_EV_TIMED_OUT);
-	else if (ms && (!timer_pending(&ep->timer) ||
-		   time_before(ep->deadline, ep->timer.expires)))
+	else if (ms && !event_timer_is_before(ep, ep->deadline))
 		mod_timer(&ep->timer, ep->deadline);
 	spin_unlock_irq(&ep->lock);
 }

@@ -29,7 +29,7 @@
 #define IW_MPA_STATES(X)						\
 	X(IDLE,		NONE,	"nothing: the endpoint is being set up") \
 	X(TCP_CONNECT,	CONNECT, "initiator: TCP to come up")		\
-	X(V2_OFFERED,	REPLY,	"initiator: an octet of the Reply; a peer that closes is tried again with revision 1") \
+	X(V2_OFFERED,	REPLY,	"initiator: the Reply to revision 2, which may be a FIN") \
 	X(TCP_RECONNECT, CONNECT, "initiator: TCP to come up for revision 1") \
 	X(AWAIT_REP,	REPLY,	"initiator: the MPA Reply")		\
 	X(AWAIT_REQ,	REQUEST, "responder: the MPA Request")		\
@@ -39,11 +39,11 @@
 	X(HANDOFF,	NONE,	"nothing: the driver takes the stream")	\
 	X(AWAIT_RTR,	RTR,	"responder: the RTR message, then ESTABLISHED is reported") \
 	X(FENCED,	FENCE,	"responder, ESTABLISHED was reported: the first FPDU opens TX") \
-	X(UNANSWERED,	REPEAT,	"initiator, established: an octet of a peer that may have missed the RTR message") \
+	X(UNANSWERED,	REPEAT,	"initiator, established: a peer that may have missed the RTR") \
 	X(OFFLOADED,	NONE,	"the end of the connection")		\
 	X(FINISHING,	LINGER,	"the driver to let out what the ULP had posted before it closed") \
 	X(HALF_CLOSED,	LINGER,	"the peer to close; this end has, and goes on receiving") \
-	X(PEER_FINISHED, LINGER, "the driver to let out what the ULP had posted before the peer closed") \
+	X(PEER_FINISHED, LINGER, "the driver to let out what was posted; the peer has closed") \
 	X(LINGER,	LINGER,	"the peer to close after the last octet of this end") \
 	X(DEAD,		NONE,	"the last reference to go")
 
@@ -102,7 +102,7 @@
 	X(RTR_FAILED,	DRIVER)		/* initiator: prepared, but no RTR message got out */ \
 	X(ACCEPT_FAILED, LOCAL)		/* responder: nothing sent yet, say no */ \
 	X(REPLY_FAILED,	SEND)		/* responder: prepared, but no Reply got out */ \
-	X(RTR_SETTLED,	OK)		/* the peer has sent something, or RTR was repeated enough */ \
+	X(RTR_SETTLED,	OK)		/* the peer has sent something, or it is enough */ \
 	X(CANNOT_FINISH, OK)		/* the driver cannot let out what was posted */ \
 	X(EVENT_LOST,	EVENT_LOST)	/* iw_cm did not take an event */
 

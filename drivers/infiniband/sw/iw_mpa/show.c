@@ -39,7 +39,10 @@ static void show_rtr(struct seq_file *seq, u8 rtr)
 /* The runner may be writing: what is shown is not relied on. */
 static void show_ep(struct seq_file *seq, const struct iw_mpa_ep *ep)
 {
+	/* a copy, of which fields may be of before */
 	const struct iw_mpa_params params = data_race(ep->params);
+	/* ... and so may the number of the QP */
+	const u32 qpn = data_race(ep->off.qpn);
 
 	seq_printf(seq, "id=%lu", ep->id);
 	show_device(seq, ep->dev);
@@ -47,7 +50,7 @@ static void show_ep(struct seq_file *seq, const struct iw_mpa_ep *ep)
 		   ep->initiator ? "initiator" : "responder",
 		   iw_mpa_state_name(READ_ONCE(ep->state)), &ep->tuple.local.sa,
 		   &ep->tuple.remote.sa, jiffies64_to_msecs(jiffies - ep->born),
-		   data_race(ep->off.qpn));
+		   qpn);
 	seq_printf(seq, " rev=%u crc=%d tx_markers=%d rx_markers=%d", params.rev,
 		   params.crc, params.tx_markers, params.rx_markers);
 	show_rtr(seq, params.rtr);

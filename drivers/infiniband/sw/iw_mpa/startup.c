@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The startup frames of an endpoint, sent and received, and the Terminate message in their place. */
+/* The startup frames of an endpoint, sent and received, and Terminate messages in their place. */
 
 #include "startup.h"
 #include "backlog.h"
