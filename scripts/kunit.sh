@@ -90,6 +90,8 @@ stage() {
 # variable NAME: a list of a Kbuild or of kunit/Makefile, as make understands it
 variable() {
 	make -s --no-print-directory -f - print <<-EOF
+		srctree := $TOP
+		src := kunit
 		include $TOP/$LIB/Kbuild $TOP/$SRNIC/Kbuild $TOP/kunit/Makefile
 		print: ; @echo \$($1)
 	EOF

@@ -5,6 +5,7 @@
 #include "config.h"
 #include "device.h"
 #include "ep.h"
+#include "event.h"
 #include "question.h"
 #include "rnic.h"
 #include "run.h"
@@ -68,7 +69,12 @@ int iw_mpa_connect(struct iw_cm_id *id, struct iw_cm_conn_param *param)
 	if (!dev)
 		return -ENODEV;
 	ep = iw_mpa_ep_alloc(dev, true, param->private_data, connect_pd_len(param));
-	err = ep ? iw_mpa_ep_register(ep) : -ENOMEM;
+	if (!ep) {
+		err = -ENOMEM;
+		goto put_device;
+	}
+	iw_mpa_event_setup(ep);
+	err = iw_mpa_ep_register(ep);
 	if (err)
 		goto put;
 
@@ -81,8 +87,8 @@ int iw_mpa_connect(struct iw_cm_id *id, struct iw_cm_conn_param *param)
 	iw_mpa_run(ep, IW_MPA_EV_ULP_CONNECTS);
 	err = call.err;
 put:
-	if (ep)
-		iw_mpa_ep_put(ep);
+	iw_mpa_ep_put(ep);
+put_device:
 	iw_mpa_device_put(dev);
 	return err;
 }

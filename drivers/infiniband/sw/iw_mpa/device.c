@@ -12,76 +12,13 @@
 #include "stats.h"
 
 #include <linux/export.h>
-#include <linux/mutex.h>
 #include <linux/netdevice.h>
 #include <linux/percpu.h>
 #include <linux/ratelimit.h>
-#include <linux/rculist.h>
 #include <linux/slab.h>
 #include <linux/string.h>
 #include <linux/sysfs.h>
 #include <rdma/ib_verbs.h>
-
-static LIST_HEAD(device_list);
-static DEFINE_MUTEX(device_mutex);	/* writers of device_list */
-
-static struct iw_mpa_device *device_find(const struct ib_device *ibdev)
-{
-	struct iw_mpa_device *dev;
-
-	list_for_each_entry_rcu(dev, &device_list, node,
-				lockdep_is_held(&device_mutex)) {
-		if (dev->ibdev == ibdev)
-			return dev;
-	}
-	return NULL;
-}
-
-/**
- * iw_mpa_device_get - find a device and use it
- * @ibdev: the IB device
- *
- * Context: process.
- *
- * Return: the device, for iw_mpa_device_put(), or NULL if it is not registered or
- * is being removed.
- */
-struct iw_mpa_device *iw_mpa_device_get(const struct ib_device *ibdev)
-{
-	struct iw_mpa_device *dev;
-
-	rcu_read_lock();
-	dev = device_find(ibdev);
-	if (dev && !refcount_inc_not_zero(&dev->users))
-		dev = NULL;
-	rcu_read_unlock();
-	return dev;
-}
-
-/**
- * iw_mpa_device_for_each - look at all devices
- * @look: is called for each until it returns an error; may sleep
- * @arg: for @look
- *
- * Context: process, sleeps.
- *
- * Return: 0, or the error of @look.
- */
-int iw_mpa_device_for_each(int (*look)(struct iw_mpa_device *dev, void *arg),
-			   void *arg)
-{
-	struct iw_mpa_device *dev;
-	int err = 0;
-
-	mutex_lock(&device_mutex);
-	list_for_each_entry(dev, &device_list, node) {
-		err = look(dev, arg);
-		if (err)
-			break;
-	}
-	mutex_unlock(&device_mutex);
-	return err;
-}
 
 static int device_check(const struct ib_device *ibdev,
 			const struct iw_mpa_driver_ops *ops,
@@ -158,12 +95,7 @@ int iw_mpa_register_device(struct ib_device *ibdev, struct net_device *netdev,
 	INIT_LIST_HEAD(&dev->debts);
 	xa_init(&dev->qps);
 
-	mutex_lock(&device_mutex);
-	if (device_find(ibdev))
-		err = -EEXIST;
-	else
-		list_add_rcu(&dev->node, &device_list);
-	mutex_unlock(&device_mutex);
+	err = iw_mpa_device_add(dev);
 	if (err) {
 		netdev_put(netdev, &dev->netdev_tracker);
 		free_percpu(dev->stats);
@@ -201,13 +133,8 @@ static void device_end_endpoints(struct iw_mpa_device *dev)
  */
 void iw_mpa_unregister_device(struct ib_device *ibdev)
 {
-	struct iw_mpa_device *dev;
+	struct iw_mpa_device *dev = iw_mpa_device_remove(ibdev);
 
-	mutex_lock(&device_mutex);
-	dev = device_find(ibdev);
-	if (dev)
-		list_del_rcu(&dev->node);
-	mutex_unlock(&device_mutex);
 	if (!dev)
 		return;
 

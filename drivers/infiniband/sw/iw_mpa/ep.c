@@ -3,7 +3,6 @@
 
 #include "ep.h"
 #include "config.h"
-#include "event.h"
 #include "rnic.h"
 #include "stats.h"
 
@@ -104,8 +103,8 @@ static void ep_set_id(struct iw_mpa_ep *ep, unsigned long id)
  * @request_pd: initiator: private data for the Request, copied; else NULL
  * @request_pd_len: its length
  *
- * The caller is its runner and has the only reference. Nobody else knows it before
- * iw_mpa_ep_register().
+ * The caller has the only reference, and calls iw_mpa_event_setup(), which makes it the runner.
+ * Nobody else knows the endpoint before iw_mpa_ep_register().
  *
  * Context: process, sleeps.
  *
@@ -127,7 +126,6 @@ struct iw_mpa_ep *iw_mpa_ep_alloc(struct iw_mpa_device *dev, bool initiator,
 	ep->off.attr = &dev->attr;
 	ep->initiator = initiator;
 	ep->born = jiffies;
-	iw_mpa_event_setup(ep);
 	iw_mpa_reader_init(&ep->reader, initiator, ep->frame);
 	ep_init_local(ep);
 	ep->request_pd_len = request_pd_len;

@@ -70,11 +70,15 @@ static int listen_adopt(struct iw_mpa_listener *lis, struct socket *sock)
 	int err;
 
 	ep = iw_mpa_ep_alloc(lis->dev, false, NULL, 0);
-	err = ep ? iw_mpa_ep_register(ep) : -ENOMEM;
+	if (!ep) {
+		iw_mpa_sock_drop(sock);
+		return -ENOMEM;
+	}
+	iw_mpa_event_setup(ep);
+	err = iw_mpa_ep_register(ep);
 	if (err) {
 		iw_mpa_sock_drop(sock);
-		if (ep)
-			iw_mpa_ep_put(ep);
+		iw_mpa_ep_put(ep);
 		return err;
 	}
 	iw_mpa_ep_get(ep);

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: GPL-2.0
+/* The list of devices. Who uses one holds a reference; who removes one waits for the last. */
+
+#include "rnic.h"
+
+#include <linux/lockdep.h>
+#include <linux/mutex.h>
+#include <linux/rculist.h>
+
+static LIST_HEAD(device_list);
+static DEFINE_MUTEX(device_mutex);	/* writers of device_list */
+
+static struct iw_mpa_device *device_find(const struct ib_device *ibdev)
+{
+	struct iw_mpa_device *dev;
+
+	list_for_each_entry_rcu(dev, &device_list, node,
+				lockdep_is_held(&device_mutex)) {
+		if (dev->ibdev == ibdev)
+			return dev;
+	}
+	return NULL;
+}
+
+/**
+ * iw_mpa_device_add - make a device known
+ * @dev: new device
+ *
+ * Context: process, sleeps.
+ *
+ * Return: 0, or -EEXIST if its IB device is known already.
+ */
+int iw_mpa_device_add(struct iw_mpa_device *dev)
+{
+	int err = 0;
+
+	mutex_lock(&device_mutex);
+	if (device_find(dev->ibdev))
+		err = -EEXIST;
+	else
+		list_add_rcu(&dev->node, &device_list);
+	mutex_unlock(&device_mutex);
+	return err;
+}
+
+/**
+ * iw_mpa_device_remove - nobody finds the device any more
+ * @ibdev: the IB device
+ *
+ * Context: process, sleeps.
+ *
+ * Return: the device, which may still be in use, or NULL if there is none.
+ */
+struct iw_mpa_device *iw_mpa_device_remove(const struct ib_device *ibdev)
+{
+	struct iw_mpa_device *dev;
+
+	mutex_lock(&device_mutex);
+	dev = device_find(ibdev);
+	if (dev)
+		list_del_rcu(&dev->node);
+	mutex_unlock(&device_mutex);
+	return dev;
+}
+
+/**
+ * iw_mpa_device_get - find a device and use it
+ * @ibdev: the IB device
+ *
+ * Context: process.
+ *
+ * Return: the device, for iw_mpa_device_put(), or NULL if it is not registered or
+ * is being removed.
+ */
+struct iw_mpa_device *iw_mpa_device_get(const struct ib_device *ibdev)
+{
+	struct iw_mpa_device *dev;
+
+	rcu_read_lock();
+	dev = device_find(ibdev);
+	if (dev && !refcount_inc_not_zero(&dev->users))
+		dev = NULL;
+	rcu_read_unlock();
+	return dev;
+}
+
+/**
+ * iw_mpa_device_for_each - look at all devices
+ * @look: is called for each until it returns an error; may sleep
+ * @arg: for @look
+ *
+ * Context: process, sleeps.
+ *
+ * Return: 0, or the error of @look.
+ */
+int iw_mpa_device_for_each(int (*look)(struct iw_mpa_device *dev, void *arg),
+			   void *arg)
+{
+	struct iw_mpa_device *dev;
+	int err = 0;
+
+	mutex_lock(&device_mutex);
+	list_for_each_entry(dev, &device_list, node) {
+		err = look(dev, arg);
+		if (err)
+			break;
+	}
+	mutex_unlock(&device_mutex);
+	return err;
+}
