@@ -71,4 +71,3 @@ class Sockmap:
         bpf(PROG_DETACH, struct.pack("<III", self.cgroup, self.prog, ATTACH_SOCK_OPS))
         for fd in (self.prog, self.sockets, self.cgroup):
             os.close(fd)
-

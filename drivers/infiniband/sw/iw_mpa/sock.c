@@ -503,4 +503,3 @@ void iw_mpa_sock_drop(struct socket *sock)
 {
 	sock_close(sock);
 }
-
