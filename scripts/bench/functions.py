@@ -29,7 +29,7 @@ MODULES = {
     "siw": "siw",
 }
 # What takes siw_cm.c's place counts like siw_cm.c.
-CM_OBJECTS = ("siw_cm.o", "handoff.o", "port.o")
+CM_OBJECTS = ("siw_cm.o", "cep.o", "handoff.o", "port.o")
 
 NETWORK = ("sock_from_file", "argv_free")
 BEGINNINGS = (
