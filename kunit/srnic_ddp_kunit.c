@@ -90,7 +90,8 @@ static void ddp_parse_any_header_judged(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, seg.mo, tagged ? 0 : 0x090a0b0c);
 }
 
-/* D-7.1-1: all 32 bits count */
+/* All 32 bits count */
+/* Rules: D-7.1-1 */
 static void ddp_parse_qn_upper_octets_count(struct kunit *test)
 {
 	u8 octets[SRNIC_DDP_HDR_MAX] = UNTAGGED(0x41, 0x43, 0);

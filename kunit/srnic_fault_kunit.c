@@ -246,7 +246,8 @@ static void fault_expect_term(struct pair *p, const struct fault_row *row, const
 	KUNIT_EXPECT_EQ(p->test, memcmp(term + 6, ulpdu, copied), 0);
 }
 
-/* R-6.2.1-1, F-8-5: one Terminate message, nothing placed, nothing delivered */
+/* One Terminate message, nothing placed, nothing delivered */
+/* Rules: R-6.2.1-1 F-8-5 */
 static void fault_one_fpdu_judged(struct kunit *test)
 {
 	const struct fault_row *row = test->param_value;
@@ -273,7 +274,8 @@ static void fault_one_fpdu_judged(struct kunit *test)
 	fault_expect_term(p, row, ulpdu, len);
 }
 
-/* F-4.4-3, F-6-1, R-7.1-2: each bit of an FPDU counts, and nothing of it is placed */
+/* Each bit of an FPDU counts, and nothing of it is placed */
+/* Rules: F-4.4-3 F-6-1 R-7.1-2 */
 static void fault_any_bit_flipped_crc_found(struct kunit *test)
 {
 	struct fault_world *w = fault_begin(test);
@@ -300,7 +302,8 @@ static void fault_any_bit_flipped_crc_found(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, get_unaligned_be32(term), 0x20020000);
 }
 
-/* F-8-2: a Marker that points elsewhere with a right CRC; F-4.2-1: reserved bits do not count */
+/* A Marker that points elsewhere with a right CRC; reserved bits do not count */
+/* Rules: F-8-2 F-4.2-1 */
 static void fault_marker_points_elsewhere_found(struct kunit *test)
 {
 	struct fault_world *w = fault_begin(test);
@@ -330,7 +333,8 @@ static void fault_marker_points_elsewhere_found(struct kunit *test)
 	}
 }
 
-/* F-4.1-4: with CRC off the field is not looked at */
+/* With CRC off the field is not looked at */
+/* Rules: F-4.1-4 */
 static void fault_junk_crc_with_crc_off_fine(struct kunit *test)
 {
 	struct fault_world *w = fault_begin(test);
@@ -346,7 +350,8 @@ static void fault_junk_crc_with_crc_off_fine(struct kunit *test)
 	KUNIT_EXPECT_PTR_EQ(test, memchr_inv(w->mem, 0x55, SIZE), NULL);
 }
 
-/* F-4.1-5, T-20: any ULPDU that is shorter than its header */
+/* Any ULPDU that is shorter than its header */
+/* Rules: F-4.1-5 T-20 */
 static void fault_short_ulpdu_found(struct kunit *test)
 {
 	struct fault_world *w = fault_begin(test);
@@ -372,7 +377,8 @@ static void fault_short_ulpdu_found(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, get_unaligned_be32(term), 0x02ff0000);
 }
 
-/* R-6.1-3, R-6.1-5: exactly the IRD that was negotiated, Reads of no octets too */
+/* Exactly the IRD that was negotiated, Reads of no octets too */
+/* Rules: R-6.1-3 R-6.1-5 */
 static void fault_one_read_more_than_ird_refused(struct kunit *test)
 {
 	struct fault_world *w = fault_begin(test);
@@ -391,7 +397,8 @@ static void fault_one_read_more_than_ird_refused(struct kunit *test)
 	fault_expect_term(w->p, &row, ulpdu, 46);
 }
 
-/* R-6.1-4: a slot is free before the last segment of the response is on the wire */
+/* A slot is free before the last segment of the response is on the wire */
+/* Rules: R-6.1-4 */
 static void fault_next_read_behind_response_fine(struct kunit *test)
 {
 	struct fault_world *w = fault_begin(test);
@@ -483,7 +490,8 @@ static void fault_read_response_judged(struct kunit *test)
 	KUNIT_EXPECT_PTR_EQ(test, memchr_inv(w->mem, 0x55, SIZE), NULL);
 }
 
-/* R-5.2.2-3: octets for a Read of nothing, to its sink and to another */
+/* Octets for a Read of nothing, to its sink and to another */
+/* Rules: R-5.2.2-3 */
 static void fault_octets_for_a_read_of_nothing_judged(struct kunit *test)
 {
 	static const struct { u32 stag; u64 to; bool sge; enum srnic_err err; } rows[] = {
@@ -521,7 +529,8 @@ static void fault_octets_for_a_read_of_nothing_judged(struct kunit *test)
 	}
 }
 
-/* R-4.8-6, R-8.1.1-6: revoked in the middle of the response */
+/* Revoked in the middle of the response */
+/* Rules: R-4.8-6 R-8.1.1-6 */
 static void fault_source_revoked_in_response_rest_told(struct kunit *test)
 {
 	struct fault_world *w = fault_begin(test);
@@ -555,7 +564,8 @@ static void fault_source_revoked_in_response_rest_told(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, rest.src_to, 2 * 1428);
 }
 
-/* D-5.2-6, T-1: an empty segment without L says nothing of those behind it; T-22 */
+/* An empty segment without L says nothing of those behind it */
+/* Rules: D-5.2-6 T-1 T-22 */
 static void fault_each_segment_checked_by_itself(struct kunit *test)
 {
 	struct fault_world *w = fault_begin(test);
@@ -578,7 +588,8 @@ static void fault_each_segment_checked_by_itself(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, w->mem[8], 0xee);
 }
 
-/* D-4.3-5, D-5.3-2: a Write inside of a Send does no harm; another opcode does */
+/* A Write inside of a Send does no harm; another opcode does */
+/* Rules: D-4.3-5 D-5.3-2 */
 static void fault_send_changes_opcode_refused(struct kunit *test)
 {
 	struct fault_world *w = fault_begin(test);
@@ -605,7 +616,8 @@ static void fault_send_changes_opcode_refused(struct kunit *test)
 	fault_expect_term(w->p, &send, ulpdu, len);
 }
 
-/* R-7.1-1: a work request that cannot be done; what was before it is sent and completes */
+/* A work request that cannot be done; what was before it is sent and completes */
+/* Rules: R-7.1-1 */
 static void fault_local_work_request_terminates(struct kunit *test)
 {
 	struct fault_world *w = fault_begin(test);
@@ -634,7 +646,8 @@ static void fault_local_work_request_terminates(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, get_unaligned_be32(term), 0);
 }
 
-/* R-7.1-2, R-5.4-4: the first error is told, and no other */
+/* The first error is told, and no other */
+/* Rules: R-7.1-2 R-5.4-4 */
 static void fault_second_error_not_told(struct kunit *test)
 {
 	struct fault_world *w = fault_begin(test);

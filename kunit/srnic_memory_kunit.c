@@ -45,7 +45,8 @@ static u8 *mem_slow(const struct srnic_extent *pieces, const u32 *lens, int n, u
 	return NULL;
 }
 
-/* R-8.1.1-8: STags are spread over all indices, and so are the keys */
+/* STags are spread over all indices, and so are the keys */
+/* Rules: R-8.1.1-8 */
 static void mem_stags_of_many_regions_no_pattern(struct kunit *test)
 {
 	struct pair *p = test->priv;
@@ -229,7 +230,8 @@ static void mem_local_dma_lkey_for_kernel_alone(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, srnic_mem_access(p->dev, &mem, mem_step, &walk), SRNIC_MEM_STAG);
 }
 
-/* R-8.1.1-7: what others may share is not for a peer, nor for a work request, to invalidate */
+/* What others may share is not for a peer, nor for a work request, to invalidate */
+/* Rules: R-8.1.1-7 */
 static void mem_invalidate_user_and_dma_regions_refused(struct kunit *test)
 {
 	static const enum srnic_mr_kind kinds[] = { SRNIC_MR_DMA, SRNIC_MR_USER };

@@ -204,7 +204,8 @@ static void sq_user_ring_full_of_reads_sender_kicked(struct kunit *test)
 	KUNIT_EXPECT_NOT_ERR_OR_NULL(test, srnic_sq_head(e->qp));
 }
 
-/* R-6.1-5: with ORD 0 no Read leaves, and it fails */
+/* With ORD 0 no Read leaves, and it fails */
+/* Rules: R-6.1-5 */
 static void sq_read_with_ord_0_fails(struct kunit *test)
 {
 	struct pair *p = test->priv;
@@ -248,7 +249,8 @@ static void sq_post_kernel_limits_kept(struct kunit *test)
 	KUNIT_EXPECT_PTR_EQ(test, bad, (const struct ib_send_wr *)&wr);
 }
 
-/* R-5.4-3, R-5.4-4: nothing succeeds behind a Read that has failed; in order, once */
+/* Nothing succeeds behind a Read that has failed; in order, once */
+/* Rules: R-5.4-3 R-5.4-4 */
 static void sq_flush_completes_all_once(struct kunit *test)
 {
 	const struct ib_rdma_wr read = {
@@ -279,7 +281,8 @@ static void sq_flush_completes_all_once(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, p->end[0].qp->sq.failed);
 }
 
-/* R-5.4-3: the same if RX finds that the Read has failed */
+/* The same if RX finds that the Read has failed */
+/* Rules: R-5.4-3 */
 static void sq_send_behind_failed_read_flushed(struct kunit *test)
 {
 	const struct ib_rdma_wr read = {
@@ -307,7 +310,8 @@ static void queue_expect_sent(struct pair *p, u32 n)
 	KUNIT_EXPECT_EQ(p->test, p->end[0].qp->sq.sent, n);
 }
 
-/* D-6.2.1-1: what was posted before the end goes out, what is posted later does not */
+/* What was posted before the end goes out, what is posted later does not */
+/* Rules: D-6.2.1-1 */
 static void sq_limit_ends_the_stream(struct kunit *test)
 {
 	struct ib_send_wr wr = { .opcode = IB_WR_SEND, .send_flags = IB_SEND_SIGNALED };
@@ -333,7 +337,8 @@ static void sq_limit_ends_the_stream(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, qp->sq.limited);
 }
 
-/* D-6.2.1-1: the same for an application, whose ring is full and of which a part was fetched */
+/* The same for an application, whose ring is full and of which a part was fetched */
+/* Rules: D-6.2.1-1 */
 static void sq_user_limit_counts_the_ring(struct kunit *test)
 {
 	const struct siw_sqe sqe = { .opcode = SIW_OP_SEND };
@@ -358,7 +363,8 @@ static void sq_user_limit_counts_the_ring(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, srnic_send_is_done(e->qp));
 }
 
-/* D-6.2.1-2: a response that is owed goes out, one that is asked for later does not */
+/* A response that is owed goes out, one that is asked for later does not */
+/* Rules: D-6.2.1-2 */
 static void irq_limit_ends_the_stream(struct kunit *test)
 {
 	const u8 hdr[SRNIC_READ_ULPDU] = {};
@@ -478,7 +484,8 @@ static void irq_ird_0_always_full(struct kunit *test)
 	srnic_irq_free(&irq);
 }
 
-/* R-5.3-2, T-14: what wakes a queue that is armed, once */
+/* What wakes a queue that is armed, once */
+/* Rules: R-5.3-2 T-14 */
 static void cq_armed_called_once_for_what_was_asked(struct kunit *test)
 {
 	struct pair *p = test->priv;
@@ -542,7 +549,8 @@ static void cq_user_word_taken_back_once(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, ring[2].flags, 0);
 }
 
-/* R-8.1.1-10: what does not fit is told, and nothing that is there is touched */
+/* What does not fit is told, and nothing that is there is touched */
+/* Rules: R-8.1.1-10 */
 static void cq_overflow_told_nothing_overwritten(struct kunit *test)
 {
 	struct pair *p = test->priv;

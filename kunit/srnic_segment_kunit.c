@@ -48,7 +48,8 @@ static void mulpdu_follows_emss(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, srnic_mulpdu(row->emss, row->markers), row->mulpdu);
 }
 
-/* D-4.3-4: 2048 octets at MULPDU 1500: MO 0, 1482 */
+/* 2048 octets at MULPDU 1500: MO 0, 1482 */
+/* Rules: D-4.3-4 */
 static void segment_len_2048_two_segments(struct kunit *test)
 {
 	KUNIT_EXPECT_EQ(test, srnic_segment_len(2048, 1500, 18), 1482);
@@ -87,7 +88,8 @@ static void marker_count_any_position_as_octet_by_octet(struct kunit *test)
 					slow_marker_count(pos, lens[i]));
 }
 
-/* F-4.3-3: the position may wrap at 2^32 */
+/* The position may wrap at 2^32 */
+/* Rules: F-4.3-3 */
 static void marker_count_at_wrap_goes_on(struct kunit *test)
 {
 	KUNIT_EXPECT_EQ(test, srnic_marker_gap(U32_MAX - 3), 4);
@@ -133,7 +135,8 @@ static void marker_put_points_to_fpdu(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, marker[5], 0xaa);
 }
 
-/* F-4.2-1, F-4.2-2: reserved bits do not count, all others do */
+/* Reserved bits do not count, all others do */
+/* Rules: F-4.2-1 F-4.2-2 */
 static void marker_is_good_each_bit_flipped_judged(struct kunit *test)
 {
 	const struct marker_row *row = test->param_value;

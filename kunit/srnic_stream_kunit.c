@@ -58,7 +58,7 @@ static struct ib_sge sge_of(const void *va, u32 len)
 	};
 }
 
-/* F-4.3-6, D-5.2-1, D-4.1-1 */
+/* Rules: F-4.3-6 D-5.2-1 D-4.1-1 */
 static void stream_send_any_length_arrives(struct kunit *test)
 {
 	static const u32 lens[] = {
@@ -91,7 +91,8 @@ static void stream_send_any_length_arrives(struct kunit *test)
 	pair_expect_fault(p, 1, SRNIC_ERR_NONE);
 }
 
-/* R-5.1-3: a gather list is one message; and one receive of several pieces */
+/* A gather list is one message; and one receive of several pieces */
+/* Rules: R-5.1-3 */
 static void stream_send_of_pieces_to_pieces_arrives(struct kunit *test)
 {
 	struct pair *p = stream_begin(test);
@@ -136,7 +137,8 @@ static int stream_post_rdma(struct pair_end *e, u64 id, enum ib_wr_opcode opcode
 	return pair_post(e, &wr.wr);
 }
 
-/* D-4.2-2: any offset; R-5.1-1: invisible to the sink's ULP */
+/* Any offset; invisible to the sink's ULP */
+/* Rules: D-4.2-2 R-5.1-1 */
 static void stream_write_any_offset_lands_there_alone(struct kunit *test)
 {
 	static const u32 lens[] = { 0, 1, 7, 4096, 30000 };
@@ -162,7 +164,8 @@ static void stream_write_any_offset_lands_there_alone(struct kunit *test)
 	}
 }
 
-/* R-5.2.1-3, R-5.2.2-3, R-6.1-2: more Reads than ORD, zero-length ones between */
+/* More Reads than ORD, zero-length ones between */
+/* Rules: R-5.2.1-3 R-5.2.2-3 R-6.1-2 */
 static void stream_reads_beyond_ord_all_answered_in_order(struct kunit *test)
 {
 	struct pair *p = stream_begin(test);
@@ -191,7 +194,8 @@ static void stream_reads_beyond_ord_all_answered_in_order(struct kunit *test)
 	pair_expect_fault(p, 0, SRNIC_ERR_NONE);
 }
 
-/* R-5.5-15: a Send is sent behind a Read, and completes behind it */
+/* A Send is sent behind a Read, and completes behind it */
+/* Rules: R-5.5-15 */
 static void stream_send_behind_read_completes_behind_it(struct kunit *test)
 {
 	struct pair *p = stream_begin(test);
@@ -214,7 +218,8 @@ static void stream_send_behind_read_completes_behind_it(struct kunit *test)
 	pair_expect_wc(p, &p->end[0].scq, 2, IB_WC_SUCCESS);
 }
 
-/* R-B-3: a fence holds what is behind it until all Reads are answered */
+/* A fence holds what is behind it until all Reads are answered */
+/* Rules: R-B-3 */
 static void stream_fenced_send_waits_for_reads(struct kunit *test)
 {
 	struct pair *p = stream_begin(test);
@@ -236,7 +241,8 @@ static void stream_fenced_send_waits_for_reads(struct kunit *test)
 	pair_expect_wc(p, &p->end[1].rcq, 9, IB_WC_SUCCESS);
 }
 
-/* R-5.3-3, R-8.1.1-7: the peer invalidates; then the STag is of no use */
+/* The peer invalidates; then the STag is of no use */
+/* Rules: R-5.3-3 R-8.1.1-7 */
 static void stream_send_inv_invalidates_and_tells(struct kunit *test)
 {
 	struct pair *p = stream_begin(test);
@@ -290,7 +296,8 @@ static void stream_reg_read_inv_chain_done_in_order(struct kunit *test)
 	pair_expect_fault(p, 1, SRNIC_ERR_NONE);
 }
 
-/* R-5.5-14: what is changed between post and sending is sent changed; not so inline */
+/* What is changed between post and sending is sent changed; not so inline */
+/* Rules: R-5.5-14 */
 static void stream_inline_copied_at_post(struct kunit *test)
 {
 	struct pair *p = stream_begin(test);
@@ -311,7 +318,8 @@ static void stream_inline_copied_at_post(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, pair_post(&p->end[0], &wr), -EINVAL);
 }
 
-/* D-4.3-3: after 2^32 - 1 comes 0 */
+/* After 2^32 - 1 comes 0 */
+/* Rules: D-4.3-3 */
 static void stream_msn_wraps(struct kunit *test)
 {
 	const struct ib_send_wr wr = { .opcode = IB_WR_SEND };
@@ -330,7 +338,8 @@ static void stream_msn_wraps(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, p->end[0].qp->tx.msn[SRNIC_QN_SEND], 2);
 }
 
-/* F-4.3-1 to F-4.3-5, F-4.4-2: the RFC's own words, octet by octet */
+/* The RFC's own words, octet by octet */
+/* Rules: F-4.3-1 F-4.3-2 F-4.3-3 F-4.3-4 F-4.3-5 F-4.4-2 */
 static void stream_markers_and_crc_stand_where_the_rfc_has_them(struct kunit *test)
 {
 	static const struct pair_opts opts = {
@@ -375,7 +384,8 @@ static void stream_markers_and_crc_stand_where_the_rfc_has_them(struct kunit *te
 	KUNIT_EXPECT_EQ(test, i, PAIR_WRS + 1);		/* one is longer than a segment */
 }
 
-/* R-5.2.1-6, R-5.3-7, E-9.2-8: RTR messages use an MSN, a Read a slot; no WQE, no receive */
+/* RTR messages use an MSN, a Read a slot; no WQE, no receive */
+/* Rules: R-5.2.1-6 R-5.3-7 E-9.2-8 */
 static void stream_rtr_uses_no_work_request(struct kunit *test)
 {
 	static const u8 types[] = { IW_MPA_RTR_WRITE, IW_MPA_RTR_SEND, IW_MPA_RTR_READ };

@@ -57,7 +57,7 @@ static void code_desc(const struct code_row *row, char *desc)
 
 KUNIT_ARRAY_PARAM(code, code_rows, code_desc);
 
-/* D-7.2-1, R-4.8-1, R-4.8-5, R-4.8-7 */
+/* Rules: D-7.2-1 R-4.8-1 R-4.8-5 R-4.8-7 */
 static void term_build_each_error_octets_exact(struct kunit *test)
 {
 	const struct code_row *row = test->param_value;
@@ -195,7 +195,7 @@ static void term_parse_any_payload_believed_within_length(struct kunit *test)
 	KUNIT_EXPECT_PTR_EQ(test, term.ddp, row->ddp_len ? (const u8 *)payload + 6 : NULL);
 }
 
-/* R-5.4-6 */
+/* Rules: R-5.4-6 */
 static void term_parse_less_than_control_refused(struct kunit *test)
 {
 	static const u8 payload[3] = { 0x20, 0x02, 0x00 };
