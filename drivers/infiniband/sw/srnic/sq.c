@@ -109,7 +109,7 @@ struct srnic_wqe *srnic_sq_head(struct srnic_qp *qp)
 	return wqe;
 }
 
-/* What an application has in its ring behind what was fetched */
+/* What an application has in its ring behind what was fetched; its put is the sender's. */
 static u32 sq_count_user(const struct srnic_sq *sq)
 {
 	u32 n, room = sq->size - (sq->put - sq->sent);
@@ -132,11 +132,10 @@ static u32 sq_count_user(const struct srnic_sq *sq)
 void srnic_sq_limit(struct srnic_qp *qp)
 {
 	struct srnic_sq *sq = &qp->sq;
+	u32 more = sq->uring ? sq_count_user(sq) : 0;
 
 	spin_lock_irq(&sq->lock);
-	sq->limit = sq->put;
-	if (sq->uring)
-		sq->limit += sq_count_user(sq);
+	sq->limit = sq->put + more;
 	sq->limited = true;
 	spin_unlock_irq(&sq->lock);
 }
