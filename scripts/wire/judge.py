@@ -421,7 +421,8 @@ class Side:
 def limited(words, items):
     """Is that no complaint about what was sent, but one of tshark's limits? See judge_data.py."""
     return "Malformed" in words and any(
-        item.details and item.details.term and not judge_data.copy_is_dissected(item.details)
+        item.details and item.details.term and not judge_data.copy_is_dissected(item.details) or
+        item.what[0] == "FPDU" and item.what[2] == judge_data.ATOMIC_REQUEST
         for item in items)
 
 

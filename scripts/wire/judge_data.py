@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0
 """DDP and RDMAP for judge.py: what tshark reads of each FPDU, and what we do.
 
-tshark 4.0 has three limits here. It takes the header that a Terminate of RDMAP copies for one of 14
+tshark 4.0 has four limits here. It takes the header that a Terminate of RDMAP copies for one of 14
 octets if the error is of protection, and of 18 else, whatever its T says: what it shows is held
 against as many octets of the copy, and where it finds too few it calls the packet malformed. It
-does not count a Marker directly in front of an FPDU, but the first of the stream, into the CRC. And
-it does not know where Markers are once an FPDU does not begin with a TCP segment.
+knows the Atomic Request of RFC 7306, which is no message of RFC 5040, and calls one that is cut
+short malformed. It does not count a Marker directly in front of an FPDU, but the first of the
+stream, into the CRC. And it does not know where Markers are once an FPDU does not begin with a TCP
+segment.
 """
 
 import struct
@@ -14,7 +16,7 @@ from collections import namedtuple
 import fpdu
 
 TAGGED, LAST = 0x80, 0x40
-READ_REQUEST, TERMINATE, OPCODES = 1, 7, 8
+READ_REQUEST, TERMINATE, OPCODES, ATOMIC_REQUEST = 1, 7, 8, 10
 TAGGED_OPCODES = 0, 2
 SINV = 4, 6
 
