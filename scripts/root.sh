@@ -21,7 +21,7 @@ declare -A PACKAGES_FOR=(
 	[build]="make gcc gcc-12 libc6-dev libelf-dev libssl-dev xz-utils kmod bc rsync pahole
 		python3 perl bison flex"
 	[guest]="systemd-sysv udev dkms make gcc gcc-12 libc6-dev kmod iproute2 python3 procps
-		rdma-core rdmacm-utils ibverbs-providers ibverbs-utils man-db"
+		rdma-core rdmacm-utils ibverbs-providers ibverbs-utils man-db linux-base pahole"
 	[host]="make git"
 )
 
