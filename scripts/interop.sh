@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# Interoperability: siw_mpa in guest A, unmodified siw of 6.1 and of 6.12 in guest B, both roles,
+# Interoperability: srnic in guest A, unmodified siw of 6.1 and of 6.12 in guest B, both roles,
 # IPv4 and IPv6, over the settings of both sides.
 #
 #   scripts/interop.sh             fails if a cell is not as the rules in interop/cells.py say, or
@@ -70,10 +70,10 @@ build_peer() (
 )
 
 boot() {
-	say "booting: siw_mpa on $(ours "$1"), siw of $1"
+	say "booting: srnic on $(ours "$1"), siw of $1"
 	GUEST_KERNEL=([A]=$(ours "$1") [B]=$1)
 	guest_boot A B
-	guest_run A "driver_set siw_mpa && capture_start"
+	guest_run A "driver_set srnic && capture_start"
 	LOADED=
 	FRESH=yes
 }
@@ -95,7 +95,7 @@ load_variant() {
 # run_step PEER NUMBER VARIANT ROLE REV P2P CRC PROGRAM: PROGRAM is for the step
 # shellcheck disable=SC2034
 run_step() {
-	local peer=$1 STEP=$2 role=$4 SETTINGS="net.iw_mpa.crc=$7" PROGRAM=$8 log drivers="siw_mpa siw"
+	local peer=$1 STEP=$2 role=$4 SETTINGS="net.iw_mpa.crc=$7" PROGRAM=$8 log drivers="srnic siw"
 
 	CLIENT=A
 	SERVER=B
@@ -104,7 +104,7 @@ run_step() {
 	if [[ $role == responder ]]; then
 		CLIENT=B
 		SERVER=A
-		drivers="siw siw_mpa"
+		drivers="siw srnic"
 	fi
 	[[ $FRESH == yes ]] || boot "$peer"
 	load_variant "$3" "$peer"

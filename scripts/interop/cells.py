@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""siw_mpa against unmodified siw: what is tried, what has to come of it, and the table.
+"""srnic against unmodified siw: what is tried, what has to come of it, and the table.
 
     cells.py variants           a line per build of siw: NAME CONSTANT=VALUE...
     cells.py steps [--sample]   a line per step: NUMBER VARIANT ROLE REV P2P CRC PROGRAM
@@ -8,7 +8,7 @@
                                 "ok" or "not ok" for each cell of STEPS; adds to RESULTS
     cells.py table RESULTS      the document; what was not tried is as the rules say
 
-Roles and REV (MPA revision), P2P (peer-to-peer model) and CRC are siw_mpa's. A step is two
+Roles and REV (MPA revision), P2P (peer-to-peer model) and CRC are srnic's. A step is two
 cells: IPv4 on port 7000 + 2 * NUMBER, IPv6 on the next. siw is as the kernel has it: its settings
 are constants in its source, and a variant is siw with other values of these.
 """
@@ -93,7 +93,7 @@ def expected(step):
     peer = BY_NAME[step.variant]
     if step.role == "initiator":
         # siw repeats C of the Request in its Reply, unless it must not; then it rejects. Of the
-        # RTRs that siw_mpa offers it takes the Write first.
+        # RTRs that srnic offers it takes the Write first.
         if peer.no_crc and step.crc:
             return "siw rejects a Request with C"
         return up(step.rev, step.crc, "Write" if step.p2p else None)
@@ -188,7 +188,7 @@ def cell(step, family, by_port, told):
     if not connection:
         return f"{outcome}; no connection in the capture"
     ours, theirs = step.role, {"initiator": "responder", "responder": "initiator"}[step.role]
-    return seen_on_wire(connection, outcome).format(**{ours: "siw_mpa", theirs: "siw"})
+    return seen_on_wire(connection, outcome).format(**{ours: "srnic", theirs: "siw"})
 
 
 def port(step, family):
@@ -203,7 +203,7 @@ def ours(step):
 
 
 def cell_name(step, peer, family):
-    ends = ["siw_mpa", f"siw {peer} ({BY_NAME[step.variant].title})"]
+    ends = ["srnic", f"siw {peer} ({BY_NAME[step.variant].title})"]
     if step.role == "responder":
         ends.reverse()
     return f"{' -> '.join(ends)}, {ours(step)}, IPv{family}"
@@ -216,10 +216,10 @@ TEXT = """\
 .. Written by scripts/interop.sh --write; do not edit.
 
 =================================
-siw_mpa and siw: interoperability
+srnic and siw: interoperability
 =================================
 
-``make interop`` runs siw_mpa on Linux 6.1, and ``KERNEL=6.12 make interop`` on 6.12,
+``make interop`` runs srnic on Linux 6.1, and ``KERNEL=6.12 make interop`` on 6.12,
 against the kernel's own siw, of Linux 6.1 and of 6.12, in two guests on one wire. What
 two ends agreed on was read from a capture on the wire. The run fails if a cell differs
 from what the RFCs and the settings ask for, or from this page. ``make check`` runs a
@@ -234,7 +234,7 @@ refused
 
 siw is unmodified. Its settings are constants in its source: a row that names one
 was made with siw built with that value, and nothing else. ``mpa_crc_strict`` without
-``mpa_crc_required`` stands for "never with CRC". siw_mpa's settings are its sysctls
+``mpa_crc_required`` stands for "never with CRC". srnic's settings are its sysctls
 ``net.iw_mpa.*``; those that a row does not name have no part in that role.
 
 RTR is the message that the initiator sends first in the peer-to-peer model. C is
@@ -243,7 +243,7 @@ CRC and the other never to use it. In revision 1 nothing is said of IRD and ORD;
 siw as responder then starts with none, so there a program without RDMA Reads is used.
 """
 
-ROLES = (("initiator", "siw_mpa connects to siw"), ("responder", "siw connects to siw_mpa"))
+ROLES = (("initiator", "srnic connects to siw"), ("responder", "siw connects to srnic"))
 
 
 def simple_table(rows):
@@ -256,7 +256,7 @@ def simple_table(rows):
 
 def rows_of(role, results):
     columns = [(peer, family) for peer in PEERS for family in FAMILIES]
-    yield ("siw", "siw_mpa", "result", *(f"{peer} IPv{family}" for peer, family in columns))
+    yield ("siw", "srnic", "result", *(f"{peer} IPv{family}" for peer, family in columns))
     for step in STEPS:
         if step.role == role:
             yield (BY_NAME[step.variant].title, ours(step), expected(step),
