@@ -96,24 +96,20 @@ static struct rdma_cm_id *new_id(struct kv *kv)
 	return rdma_create_id(&init_net, cm_event, kv, RDMA_PS_TCP, IB_QPT_RC);
 }
 
-static int parse_address(const char *args, struct sockaddr_in *sin)
+static int parse_address(const char *args, struct sockaddr_storage *to)
 {
-	char address[32];
-	u16 port;
+	char address[48], port[6];
 
-	if (sscanf(args, "%31s %hu", address, &port) != 2 ||
-	    !in4_pton(address, -1, (u8 *)&sin->sin_addr, -1, NULL))
+	if (sscanf(args, "%47s %5s", address, port) != 2)
 		return -EINVAL;
-	sin->sin_family = AF_INET;
-	sin->sin_port = htons(port);
-	return 0;
+	return inet_pton_with_scope(&init_net, AF_UNSPEC, address, port, to);
 }
 
 static int kv_listen(struct kv *kv, char *args)
 {
-	struct sockaddr_in sin = {};
+	struct sockaddr_storage to = {};
 	struct rdma_cm_id *id;
-	int rv = parse_address(args, &sin);
+	int rv = parse_address(args, &to);
 
 	if (rv || kv->listener)
 		return rv ?: -EBUSY;
@@ -121,7 +117,7 @@ static int kv_listen(struct kv *kv, char *args)
 	if (IS_ERR(id))
 		return PTR_ERR(id);
 	kv->listener = id;
-	return rdma_bind_addr(id, (struct sockaddr *)&sin) ?: rdma_listen(id, 4);
+	return rdma_bind_addr(id, (struct sockaddr *)&to) ?: rdma_listen(id, 4);
 }
 
 static int make_qp(struct kv *kv)
@@ -169,9 +165,9 @@ static int expect_event(struct kv *kv, enum rdma_cm_event_type type)
 
 static int kv_resolve(struct kv *kv, char *args)
 {
-	struct sockaddr_in sin = {};
+	struct sockaddr_storage to = {};
 	struct rdma_cm_id *id;
-	int rv = parse_address(args, &sin);
+	int rv = parse_address(args, &to);
 
 	if (rv || kv->id)
 		return rv ?: -EBUSY;
@@ -179,7 +175,7 @@ static int kv_resolve(struct kv *kv, char *args)
 	if (IS_ERR(id))
 		return PTR_ERR(id);
 	kv->id = id;
-	return rdma_resolve_addr(id, NULL, (struct sockaddr *)&sin, 5000) ?:
+	return rdma_resolve_addr(id, NULL, (struct sockaddr *)&to, 5000) ?:
 	       expect_event(kv, RDMA_CM_EVENT_ADDR_RESOLVED) ?:
 	       rdma_resolve_route(id, 5000) ?:
 	       expect_event(kv, RDMA_CM_EVENT_ROUTE_RESOLVED) ?:
