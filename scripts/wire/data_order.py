@@ -307,6 +307,8 @@ def R_6_1_3_one_read_too_many(b, depth, role):
     for _ in range(depth - 1):
         link.peer.read(1, 1, 0)
     link.peer.read(1, 1, 0, good=False)
+    # From here on the peer reads, and responses may leave.
+    check(link.peer.wait_taken(), "no acknowledgement")
     link.refused(rdmap.UNTAGGED_BUFFER)
 
 

@@ -244,6 +244,18 @@ class RdmapPeer:
             time.sleep(0.01)
         return False
 
+    def wait_taken(self):
+        """Until the device had a look at all that was said: TCP acknowledges it behind that."""
+        import fcntl  # pylint: disable=import-outside-toplevel
+        import termios  # pylint: disable=import-outside-toplevel
+        end = time.monotonic() + LIMIT
+        while time.monotonic() < end:
+            if not struct.unpack("I", fcntl.ioctl(self.sock.fileno(), termios.TIOCOUTQ,
+                                                  bytes(4)))[0]:
+                return True
+            time.sleep(0.01)
+        return False
+
     @staticmethod
     def settle():
         """Time for the device to deal with what was sent; nothing depends on its being enough."""
