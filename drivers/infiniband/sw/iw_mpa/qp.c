@@ -46,7 +46,7 @@ int iw_mpa_qp_bind(struct iw_mpa_ep *ep, u32 qpn)
 	 */
 	err = iw_mpa_offload_bind(&ep->off, dev->ibdev, qpn);
 	if (err) {
-		xa_erase(&dev->qps, qpn);
+		xa_erase(&dev->qps, qpn);	/* pairs with qp_is_unbound() */
 		wake_up_var(&ep->off);
 	}
 	return err;
@@ -63,7 +63,7 @@ void iw_mpa_qp_unbind(struct iw_mpa_ep *ep)
 	if (!ep->off.qp)
 		return;
 	iw_mpa_offload_unbind(&ep->off);
-	xa_erase(&ep->dev->qps, ep->off.qpn);
+	xa_erase(&ep->dev->qps, ep->off.qpn);	/* pairs with qp_is_unbound() */
 	wake_up_var(&ep->off);
 }
 
@@ -137,6 +137,20 @@ void iw_mpa_qp_owe(struct iw_mpa_device *dev, u32 qpn)
 	spin_unlock(&dev->lock);
 }
 
+/*
+ * wake_up_var() looks for waiters without a barrier. The lock, which xa_erase() takes too, stands
+ * in for one: either the endpoint is found to be gone here, or the waker finds us waiting.
+ */
+static bool qp_is_unbound(struct iw_mpa_device *dev, u32 qpn, const struct iw_mpa_ep *ep)
+{
+	bool unbound;
+
+	xa_lock(&dev->qps);
+	unbound = xa_load(&dev->qps, qpn) != ep;
+	xa_unlock(&dev->qps);
+	return unbound;
+}
+
 /**
  * iw_mpa_qp_end - end the connection of a QP and wait until it is unbound
  * @dev: device
@@ -155,7 +169,7 @@ void iw_mpa_qp_end(struct iw_mpa_device *dev, struct ib_qp *qp)
 	xa_unlock(&dev->qps);
 	if (ep) {
 		iw_mpa_raise(ep, IW_MPA_EV_QP_GONE);
-		wait_var_event(&ep->off, xa_load(&dev->qps, qp->qp_num) != ep);
+		wait_var_event(&ep->off, qp_is_unbound(dev, qp->qp_num, ep));
 		iw_mpa_ep_put(ep);
 	}
 	if (!list_empty_careful(&dev->debts))
