@@ -171,8 +171,9 @@ int iw_mpa_ep_register(struct iw_mpa_ep *ep)
 	hlist_bl_add_head_rcu(&ep->registered, bucket);
 	hlist_bl_unlock(bucket);
 	/*
-	 * Who removes the device says so first, and then looks into every bucket: either it
-	 * finds the endpoint there, or we read this behind it.
+	 * Who removes the device says so first, and then has the lock of every bucket and looks
+	 * into it, see iw_mpa_ep_visit_bucket(): either it finds the endpoint there, or it had
+	 * the lock before us, and we read what it has said.
 	 */
 	if (!READ_ONCE(dev->dying))
 		return 0;
@@ -223,23 +224,32 @@ struct iw_mpa_ep *iw_mpa_ep_find(unsigned long id)
 /**
  * iw_mpa_ep_visit_bucket - do something to the endpoints of one bucket of the table
  * @bucket: its number, below IW_MPA_EP_BUCKETS
- * @look: is called for each; must not sleep
- * @arg: for @look
+ * @visit: is called for each, with a reference, within rcu_read_lock(); must not sleep
+ * @arg: for @visit
  *
- * The lock of the bucket is held meanwhile, so none of its endpoints comes or goes.
+ * The lock of the bucket orders this with iw_mpa_ep_register(): an endpoint is visited, or whoever
+ * registers it reads what the caller has written before. The lock is a bit, within which nobody
+ * may take a spinlock: those of PREEMPT_RT sleep. So it is let go before the first visit. An
+ * endpoint that goes meanwhile is visited or not.
  *
  * Context: process.
  */
-void iw_mpa_ep_visit_bucket(unsigned int bucket, void (*look)(struct iw_mpa_ep *ep, void *arg),
+void iw_mpa_ep_visit_bucket(unsigned int bucket, void (*visit)(struct iw_mpa_ep *ep, void *arg),
 			    void *arg)
 {
 	struct hlist_bl_node *node;
 	struct iw_mpa_ep *ep;
 
 	hlist_bl_lock(&ep_table[bucket]);
-	hlist_bl_for_each_entry(ep, node, &ep_table[bucket], registered)
-		look(ep, arg);
 	hlist_bl_unlock(&ep_table[bucket]);
+	rcu_read_lock();
+	hlist_bl_for_each_entry_rcu(ep, node, &ep_table[bucket], registered) {
+		if (!kref_get_unless_zero(&ep->ref))
+			continue;
+		visit(ep, arg);
+		iw_mpa_ep_put(ep);
+	}
+	rcu_read_unlock();
 }
 
 /**

@@ -112,8 +112,8 @@ struct iw_mpa_call {
  * lock; an event that comes meanwhile waits in @events, and the runner looks for
  * it before it ceases to be the runner. Fields without another rule belong to it.
  *
- * Lock order: sk_callback_lock, the device's lock, or the lock of a bucket of the table;
- * then @lock, which is a leaf.
+ * Lock order: sk_callback_lock, or the device's lock; then @lock, which is a leaf. The lock of a
+ * bucket of the table is a leaf, too.
  */
 struct iw_mpa_ep {
 	unsigned long		id;
@@ -171,7 +171,7 @@ struct iw_mpa_ep *iw_mpa_ep_alloc(struct iw_mpa_device *dev, bool initiator,
 int iw_mpa_ep_register(struct iw_mpa_ep *ep);
 void iw_mpa_ep_unregister(struct iw_mpa_ep *ep);
 struct iw_mpa_ep *iw_mpa_ep_find(unsigned long id);
-void iw_mpa_ep_visit_bucket(unsigned int bucket, void (*look)(struct iw_mpa_ep *ep, void *arg),
+void iw_mpa_ep_visit_bucket(unsigned int bucket, void (*visit)(struct iw_mpa_ep *ep, void *arg),
 			    void *arg);
 void iw_mpa_ep_look(unsigned int bucket, void (*look)(struct iw_mpa_ep *ep, void *arg),
 		    void *arg);
