@@ -6,6 +6,7 @@
 #include "iw_mpa_fakes.h"
 #include "offload.h"
 #include "sock.h"
+#include "startup.h"
 
 #include <linux/module.h>
 #include <linux/sched/mm.h>
@@ -323,8 +324,11 @@ static int line_read(struct line *line, size_t len)
 	return iw_mpa_sock_read(line->ms, line_take, &len, &closed);
 }
 
-/* A sockops program may have put the connection into a sockmap before it was accepted. */
-static void sock_adopt_leaves_what_others_use(struct kunit *test)
+static const struct iw_mpa_sock_opts called_opts;
+
+/* A listener, and a connection that it has accepted, which is nobody's yet. Return: the peer. */
+static struct socket *called_open(struct kunit *test, struct iw_mpa_sock *listener,
+				  struct socket **sock)
 {
 	struct fakes *f = test->priv;
 	struct fake_id *fid = fake_id_create(f);
@@ -332,20 +336,112 @@ static void sock_adopt_leaves_what_others_use(struct kunit *test)
 		.net = &init_net,
 		.local = iw_mpa_addr(&fid->id.m_local_addr),
 	};
+	struct socket *peer;
+
+	((struct sockaddr_in *)&fid->id.m_local_addr)->sin_port = htons(20999);
+	KUNIT_ASSERT_EQ(test, 0, iw_mpa_sock_listen(listener, &line_ops, &opts, 4));
+	peer = peer_connect(f, fid);
+	KUNIT_ASSERT_EQ(test, 0, iw_mpa_sock_accept(listener, sock));
+	return peer;
+}
+
+/* A sockops program may have put the connection into a sockmap before it was accepted. */
+static void sock_adopt_leaves_what_others_use(struct kunit *test)
+{
 	struct iw_mpa_sock listener = {}, ms = {};
 	struct socket *sock;
 	int marker;
 
-	((struct sockaddr_in *)&fid->id.m_local_addr)->sin_port = htons(20999);
-	KUNIT_ASSERT_EQ(test, 0, iw_mpa_sock_listen(&listener, &line_ops, &opts, 4));
-	peer_connect(f, fid);
-	KUNIT_ASSERT_EQ(test, 0, iw_mpa_sock_accept(&listener, &sock));
+	called_open(test, &listener, &sock);
 	rcu_assign_sk_user_data(sock->sk, &marker);
 	KUNIT_EXPECT_EQ(test, -EBUSY,
-			iw_mpa_sock_adopt(&ms, sock, &listener, &line_ops, &opts));
+			iw_mpa_sock_adopt(&ms, sock, &listener, &line_ops, &called_opts));
 	KUNIT_EXPECT_PTR_EQ(test, sock->sk->sk_user_data, (void *)&marker);
 	rcu_assign_sk_user_data(sock->sk, NULL);
-	iw_mpa_sock_drop(sock);
+	iw_mpa_sock_drop(sock, &listener);
+	iw_mpa_sock_release(&listener);
+}
+
+static void others_data_ready(struct sock *sk)
+{
+}
+
+/* TCP goes on with a socket that was closed: what it calls then must not be ours. */
+static void sock_drop_gives_the_callbacks_back(struct kunit *test)
+{
+	struct iw_mpa_sock listener = {};
+	struct socket *sock;
+	struct sock *sk;
+	int i;
+
+	for (i = 0; i < 2; i++) {
+		called_open(test, &listener, &sock);
+		sk = sock->sk;
+		KUNIT_EXPECT_FALSE(test, sk->sk_data_ready == listener.data_ready);
+		KUNIT_EXPECT_FALSE(test, sk->sk_state_change == listener.state_change);
+		KUNIT_EXPECT_FALSE(test, sk->sk_error_report == listener.error_report);
+		if (i)
+			sk->sk_data_ready = others_data_ready;
+		sock_hold(sk);
+		iw_mpa_sock_drop(sock, &listener);
+		KUNIT_EXPECT_TRUE(test, sk->sk_data_ready ==
+				  (i ? others_data_ready : listener.data_ready));
+		KUNIT_EXPECT_TRUE(test, sk->sk_state_change == listener.state_change);
+		KUNIT_EXPECT_TRUE(test, sk->sk_error_report == listener.error_report);
+		sock_put(sk);
+		iw_mpa_sock_release(&listener);
+	}
+}
+
+/* What came before the connection was adopted */
+struct before {
+	const char	*desc;
+	size_t		octets;
+	bool		rst;
+};
+
+static const struct before before_cases[] = {
+	{ "nothing", 0, false },
+	{ "octets", 1, false },
+	{ "reset", 0, true },
+	{ "octets_and_reset", 1, true },
+};
+
+static void before_desc(const struct before *tc, char *desc)
+{
+	strscpy(desc, tc->desc, KUNIT_PARAM_DESC_SIZE);
+}
+
+KUNIT_ARRAY_PARAM(before, before_cases, before_desc);
+
+/* An RST is no FIN, whether it is reported or found by reading. */
+static void sock_adopt_tells_of_the_end(struct kunit *test)
+{
+	struct iw_mpa_ep *ep = kunit_kzalloc(test, sizeof(*ep), GFP_KERNEL);
+	const struct before *tc = test->param_value;
+	struct iw_mpa_sock listener = {};
+	struct fakes *f = test->priv;
+	struct socket *sock, *peer;
+
+	KUNIT_ASSERT_NOT_NULL(test, ep);
+	iw_mpa_event_setup(ep);
+	iw_mpa_reader_init(&ep->reader, false, ep->frame);
+	peer = called_open(test, &listener, &sock);
+	peer_send(f, peer, "M", tc->octets);
+	if (tc->rst)
+		peer_rst(f, peer);
+	FAKE_POLL(f, tcp_inq(sock->sk) == tc->octets &&
+		     (!tc->rst || inet_sk_state_load(sock->sk) == TCP_CLOSE));
+	KUNIT_ASSERT_EQ(test, 0, iw_mpa_sock_adopt(&ep->sock, sock, &listener,
+						   &iw_mpa_event_sock_ops, &called_opts));
+	KUNIT_EXPECT_EQ(test, tc->rst, iw_mpa_event_is_raised(ep, IW_MPA_EV_PEER_RESET));
+	KUNIT_EXPECT_FALSE(test, iw_mpa_event_is_raised(ep, IW_MPA_EV_PEER_CLOSED));
+	if (tc->octets)
+		KUNIT_EXPECT_EQ(test, IW_MPA_EV_NONE, iw_mpa_startup_read_request(ep));
+	KUNIT_EXPECT_EQ(test, tc->octets, ep->reader.have);
+	KUNIT_EXPECT_EQ(test, tc->rst ? IW_MPA_EV_PEER_RESET : IW_MPA_EV_NONE,
+			iw_mpa_startup_read_request(ep));
+	iw_mpa_sock_release(&ep->sock);
 	iw_mpa_sock_release(&listener);
 }
 
@@ -600,6 +696,8 @@ static struct kunit_case offload_cases[] = {
 	KUNIT_CASE(register_twice_is_refused),
 	KUNIT_CASE(unregister_twice_is_harmless),
 	KUNIT_CASE(sock_adopt_leaves_what_others_use),
+	KUNIT_CASE(sock_drop_gives_the_callbacks_back),
+	KUNIT_CASE_PARAM(sock_adopt_tells_of_the_end, before_gen_params),
 	KUNIT_CASE(active_prepares_then_attaches),
 	KUNIT_CASE(active_gives_exact_sequence_numbers),
 	KUNIT_CASE(passive_counts_the_reply),

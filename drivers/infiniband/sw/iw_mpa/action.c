@@ -115,7 +115,7 @@ static enum iw_mpa_event act_open(struct iw_mpa_ep *ep)
 		iw_mpa_ep_set_error(ep, IW_MPA_R_TCP_ERROR, err);
 		return IW_MPA_EV_OPEN_FAILED;
 	}
-	iw_mpa_sock_tuple(&ep->sock, &ep->tuple);
+	iw_mpa_sock_tuple(ep->sock.sock, &ep->tuple);
 	if (opts.any_port)
 		act_note_port(ep);
 	return IW_MPA_EV_NONE;
@@ -310,7 +310,7 @@ static enum iw_mpa_event act_drain(struct iw_mpa_ep *ep)
  *  - the timer: deleted, waiting for a handler that runs;
  *  - the work item: holds a reference while queued, and finds DEAD;
  *  - iw_accept and iw_reject: take a reference by the number, and find DEAD;
- *  - whoever ends it from outside: holds a reference, the device's lock, or that of its bucket.
+ *  - whoever ends it from outside: holds a reference, or the device's lock, and finds DEAD.
  */
 static enum iw_mpa_event act_release(struct iw_mpa_ep *ep)
 {

@@ -71,26 +71,25 @@ static int listen_adopt(struct iw_mpa_listener *lis, struct socket *sock)
 
 	ep = iw_mpa_ep_alloc(lis->dev, false, NULL, 0);
 	if (!ep) {
-		iw_mpa_sock_drop(sock);
+		iw_mpa_sock_drop(sock, &lis->sock);
 		return -ENOMEM;
 	}
 	iw_mpa_event_setup(ep);
 	err = iw_mpa_ep_register(ep);
 	if (err) {
-		iw_mpa_sock_drop(sock);
+		iw_mpa_sock_drop(sock, &lis->sock);
 		iw_mpa_ep_put(ep);
 		return err;
 	}
 	iw_mpa_ep_get(ep);
 	iw_mpa_backlog_enter(ep, lis->backlog);
+	iw_mpa_sock_tuple(sock, &ep->tuple);
 	err = iw_mpa_sock_adopt(&ep->sock, sock, &lis->sock, &iw_mpa_event_sock_ops,
 				&opts);
 	if (err) {
-		iw_mpa_sock_drop(sock);
+		iw_mpa_sock_drop(sock, &lis->sock);
 		WRITE_ONCE(ep->tcp_err, -err);
 		event = IW_MPA_EV_TCP_FAILED;
-	} else {
-		iw_mpa_sock_tuple(&ep->sock, &ep->tuple);
 	}
 	iw_mpa_run(ep, event);
 	iw_mpa_ep_put(ep);

@@ -467,7 +467,8 @@ int iw_mpa_sock_accept(struct iw_mpa_sock *listener, struct socket **sock)
  * @ops: who is told
  * @opts: the listener's options
  *
- * What happened to the connection before is not reported: its owner has to read it.
+ * Octets that came before are not reported: its owner has to read them. That the connection has
+ * ended is: @ops->closed or @ops->failed may be called before the return.
  *
  * Context: process.
  *
@@ -492,14 +493,41 @@ int iw_mpa_sock_adopt(struct iw_mpa_sock *ms, struct socket *sock,
 	ms->data_ready = listener->data_ready;
 	ms->state_change = listener->state_change;
 	ms->error_report = listener->error_report;
+	/* What ended it while it was nobody's found no data to report to. */
+	read_lock_bh(&sock->sk->sk_callback_lock);
+	if (inet_sk_state_load(sock->sk) != TCP_ESTABLISHED)
+		sock_report_state(ms);
+	read_unlock_bh(&sock->sk->sk_callback_lock);
 	return 0;
+}
+
+/*
+ * TCP may go on with it after the close, and after we are gone. Who took a callback over keeps
+ * it.
+ */
+static void sock_disinherit(struct sock *sk, const struct iw_mpa_sock *listener)
+{
+	write_lock_bh(&sk->sk_callback_lock);
+	if (sk->sk_data_ready == iw_mpa_sk_data_ready)
+		sk->sk_data_ready = listener->data_ready;
+	if (sk->sk_state_change == iw_mpa_sk_state_change)
+		sk->sk_state_change = listener->state_change;
+	if (sk->sk_error_report == iw_mpa_sk_error_report)
+		sk->sk_error_report = listener->error_report;
+	write_unlock_bh(&sk->sk_callback_lock);
 }
 
 /**
  * iw_mpa_sock_drop - close an accepted connection that was not adopted
  * @sock: from iw_mpa_sock_accept()
+ * @listener: the socket that it came from
+ *
+ * TCP gets the callbacks back that the connection has inherited from the listener.
+ *
+ * Context: process.
  */
-void iw_mpa_sock_drop(struct socket *sock)
+void iw_mpa_sock_drop(struct socket *sock, const struct iw_mpa_sock *listener)
 {
+	sock_disinherit(sock->sk, listener);
 	sock_close(sock);
 }

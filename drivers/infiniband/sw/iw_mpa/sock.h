@@ -107,7 +107,7 @@ int iw_mpa_sock_adopt(struct iw_mpa_sock *ms, struct socket *sock,
 		      const struct iw_mpa_sock *listener,
 		      const struct iw_mpa_sock_ops *ops,
 		      const struct iw_mpa_sock_opts *opts);
-void iw_mpa_sock_drop(struct socket *sock);
+void iw_mpa_sock_drop(struct socket *sock, const struct iw_mpa_sock *listener);
 int iw_mpa_sock_read(struct iw_mpa_sock *ms, iw_mpa_sock_taker take, void *arg, bool *ended);
 int iw_mpa_sock_discard(struct iw_mpa_sock *ms, size_t len);
 int iw_mpa_sock_send(struct iw_mpa_sock *ms, const void *buf, size_t len);
@@ -115,7 +115,7 @@ void iw_mpa_sock_shutdown(struct iw_mpa_sock *ms);
 void iw_mpa_sock_seq(struct iw_mpa_sock *ms, u32 *snd_nxt, u32 *rcv_nxt,
 		     bool *rx_queued);
 bool iw_mpa_sock_has_octets(struct iw_mpa_sock *ms);
-void iw_mpa_sock_tuple(const struct iw_mpa_sock *ms, struct iw_mpa_tuple *tuple);
+void iw_mpa_sock_tuple(const struct socket *sock, struct iw_mpa_tuple *tuple);
 void iw_mpa_sock_detach(struct iw_mpa_sock *ms);
 void iw_mpa_sock_unhook(struct iw_mpa_sock *ms);
 void iw_mpa_sock_release(struct iw_mpa_sock *ms);

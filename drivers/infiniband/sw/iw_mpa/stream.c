@@ -70,7 +70,9 @@ int iw_mpa_sock_read(struct iw_mpa_sock *ms, iw_mpa_sock_taker take, void *arg, 
 
 	lock_sock(sk);
 	len = stream_read(sk, &desc);
-	*closed = (sk->sk_shutdown & RCV_SHUTDOWN) && !sk->sk_err;
+	/* An error that was found by reading is reset by that, and is no FIN. */
+	*closed = (len >= 0 || len == -EAGAIN) &&
+		  (sk->sk_shutdown & RCV_SHUTDOWN) && !sk->sk_err;
 	release_sock(sk);
 	return len;
 }
@@ -211,15 +213,15 @@ static void stream_name(const struct sock *sk, bool peer, union iw_mpa_addr *nam
 
 /**
  * iw_mpa_sock_tuple - both addresses of a socket, connected or connecting
- * @ms: open socket
+ * @sock: open socket, ours or not yet
  * @tuple: result
  *
  * An IPv4 connection of an IPv6 socket has IPv4 addresses.
  *
  * Context: process.
  */
-void iw_mpa_sock_tuple(const struct iw_mpa_sock *ms, struct iw_mpa_tuple *tuple)
+void iw_mpa_sock_tuple(const struct socket *sock, struct iw_mpa_tuple *tuple)
 {
-	stream_name(ms->sock->sk, false, &tuple->local);
-	stream_name(ms->sock->sk, true, &tuple->remote);
+	stream_name(sock->sk, false, &tuple->local);
+	stream_name(sock->sk, true, &tuple->remote);
 }
