@@ -18,7 +18,6 @@
 #include "stats.h"
 #include "upcall.h"
 
-#include <linux/netdevice.h>
 #include <linux/sizes.h>
 #include <rdma/iw_cm.h>
 
@@ -94,7 +93,7 @@ static enum iw_mpa_event act_open(struct iw_mpa_ep *ep)
 {
 	struct iw_cm_id *id = ep->up.cm_id;
 	struct iw_mpa_sock_opts opts = {
-		.net		= dev_net(ep->dev->netdev),
+		.net		= ep->net,
 		.local		= iw_mpa_addr(&id->m_local_addr),
 		.remote		= iw_mpa_addr(&id->m_remote_addr),
 		.tos		= id->tos,

@@ -61,6 +61,7 @@ int iw_mpa_connect(struct iw_cm_id *id, struct iw_cm_conn_param *param)
 	struct iw_mpa_call call = { .id = id, .param = param };
 	struct iw_mpa_device *dev;
 	struct iw_mpa_ep *ep;
+	struct net *net;
 	int err;
 
 	if (param->private_data_len > IW_MPA_PD_MAX)
@@ -68,7 +69,13 @@ int iw_mpa_connect(struct iw_cm_id *id, struct iw_cm_conn_param *param)
 	dev = iw_mpa_device_get(id->device);
 	if (!dev)
 		return -ENODEV;
-	ep = iw_mpa_ep_alloc(dev, true, param->private_data, connect_pd_len(param));
+	net = iw_mpa_device_get_net(dev);
+	if (!net) {
+		err = -ENODEV;
+		goto put_device;
+	}
+	ep = iw_mpa_ep_alloc(dev, net, true, param->private_data, connect_pd_len(param));
+	put_net(net);
 	if (!ep) {
 		err = -ENOMEM;
 		goto put_device;

@@ -7,8 +7,8 @@
 #include "stats.h"
 
 #include <linux/export.h>
-#include <linux/netdevice.h>
 #include <linux/slab.h>
+#include <net/net_namespace.h>
 
 static struct hlist_bl_head ep_table[IW_MPA_EP_BUCKETS];
 static atomic_long_t ep_last_id = ATOMIC_LONG_INIT(-1);
@@ -37,6 +37,7 @@ static void ep_free(struct kref *ref)
 	iw_mpa_count(IW_MPA_CNT_ep_destroyed);
 	if (ep->reader.buf != ep->frame)
 		kfree(ep->reader.buf);
+	put_net_track(ep->net, &ep->net_tracker);
 	kfree_rcu(ep, rcu);
 }
 
@@ -99,6 +100,7 @@ static void ep_set_id(struct iw_mpa_ep *ep, unsigned long id)
 /**
  * iw_mpa_ep_alloc - allocate an endpoint
  * @dev: its device, which the caller uses
+ * @net: its network namespace, on which the caller has a reference
  * @initiator: local role
  * @request_pd: initiator: private data for the Request, copied; else NULL
  * @request_pd_len: its length
@@ -110,7 +112,7 @@ static void ep_set_id(struct iw_mpa_ep *ep, unsigned long id)
  *
  * Return: the endpoint in state IDLE, or NULL.
  */
-struct iw_mpa_ep *iw_mpa_ep_alloc(struct iw_mpa_device *dev, bool initiator,
+struct iw_mpa_ep *iw_mpa_ep_alloc(struct iw_mpa_device *dev, struct net *net, bool initiator,
 				  const void *request_pd, u16 request_pd_len)
 {
 	struct iw_mpa_ep *ep;
@@ -121,7 +123,8 @@ struct iw_mpa_ep *iw_mpa_ep_alloc(struct iw_mpa_device *dev, bool initiator,
 	kref_init(&ep->ref);
 	ep_set_id(ep, iw_mpa_new_id());
 	ep->dev = dev;
-	ep->config = iw_mpa_config(dev_net(dev->netdev));
+	ep->net = get_net_track(net, &ep->net_tracker, GFP_NOIO);
+	ep->config = iw_mpa_config(net);
 	ep->off.drv = dev->ops;
 	ep->off.attr = &dev->attr;
 	ep->initiator = initiator;

@@ -9,6 +9,7 @@
 #include <linux/timer.h>
 #include <linux/workqueue.h>
 
+#include <net/net_namespace.h>
 #include <rdma/iw_mpa.h>
 
 #include "fsm.h"
@@ -62,7 +63,9 @@ struct iw_mpa_call {
  * @registered: in the table of all endpoints, under the lock of its bucket
  * @ref: 1 while live, 1 while @work is queued, and what drivers take
  * @dev: its device; held while the endpoint is live
- * @config: the settings of its network namespace
+ * @net: its network namespace, that of each of its sockets; held until it is freed
+ * @net_tracker: of that reference
+ * @config: the settings of @net
  * @initiator: local role
  * @born: when it came to be, in jiffies
  *
@@ -120,6 +123,8 @@ struct iw_mpa_ep {
 	struct hlist_bl_node	registered;
 	struct kref		ref;
 	struct iw_mpa_device	*dev;
+	struct net		*net;
+	netns_tracker		net_tracker;
 	const struct iw_mpa_config *config;
 	unsigned long		born;
 
@@ -166,7 +171,7 @@ struct iw_mpa_ep {
 	u8			request_pd[];
 };
 
-struct iw_mpa_ep *iw_mpa_ep_alloc(struct iw_mpa_device *dev, bool initiator,
+struct iw_mpa_ep *iw_mpa_ep_alloc(struct iw_mpa_device *dev, struct net *net, bool initiator,
 				  const void *request_pd, u16 request_pd_len);
 int iw_mpa_ep_register(struct iw_mpa_ep *ep);
 void iw_mpa_ep_unregister(struct iw_mpa_ep *ep);

@@ -30,10 +30,10 @@
 
 static struct workqueue_struct *listen_wq;
 
-static struct iw_mpa_sock_opts listen_opts(const struct iw_mpa_listener *lis)
+static struct iw_mpa_sock_opts listen_opts(const struct iw_mpa_listener *lis, struct net *net)
 {
 	return (struct iw_mpa_sock_opts) {
-		.net		= dev_net(lis->dev->netdev),
+		.net		= net,
 		.local		= &lis->addr,
 		.ifindex	= lis->dev->netdev->ifindex,
 		.tos		= lis->cm_id->tos,
@@ -47,9 +47,10 @@ static struct iw_mpa_sock_opts listen_opts(const struct iw_mpa_listener *lis)
  * is, and on each device that is added later, in the context of whoever adds it. So neither the
  * device nor the caller tells whose listener it is. iw_cm has one client, rdma_cm, and its context
  * is an rdma_cm_id, which knows its namespace. A context that does not look like one is not
- * believed: the listener then belongs to the device's namespace.
+ * believed: the listener then belongs to the device's namespace. That is @net, or is on its way
+ * out if @net is NULL.
  */
-static bool listen_is_foreign(const struct iw_mpa_listener *lis)
+static bool listen_is_foreign(const struct iw_mpa_listener *lis, const struct net *net)
 {
 	union iw_mpa_addr *addr = iw_mpa_addr(&lis->cm_id->local_addr);
 	struct rdma_cm_id *owner = lis->cm_id->context;
@@ -58,18 +59,22 @@ static bool listen_is_foreign(const struct iw_mpa_listener *lis)
 	    !owner || owner->device != lis->cm_id->device ||
 	    memcmp(&owner->route.addr.src_addr, addr, sizeof(*addr)))
 		return false;
-	return !net_eq(owner->route.addr.dev_addr.net, dev_net(lis->dev->netdev));
+	return !net_eq(owner->route.addr.dev_addr.net, net);
 }
 
-/* The Request is often there already: then the ULP is asked without another hop. */
+/*
+ * The device may be in another network namespace by now: the connection is in its listener's.
+ * The Request is often there already: then the ULP is asked without another hop.
+ */
 static int listen_adopt(struct iw_mpa_listener *lis, struct socket *sock)
 {
-	struct iw_mpa_sock_opts opts = listen_opts(lis);
+	struct net *net = sock_net(sock->sk);
+	struct iw_mpa_sock_opts opts = listen_opts(lis, net);
 	enum iw_mpa_event event = IW_MPA_EV_TCP_ACCEPTED;
 	struct iw_mpa_ep *ep;
 	int err;
 
-	ep = iw_mpa_ep_alloc(lis->dev, false, NULL, 0);
+	ep = iw_mpa_ep_alloc(lis->dev, net, false, NULL, 0);
 	if (!ep) {
 		iw_mpa_sock_drop(sock, &lis->sock);
 		return -ENOMEM;
@@ -159,8 +164,8 @@ static const struct iw_mpa_sock_ops listen_sock_ops = {
 	.failed		= listen_sock_failed,
 };
 
-static struct iw_mpa_listener *listen_alloc(struct iw_mpa_device *dev, struct iw_cm_id *id,
-					    int depth)
+static struct iw_mpa_listener *listen_alloc(struct iw_mpa_device *dev, const struct net *net,
+					    struct iw_cm_id *id, int depth)
 {
 	struct iw_mpa_listener *lis = kzalloc(sizeof(*lis), GFP_KERNEL);
 
@@ -177,7 +182,7 @@ static struct iw_mpa_listener *listen_alloc(struct iw_mpa_device *dev, struct iw
 	lis->cm_id = id;
 	lis->depth = depth;
 	lis->addr = *iw_mpa_addr(&id->m_local_addr);
-	lis->foreign = listen_is_foreign(lis);
+	lis->foreign = listen_is_foreign(lis, net);
 	id->add_ref(id);
 	return lis;
 }
@@ -208,21 +213,26 @@ int iw_mpa_create_listen(struct iw_cm_id *id, int backlog)
 	struct iw_mpa_listener *lis;
 	struct iw_mpa_sock_opts opts;
 	struct iw_mpa_device *dev;
-	int err = -EOPNOTSUPP;
+	struct net *net;
+	int err;
 
 	dev = iw_mpa_device_get(id->device);
 	if (!dev)
 		return -ENODEV;
-	if (!(dev->attr.caps & IW_MPA_CAP_TX_FENCE) &&
-	    READ_ONCE(iw_mpa_config(dev_net(dev->netdev))->fence))
-		goto put_dev;
+	net = iw_mpa_device_get_net(dev);
+	err = -EOPNOTSUPP;
+	if (net && !(dev->attr.caps & IW_MPA_CAP_TX_FENCE) &&
+	    READ_ONCE(iw_mpa_config(net)->fence))
+		goto put_net;
 	err = -ENOMEM;
-	lis = listen_alloc(dev, id, backlog);
+	lis = listen_alloc(dev, net, id, backlog);
 	if (!lis)
-		goto put_dev;
+		goto put_net;
 	err = 0;
-	if (!lis->foreign) {
-		opts = listen_opts(lis);
+	if (!lis->foreign && !net) {
+		err = -ENODEV;
+	} else if (!lis->foreign) {
+		opts = listen_opts(lis, net);
 		err = iw_mpa_sock_listen(&lis->sock, &listen_sock_ops, &opts, backlog);
 	}
 	if (err)
@@ -231,11 +241,15 @@ int iw_mpa_create_listen(struct iw_cm_id *id, int backlog)
 	list_add_tail_rcu(&lis->node, &dev->listeners);
 	spin_unlock(&dev->lock);
 	iw_mpa_count(IW_MPA_CNT_listener_created);
+	if (net)
+		put_net(net);
 	return 0;
 
 free_lis:
 	listen_free(lis);
-put_dev:
+put_net:
+	if (net)
+		put_net(net);
 	iw_mpa_device_put(dev);
 	return err;
 }

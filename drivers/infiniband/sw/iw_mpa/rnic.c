@@ -5,7 +5,9 @@
 
 #include <linux/lockdep.h>
 #include <linux/mutex.h>
+#include <linux/netdevice.h>
 #include <linux/rculist.h>
+#include <net/net_namespace.h>
 
 static LIST_HEAD(device_list);
 static DEFINE_MUTEX(device_mutex);	/* writers of device_list */
@@ -82,6 +84,28 @@ struct iw_mpa_device *iw_mpa_device_get(const struct ib_device *ibdev)
 		dev = NULL;
 	rcu_read_unlock();
 	return dev;
+}
+
+/**
+ * iw_mpa_device_get_net - the network namespace that a device is in now
+ * @dev: device, which the caller uses
+ *
+ * The network device may be moved to another one at any time. So a connection or a listener asks
+ * once, and keeps to the answer.
+ *
+ * Context: process.
+ *
+ * Return: the namespace with a reference, for put_net(), or NULL if it is on its way out.
+ */
+struct net *iw_mpa_device_get_net(struct iw_mpa_device *dev)
+{
+	struct net *net;
+
+	/* A network device leaves its namespace a grace period before that is freed. */
+	rcu_read_lock();
+	net = maybe_get_net(dev_net(dev->netdev));
+	rcu_read_unlock();
+	return net;
 }
 
 /**

@@ -75,6 +75,7 @@ static inline void iw_mpa_device_put(struct iw_mpa_device *dev)
 int iw_mpa_device_add(struct iw_mpa_device *dev);
 struct iw_mpa_device *iw_mpa_device_remove(const struct ib_device *ibdev);
 struct iw_mpa_device *iw_mpa_device_get(const struct ib_device *ibdev);
+struct net *iw_mpa_device_get_net(struct iw_mpa_device *dev);
 int iw_mpa_device_for_each(int (*look)(struct iw_mpa_device *dev, void *arg), void *arg);
 
 #endif /* _IW_MPA_RNIC_H */
