@@ -431,7 +431,7 @@ static void sock_adopt_tells_of_the_end(struct kunit *test)
 	if (tc->rst)
 		peer_rst(f, peer);
 	FAKE_POLL(f, tcp_inq(sock->sk) == tc->octets &&
-		     (!tc->rst || inet_sk_state_load(sock->sk) == TCP_CLOSE));
+		  (!tc->rst || inet_sk_state_load(sock->sk) == TCP_CLOSE));
 	KUNIT_ASSERT_EQ(test, 0, iw_mpa_sock_adopt(&ep->sock, sock, &listener,
 						   &iw_mpa_event_sock_ops, &called_opts));
 	KUNIT_EXPECT_EQ(test, tc->rst, iw_mpa_event_is_raised(ep, IW_MPA_EV_PEER_RESET));
