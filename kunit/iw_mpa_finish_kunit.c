@@ -179,6 +179,16 @@ enum breaker {
 	BREAKERS
 };
 
+/* An orderly end that fails ends for that; one that the ULP or the host cuts short does not. */
+static enum iw_mpa_reason why_broken(const struct stuck *tc, enum breaker breaker)
+{
+	if (breaker == BREAK_RST)
+		return IW_MPA_R_PEER_RESET;
+	if (breaker == BREAK_FPDU && tc->ulp)
+		return IW_MPA_R_STREAM;
+	return tc->ulp ? IW_MPA_R_ULP_CLOSE : IW_MPA_R_PEER_CLOSED;
+}
+
 static void do_break(struct fake_conn *c, enum breaker breaker)
 {
 	switch (breaker) {
@@ -216,6 +226,7 @@ static void end_may_be_cut_off(struct kunit *test)
 		fake_expect_event(c->fid, 1, IW_CM_EVENT_CLOSE, 0);
 		KUNIT_EXPECT_STREQ(test, c->qp->log,
 				   tc->ulp ? UP " finish_tx stop" : UP " kick_rx finish_tx stop");
+		KUNIT_EXPECT_EQ(test, c->qp->why, why_broken(tc, i));
 	}
 }
 

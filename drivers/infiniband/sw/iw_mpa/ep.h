@@ -93,7 +93,7 @@ struct iw_mpa_call {
  * @off: its line to the driver
  * @tuple: its addresses, for people; family 0 until they are known
  * @call: the ULP's call that is being handled, or NULL
- * @reason: why it ended, or ends; the first cause counts
+ * @reason: why it ended, or ends; the first cause counts, but for an orderly end that fails
  * @repeats: how often the RTR message was repeated
  * @fallback: a v2 Request may be tried again with v1
  * @err: the errno behind @reason, for people, or 0

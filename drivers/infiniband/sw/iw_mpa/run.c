@@ -31,6 +31,25 @@ static enum iw_mpa_reason run_tcp_reason(const struct iw_mpa_ep *ep)
 	return IW_MPA_R_TCP_ERROR;
 }
 
+/*
+ * An orderly end has its reason as it begins. If it fails, with octets of this end on their way,
+ * the failure is the reason. A driver that gives the stream up behind the peer's FIN says that the
+ * FIN was within an FPDU: that is how the peer has closed.
+ */
+static bool run_orderly_end_fails(enum iw_mpa_state state, enum iw_mpa_event event)
+{
+	switch (state) {
+	case IW_MPA_ST_FINISHING:
+	case IW_MPA_ST_HALF_CLOSED:
+		return event == IW_MPA_EV_PEER_RESET || event == IW_MPA_EV_TCP_FAILED ||
+		       event == IW_MPA_EV_STREAM_DOWN;
+	case IW_MPA_ST_PEER_FINISHED:
+		return event == IW_MPA_EV_PEER_RESET || event == IW_MPA_EV_TCP_FAILED;
+	default:
+		return false;
+	}
+}
+
 /* The event may be why the connection ends, unless an action has found a better reason. */
 static void run_note_reason(struct iw_mpa_ep *ep, enum iw_mpa_event event)
 {
@@ -41,6 +60,8 @@ static void run_note_reason(struct iw_mpa_ep *ep, enum iw_mpa_event event)
 		reason = run_tcp_reason(ep);
 	if (event == IW_MPA_EV_TCP_FAILED || event == IW_MPA_EV_PEER_RESET)
 		err = -READ_ONCE(ep->tcp_err);
+	if (run_orderly_end_fails(ep->state, event))
+		ep->reason = IW_MPA_R_OK;
 	iw_mpa_ep_set_error(ep, reason, err);
 }
 
