@@ -251,6 +251,23 @@ static void mem_invalidate_user_and_dma_regions_refused(struct kunit *test)
 	}
 }
 
+/* The peer's Send may have been faster; the right key, protection domain and kind it has to be. */
+static void mem_invalidate_what_is_invalid_succeeds(struct kunit *test)
+{
+	struct pair *p = test->priv;
+	struct srnic_mr *mr = pair_reg(p, &p->pd, p->end[0].mem, 0, 100, IB_ACCESS_REMOTE_READ);
+
+	KUNIT_ASSERT_EQ(test, srnic_stag_invalidate_remote(p->dev, &p->pd, mr->stag),
+			SRNIC_ERR_NONE);
+	KUNIT_EXPECT_EQ(test, srnic_stag_invalidate(p->dev, &p->pd, mr->stag), 0);
+	KUNIT_EXPECT_FALSE(test, mr->valid);
+	KUNIT_EXPECT_EQ(test, srnic_stag_invalidate(p->dev, &p->pd, mr->stag ^ 1), -EINVAL);
+	KUNIT_EXPECT_EQ(test, srnic_stag_invalidate(p->dev, &p->other_pd, mr->stag), -EINVAL);
+	/* A peer has to name one that it could use. */
+	KUNIT_EXPECT_EQ(test, srnic_stag_invalidate_remote(p->dev, &p->pd, mr->stag),
+			SRNIC_ERR_INV_STAG);
+}
+
 static struct kunit_case memory_cases[] = {
 	KUNIT_CASE(mem_stags_of_many_regions_no_pattern),
 	KUNIT_CASE(mem_walk_blocks_each_octet_where_it_is),
@@ -259,6 +276,7 @@ static struct kunit_case memory_cases[] = {
 	KUNIT_CASE(mem_register_uses_what_was_mapped_last),
 	KUNIT_CASE(mem_local_dma_lkey_for_kernel_alone),
 	KUNIT_CASE(mem_invalidate_user_and_dma_regions_refused),
+	KUNIT_CASE(mem_invalidate_what_is_invalid_succeeds),
 	{}
 };
 

@@ -179,7 +179,7 @@ static enum srnic_err stag_may_invalidate(const struct srnic_mr *mr, const struc
 {
 	const u32 rights = IB_ACCESS_REMOTE_READ | IB_ACCESS_REMOTE_WRITE;
 
-	if (!mr->valid || mr->stag != stag)
+	if (mr->stag != stag || (remote && !mr->valid))
 		return SRNIC_ERR_INV_STAG;
 	if (mr->ibmr.pd != pd)
 		return SRNIC_ERR_INV_FOREIGN;
@@ -212,6 +212,9 @@ static enum srnic_err stag_invalidate(struct srnic_dev *dev, const struct ib_pd 
  * @dev: device
  * @pd: protection domain of the QP
  * @stag: STag
+ *
+ * It may be invalid already: a Send of the peer that invalidates it may have come between
+ * post and now, and the ULP cannot know.
  *
  * Context: any but hard interrupt. After return nobody accesses the memory.
  *
