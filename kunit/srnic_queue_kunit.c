@@ -511,6 +511,9 @@ static void cq_armed_called_once_for_what_was_asked(struct kunit *test)
 		};
 		struct srnic_upcalls up = {};
 
+		/* What the row before has left armed */
+		srnic_cq_put(cq, &cqe, true, &up);
+		up.cq[0] = NULL;
 		while (pair_poll(cq, &wc))
 			;
 		KUNIT_EXPECT_EQ(test, srnic_cq_arm(cq, rows[i].arm | IB_CQ_REPORT_MISSED_EVENTS),
@@ -526,6 +529,24 @@ static void cq_armed_called_once_for_what_was_asked(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, srnic_cq_arm(cq, rows[i].arm | IB_CQ_REPORT_MISSED_EVENTS),
 				1);
 	}
+}
+
+/* Who asked for the next one gets it, though another asks for less behind. */
+static void cq_armed_for_next_stays_so(struct kunit *test)
+{
+	struct pair *p = test->priv;
+	struct srnic_cq *cq = &p->end[0].scq;
+	const struct srnic_cqe cqe = { .qp = &p->end[0].qp->ibqp };
+	struct srnic_upcalls up = {};
+
+	srnic_cq_arm(cq, IB_CQ_NEXT_COMP);
+	srnic_cq_arm(cq, IB_CQ_SOLICITED);
+	srnic_cq_put(cq, &cqe, false, &up);
+	KUNIT_EXPECT_PTR_EQ(test, up.cq[0], cq);
+	up.cq[0] = NULL;
+	srnic_cq_arm(cq, IB_CQ_SOLICITED);
+	srnic_cq_put(cq, &cqe, false, &up);
+	KUNIT_EXPECT_PTR_EQ(test, up.cq[0], NULL);
 }
 
 /* The application's side of it: a word in memory */
@@ -593,6 +614,7 @@ static struct kunit_case queue_cases[] = {
 	KUNIT_CASE(irq_any_size_exact),
 	KUNIT_CASE(irq_ird_0_always_full),
 	KUNIT_CASE(cq_armed_called_once_for_what_was_asked),
+	KUNIT_CASE(cq_armed_for_next_stays_so),
 	KUNIT_CASE(cq_user_word_taken_back_once),
 	KUNIT_CASE(cq_overflow_told_nothing_overwritten),
 	{}

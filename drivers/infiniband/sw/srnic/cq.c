@@ -224,6 +224,8 @@ static bool cq_has_some(const struct srnic_cq *cq)
  * @cq: completion queue
  * @flags: IB_CQ_SOLICITED or IB_CQ_NEXT_COMP, maybe IB_CQ_REPORT_MISSED_EVENTS
  *
+ * A queue that is armed for the next completion stays so until that has come.
+ *
  * Context: any.
  *
  * Return: 1 if that was asked for and there are completions already, else 0.
@@ -231,12 +233,15 @@ static bool cq_has_some(const struct srnic_cq *cq)
 int srnic_cq_arm(struct srnic_cq *cq, enum ib_cq_notify_flags flags)
 {
 	bool solicited = (flags & IB_CQ_SOLICITED_MASK) == IB_CQ_SOLICITED;
+	u32 keep = SIW_NOTIFY_NEXT_COMPLETION;
 	unsigned long irq;
 	int missed;
 
 	spin_lock_irqsave(&cq->lock, irq);
-	WRITE_ONCE(*cq->notify, SIW_NOTIFY_SOLICITED |
-				(solicited ? 0 : SIW_NOTIFY_NEXT_COMPLETION));
+	/* Who asked for less does not take from who asked for more. */
+	if (solicited)
+		keep = READ_ONCE(*cq->notify) & SIW_NOTIFY_NEXT_COMPLETION;
+	WRITE_ONCE(*cq->notify, SIW_NOTIFY_SOLICITED | keep);
 	/* As in cq_disarm(), from the other side. */
 	smp_mb();
 	missed = (flags & IB_CQ_REPORT_MISSED_EVENTS) && cq_has_some(cq);
