@@ -39,6 +39,11 @@ static int main_look_for_rivals(void)
 {
 	int i;
 
+	/* What is built in need not have a folder in /sys/module. */
+	if (IS_BUILTIN(CONFIG_RDMA_SIW)) {
+		pr_err("srnic: this kernel has siw built in, which uses the same number in the RDMA core\n");
+		return -EBUSY;
+	}
 	for (i = 0; i < ARRAY_SIZE(main_rivals); i++) {
 		struct kobject *rival = kset_find_obj(THIS_MODULE->mkobj.kobj.kset,
 						      main_rivals[i]);
