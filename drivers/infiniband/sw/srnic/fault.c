@@ -27,7 +27,8 @@ bool srnic_fault_record(struct srnic_qp *qp, const struct srnic_fault *fault)
 	if (qp->state == SRNIC_RTS || qp->state == SRNIC_CLOSING) {
 		first = true;
 		qp->fault = *fault;
-		WRITE_ONCE(qp->state, SRNIC_TERMINATE);
+		/* Whoever sees the state sees the fault: srnic_faulty(). */
+		smp_store_release(&qp->state, SRNIC_TERMINATE);
 	}
 	spin_unlock_irqrestore(&qp->lock, flags);
 	if (!first)

@@ -14,11 +14,12 @@ bool srnic_fault_note(struct srnic_qp *qp, enum srnic_err err);
  *
  * Context: any; without qp->lock a hint, which does not change back before stop.
  *
- * Return: true if so.
+ * Return: true if so; then qp->fault can be read.
  */
 static inline bool srnic_faulty(const struct srnic_qp *qp)
 {
-	return READ_ONCE(qp->state) >= SRNIC_TERMINATE;
+	/* The fault was written before. */
+	return smp_load_acquire(&qp->state) >= SRNIC_TERMINATE;
 }
 
 #endif /* _SRNIC_FAULT_H */

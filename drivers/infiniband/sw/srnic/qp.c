@@ -19,7 +19,8 @@ static void qp_set_state(struct srnic_qp *qp, enum srnic_state state)
 {
 	lockdep_assert_held(&qp->lock);
 	trace_srnic_state(qp, qp->state, state);
-	WRITE_ONCE(qp->state, state);
+	/* SRNIC_ERROR, too, is a state behind a fault: srnic_faulty(). */
+	smp_store_release(&qp->state, state);
 }
 
 /**
