@@ -369,19 +369,21 @@ bool srnic_send_is_done(struct srnic_qp *qp)
 static int send_ulpdu(struct srnic_qp *qp, const u8 *ulpdu, u16 len)
 {
 	struct srnic_writer w;
+	struct srnic_mark mark;
 	int err;
 
 	srnic_writer_open(&w, &qp->tx, SEND_GFP);
+	mark = srnic_writer_mark(&w);
 	err = srnic_writer_begin(&w, len);
 	if (!err)
 		err = srnic_writer_put(&w, ulpdu, len);
 	if (!err)
 		err = srnic_writer_end(&w, len);
-	srnic_writer_close(&w, &qp->tx);
 	if (err)
-		srnic_batch_reset(&qp->tx.batch);
+		srnic_writer_rewind(&w, mark);
 	else
 		send_count(qp, len);
+	srnic_writer_close(&w, &qp->tx);
 	return err;
 }
 

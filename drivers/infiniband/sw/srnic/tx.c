@@ -151,7 +151,7 @@ static enum tx_step tx_terminate(struct srnic_qp *qp, struct srnic_upcalls *up)
 	if (!tx->deadline) {
 		tx->deadline = (jiffies + msecs_to_jiffies(SRNIC_TERM_MS)) | 1;
 		if (!tx->fault_is_own)
-			srnic_batch_cut(&tx->batch);
+			srnic_batch_cut(tx);
 	}
 	if (tx->finished)
 		err = 0;
@@ -417,7 +417,7 @@ void srnic_tx_stop(struct srnic_qp *qp)
 	mutex_lock(&tx->lock);
 	if (tx->open && !tx->closed && !tx->finished) {
 		if (!tx->deadline && !tx->fault_is_own)
-			srnic_batch_cut(&tx->batch);
+			srnic_batch_cut(tx);
 		tx_put_term(qp, &up);
 		tx_term_gone(qp);
 	}

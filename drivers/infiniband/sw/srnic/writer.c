@@ -115,17 +115,21 @@ void srnic_batch_reset(struct srnic_batch *batch)
 
 /**
  * srnic_batch_cut - leave of a batch what has to go out
- * @batch: batch
+ * @tx: the sender's
  *
- * That is the rest of the FPDU which TCP has a part of, if there is one.
+ * That is the rest of the FPDU which TCP has a part of, if there is one. The next octet
+ * stands behind that: Markers are counted from there.
  */
-void srnic_batch_cut(struct srnic_batch *batch)
+void srnic_batch_cut(struct srnic_tx *tx)
 {
+	struct srnic_batch *batch = &tx->batch;
+	u32 len = batch->len;
 	u8 n = 0;
 
 	while (n < batch->fpdus && batch->ends[n] < batch->done)
 		n++;
 	batch->len = batch->done && n < batch->fpdus ? batch->ends[n] : batch->done;
+	tx->pos -= len - batch->len;
 	batch->fpdus = 0;
 }
 

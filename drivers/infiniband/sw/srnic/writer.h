@@ -55,6 +55,6 @@ int srnic_writer_put(struct srnic_writer *w, const void *octets, u32 len);
 int srnic_writer_end(struct srnic_writer *w, u16 ulpdu_len);
 
 void srnic_batch_reset(struct srnic_batch *batch);
-void srnic_batch_cut(struct srnic_batch *batch);
+void srnic_batch_cut(struct srnic_tx *tx);
 
 #endif /* _SRNIC_WRITER_H */
