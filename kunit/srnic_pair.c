@@ -208,7 +208,7 @@ void pair_post_recv(struct pair_end *e, u64 id, void *va, u32 len)
 }
 
 /* What is in the batch goes to the wire. */
-static void pair_push(struct pair *p, struct pair_end *e)
+void pair_push(struct pair *p, struct pair_end *e)
 {
 	struct srnic_batch *batch = &e->qp->tx.batch;
 	u32 left = batch->len;

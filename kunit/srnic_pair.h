@@ -82,6 +82,7 @@ struct srnic_mr *pair_reg(struct pair *p, struct ib_pd *pd, void *va, u64 base, 
 struct srnic_mr *pair_fast(struct pair *p, void *va, u64 size, u32 access);
 int pair_post(struct pair_end *e, const struct ib_send_wr *wr);
 void pair_post_recv(struct pair_end *e, u64 id, void *va, u32 len);
+void pair_push(struct pair *p, struct pair_end *e);
 void pair_send(struct pair *p, int from);
 void pair_deliver(struct pair *p, int from);
 void pair_run(struct pair *p);

@@ -70,7 +70,7 @@ static u32 rx_measure(const struct srnic_rx *rx, struct srnic_cursor cur, u32 le
 static bool rx_crc_is_good(const struct srnic_rx *rx, struct srnic_cursor *cur,
 			   const struct rx_fpdu *fpdu)
 {
-	__le32 field;
+	__le32 field = 0;
 	u32 sum;
 
 	if (!rx->crc) {
@@ -188,24 +188,56 @@ static bool rx_take(struct srnic_qp *qp, struct srnic_cursor *cur, const struct 
 	return true;
 }
 
-/* Collect an FPDU that TCP cannot hold. False: the stream has failed. */
+/**
+ * srnic_rx_part_size - how much room does an FPDU need that TCP cannot hold?
+ * @rx: receiving half; @rx->need was set by srnic_rx_take()
+ * @pos: position of the FPDU
+ *
+ * TCP may have too little of it to tell its length: then room for the longest there is.
+ *
+ * Context: the socket is locked.
+ *
+ * Return: octets.
+ */
+u32 srnic_rx_part_size(const struct srnic_rx *rx, u32 pos)
+{
+	u32 size = iw_mpa_fpdu_size(U16_MAX);
+
+	if (rx->need > rx_head(rx, pos))
+		return rx->need;
+	return size + (rx->markers ? SRNIC_MARKER_LEN * srnic_marker_count(0, size) : 0);
+}
+
+/* A cursor at what was copied out; @end is the position behind that. */
+static struct srnic_cursor rx_at_part(const struct srnic_rx *rx, u32 end)
+{
+	struct srnic_cursor at = { .markers = rx->markers, .pos = end - rx->part_len };
+
+	srnic_cursor_at_memory(&at, rx->part, rx->part_len);
+	return at;
+}
+
+/*
+ * Collect an FPDU that TCP cannot hold: first what tells its length, then the rest.
+ * False: the stream has failed.
+ */
 static bool rx_take_part(struct srnic_qp *qp, struct srnic_cursor *cur, u32 left, u32 *used,
 			 struct srnic_upcalls *up)
 {
 	struct srnic_rx *rx = &qp->rx;
-	u32 n = min(left, rx->part_size - rx->part_len);
-	struct srnic_cursor at = { .markers = rx->markers };
+	struct srnic_cursor at = rx_at_part(rx, cur->pos);
 	struct rx_fpdu fpdu;
+	u32 n, size;
 	bool good;
 
+	size = rx_measure(rx, at, rx->part_len, &fpdu);
+	n = min(left, size - rx->part_len);
 	srnic_cursor_read_raw(cur, rx->part + rx->part_len, n);
 	rx->part_len += n;
 	*used += n;
-	if (rx->part_len < rx->part_size)
+	at = rx_at_part(rx, cur->pos);
+	if (rx->part_len < rx_measure(rx, at, rx->part_len, &fpdu))
 		return true;
-	srnic_cursor_at_memory(&at, rx->part, rx->part_size);
-	at.pos = cur->pos - rx->part_size;
-	rx_measure(rx, at, rx->part_size, &fpdu);
 	good = rx_take(qp, &at, &fpdu, up);
 	srnic_count(qp->dev, rx_copied_out);
 	kvfree(rx->part);
@@ -240,7 +272,7 @@ u32 srnic_rx_take(struct srnic_qp *qp, struct srnic_cursor *cur, u32 avail, u32 
 		struct rx_fpdu fpdu;
 
 		if (rx->part) {
-			if (!rx_take_part(qp, cur, avail - used, &used, up))
+			if (!rx_take_part(qp, cur, avail - used, &used, up) || up->full)
 				return avail;
 			continue;
 		}
@@ -325,7 +357,7 @@ void srnic_rx_run(struct srnic_qp *qp, struct sock *sk, u32 budget)
 		srnic_count(qp->dev, rx_deferred);
 		rx_defer(qp);
 	} else if (rx->need && !rx->part && rx_is_stuck(sk)) {
-		rx->part_size = rx->need;
+		rx->part_size = srnic_rx_part_size(rx, rx_pos(rx, sk));
 		rx_defer(qp);
 	}
 }

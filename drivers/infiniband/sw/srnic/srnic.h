@@ -487,7 +487,7 @@ struct srnic_tx {
  * @read_len: octets of that which were placed
  * @part: an FPDU that TCP could not hold, or NULL
  * @part_len: octets of @part that are there
- * @part_size: octets that it will have; without @part: that it should have, or 0
+ * @part_size: room in @part; without @part: room that it should have, or 0
  */
 struct srnic_rx {
 	struct work_struct	work;
