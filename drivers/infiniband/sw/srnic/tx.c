@@ -160,16 +160,22 @@ static enum tx_step tx_terminate(struct srnic_qp *qp, struct srnic_upcalls *up)
 	else if (!tx_term_is_due(qp))
 		err = 0;
 	if (err == -EAGAIN && time_before(jiffies, tx->deadline)) {
-		mod_delayed_work(srnic_wq, &tx->retry, tx->deadline - jiffies + 1);
+		/* Who waits for memory already waits for less. */
+		queue_delayed_work(srnic_wq, &tx->retry, tx->deadline - jiffies + 1);
 		return TX_WAIT;
 	}
 	tx_term_gone(qp);
 	return tx_close(qp);
 }
 
-/* Nothing that is ours to send is left; the library sends the FIN. RX goes on. */
+/*
+ * Nothing that is ours to send is left; the library sends the FIN. RX goes on. It may have
+ * found an error since we last looked: that is told before the FIN, or never.
+ */
 static enum tx_step tx_finish(struct srnic_qp *qp)
 {
+	if (srnic_faulty(qp))
+		return TX_GO_ON;
 	qp->tx.finished = true;
 	iw_mpa_tx_finished(qp->ep);
 	return TX_WAIT;
