@@ -7,6 +7,7 @@
 #include "srnic_pair.h"
 
 #include <linux/module.h>
+#include <linux/slab.h>
 #include <linux/string.h>
 
 #include "place.h"
@@ -15,6 +16,7 @@
 #include "send.h"
 #include "sq.h"
 #include "stag.h"
+#include "tx.h"
 #include "writer.h"
 
 static const struct pair_opts queue_opts = { .crc = true, .emss = 1448, .ord = 2 };
@@ -363,6 +365,81 @@ static void sq_user_limit_counts_the_ring(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, srnic_send_is_done(e->qp));
 }
 
+/*
+ * Of an application's ring, flush takes as many elements as there are free WQEs. It says that
+ * there are more, for nobody rings the doorbell for them again.
+ */
+static void sq_user_element_behind_flush_told(struct kunit *test)
+{
+	struct pair *p = test->priv;
+	struct pair_end *e = queue_user(test);
+	const struct siw_sqe read = { .opcode = SIW_OP_READ };
+	const struct siw_sqe send = { .opcode = SIW_OP_SEND };
+	struct srnic_upcalls up = {};
+	u32 i;
+
+	queue_post_user(e, 0, &read);
+	for (i = 1; i < PAIR_WRS; i++)
+		queue_post_user(e, i, &send);
+	pair_send(p, 0);
+	queue_post_user(e, PAIR_WRS, &send);
+	KUNIT_EXPECT_TRUE(test, srnic_sq_flush(e->qp, &up));
+	KUNIT_EXPECT_EQ(test, e->qp->sq.get, PAIR_WRS);
+	KUNIT_EXPECT_FALSE(test, srnic_sq_flush(e->qp, &up));
+	KUNIT_EXPECT_EQ(test, e->qp->sq.get, PAIR_WRS + 1);
+	KUNIT_EXPECT_EQ(test, e->qp->sq.uring[0].flags, 0);
+}
+
+/* More than a step of flush, behind a Read that holds what TCP has already */
+static void sq_flush_of_a_long_queue_in_order(struct kunit *test)
+{
+	const u32 size = 1024, sent = 700, posted = 900;
+	const struct ib_rdma_wr read = { .wr = { .wr_id = 0, .opcode = IB_WR_RDMA_READ } };
+	struct ib_send_wr wr = { .opcode = IB_WR_SEND };
+	struct pair *p = test->priv;
+	struct srnic_sq *sq = &p->end[0].qp->sq;
+	struct srnic_upcalls up = {};
+	u32 i;
+
+	p->end[0].scq.size = size;
+	p->end[0].scq.kring = kvcalloc(size, sizeof(struct srnic_cqe), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, p->end[0].scq.kring);
+	sq->size = size;
+	sq->ring = kvcalloc(size, sizeof(*sq->ring), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, sq->ring);
+	pair_start(p, &queue_opts);
+	KUNIT_ASSERT_EQ(test, pair_post(&p->end[0], &read.wr), 0);
+	for (i = 1; i < posted; i++) {
+		wr.wr_id = i;
+		KUNIT_ASSERT_EQ(test, pair_post(&p->end[0], &wr), 0);
+		if (i == sent)
+			pair_send(p, 0);
+	}
+	KUNIT_EXPECT_FALSE(test, srnic_sq_flush(p->end[0].qp, &up));
+	for (i = 0; i < posted; i++)
+		pair_expect_wc(p, &p->end[0].scq, i, IB_WC_WR_FLUSH_ERR);
+	pair_expect_no_wc(p, &p->end[0].scq);
+	KUNIT_EXPECT_TRUE(test, srnic_sq_is_empty(p->end[0].qp));
+	kvfree(sq->ring);
+	kvfree(p->end[0].scq.kring);
+}
+
+/* A limit and a failure belong to a stream, whoever ended that. */
+static void sq_next_stream_begins_anew(struct kunit *test)
+{
+	const struct iw_mpa_params params = { .initiator = true, .ord = 1 };
+	struct pair *p = test->priv;
+	struct srnic_qp *qp = p->end[0].qp;
+
+	pair_start(p, &queue_opts);
+	srnic_sq_limit(qp);
+	qp->sq.failed = true;
+	KUNIT_EXPECT_TRUE(test, srnic_sq_is_at_limit(qp));
+	srnic_tx_start(qp, &params);
+	KUNIT_EXPECT_FALSE(test, srnic_sq_is_at_limit(qp));
+	KUNIT_EXPECT_FALSE(test, qp->sq.failed);
+}
+
 /* A response that is owed goes out, one that is asked for later does not */
 /* Rules: D-6.2.1-2 */
 static void irq_limit_ends_the_stream(struct kunit *test)
@@ -608,6 +685,9 @@ static struct kunit_case queue_cases[] = {
 	KUNIT_CASE(sq_send_behind_failed_read_flushed),
 	KUNIT_CASE(sq_limit_ends_the_stream),
 	KUNIT_CASE(sq_user_limit_counts_the_ring),
+	KUNIT_CASE(sq_user_element_behind_flush_told),
+	KUNIT_CASE(sq_flush_of_a_long_queue_in_order),
+	KUNIT_CASE(sq_next_stream_begins_anew),
 	KUNIT_CASE(irq_limit_ends_the_stream),
 	KUNIT_CASE(rq_user_elements_taken_once_in_order),
 	KUNIT_CASE(rq_limit_told_when_fewer_are_left),

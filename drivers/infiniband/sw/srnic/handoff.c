@@ -176,11 +176,11 @@ static void handoff_stop(struct ib_qp *ibqp, enum iw_mpa_reason why)
 	srnic_qp_to_error(qp);
 	srnic_tx_stop(qp);
 	srnic_irq_free(&qp->irq);
+	srnic_qp_flush(qp);
+	/* Not before: the ULP could bring the QP to another state, which is not flushed. */
 	spin_lock_irq(&qp->lock);
 	qp->ep = NULL;
 	spin_unlock_irq(&qp->lock);
-
-	srnic_qp_flush(qp);
 	srnic_qp_tell(qp, handoff_events(qp));
 }
 

@@ -118,7 +118,7 @@ static bool qp_flush_rq(struct srnic_qp *qp, struct srnic_upcalls *up)
 void srnic_qp_flush(struct srnic_qp *qp)
 {
 	struct srnic_upcalls up = {};
-	bool found;
+	bool found, more;
 
 	mutex_lock(&qp->tx.lock);
 	/* Pairs with the barrier of who posts: it sees the state, or we see what it posted. */
@@ -128,14 +128,15 @@ void srnic_qp_flush(struct srnic_qp *qp)
 		return;
 	}
 	srnic_place_flush(qp, &up);
-	srnic_sq_flush(qp, &up);
+	more = srnic_sq_flush(qp, &up);
 	found = qp_flush_rq(qp, &up);
 	mutex_unlock(&qp->tx.lock);
 	srnic_cq_call(&up);
 
-	if (!qp->user || qp->srq)
+	/* With an SRQ no receive can come; a Send can, without a doorbell, while we flush. */
+	if (!qp->user || (qp->srq && !more))
 		return;
-	qp->flush_ms = found ? SRNIC_FLUSH_MIN_MS :
+	qp->flush_ms = found || more ? SRNIC_FLUSH_MIN_MS :
 			       min_t(u32, 2 * qp->flush_ms, SRNIC_FLUSH_MAX_MS);
 	if (!READ_ONCE(qp->dying))
 		queue_delayed_work(srnic_wq, &qp->flush_work, msecs_to_jiffies(qp->flush_ms));

@@ -24,6 +24,9 @@
 #include "ring.h"
 #include "wqe.h"
 
+/* So many WQEs are flushed in a row with interrupts off. */
+#define SQ_FLUSH_STEP	256
+
 static struct srnic_wqe *sq_wqe(struct srnic_sq *sq, u32 index)
 {
 	return &sq->ring[index & (sq->size - 1)];
@@ -59,6 +62,22 @@ int srnic_sq_post(struct srnic_qp *qp, const struct ib_send_wr *wr, const struct
 		*bad = wr;
 	spin_unlock_irqrestore(&sq->lock, flags);
 	return err;
+}
+
+/**
+ * srnic_sq_start - a QP gets a stream: nothing of the one before is left
+ * @qp: the QP
+ *
+ * Context: process; nobody sends or flushes.
+ */
+void srnic_sq_start(struct srnic_qp *qp)
+{
+	struct srnic_sq *sq = &qp->sq;
+
+	spin_lock_irq(&sq->lock);
+	sq->limited = false;
+	sq->failed = false;
+	spin_unlock_irq(&sq->lock);
 }
 
 /* The sender is alone with elements that are not yet WQEs. */
@@ -125,7 +144,7 @@ static u32 sq_count_user(const struct srnic_sq *sq)
  * srnic_sq_limit - the stream ends behind what is posted now
  * @qp: the QP
  *
- * The limit goes when the queue is flushed.
+ * The limit goes when the queue is flushed, or when the next stream begins.
  *
  * Context: process; the caller is the sender.
  */
@@ -213,13 +232,14 @@ static void sq_complete(struct srnic_qp *qp, const struct srnic_wqe *wqe, struct
 	srnic_cq_put(qp->scq, &cqe, false, up);
 }
 
-static void sq_retire(struct srnic_qp *qp, struct srnic_upcalls *up)
+/* Up to @to, which is "sent" or before it */
+static void sq_retire(struct srnic_qp *qp, u32 to, struct srnic_upcalls *up)
 {
 	struct srnic_sq *sq = &qp->sq;
 	u32 get = sq->get;
 
 	lockdep_assert_held(&sq->lock);
-	while (sq->get != sq->sent && sq_wqe(sq, sq->get)->done) {
+	while (sq->get != to && sq_wqe(sq, sq->get)->done) {
 		struct srnic_wqe *wqe = sq_wqe(sq, sq->get++);
 
 		/* It may be with the peer, but what was posted before it has failed. */
@@ -240,7 +260,8 @@ static void sq_retire(struct srnic_qp *qp, struct srnic_upcalls *up)
 static void sq_give_back(struct srnic_sq *sq, u32 from, u32 to)
 {
 	for (; from != to; from++)
-		WRITE_ONCE(sq->uring[from & (sq->size - 1)].flags, 0);
+		/* It was copied before it is free. */
+		smp_store_release(&sq->uring[from & (sq->size - 1)].flags, 0);
 	/* Free, then look at the next; an application writes that, then looks if this is free. */
 	smp_mb();
 }
@@ -267,7 +288,7 @@ void srnic_sq_sent(struct srnic_qp *qp, struct srnic_upcalls *up)
 		if (!srnic_wqe_is_read(wqe))
 			wqe->done = true;
 	}
-	sq_retire(qp, up);
+	sq_retire(qp, sq->sent, up);
 	spin_unlock_irq(&sq->lock);
 }
 
@@ -367,7 +388,7 @@ void srnic_sq_read_done(struct srnic_qp *qp, struct srnic_wqe *wqe, enum ib_wc_s
 	} else {
 		sq->rtr_read = false;
 	}
-	sq_retire(qp, up);
+	sq_retire(qp, sq->sent, up);
 	if (sq->waits) {
 		sq->waits = false;
 		up->kick = true;
@@ -384,6 +405,19 @@ static void sq_flush_one(struct srnic_qp *qp, struct srnic_wqe *wqe)
 	srnic_count(qp->dev, wr_flushed);
 }
 
+/* Interrupts are not kept waiting for a whole queue. False: @end is reached. */
+static bool sq_flush_step(struct srnic_qp *qp, u32 end, struct srnic_upcalls *up)
+{
+	struct srnic_sq *sq = &qp->sq;
+	u32 n, to = sq->get + min_t(u32, end - sq->get, SQ_FLUSH_STEP);
+
+	lockdep_assert_held(&sq->lock);
+	for (n = sq->get; n != to; n++)
+		sq_flush_one(qp, sq_wqe(sq, n));
+	sq_retire(qp, to, up);
+	return to != end;
+}
+
 /**
  * srnic_sq_flush - all that is posted ends
  * @qp: the QP, without a stream
@@ -391,14 +425,16 @@ static void sq_flush_one(struct srnic_qp *qp, struct srnic_wqe *wqe)
  *
  * What is done already completes as it is, if all before it was successful; the rest
  * completes as flushed. Of an application's ring one turn at most: it can post as fast as
- * this flushes.
+ * this flushes. What a kernel ULP posts meanwhile is for the flush that its post asks for.
  *
  * Context: process; nobody else sends or flushes.
+ *
+ * Return: true if the application's ring has more, for which no doorbell need come.
  */
-void srnic_sq_flush(struct srnic_qp *qp, struct srnic_upcalls *up)
+bool srnic_sq_flush(struct srnic_qp *qp, struct srnic_upcalls *up)
 {
 	struct srnic_sq *sq = &qp->sq;
-	u32 n;
+	u32 n, end;
 
 	for (n = 0; sq->uring && n < sq->size && sq->put - sq->get < sq->size; n++) {
 		if (!sq_fetch(qp))
@@ -408,16 +444,20 @@ void srnic_sq_flush(struct srnic_qp *qp, struct srnic_upcalls *up)
 	if (sq->uring)
 		sq_give_back(sq, sq->sent, sq->put);
 	spin_lock_irq(&sq->lock);
-	for (n = sq->get; n != sq->put; n++)
-		sq_flush_one(qp, sq_wqe(sq, n));
-	sq->sent = sq->put;
-	sq->next = sq->put;
+	end = sq->put;
+	sq->sent = end;
+	sq->next = end;
 	sq->reads = 0;
 	sq->rtr_read = false;
-	sq_retire(qp, up);
+	while (sq_flush_step(qp, end, up)) {
+		spin_unlock_irq(&sq->lock);
+		cond_resched();
+		spin_lock_irq(&sq->lock);
+	}
 	sq->limited = false;
 	sq->failed = false;
 	spin_unlock_irq(&sq->lock);
+	return sq->uring && srnic_ring_has_sqe(&sq->uring[sq->put & (sq->size - 1)]);
 }
 
 /**

@@ -7,6 +7,7 @@
 #include "srnic.h"
 
 int srnic_sq_post(struct srnic_qp *qp, const struct ib_send_wr *wr, const struct ib_send_wr **bad);
+void srnic_sq_start(struct srnic_qp *qp);
 struct srnic_wqe *srnic_sq_head(struct srnic_qp *qp);
 void srnic_sq_limit(struct srnic_qp *qp);
 bool srnic_sq_is_at_limit(struct srnic_qp *qp);
@@ -18,7 +19,7 @@ bool srnic_sq_expect_rtr(struct srnic_qp *qp);
 struct srnic_wqe *srnic_sq_oldest_read(struct srnic_qp *qp, bool *rtr);
 void srnic_sq_read_done(struct srnic_qp *qp, struct srnic_wqe *wqe, enum ib_wc_status status,
 			struct srnic_upcalls *up);
-void srnic_sq_flush(struct srnic_qp *qp, struct srnic_upcalls *up);
+bool srnic_sq_flush(struct srnic_qp *qp, struct srnic_upcalls *up);
 bool srnic_sq_is_empty(struct srnic_qp *qp);
 
 #endif /* _SRNIC_SQ_H */

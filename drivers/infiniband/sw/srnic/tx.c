@@ -330,6 +330,7 @@ void srnic_tx_start(struct srnic_qp *qp, const struct iw_mpa_params *params)
 	for (qn = 0; qn < SRNIC_QN_COUNT; qn++)
 		tx->msn[qn] = 1;
 	tx->msg.kind = SRNIC_MSG_NONE;
+	srnic_sq_start(qp);
 	mutex_unlock(&tx->lock);
 }
 
