@@ -22,6 +22,7 @@ guide_prepare() {
 	done
 	depmod -b /run/guide 2>/dev/null
 	mount --bind /run/guide/lib/modules /lib/modules
+	at_clean_up 'umount /lib/modules 2>/dev/null'
 }
 
 guests_of() {

@@ -23,7 +23,7 @@ ns_add() {
 ns_link() { poll 10 ns_try_link "$1"; }
 
 ns_try_link() {
-	ip netns exec "$1" rdma link add "siw-$1" type siw netdev eth0 || return 1
+	ip netns exec "$1" rdma link add "siw-$1" type "$(link_type)" netdev eth0 || return 1
 	poll 2 ns_is_up "$1" && return
 	rdma link delete "siw-$1"
 	return 1
