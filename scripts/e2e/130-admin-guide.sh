@@ -22,7 +22,7 @@ guide_prepare() {
 	done
 	depmod -b /run/guide 2>/dev/null
 	mount --bind /run/guide/lib/modules /lib/modules
-	at_clean_up '[[ ! -e /lib/modules/$(uname -r)/updates/srnic.ko ]] || umount /lib/modules'
+	at_clean_up "[[ ! -e /lib/modules/${dir##*/}/updates/srnic.ko ]] || umount /lib/modules"
 }
 
 guests_of() {
