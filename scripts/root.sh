@@ -6,7 +6,7 @@
 #   SUITE         with its compilers. Kernels newer than the host's release need them: the programs
 #                 that come with their headers do not run with an older C library
 #   SUITE-guest   for guests that systemd boots: see guest/guest.sh
-#   SUITE-host    with hardly anything, to set up and test this tree there: see host.sh
+#   SUITE-host    with hardly anything, to set up and test this tree there
 #
 #   scripts/root.sh ROOT COMMAND...   run a command there
 #   scripts/root.sh --make ROOT       make it, if it is missing; setup.sh does
