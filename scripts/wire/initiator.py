@@ -599,7 +599,6 @@ def peer_ends_the_connection(b, how):
 
 @rule("M-7.2-1", "P-10", cases=[("disconnect",), ("destroy_qp",)])
 def ulp_ends_the_connection(b, how):
-    b.set(rtr_repeat_ms=0)      # the peer does not answer
     client, peer, _ = b.connecting()
     up(client, peer, mpa.reply2(a=1, rtr=WRITE, ird=4, ord=4))
     client.do(how)

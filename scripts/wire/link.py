@@ -65,8 +65,7 @@ class Link:
             b.set(crc=0)
         if not rtr and role == "initiator":
             b.set(peer_to_peer=0)
-        # A peer that waits to hear something else is not to hear the RTR message again.
-        b.set(**{"rtr_repeat_ms": 0, **(settings or {})})
+        b.set(**(settings or {}))
         self._make_qp(dut, qp or {})
         if setup:
             setup(self.dut, self.qp)
