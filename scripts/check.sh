@@ -3,7 +3,7 @@
 #
 # Run every suite, also after a failure, and sum up what they print.
 #
-#   scripts/check.sh [SUITE...]    (no argument: static kunit fuzz wire interop bench e2e debug)
+#   scripts/check.sh [SUITE...]    (no argument: static kunit fuzz wire interop bench e2e)
 #   scripts/check.sh --all         every suite in full, on every kernel and driver: some hours
 #
 # A suite prints "ok N name" and "not ok N name", and at its end "# suite: N passed, N failed".
@@ -13,7 +13,7 @@
 . "$(dirname "$0")/lib.sh"
 
 # All of these would take too long here.
-declare -A OPTION=([wire]=--sample [interop]=--sample [bench]=--guard [debug]='kasan e2e faults')
+declare -A OPTION=([wire]=--sample [interop]=--sample [bench]=--guard [e2e]=--sample)
 LIMIT=45m	# for one suite: a hang is to be told, not waited for
 
 # "VARIABLE=VALUE... SUITE ARGUMENT...", in running order
@@ -92,18 +92,6 @@ run_suite() {
 	rm -f "$log"
 }
 
-# Minutes of nothing but compiling: beside the suites before it, behind them in priority. If this
-# fails, the suite that needs the kernel tries again, and says so. It ends when we end.
-begin_debug_kernel() {
-	set -m
-	(
-		"$TOP/scripts/setup.sh" build && nice -n 19 "$TOP/scripts/debug-kernel.sh" kasan
-	) </dev/null >/dev/null 2>&1 &
-	# By its job: the shell knows whether that is over, and the number somebody else's.
-	trap 'kill %1 2>/dev/null || true' EXIT
-	set +m
-}
-
 main() {
 	local suite
 
@@ -111,9 +99,8 @@ main() {
 		LIMIT=6h
 		set -- "${ALL[@]}"
 	elif [[ $# -eq 0 ]]; then
-		set -- static kunit fuzz wire interop bench e2e debug
+		set -- static kunit fuzz wire interop bench e2e
 	fi
-	[[ " $* " != *' debug '* ]] || begin_debug_kernel
 	for suite in "$@"; do
 		# shellcheck disable=SC2086 # words
 		run_suite $suite ${OPTION[$suite]:-}

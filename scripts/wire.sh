@@ -9,7 +9,7 @@
 #   scripts/wire.sh [-k REGEX] [--sample] [FILE...]
 #
 # FILE is one of scripts/wire without .py; -k takes only the tests whose name or rule ids match;
-# --sample takes one case of each test of the data path.
+# --sample takes one case of each test, not the same on each kernel.
 #
 # KERNELS="6.1 6.12" chooses them; without it a KERNEL other than 6.1 is the only one.
 
@@ -121,7 +121,7 @@ on_one() {
 	guest_run A 'insmod /share/modules/kverbs.ko'
 	# shellcheck disable=SC2086 # words
 	if run_files srnic $DATA && [[ -z $PATTERN && $FILES == *"$DATA" ]]; then
-		OPTIONS=(--sample)
+		OPTIONS=(--sample "$KERNEL")
 		batch fd00::1 "$DATA_SAMPLE" IPv6 'data sample' 'data_.*'
 	fi
 	guest_run A 'rmmod kverbs'
@@ -136,7 +136,7 @@ main() {
 	while [[ $# -gt 0 ]]; do
 		case $1 in
 		-k) PATTERN=${2?which tests?} && shift ;;
-		--sample) OPTIONS+=(--sample) ;;
+		--sample) OPTIONS+=(--sample "$KERNEL") ;;
 		-*) die 'usage: wire.sh [-k REGEX] [--sample] [FILE...]' ;;
 		*) FILES+=" $1" ;;
 		esac

@@ -2,12 +2,13 @@
 # SPDX-License-Identifier: GPL-2.0
 """Run the wire tests against the device of this host.
 
-    run.py [-k REGEX] [--file REGEX] [-l] [--sample] [--soak] [--map FILE] PROGRAM ADDRESS
+    run.py [-k REGEX] [--file REGEX] [-l] [--sample SALT] [--soak] [--map FILE] PROGRAM ADDRESS
 
 PROGRAM is cm_probe, ADDRESS one of the device's own. One result line for each test; -l lists
 each test with the rules that it proves. --file chooses by the names of the files here, --sample
-takes one case of each test of the data path, --soak the long cases. FILE is for judge.py: a line
-for each test with its port, and for each connection of its peer who that was and the two ports.
+takes one case of each test, and another one for another SALT, --soak the long cases. FILE is for
+judge.py: a line for each test with its port, and for each connection of its peer who that was and
+the two ports.
 """
 
 import argparse
@@ -47,21 +48,18 @@ MODULES = responder, initiator, hazards, storms, load, faults, *DATA
 LOADS = storms.__name__, load.__name__      # they have peers that are nobody's test
 
 
-def sample(tests):
-    """One case of each test of the data path; which one, is by chance and always the same"""
+def sample(tests, salt):
+    """One case of each test; which one, is by chance and for each salt always the same"""
     cases = {}
     for test in tests:
         cases.setdefault(test[2], []).append(test)
     for function, some in cases.items():
-        if function.__module__ in (module.__name__ for module in DATA):
-            yield some[zlib.crc32(function.__name__.encode()) % len(some)]
-        else:
-            yield from some
+        yield some[zlib.crc32(f"{salt} {function.__name__}".encode()) % len(some)]
 
 
 def selected(args):
     tests = registry.SOAK if args.soak else registry.TESTS
-    for name, ids, function, case in sample(tests) if args.sample else tests:
+    for name, ids, function, case in sample(tests, args.sample) if args.sample else tests:
         if re.fullmatch(args.file, function.__module__) and \
                 re.search(args.k, f"{name} {' '.join(ids)}"):
             yield name, ids, function, case
@@ -119,7 +117,7 @@ def main():
     parser.add_argument("-k", default="")
     parser.add_argument("-l", action="store_true")
     parser.add_argument("--file", default=".*")
-    parser.add_argument("--sample", action="store_true")
+    parser.add_argument("--sample", metavar="SALT")
     parser.add_argument("--soak", action="store_true")
     parser.add_argument("--map", default="/dev/null")
     parser.add_argument("program", nargs="?")
