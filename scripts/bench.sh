@@ -69,7 +69,7 @@ LOADS='1-1-0 4-1-0 16-1-0 64-1-0 16-4-0 16-8-0 64-8-0 16-1-4 64-8-4'
 ROUNDS=3	# the drivers take turns
 
 # Hundredths of what siw takes to connect, which the variants may take
-declare -A LIMITS=([default]=115 [plain]=108)
+declare -A LIMITS=([default]=104 [plain]=98)
 
 # The string instructions of the processor are left out: they count once for each octet, though a
 # real one moves many at a time. Without them it is eight.

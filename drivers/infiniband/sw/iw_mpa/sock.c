@@ -330,6 +330,8 @@ static int sock_setup(struct socket *sock, const struct iw_mpa_sock_opts *opts)
 	sk->sk_use_task_frag = false;
 	sock_set_reuseaddr(sk);
 	tcp_sock_set_nodelay(sk);
+	/* The MPA Request acknowledges the peer's SYN: see iw_mpa_sock_save_acks(). */
+	tcp_sock_set_quickack(sk, 0);
 	return opts->tos_set ? sock_set_tos(sock, opts->tos) : 0;
 }
 
@@ -442,6 +444,9 @@ int iw_mpa_sock_listen(struct iw_mpa_sock *ms,
 	err = kernel_listen(sock, backlog);
 	if (err)
 		iw_mpa_sock_release(ms);
+	else
+		/* TCP begins anew when it listens. Its connections have this from here. */
+		iw_mpa_sock_save_acks(ms);
 	return err;
 }
 

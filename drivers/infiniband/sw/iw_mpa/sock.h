@@ -110,6 +110,7 @@ int iw_mpa_sock_adopt(struct iw_mpa_sock *ms, struct socket *sock,
 void iw_mpa_sock_drop(struct socket *sock, const struct iw_mpa_sock *listener);
 int iw_mpa_sock_read(struct iw_mpa_sock *ms, iw_mpa_sock_taker take, void *arg, bool *ended);
 int iw_mpa_sock_discard(struct iw_mpa_sock *ms, size_t len);
+void iw_mpa_sock_save_acks(struct iw_mpa_sock *ms);
 int iw_mpa_sock_send(struct iw_mpa_sock *ms, const void *buf, size_t len);
 void iw_mpa_sock_shutdown(struct iw_mpa_sock *ms);
 void iw_mpa_sock_seq(struct iw_mpa_sock *ms, u32 *snd_nxt, u32 *rcv_nxt,

@@ -52,6 +52,7 @@ enum iw_mpa_event iw_mpa_startup_send_request(struct iw_mpa_ep *ep)
 
 	iw_mpa_make_request(&ep->local, &ep->sent);
 	len = startup_encode(ep, ep->request_pd, ep->request_pd_len, buf);
+	iw_mpa_sock_save_acks(&ep->sock);
 	err = len < 0 ? len : iw_mpa_sock_send(&ep->sock, buf, len);
 	/* What TCP says of a peer that is gone it has also reported: that event waits. */
 	if (err && err != -ECONNRESET && err != -EPIPE) {
