@@ -56,6 +56,7 @@ archive_refresh() {
 	local file=$CACHE/apt/${1%-backports}/updated
 
 	[[ -z $(find "$file" -mtime 0 2>/dev/null) ]] || return 0
+	need_space 400
 	HINT="is there a network, and does 'apt-get update' work?" \
 		quietly "reading what packages ${1%-backports} has" archive_update "$1"
 }

@@ -101,13 +101,25 @@ set_constant() {
 	sed -Ei "s/$define/\1 = $value;/" "$files"
 }
 
+# need_place FOLDER...: they can be written to, and have space
+need_place() {
+	local dir
+
+	for dir in "$@"; do
+		if ! mkdir -p "$dir" 2>/dev/null || [[ ! -w $dir ]]; then
+			die "no permission to write into $dir: as root, please"
+		fi
+		need_space 50 "$dir"
+	done
+}
+
 # INSTALL_MOD_PATH as in the kernel's own Makefile: a root folder other than /. Not what is left of
 # a build that asked for more; modules.order of 6.12 has names of objects.
 install_ours() {
 	local dest=${INSTALL_MOD_PATH:-}/lib/modules/$KREL/updates
 	local sbin=${INSTALL_MOD_PATH:-}/usr/local/sbin
 
-	mkdir -p "$dest" "$sbin"
+	need_place "$dest" "$sbin"
 	install -m 755 "$TOP/scripts/iw-mpa" "$sbin"
 	sed 's/\.o$/.ko/' "$SRC/modules.order" | xargs install -m 644 -t "$dest"
 	depmod -b "${INSTALL_MOD_PATH:-/}" "$KREL"
@@ -128,6 +140,8 @@ main() {
 		shift
 		;;
 	esac
+	need_space 300
+	[[ $verb != install ]] || need_place "${INSTALL_MOD_PATH:-}"/{lib/modules/"$KREL"/updates,usr/local/sbin}
 	say "building modules for $KREL"
 	mkdir -p "$BUILD"
 	locked build build_stock

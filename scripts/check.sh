@@ -34,6 +34,7 @@ ALL=(
 	"soak"
 	"dkms"
 	"package"
+	"refusals"
 )
 
 PASSED=0

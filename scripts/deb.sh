@@ -76,6 +76,7 @@ main() {
 	grep -q "^#define IW_MPA_VERSION[[:space:]]*\"$have\"" "$TOP/include/rdma/iw_mpa.h" ||
 		die "dkms.conf is version $have, include/rdma/iw_mpa.h is not: they have to agree"
 	"$TOP/scripts/setup.sh" deb
+	need_space 50
 	dir=$OUT/$version
 	locked deb make_tree "$dir/iw-mpa-$version" "$version"
 	rm -f "$dir"/*.deb "$dir"/*.changes

@@ -268,6 +268,7 @@ main() {
 	local kernel
 
 	if [[ ${1:-} != --inside ]]; then
+		need_root 'this covers folders of the host in a mount namespace'
 		"$TOP/scripts/setup.sh" build guest dkms
 		unshare -m true || die 'no permission to make a mount namespace'
 		[[ $# -gt 0 || -z $(find_krel 6.12) ]] || set -- 6.1 6.12

@@ -83,6 +83,21 @@ KREL=${KREL:-}
 KERNEL=${KERNEL:-${DEBUG:-$(name_kernel)}}
 export KERNEL KREL
 
+kernel_debugs() { [[ $1 == kasan || $1 == kcsan ]]; }
+
+# Before anything is installed, fetched or built
+check_names() {
+	local name
+
+	for name in "$@"; do
+		kernel_row "$name" || kernel_debugs "$name" ||
+			die "no such kernel: $name ($(kernel_names | paste -sd ' ') kasan kcsan)"
+	done
+}
+
+# shellcheck disable=SC2086 # a list of words is what it is
+check_names "$KERNEL" ${KERNELS:-}
+
 # Call it before the first use of KREL: setup.sh may have brought the headers since.
 need_krel() { need_kernel "$KERNEL"; }
 
@@ -91,14 +106,12 @@ need_kernel() {
 	KROOT=
 	if kernel_debugs "$KERNEL"; then
 		need_debug_kernel
-	elif kernel_row "$KERNEL"; then
-		need_debian_kernel
 	else
-		die "no such kernel: $KERNEL ($(kernel_names | paste -sd ' ') kasan kcsan)"
+		check_names "$KERNEL"
+		kernel_row "$KERNEL"
+		need_debian_kernel
 	fi
 }
-
-kernel_debugs() { [[ $1 == kasan || $1 == kcsan ]]; }
 
 # Its release changes with its configuration.
 need_debug_kernel() {

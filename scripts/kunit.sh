@@ -220,6 +220,7 @@ main() {
 		[[ -n ${CONFIG[$name]:-} ]] || die "no such kernel: $name (${!CONFIG[*]})"
 	done
 	"$TOP/scripts/setup.sh" kunit
+	need_space 500
 	[[ " $* " != *' s390 '* && " $* " != *' i386 '* ]] || "$TOP/scripts/setup.sh" arch
 	linux=$("$TOP/scripts/linux-source.sh")
 	locked kunit suite "$linux" "$@"

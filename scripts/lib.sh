@@ -12,20 +12,26 @@ set -euo pipefail
 
 TOP=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 CACHE=${CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/iw_mpa}
-mkdir -p "$CACHE"
+if ! mkdir -p "$CACHE" 2>/dev/null || [[ ! -w $CACHE ]]; then
+	echo "error: no permission to write into $CACHE: set XDG_CACHE_HOME to a folder of yours" >&2
+	exit 1
+fi
 export TOP CACHE
 
 # The modules of the Debian package; siw_mpa is made of sources that are not ours.
 PACKAGED=(iw_mpa srnic)
 
-# need_space MEGABYTES: of the file system of $CACHE
+# need_space MEGABYTES [FOLDER]: in its file system; without FOLDER: of $CACHE
 need_space() {
-	local free
+	local dir=${2:-$CACHE} advice='make space' free
 
-	free=$(df -Pm "$CACHE" | awk 'NR == 2 { print $4 }')
-	[[ $free -ge $1 ]] ||
-		die "$CACHE has $free MB left, this needs $1: make space, or set XDG_CACHE_HOME to another disk"
+	[[ $dir != "$CACHE" ]] || advice+=', or set XDG_CACHE_HOME to another disk'
+	free=$(df -Pm "$dir" | awk 'NR == 2 { print $4 }')
+	[[ $free -ge $1 ]] || die "$dir has $free MB left, this needs $1: $advice"
 }
+
+# need_root WHY: before anything is fetched or built
+need_root() { [[ $(id -u) -eq 0 ]] || die "as root, please: $1"; }
 
 say() { printf '[%4ds] %s\n' "$SECONDS" "$*" >&2; }
 die() { printf 'error: %s\n' "$*" >&2; exit 1; }

@@ -23,6 +23,7 @@ unpack() {
 }
 
 unpack_once() {
+	[[ -d $1 ]] || need_space 2500
 	[[ -d $1 ]] || quietly "unpacking $KTARBALL, once" unpack "$1"
 }
 

@@ -26,14 +26,18 @@ NEXT=0.3		# the version to upgrade to
 
 # make_debs KREL: the headers of a kernel, and a package that stands for the kernel that QEMU boots
 make_debs() {
-	local dir=$1 image=linux-image-$KREL version packages
+	local dir=$1 image=linux-image-$KREL version packages compilers
 
 	version=$(kernel_version)
 	mkdir -p "$dir/$image/DEBIAN"
 	cd "$dir" || return
 	archive_refresh "$KSUITE"
 	mapfile -t packages < <(depends "$KSUITE" "linux-headers-$KREL" 'linux-(headers|kbuild|compiler|base)-.*')
-	download "$KSUITE" "${packages[@]/%/=$version}" "linux-headers-$KREL=$version"
+	# Names for the compiler of a release, which its guests have under another
+	mapfile -t compilers < <(depends "$KSUITE" "linux-headers-$KREL" 'gcc-.*-for-host')
+	[[ ${#compilers[@]} -eq 0 ]] ||
+		mapfile -t -O 1 compilers < <(depends "$KSUITE" "${compilers[0]}" 'cpp-.*-for-host')
+	download "$KSUITE" "${packages[@]/%/=$version}" "linux-headers-$KREL=$version" "${compilers[@]}"
 	printf '%s\n' "Package: $image" "Version: $version" 'Architecture: amd64' \
 		'Maintainer: nobody <nobody@localhost>' 'Description: the kernel that QEMU boots' \
 		>"$image/DEBIAN/control"
@@ -280,13 +284,14 @@ step() {
 	KEEP=yes
 }
 
-# Another kernel of the same Debian
+# Another kernel of the same Debian whose headers were fetched
 second_kernel() {
 	local name suite=${KSUITE%-backports} kernel=$KERNEL
 
-	for name in "${KERNELS[@]}"; do
+	for name in $(kernel_names); do
 		kernel_row "$name"
-		[[ $name == "$kernel" || ${KSUITE%-backports} != "$suite" ]] || { echo "$name"; return; }
+		[[ $name == "$kernel" || ${KSUITE%-backports} != "$suite" || -z $(find_krel "$name") ]] ||
+			{ echo "$name"; return; }
 	done
 }
 
@@ -338,8 +343,8 @@ main() {
 	fi
 	KERNELS=("$@")
 	[[ $# -gt 0 ]] || mapfile -t KERNELS < <(kernel_names)
+	need_root 'this makes root folders of Debian'
 	"$TOP/scripts/setup.sh" build guest deb root "${KERNELS[@]}"
-	[[ $(id -u) -eq 0 ]] || die 'as root, please: this makes root folders of Debian'
 	mkdir -p "$WORK"
 	MODULES=()
 	for name in "${PACKAGED[@]}"; do

@@ -109,6 +109,8 @@ unpack_kernel() {
 	local -a packages
 
 	tmp=$(mktemp -d "$dir.XXXXXX")
+	# shellcheck disable=SC2064 # this one; we are in a subshell
+	trap "rm -rf '$tmp'" EXIT
 	cd "$tmp" || return
 	mapfile -t packages < <(depends "$KSUITE" "linux-headers-$krel" 'linux-(headers|kbuild)-.*')
 	download "$KSUITE" "${packages[@]/%/=$version}" "linux-headers-$krel=$version" \
@@ -135,6 +137,7 @@ fetch_kernel() {
 	[[ $(kernel_of "$krel") == "$name" ]] ||
 		die "$KHEADERS of $KSUITE is $krel now: scripts/kernels has to say so"
 	mkdir -p "$CACHE/debian"
+	need_space 600
 	HINT="is there a network, and space in $CACHE?" \
 		quietly "fetching headers and sources of kernel $krel $version" \
 		unpack_kernel "$CACHE/debian/$krel" "$krel" "$version"
@@ -149,6 +152,8 @@ unpack_tools() {
 	local dir=$1 tmp package
 
 	tmp=$(mktemp -d "$dir.XXXXXX")
+	# shellcheck disable=SC2064 # this one; we are in a subshell
+	trap "rm -rf '$tmp'" EXIT
 	cd "$tmp" || return
 	# These run with the host's libraries: the host's own apt fetches them.
 	# shellcheck disable=SC2086 # a list of words is what it is
@@ -167,7 +172,9 @@ fetch_tools() {
 	local dir=$CACHE/tools
 
 	[[ $(cat "$dir/packages" 2>/dev/null) != "$TOOLS" ]] || return 0
-	quietly "fetching programs for the guests: $TOOLS" unpack_tools "$dir"
+	need_space 200
+	HINT="is there a network, and does 'apt-get update' work?" \
+		quietly "fetching programs for the guests: $TOOLS" unpack_tools "$dir"
 }
 
 main() {
