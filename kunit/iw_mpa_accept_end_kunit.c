@@ -32,7 +32,7 @@ static void expect_reject(struct fake_conn *c, const char *pd)
 	expect_refusal(c, pd, 0);
 }
 
-/* Rules: M-7.1.2-4 M-7.1.2-12 */
+/* Rules: M-7.1.2-4: FIN behind the peer's; M-7.1.2-12: R and private data of the Reply */
 static void reject_with_private_data_is_sent(struct kunit *test)
 {
 	struct fake_conn *c = conn_new(test);
@@ -43,7 +43,7 @@ static void reject_with_private_data_is_sent(struct kunit *test)
 	fake_expect_closed(c->fid, 0);
 }
 
-/* Rules: M-7.1.2-12 */
+/* Rules: M-7.1.2-12: R, and PD_Length of the Reply */
 static void reject_of_most_private_data_is_sent(struct kunit *test)
 {
 	struct fake_conn *c = conn_new(test);
@@ -57,7 +57,7 @@ static void reject_of_most_private_data_is_sent(struct kunit *test)
 }
 
 /* iw_cm does it so to what the ULP destroys without an answer. */
-/* Rules: M-7.1.2-12 */
+/* Rules: M-7.1.2-12: R of the Reply */
 static void reject_without_private_data_is_sent(struct kunit *test)
 {
 	struct fake_conn *c = conn_new(test);
@@ -67,7 +67,7 @@ static void reject_without_private_data_is_sent(struct kunit *test)
 	expect_reject(c, "");
 }
 
-/* Rules: E-10-2 M-7.1.2-12 */
+/* Rules: E-10-2: revision and S of the Reply; M-7.1.2-12: R of the Reply */
 static void reject_of_v1_is_v1(struct kunit *test)
 {
 	struct fake_conn *c = conn_new(test);
@@ -98,7 +98,7 @@ static void reject_peer_does_not_close_is_closed_by_timer(struct kunit *test)
 }
 
 /* What the peer still sends does not turn the Reject into a RST. */
-/* Rules: M-7.1.2-4 */
+/* Rules: M-7.1.2-4: what the peer still sends makes no RST */
 static void reject_peer_goes_on_sending_is_drained(struct kunit *test)
 {
 	struct fake_conn *c = conn_new(test);
@@ -260,7 +260,11 @@ static void refuse_desc(const struct refuse_case *c, char *desc)
 
 KUNIT_ARRAY_PARAM(refuse, refuse_cases, refuse_desc);
 
-/* Rules: P-06 R-02 E-7-4 E-9.1-4 E-9.3-1 M-4.3-1 M-7.1.2-4 */
+/*
+ * Rules: P-06 R-02; E-7-4: an errno for too much private data; E-9.1-4 E-9.3-1: R of the Reply,
+ * and the octets of the Terminate message behind it; M-4.3-1: R of the Reply to a Request with
+ * M; M-7.1.2-4: FIN behind the peer's
+ */
 static void accept_that_fails_is_told_the_peer(struct kunit *test)
 {
 	const struct refuse_case *rc = test->param_value;
@@ -375,7 +379,10 @@ static void end_it(struct fake_conn *c, enum end end)
 	}
 }
 
-/* Rules: B-07 B-10 P-02 M-7.1.2-10 M-7.1.2-17 M-8-1 */
+/*
+ * Rules: B-07 B-10 P-02; M-7.1.2-10: open_tx is not called; M-7.1.2-17: the status after a
+ * silence; M-8-1: the status of each end
+ */
 static void accept_without_rtr_is_established_and_closed(struct kunit *test)
 {
 	const struct end_case *ec = test->param_value;
@@ -398,7 +405,10 @@ static void accept_without_rtr_is_established_and_closed(struct kunit *test)
 		peer_expect_end(f, c->peer);
 }
 
-/* Rules: M-7.1.2-10 M-7.2-1 */
+/*
+ * Rules: M-7.1.2-10: open_tx is not called; M-7.2-1: CLOSE, and the reason that the driver is
+ * told
+ */
 static void accept_client_server_ends_with_close(struct kunit *test)
 {
 	const struct end_case *ec = test->param_value;
@@ -528,7 +538,10 @@ static void bad_desc(const struct bad_case *c, char *desc)
 
 KUNIT_ARRAY_PARAM(bad, bad_cases, bad_desc);
 
-/* Rules: E-6-4 M-7.1.1-12 M-7.1.1-15 M-7.1.2-3 M-7.1.2-14 M-7.1.2-15 M-8-2 */
+/*
+ * Rules: E-6-4 M-7.1.1-12 M-7.1.1-15 M-7.1.2-3 M-7.1.2-14 M-7.1.2-15 M-8-2: TCP ends, without
+ * an octet and without an event
+ */
 static void bad_request_is_closed_quietly(struct kunit *test)
 {
 	static const u8 pd[IW_MPA_PD_MAX + 1];

@@ -9,7 +9,12 @@
 #include <linux/tcp.h>
 #include <rdma/rdma_cm.h>
 
-/* Rules: E-9.1-1 E-9.2-4 E-9.2-5 E-9.2-6 E-10-1 M-7.1-2 M-7.1.1-3 M-7.1.2-5 M-7.1.2-10 */
+/*
+ * Rules: E-9.1-1: the depths of CONNECT_REQUEST and ESTABLISHED; E-9.2-4 E-9.2-5 E-9.2-6: the
+ * two words of the Reply; E-10-1: revision and S of the Reply; M-7.1-2: prepare and attach come
+ * before send_reply; M-7.1.1-3: the key of the Reply; M-7.1.2-5: flags of the Reply;
+ * M-7.1.2-10: no event and no open_tx before the RTR message
+ */
 static void accept_v2_p2p_comes_up_after_rtr(struct kunit *test)
 {
 	struct fake_conn *c = conn_new(test);
@@ -125,7 +130,10 @@ static void plain_desc(const struct plain_case *c, char *desc)
 KUNIT_ARRAY_PARAM(plain, plain_cases, plain_desc);
 
 /* RFC 5044 7.1.2: established at once, but silent until the first FPDU. */
-/* Rules: E-6-3 E-9.2-11 E-10-2 E-10-4 M-7.1.1-8 M-7.1.2-10 */
+/*
+ * Rules: E-6-3 E-10-4: ESTABLISHED; E-9.2-11: A of the Reply; E-10-2: revision and flags of the
+ * Reply; M-7.1.1-8: C of the Reply; M-7.1.2-10: open_tx comes behind the first FPDU
+ */
 static void accept_client_server_opens_tx_after_first_fpdu(struct kunit *test)
 {
 	static const u8 pd[] = { 0, 3, 0, 2, 'p', 'd' };
@@ -185,7 +193,7 @@ static void split_desc(const struct split_case *c, char *desc)
 
 KUNIT_ARRAY_PARAM(split, split_cases, split_desc);
 
-/* Rules: M-7.1.2-2 */
+/* Rules: M-7.1.2-2: no event before the last octet of the Request */
 static void accept_request_in_parts_comes_up(struct kunit *test)
 {
 	const struct split_case *sc = test->param_value;
@@ -212,7 +220,7 @@ static void accept_request_in_parts_comes_up(struct kunit *test)
 }
 
 /* The RTR came with the Request: not one octet of it was read by the library. */
-/* Rules: M-7.1-1 M-7.1.5-2 */
+/* Rules: M-7.1-1 M-7.1.5-2: the octets behind the Request are still in the socket */
 static void accept_glued_fpdu_is_left_to_the_driver(struct kunit *test)
 {
 	struct fake_conn *c = conn_new(test);
@@ -263,7 +271,7 @@ static void accept_before_the_upcall_returns_comes_up(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fake_answer_of(c->fid), 0);
 }
 
-/* Rules: M-7.1.2-12 */
+/* Rules: M-7.1.2-12: R of the Reply */
 static void reject_before_the_upcall_returns_is_sent(struct kunit *test)
 {
 	struct fake_conn *c = conn_new(test);
@@ -298,7 +306,7 @@ static void accept_after_octets_that_come_early_comes_up(struct kunit *test)
 }
 
 /* What came before the FIN counts. */
-/* Rules: M-7.2-1 */
+/* Rules: M-7.2-1: ESTABLISHED, then CLOSE */
 static void accept_rtr_and_fin_is_established_and_closed(struct kunit *test)
 {
 	struct fake_conn *c = conn_new(test);
@@ -545,7 +553,7 @@ static void listen_wildcard_ipv6_tells_ipv4_as_ipv4(struct kunit *test)
 	listen_wildcard(test, AF_INET6, AF_INET);
 }
 
-/* Rules: M-4.3-1 M-7.1.1-5 M-7.1.1-6 M-7.1.2-13 */
+/* Rules: M-4.3-1 M-7.1.1-5 M-7.1.1-6 M-7.1.2-13: tx_markers that the driver is given */
 static void accept_markers_of_the_peer_are_told_the_driver(struct kunit *test)
 {
 	struct fake_conn *c = conn_new(test);
@@ -566,7 +574,7 @@ static void accept_markers_of_the_peer_are_told_the_driver(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, c->qp->ho.snd_nxt, tcp_sk(c->peer->sk)->rcv_nxt);
 }
 
-/* Rules: M-7.1.1-5 M-7.1.1-6 */
+/* Rules: M-7.1.1-5 M-7.1.1-6: M of the Reply, and rx_markers that the driver is given */
 static void accept_asks_for_markers_if_set_so(struct kunit *test)
 {
 	struct fake_conn *c = conn_new(test);
@@ -672,7 +680,7 @@ static void listen_wildcard_of_another_namespace_has_no_socket(struct kunit *tes
 	KUNIT_EXPECT_EQ(test, lis->nr_events, 0);
 }
 
-/* Rules: M-7.1.2-10 */
+/* Rules: M-7.1.2-10: the errno for a driver that cannot hold TX back */
 static void listen_without_fence_is_refused(struct kunit *test)
 {
 	struct fakes *f = test->priv;

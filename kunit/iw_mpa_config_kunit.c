@@ -51,7 +51,7 @@ static unsigned long *port_list(struct kunit *test, int port)
 	return ports;
 }
 
-/* Rules: E-5-1 */
+/* Rules: E-5-1: the policy, by port, device and namespace */
 static void config_narrower_rtr_policy_wins(struct kunit *test)
 {
 	const struct policy_case *c = test->param_value;

@@ -45,7 +45,7 @@ static void connect_refused_port_is_an_event(struct kunit *test)
 				     sizeof(struct sockaddr_in)), 0);
 }
 
-/* Rules: M-7.1.2-8 */
+/* Rules: M-7.1.2-8: status and private data of CONNECT_REPLY */
 static void connect_reject_brings_private_data(struct kunit *test)
 {
 	struct fake_conn *c = conn_new(test);
@@ -62,7 +62,7 @@ static void connect_reject_brings_private_data(struct kunit *test)
 }
 
 /* A peer that knows revision 1 only says no in its own words. */
-/* Rules: M-7.1.2-8 */
+/* Rules: M-7.1.2-8: status and private data of CONNECT_REPLY */
 static void connect_v1_reject_of_v2_brings_private_data(struct kunit *test)
 {
 	struct fake_conn *c = conn_new(test);
@@ -129,7 +129,10 @@ static void bad_desc(const struct bad_case *c, char *desc)
 
 KUNIT_ARRAY_PARAM(bad, bad_cases, bad_desc);
 
-/* Rules: E-6-4 M-4.3-1 M-7.1.1-12 M-7.1.1-15 M-7.1.2-7 M-7.1.2-14 M-7.1.2-17 M-8-2 */
+/*
+ * Rules: E-6-4 M-7.1.1-12 M-7.1.1-15 M-7.1.2-7 M-7.1.2-14 M-7.1.2-17: status of CONNECT_REPLY,
+ * and the driver is not called; M-8-2: TCP ends without an octet
+ */
 static void connect_bad_reply_fails(struct kunit *test)
 {
 	static const u8 pd[IW_MPA_PD_MAX + 1];
@@ -155,7 +158,7 @@ static void connect_bad_reply_fails(struct kunit *test)
 		peer_expect_end(f, c->peer);
 }
 
-/* Rules: M-7.1.1-4 M-7.1.2-7 M-7.1.2-11 M-8-2 */
+/* Rules: M-7.1.1-4 M-7.1.2-7 M-7.1.2-11 M-8-2: status of CONNECT_REPLY after one octet */
 static void connect_garbage_is_known_by_its_first_octet(struct kunit *test)
 {
 	struct fake_conn *c = conn_new(test);
@@ -167,7 +170,7 @@ static void connect_garbage_is_known_by_its_first_octet(struct kunit *test)
 	peer_expect_end(f, c->peer);
 }
 
-/* Rules: M-7.1.2-11 */
+/* Rules: M-7.1.2-11: status of CONNECT_REPLY */
 static void connect_peer_talks_first_fails(struct kunit *test)
 {
 	struct fake_conn *c = conn_new(test);
@@ -237,7 +240,7 @@ static void term_desc(const struct term_case *c, char *desc)
 
 KUNIT_ARRAY_PARAM(term, term_cases, term_desc);
 
-/* Rules: E-8-1 E-9.1-7 E-9.2-9 E-9.3-1 */
+/* Rules: E-8-1 E-9.1-7 E-9.2-9 E-9.3-1: each octet of the Terminate message, then FIN */
 static void connect_failed_negotiation_is_told_the_peer(struct kunit *test)
 {
 	const struct term_case *tc = test->param_value;
@@ -273,6 +276,7 @@ static void connect_linger_ends_by_timer(struct kunit *test)
 	peer_expect_rst_on_send(f, c->peer);
 }
 
+/* Rules: E-9.3-1: each octet of the Terminate message, then FIN */
 static void connect_send_rtr_fails_is_a_failed_reply(struct kunit *test)
 {
 	struct fake_conn *c = conn_new(test);
@@ -313,7 +317,7 @@ static void connect_rst_after_hand_off_closes(struct kunit *test)
 }
 
 /* The Reply counts, and then the FIN that came with it. */
-/* Rules: M-7.2-1 */
+/* Rules: M-7.2-1: CONNECT_REPLY, then CLOSE */
 static void connect_reply_and_fin_comes_up_and_closes(struct kunit *test)
 {
 	struct fake_conn *c = conn_new(test);
@@ -325,7 +329,7 @@ static void connect_reply_and_fin_comes_up_and_closes(struct kunit *test)
 	expect_closed(c, IW_MPA_R_PEER_CLOSED);
 }
 
-/* Rules: M-8-1 */
+/* Rules: M-8-1: CLOSE, and the reason that the driver is told */
 static void connect_bad_fpdu_closes(struct kunit *test)
 {
 	struct fake_conn *c = conn_new(test);
@@ -468,7 +472,7 @@ static void connect_tcp_does_not_come_up_times_out(struct kunit *test)
 }
 
 /* The wait for the second Reply has a timer too. */
-/* Rules: M-7.1.2-17 */
+/* Rules: M-7.1.2-17: status of CONNECT_REPLY */
 static void connect_silence_after_fallback_times_out(struct kunit *test)
 {
 	struct fake_conn *c = conn_new(test);

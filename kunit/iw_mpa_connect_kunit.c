@@ -67,19 +67,29 @@ static void connect_p2p_comes_up_on(struct kunit *test, int family)
 	peer_expect_eof(f, c->peer);
 }
 
-/* Rules: Q-05 E-5-2 E-9.1-1 E-9.2-1 E-9.2-2 E-9.2-8 M-7.1-1 M-7.1.1-1 M-7.1.2-1 M-7.1.2-9 */
+/*
+ * Rules: Q-05; E-5-2: send_rtr is called in place of open_tx; E-9.1-1: the depths of
+ * CONNECT_REPLY; E-9.2-1 E-9.2-2: the two words of the Request; E-9.2-8: the octets of the RTR
+ * message; M-7.1-1: the sequence numbers that the driver is given; M-7.1.1-1 M-7.1.2-1: each
+ * field of the Request; M-7.1.2-9: status of CONNECT_REPLY
+ */
 static void connect_v2_p2p_ipv4_comes_up(struct kunit *test)
 {
 	connect_p2p_comes_up_on(test, AF_INET);
 }
 
-/* Rules: Q-05 E-5-2 E-9.1-1 E-9.2-1 E-9.2-2 E-9.2-8 M-7.1-1 M-7.1.1-1 M-7.1.2-1 M-7.1.2-9 */
+/*
+ * Rules: Q-05; E-5-2: send_rtr is called in place of open_tx; E-9.1-1: the depths of
+ * CONNECT_REPLY; E-9.2-1 E-9.2-2: the two words of the Request; E-9.2-8: the octets of the RTR
+ * message; M-7.1-1: the sequence numbers that the driver is given; M-7.1.1-1 M-7.1.2-1: each
+ * field of the Request; M-7.1.2-9: status of CONNECT_REPLY
+ */
 static void connect_v2_p2p_ipv6_comes_up(struct kunit *test)
 {
 	connect_p2p_comes_up_on(test, AF_INET6);
 }
 
-/* Rules: E-9.1-6 E-9.2-10 E-9.2-12 */
+/* Rules: E-9.1-6: ORD that the driver is given; E-9.2-10 E-9.2-12: the two words of the Request */
 static void connect_client_server_sends_no_rtr(struct kunit *test)
 {
 	struct fake_conn *c = conn_new(test);
@@ -156,7 +166,7 @@ static void connect_reply_without_a_sends_no_rtr(struct kunit *test)
 	KUNIT_EXPECT_STREQ(test, c->qp->log, "prepare attach open_tx kick_rx");
 }
 
-/* Rules: E-9.2-8 */
+/* Rules: E-9.2-8: the type that the driver is told to send */
 static void connect_rtr_is_read_if_that_is_common(struct kunit *test)
 {
 	struct fake_conn *c = conn_new(test);
@@ -172,7 +182,7 @@ static void connect_rtr_is_read_if_that_is_common(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, c->qp->rtr, IW_MPA_RTR_READ);
 }
 
-/* Rules: E-10-3 M-7.1.1-11 */
+/* Rules: E-10-3: no enhanced data in the Request; M-7.1.1-11: Rev of the Request */
 static void connect_v1_sends_and_takes_v1(struct kunit *test)
 {
 	struct fake_conn *c = conn_new(test);
@@ -196,7 +206,7 @@ static void connect_v1_sends_and_takes_v1(struct kunit *test)
 	KUNIT_EXPECT_STREQ(test, c->qp->log, "prepare attach open_tx kick_rx");
 }
 
-/* Rules: M-7.1.2-6 */
+/* Rules: M-7.1.2-6: no event before the last octet of the Reply */
 static void connect_reply_octet_by_octet_comes_up(struct kunit *test)
 {
 	struct fake_conn *c = conn_new(test);
@@ -215,7 +225,7 @@ static void connect_reply_octet_by_octet_comes_up(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, c->fid->events[0].pd_len, 5);
 }
 
-/* Rules: M-7.1-1 M-7.1.5-2 */
+/* Rules: M-7.1-1 M-7.1.5-2: the octets behind the Reply are still in the socket */
 static void connect_fpdu_behind_reply_is_left_to_the_driver(struct kunit *test)
 {
 	struct fake_conn *c = conn_new(test);
@@ -328,7 +338,7 @@ static void refuse_desc(const struct refuse_case *c, char *desc)
 
 KUNIT_ARRAY_PARAM(refuse, refuse_cases, refuse_desc);
 
-/* Rules: E-7-4 M-7.1.1-14 M-7.1.1-16 */
+/* Rules: E-7-4: the errno of iw_connect; M-7.1.1-14 M-7.1.1-16: PD_Length of the Request */
 static void connect_refuses_what_it_cannot(struct kunit *test)
 {
 	const struct refuse_case *rc = test->param_value;
@@ -376,7 +386,7 @@ static void markers_desc(const struct markers_case *c, char *desc)
 
 KUNIT_ARRAY_PARAM(markers, markers_cases, markers_desc);
 
-/* Rules: M-7.1.1-5 M-7.1.1-6 */
+/* Rules: M-7.1.1-5 M-7.1.1-6: M of the Request, and rx_markers that the driver is given */
 static void connect_asks_for_markers_if_set_so(struct kunit *test)
 {
 	const struct markers_case *mc = test->param_value;
@@ -517,7 +527,7 @@ static void fall_back(struct fake_conn *c, struct fakes *f, bool rst)
 	KUNIT_EXPECT_EQ(f->test, peer_frame_pd_len(&c->frame), 5);
 }
 
-/* Rules: E-10-6 */
+/* Rules: E-10-6: the second Request, and the status of CONNECT_REPLY */
 static void connect_v2_refused_comes_up_with_v1(struct kunit *test)
 {
 	const struct fallback_case *fc = test->param_value;
@@ -533,7 +543,7 @@ static void connect_v2_refused_comes_up_with_v1(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, c->qp->params.rev, 1);
 }
 
-/* Rules: E-10-6 */
+/* Rules: E-10-6: the status of CONNECT_REPLY after the second */
 static void connect_v2_refused_is_tried_again_once(struct kunit *test)
 {
 	struct fake_conn *c = conn_new(test);
@@ -545,7 +555,7 @@ static void connect_v2_refused_is_tried_again_once(struct kunit *test)
 }
 
 /* Then it is not the revision that the peer dislikes. */
-/* Rules: M-7.1.1-12 */
+/* Rules: M-7.1.1-12: status of CONNECT_REPLY */
 static void connect_fallback_refuses_a_v2_reply(struct kunit *test)
 {
 	struct fake_conn *c = conn_new(test);

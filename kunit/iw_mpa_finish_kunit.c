@@ -42,7 +42,7 @@ static void expect_nothing(struct fake_conn *c)
 	KUNIT_EXPECT_EQ(c->f->test, c->fid->nr_events, 1);
 }
 
-/* Rules: M-7.2-1 */
+/* Rules: M-7.2-1: FIN, and what comes behind it is still received */
 static void ulp_closes_and_goes_on_receiving(struct kunit *test)
 {
 	struct fake_conn *c = active_up(test, false);
@@ -56,7 +56,7 @@ static void ulp_closes_and_goes_on_receiving(struct kunit *test)
 	expect_closed(c, IW_MPA_R_ULP_CLOSE, UP " finish_tx kick_rx stop");
 }
 
-/* Rules: M-7.2-1 */
+/* Rules: M-7.2-1: no FIN before the driver has finished */
 static void ulp_closes_and_fin_waits_for_the_driver(struct kunit *test)
 {
 	struct fake_conn *c = active_up(test, true);
@@ -72,7 +72,7 @@ static void ulp_closes_and_fin_waits_for_the_driver(struct kunit *test)
 }
 
 /* The peer closes while the driver lets out what the ULP had posted before it closed. */
-/* Rules: M-7.2-1 */
+/* Rules: M-7.2-1: the order of FIN and CLOSE */
 static void peer_closes_while_the_driver_finishes(struct kunit *test)
 {
 	struct fake_conn *c = active_up(test, true);
@@ -89,7 +89,7 @@ static void peer_closes_while_the_driver_finishes(struct kunit *test)
 	peer_expect_eof(c->f, c->peer);
 }
 
-/* Rules: M-7.2-1 */
+/* Rules: M-7.2-1: FIN behind what the driver still sends */
 static void peer_closes_and_what_was_posted_goes_out(struct kunit *test)
 {
 	struct fake_conn *c = active_up(test, true);
@@ -109,7 +109,7 @@ static void peer_closes_and_what_was_posted_goes_out(struct kunit *test)
 }
 
 /* RFC 5044 7.2 and 8: a FIN within an FPDU is an error. */
-/* Rules: M-7.2-1 M-8-1 */
+/* Rules: M-7.2-1 M-8-1: no finish_tx, and the reason that the driver is told */
 static void peer_closes_within_an_fpdu(struct kunit *test)
 {
 	struct fake_conn *c = active_up(test, true);
@@ -230,7 +230,7 @@ static void end_may_be_cut_off(struct kunit *test)
 	}
 }
 
-/* Rules: M-7.2-1 */
+/* Rules: M-7.2-1: stop without finish_tx */
 static void abrupt_end_does_not_finish(struct kunit *test)
 {
 	struct fake_conn *c = active_up(test, false);
@@ -242,7 +242,7 @@ static void abrupt_end_does_not_finish(struct kunit *test)
 }
 
 /* While TX is closed the ULP's work has not begun. */
-/* Rules: M-7.1.2-10 */
+/* Rules: M-7.1.2-10: neither open_tx nor finish_tx */
 static void fenced_end_does_not_finish(struct kunit *test)
 {
 	struct fake_conn *c = conn_new(test);

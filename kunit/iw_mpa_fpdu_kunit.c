@@ -131,7 +131,10 @@ static size_t fpdu_make(const struct fpdu_row *row, bool crc, u8 *fpdu)
 			  iw_mpa_fpdu_term(row->term, crc, fpdu);
 }
 
-/* Rules: E-8-1 E-9.1-7 E-9.2-8 E-9.2-9 E-9.3-1 M-4.4-1 */
+/*
+ * Rules: E-8-1 E-9.1-7 E-9.2-8 E-9.2-9 E-9.3-1: each octet of the Terminate and RTR messages;
+ * M-4.4-1: their CRC
+ */
 static void fpdu_with_crc_octets_exact(struct kunit *test)
 {
 	const struct fpdu_row *row = test->param_value;
@@ -150,7 +153,7 @@ static void fpdu_with_crc_octets_exact(struct kunit *test)
 }
 
 /* RFC 5044 4.4: the field is there though nobody looks at it; ours is 0, not stack contents. */
-/* Rules: E-9.1-7 E-9.2-8 E-9.2-9 E-9.3-1 M-7.1.1-7 */
+/* Rules: E-9.1-7 E-9.2-8 E-9.2-9 E-9.3-1 M-7.1.1-7: each octet of the Terminate and RTR messages */
 static void fpdu_without_crc_field_is_zero(struct kunit *test)
 {
 	const struct fpdu_row *row = test->param_value;

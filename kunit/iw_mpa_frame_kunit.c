@@ -33,7 +33,10 @@ static void expect_frame(struct kunit *test, const struct iw_mpa_frame *got,
 	KUNIT_EXPECT_EQ(test, got->p2p, want->p2p);
 }
 
-/* Rules: E-6-1 E-6-2 E-6-4 E-9-1 E-9.2-13 E-10-4 M-7.1.1-9 M-7.1.1-10 M-7.1.1-12 M-7.1.1-16 */
+/*
+ * Rules: E-6-1 E-6-2 E-6-4 E-9-1 E-9.2-13 E-10-4 M-7.1.1-9 M-7.1.1-10 M-7.1.1-12 M-7.1.1-16:
+ * each field that is read from given octets
+ */
 static void frame_decode_good_fields_read(struct kunit *test)
 {
 	const struct good_row *row = test->param_value;
@@ -62,7 +65,7 @@ static void frame_decode_good_fields_read(struct kunit *test)
 		KUNIT_ASSERT_EQ(test, got.pd[i], raw_pd(off - IW_MPA_HDR_SIZE + i));
 }
 
-/* Rules: E-6-4 E-7-4 M-7.1.1-2 M-7.1.1-4 M-7.1.1-12 M-7.1.1-15 M-7.1.2-14 */
+/* Rules: E-6-4 E-7-4 M-7.1.1-2 M-7.1.1-4 M-7.1.1-12 M-7.1.1-15 M-7.1.2-14: the reason */
 static void frame_decode_malformed_reason_named(struct kunit *test)
 {
 	const struct bad_row *row = test->param_value;
@@ -97,14 +100,14 @@ static const struct bad_row length_rows[] = {
 
 KUNIT_ARRAY_PARAM(length, length_rows, bad_desc);
 
-/* Rules: M-7.1.1-15 M-7.1.2-16 */
+/* Rules: M-7.1.1-15 M-7.1.2-16: the reason, for each length */
 static void frame_decode_wrong_length_reason_named(struct kunit *test)
 {
 	frame_decode_malformed_reason_named(test);
 }
 
 /* However few octets of a good frame there are: a header cut short, and nothing read behind it */
-/* Rules: M-7.1.2-16 */
+/* Rules: M-7.1.2-16: the reason, for each length */
 static void frame_decode_short_of_header_truncated(struct kunit *test)
 {
 	const struct raw raw = { REQ, 0, 1, 0, 0 };
@@ -192,7 +195,10 @@ static void vec_desc(const struct vec_row *row, char *desc)
 
 KUNIT_ARRAY_PARAM(vec, vec_rows, vec_desc);
 
-/* Rules: E-6-1 E-6-2 E-9-1 E-9.2-12 M-7.1.1-1 M-7.1.1-3 M-7.1.1-9 M-7.1.1-10 M-7.1.1-14 */
+/*
+ * Rules: E-6-1 E-6-2 E-9-1 E-9.2-12 M-7.1.1-1 M-7.1.1-3 M-7.1.1-9 M-7.1.1-10 M-7.1.1-14: each
+ * octet of the frame
+ */
 static void frame_encode_good_octets_exact(struct kunit *test)
 {
 	const struct vec_row *row = test->param_value;
@@ -242,7 +248,7 @@ static void refuse_desc(const struct refuse_row *row, char *desc)
 
 KUNIT_ARRAY_PARAM(refuse, refuse_rows, refuse_desc);
 
-/* Rules: E-6-2 E-7-4 M-7.1.1-16 */
+/* Rules: E-6-2 E-7-4 M-7.1.1-16: the errno, and a buffer that is as it was */
 static void frame_encode_impossible_nothing_written(struct kunit *test)
 {
 	const struct refuse_row *row = test->param_value;
@@ -301,7 +307,7 @@ static bool frame_is_same(const struct iw_mpa_frame *a, const struct iw_mpa_fram
 
 #define HOLDS(cond)	KUNIT_ASSERT_TRUE_MSG(test, cond, "seed %u, round %d", SEED, round)
 
-/* Rules: M-7.1.1-14 */
+/* Rules: M-7.1.1-14: each field, and up to 512 octets of private data, there and back */
 static void frame_encode_random_decodes_to_same(struct kunit *test)
 {
 	u8 *room[2], *pd;

@@ -251,7 +251,7 @@ static void fsm_events_raised_from_outside_numbered_by_urgency(struct kunit *tes
  * A state with a timer handles it; of those that wait, only what is established has none, or
  * one that ends nothing
  */
-/* Rules: M-7.1.2-15 M-7.1.2-17 */
+/* Rules: M-7.1.2-15 M-7.1.2-17: the timer of each state that waits */
 static void fsm_timer_any_wait_bounded(struct kunit *test)
 {
 	static const u8 timers[IW_MPA_ST_COUNT] = {

@@ -505,7 +505,7 @@ static struct walk *walk_all(struct kunit *test)
  * at last, once. They are in action_is_allowed() and state_is_sound(), which every step goes
  * through.
  */
-/* Rules: M-7.1.2-10 M-8-3 */
+/* Rules: M-7.1.2-10 M-8-3: the order of the actions on each path through the table */
 static void fsm_any_path_keeps_promises(struct kunit *test)
 {
 	struct walk *w = walk_all(test);

@@ -141,7 +141,10 @@ static struct iw_mpa_local depth_local(const struct depth_row *row)
 	return local;
 }
 
-/* Rules: E-9.1-1 E-9.1-2a E-9.1-2b E-9.1-3 E-9.1-4 E-9.1-9 E-9.1-11 */
+/*
+ * Rules: E-9.1-1 E-9.1-2a E-9.1-2b E-9.1-3 E-9.1-4 E-9.1-9 E-9.1-11: what the Reply says, and
+ * what is to be programmed
+ */
 static void negotiate_request_any_depths_as_ruled(struct kunit *test)
 {
 	const struct depth_row *row = test->param_value;
@@ -166,7 +169,10 @@ static void negotiate_request_any_depths_as_ruled(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, params.ord, row->ord);
 }
 
-/* Rules: E-9.1-1 E-9.1-5 E-9.1-6 E-9.1-7 E-9.1-10 E-9.1-12 */
+/*
+ * Rules: E-9.1-1 E-9.1-5 E-9.1-6 E-9.1-7 E-9.1-10 E-9.1-12: what is to be programmed, or the
+ * reason
+ */
 static void negotiate_reply_any_depths_as_ruled(struct kunit *test)
 {
 	const struct depth_row *row = test->param_value;
@@ -227,7 +233,7 @@ static void offer_desc(const struct offer_row *row, char *desc)
 
 KUNIT_ARRAY_PARAM(offer, offer_rows, offer_desc);
 
-/* Rules: E-9.2-4 E-9.2-5 E-9.2-6 E-9.2-7 */
+/* Rules: E-9.2-4 E-9.2-5 E-9.2-6 E-9.2-7: A and the types of the Reply */
 static void negotiate_request_any_offer_answered(struct kunit *test)
 {
 	const struct offer_row *row = test->param_value;
@@ -278,7 +284,7 @@ static void read_rtr_desc(const struct read_rtr_row *row, char *desc)
 
 KUNIT_ARRAY_PARAM(read_rtr, read_rtr_rows, read_rtr_desc);
 
-/* Rules: E-9.1-3 E-9.1-9 E-9.2-5 E-9.2-7 */
+/* Rules: E-9.1-3 E-9.1-9: IRD to be programmed; E-9.2-5 E-9.2-7: the types of the Reply */
 static void negotiate_request_read_rtr_has_ird(struct kunit *test)
 {
 	const struct read_rtr_row *row = test->param_value;
@@ -305,7 +311,7 @@ static void negotiate_request_read_rtr_has_ird(struct kunit *test)
  * RFC 6581 9.1: to an ORD of 0x3fff the responder MUST leave its IRD unchanged; that
  * it MAY raise one that is insufficient is said of numbers. Write is common here too.
  */
-/* Rules: E-9.1-9 */
+/* Rules: E-9.1-9: IRD to be programmed */
 static void negotiate_request_ord_3fff_offer_with_read_ird_0_kept(struct kunit *test)
 {
 	struct iw_mpa_frame req = peer_frame(false, 8, ULP), rep;
@@ -327,7 +333,7 @@ static void negotiate_request_ord_3fff_offer_with_read_ird_0_kept(struct kunit *
 }
 
 /* RFC 6581 9.2: without A the answer is without A, and B, C and D mean nothing */
-/* Rules: E-9.2-11 E-9.2-12 E-9.2-13 */
+/* Rules: E-9.2-11 E-9.2-12: A and the types of the Reply; E-9.2-13: the same with B, C and D set */
 static void negotiate_request_without_a_client_server(struct kunit *test)
 {
 	struct iw_mpa_frame req = peer_frame(false, 8, 0), rep;
@@ -393,7 +399,7 @@ static void rtr_desc(const struct rtr_row *row, char *desc)
 
 KUNIT_ARRAY_PARAM(rtr, rtr_rows, rtr_desc);
 
-/* Rules: E-9.1-6 E-9.1-10 E-9.2-2 E-9.2-8 E-9.2-9 */
+/* Rules: E-9.1-6 E-9.1-10: ORD to be programmed; E-9.2-2 E-9.2-8: the type; E-9.2-9: the reason */
 static void negotiate_reply_with_a_one_rtr_chosen(struct kunit *test)
 {
 	const struct rtr_row *row = test->param_value;
@@ -424,7 +430,7 @@ static void negotiate_reply_with_a_one_rtr_chosen(struct kunit *test)
 }
 
 /* A on one side only: RFC 6581 9.2 leaves it out; we go on without RTR */
-/* Rules: E-9.2-13 */
+/* Rules: E-9.2-13: no type */
 static void negotiate_reply_a_on_one_side_no_rtr(struct kunit *test)
 {
 	struct iw_mpa_frame rep = peer_frame(true, 8, 8), req;
@@ -488,7 +494,10 @@ static void request_desc(const struct request_row *row, char *desc)
 
 KUNIT_ARRAY_PARAM(request, request_rows, request_desc);
 
-/* Rules: E-9-1 E-9.2-1 E-9.2-2 E-9.2-10 E-9.2-12 E-10-3 M-7.1.1-8 M-7.1.1-11 */
+/*
+ * Rules: E-9-1 E-9.2-1 E-9.2-2 E-9.2-10 E-9.2-12 E-10-3 M-7.1.1-8 M-7.1.1-11: each field of the
+ * Request
+ */
 static void make_request_any_wish_told(struct kunit *test)
 {
 	const struct request_row *row = test->param_value;
@@ -549,7 +558,7 @@ KUNIT_ARRAY_PARAM(crc, crc_rows, stream_desc);
 KUNIT_ARRAY_PARAM(marker, marker_rows, stream_desc);
 
 /* The matrix holds for all revisions alike */
-/* Rules: M-4.4-2 M-7.1.1-7 M-7.1.1-8 */
+/* Rules: M-4.4-2 M-7.1.1-7 M-7.1.1-8: whether CRC is on */
 static void negotiate_either_role_crc_if_one_asks(struct kunit *test)
 {
 	const struct stream_row *row = test->param_value;
@@ -578,7 +587,7 @@ static void negotiate_either_role_crc_if_one_asks(struct kunit *test)
 	}
 }
 
-/* Rules: M-4.3-1 M-7.1.1-5 M-7.1.1-6 */
+/* Rules: M-4.3-1 M-7.1.1-5 M-7.1.1-6: Markers in either direction, or the reason */
 static void negotiate_either_role_markers_as_receiver_asks(struct kunit *test)
 {
 	const struct stream_row *row = test->param_value;
@@ -653,7 +662,7 @@ static void expect_unenhanced(struct kunit *test, const struct iw_mpa_params *pa
 	KUNIT_EXPECT_EQ(test, params->peer_ord, 0);
 }
 
-/* Rules: E-6-3 E-10-1 E-10-2 E-10-4 */
+/* Rules: E-6-3 E-10-1 E-10-2 E-10-4: revision and S of the Reply */
 static void negotiate_request_any_format_answered_in_same(struct kunit *test)
 {
 	const struct interop_row *row = test->param_value;
@@ -680,7 +689,7 @@ static void negotiate_request_any_format_answered_in_same(struct kunit *test)
 		expect_unenhanced(test, &params);
 }
 
-/* Rules: E-6-3 E-10-1 E-10-2 E-10-4 */
+/* Rules: E-6-3 E-10-1 E-10-2 E-10-4: revision and S that are to hold */
 static void negotiate_reply_any_format_taken_for_what_it_is(struct kunit *test)
 {
 	const struct interop_row *row = test->param_value;
@@ -707,7 +716,7 @@ static void negotiate_reply_any_format_taken_for_what_it_is(struct kunit *test)
 }
 
 /* RFC 6581 9.1: the depths of a Reject reach the ULP, too; nothing else of it counts. */
-/* Rules: E-9.1-8 */
+/* Rules: E-9.1-8: the peer's depths */
 static void negotiate_reply_reject_depths_passed(struct kunit *test)
 {
 	struct iw_mpa_frame rep = peer_frame(true, 3, 0x3ffe), req;

@@ -150,7 +150,7 @@ static void check_desc(const struct check_case *c, char *desc)
 
 KUNIT_ARRAY_PARAM(check, check_cases, check_desc);
 
-/* Rules: E-9.2-3 */
+/* Rules: E-9.2-3: the errno for a driver that takes no type */
 static void offload_check_names_what_is_wrong(struct kunit *test)
 {
 	const struct check_case *c = test->param_value;
@@ -445,7 +445,7 @@ static void sock_adopt_tells_of_the_end(struct kunit *test)
 	iw_mpa_sock_release(&listener);
 }
 
-/* Rules: M-7.1-2 */
+/* Rules: M-7.1-2: the order of the calls */
 static void active_prepares_then_attaches(struct kunit *test)
 {
 	struct line *line = line_open(test->priv);
@@ -460,7 +460,7 @@ static void active_prepares_then_attaches(struct kunit *test)
 	line_close(line);
 }
 
-/* Rules: M-7.1-1 */
+/* Rules: M-7.1-1: the sequence numbers */
 static void active_gives_exact_sequence_numbers(struct kunit *test)
 {
 	struct line *line = line_open(test->priv);
@@ -480,7 +480,7 @@ static void active_gives_exact_sequence_numbers(struct kunit *test)
 	line_close(line);
 }
 
-/* Rules: M-7.1-1 */
+/* Rules: M-7.1-1: the sequence numbers */
 static void passive_counts_the_reply(struct kunit *test)
 {
 	struct line *line = line_open(test->priv);
@@ -505,7 +505,7 @@ static void line_await_octets(struct line *line, int octets)
 		schedule_timeout_uninterruptible(1);
 }
 
-/* Rules: M-7.1.5-1 */
+/* Rules: M-7.1.5-1: the reason, for a device that cannot take it */
 static void early_data_is_refused(struct kunit *test)
 {
 	struct line *line = line_open(test->priv);
@@ -522,7 +522,7 @@ static void early_data_is_refused(struct kunit *test)
 }
 
 /* The octets come while the driver prepares: it has to let go again. */
-/* Rules: M-7.1.5-1 */
+/* Rules: M-7.1.5-1: the reason, for a device that cannot take it */
 static void early_data_while_the_driver_prepares_is_refused(struct kunit *test)
 {
 	struct line *line = line_open(test->priv);
@@ -536,7 +536,7 @@ static void early_data_while_the_driver_prepares_is_refused(struct kunit *test)
 	line_close(line);
 }
 
-/* Rules: M-7.1.5-2 */
+/* Rules: M-7.1.5-2: the number of octets that the driver is told */
 static void early_data_is_told(struct kunit *test)
 {
 	struct fakes *f = test->priv;
@@ -577,7 +577,7 @@ static void prepare_that_fails_changes_nothing(struct kunit *test)
 	KUNIT_EXPECT_STREQ(test, line->qp->log, "prepare");
 }
 
-/* Rules: E-9.2-8 */
+/* Rules: E-9.2-8: the type that the driver is told to send */
 static void active_sends_rtr(struct kunit *test)
 {
 	struct line *line = line_open(test->priv);
@@ -606,7 +606,7 @@ static void active_rtr_that_fails_is_told(struct kunit *test)
 }
 
 /* A responder's rtr says what may come, not what to send. */
-/* Rules: M-7.1.2-10 */
+/* Rules: M-7.1.2-10: open_tx is not called */
 static void passive_p2p_keeps_tx_closed(struct kunit *test)
 {
 	struct line *line = line_open(test->priv);

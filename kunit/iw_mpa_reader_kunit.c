@@ -61,7 +61,7 @@ static struct iw_mpa_reader *reader_alloc(struct kunit *test)
 }
 
 /* The same frames through the reader, in chunks of every size up to one shot */
-/* Rules: M-7.1.2-16 */
+/* Rules: M-7.1.2-16: each octet of the frame, for each cut */
 static void reader_advance_good_any_chunk_taken_whole(struct kunit *test)
 {
 	const struct good_row *row = test->param_value;
@@ -86,7 +86,10 @@ static void reader_advance_good_any_chunk_taken_whole(struct kunit *test)
 	}
 }
 
-/* Rules: E-6-4 E-7-4 M-7.1.1-2 M-7.1.1-4 M-7.1.1-12 M-7.1.1-15 M-7.1.2-14 */
+/*
+ * Rules: E-6-4 E-7-4 M-7.1.1-2 M-7.1.1-4 M-7.1.1-12 M-7.1.1-15 M-7.1.2-14: the reason, for each
+ * cut
+ */
 static void reader_advance_malformed_any_chunk_same_reason(struct kunit *test)
 {
 	const struct bad_row *row = test->param_value;
@@ -110,7 +113,7 @@ static void reader_advance_malformed_any_chunk_same_reason(struct kunit *test)
 }
 
 /* The key of the wrong role, and then garbage: what it is must not depend on the split. */
-/* Rules: M-7.1.2-14 */
+/* Rules: M-7.1.2-14: the reason, for each cut */
 static void reader_advance_other_role_garbled_any_chunk_same_reason(struct kunit *test)
 {
 	const struct raw raw = { REP, 0, 1, 0, 0 };
@@ -138,7 +141,7 @@ static void reader_advance_other_role_garbled_any_chunk_same_reason(struct kunit
 }
 
 /* Garbage is known by the first octet that fits no key: there is no wait for a whole one. */
-/* Rules: M-7.1.2-11 M-8-2 */
+/* Rules: M-7.1.2-11 M-8-2: the reason, at the first octet that is wrong */
 static void reader_advance_garbage_known_at_once(struct kunit *test)
 {
 	const struct raw raw = { REQ, 0, 1, 0, 0 };
@@ -161,7 +164,7 @@ static void reader_advance_garbage_known_at_once(struct kunit *test)
 }
 
 /* Frame and FPDU in one stream, as fast peers send them: the FPDU is the RNIC's. */
-/* Rules: M-7.1-1 M-7.1.2-16 */
+/* Rules: M-7.1-1 M-7.1.2-16: how many octets it asks for */
 static void reader_want_any_length_never_behind_frame(struct kunit *test)
 {
 	const size_t fpdu = 52;

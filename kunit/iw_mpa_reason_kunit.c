@@ -47,7 +47,7 @@ static void reason_desc(const struct reason_row *row, char *desc)
 
 KUNIT_ARRAY_PARAM(reason, reason_rows, reason_desc);
 
-/* Rules: E-9.1-7 E-9.2-9 E-9.3-1 M-7.1.2-8 M-8-2 */
+/* Rules: E-9.1-7 E-9.2-9 E-9.3-1 M-7.1.2-8 M-8-2: errno and code of each reason */
 static void reason_known_told_as_ruled(struct kunit *test)
 {
 	const struct reason_row *row = test->param_value;
@@ -56,7 +56,7 @@ static void reason_known_told_as_ruled(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, iw_mpa_reason_term_code(row->reason), row->term);
 }
 
-/* Rules: E-8-1 M-8-1 */
+/* Rules: E-8-1 M-8-1: errno and code of each reason */
 static void reason_any_errno_and_term_in_range(struct kunit *test)
 {
 	int reason, timeouts = 0;

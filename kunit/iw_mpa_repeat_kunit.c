@@ -207,7 +207,7 @@ static struct fake_conn *fenced(struct kunit *test, unsigned int timeout_ms)
 	return c;
 }
 
-/* Rules: M-7.1.2-10 */
+/* Rules: M-7.1.2-10: open_tx is not called */
 static void fence_stays_as_long_as_the_peer_is_silent(struct kunit *test)
 {
 	struct fake_conn *c = fenced(test, 0);

@@ -55,7 +55,7 @@ static void depth_desc(const struct depth_case *c, char *desc)
 
 KUNIT_ARRAY_PARAM(depth, depth_cases, depth_desc);
 
-/* Rules: E-9.1-1 */
+/* Rules: E-9.1-1: the depths of the event */
 static void upcall_up_tells_the_peers_depths(struct kunit *test)
 {
 	const struct depth_case *c = test->param_value;
@@ -170,7 +170,7 @@ static void upcall_passive_established_then_close(struct kunit *test)
 	fake_expect_closed(fid, 2);
 }
 
-/* Rules: M-7.1.2-8 */
+/* Rules: M-7.1.2-8: the event and its status */
 static void upcall_active_down_is_a_failed_reply(struct kunit *test)
 {
 	struct iw_mpa_frame peer = reply_with(some_pd, 3);
@@ -272,7 +272,7 @@ static void upcall_down_enomem_drops_private_data(struct kunit *test)
 	fake_expect_closed(fid, 1);
 }
 
-/* Rules: E-9.1-1 */
+/* Rules: E-9.1-1: the depths of the event */
 static void upcall_request_makes_a_passive_id(struct kunit *test)
 {
 	const struct iw_mpa_tuple tuple = {

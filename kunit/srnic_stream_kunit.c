@@ -389,7 +389,7 @@ static void stream_markers_and_crc_stand_where_the_rfc_has_them(struct kunit *te
 }
 
 /* RTR messages use an MSN, a Read a slot; no WQE, no receive */
-/* Rules: R-5.2.1-6 R-5.3-7 E-9.2-8 */
+/* Rules: R-5.2.1-6 R-5.3-7; E-9.2-8: the RTR message, of each type */
 static void stream_rtr_uses_no_work_request(struct kunit *test)
 {
 	static const u8 types[] = { IW_MPA_RTR_WRITE, IW_MPA_RTR_SEND, IW_MPA_RTR_READ };

@@ -9,14 +9,20 @@
 A page has a row for each rule: id, rule, kept, how, on one page what shows it, and tests. The last
 is made here, from what the tests say of themselves:
 
-    wire (scripts/wire)        @rule("E-9.2-4", ...)
-    KUnit (kunit)              /* Rules: E-9.2-4 ... */ above the test function
+    wire (scripts/wire)        @rule("E-9.2-4 E-9.2-5: what shows it", ...)
+    KUnit (kunit)              /* Rules: E-9.2-4 E-9.2-5: what shows it; ... */ above the function
     e2e (scripts/e2e)          # Rules: E-9.2-4 ...
     static (scripts/static.sh) # Rules: E-9.2-4 ... above the test function
 
 So a test that goes away takes its name off the page, and the check fails.
+
+A test that only passes by a rule proves nothing of it. So each test that names a rule of MPA
+startup says what it looks at that would be otherwise if the rule were broken: the page shows it,
+and a name alone is refused. Of the rules of srnic the page itself says it, once for each rule; a
+hazard is shown by its test's being there.
 """
 
+import collections
 import importlib
 import pathlib
 import re
@@ -24,14 +30,17 @@ import sys
 import textwrap
 
 TOP = pathlib.Path(__file__).resolve().parent.parent
-# page -> fields of a row behind its id
-PAGES = {TOP / 'Documentation/infiniband' / name: count
-         for name, count in (('iw_mpa_conformance.rst', 4), ('iw_mpa_security.rst', 4),
-                             ('srnic_conformance.rst', 5))}
+# count: fields of a row behind its id; by_test: each test says what shows a rule
+Page = collections.namedtuple('Page', 'text count by_test')
+PAGES = {TOP / 'Documentation/infiniband' / name: what
+         for name, what in (('iw_mpa_conformance.rst', (4, True)),
+                            ('iw_mpa_security.rst', (4, False)),
+                            ('srnic_conformance.rst', (5, False)))}
 ID = (r'(?:[FDR]-(?:\d+(?:\.\d+)*|B)-\d+|T-\d+|[EM]-\d+(?:\.\d+)*-\d+[ab]?|'
-      r'[BCDHILOPQR]-\d\d|F-[a-z]+)')
+      r'X-02-\d|[BCDHILOPQR]-\d\d|F-[a-z]+)')
 ROW = re.compile(r'^   \* - (%s)\n((?:     .*\n)+)' % ID, re.MULTILINE)
-KUNIT = re.compile(r'/\*\s*Rules:([^*]*)\*/\nstatic void (\w+)\(struct kunit \*test\)')
+KUNIT = re.compile(r'/\*(?:\n \*)? Rules:((?:[^*]|\*(?!/))*)\*/\n'
+                   r'static void (\w+)\(struct kunit \*test\)')
 E2E = re.compile(r'^# Rules:(.*)$', re.MULTILINE)
 STATIC = re.compile(r'^# Rules:(.*)\n(?:#.*\n)*test_(\w+)\(\)', re.MULTILINE)
 
@@ -46,47 +55,51 @@ KEPT = {
 }
 
 
+def rules_of(text):
+    """rule -> what shows it, or None: of "ID ID: text; ID ..." """
+    shown = {}
+    for part in re.sub(r'\n \*', ' ', text).split(';'):
+        ids, _, what = part.partition(': ')
+        shown.update(dict.fromkeys(re.findall(ID, ids), ' '.join(what.split()) or None))
+    return shown
+
+
+def gathered(tests):
+    """tests: (name, rules_of()); rule -> name -> what shows it"""
+    found = {}
+    for name, shown in tests:
+        for rule, what in shown.items():
+            found.setdefault(rule, {})[name] = what
+    return found
+
+
 def wire_tests():
-    """rule -> names of its tests"""
     sys.path.insert(0, str(TOP / 'scripts/wire'))
     sys.dont_write_bytecode = True
     registry = importlib.import_module('registry')
-    found = {}
     data = sorted(path.stem for path in (TOP / 'scripts/wire').glob('data_*.py'))
     for name in ('initiator', 'responder', 'hazards', 'storms', 'load', 'faults', *data):
         importlib.import_module(name)
-    for _, ids, function, _ in registry.TESTS + registry.SOAK:
-        name = 'wire: %s_%s' % (function.__module__, function.__name__)
-        for rule in ids:
-            found.setdefault(rule, {})[name] = None
-    return found
+    for _, _, function, _ in registry.TESTS + registry.SOAK:
+        yield 'wire: %s_%s' % (function.__module__, function.__name__), function.shows
 
 
 def kunit_tests(files):
-    found = {}
     for path, text in files:
+        suite = path.stem.removesuffix('_kunit').removeprefix('iw_mpa_')
         for rules, function in KUNIT.findall(text):
-            suite = path.stem.removesuffix('_kunit').removeprefix('iw_mpa_')
-            for rule in re.findall(ID, rules):
-                found.setdefault(rule, {})['kunit %s: %s' % (suite, function)] = None
-    return found
+            yield 'kunit %s: %s' % (suite, function), rules_of(rules)
 
 
 def e2e_tests(files):
-    found = {}
     for path, text in files:
         for rules in E2E.findall(text):
-            for rule in re.findall(ID, rules):
-                found.setdefault(rule, {})['e2e: ' + path.stem] = None
-    return found
+            yield 'e2e: ' + path.stem, rules_of(rules)
 
 
 def static_tests(text):
-    found = {}
     for rules, function in STATIC.findall(text):
-        for rule in re.findall(ID, rules):
-            found.setdefault(rule, {})['static: ' + function] = None
-    return found
+        yield 'static: ' + function, rules_of(rules)
 
 
 def read_all(pattern):
@@ -94,13 +107,9 @@ def read_all(pattern):
 
 
 def all_tests():
-    tests = {}
-    for part in (wire_tests(), kunit_tests(read_all('kunit/*_kunit.c')),
-                 e2e_tests(read_all('scripts/e2e/*.sh')),
-                 static_tests((TOP / 'scripts/static.sh').read_text(encoding='utf-8'))):
-        for rule, names in part.items():
-            tests.setdefault(rule, []).extend(names)
-    return tests
+    return gathered([*wire_tests(), *kunit_tests(read_all('kunit/*_kunit.c')),
+                     *e2e_tests(read_all('scripts/e2e/*.sh')),
+                     *static_tests((TOP / 'scripts/static.sh').read_text(encoding='utf-8'))])
 
 
 def fields(body):
@@ -115,37 +124,39 @@ def fields(body):
 
 
 def tests_text(names):
-    """'wire: a, b; kunit frame: c' in lines that fit the page"""
+    """'wire: a (what shows it), b; kunit frame: c' in lines that fit the page"""
     groups = {}
-    for name in names:
+    for name, what in names.items():
         kind, test = name.split(': ')
-        groups.setdefault(kind, []).append(test)
+        groups.setdefault(kind, []).append(test + (' (%s)' % what if what else ''))
     text = '; '.join('%s: %s' % (kind, ', '.join(tests)) for kind, tests in groups.items())
     lines = textwrap.wrap(text, 92, break_long_words=False, break_on_hyphens=False)
     return '     -' + '\n       '.join([''] + lines).replace('\n       ', ' ', 1) + '\n'
 
 
-def written(page, tests, count=4):
+def written(page, tests, count):
     def row(match):
         rule, body = match.groups()
         parts = re.split(r'(?m)^(?=     -)', body)
         parts = [part for part in parts if part][:count - 1]
-        return '   * - %s\n%s%s' % (rule, ''.join(parts), tests_text(tests.get(rule, [])))
+        return '   * - %s\n%s%s' % (rule, ''.join(parts), tests_text(tests.get(rule, {})))
     return ROW.sub(row, page)
 
 
 def problems(pages, tests):
-    """pages: (text, fields of a row)"""
     rows = {}
-    for page, count in pages:
-        for rule, body in ROW.findall(page):
+    for page in pages:
+        for rule, body in ROW.findall(page.text):
             if rule in rows:
                 yield '%s has two rows' % rule
             rows[rule] = fields(body)
-            if len(rows[rule]) != count:
-                yield '%s: a row has %d fields' % (rule, count + 1)
+            if len(rows[rule]) != page.count:
+                yield '%s: a row has %d fields' % (rule, page.count + 1)
                 rows[rule] = None
-        if written(page, tests, count) != page:
+            for name, what in tests.get(rule, {}).items():
+                if page.by_test and not what:
+                    yield '%s names %s, and does not say what shows it' % (name, rule)
+        if written(page.text, tests, page.count) != page.text:
             yield 'the names of tests are not those of today: run %s --write' % sys.argv[0]
     for rule, row in rows.items():
         if not row:
@@ -163,30 +174,37 @@ SAMPLE = '''
      - one
      - yes
      - so
-     - wire: initiator_a
+     - wire: initiator_a (an octet)
    * - M-2.1-1
      - two
      - SCTP
      -
      -
 '''
-GOOD = {'E-1-1': ['wire: initiator_a']}
+GOOD = {'E-1-1': {'wire: initiator_a': 'an octet'}}
 
 
 def selftest():
     mistakes = [
         (SAMPLE, {}, 'no test'),
-        (SAMPLE, {'E-1-1': ['wire: initiator_b']}, 'of today'),
-        (SAMPLE, {**GOOD, 'E-1-2': ['wire: x']}, 'not on the page'),
+        (SAMPLE, {'E-1-1': {'wire: initiator_b': 'an octet'}}, 'of today'),
+        (SAMPLE, {'E-1-1': {'wire: initiator_a': 'another'}}, 'of today'),
+        (SAMPLE.replace(' (an octet)', ''), {'E-1-1': {'wire: initiator_a': None}}, 'what shows'),
+        (SAMPLE, {**GOOD, 'E-1-2': {'wire: x': 'y'}}, 'not on the page'),
         (SAMPLE.replace('- yes', '- no'), GOOD, 'not kept'),
         (SAMPLE.replace('     - so\n', ''), GOOD, '5 fields'),
         (SAMPLE + SAMPLE, GOOD, 'two rows'),
     ]
-    failed = [] if not list(problems([(SAMPLE, 4)], GOOD)) else ['the good sample is refused']
+    good = list(problems([Page(SAMPLE, 4, True)], GOOD))
+    failed = ['the good sample is refused'] if good else []
     for page, tests, text in mistakes:
-        if not any(text in problem for problem in problems([(page, 4)], tests)):
+        if not any(text in problem for problem in problems([Page(page, 4, True)], tests)):
             failed.append('not found: ' + text)
-    for rule in ('F-4.1-5', 'D-4.3.1-2', 'R-B-3', 'R-8.1.1-10', 'T-22', 'E-9.1-7', 'R-01', 'F-rtr'):
+    if rules_of(' T-1 E-1-1 E-2-1: one\n * thing; E-3-1: another ') != {
+            'T-1': 'one thing', 'E-1-1': 'one thing', 'E-2-1': 'one thing', 'E-3-1': 'another'}:
+        failed.append('what shows a rule is not read')
+    for rule in ('F-4.1-5', 'D-4.3.1-2', 'R-B-3', 'R-8.1.1-10', 'T-22', 'E-9.1-7', 'X-02-1', 'R-01',
+                 'F-rtr'):
         if re.findall(ID, 'Rules: %s, and' % rule) != [rule]:
             failed.append('no id: ' + rule)
     return failed
@@ -196,12 +214,13 @@ def main():
     if sys.argv[1:] == ['--selftest']:
         found = selftest()
     else:
-        pages, tests = [path.read_text(encoding='utf-8') for path in PAGES], all_tests()
+        pages = [Page(path.read_text(encoding='utf-8'), *what) for path, what in PAGES.items()]
+        tests = all_tests()
         if sys.argv[1:] == ['--write']:
-            pages = [written(page, tests, count) for page, count in zip(pages, PAGES.values())]
+            pages = [page._replace(text=written(page.text, tests, page.count)) for page in pages]
             for path, page in zip(PAGES, pages):
-                path.write_text(page, encoding='utf-8')
-        found = list(problems(list(zip(pages, PAGES.values())), tests))
+                path.write_text(page.text, encoding='utf-8')
+        found = list(problems(pages, tests))
     for problem in found:
         print(problem)
     return 1 if found else 0

@@ -23,7 +23,7 @@
  *	wc			wait for a completion: "WC OPCODE STATUS LENGTH"
  *	no_wc			look for one: an error if there is any
  *	disconnect		rdma_disconnect
- *	query_qp		query the QP of the connection: "QP STATE SQ_SIG_ALL"
+ *	query_qp		query the QP of the connection: "QP STATE SQ_SIG_ALL IRD ORD"
  *	fail_qp			bring the QP of the connection to the error state
  *	modify_qp		change the access flags of the QP of the connection
  *	destroy_qp		destroy the QP of the connection
@@ -349,7 +349,8 @@ static int do_query_qp(void)
 	errno = ibv_query_qp(conn->qp, &attr, IBV_QP_STATE, &init);
 	if (errno)
 		return -1;
-	printf("QP %d %d\n", attr.qp_state, init.sq_sig_all);
+	printf("QP %d %d %u %u\n", attr.qp_state, init.sq_sig_all, attr.max_dest_rd_atomic,
+	       attr.max_rd_atomic);
 	return 0;
 }
 

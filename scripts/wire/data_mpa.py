@@ -232,7 +232,8 @@ def F_6_2_half_an_fpdu(b, size, role):
     link.aborted()
 
 
-@rule("F-7.1.2-1", "M-7.1.2-10", cases=[("crc",), ("long",)])
+@rule("F-7.1.2-1", "M-7.1.2-10: nothing is sent in answer to a first FPDU that is bad",
+      cases=[("crc",), ("long",)])
 def F_7_1_2_1_first_fpdu_is_bad(b, how):
     """A responder must not send before the first FPDU: no Terminate either."""
     link = Link(b, "responder", first=False)
@@ -524,7 +525,8 @@ def F_4_3_1_markers_begin_behind_the_frame(b, size, role):
     equal(at, list(range(0, link.peer.inward.position, 512)), "Markers")
 
 
-@rule("F-4.3-2", cases=both())
+@rule("F-4.3-2", "M-7.1.2-13: the first octets of the first FPDU are a Marker of 0",
+      cases=both())
 def F_4_3_2_first_marker_comes_with_the_first_fpdu(b, role):
     link = Link(b, role, markers=True, rtr=0)
     link.peer.silent()
@@ -533,7 +535,8 @@ def F_4_3_2_first_marker_comes_with_the_first_fpdu(b, role):
     equal(link.peer.fpdus[0].markers, [(0, 0)], "Markers of the first FPDU")
 
 
-@rule("F-4.3-4", "F-4.3-3", cases=both())
+@rule("F-4.3-4", "M-4.3-1: Markers at each 512 octets, which point to their FPDU",
+      "F-4.3-3", cases=both())
 def F_4_3_4_markers_point_to_their_fpdu(b, role):
     """Many Markers in one FPDU; many FPDUs between two Markers"""
     link = Link(b, role, markers=True, mss=8960)
@@ -585,7 +588,8 @@ def F_4_4_2_markers_at_the_edges_of_an_fpdu(b, role):
     equal([pointer for _, pointer in link.peer.fpdus[-1].markers], [24], "in front of the CRC")
 
 
-@rule("F-4.3-8", cases=both((True,), (False,)))
+@rule("F-4.3-8", "M-7.1.1-5 M-7.1.1-6: Markers of the device, or none, as M of the peer says",
+      cases=both((True,), (False,)))
 def F_4_3_8_markers_are_of_one_direction(b, markers, role):
     link = Link(b, role, markers=markers)
     for size in (2000, 700):
@@ -741,7 +745,8 @@ def F_8_1_reset(b, size, role):
     link.ended(FATAL)
 
 
-@rule("F-7.2-1", "D-6.2.1-4", cases=both())
+@rule("F-7.2-1", "D-6.2.1-4",
+      "M-7.2-1: behind our FIN what the peer sends is received", cases=both())
 def F_7_2_1_the_other_half_still_works(b, role):
     """The device has said FIN: what the peer sends is still delivered."""
     link = Link(b, role)

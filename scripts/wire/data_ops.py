@@ -41,7 +41,8 @@ def R_5_1_2_write_of_nothing(b, role):
     equal(link.qp.sent(WC_WRITE).status, SUCCESS, "status")
 
 
-@rule("E-9.2-8", "D-5.3-1", cases=[("initiator",)])
+@rule("E-9.2-8: the RTR message and its repeats, between two messages of the ULP", "D-5.3-1",
+      cases=[("initiator",)])
 def E_9_2_8_rtr_is_repeated_between_messages(b, role):
     """The peer says nothing: Writes of nothing come, and never amid a message of the ULP."""
     link = Link(b, role, settings={"rtr_repeat_ms": 50})

@@ -12,6 +12,8 @@ from verbs import (FENCE, LOCAL_WRITE, REMOTE_READ, REMOTE_WRITE, SIGNALED, SUCC
 
 MAY_WRITE = LOCAL_WRITE | REMOTE_WRITE
 LONG = 1 << 18
+ULP = 0x3fff          # RFC 6581 9.1
+OWN_IRD, OWN_ORD = 4, 6
 
 
 def owing(link, size=LONG):
@@ -371,6 +373,47 @@ def R_6_1_5_no_depths_at_all(b, role):
     link.peer.write(mr.rkey, mr.start, b"octets..")
     link.works()
     mr.expect(b"octets..")
+
+
+def as_many_reads_leave(link, depth):
+    """Two more are posted."""
+    into = link.dut.mr(8 * (depth + 2), LOCAL_WRITE)
+    link.qp.post(*(link.qp.wr(WR_READ, [into.sge(8 * n, 8)], raddr=n, rkey=n)
+                   for n in range(depth + 2)))
+    reads = [link.peer.hear(READ_REQUEST).read for _ in range(depth)]
+    link.peer.silent()
+    for n in range(depth + 2):
+        link.peer.respond(reads[n], bytes([n] * 8))
+        if len(reads) < depth + 2:
+            reads.append(link.peer.hear(READ_REQUEST).read)
+    equal([wc.status for wc in link.qp.wait_send(depth + 2)], [SUCCESS] * (depth + 2), "statuses")
+    into.expect(b"".join(bytes([n] * 8) for n in range(depth + 2)))
+
+
+def as_many_reads_are_taken(link, depth):
+    """One more ends the stream. None of the responses can leave: all that came are open."""
+    owing(link)
+    for _ in range(depth - 1):
+        link.peer.read(1, 1, 0)
+    link.peer.read(1, 1, 0, good=False)
+    check(link.peer.wait_taken(), "no acknowledgement")
+    link.refused(rdmap.UNTAGGED_BUFFER)
+
+
+@rule("E-9.1-5 E-9.1-12: IRD of the initiator's QP; one Read more than that is refused",
+      "E-9.1-9: IRD of the responder's QP, likewise",
+      "E-9.1-6 E-9.1-10: ORD of the initiator's QP; of more Reads only as many leave",
+      "E-9.1-2b E-9.1-11: ORD of the responder's QP, likewise",
+      cases=both((2, 9), (3, 0), (6, 4), (ULP, 5), (5, ULP), (ULP, ULP)))
+def E_9_1_depths_of_the_qp(b, peer_ird, peer_ord, role):
+    """The same in both roles: IRD at least the peer's ORD, ORD at most the peer's IRD"""
+    link = Link(b, role, ird=OWN_IRD, ord=OWN_ORD, peer_ird=peer_ird, peer_ord=peer_ord,
+                narrow=True, qp={"sends": 16})
+    want_ird = OWN_IRD if peer_ord == ULP else max(OWN_IRD, peer_ord)
+    want_ord = OWN_ORD if peer_ird == ULP else min(OWN_ORD, peer_ird)
+    equal(link.qp.depths(), (want_ird, want_ord), "IRD and ORD of the QP")
+    as_many_reads_leave(link, want_ord)
+    as_many_reads_are_taken(link, want_ird)
 
 
 @rule("R-8.1.1-11", "R-6.1-3", cases=[()])

@@ -339,6 +339,7 @@ BODIES = {
     "untagged": rdmap.terminate_body(rdmap.UNTAGGED_BUFFER, rdmap.untagged(SEND, b"abc", msn=1)),
     "read": rdmap.terminate_body(rdmap.READ_STAG, rdmap.read_request(Read(1, 2, 3, 4, 5), msn=1)),
     "unknown_code": bytes([0x12, 0xee, 0, 0]),
+    "local_with_a_code": bytes([0x00, 0x55, 0, 0]),
     "unknown_layer": bytes([0xff, 0xff, 0, 0]),
     "d_without_header": bytes([0x11, 0x00, 0xc0, 0]),
     "d_with_half_a_header": bytes([0x11, 0x00, 0xc0, 0, 0, 30]) + bytes(7),

@@ -259,7 +259,8 @@ def D_6_2_1_1_what_was_posted_goes_out_first(b, role):
         equal(wc.status, WR_FLUSH_ERR, f"{wc}, {said}")
 
 
-@rule("D-6.2.1-2", "F-7.2-1", cases=both())
+@rule("D-6.2.1-2", "F-7.2-1",
+      "M-7.2-1: behind the peer's FIN the response comes, then FIN", cases=both())
 def D_6_2_1_2_response_behind_the_peers_fin(b, role):
     """The peer asks for half a MiB, and its half ends: all of it comes, then FIN."""
     link = Link(b, role)
@@ -273,7 +274,7 @@ def D_6_2_1_2_response_behind_the_peers_fin(b, role):
     link.ended(None)
 
 
-@rule("D-6.2.1-2", cases=both())
+@rule("D-6.2.1-2", "M-7.2-1: behind the peer's FIN what was posted comes, then FIN", cases=both())
 def D_6_2_1_2_sends_behind_the_peers_fin(b, role):
     """What the device has posted goes out, too."""
     link = Link(b, role, narrow=True)

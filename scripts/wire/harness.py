@@ -25,7 +25,7 @@ def slow():
 
 SLOW = slow()
 LIMIT = 20.0 * SLOW     # seconds for what must come: guests are slow on a busy host
-QUIET = 0.3     # seconds in which what must not come does not
+QUIET = 0.3 * SLOW      # seconds in which what must not come does not
 TRACEFS = "/sys/kernel/tracing/"
 
 
@@ -109,15 +109,44 @@ class Peer:
         return mpa.Fpdu(data + self.recv(mpa.Fpdu.size(data) - 2), crc)
 
     def expect_end(self, limit=LIMIT):
-        """FIN or RST, and not one octet before."""
+        """FIN or RST, and not one octet before: which of the two it was
+
+        TCP makes an RST of a close if octets are there that nobody has read.
+        """
         self.sock.settimeout(limit)
         try:
             data = self.sock.recv(64)
         except ConnectionResetError:
-            return
+            return "RST"
         except socket.timeout:
             raise Failed("the connection was not closed") from None
         check(not data, f"octets before the close: {data.hex()}")
+        return "FIN"
+
+    def expect_fin(self, limit=LIMIT):
+        """The end of an orderly close: an RST would take back what was said before."""
+        equal(self.expect_end(limit), "FIN", "end of the connection")
+
+    def expect_terminate(self, code, crc=True):
+        """Layer 2 (LLP), type 0 (MPA), and no header of an offender: each octet is known."""
+        equal(self.recv_fpdu(crc).raw.hex(), mpa.terminate(code, crc=crc).hex(),
+              f"Terminate message of code {code}")
+
+    def expect_refusal(self, code, crc=True):
+        """An initiator that cannot go on: a Terminate message, then FIN, and nothing else"""
+        self.expect_terminate(code, crc)
+        self.expect_fin()
+
+    def expect_rejected(self, code=None, crc=True):
+        """What follows a Reject: a Terminate message if code says so, and TCP stays open.
+
+        The initiator closes, and has FIN for an answer.
+        """
+        if code:
+            self.expect_terminate(code, crc)
+        self.expect_quiet()
+        self.fin()
+        self.expect_fin()
 
     def expect_quiet(self):
         ready, _, _ = select.select([self.sock], [], [], QUIET)
@@ -161,6 +190,10 @@ class Event:
     def __repr__(self):
         return (f"{self.name} status={self.status} ird={self.ird} ord={self.ord} "
                 f"pd={self.pd.hex()}")
+
+
+# With CRC off the field is there, and may hold anything; None stands for the CRC.
+CRC_FIELDS = bytes(4), b"\xff" * 4, b"\xde\xad\xbe\xef", None
 
 
 class Probe:
@@ -210,6 +243,18 @@ class Probe:
         answer = self._answer()
         check(answer.startswith("ERROR "), f"{line} did not fail: {answer}")
         return int(answer.split()[2])
+
+    def received(self, size, status="success"):
+        """The next receive; Sends may have completed before it."""
+        said, = self.do("wc")
+        while said.startswith("WC SEND success "):
+            said, = self.do("wc")
+        equal(said, f"WC RECV {status} {size}", "receive")
+
+    def depths(self):
+        """IRD and ORD with which the QP was programmed, as the device has them"""
+        state, = self.do("query_qp")
+        return tuple(int(word) for word in state.split()[3:])
 
     def event(self, name=None, limit=LIMIT):
         try:

@@ -6,11 +6,13 @@ import socket
 import time
 
 import mpa
-from harness import SLOW, Failed, check, equal
+from harness import CRC_FIELDS, SLOW, Failed, check, equal, poll
+from kernel import counter
 from mpa import C, M, R, READ, S, SEND, WRITE
 from registry import rule
 
 LIMIT_IRD = LIMIT_ORD = 128
+PD_SEEN = 255           # octets of private data that struct iw_cm_event can tell
 GENERATED = WRITE | READ
 ULP = 0x3fff
 DEPTHS = (0, 1, 4, 127, 128, 129, 0x3ffe, 0x3fff)
@@ -43,6 +45,21 @@ def fails(client, names, status=None):
 RTR_REPEATS = 5     # of a peer that named one type, while the other says nothing
 
 
+def siw_depths(ird, ord):  # pylint: disable=redefined-builtin
+    """What siw makes of them: queues of it have a power of two of entries. It takes the next above
+    for what it serves, siw_mpa the next below for what it asks for."""
+    return 1 << (ird - 1).bit_length() if ird else 0, 1 << ord.bit_length() - 1 if ord else 0
+
+
+def any_crc_field_will_do(probe, peer):
+    """With CRC off; the first Send has gone already."""
+    for msn, field in enumerate(CRC_FIELDS, 2):
+        octets = mpa.send(b"pong", msn)
+        probe.do("recv")
+        peer.send(octets[:-4] + field if field else octets)
+        probe.received(4)
+
+
 def data_flows(client, peer, crc=True):
     client.do("send 8")
     fpdu = peer.recv_fpdu(crc)
@@ -62,16 +79,19 @@ def data_flows(client, peer, crc=True):
 
 # --- the Request -------------------------------------------------------------------------
 
-@rule("M-7.1.1-1", "M-7.1.2-1", "M-4.4-1", "E-9.2-1", "E-9.2-2", "E-6-1", "E-9-1")
+@rule("M-7.1.1-1 M-7.1.2-1: key, length and each field of the Request",
+      "M-4.4-1: C of the Request, with no setting changed", "E-9.2-1: A of the Request",
+      "E-9.2-2: C and D of the Request, which are what siw_mpa can send",
+      "E-6-1: the reserved bits of the Request", "E-9-1: IRD and ORD of the Request")
 def request_by_default(b):
     _, _, req = b.connecting(ird=3, ord=7, pd=b"hello")
     equal((req.rev, req.flags), (2, C | S), "revision and flags")
     equal((req.a, req.rtr), (1, GENERATED), "A and RTR types")
     equal((req.ird, req.ord), (3, 7), "IRD and ORD")
-    equal(req.pd[:5], b"hello", "private data")
+    equal(req.pd, b"hello", "private data")
 
 
-@rule("E-9.2-10", "E-9.2-12")
+@rule("E-9.2-10: A of the Request", "E-9.2-12: B, C and D of the Request")
 def request_client_server(b):
     b.set(peer_to_peer=0)
     client, peer, req = b.connecting()
@@ -80,21 +100,22 @@ def request_client_server(b):
     data_flows(client, peer)
 
 
-@rule("M-7.1.1-11", "E-10-3")
+@rule("M-7.1.1-11: Rev of the Request", "E-10-3: S of the Request, and all of its private data")
 def request_v1(b):
     b.set(mpa_rev=1)
     client, peer, req = b.connecting(pd=b"12345678")
-    equal((req.rev, req.flags, req.pd[:8]), (1, C, b"12345678"), "Request")
+    equal((req.rev, req.flags, req.pd), (1, C, b"12345678"), "Request")
     ev = up(client, peer, mpa.reply(b"abc"), rtr=None)
-    equal(ev.pd[:3], b"abc", "private data")
+    equal(ev.pd, b"abc", "private data")
     data_flows(client, peer)
 
 
-@rule("M-7.1.1-14", cases=[(size,) for size in (0, 1, 56, 148, 196)])
+@rule("M-7.1.1-14: PD_Length of the Request, and each octet that it counts",
+      cases=[(size,) for size in (0, 1, 56, 148, 196)])
 def private_data_of_request(b, size):
     pd = bytes(range(size))
     _, _, req = b.connecting(pd=pd)
-    equal(req.pd[:size], pd, "private data")
+    equal(req.pd, pd, "private data")
 
 
 # --- who asks for an RTR -----------------------------------------------------------------
@@ -114,7 +135,9 @@ ASKED_WHEN = {      # settings, the device's say, A
 }
 
 
-@rule("E-5-1", "E-9.2-1", "E-9.2-10", "E-9.2-12", cases=[(name,) for name in ASKED_WHEN])
+@rule("E-5-1: A of the Request, by the setting that applies",
+      "E-9.2-1 E-9.2-10: A of the Request, in either model",
+      "E-9.2-12: B, C and D of the Request", cases=[(name,) for name in ASKED_WHEN])
 def rtr_policy(b, name):
     settings, device, asked = ASKED_WHEN[name]
     ports = {"remote": b.port, "local": SOURCE_PORT}
@@ -130,10 +153,10 @@ def rtr_policy(b, name):
     peer.reset()
 
 
-@rule("E-5-1", cases=[("peer_to_peer", "2"), ("peer_to_peer", "yes"), ("mpa_rev", "0"),
-                      ("mpa_rev", "3"), ("peer_to_peer_ports", "65536"),
-                      ("client_server_ports", "20-10"), ("crc", "-1"),
-                      ("reply_timeout_ms", "0")])
+@rule("E-5-1: EINVAL for what is no policy",
+      cases=[("peer_to_peer", "2"), ("peer_to_peer", "yes"), ("mpa_rev", "0"), ("mpa_rev", "3"),
+             ("peer_to_peer_ports", "65536"), ("client_server_ports", "20-10"), ("crc", "-1"),
+             ("reply_timeout_ms", "0")])
 def bad_value_is_refused(b, name, value):
     try:
         b.set(**{name: value})
@@ -143,7 +166,7 @@ def bad_value_is_refused(b, name, value):
     raise Failed("it was taken")
 
 
-@rule("E-5-1")
+@rule("E-5-1: EINVAL for what is no policy of a device")
 def bad_value_of_the_device_is_refused(b):
     try:
         b.set_device("peer_to_peer", "maybe")
@@ -155,11 +178,14 @@ def bad_value_of_the_device_is_refused(b):
 
 # --- RTR ---------------------------------------------------------------------------------
 
-@rule("E-5-2", "E-9.2-8", "M-7.1.2-6", "M-7.1.2-9", "C-07", "F-rtr",
+@rule("E-5-2: the first FPDU is the RTR message", "E-9.2-8: its type is one that the Reply names",
+      "M-7.1.2-6: no ESTABLISHED before the Reply", "M-7.1.2-9: ESTABLISHED, and Sends both ways",
+      "C-07", "F-rtr",
       cases=[(WRITE, "WRITE"), (READ, "READ"), (WRITE | READ, "WRITE"),
              (SEND | WRITE | READ, "WRITE"), (SEND | READ, "READ"), (SEND | WRITE, "WRITE")])
 def rtr_of_the_reply(b, rtr, op):
     client, peer, _ = b.connecting()
+    client.no_event()
     up(client, peer, mpa.reply2(a=1, rtr=rtr, ird=4, ord=4), op)
     data_flows(client, peer)
 
@@ -188,7 +214,7 @@ def ends_by_answer(client, peer, answer):
     client.event("DISCONNECTED")
 
 
-@rule("E-9.2-8", "F-rtr", cases=[("bad_crc",), ("bad_stag",), ("too_long",)])
+@rule("F-rtr", cases=[("bad_crc",), ("bad_stag",), ("too_long",)])
 def rtr_with_a_bad_answer_does_not_complete(b, how):
     client, peer, _ = b.connecting()
     peer.send(mpa.reply2(a=1, rtr=READ, ird=4, ord=4))
@@ -203,8 +229,8 @@ def rtr_with_a_bad_answer_does_not_complete(b, how):
     client.do("no_wc")
 
 
-@rule("E-9.2-8", "F-rtr", cases=[(how, rtr) for how in ("without_answer", "by_error", "at_once")
-                                for rtr in ("WRITE", "READ")])
+@rule("F-rtr", cases=[(how, rtr) for how in ("without_answer", "by_error", "at_once")
+                      for rtr in ("WRITE", "READ")])
 def rtr_is_nobodys_work_request(b, how, rtr):
     """What the ULP did not post does not complete, whatever becomes of it."""
     ends = {"without_answer": ends_without_answer, "by_error": ends_by_error,
@@ -217,68 +243,107 @@ def rtr_is_nobodys_work_request(b, how, rtr):
     client.do("no_wc")
 
 
-@rule("E-8-1", "E-9.2-9", "C-01", "I-05", cases=[(0,), (SEND,)])
+@rule("E-8-1 E-9.2-9: a Terminate message of 2/0/7, compared whole, then FIN", "C-01", "I-05",
+      cases=[(0,), (SEND,)])
 def no_rtr_in_common(b, rtr):
     client, peer, _ = b.connecting()
     peer.send(mpa.reply2(a=1, rtr=rtr, ird=4, ord=4))
-    equal(peer.recv_fpdu().term, 7, "TERM code")
-    fails(client, {"CONNECT_ERROR", "REJECTED"})
+    peer.expect_refusal(7)
+    fails(client, {"CONNECT_ERROR"})
 
 
-@rule("E-9.2-13")
+@rule("E-9.2-13: no RTR message, whatever C says; Sends both ways")
 def reply_without_a(b):
     client, peer, _ = b.connecting()
     up(client, peer, mpa.reply2(a=0, rtr=WRITE, ird=4, ord=4), rtr=None)
     data_flows(client, peer)
 
 
-@rule("E-9.1-3")
+@rule("X-02-2: the first FPDU: an RTR message, the ULP's Send, or a Terminate message of 2/0/7",
+      cases=[(send, write, read) for send in (0, 1) for write in (0, 1) for read in (0, 1)])
+def reply_of_draft_02(b, send, write, read):
+    """Its control flags are Send, Write and Read, at the places of A, B and C."""
+    client, peer, _ = b.connecting()
+    answer = mpa.reply2(a=send, rtr=(SEND if write else 0) | (WRITE if read else 0), ird=4, ord=4)
+    if send and not read:
+        peer.send(answer)
+        peer.expect_refusal(7)
+        fails(client, {"CONNECT_ERROR"})
+        return
+    up(client, peer, answer, "WRITE" if send else None)
+    data_flows(client, peer)
+
+
+@rule("E-9.2-8: no RTR message to a Reply with A that nobody asked for", cases=[(0,), (WRITE,)])
+def reply_with_a_that_was_not_asked_for(b, rtr):
+    """The model is the one that the initiator asked for: client-server."""
+    b.set(peer_to_peer=0)
+    client, peer, req = b.connecting()
+    equal((req.a, req.rtr), (0, 0), "A and RTR types")
+    up(client, peer, mpa.reply2(a=1, rtr=rtr, ird=4, ord=4), rtr=None)
+    peer.expect_quiet()
+    data_flows(client, peer)
+
+
+@rule("E-9.1-3: a Read for RTR message though the ULP wants no depth")
 def read_rtr_with_ord_0(b):
     client, peer, req = b.connecting(ird=0, ord=0)
     equal((req.ird, req.ord), (0, 0), "IRD and ORD")
     up(client, peer, mpa.reply2(a=1, rtr=READ, ird=1, ord=0), "READ")
+    equal(client.depths(), (0, 1), "IRD and ORD of the QP")
 
 
 # --- IRD and ORD -------------------------------------------------------------------------
 
-@rule("E-9-1", "E-9.1-6", "R-03",
+@rule("E-9-1: IRD and ORD of the Request", "E-9.1-6: ORD of the QP", "R-03",
       cases=[(0, 0), (0, 1), (1, 0), (127, 128), (128, 127), (255, 255)])
 def own_depths(b, ird, ord):  # pylint: disable=redefined-builtin
     """255 is librdmacm's "as many as the device has"; 129 it refuses itself."""
     client, peer, req = b.connecting(ird=ird, ord=ord)
     equal((req.ird, req.ord), (min(ird, LIMIT_IRD), min(ord, LIMIT_ORD)), "IRD and ORD")
     up(client, peer, mpa.reply2(a=1, rtr=WRITE, ird=req.ord, ord=req.ird))
+    equal(client.depths(), siw_depths(req.ird, req.ord), "IRD and ORD of the QP")
 
 
-@rule("E-9.1-5", "E-9.1-6", "E-9.1-7", "E-9.1-8", "E-9.1-10", "E-9.1-12", "E-8-1", "B-13", "B-14",
-      "Q-02", "R-06",
+def programmed(own, peer_ird, peer_ord):
+    """The initiator's IRD and ORD, by RFC 6581 9.1"""
+    return siw_depths(own if peer_ord == ULP else max(own, peer_ord),
+                      own if peer_ird == ULP else min(own, peer_ird))
+
+
+@rule("E-9.1-5 E-9.1-12: IRD of the QP", "E-9.1-6 E-9.1-10: ORD of the QP",
+      "E-9.1-7 E-8-1: a Terminate message of 2/0/6, compared whole, then FIN",
+      "E-9.1-8: the depths of ESTABLISHED",
+      "E-12-1: depths that the device has not end the connection", "B-13", "B-14", "Q-02", "R-06",
       cases=[(i, o) for i in DEPTHS for o in (0, 128, 129, 0x3fff)] +
             [(4, o) for o in DEPTHS])
 def depths_of_the_reply(b, ird, ord):  # pylint: disable=redefined-builtin
     client, peer, _ = b.connecting(ird=16, ord=16)
     peer.send(mpa.reply2(a=1, rtr=WRITE, ird=ird, ord=ord))
-    fpdu = peer.recv_fpdu()
     if ord != ULP and ord > LIMIT_IRD:
-        equal(fpdu.term, 6, "TERM code")
-        fails(client, {"CONNECT_ERROR", "REJECTED"})
+        peer.expect_refusal(6)
+        fails(client, {"CONNECT_ERROR"})
         return
-    equal(fpdu.op, "WRITE", "RTR")
+    equal(peer.recv_fpdu().op, "WRITE", "RTR")
     ev = client.event("ESTABLISHED")
     equal((ev.ird, ev.ord), (min(ird, 255), min(ord, 255)), "what the ULP sees")
+    equal(client.depths(), programmed(16, ird, ord), "IRD and ORD of the QP")
 
 
-@rule("E-9.1-5", "E-9.1-7")
+@rule("E-9.1-7: a Terminate message of 2/0/6, compared whole, then FIN")
 def strict_initiator_does_not_raise(b):
     b.set(strict_ird_ord=1)
     client, peer, _ = b.connecting(ird=4, ord=4)
     peer.send(mpa.reply2(a=1, rtr=WRITE, ird=4, ord=5))
-    equal(peer.recv_fpdu().term, 6, "TERM code")
-    fails(client, {"CONNECT_ERROR", "REJECTED"})
+    peer.expect_refusal(6)
+    fails(client, {"CONNECT_ERROR"})
 
 
 # --- CRC and Markers ---------------------------------------------------------------------
 
-@rule("M-7.1.1-7", "M-7.1.1-8", "M-4.4-2", "B-17",
+@rule("M-7.1.1-7: with C nowhere, FPDUs with anything in the CRC field are received",
+      "M-7.1.1-8: with C in either frame, the CRC of what is sent; a wrong one ends the connection",
+      "M-4.4-2: the CRC of each FPDU sent, with C in one frame alone", "B-17",
       cases=[(own, peer) for own in (0, 1) for peer in (0, 1)])
 def crc(b, own, peer):
     b.set(crc=own)
@@ -287,26 +352,30 @@ def crc(b, own, peer):
     on = bool(own or peer)
     up(client, conn, mpa.reply2(flags=C if peer else 0, a=1, rtr=WRITE, ird=4, ord=4), crc=on)
     data_flows(client, conn, on)
+    if not on:
+        any_crc_field_will_do(client, conn)
+        return
+    client.do("recv")
+    conn.send(mpa.send(b"pong", 2, bad_crc=True))
+    client.event("DISCONNECTED")
 
 
-@rule("E-9.1-7", "B-18", "C-01", "I-05", cases=[(own, peer) for own in (0, 1) for peer in (0, 1)])
+@rule("E-9.2-9: the CRC of the Terminate message, as it was agreed on", "B-18", "C-01", "I-05",
+      cases=[(own, peer) for own in (0, 1) for peer in (0, 1)])
 def crc_of_a_terminate_message(b, own, peer):
     b.set(crc=own)
     client, conn, _ = b.connecting()
     conn.send(mpa.reply2(flags=C if peer else 0, a=1, rtr=SEND, ird=4, ord=4))
-    fpdu = conn.recv_fpdu(bool(own or peer))
-    equal(fpdu.term, 7, "TERM code")
-    if not own and not peer:
-        equal(fpdu.raw[-4:], bytes(4), "CRC field")
-    fails(client, {"CONNECT_ERROR", "REJECTED"})
+    conn.expect_refusal(7, bool(own or peer))
+    fails(client, {"CONNECT_ERROR"})
 
 
-@rule("M-4.3-1", "M-7.1.2-7")
+@rule("M-7.1.2-7: not an octet, and FIN, for a Reply that asks for what the device has not")
 def markers_that_the_device_has_not(b):
     client, peer, _ = b.connecting()
     peer.send(mpa.reply2(flags=C | M, a=1, rtr=WRITE, ird=4, ord=4))
-    peer.expect_end()
-    fails(client, {"CONNECT_ERROR", "REJECTED"})
+    peer.expect_fin()
+    fails(client, {"CONNECT_ERROR"})
 
 
 # --- what is not a good Reply ------------------------------------------------------------
@@ -328,20 +397,53 @@ BAD = {
     "reject_pd_length_65535": mpa.reply(flags=C | R, pd_length=65535),
     "accept_v2_pd_length_513": mpa.frame(mpa.KEY_REP, C | S, 2, mpa.enhanced(4, 4) + bytes(509)),
 }
+REASON = {      # by the counter of iw_mpa that has to move
+    "request_key": "SAME_ROLE", "garbage": "BAD_KEY", "rev_0": "BAD_REV", "rev_3": "BAD_REV",
+    "rev_255": "BAD_REV",
+}
 
 
-@rule("M-7.1.1-4", "M-7.1.1-12", "M-7.1.1-15", "M-7.1.2-7", "M-7.1.2-11", "M-7.1.2-14",
-      "M-7.1.2-16", "M-8-2", "E-6-4", "E-12-1", "B-03", "B-04", "C-05", "F-malformed",
-      cases=[(name,) for name in BAD])
+def reason_of(name):
+    pd = "BAD_PD_LENGTH" if "pd_length" in name else "SHORT_ENHANCED"
+    return REASON.get(name, pd)
+
+
+@rule("M-7.1.1-4 M-7.1.2-11: garbage ends the connection, as BAD_KEY; the ULP has CONNECT_ERROR",
+      "M-7.1.1-12: revisions 0, 3 and 255 end it, as BAD_REV",
+      "M-7.1.1-15 M-7.1.2-16: a PD_Length above 512 ends it, as BAD_PD_LENGTH",
+      "M-7.1.2-14: the key of a Request ends it, as SAME_ROLE",
+      "E-6-4: S with less than 4 octets ends it, as SHORT_ENHANCED",
+      "M-7.1.2-7 M-8-2: the end comes without a time-out, and without an octet before it",
+      "B-03", "B-04", "C-05", "F-malformed", cases=[(name,) for name in BAD])
 def bad_reply_is_closed(b, name):
+    before = counter(reason_of(name))
     client, peer, _ = b.connecting()
     peer.send(BAD[name])
     peer.expect_end()
-    ev = fails(client, {"CONNECT_ERROR", "REJECTED"})
+    ev = fails(client, {"CONNECT_ERROR"})
     equal(ev.pd, b"", "private data that never came whole")
+    check(poll(lambda: counter(reason_of(name)) == before + 1), f"it is no {reason_of(name)}")
 
 
-@rule("M-7.1.2-16", "B-05", cases=[("fin",), ("reset",)])
+@rule("M-8-2: not an octet before the end", cases=[(0,), (9,), (24,)])
+def urgent_data_in_a_reply(b, offset):
+    """An octet that TCP would take out of the stream: the Reply is never whole."""
+    b.set(reply_timeout_ms=1000 * SLOW)
+    client, peer, _ = b.connecting()
+    octets = mpa.reply2(b"private data", a=1, rtr=WRITE, ird=4, ord=4)
+    if offset:
+        peer.send(octets[:offset])
+    peer.urgent(octets[offset:offset + 1])
+    try:
+        peer.send(octets[offset + 1:])
+    except OSError:
+        pass
+    peer.expect_end()
+    fails(client, {"CONNECT_ERROR", "UNREACHABLE"})
+
+
+@rule("M-7.1.2-16: a Reply that is not whole gives the ULP no private data", "B-05",
+      cases=[("fin",), ("reset",)])
 def reply_that_stops(b, how):
     client, peer, _ = b.connecting()
     peer.send(mpa.reply2(b"x" * 200, a=1, rtr=WRITE)[:34])
@@ -349,19 +451,19 @@ def reply_that_stops(b, how):
         peer.fin()
     else:
         peer.reset()
-    ev = fails(client, {"CONNECT_ERROR", "REJECTED"})
+    ev = fails(client, {"REJECTED"}, -errno.ECONNRESET)
     equal(ev.pd, b"", "private data that never came whole")
 
 
-@rule("M-7.1.2-17", "P-01", "Q-03")
+@rule("M-7.1.2-17: UNREACHABLE with ETIMEDOUT, and FIN", "P-01", "Q-03")
 def silence_instead_of_a_reply(b):
     b.set(reply_timeout_ms=400)
     client, peer, _ = b.connecting()
     fails(client, {"UNREACHABLE"}, -errno.ETIMEDOUT)
-    peer.expect_end()
+    peer.expect_fin()
 
 
-@rule("M-7.1.2-17", "P-03", "Q-03")
+@rule("M-7.1.2-17: UNREACHABLE with ETIMEDOUT", "P-03", "Q-03")
 def silence_instead_of_tcp(b):
     """A backlog that is full: SYNs are dropped."""
     b.set(connect_timeout_ms=400)
@@ -376,7 +478,7 @@ def silence_instead_of_tcp(b):
     fails(client, {"UNREACHABLE"}, -errno.ETIMEDOUT)
 
 
-@rule("M-7.1.2-17", "P-01")
+@rule("M-7.1.2-17: what comes in time is not cut off by the timer of a state that is over", "P-01")
 def timers_end_with_their_states(b):
     b.set(connect_timeout_ms=2000 * SLOW, reply_timeout_ms=5000 * SLOW)
     client, peer, _ = b.connecting()
@@ -390,7 +492,7 @@ def timers_end_with_their_states(b):
     data_flows(client, peer)
 
 
-@rule("E-9.2-8")
+@rule("E-9.2-8: each octet of the RTR message, and of its repeats")
 def rtr_is_repeated_for_a_peer_that_names_one_type(b):
     """Zero-length Writes, which any peer takes, until the peer says something."""
     b.set(rtr_repeat_ms=100)
@@ -405,7 +507,7 @@ def rtr_is_repeated_for_a_peer_that_names_one_type(b):
     peer.expect_quiet()
 
 
-@rule("E-9.2-8", cases=[(0, WRITE), (20, WRITE | READ)])
+@rule("E-9.2-8: one RTR message, and not a second", cases=[(0, WRITE), (20, WRITE | READ)])
 def rtr_is_not_repeated(b, repeat_ms, rtr):
     """Turned off, or for a peer that names all that it can take."""
     b.set(rtr_repeat_ms=repeat_ms)
@@ -417,16 +519,18 @@ def rtr_is_not_repeated(b, repeat_ms, rtr):
     data_flows(client, peer)
 
 
-@rule("M-7.1-1", "F-fragments", "I-08", cases=[(size,) for size in (1, 2, 7, 16, 19, 20, 21, 24)])
+@rule("M-7.1-1: the octets behind the Reply are FPDUs, wherever TCP cuts", "F-fragments", "I-08",
+      cases=[(size,) for size in (1, 2, 7, 16, 19, 20, 21, 24)])
 def reply_in_segments_of(b, size):
     client, peer, _ = b.connecting()
     peer.send_split(mpa.reply2(b"private data", a=1, rtr=WRITE, ird=4, ord=4), size)
     equal(peer.recv_fpdu().op, "WRITE", "RTR")
-    equal(client.event("ESTABLISHED").pd[:12], b"private data", "private data")
+    equal(client.event("ESTABLISHED").pd, b"private data", "private data")
     data_flows(client, peer)
 
 
-@rule("M-7.1-1", "M-7.1.5-1", "M-7.1.5-2", "D-01", "I-09")
+@rule("M-7.1-1 M-7.1.5-1 M-7.1.5-2: a Send in the segment of the Reply completes a receive", "D-01",
+      "I-09")
 def fpdu_behind_the_reply_is_left_for_the_driver(b):
     b.set(peer_to_peer=0)
     client, peer, _ = b.connecting()
@@ -438,25 +542,30 @@ def fpdu_behind_the_reply_is_left_for_the_driver(b):
 
 # --- Reject ------------------------------------------------------------------------------
 
-@rule("M-7.1.2-8", "E-9.1-8", "B-15", "B-22", "Q-04",
+@rule("M-7.1.2-8: REJECTED with all of the private data; FIN without an octet before it", "B-15",
+      "B-22", "Q-04",
       cases=[("v1", 0), ("v1", 2), ("v1", 8), ("v2", 0), ("v2", 8)])
 def rejected(b, rev, size):
     pd = bytes(range(1, size + 1))
     client, peer, _ = b.connecting()
     peer.send(mpa.reply(pd, C | R) if rev == "v1" else mpa.reply2(pd, C | R, ird=1, ord=9))
     ev = fails(client, {"REJECTED"}, -errno.ECONNREFUSED)
-    equal(ev.pd[:size], pd, "private data")
+    equal(ev.pd, pd, "private data")
+    peer.expect_fin()
 
 
 SIZES = (0, 1, 2, 3, 4, 251, 252, 253, 254, 255, 256, 257, 508, 511, 512)
 
 
-@rule("M-7.1.1-14", "M-7.1.1-16", "E-7-4", "B-04", "C-04", "I-01", "Q-01",
+@rule("M-7.1.1-14 M-7.1.1-16: each octet that the ULP can see, and PD_Length in the trace",
+      "E-7-4: 512 octets are taken, enhanced data included",
+      "B-04", "C-04", "I-01", "Q-01",
       cases=[(kind, rev, size) for kind in ("accept", "reject") for rev in ("v1", "v2")
              for size in SIZES if rev == "v1" or size <= 508])
 def private_data_of_reply(b, kind, rev, size):
     pd = bytes(1 + i % 255 for i in range(size))
     flags = C | (R if kind == "reject" else 0)
+    trace = b.trace()
     client, peer, _ = b.connecting()
     if rev == "v1":
         peer.send(mpa.reply(pd, flags))
@@ -466,11 +575,14 @@ def private_data_of_reply(b, kind, rev, size):
         ev = fails(client, {"REJECTED"}, -errno.ECONNREFUSED)
     else:
         ev = client.event("ESTABLISHED")
-    # iw_cm and the user ABI have 8 bits for the length and pad to what they have
-    equal(ev.pd[:min(size, 196)], pd[:min(size, 196)], "private data")
+    equal(ev.pd, pd[:PD_SEEN], "private data")
+    check(any(" received Reply " in line and line.endswith(f" pd_len={size}") for line in trace()),
+          "its length is not in the trace")
+    if kind == "accept":
+        data_flows(client, peer)        # each octet of it was taken, and none behind it
 
 
-@rule("E-9.1-8", "E-9.1-1")
+@rule("E-9.1-8 E-9.1-1: the depths of a Reject in the trace")
 def depths_of_a_reject_are_in_the_trace(b):
     """rdma_cm drops them on the way to the ULP."""
     trace = b.trace()
@@ -481,7 +593,7 @@ def depths_of_a_reject_are_in_the_trace(b):
               " ird=5 ord=300 " in line for line in trace()), "the Reject is not in the trace")
 
 
-@rule("E-9.1-8", "E-9.1-1")
+@rule("E-9.1-8 E-9.1-1: the depths of ESTABLISHED, and those above 255 in the trace")
 def depths_above_8_bits_are_in_the_trace(b):
     trace = b.trace()
     client, peer, _ = b.connecting()
@@ -493,7 +605,8 @@ def depths_above_8_bits_are_in_the_trace(b):
 
 # --- revisions ---------------------------------------------------------------------------
 
-@rule("E-10-6", "C-09", cases=[("fin",), ("reset",)])
+@rule("E-10-6: a second Request, of revision 1, and a connection", "C-09",
+      cases=[("fin",), ("reset",)])
 def v1_is_tried_when_v2_is_refused(b, how):
     sock = b.listen()
     client = b.client()
@@ -506,12 +619,12 @@ def v1_is_tried_when_v2_is_refused(b, how):
         peer.reset()
     peer = b.take(sock)
     req = peer.recv_request()
-    equal((req.rev, req.flags & S, req.pd[:3]), (1, 0, b"abc"), "second Request")
+    equal((req.rev, req.flags & S, req.pd), (1, 0, b"abc"), "second Request")
     up(client, peer, mpa.reply(), rtr=None)
     data_flows(client, peer)
 
 
-@rule("E-10-6")
+@rule("E-10-6: no third Request, and REJECTED")
 def v1_is_tried_once(b):
     sock = b.listen()
     client = b.client()
@@ -523,7 +636,7 @@ def v1_is_tried_once(b):
     fails(client, {"REJECTED"}, -errno.ECONNRESET)
 
 
-@rule("E-10-6")
+@rule("E-10-6: no second Request, and REJECTED")
 def v1_is_not_tried_when_turned_off(b):
     b.set(v1_fallback=0)
     client, peer, _ = b.connecting()
@@ -531,42 +644,44 @@ def v1_is_not_tried_when_turned_off(b):
     fails(client, {"REJECTED"}, -errno.ECONNRESET)
 
 
-@rule("E-8-1", "E-9.3-1", "I-05", cases=[(own, peer) for own in (0, 1) for peer in (0, 1)])
+@rule("E-8-1 E-9.3-1: a Terminate message of 2/0/5, compared whole, then FIN", "I-05",
+      cases=[(own, peer) for own in (0, 1) for peer in (0, 1)])
 def local_error_of_the_initiator(b, own, peer):
     b.set(crc=own)
     client, conn, _ = b.connecting()
     client.do("fail_qp")
     conn.send(mpa.reply2(flags=C if peer else 0, a=1, rtr=WRITE, ird=4, ord=4))
-    equal(conn.recv_fpdu(bool(own or peer)).term, 5, "TERM code")
-    conn.expect_end()
+    conn.expect_refusal(5, bool(own or peer))
     fails(client, {"CONNECT_ERROR"})
 
 
-@rule("E-9.3-1")
+@rule("E-9.3-1: FIN without a Terminate message, for a peer of revision 1")
 def local_error_is_told_to_nobody_who_speaks_v1(b):
     client, peer, _ = b.connecting()
     client.do("fail_qp")
     peer.send(mpa.reply())
-    peer.expect_end()
+    peer.expect_fin()
     fails(client, {"CONNECT_ERROR"})
 
 
-@rule("E-10-2", "Q-01")
+@rule("E-10-2: an unenhanced Reply is taken for what it is: no RTR message, private data whole",
+      "Q-01")
 def unenhanced_reply_to_an_enhanced_request(b):
     client, peer, _ = b.connecting()
     ev = up(client, peer, mpa.reply(b"abcdefgh"), rtr=None)
-    equal(ev.pd[:8], b"abcdefgh", "private data, of which nothing is stripped")
+    equal(ev.pd, b"abcdefgh", "private data, of which nothing is stripped")
     data_flows(client, peer)
 
 
-@rule("E-10-6", "Q-04")
+@rule("Q-04")
 def nobody_listens(b):
     client = b.client()
     client.do("connect 4 4 -")
     fails(client, {"REJECTED"}, -errno.ECONNRESET)      # no consumer has said no
 
 
-@rule("M-7.1.2-8", "M-7.2-1", cases=[("accept",), ("reject",)])
+@rule("M-7.1.2-8: REJECTED with the private data, though FIN came with it",
+      "M-7.2-1: ESTABLISHED, then DISCONNECTED", cases=[("accept",), ("reject",)])
 def reply_and_fin_in_one_segment(b, kind):
     b.set(peer_to_peer=0)
     client, peer, _ = b.connecting()
@@ -578,12 +693,12 @@ def reply_and_fin_in_one_segment(b, kind):
     else:
         ev = client.event("ESTABLISHED")
         client.event("DISCONNECTED")
-    equal(ev.pd[:4], b"data", "private data")
+    equal(ev.pd, b"data", "private data")
 
 
 # --- the ends ----------------------------------------------------------------------------
 
-@rule("M-7.2-1", cases=[("fin",), ("reset",), ("term",)])
+@rule("M-7.2-1: one DISCONNECTED; FIN in answer to FIN", cases=[("fin",), ("reset",), ("term",)])
 def peer_ends_the_connection(b, how):
     client, peer, _ = b.connecting()
     up(client, peer, mpa.reply2(a=1, rtr=WRITE, ird=4, ord=4))
@@ -595,20 +710,22 @@ def peer_ends_the_connection(b, how):
         peer.send(mpa.terminate(5))
     client.event("DISCONNECTED")
     client.no_event()
+    if how == "fin":
+        peer.expect_fin()
 
 
-@rule("M-7.2-1", "P-10", cases=[("disconnect",), ("destroy_qp",)])
+@rule("M-7.2-1: FIN, and DISCONNECTED", "P-10", cases=[("disconnect",), ("destroy_qp",)])
 def ulp_ends_the_connection(b, how):
     client, peer, _ = b.connecting()
     up(client, peer, mpa.reply2(a=1, rtr=WRITE, ird=4, ord=4))
     client.do(how)
-    peer.expect_end()
+    peer.expect_fin()
     client.event("DISCONNECTED")
 
 
-@rule("M-7.1.2-6", "P-11")
+@rule("P-11")
 def qp_destroyed_while_the_reply_is_awaited(b):
     client, peer, _ = b.connecting()
     client.do("destroy_qp")
-    peer.expect_end()
-    fails(client, {"CONNECT_ERROR", "REJECTED"})
+    peer.expect_fin()
+    fails(client, {"CONNECT_ERROR"})

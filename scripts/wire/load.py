@@ -141,7 +141,8 @@ def refused_past_the_limit(b, most, count):
     gone()
 
 
-@rule("H-03", "M-7.1.2-17", cases=[(64, 256)], soak=[(1024, 4096)])
+@rule("H-03", "M-7.1.2-17: OVERLOAD counts those beyond the limit, and their endpoints are gone",
+      cases=[(64, 256)], soak=[(1024, 4096)])
 def half_open_past_the_limit(b, most, count):
     """As many as are allowed stay, the others have yielded; a good client comes up all the same."""
     quiet()

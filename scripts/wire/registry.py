@@ -1,18 +1,35 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The list of wire tests, each with the ids of the rules that it proves."""
+"""The list of wire tests, each with the ids of the rules that it proves, and what shows each."""
 
 TESTS = []
 SOAK = []       # the long cases, which have no place in make check
 SAID = []
 
 
-def rule(*ids, cases=((),), soak=()):
-    """Mark a test; cases are tuples of arguments, each a test of its own."""
+def read(cited):
+    """id -> what shows it, None if that is not said. One text is "ID ID: text" or "ID"."""
+    shown = {}
+    for text in cited:
+        ids, _, what = text.partition(": ")
+        shown.update(dict.fromkeys(ids.split(), what or None))
+    return shown
+
+
+def rule(*cited, cases=((),), soak=()):
+    """Mark a test.
+
+    cited: "E-9.2-4 E-9.2-5: what the test looks at that would be otherwise if the rule were
+    broken", or an id alone, of a hazard or of a rule of which its page says what shows it.
+    cases are tuples of arguments, each a test of its own.
+    """
+    shown = read(cited)
+
     def mark(function):
+        function.shows = shown
         for tests, some in ((TESTS, cases), (SOAK, soak)):
             for case in some:
                 words = function.__module__, function.__name__, *(str(arg) for arg in case)
-                tests.append(("_".join(words), ids, function, case))
+                tests.append(("_".join(words), tuple(shown), function, case))
         return function
     return mark
 

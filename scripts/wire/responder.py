@@ -5,7 +5,9 @@ import errno
 import time
 
 import mpa
-from harness import SLOW, Failed, check, equal
+from harness import CRC_FIELDS, SLOW, Failed, check, equal, poll
+from initiator import PD_SEEN, any_crc_field_will_do, siw_depths
+from kernel import counter
 from mpa import C, M, R, READ, S, SEND, WRITE
 from registry import rule
 
@@ -37,10 +39,15 @@ def data_flows(server, peer, crc=True):
 
 # --- revisions and formats ---------------------------------------------------------------
 
-@rule("E-6-3", "E-10-2", "E-10-4", "M-7.1.1-3", "M-7.1.2-2", "M-7.1.2-5")
+@rule("E-6-3 E-10-4: a connection that works both ways", "E-10-2: revision and S of the Reply",
+      "M-7.1.1-3: the key of the Reply", "M-7.1.2-2: no octet before the Request",
+      "M-7.1.2-5: R of the Reply; the first FPDU is received")
 def v1_request(b):
-    server, peer, ev = b.asked(mpa.request(b"hello"))
-    equal(ev.pd[:5], b"hello", "private data")
+    server = b.server()
+    peer = b.dial()
+    peer.expect_quiet()
+    peer.send(mpa.request(b"hello"))
+    equal(server.event("CONNECT_REQUEST").pd, b"hello", "private data")
     server.do("accept 4 4 776f726c64")
     reply = peer.recv_reply()
     equal((reply.rev, reply.flags & (S | R)), (1, 0), "revision and flags")
@@ -49,7 +56,8 @@ def v1_request(b):
     data_flows(server, peer)
 
 
-@rule("E-10-2", "E-10-4", "C-03", "I-02")
+@rule("E-10-2: revision, S and length of the Reply", "E-10-4: CONNECT_REQUEST and ESTABLISHED",
+      "C-03", "I-02")
 def v2_unenhanced_request(b):
     server, peer, ev = b.asked(mpa.request(b"12345678", rev=2))
     equal(ev.pd, b"12345678", "private data, of which nothing is stripped")
@@ -59,7 +67,8 @@ def v2_unenhanced_request(b):
     server.event("ESTABLISHED")
 
 
-@rule("E-10-1", "E-9.2-11", "E-9.2-12", "I-04")
+@rule("E-10-1: revision and S of the Reply", "E-9.2-11: A of the Reply",
+      "E-9.2-12: B, C and D of the Reply", "I-04")
 def v2_client_server(b):
     server, _, reply = b.accepted(mpa.request2(ird=8, ord=8))
     check(reply.flags & S, "the Reply is not enhanced")
@@ -67,14 +76,15 @@ def v2_client_server(b):
     equal(server.event("ESTABLISHED").status, 0, "status")
 
 
-@rule("E-9.2-13")
+@rule("E-9.2-13: A, B, C and D of the Reply; ESTABLISHED without an RTR message")
 def rtr_flags_without_a_are_ignored(b):
     server, _, reply = b.accepted(mpa.request2(a=0, rtr=SEND | WRITE | READ, ird=4, ord=4))
     equal((reply.a, reply.rtr), (0, 0), "A and RTR")
     server.event("ESTABLISHED")
 
 
-@rule("E-6-1", "M-7.1.1-9", "M-7.1.1-10", "B-16")
+@rule("E-6-1 M-7.1.1-10: a Request with all of them set is accepted; those of the Reply are 0",
+      "M-7.1.1-9: a Request with R is accepted, and R of the Reply is 0", "B-16")
 def reserved_bits_and_r_are_ignored_and_not_echoed(b):
     frame = mpa.request2(flags=C | R | 0x0f, a=1, rtr=WRITE, ird=4, ord=4)
     server, peer, reply = b.accepted(frame)
@@ -82,7 +92,7 @@ def reserved_bits_and_r_are_ignored_and_not_echoed(b):
     up(server, peer)
 
 
-@rule("E-6-2")
+@rule("E-6-2: what looks like enhanced data is private data; the Reply has no S")
 def s_bit_of_revision_1_is_reserved(b):
     server, peer, ev = b.asked(mpa.request(b"\x80\x01\xc0\x01data", flags=C | S))
     equal(ev.pd, b"\x80\x01\xc0\x01data", "private data")
@@ -91,7 +101,7 @@ def s_bit_of_revision_1_is_reserved(b):
     equal((reply.rev, reply.flags & S), (1, 0), "Reply")
 
 
-@rule("M-7.1.1-13", cases=[(1,), (2,)])
+@rule("M-7.1.1-13: the revision in the trace", cases=[(1,), (2,)])
 def revision_of_the_peer_is_in_the_trace(b, rev):
     """iw_cm cannot tell the ULP."""
     trace = b.trace()
@@ -100,13 +110,16 @@ def revision_of_the_peer_is_in_the_trace(b, rev):
               for line in trace()), "the Request is not in the trace")
 
 
-@rule("M-7.1.1-12", "M-7.1.2-3", "M-8-2", cases=[(0,), (3,), (255,)])
+@rule("M-7.1.1-12: the end, and the counter BAD_REV",
+      "M-7.1.2-3 M-8-2: the end, without an octet before it", cases=[(0,), (3,), (255,)])
 def bad_revision_is_closed(b, rev):
+    before = counter("BAD_REV")
     server = b.server()
     peer = b.dial()
     peer.send(mpa.request(rev=rev))
     peer.expect_end()
     server.no_event()
+    equal(counter("BAD_REV"), before + 1, "BAD_REV")
 
 
 BAD = {
@@ -120,22 +133,36 @@ BAD = {
     "pd_length_65535": mpa.request(pd_length=65535),
     "v2_pd_length_513": mpa.frame(mpa.KEY_REQ, C | S, 2, mpa.enhanced(4, 4) + bytes(509)),
 }
+REASON = {      # by the counter of iw_mpa that has to move
+    "reply_key": "SAME_ROLE", "s_without_data": "SHORT_ENHANCED",
+    "s_with_3_octets": "SHORT_ENHANCED",
+}
 
 
-@rule("M-7.1.1-2", "M-7.1.1-15", "M-7.1.2-3", "M-7.1.2-11", "M-7.1.2-14", "M-7.1.2-16", "M-8-2",
-      "E-6-4", "E-12-1", "I-03", "C-05", cases=[(name,) for name in BAD])
+def reason_of(name):
+    return REASON.get(name, "BAD_PD_LENGTH" if "pd_length" in name else "BAD_KEY")
+
+
+@rule("M-7.1.1-2 M-7.1.2-11: garbage ends the connection, as BAD_KEY",
+      "M-7.1.1-15 M-7.1.2-16: a PD_Length above 512 ends it, as BAD_PD_LENGTH",
+      "M-7.1.2-14: the key of a Reply ends it, as SAME_ROLE",
+      "E-6-4: S with less than 4 octets ends it, as SHORT_ENHANCED",
+      "M-7.1.2-3 M-8-2: the end comes without an octet before it, and the ULP has no event",
+      "I-03", "C-05", cases=[(name,) for name in BAD])
 def bad_request_is_closed(b, name):
+    before = counter(reason_of(name))
     server = b.server()
     peer = b.dial()
     peer.send(BAD[name])
     peer.expect_end()
     server.no_event()
+    equal(counter(reason_of(name)), before + 1, reason_of(name))
     good = b.dial()
     good.send(mpa.request())
     server.event("CONNECT_REQUEST")
 
 
-@rule("M-7.1.1-2", cases=[(1,), (8,), (15,)])
+@rule("M-7.1.1-2: the end, without the rest of a header", cases=[(1,), (8,), (15,)])
 def garbage_shorter_than_a_header_is_closed_at_once(b, size):
     b.server()
     peer = b.dial()
@@ -143,30 +170,61 @@ def garbage_shorter_than_a_header_is_closed_at_once(b, size):
     peer.expect_end()
 
 
+@rule("M-8-2: not an octet before the end", cases=[(0,), (9,), (24,)])
+def urgent_data_in_a_request(b, offset):
+    """An octet that TCP would take out of the stream: the Request is never whole."""
+    b.set(request_timeout_ms=1000 * SLOW)
+    server = b.server()
+    peer = b.dial()
+    octets = mpa.request2(b"private data", a=1, rtr=WRITE, ird=4, ord=4)
+    if offset:
+        peer.send(octets[:offset])
+    peer.urgent(octets[offset:offset + 1])
+    try:
+        peer.send(octets[offset + 1:])
+    except OSError:
+        pass
+    peer.expect_end()
+    server.no_event()
+
+
 # --- private data ------------------------------------------------------------------------
 
-@rule("M-7.1.1-14", "M-7.1.1-16", "E-7-4", "B-23", "C-04",
+def was_received(trace, pd_len):
+    return any(" received Request " in line and line.endswith(f" pd_len={pd_len}")
+               for line in trace())
+
+
+@rule("M-7.1.1-14 M-7.1.1-16: each octet that the ULP can see, and PD_Length in the trace",
+      "E-7-4: 512 octets are taken", "B-23", "C-04",
       cases=[(size,) for size in (0, 1, 2, 3, 4, 251, 252, 253, 254, 255, 256, 257, 508, 511, 512)])
 def private_data_v1(b, size):
-    pd = bytes(i & 0xff for i in range(size))
+    pd = bytes(1 + i % 255 for i in range(size))
+    trace = b.trace()
     server, peer, ev = b.asked(mpa.request(pd))
-    # iw_cm and the user ABI have 8 bits for the length and pad to what they have
-    equal(ev.pd[:min(size, 196)], pd[:min(size, 196)], "private data")
+    equal(ev.pd, pd[:PD_SEEN], "private data")
+    check(was_received(trace, size), "its length is not in the trace")
     server.do("accept 4 4 -")
     equal(peer.recv_reply().pd_length, 0, "length in the Reply")
+    data_flows(server, peer)        # each octet of it was taken, and none behind it
 
 
-@rule("M-7.1.1-14", "E-7-4", "I-01",
+@rule("M-7.1.1-14: each octet that the ULP can see, and the length of the Reply",
+      "E-7-4: 512 octets are taken, enhanced data included", "I-01",
       cases=[(size,) for size in (0, 1, 4, 192, 196, 247, 248, 255, 508)])
 def private_data_v2(b, size):
-    pd = bytes(i & 0xff for i in range(size))
+    pd = bytes(1 + i % 255 for i in range(size))
+    trace = b.trace()
     server, peer, ev = b.asked(mpa.request2(pd, ird=4, ord=4))
-    equal(ev.pd[:min(size, 196)], pd[:min(size, 196)], "private data")
+    equal(ev.pd, pd[:PD_SEEN], "private data")
+    check(was_received(trace, size), "its length is not in the trace")
     server.do("accept 4 4 -")
     equal(peer.recv_reply().pd_length, 4, "length in the Reply")
+    data_flows(server, peer)
 
 
-@rule("M-7.1.1-14", cases=[(size,) for size in (1, 100, 196)])
+@rule("M-7.1.1-14: PD_Length of the Reply, and each octet that it counts",
+      cases=[(size,) for size in (1, 100, 196)])
 def private_data_of_reply(b, size):
     pd = bytes(range(size))
     _, _, reply = b.accepted(mpa.request2(ird=4, ord=4), pd=pd)
@@ -175,20 +233,20 @@ def private_data_of_reply(b, size):
 
 # --- how it comes ------------------------------------------------------------------------
 
-@rule("M-7.1-1", "I-08", "F-fragments",
+@rule("M-7.1-1: the octets behind the Request are FPDUs, wherever TCP cuts", "I-08", "F-fragments",
       cases=[(size,) for size in (1, 2, 3, 7, 16, 19, 20, 21, 24)])
 def request_in_segments_of(b, size):
     server = b.server()
     peer = b.dial()
     peer.send_split(mpa.request2(b"private data", a=1, rtr=WRITE, ird=4, ord=4), size)
-    equal(server.event("CONNECT_REQUEST").pd[:12], b"private data", "private data")
+    equal(server.event("CONNECT_REQUEST").pd, b"private data", "private data")
     server.do("accept 4 4 -")
     peer.recv_reply()
     up(server, peer)
     data_flows(server, peer)
 
 
-@rule("M-7.1-1", "M-7.1.5-2", "I-09")
+@rule("M-7.1-1 M-7.1.5-2: an RTR message in the segment of the Request is received", "I-09")
 def fpdu_behind_the_request_is_left_for_the_driver(b):
     frame = mpa.request2(a=1, rtr=WRITE, ird=4, ord=4)
     server, peer, _ = b.asked(frame + mpa.rtr_write())
@@ -200,7 +258,9 @@ def fpdu_behind_the_request_is_left_for_the_driver(b):
 
 # --- RTR ---------------------------------------------------------------------------------
 
-@rule("E-9.2-4", "E-9.2-5", "E-9.2-6", "E-9.2-7", "E-9.2-3", "C-07", "C-08", "F-rtr",
+@rule("E-9.2-4: A of the Reply",
+      "E-9.2-3 E-9.2-5 E-9.2-6 E-9.2-7: B, C and D of the Reply, for each set that is offered; an "
+      "RTR message of a type named there is taken", "C-07", "C-08", "F-rtr",
       cases=[(rtr,) for rtr in range(8)])
 def rtr_offer(b, rtr):
     server, peer, reply = b.accepted(mpa.request2(a=1, rtr=rtr, ird=4, ord=4))
@@ -211,15 +271,44 @@ def rtr_offer(b, rtr):
     data_flows(server, peer)
 
 
-@rule("E-9.1-3")
+def draft_02(send, write, read):
+    """The control flags of draft -02, as they are at their places in RFC 6581 9"""
+    return {"a": send, "rtr": (SEND if write else 0) | (WRITE if read else 0)}
+
+
+DRAFT_02 = [(send, write, read) for send in (0, 1) for write in (0, 1) for read in (0, 1)]
+
+
+@rule("X-02-1: A, B, C and D of the Reply; ESTABLISHED, and a Send, behind what the draft makes of "
+      "them", "X-02-3: IRD and ORD of the QP",
+      cases=[(*flags, first) for flags in DRAFT_02
+             for first in (("send", "read") if flags[0] else ("send",))])
+def request_of_draft_02(b, send, write, read, first):
+    """It sends a type that the Reply names by its own reading, which is A for Send, C for Read."""
+    server, peer, reply = b.accepted(mpa.request2(ird=8, ord=8, **draft_02(send, write, read)))
+    equal((reply.a, reply.rtr), (send, (WRITE if read else ACCEPTED) if send else 0), "flags")
+    server.do("recv")
+    peer.send(mpa.rtr_read() if first == "read" else mpa.rtr_send())
+    equal(server.event("ESTABLISHED").status, 0, "status")
+    equal(server.depths(), (8, 4), "IRD and ORD of the QP")
+    if first == "read":
+        equal(peer.recv_fpdu().op, "RESPONSE", "answer to the RTR")
+    else:
+        server.received(0)
+    server.do("send 8")
+    equal(peer.recv_fpdu().op, "SEND", "what the server says")
+
+
+@rule("E-9.1-3: IRD of the Reply and of the QP; the Read is answered")
 def read_rtr_with_ord_0_gets_an_ird(b):
     server, peer, reply = b.accepted(mpa.request2(a=1, rtr=READ, ird=0, ord=0), ird=0, ord=0)
     equal((reply.ird, reply.ord), (1, 0), "IRD and ORD")
     up(server, peer, mpa.rtr_read())
+    equal(server.depths(), (1, 0), "IRD and ORD of the QP")
     equal(peer.recv_fpdu().op, "RESPONSE", "answer to the RTR")
 
 
-@rule("E-5-2", "M-7.1.2-10", "B-09", "P-04")
+@rule("M-7.1.2-10: no ESTABLISHED before the last octet of the RTR message", "B-09", "P-04")
 def established_waits_for_the_whole_rtr(b):
     server, peer, _ = b.accepted(mpa.request2(a=1, rtr=WRITE, ird=4, ord=4))
     rtr = mpa.rtr_write()
@@ -231,7 +320,8 @@ def established_waits_for_the_whole_rtr(b):
     equal(server.event("ESTABLISHED").status, 0, "status")
 
 
-@rule("M-7.1.2-10", cases=[(kind, size) for kind in ("write", "read") for size in (1, 2, 3, 17)])
+@rule("M-7.1.2-10: ESTABLISHED, and Sends both ways, wherever TCP cuts",
+      cases=[(kind, size) for kind in ("write", "read") for size in (1, 2, 3, 17)])
 def rtr_in_segments_of(b, kind, size):
     rtr = WRITE if kind == "write" else READ
     server, peer, _ = b.accepted(mpa.request2(a=1, rtr=rtr, ird=4, ord=4))
@@ -240,7 +330,8 @@ def rtr_in_segments_of(b, kind, size):
     data_flows(server, peer)
 
 
-@rule("M-7.1.2-10", "F-fragments", cases=[(size,) for size in (1, 2, 3, 30, 41, 53, 82, 83)])
+@rule("M-7.1.2-10: a Send in answer to the first FPDU, wherever TCP cuts", "F-fragments",
+      cases=[(size,) for size in (1, 2, 3, 30, 41, 53, 82, 83)])
 def first_fpdu_with_data_in_segments_of(b, size):
     server, peer, _ = b.accepted(mpa.request2(ird=4, ord=4))
     server.event("ESTABLISHED")
@@ -266,12 +357,19 @@ def fpdus_in_segments_of(b, size, cut):
     equal(server.do("wc"), [f"WC RECV general error {size}"], "receive with a bad CRC")
 
 
-@rule("M-7.1.1-8", "M-8-1", "M-8-3", "B-09")
+@rule("M-7.1.1-8 M-8-1: the ULP is told of an error", "M-8-3: no receive completes", "B-09")
 def rtr_with_a_bad_crc_is_no_rtr(b):
     server, peer, _ = b.accepted(mpa.request2(a=1, rtr=WRITE, ird=4, ord=4))
+    server.do("recv")
     peer.send(mpa.rtr_write(bad_crc=True))
+    try:
+        peer.send(mpa.send(b"good"))
+    except OSError:
+        pass
     check(server.event().status != 0, "the connection came up")
     peer.expect_end()
+    said, = server.do("wc")
+    check(" success " not in said, f"received behind an error: {said}")
 
 
 SHORT = {
@@ -281,14 +379,15 @@ SHORT = {
 }
 
 
-@rule("M-7.1.2-10", "M-8-1", cases=[(name,) for name in SHORT])
+@rule("M-7.1.2-10: no ESTABLISHED with status 0", "M-8-1: the ULP is told of an error",
+      cases=[(name,) for name in SHORT])
 def fpdu_too_short_for_its_opcode_is_no_rtr(b, name):
     server, peer, _ = b.accepted(mpa.request2(a=1, rtr=WRITE, ird=4, ord=4))
     peer.send(SHORT[name] + b"\xff" * 4)
     check(server.event().status != 0, "the connection came up")
 
 
-@rule("M-8-1")
+@rule("M-8-1: DISCONNECTED")
 def urgent_data_ends_the_connection(b):
     server, peer, _ = b.accepted(mpa.request2(a=1, rtr=WRITE, ird=4, ord=4))
     up(server, peer)
@@ -299,7 +398,8 @@ def urgent_data_ends_the_connection(b):
     server.event("DISCONNECTED")
 
 
-@rule("M-7.1.2-9", "M-7.2-1")
+@rule("M-7.1.2-9: ESTABLISHED, though FIN came with the RTR message",
+      "M-7.2-1: DISCONNECTED behind it")
 def rtr_and_fin_in_one_segment(b):
     server, peer, _ = b.accepted(mpa.request2(a=1, rtr=WRITE, ird=4, ord=4))
     peer.cork()
@@ -309,7 +409,8 @@ def rtr_and_fin_in_one_segment(b):
     server.event("DISCONNECTED")
 
 
-@rule("M-7.1.2-10", cases=[("v1",), ("client_server",)])
+@rule("M-7.1.2-10: a Send that is posted does not go out before an FPDU has come",
+      cases=[("v1",), ("client_server",)])
 def nothing_is_sent_before_the_first_fpdu(b, kind):
     frame = mpa.request() if kind == "v1" else mpa.request2(ird=4, ord=4)
     server, peer, _ = b.accepted(frame)
@@ -321,7 +422,7 @@ def nothing_is_sent_before_the_first_fpdu(b, kind):
     equal(peer.recv_fpdu().op, "SEND", "the first FPDU")
 
 
-@rule("M-7.1.2-10", cases=[("v1",), ("client_server",)])
+@rule(cases=[("v1",), ("client_server",)])
 def fence_that_the_administrator_took_away(b, kind):
     b.set(fence=0)
     server, peer, _ = b.accepted(mpa.request() if kind == "v1" else mpa.request2(ird=4, ord=4))
@@ -332,7 +433,7 @@ def fence_that_the_administrator_took_away(b, kind):
     peer.send(mpa.send(b"ping"))
 
 
-@rule("E-9.2-8", cases=[("write",), ("read",)])
+@rule("F-rtr", cases=[("write",), ("read",)])
 def unnegotiated_rtr_after_v1(b, kind):
     server, peer, _ = b.accepted(mpa.request())
     server.event("ESTABLISHED")
@@ -356,8 +457,9 @@ def end_with(peer, how):
         peer.send(b"\xff" * 64)
 
 
-@rule("M-7.1.2-17", "M-7.2-1", "M-8-1", "B-07", "B-10", "P-01", "P-02",
-      cases=[(how,) for how in ENDS])
+@rule("M-7.1.2-17: silence ends in an error when its time is over",
+      "M-7.2-1 M-8-1: FIN, RST, a Terminate message and garbage end in an error",
+      "B-07", "B-10", "P-01", "P-02", cases=[(how,) for how in ENDS])
 def no_rtr_but(b, how):
     b.set(rtr_timeout_ms=500)
     server, peer, _ = b.accepted(mpa.request2(a=1, rtr=WRITE, ird=4, ord=4))
@@ -365,7 +467,7 @@ def no_rtr_but(b, how):
     check(server.event().status != 0, "the connection came up")
 
 
-@rule("M-7.1.2-17", "B-07", "B-10", "P-02", "P-11", cases=[(how,) for how in ENDS])
+@rule("B-07", "B-10", "P-02", "P-11", cases=[(how,) for how in ENDS])
 def qp_destroyed_while_rtr_is_awaited_then(b, how):
     b.set(rtr_timeout_ms=500)
     server, peer, _ = b.accepted(mpa.request2(a=1, rtr=WRITE, ird=4, ord=4))
@@ -374,34 +476,36 @@ def qp_destroyed_while_rtr_is_awaited_then(b, how):
     check(server.event().status != 0, "the connection came up")
 
 
-@rule("M-7.1.2-15", "I-10")
+@rule("M-7.1.2-15: FIN when the time is over", "I-10")
 def silence_instead_of_a_request(b):
     b.set(request_timeout_ms=300)
     b.server()
     peer = b.dial()
-    peer.expect_end()
+    peer.expect_fin()
 
 
-@rule("M-7.1.2-17")
+@rule("M-7.1.2-17: FIN when the time is over")
 def request_that_stops(b):
     b.set(request_timeout_ms=300)
     b.server()
     peer = b.dial()
     peer.send(mpa.request(b"data")[:22])
-    peer.expect_end()
+    peer.expect_fin()
 
 
-@rule("M-7.1.2-17", "P-01")
-def ulp_that_never_answers(b):
+@rule("M-7.1.2-17: a Reject when the time is over",
+      "E-9.3-1: a Terminate message of 2/0/5 behind it, compared whole; none to revision 1", "P-01",
+      cases=[("v1",), ("v2",)])
+def ulp_that_never_answers(b, rev):
     b.set(verdict_timeout_ms=300)
-    server, peer, _ = b.asked(mpa.request2(ird=4, ord=4))
+    server, peer, _ = b.asked(mpa.request() if rev == "v1" else mpa.request2(ird=4, ord=4))
     reply = peer.recv_reply()
     check(reply.flags & R, "no Reject")
-    peer.close()
+    peer.expect_rejected(5 if rev == "v2" else None)
     check(server.fails("accept 4 4 -"), "accept of an ended connection")
 
 
-@rule("M-7.1.2-17", "P-01")
+@rule("M-7.1.2-17: what comes in time is not cut off by the timer of a state that is over", "P-01")
 def timers_end_with_their_states(b):
     b.set(request_timeout_ms=2000 * SLOW, verdict_timeout_ms=5000 * SLOW,
           rtr_timeout_ms=2000 * SLOW)
@@ -415,7 +519,7 @@ def timers_end_with_their_states(b):
     data_flows(server, peer)
 
 
-@rule("M-7.1.2-16", "P-07", cases=[("fin",), ("reset",)])
+@rule("P-07", cases=[("fin",), ("reset",)])
 def peer_gone_before_accept(b, how):
     server, peer, _ = b.asked(mpa.request2(ird=4, ord=4))
     end_with(peer, how)
@@ -425,7 +529,7 @@ def peer_gone_before_accept(b, how):
 
 # --- wrong use, overload -----------------------------------------------------------------
 
-@rule("M-7.1.2-12", cases=[("peer_closes",), ("rtr",), ("silence",)])
+@rule(cases=[("peer_closes",), ("rtr",), ("silence",)])
 def reject_after_accept(b, then):
     b.set(rtr_timeout_ms=1000 * SLOW)
     server, peer, _ = b.accepted(mpa.request2(a=1, rtr=WRITE, ird=4, ord=4))
@@ -443,7 +547,7 @@ def reject_after_accept(b, then):
     server.do("destroy_id")     # iw_cm keeps the QP for a rejected id until then
 
 
-@rule("M-7.1.2-9", cases=[("rtr",), ("silence",)])
+@rule(cases=[("rtr",), ("silence",)])
 def accept_after_accept(b, then):
     b.set(rtr_timeout_ms=1000 * SLOW if then == "silence" else 20000)
     server, peer, _ = b.accepted(mpa.request2(a=1, rtr=WRITE, ird=4, ord=4))
@@ -455,13 +559,13 @@ def accept_after_accept(b, then):
         check(server.event().status != 0, "the connection came up")
 
 
-@rule("M-7.1.2-17", "H-03")
+@rule("M-7.1.2-17: FIN for the oldest, nothing for the others", "H-03")
 def half_open_connections_yield_the_oldest_first(b):
     b.set(half_open_max=4, request_timeout_ms=20000)
     server = b.server()
     peers = [b.dial() for _ in range(6)]
     for peer in peers[:2]:
-        peer.expect_end()
+        peer.expect_fin()
     for peer in peers[2:]:
         peer.expect_quiet()
     peers[2].send(mpa.request())
@@ -471,7 +575,7 @@ def half_open_connections_yield_the_oldest_first(b):
     server.event("CONNECT_REQUEST")
 
 
-@rule("M-7.1.2-17", "H-03")
+@rule("M-7.1.2-17: FIN for the oldest of the same listener, nothing for the others", "H-03")
 def half_open_listener_yields_its_own(b):
     """A crowd at one port does not push out who waits at another."""
     b.set(half_open_listener_max=2, request_timeout_ms=20000)
@@ -479,7 +583,7 @@ def half_open_listener_yields_its_own(b):
     old = b.others[0].dial()
     peers = [b.dial() for _ in range(4)]
     for peer in peers[:2]:
-        peer.expect_end()
+        peer.expect_fin()
     for peer in peers[2:]:
         peer.expect_quiet()
     old.send(mpa.request())
@@ -488,7 +592,7 @@ def half_open_listener_yields_its_own(b):
     servers[0].event("CONNECT_REQUEST")
 
 
-@rule("M-7.1.2-4")
+@rule("H-03")
 def rejected_peer_that_floods(b):
     server, peer, _ = b.asked(mpa.request())
     server.do("reject -")
@@ -513,36 +617,47 @@ def want_ord(mine, peer_ird):
     return ULP if peer_ird == ULP else min(mine, peer_ird)
 
 
-@rule("E-9-1", "E-9.1-2a", "E-9.1-2b", "E-9.1-9", "E-9.1-11", "I-07",
+@rule("E-9-1: IRD and ORD of the Reply",
+      "E-9.1-2a E-9.1-2b: ORD of the Reply and of the QP, which are at most the peer's IRD",
+      "E-9.1-9: IRD of the Reply is 0x3FFF, that of the QP what the ULP asked for",
+      "E-9.1-11: ORD of the Reply is 0x3FFF, that of the QP what the ULP asked for",
+      "E-12-1: of depths that the device has not, it takes what it has", "I-07",
       cases=[(i, o) for i in DEPTHS for o in (0, 128, 129, 0x3fff)] +
             [(4, o) for o in DEPTHS])
 def depths(b, ird, ord):  # pylint: disable=redefined-builtin
-    _, _, reply = b.accepted(mpa.request2(ird=ird, ord=ord), ird=16, ord=16)
-    equal(reply.ird, want_ird(16, ord), "IRD")
-    equal(reply.ord, want_ord(16, ird), "ORD")
+    server, _, reply = b.accepted(mpa.request2(ird=ird, ord=ord), ird=16, ord=16)
+    equal((reply.ird, reply.ord), (want_ird(16, ord), want_ord(16, ird)), "IRD and ORD")
+    server.event("ESTABLISHED")
+    equal(server.depths(), siw_depths(16 if ord == ULP else want_ird(16, ord),
+                                      16 if ird == ULP else want_ord(16, ird)),
+          "IRD and ORD of the QP")
 
 
-@rule("E-9-1", "E-9.1-2a", "I-07", "R-03",
+@rule("E-9-1 E-9.1-2a: IRD and ORD of the Reply, which are those of the QP", "I-07", "R-03",
       cases=[(0, 0), (0, 1), (1, 0), (127, 128), (128, 127), (128, 128)])
 def own_depths(b, ird, ord):  # pylint: disable=redefined-builtin
-    _, _, reply = b.accepted(mpa.request2(ird=0x3ffe, ord=0), ird=ird, ord=ord)
+    server, _, reply = b.accepted(mpa.request2(ird=0x3ffe, ord=0), ird=ird, ord=ord)
     equal((reply.ird, reply.ord), (min(ird, LIMIT_IRD), min(ord, LIMIT_ORD)), "IRD and ORD")
+    server.event("ESTABLISHED")
+    equal(server.depths(), siw_depths(reply.ird, reply.ord), "IRD and ORD of the QP")
 
 
-@rule("E-9.1-1", "B-14", "I-06", cases=[(3, 7), (0, 0), (300, 255), (0x3fff, 0x3fff)])
+@rule("E-9.1-1: the depths of CONNECT_REQUEST", "B-14", "I-06",
+      cases=[(3, 7), (0, 0), (300, 255), (0x3fff, 0x3fff)])
 def ulp_sees_the_peers_depths(b, ird, ord):  # pylint: disable=redefined-builtin
     _, _, ev = b.asked(mpa.request2(ird=ird, ord=ord))
     equal((ev.ird, ev.ord), (min(ird, 255), min(ord, 255)), "IRD and ORD")
 
 
-@rule("E-9.1-1", "B-14", "R-06")
+@rule("E-9.1-1: the depths of ESTABLISHED", "B-14", "R-06")
 def ulp_sees_the_peers_depths_when_established(b):
     server, peer, _ = b.accepted(mpa.request2(a=1, rtr=WRITE, ird=3, ord=7))
     ev = up(server, peer)
     equal((ev.ird, ev.ord), (3, 7), "IRD and ORD")
 
 
-@rule("E-9.1-4", "E-8-1")
+@rule("E-9.1-4: R and ORD of the Reply",
+      "E-8-1: a Terminate message of 2/0/6 behind it, compared whole")
 def strict_responder_rejects_and_says_what_it_wanted(b):
     b.set(strict_ird_ord=1)
     server, peer, _ = b.asked(mpa.request2(ird=2, ord=2))
@@ -550,11 +665,11 @@ def strict_responder_rejects_and_says_what_it_wanted(b):
     reply = peer.recv_reply()
     check(reply.flags & R, "no Reject")
     equal(reply.ord, 9, "ORD")
-    equal(peer.recv_fpdu().term, 6, "TERM code")
-    peer.expect_quiet()     # the initiator closes
+    peer.expect_rejected(6)
 
 
-@rule("E-8-1", "E-9.3-1", "P-06", cases=[("v1",), ("v2",)])
+@rule("E-8-1 E-9.3-1: a Terminate message of 2/0/5 behind the Reject, compared whole; none to "
+      "revision 1", "P-06", cases=[("v1",), ("v2",)])
 def local_error_of_the_responder(b, rev):
     server, peer, _ = b.accepted(mpa.request2(a=1, rtr=WRITE, ird=4, ord=4))
     up(server, peer)
@@ -563,15 +678,17 @@ def local_error_of_the_responder(b, rev):
     server.event("CONNECT_REQUEST")
     equal(server.fails("accept_busy"), errno.EBUSY, "errno")
     check(other.recv_reply().flags & R, "no Reject")
-    if rev == "v2":
-        equal(other.recv_fpdu().term, 5, "TERM code")
-    other.expect_quiet()
+    other.expect_rejected(5 if rev == "v2" else None)
     data_flows(server, peer)
 
 
 # --- CRC and Markers ---------------------------------------------------------------------
 
-@rule("M-4.4-1", "M-4.4-2", "M-7.1.1-7", "M-7.1.1-8", "B-17",
+@rule("M-4.4-1: C of the Reply is clear only with crc=0",
+      "M-4.4-2: C of the Reply, and the CRC of each FPDU sent, with C in one frame alone",
+      "M-7.1.1-7: with C nowhere, FPDUs with anything in the CRC field are received",
+      "M-7.1.1-8: with C in either frame, the CRC of what is sent; a wrong one ends the connection",
+      "B-17",
       cases=[(own, peer) for own in (0, 1) for peer in (0, 1)])
 def crc(b, own, peer):
     b.set(crc=own)
@@ -579,24 +696,32 @@ def crc(b, own, peer):
                                                   ird=4, ord=4))
     on = bool(own or peer)
     equal(bool(reply.flags & C), on, "C of the Reply")
-    conn.send(mpa.rtr_write(crc=on))
+    conn.send(mpa.rtr_write() if on else mpa.rtr_write()[:-4] + CRC_FIELDS[2])
     equal(server.event("ESTABLISHED").status, 0, "status")
     data_flows(server, conn, on)
+    if not on:
+        any_crc_field_will_do(server, conn)
+        return
+    server.do("recv")
+    conn.send(mpa.send(b"ping", 2, bad_crc=True))
+    server.event("DISCONNECTED")
 
 
-@rule("M-7.1.1-5", "M-7.1.1-6")
+@rule("M-7.1.2-3: a Reject without M, and no FPDU, for what the device has not")
 def markers_that_the_device_has_not_are_rejected(b):
     server, peer, _ = b.asked(mpa.request2(flags=C | M, ird=4, ord=4))
     server.fails("accept 4 4 -")
     reply = peer.recv_reply()
     check(reply.flags & R, "no Reject")
     check(not reply.flags & M, "M is set")
-    peer.expect_quiet()     # it would not understand a TERM message without Markers
+    peer.expect_rejected()  # it would not understand a Terminate message without Markers
 
 
 # --- Reject ------------------------------------------------------------------------------
 
-@rule("M-7.1.2-4", "M-7.1.2-12", cases=[("v1", 0), ("v1", 8), ("v1", 148), ("v2", 0), ("v2", 148)])
+@rule("M-7.1.2-4: nothing behind the Reply, and no FIN before the initiator's",
+      "M-7.1.2-12: R of the Reply, with all of the private data",
+      cases=[("v1", 0), ("v1", 8), ("v1", 148), ("v2", 0), ("v2", 148)])
 def reject(b, rev, size):
     pd = bytes(range(size))
     frame = mpa.request() if rev == "v1" else mpa.request2(a=1, rtr=WRITE, ird=4, ord=4)
@@ -606,19 +731,38 @@ def reject(b, rev, size):
     check(reply.flags & R, "R is not set")
     equal(bool(reply.flags & S), rev == "v2", "S")
     equal(reply.pd, pd, "private data")
-    peer.expect_quiet()     # MPA is left, TCP is not closed
+    peer.expect_rejected()
 
 
-@rule("M-7.1.2-4")
+def deepest(wanted):
+    return ULP if wanted == ULP else min(wanted, LIMIT_IRD)
+
+
+@rule("E-9.1-8: IRD and ORD of the Reply, which are those that the Request asks for",
+      "E-9.1-9 E-9.1-11: 0x3FFF for 0x3FFF",
+      cases=[(strict, *depths) for strict in (0, 1)
+             for depths in ((4, 8), (0, 0), (300, 500), (ULP, 3), (3, ULP), (ULP, ULP))])
+def depths_of_a_reject(b, strict, ird, ord):  # pylint: disable=redefined-builtin
+    """rdma_reject names none: the peer is told what it could have."""
+    b.set(strict_ird_ord=strict)
+    server, peer, _ = b.asked(mpa.request2(ird=ird, ord=ord))
+    server.do("reject -")
+    reply = peer.recv_reply()
+    check(reply.flags & R, "R is not set")
+    equal((reply.ird, reply.ord), (deepest(ord), deepest(ird)), "IRD and ORD")
+    peer.expect_rejected()
+
+
+@rule("M-7.1.2-4: FIN, when nobody else has closed and the time is over")
 def reject_ends_when_nobody_closes(b):
     b.set(linger_timeout_ms=300)
     server, peer, _ = b.asked(mpa.request())
     server.do("reject -")
     peer.recv_reply()
-    peer.expect_end()
+    peer.expect_fin()
 
 
-@rule("E-9.2-12", "C-06")
+@rule("E-9.2-12: A, B, C and D of the Reply", "C-06")
 def reject_of_a_client_server_request_has_no_rtr(b):
     server, peer, _ = b.asked(mpa.request2(ird=4, ord=4))
     server.do("reject -")

@@ -365,6 +365,10 @@ class Qp:
     def state(self):
         return int(self.verbs.words(f"query {self.name}")[0])
 
+    def depths(self):
+        """IRD and ORD with which the QP was programmed, as the device has them"""
+        return tuple(int(word) for word in self.verbs.words(f"query {self.name}")[7:9])
+
     def modify(self, state):
         self.verbs.do(f"modify {self.name} {state}")
 

@@ -279,9 +279,10 @@ static int do_query(int argc, char **argv)
 
 	if (!qp || result(ibv_query_qp(qp->qp, &attr, IBV_QP_STATE | IBV_QP_CAP, &init)))
 		return -1;
-	printf("STATE %d %d %u %u %u %u %u\n", attr.qp_state, init.sq_sig_all,
+	printf("STATE %d %d %u %u %u %u %u %u %u\n", attr.qp_state, init.sq_sig_all,
 	       init.cap.max_send_wr, init.cap.max_recv_wr, init.cap.max_send_sge,
-	       init.cap.max_recv_sge, init.cap.max_inline_data);
+	       init.cap.max_recv_sge, init.cap.max_inline_data, attr.max_dest_rd_atomic,
+	       attr.max_rd_atomic);
 	return 0;
 }
 

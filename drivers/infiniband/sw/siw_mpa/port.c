@@ -118,6 +118,7 @@ static int port_query_qp(struct ib_qp *base_qp, struct ib_qp_attr *attr,
 		[SIW_QP_STATE_TERMINATE]	= IB_QPS_SQE,
 		[SIW_QP_STATE_ERROR]		= IB_QPS_ERR,
 	};
+	int err;
 
 	memset(attr, 0, sizeof(*attr));
 	memset(init_attr, 0, sizeof(*init_attr));
@@ -125,7 +126,11 @@ static int port_query_qp(struct ib_qp *base_qp, struct ib_qp_attr *attr,
 	attr->cur_qp_state = attr->qp_state;
 	if (!(READ_ONCE(attrs->flags) & SIW_SIGNAL_ALL_WR))
 		init_attr->sq_sig_type = IB_SIGNAL_REQ_WR;
-	return siw_query_qp(base_qp, attr, mask, init_attr);
+	err = siw_query_qp(base_qp, attr, mask, init_attr);
+	/* max_rd_atomic is of the Reads that this QP sends. */
+	attr->max_rd_atomic = attrs->orq_size;
+	attr->max_dest_rd_atomic = attrs->irq_size;
+	return err;
 }
 
 /* A reference on what siw is stacked on; SIW_HAS_NETDEV is a probe of the Kbuild. */
