@@ -278,19 +278,7 @@ static void startup_make_reject(struct iw_mpa_ep *ep)
 	iw_mpa_negotiate_request(local, &ep->peer, &ep->sent, &ep->params);
 }
 
-/**
- * iw_mpa_startup_send_reject - send a Reply that rejects
- * @ep: responder with a complete Request
- *
- * RFC 5044 7.1.2: then MPA is left and TCP stays open: the initiator closes it, or the
- * linger timer. Where not the ULP but an error of this end refuses, RFC 6581 9.1 and
- * 9.3 want the Terminate message all the same.
- *
- * Context: the runner.
- *
- * Return: IW_MPA_EV_NONE
- */
-enum iw_mpa_event iw_mpa_startup_send_reject(struct iw_mpa_ep *ep)
+static void startup_put_reject(struct iw_mpa_ep *ep)
 {
 	bool by_ulp = ep->reason == IW_MPA_R_ULP_REJECT && ep->call;
 	u8 buf[IW_MPA_FRAME_MAX];
@@ -303,6 +291,27 @@ enum iw_mpa_event iw_mpa_startup_send_reject(struct iw_mpa_ep *ep)
 			     by_ulp ? ep->call->pd_len : 0, buf);
 	if (len > 0 && !iw_mpa_sock_send(&ep->sock, buf, len))
 		startup_put_term(ep, iw_mpa_reason_term_code(ep->reason));
+}
+
+/**
+ * iw_mpa_startup_send_reject - send a Reply that rejects
+ * @ep: responder with a complete Request
+ *
+ * RFC 5044 7.1.2: then MPA is left and TCP stays open: the initiator closes it, or the
+ * linger timer. Where not the ULP but an error of this end refuses, RFC 6581 9.1 and
+ * 9.3 want the Terminate message all the same. Where a device has taken the stream over, and had
+ * to let go of it, the stream is not ours to speak on: then FIN is all that is said.
+ *
+ * Context: the runner.
+ *
+ * Return: IW_MPA_EV_NONE
+ */
+enum iw_mpa_event iw_mpa_startup_send_reject(struct iw_mpa_ep *ep)
+{
+	if (iw_mpa_offload_is_untouched(&ep->off, &ep->sock))
+		startup_put_reject(ep);
+	else
+		iw_mpa_sock_shutdown(&ep->sock);
 	iw_mpa_backlog_refused(ep);
 	return IW_MPA_EV_NONE;
 }
