@@ -45,10 +45,16 @@ static struct iw_mpa_sock_opts listen_opts(const struct iw_mpa_listener *lis, st
 /*
  * rdma_cm makes a wildcard listener listen on every device, in whichever network namespace that
  * is, and on each device that is added later, in the context of whoever adds it. So neither the
- * device nor the caller tells whose listener it is. iw_cm has one client, rdma_cm, and its context
- * is an rdma_cm_id, which knows its namespace. A context that does not look like one is not
- * believed: the listener then belongs to the device's namespace. That is @net, or is on its way
- * out if @net is NULL.
+ * device nor the caller tells whose listener it is, and iw_cm has no function that does. But
+ * iw_cm has one client, rdma_cm, and the context of its cm_ids is the rdma_cm_id, which begins with
+ * its public part, and knows its namespace.
+ *
+ * How long it may be looked at: within iw_create_listen, and not later. rdma_cm makes the cm_id,
+ * fills in its address and calls iw_cm_listen() for an rdma_cm_id that it holds until that returns.
+ * Nothing of it is kept but the answer. What is compared before the namespace is read is a copy
+ * that rdma_cm has made of it: the device and the address. A context that does not look like
+ * this is not believed: the listener then belongs to the device's namespace. That is @net, or is on
+ * its way out if @net is NULL.
  */
 static bool listen_is_foreign(const struct iw_mpa_listener *lis, const struct net *net)
 {
