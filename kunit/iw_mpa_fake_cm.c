@@ -64,6 +64,8 @@ static int fake_id_hold_qp(struct fake_id *fid, u32 qpn)
 	fid->qp = qp;
 	if (fid->hide_qp)
 		WRITE_ONCE(fake_qp_of(qp)->hidden, true);
+	if (fid->destroy_qp)
+		fake_qp_gone(fake_qp_of(qp));
 	return 0;
 }
 

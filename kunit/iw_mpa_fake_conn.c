@@ -112,3 +112,24 @@ void conn_passive_up(struct fake_conn *c, struct fakes *f)
 	conn_send_rtr(c);
 	fake_expect_event(c->fid, 0, IW_CM_EVENT_ESTABLISHED, 0);
 }
+
+/*
+ * RFC 5044 7.1.2: a Reply with R, and TCP stays open until the initiator closes.
+ * RFC 6581 9.1, 9.3: where an error of the responder refuses, a TERM message.
+ */
+void conn_expect_refusal(struct fake_conn *c, const char *pd, u8 term)
+{
+	struct kunit *test = c->f->test;
+	size_t len = strlen(pd);
+
+	peer_recv_frame(c->f, c->peer, &c->frame);
+	KUNIT_EXPECT_EQ(test, memcmp(c->frame.buf, "MPA ID Rep Frame", 16), 0);
+	KUNIT_EXPECT_EQ(test, peer_frame_flags(&c->frame) & (MPA_R | MPA_S),
+			MPA_R | MPA_S);
+	KUNIT_EXPECT_EQ(test, (size_t)peer_frame_pd_len(&c->frame), 4 + len);
+	KUNIT_EXPECT_EQ(test, memcmp(c->frame.buf + 24, pd, len), 0);
+	if (term)
+		peer_recv_term(c->f, c->peer, term);
+	peer_fin(c->peer);
+	peer_expect_eof(c->f, c->peer);
+}

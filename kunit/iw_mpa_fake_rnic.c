@@ -44,7 +44,13 @@ static void fake_qp_add_ref(struct ib_qp *ib)
 
 static void fake_qp_rem_ref(struct ib_qp *ib)
 {
+	struct fake_qp *qp = fake_qp_of(ib);
+	struct fake_id *fid = qp->reject;
+
+	qp->reject = NULL;
 	fake_qp_count(ib, -1);
+	if (fid)
+		fake_try_reject(fid);
 }
 
 static void fake_op_check(const struct fake_qp *qp, enum fake_op op)

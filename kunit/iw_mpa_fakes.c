@@ -64,10 +64,23 @@ static void fake_do_qp_gone(void *arg)
 {
 	struct fake_qp *qp = arg;
 
-	iw_mpa_qp_gone(&qp->ib);
+	fake_qp_freed(qp);
+	iw_mpa_qp_gone(&qp->ib, &qp->end);
+	qp->ending = true;
 }
 
-/* destroy_qp; when it returns the library has no reference and no op runs. */
+/* The second half of destroy_qp: it has waited for the last reference. */
+void fake_qp_freed(struct fake_qp *qp)
+{
+	if (qp->ending)
+		iw_mpa_qp_freed(&qp->end);
+	qp->ending = false;
+}
+
+/*
+ * The first half of destroy_qp; when it returns the library has no reference and no op runs. Others
+ * may have some; the second half comes at the end of the test if not before.
+ */
 void fake_qp_gone(struct fake_qp *qp)
 {
 	struct kunit *test = qp->f->test;
@@ -86,6 +99,10 @@ static void fake_do_unregister(void *arg)
 /* The device goes; listeners must be gone. */
 void fake_unregister(struct fakes *f)
 {
+	int i;
+
+	for (i = 0; i < FAKE_QPS; i++)
+		fake_qp_freed(&f->qps[i]);
 	f->registered = false;
 	KUNIT_ASSERT_TRUE_MSG(f->test, fake_call(f, fake_do_unregister, f->ibdev),
 			      "iw_mpa_unregister_device() does not return");
@@ -181,8 +198,10 @@ static void fakes_tear_down(void *arg)
 
 	fakes_destroy_ids(f, true);
 	for (i = 0; i < FAKE_QPS; i++)
-		iw_mpa_qp_gone(&f->qps[i].ib);
+		fake_do_qp_gone(&f->qps[i]);
 	fakes_destroy_ids(f, false);
+	for (i = 0; i < FAKE_QPS; i++)
+		fake_qp_freed(&f->qps[i]);
 	if (f->registered)
 		iw_mpa_unregister_device(f->ibdev);
 }

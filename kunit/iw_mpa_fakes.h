@@ -87,6 +87,7 @@ struct fake_event {
  * @taken: passive: a test has got it from fake_next_request()
  * @destroyed: fake_destroy() was called
  * @hide_qp: the QP is hidden as soon as iw_cm has its reference
+ * @destroy_qp: and the library is told that it is being destroyed
  * @qp: the QP that iw_cm has a reference on
  * @nr_events: how many of @events are there
  * @events: what was raised, in order
@@ -113,6 +114,7 @@ struct fake_id {
 	bool			taken;
 	bool			destroyed;
 	bool			hide_qp;
+	bool			destroy_qp;
 	struct ib_qp		*qp;
 	int			nr_events;
 	struct fake_event	events[FAKE_EVENTS];
@@ -141,6 +143,9 @@ enum fake_op {
  * @f: the world it is in
  * @refs: references, 1 while nobody uses it
  * @hidden: iw_get_qp does not find it, as if it was being destroyed
+ * @end: the library's notes while it is being destroyed
+ * @ending: it is: @end is in use
+ * @reject: passive cm_id that the ULP rejects while the library lets go of the QP, or NULL
  * @log: names of the ops called, in order
  * @fail: errno that each op is to return, 0 for success
  * @nap: how much longer than a jiffy each op that may sleep does, in jiffies
@@ -167,6 +172,9 @@ struct fake_qp {
 	struct fakes			*f;
 	int				refs;
 	bool				hidden;
+	struct iw_mpa_qp_end		end;
+	bool				ending;
+	struct fake_id			*reject;
 	char				log[FAKE_LOG_SIZE];
 	int				fail[FAKE_OPS];
 	int				nap[FAKE_OPS];
@@ -278,6 +286,7 @@ struct fake_qp *fake_qp_of(struct ib_qp *qp);
 void fake_qp_disconnect(struct fake_qp *qp, bool abrupt);
 void fake_qp_tx_finished(struct fake_qp *qp);
 void fake_qp_stream_down(struct fake_qp *qp);
+void fake_qp_freed(struct fake_qp *qp);
 void fake_qp_gone(struct fake_qp *qp);
 void fake_have_driver_pd(struct fakes *f);
 void fake_have_repeat_rtr(struct fakes *f);
@@ -369,6 +378,7 @@ void conn_make_good_request(struct fake_conn *c);
 void conn_call(struct fake_conn *c, struct fakes *f);
 void conn_send_rtr(struct fake_conn *c);
 void conn_passive_up(struct fake_conn *c, struct fakes *f);
+void conn_expect_refusal(struct fake_conn *c, const char *pd, u8 term);
 
 /* RFC 6581 9.2: the zero-length Write, made by hand */
 size_t peer_make_rtr_write(u8 fpdu[IW_MPA_FPDU_MAX]);

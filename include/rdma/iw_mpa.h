@@ -21,6 +21,7 @@
 struct ib_device;
 struct ib_device_ops;
 struct ib_qp;
+struct iw_mpa_device;
 struct iw_mpa_ep;
 struct net_device;
 
@@ -175,6 +176,21 @@ struct iw_mpa_driver_ops {
 	void	(*stop)(struct ib_qp *qp, enum iw_mpa_reason why);
 };
 
+/**
+ * struct iw_mpa_qp_end - a QP that is being destroyed
+ * @qp: the QP
+ * @dev: its device, held; NULL if the library does not know it
+ * @node: in the device's list
+ *
+ * On the stack of destroy_qp, from iw_mpa_qp_gone() to iw_mpa_qp_freed(). All of it is the
+ * library's.
+ */
+struct iw_mpa_qp_end {
+	struct ib_qp		*qp;
+	struct iw_mpa_device	*dev;
+	struct list_head	node;
+};
+
 int iw_mpa_register_device(struct ib_device *ibdev, struct net_device *netdev,
 			   const struct iw_mpa_driver_ops *ops,
 			   const struct iw_mpa_device_attr *attr);
@@ -185,7 +201,8 @@ void iw_mpa_first_fpdu(struct iw_mpa_ep *ep);
 void iw_mpa_stream_down(struct iw_mpa_ep *ep);
 void iw_mpa_disconnect(struct iw_mpa_ep *ep, bool abrupt);
 void iw_mpa_tx_finished(struct iw_mpa_ep *ep);
-void iw_mpa_qp_gone(struct ib_qp *qp);
+void iw_mpa_qp_gone(struct ib_qp *qp, struct iw_mpa_qp_end *end);
+void iw_mpa_qp_freed(struct iw_mpa_qp_end *end);
 int iw_mpa_send(struct iw_mpa_ep *ep, const void *octets, size_t len);
 
 struct iw_mpa_ep *iw_mpa_ep_get(struct iw_mpa_ep *ep);

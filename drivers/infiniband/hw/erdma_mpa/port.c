@@ -35,9 +35,14 @@ static void port_hide_qp(struct erdma_qp *qp)
 
 static int port_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata)
 {
+	struct iw_mpa_qp_end end;
+	int err;
+
 	port_hide_qp(to_eqp(ibqp));
-	iw_mpa_qp_gone(ibqp);
-	return erdma_destroy_qp(ibqp, udata);
+	iw_mpa_qp_gone(ibqp, &end);
+	err = erdma_destroy_qp(ibqp, udata);
+	iw_mpa_qp_freed(&end);
+	return err;
 }
 
 /*

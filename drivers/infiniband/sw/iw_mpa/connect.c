@@ -102,30 +102,26 @@ put_device:
 
 /*
  * Another iw_accept, before iw_cm has come to handle ESTABLISHED. It has replaced the reference
- * that it took on the QP of the one before, and forgotten it. Where nobody finds the QP of this
- * one any more the connection is withdrawn, if ESTABLISHED was not raised yet: then iw_cm may be
- * told of an error, and gives its reference back by itself.
+ * that it took on the QP of the one before, and forgotten it. If that is another QP than the
+ * connection's, iw_cm would close the wrong one from now on, and its reference would keep that one
+ * as long as the connection lives. So the connection ends, and iw_cm gives the reference back.
  */
 static int accept_again(struct iw_cm_id *id, const struct iw_cm_conn_param *param)
 {
 	struct iw_mpa_device *dev = iw_mpa_device_get(id->device);
-	struct iw_mpa_call call = { .id = id };
-	struct ib_qp *qp = iw_mpa_question_qp(id, param->qpn);
-	struct iw_mpa_ep *ep = NULL;
+	struct iw_mpa_ep *ep;
 
 	if (!dev)
 		return 0;	/* removed: iw_cm must not even call */
-	if (!qp)
-		ep = iw_mpa_question_withdraw(dev, &call, IW_MPA_EV_ULP_RETRACTS);
 	iw_mpa_count_for(dev->stats, IW_MPA_CNT_accepted_again);
-	iw_mpa_question_replace(dev, id, qp, param->qpn);
-	if (ep) {
-		iw_mpa_question_void(id);
-		iw_mpa_run(ep, IW_MPA_EV_ULP_RETRACTS);
+	iw_mpa_question_replace(dev, id, param->qpn);
+	ep = iw_mpa_ep_find_cm_id(id);
+	if (ep && ep->off.qpn != param->qpn)
+		iw_mpa_raise(ep, IW_MPA_EV_ULP_ABORTED);
+	if (ep)
 		iw_mpa_ep_put(ep);
-	}
 	iw_mpa_device_put(dev);
-	return ep ? -EINVAL : 0;
+	return 0;
 }
 
 /**
@@ -134,8 +130,8 @@ static int accept_again(struct iw_cm_id *id, const struct iw_cm_conn_param *para
  * @param: the ULP's wishes; not kept
  *
  * The hand-off is done in the caller's context. An error tells the peer too: it
- * gets a Reject. iw_cm lets a ULP call again until it has handled ESTABLISHED: each
- * further call changes nothing but which QP iw_cm has a reference on.
+ * gets a Reject. iw_cm lets a ULP call again until it has handled ESTABLISHED: a further
+ * call with the same QP changes nothing, one with another QP ends the connection.
  *
  * Context: process; does not wait for the peer.
  *
@@ -164,19 +160,6 @@ int iw_mpa_accept(struct iw_cm_id *id, struct iw_cm_conn_param *param)
 	return call.err;
 }
 
-/* Reject what was accepted, while the RTR message is awaited: iw_cm expects no event any more. */
-static struct iw_mpa_ep *reject_accepted(struct iw_mpa_call *call)
-{
-	struct iw_mpa_device *dev = iw_mpa_device_get(call->id->device);
-	struct iw_mpa_ep *ep;
-
-	if (!dev)
-		return NULL;
-	ep = iw_mpa_question_withdraw(dev, call, IW_MPA_EV_ULP_REJECTED);
-	iw_mpa_device_put(dev);		/* a live endpoint has it, too */
-	return ep;
-}
-
 /**
  * iw_mpa_reject - iw_cm's iw_reject
  * @id: the new connection's cm_id
@@ -197,7 +180,7 @@ int iw_mpa_reject(struct iw_cm_id *id, const void *pd, u8 pd_len)
 	struct iw_mpa_ep *ep;
 
 	if (iw_mpa_question_is_accepted(id))
-		ep = reject_accepted(&call);
+		ep = iw_mpa_question_withdraw(&call);
 	else
 		ep = iw_mpa_question_answer(&call, IW_MPA_EV_ULP_REJECTED);
 	if (!ep)

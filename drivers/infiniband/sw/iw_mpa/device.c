@@ -92,6 +92,7 @@ int iw_mpa_register_device(struct ib_device *ibdev, struct net_device *netdev,
 	spin_lock_init(&dev->lock);
 	INIT_LIST_HEAD(&dev->half_open);
 	INIT_LIST_HEAD(&dev->listeners);
+	INIT_LIST_HEAD(&dev->ending_qps);
 	INIT_LIST_HEAD(&dev->debts);
 	xa_init(&dev->qps);
 
@@ -152,24 +153,40 @@ EXPORT_SYMBOL_GPL(iw_mpa_unregister_device);
 /**
  * iw_mpa_qp_gone - wait until no connection uses a QP
  * @qp: the QP
+ * @end: room for the library's notes, until iw_mpa_qp_freed()
  *
  * From destroy_qp, first thing, after iw_get_qp has begun to return NULL for the
  * QP. Ends a connection in whatever state it is. After return no op is running or
  * will run for the QP, and the library has no reference on it; the one of iw_cm
- * goes when it handles the event.
+ * goes when it handles the event, or is given back by the library if iw_cm forgets it.
  *
  * Context: process, sleeps; no lock that an op takes may be held.
  */
-void iw_mpa_qp_gone(struct ib_qp *qp)
+void iw_mpa_qp_gone(struct ib_qp *qp, struct iw_mpa_qp_end *end)
 {
-	struct iw_mpa_device *dev = iw_mpa_device_get(qp->device);
-
-	if (!dev)
-		return;
-	iw_mpa_qp_end(dev, qp);
-	iw_mpa_device_put(dev);
+	end->qp = qp;
+	end->dev = iw_mpa_device_get(qp->device);
+	if (end->dev)
+		iw_mpa_qp_end(end);
 }
 EXPORT_SYMBOL_GPL(iw_mpa_qp_gone);
+
+/**
+ * iw_mpa_qp_freed - nobody has a reference on a QP any more
+ * @end: of iw_mpa_qp_gone()
+ *
+ * From destroy_qp, when it has waited for the last reference, and on every other way out of it.
+ *
+ * Context: process.
+ */
+void iw_mpa_qp_freed(struct iw_mpa_qp_end *end)
+{
+	if (!end->dev)
+		return;
+	iw_mpa_qp_forget(end);
+	iw_mpa_device_put(end->dev);
+}
+EXPORT_SYMBOL_GPL(iw_mpa_qp_freed);
 
 static const char * const device_choices[] = {
 	[IW_MPA_CHOICE_DEFAULT]	= "default",

@@ -7,6 +7,7 @@
 #include "stats.h"
 
 #include <linux/export.h>
+#include <linux/sched.h>
 #include <linux/slab.h>
 #include <net/net_namespace.h>
 
@@ -222,6 +223,45 @@ struct iw_mpa_ep *iw_mpa_ep_find(unsigned long id)
 	}
 	rcu_read_unlock();
 	return found;
+}
+
+static struct iw_mpa_ep *ep_find_in_bucket(unsigned int bucket, const struct iw_cm_id *id)
+{
+	struct iw_mpa_ep *ep, *found = NULL;
+	struct hlist_bl_node *node;
+
+	rcu_read_lock();
+	hlist_bl_for_each_entry_rcu(ep, node, &ep_table[bucket], registered) {
+		/* Pairs with upcall.c. It holds the cm_id: no other can have that address. */
+		if (READ_ONCE(ep->up.cm_id) == id && kref_get_unless_zero(&ep->ref)) {
+			found = ep;
+			break;
+		}
+	}
+	rcu_read_unlock();
+	return found;
+}
+
+/**
+ * iw_mpa_ep_find_cm_id - the endpoint that raises events for a cm_id
+ * @id: the cm_id
+ *
+ * This looks at all endpoints: it is for ULPs that answer twice.
+ *
+ * Context: process, may sleep.
+ *
+ * Return: the endpoint with a reference, or NULL if it has raised its last event.
+ */
+struct iw_mpa_ep *iw_mpa_ep_find_cm_id(const struct iw_cm_id *id)
+{
+	struct iw_mpa_ep *ep = NULL;
+	unsigned int i;
+
+	for (i = 0; i < IW_MPA_EP_BUCKETS && !ep; i++) {
+		ep = ep_find_in_bucket(i, id);
+		cond_resched();
+	}
+	return ep;
 }
 
 /**

@@ -99,6 +99,7 @@ struct iw_mpa_call {
  * @err: the errno behind @reason, for people, or 0
  * @tcp_err: the sk_err that TCP failed with
  * @drained: octets dropped while lingering
+ * @progress: how far TCP had come at the last look, in an orderly end
  * @local: what this end can and wants
  * @sent: the Request or Reply that was sent, without private data
  * @peer: the frame received; its private data is in @reader's buffer
@@ -153,6 +154,7 @@ struct iw_mpa_ep {
 	s16			err;
 	s16			tcp_err;
 	u32			drained;
+	u32			progress;
 
 	struct iw_mpa_sock	sock;
 	struct iw_mpa_upcall	up;
@@ -176,6 +178,7 @@ struct iw_mpa_ep *iw_mpa_ep_alloc(struct iw_mpa_device *dev, struct net *net, bo
 int iw_mpa_ep_register(struct iw_mpa_ep *ep);
 void iw_mpa_ep_unregister(struct iw_mpa_ep *ep);
 struct iw_mpa_ep *iw_mpa_ep_find(unsigned long id);
+struct iw_mpa_ep *iw_mpa_ep_find_cm_id(const struct iw_cm_id *id);
 void iw_mpa_ep_visit_bucket(unsigned int bucket, void (*visit)(struct iw_mpa_ep *ep, void *arg),
 			    void *arg);
 void iw_mpa_ep_look(unsigned int bucket, void (*look)(struct iw_mpa_ep *ep, void *arg),

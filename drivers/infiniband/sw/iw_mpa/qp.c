@@ -1,5 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Which endpoint has which QP. */
+/*
+ * Which endpoint has which QP.
+ *
+ * iw_cm may forget a reference on a QP which its driver hides already, so that only its number is
+ * known: see question.c. The driver waits for that reference. So the library knows each QP from
+ * iw_mpa_qp_gone() until the driver has waited, and until iw_mpa_qp_gone() comes keeps the debt.
+ */
 
 #include "qp.h"
 #include "ep.h"
@@ -15,7 +21,7 @@
 /**
  * struct qp_debt - a reference of iw_cm that nobody can give back yet
  * @node: in the device's list, under its lock
- * @qpn: number of the QP, which is being destroyed, and waits for the reference
+ * @qpn: number of the QP: its driver hides it, and is going to call iw_mpa_qp_gone()
  */
 struct qp_debt {
 	struct list_head	node;
@@ -68,73 +74,54 @@ void iw_mpa_qp_unbind(struct iw_mpa_ep *ep)
 }
 
 /**
- * iw_mpa_qp_find - the endpoint that was accepted for a cm_id, while it has a QP
- * @dev: its device
- * @id: the cm_id
- *
- * This looks at all QPs that are bound: it is for ULPs that answer twice.
- *
- * Context: process.
- *
- * Return: the endpoint with a reference, or NULL.
- */
-struct iw_mpa_ep *iw_mpa_qp_find(struct iw_mpa_device *dev, const struct iw_cm_id *id)
-{
-	struct iw_mpa_ep *ep;
-	unsigned long qpn;
-
-	xa_for_each(&dev->qps, qpn, ep) {
-		bool found = false;
-
-		xa_lock(&dev->qps);
-		/* The endpoint holds the cm_id: no other can have its address. */
-		if (xa_load(&dev->qps, qpn) == ep && READ_ONCE(ep->up.cm_id) == id) {
-			iw_mpa_ep_get(ep);
-			found = true;
-		}
-		xa_unlock(&dev->qps);
-		if (found)
-			return ep;
-	}
-	return NULL;
-}
-
-/* Give back what iw_cm has forgotten of a QP that nobody could find then. */
-static void qp_pay_debts(struct iw_mpa_device *dev, struct ib_qp *qp)
-{
-	struct qp_debt *debt, *next;
-	LIST_HEAD(paid);
-
-	spin_lock(&dev->lock);
-	list_for_each_entry_safe(debt, next, &dev->debts, node) {
-		if (debt->qpn == qp->qp_num)
-			list_move(&debt->node, &paid);
-	}
-	spin_unlock(&dev->lock);
-	list_for_each_entry_safe(debt, next, &paid, node) {
-		iw_mpa_offload_put_qp(qp);
-		kfree(debt);
-	}
-}
-
-/**
- * iw_mpa_qp_owe - iw_cm has forgotten a reference on a QP that cannot be found
+ * iw_mpa_qp_owe - iw_cm has forgotten a reference on a QP that iw_get_qp does not find
  * @dev: device
  * @qpn: number of the QP, which is being destroyed: it keeps the number until it has the
  *	reference back
  *
- * Its driver is going to call iw_mpa_qp_gone(), which gives it back.
+ * The reference is given back at once if its driver has called iw_mpa_qp_gone(), or else as soon as
+ * it does.
  *
  * Context: process.
  */
 void iw_mpa_qp_owe(struct iw_mpa_device *dev, u32 qpn)
 {
 	struct qp_debt *debt = kmalloc(sizeof(*debt), GFP_NOIO | __GFP_NOFAIL);
+	struct iw_mpa_qp_end *end;
+	struct ib_qp *qp = NULL;
 
 	debt->qpn = qpn;
 	spin_lock(&dev->lock);
-	list_add(&debt->node, &dev->debts);
+	list_for_each_entry(end, &dev->ending_qps, node) {
+		if (end->qp->qp_num == qpn)
+			qp = end->qp;
+	}
+	if (!qp)
+		list_add(&debt->node, &dev->debts);
 	spin_unlock(&dev->lock);
+	if (qp) {	/* it waits for this reference, so it is still there */
+		kfree(debt);
+		iw_mpa_offload_put_qp(qp);
+	}
+}
+
+/* From now on the QP is found again, and what iw_cm has forgotten of it before is given back. */
+static void qp_pay_debts(struct iw_mpa_device *dev, struct iw_mpa_qp_end *end)
+{
+	struct qp_debt *debt, *next;
+	LIST_HEAD(paid);
+
+	spin_lock(&dev->lock);
+	list_add(&end->node, &dev->ending_qps);
+	list_for_each_entry_safe(debt, next, &dev->debts, node) {
+		if (debt->qpn == end->qp->qp_num)
+			list_move(&debt->node, &paid);
+	}
+	spin_unlock(&dev->lock);
+	list_for_each_entry_safe(debt, next, &paid, node) {
+		iw_mpa_offload_put_qp(end->qp);
+		kfree(debt);
+	}
 }
 
 /*
@@ -153,13 +140,14 @@ static bool qp_is_unbound(struct iw_mpa_device *dev, u32 qpn, const struct iw_mp
 
 /**
  * iw_mpa_qp_end - end the connection of a QP and wait until it is unbound
- * @dev: device
- * @qp: the QP
+ * @end: the QP and its device; it is in the device's list on return
  *
  * Context: process, sleeps.
  */
-void iw_mpa_qp_end(struct iw_mpa_device *dev, struct ib_qp *qp)
+void iw_mpa_qp_end(struct iw_mpa_qp_end *end)
 {
+	struct iw_mpa_device *dev = end->dev;
+	struct ib_qp *qp = end->qp;
 	struct iw_mpa_ep *ep;
 
 	xa_lock(&dev->qps);
@@ -172,8 +160,20 @@ void iw_mpa_qp_end(struct iw_mpa_device *dev, struct ib_qp *qp)
 		wait_var_event(&ep->off, qp_is_unbound(dev, qp->qp_num, ep));
 		iw_mpa_ep_put(ep);
 	}
-	if (!list_empty_careful(&dev->debts))
-		qp_pay_debts(dev, qp);
+	qp_pay_debts(dev, end);
+}
+
+/**
+ * iw_mpa_qp_forget - a QP has all its references back
+ * @end: the QP, in its device's list
+ *
+ * Context: process.
+ */
+void iw_mpa_qp_forget(struct iw_mpa_qp_end *end)
+{
+	spin_lock(&end->dev->lock);
+	list_del(&end->node);
+	spin_unlock(&end->dev->lock);
 }
 
 /**

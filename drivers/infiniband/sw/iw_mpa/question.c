@@ -17,9 +17,9 @@
  * to the reference on a QP that iw_cm has. iw_cm lets a ULP accept again until it has handled
  * ESTABLISHED, takes a reference on the QP of that call, and forgets the one before. An error
  * would have it believe that no event follows, and then crash on the event. So a further iw_accept
- * does nothing, with success, but give back the reference that was forgotten. The reference keeps
- * the QP's memory, so the pointer holds as long as it is needed, also when the connection has ended
- * and the endpoint is gone. iw_cm's accepts of one cm_id do not overlap: rdma_cm has a mutex.
+ * gives back the reference that was forgotten, with success. The reference keeps the QP's memory,
+ * so the pointer holds as long as it is needed, also when the connection has ended and the endpoint
+ * is gone. iw_cm's accepts of one cm_id do not overlap: rdma_cm has a mutex.
  */
 
 #include "question.h"
@@ -156,33 +156,27 @@ bool iw_mpa_question_is_accepted(const struct iw_cm_id *id)
 }
 
 /**
- * iw_mpa_question_withdraw - the ULP takes back that it has accepted
- * @dev: the device
- * @call: its call; of a cm_id that was accepted
- * @how: IW_MPA_EV_ULP_REJECTED, which holds whoever runs the connection: no event is raised that
- *	was not raised before; IW_MPA_EV_ULP_RETRACTS, if ESTABLISHED was not raised
+ * iw_mpa_question_withdraw - the ULP rejects what it has accepted
+ * @call: its iw_reject; of a cm_id that was accepted
+ *
+ * Whoever runs the connection raises no event behind that, whether it is coming up or ending.
  *
  * Context: process, may sleep.
  *
- * Return: as iw_mpa_question_answer(), for iw_mpa_run() with @how.
+ * Return: as iw_mpa_question_answer(), for iw_mpa_run() with IW_MPA_EV_ULP_REJECTED.
  */
-struct iw_mpa_ep *iw_mpa_question_withdraw(struct iw_mpa_device *dev, struct iw_mpa_call *call,
-					   enum iw_mpa_event how)
+struct iw_mpa_ep *iw_mpa_question_withdraw(struct iw_mpa_call *call)
 {
-	struct iw_mpa_ep *ep = iw_mpa_qp_find(dev, call->id);
+	struct iw_mpa_ep *ep = iw_mpa_ep_find_cm_id(call->id);
 
-	return ep ? question_claim(ep, call, how) : NULL;
+	return ep ? question_claim(ep, call, IW_MPA_EV_ULP_REJECTED) : NULL;
 }
 
-/**
- * iw_mpa_question_qp - the QP of a further iw_accept
- * @id: cm_id that was accepted
- * @qpn: number of the QP, on which iw_cm has a reference
- *
- * Return: the QP; NULL if nobody finds it any more: it is being destroyed, and waits for that
- * reference.
+/*
+ * The QP of a further iw_accept; NULL if nobody finds it any more: it is being destroyed, and waits
+ * for the reference that iw_cm has.
  */
-struct ib_qp *iw_mpa_question_qp(const struct iw_cm_id *id, u32 qpn)
+static struct ib_qp *question_qp(const struct iw_cm_id *id, u32 qpn)
 {
 	unsigned long word = question_word(id);
 	struct ib_qp *before = word & QUESTION_LOST_QP ? NULL : (struct ib_qp *)word;
@@ -197,18 +191,17 @@ struct ib_qp *iw_mpa_question_qp(const struct iw_cm_id *id, u32 qpn)
  * iw_mpa_question_replace - iw_cm has replaced its reference on a QP by one on another
  * @dev: the device
  * @id: cm_id that was accepted
- * @qp: the other QP, or NULL if nobody finds it any more
- * @qpn: its number
+ * @qpn: number of the other QP
  *
  * The reference on the one before is given back, or will be as soon as its driver calls
  * iw_mpa_qp_gone().
  *
  * Context: process.
  */
-void iw_mpa_question_replace(struct iw_mpa_device *dev, struct iw_cm_id *id,
-			     struct ib_qp *qp, u32 qpn)
+void iw_mpa_question_replace(struct iw_mpa_device *dev, struct iw_cm_id *id, u32 qpn)
 {
 	unsigned long before = question_word(id);
+	struct ib_qp *qp = question_qp(id, qpn);
 
 	if (qp)
 		question_set_word(id, (unsigned long)qp);

@@ -15,10 +15,7 @@ struct iw_mpa_ep *iw_mpa_question_answer(struct iw_mpa_call *call, enum iw_mpa_e
 void iw_mpa_question_accepted(struct iw_cm_id *id, struct ib_qp *qp);
 void iw_mpa_question_void(struct iw_cm_id *id);
 bool iw_mpa_question_is_accepted(const struct iw_cm_id *id);
-struct iw_mpa_ep *iw_mpa_question_withdraw(struct iw_mpa_device *dev, struct iw_mpa_call *call,
-					   enum iw_mpa_event how);
-struct ib_qp *iw_mpa_question_qp(const struct iw_cm_id *id, u32 qpn);
-void iw_mpa_question_replace(struct iw_mpa_device *dev, struct iw_cm_id *id,
-			     struct ib_qp *qp, u32 qpn);
+struct iw_mpa_ep *iw_mpa_question_withdraw(struct iw_mpa_call *call);
+void iw_mpa_question_replace(struct iw_mpa_device *dev, struct iw_cm_id *id, u32 qpn);
 
 #endif /* _IW_MPA_QUESTION_H */

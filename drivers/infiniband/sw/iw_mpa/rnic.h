@@ -27,14 +27,15 @@ struct iw_mpa_stats;
  * @peer_to_peer: its say in net.iw_mpa.peer_to_peer, &enum iw_mpa_choice
  * @users: one for the registration, one for each live endpoint and listener
  * @unused: completed when @users drops to 0
- * @lock: protects @listeners, @debts, @half_open and the backlogs of its listeners;
- *	process context
+ * @lock: protects @listeners, @ending_qps, @debts, @half_open and the backlogs of its
+ *	listeners; process context
  * @half_open: endpoints that wait for the MPA Request, or were refused and wait
  *	for the peer to close: the one that does so longest first
  * @half_open_count: how many
  * @listeners: its listeners
  * @dying: no new endpoint
  * @qps: QP number to endpoint, while a QP is bound
+ * @ending_qps: QPs that are being destroyed, from iw_mpa_qp_gone() on
  * @debts: references of iw_cm on QPs: see qp.c
  * @rcu: for the list of devices
  */
@@ -56,6 +57,7 @@ struct iw_mpa_device {
 	unsigned int			half_open_count;
 	bool				dying;
 	struct xarray			qps;
+	struct list_head		ending_qps;
 	struct list_head		debts;
 	struct rcu_head			rcu;
 };

@@ -69,7 +69,7 @@ void iw_mpa_upcall_expect(struct iw_mpa_upcall *up, struct iw_cm_id *id,
 			  enum iw_mpa_upcall_phase phase)
 {
 	id->add_ref(id);
-	/* Pairs with iw_mpa_qp_find() */
+	/* Pairs with iw_mpa_ep_find_cm_id() */
 	WRITE_ONCE(up->cm_id, id);
 	up->phase = phase;
 }

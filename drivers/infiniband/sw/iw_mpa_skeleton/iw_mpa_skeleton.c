@@ -322,13 +322,15 @@ static int skel_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata)
 {
 	struct skel_dev *dev = to_skel_dev(ibqp->device);
 	struct skel_qp *qp = to_skel_qp(ibqp);
+	struct iw_mpa_qp_end end;
 
 	WRITE_ONCE(qp->destroying, true);
-	iw_mpa_qp_gone(ibqp);
+	iw_mpa_qp_gone(ibqp, &end);
 
-	xa_erase(&dev->qps, ibqp->qp_num);
 	kref_put(&qp->ref, skel_qp_release);
 	wait_for_completion(&qp->free);
+	iw_mpa_qp_freed(&end);
+	xa_erase(&dev->qps, ibqp->qp_num);
 	return 0;
 }
 

@@ -56,12 +56,16 @@ static struct ib_qp *port_get_qp(struct ib_device *ibdev, int qpn)
 static int port_destroy_qp(struct ib_qp *base_qp, struct ib_udata *udata)
 {
 	struct siw_qp *qp = to_siw_qp(base_qp);
+	struct iw_mpa_qp_end end;
+	int err;
 
 	down_write(&qp->state_lock);
 	qp->attrs.flags |= SIW_QP_IN_DESTROY;
 	up_write(&qp->state_lock);
-	iw_mpa_qp_gone(base_qp);
-	return siw_destroy_qp(base_qp, udata);
+	iw_mpa_qp_gone(base_qp, &end);
+	err = siw_destroy_qp(base_qp, udata);
+	iw_mpa_qp_freed(&end);
+	return err;
 }
 
 /*

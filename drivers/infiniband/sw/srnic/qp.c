@@ -209,10 +209,12 @@ void srnic_qp_put(struct srnic_qp *qp)
  */
 void srnic_qp_end(struct srnic_qp *qp)
 {
+	struct iw_mpa_qp_end end;
+
 	spin_lock_irq(&qp->lock);
 	qp->dying = true;
 	spin_unlock_irq(&qp->lock);
-	iw_mpa_qp_gone(&qp->ibqp);
+	iw_mpa_qp_gone(&qp->ibqp, &end);
 
 	srnic_qp_to_error(qp);
 	cancel_delayed_work_sync(&qp->flush_work);
@@ -221,6 +223,7 @@ void srnic_qp_end(struct srnic_qp *qp)
 	cancel_work_sync(&qp->event_work);
 	srnic_qp_put(qp);
 	wait_for_completion(&qp->free);
+	iw_mpa_qp_freed(&end);
 }
 
 /**

@@ -1,0 +1,309 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The ULP answers more than once, or takes its answer back: iw_cm lets it until it has handled
+ * ESTABLISHED, and counts its references on QPs wrong.
+ */
+
+#include "iw_mpa_fakes.h"
+
+#include <linux/module.h>
+
+/* iw_cm takes another QP reference and overwrites its pointer to the first. */
+static void accept_twice_is_accepted_once(struct kunit *test)
+{
+	struct fake_conn *c = conn_new(test);
+
+	conn_call(c, test->priv);
+	KUNIT_ASSERT_EQ(test, fake_accept(c->fid, &c->param), 0);
+	KUNIT_EXPECT_EQ(test, fake_accept(c->fid, &c->param), 0);
+	conn_send_rtr(c);
+	fake_expect_event(c->fid, 0, IW_CM_EVENT_ESTABLISHED, 0);
+	peer_fin(c->peer);
+	fake_expect_event(c->fid, 1, IW_CM_EVENT_CLOSE, 0);
+	fake_expect_closed(c->fid, 2);
+	KUNIT_EXPECT_EQ(test, c->qp->refs, 1);
+}
+
+static int accept_with(struct fake_conn *c, u32 qpn)
+{
+	c->param.qpn = qpn;
+	return fake_accept(c->fid, &c->param);
+}
+
+/* Of each QP whoever made it has one. */
+static void closed_with_references(struct fake_conn *c, int nr_qps)
+{
+	struct fakes *f = c->fid->f;
+	int i;
+
+	fake_expect_event(c->fid, 1, IW_CM_EVENT_CLOSE, 0);
+	fake_expect_closed(c->fid, 2);
+	for (i = 0; i < nr_qps; i++)
+		KUNIT_EXPECT_EQ(f->test, f->qps[i].refs, 1);
+}
+
+/*
+ * Each call makes iw_cm forget the reference of the call before. It would close the QP of the last
+ * one, which is not the connection's.
+ */
+static void accept_of_another_qp_ends_the_connection(struct kunit *test)
+{
+	struct fake_conn *c = conn_new(test);
+	struct fakes *f = test->priv;
+	int i;
+
+	conn_call(c, f);
+	c->fid->late = true;
+	KUNIT_ASSERT_EQ(test, accept_with(c, 1), 0);
+	peer_recv_frame(f, c->peer, &c->frame);
+	for (i = 0; i < 3; i++)
+		KUNIT_EXPECT_EQ(test, accept_with(c, 2), 0);
+	KUNIT_EXPECT_EQ(test, accept_with(c, 3), 0);
+	peer_expect_eof(f, c->peer);
+	FAKE_WAIT(f, c->fid->nr_held == 2);
+	fake_catch_up(c->fid);
+	fake_expect_event(c->fid, 0, IW_CM_EVENT_ESTABLISHED, -ECONNABORTED);
+	peer_fin(c->peer);
+	closed_with_references(c, 3);
+}
+
+/* Likewise where ESTABLISHED was raised, but iw_cm has not come to it */
+static void accept_of_another_qp_ends_what_is_up(struct kunit *test)
+{
+	struct fake_conn *c = conn_new(test);
+	struct fakes *f = test->priv;
+
+	conn_call(c, f);
+	c->fid->late = true;
+	KUNIT_ASSERT_EQ(test, accept_with(c, 1), 0);
+	peer_recv_frame(f, c->peer, &c->frame);
+	conn_send_rtr(c);
+	FAKE_WAIT(f, c->fid->nr_held == 1);
+	KUNIT_EXPECT_EQ(test, accept_with(c, 2), 0);
+	peer_expect_eof(f, c->peer);
+	FAKE_WAIT(f, c->fid->nr_held == 2);
+	fake_catch_up(c->fid);
+	fake_expect_event(c->fid, 0, IW_CM_EVENT_ESTABLISHED, 0);
+	peer_fin(c->peer);
+	closed_with_references(c, 2);
+}
+
+/* The connection of QP 1 ends, and iw_cm does not know; the QP has the number @qpn then. */
+static void accept_and_end_late(struct fake_conn *c, struct fakes *f, u32 qpn)
+{
+	conn_call(c, f);
+	c->fid->late = true;
+	KUNIT_ASSERT_EQ(f->test, accept_with(c, 1), 0);
+	c->qp->ib.qp_num = qpn;
+	peer_rst(f, c->peer);
+	FAKE_WAIT(f, c->fid->nr_held == 2 && c->fid->refs == 1);
+}
+
+/* An error would have iw_cm go to IDLE, and BUG when it comes to ESTABLISHED. */
+static void accept_behind_the_end_is_void(struct kunit *test)
+{
+	struct fake_conn *c = conn_new(test);
+
+	accept_and_end_late(c, test->priv, 1);
+	KUNIT_EXPECT_EQ(test, accept_with(c, 2), 0);
+	KUNIT_EXPECT_EQ(test, accept_with(c, 2), 0);
+	KUNIT_EXPECT_EQ(test, accept_with(c, 1), 0);
+	fake_catch_up(c->fid);
+	fake_expect_event(c->fid, 0, IW_CM_EVENT_ESTABLISHED, -ECONNRESET);
+	closed_with_references(c, 2);
+}
+
+/* Of a QP that is being destroyed only the reference is left that iw_cm forgets. */
+static void accept_behind_the_end_of_its_qp_is_void(struct kunit *test)
+{
+	struct fake_conn *c = conn_new(test);
+
+	accept_and_end_late(c, test->priv, FAKE_QPS + 1);
+	KUNIT_EXPECT_EQ(test, accept_with(c, 2), 0);
+	fake_catch_up(c->fid);
+	fake_expect_event(c->fid, 0, IW_CM_EVENT_ESTABLISHED, -ECONNRESET);
+	closed_with_references(c, 2);
+}
+
+/* When destroy_qp hides the QP, and the library is told */
+enum destroy {
+	DESTROY_BEFORE,		/* before iw_accept, but behind iw_cm's reference */
+	DESTROY_BETWEEN,	/* behind that, before the iw_accept that forgets the reference */
+	DESTROY_BEHIND,		/* behind both */
+	DESTROYS
+};
+
+/*
+ * iw_cm has found QP 2, and has a reference, but nobody finds it any more; then iw_cm forgets that
+ * reference, for one on QP 3. Whoever destroys QP 2 waits for it.
+ */
+static void accept_and_destroy(struct fake_conn *c, struct fakes *f, enum destroy when)
+{
+	struct fake_qp *qp = &f->qps[1];
+
+	if (when == DESTROY_BEFORE)
+		c->fid->destroy_qp = true;
+	c->fid->hide_qp = true;
+	KUNIT_EXPECT_EQ(f->test, accept_with(c, 2), 0);
+	c->fid->destroy_qp = false;
+	c->fid->hide_qp = false;
+	if (when == DESTROY_BETWEEN)
+		fake_qp_gone(qp);
+	KUNIT_EXPECT_EQ(f->test, accept_with(c, 3), 0);
+	if (when == DESTROY_BEHIND)
+		fake_qp_gone(qp);
+	KUNIT_EXPECT_EQ_MSG(f->test, READ_ONCE(qp->refs), 1, "destroyed at %d", when);
+	fake_qp_freed(qp);
+	WRITE_ONCE(qp->hidden, false);
+}
+
+static void accept_again_with_a_qp_that_is_being_destroyed(struct kunit *test)
+{
+	struct fakes *f = test->priv;
+	int i;
+
+	for (i = 0; i < DESTROYS; i++) {
+		struct fake_conn *c = conn_new(test);
+
+		conn_call(c, f);
+		c->fid->late = true;
+		KUNIT_ASSERT_EQ(test, accept_with(c, 1), 0);
+		peer_recv_frame(f, c->peer, &c->frame);
+		accept_and_destroy(c, f, i);
+		FAKE_WAIT(f, c->fid->nr_held == 2);
+		fake_catch_up(c->fid);
+		fake_expect_event(c->fid, 0, IW_CM_EVENT_ESTABLISHED, -ECONNABORTED);
+		peer_fin(c->peer);
+		closed_with_references(c, FAKE_QPS);
+	}
+}
+
+static void accept_behind_the_end_with_a_qp_that_is_being_destroyed(struct kunit *test)
+{
+	struct fakes *f = test->priv;
+	int i;
+
+	for (i = 0; i < DESTROYS; i++) {
+		struct fake_conn *c = conn_new(test);
+
+		accept_and_end_late(c, f, 1);
+		accept_and_destroy(c, f, i);
+		fake_catch_up(c->fid);
+		fake_expect_event(c->fid, 0, IW_CM_EVENT_ESTABLISHED, -ECONNRESET);
+		closed_with_references(c, FAKE_QPS);
+	}
+}
+
+static void accept_of_a_qp_that_is_being_destroyed_is_refused(struct kunit *test)
+{
+	struct fake_conn *c = conn_new(test);
+	struct fakes *f = test->priv;
+
+	conn_call(c, f);
+	c->fid->hide_qp = true;
+	KUNIT_EXPECT_EQ(test, accept_with(c, 1), -EINVAL);
+	KUNIT_EXPECT_EQ(test, c->qp->refs, 1);
+}
+
+/* iw_cm is in CONN_RECV until ESTABLISHED: destroy rejects what was accepted. */
+static void accept_destroyed_before_rtr_ends_silently(struct kunit *test)
+{
+	struct fake_conn *c = conn_new(test);
+
+	conn_call(c, test->priv);
+	KUNIT_ASSERT_EQ(test, fake_accept(c->fid, &c->param), 0);
+	peer_recv_frame(c->f, c->peer, &c->frame);
+	fake_destroy(c->fid);
+	FAKE_WAIT(c->f, !READ_ONCE(c->fid->refs));
+	peer_expect_eof(c->f, c->peer);
+	KUNIT_EXPECT_EQ(test, c->fid->nr_events, 0);
+	KUNIT_EXPECT_EQ(test, c->qp->refs, 1);
+	KUNIT_EXPECT_EQ(test, c->qp->why, IW_MPA_R_ULP_REJECT);
+}
+
+static void accepted_with_nap(struct fake_conn *c, struct fakes *f, enum fake_op op)
+{
+	conn_call(c, f);
+	KUNIT_ASSERT_EQ(f->test, fake_accept(c->fid, &c->param), 0);
+	c->qp->nap[op] = HZ / 2;
+}
+
+/*
+ * The driver works on the last op before an event, named @op. iw_cm goes to IDLE, and has no
+ * place for an event of what was accepted.
+ */
+static void reject_is_silent_during(struct fake_conn *c, const char *op)
+{
+	struct fakes *f = c->f;
+	struct kunit *test = f->test;
+
+	FAKE_POLL(f, strstr(c->qp->log, op));
+	c->fid->state = FAKE_IDLE;
+	KUNIT_EXPECT_EQ(test, c->fid->id.device->ops.iw_reject(&c->fid->id, NULL, 0),
+			-ECONNRESET);
+	FAKE_WAIT(f, c->fid->refs == 1);
+	KUNIT_EXPECT_EQ(test, c->fid->nr_events, 0);
+	fake_destroy(c->fid);
+	FAKE_POLL(f, c->qp->refs == 1);
+}
+
+static void reject_while_accepted_ends_is_silent(struct kunit *test)
+{
+	struct fake_conn *c = conn_new(test);
+
+	accepted_with_nap(c, test->priv, FAKE_STOP);
+	peer_rst(c->f, c->peer);
+	reject_is_silent_during(c, "stop");
+}
+
+static void reject_while_accepted_comes_up_is_silent(struct kunit *test)
+{
+	struct fake_conn *c = conn_new(test);
+
+	accepted_with_nap(c, test->priv, FAKE_OPEN_TX);
+	conn_send_rtr(c);
+	reject_is_silent_during(c, "open_tx");
+	peer_fin(c->peer);
+	FAKE_POLL(c->f, fakes_has_no_endpoint());
+}
+
+/* Between the last op and the report: the QP is not the connection's any more. */
+static void reject_while_the_qp_is_let_go_is_silent(struct kunit *test)
+{
+	struct fake_conn *c = conn_new(test);
+
+	conn_call(c, test->priv);
+	KUNIT_ASSERT_EQ(test, fake_accept(c->fid, &c->param), 0);
+	c->qp->reject = c->fid;
+	peer_rst(c->f, c->peer);
+	fake_expect_closed(c->fid, 0);
+	fake_destroy(c->fid);
+	KUNIT_EXPECT_EQ(test, c->qp->refs, 1);
+}
+
+static struct kunit_case answer_twice_cases[] = {
+	KUNIT_CASE(accept_twice_is_accepted_once),
+	KUNIT_CASE(accept_of_another_qp_ends_the_connection),
+	KUNIT_CASE(accept_of_another_qp_ends_what_is_up),
+	KUNIT_CASE(accept_behind_the_end_is_void),
+	KUNIT_CASE(accept_behind_the_end_of_its_qp_is_void),
+	KUNIT_CASE(accept_again_with_a_qp_that_is_being_destroyed),
+	KUNIT_CASE(accept_behind_the_end_with_a_qp_that_is_being_destroyed),
+	KUNIT_CASE(accept_of_a_qp_that_is_being_destroyed_is_refused),
+	KUNIT_CASE(accept_destroyed_before_rtr_ends_silently),
+	KUNIT_CASE(reject_while_accepted_ends_is_silent),
+	KUNIT_CASE(reject_while_accepted_comes_up_is_silent),
+	KUNIT_CASE(reject_while_the_qp_is_let_go_is_silent),
+	{}
+};
+
+static struct kunit_suite answer_twice_suite = {
+	.name = "iw_mpa_answer_twice",
+	.init = fakes_init,
+	.exit = fakes_exit,
+	.test_cases = answer_twice_cases,
+};
+
+kunit_test_suite(answer_twice_suite);
+
+MODULE_LICENSE("GPL");

@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Listeners: which connections they get, and what iw_create_listen refuses. */
+
+#include "iw_mpa_fakes.h"
+
+#include <linux/in.h>
+#include <linux/in6.h>
+#include <linux/module.h>
+#include <rdma/rdma_cm.h>
+
+static void listen_takes_several_connections(struct kunit *test)
+{
+	struct fake_conn *c = conn_new(test);
+	struct fakes *f = test->priv;
+	struct fake_id *children[3];
+	struct socket *peers[3];
+	u8 rtr[IW_MPA_FPDU_MAX];
+	int i;
+
+	conn_listen(c, f);
+	conn_make_good_request(c);
+	for (i = 0; i < 3; i++)
+		peers[i] = peer_connect(f, c->lis);
+	for (i = 0; i < 3; i++) {
+		peer_send_frame(f, peers[i], &c->frame);
+		children[i] = fake_next_request(c->lis);
+	}
+	for (i = 0; i < 3; i++) {
+		c->param.qpn = i + 1;
+		KUNIT_ASSERT_EQ(test, fake_accept(children[i], &c->param), 0);
+		peer_send(f, peers[i], rtr, peer_make_rtr_write(rtr));
+	}
+	for (i = 0; i < 3; i++)
+		fake_expect_event(children[i], 0, IW_CM_EVENT_ESTABLISHED, 0);
+}
+
+/* A wildcard listener, on both protocols: the ULP is told concrete addresses. */
+static void listen_wildcard(struct kunit *test, int family, int peer_family)
+{
+	struct fake_conn *c = conn_new(test);
+	struct fakes *f = test->priv;
+	struct fake_id *lis = fake_id_create(f);
+	struct sockaddr_storage addr = {};
+	const struct fake_event *event;
+	__be16 port;
+
+	conn_listen(c, f);	/* for a port */
+	port = ((struct sockaddr_in *)&c->lis->id.local_addr)->sin_port;
+	fake_destroy(c->lis);
+	addr.ss_family = family;
+	((struct sockaddr_in *)&addr)->sin_port = port;
+	lis->id.local_addr = addr;
+	lis->id.m_local_addr = addr;
+	KUNIT_ASSERT_EQ(test, fake_listen(lis), 0);
+
+	c->lis = fake_id_create(f);
+	c->lis->id.m_local_addr.ss_family = peer_family;
+	((struct sockaddr_in *)&c->lis->id.m_local_addr)->sin_port = port;
+	if (peer_family == AF_INET6)
+		((struct sockaddr_in6 *)&c->lis->id.m_local_addr)->sin6_addr =
+			in6addr_loopback;
+	c->peer = peer_connect(f, c->lis);
+	conn_make_good_request(c);
+	peer_send_frame(f, c->peer, &c->frame);
+	fake_next_request(lis);
+	event = &lis->events[0];
+	KUNIT_EXPECT_EQ(test, event->local.ss_family, peer_family);
+	KUNIT_EXPECT_EQ(test, event->remote.ss_family, peer_family);
+	if (peer_family == AF_INET)
+		KUNIT_EXPECT_EQ(test, htonl(INADDR_LOOPBACK),
+				((struct sockaddr_in *)&event->local)->sin_addr.s_addr);
+	else
+		KUNIT_EXPECT_TRUE(test,
+				  ipv6_addr_loopback(&((struct sockaddr_in6 *)
+						       &event->local)->sin6_addr));
+	KUNIT_EXPECT_EQ(test, ((struct sockaddr_in *)&event->local)->sin_port,
+			port);
+}
+
+static void listen_wildcard_ipv4_tells_concrete_addresses(struct kunit *test)
+{
+	listen_wildcard(test, AF_INET, AF_INET);
+}
+
+static void listen_wildcard_ipv6_tells_concrete_addresses(struct kunit *test)
+{
+	listen_wildcard(test, AF_INET6, AF_INET6);
+}
+
+static void listen_wildcard_ipv6_tells_ipv4_as_ipv4(struct kunit *test)
+{
+	listen_wildcard(test, AF_INET6, AF_INET);
+}
+
+/*
+ * rdma_cm has a wildcard listener listen on each device there is, also on those of other network
+ * namespaces. There it takes no port, and gets no connection.
+ */
+static void listen_wildcard_of_another_namespace_has_no_socket(struct kunit *test)
+{
+	struct rdma_cm_id *owner = kunit_kzalloc(test, sizeof(*owner), GFP_KERNEL);
+	struct fake_conn *c = conn_new(test);
+	struct fakes *f = test->priv;
+	struct fake_id *lis = fake_id_create(f);
+	struct sockaddr_in *sin = (struct sockaddr_in *)&lis->id.local_addr;
+
+	conn_listen(c, f);
+	sin->sin_addr.s_addr = htonl(INADDR_ANY);
+	sin->sin_port = ((struct sockaddr_in *)&c->lis->id.local_addr)->sin_port;
+	lis->id.m_local_addr = lis->id.local_addr;
+	KUNIT_ASSERT_NOT_NULL(test, owner);
+	owner->device = f->ibdev;
+	owner->route.addr.src_addr = lis->id.local_addr;
+	owner->route.addr.dev_addr.net = (struct net *)owner;	/* none that we know */
+	lis->id.context = owner;
+	KUNIT_EXPECT_EQ(test, fake_listen(lis), 0);
+
+	c->peer = peer_connect(f, c->lis);
+	conn_make_good_request(c);
+	peer_send_frame(f, c->peer, &c->frame);
+	fake_next_request(c->lis);
+	KUNIT_EXPECT_EQ(test, lis->nr_events, 0);
+}
+
+/* Rules: M-7.1.2-10 */
+static void listen_without_fence_is_refused(struct kunit *test)
+{
+	struct fakes *f = test->priv;
+
+	fake_set_caps(f, f->attr.caps & ~IW_MPA_CAP_TX_FENCE);
+	KUNIT_EXPECT_EQ(test, fake_listen(fake_id_create(f)), -EOPNOTSUPP);
+	f->config->fence = 0;
+	KUNIT_EXPECT_EQ(test, fake_listen(fake_id_create(f)), 0);
+}
+
+static void listen_without_device_is_refused(struct kunit *test)
+{
+	struct fakes *f = test->priv;
+
+	fake_unregister(f);
+	KUNIT_EXPECT_EQ(test, fake_listen(fake_id_create(f)), -ENODEV);
+}
+
+static void listen_on_a_port_in_use_is_refused(struct kunit *test)
+{
+	struct fake_conn *c = conn_new(test);
+	struct fakes *f = test->priv;
+	struct fake_id *second = fake_id_create(f);
+
+	conn_listen(c, f);
+	second->id.m_local_addr = c->lis->id.m_local_addr;
+	KUNIT_EXPECT_EQ(test, fake_listen(second), -EADDRINUSE);
+}
+
+static struct kunit_case listen_cases[] = {
+	KUNIT_CASE(listen_takes_several_connections),
+	KUNIT_CASE(listen_wildcard_ipv4_tells_concrete_addresses),
+	KUNIT_CASE(listen_wildcard_ipv6_tells_concrete_addresses),
+	KUNIT_CASE(listen_wildcard_ipv6_tells_ipv4_as_ipv4),
+	KUNIT_CASE(listen_wildcard_of_another_namespace_has_no_socket),
+	KUNIT_CASE(listen_without_fence_is_refused),
+	KUNIT_CASE(listen_without_device_is_refused),
+	KUNIT_CASE(listen_on_a_port_in_use_is_refused),
+	{}
+};
+
+static struct kunit_suite listen_suite = {
+	.name = "iw_mpa_listen",
+	.init = fakes_init,
+	.exit = fakes_exit,
+	.test_cases = listen_cases,
+};
+
+kunit_test_suite(listen_suite);
+
+MODULE_LICENSE("GPL");

@@ -1,0 +1,250 @@
+// SPDX-License-Identifier: GPL-2.0
+/* What a driver must bring to its registration. */
+
+#include "iw_mpa_fakes.h"
+#include "offload.h"
+
+#include <linux/module.h>
+
+/* What a driver brings to its registration */
+struct brought {
+	struct iw_mpa_driver_ops	drv;
+	struct iw_mpa_device_attr	attr;
+};
+
+struct check_case {
+	const char	*desc;
+	const char	*problem;	/* a word of it, or NULL if all is well */
+	void		(*spoil)(struct brought *b);
+};
+
+static void spoil_nothing(struct brought *b)
+{
+}
+
+static void spoil_prepare(struct brought *b)
+{
+	b->drv.prepare = NULL;
+}
+
+static void spoil_open_tx(struct brought *b)
+{
+	b->drv.open_tx = NULL;
+}
+
+static void spoil_stop(struct brought *b)
+{
+	b->drv.stop = NULL;
+}
+
+static void spoil_kick_rx(struct brought *b)
+{
+	b->drv.kick_rx = NULL;
+}
+
+static void spoil_send_rtr(struct brought *b)
+{
+	b->drv.send_rtr = NULL;
+}
+
+static void spoil_rtr_accept(struct brought *b)
+{
+	b->attr.rtr_accept = 0;
+}
+
+static void spoil_read_alone(struct brought *b)
+{
+	b->attr.rtr_accept = IW_MPA_RTR_READ;
+	b->attr.max_ird = 0;
+}
+
+static void spoil_unknown_rtr(struct brought *b)
+{
+	b->attr.rtr_accept |= BIT(3);
+}
+
+static void spoil_unknown_rtr_send(struct brought *b)
+{
+	b->attr.rtr_send |= BIT(3);
+}
+
+static void spoil_max_ird(struct brought *b)
+{
+	b->attr.max_ird = 0x3fff;
+}
+
+static void spoil_max_ord(struct brought *b)
+{
+	b->attr.max_ord = 0x3fff;
+}
+
+static void spoil_caps(struct brought *b)
+{
+	b->attr.caps |= BIT(31);
+}
+
+static void spoil_pd_size(struct brought *b)
+{
+	b->attr.pd_size = IW_MPA_DRIVER_PD_MAX + 1;
+}
+
+static void spoil_put_pd(struct brought *b)
+{
+	b->attr.pd_size = 1;
+	b->drv.put_pd = NULL;
+}
+
+static void make_toe(struct brought *b)
+{
+	b->drv.attach = NULL;
+	b->drv.kick_rx = NULL;
+	b->drv.send_reply = NULL;
+	b->attr.rtr_send = 0;
+	b->drv.send_rtr = NULL;
+}
+
+static void make_deepest(struct brought *b)
+{
+	b->attr.max_ird = 0x3ffe;
+	b->attr.max_ord = 0x3ffe;
+}
+
+static void make_read_alone(struct brought *b)
+{
+	b->attr.rtr_accept = IW_MPA_RTR_READ;
+	b->attr.max_ird = 1;
+}
+
+static const struct check_case check_cases[] = {
+	{ "complete", NULL, spoil_nothing },
+	{ "toe_needs_least", NULL, make_toe },
+	{ "rfc6581_9_1_largest_depths", NULL, make_deepest },
+	{ "rfc6581_9_2_read_alone_with_ird", NULL, make_read_alone },
+	{ "no_prepare", "prepare", spoil_prepare },
+	{ "no_open_tx", "open_tx", spoil_open_tx },
+	{ "no_stop", "stop", spoil_stop },
+	{ "attach_without_kick_rx", "kick_rx", spoil_kick_rx },
+	{ "rtr_send_without_send_rtr", "send_rtr", spoil_send_rtr },
+	{ "rfc6581_9_2_no_rtr_accept", "rtr_accept", spoil_rtr_accept },
+	{ "rfc6581_9_2_read_alone_without_ird", "max_ird", spoil_read_alone },
+	{ "unknown_rtr_accept", "rtr_accept", spoil_unknown_rtr },
+	{ "unknown_rtr_send", "rtr_send", spoil_unknown_rtr_send },
+	{ "max_ird_is_no_number", "max_ird", spoil_max_ird },
+	{ "max_ord_is_no_number", "max_ord", spoil_max_ord },
+	{ "unknown_cap", "caps", spoil_caps },
+	{ "pd_size_too_large", "pd_size", spoil_pd_size },
+	{ "pd_size_without_put_pd", "put_pd", spoil_put_pd },
+};
+
+static void check_desc(const struct check_case *c, char *desc)
+{
+	strscpy(desc, c->desc, KUNIT_PARAM_DESC_SIZE);
+}
+
+KUNIT_ARRAY_PARAM(check, check_cases, check_desc);
+
+/* Rules: E-9.2-3 */
+static void offload_check_names_what_is_wrong(struct kunit *test)
+{
+	const struct check_case *c = test->param_value;
+	struct fakes *f = test->priv;
+	struct brought b = { f->drv, f->attr };
+	const char *problem = "never written";
+	int err;
+
+	c->spoil(&b);
+	err = iw_mpa_offload_check(&b.drv, &b.attr, &problem);
+	if (!c->problem) {
+		KUNIT_EXPECT_EQ(test, err, 0);
+		KUNIT_EXPECT_NULL(test, problem);
+		return;
+	}
+	KUNIT_EXPECT_EQ(test, err, -EINVAL);
+	KUNIT_ASSERT_NOT_NULL(test, problem);
+	KUNIT_EXPECT_TRUE_MSG(test, strstr(problem, c->problem), "%s", problem);
+}
+
+static void register_refuses_what_check_refuses(struct kunit *test)
+{
+	struct fakes *f = test->priv;
+
+	fake_unregister(f);
+	f->drv.stop = NULL;
+	KUNIT_EXPECT_EQ(test, fake_register(f), -EINVAL);
+}
+
+static void register_refuses_missing_verbs(struct kunit *test)
+{
+	struct fakes *f = test->priv;
+	struct ib_device_ops *ops = &f->ibdev->ops;
+	struct ib_device_ops all = *ops;
+
+	fake_unregister(f);
+	ops->iw_get_qp = NULL;
+	KUNIT_EXPECT_EQ(test, fake_register(f), -EINVAL);
+	*ops = all;
+	ops->iw_add_ref = NULL;
+	KUNIT_EXPECT_EQ(test, fake_register(f), -EINVAL);
+	*ops = all;
+	ops->iw_rem_ref = NULL;
+	KUNIT_EXPECT_EQ(test, fake_register(f), -EINVAL);
+	*ops = all;
+}
+
+/* What is not set here is the library's. */
+static void register_refuses_half_of_the_statistics(struct kunit *test)
+{
+	struct fakes *f = test->priv;
+	struct ib_device_ops *ops = &f->ibdev->ops;
+	struct ib_device_ops all = *ops;
+
+	fake_unregister(f);
+	ops->get_hw_stats = NULL;
+	KUNIT_EXPECT_EQ(test, fake_register(f), -EINVAL);
+	*ops = all;
+	ops->alloc_hw_port_stats = NULL;
+	KUNIT_EXPECT_EQ(test, fake_register(f), -EINVAL);
+	ops->get_hw_stats = NULL;
+	KUNIT_EXPECT_EQ(test, fake_register(f), 0);
+	fake_unregister(f);
+	*ops = all;
+}
+
+static void register_twice_is_refused(struct kunit *test)
+{
+	struct fakes *f = test->priv;
+
+	KUNIT_EXPECT_EQ(test, fake_register(f), -EEXIST);
+	f->registered = true;	/* the first time */
+}
+
+static void unregister_twice_is_harmless(struct kunit *test)
+{
+	struct fakes *f = test->priv;
+
+	fake_unregister(f);
+	fake_unregister(f);
+	KUNIT_EXPECT_EQ(test, fake_register(f), 0);
+	f->registered = true;
+}
+
+static struct kunit_case register_cases[] = {
+	KUNIT_CASE_PARAM(offload_check_names_what_is_wrong, check_gen_params),
+	KUNIT_CASE(register_refuses_what_check_refuses),
+	KUNIT_CASE(register_refuses_missing_verbs),
+	KUNIT_CASE(register_refuses_half_of_the_statistics),
+	KUNIT_CASE(register_twice_is_refused),
+	KUNIT_CASE(unregister_twice_is_harmless),
+	{}
+};
+
+static struct kunit_suite register_suite = {
+	.name = "iw_mpa_register",
+	.init = fakes_init,
+	.exit = fakes_exit,
+	.test_cases = register_cases,
+};
+
+kunit_test_suite(register_suite);
+
+MODULE_LICENSE("GPL");

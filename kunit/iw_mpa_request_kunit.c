@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Requests that the ULP does not hear of, or does not answer. */
+
+#include "iw_mpa_fakes.h"
+#include "ep.h"
+
+#include <linux/module.h>
+
+/* What a peer may do instead of a good Request: iw_cm never hears of it. */
+struct bad_case {
+	const char	*desc;
+	u8		flags;
+	u8		rev;
+	u16		pd_len;
+	u16		send;
+	bool		reply;
+	bool		fin;
+	bool		silence;
+};
+
+static const struct bad_case bad_cases[] = {
+	{ .desc = "fin_at_once", .fin = true },
+	{ .desc = "fin_within_header", .flags = MPA_C, .rev = 1, .send = 19,
+	  .fin = true },
+	{ .desc = "fin_within_private_data", .flags = MPA_C, .rev = 1,
+	  .pd_len = 10, .send = 29, .fin = true },
+	{ .desc = "rfc5044_7_1_2_reply_for_request", .flags = MPA_C, .rev = 1,
+	  .send = 20, .reply = true },
+	{ .desc = "rfc5044_7_1_1_rev_0", .flags = MPA_C, .send = 20 },
+	{ .desc = "rfc5044_7_1_1_rev_3", .flags = MPA_C, .rev = 3, .send = 20 },
+	{ .desc = "rfc5044_7_1_1_pd_length_513", .flags = MPA_C, .rev = 1,
+	  .pd_len = 513, .send = 20 },
+	{ .desc = "rfc6581_9_s_without_data", .flags = MPA_C | MPA_S, .rev = 2,
+	  .pd_len = 3, .send = 23 },
+	{ .desc = "silence_at_once", .silence = true },
+	{ .desc = "silence_within_header", .flags = MPA_C, .rev = 1, .send = 10,
+	  .silence = true },
+};
+
+static void bad_desc(const struct bad_case *c, char *desc)
+{
+	strscpy(desc, c->desc, KUNIT_PARAM_DESC_SIZE);
+}
+
+KUNIT_ARRAY_PARAM(bad, bad_cases, bad_desc);
+
+/* Rules: E-6-4 M-7.1.1-12 M-7.1.1-15 M-7.1.2-3 M-7.1.2-14 M-7.1.2-15 M-8-2 */
+static void bad_request_is_closed_quietly(struct kunit *test)
+{
+	static const u8 pd[IW_MPA_PD_MAX + 1];
+	const struct bad_case *bc = test->param_value;
+	struct fake_conn *c = conn_new(test);
+	struct fakes *f = test->priv;
+
+	if (bc->silence)
+		f->config->request_timeout_ms = FAKE_SHORT_MS;
+	conn_listen(c, f);
+	c->peer = peer_connect(f, c->lis);
+	peer_make(&c->frame, bc->reply, bc->flags, bc->rev, pd, bc->pd_len);
+	if (bc->send)
+		peer_send(f, c->peer, c->frame.buf, bc->send);
+	if (bc->fin)
+		peer_fin(c->peer);
+	peer_expect_end(f, c->peer);
+	KUNIT_EXPECT_EQ(test, c->lis->nr_events, 0);
+	fake_destroy(c->lis);
+	FAKE_WAIT(f, !READ_ONCE(c->lis->refs));
+}
+
+/*
+ * iw_cm drops a CONNECT_REQUEST on a listener that it destroys, and nobody ever
+ * answers.
+ */
+static void unanswered(struct fake_conn *c, struct fakes *f)
+{
+	conn_listen(c, f);
+	c->lis->drop_requests = true;
+	c->peer = peer_connect(f, c->lis);
+	conn_make_good_request(c);
+	peer_send_frame(f, c->peer, &c->frame);
+	FAKE_WAIT(f, READ_ONCE(c->lis->nr_dropped));
+	fake_destroy(c->lis);
+}
+
+/* Rules: P-05 */
+static void device_gone_unanswered_is_freed(struct kunit *test)
+{
+	struct fake_conn *c = conn_new(test);
+
+	unanswered(c, test->priv);
+	fake_unregister(c->f);
+	peer_expect_end(c->f, c->peer);
+}
+
+static void device_gone_unanswered_after_fin_is_freed(struct kunit *test)
+{
+	struct fake_conn *c = conn_new(test);
+
+	unanswered(c, test->priv);
+	peer_fin(c->peer);
+	peer_expect_eof(c->f, c->peer);
+	fake_unregister(c->f);
+}
+
+/* Rules: P-05 */
+static void unanswered_is_rejected_by_timer_and_freed(struct kunit *test)
+{
+	struct fake_conn *c = conn_new(test);
+	struct fakes *f = test->priv;
+
+	f->config->verdict_timeout_ms = FAKE_SHORT_MS;
+	unanswered(c, f);
+	conn_expect_refusal(c, "", 5);
+	FAKE_POLL(f, fakes_has_no_endpoint());
+}
+
+/* A number that leads nowhere any more does not lead to the next connection. */
+static void accept_after_end_leaves_others_alone(struct kunit *test)
+{
+	struct fake_conn *c = conn_new(test), *next = conn_new(test);
+	struct fakes *f = test->priv;
+
+	conn_call(c, f);
+	peer_rst(f, c->peer);
+	FAKE_POLL(f, fakes_has_no_endpoint());
+	conn_call(next, f);
+	KUNIT_EXPECT_EQ(test, fake_accept(c->fid, &c->param), -ECONNRESET);
+	KUNIT_ASSERT_EQ(test, fake_accept(next->fid, &next->param), 0);
+	conn_send_rtr(next);
+	fake_expect_event(next->fid, 0, IW_CM_EVENT_ESTABLISHED, 0);
+}
+
+static struct kunit_case request_cases[] = {
+	KUNIT_CASE_PARAM(bad_request_is_closed_quietly, bad_gen_params),
+	KUNIT_CASE(device_gone_unanswered_is_freed),
+	KUNIT_CASE(device_gone_unanswered_after_fin_is_freed),
+	KUNIT_CASE(unanswered_is_rejected_by_timer_and_freed),
+	KUNIT_CASE(accept_after_end_leaves_others_alone),
+	{}
+};
+
+static struct kunit_suite request_suite = {
+	.name = "iw_mpa_request",
+	.init = fakes_init,
+	.exit = fakes_exit,
+	.test_cases = request_cases,
+};
+
+kunit_test_suite(request_suite);
+
+MODULE_LICENSE("GPL");
