@@ -163,10 +163,45 @@ static void end_is_bounded_by_a_timer(struct kunit *test)
 	fake_expect_closed(c->fid, 2);
 	KUNIT_EXPECT_STREQ(test, c->qp->log,
 			   tc->ulp ? UP " finish_tx stop" : UP " kick_rx finish_tx stop");
+	KUNIT_EXPECT_EQ(test, c->qp->why, IW_MPA_R_TIMEOUT_FINISH);
 	if (!tc->fin)
 		peer_expect_end(c->f, c->peer);
 	/* What the driver says too late means nothing. */
 	fake_qp_tx_finished(c->qp);
+}
+
+/* What was posted goes out, or the peer goes on sending behind this end's FIN. */
+static void move_an_octet(struct fake_conn *c, const struct stuck *tc)
+{
+	struct kvec iov = { .iov_base = "x", .iov_len = 1 };
+	struct msghdr msg = {};
+
+	if (tc->fin)
+		conn_send_rtr(c);
+	else
+		KUNIT_EXPECT_EQ(c->f->test, kernel_sendmsg(c->qp->ho.sock, &msg, &iov, 1, 1), 1);
+}
+
+/* Rules: M-7.2-1 */
+static void end_takes_as_long_as_octets_move(struct kunit *test)
+{
+	const struct stuck *tc = test->param_value;
+	struct fake_conn *c = active_up(test, tc->slow);
+	int i;
+
+	c->f->config->linger_timeout_ms = 400;
+	bring_to(c, tc);
+	for (i = 0; i < 12; i++) {
+		msleep(100);
+		move_an_octet(c, tc);
+	}
+	KUNIT_EXPECT_EQ(test, c->fid->nr_events, 1);
+	if (tc->slow)
+		fake_qp_tx_finished(c->qp);
+	if (tc->ulp)
+		peer_fin(c->peer);
+	fake_expect_closed(c->fid, 2);
+	KUNIT_EXPECT_EQ(test, c->qp->why, tc->ulp ? IW_MPA_R_ULP_CLOSE : IW_MPA_R_PEER_CLOSED);
 }
 
 /* What else may come while an orderly end is under way */
@@ -301,6 +336,7 @@ static struct kunit_case finish_cases[] = {
 	KUNIT_CASE(peer_closes_and_what_was_posted_goes_out),
 	KUNIT_CASE(peer_closes_within_an_fpdu),
 	KUNIT_CASE_PARAM(end_is_bounded_by_a_timer, stuck_gen_params),
+	KUNIT_CASE_PARAM(end_takes_as_long_as_octets_move, stuck_gen_params),
 	KUNIT_CASE_PARAM(end_may_be_cut_off, stuck_gen_params),
 	KUNIT_CASE(abrupt_end_does_not_finish),
 	KUNIT_CASE(fenced_end_does_not_finish),

@@ -24,8 +24,8 @@
 #define ST_ASKS		(ST(AWAIT_REQ) | ST(ASKING) | ST(AWAIT_ROOM) | ST(AWAIT_VERDICT))
 #define ST_READS_REP	(ST(V2_OFFERED) | ST(AWAIT_REP))
 #define ST_ENDED	(ST(LINGER) | ST(DEAD))
-#define ST_UP		(ST(FENCED) | ST(UNANSWERED) | ST(OFFLOADED) | ST(FINISHING) | \
-			 ST(HALF_CLOSED) | ST(PEER_FINISHED))
+#define ST_FINISHES	(ST(FINISHING) | ST(HALF_CLOSED) | ST(PEER_FINISHED))
+#define ST_UP		(ST(FENCED) | ST(UNANSWERED) | ST(OFFLOADED) | ST_FINISHES)
 #define ST_DRIVER	(ST_UP | ST(AWAIT_RTR))
 
 /* What has happened to a connection on its way into a state */
@@ -101,6 +101,8 @@ static u64 action_outcomes(enum iw_mpa_action_nr action, u32 past, bool *always)
 		return EV(EVENT_LOST) | (past & PAST_PASSIVE ? EV(ULP_REJECTED) : 0);
 	case IW_MPA_ACT_CHECK_ANSWER:
 		return EV(RTR_SETTLED);
+	case IW_MPA_ACT_CHECK_PROGRESS:
+		return EV(STALLED);
 	case IW_MPA_ACT_FINISH_TX:
 		return EV(CANNOT_FINISH);
 	case IW_MPA_ACT_DRAIN:
@@ -163,7 +165,7 @@ static u32 action_done(u32 past, enum iw_mpa_action_nr action, enum iw_mpa_event
 /* Where the call fails, or the ULP takes its yes back, iw_cm expects no event. */
 static bool event_is_withdrawn(u32 past, enum iw_mpa_event event)
 {
-	return event == IW_MPA_EV_ULP_REJECTED || event == IW_MPA_EV_ULP_RETRACTS ||
+	return event == IW_MPA_EV_ULP_REJECTED ||
 	       ((past & PAST_CALL) && !(past & PAST_UP) && event != IW_MPA_EV_EVENT_LOST);
 }
 
@@ -195,9 +197,12 @@ static bool action_is_allowed(u32 past, enum iw_mpa_action_nr action, enum iw_mp
 		return driver_has_stream(past) && (past & PAST_EXPECTED) && !(past & PAST_UP);
 	case IW_MPA_ACT_CHECK_ANSWER:
 	case IW_MPA_ACT_REPEAT_RTR:
-	case IW_MPA_ACT_RESTART_TIMER:
 		return driver_has_stream(past) && (past & PAST_TX_OPEN) && (past & PAST_ACTIVE) &&
 		       !(past & PAST_FINISHING);
+	case IW_MPA_ACT_CHECK_PROGRESS:
+		return driver_has_stream(past) && (past & PAST_FINISHING);
+	case IW_MPA_ACT_RESTART_TIMER:
+		return driver_has_stream(past) && (past & PAST_TX_OPEN);
 	case IW_MPA_ACT_KICK_RX:
 	case IW_MPA_ACT_END_STREAM:
 		return driver_has_stream(past);
@@ -257,7 +262,7 @@ static bool state_is_sound(const struct node *node)
 	return driver_has_stream(past) && (past & PAST_EXPECTED) && (past & PAST_BOUND) &&
 	       !(st & ST_UP) == !(past & PAST_UP) &&
 	       !(st & (ST(AWAIT_RTR) | ST(FENCED))) == !!(past & PAST_TX_OPEN) &&
-	       !(st & (ST(FINISHING) | ST(HALF_CLOSED) | ST(PEER_FINISHED))) ==
+	       !(st & ST_FINISHES) ==
 	       !(past & PAST_FINISHING) &&
 	       !(st & ST(HALF_CLOSED)) == !(past & PAST_LAST_WORD);
 }
@@ -376,6 +381,8 @@ static u32 due_actions(const struct node *from, enum iw_mpa_event event, enum iw
 			return DO(CHECK_ANSWER) | DO(REPEAT_RTR) | DO(RESTART_TIMER);
 		if (st & ST(FENCED))
 			return DO(LIFT_FENCE);
+		if (st & ST_FINISHES)
+			return DO(CHECK_PROGRESS) | DO(RESTART_TIMER);
 		break;
 	case IW_MPA_EV_ULP_CLOSED:	/* the last chance to tell a peer that missed it */
 		if (st & ST(UNANSWERED))
@@ -462,10 +469,9 @@ static void walk_actions(struct walk *w, struct node at, enum iw_mpa_event event
 /* Of what is raised from outside, or called for, some can meet only one of the roles. */
 static bool event_comes(const struct node *node, enum iw_mpa_event event)
 {
-	const u64 calls = EV(ULP_CONNECTS) | EV(TCP_ACCEPTED) | EV(ULP_ACCEPTED) |
-			  EV(ULP_RETRACTS);
+	const u64 calls = EV(ULP_CONNECTS) | EV(TCP_ACCEPTED) | EV(ULP_ACCEPTED);
 	const u64 passive = EV(LISTENER_GONE) | EV(YIELD) | EV(YIELD_LINGER) | EV(ROOM) |
-			    EV(ULP_REJECTED) | EV(ULP_ACCEPTED) | EV(ULP_RETRACTS);
+			    EV(ULP_REJECTED) | EV(ULP_ACCEPTED);
 
 	if (event >= IW_MPA_EV_RAISED_COUNT && !(calls & BIT_ULL(event)))
 		return false;

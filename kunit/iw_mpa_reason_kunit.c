@@ -36,6 +36,7 @@ static const struct reason_row reason_rows[] = {
 	{ "M-8-2_truncated", IW_MPA_R_TRUNCATED, -ECONNRESET, 0 },
 	{ "peer_closed", IW_MPA_R_PEER_CLOSED, -ECONNRESET, 0 },
 	{ "peer_reset", IW_MPA_R_PEER_RESET, -ECONNRESET, 0 },
+	{ "timeout_finish", IW_MPA_R_TIMEOUT_FINISH, -ETIMEDOUT, 0 },
 	{ "ulp_reject", IW_MPA_R_ULP_REJECT, -ECONNREFUSED, 0 },
 	{ "overload", IW_MPA_R_OVERLOAD, -ECONNABORTED, 0 },
 };
@@ -78,7 +79,7 @@ static void reason_any_errno_and_term_in_range(struct kunit *test)
 		KUNIT_EXPECT_EQ_MSG(test, term, reason == IW_MPA_R_TIMEOUT_VERDICT ? 5 : 0, "%s",
 				    name);
 	}
-	KUNIT_EXPECT_EQ(test, timeouts, 5);
+	KUNIT_EXPECT_EQ(test, timeouts, 6);
 }
 
 /* rdma_cm takes -ECONNREFUSED for what the peer's consumer said */

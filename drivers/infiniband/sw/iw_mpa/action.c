@@ -219,6 +219,18 @@ static enum iw_mpa_event act_repeat_rtr(struct iw_mpa_ep *ep)
 	return IW_MPA_EV_NONE;
 }
 
+/*
+ * The peer has acknowledged octets, or sent some, since the last look. Who has TCP itself does not
+ * tell: there the first time is the last.
+ */
+static enum iw_mpa_event act_check_progress(struct iw_mpa_ep *ep)
+{
+	u32 before = ep->progress;
+
+	ep->progress = iw_mpa_sock_progress(&ep->sock);
+	return ep->progress == before ? IW_MPA_EV_STALLED : IW_MPA_EV_NONE;
+}
+
 static enum iw_mpa_event act_restart_timer(struct iw_mpa_ep *ep)
 {
 	iw_mpa_event_restart_timer(ep);
@@ -239,6 +251,7 @@ static enum iw_mpa_event act_end_stream(struct iw_mpa_ep *ep)
 
 static enum iw_mpa_event act_finish_tx(struct iw_mpa_ep *ep)
 {
+	ep->progress = iw_mpa_sock_progress(&ep->sock);
 	return iw_mpa_offload_finish_tx(&ep->off) ? IW_MPA_EV_NONE : IW_MPA_EV_CANNOT_FINISH;
 }
 
@@ -273,6 +286,7 @@ static enum iw_mpa_event act_report_down(struct iw_mpa_ep *ep)
 
 	iw_mpa_count_for(ep->dev->stats, ep->up.phase == IW_MPA_UP_CLOSE ?
 					 IW_MPA_CNT_closed : IW_MPA_CNT_failed);
+	/* The ULP may have rejected what it had accepted until now: then iw_cm expects nothing. */
 	if (iw_mpa_event_is_raised(ep, IW_MPA_EV_ULP_REJECTED))
 		iw_mpa_upcall_cancel(&ep->up);
 	iw_mpa_upcall_down(&ep->up, iw_mpa_reason_errno(ep->reason) ?: -EIO, &info);
@@ -342,6 +356,7 @@ enum iw_mpa_event (*const iw_mpa_actions[IW_MPA_ACT_COUNT])(struct iw_mpa_ep *ep
 	[IW_MPA_ACT_REPORT_UP]		= act_report_up,
 	[IW_MPA_ACT_CHECK_ANSWER]	= act_check_answer,
 	[IW_MPA_ACT_REPEAT_RTR]		= act_repeat_rtr,
+	[IW_MPA_ACT_CHECK_PROGRESS]	= act_check_progress,
 	[IW_MPA_ACT_RESTART_TIMER]	= act_restart_timer,
 	[IW_MPA_ACT_KICK_RX]		= act_kick_rx,
 	[IW_MPA_ACT_END_STREAM]		= act_end_stream,

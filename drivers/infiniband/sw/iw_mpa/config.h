@@ -14,7 +14,8 @@ struct net;
  * @verdict_timeout_ms: responder: for the ULP to accept or reject
  * @reply_timeout_ms: initiator: for the MPA Reply
  * @rtr_timeout_ms: responder: for the RTR message
- * @linger_timeout_ms: for the peer to close after a Reject or TERM message
+ * @linger_timeout_ms: for the peer to close after a Reject or TERM message; for an orderly end
+ *	to move an octet
  * @rtr_repeat_ms: initiator: until an RTR message is repeated for a peer that may have
  *	missed it; 0: never
  * @half_open_max: connections of a device that may wait for the MPA Request, or

@@ -79,7 +79,6 @@
 	X(ULP_CONNECTS,	OK)		/* iw_connect */		\
 	X(TCP_ACCEPTED,	OK)		/* a listener got a connection */ \
 	X(ULP_ACCEPTED,	OK)		/* iw_accept */			\
-	X(ULP_RETRACTS,	ULP_REJECT)	/* iw_accept once more, with a QP that is gone */ \
 	X(BIND_FAILED,	LOCAL)		/* no such QP, or it is in use, or wrong arguments */ \
 	X(OPEN_FAILED,	TCP_ERROR)	/* TCP refuses to begin */	\
 	X(V2_SENT,	OK)		/* a Request that may be tried again */ \
@@ -103,6 +102,7 @@
 	X(ACCEPT_FAILED, LOCAL)		/* responder: nothing sent yet, say no */ \
 	X(REPLY_FAILED,	SEND)		/* responder: prepared, but no Reply got out */ \
 	X(RTR_SETTLED,	OK)		/* the peer has sent something, or it is enough */ \
+	X(STALLED,	TIMEOUT_FINISH)	/* nothing has moved since the timer was set */ \
 	X(CANNOT_FINISH, OK)		/* the driver cannot let out what was posted */ \
 	X(EVENT_LOST,	EVENT_LOST)	/* iw_cm did not take an event */
 
@@ -128,6 +128,7 @@
 	X(REPORT_UP)		/* CONNECT_REPLY(0), ESTABLISHED(0) -> EVENT_LOST, ULP_REJECTED */ \
 	X(CHECK_ANSWER)		/* has the peer sent something? -> RTR_SETTLED */ \
 	X(REPEAT_RTR)		/* driver: one more zero-length RDMA Write */ \
+	X(CHECK_PROGRESS)	/* has TCP moved an octet, either way? -> STALLED */ \
 	X(RESTART_TIMER)	/* wait in the same state for another time */ \
 	X(KICK_RX)		/* driver: look at the stream now */	\
 	X(END_STREAM)		/* what was read counts first, then STREAM_ENDED */ \

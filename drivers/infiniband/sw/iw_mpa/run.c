@@ -42,9 +42,10 @@ static bool run_orderly_end_fails(enum iw_mpa_state state, enum iw_mpa_event eve
 	case IW_MPA_ST_FINISHING:
 	case IW_MPA_ST_HALF_CLOSED:
 		return event == IW_MPA_EV_PEER_RESET || event == IW_MPA_EV_TCP_FAILED ||
-		       event == IW_MPA_EV_STREAM_DOWN;
+		       event == IW_MPA_EV_STREAM_DOWN || event == IW_MPA_EV_STALLED;
 	case IW_MPA_ST_PEER_FINISHED:
-		return event == IW_MPA_EV_PEER_RESET || event == IW_MPA_EV_TCP_FAILED;
+		return event == IW_MPA_EV_PEER_RESET || event == IW_MPA_EV_TCP_FAILED ||
+		       event == IW_MPA_EV_STALLED;
 	default:
 		return false;
 	}

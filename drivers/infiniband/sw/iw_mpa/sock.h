@@ -170,6 +170,19 @@ static inline u32 iw_mpa_sock_rcv_nxt(const struct iw_mpa_sock *ms)
 }
 
 /**
+ * iw_mpa_sock_progress - how far both directions have come together
+ * @ms: open socket
+ *
+ * Context: any.
+ *
+ * Return: a number that grows, modulo 2^32, with each octet that the peer acknowledges or sends.
+ */
+static inline u32 iw_mpa_sock_progress(const struct iw_mpa_sock *ms)
+{
+	return READ_ONCE(tcp_sk(ms->sock->sk)->snd_una) + iw_mpa_sock_rcv_nxt(ms);
+}
+
+/**
  * iw_mpa_addr - an address of iw_cm or rdma_cm
  * @addr: the address, which has more room than it needs
  *
