@@ -328,7 +328,13 @@ static int sock_setup(struct socket *sock, const struct iw_mpa_sock_opts *opts)
 	sock_classify(sk);
 	sk->sk_allocation = GFP_NOIO;
 	sk->sk_use_task_frag = false;
+	/*
+	 * A server that is started again has its port at once, though connections of the one before
+	 * are in TIME_WAIT, for a minute; so has a client whose port rdma_cm chose. rdma_cm itself
+	 * keeps two ULPs from one port.
+	 */
 	sock_set_reuseaddr(sk);
+	/* Otherwise a short FPDU behind a startup frame waits for its ACK: 40 ms, if delayed. */
 	tcp_sock_set_nodelay(sk);
 	/* The MPA Request acknowledges the peer's SYN: see iw_mpa_sock_save_acks(). */
 	tcp_sock_set_quickack(sk, 0);
