@@ -320,7 +320,7 @@ static void accept_rtr_and_fin_is_established_and_closed(struct kunit *test)
 	fake_expect_closed(c->fid, 2);
 }
 
-/* Rules: M-4.3-1 M-7.1.1-5 M-7.1.1-6 M-7.1.2-13 */
+/* Rules: M-4.3-1 M-7.1.1-5 M-7.1.1-6 M-7.1.2-13: tx_markers that the driver is given */
 static void accept_markers_of_the_peer_are_told_the_driver(struct kunit *test)
 {
 	struct fake_conn *c = conn_new(test);

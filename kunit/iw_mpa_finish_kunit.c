@@ -182,7 +182,7 @@ static void move_an_octet(struct fake_conn *c, const struct stuck *tc)
 		KUNIT_EXPECT_EQ(c->f->test, kernel_sendmsg(c->qp->ho.sock, &msg, &iov, 1, 1), 1);
 }
 
-/* Rules: M-7.2-1 */
+/* Rules: M-7.2-1: what was posted, or comes from the peer, counts for as long as octets move */
 static void end_takes_as_long_as_octets_move(struct kunit *test)
 {
 	const struct stuck *tc = test->param_value;

@@ -122,7 +122,7 @@ static void listen_wildcard_of_another_namespace_has_no_socket(struct kunit *tes
 	KUNIT_EXPECT_EQ(test, lis->nr_events, 0);
 }
 
-/* Rules: M-7.1.2-10 */
+/* Rules: M-7.1.2-10: the errno for a driver that cannot hold TX back */
 static void listen_without_fence_is_refused(struct kunit *test)
 {
 	struct fakes *f = test->priv;

@@ -57,7 +57,7 @@ KUNIT_ARRAY_PARAM(crc, crc_rows, stream_desc);
 KUNIT_ARRAY_PARAM(marker, marker_rows, stream_desc);
 
 /* The matrix holds for all revisions alike */
-/* Rules: M-4.4-2 M-7.1.1-7 M-7.1.1-8 */
+/* Rules: M-4.4-2 M-7.1.1-7 M-7.1.1-8: whether CRC is on */
 static void negotiate_either_role_crc_if_one_asks(struct kunit *test)
 {
 	const struct stream_row *row = test->param_value;
@@ -86,7 +86,7 @@ static void negotiate_either_role_crc_if_one_asks(struct kunit *test)
 	}
 }
 
-/* Rules: M-4.3-1 M-7.1.1-5 M-7.1.1-6 */
+/* Rules: M-4.3-1 M-7.1.1-5 M-7.1.1-6: Markers in either direction, or the reason */
 static void negotiate_either_role_markers_as_receiver_asks(struct kunit *test)
 {
 	const struct stream_row *row = test->param_value;
@@ -161,7 +161,7 @@ static void expect_unenhanced(struct kunit *test, const struct iw_mpa_params *pa
 	KUNIT_EXPECT_EQ(test, params->peer_ord, 0);
 }
 
-/* Rules: E-6-3 E-10-1 E-10-2 E-10-4 */
+/* Rules: E-6-3 E-10-1 E-10-2 E-10-4: revision and S of the Reply */
 static void negotiate_request_any_format_answered_in_same(struct kunit *test)
 {
 	const struct interop_row *row = test->param_value;
@@ -188,7 +188,7 @@ static void negotiate_request_any_format_answered_in_same(struct kunit *test)
 		expect_unenhanced(test, &params);
 }
 
-/* Rules: E-6-3 E-10-1 E-10-2 E-10-4 */
+/* Rules: E-6-3 E-10-1 E-10-2 E-10-4: revision and S that are to hold */
 static void negotiate_reply_any_format_taken_for_what_it_is(struct kunit *test)
 {
 	const struct interop_row *row = test->param_value;

@@ -44,7 +44,10 @@ static void bad_desc(const struct bad_case *c, char *desc)
 
 KUNIT_ARRAY_PARAM(bad, bad_cases, bad_desc);
 
-/* Rules: E-6-4 M-7.1.1-12 M-7.1.1-15 M-7.1.2-3 M-7.1.2-14 M-7.1.2-15 M-8-2 */
+/*
+ * Rules: E-6-4 M-7.1.1-12 M-7.1.1-15 M-7.1.2-3 M-7.1.2-14 M-7.1.2-15 M-8-2: TCP ends, without
+ * an octet and without an event
+ */
 static void bad_request_is_closed_quietly(struct kunit *test)
 {
 	static const u8 pd[IW_MPA_PD_MAX + 1];
