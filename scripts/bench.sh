@@ -153,18 +153,26 @@ data_of() {
 }
 
 measure_data() {
-	local name program size column args try
+	local name program size column args output before
 
 	while read -r name size column program; do
 		[[ $name =~ $ONLY ]] || continue
 		say "$1: $name"
 		args="-R -F -d siw0 -s $size -n 1000 -p 7473"
-		for try in 1 2 3; do
-			guest_run A "LISTEN_LIMIT=$LIMIT serve perftest 7473 '$program $args' &&
-				$program $args 10.0.0.1" "$LIMIT" |
-				data_of "$size" "$column" >"$RAW/$1.$name" || true
+		for _ in 1 2 3; do
+			before=$(guest_run A 'tcp_counter AttemptFails')
+			output=$(guest_run A "LISTEN_LIMIT=$LIMIT serve perftest 7473 '$program $args' &&
+				$program $args 10.0.0.1" "$LIMIT") || true
 			guest_run A 'bg_stop_all' "$LIMIT" >/dev/null || true
+			data_of "$size" "$column" <<<"$output" >"$RAW/$1.$name"
 			[[ ! -s $RAW/$1.$name ]] || break
+			if [[ $(guest_run A 'tcp_counter AttemptFails') -gt $before ]]; then
+				tap_retried 'TCP was refused: the server of perftest did not listen yet'
+			elif grep -q 'Correlation coefficient' <<<"$output"; then
+				tap_retried 'perftest could not measure the clock'
+			else
+				break
+			fi
 		done
 	done <<<"${DATA:1:-1}"
 }

@@ -11,6 +11,8 @@
 # were well though something failed, is one more failure.
 
 . "$(dirname "$0")/lib.sh"
+# shellcheck source=scripts/tap.sh
+. "$TOP/scripts/tap.sh"
 
 # All of these would take too long here.
 declare -A OPTION=([wire]=--sample [interop]=--sample [bench]=--guard [e2e]=--sample)
@@ -41,6 +43,7 @@ PASSED=0
 FAILED=0
 SKIPPED=0
 declare -a REPORT=()
+RETRIED=	# "# retried: CAUSE" lines of all suites
 
 count() { grep -cE "$1" "$2" || true; }
 
@@ -90,6 +93,7 @@ run_suite() {
 	env "${settings[@]}" timeout -k 1m "$LIMIT" "$TOP/scripts/$suite.sh" "$@" </dev/null |
 		tee "$log" || rc=${PIPESTATUS[0]}
 	judge "$suite" "$rc" "$log" $((SECONDS - start)) "$name"
+	RETRIED+=$(grep '^# retried: ' "$log" || true)$'\n'
 	rm -f "$log"
 }
 
@@ -107,6 +111,7 @@ main() {
 		run_suite $suite ${OPTION[$suite]:-}
 	done
 	printf '# %s\n' "${REPORT[@]}"
+	tap_causes <<<"$RETRIED"
 	if [[ $SKIPPED -gt 0 ]]; then
 		printf '%d passed, %d failed, %d skipped\n' "$PASSED" "$FAILED" "$SKIPPED"
 	else

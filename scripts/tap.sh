@@ -9,10 +9,12 @@
 #   tap_start PREFIX SUITE COMMAND...
 #                              a suite that runs in the background, and
 #   tap_finish                 those that do, told one after the other
-#   tap_end SUITE              the summary line that scripts/check.sh waits for
+#   tap_retried CAUSE          something was tried again, on proof that we were not at fault
+#   tap_end SUITE              retries by cause, and the summary line that scripts/check.sh waits for
 
 TAP_PASSED=0
 TAP_FAILED=0
+TAP_RETRIED=()
 
 tap() {
 	case $1 in
@@ -38,6 +40,21 @@ tap_run() {
 	rm -f "$log"
 }
 
+# tap_retried CAUSE: no number in it, for those of one cause are counted together
+tap_retried() {
+	TAP_RETRIED+=("$1")
+	printf '# retried: %s\n' "$1"
+}
+
+# tap_causes: "retried" lines on stdin, counted; who reads results sees it if there was none
+tap_causes() {
+	local causes
+
+	causes=$(sed -n 's/^# retried: //p' | sort | uniq -c |
+		awk '{ n = $1; $1 = ""; printf "%s%d x%s", s, n, $0; s = ", " }')
+	echo "# retries: ${causes:-none}"
+}
+
 # And that it came to its end
 tap_relay() {
 	local line ended=no
@@ -47,6 +64,8 @@ tap_relay() {
 		'ok '[0-9]*) tap ok "$1 ${line#ok * }" ;;
 		'not ok '[0-9]*) tap 'not ok' "$1 ${line#not ok * }" ;;
 		"# $2: "*' passed, '*' failed') ended=yes ;;
+		'# retried: '*) tap_retried "${line#\# retried: }" ;;
+		'# retries: '*) ;;
 		*) printf '%s\n' "$line" ;;
 		esac
 	done
@@ -83,6 +102,7 @@ tap_finish() {
 # A suite that ran nothing has proved nothing.
 tap_end() {
 	[[ $((TAP_PASSED + TAP_FAILED)) -gt 0 ]] || tap 'not ok' "$1: no test was run"
+	[[ ${#TAP_RETRIED[@]} -eq 0 ]] || printf '# retried: %s\n' "${TAP_RETRIED[@]}" | tap_causes
 	printf '# %s: %d passed, %d failed\n' "$1" "$TAP_PASSED" "$TAP_FAILED"
 	[[ $TAP_FAILED -eq 0 ]]
 }

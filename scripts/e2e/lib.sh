@@ -148,6 +148,29 @@ rping_once() {
 	server_ends
 }
 
+# Another try needs proof that neither end of ours was at fault: what a program says is none. The
+# run's last lines count the causes.
+retried() { echo "retried: $1"; }
+
+# tcp_refusals: what both ends' TCP has counted: SYNs of the client that led to nothing, and RSTs of
+# the server
+tcp_refusals() {
+	local client server
+
+	client=$(on "$CLIENT" 'tcp_counter AttemptFails')
+	server=$(on "$SERVER" 'tcp_counter OutRsts')
+	echo "$client $server"
+}
+
+# tcp_was_refused BEFORE: has an RST ended a SYN since tcp_refusals said so?
+tcp_was_refused() {
+	local before after
+
+	read -r -a before <<<"$1"
+	read -r -a after <<<"$(tcp_refusals)"
+	[[ ${after[0]} -gt ${before[0]} && ${after[1]} -gt ${before[1]} ]]
+}
+
 # After a failure, before the clean-up: what the guests know about it.
 e2e_diagnose() {
 	local name

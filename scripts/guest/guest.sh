@@ -140,18 +140,21 @@ guest_share_modules() {
 	)
 }
 
+# For who has no tap.sh
+declare -F tap_retried >/dev/null || tap_retried() { echo "# retried: $1"; }
+
 # A guest that QEMU broke boots again, and says so; nothing of ours ran there yet.
 guest_boot() {
-	local try status
+	local status
 
 	trap guest_kill_all EXIT
-	for try in 1 2 3; do
+	for _ in 1 2 3; do
 		status=0
 		guest_boot_once "$@" || status=$?
 		[[ $status -ne 0 ]] || return 0
 		guest_broken_by_qemu "$@" || return "$status"
 		guest_kill_all
-		echo "# boot $try: QEMU ran an instruction that the kernel had replaced" >&2
+		tap_retried 'QEMU ran an instruction that the kernel had replaced'
 	done
 	return "$status"
 }

@@ -143,6 +143,12 @@ link_flap() {
 # tcp_cut PORT: end the connections to that port, as a reset does.
 tcp_cut() { [[ $(ss -HKtn state established "dport = :$1") ]]; }
 
+# tcp_counter NAME: one of TCP's
+tcp_counter() {
+	awk -v name="$1" '$1 == "Tcp:" && column { print $column }
+		$1 == "Tcp:" { for (i = 2; i <= NF; i++) if ($i == name) column = i }' /proc/net/snmp
+}
+
 # fence_ms_set MS: how long a responder holds back for the first FPDU of an initiator without RTR;
 # 0: as long as it takes
 fence_ms_set() { echo "$1" >/proc/sys/net/iw_mpa/fence_timeout_ms; }
