@@ -178,7 +178,7 @@ static bool fake_has_room(struct fake_id *fid, const struct iw_cm_event *event)
 
 static struct fake_id *fake_id_alloc(struct fakes *f)
 {
-	struct fake_id *fid = kzalloc(sizeof(*fid), GFP_KERNEL);
+	struct fake_id *fid = kzalloc_obj(*fid, GFP_KERNEL);
 
 	if (fid) {
 		fid->f = f;

@@ -403,20 +403,6 @@ void fake_qp_stream_down(struct fake_qp *qp)
 	iw_mpa_ep_put(ep);
 }
 
-/* Of ib_core, which is not there: the library hands its counters to it. */
-struct rdma_hw_stats *rdma_alloc_hw_stats_struct(const struct rdma_stat_desc *descs,
-						 int num_counters, unsigned long lifespan)
-{
-	struct rdma_hw_stats *stats = kzalloc(struct_size(stats, value, num_counters),
-					      GFP_KERNEL);
-
-	if (!stats)
-		return NULL;
-	stats->descs = descs;
-	stats->num_counters = num_counters;
-	return stats;
-}
-
 /**
  * fake_rnic_init - make the device and its QPs
  * @f: the world
@@ -427,7 +413,7 @@ int fake_rnic_init(struct fakes *f)
 {
 	int i;
 
-	f->ibdev = kzalloc(sizeof(*f->ibdev), GFP_KERNEL);
+	f->ibdev = kzalloc_obj(*f->ibdev, GFP_KERNEL);
 	if (!f->ibdev)
 		return -ENOMEM;
 	f->drv = fake_driver;

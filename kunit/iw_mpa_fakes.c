@@ -46,7 +46,7 @@ static int fake_call_thread(void *data)
  */
 static bool fake_call(struct fakes *f, void (*fn)(void *arg), void *arg)
 {
-	struct fake_call *call = kzalloc(sizeof(*call), GFP_KERNEL);
+	struct fake_call *call = kzalloc_obj(*call, GFP_KERNEL);
 
 	KUNIT_ASSERT_NOT_NULL(f->test, call);
 	call->fn = fn;
@@ -156,7 +156,7 @@ static void fakes_set_config(struct fakes *f)
  */
 int fakes_init(struct kunit *test)
 {
-	struct fakes *f = kzalloc(sizeof(*f), GFP_KERNEL);
+	struct fakes *f = kzalloc_obj(*f, GFP_KERNEL);
 	int err;
 
 	if (!f)

@@ -7,7 +7,7 @@
 #include <kunit/test.h>
 #include <linux/module.h>
 #include <linux/string.h>
-#include <asm/unaligned.h>
+#include <linux/unaligned.h>
 #include <rdma/iw_mpa_proto.h>
 
 #define GUARD	32	/* octets on each side of what may be written */

@@ -9,7 +9,7 @@
 #include <linux/module.h>
 #include <linux/prandom.h>
 #include <linux/string.h>
-#include <asm/unaligned.h>
+#include <linux/unaligned.h>
 #include <rdma/iw_mpa_proto.h>
 
 #include "raw_frame.h"

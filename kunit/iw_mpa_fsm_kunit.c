@@ -142,23 +142,26 @@ struct cell {
 };
 
 /* All cells of the table, in its order */
-static const void *cell_gen_params(const void *prev, char *desc)
-{
-	static struct cell cell;
+static struct cell cells[IW_MPA_ST_COUNT * IW_MPA_EV_COUNT];
 
-	if (!prev) {
-		cell = (struct cell) {};
-	} else if (cell.event + 1 < IW_MPA_EV_COUNT) {
-		cell.event++;
-	} else {
-		cell.event = 0;
-		if (++cell.state == IW_MPA_ST_COUNT)
-			return NULL;
+static int cells_fill(struct kunit_suite *suite)
+{
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(cells); i++) {
+		cells[i].state = i / IW_MPA_EV_COUNT;
+		cells[i].event = i % IW_MPA_EV_COUNT;
 	}
-	snprintf(desc, KUNIT_PARAM_DESC_SIZE, "%s_%s", iw_mpa_state_name(cell.state),
-		 iw_mpa_event_name(cell.event));
-	return &cell;
+	return 0;
 }
+
+static void cell_desc(struct cell *cell, char *desc)
+{
+	snprintf(desc, KUNIT_PARAM_DESC_SIZE, "%s_%s", iw_mpa_state_name(cell->state),
+		 iw_mpa_event_name(cell->event));
+}
+
+KUNIT_ARRAY_PARAM(cell, cells, cell_desc);
 
 static void fsm_step_any_cell_leads_where_ruled(struct kunit *test)
 {
@@ -405,6 +408,7 @@ static struct kunit_case fsm_cases[] = {
 
 static struct kunit_suite fsm_suite = {
 	.name = "iw_mpa_fsm",
+	.suite_init = cells_fill,
 	.test_cases = fsm_cases,
 };
 

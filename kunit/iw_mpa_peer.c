@@ -9,8 +9,8 @@
 #include <linux/in6.h>
 #include <linux/net.h>
 #include <linux/tcp.h>
+#include <linux/unaligned.h>
 #include <net/sock.h>
-#include <asm/unaligned.h>
 
 static int peer_addr_len(const struct sockaddr_storage *addr)
 {
@@ -79,7 +79,7 @@ struct socket *peer_listen(struct fakes *f, struct fake_id *fid, int family)
 	int len;
 
 	peer_loopback(&addr, family);
-	KUNIT_ASSERT_EQ(f->test, 0, kernel_bind(sock, (struct sockaddr *)&addr,
+	KUNIT_ASSERT_EQ(f->test, 0, kernel_bind(sock, (struct sockaddr_unsized *)&addr,
 						peer_addr_len(&addr)));
 	KUNIT_ASSERT_EQ(f->test, 0, kernel_listen(sock, FAKE_SOCKS));
 	len = kernel_getsockname(sock, (struct sockaddr *)&fid->id.remote_addr);
@@ -106,7 +106,7 @@ struct socket *peer_connect(struct fakes *f, const struct fake_id *listener)
 	struct socket *sock = peer_open(f, addr.ss_family);
 	int err;
 
-	err = kernel_connect(sock, (struct sockaddr *)&addr,
+	err = kernel_connect(sock, (struct sockaddr_unsized *)&addr,
 			     peer_addr_len(&addr), 0);
 	KUNIT_ASSERT_EQ(f->test, err, 0);
 	return sock;

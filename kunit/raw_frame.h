@@ -9,7 +9,7 @@
 
 #include <kunit/test.h>
 #include <linux/string.h>
-#include <asm/unaligned.h>
+#include <linux/unaligned.h>
 #include <rdma/iw_mpa_proto.h>
 
 #define KEY_ROLE_AT	9	/* the octet in which the two keys differ */

@@ -8,7 +8,7 @@
 
 #include <linux/module.h>
 #include <linux/string.h>
-#include <asm/unaligned.h>
+#include <linux/unaligned.h>
 
 #include "place.h"
 #include "send.h"

@@ -30,7 +30,7 @@ struct iw_mpa_backlog *iw_mpa_backlog_open(struct iw_mpa_device *dev, struct iw_
 					   void (*blocked)(struct iw_mpa_listener *listener),
 					   struct iw_mpa_listener *listener)
 {
-	struct iw_mpa_backlog *backlog = kzalloc(sizeof(*backlog), GFP_KERNEL);
+	struct iw_mpa_backlog *backlog = kzalloc_obj(*backlog, GFP_KERNEL);
 
 	if (backlog) {
 		refcount_set(&backlog->ref, 1);

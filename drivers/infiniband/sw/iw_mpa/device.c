@@ -72,7 +72,7 @@ int iw_mpa_register_device(struct ib_device *ibdev, struct net_device *netdev,
 	err = device_check(ibdev, ops, attr);
 	if (err)
 		return err;
-	dev = kzalloc(sizeof(*dev), GFP_KERNEL);
+	dev = kzalloc_obj(*dev, GFP_KERNEL);
 	if (!dev)
 		return -ENOMEM;
 	dev->stats = alloc_percpu(struct iw_mpa_stats);

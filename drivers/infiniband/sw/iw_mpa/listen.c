@@ -173,7 +173,7 @@ static const struct iw_mpa_sock_ops listen_sock_ops = {
 static struct iw_mpa_listener *listen_alloc(struct iw_mpa_device *dev, const struct net *net,
 					    struct iw_cm_id *id, int depth)
 {
-	struct iw_mpa_listener *lis = kzalloc(sizeof(*lis), GFP_KERNEL);
+	struct iw_mpa_listener *lis = kzalloc_obj(*lis, GFP_KERNEL);
 
 	if (!lis)
 		return NULL;

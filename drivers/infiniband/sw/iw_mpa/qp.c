@@ -86,7 +86,7 @@ void iw_mpa_qp_unbind(struct iw_mpa_ep *ep)
  */
 void iw_mpa_qp_owe(struct iw_mpa_device *dev, u32 qpn)
 {
-	struct qp_debt *debt = kmalloc(sizeof(*debt), GFP_NOIO | __GFP_NOFAIL);
+	struct qp_debt *debt = kmalloc_obj(*debt, GFP_NOIO | __GFP_NOFAIL);
 	struct iw_mpa_qp_end *end;
 	struct ib_qp *qp = NULL;
 

@@ -257,8 +257,7 @@ static void sock_hold_net(struct sock *sk)
 
 /*
  * Our sockets are locked under locks of rdma_cm, and others' above those: lockdep has to tell
- * them apart. A socket that has a class of ours holds the module, which has the class. Older
- * kernels cannot have an accepted socket do that (SOCK_LACKS_OWNER).
+ * them apart. A socket that has a class of ours holds the module, which has the class.
  */
 #ifdef CONFIG_DEBUG_LOCK_ALLOC
 static struct lock_class_key sock_keys[2], sock_spin_keys[2];
@@ -278,7 +277,7 @@ static void sock_classify(struct sock *sk)
 /* TCP, which has made it of a listener, uses it already. */
 static void sock_classify_accepted(struct sock *sk)
 {
-#ifndef SOCK_LACKS_OWNER
+#ifndef COMPAT_LACKS_SOCK_OWNER
 	int v6 = sk->sk_family == AF_INET6;
 
 	lock_sock(sk);

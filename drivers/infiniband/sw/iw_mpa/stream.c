@@ -98,9 +98,9 @@ int iw_mpa_sock_discard(struct iw_mpa_sock *ms, size_t len)
  * @ms: open socket
  *
  * This is TCP_QUICKACK of 0. Startup is question and answer: each message acknowledges the one
- * before, and a segment for that alone is not needed. TCP starts with quick acknowledgments when it
- * is connected, and when it begins to listen. Without this call a connect takes three segments more,
- * which is a tenth of its instructions.
+ * before, and a segment for that alone is not needed. TCP starts with quick acknowledgments when
+ * it is connected, and when it begins to listen. Without this call a connect takes three segments
+ * more, which is a tenth of its instructions.
  *
  * Context: process.
  */

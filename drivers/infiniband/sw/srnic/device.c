@@ -203,8 +203,10 @@ static int device_make(struct net_device *netdev, const char *name)
 	if (!err)
 		err = iw_mpa_register_device(&dev->ibdev, netdev, &srnic_driver_ops,
 					     &srnic_device_attr);
-	if (!err)
-		err = srnic_register_ib_device(&dev->ibdev, name);
+	if (!err) {
+		ib_mark_name_assigned_by_user(&dev->ibdev);
+		err = ib_register_device(&dev->ibdev, name, NULL);
+	}
 	if (err)
 		ib_dealloc_device(&dev->ibdev);
 	return err;

@@ -44,6 +44,9 @@ static int main_look_for_rivals(void)
 		pr_err("srnic: this kernel has siw built in, which uses the same number in the RDMA core\n");
 		return -EBUSY;
 	}
+	/* Built in, this runs before any module can be loaded. */
+	if (!__is_defined(MODULE))
+		return 0;
 	for (i = 0; i < ARRAY_SIZE(main_rivals); i++) {
 		struct kobject *rival = kset_find_obj(THIS_MODULE->mkobj.kobj.kset,
 						      main_rivals[i]);

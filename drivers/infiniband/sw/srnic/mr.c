@@ -24,7 +24,7 @@ static struct srnic_mr *mr_alloc(struct ib_pd *pd, enum srnic_mr_kind kind)
 
 	if (!atomic_add_unless(&dev->objects.mr, 1, SRNIC_MAX_MR))
 		return NULL;
-	mr = kzalloc(sizeof(*mr), GFP_KERNEL);
+	mr = kzalloc_obj(*mr, GFP_KERNEL);
 	if (!mr) {
 		atomic_dec(&dev->objects.mr);
 		return NULL;
@@ -118,7 +118,7 @@ static int mr_pin(struct srnic_mr *mr, u64 start, u64 len, u64 iova, int access)
 {
 	unsigned long size;
 
-	mr->umem = ib_umem_get(mr->ibmr.device, start, len, access);
+	mr->umem = ib_umem_get_va(mr->ibmr.device, start, len, access);
 	if (IS_ERR(mr->umem)) {
 		int err = PTR_ERR(mr->umem);
 
@@ -132,27 +132,28 @@ static int mr_pin(struct srnic_mr *mr, u64 start, u64 len, u64 iova, int access)
 }
 
 /**
- * srnic_reg_mr - an application registers memory
+ * srnic_reg_user_mr - ib_device_ops.reg_user_mr: an application registers memory
  * @pd: its protection domain
  * @start: its address
  * @len: octets, > 0
  * @iova: what the first octet is called in work requests and on the wire
  * @access: set of IB_ACCESS_*
+ * @dmah: a hint where DMA should go, which is refused: there is no DMA here
  * @udata: the application's
  *
  * Context: process.
  *
  * Return: the region, or an ERR_PTR().
  */
-struct ib_mr *srnic_reg_mr(struct ib_pd *pd, u64 start, u64 len, u64 iova, int access,
-			   struct ib_udata *udata)
+struct ib_mr *srnic_reg_user_mr(struct ib_pd *pd, u64 start, u64 len, u64 iova, int access,
+				struct ib_dmah *dmah, struct ib_udata *udata)
 {
 	struct siw_uresp_reg_mr resp = {};
 	struct srnic_mr *mr;
 	struct ib_mr *ibmr;
 	int err;
 
-	if (!len || (access & ~(MR_ACCESS | MR_ACCESS_VOID)))
+	if (!len || dmah || (access & ~(MR_ACCESS | MR_ACCESS_VOID)))
 		return ERR_PTR(len ? -EOPNOTSUPP : -EINVAL);
 	if (udata->outlen < sizeof(resp))
 		return ERR_PTR(-EINVAL);

@@ -63,7 +63,7 @@ struct srnic_ring *srnic_ring_create(struct ib_ucontext *ctx, size_t size, u64 *
 	struct srnic_ring *ring;
 	int err = -ENOMEM;
 
-	ring = kzalloc(sizeof(*ring), GFP_KERNEL_ACCOUNT);
+	ring = kzalloc_obj(*ring, GFP_KERNEL_ACCOUNT);
 	if (!ring)
 		return ERR_PTR(-ENOMEM);
 	ring->npages = PAGE_ALIGN(size) >> PAGE_SHIFT;

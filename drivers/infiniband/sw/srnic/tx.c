@@ -21,8 +21,11 @@
 #include "trace.h"
 #include "writer.h"
 
+#include <linux/bvec.h>
 #include <linux/jiffies.h>
+#include <linux/net.h>
 #include <linux/sched/mm.h>
+#include <linux/uio.h>
 #include <net/tcp.h>
 
 /* enum tx_step - how a turn of the sender ended */
@@ -64,6 +67,21 @@ static bool tx_has_room(struct srnic_qp *qp)
 }
 
 /*
+ * Give pages to TCP without a copy: octets [@skip, @skip + @len) of @bv. Does not wait.
+ * Returns octets that TCP has accepted, maybe fewer, or a negative errno.
+ */
+#ifndef COMPAT_TCP_SPLICE
+static int tcp_splice(struct socket *sock, struct bio_vec *bv, unsigned int nbv, u32 skip, u32 len)
+{
+	struct msghdr msg = { .msg_flags = MSG_DONTWAIT | MSG_NOSIGNAL | MSG_SPLICE_PAGES };
+
+	iov_iter_bvec(&msg.msg_iter, ITER_SOURCE, bv, nbv, skip + len);
+	iov_iter_advance(&msg.msg_iter, skip);
+	return sock_sendmsg(sock, &msg);
+}
+#endif
+
+/*
  * Give TCP what is in the batch. 0: it has all. -EAGAIN: it has no room, and calls
  * write_space. Any other error: the stream is gone, which TCP tells the library, too.
  */
@@ -72,8 +90,8 @@ static int tx_push(struct srnic_qp *qp)
 	struct srnic_batch *batch = &qp->tx.batch;
 
 	while (batch->done < batch->len) {
-		int n = srnic_tcp_splice(qp->sock, batch->bv, batch->nbv, batch->done,
-					 batch->len - batch->done);
+		int n = tcp_splice(qp->sock, batch->bv, batch->nbv, batch->done,
+				   batch->len - batch->done);
 
 		if (n == -ENOMEM || n == -ENOBUFS) {
 			tx_retry_in(qp, SRNIC_RETRY_MS);

@@ -78,11 +78,22 @@ static int cq_create_kernel(struct srnic_cq *cq)
 	return cq->kring ? 0 : -ENOMEM;
 }
 
-static int srnic_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
-			   struct srnic_cq_arg *arg)
+/**
+ * srnic_create_cq - ib_device_ops.create_cq
+ * @ibcq: to be set up
+ * @attr: what was asked for
+ * @attrs: the application's; NULL for a kernel ULP
+ *
+ * Context: process.
+ *
+ * Return: 0, -EOPNOTSUPP for flags, -EINVAL for a number of entries that is not 1..SRNIC_MAX_CQE,
+ * -ENOMEM, or what copying to the application returned.
+ */
+int srnic_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
+		    struct uverbs_attr_bundle *attrs)
 {
+	struct ib_udata *udata = attrs ? &attrs->driver_udata : NULL;
 	struct srnic_dev *dev = to_srnic_dev(ibcq->device);
-	struct ib_udata *udata = srnic_cq_udata(arg);
 	struct srnic_cq *cq = to_srnic_cq(ibcq);
 	int err;
 
@@ -356,7 +367,7 @@ const struct ib_device_ops srnic_verbs = {
 	.alloc_mr		= srnic_alloc_mr,
 	.alloc_pd		= srnic_alloc_pd,
 	.alloc_ucontext		= srnic_alloc_ucontext,
-	.create_cq		= srnic_create_cq,
+	.create_cq		= compat_create_cq(srnic_create_cq),
 	.create_qp		= srnic_create_qp,
 	.create_srq		= srnic_create_srq,
 	.dealloc_pd		= srnic_dealloc_pd,
@@ -381,7 +392,7 @@ const struct ib_device_ops srnic_verbs = {
 	.post_srq_recv		= srnic_post_srq_recv,
 	.query_qp		= srnic_query_qp,
 	.query_srq		= srnic_query_srq,
-	.reg_user_mr		= srnic_reg_user_mr,
+	.reg_user_mr		= compat_reg_user_mr(srnic_reg_user_mr),
 	.req_notify_cq		= srnic_req_notify_cq,
 
 	INIT_RDMA_OBJ_SIZE(ib_cq, srnic_cq, ibcq),

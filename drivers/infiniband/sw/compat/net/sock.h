@@ -16,9 +16,12 @@ static inline void sk_net_refcnt_upgrade(struct sock *sk)
 }
 #endif
 
-/* Later kernels let any socket hold the module that has its class. */
+/*
+ * Later kernels let any socket hold the module that has its class. Older ones cannot have an
+ * accepted socket do that, which keeps TCP's class here.
+ */
 #ifndef COMPAT_HAS_SOCK_OWNER
-#define SOCK_LACKS_OWNER
+#define COMPAT_LACKS_SOCK_OWNER
 #endif
 
 #endif

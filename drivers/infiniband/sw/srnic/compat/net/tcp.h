@@ -6,28 +6,16 @@
 
 #include <linux/bvec.h>
 #include <linux/net.h>
-#include <linux/uio.h>
 
 /*
- * Give pages to TCP without a copy: octets [@skip, @skip + @len) of @bv. Does not wait.
- * Returns octets that TCP has accepted, maybe fewer, or a negative errno.
- *
- * Since Linux 6.5 this is a flag of sendmsg(); before there was a call for each piece. That the
- * flag is defined says nothing: in stable kernels it is, and has no effect.
+ * tx.c says what this does. Since Linux 6.5 it is a flag of sendmsg(); before there was a call for
+ * each piece. That the flag is defined says nothing: in stable kernels it is, and has no effect.
  */
-#ifndef SRNIC_HAS_SENDPAGE
-static inline int srnic_tcp_splice(struct socket *sock, struct bio_vec *bv, unsigned int nbv,
-				   u32 skip, u32 len)
-{
-	struct msghdr msg = { .msg_flags = MSG_DONTWAIT | MSG_NOSIGNAL | MSG_SPLICE_PAGES };
+#ifdef SRNIC_HAS_SENDPAGE
+#define COMPAT_TCP_SPLICE
 
-	iov_iter_bvec(&msg.msg_iter, ITER_SOURCE, bv, nbv, skip + len);
-	iov_iter_advance(&msg.msg_iter, skip);
-	return sock_sendmsg(sock, &msg);
-}
-#else
-static inline int srnic_tcp_splice(struct socket *sock, struct bio_vec *bv, unsigned int nbv,
-				   u32 skip, u32 len)
+static inline int tcp_splice(struct socket *sock, struct bio_vec *bv, unsigned int nbv,
+			     u32 skip, u32 len)
 {
 	const int more = MSG_MORE | MSG_SENDPAGE_NOTLAST;
 	u32 sent = 0;

@@ -4,9 +4,9 @@
 
 #include_next <rdma/ib_umem.h>
 
-/* Linux 7.2 has a new name for it. */
-#ifdef SRNIC_HAS_UMEM_GET_VA
-#define ib_umem_get ib_umem_get_va
+/* Since Linux 7.2 under this name */
+#ifndef SRNIC_HAS_UMEM_GET_VA
+#define ib_umem_get_va ib_umem_get
 #endif
 
 #endif /* _SRNIC_COMPAT_RDMA_IB_UMEM_H */

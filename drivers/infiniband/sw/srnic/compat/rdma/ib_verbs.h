@@ -14,49 +14,50 @@ static inline void *ib_virt_dma_to_ptr(u64 dma_addr)
 }
 #endif
 
-/* Linux 6.11 gives create_cq all attributes, and NULL for a kernel ULP. */
-#ifdef SRNIC_HAS_CQ_ATTRS
-#define srnic_cq_arg uverbs_attr_bundle
-
-static inline struct ib_udata *srnic_cq_udata(struct srnic_cq_arg *arg)
-{
-	return arg ? &arg->driver_udata : NULL;
-}
-#else
-#define srnic_cq_arg ib_udata
-
-static inline struct ib_udata *srnic_cq_udata(struct srnic_cq_arg *arg)
-{
-	return arg;
-}
-#endif
-
-struct ib_mr *srnic_reg_mr(struct ib_pd *pd, u64 start, u64 len, u64 iova, int access,
-			   struct ib_udata *udata);
-
-/* Linux 6.17 adds hints of where DMA should go, which mean nothing without DMA. */
-#ifdef SRNIC_HAS_DMAH
-static inline struct ib_mr *srnic_reg_user_mr(struct ib_pd *pd, u64 start, u64 len, u64 iova,
-					      int access, struct ib_dmah *dmah,
-					      struct ib_udata *udata)
-{
-	return dmah ? ERR_PTR(-EOPNOTSUPP) : srnic_reg_mr(pd, start, len, iova, access, udata);
-}
-#else
-static inline struct ib_mr *srnic_reg_user_mr(struct ib_pd *pd, u64 start, u64 len, u64 iova,
-					      int access, struct ib_udata *udata)
-{
-	return srnic_reg_mr(pd, start, len, iova, access, udata);
-}
-#endif
-
 /* Since Linux 6.11 the core wants to know that a name is an administrator's choice. */
-static inline int srnic_register_ib_device(struct ib_device *ibdev, const char *name)
+#ifndef SRNIC_HAS_MARK_NAME
+static inline void ib_mark_name_assigned_by_user(struct ib_device *ibdev)
 {
-#ifdef SRNIC_HAS_MARK_NAME
-	ib_mark_name_assigned_by_user(ibdev);
-#endif
-	return ib_register_device(ibdev, name, NULL);
 }
+#endif
+
+/*
+ * The verbs are written for the newest kernel. In the table of verbs, compat_VERB() stands around
+ * one that older kernels call with other arguments.
+ *
+ * Linux 6.11 gives create_cq all attributes, and NULL for a kernel ULP.
+ */
+#ifdef SRNIC_HAS_CQ_ATTRS
+#define compat_create_cq(verb) verb
+#else
+#define compat_create_cq(verb) verb ## _udata
+
+int srnic_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
+		    struct uverbs_attr_bundle *attrs);
+
+static inline int srnic_create_cq_udata(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
+					struct ib_udata *udata)
+{
+	return srnic_create_cq(ibcq, attr,
+			       udata ? rdma_udata_to_uverbs_attr_bundle(udata) : NULL);
+}
+#endif
+
+/* Linux 6.17 adds hints of where DMA should go. */
+#ifdef SRNIC_HAS_DMAH
+#define compat_reg_user_mr(verb) verb
+#else
+#define compat_reg_user_mr(verb) verb ## _udata
+
+struct ib_dmah;
+struct ib_mr *srnic_reg_user_mr(struct ib_pd *pd, u64 start, u64 len, u64 iova, int access,
+				struct ib_dmah *dmah, struct ib_udata *udata);
+
+static inline struct ib_mr *srnic_reg_user_mr_udata(struct ib_pd *pd, u64 start, u64 len, u64 iova,
+						    int access, struct ib_udata *udata)
+{
+	return srnic_reg_user_mr(pd, start, len, iova, access, NULL, udata);
+}
+#endif
 
 #endif /* _SRNIC_COMPAT_RDMA_IB_VERBS_H */

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+#ifndef _COMPAT_LINUX_SLAB_H
+#define _COMPAT_LINUX_SLAB_H
+
+#include_next <linux/slab.h>
+
+/* Later kernels take the size from the object. */
+#ifndef kzalloc_obj
+#define kzalloc_obj(obj, gfp) kzalloc(sizeof(obj), gfp)
+#define kmalloc_obj(obj, gfp) kmalloc(sizeof(obj), gfp)
+#endif
+
+#endif
