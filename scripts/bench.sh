@@ -10,7 +10,8 @@
 #   scripts/bench.sh --rate            connections a second on four processors, by the clock: only
 #                                      the ratios within one run mean something
 #
-# Results: $CACHE/bench/table.rst, connect.svg and rate.rst; what they were made of in raw, rate.
+# Results: $CACHE/bench/table.rst, connect.svg and rate.rst, and pages with plots of them, bench.html
+# and rate.html; what they were made of in raw, rate.
 
 # shellcheck source=scripts/lib.sh
 . "$(dirname "$0")/lib.sh"
@@ -246,7 +247,7 @@ measure_rates() {
 	done
 	python3 "$TOP/scripts/bench/report.py" --rate "$OUT"
 	cat "$OUT/rate.rst"
-	say "in $OUT: rate.rst"
+	say "in $OUT: rate.rst, rate.html"
 }
 
 measure_everything() {
@@ -269,7 +270,7 @@ measure_everything() {
 	guest_down || say "the guest did not end well: see $GUEST_RUN"
 	python3 "$TOP/scripts/bench/report.py" "$OUT"
 	cat "$OUT/table.rst"
-	say "in $OUT: table.rst, connect.svg"
+	say "in $OUT: table.rst, connect.svg, bench.html"
 }
 
 main() {

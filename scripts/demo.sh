@@ -5,6 +5,8 @@
 #
 # Host A runs srnic, host B the kernel's own siw; then both run srnic. The steps are cases of
 # the end-to-end tests, so "ok" means that data came through. Ends non-zero if anything failed.
+#
+# The same as a page: $CACHE/demo/demo.html, made by page.py of what is beside it.
 
 # shellcheck source=scripts/lib.sh
 . "$(dirname "$0")/lib.sh"
@@ -18,6 +20,8 @@ DRIVER_B=siw
 PEER_B=${PEER_B:-srnic}
 FAILED=0
 STEPS=0
+OUT=$CACHE/demo
+TITLE=
 # For the tests: the capture goes on from step to step; one run of perftest is enough.
 export KEEP_JOB=capture
 export PERFTESTS=ib_write_bw
@@ -40,6 +44,9 @@ step() {
 	printf '  %-6s %-9s %s (%s) -> %s (%s)  IPv%s  %s  [%ds]\n' "$verdict" "$name" \
 		"$CLIENT" "$client_driver" "$SERVER" "$server_driver" "$family" \
 		"$(sed -n 's/^result: //p' "$log" | tail -n 1)" $((SECONDS - began))
+	printf '%s\t%s\t%s\t%s (%s)\t%s (%s)\tIPv%s\t%s\t%d\n' "$TITLE" "$verdict" "$name" \
+		"$CLIENT" "$client_driver" "$SERVER" "$server_driver" "$family" \
+		"$(sed -n 's/^result: //p' "$log" | tail -n 1)" $((SECONDS - began)) >>"$OUT/steps"
 	if [[ $verdict != ok ]]; then
 		explain "$name" "$log"
 		head -n 30 "$log" | sed 's/^/        /'
@@ -57,14 +64,16 @@ explain() {
 }
 
 give_up() {
+	make_page
 	echo "The hosts are not fit for more: stopping here. Logs: $GUEST_RUN"
 	exit 1
 }
 
 # One capture per part: the steps of one pair of drivers.
 part() {
+	TITLE=$1
 	echo
-	echo "$1"
+	echo "$TITLE"
 	guest_run A "driver_set $DRIVER_A"
 	guest_run B "driver_set $DRIVER_B"
 	guest_run A "capture_start 400"
@@ -103,18 +112,34 @@ names() {
 	done
 }
 
+# The page has them by the number that their titles begin with.
 show() {
 	local -a names
 
 	mapfile -t names < <(names)
 	echo
-	"$TOP/scripts/guest/startup.py" "${names[@]}" "$@" "$GUEST_RUN/share/$PART.pcapng"
+	"$TOP/scripts/guest/startup.py" "${names[@]}" --keep "$OUT/${TITLE%%.*}.json" \
+		"$GUEST_RUN/share/$PART.pcapng"
+}
+
+show_one() {
+	echo
+	"$TOP/scripts/guest/startup.py" --picture "$OUT/${TITLE%%.*}.json"
+}
+
+# It is no part of the demo that it succeeds.
+make_page() {
+	if "$TOP/scripts/page.py" --demo "$OUT" "$KREL"; then
+		echo "The same as a page: $OUT/demo.html"
+	else
+		say "no page was made"
+	fi
 }
 
 counters() {
 	echo
 	echo "What host A's iw_mpa counted:"
-	guest_run A "grep -rhv ' 0\$' /sys/kernel/debug/iw_mpa" | sed 's/^/  /'
+	guest_run A "grep -rhv ' 0\$' /sys/kernel/debug/iw_mpa" | tee "$OUT/counters" | sed 's/^/  /'
 }
 
 run_demo() {
@@ -125,7 +150,7 @@ run_demo() {
 	show
 	echo
 	echo "   One startup exchange of these, as tshark saw it:"
-	show --picture
+	show_one
 
 	DRIVER_B=$PEER_B
 	PART=same
@@ -136,7 +161,8 @@ run_demo() {
 	[[ $DRIVER_A == siw ]] || counters
 
 	echo
-	echo "3. Unload"
+	TITLE='3. Unload'
+	echo "$TITLE"
 	step rmmod 900-unload.sh A B 4
 }
 
@@ -148,11 +174,14 @@ main() {
 	else
 		"$TOP/scripts/build.sh"
 	fi
+	rm -rf "$OUT"
+	mkdir -p "$OUT"
 	say "booting two hosts with kernel $KREL"
 	guest_boot A B
 	run_demo
 	guest_down || FAILED=$((FAILED + 1))
 	echo
+	make_page
 	if [[ $FAILED -eq 0 ]]; then
 		guest_forget_logs
 		echo "$STEPS steps, all of them passed data, in $SECONDS s"

@@ -196,6 +196,7 @@ test_docs() {
 
 	scripts/check-docs.py --selftest || return 1
 	scripts/e2e/guide.py --selftest || return 1
+	scripts/page.py --selftest && scripts/page.py --check Documentation/infiniband/iw_mpa_demo.svg || return 1
 	scripts/check-docs.py || return 1
 	for file in $(files '*.rst'); do
 		rst2html --report=2 --halt=2 "$file" >/dev/null || return 1

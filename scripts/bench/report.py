@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""What bench.sh measured, as tables (table.rst) and as a picture (connect.svg).
+"""What bench.sh measured, as tables (table.rst), a picture (connect.svg) and a page (bench.html).
 
     report.py FOLDER
-    report.py --rate FOLDER     connections a second (rate.rst), from FOLDER/rate/VARIANT.ROUND
+    report.py --rate FOLDER     connections a second (rate.rst, rate.html), from
+                                FOLDER/rate/VARIANT.ROUND
 
 FOLDER/raw has a file VARIANT.MEASURE with what cm_bench printed, "KEY NUMBER" a line, and
 VARIANT.MEASURE.split with what split.c counted, "PHASE GROUP FUNCTION INSTRUCTIONS CALLS".
@@ -14,6 +15,10 @@ import os
 import re
 import statistics
 import sys
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+import page     # noqa: E402
 
 VARIANTS = ("tcp", "siw", "default", "plain")
 PHASES = ("", "setup", "connect", "qp", "close", "destroy", "settle")
@@ -98,15 +103,43 @@ def ratio(value, base):
     return f"{value / base:.2f}" if value and base else "-"
 
 
-def table(title, head, rows):
-    rows = [head] + [[cell if isinstance(cell, str) else number(cell) for cell in row]
-                     for row in rows]
-    widths = [max(len(row[i]) for row in rows) for i in range(len(head))]
+Table = collections.namedtuple("Table", "title head rows")
+
+
+def cells_of(table):
+    return [[cell if isinstance(cell, str) else number(cell) for cell in row]
+            for row in table.rows]
+
+
+def as_text(table):
+    title, rows = table.title, [table.head] + cells_of(table)
+    widths = [max(len(row[i]) for row in rows) for i in range(len(table.head))]
     rule = "  ".join("=" * width for width in widths)
     lines = ["  ".join([row[0].ljust(widths[0])] +
                        [cell.rjust(width) for cell, width in zip(row[1:], widths[1:])])
              for row in rows]
     return "\n".join([title, "-" * len(title), "", rule, lines[0], rule] + lines[1:] + [rule, ""])
+
+
+def as_page(table):
+    """A plot of what was counted, and the table; nothing of a table without numbers."""
+    counted = len(VARIANTS) + 1
+    rows = [(row[0], [None if isinstance(cell, str) else cell for cell in row[1:counted]])
+            for row in table.rows]
+    if not any(value for _, values in rows for value in values):
+        return []
+    return [page.heading(table.title), page.figure(page.bars(VARIANTS, rows)),
+            page.table(table.head, cells_of(table))]
+
+
+def write_page(folder, name, title, tables, *pictures):
+    parts = [page.paragraph("tcp: connections without RDMA; siw: as the kernel has it; default and "
+                            "plain: siw_mpa with its defaults, and with no more than siw does.")]
+    parts += [page.figure(picture) for picture in pictures]
+    parts.append(page.note("In the plots below each group of bars has a scale of its own."))
+    for table in tables:
+        parts += as_page(table)
+    write(folder, name, page.judged(page.page(title, *parts)))
 
 
 HEAD = ["", *VARIANTS, "default/siw", "plain/siw"]
@@ -134,7 +167,7 @@ def table_of_costs(found):
             if any(values.values()):
                 rows.append(row_of(f"{name}: {phase}", values))
         rows.append(row_of(f"{name}: all", by_variant(found[name], Measure.total)))
-    return table("Instructions per connection", HEAD, rows)
+    return Table("Instructions per connection", HEAD, rows)
 
 
 def table_of_parts(measures, phase):
@@ -142,7 +175,7 @@ def table_of_parts(measures, phase):
     for group, (name, _) in enumerate(GROUPS):
         if name:
             rows.append(row_of(name, by_variant(measures, lambda m, g=group: m.part(phase, g))))
-    return table(f"Where they go, {phase}, one at a time", HEAD, rows)
+    return Table(f"Where they go, {phase}, one at a time", HEAD, rows)
 
 
 def table_of_events(measures):
@@ -154,7 +187,7 @@ def table_of_events(measures):
     )
     rows = [row_of(name, by_variant(measures, lambda m, a=args: float(m.calls_of(*a))))
             for name, *args in kinds]
-    return table("Events per connection", HEAD, rows)
+    return Table("Events per connection", HEAD, rows)
 
 
 def table_of_memory(found):
@@ -163,7 +196,7 @@ def table_of_memory(found):
         for key, text in (("slab", "slab"), ("memory", "all pages")):
             values = by_variant(found.get("memory-" + name, {}), lambda m, k=key: m.values.get(k))
             rows.append(row_of(f"{name}: {text}", values))
-    return table("Octets per connection, both ends", HEAD, rows)
+    return Table("Octets per connection, both ends", HEAD, rows)
 
 
 def table_of_scale(found):
@@ -172,13 +205,13 @@ def table_of_scale(found):
         if re.match(r"held|half-open", name):
             rows.append(row_of(name.replace("-", " "),
                                by_variant(found[name], lambda m: m.phase("connect"))))
-    return table("Instructions per connect while others are held", HEAD, rows)
+    return Table("Instructions per connect while others are held", HEAD, rows)
 
 
 def table_of_data(found):
     rows = [row_of(name, by_variant(found[name], lambda m: m.values.get("message")))
             for name in sorted(found) if name.startswith("data")]
-    return table("Instructions per message", HEAD, rows)
+    return Table("Instructions per message", HEAD, rows)
 
 
 def rates_of(path):
@@ -203,7 +236,7 @@ def table_of_rates(folder):
                    {variant: round(statistics.median(rates)) for variant, rates in by.items()})
             for load, by in sorted(found.items())]
     rows.append(row_of("attempts that failed", failed)[:-2] + [None, None])
-    return table("Connections a second, by clients, listeners, stalled peers of each", HEAD, rows)
+    return Table("Connections a second, by clients, listeners, stalled peers of each", HEAD, rows)
 
 
 # --- picture --------------------------------------------------------------------------------------
@@ -258,18 +291,22 @@ def write(folder, name, text):
 def main():
     folder = sys.argv[-1]
     if sys.argv[1] == "--rate":
-        write(folder, "rate.rst", table_of_rates(os.path.join(folder, "rate")))
+        rates = table_of_rates(os.path.join(folder, "rate"))
+        write(folder, "rate.rst", as_text(rates))
+        write_page(folder, "rate.html", "iw_mpa: connections a second", [rates])
         return
     found = load(os.path.join(folder, "raw"))
-    tables = [table_of_costs(found)]
+    tables, pictures = [table_of_costs(found)], []
     one = {variant: measure for variant, measure in found.get("connect-1", {}).items()
            if measure.phase("connect")}
     if one:
         tables += [table_of_parts(one, "connect"), table_of_parts(one, "close"),
                    table_of_events(one)]
-        write(folder, "connect.svg", picture(one))
+        pictures.append(picture(one))
+        write(folder, "connect.svg", pictures[0])
     tables += [table_of_memory(found), table_of_scale(found), table_of_data(found)]
-    write(folder, "table.rst", "\n".join(tables))
+    write(folder, "table.rst", "\n".join(map(as_text, tables)))
+    write_page(folder, "bench.html", "iw_mpa: what connections cost", tables, *pictures)
 
 
 main()

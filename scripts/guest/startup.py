@@ -8,10 +8,12 @@ scripts/wire/judge.py holds this reading against that of tshark.
 
     startup.py FILE                  a table, a line per connection
     startup.py --picture FILE        one startup exchange as a picture (--conn N: which)
+    startup.py --keep OTHER FILE     write all of this to OTHER, too, which the others take for FILE
     startup.py --check FILE          fail unless the frames are as the RFCs want them
 """
 
 import argparse
+import json
 import struct
 import subprocess
 import sys
@@ -204,18 +206,27 @@ def table_row(connection, names):
             f"{show_private(req)}>{show_private(rep)}", result, connection.rtr() or "none")
 
 
+LEGEND = ("n: connections alike; a>b: Request and Reply differ; priv: bytes of private data;\n"
+          "A: peer-to-peer, B/C/D: RTR as Send/Write/Read; RTR: what the initiator really sent")
+
+
 # Connections that agreed on the same things share a line; the port tells the programs apart.
-def show_table(connections, names):
+def summary(connections, names):
     rows = {}
     for connection in connections:
         row = table_row(connection, names)
         rows[row] = rows.get(row, 0) + 1
-    lines = [("n",) + HEAD] + [(str(n),) + row for row, n in rows.items()]
+    return {"head": list(HEAD), "legend": LEGEND,
+            "rows": [[list(row), str(n)] for row, n in rows.items()],
+            "connections": [picture_of(connection, names) for connection in connections]}
+
+
+def show_table(seen):
+    lines = [["n"] + seen["head"]] + [[n] + row for row, n in seen["rows"]]
     widths = [max(len(line[i]) for line in lines) for i in range(len(lines[0]))]
     for line in lines:
         print("  ".join(cell.ljust(width) for cell, width in zip(line, widths)).rstrip())
-    print("\nn: connections alike; a>b: Request and Reply differ; priv: bytes of private data;\n"
-          "A: peer-to-peer, B/C/D: RTR as Send/Write/Read; RTR: what the initiator really sent")
+    print("\n" + seen["legend"])
 
 
 # --- picture ---------------------------------------------------------------------------------
@@ -259,11 +270,16 @@ def steps(connection):
     return sorted(found, key=lambda step: step[0])
 
 
-def show_picture(connection, names):
-    left = names.get(connection.src, connection.src)
-    right = names.get(connection.dst, connection.dst)
-    print(f"{left + ' (initiator)':<{WIDTH // 2 + 3}}{right + ' (responder)':>{WIDTH // 2}}")
-    for frame_number, out, title, details in steps(connection):
+def picture_of(connection, names):
+    return {"left": names.get(connection.src, connection.src),
+            "right": names.get(connection.dst, connection.dst),
+            "steps": [list(step) for step in steps(connection)]}
+
+
+def show_picture(seen):
+    print(f"{seen['left'] + ' (initiator)':<{WIDTH // 2 + 3}}"
+          f"{seen['right'] + ' (responder)':>{WIDTH // 2}}")
+    for frame_number, out, title, details in seen["steps"]:
         print(arrow(title, out) + f"   frame {frame_number}")
         for line in details:
             print("|" + line.center(WIDTH - 1) + "|")
@@ -335,6 +351,7 @@ def main():
     parser.add_argument("--picture", action="store_true")
     parser.add_argument("--conn", type=int, default=0, help="for --picture: which connection")
     parser.add_argument("--name", action="append", default=[], metavar="ADDRESS=NAME")
+    parser.add_argument("--keep", metavar="OTHER")
     parser.add_argument("--check", action="store_true")
     parser.add_argument("--expect-connections", type=int)
     parser.add_argument("--expect-rtr", action="store_true")
@@ -345,11 +362,20 @@ def main():
     names = dict(item.split("=", 1) for item in args.name)
 
     for path in args.file:
-        connections = read_connections(path)
+        connections = []
+        if path.endswith(".json"):
+            with open(path, encoding="utf-8") as kept:
+                seen = json.load(kept)
+        else:
+            connections = read_connections(path)
+            seen = summary(connections, names)
+        if args.keep:
+            with open(args.keep, "w", encoding="utf-8") as keep:
+                json.dump(seen, keep)
         if args.picture:
-            show_picture(connections[args.conn], names)
+            show_picture(seen["connections"][args.conn])
             continue
-        show_table(connections, names)
+        show_table(seen)
         if args.check:
             try:
                 check(connections, args)
