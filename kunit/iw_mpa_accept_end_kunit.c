@@ -11,7 +11,7 @@ static void expect_reject(struct fake_conn *c, const char *pd)
 	conn_expect_refusal(c, pd, 0);
 }
 
-/* Rules: M-7.1.2-4: FIN behind the peer's; M-7.1.2-12: R and private data of the Reply */
+/* Rules: M-7.1.2-4: TCP is open behind the Reply; M-7.1.2-12: R and private data of the Reply */
 static void reject_with_private_data_is_sent(struct kunit *test)
 {
 	struct fake_conn *c = conn_new(test);
@@ -226,7 +226,7 @@ KUNIT_ARRAY_PARAM(refuse, refuse_cases, refuse_desc);
 /*
  * Rules: P-06 R-02; E-7-4: an errno for too much private data; E-9.1-4 E-9.3-1: R of the Reply,
  * and the octets of the Terminate message behind it; M-4.3-1: R of the Reply to a Request with
- * M; M-7.1.2-4: FIN behind the peer's
+ * M; M-7.1.2-4: TCP is open behind the Reply
  */
 static void accept_that_fails_is_told_the_peer(struct kunit *test)
 {
@@ -428,6 +428,7 @@ static void accept_established_ends_with_close(struct kunit *test)
 		peer_expect_end(c->f, c->peer);
 }
 
+/* Rules: E-9.3-1: FIN behind the Reply, and nothing between them */
 static void accept_event_lost_is_reported_by_close(struct kunit *test)
 {
 	struct fake_conn *c = conn_new(test);
@@ -441,6 +442,7 @@ static void accept_event_lost_is_reported_by_close(struct kunit *test)
 	fake_expect_event(c->fid, 1, IW_CM_EVENT_CLOSE, 0);
 	fake_expect_closed(c->fid, 2);
 	KUNIT_EXPECT_EQ(test, c->qp->why, IW_MPA_R_EVENT_LOST);
+	peer_expect_eof(c->f, c->peer);
 }
 
 /* In the client-server model ESTABLISHED is lost within iw_accept. */

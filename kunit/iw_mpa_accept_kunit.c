@@ -63,6 +63,27 @@ static void accept_v2_p2p_comes_up_after_rtr(struct kunit *test)
 	peer_expect_eof(f, c->peer);
 }
 
+/*
+ * Rules: E-9-1: the two words of the Reply; E-9.1-2a E-9.1-2b: ORD of the Reply, and that which the
+ * driver is given
+ */
+static void accept_depths_are_left_to_the_ulps(struct kunit *test)
+{
+	struct fake_conn *c = conn_new(test);
+	struct fakes *f = test->priv;
+	u16 ord = min_t(u16, CONN_PEER_IRD, f->attr.max_ord);
+
+	conn_call(c, f);
+	c->param.ird = IW_MPA_DEPTH_ULP;
+	c->param.ord = IW_MPA_DEPTH_ULP;
+	KUNIT_ASSERT_EQ(test, fake_accept(c->fid, &c->param), 0);
+	peer_recv_frame(f, c->peer, &c->frame);
+	KUNIT_EXPECT_EQ(test, peer_frame_word(&c->frame, 0) & 0x3fff, f->attr.max_ird);
+	KUNIT_EXPECT_EQ(test, peer_frame_word(&c->frame, 1) & 0x3fff, ord);
+	KUNIT_EXPECT_EQ(test, c->qp->params.ird, f->attr.max_ird);
+	KUNIT_EXPECT_EQ(test, c->qp->params.ord, ord);
+}
+
 static void accept_driver_pd_is_not_the_ulps(struct kunit *test)
 {
 	struct fake_conn *c = conn_new(test);
@@ -419,6 +440,7 @@ static void statistics_count_for_the_device(struct kunit *test)
 
 static struct kunit_case accept_cases[] = {
 	KUNIT_CASE(accept_v2_p2p_comes_up_after_rtr),
+	KUNIT_CASE(accept_depths_are_left_to_the_ulps),
 	KUNIT_CASE(accept_driver_pd_is_not_the_ulps),
 	KUNIT_CASE(reject_has_zeroes_for_driver_pd),
 	KUNIT_CASE(accept_later_fpdus_change_nothing),

@@ -292,10 +292,12 @@ static void connect_send_rtr_fails_is_a_failed_reply(struct kunit *test)
 	peer_fin(c->peer);
 }
 
+/* Rules: E-9.3-1: FIN behind the RTR message, and nothing between them */
 static void connect_reply_event_lost_is_a_failed_reply(struct kunit *test)
 {
 	struct fake_conn *c = conn_new(test);
 	struct fakes *f = test->priv;
+	u8 rtr[IW_MPA_FPDU_WRITE_SIZE];
 
 	conn_dial(c, f);
 	c->fid->fail_copies = 1;
@@ -303,6 +305,8 @@ static void connect_reply_event_lost_is_a_failed_reply(struct kunit *test)
 	expect_failed(c, -ENOMEM);
 	KUNIT_EXPECT_STREQ(test, c->qp->log, "prepare attach send_rtr stop");
 	KUNIT_EXPECT_EQ(test, c->qp->why, IW_MPA_R_EVENT_LOST);
+	peer_recv(f, c->peer, rtr, sizeof(rtr));
+	peer_expect_eof(f, c->peer);
 }
 
 static void connect_rst_after_hand_off_closes(struct kunit *test)

@@ -107,6 +107,41 @@ static void connect_client_server_sends_no_rtr(struct kunit *test)
 	KUNIT_EXPECT_STREQ(test, c->qp->log, "prepare attach open_tx kick_rx");
 }
 
+/*
+ * Rules: E-9-1: the two words of the Request; E-9.1-6 E-9.1-10: ORD that the driver is given;
+ * E-9.1-5 E-9.1-12: IRD that the driver is given
+ */
+static void connect_depths_are_left_to_the_ulps(struct kunit *test)
+{
+	const u16 peer_ird[] = { IW_MPA_DEPTH_ULP, 3 }, peer_ord[] = { IW_MPA_DEPTH_ULP, 2 };
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(peer_ird); i++) {
+		struct fake_conn *c = conn_new(test);
+		struct fakes *f = test->priv;
+
+		c->f = f;
+		c->fid = fake_id_create(f);
+		c->qp = &f->qps[i];
+		c->param.ird = IW_MPA_DEPTH_ULP;
+		c->param.ord = IW_MPA_DEPTH_ULP;
+		c->param.qpn = i + 1;
+		c->listener = peer_listen(f, c->fid, AF_INET);
+		KUNIT_ASSERT_EQ(test, fake_connect(c->fid, &c->param), 0);
+		conn_answer_dial(c);
+		KUNIT_EXPECT_EQ(test, peer_frame_word(&c->frame, 0), MPA_A | IW_MPA_DEPTH_ULP);
+		KUNIT_EXPECT_EQ(test, peer_frame_word(&c->frame, 1),
+				MPA_CW | MPA_D | IW_MPA_DEPTH_ULP);
+
+		peer_make_v2(&c->frame, true, MPA_C, MPA_A | peer_ird[i], MPA_CW | peer_ord[i],
+			     NULL, 0);
+		peer_send_frame(f, c->peer, &c->frame);
+		fake_expect_event(c->fid, 0, IW_CM_EVENT_CONNECT_REPLY, 0);
+		KUNIT_EXPECT_EQ(test, c->qp->params.ird, f->attr.max_ird);
+		KUNIT_EXPECT_EQ(test, c->qp->params.ord, min(peer_ird[i], f->attr.max_ord));
+	}
+}
+
 static void connect_driver_pd_is_not_the_ulps(struct kunit *test)
 {
 	struct fake_conn *c = conn_new(test);
@@ -571,6 +606,7 @@ static struct kunit_case connect_cases[] = {
 	KUNIT_CASE(connect_v2_p2p_ipv6_comes_up),
 	KUNIT_CASE(connect_client_server_sends_no_rtr),
 	KUNIT_CASE(connect_reply_without_a_sends_no_rtr),
+	KUNIT_CASE(connect_depths_are_left_to_the_ulps),
 	KUNIT_CASE(connect_driver_pd_is_not_the_ulps),
 	KUNIT_CASE(connect_without_driver_pd_of_the_peer_is_told),
 	KUNIT_CASE(connect_driver_pd_takes_room_of_the_ulps),

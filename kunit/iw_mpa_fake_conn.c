@@ -130,6 +130,7 @@ void conn_expect_refusal(struct fake_conn *c, const char *pd, u8 term)
 	KUNIT_EXPECT_EQ(test, memcmp(c->frame.buf + 24, pd, len), 0);
 	if (term)
 		peer_recv_term(c->f, c->peer, term);
+	peer_expect_quiet(c->f, c->peer);
 	peer_fin(c->peer);
 	peer_expect_eof(c->f, c->peer);
 }
