@@ -38,8 +38,13 @@ def tshark(path, *options):
                           stderr=subprocess.DEVNULL).stdout
 
 
+# tshark 4.4 has words where 4.0 has 1 and 0.
+WORDS = {"True": 1, "False": 0}
+
+
 def number(text, default=0):
-    return int(text.split(",")[0], 0) if text else default
+    first = text.split(",")[0]
+    return WORDS[first] if first in WORDS else int(first, 0) if first else default
 
 
 def read_packets(path):
