@@ -140,17 +140,24 @@ test_sparse() {
 	about_us <"$log" | none 'sparse'
 }
 
-test_checkpatch() {
-	local file linux ignore rc=0
+# checkpatch IGNORED FILE...: on every processor, as it takes a second for each file
+checkpatch() {
+	local linux
 
 	linux=$(scripts/linux-source.sh)
-	for file in $(c_files); do
-		ignore=("${IGNORE[@]}")
-		[[ $file != */trace*.h ]] || ignore+=("${IGNORE_TRACE[@]}")
-		perl "$linux/scripts/checkpatch.pl" --strict --no-tree --no-summary --terse \
-			--show-types --color=never --max-line-length=100 \
-			--ignore "$(IFS=,; echo "${ignore[*]}")" -f "$file" || rc=1
-	done
+	printf '%s\n' "${@:2}" | xargs -n 4 -P "$(nproc)" perl "$linux/scripts/checkpatch.pl" \
+		--strict --no-tree --no-summary --terse --show-types --color=never \
+		--max-line-length=100 --ignore "$1" -f
+}
+
+test_checkpatch() {
+	local -a traces others
+	local rc=0
+
+	mapfile -t traces < <(c_files | grep '/trace[^/]*\.h$')
+	mapfile -t others < <(c_files | grep -v '/trace[^/]*\.h$')
+	checkpatch "$(IFS=,; echo "${IGNORE[*]}")" "${others[@]}" || rc=1
+	checkpatch "$(IFS=,; echo "${IGNORE[*]},${IGNORE_TRACE[*]}")" "${traces[@]}" || rc=1
 	return "$rc"
 }
 
