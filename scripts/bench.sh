@@ -1,12 +1,12 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# What connections cost, in instructions: siw_mpa, unmodified siw and bare TCP in one boot of one
+# What connections cost, in instructions: srnic, siw_mpa, unmodified siw and bare TCP in one boot of one
 # guest with one processor, for which QEMU makes a nanosecond of every instruction. The numbers do
 # not depend on the machine that this runs on. It reports and judges nothing.
 #
 #   scripts/bench.sh [-k REGEX]        only the measures whose name matches
-#   scripts/bench.sh --guard           judges: siw_mpa against siw, one measure, limits in LIMITS
+#   scripts/bench.sh --guard           judges: srnic and siw_mpa against siw, one measure, limits in LIMITS
 #   scripts/bench.sh --rate            connections a second on four processors, by the clock: only
 #                                      the ratios within one run mean something
 #
@@ -25,12 +25,16 @@ RAW=$OUT/raw
 ONLY=.
 LIMIT=3600	# the guest's own time jumps whenever it has nothing to do
 
-# Variants of the two drivers: "plain" does no more than siw does by default
-declare -A DRIVER=([siw]=siw [default]=siw_mpa [plain]=siw_mpa)
+# Variants of the drivers: "plain" does no more than siw does by default
+declare -A DRIVER=([siw]=siw [siw_mpa]=siw_mpa [srnic]=srnic [plain]=srnic [markers]=srnic)
 declare -A SETTINGS=(
-	[default]='peer_to_peer=1 crc=1 fence=1'
-	[plain]='peer_to_peer=0 crc=0 fence=0'
+	[siw_mpa]='peer_to_peer=1 crc=1 fence=1 markers=0'
+	[srnic]='peer_to_peer=1 crc=1 fence=1 markers=0'
+	[plain]='peer_to_peer=0 crc=0 fence=0 markers=0'
+	[markers]='peer_to_peer=1 crc=1 fence=1 markers=1'
 )
+VARIANTS='siw siw_mpa srnic plain markers'
+BRIEFLY='siw_mpa markers'	# no more than one measure of connections
 
 # NAME ARGUMENTS-OF-CM_BENCH
 MEASURES='
@@ -52,12 +56,24 @@ memory-half-open	-k half-open -K 1000 hold
 memory-waiting	-k waiting -K 1000 hold
 memory-established	-k established -K 1000 hold
 '
-# NAME SIZE COLUMN-OF-THE-RESULT PROGRAM. They sleep for completions: a busy loop would take the
-# one processor from those who work. ib_write_bw cannot.
+BRIEF_MEASURES='
+connect-1	-o 1 connect
+'
+# NAME SIZE TIMES PROGRAM. They sleep for completions, where the program can.
 DATA='
-data-write-bw	65536	4	ib_write_bw
-data-read-bw	65536	4	ib_read_bw -e
-data-send-lat	64	6	ib_send_lat -e
+data-write-64	64	5000	ib_write_bw
+data-write-4k	4096	2000	ib_write_bw
+data-write-64k	65536	1000	ib_write_bw
+data-write-1m	1048576	200	ib_write_bw
+data-read-64	64	5000	ib_read_bw -e
+data-read-4k	4096	2000	ib_read_bw -e
+data-read-64k	65536	1000	ib_read_bw -e
+data-read-1m	1048576	200	ib_read_bw -e
+data-send-64	64	5000	ib_send_bw -e
+data-send-4k	4096	2000	ib_send_bw -e
+data-send-64k	65536	1000	ib_send_bw -e
+data-send-1m	1048576	200	ib_send_bw -e
+data-ping-pong	64	2000	ib_send_lat -e
 '
 TCP_MEASURES='
 connect-1	tcp
@@ -70,7 +86,7 @@ LOADS='1-1-0 4-1-0 16-1-0 64-1-0 16-4-0 16-8-0 64-8-0 16-1-4 64-8-4'
 ROUNDS=3	# the drivers take turns
 
 # Hundredths of what siw takes to connect, which the variants may take
-declare -A LIMITS=([default]=104 [plain]=98)
+declare -A LIMITS=([siw_mpa]=104 [srnic]=104 [plain]=98)
 
 # The string instructions of the processor are left out: they count once for each octet, though a
 # real one moves many at a time. Without them it is eight.
@@ -146,36 +162,25 @@ measure_all() {
 	done <<<"${2:1:-1}"
 }
 
-# Instructions per message, from what perftest says: MiB/s, or microseconds there.
-data_of() {
-	awk -v size="$1" -v column="$2" '$1 == size && $column > 0 {
-		print "message", column == 4 ? int(size / $4 * 1e9 / 2^20) : int($column * 1000)
-	}'
-}
-
+# The plugin counts what the kernel does meanwhile. The programs wait in busy loops, so what they
+# do themselves says nothing.
 measure_data() {
-	local name program size column args output before
+	local name size times program args
 
-	while read -r name size column program; do
+	while read -r name size times program; do
 		[[ $name =~ $ONLY ]] || continue
 		say "$1: $name"
-		args="-R -F -d siw0 -s $size -n 1000 -p 7473"
-		for _ in 1 2 3; do
-			before=$(guest_run A 'tcp_counter AttemptFails')
-			output=$(guest_run A "LISTEN_LIMIT=$LIMIT serve perftest 7473 '$program $args' &&
-				$program $args 10.0.0.1" "$LIMIT") || true
-			guest_run A 'bg_stop_all' "$LIMIT" >/dev/null || true
-			data_of "$size" "$column" <<<"$output" >"$RAW/$1.$name"
-			[[ ! -s $RAW/$1.$name ]] || break
-			if [[ $(guest_run A 'tcp_counter AttemptFails') -gt $before ]]; then
-				tap_retried 'TCP was refused: the server of perftest did not listen yet'
-			elif grep -q 'Correlation coefficient' <<<"$output"; then
-				tap_retried 'perftest could not measure the clock'
-			else
-				break
-			fi
-		done
+		args="-R -F -d siw0 -s $size -n $times -p 7473"
+		rm -f "$OUT/split"
+		guest_run A "LISTEN_LIMIT=$LIMIT serve perftest 7473 '$program $args' &&
+			/share/cm_bench count &&
+			$program $args 10.0.0.1 && /share/cm_bench dump" "$LIMIT" >"$RAW/log" || true
+		guest_run A 'bg_stop_all' "$LIMIT" >/dev/null || true
+		[[ -e $OUT/split ]] || { say "$1 $name: $(cat "$RAW/log")" && continue; }
+		mv "$OUT/split" "$RAW/$1.$name.split"
+		echo "connections $times" >"$RAW/$1.$name"
 	done <<<"${DATA:1:-1}"
+	rm -f "$RAW/log"
 }
 
 # cost VARIANT: instructions per connect
@@ -196,7 +201,7 @@ guard_kernel() {
 	"$TOP/scripts/build.sh"
 	boot_counted
 	siw=$(cost siw)
-	for variant in default plain; do
+	for variant in "${!LIMITS[@]}"; do
 		cost=$(cost "$variant")
 		echo "# $1 $variant: $cost instructions per connect, siw: $siw," \
 			"limit: ${LIMITS[$variant]} %"
@@ -241,7 +246,7 @@ measure_rates() {
 	build_program cm_rate
 	GUEST_SMP=4
 	for ((round = 1; round <= ROUNDS; round++)); do
-		for variant in siw default plain; do
+		for variant in siw siw_mpa srnic; do
 			rate "$variant" "$round"
 		done
 	done
@@ -260,11 +265,12 @@ measure_everything() {
 	build_program cm_bench
 	build_plugin
 	boot_counted -plugin "$OUT/split.so,map=$OUT/map,out=$OUT/split"
-	for variant in siw default plain; do
+	for variant in $VARIANTS; do
 		take_driver "$variant"
 		tell_plugin
 		[[ $variant != siw ]] || measure_all tcp "$TCP_MEASURES"
-		measure_all "$variant" "$MEASURES"
+		[[ " $BRIEFLY " == *" $variant "* ]] || measure_all "$variant" "$MEASURES"
+		[[ " $BRIEFLY " != *" $variant "* ]] || measure_all "$variant" "$BRIEF_MEASURES"
 		measure_data "$variant"
 	done
 	guest_down || say "the guest did not end well: see $GUEST_RUN"

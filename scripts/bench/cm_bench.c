@@ -11,6 +11,8 @@
  *	tcp		connect, 24 octets there, 24 octets back, close
  *	hold		nothing: for -k
  *	load		have the plugin read its map of functions
+ *	count		have it count what runs from now on, whoever it is
+ *	dump		have it write what it has counted
  *
  * COUNT connections in batches of OUTSTANDING, with so many OCTETS of private data in each
  * direction. -k holds a NUMBER of connections meanwhile, and prints what memory they took:
@@ -79,6 +81,7 @@ static long long since, spent[PHASES];
 
 /* For the plugin: an instruction that does nothing, see split.c */
 #define MARK(n) asm volatile("nopl 0x1b3c0000+%c0(%%rax)" : : "i"(n) : "memory")
+#define MARK_DATA	7
 #define MARK_LOAD	8
 #define MARK_DUMP	9
 
@@ -549,6 +552,14 @@ int main(int argc, char **argv)
 	mode = optind < argc ? argv[optind] : "";
 	if (!strcmp(mode, "load")) {
 		MARK(MARK_LOAD);
+		return 0;
+	}
+	if (!strcmp(mode, "count")) {
+		MARK(MARK_DATA);
+		return 0;
+	}
+	if (!strcmp(mode, "dump")) {
+		MARK(MARK_DUMP);
 		return 0;
 	}
 	/* Until TCP has forgotten the ports of an earlier run; emulated time flies. */

@@ -16,7 +16,8 @@ import subprocess
 import sys
 
 # The numbers are those of split.c; 0 and 1 are fixed there.
-GROUPS = ("caller", "user", "syscall", "cma", "verbs", "cm", "siw", "tcp", "schedule", "irq")
+GROUPS = ("caller", "user", "syscall", "cma", "verbs", "cm", "siw", "tcp", "schedule", "irq",
+          "copy", "crc")
 
 MODULES = {
     "rdma_ucm": "cma",
@@ -26,6 +27,9 @@ MODULES = {
     "ib_uverbs": "verbs",
     "iw_mpa": "cm",
     "siw_mpa": "siw",
+    "srnic": "siw",
+    "crc32c_intel": "crc",
+    "libcrc32c": "crc",
     "siw": "siw",
 }
 # What takes siw_cm.c's place counts like siw_cm.c.
@@ -39,6 +43,8 @@ BEGINNINGS = (
                  r"|ret_from_fork|do_idle|schedule_idle|default_idle_call|kthread_worker_fn"),
     ("irq", r"asm_(sysvec|common).*|sysvec_.*|rcu_core|run_timer_softirq|tick_.*"
             r"|hrtimer_interrupt|run_ksoftirqd|irq_exit_rcu"),
+    ("copy", r"copy_user_\w+|rep_movs_alternative|(__)?memcpy(_orig|_erms)?|_copy_(to|from)_(iter|user)"
+             r"|copy_page_(to|from)_iter\w*|copyin|copyout"),
 )
 
 

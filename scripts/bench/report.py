@@ -20,8 +20,8 @@ sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 import page     # noqa: E402
 
-VARIANTS = ("tcp", "siw", "default", "plain")
-PHASES = ("", "setup", "connect", "qp", "close", "destroy", "settle")
+VARIANTS = ("tcp", "siw", "siw_mpa", "srnic", "plain", "markers")
+PHASES = ("", "setup", "connect", "qp", "close", "destroy", "settle", "data")
 # As functions.py numbers them
 GROUPS = (
     ("", ""),
@@ -30,12 +30,14 @@ GROUPS = (
     ("rdma_ucm, rdma_cm, iw_cm", "#8d6fb0"),
     ("verbs: ib_core, ib_uverbs", "#b79bd3"),
     ("connection manager", "#d1495b"),
-    ("the rest of siw", "#edae49"),
+    ("the rest of the driver", "#edae49"),
     ("TCP/IP", "#30638e"),
     ("scheduler, workqueues", "#66a182"),
     ("interrupts, timers", "#c9c9c9"),
+    ("copying", "#5fa8d3"),
+    ("CRC32c", "#c0ca33"),
 )
-CM = 5
+USER, CM = 1, 5
 # Every allocation from a slab goes through one of these.
 ALLOCATIONS = re.compile(r"__kmem_cache_alloc_node|kmem_cache_alloc(_lru)?|kmem_cache_alloc_node")
 
@@ -70,6 +72,11 @@ class Measure:
     def total(self):
         """All phases, with what was put off until the end; by the plugin's count."""
         return round(sum(self.insns.values()) / self.count)
+
+    def kernel(self):
+        """What the kernel did; by the plugin's count"""
+        return round(sum(insns for (_, group), insns in self.insns.items()
+                         if group != USER) / self.count)
 
     def part(self, phase, group):
         return round(self.insns[phase, group] / self.count)
@@ -133,8 +140,9 @@ def as_page(table):
 
 
 def write_page(folder, name, title, tables, *pictures):
-    parts = [page.paragraph("tcp: connections without RDMA; siw: as the kernel has it; default and "
-                            "plain: siw_mpa with its defaults, and with no more than siw does.")]
+    parts = [page.paragraph("tcp: connections without RDMA; siw: as the kernel has it; siw_mpa and "
+                            "srnic: as they come; plain: srnic with no more than siw does; markers: "
+                            "srnic with Markers.")]
     parts += [page.figure(picture) for picture in pictures]
     parts.append(page.note("In the plots below each group of bars has a scale of its own."))
     for table in tables:
@@ -142,14 +150,14 @@ def write_page(folder, name, title, tables, *pictures):
     write(folder, name, page.judged(page.page(title, *parts)))
 
 
-HEAD = ["", *VARIANTS, "default/siw", "plain/siw"]
+HEAD = ["", *VARIANTS, "srnic/siw", "plain/siw"]
 
 
 def row_of(name, values):
     """A row with the ratios at its end; values by variant."""
     siw = values.get("siw")
     return [name, *[values.get(variant) for variant in VARIANTS],
-            ratio(values.get("default"), siw), ratio(values.get("plain"), siw)]
+            ratio(values.get("srnic"), siw), ratio(values.get("plain"), siw)]
 
 
 def by_variant(measures, function):
@@ -170,12 +178,12 @@ def table_of_costs(found):
     return Table("Instructions per connection", HEAD, rows)
 
 
-def table_of_parts(measures, phase):
+def table_of_parts(measures, phase, title):
     rows = []
     for group, (name, _) in enumerate(GROUPS):
-        if name:
+        if name and (phase != "data" or group != USER):
             rows.append(row_of(name, by_variant(measures, lambda m, g=group: m.part(phase, g))))
-    return Table(f"Where they go, {phase}, one at a time", HEAD, rows)
+    return Table(title, HEAD, rows)
 
 
 def table_of_events(measures):
@@ -209,9 +217,9 @@ def table_of_scale(found):
 
 
 def table_of_data(found):
-    rows = [row_of(name, by_variant(found[name], lambda m: m.values.get("message")))
+    rows = [row_of(name, by_variant(found[name], Measure.kernel))
             for name in sorted(found) if name.startswith("data")]
-    return Table("Instructions per message", HEAD, rows)
+    return Table("Instructions of the kernel per message, both ends", HEAD, rows)
 
 
 def rates_of(path):
@@ -300,11 +308,14 @@ def main():
     one = {variant: measure for variant, measure in found.get("connect-1", {}).items()
            if measure.phase("connect")}
     if one:
-        tables += [table_of_parts(one, "connect"), table_of_parts(one, "close"),
-                   table_of_events(one)]
+        tables += [table_of_parts(one, phase, f"Where they go, {phase}, one at a time")
+                   for phase in ("connect", "close")]
+        tables.append(table_of_events(one))
         pictures.append(picture(one))
         write(folder, "connect.svg", pictures[0])
     tables += [table_of_memory(found), table_of_scale(found), table_of_data(found)]
+    tables += [table_of_parts(found[name], "data", f"Where they go, {name}")
+               for name in ("data-write-64k", "data-read-64k", "data-send-64") if name in found]
     write(folder, "table.rst", "\n".join(map(as_text, tables)))
     write_page(folder, "bench.html", "iw_mpa: what connections cost", tables, *pictures)
 
