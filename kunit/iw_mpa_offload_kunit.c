@@ -8,6 +8,7 @@
 #include "sock.h"
 #include "startup.h"
 
+#include <linux/delay.h>
 #include <linux/module.h>
 #include <linux/sched/mm.h>
 #include <linux/tcp.h>
@@ -115,11 +116,15 @@ static struct socket *called_open(struct kunit *test, struct iw_mpa_sock *listen
 		.local = iw_mpa_addr(&fid->id.m_local_addr),
 	};
 	struct socket *peer;
+	int err, tries = 0;
 
 	((struct sockaddr_in *)&fid->id.m_local_addr)->sin_port = htons(20999);
 	KUNIT_ASSERT_EQ(test, 0, iw_mpa_sock_listen(listener, &line_ops, &opts, 4));
 	peer = peer_connect(f, fid);
-	KUNIT_ASSERT_EQ(test, 0, iw_mpa_sock_accept(listener, sock));
+	/* The peer is connected when it has the SYN-ACK; its own answer may still be on its way. */
+	while ((err = iw_mpa_sock_accept(listener, sock)) == -EAGAIN && tries++ < 1000)
+		msleep(1);
+	KUNIT_ASSERT_EQ(test, 0, err);
 	return peer;
 }
 

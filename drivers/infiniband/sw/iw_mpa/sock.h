@@ -99,6 +99,7 @@ typedef size_t (*iw_mpa_sock_taker)(void *arg, const u8 *octets, size_t len);
 int iw_mpa_sock_connect(struct iw_mpa_sock *ms,
 			const struct iw_mpa_sock_ops *ops,
 			const struct iw_mpa_sock_opts *opts);
+void iw_mpa_sock_save_acks(struct iw_mpa_sock *ms);
 int iw_mpa_sock_listen(struct iw_mpa_sock *ms,
 		       const struct iw_mpa_sock_ops *ops,
 		       const struct iw_mpa_sock_opts *opts, int backlog);
@@ -110,7 +111,6 @@ int iw_mpa_sock_adopt(struct iw_mpa_sock *ms, struct socket *sock,
 void iw_mpa_sock_drop(struct socket *sock, const struct iw_mpa_sock *listener);
 int iw_mpa_sock_read(struct iw_mpa_sock *ms, iw_mpa_sock_taker take, void *arg, bool *ended);
 int iw_mpa_sock_discard(struct iw_mpa_sock *ms, size_t len);
-void iw_mpa_sock_save_acks(struct iw_mpa_sock *ms);
 int iw_mpa_sock_send(struct iw_mpa_sock *ms, const void *buf, size_t len);
 void iw_mpa_sock_shutdown(struct iw_mpa_sock *ms);
 void iw_mpa_sock_seq(struct iw_mpa_sock *ms, u32 *snd_nxt, u32 *rcv_nxt,
