@@ -24,6 +24,10 @@ SRNIC=drivers/infiniband/sw/srnic
 COMPAT=drivers/infiniband/sw/compat
 SKELETON=drivers/infiniband/sw/iw_mpa_skeleton
 
+# What kunit/srnic_pair.c does in place of TCP, of the library and of the page allocator
+FAKED_TX='kernel_sendpage_locked iw_mpa_stream_down iw_mpa_tx_finished'
+FAKED_WRITER=skb_page_frag_refill
+
 declare -A CONFIG=([pure]=kunit/pure.kunitconfig [net]=kunit/.kunitconfig
 	[s390]=kunit/arch.kunitconfig [i386]=kunit/arch.kunitconfig)
 # Of those that kunit.py knows by this name: the prefix of their compiler
@@ -57,6 +61,8 @@ put_makefiles() {
 		obj-m :=
 		obj-y += \$(addprefix $SRNIC/,\$(srnic-r0) \$(srnic-r1) \$(srnic-r2) \$(srnic-leaves))
 		CFLAGS_$SRNIC/trace.o += \$(CFLAGS_trace.o)
+		CFLAGS_$SRNIC/tx.o += \$(foreach name,$FAKED_TX,-D\$(name)=pair_\$(name))
+		CFLAGS_$SRNIC/writer.o += \$(foreach name,$FAKED_WRITER,-D\$(name)=pair_\$(name))
 		else
 		include \$(srctree)/drivers/iw_mpa/$LIB/Kbuild
 		include \$(srctree)/drivers/iw_mpa/$SRNIC/Kbuild

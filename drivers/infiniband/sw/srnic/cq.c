@@ -131,7 +131,7 @@ void srnic_cq_put(struct srnic_cq *cq, const struct srnic_cqe *cqe, bool solicit
 	} else {
 		up->full = true;
 		if (!cq->overflowed)
-			queue_work(srnic_wq, &cq->event_work);
+			queue_work(srnic_event_wq, &cq->event_work);
 		cq->overflowed = true;
 	}
 	spin_unlock_irqrestore(&cq->lock, flags);

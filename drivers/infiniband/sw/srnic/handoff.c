@@ -37,6 +37,22 @@ static int handoff_claim(struct srnic_qp *qp, struct iw_mpa_ep *ep)
 	return err;
 }
 
+/*
+ * Where the sender may use the last memory, TCP has to take what the peer answers, too,
+ * though that came in such memory: see "Memory reclaim" in srnic.rst.
+ */
+static void handoff_share_reserves(struct srnic_qp *qp, struct sock *sk, bool share)
+{
+	if (!qp->tx.reserves)
+		return;
+	lock_sock(sk);
+	if (share)
+		sk_set_memalloc(sk);
+	else
+		sk_clear_memalloc(sk);
+	release_sock(sk);
+}
+
 static int handoff_prepare(struct ib_qp *ibqp, const struct iw_mpa_handoff *ho)
 {
 	struct srnic_qp *qp = to_srnic_qp(ibqp);
@@ -54,6 +70,7 @@ static int handoff_prepare(struct ib_qp *ibqp, const struct iw_mpa_handoff *ho)
 	qp->irq = irq;
 	srnic_rx_start(qp, ho);
 	srnic_tx_start(qp, ho->params);
+	handoff_share_reserves(qp, ho->sock->sk, true);
 	spin_lock_irq(&qp->lock);
 	qp->sock = ho->sock;
 	spin_unlock_irq(&qp->lock);
@@ -168,12 +185,13 @@ static void handoff_stop(struct ib_qp *ibqp, enum iw_mpa_reason why)
 	struct srnic_qp *qp = to_srnic_qp(ibqp);
 	bool abort;
 
-	cancel_work_sync(&qp->rx.work);
+	cancel_delayed_work_sync(&qp->rx.work);
 	abort = handoff_is_abort(qp, why);
 	srnic_rx_stop(qp);
 	if (abort)
 		srnic_fault_note(qp, SRNIC_ERR_STREAM);
 	srnic_qp_to_error(qp);
+	handoff_share_reserves(qp, qp->sock->sk, false);
 	srnic_tx_stop(qp);
 	srnic_irq_free(&qp->irq);
 	srnic_qp_flush(qp);

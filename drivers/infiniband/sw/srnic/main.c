@@ -61,6 +61,26 @@ static int main_look_for_rivals(void)
 	return 0;
 }
 
+/* Storage waits for both: to destroy a QP is to wait for its events. */
+static int main_make_queues(void)
+{
+	srnic_wq = alloc_workqueue("srnic", WQ_MEM_RECLAIM | WQ_PERCPU, 0);
+	if (!srnic_wq)
+		return -ENOMEM;
+	srnic_event_wq = alloc_workqueue("srnic_event", WQ_MEM_RECLAIM | WQ_PERCPU, 0);
+	if (!srnic_event_wq) {
+		destroy_workqueue(srnic_wq);
+		return -ENOMEM;
+	}
+	return 0;
+}
+
+static void main_destroy_queues(void)
+{
+	destroy_workqueue(srnic_event_wq);
+	destroy_workqueue(srnic_wq);
+}
+
 static int __init srnic_init(void)
 {
 	int err;
@@ -72,18 +92,16 @@ static int __init srnic_init(void)
 	err = main_look_for_rivals();
 	if (err)
 		goto notifier;
-	srnic_wq = alloc_workqueue("srnic", WQ_MEM_RECLAIM | WQ_PERCPU, 0);
-	if (!srnic_wq) {
-		err = -ENOMEM;
+	err = main_make_queues();
+	if (err)
 		goto notifier;
-	}
 	err = srnic_device_init();
 	if (err)
-		goto queue;
+		goto queues;
 	return 0;
 
-queue:
-	destroy_workqueue(srnic_wq);
+queues:
+	main_destroy_queues();
 notifier:
 	unregister_module_notifier(&srnic_module_nb);
 	return err;
@@ -93,7 +111,7 @@ notifier:
 static void __exit srnic_exit(void)
 {
 	srnic_device_exit();
-	destroy_workqueue(srnic_wq);
+	main_destroy_queues();
 	srnic_writer_exit();
 	unregister_module_notifier(&srnic_module_nb);
 }

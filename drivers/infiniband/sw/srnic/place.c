@@ -189,7 +189,7 @@ int srnic_place_take_recv(struct srnic_qp *qp, struct srnic_rwqe *rwqe)
 	err = srnic_rq_take(rq, rwqe, srq ? srq->limit : 0, &below);
 	if (below) {
 		srq->limit = 0;
-		queue_work(srnic_wq, &srq->event_work);
+		queue_work(srnic_event_wq, &srq->event_work);
 	}
 	spin_unlock_irqrestore(&rq->lock, flags);
 	if (below)

@@ -61,7 +61,7 @@ void srnic_qp_tell(struct srnic_qp *qp, unsigned long events)
 	events = qp->events;
 	spin_unlock_irqrestore(&qp->lock, flags);
 	if (events)
-		queue_work(srnic_wq, &qp->event_work);
+		queue_work(srnic_event_wq, &qp->event_work);
 }
 
 static void srnic_qp_event_work(struct work_struct *work)

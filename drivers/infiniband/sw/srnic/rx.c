@@ -293,9 +293,10 @@ static bool rx_is_stuck(const struct sock *sk)
 	return tcp_epollin_ready(sk, INT_MAX);
 }
 
+/* Sooner than a work item that waits for memory would run by itself */
 static void rx_defer(struct srnic_qp *qp)
 {
-	queue_work(srnic_wq, &qp->rx.work);
+	mod_delayed_work(srnic_wq, &qp->rx.work, 0);
 }
 
 static void rx_drop_all(struct srnic_qp *qp, struct sock *sk)
@@ -390,7 +391,10 @@ void srnic_rx_look(struct srnic_qp *qp)
 	release_sock(sk);
 }
 
-/* TCP cannot hold an FPDU: have a place for it before the socket is locked. */
+/*
+ * TCP cannot hold an FPDU: have a place for it before the socket is locked. If memory is
+ * short, others need the worker more than this QP does: so the allocation gives up early.
+ */
 static void *rx_alloc_part(struct srnic_qp *qp, struct sock *sk, u32 *size)
 {
 	unsigned int noio;
@@ -402,20 +406,25 @@ static void *rx_alloc_part(struct srnic_qp *qp, struct sock *sk, u32 *size)
 	if (!*size)
 		return NULL;
 	noio = memalloc_noio_save();
-	part = kvmalloc(*size, GFP_KERNEL | __GFP_NOFAIL);
+	part = kvmalloc(*size, GFP_KERNEL | __GFP_NORETRY | __GFP_NOWARN);
 	memalloc_noio_restore(noio);
 	return part;
 }
 
 static void srnic_rx_work(struct work_struct *work)
 {
-	struct srnic_qp *qp = container_of(work, struct srnic_qp, rx.work);
+	struct srnic_qp *qp = container_of(to_delayed_work(work), struct srnic_qp, rx.work);
 	struct sock *sk = qp->sock->sk;
 	struct srnic_rx *rx = &qp->rx;
 	void *part;
 	u32 size;
 
 	part = rx_alloc_part(qp, sk, &size);
+	if (size && !part) {
+		srnic_count(qp->dev, rx_no_memory);
+		queue_delayed_work(srnic_wq, &rx->work, msecs_to_jiffies(SRNIC_RETRY_MS));
+		return;
+	}
 	lock_sock(sk);
 	if (part && !rx->part && rx->part_size == size) {
 		rx->part = part;
@@ -433,7 +442,7 @@ static void srnic_rx_work(struct work_struct *work)
  */
 void srnic_rx_setup(struct srnic_qp *qp)
 {
-	INIT_WORK(&qp->rx.work, srnic_rx_work);
+	INIT_DELAYED_WORK(&qp->rx.work, srnic_rx_work);
 }
 
 /**
@@ -486,7 +495,7 @@ bool srnic_rx_is_cut(const struct srnic_qp *qp)
  */
 void srnic_rx_stop(struct srnic_qp *qp)
 {
-	cancel_work_sync(&qp->rx.work);
+	cancel_delayed_work_sync(&qp->rx.work);
 	kvfree(qp->rx.part);
 	qp->rx.part = NULL;
 	qp->rx.part_size = 0;

@@ -56,8 +56,12 @@
 
 struct srnic_ring;
 
-/* All work of all devices; storage waits for it */
+/*
+ * Work of all devices: of the stream and of completions, and that which tells ULPs of async
+ * events. What may run on which is told in srnic.rst, "Memory reclaim".
+ */
 extern struct workqueue_struct *srnic_wq;
+extern struct workqueue_struct *srnic_event_wq;
 
 /**
  * struct srnic_dev - an RDMA device
@@ -434,6 +438,8 @@ struct srnic_msg {
  * @finished: all of that is with TCP; the library sends the FIN
  * @closed: the Terminate message is out, or given up: nothing else may go
  * @term_put: the Terminate message is in @batch
+ * @starved: there was no memory; nobody tries again before @retry has run, which clears it
+ * @reserves: the last memory there is may be used, see "Memory reclaim" in srnic.rst
  * @fault_is_own: the sender found the error; what is in @batch is before it
  * @resp_turn: a Read Response has its turn before the next WQE
  * @crc: FPDUs have a CRC
@@ -461,6 +467,8 @@ struct srnic_tx {
 	u16			ord;
 	unsigned long		deadline;
 	u32			pos;
+	bool			starved;
+	bool			reserves;
 	u32			msn[SRNIC_QN_COUNT];
 	struct srnic_msg	msg;
 	struct srnic_batch	batch;
@@ -468,7 +476,8 @@ struct srnic_tx {
 
 /**
  * struct srnic_rx - the receiving half of a QP's stream; under the socket's lock
- * @work: goes on behind the budget, and makes room for FPDUs that TCP cannot hold
+ * @work: goes on behind the budget, and makes room for FPDUs that TCP cannot hold; with a
+ *	delay if there was no memory for that
  * @crc: FPDUs have a CRC
  * @markers: FPDUs have Markers
  * @first: no FPDU was validated yet
@@ -490,7 +499,7 @@ struct srnic_tx {
  * @part_size: room in @part; without @part: room that it should have, or 0
  */
 struct srnic_rx {
-	struct work_struct	work;
+	struct delayed_work	work;
 	bool			crc;
 	bool			markers;
 	bool			first;

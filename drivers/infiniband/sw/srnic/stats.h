@@ -19,7 +19,7 @@ struct srnic_dev;
 	X(tx_octets,		"octets of their ULPDUs")			\
 	X(tx_batches,		"batches given to TCP")				\
 	X(tx_no_room,		"times TCP had no room")			\
-	X(tx_no_memory,		"times there was no memory for a batch")	\
+	X(tx_no_memory,		"times there was no memory to send")		\
 	X(tx_doorbells,		"posts that were sent in the caller's context") \
 	X(tx_work,		"runs of the sender's work item")		\
 	X(tx_terminates,	"Terminate messages sent")			\
@@ -29,6 +29,7 @@ struct srnic_dev;
 	X(rx_octets,		"octets of their ULPDUs")			\
 	X(rx_deferred,		"times the budget of a callback was used up")	\
 	X(rx_copied_out,	"FPDUs longer than TCP's buffer")		\
+	X(rx_no_memory,		"times there was no memory for one of these")	\
 	X(rx_terminates,	"Terminate messages received")			\
 	X(rx_rtr,		"RTR messages received")			\
 	X(rx_rdmap_v0,		"segments with RDMAP version 0")		\

@@ -10,6 +10,10 @@
  *
  * TCP may run RX within our call, when it works off its backlog: RX takes no lock that is
  * held here.
+ *
+ * Who waits for memory waits for the timer, and for nothing else (tx.starved). TCP calls
+ * write_space as soon as it has refused octets for want of memory while nothing is on its
+ * way: a sender that came back for that would be refused again, and so on without end.
  */
 
 #include "tx.h"
@@ -50,6 +54,15 @@ static void tx_retry_in(struct srnic_qp *qp, unsigned int ms)
 	mod_delayed_work(srnic_wq, &qp->tx.retry, msecs_to_jiffies(ms));
 }
 
+/* Memory is short, of us or of TCP: until the timer is over, nobody tries again. */
+static void tx_await_memory(struct srnic_qp *qp)
+{
+	srnic_count(qp->dev, tx_no_memory);
+	/* Before the timer, which takes it back */
+	WRITE_ONCE(qp->tx.starved, true);
+	tx_retry_in(qp, SRNIC_RETRY_MS);
+}
+
 /* TCP calls write_space when there is room again, if it knows that somebody waits. */
 static bool tx_has_room(struct srnic_qp *qp)
 {
@@ -82,20 +95,40 @@ static int tcp_splice(struct socket *sock, struct bio_vec *bv, unsigned int nbv,
 #endif
 
 /*
+ * Give TCP octets, as many as it takes. It says -EAGAIN if it has no room, and also if it has
+ * no memory. Room may have come meanwhile: who is refused twice with room lacks memory.
+ */
+static int tx_splice(struct srnic_qp *qp)
+{
+	struct srnic_batch *batch = &qp->tx.batch;
+	int n, tries;
+
+	for (tries = 0; tries < 2; tries++) {
+		n = tcp_splice(qp->sock, batch->bv, batch->nbv, batch->done,
+			       batch->len - batch->done);
+		if (n != -EAGAIN || !sk_stream_memory_free(qp->sock->sk))
+			return n;
+	}
+	return -ENOMEM;
+}
+
+/*
  * Give TCP what is in the batch. 0: it has all. -EAGAIN: it has no room, and calls
- * write_space. Any other error: the stream is gone, which TCP tells the library, too.
+ * write_space; or memory is short, and the timer runs. Any other error: the stream is gone,
+ * which TCP tells the library, too.
  */
 static int tx_push(struct srnic_qp *qp)
 {
 	struct srnic_batch *batch = &qp->tx.batch;
 
+	if (READ_ONCE(qp->tx.starved))
+		return -EAGAIN;
 	while (batch->done < batch->len) {
-		int n = tcp_splice(qp->sock, batch->bv, batch->nbv, batch->done,
-				   batch->len - batch->done);
+		int n = tx_splice(qp);
 
 		if (n == -ENOMEM || n == -ENOBUFS) {
-			tx_retry_in(qp, SRNIC_RETRY_MS);
-			n = -EAGAIN;
+			tx_await_memory(qp);
+			return -EAGAIN;
 		}
 		if (n == -EAGAIN || n == -EINTR || !n) {
 			srnic_count(qp->dev, tx_no_room);
@@ -137,7 +170,7 @@ static int tx_put_term(struct srnic_qp *qp, struct srnic_upcalls *up)
 	if (!tx_term_is_due(qp))
 		return 0;
 	if (srnic_send_term(qp)) {
-		tx_retry_in(qp, SRNIC_RETRY_MS);
+		tx_await_memory(qp);
 		return -EAGAIN;
 	}
 	qp->tx.term_put = true;
@@ -163,6 +196,7 @@ static enum tx_step tx_terminate(struct srnic_qp *qp, struct srnic_upcalls *up)
 {
 	struct srnic_tx *tx = &qp->tx;
 	int err = -EAGAIN;
+	long left;
 
 	if (tx->closed)
 		return TX_WAIT;
@@ -177,9 +211,10 @@ static enum tx_step tx_terminate(struct srnic_qp *qp, struct srnic_upcalls *up)
 		err = tx_put_term(qp, up);
 	else if (!tx_term_is_due(qp))
 		err = 0;
-	if (err == -EAGAIN && time_before(jiffies, tx->deadline)) {
+	left = tx->deadline - jiffies;
+	if (err == -EAGAIN && left > 0) {
 		/* Who waits for memory already waits for less. */
-		queue_delayed_work(srnic_wq, &tx->retry, tx->deadline - jiffies + 1);
+		queue_delayed_work(srnic_wq, &tx->retry, left + 1);
 		return TX_WAIT;
 	}
 	tx_term_gone(qp);
@@ -236,8 +271,7 @@ static enum tx_step tx_step(struct srnic_qp *qp, struct srnic_upcalls *up)
 	if (!err && ended && tx->finishing)
 		return tx_finish(qp);
 	if (err == -ENOMEM) {
-		srnic_count(qp->dev, tx_no_memory);
-		tx_retry_in(qp, SRNIC_RETRY_MS);
+		tx_await_memory(qp);
 		return TX_WAIT;
 	}
 	return err ? TX_GO_ON : TX_WAIT;
@@ -287,26 +321,34 @@ void srnic_tx_doorbell(struct srnic_qp *qp)
 		srnic_tx_kick(qp);
 }
 
-/* Storage may wait for this: a kernel ULP's data may take the last memory there is. */
+/*
+ * Nothing here starts I/O of its own to get memory: storage may wait for it. A QP behind
+ * which there may be storage of this host (tx.reserves) may take the last memory there is.
+ */
 static void srnic_tx_work(struct work_struct *work)
 {
 	struct srnic_qp *qp = container_of(work, struct srnic_qp, tx.work);
 	unsigned int noreclaim = 0, noio = memalloc_noio_save();
+	bool reserves;
 
-	if (!qp->user)
-		noreclaim = memalloc_noreclaim_save();
 	srnic_count(qp->dev, tx_work);
 	mutex_lock(&qp->tx.lock);
+	reserves = qp->tx.reserves;
+	if (reserves)
+		noreclaim = memalloc_noreclaim_save();
 	if (!tx_run(qp))
 		srnic_tx_kick(qp);
-	if (!qp->user)
+	if (reserves)
 		memalloc_noreclaim_restore(noreclaim);
 	memalloc_noio_restore(noio);
 }
 
 static void srnic_tx_retry(struct work_struct *work)
 {
-	srnic_tx_kick(container_of(to_delayed_work(work), struct srnic_qp, tx.retry));
+	struct srnic_qp *qp = container_of(to_delayed_work(work), struct srnic_qp, tx.retry);
+
+	WRITE_ONCE(qp->tx.starved, false);
+	srnic_tx_kick(qp);
 }
 
 /**
@@ -340,6 +382,8 @@ void srnic_tx_start(struct srnic_qp *qp, const struct iw_mpa_params *params)
 	tx->term_put = false;
 	tx->fault_is_own = false;
 	tx->resp_turn = false;
+	WRITE_ONCE(tx->starved, false);
+	tx->reserves = !qp->user && params->initiator;
 	tx->crc = params->crc;
 	tx->markers = params->tx_markers;
 	tx->ord = params->ord;
@@ -440,6 +484,8 @@ void srnic_tx_stop(struct srnic_qp *qp)
 	struct srnic_upcalls up = {};
 
 	mutex_lock(&tx->lock);
+	/* The last try */
+	WRITE_ONCE(tx->starved, false);
 	if (tx->open && !tx->closed && !tx->finished) {
 		if (!tx->deadline && !tx->fault_is_own)
 			srnic_batch_cut(tx);

@@ -1,0 +1,458 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The sender, with a TCP that does what a test wants: see struct pair_tcp. It sends for end
+ * 0; end 1 takes what is on the wire, and is the judge of it.
+ */
+
+#include <kunit/test.h>
+
+#include <linux/delay.h>
+#include <linux/sched.h>
+#include <net/sock.h>
+
+#include "fault.h"
+#include "sq.h"
+#include "srnic_pair.h"
+#include "stag.h"
+#include "tx.h"
+
+#define TX_LEN		100	/* octets of a Send */
+#define TX_WHILE_MS	100	/* long, against SRNIC_RETRY_MS */
+#define TX_PATIENCE_MS	2000
+
+static const struct pair_opts tx_plain = { .crc = true, .emss = 1448, .ord = 1 };
+static const struct pair_opts tx_marked = {
+	.crc = true, .emss = 1448, .ord = 1, .markers = { true, true },
+};
+
+static int tx_init(struct kunit *test)
+{
+	srnic_wq = alloc_workqueue("srnic_tx_kunit", WQ_MEM_RECLAIM, 0);
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, srnic_wq);
+	return pair_init(test);
+}
+
+static void tx_exit(struct kunit *test)
+{
+	struct pair *p = test->priv;
+	int i;
+
+	for (i = 0; p && i < 2; i++)
+		srnic_tx_stop(p->end[i].qp);
+	pair_exit(test);
+	destroy_workqueue(srnic_wq);
+	srnic_wq = NULL;
+}
+
+static struct srnic_qp *tx_begin(struct kunit *test, const struct pair_opts *opts)
+{
+	struct pair *p = test->priv;
+
+	pair_start(p, opts);
+	KUNIT_ASSERT_EQ(test, srnic_tx_open(p->end[0].qp, 0), 0);
+	return p->end[0].qp;
+}
+
+static void tx_post(struct kunit *test, u64 id)
+{
+	struct pair *p = test->priv;
+	struct ib_sge sge = {
+		.addr	= (uintptr_t)p->end[0].mem,
+		.length	= TX_LEN,
+		.lkey	= SRNIC_LOCAL_DMA_LKEY,
+	};
+	const struct ib_send_wr wr = {
+		.wr_id = id, .opcode = IB_WR_SEND, .sg_list = &sge, .num_sge = 1,
+		.send_flags = IB_SEND_SIGNALED,
+	};
+
+	pair_post_recv(&p->end[1], id, p->end[1].mem, TX_LEN);
+	KUNIT_ASSERT_EQ(test, pair_post(&p->end[0], &wr), 0);
+}
+
+/* The peer's Read, of @len octets of our memory */
+static void tx_post_read(struct kunit *test, struct srnic_mr *src, u32 len)
+{
+	struct pair *p = test->priv;
+	struct ib_sge sge = {
+		.addr	= (uintptr_t)p->end[1].mem,
+		.length	= len,
+		.lkey	= SRNIC_LOCAL_DMA_LKEY,
+	};
+	const struct ib_rdma_wr wr = {
+		.wr = { .opcode = IB_WR_RDMA_READ, .sg_list = &sge, .num_sge = 1 },
+		.remote_addr = src->base, .rkey = src->stag,
+	};
+
+	KUNIT_ASSERT_EQ(test, pair_post(&p->end[1], &wr.wr), 0);
+}
+
+static bool tx_poll(const unsigned int *value, unsigned int want)
+{
+	int ms;
+
+	for (ms = 0; ms < TX_PATIENCE_MS && READ_ONCE(*value) != want; ms += 20)
+		msleep(20);
+	return *value == want;
+}
+
+/* All that was posted arrives. */
+static void tx_expect_arrival(struct kunit *test, u64 id)
+{
+	struct pair *p = test->priv;
+
+	pair_deliver(p, 0);
+	pair_expect_wc(p, &p->end[1].rcq, id, IB_WC_SUCCESS);
+	pair_expect_wc(p, &p->end[0].scq, id, IB_WC_SUCCESS);
+	pair_expect_fault(p, 1, SRNIC_ERR_NONE);
+}
+
+/* --- want of memory and want of room --- */
+
+static const int tx_refusals[] = { -EAGAIN, -ENOMEM, -ENOBUFS };
+
+static void tx_refusal_desc(const int *err, char *desc)
+{
+	snprintf(desc, KUNIT_PARAM_DESC_SIZE, "errno %d", -*err);
+}
+
+KUNIT_ARRAY_PARAM(tx_refusal, tx_refusals, tx_refusal_desc);
+
+/* TCP has room, and no memory: it is asked twice in SRNIC_RETRY_MS at the most. */
+static void tx_tcp_without_memory_asked_by_timer(struct kunit *test)
+{
+	const unsigned int most = 2 * (TX_WHILE_MS / SRNIC_RETRY_MS + 2);
+	struct srnic_qp *qp = tx_begin(test, &tx_plain);
+
+	tx_post(test, 1);
+	pair_tcp.err = *(const int *)test->param_value;
+	srnic_tx_doorbell(qp);
+	msleep(TX_WHILE_MS);
+	KUNIT_EXPECT_GT(test, pair_tcp.calls, 2);
+	KUNIT_EXPECT_LE(test, pair_tcp.calls, most);
+	pair_tcp.err = 0;
+	KUNIT_EXPECT_TRUE(test, tx_poll(&qp->sq.get, 1));
+	tx_expect_arrival(test, 1);
+}
+
+/* Whoever kicks meanwhile changes nothing, and nothing is lost. */
+static void tx_kicks_while_memory_is_short_void(struct kunit *test)
+{
+	struct srnic_qp *qp = tx_begin(test, &tx_plain);
+	unsigned int calls;
+	int i;
+
+	tx_post(test, 1);
+	pair_tcp.err = -ENOMEM;
+	srnic_tx_doorbell(qp);
+	calls = pair_tcp.calls;
+	for (i = 0; i < 100; i++)
+		srnic_tx_doorbell(qp);
+	KUNIT_EXPECT_LE(test, pair_tcp.calls, calls + 1);
+	pair_tcp.err = 0;
+	KUNIT_EXPECT_TRUE(test, tx_poll(&qp->sq.get, 1));
+	tx_expect_arrival(test, 1);
+}
+
+/* TCP calls when it has room: no timer runs. */
+static void tx_tcp_without_room_asked_when_it_has(struct kunit *test)
+{
+	struct pair *p = test->priv;
+	struct srnic_qp *qp = tx_begin(test, &tx_plain);
+
+	tx_post(test, 1);
+	p->sock->sk->sk_wmem_queued = p->sock->sk->sk_sndbuf;
+	pair_tcp.err = -EAGAIN;
+	srnic_tx_doorbell(qp);
+	msleep(TX_WHILE_MS);
+	KUNIT_EXPECT_EQ(test, pair_tcp.calls, 0);
+	KUNIT_EXPECT_FALSE(test, delayed_work_pending(&qp->tx.retry));
+	p->sock->sk->sk_wmem_queued = 0;
+	pair_tcp.err = 0;
+	srnic_tx_kick(qp);
+	KUNIT_EXPECT_TRUE(test, tx_poll(&qp->sq.get, 1));
+	tx_expect_arrival(test, 1);
+}
+
+/* No page for an FPDU: the timer, too */
+static void tx_without_pages_goes_on_later(struct kunit *test)
+{
+	struct srnic_qp *qp = tx_begin(test, &tx_marked);
+
+	tx_post(test, 1);
+	pair_tcp.piece = 7;
+	pair_tcp.pieces = 5;
+	srnic_tx_doorbell(qp);
+	KUNIT_EXPECT_EQ(test, pair_tcp.calls, 0);
+	KUNIT_EXPECT_EQ(test, qp->tx.batch.len, 0);
+	KUNIT_EXPECT_EQ(test, qp->tx.pos, 0);
+	pair_tcp.piece = 0;
+	KUNIT_EXPECT_TRUE(test, tx_poll(&qp->sq.get, 1));
+	tx_expect_arrival(test, 1);
+}
+
+/* A Terminate message that gets no memory is given up in the end. */
+static void tx_terminate_without_memory_given_up(struct kunit *test)
+{
+	struct srnic_qp *qp = tx_begin(test, &tx_plain);
+	int ms;
+
+	pair_tcp.err = -EAGAIN;
+	srnic_fault_note(qp, SRNIC_ERR_CQ_FULL);
+	srnic_tx_kick(qp);
+	msleep(TX_WHILE_MS);
+	KUNIT_EXPECT_EQ(test, pair_tcp.downs, 0);
+	for (ms = 0; ms < 2 * SRNIC_TERM_MS && !READ_ONCE(pair_tcp.downs); ms += 20)
+		msleep(20);
+	KUNIT_EXPECT_EQ(test, pair_tcp.downs, 1);
+	KUNIT_EXPECT_TRUE(test, qp->tx.closed);
+}
+
+/* --- whose memory --- */
+
+struct tx_who {
+	bool user;
+	bool initiator;
+	bool reserves;
+	const char *name;
+};
+
+static const struct tx_who tx_whos[] = {
+	{ .name = "kernel, initiator", .initiator = true, .reserves = true },
+	{ .name = "kernel, responder" },
+	{ .name = "application, initiator", .user = true, .initiator = true },
+	{ .name = "application, responder", .user = true },
+};
+
+static void tx_who_desc(const struct tx_who *who, char *desc)
+{
+	strscpy(desc, who->name, KUNIT_PARAM_DESC_SIZE);
+}
+
+KUNIT_ARRAY_PARAM(tx_who, tx_whos, tx_who_desc);
+
+/* The last memory is for a ULP of the kernel that has connected, and for nobody else. */
+static void tx_reserves_for_storage_alone(struct kunit *test)
+{
+	const struct tx_who *who = test->param_value;
+	const struct iw_mpa_params params = { .initiator = who->initiator, .crc = true };
+	struct pair *p = test->priv;
+	struct srnic_qp *qp = p->end[0].qp;
+
+	pair_start(p, &tx_plain);
+	tx_post(test, 1);
+	qp->user = who->user;
+	srnic_tx_start(qp, &params);
+	qp->tx.open = true;
+	srnic_tx_kick(qp);
+	KUNIT_EXPECT_TRUE(test, tx_poll(&pair_tcp.calls, 1));
+	KUNIT_EXPECT_EQ(test, !!(pair_tcp.task_flags & PF_MEMALLOC), who->reserves);
+	KUNIT_EXPECT_TRUE(test, pair_tcp.task_flags & PF_MEMALLOC_NOIO);
+	qp->user = false;
+}
+
+/* --- the end of a stream --- */
+
+static void tx_finish_nothing_posted_at_once(struct kunit *test)
+{
+	struct srnic_qp *qp = tx_begin(test, &tx_plain);
+
+	srnic_tx_finish(qp);
+	KUNIT_EXPECT_EQ(test, pair_tcp.finishes, 1);
+	KUNIT_EXPECT_EQ(test, pair_tcp.downs, 0);
+	srnic_tx_doorbell(qp);
+	srnic_tx_doorbell(qp);
+	KUNIT_EXPECT_EQ(test, pair_tcp.finishes, 1);
+}
+
+/* What was posted before goes out, what is posted behind it does not. */
+static void tx_finish_lets_out_what_is_posted(struct kunit *test)
+{
+	struct pair *p = test->priv;
+	struct srnic_qp *qp = tx_begin(test, &tx_plain);
+
+	tx_post(test, 1);
+	tx_post(test, 2);
+	pair_tcp.err = -ENOMEM;
+	srnic_tx_finish(qp);
+	KUNIT_EXPECT_EQ(test, pair_tcp.finishes, 0);
+	tx_post(test, 3);
+	pair_tcp.err = 0;
+	KUNIT_EXPECT_TRUE(test, tx_poll(&pair_tcp.finishes, 1));
+	srnic_tx_doorbell(qp);
+	KUNIT_EXPECT_EQ(test, qp->sq.get, 2);
+	tx_expect_arrival(test, 1);
+	tx_expect_arrival(test, 2);
+	pair_expect_no_wc(p, &p->end[1].rcq);
+	KUNIT_EXPECT_EQ(test, pair_tcp.finishes, 1);
+	KUNIT_EXPECT_EQ(test, pair_tcp.downs, 0);
+}
+
+/* A Read that has come is answered first, one that comes later is not. */
+static void tx_finish_answers_reads_that_have_come(struct kunit *test)
+{
+	struct pair *p = test->priv;
+	struct srnic_qp *qp = tx_begin(test, &tx_plain);
+	struct srnic_mr *mr = pair_reg(p, &p->pd, p->end[0].mem, 0x1000, PAIR_MEM,
+				       IB_ACCESS_REMOTE_READ);
+
+	tx_post_read(test, mr, 3000);
+	pair_send(p, 1);
+	pair_deliver(p, 1);
+	pair_tcp.err = -ENOMEM;
+	srnic_tx_finish(qp);
+	pair_tcp.err = 0;
+	KUNIT_EXPECT_TRUE(test, tx_poll(&pair_tcp.finishes, 1));
+	KUNIT_EXPECT_GT(test, p->end[0].wire_len, 3000);
+	pair_deliver(p, 0);
+	KUNIT_EXPECT_EQ(test, p->end[1].qp->sq.reads, 0);
+	tx_post_read(test, mr, 3000);
+	pair_send(p, 1);
+	pair_deliver(p, 1);
+	srnic_tx_doorbell(qp);
+	KUNIT_EXPECT_EQ(test, p->end[0].wire_len, 0);
+	pair_expect_fault(p, 1, SRNIC_ERR_NONE);
+}
+
+/* A fenced Send waits for a Read that nobody answers any more, once the peer has closed. */
+static void tx_finish_peer_has_closed_nothing_to_wait_for(struct kunit *test)
+{
+	struct pair *p = test->priv;
+	struct srnic_qp *qp = tx_begin(test, &tx_plain);
+	struct ib_sge sge = {
+		.addr = (uintptr_t)p->end[0].mem, .length = 8, .lkey = SRNIC_LOCAL_DMA_LKEY,
+	};
+	struct ib_rdma_wr read = {
+		.wr = { .opcode = IB_WR_RDMA_READ, .sg_list = &sge, .num_sge = 1 },
+	};
+	const struct ib_send_wr fenced = {
+		.opcode = IB_WR_SEND, .sg_list = &sge, .num_sge = 1,
+		.send_flags = IB_SEND_FENCE,
+	};
+
+	KUNIT_ASSERT_EQ(test, pair_post(&p->end[0], &read.wr), 0);
+	KUNIT_ASSERT_EQ(test, pair_post(&p->end[0], &fenced), 0);
+	srnic_tx_finish(qp);
+	KUNIT_EXPECT_EQ(test, pair_tcp.finishes, 0);
+	/* As srnic_rx_look() does */
+	smp_store_release(&qp->rx.ended, true);
+	srnic_tx_doorbell(qp);
+	KUNIT_EXPECT_EQ(test, pair_tcp.finishes, 1);
+	KUNIT_EXPECT_EQ(test, qp->sq.next, 1);
+}
+
+/* An error that was found before is told, and no orderly end follows. */
+static void tx_finish_behind_error_terminates(struct kunit *test)
+{
+	struct pair *p = test->priv;
+	struct srnic_qp *qp = tx_begin(test, &tx_marked);
+
+	srnic_fault_note(qp, SRNIC_ERR_CQ_FULL);
+	srnic_tx_finish(qp);
+	KUNIT_EXPECT_EQ(test, pair_tcp.finishes, 0);
+	KUNIT_EXPECT_EQ(test, pair_tcp.downs, 1);
+	pair_deliver(p, 0);
+	pair_expect_fault(p, 1, SRNIC_ERR_TERM_RECEIVED);
+}
+
+/* --- the RTR message, again --- */
+
+/* A Write of nothing, whatever Markers stand in it; the stream goes on behind it. */
+static void tx_repeat_rtr_write_of_nothing(struct kunit *test)
+{
+	struct pair *p = test->priv;
+	struct srnic_qp *qp = tx_begin(test, &tx_marked);
+	u64 id;
+
+	for (id = 1; id <= 10; id++) {
+		u32 fpdus = qp->tx.pos;
+
+		KUNIT_EXPECT_EQ(test, srnic_tx_repeat_rtr(qp), 0);
+		KUNIT_EXPECT_GT(test, qp->tx.pos, fpdus);
+		pair_deliver(p, 0);
+		tx_post(test, id);
+		srnic_tx_doorbell(qp);
+		tx_expect_arrival(test, id);
+	}
+	KUNIT_EXPECT_EQ(test, p->end[1].wire_len, 0);
+}
+
+static void tx_repeat_rtr_moving_stream_busy(struct kunit *test)
+{
+	struct srnic_qp *qp = tx_begin(test, &tx_marked);
+
+	tx_post(test, 1);
+	pair_tcp.err = -ENOMEM;
+	srnic_tx_doorbell(qp);
+	KUNIT_EXPECT_EQ(test, srnic_tx_repeat_rtr(qp), -EBUSY);
+	pair_tcp.err = 0;
+	KUNIT_EXPECT_TRUE(test, tx_poll(&qp->sq.get, 1));
+	srnic_tx_finish(qp);
+	KUNIT_EXPECT_EQ(test, srnic_tx_repeat_rtr(qp), -EBUSY);
+	tx_expect_arrival(test, 1);
+}
+
+/*
+ * Memory for any number of its octets, but not for all: nothing of it goes out, and where
+ * Markers stand is not forgotten.
+ */
+static void tx_repeat_rtr_memory_ends_midway_nothing_sent(struct kunit *test)
+{
+	struct pair *p = test->priv;
+	struct srnic_qp *qp = tx_begin(test, &tx_marked);
+	unsigned int pieces, refused = 0;
+	u64 id = 0;
+
+	for (pieces = 0; pieces < 60; pieces++) {
+		u32 pos = qp->tx.pos, wire = p->end[0].wire_len;
+		int err;
+
+		pair_tcp.piece = 1;
+		pair_tcp.pieces = pieces;
+		err = srnic_tx_repeat_rtr(qp);
+		pair_tcp.piece = 0;
+		if (err) {
+			KUNIT_EXPECT_EQ(test, err, -ENOMEM);
+			KUNIT_EXPECT_EQ(test, qp->tx.pos, pos);
+			KUNIT_EXPECT_EQ(test, p->end[0].wire_len, wire);
+			KUNIT_EXPECT_EQ(test, qp->tx.batch.nbv, 0);
+			KUNIT_EXPECT_EQ(test, qp->tx.batch.fpdus, 0);
+			refused++;
+		}
+		pair_deliver(p, 0);
+		tx_post(test, ++id);
+		srnic_tx_doorbell(qp);
+		tx_expect_arrival(test, id);
+	}
+	KUNIT_EXPECT_GT(test, refused, 15);
+	KUNIT_EXPECT_LT(test, refused, 60);
+}
+
+static struct kunit_case tx_cases[] = {
+	KUNIT_CASE_PARAM(tx_tcp_without_memory_asked_by_timer, tx_refusal_gen_params),
+	KUNIT_CASE(tx_kicks_while_memory_is_short_void),
+	KUNIT_CASE(tx_tcp_without_room_asked_when_it_has),
+	KUNIT_CASE(tx_without_pages_goes_on_later),
+	KUNIT_CASE(tx_terminate_without_memory_given_up),
+	KUNIT_CASE_PARAM(tx_reserves_for_storage_alone, tx_who_gen_params),
+	KUNIT_CASE(tx_finish_nothing_posted_at_once),
+	KUNIT_CASE(tx_finish_lets_out_what_is_posted),
+	KUNIT_CASE(tx_finish_answers_reads_that_have_come),
+	KUNIT_CASE(tx_finish_peer_has_closed_nothing_to_wait_for),
+	KUNIT_CASE(tx_finish_behind_error_terminates),
+	KUNIT_CASE(tx_repeat_rtr_write_of_nothing),
+	KUNIT_CASE(tx_repeat_rtr_moving_stream_busy),
+	KUNIT_CASE(tx_repeat_rtr_memory_ends_midway_nothing_sent),
+	{}
+};
+
+static struct kunit_suite tx_suite = {
+	.name = "srnic_tx",
+	.init = tx_init,
+	.exit = tx_exit,
+	.test_cases = tx_cases,
+};
+
+kunit_test_suite(tx_suite);
+
+MODULE_LICENSE("GPL");
