@@ -182,7 +182,7 @@ struct srnic_mr *pair_fast(struct pair *p, void *va, u64 size, u32 access)
 	int i;
 
 	KUNIT_ASSERT_NOT_ERR_OR_NULL(p->test, mr);
-	rwlock_init(&mr->lock);
+	srnic_stag_setup(mr);
 	mr->kind = SRNIC_MR_FAST;
 	mr->ibmr.pd = &p->pd;
 	mr->max_extents = 1;

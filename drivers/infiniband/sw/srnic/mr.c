@@ -29,7 +29,7 @@ static struct srnic_mr *mr_alloc(struct ib_pd *pd, enum srnic_mr_kind kind)
 		atomic_dec(&dev->objects.mr);
 		return NULL;
 	}
-	rwlock_init(&mr->lock);
+	srnic_stag_setup(mr);
 	mr->kind = kind;
 	mr->ibmr.device = pd->device;
 	mr->ibmr.pd = pd;

@@ -116,6 +116,8 @@ struct srnic_extent {
  * @rcu: readers of @mrs may still look at it
  * @lock: an access holds it for reading, a change for writing; softirqs off
  * @kind: what it is; does not change
+ * @gate: a change holds it, too, before @lock
+ * @closed: whoever wants to read waits at @gate
  * @valid: may be accessed; under @lock
  * @stag: index and key; under @lock
  * @access: set of IB_ACCESS_*; under @lock
@@ -136,6 +138,8 @@ struct srnic_mr {
 	struct rcu_head		rcu;
 	rwlock_t		lock;
 	enum srnic_mr_kind	kind;
+	spinlock_t		gate;
+	bool			closed;
 	bool			valid;
 	u32			stag;
 	u32			access;

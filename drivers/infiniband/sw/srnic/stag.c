@@ -7,18 +7,69 @@
  * take the lock for writing: when they return nobody touches the memory any more, and
  * nobody will (RFC 5040 8.1.1). Softirqs are off under the lock, so it is held for no longer
  * than the octets of one FPDU take to be copied.
+ *
+ * Readers that have softirqs off overtake a writer that waits, by the kernel's own rule for
+ * this kind of lock: as long as peers keep two CPUs busy with a region, the writer would wait,
+ * with softirqs off. So a writer closes the gate first. Each CPU has at most one reader that is
+ * past the gate already; all others wait there until the change is done.
  */
 
 #include "stag.h"
 #include "target.h"
 
+#include <linux/bottom_half.h>
 #include <linux/random.h>
+#include <linux/spinlock.h>
 
 #define STAG_TRIES	64
+
+static void stag_lock(struct srnic_mr *mr)
+	__acquires(&mr->gate) __acquires(&mr->lock)
+{
+	spin_lock_bh(&mr->gate);
+	WRITE_ONCE(mr->closed, true);
+	write_lock(&mr->lock);
+}
+
+static void stag_unlock(struct srnic_mr *mr)
+	__releases(&mr->lock) __releases(&mr->gate)
+{
+	write_unlock(&mr->lock);
+	WRITE_ONCE(mr->closed, false);
+	spin_unlock_bh(&mr->gate);
+}
+
+static void stag_lock_shared(struct srnic_mr *mr)
+	__acquires(&mr->lock)
+{
+	local_bh_disable();
+	if (READ_ONCE(mr->closed)) {
+		spin_lock(&mr->gate);
+		spin_unlock(&mr->gate);
+	}
+	read_lock(&mr->lock);
+}
+
+static void stag_unlock_shared(struct srnic_mr *mr)
+	__releases(&mr->lock)
+{
+	read_unlock(&mr->lock);
+	local_bh_enable();
+}
 
 static u32 stag_index(u32 stag)
 {
 	return stag >> 8;
+}
+
+/**
+ * srnic_stag_setup - make the locks of a new region
+ * @mr: region, zeroed
+ */
+void srnic_stag_setup(struct srnic_mr *mr)
+{
+	rwlock_init(&mr->lock);
+	spin_lock_init(&mr->gate);
 }
 
 /**
@@ -61,9 +112,9 @@ int srnic_stag_add(struct srnic_dev *dev, struct srnic_mr *mr)
 void srnic_stag_remove(struct srnic_dev *dev, struct srnic_mr *mr)
 {
 	xa_erase(&dev->mrs, stag_index(mr->stag));
-	write_lock_bh(&mr->lock);
+	stag_lock(mr);
 	mr->valid = false;
-	write_unlock_bh(&mr->lock);
+	stag_unlock(mr);
 }
 
 static enum srnic_mem_fault stag_check(const struct srnic_mr *mr, const struct srnic_mem *mem)
@@ -111,11 +162,11 @@ enum srnic_mem_fault srnic_mem_access(struct srnic_dev *dev, const struct srnic_
 	rcu_read_lock();
 	mr = xa_load(&dev->mrs, stag_index(mem->stag));
 	if (mr) {
-		read_lock_bh(&mr->lock);
+		stag_lock_shared(mr);
 		fault = stag_check(mr, mem);
 		if (fault == SRNIC_MEM_OK && step)
 			srnic_target_walk(mr, mem->addr - mr->base, mem->len, step, arg);
-		read_unlock_bh(&mr->lock);
+		stag_unlock_shared(mr);
 	}
 	rcu_read_unlock();
 	return fault;
@@ -165,9 +216,9 @@ int srnic_stag_register(struct srnic_dev *dev, const struct ib_pd *pd, u32 stag,
 	rcu_read_lock();
 	mr = xa_load(&dev->mrs, stag_index(stag));
 	if (mr) {
-		write_lock_bh(&mr->lock);
+		stag_lock(mr);
 		err = stag_register(mr, pd, stag, base, size, access);
-		write_unlock_bh(&mr->lock);
+		stag_unlock(mr);
 	}
 	rcu_read_unlock();
 	return err;
@@ -197,11 +248,11 @@ static enum srnic_err stag_invalidate(struct srnic_dev *dev, const struct ib_pd 
 	rcu_read_lock();
 	mr = xa_load(&dev->mrs, stag_index(stag));
 	if (mr) {
-		write_lock_bh(&mr->lock);
+		stag_lock(mr);
 		err = stag_may_invalidate(mr, pd, stag, remote);
 		if (err == SRNIC_ERR_NONE)
 			mr->valid = false;
-		write_unlock_bh(&mr->lock);
+		stag_unlock(mr);
 	}
 	rcu_read_unlock();
 	return err;

@@ -40,6 +40,7 @@ struct srnic_mem {
 	bool			kernel;
 };
 
+void srnic_stag_setup(struct srnic_mr *mr);
 int srnic_stag_add(struct srnic_dev *dev, struct srnic_mr *mr);
 void srnic_stag_remove(struct srnic_dev *dev, struct srnic_mr *mr);
 enum srnic_mem_fault srnic_mem_access(struct srnic_dev *dev, const struct srnic_mem *mem,
