@@ -19,6 +19,7 @@
 #include <linux/module.h>
 #include <linux/mutex.h>
 #include <linux/netdevice.h>
+#include <linux/rcupdate.h>
 #include <linux/xarray.h>
 #include <net/addrconf.h>
 #include <net/tcp.h>
@@ -325,6 +326,7 @@ static int skel_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata)
 	struct iw_mpa_qp_end end;
 
 	WRITE_ONCE(qp->destroying, true);
+	synchronize_rcu_expedited();	/* iw_cm may have found it, without a reference yet */
 	iw_mpa_qp_gone(ibqp, &end);
 
 	kref_put(&qp->ref, skel_qp_release);

@@ -8,6 +8,7 @@
 
 #include <linux/module.h>
 #include <linux/netdevice.h>
+#include <linux/rcupdate.h>
 #include <rdma/siw-abi.h>
 
 /* siw's own, which are static there; the same for every device. */
@@ -52,7 +53,10 @@ static struct ib_qp *port_get_qp(struct ib_device *ibdev, int qpn)
 	return base_qp;
 }
 
-/* siw frees what a hand-off needs, so the connection has to be over before. */
+/*
+ * siw frees what a hand-off needs, so the connection has to be over before. iw_cm finds the QP
+ * and takes its reference under one spinlock, a reader of RCU: who has found it is waited for.
+ */
 static int port_destroy_qp(struct ib_qp *base_qp, struct ib_udata *udata)
 {
 	struct siw_qp *qp = to_siw_qp(base_qp);
@@ -62,6 +66,7 @@ static int port_destroy_qp(struct ib_qp *base_qp, struct ib_udata *udata)
 	down_write(&qp->state_lock);
 	qp->attrs.flags |= SIW_QP_IN_DESTROY;
 	up_write(&qp->state_lock);
+	synchronize_rcu_expedited();
 	iw_mpa_qp_gone(base_qp, &end);
 	err = siw_destroy_qp(base_qp, udata);
 	iw_mpa_qp_freed(&end);

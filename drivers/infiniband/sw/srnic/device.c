@@ -93,9 +93,9 @@ static int srnic_query_gid(struct ib_device *ibdev, u32 port, int index, union i
 
 static struct ib_qp *srnic_get_qp(struct ib_device *ibdev, int qpn)
 {
-	struct srnic_qp *qp = xa_load(&to_srnic_dev(ibdev)->qps, qpn);
+	struct srnic_qp *qp = srnic_qp_find(to_srnic_dev(ibdev), qpn);
 
-	return qp && !READ_ONCE(qp->dying) ? &qp->ibqp : NULL;
+	return qp ? &qp->ibqp : NULL;
 }
 
 static void srnic_qp_add_ref(struct ib_qp *ibqp)
@@ -169,7 +169,7 @@ static int device_setup(struct srnic_dev *dev, struct net_device *netdev)
 {
 	struct ib_device *ibdev = &dev->ibdev;
 
-	xa_init_flags(&dev->qps, XA_FLAGS_ALLOC1);
+	xa_init_flags(&dev->qps, XA_FLAGS_ALLOC1 | XA_FLAGS_LOCK_IRQ);
 	xa_init(&dev->mrs);
 	dev->stats = alloc_percpu(struct srnic_stats);
 	if (!dev->stats)

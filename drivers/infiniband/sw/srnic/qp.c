@@ -14,6 +14,8 @@
 #include "trace.h"
 #include "tx.h"
 
+#include <linux/rcupdate.h>
+
 /* qp->lock is held. */
 static void qp_set_state(struct srnic_qp *qp, enum srnic_state state)
 {
@@ -172,6 +174,7 @@ void srnic_qp_setup(struct srnic_qp *qp)
 	INIT_DELAYED_WORK(&qp->flush_work, srnic_qp_flush_work);
 	INIT_WORK(&qp->event_work, srnic_qp_event_work);
 	qp->flush_ms = SRNIC_FLUSH_MIN_MS;
+	qp->found = get_completed_synchronize_rcu();
 	qp->state = SRNIC_IDLE;
 	qp->idle_state = IB_QPS_RESET;
 	srnic_rx_setup(qp);
@@ -195,6 +198,49 @@ void srnic_qp_put(struct srnic_qp *qp)
 }
 
 /**
+ * srnic_qp_find - the QP of a number, as iw_get_qp wants it
+ * @dev: device
+ * @qpn: number
+ *
+ * iw_cm takes its reference behind this, by iw_add_ref, and before it gives up a spinlock that it
+ * has taken with interrupts off. That is a read-side critical section of RCU, in real-time
+ * kernels, too. So srnic_qp_end(), from which on the QP is not found, waits for a grace period
+ * that has begun after the last time it was. In most lives of a QP that is over long before.
+ *
+ * Context: any in which the caller has a reference, or is such a section.
+ *
+ * Return: the QP, without a reference; NULL if there is none, or it is being destroyed.
+ */
+struct srnic_qp *srnic_qp_find(struct srnic_dev *dev, u32 qpn)
+{
+	struct srnic_qp *qp;
+	unsigned long flags;
+
+	xa_lock_irqsave(&dev->qps, flags);
+	qp = xa_load(&dev->qps, qpn);
+	if (qp && qp->dying)
+		qp = NULL;
+	if (qp)
+		qp->found = get_state_synchronize_rcu();
+	xa_unlock_irqrestore(&dev->qps, flags);
+	return qp;
+}
+
+/* From now on nobody finds it, and who found it before has a reference. */
+static void qp_hide(struct srnic_qp *qp)
+{
+	unsigned long found;
+
+	xa_lock_irq(&qp->dev->qps);
+	spin_lock(&qp->lock);
+	qp->dying = true;
+	spin_unlock(&qp->lock);
+	found = qp->found;
+	xa_unlock_irq(&qp->dev->qps);
+	cond_synchronize_rcu_expedited(found);
+}
+
+/**
  * srnic_qp_end - wait until nobody uses a QP
  * @qp: the QP
  *
@@ -211,9 +257,7 @@ void srnic_qp_end(struct srnic_qp *qp)
 {
 	struct iw_mpa_qp_end end;
 
-	spin_lock_irq(&qp->lock);
-	qp->dying = true;
-	spin_unlock_irq(&qp->lock);
+	qp_hide(qp);
 	iw_mpa_qp_gone(&qp->ibqp, &end);
 
 	srnic_qp_to_error(qp);

@@ -12,6 +12,7 @@ void srnic_qp_flush(struct srnic_qp *qp);
 void srnic_qp_flush_soon(struct srnic_qp *qp);
 void srnic_qp_tell(struct srnic_qp *qp, unsigned long events);
 void srnic_qp_put(struct srnic_qp *qp);
+struct srnic_qp *srnic_qp_find(struct srnic_dev *dev, u32 qpn);
 void srnic_qp_end(struct srnic_qp *qp);
 bool srnic_qp_to_error(struct srnic_qp *qp);
 

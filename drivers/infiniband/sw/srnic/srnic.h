@@ -66,7 +66,8 @@ extern struct workqueue_struct *srnic_event_wq;
 /**
  * struct srnic_dev - an RDMA device
  * @ibdev: what the RDMA core knows
- * @qps: QPs by number; a QP comes when it is complete, and leaves last
+ * @qps: QPs by number; a QP comes when it is complete, and leaves last. Its lock is taken with
+ *	interrupts off
  * @mrs: memory regions by STag index
  * @next_qpn: where to look for a free number
  * @mac: MAC address of the network device, or one made up: the GID
@@ -115,9 +116,9 @@ struct srnic_extent {
  * @ibmr: what the RDMA core knows
  * @rcu: readers of @mrs may still look at it
  * @lock: an access holds it for reading, a change for writing; softirqs off
- * @kind: what it is; does not change
  * @gate: a change holds it, too, before @lock
  * @closed: whoever wants to read waits at @gate
+ * @kind: what it is; does not change
  * @valid: may be accessed; under @lock
  * @stag: index and key; under @lock
  * @access: set of IB_ACCESS_*; under @lock
@@ -137,9 +138,9 @@ struct srnic_mr {
 	struct ib_mr		ibmr;
 	struct rcu_head		rcu;
 	rwlock_t		lock;
-	enum srnic_mr_kind	kind;
 	spinlock_t		gate;
 	bool			closed;
+	enum srnic_mr_kind	kind;
 	bool			valid;
 	u32			stag;
 	u32			access;
@@ -437,13 +438,13 @@ struct srnic_msg {
  * @lock: whoever holds it is the sender, and owns all that follows but the work items
  * @work: sends
  * @retry: queues @work, when memory may be there or @deadline is over
+ * @starved: there was no memory; nobody tries again before @retry has run, which clears it
+ * @reserves: the last memory there is may be used, see "Memory reclaim" in srnic.rst
  * @open: may send: since send_rtr or open_tx, until stop
  * @finishing: what was posted and is owed goes out, then the stream ends
  * @finished: all of that is with TCP; the library sends the FIN
  * @closed: the Terminate message is out, or given up: nothing else may go
  * @term_put: the Terminate message is in @batch
- * @starved: there was no memory; nobody tries again before @retry has run, which clears it
- * @reserves: the last memory there is may be used, see "Memory reclaim" in srnic.rst
  * @fault_is_own: the sender found the error; what is in @batch is before it
  * @resp_turn: a Read Response has its turn before the next WQE
  * @crc: FPDUs have a CRC
@@ -466,13 +467,13 @@ struct srnic_tx {
 	bool			term_put;
 	bool			fault_is_own;
 	bool			resp_turn;
+	bool			starved;
+	bool			reserves;
 	bool			crc;
 	bool			markers;
 	u16			ord;
 	unsigned long		deadline;
 	u32			pos;
-	bool			starved;
-	bool			reserves;
 	u32			msn[SRNIC_QN_COUNT];
 	struct srnic_msg	msg;
 	struct srnic_batch	batch;
@@ -543,7 +544,9 @@ enum srnic_state {
  * @lock: protects the members up to @fault
  * @state: see the table in srnic.rst; may be read without the lock as a hint
  * @idle_state: SRNIC_IDLE: IB_QPS_RESET, INIT or RTR, as the ULP has set
- * @dying: destroy_qp was called: iw_get_qp does not find it any more
+ * @dying: destroy_qp was called: iw_get_qp does not find it any more; set under the lock of
+ *	srnic_dev.qps, too
+ * @found: when iw_get_qp last found it, as RCU tells time; under the lock of srnic_dev.qps
  * @abrupt: SRNIC_CLOSING: the ULP does not want that what it posted goes out
  * @ep: the connection, from prepare to stop
  * @sock: its stream, likewise
@@ -570,6 +573,7 @@ struct srnic_qp {
 	struct kref		ref;
 	struct completion	free;
 
+	unsigned long		found;
 	spinlock_t		lock;
 	u8			state;
 	u8			idle_state;

@@ -228,8 +228,8 @@ static int srnic_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *init,
 		return err;
 	if (!atomic_add_unless(&dev->objects.qp, 1, SRNIC_MAX_QP))
 		return -ENOMEM;
-	err = xa_alloc_cyclic(&dev->qps, &ibqp->qp_num, NULL, XA_LIMIT(1, 0xffffff),
-			      &dev->next_qpn, GFP_KERNEL);
+	err = xa_alloc_cyclic_irq(&dev->qps, &ibqp->qp_num, NULL, XA_LIMIT(1, 0xffffff),
+				  &dev->next_qpn, GFP_KERNEL);
 	if (err < 0)
 		goto count;
 	qp->dev = dev;
@@ -243,11 +243,11 @@ static int srnic_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *init,
 	if (err)
 		goto number;
 	qp_grant(qp, &init->cap);
-	xa_store(&dev->qps, ibqp->qp_num, qp, GFP_KERNEL);
+	xa_store_irq(&dev->qps, ibqp->qp_num, qp, GFP_KERNEL);
 	return 0;
 
 number:
-	xa_erase(&dev->qps, ibqp->qp_num);
+	xa_erase_irq(&dev->qps, ibqp->qp_num);
 count:
 	atomic_dec(&dev->objects.qp);
 	return err;
@@ -297,7 +297,7 @@ static int srnic_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata)
 	struct srnic_dev *dev = qp->dev;
 
 	srnic_qp_end(qp);
-	xa_erase(&dev->qps, ibqp->qp_num);
+	xa_erase_irq(&dev->qps, ibqp->qp_num);
 	qp_destroy_queues(qp);
 	atomic_dec(&dev->objects.qp);
 	return 0;
