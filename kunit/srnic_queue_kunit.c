@@ -515,6 +515,49 @@ static void rq_limit_told_when_fewer_are_left(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, below);
 }
 
+#define HOLES_ELEMENTS	6
+
+/* Take what there is, of a ring in which the bits of @valid say which elements are. */
+static void rq_take_among_holes(struct kunit *test, struct srnic_rq *rq, u32 valid, u32 limit)
+{
+	u32 i, taken = 0, start = rq->get;
+	struct srnic_rwqe rwqe;
+	bool below = false;
+
+	for (i = 0; i < HOLES_ELEMENTS; i++)
+		rq->uring[(start + i) % PAIR_WRS] = (struct siw_rqe) {
+			.id = i, .flags = valid & BIT(i) ? SIW_WQE_VALID : 0,
+		};
+	while (!queue_take(rq, &rwqe, limit, &below)) {
+		KUNIT_ASSERT_EQ(test, rwqe.id, taken);
+		taken++;
+		KUNIT_EXPECT_EQ(test, below, !(valid & BIT(taken + limit - 1)));
+		KUNIT_ASSERT_LE(test, taken, (u32)HOLES_ELEMENTS);
+	}
+	KUNIT_EXPECT_EQ(test, taken, (u32)ffz(valid));
+	for (i = taken; i < HOLES_ELEMENTS; i++)
+		KUNIT_EXPECT_EQ(test, !!rq->uring[(start + i) % PAIR_WRS].flags,
+				!!(valid & BIT(i)));
+}
+
+/*
+ * An application may clear what it has posted. Whatever it leaves, what is before the first hole
+ * is taken, once and in order; behind that nothing is touched; and whether the limit is reached
+ * is told by the one element that has to be there.
+ */
+static void rq_limit_among_cleared_elements_harmless(struct kunit *test)
+{
+	struct pair_end *e = queue_user(test);
+	u32 valid, limit;
+
+	for (valid = 0; valid < BIT(HOLES_ELEMENTS); valid++) {
+		for (limit = 1; limit <= HOLES_ELEMENTS; limit++) {
+			memset(e->qp->rq.uring, 0, PAIR_WRS * sizeof(*e->qp->rq.uring));
+			rq_take_among_holes(test, &e->qp->rq, valid, limit);
+		}
+	}
+}
+
 /* Any IRD, not rounded; full and empty are told apart, however often it goes round */
 static void irq_any_size_exact(struct kunit *test)
 {
@@ -691,6 +734,7 @@ static struct kunit_case queue_cases[] = {
 	KUNIT_CASE(irq_limit_ends_the_stream),
 	KUNIT_CASE(rq_user_elements_taken_once_in_order),
 	KUNIT_CASE(rq_limit_told_when_fewer_are_left),
+	KUNIT_CASE(rq_limit_among_cleared_elements_harmless),
 	KUNIT_CASE(irq_any_size_exact),
 	KUNIT_CASE(irq_ird_0_always_full),
 	KUNIT_CASE(cq_armed_called_once_for_what_was_asked),

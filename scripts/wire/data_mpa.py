@@ -10,6 +10,7 @@ import fpdu
 import mpa
 import rdmap
 from harness import check, equal
+from kernel import lines_of
 from link import FATAL, REQUEST, Link, both
 from peer import FIN, random_octets
 from rdmap import READ_REQUEST, READ_RESPONSE, SEND, WRITE
@@ -743,6 +744,29 @@ def F_8_1_reset(b, size, role):
         link.peer.raw(link.peer.make(link.peer.send_segments(bytes(100))[0])[:size])
     link.peer.reset()
     link.ended(FATAL)
+
+
+@rule("F-8-1", cases=both((0, 1), (9, 1), (9, 3000)))
+def F_8_1_urgent_data(b, size, more, role):
+    """TCP would take such an octet out of the stream. Between FPDUs and within one: the stream
+    ends, is counted, and nothing behind the mark is placed."""
+    path = "/sys/class/infiniband/siw0/ports/1/hw_counters/err_URGENT"
+    before = int(lines_of(path)[0])
+    link = Link(b, role)
+    link.works()
+    mr = sink(link)
+    link.qp.recv()
+    b.may_be_cut = True
+    if size:
+        link.peer.raw(link.peer.make(link.peer.send_segments(bytes(100))[0])[:size])
+    link.tcp.urgent(b"u" * more)
+    try:
+        for _ in range(100):
+            link.peer.write(mr.rkey, mr.start, random_octets(64))
+    except OSError:
+        pass
+    link.aborted()
+    equal(int(lines_of(path)[0]), before + 1, "streams that ended so")
 
 
 @rule("F-7.2-1", "D-6.2.1-4",
