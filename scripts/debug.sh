@@ -27,7 +27,7 @@ main() {
 	"$TOP/scripts/setup.sh" build guest
 	for suite in "$@"; do
 		case $suite in
-		faults) tap_start "$KERNEL faults:" wire "$TOP/scripts/wire.sh" -k '^faults_' ;;
+		faults) tap_start "$KERNEL faults:" wire "$TOP/scripts/wire.sh" -k '^(data_)?faults_' ;;
 		*) tap_start "$KERNEL $suite:" "$suite" "$TOP/scripts/$suite.sh" ;;
 		esac
 	done

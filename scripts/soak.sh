@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # What make check has no time for: the long cases of scripts/wire/storms.py and load.py, against
-# siw_mpa in a guest. What each took is told as it ends.
+# siw_mpa in a guest, and of data_storms.py, against srnic. What each took is told as it ends.
 #
 #   scripts/soak.sh [-k REGEX]     only the tests whose name or rule ids match
 #
@@ -21,16 +21,16 @@
 LIMIT=1800	# seconds for one test
 RATES=good_client_keeps_its_rate
 
-# soak NAME TEST...: in a guest of its own, from boot to the end
+# soak NAME DRIVER TEST...: in a guest of its own, from boot to the end
 soak() {
-	local name=$1 failed=$TAP_FAILED test
+	local name=$1 driver=$2 failed=$TAP_FAILED test
 
-	shift
+	shift 2
 	[[ $# -gt 0 ]] || return 0
 	say "soak: $name"
 	guest_boot A
 	share_tests
-	guest_run A 'driver_set siw_mpa' "$LIMIT"
+	guest_run A "driver_set $driver" "$LIMIT"
 	for test in "$@"; do
 		run_tests "$name" 10.0.0.1 "^$test " "$LIMIT" --soak
 	done
@@ -43,20 +43,22 @@ soak() {
 }
 
 main() {
-	local -a chosen rates others
+	local -a chosen rates others data
 
 	[[ $# -eq 0 || ($# -eq 2 && $1 == -k) ]] || die 'usage: soak.sh [-k REGEX]'
 	mapfile -t chosen < <(python3 "$TOP/scripts/wire/run.py" -l --soak -k "${2:-.}" |
 		cut -d ' ' -f 1)
 	mapfile -t rates < <(printf '%s\n' "${chosen[@]}" | grep "$RATES")
-	mapfile -t others < <(printf '%s\n' "${chosen[@]}" | grep -v "$RATES")
+	mapfile -t data < <(printf '%s\n' "${chosen[@]}" | grep '^data_')
+	mapfile -t others < <(printf '%s\n' "${chosen[@]}" | grep -v "$RATES\|^data_")
 	"$TOP/scripts/setup.sh" build guest
 	need_krel
 	"$TOP/scripts/build.sh"
-	soak "$KERNEL" "${others[@]}"
+	soak "$KERNEL" siw_mpa "${others[@]}"
+	soak "$KERNEL, srnic" srnic "${data[@]}"
 	if ! kernel_debugs "$KERNEL"; then
 		GUEST_ACCEL=tcg,thread=single GUEST_SMP=1 GUEST_ARGS=(-icount "shift=0,sleep=off")
-		soak "$KERNEL, by instructions" "${rates[@]}"
+		soak "$KERNEL, by instructions" siw_mpa "${rates[@]}"
 	fi
 	tap_end soak
 }

@@ -33,8 +33,8 @@ DATA_SAMPLE='R_5_|D_7_1_1_|F_4_1_1|R_7_2_1'
 
 FILES=
 STARTUP="responder initiator hazards load storms"
-DATA="data_mpa data_ddp data_rdmap data_ops data_order data_term data_access data_rings data_kernel data_fuzz"
-NOT_JUDGED="load storms"	# they send so much, or wreck so much, that nobody wants it captured
+DATA="data_mpa data_ddp data_rdmap data_ops data_order data_term data_access data_rings data_kernel data_fuzz data_storms"
+NOT_JUDGED="load storms data_storms data_faults"	# they send so much, or wreck so much, that nobody wants it captured
 OPTIONS=()	# for run.py
 PATTERN=
 
@@ -142,7 +142,10 @@ main() {
 		esac
 		shift
 	done
-	[[ ${KERNEL:?} != kasan ]] || STARTUP+=' faults'
+	if [[ ${KERNEL:?} == kasan ]]; then
+		STARTUP+=' faults'
+		DATA+=' data_faults'
+	fi
 	FILES=${FILES:-$STARTUP $DATA}
 	[[ $KERNEL != 6.1 ]] || KERNELS=${KERNELS:-6.1 6.12}
 	KERNELS=${KERNELS:-$KERNEL}

@@ -19,6 +19,7 @@ from mpa import R, WRITE
 from registry import rule, say
 
 FAILSLAB = "/sys/kernel/debug/failslab/"
+FAIL_PAGE = "/sys/kernel/debug/fail_page_alloc/"
 REQUEST = mpa.request2(b"data", a=1, rtr=WRITE, ird=4, ord=4)
 MOST = 500      # allocations of one call
 ENDS = {"CONNECT_ERROR", "UNREACHABLE", "REJECTED", "DISCONNECTED"}
@@ -47,6 +48,9 @@ def numbers(b):
     """1, 2 ...: which allocation is to fail, until the test has seen that there are no more."""
     b.put(FAILSLAB + "verbose", 0)
     b.put(FAILSLAB + "ignore-gfp-wait", "N")
+    for name, value in (("verbose", 0), ("ignore-gfp-wait", "N"), ("ignore-gfp-highmem", "N"),
+                        ("min-order", 0)):
+        b.put(FAIL_PAGE + name, value)
     yield from range(1, MOST)
     raise Failed(f"more than {MOST} allocations")
 
@@ -182,8 +186,12 @@ class Point:
             f.write(str(number))
 
     def met(self):
-        """Did the function come so far? Whether or not, it is over."""
+        """Did the function come so far? Whether or not, it is over, and so are connections."""
         gone()
+        return self.is_met()
+
+    def is_met(self):
+        """The same, while connections last"""
         check(poll(lambda: not self._get("inside")), "a worker does not come back")
         left = self._get("nth")
         self.put(0)

@@ -15,6 +15,8 @@ share_tests() {
 	# It has to see libsiw's calls of mmap(); handlers do not use all of their arguments.
 	gcc -Wall -Wextra -Wno-unused-parameter -Werror -O2 -rdynamic -o "$dir/verbs_probe" \
 		"$TOP"/scripts/wire/verbs_*.c -lrdmacm -libverbs -lpthread
+	gcc -Wall -Wextra -Werror -O2 -o "$dir/storm_verbs" "$TOP/scripts/wire/storm_verbs.c" \
+		-lrdmacm -libverbs -lpthread
 	gcc -Wall -Wextra -Werror -O2 -shared -fPIC -o "$dir/crc32c.so" "$TOP/scripts/wire/crc32c.c"
 }
 
@@ -36,7 +38,7 @@ run_tests() {
 	local prefix=$1 address=$2 pattern=$3 limit=$4 output want
 
 	shift 4
-	output=$(guest_run A "cp -u /share/wire/{cm_probe,load_peer,verbs_probe} /run && python3 /share/wire/run.py \
+	output=$(guest_run A "cp -u /share/wire/{cm_probe,load_peer,verbs_probe,storm_verbs} /run && python3 /share/wire/run.py \
 		--map /share/wire/map -k '$pattern' ${*@Q} /run/cm_probe $address" "$limit") || true
 	relay "$prefix" "$output"
 	want=$(python3 "$TOP/scripts/wire/run.py" -l -k "$pattern" "$@" | wc -l)

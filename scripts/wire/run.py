@@ -21,6 +21,7 @@ import zlib
 
 import data_access
 import data_ddp
+import data_faults
 import data_fuzz
 import data_kernel
 import data_mpa
@@ -28,6 +29,7 @@ import data_ops
 import data_order
 import data_rdmap
 import data_rings
+import data_storms
 import data_term
 import faults
 import fpdu
@@ -43,9 +45,10 @@ import storms
 import verbs
 
 DATA = (data_mpa, data_ddp, data_rdmap, data_ops, data_order, data_term, data_access, data_rings,
-        data_kernel, data_fuzz)
+        data_kernel, data_fuzz, data_storms, data_faults)
 MODULES = responder, initiator, hazards, storms, load, faults, *DATA
-LOADS = storms.__name__, load.__name__      # they have peers that are nobody's test
+# They have peers that are nobody's test.
+LOADS = storms.__name__, load.__name__, data_storms.__name__, data_faults.__name__
 
 
 def sample(tests, salt):

@@ -215,7 +215,7 @@ class Ground:
         self.inside("ip link set lo up; ip link set storm0 up; "
                     f"ip addr add {self.address}/24 dev storm0")
         run("ip link set storm1 up")
-        self.inside("rdma link add siw1 type siw netdev storm0")
+        self.inside("rdma link add siw1 type $(link_type) netdev storm0")
         check(poll(self.is_up), "the device does not come up")
 
     def inside(self, command):

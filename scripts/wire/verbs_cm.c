@@ -142,6 +142,15 @@ static int do_accept(int argc, char **argv)
 	return connection(argv, rdma_accept);
 }
 
+/* The number of a QP alone: that of another program's will do. */
+static int do_connect_number(int argc, char **argv)
+{
+	struct object *id = find(ID, argv[0]);
+	struct rdma_conn_param param = { .qp_num = number(argv[1]) };
+
+	return id ? rdma_connect(id->id, &param) : -1;
+}
+
 /* The kernel brings the QP to SQD, of which librdmacm does not know. */
 static int do_disconnect(int argc, char **argv)
 {
@@ -154,6 +163,7 @@ const struct command cm_commands[] = {
 	{ "listen", do_listen, 3 },		/* ID ADDRESS PORT */
 	{ "resolve", do_resolve, 3 },		/* ID ADDRESS PORT */
 	{ "connect", do_connect, 5 },		/* ID QP IRD ORD HEX */
+	{ "connect_number", do_connect_number, 2 },	/* ID QPN */
 	{ "accept", do_accept, 5 },		/* ID QP IRD ORD HEX: the id of a request */
 	{ "disconnect", do_disconnect, 1 },	/* ID */
 	{ }
