@@ -193,6 +193,7 @@ static void end_takes_as_long_as_octets_move(struct kunit *test)
 	bring_to(c, tc);
 	for (i = 0; i < 12; i++) {
 		msleep(100);
+		KUNIT_ASSERT_EQ(test, READ_ONCE(c->fid->nr_events), 1);	/* or the socket is gone */
 		move_an_octet(c, tc);
 	}
 	KUNIT_EXPECT_EQ(test, c->fid->nr_events, 1);
