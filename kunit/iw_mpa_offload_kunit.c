@@ -123,7 +123,7 @@ static struct socket *called_open(struct kunit *test, struct iw_mpa_sock *listen
 	peer = peer_connect(f, fid);
 	/* The peer is connected when it has the SYN-ACK; its own answer may still be on its way. */
 	while ((err = iw_mpa_sock_accept(listener, sock)) == -EAGAIN && tries++ < 1000)
-		msleep(1);
+		usleep_range(1000, 2000);
 	KUNIT_ASSERT_EQ(test, 0, err);
 	return peer;
 }
