@@ -17,7 +17,7 @@ from kernel import gone, quiet
 from link import Link
 from registry import rule, say
 from storms import SLOWLY, Ground, run
-from verbs import Dut, Qp
+from verbs import Dut, Qp, Verbs
 
 PROGRAM = "storm_verbs"
 WAITS = "connect", "reply", "request", "verdict", "rtr", "linger"
@@ -126,6 +126,7 @@ def objects_come_and_go(b, seconds):
     """Programs end in order or are killed, links and modules come and go: all of it ends, nothing
     is left, and the next connection comes up."""
     quiet()
+    Verbs.end_spare()       # it would not survive its device
     # An id whose connection waits for a peer that is not there any more goes by these.
     b.set(**{f"{wait}_timeout_ms": 2000 * SLOW for wait in WAITS})
     storm = Storm(b, seconds)
