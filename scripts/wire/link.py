@@ -66,6 +66,9 @@ class Link:
         if not rtr and role == "initiator":
             b.set(peer_to_peer=0)
         b.set(**(settings or {}))
+        if narrow:
+            # What the peer does not read is to stay with the device, not with the device's TCP.
+            b.put("/proc/sys/net/ipv4/tcp_wmem", "4096 16384 32768")
         self._make_qp(dut, qp or {})
         if setup:
             setup(self.dut, self.qp)
