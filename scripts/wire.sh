@@ -146,6 +146,8 @@ main() {
 		STARTUP+=' faults'
 		DATA+=' data_faults'
 	fi
+	# Storms of objects are for the long run.
+	[[ ${#OPTIONS[@]} -eq 0 ]] || DATA=${DATA/ data_storms/}
 	FILES=${FILES:-$STARTUP $DATA}
 	[[ $KERNEL != 6.1 ]] || KERNELS=${KERNELS:-6.1 6.12}
 	KERNELS=${KERNELS:-$KERNEL}
