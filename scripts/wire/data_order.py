@@ -304,14 +304,7 @@ def R_6_1_2_what_is_behind_a_waiting_read_waits(b, role):
 @rule("R-6.1-3", "T-13", "R-5.2.1-1", cases=both((1,), (3,), (5,), (4,)))
 def R_6_1_3_one_read_too_many(b, depth, role):
     """No response can leave, so all that came are open."""
-    link = Link(b, role, narrow=True, ird=depth, peer_ord=depth)
-    owing(link)
-    for _ in range(depth - 1):
-        link.peer.read(1, 1, 0)
-    link.peer.read(1, 1, 0, good=False)
-    # From here on the peer reads, and responses may leave.
-    check(link.peer.wait_taken(), "no acknowledgement")
-    link.refused(rdmap.UNTAGGED_BUFFER)
+    as_many_reads_are_taken(Link(b, role, narrow=True, ird=depth, peer_ord=depth), depth)
 
 
 @rule("R-6.1-3", "R-6.1-4", "T-13", cases=both((1,), (3,), (4,), (128,)))
@@ -396,6 +389,7 @@ def as_many_reads_are_taken(link, depth):
     for _ in range(depth - 1):
         link.peer.read(1, 1, 0)
     link.peer.read(1, 1, 0, good=False)
+    # From here on the peer reads, and responses may leave.
     check(link.peer.wait_taken(), "no acknowledgement")
     link.refused(rdmap.UNTAGGED_BUFFER)
 
