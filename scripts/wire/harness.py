@@ -160,6 +160,16 @@ class Peer:
     def urgent(self, data):
         self.sock.send(data, socket.MSG_OOB)
 
+    def send_with_urgent(self, octets, offset):
+        """octets, of which TCP marks the one at offset; the other end may be gone by then."""
+        if offset:
+            self.send(octets[:offset])
+        self.urgent(octets[offset:offset + 1])
+        try:
+            self.send(octets[offset + 1:])
+        except OSError:
+            pass
+
     def fin(self):
         self.sock.shutdown(socket.SHUT_WR)
 

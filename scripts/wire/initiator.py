@@ -431,13 +431,7 @@ def urgent_data_in_a_reply(b, offset):
     b.set(reply_timeout_ms=1000 * SLOW)
     client, peer, _ = b.connecting()
     octets = mpa.reply2(b"private data", a=1, rtr=WRITE, ird=4, ord=4)
-    if offset:
-        peer.send(octets[:offset])
-    peer.urgent(octets[offset:offset + 1])
-    try:
-        peer.send(octets[offset + 1:])
-    except OSError:
-        pass
+    peer.send_with_urgent(octets, offset)
     peer.expect_end()
     fails(client, {"CONNECT_ERROR", "UNREACHABLE"})
 

@@ -177,13 +177,7 @@ def urgent_data_in_a_request(b, offset):
     server = b.server()
     peer = b.dial()
     octets = mpa.request2(b"private data", a=1, rtr=WRITE, ird=4, ord=4)
-    if offset:
-        peer.send(octets[:offset])
-    peer.urgent(octets[offset:offset + 1])
-    try:
-        peer.send(octets[offset + 1:])
-    except OSError:
-        pass
+    peer.send_with_urgent(octets, offset)
     peer.expect_end()
     server.no_event()
 

@@ -220,8 +220,8 @@ static enum iw_mpa_event act_repeat_rtr(struct iw_mpa_ep *ep)
 }
 
 /*
- * The peer has acknowledged octets, or sent some, since the last look. Who has TCP itself does not
- * tell: there the first time is the last.
+ * Has the peer acknowledged octets, or sent some, since the last look? The socket of a device that
+ * runs TCP itself does not move: there the end takes one linger_timeout_ms at most.
  */
 static enum iw_mpa_event act_check_progress(struct iw_mpa_ep *ep)
 {
