@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /* In a kernel without INFINIBAND: what the library and srnic call of the RDMA core. */
 
-#include <linux/errno.h>
+#include "iw_mpa_no_core.h"
+
 #include <linux/slab.h>
-#include <rdma/ib_verbs.h>
+
+struct no_core no_core;
 
 /* The library hands its counters to it. */
 struct rdma_hw_stats *rdma_alloc_hw_stats_struct(const struct rdma_stat_desc *descs,
@@ -19,25 +21,37 @@ struct rdma_hw_stats *rdma_alloc_hw_stats_struct(const struct rdma_stat_desc *de
 	return stats;
 }
 
-/* For rings of applications, which the suites do not make */
+/* For rings of applications: there is room for one of them. */
 int rdma_user_mmap_entry_insert_range(struct ib_ucontext *ctx, struct rdma_user_mmap_entry *entry,
 				      size_t len, u32 min_pgoff, u32 max_pgoff)
 {
-	return -EOPNOTSUPP;
+	if (no_core.insert_err)
+		return no_core.insert_err;
+	entry->start_pgoff = min_pgoff;
+	entry->npages = len >> PAGE_SHIFT;
+	no_core.entry = entry;
+	return 0;
 }
 
 void rdma_user_mmap_entry_remove(struct rdma_user_mmap_entry *entry)
 {
+	if (entry == no_core.entry)
+		no_core.entry = NULL;
+	if (no_core.mmap_free)
+		no_core.mmap_free(entry);
 }
 
 struct rdma_user_mmap_entry *rdma_user_mmap_entry_get(struct ib_ucontext *ctx,
 						      struct vm_area_struct *vma)
 {
-	return NULL;
+	if (no_core.entry)
+		no_core.refs++;
+	return no_core.entry;
 }
 
 void rdma_user_mmap_entry_put(struct rdma_user_mmap_entry *entry)
 {
+	no_core.refs--;
 }
 
 void rdma_free_hw_stats_struct(struct rdma_hw_stats *stats)

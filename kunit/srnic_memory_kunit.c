@@ -230,6 +230,21 @@ static void mem_local_dma_lkey_for_kernel_alone(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, srnic_mem_access(p->dev, &mem, mem_step, &walk), SRNIC_MEM_STAG);
 }
 
+/* Who has found it before, and takes its lock behind that, finds nothing in it. */
+static void mem_removed_region_is_invalid(struct kunit *test)
+{
+	struct pair *p = test->priv;
+	struct srnic_mr *mr = pair_reg(p, &p->pd, p->end[0].mem, 0, 100, 0);
+
+	KUNIT_EXPECT_TRUE(test, mr->valid);
+	srnic_stag_remove(p->dev, mr);
+	KUNIT_EXPECT_FALSE(test, mr->valid);
+	KUNIT_EXPECT_EQ(test, srnic_stag_invalidate(p->dev, &p->pd, mr->stag), -EINVAL);
+	kfree(mr->map[0]);
+	kfree(mr->map[1]);
+	kfree(mr);
+}
+
 /* What others may share is not for a peer, nor for a work request, to invalidate */
 /* Rules: R-8.1.1-7 */
 static void mem_invalidate_user_and_dma_regions_refused(struct kunit *test)
@@ -275,6 +290,7 @@ static struct kunit_case memory_cases[] = {
 	KUNIT_CASE(mem_map_sg_too_many_pieces_as_many_as_fit),
 	KUNIT_CASE(mem_register_uses_what_was_mapped_last),
 	KUNIT_CASE(mem_local_dma_lkey_for_kernel_alone),
+	KUNIT_CASE(mem_removed_region_is_invalid),
 	KUNIT_CASE(mem_invalidate_user_and_dma_regions_refused),
 	KUNIT_CASE(mem_invalidate_what_is_invalid_succeeds),
 	{}

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: GPL-2.0
+/* A socket's callbacks: whose they are, and when. */
+
+#include "iw_mpa_fakes.h"
+#include "sock.h"
+
+#include <linux/module.h>
+#include <linux/net.h>
+
+static void sock_no_event(struct iw_mpa_sock *ms)
+{
+}
+
+static void sock_no_failure(struct iw_mpa_sock *ms, int err)
+{
+}
+
+static const struct iw_mpa_sock_ops idle_ops = {
+	.connected	= sock_no_event,
+	.readable	= sock_no_event,
+	.closed		= sock_no_event,
+	.failed		= sock_no_failure,
+};
+
+/* What a driver that has the stream puts there */
+static void sock_drivers(struct sock *sk)
+{
+}
+
+/* A listener that is let go has the callbacks of a socket that was never ours. */
+static void sock_unhook_restores_each_callback(struct kunit *test)
+{
+	struct fake_id *fid = fake_id_create(test->priv);
+	struct iw_mpa_sock_opts opts = {
+		.net = &init_net,
+		.local = iw_mpa_addr(&fid->id.m_local_addr),
+	};
+	struct iw_mpa_sock ms = {};
+	struct socket *other;
+	struct sock *sk;
+
+	((struct sockaddr_in *)&fid->id.m_local_addr)->sin_port = htons(20998);
+	KUNIT_ASSERT_EQ(test, 0, sock_create_kern(&init_net, AF_INET, SOCK_STREAM, IPPROTO_TCP,
+						  &other));
+	KUNIT_ASSERT_EQ(test, 0, iw_mpa_sock_listen(&ms, &idle_ops, &opts, 4));
+	sk = ms.sock->sk;
+	KUNIT_EXPECT_FALSE(test, sk->sk_data_ready == other->sk->sk_data_ready);
+	KUNIT_EXPECT_FALSE(test, sk->sk_state_change == other->sk->sk_state_change);
+	KUNIT_EXPECT_FALSE(test, sk->sk_error_report == other->sk->sk_error_report);
+	/* Storage may wait for a connection: TCP does not wait for storage. */
+	KUNIT_EXPECT_EQ(test, sk->sk_allocation, GFP_NOIO);
+	iw_mpa_sock_unhook(&ms);
+	KUNIT_EXPECT_TRUE(test, sk->sk_data_ready == other->sk->sk_data_ready);
+	KUNIT_EXPECT_TRUE(test, sk->sk_state_change == other->sk->sk_state_change);
+	KUNIT_EXPECT_TRUE(test, sk->sk_error_report == other->sk->sk_error_report);
+	KUNIT_EXPECT_TRUE(test, sk->sk_write_space == other->sk->sk_write_space);
+	KUNIT_EXPECT_PTR_EQ(test, sk->sk_user_data, NULL);
+	iw_mpa_sock_release(&ms);
+	sock_release(other);
+}
+
+/* A driver has changed what it may change: the library has the stream again, and TCP its own. */
+static void sock_detach_takes_both_callbacks_back(struct kunit *test)
+{
+	struct fake_id *fid = fake_id_create(test->priv);
+	struct iw_mpa_sock_opts opts = {
+		.net = &init_net,
+		.local = iw_mpa_addr(&fid->id.m_local_addr),
+	};
+	void (*ours)(struct sock *sk), (*tcps)(struct sock *sk);
+	struct iw_mpa_sock ms = {};
+	struct sock *sk;
+
+	((struct sockaddr_in *)&fid->id.m_local_addr)->sin_port = htons(20997);
+	KUNIT_ASSERT_EQ(test, 0, iw_mpa_sock_listen(&ms, &idle_ops, &opts, 4));
+	sk = ms.sock->sk;
+	ours = sk->sk_data_ready;
+	tcps = sk->sk_write_space;
+	sk->sk_data_ready = sock_drivers;
+	sk->sk_write_space = sock_drivers;
+	iw_mpa_sock_detach(&ms);
+	KUNIT_EXPECT_TRUE(test, sk->sk_data_ready == ours);
+	KUNIT_EXPECT_TRUE(test, sk->sk_write_space == tcps);
+	iw_mpa_sock_release(&ms);
+}
+
+static struct kunit_case sock_cases[] = {
+	KUNIT_CASE(sock_unhook_restores_each_callback),
+	KUNIT_CASE(sock_detach_takes_both_callbacks_back),
+	{}
+};
+
+static struct kunit_suite sock_suite = {
+	.name = "iw_mpa_sock",
+	.init = fakes_init,
+	.exit = fakes_exit,
+	.test_cases = sock_cases,
+};
+
+kunit_test_suite(sock_suite);
+
+MODULE_LICENSE("GPL");

@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: GPL-2.0
+/* What an application shares with us: the pages of a ring, and what stands in its elements. */
+
+#include "iw_mpa_no_core.h"
+#include "srnic_pair.h"
+
+#include <linux/mm.h>
+#include <linux/module.h>
+#include <linux/vmalloc.h>
+
+#include "ring.h"
+#include "wqe.h"
+
+/* Of one page and of several: zeroed, ours to write, for the application by its key */
+static void ring_any_size_mapped_in_a_row(struct kunit *test)
+{
+	static const size_t sizes[] = { 1, PAGE_SIZE, PAGE_SIZE + 1, 5 * PAGE_SIZE };
+	struct srnic_ring *ring;
+	u64 key;
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(sizes); i++) {
+		ring = srnic_ring_create(NULL, sizes[i], &key);
+		KUNIT_ASSERT_FALSE(test, IS_ERR_OR_NULL(ring));
+		KUNIT_EXPECT_EQ(test, ring->npages, DIV_ROUND_UP(sizes[i], PAGE_SIZE));
+		KUNIT_EXPECT_EQ(test, no_core.entry->npages, ring->npages);
+		KUNIT_EXPECT_EQ(test, key, (u64)no_core.entry->start_pgoff << PAGE_SHIFT);
+		KUNIT_EXPECT_PTR_EQ(test, memchr_inv(ring->va, 0, ring->npages * PAGE_SIZE), NULL);
+		memset(ring->va, i + 1, ring->npages * PAGE_SIZE);
+		KUNIT_EXPECT_EQ(test, *(u8 *)page_address(ring->pages[ring->npages - 1]), i + 1);
+		srnic_ring_destroy(ring);
+		KUNIT_EXPECT_PTR_EQ(test, no_core.entry, NULL);
+	}
+	srnic_ring_destroy(NULL);
+}
+
+/* The core has no room for its key, or there is not so much memory. */
+static void ring_that_cannot_be_is_told(struct kunit *test)
+{
+	size_t size;
+	u64 key;
+
+	no_core.insert_err = -EBUSY;
+	KUNIT_EXPECT_EQ(test, PTR_ERR(srnic_ring_create(NULL, 1, &key)), -EBUSY);
+	KUNIT_EXPECT_EQ(test, PTR_ERR(srnic_ring_create(NULL, 3 * PAGE_SIZE, &key)), -EBUSY);
+	no_core.insert_err = 0;
+	/* The pointers to its pages alone are more than there is. */
+	size = (totalram_pages() / sizeof(void *) + 1) << (2 * PAGE_SHIFT);
+	KUNIT_EXPECT_EQ(test, PTR_ERR(srnic_ring_create(NULL, size, &key)), -ENOMEM);
+}
+
+/* Too long or of nobody: refused, and no reference is kept */
+static void ring_mmap_of_another_size_refused(struct kunit *test)
+{
+	struct vm_area_struct vma = { .vm_start = 0, .vm_end = 3 * PAGE_SIZE };
+	struct srnic_ring *ring;
+	u64 key;
+
+	KUNIT_EXPECT_EQ(test, srnic_ring_mmap(NULL, &vma), -EINVAL);
+	ring = srnic_ring_create(NULL, 2 * PAGE_SIZE, &key);
+	KUNIT_ASSERT_FALSE(test, IS_ERR_OR_NULL(ring));
+	KUNIT_EXPECT_EQ(test, srnic_ring_mmap(NULL, &vma), -ENXIO);
+	KUNIT_EXPECT_EQ(test, no_core.refs, 0);
+	srnic_ring_destroy(ring);
+}
+
+/* Each flag of an element is one of the WQE's, and no other */
+static void wqe_flags_of_user_exact(struct kunit *test)
+{
+	static const struct {
+		u16	flag;
+		u8	set;
+	} rows[] = {
+		{ 0, 0 },
+		{ SIW_WQE_SIGNALLED, SRNIC_WQE_SIGNALED },
+		{ SIW_WQE_SOLICITED, SRNIC_WQE_SOLICITED },
+		{ SIW_WQE_READ_FENCE, SRNIC_WQE_FENCE },
+		{ SIW_WQE_VALID | SIW_WQE_REM_INVAL | SIW_WQE_COMPLETED, 0 },
+	};
+	struct pair *p = test->priv;
+	struct srnic_qp *qp = p->end[0].qp;
+	struct srnic_wqe wqe;
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(rows); i++) {
+		const struct siw_sqe sqe = { .opcode = SIW_OP_SEND, .flags = rows[i].flag };
+
+		qp->sig_all = false;
+		srnic_wqe_fill_user(qp, &wqe, &sqe);
+		KUNIT_EXPECT_EQ(test, wqe.flags, rows[i].set);
+		qp->sig_all = true;
+		srnic_wqe_fill_user(qp, &wqe, &sqe);
+		KUNIT_EXPECT_EQ(test, wqe.flags, rows[i].set | SRNIC_WQE_SIGNALED);
+	}
+}
+
+/* All that an application reads from an entry */
+static void cq_user_entry_exact(struct kunit *test)
+{
+	struct pair *p = test->priv;
+	struct srnic_cq *cq = &p->end[0].scq;
+	struct srnic_cqe cqe = {
+		.id = 0x123456789abcdef0, .bytes = 4711, .inv = true, .inv_stag = 0x4242,
+		.qp = &p->end[1].qp->ibqp,
+	};
+	struct srnic_upcalls up = {};
+	struct siw_cqe *slot;
+	u32 word = 0;
+
+	slot = kunit_kcalloc(test, PAIR_CQES, sizeof(*slot), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, slot);
+	cq->uring = slot;
+	cq->notify = &word;
+	srnic_cq_put(cq, &cqe, false, &up);
+	KUNIT_EXPECT_EQ(test, slot->flags, SIW_WQE_VALID);
+	KUNIT_EXPECT_EQ(test, slot->id, cqe.id);
+	KUNIT_EXPECT_EQ(test, slot->bytes, 4711);
+	KUNIT_EXPECT_EQ(test, slot->inval_stag, 0x4242);
+	KUNIT_EXPECT_EQ(test, slot->qp_id, 2);
+	KUNIT_EXPECT_EQ(test, slot->status, SIW_WC_SUCCESS);
+	cqe.inv = false;
+	srnic_cq_put(cq, &cqe, false, &up);
+	KUNIT_EXPECT_EQ(test, slot[1].inval_stag, 0);
+}
+
+/* Wherever in the ring the first of them stands */
+static void cq_full_at_any_place(struct kunit *test)
+{
+	struct pair *p = test->priv;
+	struct srnic_cq *cq = &p->end[0].scq;
+	struct srnic_cqe cqe = { .qp = &p->end[0].qp->ibqp };
+	struct srnic_upcalls up = {};
+	struct ib_wc wc;
+	u32 i;
+
+	cq->overflowed = true;		/* there is no ULP to be told by a work item */
+	cq->put = U32_MAX - 5;
+	cq->get = cq->put;
+	for (i = 0; i < PAIR_CQES; i++) {
+		srnic_cq_put(cq, &cqe, false, &up);
+		KUNIT_ASSERT_FALSE(test, up.full);
+	}
+	srnic_cq_put(cq, &cqe, false, &up);
+	KUNIT_EXPECT_TRUE(test, up.full);
+	for (i = 0; i < PAIR_CQES; i++)
+		KUNIT_ASSERT_EQ(test, pair_poll(cq, &wc), 1);
+	KUNIT_EXPECT_EQ(test, pair_poll(cq, &wc), 0);
+}
+
+struct ring_calls {
+	struct srnic_cq	*cq;
+	int		calls;
+	int		inside;
+	int		most;
+	int		more;	/* completions that come while the handler runs */
+};
+
+static void ring_handler(struct ib_cq *ibcq, void *context)
+{
+	struct ring_calls *calls = context;
+	struct srnic_upcalls up = { .cq = { calls->cq } };
+
+	calls->calls++;
+	calls->most = max(calls->most, ++calls->inside);
+	if (calls->more) {
+		calls->more--;
+		srnic_cq_call(&up);
+	}
+	calls->inside--;
+}
+
+/* Who comes while a handler runs leaves the call to that one: none is lost, none is nested. */
+static void cq_handler_called_again_not_within_itself(struct kunit *test)
+{
+	struct pair *p = test->priv;
+	struct srnic_cq *cq = &p->end[0].scq;
+	struct ring_calls calls = { .cq = cq, .more = 3 };
+	struct srnic_upcalls up = { .cq = { cq } };
+
+	cq->ibcq.comp_handler = ring_handler;
+	cq->ibcq.cq_context = &calls;
+	srnic_cq_call(&up);
+	KUNIT_EXPECT_EQ(test, calls.calls, 4);
+	KUNIT_EXPECT_EQ(test, calls.most, 1);
+	KUNIT_EXPECT_PTR_EQ(test, up.cq[0], NULL);
+	up.cq[0] = cq;
+	srnic_cq_call(&up);
+	KUNIT_EXPECT_EQ(test, calls.calls, 5);
+}
+
+static struct kunit_case ring_cases[] = {
+	KUNIT_CASE(ring_any_size_mapped_in_a_row),
+	KUNIT_CASE(ring_that_cannot_be_is_told),
+	KUNIT_CASE(ring_mmap_of_another_size_refused),
+	KUNIT_CASE(wqe_flags_of_user_exact),
+	KUNIT_CASE(cq_user_entry_exact),
+	KUNIT_CASE(cq_full_at_any_place),
+	KUNIT_CASE(cq_handler_called_again_not_within_itself),
+	{}
+};
+
+static int ring_init(struct kunit *test)
+{
+	no_core = (struct no_core) { .mmap_free = srnic_ring_mmap_free };
+	return pair_init(test);
+}
+
+static struct kunit_suite ring_suite = {
+	.name = "srnic_ring",
+	.init = ring_init,
+	.exit = pair_exit,
+	.test_cases = ring_cases,
+};
+
+kunit_test_suite(ring_suite);
+
+MODULE_LICENSE("GPL");

@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Single functions, called in ways in which a pair of QPs does not call them. */
+
+#include "srnic_pair.h"
+
+#include <linux/mm.h>
+#include <linux/module.h>
+
+#include "cursor.h"
+#include "fault.h"
+#include "reads.h"
+#include "rq.h"
+#include "sq.h"
+#include "writer.h"
+
+#define UNIT_CRC_LEN	4
+
+static const struct pair_opts unit_opts = { .crc = true, .emss = 1448, .ord = 2 };
+
+/* Whoever reads more than there is gets what there is, and is told. */
+static void cursor_past_the_end_is_broken(struct kunit *test)
+{
+	static const u8 octets[10] = { 1, 2, 3, 4, 5, 6, 7, 8, 9, 10 };
+	struct srnic_cursor cur = { .broken = true, .pos = 100 };
+	u8 to[16] = {};
+
+	srnic_cursor_at_memory(&cur, octets, sizeof(octets));
+	KUNIT_EXPECT_FALSE(test, cur.broken);
+	srnic_cursor_read_raw(&cur, to, 4);
+	KUNIT_EXPECT_EQ(test, cur.left, 6);
+	KUNIT_EXPECT_EQ(test, cur.seq, 4);
+	KUNIT_EXPECT_EQ(test, cur.pos, 104);
+	KUNIT_EXPECT_FALSE(test, cur.broken);
+	srnic_cursor_read_raw(&cur, to + 4, 12);
+	KUNIT_EXPECT_TRUE(test, cur.broken);
+	KUNIT_EXPECT_EQ(test, memcmp(to, octets, sizeof(octets)), 0);
+	KUNIT_EXPECT_PTR_EQ(test, memchr_inv(to + 10, 0, 6), NULL);
+	/* Good for other octets again */
+	srnic_cursor_at_memory(&cur, octets, 1);
+	KUNIT_EXPECT_FALSE(test, cur.broken);
+}
+
+/* The first that cannot be posted is named; those in front of it are posted, those behind not. */
+static void rq_post_names_the_first_bad_one(struct kunit *test)
+{
+	struct pair *p = test->priv;
+	struct srnic_rq *rq = &p->end[0].qp->rq;
+	struct ib_sge sge[2] = {};
+	struct ib_recv_wr wrs[3] = {
+		{ .next = &wrs[1], .wr_id = 1, .sg_list = sge, .num_sge = 1 },
+		{ .next = &wrs[2], .wr_id = 2, .sg_list = sge, .num_sge = 2 },
+		{ .wr_id = 3, .sg_list = sge, .num_sge = 1 },
+	};
+	const struct ib_recv_wr *bad = NULL;
+	u32 put = rq->put;
+
+	KUNIT_EXPECT_EQ(test, srnic_rq_post(rq, wrs, 1, &bad), -EINVAL);
+	KUNIT_EXPECT_PTR_EQ(test, bad, (const struct ib_recv_wr *)&wrs[1]);
+	KUNIT_EXPECT_EQ(test, rq->put, put + 1);
+	bad = NULL;
+	KUNIT_EXPECT_EQ(test, srnic_rq_post(rq, wrs, 2, &bad), 0);
+	KUNIT_EXPECT_PTR_EQ(test, bad, NULL);
+	KUNIT_EXPECT_EQ(test, rq->put, put + 4);
+}
+
+/* It is asked for at each segment of a response. */
+static void sq_oldest_read_asked_twice_is_the_same(struct kunit *test)
+{
+	struct pair *p = test->priv;
+	struct srnic_mr *mr;
+	struct ib_sge sge = { .length = 8 };
+	struct ib_rdma_wr wr = {
+		.wr = { .opcode = IB_WR_RDMA_READ, .sg_list = &sge, .num_sge = 1, .wr_id = 5 },
+	};
+	struct srnic_qp *qp = p->end[0].qp;
+	struct srnic_wqe *wqe;
+	bool rtr;
+
+	pair_start(p, &unit_opts);
+	mr = pair_reg(p, &p->pd, p->end[0].mem, 0, 100, IB_ACCESS_LOCAL_WRITE);
+	sge.lkey = mr->stag;
+	KUNIT_EXPECT_PTR_EQ(test, srnic_sq_oldest_read(qp, &rtr), NULL);
+	KUNIT_ASSERT_EQ(test, pair_post(&p->end[0], &wr.wr), 0);
+	pair_send(p, 0);
+	wqe = srnic_sq_oldest_read(qp, &rtr);
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, wqe);
+	KUNIT_EXPECT_EQ(test, wqe->id, 5);
+	KUNIT_EXPECT_PTR_EQ(test, srnic_sq_oldest_read(qp, &rtr), wqe);
+	KUNIT_EXPECT_FALSE(test, rtr);
+}
+
+/* RFC 5044 4.4: without CRCs the field is there, and nobody looks at it; nothing leaks in it. */
+static void writer_without_crc_has_zeroes_there(struct kunit *test)
+{
+	static const struct pair_opts opts = { .emss = 1448, .ord = 2 };
+	const struct ib_send_wr wr = { .opcode = IB_WR_SEND };
+	struct pair *p = test->priv;
+	struct pair_end *e = &p->end[0];
+
+	pair_start(p, &opts);
+	KUNIT_ASSERT_EQ(test, pair_post(e, &wr), 0);
+	pair_send(p, 0);
+	KUNIT_ASSERT_GT(test, e->wire_len, UNIT_CRC_LEN);
+	KUNIT_EXPECT_PTR_EQ(test, memchr_inv(e->wire + e->wire_len - UNIT_CRC_LEN, 0,
+					     UNIT_CRC_LEN), NULL);
+}
+
+static u64 unit_count(struct pair *p, enum srnic_err err)
+{
+	u64 sum = 0;
+	int cpu;
+
+	for_each_possible_cpu(cpu)
+		sum += per_cpu_ptr(p->dev->stats, cpu)->err[err];
+	return sum;
+}
+
+/* The first error of a stream, and no other one */
+static void fault_counted_once(struct kunit *test)
+{
+	struct pair *p = test->priv;
+	struct srnic_qp *qp = p->end[0].qp;
+
+	pair_start(p, &unit_opts);
+	KUNIT_EXPECT_TRUE(test, srnic_fault_note(qp, SRNIC_ERR_INV_STAG));
+	KUNIT_EXPECT_FALSE(test, srnic_fault_note(qp, SRNIC_ERR_INV_STAG));
+	KUNIT_EXPECT_EQ(test, unit_count(p, SRNIC_ERR_INV_STAG), 1);
+	KUNIT_EXPECT_EQ(test, qp->fault.err, SRNIC_ERR_INV_STAG);
+}
+
+/* A QP that never had a stream gives back what it has not. */
+static void irq_freed_twice_is_fine(struct kunit *test)
+{
+	struct srnic_irq irq;
+
+	KUNIT_ASSERT_EQ(test, srnic_irq_alloc(&irq, 3), 0);
+	srnic_irq_free(&irq);
+	KUNIT_EXPECT_PTR_EQ(test, irq.ring, NULL);
+	KUNIT_EXPECT_EQ(test, irq.size, 0);
+	srnic_irq_free(&irq);
+}
+
+/* A batch that is forgotten holds no page. */
+static void batch_reset_gives_pages_back(struct kunit *test)
+{
+	struct pair *p = test->priv;
+	struct srnic_batch *batch = &p->end[0].qp->tx.batch;
+	struct page *page = alloc_page(GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, page);
+	get_page(page);
+	batch->bv[0] = (struct bio_vec) { .bv_page = page, .bv_len = 4 };
+	batch->nbv = 1;
+	batch->fpdus = 1;
+	batch->len = 4;
+	batch->done = 2;
+	srnic_batch_reset(batch);
+	KUNIT_EXPECT_EQ(test, page_ref_count(page), 1);
+	KUNIT_EXPECT_EQ(test, batch->nbv, 0);
+	KUNIT_EXPECT_EQ(test, batch->fpdus, 0);
+	KUNIT_EXPECT_EQ(test, batch->len, 0);
+	KUNIT_EXPECT_EQ(test, batch->done, 0);
+	__free_page(page);
+}
+
+static struct kunit_case unit_cases[] = {
+	KUNIT_CASE(cursor_past_the_end_is_broken),
+	KUNIT_CASE(rq_post_names_the_first_bad_one),
+	KUNIT_CASE(sq_oldest_read_asked_twice_is_the_same),
+	KUNIT_CASE(writer_without_crc_has_zeroes_there),
+	KUNIT_CASE(fault_counted_once),
+	KUNIT_CASE(irq_freed_twice_is_fine),
+	KUNIT_CASE(batch_reset_gives_pages_back),
+	{}
+};
+
+static struct kunit_suite unit_suite = {
+	.name = "srnic_unit",
+	.init = pair_init,
+	.exit = pair_exit,
+	.test_cases = unit_cases,
+};
+
+kunit_test_suite(unit_suite);
+
+MODULE_LICENSE("GPL");
