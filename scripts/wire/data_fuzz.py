@@ -6,17 +6,21 @@ octets flip, FPDUs are cut, repeated, swapped and merged, and fields get the val
 go wrong, with CRCs that are right or not. Whatever it is, the device keeps the rules for senders to
 the end of the stream, the stream has an end, no octet changes but where the peer may write, the
 next good connection works, and when all is over the device has as many objects as before.
+
+Processes err likewise: by elements of rings, by octets all over their rings, by commands of uverbs.
 """
 
 import random
 import socket
+import struct
 
 import kernel
 import mpa
 import rdmap
 import rings
+import uverbs
 from harness import LIMIT, Failed, Peer, check, poll
-from link import Link
+from link import Link, both
 from peer import RdmapPeer
 from rdmap import READ_REQUEST, READ_RESPONSE, SEND, SEND_INV, SEND_SE, WRITE, Read
 from registry import rule, say
@@ -287,3 +291,131 @@ def R_8_1_2_1_elements_made_by_chance(b, seed, count):
         if n % EVERY == 0:
             beside.works()
     beside.works()
+
+
+# --- rings, all of them at once --------------------------------------------------------------
+
+SCRIBBLED = "qp.sq", "srq.ring", "scq.ring", "rcq.ring"
+
+
+def scribble_on(link, dice, turns):
+    """Somebody writes into all rings of a process that sends, receives and gets no rest."""
+    victim = link.dut
+    data = victim.out(b"x")
+    for ring in SCRIBBLED:
+        # all of it, or the element that is next to be read
+        at, size = dice.choice(((0, victim.rings[ring][0]), (0, 64), (8, 8)))
+        victim.verbs.do(f"scribble {ring} {at} {size} {dice.getrandbits(63)}")
+    for n in range(turns):
+        try:
+            link.peer.send(bytes(dice.choice((0, 1, 64, 65))))
+        except OSError:
+            break
+        victim.verbs.ask(f"send {link.qp.name} {dice.choice((0, 2, 4))} 2 {n} 0 0 {data}")
+        victim.verbs.ask(f"doorbell {link.qp.name}")
+        victim.verbs.ask(f"arm scq {dice.choice(('any', 'solicited'))}")
+    victim.verbs.do("calm")
+
+
+@rule("R-8.1.2-1", "R-8.1.1-10", "R-5.3-1", cases=both((1, 6)),
+      soak=both((1000, 200), (2000, 200)))
+def R_8_1_2_1_all_rings_scribbled_over_by_chance(b, seed, count, role):
+    """SQ, SRQ and both CQs of a process that works, each with a writer of its own: others have
+    their connections, and the process can go at any time."""
+    say(f"seeds {seed} to {seed + count - 1}")
+    beside = Link(b, role)
+    beside.works()
+    before = uverbs.resources()
+    for n in range(seed, seed + count):
+        dice = random.Random(n)
+        victim = Dut(b)
+        victim.srq("srq")
+        link = Link(b.another(), role, dut=victim, qp={"srq": "srq"})
+        link.peer.conduct.is_strict = False
+        link.peer.allow_cut()
+        for _ in range(8):
+            link.qp.recv()
+        victim.memory.forget(0, victim.memory.size)
+        scribble_on(link, dice, dice.randrange(1, 20))
+        beside.works()
+        victim.verbs.end()
+        try:
+            link.peer.hear_until_end()
+        except (Failed, rdmap.Bad) as err:
+            raise Failed(f"seed {n}: {err}") from None
+        link.tcp.close()
+    beside.works()
+    check(poll(lambda: uverbs.resources() == before),
+          f"objects are left: {uverbs.resources()}, {before} before")
+
+
+# --- commands of uverbs ----------------------------------------------------------------------
+
+MODIFY_QP, QUERY_QP, MODIFY_SRQ, QUERY_SRQ = 26, 25, 33, 34
+
+
+def good_commands(link):
+    """The number of each command that the device takes, and what stands behind it"""
+    pd, cq, srq, qp = (uverbs.handle(link, name) for name in ("pd", "scq", "srq", "qp"))
+    mr = link.dut.memory.base
+    wr = struct.pack("<QIIIIQII", 1, 1, 2, 2, 0, mr, 1, 0) + bytes(16) + rings.sge(mr, 8, 1)
+    rwr = struct.pack("<QII", 2, 1, 0) + rings.sge(mr, 8, 1)
+    return (
+        (uverbs.CREATE_CQ, struct.pack("<QQIIiI", 0, 1, 16, 0, -1, 0)),
+        (uverbs.CREATE_SRQ, struct.pack("<QQIIII", 0, 1, pd, 16, 1, 0)),
+        (uverbs.CREATE_QP, struct.pack("<QQIIIIIIIIIBBBB", 0, 1, pd, cq, cq, srq, 16, 16, 1, 1,
+                                           0, 0, 2, 0, 0)),
+        (uverbs.REG_MR, struct.pack("<QQQQII", 0, mr, 4096, mr, pd, 1)),
+        (uverbs.POST_SEND, struct.pack("<QIIII", 0, qp, 1, 1, 56) + wr),
+        (uverbs.POST_RECV, struct.pack("<QIIII", 0, qp, 1, 1, 16) + rwr),
+        (uverbs.POST_SRQ_RECV, struct.pack("<QIIII", 0, srq, 1, 1, 16) + rwr),
+        (uverbs.POLL_CQ, struct.pack("<QII", 0, cq, 4)),
+        (uverbs.REQ_NOTIFY, struct.pack("<II", cq, 0)),
+        (uverbs.RESIZE_CQ, struct.pack("<QII", 0, cq, 32)),
+        (MODIFY_QP, bytes(32) + struct.pack("<QI", 1, qp) + bytes(72)),
+        (QUERY_QP, struct.pack("<QII", 0, qp, 1)),
+        (MODIFY_SRQ, struct.pack("<IIII", srq, 2, 16, 4)),
+        (QUERY_SRQ, struct.pack("<QII", 0, srq, 0)),
+    )
+
+
+def odd_command(dice, number, body):
+    """Words of it changed, then cut or made longer; its sizes are right or not."""
+    octets = bytearray(body)
+    for _ in range(dice.choice((0, 0, 1, 1, 2))):
+        at = 4 * dice.randrange(len(octets) // 4)
+        octets[at:at + 4] = (dice.choice(EDGES) & rdmap.MAX32).to_bytes(4, "little")
+    if dice.random() < 0.4:
+        del octets[dice.randrange(len(octets)):]
+    elif dice.random() < 0.4:
+        octets += dice.randbytes(dice.choice((1, 2, 4, 8, 12, 16, 40, 512, 4000)))
+    words = dice.choice((None, None, None, 0, 1, len(octets) // 4, 0xffff))
+    return uverbs.command(number, bytes(octets), in_words=words,
+                              out_words=dice.choice((0, 1, 2, 4, 16, 64, 1000)))
+
+
+@rule("R-8.1.2-1", cases=[(1, 300)], soak=[(1000, 30000)])
+def R_8_1_2_1_commands_made_by_chance(b, seed, count):
+    """Short, long and odd: each is taken or refused, and all goes with the process."""
+    say(f"seeds {seed} to {seed + count - 1}")
+    beside = Link(b, "responder")
+    beside.works()
+    before = uverbs.resources()
+    for first in range(seed, seed + count, 300):
+        victim = Dut(b)
+        victim.srq("srq")
+        link = Link(b.another(), "responder", dut=victim)
+        link.peer.conduct.is_strict = False
+        link.peer.allow_cut()
+        victim.memory.forget(0, victim.memory.size)
+        good = good_commands(link)
+        for n in range(first, min(first + 300, seed + count)):
+            dice = random.Random(n)
+            octets = odd_command(dice, *dice.choice(good))
+            uverbs.wrote(link, octets, 8 if len(octets) >= 16 else "-")
+        beside.works()
+        victim.verbs.end()
+        link.peer.hear_until_end()
+        link.tcp.close()
+    check(poll(lambda: uverbs.resources() == before),
+          f"objects are left: {uverbs.resources()}, {before} before")

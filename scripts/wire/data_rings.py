@@ -6,7 +6,6 @@ Whatever it is, it has an end, it costs nobody else anything, and the device wor
 
 import signal
 import struct
-import subprocess
 
 import rdmap
 import rings
@@ -17,6 +16,8 @@ from rdmap import READ_REQUEST, READ_RESPONSE, SEND, SEND_INV, TERMINATE, WRITE
 from registry import rule
 from rings import (INLINE, OP_READ, OP_REG_MR, OP_SEND, OP_SEND_INV, OP_WRITE, SIGNALLED, VALID,
                    sge)
+from uverbs import (CREATE_CQ, CREATE_QP, CREATE_SRQ, DEREG_MR, POLL_CQ, POST_RECV, POST_SEND,
+                    POST_SRQ_RECV, REG_MR, REQ_NOTIFY, RESIZE_CQ, command, handle, resources, wrote)
 from verbs import (ERR, LOC_PROT_ERR, LOC_QP_OP_ERR, LOCAL_WRITE, REMOTE_READ, REMOTE_WRITE,
                    SIGNALED, SUCCESS, WR_FLUSH_ERR, WR_SEND, WR_SEND_INV, WR_WRITE, Dut)
 
@@ -620,27 +621,6 @@ def R_8_1_2_1_changes_of_state_under_traffic(b, role):
 
 # --- uverbs ----------------------------------------------------------------------------------
 
-POST_SEND, POST_RECV, CREATE_CQ, CREATE_QP, CREATE_SRQ, REG_MR, GET_CONTEXT, DEREG_MR, POLL_CQ, \
-    REQ_NOTIFY, RESIZE_CQ, POST_SRQ_RECV = 28, 29, 18, 24, 32, 9, 0, 13, 21, 23, 19, 36
-
-
-def command(number, body, in_words=None, out_words=0):
-    size = 8 + len(body)
-    in_words = size // 4 if in_words is None else in_words
-    return struct.pack("<IHH", number, in_words, out_words) + body
-
-
-def handle(link, name):
-    return int(link.verbs.words(f"handle {name}")[0])
-
-
-def wrote(link, octets, response_at="-", room=256):
-    """The errno of a command; 0: it was taken"""
-    words = link.verbs.do(f"uverbs {response_at} {room} {octets.hex()}")[0].split()
-    check(words[3] if len(words) > 3 else True, words)
-    return int(words[2])
-
-
 @rule("R-8.1.2-1", cases=[("cq",), ("srq",), ("qp",), ("mr",)])
 def R_8_1_2_1_short_buffers_of_uverbs(b, what):
     """The response has no room for what the driver says, down to nothing: refused; all lengths of
@@ -675,13 +655,6 @@ def R_8_1_2_1_short_buffers_of_uverbs(b, what):
     link.verbs.end()
     check(poll(lambda: all(after <= now for after, now in zip(resources(), before))),
           f"objects are left: {resources()}, {before} before")
-
-
-def resources():
-    """Objects of the device, as the core counts them"""
-    said = subprocess.run(["rdma", "resource", "show"], check=True, text=True,
-                          stdout=subprocess.PIPE).stdout.split()
-    return [int(said[said.index(kind) + 1]) for kind in ("pd", "cq", "qp", "mr")]
 
 
 @rule("R-8.1.2-1", cases=[(OP_REG_MR,), (0,), (1,), (2,), (3,), (4,), (5,), (6,), (7,), (8,), (9,),
