@@ -48,6 +48,7 @@ static const struct parse_row parse_rows[] = {
 	{ "R-4.1-5_opcode_8_untagged", 18, SRNIC_ERR_OPCODE, UNTAGGED(0x41, 0x48, 0) },
 	{ "R-4.1-5_opcode_15_qn_7", 18, SRNIC_ERR_OPCODE, UNTAGGED(0x41, 0x4f, 7) },
 	{ "R-4.1-3_write_untagged", 18, SRNIC_ERR_OPCODE, UNTAGGED(0x41, 0x40, 0) },
+	{ "R-4.1-3_write_untagged_qn_7", 18, SRNIC_ERR_OPCODE, UNTAGGED(0x41, 0x40, 7) },
 	{ "R-4.1-3_send_tagged", 18, SRNIC_ERR_OPCODE, TAGGED(0xc1, 0x43) },
 	{ "R-4.1-3_read_request_tagged", 46, SRNIC_ERR_OPCODE, TAGGED(0xc1, 0x41) },
 	{ "R-4.1-4_send_on_1", 18, SRNIC_ERR_OPCODE, UNTAGGED(0x41, 0x43, 1) },

@@ -11,6 +11,8 @@
 #include <linux/unaligned.h>
 
 #include "place.h"
+#include "rq.h"
+#include "rx.h"
 #include "send.h"
 #include "sq.h"
 #include "stag.h"
@@ -646,6 +648,75 @@ static void fault_local_work_request_terminates(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, get_unaligned_be32(term), 0);
 }
 
+/* A Read whose sink cannot be used does not leave */
+/* Rules: R-7.1-1 R-5.2.2-6 */
+static void fault_read_without_a_sink_terminates(struct kunit *test)
+{
+	struct fault_world *w = fault_begin(test);
+	struct ib_sge sink = { .addr = BASE, .length = 8, .lkey = w->stags[STAG_READ] };
+	const struct ib_rdma_wr wr = {
+		.wr = { .wr_id = 1, .opcode = IB_WR_RDMA_READ, .sg_list = &sink, .num_sge = 1 },
+	};
+	struct pair_end *e = &w->p->end[1];
+	struct srnic_upcalls up = {};
+
+	KUNIT_ASSERT_EQ(test, pair_post(e, &wr.wr), 0);
+	KUNIT_ASSERT_GT(test, srnic_send_fill(e->qp), 0);
+	pair_expect_fault(w->p, 1, SRNIC_ERR_LOCAL);
+	KUNIT_EXPECT_EQ(test, e->qp->tx.batch.fpdus, 0);
+	srnic_sq_sent(e->qp, &up);
+	pair_expect_wc(w->p, &e->scq, 1, IB_WC_LOC_PROT_ERR);
+}
+
+/* Of a segment that needs two SGEs nothing is placed if the second is bad */
+/* Rules: R-7.1-1 */
+static void fault_second_sge_of_a_receive_nothing_placed(struct kunit *test)
+{
+	struct fault_world *w = fault_begin(test);
+	struct ib_sge sge[2] = {
+		{ .addr = BASE, .length = 16, .lkey = w->stags[STAG_NONE] },
+		{ .addr = BASE, .length = 16, .lkey = w->stags[STAG_DEAD] },
+	};
+	const struct ib_recv_wr recv = { .wr_id = 1, .sg_list = sge, .num_sge = 2 }, *bad;
+	struct fault_row send = A_SEND("", LOCAL, 1, 0, 8, 0, { 0 });
+	struct pair_end *e = &w->p->end[1];
+	u8 ulpdu[256];
+
+	KUNIT_ASSERT_EQ(test, srnic_rq_post(&e->qp->rq, &recv, 2, &bad), 0);
+	send.ddp = 0x01;
+	pair_put_ulpdu(w->p, 0, ulpdu, fault_ulpdu(w, &send, ulpdu));
+	pair_deliver(w->p, 0);
+	pair_expect_fault(w->p, 1, SRNIC_ERR_NONE);
+	KUNIT_EXPECT_NE(test, w->mem[0], 0xee);
+	send.mo = 8;
+	send.len = 9;
+	pair_put_ulpdu(w->p, 0, ulpdu, fault_ulpdu(w, &send, ulpdu));
+	pair_deliver(w->p, 0);
+	pair_expect_fault(w->p, 1, SRNIC_ERR_LOCAL);
+	pair_expect_wc(w->p, &e->rcq, 1, IB_WC_LOC_PROT_ERR);
+	KUNIT_EXPECT_EQ(test, w->mem[8], 0xee);
+}
+
+/* A stream must not end behind the first segment of a Write */
+/* Rules: F-8-1 */
+static void fault_end_within_a_write_is_cut(struct kunit *test)
+{
+	struct fault_world *w = fault_begin(test);
+	struct fault_row write = A_WRITE("", NONE, STAG_WRITE, BASE, 8, { 0 });
+	struct srnic_qp *qp = w->p->end[1].qp;
+	u8 ulpdu[256];
+
+	write.ddp = 0x81;
+	pair_put_ulpdu(w->p, 0, ulpdu, fault_ulpdu(w, &write, ulpdu));
+	pair_deliver(w->p, 0);
+	KUNIT_EXPECT_TRUE(test, qp->rx.write_busy);
+	KUNIT_EXPECT_TRUE(test, srnic_rx_is_cut(qp));
+	write.ddp = 0xc1;
+	pair_put_ulpdu(w->p, 0, ulpdu, fault_ulpdu(w, &write, ulpdu));
+	pair_deliver(w->p, 0);
+	KUNIT_EXPECT_FALSE(test, qp->rx.write_busy);
+}
+
 /* The first error is told, and no other */
 /* Rules: R-7.1-2 R-5.4-4 */
 static void fault_second_error_not_told(struct kunit *test)
@@ -675,6 +746,9 @@ static struct kunit_case fault_cases[] = {
 	KUNIT_CASE(fault_each_segment_checked_by_itself),
 	KUNIT_CASE(fault_send_changes_opcode_refused),
 	KUNIT_CASE(fault_local_work_request_terminates),
+	KUNIT_CASE(fault_read_without_a_sink_terminates),
+	KUNIT_CASE(fault_second_sge_of_a_receive_nothing_placed),
+	KUNIT_CASE(fault_end_within_a_write_is_cut),
 	KUNIT_CASE(fault_second_error_not_told),
 	{}
 };

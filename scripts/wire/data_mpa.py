@@ -49,12 +49,12 @@ def F_3_1_a_ulpdu_is_an_fpdu(b, role):
     qp.wait_send(len(sizes))
 
 
-@rule("F-3-3", cases=both((0,), (4096,)))
-def F_3_3_longest_fpdu_in_short_segments(b, rmem, role):
+@rule("F-3-3", cases=both((0, 0), (4096, 0), (0, 1), (4096, 1)))
+def F_3_3_longest_fpdu_in_short_segments(b, rmem, markers, role):
     """64768 octets of ULPDU in TCP segments of 536; rmem: of the receive buffer."""
     if rmem:
         b.put("/proc/sys/net/ipv4/tcp_rmem", f"{rmem} {rmem} {rmem}")
-    link = Link(b, role, mss=536 + 12)
+    link = Link(b, role, mss=536 + 12, settings={"markers": markers})
     size = fpdu.MAX_ULPDU - 14
     mr = sink(link, size)
     data = random_octets(size)
@@ -715,11 +715,12 @@ def F_8_1_fin_between_fpdus_is_an_orderly_end(b, role):
     link.ended(None)
 
 
-@rule("F-8-1", cases=both())
-def F_8_1_fin_within_a_message_is_an_abort(b, role):
+@rule("F-8-1", cases=both(("send",), ("write",)))
+def F_8_1_fin_within_a_message_is_an_abort(b, kind, role):
     link = Link(b, role)
     link.qp.recv().forget()
-    link.peer.ulpdu(link.peer.send_segments(b"datadata", 4)[0])
+    link.peer.ulpdu(link.peer.send_segments(b"datadata", 4)[0] if kind == "send" else
+                    rdmap.write(1, 2, last=False))
     link.peer.fin()
     link.aborted()
 

@@ -3,13 +3,14 @@
 
 import mpa
 import rdmap
-from harness import check, equal
+from harness import check, equal, poll
 from link import Link, both, event_of
 from peer import random_octets
 from rdmap import (READ_REQUEST, READ_RESPONSE, SEND, SEND_INV, SEND_SE, SEND_SE_INV, WRITE, Read)
 from registry import rule
-from verbs import (INLINE, LOCAL_WRITE, READ_FAILED, REMOTE_READ, REMOTE_WRITE, SIGNALED,
-                   SOLICITED, SUCCESS, WC_READ, WC_SEND, WC_WRITE, WR_READ, WR_SEND, WR_WRITE, Dut)
+from verbs import (INLINE, LOC_PROT_ERR, LOCAL_WRITE, READ_FAILED, REMOTE_READ, REMOTE_WRITE,
+                   SIGNALED, SOLICITED, SUCCESS, WC_READ, WC_SEND, WC_WRITE, WR_READ, WR_SEND,
+                   WR_WRITE, Dut)
 
 MAY_WRITE = LOCAL_WRITE | REMOTE_WRITE
 
@@ -356,6 +357,19 @@ def R_5_3_1_each_send_takes_one_receive(b, role):
     link.dut.nothing_completes()
 
 
+@rule("R-5.3-1", "D-5.4-1", "D-7.1-4", cases=both())
+def R_5_3_1_empty_segments_of_a_send(b, role):
+    """In front, within, and at the end: they carry nothing, and do no harm."""
+    link = Link(b, role)
+    place = link.qp.recv(8)
+    msn = link.peer.next_msn(0)
+    for mo, data, last in ((0, b"", False), (0, b"data", False), (4, b"", False),
+                           (4, b"more", False), (8, b"", True)):
+        link.peer.ulpdu(rdmap.untagged(SEND, data, msn=msn, mo=mo, last=last))
+    link.qp.received(place, b"datamore")
+    link.works()
+
+
 @rule("R-5.3-1", "D-5.4-1", cases=both())
 def R_5_3_1_scatter_list(b, role):
     """A receive of several pieces; segments end where pieces do not."""
@@ -400,6 +414,41 @@ def R_5_3_2_any_event(b, op, role):
     link.peer.send(b"data", op=op)
     link.verbs.completion_event("rcq")
     link.qp.received(place, b"data")
+
+
+@rule("R-5.3-2", "T-14", cases=both())
+def R_5_3_2_sends_are_not_solicited(b, role):
+    """One that has left wakes nobody who waits for solicited events; one that fails does."""
+    link = Link(b, role, dut=Dut(b, channel=True))
+    link.verbs.do("arm scq solicited")
+    link.qp.send(b"data", SIGNALED | SOLICITED)
+    equal(link.peer.hear_message(SEND_SE), b"data", "Send")
+    link.qp.sent()
+    link.verbs.nothing_happens()
+    link.qp.post(link.qp.wr(WR_SEND, ["0x1000,8,0x99"]))
+    link.verbs.completion_event("scq")
+    link.refused(rdmap.LOCAL_CATASTROPHIC, b"", statuses=(LOC_PROT_ERR,))
+
+
+@rule("R-5.3-2", cases=both(("any",), ("solicited",)))
+def R_5_3_2_arming_is_for_what_comes_next(b, how, role):
+    """Not for what is there already, and once, however often it was asked for."""
+    link = Link(b, role, dut=Dut(b, channel=True))
+    places = [link.qp.recv() for _ in range(4)]
+    link.peer.send(b"0", op=SEND_SE)
+    link.qp.received(places[0], b"0")
+    link.peer.send(b"1", op=SEND_SE)
+    link.pong()
+    check(poll(lambda: link.verbs.do("peek rcq.ring 40 1") == ["DATA 01"]), "no completion")
+    for _ in range(2):
+        link.verbs.do(f"arm rcq {how}")
+    link.verbs.nothing_happens()
+    link.peer.send(b"2", op=SEND_SE)
+    link.verbs.completion_event("rcq")
+    link.peer.send(b"3", op=SEND_SE)
+    for place, data in zip(places[1:], (b"1", b"2", b"3")):
+        link.qp.received(place, data)
+    link.verbs.nothing_happens()
 
 
 @rule("R-5.3-2", "T-14", cases=both())

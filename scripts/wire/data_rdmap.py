@@ -3,13 +3,15 @@
 
 import struct
 
+import mpa
 import rdmap
 from harness import check, equal
 from link import Link, both
 from peer import random_octets
 from rdmap import (READ_REQUEST, READ_RESPONSE, SEND, SEND_INV, SEND_SE, TERMINATE, WRITE, Read)
 from registry import rule
-from verbs import LOCAL_WRITE, REMOTE_READ, REMOTE_WRITE, WR_SEND
+from verbs import (LOC_LEN_ERR, LOC_PROT_ERR, LOCAL_WRITE, READ_FAILED, REM_INV_REQ_ERR,
+                   REMOTE_READ, REMOTE_WRITE, WR_FLUSH_ERR, WR_SEND)
 
 MAY_WRITE = LOCAL_WRITE | REMOTE_WRITE
 ALL_RIGHTS = MAY_WRITE | REMOTE_READ
@@ -250,12 +252,8 @@ KINDS = {
 }
 
 
-@rule("R-4.8-7", "R-4.8-1", "T-3", cases=both(*[(which,) for which in KINDS]))
-def R_4_8_7_copies_by_kind_of_error(b, which, role):
-    """Terminate Control octet by octet, and how much is copied"""
-    error, control, size = KINDS[which]
-    link = Link(b, role)
-    link.qp.recv().forget()
+def offend(link, which):
+    """Earn a Terminate of this kind, with one receive posted: how its WR ends"""
     peer = link.peer
     if which == "llp":
         peer.ulpdu(rdmap.write(1, 2), check=lambda field: field[::-1])
@@ -269,11 +267,43 @@ def R_4_8_7_copies_by_kind_of_error(b, which, role):
         peer.read(0x99, 1, 8, good=False)
     elif which == "invalidate":
         peer.send(b"data", op=SEND_INV, inv=0x99)
+        return REM_INV_REQ_ERR
     else:
         link.qp.post(link.qp.wr(WR_SEND, ["0x1000,8,0x99"]))
-    terminate = peer.hear_terminate()
-    equal((terminate.body[:4].hex(), len(terminate.body)), (control, size), "Terminate")
-    equal(terminate.body.hex(), rdmap.terminate_body(error, peer.last).hex(), "Terminate")
+        return LOC_PROT_ERR
+    return WR_FLUSH_ERR
+
+
+@rule("R-4.8-7", "R-4.8-1", "T-3", cases=both(*[(which,) for which in KINDS]))
+def R_4_8_7_copies_by_kind_of_error(b, which, role):
+    """Terminate Control octet by octet, and how much is copied"""
+    error, control, size = KINDS[which]
+    link = Link(b, role)
+    link.qp.recv().forget()
+    status = offend(link, which)
+    link.refused(error, statuses=(status,))
+    body = link.peer.conduct.terminated.body
+    equal((body[:4].hex(), len(body)), (control, size), "Terminate")
+
+
+FRAMINGS = {
+    "no_crc": {"crc": False},
+    "markers": {"markers": True, "settings": {"markers": 1}},
+    "revision_1": {"rev": 1},
+    "client_server": {"rtr": 0},
+    "read_rtr": {"rtr": mpa.READ},
+}
+
+
+@rule("R-4.8-7", "R-4.8-3", "R-5.4-1", "R-6.2.1-2",
+      cases=both(*[(which, framing) for framing in FRAMINGS for which in KINDS
+                   if (which, framing) != ("llp", "no_crc")]))
+def R_4_8_7_terminates_in_every_framing(b, which, framing, role):
+    """Without CRC, with Markers both ways, and however the connection came up: the same octets"""
+    link = Link(b, role, **FRAMINGS[framing])
+    link.qp.recv().forget()
+    status = offend(link, which)
+    link.refused(KINDS[which][0], statuses=(status,))
 
 
 @rule("R-4.8-4", "T-15", "R-7.2-1", cases=both((0,), (1,), (3,)))
@@ -328,6 +358,111 @@ def R_4_8_6_response_that_fails_halfway(b, role):
           "body of the Terminate")
     link.peer.hear_end()
     link.ended("QP_ACCESS_ERR")
+
+
+# --- which of two faults ---------------------------------------------------------------------
+
+class Two:
+    """Segments in which two things are wrong; what the test then expects beside the Terminate"""
+
+    def __init__(self, link):
+        self.link = link
+        self.statuses = (WR_FLUSH_ERR,)
+        link.verbs.do("pd other")
+
+    def region(self, access=ALL_RIGHTS, **kw):
+        return self.link.dut.mr(64, access, **kw)
+
+    def send(self, data=b"data", receive=True, op=SEND, **kw):
+        if receive:
+            self.link.qp.recv(64)
+        return rdmap.untagged(op, data, **{"msn": 1, **kw})
+
+    def read(self, mr, to=None, size=8, more=b"", **kw):
+        body = rdmap.read_body(Read(1, 2, size, mr.rkey, mr.start if to is None else to))
+        return rdmap.untagged(READ_REQUEST, body + more, **{"msn": 1, **kw})
+
+    def response(self, xor=0, by=0, gone=False):
+        into = self.link.dut.mr(64, LOCAL_WRITE)
+        self.link.qp.read(into.sge(), 0x9000, 0x99)
+        read = self.link.peer.hear(READ_REQUEST).read
+        if gone:
+            into.destroy()
+        self.statuses = (READ_FAILED,)
+        return rdmap.response(read.sink_stag ^ xor, read.sink_to + by, bytes(8), last=False)
+
+    def too_long_to_invalidate(self):
+        self.statuses = (LOC_LEN_ERR,)
+        return self.send(bytes(100), op=SEND_INV, inv=0x99)
+
+
+WRAP = 0xfffffffffffffff8
+# The order: room for the header, DV, RV, opcode, T, QN; untagged: MSN, buffer, MO, length, body;
+# tagged: the Read, STag, association, right, wrap, bounds.
+PAIRS = {
+    "room_dv": (rdmap.UNSPECIFIED, lambda two: rdmap.write(1, 2, dv=0)[:10]),
+    "room_t": (rdmap.UNSPECIFIED, lambda two: rdmap.control(WRITE, t=False) + bytes(14)),
+    "dv_rv_tagged": (rdmap.TAGGED_VERSION, lambda two: rdmap.write(1, 2, dv=2, rv=3)),
+    "dv_rv_untagged": (rdmap.UNTAGGED_VERSION, lambda two: two.send(dv=0, rv=2, qn=9)),
+    "rv_opcode": (rdmap.RDMAP_VERSION, lambda two: rdmap.tagged(12, 1, 2, rv=2)),
+    "rv_t": (rdmap.RDMAP_VERSION, lambda two: rdmap.tagged(SEND, 1, 2, bytes(28), rv=3)),
+    "opcode_qn": (rdmap.OPCODE_ERROR, lambda two: two.send(op=9, qn=7)),
+    "t_qn": (rdmap.OPCODE_ERROR, lambda two: two.send(op=WRITE, qn=7)),
+    "t_msn": (rdmap.OPCODE_ERROR, lambda two: two.send(op=READ_RESPONSE, msn=9)),
+    "qn_msn": (rdmap.UNTAGGED_QN, lambda two: two.send(qn=7, msn=9)),
+    "qn_buffer": (rdmap.UNTAGGED_QN, lambda two: two.send(receive=False, qn=3)),
+    "queue_msn": (rdmap.OPCODE_ERROR, lambda two: two.send(qn=1, msn=9)),
+    "queue_buffer": (rdmap.OPCODE_ERROR, lambda two: two.send(receive=False, qn=2)),
+    "msn_buffer": (rdmap.UNTAGGED_MSN, lambda two: two.send(receive=False, msn=9)),
+    "msn_mo": (rdmap.UNTAGGED_MSN, lambda two: two.send(msn=2, mo=4)),
+    "buffer_mo": (rdmap.UNTAGGED_BUFFER, lambda two: two.send(receive=False, mo=4)),
+    "mo_length": (rdmap.UNTAGGED_MO, lambda two: two.send(bytes(100), mo=4)),
+    "length_body": (rdmap.UNTAGGED_LENGTH, Two.too_long_to_invalidate),
+    "read_msn_mo": (rdmap.UNTAGGED_MSN, lambda two: two.read(two.region(), msn=2, mo=4)),
+    "read_mo_length": (rdmap.UNTAGGED_MO, lambda two: two.read(two.region(), more=b"x", mo=4)),
+    "read_length_form": (rdmap.UNTAGGED_LENGTH,
+                         lambda two: two.read(two.region(), more=b"x", last=False)),
+    "read_form_bounds": (rdmap.UNSPECIFIED_MD,
+                         lambda two: two.read(two.region(), size=65, last=False)),
+    "read_association_right": (rdmap.READ_ASSOCIATION,
+                               lambda two: two.read(two.region(0, pd="other"))),
+    "read_right_wrap": (rdmap.READ_RIGHT, lambda two: two.read(two.region(MAY_WRITE), WRAP, 16)),
+    "read_right_bounds": (rdmap.READ_RIGHT, lambda two: two.read(two.region(0), size=65)),
+    "write_association_right": (rdmap.TAGGED_ASSOCIATION, lambda two: rdmap.write(
+        two.region(0, pd="other").rkey, 0, b"data")),
+    "write_right_wrap": (rdmap.TAGGED_STAG, lambda two: rdmap.write(
+        two.region(REMOTE_READ).rkey, WRAP, bytes(16))),
+    "response_stag_offset": (rdmap.TAGGED_STAG, lambda two: two.response(xor=0x100, by=8)),
+    "response_offset_gone": (rdmap.TAGGED_BOUNDS, lambda two: two.response(by=8, gone=True)),
+}
+
+
+@rule("R-7.1-2", "F-4.1-5", "D-4.1-3", "R-4.1-1", "R-4.1-3", "R-4.1-4", "D-7.1-3", "D-7.1-4",
+      cases=both(*[(which,) for which in PAIRS]))
+def R_7_1_2_two_faults_in_one_segment(b, which, role):
+    """There is one order in which it is looked at: what comes first is told."""
+    error, segment = PAIRS[which]
+    link = Link(b, role)
+    two = Two(link)
+    link.peer.ulpdu(segment(two))
+    link.refused(error, statuses=two.statuses)
+
+
+@rule("R-7.1-2", "F-4.4-3", cases=both())
+def R_7_1_2_crc_is_looked_at_first(b, role):
+    """Of a segment that is wrong in all there is nothing is believed."""
+    link = Link(b, role)
+    link.peer.ulpdu(rdmap.untagged(12, msn=9, qn=9, dv=0, rv=3), check=lambda field: field[::-1])
+    link.refused(rdmap.MPA_CRC)
+
+
+@rule("R-7.1-2", "R-6.1-3", cases=both(("msn",), ("mo",)))
+def R_7_1_2_no_slot_for_a_read_that_is_wrong(b, which, role):
+    """Its number is looked at before, its offset behind."""
+    link = Link(b, role, ird=0, peer_ord=0)
+    body = rdmap.read_body(Read(1, 2, 3, 4, 5))
+    link.peer.ulpdu(rdmap.untagged(READ_REQUEST, body, **{"msn": 1, **{which: 4}}))
+    link.refused(rdmap.UNTAGGED_MSN if which == "msn" else rdmap.UNTAGGED_BUFFER)
 
 
 # --- Terminates that are received ------------------------------------------------------------

@@ -12,14 +12,15 @@ import rings
 from harness import check, equal, poll
 from link import FATAL, Link, both
 from peer import random_octets
-from rdmap import READ_REQUEST, READ_RESPONSE, SEND, SEND_INV, TERMINATE, WRITE
+from rdmap import READ_RESPONSE, SEND, SEND_INV, TERMINATE, WRITE
 from registry import rule
 from rings import (INLINE, OP_READ, OP_REG_MR, OP_SEND, OP_SEND_INV, OP_WRITE, SIGNALLED, VALID,
                    sge)
 from uverbs import (CREATE_CQ, CREATE_QP, CREATE_SRQ, DEREG_MR, POLL_CQ, POST_RECV, POST_SEND,
                     POST_SRQ_RECV, REG_MR, REQ_NOTIFY, RESIZE_CQ, command, handle, resources, wrote)
-from verbs import (ERR, LOC_PROT_ERR, LOC_QP_OP_ERR, LOCAL_WRITE, REMOTE_READ, REMOTE_WRITE,
-                   SIGNALED, SUCCESS, WR_FLUSH_ERR, WR_SEND, WR_SEND_INV, WR_WRITE, Dut)
+from verbs import (ERR, LOC_LEN_ERR, LOC_PROT_ERR, LOC_QP_OP_ERR, LOCAL_WRITE, REM_INV_REQ_ERR,
+                   REMOTE_READ, REMOTE_WRITE, SIGNALED, SUCCESS, WR_FLUSH_ERR, WR_SEND, WR_SEND_INV,
+                   WR_WRITE, Dut, Qp)
 
 MAY_WRITE = LOCAL_WRITE | REMOTE_WRITE
 LOCAL_ERRORS = LOC_QP_OP_ERR, LOC_PROT_ERR, 1, 8        # and a length or access error
@@ -171,21 +172,6 @@ def R_7_1_1_memory_that_is_not_the_senders(b, which, role):
            "other_pd": sge(others.start, 8, others.lkey)}[which]
     raw_send(link, rings.sqe(0x77, OP_SEND, [sge(good.start, 8, good.lkey), bad]))
     locally_refused(link, 0x77)
-
-
-@rule("R-5.2.1-5", "R-7.1-1", cases=both((0,), (REMOTE_READ,)))
-def R_7_1_1_read_into_memory_that_is_not_to_be_written(b, access, role):
-    """The right is looked at when it is posted, or when the response comes; nothing is placed."""
-    link = Link(b, role)
-    mr = link.dut.mr(64, access)
-    link.qp.read(mr.sge(), 0x9000, 0x99)
-    segment = link.peer.hear()
-    if segment.op == READ_REQUEST:
-        link.peer.respond(segment.read, bytes(64))
-        link.peer.hear_terminate()
-    link.peer.hear_end()
-    wc, = link.qp.wait_send()
-    check(wc.status != SUCCESS, f"{wc} is a success")
 
 
 @rule("R-7.1-1", cases=both((7,), (255,)))
@@ -446,7 +432,8 @@ def R_8_1_1_4_pieces_of_nothing_hold_no_region(b, access, role):
     link.works()
 
 
-@rule("R-8.1.1-4", "D-7.1-10", cases=both((0x1000,), (0x7fffffff0000,), (0xabcdef0123450000,)))
+@rule("R-8.1.1-4", "D-7.1-10", cases=both((0,), (0x1000,), (0x7fffffff0000,),
+                                             (0xabcdef0123450000,)))
 def R_8_1_1_4_region_at_another_address(b, iova, role):
     """SGEs, Writes and Reads use the address that it was registered with, whatever that is."""
     link = Link(b, role)
@@ -544,6 +531,85 @@ def R_5_4_3_shared_receives_stay(b, role):
           "asynchronous events")
     two.peer.send(b"octets")
     two.qp.received(place, b"octets")
+
+
+@rule("D-7.1-5", "R-5.3-6", "D-6.2.2-1", cases=both(("long",), ("invalidate",), ("gone",)))
+def D_7_1_5_shared_receive_that_fails(b, how, role):
+    """It fails with its Send; the QP is told that no more are taken; the next one is another's."""
+    dut = with_srq(b)
+    one = Link(b, role, dut=dut, name="1", qp={"srq": "srq"})
+    two = Link(b.another(), role, dut=dut, name="2", qp={"srq": "srq"})
+    if how == "gone":
+        mr = dut.mr(64, LOCAL_WRITE)
+        one.qp.recv(sges=[mr.sge()])
+        mr.destroy()
+    else:
+        one.qp.recv(64).forget()
+    place = two.qp.recv()
+    one.peer.send(bytes(65 if how == "long" else 8), op=SEND_INV if how == "invalidate" else SEND,
+                  inv=0x99 if how == "invalidate" else 0)
+    error, status = {"long": (rdmap.UNTAGGED_LENGTH, LOC_LEN_ERR),
+                     "invalidate": (rdmap.CANNOT_INVALIDATE, REM_INV_REQ_ERR),
+                     "gone": (rdmap.LOCAL_CATASTROPHIC, LOC_PROT_ERR)}[how]
+    one.refused(error, flush=False)
+    wc, = one.qp.wait_recv()
+    equal(wc.status, status, f"{wc}")
+    two.peer.send(b"octets")
+    two.qp.received(place, b"octets")
+    dut.nothing_completes()
+
+
+@rule("D-6.2.2-1", "R-7-1", cases=both())
+def R_7_1_qp_of_a_shared_queue_is_brought_to_the_error_state(b, role):
+    """The ULP is told once that it takes no more receives; none of them is flushed."""
+    dut = with_srq(b)
+    link = Link(b, role, dut=dut, qp={"srq": "srq"})
+    link.qp.recv()
+    link.qp.modify(ERR)
+    link.verbs.async_event("QP_LAST_WQE_REACHED qp")
+    link.peer.allow_cut()
+    link.peer.hear_until_end()
+    link.close()
+    link.disconnected()
+    dut.nothing_completes()
+    link.qp.modify(ERR)
+    link.verbs.nothing_happens()
+
+
+@rule("D-6.2.2-1", cases=[()])
+def D_6_2_2_1_qp_that_never_had_a_stream(b):
+    """What is posted to it is flushed when it is brought to the error state, and behind that."""
+    dut = Dut(b)
+    qp = Qp(dut, "qp", "pd", "scq", "rcq")
+    for _ in range(2):
+        qp.recv()
+        qp.post(qp.wr(WR_SEND), qp.wr(WR_WRITE, (), 0, 1, 2))
+    qp.modify(ERR)
+    qp.flushed()
+    equal(qp.state(), ERR, "state")
+    qp.recv()
+    qp.post(qp.wr(WR_SEND))
+    qp.flushed()
+    dut.nothing_completes()
+    dut.verbs.nothing_happened()
+
+
+@rule("R-8.1.1-10", cases=both((1,), (4,)))
+def R_8_1_1_10_completion_queue_of_sends_overflows(b, cqes, role):
+    """As that of receives: an event of the CQ, one of its QP, and nobody else is hurt."""
+    link = Link(b, role)
+    size = link.dut.cq("tiny", cqes)
+    other = Link(b.another(), role, dut=link.dut, name="2", qp={"scq": "tiny", "sends": 16})
+    for _ in range(size + 2):
+        other.verbs.ask(f"send qp2 {other.qp.wr(WR_SEND)}")
+    terminate = other.peer.hear_terminate()
+    equal(terminate.body.hex(), rdmap.terminate_body(rdmap.STREAM_CATASTROPHIC).hex(), "Terminate")
+    other.peer.hear_end()
+    equal({other.verbs.any_async() for _ in range(2)}, {"CQ_ERR tiny", "QP_FATAL qp2"},
+          "asynchronous events")
+    other.close()
+    other.disconnected()
+    link.works()
 
 
 # --- objects ---------------------------------------------------------------------------------

@@ -2,7 +2,8 @@
 """Terminates and the ends of a stream (RFC 5040, sections 5.4, 6.2 and 7; RFC 5041, section 6)."""
 
 import rdmap
-from harness import check, equal
+from harness import check, equal, poll
+from kernel import lines_of
 from link import FATAL, REQUEST, Link, both
 from peer import FIN, RST, Ended, random_octets
 from rdmap import READ_REQUEST, READ_RESPONSE, SEND, TERMINATE, WRITE, Read
@@ -14,13 +15,13 @@ MAY_WRITE = LOCAL_WRITE | REMOTE_WRITE
 LONG = 1 << 19
 
 
-def long_write(link, size=LONG):
-    """The device writes so much, and the peer does not read: the window closes."""
+def long_write(link, size=LONG, opcode=WR_WRITE):
+    """The device writes, or sends, so much, and the peer does not read: the window closes."""
     words = link.verbs.words(f"memory long - {size}")
     base = int(words[0], 0)
     lkey, _ = (int(word, 0) for word in link.verbs.words(f"mr long pd long 0 {size} 0"))
     link.verbs.do(f"fill long 0 {size} 0x5a")
-    link.qp.post(link.qp.wr(WR_WRITE, [f"{base:#x},{size},{lkey:#x}"], raddr=0x1000, rkey=0x55))
+    link.qp.post(link.qp.wr(opcode, [f"{base:#x},{size},{lkey:#x}"], raddr=0x1000, rkey=0x55))
     check(link.peer.wait_full(), "the window does not close")
 
 
@@ -77,16 +78,23 @@ def flushed_behind_successes(link):
     return statuses
 
 
-@rule("R-5.4-7", "T-17", "R-6.2.1-1", cases=both())
-def R_5_4_7_terminate_at_the_end_of_an_fpdu(b, role):
-    """A Write of half a MiB is on its way, the window is closed, and a bad FPDU comes in."""
+@rule("R-5.4-7", "T-17", "R-6.2.1-1", cases=both(("write",), ("send",), ("response",)))
+def R_5_4_7_terminate_at_the_end_of_an_fpdu(b, kind, role):
+    """Half a MiB is on its way, the window is closed, and a bad FPDU comes in."""
     link = Link(b, role, narrow=True)
-    long_write(link)
+    if kind == "response":
+        mr = link.dut.mr(LONG, REMOTE_READ)
+        link.peer.read(mr.rkey, mr.start, LONG)
+        check(link.peer.wait_full(), "the window does not close")
+    else:
+        long_write(link, opcode=WR_SEND if kind == "send" else WR_WRITE)
     link.peer.send(b"data", qn=6)
     bad = link.peer.last
     link.peer.settle()
     terminate = link.peer.hear_terminate()
     equal(terminate.body.hex(), rdmap.terminate_body(rdmap.UNTAGGED_QN, bad).hex(), "Terminate")
+    got = sum(len(segment.data) for segment in link.peer.heard if segment.op != TERMINATE)
+    check(got < LONG, "all of it came")
     link.peer.hear_end()
     link.ended(REQUEST)
 
@@ -144,6 +152,39 @@ def R_7_1_1_receive_that_cannot_be_used(b, which, role):
     link.refused(rdmap.LOCAL_CATASTROPHIC, b"", statuses=(LOC_PROT_ERR,))
 
 
+@rule("R-7.1-1", "D-7.1-13", cases=both())
+def R_7_1_1_second_piece_of_a_receive_is_gone(b, role):
+    """Of the segment that would touch it nothing is placed, not in the first piece either."""
+    link = Link(b, role)
+    good, gone = link.dut.mr(100, LOCAL_WRITE), link.dut.mr(100, LOCAL_WRITE)
+    gone.destroy()
+    link.qp.recv(sges=[good.sge(), gone.sge()])
+    first, second = link.peer.send_segments(random_octets(140), 70)
+    link.peer.ulpdu(first)
+    link.peer.ulpdu(second)
+    link.refused(rdmap.LOCAL_CATASTROPHIC, b"", statuses=(LOC_PROT_ERR,))
+    good.expect(first[18:])
+
+
+@rule("R-7.1-1", "R-5.2.2-6", cases=both(("key",), ("bounds",), ("other_pd",), ("no_right",),
+                                         ("remote_right",), ("gone",)))
+def R_7_1_1_read_that_has_no_sink(b, which, role):
+    """It does not leave."""
+    link = Link(b, role)
+    link.verbs.do("pd other")
+    mr = link.dut.mr(64, {"no_right": 0, "remote_right": REMOTE_READ}.get(which, LOCAL_WRITE),
+                     pd="other" if which == "other_pd" else "pd")
+    link.qp.recv()
+    if which == "gone":
+        mr.destroy()
+    sge = f"{mr.start:#x},64,{mr.lkey ^ 1:#x}" if which == "key" else \
+        mr.sge(0, 65 if which == "bounds" else 64)
+    link.qp.read(sge, 0x9000, 0x99)
+    link.refused(rdmap.LOCAL_CATASTROPHIC, b"", statuses=(LOC_PROT_ERR,))
+    check(all(segment.op != READ_REQUEST or not segment.read.size
+              for segment in link.peer.heard), f"it says {link.peer.heard}")
+
+
 # --- Terminates that are received ------------------------------------------------------------
 
 @rule("R-5.4-2", "R-5.4-3", "T-18", cases=both())
@@ -197,6 +238,68 @@ def R_5_4_3_sent_behind_an_open_read(b, how, role):
     else:
         link.peer.send(b"data", qn=9)
         link.refused(rdmap.UNTAGGED_QN)
+
+
+COUNTERS = "/sys/class/infiniband/siw0/ports/1/hw_counters/"
+
+
+def counters(*names):
+    return {name: int(lines_of(COUNTERS + name)[0]) for name in names}
+
+
+def one_more(before):
+    """The core reads counters now and then."""
+    want = {name: count + 1 for name, count in before.items()}
+    check(poll(lambda: counters(*before) == want), f"{counters(*before)}, {before} before")
+
+
+def traced(lines, event, *words):
+    """There is one such line, and it has these words."""
+    got = [line for line in lines() if f" {event}: " in line]
+    check(len(got) == 1 and all(word in got[0].split(f"{event}: ")[1] for word in words),
+          f"{got}, where {words} are due")
+
+
+@rule("R-5.4-3", "R-4.8-1", "T-3", "T-18", cases=both())
+def R_5_4_3_received_terminate_can_be_read(b, role):
+    """Its layer, type, code and copies are in the trace, and it is counted."""
+    lines = b.trace("srnic")
+    before = counters("rx_terminates", "err_TERM_RECEIVED")
+    link = Link(b, role)
+    offender = rdmap.untagged(SEND, b"data", msn=0x01020304)
+    link.peer.terminate(rdmap.UNTAGGED_LENGTH, offender)
+    link.closed_without_terminate(event=FATAL)
+    copy = " ".join(f"{octet:02x}" for octet in offender[:18])
+    traced(lines, "srnic_terminate", f"qp={link.qp.number} ", "layer=1 ", "etype=2 ", "code=0x05 ",
+           "hdrct=0xc0 ", f"ddp={copy}")
+    one_more(before)
+
+
+@rule("R-5.4-3", "R-6.2.1-1", cases=both())
+def R_5_4_3_fault_of_the_peer_can_be_read(b, role):
+    """What was wrong, and in which segment; it is counted, as the Terminate is."""
+    lines = b.trace("srnic")
+    before = counters("tx_terminates", "err_QN")
+    link = Link(b, role)
+    link.peer.send(b"data", qn=9)
+    offender = link.peer.last
+    link.refused(rdmap.UNTAGGED_QN)
+    copy = " ".join(f"{octet:02x}" for octet in offender[:18])
+    traced(lines, "srnic_fault", f"qp={link.qp.number} ", "err=QN ", "ulpdu_len=22 ", f"ddp={copy}")
+    one_more(before)
+
+
+@rule("R-6.2.1-2", "T-19", "R-5.4-3", cases=both())
+def R_6_2_1_2_input_behind_a_terminate_is_drained(b, role):
+    """The peer goes on though it has said its last word: FIN, no RST, and nothing is placed."""
+    link = Link(b, role)
+    mr = link.dut.mr(60000, MAY_WRITE)
+    good = rdmap.write(mr.rkey, mr.start, bytes(50000))
+    link.peer.together(rdmap.terminate(rdmap.terminate_body(rdmap.LOCAL_CATASTROPHIC)),
+                       *[good] * 20)
+    link.peer.hear_end(FIN)
+    check(not link.peer.is_reset(), "an RST behind the FIN")
+    link.ended(FATAL)
 
 
 @rule("R-5.4-5", cases=both())

@@ -345,10 +345,10 @@ class Bench:
     def set_device(self, name, value):
         self.put("/sys/class/infiniband/siw0/iw_mpa/" + name, value)
 
-    def trace(self):
+    def trace(self, system="iw_mpa"):
         """Begin to trace; the function returned gives the lines so far."""
         trace = TRACEFS + "trace"
-        self.put(TRACEFS + "events/iw_mpa/enable", 1)
+        self.put(TRACEFS + f"events/{system}/enable", 1)
         with open(trace, "w", encoding="ascii"):
             pass    # this empties it
 

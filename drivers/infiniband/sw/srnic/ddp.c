@@ -46,9 +46,9 @@ static enum srnic_err ddp_misplaced(const struct srnic_seg *seg)
 {
 	if (seg->op == SRNIC_OP_TERMINATE)
 		return SRNIC_ERR_TERM_BAD;
-	if (!seg->tagged && seg->qn >= SRNIC_QN_COUNT)
-		return SRNIC_ERR_QN;
-	return SRNIC_ERR_OPCODE;
+	if (seg->tagged != ddp_ops[seg->op].tagged)
+		return SRNIC_ERR_OPCODE;
+	return seg->qn < SRNIC_QN_COUNT ? SRNIC_ERR_OPCODE : SRNIC_ERR_QN;
 }
 
 /**

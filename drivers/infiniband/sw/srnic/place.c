@@ -29,6 +29,7 @@ static enum srnic_err place_write(struct srnic_qp *qp, struct srnic_arrival *arr
 		.len	= arr->seg.len,
 	};
 
+	qp->rx.write_busy = !arr->seg.last;
 	if (!mem.len)
 		return SRNIC_ERR_NONE;
 	return srnic_err_of_mem(SRNIC_USE_WRITE,
@@ -253,8 +254,12 @@ static enum srnic_err place_send_begins(struct srnic_qp *qp, struct srnic_arriva
 	return SRNIC_ERR_NONE;
 }
 
-/* To the SGEs from @off on; the caller knows that they have room. */
-static enum srnic_err place_scatter(struct srnic_qp *qp, struct srnic_arrival *arr, u64 off)
+/*
+ * To the SGEs from @off on; the caller knows that they have room. Without @step they are only
+ * checked.
+ */
+static enum srnic_err place_scatter(struct srnic_qp *qp, struct srnic_arrival *arr, u64 off,
+				    srnic_step_fn step)
 {
 	const struct ib_sge *sge = qp->rx.rwqe.sge;
 	u32 left = arr->seg.len;
@@ -273,12 +278,22 @@ static enum srnic_err place_scatter(struct srnic_qp *qp, struct srnic_arrival *a
 		}
 		mem.addr = sge->addr + off;
 		mem.len = min_t(u64, left, sge->length - off);
-		if (srnic_mem_access(qp->dev, &mem, place_step, &arr->cur))
+		if (srnic_mem_access(qp->dev, &mem, step, &arr->cur))
 			return SRNIC_ERR_LOCAL;
 		left -= mem.len;
 		off = 0;
 	}
 	return SRNIC_ERR_NONE;
+}
+
+/* Nothing of a segment is placed if one of its SGEs cannot be used. */
+static enum srnic_err place_payload(struct srnic_qp *qp, struct srnic_arrival *arr)
+{
+	enum srnic_err err = SRNIC_ERR_NONE;
+
+	if (qp->rx.rwqe.num_sge > 1)
+		err = place_scatter(qp, arr, arr->seg.mo, NULL);
+	return err ?: place_scatter(qp, arr, arr->seg.mo, place_step);
 }
 
 static enum srnic_err place_deliver(struct srnic_qp *qp, struct srnic_arrival *arr)
@@ -336,7 +351,7 @@ static enum srnic_err place_send(struct srnic_qp *qp, struct srnic_arrival *arr)
 	}
 	if ((u64)seg->mo + seg->len > U32_MAX)
 		return SRNIC_ERR_TOO_LONG;
-	err = place_scatter(qp, arr, seg->mo);
+	err = place_payload(qp, arr);
 	if (err) {
 		place_send_fails(qp, IB_WC_LOC_PROT_ERR, arr->up);
 		return err;

@@ -468,6 +468,7 @@ void srnic_rx_start(struct srnic_qp *qp, const struct iw_mpa_handoff *ho)
 	for (qn = 0; qn < SRNIC_QN_COUNT; qn++)
 		rx->msn[qn] = 1;
 	rx->send_busy = false;
+	rx->write_busy = false;
 	rx->read = NULL;
 	rx->read_len = 0;
 }
@@ -484,7 +485,10 @@ void srnic_rx_start(struct srnic_qp *qp, const struct iw_mpa_handoff *ho)
  */
 bool srnic_rx_is_cut(const struct srnic_qp *qp)
 {
-	return qp->rx.part || qp->rx.send_busy || qp->rx.read || tcp_inq(qp->sock->sk) > 0;
+	const struct srnic_rx *rx = &qp->rx;
+
+	return rx->part || rx->send_busy || rx->write_busy || rx->read ||
+	       tcp_inq(qp->sock->sk) > 0;
 }
 
 /**

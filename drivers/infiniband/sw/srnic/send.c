@@ -187,7 +187,30 @@ static int send_gather_sges(struct srnic_qp *qp, struct srnic_writer *w, u32 len
 	return err;
 }
 
-static int send_put_read(struct srnic_writer *w, const struct srnic_wqe *wqe)
+/*
+ * Where the response goes is looked at now, and again when it comes: a Read that cannot end well
+ * does not leave.
+ */
+static int send_check_sink(struct srnic_qp *qp, const struct srnic_wqe *wqe,
+			   enum srnic_mem_fault *fault)
+{
+	const struct srnic_mem mem = {
+		.pd	= qp->ibqp.pd,
+		.stag	= wqe->sge[0].lkey,
+		.rights	= IB_ACCESS_LOCAL_WRITE,
+		.addr	= wqe->sge[0].addr,
+		.len	= wqe->bytes,
+		.kernel	= !qp->user,
+	};
+
+	if (!mem.len)
+		return 0;
+	*fault = srnic_mem_access(qp->dev, &mem, NULL, NULL);
+	return *fault ? -EFAULT : 0;
+}
+
+static int send_put_read(struct srnic_qp *qp, struct srnic_writer *w, const struct srnic_wqe *wqe,
+			 enum srnic_mem_fault *fault)
 {
 	const struct srnic_read read = {
 		.sink_stag	= wqe->num_sge ? wqe->sge[0].lkey : 0,
@@ -197,7 +220,11 @@ static int send_put_read(struct srnic_writer *w, const struct srnic_wqe *wqe)
 		.src_to		= wqe->raddr,
 	};
 	u8 wire[SRNIC_READ_REQ_LEN];
+	int err;
 
+	err = send_check_sink(qp, wqe, fault);
+	if (err)
+		return err;
 	srnic_read_put(wire, &read);
 	return srnic_writer_put(w, wire, sizeof(wire));
 }
@@ -209,7 +236,7 @@ static int send_payload(struct srnic_qp *qp, struct srnic_writer *w, u32 len,
 	struct srnic_mem mem;
 
 	if (msg->op == SRNIC_OP_READ_REQ)
-		return send_put_read(w, msg->wqe);
+		return send_put_read(qp, w, msg->wqe, fault);
 	if (msg->kind == SRNIC_MSG_WR && (msg->wqe->flags & SRNIC_WQE_INLINE))
 		return srnic_writer_put(w, msg->wqe->data + msg->done, len);
 	if (msg->kind == SRNIC_MSG_WR)

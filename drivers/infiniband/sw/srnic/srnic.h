@@ -490,6 +490,7 @@ struct srnic_tx {
  * @responder: iw_mpa is to be told of the first one
  * @send_busy: a Send has begun: @rwqe is in use
  * @send_op: enum srnic_opcode of that
+ * @write_busy: a Write has begun, and its last segment has not come
  * @rtr: RTR types that may come as first FPDU
  * @need: octets that have to be there before there is anything to do
  * @seq_start: TCP's sequence number of SeqStart
@@ -512,6 +513,7 @@ struct srnic_rx {
 	bool			responder;
 	bool			send_busy;
 	u8			send_op;
+	bool			write_busy;
 	u8			rtr;
 	u32			need;
 	u32			seq_start;
