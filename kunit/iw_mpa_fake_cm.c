@@ -213,6 +213,7 @@ int fake_answer_of(struct fake_id *child)
 	return child->answered;
 }
 
+/* Like iw_cm's, it may be called in any context. */
 static int fake_event_handler(struct iw_cm_id *id, struct iw_cm_event *event);
 
 /* cm_conn_req_handler(): the new cm_id has no reference of the library. */
@@ -237,18 +238,19 @@ static struct fake_id *fake_child(struct fake_id *lis,
 	return child;
 }
 
+/* Like iw_cm's, it may be called in any context. */
 static int fake_event_handler(struct iw_cm_id *id, struct iw_cm_event *event)
 {
 	struct fake_id *child = NULL, *fid = fake_id_of(id);
 	struct fakes *f = fid->f;
 	struct ib_qp *qp = NULL;
+	unsigned long flags;
 	bool room, dropped;
 
-	might_sleep();
 	if (event->event == IW_CM_EVENT_CONNECT_REQUEST)
 		child = fake_child(fid, event);
 
-	spin_lock_irq(&f->lock);
+	spin_lock_irqsave(&f->lock, flags);
 	if (fid->refs < 2 - fid->destroyed)
 		fake_fault(f, "an event on a cm_id without a reference");
 	fake_check_fields(fid, event);
@@ -266,7 +268,7 @@ static int fake_event_handler(struct iw_cm_id *id, struct iw_cm_event *event)
 		if (child)
 			list_add_tail(&child->node, &f->ids);
 	}
-	spin_unlock_irq(&f->lock);
+	spin_unlock_irqrestore(&f->lock, flags);
 
 	if (qp)
 		id->device->ops.iw_rem_ref(qp);
@@ -275,8 +277,9 @@ static int fake_event_handler(struct iw_cm_id *id, struct iw_cm_event *event)
 	else if (child && fid->answer)
 		kthread_run(fake_answer_thread, child, "iw_mpa_fake");
 	wake_up_all(&f->wake);
-	/* So that the ULP may react before the library goes on. */
-	schedule_timeout_uninterruptible(1);
+	/* So that the ULP may react before the library goes on, where that does not hold a lock. */
+	if (!in_softirq())
+		schedule_timeout_uninterruptible(1);
 	return room ? 0 : -ENOMEM;
 }
 

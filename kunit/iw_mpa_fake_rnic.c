@@ -57,7 +57,7 @@ static void fake_op_check(const struct fake_qp *qp, enum fake_op op)
 {
 	if (qp->busy)
 		fake_fault(qp->f, "two ops of one connection at the same time");
-	if (!(current->flags & PF_MEMALLOC_NOIO))
+	if (!qp->in_rx && !(current->flags & PF_MEMALLOC_NOIO))
 		fake_fault(qp->f, "an op that may wait for storage to be written");
 	if (op == FAKE_PREPARE && qp->prepared)
 		fake_fault(qp->f, "prepare twice");
@@ -196,11 +196,16 @@ static void fake_rx(struct fake_qp *qp, struct sock *sk)
 static void fake_sk_data_ready(struct sock *sk)
 {
 	struct iw_mpa_stream *stream;
+	struct fake_qp *qp;
 
 	read_lock_bh(&sk->sk_callback_lock);
 	stream = iw_mpa_sk_stream(sk);
-	if (stream)
-		fake_rx(stream->priv, sk);
+	if (stream) {
+		qp = stream->priv;
+		qp->in_rx = true;
+		fake_rx(qp, sk);
+		qp->in_rx = false;
+	}
 	read_unlock_bh(&sk->sk_callback_lock);
 }
 
@@ -282,9 +287,15 @@ void fake_have_repeat_rtr(struct fakes *f)
 
 static void fake_open_tx(struct ib_qp *ib)
 {
-	fake_op_sleep(ib, FAKE_OPEN_TX);
-	fake_qp_of(ib)->tx_open = true;
-	fake_op_end(fake_qp_of(ib));
+	struct fake_qp *qp = fake_qp_of(ib);
+
+	if (qp->f->attr.caps & IW_MPA_CAP_ATOMIC_OPEN)
+		fake_op_begin(ib, FAKE_OPEN_TX);
+	else
+		fake_op_sleep(ib, FAKE_OPEN_TX);
+	qp->tx_open = true;
+	qp->opened_in_rx = qp->in_rx;
+	fake_op_end(qp);
 }
 
 static void fake_finish_tx(struct ib_qp *ib)

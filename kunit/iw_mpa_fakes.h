@@ -160,6 +160,8 @@ enum fake_op {
  * @rtr: of send_rtr
  * @why: of stop
  * @sk: the socket, from attach to stop
+ * @in_rx: data_ready is running
+ * @opened_in_rx: open_tx was called by it
  * @stop_rx: do not read what arrives
  * @speak: the peer's socket, from which an octet comes while the driver prepares, or NULL
  * @peer_pd: the peer's driver's octets, of prepare
@@ -189,6 +191,8 @@ struct fake_qp {
 	u8				rtr;
 	enum iw_mpa_reason		why;
 	struct sock			*sk;
+	bool				in_rx;
+	bool				opened_in_rx;
 	bool				stop_rx;
 	struct socket			*speak;
 	u8				peer_pd[FAKE_DRIVER_PD];

@@ -326,6 +326,23 @@ static void fsm_answer_waits_only_for_the_question(struct kunit *test)
 				    "%s", iw_mpa_state_name(state));
 }
 
+/* TX is opened, and ESTABLISHED is reported, where the first FPDU comes; an end needs a process. */
+static void fsm_first_fpdu_alone_is_prompt(struct kunit *test)
+{
+	int state, event;
+
+	for (state = 0; state < IW_MPA_ST_COUNT; state++) {
+		KUNIT_EXPECT_EQ_MSG(test, iw_mpa_fsm_is_prompt(state, IW_MPA_EV_FIRST_FPDU),
+				    !!(BIT(state) & ST_CLOSED_TX), "%s", iw_mpa_state_name(state));
+		for (event = 0; event < IW_MPA_EV_COUNT; event++)
+			if (iw_mpa_fsm_step(state, event)->next >= IW_MPA_ST_FINISHING &&
+			    iw_mpa_fsm_step(state, event)->actions)
+				KUNIT_EXPECT_FALSE_MSG(test, iw_mpa_fsm_is_prompt(state, event),
+						       "%s in %s", iw_mpa_event_name(event),
+						       iw_mpa_state_name(state));
+	}
+}
+
 /* Numbers that are no states, events or actions have no names, and do no harm */
 static void fsm_names_out_of_range_harmless(struct kunit *test)
 {
@@ -401,6 +418,7 @@ static struct kunit_case fsm_cases[] = {
 	KUNIT_CASE(fsm_timer_any_wait_bounded),
 	KUNIT_CASE(fsm_reason_of_a_timeout_is_the_states),
 	KUNIT_CASE(fsm_answer_waits_only_for_the_question),
+	KUNIT_CASE(fsm_first_fpdu_alone_is_prompt),
 	KUNIT_CASE(fsm_names_out_of_range_harmless),
 	KUNIT_CASE_PARAM(names_any_value_present_and_unique, name_gen_params),
 	{}

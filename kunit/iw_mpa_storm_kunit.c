@@ -270,6 +270,8 @@ static void storm_any_sequence_is_borne(struct kunit *test)
 	s->f = f;
 	s->c = conn_new(test);
 	for (s->seed = 0; s->seed < STORMS; s->seed++) {
+		if (s->seed == STORMS / 2)
+			fake_set_caps(f, f->attr.caps | IW_MPA_CAP_ATOMIC_OPEN);
 		prandom_seed_state(&rnd, 2 * s->seed);
 		init_completion(&s->done);
 		s->child = NULL;

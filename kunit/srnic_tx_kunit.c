@@ -49,7 +49,7 @@ static struct srnic_qp *tx_begin(struct kunit *test, const struct pair_opts *opt
 	struct pair *p = test->priv;
 
 	pair_start(p, opts);
-	KUNIT_ASSERT_EQ(test, srnic_tx_open(p->end[0].qp, 0), 0);
+	srnic_tx_open(p->end[0].qp);
 	return p->end[0].qp;
 }
 
@@ -251,6 +251,37 @@ static void tx_reserves_for_storage_alone(struct kunit *test)
 	qp->user = false;
 }
 
+/* --- its beginning --- */
+
+/* TX may be opened within RX, which who holds tx.lock may have entered. */
+static void tx_open_within_rx_lets_out_what_is_posted(struct kunit *test)
+{
+	struct pair *p = test->priv;
+	struct srnic_qp *qp = p->end[0].qp;
+
+	pair_start(p, &tx_plain);
+	tx_post(test, 1);
+	srnic_tx_doorbell(qp);
+	KUNIT_EXPECT_EQ(test, pair_tcp.calls, 0);
+	mutex_lock(&qp->tx.lock);
+	local_bh_disable();
+	srnic_tx_open(qp);
+	local_bh_enable();
+	mutex_unlock(&qp->tx.lock);
+	KUNIT_EXPECT_TRUE(test, tx_poll(&qp->sq.get, 1));
+	tx_expect_arrival(test, 1);
+}
+
+static void tx_open_without_a_post_is_no_work(struct kunit *test)
+{
+	struct srnic_qp *qp = tx_begin(test, &tx_plain);
+
+	KUNIT_EXPECT_FALSE(test, work_busy(&qp->tx.work));
+	tx_post(test, 1);
+	srnic_tx_doorbell(qp);
+	KUNIT_EXPECT_TRUE(test, tx_poll(&qp->sq.get, 1));
+}
+
 /* --- the end of a stream --- */
 
 static void tx_finish_nothing_posted_at_once(struct kunit *test)
@@ -435,6 +466,8 @@ static struct kunit_case tx_cases[] = {
 	KUNIT_CASE(tx_without_pages_goes_on_later),
 	KUNIT_CASE(tx_terminate_without_memory_given_up),
 	KUNIT_CASE_PARAM(tx_reserves_for_storage_alone, tx_who_gen_params),
+	KUNIT_CASE(tx_open_within_rx_lets_out_what_is_posted),
+	KUNIT_CASE(tx_open_without_a_post_is_no_work),
 	KUNIT_CASE(tx_finish_nothing_posted_at_once),
 	KUNIT_CASE(tx_finish_lets_out_what_is_posted),
 	KUNIT_CASE(tx_finish_answers_reads_that_have_come),

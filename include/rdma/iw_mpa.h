@@ -35,6 +35,9 @@ struct net_device;
  *	startup frame; without it such a connection fails (EARLY_DATA)
  * @IW_MPA_CAP_TX_FENCE: holds back all FPDUs from prepare to open_tx; a device
  *	without it cannot be responder, unless the setting fence is off
+ * @IW_MPA_CAP_ATOMIC_OPEN: open_tx does not sleep, and may be called from within
+ *	iw_mpa_first_fpdu(), with whatever locks the driver holds there: a responder's
+ *	ULP is told one hop earlier
  */
 enum iw_mpa_cap {
 	IW_MPA_CAP_TX_MARKERS	= BIT(0),
@@ -42,6 +45,7 @@ enum iw_mpa_cap {
 	IW_MPA_CAP_NO_CRC	= BIT(2),
 	IW_MPA_CAP_EARLY_RX	= BIT(3),
 	IW_MPA_CAP_TX_FENCE	= BIT(4),
+	IW_MPA_CAP_ATOMIC_OPEN	= BIT(5),
 };
 
 /**
@@ -141,7 +145,8 @@ struct iw_mpa_device_attr {
  *	was sent. Optional.
  * @open_tx: Let the ULP's work out. Process context, may sleep, once: for an
  *	initiator in the client-server model at once, for a responder after
- *	iw_mpa_first_fpdu().
+ *	iw_mpa_first_fpdu(), or, with IW_MPA_CAP_ATOMIC_OPEN, within it, in its
+ *	context.
  * @finish_tx: Let out what the ULP had posted when this is called, and the Read
  *	Responses that are owed, take nothing more, then call iw_mpa_tx_finished(),
  *	from here or later. A driver that holds a part of an FPDU when the peer has

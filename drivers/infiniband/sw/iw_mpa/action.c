@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * What the cells of the state table say, done. Each action runs in process context as the
- * endpoint's one runner, without a lock, and may end in an event. Those of one world or one
- * subject alone are in its file.
+ * endpoint's one runner, without a lock, and may end in an event; OPEN_TX and REPORT_UP run in any
+ * context: see iw_mpa_fsm_is_prompt(). Those of one world or one subject alone are in its file.
  */
 
 #include "action.h"

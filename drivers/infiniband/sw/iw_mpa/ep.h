@@ -69,11 +69,13 @@ struct iw_mpa_call {
  * @initiator: local role
  * @born: when it came to be, in jiffies
  *
- * @lock: event.c's: protects @events, @busy, @awaited, @deadline, setting @timer, and
+ * @lock: event.c's: protects @events, @busy, @found, @awaited, @deadline, setting @timer, and
  *	writing @state; taken in softirq
  * @events: set of events raised and not yet handled
  * @state: written by the runner only
  * @busy: somebody is the runner
+ * @found: what a runner in atomic context has left to the work item, which is the runner then; or
+ *	IW_MPA_EV_NONE
  * @awaited: somebody waits for the runner to finish
  * @deadline: when the wait in the state ends, in jiffies; 0 if never
  * @try_until: when an initiator must have a Reply, and a responder room in iw_cm, in
@@ -112,9 +114,11 @@ struct iw_mpa_call {
  * Running: whoever handles an endpoint's events is its runner. There is one at a
  * time, in process context: the work item, or iw_connect, iw_accept, iw_reject
  * and a listener's work item, which need no hop to it. Socket callbacks,
- * timers and drivers only raise events. What the runner does is done without a
- * lock; an event that comes meanwhile waits in @events, and the runner looks for
- * it before it ceases to be the runner. Fields without another rule belong to it.
+ * timers and drivers only raise events. There is one exception: a driver that can be called
+ * anywhere is told within iw_mpa_first_fpdu() that it may send, and so is iw_cm. What the
+ * runner does is done without a lock; an event that comes meanwhile waits in @events, and
+ * the runner looks for it before it ceases to be the runner. Fields without another rule
+ * belong to it.
  *
  * Lock order: sk_callback_lock, or the device's lock; then @lock, which is a leaf. The lock of a
  * bucket of the table is a leaf, too.
@@ -132,6 +136,7 @@ struct iw_mpa_ep {
 	spinlock_t		lock;
 	u32			events;
 	u8			state;
+	u8			found;
 	bool			busy;
 	bool			awaited;
 	bool			initiator;

@@ -6,6 +6,10 @@
  * Events are bits: nothing is allocated for one, so none is lost. Whoever raises one while there
  * is no runner queues the work item. The runner looks for further events before it ceases to be
  * the runner, under the same lock, so each event meets a runner.
+ *
+ * The first FPDU is handled where it is found, if nothing is in front of it and its cell can be
+ * done there: the responder's ULP waits for it, and is told one hop earlier. That runner is in any
+ * context. It handles one event, and leaves the rest to the work item.
  */
 
 #include "event.h"
@@ -21,6 +25,7 @@
 
 static struct workqueue_struct *event_wq;
 static void (*event_run)(struct iw_mpa_ep *ep);
+static enum iw_mpa_event (*event_step)(struct iw_mpa_ep *ep, enum iw_mpa_event event);
 
 static void event_queue_work(struct iw_mpa_ep *ep)
 {
@@ -56,6 +61,40 @@ void iw_mpa_raise(struct iw_mpa_ep *ep, enum iw_mpa_event event)
 	spin_lock_irqsave(&ep->lock, flags);
 	ep->events |= BIT(event);
 	if (!ep->busy && ep->state != IW_MPA_ST_DEAD)
+		event_queue_work(ep);
+	spin_unlock_irqrestore(&ep->lock, flags);
+}
+
+/*
+ * Become the runner for an event that has just been found. What was raised before goes first, in
+ * the work item. A driver whose open_tx may sleep has to be called from there, too.
+ */
+static bool event_claim_prompt(struct iw_mpa_ep *ep, enum iw_mpa_event event)
+{
+	unsigned long flags;
+	bool claimed;
+
+	spin_lock_irqsave(&ep->lock, flags);
+	claimed = !ep->busy && !ep->events && iw_mpa_fsm_is_prompt(ep->state, event) &&
+		  (ep->off.attr->caps & IW_MPA_CAP_ATOMIC_OPEN);
+	if (claimed)
+		ep->busy = true;
+	spin_unlock_irqrestore(&ep->lock, flags);
+	return claimed;
+}
+
+/*
+ * Cease to be such a runner. What was found on the way is the work item's, which becomes the
+ * runner: so nobody else is between. Nobody waits for this runner: no question is open.
+ */
+static void event_leave(struct iw_mpa_ep *ep, enum iw_mpa_event found)
+{
+	unsigned long flags;
+
+	spin_lock_irqsave(&ep->lock, flags);
+	ep->found = found;
+	ep->busy = found != IW_MPA_EV_NONE;
+	if (ep->busy || ep->events)
 		event_queue_work(ep);
 	spin_unlock_irqrestore(&ep->lock, flags);
 }
@@ -116,7 +155,10 @@ enum iw_mpa_event iw_mpa_event_next(struct iw_mpa_ep *ep, bool runner)
 	bool awaited = false;
 
 	spin_lock_irq(&ep->lock);
-	if (runner || !ep->busy) {
+	if (ep->found != IW_MPA_EV_NONE) {
+		event = ep->found;
+		ep->found = IW_MPA_EV_NONE;
+	} else if (runner || !ep->busy) {
 		event = event_pop(ep);
 		ep->busy = event != IW_MPA_EV_NONE;
 		if (!ep->busy) {
@@ -228,8 +270,9 @@ static bool event_timer_is_before(const struct iw_mpa_ep *ep, unsigned long dead
 static void event_set_state(struct iw_mpa_ep *ep, enum iw_mpa_state state)
 {
 	unsigned int ms = event_timeout_ms(ep, iw_mpa_fsm_timers[state]);
+	unsigned long flags;
 
-	spin_lock_irq(&ep->lock);
+	spin_lock_irqsave(&ep->lock, flags);
 	ep->state = state;
 	ep->deadline = ms ? (jiffies + msecs_to_jiffies(ms)) | 1 : 0;
 	if (ms && ep->try_until && iw_mpa_fsm_is_retried(state) &&
@@ -239,7 +282,7 @@ static void event_set_state(struct iw_mpa_ep *ep, enum iw_mpa_state state)
 		ep->events |= BIT(IW_MPA_EV_TIMED_OUT);
 	else if (ms && !event_timer_is_before(ep, ep->deadline))
 		mod_timer(&ep->timer, ep->deadline);
-	spin_unlock_irq(&ep->lock);
+	spin_unlock_irqrestore(&ep->lock, flags);
 }
 
 /**
@@ -317,13 +360,17 @@ const struct iw_mpa_sock_ops iw_mpa_event_sock_ops = {
  * @ep: endpoint, from the hand-off
  *
  * Opens a responder's TX and, in the peer-to-peer model, completes its accept
- * (RFC 5044 7.1.2, RFC 6581 9.2). Later calls are void.
+ * (RFC 5044 7.1.2, RFC 6581 9.2). Later calls are void. With IW_MPA_CAP_ATOMIC_OPEN open_tx may
+ * be called before the return.
  *
  * Context: any, also the driver's socket callbacks.
  */
 void iw_mpa_first_fpdu(struct iw_mpa_ep *ep)
 {
-	iw_mpa_raise(ep, IW_MPA_EV_FIRST_FPDU);
+	if (event_claim_prompt(ep, IW_MPA_EV_FIRST_FPDU))
+		event_leave(ep, event_step(ep, IW_MPA_EV_FIRST_FPDU));
+	else
+		iw_mpa_raise(ep, IW_MPA_EV_FIRST_FPDU);
 }
 EXPORT_SYMBOL_GPL(iw_mpa_first_fpdu);
 
@@ -380,18 +427,22 @@ void iw_mpa_event_setup(struct iw_mpa_ep *ep)
 	spin_lock_init(&ep->lock);
 	INIT_WORK(&ep->work, iw_mpa_run_work);
 	timer_setup(&ep->timer, event_timeout, 0);
+	ep->found = IW_MPA_EV_NONE;
 	ep->busy = true;
 }
 
 /**
  * iw_mpa_event_init - make endpoints possible
  * @run: handles an endpoint's events, in a work item
+ * @step: handles one event that iw_mpa_fsm_is_prompt(), in any context; returns what follows
  *
  * Return: 0 or -ENOMEM.
  */
-int iw_mpa_event_init(void (*run)(struct iw_mpa_ep *ep))
+int iw_mpa_event_init(void (*run)(struct iw_mpa_ep *ep),
+		      enum iw_mpa_event (*step)(struct iw_mpa_ep *ep, enum iw_mpa_event event))
 {
 	event_run = run;
+	event_step = step;
 	event_wq = alloc_workqueue("iw_mpa", WQ_MEM_RECLAIM | WQ_PERCPU, 0);
 	return event_wq ? 0 : -ENOMEM;
 }

@@ -19,7 +19,8 @@ bool iw_mpa_event_is_raised(struct iw_mpa_ep *ep, enum iw_mpa_event event);
 void iw_mpa_event_forget_tcp(struct iw_mpa_ep *ep);
 void iw_mpa_event_end(struct iw_mpa_ep *ep);
 
-int iw_mpa_event_init(void (*run)(struct iw_mpa_ep *ep));
+int iw_mpa_event_init(void (*run)(struct iw_mpa_ep *ep),
+		      enum iw_mpa_event (*step)(struct iw_mpa_ep *ep, enum iw_mpa_event event));
 void iw_mpa_event_exit(void);
 
 #endif /* _IW_MPA_EVENT_H */

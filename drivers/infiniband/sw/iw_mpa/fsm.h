@@ -230,6 +230,21 @@ static inline bool iw_mpa_fsm_is_question(enum iw_mpa_state state)
 }
 
 /**
+ * iw_mpa_fsm_is_prompt - can a cell be done where its event is found, in any context?
+ * @state: current state
+ * @event: what happened
+ *
+ * Return: true if the event means something, and no action of its cell has to sleep, where the
+ * driver's open_tx does not.
+ */
+static inline bool iw_mpa_fsm_is_prompt(enum iw_mpa_state state, enum iw_mpa_event event)
+{
+	const struct iw_mpa_transition *tr = iw_mpa_fsm_step(state, event);
+
+	return tr->defined && !(tr->actions & ~(IW_MPA_DO_OPEN_TX | IW_MPA_DO_REPORT_UP));
+}
+
+/**
  * iw_mpa_fsm_is_retried - is a state part of what may be tried several times in a given time?
  * @state: any state
  *

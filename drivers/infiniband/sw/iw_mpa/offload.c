@@ -29,7 +29,7 @@ int iw_mpa_offload_check(const struct iw_mpa_driver_ops *drv,
 {
 	const u32 caps = IW_MPA_CAP_TX_MARKERS | IW_MPA_CAP_RX_MARKERS |
 			 IW_MPA_CAP_NO_CRC | IW_MPA_CAP_EARLY_RX |
-			 IW_MPA_CAP_TX_FENCE;
+			 IW_MPA_CAP_TX_FENCE | IW_MPA_CAP_ATOMIC_OPEN;
 
 	*problem = NULL;
 	if (!drv->prepare)
@@ -268,7 +268,8 @@ enum iw_mpa_event iw_mpa_offload_passive(struct iw_mpa_offload *off, struct iw_m
  * iw_mpa_offload_open_tx - let the ULP's work out
  * @off: started line of a responder
  *
- * Context: process, may sleep.
+ * Context: process, may sleep; within iw_mpa_first_fpdu() any, if the driver has
+ * IW_MPA_CAP_ATOMIC_OPEN.
  */
 void iw_mpa_offload_open_tx(struct iw_mpa_offload *off)
 {

@@ -123,23 +123,21 @@ static enum iw_mpa_event run_actions(struct iw_mpa_ep *ep, u32 actions)
 	return event;
 }
 
-/* Handle an event and what follows from it. What an action finds out always has a cell. */
-static void run_handle(struct iw_mpa_ep *ep, enum iw_mpa_event event)
+/* Handle one event. Return what follows from it: what an action finds out always has a cell. */
+static enum iw_mpa_event run_step(struct iw_mpa_ep *ep, enum iw_mpa_event event)
 {
-	while (event != IW_MPA_EV_NONE) {
-		const struct iw_mpa_transition *tr = iw_mpa_fsm_step(ep->state, event);
+	const struct iw_mpa_transition *tr = iw_mpa_fsm_step(ep->state, event);
 
-		if (WARN_ON_ONCE(!tr->defined))
-			return;
-		if (tr->next >= IW_MPA_ST_FINISHING) {
-			run_note_reason(ep, event);
-			if (ep->state < IW_MPA_ST_FINISHING)
-				run_log_failure(ep);
-		}
-		trace_iw_mpa_state(ep->id, ep->state, event, tr->next, ep->reason);
-		iw_mpa_event_enter(ep, tr->next);
-		event = run_actions(ep, tr->actions);
+	if (WARN_ON_ONCE(!tr->defined))
+		return IW_MPA_EV_NONE;
+	if (tr->next >= IW_MPA_ST_FINISHING) {
+		run_note_reason(ep, event);
+		if (ep->state < IW_MPA_ST_FINISHING)
+			run_log_failure(ep);
 	}
+	trace_iw_mpa_state(ep->id, ep->state, event, tr->next, ep->reason);
+	iw_mpa_event_enter(ep, tr->next);
+	return run_actions(ep, tr->actions);
 }
 
 /*
@@ -151,7 +149,8 @@ static void run_events(struct iw_mpa_ep *ep, enum iw_mpa_event event)
 	unsigned int noio = memalloc_noio_save();
 
 	while (event != IW_MPA_EV_NONE) {
-		run_handle(ep, event);
+		while (event != IW_MPA_EV_NONE)
+			event = run_step(ep, event);
 		ep->call = NULL;
 		event = iw_mpa_event_next(ep, true);
 	}
@@ -182,7 +181,7 @@ static void run_work(struct iw_mpa_ep *ep)
  */
 int iw_mpa_run_init(void)
 {
-	return iw_mpa_event_init(run_work);
+	return iw_mpa_event_init(run_work, run_step);
 }
 
 /** iw_mpa_run_exit - wait for work that still holds a reference */

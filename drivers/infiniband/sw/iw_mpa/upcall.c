@@ -113,7 +113,7 @@ int iw_mpa_upcall_request(struct iw_cm_id *listen_id, unsigned long id,
  * @up: line on which one of them is due
  * @info: what to tell
  *
- * Context: process.
+ * Context: any.
  *
  * Return: 0; -ENOMEM if iw_cm could not copy the private data: the connection
  * must then be brought down, which reports the failure; -EINVAL if nothing is

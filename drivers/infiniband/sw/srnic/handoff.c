@@ -120,12 +120,12 @@ static void handoff_kick_rx(struct ib_qp *ibqp)
 
 static int handoff_send_rtr(struct ib_qp *ibqp, u8 rtr)
 {
-	return srnic_tx_open(to_srnic_qp(ibqp), rtr);
+	return srnic_tx_send_rtr(to_srnic_qp(ibqp), rtr);
 }
 
 static void handoff_open_tx(struct ib_qp *ibqp)
 {
-	srnic_tx_open(to_srnic_qp(ibqp), 0);
+	srnic_tx_open(to_srnic_qp(ibqp));
 }
 
 static int handoff_repeat_rtr(struct ib_qp *ibqp)
@@ -205,7 +205,7 @@ static void handoff_stop(struct ib_qp *ibqp, enum iw_mpa_reason why)
 const struct iw_mpa_device_attr srnic_device_attr = {
 	.caps		= IW_MPA_CAP_TX_MARKERS | IW_MPA_CAP_RX_MARKERS |
 			  IW_MPA_CAP_NO_CRC | IW_MPA_CAP_EARLY_RX |
-			  IW_MPA_CAP_TX_FENCE,
+			  IW_MPA_CAP_TX_FENCE | IW_MPA_CAP_ATOMIC_OPEN,
 	.rtr_send	= IW_MPA_RTR_ALL,
 	.rtr_accept	= IW_MPA_RTR_ALL,
 	.max_ird	= SRNIC_MAX_DEPTH,

@@ -435,12 +435,14 @@ struct srnic_msg {
 
 /**
  * struct srnic_tx - the sending half of a QP's stream
- * @lock: whoever holds it is the sender, and owns all that follows but the work items
+ * @lock: whoever holds it is the sender, and owns all that follows but the work items and what
+ *	says so
  * @work: sends
  * @retry: queues @work, when memory may be there or @deadline is over
  * @starved: there was no memory; nobody tries again before @retry has run, which clears it
  * @reserves: the last memory there is may be used, see "Memory reclaim" in srnic.rst
- * @open: may send: since send_rtr or open_tx, until stop
+ * @open: may send: since send_rtr or open_tx, until stop; open_tx sets it without @lock
+ * @denied: a sender has found TX not open, and who opens it has to queue @work; without @lock
  * @finishing: what was posted and is owed goes out, then the stream ends
  * @finished: all of that is with TCP; the library sends the FIN
  * @closed: the Terminate message is out, or given up: nothing else may go
@@ -461,6 +463,7 @@ struct srnic_tx {
 	struct work_struct	work;
 	struct delayed_work	retry;
 	bool			open;
+	bool			denied;
 	bool			finishing;
 	bool			finished;
 	bool			closed;

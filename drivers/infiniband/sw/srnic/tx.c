@@ -188,6 +188,21 @@ static void tx_term_gone(struct srnic_qp *qp)
 }
 
 /*
+ * A sender that comes too early leaves a note. TX may be opened at the same moment, in a context
+ * that cannot have the lock: then either it is seen here that TX is open, or the note is seen by
+ * srnic_tx_open().
+ */
+static bool tx_is_open(struct srnic_tx *tx)
+{
+	if (READ_ONCE(tx->open))
+		return true;
+	WRITE_ONCE(tx->denied, true);
+	/* Pairs with srnic_tx_open() */
+	smp_mb();
+	return READ_ONCE(tx->open);
+}
+
+/*
  * The stream has failed. A work request or Read Response that could not be sent was
  * found here, and what is before it goes out; else the batch ends with the FPDU that TCP
  * has a part of.
@@ -207,7 +222,7 @@ static enum tx_step tx_terminate(struct srnic_qp *qp, struct srnic_upcalls *up)
 	}
 	if (tx->finished)
 		err = 0;
-	else if (tx->open)
+	else if (tx_is_open(tx))
 		err = tx_put_term(qp, up);
 	else if (!tx_term_is_due(qp))
 		err = 0;
@@ -245,7 +260,7 @@ static enum tx_step tx_step(struct srnic_qp *qp, struct srnic_upcalls *up)
 		return TX_WAIT;
 	if (srnic_faulty(qp))
 		return tx_terminate(qp, up);
-	if (!tx->open || tx->finished)
+	if (!tx_is_open(tx) || tx->finished)
 		return TX_WAIT;
 
 	err = tx_push(qp);
@@ -375,7 +390,8 @@ void srnic_tx_start(struct srnic_qp *qp, const struct iw_mpa_params *params)
 	int qn;
 
 	mutex_lock(&tx->lock);
-	tx->open = false;
+	WRITE_ONCE(tx->open, false);
+	WRITE_ONCE(tx->denied, false);
 	tx->finishing = false;
 	tx->finished = false;
 	tx->closed = false;
@@ -399,21 +415,37 @@ void srnic_tx_start(struct srnic_qp *qp, const struct iw_mpa_params *params)
 /**
  * srnic_tx_open - let out what was posted
  * @qp: the QP, between srnic_tx_start() and srnic_tx_stop()
- * @rtr: RTR message to send first, one of IW_MPA_RTR_*, or 0
+ *
+ * Where nobody has tried to send before, there is nothing to do: who posts sends.
+ *
+ * Context: any, also within RX, which the holder of tx.lock may have entered.
+ */
+void srnic_tx_open(struct srnic_qp *qp)
+{
+	WRITE_ONCE(qp->tx.open, true);
+	/* Pairs with tx_is_open() */
+	smp_mb();
+	if (READ_ONCE(qp->tx.denied))
+		srnic_tx_kick(qp);
+}
+
+/**
+ * srnic_tx_send_rtr - send an RTR message, and let out what was posted behind it
+ * @qp: the QP, between srnic_tx_start() and srnic_tx_stop()
+ * @rtr: one of IW_MPA_RTR_*
  *
  * Context: process.
  *
  * Return: 0; -ENOMEM or -EIO if there cannot be an RTR message.
  */
-int srnic_tx_open(struct srnic_qp *qp, u8 rtr)
+int srnic_tx_send_rtr(struct srnic_qp *qp, u8 rtr)
 {
-	int err = 0;
+	int err;
 
 	mutex_lock(&qp->tx.lock);
-	if (rtr)
-		err = srnic_send_rtr(qp, rtr);
+	err = srnic_send_rtr(qp, rtr);
 	if (!err)
-		qp->tx.open = true;
+		WRITE_ONCE(qp->tx.open, true);
 	mutex_unlock(&qp->tx.lock);
 	if (!err)
 		srnic_tx_doorbell(qp);
@@ -425,7 +457,7 @@ static bool tx_is_idle(struct srnic_qp *qp)
 {
 	struct srnic_tx *tx = &qp->tx;
 
-	return tx->open && !tx->finishing && !tx->closed && !srnic_faulty(qp) &&
+	return READ_ONCE(tx->open) && !tx->finishing && !tx->closed && !srnic_faulty(qp) &&
 	       !tx->batch.len && tx->msg.kind == SRNIC_MSG_NONE;
 }
 
@@ -486,7 +518,7 @@ void srnic_tx_stop(struct srnic_qp *qp)
 	mutex_lock(&tx->lock);
 	/* The last try */
 	WRITE_ONCE(tx->starved, false);
-	if (tx->open && !tx->closed && !tx->finished) {
+	if (READ_ONCE(tx->open) && !tx->closed && !tx->finished) {
 		if (!tx->deadline && !tx->fault_is_own)
 			srnic_batch_cut(tx);
 		tx_put_term(qp, &up);

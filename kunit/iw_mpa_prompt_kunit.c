@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The responder whose driver can be called anywhere: TX is opened, and the ULP is told, where the
+ * first FPDU comes.
+ */
+
+#include "iw_mpa_fakes.h"
+
+#include <linux/module.h>
+#include <linux/preempt.h>
+
+/* A responder that has sent its Reply; the peer wants an RTR message, or is of RFC 5044. */
+static struct fake_conn *prompt_accept(struct kunit *test, bool p2p)
+{
+	struct fake_conn *c = conn_new(test);
+	struct fakes *f = test->priv;
+
+	fake_set_caps(f, f->attr.caps | IW_MPA_CAP_ATOMIC_OPEN);
+	conn_listen(c, f);
+	c->peer = peer_connect(f, c->lis);
+	if (p2p)
+		conn_make_good_request(c);
+	else
+		peer_make(&c->frame, false, MPA_C, 1, NULL, 0);
+	peer_send_frame(f, c->peer, &c->frame);
+	c->fid = fake_next_request(c->lis);
+	KUNIT_ASSERT_EQ(test, fake_accept(c->fid, &c->param), 0);
+	peer_recv_frame(f, c->peer, &c->frame);
+	KUNIT_ASSERT_EQ(test, c->fid->nr_events, p2p ? 0 : 1);
+	KUNIT_ASSERT_FALSE(test, c->qp->tx_open);
+	return c;
+}
+
+/* Rules: M-7.1.2-10: no event and no open_tx before the RTR message */
+static void prompt_rtr_establishes_where_it_comes(struct kunit *test)
+{
+	struct fake_conn *c = prompt_accept(test, true);
+
+	conn_send_rtr(c);
+	fake_expect_event(c->fid, 0, IW_CM_EVENT_ESTABLISHED, 0);
+	KUNIT_EXPECT_TRUE(test, c->qp->opened_in_rx);
+	peer_fin(c->peer);
+	fake_expect_event(c->fid, 1, IW_CM_EVENT_CLOSE, 0);
+	fake_expect_closed(c->fid, 2);
+	KUNIT_EXPECT_STREQ(test, c->qp->log,
+			   "prepare attach send_reply kick_rx open_tx kick_rx stop");
+}
+
+/* Rules: M-7.1.2-10: open_tx comes with the first FPDU */
+static void prompt_fence_opens_where_the_first_fpdu_comes(struct kunit *test)
+{
+	struct fake_conn *c = prompt_accept(test, false);
+
+	conn_send_rtr(c);
+	FAKE_WAIT(c->f, READ_ONCE(c->qp->tx_open));
+	KUNIT_EXPECT_TRUE(test, c->qp->opened_in_rx);
+	KUNIT_EXPECT_EQ(test, c->fid->nr_events, 1);
+}
+
+/* iw_cm does not take the event: what follows sleeps, and is done in a process. */
+static void prompt_event_lost_ends_in_a_process(struct kunit *test)
+{
+	struct fake_conn *c = prompt_accept(test, true);
+
+	c->fid->fail_events = 1;
+	conn_send_rtr(c);
+	fake_expect_event(c->fid, 0, IW_CM_EVENT_ESTABLISHED, -ENOMEM);
+	fake_expect_event(c->fid, 1, IW_CM_EVENT_CLOSE, 0);
+	fake_expect_closed(c->fid, 2);
+	KUNIT_EXPECT_TRUE(test, c->qp->opened_in_rx);
+	KUNIT_EXPECT_EQ(test, c->qp->why, IW_MPA_R_EVENT_LOST);
+	peer_expect_eof(c->f, c->peer);
+}
+
+/* An op is under way that finds the RTR message: the driver is called behind it, not within. */
+static void prompt_rtr_that_kick_rx_finds_waits_for_it(struct kunit *test)
+{
+	struct fake_conn *c = conn_new(test);
+	struct fakes *f = test->priv;
+
+	fake_set_caps(f, f->attr.caps | IW_MPA_CAP_ATOMIC_OPEN | IW_MPA_CAP_EARLY_RX);
+	conn_call(c, f);
+	conn_send_rtr(c);
+	KUNIT_ASSERT_EQ(test, fake_accept(c->fid, &c->param), 0);
+	fake_expect_event(c->fid, 0, IW_CM_EVENT_ESTABLISHED, 0);
+	KUNIT_EXPECT_FALSE(test, c->qp->opened_in_rx);
+	KUNIT_EXPECT_STREQ(test, c->qp->log, "prepare attach send_reply kick_rx open_tx");
+}
+
+/* What was raised before waits for a process, and so does what comes behind it. */
+static void prompt_event_in_front_is_not_overtaken(struct kunit *test)
+{
+	struct fake_conn *c = prompt_accept(test, true);
+	bool opened;
+
+	preempt_disable();
+	fake_qp_disconnect(c->qp, true);
+	iw_mpa_first_fpdu(c->qp->ho.ep);
+	opened = c->qp->tx_open;
+	preempt_enable();
+	KUNIT_EXPECT_FALSE(test, opened);
+	fake_expect_event(c->fid, 0, IW_CM_EVENT_ESTABLISHED, 0);
+	fake_expect_event(c->fid, 1, IW_CM_EVENT_CLOSE, 0);
+	fake_expect_closed(c->fid, 2);
+	KUNIT_EXPECT_STREQ(test, c->qp->log, "prepare attach send_reply kick_rx open_tx stop");
+}
+
+static struct kunit_case prompt_cases[] = {
+	KUNIT_CASE(prompt_rtr_establishes_where_it_comes),
+	KUNIT_CASE(prompt_fence_opens_where_the_first_fpdu_comes),
+	KUNIT_CASE(prompt_event_lost_ends_in_a_process),
+	KUNIT_CASE(prompt_rtr_that_kick_rx_finds_waits_for_it),
+	KUNIT_CASE(prompt_event_in_front_is_not_overtaken),
+	{}
+};
+
+static struct kunit_suite prompt_suite = {
+	.name = "iw_mpa_prompt",
+	.init = fakes_init,
+	.exit = fakes_exit,
+	.test_cases = prompt_cases,
+};
+
+kunit_test_suite(prompt_suite);
+
+MODULE_LICENSE("GPL");
