@@ -4,13 +4,13 @@
 import mpa
 import rdmap
 from harness import check, equal, poll
-from link import Link, both, event_of
+from link import FRAMINGS, Link, both, event_of
 from peer import random_octets
 from rdmap import (READ_REQUEST, READ_RESPONSE, SEND, SEND_INV, SEND_SE, SEND_SE_INV, WRITE, Read)
 from registry import rule
-from verbs import (INLINE, LOC_PROT_ERR, LOCAL_WRITE, READ_FAILED, REMOTE_READ, REMOTE_WRITE,
-                   SIGNALED, SOLICITED, SUCCESS, WC_READ, WC_SEND, WC_WRITE, WR_READ, WR_SEND,
-                   WR_WRITE, Dut)
+from verbs import (INIT, INLINE, LOC_PROT_ERR, LOCAL_WRITE, READ_FAILED, REMOTE_READ, REMOTE_WRITE,
+                   RESET, SIGNALED, SOLICITED, SUCCESS, WC_READ, WC_SEND, WC_WRITE, WR_READ,
+                   WR_SEND, WR_WRITE, Dut)
 
 MAY_WRITE = LOCAL_WRITE | REMOTE_WRITE
 
@@ -538,6 +538,76 @@ def R_5_3_7_send_as_rtr_message_is_sent(b):
     link.qp.send(b"data")
     equal(link.peer.hear(SEND).msn, 2, "MSN")
     link.qp.sent()
+
+
+# --- framings --------------------------------------------------------------------------------
+
+@rule("F-4.1-4", "F-4.3-6", "F-4.3-8", "R-5.1-1", "R-5.2.1-3", "R-5.3-1",
+      cases=both(*[(framing,) for framing in FRAMINGS]))
+def F_4_3_8_each_message_in_every_framing(b, framing, role):
+    """Both ways, of nothing, of little, and over several segments and Markers"""
+    link = Link(b, role, **FRAMINGS[framing])
+    dut, peer, qp = link.dut, link.peer, link.qp
+    mr, into = dut.mr(5000, MAY_WRITE | REMOTE_READ), dut.mr(5000, LOCAL_WRITE)
+    for size in (0, 1, 5000):
+        data = random_octets(size)
+        place = qp.recv(5000)
+        peer.write(mr.rkey, mr.start, data, 1300)
+        peer.send(data, 1300)
+        qp.received(place, data)
+        mr.expect(data)
+        peer.read(mr.rkey, mr.start, size)
+        equal(peer.hear_message(READ_RESPONSE), data, "response")
+        link.pong(data)
+        qp.write(data, 0x1000, 0x77)
+        equal(peer.hear_message(WRITE), data, "what was written")
+        qp.sent(WC_WRITE)
+        qp.read(into.sge(0, size), 0x9000, 0x99)
+        peer.respond(peer.hear(READ_REQUEST).read, data, 1300)
+        qp.sent(WC_READ)
+        into.expect(data)
+
+
+# --- a QP that is used again -----------------------------------------------------------------
+
+class Again(Link):
+    """A connection of a QP that had one before"""
+
+    def __init__(self, b, role, before, **kw):
+        self.before = before
+        super().__init__(b, role, dut=before.dut, name="2", **kw)
+
+    def _make_qp(self, dut, words):
+        self.dut, self.verbs, self.qp = dut, dut.verbs, self.before.qp
+
+
+@rule("D-6.2.2-1", "D-4.3-2", "R-5.3-1", cases=both(("own",), ("peer",), ("end",)))
+def D_6_2_2_1_qp_is_used_again(b, how, role):
+    """Behind a fault of its own, amid a Send, behind an orderly end: numbers begin anew, and
+    nothing of the stream before is left."""
+    link = Link(b, role)
+    link.works()
+    link.qp.recv().forget()
+    link.qp.recv()
+    if how == "own":
+        link.qp.post(link.qp.wr(WR_SEND, ["0x1000,8,0x99"]), link.qp.wr(WR_SEND))
+        link.refused(rdmap.LOCAL_CATASTROPHIC, b"", statuses=(LOC_PROT_ERR,))
+    elif how == "peer":
+        link.peer.ulpdu(link.peer.send_segments(b"datadata", 4)[0])
+        link.peer.send(b"data", qn=9)
+        link.refused(rdmap.UNTAGGED_QN)
+    else:
+        link.verbs.do(f"disconnect {link.id}")
+        link.peer.hear_end()
+        link.ended(None)
+    for state in (RESET, INIT):
+        check(poll(lambda: not link.verbs.ask(f"modify qp {state}")[1]), "it cannot be reset")
+    again = Again(b.another(), role, link)
+    for _ in range(20):
+        again.works()
+    again.qp.recv()
+    again.peer.send(b"data", qn=9)
+    again.refused(rdmap.UNTAGGED_QN)
 
 
 # --- what a work request may be --------------------------------------------------------------

@@ -3,10 +3,9 @@
 
 import struct
 
-import mpa
 import rdmap
 from harness import check, equal
-from link import Link, both
+from link import FRAMINGS, Link, both
 from peer import random_octets
 from rdmap import (READ_REQUEST, READ_RESPONSE, SEND, SEND_INV, SEND_SE, TERMINATE, WRITE, Read)
 from registry import rule
@@ -286,18 +285,9 @@ def R_4_8_7_copies_by_kind_of_error(b, which, role):
     equal((body[:4].hex(), len(body)), (control, size), "Terminate")
 
 
-FRAMINGS = {
-    "no_crc": {"crc": False},
-    "markers": {"markers": True, "settings": {"markers": 1}},
-    "revision_1": {"rev": 1},
-    "client_server": {"rtr": 0},
-    "read_rtr": {"rtr": mpa.READ},
-}
-
-
 @rule("R-4.8-7", "R-4.8-3", "R-5.4-1", "R-6.2.1-2",
       cases=both(*[(which, framing) for framing in FRAMINGS for which in KINDS
-                   if (which, framing) != ("llp", "no_crc")]))
+                   if which != "llp" or FRAMINGS[framing].get("crc", True)]))
 def R_4_8_7_terminates_in_every_framing(b, which, framing, role):
     """Without CRC, with Markers both ways, and however the connection came up: the same octets"""
     link = Link(b, role, **FRAMINGS[framing])

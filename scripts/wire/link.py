@@ -30,6 +30,17 @@ EVENTS = {(0, 0): FATAL, (0, 1): ACCESS, (0, 2): REQUEST, (1, 0): FATAL, (1, 1):
           (1, 2): REQUEST, (2, 0): FATAL}
 
 
+# Words for Link: the ways in which a connection can come up and its FPDUs can look
+FRAMINGS = {
+    "no_crc": {"crc": False},
+    "markers": {"markers": True, "settings": {"markers": 1}},
+    "markers_no_crc": {"crc": False, "markers": True, "settings": {"markers": 1}},
+    "revision_1": {"rev": 1},
+    "client_server": {"rtr": 0},
+    "read_rtr": {"rtr": mpa.READ},
+}
+
+
 def event_of(error):
     special = {rdmap.TAGGED_VERSION: REQUEST, rdmap.STREAM_CATASTROPHIC: FATAL,
                rdmap.CANNOT_INVALIDATE: ACCESS}
