@@ -464,7 +464,7 @@ static void accept_event_lost_within_accept_is_success(struct kunit *test)
 }
 
 /* iw_cm has no room, however long one waits. */
-/* Rules: I-11 Q-06 */
+/* Rules: I-11 Q-06; E-9.3-1: R of the Reply, and each octet of the Terminate message behind it */
 static void request_event_lost_is_rejected(struct kunit *test)
 {
 	struct fake_conn *c = conn_new(test);

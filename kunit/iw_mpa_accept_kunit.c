@@ -362,7 +362,7 @@ static void accept_markers_of_the_peer_are_told_the_driver(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, c->qp->ho.snd_nxt, tcp_sk(c->peer->sk)->rcv_nxt);
 }
 
-/* Rules: M-7.1.1-5 M-7.1.1-6: M of the Reply, and rx_markers that the driver is given */
+/* Rules: M-7.1.1-5: tx_markers, which is off, with M of the peer clear and our own set */
 static void accept_asks_for_markers_if_set_so(struct kunit *test)
 {
 	struct fake_conn *c = conn_new(test);

@@ -421,7 +421,7 @@ static void markers_desc(const struct markers_case *c, char *desc)
 
 KUNIT_ARRAY_PARAM(markers, markers_cases, markers_desc);
 
-/* Rules: M-7.1.1-5 M-7.1.1-6: M of the Request, and rx_markers that the driver is given */
+/* Rules: M-7.1.1-5: tx_markers, which is off, with M of the peer clear, whatever our own is */
 static void connect_asks_for_markers_if_set_so(struct kunit *test)
 {
 	const struct markers_case *mc = test->param_value;

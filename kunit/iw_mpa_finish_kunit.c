@@ -37,7 +37,6 @@ static void expect_closed(struct fake_conn *c, enum iw_mpa_reason why, const cha
 /* For a while nothing happens. */
 static void expect_nothing(struct fake_conn *c)
 {
-	msleep(100);
 	peer_expect_quiet(c->f, c->peer);
 	KUNIT_EXPECT_EQ(c->f->test, c->fid->nr_events, 1);
 }
@@ -109,7 +108,7 @@ static void peer_closes_and_what_was_posted_goes_out(struct kunit *test)
 }
 
 /* RFC 5044 7.2 and 8: a FIN within an FPDU is an error. */
-/* Rules: M-7.2-1 M-8-1: no finish_tx, and the reason that the driver is told */
+/* Rules: M-7.2-1: the driver looks, and finds a part of an FPDU as it is to finish; then stop */
 static void peer_closes_within_an_fpdu(struct kunit *test)
 {
 	struct fake_conn *c = active_up(test, true);

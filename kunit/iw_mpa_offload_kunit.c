@@ -205,6 +205,7 @@ static void sock_adopt_tells_of_the_end(struct kunit *test)
 	struct iw_mpa_sock listener = {};
 	struct fakes *f = test->priv;
 	struct socket *sock, *peer;
+	struct sock *sk;
 
 	KUNIT_ASSERT_NOT_NULL(test, ep);
 	iw_mpa_event_setup(ep);
@@ -224,6 +225,12 @@ static void sock_adopt_tells_of_the_end(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, tc->octets, ep->reader.have);
 	KUNIT_EXPECT_EQ(test, tc->rst ? IW_MPA_EV_PEER_RESET : IW_MPA_EV_NONE,
 			iw_mpa_startup_read_request(ep));
+	/* What is given back is TCP's: the connection has inherited the listener's callbacks. */
+	iw_mpa_sock_unhook(&ep->sock);
+	sk = sock->sk;
+	KUNIT_EXPECT_TRUE(test, sk->sk_data_ready == listener.data_ready);
+	KUNIT_EXPECT_TRUE(test, sk->sk_state_change == listener.state_change);
+	KUNIT_EXPECT_TRUE(test, sk->sk_error_report == listener.error_report);
 	iw_mpa_sock_release(&ep->sock);
 	iw_mpa_sock_release(&listener);
 }

@@ -5,6 +5,7 @@
 
 #include <linux/atomic.h>
 #include <linux/crc32c.h>
+#include <linux/delay.h>
 #include <linux/in.h>
 #include <linux/in6.h>
 #include <linux/net.h>
@@ -159,13 +160,14 @@ void peer_expect_eof(struct fakes *f, struct socket *sock)
 	KUNIT_EXPECT_EQ(f->test, peer_recv_some(sock, &octet, 1), 0);
 }
 
-/* Nothing has come, and no FIN. */
+/* For a while nothing comes, and no FIN. */
 void peer_expect_quiet(struct fakes *f, struct socket *sock)
 {
 	struct msghdr msg = {};
 	struct kvec iov;
 	u8 octet;
 
+	msleep(100);
 	iov = (struct kvec) { .iov_base = &octet, .iov_len = 1 };
 	KUNIT_EXPECT_EQ(f->test, kernel_recvmsg(sock, &msg, &iov, 1, 1, MSG_DONTWAIT), -EAGAIN);
 }

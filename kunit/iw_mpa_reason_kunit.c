@@ -17,28 +17,42 @@ struct reason_row {
 	u8			term;
 };
 
+/* In the order of enum iw_mpa_reason, and all of it */
 static const struct reason_row reason_rows[] = {
 	{ "no_error", IW_MPA_R_OK, 0, 0 },
-	{ "E-9.3-1_local_error", IW_MPA_R_LOCAL, -EIO, 5 },
-	{ "E-9.3-1_driver", IW_MPA_R_DRIVER, -EIO, 5 },
-	{ "E-9.3-1_early_data", IW_MPA_R_EARLY_DATA, -EIO, 5 },
-	{ "E-9.3-1_event_lost", IW_MPA_R_EVENT_LOST, -ENOMEM, 5 },
-	{ "E-9.1-7_insufficient_ird", IW_MPA_R_INSUFFICIENT_IRD, -EPROTO, 6 },
-	{ "E-9.2-9_no_rtr", IW_MPA_R_NO_RTR, -EPROTO, 7 },
-	{ "M-7.1.2-8_rejected", IW_MPA_R_REJECTED, -ECONNREFUSED, 0 },
-	{ "tcp_refused", IW_MPA_R_TCP_REFUSED, -ECONNRESET, 0 },
-	{ "tcp_unreachable", IW_MPA_R_TCP_UNREACHABLE, -ETIMEDOUT, 0 },
 	{ "M-8-2_bad_key_no_term", IW_MPA_R_BAD_KEY, -EPROTO, 0 },
 	{ "M-8-2_same_role_no_term", IW_MPA_R_SAME_ROLE, -EPROTO, 0 },
 	{ "M-8-2_bad_rev_no_term", IW_MPA_R_BAD_REV, -EPROTO, 0 },
 	{ "M-8-2_bad_pd_length_no_term", IW_MPA_R_BAD_PD_LENGTH, -EPROTO, 0 },
 	{ "M-8-2_short_enhanced_no_term", IW_MPA_R_SHORT_ENHANCED, -EPROTO, 0 },
 	{ "M-8-2_truncated", IW_MPA_R_TRUNCATED, -ECONNRESET, 0 },
+	{ "M-4.3-1_markers_no_term", IW_MPA_R_MARKERS, -EPROTO, 0 },
+	{ "E-9.3-1_local_error", IW_MPA_R_LOCAL, -EIO, 5 },
+	{ "E-9.1-7_insufficient_ird", IW_MPA_R_INSUFFICIENT_IRD, -EPROTO, 6 },
+	{ "E-9.2-9_no_rtr", IW_MPA_R_NO_RTR, -EPROTO, 7 },
+	{ "M-7.1.2-8_rejected", IW_MPA_R_REJECTED, -ECONNREFUSED, 0 },
+	{ "tcp_refused", IW_MPA_R_TCP_REFUSED, -ECONNRESET, 0 },
+	{ "tcp_unreachable", IW_MPA_R_TCP_UNREACHABLE, -ETIMEDOUT, 0 },
+	{ "tcp_error", IW_MPA_R_TCP_ERROR, -EIO, 0 },
 	{ "peer_closed", IW_MPA_R_PEER_CLOSED, -ECONNRESET, 0 },
 	{ "peer_reset", IW_MPA_R_PEER_RESET, -ECONNRESET, 0 },
+	{ "timeout_connect", IW_MPA_R_TIMEOUT_CONNECT, -ETIMEDOUT, 0 },
+	{ "timeout_request", IW_MPA_R_TIMEOUT_REQUEST, -ETIMEDOUT, 0 },
+	{ "E-9.3-1_timeout_verdict", IW_MPA_R_TIMEOUT_VERDICT, -ETIMEDOUT, 5 },
+	{ "timeout_reply", IW_MPA_R_TIMEOUT_REPLY, -ETIMEDOUT, 0 },
+	{ "timeout_rtr", IW_MPA_R_TIMEOUT_RTR, -ETIMEDOUT, 0 },
 	{ "timeout_finish", IW_MPA_R_TIMEOUT_FINISH, -ETIMEDOUT, 0 },
 	{ "ulp_reject", IW_MPA_R_ULP_REJECT, -ECONNREFUSED, 0 },
+	{ "ulp_close", IW_MPA_R_ULP_CLOSE, -ECONNABORTED, 0 },
+	{ "stream", IW_MPA_R_STREAM, -ECONNABORTED, 0 },
+	{ "E-9.3-1_driver", IW_MPA_R_DRIVER, -EIO, 5 },
+	{ "E-9.3-1_early_data", IW_MPA_R_EARLY_DATA, -EIO, 5 },
+	{ "qp_gone", IW_MPA_R_QP_GONE, -ECONNABORTED, 0 },
+	{ "device_gone", IW_MPA_R_DEVICE_GONE, -ECONNABORTED, 0 },
+	{ "listener_gone", IW_MPA_R_LISTENER_GONE, -ECONNABORTED, 0 },
 	{ "overload", IW_MPA_R_OVERLOAD, -ECONNABORTED, 0 },
+	{ "E-9.3-1_event_lost", IW_MPA_R_EVENT_LOST, -ENOMEM, 5 },
+	{ "send", IW_MPA_R_SEND, -EIO, 0 },
 };
 
 static void reason_desc(const struct reason_row *row, char *desc)
@@ -57,16 +71,18 @@ static void reason_known_told_as_ruled(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, iw_mpa_reason_term_code(row->reason), row->term);
 }
 
-/* Rules: E-8-1 M-8-1: errno and code of each reason */
+/* Rules: E-8-1 M-8-1: that each reason has an errno, and a code only of 5 to 7 */
 static void reason_any_errno_and_term_in_range(struct kunit *test)
 {
 	int reason, timeouts = 0;
 
+	KUNIT_ASSERT_EQ(test, (int)ARRAY_SIZE(reason_rows), IW_MPA_R_COUNT);
 	for (reason = 0; reason < IW_MPA_R_COUNT; reason++) {
 		const char *name = iw_mpa_reason_name(reason);
 		int err = iw_mpa_reason_errno(reason);
 		u8 term = iw_mpa_reason_term_code(reason);
 
+		KUNIT_EXPECT_EQ_MSG(test, (int)reason_rows[reason].reason, reason, "%s", name);
 		KUNIT_EXPECT_EQ_MSG(test, err == 0, reason == IW_MPA_R_OK, "%s", name);
 		KUNIT_EXPECT_LE_MSG(test, err, 0, "%s", name);
 		KUNIT_EXPECT_GE_MSG(test, err, -MAX_ERRNO, "%s", name);

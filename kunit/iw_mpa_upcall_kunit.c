@@ -170,7 +170,7 @@ static void upcall_passive_established_then_close(struct kunit *test)
 	fake_expect_closed(fid, 2);
 }
 
-/* Rules: M-7.1.2-8: the event and its status */
+/* Rules: M-7.1.2-8: the event and its status; E-9.1-8: its depths, which are those of the Reject */
 static void upcall_active_down_is_a_failed_reply(struct kunit *test)
 {
 	struct iw_mpa_frame peer = reply_with(some_pd, 3);
@@ -182,6 +182,8 @@ static void upcall_active_down_is_a_failed_reply(struct kunit *test)
 	iw_mpa_upcall_down(&up, -ECONNREFUSED, &info);
 	fake_expect_event(fid, 0, IW_CM_EVENT_CONNECT_REPLY, -ECONNREFUSED);
 	event = &fid->events[0];
+	KUNIT_EXPECT_EQ(test, event->ird, 7);
+	KUNIT_EXPECT_EQ(test, event->ord, 9);
 	KUNIT_EXPECT_EQ(test, event->pd_len, 3);
 	KUNIT_EXPECT_EQ(test, memcmp(event->pd, some_pd, 3), 0);
 	/* rdma_cm overwrites its own addresses with these. */
