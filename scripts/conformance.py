@@ -14,7 +14,8 @@ is made here, from what the tests say of themselves:
     e2e (scripts/e2e)          # Rules: E-9.2-4 ...
     static (scripts/static.sh) # Rules: E-9.2-4 ... above the test function
 
-So a test that goes away takes its name off the page, and the check fails.
+So a test that goes away takes its name off the page, and the check fails. A test that the text of a
+page names, as ``name_of_the_test``, has to exist, too, whether or not it cites a rule.
 
 A test that only passes by a rule proves nothing of it. So each test that names a rule of MPA
 startup says what it looks at that would be otherwise if the rule were broken: the page shows it,
@@ -43,6 +44,10 @@ KUNIT = re.compile(r'/\*(?:\n \*)? Rules:((?:[^*]|\*(?!/))*)\*/\n'
                    r'static void (\w+)\(struct kunit \*test\)')
 E2E = re.compile(r'^# Rules:(.*)$', re.MULTILINE)
 STATIC = re.compile(r'^# Rules:(.*)\n(?:#.*\n)*test_(\w+)\(\)', re.MULTILINE)
+
+# What the text of a page calls by name is a test, or a word of the sources.
+WORD = re.compile(r'``([a-z0-9]+(?:_[a-z0-9]+){3,})``')
+CASE = re.compile(r'^static void (\w+)\(struct kunit \*test\)', re.MULTILINE)
 
 # What "kept" may say, and whether such a rule needs a test
 KEPT = {
@@ -106,6 +111,16 @@ def read_all(pattern):
     return [(path, path.read_text(encoding='utf-8')) for path in sorted(TOP.glob(pattern))]
 
 
+def known_words():
+    """All that may stand for itself in a text, if it has as many parts as WORD wants"""
+    words = {name.split(': ')[1] for name, _ in wire_tests()}
+    for _, text in read_all('kunit/*_kunit.c'):
+        words.update(CASE.findall(text))
+    for _, text in read_all('drivers/infiniband/sw/*/*.[ch]'):
+        words.update(re.findall(r'\w+', text))
+    return words
+
+
 def all_tests():
     return gathered([*wire_tests(), *kunit_tests(read_all('kunit/*_kunit.c')),
                      *e2e_tests(read_all('scripts/e2e/*.sh')),
@@ -143,9 +158,11 @@ def written(page, tests, count):
     return ROW.sub(row, page)
 
 
-def problems(pages, tests):
+def problems(pages, tests, known):
     rows = {}
     for page in pages:
+        for word in sorted(set(WORD.findall(page.text)) - known):
+            yield '%s is no test, and no word of the sources' % word
         for rule, body in ROW.findall(page.text):
             if rule in rows:
                 yield '%s has two rows' % rule
@@ -194,11 +211,13 @@ def selftest():
         (SAMPLE.replace('- yes', '- no'), GOOD, 'not kept'),
         (SAMPLE.replace('     - so\n', ''), GOOD, '5 fields'),
         (SAMPLE + SAMPLE, GOOD, 'two rows'),
+        (SAMPLE + '``a_test_that_went``', GOOD, 'is no test'),
     ]
-    good = list(problems([Page(SAMPLE, 4, True)], GOOD))
+    known = {'a_test_that_is'}
+    good = list(problems([Page(SAMPLE + '``a_test_that_is``', 4, True)], GOOD, known))
     failed = ['the good sample is refused'] if good else []
     for page, tests, text in mistakes:
-        if not any(text in problem for problem in problems([Page(page, 4, True)], tests)):
+        if not any(text in problem for problem in problems([Page(page, 4, True)], tests, known)):
             failed.append('not found: ' + text)
     if rules_of(' T-1 E-1-1 E-2-1: one\n * thing; E-3-1: another ') != {
             'T-1': 'one thing', 'E-1-1': 'one thing', 'E-2-1': 'one thing', 'E-3-1': 'another'}:
@@ -220,7 +239,7 @@ def main():
             pages = [page._replace(text=written(page.text, tests, page.count)) for page in pages]
             for path, page in zip(PAGES, pages):
                 path.write_text(page.text, encoding='utf-8')
-        found = list(problems(pages, tests))
+        found = list(problems(pages, tests, known_words()))
     for problem in found:
         print(problem)
     return 1 if found else 0
