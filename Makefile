@@ -3,7 +3,7 @@
 # For people: every target calls one script. Kbuild is the kernel's side.
 
 .PHONY: help modules install clean setup check static kunit fuzz wire soak interop e2e dkms debug bench demo
-.PHONY: check-all deb package refusals
+.PHONY: check-all deb package series refusals
 
 export T
 
@@ -23,6 +23,7 @@ help:
 	@echo 'make dkms      dkms.conf on each kernel: add, build, install, load, rping, remove'
 	@echo 'make deb       the Debian package iw-mpa-dkms, judged by lintian'
 	@echo 'make package   the Debian package in guests: install, boot, use, upgrade, purge'
+	@echo 'make series    the tree as patches for the newest kernel tree, and what proves them'
 	@echo 'make refusals  what cannot be done is refused by one sentence: no root, no space, no network'
 	@echo 'make debug     wire and e2e under a kernel with KASAN and lockdep; DEBUG=kasan|kcsan for each'
 	@echo 'make bench     what connections cost in instructions, next to unmodified siw and bare TCP'
@@ -43,7 +44,7 @@ setup:
 check-all:
 	@scripts/check.sh --all
 
-check static kunit fuzz wire soak interop e2e dkms deb package refusals debug bench demo:
+check static kunit fuzz wire soak interop e2e dkms deb package series refusals debug bench demo:
 	@scripts/$@.sh
 
 clean:

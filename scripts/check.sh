@@ -36,6 +36,7 @@ ALL=(
 	"soak"
 	"dkms"
 	"package"
+	"series"
 	"refusals"
 )
 

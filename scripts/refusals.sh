@@ -86,7 +86,7 @@ test_no_root() {
 test_no_space() {
 	local target
 
-	for target in modules demo kunit deb; do
+	for target in modules demo kunit deb series; do
 		fresh 20
 		refused "no space: make $target" "has [0-9]+ MB left, this needs [0-9]+: make space, or set XDG" \
 			make -s "$target"

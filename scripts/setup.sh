@@ -31,6 +31,7 @@ declare -A GROUP=(
 	[arch]="gcc-s390x-linux-gnu qemu-system-s390x|qemu-system-misc qemu-system-x86"
 	[kernel]="pahole xz-utils kmod"
 	[root]="mmdebstrap util-linux"
+	[series]="git perl python3 python3-docutils"
 )
 TOOLS="nfs-common nfs-kernel-server nvme-cli open-iscsi"
 

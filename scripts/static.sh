@@ -14,15 +14,8 @@
 export BUILD=$CACHE/static	# objects of our own, for build.sh
 MAX_LINES=800
 
-# What checkpatch says of good code here:
-IGNORE=(
-	COMPLEX_MACRO		# lists are X-macros, initialisers of tables are macros
-	MACRO_ARG_REUSE		# as above: the argument is a macro or the name of a member
-	BRACKET_SPACE		# "#define X(a) [a] = ..." is a designated initialiser
-	TRAILING_SEMICOLON	# TRACE_DEFINE_ENUM() in an X-macro
-	UNCOMMENTED_DEFINITION	# a lock is described in its struct's kernel-doc, which is checked
-	CONST_STRUCT		# takes the declaration "struct ib_device_ops;" for an instance
-)
+# What checkpatch says of good code here
+mapfile -t IGNORE < <(awk '/^[A-Z]/ { print $1 }' "$TOP/scripts/checkpatch.ignore")
 # The trace headers' own way to be laid out is not that of C:
 IGNORE_TRACE=(OPEN_ENDED_LINE PARENTHESIS_ALIGNMENT)
 

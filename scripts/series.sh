@@ -1,0 +1,567 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# make series: this tree as a series of patches for the kernel tree, in $CACHE/series/patches, made
+# against the newest linux-source of scripts/kernels; and what proves it.
+#
+#   scripts/series.sh [make] [text] [build] [kunit]    (no argument: all)
+#
+# The patches are always made; make alone does no more.
+#
+# What is ours goes to where the kernel has such files, with these changes and no others:
+#
+#   - parts between the lines "out of tree" and "in tree" of a Kbuild or a page are left out, and so
+#     is what only older kernels need: the compat folders, COMPAT_* in #ifdef, compat_VERB() around
+#     the name of a function
+#   - a Kbuild becomes a Makefile, whose layers are added one by one
+#   - kunit/ becomes the folders tests/ beside what is tested, iw_mpa_skeleton/ becomes samples/iw_mpa/
+#
+# Kconfig and what each patch says are in scripts/series. A patch is proved by applying it behind
+# those before it to the kernel's sources: its objects build without a warning with W=1 and Debian's
+# configuration, as a module when Kconfig knows it, and checkpatch.pl --strict of these sources has
+# nothing to say. Behind the last, kunit.py runs the suites in the kernel tree, on user mode Linux.
+
+# shellcheck source=scripts/lib.sh
+. "$(dirname "$0")/lib.sh"
+# shellcheck source=scripts/tap.sh
+. "$TOP/scripts/tap.sh"
+
+HERE=$TOP/scripts/series
+WORK=$CACHE/series
+OUT=$WORK/patches
+NEW=$WORK/new		# our files as they are in the kernel tree
+REPO=$WORK/git		# the commits that the patches are made of
+TREE=$WORK/linux	# the kernel's sources with the patches
+OBJ=$WORK/x86
+UM=$WORK/um
+SW=drivers/infiniband/sw
+DOC=Documentation/infiniband
+PAGES=(iw_mpa iw_mpa_driver srnic)
+
+# What the series changes; all else is new.
+CHANGED=(MAINTAINERS drivers/infiniband/Kconfig "$SW/Makefile" samples/Kconfig samples/Makefile
+	"$DOC/index.rst")
+
+# Is there a file or folder of this name, or pattern?
+# shellcheck disable=SC2086 # patterns
+is_there() { ls -d $1 >/dev/null 2>&1; }
+
+git_here() { GIT_CEILING_DIRECTORIES=$CACHE git -c safe.directory='*' "$@"; }
+
+# --- from our tree to the kernel's -------------------------------------------------------------
+
+# Where our files are there; for texts that name them
+TREE_PATHS="
+	s|$SW/iw_mpa/Kbuild|$SW/iw_mpa/Makefile|g
+	s|$SW/srnic/Kbuild|$SW/srnic/Makefile|g
+	s|\(\.\./drivers/infiniband/sw/iw_mpa_skeleton/\)\(iw_mpa_toe\.h\)|\2|g
+	s|$SW/iw_mpa_skeleton/iw_mpa_toe|$SW/iw_mpa/tests/iw_mpa_toe|g
+	s|$SW/iw_mpa_skeleton/|samples/iw_mpa/|g
+	s|\bkunit/\(iw_mpa_[a-z_]*\.[ch]\)|$SW/iw_mpa/tests/\1|g
+	s|\bkunit/\(srnic_[a-z_]*\.[ch]\)|$SW/srnic/tests/\1|g"
+
+# c_file FROM TO
+c_file() {
+	local -a options
+
+	mapfile -t options < <(grep -ohE '\bCOMPAT_[A-Z_]+' "$1" | sort -u | sed 's/^/-U/')
+	mkdir -p "${2%/*}"
+	# It says by 1 that there was something to do.
+	{ "$WORK/unifdef" -UCOMPAT "${options[@]}" "$1" || [[ $? -eq 1 ]]; } |
+		sed -E 's/\bcompat_[a-z_]+\(([a-z_]+)\)/\1/' | sed "$TREE_PATHS" >"$2"
+}
+
+page() {
+	sed '/^\.\. out of tree$/,/^\.\. in tree$/d; /^\.\. \(quote\|check\|run\): /d' "$1" |
+		cat -s | sed "$TREE_PATHS" >"$2"
+}
+
+# Layers are added to the module one by one.
+makefile() {
+	local module=$1
+
+	sed -E "/^# out of tree\$/,/^# in tree\$/d
+		s/^obj-.*(\\\$\\(CONFIG_[A-Z_]+\\))\\) \\+=/obj-\\1 +=/
+		/^$module-y := /d
+		s/^$module-[a-z0-9]+ :=/$module-y +=/
+		s/\\\$\\($module-dir\\)/\$(src)/" "$TOP/$SW/$module/Kbuild" | cat -s
+}
+
+fragment() { tail -n +2 "$HERE/$1"; }
+
+# tests MODULE: the suites of which the names begin so
+tests() {
+	local module=$1 dir=$NEW/$SW/$1/tests file
+
+	mkdir -p "$dir"
+	for file in "$TOP/kunit/$module"_*.[ch] $([[ $module != iw_mpa ]] || echo "$TOP/kunit/raw_frame.h"); do
+		case ${file##*/} in
+		iw_mpa_no_core.c | iw_mpa_build_kunit.c) continue ;;	# for kernels without INFINIBAND
+		esac
+		c_file "$file" "$dir/${file##*/}"
+	done
+	[[ $module != iw_mpa ]] || for file in iw_mpa_toe.c iw_mpa_toe.h; do
+		c_file "$TOP/$SW/iw_mpa_skeleton/$file" "$dir/$file"
+	done
+	{
+		echo '# SPDX-License-Identifier: GPL-2.0'
+		for file in "$dir"/*.c; do
+			file=${file##*/}
+			echo "obj-\$(CONFIG_${module^^}_KUNIT_TEST) += ${file%.c}.o"
+		done
+		echo
+		echo "# Suites see the private headers of what they test."
+		echo "ccflags-y += -I\$(src)/.."
+	} >"$dir/Makefile"
+}
+
+# section TITLE: of our MAINTAINERS, with the folders that are there
+section() {
+	local line
+
+	sed "$TREE_PATHS" "$TOP/MAINTAINERS" | awk -v RS= -v title="$1" '$0 ~ "^" title' |
+		sed '/^S:/i\
+L:\tlinux-rdma@vger.kernel.org' | sed '/^F:/d'
+	sed "$TREE_PATHS" "$TOP/MAINTAINERS" | awk -v RS= -v title="$1" '$0 ~ "^" title' |
+		grep '^F:' | LC_ALL=C sort | while IFS= read -r line; do
+		! is_there "$NEW/${line#F:?}" || printf '%s\n' "$line"
+	done
+}
+
+compose() {
+	local file name
+
+	rm -rf "$NEW"
+	mkdir -p "$NEW/include/rdma" "$NEW/$DOC" "$NEW/samples/iw_mpa"
+	for name in iw_mpa srnic; do
+		for file in "$TOP/$SW/$name"/*.[ch]; do
+			c_file "$file" "$NEW/$SW/$name/${file##*/}"
+		done
+		makefile "$name" >"$NEW/$SW/$name/Makefile"
+		tests "$name"
+		echo "obj-\$(CONFIG_${name^^}_KUNIT_TEST) += tests/" >"$NEW/$SW/$name/Makefile.kunit"
+		{ echo '# SPDX-License-Identifier: GPL-2.0'; fragment "Kconfig.$name"; } \
+			>"$NEW/$SW/$name/Kconfig"
+		fragment kunitconfig.iw_mpa >"$NEW/$SW/$name/.kunitconfig"
+	done
+	fragment kunitconfig.srnic >>"$NEW/$SW/srnic/.kunitconfig"
+	for file in iw_mpa iw_mpa_proto; do
+		c_file "$TOP/include/rdma/$file.h" "$NEW/include/rdma/$file.h"
+	done
+	c_file "$TOP/$SW/iw_mpa_skeleton/iw_mpa_skeleton.c" "$NEW/samples/iw_mpa/iw_mpa_skeleton.c"
+	printf '%s\n' '# SPDX-License-Identifier: GPL-2.0' \
+		"obj-\$(CONFIG_SAMPLE_IW_MPA) += iw_mpa_skeleton.o" >"$NEW/samples/iw_mpa/Makefile"
+	for name in "${PAGES[@]}"; do
+		page "$TOP/$DOC/$name.rst" "$NEW/$DOC/$name.rst"
+	done
+}
+
+# --- patches -----------------------------------------------------------------------------------
+
+# take FILE...: into the commit
+take() {
+	local file
+
+	for file in "$@"; do
+		mkdir -p "$REPO/$(dirname "$file")"
+		cp "$NEW/$file" "$REPO/$file"
+	done
+}
+
+# objects MODULE LAYER...: as its Kbuild has them
+objects() {
+	local module=$1 layer
+
+	shift
+	for layer in "$@"; do
+		sed -n "s/^$module-$layer := //p" "$TOP/$SW/$module/Kbuild"
+	done
+}
+
+# take_layers MODULE LAYER...: their files, and the lines of the Makefile that have objects now
+take_layers() {
+	local module=$1 dir=$SW/$1 object word
+
+	for object in $(objects "$@"); do
+		take "$dir/${object%.o}.c"
+		[[ ! -e $NEW/$dir/${object%.o}.h ]] || take "$dir/${object%.o}.h"
+	done
+	awk -v dir="$REPO/$dir/" -v module="$module" '
+		function there(name) { return (getline line <(dir name)) >= 0 }
+		/^# / && seen { comment = comment $0 "\n"; next }
+		$1 == module "-y" && $2 == "+=" {
+			seen = 1
+			name = $3
+			sub(/o$/, "c", name)
+			if (there(name))
+				printf "%s%s\n", comment, $0
+			comment = ""
+			next
+		}
+		/^obj-/ { seen = 1 }
+		{ printf "%s%s\n", comment, $0; comment = "" }' "$NEW/$dir/Makefile" >"$REPO/$dir/Makefile"
+}
+
+# before FILE REGEX TEXT, after ...: a line of the kernel's, which has to be there
+before() { grep -qE "$2" "$REPO/$1" && sed -i "0,/$2/{/$2/i\\
+$3
+}" "$REPO/$1"; }
+after() { grep -qE "$2" "$REPO/$1" && sed -i "/$2/a\\
+$3" "$REPO/$1"; }
+
+# maintainers SECTION: in its place of the alphabet
+maintainers() {
+	local text
+
+	text=$(section "$1")
+	[[ $text == *F:* ]] || die "MAINTAINERS has no section $1"
+	# The file is not quite in order: in front of the first of its letter that stands behind it.
+	LC_ALL=C TEXT=$text awk '
+		/^[A-Z0-9]/ && !/^[A-Z]:/ && blank && !done &&
+			substr($0, 1, 1) == substr(ENVIRON["TEXT"], 1, 1) && toupper($0) > ENVIRON["TEXT"] {
+			print ENVIRON["TEXT"] "\n"
+			done = 1
+		}
+		{ blank = $0 == ""; print }
+		END { exit !done }' "$REPO/MAINTAINERS" >"$WORK/MAINTAINERS"
+	mv "$WORK/MAINTAINERS" "$REPO/MAINTAINERS"
+}
+
+# build_in MODULE PLACE NEIGHBOUR: Kconfig and Makefile; PLACE is before or after
+build_in() {
+	take "$SW/$1/Kconfig"
+	"$2" drivers/infiniband/Kconfig "sw\/$3\/Kconfig" "source \"$SW/$1/Kconfig\""
+	"$2" "$SW/Makefile" " $3\/\$" "obj-\$(CONFIG_${1^^})			+= $1/"
+}
+
+add_tests() {
+	local dir=$SW/$1 file
+
+	take "$dir/.kunitconfig"
+	for file in "$NEW/$dir/tests"/*; do
+		take "$dir/tests/${file##*/}"
+	done
+	fragment "Kconfig.$1-kunit" >>"$REPO/$dir/Kconfig"
+	sed -i "/^obj-/r $NEW/$dir/Makefile.kunit" "$REPO/$dir/Makefile"
+}
+
+# What each patch adds, by its name in scripts/series
+add_01-protocol() {
+	take include/rdma/iw_mpa_proto.h
+	take_layers iw_mpa l0
+}
+add_02-worlds() {
+	take include/rdma/iw_mpa.h
+	take_layers iw_mpa leaves l1
+}
+add_03-endpoint() { take_layers iw_mpa l2; }
+add_04-library() {
+	take_layers iw_mpa l3
+	build_in iw_mpa before rxe
+	maintainers IWARP
+}
+add_05-iw_mpa-kunit() { add_tests iw_mpa; }
+add_06-sample() {
+	take samples/iw_mpa/{Makefile,iw_mpa_skeleton.c}
+	before samples/Kconfig '^config SAMPLE_TRACE_EVENTS' "$(fragment Kconfig.sample | sed 's/$/\\/')
+"
+	after samples/Makefile '^obj-.*SAMPLE_HW_BREAKPOINT' \
+		"obj-\$(CONFIG_SAMPLE_IW_MPA)		+= iw_mpa/"
+}
+add_07-srnic-memory() {
+	take $SW/srnic/srnic.h
+	take_layers srnic r0 leaves r1
+}
+add_08-srnic-stream() { take_layers srnic r2; }
+add_09-srnic() {
+	take_layers srnic r3 r4
+	build_in srnic after siw
+	maintainers SOFTWARE
+}
+add_10-srnic-kunit() { add_tests srnic; }
+add_11-documentation() {
+	local name
+
+	for name in "${PAGES[@]}"; do
+		take "$DOC/$name.rst"
+	done
+	after $DOC/index.rst '^   ipoib$' '   iw_mpa\
+   iw_mpa_driver'
+	before $DOC/index.rst '^   sysfs$' '   srnic'
+}
+
+# Who runs this signs off, if git knows who that is; else who maintains this tree
+identify() {
+	local who
+
+	who=$(sed -n 's/^M:[[:space:]]*//p' "$TOP/MAINTAINERS" | head -n 1)
+	name=$(git_here -C "$TOP" config user.name || echo "${who% <*}")
+	who=${who#*<}
+	mail=$(git_here -C "$TOP" config user.email || echo "${who%>}")
+	export GIT_AUTHOR_NAME=$name GIT_AUTHOR_EMAIL=$mail GIT_COMMITTER_NAME=$name GIT_COMMITTER_EMAIL=$mail
+}
+
+in_repo() { git_here -C "$REPO" "$@"; }
+
+make_patches() {
+	local linux=$1 name file
+
+	mkdir -p "$WORK"
+	gcc -O2 -w -o "$WORK/unifdef" "$linux/scripts/unifdef.c"
+	compose
+	identify
+	rm -rf "$REPO" "$OUT"
+	mkdir -p "$REPO"
+	in_repo init -q -b series
+	for file in "${CHANGED[@]}"; do
+		mkdir -p "$REPO/$(dirname "$file")"
+		cp "$linux/$file" "$REPO/$file"
+	done
+	in_repo add -A
+	in_repo commit -q -m "$KSOURCE $(source_version)"
+	for file in "$HERE"/[0-9]*; do
+		name=${file##*/}
+		"add_$name"
+		in_repo add -Af
+		fragment "$name" | in_repo commit -q --signoff -F -
+	done
+	in_repo format-patch -q --cover-letter --numbered -o "$OUT" HEAD~"$(find "$HERE" -name '[0-9]*' | wc -l)"
+	COVER=$(fragment cover) awk '
+		/\*\*\* SUBJECT HERE \*\*\*/ {
+			subject = ENVIRON["COVER"]
+			sub(/\n.*/, "", subject)
+			sub(/\*\*\* SUBJECT HERE \*\*\*/, subject)
+		}
+		/^\*\*\* BLURB HERE \*\*\*$/ {
+			text = ENVIRON["COVER"]
+			sub(/^[^\n]*\n\n/, "", text)
+			print text
+			next
+		}
+		{ print }' "$OUT"/0000-*.patch >"$WORK/cover"
+	mv "$WORK/cover" "$(echo "$OUT"/0000-*.patch)"
+	# Nothing was forgotten.
+	diff <(cd "$NEW" && find . -type f ! -name Makefile.kunit | sort) \
+		<(cd "$REPO" && find . -path ./.git -prune -o -type f -print | sort |
+			grep -vxF "$(printf './%s\n' "${CHANGED[@]}")")
+}
+
+# --- proofs ------------------------------------------------------------------------------------
+
+# Links: what a patch changes is a new file, and the sources that we share stay as they are.
+make_tree() {
+	rm -rf "$TREE"
+	cp -al "$1" "$TREE"
+}
+
+tree_make() { kernel_make -C "$TREE" O="$OBJ" "$@"; }
+
+# Debian's configuration, but for what takes long and shows nothing here
+configure() {
+	[[ $(cat "$OBJ/version" 2>/dev/null) != "$(source_version)" ]] || return 0
+	rm -rf "$OBJ"
+	mkdir -p "$OBJ"
+	cp "$KDIR/.config" "$KDIR/Module.symvers" "$OBJ/"
+	"$TREE/scripts/config" --file "$OBJ/.config" -d DEBUG_INFO_BTF -d MODULE_SIG -e KUNIT -e SAMPLES \
+		-m RDMA_SIW
+	tree_make olddefconfig
+	tree_make modules_prepare
+	source_version >"$OBJ/version"
+}
+
+apply_patch() { (cd "$TREE" && git_here apply "$1"); }
+
+has_config() { grep -qsE "^config $1$" "$TREE/$2"; }
+
+# build_folder FOLDER MODULE CONFIG KCONFIG: all of its objects, and the module if Kconfig has it
+build_folder() {
+	local dir=$1 module=$2 config=$3 kconfig=$4
+	local -a objects=() flags=(W=1 KCFLAGS=-Werror "M=$TREE/$dir" "MO=$WORK/mo-$module")
+
+	[[ -d $TREE/$dir ]] || return 0
+	mkdir -p "$WORK/mo-$module"
+	mapfile -t objects < <(cd "$TREE/$dir" && find . -name '*.c' | sed 's|^\./||; s|c$|o|' | sort)
+	tree_make "${flags[@]}" "CONFIG_$config=m" "CONFIG_${config}_KUNIT_TEST=y" "${objects[@]}" || return
+	has_config "$config" "$kconfig" || return 0
+	grep -qx "CONFIG_$config=m" "$OBJ/.config" || { echo "Kconfig has no $config"; return 1; }
+	[[ $module == iw_mpa ]] || flags+=("KBUILD_EXTRA_SYMBOLS=$WORK/mo-iw_mpa/Module.symvers")
+	tree_make "${flags[@]}" modules || return
+	[[ -e $WORK/mo-$module/$module.ko ]] || { echo "no $module.ko"; return 1; }
+}
+
+# After a patch that adds to Kconfig
+configure_ours() {
+	grep -q '^+++ b/.*Kconfig' "$1" || return 0
+	"$TREE/scripts/config" --file "$OBJ/.config" -m IW_MPA -m SRNIC -m SAMPLE_IW_MPA
+	tree_make olddefconfig && tree_make modules_prepare
+}
+
+# build_all PATCH: with it, and those before it
+build_all() {
+	local log=$WORK/build.log
+
+	{
+		configure_ours "$1" &&
+			build_folder $SW/iw_mpa iw_mpa IW_MPA $SW/iw_mpa/Kconfig &&
+			build_folder samples/iw_mpa iw_mpa_skeleton SAMPLE_IW_MPA samples/Kconfig &&
+			build_folder $SW/srnic srnic SRNIC $SW/srnic/Kconfig
+	} >"$log" 2>&1 || { tail -n 100 "$log"; return 1; }
+	! grep -iE 'warning|error' "$log"
+}
+
+# Who is asked by "does MAINTAINERS need updating?" is answered by test_maintainers, for all patches.
+checkpatch() (
+	local ignore types
+
+	types=$(awk '/^[A-Z]/ { print $1 }' "$TOP/scripts/checkpatch.ignore" | paste -sd ,)
+	ignore=$types,FILE_PATH_CHANGES
+	# The trace headers' own way to be laid out is not that of C.
+	! grep -q '^+++ b/.*/trace.*\.h' "$1" || ignore+=,OPEN_ENDED_LINE,PARENTHESIS_ALIGNMENT
+	# In a git tree it would ask git about a kernel.
+	cd "$WORK" || exit 1
+	perl "$TREE/scripts/checkpatch.pl" --root="$TREE" --strict --no-summary --terse --show-types \
+		--color=never --ignore "$ignore" "$1"
+)
+
+# Each new file has a section that names it.
+test_maintainers() (
+	local dir file section
+
+	cd "$TREE" || exit 1
+	while IFS= read -r dir; do
+		file=$(find "$dir" -maxdepth 1 -type f | sort | head -n 1)
+		section='IWARP CONNECTION MANAGER'
+		[[ $dir != *srnic* ]] || section='SOFTWARE RNIC'
+		perl scripts/get_maintainer.pl --no-git --no-git-fallback --roles -f "$file" |
+			grep -F "$section" || { echo "nobody maintains $file"; exit 1; }
+	done < <(cd "$NEW" && { find . -name '*.[ch]' -path './[ds]*' -printf '%h\n' | sort -u
+		find ./include ./Documentation -type f; } | sed 's|^\./||')
+)
+
+# Valid, in the index, and each file that they name is there
+test_pages() (
+	local name path
+
+	cd "$TREE" || exit 1
+	for name in "${PAGES[@]}"; do
+		rst2html --report=2 --halt=2 "$DOC/$name.rst" >/dev/null || exit 1
+		grep -qx "   $name" $DOC/index.rst || { echo "$name is not in the index"; exit 1; }
+		while IFS= read -r path; do
+			is_there "$path" || { echo "$name.rst names $path"; exit 1; }
+		done < <(grep -oE '(^|[^/a-zA-Z0-9_.-])(drivers|include|scripts|Documentation|kunit|samples)/[a-zA-Z0-9_./*-]*[a-zA-Z0-9_*/]' \
+			"$DOC/$name.rst" | sed -E 's/^[^a-zA-Z]//')
+		! grep -nE 'make (check|static|kunit|demo|wire|install)|README|CHANGELOG|\bcompat\b' "$DOC/$name.rst" ||
+			exit 1
+	done
+)
+
+# Of the compat folders and their words nothing is left.
+test_no_compat() {
+	! grep -rniE '\bcompat_|_compat\b|\bcompat/|KBUILD_EXTMOD|LINUX_VERSION_CODE|SRNIC_HAS|out of tree' \
+		"$NEW/$SW" "$NEW/samples" "$NEW/include" "$NEW/$DOC"
+}
+
+test_kunit() {
+	local log=$WORK/console.log
+	local -a suites
+
+	mapfile -t suites < <(cd "$NEW" && find . -path '*/tests/*_kunit.c' -printf '%f\n' |
+		sed 's/_kunit\.c$//' | sort)
+	mkdir -p "$UM"
+	(
+		cd "$TREE" && kernel_run tools/testing/kunit/kunit.py run --build_dir="$UM" \
+			--kunitconfig=$SW/srnic --jobs="$(nproc)" --timeout=300 --raw_output=all \
+			--kernel_args="uml_dir=$UM/uml/"
+	) >"$log" 2>&1 </dev/null || { tail -n 100 "$log"; return 1; }
+	"$TOP/scripts/ktap.py" "$log" "${suites[@]}" >"$WORK/kunit.log" || true
+	grep -v '^ok ' "$WORK/kunit.log" || true
+	echo "$(grep -c '^ok ' "$WORK/kunit.log") cases passed"
+	grep -q '^ok ' "$WORK/kunit.log" && ! grep -q '^not ok ' "$WORK/kunit.log"
+}
+
+# name_of PATCH
+name_of() { basename "$1" .patch; }
+
+# What can be said without building
+prove_text() {
+	local patch
+
+	for patch in "$OUT"/0*.patch; do
+		[[ $patch == */0000-* ]] || tap_run "$(name_of "$patch"): checkpatch" checkpatch "$patch"
+	done
+	tap_run 'nothing is left for older kernels' test_no_compat
+}
+
+# The tree is as it is behind the last, then.
+prove_build() {
+	local patch
+
+	tap_run 'the kernel is configured as Debian has it' configure
+	for patch in "$OUT"/0*.patch; do
+		[[ $patch != */0000-* ]] || continue
+		say "series: building with $(name_of "$patch")"
+		tap_run "$(name_of "$patch") applies" apply_patch "$patch"
+		tap_run "$(name_of "$patch") builds with W=1" build_all "$patch"
+	done
+}
+
+apply_all() {
+	local patch
+
+	for patch in "$OUT"/0*.patch; do
+		[[ $patch == */0000-* ]] || apply_patch "$patch" || return
+	done
+}
+
+wants() { [[ ${#PARTS[@]} -eq 0 || " ${PARTS[*]} " == *" $1 "* ]]; }
+
+prove() {
+	local linux=$1
+
+	make_tree "$linux"
+	! wants text || prove_text
+	if wants build; then
+		prove_build
+	else
+		tap_run 'the patches apply' apply_all
+	fi
+	if wants text; then
+		tap_run 'each file has a maintainer' test_maintainers
+		tap_run 'the pages fit into the tree' test_pages
+	fi
+	if wants kunit; then
+		say 'series: kunit.py in the kernel tree (from nothing it takes minutes)'
+		tap_run 'kunit.py runs the suites in the kernel tree' test_kunit
+	fi
+	tap_run "the kernel's sources that others use are as they were" \
+		bash -c '! grep -q IW_MPA "$@"' - "${CHANGED[@]/#/$linux/}"
+}
+
+suite() {
+	local linux=$1 rc=0
+
+	quietly 'making the patches' make_patches "$linux"
+	if [[ ${PARTS[*]} != make ]]; then
+		prove "$linux"
+		tap_end series || rc=1
+	fi
+	echo "$(find "$OUT" -name '*.patch' | wc -l) files against $KSOURCE $(source_version): $OUT"
+	return "$rc"
+}
+
+main() {
+	local linux newest word
+
+	for word in "$@"; do
+		[[ " make text build kunit " == *" $word "* ]] || die "no such part: $word (make text build kunit)"
+	done
+	PARTS=("$@")
+	newest=$(kernel_names | tail -n 1)
+	need_space 6000
+	"$TOP/scripts/setup.sh" build series "$newest"
+	need_kernel "$newest"
+	linux=$("$TOP/scripts/linux-source.sh" "$newest")
+	locked series suite "$linux"
+}
+
+main "$@"
