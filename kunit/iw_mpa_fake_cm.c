@@ -11,13 +11,6 @@
 #define FAKE_BUDGET_PASSIVE	3	/* of cm_conn_req_handler() */
 #define FAKE_BACKLOG		16
 
-/* The symbol of iw_cm that the library refers to; nobody calls it. */
-struct iw_cm_id *iw_create_cm_id(struct ib_device *device, iw_cm_handler cm_handler,
-				 void *context)
-{
-	return NULL;
-}
-
 static struct fake_id *fake_id_of(struct iw_cm_id *id)
 {
 	return container_of(id, struct fake_id, id);

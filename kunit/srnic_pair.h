@@ -74,37 +74,6 @@ struct pair_opts {
 	u32	portion;
 };
 
-/**
- * struct pair_tcp - what stands in for TCP, library and page allocator in the sender's calls
- * @to: whose wire gets the octets
- * @err: how TCP refuses octets, or 0
- * @calls: how often it was asked
- * @task_flags: of who asked last
- * @downs: calls of iw_mpa_stream_down()
- * @finishes: calls of iw_mpa_tx_finished()
- * @piece: octets of a page fragment, or 0: then they are the kernel's own
- * @pieces: how many of these there are still
- */
-struct pair_tcp {
-	struct pair_end	*to;
-	int		err;
-	unsigned int	calls;
-	unsigned int	task_flags;
-	unsigned int	downs;
-	unsigned int	finishes;
-	unsigned int	piece;
-	unsigned int	pieces;
-};
-
-extern struct pair_tcp pair_tcp;
-
-/* By these names the sender knows them in this kernel: see scripts/kunit.sh. */
-int pair_kernel_sendpage_locked(struct sock *sk, struct page *page, int offset, size_t size,
-				int flags);
-void pair_iw_mpa_stream_down(struct iw_mpa_ep *ep);
-void pair_iw_mpa_tx_finished(struct iw_mpa_ep *ep);
-bool pair_skb_page_frag_refill(unsigned int sz, struct page_frag *frag, gfp_t gfp);
-
 int pair_init(struct kunit *test);
 void pair_exit(struct kunit *test);
 void pair_start(struct pair *p, const struct pair_opts *opts);

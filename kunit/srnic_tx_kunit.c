@@ -12,7 +12,7 @@
 
 #include "fault.h"
 #include "sq.h"
-#include "srnic_pair.h"
+#include "srnic_pair_tcp.h"
 #include "stag.h"
 #include "tx.h"
 
@@ -29,7 +29,10 @@ static int tx_init(struct kunit *test)
 {
 	srnic_wq = alloc_workqueue("srnic_tx_kunit", WQ_MEM_RECLAIM, 0);
 	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, srnic_wq);
-	return pair_init(test);
+	if (pair_init(test))
+		return -ENOMEM;
+	pair_tcp = (struct pair_tcp) { .to = &((struct pair *)test->priv)->end[0] };
+	return 0;
 }
 
 static void tx_exit(struct kunit *test)

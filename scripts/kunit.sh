@@ -24,7 +24,7 @@ SRNIC=drivers/infiniband/sw/srnic
 COMPAT=drivers/infiniband/sw/compat
 SKELETON=drivers/infiniband/sw/iw_mpa_skeleton
 
-# What kunit/srnic_pair.c does in place of TCP, of the library and of the page allocator
+# What kunit/srnic_pair_tcp.c does in place of TCP, of the library and of the page allocator
 FAKED_TX='kernel_sendpage_locked iw_mpa_stream_down iw_mpa_tx_finished'
 FAKED_WRITER=skb_page_frag_refill
 
