@@ -149,6 +149,16 @@ is_own() {
 	kernel_row "$1" && [[ $KDEBIAN == "$(host_debian)" && $1 == "$(default_kernel)" ]]
 }
 
+# The compiler that the headers of a kernel name, if it is the host's that builds for it: one of an
+# earlier release of Debian may want another than gcc is.
+compiler_of() {
+	local krel=$1 dir
+
+	for dir in "/lib/modules/$krel/build" "$CACHE/debian/$krel/build"; do
+		sed -nE 's/^(override )?CC = .*\)(gcc-[0-9.]+)$/\2/p' "$dir/.kernelvariables" 2>/dev/null || true
+	done | head -n 1
+}
+
 unpack_tools() {
 	local dir=$1 tmp package
 
@@ -210,7 +220,12 @@ main() {
 	for word in "${kernels[@]}"; do
 		locked setup fetch_kernel "$word"
 		root=$(root_of "$word")
-		[[ -z $root ]] || "$TOP/scripts/root.sh" --make "$root"
+		if [[ -n $root ]]; then
+			"$TOP/scripts/root.sh" --make "$root"
+		else
+			# shellcheck disable=SC2046 # none, if the headers do not say
+			locked setup install_missing $(compiler_of "$(find_krel "$word")")
+		fi
 	done
 }
 
