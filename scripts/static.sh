@@ -61,27 +61,37 @@ examples() {
 	[[ $1 != 6.1 ]] || echo IW_MPA_ERDMA=y
 }
 
-# All objects of ours anew, as a warning is given only once
-test_compiler() {
-	compile_for 6.1 || return 1
-	BUILD=$BUILD-6.12 compile_for 6.12
-}
+# build_clean TEXT KERNEL ARGUMENT...: with W=1, in $BUILD, and nothing is said about us. A warning is
+# given only once: objects are kept for the next time only if all that are there were clean, and the
+# compiler is still that one.
+build_clean() {
+	local text=$1 kernel=$2 log=$BUILD/build.log clean=$BUILD/clean compiler
 
-compile_for() {
-	local log=$BUILD/compiler.log
-
+	shift 2
+	compiler=$(gcc --version | head -n 1)
 	mkdir -p "$BUILD"
-	find "$BUILD" -path '*/src/drivers/*' -name '*.o' -delete
+	[[ $(cat "$clean" 2>/dev/null) == "$compiler" ]] ||
+		find "$BUILD" -path '*/src/drivers/*' -name '*.o' -delete
+	rm -f "$clean"
 	# shellcheck disable=SC2046 # one argument each
-	KERNEL=$1 scripts/build.sh W=1 $(examples "$1") >"$log" 2>&1 ||
+	KERNEL=$kernel scripts/build.sh W=1 $(examples "$kernel") "$@" >"$log" 2>&1 ||
 		{ tail -n 100 "$log"; return 1; }
-	about_us <"$log" | none "warnings with W=1 for $1"
+	about_us <"$log" | none "$text for $kernel" || return 1
+	echo "$compiler" >"$clean"
 }
 
-# What new-driver makes is as clean as what it is made of, under any name.
+test_compiler() {
+	build_clean 'warnings with W=1' 6.1 || return 1
+	BUILD=$BUILD-6.12 build_clean 'warnings with W=1' 6.12
+}
+
+# What new-driver makes is as clean as what it is made of, under any name. The library beside it is
+# that of the guests: a build in $BUILD without W=1 would compile all objects anew.
 test_new_driver() {
 	local dir=$BUILD/new-driver log=$BUILD/new-driver.log
+	local -x BUILD=
 
+	mkdir -p "${dir%/*}"
 	rm -rf "$dir"
 	scripts/new-driver acme_9 "$dir" W=1 >"$log" 2>&1 || { tail -n 100 "$log"; return 1; }
 	{ grep -E 'warning:|WARNING:|ERROR:' "$log" || true; } | none 'warnings with W=1' || return 1
@@ -91,12 +101,13 @@ test_new_driver() {
 	! scripts/new-driver acme_9 "$dir" >"$log" 2>&1 || { echo 'it overwrites'; return 1; }
 }
 
-# make install, into a root folder of its own. The host's own folders stay as they are.
+# make install, into a root folder of its own. The host's own folders stay as they are. What it builds
+# is what the guests load.
 test_install() {
-	mkdir -p "$BUILD" "$BUILD-6.12"
+	mkdir -p "$BUILD"
 	touch "$BUILD/before"
 	install_for 6.1 || return 1
-	BUILD=$BUILD-6.12 install_for 6.12 || return 1
+	install_for 6.12 || return 1
 	find /lib/modules /usr/local/sbin \( -name '*iw_mpa*' -o -name iw-mpa \) \
 		-newer "$BUILD/before" | none 'it wrote here'
 }
@@ -104,10 +115,11 @@ test_install() {
 install_for() (
 	root=$BUILD/root
 	log=$BUILD/install.log
+	unset -v BUILD
 	need_kernel "$1"
 	updates=$root/lib/modules/$KREL/updates
 	rm -rf "$root"
-	make -s install W=1 "INSTALL_MOD_PATH=$root" >"$log" 2>&1 || { tail -n 100 "$log"; exit 1; }
+	make -s install "INSTALL_MOD_PATH=$root" >"$log" 2>&1 || { tail -n 100 "$log"; exit 1; }
 	find "$root" -type f ! -name 'modules.*' | sort |
 		same "$updates"/{iw_mpa,siw_mpa,srnic}.ko "$root/usr/local/sbin/iw-mpa" || exit 1
 	[[ -x $root/usr/local/sbin/iw-mpa ]] || { echo 'iw-mpa is no program'; exit 1; }
@@ -124,14 +136,7 @@ install_for() (
 )
 
 # C=2 reads every source again, compiled or not
-test_sparse() {
-	local log=$BUILD/sparse.log
-
-	# shellcheck disable=SC2046 # one argument each
-	KERNEL=6.1 scripts/build.sh W=1 C=2 CF=-D__CHECK_ENDIAN__ $(examples 6.1) >"$log" 2>&1 ||
-		{ tail -n 100 "$log"; return 1; }
-	about_us <"$log" | none 'sparse'
-}
+test_sparse() { build_clean sparse 6.1 C=2 CF=-D__CHECK_ENDIAN__; }
 
 # checkpatch IGNORED FILE...: on every processor, as it takes a second for each file
 checkpatch() {
@@ -165,8 +170,7 @@ test_kernel_doc() {
 
 # Files that are sourced share variables with who sources them: SC2034 cannot know
 test_shell() {
-	# shellcheck disable=SC2046 # names without spaces, one argument each
-	shellcheck -x -P SCRIPTDIR -P "$TOP/scripts" -e SC1091,SC2034 $(scripts)
+	scripts | xargs -n 8 -P "$(nproc)" shellcheck -x -P SCRIPTDIR -P "$TOP/scripts" -e SC1091,SC2034
 }
 
 test_python() {
