@@ -6,6 +6,10 @@
 #   scripts/check.sh [SUITE...]    (no argument: static kunit fuzz wire interop bench e2e)
 #   scripts/check.sh --all         every suite in full, on every kernel and driver: some hours
 #
+# Without arguments, what keeps one processor busy runs beside others: kunit and fuzz beside static,
+# bench, which counts instructions and not time, beside interop. What they print is told when the
+# others have ended.
+#
 # A suite prints "ok N name" and "not ok N name", and at its end "# suite: N passed, N failed".
 # One that ends without that line, or with other numbers than we counted, or that exits as if all
 # were well though something failed, is one more failure.
@@ -77,9 +81,17 @@ judge() {
 	fi
 }
 
-# run_suite [VARIABLE=VALUE...] SUITE [ARGUMENT...]: seen as it runs, and kept for counting
-run_suite() {
-	local name="$*" suite log rc=0 start=$SECONDS
+# suite_of [VARIABLE=VALUE...] SUITE [ARGUMENT...]
+suite_of() {
+	while [[ $1 == *=* ]]; do
+		shift
+	done
+	echo "$1"
+}
+
+# start [VARIABLE=VALUE...] SUITE [ARGUMENT...]: it goes when we go.
+start() {
+	local suite
 	local -a settings=()
 
 	while [[ $1 == *=* ]]; do
@@ -88,29 +100,92 @@ run_suite() {
 	done
 	suite=$1
 	shift
-	log=$(mktemp "$CACHE/check-$suite.XXXXXX")
-	printf '# suite %s\n' "$name"
-	say "check: $name"
-	env "${settings[@]}" timeout -k 1m "$LIMIT" "$TOP/scripts/$suite.sh" "$@" </dev/null |
-		tee "$log" || rc=${PIPESTATUS[0]}
-	judge "$suite" "$rc" "$log" $((SECONDS - start)) "$name"
-	RETRIED+=$(grep '^# retried: ' "$log" || true)$'\n'
-	rm -f "$log"
+	setpriv --pdeathsig TERM env "${settings[@]}" timeout -k 1m "$LIMIT" "$TOP/scripts/$suite.sh" "$@" \
+		</dev/null
 }
 
-main() {
+# count_suite STATUS LOG SECONDS NAME
+count_suite() {
+	# shellcheck disable=SC2086 # words
+	judge "$(suite_of $4)" "$1" "$2" "$3" "$4"
+	RETRIED+=$(grep '^# retried: ' "$2" || true)$'\n'
+	rm -f "$2"
+}
+
+# run_suite [VARIABLE=VALUE...] SUITE [ARGUMENT...]: seen as it runs, and kept for counting
+run_suite() {
+	local log rc=0 start=$SECONDS
+
+	log=$(mktemp "$CACHE/check-$(suite_of "$@").XXXXXX")
+	printf '# suite %s\n' "$*"
+	say "check: $*"
+	start "$@" | tee "$log" || rc=${PIPESTATUS[0]}
+	count_suite "$rc" "$log" $((SECONDS - start)) "$*"
+}
+
+BESIDE=		# process that runs BESIDE_NAMES one after another, into this folder
+BESIDE_NAMES=()
+BESIDE_LOGS=
+
+# run_beside NAME...: in the background, until finish_beside
+run_beside() {
+	BESIDE_NAMES=("$@")
+	BESIDE_LOGS=$(mktemp -d "$CACHE/check-beside.XXXXXX")
+	say "check: beside what follows: $(IFS=,; echo "$*")"
+	(
+		for name in "$@"; do
+			began=$SECONDS
+			rc=0
+			# shellcheck disable=SC2086 # words
+			start $name >"$BESIDE_LOGS/${name%% *}" 2>&1 || rc=$?
+			echo "$rc $((SECONDS - began))" >"$BESIDE_LOGS/${name%% *}.end"
+		done
+	) &
+	BESIDE=$!
+	# shellcheck disable=SC2064 # this one
+	trap "kill $BESIDE 2>/dev/null || true" EXIT
+}
+
+finish_beside() {
+	local name log rc seconds
+
+	wait "$BESIDE" || true
+	trap - EXIT
+	for name in "${BESIDE_NAMES[@]}"; do
+		log=$BESIDE_LOGS/${name%% *}
+		read -r rc seconds <"$log.end" || { rc=1 && seconds=0; }
+		printf '# suite %s\n' "$name"
+		cat "$log"
+		count_suite "$rc" "$log" "$seconds" "$name"
+	done
+	rm -r "$BESIDE_LOGS"
+}
+
+run_suites() {
 	local suite
 
-	if [[ ${1:-} == --all ]]; then
-		LIMIT=6h
-		set -- "${ALL[@]}"
-	elif [[ $# -eq 0 ]]; then
-		set -- static kunit fuzz wire interop bench e2e
-	fi
 	for suite in "$@"; do
 		# shellcheck disable=SC2086 # words
 		run_suite $suite ${OPTION[$suite]:-}
 	done
+}
+
+main() {
+	if [[ $# -eq 0 ]]; then
+		run_beside kunit fuzz
+		run_suites static
+		finish_beside
+		run_suites wire
+		run_beside "bench ${OPTION[bench]}"
+		run_suites interop
+		finish_beside
+		run_suites e2e
+	elif [[ $1 == --all ]]; then
+		LIMIT=6h
+		run_suites "${ALL[@]}"
+	else
+		run_suites "$@"
+	fi
 	printf '# %s\n' "${REPORT[@]}"
 	tap_causes <<<"$RETRIED"
 	if [[ $SKIPPED -gt 0 ]]; then
