@@ -28,6 +28,7 @@ ALL=(
 	"kunit pure net s390 i386"
 	"T=60 fuzz"
 	"wire"
+	"KERNEL=backports wire --sample"
 	"interop"
 	"bench --guard"
 	"e2e"
