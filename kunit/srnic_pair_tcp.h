@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What stands in for others in the calls of the sender, which is compiled with these names in place of
- * theirs: see scripts/kunit.sh. A kernel that has real devices beside its tests cannot have that.
+ * What stands in for others in the calls of the sender, which is compiled with these names in
+ * place of theirs: see scripts/kunit.sh. A kernel that also has real devices cannot have that.
  */
 #ifndef _SRNIC_PAIR_TCP_H
 #define _SRNIC_PAIR_TCP_H
