@@ -133,7 +133,7 @@ static void sock_adopt_leaves_what_others_use(struct kunit *test)
 {
 	struct iw_mpa_sock listener = {}, ms = {};
 	struct socket *sock;
-	int marker;
+	unsigned long marker;	/* TCP has flags in the low bits of the address */
 
 	called_open(test, &listener, &sock);
 	rcu_assign_sk_user_data(sock->sk, &marker);
