@@ -530,7 +530,8 @@ def R_5_3_7_send_as_rtr_message(b):
     link.qp.received(place, b"data")
 
 
-@rule("R-5.3-7", cases=[()])
+@rule("R-5.3-7", "X-02-2: a Send for RTR message, where the Reply has the bits of Send and Write",
+      cases=[()])
 def R_5_3_7_send_as_rtr_message_is_sent(b):
     """The first Send of the ULP is number 2."""
     link = Link(b, "initiator", rtr=mpa.SEND)

@@ -110,7 +110,7 @@ def more_clients_than_the_backlog(b, backlog, count):
     gone()
 
 
-@rule("P-05", cases=[(1,), (8,)])
+@rule("P-05", "E-9.3-1: a Reject, and no Terminate message behind it", cases=[(1,), (8,)])
 def listener_goes_while_requests_wait(b, count):
     quiet()
     server = b.server()
@@ -251,7 +251,8 @@ def refused_port_is_asked_once(b):
     equal(counter("v1_fallback"), before, "tries with revision 1")
 
 
-@rule("C-10", cases=[("rev_2",), ("rev_1",)])
+@rule("C-10", "X-02-2: no RTR message to a Reply of revision 2 without S",
+      cases=[("rev_2",), ("rev_1",)])
 def unenhanced_reply_to_peer_to_peer(b, rev):
     """No RTR message is due then, and none is sent."""
     client, peer, _ = b.connecting()

@@ -42,9 +42,6 @@ def fails(client, names, status=None):
     return ev
 
 
-RTR_REPEATS = 5     # of a peer that named one type, while the other says nothing
-
-
 def siw_depths(ird, ord):  # pylint: disable=redefined-builtin
     """What siw makes of them: queues of it have a power of two of entries. It takes the next above
     for what it serves, siw_mpa the next below for what it asks for."""
@@ -61,13 +58,9 @@ def any_crc_field_will_do(probe, peer):
 
 
 def data_flows(client, peer, crc=True):
+    """Both ways. Nothing comes in front of the client's Send: RTR messages were read before."""
     client.do("send 8")
-    fpdu = peer.recv_fpdu(crc)
-    repeats = 0
-    while fpdu.op == "WRITE" and repeats < RTR_REPEATS:     # we have not said anything so far
-        repeats += 1
-        fpdu = peer.recv_fpdu(crc)
-    equal(fpdu.op, "SEND", "what the client sent")
+    equal(peer.recv_fpdu(crc).op, "SEND", "what the client sends first")
     client.do("recv")
     peer.send(mpa.send(b"pong", crc=crc))
     while True:
@@ -243,8 +236,8 @@ def rtr_is_nobodys_work_request(b, how, rtr):
     client.do("no_wc")
 
 
-@rule("E-8-1 E-9.2-9: a Terminate message of 2/0/7, compared whole, then FIN", "C-01", "I-05",
-      cases=[(0,), (SEND,)])
+@rule("E-8-1 E-9.2-9: a Terminate message of 2/0/7, compared whole, then FIN",
+      "E-12-1: flags that make no sense end it", "C-01", "I-05", cases=[(0,), (SEND,)])
 def no_rtr_in_common(b, rtr):
     client, peer, _ = b.connecting()
     peer.send(mpa.reply2(a=1, rtr=rtr, ird=4, ord=4))
@@ -370,7 +363,7 @@ def crc_of_a_terminate_message(b, own, peer):
     fails(client, {"CONNECT_ERROR"})
 
 
-@rule("M-7.1.2-7: not an octet, and FIN, for a Reply that asks for what the device has not")
+@rule("M-4.3-1: not an octet, and FIN, for a Reply with M where the device has no Markers")
 def markers_that_the_device_has_not(b):
     client, peer, _ = b.connecting()
     peer.send(mpa.reply2(flags=C | M, a=1, rtr=WRITE, ird=4, ord=4))
@@ -425,7 +418,8 @@ def bad_reply_is_closed(b, name):
     check(poll(lambda: counter(reason_of(name)) == before + 1), f"it is no {reason_of(name)}")
 
 
-@rule("M-8-2: not an octet before the end", cases=[(0,), (9,), (24,)])
+@rule("M-7.1.2-17: an end, at the latest when the time is over, and not an octet before it",
+      cases=[(0,), (9,), (24,)])
 def urgent_data_in_a_reply(b, offset):
     """An octet that TCP would take out of the stream: the Reply is never whole."""
     b.set(reply_timeout_ms=1000 * SLOW)

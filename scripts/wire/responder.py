@@ -25,16 +25,15 @@ def up(server, peer, rtr=None, **kw):
     return ev
 
 
-def data_flows(server, peer, crc=True):
-    """Both ways; the peer's side by hand."""
+def data_flows(server, peer, crc=True, responses=0):
+    """Both ways; the peer's side by hand. responses: to Reads of the peer; nothing else comes."""
+    for _ in range(responses):
+        equal(peer.recv_fpdu(crc).op, "RESPONSE", "answer to the Read")
     server.do("recv")
     peer.send(mpa.send(b"ping", crc=crc))
     equal(server.do("wc"), ["WC RECV success 4"], "receive")
     server.do("send 8")
-    while True:
-        fpdu = peer.recv_fpdu(crc)
-        if fpdu.op == "SEND":
-            return
+    equal(peer.recv_fpdu(crc).op, "SEND", "what the server sends")
 
 
 # --- revisions and formats ---------------------------------------------------------------
@@ -76,7 +75,8 @@ def v2_client_server(b):
     equal(server.event("ESTABLISHED").status, 0, "status")
 
 
-@rule("E-9.2-13: A, B, C and D of the Reply; ESTABLISHED without an RTR message")
+@rule("E-9.2-13: A, B, C and D of the Reply; ESTABLISHED without an RTR message",
+      "E-12-1: flags that make no sense are ignored")
 def rtr_flags_without_a_are_ignored(b):
     server, _, reply = b.accepted(mpa.request2(a=0, rtr=SEND | WRITE | READ, ird=4, ord=4))
     equal((reply.a, reply.rtr), (0, 0), "A and RTR")
@@ -162,15 +162,18 @@ def bad_request_is_closed(b, name):
     server.event("CONNECT_REQUEST")
 
 
-@rule("M-7.1.1-2: the end, without the rest of a header", cases=[(1,), (8,), (15,)])
+@rule("M-7.1.1-2: the end, as BAD_KEY, without the rest of a header", cases=[(1,), (8,), (15,)])
 def garbage_shorter_than_a_header_is_closed_at_once(b, size):
+    before = counter("BAD_KEY")
     b.server()
     peer = b.dial()
     peer.send(b"\xff" * size)
     peer.expect_end()
+    check(poll(lambda: counter("BAD_KEY") == before + 1), "not for BAD_KEY")
 
 
-@rule("M-8-2: not an octet before the end", cases=[(0,), (9,), (24,)])
+@rule("M-7.1.2-17: an end, at the latest when the time is over, and not an octet before it",
+      cases=[(0,), (9,), (24,)])
 def urgent_data_in_a_request(b, offset):
     """An octet that TCP would take out of the stream: the Request is never whole."""
     b.set(request_timeout_ms=1000 * SLOW)
@@ -261,8 +264,9 @@ def rtr_offer(b, rtr):
     equal(reply.a, 1, "A")
     equal(reply.rtr, rtr & ACCEPTED or ACCEPTED, "RTR types")
     server.no_event()
-    up(server, peer, mpa.rtr_read() if reply.rtr == READ else mpa.rtr_write())
-    data_flows(server, peer)
+    reads = reply.rtr == READ
+    up(server, peer, mpa.rtr_read() if reads else mpa.rtr_write())
+    data_flows(server, peer, responses=int(reads))
 
 
 def draft_02(send, write, read):
@@ -274,7 +278,7 @@ DRAFT_02 = [(send, write, read) for send in (0, 1) for write in (0, 1) for read 
 
 
 @rule("X-02-1: A, B, C and D of the Reply; ESTABLISHED, and a Send, behind what the draft makes of "
-      "them", "X-02-3: IRD and ORD of the QP",
+      "them",
       cases=[(*flags, first) for flags in DRAFT_02
              for first in (("send", "read") if flags[0] else ("send",))])
 def request_of_draft_02(b, send, write, read, first):
@@ -284,13 +288,22 @@ def request_of_draft_02(b, send, write, read, first):
     server.do("recv")
     peer.send(mpa.rtr_read() if first == "read" else mpa.rtr_send())
     equal(server.event("ESTABLISHED").status, 0, "status")
-    equal(server.depths(), (8, 4), "IRD and ORD of the QP")
     if first == "read":
         equal(peer.recv_fpdu().op, "RESPONSE", "answer to the RTR")
     else:
         server.received(0)
     server.do("send 8")
     equal(peer.recv_fpdu().op, "SEND", "what the server says")
+
+
+@rule("X-02-3: IRD and ORD of the Reply and of the QP, with either field the larger one",
+      cases=[(2, 8, 8, 2), (8, 2, 4, 4)])
+def depths_of_draft_02(b, ird, ord, own_ird, own_ord):  # pylint: disable=redefined-builtin
+    """ORD is what the draft's initiator begins with; IRD, what it wants served, limits us."""
+    server, _, reply = b.accepted(mpa.request2(ird=ird, ord=ord, **draft_02(0, 0, 0)))
+    equal((reply.ird, reply.ord), (own_ird, own_ord), "IRD and ORD of the Reply")
+    server.event("ESTABLISHED")
+    equal(server.depths(), (own_ird, own_ord), "IRD and ORD of the QP")
 
 
 @rule("E-9.1-3: IRD of the Reply and of the QP; the Read is answered")
@@ -321,7 +334,7 @@ def rtr_in_segments_of(b, kind, size):
     server, peer, _ = b.accepted(mpa.request2(a=1, rtr=rtr, ird=4, ord=4))
     peer.send_split(mpa.rtr_write() if kind == "write" else mpa.rtr_read(), size)
     equal(server.event("ESTABLISHED").status, 0, "status")
-    data_flows(server, peer)
+    data_flows(server, peer, responses=int(kind == "read"))
 
 
 @rule("M-7.1.2-10: a Send in answer to the first FPDU, wherever TCP cuts", "F-fragments",
@@ -392,7 +405,7 @@ def urgent_data_ends_the_connection(b):
     server.event("DISCONNECTED")
 
 
-@rule("M-7.1.2-9: ESTABLISHED, though FIN came with the RTR message",
+@rule("M-7.1.2-10: ESTABLISHED, though FIN came with the RTR message",
       "M-7.2-1: DISCONNECTED behind it")
 def rtr_and_fin_in_one_segment(b):
     server, peer, _ = b.accepted(mpa.request2(a=1, rtr=WRITE, ird=4, ord=4))
@@ -432,12 +445,13 @@ def unnegotiated_rtr_after_v1(b, kind):
     server, peer, _ = b.accepted(mpa.request())
     server.event("ESTABLISHED")
     peer.send(mpa.rtr_write() if kind == "write" else mpa.rtr_read())
-    data_flows(server, peer)
+    data_flows(server, peer, responses=int(kind == "read"))
 
 
 # --- what ends the wait for the RTR ------------------------------------------------------
 
 ENDS = ("fin", "reset", "term", "garbage", "silence")
+NOT_BY_TIME = 600000    # ms: no test waits so long
 
 
 def end_with(peer, how):
@@ -451,19 +465,23 @@ def end_with(peer, how):
         peer.send(b"\xff" * 64)
 
 
-@rule("M-7.1.2-17: silence ends in an error when its time is over",
-      "M-7.2-1 M-8-1: FIN, RST, a Terminate message and garbage end in an error",
+@rule("M-7.1.2-17: silence ends in an error when its time is over, and not an octet comes before",
+      "M-7.2-1: FIN ends in an error, long before the time is over",
+      "M-8-1: RST, a Terminate message and garbage end in an error, long before the time is over",
+      "E-9.3-1: no Terminate message between the Reply and the first FPDU",
       "B-07", "B-10", "P-01", "P-02", cases=[(how,) for how in ENDS])
 def no_rtr_but(b, how):
-    b.set(rtr_timeout_ms=500)
+    b.set(rtr_timeout_ms=500 if how == "silence" else NOT_BY_TIME)
     server, peer, _ = b.accepted(mpa.request2(a=1, rtr=WRITE, ird=4, ord=4))
     end_with(peer, how)
     check(server.event().status != 0, "the connection came up")
+    if how != "reset":
+        peer.expect_end()
 
 
 @rule("B-07", "B-10", "P-02", "P-11", cases=[(how,) for how in ENDS])
 def qp_destroyed_while_rtr_is_awaited_then(b, how):
-    b.set(rtr_timeout_ms=500)
+    b.set(rtr_timeout_ms=NOT_BY_TIME)
     server, peer, _ = b.accepted(mpa.request2(a=1, rtr=WRITE, ird=4, ord=4))
     server.do("destroy_qp")
     end_with(peer, how)
@@ -701,7 +719,7 @@ def crc(b, own, peer):
     server.event("DISCONNECTED")
 
 
-@rule("M-7.1.2-3: a Reject without M, and no FPDU, for what the device has not")
+@rule("M-4.3-1: a Reject without M, and no FPDU, where the device has no Markers")
 def markers_that_the_device_has_not_are_rejected(b):
     server, peer, _ = b.asked(mpa.request2(flags=C | M, ird=4, ord=4))
     server.fails("accept 4 4 -")
