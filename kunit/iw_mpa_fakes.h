@@ -214,6 +214,7 @@ struct fake_qp {
  * @wake: woken by whatever happens
  * @ids: cm_ids, none is freed before the end
  * @qps: QPs; the QP number is the index plus 1
+ * @fast_open: the peer's listeners take octets with a SYN
  * @socks: sockets of the peer, closed at the end
  * @nr_socks: how many
  * @faults: what nobody may do and somebody did
@@ -231,6 +232,7 @@ struct fakes {
 	wait_queue_head_t		wake;
 	struct list_head		ids;
 	struct fake_qp			qps[FAKE_QPS];
+	bool				fast_open;
 	struct socket			*socks[FAKE_SOCKS];
 	int				nr_socks;
 	const char			*faults[FAKE_FAULTS];
@@ -300,6 +302,8 @@ void fake_have_finish_tx(struct fakes *f);
 struct socket *peer_listen(struct fakes *f, struct fake_id *fid, int family);
 struct socket *peer_accept(struct fakes *f, struct socket *listener);
 struct socket *peer_connect(struct fakes *f, const struct fake_id *listener);
+struct socket *peer_connect_and_send(struct fakes *f, const struct fake_id *listener,
+				     const void *buf, size_t len);
 void peer_send(struct fakes *f, struct socket *sock, const void *buf, size_t len);
 void peer_recv(struct fakes *f, struct socket *sock, void *buf, size_t len);
 void peer_fin(struct socket *sock);

@@ -81,7 +81,6 @@ static u64 action_outcomes(enum iw_mpa_action_nr action, u32 past, bool *always)
 	case IW_MPA_ACT_REOPEN:
 		return EV(OPEN_FAILED);
 	case IW_MPA_ACT_SEND_REQ:
-		*always = true;
 		return EV(REQ_SENT) | EV(SEND_FAILED) | (past & PAST_RETRIED ? 0 : EV(V2_SENT));
 	case IW_MPA_ACT_READ_REQ:
 		return read | EV(REQ_GOOD);
@@ -126,7 +125,7 @@ static u32 action_done(u32 past, enum iw_mpa_action_nr action, enum iw_mpa_event
 		past &= ~(PAST_OPENED | PAST_REQ_SENT);
 		return past | PAST_RETRIED | (well ? PAST_OPENED : 0);
 	case IW_MPA_ACT_SEND_REQ:
-		return outcome == IW_MPA_EV_SEND_FAILED ? past : past | PAST_REQ_SENT;
+		return outcome == IW_MPA_EV_SEND_FAILED || well ? past : past | PAST_REQ_SENT;
 	case IW_MPA_ACT_HANDOFF_ACTIVE:
 	case IW_MPA_ACT_HANDOFF_PASSIVE:
 		if (outcome == IW_MPA_EV_PREPARE_FAILED || outcome == IW_MPA_EV_ACCEPT_FAILED)

@@ -65,6 +65,16 @@ static void peer_choose_source(struct sockaddr_storage *addr, int family)
 		htons(atomic_inc_return(&port));
 }
 
+static void peer_allow_fast_open(struct fakes *f, struct socket *listener)
+{
+	int connections = FAKE_SOCKS;
+
+	KUNIT_ASSERT_EQ(f->test, 0,
+			listener->ops->setsockopt(listener, SOL_TCP, TCP_FASTOPEN,
+						  KERNEL_SOCKPTR(&connections),
+						  sizeof(connections)));
+}
+
 /**
  * peer_listen - listen, and have a cm_id know where
  * @f: the world
@@ -83,6 +93,8 @@ struct socket *peer_listen(struct fakes *f, struct fake_id *fid, int family)
 	KUNIT_ASSERT_EQ(f->test, 0, kernel_bind(sock, (struct sockaddr_unsized *)&addr,
 						peer_addr_len(&addr)));
 	KUNIT_ASSERT_EQ(f->test, 0, kernel_listen(sock, FAKE_SOCKS));
+	if (f->fast_open)
+		peer_allow_fast_open(f, sock);
 	len = kernel_getsockname(sock, (struct sockaddr *)&fid->id.remote_addr);
 	KUNIT_ASSERT_GT(f->test, len, 0);
 	fid->id.m_remote_addr = fid->id.remote_addr;
@@ -110,6 +122,23 @@ struct socket *peer_connect(struct fakes *f, const struct fake_id *listener)
 	err = kernel_connect(sock, (struct sockaddr_unsized *)&addr,
 			     peer_addr_len(&addr), 0);
 	KUNIT_ASSERT_EQ(f->test, err, 0);
+	return sock;
+}
+
+/* TCP Fast Open: the octets go with the SYN, or TCP asks for a cookie with it. */
+struct socket *peer_connect_and_send(struct fakes *f, const struct fake_id *listener,
+				     const void *buf, size_t len)
+{
+	struct sockaddr_storage addr = listener->id.m_local_addr;
+	struct socket *sock = peer_open(f, addr.ss_family);
+	struct kvec iov = { .iov_base = (void *)buf, .iov_len = len };
+	struct msghdr msg = {
+		.msg_name	= &addr,
+		.msg_namelen	= peer_addr_len(&addr),
+		.msg_flags	= MSG_FASTOPEN | MSG_NOSIGNAL,
+	};
+
+	KUNIT_ASSERT_EQ(f->test, kernel_sendmsg(sock, &msg, &iov, 1, len), (int)len);
 	return sock;
 }
 

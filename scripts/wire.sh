@@ -25,14 +25,14 @@
 LIMIT=600	# seconds for one batch of tests
 # The protocol above TCP does not know the family: over IPv6 what touches addresses, and a sample.
 SAMPLE='v1_request|rtr_offer|request_by_default|rejected|reject_v|nobody|bad_re|depths_4|tried|ends'
-SAMPLE="^(responder|initiator|hazards)_.*($SAMPLE|_failed_.*_is_logged)"
+SAMPLE="^(responder|initiator|hazards)_.*($SAMPLE|_failed_.*_is_logged)|^fast_open_"
 
 EXCHANGES=1	# startup exchanges that tshark has to see in a batch, at the least
 
 DATA_SAMPLE='R_5_|D_7_1_1_|F_4_1_1|R_7_2_1'
 
 FILES=
-STARTUP="responder initiator hazards load storms"
+STARTUP="responder initiator fast_open hazards load storms"
 DATA="data_mpa data_ddp data_rdmap data_ops data_order data_term data_access data_rings data_kernel data_fuzz data_storms"
 NOT_JUDGED="load storms data_storms data_faults"	# they send so much, or wreck so much, that nobody wants it captured
 OPTIONS=()	# for run.py

@@ -70,9 +70,9 @@ class Direction:
         self.early = []             # packets that overtook others
         self.overtaken = False
 
-    # tshark counts sequence numbers from 0 at the SYN.
+    # tshark counts sequence numbers from 0 at the SYN, which may have octets (TCP Fast Open).
     def add(self, packet):
-        start = packet.seq - 1
+        start = packet.seq - (not packet.syn)
         if packet.payload and start > len(self.data):
             self.early.append(packet)
             return

@@ -31,6 +31,7 @@ import data_rdmap
 import data_rings
 import data_storms
 import data_term
+import fast_open
 import faults
 import fpdu
 import harness
@@ -46,7 +47,7 @@ import verbs
 
 DATA = (data_mpa, data_ddp, data_rdmap, data_ops, data_order, data_term, data_access, data_rings,
         data_kernel, data_fuzz, data_storms, data_faults)
-MODULES = responder, initiator, hazards, storms, load, faults, *DATA
+MODULES = responder, initiator, fast_open, hazards, storms, load, faults, *DATA
 # They have peers that are nobody's test.
 LOADS = storms.__name__, load.__name__, data_storms.__name__, data_faults.__name__
 

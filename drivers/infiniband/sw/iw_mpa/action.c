@@ -99,16 +99,19 @@ static enum iw_mpa_event act_open(struct iw_mpa_ep *ep)
 		.tos		= id->tos,
 		.tos_set	= id->tos_set,
 		.afonly		= id->afonly,
+		.fast_open	= READ_ONCE(ep->config->fast_open),
 	};
 	int err;
 
+	ep->request_out = false;
+	ep->request_sent = 0;
 	err = iw_mpa_sock_connect(&ep->sock, &iw_mpa_event_sock_ops, &opts);
 	if ((err == -EADDRINUSE || err == -EADDRNOTAVAIL) &&
 	    READ_ONCE(ep->config->source_port_retry)) {
 		opts.any_port = true;
 		err = iw_mpa_sock_connect(&ep->sock, &iw_mpa_event_sock_ops, &opts);
 	}
-	if (err) {
+	if (err < 0) {
 		if (ep->call)
 			ep->call->err = err;
 		iw_mpa_ep_set_error(ep, IW_MPA_R_TCP_ERROR, err);
@@ -117,6 +120,9 @@ static enum iw_mpa_event act_open(struct iw_mpa_ep *ep)
 	iw_mpa_sock_tuple(ep->sock.sock, &ep->tuple);
 	if (opts.any_port)
 		act_note_port(ep);
+	/* Fast Open: TCP takes the Request now. */
+	if (err)
+		iw_mpa_raise(ep, IW_MPA_EV_TCP_UP);
 	return IW_MPA_EV_NONE;
 }
 

@@ -41,6 +41,7 @@ static const struct iw_mpa_config config_default = {
 	.v1_fallback		= 1,
 	.strict_ird_ord		= 0,
 	.source_port_retry	= 1,
+	.fast_open		= 0,
 	.log			= 1,
 };
 
@@ -105,6 +106,7 @@ static const struct ctl_table config_table[] = {
 	CONFIG_U8(v1_fallback, SYSCTL_ZERO, SYSCTL_ONE),
 	CONFIG_U8(strict_ird_ord, SYSCTL_ZERO, SYSCTL_ONE),
 	CONFIG_U8(source_port_retry, SYSCTL_ZERO, SYSCTL_ONE),
+	CONFIG_U8(fast_open, SYSCTL_ZERO, SYSCTL_ONE),
 	CONFIG_U8(log, SYSCTL_ZERO, SYSCTL_ONE),
 	{ }
 };

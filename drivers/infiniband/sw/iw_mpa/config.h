@@ -34,6 +34,7 @@ struct net;
  * @strict_ird_ord: refuse rather than adjust IRD and ORD
  * @source_port_retry: let the stack choose the source port if that of rdma_cm is
  *	in use by TCP
+ * @fast_open: TCP Fast Open: an initiator sends its Request with the SYN, a listener takes it
  * @log: a line in the kernel's log for each startup that fails, within limits
  *
  * Readers take each value with READ_ONCE; a change holds for new connections.
@@ -57,6 +58,7 @@ struct iw_mpa_config {
 	u8		v1_fallback;
 	u8		strict_ird_ord;
 	u8		source_port_retry;
+	u8		fast_open;
 	u8		log;
 	unsigned long	*peer_to_peer_ports;
 	unsigned long	*client_server_ports;

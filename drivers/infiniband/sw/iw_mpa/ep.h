@@ -107,6 +107,8 @@ struct iw_mpa_call {
  * @peer: the frame received; its private data is in @reader's buffer
  * @params: what was agreed
  * @reader: collects the peer's frame
+ * @request_out: TCP has taken the Request
+ * @request_sent: so many octets of it
  * @request_pd_len: length of @request_pd
  * @frame: of @reader, unless the peer's frame is longer
  * @request_pd: of the initiator: the ULP's private data
@@ -156,6 +158,7 @@ struct iw_mpa_ep {
 	u8			reason;
 	u8			repeats;
 	bool			fallback;
+	bool			request_out;
 	s16			err;
 	s16			tcp_err;
 	u32			drained;
@@ -173,6 +176,7 @@ struct iw_mpa_ep {
 	struct iw_mpa_params	params;
 	struct iw_mpa_reader	reader;
 
+	u16			request_sent;
 	u16			request_pd_len;
 	u8			frame[IW_MPA_EP_FRAME] __aligned(2);
 	u8			request_pd[];

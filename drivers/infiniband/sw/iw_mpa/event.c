@@ -325,9 +325,13 @@ static struct iw_mpa_ep *ep_of(struct iw_mpa_sock *ms)
 	return container_of(ms, struct iw_mpa_ep, sock);
 }
 
+/* With Fast Open a responder may have the Request before TCP is connected: that is no news then. */
 static void event_sock_connected(struct iw_mpa_sock *ms)
 {
-	iw_mpa_raise(ep_of(ms), IW_MPA_EV_TCP_UP);
+	struct iw_mpa_ep *ep = ep_of(ms);
+
+	if (iw_mpa_fsm_step(READ_ONCE(ep->state), IW_MPA_EV_TCP_UP)->defined)
+		iw_mpa_raise(ep, IW_MPA_EV_TCP_UP);
 }
 
 static void event_sock_readable(struct iw_mpa_sock *ms)

@@ -55,7 +55,7 @@
  */
 #define IW_MPA_RAISED_EVENTS(X)						\
 	X(ULP_REJECTED,	ULP_REJECT)	/* iw_reject, also of what was accepted */ \
-	X(TCP_UP,	OK)		/* TCP is connected */		\
+	X(TCP_UP,	OK)		/* TCP is connected, or takes octets with its SYN */ \
 	X(READABLE,	OK)		/* the stream may have octets or a FIN */ \
 	X(FIRST_FPDU,	OK)		/* driver: one whole FPDU was validated */ \
 	X(STREAM_DOWN,	STREAM)		/* driver: cannot go on */	\
@@ -116,7 +116,7 @@
 	X(BIND)			/* the QP, and the line to iw_cm -> BIND_FAILED */ \
 	X(OPEN)			/* TCP -> OPEN_FAILED */		\
 	X(REOPEN)		/* a new TCP connection, revision 1 -> OPEN_FAILED */ \
-	X(SEND_REQ)		/* -> V2_SENT, REQ_SENT, SEND_FAILED */	\
+	X(SEND_REQ)		/* -> V2_SENT, REQ_SENT, SEND_FAILED; none: TCP_UP follows */ \
 	X(READ_REQ)		/* -> REQ_GOOD, FRAME_BAD, FRAME_CUT, STREAM_ENDED, ... */ \
 	X(READ_REP)		/* -> REP_GOOD, REP_BEGUN, REP_REJECT, TERM_DUE, ... */ \
 	X(ASK)			/* CONNECT_REQUEST -> ASKED, NO_ROOM, LISTENER_GONE, ... */ \

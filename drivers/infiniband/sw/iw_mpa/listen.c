@@ -39,6 +39,7 @@ static struct iw_mpa_sock_opts listen_opts(const struct iw_mpa_listener *lis, st
 		.tos		= lis->cm_id->tos,
 		.tos_set	= lis->cm_id->tos_set,
 		.afonly		= lis->cm_id->afonly,
+		.fast_open	= READ_ONCE(iw_mpa_config(net)->fast_open),
 	};
 }
 

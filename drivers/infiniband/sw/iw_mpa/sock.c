@@ -385,8 +385,9 @@ put_net:
  *
  * Context: process; does not wait for the peer.
  *
- * Return: 0, or a negative errno and no callback: -EADDRINUSE or -EADDRNOTAVAIL
- * if TCP uses the local port already, -ENETUNREACH and the like.
+ * Return: 0; 1 with @opts->fast_open if TCP waits with its SYN for iw_mpa_sock_send_first(); or a
+ * negative errno and no callback: -EADDRINUSE or -EADDRNOTAVAIL if TCP uses the local port
+ * already, -ENETUNREACH and the like.
  */
 int iw_mpa_sock_connect(struct iw_mpa_sock *ms,
 			const struct iw_mpa_sock_ops *ops,
@@ -405,12 +406,17 @@ int iw_mpa_sock_connect(struct iw_mpa_sock *ms,
 		sock_release(sock);
 		return err;
 	}
+	/* Where TCP refuses, for an administrator has turned it off, it connects as always. */
+	if (opts->fast_open)
+		sock_set_int(sock, SOL_TCP, TCP_FASTOPEN_CONNECT, 1);
 	err = kernel_connect(sock, (struct sockaddr_unsized *)opts->remote,
 			     sizeof(*opts->remote), O_NONBLOCK);
 	if (err == -EINPROGRESS)
 		return 0;
 	if (err)
 		iw_mpa_sock_release(ms);
+	else if (inet_sk_state_load(sock->sk) == TCP_SYN_SENT)
+		return 1;
 	return err;
 }
 
@@ -463,12 +469,15 @@ int iw_mpa_sock_listen(struct iw_mpa_sock *ms,
 		return err;
 	}
 	err = kernel_listen(sock, backlog);
-	if (err)
+	if (err) {
 		iw_mpa_sock_release(ms);
-	else
-		/* TCP begins anew when it listens. Its connections have this from here. */
-		iw_mpa_sock_save_acks(ms);
-	return err;
+		return err;
+	}
+	/* TCP begins anew when it listens. Its connections have this from here. */
+	iw_mpa_sock_save_acks(ms);
+	if (opts->fast_open)
+		sock_set_int(sock, SOL_TCP, TCP_FASTOPEN, backlog);
+	return 0;
 }
 
 /**

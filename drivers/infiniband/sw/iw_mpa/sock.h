@@ -81,6 +81,8 @@ struct iw_mpa_tuple {
  * @tos_set: @tos is valid
  * @afonly: IPv6 only
  * @any_port: leave the local port to the stack
+ * @fast_open: connect: what is sent first goes with the SYN, where TCP has the peer's cookie;
+ *	listen: take such octets (RFC 7413)
  */
 struct iw_mpa_sock_opts {
 	struct net			*net;
@@ -91,6 +93,7 @@ struct iw_mpa_sock_opts {
 	bool				tos_set;
 	bool				afonly;
 	bool				any_port;
+	bool				fast_open;
 };
 
 /* Takes octets that have come, as many as it wants; returns how many. Must not read the socket. */
@@ -112,6 +115,7 @@ void iw_mpa_sock_drop(struct socket *sock, const struct iw_mpa_sock *listener);
 int iw_mpa_sock_read(struct iw_mpa_sock *ms, iw_mpa_sock_taker take, void *arg, bool *ended);
 int iw_mpa_sock_discard(struct iw_mpa_sock *ms, size_t len);
 int iw_mpa_sock_send(struct iw_mpa_sock *ms, const void *buf, size_t len);
+int iw_mpa_sock_send_first(struct iw_mpa_sock *ms, const void *buf, size_t len);
 void iw_mpa_sock_shutdown(struct iw_mpa_sock *ms);
 void iw_mpa_sock_seq(struct iw_mpa_sock *ms, u32 *snd_nxt, u32 *rcv_nxt,
 		     bool *rx_queued);
@@ -141,6 +145,19 @@ static inline void iw_mpa_sock_unlock_callbacks(struct iw_mpa_sock *ms)
 	__releases(&ms->sock->sk->sk_callback_lock)
 {
 	write_unlock_bh(&ms->sock->sk->sk_callback_lock);
+}
+
+/**
+ * iw_mpa_sock_is_up - has TCP been connected?
+ * @ms: open socket of an initiator
+ *
+ * Context: any.
+ *
+ * Return: true if it has; false while its SYN is not answered.
+ */
+static inline bool iw_mpa_sock_is_up(const struct iw_mpa_sock *ms)
+{
+	return inet_sk_state_load(ms->sock->sk) != TCP_SYN_SENT;
 }
 
 /**

@@ -36,29 +36,48 @@ static int startup_encode(struct iw_mpa_ep *ep, const void *pd, u16 pd_len,
 	return len;
 }
 
-/**
- * iw_mpa_startup_send_request - send the MPA Request
- * @ep: initiator, TCP is up
- *
- * Context: the runner.
- *
- * Return: IW_MPA_EV_V2_SENT if it may be tried again with revision 1, IW_MPA_EV_REQ_SENT,
- * IW_MPA_EV_SEND_FAILED.
- */
-enum iw_mpa_event iw_mpa_startup_send_request(struct iw_mpa_ep *ep)
+static enum iw_mpa_event startup_put_request(struct iw_mpa_ep *ep)
 {
 	u8 buf[IW_MPA_FRAME_MAX];
-	int len, err;
+	int len, sent;
 
 	iw_mpa_make_request(&ep->local, &ep->sent);
 	len = startup_encode(ep, ep->request_pd, ep->request_pd_len, buf);
 	iw_mpa_sock_save_acks(&ep->sock);
-	err = len < 0 ? len : iw_mpa_sock_send(&ep->sock, buf, len);
+	sent = len < 0 ? len : iw_mpa_sock_send_first(&ep->sock, buf + ep->request_sent,
+						      len - ep->request_sent);
 	/* What TCP says of a peer that is gone it has also reported: that event waits. */
-	if (err && err != -ECONNRESET && err != -EPIPE) {
-		iw_mpa_ep_set_error(ep, IW_MPA_R_SEND, err);
+	if (sent < 0 && sent != -ECONNRESET && sent != -EPIPE) {
+		iw_mpa_ep_set_error(ep, IW_MPA_R_SEND, sent);
 		return IW_MPA_EV_SEND_FAILED;
 	}
+	if (sent > 0)
+		ep->request_sent += sent;
+	ep->request_out = sent < 0 || ep->request_sent == len;
+	return IW_MPA_EV_NONE;
+}
+
+/**
+ * iw_mpa_startup_send_request - send the MPA Request, or what is left of it
+ * @ep: initiator; TCP is up, or takes octets with its SYN
+ *
+ * Until TCP is up this is the wait for TCP, though the Request is on its way.
+ *
+ * Context: the runner.
+ *
+ * Return: IW_MPA_EV_V2_SENT if it may be tried again with revision 1, IW_MPA_EV_REQ_SENT,
+ * IW_MPA_EV_SEND_FAILED; IW_MPA_EV_NONE if TCP is not up: then IW_MPA_EV_TCP_UP follows.
+ */
+enum iw_mpa_event iw_mpa_startup_send_request(struct iw_mpa_ep *ep)
+{
+	enum iw_mpa_event event = IW_MPA_EV_NONE;
+
+	if (!ep->request_out)
+		event = startup_put_request(ep);
+	if (event != IW_MPA_EV_NONE)
+		return event;
+	if (!ep->request_out || !iw_mpa_sock_is_up(&ep->sock))
+		return IW_MPA_EV_NONE;
 	return ep->fallback ? IW_MPA_EV_V2_SENT : IW_MPA_EV_REQ_SENT;
 }
 

@@ -93,28 +93,16 @@ int iw_mpa_sock_discard(struct iw_mpa_sock *ms, size_t len)
 	return kernel_recvmsg(ms->sock, &msg, NULL, 0, len, MSG_DONTWAIT | MSG_TRUNC);
 }
 
-/**
- * iw_mpa_sock_send - send a startup frame or FPDU
- * @ms: open socket
- * @buf: what
- * @len: all of it
- *
+/*
  * A page fragment of the socket's own is 32 KiB that it keeps for its life; startup messages
  * use the task's, which is not in use: no caller is within a send of its own. TCP takes the
  * socket's GFP_NOIO for "not the task's", so that is lifted meanwhile; the runner's scope does the
  * same.
- *
- * Context: process, in a memalloc_noio scope; does not wait. The send buffer of a connection
- * that is starting up has room for all that the library sends.
- *
- * Return: 0; -EAGAIN if TCP took nothing; -EPIPE if it took a part, or the stream has ended; or
- * another negative errno.
  */
-int iw_mpa_sock_send(struct iw_mpa_sock *ms, const void *buf, size_t len)
+static int stream_send(struct sock *sk, const void *buf, size_t len)
 {
 	struct kvec iov = { .iov_base = (void *)buf, .iov_len = len };
 	struct msghdr msg = { .msg_flags = MSG_DONTWAIT | MSG_NOSIGNAL };
-	struct sock *sk = ms->sock->sk;
 	int sent;
 
 	iov_iter_kvec(&msg.msg_iter, ITER_SOURCE, &iov, 1, len);
@@ -125,9 +113,50 @@ int iw_mpa_sock_send(struct iw_mpa_sock *ms, const void *buf, size_t len)
 	sk->sk_use_task_frag = false;
 	sk->sk_allocation = GFP_NOIO;
 	release_sock(sk);
+	return sent;
+}
+
+/**
+ * iw_mpa_sock_send - send a startup frame or FPDU
+ * @ms: open socket
+ * @buf: what
+ * @len: all of it
+ *
+ * Context: process, in a memalloc_noio scope; does not wait. The send buffer of a connection
+ * that is starting up has room for all that the library sends.
+ *
+ * Return: 0; -EAGAIN if TCP took nothing; -EPIPE if it took a part, or the stream has ended; or
+ * another negative errno.
+ */
+int iw_mpa_sock_send(struct iw_mpa_sock *ms, const void *buf, size_t len)
+{
+	int sent = stream_send(ms->sock->sk, buf, len);
+
 	if (sent < 0)
 		return sent;
 	return sent == len ? 0 : -EPIPE;
+}
+
+/**
+ * iw_mpa_sock_send_first - send the first octets of an initiator
+ * @ms: open socket, connected, or waiting with its SYN for these octets
+ * @buf: what
+ * @len: all of it
+ *
+ * A SYN holds as much as fits into one segment, and nothing if memory is short: the rest is to be
+ * sent when the socket is connected. What the peer's TCP does not take with the SYN, or what
+ * is lost with it, ours sends again.
+ *
+ * Context: process, in a memalloc_noio scope; does not wait.
+ *
+ * Return: octets that TCP has taken, less than @len only if @ops->connected follows; or a negative
+ * errno.
+ */
+int iw_mpa_sock_send_first(struct iw_mpa_sock *ms, const void *buf, size_t len)
+{
+	int sent = stream_send(ms->sock->sk, buf, len);
+
+	return sent == -EINPROGRESS ? 0 : sent;
 }
 
 /**

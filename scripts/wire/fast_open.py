@@ -1,0 +1,196 @@
+# SPDX-License-Identifier: GPL-2.0
+"""TCP Fast Open (RFC 7413): the Request goes with the SYN, where both ends have turned it on."""
+
+import socket
+import subprocess
+
+import initiator
+import mpa
+import responder
+from harness import Peer, check, equal, poll
+from mpa import WRITE
+from registry import rule
+
+TCP_FASTOPEN = 23       # socket has neither
+MSG_FASTOPEN = 0x20000000
+ETH_P_ALL = 3
+IPV4, IPV6, TCP = 4, 6, 6
+SYN, ACK = 0x02, 0x10
+
+
+class Syns:
+    """The SYNs to a port that were seen on the loopback device, which shows each packet twice."""
+
+    def __init__(self, b):
+        self.port = b.port
+        self.sock = socket.socket(socket.AF_PACKET, socket.SOCK_DGRAM, socket.htons(ETH_P_ALL))
+        self.sock.bind(("lo", ETH_P_ALL))
+        self.sock.setblocking(False)
+        b.things.append(self.sock.close)
+        self.packets = []
+
+    @staticmethod
+    def _segment(packet):
+        """Where the TCP segment of a packet begins, or its end"""
+        if packet[0] >> 4 == IPV4 and packet[9] == TCP:
+            return (packet[0] & 15) * 4
+        return 40 if packet[0] >> 4 == IPV6 and packet[6] == TCP else len(packet)
+
+    def seen(self):
+        """What came with each"""
+        while True:
+            try:
+                packet, (_, _, kind, _, _) = self.sock.recvfrom(65536)
+            except BlockingIOError:
+                break
+            tcp = packet[self._segment(packet):]
+            if (kind != socket.PACKET_OUTGOING and len(tcp) >= 20 and
+                    int.from_bytes(tcp[2:4], "big") == self.port and
+                    tcp[13] & (SYN | ACK) == SYN):
+                self.packets.append(packet)
+        segments = [packet[self._segment(packet):] for packet in self.packets]
+        return [tcp[(tcp[12] >> 4) * 4:] for tcp in segments]
+
+
+def allow(b, ours=1):
+    """TCP of this host may do it at both ends; ours is what the device is told."""
+    b.put("/proc/sys/net/ipv4/tcp_fastopen", 3)
+    b.set(fast_open=ours)
+
+
+def call(b, sock, pd=b""):
+    """A client of the device: client, peer, Request"""
+    client = b.client()
+    client.do(f"connect 4 4 {pd.hex() or '-'}")
+    peer = b.take(sock)
+    return client, peer, peer.recv_request()
+
+
+def listen(b):
+    sock = b.listen()
+    sock.setsockopt(socket.IPPROTO_TCP, TCP_FASTOPEN, 8)
+    return sock
+
+
+def get_cookie(b, sock):
+    """With the first connection TCP gets its cookie, which is for all ports of an address."""
+    client, peer, _ = call(b, sock)
+    initiator.up(client, peer, mpa.reply2(ird=4, ord=4, a=1, rtr=WRITE))
+    client.do("disconnect")
+    peer.expect_fin()
+    peer.close()
+
+
+def dial(b, frame):
+    """An initiator in the hands of the test that sends its Request with the SYN, if TCP lets it"""
+    sock = socket.socket(b.family, socket.SOCK_STREAM)
+    b.things.append(sock.close)
+    equal(sock.sendto(frame, MSG_FASTOPEN, (b.address, b.port)), len(frame), "octets sent")
+    b.peers.append(("initiator", sock.getsockname()[1], b.port))
+    return Peer(sock)
+
+
+def let_in(b, server, frame):
+    """One that the server accepts: peer"""
+    peer = dial(b, frame)
+    equal(server.event("CONNECT_REQUEST").pd, b"hello", "private data")
+    server.do("accept 4 4 -")
+    peer.recv_reply()
+    responder.up(server, peer)
+    return peer
+
+
+REQUEST = mpa.request2(b"hello", a=1, rtr=WRITE, ird=4, ord=4)
+
+
+@rule("M-7.1.2-1: the Request, which is the payload of the SYN", "M-7.1.2-5: ESTABLISHED")
+def initiator_sends_its_request_with_the_syn(b):
+    allow(b)
+    sock = listen(b)
+    get_cookie(b, sock)
+    syns = Syns(b)
+    client, peer, request = call(b, sock, b"hello")
+    check(poll(syns.seen), "no SYN was seen")
+    octets, = syns.seen()
+    equal(mpa.Frame(octets, mpa.KEY_REQ).pd, request.pd, "private data of the SYN's Request")
+    initiator.up(client, peer, mpa.reply2(ird=4, ord=4, a=1, rtr=WRITE))
+    initiator.data_flows(client, peer)
+
+
+@rule("M-7.1.2-1: the Request, which follows the handshake of TCP")
+def initiator_that_is_not_told_sends_a_bare_syn(b):
+    allow(b)
+    sock = listen(b)
+    get_cookie(b, sock)
+    b.set(fast_open=0)
+    syns = Syns(b)
+    client, peer, _ = call(b, sock)
+    check(poll(syns.seen), "no SYN was seen")
+    equal(syns.seen(), [b""], "octets of the SYN")
+    initiator.up(client, peer, mpa.reply2(ird=4, ord=4, a=1, rtr=WRITE))
+
+
+@rule("M-7.1.2-1: the Request, though the peer's TCP does not take what came with the SYN")
+def initiator_whose_syn_is_taken_without_its_octets(b):
+    allow(b)
+    sock = listen(b)
+    get_cookie(b, sock)
+    sock.setsockopt(socket.IPPROTO_TCP, TCP_FASTOPEN, 0)
+    client, peer, request = call(b, sock, b"hello")
+    equal(request.pd, b"hello", "private data")
+    initiator.up(client, peer, mpa.reply2(ird=4, ord=4, a=1, rtr=WRITE))
+    initiator.data_flows(client, peer)
+
+
+def shorten_path(b, octets):
+    route = f"local {b.address} dev eth0 table local scope host src {b.address} proto kernel"
+    b.things.append(lambda: subprocess.run(["ip", "route", "replace", *route.split()], check=True))
+    subprocess.run(["ip", "route", "replace", *route.split(), "mtu", "lock", str(octets)],
+                   check=True)
+
+
+@rule("M-7.1.1-14: each octet of private data, of which the SYN has a part")
+def initiator_whose_request_does_not_fit_into_a_syn(b):
+    """An MTU that only IPv4 knows"""
+    allow(b)
+    sock = listen(b)
+    get_cookie(b, sock)
+    if b.family == socket.AF_INET:
+        shorten_path(b, 256)
+    pd = bytes(range(1, 197))
+    syns = Syns(b)
+    client, peer, request = call(b, sock, pd)
+    check(poll(syns.seen), "no SYN was seen")
+    octets, = syns.seen()
+    size = mpa.HDR + request.pd_length
+    check(0 < len(octets) < size or b.family == socket.AF_INET6,
+          f"the SYN has {len(octets)} octets of {size}")
+    equal(request.pd, pd, "private data")
+    initiator.up(client, peer, mpa.reply2(ird=4, ord=4, a=1, rtr=WRITE))
+    initiator.data_flows(client, peer)
+
+
+@rule("M-7.1.2-5: CONNECT_REQUEST, the Reply and ESTABLISHED")
+def responder_takes_the_request_of_a_syn(b):
+    allow(b)
+    server = b.server()
+    let_in(b, server, REQUEST)
+    syns = Syns(b)
+    peer = let_in(b, server, REQUEST)
+    check(poll(syns.seen), "no SYN was seen")
+    equal([octets.hex() for octets in syns.seen()], [REQUEST.hex()], "octets of the SYN")
+    info = peer.sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 8)
+    check(info[5] & 0x20, "TCP did not take the octets of the SYN")
+    responder.data_flows(server, peer)
+
+
+@rule("M-7.1.2-5: CONNECT_REQUEST behind the handshake of TCP, and ESTABLISHED")
+def responder_that_is_not_told_leaves_the_octets_of_a_syn(b):
+    allow(b)
+    get_cookie(b.another(), listen(b.others[0]))
+    b.set(fast_open=0)
+    server = b.server()
+    peer = let_in(b, server, REQUEST)
+    info = peer.sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 8)
+    check(not info[5] & 0x20, "TCP took the octets of the SYN")
+    responder.data_flows(server, peer)
