@@ -7,11 +7,13 @@
 #
 #   scripts/bench.sh [-k REGEX]        only the measures whose name matches
 #   scripts/bench.sh --guard           judges: srnic and siw_mpa against siw, one measure, limits in LIMITS
+#   scripts/bench.sh --rtt             how many round trips until each end can send: netem on the
+#                                      loopback device, in the same kind of guest
 #   scripts/bench.sh --rate            connections a second on four processors, by the clock: only
 #                                      the ratios within one run mean something
 #
-# Results: $CACHE/bench/table.rst, connect.svg and rate.rst, and pages with plots of them, bench.html
-# and rate.html; what they were made of in raw, rate.
+# Results: $CACHE/bench/table.rst, connect.svg, rtt.rst and rate.rst, and pages with plots of them,
+# bench.html, rtt.html and rate.html; what they were made of in raw, rtt, rate.
 
 # shellcheck source=scripts/lib.sh
 . "$(dirname "$0")/lib.sh"
@@ -26,12 +28,15 @@ ONLY=.
 LIMIT=3600	# the guest's own time jumps whenever it has nothing to do
 
 # Variants of the drivers: "plain" does no more than siw does by default
-declare -A DRIVER=([siw]=siw [siw_mpa]=siw_mpa [srnic]=srnic [plain]=srnic [markers]=srnic)
+declare -A DRIVER=([siw]=siw [siw_mpa]=siw_mpa [srnic]=srnic [plain]=srnic [markers]=srnic
+	[srnic-tfo]=srnic [plain-tfo]=srnic)
 declare -A SETTINGS=(
 	[siw_mpa]='peer_to_peer=1 crc=1 fence=1 markers=0'
 	[srnic]='peer_to_peer=1 crc=1 fence=1 markers=0'
 	[plain]='peer_to_peer=0 crc=0 fence=0 markers=0'
 	[markers]='peer_to_peer=1 crc=1 fence=1 markers=1'
+	[srnic-tfo]='peer_to_peer=1 crc=1 fence=1 markers=0 fast_open=1'
+	[plain-tfo]='peer_to_peer=0 crc=0 fence=0 markers=0 fast_open=1'
 )
 VARIANTS='siw siw_mpa srnic plain markers'
 BRIEFLY='siw_mpa markers'	# no more than one measure of connections
@@ -85,6 +90,11 @@ memory-half-open	-k tcp -K 1000 hold
 LOADS='1-1-0 4-1-0 16-1-0 64-1-0 16-4-0 16-8-0 64-8-0 16-1-4 64-8-4'
 ROUNDS=3	# the drivers take turns
 
+# Round trip times, in microseconds; they are even
+TRIPS='100 1000 10000 100000'
+TRIP_VARIANTS='siw siw_mpa srnic plain srnic-tfo plain-tfo'	# the last two with TCP Fast Open
+TRIP_ROUNDS=5
+
 # Hundredths of what siw takes to connect, which the variants may take
 declare -A LIMITS=([siw_mpa]=104 [srnic]=104 [plain]=98)
 
@@ -106,7 +116,8 @@ boot_with() {
 }
 
 build_program() {
-	gcc -Wall -Wextra -Werror -O2 -o "$OUT/$1" "$TOP/scripts/bench/$1.c" -lrdmacm -libverbs
+	gcc -Wall -Wextra -Werror -O2 -o "$OUT/$1" "$TOP/scripts/bench/$1.c" -lrdmacm -libverbs \
+		-lpthread
 }
 
 build_plugin() {
@@ -224,6 +235,36 @@ guard() {
 	tap_end bench
 }
 
+# Each segment is delayed by half of the round trip. TCP forgets the ports of a run within
+# cm_trip.
+measure_trips() {
+	local variant trip
+
+	need_krel
+	"$TOP/scripts/build.sh"
+	rm -rf "$OUT/rtt"
+	mkdir "$OUT/rtt"
+	build_program cm_trip
+	boot_counted
+	cp "$OUT/cm_trip" "$GUEST_RUN/share/"
+	guest_run A 'sysctl -qw net.ipv4.tcp_fastopen=3' "$LIMIT"
+	for variant in $TRIP_VARIANTS; do
+		take_driver "$variant"
+		for trip in $TRIPS; do
+			say "$variant: $trip us"
+			guest_run A "tc qdisc replace dev lo root netem limit 100000 \
+				delay $((trip / 2))us && /share/cm_trip 10.0.0.1 $TRIP_ROUNDS" \
+				"$LIMIT" >"$OUT/rtt/$variant.$trip" ||
+				die "$variant, $trip us: $(cat "$OUT/rtt/$variant.$trip")"
+		done
+		guest_run A 'tc qdisc del dev lo root' "$LIMIT"
+	done
+	guest_down || say "the guest did not end well: see $GUEST_RUN"
+	python3 "$TOP/scripts/bench/report.py" --rtt "$OUT"
+	cat "$OUT/rtt.rst"
+	say "in $OUT: rtt.rst, rtt.html"
+}
+
 # rate VARIANT ROUND: in a guest of its own, which ends while its listeners listen. Ports in
 # TIME_WAIT would be used up in seconds.
 rate() {
@@ -282,8 +323,8 @@ measure_everything() {
 main() {
 	case $# in
 	0) ;;
-	1) [[ $1 == --guard || $1 == --rate ]] || die "no such option: $1" ;;
-	*) [[ $# -eq 2 && $1 == -k ]] || die 'usage: bench.sh [-k REGEX | --guard | --rate]' ;;
+	1) [[ $1 == --guard || $1 == --rate || $1 == --rtt ]] || die "no such option: $1" ;;
+	*) [[ $# -eq 2 && $1 == -k ]] || die 'usage: bench.sh [-k REGEX | --guard | --rate | --rtt]' ;;
 	esac
 	ONLY=${2:-.}
 	"$TOP/scripts/setup.sh" build guest
@@ -291,6 +332,7 @@ main() {
 	case ${1:-} in
 	--guard) guard ;;
 	--rate) measure_rates ;;
+	--rtt) measure_trips ;;
 	*) measure_everything ;;
 	esac
 }

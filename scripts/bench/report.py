@@ -5,6 +5,8 @@
     report.py FOLDER
     report.py --rate FOLDER     connections a second (rate.rst, rate.html), from
                                 FOLDER/rate/VARIANT.ROUND
+    report.py --rtt FOLDER      round trips (rtt.rst, rtt.html), from
+                                FOLDER/rtt/VARIANT.MICROSECONDS
 
 FOLDER/raw has a file VARIANT.MEASURE with what cm_bench printed, "KEY NUMBER" a line, and
 VARIANT.MEASURE.split with what split.c counted, "PHASE GROUP FUNCTION INSTRUCTIONS CALLS".
@@ -130,12 +132,12 @@ def as_text(table):
 
 def as_page(table):
     """A plot of what was counted, and the table; nothing of a table without numbers."""
-    counted = len(VARIANTS) + 1
-    rows = [(row[0], [None if isinstance(cell, str) else cell for cell in row[1:counted]])
+    names = [name for name in table.head[1:] if "/" not in name]
+    rows = [(row[0], [None if isinstance(cell, str) else cell for cell in row[1:len(names) + 1]])
             for row in table.rows]
     if not any(value for _, values in rows for value in values):
         return []
-    return [page.heading(table.title), page.figure(page.bars(VARIANTS, rows)),
+    return [page.heading(table.title), page.figure(page.bars(names, rows)),
             page.table(table.head, cells_of(table))]
 
 
@@ -247,6 +249,30 @@ def table_of_rates(folder):
     return Table("Connections a second, by clients, listeners, stalled peers of each", HEAD, rows)
 
 
+TRIP_VARIANTS = ("siw", "siw_mpa", "srnic", "plain", "srnic-tfo", "plain-tfo")
+TRIPS = (
+    ("initiator-sends", "the initiator's first Send has completed"),
+    ("responder-sends", "the responder's first Send has completed"),
+    ("responder-gets", "the initiator's first message has arrived"),
+    ("initiator-gets", "the responder's first message has arrived"),
+    ("answered", "the initiator has its first answer"),
+)
+
+
+def table_of_trips(folder):
+    """Time since rdma_connect, in round trips."""
+    found = collections.defaultdict(lambda: collections.defaultdict(dict))
+    for name in os.listdir(folder):
+        variant, trip = name.split(".")
+        with open(os.path.join(folder, name), encoding="ascii") as lines:
+            for line in lines:
+                what, value = line.split()
+                found[what][int(trip)][variant] = int(value) / 1000 / int(trip)
+    rows = [[f"{text}, {trip / 1000:g} ms", *map(by.get, TRIP_VARIANTS)]
+            for what, text in TRIPS for trip, by in sorted(found[what].items())]
+    return Table("Round trips until", ["", *TRIP_VARIANTS], rows)
+
+
 # --- picture --------------------------------------------------------------------------------------
 
 WIDTH, BAR, LEFT = 900, 34, 90
@@ -302,6 +328,11 @@ def main():
         rates = table_of_rates(os.path.join(folder, "rate"))
         write(folder, "rate.rst", as_text(rates))
         write_page(folder, "rate.html", "iw_mpa: connections a second", [rates])
+        return
+    if sys.argv[1] == "--rtt":
+        trips = table_of_trips(os.path.join(folder, "rtt"))
+        write(folder, "rtt.rst", as_text(trips))
+        write_page(folder, "rtt.html", "iw_mpa: round trips", [trips])
         return
     found = load(os.path.join(folder, "raw"))
     tables, pictures = [table_of_costs(found)], []
