@@ -43,6 +43,7 @@ static void tx_exit(struct kunit *test)
 	for (i = 0; p && i < 2; i++)
 		srnic_tx_stop(p->end[i].qp);
 	pair_exit(test);
+	pair_tcp = (struct pair_tcp) {};
 	destroy_workqueue(srnic_wq);
 	srnic_wq = NULL;
 }

@@ -26,7 +26,7 @@ SKELETON=drivers/infiniband/sw/iw_mpa_skeleton
 
 # What kunit/srnic_pair_tcp.c does in place of TCP, of the library and of the page allocator
 FAKED_TX='kernel_sendpage_locked iw_mpa_stream_down iw_mpa_tx_finished'
-FAKED_WRITER=skb_page_frag_refill
+FAKED_FRAG=skb_page_frag_refill
 
 declare -A CONFIG=([pure]=kunit/pure.kunitconfig [net]=kunit/.kunitconfig
 	[s390]=kunit/arch.kunitconfig [i386]=kunit/arch.kunitconfig)
@@ -62,7 +62,7 @@ put_makefiles() {
 		obj-y += \$(addprefix $SRNIC/,\$(srnic-r0) \$(srnic-r1) \$(srnic-r2) \$(srnic-leaves))
 		CFLAGS_$SRNIC/trace.o += \$(CFLAGS_trace.o)
 		CFLAGS_$SRNIC/tx.o += \$(foreach name,$FAKED_TX,-D\$(name)=pair_\$(name))
-		CFLAGS_$SRNIC/writer.o += \$(foreach name,$FAKED_WRITER,-D\$(name)=pair_\$(name))
+		CFLAGS_$SRNIC/frag.o += \$(foreach name,$FAKED_FRAG,-D\$(name)=pair_\$(name))
 		else
 		include \$(srctree)/drivers/iw_mpa/$LIB/Kbuild
 		include \$(srctree)/drivers/iw_mpa/$SRNIC/Kbuild

@@ -2,9 +2,9 @@
 /* The module: comes and goes. */
 
 #include "device.h"
+#include "frag.h"
 #include "srnic.h"
 #include "stats.h"
-#include "writer.h"
 
 #include <linux/module.h>
 #include <linux/string.h>
@@ -112,7 +112,7 @@ static void __exit srnic_exit(void)
 {
 	srnic_device_exit();
 	main_destroy_queues();
-	srnic_writer_exit();
+	srnic_frag_exit();
 	unregister_module_notifier(&srnic_module_nb);
 }
 

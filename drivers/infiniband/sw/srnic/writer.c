@@ -3,66 +3,20 @@
  * Building a batch: whole FPDUs in a row, in page fragments that TCP gets as they are.
  *
  * The fragment that is written to belongs to the writer while a batch is built, and to
- * the CPU in between: an idle QP has no memory of this kind. Each piece of a batch has a
- * reference on its page. Octets are added to the CRC when they are committed, at once
- * behind being written.
+ * the CPU in between (frag.c): an idle QP has no memory of this kind. Each piece of a batch
+ * has a reference on its page. Octets are added to the CRC when they are committed, at
+ * once behind being written.
  */
 
 #include "writer.h"
+#include "frag.h"
 
 #include <linux/crc32c.h>
-#include <linux/percpu.h>
-#include <net/sock.h>
+#include <linux/mm.h>
 #include <asm/byteorder.h>
 
-#define WRITER_MIN	64	/* not worth to begin a fragment's end for less */
 /* CRC over what is still in the first-level cache */
 #define WRITER_PIECE	8192
-
-static DEFINE_PER_CPU(struct page_frag, writer_frags);
-
-static void writer_take_frag(struct page_frag *frag)
-{
-	struct page_frag *mine;
-
-	mine = get_cpu_ptr(&writer_frags);
-	*frag = *mine;
-	mine->page = NULL;
-	put_cpu_ptr(&writer_frags);
-}
-
-static void writer_give_frag(struct page_frag *frag)
-{
-	struct page_frag *mine;
-	struct page *page = frag->page;
-
-	if (!page)
-		return;
-	mine = get_cpu_ptr(&writer_frags);
-	if (!mine->page) {
-		*mine = *frag;
-		page = NULL;
-	}
-	put_cpu_ptr(&writer_frags);
-	if (page)
-		put_page(page);
-}
-
-/**
- * srnic_writer_exit - give the fragments of all CPUs back; no QP is left
- */
-void srnic_writer_exit(void)
-{
-	int cpu;
-
-	for_each_possible_cpu(cpu) {
-		struct page_frag *frag = per_cpu_ptr(&writer_frags, cpu);
-
-		if (frag->page)
-			put_page(frag->page);
-		frag->page = NULL;
-	}
-}
 
 /**
  * srnic_writer_open - begin or go on to build a batch
@@ -81,7 +35,7 @@ void srnic_writer_open(struct srnic_writer *w, struct srnic_tx *tx, gfp_t gfp)
 		.crc		= tx->crc,
 		.markers	= tx->markers,
 	};
-	writer_take_frag(&w->frag);
+	srnic_frag_take(&w->frag);
 }
 
 /**
@@ -92,7 +46,7 @@ void srnic_writer_open(struct srnic_writer *w, struct srnic_tx *tx, gfp_t gfp)
 void srnic_writer_close(struct srnic_writer *w, struct srnic_tx *tx)
 {
 	tx->pos = w->pos;
-	writer_give_frag(&w->frag);
+	srnic_frag_give(&w->frag);
 }
 
 static void batch_put_page(struct bio_vec *bv)
@@ -171,7 +125,7 @@ void srnic_writer_rewind(struct srnic_writer *w, struct srnic_mark mark)
 /* Where memory is short, fragments are single pages. */
 static u32 writer_pieces(u32 octets)
 {
-	return octets / (PAGE_SIZE - WRITER_MIN) + 2;
+	return octets / (PAGE_SIZE - SRNIC_FRAG_MIN) + 2;
 }
 
 /**
@@ -204,7 +158,7 @@ static bool writer_refill(struct srnic_writer *w)
 	struct srnic_batch *batch = w->batch;
 	struct page_frag *frag = &w->frag;
 
-	if (!skb_page_frag_refill(WRITER_MIN, frag, w->gfp))
+	if (!srnic_frag_refill(frag, w->gfp))
 		return false;
 	if (writer_is_joined(w))
 		return true;
@@ -227,7 +181,9 @@ static void *writer_room(struct srnic_writer *w, u32 want, u32 *len)
 		if (!writer_refill(w))
 			return NULL;
 	}
-	*len = min3(want, frag->size - frag->offset, (u32)WRITER_PIECE);
+	*len = min(want, frag->size - frag->offset);
+	if (w->crc)
+		*len = min_t(u32, *len, WRITER_PIECE);
 	return page_address(frag->page) + frag->offset;
 }
 

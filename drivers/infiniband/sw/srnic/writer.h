@@ -41,7 +41,6 @@ struct srnic_mark {
 	u32	pos;
 };
 
-void srnic_writer_exit(void);
 void srnic_writer_open(struct srnic_writer *w, struct srnic_tx *tx, gfp_t gfp);
 void srnic_writer_close(struct srnic_writer *w, struct srnic_tx *tx);
 

@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Fragments: which is used again, when, and which is given back. */
+
+#include <kunit/test.h>
+
+#include <linux/mm.h>
+#include <linux/module.h>
+#include <net/sock.h>
+
+#include "frag.h"
+
+#define FRAG_ROW	4	/* as in frag.c */
+
+/**
+ * struct frag_test - fragments of a test
+ * @frag: what a writer has
+ * @held: pages on which TCP, were there one, has a reference
+ * @n: how many
+ */
+struct frag_test {
+	struct page_frag	frag;
+	struct page		*held[FRAG_ROW + 2];
+	unsigned int		n;
+};
+
+static int frag_init(struct kunit *test)
+{
+	struct frag_test *t = kunit_kzalloc(test, sizeof(*t), GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, t);
+	srnic_frag_exit();
+	test->priv = t;
+	return 0;
+}
+
+static void frag_exit(struct kunit *test)
+{
+	struct frag_test *t = test->priv;
+
+	while (t && t->n)
+		put_page(t->held[--t->n]);
+	srnic_frag_exit();
+}
+
+/* Write a whole fragment full; TCP takes it. */
+static struct page *frag_fill(struct kunit *test)
+{
+	struct frag_test *t = test->priv;
+
+	KUNIT_ASSERT_TRUE(test, srnic_frag_refill(&t->frag, GFP_KERNEL));
+	KUNIT_ASSERT_EQ(test, t->frag.offset, 0);
+	KUNIT_ASSERT_EQ(test, t->frag.size, PAGE_SIZE << SKB_FRAG_PAGE_ORDER);
+	t->frag.offset = t->frag.size;
+	get_page(t->frag.page);
+	t->held[t->n++] = t->frag.page;
+	return t->frag.page;
+}
+
+/* The peer has acknowledged all. */
+static void frag_acked(struct kunit *test)
+{
+	struct frag_test *t = test->priv;
+
+	while (t->n)
+		put_page(t->held[--t->n]);
+}
+
+static void frag_is_used_again_when_it_is_free(struct kunit *test)
+{
+	struct frag_test *t = test->priv;
+	struct page *page[3];
+	int i;
+
+	for (i = 0; i < 3; i++)
+		page[i] = frag_fill(test);
+	KUNIT_EXPECT_PTR_NE(test, page[0], page[1]);
+	KUNIT_EXPECT_PTR_NE(test, page[0], page[2]);
+	KUNIT_EXPECT_PTR_NE(test, page[1], page[2]);
+
+	frag_acked(test);
+	/* The last is the writer's, and free itself; then come the others, the oldest first. */
+	KUNIT_EXPECT_PTR_EQ(test, frag_fill(test), page[2]);
+	KUNIT_EXPECT_PTR_EQ(test, frag_fill(test), page[0]);
+	KUNIT_EXPECT_PTR_EQ(test, frag_fill(test), page[1]);
+	srnic_frag_give(&t->frag);
+}
+
+static void frag_waits_for_the_oldest(struct kunit *test)
+{
+	struct frag_test *t = test->priv;
+	struct page *page[3], *next;
+	int i;
+
+	for (i = 0; i < 3; i++)
+		page[i] = frag_fill(test);
+	/* The peer has acknowledged the second alone. */
+	put_page(page[1]);
+	t->held[1] = page[2];
+	t->n = 2;
+	next = frag_fill(test);
+	for (i = 0; i < 3; i++)
+		KUNIT_EXPECT_PTR_NE(test, next, page[i]);
+	srnic_frag_give(&t->frag);
+}
+
+static void frag_row_gives_back_the_oldest(struct kunit *test)
+{
+	struct frag_test *t = test->priv;
+	struct page *first = frag_fill(test);
+	int i;
+
+	for (i = 0; i < FRAG_ROW; i++)
+		frag_fill(test);
+	KUNIT_EXPECT_EQ(test, page_ref_count(first), 2);
+	srnic_frag_give(&t->frag);
+	KUNIT_EXPECT_EQ(test, page_ref_count(first), 1);
+	KUNIT_EXPECT_PTR_EQ(test, t->frag.page, NULL);
+}
+
+static void frag_newest_goes_on(struct kunit *test)
+{
+	struct frag_test *t = test->priv;
+	struct page *page;
+
+	frag_fill(test);
+	page = frag_fill(test);
+	t->frag.offset = 1000;
+	srnic_frag_give(&t->frag);
+	srnic_frag_take(&t->frag);
+	KUNIT_EXPECT_PTR_EQ(test, t->frag.page, page);
+	KUNIT_EXPECT_EQ(test, t->frag.offset, 1000);
+	KUNIT_ASSERT_TRUE(test, srnic_frag_refill(&t->frag, GFP_KERNEL));
+	KUNIT_EXPECT_EQ(test, t->frag.offset, 1000);
+	srnic_frag_give(&t->frag);
+}
+
+static void frag_of_reserves_is_not_kept(struct kunit *test)
+{
+	struct frag_test *t = test->priv;
+	struct page *page = frag_fill(test);
+
+	set_page_pfmemalloc(page);
+	srnic_frag_give(&t->frag);
+	KUNIT_EXPECT_EQ(test, page_ref_count(page), 1);
+	clear_page_pfmemalloc(page);
+	srnic_frag_take(&t->frag);
+	KUNIT_EXPECT_PTR_EQ(test, t->frag.page, NULL);
+}
+
+static void frag_of_one_page_is_not_kept(struct kunit *test)
+{
+	struct frag_test *t = test->priv;
+	struct page *page = alloc_page(GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, page);
+	get_page(page);
+	t->held[t->n++] = page;
+	t->frag = (struct page_frag) { .page = page, .size = PAGE_SIZE };
+	srnic_frag_give(&t->frag);
+	KUNIT_EXPECT_EQ(test, page_ref_count(page), 1);
+	srnic_frag_take(&t->frag);
+	KUNIT_EXPECT_PTR_EQ(test, t->frag.page, NULL);
+}
+
+static struct kunit_case frag_cases[] = {
+	KUNIT_CASE(frag_is_used_again_when_it_is_free),
+	KUNIT_CASE(frag_waits_for_the_oldest),
+	KUNIT_CASE(frag_row_gives_back_the_oldest),
+	KUNIT_CASE(frag_newest_goes_on),
+	KUNIT_CASE(frag_of_reserves_is_not_kept),
+	KUNIT_CASE(frag_of_one_page_is_not_kept),
+	{}
+};
+
+static struct kunit_suite frag_suite = {
+	.name		= "srnic_frag",
+	.init		= frag_init,
+	.exit		= frag_exit,
+	.test_cases	= frag_cases,
+};
+
+kunit_test_suite(frag_suite);
+
+MODULE_LICENSE("GPL");
