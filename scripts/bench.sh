@@ -173,19 +173,34 @@ measure_all() {
 	done <<<"${2:1:-1}"
 }
 
+# data_command VARIANT SIZE TIMES PROGRAM: nothing, where TCP has nothing of that kind
+data_command() {
+	local args="-R -F -d siw0 -s $2 -n $3 -p 7473"
+
+	case "$1 $4" in
+	"tcp ib_write_bw") echo "/share/tcp_data 10.0.0.1 $2 $3" ;;
+	"tcp ib_send_lat -e") echo "/share/tcp_data 10.0.0.1 $2 $3 pong" ;;
+	tcp*) ;;
+	*)
+		guest_run A "LISTEN_LIMIT=$LIMIT serve perftest 7473 '$4 $args'" "$LIMIT" >"$RAW/log"
+		echo "$4 $args 10.0.0.1"
+		;;
+	esac
+}
+
 # The plugin counts what the kernel does meanwhile. The programs wait in busy loops, so what they
 # do themselves says nothing.
 measure_data() {
-	local name size times program args
+	local name size times program command
 
 	while read -r name size times program; do
 		[[ $name =~ $ONLY ]] || continue
 		say "$1: $name"
-		args="-R -F -d siw0 -s $size -n $times -p 7473"
 		rm -f "$OUT/split"
-		guest_run A "LISTEN_LIMIT=$LIMIT serve perftest 7473 '$program $args' &&
-			/share/cm_bench count &&
-			$program $args 10.0.0.1 && /share/cm_bench dump" "$LIMIT" >"$RAW/log" || true
+		command=$(data_command "$1" "$size" "$times" "$program") || true
+		[[ -n $command ]] || continue
+		guest_run A "/share/cm_bench count && $command && /share/cm_bench dump" "$LIMIT" \
+			>"$RAW/log" || true
 		guest_run A 'bg_stop_all' "$LIMIT" >/dev/null || true
 		[[ -e $OUT/split ]] || { say "$1 $name: $(cat "$RAW/log")" && continue; }
 		mv "$OUT/split" "$RAW/$1.$name.split"
@@ -304,12 +319,17 @@ measure_everything() {
 	rm -rf "$RAW"
 	mkdir "$RAW"
 	build_program cm_bench
+	build_program tcp_data
 	build_plugin
 	boot_counted -plugin "$OUT/split.so,map=$OUT/map,out=$OUT/split"
+	cp "$OUT/tcp_data" "$GUEST_RUN/share/"
 	for variant in $VARIANTS; do
 		take_driver "$variant"
 		tell_plugin
-		[[ $variant != siw ]] || measure_all tcp "$TCP_MEASURES"
+		if [[ $variant == siw ]]; then
+			measure_all tcp "$TCP_MEASURES"
+			measure_data tcp
+		fi
 		[[ " $BRIEFLY " == *" $variant "* ]] || measure_all "$variant" "$MEASURES"
 		[[ " $BRIEFLY " != *" $variant "* ]] || measure_all "$variant" "$BRIEF_MEASURES"
 		measure_data "$variant"
