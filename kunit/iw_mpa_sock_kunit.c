@@ -48,7 +48,7 @@ static void sock_unhook_restores_each_callback(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, sk->sk_state_change == other->sk->sk_state_change);
 	KUNIT_EXPECT_FALSE(test, sk->sk_error_report == other->sk->sk_error_report);
 	/* Storage may wait for a connection: TCP does not wait for storage. */
-	KUNIT_EXPECT_EQ(test, sk->sk_allocation, GFP_NOIO);
+	KUNIT_EXPECT_EQ(test, sk->sk_allocation, IW_MPA_SOCK_GFP);
 	iw_mpa_sock_unhook(&ms);
 	KUNIT_EXPECT_TRUE(test, sk->sk_data_ready == other->sk->sk_data_ready);
 	KUNIT_EXPECT_TRUE(test, sk->sk_state_change == other->sk->sk_state_change);

@@ -8,6 +8,7 @@
 #include <net/tcp.h>
 
 #include "cursor.h"
+#include "frag.h"
 #include "reads.h"
 #include "rq.h"
 #include "rx.h"
@@ -100,7 +101,7 @@ void pair_exit(struct kunit *test)
 	xa_destroy(&p->dev->mrs);
 	free_percpu(p->dev->stats);
 	sock_release(p->sock);
-	srnic_writer_exit();
+	srnic_frag_exit();
 }
 
 /* As prepare and open_tx do, for end 0 as initiator; none asks the library for anything. */
@@ -305,4 +306,40 @@ void pair_expect_fault(struct pair *p, int end, enum srnic_err err)
 
 	KUNIT_EXPECT_STREQ(p->test, srnic_err_name(qp->fault.err), srnic_err_name(err));
 	KUNIT_EXPECT_EQ(p->test, (int)qp->state, err ? SRNIC_TERMINATE : SRNIC_RTS);
+}
+
+/**
+ * pair_user - begin a stream, with end 0 an application's
+ * @p: the pair
+ * @opts: of the stream
+ *
+ * Return: end 0; its queues are rings that the test writes to.
+ */
+struct pair_end *pair_user(struct pair *p, const struct pair_opts *opts)
+{
+	struct pair_end *e = &p->end[0];
+
+	pair_start(p, opts);
+	e->qp->user = true;
+	e->qp->sq.uring = kunit_kcalloc(p->test, PAIR_WRS, sizeof(*e->qp->sq.uring), GFP_KERNEL);
+	e->qp->rq.uring = kunit_kcalloc(p->test, PAIR_WRS, sizeof(*e->qp->rq.uring), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(p->test, e->qp->sq.uring);
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(p->test, e->qp->rq.uring);
+	return e;
+}
+
+/**
+ * pair_user_cq - have completions written for an application
+ * @test: the test
+ * @cq: completion queue of PAIR_CQES
+ * @word: what it arms the queue by
+ *
+ * Return: the ring.
+ */
+struct siw_cqe *pair_user_cq(struct kunit *test, struct srnic_cq *cq, u32 *word)
+{
+	cq->uring = kunit_kcalloc(test, PAIR_CQES, sizeof(*cq->uring), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, cq->uring);
+	cq->notify = word;
+	return cq->uring;
 }

@@ -77,6 +77,8 @@ struct pair_opts {
 int pair_init(struct kunit *test);
 void pair_exit(struct kunit *test);
 void pair_start(struct pair *p, const struct pair_opts *opts);
+struct pair_end *pair_user(struct pair *p, const struct pair_opts *opts);
+struct siw_cqe *pair_user_cq(struct kunit *test, struct srnic_cq *cq, u32 *word);
 struct srnic_mr *pair_reg(struct pair *p, struct ib_pd *pd, void *va, u64 base, u64 size,
 			  u32 access);
 struct srnic_mr *pair_fast(struct pair *p, void *va, u64 size, u32 access);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Queues of work and completions, and the rings that an application shares with us: here
- * the test is the application, a good one and a bad one.
+ * The send queue, and the ring of it that an application shares with us: here the test is
+ * the application, a good one and a bad one.
  */
 
 #include "srnic_pair.h"
@@ -21,29 +21,6 @@
 
 static const struct pair_opts queue_opts = { .crc = true, .emss = 1448, .ord = 2 };
 
-/* End 0 becomes an application's. */
-static struct pair_end *queue_user(struct kunit *test)
-{
-	struct pair *p = test->priv;
-	struct pair_end *e = &p->end[0];
-
-	pair_start(p, &queue_opts);
-	e->qp->user = true;
-	e->qp->sq.uring = kunit_kcalloc(test, PAIR_WRS, sizeof(*e->qp->sq.uring), GFP_KERNEL);
-	e->qp->rq.uring = kunit_kcalloc(test, PAIR_WRS, sizeof(*e->qp->rq.uring), GFP_KERNEL);
-	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, e->qp->sq.uring);
-	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, e->qp->rq.uring);
-	return e;
-}
-
-static struct siw_cqe *queue_user_cq(struct kunit *test, struct srnic_cq *cq, u32 *word)
-{
-	cq->uring = kunit_kcalloc(test, PAIR_CQES, sizeof(*cq->uring), GFP_KERNEL);
-	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, cq->uring);
-	cq->notify = word;
-	return cq->uring;
-}
-
 static void queue_post_user(struct pair_end *e, u32 n, const struct siw_sqe *sqe)
 {
 	e->qp->sq.uring[n % PAIR_WRS] = *sqe;
@@ -55,7 +32,7 @@ static void queue_post_user(struct pair_end *e, u32 n, const struct siw_sqe *sqe
 static void sq_user_element_free_between_sent_and_completion(struct kunit *test)
 {
 	struct pair *p = test->priv;
-	struct pair_end *e = queue_user(test);
+	struct pair_end *e = pair_user(test->priv, &queue_opts);
 	struct srnic_upcalls up = {};
 	const struct siw_sqe sqe = {
 		.id = 7, .opcode = SIW_OP_SEND, .flags = SIW_WQE_SIGNALLED,
@@ -76,7 +53,7 @@ static void sq_user_element_free_between_sent_and_completion(struct kunit *test)
 static void sq_user_element_changed_later_void(struct kunit *test)
 {
 	struct pair *p = test->priv;
-	struct pair_end *e = queue_user(test);
+	struct pair_end *e = pair_user(test->priv, &queue_opts);
 	struct srnic_upcalls up = {};
 	const struct siw_sqe sqe = {
 		.id = 7, .opcode = SIW_OP_SEND, .flags = SIW_WQE_SIGNALLED | SIW_WQE_INLINE,
@@ -134,11 +111,11 @@ static void sq_user_element_bad_completes_in_error(struct kunit *test)
 {
 	const struct bad_row *row = test->param_value;
 	struct pair *p = test->priv;
-	struct pair_end *e = queue_user(test);
+	struct pair_end *e = pair_user(test->priv, &queue_opts);
 	const struct siw_sqe good = { .id = 4, .opcode = SIW_OP_SEND };
 	struct srnic_upcalls up = {};
 	u32 word = 0;
-	struct siw_cqe *cqe = queue_user_cq(test, &e->scq, &word);
+	struct siw_cqe *cqe = pair_user_cq(test, &e->scq, &word);
 
 	queue_post_user(e, 0, &row->sqe);
 	queue_post_user(e, 1, &good);
@@ -160,7 +137,7 @@ static void sq_user_element_bad_completes_in_error(struct kunit *test)
 /* An application that sets all VALID bits all the time is bounded by its ring. */
 static void sq_user_ring_always_valid_flush_ends(struct kunit *test)
 {
-	struct pair_end *e = queue_user(test);
+	struct pair_end *e = pair_user(test->priv, &queue_opts);
 	struct srnic_upcalls up = {};
 	int i, rounds;
 
@@ -179,7 +156,7 @@ static void sq_user_ring_always_valid_flush_ends(struct kunit *test)
 static void sq_user_ring_full_of_reads_sender_kicked(struct kunit *test)
 {
 	struct pair *p = test->priv;
-	struct pair_end *e = queue_user(test);
+	struct pair_end *e = pair_user(test->priv, &queue_opts);
 	const struct siw_sqe read = { .opcode = SIW_OP_READ, .flags = SIW_WQE_SIGNALLED };
 	const struct siw_sqe send = { .opcode = SIW_OP_SEND, .flags = SIW_WQE_SIGNALLED };
 	struct srnic_upcalls up = {};
@@ -324,12 +301,12 @@ static void sq_limit_ends_the_stream(struct kunit *test)
 	pair_start(p, &queue_opts);
 	for (wr.wr_id = 0; wr.wr_id < 2; wr.wr_id++)
 		KUNIT_ASSERT_EQ(test, pair_post(&p->end[0], &wr), 0);
-	KUNIT_EXPECT_FALSE(test, srnic_send_is_done(qp));
+	KUNIT_EXPECT_FALSE(test, srnic_send_is_at_limit(qp));
 	srnic_sq_limit(qp);
-	KUNIT_EXPECT_FALSE(test, srnic_send_is_done(qp));
+	KUNIT_EXPECT_FALSE(test, srnic_send_is_at_limit(qp));
 	KUNIT_ASSERT_EQ(test, pair_post(&p->end[0], &wr), 0);
 	pair_send(p, 0);
-	KUNIT_EXPECT_TRUE(test, srnic_send_is_done(qp));
+	KUNIT_EXPECT_TRUE(test, srnic_send_is_at_limit(qp));
 	queue_expect_sent(p, 2);
 	pair_expect_wc(p, &p->end[0].scq, 0, IB_WC_SUCCESS);
 	pair_expect_wc(p, &p->end[0].scq, 1, IB_WC_SUCCESS);
@@ -344,7 +321,7 @@ static void sq_limit_ends_the_stream(struct kunit *test)
 static void sq_user_limit_counts_the_ring(struct kunit *test)
 {
 	const struct siw_sqe sqe = { .opcode = SIW_OP_SEND };
-	struct pair_end *e = queue_user(test);
+	struct pair_end *e = pair_user(test->priv, &queue_opts);
 	struct pair *p = test->priv;
 	u32 n;
 
@@ -362,7 +339,7 @@ static void sq_user_limit_counts_the_ring(struct kunit *test)
 	queue_post_user(e, n, &sqe);
 	pair_send(p, 0);
 	queue_expect_sent(p, 3 + PAIR_WRS);
-	KUNIT_EXPECT_TRUE(test, srnic_send_is_done(e->qp));
+	KUNIT_EXPECT_TRUE(test, srnic_send_is_at_limit(e->qp));
 }
 
 /*
@@ -372,7 +349,7 @@ static void sq_user_limit_counts_the_ring(struct kunit *test)
 static void sq_user_element_behind_flush_told(struct kunit *test)
 {
 	struct pair *p = test->priv;
-	struct pair_end *e = queue_user(test);
+	struct pair_end *e = pair_user(test->priv, &queue_opts);
 	const struct siw_sqe read = { .opcode = SIW_OP_READ };
 	const struct siw_sqe send = { .opcode = SIW_OP_SEND };
 	struct srnic_upcalls up = {};
@@ -457,263 +434,107 @@ static void irq_limit_ends_the_stream(struct kunit *test)
 	srnic_irq_free(&irq);
 }
 
-static int queue_take(struct srnic_rq *rq, struct srnic_rwqe *rwqe, u32 limit, bool *below)
+/* A ULP that drains posts behind the modify, and waits for the flush of that. */
+static void sq_what_is_posted_behind_err_is_flushed(struct kunit *test)
 {
-	int err;
+	struct pair *p = test->priv;
+	struct pair_end *e = &p->end[0];
+	struct ib_send_wr wr = { .wr_id = 1, .opcode = IB_WR_SEND, .send_flags = IB_SEND_SIGNALED };
+	struct srnic_upcalls up = {};
 
-	spin_lock_irq(&rq->lock);
-	err = srnic_rq_take(rq, rwqe, limit, below);
-	spin_unlock_irq(&rq->lock);
-	return err;
+	pair_start(p, &queue_opts);
+	KUNIT_ASSERT_EQ(test, pair_post(e, &wr), 0);
+	KUNIT_EXPECT_NOT_NULL(test, srnic_sq_head(e->qp));
+	e->qp->abrupt = true;
+	wr.wr_id = 2;
+	wr.send_flags = 0;
+	KUNIT_ASSERT_EQ(test, pair_post(e, &wr), 0);
+	KUNIT_EXPECT_PTR_EQ(test, srnic_sq_head(e->qp), NULL);
+	KUNIT_EXPECT_EQ(test, srnic_send_fill(e->qp), 0);
+	srnic_sq_flush(e->qp, &up);
+	pair_expect_wc(p, &e->scq, 1, IB_WC_WR_FLUSH_ERR);
+	pair_expect_wc(p, &e->scq, 2, IB_WC_WR_FLUSH_ERR);
+	pair_expect_no_wc(p, &e->scq);
 }
 
-static void rq_user_elements_taken_once_in_order(struct kunit *test)
+static void sq_user_what_is_posted_behind_err_is_flushed(struct kunit *test)
 {
-	struct pair_end *e = queue_user(test);
-	struct siw_rqe *ring = e->qp->rq.uring;
-	struct srnic_rwqe rwqe;
-	bool below = false;
+	struct pair *p = test->priv;
+	struct pair_end *e = pair_user(p, &queue_opts);
+	const struct siw_sqe sqe = { .id = 1, .flags = SIW_WQE_VALID, .opcode = SIW_OP_SEND };
+
+	e->qp->abrupt = true;
+	queue_post_user(e, 0, &sqe);
+	KUNIT_EXPECT_PTR_EQ(test, srnic_sq_head(e->qp), NULL);
+	KUNIT_EXPECT_TRUE(test, e->qp->sq.uring[0].flags & SIW_WQE_VALID);
+	KUNIT_EXPECT_EQ(test, e->qp->sq.put, 0);
+}
+
+/* Indices wrap: what is looked for is never looked for behind "get". */
+static void sq_search_for_reads_begins_at_get(struct kunit *test)
+{
+	const struct ib_send_wr wr = { .opcode = IB_WR_SEND, .send_flags = IB_SEND_SIGNALED };
+	struct pair *p = test->priv;
+	struct srnic_sq *sq = &p->end[0].qp->sq;
+	int i;
+
+	pair_start(p, &queue_opts);
+	for (i = 0; i < 3; i++) {
+		pair_post_recv(&p->end[1], i, p->end[1].mem, 8);
+		KUNIT_ASSERT_EQ(test, pair_post(&p->end[0], &wr), 0);
+	}
+	pair_run(p);
+	KUNIT_EXPECT_EQ(test, sq->get, 3);
+	KUNIT_EXPECT_EQ(test, sq->read, 3);
+}
+
+/* A Read holds up what is behind it, and then lets all of it go; not with interrupts off. */
+static void sq_long_row_behind_a_read_is_retired_in_steps(struct kunit *test)
+{
+	const u32 count = 1024;
+	struct pair *p = test->priv;
+	struct srnic_qp *qp = p->end[0].qp;
+	struct srnic_sq *sq = &qp->sq;
+	struct srnic_upcalls up = {};
 	u32 i;
 
-	for (i = 0; i < 3 * PAIR_WRS; i++) {
-		struct siw_rqe *slot = &ring[i % PAIR_WRS];
-
-		KUNIT_EXPECT_EQ(test, queue_take(&e->qp->rq, &rwqe, 0, &below), -ENOENT);
-		*slot = (struct siw_rqe) {
-			.id = i, .num_sge = 1, .sge = { { .laddr = 1, .length = 2, .lkey = 3 } },
-		};
-		/* The flags last, as applications do */
-		smp_store_release(&slot->flags, SIW_WQE_VALID);
-		KUNIT_EXPECT_EQ(test, queue_take(&e->qp->rq, &rwqe, 0, &below), 0);
-		KUNIT_EXPECT_EQ(test, slot->flags, 0);
-		KUNIT_EXPECT_EQ(test, rwqe.id, i);
-		KUNIT_EXPECT_EQ(test, srnic_rwqe_size(&rwqe), 2);
-		KUNIT_EXPECT_EQ(test, rwqe.sge[0].lkey, 3);
-	}
-	ring[0] = (struct siw_rqe) { .id = 9, .num_sge = 7, .flags = SIW_WQE_VALID };
-	KUNIT_EXPECT_EQ(test, queue_take(&e->qp->rq, &rwqe, 0, &below), -EINVAL);
-	KUNIT_EXPECT_EQ(test, rwqe.id, 9);
-	KUNIT_EXPECT_EQ(test, rwqe.num_sge, 0);
-	KUNIT_EXPECT_FALSE(test, below);
+	pair_start(p, &queue_opts);
+	sq->ring = kunit_kcalloc(test, count, sizeof(*sq->ring), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, sq->ring);
+	sq->size = count;
+	for (i = 0; i < count; i++)
+		sq->ring[i].done = i;
+	sq->ring[0].op = SRNIC_WR_READ;
+	sq->reads = 1;
+	sq->put = count;
+	sq->next = count;
+	sq->sent = count;
+	srnic_sq_read_done(qp, &sq->ring[0], IB_WC_SUCCESS, &up);
+	KUNIT_EXPECT_LT(test, sq->get, count);
+	KUNIT_EXPECT_TRUE(test, up.kick);
+	srnic_sq_sent(qp, &up);
+	KUNIT_EXPECT_EQ(test, sq->get, count);
+	KUNIT_EXPECT_FALSE(test, sq->behind);
 }
 
-/* The limit of an SRQ: told when fewer are left */
-static void rq_limit_told_when_fewer_are_left(struct kunit *test)
-{
-	struct pair_end *e = queue_user(test);
-	struct srnic_rwqe rwqe;
-	bool below = false;
-	int i;
-
-	for (i = 0; i < 5; i++)
-		e->qp->rq.uring[i].flags = SIW_WQE_VALID;
-	KUNIT_EXPECT_EQ(test, queue_take(&e->qp->rq, &rwqe, 4, &below), 0);
-	KUNIT_EXPECT_FALSE(test, below);
-	KUNIT_EXPECT_EQ(test, queue_take(&e->qp->rq, &rwqe, 4, &below), 0);
-	KUNIT_EXPECT_TRUE(test, below);
-	KUNIT_EXPECT_EQ(test, queue_take(&e->qp->rq, &rwqe, PAIR_WRS + 1, &below), 0);
-	KUNIT_EXPECT_TRUE(test, below);
-}
-
-#define HOLES_ELEMENTS	6
-
-/* Take what there is, of a ring in which the bits of @valid say which elements are. */
-static void rq_take_among_holes(struct kunit *test, struct srnic_rq *rq, u32 valid, u32 limit)
-{
-	u32 i, taken = 0, start = rq->get;
-	struct srnic_rwqe rwqe;
-	bool below = false;
-
-	for (i = 0; i < HOLES_ELEMENTS; i++)
-		rq->uring[(start + i) % PAIR_WRS] = (struct siw_rqe) {
-			.id = i, .flags = valid & BIT(i) ? SIW_WQE_VALID : 0,
-		};
-	while (!queue_take(rq, &rwqe, limit, &below)) {
-		KUNIT_ASSERT_EQ(test, rwqe.id, taken);
-		taken++;
-		KUNIT_EXPECT_EQ(test, below, !(valid & BIT(taken + limit - 1)));
-		KUNIT_ASSERT_LE(test, taken, (u32)HOLES_ELEMENTS);
-	}
-	KUNIT_EXPECT_EQ(test, taken, (u32)ffz(valid));
-	for (i = taken; i < HOLES_ELEMENTS; i++)
-		KUNIT_EXPECT_EQ(test, !!rq->uring[(start + i) % PAIR_WRS].flags,
-				!!(valid & BIT(i)));
-}
-
-/*
- * An application may clear what it has posted. Whatever it leaves, what is before the first hole
- * is taken, once and in order; behind that nothing is touched; and whether the limit is reached
- * is told by the one element that has to be there.
- */
-static void rq_limit_among_cleared_elements_harmless(struct kunit *test)
-{
-	struct pair_end *e = queue_user(test);
-	u32 valid, limit;
-
-	for (valid = 0; valid < BIT(HOLES_ELEMENTS); valid++) {
-		for (limit = 1; limit <= HOLES_ELEMENTS; limit++) {
-			memset(e->qp->rq.uring, 0, PAIR_WRS * sizeof(*e->qp->rq.uring));
-			rq_take_among_holes(test, &e->qp->rq, valid, limit);
-		}
-	}
-}
-
-/* Any IRD, not rounded; full and empty are told apart, however often it goes round */
-static void irq_any_size_exact(struct kunit *test)
-{
-	static const u16 sizes[] = { 1, 2, 3, 5, 8, 127, 128 };
-	u8 hdr[SRNIC_READ_ULPDU];
-	u32 i, n, put, get;
-
-	for (i = 0; i < ARRAY_SIZE(sizes); i++) {
-		struct srnic_irq irq;
-
-		KUNIT_ASSERT_EQ(test, srnic_irq_alloc(&irq, sizes[i]), 0);
-		put = 0;
-		get = 0;
-		for (n = 0; n < 4 * sizes[i]; n++) {
-			while (put - get < sizes[i]) {
-				KUNIT_ASSERT_FALSE(test, srnic_irq_is_full(&irq));
-				memset(hdr, put++, sizeof(hdr));
-				srnic_irq_put(&irq, hdr);
-			}
-			KUNIT_ASSERT_TRUE(test, srnic_irq_is_full(&irq));
-			KUNIT_ASSERT_EQ(test, srnic_irq_head(&irq)->hdr[45], (u8)get);
-			srnic_irq_get(&irq);
-			get++;
-			if (n % 3)
-				continue;
-			while (get != put) {
-				KUNIT_ASSERT_EQ(test, srnic_irq_head(&irq)->hdr[0], (u8)get);
-				srnic_irq_get(&irq);
-				get++;
-			}
-			KUNIT_ASSERT_PTR_EQ(test, srnic_irq_head(&irq), NULL);
-		}
-		srnic_irq_free(&irq);
-	}
-}
-
-static void irq_ird_0_always_full(struct kunit *test)
-{
-	struct srnic_irq irq;
-
-	KUNIT_ASSERT_EQ(test, srnic_irq_alloc(&irq, 0), 0);
-	KUNIT_EXPECT_TRUE(test, srnic_irq_is_full(&irq));
-	KUNIT_EXPECT_PTR_EQ(test, srnic_irq_head(&irq), NULL);
-	srnic_irq_free(&irq);
-}
-
-/* What wakes a queue that is armed, once */
-/* Rules: R-5.3-2 T-14 */
-static void cq_armed_called_once_for_what_was_asked(struct kunit *test)
+/* RESET forgets: nothing completes, and the ring is the application's again. */
+static void sq_discard_forgets(struct kunit *test)
 {
 	struct pair *p = test->priv;
-	struct srnic_cq *cq = &p->end[0].scq;
-	const struct {
-		enum ib_cq_notify_flags	arm;
-		bool			solicited;
-		enum ib_wc_status	status;
-		bool			due;
-	} rows[] = {
-		{ IB_CQ_NEXT_COMP, false, IB_WC_SUCCESS, true },
-		{ IB_CQ_NEXT_COMP, true, IB_WC_SUCCESS, true },
-		{ IB_CQ_SOLICITED, false, IB_WC_SUCCESS, false },
-		{ IB_CQ_SOLICITED, true, IB_WC_SUCCESS, true },
-		{ IB_CQ_SOLICITED, false, IB_WC_WR_FLUSH_ERR, true },
-	};
-	struct ib_wc wc;
-	int i;
-
-	for (i = 0; i < ARRAY_SIZE(rows); i++) {
-		const struct srnic_cqe cqe = {
-			.qp = &p->end[0].qp->ibqp, .status = rows[i].status,
-		};
-		struct srnic_upcalls up = {};
-
-		/* What the row before has left armed */
-		srnic_cq_put(cq, &cqe, true, &up);
-		up.cq[0] = NULL;
-		while (pair_poll(cq, &wc))
-			;
-		KUNIT_EXPECT_EQ(test, srnic_cq_arm(cq, rows[i].arm | IB_CQ_REPORT_MISSED_EVENTS),
-				0);
-		srnic_cq_put(cq, &cqe, rows[i].solicited, &up);
-		KUNIT_EXPECT_PTR_EQ(test, up.cq[0], rows[i].due ? cq : NULL);
-		if (!rows[i].due)
-			continue;
-		up.cq[0] = NULL;
-		srnic_cq_put(cq, &cqe, true, &up);
-		KUNIT_EXPECT_PTR_EQ(test, up.cq[0], NULL);
-		KUNIT_EXPECT_EQ(test, srnic_cq_arm(cq, rows[i].arm), 0);
-		KUNIT_EXPECT_EQ(test, srnic_cq_arm(cq, rows[i].arm | IB_CQ_REPORT_MISSED_EVENTS),
-				1);
-	}
-}
-
-/* Who asked for the next one gets it, though another asks for less behind. */
-static void cq_armed_for_next_stays_so(struct kunit *test)
-{
-	struct pair *p = test->priv;
-	struct srnic_cq *cq = &p->end[0].scq;
-	const struct srnic_cqe cqe = { .qp = &p->end[0].qp->ibqp };
+	struct pair_end *e = pair_user(p, &queue_opts);
+	const struct siw_sqe sqe = { .id = 1, .flags = SIW_WQE_VALID, .opcode = SIW_OP_SEND };
 	struct srnic_upcalls up = {};
+	u32 i;
 
-	srnic_cq_arm(cq, IB_CQ_NEXT_COMP);
-	srnic_cq_arm(cq, IB_CQ_SOLICITED);
-	srnic_cq_put(cq, &cqe, false, &up);
-	KUNIT_EXPECT_PTR_EQ(test, up.cq[0], cq);
-	up.cq[0] = NULL;
-	srnic_cq_arm(cq, IB_CQ_SOLICITED);
-	srnic_cq_put(cq, &cqe, false, &up);
-	KUNIT_EXPECT_PTR_EQ(test, up.cq[0], NULL);
-}
-
-/* The application's side of it: a word in memory */
-static void cq_user_word_taken_back_once(struct kunit *test)
-{
-	struct pair *p = test->priv;
-	struct srnic_cq *cq = &p->end[0].scq;
-	const struct srnic_cqe cqe = { .qp = &p->end[0].qp->ibqp };
-	struct srnic_upcalls up = {};
-	u32 word = SIW_NOTIFY_SOLICITED;
-	struct siw_cqe *ring = queue_user_cq(test, cq, &word);
-
-	srnic_cq_put(cq, &cqe, false, &up);
-	KUNIT_EXPECT_PTR_EQ(test, up.cq[0], NULL);
-	KUNIT_EXPECT_EQ(test, word, SIW_NOTIFY_SOLICITED);
-	srnic_cq_put(cq, &cqe, true, &up);
-	KUNIT_EXPECT_PTR_EQ(test, up.cq[0], cq);
-	KUNIT_EXPECT_EQ(test, word, 0);
-	KUNIT_EXPECT_EQ(test, ring[0].flags, SIW_WQE_VALID);
-	KUNIT_EXPECT_EQ(test, ring[1].qp_id, 1);
-	KUNIT_EXPECT_EQ(test, ring[2].flags, 0);
-}
-
-/* What does not fit is told, and nothing that is there is touched */
-/* Rules: R-8.1.1-10 */
-static void cq_overflow_told_nothing_overwritten(struct kunit *test)
-{
-	struct pair *p = test->priv;
-	struct srnic_cq *cq = &p->end[0].scq;
-	struct srnic_cqe cqe = { .qp = &p->end[0].qp->ibqp };
-	struct srnic_upcalls up = {};
-	struct ib_wc wc;
-	int i;
-
-	cq->overflowed = true;		/* there is no ULP to be told by a work item */
-	for (i = 0; i < PAIR_CQES; i++) {
-		cqe.id = i;
-		srnic_cq_put(cq, &cqe, false, &up);
-		KUNIT_ASSERT_FALSE(test, up.full);
-	}
-	srnic_cq_put(cq, &cqe, false, &up);
-	KUNIT_EXPECT_TRUE(test, up.full);
-	for (i = 0; i < PAIR_CQES; i++) {
-		KUNIT_ASSERT_EQ(test, pair_poll(cq, &wc), 1);
-		KUNIT_EXPECT_EQ(test, wc.wr_id, i);
-	}
-	KUNIT_EXPECT_EQ(test, pair_poll(cq, &wc), 0);
+	for (i = 0; i < 3; i++)
+		queue_post_user(e, i, &sqe);
+	srnic_sq_discard(e->qp);
+	srnic_sq_flush(e->qp, &up);
+	pair_expect_no_wc(p, &e->scq);
+	KUNIT_EXPECT_TRUE(test, srnic_sq_is_empty(e->qp));
+	for (i = 0; i < PAIR_WRS; i++)
+		KUNIT_EXPECT_EQ(test, e->qp->sq.uring[i].flags, 0);
+	KUNIT_EXPECT_EQ(test, e->qp->sq.put, 3);
 }
 
 static struct kunit_case queue_cases[] = {
@@ -731,16 +552,12 @@ static struct kunit_case queue_cases[] = {
 	KUNIT_CASE(sq_user_element_behind_flush_told),
 	KUNIT_CASE(sq_flush_of_a_long_queue_in_order),
 	KUNIT_CASE(sq_next_stream_begins_anew),
+	KUNIT_CASE(sq_what_is_posted_behind_err_is_flushed),
+	KUNIT_CASE(sq_user_what_is_posted_behind_err_is_flushed),
+	KUNIT_CASE(sq_search_for_reads_begins_at_get),
+	KUNIT_CASE(sq_long_row_behind_a_read_is_retired_in_steps),
+	KUNIT_CASE(sq_discard_forgets),
 	KUNIT_CASE(irq_limit_ends_the_stream),
-	KUNIT_CASE(rq_user_elements_taken_once_in_order),
-	KUNIT_CASE(rq_limit_told_when_fewer_are_left),
-	KUNIT_CASE(rq_limit_among_cleared_elements_harmless),
-	KUNIT_CASE(irq_any_size_exact),
-	KUNIT_CASE(irq_ird_0_always_full),
-	KUNIT_CASE(cq_armed_called_once_for_what_was_asked),
-	KUNIT_CASE(cq_armed_for_next_stays_so),
-	KUNIT_CASE(cq_user_word_taken_back_once),
-	KUNIT_CASE(cq_overflow_told_nothing_overwritten),
 	{}
 };
 

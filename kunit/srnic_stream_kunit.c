@@ -429,102 +429,6 @@ static void stream_rtr_uses_no_work_request(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, a->qp->tx.msn[SRNIC_QN_READ_REQ], 2);
 }
 
-/* As the work item does when TCP cannot hold the FPDU of which the first octet is there */
-static void stream_copy_out(struct pair *p, struct pair_end *from, struct srnic_qp *to)
-{
-	struct srnic_cursor cur = { .markers = to->rx.markers, .pos = from->wire_pos };
-	struct srnic_upcalls up = {};
-
-	srnic_cursor_at_memory(&cur, from->wire, 1);
-	KUNIT_ASSERT_EQ(p->test, srnic_rx_take(to, &cur, 1, U32_MAX, &up), 0);
-	to->rx.part_size = srnic_rx_part_size(&to->rx, from->wire_pos);
-	to->rx.part_len = 0;
-	to->rx.part = kvmalloc(to->rx.part_size, GFP_KERNEL);
-	KUNIT_ASSERT_NOT_NULL(p->test, to->rx.part);
-}
-
-static u64 stream_copied_out(const struct pair *p)
-{
-	u64 n = 0;
-	int cpu;
-
-	for_each_possible_cpu(cpu)
-		n += per_cpu_ptr(p->dev->stats, cpu)->counter[SRNIC_CNT_rx_copied_out];
-	return n;
-}
-
-/* Copied out before its length is known; the next one is taken where it is. */
-static void stream_copied_out_by_first_octet_arrives(struct kunit *test)
-{
-	static const u32 lens[] = { 0, 1, 490, 1000, 60000 };
-	struct pair *p = stream_begin(test);
-	struct pair_end *a = &p->end[0], *b = &p->end[1];
-	int i;
-
-	for (i = 0; i < ARRAY_SIZE(lens); i++) {
-		struct ib_sge sge = sge_of(a->mem, lens[i]);
-		const struct ib_send_wr wr = {
-			.opcode = IB_WR_SEND, .sg_list = &sge, .num_sge = 1,
-		};
-
-		memset(b->mem, 0xee, PAIR_MEM);
-		pair_post_recv(b, i, b->mem, lens[i]);
-		pair_post_recv(b, 100 + i, NULL, 0);
-		KUNIT_ASSERT_EQ(test, pair_post(a, &wr), 0);
-		sge.length = 0;
-		KUNIT_ASSERT_EQ(test, pair_post(a, &wr), 0);
-		pair_send(p, 0);
-		stream_copy_out(p, a, b->qp);
-		pair_deliver(p, 0);
-		pair_expect_fault(p, 1, SRNIC_ERR_NONE);
-		pair_expect_wc(p, &b->rcq, i, IB_WC_SUCCESS);
-		pair_expect_wc(p, &b->rcq, 100 + i, IB_WC_SUCCESS);
-		KUNIT_EXPECT_EQ(test, memcmp(b->mem, a->mem, lens[i]), 0);
-		KUNIT_EXPECT_EQ(test, b->mem[lens[i]], 0xee);
-		KUNIT_EXPECT_PTR_EQ(test, b->qp->rx.part, NULL);
-		KUNIT_EXPECT_EQ(test, stream_copied_out(p), i + 1);
-	}
-}
-
-/* Room for the FPDU as soon as its length is known, and for the longest one before */
-static void stream_part_size_holds_any_fpdu(struct kunit *test)
-{
-	const u32 longest = iw_mpa_fpdu_size(U16_MAX);
-	struct srnic_rx rx = { .need = 2 };
-
-	KUNIT_EXPECT_EQ(test, srnic_rx_part_size(&rx, 7), longest);
-	rx.need = 8;
-	KUNIT_EXPECT_EQ(test, srnic_rx_part_size(&rx, 0), 8);
-	rx.markers = true;
-	KUNIT_EXPECT_EQ(test, srnic_rx_part_size(&rx, 4), 8);
-	rx.need = 6;
-	KUNIT_EXPECT_EQ(test, srnic_rx_part_size(&rx, 1024),
-			longest + 4 * DIV_ROUND_UP(longest, 508));
-}
-
-/* What is behind a completion that did not fit is not looked at, copied out or not. */
-static void stream_cq_full_behind_copied_out_stops(struct kunit *test)
-{
-	const struct ib_send_wr wr = { .opcode = IB_WR_SEND };
-	struct pair *p = stream_begin(test);
-	struct pair_end *a = &p->end[0], *b = &p->end[1];
-	struct srnic_cursor cur = {};
-	struct srnic_upcalls up = {};
-
-	b->rcq.overflowed = true;	/* there is no ULP to be told by a work item */
-	b->rcq.put = PAIR_CQES;
-	pair_post_recv(b, 1, NULL, 0);
-	pair_post_recv(b, 2, NULL, 0);
-	KUNIT_ASSERT_EQ(test, pair_post(a, &wr), 0);
-	KUNIT_ASSERT_EQ(test, pair_post(a, &wr), 0);
-	pair_send(p, 0);
-	stream_copy_out(p, a, b->qp);
-	srnic_cursor_at_memory(&cur, a->wire, a->wire_len);
-	KUNIT_EXPECT_EQ(test, srnic_rx_take(b->qp, &cur, a->wire_len, U32_MAX, &up), a->wire_len);
-	KUNIT_EXPECT_TRUE(test, up.full);
-	KUNIT_EXPECT_EQ(test, b->qp->rq.get, 1);
-}
-
 /* Of a batch, the FPDU goes out that TCP has a part of; then the Terminate message */
 /* Rules: F-4.3-1 */
 static void stream_terminate_behind_cut_batch_understood(struct kunit *test)
@@ -571,9 +475,6 @@ static struct kunit_case stream_cases[] = {
 	KUNIT_CASE(stream_msn_wraps),
 	KUNIT_CASE(stream_markers_and_crc_stand_where_the_rfc_has_them),
 	KUNIT_CASE(stream_rtr_uses_no_work_request),
-	KUNIT_CASE_PARAM(stream_copied_out_by_first_octet_arrives, stream_gen_params),
-	KUNIT_CASE(stream_part_size_holds_any_fpdu),
-	KUNIT_CASE(stream_cq_full_behind_copied_out_stops),
 	KUNIT_CASE(stream_terminate_behind_cut_batch_understood),
 	{}
 };

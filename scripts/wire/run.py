@@ -29,6 +29,7 @@ import data_ops
 import data_order
 import data_rdmap
 import data_rings
+import data_states
 import data_storms
 import data_term
 import fast_open
@@ -45,8 +46,8 @@ import responder
 import storms
 import verbs
 
-DATA = (data_mpa, data_ddp, data_rdmap, data_ops, data_order, data_term, data_access, data_rings,
-        data_kernel, data_fuzz, data_storms, data_faults)
+DATA = (data_mpa, data_ddp, data_rdmap, data_ops, data_order, data_states, data_term, data_access,
+        data_rings, data_kernel, data_fuzz, data_storms, data_faults)
 MODULES = responder, initiator, fast_open, hazards, storms, load, faults, *DATA
 # They have peers that are nobody's test.
 LOADS = storms.__name__, load.__name__, data_storms.__name__, data_faults.__name__

@@ -316,16 +316,15 @@ static int sock_set_tos(struct socket *sock, u8 tos)
 }
 
 /*
- * The connections of a listener have all of it from there. Connections are made while file systems
- * and swap wait for them: sending must not wait for storage, and must not use a page fragment that
- * the task may be using.
+ * The connections of a listener have all of it from there. Sending must not use a page fragment
+ * that the task may be using.
  */
 static int sock_setup(struct socket *sock, const struct iw_mpa_sock_opts *opts)
 {
 	struct sock *sk = sock->sk;
 
 	sock_classify(sk);
-	sk->sk_allocation = GFP_NOIO;
+	sk->sk_allocation = IW_MPA_SOCK_GFP;
 	sk->sk_use_task_frag = false;
 	/*
 	 * A server that is started again has its port at once, though connections of the one before

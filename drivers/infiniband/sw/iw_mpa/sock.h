@@ -11,6 +11,12 @@
 #include <net/ipv6.h>
 #include <net/sock.h>
 
+/*
+ * How TCP gets memory for a stream. Connections are made while file systems and swap wait for them:
+ * sending must not wait for storage, nor without end for memory.
+ */
+#define IW_MPA_SOCK_GFP	(GFP_NOIO | __GFP_NORETRY)
+
 struct iw_mpa_sock;
 
 /**

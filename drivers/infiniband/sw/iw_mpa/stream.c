@@ -96,8 +96,8 @@ int iw_mpa_sock_discard(struct iw_mpa_sock *ms, size_t len)
 /*
  * A page fragment of the socket's own is 32 KiB that it keeps for its life; startup messages
  * use the task's, which is not in use: no caller is within a send of its own. TCP takes the
- * socket's GFP_NOIO for "not the task's", so that is lifted meanwhile; the runner's scope does the
- * same.
+ * socket's IW_MPA_SOCK_GFP for "not the task's", so that is lifted meanwhile; the runner's scope
+ * does the same.
  */
 static int stream_send(struct sock *sk, const void *buf, size_t len)
 {
@@ -111,7 +111,7 @@ static int stream_send(struct sock *sk, const void *buf, size_t len)
 	sk->sk_use_task_frag = true;
 	sent = tcp_sendmsg_locked(sk, &msg, len);
 	sk->sk_use_task_frag = false;
-	sk->sk_allocation = GFP_NOIO;
+	sk->sk_allocation = IW_MPA_SOCK_GFP;
 	release_sock(sk);
 	return sent;
 }

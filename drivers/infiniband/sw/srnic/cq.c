@@ -112,7 +112,8 @@ static void upcalls_add(struct srnic_upcalls *up, struct srnic_cq *cq)
  * @up: where the handler is noted, if it is due
  *
  * If there is no room the completion is lost, @up->full is set, and the ULP is told of the
- * overflow; the QP cannot go on.
+ * overflow; the QP cannot go on. A QP that is being destroyed completes nothing any more: who
+ * polls could not ask what it was.
  *
  * Context: any; locks of the queue of work requests may be held.
  */
@@ -122,6 +123,8 @@ void srnic_cq_put(struct srnic_cq *cq, const struct srnic_cqe *cqe, bool solicit
 	unsigned long flags;
 	bool fits;
 
+	if (READ_ONCE(to_srnic_qp(cqe->qp)->dying))
+		return;
 	spin_lock_irqsave(&cq->lock, flags);
 	fits = cq->uring ? cq_put_user(cq, cqe) : cq_put_kernel(cq, cqe);
 	if (fits) {
@@ -210,6 +213,30 @@ int srnic_cq_poll(struct srnic_cq *cq, int max, struct ib_wc *wc)
 		cq_to_wc(&cq->kring[cq->get++ & (cq->size - 1)], &wc[n]);
 	spin_unlock_irqrestore(&cq->lock, flags);
 	return n;
+}
+
+/**
+ * srnic_cq_forget - take out completions of a QP that goes away
+ * @cq: completion queue; that of an application stays as it is, it can look at numbers
+ * @qp: the QP
+ *
+ * Context: process.
+ */
+void srnic_cq_forget(struct srnic_cq *cq, const struct ib_qp *qp)
+{
+	u32 from, to;
+
+	if (cq->uring)
+		return;
+	spin_lock_irq(&cq->lock);
+	for (from = cq->get, to = cq->get; from != cq->put; from++) {
+		const struct srnic_cqe *cqe = &cq->kring[from & (cq->size - 1)];
+
+		if (cqe->qp != qp)
+			cq->kring[to++ & (cq->size - 1)] = *cqe;
+	}
+	cq->put = to;
+	spin_unlock_irq(&cq->lock);
 }
 
 static bool cq_has_some(const struct srnic_cq *cq)

@@ -144,8 +144,9 @@ static void device_note_netdev(struct srnic_dev *dev, const struct net_device *n
 
 static void device_note_mac(struct srnic_dev *dev, const struct net_device *netdev)
 {
-	if (netdev->addr_len)
-		memcpy(dev->mac, netdev->dev_addr, min_t(u8, netdev->addr_len, ETH_ALEN));
+	/* That of the loopback device is no address. */
+	if (netdev->addr_len >= ETH_ALEN && !is_zero_ether_addr(netdev->dev_addr))
+		ether_addr_copy(dev->mac, netdev->dev_addr);
 	else if (is_zero_ether_addr(dev->mac))
 		eth_random_addr(dev->mac);
 	addrconf_addr_eui48((u8 *)&dev->ibdev.node_guid, dev->mac);
@@ -224,25 +225,6 @@ static struct srnic_dev *device_of(struct net_device *netdev)
 	return ibdev ? to_srnic_dev(ibdev) : NULL;
 }
 
-static int srnic_newlink(const char *name, struct net_device *netdev)
-{
-	struct srnic_dev *dev = device_of(netdev);
-
-	if (dev) {
-		ib_device_put(&dev->ibdev);
-		return -EEXIST;
-	}
-	if (!device_is_possible(netdev))
-		return -EINVAL;
-	return device_make(netdev, name);
-}
-
-static struct rdma_link_ops srnic_link_ops = {
-	.type		= "srnic",
-	.newlink	= srnic_newlink,
-};
-MODULE_ALIAS_RDMA_LINK("srnic");
-
 static void device_tell(struct srnic_dev *dev, enum ib_event_type type)
 {
 	struct ib_event event = {
@@ -262,6 +244,45 @@ static void device_follow_port(struct srnic_dev *dev, const struct net_device *n
 	if (dev->port_up != was_up)
 		device_tell(dev, dev->port_up ? IB_EVENT_PORT_ACTIVE : IB_EVENT_PORT_ERR);
 }
+
+/* What the network device told while the RDMA core did not find ours yet */
+static void device_catch_up(struct net_device *netdev)
+{
+	struct srnic_dev *dev;
+
+	rtnl_lock();
+	dev = device_of(netdev);
+	if (dev && netdev->reg_state == NETREG_REGISTERED)
+		device_follow_port(dev, netdev);
+	else if (dev)
+		ib_unregister_device_queued(&dev->ibdev);
+	if (dev)
+		ib_device_put(&dev->ibdev);
+	rtnl_unlock();
+}
+
+static int srnic_newlink(const char *name, struct net_device *netdev)
+{
+	struct srnic_dev *dev = device_of(netdev);
+	int err;
+
+	if (dev) {
+		ib_device_put(&dev->ibdev);
+		return -EEXIST;
+	}
+	if (!device_is_possible(netdev))
+		return -EINVAL;
+	err = device_make(netdev, name);
+	if (!err)
+		device_catch_up(netdev);
+	return err;
+}
+
+static struct rdma_link_ops srnic_link_ops = {
+	.type		= "srnic",
+	.newlink	= srnic_newlink,
+};
+MODULE_ALIAS_RDMA_LINK("srnic");
 
 /* Under rtnl. Connections outlive a network device that is down: TCP does, too. */
 static int srnic_netdev_event(struct notifier_block *nb, unsigned long event, void *arg)

@@ -138,12 +138,23 @@ static void handoff_finish_tx(struct ib_qp *ibqp)
 	srnic_tx_finish(to_srnic_qp(ibqp));
 }
 
-/* Has the stream ended in a way that the ULP has to hear of? RFC 5044 8, code 1 */
-static bool handoff_is_abort(struct srnic_qp *qp, enum iw_mpa_reason why)
+/* The peer has closed: within something, or with Reads open that it did not answer? */
+static bool handoff_is_cut(struct srnic_qp *qp)
 {
 	struct sock *sk = qp->sock->sk;
 	bool cut;
 
+	if (READ_ONCE(qp->abrupt))
+		return false;
+	lock_sock(sk);
+	cut = srnic_rx_is_cut(qp);
+	release_sock(sk);
+	return cut || READ_ONCE(qp->sq.reads);
+}
+
+/* Has the stream ended in a way that the ULP has to hear of? RFC 5044 8, code 1 */
+static bool handoff_is_abort(struct srnic_qp *qp, enum iw_mpa_reason why)
+{
 	switch (why) {
 	case IW_MPA_R_PEER_RESET:
 	case IW_MPA_R_TCP_ERROR:
@@ -151,10 +162,9 @@ static bool handoff_is_abort(struct srnic_qp *qp, enum iw_mpa_reason why)
 	case IW_MPA_R_TCP_REFUSED:
 		return true;
 	case IW_MPA_R_PEER_CLOSED:
-		lock_sock(sk);
-		cut = srnic_rx_is_cut(qp);
-		release_sock(sk);
-		return cut || READ_ONCE(qp->sq.reads);
+		return handoff_is_cut(qp);
+	case IW_MPA_R_ULP_CLOSE:
+		return qp->rx.ended && handoff_is_cut(qp);
 	default:
 		return false;
 	}
@@ -183,6 +193,7 @@ static unsigned long handoff_events(const struct srnic_qp *qp)
 static void handoff_stop(struct ib_qp *ibqp, enum iw_mpa_reason why)
 {
 	struct srnic_qp *qp = to_srnic_qp(ibqp);
+	unsigned long events;
 	bool abort;
 
 	cancel_delayed_work_sync(&qp->rx.work);
@@ -194,12 +205,10 @@ static void handoff_stop(struct ib_qp *ibqp, enum iw_mpa_reason why)
 	handoff_share_reserves(qp, qp->sock->sk, false);
 	srnic_tx_stop(qp);
 	srnic_irq_free(&qp->irq);
-	srnic_qp_flush(qp);
-	/* Not before: the ULP could bring the QP to another state, which is not flushed. */
-	spin_lock_irq(&qp->lock);
-	qp->ep = NULL;
-	spin_unlock_irq(&qp->lock);
-	srnic_qp_tell(qp, handoff_events(qp));
+	/* Behind the flush the QP may have another stream. */
+	events = handoff_events(qp);
+	srnic_qp_flush(qp, true);
+	srnic_qp_tell(qp, events);
 }
 
 const struct iw_mpa_device_attr srnic_device_attr = {

@@ -103,7 +103,7 @@ static int mr_fill_blocks(struct srnic_mr *mr, unsigned long size)
 	mr->block_shift = ilog2(size);
 	mr->block_off = ib_umem_dma_offset(mr->umem, size);
 	mr->blocks = kvmalloc_array(ib_umem_num_dma_blocks(mr->umem, size), sizeof(*mr->blocks),
-				    GFP_KERNEL_ACCOUNT);
+				    GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
 	if (!mr->blocks)
 		return -ENOMEM;
 	block = mr->blocks;

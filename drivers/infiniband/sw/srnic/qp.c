@@ -109,31 +109,22 @@ static bool qp_flush_rq(struct srnic_qp *qp, struct srnic_upcalls *up)
 	return n;
 }
 
-/**
- * srnic_qp_flush - end all that is posted
- * @qp: the QP, in SRNIC_ERROR and without a stream
- *
- * An application's rings may have more when it returns: see srnic_qp_flush_soon().
- *
- * Context: process.
+/*
+ * End all that is posted, if there is no stream. The sender's lock is held: nobody sends,
+ * nobody else flushes, and nobody brings the QP to another state.
  */
-void srnic_qp_flush(struct srnic_qp *qp)
+static void qp_flush_locked(struct srnic_qp *qp, struct srnic_upcalls *up)
 {
-	struct srnic_upcalls up = {};
 	bool found, more;
 
-	mutex_lock(&qp->tx.lock);
+	lockdep_assert_held(&qp->tx.lock);
 	/* Pairs with the barrier of who posts: it sees the state, or we see what it posted. */
 	smp_mb();
-	if (qp->sock || READ_ONCE(qp->state) != SRNIC_ERROR) {
-		mutex_unlock(&qp->tx.lock);
+	if (qp->sock || READ_ONCE(qp->state) != SRNIC_ERROR)
 		return;
-	}
-	srnic_place_flush(qp, &up);
-	more = srnic_sq_flush(qp, &up);
-	found = qp_flush_rq(qp, &up);
-	mutex_unlock(&qp->tx.lock);
-	srnic_cq_call(&up);
+	srnic_place_flush(qp, up);
+	more = srnic_sq_flush(qp, up);
+	found = qp_flush_rq(qp, up);
 
 	/* With an SRQ no receive can come; a Send can, without a doorbell, while we flush. */
 	if (!qp->user || (qp->srq && !more))
@@ -144,9 +135,35 @@ void srnic_qp_flush(struct srnic_qp *qp)
 		queue_delayed_work(srnic_wq, &qp->flush_work, msecs_to_jiffies(qp->flush_ms));
 }
 
+/**
+ * srnic_qp_flush - end all that is posted
+ * @qp: the QP, in SRNIC_ERROR and without a stream
+ * @last: the stream has ended; the QP may have another one from now on
+ *
+ * An application's rings may have more when it returns: see srnic_qp_flush_soon(). The ULP
+ * may bring the QP to another state as soon as it has a completion: so that is possible
+ * before there is one.
+ *
+ * Context: process.
+ */
+void srnic_qp_flush(struct srnic_qp *qp, bool last)
+{
+	struct srnic_upcalls up = {};
+
+	mutex_lock(&qp->tx.lock);
+	qp_flush_locked(qp, &up);
+	if (last) {
+		spin_lock_irq(&qp->lock);
+		qp->ep = NULL;
+		spin_unlock_irq(&qp->lock);
+	}
+	mutex_unlock(&qp->tx.lock);
+	srnic_cq_call(&up);
+}
+
 static void srnic_qp_flush_work(struct work_struct *work)
 {
-	srnic_qp_flush(container_of(to_delayed_work(work), struct srnic_qp, flush_work));
+	srnic_qp_flush(container_of(to_delayed_work(work), struct srnic_qp, flush_work), false);
 }
 
 /**
@@ -246,10 +263,11 @@ static void qp_hide(struct srnic_qp *qp)
  *
  * First it is hidden: no connection begins. Then the library ends the one there is; when
  * it returns, stop has run: no callback of the socket runs, no sender has the socket. Then
- * nobody queues a work item any more: not RX and not stop, which have ended, not the ULP,
- * which must not post to a QP that it destroys, and not the work items themselves, which
- * look at @dying. So those that are cancelled stay away. Last, the references of iw_cm go
- * when it has handled its events.
+ * the references of iw_cm go, when it has handled its events; as long as it has one, it
+ * may bring the QP to ERR, which queues a flush. From then on nobody queues a work item:
+ * not RX and not stop, which have ended, not the ULP, which must not post to a QP that it
+ * destroys, and not the work items themselves, which look at @dying. So those that are
+ * cancelled stay away.
  *
  * Context: process, sleeps.
  */
@@ -261,12 +279,12 @@ void srnic_qp_end(struct srnic_qp *qp)
 	iw_mpa_qp_gone(&qp->ibqp, &end);
 
 	srnic_qp_to_error(qp);
+	srnic_qp_put(qp);
+	wait_for_completion(&qp->free);
 	cancel_delayed_work_sync(&qp->flush_work);
 	cancel_delayed_work_sync(&qp->tx.retry);
 	cancel_work_sync(&qp->tx.work);
 	cancel_work_sync(&qp->event_work);
-	srnic_qp_put(qp);
-	wait_for_completion(&qp->free);
 	iw_mpa_qp_freed(&end);
 }
 
@@ -286,9 +304,9 @@ enum ib_qp_state srnic_qp_state(struct srnic_qp *qp)
 	case SRNIC_RTS:
 		return IB_QPS_RTS;
 	case SRNIC_CLOSING:
-		return IB_QPS_SQD;
+		return READ_ONCE(qp->abrupt) ? IB_QPS_ERR : IB_QPS_SQD;
 	case SRNIC_TERMINATE:
-		return IB_QPS_SQE;
+		return READ_ONCE(qp->abrupt) ? IB_QPS_ERR : IB_QPS_SQE;
 	default:
 		return IB_QPS_ERR;
 	}
@@ -306,12 +324,35 @@ static bool qp_is_empty(struct srnic_qp *qp)
 	return empty;
 }
 
-/* Back to where a connection can begin, or not there yet */
+/* What was posted is forgotten: nothing completes. Those of an SRQ stay there. */
+static void qp_discard(struct srnic_qp *qp)
+{
+	struct srnic_rwqe rwqe;
+	u32 n;
+
+	lockdep_assert_held(&qp->tx.lock);
+	srnic_sq_discard(qp);
+	for (n = 0; !qp->srq && n < qp->rq.size; n++) {
+		if (srnic_place_take_recv(qp, &rwqe) == -ENOENT)
+			break;
+	}
+}
+
+/*
+ * Back to where a connection can begin, or not there yet. What was posted in ERR is flushed
+ * before: it does not belong to the next connection.
+ */
 static int qp_to_idle(struct srnic_qp *qp, enum ib_qp_state state)
 {
-	bool empty = qp_is_empty(qp);
+	struct srnic_upcalls up = {};
 	int err = 0;
+	bool empty;
 
+	mutex_lock(&qp->tx.lock);
+	qp_flush_locked(qp, &up);
+	if (state == IB_QPS_RESET && READ_ONCE(qp->state) == SRNIC_IDLE)
+		qp_discard(qp);
+	empty = qp_is_empty(qp);
 	spin_lock_irq(&qp->lock);
 	if (qp->state == SRNIC_ERROR && !qp->ep && empty && state != IB_QPS_RTR)
 		qp_set_state(qp, SRNIC_IDLE);
@@ -320,35 +361,37 @@ static int qp_to_idle(struct srnic_qp *qp, enum ib_qp_state state)
 	else if (state != IB_QPS_RTR || qp->state == SRNIC_ERROR)
 		err = -EINVAL;
 	spin_unlock_irq(&qp->lock);
+	mutex_unlock(&qp->tx.lock);
+	srnic_cq_call(&up);
 	return err;
 }
 
+/* Only prepare brings a QP there. */
 static int qp_to_rts(struct srnic_qp *qp)
 {
-	u8 state = READ_ONCE(qp->state);
-
-	return state == SRNIC_IDLE || state == SRNIC_ERROR ? -EINVAL : 0;
+	return READ_ONCE(qp->state) == SRNIC_RTS ? 0 : -EINVAL;
 }
 
 /* stop follows, and brings the QP to SRNIC_ERROR. */
 static void qp_disconnect(struct srnic_qp *qp, bool abrupt)
 {
-	if (qp->state == SRNIC_RTS)
-		qp_set_state(qp, SRNIC_CLOSING);
 	if (abrupt)
 		WRITE_ONCE(qp->abrupt, true);
+	if (qp->state == SRNIC_RTS)
+		qp_set_state(qp, SRNIC_CLOSING);
 	if (qp->ep)
 		iw_mpa_disconnect(qp->ep, abrupt);
 }
 
+/* iw_cm asks for it in any state, and does not look at what we say. */
 static int qp_to_closing(struct srnic_qp *qp)
 {
 	int err = 0;
 
 	spin_lock_irq(&qp->lock);
-	if (qp->state == SRNIC_IDLE)
+	if (qp->state != SRNIC_RTS && qp->state != SRNIC_CLOSING)
 		err = -EINVAL;
-	else
+	if (qp->state != SRNIC_IDLE)
 		qp_disconnect(qp, false);
 	spin_unlock_irq(&qp->lock);
 	return err;
@@ -378,12 +421,12 @@ static int qp_to_err(struct srnic_qp *qp)
  * srnic_qp_modify - a ULP changes a QP
  * @qp: the QP
  * @attr: to what
- * @mask: IB_QP_STATE is looked at
+ * @mask: IB_QP_STATE and IB_QP_CUR_STATE are looked at
  *
  * Rights are those of memory regions alone: rdma_cm sets those of a QP to none before a
  * connection, whatever the ULP wants, and does not set them again.
  *
- * Quick, and waits for nobody: libsiw holds spinlocks meanwhile.
+ * Quick, and waits for nobody but a sender's turn: libsiw holds spinlocks meanwhile.
  *
  * Context: process.
  *
@@ -391,6 +434,8 @@ static int qp_to_err(struct srnic_qp *qp)
  */
 int srnic_qp_modify(struct srnic_qp *qp, const struct ib_qp_attr *attr, int mask)
 {
+	if ((mask & IB_QP_CUR_STATE) && attr->cur_qp_state != srnic_qp_state(qp))
+		return -EINVAL;
 	if (!(mask & IB_QP_STATE))
 		return 0;
 	switch (attr->qp_state) {

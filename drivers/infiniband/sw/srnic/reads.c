@@ -117,10 +117,14 @@ void srnic_irq_get(struct srnic_irq *irq)
  * srnic_irq_limit - the stream ends: answer what has come, and nothing more
  * @irq: slots
  *
+ * The first call sets the limit.
+ *
  * Context: the sender.
  */
 void srnic_irq_limit(struct srnic_irq *irq)
 {
+	if (irq->limited)
+		return;
 	irq->limit = READ_ONCE(irq->put);
 	irq->limited = true;
 }

@@ -231,6 +231,11 @@ static bool rx_take_part(struct srnic_qp *qp, struct srnic_cursor *cur, u32 left
 	bool good;
 
 	size = rx_measure(rx, at, rx->part_len, &fpdu);
+	/* TCP's queue can be another's memory: what was there may have changed since. */
+	if (size > rx->part_size) {
+		rx_fail(qp, SRNIC_ERR_UNREADABLE, NULL, 0);
+		return false;
+	}
 	n = min(left, size - rx->part_len);
 	srnic_cursor_read_raw(cur, rx->part + rx->part_len, n);
 	rx->part_len += n;
@@ -331,7 +336,8 @@ void srnic_rx_run(struct srnic_qp *qp, struct sock *sk, u32 budget)
 	struct srnic_cursor cur = {};
 	u32 avail, used;
 
-	if (srnic_faulty(qp)) {
+	/* What a ULP has brought to ERR places and delivers nothing. */
+	if (srnic_faulty(qp) || READ_ONCE(qp->abrupt)) {
 		rx_drop_all(qp, sk);
 		return;
 	}
@@ -382,7 +388,7 @@ void srnic_rx_look(struct srnic_qp *qp)
 	lock_sock(sk);
 	srnic_rx_run(qp, sk, U32_MAX);
 	if ((sk->sk_shutdown & RCV_SHUTDOWN) && !rx->ended) {
-		if (rx->part || tcp_inq(sk) > 0)
+		if (!READ_ONCE(qp->abrupt) && (rx->part || tcp_inq(sk) > 0))
 			srnic_fault_note(qp, SRNIC_ERR_STREAM);
 		/* Reads that were answered are done before: see tx_step(). */
 		smp_store_release(&rx->ended, true);

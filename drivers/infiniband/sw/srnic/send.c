@@ -20,7 +20,8 @@
 /* So many work requests that need no stream are done in a row. */
 #define SEND_STEPS	256
 
-#define SEND_GFP	(GFP_NOIO | __GFP_NOWARN)
+/* Others wait for the worker, storage maybe: who gets no memory comes back by the timer. */
+#define SEND_GFP	(GFP_NOIO | __GFP_NORETRY | __GFP_NOWARN)
 
 /* A local work request that cannot be done: Terminate in its place (RFC 5040 7.1). */
 static void send_fail(struct srnic_qp *qp, struct srnic_wqe *wqe, enum ib_wc_status status)
@@ -379,17 +380,16 @@ int srnic_send_fill(struct srnic_qp *qp)
 }
 
 /**
- * srnic_send_is_done - is all in batches that goes out before the stream ends?
- * @qp: the QP, of which the limits are set
+ * srnic_send_is_at_limit - is all in batches that was posted before the stream ends?
+ * @qp: the QP, of which the limit is set
  *
  * Context: process; the caller is the sender.
  *
- * Return: true if so.
+ * Return: true if so, and no answer is half sent.
  */
-bool srnic_send_is_done(struct srnic_qp *qp)
+bool srnic_send_is_at_limit(struct srnic_qp *qp)
 {
-	return qp->tx.msg.kind == SRNIC_MSG_NONE && srnic_sq_is_at_limit(qp) &&
-	       !srnic_irq_head(&qp->irq);
+	return qp->tx.msg.kind == SRNIC_MSG_NONE && srnic_sq_is_at_limit(qp);
 }
 
 /* A whole ULPDU that is there already */

@@ -24,8 +24,8 @@
 #include "ring.h"
 #include "wqe.h"
 
-/* So many WQEs are flushed in a row with interrupts off. */
-#define SQ_FLUSH_STEP	256
+/* So many WQEs are retired in a row with interrupts off. */
+#define SQ_STEP	256
 
 static struct srnic_wqe *sq_wqe(struct srnic_sq *sq, u32 index)
 {
@@ -96,16 +96,19 @@ static bool sq_fetch(struct srnic_qp *qp)
  * srnic_sq_head - the next WQE to send
  * @qp: the QP
  *
+ * What a ULP posts behind a modify to ERR must be flushed: it waits for that. So the sender
+ * looks whether the ULP has broken it off behind each look at what is posted.
+ *
  * Context: process; the caller is the sender.
  *
- * Return: the WQE; NULL if there is none before the limit, or none that there is room
- * for: then the sender will be kicked.
+ * Return: the WQE; NULL if there is none before the limit, if what is left is to be
+ * flushed, or if there is none that there is room for: then the sender will be kicked.
  */
 struct srnic_wqe *srnic_sq_head(struct srnic_qp *qp)
 {
 	struct srnic_sq *sq = &qp->sq;
 	struct srnic_wqe *wqe = NULL;
-	bool room, fetched;
+	bool room, broken;
 
 	if (srnic_sq_is_at_limit(qp))
 		return NULL;
@@ -115,12 +118,15 @@ struct srnic_wqe *srnic_sq_head(struct srnic_qp *qp)
 	room = sq->put - sq->get < sq->size;
 	if (!wqe && sq->uring && !room)
 		sq->waits = true;
+	broken = READ_ONCE(qp->abrupt);
 	spin_unlock_irq(&sq->lock);
+	if (broken)
+		return NULL;
 	if (wqe || !sq->uring || !room)
 		return wqe;
 
-	fetched = sq_fetch(qp);
-	if (!fetched)
+	/* It was there before the copy, or what was copied was posted before. */
+	if (!sq_fetch(qp) || READ_ONCE(qp->abrupt))
 		return NULL;
 	spin_lock_irq(&sq->lock);
 	wqe = sq_wqe(sq, sq->put++);
@@ -232,14 +238,17 @@ static void sq_complete(struct srnic_qp *qp, const struct srnic_wqe *wqe, struct
 	srnic_cq_put(qp->scq, &cqe, false, up);
 }
 
-/* Up to @to, which is "sent" or before it */
-static void sq_retire(struct srnic_qp *qp, u32 to, struct srnic_upcalls *up)
+/*
+ * Up to @to, which is "sent" or before it; interrupts are not kept waiting for a whole queue.
+ * True: there may be more.
+ */
+static bool sq_retire(struct srnic_qp *qp, u32 to, struct srnic_upcalls *up)
 {
 	struct srnic_sq *sq = &qp->sq;
-	u32 get = sq->get;
+	u32 n;
 
 	lockdep_assert_held(&sq->lock);
-	while (sq->get != to && sq_wqe(sq, sq->get)->done) {
+	for (n = 0; n < SQ_STEP && sq->get != to && sq_wqe(sq, sq->get)->done; n++) {
 		struct srnic_wqe *wqe = sq_wqe(sq, sq->get++);
 
 		/* It may be with the peer, but what was posted before it has failed. */
@@ -250,10 +259,14 @@ static void sq_retire(struct srnic_qp *qp, u32 to, struct srnic_upcalls *up)
 		sq->failed |= wqe->status != IB_WC_SUCCESS;
 		sq_complete(qp, wqe, up);
 	}
-	if (sq->waits && sq->get != get) {
+	/* It must not be left behind by more than the queue is long. */
+	if ((s32)(sq->get - sq->read) > 0)
+		sq->read = sq->get;
+	if (sq->waits && n) {
 		sq->waits = false;
 		up->kick = true;
 	}
+	return n == SQ_STEP;
 }
 
 /* Before the completions; and before the next element is looked at. */
@@ -271,13 +284,15 @@ static void sq_give_back(struct srnic_sq *sq, u32 from, u32 to)
  * @qp: the QP
  * @up: what is to be done when no lock is held
  *
+ * What RX has left to retire is retired, too.
+ *
  * Context: process; the caller is the sender.
  */
 void srnic_sq_sent(struct srnic_qp *qp, struct srnic_upcalls *up)
 {
 	struct srnic_sq *sq = &qp->sq;
 
-	if (sq->sent == sq->next)
+	if (sq->sent == sq->next && !READ_ONCE(sq->behind))
 		return;
 	if (sq->uring)
 		sq_give_back(sq, sq->sent, sq->next);
@@ -288,7 +303,12 @@ void srnic_sq_sent(struct srnic_qp *qp, struct srnic_upcalls *up)
 		if (!srnic_wqe_is_read(wqe))
 			wqe->done = true;
 	}
-	sq_retire(qp, sq->sent, up);
+	while (sq_retire(qp, sq->sent, up)) {
+		spin_unlock_irq(&sq->lock);
+		cond_resched();
+		spin_lock_irq(&sq->lock);
+	}
+	sq->behind = false;
 	spin_unlock_irq(&sq->lock);
 }
 
@@ -351,8 +371,6 @@ struct srnic_wqe *srnic_sq_oldest_read(struct srnic_qp *qp, bool *rtr)
 
 	spin_lock_irqsave(&sq->lock, flags);
 	*rtr = sq->rtr_read;
-	if ((s32)(sq->get - sq->read) > 0)
-		sq->read = sq->get;
 	for (; !*rtr && !found && sq->read != sq->next; sq->read++) {
 		struct srnic_wqe *wqe = sq_wqe(sq, sq->read);
 
@@ -388,7 +406,10 @@ void srnic_sq_read_done(struct srnic_qp *qp, struct srnic_wqe *wqe, enum ib_wc_s
 	} else {
 		sq->rtr_read = false;
 	}
-	sq_retire(qp, sq->sent, up);
+	if (sq_retire(qp, sq->sent, up)) {
+		WRITE_ONCE(sq->behind, true);
+		up->kick = true;
+	}
 	if (sq->waits) {
 		sq->waits = false;
 		up->kick = true;
@@ -409,13 +430,29 @@ static void sq_flush_one(struct srnic_qp *qp, struct srnic_wqe *wqe)
 static bool sq_flush_step(struct srnic_qp *qp, u32 end, struct srnic_upcalls *up)
 {
 	struct srnic_sq *sq = &qp->sq;
-	u32 n, to = sq->get + min_t(u32, end - sq->get, SQ_FLUSH_STEP);
+	u32 n, to = sq->get + min_t(u32, end - sq->get, SQ_STEP);
 
 	lockdep_assert_held(&sq->lock);
 	for (n = sq->get; n != to; n++)
 		sq_flush_one(qp, sq_wqe(sq, n));
 	sq_retire(qp, to, up);
 	return to != end;
+}
+
+/* Of an application's ring, one turn at most; its elements are the application's again. */
+static void sq_fetch_all(struct srnic_qp *qp)
+{
+	struct srnic_sq *sq = &qp->sq;
+	u32 n;
+
+	if (!sq->uring)
+		return;
+	for (n = 0; n < sq->size && sq->put - sq->get < sq->size; n++) {
+		if (!sq_fetch(qp))
+			break;
+		sq->put++;
+	}
+	sq_give_back(sq, sq->sent, sq->put);
 }
 
 /**
@@ -434,15 +471,9 @@ static bool sq_flush_step(struct srnic_qp *qp, u32 end, struct srnic_upcalls *up
 bool srnic_sq_flush(struct srnic_qp *qp, struct srnic_upcalls *up)
 {
 	struct srnic_sq *sq = &qp->sq;
-	u32 n, end;
+	u32 end;
 
-	for (n = 0; sq->uring && n < sq->size && sq->put - sq->get < sq->size; n++) {
-		if (!sq_fetch(qp))
-			break;
-		sq->put++;
-	}
-	if (sq->uring)
-		sq_give_back(sq, sq->sent, sq->put);
+	sq_fetch_all(qp);
 	spin_lock_irq(&sq->lock);
 	end = sq->put;
 	sq->sent = end;
@@ -458,6 +489,25 @@ bool srnic_sq_flush(struct srnic_qp *qp, struct srnic_upcalls *up)
 	sq->failed = false;
 	spin_unlock_irq(&sq->lock);
 	return sq->uring && srnic_ring_has_sqe(&sq->uring[sq->put & (sq->size - 1)]);
+}
+
+/**
+ * srnic_sq_discard - forget all that is posted
+ * @qp: the QP, without a stream
+ *
+ * Context: process; nobody else sends or flushes.
+ */
+void srnic_sq_discard(struct srnic_qp *qp)
+{
+	struct srnic_sq *sq = &qp->sq;
+
+	sq_fetch_all(qp);
+	spin_lock_irq(&sq->lock);
+	sq->sent = sq->put;
+	sq->next = sq->put;
+	sq->get = sq->put;
+	sq->read = sq->put;
+	spin_unlock_irq(&sq->lock);
 }
 
 /**

@@ -286,6 +286,7 @@ struct srnic_wqe {
  * @failed: a WQE was retired with an error: none behind it succeeds
  * @rtr_read: the oldest of them is the RTR message
  * @waits: the sender waits for a Read to complete or a WQE to retire
+ * @behind: RX has left WQEs to the sender that can be retired
  * @uring: application: its ring, in @shared, with the same indices; the sender's alone
  * @shared: application: memory shared with it
  */
@@ -304,6 +305,7 @@ struct srnic_sq {
 	bool			failed;
 	bool			rtr_read;
 	bool			waits;
+	bool			behind;
 	struct siw_sqe		*uring;
 	struct srnic_ring	*shared;
 };

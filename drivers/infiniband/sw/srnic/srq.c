@@ -70,8 +70,7 @@ static int srq_check(const struct ib_srq_init_attr *init)
 
 	if (init->srq_type != IB_SRQT_BASIC)
 		return -EOPNOTSUPP;
-	if (!attr->max_wr || attr->max_wr > SRNIC_MAX_WR || attr->max_sge > SRNIC_MAX_SGE ||
-	    attr->srq_limit > attr->max_wr)
+	if (!attr->max_wr || attr->max_wr > SRNIC_MAX_WR || attr->max_sge > SRNIC_MAX_SGE)
 		return -EINVAL;
 	return 0;
 }
@@ -79,7 +78,7 @@ static int srq_check(const struct ib_srq_init_attr *init)
 /**
  * srnic_create_srq - ib_device_ops.create_srq
  * @ibsrq: the SRQ
- * @init: what is asked for; what is granted on return
+ * @init: what is asked for, but no limit, which modify_srq arms; what is granted on return
  * @udata: the application's, or NULL
  *
  * Context: process.
@@ -106,7 +105,6 @@ int srnic_create_srq(struct ib_srq *ibsrq, struct ib_srq_init_attr *init, struct
 
 	INIT_WORK(&srq->event_work, srnic_srq_event_work);
 	srq->max_sge = init->attr.max_sge ?: 1;
-	srq->limit = init->attr.srq_limit;
 	err = srnic_rq_create(&srq->rq, init->attr.max_wr, ctx, &resp.srq_key);
 	if (!err && udata) {
 		resp.num_rqe = srq->rq.size;

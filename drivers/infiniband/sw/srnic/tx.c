@@ -249,6 +249,18 @@ static enum tx_step tx_finish(struct srnic_qp *qp)
 	return TX_WAIT;
 }
 
+/*
+ * Reads are answered as long as what the ULP has posted waits for answers itself: the peer may be
+ * in the same position. Then those that have come are, and no more.
+ */
+static bool tx_is_done(struct srnic_qp *qp)
+{
+	if (!srnic_send_is_at_limit(qp))
+		return false;
+	srnic_irq_limit(&qp->irq);
+	return !srnic_irq_head(&qp->irq);
+}
+
 /* One batch */
 static enum tx_step tx_step(struct srnic_qp *qp, struct srnic_upcalls *up)
 {
@@ -275,7 +287,7 @@ static enum tx_step tx_step(struct srnic_qp *qp, struct srnic_upcalls *up)
 		srnic_fault_note(qp, SRNIC_ERR_CQ_FULL);
 		return TX_GO_ON;
 	}
-	if (tx->finishing && srnic_send_is_done(qp))
+	if (tx->finishing && tx_is_done(qp))
 		return tx_finish(qp);
 	/* The ULP wants to break it off: what is not on its way will be flushed. */
 	if (READ_ONCE(qp->abrupt) || !tx_has_room(qp))
@@ -495,7 +507,6 @@ void srnic_tx_finish(struct srnic_qp *qp)
 {
 	mutex_lock(&qp->tx.lock);
 	srnic_sq_limit(qp);
-	srnic_irq_limit(&qp->irq);
 	qp->tx.finishing = true;
 	mutex_unlock(&qp->tx.lock);
 	srnic_tx_doorbell(qp);

@@ -297,6 +297,8 @@ static int srnic_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata)
 	struct srnic_dev *dev = qp->dev;
 
 	srnic_qp_end(qp);
+	srnic_cq_forget(qp->scq, ibqp);
+	srnic_cq_forget(qp->rcq, ibqp);
 	xa_erase_irq(&dev->qps, ibqp->qp_num);
 	qp_destroy_queues(qp);
 	atomic_dec(&dev->objects.qp);

@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: GPL-2.0
+/* The initiator tries again: from another source port, or with MPA of version 1. */
+
+#include "iw_mpa_fakes.h"
+
+#include <linux/in.h>
+#include <linux/in6.h>
+#include <linux/module.h>
+#include <linux/tcp.h>
+
+/* Have TCP use a port that rdma_cm believes to be free. */
+static __be16 take_port(struct fakes *f, struct fake_id *fid)
+{
+	struct fake_id *other = fake_id_create(f);
+	struct sockaddr_in *sin = (struct sockaddr_in *)&fid->id.m_local_addr;
+
+	peer_listen(f, other, AF_INET);
+	sin->sin_port = ((struct sockaddr_in *)&other->id.remote_addr)->sin_port;
+	fid->id.local_addr = fid->id.m_local_addr;
+	return sin->sin_port;
+}
+
+static void connect_source_port_in_use_takes_another(struct kunit *test)
+{
+	struct fake_conn *c = conn_new(test);
+	struct fakes *f = test->priv;
+	struct sockaddr_storage peer;
+	struct sockaddr_in *sin;
+	__be16 taken;
+
+	c->f = f;
+	c->fid = fake_id_create(f);
+	c->listener = peer_listen(f, c->fid, AF_INET);
+	c->param.qpn = 1;
+	taken = take_port(f, c->fid);
+	KUNIT_ASSERT_EQ(test, fake_connect(c->fid, &c->param), 0);
+	conn_answer_dial(c);
+
+	KUNIT_ASSERT_GT(test, kernel_getpeername(c->peer,
+						 (struct sockaddr *)&peer), 0);
+	sin = (struct sockaddr_in *)&c->fid->id.m_local_addr;
+	KUNIT_EXPECT_NE(test, sin->sin_port, taken);
+	KUNIT_EXPECT_EQ(test, sin->sin_port,
+			((struct sockaddr_in *)&peer)->sin_port);
+	KUNIT_EXPECT_EQ(test, memcmp(&c->fid->id.local_addr,
+				     &c->fid->id.m_local_addr,
+				     sizeof(c->fid->id.local_addr)), 0);
+}
+
+static void connect_source_port_in_use_is_refused_if_set_so(struct kunit *test)
+{
+	struct iw_cm_conn_param param = { .qpn = 1 };
+	struct fakes *f = test->priv;
+	struct fake_id *fid = fake_id_create(f);
+
+	peer_listen(f, fid, AF_INET);
+	take_port(f, fid);
+	f->config->source_port_retry = 0;
+	KUNIT_EXPECT_EQ(test, fake_connect(fid, &param), -EADDRINUSE);
+	KUNIT_EXPECT_EQ(test, f->qps[0].refs, 1);
+}
+
+struct fallback_case {
+	const char	*desc;
+	bool		rst;
+	bool		port_retry;
+};
+
+static const struct fallback_case fallback_cases[] = {
+	{ "rfc6581_10_fin", false, true },
+	{ "rfc6581_10_rst", true, true },
+	{ "fin_on_a_fixed_port", false, false },
+	{ "rst_on_a_fixed_port", true, false },
+};
+
+static void fallback_desc(const struct fallback_case *c, char *desc)
+{
+	strscpy(desc, c->desc, KUNIT_PARAM_DESC_SIZE);
+}
+
+KUNIT_ARRAY_PARAM(fallback, fallback_cases, fallback_desc);
+
+static void fall_back(struct fake_conn *c, struct fakes *f, bool rst)
+{
+	conn_dial(c, f);
+	KUNIT_EXPECT_EQ(f->test, peer_frame_rev(&c->frame), 2);
+	if (rst)
+		peer_rst(f, c->peer);
+	else
+		peer_fin(c->peer);
+	conn_answer_dial(c);
+	KUNIT_EXPECT_EQ(f->test, peer_frame_rev(&c->frame), 1);
+	KUNIT_EXPECT_EQ(f->test, peer_frame_flags(&c->frame), MPA_C);
+	KUNIT_EXPECT_EQ(f->test, peer_frame_pd_len(&c->frame), 5);
+}
+
+/* Rules: E-10-6: the second Request, and the status of CONNECT_REPLY */
+static void connect_v2_refused_comes_up_with_v1(struct kunit *test)
+{
+	const struct fallback_case *fc = test->param_value;
+	struct fake_conn *c = conn_new(test);
+	struct fakes *f = test->priv;
+
+	f->config->source_port_retry = fc->port_retry;
+	fall_back(c, f, fc->rst);
+	peer_make(&c->frame, true, MPA_C, 1, NULL, 0);
+	peer_send_frame(f, c->peer, &c->frame);
+	fake_expect_event(c->fid, 0, IW_CM_EVENT_CONNECT_REPLY, 0);
+	KUNIT_EXPECT_EQ(test, c->fid->nr_events, 1);
+	KUNIT_EXPECT_EQ(test, c->qp->params.rev, 1);
+}
+
+/* Rules: E-10-6: the status of CONNECT_REPLY after the second */
+static void connect_v2_refused_is_tried_again_once(struct kunit *test)
+{
+	struct fake_conn *c = conn_new(test);
+
+	fall_back(c, test->priv, true);
+	peer_rst(c->f, c->peer);
+	fake_expect_event(c->fid, 0, IW_CM_EVENT_CONNECT_REPLY, -ECONNRESET);
+	fake_expect_closed(c->fid, 1);
+}
+
+/* Then it is not the revision that the peer dislikes. */
+/* Rules: M-7.1.1-12: status of CONNECT_REPLY */
+static void connect_fallback_refuses_a_v2_reply(struct kunit *test)
+{
+	struct fake_conn *c = conn_new(test);
+
+	fall_back(c, test->priv, true);
+	conn_send_good_reply(c);
+	fake_expect_event(c->fid, 0, IW_CM_EVENT_CONNECT_REPLY, -EPROTO);
+	fake_expect_closed(c->fid, 1);
+}
+
+static struct kunit_case again_cases[] = {
+	KUNIT_CASE(connect_source_port_in_use_takes_another),
+	KUNIT_CASE(connect_source_port_in_use_is_refused_if_set_so),
+	KUNIT_CASE_PARAM(connect_v2_refused_comes_up_with_v1, fallback_gen_params),
+	KUNIT_CASE(connect_v2_refused_is_tried_again_once),
+	KUNIT_CASE(connect_fallback_refuses_a_v2_reply),
+	{}
+};
+
+static struct kunit_suite again_suite = {
+	.name = "iw_mpa_connect_again",
+	.init = fakes_init,
+	.exit = fakes_exit,
+	.test_cases = again_cases,
+};
+
+kunit_test_suite(again_suite);
+
+MODULE_LICENSE("GPL");

@@ -1,0 +1,329 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Receive queues, the queue of inbound Reads, and completion queues, armed and full. */
+
+#include "srnic_pair.h"
+
+#include <linux/module.h>
+#include <linux/slab.h>
+#include <linux/string.h>
+
+#include "place.h"
+#include "reads.h"
+#include "rq.h"
+#include "send.h"
+#include "sq.h"
+#include "stag.h"
+#include "tx.h"
+#include "writer.h"
+
+static const struct pair_opts queue_opts = { .crc = true, .emss = 1448, .ord = 2 };
+
+static int queue_take(struct srnic_rq *rq, struct srnic_rwqe *rwqe, u32 limit, bool *below)
+{
+	int err;
+
+	spin_lock_irq(&rq->lock);
+	err = srnic_rq_take(rq, rwqe, limit, below);
+	spin_unlock_irq(&rq->lock);
+	return err;
+}
+
+static void rq_user_elements_taken_once_in_order(struct kunit *test)
+{
+	struct pair_end *e = pair_user(test->priv, &queue_opts);
+	struct siw_rqe *ring = e->qp->rq.uring;
+	struct srnic_rwqe rwqe;
+	bool below = false;
+	u32 i;
+
+	for (i = 0; i < 3 * PAIR_WRS; i++) {
+		struct siw_rqe *slot = &ring[i % PAIR_WRS];
+
+		KUNIT_EXPECT_EQ(test, queue_take(&e->qp->rq, &rwqe, 0, &below), -ENOENT);
+		*slot = (struct siw_rqe) {
+			.id = i, .num_sge = 1, .sge = { { .laddr = 1, .length = 2, .lkey = 3 } },
+		};
+		/* The flags last, as applications do */
+		smp_store_release(&slot->flags, SIW_WQE_VALID);
+		KUNIT_EXPECT_EQ(test, queue_take(&e->qp->rq, &rwqe, 0, &below), 0);
+		KUNIT_EXPECT_EQ(test, slot->flags, 0);
+		KUNIT_EXPECT_EQ(test, rwqe.id, i);
+		KUNIT_EXPECT_EQ(test, srnic_rwqe_size(&rwqe), 2);
+		KUNIT_EXPECT_EQ(test, rwqe.sge[0].lkey, 3);
+	}
+	ring[0] = (struct siw_rqe) { .id = 9, .num_sge = 7, .flags = SIW_WQE_VALID };
+	KUNIT_EXPECT_EQ(test, queue_take(&e->qp->rq, &rwqe, 0, &below), -EINVAL);
+	KUNIT_EXPECT_EQ(test, rwqe.id, 9);
+	KUNIT_EXPECT_EQ(test, rwqe.num_sge, 0);
+	KUNIT_EXPECT_FALSE(test, below);
+}
+
+/* The limit of an SRQ: told when fewer are left */
+static void rq_limit_told_when_fewer_are_left(struct kunit *test)
+{
+	struct pair_end *e = pair_user(test->priv, &queue_opts);
+	struct srnic_rwqe rwqe;
+	bool below = false;
+	int i;
+
+	for (i = 0; i < 5; i++)
+		e->qp->rq.uring[i].flags = SIW_WQE_VALID;
+	KUNIT_EXPECT_EQ(test, queue_take(&e->qp->rq, &rwqe, 4, &below), 0);
+	KUNIT_EXPECT_FALSE(test, below);
+	KUNIT_EXPECT_EQ(test, queue_take(&e->qp->rq, &rwqe, 4, &below), 0);
+	KUNIT_EXPECT_TRUE(test, below);
+	KUNIT_EXPECT_EQ(test, queue_take(&e->qp->rq, &rwqe, PAIR_WRS + 1, &below), 0);
+	KUNIT_EXPECT_TRUE(test, below);
+}
+
+#define HOLES_ELEMENTS	6
+
+/* Take what there is, of a ring in which the bits of @valid say which elements are. */
+static void rq_take_among_holes(struct kunit *test, struct srnic_rq *rq, u32 valid, u32 limit)
+{
+	u32 i, taken = 0, start = rq->get;
+	struct srnic_rwqe rwqe;
+	bool below = false;
+
+	for (i = 0; i < HOLES_ELEMENTS; i++)
+		rq->uring[(start + i) % PAIR_WRS] = (struct siw_rqe) {
+			.id = i, .flags = valid & BIT(i) ? SIW_WQE_VALID : 0,
+		};
+	while (!queue_take(rq, &rwqe, limit, &below)) {
+		KUNIT_ASSERT_EQ(test, rwqe.id, taken);
+		taken++;
+		KUNIT_EXPECT_EQ(test, below, !(valid & BIT(taken + limit - 1)));
+		KUNIT_ASSERT_LE(test, taken, (u32)HOLES_ELEMENTS);
+	}
+	KUNIT_EXPECT_EQ(test, taken, (u32)ffz(valid));
+	for (i = taken; i < HOLES_ELEMENTS; i++)
+		KUNIT_EXPECT_EQ(test, !!rq->uring[(start + i) % PAIR_WRS].flags,
+				!!(valid & BIT(i)));
+}
+
+/*
+ * An application may clear what it has posted. Whatever it leaves, what is before the first hole
+ * is taken, once and in order; behind that nothing is touched; and whether the limit is reached
+ * is told by the one element that has to be there.
+ */
+static void rq_limit_among_cleared_elements_harmless(struct kunit *test)
+{
+	struct pair_end *e = pair_user(test->priv, &queue_opts);
+	u32 valid, limit;
+
+	for (valid = 0; valid < BIT(HOLES_ELEMENTS); valid++) {
+		for (limit = 1; limit <= HOLES_ELEMENTS; limit++) {
+			memset(e->qp->rq.uring, 0, PAIR_WRS * sizeof(*e->qp->rq.uring));
+			rq_take_among_holes(test, &e->qp->rq, valid, limit);
+		}
+	}
+}
+
+/* Any IRD, not rounded; full and empty are told apart, however often it goes round */
+static void irq_any_size_exact(struct kunit *test)
+{
+	static const u16 sizes[] = { 1, 2, 3, 5, 8, 127, 128 };
+	u8 hdr[SRNIC_READ_ULPDU];
+	u32 i, n, put, get;
+
+	for (i = 0; i < ARRAY_SIZE(sizes); i++) {
+		struct srnic_irq irq;
+
+		KUNIT_ASSERT_EQ(test, srnic_irq_alloc(&irq, sizes[i]), 0);
+		put = 0;
+		get = 0;
+		for (n = 0; n < 4 * sizes[i]; n++) {
+			while (put - get < sizes[i]) {
+				KUNIT_ASSERT_FALSE(test, srnic_irq_is_full(&irq));
+				memset(hdr, put++, sizeof(hdr));
+				srnic_irq_put(&irq, hdr);
+			}
+			KUNIT_ASSERT_TRUE(test, srnic_irq_is_full(&irq));
+			KUNIT_ASSERT_EQ(test, srnic_irq_head(&irq)->hdr[45], (u8)get);
+			srnic_irq_get(&irq);
+			get++;
+			if (n % 3)
+				continue;
+			while (get != put) {
+				KUNIT_ASSERT_EQ(test, srnic_irq_head(&irq)->hdr[0], (u8)get);
+				srnic_irq_get(&irq);
+				get++;
+			}
+			KUNIT_ASSERT_PTR_EQ(test, srnic_irq_head(&irq), NULL);
+		}
+		srnic_irq_free(&irq);
+	}
+}
+
+static void irq_ird_0_always_full(struct kunit *test)
+{
+	struct srnic_irq irq;
+
+	KUNIT_ASSERT_EQ(test, srnic_irq_alloc(&irq, 0), 0);
+	KUNIT_EXPECT_TRUE(test, srnic_irq_is_full(&irq));
+	KUNIT_EXPECT_PTR_EQ(test, srnic_irq_head(&irq), NULL);
+	srnic_irq_free(&irq);
+}
+
+/* What wakes a queue that is armed, once */
+/* Rules: R-5.3-2 T-14 */
+static void cq_armed_called_once_for_what_was_asked(struct kunit *test)
+{
+	struct pair *p = test->priv;
+	struct srnic_cq *cq = &p->end[0].scq;
+	const struct {
+		enum ib_cq_notify_flags	arm;
+		bool			solicited;
+		enum ib_wc_status	status;
+		bool			due;
+	} rows[] = {
+		{ IB_CQ_NEXT_COMP, false, IB_WC_SUCCESS, true },
+		{ IB_CQ_NEXT_COMP, true, IB_WC_SUCCESS, true },
+		{ IB_CQ_SOLICITED, false, IB_WC_SUCCESS, false },
+		{ IB_CQ_SOLICITED, true, IB_WC_SUCCESS, true },
+		{ IB_CQ_SOLICITED, false, IB_WC_WR_FLUSH_ERR, true },
+	};
+	struct ib_wc wc;
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(rows); i++) {
+		const struct srnic_cqe cqe = {
+			.qp = &p->end[0].qp->ibqp, .status = rows[i].status,
+		};
+		struct srnic_upcalls up = {};
+
+		/* What the row before has left armed */
+		srnic_cq_put(cq, &cqe, true, &up);
+		up.cq[0] = NULL;
+		while (pair_poll(cq, &wc))
+			;
+		KUNIT_EXPECT_EQ(test, srnic_cq_arm(cq, rows[i].arm | IB_CQ_REPORT_MISSED_EVENTS),
+				0);
+		srnic_cq_put(cq, &cqe, rows[i].solicited, &up);
+		KUNIT_EXPECT_PTR_EQ(test, up.cq[0], rows[i].due ? cq : NULL);
+		if (!rows[i].due)
+			continue;
+		up.cq[0] = NULL;
+		srnic_cq_put(cq, &cqe, true, &up);
+		KUNIT_EXPECT_PTR_EQ(test, up.cq[0], NULL);
+		KUNIT_EXPECT_EQ(test, srnic_cq_arm(cq, rows[i].arm), 0);
+		KUNIT_EXPECT_EQ(test, srnic_cq_arm(cq, rows[i].arm | IB_CQ_REPORT_MISSED_EVENTS),
+				1);
+	}
+}
+
+/* Who asked for the next one gets it, though another asks for less behind. */
+static void cq_armed_for_next_stays_so(struct kunit *test)
+{
+	struct pair *p = test->priv;
+	struct srnic_cq *cq = &p->end[0].scq;
+	const struct srnic_cqe cqe = { .qp = &p->end[0].qp->ibqp };
+	struct srnic_upcalls up = {};
+
+	srnic_cq_arm(cq, IB_CQ_NEXT_COMP);
+	srnic_cq_arm(cq, IB_CQ_SOLICITED);
+	srnic_cq_put(cq, &cqe, false, &up);
+	KUNIT_EXPECT_PTR_EQ(test, up.cq[0], cq);
+	up.cq[0] = NULL;
+	srnic_cq_arm(cq, IB_CQ_SOLICITED);
+	srnic_cq_put(cq, &cqe, false, &up);
+	KUNIT_EXPECT_PTR_EQ(test, up.cq[0], NULL);
+}
+
+/* The application's side of it: a word in memory */
+static void cq_user_word_taken_back_once(struct kunit *test)
+{
+	struct pair *p = test->priv;
+	struct srnic_cq *cq = &p->end[0].scq;
+	const struct srnic_cqe cqe = { .qp = &p->end[0].qp->ibqp };
+	struct srnic_upcalls up = {};
+	u32 word = SIW_NOTIFY_SOLICITED;
+	struct siw_cqe *ring = pair_user_cq(test, cq, &word);
+
+	srnic_cq_put(cq, &cqe, false, &up);
+	KUNIT_EXPECT_PTR_EQ(test, up.cq[0], NULL);
+	KUNIT_EXPECT_EQ(test, word, SIW_NOTIFY_SOLICITED);
+	srnic_cq_put(cq, &cqe, true, &up);
+	KUNIT_EXPECT_PTR_EQ(test, up.cq[0], cq);
+	KUNIT_EXPECT_EQ(test, word, 0);
+	KUNIT_EXPECT_EQ(test, ring[0].flags, SIW_WQE_VALID);
+	KUNIT_EXPECT_EQ(test, ring[1].qp_id, 1);
+	KUNIT_EXPECT_EQ(test, ring[2].flags, 0);
+}
+
+/* What does not fit is told, and nothing that is there is touched */
+/* Rules: R-8.1.1-10 */
+static void cq_overflow_told_nothing_overwritten(struct kunit *test)
+{
+	struct pair *p = test->priv;
+	struct srnic_cq *cq = &p->end[0].scq;
+	struct srnic_cqe cqe = { .qp = &p->end[0].qp->ibqp };
+	struct srnic_upcalls up = {};
+	struct ib_wc wc;
+	int i;
+
+	cq->overflowed = true;		/* there is no ULP to be told by a work item */
+	for (i = 0; i < PAIR_CQES; i++) {
+		cqe.id = i;
+		srnic_cq_put(cq, &cqe, false, &up);
+		KUNIT_ASSERT_FALSE(test, up.full);
+	}
+	srnic_cq_put(cq, &cqe, false, &up);
+	KUNIT_EXPECT_TRUE(test, up.full);
+	for (i = 0; i < PAIR_CQES; i++) {
+		KUNIT_ASSERT_EQ(test, pair_poll(cq, &wc), 1);
+		KUNIT_EXPECT_EQ(test, wc.wr_id, i);
+	}
+	KUNIT_EXPECT_EQ(test, pair_poll(cq, &wc), 0);
+}
+
+/* Nobody could ask whose they are. */
+static void cq_of_a_qp_that_goes_has_none_of_it(struct kunit *test)
+{
+	struct pair *p = test->priv;
+	struct srnic_cq *cq = &p->end[0].scq;
+	struct srnic_cqe cqe = {};
+	struct srnic_upcalls up = {};
+	int i;
+
+	for (i = 0; i < 6; i++) {
+		cqe.id = i;
+		cqe.qp = &p->end[i & 1].qp->ibqp;
+		srnic_cq_put(cq, &cqe, false, &up);
+	}
+	p->end[0].qp->dying = true;
+	srnic_cq_arm(cq, IB_CQ_NEXT_COMP);
+	cqe.qp = &p->end[0].qp->ibqp;
+	srnic_cq_put(cq, &cqe, false, &up);
+	KUNIT_EXPECT_PTR_EQ(test, up.cq[0], NULL);
+	srnic_cq_forget(cq, &p->end[0].qp->ibqp);
+	for (i = 1; i < 6; i += 2)
+		pair_expect_wc(p, cq, i, IB_WC_SUCCESS);
+	pair_expect_no_wc(p, cq);
+	p->end[0].qp->dying = false;
+}
+
+static struct kunit_case arrival_cases[] = {
+	KUNIT_CASE(rq_user_elements_taken_once_in_order),
+	KUNIT_CASE(rq_limit_told_when_fewer_are_left),
+	KUNIT_CASE(rq_limit_among_cleared_elements_harmless),
+	KUNIT_CASE(irq_any_size_exact),
+	KUNIT_CASE(irq_ird_0_always_full),
+	KUNIT_CASE(cq_armed_called_once_for_what_was_asked),
+	KUNIT_CASE(cq_armed_for_next_stays_so),
+	KUNIT_CASE(cq_user_word_taken_back_once),
+	KUNIT_CASE(cq_overflow_told_nothing_overwritten),
+	KUNIT_CASE(cq_of_a_qp_that_goes_has_none_of_it),
+	{}
+};
+
+static struct kunit_suite arrival_suite = {
+	.name = "srnic_arrival",
+	.init = pair_init,
+	.exit = pair_exit,
+	.test_cases = arrival_cases,
+};
+
+kunit_test_suite(arrival_suite);
+
+MODULE_LICENSE("GPL");

@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: GPL-2.0
+/* FPDUs that TCP cannot hold as a whole: they are collected elsewhere. */
+
+#include "srnic_pair.h"
+
+#include <linux/module.h>
+#include <linux/mm.h>
+#include <linux/string.h>
+
+#include "cursor.h"
+#include "fault.h"
+#include "rx.h"
+#include "stag.h"
+
+static const struct pair_opts part_opts[] = {
+	{ .crc = true, .emss = 1448, .ord = 4 },
+	{ .crc = true, .emss = 1448, .ord = 4, .markers = { true, true } },
+};
+
+static void part_desc(const struct pair_opts *opts, char *desc)
+{
+	snprintf(desc, KUNIT_PARAM_DESC_SIZE, "markers_%d", opts->markers[0]);
+}
+
+KUNIT_ARRAY_PARAM(part, part_opts, part_desc);
+
+static struct pair *part_begin(struct kunit *test)
+{
+	struct pair *p = test->priv;
+	u32 i;
+
+	pair_start(p, test->param_value ?: &part_opts[0]);
+	for (i = 0; i < PAIR_MEM; i++)
+		p->end[0].mem[i] = i * 7 + (i >> 8);
+	return p;
+}
+
+/* As the work item does when TCP cannot hold the FPDU of which the first octet is there */
+static void part_copy_out(struct pair *p, struct pair_end *from, struct srnic_qp *to)
+{
+	struct srnic_cursor cur = { .markers = to->rx.markers, .pos = from->wire_pos };
+	struct srnic_upcalls up = {};
+
+	srnic_cursor_at_memory(&cur, from->wire, 1);
+	KUNIT_ASSERT_EQ(p->test, srnic_rx_take(to, &cur, 1, U32_MAX, &up), 0);
+	to->rx.part_size = srnic_rx_part_size(&to->rx, from->wire_pos);
+	to->rx.part_len = 0;
+	to->rx.part = kvmalloc(to->rx.part_size, GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(p->test, to->rx.part);
+}
+
+static u64 part_copied_out(const struct pair *p)
+{
+	u64 n = 0;
+	int cpu;
+
+	for_each_possible_cpu(cpu)
+		n += per_cpu_ptr(p->dev->stats, cpu)->counter[SRNIC_CNT_rx_copied_out];
+	return n;
+}
+
+/* Copied out before its length is known; the next one is taken where it is. */
+static void part_by_first_octet_arrives(struct kunit *test)
+{
+	static const u32 lens[] = { 0, 1, 490, 1000, 60000 };
+	struct pair *p = part_begin(test);
+	struct pair_end *a = &p->end[0], *b = &p->end[1];
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(lens); i++) {
+		struct ib_sge sge = {
+			.addr = (uintptr_t)a->mem, .length = lens[i],
+			.lkey = SRNIC_LOCAL_DMA_LKEY,
+		};
+		const struct ib_send_wr wr = {
+			.opcode = IB_WR_SEND, .sg_list = &sge, .num_sge = 1,
+		};
+
+		memset(b->mem, 0xee, PAIR_MEM);
+		pair_post_recv(b, i, b->mem, lens[i]);
+		pair_post_recv(b, 100 + i, NULL, 0);
+		KUNIT_ASSERT_EQ(test, pair_post(a, &wr), 0);
+		sge.length = 0;
+		KUNIT_ASSERT_EQ(test, pair_post(a, &wr), 0);
+		pair_send(p, 0);
+		part_copy_out(p, a, b->qp);
+		pair_deliver(p, 0);
+		pair_expect_fault(p, 1, SRNIC_ERR_NONE);
+		pair_expect_wc(p, &b->rcq, i, IB_WC_SUCCESS);
+		pair_expect_wc(p, &b->rcq, 100 + i, IB_WC_SUCCESS);
+		KUNIT_EXPECT_EQ(test, memcmp(b->mem, a->mem, lens[i]), 0);
+		KUNIT_EXPECT_EQ(test, b->mem[lens[i]], 0xee);
+		KUNIT_EXPECT_PTR_EQ(test, b->qp->rx.part, NULL);
+		KUNIT_EXPECT_EQ(test, part_copied_out(p), i + 1);
+	}
+}
+
+/* Room for the FPDU as soon as its length is known, and for the longest one before */
+static void part_size_holds_any_fpdu(struct kunit *test)
+{
+	const u32 longest = iw_mpa_fpdu_size(U16_MAX);
+	struct srnic_rx rx = { .need = 2 };
+
+	KUNIT_EXPECT_EQ(test, srnic_rx_part_size(&rx, 7), longest);
+	rx.need = 8;
+	KUNIT_EXPECT_EQ(test, srnic_rx_part_size(&rx, 0), 8);
+	rx.markers = true;
+	KUNIT_EXPECT_EQ(test, srnic_rx_part_size(&rx, 4), 8);
+	rx.need = 6;
+	KUNIT_EXPECT_EQ(test, srnic_rx_part_size(&rx, 1024),
+			longest + 4 * DIV_ROUND_UP(longest, 508));
+}
+
+/* What is behind a completion that did not fit is not looked at, copied out or not. */
+static void part_cq_full_behind_it_stops(struct kunit *test)
+{
+	const struct ib_send_wr wr = { .opcode = IB_WR_SEND };
+	struct pair *p = part_begin(test);
+	struct pair_end *a = &p->end[0], *b = &p->end[1];
+	struct srnic_cursor cur = {};
+	struct srnic_upcalls up = {};
+
+	b->rcq.overflowed = true;	/* there is no ULP to be told by a work item */
+	b->rcq.put = PAIR_CQES;
+	pair_post_recv(b, 1, NULL, 0);
+	pair_post_recv(b, 2, NULL, 0);
+	KUNIT_ASSERT_EQ(test, pair_post(a, &wr), 0);
+	KUNIT_ASSERT_EQ(test, pair_post(a, &wr), 0);
+	pair_send(p, 0);
+	part_copy_out(p, a, b->qp);
+	srnic_cursor_at_memory(&cur, a->wire, a->wire_len);
+	KUNIT_EXPECT_EQ(test, srnic_rx_take(b->qp, &cur, a->wire_len, U32_MAX, &up), a->wire_len);
+	KUNIT_EXPECT_TRUE(test, up.full);
+	KUNIT_EXPECT_EQ(test, b->qp->rq.get, 1);
+}
+
+/* Memory of TCP's queue can be another's, who writes to it between two looks of ours. */
+static void part_length_is_changed_meanwhile(struct kunit *test)
+{
+	static const u8 changed[2048] = { 0xff, 0xff };
+	struct pair *p = part_begin(test);
+	struct srnic_qp *to = p->end[1].qp;
+	struct srnic_cursor cur = {};
+	struct srnic_upcalls up = {};
+
+	to->rx.part_size = 1008;	/* what an ULPDU_Length of 1000 wants */
+	to->rx.part_len = 0;
+	to->rx.part = kvmalloc(to->rx.part_size, GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, to->rx.part);
+	srnic_cursor_at_memory(&cur, changed, sizeof(changed));
+	KUNIT_EXPECT_EQ(test, srnic_rx_take(to, &cur, sizeof(changed), U32_MAX, &up),
+			sizeof(changed));
+	KUNIT_EXPECT_LE(test, to->rx.part_len, to->rx.part_size);
+	pair_expect_fault(p, 1, SRNIC_ERR_UNREADABLE);
+}
+
+static struct kunit_case part_cases[] = {
+	KUNIT_CASE_PARAM(part_by_first_octet_arrives, part_gen_params),
+	KUNIT_CASE(part_size_holds_any_fpdu),
+	KUNIT_CASE(part_cq_full_behind_it_stops),
+	KUNIT_CASE(part_length_is_changed_meanwhile),
+	{}
+};
+
+static struct kunit_suite part_suite = {
+	.name = "srnic_part",
+	.init = pair_init,
+	.exit = pair_exit,
+	.test_cases = part_cases,
+};
+
+kunit_test_suite(part_suite);
+
+MODULE_LICENSE("GPL");

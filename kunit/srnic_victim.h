@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* A victim with regions of all kinds, and what a peer may send to it: rows of tables. */
+#ifndef _SRNIC_VICTIM_H
+#define _SRNIC_VICTIM_H
+
+#include "srnic_pair.h"
+
+#define BASE	0x100000ULL
+#define SIZE	64U
+
+/* STags of the victim, put into rows by their number */
+enum fault_stag {
+	STAG_WRITE,		/* SIZE octets at BASE, remote write */
+	STAG_READ,		/* the same, remote read */
+	STAG_NONE,		/* no remote right */
+	STAG_OTHER,		/* of another protection domain */
+	STAG_DEAD,		/* was valid once */
+	STAG_KEY,		/* STAG_WRITE with another key */
+	STAG_INDEX,		/* nobody has it */
+	STAG_ZERO,
+	STAG_DMA,		/* the lkey of all memory */
+	STAG_COUNT
+};
+
+/* Of tagged messages @stag and @to; of untagged ones @qn, @msn, @mo; of Read Requests all */
+struct fault_row {
+	const char	*desc;
+	enum srnic_err	err;
+	u8		ddp, rdmap;
+	u8		stag;
+	u64		to;
+	u32		qn, msn, mo;
+	u32		len;		/* octets of payload */
+	u32		size;		/* Read Request: size */
+	u32		recv;		/* octets of a receive that is posted, or 0 for none */
+	u8		term[4];	/* Terminate Control; nothing if silent */
+	u8		term_len;
+};
+
+#define T_STAG	{ 0x11, 0x00, 0xc0, 0 }
+#define MD_T	20
+#define MD_U	24
+#define MDR	52
+
+#define A_WRITE(_desc, _err, _stag, _to, _len, ...) {			\
+	.desc = _desc, .err = SRNIC_ERR_##_err, .ddp = 0xc1, .rdmap = 0x40,	\
+	.stag = _stag, .to = _to, .len = _len, .term = __VA_ARGS__, .term_len = MD_T }
+#define A_READ(_desc, _err, _stag, _to, _size, ...) {			\
+	.desc = _desc, .err = SRNIC_ERR_##_err, .ddp = 0x41, .rdmap = 0x41,	\
+	.qn = 1, .msn = 1, .stag = _stag, .to = _to, .len = 28, .size = _size,	\
+	.term = __VA_ARGS__, .term_len = MDR }
+#define A_SEND(_desc, _err, _msn, _mo, _len, _recv, ...) {		\
+	.desc = _desc, .err = SRNIC_ERR_##_err, .ddp = 0x41, .rdmap = 0x43,	\
+	.msn = _msn, .mo = _mo, .len = _len, .recv = _recv,			\
+	.term = __VA_ARGS__, .term_len = MD_U }
+#define A_SINV(_desc, _err, _stag, ...) {					\
+	.desc = _desc, .err = SRNIC_ERR_##_err, .ddp = 0x41, .rdmap = 0x44,	\
+	.msn = 1, .stag = _stag, .recv = SIZE, .term = __VA_ARGS__, .term_len = MD_U }
+
+/* End 1 is the victim. */
+struct fault_world {
+	struct pair	*p;
+	u8		*mem;		/* SIZE octets, guards around */
+	u32		stags[STAG_COUNT];
+};
+
+struct fault_world *fault_begin(struct kunit *test);
+u16 fault_ulpdu(const struct fault_world *w, const struct fault_row *row, u8 *ulpdu);
+u32 fault_term(struct pair *p, u8 *payload);
+void fault_expect_term(struct pair *p, const struct fault_row *row, const u8 *ulpdu, u16 len);
+
+#endif /* _SRNIC_VICTIM_H */

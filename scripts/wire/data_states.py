@@ -1,0 +1,139 @@
+# SPDX-License-Identifier: GPL-2.0
+"""States of a QP: what a ULP sees of them, which it may ask for, and what becomes of work."""
+
+import errno
+
+import rdmap
+from harness import check, equal
+from link import FATAL, Link, both
+from peer import FIN, random_octets
+from rdmap import READ_REQUEST, READ_RESPONSE, Read
+from registry import rule
+from verbs import (ERR, INIT, LOCAL_WRITE, REMOTE_READ, REMOTE_WRITE, RESET, RTR, RTS, SQD, SUCCESS,
+                   WR_FLUSH_ERR)
+
+MAY_WRITE = LOCAL_WRITE | REMOTE_WRITE
+
+
+def broken_off(b, role):
+    """A QP that a ULP has brought to ERR, when all is flushed and the connection has ended"""
+    link = Link(b, role)
+    link.qp.recv()
+    link.qp.modify(ERR)
+    link.qp.flushed()
+    link.peer.allow_cut()
+    link.peer.hear_until_end()
+    link.close()
+    link.disconnected()
+    return link
+
+
+def refused(link, state):
+    _, said = link.verbs.ask(f"modify {link.qp.name} {state}")
+    equal(said, errno.EINVAL, f"modify to {state}")
+
+
+@rule("R-7-1", cases=both())
+def R_7_1_error_is_what_a_ulp_sees_that_asked_for_it(b, role):
+    """At once: from then on nothing is placed, and what is posted is flushed."""
+    link = Link(b, role)
+    mr = link.dut.mr(64, MAY_WRITE)
+    link.qp.recv()
+    link.qp.modify(ERR)
+    equal(link.qp.state(), ERR, "state")
+    try:
+        link.peer.write(mr.rkey, mr.start, b"late")
+    except OSError:
+        pass
+    link.qp.send(b"behind")
+    link.qp.flushed()
+    mr.expect(bytes([0xa5] * 4))
+    link.peer.allow_cut()
+    link.peer.hear_until_end()
+    check(not link.peer.heard, "something was sent")
+    link.close()
+    link.disconnected()
+
+
+@rule("D-6.2.2-1", cases=both())
+def D_6_2_2_1_states_that_cannot_follow_are_refused(b, role):
+    link = Link(b, role)
+    link.works()
+    for state in RESET, INIT:
+        refused(link, state)
+    link.qp.modify(RTS)
+    link.works()
+    link.qp.recv()
+    link.qp.modify(ERR)
+    link.qp.flushed()
+    link.peer.allow_cut()
+    link.peer.hear_until_end()
+    link.close()
+    link.disconnected()
+    for state in RTR, RTS, SQD:
+        refused(link, state)
+    equal(link.qp.state(), ERR, "state")
+
+
+@rule("D-6.2.2-1", cases=both())
+def D_6_2_2_1_reset_forgets_what_is_posted(b, role):
+    def post_and_reset(_, qp):
+        for _ in range(3):
+            qp.recv()
+        qp.modify(RESET)
+        qp.rq.posted.clear()
+        qp.modify(INIT)
+
+    link = Link(b, role, setup=post_and_reset)
+    link.dut.nothing_completes("rcq")
+    link.ping(b"the first")
+
+
+@rule("D-6.2.2-1", cases=both((RESET,), (INIT,)))
+def D_6_2_2_1_work_of_an_error_is_not_of_the_next_connection(b, state, role):
+    link = broken_off(b, role)
+    link.qp.recv()
+    link.qp.modify(state)
+    wc, = link.qp.wait_recv()
+    equal(wc.status, WR_FLUSH_ERR, f"{wc}")
+    equal(link.qp.state(), state, "state")
+
+
+@rule("R-5.4-3", cases=[()])
+def R_5_4_3_limit_of_a_new_srq_is_not_looked_at(b):
+    """As ibv_create_srq(3) says: an SRQ has none before it is modified."""
+    link = Link(b, "responder")
+    link.verbs.do("srq other pd 16 1 4000")
+
+
+@rule("D-6.2.1-1", cases=both())
+def D_6_2_1_1_both_ends_have_reads_to_send(b, role):
+    """The ULP closes while its second Read waits for the first: the peer may be in the same position,
+    so it is answered until then."""
+    link = Link(b, role, ord=1, peer_ird=1)
+    sink, source = link.dut.mr(64, LOCAL_WRITE), link.dut.mr(64, REMOTE_READ)
+    source.put(random_octets(64))
+    for at in 0, 32:
+        link.qp.read(sink.sge(at, 32), 0x1000 + at, 7)
+    first = link.peer.hear(READ_REQUEST)
+    link.verbs.do(f"disconnect {link.id}")
+    link.peer.ulpdu(link.peer.read_segment(Read(1, 0, 64, source.rkey, source.start)))
+    equal(link.peer.hear_message(READ_RESPONSE), source.get(), "response")
+    for read in first.read, None:
+        link.peer.respond(read or link.peer.hear(READ_REQUEST).read, random_octets(32))
+    for wc in link.qp.wait_send(2):
+        equal(wc.status, SUCCESS, f"{wc}")
+    link.peer.hear_end(FIN)
+    link.ended(None)
+
+
+@rule("F-8-1", cases=both())
+def F_8_1_message_is_cut_behind_our_fin(b, role):
+    """The ULP has closed, and still receives: half a Send is an error all the same."""
+    link = Link(b, role)
+    link.qp.recv()
+    link.verbs.do(f"disconnect {link.id}")
+    link.peer.hear_end(FIN)
+    link.peer.ulpdu(rdmap.untagged(rdmap.SEND, b"half", msn=link.peer.next_msn(0), last=False))
+    link.close()
+    link.ended(FATAL)
