@@ -21,7 +21,7 @@ from peer import random_octets
 from rdmap import READ_RESPONSE, SEND
 from registry import rule, say
 from storms import run
-from verbs import LOCAL_WRITE, REMOTE_READ, REMOTE_WRITE, Dut
+from verbs import LOCAL_WRITE, REMOTE_READ, REMOTE_WRITE, Dut, Verbs
 
 RIGHTS = LOCAL_WRITE | REMOTE_WRITE | REMOTE_READ
 COUNTERS = "/sys/class/infiniband/siw0/ports/1/hw_counters/"
@@ -39,7 +39,7 @@ VERBS = {   # function: command, what it is called, allocations at the least
     "srnic_create_srq": ("srq new pd 200 1 0", 5),
     "srnic_create_qp": ("qp new pd scq rcq - 100 100 6 6 80 0", 8),
     "srnic_ring_mmap": ("cq new 200", 0),
-    "srnic_reg_mr": ("mr new pd memory 0 65536 7", 3),
+    "srnic_reg_user_mr": ("mr new pd memory 0 65536 7", 3),
 }
 
 
@@ -57,6 +57,7 @@ def verb_of_an_application(b, function):
         return not errno
     fail_each(b, function, way, lambda: check(way(), f"{command} fails for good"), least)
     dut.verbs.end()
+    Verbs.end_spare()
     run("poll 20 rdma_is_idle")
 
 

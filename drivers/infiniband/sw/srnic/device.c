@@ -168,10 +168,13 @@ static bool device_is_possible(const struct net_device *netdev)
 
 static int device_setup(struct srnic_dev *dev, struct net_device *netdev)
 {
+	/* iw_cm looks for QPs under a lock that softirqs take; nobody looks for regions there. */
+	static struct lock_class_key mrs_key;
 	struct ib_device *ibdev = &dev->ibdev;
 
 	xa_init_flags(&dev->qps, XA_FLAGS_ALLOC1 | XA_FLAGS_LOCK_IRQ);
 	xa_init(&dev->mrs);
+	lockdep_set_class(&dev->mrs.xa_lock, &mrs_key);
 	dev->stats = alloc_percpu(struct srnic_stats);
 	if (!dev->stats)
 		return -ENOMEM;

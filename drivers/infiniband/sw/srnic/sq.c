@@ -134,6 +134,21 @@ struct srnic_wqe *srnic_sq_head(struct srnic_qp *qp)
 	return wqe;
 }
 
+/**
+ * srnic_sq_has_more - has an application something in its ring that was not looked at?
+ * @qp: the QP
+ *
+ * Context: any; where somebody sends meanwhile, that was so a moment ago.
+ *
+ * Return: true if so.
+ */
+bool srnic_sq_has_more(const struct srnic_qp *qp)
+{
+	const struct srnic_sq *sq = &qp->sq;
+
+	return sq->uring && srnic_ring_has_sqe(&sq->uring[READ_ONCE(sq->put) & (sq->size - 1)]);
+}
+
 /* What an application has in its ring behind what was fetched; its put is the sender's. */
 static u32 sq_count_user(const struct srnic_sq *sq)
 {
@@ -488,7 +503,7 @@ bool srnic_sq_flush(struct srnic_qp *qp, struct srnic_upcalls *up)
 	sq->limited = false;
 	sq->failed = false;
 	spin_unlock_irq(&sq->lock);
-	return sq->uring && srnic_ring_has_sqe(&sq->uring[sq->put & (sq->size - 1)]);
+	return srnic_sq_has_more(qp);
 }
 
 /**

@@ -19,6 +19,7 @@ bool srnic_sq_expect_rtr(struct srnic_qp *qp);
 struct srnic_wqe *srnic_sq_oldest_read(struct srnic_qp *qp, bool *rtr);
 void srnic_sq_read_done(struct srnic_qp *qp, struct srnic_wqe *wqe, enum ib_wc_status status,
 			struct srnic_upcalls *up);
+bool srnic_sq_has_more(const struct srnic_qp *qp);
 bool srnic_sq_flush(struct srnic_qp *qp, struct srnic_upcalls *up);
 void srnic_sq_discard(struct srnic_qp *qp);
 bool srnic_sq_is_empty(struct srnic_qp *qp);

@@ -428,7 +428,8 @@ void srnic_tx_start(struct srnic_qp *qp, const struct iw_mpa_params *params)
  * srnic_tx_open - let out what was posted
  * @qp: the QP, between srnic_tx_start() and srnic_tx_stop()
  *
- * Where nobody has tried to send before, there is nothing to do: who posts sends.
+ * Who posts sends. But who has tried to before was denied it; and an application may have posted
+ * before there was a connection to deny it.
  *
  * Context: any, also within RX, which the holder of tx.lock may have entered.
  */
@@ -437,7 +438,7 @@ void srnic_tx_open(struct srnic_qp *qp)
 	WRITE_ONCE(qp->tx.open, true);
 	/* Pairs with tx_is_open() */
 	smp_mb();
-	if (READ_ONCE(qp->tx.denied))
+	if (READ_ONCE(qp->tx.denied) || srnic_sq_has_more(qp))
 		srnic_tx_kick(qp);
 }
 
