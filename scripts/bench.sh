@@ -9,11 +9,13 @@
 #   scripts/bench.sh --guard           judges: srnic and siw_mpa against siw, one measure, limits in LIMITS
 #   scripts/bench.sh --rtt             how many round trips until each end can send: netem on the
 #                                      loopback device, in the same kind of guest
+#   scripts/bench.sh --storm           judges: a server is killed and started again, and all of its
+#                                      clients come back at once; siw is told beside it
 #   scripts/bench.sh --rate            connections a second on four processors, by the clock: only
 #                                      the ratios within one run mean something
 #
-# Results: $CACHE/bench/table.rst, connect.svg, rtt.rst and rate.rst, and pages with plots of them,
-# bench.html, rtt.html and rate.html; what they were made of in raw, rtt, rate.
+# Results: $CACHE/bench/table.rst, connect.svg, rtt.rst, storm.rst and rate.rst, and pages with plots of
+# them, bench.html, rtt.html, storm.html and rate.html; what they were made of in raw, rtt, storm, rate.
 
 # shellcheck source=scripts/lib.sh
 . "$(dirname "$0")/lib.sh"
@@ -94,6 +96,10 @@ ROUNDS=3	# the drivers take turns
 TRIPS='100 1000 10000 100000'
 TRIP_VARIANTS='siw siw_mpa srnic plain srnic-tfo plain-tfo'	# the last two with TCP Fast Open
 TRIP_ROUNDS=5
+
+# Clients, milliseconds of the server for each, its backlog
+STORM='1000 5 128'
+STORM_VARIANTS='siw siw_mpa srnic'
 
 # Hundredths of what siw takes to connect, which the variants may take
 declare -A LIMITS=([siw_mpa]=104 [srnic]=104 [plain]=98)
@@ -280,6 +286,40 @@ measure_trips() {
 	say "in $OUT: rtt.rst, rtt.html"
 }
 
+# bore_storm VARIANT: nobody was turned away, and the last one per cent waited for no more than twice
+# what the server took for all
+bore_storm() {
+	local clients milliseconds _
+
+	read -r clients milliseconds _ <<<"$STORM"
+	awk -v limit=$((2 * clients * milliseconds)) '{ value[$1] = $2 }
+		END { exit !("p99" in value && !value["rejected"] && !value["failed"] &&
+			     !value["missing"] && value["p99"] <= limit) }' "$OUT/storm/$1"
+}
+
+measure_storms() {
+	local variant
+
+	need_krel
+	"$TOP/scripts/build.sh"
+	rm -rf "$OUT/storm"
+	mkdir "$OUT/storm"
+	build_program cm_storm
+	boot_counted
+	cp "$OUT/cm_storm" "$GUEST_RUN/share/"
+	for variant in $STORM_VARIANTS; do
+		take_driver "$variant"
+		say "$variant: $STORM"
+		guest_run A "/share/cm_storm 10.0.0.1 $STORM" "$LIMIT" >"$OUT/storm/$variant" || true
+		sed "s/^/# $variant: /" "$OUT/storm/$variant"
+		[[ $variant == siw ]] || tap_run "storm: all come back: $variant" bore_storm "$variant"
+	done
+	guest_kill_all		# how guests end is judged by other tests
+	python3 "$TOP/scripts/bench/report.py" --storm "$OUT"
+	cat "$OUT/storm.rst" >&2
+	tap_end bench
+}
+
 # rate VARIANT ROUND: in a guest of its own, which ends while its listeners listen. Ports in
 # TIME_WAIT would be used up in seconds.
 rate() {
@@ -343,8 +383,8 @@ measure_everything() {
 main() {
 	case $# in
 	0) ;;
-	1) [[ $1 == --guard || $1 == --rate || $1 == --rtt ]] || die "no such option: $1" ;;
-	*) [[ $# -eq 2 && $1 == -k ]] || die 'usage: bench.sh [-k REGEX | --guard | --rate | --rtt]' ;;
+	1) [[ " --guard --rate --rtt --storm " == *" $1 "* ]] || die "no such option: $1" ;;
+	*) [[ $# -eq 2 && $1 == -k ]] || die 'usage: bench.sh [-k REGEX | --guard | --rate | --rtt | --storm]' ;;
 	esac
 	ONLY=${2:-.}
 	"$TOP/scripts/setup.sh" build guest
@@ -353,6 +393,7 @@ main() {
 	--guard) guard ;;
 	--rate) measure_rates ;;
 	--rtt) measure_trips ;;
+	--storm) measure_storms ;;
 	*) measure_everything ;;
 	esac
 }

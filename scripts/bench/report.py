@@ -7,6 +7,8 @@
                                 FOLDER/rate/VARIANT.ROUND
     report.py --rtt FOLDER      round trips (rtt.rst, rtt.html), from
                                 FOLDER/rtt/VARIANT.MICROSECONDS
+    report.py --storm FOLDER    a server that is started again (storm.rst, storm.html), from
+                                FOLDER/storm/VARIANT
 
 FOLDER/raw has a file VARIANT.MEASURE with what cm_bench printed, "KEY NUMBER" a line, and
 VARIANT.MEASURE.split with what split.c counted, "PHASE GROUP FUNCTION INSTRUCTIONS CALLS".
@@ -273,6 +275,25 @@ def table_of_trips(folder):
     return Table("Round trips until", ["", *TRIP_VARIANTS], rows)
 
 
+STORM_VARIANTS = ("siw", "siw_mpa", "srnic")
+STORM = (
+    ("rejected", "attempts that were rejected"),
+    ("failed", "attempts that failed otherwise"),
+    ("missing", "clients that never came back"),
+    ("median", "half are back, ms"),
+    ("p99", "99 % are back, ms"),
+    ("last", "all are back, ms"),
+)
+
+
+def table_of_storm(folder):
+    found = {variant: Measure(os.path.join(folder, variant)).values
+             for variant in os.listdir(folder)}
+    rows = [[text, *(found.get(variant, {}).get(what) for variant in STORM_VARIANTS)]
+            for what, text in STORM]
+    return Table("A server is started again", ["", *STORM_VARIANTS], rows)
+
+
 # --- picture --------------------------------------------------------------------------------------
 
 WIDTH, BAR, LEFT = 900, 34, 90
@@ -328,6 +349,11 @@ def main():
         rates = table_of_rates(os.path.join(folder, "rate"))
         write(folder, "rate.rst", as_text(rates))
         write_page(folder, "rate.html", "iw_mpa: connections a second", [rates])
+        return
+    if sys.argv[1] == "--storm":
+        storm = table_of_storm(os.path.join(folder, "storm"))
+        write(folder, "storm.rst", as_text(storm))
+        write_page(folder, "storm.html", "iw_mpa: a server is started again", [storm])
         return
     if sys.argv[1] == "--rtt":
         trips = table_of_trips(os.path.join(folder, "rtt"))
