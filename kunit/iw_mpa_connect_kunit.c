@@ -5,8 +5,12 @@
 
 #include <linux/in.h>
 #include <linux/in6.h>
+#include <linux/ipv6.h>
 #include <linux/module.h>
 #include <linux/tcp.h>
+#include <net/inet_sock.h>
+
+#define CONN_TOS	0x28	/* without the bits of ECN, which are TCP's */
 
 static void connect_p2p_comes_up_on(struct kunit *test, int family)
 {
@@ -65,6 +69,36 @@ static void connect_p2p_comes_up_on(struct kunit *test, int family)
 			   "prepare attach send_rtr kick_rx kick_rx stop");
 	KUNIT_EXPECT_EQ(test, c->qp->why, IW_MPA_R_PEER_CLOSED);
 	peer_expect_eof(f, c->peer);
+}
+
+/* What rdma_set_option() has set is what packets have. */
+static void connect_tos_is_the_sockets(struct kunit *test)
+{
+	static const int families[] = { AF_INET, AF_INET6 };
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(families); i++) {
+		struct fake_conn *c = conn_new(test);
+		struct fakes *f = test->priv;
+
+		c->f = f;
+		c->fid = fake_id_create(f);
+		c->qp = &f->qps[i];
+		c->param.qpn = i + 1;
+		c->fid->id.tos = CONN_TOS;
+		c->fid->id.tos_set = true;
+		c->listener = peer_listen(f, c->fid, families[i]);
+		KUNIT_ASSERT_EQ(test, 0, fake_connect(c->fid, &c->param));
+		conn_answer_dial(c);
+		conn_send_good_reply(c);
+		fake_expect_event(c->fid, 0, IW_CM_EVENT_CONNECT_REPLY, 0);
+		KUNIT_ASSERT_NOT_NULL(test, c->qp->sk);
+		KUNIT_EXPECT_EQ(test, inet_sk(c->qp->sk)->tos, CONN_TOS);
+		if (families[i] == AF_INET6)
+			KUNIT_EXPECT_EQ(test, inet6_sk(c->qp->sk)->tclass, CONN_TOS);
+		peer_fin(c->peer);
+		fake_expect_event(c->fid, 1, IW_CM_EVENT_CLOSE, 0);
+	}
 }
 
 /*
@@ -479,6 +513,7 @@ static void connect_goes_to_the_mapped_address(struct kunit *test)
 static struct kunit_case connect_cases[] = {
 	KUNIT_CASE(connect_v2_p2p_ipv4_comes_up),
 	KUNIT_CASE(connect_v2_p2p_ipv6_comes_up),
+	KUNIT_CASE(connect_tos_is_the_sockets),
 	KUNIT_CASE(connect_client_server_sends_no_rtr),
 	KUNIT_CASE(connect_reply_without_a_sends_no_rtr),
 	KUNIT_CASE(connect_depths_are_left_to_the_ulps),
