@@ -325,7 +325,9 @@ static int sock_setup(struct socket *sock, const struct iw_mpa_sock_opts *opts)
 
 	sock_classify(sk);
 	sk->sk_allocation = IW_MPA_SOCK_GFP;
+#ifndef COMPAT_LACKS_TASK_FRAG
 	sk->sk_use_task_frag = false;
+#endif
 	/*
 	 * A server that is started again has its port at once, though connections of the one before
 	 * are in TIME_WAIT, for a minute; so has a client whose port rdma_cm chose. rdma_cm itself

@@ -108,9 +108,13 @@ static int stream_send(struct sock *sk, const void *buf, size_t len)
 	iov_iter_kvec(&msg.msg_iter, ITER_SOURCE, &iov, 1, len);
 	lock_sock(sk);
 	sk->sk_allocation = GFP_KERNEL;
+#ifndef COMPAT_LACKS_TASK_FRAG
 	sk->sk_use_task_frag = true;
+#endif
 	sent = tcp_sendmsg_locked(sk, &msg, len);
+#ifndef COMPAT_LACKS_TASK_FRAG
 	sk->sk_use_task_frag = false;
+#endif
 	sk->sk_allocation = IW_MPA_SOCK_GFP;
 	release_sock(sk);
 	return sent;

@@ -24,4 +24,9 @@ static inline void sk_net_refcnt_upgrade(struct sock *sk)
 #define COMPAT_LACKS_SOCK_OWNER
 #endif
 
+/* Before stable releases of 6.1 had this field, sk_allocation alone said whose fragment is used. */
+#ifndef COMPAT_HAS_TASK_FRAG
+#define COMPAT_LACKS_TASK_FRAG
+#endif
+
 #endif
