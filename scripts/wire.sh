@@ -70,7 +70,7 @@ chosen() {
 run_file() {
 	if [[ " $NOT_JUDGED " == *" $1 "* ]]; then
 		say "wire: $1"
-		run_tests "$3" "$2" "$4" "$LIMIT" --file "$1"
+		run_tests "$3" "$2" "$4" "$LIMIT" --file "$1" "${OPTIONS[@]}"
 	else
 		batch "$2" "$4" "$3" "$1"
 	fi
