@@ -7,55 +7,58 @@ FAMILIES="4"
 # It does not start on a port that is down.
 applies() { [[ $WIRE != flap ]]; }
 
-# once PROGRAM SIZE ITERATIONS: sets output; 2: not the fault of what is under test.
+# once PROGRAM SIZE ITERATIONS OCTETS: sets output; 2: not the fault of what is under test. Both
+# programs have to say that they did it, and the interfaces that so many octets went.
 once() {
-	local status=0 before
+	local status=0 before count moved
 
-	serve "$1 -R -d siw0 -F -s $2 -n $3 -p $PORT"
-	before=$(tcp_refusals)
+	serve "$1 -R -d siw0 -F -s $2 -n $3 -p $PORT" || return 1
+	before=$(tcp_refusals) && count=$(listeners) && moved=$(bytes_moved) || return 1
 	output=$(client "$1 -R -d siw0 -F -s $2 -n $3 -p $PORT $SERVER_IP") || status=$?
 	# perftest connects twice, and its server may be late to listen for the second time.
-	if [[ $status -ne 0 ]] && tcp_was_refused "$before"; then
+	if [[ $status -ne 0 ]] && tcp_was_refused "$before" && server_was_late "$count"; then
 		guest_stop "$SERVER" server >/dev/null
 		retried 'TCP was refused: the server of perftest did not listen yet'
 		return 2
 	fi
 	[[ $status -eq 0 ]] || return 1
 	server_ends >/dev/null || return 1
-	# It says so, and has no numbers, when it could not measure the processor's clock.
-	if grep 'Correlation coefficient' <<<"$output"; then
-		retried 'perftest could not measure the clock'
-		return 2
-	fi
+	[[ $(bytes_moved) -ge $((moved + $4)) ]] || fail "$1: fewer than $4 octets went"
 }
 
-# run_perftest PROGRAM SIZE ITERATIONS COLUMN-OF-THE-RESULT UNIT: adds to result.
+# run_perftest PROGRAM SIZE ITERATIONS OCTETS COLUMN-OF-THE-RESULT UNIT: adds to result.
 run_perftest() {
-	local status output number
+	local status output='' number
 
 	for _ in 1 2 3 4 5; do
 		status=0
-		once "$1" "$2" "$3" || status=$?
+		once "$1" "$2" "$3" "$4" || status=$?
 		[[ $status -eq 2 ]] || break
 	done
 	[[ $status -eq 0 ]] || fail "$1: $output"
-	number=$(awk -v size="$2" -v n="$3" -v column="$4" \
+	number=$(awk -v size="$2" -v n="$3" -v column="$5" \
 		'$1 == size && $2 == n { print $column }' <<<"$output")
-	# "inf", "0.00" and an empty string have all been seen.
-	awk -v x="$number" 'BEGIN { exit !(x ~ /^[0-9.]+$/ && x > 0) }' ||
-		fail "$1 measured '$number': $output"
-	result+="${result:+, }$1 $number $5"
+	# It counts cycles, and on a virtual processor cannot always tell how long one is: "inf",
+	# "0.00" and an empty string have all been seen. The data went, which is what counts here.
+	if awk -v x="$number" 'BEGIN { exit !(x ~ /^[0-9.]+$/ && x > 0) }'; then
+		number+=" $6"
+	else
+		number='ran, not measured'
+	fi
+	result+="${result:+, }$1 $number"
 }
 
 # PERFTESTS: only some of them.
 check() {
-	local result='' name size=65536
+	local result='' name size=65536 count
 
 	[[ $WIRE == clean ]] || size=2048
+	count=$(few 100)
 	for name in ${PERFTESTS:-ib_send_lat ib_write_bw ib_read_bw}; do
 		case $name in
-		ib_send_lat) run_perftest "$name" 2 200 6 us ;;
-		*) run_perftest "$name" "$size" "$(few 100)" 4 MB/s ;;
+		# There and back, each in a frame of its own, of which headers alone are 66 octets
+		ib_send_lat) run_perftest "$name" 2 200 $((2 * 200 * 66)) 6 us ;;
+		*) run_perftest "$name" "$size" "$count" $((size * count)) 4 MB/s ;;
 		esac
 	done
 	echo "result: $result"

@@ -126,6 +126,7 @@ $1"; }
 # bytes_sent GUEST: by its network interface. Some programs do not look at the status of their
 # work completions: the wire does not lie.
 bytes_sent() { guest_run "$1" 'cat /sys/class/net/eth0/statistics/tx_bytes'; }
+bytes_moved() { echo $(($(bytes_sent "$CLIENT") + $(bytes_sent "$SERVER"))); }
 
 # established GUEST: connections that iw_mpa has established there so far
 established() { on "$1" "sed -n 's/^established //p' /sys/kernel/debug/iw_mpa/stats"; }
@@ -152,12 +153,13 @@ rping_once() {
 # run's last lines count the causes.
 retried() { echo "retried: $1"; }
 
-# tcp_refusals: what both ends' TCP has counted: SYNs of the client that led to nothing, and RSTs of
-# the server
+# tcp_refusals: what both ends have counted: at the client, connections that an RST has refused, or
+# with siw, which counts none, all that came to nothing; at the server, RSTs
 tcp_refusals() {
-	local client server
+	local client='counter TCP_REFUSED' server
 
-	client=$(on "$CLIENT" 'tcp_counter AttemptFails')
+	is_ours "$CLIENT_DRIVER" || client='tcp_counter AttemptFails'
+	client=$(on "$CLIENT" "$client")
 	server=$(on "$SERVER" 'tcp_counter OutRsts')
 	echo "$client $server"
 }
@@ -169,6 +171,17 @@ tcp_was_refused() {
 	read -r -a before <<<"$1"
 	read -r -a after <<<"$(tcp_refusals)"
 	[[ ${after[0]} -gt ${before[0]} && ${after[1]} -gt ${before[1]} ]]
+}
+
+# listeners: how many the server's driver has had so far; siw counts none
+listeners() { ! is_ours "$SERVER_DRIVER" || on "$SERVER" 'counter listener_created'; }
+
+# server_was_late BEFORE: does it live, and has it a listener that listeners had not counted? One
+# that has failed to listen does not.
+server_was_late() {
+	on "$SERVER" '! bg_ended server' || return 1
+	! is_ours "$SERVER_DRIVER" ||
+		on "$SERVER" "more() { [[ \$(counter listener_created) -gt $1 ]]; }; poll 20 more"
 }
 
 # After a failure, before the clean-up: what the guests know about it.

@@ -217,15 +217,35 @@ rdma_is_up() {
 		[[ $(rdma link show siw0/1 2>/dev/null) == *'state ACTIVE'* ]]
 }
 
-# The port takes its state from the carrier, at this moment: where links flap, more than one try.
-rdma_add() { poll 10 rdma_try_add; }
+# siw's port takes its state from the carrier, at this moment: where links flap, more than one try.
+# Each needs the proof that the carrier was lost.
+rdma_add() {
+	local changes
+
+	for _ in {1..10}; do
+		poll 10 has_carrier || return 1
+		changes=$(</sys/class/net/eth0/carrier_changes)
+		rdma_try_add "$changes" && return
+		carrier_was_lost "$changes" || return 1
+		echo 'retried: the link lost its carrier as the device was added'
+	done
+	return 1
+}
+
+has_carrier() { [[ $(cat /sys/class/net/eth0/carrier 2>/dev/null) == 1 ]]; }
+carrier_was_lost() {
+	! has_carrier || [[ $(</sys/class/net/eth0/carrier_changes) != "$1" ]]
+}
 
 rdma_try_add() {
 	rdma link add siw0 type "$(link_type)" netdev eth0 || return 1
-	poll 2 rdma_is_up && return
+	poll 10 is_up_or_lost "$1"
+	rdma_is_up && return
 	rdma link delete siw0
 	return 1
 }
+
+is_up_or_lost() { rdma_is_up || carrier_was_lost "$1"; }
 
 # driver_set siw|siw_mpa|srnic: the way an administrator changes it.
 driver_set() {
