@@ -94,6 +94,47 @@ static void spoil_put_pd(struct brought *b)
 	b->drv.put_pd = NULL;
 }
 
+static void spoil_takeover_reply(struct brought *b)
+{
+	b->attr.caps |= IW_MPA_CAP_TAKEOVER;
+	b->drv.send_reply = NULL;
+}
+
+static int never_repeat_rtr(struct ib_qp *qp)
+{
+	return -EAGAIN;
+}
+
+static void spoil_takeover_repeat(struct brought *b)
+{
+	b->attr.caps |= IW_MPA_CAP_TAKEOVER;
+	b->drv.repeat_rtr = never_repeat_rtr;
+}
+
+static int never_hold(struct ib_qp *qp, struct sock *sk)
+{
+	return -EAGAIN;
+}
+
+static void spoil_let_go(struct brought *b)
+{
+	b->attr.caps |= IW_MPA_CAP_TAKEOVER;
+	b->drv.hold = never_hold;
+}
+
+static void spoil_tcp_options(struct brought *b)
+{
+	b->attr.tcp_options = BIT(7);
+}
+
+static void make_takeover(struct brought *b)
+{
+	b->attr.caps |= IW_MPA_CAP_TAKEOVER;
+	b->attr.tcp_options = IW_MPA_TCP_ALL;
+	b->drv.attach = NULL;
+	b->drv.kick_rx = NULL;
+}
+
 static void make_toe(struct brought *b)
 {
 	b->drv.attach = NULL;
@@ -118,6 +159,7 @@ static void make_read_alone(struct brought *b)
 static const struct check_case check_cases[] = {
 	{ "complete", NULL, spoil_nothing },
 	{ "toe_needs_least", NULL, make_toe },
+	{ "takeover_needs_no_attach", NULL, make_takeover },
 	{ "rfc6581_9_1_largest_depths", NULL, make_deepest },
 	{ "rfc6581_9_2_read_alone_with_ird", NULL, make_read_alone },
 	{ "no_prepare", "prepare", spoil_prepare },
@@ -134,6 +176,10 @@ static const struct check_case check_cases[] = {
 	{ "unknown_cap", "caps", spoil_caps },
 	{ "pd_size_too_large", "pd_size", spoil_pd_size },
 	{ "pd_size_without_put_pd", "put_pd", spoil_put_pd },
+	{ "takeover_without_send_reply", "send_reply", spoil_takeover_reply },
+	{ "takeover_with_repeat_rtr", "repeat_rtr", spoil_takeover_repeat },
+	{ "hold_without_let_go", "let_go", spoil_let_go },
+	{ "unknown_tcp_option", "tcp_options", spoil_tcp_options },
 };
 
 static void check_desc(const struct check_case *c, char *desc)

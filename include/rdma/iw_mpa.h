@@ -9,6 +9,7 @@
 #define _RDMA_IW_MPA_H
 
 #include <rdma/iw_mpa_proto.h>
+#include <rdma/iw_mpa_tcb.h>
 
 #include <linux/types.h>
 #include <net/sock.h>
@@ -23,6 +24,7 @@ struct ib_device_ops;
 struct ib_qp;
 struct iw_mpa_device;
 struct iw_mpa_ep;
+struct iw_mpa_takeover;
 struct net_device;
 
 /**
@@ -38,6 +40,8 @@ struct net_device;
  * @IW_MPA_CAP_ATOMIC_OPEN: open_tx does not sleep, and may be called from within
  *	iw_mpa_first_fpdu(), with whatever locks the driver holds there: a responder's
  *	ULP is told one hop earlier
+ * @IW_MPA_CAP_TAKEOVER: takes the TCP connection itself over, from the record @tcb of
+ *	&struct iw_mpa_handoff; the host's TCP is shut off before prepare
  */
 enum iw_mpa_cap {
 	IW_MPA_CAP_TX_MARKERS	= BIT(0),
@@ -46,6 +50,7 @@ enum iw_mpa_cap {
 	IW_MPA_CAP_EARLY_RX	= BIT(3),
 	IW_MPA_CAP_TX_FENCE	= BIT(4),
 	IW_MPA_CAP_ATOMIC_OPEN	= BIT(5),
+	IW_MPA_CAP_TAKEOVER	= BIT(6),
 };
 
 /**
@@ -75,6 +80,10 @@ struct iw_mpa_stream {
  * @rx_queued: octets from @rcv_nxt on are in the socket already
  * @peer_pd: the peer's driver's octets of private data, as many as put_pd makes;
  *	NULL if the peer sent fewer, or if there is no put_pd
+ * @tcb: the TCP connection, which is the device's from now on; NULL without
+ *	IW_MPA_CAP_TAKEOVER, or if the connection stays on the socket. It and what it
+ *	points to are valid within prepare
+ * @takeover: with @tcb: for iw_mpa_stream_released()
  *
  * The structure itself is valid within prepare. Sampled under lock_sock with
  * nothing of the startup phase left to send but, on the responder, the Reply. No
@@ -88,6 +97,8 @@ struct iw_mpa_handoff {
 	u32				rcv_nxt;
 	bool				rx_queued;
 	const void			*peer_pd;
+	const struct iw_mpa_tcb		*tcb;
+	struct iw_mpa_takeover		*takeover;
 };
 
 /**
@@ -101,6 +112,9 @@ struct iw_mpa_handoff {
  * @max_ord: most outbound Reads per connection, 0..IW_MPA_DEPTH_MAX
  * @pd_size: octets of private data that are the driver's, in front of the ULP's,
  *	0..IW_MPA_DRIVER_PD_MAX; 0 for a device that is to connect to others
+ * @tcp_options: with IW_MPA_CAP_TAKEOVER: TCP options that the device can go on with, a
+ *	set of IW_MPA_TCP_*. A connection with another one stays on the socket if there is
+ *	attach; else it fails (TCP_OPTION)
  *
  * Given at registration, and copied there.
  */
@@ -111,6 +125,7 @@ struct iw_mpa_device_attr {
 	u16	max_ird;
 	u16	max_ord;
 	u8	pd_size;
+	u8	tcp_options;
 };
 
 /**
@@ -119,6 +134,15 @@ struct iw_mpa_device_attr {
  *	them in prepare; they are zeroes in a Reject. Process context, must not
  *	sleep, before prepare, more than once if a Request is tried again with
  *	revision 1. Required if pd_size is not 0.
+ * @hold: Have the device keep to itself what comes for the connection of @sk, from now
+ *	on until prepare or let_go. What the host has received before must be with the
+ *	network stack on return. Process context, may sleep, at most once per connection,
+ *	before prepare, with IW_MPA_CAP_TAKEOVER alone. Return 0 or a negative errno.
+ *	Optional: without it the host drops what comes until the device has the
+ *	connection, and the peer has to repeat that.
+ * @let_go: There is no takeover after all: give to the host what was held, and what
+ *	comes. Process context, may sleep, once after a hold that returned 0, if prepare
+ *	does not follow or fails. Required with hold.
  * @prepare: Bind the QP to the stream: it must take inbound FPDUs from now on and
  *	must not transmit. An initiator that is to send an RTR message
  *	(@params->rtr) must keep it ahead of whatever the ULP posts.
@@ -130,7 +154,9 @@ struct iw_mpa_device_attr {
  *	a device that takes the TCP stream into hardware needs none.
  * @send_reply: Send the octets of the MPA Reply, then be ready for FPDUs.
  *	Process context, may sleep, once after attach. Return 0 or a negative
- *	errno. Optional: without it the library sends the Reply on the socket.
+ *	errno. Optional: without it the library sends the Reply on the socket. Required
+ *	with IW_MPA_CAP_TAKEOVER, and then not called for a connection that stays on
+ *	the socket.
  * @kick_rx: Look at the stream now; octets may have come before attach. Process
  *	context, softirqs on, may be called more than once between attach and
  *	stop. Required with attach.
@@ -169,6 +195,8 @@ struct iw_mpa_device_attr {
  */
 struct iw_mpa_driver_ops {
 	void	(*put_pd)(struct ib_qp *qp, void *pd);
+	int	(*hold)(struct ib_qp *qp, struct sock *sk);
+	void	(*let_go)(struct ib_qp *qp);
 	int	(*prepare)(struct ib_qp *qp, const struct iw_mpa_handoff *ho);
 	void	(*attach)(struct ib_qp *qp, struct sock *sk,
 			  struct iw_mpa_stream *stream);
@@ -204,6 +232,8 @@ extern const struct ib_device_ops iw_mpa_ib_device_ops;
 
 void iw_mpa_first_fpdu(struct iw_mpa_ep *ep);
 void iw_mpa_stream_down(struct iw_mpa_ep *ep);
+void iw_mpa_peer_closed(struct iw_mpa_ep *ep, int err);
+void iw_mpa_stream_released(struct iw_mpa_takeover *takeover);
 void iw_mpa_disconnect(struct iw_mpa_ep *ep, bool abrupt);
 void iw_mpa_tx_finished(struct iw_mpa_ep *ep);
 void iw_mpa_qp_gone(struct ib_qp *qp, struct iw_mpa_qp_end *end);

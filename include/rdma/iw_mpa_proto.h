@@ -104,6 +104,8 @@ struct iw_mpa_enhanced {
 	X(STREAM,		-ECONNABORTED,	0, "the driver gave the stream up") \
 	X(DRIVER,		-EIO,		5, "the driver refused the hand-off") \
 	X(EARLY_DATA,		-EIO,		5, "octets queued that the device cannot take") \
+	X(TCP_OPTION,		-EIO,		5, "TCP has an option that the device lacks") \
+	X(TCP_BUSY,		-EIO,		5, "TCP did not come to rest before the takeover") \
 	X(QP_GONE,		-ECONNABORTED,	0, "the QP was destroyed")	\
 	X(DEVICE_GONE,		-ECONNABORTED,	0, "the device was removed")	\
 	X(LISTENER_GONE,	-ECONNABORTED,	0, "the listener was destroyed") \

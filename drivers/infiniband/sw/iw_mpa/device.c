@@ -94,6 +94,7 @@ int iw_mpa_register_device(struct ib_device *ibdev, struct net_device *netdev,
 	INIT_LIST_HEAD(&dev->listeners);
 	INIT_LIST_HEAD(&dev->ending_qps);
 	INIT_LIST_HEAD(&dev->debts);
+	iw_mpa_takeovers_init(&dev->takeovers, dev->stats);
 	xa_init(&dev->qps);
 
 	err = iw_mpa_device_add(dev);
@@ -128,7 +129,8 @@ static void device_end_endpoints(struct iw_mpa_device *dev)
  *
  * From dealloc_driver or after ib_unregister_device(): iw_cm must not call in any
  * more. First stop: no new endpoint, an event to each that lives. Then wait until
- * each has retired. After return no op runs, and no socket of the device is open.
+ * each has retired. After return no op runs, and no socket of the device is open, nor one of a
+ * TCP connection that the driver has not released.
  *
  * Context: process, sleeps; no lock that an op takes may be held.
  */
@@ -142,6 +144,7 @@ void iw_mpa_unregister_device(struct ib_device *ibdev)
 	device_end_endpoints(dev);
 	iw_mpa_device_put(dev);
 	wait_for_completion(&dev->unused);
+	iw_mpa_takeovers_end(&dev->takeovers);
 	iw_mpa_qp_forget_debts(dev);
 	xa_destroy(&dev->qps);
 	netdev_put(dev->netdev, &dev->netdev_tracker);

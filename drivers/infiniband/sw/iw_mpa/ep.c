@@ -128,6 +128,7 @@ struct iw_mpa_ep *iw_mpa_ep_alloc(struct iw_mpa_device *dev, struct net *net, bo
 	ep->config = iw_mpa_config(net);
 	ep->off.drv = dev->ops;
 	ep->off.attr = &dev->attr;
+	ep->off.takeovers = &dev->takeovers;
 	ep->initiator = initiator;
 	ep->born = jiffies;
 	iw_mpa_reader_init(&ep->reader, initiator, ep->frame);

@@ -8,6 +8,7 @@
 #include "run.h"
 #include "show.h"
 #include "stats.h"
+#include "takeover.h"
 
 #include <linux/export.h>
 #include <linux/module.h>
@@ -41,9 +42,12 @@ static int __init iw_mpa_module_init(void)
 	err = iw_mpa_config_init();
 	if (err)
 		return err;
-	err = iw_mpa_run_init();
+	err = iw_mpa_takeover_init();
 	if (err)
 		goto exit_config;
+	err = iw_mpa_run_init();
+	if (err)
+		goto exit_takeover;
 	err = iw_mpa_listen_init();
 	if (err)
 		goto exit_run;
@@ -52,6 +56,8 @@ static int __init iw_mpa_module_init(void)
 
 exit_run:
 	iw_mpa_run_exit();
+exit_takeover:
+	iw_mpa_takeover_exit();
 exit_config:
 	iw_mpa_config_exit();
 	return err;
@@ -62,6 +68,7 @@ static void __exit iw_mpa_module_exit(void)
 	iw_mpa_stats_exit();
 	iw_mpa_listen_exit();
 	iw_mpa_run_exit();
+	iw_mpa_takeover_exit();
 	iw_mpa_config_exit();
 }
 

@@ -9,6 +9,9 @@
 
 #include "offload.h"
 #include "sock.h"
+#include "stats.h"
+#include "takeover.h"
+#include "tcb.h"
 #include "trace.h"
 
 #include <linux/errno.h>
@@ -29,7 +32,8 @@ int iw_mpa_offload_check(const struct iw_mpa_driver_ops *drv,
 {
 	const u32 caps = IW_MPA_CAP_TX_MARKERS | IW_MPA_CAP_RX_MARKERS |
 			 IW_MPA_CAP_NO_CRC | IW_MPA_CAP_EARLY_RX |
-			 IW_MPA_CAP_TX_FENCE | IW_MPA_CAP_ATOMIC_OPEN;
+			 IW_MPA_CAP_TX_FENCE | IW_MPA_CAP_ATOMIC_OPEN |
+			 IW_MPA_CAP_TAKEOVER;
 
 	*problem = NULL;
 	if (!drv->prepare)
@@ -58,6 +62,14 @@ int iw_mpa_offload_check(const struct iw_mpa_driver_ops *drv,
 		*problem = "pd_size is above 32";
 	else if (attr->pd_size && !drv->put_pd)
 		*problem = "pd_size needs put_pd";
+	else if ((attr->caps & IW_MPA_CAP_TAKEOVER) && !drv->send_reply)
+		*problem = "IW_MPA_CAP_TAKEOVER needs send_reply";
+	else if ((attr->caps & IW_MPA_CAP_TAKEOVER) && drv->repeat_rtr)
+		*problem = "IW_MPA_CAP_TAKEOVER cannot have repeat_rtr";
+	else if (drv->hold && !drv->let_go)
+		*problem = "hold needs let_go";
+	else if (attr->tcp_options & ~IW_MPA_TCP_ALL)
+		*problem = "tcp_options has an unknown TCP option";
 	else if (attr->caps & ~caps)
 		*problem = "caps has an unknown bit";
 	return *problem ? -EINVAL : 0;
@@ -133,13 +145,98 @@ void iw_mpa_offload_put_pd(struct iw_mpa_offload *off, void *pd, bool reject)
 		off->drv->put_pd(off->qp, pd);
 }
 
+/* The callbacks of a socket that TCP does not serve any more stay the library's. */
 static void offload_attach(struct iw_mpa_offload *off, struct iw_mpa_sock *ms)
 {
 	iw_mpa_sock_lock_callbacks(ms);
 	ms->stream.qp = off->qp;
-	if (off->drv->attach)
+	if (off->drv->attach && !off->takeover)
 		off->drv->attach(off->qp, ms->sock->sk, &ms->stream);
 	iw_mpa_sock_unlock_callbacks(ms);
+}
+
+static void offload_let_go(struct iw_mpa_offload *off)
+{
+	if (off->drv->let_go)
+		off->drv->let_go(off->qp);
+}
+
+static enum iw_mpa_reason offload_freeze(struct iw_mpa_offload *off, struct iw_mpa_sock *ms,
+					 struct iw_mpa_tcb *tcb)
+{
+	enum iw_mpa_reason why;
+
+	off->err = iw_mpa_takeover_begin(ms, off->takeovers, off->drv->hold);
+	if (off->err)
+		return off->err == -EBUSY ? IW_MPA_R_TCP_BUSY : IW_MPA_R_LOCAL;
+	why = iw_mpa_takeover_freeze(ms, tcb);
+	if (why)
+		iw_mpa_takeover_undo(ms);
+	return why;
+}
+
+/*
+ * Take the connection off the host's TCP, in this order: nothing comes in any more, what is in the
+ * host goes its way, the record is made as TCP is shut off.
+ *
+ * Return: IW_MPA_R_OK; or why the connection is TCP's, as before.
+ */
+static enum iw_mpa_reason offload_take(struct iw_mpa_offload *off, struct iw_mpa_sock *ms,
+				       struct iw_mpa_tcb *tcb)
+{
+	enum iw_mpa_reason why;
+
+	if (iw_mpa_tcb_options(ms->sock->sk) & ~off->attr->tcp_options)
+		return IW_MPA_R_TCP_OPTION;
+	off->err = off->drv->hold ? off->drv->hold(off->qp, ms->sock->sk) : 0;
+	if (off->err)
+		return IW_MPA_R_DRIVER;
+	why = offload_freeze(off, ms, tcb);
+	if (why)
+		offload_let_go(off);
+	return why;
+}
+
+/* Return: IW_MPA_R_OK; or why the driver does not have the stream, which is TCP's. */
+static enum iw_mpa_reason offload_prepare(struct iw_mpa_offload *off, struct iw_mpa_sock *ms,
+					  const struct iw_mpa_handoff *ho)
+{
+	if (ho->rx_queued && !(off->attr->caps & IW_MPA_CAP_EARLY_RX))
+		return IW_MPA_R_EARLY_DATA;
+	if (ms->takeover)
+		iw_mpa_takeover_give(ms);
+	off->err = off->drv->prepare(off->qp, ho);
+	trace_iw_mpa_handoff(off->id, ho->params, ho->snd_nxt, ho->rcv_nxt, off->err);
+	return off->err ? IW_MPA_R_DRIVER : IW_MPA_R_OK;
+}
+
+/* Return: as offload_prepare() */
+static enum iw_mpa_reason offload_takeover(struct iw_mpa_offload *off, struct iw_mpa_sock *ms,
+					   struct iw_mpa_handoff *ho)
+{
+	struct iw_mpa_tcb tcb = {};
+	enum iw_mpa_reason why = offload_take(off, ms, &tcb);
+
+	trace_iw_mpa_takeover(off->id, &tcb, why);
+	if (why && !off->drv->attach)
+		return why;
+	if (why) {
+		iw_mpa_count_for(off->takeovers->stats, IW_MPA_CNT_tcp_kept);
+		return offload_prepare(off, ms, ho);
+	}
+	ho->rx_queued = tcb.rx_len;
+	ho->tcb = &tcb;
+	ho->takeover = ms->takeover;
+	why = offload_prepare(off, ms, ho);
+	iw_mpa_tcb_free(&tcb);
+	if (why) {
+		iw_mpa_takeover_undo(ms);
+		offload_let_go(off);
+		return why;
+	}
+	iw_mpa_count_for(off->takeovers->stats, IW_MPA_CNT_tcp_taken_over);
+	off->takeover = true;
+	return IW_MPA_R_OK;
 }
 
 /*
@@ -159,23 +256,23 @@ static enum iw_mpa_reason offload_start(struct iw_mpa_offload *off, struct iw_mp
 		.params = params,
 		.peer_pd = off->peer_pd,
 	};
-	bool early = off->attr->caps & IW_MPA_CAP_EARLY_RX;
+	enum iw_mpa_reason why;
 
 	iw_mpa_sock_seq(ms, &off->snd_nxt, &off->rcv_nxt, &ho.rx_queued);
 	ho.snd_nxt = off->snd_nxt + reply_len;
 	ho.rcv_nxt = off->rcv_nxt;
-	if (ho.rx_queued && !early)
-		return IW_MPA_R_EARLY_DATA;
-
-	off->err = off->drv->prepare(off->qp, &ho);
-	trace_iw_mpa_handoff(off->id, params, ho.snd_nxt, ho.rcv_nxt, off->err);
-	if (off->err)
-		return IW_MPA_R_DRIVER;
+	if (off->attr->caps & IW_MPA_CAP_TAKEOVER)
+		why = offload_takeover(off, ms, &ho);
+	else
+		why = offload_prepare(off, ms, &ho);
+	if (why)
+		return why;
 	off->started = true;
 	off->taken = true;
 	offload_attach(off, ms);
 
-	if (!early && iw_mpa_sock_has_octets(ms)) {
+	if (!off->takeover && !(off->attr->caps & IW_MPA_CAP_EARLY_RX) &&
+	    iw_mpa_sock_has_octets(ms)) {
 		iw_mpa_offload_stop(off, ms, IW_MPA_R_EARLY_DATA);
 		return IW_MPA_R_EARLY_DATA;
 	}
@@ -248,7 +345,8 @@ enum iw_mpa_event iw_mpa_offload_passive(struct iw_mpa_offload *off, struct iw_m
 	if (off->why)
 		return IW_MPA_EV_ACCEPT_FAILED;
 
-	if (off->drv->send_reply)
+	if (off->drv->send_reply &&
+	    (off->takeover || !(off->attr->caps & IW_MPA_CAP_TAKEOVER)))
 		off->err = off->drv->send_reply(off->qp, reply, len);
 	else
 		off->err = iw_mpa_sock_send(ms, reply, len);
@@ -333,7 +431,7 @@ int iw_mpa_offload_repeat_rtr(struct iw_mpa_offload *off,
  */
 void iw_mpa_offload_kick_rx(struct iw_mpa_offload *off)
 {
-	if (off->drv->kick_rx)
+	if (off->drv->kick_rx && !off->takeover)
 		off->drv->kick_rx(off->qp);
 }
 
@@ -383,5 +481,6 @@ void iw_mpa_offload_stop(struct iw_mpa_offload *off, struct iw_mpa_sock *ms,
 bool iw_mpa_offload_is_untouched(const struct iw_mpa_offload *off,
 				 const struct iw_mpa_sock *ms)
 {
-	return !off->taken || (off->drv->attach && iw_mpa_sock_snd_nxt(ms) == off->snd_nxt);
+	return !off->taken || (off->drv->attach && !off->takeover &&
+			       iw_mpa_sock_snd_nxt(ms) == off->snd_nxt);
 }

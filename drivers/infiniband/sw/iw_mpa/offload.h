@@ -8,16 +8,19 @@
 
 struct ib_device;
 struct iw_mpa_sock;
+struct iw_mpa_takeovers;
 
 /**
  * struct iw_mpa_offload - an endpoint's line to the driver
  * @id: the connection's number
  * @drv: the driver's ops
  * @attr: what the device can do
+ * @takeovers: TCP connections that the device has
  * @qp: the QP, with a reference; NULL while none is bound
  * @qpn: its number, which stays when it is unbound
  * @started: prepare returned 0 and stop was not called
  * @taken: prepare has returned 0
+ * @takeover: the device has the TCP connection itself
  * @why: why the hand-off failed
  * @err: what the driver's op returned that failed
  * @snd_nxt: TCP sequence number of the first octet that the driver sends
@@ -31,10 +34,12 @@ struct iw_mpa_offload {
 	unsigned long			id;
 	const struct iw_mpa_driver_ops	*drv;
 	const struct iw_mpa_device_attr	*attr;
+	struct iw_mpa_takeovers		*takeovers;
 	struct ib_qp			*qp;
 	u32				qpn;
 	bool				started;
 	bool				taken;
+	bool				takeover;
 	u8				why;
 	int				err;
 	u32				snd_nxt;

@@ -12,6 +12,8 @@
 
 #include <rdma/iw_mpa.h>
 
+#include "takeover.h"
+
 struct iw_mpa_stats;
 
 /**
@@ -36,6 +38,7 @@ struct iw_mpa_stats;
  * @dying: no new endpoint
  * @qps: QP number to endpoint, while a QP is bound
  * @ending_qps: QPs that are being destroyed, from iw_mpa_qp_gone() on
+ * @takeovers: TCP connections that the device has
  * @debts: references of iw_cm on QPs: see qp.c
  * @rcu: for the list of devices
  */
@@ -58,6 +61,7 @@ struct iw_mpa_device {
 	bool				dying;
 	struct xarray			qps;
 	struct list_head		ending_qps;
+	struct iw_mpa_takeovers		takeovers;
 	struct list_head		debts;
 	struct rcu_head			rcu;
 };

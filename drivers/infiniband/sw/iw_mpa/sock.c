@@ -10,6 +10,7 @@
 
 #include "sock.h"
 #include "stats.h"
+#include "takeover.h"
 
 #include <linux/in.h>
 #include <linux/in6.h>
@@ -203,12 +204,22 @@ static void sock_send_fin(struct socket *sock)
  * RST if there is no memory for a FIN. What has come already, and was not reported to us while a
  * driver had the stream, is reported now.
  *
+ * Of a connection that a device has taken over, FIN is the device's. When its driver has let go,
+ * nobody will tell of the peer's: that is as if it had come.
+ *
  * Context: process.
  */
 void iw_mpa_sock_shutdown(struct iw_mpa_sock *ms)
 {
 	struct sock *sk = ms->sock->sk;
 
+	if (ms->takeover) {
+		read_lock_bh(&sk->sk_callback_lock);
+		if (!ms->stream.qp)
+			ms->ops->closed(ms);
+		read_unlock_bh(&sk->sk_callback_lock);
+		return;
+	}
 	sock_send_fin(ms->sock);
 	read_lock_bh(&sk->sk_callback_lock);
 	if (!skb_queue_empty_lockless(&sk->sk_receive_queue))
@@ -231,7 +242,8 @@ static void sock_close(struct socket *sock)
  * @ms: socket, open or not
  *
  * Idempotent. What was sent is still delivered, then FIN; RST if octets were
- * received that nobody read, or if there is no memory for a FIN.
+ * received that nobody read, or if there is no memory for a FIN. Neither of a connection that a
+ * device has taken over: its socket stays until the driver has released it, too.
  *
  * Context: process.
  */
@@ -240,6 +252,10 @@ void iw_mpa_sock_release(struct iw_mpa_sock *ms)
 	if (!ms->sock)
 		return;
 	iw_mpa_sock_unhook(ms);
+	if (ms->takeover) {
+		iw_mpa_takeover_put(ms);
+		return;
+	}
 	sock_close(ms->sock);
 	ms->sock = NULL;
 	iw_mpa_count(IW_MPA_CNT_sock_destroyed);

@@ -18,6 +18,7 @@
 #define IW_MPA_SOCK_GFP	(GFP_NOIO | __GFP_NORETRY)
 
 struct iw_mpa_sock;
+struct iw_mpa_takeover;
 
 /**
  * struct iw_mpa_sock_ops - how a socket reports upwards
@@ -43,6 +44,7 @@ struct iw_mpa_sock_ops {
  * @data_ready: TCP's own callback, put back by unhook
  * @state_change: likewise
  * @error_report: likewise
+ * @takeover: a device has the connection, or is about to get it: see takeover.c; or NULL
  *
  * The callbacks and @stream.qp are protected by sk_callback_lock.
  */
@@ -53,6 +55,7 @@ struct iw_mpa_sock {
 	void				(*data_ready)(struct sock *sk);
 	void				(*state_change)(struct sock *sk);
 	void				(*error_report)(struct sock *sk);
+	struct iw_mpa_takeover		*takeover;
 };
 
 /**

@@ -23,7 +23,11 @@ struct dentry;
 	X(source_port_retried)	\
 	X(rtr_repeated)		\
 	X(fence_lifted)		\
-	X(accepted_again)
+	X(accepted_again)	\
+	X(tcp_taken_over)	\
+	X(tcp_kept)		\
+	X(tcp_released)		\
+	X(held_back)
 
 enum iw_mpa_counter {
 #define X(name) IW_MPA_CNT_##name,

@@ -10,8 +10,8 @@
  * Documentation/infiniband/iw_mpa_driver.rst.
  *
  * This one reads the TCP stream from the kernel's socket. A device that takes TCP
- * over leaves attach and kick_rx out; what it needs of the socket, addresses and
- * sequence numbers, is there in prepare.
+ * over declares IW_MPA_CAP_TAKEOVER, leaves attach and kick_rx out, brings send_reply,
+ * and has all that it needs of the connection in prepare: @ho->tcb.
  */
 
 #include <linux/completion.h>
@@ -83,8 +83,7 @@ enum skel_rx {
 
 /*
  * Program the QP: CRC, Markers, IRD and ORD of @params, RX on, TX closed. A device
- * that takes TCP over also wants the addresses of @ho->sock, @ho->snd_nxt and
- * @ho->rcv_nxt. All memory is allocated here: nothing later may fail for lack of it.
+ * that takes TCP over also wants @ho->tcb. All memory is allocated here: nothing later may fail for lack of it.
  */
 static int skel_hw_bind(struct skel_qp *qp, const struct iw_mpa_handoff *ho)
 {

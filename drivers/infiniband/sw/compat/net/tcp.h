@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+#ifndef _COMPAT_NET_TCP_H
+#define _COMPAT_NET_TCP_H
+
+#include_next <net/tcp.h>
+
+/* Later kernels may have time stamps with ticks of a microsecond. */
+#ifndef COMPAT_HAS_TCP_CLOCK_TS
+#define COMPAT_LACKS_TCP_USEC_TS
+
+static inline u32 tcp_clock_ts(bool usec_ts)
+{
+	return tcp_time_stamp_raw();
+}
+#endif
+
+/* The flags are for ECN. */
+#ifndef COMPAT_HAS_TCP_SEND_ACK_FLAGS
+#define __tcp_send_ack(sk, rcv_nxt, flags) __tcp_send_ack(sk, rcv_nxt)
+#endif
+
+/* Later kernels have two modes of ECN. */
+#ifndef COMPAT_HAS_TCP_ECN_MODE
+static inline bool tcp_ecn_mode_any(const struct tcp_sock *tp)
+{
+	return tp->ecn_flags & TCP_ECN_OK;
+}
+#endif
+
+#endif

@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The record of a TCP connection that leaves the host's TCP: what a device has to know to go on
+ * with it. <rdma/iw_mpa.h> includes this file.
+ */
+#ifndef _RDMA_IW_MPA_TCB_H
+#define _RDMA_IW_MPA_TCB_H
+
+#include <linux/bits.h>
+#include <linux/if_ether.h>
+#include <linux/in.h>
+#include <linux/in6.h>
+#include <linux/types.h>
+
+struct dst_entry;
+
+/* TCP options that both ends may have agreed on, as sets */
+#define IW_MPA_TCP_TIMESTAMPS	BIT(0)	/* RFC 7323 3 */
+#define IW_MPA_TCP_WSCALE	BIT(1)	/* RFC 7323 2 */
+#define IW_MPA_TCP_SACK		BIT(2)	/* RFC 2018 */
+#define IW_MPA_TCP_ECN		BIT(3)	/* RFC 3168, and what extends it */
+#define IW_MPA_TCP_ALL		(IW_MPA_TCP_TIMESTAMPS | IW_MPA_TCP_WSCALE |	\
+				 IW_MPA_TCP_SACK | IW_MPA_TCP_ECN)
+
+#define IW_MPA_TCP_CC_NAME	16	/* with its NUL */
+
+/**
+ * union iw_mpa_tcb_addr - an address and port
+ * @sa: its family, AF_INET or AF_INET6
+ * @in: IPv4
+ * @in6: IPv6
+ */
+union iw_mpa_tcb_addr {
+	struct sockaddr		sa;
+	struct sockaddr_in	in;
+	struct sockaddr_in6	in6;
+};
+
+/**
+ * struct iw_mpa_tcb - a TCP connection as the host's TCP left it
+ * @local: this end; an IPv4 connection of an IPv6 socket has IPv4 addresses
+ * @remote: the peer
+ *
+ * @snd_una: sequence number of the first octet that the peer has not acknowledged
+ * @snd_nxt: likewise of the next octet to be sent; equal to @snd_una: nothing is on its way
+ * @snd_wl1: likewise of the segment that had the last update of @snd_wnd (RFC 9293 3.10.7.4)
+ * @snd_wnd: the peer's window behind @snd_una, in octets, scale applied
+ * @snd_wnd_max: largest window that the peer ever gave, in octets
+ * @rcv_nxt: sequence number of the next octet that the peer is to send: behind @rx
+ * @copied_seq: likewise of the next octet that nobody has handled: the first of @rx, or @rcv_nxt
+ * @rcv_wup: what was acknowledged last. If it is not @rcv_nxt, which is rare, an acknowledgment
+ *	is owed, for which no timer of the host runs any more
+ * @rcv_wnd: window behind @rcv_wup that the peer was told, in octets, scale applied. Its right
+ *	edge, @rcv_wup + @rcv_wnd, must not move to the left (RFC 9293 3.8.6)
+ * @snd_wscale: shift count of windows that the peer tells, 0..14; 0 without IW_MPA_TCP_WSCALE
+ * @rcv_wscale: likewise of windows that are told to the peer
+ * @options: what both ends agreed on, a set of IW_MPA_TCP_*
+ *
+ * @mss_clamp: largest segment that the peer takes, of its MSS option, in octets without headers
+ *	and with TCP's options
+ * @advmss: likewise of this end's MSS option
+ * @mss: octets of payload of a full segment to be sent: path and options are counted in
+ *
+ * @ts_val: time stamp (TSval) that belongs to the moment of @sampled. Older ones have been sent:
+ *	those that follow must not be smaller (RFC 7323 5)
+ * @ts_offset: what TCP adds to the host's clock to get a TSval, in ticks of the time stamp
+ * @ts_tick_us: a tick of the time stamp, in microseconds: 1000 or 1
+ * @ts_recent: the peer's time stamp to echo (TSecr); 0 if none was seen
+ * @ts_recent_age: how long it is there, in seconds; it counts no more after 24 days
+ * @sampled: when, of ktime_get_ns(), in nanoseconds
+ *
+ * @cwnd: congestion window, in segments of @mss octets
+ * @ssthresh: slow start threshold, likewise; 0x7fffffff if there is none
+ * @srtt_us: smoothed round-trip time, in microseconds; 0 if none was measured
+ * @rttvar_us: its mean deviation, in microseconds
+ * @rto_us: retransmission timeout, in microseconds
+ * @cc: name of the congestion control
+ *
+ * @keepalive: probes are wanted
+ * @keepidle_s: idle time before the first, in seconds
+ * @keepintvl_s: time between two, in seconds
+ * @keepcnt: how many without an answer end the connection
+ * @user_timeout_ms: how long octets may be without an acknowledgment, in milliseconds; 0: as the
+ *	system says
+ *
+ * @tos: type of service or traffic class, with the bits of ECN 0
+ * @ttl: time to live or hop limit
+ * @flowlabel: IPv6 flow label of the socket; 0: the sender's to choose, or IPv4
+ * @mark: of the socket, for routing and filters
+ * @priority: of the socket, for queueing
+ * @ifindex: interface that the route leads to
+ * @mtu: of the route, in octets of IP
+ * @dst: the route, on which the library has a reference until prepare returns
+ * @lladdr: link-layer address of the next hop, if @lladdr_known
+ * @lladdr_known: it was known. It may change at any time: a driver that does not ask for each
+ *	packet has to register for NETEVENT_NEIGH_UPDATE
+ *
+ * @rx: octets that the host's TCP has acknowledged and nobody has handled, or NULL
+ * @rx_len: how many
+ * @rx_dropped: octets that came behind a gap. They are not in @rx: the peer has to send them
+ *	again, as it has to expect (RFC 2018 8)
+ *
+ * All numbers are in host order, addresses and @flowlabel in network order. Sampled at one moment,
+ * under the socket's lock, as the host's TCP is shut off.
+ */
+struct iw_mpa_tcb {
+	union iw_mpa_tcb_addr	local;
+	union iw_mpa_tcb_addr	remote;
+
+	u32			snd_una;
+	u32			snd_nxt;
+	u32			snd_wl1;
+	u32			snd_wnd;
+	u32			snd_wnd_max;
+	u32			rcv_nxt;
+	u32			copied_seq;
+	u32			rcv_wup;
+	u32			rcv_wnd;
+	u8			snd_wscale;
+	u8			rcv_wscale;
+	u8			options;
+
+	u16			mss_clamp;
+	u16			advmss;
+	u32			mss;
+
+	u32			ts_val;
+	u32			ts_offset;
+	u32			ts_tick_us;
+	u32			ts_recent;
+	u32			ts_recent_age;
+	u64			sampled;
+
+	u32			cwnd;
+	u32			ssthresh;
+	u32			srtt_us;
+	u32			rttvar_us;
+	u32			rto_us;
+	char			cc[IW_MPA_TCP_CC_NAME];
+
+	bool			keepalive;
+	u32			keepidle_s;
+	u32			keepintvl_s;
+	u32			keepcnt;
+	u32			user_timeout_ms;
+
+	u8			tos;
+	u8			ttl;
+	__be32			flowlabel;
+	u32			mark;
+	u32			priority;
+	int			ifindex;
+	u32			mtu;
+	struct dst_entry	*dst;
+	u8			lladdr[ETH_ALEN];
+	bool			lladdr_known;
+
+	const u8		*rx;
+	u32			rx_len;
+	u32			rx_dropped;
+};
+
+#endif /* _RDMA_IW_MPA_TCB_H */
