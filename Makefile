@@ -2,7 +2,7 @@
 #
 # For people: every target calls one script. Kbuild is the kernel's side.
 
-.PHONY: help modules install clean setup check static kunit fuzz wire soak interop e2e dkms debug bench demo
+.PHONY: help modules install clean setup check static kunit fuzz wire soak interop e2e takeover dkms debug bench demo
 .PHONY: check-all deb package series refusals
 
 export T
@@ -20,6 +20,7 @@ help:
 	@echo 'make soak      life-cycle storms and hostile load by the thousand; DEBUG=kasan is a choice'
 	@echo 'make interop   siw_mpa against siw of 6.1 and 6.12, all settings: a table'
 	@echo 'make e2e       end-to-end tests in guests that run the stock kernel'
+	@echo 'make takeover  TCP connections that leave the host for hardware, which is a second TCP'
 	@echo 'make dkms      dkms.conf on each kernel: add, build, install, load, rping, remove'
 	@echo 'make deb       the Debian package iw-mpa-dkms, judged by lintian'
 	@echo 'make package   the Debian package in guests: install, boot, use, upgrade, purge'
@@ -44,7 +45,7 @@ setup:
 check-all:
 	@scripts/check.sh --all
 
-check static kunit fuzz wire soak interop e2e dkms deb package series refusals debug bench demo:
+check static kunit fuzz wire soak interop e2e takeover dkms deb package series refusals debug bench demo:
 	@scripts/$@.sh
 
 clean:

@@ -39,6 +39,7 @@ ALL=(
 	"debug kasan wire e2e"
 	"debug kcsan wire e2e"
 	"soak"
+	"takeover"
 	"dkms"
 	"package"
 	"series"

@@ -1,0 +1,147 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# Takeover without hardware: guest A has the device twin0, whose hardware is a socket in another
+# network namespace, restored from the library's record with TCP_REPAIR; tc steers the packets.
+# Guest B has an unmodified peer and rping, which compares what comes back. What B has captured is
+# judged: no RST, nothing sent again, no challenge, time stamps and window that do not go back. On A
+# the frozen socket may not have sent a segment. Controls, which have to fail, prove the judges.
+#
+#   scripts/takeover.sh [-k REGEX] [-l]
+#
+# KERNEL is that of guest A; B has the same. PEER is the driver of B.
+
+# shellcheck source=scripts/lib.sh
+. "$(dirname "$0")/lib.sh"
+# shellcheck source=scripts/tap.sh
+. "$TOP/scripts/tap.sh"
+# shellcheck source=scripts/guest/guest.sh
+. "$TOP/scripts/guest/guest.sh"
+
+PEER=${PEER:-srnic}
+PATTERN=
+PORT=7000
+INSIDE="set -e; . /host$TOP/scripts/takeover/inside.sh;"
+
+# NAME ROLE FAMILY WIRE OPTIONS-OF-THE-TWIN / OPTIONS-OF-THE-JUDGE; a control has to fail
+CASES='
+passive_4		serve	4 clean
+passive_6		serve	6 clean
+passive_host_sees_all_4	serve	4 clean --mirror
+early_4			early	4 clean
+early_rough_6		early	6 rough / --rough
+active_4		client	4 clean
+active_6		client	6 clean
+passive_rough_4		serve	4 rough / --rough
+active_rough_6		client	6 rough / --rough
+crash_4			serve	4 clean --crash / --reset
+control_not_frozen_4	serve	4 clean --mirror
+control_stamp_4		serve	4 clean --skew -600000
+'
+
+cases() { sed -E '/^$/d; s/\t+/ /g' <<<"$CASES" | grep -E -- "$PATTERN" || true; }
+
+build_twin() {
+	local dir=${BUILD:-$CACHE/build/$KREL}
+
+	mkdir -p "$dir/twin"
+	rsync -rc "$TOP/scripts/takeover/twin/" "$dir/twin/"
+	kernel_make M="$dir/twin" TOP="$TOP" KBUILD_EXTRA_SYMBOLS="$dir/src/Module.symvers" modules
+}
+
+boot() {
+	guest_boot A B
+	mkdir -p "$GUEST_RUN"/share/{takeover,wire}
+	cp "$TOP"/scripts/takeover/twin.py "$GUEST_RUN/share/takeover/"
+	cp "$TOP"/scripts/wire/{fpdu,rdmap,mpa}.py "$GUEST_RUN/share/wire/"
+	gcc -O2 -shared -fPIC -o "$GUEST_RUN/share/wire/crc32c.so" "$TOP/scripts/wire/crc32c.c"
+	guest_run A "$INSIDE twin_load"
+	guest_run B "driver_set $PEER"
+}
+
+client_at_peer() {
+	case $1 in
+	serve) echo "rping -c -a $2 -p $PORT -C 3 -v -V" ;;
+	early) echo "python3 /share/takeover/twin.py early $2 $PORT" ;;
+	esac
+}
+
+# connect ROLE LOCAL REMOTE OPTIONS...: one connection; what the twin and rping say, and whether all
+# is well
+connect() {
+	local role=$1 local=$2 remote=$3 status=0
+
+	shift 3
+	if [[ $role != client ]]; then
+		guest_run A "$INSIDE twin_start twin serve $* $local $PORT"
+		guest_bg_run B peer 60 "$(client_at_peer "$role" "$local")" || status=$?
+	else
+		guest_serve B rping "$PORT" "rping -s -a $remote -p $PORT -C 3 -v -V" || return
+		guest_run A "$INSIDE twin_start twin client $* $local $remote $PORT"
+	fi
+	guest_wait A twin 160 | tee "$GUEST_RUN/share/twin.log" || status=$?
+	grep -q '^done' "$GUEST_RUN/share/twin.log" || status=1
+	[[ $role != client ]] || guest_stop B rping || status=$?
+	return "$status"
+}
+
+# one NAME ROLE FAMILY WIRE OPTIONS
+one() {
+	local name=$1 role=$2 family=$3 wire=$4 local=10.0.0.1 remote=10.0.0.2 status=0 crash=no
+	local -a twin=() judge=()
+
+	shift 4
+	while [[ $# -gt 0 && $1 != / ]]; do
+		twin+=("$1")
+		shift
+	done
+	judge=("${@:2}")
+	[[ $family == 4 ]] || { local=fd00::1 remote=fd00::2; }
+	[[ " ${twin[*]} " != *' --crash '* ]] || crash=yes
+	PORT=$((PORT + 1))
+	guest_run A "echo $([[ $name == control_not_frozen* ]] && echo 1 || echo 0) \
+		>/sys/module/iw_mpa_twin/parameters/thaw; wire_set $wire"
+	guest_run B "capture_start 0 eth0"
+	connect "$role" "$local" "$remote" "${twin[@]}" || status=$?
+	[[ $crash == no || $status -eq 0 ]] || { grep -q '^done' "$GUEST_RUN/share/twin.log" && status=0; }
+	guest_run B "capture_stop $name.pcapng && capture_is_whole" || status=$?
+	"$TOP/scripts/takeover/judge.py" "${judge[@]}" "$GUEST_RUN/share/$name.pcapng" "$local" || status=$?
+	guest_run A 'clean_up; wire_set clean'
+	return "$status"
+}
+
+# The controls prove that the rules can be broken.
+control() { ! one "$@" >"$GUEST_RUN/control.log" 2>&1 || { cat "$GUEST_RUN/control.log"; return 1; }; }
+
+main() {
+	local line
+	local -a words
+
+	while getopts k:l option; do
+		case $option in
+		k) PATTERN=$OPTARG ;;
+		l) cases; return ;;
+		*) die "usage: takeover.sh [-k REGEX] [-l]" ;;
+		esac
+	done
+	"$TOP/scripts/setup.sh" build guest
+	need_krel
+	"$TOP/scripts/build.sh"
+	locked build build_twin >&2
+	boot
+	tap_run 'the judge finds what is wrong' "$TOP/scripts/takeover/judge.py" --selftest
+	while read -r line <&5; do
+		read -ra words <<<"$line"
+		say "takeover: ${words[0]}"
+		if [[ ${words[0]} == control_* ]]; then
+			tap_run "${words[0]}" control "${words[@]}"
+		else
+			tap_run "${words[0]}" one "${words[@]}"
+		fi
+	done 5< <(cases)
+	tap_run 'nothing is left, the modules unload' guest_run A "$INSIDE twin_unload"
+	tap_run 'the guests end well' guest_down
+	tap_end takeover
+}
+
+main "$@"
