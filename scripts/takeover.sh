@@ -23,7 +23,8 @@ PATTERN=
 PORT=7000
 INSIDE="set -e; . /host$TOP/scripts/takeover/inside.sh;"
 
-# NAME ROLE FAMILY WIRE OPTIONS-OF-THE-TWIN / OPTIONS-OF-THE-JUDGE; a control has to fail
+# NAME ROLE FAMILY WIRE OPTIONS-OF-THE-TWIN / OPTIONS-OF-THE-JUDGE; a control has to fail as it
+# says in WHY
 CASES='
 passive_4		serve	4 clean
 passive_6		serve	6 clean
@@ -36,8 +37,12 @@ passive_rough_4		serve	4 rough / --rough
 active_rough_6		client	6 rough / --rough
 crash_4			serve	4 clean --crash / --reset
 control_not_frozen_4	serve	4 clean --mirror
-control_stamp_4		serve	4 clean --skew -600000
+control_stamp_4		serve	4 clean --skew -600000 --limit 30
 '
+declare -A WHY=(
+	[control_not_frozen_4]='^the frozen socket has spoken'
+	[control_stamp_4]='^not ok - time stamps do not fall'
+)
 
 cases() { sed -E '/^$/d; s/\t+/ /g' <<<"$CASES" | grep -E -- "$PATTERN" || true; }
 
@@ -111,7 +116,13 @@ one() {
 }
 
 # The controls prove that the rules can be broken.
-control() { ! one "$@" >"$GUEST_RUN/control.log" 2>&1 || { cat "$GUEST_RUN/control.log"; return 1; }; }
+control() {
+	if ! one "$@" >"$GUEST_RUN/control.log" 2>&1 && grep -q -- "${WHY[$1]}" "$GUEST_RUN/control.log"; then
+		return 0
+	fi
+	cat "$GUEST_RUN/control.log"
+	return 1
+}
 
 main() {
 	local line

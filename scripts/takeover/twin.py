@@ -11,6 +11,7 @@
     --mirror       the host gets each segment, too: its socket has to bear that in silence
     --skew TICKS   control: restore the time stamp wrong by so much
     --crash        after one round, reset the connection, as hardware that fails does
+    --limit SEC    give up by then
 
 The host's packets for the connection go to the network namespace hw, where a socket is restored from
 the library's record with TCP_REPAIR. Prints what happened, and "done" at the end.
@@ -41,6 +42,7 @@ TIMESTAMPS, WSCALE, SACK = 1, 2, 4
 CLONE_NEWNET = 0x40000000
 STAG = 0x4711
 LIMIT = 150     # with TIME_WAIT
+GRACE = 20      # to end what has failed
 
 libc = ctypes.CDLL(None, use_errno=True)
 
@@ -261,6 +263,7 @@ class Twin:
         self.open = False       # the Reply, or the RTR message, has gone out
         self.stopped = False
         self.shut = False
+        self.late = False
         self.events = []
 
     def command(self, text):
@@ -276,7 +279,7 @@ class Twin:
         values = dict(pair.split("=", 1) for pair in pairs)
         if kind == "event":
             self.events.append(name)
-            if name == "CLOSE" or values["status"] != "0":
+            if name == "CLOSE" or name != "DISCONNECT" and values["status"] != "0":
                 self.command("destroy")
             return
         try:
@@ -380,9 +383,23 @@ class Twin:
         say(f"rounds {self.app.rounds} octets {self.app.octets}")
         self.command("released")
         self.steering.off()
-        ok = after is not None and after == self.before
-        print("done" if ok else "the frozen socket has spoken, or is gone", flush=True)
-        return 0 if ok else 1
+        if after is None or after != self.before:
+            print("the frozen socket has spoken, or is gone", flush=True)
+            return 1
+        if self.late:
+            return 1
+        print("done", flush=True)
+        return 0
+
+    def fail(self):
+        """As hardware that gives the connection up"""
+        say("it takes too long")
+        self.late = True
+        if self.sock:
+            self.sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+            self.sock.close()
+            self.sock = None
+        self.command("peer_closed 110")
 
     def run(self):
         limit = time.monotonic() + self.args.limit
@@ -399,13 +416,16 @@ class Twin:
                 elif self.sock:
                     self.readable()
             if time.monotonic() > limit:
-                say("it takes too long")
-                return 1
+                if self.late or not self.app:
+                    say("it takes far too long")
+                    return 1
+                self.fail()
+                limit += GRACE
         return self.finish()
 
 
 def early(remote, port, count):
-    """A peer that does not wait for the Reply, as RFC 5044 7.1.2 has it do"""
+    """A peer that sends before it has the Reply, for which RFC 5044 7.1.2 has it wait"""
     sock = socket.create_connection((remote, port), timeout=LIMIT)
     sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     held = [mpa.request()]
