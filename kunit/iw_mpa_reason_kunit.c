@@ -47,6 +47,8 @@ static const struct reason_row reason_rows[] = {
 	{ "stream", IW_MPA_R_STREAM, -ECONNABORTED, 0 },
 	{ "E-9.3-1_driver", IW_MPA_R_DRIVER, -EIO, 5 },
 	{ "E-9.3-1_early_data", IW_MPA_R_EARLY_DATA, -EIO, 5 },
+	{ "E-9.3-1_tcp_option", IW_MPA_R_TCP_OPTION, -EIO, 5 },
+	{ "E-9.3-1_tcp_busy", IW_MPA_R_TCP_BUSY, -EIO, 5 },
 	{ "qp_gone", IW_MPA_R_QP_GONE, -ECONNABORTED, 0 },
 	{ "device_gone", IW_MPA_R_DEVICE_GONE, -ECONNABORTED, 0 },
 	{ "listener_gone", IW_MPA_R_LISTENER_GONE, -ECONNABORTED, 0 },
