@@ -48,6 +48,7 @@ struct twin_dev {
  * @dev: the device
  * @ep: from prepare to stop
  * @takeover: from prepare to "released"
+ * @thawed: control: the socket that was not left frozen, from prepare to stop
  * @listener: listens
  * @cm_id: the connection's
  */
@@ -56,6 +57,7 @@ static struct twin {
 	struct twin_dev		*dev;
 	struct iw_mpa_ep	*ep;
 	struct iw_mpa_takeover	*takeover;
+	struct socket		*thawed;
 	struct iw_cm_id		*listener;
 	struct iw_cm_id		*cm_id;
 } twin = { .lock = __MUTEX_INITIALIZER(twin.lock) };
@@ -76,7 +78,7 @@ static void twin_let_go(struct ib_qp *qp)
 	twin_ask("op let_go\n");
 }
 
-/* What the frozen socket would be like if there was no freeze. */
+/* What the frozen socket would be like if there was no freeze: in the end it sends FIN. */
 static void twin_thaw(struct sock *sk)
 {
 	lock_sock(sk);
@@ -118,6 +120,7 @@ static int twin_prepare(struct ib_qp *qp, const struct iw_mpa_handoff *ho)
 	mutex_lock(&twin.lock);
 	twin.ep = ho->ep;
 	twin.takeover = ho->takeover;
+	twin.thawed = thaw ? ho->sock : NULL;
 	mutex_unlock(&twin.lock);
 	return 0;
 }
@@ -155,6 +158,9 @@ static void twin_stop(struct ib_qp *qp, enum iw_mpa_reason why)
 	mutex_lock(&twin.lock);
 	twin.ep = NULL;
 	mutex_unlock(&twin.lock);
+	if (twin.thawed)
+		kernel_sock_shutdown(twin.thawed, SHUT_WR);
+	twin.thawed = NULL;
 	twin_ask("op stop why=%s\n", iw_mpa_reason_name(why));
 }
 

@@ -83,7 +83,8 @@ enum skel_rx {
 
 /*
  * Program the QP: CRC, Markers, IRD and ORD of @params, RX on, TX closed. A device
- * that takes TCP over also wants @ho->tcb. All memory is allocated here: nothing later may fail for lack of it.
+ * that takes TCP over also wants @ho->tcb. All memory is allocated here: nothing later
+ * may fail for lack of it.
  */
 static int skel_hw_bind(struct skel_qp *qp, const struct iw_mpa_handoff *ho)
 {
