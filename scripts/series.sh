@@ -148,7 +148,7 @@ compose() {
 		fragment kunitconfig.iw_mpa >"$NEW/$SW/$name/.kunitconfig"
 	done
 	fragment kunitconfig.srnic >>"$NEW/$SW/srnic/.kunitconfig"
-	for file in iw_mpa iw_mpa_proto; do
+	for file in iw_mpa iw_mpa_proto iw_mpa_tcb; do
 		c_file "$TOP/include/rdma/$file.h" "$NEW/include/rdma/$file.h"
 	done
 	c_file "$TOP/$SW/iw_mpa_skeleton/iw_mpa_skeleton.c" "$NEW/samples/iw_mpa/iw_mpa_skeleton.c"
@@ -255,6 +255,7 @@ add_01-protocol() {
 }
 add_02-worlds() {
 	take include/rdma/iw_mpa.h
+	take include/rdma/iw_mpa_tcb.h
 	take_layers iw_mpa leaves l1
 }
 add_03-endpoint() { take_layers iw_mpa l2; }

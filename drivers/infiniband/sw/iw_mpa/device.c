@@ -144,7 +144,8 @@ void iw_mpa_unregister_device(struct ib_device *ibdev)
 	device_end_endpoints(dev);
 	iw_mpa_device_put(dev);
 	wait_for_completion(&dev->unused);
-	iw_mpa_takeovers_end(&dev->takeovers);
+	if (dev->attr.caps & IW_MPA_CAP_TAKEOVER)
+		iw_mpa_takeovers_end(&dev->takeovers);
 	iw_mpa_qp_forget_debts(dev);
 	xa_destroy(&dev->qps);
 	netdev_put(dev->netdev, &dev->netdev_tracker);
