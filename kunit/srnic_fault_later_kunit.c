@@ -260,6 +260,7 @@ static void fault_second_error_not_told(struct kunit *test)
 	pair_deliver(w->p, 0);
 	pair_expect_fault(w->p, 1, SRNIC_ERR_MSN);
 }
+
 /* A Read whose sink cannot be used does not leave */
 /* Rules: R-7.1-1 R-5.2.2-6 */
 static void fault_read_without_a_sink_terminates(struct kunit *test)
