@@ -30,7 +30,7 @@
 
 static bool thaw;
 module_param(thaw, bool, 0644);
-MODULE_PARM_DESC(thaw, "control: undo the freeze of IPv4 sockets, against all rules");
+MODULE_PARM_DESC(thaw, "control: undo the freeze, against all rules");
 
 static int lacks;
 module_param(lacks, int, 0444);
@@ -48,6 +48,7 @@ struct twin_dev {
  * @dev: the device
  * @ep: from prepare to stop
  * @takeover: from prepare to "released"
+ * @af_ops: control: how TCP reaches IP without a freeze
  * @thawed: control: the socket that was not left frozen, from prepare to stop
  * @listener: listens
  * @cm_id: the connection's
@@ -57,6 +58,7 @@ static struct twin {
 	struct twin_dev		*dev;
 	struct iw_mpa_ep	*ep;
 	struct iw_mpa_takeover	*takeover;
+	const struct inet_connection_sock_af_ops *af_ops;
 	struct socket		*thawed;
 	struct iw_cm_id		*listener;
 	struct iw_cm_id		*cm_id;
@@ -68,6 +70,7 @@ static int twin_hold(struct ib_qp *qp, struct sock *sk)
 {
 	struct sockaddr_storage local, remote;
 
+	twin.af_ops = inet_csk(sk)->icsk_af_ops;
 	kernel_getsockname(sk->sk_socket, (struct sockaddr *)&local);
 	kernel_getpeername(sk->sk_socket, (struct sockaddr *)&remote);
 	return twin_ask("op hold local=%pISpc remote=%pISpc\n", &local, &remote);
@@ -82,7 +85,7 @@ static void twin_let_go(struct ib_qp *qp)
 static void twin_thaw(struct sock *sk)
 {
 	lock_sock(sk);
-	WRITE_ONCE(inet_csk(sk)->icsk_af_ops, &ipv4_specific);
+	WRITE_ONCE(inet_csk(sk)->icsk_af_ops, twin.af_ops);
 	RCU_INIT_POINTER(sk->sk_filter, NULL);
 	release_sock(sk);
 }
