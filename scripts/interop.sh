@@ -92,6 +92,10 @@ load_variant() {
 	LOADED=$1
 }
 
+# siw_left_octets LOG: did octets of ours lie in the socket of siw's guest when the step had failed?
+# As a responder siw can miss the first FPDU, which may come before it looks: iw_mpa_security.rst.
+siw_left_octets() { sed '1,/^--- guest B:/d' "$1" | grep -Eq '^ESTAB +[1-9]'; }
+
 # run_step PEER NUMBER VARIANT ROLE REV P2P CRC PROGRAM: PROGRAM is for the step
 # shellcheck disable=SC2034
 run_step() {
@@ -111,6 +115,11 @@ run_step() {
 	log=$WORK/$peer-step-$STEP.log
 	# shellcheck disable=SC2086 # two words
 	try_case "$log" ../interop/step.sh $drivers 4 $((7000 + 2 * STEP))
+	if [[ $STATUS -ne 0 && $CLEAN -eq 0 && $role == initiator ]] && siw_left_octets "$log"; then
+		tap_retried 'unmodified siw left what had come in its socket'
+		# shellcheck disable=SC2086 # two words
+		try_case "$log" ../interop/step.sh $drivers 4 $((7400 + 2 * STEP))
+	fi
 	if [[ $CLEAN -ne 0 ]]; then
 		tap 'not ok' "siw $peer: step $STEP leaves something behind"
 		end_capture
