@@ -383,15 +383,15 @@ static void qp_disconnect(struct srnic_qp *qp, bool abrupt)
 		iw_mpa_disconnect(qp->ep, abrupt);
 }
 
-/* iw_cm asks for it in any state, and does not look at what we say. */
+/* Where a ULP disconnects iw_cm and librdmacm ask for it, also when all is over: no error. */
 static int qp_to_closing(struct srnic_qp *qp)
 {
 	int err = 0;
 
 	spin_lock_irq(&qp->lock);
-	if (qp->state != SRNIC_RTS && qp->state != SRNIC_CLOSING)
+	if (qp->state == SRNIC_IDLE)
 		err = -EINVAL;
-	if (qp->state != SRNIC_IDLE)
+	else
 		qp_disconnect(qp, false);
 	spin_unlock_irq(&qp->lock);
 	return err;
