@@ -118,7 +118,7 @@ run_step() {
 	if [[ $STATUS -ne 0 && $CLEAN -eq 0 && $role == initiator ]] && siw_left_octets "$log"; then
 		tap_retried 'unmodified siw left what had come in its socket'
 		# shellcheck disable=SC2086 # two words
-		try_case "$log" ../interop/step.sh $drivers 4 $((7400 + 2 * STEP))
+		try_case "$log" ../interop/step.sh $drivers 4 $((7000 + 2 * STEP))
 	fi
 	if [[ $CLEAN -ne 0 ]]; then
 		tap 'not ok' "siw $peer: step $STEP leaves something behind"
