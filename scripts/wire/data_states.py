@@ -15,9 +15,8 @@ from verbs import (ERR, INIT, LOCAL_WRITE, REMOTE_READ, REMOTE_WRITE, RESET, RTR
 MAY_WRITE = LOCAL_WRITE | REMOTE_WRITE
 
 
-def broken_off(b, role):
-    """A QP that a ULP has brought to ERR, when all is flushed and the connection has ended"""
-    link = Link(b, role)
+def break_off(link):
+    """A ULP brings the QP to ERR, all is flushed, and the connection ends."""
     link.qp.recv()
     link.qp.modify(ERR)
     link.qp.flushed()
@@ -25,7 +24,6 @@ def broken_off(b, role):
     link.peer.hear_until_end()
     link.close()
     link.disconnected()
-    return link
 
 
 def refused(link, state):
@@ -63,13 +61,7 @@ def D_6_2_2_1_states_that_cannot_follow_are_refused(b, role):
         refused(link, state)
     link.qp.modify(RTS)
     link.works()
-    link.qp.recv()
-    link.qp.modify(ERR)
-    link.qp.flushed()
-    link.peer.allow_cut()
-    link.peer.hear_until_end()
-    link.close()
-    link.disconnected()
+    break_off(link)
     for state in RTR, RTS:
         refused(link, state)
     link.qp.modify(SQD)         # rdma_disconnect() asks for it, also when all is over
@@ -92,7 +84,8 @@ def D_6_2_2_1_reset_forgets_what_is_posted(b, role):
 
 @rule("D-6.2.2-1", cases=both((RESET,), (INIT,)))
 def D_6_2_2_1_work_of_an_error_is_not_of_the_next_connection(b, state, role):
-    link = broken_off(b, role)
+    link = Link(b, role)
+    break_off(link)
     link.qp.recv()
     link.qp.modify(state)
     wc, = link.qp.wait_recv()
