@@ -277,6 +277,17 @@ class Link:
         self.peer.hear_end(how)
         self.ended(event, **kw)
 
+    def overflowed(self, cq):
+        """A completion queue had no room: the peer and the ULP are told."""
+        terminate = self.peer.hear_terminate()
+        equal(terminate.body.hex(), rdmap.terminate_body(rdmap.STREAM_CATASTROPHIC).hex(),
+              "Terminate")
+        self.peer.hear_end()
+        equal({self.verbs.any_async() for _ in range(2)},
+              {f"CQ_ERR {cq}", f"QP_FATAL {self.qp.name}"}, "asynchronous events")
+        self.close()
+        self.disconnected()
+
     def aborted(self, event=FATAL, statuses=(WR_FLUSH_ERR,)):
         """Neither a Terminate nor an orderly end: FIN or RST, whichever"""
         how = self.peer.hear_until_end()
