@@ -1,10 +1,11 @@
 -- SPDX-License-Identifier: GPL-2.0
 --
--- RFC 6581 for Wireshark 4.0 and tshark, whose own dissector of MPA knows RFC 5044 only.
+-- RFC 6581 for Wireshark and tshark (4.0 to 4.4), whose own dissector of MPA knows RFC 5044 only.
 --
 --   tshark -o tcp.try_heuristic_first:TRUE -X lua_script:scripts/iw_mpa.lua -r FILE -O iw_mpa
 --
--- To have it always, copy it into the personal Lua plugins folder (Help, About, Folders).
+-- To have it always, copy it into the personal Lua plugins folder (Help, About, Folders). Newer
+-- releases run no script for root: be somebody else, then.
 --
 -- It is a post-dissector: it reads what the dissectors of MPA and RDMAP found, and adds
 --

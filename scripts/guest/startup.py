@@ -3,7 +3,7 @@
 """What the MPA startup phase of every connection in a capture agreed on.
 
 tshark takes the packets apart; the MPA frames are read here from its raw TCP payload, because
-tshark 4.0 knows nothing of RFC 6581 and gives up on frames that share a segment with others.
+tshark knows nothing of RFC 6581 and gives up on frames that share a segment with others.
 scripts/wire/judge.py holds this reading against that of tshark.
 
     startup.py FILE                  a table, a line per connection
@@ -32,10 +32,10 @@ Enhanced = namedtuple("Enhanced", "a b c d ird ord")
 Fpdu = namedtuple("Fpdu", "opcode name data_len ulpdu_len size")
 
 
-def tshark(path, *options):
+def tshark(path, *options, **how):
     command = ["tshark", "-n", "-o", "tcp.try_heuristic_first:TRUE", "-r", path, *options]
     return subprocess.run(command, check=True, text=True, stdout=subprocess.PIPE,
-                          stderr=subprocess.DEVNULL).stdout
+                          stderr=subprocess.DEVNULL, **how).stdout
 
 
 # tshark 4.4 has words where 4.0 has 1 and 0.

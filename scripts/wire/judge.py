@@ -11,7 +11,7 @@ tshark must find nothing malformed, no expert error, and all CRCs good if either
 With the map of run.py, the peer of a test may err, and then tshark has to find that it does, and
 what it complains of has to be what is wrong.
 
-tshark 4.0 is blind to frames that are not alone in a segment, to FPDUs in front of the Reply, and
+tshark is blind to frames that are not alone in a segment, to FPDUs in front of the Reply, and
 to segments that others overtake, as on loopback between two processors. Connections with such
 segments are written anew, with the frame in a segment of its own and not an octet changed, and are
 judged so. Where an FPDU ends is for tshark to say there, too, but with Markers, which it knows only
@@ -36,29 +36,10 @@ sys.path.insert(0, os.path.join(TOP, "scripts", "guest"))
 
 import fpdu         # noqa: E402
 import judge_data   # noqa: E402
+import judge_tshark  # noqa: E402
 import mpa          # noqa: E402
 import rdmap        # noqa: E402
 import startup      # noqa: E402
-
-# The data of applications are nobody's business here: without the guesses about them.
-OPTIONS = ["-X", "lua_script:" + os.path.join(TOP, "scripts", "iw_mpa.lua"),
-           "--disable-protocol", "rpcordma", "--disable-protocol", "smb_direct",
-           "-Y", "iwarp_mpa or _ws.malformed", "-T", "fields", "-E", "separator=/t",
-           "-E", "aggregator=|"]
-
-FRAME = ("iwarp_mpa.rev iwarp_mpa.res iwarp_mpa.marker_flag iwarp_mpa.crc_flag iwarp_mpa.rej_flag "
-         "iwarp_mpa.pdlength").split()
-ENHANCED = "iw_mpa.a iw_mpa.b iw_mpa.c iw_mpa.d iw_mpa.ird iw_mpa.ord".split()
-FIELDS = ["frame.number", "iwarp_mpa.key.req", "iwarp_mpa.key.rep", *FRAME, "iw_mpa.s", *ENHANCED,
-          "iwarp_mpa.ulpdulength", "iwarp_rdma.opcode", "iwarp_mpa.crc", "iw_mpa.crc_good",
-          "_ws.malformed", "_ws.expert.message", "_ws.expert.severity", "_ws.expert.group",
-          *judge_data.FIELDS]
-
-# What tshark 4.0, which knows RFC 5044 only, says of every good frame of revision 2
-OLD = {"Res field is NOT set to zero as required by RFC 5044",
-       "Rev field is NOT set to one as required by RFC 5044"}
-WARNING, ERROR = 0x600000, 0x800000
-SEQUENCE = 0x02000000       # the group of what TCP has to say
 
 # How tshark, or scripts/iw_mpa.lua in it, has to put what is wrong by our own reading
 LOST = r"Malformed|tshark (cannot dissect|sees)|not DDP and RDMAP"
@@ -85,77 +66,8 @@ FIRST_PORT = 20000          # in captures of our own
 TAIL = 4096                 # octets that are no MPA: so many of them will do
 JOINED = 32768              # octets of FPDUs in one segment
 
-# what: a tuple that both readers make; details: of an FPDU
+# what: a tuple that judge_tshark.py makes, too; details: of an FPDU
 Item = namedtuple("Item", "offset size what details", defaults=(None,))
-Seen = namedtuple("Seen", "items complaints")
-
-
-# --- tshark's reading --------------------------------------------------------------------------
-
-def values(row, name):
-    return row[name].split("|") if row.get(name) else []
-
-
-def flag(text):
-    return int(text in ("1", "True"))
-
-
-def integer(text):
-    return flag(text) if text in ("True", "False") else int(text, 0)
-
-
-def frame_seen(row):
-    kind = "Request" if row["iwarp_mpa.key.req"] else "Reply"
-    enhanced = None
-    if flag(row["iw_mpa.s"]) and row["iw_mpa.ird"]:
-        enhanced = tuple(integer(row[name]) for name in ENHANCED)
-    return kind, *(integer(row[name]) for name in FRAME), enhanced
-
-
-def fpdus_seen(row):
-    """(length, opcode, whether the CRC is good or None, details)"""
-    lengths, opcodes = values(row, "iwarp_mpa.ulpdulength"), values(row, "iwarp_rdma.opcode")
-    checks = [flag(good) for good in values(row, "iw_mpa.crc_good")]
-    checks = checks or [None] * len(values(row, "iwarp_mpa.crc"))
-    if not len(lengths) == len(opcodes) == len(checks):
-        return None
-    details = judge_data.details_seen(row, [int(opcode, 0) for opcode in opcodes])
-    return [("FPDU", int(length), int(opcode, 0), *more)
-            for length, opcode, *more in zip(lengths, opcodes, checks, details)]
-
-
-def complaints_of(row):
-    if row["_ws.malformed"]:
-        yield "Malformed Packet"
-    for message, severity, group in zip(values(row, "_ws.expert.message"),
-                                        values(row, "_ws.expert.severity"),
-                                        values(row, "_ws.expert.group")):
-        severity, group = int(severity, 0), int(group, 0)
-        if severity >= ERROR or severity == WARNING and group != SEQUENCE and message not in OLD:
-            yield message
-
-
-def seen_in(row):
-    complaints = list(complaints_of(row))
-    items = []
-    if row["iwarp_mpa.pdlength"]:
-        items.append(frame_seen(row))
-    fpdus = fpdus_seen(row)
-    if fpdus is None:
-        complaints.append("an FPDU that is not DDP and RDMAP")
-    return Seen(items + (fpdus or []), complaints)
-
-
-def tshark(path):
-    """packet number -> Seen"""
-    options = list(OPTIONS)
-    for name in FIELDS:
-        options += ["-e", name]
-    seen = {}
-    for line in startup.tshark(path, *options).splitlines():
-        row = dict(zip(FIELDS, line.split("\t")))
-        seen[int(row["frame.number"])] = seen_in(row)
-    return seen
 
 
 # --- our own reading ---------------------------------------------------------------------------
@@ -321,7 +233,7 @@ class Exchange:
                  for side in sides]]
 
     def blind_spot(self):
-        """Why tshark 4.0 cannot see all of it as it was captured."""
+        """Why tshark cannot see all of it as it was captured."""
         if self.behind_reject:
             return "a Terminate behind a Reject"
         if self.has_mixed_markers():
@@ -487,7 +399,7 @@ def judge_anew(exchanges):
         path = os.path.join(folder, "anew.pcap")
         write_capture(path, [stream for some in streams for stream in some])
         connections = startup.read_connections(path)
-        seen = tshark(path)
+        seen = judge_tshark.read(path)
     if len(connections) != sum(map(len, streams)):
         raise SystemExit("a connection written anew was not found again")
     found = iter(connections)
@@ -507,7 +419,7 @@ def sides_anew(exchange, connections, seen):
 
 
 def judge_all(path, names, cuts):
-    seen = tshark(path)
+    seen = judge_tshark.read(path)
     exchanges = [exchange for connection in startup.read_connections(path)
                  for exchange in exchanges_of(connection, connection.dport in cuts)]
     blind = [exchange for exchange in exchanges if exchange.blind_spot()]
@@ -623,9 +535,9 @@ class Report:
             print(f"{'not ok' if bad else 'ok'} - tshark: {text}")
             print(*(f"# {line}\n" for line in bad), sep="", end="")
         for reason, names in self.blind.items():
-            self.tell(f"written anew for tshark 4.0, {sum(names.values())} for {reason}", names)
+            self.tell(f"written anew for tshark, {sum(names.values())} for {reason}", names)
         if self.unseen:
-            self.tell("not judged by tshark 4.0, which does not know a Marker directly in front of "
+            self.tell("not judged by tshark, which does not know a Marker directly in front of "
                       "an FPDU, but by our own reading", self.unseen)
         return any(self.failures.values())
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """DDP and RDMAP for judge.py: what tshark reads of each FPDU, and what we do.
 
-tshark 4.0 has four limits here. It takes the header that a Terminate of RDMAP copies for one of 14
+tshark has four limits here. It takes the header that a Terminate of RDMAP copies for one of 14
 octets if the error is of protection, and of 18 else, whatever its T says: what it shows is held
 against as many octets of the copy, and where it finds too few it calls the packet malformed. It
 knows the Atomic Request of RFC 7306, which is no message of RFC 5040, and calls one that is cut
@@ -45,10 +45,7 @@ class Queues:
 
     def take(self, name):
         some = self.values[name]
-        text = some.pop(0) if some else None
-        if text is None:
-            return None
-        return int(text in ("1", "True")) if text in ("0", "1", "True", "False") else int(text, 0)
+        return int(some.pop(0), 0) if some else None
 
     def octets(self, name):
         some = self.values[name]

@@ -1,0 +1,149 @@
+# SPDX-License-Identifier: GPL-2.0
+"""tshark's reading of a capture, for judge.py: with scripts/iw_mpa.lua, packet by packet.
+
+tshark reads the file twice: for the fields, and for its verdict on CRCs, which is only in the words
+of a line. tshark 4.4 makes those for -O and not for -T fields, tshark 4.0 for both.
+"""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections import namedtuple
+
+TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+sys.path.insert(0, os.path.join(TOP, "scripts", "guest"))
+
+import judge_data   # noqa: E402
+import startup      # noqa: E402
+
+LUA = os.path.join(TOP, "scripts", "iw_mpa.lua")
+# The data of applications are nobody's business here: without the guesses about them.
+QUIET = ["--disable-protocol", "rpcordma", "--disable-protocol", "smb_direct"]
+
+FRAME = ("iwarp_mpa.rev iwarp_mpa.res iwarp_mpa.marker_flag iwarp_mpa.crc_flag iwarp_mpa.rej_flag "
+         "iwarp_mpa.pdlength").split()
+ENHANCED = "iw_mpa.a iw_mpa.b iw_mpa.c iw_mpa.d iw_mpa.ird iw_mpa.ord".split()
+FIELDS = ["frame.number", "iwarp_mpa.key.req", "iwarp_mpa.key.rep", *FRAME, "iw_mpa.s", *ENHANCED,
+          "iwarp_mpa.ulpdulength", "iwarp_rdma.opcode", "iwarp_mpa.crc",
+          "_ws.malformed", "_ws.expert.message", "_ws.expert.severity", "_ws.expert.group",
+          *judge_data.FIELDS]
+BAD_CRC = "Bad CRC32"
+CRC_LINE = re.compile(r"Frame (?P<packet>\d+):|"
+                      r" *\[CRC is good: (?P<good>True|False)\]|"
+                      rf" *\[Expert Info \(.*?\): (?P<words>.*{BAD_CRC}.*)\]")
+
+# What tshark, which knows RFC 5044 only, says of every good frame of revision 2
+OLD = {"Res field is NOT set to zero as required by RFC 5044",
+       "Rev field is NOT set to one as required by RFC 5044"}
+WARNING, ERROR = 0x600000, 0x800000
+SEQUENCE = 0x02000000       # the group of what TCP has to say
+NOBODY = 65534
+
+# items: tuples that judge.py makes, too
+Seen = namedtuple("Seen", "items complaints")
+# good: 1 or 0 for each FPDU whose CRC was checked; words: complaints of the others
+Checks = namedtuple("Checks", "good words")
+
+
+def run(path, *options):
+    """As root, newer releases load no script: nobody runs it then, who need not find our files."""
+    if os.geteuid():
+        return startup.tshark(path, "-X", "lua_script:" + LUA, *QUIET, *options)
+    with tempfile.TemporaryDirectory() as folder, open(path, "rb") as capture:
+        os.chmod(folder, 0o755)
+        script = shutil.copy(LUA, folder)
+        os.chmod(script, 0o644)
+        try:
+            return startup.tshark("-", "-X", "lua_script:" + script, *QUIET, *options,
+                                  stdin=capture, user=NOBODY, group=NOBODY, extra_groups=[],
+                                  cwd=folder, env={**os.environ, "HOME": folder})
+        except subprocess.CalledProcessError as error:
+            error.cmd[error.cmd.index("-r") + 1] = path
+            raise
+
+
+def read_rows(path):
+    """The fields of each packet of MPA; no truth but 1 and 0"""
+    options = ["-Y", "iwarp_mpa or _ws.malformed", "-T", "fields", "-E", "separator=/t",
+               "-E", "aggregator=|"]
+    for name in FIELDS:
+        options += ["-e", name]
+    for line in run(path, *options).splitlines():
+        yield {name: "|".join(str(startup.WORDS.get(one, one)) for one in text.split("|"))
+               for name, text in zip(FIELDS, line.split("\t"))}
+
+
+def read_checks(path):
+    """packet number -> Checks"""
+    checks, of_packet = {}, None
+    for line in run(path, "-Y", "iwarp_mpa.crc_check", "-O", "iw_mpa").splitlines():
+        match = CRC_LINE.match(line)
+        if not match:
+            continue
+        if match["packet"]:
+            of_packet = checks[int(match["packet"])] = Checks([], [])
+        elif match["good"]:
+            of_packet.good.append(startup.WORDS[match["good"]])
+        else:
+            of_packet.words.append(match["words"])
+    return checks
+
+
+def values(row, name):
+    return row[name].split("|") if row.get(name) else []
+
+
+def frame_seen(row):
+    kind = "Request" if row["iwarp_mpa.key.req"] else "Reply"
+    enhanced = None
+    if row["iw_mpa.s"] == "1" and row["iw_mpa.ird"]:
+        enhanced = tuple(int(row[name], 0) for name in ENHANCED)
+    return kind, *(int(row[name], 0) for name in FRAME), enhanced
+
+
+def fpdus_seen(row, good):
+    """(length, opcode, whether the CRC is good or None, details)"""
+    lengths, opcodes = values(row, "iwarp_mpa.ulpdulength"), values(row, "iwarp_rdma.opcode")
+    good = good or [None] * len(values(row, "iwarp_mpa.crc"))
+    if not len(lengths) == len(opcodes) == len(good):
+        return None
+    details = judge_data.details_seen(row, [int(opcode, 0) for opcode in opcodes])
+    return [("FPDU", int(length), int(opcode, 0), *more)
+            for length, opcode, *more in zip(lengths, opcodes, good, details)]
+
+
+def complaints_of(row):
+    """All but those about CRCs"""
+    if row["_ws.malformed"]:
+        yield "Malformed Packet"
+    for message, severity, group in zip(values(row, "_ws.expert.message"),
+                                        values(row, "_ws.expert.severity"),
+                                        values(row, "_ws.expert.group")):
+        severity, group = int(severity, 0), int(group, 0)
+        if (severity >= ERROR or severity == WARNING and group != SEQUENCE and
+                message not in OLD) and BAD_CRC not in message:
+            yield message
+
+
+def seen_in(row, checks):
+    complaints = [*complaints_of(row), *checks.words]
+    items = []
+    if row["iwarp_mpa.pdlength"]:
+        items.append(frame_seen(row))
+    fpdus = fpdus_seen(row, checks.good)
+    if fpdus is None:
+        complaints.append("an FPDU that is not DDP and RDMAP")
+    return Seen(items + (fpdus or []), complaints)
+
+
+def read(path):
+    """packet number -> Seen"""
+    checks = read_checks(path)
+    seen = {}
+    for row in read_rows(path):
+        number = int(row["frame.number"])
+        seen[number] = seen_in(row, checks.get(number, Checks([], [])))
+    return seen
