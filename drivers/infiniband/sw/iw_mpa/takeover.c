@@ -43,6 +43,7 @@
 
 #include <linux/delay.h>
 #include <linux/filter.h>
+#include <linux/hrtimer.h>
 #include <linux/kref.h>
 #include <linux/rcupdate.h>
 #include <linux/slab.h>
@@ -99,13 +100,28 @@ static void takeover_shut_in(struct iw_mpa_takeover *t, struct sock *sk)
 	rcu_assign_pointer(sk->sk_filter, &t->filter);
 }
 
+/*
+ * The kernel's own inet_csk_clear_xmit_timers() is not for modules in newer releases. The first two
+ * timers may still run out, and then find nothing to do.
+ */
+static void takeover_stop_timers(struct sock *sk)
+{
+	inet_csk_clear_xmit_timer(sk, ICSK_TIME_RETRANS);
+	inet_csk_clear_xmit_timer(sk, ICSK_TIME_DACK);
+	sk->sk_prot->keepalive(sk, 0);
+	if (hrtimer_try_to_cancel(&tcp_sk(sk)->pacing_timer) == 1)
+		__sock_put(sk);
+	if (hrtimer_try_to_cancel(&tcp_sk(sk)->compressed_ack_timer) == 1)
+		__sock_put(sk);
+}
+
 static void takeover_shut_out(struct iw_mpa_takeover *t, struct sock *sk)
 {
 	t->tcp_af_ops = inet_csk(sk)->icsk_af_ops;
 	t->af_ops = *t->tcp_af_ops;
 	t->af_ops.queue_xmit = takeover_xmit;
 	WRITE_ONCE(inet_csk(sk)->icsk_af_ops, &t->af_ops);
-	tcp_clear_xmit_timers(sk);
+	takeover_stop_timers(sk);
 }
 
 static void takeover_open(struct iw_mpa_takeover *t, struct sock *sk)
