@@ -83,7 +83,7 @@ struct iw_mpa_stream {
  * @tcb: the TCP connection, which is the device's from now on; NULL without
  *	IW_MPA_CAP_TAKEOVER, or if the connection stays on the socket. It and what it
  *	points to are valid within prepare
- * @takeover: with @tcb: for iw_mpa_stream_released()
+ * @takeover: with @tcb: for iw_mpa_stream_watch() and iw_mpa_stream_released()
  *
  * The structure itself is valid within prepare. Sampled under lock_sock with
  * nothing of the startup phase left to send but, on the responder, the Reply. No
@@ -185,13 +185,20 @@ struct iw_mpa_device_attr {
  *	exactly once after a prepare that returned 0; nothing is called after it.
  *	@why says what ended the connection.
  *
- * No lock of the library is held in any op but attach. Ops of one connection
- * never run at the same time; ops of different connections do. prepare, attach,
- * send_reply, kick_rx, open_tx without fence, and stop if the hand-off fails, run
- * within iw_accept, and stop may within iw_reject. An initiator's ops may run
- * within iw_connect, if the peer answers that fast. iw_cm may call these from its
- * one ordered work queue: a slow op there holds up the connections of the whole
- * host.
+ * @path_changed: The packets of a TCP connection that the device has take another
+ *	way: @path has the interface, the MTU and the next hop from now on, and is
+ *	valid within the call. For connections of iw_mpa_stream_watch(), @priv of
+ *	which it gets, until iw_mpa_stream_released(): also after stop, and at the
+ *	same time as any other op. A lock of the library is held, and interrupts
+ *	are off: must not sleep, and must not call the library. Optional.
+ *
+ * No lock of the library is held in any op but attach and path_changed. Ops of one
+ * connection but path_changed never run at the same time; ops of different connections
+ * do. prepare, attach, send_reply, kick_rx, open_tx without fence, and stop if the
+ * hand-off fails, run within iw_accept, and stop may within iw_reject. An initiator's
+ * ops may run within iw_connect, if the peer answers that fast. iw_cm may call these
+ * from its one ordered work queue: a slow op there holds up the connections of the
+ * whole host.
  */
 struct iw_mpa_driver_ops {
 	void	(*put_pd)(struct ib_qp *qp, void *pd);
@@ -207,6 +214,7 @@ struct iw_mpa_driver_ops {
 	void	(*open_tx)(struct ib_qp *qp);
 	void	(*finish_tx)(struct ib_qp *qp);
 	void	(*stop)(struct ib_qp *qp, enum iw_mpa_reason why);
+	void	(*path_changed)(void *priv, const struct iw_mpa_path *path);
 };
 
 /**
@@ -233,6 +241,7 @@ extern const struct ib_device_ops iw_mpa_ib_device_ops;
 void iw_mpa_first_fpdu(struct iw_mpa_ep *ep);
 void iw_mpa_stream_down(struct iw_mpa_ep *ep);
 void iw_mpa_peer_closed(struct iw_mpa_ep *ep, int err);
+void iw_mpa_stream_watch(struct iw_mpa_takeover *takeover, void *priv);
 void iw_mpa_stream_released(struct iw_mpa_takeover *takeover);
 void iw_mpa_disconnect(struct iw_mpa_ep *ep, bool abrupt);
 void iw_mpa_tx_finished(struct iw_mpa_ep *ep);

@@ -37,6 +37,25 @@ union iw_mpa_tcb_addr {
 };
 
 /**
+ * struct iw_mpa_path - where a connection's packets go
+ * @dst: the route, on which the library has a reference for as long as this is valid; NULL: there
+ *	is no route any more, and the rest is zero
+ * @ifindex: interface that the route leads to
+ * @mtu: of the route, in octets of IP
+ * @lladdr: link-layer address of the next hop, if @lladdr_known
+ * @lladdr_known: it is known; otherwise the host is asking for it
+ *
+ * It may change at any time: see path_changed of &struct iw_mpa_driver_ops.
+ */
+struct iw_mpa_path {
+	struct dst_entry	*dst;
+	int			ifindex;
+	u32			mtu;
+	u8			lladdr[ETH_ALEN];
+	bool			lladdr_known;
+};
+
+/**
  * struct iw_mpa_tcb - a TCP connection as the host's TCP left it
  * @local: this end; an IPv4 connection of an IPv6 socket has IPv4 addresses
  * @remote: the peer
@@ -59,7 +78,8 @@ union iw_mpa_tcb_addr {
  * @mss_clamp: largest segment that the peer takes, of its MSS option, in octets without headers
  *	and with TCP's options
  * @advmss: likewise of this end's MSS option
- * @mss: octets of payload of a full segment to be sent: path and options are counted in
+ * @mss: octets of payload of a full segment to be sent: path and options are counted in, and a small
+ *	@snd_wnd_max
  *
  * @ts_val: time stamp (TSval) that belongs to the moment of @sampled. Older ones have been sent:
  *	those that follow must not be smaller (RFC 7323 5)
@@ -88,12 +108,7 @@ union iw_mpa_tcb_addr {
  * @flowlabel: IPv6 flow label of the socket; 0: the sender's to choose, or IPv4
  * @mark: of the socket, for routing and filters
  * @priority: of the socket, for queueing
- * @ifindex: interface that the route leads to
- * @mtu: of the route, in octets of IP
- * @dst: the route, on which the library has a reference until prepare returns
- * @lladdr: link-layer address of the next hop, if @lladdr_known
- * @lladdr_known: it was known. It may change at any time: a driver that does not ask for each
- *	packet has to register for NETEVENT_NEIGH_UPDATE
+ * @path: route and next hop
  *
  * @rx: octets that the host's TCP has acknowledged and nobody has handled, or NULL
  * @rx_len: how many
@@ -149,11 +164,7 @@ struct iw_mpa_tcb {
 	__be32			flowlabel;
 	u32			mark;
 	u32			priority;
-	int			ifindex;
-	u32			mtu;
-	struct dst_entry	*dst;
-	u8			lladdr[ETH_ALEN];
-	bool			lladdr_known;
+	struct iw_mpa_path	path;
 
 	const u8		*rx;
 	u32			rx_len;

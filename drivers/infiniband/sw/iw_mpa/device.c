@@ -10,6 +10,7 @@
 #include "rnic.h"
 #include "show.h"
 #include "stats.h"
+#include "watch.h"
 
 #include <linux/export.h>
 #include <linux/netdevice.h>
@@ -98,6 +99,8 @@ int iw_mpa_register_device(struct ib_device *ibdev, struct net_device *netdev,
 	xa_init(&dev->qps);
 
 	err = iw_mpa_device_add(dev);
+	if (!err && (attr->caps & IW_MPA_CAP_TAKEOVER))
+		iw_mpa_watch_begin(&dev->takeovers, ops);
 	if (err) {
 		netdev_put(netdev, &dev->netdev_tracker);
 		free_percpu(dev->stats);
@@ -144,8 +147,10 @@ void iw_mpa_unregister_device(struct ib_device *ibdev)
 	device_end_endpoints(dev);
 	iw_mpa_device_put(dev);
 	wait_for_completion(&dev->unused);
-	if (dev->attr.caps & IW_MPA_CAP_TAKEOVER)
+	if (dev->attr.caps & IW_MPA_CAP_TAKEOVER) {
+		iw_mpa_watch_end(&dev->takeovers);
 		iw_mpa_takeovers_end(&dev->takeovers);
+	}
 	iw_mpa_qp_forget_debts(dev);
 	xa_destroy(&dev->qps);
 	netdev_put(dev->netdev, &dev->netdev_tracker);

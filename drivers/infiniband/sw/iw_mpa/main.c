@@ -9,6 +9,7 @@
 #include "show.h"
 #include "stats.h"
 #include "takeover.h"
+#include "watch.h"
 
 #include <linux/export.h>
 #include <linux/module.h>
@@ -45,9 +46,12 @@ static int __init iw_mpa_module_init(void)
 	err = iw_mpa_takeover_init();
 	if (err)
 		goto exit_config;
-	err = iw_mpa_run_init();
+	err = iw_mpa_watch_init();
 	if (err)
 		goto exit_takeover;
+	err = iw_mpa_run_init();
+	if (err)
+		goto exit_watch;
 	err = iw_mpa_listen_init();
 	if (err)
 		goto exit_run;
@@ -56,6 +60,8 @@ static int __init iw_mpa_module_init(void)
 
 exit_run:
 	iw_mpa_run_exit();
+exit_watch:
+	iw_mpa_watch_exit();
 exit_takeover:
 	iw_mpa_takeover_exit();
 exit_config:
@@ -68,6 +74,7 @@ static void __exit iw_mpa_module_exit(void)
 	iw_mpa_stats_exit();
 	iw_mpa_listen_exit();
 	iw_mpa_run_exit();
+	iw_mpa_watch_exit();
 	iw_mpa_takeover_exit();
 	iw_mpa_config_exit();
 }

@@ -484,3 +484,28 @@ bool iw_mpa_offload_is_untouched(const struct iw_mpa_offload *off,
 	return !off->taken || (off->drv->attach && !off->takeover &&
 			       iw_mpa_sock_snd_nxt(ms) == off->snd_nxt);
 }
+
+/**
+ * iw_mpa_offload_wants_paths - does a driver want to know of the path of its TCP connections?
+ * @drv: the driver's ops
+ *
+ * Return: true if it does.
+ */
+bool iw_mpa_offload_wants_paths(const struct iw_mpa_driver_ops *drv)
+{
+	return drv->path_changed;
+}
+
+/**
+ * iw_mpa_offload_path_changed - a TCP connection that the device has takes another path
+ * @drv: the driver's ops, with path_changed
+ * @priv: of iw_mpa_stream_watch()
+ * @path: the path
+ *
+ * Context: any; does not sleep.
+ */
+void iw_mpa_offload_path_changed(const struct iw_mpa_driver_ops *drv, void *priv,
+				 const struct iw_mpa_path *path)
+{
+	drv->path_changed(priv, path);
+}

@@ -77,5 +77,8 @@ void iw_mpa_offload_stop(struct iw_mpa_offload *off, struct iw_mpa_sock *ms,
 			 enum iw_mpa_reason why);
 bool iw_mpa_offload_is_untouched(const struct iw_mpa_offload *off,
 				 const struct iw_mpa_sock *ms);
+bool iw_mpa_offload_wants_paths(const struct iw_mpa_driver_ops *drv);
+void iw_mpa_offload_path_changed(const struct iw_mpa_driver_ops *drv, void *priv,
+				 const struct iw_mpa_path *path);
 
 #endif /* _IW_MPA_OFFLOAD_H */

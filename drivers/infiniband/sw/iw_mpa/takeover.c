@@ -30,13 +30,21 @@
  * The last has the socket closed, by a work item: the driver may call from any context.
  *
  * Locking: the socket's lock for both gates, for TCP reads them under it, or within RCU; so the
- * memory goes a grace period after the gates are open. The lock of the list is a leaf.
+ * memory goes a grace period after the gates are open. The lock of the list is a leaf. Whoever
+ * takes a connection off the list, and then its socket away, waits for the mutex "looking" in
+ * between.
+ *
+ * The path of a connection that the driver watches is looked at when the network says that
+ * something has changed, and once in a second, for not all changes of routes have a notifier. What
+ * the looker finds is told under the lock of the list. So nothing is told any more once
+ * iw_mpa_stream_released() has returned, in whatever context it was called.
  *
  * TCP is asked to close without FIN and RST by the flag of TCP_REPAIR, the only thing that is
  * written into a tcp_sock.
  */
 
 #include "takeover.h"
+#include "path.h"
 #include "sock.h"
 #include "stats.h"
 #include "tcb.h"
@@ -55,6 +63,10 @@
 #define TAKEOVER_WAITS		40
 #define TAKEOVER_WAIT_US	500
 
+/* Paths are looked at so often; and so late after a change, for many changes to be one */
+#define TAKEOVER_LOOK_EACH	HZ
+#define TAKEOVER_LOOK_SOON	msecs_to_jiffies(20)
+
 /**
  * struct iw_mpa_takeover - a connection that the device has, or is about to get
  * @node: in the list of @all, while the driver has it
@@ -66,6 +78,10 @@
  * @filter: the gate in
  * @work: closes @sock
  * @rcu: for readers of @filter and @af_ops
+ * @watched: the driver wants to know of @path, under the list's lock
+ * @priv: the driver's, for that
+ * @path: what the driver knows; of the route only whether there is one
+ * @round: of the looker, when it was here
  */
 struct iw_mpa_takeover {
 	struct list_head				node;
@@ -77,6 +93,10 @@ struct iw_mpa_takeover {
 	struct sk_filter				filter;
 	struct work_struct				work;
 	struct rcu_head					rcu;
+	bool						watched;
+	void						*priv;
+	struct iw_mpa_path				path;
+	unsigned int					round;
 };
 
 static struct bpf_prog *takeover_drop_all;
@@ -133,6 +153,13 @@ static void takeover_open(struct iw_mpa_takeover *t, struct sock *sk)
 	sock_reset_flag(sk, SOCK_FILTER_LOCKED);
 }
 
+/* Return when nobody looks at a connection that is off the list. */
+static void takeover_unlooked(struct iw_mpa_takeovers *all)
+{
+	mutex_lock(&all->looking);
+	mutex_unlock(&all->looking);
+}
+
 /*
  * Close the socket, and have nobody at the other end know. While it closes the gates stay shut. A
  * packet may hold the sock beyond that, and TCP would give back a filter that it finds.
@@ -142,6 +169,7 @@ static void takeover_close(struct work_struct *work)
 	struct iw_mpa_takeover *t = container_of(work, struct iw_mpa_takeover, work);
 	struct sock *sk = t->sock->sk;
 
+	takeover_unlooked(t->all);
 	sock_hold(sk);
 	lock_sock(sk);
 	tcp_sk(sk)->repair = 1;
@@ -235,6 +263,7 @@ static enum iw_mpa_reason takeover_freeze(struct iw_mpa_takeover *t, struct sock
 		return IW_MPA_R_TCP_BUSY;
 	if (iw_mpa_tcb_read(sk, tcb))
 		return IW_MPA_R_LOCAL;
+	t->path = tcb->path;
 	takeover_shut_in(t, sk);
 	takeover_shut_out(t, sk);
 	return IW_MPA_R_OK;
@@ -290,7 +319,8 @@ void iw_mpa_takeover_undo(struct iw_mpa_sock *ms)
 	struct iw_mpa_takeover *t = ms->takeover;
 	struct sock *sk = ms->sock->sk;
 
-	takeover_take_back(t->all, t);
+	if (takeover_take_back(t->all, t))
+		takeover_unlooked(t->all);
 	lock_sock(sk);
 	takeover_open(t, sk);
 	release_sock(sk);
@@ -347,6 +377,104 @@ void iw_mpa_stream_released(struct iw_mpa_takeover *takeover)
 EXPORT_SYMBOL_GPL(iw_mpa_stream_released);
 
 /**
+ * iw_mpa_stream_watch - have path_changed told of a connection's path
+ * @takeover: of struct iw_mpa_handoff
+ * @priv: for path_changed
+ *
+ * From now on, until iw_mpa_stream_released(), path_changed is called whenever the path is not what
+ * the record said, or what it was told last. In prepare or later; a prepare that fails ends it,
+ * too. Without path_changed it does nothing.
+ *
+ * Context: any but path_changed.
+ */
+void iw_mpa_stream_watch(struct iw_mpa_takeover *takeover, void *priv)
+{
+	struct iw_mpa_takeovers *all = takeover->all;
+	unsigned long flags;
+
+	spin_lock_irqsave(&all->lock, flags);
+	takeover->priv = priv;
+	takeover->watched = all->tell;
+	spin_unlock_irqrestore(&all->lock, flags);
+	iw_mpa_takeovers_stir(all);
+}
+EXPORT_SYMBOL_GPL(iw_mpa_stream_watch);
+
+/**
+ * iw_mpa_takeovers_stir - something in the network has changed
+ * @all: the device's
+ *
+ * Context: any.
+ */
+void iw_mpa_takeovers_stir(struct iw_mpa_takeovers *all)
+{
+	if (all->tell && !list_empty_careful(&all->list) && !xchg(&all->stirred, true))
+		mod_delayed_work(takeover_wq, &all->look, TAKEOVER_LOOK_SOON);
+}
+
+/* Those that this round has seen are at the end. Return: a watched one that it has not, or NULL */
+static struct iw_mpa_takeover *takeover_next(struct iw_mpa_takeovers *all)
+{
+	struct iw_mpa_takeover *t;
+	bool found = false;
+
+	spin_lock_irq(&all->lock);
+	while (!found) {
+		t = list_first_entry_or_null(&all->list, struct iw_mpa_takeover, node);
+		if (!t || t->round == all->round)
+			break;
+		t->round = all->round;
+		list_move_tail(&t->node, &all->list);
+		found = t->watched;
+	}
+	spin_unlock_irq(&all->lock);
+	return found ? t : NULL;
+}
+
+static void takeover_look(struct iw_mpa_takeovers *all, struct iw_mpa_takeover *t)
+{
+	struct iw_mpa_path path;
+
+	iw_mpa_path_refresh(t->sock->sk, &path);
+	spin_lock_irq(&all->lock);
+	if (!list_empty(&t->node) && iw_mpa_path_differs(&path, &t->path)) {
+		t->path = path;
+		all->tell(all->drv, t->priv, &path);
+	}
+	spin_unlock_irq(&all->lock);
+	iw_mpa_path_put(&path);
+}
+
+/* Return: false if there was none left */
+static bool takeovers_look_at_one(struct iw_mpa_takeovers *all)
+{
+	struct iw_mpa_takeover *t;
+
+	mutex_lock(&all->looking);
+	t = takeover_next(all);
+	if (t)
+		takeover_look(all, t);
+	mutex_unlock(&all->looking);
+	return t;
+}
+
+static void takeovers_look(struct work_struct *work)
+{
+	struct iw_mpa_takeovers *all = container_of(to_delayed_work(work), struct iw_mpa_takeovers,
+						    look);
+	bool any = false;
+
+	xchg(&all->stirred, false);	/* in front of what is read below */
+	all->round++;
+	while (takeovers_look_at_one(all)) {
+		any = true;
+		cond_resched();
+	}
+	if (any)
+		queue_delayed_work(takeover_wq, &all->look, TAKEOVER_LOOK_EACH);
+}
+
+/**
  * iw_mpa_takeovers_init - no connection yet
  * @all: the device's
  * @stats: its counters
@@ -355,6 +483,9 @@ void iw_mpa_takeovers_init(struct iw_mpa_takeovers *all, struct iw_mpa_stats __p
 {
 	spin_lock_init(&all->lock);
 	INIT_LIST_HEAD(&all->list);
+	INIT_LIST_HEAD(&all->node);
+	INIT_DELAYED_WORK(&all->look, takeovers_look);
+	mutex_init(&all->looking);
 	all->stats = stats;
 }
 
@@ -370,7 +501,8 @@ static struct iw_mpa_takeover *takeover_first(struct iw_mpa_takeovers *all)
 
 /**
  * iw_mpa_takeovers_end - the device goes, and with it what its driver has not released
- * @all: the device's; no endpoint uses one of them, and the driver does not call any more
+ * @all: the device's; no endpoint uses one of them, the driver does not call any more, and nobody
+ *	stirs them
  *
  * Context: process, sleeps until the last socket is closed.
  */
@@ -378,6 +510,7 @@ void iw_mpa_takeovers_end(struct iw_mpa_takeovers *all)
 {
 	struct iw_mpa_takeover *t;
 
+	cancel_delayed_work_sync(&all->look);
 	while ((t = takeover_first(all)))
 		iw_mpa_stream_released(t);
 	flush_workqueue(takeover_wq);

@@ -3,27 +3,48 @@
 #define _IW_MPA_TAKEOVER_H
 
 #include <linux/list.h>
+#include <linux/mutex.h>
 #include <linux/percpu.h>
 #include <linux/spinlock.h>
+#include <linux/workqueue.h>
 
 #include <rdma/iw_mpa.h>
 
 struct iw_mpa_sock;
 struct iw_mpa_stats;
 
+/* How the driver is told of a path. Any context, must not sleep. */
+typedef void iw_mpa_takeover_tell(const struct iw_mpa_driver_ops *drv, void *priv,
+				  const struct iw_mpa_path *path);
+
 /**
  * struct iw_mpa_takeovers - the TCP connections that a device has
- * @lock: protects @list; any context
+ * @lock: protects @list, and what its members have of the driver; any context
  * @list: those that its driver has not released
  * @stats: counters of the device
+ * @tell: tells @drv of a path; NULL: it does not want to know
+ * @drv: the driver's ops
+ * @node: in the list of those who hear of changes in the network, with @tell
+ * @look: looks at the path of each connection
+ * @stirred: @look is about to run, as something has changed
+ * @looking: held by @look while it uses the socket of a connection
+ * @round: of @look
  */
 struct iw_mpa_takeovers {
-	spinlock_t			lock;
-	struct list_head		list;
-	struct iw_mpa_stats __percpu	*stats;
+	spinlock_t				lock;
+	struct list_head			list;
+	struct iw_mpa_stats __percpu		*stats;
+	iw_mpa_takeover_tell			*tell;
+	const struct iw_mpa_driver_ops		*drv;
+	struct list_head			node;
+	struct delayed_work			look;
+	bool					stirred;
+	struct mutex				looking;
+	unsigned int				round;
 };
 
 void iw_mpa_takeovers_init(struct iw_mpa_takeovers *all, struct iw_mpa_stats __percpu *stats);
+void iw_mpa_takeovers_stir(struct iw_mpa_takeovers *all);
 void iw_mpa_takeovers_end(struct iw_mpa_takeovers *all);
 
 int iw_mpa_takeover_begin(struct iw_mpa_sock *ms, struct iw_mpa_takeovers *all, bool held);

@@ -5,6 +5,7 @@
  */
 
 #include "tcb.h"
+#include "path.h"
 #include "sock.h"
 
 #include <linux/errno.h>
@@ -14,7 +15,6 @@
 #include <net/dst.h>
 #include <net/inet_connection_sock.h>
 #include <net/ipv6.h>
-#include <net/neighbour.h>
 #include <net/route.h>
 #include <net/tcp.h>
 
@@ -128,33 +128,15 @@ static void tcb_read_keepalive(const struct sock *sk, struct iw_mpa_tcb *tcb)
 	tcb->user_timeout_ms = inet_csk(sk)->icsk_user_timeout;
 }
 
-static void tcb_read_neighbour(struct dst_entry *dst, struct iw_mpa_tcb *tcb, const void *daddr)
+/* The socket's own, or what the route says */
+static void tcb_read_ttl(struct iw_mpa_tcb *tcb)
 {
-	struct neighbour *neigh = dst_neigh_lookup(dst, daddr);
+	struct dst_entry *dst = tcb->path.dst;
 
-	if (!neigh)
+	if (tcb->ttl || !dst)
 		return;
-	tcb->lladdr_known = neigh->dev->addr_len == ETH_ALEN &&
-			    (READ_ONCE(neigh->nud_state) & NUD_VALID);
-	if (tcb->lladdr_known)
-		neigh_ha_snapshot(tcb->lladdr, neigh, neigh->dev);
-	neigh_release(neigh);
-}
-
-static void tcb_read_route(struct sock *sk, struct iw_mpa_tcb *tcb)
-{
-	bool v6 = tcb->remote.sa.sa_family == AF_INET6;
-	struct dst_entry *dst = sk_dst_get(sk);
-
-	if (!dst)
-		return;
-	tcb->dst = dst;
-	tcb->mtu = dst_mtu(dst);
-	tcb->ifindex = dst->dev->ifindex;
-	if (!tcb->ttl)
-		tcb->ttl = v6 ? ip6_dst_hoplimit(dst) : ip4_dst_hoplimit(dst);
-	tcb_read_neighbour(dst, tcb, v6 ? (void *)&tcb->remote.in6.sin6_addr :
-					  (void *)&tcb->remote.in.sin_addr);
+	tcb->ttl = tcb->remote.sa.sa_family == AF_INET6 ? ip6_dst_hoplimit(dst) :
+							  ip4_dst_hoplimit(dst);
 }
 
 static void tcb_read_ip(struct sock *sk, struct iw_mpa_tcb *tcb)
@@ -246,7 +228,8 @@ int iw_mpa_tcb_read(struct sock *sk, struct iw_mpa_tcb *tcb)
 	tcb_read_congestion(sk, tcb);
 	tcb_read_keepalive(sk, tcb);
 	tcb_read_ip(sk, tcb);
-	tcb_read_route(sk, tcb);
+	iw_mpa_path_read(sk, &tcb->path);
+	tcb_read_ttl(tcb);
 	return 0;
 }
 
@@ -260,6 +243,5 @@ void iw_mpa_tcb_free(struct iw_mpa_tcb *tcb)
 {
 	kvfree(tcb->rx);
 	tcb->rx = NULL;
-	dst_release(tcb->dst);
-	tcb->dst = NULL;
+	iw_mpa_path_put(&tcb->path);
 }

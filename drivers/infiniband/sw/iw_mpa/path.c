@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Where the packets of a connection go: its route and its next hop, as the host would choose them.
+ * A device that has the connection chooses as the host does, and asks here.
+ */
+
+#include "path.h"
+
+#include <linux/string.h>
+#include <net/dst.h>
+#include <net/inet_connection_sock.h>
+#include <net/neighbour.h>
+#include <rdma/iw_mpa_tcb.h>
+
+/* An IPv4 connection of an IPv6 socket has its addresses in the IPv4 fields. */
+static struct neighbour *path_neighbour(const struct dst_entry *dst, const struct sock *sk)
+{
+	if (dst->ops->family == AF_INET6)
+		return dst_neigh_lookup(dst, &sk->sk_v6_daddr);
+	return dst_neigh_lookup(dst, &sk->sk_daddr);
+}
+
+static void path_read_neighbour(struct neighbour *neigh, struct iw_mpa_path *path)
+{
+	path->lladdr_known = neigh->dev->addr_len == ETH_ALEN &&
+			     (READ_ONCE(neigh->nud_state) & NUD_VALID);
+	if (path->lladdr_known)
+		neigh_ha_snapshot(path->lladdr, neigh, neigh->dev);
+}
+
+/*
+ * The host sends nothing to the next hop any more, so nobody would notice that its entry has become
+ * old, or is missing. What the device sends counts as if the host did.
+ */
+static void path_use_neighbour(struct neighbour *neigh)
+{
+	if (neigh->dev->addr_len)
+		neigh_event_send(neigh, NULL);
+}
+
+static void path_read(struct sock *sk, struct iw_mpa_path *path, bool used)
+{
+	struct dst_entry *dst = sk_dst_get(sk);
+	struct neighbour *neigh;
+
+	memset(path, 0, sizeof(*path));
+	if (!dst)
+		return;
+	path->dst = dst;
+	path->mtu = dst_mtu(dst);
+	path->ifindex = dst->dev->ifindex;
+	neigh = path_neighbour(dst, sk);
+	if (!neigh)
+		return;
+	if (used)
+		path_use_neighbour(neigh);
+	path_read_neighbour(neigh, path);
+	neigh_release(neigh);
+}
+
+/**
+ * iw_mpa_path_read - where TCP has sent the last packets
+ * @sk: socket, locked, of a connection that is up
+ * @path: result, for iw_mpa_path_put()
+ *
+ * Context: process.
+ */
+void iw_mpa_path_read(struct sock *sk, struct iw_mpa_path *path)
+{
+	path_read(sk, path, false);
+}
+
+/**
+ * iw_mpa_path_refresh - where TCP would send the next packet
+ * @sk: frozen socket, not locked
+ * @path: result, for iw_mpa_path_put(); zeroes if there is no way, or TCP has ended the connection
+ *
+ * The host asks for a next hop that it does not know, and has one confirmed that it has not heard
+ * of for long.
+ *
+ * Context: process.
+ */
+void iw_mpa_path_refresh(struct sock *sk, struct iw_mpa_path *path)
+{
+	lock_sock(sk);
+	if (sk->sk_state != TCP_CLOSE && !inet_csk(sk)->icsk_af_ops->rebuild_header(sk))
+		path_read(sk, path, true);
+	else
+		memset(path, 0, sizeof(*path));
+	release_sock(sk);
+}
+
+/**
+ * iw_mpa_path_differs - would a packet go elsewhere?
+ * @a: a path
+ * @b: another one
+ *
+ * Return: true if it would, or may not be as large. Another route to the same next hop is no
+ * difference.
+ */
+bool iw_mpa_path_differs(const struct iw_mpa_path *a, const struct iw_mpa_path *b)
+{
+	return !a->dst != !b->dst || a->ifindex != b->ifindex || a->mtu != b->mtu ||
+	       a->lladdr_known != b->lladdr_known ||
+	       memcmp(a->lladdr, b->lladdr, sizeof(a->lladdr));
+}
+
+/**
+ * iw_mpa_path_put - let go of the route
+ * @path: path, or zeroes
+ */
+void iw_mpa_path_put(struct iw_mpa_path *path)
+{
+	dst_release(path->dst);
+	path->dst = NULL;
+}

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * What the network says of neighbours and routes: netevents, for devices that have TCP connections
+ * of their own.
+ *
+ * A netevent comes in any context, and says more often that a neighbour was heard of than that it
+ * has moved. It only stirs; who looks, sleeps and compares is in takeover.c.
+ *
+ * Locking: watch_lock protects the list of devices, and is outside of nothing.
+ */
+
+#include "watch.h"
+#include "offload.h"
+#include "takeover.h"
+
+#include <linux/notifier.h>
+#include <linux/spinlock.h>
+#include <net/netevent.h>
+
+static LIST_HEAD(watch_list);
+static DEFINE_SPINLOCK(watch_lock);
+
+static int watch_event(struct notifier_block *nb, unsigned long event, void *arg)
+{
+	struct iw_mpa_takeovers *all;
+
+	if (event != NETEVENT_NEIGH_UPDATE && event != NETEVENT_REDIRECT)
+		return NOTIFY_DONE;
+	spin_lock_bh(&watch_lock);
+	list_for_each_entry(all, &watch_list, node)
+		iw_mpa_takeovers_stir(all);
+	spin_unlock_bh(&watch_lock);
+	return NOTIFY_DONE;
+}
+
+static struct notifier_block watch_notifier = {
+	.notifier_call	= watch_event,
+};
+
+/**
+ * iw_mpa_watch_begin - have a driver told of the paths of its connections
+ * @all: the device's; none yet
+ * @drv: the driver's ops
+ */
+void iw_mpa_watch_begin(struct iw_mpa_takeovers *all, const struct iw_mpa_driver_ops *drv)
+{
+	if (!iw_mpa_offload_wants_paths(drv))
+		return;
+	all->drv = drv;
+	all->tell = iw_mpa_offload_path_changed;
+	spin_lock_bh(&watch_lock);
+	list_add(&all->node, &watch_list);
+	spin_unlock_bh(&watch_lock);
+}
+
+/**
+ * iw_mpa_watch_end - the device goes: nobody stirs it any more
+ * @all: the device's, watched or not
+ */
+void iw_mpa_watch_end(struct iw_mpa_takeovers *all)
+{
+	spin_lock_bh(&watch_lock);
+	list_del_init(&all->node);
+	spin_unlock_bh(&watch_lock);
+}
+
+/**
+ * iw_mpa_watch_init - hear what the network says
+ *
+ * Return: 0 or a negative errno.
+ */
+int iw_mpa_watch_init(void)
+{
+	return register_netevent_notifier(&watch_notifier);
+}
+
+/** iw_mpa_watch_exit - every device is gone */
+void iw_mpa_watch_exit(void)
+{
+	unregister_netevent_notifier(&watch_notifier);
+}

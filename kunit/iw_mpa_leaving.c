@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: GPL-2.0
+/* A TCP connection, and a driver that takes it over: what the suites of the takeover share */
+
+#include "iw_mpa_leaving.h"
+#include "event.h"
+#include "sock.h"
+#include "watch.h"
+
+#include <linux/sched/mm.h>
+#include <net/tcp.h>
+
+/* The one of the test that runs: a driver's ops have nothing but the QP. */
+static struct leaving *now;
+
+static void leaving_ignore(struct iw_mpa_sock *ms)
+{
+}
+
+static void leaving_failed(struct iw_mpa_sock *ms, int err)
+{
+}
+
+static const struct iw_mpa_sock_ops leaving_ops = {
+	.connected	= leaving_ignore,
+	.readable	= leaving_ignore,
+	.closed		= leaving_ignore,
+	.failed		= leaving_failed,
+};
+
+int leaving_connect(struct leaving *lv, struct iw_mpa_sock *ms)
+{
+	struct iw_mpa_sock_opts opts = {
+		.net	= &init_net,
+		.local	= iw_mpa_addr(&lv->fid->id.m_local_addr),
+		.remote	= iw_mpa_addr(&lv->fid->id.m_remote_addr),
+	};
+
+	return iw_mpa_sock_connect(ms, &leaving_ops, &opts);
+}
+
+static void leaving_noted(const char *op)
+{
+	if (now->log[0])
+		strlcat(now->log, " ", sizeof(now->log));
+	strlcat(now->log, op, sizeof(now->log));
+}
+
+static int leaving_hold(struct ib_qp *qp, struct sock *sk)
+{
+	leaving_noted("hold");
+	return 0;
+}
+
+static void leaving_let_go(struct ib_qp *qp)
+{
+	leaving_noted("let_go");
+}
+
+static int leaving_prepare(struct ib_qp *qp, const struct iw_mpa_handoff *ho)
+{
+	leaving_noted(ho->tcb ? "prepare" : "prepare_on_socket");
+	if (ho->tcb) {
+		now->tcb = *ho->tcb;
+		memcpy(now->rx, ho->tcb->rx, min_t(u32, ho->tcb->rx_len, RX_MAX));
+		now->takeover = ho->takeover;
+		if (now->watch)
+			iw_mpa_stream_watch(ho->takeover, now);
+	}
+	return now->fail;
+}
+
+void leaving_attach(struct ib_qp *qp, struct sock *sk, struct iw_mpa_stream *stream)
+{
+	leaving_noted("attach");
+}
+
+static int leaving_send_reply(struct ib_qp *qp, const void *reply, size_t len)
+{
+	leaving_noted("send_reply");
+	return 0;
+}
+
+static void leaving_open_tx(struct ib_qp *qp)
+{
+	leaving_noted("open_tx");
+}
+
+static void leaving_stop(struct ib_qp *qp, enum iw_mpa_reason why)
+{
+	leaving_noted("stop");
+}
+
+static void leaving_path_changed(void *priv, const struct iw_mpa_path *path)
+{
+	struct leaving *lv = priv;
+
+	lv->path = *path;
+	/* Pairs with leaving_told() */
+	smp_store_release(&lv->told, lv->told + 1);
+}
+
+static const struct iw_mpa_driver_ops leaving_driver = {
+	.hold		= leaving_hold,
+	.let_go		= leaving_let_go,
+	.prepare	= leaving_prepare,
+	.send_reply	= leaving_send_reply,
+	.open_tx	= leaving_open_tx,
+	.stop		= leaving_stop,
+	.path_changed	= leaving_path_changed,
+};
+
+/**
+ * leaving_open - a connection, and a device that takes TCP over
+ * @test: the test, with fakes
+ */
+struct leaving *leaving_open(struct kunit *test)
+{
+	struct leaving *lv = kunit_kzalloc(test, sizeof(*lv), GFP_KERNEL);
+	struct fakes *f = test->priv;
+
+	memalloc_noio_save();	/* as a runner does; the test ends with its task */
+	KUNIT_ASSERT_NOT_NULL(test, lv);
+	now = lv;
+	lv->fid = fake_id_create(f);
+	lv->listener = peer_listen(f, lv->fid, AF_INET);
+	lv->ms = &lv->ep.sock;
+	lv->off = &lv->ep.off;
+	lv->all.stats = alloc_percpu(struct iw_mpa_stats);
+	KUNIT_ASSERT_NOT_NULL(test, lv->all.stats);
+	iw_mpa_takeovers_init(&lv->all, lv->all.stats);
+	iw_mpa_watch_begin(&lv->all, &leaving_driver);
+	iw_mpa_event_setup(&lv->ep);
+	KUNIT_ASSERT_EQ(test, 0, leaving_connect(lv, lv->ms));
+	lv->peer = peer_accept(f, lv->listener);
+	f->drv = leaving_driver;
+	f->attr.caps |= IW_MPA_CAP_TAKEOVER;
+	f->attr.tcp_options = IW_MPA_TCP_ALL;
+	lv->off->drv = &f->drv;
+	lv->off->attr = &f->attr;
+	lv->off->takeovers = &lv->all;
+	lv->off->qp = &f->qps[0].ib;
+	return lv;
+}
+
+void leaving_close(struct leaving *lv)
+{
+	if (lv->off->started)
+		iw_mpa_offload_stop(lv->off, lv->ms, IW_MPA_R_ULP_CLOSE);
+	iw_mpa_sock_release(lv->ms);
+	iw_mpa_watch_end(&lv->all);
+	iw_mpa_takeovers_end(&lv->all);
+	free_percpu(lv->all.stats);
+}
+
+enum iw_mpa_reason leaving_freeze(struct leaving *lv)
+{
+	int err = iw_mpa_takeover_begin(lv->ms, &lv->all, false);
+
+	return err ? IW_MPA_R_LOCAL : iw_mpa_takeover_freeze(lv->ms, &lv->tcb);
+}
+
+unsigned long leaving_count(const struct leaving *lv, enum iw_mpa_counter counter)
+{
+	return iw_mpa_count_read(lv->all.stats, counter);
+}
+
+static size_t leaving_take(void *arg, const u8 *octets, size_t len)
+{
+	size_t *left = arg, n = min(*left, len);
+
+	*left -= n;
+	return n;
+}
+
+void leaving_read(struct leaving *lv, size_t len)
+{
+	bool closed;
+
+	iw_mpa_sock_read(lv->ms, leaving_take, &len, &closed);
+}
+
+/* Both ends have sent octets, which the other has read. */
+void leaving_talk(struct leaving *lv, struct kunit *test)
+{
+	struct fakes *f = test->priv;
+	u8 buf[7];
+
+	KUNIT_ASSERT_EQ(test, 0, iw_mpa_sock_send(lv->ms, "request", 7));
+	peer_recv(f, lv->peer, buf, 7);
+	peer_send(f, lv->peer, "the reply", 9);
+	FAKE_POLL(f, tcp_inq(lv->ms->sock->sk) == 9);
+	leaving_read(lv, 9);
+}
+
+int leaving_told(const struct leaving *lv)
+{
+	/* Pairs with leaving_path_changed() */
+	return smp_load_acquire(&lv->told);
+}

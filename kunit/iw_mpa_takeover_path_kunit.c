@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: GPL-2.0
+/* A TCP connection that the device has takes another path, and the driver is told. */
+
+#include "iw_mpa_leaving.h"
+#include "sock.h"
+
+#include <linux/delay.h>
+#include <linux/etherdevice.h>
+#include <linux/module.h>
+#include <linux/rtnetlink.h>
+#include <net/neighbour.h>
+#include <net/netevent.h>
+#include <net/sock.h>
+
+static struct leaving *leaving_open_watched(struct kunit *test)
+{
+	struct leaving *lv = leaving_open(test);
+
+	lv->watch = true;
+	KUNIT_ASSERT_EQ(test, iw_mpa_offload_active(lv->off, &lv->ep, lv->ms, &lv->params, false),
+			IW_MPA_EV_HANDED_OFF);
+	return lv;
+}
+
+/* The next hop of all that goes over the loopback device, whose own address it has */
+static void neighbour_moves(struct kunit *test, const struct dst_entry *dst, const u8 *to)
+{
+	struct neighbour *neigh = dst_neigh_lookup(dst, &(__be32){ htonl(INADDR_LOOPBACK) });
+
+	KUNIT_ASSERT_NOT_NULL(test, neigh);
+	KUNIT_EXPECT_EQ(test, 0, neigh_update(neigh, to, NUD_PERMANENT,
+					      NEIGH_UPDATE_F_OVERRIDE | NEIGH_UPDATE_F_ADMIN, 0));
+	neigh_release(neigh);
+}
+
+/* As long as the device has the connection, also behind stop, and no longer */
+static void driver_is_told_of_a_neighbour_that_moves(struct kunit *test)
+{
+	static const u8 home[ETH_ALEN], away[ETH_ALEN] = { 2, 0, 0, 0, 0, 1 };
+	struct leaving *lv = leaving_open_watched(test);
+	struct fakes *f = test->priv;
+	struct dst_entry *dst = sk_dst_get(lv->ms->sock->sk);
+
+	KUNIT_ASSERT_NOT_NULL(test, dst);
+	neighbour_moves(test, dst, away);
+	FAKE_POLL(f, leaving_told(lv) == 1);
+	KUNIT_EXPECT_TRUE(test, ether_addr_equal_unaligned(lv->path.lladdr, away));
+	KUNIT_EXPECT_TRUE(test, lv->path.lladdr_known);
+	KUNIT_EXPECT_EQ(test, lv->path.mtu, lv->tcb.path.mtu);
+	KUNIT_EXPECT_EQ(test, lv->path.ifindex, lv->tcb.path.ifindex);
+
+	/* What is no change is no news. */
+	neighbour_moves(test, dst, away);
+	msleep(QUIET_MS);
+	KUNIT_EXPECT_EQ(test, leaving_told(lv), 1);
+
+	iw_mpa_offload_stop(lv->off, lv->ms, IW_MPA_R_ULP_CLOSE);
+	neighbour_moves(test, dst, home);
+	FAKE_POLL(f, leaving_told(lv) == 2);
+	KUNIT_EXPECT_TRUE(test, ether_addr_equal_unaligned(lv->path.lladdr, home));
+
+	iw_mpa_stream_released(lv->takeover);
+	neighbour_moves(test, dst, away);
+	msleep(QUIET_MS);
+	neighbour_moves(test, dst, home);
+	KUNIT_EXPECT_EQ(test, leaving_told(lv), 2);
+	dst_release(dst);
+	leaving_close(lv);
+}
+
+static void loopback_mtu(struct kunit *test, int mtu)
+{
+	rtnl_lock();
+	KUNIT_EXPECT_EQ(test, 0, dev_set_mtu(init_net.loopback_dev, mtu));
+	rtnl_unlock();
+}
+
+/* No notifier tells of this one. */
+static void driver_is_told_of_a_route_that_changes(struct kunit *test)
+{
+	int mtu = init_net.loopback_dev->mtu;
+	struct leaving *lv = leaving_open_watched(test);
+	struct fakes *f = test->priv;
+
+	loopback_mtu(test, 9000);
+	FAKE_POLL(f, leaving_told(lv) == 1);
+	KUNIT_EXPECT_EQ(test, lv->path.mtu, 9000);
+	loopback_mtu(test, mtu);
+	FAKE_POLL(f, leaving_told(lv) == 2);
+	KUNIT_EXPECT_EQ(test, lv->path.mtu, lv->tcb.path.mtu);
+	leaving_close(lv);
+}
+
+/* Nobody looks in between. */
+static bool event_stirs(struct leaving *lv, unsigned long event, void *arg)
+{
+	bool stirs;
+
+	preempt_disable();
+	call_netevent_notifiers(event, arg);
+	stirs = READ_ONCE(lv->all.stirred);
+	preempt_enable();
+	return stirs;
+}
+
+/* A redirect is a reason to look, and the rest is not. */
+static void redirect_has_the_path_looked_at(struct kunit *test)
+{
+	struct leaving *lv = leaving_open_watched(test);
+	struct netevent_redirect redirect = {};
+	struct fakes *f = test->priv;
+	unsigned int round;
+
+	/* The wish to know is a reason, too. */
+	FAKE_POLL(f, READ_ONCE(lv->all.round) && !READ_ONCE(lv->all.stirred));
+	KUNIT_EXPECT_FALSE(test, event_stirs(lv, NETEVENT_IPV4_MPATH_HASH_UPDATE, &init_net));
+	round = READ_ONCE(lv->all.round);
+	KUNIT_EXPECT_TRUE(test, event_stirs(lv, NETEVENT_REDIRECT, &redirect));
+	FAKE_POLL(f, READ_ONCE(lv->all.round) != round);
+	KUNIT_EXPECT_EQ(test, leaving_told(lv), 0);
+	leaving_close(lv);
+}
+
+/* Not its connection, and not its wish any more */
+static void driver_that_refuses_is_told_nothing(struct kunit *test)
+{
+	int mtu = init_net.loopback_dev->mtu;
+	struct leaving *lv = leaving_open(test);
+
+	lv->watch = true;
+	lv->fail = -ENOSPC;
+	KUNIT_EXPECT_EQ(test, iw_mpa_offload_active(lv->off, &lv->ep, lv->ms, &lv->params, false),
+			IW_MPA_EV_PREPARE_FAILED);
+	loopback_mtu(test, 9000);
+	msleep(QUIET_MS);
+	loopback_mtu(test, mtu);
+	KUNIT_EXPECT_EQ(test, leaving_told(lv), 0);
+	leaving_close(lv);
+}
+
+static struct kunit_case path_cases[] = {
+	KUNIT_CASE(driver_is_told_of_a_neighbour_that_moves),
+	KUNIT_CASE(driver_is_told_of_a_route_that_changes),
+	KUNIT_CASE(redirect_has_the_path_looked_at),
+	KUNIT_CASE(driver_that_refuses_is_told_nothing),
+	{}
+};
+
+static struct kunit_suite path_suite = {
+	.name = "iw_mpa_takeover_path",
+	.init = fakes_init,
+	.exit = fakes_exit,
+	.test_cases = path_cases,
+};
+
+kunit_test_suite(path_suite);
+
+MODULE_LICENSE("GPL");
