@@ -24,7 +24,19 @@ PORT=7000
 INSIDE="set -e; . /host$TOP/scripts/takeover/inside.sh;"
 
 # NAME ROLE FAMILY WIRE OPTIONS-OF-THE-TWIN / OPTIONS-OF-THE-JUDGE; a control has to fail as it
-# says in WHY
+# says in WHY. By ROLE the peer is
+#
+#   serve   a client, rping
+#   leave   that has to bear that the device closes
+#   move    that gets another link-layer address when the device has the record
+#   early   a client that sends its first FPDU with its Request, over TCP: peer.py
+#   fill    that sends more, until the window of the device's host is full
+#   wrap    that begins a little below sequence number 2^32
+#   client  a server, rping
+#   again   whose last connection from this port has the device begin a little below 2^32
+#   shut    whose window is shut when it has taken the Request, until it is told to open it
+#   us      a client, rping; the device's host has time stamps in microseconds
+#   close   that closes before the device does: peer.py
 CASES='
 passive_4		serve	4 clean
 passive_6		serve	6 clean
@@ -32,19 +44,39 @@ passive_host_sees_all_4	serve	4 clean --mirror
 early_4			early	4 clean
 early_rough_6		early	6 rough / --rough
 active_4		client	4 clean
-active_6		client	6 clean
+active_6		client	6 clean --brief
 passive_rough_4		serve	4 rough / --rough
 active_rough_6		client	6 rough / --rough
+device_closes_4		leave	4 clean --close --brief
+peer_closes_4		close	4 clean --count 1000
+window_ours_4		fill	4 clean --full / --edge ours
+window_ours_6		fill	6 clean --full / --edge ours
+window_peer_4		shut	4 clean --open --brief / --edge peer
+wrap_peer_4		wrap	4 clean / --wrap peer
+wrap_peer_6		wrap	6 clean / --wrap peer
+wrap_ours_4		again	4 clean --brief / --wrap ours
+wrap_ours_6		again	6 clean --brief / --wrap ours
+stamp_us_4		us	4 clean --us
+neighbour_4		move	4 clean --move
+neighbour_6		move	6 clean --move
 crash_4			serve	4 clean --crash / --reset
 control_not_frozen_4	serve	4 clean --mirror
 control_stamp_4		serve	4 clean --skew -600000 --limit 30
+control_deaf_4		move	4 clean --move --deaf --limit 30
 '
 declare -A WHY=(
 	[control_not_frozen_4]="^not ok - the window's edge does not move back"
 	[control_stamp_4]='^not ok - time stamps do not fall'
+	[control_deaf_4]='^not ok - nothing is sent again'
 )
 
-cases() { sed -E '/^$/d; s/\t+/ /g' <<<"$CASES" | grep -E -- "$PATTERN" || true; }
+# Linux has time stamps in microseconds since 6.7.
+knows_stamps_us() { printf '6.7\n%s\n' "$KREL" | sort -VC; }
+
+cases() {
+	sed -E '/^$/d; s/\t+/ /g' <<<"$CASES" | grep -E -- "$PATTERN" |
+		{ knows_stamps_us && cat || grep -v '^stamp_us'; } || true
+}
 
 build_twin() {
 	local dir=${BUILD:-$CACHE/build/$KREL}
@@ -57,7 +89,7 @@ build_twin() {
 boot() {
 	guest_boot A B
 	mkdir -p "$GUEST_RUN"/share/{takeover,wire}
-	cp "$TOP"/scripts/takeover/twin.py "$GUEST_RUN/share/takeover/"
+	cp "$TOP"/scripts/takeover/{twin,peer,rping,route_feature}.py "$GUEST_RUN/share/takeover/"
 	cp "$TOP"/scripts/wire/{fpdu,rdmap,mpa}.py "$GUEST_RUN/share/wire/"
 	gcc -O2 -shared -fPIC -o "$GUEST_RUN/share/wire/crc32c.so" "$TOP/scripts/wire/crc32c.c"
 	guest_run A "$INSIDE twin_load"
@@ -66,8 +98,41 @@ boot() {
 
 client_at_peer() {
 	case $1 in
-	serve) echo "rping -c -a $2 -p $PORT -C 3 -v -V" ;;
-	early) echo "python3 /share/takeover/twin.py early $2 $PORT" ;;
+	serve | move | us) echo "rping -c -a $2 -p $PORT -C 3 -v -V" ;;
+	leave) echo "rping_left $2 $PORT" ;;
+	early | fill | wrap) echo "python3 /share/takeover/peer.py $1 $2 $PORT" ;;
+	esac
+}
+
+# server_at_peer ROLE REMOTE: in the background, as the job "server"; returns when it listens
+server_at_peer() {
+	case $1 in
+	client | again | shut) guest_serve B server "$PORT" "rping -s -a $2 -p $PORT -C 3 -v -V" ;;
+	close) guest_run B "$INSIDE job_start server python3 -u /share/takeover/peer.py serve $2 $PORT" ;;
+	esac
+}
+
+# What a role needs before the capture begins, and its end, whatever has happened
+before() {
+	case $1 in
+	fill) guest_run A "$INSIDE memory_scarce" ;;
+	again)
+		guest_run B "$INSIDE job_start old python3 -u /share/takeover/peer.py old $3 $2 $PORT"
+		guest_run A "$INSIDE bg_run old 60 'python3 /share/takeover/peer.py old --first $2 $3 $PORT'"
+		guest_wait B old
+		;;
+	shut) guest_run B "$INSIDE windows_shut $PORT" ;;
+	move) guest_run B "$INSIDE address_will_change" ;;
+	us) guest_run A "$INSIDE stamps_us 1" ;;
+	esac
+}
+
+after() {
+	case $1 in
+	fill) guest_run A "$INSIDE memory_restore" ;;
+	shut) guest_run B "$INSIDE windows_open" ;;
+	move) guest_run B "$INSIDE address_restore" ;;
+	us) guest_run A "$INSIDE stamps_us 0" ;;
 	esac
 }
 
@@ -77,16 +142,19 @@ connect() {
 	local role=$1 local=$2 remote=$3 status=0
 
 	shift 3
-	if [[ $role != client ]]; then
+	if [[ $(client_at_peer "$role" "$local") ]]; then
 		guest_run A "$INSIDE twin_start twin serve $* $local $PORT"
-		guest_bg_run B peer 60 "$(client_at_peer "$role" "$local")" || status=$?
+		guest_bg_run B peer 60 "$INSIDE $(client_at_peer "$role" "$local")" || status=$?
 	else
-		guest_serve B rping "$PORT" "rping -s -a $remote -p $PORT -C 3 -v -V" || return
+		server_at_peer "$role" "$remote" || return
 		guest_run A "$INSIDE twin_start twin client $* $local $remote $PORT"
 	fi
 	guest_wait A twin 160 | tee "$GUEST_RUN/share/twin.log" || status=$?
 	grep -q '^done' "$GUEST_RUN/share/twin.log" || status=1
-	[[ $role != client ]] || guest_stop B rping || status=$?
+	case $role in
+	client | again | shut) guest_stop B server || status=$? ;;
+	close) guest_wait B server || status=$? ;;
+	esac
 	return "$status"
 }
 
@@ -106,11 +174,13 @@ one() {
 	PORT=$((PORT + 1))
 	guest_run A "echo $([[ $name == control_not_frozen* ]] && echo 1 || echo 0) \
 		>/sys/module/iw_mpa_twin/parameters/thaw; wire_set $wire"
-	guest_run B "capture_start 0 eth0"
+	before "$role" "$local" "$remote" || status=$?
+	guest_run B "capture_start 0 eth0 'tcp or udp port 9'"
 	connect "$role" "$local" "$remote" "${twin[@]}" || status=$?
 	[[ $crash == no || $status -eq 0 ]] || { grep -q '^done' "$GUEST_RUN/share/twin.log" && status=0; }
 	guest_run B "capture_stop $name.pcapng && capture_is_whole" || status=$?
 	"$TOP/scripts/takeover/judge.py" "${judge[@]}" "$GUEST_RUN/share/$name.pcapng" "$local" || status=$?
+	after "$role" || status=$?
 	guest_run A 'clean_up; wire_set clean'
 	return "$status"
 }
@@ -131,7 +201,7 @@ main() {
 	while getopts k:l option; do
 		case $option in
 		k) PATTERN=$OPTARG ;;
-		l) cases; return ;;
+		l) need_krel; cases; return ;;
 		*) die "usage: takeover.sh [-k REGEX] [-l]" ;;
 		esac
 	done

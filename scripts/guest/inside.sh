@@ -368,10 +368,10 @@ diagnose() {
 
 capture_runs() { grep -q '^File: ' /run/bg/capture/output; }
 
-# capture_start [BYTES [INTERFACE]]: TCP on eth0 from the moment of return, so much of each packet;
-# capture_stop FILE: into /share. capture_is_whole: afterwards; no packet was lost.
+# capture_start [BYTES [INTERFACE [FILTER]]]: TCP on eth0 from the moment of return, so much of each
+# packet; capture_stop FILE: into /share. capture_is_whole: afterwards; no packet was lost.
 capture_start() {
-	bg_start capture "dumpcap -q -B 32 -i ${2:-eth0} -s ${1:-0} -f tcp -w /run/capture.pcapng"
+	bg_start capture "dumpcap -q -B 32 -i ${2:-eth0} -s ${1:-0} -f '${3:-tcp}' -w /run/capture.pcapng"
 	poll 60 capture_runs || fail "dumpcap does not start: $(</run/bg/capture/output)"
 }
 

@@ -48,12 +48,80 @@ twin_namespace() {
 }
 
 # twin_start NAME ARGUMENT...: in the background; returns when it is ready
-twin_start() {
+twin_start() { job_start "$1" python3 -u /share/takeover/twin.py "${@:2}"; }
+
+# job_start NAME COMMAND...: in the background; returns when it says that it is ready
+job_start() {
 	local name=$1
 
 	shift
-	bg_start "$name" "python3 -u /share/takeover/twin.py ${*@Q}"
-	poll 20 twin_is_ready "$name" || { cat "/run/bg/$name/output"; return 1; }
+	bg_start "$name" "${*@Q}"
+	poll 20 job_is_ready "$name" || { cat "/run/bg/$name/output"; return 1; }
 }
 
-twin_is_ready() { grep -q '^ready' "/run/bg/$1/output"; }
+job_is_ready() { grep -q '^ready' "/run/bg/$1/output"; }
+
+# rping_left REMOTE PORT: a client of many rounds, of which the server lets it do a few
+rping_left() {
+	rping -c -a "$1" -p "$2" -C 1000 -v -V >/run/rping.out || true
+	cat /run/rping.out
+	[[ $(grep -c '^ping data' /run/rping.out) == 3 ]]
+}
+
+# stamps_us 1 | 0: TCP's time stamps are in microseconds, from the next connection on
+stamps_us() { /share/takeover/route_feature.py $(($1 * 16)) "10.0.0.${number:?}"; }
+
+# --- the window of this host --------------------------------------------------------------
+
+# Sockets that listen from now on take no more than some packets.
+memory_scarce() {
+	cat /proc/sys/net/ipv4/tcp_rmem >/run/tcp_rmem
+	echo 4096 8192 8192 >/proc/sys/net/ipv4/tcp_rmem
+}
+
+memory_restore() { cat /run/tcp_rmem >/proc/sys/net/ipv4/tcp_rmem; }
+
+# --- the window of the peer ---------------------------------------------------------------
+
+REQUEST_OCTETS=24
+
+# windows_shut PORT: the server there tells a window of just the Request at first, and none then, so
+# that the edge does not move back. It is told by "open" when to stop that.
+windows_shut() {
+	local match="protocol ip flower ip_proto tcp src_port $1" change='action pedit munge offset 34 u16 set'
+
+	modprobe -a act_pedit act_csum cls_flower sch_ingress
+	tc qdisc add dev eth0 clsact
+	# shellcheck disable=SC2086 # words
+	tc filter add dev eth0 egress pref 7 $match tcp_flags 0x12/0x12 \
+		$change $REQUEST_OCTETS pipe action csum tcp
+	# shellcheck disable=SC2086
+	tc filter add dev eth0 egress pref 8 $match $change 0 pipe action csum tcp
+	job_start told python3 -u /share/takeover/peer.py until open 'tc qdisc del dev eth0 clsact'
+}
+
+windows_open() {
+	bg_stop told >/dev/null
+	tc qdisc del dev eth0 clsact 2>/dev/null || true
+}
+
+# --- the link-layer address of the peer ---------------------------------------------------
+
+address_notify() {
+	echo "$1" >/proc/sys/net/ipv4/conf/eth0/arp_notify
+	echo "$1" >/proc/sys/net/ipv6/conf/eth0/ndisc_notify
+}
+
+# When it is told "move", eth0 has another address, and says so to everybody.
+address_will_change() {
+	cat /sys/class/net/eth0/address >/run/lladdr
+	address_notify 1
+	job_start told python3 -u /share/takeover/peer.py until move \
+		"ip link set eth0 address 52:54:00:00:01:0${number:?}"
+}
+
+address_restore() {
+	bg_stop told >/dev/null
+	ip link set eth0 address "$(</run/lladdr)"
+	address_notify 0
+}

@@ -2,30 +2,44 @@
 # SPDX-License-Identifier: GPL-2.0
 """What the peer's capture of a takeover says: one result for each rule.
 
-    judge.py FILE TAKER          FILE: a capture at the peer; TAKER: the address of the device's host
-    judge.py --rough FILE TAKER  the wire has lost and reordered packets: no word on those
-    judge.py --reset FILE TAKER  the device has reset the connection, and nobody else may have
+    judge.py [OPTION...] FILE TAKER     FILE: a capture at the peer; TAKER: the address of the device's
+                                        host
     judge.py --selftest
+
+    --rough         the wire has lost and reordered packets: no word on those
+    --reset         the device has reset the connection, and nobody else may have
+    --edge ours     at the hold, the peer has filled the window of the device's host
+    --edge peer     at the hold, the peer's window is shut
+    --wrap ours     the device's sequence numbers pass 2^32, behind the hold
+    --wrap peer     the peer's do
+
+The hold is a datagram that the twin sends when nothing comes to the host's TCP any more. What was
+sent again before it is not the takeover's fault: a host that was slow had not acknowledged it yet.
 """
 
 import argparse
 import subprocess
 import sys
-from collections import namedtuple
+from collections import Counter, namedtuple
 
 FIELDS = ("frame.number", "ip.src", "ipv6.src", "tcp.flags.syn", "tcp.flags.reset", "tcp.flags.fin",
           "tcp.len", "tcp.seq_raw", "tcp.ack_raw", "tcp.window_size", "tcp.options.timestamp.tsval",
           "tcp.analysis.retransmission", "tcp.analysis.spurious_retransmission",
-          "tcp.analysis.duplicate_ack", "tcp.analysis.keep_alive")
+          "tcp.analysis.duplicate_ack", "tcp.analysis.keep_alive", "tcp.analysis.zero_window_probe",
+          "udp.dstport")
+DISCARD = "9"
+MASK = 0xffffffff
 
-Segment = namedtuple("Segment", "number src syn reset fin size seq ack window stamp again duplicate")
+Segment = namedtuple("Segment", "number src syn reset fin size seq ack window stamp again duplicate "
+                     "probe")
+Hold = namedtuple("Hold", "number")
 
 
-def segments(capture):
-    """What tshark says of each TCP segment"""
+def frames(capture):
+    """What tshark says of each TCP segment, and where the hold is"""
     text = subprocess.run(
-        ["tshark", "-r", capture, "-Y", "tcp", "-T", "fields", "-E", "occurrence=f"] +
-        [word for name in FIELDS for word in ("-e", name)],
+        ["tshark", "-r", capture, "-Y", f"tcp or udp.dstport == {DISCARD}", "-T", "fields",
+         "-E", "occurrence=f"] + [word for name in FIELDS for word in ("-e", name)],
         check=True, capture_output=True, text=True).stdout
     for line in text.splitlines():
         value = dict(zip(FIELDS, line.split("\t")))
@@ -33,18 +47,33 @@ def segments(capture):
         def flag(name, value=value):
             return value[name] in ("1", "True")
 
+        if value["udp.dstport"] == DISCARD:
+            yield Hold(int(value["frame.number"]))
+            continue
         yield Segment(
             int(value["frame.number"]), value["ip.src"] or value["ipv6.src"],
             flag("tcp.flags.syn"), flag("tcp.flags.reset"), flag("tcp.flags.fin"),
             int(value["tcp.len"] or 0), int(value["tcp.seq_raw"]), int(value["tcp.ack_raw"] or 0),
             int(value["tcp.window_size"]),
             int(value["tcp.options.timestamp.tsval"]) if value["tcp.options.timestamp.tsval"] else None,
-            any(value[name] for name in FIELDS[11:13]), bool(value["tcp.analysis.duplicate_ack"]))
+            any(value[name] for name in FIELDS[11:13]), bool(value["tcp.analysis.duplicate_ack"]),
+            any(value[name] for name in FIELDS[14:16]))
 
 
 def before(a, b):
     """Modulo 2^32"""
     return (a - b) & 0x80000000 != 0
+
+
+def in_order(segs):
+    """Without pure acknowledgments that others have overtaken: the peer does not look at those"""
+    top = None
+    for seg in segs:
+        newer = top is None or not before(seg.ack, top.ack)
+        if newer:
+            top = seg
+        if newer or seg.size or seg.fin or seg.stamp is None or before(top.stamp, seg.stamp):
+            yield seg
 
 
 def falls(values):
@@ -62,8 +91,42 @@ def numbers(found):
     return f"frames {found[:8]}" if found else ""
 
 
-def judge(segs, taker, rough=False, reset=False):
+def unasked(segs, answers):
+    """Acknowledgments of nothing new; those that answer a probe are due"""
+    due = Counter()
+    for seg in segs:
+        if seg.duplicate and answers and due[seg.src]:
+            due[seg.src] -= 1
+        elif seg.duplicate:
+            yield seg.number
+        if seg.probe:
+            for other in {seg.src for seg in segs} - {seg.src}:
+                due[other] += 1
+
+
+def room(segs, owner):
+    """How much more the window takes that the end "owner" has told, or None"""
+    told = [seg for seg in segs if seg.src == owner]
+    sent = [seg for seg in segs if seg.src != owner]
+    if not told or not sent:
+        return None
+    top = sent[0].seq
+    for seg in sent:
+        end = seg.seq + seg.size + seg.syn + seg.fin & MASK
+        top = end if before(top, end) else top
+    return told[-1].ack + told[-1].window - top & MASK
+
+
+def wraps(segs):
+    """Does one end's sequence number pass 2^32?"""
+    return any(seg.seq + seg.size > MASK for seg in segs) or \
+        any(last.seq > MASK >> 1 > seg.seq for last, seg in zip(segs, segs[1:]))
+
+
+def judge(found, taker, rough=False, reset=False, edge=None, wrap=None):
     """(rule, what is wrong with it)"""
+    hold = min((frame.number for frame in found if isinstance(frame, Hold)), default=None)
+    segs = [frame for frame in found if isinstance(frame, Segment)]
     ours = [seg for seg in segs if seg.src == taker]
     theirs = [seg for seg in segs if seg.src != taker]
     spoken = [seg for seg in ours if seg.size]
@@ -77,30 +140,46 @@ def judge(segs, taker, rough=False, reset=False):
     else:
         yield "no RST", numbers(seg.number for seg in resets)
     if not rough:
-        yield "nothing is sent again", numbers(seg.number for seg in segs if seg.again)
+        yield "the hold is there", "" if hold else "no datagram"
+        later = [seg for seg in segs if seg.number > (hold or 0)]
+        yield "nothing is sent again", numbers(seg.number for seg in later if seg.again)
         # A challenge is an acknowledgment of nothing new.
-        yield "no acknowledgment of nothing new", numbers(seg.number for seg in segs if seg.duplicate)
+        yield "no acknowledgment of nothing new", numbers(unasked(later, edge))
+        told = list(in_order(seg for seg in ours if not seg.reset))
         yield "time stamps do not fall", numbers(falls(
-            (seg.number, seg.stamp) for seg in ours if seg.stamp is not None and not seg.reset))
+            (seg.number, seg.stamp) for seg in told if seg.stamp is not None))
         yield "the window's edge does not move back", numbers(falls(
-            (seg.number, seg.ack + seg.window & 0xffffffff)
-            for seg in ours if not seg.syn and not seg.reset))
+            (seg.number, seg.ack + seg.window & MASK) for seg in told if not seg.syn))
+    if edge:
+        left = room([seg for seg in segs if seg.number < (hold or 0)],
+                    taker if edge == "ours" else (theirs or ours)[0].src)
+        yield "the window is at its edge", "" if left == 0 else f"it takes {left} octets"
+    if wrap:
+        yield "sequence numbers wrap", "" if wraps(
+            [seg for seg in ours if seg.number > (hold or 0)] if wrap == "ours" else theirs) else \
+            "they do not"
     if not reset:
         yield "both ends have closed", "" if {seg.src == taker for seg in segs if seg.fin} == \
             {True, False} else "no FIN of one"
 
 
+NAMES = ("src", "size", "seq", "ack", "stamp", "reset", "fin", "again", "duplicate", "probe")
+
+
 def make(rows):
-    return [Segment(number, src, False, reset, fin, size, seq, ack, 1000, stamp, again, duplicate)
-            for number, (src, size, seq, ack, stamp, reset, fin, again, duplicate) in enumerate(rows)]
+    """Frames of rows of NAMES; a row without any is the hold"""
+    return [Segment(number, row[0], False, row[5], row[6], row[1], row[2], row[3], 1000, row[4],
+                    *row[7:]) if row else Hold(number) for number, row in enumerate(rows, 1)]
 
 
-GOOD = (("B", 24, 100, 1, 5, False, False, False, False),
-        ("A", 24, 1, 124, 7, False, False, False, False),
-        ("A", 24, 25, 124, 7, False, False, False, False),
-        ("A", 24, 49, 124, 8, False, False, False, False),
-        ("B", 0, 124, 73, 9, False, True, False, False),
-        ("A", 0, 73, 125, 9, False, True, False, False))
+NO = (False, False, False, False, False)
+GOOD = (("B", 24, 100, 1, 5, *NO),
+        (),
+        ("A", 24, 1, 124, 7, *NO),
+        ("A", 24, 25, 124, 7, *NO),
+        ("A", 24, 49, 124, 8, *NO),
+        ("B", 0, 124, 73, 9, False, True, False, False, False),
+        ("A", 0, 73, 125, 9, False, True, False, False, False))
 
 
 def selftest():
@@ -108,25 +187,56 @@ def selftest():
         return {rule for rule, fault in judge(make(rows), "A", **kw) if fault}
 
     def but(row, **change):
-        names = ("src", "size", "seq", "ack", "stamp", "reset", "fin", "again", "duplicate")
-        changed = tuple(change.get(name, value) for name, value in zip(names, GOOD[row]))
+        changed = tuple(change.get(name, value) for name, value in zip(NAMES, GOOD[row]))
         return GOOD[:row] + (changed,) + GOOD[row + 1:]
 
+    # The peer repeats itself before the hold: the last row, sent again, is the first.
+    early = ((*GOOD[0][:7], True, True, False),) + GOOD
+    # A probe, and what it is answered
+    probed = GOOD[:5] + (("B", 0, 123, 73, 9, False, False, False, False, True),
+                         ("A", 0, 73, 124, 9, False, False, False, True, False)) + GOOD[5:]
+    # An acknowledgment that the next one has overtaken; and one that comes later, but is old
+    late = GOOD[:6] + (("A", 0, 73, 120, 8, *NO),) + GOOD[6:]
+    stale = GOOD[:6] + (("A", 0, 73, 120, 9, *NO),) + GOOD[6:]
+    # The peer has filled the window of 1000 octets, which the device's host told at first
+    full = (("A", 0, 1, 100, 1, *NO), ("B", 1000, 100, 1, 5, *NO)) + tuple(
+        row and (row[0], row[1], row[2] + (1000 if row[0] == "B" else 0),
+                 row[3] + (1000 if row[0] == "A" else 0), *row[4:]) for row in GOOD[1:])
+    # Both ends begin below 2^32
+    high = tuple(row and (row[0], row[1], row[2] + MASK - (20 if row[0] == "A" else 110) & MASK,
+                          row[3] + MASK - (110 if row[0] == "A" else 20) & MASK, *row[4:])
+                 for row in GOOD)
     expected = (
         (GOOD, {}, set()),
-        (but(4, reset=True), {}, {"no RST"}),
-        (but(2, again=True), {}, {"nothing is sent again"}),
-        (but(2, again=True), {"rough": True}, set()),
-        (but(4, duplicate=True), {}, {"no acknowledgment of nothing new"}),
-        (but(3, stamp=6), {}, {"time stamps do not fall"}),
-        (but(3, ack=123), {}, {"the window's edge does not move back"}),
-        (but(4, fin=False), {}, {"both ends have closed"}),
-        (but(5, reset=True), {"reset": True}, set()),
+        (early, {}, set()),
+        (GOOD[:1] + GOOD[2:], {}, {"the hold is there"}),
+        (GOOD[:1] + GOOD[2:], {"rough": True}, set()),
+        (but(5, reset=True), {}, {"no RST"}),
+        (but(3, again=True), {}, {"nothing is sent again"}),
+        (but(3, again=True), {"rough": True}, set()),
+        (but(5, duplicate=True), {}, {"no acknowledgment of nothing new"}),
+        (but(4, stamp=6), {}, {"time stamps do not fall"}),
+        (but(4, ack=123), {}, {"the window's edge does not move back"}),
+        (but(5, fin=False), {}, {"both ends have closed"}),
+        (but(6, reset=True), {"reset": True}, set()),
         (GOOD, {"reset": True}, {"RST, of the device alone"}),
-        (but(4, reset=True), {"reset": True}, {"RST, of the device alone"}),
-        (GOOD[:1], {}, {"the device has sent data", "both ends have closed"}),
+        (but(5, reset=True), {"reset": True}, {"RST, of the device alone"}),
+        (GOOD[:2], {}, {"the device has sent data", "both ends have closed"}),
+        (late, {}, set()),
+        (stale, {}, {"the window's edge does not move back"}),
+        (probed, {}, {"no acknowledgment of nothing new"}),
+        (full, {"edge": "ours"}, set()),
+        (GOOD, {"edge": "ours"}, {"the window is at its edge"}),
+        (full, {"edge": "peer"}, {"the window is at its edge"}),
+        (high, {"wrap": "ours"}, set()),
+        (high, {"wrap": "peer"}, set()),
+        (GOOD, {"wrap": "ours"}, {"sequence numbers wrap"}),
+        (GOOD, {"wrap": "peer"}, {"sequence numbers wrap"}),
     )
     bad = [(kw, want, verdict(rows, **kw)) for rows, kw, want in expected if verdict(rows, **kw) != want]
+    segs = [frame for frame in make(probed) if isinstance(frame, Segment)]
+    if list(unasked(segs, True)) or not list(unasked(segs, False)):
+        bad.append(("a probe is answered",))
     for line in bad:
         print("selftest:", *line)
     return 1 if bad else 0
@@ -136,6 +246,8 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--rough", action="store_true")
     parser.add_argument("--reset", action="store_true")
+    parser.add_argument("--edge", choices=("ours", "peer"))
+    parser.add_argument("--wrap", choices=("ours", "peer"))
     parser.add_argument("--selftest", action="store_true")
     parser.add_argument("file", nargs="?")
     parser.add_argument("taker", nargs="?")
@@ -143,7 +255,8 @@ def main():
     if args.selftest:
         return selftest()
     status = 0
-    for rule, fault in judge(list(segments(args.file)), args.taker, args.rough, args.reset):
+    for rule, fault in judge(list(frames(args.file)), args.taker, args.rough, args.reset, args.edge,
+                             args.wrap):
         print("not ok" if fault else "ok", "-", rule + (": " + fault if fault else ""))
         status |= bool(fault)
     return status

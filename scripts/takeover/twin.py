@@ -4,14 +4,22 @@
 
     twin.py serve  [OPTION...] LOCAL PORT           be rping's server
     twin.py client [OPTION...] LOCAL REMOTE PORT    be rping's client
-    twin.py early  REMOTE PORT                      no device: a client over TCP that sends its first
-                                                    FPDU with its MPA Request
 
-    --count N      rounds of rping (client)
+    --count N      rounds of rping
+    --close        after those, be the first to close; a client always is
     --mirror       the host gets each segment, too: its socket has to bear that in silence
+    --full         accept when the peer has filled the host's window
+    --open         some time after the first FPDU went out, have the peer open its window
+    --move         with the record there, have the peer move to another link-layer address, and
+                   send nothing before the host says so
+    --deaf         control: do not follow
+    --us           the record has to have time stamps in microseconds
     --skew TICKS   control: restore the time stamp wrong by so much
     --crash        after one round, reset the connection, as hardware that fails does
+    --brief        do not wait for the end of TIME_WAIT, which lasts a minute
     --limit SEC    give up by then
+
+What the peer's side has to know, and the judge, it is told by a UDP datagram: "hold", "open", "move".
 
 The host's packets for the connection go to the network namespace hw, where a socket is restored from
 the library's record with TCP_REPAIR. Prints what happened, and "done" at the end.
@@ -19,6 +27,7 @@ the library's record with TCP_REPAIR. Prints what happened, and "done" at the en
 
 import argparse
 import ctypes
+import errno
 import os
 import re
 import select
@@ -28,10 +37,7 @@ import subprocess
 import sys
 import time
 
-sys.path.insert(0, "/share/wire")
-import fpdu  # noqa: E402  pylint: disable=wrong-import-position
-import mpa  # noqa: E402  pylint: disable=wrong-import-position
-import rdmap  # noqa: E402  pylint: disable=wrong-import-position
+from rping import Client, Server
 
 TCP_REPAIR, TCP_REPAIR_QUEUE, TCP_QUEUE_SEQ, TCP_REPAIR_OPTIONS = 19, 20, 21, 22
 TCP_TIMESTAMP, TCP_REPAIR_WINDOW = 24, 29
@@ -40,7 +46,10 @@ REPAIR_OFF = -1     # without a window probe
 OPT_MSS, OPT_WSCALE, OPT_SACK, OPT_TIMESTAMPS = 2, 3, 4, 8
 TIMESTAMPS, WSCALE, SACK = 1, 2, 4
 CLONE_NEWNET = 0x40000000
-STAG = 0x4711
+DISCARD = 9         # UDP port
+FULL = 1            # how long nothing more has to have come, in seconds
+SHUT = 1.5          # how long the peer's window stays shut
+PATIENCE = 15
 LIMIT = 150     # with TIME_WAIT
 GRACE = 20      # to end what has failed
 
@@ -115,6 +124,17 @@ def run(*command, **kw):
     return subprocess.run(command, check=True, capture_output=True, text=True, **kw).stdout
 
 
+def tell_peer(word, remote):
+    host, _ = address(remote)
+    with socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET, socket.SOCK_DGRAM) as sock:
+        sock.sendto(word.encode(), (host, DISCARD))
+
+
+def set_neighbour(remote, lladdr):
+    run("ip", "-n", "hw", "neigh", "replace", address(remote)[0], "dev", "h1", "lladdr", lladdr,
+        "nud", "permanent")
+
+
 class Steering:
     """Which packets go to the namespace hw: tc in front of the host's IP, and a queue that holds"""
 
@@ -148,105 +168,10 @@ def segs_out(port):
     return int(found[1]) if found else None
 
 
-class Rping:
-    """One end of rping: what comes goes to feed(), what is to be sent to send()."""
-
-    def __init__(self, send, crc):
-        self.send = send
-        self.writer = fpdu.Writer(crc=crc)
-        self.reader = fpdu.Reader(crc=crc)
-        self.msn = {0: 0, 1: 0}
-        self.rounds = 0
-        self.octets = 0
-
-    def put(self, segment):
-        self.send(self.writer.fpdu(segment))
-
-    def untagged(self, op, data):
-        queue = rdmap.QUEUE[op]
-        self.msn[queue] += 1
-        self.put(rdmap.untagged(op, data, msn=self.msn[queue]))
-
-    def rtr(self):
-        self.put(rdmap.write(1, 0))
-
-    def feed(self, data):
-        self.reader.feed(data)
-        taken = self.reader.take()
-        while taken:
-            self.segment(rdmap.Segment(taken.ulpdu))
-            taken = self.reader.take()
-
-
-class Server(Rping):
-    """Reads what the client names, says so, and writes it to where the client says then."""
-
-    def __init__(self, send, crc):
-        super().__init__(send, crc)
-        self.data = b""
-        self.reading = None
-
-    def segment(self, seg):
-        if seg.op == rdmap.WRITE:       # the RTR message
-            return
-        if seg.op == rdmap.READ_RESPONSE:
-            self.data += seg.data
-            if seg.last:
-                self.reading = None
-                self.untagged(rdmap.SEND, bytes(16))
-            return
-        if seg.op not in rdmap.SENDS:
-            raise SystemExit(f"the peer has sent {seg}")
-        to, stag, size = struct.unpack_from(">QII", seg.data)
-        if not self.data:
-            self.reading = rdmap.Read(STAG, 0, size, stag, to)
-            self.untagged(rdmap.READ_REQUEST, rdmap.read_body(self.reading))
-        else:
-            self.put(rdmap.write(stag, to, self.data))
-            self.untagged(rdmap.SEND, bytes(16))
-            self.rounds += 1
-            self.octets += len(self.data)
-            self.data = b""
-
-
-class Client(Rping):
-    """Has the server read a text, and wants it back."""
-
-    def __init__(self, send, crc, count):
-        super().__init__(send, crc)
-        self.count = count
-        self.text = b""
-        self.back = b""
-        self.step = 0
-
-    def start(self):
-        self.text = (b"rdma-ping-%d: " % self.rounds + b"twin" * 20)[:63] + b"\0"
-        self.back = b""
-        self.step = 0
-        self.advertise()
-
-    def advertise(self):
-        self.untagged(rdmap.SEND, struct.pack(">QII", 0, STAG, 64))
-
-    def segment(self, seg):
-        if seg.op == rdmap.READ_REQUEST:
-            self.put(rdmap.response(seg.read.sink_stag, seg.read.sink_to,
-                                    self.text[seg.read.to:seg.read.to + seg.read.size]))
-        elif seg.op == rdmap.WRITE:
-            self.back += seg.data
-        elif seg.op in rdmap.SENDS:
-            self.step += 1
-            if self.step == 1:
-                self.advertise()
-            elif self.back != self.text:
-                raise SystemExit(f"{self.back} came back for {self.text}")
-            else:
-                self.rounds += 1
-                self.octets += len(self.text)
-                if self.rounds < self.count:
-                    self.start()
-        else:
-            raise SystemExit(f"the peer has sent {seg}")
+def received(port):
+    """How many octets wait in the host's socket"""
+    text = run("ss", "-Htn", "state", "established", f"( sport = :{port} )")
+    return int(text.split()[0]) if text else 0
 
 
 class Twin:
@@ -264,6 +189,9 @@ class Twin:
         self.stopped = False
         self.shut = False
         self.late = False
+        self.moved = False
+        self.remote = None
+        self.open_at = None
         self.events = []
 
     def command(self, text):
@@ -277,6 +205,9 @@ class Twin:
         say(text[:1200])
         kind, name, *pairs = text.split(" ")
         values = dict(pair.split("=", 1) for pair in pairs)
+        if kind == "event" and name == "PATH":
+            self.path_changed(values)
+            return
         if kind == "event":
             self.events.append(name)
             if name == "CLOSE" or name != "DISCONNECT" and values["status"] != "0":
@@ -289,15 +220,40 @@ class Twin:
             err = -error.errno
         self.command(f"answer {err}")
 
+    def path_changed(self, values):
+        self.moved = True
+        if self.remote and not self.args.deaf and values["lladdr_known"] == "1":
+            set_neighbour(self.remote, values["lladdr"])
+
+    def op_request(self, _):
+        """The ULP thinks about it."""
+        end = time.monotonic() + PATIENCE
+        was, since = 0, time.monotonic()
+        while self.args.full and time.monotonic() < end:
+            now = received(self.args.port)
+            if now != was:
+                was, since = now, time.monotonic()
+            elif now and time.monotonic() - since > FULL:
+                break
+            time.sleep(0.1)
+        if self.args.full:
+            say(f"{was} octets wait")
+
     def op_hold(self, values):
         self.took = time.monotonic()
         self.steering.hold(values["local"], values["remote"])
+        tell_peer("hold", values["remote"])
 
     def op_let_go(self, _):
         self.steering.off()
 
     def op_prepare(self, values):
+        if self.args.us and values["ts_tick_us"] != "1":
+            raise OSError(errno.EPROTO, "time stamps are not in microseconds")
         self.before = segs_out(self.args.port)
+        self.remote = values["remote"]
+        if values["lladdr_known"] == "1":
+            set_neighbour(self.remote, values["lladdr"])
         self.sock = restore(values, self.args.skew)
         crc = values["crc"] == "1"
         if self.args.role == "serve":
@@ -305,8 +261,17 @@ class Twin:
         else:
             self.app = Client(self.sock.sendall, crc, self.args.count)
         self.steering.release()
+        if self.args.move:
+            tell_peer("move", self.remote)
+
+    def wait_for_move(self):
+        end = time.monotonic() + PATIENCE
+        while self.args.move and not self.moved and time.monotonic() < end:
+            if select.select([self.dev], [], [], 1)[0]:
+                self.message()
 
     def op_send_reply(self, values):
+        self.wait_for_move()
         self.sock.sendall(bytes.fromhex(values["octets"]))
         self.open = True
         say("takeover and Reply took %.3f s" % (time.monotonic() - self.took))
@@ -315,6 +280,8 @@ class Twin:
         self.app.rtr()
         self.open = True
         say("takeover and RTR took %.3f s" % (time.monotonic() - self.took))
+        if self.args.open:
+            self.open_at = time.monotonic() + SHUT
         self.app.start()
 
     def op_open_tx(self, _):
@@ -333,6 +300,7 @@ class Twin:
     def shutdown(self):
         if self.sock and not self.shut:
             self.shut = True
+            self.app.send = lambda octets: None
             try:
                 self.sock.shutdown(socket.SHUT_WR)
             except OSError as error:
@@ -362,7 +330,7 @@ class Twin:
             self.command("peer_closed 104")
             self.sock.close()
             self.sock = None
-        elif self.args.role == "client" and self.app.rounds == self.args.count and not self.shut:
+        elif self.args.close and self.app.rounds == self.args.count and not self.shut:
             self.command("disconnect 0")
 
     def close(self):
@@ -375,7 +343,8 @@ class Twin:
         if not (self.stopped and not self.sock and "CLOSE" in self.events):
             return False
         text = run("ip", "netns", "exec", "hw", "ss", "-Htan")
-        return str(self.args.port) not in text
+        return not any(f":{self.args.port} " in line + " " for line in text.splitlines()
+                       if not (self.args.brief and line.startswith("TIME-WAIT")))
 
     def finish(self):
         after = segs_out(self.args.port)
@@ -415,6 +384,9 @@ class Twin:
                     self.message()
                 elif self.sock:
                     self.readable()
+            if self.open_at and time.monotonic() > self.open_at:
+                self.open_at = None
+                tell_peer("open", self.remote)
             if time.monotonic() > limit:
                 if self.late or not self.app:
                     say("it takes far too long")
@@ -424,43 +396,19 @@ class Twin:
         return self.finish()
 
 
-def early(remote, port, count):
-    """A peer that sends before it has the Reply, for which RFC 5044 7.1.2 has it wait"""
-    sock = socket.create_connection((remote, port), timeout=LIMIT)
-    sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-    held = [mpa.request()]
-    app = Client(held.append, True, count)
-    app.start()
-    sock.sendall(b"".join(held))
-    app.send = sock.sendall
-    reply = b""
-    while len(reply) < 20:
-        reply += sock.recv(20 - len(reply))
-    say("Reply", reply.hex())
-    while app.rounds < count:
-        app.feed(sock.recv(65536))
-    say(f"rounds {app.rounds} octets {app.octets}")
-    sock.shutdown(socket.SHUT_WR)
-    while sock.recv(65536):
-        pass
-    print("done", flush=True)
-    return 0
-
-
 def main():
     parser = argparse.ArgumentParser()
-    parser.add_argument("role", choices=("serve", "client", "early"))
+    parser.add_argument("role", choices=("serve", "client"))
     parser.add_argument("--count", type=int, default=3)
-    parser.add_argument("--mirror", action="store_true")
+    for name in ("close", "mirror", "full", "open", "move", "deaf", "us", "crash", "brief"):
+        parser.add_argument("--" + name, action="store_true")
     parser.add_argument("--skew", type=int, default=0)
-    parser.add_argument("--crash", action="store_true")
     parser.add_argument("--limit", type=int, default=LIMIT)
     parser.add_argument("local")
     parser.add_argument("remote", nargs="?")
     parser.add_argument("port", type=int)
     args = parser.parse_args()
-    if args.role == "early":
-        return early(args.local, args.port, args.count)
+    args.close |= args.role == "client"
     twin = Twin(args)
     try:
         return twin.run()

@@ -98,8 +98,8 @@ static int twin_ask_prepare(const struct iw_mpa_handoff *ho, const char *rx)
 			&t->local.sa, &t->remote.sa, t->snd_una, t->snd_nxt, t->snd_wl1,
 			t->snd_wnd, t->snd_wnd_max, t->rcv_nxt, t->copied_seq, t->rcv_wup,
 			t->rcv_wnd, t->snd_wscale, t->rcv_wscale, t->options, t->mss_clamp,
-			t->advmss, t->mss, t->ts_val, t->ts_tick_us, t->ts_recent, t->mtu,
-			t->lladdr, t->lladdr_known, rx, t->rx_dropped, ho->snd_nxt,
+			t->advmss, t->mss, t->ts_val, t->ts_tick_us, t->ts_recent, t->path.mtu,
+			t->path.lladdr, t->path.lladdr_known, rx, t->rx_dropped, ho->snd_nxt,
 			ho->params->crc, ho->params->initiator);
 }
 
@@ -125,6 +125,7 @@ static int twin_prepare(struct ib_qp *qp, const struct iw_mpa_handoff *ho)
 	twin.takeover = ho->takeover;
 	twin.thawed = thaw ? ho->sock : NULL;
 	mutex_unlock(&twin.lock);
+	iw_mpa_stream_watch(ho->takeover, NULL);
 	return 0;
 }
 
@@ -167,6 +168,12 @@ static void twin_stop(struct ib_qp *qp, enum iw_mpa_reason why)
 	twin_ask("op stop why=%s\n", iw_mpa_reason_name(why));
 }
 
+static void twin_path_changed(void *priv, const struct iw_mpa_path *path)
+{
+	twin_tell("event PATH ifindex=%d mtu=%u lladdr=%pM lladdr_known=%u\n", path->ifindex,
+		  path->mtu, path->lladdr, path->lladdr_known);
+}
+
 static const struct iw_mpa_driver_ops twin_driver_ops = {
 	.hold		= twin_hold,
 	.let_go		= twin_let_go,
@@ -176,6 +183,7 @@ static const struct iw_mpa_driver_ops twin_driver_ops = {
 	.open_tx	= twin_open_tx,
 	.finish_tx	= twin_finish_tx,
 	.stop		= twin_stop,
+	.path_changed	= twin_path_changed,
 };
 
 /* The ULP */
@@ -196,8 +204,10 @@ static int twin_accept(struct iw_cm_id *cm_id)
 		.ord = 1,
 		.qpn = TWIN_QPN,
 	};
-	int err;
+	int err = twin_ask("op request\n");
 
+	if (err)
+		return err;
 	mutex_lock(&twin.lock);
 	err = twin.cm_id ? -EBUSY : 0;
 	if (!err)

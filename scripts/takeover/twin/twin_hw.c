@@ -31,18 +31,26 @@ static int (*hw_command)(const char *verb, const char *args);
 static bool answered;
 static int answer;
 
-static __printf(1, 0) void twin_queue(const char *fmt, va_list args)
+static __printf(1, 0) int twin_queue(const char *fmt, va_list args)
 {
-	struct twin_message *msg = kmalloc(sizeof(*msg), GFP_KERNEL | __GFP_NOFAIL);
+	struct twin_message *msg = kmalloc(sizeof(*msg), GFP_ATOMIC);
+	unsigned long flags;
 
-	msg->text = kvasprintf(GFP_KERNEL | __GFP_NOFAIL, fmt, args);
-	spin_lock(&messages_lock);
+	if (!msg)
+		return -ENOMEM;
+	msg->text = kvasprintf(GFP_ATOMIC, fmt, args);
+	if (!msg->text) {
+		kfree(msg);
+		return -ENOMEM;
+	}
+	spin_lock_irqsave(&messages_lock, flags);
 	list_add_tail(&msg->node, &messages);
-	spin_unlock(&messages_lock);
+	spin_unlock_irqrestore(&messages_lock, flags);
 	wake_up_all(&wake);
+	return 0;
 }
 
-/* A piece of news, in process context */
+/* A piece of news, in any context. Without memory it is lost, and the case fails. */
 void twin_tell(const char *fmt, ...)
 {
 	va_list args;
@@ -56,11 +64,14 @@ void twin_tell(const char *fmt, ...)
 int twin_ask(const char *fmt, ...)
 {
 	va_list args;
+	int err;
 
 	WRITE_ONCE(answered, false);
 	va_start(args, fmt);
-	twin_queue(fmt, args);
+	err = twin_queue(fmt, args);
 	va_end(args);
+	if (err)
+		return err;
 	if (!wait_event_timeout(wake, READ_ONCE(answered), TWIN_PATIENCE))
 		return -ETIMEDOUT;
 	return answer;
@@ -70,11 +81,11 @@ static struct twin_message *twin_next(void)
 {
 	struct twin_message *msg;
 
-	spin_lock(&messages_lock);
+	spin_lock_irq(&messages_lock);
 	msg = list_first_entry_or_null(&messages, struct twin_message, node);
 	if (msg)
 		list_del(&msg->node);
-	spin_unlock(&messages_lock);
+	spin_unlock_irq(&messages_lock);
 	return msg;
 }
 
