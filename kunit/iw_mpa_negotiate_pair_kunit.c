@@ -71,6 +71,8 @@ static void random_local(struct rnd_state *rnd, struct iw_mpa_local *local)
 	local->rx_markers = (bits & BIT(11)) && (bits & BIT(12));
 	local->tx_markers = bits & BIT(13);
 	local->strict = (bits & BIT(14)) && (bits & BIT(15));
+	local->rtr_prefer = (bits >> 16) & IW_MPA_RTR_ALL;
+	local->rtr_one = (bits & BIT(19)) && (bits & BIT(20));
 }
 
 /* @sent as the other end reads it */
@@ -94,6 +96,14 @@ static void pair_negotiate(struct pair *p)
 	p->ini_says = iw_mpa_negotiate_reply(&p->ini, &req, &p->rep, &p->ini_got);
 }
 
+/* Whatever it ends in, a device may be programmed with it. */
+static void expect_limits(struct pair *p, const struct iw_mpa_local *local,
+			  const struct iw_mpa_params *params)
+{
+	EXPECT(params->ird <= local->max_ird && params->ord <= local->max_ord);
+	EXPECT(!(params->rtr & ~(params->initiator ? local->rtr_send : local->rtr_accept)));
+}
+
 static void expect_same_stream(struct pair *p)
 {
 	const struct iw_mpa_params *i = &p->ini_got, *r = &p->res_got;
@@ -112,8 +122,6 @@ static void expect_fitting_depths(struct pair *p)
 {
 	const struct iw_mpa_params *i = &p->ini_got, *r = &p->res_got;
 
-	EXPECT(i->ird <= p->ini.max_ird && i->ord <= p->ini.max_ord);
-	EXPECT(r->ird <= p->res.max_ird && r->ord <= p->res.max_ord);
 	if (!i->enhanced)
 		return;
 
@@ -143,12 +151,25 @@ static u8 can_take(const struct pair *p)
 	return others && (kept_at_0 || !p->res.max_ird) ? others : p->res.rtr_accept;
 }
 
+/* What an end names that could name all of @types */
+static void expect_names(struct pair *p, const struct iw_mpa_local *local, u8 types, u8 named)
+{
+	u8 prefer = types & local->rtr_prefer;
+
+	if (!local->rtr_one) {
+		EXPECT(named == types);
+		return;
+	}
+	EXPECT(!(named & ~types) && hweight8(named) == !!types);
+	EXPECT(IMPLIES(hweight8(prefer) == 1, named == prefer));
+}
+
 /* A Request offers what can be sent; a Reply names what of it can come, or else anything. */
 static void expect_rtr_named(struct pair *p)
 {
-	u8 both = can_send(p) & can_take(p), offered = p->req.p2p ? can_send(p) : 0;
+	u8 both = p->req.rtr & can_take(p);
 
-	EXPECT(p->req.rtr == offered);
+	expect_names(p, &p->ini, p->req.p2p ? can_send(p) : 0, p->req.rtr);
 	EXPECT(p->req.p2p == (p->req.enhanced && p->ini.p2p && can_send(p)));
 	EXPECT(p->rep.p2p == p->req.p2p && p->res_got.p2p == p->req.p2p);
 	EXPECT(p->rep.rtr == p->res_got.rtr);
@@ -156,7 +177,7 @@ static void expect_rtr_named(struct pair *p)
 		EXPECT(!p->rep.rtr);
 		return;
 	}
-	EXPECT(p->rep.rtr == (both ?: can_take(p)));
+	expect_names(p, &p->res, both ?: can_take(p), p->rep.rtr);
 	if (!(p->rep.rtr & IW_MPA_RTR_READ))
 		return;
 	EXPECT(p->res_got.ird);
@@ -180,6 +201,8 @@ static void expect_common_rtr(struct pair *p)
 	EXPECT(i->rtr & r->rtr);
 	EXPECT(i->rtr & p->ini.rtr_send);
 	EXPECT(i->rtr & p->res.rtr_accept);
+	EXPECT(IMPLIES(i->rtr != p->ini.rtr_prefer && hweight8(p->ini.rtr_prefer) == 1,
+		       !(p->ini.rtr_prefer & can_send(p) & p->rep.rtr)));
 	EXPECT(!(r->rtr & ~p->res.rtr_accept));
 	EXPECT(IMPLIES(i->rtr == IW_MPA_RTR_READ, i->ord && r->ird));
 }
@@ -191,6 +214,10 @@ static void expect_rejected(struct pair *p)
 	EXPECT(p->ini_says == IW_MPA_R_REJECTED);
 	EXPECT(p->rep.enhanced == p->req.enhanced);
 	EXPECT(p->rep.p2p == p->req.p2p);
+	if (p->res_says == IW_MPA_R_BAD_REV) {
+		EXPECT(p->req.rev == 2 && p->res.rev == 1);
+		return;
+	}
 	if (p->res_says == IW_MPA_R_MARKERS) {
 		EXPECT(p->ini.rx_markers && !p->res.tx_markers);
 		return;
@@ -211,7 +238,8 @@ static void expect_refused(struct pair *p)
 		EXPECT(p->ini.strict);
 		return;
 	case IW_MPA_R_NO_RTR:
-		EXPECT(!(can_send(p) & can_take(p)));
+		EXPECT(!(can_send(p) & p->rep.rtr));
+		EXPECT(p->ini.rtr_one || p->res.rtr_one || !(can_send(p) & can_take(p)));
 		return;
 	default:
 		KUNIT_FAIL(p->test, "seed %u, round %u: initiator: %s", SEED, p->round,
@@ -243,6 +271,8 @@ static void negotiate_random_pair_ends_fit(struct kunit *test)
 		pair_negotiate(p);
 
 		/* Assert */
+		expect_limits(p, &p->ini, &p->ini_got);
+		expect_limits(p, &p->res, &p->res_got);
 		seen[p->res_says ?: p->ini_says]++;
 		if (p->res_says) {
 			expect_rejected(p);
@@ -262,6 +292,7 @@ static void negotiate_random_pair_ends_fit(struct kunit *test)
 
 	/* Assert: nothing of this held only because it never happened */
 	KUNIT_EXPECT_GT(test, seen[IW_MPA_R_OK], ROUNDS / 4);
+	KUNIT_EXPECT_GT(test, seen[IW_MPA_R_BAD_REV], 100);
 	KUNIT_EXPECT_GT(test, seen[IW_MPA_R_MARKERS], 100);
 	KUNIT_EXPECT_GT(test, seen[IW_MPA_R_INSUFFICIENT_IRD], 100);
 	KUNIT_EXPECT_GT(test, seen[IW_MPA_R_NO_RTR], 100);

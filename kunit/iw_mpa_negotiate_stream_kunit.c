@@ -5,6 +5,7 @@
  */
 
 #include <kunit/test.h>
+#include <linux/minmax.h>
 #include <linux/module.h>
 #include <linux/string.h>
 #include <rdma/iw_mpa_proto.h>
@@ -169,8 +170,8 @@ static void negotiate_request_any_format_answered_in_same(struct kunit *test)
 	struct iw_mpa_local local = local_plain;
 	struct iw_mpa_params params;
 
-	/* Arrange: neither our own highest revision nor strictness matters to an old peer */
-	local.rev = row->rep_rev;
+	/* Arrange: to an old peer, neither a newer revision of our own nor strictness matters */
+	local.rev = max(row->req_rev, row->rep_rev);
 	local.strict = !row->req_enhanced;
 
 	/* Act */

@@ -212,6 +212,21 @@ static void toe_garbage_is_closed_at_once(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, toe_rx(&p->res.conn, "more", 4), 0);
 }
 
+/* RFC 6581 10: without a Reply, so that the initiator may try again with revision 1 */
+static void toe_revision_above_its_own_is_closed(struct kunit *test)
+{
+	struct toe_pair *p = test->priv;
+
+	p->res.conn.local.rev = IW_MPA_REV_1;
+	toe_listen(&p->res.conn);
+	KUNIT_ASSERT_EQ(test, toe_connect(&p->ini.conn, NULL, 0), 0);
+	carry(&p->res, WIRE_SIZE);
+	KUNIT_EXPECT_EQ(test, p->res.why, IW_MPA_R_BAD_REV);
+	KUNIT_EXPECT_FALSE(test, p->res.asked);
+	KUNIT_EXPECT_EQ(test, p->res.wire_len, 0);
+	KUNIT_EXPECT_TRUE(test, iw_mpa_may_fall_back(&p->ini.conn.sent, &p->ini.conn.reader));
+}
+
 /* RFC 6581 8: layer 2, type 0, and the code */
 static void toe_no_common_rtr_is_terminated(struct kunit *test)
 {
@@ -245,6 +260,7 @@ static struct kunit_case toe_cases[] = {
 	KUNIT_CASE(toe_client_server_sends_no_rtr),
 	KUNIT_CASE(toe_reject_is_told),
 	KUNIT_CASE(toe_garbage_is_closed_at_once),
+	KUNIT_CASE(toe_revision_above_its_own_is_closed),
 	KUNIT_CASE(toe_no_common_rtr_is_terminated),
 	KUNIT_CASE(toe_device_that_refuses_rejects_and_terminates),
 	{}

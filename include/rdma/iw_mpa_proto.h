@@ -64,6 +64,9 @@ struct iw_mpa_enhanced {
 #define IW_MPA_ENH_C		BIT(15)	/* in @ord: RTR by zero-length Write */
 #define IW_MPA_ENH_D		BIT(14)	/* in @ord: RTR by zero-length Read */
 
+/* What stands in front of the ULP's private data, at most */
+#define IW_MPA_HEAD_MAX		(IW_MPA_HDR_SIZE + IW_MPA_ENHANCED_SIZE)
+
 /* RTR types, as sets. The names of the wire are B, C and D. */
 #define IW_MPA_RTR_SEND		BIT(0)
 #define IW_MPA_RTR_WRITE	BIT(1)
@@ -177,6 +180,8 @@ struct iw_mpa_reader {
 
 void iw_mpa_reader_init(struct iw_mpa_reader *rd, bool reply, void *buf);
 enum iw_mpa_reason iw_mpa_reader_advance(struct iw_mpa_reader *rd, size_t len);
+size_t iw_mpa_reader_feed(struct iw_mpa_reader *rd, const void *octets,
+			  size_t len, enum iw_mpa_reason *reason);
 
 /**
  * iw_mpa_reader_want - how much to read next
@@ -203,6 +208,9 @@ static inline void *iw_mpa_reader_pos(struct iw_mpa_reader *rd)
 
 enum iw_mpa_reason iw_mpa_frame_decode(const void *buf, size_t len, bool reply,
 				       struct iw_mpa_frame *frame);
+int iw_mpa_frame_size(const struct iw_mpa_frame *frame);
+int iw_mpa_frame_encode_head(const struct iw_mpa_frame *frame, void *buf,
+			     size_t size);
 int iw_mpa_frame_encode(const struct iw_mpa_frame *frame, void *buf,
 			size_t size);
 
@@ -212,14 +220,18 @@ int iw_mpa_frame_encode(const struct iw_mpa_frame *frame, void *buf,
  * @ord: ORD that the ULP asks for, 0..@max_ord, or IW_MPA_DEPTH_ULP
  * @max_ird: the device's limit, 0..IW_MPA_DEPTH_MAX
  * @max_ord: the device's limit, 0..IW_MPA_DEPTH_MAX
- * @rev: highest revision to use, IW_MPA_REV_1 or IW_MPA_REV_2
+ * @rev: highest revision to use, IW_MPA_REV_1 or IW_MPA_REV_2: the one to offer, and
+ *	the last that is taken in a Request
  * @rtr_send: RTR types the device can generate
  * @rtr_accept: RTR types the device can take, not empty
+ * @rtr_prefer: the RTR type to take where there is a choice; 0, or one that cannot be
+ *	taken: Write, then Read, then Send
  * @p2p: initiator: ask for the peer-to-peer model
  * @crc: ask for CRC
  * @rx_markers: ask for Markers in what is received
  * @tx_markers: Markers can be sent
  * @strict: refuse rather than adjust IRD and ORD
+ * @rtr_one: name one RTR type only, in Requests and Replies, where there is a choice
  */
 struct iw_mpa_local {
 	u16	ird;
@@ -229,11 +241,13 @@ struct iw_mpa_local {
 	u8	rev;
 	u8	rtr_send;
 	u8	rtr_accept;
+	u8	rtr_prefer;
 	bool	p2p;
 	bool	crc;
 	bool	rx_markers;
 	bool	tx_markers;
 	bool	strict;
+	bool	rtr_one;
 };
 
 /**
@@ -252,6 +266,10 @@ struct iw_mpa_local {
  * @crc: FPDUs carry a valid CRC32c and it is checked
  * @tx_markers: FPDUs sent carry Markers
  * @rx_markers: FPDUs received carry Markers
+ *
+ * Whatever a negotiation ends in, @ird and @ord are within the limits of &struct
+ * iw_mpa_local, and @rtr is empty or has types in it that the device knows. So a device
+ * that sends Terminate messages from a running stream only may be programmed with them.
  */
 struct iw_mpa_params {
 	u16	ird;
@@ -271,6 +289,8 @@ struct iw_mpa_params {
 
 void iw_mpa_make_request(const struct iw_mpa_local *local,
 			 struct iw_mpa_frame *req);
+enum iw_mpa_reason iw_mpa_check_request(const struct iw_mpa_local *local,
+					const struct iw_mpa_frame *req);
 enum iw_mpa_reason iw_mpa_negotiate_request(const struct iw_mpa_local *local,
 					    const struct iw_mpa_frame *req,
 					    struct iw_mpa_frame *rep,
@@ -279,6 +299,22 @@ enum iw_mpa_reason iw_mpa_negotiate_reply(const struct iw_mpa_local *local,
 					  const struct iw_mpa_frame *req,
 					  const struct iw_mpa_frame *rep,
 					  struct iw_mpa_params *params);
+
+bool iw_mpa_may_fall_back(const struct iw_mpa_frame *req,
+			  const struct iw_mpa_reader *rd);
+
+/**
+ * struct iw_mpa_depths - depths as the ULP is told of them
+ * @ird: 0..255
+ * @ord: 0..255
+ */
+struct iw_mpa_depths {
+	u8	ird;
+	u8	ord;
+};
+
+struct iw_mpa_depths iw_mpa_event_depths(const struct iw_mpa_frame *peer,
+					 u16 max_ird, u16 max_ord);
 
 /* FPDUs of the startup phase */
 #define IW_MPA_FPDU_WRITE_SIZE	20

@@ -38,20 +38,20 @@ static void must(bool cond)
 		abort();
 }
 
-/* Feed a frame in pieces that @seed chooses; 0 is in one. Returns octets taken. */
+/* Feed a frame in pieces that @seed chooses; 0 is from one buffer. Returns octets taken. */
 static size_t feed(struct iw_mpa_reader *rd, const u8 *data, size_t size, u32 seed,
 		   enum iw_mpa_reason *reason)
 {
 	size_t taken = 0;
 
+	if (!seed)
+		return iw_mpa_reader_feed(rd, data, size, reason);
 	*reason = IW_MPA_R_OK;
 	while (!*reason && iw_mpa_reader_want(rd) && taken < size) {
 		size_t n = min(iw_mpa_reader_want(rd), size - taken);
 
-		if (seed) {
-			seed = seed * 1103515245 + 12345;
-			n = min(n, (size_t)1 + (seed >> 16) % 7);
-		}
+		seed = seed * 1103515245 + 12345;
+		n = min(n, (size_t)1 + (seed >> 16) % 7);
 		memcpy(iw_mpa_reader_pos(rd), data + taken, n);
 		*reason = iw_mpa_reader_advance(rd, n);
 		taken += n;
@@ -67,6 +67,7 @@ static void check_round_trip(const struct iw_mpa_frame *frame)
 
 	len = iw_mpa_frame_encode(frame, buf, sizeof(buf));
 	must(len >= IW_MPA_HDR_SIZE && len <= IW_MPA_FRAME_MAX);
+	must(len == iw_mpa_frame_size(frame));
 	must(!iw_mpa_frame_decode(buf, len, frame->reply, &again));
 	must(again.pd_len == frame->pd_len);
 	must(!again.pd_len || !memcmp(again.pd, frame->pd, again.pd_len));
@@ -89,6 +90,8 @@ static struct iw_mpa_local make_local(const u8 *head)
 		.strict		= head[6] & 32,
 		.rtr_send	= head[7] & IW_MPA_RTR_ALL,
 		.rtr_accept	= (head[7] >> 3 & IW_MPA_RTR_ALL) ?: IW_MPA_RTR_WRITE,
+		.rtr_prefer	= head[8] & IW_MPA_RTR_ALL,
+		.rtr_one	= head[7] & 64,
 		.ird		= head[8],
 		.ord		= head[9],
 	};
@@ -98,12 +101,18 @@ static struct iw_mpa_local make_local(const u8 *head)
 	return local;
 }
 
+/* Whatever a negotiation ends in */
+static void check_limits(const struct iw_mpa_local *local,
+			 const struct iw_mpa_params *params)
+{
+	must(params->ird <= local->max_ird && params->ord <= local->max_ord);
+	must(!(params->rtr & ~(params->initiator ? local->rtr_send : local->rtr_accept)));
+}
+
 static void check_params(const struct iw_mpa_local *local,
 			 const struct iw_mpa_params *params,
 			 const struct iw_mpa_frame *peer)
 {
-	must(params->ird <= max(local->max_ird, 1));
-	must(params->ord <= local->max_ord);
 	must(!peer->enhanced || peer->ird == IW_MPA_DEPTH_ULP ||
 	     params->ord <= peer->ird);
 	must(!params->crc || peer->crc || local->crc);
@@ -123,6 +132,8 @@ static void check_responder(const struct iw_mpa_local *local,
 	must(rep.enhanced == req->enhanced && rep.rev == req->rev);
 	must(!rep.enhanced || rep.p2p == req->p2p);
 	must(rep.p2p ? rep.rtr : !rep.rtr);
+	must(reason || req->rev <= local->rev);
+	check_limits(local, &params);
 	check_round_trip(&rep);
 	if (!reason)
 		check_params(local, &params, req);
@@ -139,6 +150,7 @@ static void check_initiator(const struct iw_mpa_local *local,
 	check_round_trip(&req);
 	reason = iw_mpa_negotiate_reply(local, &req, rep, &params);
 	must(rep->reject ? reason == IW_MPA_R_REJECTED : reason != IW_MPA_R_REJECTED);
+	check_limits(local, &params);
 	if (reason)
 		return;
 	check_params(local, &params, rep);

@@ -24,6 +24,7 @@ typedef uint64_t u64, __be64;
 #define max(a, b)		((a) > (b) ? (a) : (b))
 #define max_t(t, a, b)		max((t)(a), (t)(b))
 #define min_t(t, a, b)		min((t)(a), (t)(b))
+#define U8_MAX			UINT8_MAX
 #define U32_MAX			UINT32_MAX
 
 #define be16_to_cpu		be16toh

@@ -79,7 +79,8 @@ static void ep_init_local(struct iw_mpa_ep *ep)
 	local->max_ord = attr->max_ord;
 	local->ird = attr->max_ird;
 	local->ord = attr->max_ord;
-	local->rev = READ_ONCE(config->mpa_rev);
+	/* The setting is for what we offer; a Request may have any revision that we know. */
+	local->rev = ep->initiator ? READ_ONCE(config->mpa_rev) : IW_MPA_REV_2;
 	local->rtr_send = attr->rtr_send;
 	local->rtr_accept = attr->rtr_accept;
 	local->crc = READ_ONCE(config->crc) ||

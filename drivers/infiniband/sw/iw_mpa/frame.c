@@ -9,6 +9,7 @@
 #include <linux/build_bug.h>
 #include <linux/errno.h>
 #include <linux/export.h>
+#include <linux/minmax.h>
 #include <linux/string.h>
 #include <asm/byteorder.h>
 
@@ -104,6 +105,46 @@ enum iw_mpa_reason iw_mpa_reader_advance(struct iw_mpa_reader *rd, size_t len)
 }
 EXPORT_SYMBOL_GPL(iw_mpa_reader_advance);
 
+/* Once it is known why a frame is bad, that is what it is for good. */
+static enum iw_mpa_reason reader_verdict(const struct iw_mpa_reader *rd)
+{
+	enum iw_mpa_reason reason = frame_check_key(rd->buf, rd->have, rd->reply);
+
+	if (reason || rd->have < IW_MPA_HDR_SIZE)
+		return reason;
+	return frame_check_hdr((const struct iw_mpa_hdr *)rd->buf);
+}
+
+/**
+ * iw_mpa_reader_feed - take what belongs to the frame out of a buffer
+ * @rd: reader, with room for the whole frame
+ * @octets: what has come, in the driver's buffer
+ * @len: how much of it
+ * @reason: result: IW_MPA_R_OK while the frame may still turn out well, or why it
+ *	cannot, as with iw_mpa_reader_advance()
+ *
+ * A reader that knows why its frame is bad says so again, and takes nothing more.
+ *
+ * Return: octets taken, 0..@len. The frame is whole if @reason is IW_MPA_R_OK and
+ * iw_mpa_reader_want() is 0; what is left in the buffer then is FPDUs.
+ */
+size_t iw_mpa_reader_feed(struct iw_mpa_reader *rd, const void *octets,
+			  size_t len, enum iw_mpa_reason *reason)
+{
+	const u8 *from = octets;
+	size_t n, used = 0;
+
+	*reason = reader_verdict(rd);
+	while (!*reason && used < len && iw_mpa_reader_want(rd)) {
+		n = min(iw_mpa_reader_want(rd), len - used);
+		memcpy(iw_mpa_reader_pos(rd), from + used, n);
+		*reason = iw_mpa_reader_advance(rd, n);
+		used += n;
+	}
+	return used;
+}
+EXPORT_SYMBOL_GPL(iw_mpa_reader_feed);
+
 static void frame_decode_enhanced(const u8 *pd, struct iw_mpa_frame *frame)
 {
 	struct iw_mpa_enhanced enh;
@@ -198,29 +239,49 @@ static void frame_encode_enhanced(const struct iw_mpa_frame *frame, u8 *pd)
 	memcpy(pd, &enh, sizeof(enh));
 }
 
-/**
- * iw_mpa_frame_encode - write a startup frame
- * @frame: what to write; @frame->pd may be NULL only if @frame->pd_len is 0
- * @buf: room for the frame
- * @size: octets at @buf; IW_MPA_FRAME_MAX always suffices
- *
- * Return: octets written, -EMSGSIZE if the private data exceeds 512 octets
- * (508 with RFC 6581 data), -ENOSPC if @size is too small, -EINVAL if
- * @frame->enhanced goes with a revision below 2.
- */
-int iw_mpa_frame_encode(const struct iw_mpa_frame *frame, void *buf,
-			size_t size)
+static size_t frame_head_size(const struct iw_mpa_frame *frame)
 {
-	size_t enh_len = frame->enhanced ? IW_MPA_ENHANCED_SIZE : 0;
-	size_t pd_length = enh_len + frame->pd_len;
-	struct iw_mpa_hdr hdr = {};
-	u8 *pos = buf;
+	return IW_MPA_HDR_SIZE + (frame->enhanced ? IW_MPA_ENHANCED_SIZE : 0);
+}
+
+/**
+ * iw_mpa_frame_size - how long a startup frame will be
+ * @frame: frame; @frame->pd is not looked at
+ *
+ * Return: octets on the wire, -EMSGSIZE if the private data exceeds 512 octets
+ * (508 with RFC 6581 data), -EINVAL if @frame->enhanced goes with a revision below 2.
+ */
+int iw_mpa_frame_size(const struct iw_mpa_frame *frame)
+{
+	size_t size = frame_head_size(frame) + frame->pd_len;
 
 	if (frame->enhanced && frame->rev < IW_MPA_REV_2)
 		return -EINVAL;
-	if (pd_length > IW_MPA_PD_MAX)
-		return -EMSGSIZE;
-	if (sizeof(hdr) + pd_length > size)
+	return size > IW_MPA_FRAME_MAX ? -EMSGSIZE : size;
+}
+EXPORT_SYMBOL_GPL(iw_mpa_frame_size);
+
+/**
+ * iw_mpa_frame_encode_head - write a startup frame up to the ULP's private data
+ * @frame: what to write; @frame->pd_len counts, @frame->pd is not looked at
+ * @buf: room for the octets; nothing is written on error
+ * @size: octets at @buf; IW_MPA_HEAD_MAX always suffices
+ *
+ * For a device that gathers what it sends: @frame->pd_len octets of private data follow.
+ *
+ * Return: octets written, which are IW_MPA_HDR_SIZE or IW_MPA_HEAD_MAX; -ENOSPC if @size
+ * is too small; or what iw_mpa_frame_size() returns.
+ */
+int iw_mpa_frame_encode_head(const struct iw_mpa_frame *frame, void *buf,
+			     size_t size)
+{
+	size_t head = frame_head_size(frame);
+	int len = iw_mpa_frame_size(frame);
+	struct iw_mpa_hdr hdr = {};
+
+	if (len < 0)
+		return len;
+	if (head > size)
 		return -ENOSPC;
 
 	memcpy(hdr.key, frame_key(frame->reply), sizeof(hdr.key));
@@ -233,15 +294,36 @@ int iw_mpa_frame_encode(const struct iw_mpa_frame *frame, void *buf,
 	if (frame->enhanced)
 		hdr.flags |= IW_MPA_HDR_S;
 	hdr.rev = frame->rev;
-	hdr.pd_length = cpu_to_be16(pd_length);
+	hdr.pd_length = cpu_to_be16(len - sizeof(hdr));
 
-	memcpy(pos, &hdr, sizeof(hdr));
-	pos += sizeof(hdr);
+	memcpy(buf, &hdr, sizeof(hdr));
 	if (frame->enhanced)
-		frame_encode_enhanced(frame, pos);
-	pos += enh_len;
+		frame_encode_enhanced(frame, (u8 *)buf + sizeof(hdr));
+	return head;
+}
+EXPORT_SYMBOL_GPL(iw_mpa_frame_encode_head);
+
+/**
+ * iw_mpa_frame_encode - write a startup frame
+ * @frame: what to write; @frame->pd may be NULL only if @frame->pd_len is 0
+ * @buf: room for the frame; nothing is written on error
+ * @size: octets at @buf; IW_MPA_FRAME_MAX always suffices
+ *
+ * Return: octets written, -ENOSPC if @size is too small, or what iw_mpa_frame_size()
+ * returns.
+ */
+int iw_mpa_frame_encode(const struct iw_mpa_frame *frame, void *buf,
+			size_t size)
+{
+	int len = iw_mpa_frame_size(frame);
+
+	if (len < 0)
+		return len;
+	if (len > size)
+		return -ENOSPC;
+	iw_mpa_frame_encode_head(frame, buf, size);
 	if (frame->pd_len)
-		memcpy(pos, frame->pd, frame->pd_len);
-	return sizeof(hdr) + pd_length;
+		memcpy((u8 *)buf + frame_head_size(frame), frame->pd, frame->pd_len);
+	return len;
 }
 EXPORT_SYMBOL_GPL(iw_mpa_frame_encode);

@@ -7,14 +7,38 @@
 #include <rdma/iw_mpa_proto.h>
 
 #include <linux/export.h>
+#include <linux/limits.h>
 #include <linux/minmax.h>
 #include <linux/string.h>
+
+static bool neg_is_one(u8 types)
+{
+	return types && !(types & (types - 1));
+}
 
 /* The RTR types that this end can generate: a Read takes outbound resources. */
 static u8 neg_can_send(const struct iw_mpa_local *local)
 {
 	return local->max_ord ? local->rtr_send :
 				local->rtr_send & ~IW_MPA_RTR_READ;
+}
+
+/* Of these types, the one to take; 0 if there is none. A Write needs nothing at either end. */
+static u8 neg_pick(const struct iw_mpa_local *local, u8 types)
+{
+	static const u8 order[] = { IW_MPA_RTR_WRITE, IW_MPA_RTR_READ, IW_MPA_RTR_SEND };
+	size_t i = 0;
+
+	if (neg_is_one(types & local->rtr_prefer))
+		return types & local->rtr_prefer;
+	while (i < sizeof(order) - 1 && !(types & order[i]))
+		i++;
+	return types & order[i];
+}
+
+static u8 neg_name(const struct iw_mpa_local *local, u8 types)
+{
+	return local->rtr_one ? neg_pick(local, types) : types;
 }
 
 /**
@@ -34,7 +58,7 @@ void iw_mpa_make_request(const struct iw_mpa_local *local,
 	req->enhanced = true;
 	req->ird = local->ird;
 	req->ord = local->ord;
-	req->rtr = local->p2p ? neg_can_send(local) : 0;
+	req->rtr = local->p2p ? neg_name(local, neg_can_send(local)) : 0;
 	req->p2p = req->rtr;
 }
 EXPORT_SYMBOL_GPL(iw_mpa_make_request);
@@ -85,7 +109,7 @@ static enum iw_mpa_reason neg_responder_depths(const struct iw_mpa_local *local,
 		params->ird = max(params->ird,
 				  neg_depth(req->ord, local->max_ird));
 	if ((params->rtr & IW_MPA_RTR_READ) && !params->ird)
-		params->ird = 1;
+		params->ird = neg_depth(1, local->max_ird);
 	rep->ird = req->ord == IW_MPA_DEPTH_ULP ? IW_MPA_DEPTH_ULP : params->ird;
 
 	params->ord = neg_ord(local, req->ird);
@@ -113,8 +137,23 @@ static u8 neg_responder_rtr(const struct iw_mpa_local *local,
 		accept &= ~IW_MPA_RTR_READ;
 	if (!accept)
 		accept = local->rtr_accept;
-	return (req->rtr & accept) ?: accept;
+	return neg_name(local, (req->rtr & accept) ?: accept);
 }
+
+/**
+ * iw_mpa_check_request - what is to be known of a Request before the ULP is asked
+ * @local: what this end can do
+ * @req: the Request received
+ *
+ * Return: IW_MPA_R_OK; BAD_REV if the revision is above @local->rev: RFC 5044 7.1.1 has
+ * the connection closed without a Reply, and an initiator may try again with a lower one.
+ */
+enum iw_mpa_reason iw_mpa_check_request(const struct iw_mpa_local *local,
+					const struct iw_mpa_frame *req)
+{
+	return req->rev > local->rev ? IW_MPA_R_BAD_REV : IW_MPA_R_OK;
+}
+EXPORT_SYMBOL_GPL(iw_mpa_check_request);
 
 /**
  * iw_mpa_negotiate_request - decide on a Request, as responder
@@ -122,12 +161,12 @@ static u8 neg_responder_rtr(const struct iw_mpa_local *local,
  * @req: the Request received
  * @rep: result: the Reply, without private data; always filled, with
  *	@rep->reject set unless the return value is IW_MPA_R_OK
- * @params: result: what to program; else only @params->enhanced, crc and
- *	tx_markers are valid, for the TERM message behind the Reject
+ * @params: result: what to program. On error @params->enhanced, crc and tx_markers are
+ *	valid, for the TERM message behind the Reject, and the rest is within the limits
  *
- * Return: IW_MPA_R_OK; MARKERS if the peer wants Markers and there are none;
- * INSUFFICIENT_IRD if @local->strict and the peer's IRD is below @local->ord
- * (the Reply then says which ORD was wanted).
+ * Return: IW_MPA_R_OK; what iw_mpa_check_request() returns; MARKERS if the peer
+ * wants Markers and there are none; INSUFFICIENT_IRD if @local->strict and the peer's IRD is
+ * below @local->ord (the Reply then says which ORD was wanted).
  */
 enum iw_mpa_reason iw_mpa_negotiate_request(const struct iw_mpa_local *local,
 					    const struct iw_mpa_frame *req,
@@ -135,6 +174,7 @@ enum iw_mpa_reason iw_mpa_negotiate_request(const struct iw_mpa_local *local,
 					    struct iw_mpa_params *params)
 {
 	enum iw_mpa_reason reason = IW_MPA_R_OK;
+	enum iw_mpa_reason check = iw_mpa_check_request(local, req);
 
 	memset(rep, 0, sizeof(*rep));
 	memset(params, 0, sizeof(*params));
@@ -160,6 +200,8 @@ enum iw_mpa_reason iw_mpa_negotiate_request(const struct iw_mpa_local *local,
 	}
 	if (req->markers && !local->tx_markers)
 		reason = IW_MPA_R_MARKERS;
+	if (check)
+		reason = check;
 
 	rep->reject = reason != IW_MPA_R_OK;
 	return reason;
@@ -188,7 +230,7 @@ static enum iw_mpa_reason neg_initiator_depths(const struct iw_mpa_local *local,
 /*
  * RFC 6581 9.2: one RTR that the Reply names and this end can generate. A Write
  * needs nothing at either end, a Read a queue entry at both, a Send costs the
- * responder a receive buffer.
+ * responder a receive buffer: that is their order where the device has no other.
  */
 static enum iw_mpa_reason neg_initiator_rtr(const struct iw_mpa_local *local,
 					    const struct iw_mpa_frame *rep,
@@ -197,18 +239,15 @@ static enum iw_mpa_reason neg_initiator_rtr(const struct iw_mpa_local *local,
 	u8 both = neg_can_send(local) & rep->rtr;
 	bool may_raise = rep->ird && rep->ird != IW_MPA_DEPTH_ULP;
 
-	if (both & IW_MPA_RTR_WRITE) {
-		params->rtr = IW_MPA_RTR_WRITE;
-	} else if ((both & IW_MPA_RTR_READ) && (params->ord || may_raise)) {
-		params->rtr = IW_MPA_RTR_READ;
-		params->ord = max_t(u16, params->ord, 1);
-	} else if (both & IW_MPA_RTR_SEND) {
-		params->rtr = IW_MPA_RTR_SEND;
-	} else {
+	if (!params->ord && !may_raise)
+		both &= ~IW_MPA_RTR_READ;
+	params->rtr = neg_pick(local, both);
+	if (!params->rtr)
 		return IW_MPA_R_NO_RTR;
-	}
+	if (params->rtr == IW_MPA_RTR_READ)
+		params->ord = max_t(u16, params->ord, 1);
 	params->p2p = true;
-	params->rtr_single = !(rep->rtr & (rep->rtr - 1));
+	params->rtr_single = neg_is_one(rep->rtr);
 	return IW_MPA_R_OK;
 }
 
@@ -217,8 +256,8 @@ static enum iw_mpa_reason neg_initiator_rtr(const struct iw_mpa_local *local,
  * @local: what this end can do and its ULP wants
  * @req: the Request that was sent
  * @rep: the Reply received
- * @params: result: what to program; @params->crc is valid also if a TERM
- *	message is due
+ * @params: result: what to program. On error @params->crc is valid, for a TERM message,
+ *	and the rest is within the limits
  *
  * An unenhanced Reply to an enhanced Request is taken for what it is: the
  * connection comes up without RFC 6581's features. A Reply without A to a
@@ -256,3 +295,47 @@ enum iw_mpa_reason iw_mpa_negotiate_reply(const struct iw_mpa_local *local,
 	return reason;
 }
 EXPORT_SYMBOL_GPL(iw_mpa_negotiate_reply);
+
+/**
+ * iw_mpa_may_fall_back - may a connection be tried again with revision 1?
+ * @req: the Request that was sent
+ * @rd: reader of the Reply
+ *
+ * For an initiator to whose Request the peer has answered by FIN or RST: RFC 5044 has a
+ * responder close that does not know the revision (RFC 6581 10). A peer that has begun to
+ * answer knows it. A Request of revision 1 is the last, so it is tried again once.
+ *
+ * Return: true if so; then connect anew, with @rev of &struct iw_mpa_local IW_MPA_REV_1.
+ */
+bool iw_mpa_may_fall_back(const struct iw_mpa_frame *req,
+			  const struct iw_mpa_reader *rd)
+{
+	return req->rev > IW_MPA_REV_1 && !rd->have;
+}
+EXPORT_SYMBOL_GPL(iw_mpa_may_fall_back);
+
+/* iw_cm and rdma_cm have 8 bits for a depth; 0x3fff, "the ULP sees to it", becomes 255. */
+static u8 neg_event_depth(u16 depth)
+{
+	return min_t(u16, depth, U8_MAX);
+}
+
+/**
+ * iw_mpa_event_depths - the peer's depths, as events tell the ULP of them
+ * @peer: frame of the peer
+ * @max_ird: the device's limit, for a peer that does not say
+ * @max_ord: likewise
+ *
+ * Such a peer is taken to allow what this end can do: its IRD is our ORD.
+ *
+ * Return: the peer's IRD and ORD, for @ird and @ord of &struct iw_cm_event.
+ */
+struct iw_mpa_depths iw_mpa_event_depths(const struct iw_mpa_frame *peer,
+					 u16 max_ird, u16 max_ord)
+{
+	return (struct iw_mpa_depths) {
+		.ird = neg_event_depth(peer->enhanced ? peer->ird : max_ord),
+		.ord = neg_event_depth(peer->enhanced ? peer->ord : max_ird),
+	};
+}
+EXPORT_SYMBOL_GPL(iw_mpa_event_depths);

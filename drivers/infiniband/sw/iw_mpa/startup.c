@@ -104,17 +104,15 @@ static size_t startup_take(void *arg, const u8 *octets, size_t len)
 	struct iw_mpa_ep *ep = arg;
 	struct iw_mpa_reader *rd = &ep->reader;
 	enum iw_mpa_reason reason = IW_MPA_R_OK;
-	size_t n, used = 0;
+	size_t used = 0;
 
 	while (used < len && iw_mpa_reader_want(rd) && !reason) {
 		if (!startup_make_room(ep)) {
 			reason = IW_MPA_R_LOCAL;
 			break;
 		}
-		n = min(iw_mpa_reader_want(rd), len - used);
-		memcpy(iw_mpa_reader_pos(rd), octets + used, n);
-		reason = iw_mpa_reader_advance(rd, n);
-		used += n;
+		used += iw_mpa_reader_feed(rd, octets + used,
+					   min(iw_mpa_reader_want(rd), len - used), &reason);
 	}
 	if (reason)
 		iw_mpa_ep_set_error(ep, reason, 0);

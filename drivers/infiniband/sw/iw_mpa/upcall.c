@@ -25,16 +25,11 @@ static int upcall_raise(struct iw_cm_id *cm_id, unsigned long id, struct iw_cm_e
 	return ret;
 }
 
-/* rdma_cm knows depths of 8 bits; 0x3fff, "the ULP sees to it", becomes 255. */
-static u8 upcall_depth(u16 depth)
-{
-	return min_t(u16, depth, U8_MAX);
-}
-
 static void upcall_fill(struct iw_cm_event *event,
 			const struct iw_mpa_upcall_info *info)
 {
 	const struct iw_mpa_frame *peer = info->peer;
+	struct iw_mpa_depths depths;
 
 	if (info->tuple) {
 		memcpy(&event->local_addr, &info->tuple->local, sizeof(info->tuple->local));
@@ -42,8 +37,9 @@ static void upcall_fill(struct iw_cm_event *event,
 	}
 	if (!peer)
 		return;
-	event->ird = upcall_depth(peer->enhanced ? peer->ird : info->max_ord);
-	event->ord = upcall_depth(peer->enhanced ? peer->ord : info->max_ird);
+	depths = iw_mpa_event_depths(peer, info->max_ird, info->max_ord);
+	event->ird = depths.ird;
+	event->ord = depths.ord;
 	if (event->event == IW_CM_EVENT_ESTABLISHED)
 		return;		/* iw_cm copies no private data for it */
 	event->private_data = (void *)peer->pd;

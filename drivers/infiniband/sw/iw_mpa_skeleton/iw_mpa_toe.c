@@ -11,7 +11,6 @@
 #include "iw_mpa_toe.h"
 
 #include <linux/errno.h>
-#include <linux/minmax.h>
 #include <linux/module.h>
 #include <linux/string.h>
 
@@ -108,6 +107,8 @@ static void toe_have_frame(struct toe_conn *conn)
 
 	why = iw_mpa_frame_decode(conn->reader.buf, conn->reader.have,
 				  conn->reader.reply, &conn->peer);
+	if (!why && !conn->reader.reply)
+		why = iw_mpa_check_request(&conn->local, &conn->peer);
 	if (why) {
 		toe_close(conn, why);
 	} else if (conn->reader.reply) {
@@ -129,25 +130,16 @@ static void toe_have_frame(struct toe_conn *conn)
  */
 size_t toe_rx(struct toe_conn *conn, const void *buf, size_t len)
 {
-	struct iw_mpa_reader *rd = &conn->reader;
 	enum iw_mpa_reason why;
-	size_t used = 0, want;
+	size_t used;
 
-	while (conn->state == TOE_AWAIT_REQ || conn->state == TOE_AWAIT_REP) {
-		want = iw_mpa_reader_want(rd);
-		if (!want) {
-			toe_have_frame(conn);
-			break;
-		}
-		if (used == len)
-			break;
-		want = min(want, len - used);
-		memcpy(iw_mpa_reader_pos(rd), buf + used, want);
-		used += want;
-		why = iw_mpa_reader_advance(rd, want);
-		if (why)
-			toe_close(conn, why);
-	}
+	if (conn->state != TOE_AWAIT_REQ && conn->state != TOE_AWAIT_REP)
+		return 0;
+	used = iw_mpa_reader_feed(&conn->reader, buf, len, &why);
+	if (why)
+		toe_close(conn, why);
+	else if (!iw_mpa_reader_want(&conn->reader))
+		toe_have_frame(conn);
 	return used;
 }
 
