@@ -21,6 +21,7 @@
 PEER=${PEER:-srnic}
 PATTERN=
 PORT=7000
+TRY_AGAIN=75	# of judge.py
 INSIDE="set -e; . /host$TOP/scripts/takeover/inside.sh;"
 
 # NAME ROLE FAMILY WIRE OPTIONS-OF-THE-TWIN / OPTIONS-OF-THE-JUDGE; a control has to fail as it
@@ -75,7 +76,7 @@ knows_stamps_us() { printf '6.7\n%s\n' "$KREL" | sort -VC; }
 
 cases() {
 	sed -E '/^$/d; s/\t+/ /g' <<<"$CASES" | grep -E -- "$PATTERN" |
-		{ knows_stamps_us && cat || grep -v '^stamp_us'; } || true
+		{ if knows_stamps_us; then cat; else grep -v '^stamp_us'; fi; } || true
 }
 
 build_twin() {
@@ -160,7 +161,7 @@ connect() {
 
 # one NAME ROLE FAMILY WIRE OPTIONS
 one() {
-	local name=$1 role=$2 family=$3 wire=$4 local=10.0.0.1 remote=10.0.0.2 status=0 crash=no
+	local name=$1 role=$2 family=$3 wire=$4 local=10.0.0.1 remote=10.0.0.2 status=0 verdict=0 crash=no
 	local -a twin=() judge=()
 
 	shift 4
@@ -179,9 +180,23 @@ one() {
 	connect "$role" "$local" "$remote" "${twin[@]}" || status=$?
 	[[ $crash == no || $status -eq 0 ]] || { grep -q '^done' "$GUEST_RUN/share/twin.log" && status=0; }
 	guest_run B "capture_stop $name.pcapng && capture_is_whole" || status=$?
-	"$TOP/scripts/takeover/judge.py" "${judge[@]}" "$GUEST_RUN/share/$name.pcapng" "$local" || status=$?
+	"$TOP/scripts/takeover/judge.py" "${judge[@]}" "$GUEST_RUN/share/$name.pcapng" "$local" || verdict=$?
 	after "$role" || status=$?
 	guest_run A 'clean_up; wire_set clean'
+	[[ $status -ne 0 ]] || status=$verdict
+	return "$status"
+}
+
+# tried NAME...: again if the judge has proof that the machine was too slow, and nothing else is wrong
+tried() {
+	local try status
+
+	for try in 1 2 3; do
+		status=0
+		one "$@" || status=$?
+		[[ $status == "$TRY_AGAIN" ]] || return "$status"
+		echo "try $try: the emulated wire was slow"
+	done
 	return "$status"
 }
 
@@ -217,7 +232,7 @@ main() {
 		if [[ ${words[0]} == control_* ]]; then
 			tap_run "${words[0]}" control "${words[@]}"
 		else
-			tap_run "${words[0]}" one "${words[@]}"
+			tap_run "${words[0]}" tried "${words[@]}"
 		fi
 	done 5< <(cases)
 	tap_run 'nothing is left, the modules unload' guest_run A "$INSIDE twin_unload"
