@@ -8,6 +8,8 @@
 
 #include "srnic_pair.h"
 
+#define PAIR_TCP_LEN	100	/* octets of a Send */
+
 /**
  * struct pair_tcp - what stands in for TCP, library and page allocator in the sender's calls
  * @to: whose wire gets the octets
@@ -37,5 +39,12 @@ int pair_kernel_sendpage_locked(struct sock *sk, struct page *page, int offset, 
 void pair_iw_mpa_stream_down(struct iw_mpa_ep *ep);
 void pair_iw_mpa_tx_finished(struct iw_mpa_ep *ep);
 bool pair_skb_page_frag_refill(unsigned int sz, struct page_frag *frag, gfp_t gfp);
+
+int pair_tcp_init(struct kunit *test);
+void pair_tcp_exit(struct kunit *test);
+struct srnic_qp *pair_tcp_begin(struct kunit *test, const struct pair_opts *opts);
+void pair_tcp_post(struct kunit *test, u64 id);
+bool pair_tcp_poll(const unsigned int *value, unsigned int want);
+void pair_tcp_expect_arrival(struct kunit *test, u64 id);
 
 #endif /* _SRNIC_PAIR_TCP_H */

@@ -16,63 +16,12 @@
 #include "stag.h"
 #include "tx.h"
 
-#define TX_LEN		100	/* octets of a Send */
 #define TX_WHILE_MS	100	/* long, against SRNIC_RETRY_MS */
-#define TX_PATIENCE_MS	2000
 
 static const struct pair_opts tx_plain = { .crc = true, .emss = 1448, .ord = 1 };
 static const struct pair_opts tx_marked = {
 	.crc = true, .emss = 1448, .ord = 1, .markers = { true, true },
 };
-
-static int tx_init(struct kunit *test)
-{
-	srnic_wq = alloc_workqueue("srnic_tx_kunit", WQ_MEM_RECLAIM, 0);
-	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, srnic_wq);
-	if (pair_init(test))
-		return -ENOMEM;
-	pair_tcp = (struct pair_tcp) { .to = &((struct pair *)test->priv)->end[0] };
-	return 0;
-}
-
-static void tx_exit(struct kunit *test)
-{
-	struct pair *p = test->priv;
-	int i;
-
-	for (i = 0; p && i < 2; i++)
-		srnic_tx_stop(p->end[i].qp);
-	pair_exit(test);
-	pair_tcp = (struct pair_tcp) {};
-	destroy_workqueue(srnic_wq);
-	srnic_wq = NULL;
-}
-
-static struct srnic_qp *tx_begin(struct kunit *test, const struct pair_opts *opts)
-{
-	struct pair *p = test->priv;
-
-	pair_start(p, opts);
-	srnic_tx_open(p->end[0].qp);
-	return p->end[0].qp;
-}
-
-static void tx_post(struct kunit *test, u64 id)
-{
-	struct pair *p = test->priv;
-	struct ib_sge sge = {
-		.addr	= (uintptr_t)p->end[0].mem,
-		.length	= TX_LEN,
-		.lkey	= SRNIC_LOCAL_DMA_LKEY,
-	};
-	const struct ib_send_wr wr = {
-		.wr_id = id, .opcode = IB_WR_SEND, .sg_list = &sge, .num_sge = 1,
-		.send_flags = IB_SEND_SIGNALED,
-	};
-
-	pair_post_recv(&p->end[1], id, p->end[1].mem, TX_LEN);
-	KUNIT_ASSERT_EQ(test, pair_post(&p->end[0], &wr), 0);
-}
 
 /* The peer's Read, of @len octets of our memory */
 static void tx_post_read(struct kunit *test, struct srnic_mr *src, u32 len)
@@ -91,26 +40,6 @@ static void tx_post_read(struct kunit *test, struct srnic_mr *src, u32 len)
 	KUNIT_ASSERT_EQ(test, pair_post(&p->end[1], &wr.wr), 0);
 }
 
-static bool tx_poll(const unsigned int *value, unsigned int want)
-{
-	int ms;
-
-	for (ms = 0; ms < TX_PATIENCE_MS && READ_ONCE(*value) != want; ms += 20)
-		msleep(20);
-	return *value == want;
-}
-
-/* All that was posted arrives. */
-static void tx_expect_arrival(struct kunit *test, u64 id)
-{
-	struct pair *p = test->priv;
-
-	pair_deliver(p, 0);
-	pair_expect_wc(p, &p->end[1].rcq, id, IB_WC_SUCCESS);
-	pair_expect_wc(p, &p->end[0].scq, id, IB_WC_SUCCESS);
-	pair_expect_fault(p, 1, SRNIC_ERR_NONE);
-}
-
 /* --- want of memory and want of room --- */
 
 static const int tx_refusals[] = { -EAGAIN, -ENOMEM, -ENOBUFS };
@@ -126,27 +55,27 @@ KUNIT_ARRAY_PARAM(tx_refusal, tx_refusals, tx_refusal_desc);
 static void tx_tcp_without_memory_asked_by_timer(struct kunit *test)
 {
 	const unsigned int most = 2 * (TX_WHILE_MS / SRNIC_RETRY_MS + 2);
-	struct srnic_qp *qp = tx_begin(test, &tx_plain);
+	struct srnic_qp *qp = pair_tcp_begin(test, &tx_plain);
 
-	tx_post(test, 1);
+	pair_tcp_post(test, 1);
 	pair_tcp.err = *(const int *)test->param_value;
 	srnic_tx_doorbell(qp);
 	msleep(TX_WHILE_MS);
 	KUNIT_EXPECT_GT(test, pair_tcp.calls, 2);
 	KUNIT_EXPECT_LE(test, pair_tcp.calls, most);
 	pair_tcp.err = 0;
-	KUNIT_EXPECT_TRUE(test, tx_poll(&qp->sq.get, 1));
-	tx_expect_arrival(test, 1);
+	KUNIT_EXPECT_TRUE(test, pair_tcp_poll(&qp->sq.get, 1));
+	pair_tcp_expect_arrival(test, 1);
 }
 
 /* Whoever kicks meanwhile changes nothing, and nothing is lost. */
 static void tx_kicks_while_memory_is_short_void(struct kunit *test)
 {
-	struct srnic_qp *qp = tx_begin(test, &tx_plain);
+	struct srnic_qp *qp = pair_tcp_begin(test, &tx_plain);
 	unsigned int calls;
 	int i;
 
-	tx_post(test, 1);
+	pair_tcp_post(test, 1);
 	pair_tcp.err = -ENOMEM;
 	srnic_tx_doorbell(qp);
 	calls = pair_tcp.calls;
@@ -154,17 +83,17 @@ static void tx_kicks_while_memory_is_short_void(struct kunit *test)
 		srnic_tx_doorbell(qp);
 	KUNIT_EXPECT_LE(test, pair_tcp.calls, calls + 1);
 	pair_tcp.err = 0;
-	KUNIT_EXPECT_TRUE(test, tx_poll(&qp->sq.get, 1));
-	tx_expect_arrival(test, 1);
+	KUNIT_EXPECT_TRUE(test, pair_tcp_poll(&qp->sq.get, 1));
+	pair_tcp_expect_arrival(test, 1);
 }
 
 /* TCP calls when it has room: no timer runs. */
 static void tx_tcp_without_room_asked_when_it_has(struct kunit *test)
 {
 	struct pair *p = test->priv;
-	struct srnic_qp *qp = tx_begin(test, &tx_plain);
+	struct srnic_qp *qp = pair_tcp_begin(test, &tx_plain);
 
-	tx_post(test, 1);
+	pair_tcp_post(test, 1);
 	p->sock->sk->sk_wmem_queued = p->sock->sk->sk_sndbuf;
 	pair_tcp.err = -EAGAIN;
 	srnic_tx_doorbell(qp);
@@ -174,16 +103,16 @@ static void tx_tcp_without_room_asked_when_it_has(struct kunit *test)
 	p->sock->sk->sk_wmem_queued = 0;
 	pair_tcp.err = 0;
 	srnic_tx_kick(qp);
-	KUNIT_EXPECT_TRUE(test, tx_poll(&qp->sq.get, 1));
-	tx_expect_arrival(test, 1);
+	KUNIT_EXPECT_TRUE(test, pair_tcp_poll(&qp->sq.get, 1));
+	pair_tcp_expect_arrival(test, 1);
 }
 
 /* No page for an FPDU: the timer, too */
 static void tx_without_pages_goes_on_later(struct kunit *test)
 {
-	struct srnic_qp *qp = tx_begin(test, &tx_marked);
+	struct srnic_qp *qp = pair_tcp_begin(test, &tx_marked);
 
-	tx_post(test, 1);
+	pair_tcp_post(test, 1);
 	pair_tcp.piece = 7;
 	pair_tcp.pieces = 5;
 	srnic_tx_doorbell(qp);
@@ -191,14 +120,14 @@ static void tx_without_pages_goes_on_later(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, qp->tx.batch.len, 0);
 	KUNIT_EXPECT_EQ(test, qp->tx.pos, 0);
 	pair_tcp.piece = 0;
-	KUNIT_EXPECT_TRUE(test, tx_poll(&qp->sq.get, 1));
-	tx_expect_arrival(test, 1);
+	KUNIT_EXPECT_TRUE(test, pair_tcp_poll(&qp->sq.get, 1));
+	pair_tcp_expect_arrival(test, 1);
 }
 
 /* A Terminate message that gets no memory is given up in the end. */
 static void tx_terminate_without_memory_given_up(struct kunit *test)
 {
-	struct srnic_qp *qp = tx_begin(test, &tx_plain);
+	struct srnic_qp *qp = pair_tcp_begin(test, &tx_plain);
 	int ms;
 
 	pair_tcp.err = -EAGAIN;
@@ -244,12 +173,12 @@ static void tx_reserves_for_storage_alone(struct kunit *test)
 	struct srnic_qp *qp = p->end[0].qp;
 
 	pair_start(p, &tx_plain);
-	tx_post(test, 1);
+	pair_tcp_post(test, 1);
 	qp->user = who->user;
 	srnic_tx_start(qp, &params);
 	qp->tx.open = true;
 	srnic_tx_kick(qp);
-	KUNIT_EXPECT_TRUE(test, tx_poll(&pair_tcp.calls, 1));
+	KUNIT_EXPECT_TRUE(test, pair_tcp_poll(&pair_tcp.calls, 1));
 	KUNIT_EXPECT_EQ(test, !!(pair_tcp.task_flags & PF_MEMALLOC), who->reserves);
 	KUNIT_EXPECT_TRUE(test, pair_tcp.task_flags & PF_MEMALLOC_NOIO);
 	qp->user = false;
@@ -264,7 +193,7 @@ static void tx_open_within_rx_lets_out_what_is_posted(struct kunit *test)
 	struct srnic_qp *qp = p->end[0].qp;
 
 	pair_start(p, &tx_plain);
-	tx_post(test, 1);
+	pair_tcp_post(test, 1);
 	srnic_tx_doorbell(qp);
 	KUNIT_EXPECT_EQ(test, pair_tcp.calls, 0);
 	mutex_lock(&qp->tx.lock);
@@ -272,25 +201,25 @@ static void tx_open_within_rx_lets_out_what_is_posted(struct kunit *test)
 	srnic_tx_open(qp);
 	local_bh_enable();
 	mutex_unlock(&qp->tx.lock);
-	KUNIT_EXPECT_TRUE(test, tx_poll(&qp->sq.get, 1));
-	tx_expect_arrival(test, 1);
+	KUNIT_EXPECT_TRUE(test, pair_tcp_poll(&qp->sq.get, 1));
+	pair_tcp_expect_arrival(test, 1);
 }
 
 static void tx_open_without_a_post_is_no_work(struct kunit *test)
 {
-	struct srnic_qp *qp = tx_begin(test, &tx_plain);
+	struct srnic_qp *qp = pair_tcp_begin(test, &tx_plain);
 
 	KUNIT_EXPECT_FALSE(test, work_busy(&qp->tx.work));
-	tx_post(test, 1);
+	pair_tcp_post(test, 1);
 	srnic_tx_doorbell(qp);
-	KUNIT_EXPECT_TRUE(test, tx_poll(&qp->sq.get, 1));
+	KUNIT_EXPECT_TRUE(test, pair_tcp_poll(&qp->sq.get, 1));
 }
 
 /* --- the end of a stream --- */
 
 static void tx_finish_nothing_posted_at_once(struct kunit *test)
 {
-	struct srnic_qp *qp = tx_begin(test, &tx_plain);
+	struct srnic_qp *qp = pair_tcp_begin(test, &tx_plain);
 
 	srnic_tx_finish(qp);
 	KUNIT_EXPECT_EQ(test, pair_tcp.finishes, 1);
@@ -304,20 +233,20 @@ static void tx_finish_nothing_posted_at_once(struct kunit *test)
 static void tx_finish_lets_out_what_is_posted(struct kunit *test)
 {
 	struct pair *p = test->priv;
-	struct srnic_qp *qp = tx_begin(test, &tx_plain);
+	struct srnic_qp *qp = pair_tcp_begin(test, &tx_plain);
 
-	tx_post(test, 1);
-	tx_post(test, 2);
+	pair_tcp_post(test, 1);
+	pair_tcp_post(test, 2);
 	pair_tcp.err = -ENOMEM;
 	srnic_tx_finish(qp);
 	KUNIT_EXPECT_EQ(test, pair_tcp.finishes, 0);
-	tx_post(test, 3);
+	pair_tcp_post(test, 3);
 	pair_tcp.err = 0;
-	KUNIT_EXPECT_TRUE(test, tx_poll(&pair_tcp.finishes, 1));
+	KUNIT_EXPECT_TRUE(test, pair_tcp_poll(&pair_tcp.finishes, 1));
 	srnic_tx_doorbell(qp);
 	KUNIT_EXPECT_EQ(test, qp->sq.get, 2);
-	tx_expect_arrival(test, 1);
-	tx_expect_arrival(test, 2);
+	pair_tcp_expect_arrival(test, 1);
+	pair_tcp_expect_arrival(test, 2);
 	pair_expect_no_wc(p, &p->end[1].rcq);
 	KUNIT_EXPECT_EQ(test, pair_tcp.finishes, 1);
 	KUNIT_EXPECT_EQ(test, pair_tcp.downs, 0);
@@ -327,7 +256,7 @@ static void tx_finish_lets_out_what_is_posted(struct kunit *test)
 static void tx_finish_answers_reads_that_have_come(struct kunit *test)
 {
 	struct pair *p = test->priv;
-	struct srnic_qp *qp = tx_begin(test, &tx_plain);
+	struct srnic_qp *qp = pair_tcp_begin(test, &tx_plain);
 	struct srnic_mr *mr = pair_reg(p, &p->pd, p->end[0].mem, 0x1000, PAIR_MEM,
 				       IB_ACCESS_REMOTE_READ);
 
@@ -337,7 +266,7 @@ static void tx_finish_answers_reads_that_have_come(struct kunit *test)
 	pair_tcp.err = -ENOMEM;
 	srnic_tx_finish(qp);
 	pair_tcp.err = 0;
-	KUNIT_EXPECT_TRUE(test, tx_poll(&pair_tcp.finishes, 1));
+	KUNIT_EXPECT_TRUE(test, pair_tcp_poll(&pair_tcp.finishes, 1));
 	KUNIT_EXPECT_GT(test, p->end[0].wire_len, 3000);
 	pair_deliver(p, 0);
 	KUNIT_EXPECT_EQ(test, p->end[1].qp->sq.reads, 0);
@@ -353,7 +282,7 @@ static void tx_finish_answers_reads_that_have_come(struct kunit *test)
 static void tx_finish_peer_has_closed_nothing_to_wait_for(struct kunit *test)
 {
 	struct pair *p = test->priv;
-	struct srnic_qp *qp = tx_begin(test, &tx_plain);
+	struct srnic_qp *qp = pair_tcp_begin(test, &tx_plain);
 	struct ib_sge sge = {
 		.addr = (uintptr_t)p->end[0].mem, .length = 8, .lkey = SRNIC_LOCAL_DMA_LKEY,
 	};
@@ -380,7 +309,7 @@ static void tx_finish_peer_has_closed_nothing_to_wait_for(struct kunit *test)
 static void tx_finish_behind_error_terminates(struct kunit *test)
 {
 	struct pair *p = test->priv;
-	struct srnic_qp *qp = tx_begin(test, &tx_marked);
+	struct srnic_qp *qp = pair_tcp_begin(test, &tx_marked);
 
 	srnic_fault_note(qp, SRNIC_ERR_CQ_FULL);
 	srnic_tx_finish(qp);
@@ -396,7 +325,7 @@ static void tx_finish_behind_error_terminates(struct kunit *test)
 static void tx_repeat_rtr_write_of_nothing(struct kunit *test)
 {
 	struct pair *p = test->priv;
-	struct srnic_qp *qp = tx_begin(test, &tx_marked);
+	struct srnic_qp *qp = pair_tcp_begin(test, &tx_marked);
 	u64 id;
 
 	for (id = 1; id <= 10; id++) {
@@ -405,26 +334,26 @@ static void tx_repeat_rtr_write_of_nothing(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, srnic_tx_repeat_rtr(qp), 0);
 		KUNIT_EXPECT_GT(test, qp->tx.pos, fpdus);
 		pair_deliver(p, 0);
-		tx_post(test, id);
+		pair_tcp_post(test, id);
 		srnic_tx_doorbell(qp);
-		tx_expect_arrival(test, id);
+		pair_tcp_expect_arrival(test, id);
 	}
 	KUNIT_EXPECT_EQ(test, p->end[1].wire_len, 0);
 }
 
 static void tx_repeat_rtr_moving_stream_busy(struct kunit *test)
 {
-	struct srnic_qp *qp = tx_begin(test, &tx_marked);
+	struct srnic_qp *qp = pair_tcp_begin(test, &tx_marked);
 
-	tx_post(test, 1);
+	pair_tcp_post(test, 1);
 	pair_tcp.err = -ENOMEM;
 	srnic_tx_doorbell(qp);
 	KUNIT_EXPECT_EQ(test, srnic_tx_repeat_rtr(qp), -EBUSY);
 	pair_tcp.err = 0;
-	KUNIT_EXPECT_TRUE(test, tx_poll(&qp->sq.get, 1));
+	KUNIT_EXPECT_TRUE(test, pair_tcp_poll(&qp->sq.get, 1));
 	srnic_tx_finish(qp);
 	KUNIT_EXPECT_EQ(test, srnic_tx_repeat_rtr(qp), -EBUSY);
-	tx_expect_arrival(test, 1);
+	pair_tcp_expect_arrival(test, 1);
 }
 
 /*
@@ -434,7 +363,7 @@ static void tx_repeat_rtr_moving_stream_busy(struct kunit *test)
 static void tx_repeat_rtr_memory_ends_midway_nothing_sent(struct kunit *test)
 {
 	struct pair *p = test->priv;
-	struct srnic_qp *qp = tx_begin(test, &tx_marked);
+	struct srnic_qp *qp = pair_tcp_begin(test, &tx_marked);
 	unsigned int pieces, refused = 0;
 	u64 id = 0;
 
@@ -455,9 +384,9 @@ static void tx_repeat_rtr_memory_ends_midway_nothing_sent(struct kunit *test)
 			refused++;
 		}
 		pair_deliver(p, 0);
-		tx_post(test, ++id);
+		pair_tcp_post(test, ++id);
 		srnic_tx_doorbell(qp);
-		tx_expect_arrival(test, id);
+		pair_tcp_expect_arrival(test, id);
 	}
 	KUNIT_EXPECT_GT(test, refused, 15);
 	KUNIT_EXPECT_LT(test, refused, 60);
@@ -485,8 +414,8 @@ static struct kunit_case tx_cases[] = {
 
 static struct kunit_suite tx_suite = {
 	.name = "srnic_tx",
-	.init = tx_init,
-	.exit = tx_exit,
+	.init = pair_tcp_init,
+	.exit = pair_tcp_exit,
 	.test_cases = tx_cases,
 };
 

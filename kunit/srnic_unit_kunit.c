@@ -10,6 +10,7 @@
 #include "fault.h"
 #include "reads.h"
 #include "rq.h"
+#include "rx.h"
 #include "sq.h"
 #include "writer.h"
 
@@ -128,6 +129,34 @@ static void fault_counted_once(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, qp->fault.err, SRNIC_ERR_INV_STAG);
 }
 
+/* A Read Request is for the sender, who sleeps maybe. */
+static void read_request_wakes_the_sender(struct kunit *test)
+{
+	struct pair *p = test->priv;
+	struct pair_end *from = &p->end[1];
+	struct srnic_qp *qp = p->end[0].qp;
+	struct srnic_upcalls up = {};
+	struct srnic_cursor cur = {};
+	struct srnic_mr *mr, *sink;
+	struct ib_sge sge = { .length = 8 };
+	struct ib_rdma_wr wr = {
+		.wr = { .opcode = IB_WR_RDMA_READ, .sg_list = &sge, .num_sge = 1 },
+	};
+
+	pair_start(p, &unit_opts);
+	mr = pair_reg(p, &p->pd, p->end[0].mem, 0, 100, IB_ACCESS_REMOTE_READ);
+	sink = pair_reg(p, &p->pd, from->mem, 0, 100, IB_ACCESS_LOCAL_WRITE);
+	sge.lkey = sink->stag;
+	wr.rkey = mr->stag;
+	KUNIT_ASSERT_EQ(test, pair_post(from, &wr.wr), 0);
+	pair_send(p, 1);
+	srnic_cursor_at_memory(&cur, from->wire, from->wire_len);
+	KUNIT_EXPECT_EQ(test, srnic_rx_take(qp, &cur, from->wire_len, U32_MAX, &up),
+			from->wire_len);
+	KUNIT_EXPECT_TRUE(test, up.kick);
+	KUNIT_EXPECT_EQ(test, qp->fault.err, SRNIC_ERR_NONE);
+}
+
 /* A QP that never had a stream gives back what it has not. */
 static void irq_freed_twice_is_fine(struct kunit *test)
 {
@@ -169,6 +198,7 @@ static struct kunit_case unit_cases[] = {
 	KUNIT_CASE(sq_oldest_read_asked_twice_is_the_same),
 	KUNIT_CASE(writer_without_crc_has_zeroes_there),
 	KUNIT_CASE(fault_counted_once),
+	KUNIT_CASE(read_request_wakes_the_sender),
 	KUNIT_CASE(irq_freed_twice_is_fine),
 	KUNIT_CASE(batch_reset_gives_pages_back),
 	{}

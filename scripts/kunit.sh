@@ -17,101 +17,10 @@
 
 . "$(dirname "$0")/lib.sh"
 . "$TOP/scripts/tap.sh"
+# shellcheck source=scripts/uml.sh
+. "$TOP/scripts/uml.sh"
 
 TIMEOUT=${KUNIT_TIMEOUT:-300}	# seconds that a kernel may take for its tests
-LIB=drivers/infiniband/sw/iw_mpa
-SRNIC=drivers/infiniband/sw/srnic
-COMPAT=drivers/infiniband/sw/compat
-SKELETON=drivers/infiniband/sw/iw_mpa_skeleton
-
-# What kunit/srnic_pair_tcp.c does in place of TCP, of the library and of the page allocator
-FAKED_TX='kernel_sendpage_locked iw_mpa_stream_down iw_mpa_tx_finished'
-FAKED_FRAG=skb_page_frag_refill
-
-declare -A CONFIG=([pure]=kunit/pure.kunitconfig [net]=kunit/.kunitconfig
-	[s390]=kunit/arch.kunitconfig [i386]=kunit/arch.kunitconfig)
-# Of those that kunit.py knows by this name: the prefix of their compiler
-declare -A CROSS=([s390]=s390x-linux-gnu- [i386]='')
-
-# put FILE: write stdin there, but leave a file alone that holds just that
-put() {
-	local text
-
-	text=$(cat)
-	[[ -e $1 && $(<"$1") == "$text" ]] || printf '%s\n' "$text" >"$1"
-}
-
-hook() {
-	grep -qxF "$2" "$1" || printf '%s\n' "$2" >>"$1"
-}
-
-# Of srnic, what needs no RDMA core. The pure layers' objects are named by the same lines as in the
-# modules. Where the library as a whole is not built, they are linked one by one, and in user mode
-# Linux count what is reached: with -Og gcc counts the branches of the source, and byte order is the
-# builtin that it is on real machines.
-put_makefiles() {
-	put "$1/Kconfig" <<-'EOF'
-		source "drivers/iw_mpa/kunit/Kconfig"
-	EOF
-	put "$1/Makefile" <<-EOF
-		subdir-ccflags-y := -Werror -I\$(srctree)/drivers/iw_mpa/include
-		ifdef CONFIG_IW_MPA
-		obj-y += $LIB/
-		include \$(srctree)/drivers/iw_mpa/$SRNIC/Kbuild
-		obj-m :=
-		obj-y += \$(addprefix $SRNIC/,\$(srnic-r0) \$(srnic-r1) \$(srnic-r2) \$(srnic-leaves))
-		CFLAGS_$SRNIC/trace.o += \$(CFLAGS_trace.o)
-		CFLAGS_$SRNIC/tx.o += \$(foreach name,$FAKED_TX,-D\$(name)=pair_\$(name))
-		CFLAGS_$SRNIC/frag.o += \$(foreach name,$FAKED_FRAG,-D\$(name)=pair_\$(name))
-		else
-		include \$(srctree)/drivers/iw_mpa/$LIB/Kbuild
-		include \$(srctree)/drivers/iw_mpa/$SRNIC/Kbuild
-		obj-m :=
-		ifeq (\$(SRCARCH),um)
-		ccflags-y := --coverage -Og \$(addprefix -D__HAVE_BUILTIN_BSWAP,16__ 32__ 64__)
-		endif
-		obj-y += \$(addprefix $LIB/,\$(iw_mpa-l0))
-		obj-y += \$(addprefix $SRNIC/,\$(srnic-r0))
-		endif
-		obj-y += kunit/
-	EOF
-}
-
-# By contents and without times: what has changed is new for make, and nothing else is.
-stage() {
-	local linux=$1 ours=$1/drivers/iw_mpa
-
-	mkdir -p "$ours/$LIB" "$ours/$SRNIC" "$ours/$COMPAT" "$ours/$SKELETON" "$ours/include" "$ours/kunit"
-	rsync -rc --delete "$TOP/$LIB/" "$ours/$LIB/"
-	rsync -rc --delete "$TOP/$SRNIC/" "$ours/$SRNIC/"
-	rsync -rc --delete "$TOP/$COMPAT/" "$ours/$COMPAT/"
-	rsync -rc --delete "$TOP/$SKELETON/" "$ours/$SKELETON/"
-	rsync -rc --delete "$TOP/include/" "$ours/include/"
-	rsync -rc --delete "$TOP/kunit/" "$ours/kunit/"
-	put_makefiles "$ours"
-	hook "$linux/drivers/Makefile" "obj-\$(CONFIG_IW_MPA_KUNIT_TEST) += iw_mpa/"
-	hook "$linux/drivers/Kconfig" 'source "drivers/iw_mpa/Kconfig"'
-}
-
-# variable NAME: a list of a Kbuild or of kunit/Makefile, as make understands it
-variable() {
-	make -s --no-print-directory -f - print <<-EOF
-		srctree := $TOP
-		src := kunit
-		include $TOP/$LIB/Kbuild $TOP/$SRNIC/Kbuild $TOP/kunit/Makefile
-		print: ; @echo \$($1)
-	EOF
-}
-
-# The suites that kernel $1 has to run: see kunit/Makefile
-suites() {
-	local object
-
-	for object in $(variable iw_mpa-kunit-l0) \
-		$([[ $1 != net ]] || variable iw_mpa-kunit-net); do
-		[[ $object != *_kunit.o ]] || echo "${object%_kunit.o}"
-	done
-}
 
 # A suite that nobody builds would be silent for ever
 test_all_listed() {
@@ -122,20 +31,6 @@ test_all_listed() {
 		file=$(basename "$file" .c).o
 		[[ $listed == *" $file "* ]] || { echo "$file is not in kunit/Makefile"; return 1; }
 	done
-}
-
-# arch NAME: sets ARCH, what kunit.py wants to know of it
-arch() {
-	ARCH=()
-	[[ -z ${CROSS[$1]+set} ]] || ARCH=("--arch=$1" "--cross_compile=${CROSS[$1]}")
-}
-
-build_kernel() {
-	local -a ARCH
-
-	arch "$3"
-	cd "$1" && nice tools/testing/kunit/kunit.py build --build_dir="$2" "${ARCH[@]}" \
-		--kunitconfig="$TOP/${CONFIG[$3]}" --jobs "$(nproc)"
 }
 
 # kunit.py's own verdict is not asked: ktap.py judges the console, and is stricter.

@@ -1,0 +1,327 @@
+// SPDX-License-Identifier: GPL-2.0
+/* What the library asks of srnic: a QP gets a stream, and gives it back. */
+
+#include "srnic_single.h"
+
+#include <linux/delay.h>
+#include <linux/module.h>
+#include <net/sock.h>
+
+#include "fault.h"
+#include "handoff.h"
+#include "../srnic/qp.h"	/* the library has a qp.h, too */
+
+#define HANDOFF_WHILE_MS	50
+
+static const struct iw_mpa_params handoff_params = {
+	.initiator = true, .crc = true, .ird = PAIR_IRD, .ord = 2,
+};
+
+static int handoff_prepare_by(const struct iw_mpa_params *params)
+{
+	const struct iw_mpa_handoff ho = { .params = params, .sock = single.p->sock };
+
+	return srnic_driver_ops.prepare(&single.qp->ibqp, &ho);
+}
+
+static void handoff_begin(struct kunit *test)
+{
+	KUNIT_ASSERT_EQ(test, handoff_prepare_by(&handoff_params), 0);
+	KUNIT_EXPECT_EQ(test, srnic_qp_state(single.qp), IB_QPS_RTS);
+	KUNIT_EXPECT_PTR_EQ(test, single.qp->sock, single.p->sock);
+}
+
+/* Nothing is left of the stream. */
+static void handoff_stop_as(struct kunit *test, enum iw_mpa_reason why)
+{
+	srnic_driver_ops.stop(&single.qp->ibqp, why);
+	KUNIT_EXPECT_EQ(test, srnic_qp_state(single.qp), IB_QPS_ERR);
+	KUNIT_EXPECT_NULL(test, single.qp->sock);
+	KUNIT_EXPECT_NULL(test, single.qp->ep);
+	KUNIT_EXPECT_NULL(test, single.qp->irq.ring);
+	KUNIT_EXPECT_FALSE(test, sock_flag(single.p->sock->sk, SOCK_MEMALLOC));
+}
+
+/* One stream at a time, and none for a QP that is in error or ends */
+static void handoff_prepared_when_idle_alone(struct kunit *test)
+{
+	struct srnic_qp *qp = single.qp;
+	struct srnic_irqe *ring;
+
+	handoff_begin(test);
+	ring = qp->irq.ring;
+	KUNIT_EXPECT_EQ(test, qp->irq.size, PAIR_IRD);
+	KUNIT_EXPECT_EQ(test, handoff_prepare_by(&handoff_params), -EINVAL);
+	KUNIT_EXPECT_PTR_EQ(test, qp->irq.ring, ring);
+	handoff_stop_as(test, IW_MPA_R_ULP_CLOSE);
+	KUNIT_EXPECT_EQ(test, handoff_prepare_by(&handoff_params), -EINVAL);
+	qp->state = SRNIC_IDLE;
+	qp->dying = true;
+	KUNIT_EXPECT_EQ(test, handoff_prepare_by(&handoff_params), -EINVAL);
+	qp->dying = false;
+	qp->ep = (struct iw_mpa_ep *)qp;	/* compared with NULL alone */
+	KUNIT_EXPECT_EQ(test, handoff_prepare_by(&handoff_params), -EINVAL);
+	qp->ep = NULL;
+	KUNIT_EXPECT_NULL(test, qp->sock);
+	handoff_begin(test);
+	handoff_stop_as(test, IW_MPA_R_ULP_CLOSE);
+}
+
+/* A stream that was aborted, or has failed, leaves nothing to the next one. */
+static void handoff_begins_anew(struct kunit *test)
+{
+	const struct ib_qp_attr sqd = { .qp_state = IB_QPS_SQD };
+	struct srnic_qp *qp = single.qp;
+
+	qp->abrupt = true;
+	qp->fault.err = SRNIC_ERR_CRC;
+	handoff_begin(test);
+	KUNIT_EXPECT_EQ(test, qp->fault.err, SRNIC_ERR_NONE);
+	KUNIT_EXPECT_EQ(test, srnic_qp_modify(qp, &sqd, IB_QP_STATE), 0);
+	KUNIT_EXPECT_EQ(test, srnic_qp_state(qp), IB_QPS_SQD);
+	handoff_stop_as(test, IW_MPA_R_ULP_CLOSE);
+	single_expect_events(test, 0);
+}
+
+/* Storage of this host is behind kernel ULPs that connect: they may have the last memory. */
+static void handoff_reserves_shared_with_storage(struct kunit *test)
+{
+	struct iw_mpa_params params = handoff_params;
+	struct sock *sk = single.p->sock->sk;
+	int i;
+
+	for (i = 0; i < 4; i++) {
+		params.initiator = i & 1;
+		single.qp->user = i & 2;
+		single.qp->state = SRNIC_IDLE;
+		KUNIT_ASSERT_EQ(test, handoff_prepare_by(&params), 0);
+		KUNIT_EXPECT_EQ(test, sock_flag(sk, SOCK_MEMALLOC), i == 1);
+		/* An application's QP is looked at again and again: see srnic_qp_flush(). */
+		handoff_stop_as(test, IW_MPA_R_ULP_CLOSE);
+		cancel_delayed_work_sync(&single.qp->flush_work);
+	}
+	single.qp->user = false;
+}
+
+/* --- its end --- */
+
+/* What was under way as the stream ended */
+enum handoff_cut {
+	CUT_NOT,
+	CUT_SEND,
+	CUT_READ,
+};
+
+static const struct handoff_row {
+	const char		*desc;
+	enum iw_mpa_reason	why;
+	enum handoff_cut	cut;
+	bool			ended;		/* the peer has closed */
+	bool			abrupt;		/* the ULP does not care */
+	bool			fails;
+} handoff_rows[] = {
+	{ "reset",			IW_MPA_R_PEER_RESET, .fails = true },
+	{ "TCP error",			IW_MPA_R_TCP_ERROR, .fails = true },
+	{ "unreachable",		IW_MPA_R_TCP_UNREACHABLE, .fails = true },
+	{ "refused",			IW_MPA_R_TCP_REFUSED, .fails = true },
+	{ "peer closed",		IW_MPA_R_PEER_CLOSED },
+	{ "peer closed in a Send",	IW_MPA_R_PEER_CLOSED, CUT_SEND, .fails = true },
+	{ "peer closed before a Read",	IW_MPA_R_PEER_CLOSED, CUT_READ, .fails = true },
+	{ "abrupt, then peer closed",	IW_MPA_R_PEER_CLOSED, CUT_SEND, .abrupt = true },
+	{ "close",			IW_MPA_R_ULP_CLOSE },
+	{ "close in a Send",		IW_MPA_R_ULP_CLOSE, CUT_SEND },
+	{ "close, peer in a Send",	IW_MPA_R_ULP_CLOSE, CUT_SEND, true, .fails = true },
+	{ "close, peer before a Read",	IW_MPA_R_ULP_CLOSE, CUT_READ, true, .fails = true },
+	{ "close, peer too",		IW_MPA_R_ULP_CLOSE, CUT_NOT, true },
+	{ "abrupt, peer in a Send",	IW_MPA_R_ULP_CLOSE, CUT_SEND, true, true },
+};
+
+static void handoff_row_desc(const struct handoff_row *row, char *desc)
+{
+	strscpy(desc, row->desc, KUNIT_PARAM_DESC_SIZE);
+}
+
+KUNIT_ARRAY_PARAM(handoff_row, handoff_rows, handoff_row_desc);
+
+/* RFC 5044 8, code 1: the ULP hears of a stream that ends where it should not. */
+static void handoff_stop_tells_of_an_abort(struct kunit *test)
+{
+	const struct handoff_row *row = test->param_value;
+	struct srnic_qp *qp = single.qp;
+
+	handoff_begin(test);
+	qp->abrupt = row->abrupt;
+	qp->rx.ended = row->ended;
+	qp->rx.send_busy = row->cut == CUT_SEND;
+	qp->sq.reads = row->cut == CUT_READ;
+	handoff_stop_as(test, row->why);
+	KUNIT_EXPECT_EQ(test, qp->fault.err, row->fails ? SRNIC_ERR_STREAM : SRNIC_ERR_NONE);
+	single_expect_events(test, row->fails);
+	if (row->fails)
+		KUNIT_EXPECT_EQ(test, single.events[0], IB_EVENT_QP_FATAL);
+	KUNIT_EXPECT_FALSE(test, sock_owned_by_user_nocheck(single.p->sock->sk));
+}
+
+static void handoff_close(struct work_struct *unused)
+{
+	srnic_driver_ops.stop(&single.qp->ibqp, IW_MPA_R_PEER_CLOSED);
+}
+
+/* RX may be under way in another context: what it says of the end is waited for. */
+static void handoff_stop_waits_for_the_socket(struct kunit *test)
+{
+	const struct iw_mpa_params params = { .crc = true, .ird = PAIR_IRD };
+	struct sock *sk = single.p->sock->sk;
+	struct work_struct work;
+
+	KUNIT_ASSERT_EQ(test, handoff_prepare_by(&params), 0);
+	INIT_WORK_ONSTACK(&work, handoff_close);
+	lock_sock(sk);
+	queue_work(srnic_event_wq, &work);
+	msleep(HANDOFF_WHILE_MS);
+	KUNIT_EXPECT_EQ(test, srnic_qp_state(single.qp), IB_QPS_RTS);
+	single.qp->rx.send_busy = true;
+	release_sock(sk);
+	flush_work(&work);
+	destroy_work_on_stack(&work);
+	KUNIT_EXPECT_EQ(test, srnic_qp_state(single.qp), IB_QPS_ERR);
+	KUNIT_EXPECT_EQ(test, single.qp->fault.err, SRNIC_ERR_STREAM);
+}
+
+static const struct handoff_tell {
+	enum srnic_err		err;
+	enum ib_event_type	event;
+} handoff_tells[] = {
+	{ SRNIC_ERR_CRC, IB_EVENT_QP_FATAL },
+	{ SRNIC_ERR_MSN, IB_EVENT_QP_REQ_ERR },
+	{ SRNIC_ERR_WRITE_STAG, IB_EVENT_QP_ACCESS_ERR },
+};
+
+static void handoff_tell_desc(const struct handoff_tell *tell, char *desc)
+{
+	strscpy(desc, srnic_err_name(tell->err), KUNIT_PARAM_DESC_SIZE);
+}
+
+KUNIT_ARRAY_PARAM(handoff_tell, handoff_tells, handoff_tell_desc);
+
+/* The first fault is what the ULP hears of, whatever TCP says behind it. */
+static void handoff_stop_tells_of_the_fault(struct kunit *test)
+{
+	const struct handoff_tell *tell = test->param_value;
+
+	handoff_begin(test);
+	srnic_fault_note(single.qp, tell->err);
+	handoff_stop_as(test, IW_MPA_R_PEER_RESET);
+	single_expect_events(test, 1);
+	KUNIT_EXPECT_EQ(test, single.events[0], tell->event);
+}
+
+/* With an SRQ there is one more, behind the last completion. */
+static void handoff_stop_tells_of_the_last_wqe(struct kunit *test)
+{
+	struct srnic_srq *srq = kunit_kzalloc(test, sizeof(*srq), GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, srq);
+	single.qp->srq = srq;
+	handoff_begin(test);
+	handoff_stop_as(test, IW_MPA_R_ULP_CLOSE);
+	single_expect_events(test, 1);
+	KUNIT_EXPECT_EQ(test, single.events[0], IB_EVENT_QP_LAST_WQE_REACHED);
+}
+
+/* What is posted when the stream ends completes, and was not sent. */
+static void handoff_stop_flushes(struct kunit *test)
+{
+	struct pair_end *e = &single.p->end[0];
+	const struct ib_send_wr wr = {
+		.wr_id = 1, .opcode = IB_WR_SEND, .send_flags = IB_SEND_SIGNALED,
+	};
+
+	pair_post_recv(e, 2, e->mem, 8);
+	handoff_begin(test);
+	KUNIT_ASSERT_EQ(test, pair_post(e, &wr), 0);
+	pair_expect_no_wc(single.p, &e->scq);
+	handoff_stop_as(test, IW_MPA_R_ULP_CLOSE);
+	pair_expect_wc(single.p, &e->scq, 1, IB_WC_WR_FLUSH_ERR);
+	pair_expect_wc(single.p, &e->rcq, 2, IB_WC_WR_FLUSH_ERR);
+	pair_expect_no_wc(single.p, &e->scq);
+	pair_expect_no_wc(single.p, &e->rcq);
+}
+
+/* --- the socket's callbacks --- */
+
+static unsigned int handoff_spaces;
+
+static void handoff_tcp_write_space(struct sock *sk)
+{
+	handoff_spaces++;
+}
+
+/* TCP's own callback is called each time, the sender if there is room and a stream. */
+static void handoff_write_space_passed_on(struct kunit *test)
+{
+	struct iw_mpa_stream stream = { .write_space = handoff_tcp_write_space };
+	struct sock *sk = single.p->sock->sk;
+	void *user_data = sk->sk_user_data;
+	void (*write_space)(struct sock *sk) = sk->sk_write_space;
+	void (*data_ready)(struct sock *sk) = sk->sk_data_ready;
+	int sndbuf = sk->sk_sndbuf;
+
+	handoff_spaces = 0;
+	handoff_begin(test);
+	write_lock_bh(&sk->sk_callback_lock);
+	sk->sk_user_data = &stream;
+	srnic_driver_ops.attach(&single.qp->ibqp, sk, &stream);
+	write_unlock_bh(&sk->sk_callback_lock);
+	KUNIT_EXPECT_PTR_EQ(test, stream.priv, (void *)single.qp);
+	sk->sk_write_space(sk);
+	KUNIT_EXPECT_EQ(test, handoff_spaces, 1);
+	flush_work(&single.qp->tx.work);
+	KUNIT_EXPECT_TRUE(test, single.qp->tx.denied);
+	single.qp->tx.denied = false;
+	sk->sk_sndbuf = 0;
+	sk->sk_wmem_queued = 1;
+	sk->sk_write_space(sk);
+	KUNIT_EXPECT_EQ(test, handoff_spaces, 2);
+	flush_work(&single.qp->tx.work);
+	KUNIT_EXPECT_FALSE(test, single.qp->tx.denied);
+	sk->sk_sndbuf = sndbuf;
+	sk->sk_wmem_queued = 0;
+	/* The library takes the callbacks back. */
+	stream.priv = NULL;
+	sk->sk_write_space(sk);
+	sk->sk_data_ready(sk);
+	flush_work(&single.qp->tx.work);
+	KUNIT_EXPECT_FALSE(test, single.qp->tx.denied);
+	KUNIT_EXPECT_EQ(test, handoff_spaces, 2);
+	write_lock_bh(&sk->sk_callback_lock);
+	sk->sk_user_data = user_data;
+	sk->sk_write_space = write_space;
+	sk->sk_data_ready = data_ready;
+	write_unlock_bh(&sk->sk_callback_lock);
+	handoff_stop_as(test, IW_MPA_R_ULP_CLOSE);
+}
+
+static struct kunit_case handoff_cases[] = {
+	KUNIT_CASE(handoff_prepared_when_idle_alone),
+	KUNIT_CASE(handoff_begins_anew),
+	KUNIT_CASE(handoff_reserves_shared_with_storage),
+	KUNIT_CASE_PARAM(handoff_stop_tells_of_an_abort, handoff_row_gen_params),
+	KUNIT_CASE(handoff_stop_waits_for_the_socket),
+	KUNIT_CASE_PARAM(handoff_stop_tells_of_the_fault, handoff_tell_gen_params),
+	KUNIT_CASE(handoff_stop_tells_of_the_last_wqe),
+	KUNIT_CASE(handoff_stop_flushes),
+	KUNIT_CASE(handoff_write_space_passed_on),
+	{}
+};
+
+static struct kunit_suite handoff_suite = {
+	.name = "srnic_handoff",
+	.init = single_init,
+	.exit = single_exit,
+	.test_cases = handoff_cases,
+};
+
+kunit_test_suite(handoff_suite);
+
+MODULE_LICENSE("GPL");

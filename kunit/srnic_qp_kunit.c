@@ -1,0 +1,453 @@
+// SPDX-License-Identifier: GPL-2.0
+/* QPs without a stream: what a ULP may do to them, flush, events, end; and SRQs. */
+
+#include "srnic_single.h"
+
+#include <linux/delay.h>
+#include <linux/module.h>
+
+#include "../srnic/qp.h"	/* the library has a qp.h, too */
+#include "rq.h"
+#include "srq.h"
+
+#define QP_WRS		3
+#define QP_SHORT_MS	50
+
+/**
+ * struct qp_late - a reference on the QP that is given back later
+ * @work: gives it back
+ * @dropped: it has
+ */
+struct qp_late {
+	struct delayed_work	work;
+	bool			dropped;
+};
+
+static void qp_drop(struct work_struct *work)
+{
+	struct qp_late *late = container_of(to_delayed_work(work), struct qp_late, work);
+
+	WRITE_ONCE(late->dropped, true);
+	srnic_qp_put(single.qp);
+}
+
+static int qp_modify(struct srnic_qp *qp, enum ib_qp_state state)
+{
+	const struct ib_qp_attr attr = { .qp_state = state };
+
+	return srnic_qp_modify(qp, &attr, IB_QP_STATE);
+}
+
+static void qp_post_recvs(void)
+{
+	int i;
+
+	for (i = 0; i < QP_WRS; i++)
+		pair_post_recv(&single.p->end[0], 100 + i, single.p->end[0].mem, 8);
+}
+
+/* Sends and receives, each by its number */
+static void qp_post_all(struct kunit *test)
+{
+	int i;
+
+	for (i = 0; i < QP_WRS; i++) {
+		const struct ib_send_wr wr = {
+			.wr_id = i, .opcode = IB_WR_SEND, .send_flags = IB_SEND_SIGNALED,
+		};
+
+		KUNIT_ASSERT_EQ(test, pair_post(&single.p->end[0], &wr), 0);
+	}
+	qp_post_recvs();
+}
+
+/* Each once, in the order in which they were posted */
+static void qp_expect_flushed(void)
+{
+	struct pair_end *e = &single.p->end[0];
+	int i;
+
+	for (i = 0; i < QP_WRS; i++) {
+		pair_expect_wc(single.p, &e->scq, i, IB_WC_WR_FLUSH_ERR);
+		pair_expect_wc(single.p, &e->rcq, 100 + i, IB_WC_WR_FLUSH_ERR);
+	}
+	pair_expect_no_wc(single.p, &e->scq);
+	pair_expect_no_wc(single.p, &e->rcq);
+}
+
+/* --- the table of states --- */
+
+/* What a ULP asks of a QP that has no connection any more, or not yet */
+static const struct qp_row {
+	const char		*desc;
+	u8			from;
+	u8			to;
+	int			err;
+	u8			is;		/* as the RDMA core names it */
+} qp_rows[] = {
+	{ "idle, RESET",	SRNIC_IDLE, IB_QPS_RESET, 0, IB_QPS_RESET },
+	{ "idle, INIT",		SRNIC_IDLE, IB_QPS_INIT, 0, IB_QPS_INIT },
+	{ "idle, RTR",		SRNIC_IDLE, IB_QPS_RTR, 0, IB_QPS_RTR },
+	{ "idle, RTS",		SRNIC_IDLE, IB_QPS_RTS, -EINVAL, IB_QPS_RESET },
+	{ "idle, SQD",		SRNIC_IDLE, IB_QPS_SQD, -EINVAL, IB_QPS_RESET },
+	{ "idle, SQE",		SRNIC_IDLE, IB_QPS_SQE, -EINVAL, IB_QPS_RESET },
+	{ "idle, ERR",		SRNIC_IDLE, IB_QPS_ERR, 0, IB_QPS_ERR },
+	{ "rts, RESET",		SRNIC_RTS, IB_QPS_RESET, -EINVAL, IB_QPS_RTS },
+	{ "rts, INIT",		SRNIC_RTS, IB_QPS_INIT, -EINVAL, IB_QPS_RTS },
+	{ "rts, RTR",		SRNIC_RTS, IB_QPS_RTR, 0, IB_QPS_RTS },
+	{ "rts, RTS",		SRNIC_RTS, IB_QPS_RTS, 0, IB_QPS_RTS },
+	{ "rts, SQD",		SRNIC_RTS, IB_QPS_SQD, 0, IB_QPS_SQD },
+	{ "rts, ERR",		SRNIC_RTS, IB_QPS_ERR, 0, IB_QPS_ERR },
+	{ "closing, RESET",	SRNIC_CLOSING, IB_QPS_RESET, -EINVAL, IB_QPS_SQD },
+	{ "closing, RTR",	SRNIC_CLOSING, IB_QPS_RTR, 0, IB_QPS_SQD },
+	{ "closing, RTS",	SRNIC_CLOSING, IB_QPS_RTS, -EINVAL, IB_QPS_SQD },
+	{ "closing, SQD",	SRNIC_CLOSING, IB_QPS_SQD, 0, IB_QPS_SQD },
+	{ "closing, ERR",	SRNIC_CLOSING, IB_QPS_ERR, 0, IB_QPS_ERR },
+	{ "terminate, RESET",	SRNIC_TERMINATE, IB_QPS_RESET, -EINVAL, IB_QPS_SQE },
+	{ "terminate, RTR",	SRNIC_TERMINATE, IB_QPS_RTR, 0, IB_QPS_SQE },
+	{ "terminate, RTS",	SRNIC_TERMINATE, IB_QPS_RTS, -EINVAL, IB_QPS_SQE },
+	{ "terminate, SQD",	SRNIC_TERMINATE, IB_QPS_SQD, 0, IB_QPS_SQE },
+	{ "terminate, ERR",	SRNIC_TERMINATE, IB_QPS_ERR, 0, IB_QPS_ERR },
+	{ "error, RESET",	SRNIC_ERROR, IB_QPS_RESET, 0, IB_QPS_RESET },
+	{ "error, INIT",	SRNIC_ERROR, IB_QPS_INIT, 0, IB_QPS_INIT },
+	{ "error, RTR",		SRNIC_ERROR, IB_QPS_RTR, -EINVAL, IB_QPS_ERR },
+	{ "error, RTS",		SRNIC_ERROR, IB_QPS_RTS, -EINVAL, IB_QPS_ERR },
+	{ "error, SQD",		SRNIC_ERROR, IB_QPS_SQD, 0, IB_QPS_ERR },
+	{ "error, ERR",		SRNIC_ERROR, IB_QPS_ERR, 0, IB_QPS_ERR },
+};
+
+static void qp_row_desc(const struct qp_row *row, char *desc)
+{
+	strscpy(desc, row->desc, KUNIT_PARAM_DESC_SIZE);
+}
+
+KUNIT_ARRAY_PARAM(qp_row, qp_rows, qp_row_desc);
+
+static void qp_modified_by_the_table(struct kunit *test)
+{
+	const struct qp_row *row = test->param_value;
+	struct srnic_qp *qp = single.qp;
+
+	qp->state = row->from;
+	KUNIT_EXPECT_EQ(test, qp_modify(qp, row->to), row->err);
+	KUNIT_EXPECT_EQ(test, srnic_qp_state(qp), (enum ib_qp_state)row->is);
+	/* Nobody holds on to the QP. */
+	KUNIT_EXPECT_EQ(test, qp_modify(qp, IB_QPS_SQE), -EINVAL);
+	KUNIT_EXPECT_FALSE(test, mutex_is_locked(&qp->tx.lock));
+}
+
+/* A ULP that is wrong about the state changes nothing; one that asks for no state neither. */
+static void qp_modified_by_mask(struct kunit *test)
+{
+	struct srnic_qp *qp = single.qp;
+	struct ib_qp_attr attr = { .qp_state = IB_QPS_INIT, .cur_qp_state = IB_QPS_RTR };
+
+	KUNIT_EXPECT_EQ(test, srnic_qp_modify(qp, &attr, IB_QP_STATE | IB_QP_CUR_STATE), -EINVAL);
+	KUNIT_EXPECT_EQ(test, srnic_qp_modify(qp, &attr, IB_QP_ACCESS_FLAGS), 0);
+	KUNIT_EXPECT_EQ(test, srnic_qp_state(qp), IB_QPS_RESET);
+	attr.cur_qp_state = IB_QPS_RESET;
+	KUNIT_EXPECT_EQ(test, srnic_qp_modify(qp, &attr, IB_QP_STATE | IB_QP_CUR_STATE), 0);
+	KUNIT_EXPECT_EQ(test, srnic_qp_state(qp), IB_QPS_INIT);
+}
+
+/* --- work without a stream --- */
+
+/* What was posted before there is a connection goes with RESET, without a word. */
+static void qp_reset_forgets_what_was_posted(struct kunit *test)
+{
+	qp_post_recvs();
+	KUNIT_EXPECT_EQ(test, qp_modify(single.qp, IB_QPS_INIT), 0);
+	KUNIT_EXPECT_EQ(test, single.qp->rq.put - single.qp->rq.get, QP_WRS);
+	KUNIT_EXPECT_EQ(test, qp_modify(single.qp, IB_QPS_RESET), 0);
+	KUNIT_EXPECT_EQ(test, single.qp->rq.put - single.qp->rq.get, 0);
+	pair_expect_no_wc(single.p, &single.p->end[0].rcq);
+}
+
+/* In ERR all of it completes, before the QP can be used again. */
+static void qp_error_flushes_in_order(struct kunit *test)
+{
+	single.qp->ep = (struct iw_mpa_ep *)single.qp;	/* compared with NULL alone */
+	KUNIT_EXPECT_TRUE(test, srnic_qp_to_error(single.qp));
+	KUNIT_EXPECT_FALSE(test, srnic_qp_to_error(single.qp));
+	qp_post_all(test);
+	srnic_qp_flush(single.qp, false);
+	KUNIT_EXPECT_NOT_NULL(test, single.qp->ep);
+	qp_expect_flushed();
+	/* The stream has not ended. */
+	KUNIT_EXPECT_EQ(test, qp_modify(single.qp, IB_QPS_INIT), -EINVAL);
+	qp_post_all(test);
+	srnic_qp_flush(single.qp, true);
+	KUNIT_EXPECT_NULL(test, single.qp->ep);
+	qp_expect_flushed();
+	qp_post_all(test);
+	KUNIT_EXPECT_EQ(test, qp_modify(single.qp, IB_QPS_INIT), 0);
+	qp_expect_flushed();
+}
+
+/* Where there is no connection, nobody but modify has it flushed. */
+static void qp_to_err_flushes_soon(struct kunit *test)
+{
+	qp_post_recvs();
+	KUNIT_EXPECT_EQ(test, qp_modify(single.qp, IB_QPS_ERR), 0);
+	flush_delayed_work(&single.qp->flush_work);
+	KUNIT_EXPECT_EQ(test, single.p->end[0].rcq.put, QP_WRS);
+}
+
+/* --- what the ULP is told --- */
+
+/* Each once; what ends the use of an SRQ comes before why */
+static void qp_events_told_once(struct kunit *test)
+{
+	srnic_qp_tell(single.qp, BIT(IB_EVENT_QP_ACCESS_ERR) | BIT(IB_EVENT_QP_LAST_WQE_REACHED));
+	single_expect_events(test, 2);
+	KUNIT_EXPECT_EQ(test, single.events[0], IB_EVENT_QP_LAST_WQE_REACHED);
+	KUNIT_EXPECT_EQ(test, single.events[1], IB_EVENT_QP_ACCESS_ERR);
+	srnic_qp_tell(single.qp, 0);
+	single_expect_events(test, 2);
+	srnic_qp_tell(single.qp, BIT(IB_EVENT_QP_FATAL));
+	single_expect_events(test, 3);
+	KUNIT_EXPECT_EQ(test, single.events[2], IB_EVENT_QP_FATAL);
+	srnic_qp_tell(single.qp, BIT(IB_EVENT_QP_REQ_ERR));
+	single_expect_events(test, 4);
+	KUNIT_EXPECT_EQ(test, single.events[3], IB_EVENT_QP_REQ_ERR);
+	single.qp->dying = true;
+	srnic_qp_tell(single.qp, BIT(IB_EVENT_QP_FATAL));
+	single_expect_events(test, 4);
+}
+
+/* A ULP may want to hear of none. */
+static void qp_without_handler_told_nothing(struct kunit *test)
+{
+	single.qp->ibqp.event_handler = NULL;
+	srnic_qp_tell(single.qp, BIT(IB_EVENT_QP_FATAL));
+	single_expect_events(test, 0);
+	KUNIT_EXPECT_EQ(test, single.qp->events, 0);
+}
+
+/* ib_drain_qp() waits for it; without an SRQ there is no such thing. */
+static void qp_to_err_tells_of_the_last_wqe(struct kunit *test)
+{
+	struct srnic_srq *srq = kunit_kzalloc(test, sizeof(*srq), GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, srq);
+	KUNIT_EXPECT_EQ(test, qp_modify(single.qp, IB_QPS_ERR), 0);
+	single_expect_events(test, 0);
+	KUNIT_EXPECT_EQ(test, qp_modify(single.qp, IB_QPS_RESET), 0);
+	single.qp->srq = srq;
+	KUNIT_EXPECT_EQ(test, qp_modify(single.qp, IB_QPS_ERR), 0);
+	single_expect_events(test, 1);
+	KUNIT_EXPECT_EQ(test, single.events[0], IB_EVENT_QP_LAST_WQE_REACHED);
+	/* It is in ERR already. */
+	KUNIT_EXPECT_EQ(test, qp_modify(single.qp, IB_QPS_ERR), 0);
+	single_expect_events(test, 1);
+}
+
+/* --- its end --- */
+
+/* From the first of it on nobody finds it; it is not over before the last reference is back. */
+static void qp_end_waits_for_references(struct kunit *test)
+{
+	struct srnic_dev *dev = single.p->dev;
+	struct srnic_qp *qp = single.qp;
+	struct qp_late late = {};
+
+	KUNIT_ASSERT_EQ(test, xa_err(xa_store_irq(&dev->qps, 7, qp, GFP_KERNEL)), 0);
+	KUNIT_EXPECT_NULL(test, srnic_qp_find(dev, 8));
+	KUNIT_ASSERT_PTR_EQ(test, srnic_qp_find(dev, 7), qp);
+	kref_get(&qp->ref);
+	INIT_DELAYED_WORK_ONSTACK(&late.work, qp_drop);
+	queue_delayed_work(srnic_wq, &late.work, msecs_to_jiffies(QP_SHORT_MS));
+	srnic_qp_end(qp);
+	KUNIT_EXPECT_TRUE(test, late.dropped);
+	cancel_delayed_work_sync(&late.work);
+	destroy_delayed_work_on_stack(&late.work);
+	KUNIT_EXPECT_NULL(test, srnic_qp_find(dev, 7));
+	KUNIT_EXPECT_EQ(test, srnic_qp_state(qp), IB_QPS_ERR);
+	KUNIT_EXPECT_FALSE(test, delayed_work_pending(&qp->flush_work));
+	xa_erase_irq(&dev->qps, 7);
+}
+
+/* --- SRQs --- */
+
+static struct srnic_srq *srq_new(struct kunit *test)
+{
+	struct srnic_srq *srq = kunit_kzalloc(test, sizeof(*srq), GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, srq);
+	srq->ibsrq.device = &single.p->dev->ibdev;
+	srq->ibsrq.event_handler = single_handler;
+	return srq;
+}
+
+static const struct srq_row {
+	const char	*desc;
+	u8		type;
+	u32		max_wr;
+	u32		max_sge;
+	int		err;
+} srq_rows[] = {
+	{ "smallest",		IB_SRQT_BASIC, 1, 0, 0 },
+	{ "largest",		IB_SRQT_BASIC, SRNIC_MAX_WR, SRNIC_MAX_SGE, 0 },
+	{ "no entries",		IB_SRQT_BASIC, 0, 1, -EINVAL },
+	{ "too many entries",	IB_SRQT_BASIC, SRNIC_MAX_WR + 1, 1, -EINVAL },
+	{ "too many SGEs",	IB_SRQT_BASIC, 1, SRNIC_MAX_SGE + 1, -EINVAL },
+	{ "another type",	IB_SRQT_XRC, 1, 1, -EOPNOTSUPP },
+};
+
+static void srq_row_desc(const struct srq_row *row, char *desc)
+{
+	strscpy(desc, row->desc, KUNIT_PARAM_DESC_SIZE);
+}
+
+KUNIT_ARRAY_PARAM(srq_row, srq_rows, srq_row_desc);
+
+static void srq_created_within_limits(struct kunit *test)
+{
+	const struct srq_row *row = test->param_value;
+	struct srnic_srq *srq = srq_new(test);
+	struct ib_srq_init_attr init = {
+		.srq_type = row->type, .attr = { .max_wr = row->max_wr, .max_sge = row->max_sge },
+	};
+
+	KUNIT_EXPECT_EQ(test, srnic_create_srq(&srq->ibsrq, &init, NULL), row->err);
+	KUNIT_EXPECT_EQ(test, atomic_read(&single.p->dev->objects.srq), !row->err);
+	if (row->err)
+		return;
+	KUNIT_EXPECT_GE(test, init.attr.max_wr, row->max_wr);
+	KUNIT_EXPECT_GE(test, init.attr.max_sge, max(row->max_sge, 1U));
+	KUNIT_EXPECT_EQ(test, srnic_destroy_srq(&srq->ibsrq, NULL), 0);
+	KUNIT_EXPECT_EQ(test, atomic_read(&single.p->dev->objects.srq), 0);
+}
+
+static struct srnic_srq *srq_begin(struct kunit *test, u32 limit)
+{
+	struct srnic_srq *srq = srq_new(test);
+	struct ib_srq_init_attr init = {
+		.srq_type = IB_SRQT_BASIC,
+		.attr = { .max_wr = 3, .max_sge = 2, .srq_limit = limit },
+	};
+
+	KUNIT_ASSERT_EQ(test, srnic_create_srq(&srq->ibsrq, &init, NULL), 0);
+	KUNIT_EXPECT_EQ(test, init.attr.max_wr, 4);
+	KUNIT_EXPECT_EQ(test, init.attr.max_sge, 2);
+	return srq;
+}
+
+static u32 srq_limit(struct kunit *test, struct srnic_srq *srq)
+{
+	struct ib_srq_attr attr = {};
+
+	KUNIT_EXPECT_EQ(test, srnic_query_srq(&srq->ibsrq, &attr), 0);
+	KUNIT_EXPECT_EQ(test, attr.max_wr, 4);
+	KUNIT_EXPECT_EQ(test, attr.max_sge, 2);
+	return attr.srq_limit;
+}
+
+/* The limit can be set up to the size; nothing else can be changed. */
+static void srq_limit_modified(struct kunit *test)
+{
+	struct ib_srq_attr attr = { .srq_limit = 4, .max_wr = 8 };
+	struct srnic_srq *srq = srq_begin(test, 4);	/* more than was asked for: none */
+
+	KUNIT_EXPECT_EQ(test, srq_limit(test, srq), 0);
+	KUNIT_EXPECT_EQ(test, srnic_modify_srq(&srq->ibsrq, &attr,
+					       IB_SRQ_LIMIT | IB_SRQ_MAX_WR, NULL), -EOPNOTSUPP);
+	KUNIT_EXPECT_EQ(test, srnic_modify_srq(&srq->ibsrq, &attr, 0, NULL), 0);
+	KUNIT_EXPECT_EQ(test, srq_limit(test, srq), 0);
+	KUNIT_EXPECT_EQ(test, srnic_modify_srq(&srq->ibsrq, &attr, IB_SRQ_LIMIT, NULL), 0);
+	KUNIT_EXPECT_EQ(test, srq_limit(test, srq), 4);
+	attr.srq_limit = 5;
+	KUNIT_EXPECT_EQ(test, srnic_modify_srq(&srq->ibsrq, &attr, IB_SRQ_LIMIT, NULL), -EINVAL);
+	KUNIT_EXPECT_EQ(test, srq_limit(test, srq), 4);
+	srnic_destroy_srq(&srq->ibsrq, NULL);
+	srq = srq_begin(test, 3);
+	KUNIT_EXPECT_EQ(test, srq_limit(test, srq), 3);
+	srnic_destroy_srq(&srq->ibsrq, NULL);
+}
+
+/* Once, when a Send has taken the receive that makes fewer than the limit of them */
+static void srq_limit_told_when_fewer_are_left(struct kunit *test)
+{
+	static const struct pair_opts opts = { .crc = true, .emss = 1448, .ord = 2 };
+	const struct ib_send_wr send = { .opcode = IB_WR_SEND };
+	const struct ib_recv_wr recv = {};
+	const struct ib_recv_wr *bad;
+	struct srnic_srq *srq = srq_begin(test, 2);
+	int i;
+
+	pair_start(single.p, &opts);
+	single.qp->srq = srq;
+	for (i = 0; i < 3; i++)
+		KUNIT_ASSERT_EQ(test, srnic_post_srq_recv(&srq->ibsrq, &recv, &bad), 0);
+	for (i = 0; i < 3; i++) {
+		KUNIT_ASSERT_EQ(test, pair_post(&single.p->end[1], &send), 0);
+		pair_send(single.p, 1);
+		pair_deliver(single.p, 1);
+		flush_work(&srq->event_work);
+		KUNIT_EXPECT_EQ(test, single.n, i >= 1);
+	}
+	KUNIT_EXPECT_EQ(test, single.events[0], IB_EVENT_SRQ_LIMIT_REACHED);
+	KUNIT_EXPECT_EQ(test, single.p->end[0].rcq.put, 3);
+	srnic_destroy_srq(&srq->ibsrq, NULL);
+}
+
+/* What is left at its QP's end stays there. */
+static void srq_outlives_its_qp(struct kunit *test)
+{
+	struct ib_sge sge[3] = {};
+	struct ib_recv_wr wrs[3] = {
+		{ .next = &wrs[1], .sg_list = sge, .num_sge = 2 },
+		{ .next = &wrs[2], .sg_list = sge, .num_sge = 2 },
+		{ .sg_list = sge, .num_sge = 3 },
+	};
+	const struct ib_recv_wr *bad = NULL;
+	struct srnic_srq *srq = srq_begin(test, 0);
+
+	KUNIT_EXPECT_EQ(test, srnic_post_srq_recv(&srq->ibsrq, wrs, &bad), -EINVAL);
+	KUNIT_EXPECT_PTR_EQ(test, bad, (const struct ib_recv_wr *)&wrs[2]);
+	KUNIT_EXPECT_EQ(test, srq->rq.put, 2);
+	single.qp->srq = srq;
+	srnic_qp_to_error(single.qp);
+	srnic_qp_flush(single.qp, true);
+	KUNIT_EXPECT_EQ(test, srq->rq.get, 0);
+	pair_expect_no_wc(single.p, &single.p->end[0].rcq);
+	queue_work(srnic_event_wq, &srq->event_work);
+	flush_work(&srq->event_work);
+	KUNIT_EXPECT_EQ(test, single.n, 1);
+	KUNIT_EXPECT_EQ(test, single.events[0], IB_EVENT_SRQ_LIMIT_REACHED);
+	/* An application posts to its ring. */
+	srq->rq.uring = (struct siw_rqe *)sge;
+	bad = NULL;
+	KUNIT_EXPECT_EQ(test, srnic_post_srq_recv(&srq->ibsrq, wrs, &bad), -EINVAL);
+	KUNIT_EXPECT_PTR_EQ(test, bad, (const struct ib_recv_wr *)wrs);
+	srq->rq.uring = NULL;
+	srnic_destroy_srq(&srq->ibsrq, NULL);
+}
+
+static struct kunit_case qp_cases[] = {
+	KUNIT_CASE_PARAM(qp_modified_by_the_table, qp_row_gen_params),
+	KUNIT_CASE(qp_modified_by_mask),
+	KUNIT_CASE(qp_reset_forgets_what_was_posted),
+	KUNIT_CASE(qp_error_flushes_in_order),
+	KUNIT_CASE(qp_to_err_flushes_soon),
+	KUNIT_CASE(qp_events_told_once),
+	KUNIT_CASE(qp_without_handler_told_nothing),
+	KUNIT_CASE(qp_to_err_tells_of_the_last_wqe),
+	KUNIT_CASE(qp_end_waits_for_references),
+	KUNIT_CASE_PARAM(srq_created_within_limits, srq_row_gen_params),
+	KUNIT_CASE(srq_limit_modified),
+	KUNIT_CASE(srq_limit_told_when_fewer_are_left),
+	KUNIT_CASE(srq_outlives_its_qp),
+	{}
+};
+
+static struct kunit_suite qp_suite = {
+	.name = "srnic_qp",
+	.init = single_init,
+	.exit = single_exit,
+	.test_cases = qp_cases,
+};
+
+kunit_test_suite(qp_suite);
+
+MODULE_LICENSE("GPL");

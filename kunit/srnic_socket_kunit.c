@@ -1,0 +1,433 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * What comes over real TCP: a QP has a socket, on the loopback device, and whoever holds the
+ * other end puts octets there that the other QP of the pair has made, when and how the test wants.
+ */
+
+#include "srnic_single.h"
+
+#include <linux/delay.h>
+#include <linux/in.h>
+#include <linux/module.h>
+#include <linux/rtnetlink.h>
+#include <net/sock.h>
+#include <net/tcp.h>
+
+#include "fault.h"
+#include "handoff.h"
+#include "rx.h"
+#include "stag.h"
+
+#define SOCKET_LEN		100	/* octets of a Send */
+#define SOCKET_PATIENCE_MS	5000
+#define SOCKET_WHILE_MS		50
+#define SOCKET_SMALL_RCVBUF	4096	/* for less than the longest FPDU */
+
+/**
+ * struct socket_world - what is beside the pair
+ * @stream: stands behind the QP's socket
+ * @peer: the other end of it
+ * @sock: the QP's
+ * @user_data: what the socket had before, as what follows
+ * @data_ready: TCP's
+ * @write_space: TCP's
+ */
+struct socket_world {
+	struct iw_mpa_stream	stream;
+	struct socket		*peer;
+	struct socket		*sock;
+	void			*user_data;
+	void			(*data_ready)(struct sock *sk);
+	void			(*write_space)(struct sock *sk);
+};
+
+static struct socket_world socket_world;
+
+static const struct pair_opts socket_opts[] = {
+	{ .crc = true, .emss = 1448, .ord = 2 },
+	{ .crc = true, .emss = 1448, .ord = 2, .markers = { true, true } },
+};
+
+static void socket_desc(const struct pair_opts *opts, char *desc)
+{
+	snprintf(desc, KUNIT_PARAM_DESC_SIZE, "markers_%d", opts->markers[0]);
+}
+
+KUNIT_ARRAY_PARAM(socket, socket_opts, socket_desc);
+
+static struct socket *socket_new(struct kunit *test)
+{
+	struct socket *sock;
+
+	KUNIT_ASSERT_EQ(test, sock_create_kern(&init_net, AF_INET, SOCK_STREAM, IPPROTO_TCP,
+					       &sock), 0);
+	return sock;
+}
+
+/* Two that are connected; the window of the QP's is small if @rcvbuf is. */
+static void socket_connect(struct kunit *test, int rcvbuf)
+{
+	struct sockaddr_in addr = {
+		.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK),
+	};
+	struct socket_world *w = &socket_world;
+	struct socket *listener = socket_new(test);
+
+	if (rcvbuf) {
+		listener->sk->sk_userlocks |= SOCK_RCVBUF_LOCK;
+		WRITE_ONCE(listener->sk->sk_rcvbuf, rcvbuf);
+	}
+	KUNIT_ASSERT_EQ(test, kernel_bind(listener, (struct sockaddr_unsized *)&addr,
+					  sizeof(addr)), 0);
+	KUNIT_ASSERT_EQ(test, kernel_listen(listener, 1), 0);
+	KUNIT_ASSERT_GT(test, kernel_getsockname(listener, (struct sockaddr *)&addr), 0);
+	w->peer = socket_new(test);
+	tcp_sock_set_nodelay(w->peer->sk);
+	KUNIT_ASSERT_EQ(test, kernel_connect(w->peer, (struct sockaddr_unsized *)&addr,
+					     sizeof(addr), 0), 0);
+	KUNIT_ASSERT_EQ(test, kernel_accept(listener, &w->sock, 0), 0);
+	sock_release(listener);
+}
+
+/* As the library does; end 0 is the one with the socket. */
+static struct srnic_qp *socket_begin(struct kunit *test, const struct pair_opts *opts, int rcvbuf)
+{
+	const struct iw_mpa_params params = {
+		.initiator = true, .crc = opts->crc, .ird = PAIR_IRD, .ord = opts->ord,
+		.tx_markers = opts->markers[0], .rx_markers = opts->markers[1],
+	};
+	struct socket_world *w = &socket_world;
+	struct iw_mpa_handoff ho = { .params = &params };
+	struct srnic_qp *qp = single.qp;
+	struct sock *sk;
+
+	pair_start(single.p, opts);
+	srnic_driver_ops.stop(&qp->ibqp, IW_MPA_R_ULP_CLOSE);
+	qp->state = SRNIC_IDLE;
+	socket_connect(test, rcvbuf);
+	sk = w->sock->sk;
+	ho.sock = w->sock;
+	ho.rcv_nxt = tcp_sk(sk)->rcv_nxt;
+	KUNIT_ASSERT_EQ(test, srnic_driver_ops.prepare(&qp->ibqp, &ho), 0);
+	write_lock_bh(&sk->sk_callback_lock);
+	w->user_data = sk->sk_user_data;
+	w->data_ready = sk->sk_data_ready;
+	w->write_space = sk->sk_write_space;
+	w->stream = (struct iw_mpa_stream) { .qp = &qp->ibqp, .write_space = w->write_space };
+	sk->sk_user_data = &w->stream;
+	srnic_driver_ops.attach(&qp->ibqp, sk, &w->stream);
+	write_unlock_bh(&sk->sk_callback_lock);
+	return qp;
+}
+
+/* The callbacks go first, as the library has it. */
+static void socket_stop(enum iw_mpa_reason why)
+{
+	struct socket_world *w = &socket_world;
+	struct sock *sk = w->sock->sk;
+
+	write_lock_bh(&sk->sk_callback_lock);
+	sk->sk_user_data = w->user_data;
+	sk->sk_data_ready = w->data_ready;
+	sk->sk_write_space = w->write_space;
+	w->stream.priv = NULL;
+	write_unlock_bh(&sk->sk_callback_lock);
+	srnic_driver_ops.stop(&single.qp->ibqp, why);
+}
+
+static int socket_init(struct kunit *test)
+{
+	int err;
+
+	memset(&socket_world, 0, sizeof(socket_world));
+	rtnl_lock();
+	err = dev_open(init_net.loopback_dev, NULL);
+	rtnl_unlock();
+	return err ?: single_init(test);
+}
+
+static void socket_exit(struct kunit *test)
+{
+	struct socket_world *w = &socket_world;
+
+	if (single.qp && single.qp->sock)
+		socket_stop(IW_MPA_R_ULP_CLOSE);
+	single_exit(test);
+	if (w->sock)
+		sock_release(w->sock);
+	if (w->peer)
+		sock_release(w->peer);
+}
+
+/* The first @len octets of what end 1 has on the wire */
+static void socket_feed(struct kunit *test, u32 len)
+{
+	struct pair_end *e = &single.p->end[1];
+	struct kvec vec = { .iov_base = e->wire, .iov_len = len };
+	struct msghdr msg = {};
+
+	KUNIT_ASSERT_LE(test, len, e->wire_len);
+	KUNIT_ASSERT_EQ(test, kernel_sendmsg(socket_world.peer, &msg, &vec, 1, len), (int)len);
+	memmove(e->wire, e->wire + len, e->wire_len - len);
+	e->wire_len -= len;
+	e->wire_pos += len;
+}
+
+/* End 1 sends @len octets, end 0 has a receive for them. */
+static void socket_post(struct kunit *test, u64 id, u32 len)
+{
+	struct pair_end *to = &single.p->end[0], *from = &single.p->end[1];
+	struct ib_sge sge = {
+		.addr = (uintptr_t)from->mem, .length = len, .lkey = SRNIC_LOCAL_DMA_LKEY,
+	};
+	const struct ib_send_wr wr = { .opcode = IB_WR_SEND, .sg_list = &sge, .num_sge = 1 };
+	u32 i;
+
+	for (i = 0; i < len; i++)
+		from->mem[i] = i * 7 + (i >> 8) + id;
+	memset(to->mem, 0xee, len);
+	pair_post_recv(to, id, to->mem, len);
+	KUNIT_ASSERT_EQ(test, pair_post(from, &wr), 0);
+	pair_send(single.p, 1);
+}
+
+static bool socket_poll(const u32 *value, u32 want)
+{
+	int ms;
+
+	for (ms = 0; ms < SOCKET_PATIENCE_MS && READ_ONCE(*value) != want; ms += 20)
+		msleep(20);
+	return READ_ONCE(*value) == want;
+}
+
+static void socket_expect_arrival(struct kunit *test, u64 id, u32 len)
+{
+	struct pair_end *to = &single.p->end[0];
+
+	KUNIT_ASSERT_TRUE(test, socket_poll(&to->rcq.put, to->rcq.get + 1));
+	pair_expect_wc(single.p, &to->rcq, id, IB_WC_SUCCESS);
+	KUNIT_EXPECT_EQ(test, memcmp(to->mem, single.p->end[1].mem, len), 0);
+	KUNIT_EXPECT_EQ(test, to->qp->fault.err, SRNIC_ERR_NONE);
+}
+
+/* Once it is clear that nothing happens */
+static void socket_expect_nothing(struct kunit *test)
+{
+	msleep(SOCKET_WHILE_MS);
+	pair_expect_no_wc(single.p, &single.p->end[0].rcq);
+}
+
+/* TCP gives them in whatever pieces it likes. */
+static void socket_sends_arrive(struct kunit *test)
+{
+	static const u32 lens[] = { 0, 1, 490, 3000, 60000 };
+	int i;
+
+	socket_begin(test, test->param_value, 0);
+	for (i = 0; i < ARRAY_SIZE(lens); i++) {
+		socket_post(test, i, lens[i]);
+		socket_feed(test, single.p->end[1].wire_len);
+		socket_expect_arrival(test, i, lens[i]);
+	}
+}
+
+/* An FPDU is taken when its last octet is there, not before and not later. */
+static void socket_fpdu_taken_when_whole(struct kunit *test)
+{
+	struct srnic_qp *qp = socket_begin(test, &socket_opts[0], 0);
+	u32 n;
+
+	for (n = 1; n < 30; n += 4) {
+		socket_post(test, n, SOCKET_LEN);
+		socket_feed(test, n);
+		socket_expect_nothing(test);
+		socket_feed(test, single.p->end[1].wire_len - 1);
+		socket_expect_nothing(test);
+		KUNIT_EXPECT_EQ(test, tcp_inq(qp->sock->sk) + 1, qp->rx.need);
+		socket_feed(test, 1);
+		socket_expect_arrival(test, n, SOCKET_LEN);
+		KUNIT_EXPECT_EQ(test, tcp_inq(qp->sock->sk), 0);
+	}
+}
+
+/* TCP would close its window before the rest can come: the FPDU is collected elsewhere. */
+static void socket_fpdu_longer_than_the_window_arrives(struct kunit *test)
+{
+	static const struct pair_opts jumbo = { .crc = true, .emss = 65000, .ord = 2 };
+	struct srnic_qp *qp = socket_begin(test, &jumbo, SOCKET_SMALL_RCVBUF);
+	int i;
+
+	for (i = 0; i < 3; i++) {
+		socket_post(test, i, 60000);
+		socket_feed(test, single.p->end[1].wire_len);
+		socket_expect_arrival(test, i, 60000);
+		KUNIT_EXPECT_NULL(test, qp->rx.part);
+	}
+}
+
+/* The end of a stream behind a whole FPDU is no error; within one it is. */
+static void socket_closed_behind_an_fpdu(struct kunit *test)
+{
+	struct srnic_qp *qp = socket_begin(test, &socket_opts[0], 0);
+
+	socket_post(test, 1, SOCKET_LEN);
+	socket_feed(test, single.p->end[1].wire_len);
+	socket_expect_arrival(test, 1, SOCKET_LEN);
+	srnic_rx_look(qp);
+	KUNIT_EXPECT_FALSE(test, qp->rx.ended);
+	kernel_sock_shutdown(socket_world.peer, SHUT_WR);
+	msleep(SOCKET_WHILE_MS);
+	srnic_rx_look(qp);
+	KUNIT_EXPECT_TRUE(test, qp->rx.ended);
+	KUNIT_EXPECT_EQ(test, qp->fault.err, SRNIC_ERR_NONE);
+	srnic_rx_look(qp);
+	KUNIT_EXPECT_EQ(test, qp->fault.err, SRNIC_ERR_NONE);
+	socket_stop(IW_MPA_R_PEER_CLOSED);
+	KUNIT_EXPECT_EQ(test, qp->fault.err, SRNIC_ERR_NONE);
+}
+
+static void socket_closed_within_an_fpdu(struct kunit *test)
+{
+	struct srnic_qp *qp = socket_begin(test, &socket_opts[0], 0);
+
+	socket_post(test, 1, SOCKET_LEN);
+	socket_feed(test, single.p->end[1].wire_len - 1);
+	kernel_sock_shutdown(socket_world.peer, SHUT_WR);
+	msleep(SOCKET_WHILE_MS);
+	srnic_rx_look(qp);
+	KUNIT_EXPECT_TRUE(test, qp->rx.ended);
+	KUNIT_EXPECT_EQ(test, qp->fault.err, SRNIC_ERR_STREAM);
+	socket_expect_nothing(test);
+}
+
+static void socket_expect_dropped(struct kunit *test, struct srnic_qp *qp)
+{
+	socket_post(test, 1, SOCKET_LEN);
+	socket_feed(test, single.p->end[1].wire_len);
+	socket_expect_nothing(test);
+	KUNIT_EXPECT_EQ(test, tcp_inq(qp->sock->sk), 0);
+	KUNIT_EXPECT_EQ(test, qp->rq.get, 0);
+}
+
+/* What comes to a QP that its ULP has brought to ERR, or behind a fault: nothing is delivered. */
+static void socket_dropped_behind_abrupt_end(struct kunit *test)
+{
+	struct srnic_qp *qp = socket_begin(test, &socket_opts[0], 0);
+
+	WRITE_ONCE(qp->abrupt, true);
+	socket_expect_dropped(test, qp);
+}
+
+static void socket_dropped_behind_fault(struct kunit *test)
+{
+	struct srnic_qp *qp = socket_begin(test, &socket_opts[0], 0);
+
+	srnic_fault_note(qp, SRNIC_ERR_STREAM);
+	socket_expect_dropped(test, qp);
+}
+
+/* Urgent data has no place in the stream: its octet would be missing. */
+static void socket_urgent_data_ends_the_stream(struct kunit *test)
+{
+	struct srnic_qp *qp = socket_begin(test, &socket_opts[0], 0);
+	struct kvec vec = { .iov_base = single.p->end[0].wire, .iov_len = 1 };
+	struct msghdr msg = { .msg_flags = MSG_OOB };
+
+	KUNIT_ASSERT_EQ(test, kernel_sendmsg(socket_world.peer, &msg, &vec, 1, 1), 1);
+	msleep(SOCKET_WHILE_MS);
+	KUNIT_EXPECT_EQ(test, qp->fault.err, SRNIC_ERR_URGENT);
+}
+
+/* Octets that TCP counts and does not have */
+static void socket_unreadable_ends_the_stream(struct kunit *test)
+{
+	struct srnic_qp *qp = socket_begin(test, &socket_opts[0], 0);
+	struct sock *sk = qp->sock->sk;
+
+	lock_sock(sk);
+	tcp_sk(sk)->copied_seq -= 5;
+	srnic_rx_run(qp, sk, U32_MAX);
+	tcp_sk(sk)->copied_seq += 5;
+	release_sock(sk);
+	KUNIT_EXPECT_EQ(test, qp->fault.err, SRNIC_ERR_UNREADABLE);
+	KUNIT_EXPECT_EQ(test, qp->rx.need, 0);
+}
+
+static void socket_set_priv(void *priv)
+{
+	struct sock *sk = socket_world.sock->sk;
+
+	write_lock_bh(&sk->sk_callback_lock);
+	socket_world.stream.priv = priv;
+	write_unlock_bh(&sk->sk_callback_lock);
+}
+
+/* Who takes a lot lets others have a turn: a work item takes the rest. */
+static void socket_beyond_the_budget_taken_later(struct kunit *test)
+{
+	struct srnic_qp *qp = socket_begin(test, &socket_opts[0], 0);
+	struct sock *sk = qp->sock->sk;
+	int i;
+
+	socket_set_priv(NULL);
+	for (i = 0; i < 3; i++)
+		socket_post(test, i, SOCKET_LEN);
+	socket_feed(test, single.p->end[1].wire_len);
+	msleep(SOCKET_WHILE_MS);
+	socket_set_priv(qp);
+	lock_sock(sk);
+	srnic_rx_run(qp, sk, SOCKET_LEN + 1);
+	KUNIT_EXPECT_EQ(test, single.p->end[0].rcq.put, 1);
+	release_sock(sk);
+	KUNIT_EXPECT_TRUE(test, socket_poll(&single.p->end[0].rcq.put, 3));
+	/* Another work item may find that all was taken. */
+	lock_sock(sk);
+	srnic_rx_run(qp, sk, U32_MAX);
+	release_sock(sk);
+	KUNIT_EXPECT_EQ(test, qp->fault.err, SRNIC_ERR_NONE);
+}
+
+/* Nothing of a QP's stream before is left in the next one; nothing runs behind its end. */
+static void socket_rx_begins_anew(struct kunit *test)
+{
+	struct iw_mpa_params params = { .rtr = IW_MPA_RTR_ALL };
+	const struct iw_mpa_handoff ho = { .params = &params };
+	struct srnic_qp *qp = single.qp;
+
+	srnic_rx_start(qp, &ho);
+	KUNIT_EXPECT_TRUE(test, qp->rx.responder);
+	KUNIT_EXPECT_EQ(test, qp->rx.rtr, IW_MPA_RTR_ALL);
+	params.initiator = true;
+	srnic_rx_start(qp, &ho);
+	KUNIT_EXPECT_FALSE(test, qp->rx.responder);
+	KUNIT_EXPECT_EQ(test, qp->rx.rtr, 0);
+	queue_delayed_work(srnic_wq, &qp->rx.work, msecs_to_jiffies(SOCKET_PATIENCE_MS));
+	srnic_rx_stop(qp);
+	KUNIT_EXPECT_FALSE(test, delayed_work_pending(&qp->rx.work));
+}
+
+static struct kunit_case socket_cases[] = {
+	KUNIT_CASE_PARAM(socket_sends_arrive, socket_gen_params),
+	KUNIT_CASE(socket_fpdu_taken_when_whole),
+	KUNIT_CASE(socket_fpdu_longer_than_the_window_arrives),
+	KUNIT_CASE(socket_closed_behind_an_fpdu),
+	KUNIT_CASE(socket_closed_within_an_fpdu),
+	KUNIT_CASE(socket_dropped_behind_abrupt_end),
+	KUNIT_CASE(socket_dropped_behind_fault),
+	KUNIT_CASE(socket_urgent_data_ends_the_stream),
+	KUNIT_CASE(socket_unreadable_ends_the_stream),
+	KUNIT_CASE(socket_beyond_the_budget_taken_later),
+	KUNIT_CASE(socket_rx_begins_anew),
+	{}
+};
+
+static struct kunit_suite socket_suite = {
+	.name = "srnic_socket",
+	.init = socket_init,
+	.exit = socket_exit,
+	.test_cases = socket_cases,
+};
+
+kunit_test_suite(socket_suite);
+
+MODULE_LICENSE("GPL");

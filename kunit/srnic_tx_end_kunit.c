@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: GPL-2.0
+/* How a stream ends for its sender: the Terminate message, and what it stands behind. */
+
+#include <kunit/test.h>
+
+#include <linux/sched.h>
+
+#include "fault.h"
+#include "sq.h"
+#include "srnic_pair_tcp.h"
+#include "tx.h"
+
+static const struct pair_opts end_opts = { .crc = true, .emss = 1448, .ord = 1 };
+
+static u64 end_count(struct kunit *test, enum srnic_counter counter)
+{
+	struct pair *p = test->priv;
+	u64 sum = 0;
+	int cpu;
+
+	for_each_possible_cpu(cpu)
+		sum += per_cpu_ptr(p->dev->stats, cpu)->counter[counter];
+	return sum;
+}
+
+/* What TCP had none of when the peer erred is not sent, and does not count as sent. */
+static void end_terminate_in_place_of_what_waits(struct kunit *test)
+{
+	struct pair *p = test->priv;
+	struct srnic_qp *qp = pair_tcp_begin(test, &end_opts);
+
+	pair_tcp_post(test, 1);
+	pair_tcp.err = -ENOMEM;
+	srnic_tx_doorbell(qp);
+	srnic_fault_note(qp, SRNIC_ERR_CRC);
+	pair_tcp.err = 0;
+	KUNIT_EXPECT_TRUE(test, pair_tcp_poll(&pair_tcp.downs, 1));
+	KUNIT_EXPECT_EQ(test, end_count(test, SRNIC_CNT_tx_terminates), 1);
+	KUNIT_EXPECT_EQ(test, end_count(test, SRNIC_CNT_tx_terminates_lost), 0);
+	pair_expect_no_wc(p, &p->end[0].scq);
+	pair_deliver(p, 0);
+	pair_expect_no_wc(p, &p->end[1].rcq);
+	pair_expect_fault(p, 1, SRNIC_ERR_TERM_RECEIVED);
+}
+
+/* RFC 5040 7.1: it stands in the place of what cannot be sent; what is before that is sent. */
+static void end_terminate_behind_what_was_good(struct kunit *test)
+{
+	struct pair *p = test->priv;
+	struct srnic_qp *qp = pair_tcp_begin(test, &end_opts);
+	struct ib_sge sge = { .addr = (uintptr_t)p->end[0].mem, .length = 8, .lkey = 0x4711 };
+	const struct ib_send_wr bad = {
+		.wr_id = 2, .opcode = IB_WR_SEND, .sg_list = &sge, .num_sge = 1,
+	};
+
+	pair_tcp_post(test, 1);
+	KUNIT_ASSERT_EQ(test, pair_post(&p->end[0], &bad), 0);
+	srnic_tx_doorbell(qp);
+	KUNIT_EXPECT_TRUE(test, pair_tcp_poll(&pair_tcp.downs, 1));
+	KUNIT_EXPECT_EQ(test, end_count(test, SRNIC_CNT_tx_terminates), 1);
+	pair_expect_wc(p, &p->end[0].scq, 1, IB_WC_SUCCESS);
+	pair_deliver(p, 0);
+	pair_expect_wc(p, &p->end[1].rcq, 1, IB_WC_SUCCESS);
+	pair_expect_fault(p, 1, SRNIC_ERR_TERM_RECEIVED);
+}
+
+/* Of nothing that could be told, or where nothing may be sent any more: at once */
+static void end_terminate_without_message_not_waited_for(struct kunit *test)
+{
+	struct pair *p = test->priv;
+	struct srnic_qp *qp = p->end[0].qp;
+
+	pair_start(p, &end_opts);
+	srnic_fault_note(qp, SRNIC_ERR_STREAM);
+	srnic_tx_kick(qp);
+	flush_work(&qp->tx.work);
+	KUNIT_EXPECT_EQ(test, pair_tcp.downs, 1);
+	KUNIT_EXPECT_EQ(test, p->end[0].wire_len, 0);
+	KUNIT_EXPECT_EQ(test, end_count(test, SRNIC_CNT_tx_terminates), 0);
+	KUNIT_EXPECT_EQ(test, end_count(test, SRNIC_CNT_tx_terminates_lost), 0);
+}
+
+static void end_terminate_behind_finish_lost(struct kunit *test)
+{
+	struct pair *p = test->priv;
+	struct srnic_qp *qp = pair_tcp_begin(test, &end_opts);
+
+	srnic_tx_finish(qp);
+	KUNIT_EXPECT_EQ(test, pair_tcp.finishes, 1);
+	srnic_fault_note(qp, SRNIC_ERR_CRC);
+	srnic_tx_kick(qp);
+	flush_work(&qp->tx.work);
+	KUNIT_EXPECT_EQ(test, pair_tcp.downs, 1);
+	KUNIT_EXPECT_EQ(test, p->end[0].wire_len, 0);
+	KUNIT_EXPECT_EQ(test, end_count(test, SRNIC_CNT_tx_terminates), 0);
+	KUNIT_EXPECT_EQ(test, end_count(test, SRNIC_CNT_tx_terminates_lost), 1);
+}
+
+/* --- the library ends the stream --- */
+
+/* An error that nobody has told by then is told, as far as there is room. */
+static void end_stop_tries_to_terminate(struct kunit *test)
+{
+	struct pair *p = test->priv;
+	struct srnic_qp *qp = pair_tcp_begin(test, &end_opts);
+
+	srnic_fault_note(qp, SRNIC_ERR_CRC);
+	srnic_tx_stop(qp);
+	KUNIT_EXPECT_EQ(test, end_count(test, SRNIC_CNT_tx_terminates), 1);
+	pair_deliver(p, 0);
+	pair_expect_fault(p, 1, SRNIC_ERR_TERM_RECEIVED);
+}
+
+/* Once, and in place of what waits */
+static void end_stop_terminates_in_place_of_what_waits(struct kunit *test)
+{
+	struct pair *p = test->priv;
+	struct srnic_qp *qp = pair_tcp_begin(test, &end_opts);
+
+	pair_tcp_post(test, 1);
+	pair_tcp.err = -ENOMEM;
+	srnic_tx_doorbell(qp);
+	pair_tcp.err = 0;
+	srnic_fault_note(qp, SRNIC_ERR_CRC);
+	srnic_tx_stop(qp);
+	pair_deliver(p, 0);
+	pair_expect_no_wc(p, &p->end[1].rcq);
+	pair_expect_fault(p, 1, SRNIC_ERR_TERM_RECEIVED);
+	srnic_tx_stop(qp);
+	KUNIT_EXPECT_EQ(test, p->end[0].wire_len, 0);
+	KUNIT_EXPECT_EQ(test, end_count(test, SRNIC_CNT_tx_terminates), 1);
+}
+
+/* Behind a stream's end, or before its beginning: nothing */
+static void end_stop_where_nothing_may_be_sent(struct kunit *test)
+{
+	struct pair *p = test->priv;
+	struct srnic_qp *qp = pair_tcp_begin(test, &end_opts);
+
+	srnic_tx_finish(qp);
+	srnic_fault_note(qp, SRNIC_ERR_CRC);
+	srnic_tx_stop(qp);
+	KUNIT_EXPECT_EQ(test, p->end[0].wire_len, 0);
+	srnic_tx_start(qp, &(struct iw_mpa_params) { .crc = true });
+	srnic_tx_stop(qp);
+	KUNIT_EXPECT_EQ(test, p->end[0].wire_len, 0);
+	KUNIT_EXPECT_EQ(test, end_count(test, SRNIC_CNT_tx_terminates), 0);
+}
+
+/* What the sender erred in is of one stream. */
+static void end_next_stream_begins_anew(struct kunit *test)
+{
+	const struct iw_mpa_params params = { .crc = true };
+	struct srnic_qp *qp = pair_tcp_begin(test, &end_opts);
+
+	qp->tx.fault_is_own = true;
+	qp->tx.term_put = true;
+	qp->tx.deadline = 1;
+	srnic_tx_stop(qp);
+	KUNIT_EXPECT_TRUE(test, qp->tx.closed);
+	srnic_tx_start(qp, &params);
+	KUNIT_EXPECT_FALSE(test, qp->tx.open);
+	KUNIT_EXPECT_FALSE(test, qp->tx.closed);
+	KUNIT_EXPECT_FALSE(test, qp->tx.finished);
+	KUNIT_EXPECT_FALSE(test, qp->tx.fault_is_own);
+	KUNIT_EXPECT_FALSE(test, qp->tx.term_put);
+	KUNIT_EXPECT_EQ(test, qp->tx.deadline, 0);
+}
+
+static struct kunit_case end_cases[] = {
+	KUNIT_CASE(end_terminate_in_place_of_what_waits),
+	KUNIT_CASE(end_terminate_behind_what_was_good),
+	KUNIT_CASE(end_terminate_without_message_not_waited_for),
+	KUNIT_CASE(end_terminate_behind_finish_lost),
+	KUNIT_CASE(end_stop_tries_to_terminate),
+	KUNIT_CASE(end_stop_terminates_in_place_of_what_waits),
+	KUNIT_CASE(end_stop_where_nothing_may_be_sent),
+	KUNIT_CASE(end_next_stream_begins_anew),
+	{}
+};
+
+static struct kunit_suite end_suite = {
+	.name = "srnic_tx_end",
+	.init = pair_tcp_init,
+	.exit = pair_tcp_exit,
+	.test_cases = end_cases,
+};
+
+kunit_test_suite(end_suite);
+
+MODULE_LICENSE("GPL");
