@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /* The initiator: every way in which a connection can fail, or be ended. */
 
+#include "ep.h"
 #include "iw_mpa_fakes.h"
 
 #include <linux/in.h>
@@ -203,11 +204,17 @@ static void connect_rst_without_fallback_fails(struct kunit *test)
 {
 	struct fake_conn *c = conn_new(test);
 	struct fakes *f = test->priv;
+	struct iw_mpa_ep *ep;
 
 	f->config->v1_fallback = 0;
 	conn_dial(c, f);
+	ep = iw_mpa_ep_find_cm_id(&c->fid->id);
+	KUNIT_ASSERT_NOT_NULL(test, ep);
 	peer_rst(f, c->peer);
 	expect_failed(c, -ECONNRESET);
+	KUNIT_EXPECT_EQ(test, ep->reason, IW_MPA_R_PEER_RESET);
+	KUNIT_EXPECT_EQ(test, ep->err, -ECONNRESET);
+	iw_mpa_ep_put(ep);
 }
 
 /* Negotiation failed: a TERM message of layer 2, type 0, then FIN. */

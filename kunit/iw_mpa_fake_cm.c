@@ -270,6 +270,9 @@ static int fake_event_handler(struct iw_cm_id *id, struct iw_cm_event *event)
 	else if (child && fid->answer)
 		kthread_run(fake_answer_thread, child, "iw_mpa_fake");
 	wake_up_all(&f->wake);
+	if (!room && !in_softirq())
+		wait_event_timeout(f->wake, !READ_ONCE(fid->frozen),
+				   msecs_to_jiffies(FAKE_WAIT_MS));
 	/* So that the ULP may react before the library goes on, where that does not hold a lock. */
 	if (!in_softirq())
 		schedule_timeout_uninterruptible(1);

@@ -7,6 +7,7 @@
 #include <linux/completion.h>
 #include <linux/kthread.h>
 #include <linux/netdevice.h>
+#include <linux/ns_common.h>
 #include <linux/rtnetlink.h>
 #include <linux/slab.h>
 
@@ -171,6 +172,7 @@ int fakes_init(struct kunit *test)
 	spin_lock_init(&f->lock);
 	init_waitqueue_head(&f->wake);
 	INIT_LIST_HEAD(&f->ids);
+	f->nets = ns_ref_read(&init_net);
 	fakes_set_config(f);
 	err = fakes_bring_up_lo();
 	if (!err)
@@ -242,6 +244,10 @@ static void fakes_check(struct fakes *f)
 	/* A work item may still hold an endpoint for a moment, after all is done. */
 	for (i = 0; i < HZ && !fakes_has_no_endpoint(); i++)
 		schedule_timeout_uninterruptible(1);
+	/* And RCU a socket, with its reference */
+	for (i = 0; i < HZ && ns_ref_read(&init_net) > f->nets; i++)
+		schedule_timeout_uninterruptible(1);
+	KUNIT_EXPECT_LE(test, ns_ref_read(&init_net), f->nets);
 	KUNIT_EXPECT_TRUE(test, fakes_has_no_endpoint());
 	KUNIT_EXPECT_TRUE(test, fakes_is_balanced(IW_MPA_CNT_sock_created,
 						  IW_MPA_CNT_sock_destroyed));

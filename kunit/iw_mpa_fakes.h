@@ -106,6 +106,7 @@ struct fake_id {
 	int			budget;
 	int			fail_events;
 	int			fail_copies;
+	bool			frozen;
 	bool			drop_requests;
 	int			nr_dropped;
 	bool			late;
@@ -217,6 +218,7 @@ struct fake_qp {
  * @fast_open: the peer's listeners take octets with a SYN
  * @socks: sockets of the peer, closed at the end
  * @nr_socks: how many
+ * @nets: references on init_net when the test began
  * @faults: what nobody may do and somebody did
  * @nr_faults: how often
  */
@@ -235,6 +237,7 @@ struct fakes {
 	bool				fast_open;
 	struct socket			*socks[FAKE_SOCKS];
 	int				nr_socks;
+	int				nets;
 	const char			*faults[FAKE_FAULTS];
 	int				nr_faults;
 };

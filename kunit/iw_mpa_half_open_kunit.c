@@ -165,6 +165,28 @@ static void listener_gone_half_open_is_closed(struct kunit *test)
 }
 
 /* Rules: P-05 */
+/* It goes while iw_cm says that it has no room: nobody comes back to the Request by itself. */
+static void listener_gone_while_it_is_asked(struct kunit *test)
+{
+	struct fake_conn *c = conn_new(test);
+	struct fakes *f = test->priv;
+
+	conn_listen(c, f);
+	c->lis->fail_events = 1;
+	c->lis->frozen = true;
+	c->peer = peer_connect(f, c->lis);
+	peer_make_v2(&c->frame, false, MPA_C, CONN_PEER_IRD, CONN_PEER_ORD, "a", 1);
+	peer_send_frame(f, c->peer, &c->frame);
+	FAKE_WAIT(f, !READ_ONCE(c->lis->fail_events));
+	fake_destroy(c->lis);
+	WRITE_ONCE(c->lis->frozen, false);
+	wake_up_all(&f->wake);
+	peer_recv_frame(f, c->peer, &c->frame);
+	KUNIT_EXPECT_TRUE(test, peer_frame_flags(&c->frame) & MPA_R);
+	peer_fin(c->peer);
+	FAKE_WAIT(f, !READ_ONCE(c->lis->refs));
+}
+
 static void listener_gone_indicated_lives_on(struct kunit *test)
 {
 	struct fake_conn *c = conn_new(test);
@@ -244,6 +266,7 @@ static struct kunit_case half_open_cases[] = {
 	KUNIT_CASE(refused_too_many_oldest_yields),
 	KUNIT_CASE(no_room_in_iw_cm_holds_requests_back),
 	KUNIT_CASE(listener_gone_half_open_is_closed),
+	KUNIT_CASE(listener_gone_while_it_is_asked),
 	KUNIT_CASE(listener_gone_indicated_lives_on),
 	KUNIT_CASE(listener_gone_with_connections_in_tcp),
 	KUNIT_CASE(device_gone_half_open_is_closed),

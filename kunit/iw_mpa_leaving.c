@@ -16,6 +16,11 @@ static void leaving_ignore(struct iw_mpa_sock *ms)
 {
 }
 
+static void leaving_closed(struct iw_mpa_sock *ms)
+{
+	now->closed++;
+}
+
 static void leaving_failed(struct iw_mpa_sock *ms, int err)
 {
 }
@@ -23,7 +28,7 @@ static void leaving_failed(struct iw_mpa_sock *ms, int err)
 static const struct iw_mpa_sock_ops leaving_ops = {
 	.connected	= leaving_ignore,
 	.readable	= leaving_ignore,
-	.closed		= leaving_ignore,
+	.closed		= leaving_closed,
 	.failed		= leaving_failed,
 };
 

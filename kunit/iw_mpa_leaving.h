@@ -26,6 +26,7 @@
  * @rx: a copy of what it points to
  * @takeover: what to release
  * @log: ops of the driver
+ * @closed: how often the socket told that the peer has closed
  * @fail: what prepare returns
  * @watch: prepare wants to know of the path
  * @told: how often it was told
@@ -44,6 +45,7 @@ struct leaving {
 	u8			rx[RX_MAX];
 	struct iw_mpa_takeover	*takeover;
 	char			log[80];
+	unsigned int		closed;
 	int			fail;
 	bool			watch;
 	int			told;

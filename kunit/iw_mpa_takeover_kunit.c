@@ -31,7 +31,9 @@ static void record_agrees_with_the_peer(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, tcb->snd_wscale, (u8)peer->rx_opt.rcv_wscale);
 	KUNIT_EXPECT_EQ(test, tcb->rcv_wscale, (u8)peer->rx_opt.snd_wscale);
 	KUNIT_EXPECT_EQ(test, tcb->options, iw_mpa_tcb_options(lv->peer->sk));
-	KUNIT_EXPECT_TRUE(test, tcb->options & IW_MPA_TCP_TIMESTAMPS);
+	/* What Linux asks for by itself */
+	KUNIT_EXPECT_EQ(test, tcb->options & ~IW_MPA_TCP_ECN,
+			IW_MPA_TCP_TIMESTAMPS | IW_MPA_TCP_WSCALE | IW_MPA_TCP_SACK);
 	KUNIT_EXPECT_GE(test, (s32)(tcb->ts_val - peer->rx_opt.ts_recent), 0);
 	KUNIT_EXPECT_LT(test, tcb->ts_val - peer->rx_opt.ts_recent, 10 * MSEC_PER_SEC);
 	KUNIT_EXPECT_NE(test, tcb->ts_recent, 0);
@@ -43,6 +45,7 @@ static void record_agrees_with_the_peer(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, tcb->path.lladdr_known);
 	KUNIT_EXPECT_EQ(test, tcb->ttl, 64);
 	KUNIT_EXPECT_GT(test, tcb->cwnd, 0);
+	KUNIT_EXPECT_GT(test, tcb->rto_us, tcb->srtt_us);
 	KUNIT_EXPECT_STREQ(test, tcb->cc, inet_csk(lv->peer->sk)->icsk_ca_ops->name);
 	KUNIT_EXPECT_EQ(test, tcb->rx_len, 0);
 	iw_mpa_tcb_free(&lv->tcb);
@@ -65,6 +68,55 @@ static void record_has_what_came_early(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, lv->tcb.copied_seq + 6, lv->tcb.rcv_nxt);
 	KUNIT_EXPECT_EQ(test, lv->tcb.rcv_nxt, tcp_sk(lv->peer->sk)->snd_nxt);
 	iw_mpa_tcb_free(&lv->tcb);
+	iw_mpa_takeover_undo(lv->ms);
+	leaving_close(lv);
+}
+
+/* The host's setting, unless the socket has one of its own */
+static void record_has_the_time_to_live(struct kunit *test)
+{
+	u8 was = READ_ONCE(init_net.ipv4.sysctl_ip_default_ttl);
+	struct leaving *lv = leaving_open(test);
+
+	WRITE_ONCE(init_net.ipv4.sysctl_ip_default_ttl, 33);
+	KUNIT_ASSERT_EQ(test, leaving_freeze(lv), IW_MPA_R_OK);
+	WRITE_ONCE(init_net.ipv4.sysctl_ip_default_ttl, was);
+	KUNIT_EXPECT_EQ(test, lv->tcb.ttl, 33);
+	iw_mpa_tcb_free(&lv->tcb);
+	iw_mpa_takeover_undo(lv->ms);
+	inet_sk(lv->ms->sock->sk)->uc_ttl = 7;
+	KUNIT_ASSERT_EQ(test, leaving_freeze(lv), IW_MPA_R_OK);
+	KUNIT_EXPECT_EQ(test, lv->tcb.ttl, 7);
+	iw_mpa_tcb_free(&lv->tcb);
+	iw_mpa_takeover_undo(lv->ms);
+	leaving_close(lv);
+}
+
+/* The route may have gone meanwhile; the device looks for one. */
+static void record_without_a_route(struct kunit *test)
+{
+	struct leaving *lv = leaving_open(test);
+
+	KUNIT_ASSERT_EQ(test, 0, iw_mpa_takeover_begin(lv->ms, &lv->all, false));
+	sk_dst_reset(lv->ms->sock->sk);
+	KUNIT_ASSERT_EQ(test, iw_mpa_takeover_freeze(lv->ms, &lv->tcb), IW_MPA_R_OK);
+	KUNIT_EXPECT_NULL(test, lv->tcb.path.dst);
+	KUNIT_EXPECT_NE(test, lv->tcb.remote.in.sin_port, 0);
+	iw_mpa_tcb_free(&lv->tcb);
+	iw_mpa_takeover_undo(lv->ms);
+	leaving_close(lv);
+}
+
+/* A segment that never leaves the host is not waited for without end. */
+static void segment_under_way_is_a_reason(struct kunit *test)
+{
+	struct leaving *lv = leaving_open(test);
+	struct sock *sk = lv->ms->sock->sk;
+
+	leaving_talk(lv, test);
+	refcount_add(100, &sk->sk_wmem_alloc);
+	KUNIT_EXPECT_EQ(test, leaving_freeze(lv), IW_MPA_R_TCP_BUSY);
+	WARN_ON(refcount_sub_and_test(100, &sk->sk_wmem_alloc));
 	iw_mpa_takeover_undo(lv->ms);
 	leaving_close(lv);
 }
@@ -142,8 +194,12 @@ static void four_tuple_is_held_until_released(struct kunit *test)
 			IW_MPA_EV_HANDED_OFF);
 	KUNIT_ASSERT_NOT_NULL(test, lv->takeover);
 	segs_in = peer->segs_in;
-	iw_mpa_offload_stop(lv->off, lv->ms, IW_MPA_R_ULP_CLOSE);
 	iw_mpa_sock_shutdown(lv->ms);
+	KUNIT_EXPECT_EQ(test, lv->closed, 0);
+	iw_mpa_offload_stop(lv->off, lv->ms, IW_MPA_R_ULP_CLOSE);
+	/* Nobody will tell of the peer's FIN. */
+	iw_mpa_sock_shutdown(lv->ms);
+	KUNIT_EXPECT_EQ(test, lv->closed, 1);
 	iw_mpa_sock_release(lv->ms);
 	KUNIT_EXPECT_NE(test, 0, leaving_connect(lv, &again));
 	KUNIT_EXPECT_EQ(test, leaving_count(lv, IW_MPA_CNT_tcp_released), 0);
@@ -337,6 +393,9 @@ static void early_octets_are_refused_unless_declared(struct kunit *test)
 static struct kunit_case takeover_cases[] = {
 	KUNIT_CASE(record_agrees_with_the_peer),
 	KUNIT_CASE(record_has_what_came_early),
+	KUNIT_CASE(record_has_the_time_to_live),
+	KUNIT_CASE(record_without_a_route),
+	KUNIT_CASE(segment_under_way_is_a_reason),
 	KUNIT_CASE(frozen_socket_is_silent),
 	KUNIT_CASE(undone_takeover_leaves_no_trace),
 	KUNIT_CASE(four_tuple_is_held_until_released),

@@ -175,6 +175,7 @@ static bool backlog_raise_room(struct iw_mpa_backlog *backlog)
 {
 	struct iw_mpa_ep *first;
 
+	lockdep_assert_held(&backlog->dev->lock);
 	first = list_first_entry_or_null(&backlog->no_room, struct iw_mpa_ep, queued);
 	if (first)
 		iw_mpa_raise(first, IW_MPA_EV_ROOM);

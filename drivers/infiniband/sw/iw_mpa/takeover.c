@@ -146,6 +146,7 @@ static void takeover_shut_out(struct iw_mpa_takeover *t, struct sock *sk)
 
 static void takeover_open(struct iw_mpa_takeover *t, struct sock *sk)
 {
+	sock_owned_by_me(sk);
 	if (t->tcp_af_ops)
 		WRITE_ONCE(inet_csk(sk)->icsk_af_ops, t->tcp_af_ops);
 	if (rcu_access_pointer(sk->sk_filter) == &t->filter)

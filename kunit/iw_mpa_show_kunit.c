@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: GPL-2.0
+/* What debugfs says of endpoints and listeners; the files are read as user space reads them. */
+
+#include "ep.h"
+#include "iw_mpa_fakes.h"
+#include "rnic.h"
+
+#include <linux/fs.h>
+#include <linux/module.h>
+#include <linux/mount.h>
+#include <linux/seq_file.h>
+#include <linux/string.h>
+
+#define SHOW_SIZE	8192
+
+/* read() needs a process with an address space: so the sequence is walked as seq_read() does. */
+static void show_walk(struct seq_file *seq)
+{
+	loff_t pos = 0;
+	void *at;
+
+	for (at = seq->op->start(seq, &pos); !IS_ERR_OR_NULL(at);
+	     at = seq->op->next(seq, at, &pos)) {
+		size_t count = seq->count;
+
+		/* What is skipped leaves nothing. */
+		if (seq->op->show(seq, at))
+			seq->count = count;
+	}
+	seq->op->stop(seq, at);
+}
+
+/* Return: all of a file of debugfs, as a string */
+static const char *show_read(struct kunit *test, const char *name)
+{
+	struct file_system_type *type = get_fs_type("debugfs");
+	struct seq_file *seq;
+	struct vfsmount *mnt;
+	struct path root;
+	struct file *file;
+	char *text;
+
+	KUNIT_ASSERT_NOT_NULL(test, type);
+	mnt = vfs_kern_mount(type, 0, "debugfs", NULL);
+	KUNIT_ASSERT_FALSE(test, IS_ERR(mnt));
+	root = (struct path) { .mnt = mnt, .dentry = mnt->mnt_root };
+	file = file_open_root(&root, name, O_RDONLY, 0);
+	KUNIT_ASSERT_FALSE(test, IS_ERR(file));
+	text = kunit_kzalloc(test, SHOW_SIZE, GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, text);
+	seq = file->private_data;
+	seq->buf = text;
+	seq->size = SHOW_SIZE - 1;
+	show_walk(seq);
+	KUNIT_EXPECT_FALSE(test, seq_has_overflowed(seq));
+	text[seq->count] = '\0';
+	seq->buf = NULL;
+	filp_close(file, NULL);
+	kern_unmount(mnt);
+	put_filesystem(type);
+	return text;
+}
+
+static int show_count(const char *text, const char *word)
+{
+	int n = 0;
+
+	while ((text = strstr(text, word))) {
+		text += strlen(word);
+		n++;
+	}
+	return n;
+}
+
+/* Each once, as long as it is there */
+static void show_listeners_each_once(struct kunit *test)
+{
+	struct fake_conn *c = conn_new(test);
+	struct fakes *f = test->priv;
+	struct fake_id *other;
+	const char *text;
+	char address[80];
+
+	KUNIT_EXPECT_STREQ(test, show_read(test, "iw_mpa/listeners"), "");
+	conn_listen(c, f);
+	text = show_read(test, "iw_mpa/listeners");
+	snprintf(address, sizeof(address), " local=%pISpc backlog=", &c->lis->id.m_local_addr);
+	KUNIT_EXPECT_EQ(test, show_count(text, "\n"), 1);
+	KUNIT_EXPECT_EQ(test, show_count(text, "id="), 1);
+	KUNIT_EXPECT_EQ(test, show_count(text, address), 1);
+	KUNIT_EXPECT_EQ(test, show_count(text, " socket=yes\n"), 1);
+	other = c->lis;
+	conn_listen(c, f);
+	KUNIT_EXPECT_EQ(test, show_count(show_read(test, "iw_mpa/listeners"), "\n"), 2);
+	fake_destroy(other);
+	FAKE_WAIT(f, !READ_ONCE(other->refs));
+	text = show_read(test, "iw_mpa/listeners");
+	KUNIT_EXPECT_EQ(test, show_count(text, "\n"), 1);
+	KUNIT_EXPECT_EQ(test, show_count(text, address), 0);
+}
+
+static void show_endpoints_with_what_was_agreed(struct kunit *test)
+{
+	struct fake_conn *c = conn_new(test);
+	struct fakes *f = test->priv;
+	const char *text;
+	char remote[80];
+
+	KUNIT_EXPECT_STREQ(test, show_read(test, "iw_mpa/endpoints"), "");
+	conn_active_up(c, f);
+	text = show_read(test, "iw_mpa/endpoints");
+	KUNIT_EXPECT_EQ(test, show_count(text, "\n"), 1);
+	KUNIT_EXPECT_EQ(test, show_count(text, " role=initiator state="), 1);
+	snprintf(remote, sizeof(remote), " remote=%pISpc ", &c->fid->id.m_remote_addr);
+	KUNIT_EXPECT_EQ(test, show_count(text, remote), 1);
+	KUNIT_EXPECT_EQ(test, show_count(text, " qpn=1 rev=2 "), 1);
+	KUNIT_EXPECT_EQ(test, show_count(text, " rtr="), 1);
+}
+
+static void show_responder(struct kunit *test)
+{
+	struct fake_conn *c = conn_new(test);
+
+	conn_passive_up(c, test->priv);
+	KUNIT_EXPECT_EQ(test, show_count(show_read(test, "iw_mpa/endpoints"), " role=responder "),
+			1);
+}
+
+/* One that is on its way out with its device, and one that has no addresses yet */
+static void show_nothing_of_what_cannot_be_looked_at(struct kunit *test)
+{
+	struct iw_mpa_device *gone = kunit_kzalloc(test, sizeof(*gone), GFP_KERNEL);
+	struct fakes *f = test->priv;
+	struct iw_mpa_device *dev = iw_mpa_device_get(f->ibdev);
+	struct iw_mpa_ep *ep;
+
+	KUNIT_ASSERT_NOT_NULL(test, gone);
+	KUNIT_ASSERT_NOT_NULL(test, dev);
+	ep = iw_mpa_ep_alloc(dev, &init_net, true, NULL, 0);
+	KUNIT_ASSERT_NOT_NULL(test, ep);
+	KUNIT_ASSERT_EQ(test, iw_mpa_ep_register(ep), 0);
+	KUNIT_EXPECT_STREQ(test, show_read(test, "iw_mpa/endpoints"), "");
+	ep->tuple.local.sa.sa_family = AF_INET;
+	ep->tuple.remote.sa.sa_family = AF_INET;
+	KUNIT_EXPECT_EQ(test, show_count(show_read(test, "iw_mpa/endpoints"), "\n"), 1);
+	gone->ibdev = dev->ibdev;
+	gone->netdev = dev->netdev;
+	ep->dev = gone;
+	KUNIT_EXPECT_STREQ(test, show_read(test, "iw_mpa/endpoints"), "");
+	ep->dev = dev;
+	iw_mpa_ep_unregister(ep);
+	iw_mpa_device_put(dev);		/* what iw_mpa_ep_register() has taken */
+	iw_mpa_ep_put(ep);
+	iw_mpa_device_put(dev);
+}
+
+static struct kunit_case show_cases[] = {
+	KUNIT_CASE(show_listeners_each_once),
+	KUNIT_CASE(show_endpoints_with_what_was_agreed),
+	KUNIT_CASE(show_responder),
+	KUNIT_CASE(show_nothing_of_what_cannot_be_looked_at),
+	{}
+};
+
+static struct kunit_suite show_suite = {
+	.name = "iw_mpa_show",
+	.init = fakes_init,
+	.exit = fakes_exit,
+	.test_cases = show_cases,
+};
+
+kunit_test_suite(show_suite);
+
+MODULE_LICENSE("GPL");

@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Startup frames and TCP: an endpoint whose events nobody handles, called step by step. */
+
+#include "ep.h"
+#include "event.h"
+#include "iw_mpa_fakes.h"
+#include "rnic.h"
+#include "sock.h"
+#include "startup.h"
+
+#include <linux/module.h>
+#include <linux/sched/mm.h>
+#include <net/tcp.h>
+
+/**
+ * struct startup - an endpoint, and the peer
+ * @ep: an initiator
+ * @peer: the peer's socket
+ */
+struct startup {
+	struct iw_mpa_ep	*ep;
+	struct socket		*peer;
+};
+
+static void startup_ignore(struct iw_mpa_sock *ms)
+{
+}
+
+static void startup_failed(struct iw_mpa_sock *ms, int err)
+{
+}
+
+static const struct iw_mpa_sock_ops startup_ops = {
+	.connected	= startup_ignore,
+	.readable	= startup_ignore,
+	.closed		= startup_ignore,
+	.failed		= startup_failed,
+};
+
+/* TCP is up, and nothing was sent. */
+static struct startup startup_open(struct kunit *test)
+{
+	struct fakes *f = test->priv;
+	struct fake_id *fid = fake_id_create(f);
+	struct socket *listener = peer_listen(f, fid, AF_INET);
+	struct iw_mpa_sock_opts opts = {
+		.net	= &init_net,
+		.local	= iw_mpa_addr(&fid->id.m_local_addr),
+		.remote	= iw_mpa_addr(&fid->id.m_remote_addr),
+	};
+	struct startup s;
+
+	memalloc_noio_save();	/* as a runner does; the test ends with its task */
+	s.ep = iw_mpa_ep_alloc(iw_mpa_device_get(f->ibdev), &init_net, true, "data", 4);
+	KUNIT_ASSERT_NOT_NULL(test, s.ep);
+	iw_mpa_event_setup(s.ep);
+	KUNIT_ASSERT_EQ(test, 0, iw_mpa_sock_connect(&s.ep->sock, &startup_ops, &opts));
+	s.peer = peer_accept(f, listener);
+	FAKE_POLL(f, iw_mpa_sock_is_up(&s.ep->sock));
+	return s;
+}
+
+static void startup_close(const struct startup *s)
+{
+	struct iw_mpa_device *dev = s->ep->dev;
+
+	iw_mpa_sock_release(&s->ep->sock);
+	iw_mpa_ep_put(s->ep);
+	iw_mpa_device_put(dev);
+}
+
+static void startup_request_sent(struct kunit *test)
+{
+	struct startup s = startup_open(test);
+	struct peer_frame frame;
+
+	s.ep->fallback = false;
+	KUNIT_EXPECT_EQ(test, iw_mpa_startup_send_request(s.ep), IW_MPA_EV_REQ_SENT);
+	KUNIT_EXPECT_TRUE(test, s.ep->request_out);
+	peer_recv_frame(test->priv, s.peer, &frame);
+	KUNIT_EXPECT_EQ(test, peer_frame_pd_len(&frame), 4 + 4);
+	KUNIT_EXPECT_EQ(test, s.ep->reason, IW_MPA_R_OK);
+	startup_close(&s);
+}
+
+/* TCP has reported what has become of the stream: another event says so. */
+static void startup_request_to_a_stream_that_has_ended(struct kunit *test)
+{
+	static const int errors[] = { 0, ECONNRESET, EPIPE };
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(errors); i++) {
+		struct startup s = startup_open(test);
+
+		kernel_sock_shutdown(s.ep->sock.sock, SHUT_WR);
+		WRITE_ONCE(s.ep->sock.sock->sk->sk_err, errors[i]);
+		KUNIT_EXPECT_NE(test, iw_mpa_startup_send_request(s.ep), IW_MPA_EV_SEND_FAILED);
+		KUNIT_EXPECT_TRUE(test, s.ep->request_out);
+		KUNIT_EXPECT_EQ(test, s.ep->reason, IW_MPA_R_OK);
+		startup_close(&s);
+	}
+}
+
+static void startup_request_that_tcp_refuses(struct kunit *test)
+{
+	struct startup s = startup_open(test);
+
+	WRITE_ONCE(s.ep->sock.sock->sk->sk_err, ENETDOWN);
+	KUNIT_EXPECT_EQ(test, iw_mpa_startup_send_request(s.ep), IW_MPA_EV_SEND_FAILED);
+	KUNIT_EXPECT_EQ(test, s.ep->reason, IW_MPA_R_SEND);
+	KUNIT_EXPECT_EQ(test, s.ep->err, -ENETDOWN);
+	startup_close(&s);
+}
+
+/* A frame that does not fit into the endpoint, wherever TCP cuts it */
+static void startup_longest_reply_taken(struct kunit *test)
+{
+	static const size_t cuts[] = { 1, IW_MPA_HDR_SIZE, IW_MPA_EP_FRAME, 500 };
+	struct fakes *f = test->priv;
+	u8 pd[IW_MPA_PD_MAX];
+	int i;
+
+	for (i = 0; i < sizeof(pd); i++)
+		pd[i] = i * 3 + (i >> 8);
+	for (i = 0; i < ARRAY_SIZE(cuts); i++) {
+		struct startup s = startup_open(test);
+		struct peer_frame frame;
+
+		peer_make(&frame, true, MPA_C, 1, pd, sizeof(pd));
+		peer_send(f, s.peer, frame.buf, cuts[i]);
+		FAKE_POLL(f, tcp_inq(s.ep->sock.sock->sk) == cuts[i]);
+		KUNIT_EXPECT_EQ(test, iw_mpa_startup_read_reply(s.ep), IW_MPA_EV_REP_BEGUN);
+		peer_send(f, s.peer, frame.buf + cuts[i], frame.len - cuts[i]);
+		FAKE_POLL(f, tcp_inq(s.ep->sock.sock->sk) == frame.len - cuts[i]);
+		iw_mpa_startup_read_reply(s.ep);
+		KUNIT_EXPECT_EQ(test, s.ep->reader.have, frame.len);
+		KUNIT_ASSERT_EQ(test, s.ep->peer.pd_len, sizeof(pd));
+		KUNIT_EXPECT_EQ(test, memcmp(s.ep->peer.pd, pd, sizeof(pd)), 0);
+		startup_close(&s);
+	}
+}
+
+/* No errno is behind what this end has found by itself. */
+static void startup_reply_that_cannot_be_made(struct kunit *test)
+{
+	struct iw_mpa_call call = { .pd = "", .pd_len = IW_MPA_PD_MAX + 1 };
+	struct startup s = startup_open(test);
+	u8 buf[IW_MPA_FRAME_MAX];
+
+	s.ep->peer = (struct iw_mpa_frame) { .rev = 1, .crc = true };
+	s.ep->call = &call;
+	KUNIT_EXPECT_LT(test, iw_mpa_startup_make_reply(s.ep, buf), 0);
+	KUNIT_EXPECT_EQ(test, s.ep->reason, IW_MPA_R_LOCAL);
+	KUNIT_EXPECT_EQ(test, s.ep->err, 0);
+	s.ep->call = NULL;
+	startup_close(&s);
+}
+
+static struct kunit_case startup_cases[] = {
+	KUNIT_CASE(startup_request_sent),
+	KUNIT_CASE(startup_request_to_a_stream_that_has_ended),
+	KUNIT_CASE(startup_request_that_tcp_refuses),
+	KUNIT_CASE(startup_longest_reply_taken),
+	KUNIT_CASE(startup_reply_that_cannot_be_made),
+	{}
+};
+
+static struct kunit_suite startup_suite = {
+	.name = "iw_mpa_startup",
+	.init = fakes_init,
+	.exit = fakes_exit,
+	.test_cases = startup_cases,
+};
+
+kunit_test_suite(startup_suite);
+
+MODULE_LICENSE("GPL");
