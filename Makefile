@@ -3,7 +3,7 @@
 # For people: every target calls one script. Kbuild is the kernel's side.
 
 .PHONY: help modules install clean setup check static kunit fuzz wire soak interop e2e takeover dkms debug bench demo
-.PHONY: check-all deb package series refusals
+.PHONY: check-all deb package series refusals mutate
 
 export T
 
@@ -18,6 +18,7 @@ help:
 	@echo 'make fuzz      the protocol layer under libFuzzer, T=seconds (default 10)'
 	@echo 'make wire      conformance: scripted peers, by rule: MPA startup, and the data path'
 	@echo 'make soak      life-cycle storms and hostile load by the thousand; DEBUG=kasan is a choice'
+	@echo 'make mutate    small faults made in the sources: do the tests find each of them?'
 	@echo 'make interop   siw_mpa against siw of 6.1 and 6.12, all settings: a table'
 	@echo 'make e2e       end-to-end tests in guests that run the stock kernel'
 	@echo 'make takeover  TCP connections that leave the host for hardware, which is a second TCP'
@@ -45,7 +46,7 @@ setup:
 check-all:
 	@scripts/check.sh --all
 
-check static kunit fuzz wire soak interop e2e takeover dkms deb package series refusals debug bench demo:
+check static kunit fuzz wire soak interop e2e takeover dkms deb package series refusals debug bench demo mutate:
 	@scripts/$@.sh
 
 clean:

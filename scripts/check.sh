@@ -40,6 +40,7 @@ ALL=(
 	"debug kcsan wire e2e"
 	"soak"
 	"takeover"
+	"mutate"
 	"dkms"
 	"package"
 	"series"

@@ -167,4 +167,5 @@ def main():
     log.finish()
 
 
-main()
+if __name__ == '__main__':
+    main()

@@ -187,6 +187,8 @@ test_python() {
 
 test_layers_selftest() { scripts/check-layers.py --selftest; }
 
+test_mutants() { scripts/mutate.py --selftest; }
+
 test_layers() {
 	local objects
 
@@ -266,8 +268,8 @@ test_whitespace() {
 	"${git[@]}" diff --check "$("${git[@]}" hash-object -t tree /dev/null)"
 }
 
-ALL=(compiler new_driver install sparse checkpatch kernel_doc shell python layers_selftest layers docs
-	reclaim conformance length versions spdx paths whitespace)
+ALL=(compiler new_driver install sparse checkpatch kernel_doc shell python layers_selftest layers mutants
+	docs reclaim conformance length versions spdx paths whitespace)
 
 main() {
 	local name

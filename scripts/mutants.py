@@ -1,0 +1,417 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Mutants of C sources: small faults, all compiled at once, of which one at a time is switched on.
+
+A file is cut into tokens; function bodies into statements, by the grammar and by kernel style. A
+mutant is one edit of one condition, initializer or statement. The changed text stands beside the
+original, behind "MUTANT(n)", so that one build holds all of them:
+
+    if (a < b)      if (MUTANT(7) ? !!(a <= b) : !!(a < b))
+    f(x);           { if (MUTANT(8)) { ; } else { f(x); } }
+
+What only observes is left alone: traces, messages, assertions. So is what orders memory, which no
+test on one processor can miss.
+"""
+
+import hashlib
+import re
+
+TOKEN = re.compile(r'''
+    (?P<space>\s+|\\\n|/\*.*?\*/|//[^\n]*)|
+    (?P<pre>(?<![^\n])\#(?:[^\n\\]|\\.)*)|
+    (?P<string>"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*')|
+    (?P<word>[A-Za-z_]\w*)|
+    (?P<number>\d\w*)|
+    (?P<op><<=|>>=|\.\.\.|->|\+\+|--|<<|>>|<=|>=|==|!=|&&|\|\||[-+*/%&|^]=|.)
+''', re.VERBOSE | re.DOTALL)
+
+OPENS = {'(': ')', '[': ']', '{': '}'}
+JUMPS = ('return', 'break', 'continue', 'goto')
+DECLARES = re.compile(r'(static|const|struct|enum|union|unsigned|signed|int|long|short|char|bool|'
+                      r'void|u8|u16|u32|u64|s8|s16|s32|s64|__\w?e\d\d|\w+_t|DEFINE_\w+|'
+                      r'DECLARE_\w+|LIST_HEAD|\w+_ONSTACK)$')
+OBSERVES = re.compile(r'(trace_\w+|pr_\w+|net_\w+_ratelimited|ibdev_\w+|lockdep_\w+|WARN\w*|'
+                      r'BUILD_BUG_ON\w*|BUG_ON|might_\w+|smp_\w+|barrier\w*|cond_resched|'
+                      r'cpu_relax|sparse_\w+|__acquire|__release|sock_owned_by_me)$')
+
+# Operators between two operands
+BINARY = {'<': '<=', '<=': '<', '>': '>=', '>=': '>', '==': '!=', '!=': '==', '&&': '||',
+          '||': '&&', '+': '-', '-': '+', '<<': '>>', '>>': '<<', '&': '|', '|': '&', '+=': '-=',
+          '-=': '+=', '|=': '&=', '&=': '|=', '<<=': '>>=', '>>=': '<<='}
+STEPS = {'++': '--', '--': '++'}
+WORDS = {'true': 'false', 'false': 'true', 'min': 'max', 'max': 'min', 'min_t': 'max_t',
+         'max_t': 'min_t'}
+
+
+class Token:
+    def __init__(self, kind, text, start):
+        self.kind, self.text, self.start = kind, text, start
+        self.end = start + len(text)
+
+
+class Mutant:
+    """An edit of text[start:end], the unit that is doubled"""
+
+    def __init__(self, where, kind, span, text, note):
+        self.path, self.function, self.line = where
+        self.kind, self.span, self.text = kind, span, text
+        self.note = note
+        self.number = 0
+        self.nth = 1            # of those that read the same in this function
+
+    def name(self):
+        """The same as long as the code is"""
+        nth = f" [{self.nth}]" if self.nth > 1 else ""
+        return f"{self.path} {self.function}: {self.note}{nth}"
+
+    def rank(self, seed):
+        return hashlib.sha256(f"{seed} {self.name()}".encode()).hexdigest()
+
+
+def flat(text):
+    """On one line, without comments"""
+    return re.sub(r'\s+', ' ', re.sub(r'/\*.*?\*/', ' ', text, flags=re.DOTALL)).strip()
+
+
+class Source:
+    def __init__(self, path, text):
+        self.path, self.text = path, text
+        self.tokens = [Token(m.lastgroup, m[0], m.start()) for m in TOKEN.finditer(text)
+                       if m.lastgroup not in ('space', 'pre')]
+        self.match = {}         # index of an opening token -> index of its closing one
+        self.units = {}         # span -> "condition", "value" or "statement"
+        self.mutants = []
+        self.function = None
+        self.pair_up()
+        self.find_functions()
+        self.number_twins()
+
+    def pair_up(self):
+        stack = []
+        for n, token in enumerate(self.tokens):
+            if token.kind == 'op' and token.text in OPENS:
+                stack.append(n)
+            elif token.kind == 'op' and token.text in OPENS.values():
+                self.match[stack.pop()] = n
+        assert not stack, f"{self.path}: brackets"
+
+    def number_twins(self):
+        seen = {}
+        for mutant in self.mutants:
+            key = mutant.name()
+            seen[key] = seen.get(key, 0) + 1
+            mutant.nth = seen[key]
+
+    def is_(self, n, *texts):
+        return n < len(self.tokens) and self.tokens[n].text in texts
+
+    def span(self, first, last):
+        """Of tokens first to last, both included"""
+        return self.tokens[first].start, self.tokens[last].end
+
+    def of(self, span):
+        return self.text[span[0]:span[1]]
+
+    def add(self, kind, unit, text, note):
+        line = self.text.count("\n", 0, unit[0]) + 1
+        self.mutants.append(Mutant((self.path, self.function, line), kind, unit, text, note))
+
+    # --- grammar ---
+
+    def find_functions(self):
+        back = {close: n for n, close in self.match.items()}
+        n = 0
+        while n < len(self.tokens):
+            if not self.is_(n, '{'):
+                n += 1
+                continue
+            if n and self.is_(n - 1, ')'):
+                self.function = self.tokens[back[n - 1] - 1].text
+                self.block(n)
+            n = self.match[n] + 1
+
+    def block(self, n):
+        """Of the "{" at n; returns what is behind it"""
+        end, before = self.match[n], None
+        n += 1
+        while n < end:
+            start = n
+            n, simple = self.statement(n)
+            now = (start, n - 1) if simple else None
+            if before and now:
+                self.swap(before, now)
+            before = now
+        return end + 1
+
+    def statement(self, n):
+        """Returns what is behind it, and whether it can change places with its neighbour"""
+        token = self.tokens[n]
+        if token.text == '{':
+            return self.block(n), False
+        if token.text in ('if', 'while', 'switch'):
+            close = self.match[n + 1]
+            if token.text != 'switch':
+                self.condition(n + 2, close - 1)
+            n = self.statement(close + 1)[0]
+            if self.is_(n, 'else'):
+                n = self.statement(n + 1)[0]
+            return n, False
+        if token.text == 'for':
+            return self.loop(n), False
+        if token.text == 'do':
+            n = self.statement(n + 1)[0]
+            close = self.match[n + 1]
+            self.condition(n + 2, close - 1)
+            return close + 2, False
+        if token.text in ('case', 'default'):
+            while not self.is_(n, ':'):
+                n += 1
+            return n + 1, False
+        if token.kind == 'word' and self.is_(n + 1, ':'):
+            return n + 2, False
+        return self.simple(n)
+
+    def loop(self, n):
+        """for (first; while this; step)"""
+        close = self.match[n + 1]
+        ends = self.at_depth(n + 2, close, ';')
+        if len(ends) == 2 and ends[0] + 1 < ends[1]:
+            self.condition(ends[0] + 1, ends[1] - 1)
+        return self.statement(close + 1)[0]
+
+    def at_depth(self, n, end, text):
+        """Where @text stands between n and end, outside of all brackets"""
+        found = []
+        while n < end:
+            if self.tokens[n].text in OPENS and self.tokens[n].kind == 'op':
+                n = self.match[n]
+            elif self.tokens[n].text == text:
+                found.append(n)
+            n += 1
+        return found
+
+    def simple(self, n):
+        """A declaration, an expression, a jump, or a loop that is a macro"""
+        if self.tokens[n].kind == 'word' and self.is_(n + 1, '('):
+            close = self.match[n + 1]
+            if not self.is_(close + 1, ';', '.', ',', '=', '->', '[', '?', '+', '-', '+=', '|='):
+                return self.statement(close + 1)[0], False
+        end = self.at_depth(n, len(self.tokens), ';')[0] if not self.is_(n, ';') else n
+        if end == n:
+            return n + 1, False
+        if self.declares(n):
+            self.declaration(n, end)
+            return end + 1, False
+        if OBSERVES.match(self.tokens[n].text):
+            return end + 1, False
+        self.expression(n, end)
+        return end + 1, self.tokens[n].text not in JUMPS
+
+    def declares(self, n):
+        return (DECLARES.match(self.tokens[n].text) or
+                self.tokens[n].kind == 'word' and n + 1 < len(self.tokens) and
+                self.tokens[n + 1].kind == 'word' and self.tokens[n].text not in JUMPS)
+
+    # --- units ---
+
+    def declaration(self, n, end):
+        """One variable with a value that is no list"""
+        equals = self.at_depth(n, end, '=')
+        if self.is_(n, 'static') or len(equals) != 1 or self.at_depth(n, end, ',') or \
+                self.is_(equals[0] + 1, '{'):
+            return
+        unit = self.span(equals[0] + 1, end - 1)
+        self.units[unit] = "value"
+        self.edits(unit, equals[0] + 1, end - 1)
+
+    def condition(self, first, last):
+        unit = self.span(first, last)
+        self.units[unit] = "condition"
+        text = self.of(unit)
+        if len(self.at_depth(first, last + 1, '==') + self.at_depth(first, last + 1, '!=')) != 1 \
+                or self.at_depth(first, last + 1, '&&') or self.at_depth(first, last + 1, '||'):
+            self.add("condition", unit, f"!({text})", f"({flat(text)}) -> not")
+        self.edits(unit, first, last)
+
+    def expression(self, n, end):
+        unit = self.span(n, end)
+        self.units[unit] = "statement"
+        text = self.of(unit)
+        if self.tokens[n].text != 'return' or end == n + 1:
+            self.add("removed", unit, ";", f"{flat(text)} -> removed")
+        self.edits(unit, n, end)
+
+    def swap(self, one, two):
+        """Two statements, each with a call; the unit is both of them"""
+        first, second = self.span(*one), self.span(*two)
+        texts = self.of(first), self.of(second)
+        if flat(texts[0]) != flat(texts[1]) and all("(" in text for text in texts):
+            self.add("swapped", (first[0], second[1]), (first, second),
+                     f"{flat(texts[0])} {flat(texts[1])} -> swapped")
+
+    def edits(self, unit, first, last):
+        """All edits of one token"""
+        for n in range(first, last + 1):
+            token = self.tokens[n]
+            new = self.edit(n, first)
+            if new is None:
+                continue
+            text = self.text[unit[0]:token.start] + new[1] + self.text[token.end:unit[1]]
+            self.add(new[0], unit, text, f"{flat(self.of(unit))} -> {flat(text)}")
+
+    def edit(self, n, first):
+        """What becomes of a token: the kind of the fault and the new text; None: nothing"""
+        token = self.tokens[n]
+        before = self.tokens[n - 1] if n > first else None
+        binary = before is not None and (before.kind in ('number', 'string') or
+                                         before.text in (')', ']') or
+                                         before.kind == 'word' and before.text not in JUMPS)
+        if token.kind == 'word':
+            if token.text in WORDS:
+                return "constant", WORDS[token.text]
+            return None
+        if token.kind == 'number':
+            return "constant", f"({token.text} + 1)"
+        if token.kind != 'op':
+            return None
+        if token.text == '!':
+            return "condition", ""
+        if token.text in STEPS:
+            return "operator", STEPS[token.text]
+        if token.text == '-' and not binary and self.tokens[n + 1].text.startswith('E'):
+            return "constant", ""       # an error that is none, but a count
+        if token.text in BINARY and binary and not self.cast_before(n):
+            return "operator", BINARY[token.text]
+        return None
+
+    def cast_before(self, n):
+        """Is it unary, behind "(type)"?"""
+        if not self.is_(n - 1, ')') or self.tokens[n].text not in '&-+':
+            return False
+        back = next(k for k, v in self.match.items() if v == n - 1)
+        inside = self.tokens[back + 1:n - 1]
+        return bool(inside) and (DECLARES.match(inside[0].text) or inside[-1].text == '*') and \
+            not (back and self.tokens[back - 1].kind == 'word')
+
+
+def load(top, paths):
+    """path -> Source"""
+    return {path: Source(path, (top / path).read_text(encoding='utf-8')) for path in paths}
+
+
+def choose(sources, paths, seed, count):
+    """The first of all mutants of these files, in an order that is the seed's. Of statements that
+    change places, none does so with two neighbours."""
+    every = sorted((m for path in paths for m in sources[path].mutants),
+                   key=lambda m: m.rank(seed))
+    taken, places = [], {}
+    for mutant in every:
+        if len(taken) == count:
+            break
+        if mutant.kind == "swapped":
+            mine = places.setdefault(mutant.path, [])
+            if any(span[0] < mutant.span[1] and mutant.span[0] < span[1] for span in mine):
+                continue
+            mine.append(mutant.span)
+        taken.append(mutant)
+    return taken
+
+
+def one_line(text):
+    """As many lines as before, whatever is doubled: that errors of the compiler tell the line"""
+    return re.sub(r'\s*\n\s*', ' ', re.sub(r'/\*.*?\*/', ' ', text, flags=re.DOTALL))
+
+
+def schemata(source, mutants):
+    """The file with all of these in it; each has its number"""
+    by_unit = {}
+    for mutant in mutants:
+        by_unit.setdefault(mutant.span, []).append(mutant)
+    swaps = {span: group[0] for span, group in by_unit.items() if group[0].kind == "swapped"}
+
+    def unit(span):
+        """The text of a condition, value or statement with its mutants"""
+        text = source.text[span[0]:span[1]]
+        for mutant in by_unit.get(span, ()):
+            new = one_line(mutant.text)
+            if source.units[span] == "condition":
+                text = f"(MUTANT({mutant.number}) ? !!({new}) : !!({text}))"
+            elif source.units[span] == "value":
+                text = f"(MUTANT({mutant.number}) ? ({new}) : ({text}))"
+            else:
+                text = f"{{ if (MUTANT({mutant.number})) {{ {new} }} else {{ {text} }} }}"
+        return text
+
+    def swapped(mutant):
+        first, second = mutant.text
+        one, two = unit(first), unit(second)
+        between = source.text[first[1]:second[0]]
+        return (f"{{ if (MUTANT({mutant.number})) {{ {one_line(two)} {one_line(one)} }} else {{ "
+                f"{one}{between}{two} }} }}")
+
+    inside = {span for mutant in swaps.values() for span in mutant.text}
+    spans = sorted(span for span in by_unit if span not in inside)
+    out, at = [], 0
+    for span in spans:
+        out += [source.text[at:span[0]], swapped(swaps[span]) if span in swaps else unit(span)]
+        at = span[1]
+    return "".join(out) + source.text[at:]
+
+
+# --- proof of itself --------------------------------------------------------------------------
+
+SAMPLE = '''static int half = 1 < 2;
+
+static int f(struct s *a, int n)
+{
+	int m = n << 1;
+
+	if (!a || n >= 2)	/* n < 1 */
+		return -EINVAL;
+	for (n = 0; n < m; n++)
+		list_for_each_entry(p, a, l)
+			trace_p(p);
+	g(a, "a < b");
+	h(&a->x, (u32)-m);
+	switch (m) {
+	case 1 + 1:
+		break;
+	}
+	return true;
+}
+'''
+# Without the name of the function
+MADE = (
+    "n << 1 -> n >> 1", "n << 1 -> n << (1 + 1)", "!a || n >= 2 -> a || n >= 2",
+    "!a || n >= 2 -> !a && n >= 2", "!a || n >= 2 -> !a || n > 2",
+    "!a || n >= 2 -> !a || n >= (2 + 1)", "return -EINVAL; -> return EINVAL;",
+    "(!a || n >= 2) -> not", "(n < m) -> not", "n < m -> n <= m", 'g(a, "a < b"); -> removed',
+    "h(&a->x, (u32)-m); -> removed", 'g(a, "a < b"); h(&a->x, (u32)-m); -> swapped',
+    "break; -> removed", "return true; -> return false;",
+)
+DOUBLED = '''	{ if (MUTANT(2)) { h(&a->x, (u32)-m); @ } else { @
+	h(&a->x, (u32)-m); } }
+'''.replace('@', '{ if (MUTANT(1)) { ; } else { g(a, "a < b"); } }')
+
+
+def check_whole(source):
+    """With no mutant it is the file; with one, no line has moved"""
+    assert schemata(source, []) == source.text, source.path
+    for number, mutant in enumerate(source.mutants):
+        mutant.number = number
+        changed = schemata(source, [mutant])
+        assert changed.count("\n") == source.text.count("\n"), mutant.name()
+        assert f"MUTANT({number})" in changed, mutant.name()
+
+
+def selftest():
+    source = Source("sample.c", SAMPLE)
+    made = [mutant.note for mutant in source.mutants]
+    assert sorted(made) == sorted(MADE), sorted(set(made) ^ set(MADE))
+    assert {mutant.function for mutant in source.mutants} == {"f"}
+    check_whole(source)
+    two = [mutant for mutant in source.mutants if "g(a" in mutant.note]
+    for number, mutant in enumerate(two):
+        mutant.number = number + 1
+    assert DOUBLED in schemata(source, two), schemata(source, two)
+    first = choose({"sample.c": source}, ["sample.c"], 1, 5)
+    assert first == choose({"sample.c": source}, ["sample.c"], 1, 9)[:5]

@@ -1,0 +1,95 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# Do the tests find faults? Small faults are made in the library's L1 to L3 and in srnic's R0 to R3,
+# and the KUnit suites run against each: see scripts/mutate.py.
+#
+#   scripts/mutate.sh [--seed N] [--count N] [--minutes N] [--keep]
+#
+# Of each group N mutants; the seed chooses which, and is always the same unless it is given. With
+# --minutes the run ends then, and the next one goes on. --keep is for who works on tests or code: what
+# was found before stays found.
+
+. "$(dirname "$0")/lib.sh"
+. "$TOP/scripts/tap.sh"
+# shellcheck source=scripts/uml.sh
+. "$TOP/scripts/uml.sh"
+
+WORK=$CACHE/mutate
+MINUTES=()
+KEEP=()
+CHOICE=()
+
+mutate() { "$TOP/scripts/mutate.py" --state "$WORK/state.json" "${CHOICE[@]}" "${KEEP[@]}" "$@"; }
+
+# Warnings are of no interest: a fault may well deserve one.
+put_mutants() {
+	local linux=$1 ours=$1/drivers/iw_mpa
+
+	shift
+	stage "$linux"
+	# shellcheck disable=SC2016 # variables of make
+	sed -i '1s/-Werror/-Wno-error -include $(srctree)\/drivers\/iw_mpa\/mutant.h/' "$ours/Makefile"
+	echo 'obj-y += mutant.o' >>"$ours/Makefile"
+	mutate --make "$ours" "$@"
+}
+
+# What does not compile is no mutant, and the compiler tells of a few at a time.
+build_mutants() {
+	local linux=$1 try
+	local -a drop=()
+
+	for try in {1..12}; do
+		put_mutants "$linux" "${drop[@]}" || return
+		if (build_kernel "$linux" "$CACHE/um-net" net) >"$WORK/build.log" 2>&1 </dev/null; then
+			cp "$CACHE/um-net/linux" "$WORK/linux"
+			return
+		fi
+		drop=(--drop "$WORK/build.log")
+	done
+	tail -n 50 "$WORK/build.log"
+	return 1
+}
+
+# run SUITE...: what is found, as it is found
+run() {
+	mutate "${MINUTES[@]}" --kunit "$WORK/linux" "$@" || tap 'not ok' 'the mutants were run'
+}
+
+verdicts() {
+	local line
+
+	while IFS= read -r line; do
+		case $line in
+		'ok '*) tap ok "${line#ok }" ;;
+		'not ok '*) tap 'not ok' "${line#not ok }" ;;
+		*) printf '%s\n' "$line" ;;
+		esac
+	done
+}
+
+main() {
+	local linux
+	local -a suites
+
+	while [[ $# -gt 0 ]]; do
+		case $1 in
+		--seed | --count) CHOICE+=("$1" "${2?a number}") ;;
+		--minutes) MINUTES=("$1" "${2?a number}") ;;
+		--keep) KEEP=(--keep) && shift && continue ;;
+		*) die 'usage: mutate.sh [--seed N] [--count N] [--minutes N] [--keep]' ;;
+		esac
+		shift 2
+	done
+	"$TOP/scripts/setup.sh" kunit
+	linux=$("$TOP/scripts/linux-source.sh")
+	mkdir -p "$WORK"
+	mapfile -t suites < <(suites net)
+	say 'mutate: building one kernel with all mutants'
+	tap_run 'the kernel with the mutants builds' locked kunit build_mutants "$linux"
+	run "${suites[@]}"
+	verdicts < <(mutate --verdict || echo 'not ok no verdict')
+	tap_end mutate
+}
+
+main "$@"
