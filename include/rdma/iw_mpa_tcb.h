@@ -78,8 +78,8 @@ struct iw_mpa_path {
  * @mss_clamp: largest segment that the peer takes, of its MSS option, in octets without headers
  *	and with TCP's options
  * @advmss: likewise of this end's MSS option
- * @mss: octets of payload of a full segment to be sent: path and options are counted in, and a small
- *	@snd_wnd_max
+ * @mss: octets of payload of a full segment to be sent: path and options are counted in, and
+ *	@snd_wnd_max, if it is small
  *
  * @ts_val: time stamp (TSval) that belongs to the moment of @sampled. Older ones have been sent:
  *	those that follow must not be smaller (RFC 7323 5)
