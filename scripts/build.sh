@@ -36,9 +36,23 @@ copy_tree() {
 		--filter='P .*' --filter='P modules.order' --filter='P Module.symvers' \
 		--filter='P /drivers/infiniband/sw/siw_mpa/siw/' \
 		--filter='P /drivers/infiniband/hw/erdma_mpa/erdma/' \
+		--filter='P /drivers/infiniband/hw/cxgb4_mpa/cxgb4/' \
+		--filter='P /drivers/infiniband/hw/cxgb4_mpa/chelsio/' \
 		--filter='- *.o' --filter='- *.ko' --filter='- *.mod' --filter='- *.mod.c' \
 		--filter='- .*' --filter='- modules.order' --filter='- Module.symvers' \
 		"$TOP/include" "$TOP/drivers" "$TOP/Kbuild" "$SRC/"
+}
+
+# The headers of the device are those of its network driver.
+stage_cxgb4() {
+	local folder
+
+	"$TOP/scripts/stage-siw.sh" --driver hw/cxgb4 \
+		--edits "$TOP/drivers/infiniband/hw/cxgb4_mpa/edits" "$1/cxgb4" Makefile Kconfig
+	for folder in cxgb4 libcxgb; do
+		"$TOP/scripts/stage-siw.sh" --headers "drivers/net/ethernet/chelsio/$folder" \
+			"$1/chelsio/$folder"
+	done
 }
 
 build_ours() {
@@ -51,6 +65,9 @@ build_ours() {
 		"$TOP/scripts/stage-siw.sh" --driver hw/erdma \
 			"$SRC/drivers/infiniband/hw/erdma_mpa/erdma" \
 			erdma_cm.c erdma_cm.h Makefile Kconfig
+	fi
+	if [[ " $* " == *' IW_MPA_CXGB4=y '* ]]; then
+		stage_cxgb4 "$SRC/drivers/infiniband/hw/cxgb4_mpa"
 	fi
 	kernel_make M="$SRC" "$@" modules
 }

@@ -136,7 +136,7 @@ def verbs():
 def sources():
     files = ('include/rdma/*.h', LIBRARY + '/*.[ch]', SKELETON + '/*.[ch]',
              'drivers/infiniband/sw/siw_mpa/*.[ch]', 'drivers/infiniband/sw/srnic/*.[ch]',
-             'include/uapi/rdma/*.h', 'drivers/infiniband/hw/erdma_mpa/*.[ch]',
+             'include/uapi/rdma/*.h', 'drivers/infiniband/hw/*_mpa/*.[ch]',
              'Kbuild')
     return '\n'.join(path.read_text(encoding='utf-8')
                      for pattern in files for path in sorted(TOP.glob(pattern)))

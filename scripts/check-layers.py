@@ -35,6 +35,8 @@ LAYER_OF = {name: layer for layer, names in LAYERS.items() for name in names}
 ORDER = tuple(LAYERS)
 LINKED = [name for names in LAYERS.values() for name in names]
 GLUES = ('drivers/infiniband/sw/siw_mpa', 'drivers/infiniband/hw/erdma_mpa')
+# Devices with a TCP engine of their own use the protocol and nothing else.
+ENGINES = ('drivers/infiniband/hw/cxgb4_mpa',)
 PUBLIC = 'include/rdma/iw_mpa.h'
 PROTO = 'include/rdma/iw_mpa_proto.h'
 
@@ -138,7 +140,7 @@ def check_public(top):
                 yield header, '%s has no business here' % name
 
 
-def check_glue(top, glue):
+def check_glue(top, glue, header):
     private = {path.name for path in (top / LIBRARY).glob('*.h')}
     own = {path.name for path in (top / glue).glob('*.h')}
     for path in sorted((top / glue).glob('*.[ch]')):
@@ -146,8 +148,8 @@ def check_glue(top, glue):
         for kind, name in INCLUDE.findall(code_of(path)):
             if '/iw_mpa/' in '/' + name or (kind == '"' and name in private - own):
                 yield where, '"%s" is private to the library' % name
-            elif name.startswith('rdma/iw_mpa') and name != 'rdma/iw_mpa.h':
-                yield where, '<%s>: rdma/iw_mpa.h is all that a driver needs' % name
+            elif name.startswith('rdma/iw_mpa') and name != header:
+                yield where, '<%s>: %s is all that a driver needs' % (name, header)
     for path in (top / glue).glob('Kbuild'):
         if re.search(r'-I\S*/iw_mpa/?(\s|$)', path.read_text(encoding='utf-8')):
             yield glue + '/Kbuild', 'puts the private headers of the library in reach'
@@ -199,7 +201,9 @@ def check_tree(top):
     yield from check_library(top)
     yield from check_public(top)
     for glue in GLUES:
-        yield from check_glue(top, glue)
+        yield from check_glue(top, glue, 'rdma/iw_mpa.h')
+    for glue in ENGINES:
+        yield from check_glue(top, glue, 'rdma/iw_mpa_proto.h')
 
 
 OPS = 'struct iw_mpa_driver_ops {\n\tint\t(*prepare)(void *qp);\n};\n'
@@ -236,6 +240,9 @@ SELFTEST_FILES = (
     (GLUES[0] + '/glue.c', '#include "ep.h"', 'private to the library'),
     (GLUES[0] + '/Kbuild', 'ccflags-y += -I$(src)/../iw_mpa', 'in reach'),
     (GLUES[1] + '/glue.c', '#include "../../sw/iw_mpa/ep.h"', 'private to the library'),
+    (ENGINES[0] + '/glue.c', '#include <rdma/iw_mpa_proto.h>', None),
+    (ENGINES[0] + '/glue.c', '#include <rdma/iw_mpa.h>', 'all that a driver needs'),
+    (ENGINES[0] + '/glue.c', '#include "ep.h"', 'private to the library'),
 )
 
 # (user, what nm says of it, words of the fault); frame.o and ep.o are there, too

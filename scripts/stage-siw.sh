@@ -4,8 +4,12 @@
 # Put the kernel's own siw sources (drivers/infiniband/sw/siw) into a folder outside the tree;
 # or those of another driver.
 #
-#   scripts/stage-siw.sh [--driver hw/erdma] DEST [FILE-TO-LEAVE-OUT...]
+#   scripts/stage-siw.sh [--driver hw/erdma] [--edits FILE] DEST [FILE-TO-LEAVE-OUT...]
+#   scripts/stage-siw.sh --headers drivers/net/ethernet/chelsio/cxgb4 DEST
 #   scripts/stage-siw.sh --check        could it? If not, it says what to install
+#
+# With --edits, some files are changed on their way: see stage-edit.py. With --headers, the headers
+# of any folder are staged.
 #
 # They come from Debian's linux-source package of exactly the version that the headers have: a
 # siw of another version would build and then misbehave. Unpacking the tarball takes a while, so
@@ -15,6 +19,8 @@
 . "$(dirname "$0")/lib.sh"
 
 DRIVER=sw/siw
+FOLDER=		# in the kernel's sources
+EDITS=/dev/null	# a list for stage-edit.py
 
 # Prints the version; refuses a mixture of versions by name.
 driver_version() {
@@ -30,12 +36,12 @@ driver_version() {
 }
 
 unpack() {
-	local dest=$1 tmp
+	local dest=$1 slashes=${FOLDER//[!\/]/} tmp
 
 	[[ ! -d $dest ]] || return 0
 	tmp=$(mktemp -d "$dest.XXXXXX")
-	if ! tar -xJf "$KTARBALL" -C "$tmp" --strip-components=5 \
-		"$KSOURCE/drivers/infiniband/$DRIVER"; then
+	if ! tar -xJf "$KTARBALL" -C "$tmp" --strip-components=$((${#slashes} + 2)) \
+		"$KSOURCE/$FOLDER"; then
 		rm -rf "$tmp"
 		return 1
 	fi
@@ -47,25 +53,51 @@ unpack_once() {
 	[[ -d $1 ]] || quietly "taking ${DRIVER##*/} out of $KTARBALL" unpack "$1"
 }
 
-# stage FROM TO FILE-TO-LEAVE-OUT...: these drivers have no subfolders.
-stage() {
-	local from=$1 to=$2 file
+# put FROM TO: keep the time stamp of what does not change
+put() { cmp -s "$1" "$2" || cp "$1" "$2"; }
 
-	shift 2
+# stage FROM TO PATTERN FILE-TO-LEAVE-OUT...: these folders have no subfolders.
+stage() {
+	local from=$1 to=$2 pattern=$3 tmp file
+
+	shift 3
 	mkdir -p "$to"
-	for file in "$from"/*; do
+	for file in "$from"/$pattern; do
 		[[ " $* " != *" ${file##*/} "* ]] || continue
-		cmp -s "$file" "$to/${file##*/}" || cp "$file" "$to/"
+		put "$file" "$to/${file##*/}"
 	done
+	tmp=$(mktemp "$CACHE/edit.XXXXXX")
+	for file in $EDITED; do
+		if ! "$TOP/scripts/stage-edit.py" "$EDITS" "$from/$file" >"$tmp"; then
+			rm -f "$tmp"
+			die "${DRIVER##*/} of $KREL is not the one that $EDITS is for"
+		fi
+		put "$tmp" "$to/$file"
+	done
+	rm -f "$tmp"
 }
 
 main() {
-	local usage='usage: stage-siw.sh [--driver NAME] DEST [FILE...]' dest version cached
+	local usage='usage: stage-siw.sh [--driver NAME] [--edits FILE] DEST [FILE...]' pattern='*' EDITED=
+	local dest version cached
 
-	if [[ ${1:-} == --driver ]]; then
-		DRIVER=${2:?$usage}
+	while [[ ${1:-} == --* && $1 != --check ]]; do
+		case $1 in
+		--driver) DRIVER=${2:?$usage} ;;
+		--headers)
+			FOLDER=${2:?$usage}
+			DRIVER=$FOLDER-headers
+			pattern='*.h'
+			;;
+		--edits)
+			EDITS=${2:?$usage}
+			EDITED=$("$TOP/scripts/stage-edit.py" --files "$EDITS")
+			;;
+		*) die "$usage" ;;
+		esac
 		shift 2
-	fi
+	done
+	FOLDER=${FOLDER:-drivers/infiniband/$DRIVER}
 	dest=${1:?$usage}
 	shift
 	need_krel
@@ -73,7 +105,8 @@ main() {
 	[[ $dest != --check ]] || return 0
 	cached=$CACHE/${DRIVER##*/}-$version
 	locked "${DRIVER##*/}" unpack_once "$cached"
-	stage "$cached" "$dest" "$@"
+	# shellcheck disable=SC2086 # a list of files
+	stage "$cached" "$dest" "$pattern" $EDITED "$@"
 }
 
 main "$@"

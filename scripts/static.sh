@@ -5,7 +5,7 @@
 #
 #   scripts/static.sh [TEST...]    (no argument: all of them; names as in the list at the end)
 #
-# The sources of siw and erdma, which are staged for the build, are not ours to judge: only
+# The sources of siw, erdma and iw_cxgb4, which are staged for the build, are not ours to judge: only
 # messages about files of this tree count.
 
 . "$(dirname "$0")/lib.sh"
@@ -52,12 +52,13 @@ same() { diff <(printf '%s\n' "$@") -; }
 # Lines of a build log that complain about a file of ours
 about_us() {
 	grep -E "$BUILD/src/(include|drivers)/[^ ]*: *(warning|error)|WARNING: modpost|ERROR: modpost" |
-		grep -vE "$BUILD/src/drivers/infiniband/(sw/siw_mpa/siw|hw/erdma_mpa/erdma)/" || true
+		grep -vE "$BUILD/src/drivers/infiniband/(sw/siw_mpa/siw|hw/erdma_mpa/erdma|hw/cxgb4_mpa/(cxgb4|chelsio))/" || true
 }
 
 # What a build has only if asked for: erdma_mpa is for the erdma of 6.1.
 examples() {
 	echo IW_MPA_SKELETON=y
+	echo IW_MPA_CXGB4=y
 	[[ $1 != 6.1 ]] || echo IW_MPA_ERDMA=y
 }
 
@@ -185,6 +186,9 @@ test_python() {
 	done
 }
 
+# What changes the sources of another driver on their way says so if it cannot.
+test_stage_edit() { scripts/stage-edit.py --selftest; }
+
 test_layers_selftest() { scripts/check-layers.py --selftest; }
 
 test_mutants() { scripts/mutate.py --selftest; }
@@ -268,8 +272,8 @@ test_whitespace() {
 	"${git[@]}" diff --check "$("${git[@]}" hash-object -t tree /dev/null)"
 }
 
-ALL=(compiler new_driver install sparse checkpatch kernel_doc shell python layers_selftest layers mutants
-	docs reclaim conformance length versions spdx paths whitespace)
+ALL=(compiler new_driver install sparse checkpatch kernel_doc shell python stage_edit
+	layers_selftest layers mutants docs reclaim conformance length versions spdx paths whitespace)
 
 main() {
 	local name

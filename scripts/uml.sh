@@ -13,6 +13,7 @@ LIB=drivers/infiniband/sw/iw_mpa
 SRNIC=drivers/infiniband/sw/srnic
 COMPAT=drivers/infiniband/sw/compat
 SKELETON=drivers/infiniband/sw/iw_mpa_skeleton
+CXGB4=drivers/infiniband/hw/cxgb4_mpa
 
 # What kunit/srnic_pair_tcp.c does in place of TCP, of the library and of the page allocator
 FAKED_TX='kernel_sendpage_locked iw_mpa_stream_down iw_mpa_tx_finished'
@@ -71,11 +72,12 @@ put_makefiles() {
 stage() {
 	local linux=$1 ours=$1/drivers/iw_mpa
 
-	mkdir -p "$ours/$LIB" "$ours/$SRNIC" "$ours/$COMPAT" "$ours/$SKELETON" "$ours/include" "$ours/kunit"
+	mkdir -p "$ours"/{"$LIB","$SRNIC","$COMPAT","$SKELETON","$CXGB4",include,kunit}
 	rsync -rc --delete "$TOP/$LIB/" "$ours/$LIB/"
 	rsync -rc --delete "$TOP/$SRNIC/" "$ours/$SRNIC/"
 	rsync -rc --delete "$TOP/$COMPAT/" "$ours/$COMPAT/"
 	rsync -rc --delete "$TOP/$SKELETON/" "$ours/$SKELETON/"
+	rsync -rc --delete "$TOP/$CXGB4/" "$ours/$CXGB4/"
 	rsync -rc --delete "$TOP/include/" "$ours/include/"
 	rsync -rc --delete "$TOP/kunit/" "$ours/kunit/"
 	put_makefiles "$ours"

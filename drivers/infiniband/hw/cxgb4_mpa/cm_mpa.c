@@ -1,0 +1,314 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * What cm.c of iw_cxgb4 did of MPA, done by mpa.c. This file is the end of cm.c: "edits" has it
+ * included there, in place of the functions that are taken out, so that it sees what is static.
+ *
+ * com.mutex of the endpoint is held in every function but c4iw_accept_cr(), which takes it, and
+ * connect_reply_upcall(), which some of its callers call without.
+ */
+
+static struct c4iw_ep *cm_ep(struct c4mpa_conn *conn)
+{
+	return container_of(conn, struct c4iw_ep, mpa);
+}
+
+/* A work request with the octets in it, as the device takes streaming data. */
+static struct sk_buff *cm_make_data(struct c4iw_ep *ep, const void *head, size_t head_len,
+				    const void *pd, size_t pd_len)
+{
+	size_t len = head_len + pd_len;
+	size_t size = roundup(sizeof(struct fw_ofld_tx_data_wr) + len, 16);
+	struct sk_buff *skb = get_skb(NULL, size, GFP_KERNEL);
+	struct fw_ofld_tx_data_wr *wr;
+	u8 *octets;
+
+	if (!skb)
+		return NULL;
+	set_wr_txq(skb, CPL_PRIORITY_DATA, ep->txq_idx);
+	wr = skb_put_zero(skb, size);
+	wr->op_to_immdlen = cpu_to_be32(FW_WR_OP_V(FW_OFLD_TX_DATA_WR) | FW_WR_COMPL_F |
+					FW_WR_IMMDLEN_V(len));
+	wr->flowid_len16 = cpu_to_be32(FW_WR_FLOWID_V(ep->hwtid) | FW_WR_LEN16_V(size / 16));
+	wr->plen = cpu_to_be32(len);
+	wr->tunnel_to_proxy = cpu_to_be32(FW_OFLD_TX_DATA_WR_FLUSH_F |
+					  FW_OFLD_TX_DATA_WR_SHOVE_F);
+	octets = (u8 *)(wr + 1);
+	memcpy(octets, head, head_len);
+	if (pd_len)
+		memcpy(octets + head_len, pd, pd_len);
+	t4_set_arp_err_handler(skb, NULL, arp_failure_discard);
+	return skb;
+}
+
+/* A frame stays until the device has sent it: fw4_ack() frees it. There is one at a time. */
+static int cm_send(struct c4mpa_conn *conn, const void *head, size_t head_len,
+		   const void *pd, size_t pd_len)
+{
+	struct c4iw_ep *ep = cm_ep(conn);
+	struct sk_buff *skb;
+	int err;
+
+	skb = cm_make_data(ep, head, head_len, pd, pd_len);
+	if (!skb)
+		return -ENOMEM;
+	if (!ep->mpa_skb)
+		ep->mpa_skb = skb_get(skb);
+	err = c4iw_l2t_send(&ep->com.dev->rdev, skb, ep->l2t);
+	if (!err)
+		ep->snd_seq += head_len + pd_len;
+	return err;
+}
+
+static u8 cm_p2p_type(u8 rtr)
+{
+	switch (rtr) {
+	case IW_MPA_RTR_WRITE:
+		return FW_RI_INIT_P2PTYPE_RDMA_WRITE;
+	case IW_MPA_RTR_READ:
+		return FW_RI_INIT_P2PTYPE_READ_REQ;
+	}
+	return FW_RI_INIT_P2PTYPE_DISABLED;
+}
+
+static int cm_start(struct c4mpa_conn *conn)
+{
+	const struct iw_mpa_params *params = &conn->params;
+	struct c4iw_ep *ep = cm_ep(conn);
+	struct c4iw_qp_attributes attrs = {};
+
+	ep->mpa_attr.initiator = params->initiator;
+	ep->mpa_attr.crc_enabled = params->crc;
+	ep->mpa_attr.recv_marker_enabled = params->rx_markers;
+	ep->mpa_attr.xmit_marker_enabled = params->tx_markers;
+	ep->mpa_attr.enhanced_rdma_conn = params->enhanced;
+	ep->mpa_attr.version = params->rev;
+	ep->mpa_attr.p2p_type = cm_p2p_type(params->rtr);
+	ep->ird = params->ird;
+	ep->ord = params->ord;
+	if (params->initiator)
+		__state_set(&ep->com, FPDU_MODE);
+
+	attrs.mpa_attr = ep->mpa_attr;
+	attrs.max_ird = ep->ird;
+	attrs.max_ord = ep->ord;
+	attrs.llp_stream_handle = ep;
+	attrs.next_state = C4IW_QP_STATE_RTS;
+	return c4iw_modify_qp(ep->com.qp->rhp, ep->com.qp,
+			      C4IW_QP_ATTR_NEXT_STATE | C4IW_QP_ATTR_LLP_STREAM_HANDLE |
+			      C4IW_QP_ATTR_MPA_ATTR | C4IW_QP_ATTR_MAX_IRD |
+			      C4IW_QP_ATTR_MAX_ORD,
+			      &attrs, 1);
+}
+
+/* The reference on the listener is its child's until the ULP is asked. */
+static int cm_raise_request(struct c4iw_ep *ep, struct iw_cm_event *event)
+{
+	struct c4iw_ep *parent = ep->parent_ep;
+	int err = -ECONNABORTED;
+
+	__state_set(&ep->com, MPA_REQ_RCVD);
+	set_bit(CONNREQ_UPCALL, &ep->com.history);
+	event->provider_data = ep;
+	mutex_lock_nested(&parent->com.mutex, SINGLE_DEPTH_NESTING);
+	if (parent->com.state != DEAD) {
+		c4iw_get_ep(&ep->com);
+		err = parent->com.cm_id->event_handler(parent->com.cm_id, event);
+		if (err)
+			c4iw_put_ep(&ep->com);
+	}
+	mutex_unlock(&parent->com.mutex);
+	c4iw_put_ep(&parent->com);
+	return err;
+}
+
+/* The ULP is told once; with a failure iw_cm has no further use for the cm_id. */
+static int cm_raise_reply(struct c4iw_ep *ep, struct iw_cm_event *event)
+{
+	struct iw_cm_id *cm_id = ep->com.cm_id;
+	int err;
+
+	if (!cm_id)
+		return 0;
+	set_bit(CONN_RPL_UPCALL, &ep->com.history);
+	err = cm_id->event_handler(cm_id, event);
+	if (event->status && (!err || !event->private_data_len))
+		deref_cm_id(&ep->com);
+	return err;
+}
+
+static int cm_raise_established(struct c4iw_ep *ep, struct iw_cm_event *event)
+{
+	set_bit(ESTAB_UPCALL, &ep->com.history);
+	return ep->com.cm_id->event_handler(ep->com.cm_id, event);
+}
+
+static int cm_event(struct c4mpa_conn *conn, const struct c4mpa_event *what)
+{
+	struct c4iw_ep *ep = cm_ep(conn);
+	struct iw_cm_event event = {
+		.status			= what->status,
+		.local_addr		= ep->com.local_addr,
+		.remote_addr		= ep->com.remote_addr,
+		.private_data		= (void *)what->pd,
+		.private_data_len	= what->pd_len,
+		.ird			= what->depths.ird,
+		.ord			= what->depths.ord,
+	};
+
+	switch (what->type) {
+	case C4MPA_CONNECT_REQUEST:
+		event.event = IW_CM_EVENT_CONNECT_REQUEST;
+		return cm_raise_request(ep, &event);
+	case C4MPA_CONNECT_REPLY:
+		event.event = IW_CM_EVENT_CONNECT_REPLY;
+		return cm_raise_reply(ep, &event);
+	case C4MPA_ESTABLISHED:
+		break;
+	}
+	event.event = IW_CM_EVENT_ESTABLISHED;
+	return cm_raise_established(ep, &event);
+}
+
+static bool cm_disarm(struct c4mpa_conn *conn)
+{
+	return !stop_ep_timer(cm_ep(conn));
+}
+
+static const struct c4mpa_ops cm_ops = {
+	.send	= cm_send,
+	.start	= cm_start,
+	.event	= cm_event,
+	.disarm	= cm_disarm,
+};
+
+/* A revision 0, which the module's parameter knows too, is not spoken here: it means 1. */
+static void cm_init(struct c4iw_ep *ep, bool initiator, int rev)
+{
+	struct c4iw_dev *dev = ep->com.dev;
+	const struct c4mpa_settings settings = {
+		.max_ird	= min_t(u32, dev->rdev.lldi.max_ordird_qp, IW_MPA_DEPTH_MAX),
+		.max_ord	= min_t(u32, cur_max_read_depth(dev), IW_MPA_DEPTH_MAX),
+		.rev		= rev >= IW_MPA_REV_2 ? IW_MPA_REV_2 : IW_MPA_REV_1,
+		.rtr		= p2p_type == FW_RI_INIT_P2PTYPE_RDMA_WRITE ? IW_MPA_RTR_WRITE :
+									      IW_MPA_RTR_READ,
+		.p2p		= peer2peer,
+		.crc		= crc_enabled,
+		.markers	= markers_enabled,
+	};
+
+	c4mpa_init(&ep->mpa, &cm_ops, &settings, initiator);
+}
+
+/* c4iw_connect() has left there what the ULP wants; act_establish() calls this. */
+static int send_mpa_req(struct c4iw_ep *ep, struct sk_buff *skb, u8 mpa_rev_to_use)
+{
+	int err;
+
+	cm_init(ep, true, mpa_rev_to_use);
+	if (ep->mpa.local.rev == IW_MPA_REV_1) {
+		ep->tried_with_mpa_v1 = 1;
+		ep->retry_with_mpa_v1 = 0;
+	}
+	err = c4mpa_connect(&ep->mpa, ep->ird, ep->ord,
+			    ep->mpa_pkt + sizeof(struct mpa_message), ep->plen);
+	if (err)
+		return err;
+	start_ep_timer(ep);
+	__state_set(&ep->com, MPA_REQ_SENT);
+	return 0;
+}
+
+/* c4iw_reject_cr() closes behind it. */
+static int send_mpa_reject(struct c4iw_ep *ep, const void *pdata, u8 plen)
+{
+	return c4mpa_reject(&ep->mpa, pdata, plen);
+}
+
+/* rx_data() knows what the values of the verdict mean. */
+static int process_mpa_reply(struct c4iw_ep *ep, struct sk_buff *skb)
+{
+	return c4mpa_rx_reply(&ep->mpa, skb->data, skb_headlen(skb));
+}
+
+static int process_mpa_request(struct c4iw_ep *ep, struct sk_buff *skb)
+{
+	enum c4mpa_verdict verdict;
+
+	if (!ep->mpa.ops)
+		cm_init(ep, false, mpa_rev);
+	verdict = c4mpa_rx_request(&ep->mpa, skb->data, skb_headlen(skb));
+	/* Of a bad Request the listener hears nothing. */
+	if (verdict == C4MPA_ABORT && !test_bit(CONNREQ_UPCALL, &ep->com.history))
+		c4iw_put_ep(&ep->parent_ep->com);
+	return verdict;
+}
+
+/* For failures that are not MPA's */
+static void connect_reply_upcall(struct c4iw_ep *ep, int status)
+{
+	const struct c4mpa_event event = { .type = C4MPA_CONNECT_REPLY, .status = status };
+
+	cm_event(&ep->mpa, &event);
+}
+
+/**
+ * c4mpa_reset_is_final - the peer, or the device, has reset a connection that awaits the Reply
+ * @ep: initiator
+ * @status: the device's word for it
+ *
+ * Return: true if the ULP is to be told; false if it is to be tried with revision 1.
+ */
+bool c4mpa_reset_is_final(struct c4iw_ep *ep, u8 status)
+{
+	return status != CPL_ERR_CONN_RESET || !c4mpa_may_fall_back(&ep->mpa);
+}
+
+static int cm_accept(struct c4iw_ep *ep, struct iw_cm_id *cm_id,
+		     const struct iw_cm_conn_param *param)
+{
+	struct c4iw_qp *qp = get_qhp(to_c4iw_dev(cm_id->device), param->qpn);
+	u32 limit = cur_max_read_depth(ep->com.dev);
+	int err;
+
+	if (!qp || param->ird > limit || param->ord > limit)
+		return -EINVAL;
+	ep->com.cm_id = cm_id;
+	ref_cm_id(&ep->com);
+	ep->com.qp = qp;
+	ref_qp(ep);
+	/* The device's word that the Reply is sent stops the timer. */
+	set_bit(STOP_MPA_TIMER, &ep->com.flags);
+	err = c4mpa_accept(&ep->mpa, param->ird, param->ord, param->private_data,
+			   param->private_data_len);
+	if (err)
+		deref_cm_id(&ep->com);
+	else
+		__state_set(&ep->com, FPDU_MODE);
+	return err;
+}
+
+/**
+ * c4iw_accept_cr - iw_accept of iw_cxgb4
+ * @cm_id: what the ULP was asked with
+ * @conn_param: QP, depths and private data
+ *
+ * Return: 0 or a negative errno.
+ */
+int c4iw_accept_cr(struct iw_cm_id *cm_id, struct iw_cm_conn_param *conn_param)
+{
+	struct c4iw_ep *ep = to_ep(cm_id);
+	int err = -ECONNRESET;
+	bool asked;
+
+	mutex_lock(&ep->com.mutex);
+	asked = ep->com.state == MPA_REQ_RCVD;
+	if (asked) {
+		set_bit(ULP_ACCEPT, &ep->com.history);
+		err = cm_accept(ep, cm_id, conn_param);
+	}
+	mutex_unlock(&ep->com.mutex);
+	if (asked && err)
+		c4iw_ep_disconnect(ep, 1, GFP_KERNEL);
+	c4iw_put_ep(&ep->com);
+	return err;
+}

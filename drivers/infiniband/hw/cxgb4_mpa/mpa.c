@@ -1,0 +1,283 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/* See mpa.h. */
+
+#include "mpa.h"
+
+#include <linux/errno.h>
+#include <linux/minmax.h>
+#include <linux/string.h>
+
+/* The device inserts Markers, and makes and takes these RTR messages; it awaits one type. */
+#define C4MPA_RTR	(IW_MPA_RTR_WRITE | IW_MPA_RTR_READ)
+
+/**
+ * c4mpa_init - begin a startup, also one that is tried again
+ * @conn: connection
+ * @ops: what it runs on
+ * @settings: what it may do
+ * @initiator: local role
+ */
+void c4mpa_init(struct c4mpa_conn *conn, const struct c4mpa_ops *ops,
+		const struct c4mpa_settings *settings, bool initiator)
+{
+	memset(conn, 0, sizeof(*conn));
+	conn->ops = ops;
+	conn->local = (struct iw_mpa_local) {
+		.max_ird	= settings->max_ird,
+		.max_ord	= settings->max_ord,
+		.rev		= settings->rev,
+		.rtr_send	= C4MPA_RTR,
+		.rtr_accept	= C4MPA_RTR,
+		.rtr_prefer	= settings->rtr,
+		.rtr_one	= true,
+		.p2p		= settings->p2p,
+		.crc		= settings->crc,
+		.rx_markers	= settings->markers,
+		.tx_markers	= true,
+	};
+	conn->v1_rtr = settings->p2p ? settings->rtr : 0;
+	iw_mpa_reader_init(&conn->reader, initiator, conn->rx);
+}
+
+/* The head is made here, the private data are the driver's to gather. */
+static int c4mpa_send(struct c4mpa_conn *conn, const void *pd, u16 pd_len)
+{
+	struct iw_mpa_frame frame = conn->sent;
+	u8 head[IW_MPA_HEAD_MAX];
+	int len;
+
+	frame.pd_len = pd_len;
+	len = iw_mpa_frame_encode_head(&frame, head, sizeof(head));
+	return len < 0 ? len : conn->ops->send(conn, head, len, pd, pd_len);
+}
+
+/**
+ * c4mpa_connect - TCP is up: send the Request
+ * @conn: connection after c4mpa_init(), initiator
+ * @ird: inbound Reads that the ULP asks for
+ * @ord: outbound Reads
+ * @pd: private data
+ * @pd_len: octets of it
+ *
+ * Return: 0 or a negative errno.
+ */
+int c4mpa_connect(struct c4mpa_conn *conn, u16 ird, u16 ord, const void *pd, u16 pd_len)
+{
+	conn->local.ird = ird;
+	conn->local.ord = ord;
+	iw_mpa_make_request(&conn->local, &conn->sent);
+	return c4mpa_send(conn, pd, pd_len);
+}
+
+/*
+ * FPDUs that came in one buffer with the frame cannot be given back to the device, and a
+ * peer has no right to send any yet (RFC 5044 7.1.2).
+ */
+static enum iw_mpa_reason c4mpa_collect(struct c4mpa_conn *conn, const void *octets, size_t len)
+{
+	struct iw_mpa_reader *rd = &conn->reader;
+	enum iw_mpa_reason why;
+	size_t used = iw_mpa_reader_feed(rd, octets, len, &why);
+
+	if (why)
+		return why;
+	if (used < len)
+		return IW_MPA_R_EARLY_DATA;
+	if (iw_mpa_reader_want(rd))
+		return IW_MPA_R_OK;
+	return iw_mpa_frame_decode(rd->buf, rd->have, rd->reply, &conn->peer);
+}
+
+static int c4mpa_tell(struct c4mpa_conn *conn, enum c4mpa_event_type type, int status, bool pd)
+{
+	struct c4mpa_event event = { .type = type, .status = status };
+	const struct iw_mpa_frame *peer = &conn->peer;
+
+	event.depths = iw_mpa_event_depths(peer, conn->local.max_ird, conn->local.max_ord);
+	if (pd) {
+		event.pd = peer->pd;
+		event.pd_len = min_t(u16, peer->pd_len, U8_MAX);
+	}
+	return conn->ops->event(conn, &event);
+}
+
+/* iw_cm copies private data, and may find no memory for it. Then the connection fails. */
+static enum c4mpa_verdict c4mpa_tell_reply(struct c4mpa_conn *conn, enum iw_mpa_reason why,
+					   enum c4mpa_verdict verdict)
+{
+	int status = iw_mpa_reason_errno(why);
+	bool pd = !why || why == IW_MPA_R_REJECTED;
+
+	conn->why = why;
+	if (!c4mpa_tell(conn, C4MPA_CONNECT_REPLY, status, pd))
+		return verdict;
+	conn->why = why ?: IW_MPA_R_EVENT_LOST;
+	c4mpa_tell(conn, C4MPA_CONNECT_REPLY, status ?: -ENOMEM, false);
+	return why ? verdict : C4MPA_ABORT;
+}
+
+/*
+ * With revision 1, of which RFC 5044 has no RTR message, these devices send one all the same
+ * if they are set to: it is for both ends to agree on, by their settings.
+ */
+static void c4mpa_add_v1_rtr(struct c4mpa_conn *conn)
+{
+	struct iw_mpa_params *params = &conn->params;
+	u16 *depth = params->initiator ? &params->ord : &params->ird;
+	u16 limit = params->initiator ? conn->local.max_ord : conn->local.max_ird;
+
+	if (params->rev > IW_MPA_REV_1 || !conn->v1_rtr)
+		return;
+	params->rtr = conn->v1_rtr;
+	if (params->rtr == IW_MPA_RTR_READ && !*depth)
+		*depth = min_t(u16, limit, 1);
+}
+
+/*
+ * RFC 6581 8. The stream is not the QP's yet, so the message goes as the Request did. A peer
+ * that wants Markers would not understand it.
+ */
+static enum c4mpa_verdict c4mpa_terminate(struct c4mpa_conn *conn, u8 code)
+{
+	u8 fpdu[IW_MPA_FPDU_MAX];
+	size_t len = iw_mpa_fpdu_term(code, conn->params.crc, fpdu);
+
+	if (conn->params.tx_markers || conn->ops->send(conn, fpdu, len, NULL, 0))
+		return C4MPA_ABORT;
+	return C4MPA_CLOSE;
+}
+
+static enum c4mpa_verdict c4mpa_judge_reply(struct c4mpa_conn *conn)
+{
+	enum iw_mpa_reason why;
+	u8 code;
+
+	why = iw_mpa_negotiate_reply(&conn->local, &conn->sent, &conn->peer, &conn->params);
+	if (why == IW_MPA_R_REJECTED)
+		return c4mpa_tell_reply(conn, why, C4MPA_CLOSE);
+	code = iw_mpa_reason_term_code(why);
+	if (code)
+		return c4mpa_tell_reply(conn, why, c4mpa_terminate(conn, code));
+	if (!why) {
+		c4mpa_add_v1_rtr(conn);
+		if (conn->ops->start(conn))
+			why = IW_MPA_R_DRIVER;
+	}
+	return c4mpa_tell_reply(conn, why, why ? C4MPA_ABORT : C4MPA_GO_ON);
+}
+
+/**
+ * c4mpa_rx_reply - octets have come for an initiator
+ * @conn: connection, after c4mpa_connect()
+ * @octets: in the driver's buffer
+ * @len: how many
+ *
+ * Return: what is to become of the connection; iw_cm knows already.
+ */
+enum c4mpa_verdict c4mpa_rx_reply(struct c4mpa_conn *conn, const void *octets, size_t len)
+{
+	enum iw_mpa_reason why = c4mpa_collect(conn, octets, len);
+
+	if (!why && iw_mpa_reader_want(&conn->reader))
+		return C4MPA_GO_ON;
+	if (!conn->ops->disarm(conn))
+		return C4MPA_GO_ON;
+	if (why)
+		return c4mpa_tell_reply(conn, why, C4MPA_ABORT);
+	return c4mpa_judge_reply(conn);
+}
+
+/**
+ * c4mpa_rx_request - octets have come for a responder
+ * @conn: connection after c4mpa_init()
+ * @octets: in the driver's buffer
+ * @len: how many
+ *
+ * The timer goes on if the ULP was asked.
+ *
+ * Return: what is to become of the connection.
+ */
+enum c4mpa_verdict c4mpa_rx_request(struct c4mpa_conn *conn, const void *octets, size_t len)
+{
+	enum iw_mpa_reason why = c4mpa_collect(conn, octets, len);
+
+	if (!why && iw_mpa_reader_want(&conn->reader))
+		return C4MPA_GO_ON;
+	if (!why)
+		why = iw_mpa_check_request(&conn->local, &conn->peer);
+	if (!why && c4mpa_tell(conn, C4MPA_CONNECT_REQUEST, 0, true))
+		why = IW_MPA_R_EVENT_LOST;
+	conn->why = why;
+	if (!why)
+		return C4MPA_GO_ON;
+	conn->ops->disarm(conn);
+	return C4MPA_ABORT;
+}
+
+/**
+ * c4mpa_accept - the ULP says yes
+ * @conn: connection with a Request that the ULP was asked about
+ * @ird: inbound Reads that the ULP asks for
+ * @ord: outbound Reads
+ * @pd: private data
+ * @pd_len: octets of it
+ *
+ * Return: 0; or a negative errno: then the connection is to be aborted.
+ */
+int c4mpa_accept(struct c4mpa_conn *conn, u16 ird, u16 ord, const void *pd, u16 pd_len)
+{
+	int err;
+
+	conn->local.ird = ird;
+	conn->local.ord = ord;
+	conn->why = iw_mpa_negotiate_request(&conn->local, &conn->peer, &conn->sent,
+					     &conn->params);
+	if (conn->why)
+		return iw_mpa_reason_errno(conn->why);
+	c4mpa_add_v1_rtr(conn);
+
+	conn->why = IW_MPA_R_DRIVER;
+	err = conn->ops->start(conn);
+	if (err)
+		return err;
+	conn->why = IW_MPA_R_SEND;
+	err = c4mpa_send(conn, pd, pd_len);
+	if (err)
+		return err;
+	err = c4mpa_tell(conn, C4MPA_ESTABLISHED, 0, false);
+	conn->why = err ? IW_MPA_R_EVENT_LOST : IW_MPA_R_OK;
+	return err;
+}
+
+/**
+ * c4mpa_reject - the ULP says no
+ * @conn: connection with a Request that the ULP was asked about
+ * @pd: private data
+ * @pd_len: octets of it
+ *
+ * The Reply has the depths that the Request asks for, as far as the device goes.
+ *
+ * Return: 0, then the connection is to be closed; or a negative errno, then aborted.
+ */
+int c4mpa_reject(struct c4mpa_conn *conn, const void *pd, u16 pd_len)
+{
+	struct iw_mpa_local *local = &conn->local;
+
+	local->ird = min(conn->peer.ord, local->max_ird);
+	local->ord = min(conn->peer.ird, local->max_ord);
+	iw_mpa_negotiate_request(local, &conn->peer, &conn->sent, &conn->params);
+	conn->sent.reject = true;
+	conn->why = IW_MPA_R_ULP_REJECT;
+	return c4mpa_send(conn, pd, pd_len);
+}
+
+/**
+ * c4mpa_may_fall_back - the peer has reset the connection: may it be tried with revision 1?
+ * @conn: connection after c4mpa_connect()
+ *
+ * Return: true if so.
+ */
+bool c4mpa_may_fall_back(const struct c4mpa_conn *conn)
+{
+	return iw_mpa_may_fall_back(&conn->sent, &conn->reader);
+}

@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
+/*
+ * MPA startup of iw_cxgb4 on the protocol part of iw_mpa, without I/O: what the device and
+ * iw_cm do is behind struct c4mpa_ops. cm_mpa.c has it done by iw_cxgb4's cm.c; a KUnit
+ * suite, kunit/iw_mpa_cxgb4_kunit.c, by an adapter of its own.
+ *
+ * The state of a connection is the driver's: com.state of struct c4iw_ep. So are its lock,
+ * com.mutex, which is held in every call, and its timer. What is kept here is frames:
+ *
+ *   com.state       call                   leads to
+ *   CONNECTING      c4mpa_connect()        MPA_REQ_SENT
+ *   MPA_REQ_SENT    c4mpa_rx_reply()       FPDU_MODE within start; or close, or abort
+ *   MPA_REQ_SENT    c4mpa_may_fall_back()  reset by the peer: CONNECTING, or the end
+ *   MPA_REQ_WAIT    c4mpa_rx_request()     MPA_REQ_RCVD within event; or abort
+ *   MPA_REQ_RCVD    c4mpa_accept()         FPDU_MODE; or abort
+ *   MPA_REQ_RCVD    c4mpa_reject()         close
+ */
+#ifndef _CXGB4_MPA_H
+#define _CXGB4_MPA_H
+
+#include <linux/types.h>
+#include <rdma/iw_mpa_proto.h>
+
+struct c4mpa_conn;
+
+/* What is to become of a connection; the values are those that rx_data() of cm.c knows. */
+enum c4mpa_verdict {
+	C4MPA_GO_ON	= 0,
+	C4MPA_CLOSE	= 1,	/* FIN */
+	C4MPA_ABORT	= 2,	/* RST */
+};
+
+enum c4mpa_event_type {
+	C4MPA_CONNECT_REQUEST,
+	C4MPA_CONNECT_REPLY,
+	C4MPA_ESTABLISHED,
+};
+
+/**
+ * struct c4mpa_event - an event for iw_cm
+ * @type: which
+ * @status: 0 or a negative errno
+ * @depths: the peer's
+ * @pd: private data, or NULL; valid as long as the connection
+ * @pd_len: octets of it
+ */
+struct c4mpa_event {
+	enum c4mpa_event_type	type;
+	int			status;
+	struct iw_mpa_depths	depths;
+	const u8		*pd;
+	u8			pd_len;
+};
+
+/**
+ * struct c4mpa_ops - the device, the timer and iw_cm
+ * @send: send octets as streaming data, and private data behind them, or NULL; 0 or a
+ *	negative errno
+ * @start: bind the QP to the connection, and program it with @params of &struct
+ *	c4mpa_conn: FPDUs are taken from now on, and an initiator's device sends the RTR
+ *	message by itself; 0 or a negative errno
+ * @event: tell iw_cm; 0, or a negative errno if it has no room or no listener
+ * @disarm: stop the timer; false if it has expired already: then its handler has the
+ *	connection
+ */
+struct c4mpa_ops {
+	int	(*send)(struct c4mpa_conn *conn, const void *head, size_t head_len,
+			const void *pd, size_t pd_len);
+	int	(*start)(struct c4mpa_conn *conn);
+	int	(*event)(struct c4mpa_conn *conn, const struct c4mpa_event *event);
+	bool	(*disarm)(struct c4mpa_conn *conn);
+};
+
+/**
+ * struct c4mpa_settings - what the module's parameters and the device say
+ * @max_ird: the device's limit, 0..IW_MPA_DEPTH_MAX
+ * @max_ord: likewise
+ * @rev: highest revision, IW_MPA_REV_1 or IW_MPA_REV_2
+ * @rtr: RTR type to prefer, IW_MPA_RTR_WRITE or IW_MPA_RTR_READ
+ * @p2p: ask for the peer-to-peer model; with revision 1, take it for agreed
+ * @crc: ask for CRC
+ * @markers: ask for Markers
+ */
+struct c4mpa_settings {
+	u16	max_ird;
+	u16	max_ord;
+	u8	rev;
+	u8	rtr;
+	bool	p2p;
+	bool	crc;
+	bool	markers;
+};
+
+/**
+ * struct c4mpa_conn - the startup of one connection
+ * @ops: what it runs on; NULL before c4mpa_init()
+ * @local: what this end can do and wants
+ * @v1_rtr: RTR type of a connection with revision 1, or 0
+ * @reader: collects the peer's frame in @rx
+ * @rx: the peer's frame
+ * @sent: the frame that was sent, without private data
+ * @peer: the peer's frame; its private data is in @rx
+ * @params: what to program
+ * @why: why the startup failed
+ */
+struct c4mpa_conn {
+	const struct c4mpa_ops	*ops;
+	struct iw_mpa_local	local;
+	u8			v1_rtr;
+	struct iw_mpa_reader	reader;
+	u8			rx[IW_MPA_FRAME_MAX] __aligned(__alignof__(struct iw_mpa_hdr));
+	struct iw_mpa_frame	sent;
+	struct iw_mpa_frame	peer;
+	struct iw_mpa_params	params;
+	enum iw_mpa_reason	why;
+};
+
+void c4mpa_init(struct c4mpa_conn *conn, const struct c4mpa_ops *ops,
+		const struct c4mpa_settings *settings, bool initiator);
+int c4mpa_connect(struct c4mpa_conn *conn, u16 ird, u16 ord, const void *pd, u16 pd_len);
+enum c4mpa_verdict c4mpa_rx_reply(struct c4mpa_conn *conn, const void *octets, size_t len);
+enum c4mpa_verdict c4mpa_rx_request(struct c4mpa_conn *conn, const void *octets, size_t len);
+int c4mpa_accept(struct c4mpa_conn *conn, u16 ird, u16 ord, const void *pd, u16 pd_len);
+int c4mpa_reject(struct c4mpa_conn *conn, const void *pd, u16 pd_len);
+bool c4mpa_may_fall_back(const struct c4mpa_conn *conn);
+
+#endif /* _CXGB4_MPA_H */
