@@ -131,7 +131,7 @@ struct leaving *leaving_open(struct kunit *test)
 	lv->ms = &lv->ep.sock;
 	lv->off = &lv->ep.off;
 	lv->all.stats = alloc_percpu(struct iw_mpa_stats);
-	KUNIT_ASSERT_NOT_NULL(test, lv->all.stats);
+	KUNIT_ASSERT_TRUE(test, !!lv->all.stats);
 	iw_mpa_takeovers_init(&lv->all, lv->all.stats);
 	iw_mpa_watch_begin(&lv->all, &leaving_driver);
 	iw_mpa_event_setup(&lv->ep);
