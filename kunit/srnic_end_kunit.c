@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: GPL-2.0
+/* The end of a QP, while iw_cm still has a reference and uses it. */
+
+#include "srnic_pair.h"
+
+#include <linux/delay.h>
+#include <linux/kthread.h>
+#include <linux/module.h>
+#include <linux/workqueue.h>
+
+#include "../srnic/qp.h"	/* the library has a qp.h, too */
+
+#define END_PATIENCE_MS	2000
+
+/**
+ * struct end_world - what a case has
+ * @wq: srnic's queue, if it is loaded; ours is in its place
+ * @blocker: a work item in front of all that a QP queues
+ * @go: @blocker may end
+ * @qp: the QP that ends
+ * @ended: srnic_qp_end() has returned
+ * @queued: a flush was queued then
+ */
+static struct end_world {
+	struct workqueue_struct	*wq;
+	struct work_struct	blocker;
+	struct completion	go;
+	struct srnic_qp		*qp;
+	struct completion	ended;
+	bool			queued;
+} end_world;
+
+static void end_block(struct work_struct *work)
+{
+	wait_for_completion(&end_world.go);
+}
+
+static int end_thread(void *unused)
+{
+	srnic_qp_end(end_world.qp);
+	end_world.queued = work_busy(&end_world.qp->flush_work.work);
+	complete(&end_world.ended);
+	return 0;
+}
+
+static int end_init(struct kunit *test)
+{
+	struct pair *p;
+
+	end_world.wq = srnic_wq;
+	srnic_wq = alloc_ordered_workqueue("srnic_end_kunit", WQ_MEM_RECLAIM);
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, srnic_wq);
+	if (pair_init(test))
+		return -ENOMEM;
+	p = test->priv;
+	xa_init_flags(&p->dev->qps, XA_FLAGS_ALLOC1 | XA_FLAGS_LOCK_IRQ);
+	end_world.qp = p->end[0].qp;
+	srnic_qp_setup(end_world.qp);
+	INIT_WORK(&end_world.blocker, end_block);
+	init_completion(&end_world.go);
+	init_completion(&end_world.ended);
+	queue_work(srnic_wq, &end_world.blocker);
+	return 0;
+}
+
+/* A flush that was queued too late runs here, while there still is a QP. */
+static void end_exit(struct kunit *test)
+{
+	complete(&end_world.go);
+	destroy_workqueue(srnic_wq);
+	srnic_wq = end_world.wq;
+	pair_exit(test);
+}
+
+static bool end_waits_for_references(void)
+{
+	int ms;
+
+	for (ms = 0; ms < END_PATIENCE_MS && kref_read(&end_world.qp->ref) > 1; ms += 20)
+		msleep(20);
+	return kref_read(&end_world.qp->ref) == 1 && !completion_done(&end_world.ended);
+}
+
+/*
+ * iw_cm, which has a reference, brings the QP to ERR while it is destroyed. That queues a
+ * flush, and none may be left behind srnic_qp_end(): the RDMA core frees the QP then.
+ */
+/* Rules: L-07 */
+static void end_flush_by_who_has_a_reference(struct kunit *test)
+{
+	const struct ib_qp_attr attr = { .qp_state = IB_QPS_ERR };
+	struct srnic_qp *qp = end_world.qp;
+	struct task_struct *thread;
+
+	kref_get(&qp->ref);
+	thread = kthread_run(end_thread, NULL, "srnic_end");
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, thread);
+	KUNIT_EXPECT_TRUE(test, end_waits_for_references());
+
+	KUNIT_EXPECT_EQ(test, srnic_qp_modify(qp, &attr, IB_QP_STATE), 0);
+	KUNIT_EXPECT_TRUE(test, delayed_work_pending(&qp->flush_work));
+	srnic_qp_put(qp);
+	wait_for_completion(&end_world.ended);
+	KUNIT_EXPECT_FALSE(test, end_world.queued);
+}
+
+static struct kunit_case end_cases[] = {
+	KUNIT_CASE(end_flush_by_who_has_a_reference),
+	{}
+};
+
+static struct kunit_suite end_suite = {
+	.name = "srnic_end",
+	.init = end_init,
+	.exit = end_exit,
+	.test_cases = end_cases,
+};
+
+kunit_test_suite(end_suite);
+
+MODULE_LICENSE("GPL");
