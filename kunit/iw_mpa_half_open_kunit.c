@@ -164,8 +164,8 @@ static void listener_gone_half_open_is_closed(struct kunit *test)
 	FAKE_WAIT(c->f, !READ_ONCE(c->lis->refs));
 }
 
-/* Rules: P-05 */
 /* It goes while iw_cm says that it has no room: nobody comes back to the Request by itself. */
+/* Rules: P-05 */
 static void listener_gone_while_it_is_asked(struct kunit *test)
 {
 	struct fake_conn *c = conn_new(test);
@@ -187,6 +187,7 @@ static void listener_gone_while_it_is_asked(struct kunit *test)
 	FAKE_WAIT(f, !READ_ONCE(c->lis->refs));
 }
 
+/* Rules: P-05 */
 static void listener_gone_indicated_lives_on(struct kunit *test)
 {
 	struct fake_conn *c = conn_new(test);
