@@ -11,8 +11,8 @@
 #   release               RELEASE
 #
 # The configuration is scripts/guest/debug.config with NAME.config, and nothing else: what they
-# do not name is off. A kernel is built once for each version of the sources and of these files,
-# and RELEASE tells them apart.
+# do not name is off. A kernel is built once for each version of the sources, of these files and of
+# this one, and RELEASE tells them apart.
 
 # shellcheck source=scripts/lib.sh
 . "$(dirname "$0")/lib.sh"
@@ -24,7 +24,7 @@ HERE=$TOP/scripts/guest
 key() {
 	{
 		echo "$1"
-		cat "$HERE/debug.config" "$HERE/$2.config"
+		cat "$HERE/debug.config" "$HERE/$2.config" "$TOP/scripts/debug-kernel.sh"
 	} | sha256sum | cut -d ' ' -f 1
 }
 
@@ -47,6 +47,15 @@ allow_stacktrace_filter() {
 	[[ -z $(sed -n "$entry{${line}p}" "$file") ]] || sed -i "$entry{${line}d}" "$file"
 }
 
+# For each directory that a client opens, ksmbd of 6.1.192 gives back a reference to an oplock that
+# directories do not have: the kernel ends at the first mount.
+mend_ksmbd() {
+	local function='/^void opinfo_put(/,/^}/' file=fs/smb/server/oplock.c
+
+	[[ $(sed -n "$function p" "$file") == *'!opinfo'* ]] ||
+		sed -i "$function"'s/^{$/&\n\tif (!opinfo)\n\t\treturn;/' "$file"
+}
+
 build() {
 	local linux=$1 dir=$2 name=$3 key=$4 release
 	local -a make=(nice make -s -C "$1" "O=$2/build")
@@ -55,6 +64,7 @@ build() {
 	rm -rf "${dir:?}/key" "${dir:?}/lib"
 	cd "$linux" || return
 	allow_stacktrace_filter
+	mend_ksmbd
 	cat "$HERE/debug.config" "$HERE/$name.config" >"$dir/wanted"
 	echo "CONFIG_LOCALVERSION=\"-$name-${key::8}\"" >>"$dir/wanted"
 	KCONFIG_ALLCONFIG=$dir/wanted "${make[@]}" allnoconfig

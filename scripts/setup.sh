@@ -24,7 +24,8 @@ declare -A GROUP=(
 		ibverbs-providers rdma-core librdmacm-dev libibverbs-dev gcc libc6-dev perftest
 		qperf tshark iproute2 iputils-ping ethtool procps python3 libtirpc3|libtirpc3t64
 		libwrap0 libnsl2 libnvme1|libnvme1t64 libjson-c5 fio libfabric-bin openmpi-bin
-		python3-mpi4py libopeniscsiusr libisns0|libisns0t64"
+		python3-mpi4py libopeniscsiusr libisns0|libisns0t64
+		libglib2.0-0|libglib2.0-0t64 libnl-genl-3-200"
 	[fuzz]="clang libclang-rt-14-dev|libclang-rt-19-dev llvm libc6-dev"
 	[dkms]="dkms openssl kmod util-linux"
 	[deb]="debhelper dh-dkms dpkg-dev lintian"
@@ -34,6 +35,9 @@ declare -A GROUP=(
 	[series]="git perl python3 python3-docutils"
 )
 TOOLS="nfs-common nfs-kernel-server nvme-cli open-iscsi"
+# Kernels with detectors have an SMB server. What it wants to hear of its daemon has changed since
+# Debian 12 was released, in updates of its kernel, too: Debian 13's is the first that knows.
+SMB_SUITE=trixie
 
 is_installed() { [[ $(dpkg-query -W -f '${db:Status-Status}' "$1" 2>/dev/null) == installed ]]; }
 
@@ -188,6 +192,28 @@ fetch_tools() {
 		quietly "fetching programs for the guests: $TOOLS" unpack_tools "$dir"
 }
 
+unpack_smb_tools() {
+	local dir=$1 tmp
+
+	tmp=$(mktemp -d "$dir.XXXXXX")
+	# shellcheck disable=SC2064 # this one; we are in a subshell
+	trap "rm -rf '$tmp'" EXIT
+	cd "$tmp" || return
+	download "$SMB_SUITE" ksmbd-tools
+	dpkg-deb -x ksmbd-tools_*.deb "$dir"
+	touch "$dir/smb"
+}
+
+# It runs with the libraries of Debian 12.
+fetch_smb_tools() {
+	local dir=$CACHE/tools
+
+	[[ ! -e $dir/smb ]] || return 0
+	archive_refresh "$SMB_SUITE"
+	HINT="is there a network, and does 'apt-get update' work?" \
+		quietly "fetching programs for the guests: ksmbd-tools" unpack_smb_tools "$dir"
+}
+
 main() {
 	local word root
 	local -a packages=() kernels=()
@@ -217,6 +243,7 @@ main() {
 	done
 	locked setup install_missing "${packages[@]}"
 	[[ " $* " != *' guest '* ]] || locked setup fetch_tools
+	[[ " $* " != *' guest '* ]] || ! kernel_debugs "$KERNEL" || locked setup fetch_smb_tools
 	for word in "${kernels[@]}"; do
 		locked setup fetch_kernel "$word"
 		root=$(root_of "$word")
