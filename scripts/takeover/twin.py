@@ -92,7 +92,7 @@ def restore(record, skew):
         sock.setsockopt(socket.IPPROTO_TCP, name, value)
 
     tcp(TCP_REPAIR, 1)
-    sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    # TCP_REPAIR has it bind to a port that is in TIME_WAIT; SO_REUSEADDR would take that back.
     sock.bind(local)
     tcp(TCP_REPAIR_QUEUE, SEND_QUEUE)
     tcp(TCP_QUEUE_SEQ, struct.pack("=I", number["snd_una"]))
