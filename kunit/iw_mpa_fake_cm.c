@@ -9,7 +9,6 @@
 
 #define FAKE_BUDGET_ACTIVE	4	/* of iw_cm_connect() */
 #define FAKE_BUDGET_PASSIVE	3	/* of cm_conn_req_handler() */
-#define FAKE_BACKLOG		16
 
 static struct fake_id *fake_id_of(struct iw_cm_id *id)
 {
@@ -354,8 +353,8 @@ int fake_listen(struct fake_id *fid)
 	int err;
 
 	fid->state = FAKE_LISTEN;
-	fid->budget = FAKE_BACKLOG;
-	err = fid->id.device->ops.iw_create_listen(&fid->id, FAKE_BACKLOG);
+	fid->budget = fid->f->backlog;
+	err = fid->id.device->ops.iw_create_listen(&fid->id, fid->f->backlog);
 	if (!err)
 		return 0;
 	if (fid->refs != 1)

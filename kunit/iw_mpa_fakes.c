@@ -173,6 +173,7 @@ int fakes_init(struct kunit *test)
 	init_waitqueue_head(&f->wake);
 	INIT_LIST_HEAD(&f->ids);
 	f->nets = ns_ref_read(&init_net);
+	f->backlog = FAKE_BACKLOG;
 	fakes_set_config(f);
 	err = fakes_bring_up_lo();
 	if (!err)

@@ -25,6 +25,7 @@
 #define FAKE_WAIT_MS	20000	/* how long something that must happen may take */
 #define FAKE_SHORT_MS	40	/* a timer of the library that a test waits for */
 #define FAKE_EVENTS	8
+#define FAKE_BACKLOG	16
 #define FAKE_QPS	3
 #define FAKE_SOCKS	16
 #define FAKE_FAULTS	8
@@ -215,6 +216,7 @@ struct fake_qp {
  * @wake: woken by whatever happens
  * @ids: cm_ids, none is freed before the end
  * @qps: QPs; the QP number is the index plus 1
+ * @backlog: what ULPs say in rdma_listen(), FAKE_BACKLOG unless a test changes it
  * @fast_open: the peer's listeners take octets with a SYN
  * @socks: sockets of the peer, closed at the end
  * @nr_socks: how many
@@ -234,6 +236,7 @@ struct fakes {
 	wait_queue_head_t		wake;
 	struct list_head		ids;
 	struct fake_qp			qps[FAKE_QPS];
+	int				backlog;
 	bool				fast_open;
 	struct socket			*socks[FAKE_SOCKS];
 	int				nr_socks;

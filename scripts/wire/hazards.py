@@ -12,7 +12,7 @@ import threading
 import time
 
 import mpa
-from harness import SLOW, Failed, check, equal, poll
+from harness import QUIET, SLOW, Failed, check, equal, poll
 from kernel import counter, gone, lines_of, quiet
 from mpa import C, R, READ, WRITE
 from registry import rule
@@ -84,7 +84,7 @@ def clients_that_stop_within_the_request(b, size):
 
 @rule("B-12", "I-11", "Q-06", cases=[(1, 24), (16, 48)])
 def more_clients_than_the_backlog(b, backlog, count):
-    """Those that found no room get a Reject; nobody waits for nothing."""
+    """Those for whom the ULP has no room wait, and nobody is rejected but by the ULP."""
     quiet()
     server = b.server(str(backlog))
     peers = []
@@ -97,14 +97,17 @@ def more_clients_than_the_backlog(b, backlog, count):
     with server.paused():       # a ULP that takes requests makes room for others
         for peer in peers:
             peer.send(mpa.request2(ird=4, ord=4))
-        check(poll(lambda: sum(peer.is_readable() for peer in peers) >= count - backlog),
-              f"fewer than {count - backlog} have an answer")
-    for _ in range(backlog):
+        time.sleep(QUIET)
+        check(not any(peer.is_readable() for peer in peers), "an answer that is not the ULP's")
+    for number in range(count):
         equal(server.event("CONNECT_REQUEST").ird, 4, "IRD of the peer")
-        server.do("reject -")
+        server.do(f"reject {number:02x}")
     server.no_event()
+    replies = [peer.recv_reply() for peer in peers]
+    check(all(reply.flags & R for reply in replies), "no Reject")
+    equal(sorted(reply.pd[-1:] for reply in replies), [bytes([number]) for number in range(count)],
+          "what the ULP said")
     for peer in peers:
-        check(peer.recv_reply().flags & R, "no Reject")    # of the ULP, or for want of room
         peer.close()
     comes_up(b, server)
     gone()

@@ -1,11 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Connections that a listener has taken and the ULP has not been asked about.
+ * Connections that a listener has taken and the ULP has not answered about.
  *
  * Those that are half-open, silent or refused, are limited: where there are too many the one that
- * is so longest has to yield, to the cost of its own listener first. Those whose Request is
- * complete while iw_cm has no room for it wait in order, and the listener takes no more: TCP's
- * backlog then holds the clients back.
+ * is so longest has to yield, to the cost of its own listener first.
+ *
+ * The ULP says in rdma_listen() how many Requests it has room for, and rdma_cm rejects what it has
+ * no room for, though the ULP would have taken it a moment later. So no more are announced than the
+ * ULP said, until it answers. The others wait in order, as they do while iw_cm has no room. Where
+ * they are too many the listener takes no more: TCP's backlog then holds the clients back.
+ *
+ * A ULP may want to see more Requests than it said before it answers the first one. One that has
+ * not answered for BACKLOG_PATIENCE is given as many again.
  */
 
 #include "backlog.h"
@@ -14,19 +20,24 @@
 #include "event.h"
 #include "rnic.h"
 
+#include <linux/jiffies.h>
 #include <linux/slab.h>
 #include <rdma/iw_cm.h>
+
+#define BACKLOG_PATIENCE	(5 * HZ)
 
 /**
  * iw_mpa_backlog_open - for a new listener
  * @dev: its device
  * @id: its cm_id, which the listener holds until iw_mpa_backlog_stop()
- * @blocked: called when Requests begin to wait for room in iw_cm; must not sleep
+ * @limit: Requests that the ULP has room for, > 0
+ * @blocked: called when Requests begin to wait for room; must not sleep
  * @listener: for @blocked
  *
  * Return: the backlog, or NULL.
  */
 struct iw_mpa_backlog *iw_mpa_backlog_open(struct iw_mpa_device *dev, struct iw_cm_id *id,
+					   unsigned int limit,
 					   void (*blocked)(struct iw_mpa_listener *listener),
 					   struct iw_mpa_listener *listener)
 {
@@ -36,6 +47,8 @@ struct iw_mpa_backlog *iw_mpa_backlog_open(struct iw_mpa_device *dev, struct iw_
 		refcount_set(&backlog->ref, 1);
 		backlog->dev = dev;
 		backlog->id = id;
+		backlog->limit = limit;
+		backlog->allowed = limit;
 		backlog->blocked = blocked;
 		backlog->listener = listener;
 		INIT_LIST_HEAD(&backlog->half_open);
@@ -86,7 +99,9 @@ static void backlog_remove(struct iw_mpa_ep *ep)
 	if (ep->queue == IW_MPA_Q_NONE)
 		return;
 	list_del(&ep->queued);
-	if (ep->queue != IW_MPA_Q_ROOM) {
+	if (ep->queue == IW_MPA_Q_ROOM) {
+		ep->backlog->no_room_count--;
+	} else {
 		list_del(&ep->queued_dev);
 		ep->backlog->half_open_count--;
 		dev->half_open_count--;
@@ -138,6 +153,37 @@ void iw_mpa_backlog_enter(struct iw_mpa_ep *ep, struct iw_mpa_backlog *backlog)
 	spin_unlock(&ep->dev->lock);
 }
 
+/* The ULP has room for another Request, or has had enough time to make some. */
+static bool backlog_may_ask(struct iw_mpa_backlog *backlog)
+{
+	lockdep_assert_held(&backlog->dev->lock);
+
+	if (backlog->unanswered < backlog->limit)
+		backlog->allowed = backlog->limit;
+	else if (time_after(jiffies, backlog->moved + BACKLOG_PATIENCE))
+		backlog->allowed = backlog->unanswered + backlog->limit;
+	return backlog->unanswered < backlog->allowed;
+}
+
+static void backlog_ask(struct iw_mpa_ep *ep)
+{
+	ep->asked = true;
+	ep->backlog->unanswered++;
+	ep->backlog->moved = jiffies;
+}
+
+/* The ULP was not asked after all, or has one Request less to answer: who waits is not told. */
+static void backlog_unask(struct iw_mpa_ep *ep)
+{
+	lockdep_assert_held(&ep->dev->lock);
+
+	if (!ep->asked)
+		return;
+	ep->asked = false;
+	ep->backlog->unanswered--;
+	ep->backlog->moved = jiffies;
+}
+
 /**
  * iw_mpa_backlog_turn - is it an endpoint's turn to be announced?
  * @ep: responder with a complete Request
@@ -147,8 +193,8 @@ void iw_mpa_backlog_enter(struct iw_mpa_ep *ep, struct iw_mpa_backlog *backlog)
  *
  * Context: the runner.
  *
- * Return: IW_MPA_EV_NONE if it is; IW_MPA_EV_NO_ROOM if others wait in front of it;
- * IW_MPA_EV_LISTENER_GONE.
+ * Return: IW_MPA_EV_NONE if it is; IW_MPA_EV_NO_ROOM if others wait in front of it, or the ULP
+ * has no room; IW_MPA_EV_LISTENER_GONE.
  */
 enum iw_mpa_event iw_mpa_backlog_turn(struct iw_mpa_ep *ep, struct iw_cm_id **listen_id)
 {
@@ -163,7 +209,10 @@ enum iw_mpa_event iw_mpa_backlog_turn(struct iw_mpa_ep *ep, struct iw_cm_id **li
 		event = IW_MPA_EV_LISTENER_GONE;
 	} else if (!list_empty(waiting) && !list_is_first(&ep->queued, waiting)) {
 		event = IW_MPA_EV_NO_ROOM;
+	} else if (!backlog_may_ask(backlog)) {
+		event = IW_MPA_EV_NO_ROOM;
 	} else {
+		backlog_ask(ep);
 		*listen_id = backlog->id;
 		backlog->id->add_ref(backlog->id);
 	}
@@ -171,13 +220,14 @@ enum iw_mpa_event iw_mpa_backlog_turn(struct iw_mpa_ep *ep, struct iw_cm_id **li
 	return event;
 }
 
+/* Return: true if a Request waits for room. */
 static bool backlog_raise_room(struct iw_mpa_backlog *backlog)
 {
 	struct iw_mpa_ep *first;
 
 	lockdep_assert_held(&backlog->dev->lock);
 	first = list_first_entry_or_null(&backlog->no_room, struct iw_mpa_ep, queued);
-	if (first)
+	if (first && backlog_may_ask(backlog))
 		iw_mpa_raise(first, IW_MPA_EV_ROOM);
 	return first;
 }
@@ -206,8 +256,32 @@ void iw_mpa_backlog_asked(struct iw_mpa_ep *ep)
 	iw_mpa_backlog_leave(ep);
 }
 
+/* The question is over: another Request has its turn. */
+static void backlog_end_question(struct iw_mpa_ep *ep)
+{
+	if (!ep->asked)
+		return;
+	backlog_unask(ep);
+	backlog_raise_room(ep->backlog);
+}
+
 /**
- * iw_mpa_backlog_queue - iw_cm has no room for an endpoint's Request
+ * iw_mpa_backlog_answered - the ULP has answered
+ * @ep: responder about which it was asked
+ *
+ * So iw_cm has handled one Request of this listener: it may have room for another, too.
+ *
+ * Context: the runner.
+ */
+void iw_mpa_backlog_answered(struct iw_mpa_ep *ep)
+{
+	spin_lock(&ep->dev->lock);
+	backlog_end_question(ep);
+	spin_unlock(&ep->dev->lock);
+}
+
+/**
+ * iw_mpa_backlog_queue - there is no room for an endpoint's Request
  * @ep: responder; where it waits already it keeps its place
  *
  * Context: the runner.
@@ -217,8 +291,10 @@ void iw_mpa_backlog_queue(struct iw_mpa_ep *ep)
 	struct iw_mpa_backlog *backlog = ep->backlog;
 
 	spin_lock(&ep->dev->lock);
+	backlog_unask(ep);
 	if (ep->queue != IW_MPA_Q_ROOM) {
 		ep->queue = IW_MPA_Q_ROOM;
+		backlog->no_room_count++;
 		list_add_tail(&ep->queued, &backlog->no_room);
 		if (backlog->id && list_is_first(&ep->queued, &backlog->no_room))
 			backlog->blocked(backlog->listener);
@@ -229,12 +305,24 @@ void iw_mpa_backlog_queue(struct iw_mpa_ep *ep)
 }
 
 /**
- * iw_mpa_backlog_retry - iw_cm may have room again
+ * iw_mpa_backlog_is_full - shall a listener take no more connections?
+ * @backlog: its backlog
+ * @max: Requests that may wait for room
+ *
+ * Return: true if so many wait.
+ */
+bool iw_mpa_backlog_is_full(const struct iw_mpa_backlog *backlog, unsigned int max)
+{
+	return data_race(backlog->no_room_count) >= max;
+}
+
+/**
+ * iw_mpa_backlog_retry - iw_cm or the ULP may have room again
  * @backlog: of a listener
  *
  * Context: any but hard interrupts.
  *
- * Return: true if a Request waits for it, and is tried again.
+ * Return: true if a Request waits for it.
  */
 bool iw_mpa_backlog_retry(struct iw_mpa_backlog *backlog)
 {
@@ -260,6 +348,7 @@ void iw_mpa_backlog_refused(struct iw_mpa_ep *ep)
 {
 	spin_lock(&ep->dev->lock);
 	backlog_leave_queue(ep);
+	backlog_end_question(ep);
 	backlog_add_half_open(ep, IW_MPA_Q_LINGER);
 	spin_unlock(&ep->dev->lock);
 }
@@ -289,7 +378,10 @@ void iw_mpa_backlog_put(struct iw_mpa_ep *ep)
 {
 	if (!ep->backlog)
 		return;
-	iw_mpa_backlog_leave(ep);
+	spin_lock(&ep->dev->lock);
+	backlog_leave_queue(ep);
+	backlog_end_question(ep);
+	spin_unlock(&ep->dev->lock);
 	iw_mpa_backlog_close(ep->backlog);
 	ep->backlog = NULL;
 }

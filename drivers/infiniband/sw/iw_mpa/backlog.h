@@ -20,8 +20,13 @@ struct iw_mpa_listener;
  * @half_open: endpoints that wait for the MPA Request, or were refused and wait for the
  *	peer to close: the one that does so longest first
  * @half_open_count: how many
- * @no_room: endpoints whose Request waits for iw_cm to have room, in order
- * @blocked: called when the first of them comes, with the device's lock held
+ * @no_room: endpoints whose Request waits for iw_cm or the ULP to have room, in order
+ * @no_room_count: how many
+ * @unanswered: endpoints about which the ULP was asked, and has not answered yet
+ * @limit: so many of them are normal: the ULP's argument of rdma_listen(), > 0
+ * @allowed: so many of them there may be: a multiple of @limit
+ * @moved: when the ULP was last asked or has last answered, in jiffies
+ * @blocked: called when the first of @no_room comes, with the device's lock held
  * @listener: for @blocked; valid while @id is
  */
 struct iw_mpa_backlog {
@@ -31,11 +36,17 @@ struct iw_mpa_backlog {
 	struct list_head	half_open;
 	unsigned int		half_open_count;
 	struct list_head	no_room;
+	unsigned int		no_room_count;
+	unsigned int		unanswered;
+	unsigned int		limit;
+	unsigned int		allowed;
+	unsigned long		moved;
 	void			(*blocked)(struct iw_mpa_listener *listener);
 	struct iw_mpa_listener	*listener;
 };
 
 struct iw_mpa_backlog *iw_mpa_backlog_open(struct iw_mpa_device *dev, struct iw_cm_id *id,
+					   unsigned int limit,
 					   void (*blocked)(struct iw_mpa_listener *listener),
 					   struct iw_mpa_listener *listener);
 void iw_mpa_backlog_stop(struct iw_mpa_backlog *backlog);
@@ -43,10 +54,12 @@ void iw_mpa_backlog_close(struct iw_mpa_backlog *backlog);
 void iw_mpa_backlog_enter(struct iw_mpa_ep *ep, struct iw_mpa_backlog *backlog);
 enum iw_mpa_event iw_mpa_backlog_turn(struct iw_mpa_ep *ep, struct iw_cm_id **listen_id);
 void iw_mpa_backlog_asked(struct iw_mpa_ep *ep);
+void iw_mpa_backlog_answered(struct iw_mpa_ep *ep);
 void iw_mpa_backlog_queue(struct iw_mpa_ep *ep);
 void iw_mpa_backlog_refused(struct iw_mpa_ep *ep);
 void iw_mpa_backlog_leave(struct iw_mpa_ep *ep);
 void iw_mpa_backlog_put(struct iw_mpa_ep *ep);
 bool iw_mpa_backlog_retry(struct iw_mpa_backlog *backlog);
+bool iw_mpa_backlog_is_full(const struct iw_mpa_backlog *backlog, unsigned int max);
 
 #endif /* _IW_MPA_BACKLOG_H */

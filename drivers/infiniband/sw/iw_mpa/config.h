@@ -20,7 +20,8 @@ struct net;
  *	missed it; 0: never
  * @half_open_max: connections of a device that may wait for the MPA Request, or
  *	for the peer to close after a Reject; then the one that does so longest yields
- * @half_open_listener_max: the same for those of one listener
+ * @half_open_listener_max: the same for those of one listener, and how many Requests may wait
+ *	for its ULP to have room
  * @crc: ask for CRC (RFC 5044 4.4: on unless an administrator turns it off)
  * @markers: ask for Markers in what comes, if the device can receive them (RFC 5044 4.3)
  * @mpa_rev: revision to offer, 1 or 2

@@ -31,7 +31,7 @@ struct iw_mpa_device;
  * @IW_MPA_Q_NONE: in none
  * @IW_MPA_Q_REQUEST: half-open: it waits for the MPA Request
  * @IW_MPA_Q_LINGER: half-open, too: it was refused, and waits for the peer to close
- * @IW_MPA_Q_ROOM: its Request waits for iw_cm to have room
+ * @IW_MPA_Q_ROOM: its Request waits for iw_cm or the ULP to have room
  */
 enum iw_mpa_queue {
 	IW_MPA_Q_NONE,
@@ -87,6 +87,7 @@ struct iw_mpa_call {
  * @queue: in which list of @backlog it is; under the device's lock
  * @queued: in that list; likewise
  * @queued_dev: half-open: in the device's list of all that are; likewise
+ * @asked: the ULP was asked about it, and has not answered; under the device's lock
  * @rcu: for who has its number, and takes a reference if there is one left; when there
  *	is none it is in no list
  *
@@ -154,6 +155,7 @@ struct iw_mpa_ep {
 		struct rcu_head		rcu;
 	};
 	u8			queue;
+	bool			asked;
 
 	u8			reason;
 	u8			repeats;

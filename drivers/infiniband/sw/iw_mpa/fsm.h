@@ -34,7 +34,7 @@
 	X(AWAIT_REP,	REPLY,	"initiator: the MPA Reply")		\
 	X(AWAIT_REQ,	REQUEST, "responder: the MPA Request")		\
 	X(ASKING,	NONE,	"nothing: iw_cm is being given the Request") \
-	X(AWAIT_ROOM,	ROOM,	"responder: iw_cm to have room for the Request") \
+	X(AWAIT_ROOM,	ROOM,	"responder: iw_cm and the ULP to have room for the Request") \
 	X(AWAIT_VERDICT, VERDICT, "responder: the ULP to accept or reject") \
 	X(HANDOFF,	NONE,	"nothing: the driver takes the stream")	\
 	X(AWAIT_RTR,	RTR,	"responder: the RTR message, then ESTABLISHED is reported") \
@@ -72,7 +72,7 @@
 	X(LISTENER_GONE, LISTENER_GONE)	/* the listener is being destroyed */ \
 	X(YIELD,	OVERLOAD)	/* too many wait for a Request, this one longest */ \
 	X(YIELD_LINGER,	OVERLOAD)	/* likewise, behind a Reject */	\
-	X(ROOM,		OK)		/* iw_cm may have room again */
+	X(ROOM,		OK)		/* there may be room again */
 
 /* The second list is what somebody calls for, or what an action found out: handled at once. */
 #define IW_MPA_FOUND_EVENTS(X)						\
@@ -92,7 +92,7 @@
 	X(FRAME_CUT,	TRUNCATED)	/* FIN within the frame */	\
 	X(TERM_DUE,	LOCAL)		/* negotiation failed */	\
 	X(ASKED,	OK)		/* iw_cm has the Request */	\
-	X(NO_ROOM,	OK)		/* iw_cm has no room for it */	\
+	X(NO_ROOM,	OK)		/* iw_cm or the ULP has no room for it */	\
 	X(HANDED_OFF,	OK)		/* the stream is the driver's, TX is open */ \
 	X(HANDED_OFF_QUIET, OK)		/* likewise; the peer may have missed the RTR */ \
 	X(HANDED_OFF_FENCED, OK)	/* likewise, TX is closed: responder without RTR */ \
@@ -120,7 +120,7 @@
 	X(READ_REQ)		/* -> REQ_GOOD, FRAME_BAD, FRAME_CUT, STREAM_ENDED, ... */ \
 	X(READ_REP)		/* -> REP_GOOD, REP_BEGUN, REP_REJECT, TERM_DUE, ... */ \
 	X(ASK)			/* CONNECT_REQUEST -> ASKED, NO_ROOM, LISTENER_GONE, ... */ \
-	X(QUEUE)		/* behind others for whom iw_cm had no room */ \
+	X(QUEUE)		/* behind others for whom there was no room */ \
 	X(HANDOFF_ACTIVE)	/* -> HANDED_OFF*, PREPARE_FAILED, RTR_FAILED */ \
 	X(HANDOFF_PASSIVE)	/* -> HANDED_OFF*, ACCEPT_FAILED, REPLY_FAILED */ \
 	X(OPEN_TX)		/* driver: let the ULP's work out */	\

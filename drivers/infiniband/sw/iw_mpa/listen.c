@@ -24,8 +24,9 @@
 
 /* Connections taken before another listener gets its turn. */
 #define LISTEN_BATCH		64
-/* How long to leave connections to TCP when memory is short, or iw_cm has no room. */
+/* How long to leave connections to TCP when memory is short. */
 #define LISTEN_RETRY_MS		100
+/* How often to look whether iw_cm or the ULP has room again. */
 #define LISTEN_ROOM_MS		10
 
 static struct workqueue_struct *listen_wq;
@@ -111,12 +112,13 @@ static int listen_adopt(struct iw_mpa_listener *lis, struct socket *sock)
 /* Return: when to come back, in ms; negative: when TCP has something. */
 static int listen_take(struct iw_mpa_listener *lis)
 {
+	const struct iw_mpa_config *config = iw_mpa_config(sock_net(lis->sock.sock->sk));
+	int some_wait = iw_mpa_backlog_retry(lis->backlog);
 	struct socket *sock;
 	int i, err;
 
 	for (i = 0; i < LISTEN_BATCH; i++) {
-		/* While iw_cm has no room TCP holds the clients back. */
-		if (iw_mpa_backlog_retry(lis->backlog))
+		if (iw_mpa_backlog_is_full(lis->backlog, READ_ONCE(config->half_open_listener_max)))
 			return LISTEN_ROOM_MS;
 		err = iw_mpa_sock_accept(&lis->sock, &sock);
 		if (err == -ECONNABORTED)
@@ -124,7 +126,7 @@ static int listen_take(struct iw_mpa_listener *lis)
 		if (!err)
 			err = listen_adopt(lis, sock);
 		if (err == -EAGAIN || err == -ENODEV || err == -EINVAL)
-			return -1;
+			return some_wait ? LISTEN_ROOM_MS : -1;
 		if (err)
 			return LISTEN_RETRY_MS;
 	}
@@ -139,7 +141,7 @@ static void iw_mpa_listen_work(struct work_struct *work)
 	int ms = listen_take(lis);
 
 	if (ms >= 0)
-		queue_delayed_work(listen_wq, &lis->work, msecs_to_jiffies(ms));
+		mod_delayed_work(listen_wq, &lis->work, msecs_to_jiffies(ms));
 	memalloc_noio_restore(noio);
 }
 
@@ -148,7 +150,7 @@ static void listen_sock_readable(struct iw_mpa_sock *ms)
 	struct iw_mpa_listener *lis = container_of(ms, struct iw_mpa_listener,
 						   sock);
 
-	queue_delayed_work(listen_wq, &lis->work, 0);
+	mod_delayed_work(listen_wq, &lis->work, 0);
 }
 
 static void listen_blocked(struct iw_mpa_listener *lis)
@@ -178,7 +180,7 @@ static struct iw_mpa_listener *listen_alloc(struct iw_mpa_device *dev, const str
 
 	if (!lis)
 		return NULL;
-	lis->backlog = iw_mpa_backlog_open(dev, id, listen_blocked, lis);
+	lis->backlog = iw_mpa_backlog_open(dev, id, depth, listen_blocked, lis);
 	if (!lis->backlog) {
 		kfree(lis);
 		return NULL;
@@ -204,7 +206,7 @@ static void listen_free(struct iw_mpa_listener *lis)
 /**
  * iw_mpa_create_listen - iw_cm's iw_create_listen
  * @id: cm_id, with its mapped address set
- * @backlog: connections that may wait in TCP, > 0
+ * @backlog: Requests that the ULP has room for, and connections that may wait in TCP, > 0
  *
  * A wildcard listener on a device of another network namespace has no socket: it takes no port,
  * gets no connection, and holds no namespace.

@@ -18,9 +18,9 @@ struct iw_mpa_device;
  * @dev: its device, held
  * @node: in the device's list, which is changed under its lock and read under RCU
  * @cm_id: its cm_id, held
- * @backlog: its connections that the ULP was not asked about; held
+ * @backlog: its connections that the ULP has not answered about; held
  * @work: takes connections
- * @depth: connections that may wait in TCP
+ * @depth: what the ULP said in rdma_listen()
  * @addr: where it listens
  * @foreign: in another network namespace than the device's: without a socket
  * @rcu: for readers of the list

@@ -117,9 +117,8 @@ struct iw_mpa_ep *iw_mpa_question_answer(struct iw_mpa_call *call, enum iw_mpa_e
 	ep = iw_mpa_ep_find(word);
 	if (ep)
 		ep = question_claim(ep, call, answer);
-	/* iw_cm has handled one question of this listener: it may have room for another. */
 	if (ep)
-		iw_mpa_backlog_retry(ep->backlog);
+		iw_mpa_backlog_answered(ep);
 	return ep;
 }
 

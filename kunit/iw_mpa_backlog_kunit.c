@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: GPL-2.0
+/* The responder: how many Requests the ULP is asked about at a time, and who waits meanwhile. */
+
+#include "backlog.h"
+#include "ep.h"
+#include "iw_mpa_fakes.h"
+#include "rnic.h"
+#include "stats.h"
+
+#include <linux/jiffies.h>
+#include <linux/module.h>
+
+#define PEERS	5
+#define SAID	2	/* what the ULP says in rdma_listen() */
+
+/* PEERS clients, one behind the other, with a good Request each. */
+static void crowd(struct fake_conn *c, struct fakes *f, struct socket **peers)
+{
+	int i;
+
+	f->backlog = SAID;
+	conn_listen(c, f);
+	conn_make_good_request(c);
+	for (i = 0; i < PEERS; i++) {
+		peers[i] = peer_connect(f, c->lis);
+		peer_send_frame(f, peers[i], &c->frame);
+	}
+}
+
+/* The endpoint of a question that is open; the listener keeps it alive. */
+static struct iw_mpa_backlog *backlog_of(struct fake_id *child)
+{
+	struct iw_mpa_ep *ep = iw_mpa_ep_find((unsigned long)child->id.provider_data);
+	struct iw_mpa_backlog *backlog;
+
+	KUNIT_ASSERT_NOT_NULL(child->f->test, ep);
+	backlog = ep->backlog;
+	iw_mpa_ep_put(ep);
+	return backlog;
+}
+
+static bool so_many_wait(const struct iw_mpa_backlog *backlog, unsigned int count)
+{
+	return data_race(backlog->no_room_count) == count;
+}
+
+static void look_again_later(struct iw_mpa_backlog *backlog)
+{
+	spin_lock_bh(&backlog->dev->lock);
+	backlog->moved = jiffies - 6 * HZ;
+	spin_unlock_bh(&backlog->dev->lock);
+}
+
+/* Rules: B-12 */
+static void backlog_asks_as_many_as_the_ulp_said_in_order(struct kunit *test)
+{
+	struct fake_conn *c = conn_new(test);
+	struct fakes *f = test->priv;
+	struct fake_id *ids[PEERS];
+	struct socket *peers[PEERS];
+	int i;
+
+	crowd(c, f, peers);
+	for (i = 0; i < SAID; i++)
+		ids[i] = fake_next_request(c->lis);
+	FAKE_POLL(f, so_many_wait(backlog_of(ids[0]), PEERS - SAID));
+	KUNIT_EXPECT_EQ(test, READ_ONCE(c->lis->nr_events), SAID);
+	for (i = 0; i < PEERS; i++) {
+		if (i >= SAID)
+			ids[i] = fake_next_request(c->lis);
+		KUNIT_EXPECT_LE(test, READ_ONCE(c->lis->nr_events), SAID + i);
+		KUNIT_EXPECT_EQ(test, fake_reject(ids[i], NULL, 0), 0);
+		peer_recv_frame(f, peers[i], &c->frame);
+	}
+}
+
+/* An answer with yes makes room, too, and so does a question that nobody can answer any more. */
+/* Rules: B-12 */
+static void backlog_accept_and_a_peer_that_leaves_make_room(struct kunit *test)
+{
+	struct fake_conn *c = conn_new(test);
+	struct fakes *f = test->priv;
+	struct socket *peers[PEERS];
+	struct fake_id *ids[PEERS];
+	u8 rtr[IW_MPA_FPDU_MAX];
+	int i;
+
+	crowd(c, f, peers);
+	for (i = 0; i < SAID; i++)
+		ids[i] = fake_next_request(c->lis);
+	c->param.qpn = 1;
+	KUNIT_ASSERT_EQ(test, fake_accept(ids[0], &c->param), 0);
+	peer_send(f, peers[0], rtr, peer_make_rtr_write(rtr));
+	ids[SAID] = fake_next_request(c->lis);
+	peer_rst(f, peers[1]);
+	ids[SAID + 1] = fake_next_request(c->lis);
+	FAKE_POLL(f, so_many_wait(backlog_of(ids[SAID]), PEERS - SAID - 2));
+	KUNIT_EXPECT_EQ(test, READ_ONCE(c->lis->nr_events), SAID + 2);
+	fake_expect_event(ids[0], 0, IW_CM_EVENT_ESTABLISHED, 0);
+}
+
+/* A peer that waits, and leaves, is not announced. */
+/* Rules: B-12 */
+static void backlog_peer_that_leaves_while_it_waits_is_forgotten(struct kunit *test)
+{
+	struct fake_conn *c = conn_new(test);
+	struct fakes *f = test->priv;
+	struct socket *peers[PEERS];
+	struct fake_id *ids[SAID], *next;
+	int i;
+
+	crowd(c, f, peers);
+	for (i = 0; i < SAID; i++)
+		ids[i] = fake_next_request(c->lis);
+	FAKE_POLL(f, so_many_wait(backlog_of(ids[0]), PEERS - SAID));
+	peer_rst(f, peers[SAID]);
+	FAKE_POLL(f, so_many_wait(backlog_of(ids[0]), PEERS - SAID - 1));
+	KUNIT_EXPECT_EQ(test, READ_ONCE(c->lis->nr_events), SAID);
+	KUNIT_EXPECT_EQ(test, fake_reject(ids[0], NULL, 0), 0);
+	next = fake_next_request(c->lis);
+	KUNIT_EXPECT_EQ(test, fake_reject(next, NULL, 0), 0);
+	peer_recv_frame(f, peers[SAID + 1], &c->frame);
+}
+
+/* A ULP that wants to see more Requests than it said before it answers. */
+/* Rules: B-12 */
+static void backlog_ulp_that_does_not_answer_is_asked_again(struct kunit *test)
+{
+	struct fake_conn *c = conn_new(test);
+	struct fakes *f = test->priv;
+	struct iw_mpa_backlog *backlog;
+	struct socket *peers[PEERS];
+	int i;
+
+	crowd(c, f, peers);
+	for (i = 0; i < SAID; i++)
+		backlog = backlog_of(fake_next_request(c->lis));
+	FAKE_POLL(f, so_many_wait(backlog, PEERS - SAID));
+	look_again_later(backlog);
+	for (i = 0; i < SAID; i++)
+		fake_next_request(c->lis);
+	FAKE_POLL(f, so_many_wait(backlog, PEERS - 2 * SAID));
+	KUNIT_EXPECT_EQ(test, READ_ONCE(c->lis->nr_events), 2 * SAID);
+	look_again_later(backlog);
+	fake_next_request(c->lis);
+}
+
+/* So long as too many wait, TCP keeps the others. */
+/* Rules: B-12 */
+static void backlog_too_many_wait_in_tcp(struct kunit *test)
+{
+	struct fake_conn *c = conn_new(test);
+	struct fakes *f = test->priv;
+	struct iw_mpa_backlog *backlog;
+	struct socket *peers[PEERS];
+	struct fake_id *ids[SAID];
+	int i;
+
+	f->config->half_open_listener_max = 1;
+	crowd(c, f, peers);
+	for (i = 0; i < SAID; i++)
+		ids[i] = fake_next_request(c->lis);
+	backlog = backlog_of(ids[0]);
+	FAKE_POLL(f, so_many_wait(backlog, 1));
+	peer_expect_quiet(f, peers[PEERS - 1]);
+	KUNIT_EXPECT_EQ(test, iw_mpa_count_read(NULL, IW_MPA_CNT_ep_created) -
+			      iw_mpa_count_read(NULL, IW_MPA_CNT_ep_destroyed), (u64)SAID + 1);
+	for (i = 0; i < SAID; i++)
+		KUNIT_EXPECT_EQ(test, fake_reject(ids[i], NULL, 0), 0);
+	for (i = SAID; i < PEERS; i++) {
+		KUNIT_EXPECT_EQ(test, fake_reject(fake_next_request(c->lis), NULL, 0), 0);
+		peer_recv_frame(f, peers[i], &c->frame);
+	}
+}
+
+static struct kunit_case backlog_cases[] = {
+	KUNIT_CASE(backlog_asks_as_many_as_the_ulp_said_in_order),
+	KUNIT_CASE(backlog_accept_and_a_peer_that_leaves_make_room),
+	KUNIT_CASE(backlog_peer_that_leaves_while_it_waits_is_forgotten),
+	KUNIT_CASE(backlog_ulp_that_does_not_answer_is_asked_again),
+	KUNIT_CASE(backlog_too_many_wait_in_tcp),
+	{}
+};
+
+static struct kunit_suite backlog_suite = {
+	.name = "iw_mpa_backlog",
+	.init = fakes_init,
+	.exit = fakes_exit,
+	.test_cases = backlog_cases,
+};
+
+kunit_test_suite(backlog_suite);
+
+MODULE_LICENSE("GPL");
