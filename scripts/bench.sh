@@ -11,11 +11,13 @@
 #                                      loopback device, in the same kind of guest
 #   scripts/bench.sh --storm           judges: a server is killed and started again, and all of its
 #                                      clients come back at once; siw is told beside it
+#   scripts/bench.sh --scale           the same on 1, 2 and 4 processors; and 100,000 endpoints: memory,
+#                                      a listing, the removal of their device
 #   scripts/bench.sh --rate            connections a second on four processors, by the clock: only
 #                                      the ratios within one run mean something
 #
-# Results: $CACHE/bench/table.rst, connect.svg, rtt.rst, storm.rst and rate.rst, and pages with plots of
-# them, bench.html, rtt.html, storm.html and rate.html; what they were made of in raw, rtt, storm, rate.
+# Results: $CACHE/bench/table.rst, connect.svg, rtt.rst, storm.rst, scale.rst and rate.rst, and pages with
+# plots of them, bench.html, rtt.html and so on; what they were made of in raw, rtt, storm, scale, rate.
 
 # shellcheck source=scripts/lib.sh
 . "$(dirname "$0")/lib.sh"
@@ -99,7 +101,10 @@ TRIP_ROUNDS=5
 
 # Clients, milliseconds of the server for each, its backlog
 STORM='1000 5 128'
-STORM_VARIANTS='siw siw_mpa srnic'
+STORM_VARIANTS=${STORM_VARIANTS:-'siw siw_mpa srnic'}
+
+# shellcheck source=scripts/bench/scale.sh
+. "$TOP/scripts/bench/scale.sh"
 
 # Hundredths of what siw takes to connect, which the variants may take
 declare -A LIMITS=([siw_mpa]=104 [srnic]=104 [plain]=98)
@@ -109,8 +114,8 @@ declare -A LIMITS=([siw_mpa]=104 [srnic]=104 [plain]=98)
 boot_counted() {
 	GUEST_ACCEL=tcg,thread=single
 	GUEST_CPU=max,-erms,-fsrm
-	GUEST_SMP=1
-	GUEST_MEM=4G
+	GUEST_SMP=${GUEST_CPUS:-1}
+	GUEST_MEM=${GUEST_MEMORY:-4G}
 	GUEST_ARGS=(-icount "shift=0,sleep=off" "$@")
 	boot_with cm_bench
 }
@@ -383,8 +388,8 @@ measure_everything() {
 main() {
 	case $# in
 	0) ;;
-	1) [[ " --guard --rate --rtt --storm " == *" $1 "* ]] || die "no such option: $1" ;;
-	*) [[ $# -eq 2 && $1 == -k ]] || die 'usage: bench.sh [-k REGEX | --guard | --rate | --rtt | --storm]' ;;
+	1) [[ " --guard --rate --rtt --scale --storm " == *" $1 "* ]] || die "no such option: $1" ;;
+	*) [[ $# -eq 2 && $1 == -k ]] || die 'usage: bench.sh [-k REGEX | --guard | --rate | --rtt | --scale | --storm]' ;;
 	esac
 	ONLY=${2:-.}
 	"$TOP/scripts/setup.sh" build guest
@@ -394,6 +399,7 @@ main() {
 	--rate) measure_rates ;;
 	--rtt) measure_trips ;;
 	--storm) measure_storms ;;
+	--scale) measure_scale ;;
 	*) measure_everything ;;
 	esac
 }

@@ -10,6 +10,7 @@
  *	listen		listen and destroy the listener
  *	tcp		connect, 24 octets there, 24 octets back, close
  *	hold		nothing: for -k
+ *	stay		likewise, and it stays until it is killed
  *	load		have the plugin read its map of functions
  *	count		have it count what runs from now on, whoever it is
  *	dump		have it write what it has counted
@@ -489,6 +490,12 @@ static void hold(const char *state, int n)
 	print_memory(n, before);
 }
 
+static void stay(void)
+{
+	fflush(stdout);
+	pause();
+}
+
 /* -------------------------------------------------------------------------------------------- */
 
 static void set_up(void)
@@ -575,6 +582,8 @@ int main(int argc, char **argv)
 		run(batch_listen, count);
 	else if (!strcmp(mode, "tcp"))
 		run(batch_tcp, count);
+	else if (!strcmp(mode, "stay"))
+		stay();
 	else if (strcmp(mode, "hold"))
 		return 2;
 	return 0;

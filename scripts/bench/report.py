@@ -9,6 +9,8 @@
                                 FOLDER/rtt/VARIANT.MICROSECONDS
     report.py --storm FOLDER    a server that is started again (storm.rst, storm.html), from
                                 FOLDER/storm/VARIANT
+    report.py --scale FOLDER    more processors, very many connections (scale.rst, scale.html), from
+                                FOLDER/scale/VARIANT.cpus-NUMBER and srnic.crowd
 
 FOLDER/raw has a file VARIANT.MEASURE with what cm_bench printed, "KEY NUMBER" a line, and
 VARIANT.MEASURE.split with what split.c counted, "PHASE GROUP FUNCTION INSTRUCTIONS CALLS".
@@ -294,6 +296,42 @@ def table_of_storm(folder):
     return Table("A server is started again", ["", *STORM_VARIANTS], rows)
 
 
+def table_of_processors(found):
+    rows = [[text, *(measure.total() for _, measure in sorted(found.get(variant, {}).items()))]
+            for variant, text in (("siw", "siw"), ("srnic", "srnic"))]
+    return Table("Instructions of a connection's whole life, by processors",
+                 ["", *map(str, sorted(found["srnic"]))], rows)
+
+
+CROWD = (
+    ("endpoints", "endpoints"),
+    ("memory", "octets of memory for a pair"),
+    ("slab", "of them in slabs"),
+    ("listing", "the listing, instructions"),
+    ("longest", "its longest part under one RCU read lock"),
+    ("removal", "rdma link delete, ns with four processors"),
+    ("cpu0", "connections that end on the first of them"),
+    ("cpu1", "on the second"),
+    ("cpu2", "on the third"),
+    ("cpu3", "on the fourth"),
+)
+
+
+def table_of_crowd(path):
+    values = Measure(path).values
+    return Table("Very many connections, srnic", ["", "srnic"],
+                 [[text, values.get(what)] for what, text in CROWD])
+
+
+def tables_about_scale(folder):
+    found = collections.defaultdict(dict)
+    for name in os.listdir(folder):
+        variant, what = name.split(".", 1)
+        if re.fullmatch(r"cpus-\d+", what):
+            found[variant][int(what[5:])] = Measure(os.path.join(folder, name))
+    return [table_of_processors(found), table_of_crowd(os.path.join(folder, "srnic.crowd"))]
+
+
 # --- picture --------------------------------------------------------------------------------------
 
 WIDTH, BAR, LEFT = 900, 34, 90
@@ -354,6 +392,11 @@ def main():
         storm = table_of_storm(os.path.join(folder, "storm"))
         write(folder, "storm.rst", as_text(storm))
         write_page(folder, "storm.html", "iw_mpa: a server is started again", [storm])
+        return
+    if sys.argv[1] == "--scale":
+        tables = tables_about_scale(os.path.join(folder, "scale"))
+        write(folder, "scale.rst", "\n".join(map(as_text, tables)))
+        write_page(folder, "scale.html", "iw_mpa: scale", tables)
         return
     if sys.argv[1] == "--rtt":
         trips = table_of_trips(os.path.join(folder, "rtt"))

@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash
+#
+# In the guest, for scale.sh: a device with very many connections. A nanosecond is an instruction.
+
+ENDPOINTS=/sys/kernel/debug/iw_mpa/endpoints
+TRACING=/sys/kernel/tracing
+
+crowd_is_up() {
+	until grep -q '^memory' /run/bg/crowd/output; do
+		[[ -d /proc/$(cat /run/bg/crowd/pid) ]] || { cat /run/bg/crowd/output; return 1; }
+		sleep 10
+	done
+}
+
+now() { date +%s%N; }
+
+# The kernel's function tracer times each part of the file: one is written under one RCU read lock.
+crowd_trace_listing() {
+	echo endpoints_show >"$TRACING/set_ftrace_filter"
+	echo function_graph >"$TRACING/current_tracer"
+	cat "$ENDPOINTS" >/dev/null
+	echo nop >"$TRACING/current_tracer"
+	awk '/ us / { for (i = 1; i < NF; i++) if ($(i + 1) == "us" && $i + 0 > longest) longest = $i + 0 }
+		END { print "longest", int(longest * 1000) }' "$TRACING/trace"
+	: >"$TRACING/trace"
+}
+
+crowd_measure() {
+	local began
+
+	awk '{ print $1, $2 }' /run/bg/crowd/output | grep -E '^(slab|memory) '
+	began=$(now)
+	echo "endpoints $(wc -l <"$ENDPOINTS")"
+	echo "listing $(($(now) - began))"
+	echo 65536 >"$TRACING/buffer_size_kb"
+	crowd_trace_listing || return
+	echo 1 >"$TRACING/events/iw_mpa/iw_mpa_state/enable"
+	began=$(now)
+	rdma link delete siw0 || return
+	echo "removal $(($(now) - began))"
+	echo 0 >"$TRACING/events/iw_mpa/iw_mpa_state/enable"
+	sed -n 's/.*\[\(0[0-9]*\)\].*--> DEAD .*/\1/p' "$TRACING/trace" | sort | uniq -c |
+		awk '{ print "cpu" $2 + 0, $1 }'
+}
