@@ -29,6 +29,17 @@ struct rdma_hw_stats *rdma_alloc_hw_stats_struct(const struct rdma_stat_desc *de
 	return stats;
 }
 
+int ib_register_client(struct ib_client *client)
+{
+	no_core.client = client;
+	return 0;
+}
+
+void ib_unregister_client(struct ib_client *client)
+{
+	no_core.client = NULL;
+}
+
 /* For rings of applications: there is room for one of them. */
 int rdma_user_mmap_entry_insert_range(struct ib_ucontext *ctx, struct rdma_user_mmap_entry *entry,
 				      size_t len, u32 min_pgoff, u32 max_pgoff)

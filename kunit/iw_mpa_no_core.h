@@ -12,12 +12,14 @@
  * @entry: the last one, as long as it can be mapped
  * @refs: references on it that mmap has
  * @mmap_free: the driver's, or NULL
+ * @client: the library, as a client of the RDMA core
  */
 struct no_core {
 	int			insert_err;
 	struct rdma_user_mmap_entry *entry;
 	int			refs;
 	void			(*mmap_free)(struct rdma_user_mmap_entry *entry);
+	struct ib_client	*client;
 };
 
 extern struct no_core no_core;

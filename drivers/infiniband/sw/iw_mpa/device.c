@@ -116,14 +116,72 @@ static void device_end_endpoint(struct iw_mpa_ep *ep, void *dev)
 		iw_mpa_raise(ep, IW_MPA_EV_DEV_GONE);
 }
 
-static void device_end_endpoints(struct iw_mpa_device *dev)
+/* One that is established meanwhile is ended, too. */
+static void device_end_new_endpoint(struct iw_mpa_ep *ep, void *dev)
+{
+	if (ep->dev == dev && iw_mpa_fsm_comes_up(READ_ONCE(ep->state)))
+		iw_mpa_raise(ep, IW_MPA_EV_DEV_GONE);
+}
+
+static void device_end_endpoints(struct iw_mpa_device *dev,
+				 void (*end)(struct iw_mpa_ep *ep, void *dev))
 {
 	unsigned int i;
 
 	/* Pairs with iw_mpa_ep_register() */
 	WRITE_ONCE(dev->dying, true);
 	for (i = 0; i < IW_MPA_EP_BUCKETS; i++)
-		iw_mpa_ep_visit_bucket(i, device_end_endpoint, dev);
+		iw_mpa_ep_visit_bucket(i, end, dev);
+}
+
+/*
+ * When a device goes, the RDMA core first has its clients let go of it, the last one first.
+ * rdma_cm then destroys its cm_ids, and iw_cm waits for each that is coming up: as long as the peer
+ * is silent, that is for minutes if an administrator has set so. Only then are QPs destroyed, and
+ * the driver is told. So the library is a client, too, and ends those connections at once; none
+ * comes up any more. Those that are established end as their ULPs end them. This works where rdma_cm
+ * was loaded before the library; else iw_cm waits.
+ */
+static int device_client_add(struct ib_device *ibdev)
+{
+	struct iw_mpa_device *dev = iw_mpa_device_get(ibdev);
+
+	if (!dev)
+		return -EOPNOTSUPP;
+	iw_mpa_device_put(dev);
+	return 0;
+}
+
+static void device_client_remove(struct ib_device *ibdev, void *unused)
+{
+	struct iw_mpa_device *dev = iw_mpa_device_get(ibdev);
+
+	if (!dev)
+		return;
+	device_end_endpoints(dev, device_end_new_endpoint);
+	iw_mpa_device_put(dev);
+}
+
+static struct ib_client device_client = {
+	.name	= "iw_mpa",
+	.add	= device_client_add,
+	.remove	= device_client_remove,
+};
+
+/**
+ * iw_mpa_device_init - be told when a device is about to go
+ *
+ * Return: 0 or a negative errno.
+ */
+int iw_mpa_device_init(void)
+{
+	return ib_register_client(&device_client);
+}
+
+/** iw_mpa_device_exit - undo iw_mpa_device_init() */
+void iw_mpa_device_exit(void)
+{
+	ib_unregister_client(&device_client);
 }
 
 /**
@@ -144,7 +202,7 @@ void iw_mpa_unregister_device(struct ib_device *ibdev)
 	if (!dev)
 		return;
 
-	device_end_endpoints(dev);
+	device_end_endpoints(dev, device_end_endpoint);
 	iw_mpa_device_put(dev);
 	wait_for_completion(&dev->unused);
 	if (dev->attr.caps & IW_MPA_CAP_TAKEOVER) {

@@ -6,4 +6,7 @@ struct attribute_group;
 
 extern const struct attribute_group iw_mpa_device_group;
 
+int iw_mpa_device_init(void);
+void iw_mpa_device_exit(void);
+
 #endif /* _IW_MPA_DEVICE_H */

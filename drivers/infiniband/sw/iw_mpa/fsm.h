@@ -255,4 +255,15 @@ static inline bool iw_mpa_fsm_is_retried(enum iw_mpa_state state)
 	return state <= IW_MPA_ST_AWAIT_REP || state == IW_MPA_ST_AWAIT_ROOM;
 }
 
+/**
+ * iw_mpa_fsm_comes_up - is a connection in a state not established yet?
+ * @state: any state
+ *
+ * Return: true if it is not: iw_cm may wait for the event that says so.
+ */
+static inline bool iw_mpa_fsm_comes_up(enum iw_mpa_state state)
+{
+	return state <= IW_MPA_ST_AWAIT_RTR;
+}
+
 #endif /* _IW_MPA_FSM_H */

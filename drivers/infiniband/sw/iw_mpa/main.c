@@ -55,9 +55,14 @@ static int __init iw_mpa_module_init(void)
 	err = iw_mpa_listen_init();
 	if (err)
 		goto exit_run;
+	err = iw_mpa_device_init();
+	if (err)
+		goto exit_listen;
 	iw_mpa_show_init(iw_mpa_stats_init());
 	return 0;
 
+exit_listen:
+	iw_mpa_listen_exit();
 exit_run:
 	iw_mpa_run_exit();
 exit_watch:
@@ -72,6 +77,7 @@ exit_config:
 static void __exit iw_mpa_module_exit(void)
 {
 	iw_mpa_stats_exit();
+	iw_mpa_device_exit();
 	iw_mpa_listen_exit();
 	iw_mpa_run_exit();
 	iw_mpa_watch_exit();
@@ -85,4 +91,5 @@ module_exit(iw_mpa_module_exit);
 MODULE_DESCRIPTION("iWARP connection manager for RNIC drivers (MPA, RFC 5044 and RFC 6581)");
 MODULE_AUTHOR("The iw_mpa authors");
 MODULE_LICENSE("GPL");
+MODULE_SOFTDEP("pre: rdma_cm");	/* see iw_mpa_device_init() */
 MODULE_VERSION(IW_MPA_VERSION);
