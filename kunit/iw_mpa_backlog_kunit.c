@@ -41,6 +41,7 @@ static struct iw_mpa_backlog *backlog_of(struct fake_id *child)
 
 static bool so_many_wait(const struct iw_mpa_backlog *backlog, unsigned int count)
 {
+	/* The caller looks again and again. */
 	return data_race(backlog->no_room_count) == count;
 }
 

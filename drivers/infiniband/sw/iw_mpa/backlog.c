@@ -313,6 +313,7 @@ void iw_mpa_backlog_queue(struct iw_mpa_ep *ep)
  */
 bool iw_mpa_backlog_is_full(const struct iw_mpa_backlog *backlog, unsigned int max)
 {
+	/* One more or less does not matter. */
 	return data_race(backlog->no_room_count) >= max;
 }
 
