@@ -20,10 +20,12 @@ crowd_trace_listing() {
 	echo endpoints_show >"$TRACING/set_ftrace_filter"
 	echo function_graph >"$TRACING/current_tracer"
 	cat "$ENDPOINTS" >/dev/null
-	echo nop >"$TRACING/current_tracer"
+	echo 0 >"$TRACING/tracing_on"
 	awk '/ us / { for (i = 1; i < NF; i++) if ($(i + 1) == "us" && $i + 0 > longest) longest = $i + 0 }
 		END { print "longest", int(longest * 1000) }' "$TRACING/trace"
-	: >"$TRACING/trace"
+	echo nop >"$TRACING/current_tracer"
+	: >"$TRACING/set_ftrace_filter"
+	echo 1 >"$TRACING/tracing_on"
 }
 
 crowd_measure() {
