@@ -28,6 +28,7 @@ ALL=(
 	"kunit pure net s390 i386"
 	"T=60 fuzz"
 	"wire"
+	"DRIVER=siw_mpa wire responder initiator fast_open hazards load storms"
 	"KERNEL=backports wire --sample"
 	"interop"
 	"bench --guard"

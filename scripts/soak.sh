@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# What make check has no time for: the long cases of scripts/wire/storms.py and load.py, against
-# siw_mpa in a guest, and of data_storms.py, against srnic. What each took is told as it ends.
+# What make check has no time for: the long cases of scripts/wire/storms.py, load.py and
+# data_storms.py, against srnic in a guest. What each took is told as it ends.
 #
 #   scripts/soak.sh [-k REGEX]     only the tests whose name or rule ids match
 #
@@ -54,11 +54,11 @@ main() {
 	"$TOP/scripts/setup.sh" build guest
 	need_krel
 	"$TOP/scripts/build.sh"
-	soak "$KERNEL" siw_mpa "${others[@]}"
+	soak "$KERNEL" srnic "${others[@]}"
 	soak "$KERNEL, srnic" srnic "${data[@]}"
 	if ! kernel_debugs "$KERNEL"; then
 		GUEST_ACCEL=tcg,thread=single GUEST_SMP=1 GUEST_ARGS=(-icount "shift=0,sleep=off")
-		soak "$KERNEL, by instructions" siw_mpa "${rates[@]}"
+		soak "$KERNEL, by instructions" srnic "${rates[@]}"
 	fi
 	tap_end soak
 }

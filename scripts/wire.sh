@@ -2,15 +2,15 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # Conformance on the wire: a scripted peer over raw TCP against a device in a guest, in both roles,
-# with an application that prints what the ULP sees. MPA startup is judged on siw_mpa, the data path
-# on srnic. See scripts/wire/run.py. tshark then judges what was captured meanwhile: see
+# with an application that prints what the ULP sees. See scripts/wire/run.py. tshark then judges what was captured meanwhile: see
 # scripts/wire/judge.py.
 #
 #   scripts/wire.sh [-k REGEX] [--sample] [FILE...]
 #
 # FILE is one of scripts/wire without .py; -k takes only the tests whose name or rule ids match;
-# --sample takes one case of each test, not the same on each kernel.
+# --sample takes one case of each test, on one of the kernels.
 #
+# DRIVER=siw_mpa runs those about MPA startup on that one in place of srnic.
 # KERNELS="6.1 6.12" chooses them; without it a KERNEL other than 6.1 is the only one.
 
 # shellcheck source=scripts/lib.sh
@@ -84,6 +84,7 @@ run_files() {
 	for file in "$@"; do
 		chosen "$file" || continue
 		[[ $any == yes ]] || guest_run A "driver_set $driver"
+		DEVICE=$driver
 		any=yes
 		run_file "$file" 10.0.0.1 IPv4 "$PATTERN"
 	done
@@ -92,13 +93,15 @@ run_files() {
 
 # All at the same time: one waits while another works. Not so apt-get.
 on_each() {
-	local kernel
+	local kernel number=0 all
 
 	# shellcheck disable=SC2046,SC2086 # lists of words
 	"$TOP/scripts/setup.sh" build guest $(stock_kernels $KERNELS)
+	all=$(wc -w <<<"$KERNELS")
 	for kernel in $KERNELS; do
-		tap_start "$kernel" wire \
-			env KREL= KERNEL="$kernel" KERNELS="$kernel" "$TOP/scripts/wire.sh" "$@"
+		number=$((number + 1))
+		tap_start "$kernel" wire env KREL= KERNEL="$kernel" KERNELS="$kernel" \
+			PART="$number/$all" "$TOP/scripts/wire.sh" "$@"
 	done
 	tap_finish
 	tap_end wire
@@ -115,13 +118,14 @@ on_one() {
 	share_tests
 	[[ -z $PATTERN ]] || EXCHANGES=0
 	# shellcheck disable=SC2086 # words
-	if run_files siw_mpa $STARTUP && [[ -z $PATTERN && $FILES == "$STARTUP"* ]]; then
+	if run_files "${DRIVER:-srnic}" $STARTUP && [[ -z $PATTERN && $FILES == "$STARTUP"* ]]; then
 		batch fd00::1 "$SAMPLE" IPv6 sample "${STARTUP// /|}"
 	fi
+	DEVICE=srnic
 	guest_run A 'insmod /share/modules/kverbs.ko'
 	# shellcheck disable=SC2086 # words
 	if run_files srnic $DATA && [[ -z $PATTERN && $FILES == *"$DATA" ]]; then
-		OPTIONS=(--sample "$KERNEL")
+		OPTIONS=(--sample "$KERNEL" --part "${PART:-1/1}")
 		batch fd00::1 "$DATA_SAMPLE" IPv6 'data sample' 'data_.*'
 	fi
 	guest_run A 'rmmod kverbs'
@@ -136,7 +140,7 @@ main() {
 	while [[ $# -gt 0 ]]; do
 		case $1 in
 		-k) PATTERN=${2?which tests?} && shift ;;
-		--sample) OPTIONS+=(--sample "$KERNEL") ;;
+		--sample) OPTIONS+=(--sample "$KERNEL" --part "${PART:-1/1}") ;;
 		-*) die 'usage: wire.sh [-k REGEX] [--sample] [FILE...]' ;;
 		*) FILES+=" $1" ;;
 		esac

@@ -329,7 +329,7 @@ def worker_of_an_initiator(b):
     gone()
 
 
-@rule("O-04")
+@rule("O-04", only="siw_mpa")
 def driver_holds_octets_back(b):
     """An RTR message whose head was cut"""
     def way(server):
@@ -343,7 +343,7 @@ def driver_holds_octets_back(b):
     with_a_server(b, fail_in_softirq, "siw_mpa_rx_octets", way)
 
 
-@rule("O-04")
+@rule("O-04", only="siw_mpa")
 def driver_mends_a_trailer(b):
     """The last FPDU has a trailer that was cut: siw is given it in one piece."""
     fpdu = mpa.send(b"data")

@@ -12,6 +12,7 @@ import threading
 import time
 
 import mpa
+from device import device
 from harness import QUIET, SLOW, Failed, check, equal, poll
 from kernel import counter, gone, lines_of, quiet
 from mpa import C, R, READ, WRITE
@@ -346,7 +347,7 @@ class SlowPoint:
 def rtr_arrives_while_the_qp_is_locked(b):
     """The driver's receive path may not wait for the lock: it has to look again by itself."""
     server, peer, _ = b.accepted(mpa.request2(a=1, rtr=WRITE, ird=4, ord=4))
-    slow = SlowPoint(b, "siw_mpa_qp_modify", 300 * SLOW)
+    slow = SlowPoint(b, device().modify_qp, 300 * SLOW)
     server.tell("modify_qp")
     check(poll(slow.is_in), "nobody locks the QP")
     peer.send(mpa.rtr_write())
@@ -361,7 +362,7 @@ def send_arrives_while_the_qp_is_locked(b):
     peer.send(mpa.rtr_write())
     server.event("ESTABLISHED")
     server.do("recv")
-    slow = SlowPoint(b, "siw_mpa_qp_modify", 300 * SLOW)
+    slow = SlowPoint(b, device().modify_qp, 300 * SLOW)
     server.tell("modify_qp")
     check(poll(slow.is_in), "nobody locks the QP")
     peer.send(mpa.send(b"ping"))

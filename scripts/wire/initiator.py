@@ -6,6 +6,7 @@ import socket
 import time
 
 import mpa
+from device import device
 from harness import CRC_FIELDS, SLOW, Failed, check, equal, poll
 from kernel import counter
 from mpa import C, M, R, READ, S, SEND, WRITE
@@ -13,7 +14,6 @@ from registry import rule
 
 LIMIT_IRD = LIMIT_ORD = 128
 PD_SEEN = 255           # octets of private data that struct iw_cm_event can tell
-GENERATED = WRITE | READ
 ULP = 0x3fff
 DEPTHS = (0, 1, 4, 127, 128, 129, 0x3ffe, 0x3fff)
 
@@ -42,12 +42,6 @@ def fails(client, names, status=None):
     return ev
 
 
-def siw_depths(ird, ord):  # pylint: disable=redefined-builtin
-    """What siw makes of them: queues of it have a power of two of entries. It takes the next above
-    for what it serves, siw_mpa the next below for what it asks for."""
-    return 1 << (ird - 1).bit_length() if ird else 0, 1 << ord.bit_length() - 1 if ord else 0
-
-
 def any_crc_field_will_do(probe, peer):
     """With CRC off; the first Send has gone already."""
     for msn, field in enumerate(CRC_FIELDS, 2):
@@ -74,12 +68,12 @@ def data_flows(client, peer, crc=True):
 
 @rule("M-7.1.1-1 M-7.1.2-1: key, length and each field of the Request",
       "M-4.4-1: C of the Request, with no setting changed", "E-9.2-1: A of the Request",
-      "E-9.2-2: C and D of the Request, which are what siw_mpa can send",
+      "E-9.2-2: C and D of the Request, which are what the device can send",
       "E-6-1: the reserved bits of the Request", "E-9-1: IRD and ORD of the Request")
 def request_by_default(b):
     _, _, req = b.connecting(ird=3, ord=7, pd=b"hello")
     equal((req.rev, req.flags), (2, C | S), "revision and flags")
-    equal((req.a, req.rtr), (1, GENERATED), "A and RTR types")
+    equal((req.a, req.rtr), (1, device().rtr), "A and RTR types")
     equal((req.ird, req.ord), (3, 7), "IRD and ORD")
     equal(req.pd, b"hello", "private data")
 
@@ -237,12 +231,28 @@ def rtr_is_nobodys_work_request(b, how, rtr):
 
 
 @rule("E-8-1 E-9.2-9: a Terminate message of 2/0/7, compared whole, then FIN",
-      "E-12-1: flags that make no sense end it", "C-01", "I-05", cases=[(0,), (SEND,)])
-def no_rtr_in_common(b, rtr):
+      "E-12-1: flags that make no sense end it", "C-01", "I-05")
+def no_rtr_in_common(b):
     client, peer, _ = b.connecting()
-    peer.send(mpa.reply2(a=1, rtr=rtr, ird=4, ord=4))
+    peer.send(mpa.reply2(a=1, rtr=0, ird=4, ord=4))
     peer.expect_refusal(7)
     fails(client, {"CONNECT_ERROR"})
+
+
+@rule("E-8-1 E-9.2-9: a Terminate message of 2/0/7, compared whole, then FIN", only="siw_mpa")
+def rtr_that_the_device_has_not(b):
+    client, peer, _ = b.connecting()
+    peer.send(mpa.reply2(a=1, rtr=SEND, ird=4, ord=4))
+    peer.expect_refusal(7)
+    fails(client, {"CONNECT_ERROR"})
+
+
+@rule("E-5-2: the first FPDU is a Send of no octets", "E-9.2-8: its type is one that the Reply names",
+      only="srnic")
+def rtr_of_the_reply_is_send(b):
+    client, peer, _ = b.connecting()
+    up(client, peer, mpa.reply2(a=1, rtr=SEND, ird=4, ord=4), "SEND")
+    data_flows(client, peer)
 
 
 @rule("E-9.2-13: no RTR message, whatever C says; Sends both ways")
@@ -258,12 +268,12 @@ def reply_of_draft_02(b, send, write, read):
     """Its control flags are Send, Write and Read, at the places of A, B and C."""
     client, peer, _ = b.connecting()
     answer = mpa.reply2(a=send, rtr=(SEND if write else 0) | (WRITE if read else 0), ird=4, ord=4)
-    if send and not read:
+    if send and not read and not (write and device().rtr & SEND):
         peer.send(answer)
         peer.expect_refusal(7)
         fails(client, {"CONNECT_ERROR"})
         return
-    up(client, peer, answer, "WRITE" if send else None)
+    up(client, peer, answer, ("WRITE" if read else "SEND") if send else None)
     data_flows(client, peer)
 
 
@@ -295,12 +305,12 @@ def own_depths(b, ird, ord):  # pylint: disable=redefined-builtin
     client, peer, req = b.connecting(ird=ird, ord=ord)
     equal((req.ird, req.ord), (min(ird, LIMIT_IRD), min(ord, LIMIT_ORD)), "IRD and ORD")
     up(client, peer, mpa.reply2(a=1, rtr=WRITE, ird=req.ord, ord=req.ird))
-    equal(client.depths(), siw_depths(req.ird, req.ord), "IRD and ORD of the QP")
+    equal(client.depths(), device().depths(req.ird, req.ord), "IRD and ORD of the QP")
 
 
 def programmed(own, peer_ird, peer_ord):
     """The initiator's IRD and ORD, by RFC 6581 9.1"""
-    return siw_depths(own if peer_ord == ULP else max(own, peer_ord),
+    return device().depths(own if peer_ord == ULP else max(own, peer_ord),
                       own if peer_ird == ULP else min(own, peer_ird))
 
 
@@ -358,12 +368,13 @@ def crc(b, own, peer):
 def crc_of_a_terminate_message(b, own, peer):
     b.set(crc=own)
     client, conn, _ = b.connecting()
-    conn.send(mpa.reply2(flags=C if peer else 0, a=1, rtr=SEND, ird=4, ord=4))
+    conn.send(mpa.reply2(flags=C if peer else 0, a=1, rtr=0, ird=4, ord=4))
     conn.expect_refusal(7, bool(own or peer))
     fails(client, {"CONNECT_ERROR"})
 
 
-@rule("M-4.3-1: not an octet, and FIN, for a Reply with M where the device has no Markers")
+@rule("M-4.3-1: not an octet, and FIN, for a Reply with M where the device has no Markers",
+      only="siw_mpa")
 def markers_that_the_device_has_not(b):
     client, peer, _ = b.connecting()
     peer.send(mpa.reply2(flags=C | M, a=1, rtr=WRITE, ird=4, ord=4))

@@ -33,11 +33,14 @@ relay() {
 	done <<<"$2"
 }
 
+DEVICE=srnic	# the driver that the tests run on
+
 # run_tests PREFIX ADDRESS PATTERN SECONDS [OPTION...]: with their results told, and counted
 run_tests() {
 	local prefix=$1 address=$2 pattern=$3 limit=$4 output want
 
 	shift 4
+	set -- --device "$DEVICE" "$@"
 	output=$(guest_run A "cp -u /share/wire/{cm_probe,load_peer,verbs_probe,storm_verbs} /run && python3 /share/wire/run.py \
 		--map /share/wire/map -k '$pattern' ${*@Q} /run/cm_probe $address" "$limit") || true
 	relay "$prefix" "$output"

@@ -15,17 +15,18 @@ def read(cited):
     return shown
 
 
-def rule(*cited, cases=((),), soak=()):
+def rule(*cited, cases=((),), soak=(), only=None):
     """Mark a test.
 
     cited: "E-9.2-4 E-9.2-5: what the test looks at that would be otherwise if the rule were
     broken", or an id alone, of a hazard or of a rule of which its page says what shows it.
-    cases are tuples of arguments, each a test of its own.
+    cases are tuples of arguments, each a test of its own. only is the device that it is about.
     """
     shown = read(cited)
 
     def mark(function):
         function.shows = shown
+        function.only = only
         for tests, some in ((TESTS, cases), (SOAK, soak)):
             for case in some:
                 words = function.__module__, function.__name__, *(str(arg) for arg in case)

@@ -6,13 +6,13 @@ import time
 
 import mpa
 from harness import CRC_FIELDS, SLOW, Failed, check, equal, poll
-from initiator import PD_SEEN, any_crc_field_will_do, siw_depths
+from device import device
+from initiator import PD_SEEN, any_crc_field_will_do
 from kernel import counter
 from mpa import C, M, R, READ, S, SEND, WRITE
 from registry import rule
 
-LIMIT_IRD = LIMIT_ORD = 128     # siw_mpa's
-ACCEPTED = WRITE | READ         # the RTR types that siw_mpa takes
+LIMIT_IRD = LIMIT_ORD = 128     # of each device here
 ULP = 0x3fff
 DEPTHS = (0, 1, 4, 127, 128, 129, 0x3ffe, 0x3fff)
 
@@ -25,12 +25,13 @@ def up(server, peer, rtr=None, **kw):
     return ev
 
 
-def data_flows(server, peer, crc=True, responses=0):
-    """Both ways; the peer's side by hand. responses: to Reads of the peer; nothing else comes."""
+def data_flows(server, peer, crc=True, responses=0, msn=1):
+    """Both ways; the peer's side by hand. responses: to Reads of the peer; nothing else comes. msn:
+    of the peer's Send"""
     for _ in range(responses):
         equal(peer.recv_fpdu(crc).op, "RESPONSE", "answer to the Read")
     server.do("recv")
-    peer.send(mpa.send(b"ping", crc=crc))
+    peer.send(mpa.send(b"ping", msn, crc=crc))
     equal(server.do("wc"), ["WC RECV success 4"], "receive")
     server.do("send 8")
     equal(peer.recv_fpdu(crc).op, "SEND", "what the server sends")
@@ -262,11 +263,11 @@ def fpdu_behind_the_request_is_left_for_the_driver(b):
 def rtr_offer(b, rtr):
     server, peer, reply = b.accepted(mpa.request2(a=1, rtr=rtr, ird=4, ord=4))
     equal(reply.a, 1, "A")
-    equal(reply.rtr, rtr & ACCEPTED or ACCEPTED, "RTR types")
+    equal(reply.rtr, rtr & device().rtr or device().rtr, "RTR types")
     server.no_event()
-    reads = reply.rtr == READ
-    up(server, peer, mpa.rtr_read() if reads else mpa.rtr_write())
-    data_flows(server, peer, responses=int(reads))
+    kind = {READ: mpa.rtr_read, SEND: mpa.rtr_send}.get(reply.rtr, mpa.rtr_write)
+    up(server, peer, kind())
+    data_flows(server, peer, responses=int(reply.rtr == READ), msn=1 + int(reply.rtr == SEND))
 
 
 def draft_02(send, write, read):
@@ -284,12 +285,16 @@ DRAFT_02 = [(send, write, read) for send in (0, 1) for write in (0, 1) for read 
 def request_of_draft_02(b, send, write, read, first):
     """It sends a type that the Reply names by its own reading, which is A for Send, C for Read."""
     server, peer, reply = b.accepted(mpa.request2(ird=8, ord=8, **draft_02(send, write, read)))
-    equal((reply.a, reply.rtr), (send, (WRITE if read else ACCEPTED) if send else 0), "flags")
+    offered = draft_02(send, write, read)["rtr"]
+    equal((reply.a, reply.rtr), (send, (offered & device().rtr or device().rtr) if send else 0),
+          "flags")
     server.do("recv")
     peer.send(mpa.rtr_read() if first == "read" else mpa.rtr_send())
     equal(server.event("ESTABLISHED").status, 0, "status")
     if first == "read":
         equal(peer.recv_fpdu().op, "RESPONSE", "answer to the RTR")
+    elif reply.rtr & SEND:
+        server.do("no_wc")
     else:
         server.received(0)
     server.do("send 8")
@@ -361,7 +366,7 @@ def fpdus_in_segments_of(b, size, cut):
         equal(server.do("wc"), [f"WC RECV success {size}"], "receive")
     server.do("recv")
     peer.send_split(mpa.send(bytes(size), 3, bad_crc=True), cut)
-    equal(server.do("wc"), [f"WC RECV general error {size}"], "receive with a bad CRC")
+    equal(server.do("wc"), [device().bad_crc.format(size=size)], "receive with a bad CRC")
 
 
 @rule("M-7.1.1-8 M-8-1: the ULP is told of an error", "M-8-3: no receive completes", "B-09")
@@ -462,7 +467,7 @@ def end_with(peer, how):
     elif how == "term":
         peer.send(mpa.terminate(7))
     elif how == "garbage":
-        peer.send(b"\xff" * 64)
+        peer.send(b"\x00\x3a" + b"\xff" * 62)     # a whole FPDU, by its length
 
 
 @rule("M-7.1.2-17: silence ends in an error when its time is over, and not an octet comes before",
@@ -640,7 +645,7 @@ def depths(b, ird, ord):  # pylint: disable=redefined-builtin
     server, _, reply = b.accepted(mpa.request2(ird=ird, ord=ord), ird=16, ord=16)
     equal((reply.ird, reply.ord), (want_ird(16, ord), want_ord(16, ird)), "IRD and ORD")
     server.event("ESTABLISHED")
-    equal(server.depths(), siw_depths(16 if ord == ULP else want_ird(16, ord),
+    equal(server.depths(), device().depths(16 if ord == ULP else want_ird(16, ord),
                                       16 if ird == ULP else want_ord(16, ird)),
           "IRD and ORD of the QP")
 
@@ -651,7 +656,7 @@ def own_depths(b, ird, ord):  # pylint: disable=redefined-builtin
     server, _, reply = b.accepted(mpa.request2(ird=0x3ffe, ord=0), ird=ird, ord=ord)
     equal((reply.ird, reply.ord), (min(ird, LIMIT_IRD), min(ord, LIMIT_ORD)), "IRD and ORD")
     server.event("ESTABLISHED")
-    equal(server.depths(), siw_depths(reply.ird, reply.ord), "IRD and ORD of the QP")
+    equal(server.depths(), device().depths(reply.ird, reply.ord), "IRD and ORD of the QP")
 
 
 @rule("E-9.1-1: the depths of CONNECT_REQUEST", "B-14", "I-06",
@@ -719,7 +724,7 @@ def crc(b, own, peer):
     server.event("DISCONNECTED")
 
 
-@rule("M-4.3-1: a Reject without M, and no FPDU, where the device has no Markers")
+@rule("M-4.3-1: a Reject without M, and no FPDU, where the device has no Markers", only="siw_mpa")
 def markers_that_the_device_has_not_are_rejected(b):
     server, peer, _ = b.asked(mpa.request2(flags=C | M, ird=4, ord=4))
     server.fails("accept 4 4 -")

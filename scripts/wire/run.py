@@ -2,12 +2,13 @@
 # SPDX-License-Identifier: GPL-2.0
 """Run the wire tests against the device of this host.
 
-    run.py [-k REGEX] [--file REGEX] [-l] [--sample SALT] [--soak] [--map FILE] PROGRAM ADDRESS
+    run.py [-k REGEX] [--file REGEX] [-l] [--sample SALT [--part K/N]] [--soak] [--map FILE]
+           [--device NAME] PROGRAM ADDRESS
 
 PROGRAM is cm_probe, ADDRESS one of the device's own. One result line for each test; -l lists
 each test with the rules that it proves. --file chooses by the names of the files here, --sample
-takes one case of each test, and another one for another SALT, --soak the long cases. FILE is for
-judge.py: a line for each test with its port, and for each connection of its peer who that was and
+takes one case of each test, and another one for another SALT, --part leaves N-1 of N tests to
+others, --soak takes the long cases, and --device says what ADDRESS belongs to. FILE is for judge.py: a line for each test with its port, and for each connection of its peer who that was and
 the two ports.
 """
 
@@ -32,6 +33,7 @@ import data_rings
 import data_states
 import data_storms
 import data_term
+import device
 import fast_open
 import faults
 import fpdu
@@ -53,18 +55,22 @@ MODULES = responder, initiator, fast_open, hazards, storms, load, faults, *DATA
 LOADS = storms.__name__, load.__name__, data_storms.__name__, data_faults.__name__
 
 
-def sample(tests, salt):
+def sample(tests, salt, part):
     """One case of each test; which one, is by chance and for each salt always the same"""
     cases = {}
     for test in tests:
         cases.setdefault(test[2], []).append(test)
-    for function, some in cases.items():
-        yield some[zlib.crc32(f"{salt} {function.__name__}".encode()) % len(some)]
+    number, parts = map(int, part.split("/"))
+    for position, (function, some) in enumerate(cases.items()):
+        if position % parts == number - 1:
+            yield some[zlib.crc32(f"{salt} {function.__name__}".encode()) % len(some)]
 
 
 def selected(args):
-    tests = registry.SOAK if args.soak else registry.TESTS
-    for name, ids, function, case in sample(tests, args.sample) if args.sample else tests:
+    tests = [test for test in (registry.SOAK if args.soak else registry.TESTS)
+             if test[2].only in (None, args.device)]
+    for name, ids, function, case in \
+            sample(tests, args.sample, args.part) if args.sample else tests:
         if re.fullmatch(args.file, function.__module__) and \
                 re.search(args.k, f"{name} {' '.join(ids)}"):
             yield name, ids, function, case
@@ -123,11 +129,14 @@ def main():
     parser.add_argument("-l", action="store_true")
     parser.add_argument("--file", default=".*")
     parser.add_argument("--sample", metavar="SALT")
+    parser.add_argument("--part", metavar="K/N", default="1/1")
     parser.add_argument("--soak", action="store_true")
+    parser.add_argument("--device", default="srnic", choices=device.DEVICES)
     parser.add_argument("--map", default="/dev/null")
     parser.add_argument("program", nargs="?")
     parser.add_argument("address", nargs="?")
     args = parser.parse_args()
+    device.choose(args.device)
     if args.l:
         for name, ids, _, _ in selected(args):
             print(name, *ids)
