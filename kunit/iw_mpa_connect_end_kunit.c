@@ -7,6 +7,8 @@
 
 #include <linux/in.h>
 #include <linux/module.h>
+#include <linux/net.h>
+#include <linux/sizes.h>
 
 /* The one event is a failed reply, and the QP was never the driver's. */
 static void expect_failed(struct fake_conn *c, int status)
@@ -270,6 +272,37 @@ static void connect_failed_negotiation_is_told_the_peer(struct kunit *test)
 }
 
 /* The peer of a lost connection may take its time, but not for ever. */
+/* A peer that goes on sending is not listened to for ever, timer or not. */
+static void connect_linger_ends_by_octets(struct kunit *test)
+{
+	struct fake_conn *c = conn_new(test);
+	struct fakes *f = test->priv;
+	struct kvec vec = { .iov_len = 60001 };
+	struct iw_mpa_ep *ep;
+	u32 sent = 0;
+
+	vec.iov_base = kunit_kzalloc(test, vec.iov_len, GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, vec.iov_base);
+	conn_dial(c, f);
+	ep = iw_mpa_ep_find_cm_id(&c->fid->id);
+	KUNIT_ASSERT_NOT_NULL(test, ep);
+	peer_make_v2(&c->frame, true, MPA_C, MPA_A | 8, 1, NULL, 0);
+	peer_send_frame(f, c->peer, &c->frame);
+	expect_failed(c, -EPROTO);
+	while (sent < 2 * SZ_8M) {
+		struct msghdr msg = { .msg_flags = MSG_NOSIGNAL };
+		int len = kernel_sendmsg(c->peer, &msg, &vec, 1, vec.iov_len);
+
+		if (len <= 0)
+			break;
+		sent += len;
+	}
+	KUNIT_EXPECT_GT(test, sent, SZ_8M);
+	KUNIT_EXPECT_LT(test, sent, 2 * SZ_8M);
+	KUNIT_EXPECT_EQ(test, ep->drained, SZ_8M);
+	iw_mpa_ep_put(ep);
+}
+
 static void connect_linger_ends_by_timer(struct kunit *test)
 {
 	struct fake_conn *c = conn_new(test);
@@ -547,6 +580,7 @@ static struct kunit_case connect_end_cases[] = {
 	KUNIT_CASE(connect_rst_without_fallback_fails),
 	KUNIT_CASE_PARAM(connect_failed_negotiation_is_told_the_peer,
 			 term_gen_params),
+	KUNIT_CASE(connect_linger_ends_by_octets),
 	KUNIT_CASE(connect_linger_ends_by_timer),
 	KUNIT_CASE(connect_send_rtr_fails_is_a_failed_reply),
 	KUNIT_CASE(connect_reply_event_lost_is_a_failed_reply),

@@ -1,10 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0
 /* What a driver must bring to its registration. */
 
+#include "device.h"
 #include "iw_mpa_fakes.h"
 #include "offload.h"
 
+#include <linux/device.h>
+#include <linux/gfp.h>
 #include <linux/module.h>
+#include <linux/netdevice.h>
+#include <linux/percpu.h>
+#include <linux/string.h>
 
 /* What a driver brings to its registration */
 struct brought {
@@ -274,6 +280,47 @@ static void unregister_twice_is_harmless(struct kunit *test)
 	f->registered = true;
 }
 
+/* Refused again and again, and no page more is used for counters */
+static void register_refused_leaves_nothing(struct kunit *test)
+{
+	struct fakes *f = test->priv;
+	unsigned long pages = 0;
+	int i;
+
+	for (i = 0; i < 3000; i++) {
+		if (i == 1000)
+			pages = pcpu_nr_pages();
+		KUNIT_ASSERT_EQ(test, iw_mpa_register_device(f->ibdev, init_net.loopback_dev,
+							     &f->drv, &f->attr), -EEXIST);
+	}
+	KUNIT_EXPECT_LE(test, pcpu_nr_pages(), pages);
+}
+
+/* /sys/class/infiniband/DEVICE/iw_mpa/peer_to_peer, as a person writes and reads it */
+static void register_choice_of_peer_to_peer(struct kunit *test)
+{
+	static const char *const words[] = { "1\n", "0\n", "default\n" };
+	struct fakes *f = test->priv;
+	struct device *device = &f->ibdev->dev;
+	struct device_attribute *attr = container_of(iw_mpa_device_group.attrs[0],
+						     struct device_attribute, attr);
+	char *page = (char *)get_zeroed_page(GFP_KERNEL);
+	int i;
+
+	KUNIT_ASSERT_NOT_NULL(test, page);
+	f->ibdev->coredev.owner = f->ibdev;
+	KUNIT_EXPECT_EQ(test, attr->show(device, attr, page), 8);
+	KUNIT_EXPECT_STREQ(test, page, "default\n");
+	for (i = 0; i < ARRAY_SIZE(words); i++) {
+		KUNIT_EXPECT_EQ(test, attr->store(device, attr, words[i], strlen(words[i])),
+				strlen(words[i]));
+		KUNIT_EXPECT_EQ(test, attr->store(device, attr, "2\n", 2), -EINVAL);
+		KUNIT_EXPECT_EQ(test, attr->show(device, attr, page), strlen(words[i]));
+		KUNIT_EXPECT_STREQ(test, page, words[i]);
+	}
+	free_page((unsigned long)page);
+}
+
 static struct kunit_case register_cases[] = {
 	KUNIT_CASE_PARAM(offload_check_names_what_is_wrong, check_gen_params),
 	KUNIT_CASE(register_refuses_what_check_refuses),
@@ -281,6 +328,8 @@ static struct kunit_case register_cases[] = {
 	KUNIT_CASE(register_refuses_half_of_the_statistics),
 	KUNIT_CASE(register_twice_is_refused),
 	KUNIT_CASE(unregister_twice_is_harmless),
+	KUNIT_CASE(register_refused_leaves_nothing),
+	KUNIT_CASE(register_choice_of_peer_to_peer),
 	{}
 };
 

@@ -121,6 +121,34 @@ static void segment_under_way_is_a_reason(struct kunit *test)
 	leaving_close(lv);
 }
 
+/* A timer that has begun holds the socket, and lets go when it is stopped. */
+static void timers_of_a_frozen_socket_are_stopped(struct kunit *test)
+{
+	struct leaving *lv = leaving_open(test);
+	struct sock *sk = lv->ms->sock->sk;
+	struct hrtimer *const timers[] = {
+		&tcp_sk(sk)->pacing_timer, &tcp_sk(sk)->compressed_ack_timer,
+	};
+	int i, refs;
+
+	leaving_talk(lv, test);
+	KUNIT_ASSERT_EQ(test, leaving_freeze(lv), IW_MPA_R_OK);
+	iw_mpa_tcb_free(&lv->tcb);
+	iw_mpa_takeover_undo(lv->ms);
+	refs = refcount_read(&sk->sk_refcnt);
+	for (i = 0; i < ARRAY_SIZE(timers); i++) {
+		sock_hold(sk);
+		hrtimer_start(timers[i], ms_to_ktime(FAKE_WAIT_MS), HRTIMER_MODE_REL_PINNED_SOFT);
+	}
+	KUNIT_ASSERT_EQ(test, leaving_freeze(lv), IW_MPA_R_OK);
+	for (i = 0; i < ARRAY_SIZE(timers); i++)
+		KUNIT_EXPECT_FALSE(test, hrtimer_active(timers[i]));
+	KUNIT_EXPECT_EQ(test, refcount_read(&sk->sk_refcnt), refs);
+	iw_mpa_tcb_free(&lv->tcb);
+	iw_mpa_takeover_undo(lv->ms);
+	leaving_close(lv);
+}
+
 /* The control of this one is the next. */
 static void frozen_socket_is_silent(struct kunit *test)
 {
@@ -396,6 +424,7 @@ static struct kunit_case takeover_cases[] = {
 	KUNIT_CASE(record_has_the_time_to_live),
 	KUNIT_CASE(record_without_a_route),
 	KUNIT_CASE(segment_under_way_is_a_reason),
+	KUNIT_CASE(timers_of_a_frozen_socket_are_stopped),
 	KUNIT_CASE(frozen_socket_is_silent),
 	KUNIT_CASE(undone_takeover_leaves_no_trace),
 	KUNIT_CASE(four_tuple_is_held_until_released),

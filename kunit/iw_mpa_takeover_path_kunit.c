@@ -2,12 +2,14 @@
 /* A TCP connection that the device has takes another path, and the driver is told. */
 
 #include "iw_mpa_leaving.h"
+#include "path.h"
 #include "sock.h"
 
 #include <linux/delay.h>
 #include <linux/etherdevice.h>
 #include <linux/module.h>
 #include <linux/rtnetlink.h>
+#include <linux/string.h>
 #include <net/neighbour.h>
 #include <net/netevent.h>
 #include <net/sock.h>
@@ -138,11 +140,76 @@ static void driver_that_refuses_is_told_nothing(struct kunit *test)
 	leaving_close(lv);
 }
 
+/* Each of what makes a path, alone; another route that leads there is none of it. */
+static void path_differs_in_one_thing(struct kunit *test)
+{
+	static const struct dst_entry routes[2];
+	const struct iw_mpa_path one = {
+		.dst = (struct dst_entry *)&routes[0], .ifindex = 1, .mtu = 1500,
+		.lladdr_known = true, .lladdr = { 2 },
+	};
+	struct iw_mpa_path other = one;
+
+	other.dst = (struct dst_entry *)&routes[1];
+	KUNIT_EXPECT_FALSE(test, iw_mpa_path_differs(&one, &other));
+	other.dst = NULL;
+	KUNIT_EXPECT_TRUE(test, iw_mpa_path_differs(&one, &other));
+	other = one;
+	other.ifindex++;
+	KUNIT_EXPECT_TRUE(test, iw_mpa_path_differs(&one, &other));
+	other = one;
+	other.mtu--;
+	KUNIT_EXPECT_TRUE(test, iw_mpa_path_differs(&one, &other));
+	other = one;
+	other.lladdr_known = false;
+	KUNIT_EXPECT_TRUE(test, iw_mpa_path_differs(&one, &other));
+	other = one;
+	other.lladdr[ETH_ALEN - 1]++;
+	KUNIT_EXPECT_TRUE(test, iw_mpa_path_differs(&one, &other));
+}
+
+/* An entry without an address, and a socket that TCP has closed */
+static void path_that_is_not_known(struct kunit *test)
+{
+	static const u8 home[ETH_ALEN];
+	struct leaving *lv = leaving_open(test);
+	struct sock *sk = lv->ms->sock->sk;
+	struct dst_entry *dst = sk_dst_get(sk);
+	struct iw_mpa_path path;
+	struct neighbour *neigh;
+	struct socket *closed;
+
+	KUNIT_ASSERT_NOT_NULL(test, dst);
+	neighbour_moves(test, dst, home);
+	neigh = dst_neigh_lookup(dst, &(__be32){ htonl(INADDR_LOOPBACK) });
+	KUNIT_ASSERT_NOT_NULL(test, neigh);
+	neigh_update(neigh, NULL, NUD_FAILED, NEIGH_UPDATE_F_OVERRIDE | NEIGH_UPDATE_F_ADMIN, 0);
+	neigh_release(neigh);
+	lock_sock(sk);
+	iw_mpa_path_read(sk, &path);
+	release_sock(sk);
+	KUNIT_EXPECT_FALSE(test, path.lladdr_known);
+	KUNIT_EXPECT_EQ(test, path.ifindex, dst->dev->ifindex);
+	iw_mpa_path_put(&path);
+	neighbour_moves(test, dst, home);
+	dst_release(dst);
+	leaving_close(lv);
+
+	KUNIT_ASSERT_EQ(test, 0, sock_create_kern(&init_net, AF_INET, SOCK_STREAM, IPPROTO_TCP,
+						  &closed));
+	memset(&path, 0xff, sizeof(path));
+	iw_mpa_path_refresh(closed->sk, &path);
+	KUNIT_EXPECT_PTR_EQ(test, memchr_inv(&path, 0, sizeof(path)), NULL);
+	sock_release(closed);
+}
+
 static struct kunit_case path_cases[] = {
 	KUNIT_CASE(driver_is_told_of_a_neighbour_that_moves),
 	KUNIT_CASE(driver_is_told_of_a_route_that_changes),
 	KUNIT_CASE(redirect_has_the_path_looked_at),
 	KUNIT_CASE(driver_that_refuses_is_told_nothing),
+	KUNIT_CASE(path_differs_in_one_thing),
+	KUNIT_CASE(path_that_is_not_known),
 	{}
 };
 

@@ -41,7 +41,6 @@ ALL=(
 	"debug kcsan wire e2e"
 	"soak"
 	"takeover"
-	"mutate"
 	"dkms"
 	"package"
 	"series"
