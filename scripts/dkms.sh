@@ -197,7 +197,7 @@ rping_over() {
 	local guest module
 
 	guest_run A "modprobe $1 && rdma_add"
-	guest_run B "poll 10 rdma link add siw0 type $2 netdev eth0 && poll 10 rdma_is_up"
+	guest_run B "poll 10 has_carrier && rdma link add siw0 type $2 netdev eth0 && poll 10 rdma_is_up"
 	for guest in A B; do
 		[[ $(guest_run "$guest" driver_get) == "$1" ]] || fail "$guest: another driver"
 		for module in iw_mpa "$1"; do
