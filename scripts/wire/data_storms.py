@@ -4,16 +4,19 @@
 What one test cannot see, the kernel has to tell: these are for a kernel with detectors most of all.
 """
 
+import fcntl
 import os
 import random
 import signal
+import socket
+import struct
 import subprocess
 import threading
 import time
 
-from harness import SLOW, Failed, check, poll
+from harness import SLOW, Failed, check, equal, poll
 from hazards import SlowPoint
-from kernel import gone, quiet
+from kernel import gone, lines_of, quiet
 from link import Link
 from registry import rule, say
 from storms import SLOWLY, Ground, run
@@ -44,6 +47,56 @@ def qp_is_destroyed_as_iw_cm_finds_it(b):
     check(answer.startswith("ERROR connect_number") or answer.startswith("OK"), answer)
     sock.close()
     del owner.qps[qp.number]
+
+
+# --- a device that is being registered -----------------------------------------------------
+
+SIOCSIFHWADDR = 0x8924
+RTM_DELLINK, NLM_F_REQUEST = 17, 1
+NEW_MAC = bytes.fromhex("0200c0ffee01")
+NEW_GUID = "0000:c0ff:feff:ee01"    # the same as EUI-64
+
+
+def slowly_added(b):
+    """siw9 on new0, in the midst of its registration: the RDMA core does not find it yet."""
+    b.things.append(lambda: run("rdma link delete siw9 2>/dev/null || true; "
+                                "ip link delete new0 2>/dev/null || true"))
+    run("ip link add new0 type dummy")
+    slow = SlowPoint(b, "srnic_get_port_immutable", 1000 * SLOW)
+    adding = subprocess.Popen(["rdma", "link", "add", "siw9", "type", "srnic", "netdev", "new0"])
+    check(poll(slow.is_in), "nobody registers a device")
+    return adding
+
+
+@rule("L-08")
+def netdev_changes_as_its_device_is_added(b):
+    """Up, and another address: nobody tells of it again."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sock:
+        adding = slowly_added(b)
+        with open("/sys/class/net/new0/flags", "w", encoding="ascii") as flags:
+            flags.write("0x1003")   # IFF_UP beside what it has
+        fcntl.ioctl(sock, SIOCSIFHWADDR, struct.pack("16sH6s8x", b"new0", 1, NEW_MAC))
+    equal(adding.poll(), None, "exit status of rdma link add, before it was to end")
+    equal(adding.wait(SLOWLY), 0, "exit status of rdma link add")
+    check("state ACTIVE" in run("rdma link show siw9/1"), "the port is down")
+    equal(lines_of("/sys/class/infiniband/siw9/node_guid"), [NEW_GUID], "GUID")
+    run("rdma link delete siw9")
+
+
+@rule("L-08")
+def netdev_goes_as_its_device_is_added(b):
+    """The device goes with it, be it that the registration was quicker."""
+    adding = slowly_added(b)
+    index = socket.if_nametoindex("new0")
+    request = struct.pack("=IHHIIBxHiII", 32, RTM_DELLINK, NLM_F_REQUEST, 1, 0, 0, 0, index, 0, 0)
+    with socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, 0) as sock:
+        # It returns when nobody uses the network device any more.
+        deleting = threading.Thread(target=sock.send, args=(request,))
+        deleting.start()
+        adding.wait(SLOWLY)
+        deleting.join(SLOWLY)
+        check(not deleting.is_alive(), "the network device is still in use")
+    check(poll(lambda: not os.path.exists("/sys/class/infiniband/siw9")), "the device is left")
 
 
 # --- a storm -------------------------------------------------------------------------------

@@ -248,6 +248,21 @@ static void device_follow_port(struct srnic_dev *dev, const struct net_device *n
 		device_tell(dev, dev->port_up ? IB_EVENT_PORT_ACTIVE : IB_EVENT_PORT_ERR);
 }
 
+static void device_follow_mac(struct srnic_dev *dev, const struct net_device *netdev)
+{
+	u8 before[ETH_ALEN] __aligned(2);
+
+	ether_addr_copy(before, dev->mac);
+	device_note_mac(dev, netdev);
+	if (!ether_addr_equal(before, dev->mac))
+		device_tell(dev, IB_EVENT_GID_CHANGE);
+}
+
+static void device_follow_name(struct srnic_dev *dev, const struct net_device *netdev)
+{
+	strscpy(dev->ibdev.iw_ifname, netdev->name, sizeof(dev->ibdev.iw_ifname));
+}
+
 /* What the network device told while the RDMA core did not find ours yet */
 static void device_catch_up(struct net_device *netdev)
 {
@@ -255,10 +270,13 @@ static void device_catch_up(struct net_device *netdev)
 
 	rtnl_lock();
 	dev = device_of(netdev);
-	if (dev && netdev->reg_state == NETREG_REGISTERED)
+	if (dev && netdev->reg_state == NETREG_REGISTERED) {
 		device_follow_port(dev, netdev);
-	else if (dev)
+		device_follow_mac(dev, netdev);
+		device_follow_name(dev, netdev);
+	} else if (dev) {
 		ib_unregister_device_queued(&dev->ibdev);
+	}
 	if (dev)
 		ib_device_put(&dev->ibdev);
 	rtnl_unlock();
@@ -303,11 +321,10 @@ static int srnic_netdev_event(struct notifier_block *nb, unsigned long event, vo
 		device_follow_port(dev, netdev);
 		break;
 	case NETDEV_CHANGEADDR:
-		device_note_mac(dev, netdev);
-		device_tell(dev, IB_EVENT_GID_CHANGE);
+		device_follow_mac(dev, netdev);
 		break;
 	case NETDEV_CHANGENAME:
-		strscpy(dev->ibdev.iw_ifname, netdev->name, sizeof(dev->ibdev.iw_ifname));
+		device_follow_name(dev, netdev);
 		break;
 	case NETDEV_UNREGISTER:
 		ib_unregister_device_queued(&dev->ibdev);
