@@ -71,6 +71,8 @@ static int leaving_prepare(struct ib_qp *qp, const struct iw_mpa_handoff *ho)
 		if (now->watch)
 			iw_mpa_stream_watch(ho->takeover, now);
 	}
+	if (now->within)
+		now->within();
 	return now->fail;
 }
 

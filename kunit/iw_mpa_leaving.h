@@ -28,6 +28,7 @@
  * @log: ops of the driver
  * @closed: how often the socket told that the peer has closed
  * @fail: what prepare returns
+ * @within: what happens meanwhile, or NULL
  * @watch: prepare wants to know of the path
  * @told: how often it was told
  * @path: what it was told last, without the route
@@ -47,6 +48,7 @@ struct leaving {
 	char			log[80];
 	unsigned int		closed;
 	int			fail;
+	void			(*within)(void);
 	bool			watch;
 	int			told;
 	struct iw_mpa_path	path;

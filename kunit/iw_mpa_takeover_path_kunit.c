@@ -123,6 +123,47 @@ static void redirect_has_the_path_looked_at(struct kunit *test)
 	leaving_close(lv);
 }
 
+/* The path changes, and somebody has time to tell. */
+static void path_changes_within_prepare(void)
+{
+	rtnl_lock();
+	dev_set_mtu(init_net.loopback_dev, 9000);
+	rtnl_unlock();
+	msleep(QUIET_MS);
+}
+
+/* What it has given to be told with may be gone when it refuses. */
+static void driver_is_told_nothing_before_it_has_prepared(struct kunit *test)
+{
+	int mtu = init_net.loopback_dev->mtu;
+	struct leaving *lv = leaving_open(test);
+
+	lv->watch = true;
+	lv->within = path_changes_within_prepare;
+	lv->fail = -ENOSPC;
+	KUNIT_EXPECT_EQ(test, iw_mpa_offload_active(lv->off, &lv->ep, lv->ms, &lv->params, false),
+			IW_MPA_EV_PREPARE_FAILED);
+	KUNIT_EXPECT_EQ(test, leaving_told(lv), 0);
+	loopback_mtu(test, mtu);
+	leaving_close(lv);
+}
+
+static void driver_is_told_when_it_has_prepared(struct kunit *test)
+{
+	int mtu = init_net.loopback_dev->mtu;
+	struct leaving *lv = leaving_open(test);
+	struct fakes *f = test->priv;
+
+	lv->watch = true;
+	lv->within = path_changes_within_prepare;
+	KUNIT_EXPECT_EQ(test, iw_mpa_offload_active(lv->off, &lv->ep, lv->ms, &lv->params, false),
+			IW_MPA_EV_HANDED_OFF);
+	FAKE_POLL(f, leaving_told(lv) == 1);
+	KUNIT_EXPECT_EQ(test, lv->path.mtu, 9000);
+	loopback_mtu(test, mtu);
+	leaving_close(lv);
+}
+
 /* Not its connection, and not its wish any more */
 static void driver_that_refuses_is_told_nothing(struct kunit *test)
 {
@@ -207,6 +248,8 @@ static struct kunit_case path_cases[] = {
 	KUNIT_CASE(driver_is_told_of_a_neighbour_that_moves),
 	KUNIT_CASE(driver_is_told_of_a_route_that_changes),
 	KUNIT_CASE(redirect_has_the_path_looked_at),
+	KUNIT_CASE(driver_is_told_nothing_before_it_has_prepared),
+	KUNIT_CASE(driver_is_told_when_it_has_prepared),
 	KUNIT_CASE(driver_that_refuses_is_told_nothing),
 	KUNIT_CASE(path_differs_in_one_thing),
 	KUNIT_CASE(path_that_is_not_known),

@@ -234,6 +234,7 @@ static enum iw_mpa_reason offload_takeover(struct iw_mpa_offload *off, struct iw
 		offload_let_go(off);
 		return why;
 	}
+	iw_mpa_takeover_taken(ms);
 	iw_mpa_count_for(off->takeovers->stats, IW_MPA_CNT_tcp_taken_over);
 	off->takeover = true;
 	return IW_MPA_R_OK;

@@ -79,6 +79,7 @@
  * @work: closes @sock
  * @rcu: for readers of @filter and @af_ops
  * @watched: the driver wants to know of @path, under the list's lock
+ * @taken: prepare has succeeded: @priv is good until the driver releases; likewise
  * @priv: the driver's, for that
  * @path: what the driver knows; of the route only whether there is one
  * @round: of the looker, when it was here
@@ -94,6 +95,7 @@ struct iw_mpa_takeover {
 	struct work_struct				work;
 	struct rcu_head					rcu;
 	bool						watched;
+	bool						taken;
 	void						*priv;
 	struct iw_mpa_path				path;
 	unsigned int					round;
@@ -348,6 +350,22 @@ void iw_mpa_takeover_give(struct iw_mpa_sock *ms)
 }
 
 /**
+ * iw_mpa_takeover_taken - the driver has taken the connection: it may be told of the path
+ * @ms: frozen socket that it was given
+ *
+ * Context: process.
+ */
+void iw_mpa_takeover_taken(struct iw_mpa_sock *ms)
+{
+	struct iw_mpa_takeover *t = ms->takeover;
+
+	spin_lock_irq(&t->all->lock);
+	t->taken = true;
+	spin_unlock_irq(&t->all->lock);
+	iw_mpa_takeovers_stir(t->all);
+}
+
+/**
  * iw_mpa_takeover_put - the endpoint does not need the socket any more
  * @ms: frozen socket that the driver was given; closed on return
  *
@@ -383,8 +401,8 @@ EXPORT_SYMBOL_GPL(iw_mpa_stream_released);
  * @priv: for path_changed
  *
  * From now on, until iw_mpa_stream_released(), path_changed is called whenever the path is not what
- * the record said, or what it was told last. In prepare or later; a prepare that fails ends it,
- * too. Without path_changed it does nothing.
+ * the record said, or what it was told last. In prepare or later. It is not called before prepare
+ * has returned 0, so a prepare that fails may free @priv. Without path_changed it does nothing.
  *
  * Context: any but path_changed.
  */
@@ -410,7 +428,8 @@ EXPORT_SYMBOL_GPL(iw_mpa_stream_watch);
 void iw_mpa_takeovers_stir(struct iw_mpa_takeovers *all)
 {
 	if (all->tell && !list_empty_careful(&all->list) && !xchg(&all->stirred, true))
-		mod_delayed_work(takeover_wq, &all->look, TAKEOVER_LOOK_SOON);
+		mod_delayed_work(takeover_wq, &all->look,
+				 TAKEOVER_LOOK_SOON + READ_ONCE(all->took));
 }
 
 /* Those that this round has seen are at the end. Return: a watched one that it has not, or NULL */
@@ -426,7 +445,7 @@ static struct iw_mpa_takeover *takeover_next(struct iw_mpa_takeovers *all)
 			break;
 		t->round = all->round;
 		list_move_tail(&t->node, &all->list);
-		found = t->watched;
+		found = t->watched && t->taken;
 	}
 	spin_unlock_irq(&all->lock);
 	return found ? t : NULL;
@@ -463,6 +482,7 @@ static void takeovers_look(struct work_struct *work)
 {
 	struct iw_mpa_takeovers *all = container_of(to_delayed_work(work), struct iw_mpa_takeovers,
 						    look);
+	unsigned long began = jiffies;
 	bool any = false;
 
 	xchg(&all->stirred, false);	/* in front of what is read below */
@@ -471,6 +491,8 @@ static void takeovers_look(struct work_struct *work)
 		any = true;
 		cond_resched();
 	}
+	/* Neighbours that change all the time are to cost half of the time at most. */
+	WRITE_ONCE(all->took, jiffies - began);
 	if (any)
 		queue_delayed_work(takeover_wq, &all->look, TAKEOVER_LOOK_EACH);
 }

@@ -29,6 +29,7 @@ typedef void iw_mpa_takeover_tell(const struct iw_mpa_driver_ops *drv, void *pri
  * @stirred: @look is about to run, as something has changed
  * @looking: held by @look while it uses the socket of a connection
  * @round: of @look
+ * @took: how long the last round has lasted, in jiffies
  */
 struct iw_mpa_takeovers {
 	spinlock_t				lock;
@@ -41,6 +42,7 @@ struct iw_mpa_takeovers {
 	bool					stirred;
 	struct mutex				looking;
 	unsigned int				round;
+	unsigned long				took;
 };
 
 void iw_mpa_takeovers_init(struct iw_mpa_takeovers *all, struct iw_mpa_stats __percpu *stats);
@@ -51,6 +53,7 @@ int iw_mpa_takeover_begin(struct iw_mpa_sock *ms, struct iw_mpa_takeovers *all, 
 enum iw_mpa_reason iw_mpa_takeover_freeze(struct iw_mpa_sock *ms, struct iw_mpa_tcb *tcb);
 void iw_mpa_takeover_undo(struct iw_mpa_sock *ms);
 void iw_mpa_takeover_give(struct iw_mpa_sock *ms);
+void iw_mpa_takeover_taken(struct iw_mpa_sock *ms);
 void iw_mpa_takeover_put(struct iw_mpa_sock *ms);
 
 int iw_mpa_takeover_init(void);

@@ -3,10 +3,10 @@
  * What the network says of neighbours and routes: netevents, for devices that have TCP connections
  * of their own.
  *
- * A netevent comes in any context, and says more often that a neighbour was heard of than that it
- * has moved. It only stirs; who looks, sleeps and compares is in takeover.c.
+ * A netevent comes in process context or softirq, and says more often that a neighbour was heard of
+ * than that it has moved. It only stirs; who looks, sleeps and compares is in takeover.c.
  *
- * Locking: watch_lock protects the list of devices, and is outside of nothing.
+ * Locking: watch_lock protects the list of devices. No other lock of the library is taken with it.
  */
 
 #include "watch.h"
