@@ -2,7 +2,6 @@
 /* The responder: every way in which a connection can fail, or be ended. */
 
 #include "iw_mpa_fakes.h"
-#include "iw_mpa_no_core.h"
 #include "ep.h"
 
 #include <linux/module.h>
@@ -493,23 +492,6 @@ static void device_gone_lingering_is_closed(struct kunit *test)
 	peer_expect_eof(c->f, c->peer);
 }
 
-/* The RDMA core is about to let go of the device: iw_cm is not to wait for the RTR message. */
-static void device_is_going_without_rtr_is_established_and_closed(struct kunit *test)
-{
-	struct fake_conn *c = conn_new(test);
-	struct fakes *f = test->priv;
-
-	conn_call(c, f);
-	KUNIT_ASSERT_EQ(test, fake_accept(c->fid, &c->param), 0);
-	peer_recv_frame(f, c->peer, &c->frame);
-	no_core.client->remove(f->ibdev, NULL);
-	fake_expect_event(c->fid, 0, IW_CM_EVENT_ESTABLISHED, -ECONNABORTED);
-	fake_expect_event(c->fid, 1, IW_CM_EVENT_CLOSE, 0);
-	fake_expect_closed(c->fid, 2);
-	KUNIT_EXPECT_EQ(test, c->qp->why, IW_MPA_R_DEVICE_GONE);
-	peer_expect_end(f, c->peer);
-}
-
 static struct kunit_case accept_end_cases[] = {
 	KUNIT_CASE(reject_with_private_data_is_sent),
 	KUNIT_CASE(reject_of_most_private_data_is_sent),
@@ -535,7 +517,6 @@ static struct kunit_case accept_end_cases[] = {
 	KUNIT_CASE(accept_event_lost_within_accept_is_success),
 	KUNIT_CASE(request_event_lost_is_rejected),
 	KUNIT_CASE(device_gone_lingering_is_closed),
-	KUNIT_CASE(device_is_going_without_rtr_is_established_and_closed),
 	{}
 };
 

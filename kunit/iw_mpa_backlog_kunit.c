@@ -19,6 +19,7 @@ static void crowd(struct fake_conn *c, struct fakes *f, struct socket **peers)
 	int i;
 
 	f->backlog = SAID;
+	f->config->verdict_timeout_ms = 3600000;	/* so that the ULP has time */
 	conn_listen(c, f);
 	conn_make_good_request(c);
 	for (i = 0; i < PEERS; i++) {
@@ -48,7 +49,7 @@ static bool so_many_wait(const struct iw_mpa_backlog *backlog, unsigned int coun
 static void look_again_later(struct iw_mpa_backlog *backlog)
 {
 	spin_lock_bh(&backlog->dev->lock);
-	backlog->moved = jiffies - 6 * HZ;
+	backlog->moved = jiffies - 100 * HZ;
 	spin_unlock_bh(&backlog->dev->lock);
 }
 

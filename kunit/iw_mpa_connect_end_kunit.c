@@ -3,7 +3,6 @@
 
 #include "ep.h"
 #include "iw_mpa_fakes.h"
-#include "iw_mpa_no_core.h"
 
 #include <linux/in.h>
 #include <linux/module.h>
@@ -506,26 +505,6 @@ static void connect_device_gone_ends_it(struct kunit *test)
 		peer_expect_end(c->f, c->peer);
 }
 
-/* The RDMA core is about to let go of the device: iw_cm is to wait for nobody. */
-static void connect_device_is_going_ends_what_comes_up(struct kunit *test)
-{
-	const struct stage_case *sc = test->param_value;
-	struct fake_conn *c = conn_new(test);
-	struct fakes *f = test->priv;
-
-	bring_to(c, f, sc->stage);
-	no_core.client->remove(f->ibdev, NULL);
-	if (sc->stage == STAGE_OFFLOADED) {
-		peer_expect_quiet(f, c->peer);
-		KUNIT_EXPECT_EQ(test, c->fid->nr_events, 1);
-		KUNIT_EXPECT_NULL(test, strstr(c->qp->log, "stop"));
-	} else {
-		expect_ended(c, sc->stage, IW_MPA_R_DEVICE_GONE);
-	}
-	c->param.qpn = 2;
-	KUNIT_EXPECT_EQ(test, fake_connect(fake_id_create(f), &c->param), -ENODEV);
-}
-
 static void connect_tcp_does_not_come_up_times_out(struct kunit *test)
 {
 	struct fake_conn *c = conn_new(test);
@@ -589,7 +568,6 @@ static struct kunit_case connect_end_cases[] = {
 	KUNIT_CASE(connect_bad_fpdu_closes),
 	KUNIT_CASE_PARAM(connect_qp_gone_ends_it, stage_gen_params),
 	KUNIT_CASE_PARAM(connect_device_gone_ends_it, stage_gen_params),
-	KUNIT_CASE_PARAM(connect_device_is_going_ends_what_comes_up, stage_gen_params),
 	KUNIT_CASE(connect_tcp_does_not_come_up_times_out),
 	KUNIT_CASE(connect_silence_after_fallback_times_out),
 	KUNIT_CASE(connect_fallback_does_not_wait_twice),

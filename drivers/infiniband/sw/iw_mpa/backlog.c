@@ -10,8 +10,10 @@
  * ULP said, until it answers. The others wait in order, as they do while iw_cm has no room. Where
  * they are too many the listener takes no more: TCP's backlog then holds the clients back.
  *
- * A ULP may want to see more Requests than it said before it answers the first one. One that has
- * not answered for BACKLOG_PATIENCE is given as many again.
+ * What the ULP has read, and what it has not, cannot be told apart. A ULP may want to see more
+ * Requests than it said before it answers the first one: one that has not answered for a part of
+ * the time that it has for a verdict is given as many again as it has. And a client that gives up
+ * makes room for another one, though the ULP may not have read of it: rdma_cm may then reject.
  */
 
 #include "backlog.h"
@@ -24,7 +26,8 @@
 #include <linux/slab.h>
 #include <rdma/iw_cm.h>
 
-#define BACKLOG_PATIENCE	(5 * HZ)
+/* The part of verdict_timeout_ms, 1 s by default */
+#define BACKLOG_PATIENCE	50
 
 /**
  * iw_mpa_backlog_open - for a new listener
@@ -101,6 +104,7 @@ static void backlog_remove(struct iw_mpa_ep *ep)
 	list_del(&ep->queued);
 	if (ep->queue == IW_MPA_Q_ROOM) {
 		ep->backlog->no_room_count--;
+		dev->no_room_count--;
 	} else {
 		list_del(&ep->queued_dev);
 		ep->backlog->half_open_count--;
@@ -153,15 +157,18 @@ void iw_mpa_backlog_enter(struct iw_mpa_ep *ep, struct iw_mpa_backlog *backlog)
 	spin_unlock(&ep->dev->lock);
 }
 
-/* The ULP has room for another Request, or has had enough time to make some. */
-static bool backlog_may_ask(struct iw_mpa_backlog *backlog)
+/* The ULP has room for an endpoint's Request, or has had enough time to make some. */
+static bool backlog_may_ask(const struct iw_mpa_ep *ep)
 {
+	unsigned int ms = READ_ONCE(ep->config->verdict_timeout_ms) / BACKLOG_PATIENCE;
+	struct iw_mpa_backlog *backlog = ep->backlog;
+
 	lockdep_assert_held(&backlog->dev->lock);
 
 	if (backlog->unanswered < backlog->limit)
 		backlog->allowed = backlog->limit;
-	else if (time_after(jiffies, backlog->moved + BACKLOG_PATIENCE))
-		backlog->allowed = backlog->unanswered + backlog->limit;
+	else if (time_after(jiffies, backlog->moved + msecs_to_jiffies(ms)))
+		backlog->allowed = 2 * backlog->unanswered;
 	return backlog->unanswered < backlog->allowed;
 }
 
@@ -209,7 +216,7 @@ enum iw_mpa_event iw_mpa_backlog_turn(struct iw_mpa_ep *ep, struct iw_cm_id **li
 		event = IW_MPA_EV_LISTENER_GONE;
 	} else if (!list_empty(waiting) && !list_is_first(&ep->queued, waiting)) {
 		event = IW_MPA_EV_NO_ROOM;
-	} else if (!backlog_may_ask(backlog)) {
+	} else if (!backlog_may_ask(ep)) {
 		event = IW_MPA_EV_NO_ROOM;
 	} else {
 		backlog_ask(ep);
@@ -227,7 +234,7 @@ static bool backlog_raise_room(struct iw_mpa_backlog *backlog)
 
 	lockdep_assert_held(&backlog->dev->lock);
 	first = list_first_entry_or_null(&backlog->no_room, struct iw_mpa_ep, queued);
-	if (first && backlog_may_ask(backlog))
+	if (first && backlog_may_ask(first))
 		iw_mpa_raise(first, IW_MPA_EV_ROOM);
 	return first;
 }
@@ -295,6 +302,7 @@ void iw_mpa_backlog_queue(struct iw_mpa_ep *ep)
 	if (ep->queue != IW_MPA_Q_ROOM) {
 		ep->queue = IW_MPA_Q_ROOM;
 		backlog->no_room_count++;
+		ep->dev->no_room_count++;
 		list_add_tail(&ep->queued, &backlog->no_room);
 		if (backlog->id && list_is_first(&ep->queued, &backlog->no_room))
 			backlog->blocked(backlog->listener);
@@ -307,21 +315,34 @@ void iw_mpa_backlog_queue(struct iw_mpa_ep *ep)
 /**
  * iw_mpa_backlog_is_full - shall a listener take no more connections?
  * @backlog: its backlog
- * @max: Requests that may wait for room
+ * @config: the settings of its network namespace
  *
- * Return: true if so many wait.
+ * Requests that wait have no deadline but the ULP's, and do not yield. So where some wait, they and
+ * those that are half-open have the room of the half-open ones together.
+ *
+ * Context: process.
+ *
+ * Return: true if Requests wait for room, and there is none for further connections.
  */
-bool iw_mpa_backlog_is_full(const struct iw_mpa_backlog *backlog, unsigned int max)
+bool iw_mpa_backlog_is_full(struct iw_mpa_backlog *backlog, const struct iw_mpa_config *config)
 {
-	/* One more or less does not matter. */
-	return data_race(backlog->no_room_count) >= max;
+	struct iw_mpa_device *dev = backlog->dev;
+	bool full;
+
+	spin_lock(&dev->lock);
+	full = backlog->no_room_count &&
+	       (backlog->no_room_count + backlog->half_open_count >=
+			READ_ONCE(config->half_open_listener_max) ||
+		dev->no_room_count + dev->half_open_count >= READ_ONCE(config->half_open_max));
+	spin_unlock(&dev->lock);
+	return full;
 }
 
 /**
  * iw_mpa_backlog_retry - iw_cm or the ULP may have room again
  * @backlog: of a listener
  *
- * Context: any but hard interrupts.
+ * Context: process.
  *
  * Return: true if a Request waits for it.
  */

@@ -8,6 +8,7 @@
 #include "fsm.h"
 
 struct iw_cm_id;
+struct iw_mpa_config;
 struct iw_mpa_device;
 struct iw_mpa_ep;
 struct iw_mpa_listener;
@@ -24,7 +25,7 @@ struct iw_mpa_listener;
  * @no_room_count: how many
  * @unanswered: endpoints about which the ULP was asked, and has not answered yet
  * @limit: so many of them are normal: the ULP's argument of rdma_listen(), > 0
- * @allowed: so many of them there may be: a multiple of @limit
+ * @allowed: so many of them there may be: @limit, or more if the ULP does not answer
  * @moved: when the ULP was last asked or has last answered, in jiffies
  * @blocked: called when the first of @no_room comes, with the device's lock held
  * @listener: for @blocked; valid while @id is
@@ -60,6 +61,6 @@ void iw_mpa_backlog_refused(struct iw_mpa_ep *ep);
 void iw_mpa_backlog_leave(struct iw_mpa_ep *ep);
 void iw_mpa_backlog_put(struct iw_mpa_ep *ep);
 bool iw_mpa_backlog_retry(struct iw_mpa_backlog *backlog);
-bool iw_mpa_backlog_is_full(const struct iw_mpa_backlog *backlog, unsigned int max);
+bool iw_mpa_backlog_is_full(struct iw_mpa_backlog *backlog, const struct iw_mpa_config *config);
 
 #endif /* _IW_MPA_BACKLOG_H */

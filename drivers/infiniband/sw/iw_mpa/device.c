@@ -136,11 +136,15 @@ static void device_end_endpoints(struct iw_mpa_device *dev,
 
 /*
  * When a device goes, the RDMA core first has its clients let go of it, the last one first.
- * rdma_cm then destroys its cm_ids, and iw_cm waits for each that is coming up: as long as the peer
- * is silent, that is for minutes if an administrator has set so. Only then are QPs destroyed, and
- * the driver is told. So the library is a client, too, and ends those connections at once; none
- * comes up any more. Those that are established end as their ULPs end them. This works where rdma_cm
- * was loaded before the library; else iw_cm waits.
+ * rdma_cm then destroys its cm_ids, and iw_cm waits for each that is coming up: as long as the
+ * peer is silent, that is for minutes if an administrator has set so. Only then are QPs destroyed,
+ * and the driver is told. So the library is a client, too, and ends those connections at once; none
+ * comes up any more. Those that are established end as their ULPs end them. This works where
+ * rdma_cm was loaded before the library, and for ULPs that are no clients themselves: one that is,
+ * and was loaded later, is told before the library is, and may wait.
+ *
+ * A device that is moved to another network namespace is taken from its clients, too, and given to
+ * them anew.
  */
 static int device_client_add(struct ib_device *ibdev)
 {
@@ -148,6 +152,7 @@ static int device_client_add(struct ib_device *ibdev)
 
 	if (!dev)
 		return -EOPNOTSUPP;
+	WRITE_ONCE(dev->dying, false);
 	iw_mpa_device_put(dev);
 	return 0;
 }

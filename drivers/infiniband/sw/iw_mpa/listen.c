@@ -113,21 +113,18 @@ static int listen_adopt(struct iw_mpa_listener *lis, struct socket *sock)
 static int listen_take(struct iw_mpa_listener *lis)
 {
 	const struct iw_mpa_config *config = iw_mpa_config(sock_net(lis->sock.sock->sk));
-	int some_wait = iw_mpa_backlog_retry(lis->backlog);
 	struct socket *sock;
 	int i, err;
 
 	for (i = 0; i < LISTEN_BATCH; i++) {
-		if (iw_mpa_backlog_is_full(lis->backlog, READ_ONCE(config->half_open_listener_max)))
+		if (iw_mpa_backlog_is_full(lis->backlog, config))
 			return LISTEN_ROOM_MS;
 		err = iw_mpa_sock_accept(&lis->sock, &sock);
 		if (err == -ECONNABORTED)
 			continue;
-		if (!err)
-			err = listen_adopt(lis, sock);
-		if (err == -EAGAIN || err == -ENODEV || err == -EINVAL)
-			return some_wait ? LISTEN_ROOM_MS : -1;
-		if (err)
+		if (err == -EAGAIN || err == -EINVAL)
+			return -1;
+		if (err || listen_adopt(lis, sock))
 			return LISTEN_RETRY_MS;
 	}
 	return 0;
@@ -141,8 +138,17 @@ static void iw_mpa_listen_work(struct work_struct *work)
 	int ms = listen_take(lis);
 
 	if (ms >= 0)
-		mod_delayed_work(listen_wq, &lis->work, msecs_to_jiffies(ms));
+		queue_delayed_work(listen_wq, &lis->work, msecs_to_jiffies(ms));
 	memalloc_noio_restore(noio);
+}
+
+static void listen_look_for_room(struct work_struct *work)
+{
+	struct iw_mpa_listener *lis = container_of(to_delayed_work(work),
+						   struct iw_mpa_listener, room);
+
+	if (iw_mpa_backlog_retry(lis->backlog))
+		queue_delayed_work(listen_wq, &lis->room, msecs_to_jiffies(LISTEN_ROOM_MS));
 }
 
 static void listen_sock_readable(struct iw_mpa_sock *ms)
@@ -150,12 +156,12 @@ static void listen_sock_readable(struct iw_mpa_sock *ms)
 	struct iw_mpa_listener *lis = container_of(ms, struct iw_mpa_listener,
 						   sock);
 
-	mod_delayed_work(listen_wq, &lis->work, 0);
+	queue_delayed_work(listen_wq, &lis->work, 0);
 }
 
 static void listen_blocked(struct iw_mpa_listener *lis)
 {
-	queue_delayed_work(listen_wq, &lis->work, msecs_to_jiffies(LISTEN_ROOM_MS));
+	queue_delayed_work(listen_wq, &lis->room, msecs_to_jiffies(LISTEN_ROOM_MS));
 }
 
 static void listen_sock_ignore(struct iw_mpa_sock *ms)
@@ -186,6 +192,7 @@ static struct iw_mpa_listener *listen_alloc(struct iw_mpa_device *dev, const str
 		return NULL;
 	}
 	INIT_DELAYED_WORK(&lis->work, iw_mpa_listen_work);
+	INIT_DELAYED_WORK(&lis->room, listen_look_for_room);
 	lis->id = iw_mpa_new_id();
 	lis->dev = dev;
 	lis->cm_id = id;
@@ -304,6 +311,7 @@ int iw_mpa_destroy_listen(struct iw_cm_id *id)
 		iw_mpa_sock_unhook(&lis->sock);
 		iw_mpa_backlog_stop(lis->backlog);
 		cancel_delayed_work_sync(&lis->work);
+		cancel_delayed_work_sync(&lis->room);
 		iw_mpa_sock_release(&lis->sock);
 		listen_free(lis);
 		iw_mpa_count(IW_MPA_CNT_listener_destroyed);

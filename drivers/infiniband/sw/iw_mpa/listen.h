@@ -20,13 +20,14 @@ struct iw_mpa_device;
  * @cm_id: its cm_id, held
  * @backlog: its connections that the ULP has not answered about; held
  * @work: takes connections
+ * @room: looks whether there is room for Requests that wait
  * @depth: what the ULP said in rdma_listen()
  * @addr: where it listens
  * @foreign: in another network namespace than the device's: without a socket
  * @rcu: for readers of the list
  *
- * Lives from create_listen to destroy_listen. The work item is the only other
- * context that uses it, and is waited for.
+ * Lives from create_listen to destroy_listen. The work items are the only other
+ * contexts that use it, and are waited for.
  */
 struct iw_mpa_listener {
 	unsigned long		id;
@@ -36,6 +37,7 @@ struct iw_mpa_listener {
 	struct iw_cm_id		*cm_id;
 	struct iw_mpa_backlog	*backlog;
 	struct delayed_work	work;
+	struct delayed_work	room;
 	int			depth;
 	bool			foreign;
 	union iw_mpa_addr	addr;

@@ -34,6 +34,7 @@ struct iw_mpa_stats;
  * @half_open: endpoints that wait for the MPA Request, or were refused and wait
  *	for the peer to close: the one that does so longest first
  * @half_open_count: how many
+ * @no_room_count: Requests of all listeners that wait for room
  * @listeners: its listeners
  * @dying: no new endpoint
  * @qps: QP number to endpoint, while a QP is bound
@@ -58,6 +59,7 @@ struct iw_mpa_device {
 	struct list_head		half_open;
 	struct list_head		listeners;
 	unsigned int			half_open_count;
+	unsigned int			no_room_count;
 	bool				dying;
 	struct xarray			qps;
 	struct list_head		ending_qps;

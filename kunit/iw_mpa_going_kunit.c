@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The RDMA core takes a device from its clients, of which the library is one: it is about to go, or
+ * moves to another network namespace. iw_cm is not to wait for who comes up.
+ */
+
+#include "iw_mpa_fakes.h"
+#include "iw_mpa_no_core.h"
+
+#include <linux/module.h>
+
+static void going_expect_connect_refused(struct fake_conn *c, struct fakes *f)
+{
+	c->param.qpn = 2;
+	KUNIT_EXPECT_EQ(f->test, fake_connect(fake_id_create(f), &c->param), -ENODEV);
+}
+
+/* Rules: L-02 */
+static void going_connect_that_awaits_a_reply_ends(struct kunit *test)
+{
+	struct fake_conn *c = conn_new(test);
+	struct fakes *f = test->priv;
+
+	conn_dial(c, f);
+	no_core.client->remove(f->ibdev, NULL);
+	fake_expect_event(c->fid, 0, IW_CM_EVENT_CONNECT_REPLY, -ECONNABORTED);
+	fake_expect_closed(c->fid, 1);
+	peer_expect_end(f, c->peer);
+	going_expect_connect_refused(c, f);
+}
+
+/* Rules: L-02 */
+static void going_accept_that_awaits_the_rtr_ends(struct kunit *test)
+{
+	struct fake_conn *c = conn_new(test);
+	struct fakes *f = test->priv;
+
+	conn_call(c, f);
+	KUNIT_ASSERT_EQ(test, fake_accept(c->fid, &c->param), 0);
+	peer_recv_frame(f, c->peer, &c->frame);
+	no_core.client->remove(f->ibdev, NULL);
+	fake_expect_event(c->fid, 0, IW_CM_EVENT_ESTABLISHED, -ECONNABORTED);
+	fake_expect_event(c->fid, 1, IW_CM_EVENT_CLOSE, 0);
+	fake_expect_closed(c->fid, 2);
+	KUNIT_EXPECT_EQ(test, c->qp->why, IW_MPA_R_DEVICE_GONE);
+	peer_expect_end(f, c->peer);
+}
+
+/* Its ULP ends it. */
+/* Rules: L-02 */
+static void going_established_connection_stays(struct kunit *test)
+{
+	struct fake_conn *c = conn_new(test);
+	struct fakes *f = test->priv;
+
+	conn_active_up(c, f);
+	no_core.client->remove(f->ibdev, NULL);
+	peer_expect_quiet(f, c->peer);
+	KUNIT_EXPECT_EQ(test, c->fid->nr_events, 1);
+	KUNIT_EXPECT_NULL(test, strstr(c->qp->log, "stop"));
+	going_expect_connect_refused(c, f);
+}
+
+static void moved_device_connects(struct kunit *test)
+{
+	struct fake_conn *c = conn_new(test);
+	struct fakes *f = test->priv;
+
+	no_core.client->remove(f->ibdev, NULL);
+	KUNIT_ASSERT_EQ(test, no_core.client->add(f->ibdev), 0);
+	conn_active_up(c, f);
+}
+
+/* A client that comes while the library refuses endpoints is not forgotten. */
+static void moved_device_serves_who_came_meanwhile(struct kunit *test)
+{
+	struct fake_conn *c = conn_new(test);
+	struct fakes *f = test->priv;
+
+	conn_listen(c, f);
+	conn_make_good_request(c);
+	no_core.client->remove(f->ibdev, NULL);
+	peer_expect_end(f, peer_connect(f, c->lis));
+	KUNIT_ASSERT_EQ(test, no_core.client->add(f->ibdev), 0);
+	c->peer = peer_connect(f, c->lis);
+	peer_send_frame(f, c->peer, &c->frame);
+	fake_next_request(c->lis);
+}
+
+static void foreign_device_is_left_alone(struct kunit *test)
+{
+	struct fakes *f = test->priv;
+
+	fake_unregister(f);
+	KUNIT_EXPECT_EQ(test, no_core.client->add(f->ibdev), -EOPNOTSUPP);
+	no_core.client->remove(f->ibdev, NULL);
+}
+
+static struct kunit_case going_cases[] = {
+	KUNIT_CASE(going_connect_that_awaits_a_reply_ends),
+	KUNIT_CASE(going_accept_that_awaits_the_rtr_ends),
+	KUNIT_CASE(going_established_connection_stays),
+	KUNIT_CASE(moved_device_connects),
+	KUNIT_CASE(moved_device_serves_who_came_meanwhile),
+	KUNIT_CASE(foreign_device_is_left_alone),
+	{}
+};
+
+static struct kunit_suite going_suite = {
+	.name = "iw_mpa_going",
+	.init = fakes_init,
+	.exit = fakes_exit,
+	.test_cases = going_cases,
+};
+
+kunit_test_suite(going_suite);
+
+MODULE_LICENSE("GPL");
