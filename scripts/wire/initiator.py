@@ -201,19 +201,45 @@ def ends_by_answer(client, peer, answer):
     client.event("DISCONNECTED")
 
 
-@rule("F-rtr", cases=[("bad_crc",), ("bad_stag",), ("too_long",)])
-def rtr_with_a_bad_answer_does_not_complete(b, how):
+def asked_by_read(b):
+    """client, peer, and the Read that was the RTR message"""
     client, peer, _ = b.connecting()
     peer.send(mpa.reply2(a=1, rtr=READ, ird=4, ord=4))
     read = peer.recv_fpdu()
     equal(read.op, "READ", "RTR")
+    return client, peer, read
+
+
+def answer_with_another_stag(read):
     good = mpa.read_response(read)
+    return mpa.fpdu(good[2:4] + b"\xff\xff\xff\x00" + good[8:16])
+
+
+@rule("F-rtr", cases=[("bad_crc",), ("too_long",)])
+def rtr_with_a_bad_answer_does_not_complete(b, how):
+    client, peer, read = asked_by_read(b)
     ends_by_answer(client, peer, {
         "bad_crc": mpa.read_response(read, bad_crc=True),
-        "bad_stag": mpa.fpdu(good[2:4] + b"\xff\xff\xff\x00" + good[8:16]),
-        "too_long": mpa.fpdu(good[2:16] + b"data"),
+        "too_long": mpa.fpdu(mpa.read_response(read)[2:16] + b"data"),
     }[how])
     client.do("no_wc")
+
+
+@rule("F-rtr", only="siw_mpa")
+def rtr_answered_with_another_stag_does_not_complete(b):
+    client, peer, read = asked_by_read(b)
+    ends_by_answer(client, peer, answer_with_another_stag(read))
+    client.do("no_wc")
+
+
+@rule("F-rtr", only="srnic")
+def rtr_answered_with_another_stag_is_answered(b):
+    """RFC 5041 5.2: the STag of a message without octets is not looked at."""
+    client, peer, read = asked_by_read(b)
+    equal(client.event("ESTABLISHED").status, 0, "status")
+    peer.send(answer_with_another_stag(read))
+    client.do("no_wc")
+    data_flows(client, peer)
 
 
 @rule("F-rtr", cases=[(how, rtr) for how in ("without_answer", "by_error", "at_once")

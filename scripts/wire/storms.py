@@ -346,6 +346,22 @@ def network_namespace_is_deleted(b):
     well_again(b, b.address)
 
 
+@rule("L-04")
+def device_moves_to_another_namespace(b):
+    """And back: the RDMA core takes it from all its clients each time, and gives it to them anew."""
+    quiet()
+    b.things.append(lambda: run("ip netns delete first || true; "
+                                "ip netns delete moved || true; "
+                                "rdma system set netns shared"))
+    ground = Ground(b)
+    run("rdma system set netns exclusive; ip netns attach first 1; ip netns add moved")
+    run("rdma dev set siw1 netns moved")
+    check("siw1" not in run("rdma dev"), "the device stays")
+    run("ip netns exec moved rdma dev set siw1 netns first")
+    check(poll(ground.is_up), "the device does not come back")
+    well_again(b, ground.address)
+
+
 @rule("L-05")
 def modules_are_unloaded(b):
     """At once, with connections in every state. Where programs keep the module that is when they
