@@ -510,6 +510,22 @@ static void connect_goes_to_the_mapped_address(struct kunit *test)
 	conn_answer_dial(c);
 }
 
+/* One that wants Markers would not understand an FPDU without. */
+/* Rules: E-8-1 E-9.3-1: FIN, and no octet before it, from a device that has Markers */
+static void connect_refusal_with_markers_is_fin_alone(struct kunit *test)
+{
+	struct fake_conn *c = conn_new(test);
+	struct fakes *f = test->priv;
+
+	fake_set_caps(f, f->attr.caps | IW_MPA_CAP_TX_MARKERS);
+	conn_dial(c, f);
+	peer_make_v2(&c->frame, true, MPA_M | MPA_C, MPA_A | 8, 1, NULL, 0);
+	peer_send_frame(f, c->peer, &c->frame);
+	fake_expect_event(c->fid, 0, IW_CM_EVENT_CONNECT_REPLY, -EPROTO);
+	fake_expect_closed(c->fid, 1);
+	peer_expect_eof(f, c->peer);
+}
+
 static struct kunit_case connect_cases[] = {
 	KUNIT_CASE(connect_v2_p2p_ipv4_comes_up),
 	KUNIT_CASE(connect_v2_p2p_ipv6_comes_up),
@@ -534,6 +550,7 @@ static struct kunit_case connect_cases[] = {
 	KUNIT_CASE(connect_without_device_is_enodev),
 	KUNIT_CASE(connect_unknown_family_is_refused),
 	KUNIT_CASE(connect_goes_to_the_mapped_address),
+	KUNIT_CASE(connect_refusal_with_markers_is_fin_alone),
 	{}
 };
 

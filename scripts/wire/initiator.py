@@ -68,7 +68,7 @@ def data_flows(client, peer, crc=True):
 
 @rule("M-7.1.1-1 M-7.1.2-1: key, length and each field of the Request",
       "M-4.4-1: C of the Request, with no setting changed", "E-9.2-1: A of the Request",
-      "E-9.2-2: C and D of the Request, which are what the device can send",
+      "E-9.2-2: B, C and D of the Request, which are what the device can send",
       "E-6-1: the reserved bits of the Request", "E-9-1: IRD and ORD of the Request")
 def request_by_default(b):
     _, _, req = b.connecting(ird=3, ord=7, pd=b"hello")
