@@ -145,16 +145,14 @@ self_test() {
 }
 
 run_case() {
-	local name=$1 log cause
+	local name=$1 log
 	shift
 
 	ensure_guests
 	log=$GUEST_RUN/case-$5.log
 	try_case "$log" "$@"
 	[[ $CLEAN -eq 0 ]] || FRESH=no
-	while IFS= read -r cause; do
-		tap_retried "$cause"
-	done < <(sed -n 's/^retried: //p' "$log")
+	tap_retried_in "$log"
 	if [[ $STATUS -eq 0 && $CLEAN -eq 0 ]]; then
 		tap ok "$name"
 		return

@@ -118,6 +118,7 @@ run_step() {
 	for ((try = 1; try <= TRIES; try++)); do
 		# shellcheck disable=SC2086 # two words
 		try_case "$log" ../interop/step.sh $drivers 4 $((7000 + 2 * STEP))
+		tap_retried_in "$log"
 		[[ $STATUS -ne 0 && $CLEAN -eq 0 && $role == initiator ]] || break
 		siw_left_octets "$log" || break
 		tap_retried 'unmodified siw left what had come in its socket'

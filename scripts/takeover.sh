@@ -189,13 +189,13 @@ one() {
 
 # tried NAME...: again if the judge has proof that the machine was too slow, and nothing else is wrong
 tried() {
-	local try status
+	local status
 
-	for try in 1 2 3; do
+	for _ in 1 2 3; do
 		status=0
 		one "$@" || status=$?
 		[[ $status == "$TRY_AGAIN" ]] || return "$status"
-		echo "try $try: the emulated wire was slow"
+		echo 'retried: the emulated wire was slow' | tee -a "$GUEST_RUN/retries"
 	done
 	return "$status"
 }
@@ -232,7 +232,9 @@ main() {
 		if [[ ${words[0]} == control_* ]]; then
 			tap_run "${words[0]}" control "${words[@]}"
 		else
+			: >"$GUEST_RUN/retries"
 			tap_run "${words[0]}" tried "${words[@]}"
+			tap_retried_in "$GUEST_RUN/retries"
 		fi
 	done 5< <(cases)
 	tap_run 'nothing is left, the modules unload' guest_run A "$INSIDE twin_unload"

@@ -46,6 +46,15 @@ tap_retried() {
 	printf '# retried: %s\n' "$1"
 }
 
+# tap_retried_in LOG: what a test has said of retries in its own log, "retried: CAUSE" lines
+tap_retried_in() {
+	local cause
+
+	while IFS= read -r cause; do
+		tap_retried "$cause"
+	done < <(sed -n 's/^retried: //p' "$1")
+}
+
 # tap_causes: "retried" lines on stdin, counted; who reads results sees it if there was none
 tap_causes() {
 	local causes

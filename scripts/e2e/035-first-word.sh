@@ -25,8 +25,8 @@ talk() {
 # is silent. Its administrator may set how long.
 talk_without_rtr() {
 	talk client 10
-	if guest_serve "$SERVER" silent "$PORT" "/share/first_word listen $SERVER_IP $PORT server 1" &&
-		guest_bg_run "$CLIENT" silent 30 "/share/first_word talk $SERVER_IP $PORT server 1 1 3"; then
+	loudly guest_serve "$SERVER" silent "$PORT" "/share/first_word listen $SERVER_IP $PORT server 1"
+	if guest_bg_run "$CLIENT" silent 30 "/share/first_word talk $SERVER_IP $PORT server 1 1 3"; then
 		fail "the server spoke first, and was heard"
 	fi
 	guest_stop "$SERVER" silent
