@@ -149,6 +149,96 @@ static void timers_of_a_frozen_socket_are_stopped(struct kunit *test)
 	leaving_close(lv);
 }
 
+/*
+ * The device may let something through. If TCP took it behind the record, device and peer would not
+ * agree on what was received.
+ */
+static void octets_behind_the_hold_are_not_for_tcp(struct kunit *test)
+{
+	struct leaving *lv = leaving_open(test);
+	const struct tcp_sock *peer = tcp_sk(lv->peer->sk);
+	struct sock *sk = lv->ms->sock->sk;
+	struct fakes *f = test->priv;
+	u32 rcv_nxt;
+
+	leaving_talk(lv, test);
+	rcv_nxt = tcp_sk(sk)->rcv_nxt;
+	KUNIT_ASSERT_EQ(test, 0, iw_mpa_takeover_begin(lv->ms, &lv->all, true));
+	peer_send(f, lv->peer, "FPDU", 4);
+	FAKE_POLL(f, peer->total_retrans);
+	KUNIT_EXPECT_EQ(test, tcp_sk(sk)->rcv_nxt, rcv_nxt);
+	KUNIT_ASSERT_EQ(test, iw_mpa_takeover_freeze(lv->ms, &lv->tcb), IW_MPA_R_OK);
+	KUNIT_EXPECT_EQ(test, lv->tcb.rcv_nxt, rcv_nxt);
+	KUNIT_EXPECT_EQ(test, lv->tcb.rx_len, 0);
+	iw_mpa_tcb_free(&lv->tcb);
+	iw_mpa_takeover_undo(lv->ms);
+	FAKE_POLL(f, tcp_inq(sk) == 4);
+	leaving_close(lv);
+}
+
+/* Probes come at once, and one without an answer is the end. */
+static void leaving_probes(struct sock *sk)
+{
+	struct tcp_sock *tp = tcp_sk(sk);
+
+	tp->keepalive_time = 1;
+	tp->keepalive_intvl = 1;
+	tp->keepalive_probes = 1;
+	sock_set_keepalive(sk);
+}
+
+/* As a handler does that has begun before the timers were stopped, and found the socket in use */
+static void late_keepalive_finds_nothing_to_do(struct kunit *test)
+{
+	struct leaving *lv = leaving_open(test);
+	struct sock *sk = lv->ms->sock->sk;
+
+	leaving_talk(lv, test);
+	leaving_probes(sk);
+	KUNIT_ASSERT_EQ(test, leaving_freeze(lv), IW_MPA_R_OK);
+	KUNIT_EXPECT_TRUE(test, lv->tcb.keepalive);
+	inet_csk_reset_keepalive_timer(sk, 1);
+	msleep(QUIET_MS);
+	KUNIT_EXPECT_EQ(test, leaving_count(lv, IW_MPA_CNT_held_back), 0);
+	KUNIT_EXPECT_EQ(test, sk->sk_state, TCP_ESTABLISHED);
+	iw_mpa_tcb_free(&lv->tcb);
+	iw_mpa_takeover_undo(lv->ms);
+	leaving_close(lv);
+}
+
+static void undone_takeover_goes_on_with_keepalive(struct kunit *test)
+{
+	struct leaving *lv = leaving_open(test);
+	const struct tcp_sock *peer = tcp_sk(lv->peer->sk);
+	struct sock *sk = lv->ms->sock->sk;
+	struct fakes *f = test->priv;
+	u32 segs_in;
+
+	leaving_talk(lv, test);
+	leaving_probes(sk);
+	KUNIT_ASSERT_EQ(test, leaving_freeze(lv), IW_MPA_R_OK);
+	segs_in = peer->segs_in;
+	iw_mpa_tcb_free(&lv->tcb);
+	iw_mpa_takeover_undo(lv->ms);
+	KUNIT_EXPECT_TRUE(test, sock_flag(sk, SOCK_KEEPOPEN));
+	FAKE_POLL(f, peer->segs_in > segs_in);
+	KUNIT_EXPECT_EQ(test, sk->sk_state, TCP_ESTABLISHED);
+	leaving_close(lv);
+}
+
+/* Who did not want probes does not get them. */
+static void undone_takeover_has_no_keepalive_of_its_own(struct kunit *test)
+{
+	struct leaving *lv = leaving_open(test);
+
+	KUNIT_ASSERT_EQ(test, leaving_freeze(lv), IW_MPA_R_OK);
+	KUNIT_EXPECT_FALSE(test, lv->tcb.keepalive);
+	iw_mpa_tcb_free(&lv->tcb);
+	iw_mpa_takeover_undo(lv->ms);
+	KUNIT_EXPECT_FALSE(test, sock_flag(lv->ms->sock->sk, SOCK_KEEPOPEN));
+	leaving_close(lv);
+}
+
 /* The control of this one is the next. */
 static void frozen_socket_is_silent(struct kunit *test)
 {
@@ -425,6 +515,10 @@ static struct kunit_case takeover_cases[] = {
 	KUNIT_CASE(record_without_a_route),
 	KUNIT_CASE(segment_under_way_is_a_reason),
 	KUNIT_CASE(timers_of_a_frozen_socket_are_stopped),
+	KUNIT_CASE(octets_behind_the_hold_are_not_for_tcp),
+	KUNIT_CASE(late_keepalive_finds_nothing_to_do),
+	KUNIT_CASE(undone_takeover_goes_on_with_keepalive),
+	KUNIT_CASE(undone_takeover_has_no_keepalive_of_its_own),
 	KUNIT_CASE(frozen_socket_is_silent),
 	KUNIT_CASE(undone_takeover_leaves_no_trace),
 	KUNIT_CASE(four_tuple_is_held_until_released),

@@ -15,9 +15,9 @@
  * States, and who moves on:
  *
  *	OPEN	the gates are open; TCP has the connection
- *	HELD	iw_mpa_takeover_begin(): nothing comes in any more, by the device or by the filter.
- *		TCP may still send: it acknowledges what it owes, and what is in the host goes its
- *		way
+ *	HELD	iw_mpa_takeover_begin(): nothing comes in any more: the device holds it back, or the
+ *		gate in drops it. TCP may still send: it acknowledges what it owes, and what is in
+ *		the host goes its way
  *	FROZEN	iw_mpa_takeover_freeze(): both gates are shut, no timer runs, and the record is
  *		made, all under one hold of the socket's lock
  *	GIVEN	iw_mpa_takeover_give(): the driver gets it
@@ -33,6 +33,10 @@
  * memory goes a grace period after the gates are open. The lock of the list is a leaf. Whoever
  * takes a connection off the list, and then its socket away, waits for the mutex "looking" in
  * between.
+ *
+ * TCP asks the filter before it takes the socket's lock, within RCU. So there is a grace period
+ * between the gate in and the record: otherwise a segment that the filter let through could reach
+ * TCP behind the record.
  *
  * The path of a connection that the driver watches is looked at when the network says that
  * something has changed, and once in a second, for not all changes of routes have a notifier. What
@@ -76,6 +80,7 @@
  * @af_ops: the gate out
  * @tcp_af_ops: TCP's own, of which @af_ops is a copy
  * @filter: the gate in
+ * @keepalive: probes were wanted when the gate out was shut
  * @work: closes @sock
  * @rcu: for readers of @filter and @af_ops
  * @watched: the driver wants to know of @path, under the list's lock
@@ -92,6 +97,7 @@ struct iw_mpa_takeover {
 	struct inet_connection_sock_af_ops		af_ops;
 	const struct inet_connection_sock_af_ops	*tcp_af_ops;
 	struct sk_filter				filter;
+	bool						keepalive;
 	struct work_struct				work;
 	struct rcu_head					rcu;
 	bool						watched;
@@ -123,14 +129,18 @@ static void takeover_shut_in(struct iw_mpa_takeover *t, struct sock *sk)
 }
 
 /*
- * The kernel's own inet_csk_clear_xmit_timers() is not for modules in newer releases. The first two
- * timers may still run out, and then find nothing to do.
+ * The kernel's own inet_csk_clear_xmit_timers() is not for modules in newer releases. The first
+ * three timers may still run out, and then find nothing to do. A handler of the third that has
+ * begun finds the socket in use, and starts its timer again: that it finds nothing to do later is
+ * due to the flag.
  */
-static void takeover_stop_timers(struct sock *sk)
+static void takeover_stop_timers(struct iw_mpa_takeover *t, struct sock *sk)
 {
 	inet_csk_clear_xmit_timer(sk, ICSK_TIME_RETRANS);
 	inet_csk_clear_xmit_timer(sk, ICSK_TIME_DACK);
+	t->keepalive = sock_flag(sk, SOCK_KEEPOPEN);
 	sk->sk_prot->keepalive(sk, 0);
+	sock_reset_flag(sk, SOCK_KEEPOPEN);
 	if (hrtimer_try_to_cancel(&tcp_sk(sk)->pacing_timer) == 1)
 		__sock_put(sk);
 	if (hrtimer_try_to_cancel(&tcp_sk(sk)->compressed_ack_timer) == 1)
@@ -143,7 +153,16 @@ static void takeover_shut_out(struct iw_mpa_takeover *t, struct sock *sk)
 	t->af_ops = *t->tcp_af_ops;
 	t->af_ops.queue_xmit = takeover_xmit;
 	WRITE_ONCE(inet_csk(sk)->icsk_af_ops, &t->af_ops);
-	takeover_stop_timers(sk);
+	takeover_stop_timers(t, sk);
+}
+
+/* TCP starts the timer only if the flag is not there yet, and not if the connection is closed. */
+static void takeover_start_timers(const struct iw_mpa_takeover *t, struct sock *sk)
+{
+	if (!t->keepalive)
+		return;
+	sk->sk_prot->keepalive(sk, 1);
+	sock_set_flag(sk, SOCK_KEEPOPEN);
 }
 
 static void takeover_open(struct iw_mpa_takeover *t, struct sock *sk)
@@ -210,8 +229,9 @@ static void takeover_acknowledge(struct sock *sk)
  * @held: the device has begun to hold back what comes. Otherwise it is dropped from now on
  *
  * What the host has received before is with TCP when this returns, and TCP has acknowledged it.
+ * What comes later does not reach TCP, also if the device lets it through.
  *
- * Context: process, sleeps for a grace period.
+ * Context: process, sleeps for a grace period, or two.
  *
  * Return: 0, for iw_mpa_takeover_freeze() or iw_mpa_takeover_undo(); -ENOMEM; -EBUSY if somebody
  * else has a hand on the socket.
@@ -233,10 +253,12 @@ int iw_mpa_takeover_begin(struct iw_mpa_sock *ms, struct iw_mpa_takeovers *all, 
 	t->all = all;
 	t->sock = ms->sock;
 
+	if (held)
+		synchronize_rcu_expedited();
 	lock_sock(sk);
 	if (rcu_access_pointer(sk->sk_filter) || inet_csk(sk)->icsk_ulp_ops)
 		err = -EBUSY;
-	else if (!held)
+	else
 		takeover_shut_in(t, sk);
 	release_sock(sk);
 	if (err) {
@@ -267,7 +289,6 @@ static enum iw_mpa_reason takeover_freeze(struct iw_mpa_takeover *t, struct sock
 	if (iw_mpa_tcb_read(sk, tcb))
 		return IW_MPA_R_LOCAL;
 	t->path = tcb->path;
-	takeover_shut_in(t, sk);
 	takeover_shut_out(t, sk);
 	return IW_MPA_R_OK;
 }
@@ -313,7 +334,8 @@ static bool takeover_take_back(struct iw_mpa_takeovers *all, struct iw_mpa_takeo
  * iw_mpa_takeover_undo - give the connection back to the host's TCP
  * @ms: socket, after iw_mpa_takeover_begin(); the driver does not want it, if it was given
  *
- * TCP goes on as if nothing had been. What has come meanwhile is the peer's to repeat.
+ * TCP goes on as if nothing had been: it acknowledges what it owes, and keepalive begins anew. What
+ * has come meanwhile is the peer's to repeat.
  *
  * Context: process.
  */
@@ -326,7 +348,9 @@ void iw_mpa_takeover_undo(struct iw_mpa_sock *ms)
 		takeover_unlooked(t->all);
 	lock_sock(sk);
 	takeover_open(t, sk);
+	takeover_start_timers(t, sk);
 	release_sock(sk);
+	takeover_acknowledge(sk);
 	ms->takeover = NULL;
 	kfree_rcu(t, rcu);
 }
