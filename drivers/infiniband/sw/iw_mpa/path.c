@@ -38,6 +38,17 @@ static void path_use_neighbour(struct neighbour *neigh)
 		neigh_event_send(neigh, NULL);
 }
 
+/* The route stays, but an interface that goes leaves it, and is freed a grace period later. */
+static int path_ifindex(const struct dst_entry *dst)
+{
+	int ifindex;
+
+	rcu_read_lock();
+	ifindex = READ_ONCE(dst->dev)->ifindex;
+	rcu_read_unlock();
+	return ifindex;
+}
+
 static void path_read(struct sock *sk, struct iw_mpa_path *path, bool used)
 {
 	struct dst_entry *dst = sk_dst_get(sk);
@@ -48,7 +59,7 @@ static void path_read(struct sock *sk, struct iw_mpa_path *path, bool used)
 		return;
 	path->dst = dst;
 	path->mtu = dst_mtu(dst);
-	path->ifindex = dst->dev->ifindex;
+	path->ifindex = path_ifindex(dst);
 	neigh = path_neighbour(dst, sk);
 	if (!neigh)
 		return;
