@@ -72,6 +72,23 @@ static void cxgb4_octets_behind_a_frame_abort(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, a->armed);
 }
 
+/* The ULP is asked once, and what comes while it thinks has no place to wait. */
+static void cxgb4_octets_while_the_ulp_thinks_abort(struct kunit *test)
+{
+	struct adapter *a = connecting(test);
+	u8 octet = 0;
+
+	adapter_reset(a, &settings_plain, false);
+	KUNIT_EXPECT_EQ(test, rx(test, a, &request_v2), C4MPA_GO_ON);
+	KUNIT_EXPECT_EQ(test, a->events, 1);
+	KUNIT_EXPECT_TRUE(test, a->armed);
+	KUNIT_EXPECT_EQ(test, adapter_rx(test, a, &octet, 1, OUT_SIZE), C4MPA_ABORT);
+	KUNIT_EXPECT_EQ(test, a->conn.why, IW_MPA_R_EARLY_DATA);
+	KUNIT_EXPECT_EQ(test, a->events, 1);
+	KUNIT_EXPECT_FALSE(test, a->armed);
+	KUNIT_EXPECT_EQ(test, a->out_len, 0);
+}
+
 /* Whoever handles the timer has the connection, and tells the ULP. */
 static void cxgb4_reply_behind_the_timer_is_left_alone(struct kunit *test)
 {
@@ -258,6 +275,39 @@ static void cxgb4_falls_back_to_revision_1_once(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, a->program.rev, 1);
 }
 
+/* A FIN in place of a Reply is an answer to revision 2; one in the middle of a Reply is none. */
+static void cxgb4_fin_in_place_of_a_reply_falls_back(struct kunit *test)
+{
+	struct c4mpa_settings settings = settings_plain;
+	struct adapter *a = connecting(test);
+	u8 octet = 'M';
+
+	KUNIT_EXPECT_TRUE(test, c4mpa_rx_fin(&a->conn));
+	KUNIT_EXPECT_TRUE(test, a->conn.again);
+	KUNIT_EXPECT_FALSE(test, a->armed);
+	KUNIT_EXPECT_EQ(test, a->events, 0);
+
+	adapter_reset(a, &settings, true);
+	adapter_connect(test, a);
+	KUNIT_EXPECT_EQ(test, adapter_rx(test, a, &octet, 1, 1), C4MPA_GO_ON);
+	KUNIT_EXPECT_FALSE(test, c4mpa_rx_fin(&a->conn));
+	KUNIT_EXPECT_FALSE(test, a->conn.again);
+	KUNIT_EXPECT_TRUE(test, a->armed);
+
+	/* Whoever handles the timer has the connection. */
+	adapter_reset(a, &settings, true);
+	adapter_connect(test, a);
+	a->expired = true;
+	KUNIT_EXPECT_FALSE(test, c4mpa_rx_fin(&a->conn));
+	KUNIT_EXPECT_FALSE(test, a->conn.again);
+
+	settings.rev = 1;
+	adapter_reset(a, &settings, true);
+	adapter_connect(test, a);
+	KUNIT_EXPECT_FALSE(test, c4mpa_rx_fin(&a->conn));
+	KUNIT_EXPECT_TRUE(test, a->armed);
+}
+
 /* RFC 5044 has no RTR message: with revision 1 the module's settings say whether there is one. */
 static void cxgb4_revision_1_has_the_rtr_of_the_settings(struct kunit *test)
 {
@@ -384,6 +434,7 @@ static void cxgb4_two_of_them_connect(struct kunit *test)
 
 static struct kunit_case cxgb4_end_cases[] = {
 	KUNIT_CASE(cxgb4_octets_behind_a_frame_abort),
+	KUNIT_CASE(cxgb4_octets_while_the_ulp_thinks_abort),
 	KUNIT_CASE(cxgb4_reply_behind_the_timer_is_left_alone),
 	KUNIT_CASE_PARAM(cxgb4_bad_frame_behind_the_timer_is_told_to_nobody, bad_gen_params),
 	KUNIT_CASE_PARAM(cxgb4_part_of_a_frame_waits_for_the_rest, good_gen_params),
@@ -394,6 +445,7 @@ static struct kunit_case cxgb4_end_cases[] = {
 	KUNIT_CASE(cxgb4_event_lost_ends_the_connection),
 	KUNIT_CASE(cxgb4_revision_above_its_own_is_aborted_without_a_reply),
 	KUNIT_CASE(cxgb4_falls_back_to_revision_1_once),
+	KUNIT_CASE(cxgb4_fin_in_place_of_a_reply_falls_back),
 	KUNIT_CASE(cxgb4_revision_1_has_the_rtr_of_the_settings),
 	KUNIT_CASE(cxgb4_peer_to_peer_is_the_initiators_to_ask),
 	KUNIT_CASE(cxgb4_reject_has_the_depths_that_were_asked_for),

@@ -11,6 +11,7 @@ functions and structures alone, so that nothing of the file is in the list:
 
     declare NAME              the body of the function NAME goes, its declaration stays
     remove NAME               the whole function goes
+    wrap NAME AS              the function is called AS, and NAME is declared: for one that calls AS
     condition NAME WORD TEXT  in NAME, the condition of the one "if" that has WORD becomes TEXT
     member NAME TEXT          the structure NAME gets a new last member
     include HEADER            is included before all others
@@ -41,6 +42,12 @@ def function(text, name):
     """Match of a definition: 1 is what the compiler has to know of it, 2 is the body."""
     return the_one(text, r'^((?:\w[\w \t*]*?[ \t*]|)%s\([^;{}]*?\))\n(\{\n.*?^\})\n' % re.escape(name),
                    'function %s' % name)
+
+
+def wrap(text, name, new):
+    match = function(text, name)
+    head = re.sub(r'\b%s\(' % re.escape(name), new + '(', match[1], count=1)
+    return '%s%s;\n\n%s%s' % (text[:match.start()], match[1], head, text[match.end(1):])
 
 
 def parenthesis(text, start):
@@ -95,8 +102,9 @@ def append(text, header):
 
 
 # What to do, and how many arguments; the last takes the rest of the line
-ACTIONS = {'declare': (declare, 1), 'remove': (remove, 1), 'condition': (condition, 3),
-           'member': (member, 2), 'include': (include, 1), 'append': (append, 1)}
+ACTIONS = {'declare': (declare, 1), 'remove': (remove, 1), 'wrap': (wrap, 2),
+           'condition': (condition, 3), 'member': (member, 2), 'include': (include, 1),
+           'append': (append, 1)}
 
 
 def read_edits(text):
@@ -158,6 +166,8 @@ int late(struct thing *t)
 SELFTEST = (
     ('f.c declare early', 'int more);\n\nint late', 'return t ?'),
     ('f.c remove late', 'static int late(struct thing *t);\n', 'return 2'),
+    ('f.c wrap early inner', 'more);\n\nstatic int *inner(struct thing *t,\n\t\t  int more)\n{\n\tif',
+     'int *early(struct thing *t,\n\t\t  int more)\n{'),
     ('f.c condition late tried enough(t)', '\tif (enough(t))\n\t\tearly(t, 1);\n\telse if (t->b)',
      'tried'),
     ('f.c condition late b enough(t, 1)', 'else if (enough(t, 1))', 't->b'),
@@ -167,6 +177,8 @@ SELFTEST = (
     ('g.c remove late\n# f.c remove early', SOURCE, None),
     ('f.c declare early\nf.c remove late', 'int more);', 'tried'),
     ('f.c declare earl', 'function earl: in 0 places'),
+    ('f.c wrap earl inner', 'function earl: in 0 places'),
+    ('f.c wrap early', 'arguments'),
     ('f.c remove tried', 'function tried: in 0 places'),
     ('f.c remove late\nf.c remove late', 'function late: in 0 places'),
     ('f.c condition late nothing x', 'late: 0 conditions with nothing'),

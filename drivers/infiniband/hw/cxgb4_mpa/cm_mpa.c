@@ -312,3 +312,77 @@ int c4iw_accept_cr(struct iw_cm_id *cm_id, struct iw_cm_conn_param *conn_param)
 	c4iw_put_ep(&ep->com);
 	return err;
 }
+
+/* What comes while the ULP thinks the driver would drop, though the device has acknowledged it. */
+static int rx_data(struct c4iw_dev *dev, struct sk_buff *skb)
+{
+	struct cpl_rx_data *hdr = cplhdr(skb);
+	struct c4iw_ep *ep = get_ep_from_tid(dev, GET_TID(hdr));
+	enum c4mpa_verdict verdict = C4MPA_GO_ON;
+	bool early;
+
+	if (!ep)
+		return 0;
+	mutex_lock(&ep->com.mutex);
+	early = ep->com.state == MPA_REQ_RCVD;
+	if (early)
+		verdict = c4mpa_rx_request(&ep->mpa, hdr + 1, ntohs(hdr->len));
+	mutex_unlock(&ep->com.mutex);
+	if (verdict == C4MPA_ABORT)
+		c4iw_ep_disconnect(ep, 1, GFP_KERNEL);
+	c4iw_put_ep(&ep->com);
+	return early ? 0 : cm_rx_data(dev, skb);
+}
+
+static int peer_close(struct c4iw_dev *dev, struct sk_buff *skb)
+{
+	struct cpl_peer_close *hdr = cplhdr(skb);
+	struct c4iw_ep *ep = get_ep_from_tid(dev, GET_TID(hdr));
+	bool again;
+
+	if (!ep)
+		return 0;
+	mutex_lock(&ep->com.mutex);
+	again = ep->com.state == MPA_REQ_SENT && c4mpa_rx_fin(&ep->mpa);
+	if (again)
+		ep->retry_with_mpa_v1 = 1;
+	mutex_unlock(&ep->com.mutex);
+	if (again)
+		c4iw_ep_disconnect(ep, 1, GFP_KERNEL);
+	c4iw_put_ep(&ep->com);
+	return again ? 0 : cm_peer_close(dev, skb);
+}
+
+/* The old TID, and its route, are given back; c4iw_reconnect() tells the ULP if it fails. */
+static void cm_begin_anew(struct c4iw_ep *ep)
+{
+	const struct sockaddr_in6 *local = (const struct sockaddr_in6 *)&ep->com.local_addr;
+	struct cxgb4_lld_info *lldi = &ep->com.dev->rdev.lldi;
+
+	if (local->sin6_family == AF_INET6)
+		cxgb4_clip_release(lldi->ports[0], (const u32 *)&local->sin6_addr, 1);
+	remove_ep_tid(ep);
+	cxgb4_remove_tid(lldi->tids, 0, ep->hwtid, ep->com.local_addr.ss_family);
+	dst_release(ep->dst);
+	cxgb4_l2t_release(ep->l2t);
+	c4iw_reconnect(ep);
+}
+
+static int abort_rpl(struct c4iw_dev *dev, struct sk_buff *skb)
+{
+	struct cpl_abort_rpl_rss6 *rpl = cplhdr(skb);
+	struct c4iw_ep *ep = get_ep_from_tid(dev, GET_TID(rpl));
+	bool again;
+
+	if (!ep)
+		return cm_abort_rpl(dev, skb);
+	mutex_lock(&ep->com.mutex);
+	again = ep->com.state == ABORTING && ep->mpa.again;
+	if (again)
+		__state_set(&ep->com, DEAD);
+	mutex_unlock(&ep->com.mutex);
+	if (again)
+		cm_begin_anew(ep);
+	c4iw_put_ep(&ep->com);
+	return again ? 0 : cm_abort_rpl(dev, skb);
+}

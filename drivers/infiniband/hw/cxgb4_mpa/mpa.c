@@ -189,11 +189,12 @@ enum c4mpa_verdict c4mpa_rx_reply(struct c4mpa_conn *conn, const void *octets, s
 
 /**
  * c4mpa_rx_request - octets have come for a responder
- * @conn: connection after c4mpa_init()
+ * @conn: connection after c4mpa_init(), before c4mpa_accept() and c4mpa_reject()
  * @octets: in the driver's buffer
  * @len: how many
  *
- * The timer goes on if the ULP was asked.
+ * The timer goes on if the ULP was asked. What comes behind the Request cannot wait for the QP:
+ * that ends the connection, as it does in one buffer with the Request.
  *
  * Return: what is to become of the connection.
  */
@@ -280,4 +281,19 @@ int c4mpa_reject(struct c4mpa_conn *conn, const void *pd, u16 pd_len)
 bool c4mpa_may_fall_back(const struct c4mpa_conn *conn)
 {
 	return iw_mpa_may_fall_back(&conn->sent, &conn->reader);
+}
+
+/**
+ * c4mpa_rx_fin - the peer has closed a connection that awaits the Reply
+ * @conn: connection after c4mpa_connect()
+ *
+ * A peer that does not know revision 2 may close, and not reset (RFC 6581 10).
+ *
+ * Return: true if it is to be aborted, and tried with revision 1 when the device is done with it;
+ * the timer is stopped then.
+ */
+bool c4mpa_rx_fin(struct c4mpa_conn *conn)
+{
+	conn->again = c4mpa_may_fall_back(conn) && conn->ops->disarm(conn);
+	return conn->again;
 }

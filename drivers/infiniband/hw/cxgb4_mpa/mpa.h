@@ -11,7 +11,9 @@
  *   CONNECTING      c4mpa_connect()        MPA_REQ_SENT
  *   MPA_REQ_SENT    c4mpa_rx_reply()       FPDU_MODE within start; or close, or abort
  *   MPA_REQ_SENT    c4mpa_may_fall_back()  reset by the peer: CONNECTING, or the end
+ *   MPA_REQ_SENT    c4mpa_rx_fin()         closed by the peer: abort, then CONNECTING; or the end
  *   MPA_REQ_WAIT    c4mpa_rx_request()     MPA_REQ_RCVD within event; or abort
+ *   MPA_REQ_RCVD    c4mpa_rx_request()     more has come: abort
  *   MPA_REQ_RCVD    c4mpa_accept()         FPDU_MODE; or abort
  *   MPA_REQ_RCVD    c4mpa_reject()         close
  */
@@ -101,6 +103,7 @@ struct c4mpa_settings {
  * @sent: the frame that was sent, without private data
  * @peer: the peer's frame; its private data is in @rx
  * @params: what to program
+ * @again: the connection is aborted, to be tried with revision 1
  * @why: why the startup failed
  */
 struct c4mpa_conn {
@@ -112,6 +115,7 @@ struct c4mpa_conn {
 	struct iw_mpa_frame	sent;
 	struct iw_mpa_frame	peer;
 	struct iw_mpa_params	params;
+	bool			again;
 	enum iw_mpa_reason	why;
 };
 
@@ -123,5 +127,6 @@ enum c4mpa_verdict c4mpa_rx_request(struct c4mpa_conn *conn, const void *octets,
 int c4mpa_accept(struct c4mpa_conn *conn, u16 ird, u16 ord, const void *pd, u16 pd_len);
 int c4mpa_reject(struct c4mpa_conn *conn, const void *pd, u16 pd_len);
 bool c4mpa_may_fall_back(const struct c4mpa_conn *conn);
+bool c4mpa_rx_fin(struct c4mpa_conn *conn);
 
 #endif /* _CXGB4_MPA_H */
