@@ -34,7 +34,7 @@ DATA_SAMPLE='R_5_|D_7_1_1_|F_4_1_1|R_7_2_1'
 FILES=
 STARTUP="responder initiator fast_open hazards load storms"
 DATA="data_mpa data_ddp data_rdmap data_ops data_order data_states data_term data_access data_rings data_kernel data_fuzz data_storms"
-NOT_JUDGED="load storms data_storms data_faults"	# they send so much, or wreck so much, that nobody wants it captured
+NOT_JUDGED="load storms data_storms data_faults data_charge"	# they send or wreck so much that nobody wants it captured, or send nothing
 OPTIONS=()	# for run.py
 PATTERN=
 
@@ -150,6 +150,7 @@ main() {
 		STARTUP+=' faults'
 		DATA+=' data_faults'
 	fi
+	kernel_debugs "$KERNEL" || DATA+=' data_charge'
 	# Storms of objects are for the long run.
 	[[ ${#OPTIONS[@]} -eq 0 ]] || DATA=${DATA/ data_storms/}
 	FILES=${FILES:-$STARTUP $DATA}

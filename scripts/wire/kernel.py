@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0
 """What the module, and the kernel around it, say of themselves."""
 
+import os
 import re
+import subprocess
 
 from harness import check, poll
 
@@ -47,6 +49,14 @@ def endpoints(*ports):
         role, state, *addresses = ENDPOINT.search(line).groups()
         if not ports or any(int(address.rpartition(":")[2]) in ports for address in addresses):
             yield role, state
+
+
+def cgroups(path="/run/cgroup"):
+    """Where the groups of processes are"""
+    os.makedirs(path, exist_ok=True)
+    if not os.path.exists(path + "/cgroup.procs"):
+        subprocess.run(["mount", "-t", "cgroup2", "none", path], check=True)
+    return path
 
 
 def shrink(names):

@@ -21,6 +21,7 @@ import traceback
 import zlib
 
 import data_access
+import data_charge
 import data_ddp
 import data_faults
 import data_fuzz
@@ -49,10 +50,10 @@ import storms
 import verbs
 
 DATA = (data_mpa, data_ddp, data_rdmap, data_ops, data_order, data_states, data_term, data_access,
-        data_rings, data_kernel, data_fuzz, data_storms, data_faults)
+        data_rings, data_kernel, data_charge, data_fuzz, data_storms, data_faults)
 MODULES = responder, initiator, fast_open, hazards, storms, load, faults, *DATA
 # They have peers that are nobody's test.
-LOADS = storms.__name__, load.__name__, data_storms.__name__, data_faults.__name__
+LOADS = tuple(module.__name__ for module in (storms, load, data_storms, data_faults, data_charge))
 
 
 def sample(tests, salt, part):

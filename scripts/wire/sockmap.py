@@ -9,7 +9,8 @@ import ctypes
 import os
 import platform
 import struct
-import subprocess
+
+from kernel import cgroups
 
 SYSCALL = {"x86_64": 321}[platform.machine()]
 MAP_CREATE, PROG_LOAD, PROG_ATTACH, PROG_DETACH = 0, 5, 8, 9
@@ -53,11 +54,8 @@ def program(sockets):
 class Sockmap:
     """In force until close()."""
 
-    def __init__(self, cgroup="/run/cgroup"):
-        os.makedirs(cgroup, exist_ok=True)
-        if not os.path.exists(cgroup + "/cgroup.procs"):
-            subprocess.run(["mount", "-t", "cgroup2", "none", cgroup], check=True)
-        self.cgroup = os.open(cgroup, os.O_RDONLY)
+    def __init__(self):
+        self.cgroup = os.open(cgroups(), os.O_RDONLY)
         self.sockets = bpf(MAP_CREATE, struct.pack("<IIII", MAP_TYPE_SOCKHASH, 4, 4, 4096))
         insns = program(self.sockets)
         text = ctypes.create_string_buffer(insns, len(insns))

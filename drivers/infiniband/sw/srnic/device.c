@@ -172,8 +172,9 @@ static int device_setup(struct srnic_dev *dev, struct net_device *netdev)
 	static struct lock_class_key mrs_key;
 	struct ib_device *ibdev = &dev->ibdev;
 
-	xa_init_flags(&dev->qps, XA_FLAGS_ALLOC1 | XA_FLAGS_LOCK_IRQ);
-	xa_init(&dev->mrs);
+	xa_init_flags(&dev->qps, XA_FLAGS_ALLOC1 | XA_FLAGS_LOCK_IRQ | XA_FLAGS_ACCOUNT);
+	/* STags are random: the table's share of a region is larger than the region. */
+	xa_init_flags(&dev->mrs, XA_FLAGS_ACCOUNT);
 	lockdep_set_class(&dev->mrs.xa_lock, &mrs_key);
 	dev->stats = alloc_percpu(struct srnic_stats);
 	if (!dev->stats)

@@ -17,14 +17,16 @@
 /* Blocks that pinned memory may be made of: pages, and what huge pages may be */
 #define MR_BLOCKS	(PAGE_SIZE | SZ_2M | SZ_1G)
 
+/* Only those of applications are charged to a cgroup: see "Security" in srnic.rst. */
 static struct srnic_mr *mr_alloc(struct ib_pd *pd, enum srnic_mr_kind kind)
 {
+	gfp_t gfp = kind == SRNIC_MR_USER ? GFP_KERNEL_ACCOUNT : GFP_KERNEL;
 	struct srnic_dev *dev = to_srnic_dev(pd->device);
 	struct srnic_mr *mr;
 
 	if (!atomic_add_unless(&dev->objects.mr, 1, SRNIC_MAX_MR))
 		return NULL;
-	mr = kzalloc_obj(*mr, GFP_KERNEL);
+	mr = kzalloc_obj(*mr, gfp);
 	if (!mr) {
 		atomic_dec(&dev->objects.mr);
 		return NULL;
