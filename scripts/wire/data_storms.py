@@ -99,6 +99,20 @@ def netdev_goes_as_its_device_is_added(b):
     check(poll(lambda: not os.path.exists("/sys/class/infiniband/siw9")), "the device is left")
 
 
+@rule("L-08")
+def port_goes_down_and_up(b):
+    """A program hears of it once each time, and can ask how it is."""
+    ground = Ground(b)
+    verbs = Dut(b.another(ground.address)).verbs
+    Verbs.end_spare()       # it has the device open
+    for _ in range(2):
+        for name, state, deed in (("PORT_ERR", "DOWN", "down"), ("PORT_ACTIVE", "ACTIVE", "up")):
+            run(f"ip link set storm0 {deed}")
+            verbs.async_event(f"{name} -")
+            check(f"state {state}" in run("rdma link show siw1/1"), f"the port is not {state}")
+            verbs.nothing_happens()
+
+
 # --- a storm -------------------------------------------------------------------------------
 
 class Storm:

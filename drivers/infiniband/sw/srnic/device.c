@@ -118,6 +118,45 @@ static void srnic_dealloc_driver(struct ib_device *ibdev)
 	srnic_stats_free(dev);
 }
 
+static void device_note_netdev(struct srnic_dev *dev, const struct net_device *netdev)
+{
+	WRITE_ONCE(dev->port_up, netif_running(netdev) && netif_carrier_ok(netdev));
+	WRITE_ONCE(dev->mtu, netdev->mtu);
+}
+
+static void device_tell(struct srnic_dev *dev, enum ib_event_type type)
+{
+	struct ib_event event = {
+		.device			= &dev->ibdev,
+		.element.port_num	= 1,
+		.event			= type,
+	};
+
+	ib_dispatch_event(&event);
+}
+
+static void device_follow_port(struct srnic_dev *dev, const struct net_device *netdev)
+{
+	bool was_up = dev->port_up;
+
+	device_note_netdev(dev, netdev);
+	if (dev->port_up != was_up)
+		device_tell(dev, dev->port_up ? IB_EVENT_PORT_ACTIVE : IB_EVENT_PORT_ERR);
+}
+
+#ifndef COMPAT_LACKS_REPORT_PORT_EVENT
+/*
+ * Without this one the core tells of UP, DOWN and CHANGE on its own: a second time where we do, and
+ * even when the port stays as it was. It leaves out bonds: we hear of those, and of all others on
+ * older kernels, from srnic_netdev_event(). Whoever comes second finds nothing new. Under rtnl.
+ */
+static void srnic_report_port_event(struct ib_device *ibdev, struct net_device *netdev,
+				    unsigned long event)
+{
+	device_follow_port(to_srnic_dev(ibdev), netdev);
+}
+#endif
+
 /* The number is siw's, and so is the ABI: libsiw of any rdma-core takes us for its own. */
 static const struct ib_device_ops srnic_device_ops = {
 	.owner			= THIS_MODULE,
@@ -134,13 +173,10 @@ static const struct ib_device_ops srnic_device_ops = {
 	.query_device		= srnic_query_device,
 	.query_gid		= srnic_query_gid,
 	.query_port		= srnic_query_port,
+#ifndef COMPAT_LACKS_REPORT_PORT_EVENT
+	.report_port_event	= srnic_report_port_event,
+#endif
 };
-
-static void device_note_netdev(struct srnic_dev *dev, const struct net_device *netdev)
-{
-	WRITE_ONCE(dev->port_up, netif_running(netdev) && netif_carrier_ok(netdev));
-	WRITE_ONCE(dev->mtu, netdev->mtu);
-}
 
 static void device_note_mac(struct srnic_dev *dev, const struct net_device *netdev)
 {
@@ -227,26 +263,6 @@ static struct srnic_dev *device_of(struct net_device *netdev)
 		ibdev = NULL;
 	}
 	return ibdev ? to_srnic_dev(ibdev) : NULL;
-}
-
-static void device_tell(struct srnic_dev *dev, enum ib_event_type type)
-{
-	struct ib_event event = {
-		.device			= &dev->ibdev,
-		.element.port_num	= 1,
-		.event			= type,
-	};
-
-	ib_dispatch_event(&event);
-}
-
-static void device_follow_port(struct srnic_dev *dev, const struct net_device *netdev)
-{
-	bool was_up = dev->port_up;
-
-	device_note_netdev(dev, netdev);
-	if (dev->port_up != was_up)
-		device_tell(dev, dev->port_up ? IB_EVENT_PORT_ACTIVE : IB_EVENT_PORT_ERR);
 }
 
 static void device_follow_mac(struct srnic_dev *dev, const struct net_device *netdev)

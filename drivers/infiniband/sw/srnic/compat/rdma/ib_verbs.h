@@ -21,6 +21,11 @@ static inline void ib_mark_name_assigned_by_user(struct ib_device *ibdev)
 }
 #endif
 
+/* Since Linux 6.14 the core tells of ports, unless the driver has a function for it. */
+#ifndef SRNIC_HAS_REPORT_PORT_EVENT
+#define COMPAT_LACKS_REPORT_PORT_EVENT
+#endif
+
 /*
  * The verbs are written for the newest kernel. In the table of verbs, compat_VERB() stands around
  * one that older kernels call with other arguments.
