@@ -240,6 +240,11 @@ static void mem_removed_region_is_invalid(struct kunit *test)
 	srnic_stag_remove(p->dev, mr);
 	KUNIT_EXPECT_FALSE(test, mr->valid);
 	KUNIT_EXPECT_EQ(test, srnic_stag_invalidate(p->dev, &p->pd, mr->stag), -EINVAL);
+	/* As one that has found it before, and is too late */
+	KUNIT_ASSERT_EQ(test, xa_err(xa_store(&p->dev->mrs, mr->stag >> 8, mr, GFP_KERNEL)), 0);
+	KUNIT_EXPECT_EQ(test, srnic_stag_register(p->dev, &p->pd, mr->stag, 0, 100, 0), -EINVAL);
+	KUNIT_EXPECT_FALSE(test, mr->valid);
+	xa_erase(&p->dev->mrs, mr->stag >> 8);
 	kfree(mr->map[0]);
 	kfree(mr->map[1]);
 	kfree(mr);

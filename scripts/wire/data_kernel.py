@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0
 """What only the kernel's ULPs have: fast registration, invalidation, drain (see kverbs.py)."""
 
+import ctypes
+import mmap
+
 import rdmap
 from harness import check, equal
 from kverbs import (FENCE, LOCAL_WRITE, MEMORY, REMOTE_READ, REMOTE_WRITE, SIGNALED,
@@ -48,6 +51,25 @@ def R_8_1_1_4_fast_registered_region(b, pieces, type_, offset, role):
     equal(link.peer.hear_message(READ_RESPONSE), data, "response")
     link.peer.write(mr.rkey, mr.start + size - 1, b"xy")
     link.refused(rdmap.TAGGED_BOUNDS, flush=())
+
+
+@rule("R-8.1.1-4", cases=both())
+def R_8_1_1_4_memory_of_a_process_that_a_kernel_ulp_registers(b, role):
+    """ib_reg_user_mr(): no application asks, so none is to be answered."""
+    link = KernelLink(b, role)
+    with mmap.mmap(-1, 8192) as memory:
+        start = ctypes.addressof(ctypes.c_char.from_buffer(memory)) + 100
+        rkey = int(link.kv.do(f"user 0 {start:x} 5000")[0].split()[1], 0)
+        data = random_octets(5000)
+        link.peer.write(rkey, start, data, 1400)
+        link.ping()
+        equal(memory[100:5100], data, "memory of the process")
+        link.peer.read(rkey, start, 5000)
+        equal(link.peer.hear_message(READ_RESPONSE), data, "response")
+        link.kv.do("free 0")
+        link.peer.write(rkey, start, b"late")
+        link.refused(rdmap.TAGGED_STAG, flush=())
+        equal(memory[100:5100], data, "memory of the process")
 
 
 @rule("R-8.1.1-4", cases=both((4096,), (16384,), (65536,)))

@@ -271,6 +271,14 @@ static int do_modify(int argc, char **argv)
 	return qp ? result(ibv_modify_qp(qp->qp, &attr, IBV_QP_STATE)) : -1;
 }
 
+static int do_modify_mask(int argc, char **argv)
+{
+	struct object *qp = find(QP, argv[0]);
+	struct ibv_qp_attr attr = { .qp_state = number(argv[1]) };
+
+	return qp ? result(ibv_modify_qp(qp->qp, &attr, number(argv[2]))) : -1;
+}
+
 static int do_query(int argc, char **argv)
 {
 	struct object *qp = find(QP, argv[0]);
@@ -364,6 +372,7 @@ const struct command object_commands[] = {
 	 */
 	{ "qp", do_qp, 11 },
 	{ "modify", do_modify, 2 },		/* QP STATE */
+	{ "modify_mask", do_modify_mask, 3 },	/* QP STATE MASK */
 	{ "query", do_query, 1 },		/* QP: "STATE STATE SIGNAL-ALL" and what was granted */
 	{ "device", do_device, 0 },		/* "DEVICE NAME=VALUE ..." */
 	{ "destroy", do_destroy, 1 },		/* OBJECT... */

@@ -46,6 +46,7 @@ __printf(2, 3) void kv_happened(struct kv *kv, const char *format, ...);
 void kv_forget_wrs(struct kv *kv);
 
 int kv_mr(struct kv *kv, char *args);
+int kv_user(struct kv *kv, char *args);
 int kv_map(struct kv *kv, char *args);
 int kv_key(struct kv *kv, char *args);
 int kv_free(struct kv *kv, char *args);

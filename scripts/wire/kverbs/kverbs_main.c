@@ -9,6 +9,7 @@
  *	accept IRD ORD, connect IRD ORD
  *	mr N PD MAX TYPE			TYPE: 0 memory, 1 with gaps; PD: 0 that of the QP, 1
  *	map N PAGE-SIZE SG-OFFSET AT,LENGTH...	"MAP ELEMENTS IOVA LENGTH RKEY"
+ *	user N START LENGTH			"KEY RKEY": memory of the process, START in hex
  *	key N KEY				the last octet of the STag: "KEY RKEY"
  *	free N
  *	recv ID AT,LENGTH...
@@ -272,7 +273,8 @@ static const struct {
 	int (*run)(struct kv *kv, char *args);
 } commands[] = {
 	{ "listen", kv_listen }, { "resolve", kv_resolve }, { "prepare", kv_prepare },
-	{ "accept", kv_accept }, { "connect", kv_connect }, { "mr", kv_mr }, { "map", kv_map },
+	{ "accept", kv_accept }, { "connect", kv_connect }, { "mr", kv_mr }, { "user", kv_user },
+	{ "map", kv_map },
 	{ "key", kv_key }, { "free", kv_free }, { "recv", kv_recv }, { "post", kv_post },
 	{ "take", kv_take }, { "modify", kv_modify }, { "query", kv_query },
 	{ "drain", kv_drain }, { "disconnect", kv_disconnect }, { "destroy", kv_destroy },

@@ -48,6 +48,24 @@ int kv_mr(struct kv *kv, char *args)
 	return 0;
 }
 
+/* Memory of the process that writes the command */
+int kv_user(struct kv *kv, char *args)
+{
+	unsigned long long start, size;
+	struct ib_mr *mr;
+	unsigned int n;
+
+	if (sscanf(args, "%u %llx %llu", &n, &start, &size) != 3 || n >= MAX_MRS || kv->mr[n])
+		return -EINVAL;
+	mr = ib_reg_user_mr(kv->pd[0], start, size, start, IB_ACCESS_LOCAL_WRITE |
+			    IB_ACCESS_REMOTE_WRITE | IB_ACCESS_REMOTE_READ);
+	if (IS_ERR(mr))
+		return PTR_ERR(mr);
+	kv->mr[n] = mr;
+	seq_buf_printf(&kv->said, "KEY %#x\n", mr->rkey);
+	return 0;
+}
+
 static struct ib_mr *mr_of(struct kv *kv, const char *args)
 {
 	unsigned int n;

@@ -133,9 +133,11 @@ void srnic_cq_put(struct srnic_cq *cq, const struct srnic_cqe *cqe, bool solicit
 			upcalls_add(up, cq);
 	} else {
 		up->full = true;
-		if (!cq->overflowed)
+		if (!cq->overflowed) {
+			cq->overflowed = true;
+			set_bit(SRNIC_CQ_LOST, &cq->due);
 			queue_work(srnic_event_wq, &cq->event_work);
-		cq->overflowed = true;
+		}
 	}
 	spin_unlock_irqrestore(&cq->lock, flags);
 }
@@ -171,6 +173,26 @@ void srnic_cq_call(struct srnic_upcalls *up)
 		local_bh_disable();
 		cq_upcall(up->cq[i]);
 		local_bh_enable();
+		up->cq[i] = NULL;
+	}
+}
+
+/**
+ * srnic_cq_call_later - have the handlers called that are due, by a work item
+ * @up: which; no handler on return
+ *
+ * For a verb of the ULP, which may hold the locks that its handler takes: a driver must not
+ * call back from within one (Documentation/infiniband/core_locking.rst).
+ *
+ * Context: any; @up->cq[] are of a QP that the caller keeps.
+ */
+void srnic_cq_call_later(struct srnic_upcalls *up)
+{
+	int i;
+
+	for (i = 0; i < SRNIC_UPCALLS && up->cq[i]; i++) {
+		set_bit(SRNIC_CQ_CALL, &up->cq[i]->due);
+		queue_work(srnic_event_wq, &up->cq[i]->event_work);
 		up->cq[i] = NULL;
 	}
 }
@@ -284,8 +306,14 @@ static void cq_event_work(struct work_struct *work)
 		.element.cq	= &cq->ibcq,
 		.event		= IB_EVENT_CQ_ERR,
 	};
+	struct srnic_upcalls up = {};
 
-	if (cq->ibcq.event_handler)
+	/* Who sets one of them queues this behind that. */
+	if (test_and_clear_bit(SRNIC_CQ_CALL, &cq->due)) {
+		up.cq[0] = cq;
+		srnic_cq_call(&up);
+	}
+	if (test_and_clear_bit(SRNIC_CQ_LOST, &cq->due) && cq->ibcq.event_handler)
 		cq->ibcq.event_handler(&event, cq->ibcq.cq_context);
 }
 

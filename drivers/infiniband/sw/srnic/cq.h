@@ -22,6 +22,7 @@ struct srnic_upcalls {
 void srnic_cq_put(struct srnic_cq *cq, const struct srnic_cqe *cqe, bool solicited,
 		  struct srnic_upcalls *up);
 void srnic_cq_call(struct srnic_upcalls *up);
+void srnic_cq_call_later(struct srnic_upcalls *up);
 void srnic_cq_forget(struct srnic_cq *cq, const struct ib_qp *qp);
 int srnic_cq_poll(struct srnic_cq *cq, int max, struct ib_wc *wc);
 int srnic_cq_arm(struct srnic_cq *cq, enum ib_cq_notify_flags flags);

@@ -299,10 +299,9 @@ static void device_catch_up(struct net_device *netdev)
 	rtnl_unlock();
 }
 
-static int srnic_newlink(const char *name, struct net_device *netdev)
+static int link_add(const char *name, struct net_device *netdev)
 {
 	struct srnic_dev *dev = device_of(netdev);
-	int err;
 
 	if (dev) {
 		ib_device_put(&dev->ibdev);
@@ -310,7 +309,18 @@ static int srnic_newlink(const char *name, struct net_device *netdev)
 	}
 	if (!device_is_possible(netdev))
 		return -EINVAL;
-	err = device_make(netdev, name);
+	return device_make(netdev, name);
+}
+
+/* The RDMA core lets two administrators in at once, and would give both a device. */
+static int srnic_newlink(const char *name, struct net_device *netdev)
+{
+	static DEFINE_MUTEX(one_at_a_time);
+	int err;
+
+	mutex_lock(&one_at_a_time);
+	err = link_add(name, netdev);
+	mutex_unlock(&one_at_a_time);
 	if (!err)
 		device_catch_up(netdev);
 	return err;

@@ -141,7 +141,7 @@ static int mr_pin(struct srnic_mr *mr, u64 start, u64 len, u64 iova, int access)
  * @iova: what the first octet is called in work requests and on the wire
  * @access: set of IB_ACCESS_*
  * @dmah: a hint where DMA should go, which is refused: there is no DMA here
- * @udata: the application's
+ * @udata: the application's; NULL if a kernel ULP registers memory of the current process
  *
  * Context: process.
  *
@@ -157,7 +157,7 @@ struct ib_mr *srnic_reg_user_mr(struct ib_pd *pd, u64 start, u64 len, u64 iova, 
 
 	if (!len || dmah || (access & ~(MR_ACCESS | MR_ACCESS_VOID)))
 		return ERR_PTR(len ? -EOPNOTSUPP : -EINVAL);
-	if (udata->outlen < sizeof(resp))
+	if (udata && udata->outlen < sizeof(resp))
 		return ERR_PTR(-EINVAL);
 	mr = mr_alloc(pd, SRNIC_MR_USER);
 	if (!mr)
@@ -172,7 +172,7 @@ struct ib_mr *srnic_reg_user_mr(struct ib_pd *pd, u64 start, u64 len, u64 iova, 
 	mr->size = len;
 	mr->valid = true;
 	ibmr = mr_publish(mr);
-	if (IS_ERR(ibmr))
+	if (IS_ERR(ibmr) || !udata)
 		return ibmr;
 	resp.stag = ibmr->lkey;
 	err = ib_copy_to_udata(udata, &resp, sizeof(resp));

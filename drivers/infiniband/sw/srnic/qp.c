@@ -105,6 +105,7 @@ static bool qp_flush_rq(struct srnic_qp *qp, struct srnic_upcalls *up)
 			break;
 		srnic_place_complete(qp, rwqe.id, IB_WC_WR_FLUSH_ERR, up);
 		srnic_count(qp->dev, wr_flushed);
+		cond_resched();
 	}
 	return n;
 }
@@ -129,10 +130,11 @@ static void qp_flush_locked(struct srnic_qp *qp, struct srnic_upcalls *up)
 	/* With an SRQ no receive can come; a Send can, without a doorbell, while we flush. */
 	if (!qp->user || (qp->srq && !more))
 		return;
-	qp->flush_ms = found || more ? SRNIC_FLUSH_MIN_MS :
-			       min_t(u32, 2 * qp->flush_ms, SRNIC_FLUSH_MAX_MS);
+	if (found || more)
+		qp->flush_ms = SRNIC_FLUSH_MIN_MS;
 	if (!READ_ONCE(qp->dying))
 		queue_delayed_work(srnic_wq, &qp->flush_work, msecs_to_jiffies(qp->flush_ms));
+	qp->flush_ms = min_t(u32, 2 * qp->flush_ms, SRNIC_FLUSH_MAX_MS);
 }
 
 /**
@@ -354,15 +356,17 @@ static int qp_to_idle(struct srnic_qp *qp, enum ib_qp_state state)
 		qp_discard(qp);
 	empty = qp_is_empty(qp);
 	spin_lock_irq(&qp->lock);
-	if (qp->state == SRNIC_ERROR && !qp->ep && empty && state != IB_QPS_RTR)
+	if (qp->state == SRNIC_ERROR && !qp->ep && empty && state != IB_QPS_RTR) {
 		qp_set_state(qp, SRNIC_IDLE);
+		qp->flush_ms = SRNIC_FLUSH_MIN_MS;
+	}
 	if (qp->state == SRNIC_IDLE)
 		qp->idle_state = state;
 	else if (state != IB_QPS_RTR || qp->state == SRNIC_ERROR)
 		err = -EINVAL;
 	spin_unlock_irq(&qp->lock);
 	mutex_unlock(&qp->tx.lock);
-	srnic_cq_call(&up);
+	srnic_cq_call_later(&up);
 	return err;
 }
 

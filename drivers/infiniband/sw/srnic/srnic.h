@@ -46,13 +46,13 @@
 /* What one run may do before others have a turn */
 #define SRNIC_TX_QUOTA		SZ_1M
 #define SRNIC_RX_BUDGET		SZ_256K
-/* How long a Terminate message may wait for room in the socket */
-#define SRNIC_TERM_MS		2000
+/* How long a Terminate message waits for room in the socket while the peer acknowledges nothing */
+#define SRNIC_TERM_MS		5000
 /* When to try again if there was no memory */
 #define SRNIC_RETRY_MS		10
 /* How often to look for receives that an application posts to a QP in error */
 #define SRNIC_FLUSH_MIN_MS	10
-#define SRNIC_FLUSH_MAX_MS	1000
+#define SRNIC_FLUSH_MAX_MS	250
 
 struct srnic_ring;
 
@@ -120,6 +120,7 @@ struct srnic_extent {
  * @closed: whoever wants to read waits at @gate
  * @kind: what it is; does not change
  * @valid: may be accessed; under @lock
+ * @removed: has left the table of STags, and is never valid again; under @lock
  * @stag: index and key; under @lock
  * @access: set of IB_ACCESS_*; under @lock
  * @base: address of its first octet, as in SGEs and on the wire; under @lock
@@ -142,6 +143,7 @@ struct srnic_mr {
 	bool			closed;
 	enum srnic_mr_kind	kind;
 	bool			valid;
+	bool			removed;
 	u32			stag;
 	u32			access;
 	u64			base;
@@ -196,6 +198,12 @@ struct srnic_cqe {
 	bool		inv;
 };
 
+/* What a completion queue has a work item do, by number of the bit */
+enum srnic_cq_due {
+	SRNIC_CQ_CALL,		/* the handler */
+	SRNIC_CQ_LOST,		/* tell of the overflow */
+};
+
 /**
  * struct srnic_cq - a completion queue
  * @ibcq: what the RDMA core knows
@@ -210,7 +218,8 @@ struct srnic_cqe {
  * @armed: kernel: what it is armed for
  * @overflowed: a completion was lost; tell once
  * @upcalls: calls of the handler that are due; whoever makes it 1 calls
- * @event_work: tells the ULP of the overflow
+ * @due: set of SRNIC_CQ_* that @event_work has to do; @lock is not needed
+ * @event_work: calls the handler, or tells the ULP of the overflow
  */
 struct srnic_cq {
 	struct ib_cq		ibcq;
@@ -225,6 +234,7 @@ struct srnic_cq {
 	u32			armed;
 	bool			overflowed;
 	atomic_t		upcalls;
+	unsigned long		due;
 	struct work_struct	event_work;
 };
 
@@ -454,6 +464,7 @@ struct srnic_msg {
  * @crc: FPDUs have a CRC
  * @markers: FPDUs have Markers
  * @deadline: when the Terminate message is given up, in jiffies; 0 if none is due
+ * @acked: what the peer had acknowledged when @deadline was set
  * @ord: Reads that may be unanswered
  * @pos: octets since SeqStart, Markers included, modulo 2^32
  * @msn: next MSN of each queue
@@ -478,6 +489,7 @@ struct srnic_tx {
 	bool			markers;
 	u16			ord;
 	unsigned long		deadline;
+	u32			acked;
 	u32			pos;
 	u32			msn[SRNIC_QN_COUNT];
 	struct srnic_msg	msg;

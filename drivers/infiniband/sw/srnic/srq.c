@@ -81,7 +81,7 @@ static int srq_check(const struct ib_srq_init_attr *init)
  * @init: what is asked for; what is granted on return
  * @udata: the application's, or NULL
  *
- * A limit that cannot be is none: ibv_create_srq(3) says that nobody looks at it.
+ * The limit is not looked at: ibv_create_srq(3) says so, and programs leave anything there.
  *
  * Context: process.
  *
@@ -107,8 +107,6 @@ int srnic_create_srq(struct ib_srq *ibsrq, struct ib_srq_init_attr *init, struct
 
 	INIT_WORK(&srq->event_work, srnic_srq_event_work);
 	srq->max_sge = init->attr.max_sge ?: 1;
-	if (init->attr.srq_limit <= init->attr.max_wr)
-		srq->limit = init->attr.srq_limit;
 	err = srnic_rq_create(&srq->rq, init->attr.max_wr, ctx, &resp.srq_key);
 	if (!err && udata) {
 		resp.num_rqe = srq->rq.size;

@@ -114,6 +114,7 @@ void srnic_stag_remove(struct srnic_dev *dev, struct srnic_mr *mr)
 	xa_erase(&dev->mrs, stag_index(mr->stag));
 	stag_lock(mr);
 	mr->valid = false;
+	mr->removed = true;
 	stag_unlock(mr);
 }
 
@@ -177,7 +178,8 @@ static int stag_register(struct srnic_mr *mr, const struct ib_pd *pd, u32 stag, 
 {
 	u8 table = mr->active ^ mr->mapped;
 
-	if (mr->kind != SRNIC_MR_FAST || mr->valid || mr->ibmr.pd != pd)
+	/* The sender may have found the region before it was removed: its tables are freed then. */
+	if (mr->removed || mr->kind != SRNIC_MR_FAST || mr->valid || mr->ibmr.pd != pd)
 		return -EINVAL;
 	if (size > srnic_target_size(mr, table))
 		return -EINVAL;

@@ -147,9 +147,11 @@ static int qp_check(const struct ib_qp_init_attr *init)
 		return -EOPNOTSUPP;
 	if (!init->send_cq || !init->recv_cq)
 		return -EINVAL;
-	if (cap->max_send_wr > SRNIC_MAX_WR || cap->max_recv_wr > SRNIC_MAX_WR ||
-	    cap->max_send_sge > SRNIC_MAX_SGE || cap->max_recv_sge > SRNIC_MAX_SGE ||
+	if (cap->max_send_wr > SRNIC_MAX_WR || cap->max_send_sge > SRNIC_MAX_SGE ||
 	    cap->max_inline_data > SRNIC_MAX_INLINE)
+		return -EINVAL;
+	/* A QP with an SRQ has no receive queue: ibv_create_qp(3) says that both are ignored. */
+	if (!init->srq && (cap->max_recv_wr > SRNIC_MAX_WR || cap->max_recv_sge > SRNIC_MAX_SGE))
 		return -EINVAL;
 	return 0;
 }
@@ -253,10 +255,13 @@ count:
 	return err;
 }
 
+/* What a QP of iWARP does not have, and what is not changed behind create_qp */
+#define QP_NEVER_MODIFIED	(IB_QP_CAP | IB_QP_QKEY | IB_QP_ALT_PATH | IB_QP_PATH_MIG_STATE)
+
 static int srnic_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 			   struct ib_udata *udata)
 {
-	if (mask & ~IB_QP_ATTR_STANDARD_BITS)
+	if (mask & (~IB_QP_ATTR_STANDARD_BITS | QP_NEVER_MODIFIED))
 		return -EOPNOTSUPP;
 	return srnic_qp_modify(to_srnic_qp(ibqp), attr, mask);
 }
