@@ -28,8 +28,8 @@
 #define ST_OPEN_TX	(ST(UNANSWERED) | ST(OFFLOADED))
 #define ST_ENDS		(ST(FINISHING) | ST(HALF_CLOSED) | ST(PEER_FINISHED))
 #define ST_DRIVER	(ST_CLOSED_TX | ST_OPEN_TX | ST_ENDS)
-/* It may still say why it closes */
-#define ST_SPEAKS	(ST_CLOSED_TX | ST_OPEN_TX | ST(FINISHING))
+/* It may still say why it closes, or has sent FIN; the peer has not */
+#define ST_SPEAKS	(ST_CLOSED_TX | ST_OPEN_TX | ST(FINISHING) | ST(HALF_CLOSED))
 
 /* Which events are void in which state, and where the others lead: one row a leg */
 

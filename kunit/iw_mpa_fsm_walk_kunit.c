@@ -311,6 +311,8 @@ static u32 due_at_end(u32 past, enum iw_mpa_event event, enum iw_mpa_state next)
 		due |= DO(REPORT_DOWN);
 	if (next == IW_MPA_ST_DEAD)
 		due |= DO(RELEASE);
+	else if (past & PAST_LAST_WORD)
+		return due;
 	else if (past & PAST_TAKEN && event != IW_MPA_EV_RTR_FAILED)
 		due |= DO(SHUTDOWN);
 	else

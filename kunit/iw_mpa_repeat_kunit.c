@@ -26,14 +26,19 @@ static struct fake_conn *unanswered(struct kunit *test, unsigned int repeat_ms)
 	return c;
 }
 
-static void expect_repeat(struct fake_conn *c)
+static void expect_rtr(struct fake_conn *c, u8 rtr)
 {
 	struct kunit *test = c->f->test;
-	u8 want[IW_MPA_FPDU_MAX], have[IW_MPA_FPDU_WRITE_SIZE];
+	u8 want[IW_MPA_FPDU_MAX], have[IW_MPA_FPDU_MAX];
+	size_t len = iw_mpa_fpdu_rtr(rtr, true, want);
 
-	iw_mpa_fpdu_rtr(IW_MPA_RTR_WRITE, true, want);
-	peer_recv(c->f, c->peer, have, sizeof(have));
-	KUNIT_EXPECT_EQ(test, memcmp(have, want, sizeof(have)), 0);
+	peer_recv(c->f, c->peer, have, len);
+	KUNIT_EXPECT_EQ(test, memcmp(have, want, len), 0);
+}
+
+static void expect_repeat(struct fake_conn *c)
+{
+	expect_rtr(c, IW_MPA_RTR_WRITE);
 }
 
 /* FIN follows what was expected until now, and nothing else. */
@@ -158,6 +163,7 @@ struct once {
 
 static const struct once once_cases[] = {
 	{ "reply_names_two_types", 1, true, MPA_A, MPA_CW | MPA_D },
+	{ "reply_names_read_alone", 1, true, MPA_A, MPA_D },
 	{ "reply_names_all_types", 1, true, MPA_A | MPA_B, MPA_CW | MPA_D },
 	{ "administrator_turned_it_off", 0, true, MPA_A, MPA_CW },
 	{ "driver_cannot", 1, false, MPA_A, MPA_CW },
@@ -184,7 +190,7 @@ static void repeat_is_not_for_all(struct kunit *test)
 		     tc->ord_flags | CONN_PEER_ORD, NULL, 0);
 	peer_send_frame(f, c->peer, &c->frame);
 	fake_expect_event(c->fid, 0, IW_CM_EVENT_CONNECT_REPLY, 0);
-	expect_repeat(c);	/* the RTR message itself */
+	expect_rtr(c, tc->ord_flags & MPA_CW ? IW_MPA_RTR_WRITE : IW_MPA_RTR_READ);
 	msleep(100);
 	KUNIT_EXPECT_STREQ(test, c->qp->log, UP);
 	end(c);

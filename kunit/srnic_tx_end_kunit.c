@@ -43,6 +43,40 @@ static void end_terminate_in_place_of_what_waits(struct kunit *test)
 	pair_expect_fault(p, 1, SRNIC_ERR_TERM_RECEIVED);
 }
 
+/* The sender's turn, when the time is up that it had given the Terminate message */
+static void end_time_is_up(struct srnic_qp *qp)
+{
+	mutex_lock(&qp->tx.lock);
+	qp->tx.deadline = (jiffies - 1) | 1;
+	mutex_unlock(&qp->tx.lock);
+	srnic_tx_kick(qp);
+	flush_work(&qp->tx.work);
+}
+
+/* As long as the peer takes what is in front of it, and no longer */
+static void end_terminate_waits_while_the_peer_acknowledges(struct kunit *test)
+{
+	struct srnic_qp *qp = pair_tcp_begin(test, &end_opts);
+	struct sock *sk = qp->sock->sk;
+	int queued = sk->sk_wmem_queued;
+
+	pair_tcp_post(test, 1);
+	sk->sk_wmem_queued = sk->sk_sndbuf + 1;		/* no room, so write_space will come */
+	pair_tcp.err = -EAGAIN;
+	srnic_tx_doorbell(qp);
+	srnic_fault_note(qp, SRNIC_ERR_CRC);
+	srnic_tx_kick(qp);
+	flush_work(&qp->tx.work);
+	tcp_sk(sk)->snd_una++;
+	end_time_is_up(qp);
+	KUNIT_EXPECT_EQ(test, pair_tcp.downs, 0);
+	end_time_is_up(qp);
+	KUNIT_EXPECT_EQ(test, pair_tcp.downs, 1);
+	KUNIT_EXPECT_EQ(test, end_count(test, SRNIC_CNT_tx_terminates_lost), 1);
+	sk->sk_wmem_queued = queued;
+	tcp_sk(sk)->snd_una--;
+}
+
 /* RFC 5040 7.1: it stands in the place of what cannot be sent; what is before that is sent. */
 static void end_terminate_behind_what_was_good(struct kunit *test)
 {
@@ -169,6 +203,7 @@ static void end_next_stream_begins_anew(struct kunit *test)
 
 static struct kunit_case end_cases[] = {
 	KUNIT_CASE(end_terminate_in_place_of_what_waits),
+	KUNIT_CASE(end_terminate_waits_while_the_peer_acknowledges),
 	KUNIT_CASE(end_terminate_behind_what_was_good),
 	KUNIT_CASE(end_terminate_without_message_not_waited_for),
 	KUNIT_CASE(end_terminate_behind_finish_lost),

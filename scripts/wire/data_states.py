@@ -2,6 +2,8 @@
 """States of a QP: what a ULP sees of them, which it may ask for, and what becomes of work."""
 
 import errno
+import socket
+import time
 
 import rdmap
 from harness import check, equal
@@ -24,6 +26,11 @@ def break_off(link):
     link.peer.hear_until_end()
     link.close()
     link.disconnected()
+
+
+TCP_CLOSE_WAIT = 8
+# enum ibv_qp_attr_mask
+NEVER_MODIFIED = {"capacities": 1 << 19, "qkey": 1 << 6, "migration": 1 << 18}
 
 
 def refused(link, state):
@@ -100,6 +107,25 @@ def R_5_3_1_limit_that_a_new_srq_cannot_have(b):
     link.verbs.do("srq other pd 16 1 4000")
 
 
+@rule("R-5.3-1", cases=[()])
+def R_5_3_1_receives_of_a_qp_with_an_srq(b):
+    """ibv_create_qp(3): with an SRQ nobody looks at how many receives and SGEs are wanted."""
+    link = Link(b, "responder")
+    link.verbs.do("srq other pd 16 1 0")
+    link.verbs.do("qp second pd scq rcq other 16 1000000 1 1000 0 0")
+    _, said = link.verbs.ask("qp third pd scq rcq - 16 1000000 1 1 0 0")
+    equal(said, errno.EINVAL, "a receive queue that is too long")
+
+
+@rule("D-6.2.2-1", cases=[(name,) for name in NEVER_MODIFIED])
+def D_6_2_2_1_attributes_that_cannot_be_changed(b, name):
+    """A ULP that asks for what nobody does is told so, and the state stays."""
+    link = Link(b, "responder")
+    _, said = link.verbs.ask(f"modify_mask {link.qp.name} {ERR} {NEVER_MODIFIED[name] | 1}")
+    equal(said, errno.EOPNOTSUPP, name)
+    link.works()
+
+
 @rule("D-6.2.1-1", cases=both())
 def D_6_2_1_1_both_ends_have_reads_to_send(b, role):
     """The ULP closes while its second Read waits for the first: the peer may be in the same position,
@@ -134,3 +160,18 @@ def F_8_1_message_is_cut_behind_our_fin(b, role):
     link.close()
     link.ended(FATAL)
     place.expect(b"half")
+
+
+@rule("R-6.2.1-2", "T-19", cases=both())
+def R_6_2_1_2_error_behind_our_fin_is_no_reset(b, role):
+    """The ULP has closed. What the peer sends behind an error is read, and its FIN waited for."""
+    link = Link(b, role)
+    link.verbs.do(f"disconnect {link.id}")
+    link.peer.hear_end(FIN)
+    for msn in range(1, 4):
+        link.peer.ulpdu(rdmap.untagged(SEND, b"no such queue", qn=9, msn=msn))
+        time.sleep(0.1)
+    equal(link.peer.sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 1)[0], TCP_CLOSE_WAIT,
+          "state of the peer's TCP")
+    link.close()
+    link.ended("QP_REQ_ERR")

@@ -254,6 +254,18 @@ def R_5_4_2_terminate_is_the_first_fpdu(b):
     link.qp.flushed()
 
 
+@rule("R-5.4-2", cases=[()])
+def R_5_4_2_terminate_is_no_rtr_message(b):
+    """The ULP of a responder that waits for one is told that the connection has failed."""
+    link = Link(b, "responder", first=False)
+    link.peer.terminate(rdmap.LOCAL_CATASTROPHIC)
+    link.peer.hear_until_end()
+    check(not link.peer.heard, f"it says {link.peer.heard}")
+    link.verbs.async_event("QP_FATAL qp")
+    link.close()
+    check(link.verbs.event("ESTABLISHED").status != 0, "the connection came up")
+
+
 @rule("R-5.4-2", "R-5.4-3", "T-18", cases=both())
 def R_5_4_2_terminate_within_a_send(b, role):
     """The Send has not ended, its receive completes in error."""

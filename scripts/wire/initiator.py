@@ -544,6 +544,16 @@ def rtr_is_not_repeated(b, repeat_ms, rtr):
     data_flows(client, peer)
 
 
+@rule("E-9.2-8: one RTR message of the type that the Reply names, and no Write behind it")
+def rtr_read_is_not_repeated(b):
+    b.set(rtr_repeat_ms=20)
+    client, peer, _ = b.connecting()
+    peer.send(mpa.reply2(a=1, rtr=READ, ird=4, ord=4))
+    equal(peer.recv_fpdu().op, "READ", "RTR")
+    client.event("ESTABLISHED")
+    peer.expect_quiet()
+
+
 @rule("M-7.1-1: the octets behind the Reply are FPDUs, wherever TCP cuts", "F-fragments", "I-08",
       cases=[(size,) for size in (1, 2, 7, 16, 19, 20, 21, 24)])
 def reply_in_segments_of(b, size):

@@ -21,8 +21,8 @@
 #include <linux/sizes.h>
 #include <rdma/iw_cm.h>
 
-/* How much a lingering peer may still have to say: what was on its way, which is a window. */
-#define ACT_LINGER_OCTETS	SZ_8M
+/* How much a lingering peer may still have to say: what it sends until it hears of the end */
+#define ACT_LINGER_OCTETS	SZ_32M
 /* The last one follows the RTR message by 341 times rtr_repeat_ms. */
 #define ACT_REPEATS		5
 /* The first at which it is repeated though the ULP has sent something behind it */

@@ -30,6 +30,8 @@
 #define CLOSE		(DO(STOP) | DO(UNBIND) | DO(REPORT_DOWN) | DO(RELEASE))
 /* ... where this end has said its last word, which an RST would take back */
 #define CLOSE_GENTLY	(DO(STOP) | DO(UNBIND) | DO(REPORT_DOWN) | DO(SHUTDOWN))
+/* ... and FIN has gone out before */
+#define CLOSE_BEHIND_FIN	(DO(STOP) | DO(UNBIND) | DO(REPORT_DOWN))
 /* ... where the ULP has rejected what it had accepted: iw_cm does not expect an event */
 #define WITHDRAW	(DO(STOP) | DO(UNBIND) | DO(CANCEL) | DO(SHUTDOWN))
 
@@ -223,8 +225,8 @@ const struct iw_mpa_transition iw_mpa_fsm[IW_MPA_ST_COUNT][IW_MPA_EV_COUNT] = {
 		GOTO(STREAM_ENDED,	DEAD,		CLOSE),
 		GOTO(TIMED_OUT,		HALF_CLOSED,	LOOK_WHETHER_IT_MOVES),
 		GOTO(STALLED,		DEAD,		CLOSE),
-		GOTO(STREAM_DOWN,	DEAD,		CLOSE),
-		GOTO(ULP_ABORTED,	DEAD,		CLOSE),
+		GOTO(STREAM_DOWN,	LINGER,		CLOSE_BEHIND_FIN),
+		GOTO(ULP_ABORTED,	LINGER,		CLOSE_BEHIND_FIN),
 		CUT_OFF,
 	},
 	[IW_MPA_ST_PEER_FINISHED] = {

@@ -316,7 +316,8 @@ enum iw_mpa_event iw_mpa_offload_active(struct iw_mpa_offload *off, struct iw_mp
 		return IW_MPA_EV_RTR_FAILED;
 	}
 	off->rtr_end = iw_mpa_sock_snd_nxt(ms);
-	if (repeat && params->rtr_single && off->drv->repeat_rtr)
+	if (repeat && params->rtr_single && params->rtr == IW_MPA_RTR_WRITE &&
+	    off->drv->repeat_rtr)
 		return IW_MPA_EV_HANDED_OFF_QUIET;
 	return IW_MPA_EV_HANDED_OFF;
 }

@@ -118,14 +118,15 @@ static void rx_read_hdr(struct srnic_arrival *arr, u16 ulpdu_len)
 
 /*
  * A responder that was not told of any good FPDU may not send (RFC 5044 7.1.2), not even
- * a Terminate message.
+ * a Terminate message: unless it was let do so without, by a setting.
  */
 static void rx_fail(struct srnic_qp *qp, enum srnic_err err, const struct srnic_arrival *arr,
 		    u16 ulpdu_len)
 {
 	struct srnic_fault fault = {
 		.err		= err,
-		.silent		= qp->rx.first && qp->rx.responder,
+		.silent		= qp->rx.first && qp->rx.responder &&
+				  !READ_ONCE(qp->tx.open),
 		.ulpdu_len	= ulpdu_len,
 	};
 
@@ -168,12 +169,13 @@ static bool rx_take(struct srnic_qp *qp, struct srnic_cursor *cur, const struct 
 	}
 	srnic_count(qp->dev, rx_fpdus);
 	srnic_count_n(qp->dev, rx_octets, fpdu->ulpdu_len);
-	if (rx->first && rx->responder)
-		iw_mpa_first_fpdu(qp->ep);
 	first = rx->first;
 
 	rx_read_hdr(&arr, fpdu->ulpdu_len);
 	err = srnic_ddp_parse(arr.hdr, fpdu->ulpdu_len, &arr.seg);
+	/* A Terminate message is no RTR message, and nothing is sent behind it. */
+	if (first && rx->responder && (err || arr.seg.op != SRNIC_OP_TERMINATE))
+		iw_mpa_first_fpdu(qp->ep);
 	if (!err)
 		err = srnic_place(qp, &arr);
 	rx->first = false;

@@ -202,6 +202,18 @@ static bool tx_is_open(struct srnic_tx *tx)
 	return READ_ONCE(tx->open);
 }
 
+/* As long as the peer takes what is in front of the Terminate message, that may still go. */
+static void tx_extend_deadline(struct srnic_qp *qp)
+{
+	u32 acked = READ_ONCE(tcp_sk(qp->sock->sk)->snd_una);
+	struct srnic_tx *tx = &qp->tx;
+
+	if (tx->deadline && tx->acked == acked)
+		return;
+	tx->acked = acked;
+	tx->deadline = (jiffies + msecs_to_jiffies(SRNIC_TERM_MS)) | 1;
+}
+
 /*
  * The stream has failed. A work request or Read Response that could not be sent was
  * found here, and what is before it goes out; else the batch ends with the FPDU that TCP
@@ -215,11 +227,9 @@ static enum tx_step tx_terminate(struct srnic_qp *qp, struct srnic_upcalls *up)
 
 	if (tx->closed)
 		return TX_WAIT;
-	if (!tx->deadline) {
-		tx->deadline = (jiffies + msecs_to_jiffies(SRNIC_TERM_MS)) | 1;
-		if (!tx->fault_is_own)
-			srnic_batch_cut(tx);
-	}
+	if (!tx->deadline && !tx->fault_is_own)
+		srnic_batch_cut(tx);
+	tx_extend_deadline(qp);
 	if (tx->finished)
 		err = 0;
 	else if (tx_is_open(tx))
