@@ -16,7 +16,8 @@
 #   $BUILD/slow_point  for scripts/wire/hazards.py
 #   $BUILD/kverbs      for scripts/wire/data_kernel.py: a kernel's ULP
 #
-# BUILD is $CACHE/build/$KREL unless set. Objects are kept: a second run compiles what changed.
+# BUILD is $CACHE/build/$KREL unless set. Objects are kept: a second run compiles what changed, and
+# asks nobody if neither what the modules are made of nor the modules have changed.
 
 # shellcheck source=scripts/lib.sh
 . "$(dirname "$0")/lib.sh"
@@ -118,6 +119,34 @@ set_constant() {
 	sed -Ei "s/$define/\1 = $value;/" "$files"
 }
 
+# What the modules are made of, and the modules, as one word
+state() {
+	local made_of=(include drivers Kbuild scripts/{build,stage-siw}.sh scripts/stage-edit.py
+		scripts/wire/{slow_point,kverbs,fault_point})
+
+	{
+		kernel_version
+		source_version
+		cat "$KDIR/.config" "$KDIR/Module.symvers"
+		(cd "$TOP" && find "${made_of[@]}" -type f -print0 | LC_ALL=C sort -z | xargs -0 sha256sum)
+		find "$BUILD" -name '*.ko' -print0 | LC_ALL=C sort -z | xargs -0r sha256sum
+	} | sha256sum
+}
+
+# build_all --stock|'' MAKE-VARIABLE...: with variables, make is always asked: whoever sets one wants
+# to hear something, or has other objects.
+build_all() {
+	local stock=$1 made=$BUILD/made
+
+	shift
+	[[ $# -gt 0 || $(cat "$made" 2>/dev/null) != "$(state)" ]] || return 0
+	build_stock
+	build_test_modules
+	[[ -z $stock ]] || return 0
+	build_ours "$@"
+	[[ $# -gt 0 ]] || state >"$made"
+}
+
 # need_place FOLDER...: they can be written to, and have space
 need_place() {
 	local dir
@@ -144,12 +173,12 @@ install_ours() {
 }
 
 main() {
-	local verb=
+	local verb='' stock=''
 
 	case ${1:-} in
 	--siw)
 		shift
-		locked build build_siw_with "$@"
+		locked siw-with build_siw_with "$@"
 		return
 		;;
 	--stock | install)
@@ -161,9 +190,8 @@ main() {
 	[[ $verb != install ]] || need_place "${INSTALL_MOD_PATH:-}"/{lib/modules/"$KREL"/updates,usr/local/sbin}
 	say "building modules for $KREL"
 	mkdir -p "$BUILD"
-	locked build build_stock
-	locked build build_test_modules
-	[[ $verb == --stock ]] || locked build build_ours "$@"
+	[[ $verb != --stock ]] || stock=--stock
+	build_locked build_all "$stock" "$@"
 	[[ $verb != install ]] || install_ours
 	say "built: $(find "$BUILD" -name '*.ko' -printf '%f ')in $BUILD"
 }

@@ -18,6 +18,7 @@
 #       KTARBALL       its sources
 #   kernel_run         a command where its compiler is
 #   kernel_make        make for it
+#   build_locked       a command while nobody else builds in $BUILD, see build.sh
 #   kernel_version     what all Debian packages of it agree on, e.g. 6.1.192-2
 #   source_version     the same of KTARBALL; empty if it is missing
 #   kernel_files       fills the current folder: vmlinuz and lib/modules/$KREL
@@ -176,6 +177,9 @@ kernel_run() {
 }
 
 kernel_make() { kernel_run make -s -C "$KDIR" -j"$(nproc)" "$@"; }
+
+# Who builds elsewhere need not wait.
+build_locked() { locked "build-$(cksum <<<"${BUILD:-$CACHE/build/$KREL}" | cut -d ' ' -f 1)" "$@"; }
 
 unpacked() { [[ $KDIR == "$CACHE"/debian/* ]]; }
 package_version() { dpkg-query -W -f '${Version}' "$1" 2>/dev/null || true; }

@@ -223,7 +223,7 @@ main() {
 	"$TOP/scripts/setup.sh" build guest
 	need_krel
 	"$TOP/scripts/build.sh"
-	locked build build_twin >&2
+	build_locked build_twin >&2
 	boot
 	tap_run 'the judge finds what is wrong' "$TOP/scripts/takeover/judge.py" --selftest
 	while read -r line <&5; do

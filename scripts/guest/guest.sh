@@ -135,7 +135,7 @@ guest_share_modules() {
 	kernel=$(guest_kernel "$1")
 	(
 		[[ $kernel == "$KERNEL" ]] || unset -v BUILD
-		mkdir "$dir" && need_kernel "$kernel" && locked build \
+		mkdir "$dir" && need_kernel "$kernel" && build_locked \
 			find "${BUILD:-$CACHE/build/$KREL}" -name '*.ko' -exec cp -t "$dir" {} +
 	)
 }
