@@ -39,14 +39,16 @@ TOOLS="nfs-common nfs-kernel-server nvme-cli open-iscsi"
 # Debian 12 was released, in updates of its kernel, too: Debian 13's is the first that knows.
 SMB_SUITE=trixie
 
-is_installed() { [[ $(dpkg-query -W -f '${db:Status-Status}' "$1" 2>/dev/null) == installed ]]; }
-
-# The packages among the arguments that are not installed.
+# The packages among the arguments that are not installed. dpkg is asked once.
 missing_of() {
-	local names
+	local names name
+	local -A installed=()
 
+	while read -r name; do
+		installed[$name]=yes
+	done < <(dpkg-query -W -f '${db:Status-Status} ${Package}\n' | sed -n 's/^installed //p')
 	for names in "$@"; do
-		is_installed "${names%|*}" || is_installed "${names#*|}" || echo "$names"
+		[[ -n ${installed[${names%|*}]:-}${installed[${names#*|}]:-} ]] || echo "$names"
 	done
 }
 
