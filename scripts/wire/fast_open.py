@@ -7,7 +7,7 @@ import subprocess
 import initiator
 import mpa
 import responder
-from harness import Peer, check, equal, poll
+from harness import check, equal, poll
 from mpa import WRITE
 from registry import rule
 
@@ -86,8 +86,7 @@ def dial(b, frame):
     sock = socket.socket(b.family, socket.SOCK_STREAM)
     b.things.append(sock.close)
     equal(sock.sendto(frame, MSG_FASTOPEN, (b.address, b.port)), len(frame), "octets sent")
-    b.peers.append(("initiator", sock.getsockname()[1], b.port))
-    return Peer(sock)
+    return b.player("initiator", sock, sock.getsockname()[1])
 
 
 def let_in(b, server, frame):

@@ -55,8 +55,10 @@ def poll(done, limit=LIMIT):
 class Peer:
     """One end of a TCP connection, in the hands of the test."""
 
-    def __init__(self, sock):
+    def __init__(self, sock, on_reset=lambda: None):
+        """on_reset: called before TCP is told to reset the connection"""
         self.sock = sock
+        self.on_reset = on_reset
         self.sock.settimeout(LIMIT)
         self.sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
 
@@ -177,6 +179,7 @@ class Peer:
         self.sock.close()
 
     def reset(self):
+        self.on_reset()
         self.sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
         self.sock.close()
 
@@ -320,6 +323,7 @@ class Bench:
         self.settings = []
         self.peers = []         # (role, port of the initiator, port of the responder)
         self.may_be_cut = False     # may the device end a stream amid an FPDU?
+        self.cuts = []              # peers that have reset theirs, so that the device's may be cut
         self.others = []
         Bench.port += 1
         self.port = Bench.port
@@ -388,8 +392,13 @@ class Bench:
     def dial(self, limit=LIMIT):
         sock = socket.create_connection((self.address, self.port), limit)
         self.things.append(sock.close)
-        self.peers.append(("initiator", sock.getsockname()[1], self.port))
-        return Peer(sock)
+        return self.player("initiator", sock, sock.getsockname()[1])
+
+    def player(self, role, sock, initiator_port):
+        """The test's end of a connection, as judge.py has to know it"""
+        who = role, initiator_port, self.port
+        self.peers.append(who)
+        return Peer(sock, lambda: self.cuts.append(who))
 
     def asked(self, frame):
         """A server that got frame as Request: server, peer, CONNECT_REQUEST."""
@@ -427,8 +436,7 @@ class Bench:
     def take(self, sock):
         conn, address = sock.accept()
         self.things.append(conn.close)
-        self.peers.append(("responder", address[1], self.port))
-        return Peer(conn)
+        return self.player("responder", conn, address[1])
 
     def client(self, *source_port):
         probe = Probe(*self.program, "connect", self.listen_address, str(self.port), *source_port)

@@ -6,10 +6,13 @@
     judge.py --selftest                             prove that it finds what is wrong
 
 Each direction of each connection is read twice: by tshark with scripts/iw_mpa.lua, and by
-scripts/guest/startup.py. Both have to see the same MPA frames and FPDUs, down to the last octet.
-tshark must find nothing malformed, no expert error, and all CRCs good if either end wants CRC.
-With the map of run.py, the peer of a test may err, and then tshark has to find that it does, and
-what it complains of has to be what is wrong.
+scripts/guest/startup.py and judge_own.py. Packet by packet, both have to see the same MPA frames and
+FPDUs, down to the last octet. tshark must find nothing malformed, no expert error, and all CRCs good
+if either end wants CRC. A capture in which octets are missing is none.
+
+With the map of run.py, the peer of a test may err. Then tshark has to find each flaw, in the
+flaw's own packet and in words for just that, and has nothing to complain of elsewhere. An end may be
+cut amid an FPDU if its test says so; if the test has only reset the connection, RST has to be first.
 
 tshark is blind to frames that are not alone in a segment, to FPDUs in front of the Reply, and
 to segments that others overtake, as on loopback between two processors. Connections with such
@@ -17,10 +20,13 @@ segments are written anew, with the frame in a segment of its own and not an oct
 judged so. Where an FPDU ends is for tshark to say there, too, but with Markers, which it knows only
 in FPDUs that begin with a segment. It does not look for FPDUs behind a Reject, either: what is
 there, a Terminate, is judged behind a copy of the Reply without R.
+
+A Marker between two FPDUs tshark takes for one of the first: so the FPDUs are put into segments,
+and the CRCs of the two are for our own reading alone. The last lines count them. All else is for
+tshark to say, of every packet.
 """
 
 import argparse
-import copy
 import json
 import os
 import re
@@ -40,9 +46,10 @@ import judge_tshark  # noqa: E402
 import mpa          # noqa: E402
 import rdmap        # noqa: E402
 import startup      # noqa: E402
+from judge_own import TERMINATE, exchanges_of, packets_of  # noqa: E402
 
 # How tshark, or scripts/iw_mpa.lua in it, has to put what is wrong by our own reading
-LOST = r"Malformed|tshark (cannot dissect|sees)|not DDP and RDMAP"
+SHORT = r"Malformed|not DDP and RDMAP"
 REASONS = [(re.compile(flaw), re.compile(words)) for flaw, words in (
     # Of a Reply that nobody has asked for tshark sees nothing.
     (r"a Request in place of", r"it sends a Request"),
@@ -53,223 +60,15 @@ REASONS = [(re.compile(flaw), re.compile(words)) for flaw, words in (
     (r"R in a Request", r"R is set in a Request"),
     (r"B, C or D", r"B, C or D without A"),
     (r"octets of private data", r"more (private data than )?512 (octets|bytes of Private Data)"),
-    (r"an FPDU of", LOST),
+    (r"an FPDU of", SHORT),
     (r"a wrong CRC", r"CRC"),
-    (r"nothing whole", LOST),
+    (r"nothing whole", rf"tshark cannot dissect the rest|{SHORT}"),
     (r"behind a Reject", r"behind a Reject"))]
 
-MAX_PD = 512
-TERMINATE = 7
-SMALLEST = 8                # octets of an FPDU that tshark has to see at once
-SYN, RST, ACK = 2, 4, 16
+SYN, FIN, RST, ACK = 2, 1, 4, 16
 FIRST_PORT = 20000          # in captures of our own
-TAIL = 4096                 # octets that are no MPA: so many of them will do
-JOINED = 32768              # octets of FPDUs in one segment
 
-# what: a tuple that judge_tshark.py makes, too; details: of an FPDU
-Item = namedtuple("Item", "offset size what details", defaults=(None,))
-
-
-# --- our own reading ---------------------------------------------------------------------------
-
-def flaw_of_frame(frame, kind):
-    if frame.kind != kind:
-        return f"a {frame.kind} in place of the {kind}"
-    if frame.rev not in (1, 2):
-        return f"revision {frame.rev}"
-    if frame.raw_res not in (0, 0x10) or frame.raw_res and frame.rev == 1:
-        return f"reserved bits are {frame.raw_res:#x}"
-    if frame.raw_res and not frame.enhanced:
-        return "S without IRD and ORD"
-    if kind == "Request" and frame.r:
-        return "R in a Request"
-    if frame.enhanced and not frame.enhanced.a and any(frame.enhanced[1:4]):
-        return "B, C or D without A"
-    return f"{frame.pd_len} octets of private data" if frame.pd_len > MAX_PD else None
-
-
-def flaw_of_ulpdu(ulpdu):
-    opcode = ulpdu[1] & 0xf
-    least = 14 if ulpdu[0] & 0x80 else {1: 46, TERMINATE: 22}.get(opcode, 18)
-    if opcode == TERMINATE and len(ulpdu) >= least and not ulpdu[0] & 0x80:
-        least = 18 + judge_data.terminate_size(ulpdu[18:])
-    if len(ulpdu) < least:
-        return f"an FPDU of {len(ulpdu)} octets"
-    return None
-
-
-def cut_fpdu(octets):
-    """The beginning of a DDP segment, and no more"""
-    if len(octets) < 4:
-        return True
-    return octets[2] & 0x3f == 1 and octets[3] >> 4 == 4 and len(octets) < mpa.Fpdu.size(octets[:2])
-
-
-class Octets:
-    """What one end sent."""
-
-    def __init__(self, direction, kind):
-        self.data = bytes(direction.data)
-        self.kind = kind
-        self.packet_of = direction.packet_of
-        self.starts = {offset for offset, _ in direction.arrived}
-        self.overtaken = direction.overtaken
-        self.items = []
-        self.flaw = None
-        self.markers = False
-        self.is_led = False     # a Marker is directly in front of an FPDU
-        self.end = 0            # of the last item
-        self.frame = startup.parse_frame(self.data)
-        if self.frame:
-            f = self.frame
-            self._add(f.size, (f.kind, f.rev, f.raw_res, f.m, f.c, f.r, f.pd_len,
-                               tuple(f.enhanced) if f.enhanced else None))
-            self.flaw = flaw_of_frame(f, kind)
-
-    def _add(self, size, what, details=None):
-        self.items.append(Item(self.end, size, what, details))
-        self.end += size
-
-    def read_fpdus(self, crc, markers):
-        self.markers = bool(markers)
-        for one in judge_data.fpdus(self.data[self.end:], markers):
-            if len(one.ulpdu) < 2:
-                self.flaw = self.flaw or f"an FPDU of {len(one.ulpdu)} octets"
-                return
-            good = one.good if crc else None
-            self._add(one.size, ("FPDU", len(one.ulpdu), one.ulpdu[1] & 0xf, good),
-                      judge_data.details_read(one.ulpdu))
-            self.is_led = self.is_led or one.led
-            self.flaw = self.flaw or flaw_of_ulpdu(one.ulpdu) or \
-                (None if good or not crc else "a wrong CRC")
-
-    def finish(self, may_be_cut):
-        """TCP may reset a connection amid an FPDU, which is nobody's fault."""
-        if may_be_cut and self.end and cut_fpdu(self.data[self.end:]):
-            self.data = self.data[:self.end]
-        if self.end < len(self.data):
-            self.flaw = self.flaw or f"{len(self.data) - self.end} octets that are nothing whole"
-
-    def pieces(self):
-        """The frame for itself, then the FPDUs, and what is left."""
-        parts = [self.data[item.offset:item.offset + item.size] for item in self.items]
-        if not self.markers:
-            parts[1:] = self._joined(parts[1:])
-        return parts + ([self.data[self.end:self.end + TAIL]] if self.end < len(self.data) else [])
-
-    @staticmethod
-    def _joined(parts):
-        joined = []
-        for part in parts:
-            if joined and len(joined[-1]) + len(part) <= JOINED:
-                joined[-1] += part
-            else:
-                joined.append(part)
-        return joined
-
-    def is_terminated(self):
-        return bool(self.items) and self.items[-1].what[::2][:2] == ("FPDU", TERMINATE)
-
-    def frame_without_m(self):
-        frame = bytearray(self.pieces()[0])
-        frame[len(mpa.KEY_REQ)] &= ~mpa.M
-        return bytes(frame)
-
-
-class Exchange:
-    """A connection of the capture, read by us, with tshark's reading of it to come."""
-
-    def __init__(self, connection, behind_reject=False, may_be_cut=False):
-        self.connection = connection
-        self.behind_reject = behind_reject
-        self.ports = connection.sport, connection.dport
-        self.sides = {"initiator": Octets(connection.out, "Request"),
-                      "responder": Octets(connection.back, "Reply")}
-        request, reply = (side.frame for side in self.sides.values())
-        self.complete = bool(request and reply)
-        for side in self.sides.values():
-            if self.complete and not reply.r:
-                # It is the receiver who asks for Markers.
-                markers = (reply if side is self.sides["initiator"] else request).m
-                side.read_fpdus(request.c or reply.c, markers)
-            # Who resets amid an FPDU of its own has cut it.
-            side.finish(may_be_cut or self.resets(self.other(side)))
-        if behind_reject:
-            self._only_terminate(self.sides["responder"])
-
-    def other(self, side):
-        return "responder" if side is self.sides["initiator"] else "initiator"
-
-    def resets(self, role):
-        return any(packet.rst and self.connection.is_out(packet) == (role == "initiator")
-                   for packet in self.connection.packets)
-
-    @staticmethod
-    def _only_terminate(side):
-        if any(item.what[2] != TERMINATE for item in side.items[1:]):
-            side.flaw = side.flaw or "an FPDU behind a Reject that is no Terminate"
-
-    def end_of(self, role):
-        """What ended this side's half first: FIN, RST or nothing that was seen"""
-        for packet in self.connection.packets:
-            is_own = self.connection.is_out(packet) == (role == "initiator")
-            if is_own and (packet.fin or packet.rst):
-                return "RST" if packet.rst else "FIN"
-        return None
-
-    def has_mixed_markers(self):
-        """tshark takes the Markers of one direction for those of both."""
-        markers = [side.markers for side in self.sides.values()]
-        return self.complete and markers[0] != markers[1] and \
-            any(len(side.items) > 1 for side in self.sides.values() if not side.markers)
-
-    def streams(self):
-        """Pieces of both sides; twice if each direction has to be for itself, once without M"""
-        sides = self.sides.values()
-        if not self.has_mixed_markers():
-            return [[side.pieces() for side in sides]]
-        return [[side.pieces() if side.markers else side.pieces()[:1] for side in sides],
-                [[side.frame_without_m()] + ([] if side.markers else side.pieces()[1:])
-                 for side in sides]]
-
-    def blind_spot(self):
-        """Why tshark cannot see all of it as it was captured."""
-        if self.behind_reject:
-            return "a Terminate behind a Reject"
-        if self.has_mixed_markers():
-            return "Markers in one direction"
-        for side in self.sides.values():
-            frame = side.frame
-            if not frame:
-                continue
-            if side.overtaken:
-                return "a segment that another overtook"
-            if any(0 < start < frame.size for start in side.starts):
-                return "a frame in several segments"
-            if frame.size < len(side.data) and frame.size not in side.starts:
-                return "a frame and more in one segment"
-            if any(item.offset < start < item.offset + SMALLEST
-                   for item in side.items[1:] for start in side.starts):
-                return f"an FPDU that begins with a segment of less than {SMALLEST} octets"
-            if side.markers and any(item.offset not in side.starts for item in side.items[1:]):
-                return "an FPDU with Markers that does not begin with a segment"
-        out, back = self.sides.values()
-        if len(out.items) > 1 and out.packet_of(out.items[1].offset) < back.packet_of(0):
-            return "an FPDU in front of the Reply"
-        return None
-
-
-def exchanges_of(connection, may_be_cut=False):
-    """One, or two if something is behind a Reject."""
-    request, reply = connection.request, connection.reply
-    if not (request and reply and reply.r and len(connection.back.data) > reply.size):
-        return [Exchange(connection, may_be_cut=may_be_cut)]
-    behind = copy.deepcopy(connection)
-    behind.back.data[len(mpa.KEY_REP)] &= ~mpa.R
-    del behind.out.data[request.size:]
-    del connection.back.data[reply.size:]
-    return [Exchange(connection), Exchange(behind, True)]
-
+Uncaptured = namedtuple("Uncaptured", "octets")
 
 # --- connections written anew ------------------------------------------------------------------
 
@@ -288,7 +87,7 @@ def segment(index, out, seq, flags, data):
 def segments(index, out, back):
     """What each sends first, then all else of the one side, then of the other.
 
-    None: RST. Two in a tuple: the second overtakes the first.
+    FIN, RST: only that. Two in a tuple: the second overtakes the first.
     """
     yield segment(index, True, 0, SYN, b"")
     yield segment(index, False, 0, SYN | ACK, b"")
@@ -296,8 +95,11 @@ def segments(index, out, back):
         [(True, piece) for piece in out[1:]] + [(False, piece) for piece in back[1:]]
     seqs = {True: 1, False: 1}
     for is_out, piece in order:
-        if piece is None:
-            yield segment(index, is_out, seqs[is_out], RST, b"")
+        if piece in (FIN, RST):
+            yield segment(index, is_out, seqs[is_out], piece | ACK, b"")
+            continue
+        if isinstance(piece, Uncaptured):
+            seqs[is_out] += len(piece.octets)
             continue
         late, piece = piece if isinstance(piece, tuple) else (b"", piece)
         yield segment(index, is_out, seqs[is_out] + len(late), ACK, piece)
@@ -317,72 +119,116 @@ def write_capture(path, streams):
 
 # --- the verdict -------------------------------------------------------------------------------
 
-class Side:
-    """Both readings of what one end sent."""
-
-    def __init__(self, exchange, role, connection, seen, frame=()):
-        """frame: how tshark sees the frame elsewhere, if it is not as it was here"""
-        self.octets = exchange.sides[role]
-        self.items = []
-        self.details = []
-        self.words = []         # (packet number, complaint)
-        for packet in connection.packets:
-            if connection.is_out(packet) == (role == "initiator") and packet.number in seen:
-                self._add(seen[packet.number])
-        self.items[:len(frame)] = frame
-        self._compare()
-        if exchange.behind_reject and any(item[0] == "FPDU" and item[2] != TERMINATE
-                                          for item in self.items):
-            self.words.append((self._packet(1), "an FPDU behind a Reject"))
-
-    def _add(self, seen):
-        first = len(self.items)
-        own = self.octets.items[first:first + len(seen.items)]
-        self.words += [(self._packet(first), words) for words in seen.complaints
-                       if not limited(words, own)]
-        for what in seen.items:
-            is_fpdu = what[0] == "FPDU"
-            self.items.append(what[:4] if is_fpdu else what)
-            self.details.append(what[4] if is_fpdu else None)
-
-    def _packet(self, index):
-        items = self.octets.items
-        offset = items[index].offset if index < len(items) else self.octets.end
-        return self.octets.packet_of(offset)
-
-    def _compare(self):
-        own = [item.what for item in self.octets.items]
-        if self.items and self.items[0][0] not in (self.octets.kind, "FPDU"):
-            self.words.append((self._packet(0), f"it sends a {self.items[0][0]}"))
-        if self.items == own:
-            if self.octets.end < len(self.octets.data):
-                self.words.append((self._packet(len(own)), "tshark cannot dissect the rest"))
-            self._compare_details()
-            return
-        index = next((i for i, pair in enumerate(zip(self.items, own)) if pair[0] != pair[1]),
-                     min(len(self.items), len(own)))
-        pick = lambda items: items[index] if index < len(items) else "nothing"
-        self.words.append((self._packet(index),
-                           f"tshark sees {pick(self.items)}, startup.py {pick(own)}"))
+# number: in the capture; items: tshark's; flaws: those of ours that have octets in it; complaints: of
+# tshark, or of what it does not see as we do
+Packet = namedtuple("Packet", "number items flaws complaints")
 
 
-    def is_beyond_tshark(self):
-        """Did tshark fail on it, by its own account? Octets of a peer that errs by chance can."""
-        return any("failed assertion" in words for _, words in self.words)
+def read_packet(octets, number, span, seen):
+    """The octets of span, which is where they begin and end in the stream, as tshark has seen them"""
+    own = octets.items_in(*span)
+    is_beside = [octets.by_marker(item) for item in own]
+    complaints = [words for words in seen.complaints if not limited(words, own, is_beside)]
+    theirs, details = [], []
+    for index, what in enumerate(seen.items):
+        is_fpdu = what[0] == "FPDU"
+        theirs.append(without_crc(what[:4], any(is_beside[index:index + 1])) if is_fpdu else what)
+        details.append(what[4] if is_fpdu else None)
+        if not is_fpdu and what[0] != octets.kind:
+            complaints.append(f"it sends a {what[0]}")
+    ours = [without_crc(item.what, beside) for item, beside in zip(own, is_beside)]
+    if theirs != ours:
+        complaints.append(difference(theirs, ours))
+    else:
+        complaints += [f"tshark reads {read}, judge_data.py {item.details}"
+                       for item, read in zip(own, details)
+                       if read and not judge_data.agree(item.details, read)]
+        if octets.end < span[1]:
+            complaints.append("tshark cannot dissect the rest")
+    return Packet(number, theirs, octets.flaws_in(*span), complaints)
 
-    def _compare_details(self):
-        for index, (item, seen) in enumerate(zip(self.octets.items, self.details)):
-            if seen and not judge_data.agree(item.details, seen):
-                self.words.append((self._packet(index),
-                                   f"tshark reads {seen}, judge_data.py {item.details}"))
+
+def without_crc(what, is_beside):
+    """tshark does not know the CRC of an FPDU beside a Marker between two: see judge_data.py."""
+    return (*what[:3], None) if is_beside else what
 
 
-def limited(words, items):
+def difference(theirs, ours):
+    index = next((i for i, pair in enumerate(zip(theirs, ours)) if pair[0] != pair[1]),
+                 min(len(theirs), len(ours)))
+    pick = lambda items: items[index] if index < len(items) else "nothing"
+    return f"tshark sees {pick(theirs)}, startup.py {pick(ours)}"
+
+
+def limited(words, items, is_beside):
     """Is that no complaint about what was sent, but one of tshark's limits? See judge_data.py."""
+    if judge_tshark.BAD_CRC in words:
+        return bool(items) and all(is_beside)
     return "Malformed" in words and any(
         item.details and item.details.term and not judge_data.copy_is_dissected(item.details) or
         item.what[0] == "FPDU" and item.what[2] == judge_data.ATOMIC_REQUEST
         for item in items)
+
+
+class Side:
+    """Both readings of what one end sent."""
+
+    def __init__(self, exchange, role, connection, seen):
+        self.octets = exchange.sides[role]
+        direction = connection.out if role == "initiator" else connection.back
+        was_captured = connection is exchange.connection
+        self.packets = []
+        for number, start, end in packets_of(direction):
+            span = start, min(end, len(self.octets.data))
+            self.packets.append(read_packet(
+                self.octets, number if was_captured else self._captured(*span), span,
+                seen.get(number, judge_tshark.Seen([], []))))
+        # Nothing that tshark says of this direction is left out.
+        told = {number for number, _, _ in packets_of(direction)}
+        for packet in connection.packets:
+            if connection.is_out(packet) == (role == "initiator") and packet.number in seen and \
+                    packet.number not in told:
+                self.packets.append(Packet(packet.number, [], [], [
+                    f"tshark sees {seen[packet.number]} where no new octet is"]))
+        if exchange.behind_reject:
+            for packet in self.packets:
+                if any(item[0] == "FPDU" and item[2] != TERMINATE for item in packet.items):
+                    packet.complaints.append("an FPDU behind a Reject")
+
+    def _captured(self, start, end):
+        """The packet of which these octets were"""
+        items = self.octets.items_in(start, end)
+        return self.octets.packet_of(items[0].offset if items else start)
+
+    def complaints(self):
+        """(packet number, words)"""
+        return [(packet.number, words) for packet in self.packets for words in packet.complaints]
+
+    def judges(self, flaw):
+        """tshark does not know the CRC of an FPDU beside a Marker between two."""
+        return flaw.words != "a wrong CRC" or \
+            not any(map(self.octets.by_marker, self.octets.items_in(flaw.offset, flaw.end)))
+
+    def overlooked(self):
+        """Flaws of which tshark says nothing, or something else: (packet number, words)"""
+        for flaw in self.octets.flaws:
+            words = sorted({words for packet in self.packets if flaw in packet.flaws
+                            for words in packet.complaints})
+            if self.judges(flaw) and not any(is_found_out(flaw, one) for one in words):
+                yield (self.octets.packet_of(flaw.offset),
+                       f"{flaw.words}, but tshark says: {'; '.join(words) or 'nothing'}")
+
+    def unfounded(self):
+        """Complaints in packets of which none is about a flaw: (packet number, words)"""
+        for packet in self.packets:
+            if not any(is_found_out(flaw, words) for flaw in packet.flaws
+                       for words in packet.complaints):
+                yield from ((packet.number, words) for words in packet.complaints)
+
+
+def is_found_out(flaw, words):
+    """Does tshark complain of just that?"""
+    return any(what.search(flaw.words) and said.search(words) for what, said in REASONS)
 
 
 Judged = namedtuple("Judged", "name exchange initiator responder")
@@ -394,6 +240,8 @@ def both_sides(exchange, connection, seen):
 
 def judge_anew(exchanges):
     """For connections that tshark does not see as they are; the packet numbers are the old ones."""
+    if not exchanges:
+        return []
     streams = [exchange.streams() for exchange in exchanges]
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "anew.pcap")
@@ -408,34 +256,36 @@ def judge_anew(exchanges):
 
 
 def sides_anew(exchange, connections, seen):
-    """Each side from the stream that was written for it"""
+    """Each side from the stream that was written for it, the frame from that which has its M"""
+    first = both_sides(exchange, connections[0], seen)
     if len(connections) == 1:
-        return both_sides(exchange, connections[0], seen)
-    sides = []
-    for role, octets in exchange.sides.items():
-        frame = Side(exchange, role, connections[0], seen).items[:1]
-        sides.append(Side(exchange, role, connections[0 if octets.markers else 1], seen, frame))
-    return sides
+        return first
+    second = both_sides(exchange, connections[1], seen)
+    for side, other in zip(first, second):
+        if not side.octets.markers:
+            side.packets[1:] = other.packets[1:]
+    return first
 
 
 def judge_all(path, names, cuts):
     seen = judge_tshark.read(path)
     exchanges = [exchange for connection in startup.read_connections(path)
-                 for exchange in exchanges_of(connection, connection.dport in cuts)]
+                 for exchange in exchanges_of(connection, cuts)]
     blind = [exchange for exchange in exchanges if exchange.blind_spot()]
-    anew = dict(zip(map(id, blind), judge_anew(blind) if blind else []))
+    judged = dict(zip(map(id, blind), judge_anew(blind)))
     for exchange in exchanges:
-        sides = anew.get(id(exchange)) or both_sides(exchange, exchange.connection, seen)
+        judged.setdefault(id(exchange), both_sides(exchange, exchange.connection, seen))
+    for exchange in exchanges:
         port = exchange.ports[1]
-        yield Judged(names.get(port, f"port {port}"), exchange, *sides)
+        yield Judged(names.get(port, f"port {port}"), exchange, *judged[id(exchange)])
 
 
 # --- the report --------------------------------------------------------------------------------
 
 def read_map(path):
-    """port -> test, None for a load; how many connections (ports) had the test as which end; ports
-    of tests that end a stream where they like"""
-    names, peers, cuts = {}, Counter(), set()
+    """port -> test, None for a load; how many connections (ports) had the test as which end; those
+    of them whose other end may be cut -> by what"""
+    names, peers, cuts, cut_ports = {}, Counter(), {}, set()
     with open(path, encoding="ascii") as file:
         for line in file:
             test = json.loads(line)
@@ -444,21 +294,18 @@ def read_map(path):
                 continue
             names[test["port"]] = test["test"]
             peers.update(tuple(peer) for peer in test["peers"])
-            if test.get("cut"):
-                cuts.add(test["port"])
+            cuts.update((tuple(peer), ("RST",)) for peer in test["cuts"])
+            if test["cut"]:
+                cut_ports.add(test["port"])
+    cuts.update((peer, ("RST", "FIN")) for peer in peers if peer[2] in cut_ports)
     return names, peers, cuts
-
-
-def is_found_out(flaw, words):
-    """Does tshark complain of just that?"""
-    return any(what.search(flaw) and said.search(words) for what, said in REASONS)
 
 
 class Report:
     def __init__(self):
         self.count = Counter()
         self.blind = {}             # reason -> how often each name
-        self.unseen = Counter()     # directions of which tshark cannot make anything
+        self.beside = Counter()     # FPDUs of which tshark does not know the CRC
         self.failures = {"capture": [], "dissects": [], "crc": [], "peers": []}
 
     def add(self, judged, peers):
@@ -473,38 +320,33 @@ class Report:
             if side.octets.is_terminated() and exchange.end_of(role) == "RST" and not by_test:
                 self.fail("dissects", judged.name, side.octets.packet_of(side.octets.end), role,
                           "an RST behind the Terminate, and no FIN")
-            if side.octets.is_led or by_test and side.is_beyond_tshark():
-                self.add_unseen(judged.name, role, side, by_test)
-                continue
-            if by_test and side.octets.flaw:
+            if side.octets.missing:
+                self.fail("capture", judged.name, side.octets.missing[0], role,
+                          "octets in front of it are not in the capture")
+            self.beside[judged.name] += sum(map(side.octets.by_marker, side.octets.items))
+            if by_test and side.octets.flaws:
                 self.add_bad_peer(judged.name, role, side)
                 continue
             self.add_clean(judged.name, role + (", played by the test" if by_test else ""), side)
             self.count["frames"] += bool(side.octets.frame) and not exchange.behind_reject
 
     def add_clean(self, name, role, side):
-        octets = side.octets
-        self.count["FPDUs"] += sum(item.what[0] == "FPDU" for item in octets.items)
-        self.count["good"] += sum(item[0] == "FPDU" and item[3] == 1 for item in side.items)
-        for packet, words in side.words:
+        self.count["FPDUs"] += sum(item.what[0] == "FPDU" for item in side.octets.items)
+        self.count["good"] += sum(item[0] == "FPDU" and item[3] == 1
+                                  for packet in side.packets for item in packet.items)
+        for packet, words in side.complaints():
             self.fail("crc" if "CRC" in words else "dissects", name, packet, role, words)
-        if octets.flaw and not side.words:
-            self.fail("dissects", name, octets.packet_of(octets.end), role,
-                      f"{octets.flaw}, which tshark does not see")
-
-    def add_unseen(self, name, role, side, by_test):
-        """Only our own reading counts: of the device it has to find nothing."""
-        self.unseen[name] += 1
-        if side.octets.flaw and not by_test:
-            self.fail("dissects", name, side.octets.packet_of(side.octets.end), role,
-                      f"{side.octets.flaw}, by our own reading alone")
+        for flaw in side.octets.flaws:
+            if not any(packet.complaints for packet in side.packets if flaw in packet.flaws):
+                self.fail("dissects", name, side.octets.packet_of(flaw.offset), role,
+                          f"{flaw.words}, which tshark does not see")
 
     def add_bad_peer(self, name, role, side):
         self.count["bad peers"] += 1
-        words = "; ".join(sorted({words for _, words in side.words}))
-        if not is_found_out(side.octets.flaw, words):
-            self.fail("peers", name, side.octets.packet_of(side.octets.end), role,
-                      f"{side.octets.flaw}, but tshark says: {words or 'nothing'}")
+        for packet, words in side.overlooked():
+            self.fail("peers", name, packet, role, words)
+        for packet, words in side.unfounded():
+            self.fail("peers", name, packet, role, f"nothing is wrong there, but tshark says: {words}")
 
     def fail(self, kind, name, packet, role, words):
         self.failures[kind].append(f"{name}: packet {packet}, {role}: {words}")
@@ -536,9 +378,10 @@ class Report:
             print(*(f"# {line}\n" for line in bad), sep="", end="")
         for reason, names in self.blind.items():
             self.tell(f"written anew for tshark, {sum(names.values())} for {reason}", names)
-        if self.unseen:
-            self.tell("not judged by tshark, which does not know a Marker directly in front of "
-                      "an FPDU, but by our own reading", self.unseen)
+        beside = +self.beside
+        if beside:
+            self.tell("CRCs that our own reading alone judges, as tshark takes a Marker between two "
+                      f"FPDUs for one of the first, {sum(beside.values())}", beside)
         return any(self.failures.values())
 
     @staticmethod
@@ -548,7 +391,7 @@ class Report:
                             subsequent_indent="#   "))
 
 
-def judge(path, names, peers, exchanges, cuts=()):
+def judge(path, names, peers, exchanges, cuts=None):
     report = Report()
     left = Counter(peers)
     for judged in judge_all(path, names, cuts):
@@ -572,6 +415,7 @@ REPLY = mpa.reply2(a=1, rtr=mpa.WRITE, ird=4, ord=4)
 OUT = [mpa.rtr_write(), mpa.send(b"ping")]
 BACK = [mpa.send(b"pong")]
 ORDER = "bad order, the Reply comes first"      # tshark is blind to it, and no rule says so
+GAP = "bad capture, octets are missing"
 
 
 def changed(octets, offset):
@@ -604,13 +448,22 @@ def cases():
     yield "good, overtaken", [REQUEST, tuple(OUT)], [REPLY, tuple(BACK * 2)]
     yield "bad FPDU, overtaken", [REQUEST, (OUT[0], changed(OUT[1], 20))], [REPLY]
     yield "bad FPDU, overtakes", [REQUEST, (changed(OUT[0], 9), OUT[1])], [REPLY]
-    yield "good FPDU, cut by RST of the receiver", [REQUEST, OUT[1][:-1]], [REPLY, None]
-    yield "bad FPDU, cut by RST of the sender", [REQUEST, OUT[1][:-1], None], [REPLY]
-    yield "bad end, RST behind a Terminate", [REQUEST, OUT[0], mpa.terminate(6), None], [REPLY]
+    cut = [REQUEST, OUT[1][:-1]]
+    yield "good FPDU, cut by RST of the receiver, declared", cut, [REPLY, RST]
+    yield "good FPDU, cut by RST of the sender, declared", [*cut, RST], [REPLY]
+    yield "good FPDU, cut by FIN of the sender, declared", [*cut, FIN], [REPLY]
+    yield "good FPDU, cut, the test resets", cut, [REPLY, RST]
+    yield "bad FPDU, cut by RST of the receiver", cut, [REPLY, RST]
+    yield "bad FPDU, cut by RST of the sender", [*cut, RST], [REPLY]
+    yield "bad FPDU, cut by FIN of the sender", [*cut, FIN], [REPLY]
+    yield "bad FPDU, cut, and FIN, and then the test resets", [*cut, FIN], [REPLY, RST]
+    yield "bad FPDU, cut, and no end, declared", cut, [REPLY]
+    yield GAP, [REQUEST, OUT[0], Uncaptured(OUT[1]), OUT[1]], [REPLY]
+    yield "bad end, RST behind a Terminate", [REQUEST, OUT[0], mpa.terminate(6), RST], [REPLY]
     yield "good Marker in front of an FPDU", [MARKED], [REPLY, *led()]
     yield "bad CRC behind a Marker", [MARKED], [REPLY, *led(lambda field: changed(field, 0))]
-    yield "bad end, RST behind Markers and a Terminate", [MARKED], [REPLY, *led(), None]
-    yield "bad octets before RST", [REQUEST, b"\xff" * 64, None], [REPLY]
+    yield "bad end, RST behind Markers and a Terminate", [MARKED], [REPLY, *led(), RST]
+    yield "bad octets before RST, declared", [REQUEST, b"\xff" * 64, RST], [REPLY]
     for offset in (1, 2, 3, 9, 19):
         yield f"bad FPDU, octet {offset}", [REQUEST, changed(OUT[0], offset)], [REPLY]
     yield "bad FPDU, split", [*split[0][:-1], changed(OUT[1], 20)], split[1]
@@ -638,11 +491,15 @@ def cases():
     yield ORDER, [b"", REQUEST], [REPLY]
 
 
-def failures(path, streams, names, peers):
-    """Names of the connections that are found bad."""
+def found_bad(path, streams, names, peers, cuts=None):
+    """Names of the connections that are found bad"""
     write_capture(path, streams)
-    report = judge(path, names, Counter(peers), 1)
+    report = judge(path, names, Counter(peers), 1, cuts)
     return {line.split(": packet")[0] for lines in report.failures.values() for line in lines}
+
+
+def both_peers(ports):
+    return [(role, 40000, port) for port in ports for role in ("initiator", "responder")]
 
 
 def selftest(path):
@@ -650,22 +507,66 @@ def selftest(path):
     names, *sides = zip(*cases())
     streams = list(zip(*sides))
     ports = {FIRST_PORT + index: name for index, name in enumerate(names)}
+    cuts = {}
+    for end, how in (("declared", ("RST", "FIN")), ("the test resets", ("RST",))):
+        some = [port for port, name in ports.items() if name.endswith(end)]
+        cuts.update(dict.fromkeys(both_peers(some), how))
     bad = {name for name in names if name.startswith("bad")}
-    found = failures(path, streams, ports, ())
+    found = found_bad(path, streams, ports, (), cuts)
     yield from (f"{name}: not found" for name in sorted(bad - found))
     yield from (f"{name}: but it is not" for name in sorted(found - bad))
 
-    peers = [(role, 40000, port) for port in ports for role in ("initiator", "responder")]
-    found = failures(path, streams, ports, peers)
-    yield from (f"as the test's peer, {line}" for line in sorted(found - {ORDER}))
-    if is_found_out("a wrong CRC", "Malformed Packet") or is_found_out("revision 3", "bad CRC"):
-        yield "a complaint of something else: taken for the right one"
-    for what, wrong in (("no packet", failures(path, [], {}, ())),
-                        ("no exchange", failures(path, [([], [])], {}, ())),
-                        ("a connection of no test", failures(path, streams[:2], {1: "x"}, ())),
-                        ("a lost connection", failures(path, streams[:2], ports, peers[:5]))):
+    # A peer may do all that, but for what tshark is blind to, and what no capture may lack.
+    found = found_bad(path, streams, ports, both_peers(ports), cuts)
+    yield from (f"as the test's peer, {line}" for line in sorted(found - {ORDER, GAP}))
+    if GAP not in found:
+        yield f"as the test's peer, {GAP}: not found"
+    for what, wrong in (("no packet", found_bad(path, [], {}, ())),
+                        ("no exchange", found_bad(path, [([], [])], {}, ())),
+                        ("a connection of no test", found_bad(path, streams[:2], {1: "x"}, ())),
+                        ("a lost connection", found_bad(path, streams[:2], ports,
+                                                        both_peers(ports)[:5]))):
         if not wrong:
             yield f"{what}: not found"
+    yield from misread(path)
+
+
+def misread_cases():
+    """name, what a peer sends behind its Request, and the complaints that tshark is made to have of
+    each segment; None: what it says itself"""
+    crc, short = changed(OUT[1], 20), mpa.fpdu(bytes(4))
+    bad_crc, lost = [f"{judge_tshark.BAD_CRC}: 0x0"], ["Malformed Packet"]
+    yield "good, three flaws", (crc, OUT[1], short, crc), (None, None, None, None)
+    yield "good, more behind a runt", (mpa.fpdu(b"\0"), OUT[1], mpa.fpdu(b""), OUT[1]), (None,) * 4
+    yield "bad, in words for another flaw", (crc,), (lost,)
+    yield "bad, one flaw is overlooked", (crc, OUT[1], crc), (None, None, [])
+    yield "bad, the complaint is of the next", (crc, OUT[1]), ([], bad_crc)
+    yield "bad, a complaint of what is right, too", (crc, OUT[1]), (None, bad_crc)
+    yield "bad, silence about what is too short", (short,), ([],)
+    yield "bad, an assertion of tshark", (OUT[1],), (["a.c:1: failed assertion"],)
+    yield "bad, an assertion in place of a complaint", (crc,), (["a.c:1: failed assertion"],)
+
+
+def misread(path):
+    """A peer that errs, or does not, and a tshark that says something else than it does"""
+    names, sent, said = zip(*misread_cases())
+    streams = [([REQUEST, *pieces], [REPLY]) for pieces in sent]
+    write_capture(path, streams)
+    changes = {}
+    for connection, some in zip(startup.read_connections(path), said):
+        packets = [packet.number for packet in connection.packets if packet.payload]
+        changes.update((number, words) for number, words in zip(packets[2:], some)
+                       if words is not None)
+    read = judge_tshark.read
+    judge_tshark.read = lambda file: {
+        number: seen._replace(complaints=changes.get(number, seen.complaints))
+        for number, seen in read(file).items()}
+    ports = {FIRST_PORT + index: name for index, name in enumerate(names)}
+    found = found_bad(path, streams, ports, both_peers(ports))
+    judge_tshark.read = read
+    for name in names:
+        if name.startswith("bad") != (name in found):
+            yield f"where tshark is made to misread a peer, {name}: {found}"
 
 
 def run_selftest():
@@ -685,7 +586,7 @@ def main():
     args = parser.parse_args()
     if args.selftest:
         sys.exit(run_selftest())
-    names, peers, cuts = read_map(args.map) if args.map else ({}, Counter(), ())
+    names, peers, cuts = read_map(args.map) if args.map else ({}, Counter(), {})
     sys.exit(judge(args.capture, names, peers, args.exchanges, cuts).show())
 
 

@@ -5,9 +5,9 @@ tshark has four limits here. It takes the header that a Terminate of RDMAP copie
 octets if the error is of protection, and of 18 else, whatever its T says: what it shows is held
 against as many octets of the copy, and where it finds too few it calls the packet malformed. It
 knows the Atomic Request of RFC 7306, which is no message of RFC 5040, and calls one that is cut
-short malformed. It does not count a Marker directly in front of an FPDU, but the first of the
-stream, into the CRC. And it does not know where Markers are once an FPDU does not begin with a TCP
-segment.
+short malformed. A Marker between two FPDUs, other than the first of the stream, it takes for a part
+of the first of them, while its CRC counts into that of the second. And it does not know where Markers
+are once an FPDU does not begin with a TCP segment.
 """
 
 import struct
@@ -150,11 +150,11 @@ class Lenient(fpdu.Reader):
         first = self.position
         del self.buffer[:used + 4]
         self.position += used + 4
-        return Read(first, used + 4, plain[2:2 + length], good, bool(markers) and start > first > 0)
+        return Read(first, used + 4, plain[2:2 + length], good)
 
 
-# offset: of the FPDU, or of the Marker in front of it, which led says is there
-Read = namedtuple("Read", "offset size ulpdu good led")
+# offset: of the FPDU, or of the Marker in front of it
+Read = namedtuple("Read", "offset size ulpdu good")
 
 
 def fpdus(data, markers):

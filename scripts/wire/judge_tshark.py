@@ -22,6 +22,9 @@ import startup      # noqa: E402
 LUA = os.path.join(TOP, "scripts", "iw_mpa.lua")
 # The data of applications are nobody's business here: without the guesses about them.
 QUIET = ["--disable-protocol", "rpcordma", "--disable-protocol", "smb_direct"]
+# Each FPDU of a segment counts as two layers in that of TCP. With more layers than this number,
+# which is 500 by default, an assertion of tshark fails.
+DEEP = ["-o", "gui.max_tree_depth:100000"]
 
 FRAME = ("iwarp_mpa.rev iwarp_mpa.res iwarp_mpa.marker_flag iwarp_mpa.crc_flag iwarp_mpa.rej_flag "
          "iwarp_mpa.pdlength").split()
@@ -51,13 +54,13 @@ Checks = namedtuple("Checks", "good words")
 def run(path, *options):
     """As root, newer releases load no script: nobody runs it then, who need not find our files."""
     if os.geteuid():
-        return startup.tshark(path, "-X", "lua_script:" + LUA, *QUIET, *options)
+        return startup.tshark(path, "-X", "lua_script:" + LUA, *QUIET, *DEEP, *options)
     with tempfile.TemporaryDirectory() as folder, open(path, "rb") as capture:
         os.chmod(folder, 0o755)
         script = shutil.copy(LUA, folder)
         os.chmod(script, 0o644)
         try:
-            return startup.tshark("-", "-X", "lua_script:" + script, *QUIET, *options,
+            return startup.tshark("-", "-X", "lua_script:" + script, *QUIET, *DEEP, *options,
                                   stdin=capture, user=NOBODY, group=NOBODY, extra_groups=[],
                                   cwd=folder, env={**os.environ, "HOME": folder})
         except subprocess.CalledProcessError as error:

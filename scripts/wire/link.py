@@ -13,7 +13,7 @@ import socket
 import fpdu
 import mpa
 import rdmap
-from harness import LIMIT, Peer, check, equal, pd_arg, poll
+from harness import LIMIT, check, equal, pd_arg, poll
 from peer import FIN, RST, RdmapPeer
 from verbs import ERR, WR_FLUSH_ERR, Dut, Qp
 
@@ -141,8 +141,7 @@ class Link:
         b = self.b
         sock = self._socket()
         sock.connect((b.address, b.port))
-        b.peers.append(("initiator", sock.getsockname()[1], b.port))
-        self.tcp = Peer(sock)
+        self.tcp = b.player("initiator", sock, sock.getsockname()[1])
         if self.rev == 1:
             self.tcp.send(mpa.request(self.pd, self.flags))
         else:
@@ -179,8 +178,7 @@ class Link:
         sock, address = listening.accept()
         listening.close()
         b.things.append(sock.close)
-        b.peers.append(("responder", address[1], b.port))
-        self.tcp = Peer(sock)
+        self.tcp = b.player("responder", sock, address[1])
         request = self.tcp.recv_request()
         if self.rev == 1:
             self.tcp.send(mpa.reply(self.pd, self.flags))

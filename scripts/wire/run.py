@@ -8,8 +8,9 @@
 PROGRAM is cm_probe, ADDRESS one of the device's own. One result line for each test; -l lists
 each test with the rules that it proves. --file chooses by the names of the files here, --sample
 takes one case of each test, and another one for another SALT, --part leaves N-1 of N tests to
-others, --soak takes the long cases, and --device says what ADDRESS belongs to. FILE is for judge.py: a line for each test with its port, and for each connection of its peer who that was and
-the two ports.
+others, --soak takes the long cases, and --device says what ADDRESS belongs to. FILE is for judge.py:
+a line for each test with its port, and for each connection of its peer who that was and the two
+ports; whether the device may be cut amid an FPDU, on all of its connections or on those.
 """
 
 import argparse
@@ -120,7 +121,8 @@ def run_all(args, ports):
         judged = function.__module__ not in LOADS
         for one in (bench, *bench.others):
             print(json.dumps({"test": name, "port": one.port, "judged": judged,
-                              "peers": one.peers, "cut": one.may_be_cut}), file=ports)
+                              "peers": one.peers, "cut": one.may_be_cut, "cuts": one.cuts}),
+                  file=ports)
     return failed
 
 

@@ -1,0 +1,297 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Our own reading of a connection, for judge.py: frames, FPDUs, and what is wrong with them.
+
+A flaw has a place. What tshark complains of is held against the flaws of the same packet, so that a
+complaint about one FPDU explains nothing of another.
+"""
+
+import copy
+import os
+import sys
+from bisect import bisect_right
+from collections import namedtuple
+
+TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+sys.path.insert(0, os.path.join(TOP, "scripts", "guest"))
+
+import fpdu         # noqa: E402
+import judge_data   # noqa: E402
+import mpa          # noqa: E402
+import startup      # noqa: E402
+
+MAX_PD = 512
+TERMINATE = 7
+SMALLEST = 8                # octets of an FPDU that tshark has to see at once
+TAIL = 4096                 # octets that are no MPA: so many of them will do
+JOINED = 32768              # octets of FPDUs in one segment
+
+# what: a tuple that judge_tshark.py makes, too; details: of an FPDU
+Item = namedtuple("Item", "offset end what details", defaults=(None,))
+# In octets of the stream; words: what is wrong there
+Flaw = namedtuple("Flaw", "offset end words")
+
+
+def flaw_of_frame(frame, kind):
+    if frame.kind != kind:
+        return f"a {frame.kind} in place of the {kind}"
+    if frame.rev not in (1, 2):
+        return f"revision {frame.rev}"
+    if frame.raw_res not in (0, 0x10) or frame.raw_res and frame.rev == 1:
+        return f"reserved bits are {frame.raw_res:#x}"
+    if frame.raw_res and not frame.enhanced:
+        return "S without IRD and ORD"
+    if kind == "Request" and frame.r:
+        return "R in a Request"
+    if frame.enhanced and not frame.enhanced.a and any(frame.enhanced[1:4]):
+        return "B, C or D without A"
+    return f"{frame.pd_len} octets of private data" if frame.pd_len > MAX_PD else None
+
+
+def flaw_of_ulpdu(ulpdu):
+    if len(ulpdu) < 2:
+        return f"an FPDU of {len(ulpdu)} octets"
+    opcode = ulpdu[1] & 0xf
+    least = 14 if ulpdu[0] & 0x80 else {1: 46, TERMINATE: 22}.get(opcode, 18)
+    if opcode == TERMINATE and len(ulpdu) >= least and not ulpdu[0] & 0x80:
+        least = 18 + judge_data.terminate_size(ulpdu[18:])
+    if len(ulpdu) < least:
+        return f"an FPDU of {len(ulpdu)} octets"
+    return None
+
+
+def is_short(flaw):
+    """tshark makes nothing of such an FPDU, nor of what shares a segment with it."""
+    return flaw.words.startswith("an FPDU of")
+
+
+def cut_fpdu(octets):
+    """The beginning of a DDP segment, and no more"""
+    if len(octets) < 4:
+        return True
+    return octets[2] & 0x3f == 1 and octets[3] >> 4 == 4 and len(octets) < mpa.Fpdu.size(octets[:2])
+
+
+def packets_of(direction):
+    """(number, where its octets begin and end) of all that have new ones"""
+    ends = [offset for offset, _ in direction.arrived[1:]] + [len(direction.data)]
+    for (start, number), end in zip(direction.arrived, ends):
+        if start < len(direction.data):
+            yield number, start, min(end, len(direction.data))
+
+
+class Octets:
+    """What one end sent."""
+
+    def __init__(self, direction, kind):
+        self.data = bytes(direction.data)
+        self.kind = kind
+        self.packet_of = direction.packet_of
+        self.packets = list(packets_of(direction))
+        self.starts = {offset for offset, _ in direction.arrived}
+        self.overtaken = direction.overtaken
+        self.missing = [packet.number for packet in direction.early]    # behind a gap
+        self.items = []
+        self.ends = []          # of each
+        self.flaws = []
+        self.markers = False
+        self.end = 0            # of the last item
+        self.frame = startup.parse_frame(self.data)
+        if self.frame:
+            f = self.frame
+            self._add(f.size, (f.kind, f.rev, f.raw_res, f.m, f.c, f.r, f.pd_len,
+                               tuple(f.enhanced) if f.enhanced else None),
+                      flaw_of_frame(f, kind))
+
+    def _add(self, size, what, flaw, details=None):
+        self._note(self.end, self.end + size, flaw)
+        self.items.append(Item(self.end, self.end + size, what, details))
+        self.end += size
+        self.ends.append(self.end)
+
+    def _note(self, offset, end, words):
+        if words:
+            self.flaws.append(Flaw(offset, end, words))
+
+    def read_fpdus(self, crc, markers):
+        self.markers = bool(markers)
+        for one in judge_data.fpdus(self.data[self.end:], markers):
+            flaw = flaw_of_ulpdu(one.ulpdu) or (None if one.good or not crc else "a wrong CRC")
+            opcode = one.ulpdu[1] & 0xf if len(one.ulpdu) > 1 else None
+            self._add(one.size, ("FPDU", len(one.ulpdu), opcode, one.good if crc else None), flaw,
+                      judge_data.details_read(one.ulpdu))
+
+    def finish(self, may_be_cut):
+        """TCP may reset a connection amid an FPDU, which is nobody's fault."""
+        if may_be_cut and self.end and cut_fpdu(self.data[self.end:]):
+            self.data = self.data[:self.end]
+        if self.end < len(self.data):
+            self._note(self.end, len(self.data),
+                       f"{len(self.data) - self.end} octets that are nothing whole")
+
+    def only_terminates(self):
+        for item in self.items[1:]:
+            if item.what[2] != TERMINATE:
+                self._note(item.offset, item.end,
+                           "an FPDU behind a Reject that is no Terminate")
+
+    def pieces(self):
+        """The frame for itself, then the FPDUs, and what is left."""
+        if self.markers:
+            parts = [self._as_tshark_counts(item) for item in self.items]
+        else:
+            parts = [self.data[item.offset:item.end] for item in self.items[:1]]
+            parts += self._joined(self.items[1:])
+        return parts + ([self.data[self.end:self.end + TAIL]] if self.end < len(self.data) else [])
+
+    def at_marker(self, offset):
+        """Is a Marker due here, behind an FPDU?"""
+        return self.markers and offset > self.frame.size and \
+            not fpdu.until_marker(offset - self.frame.size)
+
+    def by_marker(self, item):
+        """Is a Marker between this FPDU and another? tshark does not know its CRC then."""
+        return self.at_marker(item.offset) or self.at_marker(item.end)
+
+    def _as_tshark_counts(self, item):
+        """tshark takes a Marker between two FPDUs for one of the first, and waits for it."""
+        start = item.offset + (fpdu.MARKER if self.at_marker(item.offset) else 0)
+        if not self.at_marker(item.end):
+            return self.data[start:item.end]
+        return self.data[start:item.end + fpdu.MARKER].ljust(item.end + fpdu.MARKER - start, b"\0")
+
+    def _joined(self, items):
+        short = {flaw.offset for flaw in self.flaws if is_short(flaw)}
+        joined, before = [], None
+        for item in items:
+            part = self.data[item.offset:item.end]
+            if joined and not {item.offset, before} & short and \
+                    len(joined[-1]) + len(part) <= JOINED:
+                joined[-1] += part
+            else:
+                joined.append(part)
+            before = item.offset
+        return joined
+
+    def items_in(self, start, end):
+        """Those that end between these octets: only then tshark sees them whole."""
+        return self.items[bisect_right(self.ends, start):bisect_right(self.ends, end)]
+
+    def flaws_in(self, start, end):
+        return [flaw for flaw in self.flaws if flaw.offset < end and start < flaw.end]
+
+    def short_in_company(self):
+        """Is an FPDU that is too short in one segment with others?"""
+        return any(len(self.items_in(start, end)) > 1 for _, start, end in self.packets
+                   if any(map(is_short, self.flaws_in(start, end))))
+
+    def is_terminated(self):
+        return bool(self.items) and self.items[-1].what[::2][:2] == ("FPDU", TERMINATE)
+
+    def frame_without_m(self):
+        frame = bytearray(self.pieces()[0])
+        frame[len(mpa.KEY_REQ)] &= ~mpa.M
+        return bytes(frame)
+
+
+OTHER = {"initiator": "responder", "responder": "initiator"}
+
+
+class Exchange:
+    """A connection of the capture, read by us, with tshark's reading of it to come."""
+
+    def __init__(self, connection, behind_reject=False, cuts=None):
+        """cuts: (role, ports) of ends whose test says that the other may be cut amid an FPDU, and by
+        what: RST alone, or FIN, too"""
+        self.connection = connection
+        self.behind_reject = behind_reject
+        self.ports = connection.sport, connection.dport
+        self.sides = {"initiator": Octets(connection.out, "Request"),
+                      "responder": Octets(connection.back, "Reply")}
+        request, reply = (side.frame for side in self.sides.values())
+        self.complete = bool(request and reply)
+        for role, side in self.sides.items():
+            if self.complete and not reply.r:
+                # It is the receiver who asks for Markers.
+                markers = (reply if role == "initiator" else request).m
+                side.read_fpdus(request.c or reply.c, markers)
+            side.finish(self.end_of_half(role) in (cuts or {}).get((OTHER[role], *self.ports), ()))
+        if behind_reject:
+            self.sides["responder"].only_terminates()
+
+    def end_of_half(self, role):
+        """What ended it, RST of either end or its own FIN; None if nothing did"""
+        for packet in self.connection.packets:
+            if packet.rst:
+                return "RST"
+            if packet.fin and self.connection.is_out(packet) == (role == "initiator"):
+                return "FIN"
+        return None
+
+    def end_of(self, role):
+        """What ended this side's half first: FIN, RST or nothing that was seen"""
+        for packet in self.connection.packets:
+            is_own = self.connection.is_out(packet) == (role == "initiator")
+            if is_own and (packet.fin or packet.rst):
+                return "RST" if packet.rst else "FIN"
+        return None
+
+    def has_mixed_markers(self):
+        """tshark takes the Markers of one direction for those of both."""
+        markers = [side.markers for side in self.sides.values()]
+        return self.complete and markers[0] != markers[1] and \
+            any(len(side.items) > 1 for side in self.sides.values() if not side.markers)
+
+    def streams(self):
+        """Pieces of both sides; twice if each direction has to be for itself, once without M"""
+        sides = self.sides.values()
+        if not self.has_mixed_markers():
+            return [[side.pieces() for side in sides]]
+        return [[side.pieces() if side.markers else side.pieces()[:1] for side in sides],
+                [[side.frame_without_m()] + ([] if side.markers else side.pieces()[1:])
+                 for side in sides]]
+
+    def blind_spot(self):
+        """Why tshark cannot see all of it as it was captured."""
+        if self.behind_reject:
+            return "a Terminate behind a Reject"
+        if self.has_mixed_markers():
+            return "Markers in one direction"
+        for side in self.sides.values():
+            if side.frame and side_blind_spot(side):
+                return side_blind_spot(side)
+        out, back = self.sides.values()
+        if len(out.items) > 1 and out.packet_of(out.items[1].offset) < back.packet_of(0):
+            return "an FPDU in front of the Reply"
+        return None
+
+
+def side_blind_spot(side):
+    frame = side.frame
+    if side.overtaken:
+        return "a segment that another overtook"
+    if any(0 < start < frame.size for start in side.starts):
+        return "a frame in several segments"
+    if frame.size < len(side.data) and frame.size not in side.starts:
+        return "a frame and more in one segment"
+    if any(item.offset < start < item.offset + SMALLEST
+           for item in side.items[1:] for start in side.starts):
+        return f"an FPDU that begins with a segment of less than {SMALLEST} octets"
+    if side.markers and any(item.offset not in side.starts for item in side.items[1:]):
+        return "an FPDU with Markers that does not begin with a segment"
+    if any(map(side.by_marker, side.items)):
+        return "a Marker between two FPDUs"
+    if side.short_in_company():
+        return "an FPDU that is too short, and more in one segment"
+    return None
+
+
+def exchanges_of(connection, cuts=None):
+    """One, or two if something is behind a Reject."""
+    request, reply = connection.request, connection.reply
+    if not (request and reply and reply.r and len(connection.back.data) > reply.size):
+        return [Exchange(connection, cuts=cuts)]
+    behind = copy.deepcopy(connection)
+    behind.back.data[len(mpa.KEY_REP)] &= ~mpa.R
+    del behind.out.data[request.size:]
+    del connection.back.data[reply.size:]
+    return [Exchange(connection), Exchange(behind, True)]
