@@ -5,6 +5,7 @@
 
 #include "ep.h"
 #include "iw_mpa_fakes.h"
+#include "iw_mpa_quiet.h"
 #include "offload.h"
 #include "stats.h"
 #include "takeover.h"

@@ -2,10 +2,10 @@
 /* The TCP peer: see iw_mpa_fakes.h. Nothing of the library's protocol code is used. */
 
 #include "iw_mpa_fakes.h"
+#include "iw_mpa_quiet.h"
 
 #include <linux/atomic.h>
 #include <linux/crc32c.h>
-#include <linux/delay.h>
 #include <linux/in.h>
 #include <linux/in6.h>
 #include <linux/net.h>
@@ -196,7 +196,7 @@ void peer_expect_quiet(struct fakes *f, struct socket *sock)
 	struct kvec iov;
 	u8 octet;
 
-	msleep(100);
+	iw_mpa_quiet(100);
 	iov = (struct kvec) { .iov_base = &octet, .iov_len = 1 };
 	KUNIT_EXPECT_EQ(f->test, kernel_recvmsg(sock, &msg, &iov, 1, 1, MSG_DONTWAIT), -EAGAIN);
 }

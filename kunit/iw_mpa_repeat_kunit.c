@@ -5,8 +5,10 @@
  */
 
 #include "iw_mpa_fakes.h"
+#include "iw_mpa_quiet.h"
 
 #include <linux/delay.h>
+#include <linux/kthread.h>
 #include <linux/module.h>
 
 #define UP	"prepare attach send_rtr kick_rx"
@@ -57,7 +59,7 @@ static void repeat_five_times_to_a_silent_peer(struct kunit *test)
 
 	for (i = 0; i < 5; i++)
 		expect_repeat(c);
-	msleep(ALL_REPEATS_MS);
+	iw_mpa_quiet(ALL_REPEATS_MS);
 	KUNIT_EXPECT_STREQ(test, c->qp->log, UP REPEAT REPEAT REPEAT REPEAT REPEAT);
 	end(c);
 }
@@ -69,7 +71,7 @@ static void repeat_until_the_peer_speaks(struct kunit *test)
 
 	expect_repeat(c);
 	peer_send(c->f, c->peer, "", 1);
-	msleep(600);
+	iw_mpa_quiet(600);
 	KUNIT_EXPECT_STREQ(test, c->qp->log, UP REPEAT);
 	peer_rst(c->f, c->peer);
 	fake_expect_closed(c->fid, 2);
@@ -191,7 +193,7 @@ static void repeat_is_not_for_all(struct kunit *test)
 	peer_send_frame(f, c->peer, &c->frame);
 	fake_expect_event(c->fid, 0, IW_CM_EVENT_CONNECT_REPLY, 0);
 	expect_rtr(c, tc->ord_flags & MPA_CW ? IW_MPA_RTR_WRITE : IW_MPA_RTR_READ);
-	msleep(100);
+	iw_mpa_quiet(100);
 	KUNIT_EXPECT_STREQ(test, c->qp->log, UP);
 	end(c);
 }
@@ -218,7 +220,7 @@ static void fence_stays_as_long_as_the_peer_is_silent(struct kunit *test)
 {
 	struct fake_conn *c = fenced(test, 0);
 
-	msleep(500);
+	iw_mpa_quiet(500);
 	KUNIT_EXPECT_STREQ(test, c->qp->log, "prepare attach send_reply kick_rx");
 	peer_rst(c->f, c->peer);
 	fake_expect_closed(c->fid, 2);
@@ -232,7 +234,7 @@ static void fence_is_lifted_if_the_administrator_says_when(struct kunit *test)
 	FAKE_WAIT(c->f, strstr(c->qp->log, " open_tx"));
 	/* The first FPDU has nothing to open any more. */
 	conn_send_rtr(c);
-	msleep(50);
+	iw_mpa_quiet(50);
 	KUNIT_EXPECT_STREQ(test, c->qp->log, "prepare attach send_reply kick_rx open_tx");
 	peer_rst(c->f, c->peer);
 	fake_expect_closed(c->fid, 2);
@@ -244,13 +246,39 @@ static void fence_is_opened_once_by_an_early_fpdu(struct kunit *test)
 
 	conn_send_rtr(c);
 	FAKE_WAIT(c->f, strstr(c->qp->log, " open_tx"));
-	msleep(500);
+	iw_mpa_quiet(500);
 	KUNIT_EXPECT_STREQ(test, c->qp->log, "prepare attach send_reply kick_rx open_tx");
 	peer_rst(c->f, c->peer);
 	fake_expect_closed(c->fid, 2);
 }
 
+/* It has the processor for itself, as a host that is busy with something else. */
+static int hog(void *unused)
+{
+	while (!kthread_should_stop()) {
+		mdelay(40);
+		schedule();
+	}
+	return 0;
+}
+
+/* What a test of a silence relies on: a kernel that is slow is looked at for longer. */
+static void quiet_is_longer_where_the_kernel_is_slow(struct kunit *test)
+{
+	unsigned long start;
+	struct task_struct *task = kthread_create(hog, NULL, "iw_mpa_hog");
+
+	KUNIT_ASSERT_FALSE(test, IS_ERR(task));
+	kthread_bind(task, raw_smp_processor_id());
+	wake_up_process(task);
+	start = jiffies;
+	iw_mpa_quiet(50);
+	KUNIT_EXPECT_GE(test, jiffies_to_msecs(jiffies - start), 150);
+	kthread_stop(task);
+}
+
 static struct kunit_case repeat_cases[] = {
+	KUNIT_CASE(quiet_is_longer_where_the_kernel_is_slow),
 	KUNIT_CASE(repeat_five_times_to_a_silent_peer),
 	KUNIT_CASE(repeat_until_the_peer_speaks),
 	KUNIT_CASE(repeat_before_the_end),

@@ -5,7 +5,6 @@
 #include "sock.h"
 #include "tcb.h"
 
-#include <linux/delay.h>
 #include <linux/module.h>
 #include <linux/tcp.h>
 #include <net/tcp.h>
@@ -198,7 +197,7 @@ static void late_keepalive_finds_nothing_to_do(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, leaving_freeze(lv), IW_MPA_R_OK);
 	KUNIT_EXPECT_TRUE(test, lv->tcb.keepalive);
 	inet_csk_reset_keepalive_timer(sk, 1);
-	msleep(QUIET_MS);
+	iw_mpa_quiet(QUIET_MS);
 	KUNIT_EXPECT_EQ(test, leaving_count(lv, IW_MPA_CNT_held_back), 0);
 	KUNIT_EXPECT_EQ(test, sk->sk_state, TCP_ESTABLISHED);
 	iw_mpa_tcb_free(&lv->tcb);
@@ -265,7 +264,7 @@ static void frozen_socket_is_silent(struct kunit *test)
 	tcp_send_ack(sk);
 	release_sock(sk);
 	kernel_sock_shutdown(lv->ms->sock, SHUT_WR);
-	msleep(QUIET_MS);
+	iw_mpa_quiet(QUIET_MS);
 	KUNIT_EXPECT_EQ(test, peer->segs_in, segs_in);
 	/* TCP does not look for this socket any more: what the peer repeats later finds none. */
 	tcp_abort(sk, ECONNABORTED);

@@ -5,7 +5,6 @@
 #include "path.h"
 #include "sock.h"
 
-#include <linux/delay.h>
 #include <linux/etherdevice.h>
 #include <linux/module.h>
 #include <linux/rtnetlink.h>
@@ -53,7 +52,7 @@ static void driver_is_told_of_a_neighbour_that_moves(struct kunit *test)
 
 	/* What is no change is no news. */
 	neighbour_moves(test, dst, away);
-	msleep(QUIET_MS);
+	iw_mpa_quiet(QUIET_MS);
 	KUNIT_EXPECT_EQ(test, leaving_told(lv), 1);
 
 	iw_mpa_offload_stop(lv->off, lv->ms, IW_MPA_R_ULP_CLOSE);
@@ -63,7 +62,7 @@ static void driver_is_told_of_a_neighbour_that_moves(struct kunit *test)
 
 	iw_mpa_stream_released(lv->takeover);
 	neighbour_moves(test, dst, away);
-	msleep(QUIET_MS);
+	iw_mpa_quiet(QUIET_MS);
 	neighbour_moves(test, dst, home);
 	KUNIT_EXPECT_EQ(test, leaving_told(lv), 2);
 	dst_release(dst);
@@ -129,7 +128,7 @@ static void path_changes_within_prepare(void)
 	rtnl_lock();
 	dev_set_mtu(init_net.loopback_dev, 9000);
 	rtnl_unlock();
-	msleep(QUIET_MS);
+	iw_mpa_quiet(QUIET_MS);
 }
 
 /* What it has given to be told with may be gone when it refuses. */
@@ -175,7 +174,7 @@ static void driver_that_refuses_is_told_nothing(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, iw_mpa_offload_active(lv->off, &lv->ep, lv->ms, &lv->params, false),
 			IW_MPA_EV_PREPARE_FAILED);
 	loopback_mtu(test, 9000);
-	msleep(QUIET_MS);
+	iw_mpa_quiet(QUIET_MS);
 	loopback_mtu(test, mtu);
 	KUNIT_EXPECT_EQ(test, leaving_told(lv), 0);
 	leaving_close(lv);

@@ -3,12 +3,12 @@
 
 #include "srnic_single.h"
 
-#include <linux/delay.h>
 #include <linux/module.h>
 #include <net/sock.h>
 
 #include "fault.h"
 #include "handoff.h"
+#include "iw_mpa_quiet.h"
 #include "../srnic/qp.h"	/* the library has a qp.h, too */
 
 #define HANDOFF_WHILE_MS	50
@@ -178,7 +178,7 @@ static void handoff_stop_waits_for_the_socket(struct kunit *test)
 	INIT_WORK_ONSTACK(&work, handoff_close);
 	lock_sock(sk);
 	queue_work(srnic_event_wq, &work);
-	msleep(HANDOFF_WHILE_MS);
+	iw_mpa_quiet(HANDOFF_WHILE_MS);
 	KUNIT_EXPECT_EQ(test, srnic_qp_state(single.qp), IB_QPS_RTS);
 	single.qp->rx.send_busy = true;
 	release_sock(sk);

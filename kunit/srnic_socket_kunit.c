@@ -15,6 +15,7 @@
 
 #include "fault.h"
 #include "handoff.h"
+#include "iw_mpa_quiet.h"
 #include "rx.h"
 #include "stag.h"
 
@@ -213,7 +214,7 @@ static void socket_expect_arrival(struct kunit *test, u64 id, u32 len)
 /* Once it is clear that nothing happens */
 static void socket_expect_nothing(struct kunit *test)
 {
-	msleep(SOCKET_WHILE_MS);
+	iw_mpa_quiet(SOCKET_WHILE_MS);
 	pair_expect_no_wc(single.p, &single.p->end[0].rcq);
 }
 
@@ -276,7 +277,7 @@ static void socket_closed_behind_an_fpdu(struct kunit *test)
 	srnic_rx_look(qp);
 	KUNIT_EXPECT_FALSE(test, qp->rx.ended);
 	kernel_sock_shutdown(socket_world.peer, SHUT_WR);
-	msleep(SOCKET_WHILE_MS);
+	iw_mpa_quiet(SOCKET_WHILE_MS);
 	srnic_rx_look(qp);
 	KUNIT_EXPECT_TRUE(test, qp->rx.ended);
 	KUNIT_EXPECT_EQ(test, qp->fault.err, SRNIC_ERR_NONE);
@@ -293,7 +294,7 @@ static void socket_closed_within_an_fpdu(struct kunit *test)
 	socket_post(test, 1, SOCKET_LEN);
 	socket_feed(test, single.p->end[1].wire_len - 1);
 	kernel_sock_shutdown(socket_world.peer, SHUT_WR);
-	msleep(SOCKET_WHILE_MS);
+	iw_mpa_quiet(SOCKET_WHILE_MS);
 	srnic_rx_look(qp);
 	KUNIT_EXPECT_TRUE(test, qp->rx.ended);
 	KUNIT_EXPECT_EQ(test, qp->fault.err, SRNIC_ERR_STREAM);
@@ -334,7 +335,7 @@ static void socket_urgent_data_ends_the_stream(struct kunit *test)
 	struct msghdr msg = { .msg_flags = MSG_OOB };
 
 	KUNIT_ASSERT_EQ(test, kernel_sendmsg(socket_world.peer, &msg, &vec, 1, 1), 1);
-	msleep(SOCKET_WHILE_MS);
+	iw_mpa_quiet(SOCKET_WHILE_MS);
 	KUNIT_EXPECT_EQ(test, qp->fault.err, SRNIC_ERR_URGENT);
 }
 
@@ -373,7 +374,7 @@ static void socket_beyond_the_budget_taken_later(struct kunit *test)
 	for (i = 0; i < 3; i++)
 		socket_post(test, i, SOCKET_LEN);
 	socket_feed(test, single.p->end[1].wire_len);
-	msleep(SOCKET_WHILE_MS);
+	iw_mpa_quiet(SOCKET_WHILE_MS);
 	socket_set_priv(qp);
 	lock_sock(sk);
 	srnic_rx_run(qp, sk, SOCKET_LEN + 1);

@@ -11,6 +11,7 @@
 #include <net/sock.h>
 
 #include "fault.h"
+#include "iw_mpa_quiet.h"
 #include "sq.h"
 #include "srnic_pair_tcp.h"
 #include "stag.h"
@@ -97,7 +98,7 @@ static void tx_tcp_without_room_asked_when_it_has(struct kunit *test)
 	p->sock->sk->sk_wmem_queued = p->sock->sk->sk_sndbuf;
 	pair_tcp.err = -EAGAIN;
 	srnic_tx_doorbell(qp);
-	msleep(TX_WHILE_MS);
+	iw_mpa_quiet(TX_WHILE_MS);
 	KUNIT_EXPECT_EQ(test, pair_tcp.calls, 0);
 	KUNIT_EXPECT_FALSE(test, delayed_work_pending(&qp->tx.retry));
 	p->sock->sk->sk_wmem_queued = 0;

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* How long a suite looks for what must not come */
+#ifndef _IW_MPA_QUIET_H
+#define _IW_MPA_QUIET_H
+
+#include <linux/jiffies.h>
+#include <linux/sched.h>
+#include <linux/workqueue.h>
+
+static inline void iw_mpa_quiet_hop(struct work_struct *work)
+{
+}
+
+/**
+ * iw_mpa_quiet - let so much time pass that what a fault would cause has come
+ * @ms: milliseconds where nothing is slow
+ *
+ * A slow or starved kernel needs longer until it has done anything. So time is
+ * counted in rounds, each of which is a tick, and a work item that has run:
+ * where those take longer, so does this.
+ *
+ * Context: Process context. Sleeps.
+ */
+static inline void iw_mpa_quiet(unsigned int ms)
+{
+	unsigned long rounds = msecs_to_jiffies(ms) + 1;	/* the first tick is near */
+	struct work_struct work;
+
+	INIT_WORK_ONSTACK(&work, iw_mpa_quiet_hop);
+	while (rounds--) {
+		schedule_timeout_uninterruptible(1);
+		queue_work(system_wq, &work);
+		flush_work(&work);
+	}
+	destroy_work_on_stack(&work);
+}
+
+#endif /* _IW_MPA_QUIET_H */
