@@ -94,9 +94,66 @@ load_variant() {
 
 TRIES=4		# of a step in which siw was at fault: a guest that is starved of time is late each time
 
-# siw_left_octets LOG: did octets of ours lie in the socket of siw's guest when the step had failed?
-# As a responder siw can miss the first FPDU, which may come before it looks: iw_mpa_security.rst.
-siw_left_octets() { sed '1,/^--- guest B:/d' "$1" | grep -Eq '^ESTAB +[1-9]'; }
+# left_by_siw LOG PORT: is there one connection of ours to that port, all of whose octets siw's TCP has
+# acknowledged, while octets of that very connection lie in its socket?
+left_by_siw() {
+	awk -v port=":$2\$" '
+		/^--- guest / { guest = $3 }
+		$1 == "ESTAB" && guest == "A:" && $5 ~ port { n++; end = $5 " " $4; waits = $3 }
+		$1 == "ESTAB" && guest == "B:" && $4 ~ port && $2 > 0 { left[$4 " " $5] }
+		END { exit !(n == 1 && waits == 0 && end in left) }' "$1"
+}
+
+# siw_left_octets LOG PORT: is that so of each family that failed, and did the step fail in no other
+# way? As a responder siw can miss the first FPDU, which may come before it looks:
+# iw_mpa_security.rst. IPv4 is on PORT, IPv6 on the next.
+siw_left_octets() {
+	local family how proved=no
+
+	while read -r family how; do
+		[[ $how == stuck ]] && left_by_siw "$1" $(($2 + (family == 6))) || return 1
+		proved=yes
+	done < <(sed -n 's/^failed: //p' "$1")
+	[[ $proved == yes ]]
+}
+
+# proof_of FAILED... -- OURS... -- THEIRS...: is a log of these lines, the last two what ss shows in
+# the guests A and B, an excuse for a step on the ports 7000 and 7001?
+proof_of() {
+	local line log=$WORK/proof prefix='failed: '
+
+	for line in "$@"; do
+		case $prefix$line in
+		'failed: --') prefix='--- guest A:' && echo "$prefix" ;;
+		'--- guest A:--') prefix='--- guest B:' && echo "$prefix" ;;
+		failed:*) echo "$prefix$line" ;;
+		*) echo "ESTAB $line" ;;
+		esac
+	done >"$log"
+	siw_left_octets "$log" 7000
+}
+
+# A socket that has nothing to do with what failed is no excuse.
+self_test() {
+	local ours4='0 0 10.0.0.1:50 10.0.0.2:7000' theirs4='48 0 10.0.0.2:7000 10.0.0.1:50'
+	local ours6='0 0 [fd00::1]:50 [fd00::2]:7001' theirs6='48 0 [fd00::2]:7001 [fd00::1]:50'
+	local -a both=(-- "$ours4" "$ours6" -- "$theirs4" "$theirs6")
+
+	proof_of '4 stuck' -- "$ours4" -- "$theirs4" || return 1
+	proof_of '6 stuck' "${both[@]}" || return 1
+	proof_of '4 stuck' '6 stuck' "${both[@]}" || return 1
+	! proof_of "${both[@]}" || return 1
+	! proof_of '4 otherwise' "${both[@]}" || return 1
+	! proof_of '4 stuck' '6 otherwise' "${both[@]}" || return 1
+	! proof_of '4 stuck' '6 stuck' -- "$ours4" "$ours6" -- "$theirs4" || return 1
+	! proof_of '4 stuck' -- "$ours4" "$ours6" -- "$theirs6" || return 1
+	! proof_of '6 stuck' -- "$ours4" "$ours6" -- "$theirs4" || return 1
+	! proof_of '4 stuck' -- "$ours4" -- "${theirs4/%50/51}" || return 1
+	! proof_of '4 stuck' -- "$ours4" -- "${theirs4/#48/0}" || return 1
+	! proof_of '4 stuck' -- "${ours4/0 0/0 48}" -- "$theirs4" || return 1
+	! proof_of '4 stuck' -- -- "$theirs4" || return 1
+	! proof_of '4 stuck' -- "$ours4" "${ours4/:50/:52}" -- "$theirs4" || return 1
+}
 
 # run_step PEER NUMBER VARIANT ROLE REV P2P CRC PROGRAM: PROGRAM is for the step
 # shellcheck disable=SC2034
@@ -120,7 +177,7 @@ run_step() {
 		try_case "$log" ../interop/step.sh $drivers 4 $((7000 + 2 * STEP))
 		tap_retried_in "$log"
 		[[ $STATUS -ne 0 && $CLEAN -eq 0 && $role == initiator ]] || break
-		siw_left_octets "$log" || break
+		siw_left_octets "$log" $((7000 + 2 * STEP)) || break
 		tap_retried 'unmodified siw left what had come in its socket'
 	done
 	if [[ $CLEAN -ne 0 ]]; then
@@ -179,6 +236,7 @@ main() {
 	WORK=$(mktemp -d "$CACHE/interop.XXXXXX")
 	RESULTS=$WORK/results
 	"$CELLS" steps $SAMPLE | grep -E "$PATTERN" >"$WORK/steps"
+	tap_run 'only octets in the socket of what failed are proof of another try' self_test
 	for peer in $PEERS; do
 		build_ours "$peer"
 		build_peer "$peer"

@@ -3,7 +3,8 @@
 #
 # One step of scripts/interop.sh, as a check of the end-to-end tests' machinery: PROGRAM over IPv4
 # and IPv6 at the same time. It finds PORT, STEP and SETTINGS, too, and prints what came of it,
-# "outcome: STEP FAMILY connected|refused". Only what is neither fails.
+# "outcome: STEP FAMILY connected|refused". Only what is neither fails: "failed: FAMILY stuck" if the
+# client neither ends nor says anything, else "failed: FAMILY otherwise".
 
 PINGS=3
 
@@ -42,25 +43,30 @@ call() {
 	on "$guest" "$(declare -f "$function"); $(printf '%q ' "$function" "$@")" 60
 }
 
-# outcome FAMILY TEXT
+# outcome FAMILY TEXT: it is called before "||", so each command that can fail says so
 outcome() {
-	local family=$1 text pings
+	local family=$1 text pings how=otherwise
 
 	text=$(grep "^$family: " <<<"$2")
 	pings=$({ grep -o 'ping data: rdma-ping-[0-9]*:' <<<"$text" || true; } | sort -u | wc -l)
 	[[ $PROGRAM == rping ]] || pings=$PINGS
 	if [[ $text == *"$family: status 0" && $pings -eq $PINGS ]]; then
-		on "$SERVER" "bg_wait server$family 15"
-		echo "outcome: $STEP $family connected"
+		if on "$SERVER" "bg_wait server$family 15"; then
+			echo "outcome: $STEP $family connected"
+			return
+		fi
 	elif [[ $text == *RDMA_CM_EVENT_REJECTED* ]]; then
 		echo "outcome: $STEP $family refused"
-	else
-		fail "IPv$family: neither verified data nor a refusal"
+		return
+	elif [[ $text == *"$family: status 124" ]]; then
+		how=stuck
 	fi
+	echo "failed: $family $how"
+	fail "IPv$family: neither verified data nor a refusal"
 }
 
 check() {
-	local ip4 ip6 next=$((PORT + 1)) text
+	local ip4 ip6 next=$((PORT + 1)) text status=0
 
 	ip4=$(address_of "$SERVER" 4)
 	ip6=$(address_of "$SERVER" 6)
@@ -71,6 +77,7 @@ check() {
 	text=$(call "$CLIENT" connect_both \
 		"$(command_of client "$ip4" "$PORT")" "$(command_of client "$ip6" "$next")")
 	echo "$text"
-	outcome 4 "$text"
-	outcome 6 "$text"
+	outcome 4 "$text" || status=1
+	outcome 6 "$text" || status=1
+	return "$status"
 }
