@@ -65,7 +65,8 @@ static void accept_v2_p2p_comes_up_after_rtr(struct kunit *test)
 
 /*
  * Rules: E-9-1: the two words of the Reply; E-9.1-2a E-9.1-2b: ORD of the Reply, and that which the
- * driver is given
+ * driver is given; E-9.1-13: those of the Reply for a wish of 0x3FFF, and those that the driver is
+ * given
  */
 static void accept_depths_are_left_to_the_ulps(struct kunit *test)
 {

@@ -143,7 +143,8 @@ static void connect_client_server_sends_no_rtr(struct kunit *test)
 
 /*
  * Rules: E-9-1: the two words of the Request; E-9.1-6 E-9.1-10: ORD that the driver is given;
- * E-9.1-5 E-9.1-12: IRD that the driver is given
+ * E-9.1-5 E-9.1-12: IRD that the driver is given; E-9.1-13: 0x3FFF in both words of the Request,
+ * and the depths that the driver is given for either answer
  */
 static void connect_depths_are_left_to_the_ulps(struct kunit *test)
 {

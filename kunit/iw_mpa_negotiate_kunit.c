@@ -66,8 +66,8 @@ static const struct depth_row responder_rows[] = {
 	{ "E-9.1-11_ird_3fff_ord_kept", 0, 8, 8, ULP, 8, 8, 8, 8, ULP, OK },
 	{ "E-9.1-11_ird_3fff_ord_0_kept", 0, 8, 0, ULP, 8, 8, 0, 8, ULP, OK },
 	{ "E-9.1-2b_own_ord_0", 0, 8, 0, 8, 8, 8, 0, 8, 0, OK },
-	{ "E-9.1-2b_own_ord_3fff", 0, 8, ULP, 5, 8, 8, 5, 8, 5, OK },
-	{ "E-9.1-2b_own_ord_3fff_limited", 0, 8, ULP, 0x3ffe, 8, 8, 12, 8, 12, OK },
+	{ "E-9.1-13_own_ord_3fff", 0, 8, ULP, 5, 8, 8, 5, 8, 5, OK },
+	{ "E-9.1-13_own_ord_3fff_limited", 0, 8, ULP, 0x3ffe, 8, 8, 12, 8, 12, OK },
 	/* IRD: as much of the initiator's ORD as the device has, never less than our wish */
 	{ "E-9.1-3_ord_0", 0, 8, 8, 8, 0, 8, 8, 8, 8, OK },
 	{ "E-9.1-3_ord_0_own_ird_0", 0, 0, 8, 8, 0, 0, 8, 0, 8, OK },
@@ -77,7 +77,7 @@ static const struct depth_row responder_rows[] = {
 	{ "E-9.1-3_ord_3ffe", 0, 8, 8, 8, 0x3ffe, 16, 8, 16, 8, OK },
 	{ "E-9.1-9_ord_3fff_kept", 0, 8, 8, 8, ULP, 8, 8, ULP, 8, OK },
 	{ "E-9.1-9_ord_3fff_ird_0_kept", 0, 0, 8, 8, ULP, 0, 8, ULP, 8, OK },
-	{ "E-9.1-3_own_ird_3fff", 0, ULP, 8, 8, 1, 16, 8, 16, 8, OK },
+	{ "E-9.1-13_own_ird_3fff", 0, ULP, 8, 8, 1, 16, 8, 16, 8, OK },
 	{ "E-9.1-9_E-9.1-11_both_3fff_both_kept", 0, 3, 4, ULP, ULP, 3, 4, ULP, ULP, OK },
 	/* strict: our ULP's word stands */
 	{ "E-9.1-2b_strict_ird_enough", 1, 8, 8, 8, 8, 8, 8, 8, 8, OK },
@@ -88,6 +88,8 @@ static const struct depth_row responder_rows[] = {
 	{ "E-9.1-11_strict_ird_3fff_ord_kept", 1, 8, 8, ULP, 8, 8, 8, 8, ULP, OK },
 	{ "E-9.1-3_strict_ord_more_ird_stays", 1, 8, 8, 8, 9, 8, 8, 8, 8, OK },
 	{ "E-9.1-9_strict_ord_3fff_kept", 1, 8, 8, 8, ULP, 8, 8, ULP, 8, OK },
+	{ "E-9.1-13_strict_own_ord_3fff_is_the_limit", 1, 8, ULP, 12, 8, 8, 12, 8, 12, OK },
+	{ "E-9.1-13_strict_own_ord_3fff_ird_short", 1, 8, ULP, 11, 8, 0, 0, 8, 12, FEW },
 };
 
 /* The initiator's rows: the peer's columns are the Reply's, rep_* are not used */
@@ -101,8 +103,8 @@ static const struct depth_row initiator_rows[] = {
 	{ "E-9.1-6_ird_3ffe_ord_not_raised", 0, 8, 8, 0x3ffe, 8, 8, 8, 0, 0, OK },
 	{ "E-9.1-10_ird_3fff_ord_kept", 0, 8, 8, ULP, 8, 8, 8, 0, 0, OK },
 	{ "E-9.1-10_ird_3fff_ord_0_kept", 0, 8, 0, ULP, 8, 8, 0, 0, 0, OK },
-	{ "E-9.1-10_own_ord_3fff", 0, 8, ULP, ULP, 8, 8, 12, 0, 0, OK },
-	{ "E-9.1-6_own_ord_3fff_answered_by_number", 0, 8, ULP, 5, 8, 8, 5, 0, 0, OK },
+	{ "E-9.1-13_own_ord_3fff", 0, 8, ULP, ULP, 8, 8, 12, 0, 0, OK },
+	{ "E-9.1-13_own_ord_3fff_answered_by_number", 0, 8, ULP, 5, 8, 8, 5, 0, 0, OK },
 	/* IRD: at least the responder's ORD */
 	{ "E-9.1-5_ord_0", 0, 8, 8, 8, 0, 8, 8, 0, 0, OK },
 	{ "E-9.1-5_ord_1", 0, 0, 8, 8, 1, 1, 8, 0, 0, OK },
@@ -112,7 +114,9 @@ static const struct depth_row initiator_rows[] = {
 	{ "E-9.1-7_ord_3ffe", 0, 8, 8, 8, 0x3ffe, 0, 0, 0, 0, FEW },
 	{ "E-9.1-12_ord_3fff_ird_kept", 0, 8, 8, 8, ULP, 8, 8, 0, 0, OK },
 	{ "E-9.1-12_ord_3fff_ird_0_kept", 0, 0, 8, 8, ULP, 0, 8, 0, 0, OK },
-	{ "E-9.1-12_own_ird_3fff", 0, ULP, 8, 8, ULP, 16, 8, 0, 0, OK },
+	{ "E-9.1-13_own_ird_3fff", 0, ULP, 8, 8, ULP, 16, 8, 0, 0, OK },
+	{ "E-9.1-13_own_ird_3fff_answered_by_number", 0, ULP, 8, 8, 5, 16, 8, 0, 0, OK },
+	{ "E-9.1-13_own_ird_3fff_limit_1", 0, ULP, 8, 8, 17, 0, 0, 0, 0, FEW },
 	/* strict */
 	{ "E-9.1-5_E-9.1-6_strict_as_asked", 1, 8, 8, 8, 8, 8, 8, 0, 0, OK },
 	{ "E-9.1-6_strict_ird_more", 1, 8, 8, 9, 7, 8, 8, 0, 0, OK },
@@ -121,6 +125,8 @@ static const struct depth_row initiator_rows[] = {
 	{ "E-9.1-10_strict_ird_3fff_ord_kept", 1, 8, 8, ULP, 8, 8, 8, 0, 0, OK },
 	{ "E-9.1-7_strict_ord_above_request", 1, 8, 8, 8, 9, 0, 0, 0, 0, FEW },
 	{ "E-9.1-12_strict_ord_3fff_ird_kept", 1, 8, 8, 8, ULP, 8, 8, 0, 0, OK },
+	{ "E-9.1-13_strict_own_ord_3fff_is_the_limit", 1, 8, ULP, 12, 8, 8, 12, 0, 0, OK },
+	{ "E-9.1-13_strict_own_ord_3fff_ird_short", 1, 8, ULP, 11, 8, 0, 0, 0, 0, FEW },
 };
 
 static void depth_desc(const struct depth_row *row, char *desc)
@@ -142,8 +148,8 @@ static struct iw_mpa_local depth_local(const struct depth_row *row)
 }
 
 /*
- * Rules: E-9.1-1 E-9.1-2a E-9.1-2b E-9.1-3 E-9.1-4 E-9.1-9 E-9.1-11: what the Reply says, and
- * what is to be programmed
+ * Rules: E-9.1-1 E-9.1-2a E-9.1-2b E-9.1-3 E-9.1-4 E-9.1-9 E-9.1-11 E-9.1-13: what the Reply says,
+ * and what is to be programmed
  */
 static void negotiate_request_any_depths_as_ruled(struct kunit *test)
 {
@@ -170,8 +176,8 @@ static void negotiate_request_any_depths_as_ruled(struct kunit *test)
 }
 
 /*
- * Rules: E-9.1-1 E-9.1-5 E-9.1-6 E-9.1-7 E-9.1-10 E-9.1-12: what is to be programmed, or the
- * reason
+ * Rules: E-9.1-1 E-9.1-5 E-9.1-6 E-9.1-7 E-9.1-10 E-9.1-12 E-9.1-13: what is to be programmed, or
+ * the reason
  */
 static void negotiate_reply_any_depths_as_ruled(struct kunit *test)
 {
@@ -471,8 +477,14 @@ static const struct request_row request_rows[] = {
 	  { .rev = 1 } },
 	{ "E-9-1_depths", { .rev = 2, .ird = 3, .ord = 4, .max_ird = 16, .max_ord = 16 },
 	  { .rev = 2, .enhanced = true, .ird = 3, .ord = 4 } },
-	{ "E-9-1_depths_3fff", { .rev = 2, .ird = ULP, .ord = ULP, .max_ird = 16 },
+	{ "E-9.1-13_depths_3fff", { .rev = 2, .ird = ULP, .ord = ULP, .max_ird = 16 },
 	  { .rev = 2, .enhanced = true, .ird = ULP, .ord = ULP } },
+	{ "E-9.1-13_ird_alone_3fff",
+	  { .rev = 2, .ird = ULP, .ord = 4, .max_ird = 16, .max_ord = 16 },
+	  { .rev = 2, .enhanced = true, .ird = ULP, .ord = 4 } },
+	{ "E-9.1-13_ord_alone_3fff",
+	  { .rev = 2, .ird = 3, .ord = ULP, .max_ird = 16, .max_ord = 16 },
+	  { .rev = 2, .enhanced = true, .ird = 3, .ord = ULP } },
 	{ "E-9.2-10_E-9.2-12_client_server_without_abcd",
 	  { .rev = 2, .rtr_send = S | W | R, .rtr_accept = W }, { .rev = 2, .enhanced = true } },
 	{ "E-9.2-1_E-9.2-2_p2p_each_supported",
@@ -495,8 +507,8 @@ static void request_desc(const struct request_row *row, char *desc)
 KUNIT_ARRAY_PARAM(request, request_rows, request_desc);
 
 /*
- * Rules: E-9-1 E-9.2-1 E-9.2-2 E-9.2-10 E-9.2-12 E-10-3 M-7.1.1-8 M-7.1.1-11: each field of the
- * Request
+ * Rules: E-9-1 E-9.1-13 E-9.2-1 E-9.2-2 E-9.2-10 E-9.2-12 E-10-3 M-7.1.1-8 M-7.1.1-11: each field
+ * of the Request
  */
 static void make_request_any_wish_told(struct kunit *test)
 {

@@ -15,6 +15,7 @@ from registry import rule
 LIMIT_IRD = LIMIT_ORD = 128     # of each device here
 ULP = 0x3fff
 DEPTHS = (0, 1, 4, 127, 128, 129, 0x3ffe, 0x3fff)
+NOT_BY_TIME = 600000    # ms: no test waits so long
 
 
 def up(server, peer, rtr=None, **kw):
@@ -371,6 +372,7 @@ def fpdus_in_segments_of(b, size, cut):
 
 @rule("M-7.1.1-8 M-8-1: the ULP is told of an error", "M-8-3: no receive completes", "B-09")
 def rtr_with_a_bad_crc_is_no_rtr(b):
+    b.set(rtr_timeout_ms=NOT_BY_TIME)
     server, peer, _ = b.accepted(mpa.request2(a=1, rtr=WRITE, ird=4, ord=4))
     server.do("recv")
     peer.send(mpa.rtr_write(bad_crc=True))
@@ -394,6 +396,7 @@ SHORT = {
 @rule("M-7.1.2-10: no ESTABLISHED with status 0", "M-8-1: the ULP is told of an error",
       cases=[(name,) for name in SHORT])
 def fpdu_too_short_for_its_opcode_is_no_rtr(b, name):
+    b.set(rtr_timeout_ms=NOT_BY_TIME)
     server, peer, _ = b.accepted(mpa.request2(a=1, rtr=WRITE, ird=4, ord=4))
     peer.send(SHORT[name] + b"\xff" * 4)
     check(server.event().status != 0, "the connection came up")
@@ -456,7 +459,6 @@ def unnegotiated_rtr_after_v1(b, kind):
 # --- what ends the wait for the RTR ------------------------------------------------------
 
 ENDS = ("fin", "reset", "term", "garbage", "silence")
-NOT_BY_TIME = 600000    # ms: no test waits so long
 
 
 def end_with(peer, how):
