@@ -272,7 +272,7 @@ void pair_put_ulpdu(struct pair *p, int from, const void *ulpdu, u16 len)
 	struct srnic_writer w;
 
 	srnic_writer_open(&w, &e->qp->tx, GFP_KERNEL);
-	KUNIT_ASSERT_EQ(p->test, srnic_writer_begin(&w, len), 0);
+	KUNIT_ASSERT_EQ(p->test, srnic_writer_begin(&w, len, ulpdu, 0), 0);
 	KUNIT_ASSERT_EQ(p->test, srnic_writer_put(&w, ulpdu, len), 0);
 	KUNIT_ASSERT_EQ(p->test, srnic_writer_end(&w, len), 0);
 	srnic_writer_close(&w, &e->qp->tx);

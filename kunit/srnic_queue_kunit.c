@@ -49,6 +49,32 @@ static void sq_user_element_free_between_sent_and_completion(struct kunit *test)
 	pair_expect_wc(p, &e->scq, 7, IB_WC_SUCCESS);
 }
 
+/* What the sender would see is not overlooked; nor is a ring for which there is no room. */
+static void sq_user_idle_is_nothing_at_all(struct kunit *test)
+{
+	struct srnic_qp *qp = pair_user(test->priv, &queue_opts)->qp;
+	const u8 read[SRNIC_READ_ULPDU] = {};
+
+	KUNIT_EXPECT_TRUE(test, srnic_send_is_idle(qp));
+	qp->sq.uring[0].flags = SIW_WQE_VALID;
+	KUNIT_EXPECT_FALSE(test, srnic_send_is_idle(qp));
+	qp->sq.uring[0].flags = 0;
+	qp->tx.msg.kind = SRNIC_MSG_RESP;
+	KUNIT_EXPECT_FALSE(test, srnic_send_is_idle(qp));
+	qp->tx.msg.kind = SRNIC_MSG_NONE;
+	srnic_irq_put(&qp->irq, read);
+	KUNIT_EXPECT_FALSE(test, srnic_send_is_idle(qp));
+	srnic_irq_get(&qp->irq);
+	KUNIT_EXPECT_TRUE(test, srnic_send_is_idle(qp));
+	qp->sq.put++;
+	KUNIT_EXPECT_FALSE(test, srnic_send_is_idle(qp));
+	qp->sq.next = qp->sq.put;
+	KUNIT_EXPECT_TRUE(test, srnic_send_is_idle(qp));
+	qp->sq.get = qp->sq.put - qp->sq.size;
+	KUNIT_EXPECT_FALSE(test, srnic_send_is_idle(qp));
+	qp->sq.get = qp->sq.put;
+}
+
 /* What is scribbled over an element behind the snapshot means nothing. */
 static void sq_user_element_changed_later_void(struct kunit *test)
 {
@@ -539,6 +565,7 @@ static void sq_discard_forgets(struct kunit *test)
 
 static struct kunit_case queue_cases[] = {
 	KUNIT_CASE(sq_user_element_free_between_sent_and_completion),
+	KUNIT_CASE(sq_user_idle_is_nothing_at_all),
 	KUNIT_CASE(sq_user_element_changed_later_void),
 	KUNIT_CASE_PARAM(sq_user_element_bad_completes_in_error, bad_gen_params),
 	KUNIT_CASE(sq_user_ring_always_valid_flush_ends),

@@ -159,13 +159,13 @@ static void cq_upcall(struct srnic_cq *cq)
 }
 
 /**
- * srnic_cq_call - call the handlers that are due
+ * srnic_cq_call_due - call the handlers that are due
  * @up: which; no handler on return
  *
  * Context: process or softirq; no lock of srnic's is held. A handler may raise a softirq:
  * that runs before this returns to process context.
  */
-void srnic_cq_call(struct srnic_upcalls *up)
+void srnic_cq_call_due(struct srnic_upcalls *up)
 {
 	int i;
 

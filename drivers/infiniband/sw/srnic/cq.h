@@ -21,11 +21,23 @@ struct srnic_upcalls {
 
 void srnic_cq_put(struct srnic_cq *cq, const struct srnic_cqe *cqe, bool solicited,
 		  struct srnic_upcalls *up);
-void srnic_cq_call(struct srnic_upcalls *up);
+void srnic_cq_call_due(struct srnic_upcalls *up);
 void srnic_cq_call_later(struct srnic_upcalls *up);
 void srnic_cq_forget(struct srnic_cq *cq, const struct ib_qp *qp);
 int srnic_cq_poll(struct srnic_cq *cq, int max, struct ib_wc *wc);
 int srnic_cq_arm(struct srnic_cq *cq, enum ib_cq_notify_flags flags);
 void srnic_cq_setup(struct srnic_cq *cq);
+
+/**
+ * srnic_cq_call - call the handlers that are due, if there are any
+ * @up: which; no handler on return
+ *
+ * Context: as srnic_cq_call_due()
+ */
+static inline void srnic_cq_call(struct srnic_upcalls *up)
+{
+	if (up->cq[0])
+		srnic_cq_call_due(up);
+}
 
 #endif /* _SRNIC_CQ_H */

@@ -38,6 +38,18 @@ struct srnic_cursor {
 	bool			broken;
 };
 
+/**
+ * srnic_cursor_peek - are the next octets in a row?
+ * @cur: place
+ * @len: how many
+ *
+ * Return: the octets, or NULL: they have to be read; so have all where Markers may be between.
+ */
+static inline const u8 *srnic_cursor_peek(const struct srnic_cursor *cur, u32 len)
+{
+	return !cur->markers && cur->left >= len ? cur->ptr : NULL;
+}
+
 bool srnic_cursor_at(struct srnic_cursor *cur, struct sock *sk);
 void srnic_cursor_at_memory(struct srnic_cursor *cur, const u8 *octets, u32 len);
 u32 srnic_cursor_crc(struct srnic_cursor *cur, u32 crc, u32 len);

@@ -292,8 +292,10 @@ static void send_count(struct srnic_qp *qp, u32 ulpdu_len)
 /* The next segment of the message, as one FPDU, or not at all */
 static int send_segment(struct srnic_qp *qp, struct srnic_writer *w, u16 mulpdu)
 {
-	struct srnic_msg *msg = &qp->tx.msg, before = *msg;
 	struct srnic_mark mark = srnic_writer_mark(w);
+	struct srnic_msg *msg = &qp->tx.msg;
+	u32 sge_off = msg->sge_off;
+	u8 sge = msg->sge;
 	enum srnic_mem_fault fault = SRNIC_MEM_OK;
 	u8 hdr[SRNIC_DDP_HDR_MAX], hdr_len;
 	bool last;
@@ -306,16 +308,15 @@ static int send_segment(struct srnic_qp *qp, struct srnic_writer *w, u16 mulpdu)
 	if (last)
 		hdr[0] |= SRNIC_DDP_L;
 
-	err = srnic_writer_begin(w, hdr_len + len);
-	if (!err)
-		err = srnic_writer_put(w, hdr, hdr_len);
+	err = srnic_writer_begin(w, hdr_len + len, hdr, hdr_len);
 	if (!err)
 		err = send_payload(qp, w, len, &fault);
 	if (!err)
 		err = srnic_writer_end(w, hdr_len + len);
 	if (err) {
 		srnic_writer_rewind(w, mark);
-		*msg = before;
+		msg->sge = sge;
+		msg->sge_off = sge_off;
 		return err == -EFAULT ? (int)fault : err;
 	}
 	send_count(qp, hdr_len + len);
@@ -341,6 +342,29 @@ static u16 send_mulpdu(const struct srnic_qp *qp)
 }
 
 /**
+ * srnic_send_is_idle - is there nothing to send?
+ * @qp: the QP
+ *
+ * A look that costs less than srnic_send_fill(), and is true only where that would do nothing at
+ * all. Whoever posts, or leaves a Read Request, kicks the sender behind that. An application rings
+ * no doorbell while its element before is valid: the caller looks behind srnic_sq_sent().
+ *
+ * Context: process; the caller is the sender.
+ *
+ * Return: true if so.
+ */
+bool srnic_send_is_idle(const struct srnic_qp *qp)
+{
+	const struct srnic_sq *sq = &qp->sq;
+	u32 put = READ_ONCE(sq->put);
+
+	if (qp->tx.msg.kind != SRNIC_MSG_NONE || srnic_irq_head(&qp->irq) || sq->next != put)
+		return false;
+	/* Without room for a WQE the sender has to say that it waits. */
+	return !sq->uring || (put - READ_ONCE(sq->get) < sq->size && !srnic_sq_has_more(qp));
+}
+
+/**
  * srnic_send_fill - build a batch of what there is to send
  * @qp: the QP; its batch is empty
  *
@@ -362,6 +386,8 @@ int srnic_send_fill(struct srnic_qp *qp)
 	srnic_writer_open(&w, tx, SEND_GFP);
 	for (steps = 0; steps < SEND_STEPS && !srnic_faulty(qp); steps++) {
 		if (!srnic_writer_has_room(&tx->batch, mulpdu))
+			break;
+		if (steps && srnic_send_is_idle(qp))
 			break;
 		if (tx->msg.kind == SRNIC_MSG_NONE && !send_next(qp))
 			break;
@@ -395,15 +421,16 @@ bool srnic_send_is_at_limit(struct srnic_qp *qp)
 /* A whole ULPDU that is there already */
 static int send_ulpdu(struct srnic_qp *qp, const u8 *ulpdu, u16 len)
 {
+	u8 hdr_len = min_t(u16, len, SRNIC_DDP_HDR_MAX);
 	struct srnic_writer w;
 	struct srnic_mark mark;
 	int err;
 
 	srnic_writer_open(&w, &qp->tx, SEND_GFP);
 	mark = srnic_writer_mark(&w);
-	err = srnic_writer_begin(&w, len);
+	err = srnic_writer_begin(&w, len, ulpdu, hdr_len);
 	if (!err)
-		err = srnic_writer_put(&w, ulpdu, len);
+		err = srnic_writer_put(&w, ulpdu + hdr_len, len - hdr_len);
 	if (!err)
 		err = srnic_writer_end(&w, len);
 	if (err)

@@ -209,6 +209,8 @@ bool srnic_sq_may_read(struct srnic_qp *qp, const struct srnic_wqe *wqe)
 	struct srnic_sq *sq = &qp->sq;
 	bool may = true;
 
+	if (!srnic_wqe_is_read(wqe) && !(wqe->flags & SRNIC_WQE_FENCE))
+		return true;
 	spin_lock_irq(&sq->lock);
 	if (srnic_wqe_is_read(wqe) && sq->reads >= qp->tx.ord)
 		may = false;

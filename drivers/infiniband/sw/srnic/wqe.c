@@ -61,6 +61,13 @@ static int wqe_copy_inline(struct srnic_wqe *wqe, const struct ib_send_wr *wr)
 }
 
 /* RFC 5041 5.2: a message is shorter than 2^32 octets. */
+static int wqe_set_bytes(struct srnic_wqe *wqe, u32 num_sge, u64 bytes)
+{
+	wqe->num_sge = num_sge;
+	wqe->bytes = bytes;
+	return bytes > U32_MAX ? -EINVAL : 0;
+}
+
 static int wqe_set_sge(struct srnic_wqe *wqe, const struct ib_sge *sge, u32 n)
 {
 	u64 bytes = 0;
@@ -70,9 +77,7 @@ static int wqe_set_sge(struct srnic_wqe *wqe, const struct ib_sge *sge, u32 n)
 		wqe->sge[i] = sge[i];
 		bytes += sge[i].length;
 	}
-	wqe->num_sge = n;
-	wqe->bytes = bytes;
-	return bytes > U32_MAX ? -EINVAL : 0;
+	return wqe_set_bytes(wqe, n, bytes);
 }
 
 static int wqe_fill_data(const struct srnic_qp *qp, struct srnic_wqe *wqe,
@@ -177,7 +182,7 @@ static u8 wqe_flags_of_user(const struct srnic_qp *qp, u16 flags)
 /* libsiw has the octets behind the first SGE, and the application's number of SGEs. */
 static int wqe_fill_user_data(struct srnic_wqe *wqe, const struct siw_sqe *sqe)
 {
-	struct ib_sge sge[SRNIC_MAX_SGE];
+	u64 bytes = 0;
 	u32 i;
 
 	if (sqe->flags & SIW_WQE_INLINE) {
@@ -190,13 +195,15 @@ static int wqe_fill_user_data(struct srnic_wqe *wqe, const struct siw_sqe *sqe)
 	}
 	if (sqe->num_sge > (srnic_wqe_is_read(wqe) ? SRNIC_MAX_SGE_RD : SRNIC_MAX_SGE))
 		return -EINVAL;
-	for (i = 0; i < sqe->num_sge; i++)
-		sge[i] = (struct ib_sge) {
+	for (i = 0; i < sqe->num_sge; i++) {
+		wqe->sge[i] = (struct ib_sge) {
 			.addr	= sqe->sge[i].laddr,
 			.length	= sqe->sge[i].length,
 			.lkey	= sqe->sge[i].lkey,
 		};
-	return wqe_set_sge(wqe, sge, sqe->num_sge);
+		bytes += sqe->sge[i].length;
+	}
+	return wqe_set_bytes(wqe, sqe->num_sge, bytes);
 }
 
 /**

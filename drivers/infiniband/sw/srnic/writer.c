@@ -4,8 +4,8 @@
  *
  * The fragment that is written to belongs to the writer while a batch is built, and to
  * the CPU in between (frag.c): an idle QP has no memory of this kind. Each piece of a batch
- * has a reference on its page. Octets are added to the CRC when they are committed, at
- * once behind being written.
+ * has a reference on its page. Octets are added to the CRC soon behind being written, and
+ * as many at once as are in a row: a call costs more than 64 octets.
  */
 
 #include "writer.h"
@@ -172,14 +172,26 @@ static bool writer_refill(struct srnic_writer *w)
 	return true;
 }
 
+/* Add what was written to the CRC. The fragment is the same as long as something was not added. */
+static void writer_sum(struct srnic_writer *w)
+{
+	u32 len = w->frag.offset - w->from;
+
+	if (w->crc && len)
+		w->sum = crc32c(w->sum, page_address(w->frag.page) + w->from, len);
+	w->from = w->frag.offset;
+}
+
 /* Memory in a row for at most @want octets; Markers are not looked at. */
 static void *writer_room(struct srnic_writer *w, u32 want, u32 *len)
 {
 	struct page_frag *frag = &w->frag;
 
 	if (!frag->page || frag->offset == frag->size || !writer_is_joined(w)) {
+		writer_sum(w);
 		if (!writer_refill(w))
 			return NULL;
+		w->from = frag->offset;
 	}
 	*len = min(want, frag->size - frag->offset);
 	if (w->crc)
@@ -207,8 +219,6 @@ static int writer_put_raw(struct srnic_writer *w, const u8 *octets, u32 len)
 		if (!to)
 			return -ENOMEM;
 		memcpy(to, octets, n);
-		if (w->crc)
-			w->sum = crc32c(w->sum, to, n);
 		writer_advance(w, n);
 		octets += n;
 		len -= n;
@@ -249,9 +259,9 @@ void *srnic_writer_piece(struct srnic_writer *w, u32 want, u32 *len)
  */
 void srnic_writer_commit(struct srnic_writer *w, u32 len)
 {
-	if (w->crc)
-		w->sum = crc32c(w->sum, page_address(w->frag.page) + w->frag.offset, len);
 	writer_advance(w, len);
+	if (w->frag.offset - w->from >= WRITER_PIECE)
+		writer_sum(w);
 }
 
 /**
@@ -282,20 +292,24 @@ int srnic_writer_put(struct srnic_writer *w, const void *octets, u32 len)
  * srnic_writer_begin - begin an FPDU
  * @w: writer
  * @ulpdu_len: ULPDU_Length
+ * @hdr: the first octets of the ULPDU
+ * @hdr_len: how many, 0..SRNIC_DDP_HDR_MAX
  *
  * A Marker that stands here is the first that belongs to it.
  *
  * Return: 0 or -ENOMEM.
  */
-int srnic_writer_begin(struct srnic_writer *w, u16 ulpdu_len)
+int srnic_writer_begin(struct srnic_writer *w, u16 ulpdu_len, const u8 *hdr, u8 hdr_len)
 {
-	__be16 len = cpu_to_be16(ulpdu_len);
+	u8 head[2 + SRNIC_DDP_HDR_MAX] = { ulpdu_len >> 8, ulpdu_len };
 
 	w->sum = ~0;
+	w->from = w->frag.offset;
 	w->fpdu = w->pos;
 	if (w->markers && !srnic_marker_gap(w->pos))
 		w->fpdu += SRNIC_MARKER_LEN;
-	return srnic_writer_put(w, &len, sizeof(len));
+	memcpy(head + 2, hdr, hdr_len);
+	return srnic_writer_put(w, head, 2 + hdr_len);
 }
 
 /**
@@ -318,6 +332,7 @@ int srnic_writer_end(struct srnic_writer *w, u16 ulpdu_len)
 		return -ENOMEM;
 	if (w->markers && !srnic_marker_gap(w->pos) && writer_put_marker(w))
 		return -ENOMEM;
+	writer_sum(w);
 	sum = cpu_to_le32(w->crc ? ~w->sum : 0);
 	if (writer_put_raw(w, (const u8 *)&sum, sizeof(sum)))
 		return -ENOMEM;

@@ -12,6 +12,7 @@
  * @gfp: how to get more
  * @pos: position of the next octet (segment.h)
  * @fpdu: position of the FPDU's ULPDU_Length
+ * @from: CRC: octets of @frag up to here are in @sum, or do not count
  * @sum: CRC so far
  * @crc: FPDUs have a CRC
  * @markers: Markers are inserted
@@ -22,6 +23,7 @@ struct srnic_writer {
 	gfp_t			gfp;
 	u32			pos;
 	u32			fpdu;
+	u32			from;
 	u32			sum;
 	bool			crc;
 	bool			markers;
@@ -47,7 +49,7 @@ void srnic_writer_close(struct srnic_writer *w, struct srnic_tx *tx);
 struct srnic_mark srnic_writer_mark(const struct srnic_writer *w);
 void srnic_writer_rewind(struct srnic_writer *w, struct srnic_mark mark);
 bool srnic_writer_has_room(const struct srnic_batch *batch, u32 ulpdu_len);
-int srnic_writer_begin(struct srnic_writer *w, u16 ulpdu_len);
+int srnic_writer_begin(struct srnic_writer *w, u16 ulpdu_len, const u8 *hdr, u8 hdr_len);
 void *srnic_writer_piece(struct srnic_writer *w, u32 want, u32 *len);
 void srnic_writer_commit(struct srnic_writer *w, u32 len);
 int srnic_writer_put(struct srnic_writer *w, const void *octets, u32 len);
