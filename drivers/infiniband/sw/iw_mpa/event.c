@@ -66,6 +66,21 @@ void iw_mpa_raise(struct iw_mpa_ep *ep, enum iw_mpa_event event)
 }
 
 /*
+ * Few waits last until their deadline, and to set a timer costs more than to find, when it fires,
+ * that it is not due. So it is only ever moved ahead, and only when the runner leaves the endpoint
+ * to wait: a state that it merely passes through sets none.
+ */
+static void event_arm(struct iw_mpa_ep *ep)
+{
+	lockdep_assert_held(&ep->lock);
+
+	if (!ep->deadline)
+		return;
+	if (!timer_pending(&ep->timer) || time_after(ep->timer.expires, ep->deadline))
+		mod_timer(&ep->timer, ep->deadline);
+}
+
+/*
  * Become the runner for an event that has just been found. What was raised before goes first, in
  * the work item. A driver whose open_tx may sleep has to be called from there, too.
  */
@@ -96,10 +111,12 @@ static void event_leave(struct iw_mpa_ep *ep, enum iw_mpa_event found)
 	ep->busy = found != IW_MPA_EV_NONE;
 	if (ep->busy || ep->events)
 		event_queue_work(ep);
+	if (!ep->busy)
+		event_arm(ep);
 	spin_unlock_irqrestore(&ep->lock, flags);
 }
 
-/* It may have been left to run though its wait is over: see event_set_timer(). */
+/* It may have been left to run though its wait is over: see event_arm(). */
 static void event_timeout(struct timer_list *timer)
 {
 	struct iw_mpa_ep *ep = container_of(timer, struct iw_mpa_ep, timer);
@@ -164,6 +181,7 @@ enum iw_mpa_event iw_mpa_event_next(struct iw_mpa_ep *ep, bool runner)
 		if (!ep->busy) {
 			awaited = ep->awaited;
 			ep->awaited = false;
+			event_arm(ep);
 		}
 	}
 	spin_unlock_irq(&ep->lock);
@@ -257,16 +275,7 @@ static unsigned int event_timeout_ms(const struct iw_mpa_ep *ep, enum iw_mpa_tim
 	return timer == IW_MPA_TMR_REPEAT ? (ms ?: 1) << (2 * ep->repeats) : ms;
 }
 
-/* Will the timer fire before a deadline, or at it? */
-static bool event_timer_is_before(const struct iw_mpa_ep *ep, unsigned long deadline)
-{
-	return timer_pending(&ep->timer) && time_before_eq(ep->timer.expires, deadline);
-}
-
-/*
- * Few waits last until their deadline, and to set a timer costs more than to find, when it fires,
- * that it is not due. So it is only ever moved ahead.
- */
+/* The timer follows when the runner leaves: see event_arm(). */
 static void event_set_state(struct iw_mpa_ep *ep, enum iw_mpa_state state)
 {
 	unsigned int ms = event_timeout_ms(ep, iw_mpa_fsm_timers[state]);
@@ -280,8 +289,6 @@ static void event_set_state(struct iw_mpa_ep *ep, enum iw_mpa_state state)
 		ep->deadline = ep->try_until;
 	if (ms && time_after_eq(jiffies, ep->deadline))
 		ep->events |= BIT(IW_MPA_EV_TIMED_OUT);
-	else if (ms && !event_timer_is_before(ep, ep->deadline))
-		mod_timer(&ep->timer, ep->deadline);
 	spin_unlock_irqrestore(&ep->lock, flags);
 }
 
