@@ -6,7 +6,8 @@
 # not depend on the machine that this runs on. It reports and judges nothing.
 #
 #   scripts/bench.sh [-k REGEX]        only the measures whose name matches
-#   scripts/bench.sh --guard           judges: srnic and siw_mpa against siw, one measure, limits in LIMITS
+#   scripts/bench.sh --guard           judges: srnic and siw_mpa against siw, connect and two kinds of
+#                                      messages, limits in LIMITS and GUARDED
 #   scripts/bench.sh --rtt             how many round trips until each end can send: netem on the
 #                                      loopback device, in the same kind of guest
 #   scripts/bench.sh --storm           judges: a server is killed and started again, and all of its
@@ -108,6 +109,12 @@ STORM_VARIANTS=${STORM_VARIANTS:-'siw siw_mpa srnic'}
 
 # Hundredths of what siw takes to connect, which the variants may take
 declare -A LIMITS=([siw_mpa]=104 [srnic]=104 [plain]=98)
+# The same of messages: VARIANT OCTETS TIMES KIND LIMIT, see rdma_data.c. siw has no CRC.
+GUARDED='
+srnic	64	500	send	110
+plain	64	500	send	108
+plain	65536	200	write	89
+'
 
 # The string instructions of the processor are left out: they count once for each octet, though a
 # real one moves many at a time. Without them it is eight.
@@ -226,13 +233,29 @@ cost() {
 	guest_run A '/share/cm_bench -n 128 connect' "$LIMIT" | awk '$1 == "connect" { print $2 }'
 }
 
-# within VARIANT COST COST-OF-SIW: it was measured, and is not above its limit
+# within LIMIT COST COST-OF-SIW: it was measured, and is not above its limit
 within() {
-	[[ $2 -gt 0 && $3 -gt 0 ]] && (($2 * 100 <= $3 * LIMITS[$1]))
+	[[ $2 -gt 0 && $3 -gt 0 ]] && (($2 * 100 <= $3 * $1))
+}
+
+# message VARIANT OCTETS TIMES KIND: instructions of one
+message() {
+	take_driver "$1"
+	guest_run A "/share/rdma_data 10.0.0.1 $2 $3 $4" "$LIMIT" |
+		awk '$1 == "message" { print $2 }'
+}
+
+guard_message() {
+	local cost siw
+
+	siw=$(message siw "${@:3:3}")
+	cost=$(message "${@:2:4}")
+	echo "# $1 $2: $cost instructions for a $5 of $3 octets, siw: $siw, limit: $6 %"
+	tap_run "$1: a $5 of $3 octets costs what it may: $2" within "$6" "$cost" "$siw"
 }
 
 guard_kernel() {
-	local siw variant cost
+	local siw variant cost row
 
 	need_kernel "$1"
 	"$TOP/scripts/build.sh"
@@ -242,8 +265,13 @@ guard_kernel() {
 		cost=$(cost "$variant")
 		echo "# $1 $variant: $cost instructions per connect, siw: $siw," \
 			"limit: ${LIMITS[$variant]} %"
-		tap_run "$1: connect costs what it may: $variant" within "$variant" "$cost" "$siw"
+		tap_run "$1: connect costs what it may: $variant" within "${LIMITS[$variant]}" \
+			"$cost" "$siw"
 	done
+	cp "$OUT/rdma_data" "$GUEST_RUN/share/"
+	while read -r -a row; do
+		guard_message "$1" "${row[@]}"
+	done <<<"${GUARDED:1:-1}"
 	guest_kill_all		# how guests end is judged by other tests
 }
 
@@ -255,6 +283,7 @@ guard() {
 	# shellcheck disable=SC2046,SC2086 # lists of words
 	"$TOP/scripts/setup.sh" build $(stock_kernels $KERNELS)
 	build_program cm_bench
+	build_program rdma_data
 	for kernel in $KERNELS; do
 		guard_kernel "$kernel"
 	done
