@@ -76,8 +76,11 @@ void pair_tcp_exit(struct kunit *test)
 	struct pair *p = test->priv;
 	int i;
 
-	for (i = 0; p && i < 2; i++)
+	for (i = 0; p && i < 2; i++) {
 		srnic_tx_stop(p->end[i].qp);
+		/* It finds no stream, but needs the QP. */
+		cancel_work_sync(&p->end[i].qp->tx.work);
+	}
 	pair_exit(test);
 	pair_tcp = (struct pair_tcp) {};
 	destroy_workqueue(srnic_wq);

@@ -291,6 +291,55 @@ static void qp_end_waits_for_references(struct kunit *test)
 	xa_erase_irq(&dev->qps, 7);
 }
 
+/* A number that was given back is not the next one, and yet numbers stay low. */
+static void qp_numbers_in_turn_and_low(struct kunit *test)
+{
+	struct srnic_dev *dev = single.p->dev;
+	u32 i, qpn, before = 0;
+
+	xa_init_flags(&dev->qps, XA_FLAGS_ALLOC1 | XA_FLAGS_LOCK_IRQ);
+	for (i = 0; i < 3 * XA_CHUNK_SIZE; i++) {
+		KUNIT_ASSERT_EQ(test, srnic_qp_take_number(dev, &qpn), 0);
+		KUNIT_EXPECT_NE(test, qpn, before);
+		KUNIT_EXPECT_GE(test, qpn, 1);
+		KUNIT_EXPECT_LT(test, qpn, XA_CHUNK_SIZE);
+		xa_erase_irq(&dev->qps, qpn);
+		before = qpn;
+	}
+	for (i = 1; i < XA_CHUNK_SIZE; i++) {
+		KUNIT_ASSERT_EQ(test, srnic_qp_take_number(dev, &qpn), 0);
+		KUNIT_EXPECT_LT(test, qpn, XA_CHUNK_SIZE);
+	}
+	/* All of these are taken. */
+	for (i = 0; i < 2; i++) {
+		KUNIT_ASSERT_EQ(test, srnic_qp_take_number(dev, &qpn), 0);
+		KUNIT_EXPECT_GE(test, qpn, XA_CHUNK_SIZE);
+		KUNIT_EXPECT_LT(test, qpn, XA_CHUNK_SIZE * XA_CHUNK_SIZE);
+	}
+	xa_destroy(&dev->qps);
+}
+
+/* Where iw_cm has the reference for which it has looked, nobody waits for readers of RCU. */
+static void qp_found_is_paired_with_its_reference(struct kunit *test)
+{
+	struct srnic_dev *dev = single.p->dev;
+	struct srnic_qp *qp = single.qp;
+	int i;
+
+	KUNIT_ASSERT_EQ(test, xa_err(xa_store_irq(&dev->qps, 7, qp, GFP_KERNEL)), 0);
+	for (i = 0; i < 3; i++) {
+		KUNIT_ASSERT_PTR_EQ(test, srnic_qp_find(dev, 7), qp);
+		KUNIT_EXPECT_EQ(test, atomic_read(&qp->finders), 1);
+		srnic_qp_get_found(qp);
+		KUNIT_EXPECT_EQ(test, atomic_read(&qp->finders), 0);
+		KUNIT_EXPECT_EQ(test, kref_read(&qp->ref), i + 2);
+	}
+	for (; i; i--)
+		srnic_qp_put(qp);
+	KUNIT_EXPECT_EQ(test, atomic_read(&qp->finders), 0);
+	xa_erase_irq(&dev->qps, 7);
+}
+
 /* --- SRQs --- */
 
 static struct srnic_srq *srq_new(struct kunit *test)
@@ -458,6 +507,8 @@ static struct kunit_case qp_cases[] = {
 	KUNIT_CASE(qp_without_handler_told_nothing),
 	KUNIT_CASE(qp_to_err_tells_of_the_last_wqe),
 	KUNIT_CASE(qp_end_waits_for_references),
+	KUNIT_CASE(qp_numbers_in_turn_and_low),
+	KUNIT_CASE(qp_found_is_paired_with_its_reference),
 	KUNIT_CASE_PARAM(srq_created_within_limits, srq_row_gen_params),
 	KUNIT_CASE(srq_limit_modified),
 	KUNIT_CASE(srq_limit_told_when_fewer_are_left),

@@ -402,7 +402,9 @@ static void socket_rx_begins_anew(struct kunit *test)
 	srnic_rx_start(qp, &ho);
 	KUNIT_EXPECT_FALSE(test, qp->rx.responder);
 	KUNIT_EXPECT_EQ(test, qp->rx.rtr, 0);
+	qp->rx.deferred = true;
 	queue_delayed_work(srnic_wq, &qp->rx.work, msecs_to_jiffies(SOCKET_PATIENCE_MS));
+	srnic_rx_quiesce(qp);
 	srnic_rx_stop(qp);
 	KUNIT_EXPECT_FALSE(test, delayed_work_pending(&qp->rx.work));
 }

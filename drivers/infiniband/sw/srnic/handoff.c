@@ -138,7 +138,10 @@ static void handoff_finish_tx(struct ib_qp *ibqp)
 	srnic_tx_finish(to_srnic_qp(ibqp));
 }
 
-/* The peer has closed: within something, or with Reads open that it did not answer? */
+/*
+ * The peer has closed: within something, or with Reads open that it did not answer? RX has ended.
+ * Behind a FIN that was taken nothing comes, so TCP's numbers do not change.
+ */
 static bool handoff_is_cut(struct srnic_qp *qp)
 {
 	struct sock *sk = qp->sock->sk;
@@ -146,9 +149,13 @@ static bool handoff_is_cut(struct srnic_qp *qp)
 
 	if (READ_ONCE(qp->abrupt))
 		return false;
-	lock_sock(sk);
-	cut = srnic_rx_is_cut(qp);
-	release_sock(sk);
+	if (qp->rx.ended) {
+		cut = srnic_rx_is_cut(qp);
+	} else {
+		lock_sock(sk);
+		cut = srnic_rx_is_cut(qp);
+		release_sock(sk);
+	}
 	return cut || READ_ONCE(qp->sq.reads);
 }
 
@@ -196,7 +203,7 @@ static void handoff_stop(struct ib_qp *ibqp, enum iw_mpa_reason why)
 	unsigned long events;
 	bool abort;
 
-	cancel_delayed_work_sync(&qp->rx.work);
+	srnic_rx_quiesce(qp);
 	abort = handoff_is_abort(qp, why);
 	srnic_rx_stop(qp);
 	if (abort)

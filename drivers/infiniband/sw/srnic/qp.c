@@ -16,6 +16,8 @@
 
 #include <linux/rcupdate.h>
 
+#define QP_MAX_NUMBER	0xffffff	/* 24 bits */
+
 /* qp->lock is held. */
 static void qp_set_state(struct srnic_qp *qp, enum srnic_state state)
 {
@@ -61,6 +63,8 @@ void srnic_qp_tell(struct srnic_qp *qp, unsigned long events)
 	if (!qp->dying)
 		qp->events |= events;
 	events = qp->events;
+	if (events)
+		qp->told = true;
 	spin_unlock_irqrestore(&qp->lock, flags);
 	if (events)
 		queue_work(srnic_event_wq, &qp->event_work);
@@ -217,14 +221,50 @@ void srnic_qp_put(struct srnic_qp *qp)
 }
 
 /**
+ * srnic_qp_take_number - a number for a new QP
+ * @dev: device
+ * @qpn: result
+ *
+ * Numbers are taken in turn, so that one which was free is free for a while: what an application
+ * still has in its completion queue is not taken for another QP's. But no number is higher than
+ * need be. An XArray has a node for each 64 numbers of which one is used, and nodes of nodes; each
+ * node that is made and freed again with a lone QP costs as much as a queue. That goes for the
+ * tables of the RDMA core and of iw_mpa, too.
+ *
+ * Nobody finds a QP by it before there is one in @dev->qps.
+ *
+ * Context: process.
+ *
+ * Return: 0, -ENOMEM, or -EBUSY if all numbers are taken.
+ */
+int srnic_qp_take_number(struct srnic_dev *dev, u32 *qpn)
+{
+	int err = -EBUSY;
+	u32 max = 0;
+
+	while (err == -EBUSY && max < QP_MAX_NUMBER) {
+		max = max << XA_CHUNK_SHIFT | XA_CHUNK_MASK;
+		err = xa_alloc_cyclic_irq(&dev->qps, qpn, NULL, XA_LIMIT(1, max), &dev->next_qpn,
+					  GFP_KERNEL);
+	}
+	return min(err, 0);
+}
+
+/**
  * srnic_qp_find - the QP of a number, as iw_get_qp wants it
  * @dev: device
  * @qpn: number
  *
  * iw_cm takes its reference behind this, by iw_add_ref, and before it gives up a spinlock that it
  * has taken with interrupts off. That is a read-side critical section of RCU, in real-time
- * kernels, too. So srnic_qp_end(), from which on the QP is not found, waits for a grace period
- * that has begun after the last time it was. In most lives of a QP that is over long before.
+ * kernels, too. So if somebody may have found the QP and not have the reference yet,
+ * srnic_qp_end(), from which on the QP is not found, waits for a grace period that has begun after
+ * the last time it was found.
+ *
+ * Who might that be is counted in @finders: up here, down in srnic_qp_get_found(). The library
+ * may look a QP up and take no reference, where iw_cm has one already: then the count does not
+ * come back to 0, and the wait is in vain. It never is 0 too early, as nobody takes a reference by
+ * iw_add_ref without having found the QP.
  *
  * Context: any in which the caller has a reference, or is such a section.
  *
@@ -239,10 +279,26 @@ struct srnic_qp *srnic_qp_find(struct srnic_dev *dev, u32 qpn)
 	qp = xa_load(&dev->qps, qpn);
 	if (qp && qp->dying)
 		qp = NULL;
-	if (qp)
+	if (qp) {
 		qp->found = get_state_synchronize_rcu();
+		atomic_inc(&qp->finders);
+	}
 	xa_unlock_irqrestore(&dev->qps, flags);
 	return qp;
+}
+
+/**
+ * srnic_qp_get_found - take a reference, as iw_add_ref wants it
+ * @qp: a QP that srnic_qp_find() has returned to the caller
+ *
+ * Context: the same section, or one in which somebody else has a reference.
+ */
+void srnic_qp_get_found(struct srnic_qp *qp)
+{
+	kref_get(&qp->ref);
+	/* Pairs with qp_hide(): who sees the finder gone sees its reference. */
+	smp_mb__before_atomic();
+	atomic_dec(&qp->finders);
 }
 
 /* From now on nobody finds it, and who found it before has a reference. */
@@ -256,7 +312,8 @@ static void qp_hide(struct srnic_qp *qp)
 	spin_unlock(&qp->lock);
 	found = qp->found;
 	xa_unlock_irq(&qp->dev->qps);
-	cond_synchronize_rcu_expedited(found);
+	if (atomic_read_acquire(&qp->finders))
+		cond_synchronize_rcu_expedited(found);
 }
 
 /**
@@ -269,7 +326,8 @@ static void qp_hide(struct srnic_qp *qp)
  * may bring the QP to ERR, which queues a flush. From then on nobody queues a work item:
  * not RX and not stop, which have ended, not the ULP, which must not post to a QP that it
  * destroys, and not the work items themselves, which look at @dying. So those that are
- * cancelled stay away.
+ * cancelled stay away, and those that were never queued need not be cancelled: the marks that
+ * they were are as old as the queueing. stop has ended the timer of the sender.
  *
  * Context: process, sleeps.
  */
@@ -284,9 +342,10 @@ void srnic_qp_end(struct srnic_qp *qp)
 	srnic_qp_put(qp);
 	wait_for_completion(&qp->free);
 	cancel_delayed_work_sync(&qp->flush_work);
-	cancel_delayed_work_sync(&qp->tx.retry);
-	cancel_work_sync(&qp->tx.work);
-	cancel_work_sync(&qp->event_work);
+	if (READ_ONCE(qp->tx.kicked))
+		cancel_work_sync(&qp->tx.work);
+	if (qp->told)
+		cancel_work_sync(&qp->event_work);
 	iw_mpa_qp_freed(&end);
 }
 

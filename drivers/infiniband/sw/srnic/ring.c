@@ -28,8 +28,7 @@ static void ring_free(struct srnic_ring *ring)
 		vunmap(ring->va);
 	for (i = 0; i < ring->npages && ring->pages[i]; i++)
 		put_page(ring->pages[i]);
-	kvfree(ring->pages);
-	kfree(ring);
+	kvfree(ring);
 }
 
 static int ring_fill(struct srnic_ring *ring)
@@ -60,21 +59,18 @@ static int ring_fill(struct srnic_ring *ring)
  */
 struct srnic_ring *srnic_ring_create(struct ib_ucontext *ctx, size_t size, u64 *key)
 {
+	unsigned int npages = PAGE_ALIGN(size) >> PAGE_SHIFT;
 	struct srnic_ring *ring;
-	int err = -ENOMEM;
+	int err;
 
-	ring = kzalloc_obj(*ring, GFP_KERNEL_ACCOUNT);
+	ring = kvzalloc(struct_size(ring, pages, npages), GFP_KERNEL_ACCOUNT);
 	if (!ring)
 		return ERR_PTR(-ENOMEM);
-	ring->npages = PAGE_ALIGN(size) >> PAGE_SHIFT;
-	ring->pages = kvcalloc(ring->npages, sizeof(*ring->pages), GFP_KERNEL_ACCOUNT);
-	if (!ring->pages)
-		ring->npages = 0;
-	else
-		err = ring_fill(ring);
+	ring->npages = npages;
+	err = ring_fill(ring);
 	if (!err)
 		err = rdma_user_mmap_entry_insert_range(ctx, &ring->entry,
-							(size_t)ring->npages << PAGE_SHIFT,
+							(size_t)npages << PAGE_SHIFT,
 							RING_FIRST_PAGE, U32_MAX);
 	if (err) {
 		ring_free(ring);

@@ -10,15 +10,15 @@
 /**
  * struct srnic_ring - memory shared with an application
  * @entry: what it is mapped by
- * @pages: the memory
- * @npages: how many
  * @va: all of it in a row
+ * @npages: how many pages
+ * @pages: the memory
  */
 struct srnic_ring {
 	struct rdma_user_mmap_entry	entry;
-	struct page			**pages;
-	unsigned int			npages;
 	void				*va;
+	unsigned int			npages;
+	struct page			*pages[];
 };
 
 /**

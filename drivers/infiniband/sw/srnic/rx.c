@@ -48,17 +48,28 @@ static u32 rx_head(const struct srnic_rx *rx, u32 pos)
 	return RX_LEN_SIZE + (rx->markers && !srnic_marker_gap(pos) ? SRNIC_MARKER_LEN : 0);
 }
 
+static u16 rx_ulpdu_len(const struct srnic_cursor *cur)
+{
+	const u8 *at = srnic_cursor_peek(cur, RX_LEN_SIZE);
+	struct srnic_cursor ahead;
+	__be16 len;
+
+	if (at)
+		return at[0] << 8 | at[1];
+	ahead = *cur;
+	srnic_cursor_read(&ahead, &len, sizeof(len));
+	return be16_to_cpu(len);
+}
+
 /* What comes next: how long it is, if @left octets tell that. */
-static u32 rx_measure(const struct srnic_rx *rx, struct srnic_cursor cur, u32 left,
+static u32 rx_measure(const struct srnic_rx *rx, const struct srnic_cursor *cur, u32 left,
 		      struct rx_fpdu *fpdu)
 {
-	u32 pos = cur.pos, size;
-	__be16 len;
+	u32 pos = cur->pos, size;
 
 	if (left < rx_head(rx, pos))
 		return rx_head(rx, pos);
-	srnic_cursor_read(&cur, &len, sizeof(len));
-	fpdu->ulpdu_len = be16_to_cpu(len);
+	fpdu->ulpdu_len = rx_ulpdu_len(cur);
 	size = iw_mpa_fpdu_size(fpdu->ulpdu_len);
 	fpdu->raw = size;
 	if (rx->markers)
@@ -105,9 +116,16 @@ static bool rx_markers_are_good(struct srnic_cursor cur, const struct rx_fpdu *f
 /* Read the DDP header, as much as there is of it. */
 static void rx_read_hdr(struct srnic_arrival *arr, u16 ulpdu_len)
 {
+	const u8 *at = srnic_cursor_peek(&arr->cur, RX_LEN_SIZE + SRNIC_DDP_UNTAGGED_LEN);
 	u16 len = min_t(u16, ulpdu_len, SRNIC_DDP_TAGGED_LEN);
 	__be16 skip;
 
+	if (at && ulpdu_len >= SRNIC_DDP_UNTAGGED_LEN) {
+		len = srnic_ddp_hdr_len(at[RX_LEN_SIZE]);
+		memcpy(arr->hdr, at + RX_LEN_SIZE, len);
+		srnic_cursor_skip(&arr->cur, RX_LEN_SIZE + len);
+		return;
+	}
 	srnic_cursor_read(&arr->cur, &skip, sizeof(skip));
 	srnic_cursor_read(&arr->cur, arr->hdr, len);
 	if (len < SRNIC_DDP_TAGGED_LEN || (arr->hdr[0] & SRNIC_DDP_T))
@@ -232,7 +250,7 @@ static bool rx_take_part(struct srnic_qp *qp, struct srnic_cursor *cur, u32 left
 	u32 n, size;
 	bool good;
 
-	size = rx_measure(rx, at, rx->part_len, &fpdu);
+	size = rx_measure(rx, &at, rx->part_len, &fpdu);
 	/* TCP's queue can be another's memory: what was there may have changed since. */
 	if (size > rx->part_size) {
 		rx_fail(qp, SRNIC_ERR_UNREADABLE, NULL, 0);
@@ -243,7 +261,7 @@ static bool rx_take_part(struct srnic_qp *qp, struct srnic_cursor *cur, u32 left
 	rx->part_len += n;
 	*used += n;
 	at = rx_at_part(rx, cur->pos);
-	if (rx->part_len < rx_measure(rx, at, rx->part_len, &fpdu))
+	if (rx->part_len < rx_measure(rx, &at, rx->part_len, &fpdu))
 		return true;
 	good = rx_take(qp, &at, &fpdu, up);
 	srnic_count(qp->dev, rx_copied_out);
@@ -283,7 +301,7 @@ u32 srnic_rx_take(struct srnic_qp *qp, struct srnic_cursor *cur, u32 avail, u32 
 				return avail;
 			continue;
 		}
-		rx->need = rx_measure(rx, *cur, avail - used, &fpdu);
+		rx->need = rx_measure(rx, cur, avail - used, &fpdu);
 		if (rx->need > avail - used)
 			break;
 		rx->need = 0;
@@ -303,6 +321,7 @@ static bool rx_is_stuck(const struct sock *sk)
 /* Sooner than a work item that waits for memory would run by itself */
 static void rx_defer(struct srnic_qp *qp)
 {
+	WRITE_ONCE(qp->rx.deferred, true);
 	mod_delayed_work(srnic_wq, &qp->rx.work, 0);
 }
 
@@ -371,6 +390,16 @@ void srnic_rx_run(struct srnic_qp *qp, struct sock *sk, u32 budget)
 	}
 }
 
+/*
+ * Has the sender to know that the peer has closed? If there is an error to tell; or if it finishes
+ * and waits for answers. Whoever has it begin to finish later is the caller of this, too.
+ */
+static bool rx_end_is_awaited(const struct srnic_qp *qp)
+{
+	return srnic_faulty(qp) ||
+	       (READ_ONCE(qp->tx.finishing) && !READ_ONCE(qp->tx.finished));
+}
+
 /**
  * srnic_rx_look - take all there is, and see whether the peer has closed
  * @qp: the QP, between attach and stop
@@ -394,7 +423,8 @@ void srnic_rx_look(struct srnic_qp *qp)
 			srnic_fault_note(qp, SRNIC_ERR_STREAM);
 		/* Reads that were answered are done before: see tx_step(). */
 		smp_store_release(&rx->ended, true);
-		srnic_tx_kick(qp);
+		if (rx_end_is_awaited(qp))
+			srnic_tx_kick(qp);
 	}
 	release_sock(sk);
 }
@@ -469,6 +499,7 @@ void srnic_rx_start(struct srnic_qp *qp, const struct iw_mpa_handoff *ho)
 	rx->markers = ho->params->rx_markers;
 	rx->first = true;
 	rx->ended = false;
+	rx->deferred = false;
 	rx->responder = !ho->params->initiator;
 	rx->rtr = rx->responder ? ho->params->rtr : 0;
 	rx->need = 0;
@@ -500,14 +531,28 @@ bool srnic_rx_is_cut(const struct srnic_qp *qp)
 }
 
 /**
+ * srnic_rx_quiesce - wait until the work item has ended, and will not run
+ * @qp: the QP; its callbacks were taken back, and the caller is whom the library has look at RX
+ *
+ * So nobody else runs RX, and nobody has it deferred any more. In most lives of a stream nobody
+ * ever did, and to cancel what was never queued costs more than to know that.
+ *
+ * Context: process.
+ */
+void srnic_rx_quiesce(struct srnic_qp *qp)
+{
+	if (READ_ONCE(qp->rx.deferred))
+		cancel_delayed_work_sync(&qp->rx.work);
+}
+
+/**
  * srnic_rx_stop - nothing is received any more
- * @qp: the QP; its callbacks were taken back
+ * @qp: the QP, behind srnic_rx_quiesce()
  *
  * Context: process.
  */
 void srnic_rx_stop(struct srnic_qp *qp)
 {
-	cancel_delayed_work_sync(&qp->rx.work);
 	kvfree(qp->rx.part);
 	qp->rx.part = NULL;
 	qp->rx.part_size = 0;

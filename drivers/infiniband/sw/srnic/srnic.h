@@ -451,11 +451,14 @@ struct srnic_msg {
  *	says so
  * @work: sends
  * @retry: queues @work, when memory may be there or @deadline is over
+ * @kicked: @work was ever queued; without @lock
+ * @delayed: @retry was queued, since the stream began
  * @starved: there was no memory; nobody tries again before @retry has run, which clears it
  * @reserves: the last memory there is may be used, see "Memory reclaim" in srnic.rst
  * @open: may send: since send_rtr or open_tx, until stop; open_tx sets it without @lock
  * @denied: a sender has found TX not open, and who opens it has to queue @work; without @lock
- * @finishing: what was posted and is owed goes out, then the stream ends
+ * @finishing: what was posted and is owed goes out, then the stream ends; written by whom the
+ *	library has finish TX and look at RX
  * @finished: all of that is with TCP; the library sends the FIN
  * @closed: the Terminate message is out, or given up: nothing else may go
  * @term_put: the Terminate message is in @batch
@@ -484,6 +487,8 @@ struct srnic_tx {
 	bool			fault_is_own;
 	bool			resp_turn;
 	bool			starved;
+	bool			kicked;
+	bool			delayed;
 	bool			reserves;
 	bool			crc;
 	bool			markers;
@@ -504,6 +509,7 @@ struct srnic_tx {
  * @markers: FPDUs have Markers
  * @first: no FPDU was validated yet
  * @ended: the peer has closed, and all that came before was taken; the sender looks at it
+ * @deferred: @work was queued, since the stream began
  * @responder: iw_mpa is to be told of the first one
  * @send_busy: a Send has begun: @rwqe is in use
  * @send_op: enum srnic_opcode of that
@@ -527,6 +533,7 @@ struct srnic_rx {
 	bool			markers;
 	bool			first;
 	bool			ended;
+	bool			deferred;
 	bool			responder;
 	bool			send_busy;
 	u8			send_op;
@@ -566,11 +573,13 @@ enum srnic_state {
  * @dying: destroy_qp was called: iw_get_qp does not find it any more; set under the lock of
  *	srnic_dev.qps, too
  * @found: when iw_get_qp last found it, as RCU tells time; under the lock of srnic_dev.qps
+ * @finders: how often iw_get_qp has found it, less how often a reference was taken behind that
  * @abrupt: SRNIC_CLOSING: the ULP does not want that what it posted goes out
  * @ep: the connection, from prepare to stop
  * @sock: its stream, likewise
  * @fault: the first error
- * @events: bits of enum ib_event_type that @event_work is to tell
+ * @events: bits of enum ib_event_type that @event_work is to tell; under @lock
+ * @told: @event_work was ever queued; likewise
  * @user: an application's, with shared rings; else a kernel ULP's
  * @sig_all: every WQE is signaled
  * @cap: as granted
@@ -593,6 +602,7 @@ struct srnic_qp {
 	struct completion	free;
 
 	unsigned long		found;
+	atomic_t		finders;
 	spinlock_t		lock;
 	u8			state;
 	u8			idle_state;
@@ -603,6 +613,7 @@ struct srnic_qp {
 	struct srnic_fault	fault;
 
 	unsigned long		events;
+	bool			told;
 	bool			user;
 	bool			sig_all;
 	struct ib_qp_cap	cap;

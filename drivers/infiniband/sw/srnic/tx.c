@@ -46,12 +46,8 @@ enum tx_step {
  */
 void srnic_tx_kick(struct srnic_qp *qp)
 {
+	WRITE_ONCE(qp->tx.kicked, true);
 	queue_work(srnic_wq, &qp->tx.work);
-}
-
-static void tx_retry_in(struct srnic_qp *qp, unsigned int ms)
-{
-	mod_delayed_work(srnic_wq, &qp->tx.retry, msecs_to_jiffies(ms));
 }
 
 /* Memory is short, of us or of TCP: until the timer is over, nobody tries again. */
@@ -60,7 +56,8 @@ static void tx_await_memory(struct srnic_qp *qp)
 	srnic_count(qp->dev, tx_no_memory);
 	/* Before the timer, which takes it back */
 	WRITE_ONCE(qp->tx.starved, true);
-	tx_retry_in(qp, SRNIC_RETRY_MS);
+	qp->tx.delayed = true;
+	mod_delayed_work(srnic_wq, &qp->tx.retry, msecs_to_jiffies(SRNIC_RETRY_MS));
 }
 
 /* TCP calls write_space when there is room again, if it knows that somebody waits. */
@@ -239,6 +236,7 @@ static enum tx_step tx_terminate(struct srnic_qp *qp, struct srnic_upcalls *up)
 	left = tx->deadline - jiffies;
 	if (err == -EAGAIN && left > 0) {
 		/* Who waits for memory already waits for less. */
+		tx->delayed = true;
 		queue_delayed_work(srnic_wq, &tx->retry, left + 1);
 		return TX_WAIT;
 	}
@@ -254,7 +252,7 @@ static enum tx_step tx_finish(struct srnic_qp *qp)
 {
 	if (srnic_faulty(qp))
 		return TX_GO_ON;
-	qp->tx.finished = true;
+	WRITE_ONCE(qp->tx.finished, true);
 	iw_mpa_tx_finished(qp->ep);
 	return TX_WAIT;
 }
@@ -275,6 +273,7 @@ static bool tx_is_done(struct srnic_qp *qp)
 static enum tx_step tx_step(struct srnic_qp *qp, struct srnic_upcalls *up)
 {
 	struct srnic_tx *tx = &qp->tx;
+	bool pushed = tx->batch.len;
 	bool ended;
 	int err;
 
@@ -299,6 +298,9 @@ static enum tx_step tx_step(struct srnic_qp *qp, struct srnic_upcalls *up)
 	}
 	if (tx->finishing && tx_is_done(qp))
 		return tx_finish(qp);
+	/* In most cases the batch had all there was. */
+	if (pushed && !tx->finishing && srnic_send_is_idle(qp))
+		return TX_WAIT;
 	/* The ULP wants to break it off: what is not on its way will be flushed. */
 	if (READ_ONCE(qp->abrupt) || !tx_has_room(qp))
 		return TX_WAIT;
@@ -421,6 +423,7 @@ void srnic_tx_start(struct srnic_qp *qp, const struct iw_mpa_params *params)
 	tx->fault_is_own = false;
 	tx->resp_turn = false;
 	WRITE_ONCE(tx->starved, false);
+	tx->delayed = false;
 	tx->reserves = !qp->user && params->initiator;
 	tx->crc = params->crc;
 	tx->markers = params->tx_markers;
@@ -518,7 +521,7 @@ void srnic_tx_finish(struct srnic_qp *qp)
 {
 	mutex_lock(&qp->tx.lock);
 	srnic_sq_limit(qp);
-	qp->tx.finishing = true;
+	WRITE_ONCE(qp->tx.finishing, true);
 	mutex_unlock(&qp->tx.lock);
 	srnic_tx_doorbell(qp);
 }
@@ -530,12 +533,14 @@ void srnic_tx_finish(struct srnic_qp *qp)
  * The rest of an FPDU, and the Terminate message if one is due, still go if TCP has
  * room for them now.
  *
- * Context: process. After return the socket is not used.
+ * Context: process. After return the socket is not used, and the timer is not set: a sender that
+ * comes later finds no socket, and does nothing. Such a one may still be queued.
  */
 void srnic_tx_stop(struct srnic_qp *qp)
 {
 	struct srnic_tx *tx = &qp->tx;
 	struct srnic_upcalls up = {};
+	bool delayed;
 
 	mutex_lock(&tx->lock);
 	/* The last try */
@@ -552,8 +557,9 @@ void srnic_tx_stop(struct srnic_qp *qp)
 	spin_lock_irq(&qp->lock);
 	qp->sock = NULL;
 	spin_unlock_irq(&qp->lock);
+	delayed = tx->delayed;
 	mutex_unlock(&tx->lock);
 	srnic_cq_call(&up);
-	cancel_delayed_work_sync(&tx->retry);
-	cancel_work_sync(&tx->work);
+	if (delayed)
+		cancel_delayed_work_sync(&tx->retry);
 }

@@ -230,9 +230,8 @@ static int srnic_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *init,
 		return err;
 	if (!atomic_add_unless(&dev->objects.qp, 1, SRNIC_MAX_QP))
 		return -ENOMEM;
-	err = xa_alloc_cyclic_irq(&dev->qps, &ibqp->qp_num, NULL, XA_LIMIT(1, 0xffffff),
-				  &dev->next_qpn, GFP_KERNEL);
-	if (err < 0)
+	err = srnic_qp_take_number(dev, &ibqp->qp_num);
+	if (err)
 		goto count;
 	qp->dev = dev;
 	qp->user = udata;
