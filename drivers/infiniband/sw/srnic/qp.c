@@ -227,27 +227,26 @@ void srnic_qp_put(struct srnic_qp *qp)
  *
  * Numbers are taken in turn, so that one which was free is free for a while: what an application
  * still has in its completion queue is not taken for another QP's. But no number is higher than
- * need be. An XArray has a node for each 64 numbers of which one is used, and nodes of nodes; each
+ * that needs: of those in use, three of four are free. An XArray has a node for each 64 numbers of which one is used, and nodes of nodes; each
  * node that is made and freed again with a lone QP costs as much as a queue. That goes for the
  * tables of the RDMA core and of iw_mpa, too.
  *
- * Nobody finds a QP by it before there is one in @dev->qps.
+ * Nobody finds a QP by it before there is one in @dev->qps. The QP is counted in @dev->objects.
  *
  * Context: process.
  *
- * Return: 0, -ENOMEM, or -EBUSY if all numbers are taken.
+ * Return: 0 or -ENOMEM.
  */
 int srnic_qp_take_number(struct srnic_dev *dev, u32 *qpn)
 {
-	int err = -EBUSY;
-	u32 max = 0;
+	u32 live = atomic_read(&dev->objects.qp);
+	u32 max = max_t(u32, XA_CHUNK_MASK, roundup_pow_of_two(4 * live) - 1);
+	int err;
 
-	while (err == -EBUSY && max < QP_MAX_NUMBER) {
-		max = max << XA_CHUNK_SHIFT | XA_CHUNK_MASK;
-		err = xa_alloc_cyclic_irq(&dev->qps, qpn, NULL, XA_LIMIT(1, max), &dev->next_qpn,
-					  GFP_KERNEL);
-	}
-	return min(err, 0);
+	BUILD_BUG_ON(roundup_pow_of_two(4 * SRNIC_MAX_QP) - 1 > QP_MAX_NUMBER);
+	err = xa_alloc_cyclic_irq(&dev->qps, qpn, NULL, XA_LIMIT(1, max), &dev->next_qpn,
+				  GFP_KERNEL);
+	return err < 0 ? -ENOMEM : 0;
 }
 
 /**
@@ -298,7 +297,7 @@ void srnic_qp_get_found(struct srnic_qp *qp)
 	kref_get(&qp->ref);
 	/* Pairs with qp_hide(): who sees the finder gone sees its reference. */
 	smp_mb__before_atomic();
-	atomic_dec(&qp->finders);
+	WARN_ON_ONCE(atomic_dec_return(&qp->finders) < 0);
 }
 
 /* From now on nobody finds it, and who found it before has a reference. */

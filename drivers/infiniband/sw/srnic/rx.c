@@ -121,8 +121,12 @@ static void rx_read_hdr(struct srnic_arrival *arr, u16 ulpdu_len)
 	__be16 skip;
 
 	if (at && ulpdu_len >= SRNIC_DDP_UNTAGGED_LEN) {
-		len = srnic_ddp_hdr_len(at[RX_LEN_SIZE]);
-		memcpy(arr->hdr, at + RX_LEN_SIZE, len);
+		at += RX_LEN_SIZE;
+		memcpy(arr->hdr, at, SRNIC_DDP_TAGGED_LEN);
+		/* TCP's queue can be another's memory: what was copied counts. */
+		len = srnic_ddp_hdr_len(arr->hdr[0]);
+		memcpy(arr->hdr + SRNIC_DDP_TAGGED_LEN, at + SRNIC_DDP_TAGGED_LEN,
+		       len - SRNIC_DDP_TAGGED_LEN);
 		srnic_cursor_skip(&arr->cur, RX_LEN_SIZE + len);
 		return;
 	}

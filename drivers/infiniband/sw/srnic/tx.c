@@ -46,7 +46,8 @@ enum tx_step {
  */
 void srnic_tx_kick(struct srnic_qp *qp)
 {
-	WRITE_ONCE(qp->tx.kicked, true);
+	if (!READ_ONCE(qp->tx.kicked))
+		WRITE_ONCE(qp->tx.kicked, true);
 	queue_work(srnic_wq, &qp->tx.work);
 }
 
@@ -316,6 +317,20 @@ static enum tx_step tx_step(struct srnic_qp *qp, struct srnic_upcalls *up)
 	return err ? TX_GO_ON : TX_WAIT;
 }
 
+/* A QP behind which there may be storage of this host may take the last memory there is. */
+static enum tx_step tx_turn(struct srnic_qp *qp, struct srnic_upcalls *up)
+{
+	unsigned int noreclaim;
+	enum tx_step step;
+
+	if (!qp->tx.reserves)
+		return tx_step(qp, up);
+	noreclaim = memalloc_noreclaim_save();
+	step = tx_step(qp, up);
+	memalloc_noreclaim_restore(noreclaim);
+	return step;
+}
+
 /*
  * Be the sender until there is nothing to do or the quota is used up. Handlers are called
  * without the lock, as soon as there are completions. False: the quota is used up.
@@ -328,7 +343,7 @@ static bool tx_run(struct srnic_qp *qp)
 		struct srnic_upcalls up = {};
 		enum tx_step step;
 
-		step = tx_step(qp, &up);
+		step = tx_turn(qp, &up);
 		spent += qp->tx.batch.len;
 		mutex_unlock(&qp->tx.lock);
 		srnic_cq_call(&up);
@@ -360,25 +375,16 @@ void srnic_tx_doorbell(struct srnic_qp *qp)
 		srnic_tx_kick(qp);
 }
 
-/*
- * Nothing here starts I/O of its own to get memory: storage may wait for it. A QP behind
- * which there may be storage of this host (tx.reserves) may take the last memory there is.
- */
+/* Nothing here starts I/O of its own to get memory: storage may wait for it. */
 static void srnic_tx_work(struct work_struct *work)
 {
 	struct srnic_qp *qp = container_of(work, struct srnic_qp, tx.work);
-	unsigned int noreclaim = 0, noio = memalloc_noio_save();
-	bool reserves;
+	unsigned int noio = memalloc_noio_save();
 
 	srnic_count(qp->dev, tx_work);
 	mutex_lock(&qp->tx.lock);
-	reserves = qp->tx.reserves;
-	if (reserves)
-		noreclaim = memalloc_noreclaim_save();
 	if (!tx_run(qp))
 		srnic_tx_kick(qp);
-	if (reserves)
-		memalloc_noreclaim_restore(noreclaim);
 	memalloc_noio_restore(noio);
 }
 
