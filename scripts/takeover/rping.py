@@ -30,6 +30,7 @@ class Rping:
         self.msn = {0: 0, 1: 0}
         self.rounds = 0
         self.octets = 0
+        self.over = False
 
     def put(self, segment):
         self.send(self.writer.fpdu(segment))
@@ -51,10 +52,15 @@ class Rping:
 
 
 class Server(Rping):
-    """Reads what the client names, says so, and writes it to where the client says then."""
+    """Reads what the client names, says so, and writes it to where the client says then.
 
-    def __init__(self, send, crc):
+    It is over when the client begins one round too many: not before, as rping would take the end for
+    the message that it waits for.
+    """
+
+    def __init__(self, send, crc, count=None):
         super().__init__(send, crc)
+        self.count = count
         self.data = b""
         self.reading = None
         self.written = b""
@@ -73,7 +79,9 @@ class Server(Rping):
         if seg.op not in rdmap.SENDS:
             raise SystemExit(f"the peer has sent {seg}")
         to, stag, size = struct.unpack_from(">QII", seg.data)
-        if not self.data:
+        if self.rounds == self.count:
+            self.over = True
+        elif not self.data:
             self.reading = rdmap.Read(STAG, 0, size, stag, to)
             self.untagged(rdmap.READ_REQUEST, rdmap.read_body(self.reading))
         else:
@@ -82,7 +90,6 @@ class Server(Rping):
             self.rounds += 1
             self.octets += len(self.data)
             self.data = b""
-
 
     def check_written(self):
         if self.written and digest(self.written) != self.data:
@@ -126,7 +133,8 @@ class Client(Rping):
             else:
                 self.rounds += 1
                 self.octets += len(self.text)
-                if self.rounds < self.count:
+                self.over = self.rounds == self.count
+                if not self.over:
                     self.start()
         else:
             raise SystemExit(f"the peer has sent {seg}")

@@ -6,7 +6,7 @@
     twin.py client [OPTION...] LOCAL REMOTE PORT    be rping's client
 
     --count N      rounds of rping
-    --close        after those, be the first to close; a client always is
+    --close        when the client begins another, be the first to close; a client always is
     --mirror       the host gets each segment, too: its socket has to bear that in silence
     --full         accept when the peer has filled the host's window
     --open         some time after the first FPDU went out, have the peer open its window
@@ -257,7 +257,7 @@ class Twin:
         self.sock = restore(values, self.args.skew)
         crc = values["crc"] == "1"
         if self.args.role == "serve":
-            self.app = Server(self.sock.sendall, crc)
+            self.app = Server(self.sock.sendall, crc, self.args.count if self.args.close else None)
         else:
             self.app = Client(self.sock.sendall, crc, self.args.count)
         self.steering.release()
@@ -330,7 +330,7 @@ class Twin:
             self.command("peer_closed 104")
             self.sock.close()
             self.sock = None
-        elif self.args.close and self.app.rounds == self.args.count and not self.shut:
+        elif self.args.close and self.app.over and not self.shut:
             self.command("disconnect 0")
 
     def close(self):
