@@ -3,7 +3,7 @@
 #
 # Run every suite, also after a failure, and sum up what they print.
 #
-#   scripts/check.sh [SUITE...]    (no argument: static kunit fuzz wire interop bench e2e)
+#   scripts/check.sh [SUITE...]    (no argument: static kunit fuzz wire interop bench e2e takeover)
 #   scripts/check.sh --all         every suite in full, on every kernel and driver: some hours
 #
 # Without arguments, what keeps one processor busy runs beside others: kunit and fuzz beside static,
@@ -19,7 +19,7 @@
 . "$TOP/scripts/tap.sh"
 
 # All of these would take too long here.
-declare -A OPTION=([wire]=--sample [interop]=--sample [bench]=--guard [e2e]=--sample)
+declare -A OPTION=([wire]=--sample [interop]=--sample [bench]=--guard [e2e]=--sample [takeover]=--sample)
 LIMIT=45m	# for one suite: a hang is to be told, not waited for
 
 # "VARIABLE=VALUE... SUITE ARGUMENT...", in running order
@@ -41,6 +41,10 @@ ALL=(
 	"debug kcsan wire e2e"
 	"soak"
 	"takeover"
+	"PEER=siw takeover"
+	"KERNEL=6.12 takeover"
+	"KERNEL=6.12 PEER=siw takeover"
+	"KERNEL=backports takeover"
 	"dkms"
 	"package"
 	"series"
@@ -182,7 +186,7 @@ main() {
 		run_beside "bench ${OPTION[bench]}"
 		run_suites interop
 		finish_beside
-		run_suites e2e
+		run_suites e2e takeover
 	elif [[ $1 == --all ]]; then
 		LIMIT=6h
 		run_suites "${ALL[@]}"

@@ -7,7 +7,9 @@
 # judged: no RST, nothing sent again, no challenge, time stamps and window that do not go back. On A
 # the frozen socket may not have sent a segment. Controls, which have to fail, prove the judges.
 #
-#   scripts/takeover.sh [-k REGEX] [-l]
+#   scripts/takeover.sh [--sample] [-k REGEX] [-l]
+#
+# -k: only the cases whose line matches; -l: list them; --sample: four that show the most
 #
 # KERNEL is that of guest A; B has the same. PEER is the driver of B.
 
@@ -20,6 +22,7 @@
 
 PEER=${PEER:-srnic}
 PATTERN=
+SAMPLE='^(passive_host_sees_all_4|early_4|active_6|control_not_frozen_4) '
 PORT=7000
 TRY_AGAIN=75	# of judge.py
 INSIDE="set -e; . /host$TOP/scripts/takeover/inside.sh;"
@@ -210,16 +213,23 @@ control() {
 }
 
 main() {
-	local line
+	local line list=no
 	local -a words
 
-	while getopts k:l option; do
-		case $option in
-		k) PATTERN=$OPTARG ;;
-		l) need_krel; cases; return ;;
-		*) die "usage: takeover.sh [-k REGEX] [-l]" ;;
+	while [[ $# -gt 0 ]]; do
+		case $1 in
+		--sample) PATTERN=$SAMPLE ;;
+		-k) PATTERN=${2?which cases?} && shift ;;
+		-l) list=yes ;;
+		*) die 'usage: takeover.sh [--sample] [-k REGEX] [-l]' ;;
 		esac
+		shift
 	done
+	if [[ $list == yes ]]; then
+		need_krel
+		cases
+		return
+	fi
 	"$TOP/scripts/setup.sh" build guest
 	need_krel
 	"$TOP/scripts/build.sh"
