@@ -11,6 +11,9 @@
 
 #include "twin.h"
 
+#if __has_include(<linux/hex.h>)
+#include <linux/hex.h>
+#endif
 #include <linux/inet.h>
 #include <linux/module.h>
 #include <linux/mutex.h>
