@@ -153,35 +153,29 @@ rping_once() {
 # run's last lines count the causes.
 retried() { echo "retried: $1"; }
 
-# tcp_refusals: what both ends have counted: at the client, connections that an RST has refused, or
-# with siw, which counts none, all that came to nothing; at the server, RSTs
-tcp_refusals() {
-	local client='counter TCP_REFUSED' server
+# watch_server: from now on the server's guest captures who asks for a connection and who is told that
+# there is none, and knows which sockets listen
+watch_server() { on "$SERVER" refusals_start; }
 
-	is_ours "$CLIENT_DRIVER" || client='tcp_counter AttemptFails'
-	client=$(on "$CLIENT" "$client")
-	server=$(on "$SERVER" 'tcp_counter OutRsts')
-	echo "$client $server"
+# refused_ports: those of which a SYN was answered by RST since watch_server; this ends the capture
+refused_ports() {
+	on "$SERVER" 'refusals_stop refused.pcapng' >&2 &&
+		"$TOP/scripts/e2e/refused.py" "$GUEST_RUN/share/refused.pcapng"
 }
 
-# tcp_was_refused BEFORE: has an RST ended a SYN since tcp_refusals said so?
-tcp_was_refused() {
-	local before after
-
-	read -r -a before <<<"$1"
-	read -r -a after <<<"$(tcp_refusals)"
-	[[ ${after[0]} -gt ${before[0]} && ${after[1]} -gt ${before[1]} ]]
-}
-
-# listeners: how many the server's driver has had so far; siw counts none
-listeners() { ! is_ours "$SERVER_DRIVER" || on "$SERVER" 'counter listener_created'; }
-
-# server_was_late BEFORE: does it live, and has it a listener that listeners had not counted? One
-# that has failed to listen does not.
+# server_was_late [PORT]: has TCP refused a SYN to PORT, or to any port, while the server that lives had
+# no socket there, so that it listens there by now on one that watch_server did not see? A server that
+# fails to listen is at fault itself, and so is its driver.
 server_was_late() {
-	on "$SERVER" '! bg_ended server' || return 1
-	! is_ours "$SERVER_DRIVER" ||
-		on "$SERVER" "more() { [[ \$(counter listener_created) -gt $1 ]]; }; poll 20 more"
+	local port ports
+
+	ports=$(refused_ports) || return 1
+	on "$SERVER" '! bg_gone server' || return 1
+	for port in $ports; do
+		[[ $port == "${1:-$port}" ]] || continue
+		! on "$SERVER" "poll 20 listens_anew $port" || return 0
+	done
+	return 1
 }
 
 # After a failure, before the clean-up: what the guests know about it.

@@ -386,3 +386,32 @@ capture_is_whole() {
 	grep -q '^Packets received/dropped on .*: [0-9]*/0 ' /run/bg/capture/output ||
 		fail "packets were lost, or nobody knows: $(</run/bg/capture/output)"
 }
+
+# --- who was refused ---------------------------------------------------------------------
+
+# listening: the sockets that listen, "COOKIE PORT" each; no two sockets have had one cookie
+listening() {
+	ss -Htlne | awk '{ sub(/.*:/, "", $4) }
+		match($0, / sk:[0-9a-f]+/) { print substr($0, RSTART + 4, RLENGTH - 4), $4 }'
+}
+
+# listens_anew PORT: does a socket listen there that is not in /run/listening?
+listens_anew() { listening | grep -vxFf /run/listening | grep -q " $1\$"; }
+
+# refusals_start: note who asks for a connection and whom TCP refuses, and which sockets listen now;
+# refusals_stop FILE: what went over the wire, into /share. A capture of the above may run meanwhile.
+refusals_start() {
+	[[ ! -s /run/bg/refusals/pid ]] || bg_stop refusals INT >/dev/null || return 1
+	listening >/run/listening
+	bg_start refusals "dumpcap -q -i eth0 -w /run/refusals.pcapng \
+		-f '(tcp[13] & 6 != 0) or (ip6[6] == 6 and ip6[53] & 6 != 0)'"
+	poll 60 refusals_run || fail "dumpcap does not start: $(</run/bg/refusals/output)"
+}
+
+refusals_run() { grep -q '^File: ' /run/bg/refusals/output; }
+
+refusals_stop() {
+	sleep 0.5	# as in capture_stop
+	bg_stop refusals INT
+	cp /run/refusals.pcapng "/share/$1"
+}
