@@ -6,7 +6,6 @@
 #include "event.h"
 #include "iw_mpa_fakes.h"
 #include "rnic.h"
-#include "run.h"
 #include "stats.h"
 
 #include <linux/module.h>
@@ -142,7 +141,7 @@ static void half_open_yield_after_the_request_is_void(struct kunit *test)
 	peer_send(f, c->peer, c->frame.buf + HALF, c->frame.len - HALF);
 	FAKE_POLL(f, READ_ONCE(ep->events) & BIT(IW_MPA_EV_READABLE));
 	iw_mpa_raise(ep, IW_MPA_EV_YIELD);
-	iw_mpa_run(ep, iw_mpa_event_next(ep, true));
+	iw_mpa_event_run(iw_mpa_ep_get(ep), IW_MPA_EV_READABLE);
 
 	fake_next_request(c->lis);
 	peer_recv_frame(f, c->peer, &c->frame);

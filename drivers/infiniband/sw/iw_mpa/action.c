@@ -8,6 +8,7 @@
 #include "action.h"
 #include "backlog.h"
 #include "config.h"
+#include "end.h"
 #include "ep.h"
 #include "event.h"
 #include "offload.h"
@@ -16,6 +17,7 @@
 #include "rnic.h"
 #include "startup.h"
 #include "stats.h"
+#include "trace.h"
 #include "upcall.h"
 
 #include <linux/sizes.h>
@@ -62,13 +64,12 @@ static enum iw_mpa_event act_bind(struct iw_mpa_ep *ep)
 		err = iw_mpa_qp_bind(ep, param->qpn);
 	if (err) {
 		ep->call->err = err;
-		iw_mpa_ep_set_error(ep, IW_MPA_R_LOCAL, err);
+		iw_mpa_end_set_reason(ep, IW_MPA_R_LOCAL, err);
 		return IW_MPA_EV_BIND_FAILED;
 	}
 	iw_mpa_upcall_expect(&ep->up, ep->call->id, ep->initiator ? IW_MPA_UP_REPLY :
 								    IW_MPA_UP_ESTABLISHED);
-	if (!ep->initiator)
-		iw_mpa_question_accepted(ep->call->id, ep->off.qp);
+	ep->call->qp = ep->off.qp;
 	return IW_MPA_EV_NONE;
 }
 
@@ -114,7 +115,7 @@ static enum iw_mpa_event act_open(struct iw_mpa_ep *ep)
 	if (err < 0) {
 		if (ep->call)
 			ep->call->err = err;
-		iw_mpa_ep_set_error(ep, IW_MPA_R_TCP_ERROR, err);
+		iw_mpa_end_set_reason(ep, IW_MPA_R_TCP_ERROR, err);
 		return IW_MPA_EV_OPEN_FAILED;
 	}
 	iw_mpa_sock_tuple(ep->sock.sock, &ep->tuple);
@@ -148,7 +149,7 @@ static enum iw_mpa_event act_queue(struct iw_mpa_ep *ep)
 static enum iw_mpa_event act_handed_off(struct iw_mpa_ep *ep, enum iw_mpa_event event)
 {
 	if (ep->off.why)
-		iw_mpa_ep_set_error(ep, ep->off.why, ep->off.err);
+		iw_mpa_end_set_reason(ep, ep->off.why, ep->off.err);
 	return event;
 }
 
@@ -197,7 +198,7 @@ static enum iw_mpa_event act_report_up(struct iw_mpa_ep *ep)
 		return IW_MPA_EV_ULP_REJECTED;
 	err = iw_mpa_upcall_up(&ep->up, &info);
 	if (err) {
-		iw_mpa_ep_set_error(ep, IW_MPA_R_EVENT_LOST, err);
+		iw_mpa_end_set_reason(ep, IW_MPA_R_EVENT_LOST, err);
 		return IW_MPA_EV_EVENT_LOST;
 	}
 	iw_mpa_count_for(ep->dev->stats, IW_MPA_CNT_established);
@@ -239,7 +240,7 @@ static enum iw_mpa_event act_check_progress(struct iw_mpa_ep *ep)
 
 static enum iw_mpa_event act_restart_timer(struct iw_mpa_ep *ep)
 {
-	iw_mpa_event_restart_timer(ep);
+	iw_mpa_event_enter(ep, ep->state);
 	return IW_MPA_EV_NONE;
 }
 
@@ -346,7 +347,7 @@ static enum iw_mpa_event act_release(struct iw_mpa_ep *ep)
 }
 
 /* By number, in the order of doing. */
-enum iw_mpa_event (*const iw_mpa_actions[IW_MPA_ACT_COUNT])(struct iw_mpa_ep *ep) = {
+static enum iw_mpa_event (*const actions[IW_MPA_ACT_COUNT])(struct iw_mpa_ep *ep) = {
 	[IW_MPA_ACT_BIND]		= act_bind,
 	[IW_MPA_ACT_OPEN]		= act_open,
 	[IW_MPA_ACT_REOPEN]		= act_reopen,
@@ -377,3 +378,40 @@ enum iw_mpa_event (*const iw_mpa_actions[IW_MPA_ACT_COUNT])(struct iw_mpa_ep *ep
 	[IW_MPA_ACT_DRAIN]		= act_drain,
 	[IW_MPA_ACT_RELEASE]		= act_release,
 };
+
+/* The event that an action ends in is the result; the actions behind it are not done. */
+static enum iw_mpa_event act_all(struct iw_mpa_ep *ep, u32 set)
+{
+	enum iw_mpa_event event = IW_MPA_EV_NONE;
+
+	while (set && event == IW_MPA_EV_NONE) {
+		enum iw_mpa_action_nr nr = __ffs(set);
+
+		set &= ~BIT(nr);
+		event = actions[nr](ep);
+	}
+	return event;
+}
+
+/**
+ * iw_mpa_act - do what the state table says for an event
+ * @ep: endpoint
+ * @event: one that has a cell in the state
+ *
+ * Context: the runner; process, or any if iw_mpa_fsm_is_prompt().
+ *
+ * Return: the event that follows, which always has a cell; or IW_MPA_EV_NONE.
+ */
+enum iw_mpa_event iw_mpa_act(struct iw_mpa_ep *ep, enum iw_mpa_event event)
+{
+	const struct iw_mpa_transition *tr = iw_mpa_fsm_step(ep->state, event);
+
+	if (WARN_ON_ONCE(!tr->defined))
+		return IW_MPA_EV_NONE;
+	if (tr->next >= IW_MPA_ST_FINISHING)
+		iw_mpa_end_note(ep, event);
+	trace_iw_mpa_state(ep->id, ep->state, event, tr->next, ep->reason);
+	if (tr->next != ep->state)
+		iw_mpa_event_enter(ep, tr->next);
+	return act_all(ep, tr->actions);
+}

@@ -6,6 +6,6 @@
 
 struct iw_mpa_ep;
 
-extern enum iw_mpa_event (*const iw_mpa_actions[IW_MPA_ACT_COUNT])(struct iw_mpa_ep *ep);
+enum iw_mpa_event iw_mpa_act(struct iw_mpa_ep *ep, enum iw_mpa_event event);
 
 #endif /* _IW_MPA_ACTION_H */

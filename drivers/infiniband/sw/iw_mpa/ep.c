@@ -319,19 +319,3 @@ void iw_mpa_ep_look(unsigned int bucket, void (*look)(struct iw_mpa_ep *ep, void
 		look(ep, arg);
 	rcu_read_unlock();
 }
-
-/**
- * iw_mpa_ep_set_error - say why the connection ends, and which errno is behind it
- * @ep: endpoint
- * @reason: why; without effect if a reason was given before
- * @err: negative errno for people, or 0
- *
- * Context: the runner.
- */
-void iw_mpa_ep_set_error(struct iw_mpa_ep *ep, enum iw_mpa_reason reason, int err)
-{
-	if (ep->reason)
-		return;
-	ep->reason = reason;
-	ep->err = err;
-}

@@ -46,6 +46,7 @@ enum iw_mpa_queue {
  * @param: what the ULP asks for; NULL in iw_reject
  * @pd: private data for the Reply; valid during the call only
  * @pd_len: its length
+ * @qp: result: the QP that iw_connect or iw_accept named
  * @err: result: what the call returns
  */
 struct iw_mpa_call {
@@ -53,6 +54,7 @@ struct iw_mpa_call {
 	const struct iw_cm_conn_param	*param;
 	const void			*pd;
 	u16				pd_len;
+	struct ib_qp			*qp;
 	int				err;
 };
 
@@ -194,7 +196,6 @@ void iw_mpa_ep_visit_bucket(unsigned int bucket, void (*visit)(struct iw_mpa_ep 
 			    void *arg);
 void iw_mpa_ep_look(unsigned int bucket, void (*look)(struct iw_mpa_ep *ep, void *arg),
 		    void *arg);
-void iw_mpa_ep_set_error(struct iw_mpa_ep *ep, enum iw_mpa_reason reason, int err);
 
 #define IW_MPA_EP_BUCKETS	4096	/* of the table of endpoints */
 

@@ -20,26 +20,18 @@
 #include <linux/jiffies.h>
 #include <linux/lockdep.h>
 #include <linux/sched.h>
+#include <linux/sched/mm.h>
 #include <linux/wait_bit.h>
 #include <linux/workqueue.h>
 
 static struct workqueue_struct *event_wq;
-static void (*event_run)(struct iw_mpa_ep *ep);
-static enum iw_mpa_event (*event_step)(struct iw_mpa_ep *ep, enum iw_mpa_event event);
+static enum iw_mpa_event (*event_handle)(struct iw_mpa_ep *ep, enum iw_mpa_event event);
 
 static void event_queue_work(struct iw_mpa_ep *ep)
 {
 	kref_get(&ep->ref);
 	if (!queue_work(event_wq, &ep->work))
 		iw_mpa_ep_put(ep);
-}
-
-static void iw_mpa_run_work(struct work_struct *work)
-{
-	struct iw_mpa_ep *ep = container_of(work, struct iw_mpa_ep, work);
-
-	event_run(ep);
-	iw_mpa_ep_put(ep);
 }
 
 /**
@@ -116,7 +108,7 @@ static void event_leave(struct iw_mpa_ep *ep, enum iw_mpa_event found)
 	spin_unlock_irqrestore(&ep->lock, flags);
 }
 
-/* It may have been left to run though its wait is over: see event_arm(). */
+/* The timer may fire before the deadline, or without one: see event_arm(). */
 static void event_timeout(struct timer_list *timer)
 {
 	struct iw_mpa_ep *ep = container_of(timer, struct iw_mpa_ep, timer);
@@ -156,17 +148,11 @@ static enum iw_mpa_event event_pop(struct iw_mpa_ep *ep)
 	return IW_MPA_EV_NONE;
 }
 
-/**
- * iw_mpa_event_next - what the runner has to handle next
- * @ep: endpoint
- * @runner: the caller is the runner; otherwise it becomes the runner if nobody else is
- *
- * Context: process.
- *
- * Return: an event, and the caller is the runner; or IW_MPA_EV_NONE, and it is not: there is
- * nothing to handle, or somebody else sees to it.
+/*
+ * What the runner has to handle next. With IW_MPA_EV_NONE it has ceased to be the runner. Who is not
+ * the runner yet becomes it, unless somebody else is.
  */
-enum iw_mpa_event iw_mpa_event_next(struct iw_mpa_ep *ep, bool runner)
+static enum iw_mpa_event event_next(struct iw_mpa_ep *ep, bool runner)
 {
 	enum iw_mpa_event event = IW_MPA_EV_NONE;
 	bool awaited = false;
@@ -188,6 +174,38 @@ enum iw_mpa_event iw_mpa_event_next(struct iw_mpa_ep *ep, bool runner)
 	if (awaited)
 		wake_up_var(&ep->busy);
 	return event;
+}
+
+/**
+ * iw_mpa_event_run - handle an event, and then those that were raised meanwhile
+ * @ep: endpoint; the caller is its runner until this returns, and gives its reference away
+ * @event: one that has a cell in the state
+ *
+ * Storage reconnects through the library. So nothing that is allocated meanwhile, also by a driver,
+ * may wait until storage has been written.
+ *
+ * Context: process, may sleep.
+ */
+void iw_mpa_event_run(struct iw_mpa_ep *ep, enum iw_mpa_event event)
+{
+	unsigned int noio = memalloc_noio_save();
+
+	while (event != IW_MPA_EV_NONE) {
+		event = event_handle(ep, event);
+		if (event != IW_MPA_EV_NONE)
+			continue;
+		ep->call = NULL;
+		event = event_next(ep, true);
+	}
+	memalloc_noio_restore(noio);
+	iw_mpa_ep_put(ep);
+}
+
+static void iw_mpa_run_work(struct work_struct *work)
+{
+	struct iw_mpa_ep *ep = container_of(work, struct iw_mpa_ep, work);
+
+	iw_mpa_event_run(ep, event_next(ep, false));
 }
 
 /* Did it come to a decision? Then @claimed tells which. */
@@ -275,8 +293,14 @@ static unsigned int event_timeout_ms(const struct iw_mpa_ep *ep, enum iw_mpa_tim
 	return timer == IW_MPA_TMR_REPEAT ? (ms ?: 1) << (2 * ep->repeats) : ms;
 }
 
-/* The timer follows when the runner leaves: see event_arm(). */
-static void event_set_state(struct iw_mpa_ep *ep, enum iw_mpa_state state)
+/**
+ * iw_mpa_event_enter - enter a state, or begin to wait in the same state anew
+ * @ep: endpoint
+ * @state: which; the timer follows when the runner leaves, see event_arm()
+ *
+ * Context: the runner.
+ */
+void iw_mpa_event_enter(struct iw_mpa_ep *ep, enum iw_mpa_state state)
 {
 	unsigned int ms = event_timeout_ms(ep, iw_mpa_fsm_timers[state]);
 	unsigned long flags;
@@ -290,30 +314,6 @@ static void event_set_state(struct iw_mpa_ep *ep, enum iw_mpa_state state)
 	if (ms && time_after_eq(jiffies, ep->deadline))
 		ep->events |= BIT(IW_MPA_EV_TIMED_OUT);
 	spin_unlock_irqrestore(&ep->lock, flags);
-}
-
-/**
- * iw_mpa_event_enter - enter a state
- * @ep: endpoint
- * @state: which; its timer starts, unless the endpoint is there already
- *
- * Context: the runner.
- */
-void iw_mpa_event_enter(struct iw_mpa_ep *ep, enum iw_mpa_state state)
-{
-	if (state != ep->state)
-		event_set_state(ep, state);
-}
-
-/**
- * iw_mpa_event_restart_timer - wait in the same state for another time
- * @ep: endpoint
- *
- * Context: the runner.
- */
-void iw_mpa_event_restart_timer(struct iw_mpa_ep *ep)
-{
-	event_set_state(ep, ep->state);
 }
 
 /**
@@ -379,7 +379,7 @@ const struct iw_mpa_sock_ops iw_mpa_event_sock_ops = {
 void iw_mpa_first_fpdu(struct iw_mpa_ep *ep)
 {
 	if (event_claim_prompt(ep, IW_MPA_EV_FIRST_FPDU))
-		event_leave(ep, event_step(ep, IW_MPA_EV_FIRST_FPDU));
+		event_leave(ep, event_handle(ep, IW_MPA_EV_FIRST_FPDU));
 	else
 		iw_mpa_raise(ep, IW_MPA_EV_FIRST_FPDU);
 }
@@ -464,16 +464,14 @@ void iw_mpa_event_setup(struct iw_mpa_ep *ep)
 
 /**
  * iw_mpa_event_init - make endpoints possible
- * @run: handles an endpoint's events, in a work item
- * @step: handles one event that iw_mpa_fsm_is_prompt(), in any context; returns what follows
+ * @handle: handles one event, and returns what follows from it; in any context if
+ *	iw_mpa_fsm_is_prompt()
  *
  * Return: 0 or -ENOMEM.
  */
-int iw_mpa_event_init(void (*run)(struct iw_mpa_ep *ep),
-		      enum iw_mpa_event (*step)(struct iw_mpa_ep *ep, enum iw_mpa_event event))
+int iw_mpa_event_init(enum iw_mpa_event (*handle)(struct iw_mpa_ep *ep, enum iw_mpa_event event))
 {
-	event_run = run;
-	event_step = step;
+	event_handle = handle;
 	event_wq = alloc_workqueue("iw_mpa", WQ_MEM_RECLAIM | WQ_PERCPU, 0);
 	return event_wq ? 0 : -ENOMEM;
 }

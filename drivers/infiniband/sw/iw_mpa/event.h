@@ -12,15 +12,13 @@ extern const struct iw_mpa_sock_ops iw_mpa_event_sock_ops;
 void iw_mpa_event_setup(struct iw_mpa_ep *ep);
 void iw_mpa_raise(struct iw_mpa_ep *ep, enum iw_mpa_event event);
 bool iw_mpa_event_claim(struct iw_mpa_ep *ep, enum iw_mpa_event event);
-enum iw_mpa_event iw_mpa_event_next(struct iw_mpa_ep *ep, bool runner);
+void iw_mpa_event_run(struct iw_mpa_ep *ep, enum iw_mpa_event event);
 void iw_mpa_event_enter(struct iw_mpa_ep *ep, enum iw_mpa_state state);
-void iw_mpa_event_restart_timer(struct iw_mpa_ep *ep);
 bool iw_mpa_event_is_raised(struct iw_mpa_ep *ep, enum iw_mpa_event event);
 void iw_mpa_event_forget_tcp(struct iw_mpa_ep *ep);
 void iw_mpa_event_end(struct iw_mpa_ep *ep);
 
-int iw_mpa_event_init(void (*run)(struct iw_mpa_ep *ep),
-		      enum iw_mpa_event (*step)(struct iw_mpa_ep *ep, enum iw_mpa_event event));
+int iw_mpa_event_init(enum iw_mpa_event (*handle)(struct iw_mpa_ep *ep, enum iw_mpa_event event));
 void iw_mpa_event_exit(void);
 
 #endif /* _IW_MPA_EVENT_H */

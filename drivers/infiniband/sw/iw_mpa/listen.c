@@ -8,7 +8,6 @@
 #include "ep.h"
 #include "event.h"
 #include "rnic.h"
-#include "run.h"
 #include "sock.h"
 #include "stats.h"
 
@@ -104,8 +103,7 @@ static int listen_adopt(struct iw_mpa_listener *lis, struct socket *sock)
 		WRITE_ONCE(ep->tcp_err, -err);
 		event = IW_MPA_EV_TCP_FAILED;
 	}
-	iw_mpa_run(ep, event);
-	iw_mpa_ep_put(ep);
+	iw_mpa_event_run(ep, event);
 	return 0;
 }
 

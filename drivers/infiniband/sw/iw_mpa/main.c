@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 /* The module: what it is made of comes and goes here. */
 
+#include "action.h"
 #include "config.h"
 #include "connect.h"
 #include "device.h"
+#include "event.h"
 #include "listen.h"
-#include "run.h"
+#include "question.h"
 #include "show.h"
 #include "stats.h"
 #include "takeover.h"
@@ -49,12 +51,12 @@ static int __init iw_mpa_module_init(void)
 	err = iw_mpa_watch_init();
 	if (err)
 		goto exit_takeover;
-	err = iw_mpa_run_init();
+	err = iw_mpa_event_init(iw_mpa_act);
 	if (err)
 		goto exit_watch;
 	err = iw_mpa_listen_init();
 	if (err)
-		goto exit_run;
+		goto exit_event;
 	err = iw_mpa_device_init();
 	if (err)
 		goto exit_listen;
@@ -63,8 +65,8 @@ static int __init iw_mpa_module_init(void)
 
 exit_listen:
 	iw_mpa_listen_exit();
-exit_run:
-	iw_mpa_run_exit();
+exit_event:
+	iw_mpa_event_exit();
 exit_watch:
 	iw_mpa_watch_exit();
 exit_takeover:
@@ -79,7 +81,7 @@ static void __exit iw_mpa_module_exit(void)
 	iw_mpa_stats_exit();
 	iw_mpa_device_exit();
 	iw_mpa_listen_exit();
-	iw_mpa_run_exit();
+	iw_mpa_event_exit();
 	iw_mpa_watch_exit();
 	iw_mpa_takeover_exit();
 	iw_mpa_config_exit();

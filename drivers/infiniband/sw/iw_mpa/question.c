@@ -3,23 +3,24 @@
  * The question to the ULP, CONNECT_REQUEST, and its answers, iw_accept and iw_reject.
  *
  * The state table says whether the question is open. This file says which connection an answer is
- * for. The word provider_data of a passive cm_id is read and written here alone; it is
+ * for. Only this file reads and writes the word provider_data of a passive cm_id. The word is
  *
- *	the number of the connection		until iw_accept is handled
+ *	the number of the connection		until iw_accept has returned
  *	the QP of the last iw_accept		from then on
- *	the number of that QP, shifted, | 2	likewise, if nobody finds the QP any more
+ *	the number of that QP, shifted, | 2	from then on, if iw_get_qp does not find the QP
  *	NULL					if iw_accept has failed
  *
- * A number leads to an endpoint as long as that lives, and to no other one later: iw_cm may drop
- * a question without a word, and answer one that is void.
+ * The number of a connection leads to its endpoint while the endpoint lives, and never to another
+ * one. This matters since iw_cm may drop a question silently, and may answer a question that is
+ * void.
  *
- * Behind the first iw_accept the word does not lead to the connection, whatever becomes of it, but
- * to the reference on a QP that iw_cm has. iw_cm lets a ULP accept again until it has handled
- * ESTABLISHED, takes a reference on the QP of that call, and forgets the one before. An error
- * would have it believe that no event follows, and then crash on the event. So a further iw_accept
- * gives back the reference that was forgotten, with success. The reference keeps the QP's memory,
- * so the pointer holds as long as it is needed, also when the connection has ended and the endpoint
- * is gone. iw_cm's accepts of one cm_id do not overlap: rdma_cm has a mutex.
+ * After the first iw_accept the word no longer leads to the connection. It leads to the reference
+ * on a QP that iw_cm holds. iw_cm lets a ULP accept again until it has handled ESTABLISHED. It then
+ * takes a reference on the QP of the new call, and forgets the reference of the call before. If
+ * iw_accept returned an error, iw_cm would believe that no event follows, and crash on the event. So
+ * a further iw_accept returns success, and gives the forgotten reference back. That reference keeps
+ * the QP's memory, so the pointer is valid as long as it is needed, even if the connection has
+ * ended and the endpoint is gone. Accepts of one cm_id do not overlap: rdma_cm holds a mutex.
  */
 
 #include "question.h"
@@ -29,6 +30,7 @@
 #include "offload.h"
 #include "qp.h"
 #include "rnic.h"
+#include "stats.h"
 #include "upcall.h"
 
 #include <rdma/ib_verbs.h>
@@ -46,6 +48,13 @@ static unsigned long question_word(const struct iw_cm_id *id)
 static void question_set_word(struct iw_cm_id *id, unsigned long word)
 {
 	WRITE_ONCE(id->provider_data, (void *)word);
+}
+
+static bool question_is_accepted(const struct iw_cm_id *id)
+{
+	unsigned long word = question_word(id);
+
+	return word && !(word & QUESTION_NUMBER);
 }
 
 /**
@@ -82,98 +91,41 @@ enum iw_mpa_event iw_mpa_question_ask(struct iw_mpa_ep *ep)
 	return event;
 }
 
-/* Become the runner for a call, or be too late for it. Consumes the reference on @ep if so. */
-static struct iw_mpa_ep *question_claim(struct iw_mpa_ep *ep, struct iw_mpa_call *call,
-					enum iw_mpa_event answer)
-{
-	if (iw_mpa_event_claim(ep, answer)) {
-		ep->call = call;
-		return ep;
-	}
-	/* Somebody else is the runner, and may be about to raise an event that is too much. */
-	if (answer == IW_MPA_EV_ULP_REJECTED)
-		iw_mpa_raise(ep, answer);
-	iw_mpa_ep_put(ep);
-	return NULL;
-}
-
-/**
- * iw_mpa_question_answer - the ULP answers
- * @call: its call
- * @answer: IW_MPA_EV_ULP_ACCEPTED or IW_MPA_EV_ULP_REJECTED
- *
- * Context: process, may sleep.
- *
- * Return: the endpoint with a reference, and the caller is its runner, for iw_mpa_run() with
- * @answer; or NULL: the answer is late, the connection has ended.
- */
-struct iw_mpa_ep *iw_mpa_question_answer(struct iw_mpa_call *call, enum iw_mpa_event answer)
-{
-	unsigned long word = question_word(call->id);
-	struct iw_mpa_ep *ep;
-
-	if (!(word & QUESTION_NUMBER))
-		return NULL;
-	ep = iw_mpa_ep_find(word);
-	if (ep)
-		ep = question_claim(ep, call, answer);
-	if (ep)
-		iw_mpa_backlog_answered(ep);
-	return ep;
-}
-
-/**
- * iw_mpa_question_accepted - the question is answered with yes
- * @id: the cm_id
- * @qp: the QP that it was accepted with: iw_cm has a reference on it
- */
-void iw_mpa_question_accepted(struct iw_cm_id *id, struct ib_qp *qp)
-{
-	question_set_word(id, (unsigned long)qp);
-}
-
-/**
- * iw_mpa_question_void - iw_accept fails: iw_cm gives its reference back, and waits for nothing
- * @id: the cm_id
- */
-void iw_mpa_question_void(struct iw_cm_id *id)
-{
-	question_set_word(id, 0);
-}
-
-/**
- * iw_mpa_question_is_accepted - was the question of a cm_id answered with yes?
- * @id: passive cm_id
- *
- * Return: true if it was.
- */
-bool iw_mpa_question_is_accepted(const struct iw_cm_id *id)
+/* Return: the connection of a passive cm_id, with a reference; NULL if it has ended. */
+static struct iw_mpa_ep *question_find(const struct iw_cm_id *id)
 {
 	unsigned long word = question_word(id);
 
-	return word && !(word & QUESTION_NUMBER);
-}
-
-/**
- * iw_mpa_question_withdraw - the ULP rejects what it has accepted
- * @call: its iw_reject; of a cm_id that was accepted
- *
- * Whoever runs the connection raises no event behind that, whether it is coming up or ending.
- *
- * Context: process, may sleep.
- *
- * Return: as iw_mpa_question_answer(), for iw_mpa_run() with IW_MPA_EV_ULP_REJECTED.
- */
-struct iw_mpa_ep *iw_mpa_question_withdraw(struct iw_mpa_call *call)
-{
-	struct iw_mpa_ep *ep = iw_mpa_ep_find_cm_id(call->id);
-
-	return ep ? question_claim(ep, call, IW_MPA_EV_ULP_REJECTED) : NULL;
+	if (word & QUESTION_NUMBER)
+		return iw_mpa_ep_find(word);
+	return word ? iw_mpa_ep_find_cm_id(id) : NULL;
 }
 
 /*
- * The QP of a further iw_accept; NULL if nobody finds it any more: it is being destroyed, and waits
- * for the reference that iw_cm has.
+ * Have the ULP's call handled, if it is not too late. If somebody else is the runner, that runner
+ * may be about to raise an event to iw_cm. After iw_reject it must not: so it is told.
+ */
+static bool question_answer(struct iw_mpa_call *call, enum iw_mpa_event answer)
+{
+	struct iw_mpa_ep *ep = question_find(call->id);
+
+	if (!ep)
+		return false;
+	if (!iw_mpa_event_claim(ep, answer)) {
+		if (answer == IW_MPA_EV_ULP_REJECTED)
+			iw_mpa_raise(ep, answer);
+		iw_mpa_ep_put(ep);
+		return false;
+	}
+	iw_mpa_backlog_answered(ep);
+	ep->call = call;
+	iw_mpa_event_run(ep, answer);
+	return true;
+}
+
+/*
+ * The QP of a further iw_accept. NULL if iw_get_qp does not find it any more: then the QP is being
+ * destroyed, and waits for the reference that iw_cm has.
  */
 static struct ib_qp *question_qp(const struct iw_cm_id *id, u32 qpn)
 {
@@ -186,18 +138,11 @@ static struct ib_qp *question_qp(const struct iw_cm_id *id, u32 qpn)
 	return iw_mpa_offload_find_qp(id->device, qpn);
 }
 
-/**
- * iw_mpa_question_replace - iw_cm has replaced its reference on a QP by one on another
- * @dev: the device
- * @id: cm_id that was accepted
- * @qpn: number of the other QP
- *
- * The reference on the one before is given back, or will be as soon as its driver calls
- * iw_mpa_qp_gone().
- *
- * Context: process.
+/*
+ * iw_cm has replaced its reference on a QP by a reference on the QP of number @qpn. Give the former
+ * back; if nobody finds that QP, its driver gets it back in iw_mpa_qp_gone().
  */
-void iw_mpa_question_replace(struct iw_mpa_device *dev, struct iw_cm_id *id, u32 qpn)
+static void question_replace(struct iw_mpa_device *dev, struct iw_cm_id *id, u32 qpn)
 {
 	unsigned long before = question_word(id);
 	struct ib_qp *qp = question_qp(id, qpn);
@@ -211,4 +156,79 @@ void iw_mpa_question_replace(struct iw_mpa_device *dev, struct iw_cm_id *id, u32
 		iw_mpa_qp_owe(dev, before >> QUESTION_QPN_SHIFT);
 	else
 		iw_mpa_offload_put_qp((struct ib_qp *)before);
+}
+
+/*
+ * If a further iw_accept names another QP than the connection's, iw_cm would close the wrong QP from
+ * now on, and its reference would keep that QP as long as the connection lives. So the connection
+ * ends, and iw_cm then drops the reference.
+ */
+static int question_accept_again(struct iw_cm_id *id, u32 qpn)
+{
+	struct iw_mpa_device *dev = iw_mpa_device_get(id->device);
+	struct iw_mpa_ep *ep;
+
+	if (!dev)
+		return 0;	/* removed: iw_cm must not even call */
+	iw_mpa_count_for(dev->stats, IW_MPA_CNT_accepted_again);
+	question_replace(dev, id, qpn);
+	ep = question_find(id);
+	if (ep && ep->off.qpn != qpn)
+		iw_mpa_raise(ep, IW_MPA_EV_ULP_ABORTED);
+	if (ep)
+		iw_mpa_ep_put(ep);
+	iw_mpa_device_put(dev);
+	return 0;
+}
+
+/**
+ * iw_mpa_accept - iw_cm's iw_accept
+ * @id: the new connection's cm_id
+ * @param: the ULP's wishes; not kept
+ *
+ * The hand-off is done in the caller's context. If it fails, the peer gets a Reject. iw_cm lets a
+ * ULP call again until it has handled ESTABLISHED: a further call with the same QP changes nothing,
+ * one with another QP ends the connection.
+ *
+ * Context: process; does not wait for the peer.
+ *
+ * Return: 0, then exactly one ESTABLISHED follows, maybe before the return; or a negative errno,
+ * then no event follows: -ECONNRESET if the connection has ended meanwhile; -EINVAL, -EBUSY,
+ * -ENOMEM as for iw_mpa_connect(); others as the hand-off failed.
+ */
+int iw_mpa_accept(struct iw_cm_id *id, struct iw_cm_conn_param *param)
+{
+	struct iw_mpa_call call = {
+		.id = id,
+		.param = param,
+		.pd = param->private_data,
+		.pd_len = param->private_data ? param->private_data_len : 0,
+	};
+
+	if (question_is_accepted(id))
+		return question_accept_again(id, param->qpn);
+	if (!question_answer(&call, IW_MPA_EV_ULP_ACCEPTED))
+		return -ECONNRESET;
+	question_set_word(id, call.err ? 0 : (unsigned long)call.qp);
+	return call.err;
+}
+
+/**
+ * iw_mpa_reject - iw_cm's iw_reject
+ * @id: the new connection's cm_id
+ * @pd: private data, or NULL; not kept
+ * @pd_len: octets at @pd
+ *
+ * A connection that was accepted, and waits for the RTR message, is ended; iw_cm does not expect an
+ * event any more then.
+ *
+ * Context: process; does not wait for the peer.
+ *
+ * Return: 0; -ECONNRESET if the connection has ended meanwhile, or is going to. No event follows.
+ */
+int iw_mpa_reject(struct iw_cm_id *id, const void *pd, u8 pd_len)
+{
+	struct iw_mpa_call call = { .id = id, .pd = pd, .pd_len = pd ? pd_len : 0 };
+
+	return question_answer(&call, IW_MPA_EV_ULP_REJECTED) ? 0 : -ECONNRESET;
 }

@@ -3,6 +3,7 @@
 
 #include "startup.h"
 #include "backlog.h"
+#include "end.h"
 #include "ep.h"
 #include "event.h"
 #include "offload.h"
@@ -48,7 +49,7 @@ static enum iw_mpa_event startup_put_request(struct iw_mpa_ep *ep)
 						      len - ep->request_sent);
 	/* What TCP says of a peer that is gone it has also reported: that event waits. */
 	if (sent < 0 && sent != -ECONNRESET && sent != -EPIPE) {
-		iw_mpa_ep_set_error(ep, IW_MPA_R_SEND, sent);
+		iw_mpa_end_set_reason(ep, IW_MPA_R_SEND, sent);
 		return IW_MPA_EV_SEND_FAILED;
 	}
 	if (sent > 0)
@@ -115,7 +116,7 @@ static size_t startup_take(void *arg, const u8 *octets, size_t len)
 					   min(iw_mpa_reader_want(rd), len - used), &reason);
 	}
 	if (reason)
-		iw_mpa_ep_set_error(ep, reason, 0);
+		iw_mpa_end_set_reason(ep, reason, 0);
 	return used;
 }
 
@@ -138,7 +139,7 @@ static enum iw_mpa_event startup_decode(struct iw_mpa_ep *ep)
 	reason = iw_mpa_frame_decode(ep->reader.buf, ep->reader.have,
 				     ep->reader.reply, &ep->peer);
 	if (reason) {
-		iw_mpa_ep_set_error(ep, reason, 0);
+		iw_mpa_end_set_reason(ep, reason, 0);
 		return IW_MPA_EV_FRAME_BAD;
 	}
 	trace_iw_mpa_frame(ep->id, false, &ep->peer);
@@ -218,7 +219,7 @@ enum iw_mpa_event iw_mpa_startup_read_reply(struct iw_mpa_ep *ep)
 					&ep->params);
 	if (!reason)
 		return IW_MPA_EV_REP_GOOD;
-	iw_mpa_ep_set_error(ep, reason, 0);
+	iw_mpa_end_set_reason(ep, reason, 0);
 	if (reason == IW_MPA_R_REJECTED)
 		return IW_MPA_EV_REP_REJECT;
 	return iw_mpa_reason_term_code(reason) ? IW_MPA_EV_TERM_DUE :
@@ -247,7 +248,7 @@ int iw_mpa_startup_make_reply(struct iw_mpa_ep *ep, u8 buf[IW_MPA_FRAME_MAX])
 			reason = IW_MPA_R_LOCAL;
 	}
 	if (reason)
-		iw_mpa_ep_set_error(ep, reason, 0);
+		iw_mpa_end_set_reason(ep, reason, 0);
 	return len;
 }
 
