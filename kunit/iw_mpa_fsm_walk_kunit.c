@@ -12,6 +12,7 @@
 #include <linux/module.h>
 
 #include "fsm.h"
+#include "fsm_names.h"
 
 #define ST(name)	BIT(IW_MPA_ST_##name)
 #define EV(name)	BIT_ULL(IW_MPA_EV_##name)
@@ -414,13 +415,13 @@ static void walk_event(struct walk *w, struct node from, enum iw_mpa_event event
 	struct node to = { tr->next, event_facts(from.past, event) };
 
 	KUNIT_EXPECT_TRUE_MSG(w->test, tr->defined, "%s, past 0x%x: %s is found, without a cell",
-			      iw_mpa_state_name(from.state), from.past, iw_mpa_event_name(event));
+			      iw_mpa_state_name(from.state), from.past, event_name(event));
 	KUNIT_ASSERT_LT(w->test, depth, 8);
 	if (!tr->defined)
 		return;
 	KUNIT_EXPECT_EQ_MSG(w->test, tr->actions, due_actions(&from, event, tr->next),
 			    "%s, past 0x%x: %s", iw_mpa_state_name(from.state), from.past,
-			    iw_mpa_event_name(event));
+			    event_name(event));
 	set_bit(from.state * IW_MPA_EV_COUNT + event, w->cells);
 	walk_actions(w, to, event, tr->actions, depth);
 }
@@ -442,7 +443,7 @@ static void walk_actions(struct walk *w, struct node at, enum iw_mpa_event event
 			continue;
 		KUNIT_EXPECT_TRUE_MSG(w->test, action_is_allowed(at.past, nr, event),
 				      "%s, past 0x%x: %s: %s", iw_mpa_state_name(at.state),
-				      at.past, iw_mpa_event_name(event), iw_mpa_action_name(nr));
+				      at.past, event_name(event), action_name(nr));
 		outcomes = action_outcomes(nr, at.past, &always);
 		for (outcome = 0; outcome < IW_MPA_EV_COUNT; outcome++) {
 			struct node found = at;
@@ -454,16 +455,16 @@ static void walk_actions(struct walk *w, struct node at, enum iw_mpa_event event
 		}
 		if (always) {	/* nothing may stand behind it, since it would not be done */
 			KUNIT_EXPECT_EQ_MSG(w->test, actions >> nr, 1, "%s: %s",
-					    iw_mpa_event_name(event), iw_mpa_action_name(nr));
+					    event_name(event), action_name(nr));
 			return;
 		}
 		at.past = action_done(at.past, nr, IW_MPA_EV_NONE);
 	}
 	at.past &= ~PAST_CALL;	/* the runner has come to the end of it: the call returns */
 	KUNIT_EXPECT_TRUE_MSG(w->test, state_is_sound(&at), "%s, past 0x%x, after %s",
-			      iw_mpa_state_name(at.state), at.past, iw_mpa_event_name(event));
+			      iw_mpa_state_name(at.state), at.past, event_name(event));
 	KUNIT_EXPECT_FALSE_MSG(w->test, ST_PASSED & BIT(at.state), "stuck in %s after %s",
-			       iw_mpa_state_name(at.state), iw_mpa_event_name(event));
+			       iw_mpa_state_name(at.state), event_name(event));
 	walk_add(w, at);
 }
 
@@ -532,7 +533,7 @@ static void fsm_any_path_keeps_promises(struct kunit *test)
 
 		KUNIT_EXPECT_EQ_MSG(test, test_bit(i, w->cells),
 				    iw_mpa_fsm_step(state, event)->defined, "%s: %s",
-				    iw_mpa_state_name(state), iw_mpa_event_name(event));
+				    iw_mpa_state_name(state), event_name(event));
 	}
 }
 

@@ -7,6 +7,7 @@
 
 #include <linux/module.h>
 
+static const struct iw_mpa_device_attr attr = { .max_ird = 300, .max_ord = 100 };
 static const u8 some_pd[IW_MPA_PD_MAX] = { 1, 2, 3, [254] = 5, [255] = 6 };
 
 /* A line in the phase that connect or accept leaves it in. */
@@ -15,7 +16,7 @@ static struct fake_id *line_up(struct fakes *f, struct iw_mpa_upcall *up,
 {
 	struct fake_id *fid = fake_id_create(f);
 
-	*up = (struct iw_mpa_upcall) {};
+	*up = (struct iw_mpa_upcall) { .attr = &attr };
 	fid->state = phase == IW_MPA_UP_ESTABLISHED ? FAKE_CONN_RECV : FAKE_CONN_SENT;
 	iw_mpa_upcall_expect(up, &fid->id, phase);
 	KUNIT_EXPECT_EQ(f->test, fid->refs, 2);
@@ -62,9 +63,6 @@ static void upcall_up_tells_the_peers_depths(struct kunit *test)
 	struct iw_mpa_frame peer = {
 		.enhanced = c->enhanced, .ird = c->ird, .ord = c->ord,
 	};
-	struct iw_mpa_upcall_info info = {
-		.peer = &peer, .max_ird = 300, .max_ord = 100,
-	};
 	static const enum iw_mpa_upcall_phase phases[] = {
 		IW_MPA_UP_REPLY, IW_MPA_UP_ESTABLISHED,
 	};
@@ -75,11 +73,11 @@ static void upcall_up_tells_the_peers_depths(struct kunit *test)
 		struct iw_mpa_upcall up;
 		struct fake_id *fid = line_up(test->priv, &up, phases[i]);
 
-		KUNIT_EXPECT_EQ(test, iw_mpa_upcall_up(&up, &info), 0);
+		KUNIT_EXPECT_EQ(test, iw_mpa_upcall_up(&up, &peer, NULL), 0);
 		event = fake_next_event(fid, 0);
 		KUNIT_EXPECT_EQ(test, event->ird, c->want_ird);
 		KUNIT_EXPECT_EQ(test, event->ord, c->want_ord);
-		iw_mpa_upcall_down(&up, -EIO, &info);
+		iw_mpa_upcall_down(&up, -EIO, &peer);
 	}
 }
 
@@ -107,30 +105,28 @@ static void upcall_up_hands_on_private_data(struct kunit *test)
 {
 	const struct pd_case *c = test->param_value;
 	struct iw_mpa_frame peer = reply_with(c->len ? some_pd : NULL, c->len);
-	struct iw_mpa_upcall_info info = { .peer = &peer };
 	const struct fake_event *event;
 	struct iw_mpa_upcall up;
 	struct fake_id *fid = line_up(test->priv, &up, IW_MPA_UP_REPLY);
 
-	KUNIT_EXPECT_EQ(test, iw_mpa_upcall_up(&up, &info), 0);
+	KUNIT_EXPECT_EQ(test, iw_mpa_upcall_up(&up, &peer, NULL), 0);
 	event = fake_next_event(fid, 0);
 	KUNIT_EXPECT_EQ(test, event->pd_len, c->want);
 	KUNIT_EXPECT_EQ(test, memcmp(event->pd, some_pd, c->want), 0);
-	iw_mpa_upcall_down(&up, 0, &info);
+	iw_mpa_upcall_down(&up, 0, &peer);
 }
 
 /* iw_cm hands the pointer of ESTABLISHED on without a copy (the fake checks). */
 static void upcall_up_established_has_no_private_data(struct kunit *test)
 {
 	struct iw_mpa_frame peer = reply_with(some_pd, 20);
-	struct iw_mpa_upcall_info info = { .peer = &peer };
 	struct iw_mpa_upcall up;
 	struct fake_id *fid = line_up(test->priv, &up, IW_MPA_UP_ESTABLISHED);
 
-	KUNIT_EXPECT_EQ(test, iw_mpa_upcall_up(&up, &info), 0);
+	KUNIT_EXPECT_EQ(test, iw_mpa_upcall_up(&up, &peer, NULL), 0);
 	fake_expect_event(fid, 0, IW_CM_EVENT_ESTABLISHED, 0);
 	KUNIT_EXPECT_EQ(test, fid->events[0].pd_len, 0);
-	iw_mpa_upcall_down(&up, -EIO, &info);
+	iw_mpa_upcall_down(&up, -EIO, &peer);
 }
 
 static void upcall_active_reply_then_close(struct kunit *test)
@@ -139,19 +135,16 @@ static void upcall_active_reply_then_close(struct kunit *test)
 	const struct iw_mpa_tuple tuple = {
 		.local.sa.sa_family = AF_INET, .remote.sa.sa_family = AF_INET6,
 	};
-	struct iw_mpa_upcall_info info = {
-		.peer = &peer, .tuple = &tuple,
-	};
 	struct iw_mpa_upcall up;
 	struct fake_id *fid = line_up(test->priv, &up, IW_MPA_UP_REPLY);
 
-	KUNIT_EXPECT_EQ(test, iw_mpa_upcall_up(&up, &info), 0);
+	KUNIT_EXPECT_EQ(test, iw_mpa_upcall_up(&up, &peer, &tuple), 0);
 	fake_expect_event(fid, 0, IW_CM_EVENT_CONNECT_REPLY, 0);
 	KUNIT_EXPECT_EQ(test, fid->events[0].local.ss_family, AF_INET);
 	KUNIT_EXPECT_EQ(test, fid->events[0].remote.ss_family, AF_INET6);
 	KUNIT_EXPECT_EQ(test, up.phase, IW_MPA_UP_CLOSE);
 
-	iw_mpa_upcall_down(&up, -ECONNRESET, &info);
+	iw_mpa_upcall_down(&up, -ECONNRESET, &peer);
 	fake_expect_event(fid, 1, IW_CM_EVENT_CLOSE, 0);
 	fake_expect_closed(fid, 2);
 	KUNIT_EXPECT_EQ(test, up.phase, IW_MPA_UP_SILENT);
@@ -159,12 +152,11 @@ static void upcall_active_reply_then_close(struct kunit *test)
 
 static void upcall_passive_established_then_close(struct kunit *test)
 {
-	struct iw_mpa_upcall_info info = {};
 	struct iw_mpa_upcall up;
 	struct fake_id *fid = line_up(test->priv, &up, IW_MPA_UP_ESTABLISHED);
 
-	KUNIT_EXPECT_EQ(test, iw_mpa_upcall_up(&up, &info), 0);
-	iw_mpa_upcall_down(&up, -ECONNRESET, &info);
+	KUNIT_EXPECT_EQ(test, iw_mpa_upcall_up(&up, NULL, NULL), 0);
+	iw_mpa_upcall_down(&up, -ECONNRESET, NULL);
 	fake_expect_event(fid, 0, IW_CM_EVENT_ESTABLISHED, 0);
 	fake_expect_event(fid, 1, IW_CM_EVENT_CLOSE, 0);
 	fake_expect_closed(fid, 2);
@@ -174,12 +166,11 @@ static void upcall_passive_established_then_close(struct kunit *test)
 static void upcall_active_down_is_a_failed_reply(struct kunit *test)
 {
 	struct iw_mpa_frame peer = reply_with(some_pd, 3);
-	struct iw_mpa_upcall_info info = { .peer = &peer };
 	const struct fake_event *event;
 	struct iw_mpa_upcall up;
 	struct fake_id *fid = line_up(test->priv, &up, IW_MPA_UP_REPLY);
 
-	iw_mpa_upcall_down(&up, -ECONNREFUSED, &info);
+	iw_mpa_upcall_down(&up, -ECONNREFUSED, &peer);
 	fake_expect_event(fid, 0, IW_CM_EVENT_CONNECT_REPLY, -ECONNREFUSED);
 	event = &fid->events[0];
 	KUNIT_EXPECT_EQ(test, event->ird, 7);
@@ -196,11 +187,10 @@ static void upcall_active_down_is_a_failed_reply(struct kunit *test)
 
 static void upcall_passive_down_is_established_and_close(struct kunit *test)
 {
-	struct iw_mpa_upcall_info info = {};
 	struct iw_mpa_upcall up;
 	struct fake_id *fid = line_up(test->priv, &up, IW_MPA_UP_ESTABLISHED);
 
-	iw_mpa_upcall_down(&up, -ETIMEDOUT, &info);
+	iw_mpa_upcall_down(&up, -ETIMEDOUT, NULL);
 	fake_expect_event(fid, 0, IW_CM_EVENT_ESTABLISHED, -ETIMEDOUT);
 	fake_expect_event(fid, 1, IW_CM_EVENT_CLOSE, 0);
 	fake_expect_closed(fid, 2);
@@ -209,25 +199,23 @@ static void upcall_passive_down_is_established_and_close(struct kunit *test)
 /* Rules: C-02 */
 static void upcall_down_twice_is_down_once(struct kunit *test)
 {
-	struct iw_mpa_upcall_info info = {};
 	struct iw_mpa_upcall up;
 	struct fake_id *fid = line_up(test->priv, &up, IW_MPA_UP_REPLY);
 
-	iw_mpa_upcall_down(&up, -EIO, &info);
-	iw_mpa_upcall_down(&up, -EIO, &info);
+	iw_mpa_upcall_down(&up, -EIO, NULL);
+	iw_mpa_upcall_down(&up, -EIO, NULL);
 	iw_mpa_upcall_cancel(&up);
 	fake_expect_closed(fid, 1);
 }
 
 static void upcall_up_after_down_is_refused(struct kunit *test)
 {
-	struct iw_mpa_upcall_info info = {};
 	struct iw_mpa_upcall up;
 	struct fake_id *fid = line_up(test->priv, &up, IW_MPA_UP_REPLY);
 
-	iw_mpa_upcall_down(&up, -EIO, &info);
+	iw_mpa_upcall_down(&up, -EIO, NULL);
 	kunit_info(test, "expect-splat: no completion is due\n");
-	KUNIT_EXPECT_EQ(test, iw_mpa_upcall_up(&up, &info), -EINVAL);
+	KUNIT_EXPECT_EQ(test, iw_mpa_upcall_up(&up, NULL, NULL), -EINVAL);
 	fake_expect_closed(fid, 1);
 }
 
@@ -247,15 +235,13 @@ static void upcall_cancel_is_silent(struct kunit *test)
 static void upcall_up_enomem_is_reported_by_down(struct kunit *test)
 {
 	struct iw_mpa_frame peer = reply_with(some_pd, 3);
-	struct iw_mpa_upcall_info info = { .peer = &peer };
 	struct iw_mpa_upcall up;
 	struct fake_id *fid = line_up(test->priv, &up, IW_MPA_UP_REPLY);
 
 	fid->fail_copies = 1;
-	KUNIT_EXPECT_EQ(test, iw_mpa_upcall_up(&up, &info), -ENOMEM);
+	KUNIT_EXPECT_EQ(test, iw_mpa_upcall_up(&up, &peer, NULL), -ENOMEM);
 	KUNIT_EXPECT_EQ(test, up.phase, IW_MPA_UP_REPLY);
-	info.peer = NULL;
-	iw_mpa_upcall_down(&up, -ENOMEM, &info);
+	iw_mpa_upcall_down(&up, -ENOMEM, NULL);
 	fake_expect_event(fid, 0, IW_CM_EVENT_CONNECT_REPLY, -ENOMEM);
 	fake_expect_closed(fid, 1);
 }
@@ -263,12 +249,11 @@ static void upcall_up_enomem_is_reported_by_down(struct kunit *test)
 static void upcall_down_enomem_drops_private_data(struct kunit *test)
 {
 	struct iw_mpa_frame peer = reply_with(some_pd, 200);
-	struct iw_mpa_upcall_info info = { .peer = &peer };
 	struct iw_mpa_upcall up;
 	struct fake_id *fid = line_up(test->priv, &up, IW_MPA_UP_REPLY);
 
 	fid->fail_copies = 1;
-	iw_mpa_upcall_down(&up, -ECONNREFUSED, &info);
+	iw_mpa_upcall_down(&up, -ECONNREFUSED, &peer);
 	fake_expect_event(fid, 0, IW_CM_EVENT_CONNECT_REPLY, -ECONNREFUSED);
 	KUNIT_EXPECT_EQ(test, fid->events[0].pd_len, 0);
 	fake_expect_closed(fid, 1);
@@ -281,9 +266,7 @@ static void upcall_request_makes_a_passive_id(struct kunit *test)
 		.local.sa.sa_family = AF_INET, .remote.sa.sa_family = AF_INET6,
 	};
 	struct iw_mpa_frame peer = reply_with(some_pd, 300);
-	struct iw_mpa_upcall_info info = {
-		.peer = &peer, .tuple = &tuple,
-	};
+	struct iw_mpa_upcall up = { .id = 77, .attr = &attr };
 	struct fakes *f = test->priv;
 	struct fake_id *lis = fake_id_create(f);
 	const struct fake_event *event;
@@ -291,7 +274,7 @@ static void upcall_request_makes_a_passive_id(struct kunit *test)
 
 	lis->state = FAKE_LISTEN;
 	lis->id.add_ref(&lis->id);
-	KUNIT_EXPECT_EQ(test, iw_mpa_upcall_request(&lis->id, 77, &info), 0);
+	KUNIT_EXPECT_EQ(test, iw_mpa_upcall_request(&up, &lis->id, &peer, &tuple), 0);
 	fake_expect_event(lis, 0, IW_CM_EVENT_CONNECT_REQUEST, 0);
 	event = &lis->events[0];
 	KUNIT_EXPECT_EQ(test, event->local.ss_family, AF_INET);
@@ -315,18 +298,16 @@ static void upcall_request_enomem_is_returned(struct kunit *test)
 		.local.sa.sa_family = AF_INET, .remote.sa.sa_family = AF_INET,
 	};
 	struct iw_mpa_frame peer = reply_with(some_pd, 3);
-	struct iw_mpa_upcall_info info = {
-		.peer = &peer, .tuple = &tuple,
-	};
+	struct iw_mpa_upcall up = { .id = 77, .attr = &attr };
 	struct fakes *f = test->priv;
 	struct fake_id *lis = fake_id_create(f);
 
 	lis->state = FAKE_LISTEN;
 	lis->id.add_ref(&lis->id);
 	lis->fail_copies = 1;
-	KUNIT_EXPECT_EQ(test, iw_mpa_upcall_request(&lis->id, 77, &info), -ENOMEM);
+	KUNIT_EXPECT_EQ(test, iw_mpa_upcall_request(&up, &lis->id, &peer, &tuple), -ENOMEM);
 	lis->budget = 0;
-	KUNIT_EXPECT_EQ(test, iw_mpa_upcall_request(&lis->id, 77, &info), -ENOMEM);
+	KUNIT_EXPECT_EQ(test, iw_mpa_upcall_request(&up, &lis->id, &peer, &tuple), -ENOMEM);
 	KUNIT_EXPECT_EQ(test, lis->nr_events, 0);
 	lis->state = FAKE_IDLE;
 	lis->id.rem_ref(&lis->id);

@@ -106,14 +106,11 @@ def cells():
 
 
 def settings():
-    """sysctl -> default"""
-    code = code_of(LIBRARY + '/config.c')
-    start, table = (re.search(r'%s = \{(.*?)\n\};' % name, code, re.DOTALL)[1]
-                    for name in ('config_default', r'config_table\[\]'))
-    default = dict(re.findall(r'\.(\w+)\s*=\s*(\d+)', start))
-    names = re.findall(r'\bCONFIG_\w+\((\w+)', table)
-    lists = re.findall(r'\bCONFIG_PORT_LIST\((\w+)', table)
-    return {name: 'none' if name in lists else default[name] for name in names}
+    """sysctl -> (default, meaning)"""
+    body = re.search(r'#define IW_MPA_SETTINGS\(.*?\n\n', read(LIBRARY + '/config.h'), re.DOTALL)[0]
+    rows = re.findall(r'((?:/\*.*?\*/[\s\\]*)+)\w+\((\w+)(?:, \d+, \d+, (\d+))?\)', body)
+    return {name: (value or 'none', ' '.join(re.findall(r'/\* (.*?) \*/', comments)))
+            for comments, name, value in rows}
 
 
 def members():
@@ -203,14 +200,33 @@ def transitions_table():
     yield ''
 
 
+def settings_table():
+    width = max(len(name) for name in settings()) + 4
+    rule = '  '.join('=' * n for n in (width, 7, WIDTH - width - 11))
+    yield from ('', rule, '%-*s  Default  Meaning' % (width, 'Setting'), rule)
+    for name, (default, words) in settings().items():
+        lines = textwrap.wrap(words, WIDTH - width - 11)
+        yield '%-*s  %-7s  %s' % (width, '``%s``' % name, default, lines[0])
+        yield from (' ' * (width + 11) + line for line in lines[1:])
+    yield from (rule, '')
+
+
+def settings_markdown():
+    yield from ('', '| Setting | Default | Meaning |', '| --- | --- | --- |')
+    for name, (default, words) in settings().items():
+        yield '| `%s` | %s | %s |' % (name, default, words)
+    yield ''
+
+
 # Tables that are written from the code
-WRITTEN = {'states': states_table, 'transitions': transitions_table}
+WRITTEN = {(OVERVIEW, 'states'): states_table, (OVERVIEW, 'transitions'): transitions_table,
+           (OVERVIEW, 'settings'): settings_table, (README, 'settings'): settings_markdown}
 
 
 def check_written(docs):
-    for name, lines in WRITTEN.items():
-        if table(docs[OVERVIEW], name) != list(lines()):
-            yield '%s: the table is not that of the code: run check-docs.py --write' % name
+    for (doc, name), lines in WRITTEN.items():
+        if table(docs[doc], name) != list(lines()):
+            yield '%s, %s: the table is not the code\'s: run check-docs.py --write' % (doc, name)
 
 
 def check_timers(docs):
@@ -222,7 +238,7 @@ def check_timers(docs):
     have = [match[1] for match in rows if match]
     yield from compare('timers', have, want)
     for match in rows:
-        if match and (match[2], match[3]) != (want.get(match[1]), defaults.get(match[2])):
+        if match and (match[2], match[3]) != (want.get(match[1]), defaults[match[2]][0]):
             yield 'timers: %s: %s %s' % match.groups()
 
 
@@ -230,17 +246,6 @@ def check_diagram(docs):
     """All states are drawn, and nothing that is neither state nor event."""
     words = re.findall(r'\b[A-Z][A-Z0-9_]{3,}\b', '\n'.join(table(docs[OVERVIEW], 'diagram')))
     yield from compare('diagram', list(set(words) - set(events())), states())
-
-
-def check_settings(docs):
-    want = settings()
-    for name in (README, OVERVIEW):
-        have = first_column(docs[name], 'settings')
-        yield from compare(name, have, want)
-        for line in table(docs[name], 'settings'):
-            match = re.match(r'\|?\s*`+(\w+)`+\s*\|?\s*(\d+)', line)
-            if match and want.get(match[1], match[2]) != match[2]:
-                yield '%s: the default of %s is %s' % (name, match[1], want[match[1]])
 
 
 def check_contract(docs):
@@ -356,8 +361,8 @@ def check_guide(docs):
             yield '%s: no test runs the commands behind: %s' % (ADMIN, before)
 
 
-CHECKS = (check_reasons, check_written, check_timers, check_diagram, check_settings,
-          check_contract, check_observables, check_names, check_paths,
+CHECKS = (check_reasons, check_written, check_timers, check_diagram, check_contract,
+          check_observables, check_names, check_paths,
           check_quotes, check_skeleton, check_consumers, check_troubles, check_guide)
 
 # (check, document, words there, what to put in their place): each has to be found
@@ -368,8 +373,8 @@ SELFTEST = (
     (check_timers, OVERVIEW, '``rtr_timeout_ms``      20000', '``rtr_timeout_ms``      20001'),
     (check_written, OVERVIEW, '-> LINGER', '-> DEAD'),
     (check_diagram, OVERVIEW, '|   AWAIT_RTR   |', '|   AWAIT_TRR   |'),
-    (check_settings, README, '`verdict_timeout_ms`', '`verdict_timeout`'),
-    (check_settings, OVERVIEW, '``mpa_rev``                 2', '``mpa_rev``                1'),
+    (check_written, README, '`verdict_timeout_ms`', '`verdict_timeout`'),
+    (check_written, OVERVIEW, '``mpa_rev``                 2', '``mpa_rev``                1'),
     (check_contract, DRIVER, '\nkick_rx\n', '\nkick_tx\n'),
     (check_contract, DRIVER, '``IW_MPA_CAP_NO_CRC``', '``IW_MPA_CAP_CRC``'),
     (check_contract, DRIVER, '``iw_mpa_qp_gone', '``iw_mpa_qp_done'),
@@ -415,12 +420,11 @@ def quote_anew(match):
 
 
 def write():
-    text = read(OVERVIEW)
-    for name, lines in WRITTEN.items():
-        text = re.sub(r'(check: %s\n).*?(?=\.\. check: end)' % name,
-                      lambda match, lines=lines: match[1] + '\n'.join(lines()) + '\n', text,
+    for (doc, name), lines in WRITTEN.items():
+        text = re.sub(r'(check: %s\b[^\n]*\n).*?(?=(?:\.\. |<!-- )check: end)' % name,
+                      lambda match, lines=lines: match[1] + '\n'.join(lines()) + '\n', read(doc),
                       flags=re.DOTALL)
-    (TOP / OVERVIEW).write_text(text, encoding='utf-8')
+        (TOP / doc).write_text(text, encoding='utf-8')
     for name, words in documents().items():
         (TOP / name).write_text(QUOTE.sub(quote_anew, words).rstrip('\n') + '\n',
                                 encoding='utf-8')

@@ -53,6 +53,8 @@ enum iw_mpa_cap {
 	IW_MPA_CAP_TAKEOVER	= BIT(6),
 };
 
+#define IW_MPA_CAP_ALL		(2 * IW_MPA_CAP_TAKEOVER - 1)
+
 /**
  * struct iw_mpa_stream - what sk_user_data of a connection's socket points to
  * @qp: the QP, from attach until stop

@@ -186,17 +186,11 @@ static enum iw_mpa_event act_lift_fence(struct iw_mpa_ep *ep)
 
 static enum iw_mpa_event act_report_up(struct iw_mpa_ep *ep)
 {
-	const struct iw_mpa_upcall_info info = {
-		.peer		= &ep->peer,
-		.tuple		= ep->initiator ? &ep->tuple : NULL,
-		.max_ird	= ep->local.max_ird,
-		.max_ord	= ep->local.max_ord,
-	};
 	int err;
 
 	if (iw_mpa_event_is_raised(ep, IW_MPA_EV_ULP_REJECTED))
 		return IW_MPA_EV_ULP_REJECTED;
-	err = iw_mpa_upcall_up(&ep->up, &info);
+	err = iw_mpa_upcall_up(&ep->up, &ep->peer, ep->initiator ? &ep->tuple : NULL);
 	if (err) {
 		iw_mpa_end_set_reason(ep, IW_MPA_R_EVENT_LOST, err);
 		return IW_MPA_EV_EVENT_LOST;
@@ -213,15 +207,10 @@ static enum iw_mpa_event act_check_answer(struct iw_mpa_ep *ep)
 	return IW_MPA_EV_NONE;
 }
 
-/* Whatever comes later has the peer look again, also what the ULP sends. */
 static enum iw_mpa_event act_repeat_rtr(struct iw_mpa_ep *ep)
 {
 	ep->repeats++;
-	if (iw_mpa_offload_is_answered(&ep->off, &ep->sock) ||
-	    (ep->repeats < ACT_REPEAT_BEHIND &&
-	     !iw_mpa_offload_is_quiet(&ep->off, &ep->sock)))
-		return IW_MPA_EV_NONE;
-	if (!iw_mpa_offload_repeat_rtr(&ep->off, &ep->sock))
+	if (iw_mpa_offload_repeat_rtr(&ep->off, &ep->sock, ep->repeats >= ACT_REPEAT_BEHIND))
 		iw_mpa_count_for(ep->dev->stats, IW_MPA_CNT_rtr_repeated);
 	return IW_MPA_EV_NONE;
 }
@@ -285,18 +274,13 @@ static enum iw_mpa_event act_cancel(struct iw_mpa_ep *ep)
 
 static enum iw_mpa_event act_report_down(struct iw_mpa_ep *ep)
 {
-	const struct iw_mpa_upcall_info info = {
-		.peer		= ep->reason == IW_MPA_R_REJECTED ? &ep->peer : NULL,
-		.max_ird	= ep->local.max_ird,
-		.max_ord	= ep->local.max_ord,
-	};
-
 	iw_mpa_count_for(ep->dev->stats, ep->up.phase == IW_MPA_UP_CLOSE ?
 					 IW_MPA_CNT_closed : IW_MPA_CNT_failed);
 	/* The ULP may have rejected what it had accepted until now: then iw_cm expects nothing. */
 	if (iw_mpa_event_is_raised(ep, IW_MPA_EV_ULP_REJECTED))
 		iw_mpa_upcall_cancel(&ep->up);
-	iw_mpa_upcall_down(&ep->up, iw_mpa_reason_errno(ep->reason) ?: -EIO, &info);
+	iw_mpa_upcall_down(&ep->up, iw_mpa_reason_errno(ep->reason) ?: -EIO,
+			   ep->reason == IW_MPA_R_REJECTED ? &ep->peer : NULL);
 	return IW_MPA_EV_NONE;
 }
 

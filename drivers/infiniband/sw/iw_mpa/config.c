@@ -9,9 +9,6 @@
 #include <net/net_namespace.h>
 #include <net/netns/generic.h>
 
-#define CONFIG_TIMEOUT_MIN_MS	10
-#define CONFIG_TIMEOUT_MAX_MS	3600000
-#define CONFIG_REPEAT_MAX_MS	1000
 #define CONFIG_PORTS		65536
 
 struct config_net {
@@ -23,91 +20,50 @@ struct config_net {
 static unsigned int config_net_id __read_mostly;
 
 static const struct iw_mpa_config config_default = {
-	.connect_timeout_ms	= 20000,
-	.request_timeout_ms	= 10000,
-	.verdict_timeout_ms	= 50000,
-	.reply_timeout_ms	= 60000,
-	.rtr_timeout_ms		= 20000,
-	.linger_timeout_ms	= 5000,
-	.rtr_repeat_ms		= 10,
-	.half_open_max		= 4096,
-	.half_open_listener_max	= 1024,
-	.crc			= 1,
-	.markers		= 0,
-	.mpa_rev		= 2,
-	.peer_to_peer		= 1,
-	.fence			= 1,
-	.fence_timeout_ms	= 0,
-	.v1_fallback		= 1,
-	.strict_ird_ord		= 0,
-	.source_port_retry	= 1,
-	.fast_open		= 0,
-	.log			= 1,
+#define NUMBER(name, min, max, value)	.name = value,
+#define PORTS(name)
+	IW_MPA_SETTINGS(NUMBER, NUMBER, PORTS)
+#undef NUMBER
+#undef PORTS
 };
 
-static unsigned int config_timeout_min = CONFIG_TIMEOUT_MIN_MS;
-static unsigned int config_timeout_max = CONFIG_TIMEOUT_MAX_MS;
-static unsigned int config_repeat_max = CONFIG_REPEAT_MAX_MS;
-static unsigned int config_half_open_min = 1;
-static unsigned int config_half_open_max = 1000000;
+/* Least and greatest values */
+static const struct {
+#define NUMBER(name, min, max, value)	unsigned int name[2];
+#define PORTS(name)
+	IW_MPA_SETTINGS(NUMBER, NUMBER, PORTS)
+#undef NUMBER
+} config_bounds = {
+#define NUMBER(name, min, max, value)	.name = { min, max },
+	IW_MPA_SETTINGS(NUMBER, NUMBER, PORTS)
+#undef NUMBER
+#undef PORTS
+};
 
 /* The data pointers are offsets here; config_net_init() makes them pointers. */
-#define CONFIG_FIELD(field)						\
+#define CONFIG_FIELD(field, size, handler)				\
 	.procname = #field,						\
 	.data = (void *)offsetof(struct iw_mpa_config, field),		\
-	.mode = 0644
+	.maxlen = (size),						\
+	.mode = 0644,							\
+	.proc_handler = (handler)
 
-#define CONFIG_UINT(field, min, max) {					\
-	CONFIG_FIELD(field),						\
-	.maxlen = sizeof(unsigned int),					\
-	.proc_handler = proc_douintvec_minmax,				\
-	.extra1 = min,							\
-	.extra2 = max,							\
-}
-
-#define CONFIG_TIMEOUT(field)						\
-	CONFIG_UINT(field, &config_timeout_min, &config_timeout_max)
-
-#define CONFIG_U8(field, min, max) {					\
-	CONFIG_FIELD(field),						\
-	.maxlen = sizeof(u8),						\
-	.proc_handler = proc_dou8vec_minmax,				\
-	.extra1 = min,							\
-	.extra2 = max,							\
-}
-
-/* A list such as "20049,4791-4800" */
-#define CONFIG_PORT_LIST(field) {					\
-	CONFIG_FIELD(field),						\
-	.maxlen = CONFIG_PORTS,						\
-	.proc_handler = proc_do_large_bitmap,				\
-}
+#define CONFIG_BOUNDS(field)						\
+	.extra1 = (void *)&config_bounds.field[0],			\
+	.extra2 = (void *)&config_bounds.field[1]
 
 static const struct ctl_table config_table[] = {
-	CONFIG_TIMEOUT(connect_timeout_ms),
-	CONFIG_TIMEOUT(request_timeout_ms),
-	CONFIG_TIMEOUT(verdict_timeout_ms),
-	CONFIG_TIMEOUT(reply_timeout_ms),
-	CONFIG_TIMEOUT(rtr_timeout_ms),
-	CONFIG_TIMEOUT(linger_timeout_ms),
-	CONFIG_UINT(rtr_repeat_ms, SYSCTL_ZERO, &config_repeat_max),
-	CONFIG_UINT(half_open_max, &config_half_open_min,
-		    &config_half_open_max),
-	CONFIG_UINT(half_open_listener_max, &config_half_open_min,
-		    &config_half_open_max),
-	CONFIG_U8(crc, SYSCTL_ZERO, SYSCTL_ONE),
-	CONFIG_U8(markers, SYSCTL_ZERO, SYSCTL_ONE),
-	CONFIG_U8(mpa_rev, SYSCTL_ONE, SYSCTL_TWO),
-	CONFIG_U8(peer_to_peer, SYSCTL_ZERO, SYSCTL_ONE),
-	CONFIG_PORT_LIST(peer_to_peer_ports),
-	CONFIG_PORT_LIST(client_server_ports),
-	CONFIG_U8(fence, SYSCTL_ZERO, SYSCTL_ONE),
-	CONFIG_UINT(fence_timeout_ms, SYSCTL_ZERO, &config_timeout_max),
-	CONFIG_U8(v1_fallback, SYSCTL_ZERO, SYSCTL_ONE),
-	CONFIG_U8(strict_ird_ord, SYSCTL_ZERO, SYSCTL_ONE),
-	CONFIG_U8(source_port_retry, SYSCTL_ZERO, SYSCTL_ONE),
-	CONFIG_U8(fast_open, SYSCTL_ZERO, SYSCTL_ONE),
-	CONFIG_U8(log, SYSCTL_ZERO, SYSCTL_ONE),
+#define UINT(name, min, max, value)				\
+	{ CONFIG_FIELD(name, sizeof(unsigned int), proc_douintvec_minmax), CONFIG_BOUNDS(name) },
+#define U8(name, min, max, value)					\
+	{ CONFIG_FIELD(name, sizeof(u8), proc_dou8vec_minmax), CONFIG_BOUNDS(name) },
+/* A list such as "20049,4791-4800" */
+#define PORTS(name)						\
+	{ CONFIG_FIELD(name, CONFIG_PORTS, proc_do_large_bitmap) },
+	IW_MPA_SETTINGS(UINT, U8, PORTS)
+#undef UINT
+#undef U8
+#undef PORTS
 	{ }
 };
 

@@ -6,63 +6,78 @@
 
 struct net;
 
-/**
- * struct iw_mpa_config - an administrator's settings, one set per network
- *	namespace (sysctl net.iw_mpa.*)
- * @connect_timeout_ms: initiator: for TCP to connect
- * @request_timeout_ms: responder: for the MPA Request
- * @verdict_timeout_ms: responder: for the ULP to accept or reject
- * @reply_timeout_ms: initiator: for the MPA Reply
- * @rtr_timeout_ms: responder: for the RTR message
- * @linger_timeout_ms: for the peer to close after a Reject or TERM message; for an orderly end
- *	to move an octet
- * @rtr_repeat_ms: initiator: until an RTR message is repeated for a peer that may have
- *	missed it; 0: never
- * @half_open_max: connections of a device that may wait for the MPA Request, or
- *	for the peer to close after a Reject; then the one that does so longest yields
- * @half_open_listener_max: the same for those of one listener, and how many Requests may wait
- *	for its ULP to have room
- * @crc: ask for CRC (RFC 5044 4.4: on unless an administrator turns it off)
- * @markers: ask for Markers in what comes, if the device can receive them (RFC 5044 4.3)
- * @mpa_rev: revision to offer, 1 or 2
- * @peer_to_peer: initiator: ask for the peer-to-peer model, that is an RTR
- * @peer_to_peer_ports: ports, local or remote, for which the answer is yes
- * @client_server_ports: ports, local or remote, for which it is no
- * @fence: responder without RTR: hold TX back until the first FPDU (RFC 5044 7.1.2);
- *	off lets an application speak first to an initiator that cannot ask for RTR
- * @fence_timeout_ms: how long it is held back at most; 0: as long as it takes, as RFC 5044 asks
- * @v1_fallback: retry with revision 1 if the peer closes on a v2 Request
- * @strict_ird_ord: refuse rather than adjust IRD and ORD
- * @source_port_retry: let the stack choose the source port if that of rdma_cm is
- *	in use by TCP
- * @fast_open: TCP Fast Open: an initiator sends its Request with the SYN, a listener takes it
- * @log: a line in the kernel's log for each startup that fails, within limits
- *
- * Readers take each value with READ_ONCE; a change holds for new connections.
+/*
+ * An administrator's settings, sysctl net.iw_mpa.* of each network namespace: meaning, name, least
+ * and greatest value, default. A list of ports is empty by default. README.md and
+ * Documentation/infiniband/iw_mpa.rst take their tables from here.
+ */
+#define IW_MPA_SETTINGS(UINT, U8, PORTS) \
+	/* initiator: time for TCP to connect */ \
+	UINT(connect_timeout_ms, 10, 3600000, 20000) \
+	/* initiator: time for the MPA Reply to come */ \
+	UINT(reply_timeout_ms, 10, 3600000, 60000) \
+	/* responder: time for the MPA Request to come */ \
+	UINT(request_timeout_ms, 10, 3600000, 10000) \
+	/* responder: time for the ULP to accept or reject */ \
+	UINT(verdict_timeout_ms, 10, 3600000, 50000) \
+	/* responder: time for the RTR message to come */ \
+	UINT(rtr_timeout_ms, 10, 3600000, 20000) \
+	/* time for the peer to close after a Reject or Terminate, and for an orderly end to */ \
+	/* move an octet */ \
+	UINT(linger_timeout_ms, 10, 3600000, 5000) \
+	/* initiator: time until the RTR message is repeated for a peer that named one RTR */ \
+	/* type and says nothing; 0: never */ \
+	UINT(rtr_repeat_ms, 0, 1000, 10) \
+	/* responder: connections of a device that may wait for the Request, or for the peer */ \
+	/* to close after a Reject; where there are more the oldest is closed */ \
+	UINT(half_open_max, 1, 1000000, 4096) \
+	/* responder: the same for each listener, and how many Requests may wait until its */ \
+	/* ULP has room */ \
+	UINT(half_open_listener_max, 1, 1000000, 1024) \
+	/* ask for CRC; 0 has an effect only on devices that work without CRC */ \
+	U8(crc, 0, 1, 1) \
+	/* ask for Markers; 1 has an effect only on devices that can receive them */ \
+	U8(markers, 0, 1, 0) \
+	/* initiator: the revision of MPA to offer */ \
+	U8(mpa_rev, 1, 2, 2) \
+	/* initiator: ask for the peer-to-peer model, in which either end may send first */ \
+	U8(peer_to_peer, 0, 1, 1) \
+	/* initiator: ask for it in any case if this list has its own port or the peer's */ \
+	PORTS(peer_to_peer_ports) \
+	/* initiator: never ask for it if this list has one of these ports; the other list */ \
+	/* wins */ \
+	PORTS(client_server_ports) \
+	/* responder without RTR message: hold TX back until the first FPDU, as RFC 5044 */ \
+	/* asks; 0 lets an application send first to an initiator that cannot ask for RTR */ \
+	U8(fence, 0, 1, 1) \
+	/* responder without RTR message: hold TX back for this time at most; 0: without */ \
+	/* limit */ \
+	UINT(fence_timeout_ms, 0, 3600000, 0) \
+	/* initiator: try revision 1 if the peer closes on a Request of revision 2 */ \
+	U8(v1_fallback, 0, 1, 1) \
+	/* refuse rather than adjust IRD and ORD */ \
+	U8(strict_ird_ord, 0, 1, 0) \
+	/* initiator: let TCP choose the source port if TCP uses the wanted one */ \
+	U8(source_port_retry, 0, 1, 1) \
+	/* TCP Fast Open: an initiator sends its Request with the SYN, a new listener takes */ \
+	/* it; see iw_mpa_security.rst first */ \
+	U8(fast_open, 0, 1, 0) \
+	/* a line in the kernel's log for each startup that fails, 10 of a device in 5 s at */ \
+	/* most */ \
+	U8(log, 0, 1, 1)
+
+/*
+ * The settings of a network namespace. Readers take each value with READ_ONCE; a change holds for
+ * new connections.
  */
 struct iw_mpa_config {
-	unsigned int	connect_timeout_ms;
-	unsigned int	request_timeout_ms;
-	unsigned int	verdict_timeout_ms;
-	unsigned int	reply_timeout_ms;
-	unsigned int	rtr_timeout_ms;
-	unsigned int	linger_timeout_ms;
-	unsigned int	rtr_repeat_ms;
-	unsigned int	fence_timeout_ms;
-	unsigned int	half_open_max;
-	unsigned int	half_open_listener_max;
-	u8		crc;
-	u8		markers;
-	u8		mpa_rev;
-	u8		peer_to_peer;
-	u8		fence;
-	u8		v1_fallback;
-	u8		strict_ird_ord;
-	u8		source_port_retry;
-	u8		fast_open;
-	u8		log;
-	unsigned long	*peer_to_peer_ports;
-	unsigned long	*client_server_ports;
+#define MEMBER_UINT(name, min, max, value)	unsigned int name;
+#define MEMBER_U8(name, min, max, value)		u8 name;
+#define MEMBER_PORTS(name)			typeof(unsigned long *) name;
+	IW_MPA_SETTINGS(MEMBER_UINT, MEMBER_U8, MEMBER_PORTS)
+#undef MEMBER_UINT
+#undef MEMBER_U8
+#undef MEMBER_PORTS
 };
 
 /**

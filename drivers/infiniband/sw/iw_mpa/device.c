@@ -21,31 +21,20 @@
 #include <linux/sysfs.h>
 #include <rdma/ib_verbs.h>
 
-static int device_check(const struct ib_device *ibdev,
-			const struct iw_mpa_driver_ops *ops,
-			const struct iw_mpa_device_attr *attr)
+/* Return: NULL, or what is wrong with what a driver registers. */
+static const char *device_check(const struct ib_device *ibdev,
+				const struct iw_mpa_driver_ops *ops,
+				const struct iw_mpa_device_attr *attr)
 {
-	const struct ib_device_ops *ib = &ibdev->ops;
-	const char *problem;
-
-	if (iw_mpa_offload_check(ops, attr, &problem))
-		goto refuse;
-	problem = "ib_device_ops.iw_get_qp is missing";
-	if (!ib->iw_get_qp)
-		goto refuse;
-	problem = "ib_device_ops.iw_add_ref is missing";
-	if (!ib->iw_add_ref)
-		goto refuse;
-	problem = "ib_device_ops.iw_rem_ref is missing";
-	if (!ib->iw_rem_ref)
-		goto refuse;
-	problem = "ib_device_ops.get_hw_stats and alloc_hw_port_stats belong together";
-	if (!iw_mpa_show_check(ib))
-		goto refuse;
-	return 0;
-refuse:
-	pr_err("iw_mpa: a driver was refused: %s\n", problem);
-	return -EINVAL;
+	if (!ibdev->ops.iw_get_qp)
+		return "ib_device_ops.iw_get_qp is missing";
+	if (!ibdev->ops.iw_add_ref)
+		return "ib_device_ops.iw_add_ref is missing";
+	if (!ibdev->ops.iw_rem_ref)
+		return "ib_device_ops.iw_rem_ref is missing";
+	if (!iw_mpa_show_check(&ibdev->ops))
+		return "ib_device_ops.get_hw_stats and alloc_hw_port_stats belong together";
+	return iw_mpa_offload_check(ops, attr);
 }
 
 /**
@@ -67,12 +56,14 @@ int iw_mpa_register_device(struct ib_device *ibdev, struct net_device *netdev,
 			   const struct iw_mpa_driver_ops *ops,
 			   const struct iw_mpa_device_attr *attr)
 {
+	const char *problem = device_check(ibdev, ops, attr);
 	struct iw_mpa_device *dev;
 	int err;
 
-	err = device_check(ibdev, ops, attr);
-	if (err)
-		return err;
+	if (problem) {
+		pr_err("iw_mpa: a driver was refused: %s\n", problem);
+		return -EINVAL;
+	}
 	dev = kzalloc_obj(*dev, GFP_KERNEL);
 	if (!dev)
 		return -ENOMEM;
@@ -131,7 +122,7 @@ static void device_end_endpoints(struct iw_mpa_device *dev,
 	/* Pairs with iw_mpa_ep_register() */
 	WRITE_ONCE(dev->dying, true);
 	for (i = 0; i < IW_MPA_EP_BUCKETS; i++)
-		iw_mpa_ep_visit_bucket(i, end, dev);
+		iw_mpa_ep_look(i, end, dev);
 }
 
 /*
@@ -221,44 +212,6 @@ void iw_mpa_unregister_device(struct ib_device *ibdev)
 	kfree_rcu(dev, rcu);
 }
 EXPORT_SYMBOL_GPL(iw_mpa_unregister_device);
-
-/**
- * iw_mpa_qp_gone - wait until no connection uses a QP
- * @qp: the QP
- * @end: room for the library's notes, until iw_mpa_qp_freed()
- *
- * From destroy_qp, first thing, after iw_get_qp has begun to return NULL for the
- * QP. Ends a connection in whatever state it is. After return no op is running or
- * will run for the QP, and the library has no reference on it; the one of iw_cm
- * goes when it handles the event, or is given back by the library if iw_cm forgets it.
- *
- * Context: process, sleeps; no lock that an op takes may be held.
- */
-void iw_mpa_qp_gone(struct ib_qp *qp, struct iw_mpa_qp_end *end)
-{
-	end->qp = qp;
-	end->dev = iw_mpa_device_get(qp->device);
-	if (end->dev)
-		iw_mpa_qp_end(end);
-}
-EXPORT_SYMBOL_GPL(iw_mpa_qp_gone);
-
-/**
- * iw_mpa_qp_freed - nobody has a reference on a QP any more
- * @end: of iw_mpa_qp_gone()
- *
- * From destroy_qp, when it has waited for the last reference, and on every other way out of it.
- *
- * Context: process.
- */
-void iw_mpa_qp_freed(struct iw_mpa_qp_end *end)
-{
-	if (!end->dev)
-		return;
-	iw_mpa_qp_forget(end);
-	iw_mpa_device_put(end->dev);
-}
-EXPORT_SYMBOL_GPL(iw_mpa_qp_freed);
 
 static const char * const device_choices[] = {
 	[IW_MPA_CHOICE_DEFAULT]	= "default",

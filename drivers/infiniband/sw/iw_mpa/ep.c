@@ -129,6 +129,7 @@ struct iw_mpa_ep *iw_mpa_ep_alloc(struct iw_mpa_device *dev, struct net *net, bo
 	ep->config = iw_mpa_config(net);
 	ep->off.drv = dev->ops;
 	ep->off.attr = &dev->attr;
+	ep->up.attr = &dev->attr;
 	ep->off.takeovers = &dev->takeovers;
 	ep->initiator = initiator;
 	ep->born = jiffies;
@@ -178,7 +179,7 @@ int iw_mpa_ep_register(struct iw_mpa_ep *ep)
 	hlist_bl_unlock(bucket);
 	/*
 	 * Who removes the device says so first, and then has the lock of every bucket and looks
-	 * into it, see iw_mpa_ep_visit_bucket(): either it finds the endpoint there, or it had
+	 * into it, see iw_mpa_ep_look(): either it finds the endpoint there, or it had
 	 * the lock before us, and we read what it has said.
 	 */
 	if (!READ_ONCE(dev->dying))
@@ -267,44 +268,16 @@ struct iw_mpa_ep *iw_mpa_ep_find_cm_id(const struct iw_cm_id *id)
 }
 
 /**
- * iw_mpa_ep_visit_bucket - do something to the endpoints of one bucket of the table
- * @bucket: its number, below IW_MPA_EP_BUCKETS
- * @visit: is called for each, with a reference, within rcu_read_lock(); must not sleep
- * @arg: for @visit
- *
- * The lock of the bucket orders this with iw_mpa_ep_register(): an endpoint is visited, or whoever
- * registers it reads what the caller has written before. The lock is a bit, within which nobody
- * may take a spinlock: those of PREEMPT_RT sleep. So it is let go before the first visit. An
- * endpoint that goes meanwhile is visited or not.
- *
- * Context: process.
- */
-void iw_mpa_ep_visit_bucket(unsigned int bucket, void (*visit)(struct iw_mpa_ep *ep, void *arg),
-			    void *arg)
-{
-	struct hlist_bl_node *node;
-	struct iw_mpa_ep *ep;
-
-	hlist_bl_lock(&ep_table[bucket]);
-	hlist_bl_unlock(&ep_table[bucket]);
-	rcu_read_lock();
-	hlist_bl_for_each_entry_rcu(ep, node, &ep_table[bucket], registered) {
-		if (!kref_get_unless_zero(&ep->ref))
-			continue;
-		visit(ep, arg);
-		iw_mpa_ep_put(ep);
-	}
-	rcu_read_unlock();
-}
-
-/**
  * iw_mpa_ep_look - look at the endpoints of one bucket of the table
  * @bucket: its number, below IW_MPA_EP_BUCKETS
- * @look: is called for each, within rcu_read_lock(): the endpoint's memory stays, and that of
- *	its device, but both may be on their way out
+ * @look: is called for each; must not sleep. Within the call the memory of the endpoint and of its
+ *	device stays, but both may be on their way out
  * @arg: for @look
  *
- * No lock is held.
+ * The lock of the bucket orders this with iw_mpa_ep_register(): an endpoint is found, or whoever
+ * registers it reads what the caller has written before. The lock is a bit, within which nobody
+ * may take a spinlock, as those of PREEMPT_RT sleep. So the lock is released before the first
+ * call. An endpoint that goes meanwhile is looked at or not.
  *
  * Context: process.
  */
@@ -314,6 +287,8 @@ void iw_mpa_ep_look(unsigned int bucket, void (*look)(struct iw_mpa_ep *ep, void
 	struct hlist_bl_node *node;
 	struct iw_mpa_ep *ep;
 
+	hlist_bl_lock(&ep_table[bucket]);
+	hlist_bl_unlock(&ep_table[bucket]);
 	rcu_read_lock();
 	hlist_bl_for_each_entry_rcu(ep, node, &ep_table[bucket], registered)
 		look(ep, arg);

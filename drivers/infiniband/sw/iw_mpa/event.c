@@ -24,13 +24,13 @@
 #include <linux/wait_bit.h>
 #include <linux/workqueue.h>
 
-static struct workqueue_struct *event_wq;
+struct workqueue_struct *iw_mpa_wq;	/* for all work but that of takeovers */
 static enum iw_mpa_event (*event_handle)(struct iw_mpa_ep *ep, enum iw_mpa_event event);
 
 static void event_queue_work(struct iw_mpa_ep *ep)
 {
 	kref_get(&ep->ref);
-	if (!queue_work(event_wq, &ep->work))
+	if (!queue_work(iw_mpa_wq, &ep->work))
 		iw_mpa_ep_put(ep);
 }
 
@@ -149,8 +149,8 @@ static enum iw_mpa_event event_pop(struct iw_mpa_ep *ep)
 }
 
 /*
- * What the runner has to handle next. With IW_MPA_EV_NONE it has ceased to be the runner. Who is not
- * the runner yet becomes it, unless somebody else is.
+ * What the runner has to handle next. IW_MPA_EV_NONE: it has ceased to be the runner. A caller that
+ * is not the runner yet becomes it, unless somebody else is.
  */
 static enum iw_mpa_event event_next(struct iw_mpa_ep *ep, bool runner)
 {
@@ -472,12 +472,12 @@ void iw_mpa_event_setup(struct iw_mpa_ep *ep)
 int iw_mpa_event_init(enum iw_mpa_event (*handle)(struct iw_mpa_ep *ep, enum iw_mpa_event event))
 {
 	event_handle = handle;
-	event_wq = alloc_workqueue("iw_mpa", WQ_MEM_RECLAIM | WQ_PERCPU, 0);
-	return event_wq ? 0 : -ENOMEM;
+	iw_mpa_wq = alloc_workqueue("iw_mpa", WQ_MEM_RECLAIM | WQ_PERCPU, 0);
+	return iw_mpa_wq ? 0 : -ENOMEM;
 }
 
 /** iw_mpa_event_exit - wait for work that still holds a reference */
 void iw_mpa_event_exit(void)
 {
-	destroy_workqueue(event_wq);
+	destroy_workqueue(iw_mpa_wq);
 }

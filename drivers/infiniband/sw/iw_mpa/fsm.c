@@ -296,37 +296,3 @@ const char *iw_mpa_state_name(enum iw_mpa_state state)
 
 	return state < IW_MPA_ST_COUNT ? names[state] : "?";
 }
-
-/**
- * iw_mpa_event_name - an event's name for traces
- * @event: any event
- *
- * Return: a constant string.
- */
-const char *iw_mpa_event_name(enum iw_mpa_event event)
-{
-	static const char *const names[IW_MPA_EV_COUNT] = {
-#define X(name, reason) [IW_MPA_EV_##name] = #name,
-		IW_MPA_EVENTS(X)
-#undef X
-	};
-
-	return event < IW_MPA_EV_COUNT ? names[event] : "?";
-}
-
-/**
- * iw_mpa_action_name - an action's name for traces
- * @action: any action's number
- *
- * Return: a constant string.
- */
-const char *iw_mpa_action_name(enum iw_mpa_action_nr action)
-{
-	static const char *const names[IW_MPA_ACT_COUNT] = {
-#define X(name) [IW_MPA_ACT_##name] = #name,
-		IW_MPA_ACTIONS(X)
-#undef X
-	};
-
-	return action < IW_MPA_ACT_COUNT ? names[action] : "?";
-}

@@ -200,8 +200,6 @@ extern const u8 iw_mpa_fsm_timers[IW_MPA_ST_COUNT];
 
 enum iw_mpa_reason iw_mpa_fsm_reason(enum iw_mpa_state state, enum iw_mpa_event event);
 const char *iw_mpa_state_name(enum iw_mpa_state state);
-const char *iw_mpa_event_name(enum iw_mpa_event event);
-const char *iw_mpa_action_name(enum iw_mpa_action_nr action);
 
 /**
  * iw_mpa_fsm_step - look a cell of the state table up

@@ -28,8 +28,6 @@
 /* How often to look whether iw_cm or the ULP has room again. */
 #define LISTEN_ROOM_MS		10
 
-static struct workqueue_struct *listen_wq;
-
 static struct iw_mpa_sock_opts listen_opts(const struct iw_mpa_listener *lis, struct net *net)
 {
 	return (struct iw_mpa_sock_opts) {
@@ -136,7 +134,7 @@ static void iw_mpa_listen_work(struct work_struct *work)
 	int ms = listen_take(lis);
 
 	if (ms >= 0)
-		queue_delayed_work(listen_wq, &lis->work, msecs_to_jiffies(ms));
+		queue_delayed_work(iw_mpa_wq, &lis->work, msecs_to_jiffies(ms));
 	memalloc_noio_restore(noio);
 }
 
@@ -146,7 +144,7 @@ static void listen_look_for_room(struct work_struct *work)
 						   struct iw_mpa_listener, room);
 
 	if (iw_mpa_backlog_retry(lis->backlog))
-		queue_delayed_work(listen_wq, &lis->room, msecs_to_jiffies(LISTEN_ROOM_MS));
+		queue_delayed_work(iw_mpa_wq, &lis->room, msecs_to_jiffies(LISTEN_ROOM_MS));
 }
 
 static void listen_sock_readable(struct iw_mpa_sock *ms)
@@ -154,12 +152,12 @@ static void listen_sock_readable(struct iw_mpa_sock *ms)
 	struct iw_mpa_listener *lis = container_of(ms, struct iw_mpa_listener,
 						   sock);
 
-	queue_delayed_work(listen_wq, &lis->work, 0);
+	queue_delayed_work(iw_mpa_wq, &lis->work, 0);
 }
 
 static void listen_blocked(struct iw_mpa_listener *lis)
 {
-	queue_delayed_work(listen_wq, &lis->room, msecs_to_jiffies(LISTEN_ROOM_MS));
+	queue_delayed_work(iw_mpa_wq, &lis->room, msecs_to_jiffies(LISTEN_ROOM_MS));
 }
 
 static void listen_sock_ignore(struct iw_mpa_sock *ms)
@@ -317,22 +315,4 @@ int iw_mpa_destroy_listen(struct iw_cm_id *id)
 	}
 	iw_mpa_device_put(dev);
 	return 0;
-}
-
-/**
- * iw_mpa_listen_init - make listeners possible
- *
- * Return: 0 or -ENOMEM.
- */
-int iw_mpa_listen_init(void)
-{
-	listen_wq = alloc_workqueue("iw_mpa_listen",
-				    WQ_MEM_RECLAIM | WQ_PERCPU, 0);
-	return listen_wq ? 0 : -ENOMEM;
-}
-
-/** iw_mpa_listen_exit - undo iw_mpa_listen_init() */
-void iw_mpa_listen_exit(void)
-{
-	destroy_workqueue(listen_wq);
 }

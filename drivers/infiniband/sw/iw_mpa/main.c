@@ -54,17 +54,12 @@ static int __init iw_mpa_module_init(void)
 	err = iw_mpa_event_init(iw_mpa_act);
 	if (err)
 		goto exit_watch;
-	err = iw_mpa_listen_init();
-	if (err)
-		goto exit_event;
 	err = iw_mpa_device_init();
 	if (err)
-		goto exit_listen;
+		goto exit_event;
 	iw_mpa_show_init(iw_mpa_stats_init());
 	return 0;
 
-exit_listen:
-	iw_mpa_listen_exit();
 exit_event:
 	iw_mpa_event_exit();
 exit_watch:
@@ -80,7 +75,6 @@ static void __exit iw_mpa_module_exit(void)
 {
 	iw_mpa_stats_exit();
 	iw_mpa_device_exit();
-	iw_mpa_listen_exit();
 	iw_mpa_event_exit();
 	iw_mpa_watch_exit();
 	iw_mpa_takeover_exit();

@@ -15,6 +15,7 @@
 #include "trace.h"
 
 #include <linux/errno.h>
+#include <linux/kernel.h>
 #include <linux/string.h>
 #include <rdma/ib_verbs.h>
 
@@ -22,57 +23,45 @@
  * iw_mpa_offload_check - is a driver's description complete?
  * @drv: the driver's ops
  * @attr: what its device can do
- * @problem: result: what is wrong, in words
  *
- * Return: 0, or -EINVAL with @problem set.
+ * Return: NULL, or what is wrong, in words.
  */
-int iw_mpa_offload_check(const struct iw_mpa_driver_ops *drv,
-			 const struct iw_mpa_device_attr *attr,
-			 const char **problem)
+const char *iw_mpa_offload_check(const struct iw_mpa_driver_ops *drv,
+				 const struct iw_mpa_device_attr *attr)
 {
-	const u32 caps = IW_MPA_CAP_TX_MARKERS | IW_MPA_CAP_RX_MARKERS |
-			 IW_MPA_CAP_NO_CRC | IW_MPA_CAP_EARLY_RX |
-			 IW_MPA_CAP_TX_FENCE | IW_MPA_CAP_ATOMIC_OPEN |
-			 IW_MPA_CAP_TAKEOVER;
+	const bool takeover = attr->caps & IW_MPA_CAP_TAKEOVER;
+	const u8 rtr = attr->rtr_send | attr->rtr_accept;
+	const struct {
+		bool		wrong;
+		const char	*problem;
+	} rules[] = {
+		{ !drv->prepare, "prepare is missing" },
+		{ !drv->open_tx, "open_tx is missing" },
+		{ !drv->stop, "stop is missing" },
+		{ drv->attach && !drv->kick_rx, "attach needs kick_rx" },
+		{ attr->rtr_send && !drv->send_rtr, "rtr_send needs send_rtr" },
+		{ drv->repeat_rtr && !drv->send_rtr, "repeat_rtr needs send_rtr" },
+		{ !attr->rtr_accept, "rtr_accept is empty, RFC 6581 9.2 asks for one RTR type" },
+		{ attr->rtr_accept == IW_MPA_RTR_READ && !attr->max_ird,
+		  "rtr_accept is Read alone, but max_ird is 0" },
+		{ rtr & ~IW_MPA_RTR_ALL, "rtr_send or rtr_accept has an unknown RTR type" },
+		{ attr->max_ird > IW_MPA_DEPTH_MAX, "max_ird is above 0x3ffe" },
+		{ attr->max_ord > IW_MPA_DEPTH_MAX, "max_ord is above 0x3ffe" },
+		{ attr->pd_size > IW_MPA_DRIVER_PD_MAX, "pd_size is above 32" },
+		{ attr->pd_size && !drv->put_pd, "pd_size needs put_pd" },
+		{ takeover && !drv->send_reply, "IW_MPA_CAP_TAKEOVER needs send_reply" },
+		{ takeover && drv->repeat_rtr, "IW_MPA_CAP_TAKEOVER cannot have repeat_rtr" },
+		{ drv->hold && !drv->let_go, "hold needs let_go" },
+		{ attr->tcp_options & ~IW_MPA_TCP_ALL, "tcp_options has an unknown TCP option" },
+		{ attr->caps & ~IW_MPA_CAP_ALL, "caps has an unknown bit" },
+	};
+	int i;
 
-	*problem = NULL;
-	if (!drv->prepare)
-		*problem = "prepare is missing";
-	else if (!drv->open_tx)
-		*problem = "open_tx is missing";
-	else if (!drv->stop)
-		*problem = "stop is missing";
-	else if (drv->attach && !drv->kick_rx)
-		*problem = "attach needs kick_rx";
-	else if (attr->rtr_send && !drv->send_rtr)
-		*problem = "rtr_send needs send_rtr";
-	else if (drv->repeat_rtr && !drv->send_rtr)
-		*problem = "repeat_rtr needs send_rtr";
-	else if (!attr->rtr_accept)
-		*problem = "rtr_accept is empty, RFC 6581 9.2 asks for one RTR type";
-	else if (attr->rtr_accept == IW_MPA_RTR_READ && !attr->max_ird)
-		*problem = "rtr_accept is Read alone, but max_ird is 0";
-	else if ((attr->rtr_send | attr->rtr_accept) & ~IW_MPA_RTR_ALL)
-		*problem = "rtr_send or rtr_accept has an unknown RTR type";
-	else if (attr->max_ird > IW_MPA_DEPTH_MAX)
-		*problem = "max_ird is above 0x3ffe";
-	else if (attr->max_ord > IW_MPA_DEPTH_MAX)
-		*problem = "max_ord is above 0x3ffe";
-	else if (attr->pd_size > IW_MPA_DRIVER_PD_MAX)
-		*problem = "pd_size is above 32";
-	else if (attr->pd_size && !drv->put_pd)
-		*problem = "pd_size needs put_pd";
-	else if ((attr->caps & IW_MPA_CAP_TAKEOVER) && !drv->send_reply)
-		*problem = "IW_MPA_CAP_TAKEOVER needs send_reply";
-	else if ((attr->caps & IW_MPA_CAP_TAKEOVER) && drv->repeat_rtr)
-		*problem = "IW_MPA_CAP_TAKEOVER cannot have repeat_rtr";
-	else if (drv->hold && !drv->let_go)
-		*problem = "hold needs let_go";
-	else if (attr->tcp_options & ~IW_MPA_TCP_ALL)
-		*problem = "tcp_options has an unknown TCP option";
-	else if (attr->caps & ~caps)
-		*problem = "caps has an unknown bit";
-	return *problem ? -EINVAL : 0;
+	for (i = 0; i < ARRAY_SIZE(rules); i++) {
+		if (rules[i].wrong)
+			return rules[i].problem;
+	}
+	return NULL;
 }
 
 /**
@@ -392,37 +381,23 @@ bool iw_mpa_offload_is_answered(const struct iw_mpa_offload *off,
 }
 
 /**
- * iw_mpa_offload_is_quiet - has nothing been sent since the RTR message?
- * @off: started line of an initiator
- * @ms: the stream
- *
- * Context: process.
- *
- * Return: true if nothing of the ULP has.
- */
-bool iw_mpa_offload_is_quiet(const struct iw_mpa_offload *off,
-			     const struct iw_mpa_sock *ms)
-{
-	return iw_mpa_sock_snd_nxt(ms) == off->rtr_end;
-}
-
-/**
- * iw_mpa_offload_repeat_rtr - send one more zero-length RDMA Write
+ * iw_mpa_offload_repeat_rtr - send one more zero-length RDMA Write, unless the peer has answered
  * @off: started line of a driver with repeat_rtr
  * @ms: the stream
+ * @behind: also if the ULP has sent something behind the RTR message, which has the peer look, too
  *
  * Context: process, may sleep.
  *
- * Return: 0, or a negative errno if nothing was sent, which is no error.
+ * Return: true if the driver has sent one. It may fail to, which is no error.
  */
-int iw_mpa_offload_repeat_rtr(struct iw_mpa_offload *off,
-			      struct iw_mpa_sock *ms)
+bool iw_mpa_offload_repeat_rtr(struct iw_mpa_offload *off, struct iw_mpa_sock *ms, bool behind)
 {
-	int err = off->drv->repeat_rtr(off->qp);
-
-	if (!err)
-		off->rtr_end = iw_mpa_sock_snd_nxt(ms);
-	return err;
+	if (iw_mpa_offload_is_answered(off, ms) ||
+	    (!behind && iw_mpa_sock_snd_nxt(ms) != off->rtr_end) ||
+	    off->drv->repeat_rtr(off->qp))
+		return false;
+	off->rtr_end = iw_mpa_sock_snd_nxt(ms);
+	return true;
 }
 
 /**

@@ -48,9 +48,8 @@ struct iw_mpa_offload {
 	const void			*peer_pd;
 };
 
-int iw_mpa_offload_check(const struct iw_mpa_driver_ops *drv,
-			 const struct iw_mpa_device_attr *attr,
-			 const char **problem);
+const char *iw_mpa_offload_check(const struct iw_mpa_driver_ops *drv,
+				 const struct iw_mpa_device_attr *attr);
 struct ib_qp *iw_mpa_offload_find_qp(struct ib_device *ibdev, u32 qpn);
 void iw_mpa_offload_put_qp(struct ib_qp *qp);
 int iw_mpa_offload_bind(struct iw_mpa_offload *off, struct ib_device *ibdev, u32 qpn);
@@ -67,10 +66,7 @@ enum iw_mpa_event iw_mpa_offload_passive(struct iw_mpa_offload *off, struct iw_m
 void iw_mpa_offload_open_tx(struct iw_mpa_offload *off);
 bool iw_mpa_offload_is_answered(const struct iw_mpa_offload *off,
 				const struct iw_mpa_sock *ms);
-bool iw_mpa_offload_is_quiet(const struct iw_mpa_offload *off,
-			     const struct iw_mpa_sock *ms);
-int iw_mpa_offload_repeat_rtr(struct iw_mpa_offload *off,
-			      struct iw_mpa_sock *ms);
+bool iw_mpa_offload_repeat_rtr(struct iw_mpa_offload *off, struct iw_mpa_sock *ms, bool behind);
 void iw_mpa_offload_kick_rx(struct iw_mpa_offload *off);
 bool iw_mpa_offload_finish_tx(struct iw_mpa_offload *off);
 void iw_mpa_offload_stop(struct iw_mpa_offload *off, struct iw_mpa_sock *ms,

@@ -13,6 +13,7 @@
 #include "offload.h"
 #include "rnic.h"
 
+#include <linux/export.h>
 #include <linux/slab.h>
 #include <linux/wait_bit.h>
 #include <linux/xarray.h>
@@ -48,7 +49,7 @@ int iw_mpa_qp_bind(struct iw_mpa_ep *ep, u32 qpn)
 		return err;
 	/*
 	 * iw_cm has a reference on it. If it is being destroyed, either we do
-	 * not get it any more, or iw_mpa_qp_end() finds us.
+	 * not get it any more, or qp_end() finds us.
 	 */
 	err = iw_mpa_offload_bind(&ep->off, dev->ibdev, qpn);
 	if (err) {
@@ -138,16 +139,9 @@ static bool qp_is_unbound(struct iw_mpa_device *dev, u32 qpn, const struct iw_mp
 	return unbound;
 }
 
-/**
- * iw_mpa_qp_end - end the connection of a QP and wait until it is unbound
- * @end: the QP and its device; it is in the device's list on return
- *
- * Context: process, sleeps.
- */
-void iw_mpa_qp_end(struct iw_mpa_qp_end *end)
+/* End the connection of a QP, and wait until the QP is unbound. */
+static void qp_end(struct iw_mpa_device *dev, const struct ib_qp *qp)
 {
-	struct iw_mpa_device *dev = end->dev;
-	struct ib_qp *qp = end->qp;
 	struct iw_mpa_ep *ep;
 
 	xa_lock(&dev->qps);
@@ -155,26 +149,56 @@ void iw_mpa_qp_end(struct iw_mpa_qp_end *end)
 	if (ep)
 		iw_mpa_ep_get(ep);
 	xa_unlock(&dev->qps);
-	if (ep) {
-		iw_mpa_raise(ep, IW_MPA_EV_QP_GONE);
-		wait_var_event(&ep->off, qp_is_unbound(dev, qp->qp_num, ep));
-		iw_mpa_ep_put(ep);
-	}
-	qp_pay_debts(dev, end);
+	if (!ep)
+		return;
+	iw_mpa_raise(ep, IW_MPA_EV_QP_GONE);
+	wait_var_event(&ep->off, qp_is_unbound(dev, qp->qp_num, ep));
+	iw_mpa_ep_put(ep);
 }
 
 /**
- * iw_mpa_qp_forget - a QP has all its references back
- * @end: the QP, in its device's list
+ * iw_mpa_qp_gone - wait until no connection uses a QP
+ * @qp: the QP
+ * @end: room for the library's notes, until iw_mpa_qp_freed()
+ *
+ * From destroy_qp, first thing, after iw_get_qp has begun to return NULL for the QP. A connection
+ * that uses the QP ends, in whatever state it is. After return no op runs or will run for the QP,
+ * and the library has no reference on it. iw_cm drops its own reference when it handles the event;
+ * a reference that iw_cm forgets is given back by the library.
+ *
+ * Context: process, sleeps; no lock that an op takes may be held.
+ */
+void iw_mpa_qp_gone(struct ib_qp *qp, struct iw_mpa_qp_end *end)
+{
+	end->qp = qp;
+	end->dev = iw_mpa_device_get(qp->device);
+	if (!end->dev)
+		return;
+	qp_end(end->dev, qp);
+	qp_pay_debts(end->dev, end);
+}
+EXPORT_SYMBOL_GPL(iw_mpa_qp_gone);
+
+/**
+ * iw_mpa_qp_freed - nobody has a reference on a QP any more
+ * @end: of iw_mpa_qp_gone()
+ *
+ * From destroy_qp, when it has waited for the last reference, and on every other way out of it.
  *
  * Context: process.
  */
-void iw_mpa_qp_forget(struct iw_mpa_qp_end *end)
+void iw_mpa_qp_freed(struct iw_mpa_qp_end *end)
 {
-	spin_lock(&end->dev->lock);
+	struct iw_mpa_device *dev = end->dev;
+
+	if (!dev)
+		return;
+	spin_lock(&dev->lock);
 	list_del(&end->node);
-	spin_unlock(&end->dev->lock);
+	spin_unlock(&dev->lock);
+	iw_mpa_device_put(dev);
 }
+EXPORT_SYMBOL_GPL(iw_mpa_qp_freed);
 
 /**
  * iw_mpa_qp_forget_debts - the device goes, with all its QPs

@@ -7,13 +7,10 @@
 struct ib_qp;
 struct iw_mpa_device;
 struct iw_mpa_ep;
-struct iw_mpa_qp_end;
 
 int iw_mpa_qp_bind(struct iw_mpa_ep *ep, u32 qpn);
 void iw_mpa_qp_unbind(struct iw_mpa_ep *ep);
-void iw_mpa_qp_end(struct iw_mpa_qp_end *end);
 void iw_mpa_qp_owe(struct iw_mpa_device *dev, u32 qpn);
-void iw_mpa_qp_forget(struct iw_mpa_qp_end *end);
 void iw_mpa_qp_forget_debts(struct iw_mpa_device *dev);
 
 #endif /* _IW_MPA_QP_H */

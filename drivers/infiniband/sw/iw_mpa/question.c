@@ -17,10 +17,10 @@
  * After the first iw_accept the word no longer leads to the connection. It leads to the reference
  * on a QP that iw_cm holds. iw_cm lets a ULP accept again until it has handled ESTABLISHED. It then
  * takes a reference on the QP of the new call, and forgets the reference of the call before. If
- * iw_accept returned an error, iw_cm would believe that no event follows, and crash on the event. So
- * a further iw_accept returns success, and gives the forgotten reference back. That reference keeps
- * the QP's memory, so the pointer is valid as long as it is needed, even if the connection has
- * ended and the endpoint is gone. Accepts of one cm_id do not overlap: rdma_cm holds a mutex.
+ * iw_accept returned an error, iw_cm would believe that no event follows, and crash on the event.
+ * So a further iw_accept returns success, and gives the forgotten reference back. That reference
+ * keeps the QP's memory, so the pointer is valid as long as it is needed, even if the connection
+ * has ended and the endpoint is gone. Accepts of one cm_id do not overlap: rdma_cm holds a mutex.
  */
 
 #include "question.h"
@@ -70,12 +70,6 @@ static bool question_is_accepted(const struct iw_cm_id *id)
  */
 enum iw_mpa_event iw_mpa_question_ask(struct iw_mpa_ep *ep)
 {
-	const struct iw_mpa_upcall_info info = {
-		.peer		= &ep->peer,
-		.tuple		= &ep->tuple,
-		.max_ird	= ep->local.max_ird,
-		.max_ord	= ep->local.max_ord,
-	};
 	struct iw_cm_id *listen_id;
 	enum iw_mpa_event event;
 
@@ -83,7 +77,7 @@ enum iw_mpa_event iw_mpa_question_ask(struct iw_mpa_ep *ep)
 	if (event != IW_MPA_EV_NONE)
 		return event;
 	event = IW_MPA_EV_ASKED;
-	if (iw_mpa_upcall_request(listen_id, ep->id, &info))
+	if (iw_mpa_upcall_request(&ep->up, listen_id, &ep->peer, &ep->tuple))
 		event = IW_MPA_EV_NO_ROOM;
 	else
 		iw_mpa_backlog_asked(ep);
@@ -159,9 +153,9 @@ static void question_replace(struct iw_mpa_device *dev, struct iw_cm_id *id, u32
 }
 
 /*
- * If a further iw_accept names another QP than the connection's, iw_cm would close the wrong QP from
- * now on, and its reference would keep that QP as long as the connection lives. So the connection
- * ends, and iw_cm then drops the reference.
+ * If a further iw_accept names another QP than the connection's, iw_cm would close the wrong QP
+ * from now on, and its reference would keep that QP as long as the connection lives. So the
+ * connection ends, and iw_cm then drops the reference.
  */
 static int question_accept_again(struct iw_cm_id *id, u32 qpn)
 {

@@ -122,22 +122,11 @@ static int listeners_show(struct seq_file *seq, void *unused)
 }
 DEFINE_SHOW_ATTRIBUTE(listeners);
 
-/* Connections of a device: what became of them, then why they ended. */
+/* The counters of a device are those of its connections. */
 #define SHOW_FIRST		IW_MPA_CNT_established
-#define SHOW_COUNTERS		(IW_MPA_CNT_COUNT - SHOW_FIRST)
-#define SHOW_STATS		(SHOW_COUNTERS + IW_MPA_R_COUNT - 1)
+#define SHOW_STATS		(IW_MPA_CNT_COUNT - SHOW_FIRST)
 
 static struct rdma_stat_desc show_descs[SHOW_STATS];
-
-static void show_init_descs(void)
-{
-	int i;
-
-	for (i = 0; i < SHOW_COUNTERS; i++)
-		show_descs[i].name = iw_mpa_counter_names[SHOW_FIRST + i];
-	for (i = IW_MPA_R_OK + 1; i < IW_MPA_R_COUNT; i++)
-		show_descs[SHOW_COUNTERS + i - 1].name = iw_mpa_reason_name(i);
-}
 
 /**
  * iw_mpa_alloc_hw_port_stats - ib_device_ops.alloc_hw_port_stats
@@ -174,11 +163,8 @@ int iw_mpa_get_hw_stats(struct ib_device *ibdev, struct rdma_hw_stats *stats,
 
 	if (!dev)
 		return -ENODEV;
-	for (i = 0; i < SHOW_COUNTERS; i++)
+	for (i = 0; i < SHOW_STATS; i++)
 		stats->value[i] = iw_mpa_count_read(dev->stats, SHOW_FIRST + i);
-	for (i = IW_MPA_R_OK + 1; i < IW_MPA_R_COUNT; i++)
-		stats->value[SHOW_COUNTERS + i - 1] =
-			iw_mpa_count_read_reason(dev->stats, i);
 	iw_mpa_device_put(dev);
 	return SHOW_STATS;
 }
@@ -206,7 +192,10 @@ bool iw_mpa_show_check(const struct ib_device_ops *ops)
  */
 void iw_mpa_show_init(struct dentry *dir)
 {
-	show_init_descs();
+	int i;
+
+	for (i = 0; i < SHOW_STATS; i++)
+		show_descs[i].name = iw_mpa_counter_name(SHOW_FIRST + i);
 	debugfs_create_file("endpoints", 0400, dir, NULL, &endpoints_fops);
 	debugfs_create_file("listeners", 0400, dir, NULL, &listeners_fops);
 }

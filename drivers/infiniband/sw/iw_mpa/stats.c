@@ -10,11 +10,24 @@
 static DEFINE_PER_CPU(struct iw_mpa_stats, stats_of_all);
 static struct dentry *stats_dir;
 
-const char * const iw_mpa_counter_names[IW_MPA_CNT_COUNT] = {
+/**
+ * iw_mpa_counter_name - a counter's name, which for a reason is the reason's
+ * @counter: which
+ *
+ * Return: a constant string.
+ */
+const char *iw_mpa_counter_name(enum iw_mpa_counter counter)
+{
+	static const char * const names[IW_MPA_CNT_REASON] = {
 #define X(name) [IW_MPA_CNT_##name] = #name,
-	IW_MPA_COUNTERS(X)
+		IW_MPA_COUNTERS(X)
 #undef X
-};
+	};
+
+	if (counter < IW_MPA_CNT_REASON)
+		return names[counter];
+	return iw_mpa_reason_name(counter - IW_MPA_CNT_REASON + 1);
+}
 
 /**
  * iw_mpa_count - count an event of an object's life, for the machine
@@ -44,28 +57,15 @@ void iw_mpa_count_for(struct iw_mpa_stats __percpu *of_device,
 /**
  * iw_mpa_count_reason - count why a connection ended
  * @of_device: counters of its device
- * @reason: why
+ * @reason: why; IW_MPA_R_OK is not counted
  *
  * Context: any.
  */
 void iw_mpa_count_reason(struct iw_mpa_stats __percpu *of_device,
 			 enum iw_mpa_reason reason)
 {
-	if (reason >= IW_MPA_R_COUNT)
-		return;
-	this_cpu_inc(of_device->reason[reason]);
-	this_cpu_inc(stats_of_all.reason[reason]);
-}
-
-/* One counter's sum over all CPUs; what is being counted now may be missing. */
-static unsigned long stats_sum(const unsigned long __percpu *counter)
-{
-	unsigned long sum = 0;
-	int cpu;
-
-	for_each_possible_cpu(cpu)
-		sum += READ_ONCE(*per_cpu_ptr(counter, cpu));
-	return sum;
+	if (reason != IW_MPA_R_OK)
+		iw_mpa_count_for(of_device, IW_MPA_CNT_REASON + reason - 1);
 }
 
 /**
@@ -80,22 +80,12 @@ static unsigned long stats_sum(const unsigned long __percpu *counter)
 unsigned long iw_mpa_count_read(const struct iw_mpa_stats __percpu *stats,
 				enum iw_mpa_counter counter)
 {
-	return stats_sum(&(stats ?: &stats_of_all)->counter[counter]);
-}
+	unsigned long sum = 0;
+	int cpu;
 
-/**
- * iw_mpa_count_read_reason - how many connections ended for a reason
- * @stats: counters of a device, or NULL for the machine
- * @reason: which
- *
- * Context: any.
- *
- * Return: as iw_mpa_count_read().
- */
-unsigned long iw_mpa_count_read_reason(const struct iw_mpa_stats __percpu *stats,
-				       enum iw_mpa_reason reason)
-{
-	return stats_sum(&(stats ?: &stats_of_all)->reason[reason]);
+	for_each_possible_cpu(cpu)
+		sum += READ_ONCE(per_cpu_ptr(stats ?: &stats_of_all, cpu)->counter[counter]);
+	return sum;
 }
 
 static int stats_show(struct seq_file *seq, void *unused)
@@ -103,11 +93,7 @@ static int stats_show(struct seq_file *seq, void *unused)
 	int i;
 
 	for (i = 0; i < IW_MPA_CNT_COUNT; i++)
-		seq_printf(seq, "%-24s %lu\n", iw_mpa_counter_names[i],
-			   iw_mpa_count_read(NULL, i));
-	for (i = IW_MPA_R_OK + 1; i < IW_MPA_R_COUNT; i++)
-		seq_printf(seq, "%-24s %lu\n", iw_mpa_reason_name(i),
-			   iw_mpa_count_read_reason(NULL, i));
+		seq_printf(seq, "%-24s %lu\n", iw_mpa_counter_name(i), iw_mpa_count_read(NULL, i));
 	return 0;
 }
 DEFINE_SHOW_ATTRIBUTE(stats);

@@ -8,7 +8,7 @@
 
 struct dentry;
 
-/* What is counted besides the reasons: objects that come and go. */
+/* What is counted besides the reasons: objects that come and go, then what connections met. */
 #define IW_MPA_COUNTERS(X)	\
 	X(ep_created)		\
 	X(ep_destroyed)		\
@@ -33,21 +33,19 @@ enum iw_mpa_counter {
 #define X(name) IW_MPA_CNT_##name,
 	IW_MPA_COUNTERS(X)
 #undef X
-	IW_MPA_CNT_COUNT
+	IW_MPA_CNT_REASON,	/* of the first reason that is not OK; those of the others follow */
+	IW_MPA_CNT_COUNT = IW_MPA_CNT_REASON + IW_MPA_R_COUNT - 1
 };
 
 /**
  * struct iw_mpa_stats - one CPU's counters, of a device or of the whole machine
- * @counter: objects that come and go
- * @reason: why connections ended
+ * @counter: see &enum iw_mpa_counter
  */
 struct iw_mpa_stats {
 	unsigned long	counter[IW_MPA_CNT_COUNT];
-	unsigned long	reason[IW_MPA_R_COUNT];
 };
 
-extern const char * const iw_mpa_counter_names[IW_MPA_CNT_COUNT];
-
+const char *iw_mpa_counter_name(enum iw_mpa_counter counter);
 void iw_mpa_count(enum iw_mpa_counter counter);
 void iw_mpa_count_for(struct iw_mpa_stats __percpu *of_device,
 		      enum iw_mpa_counter counter);
@@ -55,8 +53,6 @@ void iw_mpa_count_reason(struct iw_mpa_stats __percpu *of_device,
 			 enum iw_mpa_reason reason);
 unsigned long iw_mpa_count_read(const struct iw_mpa_stats __percpu *stats,
 				enum iw_mpa_counter counter);
-unsigned long iw_mpa_count_read_reason(const struct iw_mpa_stats __percpu *stats,
-				       enum iw_mpa_reason reason);
 struct dentry *iw_mpa_stats_init(void);
 void iw_mpa_stats_exit(void);
 

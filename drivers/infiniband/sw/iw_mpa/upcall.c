@@ -16,32 +16,35 @@
  */
 static typeof(iw_create_cm_id) * const upcall_iw_cm __used = iw_create_cm_id;
 
-static int upcall_raise(struct iw_cm_id *cm_id, unsigned long id, struct iw_cm_event *event)
+static int upcall_raise(const struct iw_mpa_upcall *up, struct iw_cm_id *cm_id,
+			struct iw_cm_event *event)
 {
 	int ret = cm_id->event_handler(cm_id, event);
 
-	trace_iw_mpa_upcall(id, event->event, event->status,
+	trace_iw_mpa_upcall(up->id, event->event, event->status,
 			    event->private_data_len, ret);
 	return ret;
 }
 
-static void upcall_fill(struct iw_cm_event *event,
-			const struct iw_mpa_upcall_info *info)
+static void upcall_set_addresses(struct iw_cm_event *event, const struct iw_mpa_tuple *tuple)
 {
-	const struct iw_mpa_frame *peer = info->peer;
+	memcpy(&event->local_addr, &tuple->local, sizeof(tuple->local));
+	memcpy(&event->remote_addr, &tuple->remote, sizeof(tuple->remote));
+}
+
+/* iw_cm copies the private data of a Request and of a Reply, but not of ESTABLISHED. */
+static void upcall_set_peer(const struct iw_mpa_upcall *up, struct iw_cm_event *event,
+			    const struct iw_mpa_frame *peer)
+{
 	struct iw_mpa_depths depths;
 
-	if (info->tuple) {
-		memcpy(&event->local_addr, &info->tuple->local, sizeof(info->tuple->local));
-		memcpy(&event->remote_addr, &info->tuple->remote, sizeof(info->tuple->remote));
-	}
 	if (!peer)
 		return;
-	depths = iw_mpa_event_depths(peer, info->max_ird, info->max_ord);
+	depths = iw_mpa_event_depths(peer, up->attr->max_ird, up->attr->max_ord);
 	event->ird = depths.ird;
 	event->ord = depths.ord;
 	if (event->event == IW_CM_EVENT_ESTABLISHED)
-		return;		/* iw_cm copies no private data for it */
+		return;
 	event->private_data = (void *)peer->pd;
 	event->private_data_len = min_t(u16, peer->pd_len, U8_MAX);
 }
@@ -82,41 +85,41 @@ void iw_mpa_upcall_cancel(struct iw_mpa_upcall *up)
 
 /**
  * iw_mpa_upcall_request - CONNECT_REQUEST
+ * @up: silent line; its @id comes back in iw_accept or iw_reject, maybe before this returns
  * @listen_id: the listener's cm_id, on which the caller has a reference
- * @id: the connection's number, which comes back in iw_accept or iw_reject, maybe before
- *	this function returns
- * @info: the Request and both addresses
+ * @peer: the Request
+ * @tuple: both addresses
  *
  * Context: process.
  *
- * Return: 0; -ENOMEM if iw_cm has no room for it: then neither iw_accept nor
- * iw_reject will be called.
+ * Return: 0; -ENOMEM if iw_cm has no room: then it calls neither iw_accept nor iw_reject.
  */
-int iw_mpa_upcall_request(struct iw_cm_id *listen_id, unsigned long id,
-			  const struct iw_mpa_upcall_info *info)
+int iw_mpa_upcall_request(struct iw_mpa_upcall *up, struct iw_cm_id *listen_id,
+			  const struct iw_mpa_frame *peer, const struct iw_mpa_tuple *tuple)
 {
 	struct iw_cm_event event = {
 		.event = IW_CM_EVENT_CONNECT_REQUEST,
-		.provider_data = (void *)id,
+		.provider_data = (void *)up->id,
 	};
 
-	upcall_fill(&event, info);
-	return upcall_raise(listen_id, id, &event);
+	upcall_set_addresses(&event, tuple);
+	upcall_set_peer(up, &event, peer);
+	return upcall_raise(up, listen_id, &event);
 }
 
 /**
  * iw_mpa_upcall_up - CONNECT_REPLY(0) or ESTABLISHED(0), whichever is due
  * @up: line on which one of them is due
- * @info: what to tell
+ * @peer: the peer's frame, or NULL if none came
+ * @tuple: both addresses, or NULL for those of the cm_id
  *
  * Context: any.
  *
- * Return: 0; -ENOMEM if iw_cm could not copy the private data: the connection
- * must then be brought down, which reports the failure; -EINVAL if nothing is
- * due.
+ * Return: 0; -ENOMEM if iw_cm could not copy the private data: the caller then brings the
+ * connection down, which reports the failure; -EINVAL if nothing is due.
  */
-int iw_mpa_upcall_up(struct iw_mpa_upcall *up,
-		     const struct iw_mpa_upcall_info *info)
+int iw_mpa_upcall_up(struct iw_mpa_upcall *up, const struct iw_mpa_frame *peer,
+		     const struct iw_mpa_tuple *tuple)
 {
 	struct iw_cm_event event = {};
 	int err;
@@ -132,61 +135,67 @@ int iw_mpa_upcall_up(struct iw_mpa_upcall *up,
 		WARN_ONCE(1, "iw_mpa: no completion is due (%d)\n", up->phase);
 		return -EINVAL;
 	}
-	/* iw_cm takes them for what TCP has; without better ones leave them. */
+	/* iw_cm takes the addresses of this event for those that TCP has. */
 	event.local_addr = up->cm_id->m_local_addr;
 	event.remote_addr = up->cm_id->m_remote_addr;
-	upcall_fill(&event, info);
-	err = upcall_raise(up->cm_id, up->id, &event);
+	if (tuple)
+		upcall_set_addresses(&event, tuple);
+	upcall_set_peer(up, &event, peer);
+	err = upcall_raise(up, up->cm_id, &event);
 	if (!err)
 		up->phase = IW_MPA_UP_CLOSE;
 	return err;
+}
+
+/* rdma_cm keeps the addresses of a failed CONNECT_REPLY: so the event has those of the cm_id. */
+static void upcall_fail_reply(struct iw_mpa_upcall *up, int status, const struct iw_mpa_frame *peer)
+{
+	struct iw_cm_event event = {
+		.event = IW_CM_EVENT_CONNECT_REPLY,
+		.status = status,
+		.local_addr = up->cm_id->local_addr,
+		.remote_addr = up->cm_id->remote_addr,
+	};
+	int err;
+
+	upcall_set_peer(up, &event, peer);
+	err = upcall_raise(up, up->cm_id, &event);
+	if (err) {
+		event.private_data = NULL;
+		event.private_data_len = 0;
+		err = upcall_raise(up, up->cm_id, &event);
+	}
+	WARN_ON_ONCE(err);
 }
 
 /**
  * iw_mpa_upcall_down - the last event, whatever is due
  * @up: line in any phase
  * @status: negative errno, for a connection that never came up
- * @info: what to tell in that case
+ * @peer: the Reply of a peer that rejects; else NULL
  *
- * CONNECT_REPLY(@status), or ESTABLISHED(@status) and CLOSE, or CLOSE, or
- * nothing. The cm_id's reference is dropped. None of them can fail: iw_cm keeps
- * room for more events than this file raises, and private data that it cannot
- * copy is left out.
+ * CONNECT_REPLY(@status), or ESTABLISHED(@status) and CLOSE, or CLOSE, or nothing. The cm_id's
+ * reference is dropped. None of these events can fail: iw_cm keeps room for more events than this
+ * file raises, and private data that iw_cm cannot copy is left out.
  *
  * Context: process.
  */
-void iw_mpa_upcall_down(struct iw_mpa_upcall *up, int status,
-			const struct iw_mpa_upcall_info *info)
+void iw_mpa_upcall_down(struct iw_mpa_upcall *up, int status, const struct iw_mpa_frame *peer)
 {
-	struct iw_cm_event event = { .status = status };
-	int err;
+	struct iw_cm_event established = { .event = IW_CM_EVENT_ESTABLISHED, .status = status };
+	struct iw_cm_event close = { .event = IW_CM_EVENT_CLOSE };
 
-	if (up->phase == IW_MPA_UP_SILENT)
+	switch (up->phase) {
+	case IW_MPA_UP_SILENT:
 		return;
-
-	if (up->phase == IW_MPA_UP_REPLY) {
-		event.event = IW_CM_EVENT_CONNECT_REPLY;
-		/* rdma_cm takes the addresses of a failed CONNECT_REPLY as they are. */
-		event.local_addr = up->cm_id->local_addr;
-		event.remote_addr = up->cm_id->remote_addr;
-		upcall_fill(&event, info);
-		err = upcall_raise(up->cm_id, up->id, &event);
-		if (err) {
-			event.private_data = NULL;
-			event.private_data_len = 0;
-			err = upcall_raise(up->cm_id, up->id, &event);
-		}
-		WARN_ON_ONCE(err);
-		upcall_end(up);
-		return;
+	case IW_MPA_UP_REPLY:
+		upcall_fail_reply(up, status, peer);
+		break;
+	case IW_MPA_UP_ESTABLISHED:
+		WARN_ON_ONCE(upcall_raise(up, up->cm_id, &established));
+		fallthrough;
+	case IW_MPA_UP_CLOSE:
+		WARN_ON_ONCE(upcall_raise(up, up->cm_id, &close));
 	}
-
-	if (up->phase == IW_MPA_UP_ESTABLISHED) {
-		event.event = IW_CM_EVENT_ESTABLISHED;
-		WARN_ON_ONCE(upcall_raise(up->cm_id, up->id, &event));
-	}
-	memset(&event, 0, sizeof(event));
-	event.event = IW_CM_EVENT_CLOSE;
-	WARN_ON_ONCE(upcall_raise(up->cm_id, up->id, &event));
 	upcall_end(up);
 }

@@ -7,6 +7,7 @@
 #include <linux/types.h>
 
 struct iw_cm_id;
+struct iw_mpa_device_attr;
 struct iw_mpa_tuple;
 
 /**
@@ -26,6 +27,7 @@ enum iw_mpa_upcall_phase {
 /**
  * struct iw_mpa_upcall - an endpoint's line to iw_cm
  * @id: the connection's number
+ * @attr: what the device can do: its limits stand in for depths that the peer does not name
  * @cm_id: with a reference, from connecting or accepting until the last event
  * @phase: what is due; an event that is not due cannot be raised
  *
@@ -35,32 +37,18 @@ enum iw_mpa_upcall_phase {
  */
 struct iw_mpa_upcall {
 	unsigned long			id;
+	const struct iw_mpa_device_attr	*attr;
 	struct iw_cm_id			*cm_id;
 	enum iw_mpa_upcall_phase	phase;
-};
-
-/**
- * struct iw_mpa_upcall_info - what an event tells
- * @peer: the peer's frame, or NULL if none came
- * @tuple: both addresses, or NULL for those of the cm_id
- * @max_ird: stands in for the peer's ORD if it sent none
- * @max_ord: stands in for the peer's IRD if it sent none
- */
-struct iw_mpa_upcall_info {
-	const struct iw_mpa_frame	*peer;
-	const struct iw_mpa_tuple	*tuple;
-	u16				max_ird;
-	u16				max_ord;
 };
 
 void iw_mpa_upcall_expect(struct iw_mpa_upcall *up, struct iw_cm_id *id,
 			  enum iw_mpa_upcall_phase phase);
 void iw_mpa_upcall_cancel(struct iw_mpa_upcall *up);
-int iw_mpa_upcall_request(struct iw_cm_id *listen_id, unsigned long id,
-			  const struct iw_mpa_upcall_info *info);
-int iw_mpa_upcall_up(struct iw_mpa_upcall *up,
-		     const struct iw_mpa_upcall_info *info);
-void iw_mpa_upcall_down(struct iw_mpa_upcall *up, int status,
-			const struct iw_mpa_upcall_info *info);
+int iw_mpa_upcall_request(struct iw_mpa_upcall *up, struct iw_cm_id *listen_id,
+			  const struct iw_mpa_frame *peer, const struct iw_mpa_tuple *tuple);
+int iw_mpa_upcall_up(struct iw_mpa_upcall *up, const struct iw_mpa_frame *peer,
+		     const struct iw_mpa_tuple *tuple);
+void iw_mpa_upcall_down(struct iw_mpa_upcall *up, int status, const struct iw_mpa_frame *peer);
 
 #endif /* _IW_MPA_UPCALL_H */
