@@ -137,15 +137,6 @@ static enum iw_mpa_event act_reopen(struct iw_mpa_ep *ep)
 	return act_open(ep);
 }
 
-/* It waits once, however often iw_cm is asked meanwhile. */
-static enum iw_mpa_event act_queue(struct iw_mpa_ep *ep)
-{
-	if (!ep->try_until)
-		ep->try_until = ep->deadline;
-	iw_mpa_backlog_queue(ep);
-	return IW_MPA_EV_NONE;
-}
-
 static enum iw_mpa_event act_handed_off(struct iw_mpa_ep *ep, enum iw_mpa_event event)
 {
 	if (ep->off.why)
@@ -257,12 +248,6 @@ static enum iw_mpa_event act_stop(struct iw_mpa_ep *ep)
 	return IW_MPA_EV_NONE;
 }
 
-static enum iw_mpa_event act_unbind(struct iw_mpa_ep *ep)
-{
-	iw_mpa_qp_unbind(ep);
-	return IW_MPA_EV_NONE;
-}
-
 /* The call fails, or the ULP has rejected what it had accepted. */
 static enum iw_mpa_event act_cancel(struct iw_mpa_ep *ep)
 {
@@ -339,7 +324,7 @@ static enum iw_mpa_event (*const actions[IW_MPA_ACT_COUNT])(struct iw_mpa_ep *ep
 	[IW_MPA_ACT_READ_REQ]		= iw_mpa_startup_read_request,
 	[IW_MPA_ACT_READ_REP]		= iw_mpa_startup_read_reply,
 	[IW_MPA_ACT_ASK]		= iw_mpa_question_ask,
-	[IW_MPA_ACT_QUEUE]		= act_queue,
+	[IW_MPA_ACT_QUEUE]		= iw_mpa_backlog_queue,
 	[IW_MPA_ACT_HANDOFF_ACTIVE]	= act_handoff_active,
 	[IW_MPA_ACT_HANDOFF_PASSIVE]	= act_handoff_passive,
 	[IW_MPA_ACT_OPEN_TX]		= act_open_tx,
@@ -355,7 +340,7 @@ static enum iw_mpa_event (*const actions[IW_MPA_ACT_COUNT])(struct iw_mpa_ep *ep
 	[IW_MPA_ACT_STOP]		= act_stop,
 	[IW_MPA_ACT_SEND_TERM]		= iw_mpa_startup_send_term,
 	[IW_MPA_ACT_SEND_REJECT]	= iw_mpa_startup_send_reject,
-	[IW_MPA_ACT_UNBIND]		= act_unbind,
+	[IW_MPA_ACT_UNBIND]		= iw_mpa_qp_unbind,
 	[IW_MPA_ACT_CANCEL]		= act_cancel,
 	[IW_MPA_ACT_REPORT_DOWN]	= act_report_down,
 	[IW_MPA_ACT_SHUTDOWN]		= act_shutdown,

@@ -260,7 +260,9 @@ void iw_mpa_backlog_asked(struct iw_mpa_ep *ep)
 	/* Others may take it out of a list meanwhile, but only the runner puts it into one. */
 	if (data_race(ep->queue) == IW_MPA_Q_NONE)
 		return;
-	iw_mpa_backlog_leave(ep);
+	spin_lock(&ep->dev->lock);
+	backlog_leave_queue(ep);
+	spin_unlock(&ep->dev->lock);
 }
 
 /* The question is over: another Request has its turn. */
@@ -289,14 +291,18 @@ void iw_mpa_backlog_answered(struct iw_mpa_ep *ep)
 
 /**
  * iw_mpa_backlog_queue - there is no room for an endpoint's Request
- * @ep: responder; where it waits already it keeps its place
+ * @ep: responder; if it waits already it keeps its place, and its deadline
  *
  * Context: the runner.
+ *
+ * Return: IW_MPA_EV_NONE
  */
-void iw_mpa_backlog_queue(struct iw_mpa_ep *ep)
+enum iw_mpa_event iw_mpa_backlog_queue(struct iw_mpa_ep *ep)
 {
 	struct iw_mpa_backlog *backlog = ep->backlog;
 
+	if (!ep->try_until)
+		ep->try_until = ep->deadline;
 	spin_lock(&ep->dev->lock);
 	backlog_unask(ep);
 	if (ep->queue != IW_MPA_Q_ROOM) {
@@ -306,10 +312,11 @@ void iw_mpa_backlog_queue(struct iw_mpa_ep *ep)
 		list_add_tail(&ep->queued, &backlog->no_room);
 		if (backlog->id && list_is_first(&ep->queued, &backlog->no_room))
 			backlog->blocked(backlog->listener);
-		if (!backlog->id)	/* it went while we asked */
+		if (!backlog->id)	/* the listener went while iw_cm was asked */
 			iw_mpa_raise(ep, IW_MPA_EV_LISTENER_GONE);
 	}
 	spin_unlock(&ep->dev->lock);
+	return IW_MPA_EV_NONE;
 }
 
 /**
@@ -372,21 +379,6 @@ void iw_mpa_backlog_refused(struct iw_mpa_ep *ep)
 	backlog_leave_queue(ep);
 	backlog_end_question(ep);
 	backlog_add_half_open(ep, IW_MPA_Q_LINGER);
-	spin_unlock(&ep->dev->lock);
-}
-
-/**
- * iw_mpa_backlog_leave - an endpoint is in no list of its listener
- * @ep: endpoint, a responder or not
- *
- * Context: the runner.
- */
-void iw_mpa_backlog_leave(struct iw_mpa_ep *ep)
-{
-	if (!ep->backlog)
-		return;
-	spin_lock(&ep->dev->lock);
-	backlog_leave_queue(ep);
 	spin_unlock(&ep->dev->lock);
 }
 

@@ -204,6 +204,27 @@ void iw_mpa_ep_unregister(struct iw_mpa_ep *ep)
 	hlist_bl_unlock(bucket);
 }
 
+/* The endpoint in a bucket that has a number, which 0 is none, or raises events for a cm_id. */
+static struct iw_mpa_ep *ep_find(struct hlist_bl_head *bucket, unsigned long id,
+				 const struct iw_cm_id *cm_id)
+{
+	struct iw_mpa_ep *ep, *found = NULL;
+	struct hlist_bl_node *node;
+
+	rcu_read_lock();
+	hlist_bl_for_each_entry_rcu(ep, node, bucket, registered) {
+		/* Pairs with upcall.c. While an endpoint holds its cm_id no other has the address. */
+		if (ep->id != id && (!cm_id || READ_ONCE(ep->up.cm_id) != cm_id))
+			continue;
+		if (kref_get_unless_zero(&ep->ref)) {
+			found = ep;
+			break;
+		}
+	}
+	rcu_read_unlock();
+	return found;
+}
+
 /**
  * iw_mpa_ep_find - the endpoint of a number
  * @id: the number
@@ -214,42 +235,14 @@ void iw_mpa_ep_unregister(struct iw_mpa_ep *ep)
  */
 struct iw_mpa_ep *iw_mpa_ep_find(unsigned long id)
 {
-	struct iw_mpa_ep *ep, *found = NULL;
-	struct hlist_bl_node *node;
-
-	rcu_read_lock();
-	hlist_bl_for_each_entry_rcu(ep, node, ep_bucket(id), registered) {
-		if (ep->id == id && kref_get_unless_zero(&ep->ref)) {
-			found = ep;
-			break;
-		}
-	}
-	rcu_read_unlock();
-	return found;
-}
-
-static struct iw_mpa_ep *ep_find_in_bucket(unsigned int bucket, const struct iw_cm_id *id)
-{
-	struct iw_mpa_ep *ep, *found = NULL;
-	struct hlist_bl_node *node;
-
-	rcu_read_lock();
-	hlist_bl_for_each_entry_rcu(ep, node, &ep_table[bucket], registered) {
-		/* Pairs with upcall.c. It holds the cm_id: no other can have that address. */
-		if (READ_ONCE(ep->up.cm_id) == id && kref_get_unless_zero(&ep->ref)) {
-			found = ep;
-			break;
-		}
-	}
-	rcu_read_unlock();
-	return found;
+	return ep_find(ep_bucket(id), id, NULL);
 }
 
 /**
  * iw_mpa_ep_find_cm_id - the endpoint that raises events for a cm_id
  * @id: the cm_id
  *
- * This looks at all endpoints: it is for ULPs that answer twice.
+ * All endpoints are looked at: only a ULP that answers twice costs that.
  *
  * Context: process, may sleep.
  *
@@ -261,7 +254,7 @@ struct iw_mpa_ep *iw_mpa_ep_find_cm_id(const struct iw_cm_id *id)
 	unsigned int i;
 
 	for (i = 0; i < IW_MPA_EP_BUCKETS && !ep; i++) {
-		ep = ep_find_in_bucket(i, id);
+		ep = ep_find(&ep_table[i], 0, id);
 		cond_resched();
 	}
 	return ep;

@@ -9,7 +9,6 @@
 #include "listen.h"
 #include "question.h"
 #include "show.h"
-#include "stats.h"
 #include "takeover.h"
 #include "watch.h"
 
@@ -57,7 +56,7 @@ static int __init iw_mpa_module_init(void)
 	err = iw_mpa_device_init();
 	if (err)
 		goto exit_event;
-	iw_mpa_show_init(iw_mpa_stats_init());
+	iw_mpa_show_init();
 	return 0;
 
 exit_event:
@@ -73,7 +72,7 @@ exit_config:
 
 static void __exit iw_mpa_module_exit(void)
 {
-	iw_mpa_stats_exit();
+	iw_mpa_show_exit();
 	iw_mpa_device_exit();
 	iw_mpa_event_exit();
 	iw_mpa_watch_exit();

@@ -77,6 +77,22 @@ struct ib_qp *iw_mpa_offload_find_qp(struct ib_device *ibdev, u32 qpn)
 }
 
 /**
+ * iw_mpa_offload_get_qp - take a reference on a QP
+ * @ibdev: the device
+ * @qpn: number of the QP, on which the caller of iw_connect or iw_accept has a reference
+ *
+ * Return: as iw_mpa_offload_find_qp(), for iw_mpa_offload_put_qp().
+ */
+struct ib_qp *iw_mpa_offload_get_qp(struct ib_device *ibdev, u32 qpn)
+{
+	struct ib_qp *qp = iw_mpa_offload_find_qp(ibdev, qpn);
+
+	if (qp)
+		ibdev->ops.iw_add_ref(qp);
+	return qp;
+}
+
+/**
  * iw_mpa_offload_put_qp - give a reference back
  * @qp: the QP
  *
@@ -85,38 +101,6 @@ struct ib_qp *iw_mpa_offload_find_qp(struct ib_device *ibdev, u32 qpn)
 void iw_mpa_offload_put_qp(struct ib_qp *qp)
 {
 	qp->device->ops.iw_rem_ref(qp);
-}
-
-/**
- * iw_mpa_offload_bind - take a reference on a QP
- * @off: line without one
- * @ibdev: the device
- * @qpn: number of the QP, on which the caller of iw_connect or iw_accept has a reference
- *
- * Return: 0 or -EINVAL
- */
-int iw_mpa_offload_bind(struct iw_mpa_offload *off, struct ib_device *ibdev, u32 qpn)
-{
-	struct ib_qp *qp = iw_mpa_offload_find_qp(ibdev, qpn);
-
-	if (!qp)
-		return -EINVAL;
-	ibdev->ops.iw_add_ref(qp);
-	off->qp = qp;
-	off->qpn = qpn;
-	return 0;
-}
-
-/**
- * iw_mpa_offload_unbind - give the reference on the QP back
- * @off: line with a QP that the driver does not use any more
- */
-void iw_mpa_offload_unbind(struct iw_mpa_offload *off)
-{
-	struct ib_qp *qp = off->qp;
-
-	off->qp = NULL;
-	iw_mpa_offload_put_qp(qp);
 }
 
 /**

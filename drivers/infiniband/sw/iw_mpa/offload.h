@@ -51,9 +51,8 @@ struct iw_mpa_offload {
 const char *iw_mpa_offload_check(const struct iw_mpa_driver_ops *drv,
 				 const struct iw_mpa_device_attr *attr);
 struct ib_qp *iw_mpa_offload_find_qp(struct ib_device *ibdev, u32 qpn);
+struct ib_qp *iw_mpa_offload_get_qp(struct ib_device *ibdev, u32 qpn);
 void iw_mpa_offload_put_qp(struct ib_qp *qp);
-int iw_mpa_offload_bind(struct iw_mpa_offload *off, struct ib_device *ibdev, u32 qpn);
-void iw_mpa_offload_unbind(struct iw_mpa_offload *off);
 
 void iw_mpa_offload_put_pd(struct iw_mpa_offload *off, void *pd, bool reject);
 enum iw_mpa_event iw_mpa_offload_active(struct iw_mpa_offload *off, struct iw_mpa_ep *ep,

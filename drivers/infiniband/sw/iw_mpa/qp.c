@@ -29,6 +29,12 @@ struct qp_debt {
 	u32			qpn;
 };
 
+static void qp_set_free(struct iw_mpa_ep *ep, u32 qpn)
+{
+	xa_erase(&ep->dev->qps, qpn);	/* pairs with qp_is_unbound() */
+	wake_up_var(&ep->off);
+}
+
 /**
  * iw_mpa_qp_bind - give an endpoint its QP
  * @ep: endpoint without one
@@ -51,12 +57,13 @@ int iw_mpa_qp_bind(struct iw_mpa_ep *ep, u32 qpn)
 	 * iw_cm has a reference on it. If it is being destroyed, either we do
 	 * not get it any more, or qp_end() finds us.
 	 */
-	err = iw_mpa_offload_bind(&ep->off, dev->ibdev, qpn);
-	if (err) {
-		xa_erase(&dev->qps, qpn);	/* pairs with qp_is_unbound() */
-		wake_up_var(&ep->off);
+	ep->off.qp = iw_mpa_offload_get_qp(dev->ibdev, qpn);
+	if (!ep->off.qp) {
+		qp_set_free(ep, qpn);
+		return -EINVAL;
 	}
-	return err;
+	ep->off.qpn = qpn;
+	return 0;
 }
 
 /**
@@ -64,14 +71,19 @@ int iw_mpa_qp_bind(struct iw_mpa_ep *ep, u32 qpn)
  * @ep: endpoint that the driver does not use any more
  *
  * Context: the runner.
+ *
+ * Return: IW_MPA_EV_NONE
  */
-void iw_mpa_qp_unbind(struct iw_mpa_ep *ep)
+enum iw_mpa_event iw_mpa_qp_unbind(struct iw_mpa_ep *ep)
 {
-	if (!ep->off.qp)
-		return;
-	iw_mpa_offload_unbind(&ep->off);
-	xa_erase(&ep->dev->qps, ep->off.qpn);	/* pairs with qp_is_unbound() */
-	wake_up_var(&ep->off);
+	struct ib_qp *qp = ep->off.qp;
+
+	if (qp) {
+		ep->off.qp = NULL;
+		iw_mpa_offload_put_qp(qp);
+		qp_set_free(ep, ep->off.qpn);
+	}
+	return IW_MPA_EV_NONE;
 }
 
 /**

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What there is, for people and their scripts: debugfs iw_mpa/endpoints and
- * iw_mpa/listeners, and the counters of "rdma statistic show link".
+ * What there is, for people and their scripts: endpoints, listeners and stats in debugfs iw_mpa/,
+ * and the counters of "rdma statistic show link".
  *
  * No lock is held while a file is written: endpoints and listeners come and go meanwhile, and each
  * is shown at most once.
@@ -21,6 +21,8 @@
 #include <linux/seq_file.h>
 #include <rdma/ib_verbs.h>
 #include <rdma/iw_cm.h>
+
+static struct dentry *show_dir;
 
 static void show_device(struct seq_file *seq, const struct iw_mpa_device *dev)
 {
@@ -122,6 +124,16 @@ static int listeners_show(struct seq_file *seq, void *unused)
 }
 DEFINE_SHOW_ATTRIBUTE(listeners);
 
+static int stats_show(struct seq_file *seq, void *unused)
+{
+	int i;
+
+	for (i = 0; i < IW_MPA_CNT_COUNT; i++)
+		seq_printf(seq, "%-24s %lu\n", iw_mpa_counter_name(i), iw_mpa_count_read(NULL, i));
+	return 0;
+}
+DEFINE_SHOW_ATTRIBUTE(stats);
+
 /* The counters of a device are those of its connections. */
 #define SHOW_FIRST		IW_MPA_CNT_established
 #define SHOW_STATS		(IW_MPA_CNT_COUNT - SHOW_FIRST)
@@ -186,16 +198,21 @@ bool iw_mpa_show_check(const struct ib_device_ops *ops)
 	       !ops->alloc_hw_device_stats;
 }
 
-/**
- * iw_mpa_show_init - show endpoints and listeners
- * @dir: our folder in debugfs; who removes it undoes this
- */
-void iw_mpa_show_init(struct dentry *dir)
+/** iw_mpa_show_init - show what there is; without debugfs only "rdma statistic" does */
+void iw_mpa_show_init(void)
 {
 	int i;
 
 	for (i = 0; i < SHOW_STATS; i++)
 		show_descs[i].name = iw_mpa_counter_name(SHOW_FIRST + i);
-	debugfs_create_file("endpoints", 0400, dir, NULL, &endpoints_fops);
-	debugfs_create_file("listeners", 0400, dir, NULL, &listeners_fops);
+	show_dir = debugfs_create_dir("iw_mpa", NULL);
+	debugfs_create_file("stats", 0444, show_dir, NULL, &stats_fops);
+	debugfs_create_file("endpoints", 0400, show_dir, NULL, &endpoints_fops);
+	debugfs_create_file("listeners", 0400, show_dir, NULL, &listeners_fops);
+}
+
+/** iw_mpa_show_exit - undo iw_mpa_show_init() */
+void iw_mpa_show_exit(void)
+{
+	debugfs_remove(show_dir);
 }

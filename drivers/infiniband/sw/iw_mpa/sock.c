@@ -262,16 +262,6 @@ void iw_mpa_sock_release(struct iw_mpa_sock *ms)
 }
 
 /*
- * Keep the network namespace while TCP still has to deliver our last octets:
- * without the reference close() stops the retransmission timers. Connections get
- * it from their listener.
- */
-static void sock_hold_net(struct sock *sk)
-{
-	sk_net_refcnt_upgrade(sk);
-}
-
-/*
  * Our sockets are locked under locks of rdma_cm, and others' above those: lockdep has to tell
  * them apart. A socket that has a class of ours holds the module, which has the class.
  */
@@ -385,10 +375,14 @@ static int sock_open(const struct iw_mpa_sock_opts *opts, struct socket **sock)
 	err = sock_setup(*sock, opts);
 	if (!err && opts->afonly && opts->local->sa.sa_family == AF_INET6)
 		err = ip6_sock_set_v6only((*sock)->sk);
+	/*
+	 * The namespace stays while TCP still has to deliver our last octets: without a reference
+	 * close() stops the retransmission timers. Connections inherit it from their listener.
+	 */
 	if (err)
 		sock_release(*sock);
 	else
-		sock_hold_net((*sock)->sk);
+		sk_net_refcnt_upgrade((*sock)->sk);
 put_net:
 	put_net(opts->net);
 	return err;

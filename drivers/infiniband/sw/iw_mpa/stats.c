@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Counters, per CPU, shown in debugfs as iw_mpa/stats. */
+/* Counters, per CPU: show.c shows them. */
 
 #include "stats.h"
 
-#include <linux/debugfs.h>
+#include <linux/irqflags.h>
 #include <linux/percpu.h>
-#include <linux/seq_file.h>
 
 static DEFINE_PER_CPU(struct iw_mpa_stats, stats_of_all);
-static struct dentry *stats_dir;
 
 /**
  * iw_mpa_counter_name - a counter's name, which for a reason is the reason's
@@ -86,32 +84,4 @@ unsigned long iw_mpa_count_read(const struct iw_mpa_stats __percpu *stats,
 	for_each_possible_cpu(cpu)
 		sum += READ_ONCE(per_cpu_ptr(stats ?: &stats_of_all, cpu)->counter[counter]);
 	return sum;
-}
-
-static int stats_show(struct seq_file *seq, void *unused)
-{
-	int i;
-
-	for (i = 0; i < IW_MPA_CNT_COUNT; i++)
-		seq_printf(seq, "%-24s %lu\n", iw_mpa_counter_name(i), iw_mpa_count_read(NULL, i));
-	return 0;
-}
-DEFINE_SHOW_ATTRIBUTE(stats);
-
-/**
- * iw_mpa_stats_init - show the counters; without debugfs they only count
- *
- * Return: our folder in debugfs.
- */
-struct dentry *iw_mpa_stats_init(void)
-{
-	stats_dir = debugfs_create_dir("iw_mpa", NULL);
-	debugfs_create_file("stats", 0444, stats_dir, NULL, &stats_fops);
-	return stats_dir;
-}
-
-/** iw_mpa_stats_exit - remove our folder with all that is in it */
-void iw_mpa_stats_exit(void)
-{
-	debugfs_remove(stats_dir);
 }

@@ -6,8 +6,6 @@
 #include <linux/percpu.h>
 #include <rdma/iw_mpa_proto.h>
 
-struct dentry;
-
 /* What is counted besides the reasons: objects that come and go, then what connections met. */
 #define IW_MPA_COUNTERS(X)	\
 	X(ep_created)		\
@@ -53,7 +51,5 @@ void iw_mpa_count_reason(struct iw_mpa_stats __percpu *of_device,
 			 enum iw_mpa_reason reason);
 unsigned long iw_mpa_count_read(const struct iw_mpa_stats __percpu *stats,
 				enum iw_mpa_counter counter);
-struct dentry *iw_mpa_stats_init(void);
-void iw_mpa_stats_exit(void);
 
 #endif /* _IW_MPA_STATS_H */
