@@ -35,11 +35,9 @@ static enum iw_mpa_reason feed_cut(struct kunit *test, struct iw_mpa_reader *rd,
 	while (!reason && iw_mpa_reader_want(rd) && *used < len) {
 		n = cuts ? 1 + prandom_u32_state(cuts) % chunk : chunk;
 		n = min3(iw_mpa_reader_want(rd), n, len - *used);
-		KUNIT_ASSERT_LE(test, (u8 *)iw_mpa_reader_pos(rd) + n - rd->buf,
-				(ptrdiff_t)IW_MPA_FRAME_MAX);
-		memcpy(iw_mpa_reader_pos(rd), stream + *used, n);
+		KUNIT_ASSERT_LE(test, rd->have + n, IW_MPA_FRAME_MAX);
+		KUNIT_ASSERT_EQ(test, iw_mpa_reader_feed(rd, stream + *used, n, &reason), n);
 		*used += n;
-		reason = iw_mpa_reader_advance(rd, n);
 	}
 	return reason;
 }
@@ -62,7 +60,7 @@ static struct iw_mpa_reader *reader_alloc(struct kunit *test)
 
 /* The same frames through the reader, in chunks of every size up to one shot */
 /* Rules: M-7.1.2-16: each octet of the frame, for each cut */
-static void reader_advance_good_any_chunk_taken_whole(struct kunit *test)
+static void reader_feed_good_any_chunk_taken_whole(struct kunit *test)
 {
 	const struct good_row *row = test->param_value;
 	size_t len = raw_len(&row->raw), chunk, used;
@@ -90,7 +88,7 @@ static void reader_advance_good_any_chunk_taken_whole(struct kunit *test)
  * Rules: E-6-4 E-7-4 M-7.1.1-2 M-7.1.1-4 M-7.1.1-12 M-7.1.1-15 M-7.1.2-14: the reason, for each
  * cut
  */
-static void reader_advance_malformed_any_chunk_same_reason(struct kunit *test)
+static void reader_feed_malformed_any_chunk_same_reason(struct kunit *test)
 {
 	const struct bad_row *row = test->param_value;
 	struct iw_mpa_reader *rd;
@@ -114,7 +112,7 @@ static void reader_advance_malformed_any_chunk_same_reason(struct kunit *test)
 
 /* The key of the wrong role, and then garbage: what it is must not depend on the split. */
 /* Rules: M-7.1.2-14: the reason, for each cut */
-static void reader_advance_other_role_garbled_any_chunk_same_reason(struct kunit *test)
+static void reader_feed_other_role_garbled_any_chunk_same_reason(struct kunit *test)
 {
 	const struct raw raw = { REP, 0, 1, 0, 0 };
 	enum iw_mpa_reason whole, split;
@@ -142,7 +140,7 @@ static void reader_advance_other_role_garbled_any_chunk_same_reason(struct kunit
 
 /* Garbage is known by the first octet that fits no key: there is no wait for a whole one. */
 /* Rules: M-7.1.2-11 M-8-2: the reason, at the first octet that is wrong */
-static void reader_advance_garbage_known_at_once(struct kunit *test)
+static void reader_feed_garbage_known_at_once(struct kunit *test)
 {
 	const struct raw raw = { REQ, 0, 1, 0, 0 };
 	struct iw_mpa_reader *rd;
@@ -167,6 +165,7 @@ static void reader_advance_garbage_known_at_once(struct kunit *test)
 /* Rules: M-7.1-1 M-7.1.2-16: how many octets it asks for */
 static void reader_want_any_length_never_behind_frame(struct kunit *test)
 {
+	enum iw_mpa_reason reason;
 	const size_t fpdu = 52;
 	struct raw raw = { REP, 0, 1 };
 	struct iw_mpa_reader *rd;
@@ -189,8 +188,8 @@ static void reader_want_any_length_never_behind_frame(struct kunit *test)
 			KUNIT_ASSERT_LE_MSG(test, iw_mpa_reader_want(rd), len - used,
 					    "seed %u, %u octets", SEED, raw.pd_length);
 			n = 1 + prandom_u32_state(&rnd) % iw_mpa_reader_want(rd);
-			memcpy(iw_mpa_reader_pos(rd), stream + used, n);
-			KUNIT_ASSERT_EQ_MSG(test, iw_mpa_reader_advance(rd, n), IW_MPA_R_OK,
+			KUNIT_ASSERT_EQ(test, iw_mpa_reader_feed(rd, stream + used, n, &reason), n);
+			KUNIT_ASSERT_EQ_MSG(test, reason, IW_MPA_R_OK,
 					    "seed %u, %u octets", SEED, raw.pd_length);
 		}
 		KUNIT_ASSERT_EQ(test, used, len);
@@ -200,7 +199,7 @@ static void reader_want_any_length_never_behind_frame(struct kunit *test)
 }
 
 /* The reader agrees with decode on every bit inverted but those of the length */
-static void reader_advance_any_bit_inverted_agrees_with_decode(struct kunit *test)
+static void reader_feed_any_bit_inverted_agrees_with_decode(struct kunit *test)
 {
 	const struct good_row *row = test->param_value;
 	size_t len = raw_len(&row->raw), octet, used;
@@ -244,7 +243,7 @@ static void random_header(struct rnd_state *rnd, bool reply, u8 *buf)
 #define HOLDS(cond)	KUNIT_ASSERT_TRUE_MSG(test, cond, "seed %u, round %d", SEED, round)
 
 /* Any split, the same verdict; and decode agrees with the reader. */
-static void reader_advance_random_header_any_split_same_result(struct kunit *test)
+static void reader_feed_random_header_any_split_same_result(struct kunit *test)
 {
 	unsigned int seen[IW_MPA_R_COUNT] = {};
 	enum iw_mpa_reason whole, split;
@@ -285,25 +284,11 @@ static void reader_advance_random_header_any_split_same_result(struct kunit *tes
 
 #undef HOLDS
 
-static void reader_advance_beyond_want_refused(struct kunit *test)
-{
-	struct iw_mpa_reader *rd;
-
-	/* Arrange */
-	rd = reader_alloc(test);
-	iw_mpa_reader_init(rd, false, rd->buf);
-
-	/* Act, Assert: it says so, and counts nothing */
-	KUNIT_EXPECT_EQ(test, iw_mpa_reader_advance(rd, IW_MPA_HDR_SIZE + 1), IW_MPA_R_LOCAL);
-	KUNIT_EXPECT_EQ(test, iw_mpa_reader_advance(rd, SIZE_MAX), IW_MPA_R_LOCAL);
-	KUNIT_EXPECT_EQ(test, iw_mpa_reader_want(rd), IW_MPA_HDR_SIZE);
-	KUNIT_EXPECT_PTR_EQ(test, iw_mpa_reader_pos(rd), (void *)rd->buf);
-}
-
 /* Whoever has little room at first: the rest goes on in a larger buffer. */
 static void reader_buffer_replaced_frame_goes_on(struct kunit *test)
 {
 	u8 stream[IW_MPA_HDR_SIZE + 8] = REQ "\x40\x02\x00\x08lateroom";
+	enum iw_mpa_reason reason;
 	struct iw_mpa_hdr small;
 	struct iw_mpa_reader rd;
 	u8 *large;
@@ -315,29 +300,30 @@ static void reader_buffer_replaced_frame_goes_on(struct kunit *test)
 
 	/* Act: the header, then the rest elsewhere */
 	KUNIT_ASSERT_EQ(test, iw_mpa_reader_want(&rd), sizeof(small));
-	memcpy(iw_mpa_reader_pos(&rd), stream, sizeof(small));
-	KUNIT_ASSERT_EQ(test, iw_mpa_reader_advance(&rd, sizeof(small)), IW_MPA_R_OK);
+	KUNIT_ASSERT_EQ(test, iw_mpa_reader_feed(&rd, stream, sizeof(small), &reason),
+			sizeof(small));
+	KUNIT_ASSERT_EQ(test, reason, IW_MPA_R_OK);
 	memcpy(large, rd.buf, rd.have);
 	rd.buf = large;
 	KUNIT_ASSERT_EQ(test, rd.have + iw_mpa_reader_want(&rd), sizeof(stream));
-	memcpy(iw_mpa_reader_pos(&rd), stream + sizeof(small), sizeof(stream) - sizeof(small));
-	KUNIT_ASSERT_EQ(test, iw_mpa_reader_advance(&rd, sizeof(stream) - sizeof(small)),
-			IW_MPA_R_OK);
+	KUNIT_ASSERT_EQ(test, iw_mpa_reader_feed(&rd, stream + sizeof(small),
+						 sizeof(stream) - sizeof(small), &reason),
+			sizeof(stream) - sizeof(small));
 
 	/* Assert */
+	KUNIT_ASSERT_EQ(test, reason, IW_MPA_R_OK);
 	KUNIT_EXPECT_EQ(test, iw_mpa_reader_want(&rd), 0);
 	KUNIT_EXPECT_EQ(test, memcmp(large, stream, sizeof(stream)), 0);
 }
 
 static struct kunit_case reader_cases[] = {
-	KUNIT_CASE_PARAM(reader_advance_good_any_chunk_taken_whole, good_gen_params),
-	KUNIT_CASE_PARAM(reader_advance_malformed_any_chunk_same_reason, bad_gen_params),
-	KUNIT_CASE(reader_advance_other_role_garbled_any_chunk_same_reason),
-	KUNIT_CASE(reader_advance_garbage_known_at_once),
-	KUNIT_CASE_PARAM(reader_advance_any_bit_inverted_agrees_with_decode, good_gen_params),
-	KUNIT_CASE(reader_advance_random_header_any_split_same_result),
+	KUNIT_CASE_PARAM(reader_feed_good_any_chunk_taken_whole, good_gen_params),
+	KUNIT_CASE_PARAM(reader_feed_malformed_any_chunk_same_reason, bad_gen_params),
+	KUNIT_CASE(reader_feed_other_role_garbled_any_chunk_same_reason),
+	KUNIT_CASE(reader_feed_garbage_known_at_once),
+	KUNIT_CASE_PARAM(reader_feed_any_bit_inverted_agrees_with_decode, good_gen_params),
+	KUNIT_CASE(reader_feed_random_header_any_split_same_result),
 	KUNIT_CASE(reader_want_any_length_never_behind_frame),
-	KUNIT_CASE(reader_advance_beyond_want_refused),
 	KUNIT_CASE(reader_buffer_replaced_frame_goes_on),
 	{}
 };

@@ -2,8 +2,8 @@
 /*
  * iw_mpa: one iWARP connection manager for all RNIC drivers.
  *
- * This is all that a driver includes. The contract in prose, with the order of
- * calls and a worked skeleton, is Documentation/infiniband/iw_mpa_driver.rst.
+ * A driver includes this header alone. The contract in prose, with the order of calls and an
+ * example, is Documentation/infiniband/iw_mpa_driver.rst.
  */
 #ifndef _RDMA_IW_MPA_H
 #define _RDMA_IW_MPA_H
@@ -32,16 +32,15 @@ struct net_device;
  * @IW_MPA_CAP_TX_MARKERS: can insert Markers if the peer requires them
  * @IW_MPA_CAP_RX_MARKERS: can receive Markers; the setting markers says whether the
  *	peer is asked for them
- * @IW_MPA_CAP_NO_CRC: works also with CRC turned off by both ends
- * @IW_MPA_CAP_EARLY_RX: can take a stream over that has octets queued behind the
- *	startup frame; without it such a connection fails (EARLY_DATA)
- * @IW_MPA_CAP_TX_FENCE: holds back all FPDUs from prepare to open_tx; a device
- *	without it cannot be responder, unless the setting fence is off
- * @IW_MPA_CAP_ATOMIC_OPEN: open_tx does not sleep, and may be called from within
- *	iw_mpa_first_fpdu(), with whatever locks the driver holds there: a responder's
- *	ULP is told one hop earlier
- * @IW_MPA_CAP_TAKEOVER: takes the TCP connection itself over, from the record @tcb of
- *	&struct iw_mpa_handoff; the host's TCP is shut off before prepare
+ * @IW_MPA_CAP_NO_CRC: works also if both ends turn CRC off
+ * @IW_MPA_CAP_EARLY_RX: can take over a stream with octets queued behind the startup
+ *	frame; without this capability such a connection fails (EARLY_DATA)
+ * @IW_MPA_CAP_TX_FENCE: holds back all FPDUs from prepare to open_tx; without this capability a
+ *	device cannot be responder, unless the setting fence is off
+ * @IW_MPA_CAP_ATOMIC_OPEN: open_tx does not sleep, and may be called within iw_mpa_first_fpdu(),
+ *	with all locks that the driver holds there: a responder's ULP is told one hop earlier
+ * @IW_MPA_CAP_TAKEOVER: takes the TCP connection itself over, as the record @tcb of
+ *	&struct iw_mpa_handoff describes it; the host's TCP is shut off before prepare
  */
 enum iw_mpa_cap {
 	IW_MPA_CAP_TX_MARKERS	= BIT(0),
@@ -87,9 +86,9 @@ struct iw_mpa_stream {
  *	points to are valid within prepare
  * @takeover: with @tcb: for iw_mpa_stream_watch() and iw_mpa_stream_released()
  *
- * The structure itself is valid within prepare. Sampled under lock_sock with
- * nothing of the startup phase left to send but, on the responder, the Reply. No
- * octet behind the peer's startup frame was read.
+ * The structure itself is valid within prepare. The sequence numbers are sampled under lock_sock.
+ * All startup frames were sent but a responder's Reply. No octet behind the peer's startup frame
+ * was read.
  */
 struct iw_mpa_handoff {
 	struct iw_mpa_ep		*ep;
@@ -106,10 +105,10 @@ struct iw_mpa_handoff {
 /**
  * struct iw_mpa_device_attr - what one device can do
  * @caps: set of &enum iw_mpa_cap
- * @rtr_send: RTR types the device can generate, a set of IW_MPA_RTR_*; may be 0,
- *	then it connects in the client-server model only
- * @rtr_accept: RTR types the device can take; not 0 (RFC 6581 9.2), and not Read
- *	alone if @max_ird is 0
+ * @rtr_send: RTR types that the device can generate, a set of IW_MPA_RTR_*; with 0 an initiator
+ *	connects in the client-server model only
+ * @rtr_accept: RTR types that the device can take; not 0 (RFC 6581 9.2), and not Read alone if
+ *	@max_ird is 0
  * @max_ird: most inbound Reads per connection, 0..IW_MPA_DEPTH_MAX
  * @max_ord: most outbound Reads per connection, 0..IW_MPA_DEPTH_MAX
  * @pd_size: octets of private data that are the driver's, in front of the ULP's,
@@ -132,10 +131,9 @@ struct iw_mpa_device_attr {
 
 /**
  * struct iw_mpa_driver_ops - the driver's half of the hand-off
- * @put_pd: Write the device's pd_size octets for the peer's driver, which finds
- *	them in prepare; they are zeroes in a Reject. Process context, must not
- *	sleep, before prepare, more than once if a Request is tried again with
- *	revision 1. Required if pd_size is not 0.
+ * @put_pd: Write pd_size octets for the peer's driver, which finds them in prepare. In a Reject the
+ *	library sends zeroes. Process context, must not sleep, before prepare, more than
+ *	once if a Request is tried again with revision 1. Required if pd_size is not 0.
  * @hold: Have the device keep to itself what comes for the connection of @sk, from now
  *	on until prepare or let_go. What the host has received before must be with the
  *	network stack on return. Process context, may sleep, at most once per connection,
@@ -225,8 +223,8 @@ struct iw_mpa_driver_ops {
  * @dev: its device, held; NULL if the library does not know it
  * @node: in the device's list
  *
- * On the stack of destroy_qp, from iw_mpa_qp_gone() to iw_mpa_qp_freed(). All of it is the
- * library's.
+ * It is on the stack of destroy_qp, from iw_mpa_qp_gone() to iw_mpa_qp_freed(). Drivers do not use
+ * its members.
  */
 struct iw_mpa_qp_end {
 	struct ib_qp		*qp;
@@ -255,7 +253,7 @@ struct iw_mpa_ep *iw_mpa_ep_get(struct iw_mpa_ep *ep);
 void iw_mpa_ep_put(struct iw_mpa_ep *ep);
 
 /**
- * iw_mpa_sk_stream - a driver's way from the socket to its QP
+ * iw_mpa_sk_stream - the stream of a socket, with the driver's QP
  * @sk: socket of a connection
  *
  * Context: the driver's socket callbacks, with sk_callback_lock held.

@@ -2,9 +2,9 @@
 /*
  * MPA startup: the wire format and the protocol without any I/O.
  *
- * Nothing declared here locks, sleeps, allocates or knows a socket, so every
- * function may be called in any context and its arguments belong to the
- * caller. A driver with a TCP engine of its own can use this header alone.
+ * No function here takes a lock, sleeps, allocates, or uses a socket. So each may be called in any
+ * context, and keeps no pointer to its arguments. A driver with a TCP engine of its own can use
+ * this header alone.
  *
  * References: RFC 5044 (MPA), RFC 6581 (enhanced MPA).
  */
@@ -64,10 +64,10 @@ struct iw_mpa_enhanced {
 #define IW_MPA_ENH_C		BIT(15)	/* in @ord: RTR by zero-length Write */
 #define IW_MPA_ENH_D		BIT(14)	/* in @ord: RTR by zero-length Read */
 
-/* What stands in front of the ULP's private data, at most */
+/* Octets in front of the ULP's private data, at most */
 #define IW_MPA_HEAD_MAX		(IW_MPA_HDR_SIZE + IW_MPA_ENHANCED_SIZE)
 
-/* RTR types, as sets. The names of the wire are B, C and D. */
+/* RTR types, as sets. On the wire they are the flags B, C and D. */
 #define IW_MPA_RTR_SEND		BIT(0)
 #define IW_MPA_RTR_WRITE	BIT(1)
 #define IW_MPA_RTR_READ		BIT(2)
@@ -166,10 +166,9 @@ struct iw_mpa_frame {
  * @need: octets until the next thing can be decided
  * @reply: collects a Reply if true, a Request if false
  *
- * The reader never asks for an octet behind the frame: what follows belongs to
- * the RNIC. It asks for IW_MPA_HDR_SIZE octets at first, then for the rest, whose
- * size is known by then: @buf may be replaced by a larger one, with the @have
- * octets copied.
+ * The reader never takes an octet behind the frame: what follows belongs to the RNIC. It takes
+ * IW_MPA_HDR_SIZE octets first. The size of the rest is known then, so the caller may replace @buf
+ * by a larger buffer, with the @have octets copied.
  */
 struct iw_mpa_reader {
 	u8	*buf;
@@ -179,36 +178,22 @@ struct iw_mpa_reader {
 };
 
 void iw_mpa_reader_init(struct iw_mpa_reader *rd, bool reply, void *buf);
-enum iw_mpa_reason iw_mpa_reader_advance(struct iw_mpa_reader *rd, size_t len);
 size_t iw_mpa_reader_feed(struct iw_mpa_reader *rd, const void *octets,
 			  size_t len, enum iw_mpa_reason *reason);
 
 /**
- * iw_mpa_reader_want - how much to read next
+ * iw_mpa_reader_want - how many octets the reader takes next
  * @rd: reader
  *
- * Return: the most octets that may be put at iw_mpa_reader_pos() now; 0 once the
- * frame is complete.
+ * Return: octets until the header or the frame is complete; 0 once the frame is.
  */
 static inline size_t iw_mpa_reader_want(const struct iw_mpa_reader *rd)
 {
 	return rd->need;
 }
 
-/**
- * iw_mpa_reader_pos - where to put what is read next
- * @rd: reader
- *
- * Return: room for iw_mpa_reader_want() octets.
- */
-static inline void *iw_mpa_reader_pos(struct iw_mpa_reader *rd)
-{
-	return rd->buf + rd->have;
-}
-
 enum iw_mpa_reason iw_mpa_frame_decode(const void *buf, size_t len, bool reply,
 				       struct iw_mpa_frame *frame);
-int iw_mpa_frame_size(const struct iw_mpa_frame *frame);
 int iw_mpa_frame_encode_head(const struct iw_mpa_frame *frame, void *buf,
 			     size_t size);
 int iw_mpa_frame_encode(const struct iw_mpa_frame *frame, void *buf,
@@ -267,9 +252,9 @@ struct iw_mpa_local {
  * @tx_markers: FPDUs sent carry Markers
  * @rx_markers: FPDUs received carry Markers
  *
- * Whatever a negotiation ends in, @ird and @ord are within the limits of &struct
- * iw_mpa_local, and @rtr is empty or has types in it that the device knows. So a device
- * that sends Terminate messages from a running stream only may be programmed with them.
+ * Also after a failed negotiation @ird and @ord are within the limits of &struct iw_mpa_local, and
+ * @rtr has only types that the device knows. So a device that can send a Terminate message only on
+ * a running stream may be programmed with these values.
  */
 struct iw_mpa_params {
 	u16	ird;

@@ -52,9 +52,7 @@ static size_t feed(struct iw_mpa_reader *rd, const u8 *data, size_t size, u32 se
 
 		seed = seed * 1103515245 + 12345;
 		n = min(n, (size_t)1 + (seed >> 16) % 7);
-		memcpy(iw_mpa_reader_pos(rd), data + taken, n);
-		*reason = iw_mpa_reader_advance(rd, n);
-		taken += n;
+		taken += iw_mpa_reader_feed(rd, data + taken, n, reason);
 	}
 	return taken;
 }
@@ -67,7 +65,6 @@ static void check_round_trip(const struct iw_mpa_frame *frame)
 
 	len = iw_mpa_frame_encode(frame, buf, sizeof(buf));
 	must(len >= IW_MPA_HDR_SIZE && len <= IW_MPA_FRAME_MAX);
-	must(len == iw_mpa_frame_size(frame));
 	must(!iw_mpa_frame_decode(buf, len, frame->reply, &again));
 	must(again.pd_len == frame->pd_len);
 	must(!again.pd_len || !memcmp(again.pd, frame->pd, again.pd_len));

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What the cells of the state table say, done. Each action runs in process context as the
- * endpoint's one runner, without a lock, and may end in an event; OPEN_TX and REPORT_UP run in any
- * context: see iw_mpa_fsm_is_prompt(). Those of one world or one subject alone are in its file.
+ * The actions of the state table. The endpoint's runner does each of them in process context,
+ * without a lock; OPEN_TX and REPORT_UP in any context: see iw_mpa_fsm_is_prompt(). An action may
+ * end in an event. Actions of one subject alone are in the file of that subject.
  */
 
 #include "action.h"
@@ -23,16 +23,16 @@
 #include <linux/sizes.h>
 #include <rdma/iw_cm.h>
 
-/* How much a lingering peer may still have to say: what it sends until it hears of the end */
+/* Octets that a lingering peer may still send until it hears of the end */
 #define ACT_LINGER_OCTETS	SZ_32M
-/* The last one follows the RTR message by 341 times rtr_repeat_ms. */
+/* The last repeat follows the RTR message by 341 times rtr_repeat_ms. */
 #define ACT_REPEATS		5
-/* The first at which it is repeated though the ULP has sent something behind it */
+/* From this repeat on the message is sent also if the ULP has sent something behind it. */
 #define ACT_REPEAT_BEHIND	3
 
 /*
- * What the ULP asks for, within what the device can: rdma_cm hands on 255 for "as much as you
- * have", and what the peer offered. 0x3fff leaves it to the ULPs (RFC 6581 9.1).
+ * The ULP may ask for more than the device can: rdma_cm passes on 255 for "as much as you have",
+ * and what the peer offered. 0x3fff leaves the depth to the ULPs (RFC 6581 9.1).
  */
 static u16 act_depth(u32 wanted, u16 limit)
 {
@@ -54,7 +54,7 @@ static int act_take_wishes(struct iw_mpa_ep *ep, const struct iw_cm_conn_param *
 	return 0;
 }
 
-/* From now on iw_cm waits for an event, unless CANCEL is done before the call returns. */
+/* After success iw_cm waits for an event, unless CANCEL is done before the call returns. */
 static enum iw_mpa_event act_bind(struct iw_mpa_ep *ep)
 {
 	const struct iw_cm_conn_param *param = ep->call->param;
@@ -73,7 +73,7 @@ static enum iw_mpa_event act_bind(struct iw_mpa_ep *ep)
 	return IW_MPA_EV_NONE;
 }
 
-/* rdma_cm is told which port it got. A mapped one is iwpmd's, not ours to change. */
+/* Tell rdma_cm the port that TCP chose. A mapped port stays: iwpmd has to know it. */
 static void act_note_port(struct iw_mpa_ep *ep)
 {
 	struct iw_cm_id *id = ep->up.cm_id;
@@ -87,8 +87,8 @@ static void act_note_port(struct iw_mpa_ep *ep)
 }
 
 /*
- * rdma_cm chooses the source port from a port space of its own, so TCP may use it already; then
- * the stack chooses one, unless a setting forbids.
+ * rdma_cm chooses the source port from a port space of its own, so TCP may use the port already.
+ * Then TCP chooses one, unless a setting forbids it.
  */
 static enum iw_mpa_event act_open(struct iw_mpa_ep *ep)
 {
@@ -121,7 +121,7 @@ static enum iw_mpa_event act_open(struct iw_mpa_ep *ep)
 	iw_mpa_sock_tuple(ep->sock.sock, &ep->tuple);
 	if (opts.any_port)
 		act_note_port(ep);
-	/* Fast Open: TCP takes the Request now. */
+	/* With Fast Open TCP takes the Request before it is connected. */
 	if (err)
 		iw_mpa_raise(ep, IW_MPA_EV_TCP_UP);
 	return IW_MPA_EV_NONE;
@@ -168,7 +168,7 @@ static enum iw_mpa_event act_open_tx(struct iw_mpa_ep *ep)
 	return IW_MPA_EV_NONE;
 }
 
-/* The setting fence_timeout_ms asks for it. */
+/* No FPDU has come, but fence_timeout_ms has passed. */
 static enum iw_mpa_event act_lift_fence(struct iw_mpa_ep *ep)
 {
 	iw_mpa_count_for(ep->dev->stats, IW_MPA_CNT_fence_lifted);
@@ -207,8 +207,8 @@ static enum iw_mpa_event act_repeat_rtr(struct iw_mpa_ep *ep)
 }
 
 /*
- * Has the peer acknowledged octets, or sent some, since the last look? The socket of a device that
- * runs TCP itself does not move: there the end takes one linger_timeout_ms at most.
+ * Has the peer acknowledged or sent octets since the last look? If a device runs TCP the numbers of
+ * the socket do not move: then an orderly end takes one linger_timeout_ms at most.
  */
 static enum iw_mpa_event act_check_progress(struct iw_mpa_ep *ep)
 {
@@ -248,7 +248,7 @@ static enum iw_mpa_event act_stop(struct iw_mpa_ep *ep)
 	return IW_MPA_EV_NONE;
 }
 
-/* The call fails, or the ULP has rejected what it had accepted. */
+/* iw_cm's call fails, or the ULP has rejected a connection that it had accepted. */
 static enum iw_mpa_event act_cancel(struct iw_mpa_ep *ep)
 {
 	iw_mpa_upcall_cancel(&ep->up);
@@ -261,7 +261,7 @@ static enum iw_mpa_event act_report_down(struct iw_mpa_ep *ep)
 {
 	iw_mpa_count_for(ep->dev->stats, ep->up.phase == IW_MPA_UP_CLOSE ?
 					 IW_MPA_CNT_closed : IW_MPA_CNT_failed);
-	/* The ULP may have rejected what it had accepted until now: then iw_cm expects nothing. */
+	/* After iw_reject, even of a connection that was accepted, iw_cm expects no event. */
 	if (iw_mpa_event_is_raised(ep, IW_MPA_EV_ULP_REJECTED))
 		iw_mpa_upcall_cancel(&ep->up);
 	iw_mpa_upcall_down(&ep->up, iw_mpa_reason_errno(ep->reason) ?: -EIO,
@@ -275,14 +275,13 @@ static enum iw_mpa_event act_shutdown(struct iw_mpa_ep *ep)
 	return IW_MPA_EV_NONE;
 }
 
-/* What the peer has sent and nobody reads would make an RST of our FIN. */
+/* If octets of the peer were left unread, TCP would send RST in place of FIN. */
 static enum iw_mpa_event act_drain(struct iw_mpa_ep *ep)
 {
 	int len;
 
 	while (ep->drained < ACT_LINGER_OCTETS) {
-		len = iw_mpa_sock_discard(&ep->sock,
-					  ACT_LINGER_OCTETS - ep->drained);
+		len = iw_mpa_sock_discard(&ep->sock, ACT_LINGER_OCTETS - ep->drained);
 		if (len == -EAGAIN)
 			return IW_MPA_EV_NONE;
 		if (len <= 0)
@@ -293,13 +292,14 @@ static enum iw_mpa_event act_drain(struct iw_mpa_ep *ep)
 }
 
 /*
- * Why no context is left behind this, which is always the last action before DEAD:
- *  - socket callbacks, and the driver's: unhooked under sk_callback_lock;
- *  - the driver: stop() has returned, and it calls with a reference only;
- *  - the timer: deleted, waiting for a handler that runs;
- *  - the work item: holds a reference while queued, and finds DEAD;
- *  - iw_accept and iw_reject: take a reference by the number, and find DEAD;
- *  - whoever ends it from outside: holds a reference, or the device's lock, and finds DEAD.
+ * This is the last action of each endpoint. No context uses the endpoint afterwards:
+ *  - socket callbacks, the driver's too, were unhooked under sk_callback_lock;
+ *  - the driver: stop() has returned, and the driver calls with a reference only;
+ *  - the timer was deleted; this has waited for its handler;
+ *  - the work item holds a reference while it is queued, and finds DEAD;
+ *  - iw_accept and iw_reject take a reference by the number, and find DEAD;
+ *  - who ends the endpoint from outside holds a reference, the device's lock or that of RCU, and
+ *    finds DEAD.
  */
 static enum iw_mpa_event act_release(struct iw_mpa_ep *ep)
 {

@@ -1,19 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Connections that a listener has taken and the ULP has not answered about.
+ * Connections that a listener has taken and about which the ULP has not decided.
  *
- * Those that are half-open, silent or refused, are limited: where there are too many the one that
- * is so longest has to yield, to the cost of its own listener first.
+ * A connection is half-open while the peer is silent, and after a Reject until the peer closes. The
+ * number of half-open connections is limited. If there are too many, the oldest has to yield: one
+ * of the same listener if that has reached its own limit, else one of the device.
  *
- * The ULP says in rdma_listen() how many Requests it has room for, and rdma_cm rejects what it has
- * no room for, though the ULP would have taken it a moment later. So no more are announced than the
- * ULP said, until it answers. The others wait in order, as they do while iw_cm has no room. Where
- * they are too many the listener takes no more: TCP's backlog then holds the clients back.
+ * The ULP says in rdma_listen() how many Requests it has room for. rdma_cm rejects further
+ * Requests, though the ULP would have taken them a moment later. So the library announces as many
+ * Requests as the ULP said, and one more for each answer. The other Requests wait in order, as they
+ * do while iw_cm has no room. If too many wait the listener takes no more connections from TCP, and
+ * TCP's backlog holds the clients back.
  *
- * What the ULP has read, and what it has not, cannot be told apart. A ULP may want to see more
- * Requests than it said before it answers the first one: one that has not answered for a part of
- * the time that it has for a verdict is given as many again as it has. And a client that gives up
- * makes room for another one, though the ULP may not have read of it: rdma_cm may then reject.
+ * The library does not see which events the ULP has read. This has two consequences. A ULP may want
+ * to see more Requests than it said before it answers the first one. So, if the ULP has not
+ * answered for a while, it gets as many Requests again as it has. And if a client gives up, its
+ * place goes to another Request, though the event may still be unread: then rdma_cm may reject.
  */
 
 #include "backlog.h"
@@ -26,23 +28,64 @@
 #include <linux/slab.h>
 #include <rdma/iw_cm.h>
 
-/* The part of verdict_timeout_ms, 1 s by default */
+/* A silent ULP gets more Requests after this part of verdict_timeout_ms, 1 s by default. */
 #define BACKLOG_PATIENCE	50
+/* How often a backlog looks whether iw_cm or the ULP has room again */
+#define BACKLOG_LOOK_MS		10
+
+/* Return: true if the ULP has room for an endpoint's Request, or had time enough to make room. */
+static bool backlog_may_ask(const struct iw_mpa_ep *ep)
+{
+	unsigned int ms = READ_ONCE(ep->config->verdict_timeout_ms) / BACKLOG_PATIENCE;
+	struct iw_mpa_backlog *backlog = ep->backlog;
+
+	lockdep_assert_held(&backlog->dev->lock);
+
+	if (backlog->unanswered < backlog->limit)
+		backlog->allowed = backlog->limit;
+	else if (time_after(jiffies, backlog->moved + msecs_to_jiffies(ms)))
+		backlog->allowed = 2 * backlog->unanswered;
+	return backlog->unanswered < backlog->allowed;
+}
+
+/* The first Request that waits has its turn, if there is room. Return: true if one waits. */
+static bool backlog_raise_room(struct iw_mpa_backlog *backlog)
+{
+	struct iw_mpa_ep *first;
+
+	lockdep_assert_held(&backlog->dev->lock);
+	first = list_first_entry_or_null(&backlog->no_room, struct iw_mpa_ep, queued);
+	if (first && backlog_may_ask(first))
+		iw_mpa_raise(first, IW_MPA_EV_ROOM);
+	return first;
+}
+
+static void backlog_look_later(struct iw_mpa_backlog *backlog)
+{
+	queue_delayed_work(iw_mpa_wq, &backlog->look, msecs_to_jiffies(BACKLOG_LOOK_MS));
+}
+
+static void iw_mpa_backlog_work(struct work_struct *work)
+{
+	struct iw_mpa_backlog *backlog = container_of(to_delayed_work(work),
+						      struct iw_mpa_backlog, look);
+
+	spin_lock(&backlog->dev->lock);
+	if (backlog_raise_room(backlog))
+		backlog_look_later(backlog);
+	spin_unlock(&backlog->dev->lock);
+}
 
 /**
  * iw_mpa_backlog_open - for a new listener
  * @dev: its device
  * @id: its cm_id, which the listener holds until iw_mpa_backlog_stop()
  * @limit: Requests that the ULP has room for, > 0
- * @blocked: called when Requests begin to wait for room; must not sleep
- * @listener: for @blocked
  *
  * Return: the backlog, or NULL.
  */
 struct iw_mpa_backlog *iw_mpa_backlog_open(struct iw_mpa_device *dev, struct iw_cm_id *id,
-					   unsigned int limit,
-					   void (*blocked)(struct iw_mpa_listener *listener),
-					   struct iw_mpa_listener *listener)
+					   unsigned int limit)
 {
 	struct iw_mpa_backlog *backlog = kzalloc_obj(*backlog, GFP_KERNEL);
 
@@ -52,8 +95,7 @@ struct iw_mpa_backlog *iw_mpa_backlog_open(struct iw_mpa_device *dev, struct iw_
 		backlog->id = id;
 		backlog->limit = limit;
 		backlog->allowed = limit;
-		backlog->blocked = blocked;
-		backlog->listener = listener;
+		INIT_DELAYED_WORK(&backlog->look, iw_mpa_backlog_work);
 		INIT_LIST_HEAD(&backlog->half_open);
 		INIT_LIST_HEAD(&backlog->no_room);
 	}
@@ -64,10 +106,9 @@ struct iw_mpa_backlog *iw_mpa_backlog_open(struct iw_mpa_device *dev, struct iw_
  * iw_mpa_backlog_stop - the listener goes
  * @backlog: its backlog
  *
- * Connections that iw_cm does not know yet cannot be announced any more. After return @blocked is
- * not called any more.
+ * Connections that iw_cm does not know yet cannot be announced any more: they end.
  *
- * Context: process.
+ * Context: process, sleeps.
  */
 void iw_mpa_backlog_stop(struct iw_mpa_backlog *backlog)
 {
@@ -75,17 +116,18 @@ void iw_mpa_backlog_stop(struct iw_mpa_backlog *backlog)
 
 	spin_lock(&backlog->dev->lock);
 	backlog->id = NULL;
-	/* Those that were refused ignore the event. */
+	/* The event is void for connections that were refused. */
 	list_for_each_entry(ep, &backlog->half_open, queued)
 		iw_mpa_raise(ep, IW_MPA_EV_LISTENER_GONE);
 	list_for_each_entry(ep, &backlog->no_room, queued)
 		iw_mpa_raise(ep, IW_MPA_EV_LISTENER_GONE);
 	spin_unlock(&backlog->dev->lock);
+	cancel_delayed_work_sync(&backlog->look);
 }
 
 /**
  * iw_mpa_backlog_close - drop a reference
- * @backlog: that of a listener which has gone or never came up, or that of an endpoint
+ * @backlog: of a listener that has gone or never came up, or of an endpoint
  */
 void iw_mpa_backlog_close(struct iw_mpa_backlog *backlog)
 {
@@ -113,7 +155,7 @@ static void backlog_remove(struct iw_mpa_ep *ep)
 	ep->queue = IW_MPA_Q_NONE;
 }
 
-/* What it has to yield for tells the two events apart: one that comes late is void. */
+/* There are two events, so that one which comes late is void in the other wait. */
 static void backlog_yield(struct iw_mpa_ep *ep)
 {
 	enum iw_mpa_event event = ep->queue == IW_MPA_Q_LINGER ? IW_MPA_EV_YIELD_LINGER :
@@ -157,21 +199,6 @@ void iw_mpa_backlog_enter(struct iw_mpa_ep *ep, struct iw_mpa_backlog *backlog)
 	spin_unlock(&ep->dev->lock);
 }
 
-/* The ULP has room for an endpoint's Request, or has had enough time to make some. */
-static bool backlog_may_ask(const struct iw_mpa_ep *ep)
-{
-	unsigned int ms = READ_ONCE(ep->config->verdict_timeout_ms) / BACKLOG_PATIENCE;
-	struct iw_mpa_backlog *backlog = ep->backlog;
-
-	lockdep_assert_held(&backlog->dev->lock);
-
-	if (backlog->unanswered < backlog->limit)
-		backlog->allowed = backlog->limit;
-	else if (time_after(jiffies, backlog->moved + msecs_to_jiffies(ms)))
-		backlog->allowed = 2 * backlog->unanswered;
-	return backlog->unanswered < backlog->allowed;
-}
-
 static void backlog_ask(struct iw_mpa_ep *ep)
 {
 	ep->asked = true;
@@ -179,7 +206,7 @@ static void backlog_ask(struct iw_mpa_ep *ep)
 	ep->backlog->moved = jiffies;
 }
 
-/* The ULP was not asked after all, or has one Request less to answer: who waits is not told. */
+/* The ULP was not asked after all, or has one Request less to answer. The next is not told yet. */
 static void backlog_unask(struct iw_mpa_ep *ep)
 {
 	lockdep_assert_held(&ep->dev->lock);
@@ -196,12 +223,12 @@ static void backlog_unask(struct iw_mpa_ep *ep)
  * @ep: responder with a complete Request
  * @listen_id: result: the listener's cm_id, with a reference
  *
- * It is not half-open any more.
+ * The endpoint is not half-open any more.
  *
  * Context: the runner.
  *
- * Return: IW_MPA_EV_NONE if it is; IW_MPA_EV_NO_ROOM if others wait in front of it, or the ULP
- * has no room; IW_MPA_EV_LISTENER_GONE.
+ * Return: IW_MPA_EV_NONE if it is; IW_MPA_EV_NO_ROOM if others wait in front of it, or the ULP has
+ * no room; IW_MPA_EV_LISTENER_GONE.
  */
 enum iw_mpa_event iw_mpa_backlog_turn(struct iw_mpa_ep *ep, struct iw_cm_id **listen_id)
 {
@@ -227,19 +254,7 @@ enum iw_mpa_event iw_mpa_backlog_turn(struct iw_mpa_ep *ep, struct iw_cm_id **li
 	return event;
 }
 
-/* Return: true if a Request waits for room. */
-static bool backlog_raise_room(struct iw_mpa_backlog *backlog)
-{
-	struct iw_mpa_ep *first;
-
-	lockdep_assert_held(&backlog->dev->lock);
-	first = list_first_entry_or_null(&backlog->no_room, struct iw_mpa_ep, queued);
-	if (first && backlog_may_ask(first))
-		iw_mpa_raise(first, IW_MPA_EV_ROOM);
-	return first;
-}
-
-/* Whoever has waited for room leaves its place, and the next one has its turn. */
+/* An endpoint leaves its list. If it waited for room, the next one has its turn. */
 static void backlog_leave_queue(struct iw_mpa_ep *ep)
 {
 	bool had_waited = ep->queue == IW_MPA_Q_ROOM;
@@ -257,7 +272,7 @@ static void backlog_leave_queue(struct iw_mpa_ep *ep)
  */
 void iw_mpa_backlog_asked(struct iw_mpa_ep *ep)
 {
-	/* Others may take it out of a list meanwhile, but only the runner puts it into one. */
+	/* Only the runner puts the endpoint into a list, though others may take it out. */
 	if (data_race(ep->queue) == IW_MPA_Q_NONE)
 		return;
 	spin_lock(&ep->dev->lock);
@@ -278,7 +293,7 @@ static void backlog_end_question(struct iw_mpa_ep *ep)
  * iw_mpa_backlog_answered - the ULP has answered
  * @ep: responder about which it was asked
  *
- * So iw_cm has handled one Request of this listener: it may have room for another, too.
+ * iw_cm has handled this Request, so it may have room for the next one, too.
  *
  * Context: the runner.
  */
@@ -295,7 +310,7 @@ void iw_mpa_backlog_answered(struct iw_mpa_ep *ep)
  *
  * Context: the runner.
  *
- * Return: IW_MPA_EV_NONE
+ * Return: see IW_MPA_ACTIONS().
  */
 enum iw_mpa_event iw_mpa_backlog_queue(struct iw_mpa_ep *ep)
 {
@@ -311,7 +326,7 @@ enum iw_mpa_event iw_mpa_backlog_queue(struct iw_mpa_ep *ep)
 		ep->dev->no_room_count++;
 		list_add_tail(&ep->queued, &backlog->no_room);
 		if (backlog->id && list_is_first(&ep->queued, &backlog->no_room))
-			backlog->blocked(backlog->listener);
+			backlog_look_later(backlog);
 		if (!backlog->id)	/* the listener went while iw_cm was asked */
 			iw_mpa_raise(ep, IW_MPA_EV_LISTENER_GONE);
 	}
@@ -324,8 +339,7 @@ enum iw_mpa_event iw_mpa_backlog_queue(struct iw_mpa_ep *ep)
  * @backlog: its backlog
  * @config: the settings of its network namespace
  *
- * Requests that wait have no deadline but the ULP's, and do not yield. So where some wait, they and
- * those that are half-open have the room of the half-open ones together.
+ * Requests that wait for room do not yield. So while some wait, they count as half-open, too.
  *
  * Context: process.
  *
@@ -346,30 +360,10 @@ bool iw_mpa_backlog_is_full(struct iw_mpa_backlog *backlog, const struct iw_mpa_
 }
 
 /**
- * iw_mpa_backlog_retry - iw_cm or the ULP may have room again
- * @backlog: of a listener
- *
- * Context: process.
- *
- * Return: true if a Request waits for it.
- */
-bool iw_mpa_backlog_retry(struct iw_mpa_backlog *backlog)
-{
-	bool waits;
-
-	if (list_empty_careful(&backlog->no_room))
-		return false;
-	spin_lock(&backlog->dev->lock);
-	waits = backlog_raise_room(backlog);
-	spin_unlock(&backlog->dev->lock);
-	return waits;
-}
-
-/**
- * iw_mpa_backlog_refused - a responder that said no waits for the peer to close
+ * iw_mpa_backlog_refused - a responder has sent a Reject, and waits for the peer to close
  * @ep: responder
  *
- * It counts as half-open, so that Requests do not buy more room than silence does.
+ * It counts as half-open: a client that is rejected gets no more room than a silent one.
  *
  * Context: the runner.
  */
@@ -384,7 +378,7 @@ void iw_mpa_backlog_refused(struct iw_mpa_ep *ep)
 
 /**
  * iw_mpa_backlog_put - an endpoint has nothing to do with its listener any more
- * @ep: endpoint, a responder or not
+ * @ep: endpoint of either role
  *
  * Context: the runner.
  */

@@ -4,6 +4,7 @@
 
 #include <linux/list.h>
 #include <linux/refcount.h>
+#include <linux/workqueue.h>
 
 #include "fsm.h"
 
@@ -11,24 +12,22 @@ struct iw_cm_id;
 struct iw_mpa_config;
 struct iw_mpa_device;
 struct iw_mpa_ep;
-struct iw_mpa_listener;
 
 /**
  * struct iw_mpa_backlog - a listener as its connections see it
  * @ref: the listener's, and one for each live endpoint that came from it
  * @dev: its device, whose lock protects what follows
  * @id: the listener's cm_id, NULL when the listener goes
- * @half_open: endpoints that wait for the MPA Request, or were refused and wait for the
- *	peer to close: the one that does so longest first
+ * @half_open: endpoints that wait for the MPA Request, or after a Reject for the peer to close;
+ *	the oldest first
  * @half_open_count: how many
  * @no_room: endpoints whose Request waits for iw_cm or the ULP to have room, in order
  * @no_room_count: how many
  * @unanswered: endpoints about which the ULP was asked, and has not answered yet
- * @limit: so many of them are normal: the ULP's argument of rdma_listen(), > 0
- * @allowed: so many of them there may be: @limit, or more if the ULP does not answer
+ * @limit: the ULP's argument of rdma_listen(), > 0
+ * @allowed: how large @unanswered may become: @limit, or more if the ULP does not answer
  * @moved: when the ULP was last asked or has last answered, in jiffies
- * @blocked: called when the first of @no_room comes, with the device's lock held
- * @listener: for @blocked; valid while @id is
+ * @look: looks whether there is room for the first of @no_room
  */
 struct iw_mpa_backlog {
 	refcount_t		ref;
@@ -42,14 +41,11 @@ struct iw_mpa_backlog {
 	unsigned int		limit;
 	unsigned int		allowed;
 	unsigned long		moved;
-	void			(*blocked)(struct iw_mpa_listener *listener);
-	struct iw_mpa_listener	*listener;
+	struct delayed_work	look;
 };
 
 struct iw_mpa_backlog *iw_mpa_backlog_open(struct iw_mpa_device *dev, struct iw_cm_id *id,
-					   unsigned int limit,
-					   void (*blocked)(struct iw_mpa_listener *listener),
-					   struct iw_mpa_listener *listener);
+					   unsigned int limit);
 void iw_mpa_backlog_stop(struct iw_mpa_backlog *backlog);
 void iw_mpa_backlog_close(struct iw_mpa_backlog *backlog);
 void iw_mpa_backlog_enter(struct iw_mpa_ep *ep, struct iw_mpa_backlog *backlog);
@@ -59,7 +55,6 @@ void iw_mpa_backlog_answered(struct iw_mpa_ep *ep);
 enum iw_mpa_event iw_mpa_backlog_queue(struct iw_mpa_ep *ep);
 void iw_mpa_backlog_refused(struct iw_mpa_ep *ep);
 void iw_mpa_backlog_put(struct iw_mpa_ep *ep);
-bool iw_mpa_backlog_retry(struct iw_mpa_backlog *backlog);
 bool iw_mpa_backlog_is_full(struct iw_mpa_backlog *backlog, const struct iw_mpa_config *config);
 
 #endif /* _IW_MPA_BACKLOG_H */

@@ -92,8 +92,8 @@ static bool config_has_port(const unsigned long *ports, u16 local, u16 remote)
  * @local_port: its own port, host order
  * @remote_port: the peer's, host order
  *
- * RFC 6581 5: to be had per application, which ports stand for. The narrower
- * setting wins: port, device, network namespace.
+ * RFC 6581 5 asks for a choice per application: here a port stands for an application. The port
+ * decides first, then the device, then the network namespace.
  *
  * Return: true for the peer-to-peer model.
  */
@@ -131,7 +131,7 @@ static int config_alloc(struct config_net *cn)
 	return -ENOMEM;
 }
 
-/* A macro since Linux 6.6, where the number counts; before, the empty entry does. */
+/* Since Linux 6.6 the number of entries ends the table; before, the empty entry does. */
 #ifdef register_net_sysctl
 #define config_register register_net_sysctl_sz
 #else
@@ -151,8 +151,7 @@ static int config_net_init(struct net *net)
 	for (entry = cn->table; entry->procname; entry++)
 		entry->data = (void *)&cn->config + (unsigned long)entry->data;
 
-	cn->header = config_register(net, "net/iw_mpa", cn->table,
-				     ARRAY_SIZE(config_table) - 1);
+	cn->header = config_register(net, "net/iw_mpa", cn->table, ARRAY_SIZE(config_table) - 1);
 	if (!cn->header) {
 		config_free(cn);
 		return -ENOMEM;

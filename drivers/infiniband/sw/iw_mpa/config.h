@@ -73,7 +73,7 @@ struct net;
 struct iw_mpa_config {
 #define MEMBER_UINT(name, min, max, value)	unsigned int name;
 #define MEMBER_U8(name, min, max, value)		u8 name;
-#define MEMBER_PORTS(name)			typeof(unsigned long *) name;
+#define MEMBER_PORTS(name)			unsigned long *(name);
 	IW_MPA_SETTINGS(MEMBER_UINT, MEMBER_U8, MEMBER_PORTS)
 #undef MEMBER_UINT
 #undef MEMBER_U8

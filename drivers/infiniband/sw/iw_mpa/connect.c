@@ -12,9 +12,8 @@
 #include <rdma/ib_verbs.h>
 #include <rdma/iw_cm.h>
 
-/* By the application's ports, not by those that a port mapper put in their place. */
-static bool connect_peer_to_peer(const struct iw_mpa_ep *ep,
-				 struct iw_cm_id *id)
+/* The ports of the application count, not those that a port mapper has put in their place. */
+static bool connect_peer_to_peer(const struct iw_mpa_ep *ep, struct iw_cm_id *id)
 {
 	u16 local = ntohs(*iw_mpa_addr_port(iw_mpa_addr(&id->local_addr)));
 	u16 remote = ntohs(*iw_mpa_addr_port(iw_mpa_addr(&id->remote_addr)));
@@ -25,8 +24,8 @@ static bool connect_peer_to_peer(const struct iw_mpa_ep *ep,
 }
 
 /*
- * A second try, with revision 1, has what the first has left of the time for TCP and the Reply:
- * a program that ends waits for its connection, and not twice.
+ * A second try, with revision 1, gets what the first has left of the time for TCP and the Reply: a
+ * program that ends waits for its connection, and must not wait twice as long.
  */
 static unsigned long connect_deadline(const struct iw_mpa_ep *ep)
 {
@@ -41,11 +40,11 @@ static unsigned long connect_deadline(const struct iw_mpa_ep *ep)
  *
  * Context: process; does not wait for the peer.
  *
- * Return: 0, then exactly one CONNECT_REPLY follows, maybe before the return; or a
- * negative errno, then no event follows: -EINVAL for private data that is too
- * long, for a QP that does not exist and, with strict_ird_ord, for depths above
- * the device's; -EBUSY if the QP has a connection; -EADDRINUSE if TCP uses the
- * source port and may not choose another; -ENETUNREACH and others of TCP; -ENODEV;
+ * Return: 0, then exactly one CONNECT_REPLY follows, maybe before the return; or a negative errno,
+ * then no event follows: -EINVAL for private data that is too long, for a QP that does not exist
+ * and, with strict_ird_ord, for depths above the device's; -EBUSY if the QP has a connection;
+ * -EADDRINUSE if TCP uses the source port and may not choose another; -ENETUNREACH and others of
+ * TCP; -ENODEV;
  * -ENOMEM.
  */
 int iw_mpa_connect(struct iw_cm_id *id, struct iw_cm_conn_param *param)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Devices: a driver comes, is checked, and goes. */
+/* Devices: drivers register and unregister them; their attributes in sysfs. */
 
 #include "device.h"
 #include "config.h"
@@ -39,18 +39,18 @@ static const char *device_check(const struct ib_device *ibdev,
 
 /**
  * iw_mpa_register_device - have a device's connections managed
- * @ibdev: the device, with iw_get_qp, iw_add_ref and iw_rem_ref set; call
- *	ib_set_device_ops() with &iw_mpa_ib_device_ops for the others
+ * @ibdev: the device, with iw_get_qp, iw_add_ref and iw_rem_ref set; call ib_set_device_ops() with
+ *	&iw_mpa_ib_device_ops for the others
  * @netdev: its network device, held until iw_mpa_unregister_device()
  * @ops: the driver's half; must stay
  * @attr: what the device can do; copied
  *
- * Before ib_register_device(), since listeners come from within it.
+ * A driver calls this before ib_register_device(), since listeners come from within that.
  *
  * Context: process.
  *
- * Return: 0; -EINVAL, with a message that says what is missing; -EEXIST if @ibdev
- * is registered; -ENOMEM.
+ * Return: 0; -EINVAL, with a message that says what is missing; -EEXIST if @ibdev is registered;
+ * -ENOMEM.
  */
 int iw_mpa_register_device(struct ib_device *ibdev, struct net_device *netdev,
 			   const struct iw_mpa_driver_ops *ops,
@@ -107,7 +107,7 @@ static void device_end_endpoint(struct iw_mpa_ep *ep, void *dev)
 		iw_mpa_raise(ep, IW_MPA_EV_DEV_GONE);
 }
 
-/* One that is established meanwhile is ended, too. */
+/* A connection that is established meanwhile ends, too. */
 static void device_end_new_endpoint(struct iw_mpa_ep *ep, void *dev)
 {
 	if (ep->dev == dev && iw_mpa_fsm_comes_up(READ_ONCE(ep->state)))
@@ -119,23 +119,25 @@ static void device_end_endpoints(struct iw_mpa_device *dev,
 {
 	unsigned int i;
 
-	/* Pairs with iw_mpa_ep_register() */
+	/*
+	 * Pairs with iw_mpa_ep_register(). Nobody needs a reference on the endpoints:
+	 * iw_mpa_raise() queues work only for those that are live.
+	 */
 	WRITE_ONCE(dev->dying, true);
 	for (i = 0; i < IW_MPA_EP_BUCKETS; i++)
 		iw_mpa_ep_look(i, end, dev);
 }
 
 /*
- * When a device goes, the RDMA core first has its clients let go of it, the last one first.
- * rdma_cm then destroys its cm_ids, and iw_cm waits for each that is coming up: as long as the
- * peer is silent, that is for minutes if an administrator has set so. Only then are QPs destroyed,
- * and the driver is told. So the library is a client, too, and ends those connections at once; none
- * comes up any more. Those that are established end as their ULPs end them. This works where
- * rdma_cm was loaded before the library, and for ULPs that are no clients themselves: one that is,
- * and was loaded later, is told before the library is, and may wait.
+ * When a device goes the RDMA core removes it from its clients, in the reverse order of their
+ * registration. rdma_cm then destroys its cm_ids, and iw_cm waits for each connection that is
+ * coming up. With a silent peer this may take minutes. Only then QPs are destroyed and the driver
+ * is told. So the library is a client, too: it ends the connections that are coming up at once, and
+ * refuses new ones. Established connections end when their ULPs end them. A client that was
+ * registered after the library is told before the library is, and may still wait: so rdma_cm is
+ * loaded first.
  *
- * A device that is moved to another network namespace is taken from its clients, too, and given to
- * them anew.
+ * If a device is moved to another network namespace it is removed from its clients and added again.
  */
 static int device_client_add(struct ib_device *ibdev)
 {
@@ -184,10 +186,10 @@ void iw_mpa_device_exit(void)
  * iw_mpa_unregister_device - let go of a device
  * @ibdev: the device, registered or not
  *
- * From dealloc_driver or after ib_unregister_device(): iw_cm must not call in any
- * more. First stop: no new endpoint, an event to each that lives. Then wait until
- * each has retired. After return no op runs, and no socket of the device is open, nor one of a
- * TCP connection that the driver has not released.
+ * A driver calls this from dealloc_driver or after ib_unregister_device(), when iw_cm does not call
+ * any more. The library refuses new connections, ends those that live, and waits for them. After
+ * return no op runs and no socket of the device is open, also none of a TCP connection that the
+ * device had taken over.
  *
  * Context: process, sleeps; no lock that an op takes may be held.
  */
@@ -219,8 +221,7 @@ static const char * const device_choices[] = {
 	[IW_MPA_CHOICE_ON]	= "1",
 };
 
-static ssize_t peer_to_peer_show(struct device *device,
-				 struct device_attribute *attr, char *buf)
+static ssize_t peer_to_peer_show(struct device *device, struct device_attribute *attr, char *buf)
 {
 	struct ib_device *ibdev = rdma_device_to_ibdev(device);
 	struct iw_mpa_device *dev = iw_mpa_device_get(ibdev);

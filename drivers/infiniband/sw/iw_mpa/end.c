@@ -47,8 +47,8 @@ static bool end_orderly_end_fails(enum iw_mpa_state state, enum iw_mpa_event eve
 }
 
 /*
- * The log is for administrators. It does not name what a ULP at either end wanted, a port on
- * which nobody listens, and a client that says nothing, as port scanners do.
+ * The log is for administrators. It does not name what a ULP at either end wanted, a port on which
+ * nobody listens, and a client that says nothing, as port scanners do.
  */
 static bool end_is_news(const struct iw_mpa_ep *ep)
 {

@@ -17,15 +17,15 @@ static atomic_long_t ep_last_id = ATOMIC_LONG_INIT(-1);
 /**
  * iw_mpa_new_id - a number for a connection or a listener
  *
- * Return: an odd number. Where a long has 32 bits it may be that of a connection which is
- * 2^31 older: iw_mpa_ep_register() then takes another one.
+ * Return: an odd number. Where a long has 32 bits the numbers begin again after 2^31 connections:
+ * iw_mpa_ep_register() then skips a number that is in use.
  */
 unsigned long iw_mpa_new_id(void)
 {
 	return atomic_long_add_return(2, &ep_last_id);
 }
 
-/* Numbers are given one after the other: they need no hash function. */
+/* Numbers are consecutive, so they fill the buckets evenly without a hash function. */
 static struct hlist_bl_head *ep_bucket(unsigned long id)
 {
 	return &ep_table[(id >> 1) % IW_MPA_EP_BUCKETS];
@@ -79,7 +79,7 @@ static void ep_init_local(struct iw_mpa_ep *ep)
 	local->max_ord = attr->max_ord;
 	local->ird = attr->max_ird;
 	local->ord = attr->max_ord;
-	/* The setting is for what we offer; a Request may have any revision that we know. */
+	/* The setting limits what is offered. A responder takes each revision that it knows. */
 	local->rev = ep->initiator ? READ_ONCE(config->mpa_rev) : IW_MPA_REV_2;
 	local->rtr_send = attr->rtr_send;
 	local->rtr_accept = attr->rtr_accept;
@@ -91,7 +91,7 @@ static void ep_init_local(struct iw_mpa_ep *ep)
 	local->strict = READ_ONCE(config->strict_ird_ord);
 }
 
-/* Those who speak to one world each have a copy for their trace events. */
+/* upcall.c and offload.c do not know the endpoint: they have copies for their trace events. */
 static void ep_set_id(struct iw_mpa_ep *ep, unsigned long id)
 {
 	ep->id = id;
@@ -107,8 +107,8 @@ static void ep_set_id(struct iw_mpa_ep *ep, unsigned long id)
  * @request_pd: initiator: private data for the Request, copied; else NULL
  * @request_pd_len: its length
  *
- * The caller has the only reference, and calls iw_mpa_event_setup(), which makes it the runner.
- * Nobody else knows the endpoint before iw_mpa_ep_register().
+ * The caller has the only reference. It then calls iw_mpa_event_setup(), which makes it the runner,
+ * and iw_mpa_ep_register(), which makes the endpoint known.
  *
  * Context: process, sleeps.
  *
@@ -157,10 +157,10 @@ static bool ep_id_is_taken(struct hlist_bl_head *bucket, unsigned long id)
 }
 
 /**
- * iw_mpa_ep_register - make an endpoint live: known to all
+ * iw_mpa_ep_register - make an endpoint live
  * @ep: new endpoint
  *
- * From now on the state machine has to come to RELEASE.
+ * From now on others find the endpoint, and the state machine has to come to RELEASE.
  *
  * Context: process.
  *
@@ -178,9 +178,9 @@ int iw_mpa_ep_register(struct iw_mpa_ep *ep)
 	hlist_bl_add_head_rcu(&ep->registered, bucket);
 	hlist_bl_unlock(bucket);
 	/*
-	 * Who removes the device says so first, and then has the lock of every bucket and looks
-	 * into it, see iw_mpa_ep_look(): either it finds the endpoint there, or it had
-	 * the lock before us, and we read what it has said.
+	 * Whoever removes the device sets @dying before it takes the lock of each bucket, in
+	 * iw_mpa_ep_look(). Either it finds this endpoint in the bucket, or it had the lock before:
+	 * then @dying is seen here.
 	 */
 	if (!READ_ONCE(dev->dying))
 		return 0;
@@ -213,7 +213,7 @@ static struct iw_mpa_ep *ep_find(struct hlist_bl_head *bucket, unsigned long id,
 
 	rcu_read_lock();
 	hlist_bl_for_each_entry_rcu(ep, node, bucket, registered) {
-		/* Pairs with upcall.c. While an endpoint holds its cm_id no other has the address. */
+		/* Pairs with upcall.c. No other cm_id has the address while this one is held. */
 		if (ep->id != id && (!cm_id || READ_ONCE(ep->up.cm_id) != cm_id))
 			continue;
 		if (kref_get_unless_zero(&ep->ref)) {
@@ -242,7 +242,7 @@ struct iw_mpa_ep *iw_mpa_ep_find(unsigned long id)
  * iw_mpa_ep_find_cm_id - the endpoint that raises events for a cm_id
  * @id: the cm_id
  *
- * All endpoints are looked at: only a ULP that answers twice costs that.
+ * This looks at all endpoints. It is called only if a ULP answers twice.
  *
  * Context: process, may sleep.
  *
@@ -263,19 +263,17 @@ struct iw_mpa_ep *iw_mpa_ep_find_cm_id(const struct iw_cm_id *id)
 /**
  * iw_mpa_ep_look - look at the endpoints of one bucket of the table
  * @bucket: its number, below IW_MPA_EP_BUCKETS
- * @look: is called for each; must not sleep. Within the call the memory of the endpoint and of its
- *	device stays, but both may be on their way out
+ * @look: is called for each endpoint; must not sleep. The memory of endpoint and device stays
+ *	within the call, but both may be on their way out
  * @arg: for @look
  *
- * The lock of the bucket orders this with iw_mpa_ep_register(): an endpoint is found, or whoever
- * registers it reads what the caller has written before. The lock is a bit, within which nobody
- * may take a spinlock, as those of PREEMPT_RT sleep. So the lock is released before the first
- * call. An endpoint that goes meanwhile is looked at or not.
+ * The lock of the bucket orders this with iw_mpa_ep_register(): an endpoint that is not found sees
+ * what the caller has written before. The lock is a bit spinlock, within which no other lock can be
+ * taken with PREEMPT_RT. So it is released before @look is called.
  *
  * Context: process.
  */
-void iw_mpa_ep_look(unsigned int bucket, void (*look)(struct iw_mpa_ep *ep, void *arg),
-		    void *arg)
+void iw_mpa_ep_look(unsigned int bucket, void (*look)(struct iw_mpa_ep *ep, void *arg), void *arg)
 {
 	struct hlist_bl_node *node;
 	struct iw_mpa_ep *ep;

@@ -23,7 +23,7 @@ struct iw_mpa_backlog;
 struct iw_mpa_config;
 struct iw_mpa_device;
 
-/* Room for most peers' frame. With it a responder takes no more than 512 octets. */
+/* Room for the frames of most peers. A responder's endpoint then takes 512 octets at most. */
 #define IW_MPA_EP_FRAME		40
 
 /**
@@ -71,34 +71,34 @@ struct iw_mpa_call {
  * @initiator: local role
  * @born: when it came to be, in jiffies
  *
- * @lock: event.c's: protects @events, @busy, @found, @awaited, @deadline, setting @timer, and
- *	writing @state; taken in softirq
+ * @lock: for event.c alone: protects @events, @busy, @found, @awaited, @deadline, setting @timer,
+ *	and writing @state; taken in softirq
  * @events: set of events raised and not yet handled
  * @state: written by the runner only
  * @busy: somebody is the runner
- * @found: what a runner in atomic context has left to the work item, which is the runner then; or
- *	IW_MPA_EV_NONE
+ * @found: event that a runner in atomic context has left to the work item, which is the runner
+ *	then; or IW_MPA_EV_NONE
  * @awaited: somebody waits for the runner to finish
  * @deadline: when the wait in the state ends, in jiffies; 0 if never
- * @try_until: when an initiator must have a Reply, and a responder room in iw_cm, in
- *	jiffies, however often they try; 0 before the first try
+ * @try_until: deadline of all tries together, in jiffies: an initiator's for a Reply, a responder's
+ *	for room in iw_cm; 0 before the first try
  * @timer: raises TIMED_OUT at @deadline; may fire before
  * @work: runs the endpoint
  *
  * @backlog: responder: its listener's; held while the endpoint is live
  * @queue: in which list of @backlog it is; under the device's lock
- * @queued: in that list; likewise
- * @queued_dev: half-open: in the device's list of all that are; likewise
- * @asked: the ULP was asked about it, and has not answered; under the device's lock
- * @rcu: for who has its number, and takes a reference if there is one left; when there
- *	is none it is in no list
+ * @queued: entry in that list; under the device's lock
+ * @queued_dev: half-open: entry in the device's list; under the device's lock
+ * @asked: the ULP was asked, and has not answered; under the device's lock
+ * @rcu: frees the memory after a grace period, for those who find the endpoint in the table. An
+ *	endpoint without references is in no list, so @queued_dev is free
  *
  * @sock: its TCP socket
  * @up: its line to iw_cm
  * @off: its line to the driver
  * @tuple: its addresses, for people; family 0 until they are known
  * @call: the ULP's call that is being handled, or NULL
- * @reason: why it ended, or ends; the first cause counts, but for an orderly end that fails
+ * @reason: why the connection ended or ends; the first cause counts, except if an orderly end fails
  * @repeats: how often the RTR message was repeated
  * @fallback: a v2 Request may be tried again with v1
  * @err: the errno behind @reason, for people, or 0
@@ -110,23 +110,22 @@ struct iw_mpa_call {
  * @peer: the frame received; its private data is in @reader's buffer
  * @params: what was agreed
  * @reader: collects the peer's frame
- * @request_out: TCP has taken the Request
- * @request_sent: so many octets of it
+ * @request_out: TCP has taken the whole Request
+ * @request_sent: octets of the Request that TCP has taken
  * @request_pd_len: length of @request_pd
- * @frame: of @reader, unless the peer's frame is longer
- * @request_pd: of the initiator: the ULP's private data
+ * @frame: buffer of @reader, unless the peer's frame is longer
+ * @request_pd: initiator: the ULP's private data for the Request
  *
- * Running: whoever handles an endpoint's events is its runner. There is one at a
- * time, in process context: the work item, or iw_connect, iw_accept, iw_reject
- * and a listener's work item, which need no hop to it. Socket callbacks,
- * timers and drivers only raise events. There is one exception: a driver that can be called
- * anywhere is told within iw_mpa_first_fpdu() that it may send, and so is iw_cm. What the
- * runner does is done without a lock; an event that comes meanwhile waits in @events, and
- * the runner looks for it before it ceases to be the runner. Fields without another rule
- * belong to it.
+ * Whoever handles an endpoint's events is its runner. There is one runner at a time, in process
+ * context: the work item, or iw_connect, iw_accept, iw_reject or a listener's work item, so that no
+ * hop to the endpoint's work item is needed. Socket callbacks, timers and drivers only raise
+ * events. There is one exception: iw_mpa_first_fpdu() is the runner in any context, if the driver's
+ * open_tx does not sleep. The runner holds no lock. An event that comes meanwhile waits in @events,
+ * and the runner looks for it before it ceases to be the runner. Fields without another rule belong
+ * to the runner.
  *
- * Lock order: sk_callback_lock, or the device's lock; then @lock, which is a leaf. The lock of a
- * bucket of the table is a leaf, too.
+ * Lock order: sk_callback_lock, or the device's lock, before @lock. @lock and the lock of a bucket
+ * of the table are leaves.
  */
 struct iw_mpa_ep {
 	unsigned long		id;

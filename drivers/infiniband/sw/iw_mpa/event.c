@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What has happened to an endpoint, and who handles it: events, the timer, and the one runner at
- * a time. Nobody else takes the endpoint's lock.
+ * The events of an endpoint, its timer, and its runner, who handles the events. There is one runner
+ * at a time. Only this file takes the endpoint's lock.
  *
- * Events are bits: nothing is allocated for one, so none is lost. Whoever raises one while there
- * is no runner queues the work item. The runner looks for further events before it ceases to be
- * the runner, under the same lock, so each event meets a runner.
+ * An event is a bit: nothing is allocated for it, so no event is lost. Whoever raises an event
+ * while there is no runner queues the work item. A runner looks for further events before it ceases
+ * to be the runner, under the lock. So each event meets a runner.
  *
- * The first FPDU is handled where it is found, if nothing is in front of it and its cell can be
- * done there: the responder's ULP waits for it, and is told one hop earlier. That runner is in any
- * context. It handles one event, and leaves the rest to the work item.
+ * The first FPDU is handled where the driver finds it, if no other event waits and its actions need
+ * no process context. The responder's ULP, which waits for the FPDU, is then told one hop earlier.
+ * Such a runner may be in any context. It handles this event alone, and leaves what follows to the
+ * work item.
  */
 
 #include "event.h"
@@ -39,8 +40,8 @@ static void event_queue_work(struct iw_mpa_ep *ep)
  * @ep: endpoint
  * @event: of IW_MPA_RAISED_EVENTS
  *
- * It is handled soon, once, after those raised before that are listed in front of it; or never
- * if it is void by then.
+ * Of several events that wait the first in the list is handled first. An event that has no cell in
+ * the state is dropped.
  *
  * Context: any.
  */
@@ -58,9 +59,9 @@ void iw_mpa_raise(struct iw_mpa_ep *ep, enum iw_mpa_event event)
 }
 
 /*
- * Few waits last until their deadline, and to set a timer costs more than to find, when it fires,
- * that it is not due. So it is only ever moved ahead, and only when the runner leaves the endpoint
- * to wait: a state that it merely passes through sets none.
+ * Few waits last until their deadline. To set a timer costs more than to find that it fires too
+ * early. So the timer is moved only if it would fire too late, and only when the runner leaves the
+ * endpoint to wait.
  */
 static void event_arm(struct iw_mpa_ep *ep)
 {
@@ -73,8 +74,8 @@ static void event_arm(struct iw_mpa_ep *ep)
 }
 
 /*
- * Become the runner for an event that has just been found. What was raised before goes first, in
- * the work item. A driver whose open_tx may sleep has to be called from there, too.
+ * Become the runner for an event where it is found. The work item has to be the runner if other
+ * events wait, since they go first, and if the driver's open_tx may sleep.
  */
 static bool event_claim_prompt(struct iw_mpa_ep *ep, enum iw_mpa_event event)
 {
@@ -91,8 +92,9 @@ static bool event_claim_prompt(struct iw_mpa_ep *ep, enum iw_mpa_event event)
 }
 
 /*
- * Cease to be such a runner. What was found on the way is the work item's, which becomes the
- * runner: so nobody else is between. Nobody waits for this runner: no question is open.
+ * Cease to be that runner. If an action has found an event, @busy stays set until the work item has
+ * taken the event: so nobody else becomes the runner before. No question is open, so no
+ * iw_mpa_event_claim() waits.
  */
 static void event_leave(struct iw_mpa_ep *ep, enum iw_mpa_event found)
 {
@@ -127,9 +129,9 @@ static void event_timeout(struct timer_list *timer)
 }
 
 /*
- * The next event to handle. An event that is void in the state is dropped without a runner, lest
- * iw_accept finds a runner where nothing happens; so is that of a timer that was set again, or
- * for another state, and fired late.
+ * The next event to handle. Events without a cell in the state are dropped here, so that iw_accept
+ * never meets a runner that has nothing to do. TIMED_OUT is dropped, too, if a timer that was set
+ * before has fired late.
  */
 static enum iw_mpa_event event_pop(struct iw_mpa_ep *ep)
 {
@@ -208,7 +210,7 @@ static void iw_mpa_run_work(struct work_struct *work)
 	iw_mpa_event_run(ep, event_next(ep, false));
 }
 
-/* Did it come to a decision? Then @claimed tells which. */
+/* Return: true if the claim is decided, as @claimed says; false if the caller has to wait. */
 static bool event_try_claim(struct iw_mpa_ep *ep, enum iw_mpa_event event, bool *claimed)
 {
 	bool decided = true;
@@ -230,13 +232,13 @@ static bool event_try_claim(struct iw_mpa_ep *ep, enum iw_mpa_event event, bool 
  * @ep: endpoint, on which the caller has a reference
  * @event: the answer
  *
- * On another CPU the ULP may answer before the upcall has returned that asked it. Then this waits
- * for the runner, who waits for nobody meanwhile: see iw_mpa_fsm_is_question().
+ * The ULP may answer on another CPU before the upcall with the question has returned. Then this
+ * waits for the runner, which itself waits for nobody: see iw_mpa_fsm_is_question().
  *
  * Context: process, may sleep.
  *
  * Return: true if the caller is the runner now, and @event has a cell in the state; false if the
- * answer is late: the question is not open any more.
+ * question is not open any more.
  */
 bool iw_mpa_event_claim(struct iw_mpa_ep *ep, enum iw_mpa_event event)
 {
@@ -261,8 +263,8 @@ bool iw_mpa_event_is_raised(struct iw_mpa_ep *ep, enum iw_mpa_event event)
 }
 
 /**
- * iw_mpa_event_forget_tcp - drop what a socket that is gone has reported
- * @ep: endpoint, its socket released
+ * iw_mpa_event_forget_tcp - drop the events of a socket that was released
+ * @ep: endpoint without a socket
  *
  * Context: the runner.
  */
@@ -332,7 +334,10 @@ static struct iw_mpa_ep *ep_of(struct iw_mpa_sock *ms)
 	return container_of(ms, struct iw_mpa_ep, sock);
 }
 
-/* With Fast Open a responder may have the Request before TCP is connected: that is no news then. */
+/*
+ * With Fast Open a responder has a socket, and maybe the Request, before TCP is connected. Then
+ * nothing waits for this event.
+ */
 static void event_sock_connected(struct iw_mpa_sock *ms)
 {
 	struct iw_mpa_ep *ep = ep_of(ms);
@@ -370,9 +375,9 @@ const struct iw_mpa_sock_ops iw_mpa_event_sock_ops = {
  * iw_mpa_first_fpdu - the driver has validated one whole FPDU
  * @ep: endpoint, from the hand-off
  *
- * Opens a responder's TX and, in the peer-to-peer model, completes its accept
- * (RFC 5044 7.1.2, RFC 6581 9.2). Later calls are void. With IW_MPA_CAP_ATOMIC_OPEN open_tx may
- * be called before the return.
+ * Opens a responder's TX and, in the peer-to-peer model, completes its accept (RFC 5044 7.1.2, RFC
+ * 6581 9.2). Later calls are void. With IW_MPA_CAP_ATOMIC_OPEN open_tx may be called before the
+ * return.
  *
  * Context: any, also the driver's socket callbacks.
  */
@@ -389,8 +394,8 @@ EXPORT_SYMBOL_GPL(iw_mpa_first_fpdu);
  * iw_mpa_stream_down - the driver cannot go on with the stream
  * @ep: endpoint, from the hand-off
  *
- * After an FPDU that is in error, a Terminate message received or sent, or a TCP
- * error that the device found. stop() follows, then FIN, and the ULP's event.
+ * The reason is an FPDU in error, a Terminate message received or sent, or an error of TCP that the
+ * device found. stop() follows, then FIN, and the ULP's event.
  *
  * Context: any.
  */
@@ -403,11 +408,10 @@ EXPORT_SYMBOL_GPL(iw_mpa_stream_down);
 /**
  * iw_mpa_peer_closed - the device found the peer's FIN, or that TCP has failed
  * @ep: endpoint of a connection that the device has taken over, from prepare until stop
- * @err: 0: FIN, and all in front of it is handled; else a positive errno as in sk_err:
- *	ECONNRESET, ETIMEDOUT and the like
+ * @err: 0: FIN, and all in front of it is handled; else a positive errno as in sk_err: ECONNRESET,
+ *	ETIMEDOUT and the like
  *
- * For the host's TCP sees neither. After FIN finish_tx and stop() follow, after an error stop()
- * alone.
+ * The host's TCP sees neither. After FIN, finish_tx and stop() follow; after an error stop() alone.
  *
  * Context: any.
  */
@@ -425,7 +429,8 @@ EXPORT_SYMBOL_GPL(iw_mpa_peer_closed);
  * @ep: endpoint, from the hand-off
  * @abrupt: at once; else what the ULP has posted goes out first, if the driver has finish_tx
  *
- * From modify_qp: to ERR is abrupt, to SQD is not. stop() follows, and the ULP's event.
+ * A driver calls this from modify_qp: a change to ERR is abrupt, one to SQD is not. stop() follows,
+ * and the ULP's event.
  *
  * Context: any; never waits, so the QP's locks may be held.
  */

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The FPDUs of the startup phase: the zero-length RTR messages (RFC 6581 9.2)
- * and the Terminate message (RFC 5040 4.8, RFC 6581 8), each one unsegmented
- * RDMAP message, without Markers.
+ * The FPDUs of the startup phase: zero-length RTR messages (RFC 6581 9.2) and the Terminate message
+ * (RFC 5040 4.8, RFC 6581 8). Each is one unsegmented RDMAP message, without Markers.
  */
 
 #include <rdma/iw_mpa_proto.h>
@@ -63,7 +62,7 @@ struct fpdu_term {
 	u8			reserved;
 } __packed;
 
-/* RFC 5044 4.4: the CRC field is there, and may hold anything, when CRC is off. */
+/* RFC 5044 4.4: without CRC the field is there, too, and may have any value. */
 static size_t fpdu_seal(u8 *fpdu, size_t len, bool crc)
 {
 	__be16 ulpdu_len = cpu_to_be16(len - 2);
@@ -121,7 +120,7 @@ static size_t fpdu_rtr_send(u8 *fpdu, bool crc)
  * @crc: fill the CRC field
  * @fpdu: room for the FPDU; written in whole
  *
- * For drivers whose device does not make the message itself.
+ * This is for drivers whose device does not make the message.
  *
  * Return: octets of the FPDU, 0 if @rtr is not one RTR type.
  */

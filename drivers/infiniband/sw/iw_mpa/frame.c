@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * MPA Request and Reply: octets to struct and back, and the reader that
- * collects a frame from a stream (RFC 5044 7.1.1, RFC 6581 6 and 9).
+ * MPA Request and Reply: octets to struct and back, and the reader, which collects a frame from a
+ * stream (RFC 5044 7.1.1, RFC 6581 6 and 9).
  */
 
 #include <rdma/iw_mpa_proto.h>
@@ -19,8 +19,8 @@ static const char *frame_key(bool reply)
 }
 
 /*
- * Whatever of the key has come must be right, so garbage is known as early as can
- * be. Only the peer's having our own role takes the whole key to know.
+ * Each octet of the key that has come must be right: so garbage is found as early as possible. That
+ * the peer has the role of this end is known when the whole key has come.
  */
 static enum iw_mpa_reason frame_check_key(const u8 *buf, size_t len, bool reply)
 {
@@ -56,8 +56,8 @@ static enum iw_mpa_reason frame_check_hdr(const struct iw_mpa_hdr *hdr)
  * iw_mpa_reader_init - start to collect a frame
  * @rd: reader
  * @reply: expect an MPA Reply if true, an MPA Request if false
- * @buf: where to; aligned for &struct iw_mpa_hdr, room for IW_MPA_FRAME_MAX octets,
- *	or for IW_MPA_HDR_SIZE if it is replaced when the reader asks for more
+ * @buf: for the frame; aligned for &struct iw_mpa_hdr, room for IW_MPA_FRAME_MAX octets, or for
+ *	IW_MPA_HDR_SIZE if the caller replaces it when the reader asks for more
  */
 void iw_mpa_reader_init(struct iw_mpa_reader *rd, bool reply, void *buf)
 {
@@ -68,44 +68,7 @@ void iw_mpa_reader_init(struct iw_mpa_reader *rd, bool reply, void *buf)
 }
 EXPORT_SYMBOL_GPL(iw_mpa_reader_init);
 
-/**
- * iw_mpa_reader_advance - account for octets put at iw_mpa_reader_pos()
- * @rd: reader
- * @len: octets, 1..iw_mpa_reader_want()
- *
- * The result does not depend on how the frame was split.
- *
- * Return: IW_MPA_R_OK while the frame may still turn out well, or why it cannot:
- * BAD_KEY, SAME_ROLE, BAD_REV, BAD_PD_LENGTH, SHORT_ENHANCED; LOCAL if @len is
- * out of range.
- */
-enum iw_mpa_reason iw_mpa_reader_advance(struct iw_mpa_reader *rd, size_t len)
-{
-	const struct iw_mpa_hdr *hdr = (const struct iw_mpa_hdr *)rd->buf;
-	bool in_hdr = rd->have < IW_MPA_HDR_SIZE;
-	enum iw_mpa_reason reason;
-
-	BUILD_BUG_ON(sizeof(*hdr) != IW_MPA_HDR_SIZE);
-
-	if (len > rd->need)
-		return IW_MPA_R_LOCAL;
-	rd->have += len;
-	rd->need -= len;
-	if (!in_hdr)
-		return IW_MPA_R_OK;
-
-	reason = frame_check_key(rd->buf, rd->have, rd->reply);
-	if (reason || rd->need)
-		return reason;
-
-	reason = frame_check_hdr(hdr);
-	if (!reason)
-		rd->need = be16_to_cpu(hdr->pd_length);
-	return reason;
-}
-EXPORT_SYMBOL_GPL(iw_mpa_reader_advance);
-
-/* Once it is known why a frame is bad, that is what it is for good. */
+/* What has come decides: a frame that is bad stays bad, for the same reason. */
 static enum iw_mpa_reason reader_verdict(const struct iw_mpa_reader *rd)
 {
 	enum iw_mpa_reason reason = frame_check_key(rd->buf, rd->have, rd->reply);
@@ -117,29 +80,40 @@ static enum iw_mpa_reason reader_verdict(const struct iw_mpa_reader *rd)
 
 /**
  * iw_mpa_reader_feed - take what belongs to the frame out of a buffer
- * @rd: reader, with room for the whole frame
- * @octets: what has come, in the driver's buffer
- * @len: how much of it
- * @reason: result: IW_MPA_R_OK while the frame may still turn out well, or why it
- *	cannot, as with iw_mpa_reader_advance()
+ * @rd: reader, with room for iw_mpa_reader_want() octets at least
+ * @octets: the driver's buffer
+ * @len: octets in the buffer
+ * @reason: result: IW_MPA_R_OK while the frame may still turn out well, or why it cannot: BAD_KEY,
+ *	SAME_ROLE, BAD_REV, BAD_PD_LENGTH, SHORT_ENHANCED
  *
- * A reader that knows why its frame is bad says so again, and takes nothing more.
+ * The result does not depend on how the frame was split. If the frame is bad a further call gives
+ * the same reason, and takes nothing.
  *
  * Return: octets taken, 0..@len. The frame is whole if @reason is IW_MPA_R_OK and
- * iw_mpa_reader_want() is 0; what is left in the buffer then is FPDUs.
+ * iw_mpa_reader_want() is 0; the octets left in the buffer are FPDUs then.
  */
 size_t iw_mpa_reader_feed(struct iw_mpa_reader *rd, const void *octets,
 			  size_t len, enum iw_mpa_reason *reason)
 {
+	const struct iw_mpa_hdr *hdr = (const struct iw_mpa_hdr *)rd->buf;
 	const u8 *from = octets;
 	size_t n, used = 0;
 
+	BUILD_BUG_ON(sizeof(*hdr) != IW_MPA_HDR_SIZE);
 	*reason = reader_verdict(rd);
-	while (!*reason && used < len && iw_mpa_reader_want(rd)) {
-		n = min(iw_mpa_reader_want(rd), len - used);
-		memcpy(iw_mpa_reader_pos(rd), from + used, n);
-		*reason = iw_mpa_reader_advance(rd, n);
+	while (!*reason && used < len && rd->need) {
+		bool in_hdr = rd->have < IW_MPA_HDR_SIZE;
+
+		n = min_t(size_t, rd->need, len - used);
+		memcpy(rd->buf + rd->have, from + used, n);
 		used += n;
+		rd->have += n;
+		rd->need -= n;
+		if (!in_hdr)
+			continue;
+		*reason = reader_verdict(rd);
+		if (!*reason && !rd->need)
+			rd->need = be16_to_cpu(hdr->pd_length);
 	}
 	return used;
 }
@@ -176,9 +150,8 @@ static void frame_decode_enhanced(const u8 *pd, struct iw_mpa_frame *frame)
  * @reply: expect an MPA Reply if true, an MPA Request if false
  * @frame: result; @frame->pd points into @buf
  *
- * Return: IW_MPA_R_OK, or why @buf is not such a frame: BAD_KEY, SAME_ROLE,
- * BAD_REV, BAD_PD_LENGTH (also if it is not what @len says), SHORT_ENHANCED,
- * TRUNCATED if @len is shorter than a header.
+ * Return: IW_MPA_R_OK, or why @buf is not such a frame: BAD_KEY, SAME_ROLE, BAD_REV, BAD_PD_LENGTH
+ * (also if it is not what @len says), SHORT_ENHANCED, TRUNCATED if @len is shorter than a header.
  */
 enum iw_mpa_reason iw_mpa_frame_decode(const void *buf, size_t len, bool reply,
 				       struct iw_mpa_frame *frame)
@@ -244,14 +217,7 @@ static size_t frame_head_size(const struct iw_mpa_frame *frame)
 	return IW_MPA_HDR_SIZE + (frame->enhanced ? IW_MPA_ENHANCED_SIZE : 0);
 }
 
-/**
- * iw_mpa_frame_size - how long a startup frame will be
- * @frame: frame; @frame->pd is not looked at
- *
- * Return: octets on the wire, -EMSGSIZE if the private data exceeds 512 octets
- * (508 with RFC 6581 data), -EINVAL if @frame->enhanced goes with a revision below 2.
- */
-int iw_mpa_frame_size(const struct iw_mpa_frame *frame)
+static int frame_size(const struct iw_mpa_frame *frame)
 {
 	size_t size = frame_head_size(frame) + frame->pd_len;
 
@@ -259,7 +225,6 @@ int iw_mpa_frame_size(const struct iw_mpa_frame *frame)
 		return -EINVAL;
 	return size > IW_MPA_FRAME_MAX ? -EMSGSIZE : size;
 }
-EXPORT_SYMBOL_GPL(iw_mpa_frame_size);
 
 /**
  * iw_mpa_frame_encode_head - write a startup frame up to the ULP's private data
@@ -267,16 +232,17 @@ EXPORT_SYMBOL_GPL(iw_mpa_frame_size);
  * @buf: room for the octets; nothing is written on error
  * @size: octets at @buf; IW_MPA_HEAD_MAX always suffices
  *
- * For a device that gathers what it sends: @frame->pd_len octets of private data follow.
+ * This is for a device that gathers what it sends. @frame->pd_len octets of private data follow.
  *
- * Return: octets written, which are IW_MPA_HDR_SIZE or IW_MPA_HEAD_MAX; -ENOSPC if @size
- * is too small; or what iw_mpa_frame_size() returns.
+ * Return: octets written, which are IW_MPA_HDR_SIZE or IW_MPA_HEAD_MAX; -ENOSPC if @size is too
+ * small;
+ * -EMSGSIZE if the private data exceeds 512 octets, 508 with RFC 6581 data; -EINVAL if
+ * @frame->enhanced goes with a revision below 2.
  */
-int iw_mpa_frame_encode_head(const struct iw_mpa_frame *frame, void *buf,
-			     size_t size)
+int iw_mpa_frame_encode_head(const struct iw_mpa_frame *frame, void *buf, size_t size)
 {
 	size_t head = frame_head_size(frame);
-	int len = iw_mpa_frame_size(frame);
+	int len = frame_size(frame);
 	struct iw_mpa_hdr hdr = {};
 
 	if (len < 0)
@@ -309,13 +275,11 @@ EXPORT_SYMBOL_GPL(iw_mpa_frame_encode_head);
  * @buf: room for the frame; nothing is written on error
  * @size: octets at @buf; IW_MPA_FRAME_MAX always suffices
  *
- * Return: octets written, -ENOSPC if @size is too small, or what iw_mpa_frame_size()
- * returns.
+ * Return: octets written, or an errno as of iw_mpa_frame_encode_head().
  */
-int iw_mpa_frame_encode(const struct iw_mpa_frame *frame, void *buf,
-			size_t size)
+int iw_mpa_frame_encode(const struct iw_mpa_frame *frame, void *buf, size_t size)
 {
-	int len = iw_mpa_frame_size(frame);
+	int len = frame_size(frame);
 
 	if (len < 0)
 		return len;

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The state table of a connection. Everything that is decided about one is a cell here; run.c
- * looks cells up and does what they say.
+ * The state table of a connection. Each decision about a connection is a cell here; action.c looks
+ * the cell up and does its actions.
  *
- * What the table guarantees, and KUnit checks for every cell and every path:
- *  - after iw_connect or iw_accept has returned 0, every path ends in exactly one REPORT_DOWN, with
+ * The table guarantees, and KUnit checks for each cell and each path:
+ *  - after iw_connect or iw_accept has returned 0, each path ends in exactly one REPORT_DOWN, with
  *    at most one REPORT_UP before it, or in CANCEL if the ULP rejected what it had accepted;
- *    before, in CANCEL and an errno;
+ *    before that, in CANCEL and an errno;
  *  - STOP is reached exactly once after the driver prepared, and UNBIND before the report that
  *    lets the ULP use the QP again;
  *  - FINISH_TX is reached at most once, with TX open;
@@ -24,18 +24,18 @@
 
 #define DO(name) IW_MPA_DO_##name
 
-/* The ends of a connection that iw_cm does not know, that it waits for, and that the driver has. */
+/* How a connection ends that iw_cm does not know, that iw_cm waits for, that the driver has */
 #define FAIL_QUIETLY	DO(RELEASE)
 #define FAIL_CONNECT	(DO(UNBIND) | DO(REPORT_DOWN) | DO(RELEASE))
 #define CLOSE		(DO(STOP) | DO(UNBIND) | DO(REPORT_DOWN) | DO(RELEASE))
-/* ... where this end has said its last word, which an RST would take back */
+/* The end of a connection that was handed off, where an RST could undo what this end sent last */
 #define CLOSE_GENTLY	(DO(STOP) | DO(UNBIND) | DO(REPORT_DOWN) | DO(SHUTDOWN))
-/* ... and FIN has gone out before */
+/* The end of a connection that was handed off, after FIN has gone out */
 #define CLOSE_BEHIND_FIN	(DO(STOP) | DO(UNBIND) | DO(REPORT_DOWN))
-/* ... where the ULP has rejected what it had accepted: iw_cm does not expect an event */
+/* The end of a connection that the ULP had accepted and then rejected: iw_cm expects no event */
 #define WITHDRAW	(DO(STOP) | DO(UNBIND) | DO(CANCEL) | DO(SHUTDOWN))
 
-/* An initiator without a Reply loses its connection. */
+/* What ends the connection of an initiator that waits for TCP */
 #define CONNECT_FAILS							\
 	GOTO(PEER_RESET,	DEAD,	FAIL_CONNECT),			\
 	GOTO(TCP_FAILED,	DEAD,	FAIL_CONNECT),			\
@@ -43,7 +43,7 @@
 	GOTO(QP_GONE,		DEAD,	FAIL_CONNECT),			\
 	GOTO(DEV_GONE,		DEAD,	FAIL_CONNECT)
 
-/* What is common to both states that read the Reply. */
+/* Cells of both states that read the Reply */
 #define REPLY_COMES							\
 	GOTO(REP_GOOD,		HANDOFF,	DO(HANDOFF_ACTIVE)),	\
 	GOTO(REP_REJECT,	DEAD,		FAIL_CONNECT),		\
@@ -56,34 +56,34 @@
 	GOTO(QP_GONE,		DEAD,		FAIL_CONNECT),		\
 	GOTO(DEV_GONE,		DEAD,		FAIL_CONNECT)
 
-/* A responder that the ULP has not answered loses its connection. */
+/* What ends the connection of a responder without an answer of the ULP */
 #define REQUEST_LOST							\
 	GOTO(PEER_RESET,	DEAD,	FAIL_QUIETLY),			\
 	GOTO(TCP_FAILED,	DEAD,	FAIL_QUIETLY),			\
 	GOTO(DEV_GONE,		DEAD,	FAIL_QUIETLY)
 
 /*
- * A FIN ends a connection that the driver has, but what came before it counts: the driver is made
- * to look once more, and what it finds is handled first.
+ * A FIN ends a connection that the driver has. But octets in front of the FIN count: the driver
+ * looks once more, and what it finds is handled before STREAM_ENDED.
  */
 #define LOOK_AGAIN	(DO(KICK_RX) | DO(END_STREAM))
 
-/* An orderly end takes as long as it needs, but it has to go on. */
+/* An orderly end may take any time while octets move. */
 #define LOOK_WHETHER_IT_MOVES	(DO(CHECK_PROGRESS) | DO(RESTART_TIMER))
 
-/* What ends a connection that the driver has, without a last word of this end. */
+/* What ends a connection that the driver has, if this end cannot or need not send any more */
 #define CUT_OFF								\
 	GOTO(PEER_RESET,	DEAD,	CLOSE),				\
 	GOTO(TCP_FAILED,	DEAD,	CLOSE),				\
 	GOTO(QP_GONE,		DEAD,	CLOSE),				\
 	GOTO(DEV_GONE,		DEAD,	CLOSE)
 
-/* ... and with one, which the driver may have sent in stop or before */
+/* What ends such a connection after a last message, which the driver may send in stop or before */
 #define BROKEN_OFF							\
 	GOTO(STREAM_DOWN,	LINGER,	CLOSE_GENTLY),			\
 	GOTO(ULP_ABORTED,	LINGER,	CLOSE_GENTLY)
 
-/* All of that, where TX is closed: there is nothing to be let out. */
+/* What ends such a connection while TX is closed: nothing of the ULP has to go out. */
 #define FENCED_LOST							\
 	GOTO(ULP_REJECTED,	LINGER,	WITHDRAW),			\
 	GOTO(ULP_CLOSED,	LINGER,	CLOSE_GENTLY),			\

@@ -8,12 +8,12 @@
 #include <rdma/iw_mpa_proto.h>
 
 /*
- * The state machine of a connection, as data: states, timers, events and actions, and the table
- * in fsm.c that joins them. All decisions are made there. Names and texts are also those of the
- * trace events, of debugfs and of Documentation/infiniband/iw_mpa.rst, which draws the picture.
+ * The state machine of a connection, as data: states, timers, events and actions. The table in
+ * fsm.c joins them, and makes all decisions. Trace events, debugfs and
+ * Documentation/infiniband/iw_mpa.rst, which has a diagram, take names and texts from here.
  */
 
-/* Timers: the setting that says how long, and the reason if the wait ends the connection. */
+/* Timers: the setting with the time, and the reason if the timer ends the connection. */
 #define IW_MPA_TIMERS(X)						\
 	X(CONNECT,	connect_timeout_ms,	TIMEOUT_CONNECT)	\
 	X(REPLY,	reply_timeout_ms,	TIMEOUT_REPLY)		\
@@ -25,7 +25,7 @@
 	X(REPEAT,	rtr_repeat_ms,		OK)			\
 	X(LINGER,	linger_timeout_ms,	OK)
 
-/* States, in the order of a life: the timer that bounds the wait, and what is waited for. */
+/* States, in the order of a connection's life: the timer, and what the state waits for. */
 #define IW_MPA_STATES(X)						\
 	X(IDLE,		NONE,	"nothing: the endpoint is being set up") \
 	X(TCP_CONNECT,	CONNECT, "initiator: TCP to come up")		\
@@ -48,10 +48,10 @@
 	X(DEAD,		NONE,	"the last reference to go")
 
 /*
- * Events, as past facts, with the reason that an event stands for if it ends the connection.
+ * Events, as past facts, with the reason if the event ends the connection.
  *
- * The first list is raised from outside, in any context, and may wait. Where several wait the
- * first listed is handled first: what arrived counts before the close that followed it.
+ * Events of this list are raised from outside, in any context, and may wait. Of several that wait
+ * the first in the list is handled first: octets count before the close that followed them.
  */
 #define IW_MPA_RAISED_EVENTS(X)						\
 	X(ULP_REJECTED,	ULP_REJECT)	/* iw_reject, also of what was accepted */ \
@@ -74,7 +74,7 @@
 	X(YIELD_LINGER,	OVERLOAD)	/* likewise, behind a Reject */	\
 	X(ROOM,		OK)		/* there may be room again */
 
-/* The second list is what somebody calls for, or what an action found out: handled at once. */
+/* Events of this list are calls, or what an action has found. They are handled at once. */
 #define IW_MPA_FOUND_EVENTS(X)						\
 	X(ULP_CONNECTS,	OK)		/* iw_connect */		\
 	X(TCP_ACCEPTED,	OK)		/* a listener got a connection */ \
@@ -87,8 +87,8 @@
 	X(REQ_GOOD,	OK)		/* a well-formed Request is complete */ \
 	X(REP_BEGUN,	OK)		/* a part of the Reply has come */ \
 	X(REP_GOOD,	OK)		/* the Reply was negotiated with success */ \
-	X(REP_REJECT,	REJECTED)	/* the Reply says no */		\
-	X(FRAME_BAD,	LOCAL)		/* improperly formatted: close at once */ \
+	X(REP_REJECT,	REJECTED)	/* the Reply rejects */		\
+	X(FRAME_BAD,	LOCAL)		/* malformed: close at once */ \
 	X(FRAME_CUT,	TRUNCATED)	/* FIN within the frame */	\
 	X(TERM_DUE,	LOCAL)		/* negotiation failed */	\
 	X(ASKED,	OK)		/* iw_cm has the Request */	\
@@ -99,9 +99,9 @@
 	X(HANDED_OFF_RTR, OK)		/* likewise: responder that must await RTR */ \
 	X(PREPARE_FAILED, DRIVER)	/* initiator: the driver refused */ \
 	X(RTR_FAILED,	DRIVER)		/* initiator: prepared, but no RTR message got out */ \
-	X(ACCEPT_FAILED, LOCAL)		/* responder: nothing sent yet, say no */ \
+	X(ACCEPT_FAILED, LOCAL)		/* responder: nothing was sent yet */ \
 	X(REPLY_FAILED,	SEND)		/* responder: prepared, but no Reply got out */ \
-	X(RTR_SETTLED,	OK)		/* the peer has sent something, or it is enough */ \
+	X(RTR_SETTLED,	OK)		/* the peer has sent octets, or all repeats were sent */ \
 	X(STALLED,	TIMEOUT_FINISH)	/* nothing has moved since the timer was set */ \
 	X(CANNOT_FINISH, OK)		/* the driver cannot let out what was posted */ \
 	X(EVENT_LOST,	EVENT_LOST)	/* iw_cm did not take an event */
@@ -109,18 +109,21 @@
 #define IW_MPA_EVENTS(X)	IW_MPA_RAISED_EVENTS(X) IW_MPA_FOUND_EVENTS(X)
 
 /*
- * Actions, as imperatives. A transition's actions are done in this order; one that finds
- * something out ends in another event, which is handled at once, and the rest is not done.
+ * Actions, as imperatives. The actions of a transition are done in this order. An action may end in
+ * one of the events behind "->": then the event is handled at once, and further actions are not
+ * done.
  */
 #define IW_MPA_ACTIONS(X)						\
 	X(BIND)			/* the QP, and the line to iw_cm -> BIND_FAILED */ \
 	X(OPEN)			/* TCP -> OPEN_FAILED */		\
 	X(REOPEN)		/* a new TCP connection, revision 1 -> OPEN_FAILED */ \
 	X(SEND_REQ)		/* -> V2_SENT, REQ_SENT, SEND_FAILED; none: TCP_UP follows */ \
-	X(READ_REQ)		/* -> REQ_GOOD, FRAME_BAD, FRAME_CUT, STREAM_ENDED, ... */ \
-	X(READ_REP)		/* -> REP_GOOD, REP_BEGUN, REP_REJECT, TERM_DUE, ... */ \
-	X(ASK)			/* CONNECT_REQUEST -> ASKED, NO_ROOM, LISTENER_GONE, ... */ \
-	X(QUEUE)		/* behind others for whom there was no room */ \
+	X(READ_REQ)		/* -> REQ_GOOD, FRAME_BAD, FRAME_CUT, STREAM_ENDED, */ \
+				/*    PEER_RESET, TCP_FAILED; none: more is to come */ \
+	X(READ_REP)		/* -> REP_GOOD, REP_REJECT, TERM_DUE; REP_BEGUN: more is to */ \
+				/*    come; none: nothing has; and the failures of READ_REQ */ \
+	X(ASK)			/* CONNECT_REQUEST -> ASKED, NO_ROOM, LISTENER_GONE */ \
+	X(QUEUE)		/* wait behind other Requests without room */ \
 	X(HANDOFF_ACTIVE)	/* -> HANDED_OFF*, PREPARE_FAILED, RTR_FAILED */ \
 	X(HANDOFF_PASSIVE)	/* -> HANDED_OFF*, ACCEPT_FAILED, REPLY_FAILED */ \
 	X(OPEN_TX)		/* driver: let the ULP's work out */	\
@@ -131,12 +134,12 @@
 	X(CHECK_PROGRESS)	/* has TCP moved an octet, either way? -> STALLED */ \
 	X(RESTART_TIMER)	/* wait in the same state for another time */ \
 	X(KICK_RX)		/* driver: look at the stream now */	\
-	X(END_STREAM)		/* what was read counts first, then STREAM_ENDED */ \
+	X(END_STREAM)		/* raise STREAM_ENDED, behind what the driver has read */ \
 	X(FINISH_TX)		/* driver: let out what was posted -> CANNOT_FINISH */ \
 	X(STOP)			/* driver: forget the stream */		\
 	X(SEND_TERM)							\
 	X(SEND_REJECT)							\
-	X(UNBIND)		/* let go of the QP */			\
+	X(UNBIND)		/* give the QP back */			\
 	X(CANCEL)		/* iw_cm expects no event, or not any more */ \
 	X(REPORT_DOWN)		/* CONNECT_REPLY(<0), or ESTABLISHED(<0), CLOSE, or CLOSE */ \
 	X(SHUTDOWN)		/* FIN, and go on receiving */		\
@@ -185,8 +188,7 @@ enum iw_mpa_action {
 /**
  * struct iw_mpa_transition - one cell of the state table
  * @next: state to enter before @actions are done
- * @defined: the event can happen in the state; where it is false the event
- *	is late or void and is dropped
+ * @defined: the event can happen in the state; otherwise it is late or void, and is dropped
  * @actions: set of IW_MPA_DO_*
  */
 struct iw_mpa_transition {
@@ -228,12 +230,11 @@ static inline bool iw_mpa_fsm_is_question(enum iw_mpa_state state)
 }
 
 /**
- * iw_mpa_fsm_is_prompt - can a cell be done where its event is found, in any context?
+ * iw_mpa_fsm_is_prompt - can the actions of a cell be done in any context?
  * @state: current state
  * @event: what happened
  *
- * Return: true if the event means something, and no action of its cell has to sleep, where the
- * driver's open_tx does not.
+ * Return: true if there is a cell, and none of its actions sleeps unless the driver's open_tx does.
  */
 static inline bool iw_mpa_fsm_is_prompt(enum iw_mpa_state state, enum iw_mpa_event event)
 {
@@ -243,10 +244,10 @@ static inline bool iw_mpa_fsm_is_prompt(enum iw_mpa_state state, enum iw_mpa_eve
 }
 
 /**
- * iw_mpa_fsm_is_retried - is a state part of what may be tried several times in a given time?
+ * iw_mpa_fsm_is_retried - may what a state waits for be tried several times?
  * @state: any state
  *
- * Return: true if it is: the wait in it ends with that time.
+ * Return: true if it may: then the deadline of all tries together ends the wait, too.
  */
 static inline bool iw_mpa_fsm_is_retried(enum iw_mpa_state state)
 {
@@ -254,10 +255,10 @@ static inline bool iw_mpa_fsm_is_retried(enum iw_mpa_state state)
 }
 
 /**
- * iw_mpa_fsm_comes_up - is a connection in a state not established yet?
+ * iw_mpa_fsm_comes_up - is a connection in this state still coming up?
  * @state: any state
  *
- * Return: true if it is not: iw_cm may wait for the event that says so.
+ * Return: true if it is coming up: iw_cm may wait for the event that says so.
  */
 static inline bool iw_mpa_fsm_comes_up(enum iw_mpa_state state)
 {

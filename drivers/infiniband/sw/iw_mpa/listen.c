@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* iw_create_listen, iw_destroy_listen, and taking connections. */
+/* Listeners: iw_create_listen and iw_destroy_listen; they take connections from TCP. */
 
 #include "listen.h"
 #include "backlog.h"
@@ -21,11 +21,11 @@
 #include <rdma/iw_cm.h>
 #include <rdma/rdma_cm.h>
 
-/* Connections taken before another listener gets its turn. */
+/* Connections that a listener takes before another listener has its turn */
 #define LISTEN_BATCH		64
-/* How long to leave connections to TCP when memory is short. */
+/* How long connections are left to TCP when memory is short */
 #define LISTEN_RETRY_MS		100
-/* How often to look whether iw_cm or the ULP has room again. */
+/* How long connections are left to TCP when there is no room */
 #define LISTEN_ROOM_MS		10
 
 static struct iw_mpa_sock_opts listen_opts(const struct iw_mpa_listener *lis, struct net *net)
@@ -42,18 +42,16 @@ static struct iw_mpa_sock_opts listen_opts(const struct iw_mpa_listener *lis, st
 }
 
 /*
- * rdma_cm makes a wildcard listener listen on every device, in whichever network namespace that
- * is, and on each device that is added later, in the context of whoever adds it. So neither the
- * device nor the caller tells whose listener it is, and iw_cm has no function that does. But
- * iw_cm has one client, rdma_cm, and the context of its cm_ids is the rdma_cm_id, which begins with
- * its public part, and knows its namespace.
+ * rdma_cm makes a wildcard listener listen on the devices of all network namespaces, also on a
+ * device that is added later, in the context of the task that adds it. So neither the device nor
+ * the caller tells the namespace of the listener, and iw_cm has no function that does. But iw_cm
+ * has one client, rdma_cm. The context of its cm_ids is the rdma_cm_id, which begins with its
+ * public part, and knows its namespace.
  *
- * How long it may be looked at: within iw_create_listen, and not later. rdma_cm makes the cm_id,
- * fills in its address and calls iw_cm_listen() for an rdma_cm_id that it holds until that returns.
- * Nothing of it is kept but the answer. What is compared before the namespace is read is a copy
- * that rdma_cm has made of it: the device and the address. A context that does not look like
- * this is not believed: the listener then belongs to the device's namespace. That is @net, or is on
- * its way out if @net is NULL.
+ * The rdma_cm_id may be read within iw_create_listen only: rdma_cm holds it until iw_cm_listen()
+ * returns. Before its namespace is read, its device and address are compared with those of the
+ * cm_id, which rdma_cm has copied from it. If they differ, the context is not an rdma_cm_id: then
+ * the namespace of the listener is that of the device. This is @net; it is going if @net is NULL.
  */
 static bool listen_is_foreign(const struct iw_mpa_listener *lis, const struct net *net)
 {
@@ -68,8 +66,8 @@ static bool listen_is_foreign(const struct iw_mpa_listener *lis, const struct ne
 }
 
 /*
- * The device may be in another network namespace by now: the connection is in its listener's.
- * The Request is often there already: then the ULP is asked without another hop.
+ * The connection is in the namespace of its listener. The device may be in another one by now.
+ * Often the Request has come already: then the ULP is asked from here.
  */
 static int listen_adopt(struct iw_mpa_listener *lis, struct socket *sock)
 {
@@ -94,8 +92,7 @@ static int listen_adopt(struct iw_mpa_listener *lis, struct socket *sock)
 	iw_mpa_ep_get(ep);
 	iw_mpa_backlog_enter(ep, lis->backlog);
 	iw_mpa_sock_tuple(sock, &ep->tuple);
-	err = iw_mpa_sock_adopt(&ep->sock, sock, &lis->sock, &iw_mpa_event_sock_ops,
-				&opts);
+	err = iw_mpa_sock_adopt(&ep->sock, sock, &lis->sock, &iw_mpa_event_sock_ops, &opts);
 	if (err) {
 		iw_mpa_sock_drop(sock, &lis->sock);
 		WRITE_ONCE(ep->tcp_err, -err);
@@ -105,7 +102,7 @@ static int listen_adopt(struct iw_mpa_listener *lis, struct socket *sock)
 	return 0;
 }
 
-/* Return: when to come back, in ms; negative: when TCP has something. */
+/* Return: in how many ms to come back; negative: TCP will report the next connection. */
 static int listen_take(struct iw_mpa_listener *lis)
 {
 	const struct iw_mpa_config *config = iw_mpa_config(sock_net(lis->sock.sock->sk));
@@ -138,26 +135,11 @@ static void iw_mpa_listen_work(struct work_struct *work)
 	memalloc_noio_restore(noio);
 }
 
-static void listen_look_for_room(struct work_struct *work)
-{
-	struct iw_mpa_listener *lis = container_of(to_delayed_work(work),
-						   struct iw_mpa_listener, room);
-
-	if (iw_mpa_backlog_retry(lis->backlog))
-		queue_delayed_work(iw_mpa_wq, &lis->room, msecs_to_jiffies(LISTEN_ROOM_MS));
-}
-
 static void listen_sock_readable(struct iw_mpa_sock *ms)
 {
-	struct iw_mpa_listener *lis = container_of(ms, struct iw_mpa_listener,
-						   sock);
+	struct iw_mpa_listener *lis = container_of(ms, struct iw_mpa_listener, sock);
 
 	queue_delayed_work(iw_mpa_wq, &lis->work, 0);
-}
-
-static void listen_blocked(struct iw_mpa_listener *lis)
-{
-	queue_delayed_work(iw_mpa_wq, &lis->room, msecs_to_jiffies(LISTEN_ROOM_MS));
 }
 
 static void listen_sock_ignore(struct iw_mpa_sock *ms)
@@ -182,13 +164,12 @@ static struct iw_mpa_listener *listen_alloc(struct iw_mpa_device *dev, const str
 
 	if (!lis)
 		return NULL;
-	lis->backlog = iw_mpa_backlog_open(dev, id, depth, listen_blocked, lis);
+	lis->backlog = iw_mpa_backlog_open(dev, id, depth);
 	if (!lis->backlog) {
 		kfree(lis);
 		return NULL;
 	}
 	INIT_DELAYED_WORK(&lis->work, iw_mpa_listen_work);
-	INIT_DELAYED_WORK(&lis->room, listen_look_for_room);
 	lis->id = iw_mpa_new_id();
 	lis->dev = dev;
 	lis->cm_id = id;
@@ -206,6 +187,18 @@ static void listen_free(struct iw_mpa_listener *lis)
 	kfree_rcu(lis, rcu);
 }
 
+static int listen_open(struct iw_mpa_listener *lis, struct net *net)
+{
+	struct iw_mpa_sock_opts opts;
+
+	if (lis->foreign)
+		return 0;
+	if (!net)
+		return -ENODEV;
+	opts = listen_opts(lis, net);
+	return iw_mpa_sock_listen(&lis->sock, &listen_sock_ops, &opts, lis->depth);
+}
+
 /**
  * iw_mpa_create_listen - iw_cm's iw_create_listen
  * @id: cm_id, with its mapped address set
@@ -216,14 +209,12 @@ static void listen_free(struct iw_mpa_listener *lis)
  *
  * Context: process. CONNECT_REQUEST may be raised before the return.
  *
- * Return: 0 or a negative errno: -EOPNOTSUPP if the device cannot hold its TX
- * back as a responder must, and the setting fence asks for it; -EAFNOSUPPORT,
- * -EADDRINUSE, -ENODEV, -ENOMEM.
+ * Return: 0 or a negative errno: -EOPNOTSUPP if the setting fence asks to hold TX back and the
+ * device cannot; -EAFNOSUPPORT, -EADDRINUSE, -ENODEV, -ENOMEM.
  */
 int iw_mpa_create_listen(struct iw_cm_id *id, int backlog)
 {
 	struct iw_mpa_listener *lis;
-	struct iw_mpa_sock_opts opts;
 	struct iw_mpa_device *dev;
 	struct net *net;
 	int err;
@@ -240,29 +231,20 @@ int iw_mpa_create_listen(struct iw_cm_id *id, int backlog)
 	lis = listen_alloc(dev, net, id, backlog);
 	if (!lis)
 		goto put_net;
-	err = 0;
-	if (!lis->foreign && !net) {
-		err = -ENODEV;
-	} else if (!lis->foreign) {
-		opts = listen_opts(lis, net);
-		err = iw_mpa_sock_listen(&lis->sock, &listen_sock_ops, &opts, backlog);
+	err = listen_open(lis, net);
+	if (err) {
+		listen_free(lis);
+		goto put_net;
 	}
-	if (err)
-		goto free_lis;
 	spin_lock(&dev->lock);
 	list_add_tail_rcu(&lis->node, &dev->listeners);
 	spin_unlock(&dev->lock);
 	iw_mpa_count(IW_MPA_CNT_listener_created);
-	if (net)
-		put_net(net);
-	return 0;
-
-free_lis:
-	listen_free(lis);
 put_net:
 	if (net)
 		put_net(net);
-	iw_mpa_device_put(dev);
+	if (err)
+		iw_mpa_device_put(dev);
 	return err;
 }
 
@@ -287,9 +269,8 @@ static struct iw_mpa_listener *listen_remove(struct iw_mpa_device *dev, struct i
  * iw_mpa_destroy_listen - iw_cm's iw_destroy_listen
  * @id: listening cm_id
  *
- * First stop: no callback is left after unhook, nothing queues the work behind close,
- * no work is left after cancel. Then wait: there is nothing to wait for but that work.
- * Connections that the ULP was asked about live on.
+ * After unhook no callback queues the work, and after stop no connection does. So none is left
+ * after cancel has waited for it. Connections that the ULP was asked about live on.
  *
  * Context: process, sleeps.
  *
@@ -307,7 +288,6 @@ int iw_mpa_destroy_listen(struct iw_cm_id *id)
 		iw_mpa_sock_unhook(&lis->sock);
 		iw_mpa_backlog_stop(lis->backlog);
 		cancel_delayed_work_sync(&lis->work);
-		cancel_delayed_work_sync(&lis->room);
 		iw_mpa_sock_release(&lis->sock);
 		listen_free(lis);
 		iw_mpa_count(IW_MPA_CNT_listener_destroyed);

@@ -18,16 +18,14 @@ struct iw_mpa_device;
  * @dev: its device, held
  * @node: in the device's list, which is changed under its lock and read under RCU
  * @cm_id: its cm_id, held
- * @backlog: its connections that the ULP has not answered about; held
+ * @backlog: its connections about which the ULP has not decided; held
  * @work: takes connections
- * @room: looks whether there is room for Requests that wait
  * @depth: what the ULP said in rdma_listen()
  * @addr: where it listens
  * @foreign: in another network namespace than the device's: without a socket
  * @rcu: for readers of the list
  *
- * Lives from create_listen to destroy_listen. The work items are the only other
- * contexts that use it, and are waited for.
+ * It lives from create_listen to destroy_listen, which waits for @work, the only other user.
  */
 struct iw_mpa_listener {
 	unsigned long		id;
@@ -37,7 +35,6 @@ struct iw_mpa_listener {
 	struct iw_cm_id		*cm_id;
 	struct iw_mpa_backlog	*backlog;
 	struct delayed_work	work;
-	struct delayed_work	room;
 	int			depth;
 	bool			foreign;
 	union iw_mpa_addr	addr;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The module: what it is made of comes and goes here. */
+/* The module, and the verbs that it gives to drivers. */
 
 #include "action.h"
 #include "config.h"
@@ -19,11 +19,10 @@
 /**
  * DOC: iw_mpa_ib_device_ops
  *
- * The verbs of iw_cm that the library implements: a driver gives its address to
- * ib_set_device_ops(), and leaves these five out of its own table. With it come
- * the attributes in the device's folder iw_mpa of sysfs and the counters of
- * "rdma statistic", unless the driver has set a device_group of its own before, or
- * alloc_hw_port_stats and get_hw_stats, both of them.
+ * The verbs of iw_cm that the library implements. A driver passes the address of this table to
+ * ib_set_device_ops(), and leaves the five verbs out of its own table. The table also brings the
+ * attributes in the device's sysfs folder iw_mpa and the counters of "rdma statistic", unless the
+ * driver has set a device_group, or both alloc_hw_port_stats and get_hw_stats, before.
  */
 const struct ib_device_ops iw_mpa_ib_device_ops = {
 	.device_group		= &iw_mpa_device_group,

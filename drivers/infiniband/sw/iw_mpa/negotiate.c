@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What two ends agree on, from what one wants and what the other sent
- * (RFC 6581 9 and 10, RFC 5044 7.1.1). The order of the steps is the RFC's.
+ * What two ends agree on: one end's wishes, and the frame that the other end sent, decide (RFC 6581
+ * 9 and 10, RFC 5044 7.1.1). The steps are in the order of the RFC.
  */
 
 #include <rdma/iw_mpa_proto.h>
@@ -23,7 +23,7 @@ static u8 neg_can_send(const struct iw_mpa_local *local)
 				local->rtr_send & ~IW_MPA_RTR_READ;
 }
 
-/* Of these types, the one to take; 0 if there is none. A Write needs nothing at either end. */
+/* Return: the RTR type to take of @types, or 0. A Write needs no resource at either end. */
 static u8 neg_pick(const struct iw_mpa_local *local, u8 types)
 {
 	static const u8 order[] = { IW_MPA_RTR_WRITE, IW_MPA_RTR_READ, IW_MPA_RTR_SEND };
@@ -46,8 +46,7 @@ static u8 neg_name(const struct iw_mpa_local *local, u8 types)
  * @local: what this end wants
  * @req: result, without private data
  */
-void iw_mpa_make_request(const struct iw_mpa_local *local,
-			 struct iw_mpa_frame *req)
+void iw_mpa_make_request(const struct iw_mpa_local *local, struct iw_mpa_frame *req)
 {
 	memset(req, 0, sizeof(*req));
 	req->rev = local->rev;
@@ -63,15 +62,14 @@ void iw_mpa_make_request(const struct iw_mpa_local *local,
 }
 EXPORT_SYMBOL_GPL(iw_mpa_make_request);
 
-/* A depth of the ULP's own making is not ours to program: the device's limit is. */
+/* IW_MPA_DEPTH_ULP is above each limit. The device is then programmed with its limit. */
 static u16 neg_depth(u16 depth, u16 limit)
 {
 	return min(depth, limit);
 }
 
 /*
- * An outbound depth must not exceed the peer's inbound one, unless the peer
- * says that the ULPs see to that.
+ * The ORD of this end must not exceed the peer's IRD, unless the peer leaves that to the ULPs.
  */
 static u16 neg_ord(const struct iw_mpa_local *local, u16 peer_ird)
 {
@@ -97,7 +95,7 @@ static void neg_stream(const struct iw_mpa_local *local,
 	}
 }
 
-/* RFC 6581 9.1: the responder's IRD and ORD, and what its Reply says of them. */
+/* RFC 6581 9.1: the responder's IRD and ORD, in @params and in its Reply. */
 static enum iw_mpa_reason neg_responder_depths(const struct iw_mpa_local *local,
 					       const struct iw_mpa_frame *req,
 					       struct iw_mpa_frame *rep,
@@ -106,8 +104,7 @@ static enum iw_mpa_reason neg_responder_depths(const struct iw_mpa_local *local,
 	u16 wanted = params->ord;
 
 	if (req->ord != IW_MPA_DEPTH_ULP && !local->strict)
-		params->ird = max(params->ird,
-				  neg_depth(req->ord, local->max_ird));
+		params->ird = max(params->ird, neg_depth(req->ord, local->max_ird));
 	if ((params->rtr & IW_MPA_RTR_READ) && !params->ird)
 		params->ird = neg_depth(1, local->max_ird);
 	rep->ird = req->ord == IW_MPA_DEPTH_ULP ? IW_MPA_DEPTH_ULP : params->ird;
@@ -123,10 +120,10 @@ static enum iw_mpa_reason neg_responder_depths(const struct iw_mpa_local *local,
 }
 
 /*
- * RFC 6581 9.2: what both can do if there is such a thing, else what we can take.
- * A Read takes inbound resources: none are there if the device has none, or if the
- * ULP wants none and the peer's ORD says to leave that so. A device that can take
- * nothing but Reads names them all the same.
+ * RFC 6581 9.2: the RTR types that both ends can do; without such a type those that this end can
+ * take. A Read takes inbound resources. There are none if the device has none, or if the ULP wants
+ * none and the peer's ORD leaves the depths to the ULPs. A device that can take Reads alone names
+ * Read all the same.
  */
 static u8 neg_responder_rtr(const struct iw_mpa_local *local,
 			    const struct iw_mpa_frame *req, u16 ird)
@@ -141,12 +138,12 @@ static u8 neg_responder_rtr(const struct iw_mpa_local *local,
 }
 
 /**
- * iw_mpa_check_request - what is to be known of a Request before the ULP is asked
+ * iw_mpa_check_request - may the ULP be asked about a Request?
  * @local: what this end can do
  * @req: the Request received
  *
- * Return: IW_MPA_R_OK; BAD_REV if the revision is above @local->rev: RFC 5044 7.1.1 has
- * the connection closed without a Reply, and an initiator may try again with a lower one.
+ * Return: IW_MPA_R_OK; BAD_REV if the revision is above @local->rev: RFC 5044 7.1.1 has the
+ * connection closed without a Reply, and an initiator may try again with a lower one.
  */
 enum iw_mpa_reason iw_mpa_check_request(const struct iw_mpa_local *local,
 					const struct iw_mpa_frame *req)
@@ -159,14 +156,14 @@ EXPORT_SYMBOL_GPL(iw_mpa_check_request);
  * iw_mpa_negotiate_request - decide on a Request, as responder
  * @local: what this end can do and its ULP wants
  * @req: the Request received
- * @rep: result: the Reply, without private data; always filled, with
- *	@rep->reject set unless the return value is IW_MPA_R_OK
- * @params: result: what to program. On error @params->enhanced, crc and tx_markers are
- *	valid, for the TERM message behind the Reject, and the rest is within the limits
+ * @rep: result: the Reply, without private data; always filled, with @rep->reject set unless the
+ *	return value is IW_MPA_R_OK
+ * @params: result: what to program. On error @params->enhanced, crc and tx_markers are valid, for
+ *	the TERM message behind the Reject, and the rest is within the limits
  *
- * Return: IW_MPA_R_OK; what iw_mpa_check_request() returns; MARKERS if the peer
- * wants Markers and there are none; INSUFFICIENT_IRD if @local->strict and the peer's IRD is
- * below @local->ord (the Reply then says which ORD was wanted).
+ * Return: IW_MPA_R_OK; what iw_mpa_check_request() returns; MARKERS if the peer wants Markers and
+ * there are none; INSUFFICIENT_IRD if @local->strict and the peer's IRD is below @local->ord (the
+ * Reply then says which ORD was wanted).
  */
 enum iw_mpa_reason iw_mpa_negotiate_request(const struct iw_mpa_local *local,
 					    const struct iw_mpa_frame *req,
@@ -208,7 +205,7 @@ enum iw_mpa_reason iw_mpa_negotiate_request(const struct iw_mpa_local *local,
 }
 EXPORT_SYMBOL_GPL(iw_mpa_negotiate_request);
 
-/* RFC 6581 9.1: the initiator's IRD and ORD, from the Reply. */
+/* RFC 6581 9.1: the initiator's IRD and ORD, which follow from the Reply. */
 static enum iw_mpa_reason neg_initiator_depths(const struct iw_mpa_local *local,
 					       const struct iw_mpa_frame *rep,
 					       struct iw_mpa_params *params)
@@ -228,9 +225,9 @@ static enum iw_mpa_reason neg_initiator_depths(const struct iw_mpa_local *local,
 }
 
 /*
- * RFC 6581 9.2: one RTR that the Reply names and this end can generate. A Write
- * needs nothing at either end, a Read a queue entry at both, a Send costs the
- * responder a receive buffer: that is their order where the device has no other.
+ * RFC 6581 9.2: the initiator takes one RTR type that the Reply names and the device can generate.
+ * A Write needs nothing at either end, a Read needs a queue entry at both ends, a Send takes a
+ * receive buffer of the responder. That is their order unless the device prefers another type.
  */
 static enum iw_mpa_reason neg_initiator_rtr(const struct iw_mpa_local *local,
 					    const struct iw_mpa_frame *rep,
@@ -256,16 +253,15 @@ static enum iw_mpa_reason neg_initiator_rtr(const struct iw_mpa_local *local,
  * @local: what this end can do and its ULP wants
  * @req: the Request that was sent
  * @rep: the Reply received
- * @params: result: what to program. On error @params->crc is valid, for a TERM message,
- *	and the rest is within the limits
+ * @params: result: what to program. On error @params->crc is valid, for a TERM message, and the
+ *	rest is within the limits
  *
- * An unenhanced Reply to an enhanced Request is taken for what it is: the
- * connection comes up without RFC 6581's features. A Reply without A to a
- * Request with A likewise: no RTR message is sent.
+ * An unenhanced Reply to an enhanced Request is accepted: the connection comes up without the
+ * features of RFC 6581. A Reply without A to a Request with A is accepted, too: then no RTR message
+ * is sent.
  *
- * Return: IW_MPA_R_OK; REJECTED; MARKERS; BAD_REV if the Reply is enhanced and
- * the Request was not; INSUFFICIENT_IRD or NO_RTR, for which a TERM message is
- * due.
+ * Return: IW_MPA_R_OK; REJECTED; MARKERS; BAD_REV if the Reply is enhanced and the Request was not;
+ * INSUFFICIENT_IRD or NO_RTR, for which a TERM message is due.
  */
 enum iw_mpa_reason iw_mpa_negotiate_reply(const struct iw_mpa_local *local,
 					  const struct iw_mpa_frame *req,
@@ -301,32 +297,31 @@ EXPORT_SYMBOL_GPL(iw_mpa_negotiate_reply);
  * @req: the Request that was sent
  * @rd: reader of the Reply
  *
- * For an initiator to whose Request the peer has answered by FIN or RST: RFC 5044 has a
- * responder close that does not know the revision (RFC 6581 10). A peer that has begun to
- * answer knows it. A Request of revision 1 is the last, so it is tried again once.
+ * An initiator asks this if the peer has answered the Request by FIN or RST. RFC 5044 makes a
+ * responder close if it does not know the revision (RFC 6581 10). A peer that has begun to answer
+ * knows the revision. After a Request of revision 1 there is no further try.
  *
  * Return: true if so; then connect anew, with @rev of &struct iw_mpa_local IW_MPA_REV_1.
  */
-bool iw_mpa_may_fall_back(const struct iw_mpa_frame *req,
-			  const struct iw_mpa_reader *rd)
+bool iw_mpa_may_fall_back(const struct iw_mpa_frame *req, const struct iw_mpa_reader *rd)
 {
 	return req->rev > IW_MPA_REV_1 && !rd->have;
 }
 EXPORT_SYMBOL_GPL(iw_mpa_may_fall_back);
 
-/* iw_cm and rdma_cm have 8 bits for a depth; 0x3fff, "the ULP sees to it", becomes 255. */
+/* iw_cm and rdma_cm have 8 bits for a depth. 0x3fff, "the ULP decides", becomes 255. */
 static u8 neg_event_depth(u16 depth)
 {
 	return min_t(u16, depth, U8_MAX);
 }
 
 /**
- * iw_mpa_event_depths - the peer's depths, as events tell the ULP of them
+ * iw_mpa_event_depths - the peer's depths for an event to the ULP
  * @peer: frame of the peer
  * @max_ird: the device's limit, for a peer that does not say
  * @max_ord: likewise
  *
- * Such a peer is taken to allow what this end can do: its IRD is our ORD.
+ * A peer that names no depths is assumed to allow what this end can do: its IRD is this end's ORD.
  *
  * Return: the peer's IRD and ORD, for @ird and @ord of &struct iw_cm_event.
  */

@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The hand-off of a stream to the driver, and what follows: the only caller of a driver's ops,
- * and of its QP references.
- *
- * Two functions are the order of calls that the contract promises: iw_mpa_offload_active() and
- * iw_mpa_offload_passive().
+ * The hand-off of a stream to the driver, and what follows. Only this file calls a driver's ops,
+ * and takes and gives references on its QPs. The contract promises an order of calls: that order is
+ * in iw_mpa_offload_active() and iw_mpa_offload_passive().
  */
 
 #include "offload.h"
@@ -107,7 +105,7 @@ void iw_mpa_offload_put_qp(struct ib_qp *qp)
  * iw_mpa_offload_put_pd - have the driver write its private data
  * @off: line with a QP bound, unless @reject
  * @pd: room for pd_size octets
- * @reject: for a Reject, which has zeroes
+ * @reject: write zeroes, as a Reject has them
  *
  * Context: process.
  */
@@ -118,7 +116,7 @@ void iw_mpa_offload_put_pd(struct iw_mpa_offload *off, void *pd, bool reject)
 		off->drv->put_pd(off->qp, pd);
 }
 
-/* The callbacks of a socket that TCP does not serve any more stay the library's. */
+/* If a device has taken TCP over, the socket keeps the callbacks of the library. */
 static void offload_attach(struct iw_mpa_offload *off, struct iw_mpa_sock *ms)
 {
 	iw_mpa_sock_lock_callbacks(ms);
@@ -149,10 +147,10 @@ static enum iw_mpa_reason offload_freeze(struct iw_mpa_offload *off, struct iw_m
 }
 
 /*
- * Take the connection off the host's TCP, in this order: nothing comes in any more, what is in the
- * host goes its way, the record is made as TCP is shut off.
+ * Take the connection off the host's TCP. First nothing comes in any more. Then the host handles
+ * what it has. Then TCP is shut off, and the record of its state is made.
  *
- * Return: IW_MPA_R_OK; or why the connection is TCP's, as before.
+ * Return: IW_MPA_R_OK; or why TCP has the connection as before.
  */
 static enum iw_mpa_reason offload_take(struct iw_mpa_offload *off, struct iw_mpa_sock *ms,
 				       struct iw_mpa_tcb *tcb)
@@ -170,7 +168,7 @@ static enum iw_mpa_reason offload_take(struct iw_mpa_offload *off, struct iw_mpa
 	return why;
 }
 
-/* Return: IW_MPA_R_OK; or why the driver does not have the stream, which is TCP's. */
+/* Return: IW_MPA_R_OK; or why the driver does not have the stream. */
 static enum iw_mpa_reason offload_prepare(struct iw_mpa_offload *off, struct iw_mpa_sock *ms,
 					  const struct iw_mpa_handoff *ho)
 {
@@ -214,11 +212,11 @@ static enum iw_mpa_reason offload_takeover(struct iw_mpa_offload *off, struct iw
 }
 
 /*
- * Make the driver ready for the first FPDU: the stream is positioned behind the peer's startup
- * frame, and @reply_len octets of this end are still to be sent. A device that cannot take queued
- * octets gets a stream without any, also while it prepared.
+ * Make the driver ready for the first FPDU. The stream is positioned behind the peer's startup
+ * frame, and @reply_len octets of this end are still to be sent. If the device cannot take queued
+ * octets, none may be there, and none may come while the driver prepares.
  *
- * Return: IW_MPA_R_OK, or why the driver does not have the stream.
+ * Return: as offload_prepare()
  */
 static enum iw_mpa_reason offload_start(struct iw_mpa_offload *off, struct iw_mpa_ep *ep,
 					struct iw_mpa_sock *ms,
@@ -261,15 +259,15 @@ static enum iw_mpa_reason offload_start(struct iw_mpa_offload *off, struct iw_mp
  * @params: what was negotiated
  * @repeat: an RTR message may be repeated
  *
- * RFC 6581 9.2 lets a responder name one RTR type, or all that it can take. Some of
- * those that name one begin to look at the stream only after their Reply has gone
- * out, and do not see an RTR message that was faster until more octets come.
+ * RFC 6581 9.2 lets a responder name one RTR type, or all that it can take. Some responders that
+ * name one type look at the stream for the first time after their Reply has gone out. If the RTR
+ * message comes before that, they see it only when more octets come.
  *
  * Context: process, may sleep.
  *
- * Return: IW_MPA_EV_HANDED_OFF; IW_MPA_EV_HANDED_OFF_QUIET if the peer may be such a one and the
- * driver has repeat_rtr; IW_MPA_EV_PREPARE_FAILED, the driver has no stream; IW_MPA_EV_RTR_FAILED.
- * If it failed, @off->why and @off->err say why.
+ * Return: IW_MPA_EV_HANDED_OFF; IW_MPA_EV_HANDED_OFF_QUIET if the peer may have missed the RTR
+ * message and the driver can repeat it; IW_MPA_EV_PREPARE_FAILED, the driver has no stream;
+ * IW_MPA_EV_RTR_FAILED. After a failure @off->why and @off->err say why.
  */
 enum iw_mpa_event iw_mpa_offload_active(struct iw_mpa_offload *off, struct iw_mpa_ep *ep,
 					struct iw_mpa_sock *ms,
@@ -309,7 +307,7 @@ enum iw_mpa_event iw_mpa_offload_active(struct iw_mpa_offload *off, struct iw_mp
  *
  * Return: IW_MPA_EV_HANDED_OFF_RTR, IW_MPA_EV_HANDED_OFF_FENCED, or IW_MPA_EV_HANDED_OFF: TX is
  * open; IW_MPA_EV_ACCEPT_FAILED, nothing was sent and the driver has no stream;
- * IW_MPA_EV_REPLY_FAILED. If it failed, @off->why and @off->err say why.
+ * IW_MPA_EV_REPLY_FAILED. After a failure @off->why and @off->err say why.
  */
 enum iw_mpa_event iw_mpa_offload_passive(struct iw_mpa_offload *off, struct iw_mpa_ep *ep,
 					 struct iw_mpa_sock *ms,
@@ -358,8 +356,7 @@ void iw_mpa_offload_open_tx(struct iw_mpa_offload *off)
  *
  * Return: true if it has.
  */
-bool iw_mpa_offload_is_answered(const struct iw_mpa_offload *off,
-				const struct iw_mpa_sock *ms)
+bool iw_mpa_offload_is_answered(const struct iw_mpa_offload *off, const struct iw_mpa_sock *ms)
 {
 	return iw_mpa_sock_rcv_nxt(ms) != off->rcv_nxt;
 }
@@ -368,11 +365,11 @@ bool iw_mpa_offload_is_answered(const struct iw_mpa_offload *off,
  * iw_mpa_offload_repeat_rtr - send one more zero-length RDMA Write, unless the peer has answered
  * @off: started line of a driver with repeat_rtr
  * @ms: the stream
- * @behind: also if the ULP has sent something behind the RTR message, which has the peer look, too
+ * @behind: send it also if the ULP has sent something since, at which the peer looks, too
  *
  * Context: process, may sleep.
  *
- * Return: true if the driver has sent one. It may fail to, which is no error.
+ * Return: true if the driver has sent one.
  */
 bool iw_mpa_offload_repeat_rtr(struct iw_mpa_offload *off, struct iw_mpa_sock *ms, bool behind)
 {
@@ -415,7 +412,7 @@ bool iw_mpa_offload_finish_tx(struct iw_mpa_offload *off)
 /**
  * iw_mpa_offload_stop - take the stream back
  * @off: started line
- * @ms: the stream; its callbacks are taken back first
+ * @ms: the stream; the library takes its callbacks back first
  * @why: for the driver
  *
  * Context: process, may sleep.
@@ -429,18 +426,17 @@ void iw_mpa_offload_stop(struct iw_mpa_offload *off, struct iw_mpa_sock *ms,
 }
 
 /**
- * iw_mpa_offload_is_untouched - is the stream where the library left it?
+ * iw_mpa_offload_is_untouched - may the library still send on the stream?
  * @off: line that is not started
  * @ms: the stream
  *
- * A device that takes TCP over has sequence numbers of its own, which the socket does not know.
+ * If a device has taken TCP over, the socket does not know the sequence numbers of the device.
  *
  * Context: process.
  *
- * Return: true if the driver has sent nothing on it.
+ * Return: true if the driver has sent nothing.
  */
-bool iw_mpa_offload_is_untouched(const struct iw_mpa_offload *off,
-				 const struct iw_mpa_sock *ms)
+bool iw_mpa_offload_is_untouched(const struct iw_mpa_offload *off, const struct iw_mpa_sock *ms)
 {
 	return !off->taken || (off->drv->attach && !off->takeover &&
 			       iw_mpa_sock_snd_nxt(ms) == off->snd_nxt);

@@ -17,18 +17,18 @@ struct iw_mpa_takeovers;
  * @attr: what the device can do
  * @takeovers: TCP connections that the device has
  * @qp: the QP, with a reference; NULL while none is bound
- * @qpn: its number, which stays when it is unbound
+ * @qpn: number of the QP, also after it was unbound
  * @started: prepare returned 0 and stop was not called
  * @taken: prepare has returned 0
  * @takeover: the device has the TCP connection itself
  * @why: why the hand-off failed
- * @err: what the driver's op returned that failed
+ * @err: errno of the op that failed
  * @snd_nxt: TCP sequence number of the first octet that the driver sends
- * @rcv_nxt: likewise that it receives
- * @rtr_end: likewise of the first octet behind the RTR message, or the last repeat of it
- * @peer_pd: the peer's driver's octets, in the endpoint's reader, or NULL
+ * @rcv_nxt: TCP sequence number of the first octet that the driver receives
+ * @rtr_end: TCP sequence number behind the RTR message, or behind its last repeat
+ * @peer_pd: private data of the peer's driver, in the endpoint's reader, or NULL
  *
- * Not locked: only the endpoint's one runner calls in.
+ * There is no lock: only the endpoint's runner calls these functions.
  */
 struct iw_mpa_offload {
 	unsigned long			id;

@@ -2,9 +2,10 @@
 /*
  * Which endpoint has which QP.
  *
- * iw_cm may forget a reference on a QP which its driver hides already, so that only its number is
- * known: see question.c. The driver waits for that reference. So the library knows each QP from
- * iw_mpa_qp_gone() until the driver has waited, and until iw_mpa_qp_gone() comes keeps the debt.
+ * iw_cm may forget a reference on a QP that iw_get_qp does not find any more: see question.c. The
+ * driver waits for this reference before it frees the QP. If the driver has called
+ * iw_mpa_qp_gone(), the QP is in a list until it is freed, so it is found, and the reference is
+ * given back. If not, the library notes a debt, and pays it when the driver calls.
  */
 
 #include "qp.h"
@@ -22,7 +23,7 @@
 /**
  * struct qp_debt - a reference of iw_cm that nobody can give back yet
  * @node: in the device's list, under its lock
- * @qpn: number of the QP: its driver hides it, and is going to call iw_mpa_qp_gone()
+ * @qpn: number of the QP, for which the driver is going to call iw_mpa_qp_gone()
  */
 struct qp_debt {
 	struct list_head	node;
@@ -42,8 +43,7 @@ static void qp_set_free(struct iw_mpa_ep *ep, u32 qpn)
  *
  * Context: the runner.
  *
- * Return: 0; -EINVAL if there is no such QP, -EBUSY if it has a connection,
- * -ENOMEM.
+ * Return: 0; -EINVAL if there is no such QP, -EBUSY if it has a connection, -ENOMEM.
  */
 int iw_mpa_qp_bind(struct iw_mpa_ep *ep, u32 qpn)
 {
@@ -53,10 +53,7 @@ int iw_mpa_qp_bind(struct iw_mpa_ep *ep, u32 qpn)
 	err = xa_insert(&dev->qps, qpn, ep, GFP_NOIO);
 	if (err)
 		return err;
-	/*
-	 * iw_cm has a reference on it. If it is being destroyed, either we do
-	 * not get it any more, or qp_end() finds us.
-	 */
+	/* If the QP is being destroyed, it is not found, or qp_end() finds the endpoint. */
 	ep->off.qp = iw_mpa_offload_get_qp(dev->ibdev, qpn);
 	if (!ep->off.qp) {
 		qp_set_free(ep, qpn);
@@ -72,7 +69,7 @@ int iw_mpa_qp_bind(struct iw_mpa_ep *ep, u32 qpn)
  *
  * Context: the runner.
  *
- * Return: IW_MPA_EV_NONE
+ * Return: see IW_MPA_ACTIONS().
  */
 enum iw_mpa_event iw_mpa_qp_unbind(struct iw_mpa_ep *ep)
 {
@@ -89,11 +86,9 @@ enum iw_mpa_event iw_mpa_qp_unbind(struct iw_mpa_ep *ep)
 /**
  * iw_mpa_qp_owe - iw_cm has forgotten a reference on a QP that iw_get_qp does not find
  * @dev: device
- * @qpn: number of the QP, which is being destroyed: it keeps the number until it has the
- *	reference back
+ * @qpn: number of the QP, which is being destroyed, and keeps its number meanwhile
  *
- * The reference is given back at once if its driver has called iw_mpa_qp_gone(), or else as soon as
- * it does.
+ * The reference is given back at once, or as soon as the driver calls iw_mpa_qp_gone().
  *
  * Context: process.
  */
@@ -112,13 +107,13 @@ void iw_mpa_qp_owe(struct iw_mpa_device *dev, u32 qpn)
 	if (!qp)
 		list_add(&debt->node, &dev->debts);
 	spin_unlock(&dev->lock);
-	if (qp) {	/* it waits for this reference, so it is still there */
+	if (qp) {	/* destroy_qp waits for the reference: so the QP is still there */
 		kfree(debt);
 		iw_mpa_offload_put_qp(qp);
 	}
 }
 
-/* From now on the QP is found again, and what iw_cm has forgotten of it before is given back. */
+/* Give back what iw_cm has forgotten of the QP. From now on iw_mpa_qp_owe() finds the QP. */
 static void qp_pay_debts(struct iw_mpa_device *dev, struct iw_mpa_qp_end *end)
 {
 	struct qp_debt *debt, *next;
@@ -138,8 +133,9 @@ static void qp_pay_debts(struct iw_mpa_device *dev, struct iw_mpa_qp_end *end)
 }
 
 /*
- * wake_up_var() looks for waiters without a barrier. The lock, which xa_erase() takes too, stands
- * in for one: either the endpoint is found to be gone here, or the waker finds us waiting.
+ * wake_up_var() looks for waiters without a barrier. xa_erase() and this function take the same
+ * lock, which serves as the barrier: either the endpoint is gone here, or the waker finds the
+ * waiter.
  */
 static bool qp_is_unbound(struct iw_mpa_device *dev, u32 qpn, const struct iw_mpa_ep *ep)
 {
@@ -173,10 +169,10 @@ static void qp_end(struct iw_mpa_device *dev, const struct ib_qp *qp)
  * @qp: the QP
  * @end: room for the library's notes, until iw_mpa_qp_freed()
  *
- * From destroy_qp, first thing, after iw_get_qp has begun to return NULL for the QP. A connection
- * that uses the QP ends, in whatever state it is. After return no op runs or will run for the QP,
- * and the library has no reference on it. iw_cm drops its own reference when it handles the event;
- * a reference that iw_cm forgets is given back by the library.
+ * destroy_qp calls this first, when iw_get_qp returns NULL for the QP already. A connection of the
+ * QP ends, in whatever state it is. After return no op runs or will run for the QP, and the library
+ * has no reference on it. iw_cm drops its reference when it handles the event. If iw_cm forgets a
+ * reference the library gives it back.
  *
  * Context: process, sleeps; no lock that an op takes may be held.
  */
@@ -195,7 +191,7 @@ EXPORT_SYMBOL_GPL(iw_mpa_qp_gone);
  * iw_mpa_qp_freed - nobody has a reference on a QP any more
  * @end: of iw_mpa_qp_gone()
  *
- * From destroy_qp, when it has waited for the last reference, and on every other way out of it.
+ * destroy_qp calls this when it has waited for the last reference, and on every other way out.
  *
  * Context: process.
  */

@@ -65,8 +65,7 @@ static bool question_is_accepted(const struct iw_cm_id *id)
  *
  * Context: the runner.
  *
- * Return: IW_MPA_EV_ASKED; IW_MPA_EV_NO_ROOM if iw_cm has no room or no memory, or if others
- * wait in front; IW_MPA_EV_LISTENER_GONE.
+ * Return: see IW_MPA_ACTIONS().
  */
 enum iw_mpa_event iw_mpa_question_ask(struct iw_mpa_ep *ep)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Why a startup or a connection ended: one table, read four ways. */
+/* Why a startup or a connection ended: name, text, errno and Terminate code of each reason. */
 
 #include <rdma/iw_mpa_proto.h>
 
@@ -50,8 +50,8 @@ EXPORT_SYMBOL_GPL(iw_mpa_reason_text);
  * iw_mpa_reason_errno - what the ULP is told
  * @reason: any value
  *
- * rdma_cm shows -ECONNREFUSED and -ECONNRESET as REJECTED, -ETIMEDOUT as
- * UNREACHABLE and the rest as CONNECT_ERROR.
+ * rdma_cm shows -ECONNREFUSED and -ECONNRESET as REJECTED, -ETIMEDOUT as UNREACHABLE and the rest
+ * as CONNECT_ERROR.
  *
  * Return: 0 or a negative errno; -EIO for what is not a reason.
  */
@@ -65,8 +65,7 @@ EXPORT_SYMBOL_GPL(iw_mpa_reason_errno);
  * iw_mpa_reason_term_code - what the peer is told
  * @reason: any value
  *
- * Return: the error code of a TERM message of layer 2, type 0 (RFC 6581 8), or
- * 0 if none is due.
+ * Return: the error code of a TERM message of layer 2, type 0 (RFC 6581 8), or 0 if none is due.
  */
 u8 iw_mpa_reason_term_code(enum iw_mpa_reason reason)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The list of devices. Who uses one holds a reference; who removes one waits for the last. */
+/* The list of devices. A user of a device holds a reference; its removal waits for the last. */
 
 #include "rnic.h"
 
@@ -16,8 +16,7 @@ static struct iw_mpa_device *device_find(const struct ib_device *ibdev)
 {
 	struct iw_mpa_device *dev;
 
-	list_for_each_entry_rcu(dev, &device_list, node,
-				lockdep_is_held(&device_mutex)) {
+	list_for_each_entry_rcu(dev, &device_list, node, lockdep_is_held(&device_mutex)) {
 		if (dev->ibdev == ibdev)
 			return dev;
 	}
@@ -71,8 +70,7 @@ struct iw_mpa_device *iw_mpa_device_remove(const struct ib_device *ibdev)
  *
  * Context: process.
  *
- * Return: the device, for iw_mpa_device_put(), or NULL if it is not registered or
- * is being removed.
+ * Return: the device, for iw_mpa_device_put(); NULL if it is not registered or is being removed.
  */
 struct iw_mpa_device *iw_mpa_device_get(const struct ib_device *ibdev)
 {
@@ -90,8 +88,8 @@ struct iw_mpa_device *iw_mpa_device_get(const struct ib_device *ibdev)
  * iw_mpa_device_get_net - the network namespace that a device is in now
  * @dev: device, which the caller uses
  *
- * The network device may be moved to another one at any time. So a connection or a listener asks
- * once, and keeps to the answer.
+ * The network device may be moved to another namespace at any time. So a connection or a listener
+ * asks once, and stays in that namespace.
  *
  * Context: process.
  *
@@ -117,8 +115,7 @@ struct net *iw_mpa_device_get_net(struct iw_mpa_device *dev)
  *
  * Return: 0, or the error of @look.
  */
-int iw_mpa_device_for_each(int (*look)(struct iw_mpa_device *dev, void *arg),
-			   void *arg)
+int iw_mpa_device_for_each(int (*look)(struct iw_mpa_device *dev, void *arg), void *arg)
 {
 	struct iw_mpa_device *dev;
 	int err = 0;

@@ -26,13 +26,13 @@ struct iw_mpa_stats;
  * @attr: what the device can do
  * @stats: its counters
  * @log_limit: how much its connections may write into the kernel's log
- * @peer_to_peer: its say in net.iw_mpa.peer_to_peer, &enum iw_mpa_choice
+ * @peer_to_peer: the device's choice in place of net.iw_mpa.peer_to_peer, &enum iw_mpa_choice
  * @users: one for the registration, one for each live endpoint and listener
  * @unused: completed when @users drops to 0
  * @lock: protects @listeners, @ending_qps, @debts, @half_open and the backlogs of its
  *	listeners; process context
- * @half_open: endpoints that wait for the MPA Request, or were refused and wait
- *	for the peer to close: the one that does so longest first
+ * @half_open: endpoints that wait for the MPA Request, or after a Reject for the peer to close;
+ *	the oldest first
  * @half_open_count: how many
  * @no_room_count: Requests of all listeners that wait for room
  * @listeners: its listeners

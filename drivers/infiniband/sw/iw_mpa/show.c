@@ -3,8 +3,8 @@
  * What there is, for people and their scripts: endpoints, listeners and stats in debugfs iw_mpa/,
  * and the counters of "rdma statistic show link".
  *
- * No lock is held while a file is written: endpoints and listeners come and go meanwhile, and each
- * is shown at most once.
+ * No lock is held while a file is written. Endpoints and listeners come and go meanwhile; each is
+ * shown at most once.
  */
 
 #include "show.h"
@@ -38,12 +38,11 @@ static void show_rtr(struct seq_file *seq, u8 rtr)
 		   rtr & IW_MPA_RTR_READ ? "R" : "");
 }
 
-/* The runner may be writing: what is shown is not relied on. */
 static void show_ep(struct seq_file *seq, const struct iw_mpa_ep *ep)
 {
-	/* a copy, of which fields may be of before */
+	/* The runner may be writing: a line may mix old and new values. */
 	const struct iw_mpa_params params = data_race(ep->params);
-	/* ... and so may the number of the QP */
+	/* see above */
 	const u32 qpn = data_race(ep->off.qpn);
 
 	seq_printf(seq, "id=%lu", ep->id);
@@ -67,13 +66,13 @@ static void show_ep_if_live(struct iw_mpa_ep *ep, void *seq)
 
 	if (!refcount_inc_not_zero(&dev->users))
 		return;
-	/* It is taken from TCP, and its addresses are not asked for yet. */
+	/* An endpoint that is being set up has no addresses yet. */
 	if (ep->tuple.local.sa.sa_family)
 		show_ep(seq, ep);
 	iw_mpa_device_put(dev);
 }
 
-/* The file is written bucket by bucket of the table of endpoints. */
+/* A position in the file is a bucket of the table of endpoints. */
 static void *endpoints_start(struct seq_file *seq, loff_t *pos)
 {
 	return *pos < IW_MPA_EP_BUCKETS ? pos : NULL;
@@ -149,11 +148,9 @@ static struct rdma_stat_desc show_descs[SHOW_STATS];
  *
  * Return: room for the counters, or NULL.
  */
-struct rdma_hw_stats *iw_mpa_alloc_hw_port_stats(struct ib_device *ibdev,
-						 u32 port_num)
+struct rdma_hw_stats *iw_mpa_alloc_hw_port_stats(struct ib_device *ibdev, u32 port_num)
 {
-	return rdma_alloc_hw_stats_struct(show_descs, SHOW_STATS,
-					  RDMA_HW_STATS_DEFAULT_LIFESPAN);
+	return rdma_alloc_hw_stats_struct(show_descs, SHOW_STATS, RDMA_HW_STATS_DEFAULT_LIFESPAN);
 }
 
 /**
@@ -185,10 +182,10 @@ int iw_mpa_get_hw_stats(struct ib_device *ibdev, struct rdma_hw_stats *stats,
  * iw_mpa_show_check - are a device's statistics ours alone, or its driver's alone?
  * @ops: the device's
  *
- * ib_set_device_ops() keeps op by op what is set first. Of two owners, one would
- * write its counters into an array that the other made for fewer.
+ * ib_set_device_ops() keeps for each op what is set first. If driver and library owned one op each,
+ * one would write its counters into an array that the other has made for fewer.
  *
- * Return: true if so.
+ * Return: true if they are.
  */
 bool iw_mpa_show_check(const struct ib_device_ops *ops)
 {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The life of kernel TCP sockets; stream.c has what is done with an open one. No other file knows
- * TCP.
+ * The life of kernel TCP sockets. What is done with an open socket is in stream.c. Other files do
+ * not call TCP.
  *
- * Life cycle: connect, listen or accept opens and hooks a socket; unhook takes
- * the callbacks back, after which none is running or will run; release unhooks
- * and closes. Nothing here blocks on the peer.
+ * connect, listen and accept open a socket and hook its callbacks. unhook gives the callbacks back
+ * to TCP: after that none of the library's runs or will run. release unhooks and closes. No
+ * function waits for the peer.
  */
 
 #include "sock.h"
@@ -21,9 +21,8 @@
 #include <net/tcp.h>
 
 /*
- * A listener's sk_user_data is not copied to the connections that TCP makes of
- * it: until they are accepted they have the listener's callbacks and no data, or
- * the data of BPF, which marks them as its own.
+ * TCP does not copy a listener's sk_user_data to the connections that it makes. A connection that
+ * is not accepted yet has the listener's callbacks, and no data, or data of BPF with BPF's flags.
  */
 static struct iw_mpa_sock *sock_of(const struct sock *sk)
 {
@@ -35,7 +34,7 @@ static struct iw_mpa_sock *sock_of(const struct sock *sk)
 	return stream ? container_of(stream, struct iw_mpa_sock, stream) : NULL;
 }
 
-/* TCP may have read the pointer before a driver changed it: then this is for the driver. */
+/* TCP may have read the pointer before a driver replaced it: then the driver has to be called. */
 static void iw_mpa_sk_data_ready(struct sock *sk)
 {
 	void (*now)(struct sock *sk);
@@ -105,7 +104,7 @@ static void iw_mpa_sk_error_report(struct sock *sk)
 	read_unlock_bh(&sk->sk_callback_lock);
 }
 
-/* Fails if somebody else uses the socket: BPF may have put a connection into a sockmap. */
+/* Return: 0; -EBUSY if somebody else uses the socket: BPF may have put it into a sockmap. */
 static int sock_hook(struct iw_mpa_sock *ms, struct socket *sock,
 		     const struct iw_mpa_sock_ops *ops, unsigned long flags)
 {
@@ -135,7 +134,7 @@ static int sock_hook(struct iw_mpa_sock *ms, struct socket *sock,
  * iw_mpa_sock_detach - take a socket's callbacks back from a driver
  * @ms: open socket
  *
- * After return none of the driver is running; ours go on.
+ * After return no callback of the driver runs; those of the library go on.
  *
  * Context: process.
  */
@@ -155,7 +154,7 @@ void iw_mpa_sock_detach(struct iw_mpa_sock *ms)
  * iw_mpa_sock_unhook - take a socket's callbacks back
  * @ms: socket, open or not
  *
- * Idempotent. No driver is attached. After return no callback of ours is running.
+ * Idempotent. No driver is attached. After return no callback of the library runs.
  *
  * Context: process.
  */
@@ -182,9 +181,9 @@ static bool sock_fin_is_due(struct sock *sk)
 }
 
 /*
- * TCP forgets a FIN for which it finds no memory, and keeps the connection for ever, with its
- * network namespace. Then the connection is aborted: the peer gets RST, or, if it has closed
- * first, finds out with the next segment that it sends.
+ * If TCP finds no memory for a FIN, it forgets the FIN, and keeps the connection and its network
+ * namespace for ever. So such a connection is aborted: the peer gets RST; a peer that has closed
+ * first gets it for the next segment that it sends.
  */
 static void sock_send_fin(struct socket *sock)
 {
@@ -201,11 +200,11 @@ static void sock_send_fin(struct socket *sock)
  * iw_mpa_sock_shutdown - send FIN, go on receiving
  * @ms: open socket
  *
- * RST if there is no memory for a FIN. What has come already, and was not reported to us while a
- * driver had the stream, is reported now.
+ * If there is no memory for a FIN the peer gets RST. While a driver had the stream, TCP reported to
+ * the driver: what has come by then is reported now.
  *
- * Of a connection that a device has taken over, FIN is the device's. When its driver has let go,
- * nobody will tell of the peer's: that is as if it had come.
+ * If a device has taken the connection over, the device sends FIN. After its driver has let go,
+ * nobody reports the peer's FIN. So this function reports the peer's FIN at once.
  *
  * Context: process.
  */
@@ -229,7 +228,6 @@ void iw_mpa_sock_shutdown(struct iw_mpa_sock *ms)
 	read_unlock_bh(&sk->sk_callback_lock);
 }
 
-/* Close a connection that nobody looks at any more. */
 static void sock_close(struct socket *sock)
 {
 	if (sock_fin_is_due(sock->sk) && !tcp_inq(sock->sk))
@@ -241,9 +239,9 @@ static void sock_close(struct socket *sock)
  * iw_mpa_sock_release - unhook and close a socket
  * @ms: socket, open or not
  *
- * Idempotent. What was sent is still delivered, then FIN; RST if octets were
- * received that nobody read, or if there is no memory for a FIN. Neither of a connection that a
- * device has taken over: its socket stays until the driver has released it, too.
+ * Idempotent. TCP still delivers what was sent, and then sends FIN; or RST if octets have come that
+ * nobody has read, or if there is no memory for a FIN. If a device has taken the connection over,
+ * TCP sends nothing, and the socket stays until the driver has released it, too.
  *
  * Context: process.
  */
@@ -262,8 +260,9 @@ void iw_mpa_sock_release(struct iw_mpa_sock *ms)
 }
 
 /*
- * Our sockets are locked under locks of rdma_cm, and others' above those: lockdep has to tell
- * them apart. A socket that has a class of ours holds the module, which has the class.
+ * The library's sockets are locked while locks of rdma_cm are held. Other sockets are locked before
+ * such locks are taken. So the library's sockets have a lockdep class of their own. The class is in
+ * the module, so a socket with this class holds the module.
  */
 #ifdef CONFIG_DEBUG_LOCK_ALLOC
 static struct lock_class_key sock_keys[2], sock_spin_keys[2];
@@ -280,7 +279,7 @@ static void sock_classify(struct sock *sk)
 				      sock_names[v6], &sock_keys[v6]);
 }
 
-/* TCP, which has made it of a listener, uses it already. */
+/* TCP uses an accepted socket already: so its locks are held while their class changes. */
 static void sock_classify_accepted(struct sock *sk)
 {
 #ifndef COMPAT_LACKS_SOCK_OWNER
@@ -308,8 +307,7 @@ static void sock_classify_accepted(struct sock *sk)
 
 static int sock_set_int(struct socket *sock, int level, int name, int val)
 {
-	return sock->ops->setsockopt(sock, level, name, KERNEL_SOCKPTR(&val),
-				     sizeof(val));
+	return sock->ops->setsockopt(sock, level, name, KERNEL_SOCKPTR(&val), sizeof(val));
 }
 
 /* An IPv6 socket may carry an IPv4 connection. */
@@ -322,8 +320,8 @@ static int sock_set_tos(struct socket *sock, u8 tos)
 }
 
 /*
- * The connections of a listener have all of it from there. Sending must not use a page fragment
- * that the task may be using.
+ * A connection inherits all of this from its listener. Sending must not use the task's page
+ * fragment, which the task may be using.
  */
 static int sock_setup(struct socket *sock, const struct iw_mpa_sock_opts *opts)
 {
@@ -335,12 +333,12 @@ static int sock_setup(struct socket *sock, const struct iw_mpa_sock_opts *opts)
 	sk->sk_use_task_frag = false;
 #endif
 	/*
-	 * A server that is started again has its port at once, though connections of the one before
-	 * are in TIME_WAIT, for a minute; so has a client whose port rdma_cm chose. rdma_cm itself
-	 * keeps two ULPs from one port.
+	 * After a restart connections stay in TIME_WAIT for a minute. A server gets its port at
+	 * once all the same, and so does a client with a port that rdma_cm chose. rdma_cm sees to
+	 * it that two ULPs do not use one port.
 	 */
 	sock_set_reuseaddr(sk);
-	/* Otherwise a short FPDU behind a startup frame waits for its ACK: 40 ms, if delayed. */
+	/* A short FPDU must not wait for the ACK of the startup frame, which may take 40 ms. */
 	tcp_sock_set_nodelay(sk);
 	/* The MPA Request acknowledges the peer's SYN: see iw_mpa_sock_save_acks(). */
 	tcp_sock_set_quickack(sk, 0);
@@ -353,14 +351,38 @@ static int sock_bind(struct socket *sock, const struct iw_mpa_sock_opts *opts)
 
 	if (opts->any_port) {
 		*iw_mpa_addr_port(&addr) = 0;
-		/* Then the port need only be free for this remote address. */
+		/* TCP then needs a port that is free for this remote address only. */
 		sock_set_int(sock, SOL_IP, IP_BIND_ADDRESS_NO_PORT, 1);
 	}
 	return kernel_bind(sock, (struct sockaddr_unsized *)&addr, sizeof(addr));
 }
 
-static int sock_open(const struct iw_mpa_sock_opts *opts, struct socket **sock)
+static int sock_init(struct iw_mpa_sock *ms, struct socket *sock,
+		     const struct iw_mpa_sock_ops *ops, const struct iw_mpa_sock_opts *opts)
 {
+	int err = sock_setup(sock, opts);
+
+	if (!err && opts->afonly && opts->local->sa.sa_family == AF_INET6)
+		err = ip6_sock_set_v6only(sock->sk);
+	/* rdma_cm opens a wildcard listener once for every device. */
+	if (!err && !opts->remote && iw_mpa_addr_is_any(opts->local))
+		err = sock_bindtoindex(sock->sk, opts->ifindex, true);
+	if (!err)
+		err = sock_bind(sock, opts);
+	if (err)
+		return err;
+	/*
+	 * TCP may have to deliver octets after the socket is closed. Without a reference on the
+	 * namespace close() stops the retransmission timers. Connections inherit the reference.
+	 */
+	sk_net_refcnt_upgrade(sock->sk);
+	return sock_hook(ms, sock, ops, opts->remote ? 0 : SK_USER_DATA_NOCOPY);
+}
+
+static int sock_open(struct iw_mpa_sock *ms, const struct iw_mpa_sock_ops *ops,
+		     const struct iw_mpa_sock_opts *opts)
+{
+	struct socket *sock;
 	int err;
 
 	if (!iw_mpa_addr_is_known(opts->local))
@@ -369,21 +391,12 @@ static int sock_open(const struct iw_mpa_sock_opts *opts, struct socket **sock)
 	if (!maybe_get_net(opts->net))
 		return -ENODEV;
 	err = sock_create_kern(opts->net, opts->local->sa.sa_family, SOCK_STREAM,
-			       IPPROTO_TCP, sock);
-	if (err)
-		goto put_net;
-	err = sock_setup(*sock, opts);
-	if (!err && opts->afonly && opts->local->sa.sa_family == AF_INET6)
-		err = ip6_sock_set_v6only((*sock)->sk);
-	/*
-	 * The namespace stays while TCP still has to deliver our last octets: without a reference
-	 * close() stops the retransmission timers. Connections inherit it from their listener.
-	 */
-	if (err)
-		sock_release(*sock);
-	else
-		sk_net_refcnt_upgrade((*sock)->sk);
-put_net:
+			       IPPROTO_TCP, &sock);
+	if (!err) {
+		err = sock_init(ms, sock, ops, opts);
+		if (err)
+			sock_release(sock);
+	}
 	put_net(opts->net);
 	return err;
 }
@@ -397,36 +410,27 @@ put_net:
  * Context: process; does not wait for the peer.
  *
  * Return: 0; 1 with @opts->fast_open if TCP waits with its SYN for iw_mpa_sock_send_first(); or a
- * negative errno and no callback: -EADDRINUSE or -EADDRNOTAVAIL if TCP uses the local port
- * already, -ENETUNREACH and the like.
+ * negative errno and no callback: -EADDRINUSE or -EADDRNOTAVAIL if TCP uses the local port already,
+ * -ENETUNREACH and the like.
  */
 int iw_mpa_sock_connect(struct iw_mpa_sock *ms,
 			const struct iw_mpa_sock_ops *ops,
 			const struct iw_mpa_sock_opts *opts)
 {
-	struct socket *sock;
-	int err;
+	int err = sock_open(ms, ops, opts);
 
-	err = sock_open(opts, &sock);
 	if (err)
 		return err;
-	err = sock_bind(sock, opts);
-	if (!err)
-		err = sock_hook(ms, sock, ops, 0);
-	if (err) {
-		sock_release(sock);
-		return err;
-	}
-	/* Where TCP refuses, for an administrator has turned it off, it connects as always. */
+	/* If an administrator has turned Fast Open off, TCP refuses, and connects as always. */
 	if (opts->fast_open)
-		sock_set_int(sock, SOL_TCP, TCP_FASTOPEN_CONNECT, 1);
-	err = kernel_connect(sock, (struct sockaddr_unsized *)opts->remote,
+		sock_set_int(ms->sock, SOL_TCP, TCP_FASTOPEN_CONNECT, 1);
+	err = kernel_connect(ms->sock, (struct sockaddr_unsized *)opts->remote,
 			     sizeof(*opts->remote), O_NONBLOCK);
 	if (err == -EINPROGRESS)
 		return 0;
 	if (err)
 		iw_mpa_sock_release(ms);
-	else if (inet_sk_state_load(sock->sk) == TCP_SYN_SENT)
+	else if (!iw_mpa_sock_is_up(ms))
 		return 1;
 	return err;
 }
@@ -435,10 +439,9 @@ int iw_mpa_sock_connect(struct iw_mpa_sock *ms,
  * iw_mpa_sock_save_acks - acknowledge with what is sent next
  * @ms: open socket
  *
- * This is TCP_QUICKACK of 0. Startup is question and answer: each message acknowledges the one
- * before, and a segment for that alone is not needed. TCP starts with quick acknowledgments when
- * it is connected, and when it begins to listen. Without this call a connect takes three segments
- * more, which is a tenth of its instructions.
+ * This is TCP_QUICKACK of 0. Each startup message answers the one before, and acknowledges it, too.
+ * But TCP acknowledges at once after it was connected, and after it began to listen. Without this
+ * call a connect takes three segments more, which are a tenth of its instructions.
  *
  * Context: process.
  */
@@ -462,32 +465,18 @@ int iw_mpa_sock_listen(struct iw_mpa_sock *ms,
 		       const struct iw_mpa_sock_ops *ops,
 		       const struct iw_mpa_sock_opts *opts, int backlog)
 {
-	struct socket *sock;
-	int err;
+	int err = sock_open(ms, ops, opts);
 
-	err = sock_open(opts, &sock);
 	if (err)
 		return err;
-	/* rdma_cm opens a wildcard listener once for every device. */
-	if (iw_mpa_addr_is_any(opts->local))
-		err = sock_bindtoindex(sock->sk, opts->ifindex, true);
-	if (!err)
-		err = sock_bind(sock, opts);
-	if (!err)
-		err = sock_hook(ms, sock, ops, SK_USER_DATA_NOCOPY);
-	if (err) {
-		sock_release(sock);
-		return err;
-	}
-	err = kernel_listen(sock, backlog);
+	err = kernel_listen(ms->sock, backlog);
 	if (err) {
 		iw_mpa_sock_release(ms);
 		return err;
 	}
-	/* TCP begins anew when it listens. Its connections have this from here. */
 	iw_mpa_sock_save_acks(ms);
 	if (opts->fast_open)
-		sock_set_int(sock, SOL_TCP, TCP_FASTOPEN, backlog);
+		sock_set_int(ms->sock, SOL_TCP, TCP_FASTOPEN, backlog);
 	return 0;
 }
 
@@ -513,8 +502,8 @@ int iw_mpa_sock_accept(struct iw_mpa_sock *listener, struct socket **sock)
  * @ops: who is told
  * @opts: the listener's options
  *
- * Octets that came before are not reported: its owner has to read them. That the connection has
- * ended is: @ops->closed or @ops->failed may be called before the return.
+ * Octets that have come before are not reported: the caller has to read. An end of the connection
+ * is reported: @ops->closed or @ops->failed may be called before the return.
  *
  * Context: process.
  *
@@ -535,11 +524,11 @@ int iw_mpa_sock_adopt(struct iw_mpa_sock *ms, struct socket *sock,
 	err = sock_hook(ms, sock, ops, 0);
 	if (err)
 		return err;
-	/* It inherited the listener's callbacks, not TCP's. */
+	/* TCP's callbacks are those that the listener has saved. */
 	ms->data_ready = listener->data_ready;
 	ms->state_change = listener->state_change;
 	ms->error_report = listener->error_report;
-	/* What ended it while it was nobody's found no data to report to. */
+	/* The connection may have ended before it had sk_user_data: nobody was told. */
 	read_lock_bh(&sock->sk->sk_callback_lock);
 	if (inet_sk_state_load(sock->sk) != TCP_ESTABLISHED)
 		sock_report_state(ms);
@@ -547,12 +536,21 @@ int iw_mpa_sock_adopt(struct iw_mpa_sock *ms, struct socket *sock,
 	return 0;
 }
 
-/*
- * TCP may go on with it after the close, and after we are gone. Who took a callback over keeps
- * it.
+/**
+ * iw_mpa_sock_drop - close an accepted connection that was not adopted
+ * @sock: from iw_mpa_sock_accept()
+ * @listener: the socket that it came from
+ *
+ * TCP may go on with a closed connection after the module is gone. So the callbacks that the
+ * connection has inherited from the listener go back to TCP. A callback that somebody else has
+ * installed, BPF, stays.
+ *
+ * Context: process.
  */
-static void sock_disinherit(struct sock *sk, const struct iw_mpa_sock *listener)
+void iw_mpa_sock_drop(struct socket *sock, const struct iw_mpa_sock *listener)
 {
+	struct sock *sk = sock->sk;
+
 	write_lock_bh(&sk->sk_callback_lock);
 	if (sk->sk_data_ready == iw_mpa_sk_data_ready)
 		sk->sk_data_ready = listener->data_ready;
@@ -561,19 +559,5 @@ static void sock_disinherit(struct sock *sk, const struct iw_mpa_sock *listener)
 	if (sk->sk_error_report == iw_mpa_sk_error_report)
 		sk->sk_error_report = listener->error_report;
 	write_unlock_bh(&sk->sk_callback_lock);
-}
-
-/**
- * iw_mpa_sock_drop - close an accepted connection that was not adopted
- * @sock: from iw_mpa_sock_accept()
- * @listener: the socket that it came from
- *
- * TCP gets the callbacks back that the connection has inherited from the listener.
- *
- * Context: process.
- */
-void iw_mpa_sock_drop(struct socket *sock, const struct iw_mpa_sock *listener)
-{
-	sock_disinherit(sock->sk, listener);
 	sock_close(sock);
 }

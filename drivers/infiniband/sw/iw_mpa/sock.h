@@ -12,8 +12,8 @@
 #include <net/sock.h>
 
 /*
- * How TCP gets memory for a stream. Connections are made while file systems and swap wait for them:
- * sending must not wait for storage, nor without end for memory.
+ * How TCP gets memory for a stream. File systems and swap may wait for a connection: so sending
+ * must not wait for storage, and not for memory without end.
  */
 #define IW_MPA_SOCK_GFP	(GFP_NOIO | __GFP_NORETRY)
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The startup frames of an endpoint, sent and received, and Terminate messages in their place. */
+/* Startup frames, which an endpoint sends and receives, and Terminate messages of the startup. */
 
 #include "startup.h"
 #include "backlog.h"
@@ -15,7 +15,7 @@
 #include <linux/slab.h>
 #include <linux/string.h>
 
-/* Encode @ep->sent with @pd into @buf. */
+/* Encode @ep->sent into @buf, with @pd behind the private data of the driver. */
 static int startup_encode(struct iw_mpa_ep *ep, const void *pd, u16 pd_len,
 			  u8 buf[IW_MPA_FRAME_MAX])
 {
@@ -47,7 +47,7 @@ static enum iw_mpa_event startup_put_request(struct iw_mpa_ep *ep)
 	iw_mpa_sock_save_acks(&ep->sock);
 	sent = len < 0 ? len : iw_mpa_sock_send_first(&ep->sock, buf + ep->request_sent,
 						      len - ep->request_sent);
-	/* What TCP says of a peer that is gone it has also reported: that event waits. */
+	/* If the peer is gone TCP has reported that, too: the event is waiting. */
 	if (sent < 0 && sent != -ECONNRESET && sent != -EPIPE) {
 		iw_mpa_end_set_reason(ep, IW_MPA_R_SEND, sent);
 		return IW_MPA_EV_SEND_FAILED;
@@ -62,12 +62,11 @@ static enum iw_mpa_event startup_put_request(struct iw_mpa_ep *ep)
  * iw_mpa_startup_send_request - send the MPA Request, or what is left of it
  * @ep: initiator; TCP is up, or takes octets with its SYN
  *
- * Until TCP is up this is the wait for TCP, though the Request is on its way.
+ * If the Request went out with the SYN, the wait for TCP goes on.
  *
  * Context: the runner.
  *
- * Return: IW_MPA_EV_V2_SENT if it may be tried again with revision 1, IW_MPA_EV_REQ_SENT,
- * IW_MPA_EV_SEND_FAILED; IW_MPA_EV_NONE if TCP is not up: then IW_MPA_EV_TCP_UP follows.
+ * Return: see IW_MPA_ACTIONS().
  */
 enum iw_mpa_event iw_mpa_startup_send_request(struct iw_mpa_ep *ep)
 {
@@ -82,7 +81,7 @@ enum iw_mpa_event iw_mpa_startup_send_request(struct iw_mpa_ep *ep)
 	return ep->fallback ? IW_MPA_EV_V2_SENT : IW_MPA_EV_REQ_SENT;
 }
 
-/* Most frames fit into the endpoint. One that does not gets a buffer when its size is known. */
+/* Most frames fit into the endpoint. A longer one gets a buffer when its header has come. */
 static bool startup_make_room(struct iw_mpa_ep *ep)
 {
 	struct iw_mpa_reader *rd = &ep->reader;
@@ -99,7 +98,7 @@ static bool startup_make_room(struct iw_mpa_ep *ep)
 	return true;
 }
 
-/* Take what belongs to the frame, and not one octet behind it. */
+/* Take the octets of the frame, and none behind them: FPDUs are for the driver. */
 static size_t startup_take(void *arg, const u8 *octets, size_t len)
 {
 	struct iw_mpa_ep *ep = arg;
@@ -120,7 +119,7 @@ static size_t startup_take(void *arg, const u8 *octets, size_t len)
 	return used;
 }
 
-/* The first octets are the driver's, the ULP gets the rest. */
+/* The driver's octets are in front of those of the ULP. */
 static void startup_split_pd(struct iw_mpa_ep *ep)
 {
 	u8 size = ep->dev->attr.pd_size;
@@ -163,7 +162,7 @@ static enum iw_mpa_event startup_read(struct iw_mpa_ep *ep)
 	if (ep->reason)
 		return IW_MPA_EV_FRAME_BAD;
 	if (!iw_mpa_reader_want(rd)) {
-		/* The FIN behind the frame may be what had us read: it holds for later. */
+		/* A FIN behind the frame counts later. TCP does not report it again. */
 		if (closed)
 			iw_mpa_raise(ep, IW_MPA_EV_PEER_CLOSED);
 		return startup_decode(ep);
@@ -184,8 +183,7 @@ static enum iw_mpa_event startup_read(struct iw_mpa_ep *ep)
  *
  * Context: the runner.
  *
- * Return: IW_MPA_EV_NONE if more is to come; IW_MPA_EV_REQ_GOOD, IW_MPA_EV_FRAME_BAD,
- * IW_MPA_EV_FRAME_CUT, IW_MPA_EV_STREAM_ENDED, IW_MPA_EV_PEER_RESET, IW_MPA_EV_TCP_FAILED.
+ * Return: see IW_MPA_ACTIONS().
  */
 enum iw_mpa_event iw_mpa_startup_read_request(struct iw_mpa_ep *ep)
 {
@@ -204,9 +202,7 @@ enum iw_mpa_event iw_mpa_startup_read_request(struct iw_mpa_ep *ep)
  *
  * Context: the runner.
  *
- * Return: IW_MPA_EV_NONE if nothing has come, IW_MPA_EV_REP_BEGUN if more is to come;
- * IW_MPA_EV_REP_GOOD, IW_MPA_EV_REP_REJECT, IW_MPA_EV_TERM_DUE, and those for which
- * iw_mpa_startup_read_request() has no Request either.
+ * Return: see IW_MPA_ACTIONS().
  */
 enum iw_mpa_event iw_mpa_startup_read_reply(struct iw_mpa_ep *ep)
 {
@@ -215,8 +211,7 @@ enum iw_mpa_event iw_mpa_startup_read_reply(struct iw_mpa_ep *ep)
 
 	if (event != IW_MPA_EV_NONE || iw_mpa_reader_want(&ep->reader))
 		return event;
-	reason = iw_mpa_negotiate_reply(&ep->local, &ep->sent, &ep->peer,
-					&ep->params);
+	reason = iw_mpa_negotiate_reply(&ep->local, &ep->sent, &ep->peer, &ep->params);
 	if (!reason)
 		return IW_MPA_EV_REP_GOOD;
 	iw_mpa_end_set_reason(ep, reason, 0);
@@ -240,8 +235,7 @@ int iw_mpa_startup_make_reply(struct iw_mpa_ep *ep, u8 buf[IW_MPA_FRAME_MAX])
 	enum iw_mpa_reason reason;
 	int len = -EPROTO;
 
-	reason = iw_mpa_negotiate_request(&ep->local, &ep->peer, &ep->sent,
-					  &ep->params);
+	reason = iw_mpa_negotiate_request(&ep->local, &ep->peer, &ep->sent, &ep->params);
 	if (!reason) {
 		len = startup_encode(ep, ep->call->pd, ep->call->pd_len, buf);
 		if (len < 0)
@@ -253,9 +247,8 @@ int iw_mpa_startup_make_reply(struct iw_mpa_ep *ep, u8 buf[IW_MPA_FRAME_MAX])
 }
 
 /*
- * RFC 6581 8 and 9.3. Best effort: the connection ends either way. A peer that
- * speaks RFC 5044 alone does not know the codes, and one that wants Markers would
- * not understand an FPDU without.
+ * RFC 6581 8 and 9.3. A failure changes nothing: the connection ends anyway. A peer of revision 1
+ * does not know the codes, and a peer that wants Markers cannot read an FPDU without them.
  */
 static void startup_put_term(struct iw_mpa_ep *ep, u8 code)
 {
@@ -272,11 +265,11 @@ static void startup_put_term(struct iw_mpa_ep *ep, u8 code)
  * iw_mpa_startup_send_term - say in a Terminate message why the connection ends, then FIN
  * @ep: initiator
  *
- * Where the driver has sent something the stream is not ours to speak on.
+ * If the driver has sent something, only the driver may send on the stream: then only FIN goes out.
  *
  * Context: the runner.
  *
- * Return: IW_MPA_EV_NONE
+ * Return: see IW_MPA_ACTIONS().
  */
 enum iw_mpa_event iw_mpa_startup_send_term(struct iw_mpa_ep *ep)
 {
@@ -286,7 +279,7 @@ enum iw_mpa_event iw_mpa_startup_send_term(struct iw_mpa_ep *ep)
 	return IW_MPA_EV_NONE;
 }
 
-/* The ULP has named no depths: then those that the Request asks for, as far as the device goes. */
+/* A ULP that rejects names no depths. The Reject has those of the Request, within the limits. */
 static void startup_make_reject(struct iw_mpa_ep *ep)
 {
 	struct iw_mpa_local *local = &ep->local;
@@ -315,14 +308,14 @@ static void startup_put_reject(struct iw_mpa_ep *ep)
  * iw_mpa_startup_send_reject - send a Reply that rejects
  * @ep: responder with a complete Request
  *
- * RFC 5044 7.1.2: then MPA is left and TCP stays open: the initiator closes it, or the
- * linger timer. Where not the ULP but an error of this end refuses, RFC 6581 9.1 and
- * 9.3 want the Terminate message all the same. Where a device has taken the stream over, and had
- * to let go of it, the stream is not ours to speak on: then FIN is all that is said.
+ * RFC 5044 7.1.2: TCP stays open until the initiator closes it, or until the linger timer fires. If
+ * an error of this end and not the ULP refuses, RFC 6581 9.1 and 9.3 ask for a Terminate message as
+ * well. If a device has taken the TCP connection over, and given it back, nobody may send on the
+ * stream: then only FIN goes out.
  *
  * Context: the runner.
  *
- * Return: IW_MPA_EV_NONE
+ * Return: see IW_MPA_ACTIONS().
  */
 enum iw_mpa_event iw_mpa_startup_send_reject(struct iw_mpa_ep *ep)
 {
@@ -340,7 +333,7 @@ enum iw_mpa_event iw_mpa_startup_send_reject(struct iw_mpa_ep *ep)
  * @octets: an RTR message, or a Terminate message
  * @len: all of it
  *
- * For a driver that sends on the socket: TCP needs no memory of the socket's own for it.
+ * This is for drivers that send on the socket. It does not give the socket a page of its own.
  *
  * Context: process, within an op; does not wait.
  *

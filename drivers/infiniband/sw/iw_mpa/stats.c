@@ -28,7 +28,7 @@ const char *iw_mpa_counter_name(enum iw_mpa_counter counter)
 }
 
 /**
- * iw_mpa_count - count an event of an object's life, for the machine
+ * iw_mpa_count - count something for the machine
  * @counter: which
  *
  * Context: any.
@@ -39,14 +39,13 @@ void iw_mpa_count(enum iw_mpa_counter counter)
 }
 
 /**
- * iw_mpa_count_for - count an event of a connection, for its device, too
+ * iw_mpa_count_for - count something for a device and for the machine
  * @of_device: counters of the device
  * @counter: which
  *
  * Context: any.
  */
-void iw_mpa_count_for(struct iw_mpa_stats __percpu *of_device,
-		      enum iw_mpa_counter counter)
+void iw_mpa_count_for(struct iw_mpa_stats __percpu *of_device, enum iw_mpa_counter counter)
 {
 	this_cpu_inc(of_device->counter[counter]);
 	iw_mpa_count(counter);
@@ -59,8 +58,7 @@ void iw_mpa_count_for(struct iw_mpa_stats __percpu *of_device,
  *
  * Context: any.
  */
-void iw_mpa_count_reason(struct iw_mpa_stats __percpu *of_device,
-			 enum iw_mpa_reason reason)
+void iw_mpa_count_reason(struct iw_mpa_stats __percpu *of_device, enum iw_mpa_reason reason)
 {
 	if (reason != IW_MPA_R_OK)
 		iw_mpa_count_for(of_device, IW_MPA_CNT_REASON + reason - 1);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Octets, sequence numbers and names of an open TCP socket: see sock.c. */
+/* Octets, sequence numbers and addresses of an open TCP socket. sock.c opens and closes it. */
 
 #include "sock.h"
 
@@ -10,7 +10,7 @@
 #include <net/ipv6.h>
 #include <net/tcp.h>
 
-/* Octets that are handed over at a time: most startup frames in one piece */
+/* Octets that are handed over at a time. Most startup frames fit. */
 #define STREAM_CHUNK		128
 
 struct stream_reading {
@@ -18,8 +18,7 @@ struct stream_reading {
 	void			*arg;
 };
 
-static int stream_take(read_descriptor_t *desc, struct sk_buff *skb,
-		       unsigned int off, size_t len)
+static int stream_take(read_descriptor_t *desc, struct sk_buff *skb, unsigned int off, size_t len)
 {
 	const struct stream_reading *reading = desc->arg.data;
 	u8 octets[STREAM_CHUNK];
@@ -31,8 +30,8 @@ static int stream_take(read_descriptor_t *desc, struct sk_buff *skb,
 }
 
 /*
- * Like recvmsg(), at half its cost. Urgent data, at which TCP stops here, is an error: no RNIC
- * sends any.
+ * This does what recvmsg() does, at half its cost. TCP stops at urgent data, which is an error: no
+ * RNIC sends any.
  */
 static int stream_read(struct sock *sk, read_descriptor_t *desc)
 {
@@ -52,14 +51,14 @@ static int stream_read(struct sock *sk, read_descriptor_t *desc)
 /**
  * iw_mpa_sock_read - hand over what is there
  * @ms: open socket
- * @take: gets the octets, until it leaves some
+ * @take: gets the octets, until it takes fewer than it gets
  * @arg: for @take
- * @closed: result: the peer has sent FIN; octets that @take left may be in front of it
+ * @closed: result: the peer has sent FIN; octets that @take has not taken may be in front of it
  *
  * Context: process; does not wait.
  *
- * Return: octets taken, 0 if the peer closed, -EAGAIN if nothing is there, or
- * another negative errno.
+ * Return: octets taken, 0 if the peer closed, -EAGAIN if nothing is there, or another negative
+ * errno.
  */
 int iw_mpa_sock_read(struct iw_mpa_sock *ms, iw_mpa_sock_taker take, void *arg, bool *closed)
 {
@@ -70,7 +69,7 @@ int iw_mpa_sock_read(struct iw_mpa_sock *ms, iw_mpa_sock_taker take, void *arg, 
 
 	lock_sock(sk);
 	len = stream_read(sk, &desc);
-	/* An error that was found by reading is reset by that, and is no FIN. */
+	/* An error shuts the socket down, too, and is not a FIN. Reading has reset sk_err. */
 	*closed = (len >= 0 || len == -EAGAIN) &&
 		  (sk->sk_shutdown & RCV_SHUTDOWN) && !sk->sk_err;
 	release_sock(sk);
@@ -94,10 +93,10 @@ int iw_mpa_sock_discard(struct iw_mpa_sock *ms, size_t len)
 }
 
 /*
- * A page fragment of the socket's own is 32 KiB that it keeps for its life; startup messages
- * use the task's, which is not in use: no caller is within a send of its own. TCP takes the
- * socket's IW_MPA_SOCK_GFP for "not the task's", so that is lifted meanwhile; the runner's scope
- * does the same.
+ * TCP copies octets into a page fragment. That of the socket has 32 KiB, which it keeps for its
+ * life. That of the task costs nothing, and no caller is within a send of its own. TCP uses the
+ * task's only if sk_allocation permits everything: so sk_allocation is GFP_KERNEL while this sends.
+ * The runner's memalloc_noio scope then has the effect of IW_MPA_SOCK_GFP.
  */
 static int stream_send(struct sock *sk, const void *buf, size_t len)
 {
@@ -126,8 +125,9 @@ static int stream_send(struct sock *sk, const void *buf, size_t len)
  * @buf: what
  * @len: all of it
  *
- * Context: process, in a memalloc_noio scope; does not wait. The send buffer of a connection
- * that is starting up has room for all that the library sends.
+ * The send buffer of a connection that is starting up has room for all that the library sends.
+ *
+ * Context: process, in a memalloc_noio scope; does not wait.
  *
  * Return: 0; -EAGAIN if TCP took nothing; -EPIPE if it took a part, or the stream has ended; or
  * another negative errno.
@@ -147,9 +147,9 @@ int iw_mpa_sock_send(struct iw_mpa_sock *ms, const void *buf, size_t len)
  * @buf: what
  * @len: all of it
  *
- * A SYN holds as much as fits into one segment, and nothing if memory is short: the rest is to be
- * sent when the socket is connected. What the peer's TCP does not take with the SYN, or what
- * is lost with it, ours sends again.
+ * A SYN has room for one segment, and has no octets if memory is short. The caller sends the rest
+ * when the socket is connected. TCP itself repeats octets that are lost, or that the peer's TCP
+ * does not take with the SYN.
  *
  * Context: process, in a memalloc_noio scope; does not wait.
  *
@@ -182,7 +182,7 @@ bool iw_mpa_sock_has_octets(struct iw_mpa_sock *ms)
 }
 
 /**
- * iw_mpa_sock_seq - where the stream stands as the driver takes it over
+ * iw_mpa_sock_seq - where the stream is at the hand-off
  * @ms: open socket
  * @snd_nxt: sequence number of the next octet to be sent
  * @rcv_nxt: sequence number of the next octet to be read
@@ -190,8 +190,7 @@ bool iw_mpa_sock_has_octets(struct iw_mpa_sock *ms)
  *
  * Context: process.
  */
-void iw_mpa_sock_seq(struct iw_mpa_sock *ms, u32 *snd_nxt, u32 *rcv_nxt,
-		     bool *rx_queued)
+void iw_mpa_sock_seq(struct iw_mpa_sock *ms, u32 *snd_nxt, u32 *rcv_nxt, bool *rx_queued)
 {
 	struct sock *sk = ms->sock->sk;
 
@@ -202,8 +201,7 @@ void iw_mpa_sock_seq(struct iw_mpa_sock *ms, u32 *snd_nxt, u32 *rcv_nxt,
 	release_sock(sk);
 }
 
-static void stream_name_v6(const struct sock *sk, bool peer,
-			   struct sockaddr_in6 *name)
+static void stream_name_v6(const struct sock *sk, bool peer, struct sockaddr_in6 *name)
 {
 	const struct in6_addr *addr = peer ? &sk->sk_v6_daddr :
 					     &sk->sk_v6_rcv_saddr;
@@ -219,8 +217,7 @@ static void stream_name_v6(const struct sock *sk, bool peer,
 	};
 }
 
-static void stream_name_v4(const struct sock *sk, bool peer,
-			   struct sockaddr_in *name)
+static void stream_name_v4(const struct sock *sk, bool peer, struct sockaddr_in *name)
 {
 	const struct inet_sock *inet = inet_sk(sk);
 
@@ -233,8 +230,8 @@ static void stream_name_v4(const struct sock *sk, bool peer,
 }
 
 /*
- * As getsockname() and getpeername() do it, but without the lock: TCP does not change
- * the names of a connection. One of IPv4 has IPv4 names also on an IPv6 socket.
+ * getsockname() and getpeername() take the socket's lock, which is not needed: the addresses of a
+ * connection do not change. An IPv4 connection of an IPv6 socket gets IPv4 addresses here.
  */
 static void stream_name(const struct sock *sk, bool peer, union iw_mpa_addr *name)
 {

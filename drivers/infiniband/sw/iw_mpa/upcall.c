@@ -21,8 +21,7 @@ static int upcall_raise(const struct iw_mpa_upcall *up, struct iw_cm_id *cm_id,
 {
 	int ret = cm_id->event_handler(cm_id, event);
 
-	trace_iw_mpa_upcall(up->id, event->event, event->status,
-			    event->private_data_len, ret);
+	trace_iw_mpa_upcall(up->id, event->event, event->status, event->private_data_len, ret);
 	return ret;
 }
 

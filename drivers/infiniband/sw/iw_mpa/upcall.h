@@ -11,7 +11,7 @@ struct iw_mpa_device_attr;
 struct iw_mpa_tuple;
 
 /**
- * enum iw_mpa_upcall_phase - what iw_cm expects of us next
+ * enum iw_mpa_upcall_phase - the event that iw_cm expects next
  * @IW_MPA_UP_SILENT: nothing: no connect or accept has returned 0
  * @IW_MPA_UP_REPLY: one CONNECT_REPLY
  * @IW_MPA_UP_ESTABLISHED: one ESTABLISHED
@@ -31,9 +31,9 @@ enum iw_mpa_upcall_phase {
  * @cm_id: with a reference, from connecting or accepting until the last event
  * @phase: what is due; an event that is not due cannot be raised
  *
- * iw_cm crashes the kernel on an event out of order. The phase allows
- * CONNECT_REPLY(0), CLOSE / CONNECT_REPLY(<0) / ESTABLISHED, CLOSE and nothing
- * else. Not locked: only the endpoint's one runner calls in.
+ * iw_cm crashes the kernel on an event out of order. The phase allows these sequences alone:
+ * CONNECT_REPLY(0), CLOSE; CONNECT_REPLY(<0); ESTABLISHED, CLOSE. There is no lock: only the
+ * endpoint's runner calls these functions.
  */
 struct iw_mpa_upcall {
 	unsigned long			id;
