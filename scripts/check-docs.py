@@ -7,7 +7,8 @@
     check-docs.py --write          write the tables and quotations that are the code's
 
 Tables that must be complete stand between the comments "check: NAME" and
-"check: end". A quotation follows a comment "quote: FILE" and has to be in that
+"check: end". --write makes the columns that the code has, and leaves the prose in the last column. A
+quotation follows a comment "quote: FILE" and has to be in that
 file, word by word; its tabs are spaces, as reStructuredText wants them.
 """
 
@@ -165,20 +166,7 @@ def compare(where, have, want):
         yield '%s: %s is there twice' % (where, name)
 
 
-def check_reasons(docs):
-    """Name, errno and TERM code of every reason but OK."""
-    want = {name: row for name, row in reasons().items() if name != 'OK'}
-    have = first_column(docs[OVERVIEW], 'reasons')
-    yield from compare('reasons', have, want)
-    for line in table(docs[OVERVIEW], 'reasons'):
-        match = re.match(r'``(\w+)``\s+``(\S+)``\s+(\S+)', line)
-        if match and match[1] in want:
-            err, term = want[match[1]]
-            if (match[2], match[3]) != (err, term if term != '0' else '-'):
-                yield 'reasons: %s is %s, TERM %s' % (match[1], err, term)
-
-
-def states_table():
+def states_table(_lines):
     width = max(len(name) for name in states()) + 4
     rule = '%s  %s' % ('=' * width, '=' * (WIDTH - width - 2))
     yield from ('', rule, '%-*s  Waits for' % (width, 'State'), rule)
@@ -189,7 +177,7 @@ def states_table():
     yield from (rule, '')
 
 
-def transitions_table():
+def transitions_table(_lines):
     yield from ('', '::')
     before = None
     for state, event, after in cells():
@@ -200,7 +188,7 @@ def transitions_table():
     yield ''
 
 
-def settings_table():
+def settings_table(_lines):
     width = max(len(name) for name in settings()) + 4
     rule = '  '.join('=' * n for n in (width, 7, WIDTH - width - 11))
     yield from ('', rule, '%-*s  Default  Meaning' % (width, 'Setting'), rule)
@@ -211,35 +199,68 @@ def settings_table():
     yield from (rule, '')
 
 
-def settings_markdown():
+def settings_markdown(_lines):
     yield from ('', '| Setting | Default | Meaning |', '| --- | --- | --- |')
     for name, (default, words) in settings().items():
         yield '| `%s` | %s | %s |' % (name, default, words)
     yield ''
 
 
+def with_prose(rows):
+    """A simple table with these rows, and the prose that it has for each now."""
+    def make(lines):
+        first, body, end = [i for i, line in enumerate(lines) if re.fullmatch(r'=+(  +=+)+', line)]
+        starts = [match.start() for match in re.finditer(r'=+', lines[first])]
+        prose, name = {}, None
+        for line in lines[body + 1:end]:
+            name = line[:starts[1]].strip(' `') or name
+            prose[name] = '%s %s' % (prose.get(name, ''), line[starts[-1]:].strip())
+        yield from lines[:body + 1]
+        for row in rows():
+            cells = [cell if cell == '-' or cell.isdigit() else '``%s``' % cell for cell in row]
+            head = ''.join(cell.ljust(end - start)
+                           for cell, start, end in zip(cells, starts, starts[1:]))
+            words = textwrap.wrap(prose.get(row[0], '?').strip(), len(lines[first]) - starts[-1])
+            yield head + words[0]
+            yield from (' ' * starts[-1] + more for more in words[1:])
+        yield from lines[end:]
+    return make
+
+
+def reason_rows():
+    return [(name, err, '-' if term == '0' else term)
+            for name, (err, term) in reasons().items() if name != 'OK']
+
+
+def timer_rows():
+    return [(state, timers()[timer], settings()[timers()[timer]][0])
+            for state, (timer, _) in states().items() if timer != 'NONE']
+
+
+def counter_rows():
+    return [(name,) for name in x_list(LIBRARY + '/stats.h', 'IW_MPA_COUNTERS')]
+
+
+def tracepoint_rows():
+    return [(name,) for name in re.findall(r'TRACE_EVENT\((\w+)', code_of(LIBRARY + '/trace.h'))]
+
+
 # Tables that are written from the code
 WRITTEN = {(OVERVIEW, 'states'): states_table, (OVERVIEW, 'transitions'): transitions_table,
-           (OVERVIEW, 'settings'): settings_table, (README, 'settings'): settings_markdown}
+           (OVERVIEW, 'settings'): settings_table, (README, 'settings'): settings_markdown,
+           (OVERVIEW, 'reasons'): with_prose(reason_rows),
+           (OVERVIEW, 'timers'): with_prose(timer_rows),
+           (OVERVIEW, 'counters'): with_prose(counter_rows),
+           (OVERVIEW, 'tracepoints'): with_prose(tracepoint_rows)}
 
 
 def check_written(docs):
-    for (doc, name), lines in WRITTEN.items():
-        if table(docs[doc], name) != list(lines()):
+    for (doc, name), make in WRITTEN.items():
+        have = table(docs[doc], name)
+        if have != list(make(have)):
             yield '%s, %s: the table is not the code\'s: run check-docs.py --write' % (doc, name)
-
-
-def check_timers(docs):
-    """The bounded states with their settings and defaults."""
-    want = {state: timers()[timer] for state, (timer, _) in states().items() if timer != 'NONE'}
-    defaults = settings()
-    rows = [re.match(r'``(\w+)``\s+``(\w+)``\s+(\d+)', line)
-            for line in table(docs[OVERVIEW], 'timers')]
-    have = [match[1] for match in rows if match]
-    yield from compare('timers', have, want)
-    for match in rows:
-        if match and (match[2], match[3]) != (want.get(match[1]), defaults[match[2]][0]):
-            yield 'timers: %s: %s %s' % match.groups()
+        if any(line.endswith(' ?') for line in have):
+            yield '%s, %s: a row has no prose' % (doc, name)
 
 
 def check_diagram(docs):
@@ -259,14 +280,6 @@ def check_contract(docs):
     for name in verbs() + ['iw_mpa_ib_device_ops']:
         if '``%s' % name not in text:
             yield '%s: %s is missing' % (DRIVER, name)
-
-
-def check_observables(docs):
-    """Tracepoints and counters."""
-    events = re.findall(r'TRACE_EVENT\((\w+)', code_of(LIBRARY + '/trace.h'))
-    yield from compare('tracepoints', first_column(docs[OVERVIEW], 'tracepoints'), events)
-    counters = x_list(LIBRARY + '/stats.h', 'IW_MPA_COUNTERS')
-    yield from compare('counters', first_column(docs[OVERVIEW], 'counters'), counters)
 
 
 def check_names(docs):
@@ -361,16 +374,15 @@ def check_guide(docs):
             yield '%s: no test runs the commands behind: %s' % (ADMIN, before)
 
 
-CHECKS = (check_reasons, check_written, check_timers, check_diagram, check_contract,
-          check_observables, check_names, check_paths,
-          check_quotes, check_skeleton, check_consumers, check_troubles, check_guide)
+CHECKS = (check_written, check_diagram, check_contract, check_names, check_paths, check_quotes,
+          check_skeleton, check_consumers, check_troubles, check_guide)
 
 # (check, document, words there, what to put in their place): each has to be found
 SELFTEST = (
-    (check_reasons, OVERVIEW, '``NO_RTR``', '``NO_RTS``'),
-    (check_reasons, OVERVIEW, '``BAD_KEY``            ``-EPROTO``', '``BAD_KEY``            ``-EIO``'),
+    (check_written, OVERVIEW, '``NO_RTR``', '``NO_RTS``'),
+    (check_written, OVERVIEW, '``BAD_KEY``            ``-EPROTO``', '``BAD_KEY``            ``-EIO``'),
     (check_written, OVERVIEW, '``FENCED``   ', '``FANCY``    '),
-    (check_timers, OVERVIEW, '``rtr_timeout_ms``      20000', '``rtr_timeout_ms``      20001'),
+    (check_written, OVERVIEW, '``rtr_timeout_ms``      20000', '``rtr_timeout_ms``      20001'),
     (check_written, OVERVIEW, '-> LINGER', '-> DEAD'),
     (check_diagram, OVERVIEW, '|   AWAIT_RTR   |', '|   AWAIT_TRR   |'),
     (check_written, README, '`verdict_timeout_ms`', '`verdict_timeout`'),
@@ -378,8 +390,8 @@ SELFTEST = (
     (check_contract, DRIVER, '\nkick_rx\n', '\nkick_tx\n'),
     (check_contract, DRIVER, '``IW_MPA_CAP_NO_CRC``', '``IW_MPA_CAP_CRC``'),
     (check_contract, DRIVER, '``iw_mpa_qp_gone', '``iw_mpa_qp_done'),
-    (check_observables, OVERVIEW, '``iw_mpa_upcall``', '``iw_mpa_call``'),
-    (check_observables, OVERVIEW, '``v1_fallback``        ', '``v1_backfall``        '),
+    (check_written, OVERVIEW, '``iw_mpa_upcall``', '``iw_mpa_call``'),
+    (check_written, OVERVIEW, '``v1_fallback``        ', '``v1_backfall``        '),
     (check_names, DRIVER, 'iw_mpa_stream_down()', 'iw_mpa_stream_up()'),
     (check_names, OVERVIEW, '``AWAIT_VERDICT``', '``AWAIT_VERDICTS``'),
     (check_names, README, 'net.iw_mpa.crc', 'net.iw_mpa.src'),
@@ -420,10 +432,10 @@ def quote_anew(match):
 
 
 def write():
-    for (doc, name), lines in WRITTEN.items():
+    for (doc, name), make in WRITTEN.items():
+        lines = '\n'.join(make(table(read(doc), name))) + '\n'
         text = re.sub(r'(check: %s\b[^\n]*\n).*?(?=(?:\.\. |<!-- )check: end)' % name,
-                      lambda match, lines=lines: match[1] + '\n'.join(lines()) + '\n', read(doc),
-                      flags=re.DOTALL)
+                      lambda match, lines=lines: match[1] + lines, read(doc), flags=re.DOTALL)
         (TOP / doc).write_text(text, encoding='utf-8')
     for name, words in documents().items():
         (TOP / name).write_text(QUOTE.sub(quote_anew, words).rstrip('\n') + '\n',
