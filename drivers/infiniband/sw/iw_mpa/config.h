@@ -25,8 +25,8 @@ struct net;
 	/* time for the peer to close after a Reject or Terminate, and for an orderly end to */ \
 	/* move an octet */ \
 	UINT(linger_timeout_ms, 10, 3600000, 5000) \
-	/* initiator: time until the RTR message is repeated for a peer that named one RTR */ \
-	/* type and says nothing; 0: never */ \
+	/* initiator: time until the RTR message is repeated for a peer that named Write alone */ \
+	/* and says nothing; 0: never */ \
 	UINT(rtr_repeat_ms, 0, 1000, 10) \
 	/* responder: connections of a device that may wait for the Request, or for the peer */ \
 	/* to close after a Reject; where there are more the oldest is closed */ \
