@@ -61,17 +61,15 @@ int iw_mpa_connect(struct iw_cm_id *id, struct iw_cm_conn_param *param)
 	dev = iw_mpa_device_get(id->device);
 	if (!dev)
 		return -ENODEV;
+	err = -ENODEV;
 	net = iw_mpa_device_get_net(dev);
-	if (!net) {
-		err = -ENODEV;
+	if (!net)
 		goto put_device;
-	}
+	err = -ENOMEM;
 	ep = iw_mpa_ep_alloc(dev, net, true, param->private_data, pd_len);
 	put_net(net);
-	if (!ep) {
-		err = -ENOMEM;
+	if (!ep)
 		goto put_device;
-	}
 	iw_mpa_event_setup(ep);
 	err = iw_mpa_ep_register(ep);
 	if (err) {

@@ -77,8 +77,7 @@ int iw_mpa_register_device(struct ib_device *ibdev, struct net_device *netdev,
 	netdev_hold(netdev, &dev->netdev_tracker, GFP_KERNEL);
 	dev->ops = ops;
 	dev->attr = *attr;
-	ratelimit_state_init(&dev->log_limit, DEFAULT_RATELIMIT_INTERVAL,
-			     DEFAULT_RATELIMIT_BURST);
+	ratelimit_state_init(&dev->log_limit, DEFAULT_RATELIMIT_INTERVAL, DEFAULT_RATELIMIT_BURST);
 	refcount_set(&dev->users, 1);
 	init_completion(&dev->unused);
 	spin_lock_init(&dev->lock);

@@ -83,10 +83,8 @@ static void ep_init_local(struct iw_mpa_ep *ep)
 	local->rev = ep->initiator ? READ_ONCE(config->mpa_rev) : IW_MPA_REV_2;
 	local->rtr_send = attr->rtr_send;
 	local->rtr_accept = attr->rtr_accept;
-	local->crc = READ_ONCE(config->crc) ||
-		     !(attr->caps & IW_MPA_CAP_NO_CRC);
-	local->rx_markers = READ_ONCE(config->markers) &&
-			    (attr->caps & IW_MPA_CAP_RX_MARKERS);
+	local->crc = READ_ONCE(config->crc) || !(attr->caps & IW_MPA_CAP_NO_CRC);
+	local->rx_markers = READ_ONCE(config->markers) && (attr->caps & IW_MPA_CAP_RX_MARKERS);
 	local->tx_markers = attr->caps & IW_MPA_CAP_TX_MARKERS;
 	local->strict = READ_ONCE(config->strict_ird_ord);
 }

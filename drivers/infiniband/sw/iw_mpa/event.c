@@ -67,9 +67,8 @@ static void event_arm(struct iw_mpa_ep *ep)
 {
 	lockdep_assert_held(&ep->lock);
 
-	if (!ep->deadline)
-		return;
-	if (!timer_pending(&ep->timer) || time_after(ep->timer.expires, ep->deadline))
+	if (ep->deadline && (!timer_pending(&ep->timer) ||
+			     time_after(ep->timer.expires, ep->deadline)))
 		mod_timer(&ep->timer, ep->deadline);
 }
 

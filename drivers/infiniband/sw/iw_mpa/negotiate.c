@@ -19,8 +19,7 @@ static bool neg_is_one(u8 types)
 /* The RTR types that this end can generate: a Read takes outbound resources. */
 static u8 neg_can_send(const struct iw_mpa_local *local)
 {
-	return local->max_ord ? local->rtr_send :
-				local->rtr_send & ~IW_MPA_RTR_READ;
+	return local->max_ord ? local->rtr_send : local->rtr_send & ~IW_MPA_RTR_READ;
 }
 
 /* Return: the RTR type to take of @types, or 0. A Write needs no resource at either end. */
@@ -325,8 +324,7 @@ static u8 neg_event_depth(u16 depth)
  *
  * Return: the peer's IRD and ORD, for @ird and @ord of &struct iw_cm_event.
  */
-struct iw_mpa_depths iw_mpa_event_depths(const struct iw_mpa_frame *peer,
-					 u16 max_ird, u16 max_ord)
+struct iw_mpa_depths iw_mpa_event_depths(const struct iw_mpa_frame *peer, u16 max_ird, u16 max_ord)
 {
 	return (struct iw_mpa_depths) {
 		.ird = neg_event_depth(peer->enhanced ? peer->ird : max_ord),

@@ -417,8 +417,7 @@ bool iw_mpa_offload_finish_tx(struct iw_mpa_offload *off)
  *
  * Context: process, may sleep.
  */
-void iw_mpa_offload_stop(struct iw_mpa_offload *off, struct iw_mpa_sock *ms,
-			 enum iw_mpa_reason why)
+void iw_mpa_offload_stop(struct iw_mpa_offload *off, struct iw_mpa_sock *ms, enum iw_mpa_reason why)
 {
 	iw_mpa_sock_detach(ms);
 	off->started = false;

@@ -192,8 +192,7 @@ static int question_accept_again(struct iw_cm_id *id, u32 qpn)
 int iw_mpa_accept(struct iw_cm_id *id, struct iw_cm_conn_param *param)
 {
 	struct iw_mpa_call call = {
-		.id = id,
-		.param = param,
+		.id = id, .param = param,
 		.pd = param->private_data,
 		.pd_len = param->private_data ? param->private_data_len : 0,
 	};

@@ -135,8 +135,7 @@ static enum iw_mpa_event startup_decode(struct iw_mpa_ep *ep)
 {
 	enum iw_mpa_reason reason;
 
-	reason = iw_mpa_frame_decode(ep->reader.buf, ep->reader.have,
-				     ep->reader.reply, &ep->peer);
+	reason = iw_mpa_frame_decode(ep->reader.buf, ep->reader.have, ep->reader.reply, &ep->peer);
 	if (reason) {
 		iw_mpa_end_set_reason(ep, reason, 0);
 		return IW_MPA_EV_FRAME_BAD;
@@ -217,8 +216,7 @@ enum iw_mpa_event iw_mpa_startup_read_reply(struct iw_mpa_ep *ep)
 	iw_mpa_end_set_reason(ep, reason, 0);
 	if (reason == IW_MPA_R_REJECTED)
 		return IW_MPA_EV_REP_REJECT;
-	return iw_mpa_reason_term_code(reason) ? IW_MPA_EV_TERM_DUE :
-						 IW_MPA_EV_FRAME_BAD;
+	return iw_mpa_reason_term_code(reason) ? IW_MPA_EV_TERM_DUE : IW_MPA_EV_FRAME_BAD;
 }
 
 /**
@@ -298,8 +296,7 @@ static void startup_put_reject(struct iw_mpa_ep *ep)
 	if (!ep->sent.reply)
 		startup_make_reject(ep);
 	ep->sent.reject = true;
-	len = startup_encode(ep, by_ulp ? ep->call->pd : NULL,
-			     by_ulp ? ep->call->pd_len : 0, buf);
+	len = startup_encode(ep, by_ulp ? ep->call->pd : NULL, by_ulp ? ep->call->pd_len : 0, buf);
 	if (len > 0 && !iw_mpa_sock_send(&ep->sock, buf, len))
 		startup_put_term(ep, iw_mpa_reason_term_code(ep->reason));
 }
