@@ -54,7 +54,7 @@ static int srnic_query_device(struct ib_device *ibdev, struct ib_device_attr *at
 		.max_srq_sge			= SRNIC_MAX_SGE,
 		.max_fast_reg_page_list_len	= SRNIC_MAX_FAST_SG,
 	};
-	addrconf_addr_eui48((u8 *)&attr->sys_image_guid, dev->mac);
+	attr->sys_image_guid = READ_ONCE(dev->ibdev.node_guid);
 	return 0;
 }
 
@@ -87,7 +87,7 @@ static int srnic_get_port_immutable(struct ib_device *ibdev, u32 port,
 static int srnic_query_gid(struct ib_device *ibdev, u32 port, int index, union ib_gid *gid)
 {
 	memset(gid, 0, sizeof(*gid));
-	memcpy(gid->raw, to_srnic_dev(ibdev)->mac, ETH_ALEN);
+	u64_to_ether_addr(READ_ONCE(to_srnic_dev(ibdev)->mac), gid->raw);
 	return 0;
 }
 
@@ -178,14 +178,22 @@ static const struct ib_device_ops srnic_device_ops = {
 #endif
 };
 
+/* Programs ask at any time: for all of the old address, or all of the new one. */
 static void device_note_mac(struct srnic_dev *dev, const struct net_device *netdev)
 {
+	u8 mac[ETH_ALEN];
+	__be64 guid;
+
 	/* That of the loopback device is no address. */
 	if (netdev->addr_len >= ETH_ALEN && !is_zero_ether_addr(netdev->dev_addr))
-		ether_addr_copy(dev->mac, netdev->dev_addr);
-	else if (is_zero_ether_addr(dev->mac))
-		eth_random_addr(dev->mac);
-	addrconf_addr_eui48((u8 *)&dev->ibdev.node_guid, dev->mac);
+		memcpy(mac, netdev->dev_addr, ETH_ALEN);
+	else if (!dev->mac)
+		eth_random_addr(mac);
+	else
+		return;
+	addrconf_addr_eui48((u8 *)&guid, mac);
+	WRITE_ONCE(dev->mac, ether_addr_to_u64(mac));
+	WRITE_ONCE(dev->ibdev.node_guid, guid);
 }
 
 static bool device_is_possible(const struct net_device *netdev)
@@ -267,11 +275,10 @@ static struct srnic_dev *device_of(struct net_device *netdev)
 
 static void device_follow_mac(struct srnic_dev *dev, const struct net_device *netdev)
 {
-	u8 before[ETH_ALEN] __aligned(2);
+	u64 before = dev->mac;
 
-	ether_addr_copy(before, dev->mac);
 	device_note_mac(dev, netdev);
-	if (!ether_addr_equal(before, dev->mac))
+	if (dev->mac != before)
 		device_tell(dev, IB_EVENT_GID_CHANGE);
 }
 

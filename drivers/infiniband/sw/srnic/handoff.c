@@ -12,6 +12,7 @@
 #include "qp.h"
 #include "reads.h"
 #include "rx.h"
+#include "sq.h"
 #include "srnic.h"
 #include "trace.h"
 #include "tx.h"
@@ -28,7 +29,7 @@ static int handoff_claim(struct srnic_qp *qp, struct iw_mpa_ep *ep)
 	if (qp->state == SRNIC_IDLE && !qp->dying && !qp->ep) {
 		trace_srnic_state(qp, qp->state, SRNIC_RTS);
 		WRITE_ONCE(qp->state, SRNIC_RTS);
-		qp->abrupt = false;
+		WRITE_ONCE(qp->abrupt, false);
 		qp->ep = ep;
 		qp->fault = (struct srnic_fault) { .err = SRNIC_ERR_NONE };
 		err = 0;
@@ -72,7 +73,8 @@ static int handoff_prepare(struct ib_qp *ibqp, const struct iw_mpa_handoff *ho)
 	srnic_tx_start(qp, ho->params);
 	handoff_share_reserves(qp, ho->sock->sk, true);
 	spin_lock_irq(&qp->lock);
-	qp->sock = ho->sock;
+	/* The sender has another lock; what it needs besides was made ready under that one. */
+	WRITE_ONCE(qp->sock, ho->sock);
 	spin_unlock_irq(&qp->lock);
 	return 0;
 }
@@ -156,7 +158,7 @@ static bool handoff_is_cut(struct srnic_qp *qp)
 		cut = srnic_rx_is_cut(qp);
 		release_sock(sk);
 	}
-	return cut || READ_ONCE(qp->sq.reads);
+	return cut || srnic_sq_has_reads(qp);
 }
 
 /* Has the stream ended in a way that the ULP has to hear of? RFC 5044 8, code 1 */

@@ -189,7 +189,7 @@ int srnic_place_take_recv(struct srnic_qp *qp, struct srnic_rwqe *rwqe)
 	spin_lock_irqsave(&rq->lock, flags);
 	err = srnic_rq_take(rq, rwqe, srq ? srq->limit : 0, &below);
 	if (below) {
-		srq->limit = 0;
+		WRITE_ONCE(srq->limit, 0);
 		queue_work(srnic_event_wq, &srq->event_work);
 	}
 	spin_unlock_irqrestore(&rq->lock, flags);

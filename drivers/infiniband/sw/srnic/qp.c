@@ -125,7 +125,7 @@ static void qp_flush_locked(struct srnic_qp *qp, struct srnic_upcalls *up)
 	lockdep_assert_held(&qp->tx.lock);
 	/* Pairs with the barrier of who posts: it sees the state, or we see what it posted. */
 	smp_mb();
-	if (qp->sock || READ_ONCE(qp->state) != SRNIC_ERROR)
+	if (READ_ONCE(qp->sock) || READ_ONCE(qp->state) != SRNIC_ERROR)
 		return;
 	srnic_place_flush(qp, up);
 	more = srnic_sq_flush(qp, up);
@@ -307,7 +307,7 @@ static void qp_hide(struct srnic_qp *qp)
 
 	xa_lock_irq(&qp->dev->qps);
 	spin_lock(&qp->lock);
-	qp->dying = true;
+	WRITE_ONCE(qp->dying, true);
 	spin_unlock(&qp->lock);
 	found = qp->found;
 	xa_unlock_irq(&qp->dev->qps);
@@ -419,7 +419,7 @@ static int qp_to_idle(struct srnic_qp *qp, enum ib_qp_state state)
 		qp->flush_ms = SRNIC_FLUSH_MIN_MS;
 	}
 	if (qp->state == SRNIC_IDLE)
-		qp->idle_state = state;
+		WRITE_ONCE(qp->idle_state, state);
 	else if (state != IB_QPS_RTR || qp->state == SRNIC_ERROR)
 		err = -EINVAL;
 	spin_unlock_irq(&qp->lock);

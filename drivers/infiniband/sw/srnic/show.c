@@ -8,6 +8,9 @@
 #include <rdma/restrack.h>
 #include <uapi/rdma/rdma_netlink.h>
 
+/* For a person: as it is just then, whoever changes it meanwhile */
+#define show_now(number)	data_race(number)
+
 static int show_end(struct sk_buff *msg, struct nlattr *table, int err)
 {
 	if (err) {
@@ -38,17 +41,17 @@ int srnic_fill_res_qp(struct sk_buff *msg, struct ib_qp *ibqp)
 	if (!table)
 		return -EMSGSIZE;
 	err = rdma_nl_put_driver_u32(msg, "sq_size", qp->sq.size) ?:
-	      rdma_nl_put_driver_u32(msg, "sq_put", READ_ONCE(qp->sq.put)) ?:
-	      rdma_nl_put_driver_u32(msg, "sq_next", READ_ONCE(qp->sq.next)) ?:
-	      rdma_nl_put_driver_u32(msg, "sq_sent", READ_ONCE(qp->sq.sent)) ?:
-	      rdma_nl_put_driver_u32(msg, "sq_get", READ_ONCE(qp->sq.get)) ?:
-	      rdma_nl_put_driver_u32(msg, "reads", READ_ONCE(qp->sq.reads)) ?:
-	      rdma_nl_put_driver_u32(msg, "ord", READ_ONCE(qp->tx.ord)) ?:
-	      rdma_nl_put_driver_u32(msg, "ird", READ_ONCE(qp->irq.size)) ?:
+	      rdma_nl_put_driver_u32(msg, "sq_put", show_now(qp->sq.put)) ?:
+	      rdma_nl_put_driver_u32(msg, "sq_next", show_now(qp->sq.next)) ?:
+	      rdma_nl_put_driver_u32(msg, "sq_sent", show_now(qp->sq.sent)) ?:
+	      rdma_nl_put_driver_u32(msg, "sq_get", show_now(qp->sq.get)) ?:
+	      rdma_nl_put_driver_u32(msg, "reads", show_now(qp->sq.reads)) ?:
+	      rdma_nl_put_driver_u32(msg, "ord", show_now(qp->tx.ord)) ?:
+	      rdma_nl_put_driver_u32(msg, "ird", show_now(qp->irq.size)) ?:
 	      rdma_nl_put_driver_u32(msg, "rq_size", qp->rq.size) ?:
-	      rdma_nl_put_driver_u32(msg, "rq_get", READ_ONCE(qp->rq.get)) ?:
-	      rdma_nl_put_driver_u32(msg, "tx_batch", READ_ONCE(qp->tx.batch.len)) ?:
-	      rdma_nl_put_driver_u32(msg, "err", READ_ONCE(qp->fault.err));
+	      rdma_nl_put_driver_u32(msg, "rq_get", show_now(qp->rq.get)) ?:
+	      rdma_nl_put_driver_u32(msg, "tx_batch", show_now(qp->tx.batch.len)) ?:
+	      rdma_nl_put_driver_u32(msg, "err", show_now(qp->fault.err));
 	return show_end(msg, table, err);
 }
 
@@ -69,9 +72,9 @@ int srnic_fill_res_cq(struct sk_buff *msg, struct ib_cq *ibcq)
 
 	if (!table)
 		return -EMSGSIZE;
-	err = rdma_nl_put_driver_u32(msg, "put", READ_ONCE(cq->put)) ?:
-	      rdma_nl_put_driver_u32(msg, "get", READ_ONCE(cq->get)) ?:
-	      rdma_nl_put_driver_u32(msg, "overflowed", READ_ONCE(cq->overflowed));
+	err = rdma_nl_put_driver_u32(msg, "put", show_now(cq->put)) ?:
+	      rdma_nl_put_driver_u32(msg, "get", show_now(cq->get)) ?:
+	      rdma_nl_put_driver_u32(msg, "overflowed", show_now(cq->overflowed));
 	return show_end(msg, table, err);
 }
 
@@ -93,7 +96,7 @@ int srnic_fill_res_mr(struct sk_buff *msg, struct ib_mr *ibmr)
 	if (!table)
 		return -EMSGSIZE;
 	err = rdma_nl_put_driver_u32(msg, "kind", mr->kind) ?:
-	      rdma_nl_put_driver_u32(msg, "valid", READ_ONCE(mr->valid)) ?:
-	      rdma_nl_put_driver_u32_hex(msg, "access", READ_ONCE(mr->access));
+	      rdma_nl_put_driver_u32(msg, "valid", show_now(mr->valid)) ?:
+	      rdma_nl_put_driver_u32_hex(msg, "access", show_now(mr->access));
 	return show_end(msg, table, err);
 }

@@ -129,7 +129,9 @@ struct srnic_wqe *srnic_sq_head(struct srnic_qp *qp)
 	if (!sq_fetch(qp) || READ_ONCE(qp->abrupt))
 		return NULL;
 	spin_lock_irq(&sq->lock);
-	wqe = sq_wqe(sq, sq->put++);
+	wqe = sq_wqe(sq, sq->put);
+	/* srnic_sq_has_more() looks at any time. */
+	WRITE_ONCE(sq->put, sq->put + 1);
 	spin_unlock_irq(&sq->lock);
 	return wqe;
 }
@@ -325,7 +327,7 @@ void srnic_sq_sent(struct srnic_qp *qp, struct srnic_upcalls *up)
 		cond_resched();
 		spin_lock_irq(&sq->lock);
 	}
-	sq->behind = false;
+	WRITE_ONCE(sq->behind, false);
 	spin_unlock_irq(&sq->lock);
 }
 
@@ -467,7 +469,7 @@ static void sq_fetch_all(struct srnic_qp *qp)
 	for (n = 0; n < sq->size && sq->put - sq->get < sq->size; n++) {
 		if (!sq_fetch(qp))
 			break;
-		sq->put++;
+		WRITE_ONCE(sq->put, sq->put + 1);
 	}
 	sq_give_back(sq, sq->sent, sq->put);
 }
@@ -525,6 +527,25 @@ void srnic_sq_discard(struct srnic_qp *qp)
 	sq->get = sq->put;
 	sq->read = sq->put;
 	spin_unlock_irq(&sq->lock);
+}
+
+/**
+ * srnic_sq_has_reads - are there Reads whose responses are not complete?
+ * @qp: the QP
+ *
+ * Context: any.
+ *
+ * Return: true if so; the sender may send another one any time.
+ */
+bool srnic_sq_has_reads(struct srnic_qp *qp)
+{
+	unsigned long flags;
+	bool found;
+
+	spin_lock_irqsave(&qp->sq.lock, flags);
+	found = qp->sq.reads;
+	spin_unlock_irqrestore(&qp->sq.lock, flags);
+	return found;
 }
 
 /**

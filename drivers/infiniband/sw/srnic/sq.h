@@ -22,6 +22,7 @@ void srnic_sq_read_done(struct srnic_qp *qp, struct srnic_wqe *wqe, enum ib_wc_s
 bool srnic_sq_has_more(const struct srnic_qp *qp);
 bool srnic_sq_flush(struct srnic_qp *qp, struct srnic_upcalls *up);
 void srnic_sq_discard(struct srnic_qp *qp);
+bool srnic_sq_has_reads(struct srnic_qp *qp);
 bool srnic_sq_is_empty(struct srnic_qp *qp);
 
 #endif /* _SRNIC_SQ_H */

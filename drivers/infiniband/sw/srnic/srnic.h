@@ -83,7 +83,7 @@ struct srnic_dev {
 	struct xarray		qps;
 	struct xarray		mrs;
 	u32			next_qpn;
-	u8			mac[ETH_ALEN];
+	u64			mac;
 	bool			port_up;
 	u32			mtu;
 	struct {

@@ -145,7 +145,7 @@ int srnic_modify_srq(struct ib_srq *ibsrq, struct ib_srq_attr *attr, enum ib_srq
 	if (attr->srq_limit > srq->rq.size)
 		return -EINVAL;
 	spin_lock_irq(&srq->rq.lock);
-	srq->limit = attr->srq_limit;
+	WRITE_ONCE(srq->limit, attr->srq_limit);
 	spin_unlock_irq(&srq->rq.lock);
 	return 0;
 }

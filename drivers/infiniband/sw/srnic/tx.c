@@ -278,7 +278,7 @@ static enum tx_step tx_step(struct srnic_qp *qp, struct srnic_upcalls *up)
 	bool ended;
 	int err;
 
-	if (!qp->sock || tx->closed)
+	if (!READ_ONCE(qp->sock) || tx->closed)
 		return TX_WAIT;
 	if (srnic_faulty(qp))
 		return tx_terminate(qp, up);

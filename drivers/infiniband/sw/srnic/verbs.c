@@ -278,8 +278,10 @@ static int srnic_query_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 		.qp_access_flags	= IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE |
 					  IB_ACCESS_REMOTE_READ,
 		.cap			= qp->cap,
-		.max_rd_atomic		= READ_ONCE(qp->tx.ord),
-		.max_dest_rd_atomic	= READ_ONCE(qp->irq.size),
+		/* Set as a connection comes up: the one before, or the one after */
+		.max_rd_atomic		= data_race(qp->tx.ord),
+		/* The same */
+		.max_dest_rd_atomic	= data_race(qp->irq.size),
 		.port_num		= 1,
 	};
 	*init = (struct ib_qp_init_attr) {
