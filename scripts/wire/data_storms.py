@@ -17,6 +17,7 @@ import time
 from harness import SLOW, Failed, check, equal, poll
 from hazards import SlowPoint
 from kernel import gone, lines_of, quiet
+from kverbs import LOCAL_WRITE, REMOTE_READ, REMOTE_WRITE, SIGNALED, Kverbs
 from link import Link
 from registry import rule, say
 from storms import SLOWLY, Ground, run
@@ -24,7 +25,7 @@ from verbs import Dut, Qp, Verbs
 
 PROGRAM = "storm_verbs"
 WAITS = "connect", "reply", "request", "verdict", "rtr", "linger"
-ROUND = 3               # seconds that a program may have
+ROUND = 3 * SLOW        # seconds that a program may have
 WORDS = 22              # a name and a number for each kind of thing that it counts
 
 
@@ -196,7 +197,7 @@ def objects_come_and_go(b, seconds):
     Verbs.end_spare()       # it would not survive its device
     # An id whose connection waits for a peer that is not there any more goes by these.
     b.set(**{f"{wait}_timeout_ms": 2000 * SLOW for wait in WAITS})
-    storm = Storm(b, seconds)
+    storm = Storm(b, max(seconds, 5 * ROUND))
     player = threading.Thread(target=storm.play)
     player.start()
     while player.is_alive():
@@ -210,6 +211,161 @@ def objects_come_and_go(b, seconds):
           "no connection came up, or nothing was sent")
     run("[[ -e /sys/class/infiniband/siw0 ]] || rdma_add; "
         "[[ ! -e /sys/class/infiniband/siw1 ]] || rdma link delete siw1")
+    gone()
+    run("poll 20 rdma_is_idle")
+    link = Link(b, "responder")
+    link.ping()
+    link.pong()
+
+
+# --- ULPs of the kernel ----------------------------------------------------------------------
+
+# What goes to an address of the host's own takes this way, whosever the address is.
+LOSSY = "tc qdisc replace dev lo root netem delay 2ms 2ms loss 2% duplicate 1% reorder 20% 50%"
+CLEAN = "tc qdisc del dev lo root 2>/dev/null || true"
+
+RIGHTS = LOCAL_WRITE | REMOTE_WRITE | REMOTE_READ
+HALF = 32768            # octets: the peer may reach these, the rest is for our own
+REGIONS = 3
+REG = 100               # WR id of a registration, and the region's number
+
+
+class KernelUlp:
+    """One end: what it asks for may fail at any time, and it may go at any time."""
+
+    def __init__(self, dice, counts):
+        self.kv, self.dice, self.counts = Kverbs(), dice, counts
+        self.regions = [(0, 0)] * REGIONS       # address and STag
+        self.valid = set()
+        self.pending = set()    # registrations that have not completed: their regions are not ours
+        self.other = None
+
+    def does(self, name, line):
+        """True if it could be done, which is counted"""
+        _, errno = self.kv.ask(line)
+        if not errno:
+            self.counts[name] = self.counts.get(name, 0) + 1
+        return not errno
+
+    def hears(self, wait=100):
+        """Of completions and the like; waits so many milliseconds for the first"""
+        while True:
+            said, _ = self.kv.ask(f"take {wait}")
+            if not said:
+                return
+            wait = 0
+            words = said[0].split()
+            if words[0] == "WC":
+                self.pending.discard(int(words[1], 0) - REG)
+                name = "flushed" if int(words[2], 0) else "done"
+                self.counts[name] = self.counts.get(name, 0) + 1
+
+    def register(self, n):
+        """Anew, at another place"""
+        if n in self.pending:
+            return
+        if self.dice.random() < 0.3:
+            self.kv.ask(f"free {n}")
+        self.kv.ask(f"mr {n} 0 16 {self.dice.choice((0, 1))}")
+        at = self.dice.randrange(0, HALF // 2, 4096)
+        said, errno = self.kv.ask(f"map {n} 4096 0 {at},{HALF // 2}")
+        if not errno:
+            words = said[0].split()
+            self.regions[n] = int(words[2], 0), int(words[4], 0)
+        if self.does("registered", f"post reg {SIGNALED} {REG + n} {n} {RIGHTS}"):
+            self.pending.add(n)
+            self.valid.add(n)
+
+    def one_thing(self):
+        dice = self.dice
+        how, n = dice.random(), dice.randrange(REGIONS)
+        (start, rkey), near = self.other.regions[n], f"{HALF + 4096 * dice.randrange(7)},4096"
+        far = f"{start} {rkey}"
+        if n not in self.valid and how < 0.5:
+            self.register(n)
+        elif how < 0.1:
+            self.valid.discard(n)
+            self.does("invalidated", f"post inv {SIGNALED} 2 {self.regions[n][1]}")
+        elif how < 0.4:
+            self.does("written", f"post write {SIGNALED} 3 {far} {near}")
+        elif how < 0.6:
+            self.does("read", f"post read {SIGNALED} 4 {far} {near}")
+        elif how < 0.65:
+            self.valid.discard(n)
+            self.does("read", f"post read_inv {SIGNALED} 5 {far} {self.regions[n][1]} {near}")
+        elif how < 0.75:
+            self.other.valid.discard(n)
+            self.does("sent", f"post send_inv {SIGNALED} 6 0 0 {rkey} {near}")
+        elif how < 0.97:
+            self.does("receives", f"recv 7 {near}")
+        else:
+            self.does("ended", dice.choice(("modify 6", "modify 4", "disconnect", "drain",
+                                            "destroy")))
+
+
+def kernel_ulps_meet(address, port, dice, counts):
+    """One connection, from nothing to the end; regions come and go as the other end uses them."""
+    listening, dialling = ends = [KernelUlp(dice, counts) for _ in range(2)]
+    listening.other, dialling.other = dialling, listening
+    stop = dice.choice((0, 1, 2, 3, 100, 100, 100, 100))       # where it breaks off
+    steps = ((listening, "listen", f"listen {address} {port}"),
+             (dialling, "resolve", f"resolve {address} {port}"),
+             (dialling, "connect", "connect 4 4"),
+             (listening, "prepare", "prepare"),
+             (listening, "accept", "accept 4 4"))
+    try:
+        for number, (end, name, line) in enumerate(steps):
+            if name == "prepare":
+                end.hears(1000 * SLOW)
+            if number > stop or not end.does(name, line):
+                return
+        for end in ends:
+            for n in range(REGIONS):
+                end.register(n)
+            for _ in range(4):
+                end.does("receives", f"recv 7 {HALF},4096")
+            end.hears()
+        for _ in range(dice.randrange(100)):
+            dice.choice(ends).one_thing()
+            if dice.random() < 0.1:
+                dice.choice(ends).hears()
+    finally:
+        dice.shuffle(ends)
+        for end in ends:
+            end.kv.close()
+
+
+@rule("L-07", cases=[(10,)], soak=[(300,)])
+def kernel_ulps_come_and_go(b, seconds):
+    """Regions are registered, invalidated by either end and freed, while Writes, Reads and Sends
+    are on their way; half of the time octets get lost and reordered."""
+    quiet()
+    seed = random.SystemRandom().getrandbits(32)
+    say(f"seed {seed}")
+    b.things.append(lambda: run(CLEAN))
+    counts, failed = {}, []
+    seconds = max(seconds, 10 * SLOW)
+    over = time.monotonic() + seconds
+
+    def play(port, dice):
+        try:
+            while time.monotonic() < over:
+                kernel_ulps_meet(b.address, port, dice, counts)
+        except Exception as err:  # pylint: disable=broad-exception-caught
+            failed.append(err)
+    players = [threading.Thread(target=play, args=(b.another().port, random.Random(seed + n)))
+               for n in range(4)]
+    for player in players:
+        player.start()
+    time.sleep(seconds / 2)
+    run(LOSSY)
+    for player in players:
+        player.join()
+    run(CLEAN)
+    say(f"{counts}")
+    check(not failed, f"{failed[:1]}")
+    for name in ("accept", "invalidated", "written", "read", "sent", "done", "flushed"):
+        check(counts.get(name), f"nothing was {name}: {counts}")
     gone()
     run("poll 20 rdma_is_idle")
     link = Link(b, "responder")
