@@ -85,6 +85,25 @@ static void accept_depths_are_left_to_the_ulps(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, c->qp->params.ord, ord);
 }
 
+/* Rules: E-7-4 M-7.1.1-14: PD_Length of the Reply, and each octet that it counts */
+static void accept_with_most_private_data_is_sent(struct kunit *test)
+{
+	struct fake_conn *c = conn_new(test);
+	struct fakes *f = test->priv;
+	static u8 pd[IW_MPA_PD_MAX - 4];
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(pd); i++)
+		pd[i] = 1 + i % 251;
+	conn_call(c, f);
+	c->param.private_data = pd;
+	c->param.private_data_len = sizeof(pd);
+	KUNIT_ASSERT_EQ(test, fake_accept(c->fid, &c->param), 0);
+	peer_recv_frame(f, c->peer, &c->frame);
+	KUNIT_EXPECT_EQ(test, peer_frame_pd_len(&c->frame), IW_MPA_PD_MAX);
+	KUNIT_EXPECT_EQ(test, memcmp(c->frame.buf + 24, pd, sizeof(pd)), 0);
+}
+
 static void accept_driver_pd_is_not_the_ulps(struct kunit *test)
 {
 	struct fake_conn *c = conn_new(test);
@@ -442,6 +461,7 @@ static void statistics_count_for_the_device(struct kunit *test)
 static struct kunit_case accept_cases[] = {
 	KUNIT_CASE(accept_v2_p2p_comes_up_after_rtr),
 	KUNIT_CASE(accept_depths_are_left_to_the_ulps),
+	KUNIT_CASE(accept_with_most_private_data_is_sent),
 	KUNIT_CASE(accept_driver_pd_is_not_the_ulps),
 	KUNIT_CASE(reject_has_zeroes_for_driver_pd),
 	KUNIT_CASE(accept_later_fpdus_change_nothing),

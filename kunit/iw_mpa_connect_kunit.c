@@ -375,7 +375,7 @@ static void connect_second_on_one_qp_is_busy(struct kunit *test)
 	fake_expect_event(c->fid, 0, IW_CM_EVENT_CONNECT_REPLY, 0);
 }
 
-static const u8 long_pd[IW_MPA_PD_MAX + 1];
+static u8 long_pd[IW_MPA_PD_MAX + 1];	/* no two of 251 octets in a row are the same */
 
 struct refuse_case {
 	const char		*desc;
@@ -408,13 +408,19 @@ static void refuse_desc(const struct refuse_case *c, char *desc)
 
 KUNIT_ARRAY_PARAM(refuse, refuse_cases, refuse_desc);
 
-/* Rules: E-7-4: the errno of iw_connect; M-7.1.1-14 M-7.1.1-16: PD_Length of the Request */
+/*
+ * Rules: E-7-4: the errno of iw_connect; M-7.1.1-14 M-7.1.1-16: PD_Length of the Request, and each
+ * octet that it counts
+ */
 static void connect_refuses_what_it_cannot(struct kunit *test)
 {
 	const struct refuse_case *rc = test->param_value;
 	struct fake_conn *c = conn_new(test);
 	struct fakes *f = test->priv;
+	int i;
 
+	for (i = 0; i < ARRAY_SIZE(long_pd); i++)
+		long_pd[i] = 1 + i % 251;
 	f->config->mpa_rev = rc->rev;
 	f->config->strict_ird_ord = rc->strict;
 	c->f = f;
@@ -428,6 +434,8 @@ static void connect_refuses_what_it_cannot(struct kunit *test)
 	conn_answer_dial(c);
 	KUNIT_EXPECT_EQ(test, peer_frame_pd_len(&c->frame),
 			rc->param.private_data_len + (rc->rev == 2 ? 4 : 0));
+	KUNIT_EXPECT_EQ(test, 0, memcmp(c->frame.buf + 20 + (rc->rev == 2 ? 4 : 0), long_pd,
+					rc->param.private_data_len));
 	if (rc->rev == 2) {
 		KUNIT_EXPECT_EQ(test, peer_frame_word(&c->frame, 0) & 0x3fff,
 				min_t(u32, rc->param.ird, 32));
