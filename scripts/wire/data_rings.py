@@ -493,9 +493,10 @@ def R_5_3_1_shared_receive_queue(b, role):
 
 @rule("R-5.3-1", cases=both())
 def R_5_3_1_limit_of_a_shared_receive_queue(b, role):
-    """Below it there is one event; none again until it is set anew."""
-    dut = with_srq(b, limit=3)
+    """Below it there is one event; none again until it is set anew. At creation none is set."""
+    dut = with_srq(b, limit=7)
     link = Link(b, role, dut=dut, qp={"srq": "srq"})
+    link.verbs.do("srq_limit srq 3")
     places = [link.qp.recv() for _ in range(8)]
     for n, place in enumerate(places[:5]):
         link.peer.send(bytes([n]))
