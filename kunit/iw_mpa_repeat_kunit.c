@@ -255,8 +255,12 @@ static void fence_is_opened_once_by_an_early_fpdu(struct kunit *test)
 /* It has the processor for itself, as a host that is busy with something else. */
 static int hog(void *unused)
 {
+	unsigned long end;
+
 	while (!kthread_should_stop()) {
-		mdelay(40);
+		/* Not mdelay(): its loops may have been counted while the host was busy. */
+		for (end = jiffies + msecs_to_jiffies(40); time_before(jiffies, end);)
+			cpu_relax();
 		schedule();
 	}
 	return 0;
