@@ -35,6 +35,7 @@ import socket
 import struct
 import subprocess
 import sys
+import threading
 import time
 
 from rping import Client, Server
@@ -375,7 +376,9 @@ class Twin:
         if self.args.role == "serve":
             self.command(f"listen {self.args.local} {self.args.port}")
         else:
-            self.command(f"connect {self.args.local} {self.args.remote} {self.args.port}")
+            # The device may ask before the call returns.
+            threading.Thread(target=self.command, daemon=True, args=(
+                f"connect {self.args.local} {self.args.remote} {self.args.port}",)).start()
         print("ready", flush=True)
         while not self.is_over():
             fds = [self.dev] + ([self.sock] if self.sock and self.open else [])
