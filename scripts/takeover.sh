@@ -38,6 +38,7 @@ INSIDE="set -e; . /host$TOP/scripts/takeover/inside.sh;"
 #   wrap    that begins a little below sequence number 2^32
 #   client  a server, rping
 #   again   whose last connection from this port has the device begin a little below 2^32
+#   back    a client whose last connection has the device, which is the server, do so: peer.py
 #   shut    whose window is shut when it has taken the Request, until it is told to open it
 #   us      a client, rping; the device's host has time stamps in microseconds
 #   close   that closes before the device does: peer.py
@@ -60,6 +61,8 @@ wrap_peer_4		wrap	4 clean / --wrap peer
 wrap_peer_6		wrap	6 clean / --wrap peer
 wrap_ours_4		again	4 clean --brief / --wrap ours
 wrap_ours_6		again	6 clean --brief / --wrap ours
+wrap_ours_back_4	back	4 clean / --wrap ours
+wrap_ours_back_6	back	6 clean / --wrap ours
 stamp_us_4		us	4 clean --us
 neighbour_4		move	4 clean --move
 neighbour_6		move	6 clean --move
@@ -74,12 +77,16 @@ declare -A WHY=(
 	[control_deaf_4]='^not ok - nothing is sent again'
 )
 
-# Linux has time stamps in microseconds since 6.7.
-knows_stamps_us() { printf '6.7\n%s\n' "$KREL" | sort -VC; }
+# since RELEASE CASE: on stdin are cases; before that release, without those that begin with CASE
+since() {
+	if printf '%s\n%s\n' "$1" "$KREL" | sort -VC; then cat; else grep -v "^$2"; fi
+}
 
+# Linux has time stamps in microseconds since 6.7. Before 6.10 a server's first sequence number has
+# nothing to do with TIME_WAIT.
 cases() {
-	sed -E '/^$/d; s/\t+/ /g' <<<"$CASES" | grep -E -- "$PATTERN" |
-		{ if knows_stamps_us; then cat; else grep -v '^stamp_us'; fi; } || true
+	sed -E '/^$/d; s/\t+/ /g' <<<"$CASES" | grep -E -- "$PATTERN" | since 6.7 stamp_us |
+		since 6.10 wrap_ours_back || true
 }
 
 build_twin() {
@@ -104,7 +111,7 @@ client_at_peer() {
 	case $1 in
 	serve | move | us) echo "rping -c -a $2 -p $PORT -C 3 -v -V" ;;
 	leave) echo "rping_left $2 $PORT" ;;
-	early | fill | wrap) echo "python3 /share/takeover/peer.py $1 $2 $PORT" ;;
+	early | fill | wrap | back) echo "python3 /share/takeover/peer.py $1 $2 $PORT" ;;
 	esac
 }
 
@@ -125,6 +132,13 @@ before() {
 		guest_run A "$INSIDE bg_run old 60 'python3 /share/takeover/peer.py old --first $2 $3 $PORT'"
 		guest_wait B old
 		;;
+	back)
+		guest_run B "$INSIDE stamps_of_the_clock 1
+			job_start old python3 -u /share/takeover/peer.py old --client $3 $2 $PORT"
+		guest_run A "$INSIDE bg_run old 60 \
+			'python3 /share/takeover/peer.py old --client --first $2 $3 $PORT'"
+		guest_wait B old
+		;;
 	shut) guest_run B "$INSIDE windows_shut $PORT" ;;
 	move) guest_run B "$INSIDE address_will_change" ;;
 	us) guest_run A "$INSIDE stamps_us 1" ;;
@@ -134,6 +148,7 @@ before() {
 after() {
 	case $1 in
 	fill) guest_run A "$INSIDE memory_restore" ;;
+	back) guest_run B "$INSIDE stamps_of_the_clock 0" ;;
 	shut) guest_run B "$INSIDE windows_open" ;;
 	move) guest_run B "$INSIDE address_restore" ;;
 	us) guest_run A "$INSIDE stamps_us 0" ;;

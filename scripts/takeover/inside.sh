@@ -71,6 +71,10 @@ rping_left() {
 # stamps_us 1 | 0: TCP's time stamps are in microseconds, from the next connection on
 stamps_us() { /share/takeover/route_feature.py $(($1 * 16)) "10.0.0.${number:?}"; }
 
+# stamps_of_the_clock 1 | 0: those of a new connection are not below those of the one before, which
+# peer.py has restored. Otherwise each pair of addresses has an offset of its own.
+stamps_of_the_clock() { echo $(($1 + 1)) >/proc/sys/net/ipv4/tcp_timestamps; }
+
 # --- the window of this host --------------------------------------------------------------
 
 # Sockets that listen from now on take no more than some packets.

@@ -6,11 +6,13 @@
                                     for which RFC 5044 7.1.2 has it wait
     peer.py fill  REMOTE PORT       that writes more than the window takes, too
     peer.py wrap  REMOTE PORT       that begins a little below sequence number 2^32, too
+    peer.py back  REMOTE PORT       a client from the port that "old --client" has
     peer.py serve LOCAL PORT        a server over TCP that is the first to close
     peer.py old   LOCAL REMOTE PORT one end of a connection that was there before that of a device
                                     which is the client. With --first it is the device's host, and
                                     keeps it in TIME_WAIT: TCP goes on behind its sequence numbers
-                                    (RFC 9293 3.6.1), a little below 2^32
+                                    (RFC 9293 3.6.1), a little below 2^32. With --client the device
+                                    is the server
     peer.py until WORD COMMAND      run the command when that word comes as a datagram
 
 Prints "done" at the end.
@@ -35,6 +37,7 @@ REPAIR_OFF = -1     # without a window probe
 DISCARD = 9
 LIMIT = 100
 DEVICE_PORT = 33333     # of a device that is the client
+CLIENT_PORT = 20000     # of a device's client, and the device's port
 ROUNDS = 3
 
 # The SYN's. 2^32 is within the client's first FPDU, behind its Request of 20 octets; and within the
@@ -75,6 +78,9 @@ def open_client(role, remote, port):
     if role == "wrap":
         repair(sock, WRAP_CLIENT)
         repaired(sock)
+    if role == "back":
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        sock.bind(("", port + CLIENT_PORT))
     sock.connect((remote, port))
     return sock
 
@@ -136,11 +142,12 @@ def serve(local, port):
     drain(sock)
 
 
-def old(local, remote, port, first):
+def old(local, remote, port, first, client_there):
     """Time stamps are what makes Linux use a port in TIME_WAIT again."""
     sock = socket.socket(family_of(local), socket.SOCK_STREAM)
     sock.settimeout(LIMIT)
-    snd, rcv, ports = WRAP_DEVICE - TIME_WAIT_STEP, OLD_SEQ, (DEVICE_PORT, port)
+    snd, rcv = WRAP_DEVICE - TIME_WAIT_STEP, OLD_SEQ
+    ports = (port, port + CLIENT_PORT) if client_there else (DEVICE_PORT, port)
     if not first:
         snd, rcv, ports = rcv, snd, ports[::-1]
     repair(sock, snd, rcv)
@@ -169,15 +176,16 @@ def until(word, command):
 
 def main():
     parser = argparse.ArgumentParser()
-    parser.add_argument("role", choices=("early", "fill", "wrap", "serve", "old", "until"))
+    parser.add_argument("role", choices=("early", "fill", "wrap", "back", "serve", "old", "until"))
     parser.add_argument("--first", action="store_true")
+    parser.add_argument("--client", action="store_true")
     parser.add_argument("words", nargs="+")
     args = parser.parse_args()
     words = args.words
     if args.role == "until":
         until(*words)
     elif args.role == "old":
-        old(words[0], words[1], int(words[2]), args.first)
+        old(words[0], words[1], int(words[2]), args.first, args.client)
     elif args.role == "serve":
         serve(words[0], int(words[1]))
     else:
