@@ -39,6 +39,11 @@ lockdep_is_on() {
 	[[ ! -e /proc/lockdep_stats ]] || grep -Eq 'debug_locks: +1$' /proc/lockdep_stats
 }
 
+# Turned off, it reports nothing.
+kcsan_is_on() {
+	[[ ! -e /sys/kernel/debug/kcsan ]] || grep -qx 'enabled: 1' /sys/kernel/debug/kcsan
+}
+
 # Reports of KCSAN, one line each, in which a function of ours takes part
 races_of_ours() {
 	dmesg | sed -E 's/^\[[^]]*\] //' |
@@ -60,6 +65,7 @@ reports() {
 	local found status=0
 
 	lockdep_is_on || { echo 'lockdep has found something'; status=1; }
+	kcsan_is_on || { echo 'KCSAN is off'; status=1; }
 	found=$(warnings)
 	[[ -z $found ]] || { echo "$found"; status=1; }
 	found=$(races_of_ours)
