@@ -31,9 +31,11 @@ soak() {
 	guest_boot A
 	share_tests
 	guest_run A "driver_set $driver" "$LIMIT"
+	guest_run A 'insmod /share/modules/kverbs.ko'
 	for test in "$@"; do
 		run_tests "$name" 10.0.0.1 "^$test " "$LIMIT" --soak
 	done
+	guest_run A 'rmmod kverbs'
 	end_guest
 	if [[ $TAP_FAILED -gt $failed ]]; then
 		echo "# logs: $GUEST_RUN"
