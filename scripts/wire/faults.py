@@ -44,15 +44,20 @@ class Fault:
         return not left
 
 
-def numbers(b):
-    """1, 2 ...: which allocation is to fail, until the test has seen that there are no more."""
+def numbers(b, each=MOST - 1, stride=MOST):
+    """1, 2 ...: which allocation is to fail, until the test has seen that there are no more.
+
+    Where there are too many, behind the first ones those that are a stride apart.
+    """
     b.put(FAILSLAB + "verbose", 0)
     b.put(FAILSLAB + "ignore-gfp-wait", "N")
     for name, value in (("verbose", 0), ("ignore-gfp-wait", "N"), ("ignore-gfp-highmem", "N"),
                         ("min-order", 0)):
         b.put(FAIL_PAGE + name, value)
-    yield from range(1, MOST)
-    raise Failed(f"more than {MOST} allocations")
+    yield from range(1, each + 1)
+    most = 10 * MOST if stride < MOST else MOST
+    yield from range(each + stride, most, stride)
+    raise Failed(f"more than {most} allocations")
 
 
 def told(probe, line):
@@ -198,13 +203,15 @@ class Point:
         return not left
 
 
-def fail_each(b, function, way, well, least):
+def fail_each(b, function, way, well, least, **which):
     """Go the way with each allocation below function failing; all is well each time afterwards.
 
     There are a number of them at the least; without any failing the way leads to something good.
+    which: words for numbers()
     """
     point = Point(b, function)
-    for number in numbers(b):
+    failed = 0
+    for number in numbers(b, **which):
         point.put(number)
         try:
             good = way()
@@ -215,8 +222,9 @@ def fail_each(b, function, way, well, least):
             raise Failed(f"allocation {number}: {problem}") from None
         if not met:
             break
-    check(number > least, f"only {number - 1} allocations failed")
-    say(f"{function}: {number - 1} allocations, and each of them failed once")
+        failed += 1
+    check(failed >= least, f"only {failed} allocations failed")
+    say(f"{function}: {failed} allocations failed, each once, of fewer than {number}")
 
 
 def fail_in_softirq(b, function, way, well):
