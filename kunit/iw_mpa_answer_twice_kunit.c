@@ -267,6 +267,49 @@ static void reject_while_accepted_comes_up_is_silent(struct kunit *test)
 	FAKE_POLL(c->f, fakes_has_no_endpoint());
 }
 
+struct early_reject {
+	struct work_struct	work;
+	struct fake_conn	*c;
+	int			err;
+};
+
+static void reject_within_prepare(struct work_struct *work)
+{
+	struct early_reject *early = container_of(work, struct early_reject, work);
+
+	FAKE_POLL(early->c->f, strstr(early->c->qp->log, "prepare"));
+	early->err = fake_try_reject(early->c->fid);
+}
+
+/*
+ * The driver prepares, in the ULP's iw_accept. iw_cm does not take an error of that in the state
+ * in which its iw_reject has left it.
+ */
+static void reject_while_accept_runs_is_silent(struct kunit *test)
+{
+	struct fake_conn *c = conn_new(test);
+	struct early_reject early = { .c = c };
+	struct fakes *f = test->priv;
+
+	conn_listen(c, f);
+	c->peer = peer_connect(f, c->lis);
+	peer_make_v2(&c->frame, false, MPA_C, CONN_PEER_IRD, CONN_PEER_ORD, NULL, 0);
+	peer_send_frame(f, c->peer, &c->frame);
+	c->fid = fake_next_request(c->lis);
+	c->qp->nap[FAKE_PREPARE] = HZ / 2;
+	INIT_WORK_ONSTACK(&early.work, reject_within_prepare);
+	queue_work(system_unbound_wq, &early.work);
+	KUNIT_EXPECT_EQ(test, fake_accept(c->fid, &c->param), 0);
+	flush_work(&early.work);
+	destroy_work_on_stack(&early.work);
+	KUNIT_EXPECT_EQ(test, early.err, -ECONNRESET);
+	FAKE_WAIT(f, c->fid->refs == 1);
+	KUNIT_EXPECT_EQ(test, c->fid->nr_events, 0);
+	KUNIT_EXPECT_EQ(test, c->qp->why, IW_MPA_R_ULP_REJECT);
+	fake_destroy(c->fid);
+	FAKE_POLL(f, c->qp->refs == 1);
+}
+
 /* Between the last op and the report: the QP is not the connection's any more. */
 static void reject_while_the_qp_is_let_go_is_silent(struct kunit *test)
 {
@@ -293,6 +336,7 @@ static struct kunit_case answer_twice_cases[] = {
 	KUNIT_CASE(accept_destroyed_before_rtr_ends_silently),
 	KUNIT_CASE(reject_while_accepted_ends_is_silent),
 	KUNIT_CASE(reject_while_accepted_comes_up_is_silent),
+	KUNIT_CASE(reject_while_accept_runs_is_silent),
 	KUNIT_CASE(reject_while_the_qp_is_let_go_is_silent),
 	{}
 };

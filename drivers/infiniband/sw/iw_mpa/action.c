@@ -248,11 +248,14 @@ static enum iw_mpa_event act_stop(struct iw_mpa_ep *ep)
 	return IW_MPA_EV_NONE;
 }
 
-/* iw_cm's call fails, or the ULP has rejected a connection that it had accepted. */
+/*
+ * iw_cm's call fails, or the ULP has rejected a connection that it had accepted. It may do so while
+ * iw_accept still runs: that succeeds, as iw_cm takes no error in the state behind iw_reject.
+ */
 static enum iw_mpa_event act_cancel(struct iw_mpa_ep *ep)
 {
 	iw_mpa_upcall_cancel(&ep->up);
-	if (ep->call && !ep->call->err)
+	if (ep->call && !ep->call->err && ep->reason != IW_MPA_R_ULP_REJECT)
 		ep->call->err = iw_mpa_reason_errno(ep->reason);
 	return IW_MPA_EV_NONE;
 }

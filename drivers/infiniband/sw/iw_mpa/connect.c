@@ -44,8 +44,7 @@ static unsigned long connect_deadline(const struct iw_mpa_ep *ep)
  * then no event follows: -EINVAL for private data that is too long, for a QP that does not exist
  * and, with strict_ird_ord, for depths above the device's; -EBUSY if the QP has a connection;
  * -EADDRINUSE if TCP uses the source port and may not choose another; -ENETUNREACH and others of
- * TCP; -ENODEV;
- * -ENOMEM.
+ * TCP; -ENODEV; -ENOMEM.
  */
 int iw_mpa_connect(struct iw_cm_id *id, struct iw_cm_conn_param *param)
 {

@@ -80,7 +80,7 @@ static enum iw_mpa_reason reader_verdict(const struct iw_mpa_reader *rd)
 
 /**
  * iw_mpa_reader_feed - take what belongs to the frame out of a buffer
- * @rd: reader, with room for iw_mpa_reader_want() octets at least
+ * @rd: reader, with room for a whole frame; for iw_mpa_reader_want() octets if @len is not more
  * @octets: the driver's buffer
  * @len: octets in the buffer
  * @reason: result: IW_MPA_R_OK while the frame may still turn out well, or why it cannot: BAD_KEY,
@@ -235,8 +235,7 @@ static int frame_size(const struct iw_mpa_frame *frame)
  * This is for a device that gathers what it sends. @frame->pd_len octets of private data follow.
  *
  * Return: octets written, which are IW_MPA_HDR_SIZE or IW_MPA_HEAD_MAX; -ENOSPC if @size is too
- * small;
- * -EMSGSIZE if the private data exceeds 512 octets, 508 with RFC 6581 data; -EINVAL if
+ * small; -EMSGSIZE if the private data exceeds 512 octets, 508 with RFC 6581 data; -EINVAL if
  * @frame->enhanced goes with a revision below 2.
  */
 int iw_mpa_frame_encode_head(const struct iw_mpa_frame *frame, void *buf, size_t size)

@@ -269,8 +269,8 @@ static struct iw_mpa_listener *listen_remove(struct iw_mpa_device *dev, struct i
  * iw_mpa_destroy_listen - iw_cm's iw_destroy_listen
  * @id: listening cm_id
  *
- * After unhook no callback queues the work, and after stop no connection does. So none is left
- * after cancel has waited for it. Connections that the ULP was asked about live on.
+ * After unhook no callback queues the work item that accepts, and it does not queue itself while it
+ * is cancelled. iw_mpa_backlog_stop() has the other one cancelled. Connections that the ULP was asked about live on.
  *
  * Context: process, sleeps.
  *

@@ -185,8 +185,8 @@ static int question_accept_again(struct iw_cm_id *id, u32 qpn)
  *
  * Context: process; does not wait for the peer.
  *
- * Return: 0, then exactly one ESTABLISHED follows, maybe before the return; or a negative errno,
- * then no event follows: -ECONNRESET if the connection has ended meanwhile; -EINVAL, -EBUSY,
+ * Return: 0, then exactly one ESTABLISHED follows, maybe before the return, but none behind
+ * iw_reject; or a negative errno, then no event follows: -ECONNRESET if the connection has ended meanwhile; -EINVAL, -EBUSY,
  * -ENOMEM as for iw_mpa_connect(); others as the hand-off failed.
  */
 int iw_mpa_accept(struct iw_cm_id *id, struct iw_cm_conn_param *param)
@@ -199,9 +199,13 @@ int iw_mpa_accept(struct iw_cm_id *id, struct iw_cm_conn_param *param)
 
 	if (question_is_accepted(id))
 		return question_accept_again(id, param->qpn);
+	/* With the last event of the connection its reference on the cm_id goes. */
+	id->add_ref(id);
 	if (!question_answer(&call, IW_MPA_EV_ULP_ACCEPTED))
-		return -ECONNRESET;
-	question_set_word(id, call.err ? 0 : (unsigned long)call.qp);
+		call.err = -ECONNRESET;
+	else
+		question_set_word(id, call.err ? 0 : (unsigned long)call.qp);
+	id->rem_ref(id);
 	return call.err;
 }
 
