@@ -288,7 +288,7 @@ static void connect_linger_ends_by_octets(struct kunit *test)
 	peer_make_v2(&c->frame, true, MPA_C, MPA_A | 8, 1, NULL, 0);
 	peer_send_frame(f, c->peer, &c->frame);
 	expect_failed(c, -EPROTO);
-	while (sent < 2 * SZ_32M) {
+	while (sent < 2 * SZ_8M) {
 		struct msghdr msg = { .msg_flags = MSG_NOSIGNAL };
 		int len = kernel_sendmsg(c->peer, &msg, &vec, 1, vec.iov_len);
 
@@ -296,9 +296,9 @@ static void connect_linger_ends_by_octets(struct kunit *test)
 			break;
 		sent += len;
 	}
-	KUNIT_EXPECT_GT(test, sent, SZ_32M);
-	KUNIT_EXPECT_LT(test, sent, 2 * SZ_32M);
-	KUNIT_EXPECT_EQ(test, ep->drained, SZ_32M);
+	KUNIT_EXPECT_GT(test, sent, SZ_8M);
+	KUNIT_EXPECT_LT(test, sent, 2 * SZ_8M);
+	KUNIT_EXPECT_EQ(test, ep->drained, SZ_8M);
 	iw_mpa_ep_put(ep);
 }
 

@@ -307,7 +307,7 @@ static void qp_numbers_in_turn_and_low(struct kunit *test)
 		xa_erase_irq(&dev->qps, qpn);
 		before = qpn;
 	}
-	/* The same beside many others: one that goes and one that comes have not the same number. */
+	/* Beside many others, too, one that goes and one that comes have different numbers. */
 	for (i = 1; i <= QP_CROWD; i++) {
 		atomic_inc(&dev->objects.qp);
 		KUNIT_ASSERT_EQ(test, srnic_qp_take_number(dev, &qpn), 0);

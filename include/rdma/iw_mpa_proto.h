@@ -3,8 +3,8 @@
  * MPA startup: the wire format and the protocol without any I/O.
  *
  * No function here takes a lock, sleeps, allocates, or uses a socket. So each may be called in any
- * context. What a frame or a reader points to is the caller's. A driver with a TCP engine of its own can use
- * this header alone.
+ * context. What a frame or a reader points to is the caller's. A driver with a TCP engine of its
+ * own can use this header alone.
  *
  * References: RFC 5044 (MPA), RFC 6581 (enhanced MPA).
  */

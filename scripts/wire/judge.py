@@ -67,6 +67,7 @@ REASONS = [(re.compile(flaw), re.compile(words)) for flaw, words in (
 
 SYN, FIN, RST, ACK = 2, 1, 4, 16
 FIRST_PORT = 20000          # in captures of our own
+LONGEST = 60000             # octets in a packet of those
 
 Uncaptured = namedtuple("Uncaptured", "octets")
 
@@ -102,7 +103,10 @@ def segments(index, out, back):
             seqs[is_out] += len(piece.octets)
             continue
         late, piece = piece if isinstance(piece, tuple) else (b"", piece)
-        yield segment(index, is_out, seqs[is_out] + len(late), ACK, piece)
+        # The longest FPDU is longer than a packet.
+        for at in range(0, len(piece), LONGEST) or [0]:
+            yield segment(index, is_out, seqs[is_out] + len(late) + at, ACK,
+                          piece[at:at + LONGEST])
         if late:
             yield segment(index, is_out, seqs[is_out], ACK, late)
         seqs[is_out] += len(late) + len(piece)

@@ -24,7 +24,7 @@
 #include <rdma/iw_cm.h>
 
 /* Octets that a lingering peer may still send until it hears of the end */
-#define ACT_LINGER_OCTETS	SZ_32M
+#define ACT_LINGER_OCTETS	SZ_8M
 /* The last repeat follows the RTR message by 341 times rtr_repeat_ms. */
 #define ACT_REPEATS		5
 /* From this repeat on the message is sent also if the ULP has sent something behind it. */

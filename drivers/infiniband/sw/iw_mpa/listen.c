@@ -270,7 +270,8 @@ static struct iw_mpa_listener *listen_remove(struct iw_mpa_device *dev, struct i
  * @id: listening cm_id
  *
  * After unhook no callback queues the work item that accepts, and it does not queue itself while it
- * is cancelled. iw_mpa_backlog_stop() has the other one cancelled. Connections that the ULP was asked about live on.
+ * is cancelled. iw_mpa_backlog_stop() has the other one cancelled. Connections that the ULP was
+ * asked about live on.
  *
  * Context: process, sleeps.
  *

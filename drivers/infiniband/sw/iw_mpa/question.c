@@ -186,8 +186,8 @@ static int question_accept_again(struct iw_cm_id *id, u32 qpn)
  * Context: process; does not wait for the peer.
  *
  * Return: 0, then exactly one ESTABLISHED follows, maybe before the return, but none behind
- * iw_reject; or a negative errno, then no event follows: -ECONNRESET if the connection has ended meanwhile; -EINVAL, -EBUSY,
- * -ENOMEM as for iw_mpa_connect(); others as the hand-off failed.
+ * iw_reject; or a negative errno, then no event follows: -ECONNRESET if the connection has ended
+ * meanwhile; -EINVAL, -EBUSY, -ENOMEM as for iw_mpa_connect(); others as the hand-off failed.
  */
 int iw_mpa_accept(struct iw_cm_id *id, struct iw_cm_conn_param *param)
 {

@@ -227,9 +227,10 @@ void srnic_qp_put(struct srnic_qp *qp)
  *
  * Numbers are taken in turn, so that one which was free is free for a while: what an application
  * still has in its completion queue is not taken for another QP's. But no number is higher than
- * that needs: of those in use, three of four are free. An XArray has a node for each 64 numbers of
- * which one is used, and nodes of nodes; each node that is made and freed again with a lone QP costs
- * as much as a queue. That goes for the tables of the RDMA core and of iw_mpa, too.
+ * that needs: they are taken from the lowest ones, of which three of four are free. An XArray has
+ * a node for each 64 numbers of which one is used, and nodes of nodes. Each node that is made and
+ * freed again with a lone QP costs as much as a queue. The same holds for the tables of the RDMA
+ * core and of iw_mpa.
  *
  * Nobody finds a QP by it before there is one in @dev->qps. The QP is counted in @dev->objects.
  *
