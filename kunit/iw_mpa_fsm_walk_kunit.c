@@ -217,10 +217,10 @@ static bool action_is_allowed(u32 past, enum iw_mpa_action_nr action, enum iw_mp
 	case IW_MPA_ACT_SEND_REJECT:
 		return (past & PAST_PASSIVE) && !(past & (PAST_TAKEN | PAST_LAST_WORD));
 	case IW_MPA_ACT_SHUTDOWN:
-		/* Either the driver is out, or it has said that nothing follows. */
-		return !(past & PAST_LAST_WORD) &&
-		       (driver_has_stream(past) ? event == IW_MPA_EV_TX_FINISHED :
-						  !(past & PAST_BOUND));
+		/* Either the driver is out, or it has said that nothing follows, once. */
+		return driver_has_stream(past) ? event == IW_MPA_EV_TX_FINISHED &&
+						 !(past & PAST_LAST_WORD) :
+						 !(past & PAST_BOUND);
 	case IW_MPA_ACT_UNBIND:
 		return (past & PAST_BOUND) && !driver_has_stream(past);
 	case IW_MPA_ACT_CANCEL:
@@ -312,8 +312,6 @@ static u32 due_at_end(u32 past, enum iw_mpa_event event, enum iw_mpa_state next)
 		due |= DO(REPORT_DOWN);
 	if (next == IW_MPA_ST_DEAD)
 		due |= DO(RELEASE);
-	else if (past & PAST_LAST_WORD)
-		return due;
 	else if (past & PAST_TAKEN && event != IW_MPA_EV_RTR_FAILED)
 		due |= DO(SHUTDOWN);
 	else

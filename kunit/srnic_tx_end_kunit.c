@@ -53,12 +53,12 @@ static void end_time_is_up(struct srnic_qp *qp)
 	flush_work(&qp->tx.work);
 }
 
-/* As long as the peer takes what is in front of it, and no longer */
-static void end_terminate_waits_while_the_peer_acknowledges(struct kunit *test)
+static void end_terminate_is_waited_for(struct kunit *test, bool in_time)
 {
 	struct srnic_qp *qp = pair_tcp_begin(test, &end_opts);
 	struct sock *sk = qp->sock->sk;
 	int queued = sk->sk_wmem_queued;
+	u32 una = tcp_sk(sk)->snd_una;
 
 	pair_tcp_post(test, 1);
 	sk->sk_wmem_queued = sk->sk_sndbuf + 1;		/* no room, so write_space will come */
@@ -70,11 +70,27 @@ static void end_terminate_waits_while_the_peer_acknowledges(struct kunit *test)
 	tcp_sk(sk)->snd_una++;
 	end_time_is_up(qp);
 	KUNIT_EXPECT_EQ(test, pair_tcp.downs, 0);
+	if (!in_time) {
+		tcp_sk(sk)->snd_una++;
+		qp->tx.give_up = jiffies - 2;
+	}
 	end_time_is_up(qp);
 	KUNIT_EXPECT_EQ(test, pair_tcp.downs, 1);
 	KUNIT_EXPECT_EQ(test, end_count(test, SRNIC_CNT_tx_terminates_lost), 1);
 	sk->sk_wmem_queued = queued;
-	tcp_sk(sk)->snd_una--;
+	tcp_sk(sk)->snd_una = una;
+}
+
+/* As long as the peer takes what is in front of it, and no longer */
+static void end_terminate_waits_while_the_peer_acknowledges(struct kunit *test)
+{
+	end_terminate_is_waited_for(test, true);
+}
+
+/* A peer that acknowledges an octet now and then does not keep the error from the ULP. */
+static void end_terminate_is_not_waited_for_without_end(struct kunit *test)
+{
+	end_terminate_is_waited_for(test, false);
 }
 
 /* RFC 5040 7.1: it stands in the place of what cannot be sent; what is before that is sent. */
@@ -204,6 +220,7 @@ static void end_next_stream_begins_anew(struct kunit *test)
 static struct kunit_case end_cases[] = {
 	KUNIT_CASE(end_terminate_in_place_of_what_waits),
 	KUNIT_CASE(end_terminate_waits_while_the_peer_acknowledges),
+	KUNIT_CASE(end_terminate_is_not_waited_for_without_end),
 	KUNIT_CASE(end_terminate_behind_what_was_good),
 	KUNIT_CASE(end_terminate_without_message_not_waited_for),
 	KUNIT_CASE(end_terminate_behind_finish_lost),

@@ -324,7 +324,7 @@ static int rx_data(struct c4iw_dev *dev, struct sk_buff *skb)
 	if (!ep)
 		return 0;
 	mutex_lock(&ep->com.mutex);
-	early = ep->com.state == MPA_REQ_RCVD;
+	early = ep->com.state == MPA_REQ_RCVD && hdr->len;
 	if (early)
 		verdict = c4mpa_rx_request(&ep->mpa, hdr + 1, ntohs(hdr->len));
 	mutex_unlock(&ep->com.mutex);

@@ -255,7 +255,11 @@ static enum iw_mpa_event act_stop(struct iw_mpa_ep *ep)
 static enum iw_mpa_event act_cancel(struct iw_mpa_ep *ep)
 {
 	iw_mpa_upcall_cancel(&ep->up);
-	if (ep->call && !ep->call->err && ep->reason != IW_MPA_R_ULP_REJECT)
+	if (!ep->call)
+		return IW_MPA_EV_NONE;
+	if (ep->reason == IW_MPA_R_ULP_REJECT || iw_mpa_event_is_raised(ep, IW_MPA_EV_ULP_REJECTED))
+		ep->call->err = 0;
+	else if (!ep->call->err)
 		ep->call->err = iw_mpa_reason_errno(ep->reason);
 	return IW_MPA_EV_NONE;
 }

@@ -30,8 +30,6 @@
 #define CLOSE		(DO(STOP) | DO(UNBIND) | DO(REPORT_DOWN) | DO(RELEASE))
 /* The end of a connection that was handed off, where an RST could undo what this end sent last */
 #define CLOSE_GENTLY	(DO(STOP) | DO(UNBIND) | DO(REPORT_DOWN) | DO(SHUTDOWN))
-/* The end of a connection that was handed off, after FIN has gone out */
-#define CLOSE_BEHIND_FIN	(DO(STOP) | DO(UNBIND) | DO(REPORT_DOWN))
 /* The end of a connection that the ULP had accepted and then rejected: iw_cm expects no event */
 #define WITHDRAW	(DO(STOP) | DO(UNBIND) | DO(CANCEL) | DO(SHUTDOWN))
 
@@ -225,8 +223,7 @@ const struct iw_mpa_transition iw_mpa_fsm[IW_MPA_ST_COUNT][IW_MPA_EV_COUNT] = {
 		GOTO(STREAM_ENDED,	DEAD,		CLOSE),
 		GOTO(TIMED_OUT,		HALF_CLOSED,	LOOK_WHETHER_IT_MOVES),
 		GOTO(STALLED,		DEAD,		CLOSE),
-		GOTO(STREAM_DOWN,	LINGER,		CLOSE_BEHIND_FIN),
-		GOTO(ULP_ABORTED,	LINGER,		CLOSE_BEHIND_FIN),
+		BROKEN_OFF,
 		CUT_OFF,
 	},
 	[IW_MPA_ST_PEER_FINISHED] = {

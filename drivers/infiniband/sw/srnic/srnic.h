@@ -48,6 +48,8 @@
 #define SRNIC_RX_BUDGET		SZ_256K
 /* How long a Terminate message waits for room in the socket while the peer acknowledges nothing */
 #define SRNIC_TERM_MS		5000
+/* ... and at the most: the ULP hears of the error behind that */
+#define SRNIC_TERM_MAX_MS	30000
 /* When to try again if there was no memory */
 #define SRNIC_RETRY_MS		10
 /* How often to look for receives that an application posts to a QP in error */
@@ -467,6 +469,7 @@ struct srnic_msg {
  * @crc: FPDUs have a CRC
  * @markers: FPDUs have Markers
  * @deadline: when the Terminate message is given up, in jiffies; 0 if none is due
+ * @give_up: when it is given up whatever the peer acknowledges, in jiffies
  * @acked: what the peer had acknowledged when @deadline was set
  * @ord: Reads that may be unanswered
  * @pos: octets since SeqStart, Markers included, modulo 2^32
@@ -494,6 +497,7 @@ struct srnic_tx {
 	bool			markers;
 	u16			ord;
 	unsigned long		deadline;
+	unsigned long		give_up;
 	u32			acked;
 	u32			pos;
 	u32			msn[SRNIC_QN_COUNT];

@@ -206,10 +206,15 @@ static void tx_extend_deadline(struct srnic_qp *qp)
 	u32 acked = READ_ONCE(tcp_sk(qp->sock->sk)->snd_una);
 	struct srnic_tx *tx = &qp->tx;
 
-	if (tx->deadline && tx->acked == acked)
+	if (!tx->deadline)
+		tx->give_up = jiffies + msecs_to_jiffies(SRNIC_TERM_MAX_MS);
+	else if (tx->acked == acked)
 		return;
 	tx->acked = acked;
-	tx->deadline = (jiffies + msecs_to_jiffies(SRNIC_TERM_MS)) | 1;
+	tx->deadline = jiffies + msecs_to_jiffies(SRNIC_TERM_MS);
+	if (time_after(tx->deadline, tx->give_up))
+		tx->deadline = tx->give_up;
+	tx->deadline |= 1;
 }
 
 /*
