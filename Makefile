@@ -9,7 +9,7 @@ export T
 
 help:
 	@echo 'make demo      two hosts, real RDMA programs, and what they negotiated'
-	@echo 'make check     static, kunit, fuzz, wire and e2e, and some of interop, bench and debug'
+	@echo 'make check     static, kunit, fuzz, wire and e2e, and some of interop, bench and takeover'
 	@echo 'make check-all every suite in full, on every kernel and driver: some hours'
 	@echo 'make modules   build iw_mpa.ko and the drivers for KREL (default: the newest 6.1 headers)'
 	@echo 'make install   build, then put the modules below /lib/modules/KREL/updates'
@@ -19,7 +19,7 @@ help:
 	@echo 'make wire      conformance: scripted peers, by rule: MPA startup, and the data path'
 	@echo 'make soak      life-cycle storms and hostile load by the thousand; DEBUG=kasan is a choice'
 	@echo 'make mutate    small faults made in the sources: do the tests find each of them?'
-	@echo 'make interop   siw_mpa against siw of 6.1 and 6.12, all settings: a table'
+	@echo 'make interop   srnic against siw of 6.1 and 6.12, all settings: a table'
 	@echo 'make e2e       end-to-end tests in guests that run the stock kernel'
 	@echo 'make takeover  TCP connections that leave the host for hardware, which is a second TCP'
 	@echo 'make dkms      dkms.conf on each kernel: add, build, install, load, rping, remove'

@@ -3,7 +3,7 @@
 #
 # What connections cost, in instructions: srnic, siw_mpa, unmodified siw and bare TCP in one boot of one
 # guest with one processor, for which QEMU makes a nanosecond of every instruction. The numbers do
-# not depend on the machine that this runs on. It reports and judges nothing.
+# not depend on the machine that this runs on. It reports; --guard and --storm judge, too.
 #
 #   scripts/bench.sh [-k REGEX]        only the measures whose name matches
 #   scripts/bench.sh --guard           judges: srnic and siw_mpa against siw, connect and two kinds of
