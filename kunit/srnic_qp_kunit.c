@@ -299,6 +299,7 @@ static void qp_numbers_in_turn_and_low(struct kunit *test)
 	u32 i, qpn, before = 0;
 
 	xa_init_flags(&dev->qps, XA_FLAGS_ALLOC1 | XA_FLAGS_LOCK_IRQ);
+	atomic_set(&dev->objects.qp, 1);
 	for (i = 0; i < 3 * XA_CHUNK_SIZE; i++) {
 		KUNIT_ASSERT_EQ(test, srnic_qp_take_number(dev, &qpn), 0);
 		KUNIT_EXPECT_NE(test, qpn, before);
@@ -307,6 +308,7 @@ static void qp_numbers_in_turn_and_low(struct kunit *test)
 		xa_erase_irq(&dev->qps, qpn);
 		before = qpn;
 	}
+	atomic_set(&dev->objects.qp, 0);
 	/* Beside many others, too, one that goes and one that comes have different numbers. */
 	for (i = 1; i <= QP_CROWD; i++) {
 		atomic_inc(&dev->objects.qp);

@@ -139,8 +139,8 @@ static void rx_read_hdr(struct srnic_arrival *arr, u16 ulpdu_len)
 }
 
 /*
- * A responder that was not told of any good FPDU may not send (RFC 5044 7.1.2), not even
- * a Terminate message: unless it was let do so without, by a setting.
+ * A responder that has had no good FPDU yet may not send (RFC 5044 7.1.2), not even a Terminate
+ * message. If an administrator has turned the fence off, TX is open and it may.
  */
 static void rx_fail(struct srnic_qp *qp, enum srnic_err err, const struct srnic_arrival *arr,
 		    u16 ulpdu_len)
