@@ -34,7 +34,7 @@ ALL=(
 	"bench --guard"
 	"e2e"
 	"DRIVER=siw_mpa e2e"
-	"KERNEL=rt e2e -k srnic/srnic"
+	"KERNEL=rt PAIRS=srnic/srnic e2e"
 	"KERNEL=trixie e2e"
 	"KERNEL=backports e2e"
 	"debug kasan wire e2e"

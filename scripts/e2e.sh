@@ -5,7 +5,7 @@
 #
 #   scripts/e2e.sh [--sample] [-k REGEX] [-l]
 #
-# -k: only the cases whose line matches; -l: list them; --sample: the clean wire alone, one family
+# -k: only the cases whose line matches; -l: list those; --sample: the clean wire alone, one family
 # for each test, now this one and now that one, and with siw only what differs between drivers.
 #
 # DRIVER=siw_mpa tests that one in place of srnic.
@@ -198,11 +198,13 @@ power_off() {
 	fi
 }
 
+# list_names REGEX
 list_names() {
-	local file client_driver server_driver wire family text
+	local file client_driver server_driver wire family text name
 
 	list_cases | while read -r file client_driver server_driver wire family text; do
-		case_name "$file" "$client_driver" "$server_driver" "$wire" "$family" "$text"
+		name=$(case_name "$file" "$client_driver" "$server_driver" "$wire" "$family" "$text")
+		[[ ! $name =~ $1 ]] || printf '%s\n' "$name"
 	done
 }
 
@@ -243,7 +245,7 @@ main() {
 	[[ $SAMPLE == no || -n ${PAIRS:-} ]] || PAIRS="$DRIVER/siw siw/$DRIVER $BOTH"
 	PAIRS=${PAIRS:-$ALL_PAIRS}
 	if [[ $list == yes ]]; then
-		list_names
+		list_names "$pattern"
 		return
 	fi
 	prepare

@@ -231,6 +231,19 @@ test_conformance() {
 	scripts/conformance.py --selftest && scripts/conformance.py
 }
 
+# What a run of hours has of the end-to-end tests is not nothing.
+test_runs() {
+	local entry runs
+	local -a words
+
+	runs=$(sed -n '/^ALL=(/,/^)/s/^\t"\(.*\)"$/\1/p' scripts/check.sh)
+	[[ $runs == *e2e* ]] || { echo 'check.sh has no list'; return 1; }
+	while IFS= read -r entry; do
+		read -ra words <<<"${entry/e2e/scripts/e2e.sh -l}"
+		[[ $(env "${words[@]}" | wc -l) -gt 0 ]] || { echo "no test: $entry"; return 1; }
+	done < <(grep -E '(^|=[^ ]* )e2e( |$)' <<<"$runs")
+}
+
 test_length() {
 	local file
 
@@ -273,7 +286,7 @@ test_whitespace() {
 }
 
 ALL=(compiler new_driver install sparse checkpatch kernel_doc shell python stage_edit
-	layers_selftest layers mutants docs reclaim conformance length versions spdx paths whitespace)
+	layers_selftest layers mutants docs reclaim conformance runs length versions spdx paths whitespace)
 
 main() {
 	local name
