@@ -132,8 +132,9 @@ struct iw_mpa_device_attr {
 /**
  * struct iw_mpa_driver_ops - the driver's half of the hand-off
  * @put_pd: Write pd_size octets for the peer's driver, which finds them in prepare. In a Reject the
- *	library sends zeroes. Process context, must not sleep, before prepare, more than
- *	once if a Request is tried again with revision 1. Required if pd_size is not 0.
+ *	library sends zeroes. Process context, must not sleep, before prepare. An initiator may be
+ *	called more than once, and must write the same octets each time. Required if pd_size is not
+ *	0.
  * @hold: Have the device keep to itself what comes for the connection of @sk, from now
  *	on until prepare or let_go. What the host has received before must be with the
  *	network stack on return. Process context, may sleep, at most once per connection,
