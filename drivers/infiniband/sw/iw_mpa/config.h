@@ -7,8 +7,8 @@
 struct net;
 
 /*
- * An administrator's settings, sysctl net.iw_mpa.* of each network namespace: meaning, name, least
- * and greatest value, default. A list of ports is empty by default. README.md and
+ * The settings, sysctl net.iw_mpa.* of each network namespace: meaning, name, least and greatest
+ * value, default. A list of ports is empty by default. README.md and
  * Documentation/infiniband/iw_mpa.rst take their tables from here.
  */
 #define IW_MPA_SETTINGS(UINT, U8, PORTS) \
@@ -22,16 +22,16 @@ struct net;
 	UINT(verdict_timeout_ms, 10, 3600000, 50000) \
 	/* responder: time for the RTR message to come */ \
 	UINT(rtr_timeout_ms, 10, 3600000, 20000) \
-	/* time for the peer to close after a Reject or Terminate, and for an orderly end to */ \
-	/* move an octet */ \
+	/* time for the peer to close after a Reject or Terminate, and for the next octet of */ \
+	/* an orderly end to move */ \
 	UINT(linger_timeout_ms, 10, 3600000, 5000) \
 	/* initiator: time until the RTR message is repeated for a peer that named Write alone */ \
 	/* and says nothing; 0: never */ \
 	UINT(rtr_repeat_ms, 0, 1000, 10) \
 	/* responder: connections of a device that may wait for the Request, or for the peer */ \
-	/* to close after a Reject; where there are more the oldest is closed */ \
+	/* to close after a Reject; if there are more, the oldest is closed */ \
 	UINT(half_open_max, 1, 1000000, 4096) \
-	/* responder: the same for each listener, and how many Requests may wait until its */ \
+	/* responder: the same for each listener; also how many Requests may wait until its */ \
 	/* ULP has room */ \
 	UINT(half_open_listener_max, 1, 1000000, 1024) \
 	/* ask for CRC; 0 has an effect only on devices that work without CRC */ \
@@ -42,28 +42,29 @@ struct net;
 	U8(mpa_rev, 1, 2, 2) \
 	/* initiator: ask for the peer-to-peer model, in which either end may send first */ \
 	U8(peer_to_peer, 0, 1, 1) \
-	/* initiator: ask for it in any case if this list has its own port or the peer's */ \
+	/* initiator: always ask for the peer-to-peer model if this list has a port of the */ \
+	/* connection, either end's */ \
 	PORTS(peer_to_peer_ports) \
-	/* initiator: never ask for it if this list has one of these ports; the other list */ \
-	/* wins */ \
+	/* initiator: never ask for the peer-to-peer model if this list has such a port; */ \
+	/* peer_to_peer_ports wins */ \
 	PORTS(client_server_ports) \
-	/* responder without RTR message: hold TX back until the first FPDU, as RFC 5044 */ \
-	/* asks; 0 lets an application send first to an initiator that cannot ask for RTR */ \
+	/* client-server responder: send nothing before the first FPDU has come, as RFC 5044 */ \
+	/* asks; 0: a server that sends first may do so at once */ \
 	U8(fence, 0, 1, 1) \
-	/* responder without RTR message: hold TX back for this time at most; 0: without */ \
+	/* client-server responder: wait no longer than this for the first FPDU; 0: without */ \
 	/* limit */ \
 	UINT(fence_timeout_ms, 0, 3600000, 0) \
 	/* initiator: try revision 1 if the peer closes on a Request of revision 2 */ \
 	U8(v1_fallback, 0, 1, 1) \
-	/* refuse rather than adjust IRD and ORD */ \
+	/* refuse depths (IRD, ORD) that do not fit; 0: adjust them */ \
 	U8(strict_ird_ord, 0, 1, 0) \
 	/* initiator: let TCP choose the source port if TCP uses the wanted one */ \
 	U8(source_port_retry, 0, 1, 1) \
 	/* TCP Fast Open: an initiator sends its Request with the SYN, a new listener takes */ \
 	/* it; see iw_mpa_security.rst first */ \
 	U8(fast_open, 0, 1, 0) \
-	/* a line in the kernel's log for each startup that fails, 10 of a device in 5 s at */ \
-	/* most */ \
+	/* write a line into the kernel's log for each startup that fails, at most 10 for a */ \
+	/* device in 5 s */ \
 	U8(log, 0, 1, 1)
 
 /*
