@@ -12,7 +12,7 @@ set -euo pipefail
 
 LEAKS=/sys/kernel/debug/kmemleak
 MIN_AGE=6	# seconds: kmemleak spares what is younger than 5
-OURS='\[(iw_mpa|siw_mpa|srnic)\]'
+OURS='\[(iw_mpa|iw_mpa_twin|siw_mpa|srnic)\]'
 
 # grep, where finding nothing is no failure
 lines() { grep -E "$@" || [[ $? -eq 1 ]]; }

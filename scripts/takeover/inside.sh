@@ -24,7 +24,7 @@ twin_namespace() {
 	local mac peer=$((3 - ${number:?}))
 
 	mac=$(</sys/class/net/eth0/address)
-	modprobe -a sch_plug act_mirred cls_flower sch_ingress
+	modprobe -a sch_plug act_mirred cls_flower sch_ingress nf_tables
 	ip netns add hw
 	ip link add h0 type veth peer name h1
 	ip link set h1 address "$mac" netns hw

@@ -169,6 +169,21 @@ def segs_out(port):
     return int(found[1]) if found else None
 
 
+class Witness:
+    """netfilter counts what this host sends of a connection, from its socket or without one. The
+    packets of the namespace hw do not pass here: tc has them leave."""
+
+    def __init__(self, field, port):
+        run("nft", "-f", "-", input="add table inet frozen\ndelete table inet frozen\n"
+            "add table inet frozen\n"
+            "add chain inet frozen out { type filter hook output priority filter; }\n"
+            f"add rule inet frozen out tcp {field} {port} counter\n")
+
+    @staticmethod
+    def packets():
+        return int(re.search(r"packets (\d+)", run("nft", "list", "chain", "inet", "frozen", "out"))[1])
+
+
 def received(port):
     """How many octets wait in the host's socket"""
     text = run("ss", "-Htn", "state", "established", f"( sport = :{port} )")
@@ -184,7 +199,8 @@ class Twin:
         self.steering = Steering(args.mirror)
         self.sock = None
         self.app = None
-        self.before = None      # segs_out of the frozen socket
+        self.witness = Witness("sport" if args.role == "serve" else "dport", args.port)
+        self.before = None      # what had been sent when the socket froze: as TCP and netfilter count
         self.took = None
         self.open = False       # the Reply, or the RTR message, has gone out
         self.stopped = False
@@ -251,7 +267,7 @@ class Twin:
     def op_prepare(self, values):
         if self.args.us and values["ts_tick_us"] != "1":
             raise OSError(errno.EPROTO, "time stamps are not in microseconds")
-        self.before = segs_out(self.args.port)
+        self.before = (segs_out(self.args.port), self.witness.packets())
         self.remote = values["remote"]
         if values["lladdr_known"] == "1":
             set_neighbour(self.remote, values["lladdr"])
@@ -349,14 +365,22 @@ class Twin:
 
     def finish(self):
         after = segs_out(self.args.port)
-        say(f"frozen: segs_out {self.before} {after}")
-        say(f"rounds {self.app.rounds} octets {self.app.octets}")
         self.command("released")
+        end = time.monotonic() + PATIENCE
+        while segs_out(self.args.port) is not None and time.monotonic() < end:
+            time.sleep(0.1)
+        seen = self.witness.packets()
         self.steering.off()
-        if after is None or after != self.before:
-            print("the frozen socket has spoken, or is gone", flush=True)
+        say(f"rounds {self.app.rounds} octets {self.app.octets}")
+        say(f"frozen: segs_out {self.before[0]} {after}, netfilter {self.before[1]} {seen}")
+        if not self.before[1]:
+            print("netfilter has not seen the socket before", flush=True)
             return 1
-        if self.late:
+        if after is None or after != self.before[0]:
+            print("the frozen socket has spoken, or is gone: TCP has counted it", flush=True)
+        if seen != self.before[1]:
+            print("the frozen socket has spoken: netfilter has counted it", flush=True)
+        if (after, seen) != self.before or self.late:
             return 1
         print("done", flush=True)
         return 0
