@@ -61,7 +61,8 @@ struct iw_mpa_path {
  * @remote: the peer
  *
  * @snd_una: sequence number of the first octet that the peer has not acknowledged
- * @snd_nxt: likewise of the next octet to be sent; equal to @snd_una: nothing is on its way
+ * @snd_nxt: likewise of the next octet to be sent; equal to @snd_una: nothing is on its way, and
+ *	nothing waits to be sent (Linux: write_seq)
  * @snd_wl1: likewise of the segment that had the last update of @snd_wnd (RFC 9293 3.10.7.4)
  * @snd_wnd: the peer's window behind @snd_una, in octets, scale applied
  * @snd_wnd_max: largest window that the peer ever gave, in octets
@@ -115,8 +116,9 @@ struct iw_mpa_path {
  * @rx_dropped: octets that came behind a gap. They are not in @rx: the peer has to send them
  *	again, as it has to expect (RFC 2018 8)
  *
- * All numbers are in host order, addresses and @flowlabel in network order. Sampled at one moment,
- * under the socket's lock, as the host's TCP is shut off.
+ * The state is ESTABLISHED: no other is taken over. All numbers are in host order, addresses and
+ * @flowlabel in network order. Sampled at one moment, under the socket's lock, as the host's TCP is
+ * shut off.
  */
 struct iw_mpa_tcb {
 	union iw_mpa_tcb_addr	local;
