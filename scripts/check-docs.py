@@ -27,6 +27,8 @@ OVERVIEW = 'Documentation/infiniband/iw_mpa.rst'
 DRIVER = 'Documentation/infiniband/iw_mpa_driver.rst'
 CONSUMERS = 'Documentation/infiniband/iw_mpa_consumers.rst'
 ADMIN = 'Documentation/infiniband/iw_mpa_admin.rst'
+SRNIC = 'drivers/infiniband/sw/srnic'
+SRNIC_PAGE = 'Documentation/infiniband/srnic.rst'
 
 # Words in capitals that are not ours: events of iw_cm, and of rdma_cm without their prefix
 FOREIGN = {
@@ -245,13 +247,37 @@ def tracepoint_rows():
     return [(name,) for name in re.findall(r'TRACE_EVENT\((\w+)', code_of(LIBRARY + '/trace.h'))]
 
 
+def meanings_table(title, rows):
+    """A simple table of names and meanings, both the code's."""
+    def make(_lines):
+        names = dict(rows())
+        width = max(len(name) for name in names) + 4
+        rule = '%s  %s' % ('=' * width, '=' * (WIDTH - width - 2))
+        yield from ('', rule, '%-*s  Counts' % (width, title), rule)
+        for name, words in names.items():
+            yield '%-*s  %s' % (width, '``%s``' % name, words)
+        yield from (rule, '')
+    return make
+
+
+def srnic_counter_rows():
+    return re.findall(r'\bX\((\w+),\s*"([^"]*)"\)', macro(SRNIC + '/stats.h', 'SRNIC_COUNTERS'))
+
+
+def srnic_error_rows():
+    rows = re.findall(r'\bX\((\w+),[^"]*"([^"]*)"\)', macro(SRNIC + '/term.h', 'SRNIC_ERRORS'))
+    return [('err_' + name, words) for name, words in rows if name != 'NONE']
+
+
 # Tables that are written from the code
 WRITTEN = {(OVERVIEW, 'states'): states_table, (OVERVIEW, 'transitions'): transitions_table,
            (OVERVIEW, 'settings'): settings_table, (README, 'settings'): settings_markdown,
            (OVERVIEW, 'reasons'): with_prose(reason_rows),
            (OVERVIEW, 'timers'): with_prose(timer_rows),
            (OVERVIEW, 'counters'): with_prose(counter_rows),
-           (OVERVIEW, 'tracepoints'): with_prose(tracepoint_rows)}
+           (OVERVIEW, 'tracepoints'): with_prose(tracepoint_rows),
+           (SRNIC_PAGE, 'srnic-counters'): meanings_table('Counter', srnic_counter_rows),
+           (SRNIC_PAGE, 'srnic-errors'): meanings_table('Counter', srnic_error_rows)}
 
 
 def check_written(docs):
@@ -384,6 +410,8 @@ SELFTEST = (
     (check_written, OVERVIEW, '``FENCED``   ', '``FANCY``    '),
     (check_written, OVERVIEW, '``rtr_timeout_ms``      20000', '``rtr_timeout_ms``      20001'),
     (check_written, OVERVIEW, '-> LINGER', '-> DEAD'),
+    (check_written, SRNIC_PAGE, '``err_CRC``', '``err_CRD``'),
+    (check_written, SRNIC_PAGE, '``tx_fpdus``', '``tx_fpdos``'),
     (check_diagram, OVERVIEW, '|   AWAIT_RTR   |', '|   AWAIT_TRR   |'),
     (check_written, README, '`verdict_timeout_ms`', '`verdict_timeout`'),
     (check_written, OVERVIEW, '``mpa_rev``                 2', '``mpa_rev``                1'),

@@ -16,25 +16,25 @@ struct srnic_dev;
  */
 #define SRNIC_COUNTERS(X)							\
 	X(tx_fpdus,		"FPDUs sent")					\
-	X(tx_octets,		"octets of their ULPDUs")			\
-	X(tx_batches,		"batches given to TCP")				\
+	X(tx_octets,		"octets of the ULPDUs sent")			\
+	X(tx_batches,		"batches of FPDUs given to TCP")		\
 	X(tx_no_room,		"times TCP had no room")			\
 	X(tx_no_memory,		"times there was no memory to send")		\
 	X(tx_doorbells,		"posts that were sent in the caller's context") \
 	X(tx_work,		"runs of the sender's work item")		\
 	X(tx_terminates,	"Terminate messages sent")			\
-	X(tx_terminates_lost,	"Terminate messages given up")			\
+	X(tx_terminates_lost,	"Terminate messages that could not be sent")	\
 	X(tx_rtr,		"RTR messages sent")				\
 	X(rx_fpdus,		"FPDUs received and good")			\
-	X(rx_octets,		"octets of their ULPDUs")			\
-	X(rx_deferred,		"times the budget of a callback was used up")	\
-	X(rx_copied_out,	"FPDUs longer than TCP's buffer")		\
-	X(rx_no_memory,		"times there was no memory for one of these")	\
+	X(rx_octets,		"octets of the ULPDUs received")		\
+	X(rx_deferred,		"times a callback left octets to the work item") \
+	X(rx_copied_out,	"FPDUs longer than TCP's receive buffer")	\
+	X(rx_no_memory,		"times there was no memory to copy such an FPDU") \
 	X(rx_terminates,	"Terminate messages received")			\
 	X(rx_rtr,		"RTR messages received")			\
 	X(rx_rdmap_v0,		"segments with RDMAP version 0")		\
-	X(wr_flushed,		"work requests and receives flushed")		\
-	X(wr_invalid,		"elements of rings that made no sense")		\
+	X(wr_flushed,		"work requests and receives that were flushed")	\
+	X(wr_invalid,		"invalid elements in rings of applications")	\
 	X(remote_invalidated,	"STags invalidated by peers")			\
 	X(srq_limit_events,	"times the limit of an SRQ was reached")
 

@@ -57,16 +57,16 @@ enum srnic_tell {
 	X(MARKER,	0x20, 0x03, BARE,   FATAL,  "Marker and length disagree") \
 	X(URGENT,	0x00, 0x00, SILENT, FATAL,  "urgent data in the stream") \
 	X(UNREADABLE,	0x00, 0x00, SILENT, FATAL,  "octets that the host cannot read") \
-	X(STREAM,	0x00, 0x00, SILENT, FATAL,  "TCP failed or ended too early") \
+	X(STREAM,	0x00, 0x00, SILENT, FATAL,  "TCP failed, or the peer closed too early") \
 	X(SHORT,	0x02, 0xff, BARE,   REQ,    "ULPDU shorter than its header") \
-	X(DV_TAGGED,	0x11, 0x04, MD,     REQ,    "DDP version of a tagged segment") \
-	X(DV_UNTAGGED,	0x12, 0x06, MD,     REQ,    "DDP version of an untagged segment") \
-	X(RV,		0x02, 0x05, MD,     REQ,    "RDMAP version")		\
-	X(OPCODE,	0x02, 0x06, MD,     REQ,    "opcode, or its queue or T bit") \
-	X(QN,		0x12, 0x01, MD,     REQ,    "queue number")		\
+	X(DV_TAGGED,	0x11, 0x04, MD,     REQ,    "wrong DDP version, tagged segment") \
+	X(DV_UNTAGGED,	0x12, 0x06, MD,     REQ,    "wrong DDP version, untagged segment") \
+	X(RV,		0x02, 0x05, MD,     REQ,    "wrong RDMAP version")	\
+	X(OPCODE,	0x02, 0x06, MD,     REQ,    "wrong opcode, or wrong queue or T bit for it") \
+	X(QN,		0x12, 0x01, MD,     REQ,    "wrong queue number")	\
 	X(NO_BUFFER,	0x12, 0x02, MD,     REQ,    "no receive buffer, or IRD exceeded") \
-	X(MSN,		0x12, 0x03, MD,     REQ,    "message sequence number")	\
-	X(MO,		0x12, 0x04, MD,     REQ,    "message offset")		\
+	X(MSN,		0x12, 0x03, MD,     REQ,    "wrong message sequence number") \
+	X(MO,		0x12, 0x04, MD,     REQ,    "wrong message offset")	\
 	X(TOO_LONG,	0x12, 0x05, MD,     REQ,    "message longer than its buffer") \
 	X(WRITE_STAG,	0x11, 0x00, MD,     ACCESS, "Write: invalid STag")	\
 	X(WRITE_RIGHT,	0x11, 0x00, MD,     ACCESS, "Write: no right")		\
@@ -74,7 +74,7 @@ enum srnic_tell {
 	X(WRITE_PD,	0x11, 0x02, MD,     ACCESS, "Write: STag of another stream") \
 	X(WRITE_WRAP,	0x11, 0x03, MD,     ACCESS, "Write: offset wraps")	\
 	X(RESP_STAG,	0x11, 0x00, MD,     ACCESS, "Read Response: STag is not the sink's") \
-	X(RESP_BOUNDS,	0x11, 0x01, MD,     ACCESS, "Read Response: offset or size") \
+	X(RESP_BOUNDS,	0x11, 0x01, MD,     ACCESS, "Read Response: wrong offset or size") \
 	X(RESP_PD,	0x11, 0x02, MD,     ACCESS, "Read Response: sink of another stream") \
 	X(RESP_NONE,	0x02, 0x06, MD,     REQ,    "Read Response without a Read") \
 	X(READ_STAG,	0x01, 0x00, MDR,    ACCESS, "Read: invalid STag")	\
