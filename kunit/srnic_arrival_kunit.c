@@ -166,7 +166,7 @@ static void irq_ird_0_always_full(struct kunit *test)
 }
 
 /* What wakes a queue that is armed, once */
-/* Rules: R-5.3-2 T-14 */
+/* Rules: R-5.3-2 T-14: whether the ULP is called, for each arming and kind of completion */
 static void cq_armed_called_once_for_what_was_asked(struct kunit *test)
 {
 	struct pair *p = test->priv;
@@ -252,7 +252,7 @@ static void cq_user_word_taken_back_once(struct kunit *test)
 }
 
 /* What does not fit is told, and nothing that is there is touched */
-/* Rules: R-8.1.1-10 */
+/* Rules: R-8.1.1-10: the overflow is told once, and the completions that fit are all there */
 static void cq_overflow_told_nothing_overwritten(struct kunit *test)
 {
 	struct pair *p = test->priv;

@@ -92,7 +92,7 @@ static void ddp_parse_any_header_judged(struct kunit *test)
 }
 
 /* All 32 bits count */
-/* Rules: D-7.1-1 */
+/* Rules: D-7.1-1: the error for a QN whose upper octets are not 0 */
 static void ddp_parse_qn_upper_octets_count(struct kunit *test)
 {
 	u8 octets[SRNIC_DDP_HDR_MAX] = UNTAGGED(0x41, 0x43, 0);

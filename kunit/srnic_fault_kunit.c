@@ -97,7 +97,7 @@ static void fault_desc(const struct fault_row *row, char *desc)
 KUNIT_ARRAY_PARAM(fault, fault_rows, fault_desc);
 
 /* One Terminate message, nothing placed, nothing delivered */
-/* Rules: R-6.2.1-1 F-8-5 */
+/* Rules: R-6.2.1-1: the error and each octet of the Terminate message, and untouched memory */
 static void fault_one_fpdu_judged(struct kunit *test)
 {
 	const struct fault_row *row = test->param_value;
@@ -125,7 +125,10 @@ static void fault_one_fpdu_judged(struct kunit *test)
 }
 
 /* Each bit of an FPDU counts, and nothing of it is placed */
-/* Rules: F-4.4-3 F-6-1 R-7.1-2 */
+/*
+ * Rules: F-4.4-3: the error for each bit; F-6-1 F-8-5: memory, though a good FPDU is behind each
+ * bad one; R-7.1-2: the error is the first one's
+ */
 static void fault_any_bit_flipped_crc_found(struct kunit *test)
 {
 	struct fault_world *w = fault_begin(test);
@@ -153,7 +156,7 @@ static void fault_any_bit_flipped_crc_found(struct kunit *test)
 }
 
 /* A Marker that points elsewhere with a right CRC; reserved bits do not count */
-/* Rules: F-8-2 F-4.2-1 */
+/* Rules: F-8-2: the error for each bit of FPDUPTR; F-4.2-1: no error for a bit that is reserved */
 static void fault_marker_points_elsewhere_found(struct kunit *test)
 {
 	struct fault_world *w = fault_begin(test);
@@ -184,7 +187,7 @@ static void fault_marker_points_elsewhere_found(struct kunit *test)
 }
 
 /* With CRC off the field is not looked at */
-/* Rules: F-4.1-4 */
+/* Rules: F-4.1-4: the octets are placed */
 static void fault_junk_crc_with_crc_off_fine(struct kunit *test)
 {
 	struct fault_world *w = fault_begin(test);
@@ -201,7 +204,10 @@ static void fault_junk_crc_with_crc_off_fine(struct kunit *test)
 }
 
 /* Any ULPDU that is shorter than its header */
-/* Rules: F-4.1-5 T-20 */
+/*
+ * Rules: F-4.1-5 T-20: the error for each opcode and length, and the octets of the Terminate
+ * message
+ */
 static void fault_short_ulpdu_found(struct kunit *test)
 {
 	struct fault_world *w = fault_begin(test);
@@ -228,7 +234,7 @@ static void fault_short_ulpdu_found(struct kunit *test)
 }
 
 /* Exactly the IRD that was negotiated, Reads of no octets too */
-/* Rules: R-6.1-3 R-6.1-5 */
+/* Rules: R-6.1-3: no error up to IRD, and 1/2/02 for one more */
 static void fault_one_read_more_than_ird_refused(struct kunit *test)
 {
 	struct fault_world *w = fault_begin(test);
@@ -248,7 +254,7 @@ static void fault_one_read_more_than_ird_refused(struct kunit *test)
 }
 
 /* A slot is free before the last segment of the response is on the wire */
-/* Rules: R-6.1-4 */
+/* Rules: R-6.1-4: no error in 100 Reads, each behind a response that was only made */
 static void fault_next_read_behind_response_fine(struct kunit *test)
 {
 	struct fault_world *w = fault_begin(test);

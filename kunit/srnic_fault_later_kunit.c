@@ -91,7 +91,7 @@ static void fault_read_response_judged(struct kunit *test)
 }
 
 /* Octets for a Read of nothing, to its sink and to another */
-/* Rules: R-5.2.2-3 */
+/* Rules: R-5.2.2-3: the error for an octet that nobody asked for */
 static void fault_octets_for_a_read_of_nothing_judged(struct kunit *test)
 {
 	static const struct { u32 stag; u64 to; bool sge; enum srnic_err err; } rows[] = {
@@ -130,7 +130,10 @@ static void fault_octets_for_a_read_of_nothing_judged(struct kunit *test)
 }
 
 /* Revoked in the middle of the response */
-/* Rules: R-4.8-6 R-8.1.1-6 */
+/*
+ * Rules: R-4.8-6: size, SinkTO and SourceTO in the Terminate message, less two segments;
+ * R-8.1.1-6: not an octet is made behind the invalidation
+ */
 static void fault_source_revoked_in_response_rest_told(struct kunit *test)
 {
 	struct fault_world *w = fault_begin(test);
@@ -165,7 +168,10 @@ static void fault_source_revoked_in_response_rest_told(struct kunit *test)
 }
 
 /* An empty segment without L says nothing of those behind it */
-/* Rules: D-5.2-6 T-1 T-22 */
+/*
+ * Rules: D-5.2-6 T-1: the segment with octets lands, behind one without; T-22: the error, and
+ * memory, for one behind the invalidation
+ */
 static void fault_each_segment_checked_by_itself(struct kunit *test)
 {
 	struct fault_world *w = fault_begin(test);
@@ -189,7 +195,7 @@ static void fault_each_segment_checked_by_itself(struct kunit *test)
 }
 
 /* A Write inside of a Send does no harm; another opcode does */
-/* Rules: D-4.3-5 D-5.3-2 */
+/* Rules: D-4.3-5: the error for the third segment; D-5.3-2: no error for a Write within the Send */
 static void fault_send_changes_opcode_refused(struct kunit *test)
 {
 	struct fault_world *w = fault_begin(test);
@@ -217,7 +223,10 @@ static void fault_send_changes_opcode_refused(struct kunit *test)
 }
 
 /* A work request that cannot be done; what was before it is sent and completes */
-/* Rules: R-7.1-1 */
+/*
+ * Rules: R-7.1-1: LOC_PROT_ERR, and four octets of the Terminate message, the Send before it
+ * succeeds
+ */
 static void fault_local_work_request_terminates(struct kunit *test)
 {
 	struct fault_world *w = fault_begin(test);
@@ -247,7 +256,7 @@ static void fault_local_work_request_terminates(struct kunit *test)
 }
 
 /* The first error is told, and no other */
-/* Rules: R-7.1-2 R-5.4-4 */
+/* Rules: R-7.1-2: the error is the first one's */
 static void fault_second_error_not_told(struct kunit *test)
 {
 	struct fault_world *w = fault_begin(test);
@@ -262,7 +271,7 @@ static void fault_second_error_not_told(struct kunit *test)
 }
 
 /* A Read whose sink cannot be used does not leave */
-/* Rules: R-7.1-1 R-5.2.2-6 */
+/* Rules: R-7.1-1: LOC_PROT_ERR of the Read; R-5.2.2-6: no FPDU is made */
 static void fault_read_without_a_sink_terminates(struct kunit *test)
 {
 	struct fault_world *w = fault_begin(test);
@@ -282,7 +291,7 @@ static void fault_read_without_a_sink_terminates(struct kunit *test)
 }
 
 /* Of a segment that needs two SGEs nothing is placed if the second is bad */
-/* Rules: R-7.1-1 */
+/* Rules: R-7.1-1: LOC_PROT_ERR of the receive, and memory of the good piece */
 static void fault_second_sge_of_a_receive_nothing_placed(struct kunit *test)
 {
 	struct fault_world *w = fault_begin(test);
@@ -311,7 +320,7 @@ static void fault_second_sge_of_a_receive_nothing_placed(struct kunit *test)
 }
 
 /* A stream must not end behind the first segment of a Write */
-/* Rules: F-8-1 */
+/* Rules: F-8-1: a FIN behind the first segment would be an abort */
 static void fault_end_within_a_write_is_cut(struct kunit *test)
 {
 	struct fault_world *w = fault_begin(test);

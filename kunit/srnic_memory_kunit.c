@@ -46,7 +46,7 @@ static u8 *mem_slow(const struct srnic_extent *pieces, const u32 *lens, int n, u
 }
 
 /* STags are spread over all indices, and so are the keys */
-/* Rules: R-8.1.1-8 */
+/* Rules: R-8.1.1-8: how many STags ascend, are near the last one, and have its key */
 static void mem_stags_of_many_regions_no_pattern(struct kunit *test)
 {
 	struct pair *p = test->priv;
@@ -251,7 +251,7 @@ static void mem_removed_region_is_invalid(struct kunit *test)
 }
 
 /* What others may share is not for a peer, nor for a work request, to invalidate */
-/* Rules: R-8.1.1-7 */
+/* Rules: R-8.1.1-7: the error, and that both regions stay valid */
 static void mem_invalidate_user_and_dma_regions_refused(struct kunit *test)
 {
 	static const enum srnic_mr_kind kinds[] = { SRNIC_MR_DMA, SRNIC_MR_USER };

@@ -210,7 +210,7 @@ static void sq_user_ring_full_of_reads_sender_kicked(struct kunit *test)
 }
 
 /* With ORD 0 no Read leaves, and it fails */
-/* Rules: R-6.1-5 */
+/* Rules: R-6.1-5: no FPDU is made, and LOC_QP_OP_ERR */
 static void sq_read_with_ord_0_fails(struct kunit *test)
 {
 	struct pair *p = test->priv;
@@ -255,7 +255,7 @@ static void sq_post_kernel_limits_kept(struct kunit *test)
 }
 
 /* Nothing succeeds behind a Read that has failed; in order, once */
-/* Rules: R-5.4-3 R-5.4-4 */
+/* Rules: D-6.2.2-1: one completion for each of four work requests, in order */
 static void sq_flush_completes_all_once(struct kunit *test)
 {
 	const struct ib_rdma_wr read = {
@@ -287,7 +287,7 @@ static void sq_flush_completes_all_once(struct kunit *test)
 }
 
 /* The same if RX finds that the Read has failed */
-/* Rules: R-5.4-3 */
+/* Rules: D-6.2.2-1: the Send, which had left, is flushed behind the Read */
 static void sq_send_behind_failed_read_flushed(struct kunit *test)
 {
 	const struct ib_rdma_wr read = {
@@ -316,7 +316,7 @@ static void queue_expect_sent(struct pair *p, u32 n)
 }
 
 /* What was posted before the end goes out, what is posted later does not */
-/* Rules: D-6.2.1-1 */
+/* Rules: D-6.2.1-1: two Sends leave and succeed, the third is flushed */
 static void sq_limit_ends_the_stream(struct kunit *test)
 {
 	struct ib_send_wr wr = { .opcode = IB_WR_SEND, .send_flags = IB_SEND_SIGNALED };
@@ -343,7 +343,7 @@ static void sq_limit_ends_the_stream(struct kunit *test)
 }
 
 /* The same for an application, whose ring is full and of which a part was fetched */
-/* Rules: D-6.2.1-1 */
+/* Rules: D-6.2.1-1: what is in the ring at the close leaves, and nothing behind it */
 static void sq_user_limit_counts_the_ring(struct kunit *test)
 {
 	const struct siw_sqe sqe = { .opcode = SIW_OP_SEND };
@@ -444,7 +444,7 @@ static void sq_next_stream_begins_anew(struct kunit *test)
 }
 
 /* A response that is owed goes out, one that is asked for later does not */
-/* Rules: D-6.2.1-2 */
+/* Rules: D-6.2.1-2: one Read is served, the one behind the limit is not */
 static void irq_limit_ends_the_stream(struct kunit *test)
 {
 	const u8 hdr[SRNIC_READ_ULPDU] = {};

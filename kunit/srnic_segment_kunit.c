@@ -49,7 +49,7 @@ static void mulpdu_follows_emss(struct kunit *test)
 }
 
 /* 2048 octets at MULPDU 1500: MO 0, 1482 */
-/* Rules: D-4.3-4 */
+/* Rules: D-4.3-4: 1482 octets, then 566, so that the second MO is 1482 */
 static void segment_len_2048_two_segments(struct kunit *test)
 {
 	KUNIT_EXPECT_EQ(test, srnic_segment_len(2048, 1500, 18), 1482);
@@ -89,7 +89,7 @@ static void marker_count_any_position_as_octet_by_octet(struct kunit *test)
 }
 
 /* The position may wrap at 2^32 */
-/* Rules: F-4.3-3 */
+/* Rules: F-4.3-3: gaps and counts around position 2^32 */
 static void marker_count_at_wrap_goes_on(struct kunit *test)
 {
 	KUNIT_EXPECT_EQ(test, srnic_marker_gap(U32_MAX - 3), 4);
@@ -136,7 +136,7 @@ static void marker_put_points_to_fpdu(struct kunit *test)
 }
 
 /* Reserved bits do not count, all others do */
-/* Rules: F-4.2-1 F-4.2-2 */
+/* Rules: F-4.2-1 F-4.2-2: a flipped bit is ignored if it is reserved, and is found if not */
 static void marker_is_good_each_bit_flipped_judged(struct kunit *test)
 {
 	const struct marker_row *row = test->param_value;

@@ -62,7 +62,10 @@ static struct ib_sge sge_of(const void *va, u32 len)
 	};
 }
 
-/* Rules: F-4.3-6 D-5.2-1 D-4.1-1 */
+/*
+ * Rules: F-4.3-6: the octets that arrive, with Markers and without; D-5.2-1 D-4.1-1: each of 17
+ * lengths completes, whole, in a receive of its own
+ */
 static void stream_send_any_length_arrives(struct kunit *test)
 {
 	static const u32 lens[] = {
@@ -96,7 +99,7 @@ static void stream_send_any_length_arrives(struct kunit *test)
 }
 
 /* A gather list is one message; and one receive of several pieces */
-/* Rules: R-5.1-3 */
+/* Rules: R-5.1-3: the octets of one Send of six pieces, and one completion */
 static void stream_send_of_pieces_to_pieces_arrives(struct kunit *test)
 {
 	struct pair *p = stream_begin(test);
@@ -142,7 +145,7 @@ static int stream_post_rdma(struct pair_end *e, u64 id, enum ib_wr_opcode opcode
 }
 
 /* Any offset; invisible to the sink's ULP */
-/* Rules: D-4.2-2 R-5.1-1 */
+/* Rules: D-4.2-2: memory at the offset and around it; R-5.1-1: no completion at the sink */
 static void stream_write_any_offset_lands_there_alone(struct kunit *test)
 {
 	static const u32 lens[] = { 0, 1, 7, 4096, 30000 };
@@ -169,7 +172,10 @@ static void stream_write_any_offset_lands_there_alone(struct kunit *test)
 }
 
 /* More Reads than ORD, zero-length ones between */
-/* Rules: R-5.2.1-3 R-5.2.2-3 R-6.1-2 */
+/*
+ * Rules: R-5.2.1-3: ten completions, and no eleventh; R-5.2.2-3: the octets of each sink;
+ * R-6.1-2: the source, whose IRD is this ORD, finds no fault
+ */
 static void stream_reads_beyond_ord_all_answered_in_order(struct kunit *test)
 {
 	struct pair *p = stream_begin(test);
@@ -199,7 +205,7 @@ static void stream_reads_beyond_ord_all_answered_in_order(struct kunit *test)
 }
 
 /* A Send is sent behind a Read, and completes behind it */
-/* Rules: R-5.5-15 */
+/* Rules: R-5.5-15: no completion of a Send that has arrived, until the Read's */
 static void stream_send_behind_read_completes_behind_it(struct kunit *test)
 {
 	struct pair *p = stream_begin(test);
@@ -223,7 +229,7 @@ static void stream_send_behind_read_completes_behind_it(struct kunit *test)
 }
 
 /* A fence holds what is behind it until all Reads are answered */
-/* Rules: R-B-3 */
+/* Rules: R-B-3: no receive completes until the Read is answered */
 static void stream_fenced_send_waits_for_reads(struct kunit *test)
 {
 	struct pair *p = stream_begin(test);
@@ -246,7 +252,10 @@ static void stream_fenced_send_waits_for_reads(struct kunit *test)
 }
 
 /* The peer invalidates; then the STag is of no use */
-/* Rules: R-5.3-3 R-8.1.1-7 */
+/*
+ * Rules: R-5.3-3: the STag in the completion; R-8.1.1-7: a fast-registered region is invalid
+ * behind it
+ */
 static void stream_send_inv_invalidates_and_tells(struct kunit *test)
 {
 	struct pair *p = stream_begin(test);
@@ -301,7 +310,7 @@ static void stream_reg_read_inv_chain_done_in_order(struct kunit *test)
 }
 
 /* What is changed between post and sending is sent changed; not so inline */
-/* Rules: R-5.5-14 */
+/* Rules: R-5.5-14: the octets that arrive are those of before the change */
 static void stream_inline_copied_at_post(struct kunit *test)
 {
 	struct pair *p = stream_begin(test);
@@ -323,7 +332,7 @@ static void stream_inline_copied_at_post(struct kunit *test)
 }
 
 /* After 2^32 - 1 comes 0 */
-/* Rules: D-4.3-3 */
+/* Rules: D-4.3-3: four Sends around 2^32 complete, and MSN 2 is next */
 static void stream_msn_wraps(struct kunit *test)
 {
 	const struct ib_send_wr wr = { .opcode = IB_WR_SEND };
@@ -343,7 +352,10 @@ static void stream_msn_wraps(struct kunit *test)
 }
 
 /* The RFC's own words, octet by octet */
-/* Rules: F-4.3-1 F-4.3-2 F-4.3-3 F-4.3-4 F-4.3-5 F-4.4-2 */
+/*
+ * Rules: F-4.3-1 F-4.3-2 F-4.3-3 F-4.3-4 F-4.3-5: the place and value of each Marker, worked out
+ * word by word; F-4.4-2: each CRC, summed over Markers
+ */
 static void stream_markers_and_crc_stand_where_the_rfc_has_them(struct kunit *test)
 {
 	static const struct pair_opts opts = {
@@ -389,7 +401,11 @@ static void stream_markers_and_crc_stand_where_the_rfc_has_them(struct kunit *te
 }
 
 /* RTR messages use an MSN, a Read a slot; no WQE, no receive */
-/* Rules: R-5.2.1-6 R-5.3-7; E-9.2-8: the RTR message, of each type */
+/*
+ * Rules: R-5.2.1-6: a Read counts as open until its response, the next has MSN 2, and nothing
+ * completes; R-5.3-7: a Send completes nothing, and the next one the receive; E-9.2-8: the RTR
+ * message, of each type
+ */
 static void stream_rtr_uses_no_work_request(struct kunit *test)
 {
 	static const u8 types[] = { IW_MPA_RTR_WRITE, IW_MPA_RTR_SEND, IW_MPA_RTR_READ };
@@ -430,7 +446,7 @@ static void stream_rtr_uses_no_work_request(struct kunit *test)
 }
 
 /* Of a batch, the FPDU goes out that TCP has a part of; then the Terminate message */
-/* Rules: F-4.3-1 */
+/* Rules: F-4.3-1: the Terminate message behind the cut is read, with its Markers */
 static void stream_terminate_behind_cut_batch_understood(struct kunit *test)
 {
 	static const struct pair_opts opts = {

@@ -57,7 +57,10 @@ static void code_desc(const struct code_row *row, char *desc)
 
 KUNIT_ARRAY_PARAM(code, code_rows, code_desc);
 
-/* Rules: D-7.2-1 R-4.8-1 R-4.8-5 R-4.8-7 */
+/*
+ * Rules: D-7.2-1 R-4.8-7: layer, type, code and bits for each error, as constants; R-4.8-1: three
+ * octets of Terminate Control, and a fourth of 0; R-4.8-5: its length
+ */
 static void term_build_each_error_octets_exact(struct kunit *test)
 {
 	const struct code_row *row = test->param_value;
@@ -178,6 +181,7 @@ static void term_parse_desc(const struct term_parse_row *row, char *desc)
 
 KUNIT_ARRAY_PARAM(term_parse, term_parse_rows, term_parse_desc);
 
+/* Rules: R-4.8-8: each field, and the header where all of it is there */
 static void term_parse_any_payload_believed_within_length(struct kunit *test)
 {
 	const struct term_parse_row *row = test->param_value;
@@ -195,7 +199,7 @@ static void term_parse_any_payload_believed_within_length(struct kunit *test)
 	KUNIT_EXPECT_PTR_EQ(test, term.ddp, row->ddp_len ? (const u8 *)payload + 6 : NULL);
 }
 
-/* Rules: R-5.4-6 */
+/* Rules: R-5.4-6: no result for 0 to 3 octets */
 static void term_parse_less_than_control_refused(struct kunit *test)
 {
 	static const u8 payload[3] = { 0x20, 0x02, 0x00 };

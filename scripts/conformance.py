@@ -6,8 +6,8 @@
     conformance.py --write     write the names of the tests into the pages
     conformance.py --selftest  prove that each kind of mistake is found
 
-A page has a row for each rule: id, rule, kept, how, on one page what shows it, and tests. The last
-is made here, from what the tests say of themselves:
+A page has a row for each rule: id, rule, kept, how, and tests. The last is made here, from what the
+tests say of themselves:
 
     wire (scripts/wire)        @rule("E-9.2-4 E-9.2-5: what shows it", ...)
     KUnit (kunit)              /* Rules: E-9.2-4 E-9.2-5: what shows it; ... */ above the function
@@ -17,10 +17,9 @@ is made here, from what the tests say of themselves:
 So a test that goes away takes its name off the page, and the check fails. A test that the text of a
 page names, as ``name_of_the_test``, has to exist, too, whether or not it cites a rule.
 
-A test that only passes by a rule proves nothing of it. So each test that names a rule of MPA
-startup says what it looks at that would be otherwise if the rule were broken: the page shows it,
-and a name alone is refused. Of the rules of srnic the page itself says it, once for each rule; a
-hazard is shown by its test's being there.
+A test that only passes by a rule proves nothing of it. So each test that names a rule says what it
+looks at that would be otherwise if the rule were broken: the page shows it, and a name alone is
+refused. A hazard is shown by its test's being there.
 """
 
 import collections
@@ -36,7 +35,7 @@ Page = collections.namedtuple('Page', 'text count by_test')
 PAGES = {TOP / 'Documentation/infiniband' / name: what
          for name, what in (('iw_mpa_conformance.rst', (4, True)),
                             ('iw_mpa_security.rst', (4, False)),
-                            ('srnic_conformance.rst', (5, False)))}
+                            ('srnic_conformance.rst', (4, True)))}
 ID = (r'(?:[FDR]-(?:\d+(?:\.\d+)*|B)-\d+|T-\d+|[EM]-\d+(?:\.\d+)*-\d+[ab]?|'
       r'X-02-\d|[BCDHILOPQR]-\d\d|F-[a-z]+)')
 ROW = re.compile(r'^   \* - (%s)\n((?:     .*\n)+)' % ID, re.MULTILINE)

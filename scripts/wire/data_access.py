@@ -14,7 +14,8 @@ MAY_WRITE = LOCAL_WRITE | REMOTE_WRITE
 
 # --- Read Requests ---------------------------------------------------------------------------
 
-@rule("R-7.2-1", cases=both(("index",), ("key",), ("zero",), ("ones",), ("gone",)))
+@rule("R-7.2-1: Terminate 0/1/00 with the request, for five STags",
+      cases=both(("index",), ("key",), ("zero",), ("ones",), ("gone",)))
 def R_7_2_1_read_of_no_valid_stag(b, which, role):
     link = Link(b, role)
     mr = link.dut.mr(64, REMOTE_READ)
@@ -26,7 +27,7 @@ def R_7_2_1_read_of_no_valid_stag(b, which, role):
     link.refused(rdmap.READ_STAG)
 
 
-@rule("R-7.2-2", "R-8.1.1-1", cases=both())
+@rule("R-7.2-2 R-8.1.1-1: Terminate 0/1/03 in place of a response", cases=both())
 def R_7_2_2_read_of_another_protection_domain(b, role):
     link = Link(b, role)
     link.verbs.do("pd other")
@@ -35,7 +36,8 @@ def R_7_2_2_read_of_another_protection_domain(b, role):
     link.refused(rdmap.READ_ASSOCIATION)
 
 
-@rule("R-7.2-3", "T-2", cases=both((0,), (LOCAL_WRITE,), (MAY_WRITE,)))
+@rule("R-7.2-3 T-2: Terminate 0/1/02 in place of a response, for three sets of rights",
+      cases=both((0,), (LOCAL_WRITE,), (MAY_WRITE,)))
 def R_7_2_3_read_without_the_right(b, access, role):
     link = Link(b, role)
     mr = link.dut.mr(64, access)
@@ -44,7 +46,8 @@ def R_7_2_3_read_without_the_right(b, access, role):
     link.refused(rdmap.READ_RIGHT)
 
 
-@rule("R-7.2-4", cases=both((-1, 1), (-1, 2), (64, 1), (63, 2), (0, 65), (4096, 4096)))
+@rule("R-7.2-4: Terminate 0/1/01 for one octet in front, behind and over",
+      cases=both((-1, 1), (-1, 2), (64, 1), (63, 2), (0, 65), (4096, 4096)))
 def R_7_2_4_read_out_of_bounds(b, at, size, role):
     link = Link(b, role)
     mr = link.dut.mr(64, REMOTE_READ)
@@ -52,7 +55,8 @@ def R_7_2_4_read_out_of_bounds(b, at, size, role):
     link.refused(rdmap.READ_BOUNDS)
 
 
-@rule("R-7.2-4", cases=both((1,), (64,), (4097,), (20000,)))
+@rule("R-7.2-4: the whole region, its first octet and its last, in responses",
+      cases=both((1,), (64,), (4097,), (20000,)))
 def R_7_2_4_read_of_all_there_is(b, size, role):
     link = Link(b, role)
     mr = link.dut.mr(size, REMOTE_READ, shift=4096 - 21)
@@ -63,7 +67,7 @@ def R_7_2_4_read_of_all_there_is(b, size, role):
         equal(link.peer.hear_message(READ_RESPONSE), data[at:at + part], "response")
 
 
-@rule("R-7.2-5", "T-11", cases=both((8,), (16,), (0xffffffff,)))
+@rule("R-7.2-5 T-11: Terminate 0/1/04", cases=both((8,), (16,), (0xffffffff,)))
 def R_7_2_5_read_that_wraps(b, size, role):
     link = Link(b, role)
     mr = link.dut.mr(64, REMOTE_READ)
@@ -71,7 +75,8 @@ def R_7_2_5_read_that_wraps(b, size, role):
     link.refused(rdmap.READ_WRAP)
 
 
-@rule("R-7.2-5", "R-7.2-4", cases=both())
+@rule("R-7.2-5: a response with 16 octets from the end of the region, near 2^64",
+      "R-7.2-4: Terminate 0/1/01 for one octet more", cases=both())
 def R_7_2_5_addresses_at_the_end_of_the_space(b, role):
     link = Link(b, role)
     top = 0xfffffffffffff000
@@ -84,7 +89,8 @@ def R_7_2_5_addresses_at_the_end_of_the_space(b, role):
     link.refused(rdmap.READ_BOUNDS)
 
 
-@rule("R-7.2-1", "R-6.2.1-1", cases=both())
+@rule("R-7.2-1: the Terminate has the header of the third request, though a fourth follows",
+      "R-6.2.1-1: the Terminate of the third of four Reads, compared whole", cases=both())
 def R_7_2_1_failed_read_behind_good_ones(b, role):
     """Those before it are answered, those behind it are not; each ends in the order asked."""
     link = Link(b, role)
@@ -100,7 +106,7 @@ def R_7_2_1_failed_read_behind_good_ones(b, role):
 
 # --- memory ----------------------------------------------------------------------------------
 
-@rule("R-8.1.1-1", cases=both())
+@rule("R-8.1.1-1: all memory around a region into which six Writes went", cases=both())
 def R_8_1_1_1_not_an_octet_beside_the_buffer(b, role):
     """Writes of all sizes at all places: what is around it is compared when the test ends."""
     link = Link(b, role)
@@ -112,7 +118,7 @@ def R_8_1_1_1_not_an_octet_beside_the_buffer(b, role):
         mr.expect(data, at)
 
 
-@rule("R-8.1.1-1", "D-7.1-8", cases=both())
+@rule("R-8.1.1-1 D-7.1-8: Terminate 1/1/02, and both regions' memory", cases=both())
 def R_8_1_1_1_each_connection_has_its_domain(b, role):
     """Two QPs of two domains, one process: each reaches its own region only."""
     link = Link(b, role)
@@ -130,7 +136,8 @@ def R_8_1_1_1_each_connection_has_its_domain(b, role):
     other.pong()
 
 
-@rule("R-8.1.1-4", "R-8.1.1-6", "T-22", cases=both())
+@rule("R-8.1.1-4: the code of the Terminate",
+      "R-8.1.1-6 T-22: memory that was poisoned behind the deregistration", cases=both())
 def R_8_1_1_6_no_octet_after_the_region_is_gone(b, role):
     """Deregistered under a flood of Writes: from when that has returned the memory is ours."""
     link = Link(b, role)
@@ -155,7 +162,8 @@ def R_8_1_1_6_no_octet_after_the_region_is_gone(b, role):
     link.ended(ACCESS)
 
 
-@rule("R-8.1.1-4", cases=both())
+@rule("R-8.1.1-4: memory and a response by three STags of the same octets, and Terminate 0/1/01 "
+      "for one octet more", cases=both())
 def R_8_1_1_4_rights_are_of_the_region(b, role):
     """The same octets, registered three times with other rights and ranges"""
     link = Link(b, role)
@@ -174,10 +182,9 @@ def R_8_1_1_4_rights_are_of_the_region(b, role):
     link.refused(rdmap.READ_BOUNDS)
 
 
-@rule("R-8.1.1-8", cases=[()])
+@rule("R-8.1.1-8: 1000 STags: how many differ, their keys, and the steps between them", cases=[()])
 def R_8_1_1_8_stags_are_hard_to_guess(b):
-    """1000 of them: all differ, also without their keys; keys are spread, steps are not all alike,
-    and two processes do not begin with the same."""
+    """1000 of them: few are equal, keys are spread, and steps are not all alike."""
     link = Link(b, "responder")
     offset = link.dut.memory.allocate(64)
     stags = []
@@ -193,7 +200,8 @@ def R_8_1_1_8_stags_are_hard_to_guess(b):
     check(len(steps) > 200, f"{len(steps)} steps between one STag and the next")
 
 
-@rule("R-8.1.1-10", cases=both((2,), (4,)))
+@rule("R-8.1.1-10: Terminate 0/2/07, CQ_ERR and QP_FATAL; another QP works",
+      cases=both((2,), (4,)))
 def R_8_1_1_10_completion_queue_overflows(b, cqes, role):
     """Its own QP fails, once and with an event of the CQ; a QP with another CQ goes on."""
     link = Link(b, role)
@@ -206,7 +214,8 @@ def R_8_1_1_10_completion_queue_overflows(b, cqes, role):
     link.works()
 
 
-@rule("R-8.1.2-1", cases=[()])
+@rule("R-8.1.2-1: mmap fails for the keys of another process, for those of nobody, and for too "
+      "many pages", cases=[()])
 def R_8_1_2_1_pages_of_others(b):
     """The rings of one process are not to be had by another, nor by a key that is nobody's."""
     link, other = Link(b, "responder"), Link(b.another(), "responder")
@@ -219,7 +228,7 @@ def R_8_1_2_1_pages_of_others(b):
         other.verbs.fails(f"map_key more {key:#x} {size + 4096}")
 
 
-@rule("R-8.1.2-1", "R-8.1.1-11", cases=[()])
+@rule("R-8.1.2-1: an errno for one more of each kind than query_device says", cases=[()])
 def R_8_1_2_1_limits(b):
     """More than the device has is refused, of each kind."""
     link = Link(b, "responder")

@@ -38,7 +38,7 @@ class Group:
                         if line.startswith("slab ")))
 
 
-@rule("R-8.1.2-1")
+@rule("R-8.1.2-1: the kernel's small objects that the process's cgroup is charged for")
 def R_8_1_2_1_regions_are_charged_to_who_registers_them(b):
     """Each takes a structure, and its random STag a place of its own in the table of STags."""
     group = Group(b)

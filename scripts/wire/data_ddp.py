@@ -49,7 +49,11 @@ def message_of(link, kind, size):
     return link.peer.heard[at:]
 
 
-@rule("D-4.1-1", "D-4.2-1", "D-4.3-1", "D-5.2-1", cases=both(("send",), ("write",), ("response",)))
+@rule("D-4.1-1: L of each segment, for sizes around whole segments",
+      "D-4.2-1: STag and opcode of the segments of a Write and of a response",
+      "D-4.3-1: QN, MSN and Invalidate STag of those of a Send",
+      "D-5.2-1: as many segments as MULPDU makes necessary, and all the data",
+      cases=both(("send",), ("write",), ("response",)))
 def D_4_1_1_segments_of_a_message(b, kind, role):
     """Sizes around whole segments: Conduct holds each against the one before."""
     link = Link(b, role)
@@ -60,7 +64,7 @@ def D_4_1_1_segments_of_a_message(b, kind, role):
         equal([segment.last for segment in segments], [False] * (len(segments) - 1) + [True], "L")
 
 
-@rule("D-4.3-4", cases=both())
+@rule("D-4.3-4: MO of both segments of 2048 octets", cases=both())
 def D_4_3_4_offsets_of_a_send(b, role):
     link = Link(b, role)
     room = link.mulpdu - 18
@@ -68,7 +72,7 @@ def D_4_3_4_offsets_of_a_send(b, role):
     equal([segment.mo for segment in segments], [0, room], "MO")
 
 
-@rule("D-5.2-3", cases=both())
+@rule("D-5.2-3: TO of both segments of 2048 octets at 16384", cases=both())
 def D_5_2_3_offsets_of_a_write(b, role):
     link = Link(b, role)
     data = random_octets(2048)
@@ -78,7 +82,8 @@ def D_5_2_3_offsets_of_a_write(b, role):
           [(0x1234, 16384), (0x1234, 16384 + link.mulpdu - 14)], "STag and TO")
 
 
-@rule("D-4.3-2", cases=both())
+@rule("D-4.3-2: MSN of each Send and Read Request, which the peer counts, and its own, which are "
+      "taken", cases=both())
 def D_4_3_2_message_numbers_of_each_queue(b, role):
     """Sends and Reads, mixed, of several segments, both ways: Conduct knows the next of each."""
     link = Link(b, role)
@@ -98,7 +103,7 @@ def D_4_3_2_message_numbers_of_each_queue(b, role):
         equal(link.peer.hear_message(READ_RESPONSE), data, "response")
 
 
-@rule("D-5.2-4", cases=both())
+@rule("D-5.2-4: L and the length of a Send, a Write, a Read Request and a response", cases=both())
 def D_5_2_4_messages_of_nothing(b, role):
     """Each is one segment with L, and it completes."""
     link = Link(b, role)
@@ -115,7 +120,8 @@ def D_5_2_4_messages_of_nothing(b, role):
     equal(link.peer.hear_message(READ_RESPONSE), b"", "response")
 
 
-@rule("D-5.3-1", "R-5.5-13", cases=both())
+@rule("D-5.3-1: eight messages in the order of the list, and none amid another",
+      "R-5.5-13: the order in which eight posted messages come", cases=both())
 def D_5_3_1_messages_leave_in_the_order_of_posting(b, role):
     """A list with one doorbell; no segment of one is among those of another (Conduct)."""
     link = Link(b, role)
@@ -136,7 +142,7 @@ def D_5_3_1_messages_leave_in_the_order_of_posting(b, role):
 
 # --- what the device must take ---------------------------------------------------------------
 
-@rule("D-4.1-2", cases=both())
+@rule("D-4.1-2: Writes, Reads and a Send work with each of the bits set", cases=both())
 def D_4_1_2_reserved_bits_are_ignored(b, role):
     link = Link(b, role)
     mr = sink(link)
@@ -152,7 +158,7 @@ def D_4_1_2_reserved_bits_are_ignored(b, role):
     link.works()
 
 
-@rule("D-4.2-2", cases=both())
+@rule("D-4.2-2: memory, for eight offsets and odd lengths", cases=both())
 def D_4_2_2_any_offset_of_a_write(b, role):
     link = Link(b, role)
     mr = sink(link, 256)
@@ -163,7 +169,7 @@ def D_4_2_2_any_offset_of_a_write(b, role):
         mr.expect(data, 24 * shift + shift)
 
 
-@rule("D-5.2-5", cases=both())
+@rule("D-5.2-5: traffic goes on behind Writes to STags that do not exist", cases=both())
 def D_5_2_5_write_of_nothing_is_not_looked_up(b, role):
     link = Link(b, role)
     link.peer.write(rdmap.MAX32, rdmap.MAX64)
@@ -171,7 +177,7 @@ def D_5_2_5_write_of_nothing_is_not_looked_up(b, role):
     link.works()
 
 
-@rule("D-5.2-6", "T-1", cases=both())
+@rule("D-5.2-6 T-1: Terminate 1/1/00 for the segment with octets", cases=both())
 def D_5_2_6_empty_segment_vouches_for_none_behind_it(b, role):
     link = Link(b, role)
     link.qp.recv()
@@ -180,7 +186,7 @@ def D_5_2_6_empty_segment_vouches_for_none_behind_it(b, role):
     link.refused(rdmap.TAGGED_STAG)
 
 
-@rule("D-5.2-6", "T-1", cases=both())
+@rule("D-5.2-6 T-1: memory has the good segment's octets, and traffic goes on", cases=both())
 def D_5_2_6_empty_segments_before_good_ones(b, role):
     """They place nothing and do no harm."""
     link = Link(b, role)
@@ -193,7 +199,7 @@ def D_5_2_6_empty_segments_before_good_ones(b, role):
     link.works()
 
 
-@rule("D-5.3-2", cases=both())
+@rule("D-5.3-2: a receive, a region and a sink, each whole, from mixed segments", cases=both())
 def D_5_3_2_states_of_messages_are_apart(b, role):
     """A Write and a Read Response between the segments of a Send, and a Send within a Write"""
     link = Link(b, role)
@@ -216,7 +222,7 @@ def D_5_3_2_states_of_messages_are_apart(b, role):
     into.expect(response)
 
 
-@rule("D-5.4-1", cases=both())
+@rule("D-5.4-1: the length of five completions, from one segment up to 572", cases=both())
 def D_5_4_1_length_of_a_message(b, role):
     link = Link(b, role)
     for size, cut in ((0, 1), (1, 1), (100, 33), (4000, 1442), (4000, 7)):
@@ -226,7 +232,8 @@ def D_5_4_1_length_of_a_message(b, role):
         link.qp.received(place, data)
 
 
-@rule("D-5.3-3", cases=both((500,)), soak=both((100000,)))
+@rule("D-5.3-3: the number in each of 500 messages, which the receiver compares with its own "
+      "count", cases=both((500,)), soak=both((100000,)))
 def D_5_3_3_each_message_once_and_in_order(b, count, role):
     link = Link(b, role, qp={"recvs": 64})
     place = link.dut.into(64 * 64)
@@ -249,7 +256,7 @@ def D_5_3_3_each_message_once_and_in_order(b, count, role):
 
 # --- what the device must refuse -------------------------------------------------------------
 
-@rule("D-4.1-3", cases=both((0,), (2,), (3,)))
+@rule("D-4.1-3: Terminate 1/1/04, and memory", cases=both((0,), (2,), (3,)))
 def D_4_1_3_version_of_a_tagged_segment(b, dv, role):
     link = Link(b, role)
     mr = sink(link)
@@ -257,7 +264,7 @@ def D_4_1_3_version_of_a_tagged_segment(b, dv, role):
     link.refused(rdmap.TAGGED_VERSION)
 
 
-@rule("D-4.1-3", cases=both((0,), (2,), (3,)))
+@rule("D-4.1-3: Terminate 1/2/06", cases=both((0,), (2,), (3,)))
 def D_4_1_3_version_of_an_untagged_segment(b, dv, role):
     link = Link(b, role)
     link.qp.recv()
@@ -265,7 +272,7 @@ def D_4_1_3_version_of_an_untagged_segment(b, dv, role):
     link.refused(rdmap.UNTAGGED_VERSION)
 
 
-@rule("D-4.3-5", cases=both((SEND_INV,), (rdmap.SEND_SE,)))
+@rule("D-4.3-5: Terminate 0/2/06", cases=both((SEND_INV,), (rdmap.SEND_SE,)))
 def D_4_3_5_opcode_changes_within_a_send(b, op, role):
     link = Link(b, role)
     link.qp.recv().forget()
@@ -275,7 +282,7 @@ def D_4_3_5_opcode_changes_within_a_send(b, op, role):
     link.refused(rdmap.OPCODE_ERROR)
 
 
-@rule("D-4.3-5", cases=both())
+@rule("D-4.3-5: the receive has both segments", cases=both())
 def D_4_3_5_first_segment_counts(b, role):
     """Other reserved octets in the second segment of a Send"""
     link = Link(b, role)
@@ -286,7 +293,8 @@ def D_4_3_5_first_segment_counts(b, role):
     link.qp.received(place, b"datamore")
 
 
-@rule("D-7.1-1", cases=both((3,), (4,), (0xffffffff,)))
+@rule("D-7.1-1: Terminate 1/2/01, and the receive, which is flushed",
+      cases=both((3,), (4,), (0xffffffff,)))
 def D_7_1_1_queue_that_is_not(b, qn, role):
     link = Link(b, role)
     link.qp.recv()
@@ -294,14 +302,14 @@ def D_7_1_1_queue_that_is_not(b, qn, role):
     link.refused(rdmap.UNTAGGED_QN)
 
 
-@rule("D-7.1-2", cases=both((1,), (1000,)))
+@rule("D-7.1-2: Terminate 1/2/02", cases=both((1,), (1000,)))
 def D_7_1_2_send_without_a_receive(b, size, role):
     link = Link(b, role)
     link.peer.send(bytes(size))
     link.refused(rdmap.UNTAGGED_BUFFER)
 
 
-@rule("D-7.1-2", cases=both())
+@rule("D-7.1-2: the first Send's receive, and Terminate 1/2/02 for the second", cases=both())
 def D_7_1_2_the_second_send_has_no_receive(b, role):
     link = Link(b, role)
     place = link.qp.recv()
@@ -310,7 +318,7 @@ def D_7_1_2_the_second_send_has_no_receive(b, role):
     link.refused(rdmap.UNTAGGED_BUFFER)
 
 
-@rule("D-7.1-2", cases=both())
+@rule("D-7.1-2: Terminate 1/2/02, and another QP, which works on", cases=both())
 def D_7_1_2_shared_receive_queue_is_empty(b, role):
     link = Link(b, role)
     other = b.another()
@@ -322,15 +330,16 @@ def D_7_1_2_shared_receive_queue_is_empty(b, role):
     link.works()
 
 
-@rule("D-7.1-6", cases=both())
+@rule("D-7.1-6: Terminate 1/2/02", cases=both())
 def D_7_1_6_send_of_nothing_without_a_receive(b, role):
     link = Link(b, role)
     link.peer.send()
     link.refused(rdmap.UNTAGGED_BUFFER)
 
 
-@rule("D-7.1-6", cases=both(("qn", 7, rdmap.UNTAGGED_QN), ("msn", 2, rdmap.UNTAGGED_MSN),
-                            ("mo", 1, rdmap.UNTAGGED_MO)))
+@rule("D-7.1-6: Terminates 1/2/01, 1/2/03 and 1/2/04",
+      cases=both(("qn", 7, rdmap.UNTAGGED_QN), ("msn", 2, rdmap.UNTAGGED_MSN),
+                 ("mo", 1, rdmap.UNTAGGED_MO)))
 def D_7_1_6_send_of_nothing_is_checked(b, field, value, error, role):
     link = Link(b, role)
     link.qp.recv()
@@ -338,7 +347,8 @@ def D_7_1_6_send_of_nothing_is_checked(b, field, value, error, role):
     link.refused(error)
 
 
-@rule("D-7.1-3", cases=both((0,), (1,), (3,), (4,), (rdmap.MAX32,)))
+@rule("D-7.1-3: Terminate 1/2/03 where 2 is due",
+      cases=both((0,), (1,), (3,), (4,), (rdmap.MAX32,)))
 def D_7_1_3_number_of_a_send(b, msn, role):
     """The first has been; 2 is due."""
     link = Link(b, role)
@@ -348,7 +358,7 @@ def D_7_1_3_number_of_a_send(b, msn, role):
     link.refused(rdmap.UNTAGGED_MSN)
 
 
-@rule("D-7.1-3", cases=both((0,), (2,)))
+@rule("D-7.1-3: Terminate 1/2/03 where 1 is due", cases=both((0,), (2,)))
 def D_7_1_3_number_of_a_read_request(b, msn, role):
     link = Link(b, role)
     mr, _ = source(link)
@@ -356,7 +366,7 @@ def D_7_1_3_number_of_a_read_request(b, msn, role):
     link.refused(rdmap.UNTAGGED_MSN)
 
 
-@rule("D-7.1-3", cases=both())
+@rule("D-7.1-3: Terminate 1/2/03, though a second receive is there", cases=both())
 def D_7_1_3_number_changes_within_a_send(b, role):
     link = Link(b, role)
     link.qp.recv().forget()
@@ -366,7 +376,8 @@ def D_7_1_3_number_changes_within_a_send(b, role):
     link.refused(rdmap.UNTAGGED_MSN)
 
 
-@rule("D-7.1-4", cases=both((5,), (3,), (0,), (0xfffffff0,)))
+@rule("D-7.1-4: Terminate 1/2/04 for a gap, an overlap, 0 and FFFFFFF0",
+      cases=both((5,), (3,), (0,), (0xfffffff0,)))
 def D_7_1_4_offset_of_a_send(b, mo, role):
     """Four octets have been placed."""
     link = Link(b, role)
@@ -376,7 +387,7 @@ def D_7_1_4_offset_of_a_send(b, mo, role):
     link.refused(rdmap.UNTAGGED_MO)
 
 
-@rule("D-7.1-4", cases=both((4,), (0xfffffff0,)))
+@rule("D-7.1-4: Terminate 1/2/04", cases=both((4,), (0xfffffff0,)))
 def D_7_1_4_first_offset_of_a_send(b, mo, role):
     link = Link(b, role)
     link.qp.recv()
@@ -384,7 +395,8 @@ def D_7_1_4_first_offset_of_a_send(b, mo, role):
     link.refused(rdmap.UNTAGGED_MO)
 
 
-@rule("D-7.1-5", "T-11", cases=both((65, 65), (64 + 65, 64), (1000, 500)))
+@rule("D-7.1-5 T-11: Terminate 1/2/05 with the header of the segment that is over, LOC_LEN_ERR, "
+      "and memory around the receive", cases=both((65, 65), (64 + 65, 64), (1000, 500)))
 def D_7_1_5_send_is_too_long(b, size, cut, role):
     """One octet too many, in the first segment or in a later one"""
     link = Link(b, role)
@@ -405,7 +417,7 @@ STAGS = {
 }
 
 
-@rule("D-7.1-7", cases=both(*[(which,) for which in STAGS]))
+@rule("D-7.1-7: Terminate 1/1/00, and memory", cases=both(*[(which,) for which in STAGS]))
 def D_7_1_7_write_to_no_valid_stag(b, which, role):
     link = Link(b, role)
     mr = sink(link)
@@ -413,7 +425,7 @@ def D_7_1_7_write_to_no_valid_stag(b, which, role):
     link.refused(rdmap.TAGGED_STAG)
 
 
-@rule("D-7.1-7", cases=both())
+@rule("D-7.1-7: Terminate 1/1/00, and memory, which has the octets of before", cases=both())
 def D_7_1_7_write_to_a_stag_of_the_past(b, role):
     link = Link(b, role)
     mr = sink(link)
@@ -425,7 +437,7 @@ def D_7_1_7_write_to_a_stag_of_the_past(b, role):
     link.refused(rdmap.TAGGED_STAG)
 
 
-@rule("D-7.1-8", cases=both())
+@rule("D-7.1-8: Terminate 1/1/02, and memory", cases=both())
 def D_7_1_8_write_to_another_protection_domain(b, role):
     link = Link(b, role)
     link.verbs.do("pd other")
@@ -434,7 +446,8 @@ def D_7_1_8_write_to_another_protection_domain(b, role):
     link.refused(rdmap.TAGGED_ASSOCIATION)
 
 
-@rule("D-7.1-9", cases=both((0,), (LOCAL_WRITE,), (REMOTE_READ,), (LOCAL_WRITE | REMOTE_READ,)))
+@rule("D-7.1-9: Terminate 1/1/00, and memory, for four sets of rights",
+      cases=both((0,), (LOCAL_WRITE,), (REMOTE_READ,), (LOCAL_WRITE | REMOTE_READ,)))
 def D_7_1_9_write_without_the_right(b, access, role):
     link = Link(b, role)
     mr = sink(link, access=access)
@@ -442,7 +455,8 @@ def D_7_1_9_write_without_the_right(b, access, role):
     link.refused(rdmap.TAGGED_STAG)
 
 
-@rule("D-7.1-10", cases=both((-1, 1), (-1, 2), (64, 1), (63, 2), (0, 65), (-64, 64), (4096, 1)))
+@rule("D-7.1-10: Terminate 1/1/01, and memory in and around the region",
+      cases=both((-1, 1), (-1, 2), (64, 1), (63, 2), (0, 65), (-64, 64), (4096, 1)))
 def D_7_1_10_write_out_of_bounds(b, at, size, role):
     link = Link(b, role)
     mr = sink(link)
@@ -450,7 +464,8 @@ def D_7_1_10_write_out_of_bounds(b, at, size, role):
     link.refused(rdmap.TAGGED_BOUNDS)
 
 
-@rule("D-7.1-10", cases=both((1,), (64,), (4096,), (10000,)))
+@rule("D-7.1-10: memory, to the first octet and to the last",
+      cases=both((1,), (64,), (4096,), (10000,)))
 def D_7_1_10_write_of_all_there_is(b, size, role):
     """To the first octet, to the last, and to all of them, over pages"""
     link = Link(b, role)
@@ -467,7 +482,7 @@ def D_7_1_10_write_of_all_there_is(b, size, role):
     mr.expect(data)
 
 
-@rule("D-7.1-11", "T-11", cases=both((8,), (16,), (7 + 8,)))
+@rule("D-7.1-11 T-11: Terminate 1/1/03", cases=both((8,), (16,), (7 + 8,)))
 def D_7_1_11_write_that_wraps(b, size, role):
     link = Link(b, role)
     mr = sink(link)
@@ -475,7 +490,8 @@ def D_7_1_11_write_that_wraps(b, size, role):
     link.refused(rdmap.TAGGED_WRAP)
 
 
-@rule("D-7.1-11", "D-7.1-10", cases=both())
+@rule("D-7.1-11: memory, of a Write that ends 16 octets before 2^64",
+      "D-7.1-10: Terminate 1/1/01 for one octet behind the region", cases=both())
 def D_7_1_11_addresses_at_the_end_of_the_space(b, role):
     """What ends before 2^64 is good."""
     link = Link(b, role)
@@ -488,7 +504,8 @@ def D_7_1_11_addresses_at_the_end_of_the_space(b, role):
     link.refused(rdmap.TAGGED_BOUNDS)
 
 
-@rule("D-7.1-12", "T-22", cases=both())
+@rule("D-7.1-12 T-22: Terminate 1/1/00 for the second, and memory with the first alone",
+      cases=both())
 def D_7_1_12_region_goes_between_two_segments(b, role):
     link = Link(b, role)
     mr = sink(link)
@@ -501,7 +518,8 @@ def D_7_1_12_region_goes_between_two_segments(b, role):
     link.refused(rdmap.TAGGED_STAG)
 
 
-@rule("D-7.1-13", "F-8-5", "R-7.1-2", cases=both())
+@rule("D-7.1-13 F-8-5: memory, and a flushed receive, though five good segments follow",
+      "R-7.1-2: the code of the first fault, though a second follows", cases=both())
 def D_7_1_13_good_segments_behind_a_bad_one(b, role):
     """In the same TCP segment, and later: nothing is placed, the first fault is the one told."""
     link = Link(b, role)
@@ -516,7 +534,8 @@ def D_7_1_13_good_segments_behind_a_bad_one(b, role):
     link.refused(rdmap.TAGGED_STAG, bad)
 
 
-@rule("D-7.1-12", cases=both())
+@rule("D-7.1-12: Terminate 1/1/00 for another STag in the second, and the first one's octets",
+      cases=both())
 def D_7_1_12_each_segment_is_checked_for_itself(b, role):
     """A good first segment does not vouch for an STag, a right or bounds of the second."""
     link = Link(b, role)
@@ -527,7 +546,7 @@ def D_7_1_12_each_segment_is_checked_for_itself(b, role):
     mr.expect(b"good")
 
 
-@rule("D-7.1-3", "D-7.1-13", cases=both())
+@rule("D-7.1-3: QP_FATAL for MSN 2, and no Terminate", cases=both())
 def D_7_1_3_terminate_queue_has_one_number(b, role):
     """A Terminate with MSN 2 is a bad Terminate: it is not answered."""
     link = Link(b, role)

@@ -180,7 +180,8 @@ def dial(b, target):
     return sock
 
 
-@rule("R-8.1.1-1", "R-6.2.1-1", "R-5.4-4", "D-7.1-13", cases=[(1, 60)],
+@rule("R-8.1.1-1: memory without the right of remote write, and of another domain",
+      "R-5.4-4: nothing behind a Terminate, in 60 streams", cases=[(1, 60)],
       soak=[(1000 * n, 1000) for n in range(1, 22)])
 def R_8_1_1_1_streams_that_err_by_chance(b, seed, count):
     """The device as responder"""
@@ -203,7 +204,9 @@ def R_8_1_1_1_streams_that_err_by_chance(b, seed, count):
           f"{kernel.slabs(SLABS)} in slabs, {before} before")
 
 
-@rule("R-8.1.1-1", "R-6.2.1-1", "R-5.4-4", cases=[(1, 12)], soak=[(10000, 1000)])
+@rule("R-8.1.1-1: memory without the right of remote write, and of another domain",
+      "R-5.4-4: nothing behind a Terminate, in 12 streams", cases=[(1, 12)],
+      soak=[(10000, 1000)])
 def R_8_1_1_1_streams_that_err_by_chance_to_an_initiator(b, seed, count):
     say(f"seeds {seed} to {seed + count - 1}")
     target = Target(b)
@@ -255,7 +258,8 @@ def element(dice, mrs):
     return bytes(octets)
 
 
-@rule("R-8.1.2-1", "R-7.1-1", cases=[(1, 40)], soak=[(1000, 3000)])
+@rule("R-8.1.2-1: whole messages, an end of each stream, and another process's connection, which "
+      "works", cases=[(1, 40)], soak=[(1000, 3000)])
 def R_8_1_2_1_elements_made_by_chance(b, seed, count):
     """Each on a QP of its own; the peer hears messages as they should be, or a Terminate."""
     say(f"seeds {seed} to {seed + count - 1}")
@@ -317,7 +321,8 @@ def scribble_on(link, dice, turns):
     victim.verbs.do("calm")
 
 
-@rule("R-8.1.2-1", "R-8.1.1-10", "R-5.3-1", cases=both((1, 6)),
+@rule("R-8.1.2-1: another process's connection works, and no object is left",
+      "R-8.1.1-10: another process's Sends and receives complete", cases=both((1, 6)),
       soak=both((1000, 200), (2000, 200)))
 def R_8_1_2_1_all_rings_scribbled_over_by_chance(b, seed, count, role):
     """SQ, SRQ and both CQs of a process that works, each with a writer of its own: others have
@@ -394,7 +399,8 @@ def odd_command(dice, number, body):
                               out_words=dice.choice((0, 1, 2, 4, 16, 64, 1000)))
 
 
-@rule("R-8.1.2-1", cases=[(1, 300)], soak=[(1000, 30000)])
+@rule("R-8.1.2-1: another process's connection works, and no object is left", cases=[(1, 300)],
+      soak=[(1000, 30000)])
 def R_8_1_2_1_commands_made_by_chance(b, seed, count):
     """Short, long and odd: each is taken or refused, and all goes with the process."""
     say(f"seeds {seed} to {seed + count - 1}")

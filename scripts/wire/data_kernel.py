@@ -26,10 +26,12 @@ def region(link, n=0, pieces=((0, 4096),), access=RIGHTS, **kw):
 
 # --- fast registration -----------------------------------------------------------------------
 
-@rule("R-8.1.1-4", "D-7.1-10", cases=both(([(0, 4096)], 0, 0), ([(0, 8192), (12288, 100)], 0, 0),
-                                          ([(100, 3996), (8192, 50)], 0, 0),
-                                          ([(0, 4096), (8192, 4096)], 0, 300),
-                                          ([(7, 100), (5000, 33), (200, 1)], 1, 0)))
+@rule("R-8.1.1-4: memory, piece by piece, and a response of all of it",
+      "D-7.1-10: Terminate 1/1/01 for one octet behind it",
+      cases=both(([(0, 4096)], 0, 0), ([(0, 8192), (12288, 100)], 0, 0),
+                 ([(100, 3996), (8192, 50)], 0, 0),
+                 ([(0, 4096), (8192, 4096)], 0, 300),
+                 ([(7, 100), (5000, 33), (200, 1)], 1, 0)))
 def R_8_1_1_4_fast_registered_region(b, pieces, type_, offset, role):
     """Whole pages, pieces that begin or end within one, an offset into the list, and gaps: octets
     go where the list says, and Reads find them there."""
@@ -53,7 +55,8 @@ def R_8_1_1_4_fast_registered_region(b, pieces, type_, offset, role):
     link.refused(rdmap.TAGGED_BOUNDS, flush=())
 
 
-@rule("R-8.1.1-4", cases=both())
+@rule("R-8.1.1-4: the process's memory, a response, and Terminate 1/1/00 behind the "
+      "deregistration", cases=both())
 def R_8_1_1_4_memory_of_a_process_that_a_kernel_ulp_registers(b, role):
     """ib_reg_user_mr(): no application asks, so none is to be answered."""
     link = KernelLink(b, role)
@@ -72,7 +75,8 @@ def R_8_1_1_4_memory_of_a_process_that_a_kernel_ulp_registers(b, role):
         equal(memory[100:5100], data, "memory of the process")
 
 
-@rule("R-8.1.1-4", cases=both((4096,), (16384,), (65536,)))
+@rule("R-8.1.1-4: 40000 octets of memory, with three page sizes",
+      cases=both((4096,), (16384,), (65536,)))
 def R_8_1_1_4_page_size_of_a_region(b, page_size, role):
     link = KernelLink(b, role)
     mr = region(link, pieces=[(0, 40000)], page_size=page_size)
@@ -82,8 +86,10 @@ def R_8_1_1_4_page_size_of_a_region(b, page_size, role):
     link.kv.expect(0, data)
 
 
-@rule("R-8.1.1-4", "D-7.1-9", cases=both(("write", REMOTE_READ), ("write", LOCAL_WRITE),
-                                         ("read", LOCAL_WRITE | REMOTE_WRITE), ("read", 0)))
+@rule("R-8.1.1-4: Terminate 1/1/00 for a Write, 0/1/02 for a Read",
+      "D-7.1-9: Terminate 1/1/00 for a Write, with two sets of rights",
+      cases=both(("write", REMOTE_READ), ("write", LOCAL_WRITE),
+                 ("read", LOCAL_WRITE | REMOTE_WRITE), ("read", 0)))
 def R_8_1_1_4_rights_of_a_fast_registered_region(b, what, access, role):
     link = KernelLink(b, role)
     mr = region(link, access=access)
@@ -95,7 +101,9 @@ def R_8_1_1_4_rights_of_a_fast_registered_region(b, what, access, role):
         link.refused(rdmap.READ_RIGHT, flush=())
 
 
-@rule("D-7.1-7", "R-8.1.1-4", cases=both(("write",), ("read",)))
+@rule("D-7.1-7: Terminate 1/1/00 for a Write",
+      "R-8.1.1-4: Terminate 1/1/00 for a Write, 0/1/00 for a Read",
+      cases=both(("write",), ("read",)))
 def D_7_1_7_region_that_is_not_registered_yet(b, what, role):
     """Allocated and mapped, but the WR was not posted"""
     link = KernelLink(b, role)
@@ -108,7 +116,8 @@ def D_7_1_7_region_that_is_not_registered_yet(b, what, role):
         link.refused(rdmap.READ_STAG, flush=())
 
 
-@rule("R-8.1.1-4", "D-7.1-7", cases=both(("write",), ("read",)))
+@rule("R-8.1.1-4: a Write lands before the invalidation; behind it 1/1/00 or 0/1/00",
+      "D-7.1-7: 1/1/00, and memory as it was", cases=both(("write",), ("read",)))
 def R_8_1_1_4_invalidated_by_its_owner(b, what, role):
     link = KernelLink(b, role)
     mr = region(link)
@@ -125,7 +134,7 @@ def R_8_1_1_4_invalidated_by_its_owner(b, what, role):
         link.refused(rdmap.READ_STAG, flush=())
 
 
-@rule("R-8.1.1-4", "R-8.1.1-8", cases=both())
+@rule("R-8.1.1-4: a Write by the new key lands, one by the old key is 1/1/00", cases=both())
 def R_8_1_1_4_registered_again_with_another_key(b, role):
     """The old STag is no more; what was mapped stays mapped."""
     link = KernelLink(b, role)
@@ -142,7 +151,7 @@ def R_8_1_1_4_registered_again_with_another_key(b, role):
     link.refused(rdmap.TAGGED_STAG, flush=())
 
 
-@rule("R-8.1.1-4", cases=both())
+@rule("R-8.1.1-4: the Write lands where the valid registration says", cases=both())
 def R_8_1_1_4_mapping_does_not_disturb_what_is_registered(b, role):
     """Mapped anew while it is valid: that counts from the next registration on."""
     link = KernelLink(b, role)
@@ -153,7 +162,8 @@ def R_8_1_1_4_mapping_does_not_disturb_what_is_registered(b, role):
     link.kv.expect(0, b"octets")
 
 
-@rule("R-8.1.1-6", "T-22", cases=both(("inv",), ("peer",)))
+@rule("R-8.1.1-6 T-22: memory that was poisoned behind the completion",
+      cases=both(("inv",), ("peer",)))
 def R_8_1_1_6_no_octet_after_the_invalidation(b, how, role):
     """Under a flood of Writes; when the WR, or the Send of the peer, has completed, it is over."""
     link = KernelLink(b, role)
@@ -181,8 +191,10 @@ def R_8_1_1_6_no_octet_after_the_invalidation(b, how, role):
 
 # --- invalidation by the peer ----------------------------------------------------------------
 
-@rule("R-5.3-3", "R-8.1.1-7", cases=both(*[(op, size) for op in (SEND_INV, SEND_SE_INV)
-                                           for size in (0, 40)]))
+@rule("R-5.3-3: the STag in the completion, the Send's octets, and 1/1/00 for a Write behind it",
+      "R-8.1.1-7: a fast-registered region is invalidated",
+      cases=both(*[(op, size) for op in (SEND_INV, SEND_SE_INV)
+                   for size in (0, 40)]))
 def R_5_3_3_send_with_invalidate(b, op, size, role):
     """The completion names the STag, which is of no use any more."""
     link = KernelLink(b, role)
@@ -199,7 +211,7 @@ def R_5_3_3_send_with_invalidate(b, op, size, role):
     link.refused(rdmap.TAGGED_STAG, flush=())
 
 
-@rule("R-5.3-3", cases=both())
+@rule("R-5.3-3: the STag in the completion is the first segment's", cases=both())
 def R_5_3_3_segments_name_the_first_ones_stag(b, role):
     """RsvdULP of later segments is not looked at."""
     link = KernelLink(b, role)
@@ -213,7 +225,8 @@ def R_5_3_3_segments_name_the_first_ones_stag(b, role):
     link.works()
 
 
-@rule("R-5.3-5", "T-5", cases=both(("key",), ("twice",), ("unregistered",)))
+@rule("R-5.3-5: Terminate 0/2/09, and a receive that fails",
+      "T-5: Terminate 0/2/09 for a wrong key", cases=both(("key",), ("twice",), ("unregistered",)))
 def R_5_3_5_invalidate_of_a_region_that_is_not_valid(b, which, role):
     link = KernelLink(b, role)
     mr = link.kv.mr(0, [(0, 4096)]) if which == "unregistered" else region(link)
@@ -233,7 +246,8 @@ def R_5_3_5_invalidate_of_a_region_that_is_not_valid(b, which, role):
     check(wc.id == 5 and wc.status, f"{wc}")
 
 
-@rule("R-5.3-4", "T-5", cases=both(("kernel",), ("process",)))
+@rule("R-5.3-4 T-5: Terminate 0/1/09, and a Write by the owner's stream, which lands",
+      cases=both(("kernel",), ("process",)))
 def R_5_3_4_invalidate_of_another_domain(b, whose, role):
     """A region that lives, but is not of this stream's domain: it is valid afterwards."""
     link = Link(b, role)
@@ -261,7 +275,7 @@ def R_5_3_4_invalidate_of_another_domain(b, whose, role):
         mr.expect(b"still")
 
 
-@rule("R-8.1.1-7", cases=both())
+@rule("R-8.1.1-1: Terminate 1/1/00 for a Write to it", cases=both())
 def R_8_1_1_7_key_of_all_memory_is_not_the_peers(b, role):
     """Not to be written to"""
     link = KernelLink(b, role)
@@ -269,7 +283,7 @@ def R_8_1_1_7_key_of_all_memory_is_not_the_peers(b, role):
     link.refused(rdmap.TAGGED_STAG, flush=())
 
 
-@rule("R-7.2-1", "R-8.1.1-1", "T-2", cases=both())
+@rule("R-7.2-1 R-8.1.1-1: Terminate 0/1/00 in place of a response", cases=both())
 def R_7_2_1_key_of_all_memory_is_not_the_peers(b, role):
     """Not to be read"""
     link = KernelLink(b, role)
@@ -277,7 +291,8 @@ def R_7_2_1_key_of_all_memory_is_not_the_peers(b, role):
     link.refused(rdmap.READ_STAG, flush=())
 
 
-@rule("R-5.3-5", cases=both())
+@rule("R-5.3-5: Terminate 0/2/09",
+      "R-8.1.1-7: Terminate 0/2/09 for the key of all memory", cases=both())
 def R_5_3_5_key_of_all_memory_is_not_invalidated(b, role):
     link = KernelLink(b, role)
     link.kv.do(f"recv 5 {MEMORY - 64},64")
@@ -289,7 +304,8 @@ def R_5_3_5_key_of_all_memory_is_not_invalidated(b, role):
 
 # --- work requests ---------------------------------------------------------------------------
 
-@rule("R-5.2.2-5", "R-5.3-3", cases=both())
+@rule("R-8.1.1-4: the sink's octets, and 1/1/00 for a Write behind the Read's completion",
+      cases=both())
 def R_5_2_2_5_read_with_invalidate(b, role):
     """The sink is invalid when the Read is complete, and its octets are there."""
     link = KernelLink(b, role)
@@ -305,7 +321,8 @@ def R_5_2_2_5_read_with_invalidate(b, role):
     link.refused(rdmap.TAGGED_STAG, flush=())
 
 
-@rule("R-5.5-13", "R-5.5-15", cases=both())
+@rule("R-5.5-13: a Write that the Send has asked for lands: the registration was before it",
+      cases=both())
 def R_5_5_13_registration_and_send_in_one_list(b, role):
     """As storage posts them: the peer may use the STag as soon as it has the Send."""
     link = KernelLink(b, role)
@@ -322,7 +339,9 @@ def R_5_5_13_registration_and_send_in_one_list(b, role):
         link.kv.wc(3)
 
 
-@rule("R-5.5-15", "R-B-3", "T-6", cases=both((0,), (FENCE,)))
+@rule("R-5.5-15 T-6: no completion of the invalidation while the Read is open",
+      "R-B-3: with a fence the Read's octets land, and then both complete",
+      cases=both((0,), (FENCE,)))
 def R_5_5_15_invalidation_behind_a_read(b, fence, role):
     """It completes behind the Read; with a fence the sink is there until the Read is over."""
     link = KernelLink(b, role)
@@ -342,7 +361,8 @@ def R_5_5_15_invalidation_behind_a_read(b, fence, role):
     link.kv.expect(0, data)
 
 
-@rule("R-7.1-1", cases=both(("inv",), ("lkey",), ("reg",)))
+@rule("R-7.1-1: an errno, or an error of the work request",
+      cases=both(("inv",), ("lkey",), ("reg",)))
 def R_7_1_1_work_request_that_cannot_be(b, what, role):
     """An STag that is nobody's is invalidated, or sent from; one that is valid is registered."""
     link = KernelLink(b, role)
@@ -359,7 +379,8 @@ def R_7_1_1_work_request_that_cannot_be(b, what, role):
     link.peer.hear_until_end()
 
 
-@rule("R-5.1-3", cases=both((1,), (100,), (4096,)))
+@rule("R-5.1-3: the octets of Sends whose memory changed at their completion, and of a Write of "
+      "two pieces", cases=both((1,), (100,), (4096,)))
 def R_5_1_3_memory_of_a_slab(b, size, role):
     """As headers of storage protocols are; it is free again as soon as the Send is complete."""
     link = KernelLink(b, role)
@@ -380,7 +401,8 @@ def R_5_1_3_memory_of_a_slab(b, size, role):
 
 # --- drain -----------------------------------------------------------------------------------
 
-@rule("D-6.2.2-1", "R-5.4-3", cases=both(("idle",), ("busy",), ("reads",), ("closed",)))
+@rule("D-6.2.2-1: each work request has completed, once and in order, when it returns",
+      cases=both(("idle",), ("busy",), ("reads",), ("closed",)))
 def D_6_2_2_1_drain(b, when, role):
     """It returns, and everything that was posted has come back by then, once and in order."""
     link = KernelLink(b, role)
@@ -413,7 +435,7 @@ def D_6_2_2_1_drain(b, when, role):
     link.kv.wcs.clear()
 
 
-@rule("D-6.2.2-1", cases=[("initiator",)])
+@rule("D-6.2.2-1: the receive is flushed", cases=[("initiator",)])
 def D_6_2_2_1_drain_without_a_connection(b, role):
     """Nobody ends the stream of a QP that had none."""
     class Unconnected(KernelLink):
@@ -426,7 +448,8 @@ def D_6_2_2_1_drain_without_a_connection(b, role):
     Unconnected(b, role)
 
 
-@rule("R-5.4-3", "D-6.2.2-1", cases=both())
+@rule("R-5.4-3: QP_FATAL",
+      "D-6.2.2-1: three completions, all flushed", cases=both())
 def R_5_4_3_kernel_ulp_is_told(b, role):
     link = KernelLink(b, role)
     link.kv.do(f"recv 1 {MEMORY - 64},64")

@@ -32,7 +32,7 @@ def sink(link, size=64, **kw):
 
 # --- framing ---------------------------------------------------------------------------------
 
-@rule("F-3-1", cases=both())
+@rule("F-3-1: as many FPDUs as five messages need, posted at once", cases=both())
 def F_3_1_a_ulpdu_is_an_fpdu(b, role):
     """Small messages in one FPDU each, though all of them were there at once; a long one in as few
     as it needs."""
@@ -49,7 +49,8 @@ def F_3_1_a_ulpdu_is_an_fpdu(b, role):
     qp.wait_send(len(sizes))
 
 
-@rule("F-3-3", cases=both((0, 0), (4096, 0), (0, 1), (4096, 1)))
+@rule("F-3-3: 64768 octets in TCP segments of 536, in memory and in a receive",
+      cases=both((0, 0), (4096, 0), (0, 1), (4096, 1)))
 def F_3_3_longest_fpdu_in_short_segments(b, rmem, markers, role):
     """64768 octets of ULPDU in TCP segments of 536; rmem: of the receive buffer."""
     if rmem:
@@ -67,7 +68,7 @@ def F_3_3_longest_fpdu_in_short_segments(b, rmem, markers, role):
     link.works()
 
 
-@rule("F-4.1-1", "F-4.1-2", "F-4.4-1", cases=both())
+@rule("F-4.1-1 F-4.4-1: figure 5 without its Marker, with a CRC computed bit by bit", cases=both())
 def F_4_1_1_fpdu_of_the_rfc(b, role):
     """The octets of figure 5, but for its Marker: a Send of 24 zeroes is the first FPDU."""
     link = Link(b, role, rtr=0)
@@ -78,7 +79,9 @@ def F_4_1_1_fpdu_of_the_rfc(b, role):
     equal(link.peer.fpdus[-1].raw.hex(), want.hex(), "FPDU")
 
 
-@rule("F-4.1-2", "F-4.1-1", cases=both())
+@rule("F-4.1-2: the whole length of each FPDU sent, and the data that come through either way",
+      "F-4.1-1: ULPDU_Length of each Write sent", "F-4.1-3: the pad of each FPDU sent, which is 0",
+      cases=both())
 def F_4_1_2_padding(b, role):
     """All lengths modulo 4, both ways, tagged and untagged; the reader checks the device's."""
     link = Link(b, role)
@@ -97,7 +100,8 @@ def F_4_1_2_padding(b, role):
         mr.expect(data, 16 * size)
 
 
-@rule("F-4.1-3", cases=both((1,), (2,), (3,)))
+@rule("F-4.1-3: the data of a Send whose pad is not 0, under a CRC of that pad",
+      cases=both((1,), (2,), (3,)))
 def F_4_1_3_pad_is_ignored_yet_in_the_crc(b, pad, role):
     link = Link(b, role)
     data = bytes(4 - pad)
@@ -108,7 +112,7 @@ def F_4_1_3_pad_is_ignored_yet_in_the_crc(b, pad, role):
     link.works()
 
 
-@rule("F-4.1-3", "F-4.4-3", cases=both())
+@rule("F-4.1-3 F-4.4-3: Terminate 2/0/02 for a pad under the CRC of zeroes", cases=both())
 def F_4_1_3_changed_pad_is_a_wrong_crc(b, role):
     link = Link(b, role)
     link.qp.recv()
@@ -119,7 +123,8 @@ def F_4_1_3_changed_pad_is_a_wrong_crc(b, role):
     link.refused(rdmap.MPA_CRC)
 
 
-@rule("F-4.1-4", cases=both())
+@rule("F-4.1-4: Sends with three values in the field arrive; FPDUs sent have room for it",
+      cases=both())
 def F_4_1_4_crc_field_without_crc(b, role):
     """Any four octets will do, and there are four octets in what the device sends."""
     link = Link(b, role, crc=False)
@@ -148,14 +153,16 @@ def runt(link, header, length):
     link.refused(rdmap.UNSPECIFIED, bad)
 
 
-@rule("F-4.1-5", "T-20", cases=both(*RUNTS))
+@rule("F-4.1-5 T-20: Terminate 0/2/FF with the octets that there were, and no other for the bad "
+      "Write behind it", cases=both(*RUNTS))
 def F_4_1_5_ulpdu_shorter_than_its_header(b, tagged, length, role):
     link = Link(b, role)
     header = rdmap.write(1, 2) if tagged else rdmap.untagged(SEND, msn=1)
     runt(link, header, length)
 
 
-@rule("F-4.1-5", "T-20", cases=(), soak=both(*ALL_RUNTS))
+@rule("F-4.1-5 T-20: Terminate 0/2/FF for each length of each opcode", cases=(),
+      soak=both(*ALL_RUNTS))
 def F_4_1_5_each_length_of_each_opcode(b, op, length, role):
     link = Link(b, role)
     header = rdmap.tagged(op, 1, 2) if op in rdmap.TAGGED else rdmap.untagged(op, msn=1)
@@ -177,13 +184,16 @@ def flip(b, role, offset, bit):
     link.refused(rdmap.MPA_CRC)
 
 
-@rule("F-4.4-3", "R-6.2.1-1", cases=both(*[(offset, 1) for offset in FLIPS]),
+@rule("F-4.4-3: Terminate 2/0/02 for one changed bit, and the posted receive is flushed",
+      "R-6.2.1-1: Terminate 2/0/02 for one changed bit",
+      cases=both(*[(offset, 1) for offset in FLIPS]),
       soak=both(*[(offset, 1 << bit) for offset in range(2, 32) for bit in range(8)]))
 def F_4_4_3_changed_octet(b, offset, bit, role):
     flip(b, role, offset, bit)
 
 
-@rule("F-4.4-3", cases=both((0,), (1,)))
+@rule("F-4.4-3: Terminate 2/0/02 for a length that the CRC does not belong to",
+      cases=both((0,), (1,)))
 def F_4_4_3_changed_length(b, offset, role):
     """Another length: the CRC is looked for elsewhere, and is not found there."""
     link = Link(b, role)
@@ -195,7 +205,9 @@ def F_4_4_3_changed_length(b, offset, role):
     link.refused(rdmap.MPA_CRC)
 
 
-@rule("F-6-1", "T-10", "F-8-4", cases=both())
+@rule("F-6-1 T-10: memory while the last octet of the CRC is missing, and at the end, when it "
+      "was wrong",
+      "F-8-4: the Terminate, then FIN", cases=both())
 def F_6_1_nothing_is_placed_before_the_crc(b, role):
     """A Write with a wrong CRC, whole and in pieces: the last octet decides."""
     link = Link(b, role)
@@ -209,7 +221,7 @@ def F_6_1_nothing_is_placed_before_the_crc(b, role):
     link.refused(rdmap.MPA_CRC)
 
 
-@rule("F-6-1", "T-10", cases=both())
+@rule("F-6-1 T-10: the sink's memory, which is compared at the end", cases=both())
 def F_6_1_response_with_a_wrong_crc(b, role):
     link = Link(b, role)
     into = link.dut.mr(1000, LOCAL_WRITE)
@@ -221,7 +233,9 @@ def F_6_1_response_with_a_wrong_crc(b, role):
     link.refused(rdmap.MPA_CRC)
 
 
-@rule("F-6-2", "F-8-1", cases=both((1,), (2,), (15,), (16,), (100,), (1019,)))
+@rule("F-6-2: memory, of which a Write cut by FIN changes nothing",
+      "F-8-1: QP_FATAL for FIN within an FPDU, without a Terminate",
+      cases=both((1,), (2,), (15,), (16,), (100,), (1019,)))
 def F_6_2_half_an_fpdu(b, size, role):
     """The stream ends within a Write: nothing of it is placed."""
     link = Link(b, role)
@@ -233,7 +247,8 @@ def F_6_2_half_an_fpdu(b, size, role):
     link.aborted()
 
 
-@rule("F-7.1.2-1", "M-7.1.2-10: nothing is sent in answer to a first FPDU that is bad",
+@rule("F-7.1.2-1: not one FPDU before the end",
+      "M-7.1.2-10: nothing is sent in answer to a first FPDU that is bad",
       cases=[("crc",), ("long",)])
 def F_7_1_2_1_first_fpdu_is_bad(b, how):
     """A responder must not send before the first FPDU: no Terminate either."""
@@ -260,7 +275,10 @@ FIRST = {
 }
 
 
-@rule("F-7.1.2-1", "R-6.2.1-1", "D-4.1-3", "R-4.1-1", cases=[(which,) for which in FIRST])
+@rule("F-7.1.2-1: the Terminate, compared whole, and FIN",
+      "R-6.2.1-1: one Terminate for each kind of fault",
+      "D-4.1-3: 1/1/04 for DV 2 in a Write",
+      "R-4.1-1: 0/2/05 for RV 2 in a Write", cases=[(which,) for which in FIRST])
 def F_7_1_2_1_first_fpdu_is_good_for_mpa_alone(b, which):
     """Its CRC is right, so the responder may send: what DDP or RDMAP find in it is told."""
     error, ulpdu = FIRST[which]
@@ -274,7 +292,8 @@ def F_7_1_2_1_first_fpdu_is_good_for_mpa_alone(b, which):
     link.qp.flushed()
 
 
-@rule("F-8-5", "F-8-4", "R-7.1-2", cases=both())
+@rule("F-8-5: memory, which two good Writes behind a bad FPDU do not change",
+      "F-8-4: the Terminate, then FIN", cases=both())
 def F_8_5_nothing_behind_an_error_is_placed(b, role):
     """A good Write behind a bad FPDU: in the same TCP segment, and later"""
     link = Link(b, role)
@@ -287,7 +306,7 @@ def F_8_5_nothing_behind_an_error_is_placed(b, role):
     link.refused(rdmap.MPA_CRC)
 
 
-@rule("F-8-3", cases=both())
+@rule("F-8-3: Terminate 2/0/02, which is no code of startup", cases=both())
 def F_8_3_startup_frame_in_full_operation(b, role):
     """Its octets are an FPDU with a wrong CRC, and are told as that."""
     link = Link(b, role)
@@ -297,7 +316,8 @@ def F_8_3_startup_frame_in_full_operation(b, role):
 
 # --- sizes -----------------------------------------------------------------------------------
 
-@rule("F-4.5-1", cases=both((1460, 1442), (1459, 1438), (1458, 1438), (1457, 1438), (1472, 1454)))
+@rule("F-4.5-1: the length of a full ULPDU, against figures worked out by hand",
+      cases=both((1460, 1442), (1459, 1438), (1458, 1438), (1457, 1438), (1472, 1454)))
 def F_4_5_1_mulpdu(b, mss, want, role):
     link = Link(b, role, mss=mss)
     equal(link.mulpdu, want, "MULPDU by RFC 5044 4.5")
@@ -306,7 +326,8 @@ def F_4_5_1_mulpdu(b, mss, want, role):
     equal(len(link.peer.heard[-2].ulpdu), want, "octets of a ULPDU")
 
 
-@rule("F-4.5-2", cases=both((1460, 1430), (1459, 1426), (8960, 8870), (1036, 1010)))
+@rule("F-4.5-2: the length of a full ULPDU, against figures worked out by hand",
+      cases=both((1460, 1430), (1459, 1426), (8960, 8870), (1036, 1010)))
 def F_4_5_2_mulpdu_with_markers(b, mss, want, role):
     link = Link(b, role, mss=mss, markers=True)
     equal(link.mulpdu, want, "MULPDU by RFC 5044 4.5")
@@ -315,7 +336,8 @@ def F_4_5_2_mulpdu_with_markers(b, mss, want, role):
     equal(len(link.peer.heard[-2].ulpdu), want, "octets of a ULPDU")
 
 
-@rule("F-4.5-3", "F-3-2", cases=both((100,), (130,), (146,)))
+@rule("F-4.5-3 F-3-2: a full ULPDU has 128 octets on segments of 100, 130 and 146",
+      cases=both((100,), (130,), (146,)))
 def F_4_5_3_least_mulpdu(b, mss, role):
     """However short TCP's segments are"""
     link = Link(b, role, mss=mss)
@@ -325,7 +347,7 @@ def F_4_5_3_least_mulpdu(b, mss, role):
     equal(len(link.peer.heard[-2].ulpdu), 128, "octets of a ULPDU")
 
 
-@rule("F-3-2", cases=both())
+@rule("F-3-2: no ULPDU above 64768 octets where TCP would take longer ones", cases=both())
 def F_3_2_longest_ulpdu_that_is_sent(b, role):
     """Loopback would take longer ones."""
     link = Link(b, role, mss=None)
@@ -337,7 +359,8 @@ def F_3_2_longest_ulpdu_that_is_sent(b, role):
     check(max(len(segment.ulpdu) for segment in link.peer.heard) <= fpdu.MAX_ULPDU, "too long")
 
 
-@rule("F-4.5-4", cases=both())
+@rule("F-4.5-4: the longest of the last ULPDUs fits the new MTU, and all Writes arrive whole",
+      cases=both())
 def F_4_5_4_mulpdu_follows_the_path(b, role):
     """The MTU shrinks while the device sends: what is queued stays as it is, what follows fits."""
     link = Link(b, role, mss=None)
@@ -396,7 +419,8 @@ class Segments:
                 yield (seq + at) & rdmap.MAX32, min(gso or size, size - at)
 
 
-@rule("F-5.1-1", cases=both())
+@rule("F-5.1-1: nine of ten FPDUs begin a captured TCP segment, and all but the last are full",
+      cases=both())
 def F_5_1_1_fpdus_begin_segments(b, role):
     """Nothing is lost, and all is there at once: full FPDUs, each in a TCP segment of its own."""
     link = Link(b, role)
@@ -422,7 +446,7 @@ def F_5_1_1_fpdus_begin_segments(b, role):
     check(full >= len(fpdus) - 1, f"{full} of {len(fpdus)} FPDUs are full")
 
 
-@rule("F-5.1-1", cases=both())
+@rule(cases=both())
 def F_5_1_1_short_messages_do_not_wait(b, role):
     """No Nagle: what is posted goes, though nothing that went before was acknowledged."""
     link = Link(b, role)
@@ -434,7 +458,7 @@ def F_5_1_1_short_messages_do_not_wait(b, role):
 
 # --- segments of TCP -------------------------------------------------------------------------
 
-@rule("F-5.2-1", "F-4.3-7", cases=both((5,), (44,)))
+@rule("F-5.2-1: receives and memory, from a stream cut by chance", cases=both((5,), (44,)))
 def F_5_2_1_boundaries_are_not_those_of_tcp(b, seed, role):
     """FPDUs over many segments, many in one, by chance"""
     link = Link(b, role)
@@ -459,7 +483,9 @@ def F_5_2_1_boundaries_are_not_those_of_tcp(b, seed, role):
         mr.expect(data, 300 * n)
 
 
-@rule("F-5.2-1", "F-4.3-7", cases=both((1,), (2,), (3,)))
+@rule("F-5.2-1: a Send, a Write and both sides of a Read, from pieces of 1 to 3 octets",
+      "F-4.3-7: a Send, a Write and a Read of which each field is cut",
+      cases=both((1,), (2,), (3,)))
 def F_5_2_1_segments_of_so_many_octets(b, size, role):
     """One of each message, in TCP segments of 1, 2 and 3 octets"""
     link = Link(b, role)
@@ -482,7 +508,7 @@ def F_5_2_1_segments_of_so_many_octets(b, size, role):
     into.expect(b"what the device has read")
 
 
-@rule("F-5.2-1", cases=both())
+@rule("F-5.2-1: 31 receives, of FPDUs in two pieces", cases=both())
 def F_5_2_1_an_fpdu_cut_at_each_octet(b, role):
     """Two TCP segments, the first of each length"""
     link = Link(b, role, qp={"recvs": 16})
@@ -496,7 +522,9 @@ def F_5_2_1_an_fpdu_cut_at_each_octet(b, role):
 
 # --- Markers that the device sends -----------------------------------------------------------
 
-@rule("F-4.4-1", "F-4.3-1", "F-4.3-3", cases=both())
+@rule("F-4.4-1: the octets of figures 5 and 6, with their CRCs",
+      "F-4.3-1: the Marker 512 octets behind the frame, in figure 6",
+      "F-4.3-3: FPDUPTR 20 in figure 6", cases=both())
 def F_4_4_1_figures_5_and_6(b, role):
     """The RFC's own octets: a Send of 24 zeroes as first FPDU, and as second behind 492 octets."""
     link = Link(b, role, rtr=0, rev=1, markers=True)
@@ -515,7 +543,8 @@ def F_4_4_1_figures_5_and_6(b, role):
     equal(other.peer.fpdus[-1].raw.hex(), FIGURE_6, "figure 6")
 
 
-@rule("F-4.3-1", cases=both(*[(size,) for size in range(8)]))
+@rule("F-4.3-1: the positions of all Markers, for own frames of eight lengths",
+      cases=both(*[(size,) for size in range(8)]))
 def F_4_3_1_markers_begin_behind_the_frame(b, size, role):
     """Whatever the length of the device's own frame is"""
     link = Link(b, role, markers=True, dut_pd=bytes(size))
@@ -526,8 +555,8 @@ def F_4_3_1_markers_begin_behind_the_frame(b, size, role):
     equal(at, list(range(0, link.peer.inward.position, 512)), "Markers")
 
 
-@rule("F-4.3-2", "M-7.1.2-13: the first octets of the first FPDU are a Marker of 0",
-      cases=both())
+@rule("F-4.3-2: silence before the first FPDU, and its Marker, which is 0",
+      "M-7.1.2-13: the first octets of the first FPDU are a Marker of 0", cases=both())
 def F_4_3_2_first_marker_comes_with_the_first_fpdu(b, role):
     link = Link(b, role, markers=True, rtr=0)
     link.peer.silent()
@@ -536,8 +565,9 @@ def F_4_3_2_first_marker_comes_with_the_first_fpdu(b, role):
     equal(link.peer.fpdus[0].markers, [(0, 0)], "Markers of the first FPDU")
 
 
-@rule("F-4.3-4", "M-4.3-1: Markers at each 512 octets, which point to their FPDU",
-      "F-4.3-3", cases=both())
+@rule("F-4.3-4 F-4.3-3: each pointer, with nine and more Markers in an FPDU, and with many FPDUs "
+      "to a Marker",
+      "M-4.3-1: Markers at each 512 octets, which point to their FPDU", cases=both())
 def F_4_3_4_markers_point_to_their_fpdu(b, role):
     """Many Markers in one FPDU; many FPDUs between two Markers"""
     link = Link(b, role, markers=True, mss=8960)
@@ -566,7 +596,8 @@ def up_to(link, distance):
     raise AssertionError("no such size")
 
 
-@rule("F-4.3-5", cases=both())
+@rule("F-4.3-5: silence behind an FPDU that ends there, and the pointer of the next, which is 0",
+      cases=both())
 def F_4_3_5_marker_between_two_fpdus(b, role):
     """It waits for the second, and is 0."""
     link = Link(b, role, markers=True)
@@ -577,7 +608,7 @@ def F_4_3_5_marker_between_two_fpdus(b, role):
     equal([pointer for _, pointer in link.peer.fpdus[-1].markers], [0], "FPDUPTR")
 
 
-@rule("F-4.4-2", cases=both())
+@rule("F-4.4-2: the CRCs of FPDUs with a Marker in either place", cases=both())
 def F_4_4_2_markers_at_the_edges_of_an_fpdu(b, role):
     """Directly in front of it, and between pad and CRC: both are in its CRC, which is checked."""
     link = Link(b, role, markers=True)
@@ -589,7 +620,8 @@ def F_4_4_2_markers_at_the_edges_of_an_fpdu(b, role):
     equal([pointer for _, pointer in link.peer.fpdus[-1].markers], [24], "in front of the CRC")
 
 
-@rule("F-4.3-8", "M-7.1.1-5 M-7.1.1-6: Markers of the device, or none, as M of the peer says",
+@rule("F-4.3-8: whether the device's FPDUs have Markers, where the peer's have none",
+      "M-7.1.1-5 M-7.1.1-6: Markers of the device, or none, as M of the peer says",
       cases=both((True,), (False,)))
 def F_4_3_8_markers_are_of_one_direction(b, markers, role):
     link = Link(b, role, markers=markers)
@@ -622,7 +654,8 @@ def change_marker(change):
     return marker
 
 
-@rule("F-4.3-6", "F-4.3-8", cases=both())
+@rule("F-4.3-6: memory, receive and sink have the pattern without its Markers",
+      "F-4.3-8: the device's own FPDUs, which are read as ones without Markers", cases=both())
 def F_4_3_6_markers_reach_nobody(b, role):
     """A pattern over 8 Markers, as Send, Write and Read Response"""
     link = receiving(b, role)
@@ -639,7 +672,8 @@ def F_4_3_6_markers_reach_nobody(b, role):
     into.expect(data)
 
 
-@rule("F-4.3-7", "F-5.2-1", cases=both((1,), (3,), (511,)))
+@rule("F-4.3-7: Sends with Markers arrive from pieces of 1, 3 and 511 octets",
+      "F-5.2-1: Sends of two FPDUs each", cases=both((1,), (3,), (511,)))
 def F_4_3_7_markers_cut_anywhere(b, size, role):
     link = receiving(b, role)
     data = random_octets(700)
@@ -650,7 +684,8 @@ def F_4_3_7_markers_cut_anywhere(b, size, role):
         link.qp.received(place, data)
 
 
-@rule("F-4.2-1", cases=both())
+@rule("F-4.2-1: the data of a Send whose Marker begins with ones, under a CRC of them",
+      cases=both())
 def F_4_2_1_zero_bits_of_a_marker_are_ignored(b, role):
     link = receiving(b, role)
     data = random_octets(600)
@@ -661,7 +696,7 @@ def F_4_2_1_zero_bits_of_a_marker_are_ignored(b, role):
     link.works()
 
 
-@rule("F-4.2-2", cases=both())
+@rule("F-4.2-2: the data of a Send with both bits set", cases=both())
 def F_4_2_2_low_bits_of_fpduptr_are_ignored(b, role):
     link = receiving(b, role)
     data = random_octets(600)
@@ -672,7 +707,7 @@ def F_4_2_2_low_bits_of_fpduptr_are_ignored(b, role):
     link.works()
 
 
-@rule("F-4.2-1", "F-4.4-1", cases=both())
+@rule("F-4.2-1 F-4.4-1: Terminate 2/0/02 for a Marker under the CRC of another", cases=both())
 def F_4_2_1_markers_are_in_the_crc(b, role):
     """The same bits, but the CRC is that of before"""
     link = receiving(b, role)
@@ -684,7 +719,7 @@ def F_4_2_1_markers_are_in_the_crc(b, role):
     link.refused(rdmap.MPA_CRC)
 
 
-@rule("F-8-2", cases=both((4,), (-4,), (256,)))
+@rule("F-8-2: Terminate 2/0/03, with a right CRC", cases=both((4,), (-4,), (256,)))
 def F_8_2_marker_that_points_elsewhere(b, delta, role):
     link = receiving(b, role)
     link.qp.recv(1200)
@@ -696,7 +731,9 @@ def F_8_2_marker_that_points_elsewhere(b, delta, role):
     link.refused(rdmap.MPA_MARKER)
 
 
-@rule("F-4.3-1", "F-4.3-3", cases=both(*[(size,) for size in range(4)]))
+@rule("F-4.3-1: eight Sends arrive, behind frames of four lengths",
+      "F-4.3-3: eight Sends, whose Markers the device would refuse if it computed others",
+      cases=both(*[(size,) for size in range(4)]))
 def F_4_3_1_markers_of_the_peer_begin_behind_its_frame(b, size, role):
     link = receiving(b, role, pd=bytes(size))
     for n in range(8):
@@ -705,7 +742,8 @@ def F_4_3_1_markers_of_the_peer_begin_behind_its_frame(b, size, role):
 
 # --- the ends of a stream --------------------------------------------------------------------
 
-@rule("F-8-1", "D-6.2.1-2", cases=both())
+@rule("F-8-1: FIN, DISCONNECTED, and no asynchronous event",
+      "D-6.2.1-2: FIN of the device behind the peer's", cases=both())
 def F_8_1_fin_between_fpdus_is_an_orderly_end(b, role):
     link = Link(b, role)
     link.works()
@@ -715,7 +753,7 @@ def F_8_1_fin_between_fpdus_is_an_orderly_end(b, role):
     link.ended(None)
 
 
-@rule("F-8-1", cases=both(("send",), ("write",)))
+@rule("F-8-1: QP_FATAL, without a Terminate", cases=both(("send",), ("write",)))
 def F_8_1_fin_within_a_message_is_an_abort(b, kind, role):
     link = Link(b, role)
     link.qp.recv().forget()
@@ -725,7 +763,7 @@ def F_8_1_fin_within_a_message_is_an_abort(b, kind, role):
     link.aborted()
 
 
-@rule("F-8-1", cases=both())
+@rule("F-8-1: QP_FATAL, and the Read is flushed", cases=both())
 def F_8_1_fin_with_a_read_open_is_an_abort(b, role):
     link = Link(b, role)
     into = link.dut.mr(64, LOCAL_WRITE)
@@ -735,7 +773,8 @@ def F_8_1_fin_with_a_read_open_is_an_abort(b, role):
     link.aborted()
 
 
-@rule("F-8-1", "D-6.2.2-1", cases=both((0,), (1,), (30,)))
+@rule("F-8-1: QP_FATAL and DISCONNECTED",
+      "D-6.2.2-1: both receives are flushed, once each", cases=both((0,), (1,), (30,)))
 def F_8_1_reset(b, size, role):
     """Between FPDUs, and within one"""
     link = Link(b, role)
@@ -747,7 +786,8 @@ def F_8_1_reset(b, size, role):
     link.ended(FATAL)
 
 
-@rule("F-8-1", cases=both((0, 1), (9, 1), (9, 3000)))
+@rule("F-8-1: QP_FATAL, the counter err_URGENT, and memory that no Write behind the mark has "
+      "changed", cases=both((0, 1), (9, 1), (9, 3000)))
 def F_8_1_urgent_data(b, size, more, role):
     """TCP would take such an octet out of the stream. Between FPDUs and within one: the stream
     ends, is counted, and nothing behind the mark is placed."""
@@ -770,7 +810,7 @@ def F_8_1_urgent_data(b, size, more, role):
     equal(int(lines_of(path)[0]), before + 1, "streams that ended so")
 
 
-@rule("F-7.2-1", "D-6.2.1-4",
+@rule("F-7.2-1 D-6.2.1-4: a Send behind the device's FIN completes a receive",
       "M-7.2-1: behind our FIN what the peer sends is received", cases=both())
 def F_7_2_1_the_other_half_still_works(b, role):
     """The device has said FIN: what the peer sends is still delivered."""
@@ -783,7 +823,7 @@ def F_7_2_1_the_other_half_still_works(b, role):
     link.ended(None)
 
 
-@rule("F-7.2-1", "F-8-3", cases=both())
+@rule("F-7.2-1: QP_REQ_ERR, so that what came behind FIN was read", cases=both())
 def F_7_2_1_fin_is_the_last_octet(b, role):
     """Nothing behind it, not even in answer to an error"""
     link = Link(b, role)

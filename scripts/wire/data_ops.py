@@ -17,7 +17,8 @@ MAY_WRITE = LOCAL_WRITE | REMOTE_WRITE
 
 # --- Writes ----------------------------------------------------------------------------------
 
-@rule("R-5.1-1", cases=both())
+@rule("R-5.1-1: no completion and no event for five Writes; the Send behind them gets the first "
+      "receive", cases=both())
 def R_5_1_1_write_is_invisible(b, role):
     """No completion, no receive is used, no event."""
     link = Link(b, role)
@@ -33,7 +34,7 @@ def R_5_1_1_write_is_invisible(b, role):
     link.verbs.nothing_happened()
 
 
-@rule("R-5.1-2", cases=both())
+@rule("R-5.1-2: one segment without octets, with L, and its completion", cases=both())
 def R_5_1_2_write_of_nothing(b, role):
     link = Link(b, role)
     link.qp.write(b"", 0xfeed, 0xbeef)
@@ -42,8 +43,8 @@ def R_5_1_2_write_of_nothing(b, role):
     equal(link.qp.sent(WC_WRITE).status, SUCCESS, "status")
 
 
-@rule("E-9.2-8: the RTR message and its repeats, between two messages of the ULP", "D-5.3-1",
-      cases=[("initiator",)])
+@rule("E-9.2-8: the RTR message and its repeats, between two messages of the ULP",
+      "D-5.3-1: a Send between repeats is whole, in one segment", cases=[("initiator",)])
 def E_9_2_8_rtr_is_repeated_between_messages(b, role):
     """The peer says nothing: Writes of nothing come, and never amid a message of the ULP."""
     link = Link(b, role, settings={"rtr_repeat_ms": 50})
@@ -61,7 +62,8 @@ def E_9_2_8_rtr_is_repeated_between_messages(b, role):
     link.qp.received(place, b"I am here")
 
 
-@rule("R-5.1-3", cases=both((2,), (4,), (6,)))
+@rule("R-5.1-3: one Write, one Send: the pieces joined, one completion each",
+      cases=both((2,), (4,), (6,)))
 def R_5_1_3_gather_list_is_one_message(b, count, role):
     """Pieces of odd lengths at odd places, one of nothing among them"""
     link = Link(b, role)
@@ -77,7 +79,7 @@ def R_5_1_3_gather_list_is_one_message(b, count, role):
         link.qp.sent()
 
 
-@rule("R-5.1-4", cases=both())
+@rule("R-5.1-4: no completion behind it, and Sends both ways", cases=both())
 def R_5_1_4_write_as_rtr_message(b, role):
     """No completion on the device's side, whoever sends it; traffic then flows."""
     link = Link(b, role, rtr=mpa.WRITE)
@@ -87,7 +89,8 @@ def R_5_1_4_write_as_rtr_message(b, role):
 
 # --- Read Requests that are received ---------------------------------------------------------
 
-@rule("R-5.2.1-2", "R-5.5-20", cases=both())
+@rule("R-5.2.1-2 R-5.5-20: the data of four responses, each with the oldest Read's sink",
+      cases=both())
 def R_5_2_1_2_reads_are_served_in_order(b, role):
     """Conduct holds each response against the oldest request."""
     link = Link(b, role)
@@ -102,7 +105,7 @@ def R_5_2_1_2_reads_are_served_in_order(b, role):
     link.works()
 
 
-@rule("R-5.2.1-2", "R-5.2.1-6", cases=both())
+@rule("R-5.2.1-2: MSN and SourceTO of four Read Requests", cases=both())
 def R_5_2_1_2_reads_leave_in_order(b, role):
     link = Link(b, role)
     into = link.dut.mr(64, LOCAL_WRITE)
@@ -115,7 +118,7 @@ def R_5_2_1_2_reads_leave_in_order(b, role):
     into.expect(b"".join(bytes([n] * 8) for n in range(4)))
 
 
-@rule("R-5.2.1-3", cases=both())
+@rule("R-5.2.1-3: silence behind the response, no completion and no event", cases=both())
 def R_5_2_1_3_one_response_and_no_event(b, role):
     link = Link(b, role)
     mr = link.dut.mr(3000, REMOTE_READ)
@@ -127,7 +130,8 @@ def R_5_2_1_3_one_response_and_no_event(b, role):
     link.verbs.nothing_happened()
 
 
-@rule("R-5.2.1-4", "T-4", cases=both((0, 0), (rdmap.MAX32, rdmap.MAX64), (1, rdmap.MAX64)))
+@rule("R-5.2.1-4 T-4: a response for STags that do not exist",
+      cases=both((0, 0), (rdmap.MAX32, rdmap.MAX64), (1, rdmap.MAX64)))
 def R_5_2_1_4_read_of_nothing_is_not_looked_up(b, stag, to, role):
     link = Link(b, role)
     link.peer.read(stag, to, 0, sink_stag=0xcafe, sink_to=0xf00d)
@@ -136,7 +140,8 @@ def R_5_2_1_4_read_of_nothing_is_not_looked_up(b, stag, to, role):
     link.works()
 
 
-@rule("R-5.2.1-5", "T-4", cases=both())
+@rule("R-5.2.1-5 T-4: the Reads leave, and succeed, without an SGE and with a stale key",
+      cases=both())
 def R_5_2_1_5_read_of_nothing_needs_no_sink(b, role):
     """Without an SGE, and with one of length 0 whose key is of the past"""
     link = Link(b, role)
@@ -151,7 +156,7 @@ def R_5_2_1_5_read_of_nothing_needs_no_sink(b, role):
     link.works()
 
 
-@rule("R-5.2.1-6", "R-6.1-2", cases=both())
+@rule("R-5.2.1-6: the next Read has MSN 2, and the RTR message completes nothing", cases=both())
 def R_5_2_1_6_read_as_rtr_message(b, role):
     """It is Read 1 and takes one of the Reads that may be open; no completion."""
     link = Link(b, role, rtr=mpa.READ, ird=1, ord=1, peer_ird=1, peer_ord=1)
@@ -172,7 +177,8 @@ def R_5_2_1_6_read_as_rtr_message(b, role):
     link.works()
 
 
-@rule("R-5.2.1-6", cases=[()])
+@rule("R-5.2.1-6: at a depth of 1 no Read leaves before the RTR message is answered",
+      "R-6.1-2: silence while the RTR message is open at a depth of 1", cases=[()])
 def R_5_2_1_6_read_as_rtr_message_is_open(b):
     """Until it is answered the device has no other Read open."""
     link = Link(b, "initiator", rtr=mpa.READ, ird=1, ord=1, peer_ird=1, peer_ord=1, first=False)
@@ -199,7 +205,7 @@ def reading(link, size=96):
     return into, link.peer.hear(READ_REQUEST).read
 
 
-@rule("R-5.2.2-1", cases=both((0,), (8,)))
+@rule("R-5.2.2-1: Terminate 0/2/06, and memory", cases=both((0,), (8,)))
 def R_5_2_2_1_response_that_nobody_asked_for(b, size, role):
     link = Link(b, role)
     mr = link.dut.mr(64, MAY_WRITE)
@@ -207,7 +213,7 @@ def R_5_2_2_1_response_that_nobody_asked_for(b, size, role):
     link.refused(rdmap.OPCODE_ERROR)
 
 
-@rule("R-5.2.2-1", cases=both())
+@rule("R-5.2.2-1: Terminate 0/2/06, and the sink, which keeps the first response", cases=both())
 def R_5_2_2_1_one_response_more(b, role):
     link = Link(b, role)
     into, read = reading(link, 8)
@@ -218,7 +224,8 @@ def R_5_2_2_1_one_response_more(b, role):
     link.refused(rdmap.OPCODE_ERROR)
 
 
-@rule("R-5.2.2-2", "T-7", cases=both((0,), (1,), (2,)))
+@rule("R-5.2.2-2 T-7: Terminate 1/1/00 for the first, second and last segment, and the other "
+      "region's memory", cases=both((0,), (1,), (2,)))
 def R_5_2_2_2_response_to_another_stag(b, which, role):
     """In the first segment, in the second, in the last"""
     link = Link(b, role)
@@ -233,7 +240,8 @@ def R_5_2_2_2_response_to_another_stag(b, which, role):
     link.refused(rdmap.TAGGED_STAG, statuses=(READ_FAILED,))
 
 
-@rule("R-5.2.2-2", "T-7", cases=both((0,), (1,)))
+@rule("R-5.2.2-2 T-7: a Terminate for the second Read's sink, and 1/1/00 for another key",
+      cases=both((0,), (1,)))
 def R_5_2_2_2_response_to_another_read(b, which, role):
     """The second Read's sink, while the first is unanswered; the first's with another key"""
     link = Link(b, role)
@@ -247,8 +255,9 @@ def R_5_2_2_2_response_to_another_read(b, which, role):
         link.refused(rdmap.TAGGED_STAG, statuses=(READ_FAILED,))
 
 
-@rule("R-5.2.2-3", "T-7", cases=both((0, 1), (0, -1), (1, 1), (1, -1), (1, -32), (2, 8), (2, -64),
-                                     (2, 1 << 40)))
+@rule("R-5.2.2-3 T-7: Terminate 1/1/01 for gaps and steps back, in each segment",
+      cases=both((0, 1), (0, -1), (1, 1), (1, -1), (1, -32), (2, 8), (2, -64),
+                 (2, 1 << 40)))
 def R_5_2_2_3_response_at_another_offset(b, which, delta, role):
     """A gap, or back, in the first segment or a later one"""
     link = Link(b, role)
@@ -261,8 +270,9 @@ def R_5_2_2_3_response_at_another_offset(b, which, delta, role):
     link.refused(rdmap.TAGGED_BOUNDS, statuses=(READ_FAILED,))
 
 
-@rule("R-5.2.2-3", "T-7", cases=both((97, 97, True), (97, 97, False), (97, 48, True),
-                                     (192, 96, False)))
+@rule("R-5.2.2-3 T-7: Terminate 1/1/01 with the header of the first segment that is over",
+      cases=both((97, 97, True), (97, 97, False), (97, 48, True),
+                 (192, 96, False)))
 def R_5_2_2_3_response_is_too_long(b, size, cut, last, role):
     """One octet over, or twice what was asked for and no end in sight"""
     link = Link(b, role)
@@ -276,7 +286,7 @@ def R_5_2_2_3_response_is_too_long(b, size, cut, last, role):
     link.refused(rdmap.TAGGED_BOUNDS, bad, statuses=(READ_FAILED,))
 
 
-@rule("R-5.2.2-4", cases=both((95, 95), (95, 50), (1, 1)))
+@rule("R-5.2.2-4: Terminate 1/1/01, and the Read fails", cases=both((95, 95), (95, 50), (1, 1)))
 def R_5_2_2_4_response_ends_early(b, size, cut, role):
     link = Link(b, role)
     into, read = reading(link)
@@ -286,7 +296,7 @@ def R_5_2_2_4_response_ends_early(b, size, cut, role):
     link.refused(rdmap.TAGGED_BOUNDS, statuses=(READ_FAILED,))
 
 
-@rule("R-5.2.2-4", cases=both())
+@rule("R-5.2.2-4: Terminate 1/1/01, and the Read fails", cases=both())
 def R_5_2_2_4_empty_response_to_a_read_of_something(b, role):
     link = Link(b, role)
     _, read = reading(link)
@@ -294,7 +304,8 @@ def R_5_2_2_4_empty_response_to_a_read_of_something(b, role):
     link.refused(rdmap.TAGGED_BOUNDS, statuses=(READ_FAILED,))
 
 
-@rule("R-5.2.2-4", "R-5.5-19", cases=both())
+@rule("R-5.2.2-4: the Read succeeds, with its octets",
+      "R-5.5-19: no completion while L is missing", cases=both())
 def R_5_2_2_4_last_segment_of_nothing(b, role):
     """All octets have come, and then L: complete only then"""
     link = Link(b, role)
@@ -310,7 +321,7 @@ def R_5_2_2_4_last_segment_of_nothing(b, role):
     link.works()
 
 
-@rule("R-5.2.2-5", cases=both())
+@rule("R-5.2.2-5: Terminate 1/1/00, and the sink's memory", cases=both())
 def R_5_2_2_5_sink_is_no_target_for_writes(b, role):
     link = Link(b, role)
     _, read = reading(link)
@@ -318,7 +329,8 @@ def R_5_2_2_5_sink_is_no_target_for_writes(b, role):
     link.refused(rdmap.TAGGED_STAG, statuses=(READ_FAILED,))
 
 
-@rule("R-5.2.2-6", "R-8.1.1-6", cases=both((0,), (1,)))
+@rule("R-5.2.2-6: Terminate 1/1/00 for the segment behind the deregistration",
+      "R-8.1.1-6: the sink's memory, which that segment leaves as it is", cases=both((0,), (1,)))
 def R_5_2_2_6_sink_is_checked_when_data_comes(b, which, role):
     """It is deregistered before the response, or between two of its segments."""
     link = Link(b, role)
@@ -333,7 +345,7 @@ def R_5_2_2_6_sink_is_checked_when_data_comes(b, which, role):
     link.refused(rdmap.TAGGED_STAG, statuses=(READ_FAILED,))
 
 
-@rule("R-5.2.2-3", "R-5.2.1-5", cases=both((1,), (1000,)))
+@rule("R-5.2.2-3 R-5.2.1-5: Terminate 1/1/01, and the Read fails", cases=both((1,), (1000,)))
 def R_5_2_2_3_octets_for_a_read_of_nothing(b, size, role):
     link = Link(b, role)
     link.qp.read("", 0x1, 0x2)
@@ -344,7 +356,7 @@ def R_5_2_2_3_octets_for_a_read_of_nothing(b, size, role):
 
 # --- Sends -----------------------------------------------------------------------------------
 
-@rule("R-5.3-1", cases=both())
+@rule("R-5.3-1: six receives complete with their Send's octets, in order", cases=both())
 def R_5_3_1_each_send_takes_one_receive(b, role):
     """In order, also those of nothing; shorter than the receive is fine."""
     link = Link(b, role)
@@ -357,7 +369,9 @@ def R_5_3_1_each_send_takes_one_receive(b, role):
     link.dut.nothing_completes()
 
 
-@rule("R-5.3-1", "D-5.4-1", "D-7.1-4", cases=both())
+@rule("R-5.3-1: one receive, with the octets of five segments",
+      "D-5.4-1: the length of the completion, to which three of five segments add nothing",
+      "D-7.1-4: MO that does not move behind them is right", cases=both())
 def R_5_3_1_empty_segments_of_a_send(b, role):
     """In front, within, and at the end: they carry nothing, and do no harm."""
     link = Link(b, role)
@@ -370,7 +384,8 @@ def R_5_3_1_empty_segments_of_a_send(b, role):
     link.works()
 
 
-@rule("R-5.3-1", "D-5.4-1", cases=both())
+@rule("R-5.3-1: each of five pieces has its part",
+      "D-5.4-1: the length in the completion", cases=both())
 def R_5_3_1_scatter_list(b, role):
     """A receive of several pieces; segments end where pieces do not."""
     link = Link(b, role)
@@ -386,7 +401,8 @@ def R_5_3_1_scatter_list(b, role):
         at += len(part)
 
 
-@rule("R-5.3-2", "T-14", cases=both((SEND, False), (SEND_SE, True)))
+@rule("R-5.3-2 T-14: an event for SEND_SE, none for SEND, and none for the next Send",
+      cases=both((SEND, False), (SEND_SE, True)))
 def R_5_3_2_solicited_events(b, op, solicited, role):
     """Armed for solicited ones only: a Send with SE wakes it, one without does not."""
     link = Link(b, role, dut=Dut(b, channel=True))
@@ -406,7 +422,7 @@ def R_5_3_2_solicited_events(b, op, solicited, role):
     link.verbs.nothing_happens()
 
 
-@rule("R-5.3-2", "T-14", cases=both((SEND,), (SEND_SE,)))
+@rule("R-5.3-2 T-14: an event for either Send", cases=both((SEND,), (SEND_SE,)))
 def R_5_3_2_any_event(b, op, role):
     link = Link(b, role, dut=Dut(b, channel=True))
     link.verbs.do("arm rcq any")
@@ -416,7 +432,8 @@ def R_5_3_2_any_event(b, op, role):
     link.qp.received(place, b"data")
 
 
-@rule("R-5.3-2", "T-14", cases=both())
+@rule("R-5.3-2 T-14: no event for a Send that left, one for a work request that failed",
+      cases=both())
 def R_5_3_2_sends_are_not_solicited(b, role):
     """One that has left wakes nobody who waits for solicited events; one that fails does."""
     link = Link(b, role, dut=Dut(b, channel=True))
@@ -430,7 +447,8 @@ def R_5_3_2_sends_are_not_solicited(b, role):
     link.refused(rdmap.LOCAL_CATASTROPHIC, b"", statuses=(LOC_PROT_ERR,))
 
 
-@rule("R-5.3-2", cases=both(("any",), ("solicited",)))
+@rule("R-5.3-2: no event for what was there, and one for two that came",
+      cases=both(("any",), ("solicited",)))
 def R_5_3_2_arming_is_for_what_comes_next(b, how, role):
     """Not for what is there already, and once, however often it was asked for."""
     link = Link(b, role, dut=Dut(b, channel=True))
@@ -451,7 +469,7 @@ def R_5_3_2_arming_is_for_what_comes_next(b, how, role):
     link.verbs.nothing_happens()
 
 
-@rule("R-5.3-2", "T-14", cases=both())
+@rule("R-5.3-2 T-14: an event for a receive that is flushed", cases=both())
 def R_5_3_2_errors_wake_too(b, role):
     """A receive that is flushed counts as solicited."""
     link = Link(b, role, dut=Dut(b, channel=True))
@@ -464,7 +482,8 @@ def R_5_3_2_errors_wake_too(b, role):
     link.ended("QP_REQ_ERR")
 
 
-@rule("R-5.3-2", cases=both((WR_SEND, SIGNALED, SEND), (WR_SEND, SIGNALED | SOLICITED, SEND_SE)))
+@rule("R-5.3-2: the opcode of the segment, with and without SOLICITED",
+      cases=both((WR_SEND, SIGNALED, SEND), (WR_SEND, SIGNALED | SOLICITED, SEND_SE)))
 def R_5_3_2_opcode_that_is_sent(b, opcode, flags, op, role):
     link = Link(b, role)
     link.qp.send(b"data", flags, opcode)
@@ -472,8 +491,10 @@ def R_5_3_2_opcode_that_is_sent(b, opcode, flags, op, role):
     equal(link.qp.sent().opcode, WC_SEND, "opcode")
 
 
-@rule("R-5.3-5", "T-5", cases=both(*[(op, which) for op in (SEND_INV, SEND_SE_INV)
-                                     for which in ("index", "key", "zero", "ones")]))
+@rule("R-5.3-5: Terminate 0/2/09, and a receive that does not succeed",
+      "T-5: Terminate 0/2/09 for a wrong key",
+      cases=both(*[(op, which) for op in (SEND_INV, SEND_SE_INV)
+                   for which in ("index", "key", "zero", "ones")]))
 def R_5_3_5_invalidate_of_no_valid_stag(b, op, which, role):
     link = Link(b, role)
     mr = link.dut.mr(64, MAY_WRITE)
@@ -495,7 +516,8 @@ def failed_receive(link, error):
     link.dut.nothing_completes()
 
 
-@rule("R-5.3-6", "R-5.3-5", cases=both((0,), (1,)))
+@rule("R-5.3-6: the status of the receive",
+      "R-5.3-5: Terminate 0/2/09", cases=both((0,), (1,)))
 def R_5_3_6_failed_invalidate_fails_the_receive(b, size, role):
     """A Send of nothing, too"""
     link = Link(b, role)
@@ -504,7 +526,8 @@ def R_5_3_6_failed_invalidate_fails_the_receive(b, size, role):
     failed_receive(link, rdmap.CANNOT_INVALIDATE)
 
 
-@rule("R-8.1.1-7", cases=both())
+@rule("R-8.1.1-7: Terminate 0/2/09, and a Write of another connection that lands in the region",
+      cases=both())
 def R_8_1_1_7_region_of_a_process_is_not_invalidated(b, role):
     """It could be shared; it is valid afterwards."""
     link = Link(b, role)
@@ -518,7 +541,8 @@ def R_8_1_1_7_region_of_a_process_is_not_invalidated(b, role):
     mr.expect(b"still")
 
 
-@rule("R-5.3-7", cases=[()])
+@rule("R-5.3-7: no completion of the RTR message, without a receive; the next Send has MSN 2",
+      cases=[()])
 def R_5_3_7_send_as_rtr_message(b):
     """Number 1 of queue 0, and no receive of the ULP: there is none."""
     link = Link(b, "responder", rtr=mpa.SEND)
@@ -530,8 +554,8 @@ def R_5_3_7_send_as_rtr_message(b):
     link.qp.received(place, b"data")
 
 
-@rule("R-5.3-7", "X-02-2: a Send for RTR message, where the Reply has the bits of Send and Write",
-      cases=[()])
+@rule("R-5.3-7: no completion of the RTR message; the ULP's first Send has MSN 2",
+      "X-02-2: a Send for RTR message, where the Reply has the bits of Send and Write", cases=[()])
 def R_5_3_7_send_as_rtr_message_is_sent(b):
     """The first Send of the ULP is number 2."""
     link = Link(b, "initiator", rtr=mpa.SEND)
@@ -543,7 +567,11 @@ def R_5_3_7_send_as_rtr_message_is_sent(b):
 
 # --- framings --------------------------------------------------------------------------------
 
-@rule("F-4.1-4", "F-4.3-6", "F-4.3-8", "R-5.1-1", "R-5.2.1-3", "R-5.3-1",
+@rule("F-4.1-4: data both ways without CRCs",
+      "F-4.3-6: data of 5000 octets that come with Markers",
+      "R-5.1-1: each Write's octets, and no completion for it",
+      "R-5.2.1-3: each response's octets",
+      "R-5.3-1: each receive's octets and length",
       cases=both(*[(framing,) for framing in FRAMINGS]))
 def F_4_3_8_each_message_in_every_framing(b, framing, role):
     """Both ways, of nothing, of little, and over several segments and Markers"""
@@ -582,7 +610,10 @@ class Again(Link):
         self.dut, self.verbs, self.qp = dut, dut.verbs, self.before.qp
 
 
-@rule("D-6.2.2-1", "D-4.3-2", "R-5.3-1", cases=both(("own",), ("peer",), ("end",)))
+@rule("D-6.2.2-1: all of the first stream's completions, and none of them later",
+      "D-4.3-2: MSN begins at 1 again, both ways, which the peer's own counters check",
+      "R-5.3-1: 20 receives of the second stream get its Sends",
+      cases=both(("own",), ("peer",), ("end",)))
 def D_6_2_2_1_qp_is_used_again(b, how, role):
     """Behind a fault of its own, amid a Send, behind an orderly end: numbers begin anew, and
     nothing of the stream before is left."""
@@ -613,7 +644,8 @@ def D_6_2_2_1_qp_is_used_again(b, how, role):
 
 # --- what a work request may be --------------------------------------------------------------
 
-@rule("R-5.1-3", "R-5.3-1", cases=both((1,), (79,), (80,)))
+@rule("R-5.1-3: the octets of a Send and of a Write that were inline",
+      cases=both((1,), (79,), (80,)))
 def R_5_1_3_inline_data(b, size, role):
     """They are taken when the WR is posted."""
     link = Link(b, role)

@@ -26,7 +26,7 @@ def owing(link, size=LONG):
 
 # --- at the sink -----------------------------------------------------------------------------
 
-@rule("R-5.5-10", "R-5.5-1", cases=both())
+@rule("R-5.5-10: memory, when the Send's completion is there, 20 times", cases=both())
 def R_5_5_10_writes_before_a_send_are_there(b, role):
     """When the Send's completion is seen; they share a TCP segment with it, or do not."""
     link = Link(b, role)
@@ -40,7 +40,8 @@ def R_5_5_10_writes_before_a_send_are_there(b, role):
         mr.expect(data)
 
 
-@rule("R-5.5-10", "R-5.3-1", "R-B-1", cases=both())
+@rule("R-5.5-10 R-5.3-1 R-B-1: 16 Sends complete 16 receives in order, each with its octets",
+      cases=both())
 def R_5_5_10_sends_are_delivered_in_order(b, role):
     link = Link(b, role)
     places = [link.qp.recv() for _ in range(16)]
@@ -50,7 +51,7 @@ def R_5_5_10_sends_are_delivered_in_order(b, role):
         link.qp.received(place, bytes([n] * 40))
 
 
-@rule("R-5.5-12", "R-B-2", cases=both())
+@rule("R-5.5-12 R-B-2: 30 responses have what the Write before them wrote", cases=both())
 def R_5_5_12_read_sees_what_was_written_before(b, role):
     """Write then Read, in one TCP segment, again and again"""
     link = Link(b, role)
@@ -64,7 +65,7 @@ def R_5_5_12_read_sees_what_was_written_before(b, role):
         mr.expect(data)
 
 
-@rule("R-B-2", "R-5.5-12", cases=both())
+@rule("R-B-2 R-5.5-12: 20 responses have what the Send before them brought", cases=both())
 def R_B_2_read_sees_the_send_before_it(b, role):
     """The receive is in memory that the peer may read."""
     link = Link(b, role)
@@ -79,7 +80,8 @@ def R_B_2_read_sees_the_send_before_it(b, role):
         mr.expect(data)
 
 
-@rule("R-5.5-18", cases=both())
+@rule("R-5.5-18: a receive completes while the window is closed; then the response is whole",
+      cases=both())
 def R_5_5_18_send_is_delivered_while_a_response_is_owed(b, role):
     link = Link(b, role, narrow=True)
     place = link.qp.recv()
@@ -89,7 +91,8 @@ def R_5_5_18_send_is_delivered_while_a_response_is_owed(b, role):
     equal(len(link.peer.hear_message(READ_RESPONSE)), LONG, "octets of the response")
 
 
-@rule("R-5.5-20", "R-B-1", cases=both())
+@rule("R-5.5-20 R-B-1: the sizes and data of three responses, in the order asked for",
+      cases=both())
 def R_5_5_20_responses_come_in_order(b, role):
     """Long, short, of nothing: Conduct holds each against the oldest request."""
     link = Link(b, role)
@@ -104,7 +107,8 @@ def R_5_5_20_responses_come_in_order(b, role):
 
 # --- at the source ---------------------------------------------------------------------------
 
-@rule("R-5.5-14", cases=both((WR_SEND, SEND), (WR_WRITE, WRITE)))
+@rule("R-5.5-14: each message has what was in memory when it was posted, though that changed at "
+      "its completion", cases=both((WR_SEND, SEND), (WR_WRITE, WRITE)))
 def R_5_5_14_memory_may_change_after_the_completion(b, opcode, op, role):
     """The peer reads late: what it gets is what was there when the WR was posted."""
     link = Link(b, role)
@@ -126,7 +130,8 @@ def R_5_5_14_memory_may_change_after_the_completion(b, opcode, op, role):
         link.qp.sent()
 
 
-@rule("R-5.5-15", "T-6", cases=both((WR_SEND, SEND, WC_SEND), (WR_WRITE, WRITE, WC_WRITE)))
+@rule("R-5.5-15 T-6: no completion while the Read is open, then both in order",
+      cases=both((WR_SEND, SEND, WC_SEND), (WR_WRITE, WRITE, WC_WRITE)))
 def R_5_5_15_nothing_completes_before_an_earlier_read(b, opcode, op, wc_opcode, role):
     """The later WR is on the wire, and the Read's response is withheld."""
     link = Link(b, role)
@@ -144,7 +149,8 @@ def R_5_5_15_nothing_completes_before_an_earlier_read(b, opcode, op, wc_opcode, 
     into.expect(b"octets..")
 
 
-@rule("R-5.5-15", "T-6", cases=both())
+@rule("R-5.5-15 T-6: no completion while an unsignalled Read is open, then the Send's alone",
+      cases=both())
 def R_5_5_15_unsignalled_ones_count(b, role):
     """A signalled Send behind an unsignalled Read says that the Read is over, too."""
     link = Link(b, role)
@@ -163,7 +169,7 @@ def R_5_5_15_unsignalled_ones_count(b, role):
     link.dut.nothing_completes("scq")
 
 
-@rule("R-5.5-15", cases=both())
+@rule("R-5.5-15: three turns of a ring in which few are signalled", cases=both())
 def R_5_5_15_unsignalled_ones_make_room(b, role):
     """A ring of 4 WRs, of which every fourth is signalled, for many turns"""
     link = Link(b, role, qp={"sends": 4})
@@ -176,7 +182,8 @@ def R_5_5_15_unsignalled_ones_make_room(b, role):
             link.qp.sent()
 
 
-@rule("R-5.5-19", cases=both())
+@rule("R-5.5-19: no completion before the last segment, then one of the whole length",
+      cases=both())
 def R_5_5_19_read_completes_with_its_last_segment(b, role):
     link = Link(b, role)
     into = link.dut.mr(96, LOCAL_WRITE)
@@ -194,7 +201,7 @@ def R_5_5_19_read_completes_with_its_last_segment(b, role):
     into.expect(data)
 
 
-@rule("R-5.5-20", cases=both())
+@rule("R-5.5-20: one completion behind each of three responses, and its octets", cases=both())
 def R_5_5_20_each_response_completes_its_read(b, role):
     link = Link(b, role)
     into = link.dut.mr(3 * 50, LOCAL_WRITE)
@@ -209,7 +216,8 @@ def R_5_5_20_each_response_completes_its_read(b, role):
         link.dut.nothing_completes("scq")
 
 
-@rule("R-B-3", cases=both((WR_SEND, SEND), (WR_WRITE, WRITE), (WR_READ, READ_REQUEST)))
+@rule("R-B-3: silence of a fenced work request until the Read is answered; one without a fence "
+      "has left", cases=both((WR_SEND, SEND), (WR_WRITE, WRITE), (WR_READ, READ_REQUEST)))
 def R_B_3_fence(b, opcode, op, role):
     """A fenced WR behind a Read leaves when the Read is complete; one without does not wait."""
     link = Link(b, role)
@@ -230,7 +238,9 @@ def R_B_3_fence(b, opcode, op, role):
     into.forget(8, 8)
 
 
-@rule("R-B-3", "R-6.1-2", cases=both(*[(n,) for n in (1, 2, 3, 4)]))
+@rule("R-B-3: no Read is open when a fenced Send comes, and the order of all",
+      "R-6.1-2: never more Reads open than agreed, as the peer counts them",
+      cases=both(*[(n,) for n in (1, 2, 3, 4)]))
 def R_B_3_fences_and_depths(b, ord, role):  # pylint: disable=redefined-builtin
     """Reads up to the depth, then a fenced Send, then Reads again: in this order"""
     link = Link(b, role, ord=ord, peer_ird=ord)
@@ -267,7 +277,8 @@ def answer(link, reads, _heard):
 
 # --- depths ----------------------------------------------------------------------------------
 
-@rule("R-6.1-2", cases=both((1,), (2,), (3,), (5,)))
+@rule("R-6.1-2: silence behind as many Read Requests as agreed; one more for each response",
+      cases=both((1,), (2,), (3,), (5,)))
 def R_6_1_2_reads_that_are_open(b, depth, role):
     """Ten are posted: as many as agreed leave, the others wait their turn."""
     link = Link(b, role, ord=depth, peer_ird=depth, qp={"sends": 16})
@@ -284,7 +295,8 @@ def R_6_1_2_reads_that_are_open(b, depth, role):
     into.expect(b"".join(bytes([n] * 8) for n in range(10)))
 
 
-@rule("R-6.1-2", "R-5.5-13", cases=both())
+@rule("R-6.1-2: silence behind the first Read",
+      "R-5.5-13: the Send behind the second Read, not before", cases=both())
 def R_6_1_2_what_is_behind_a_waiting_read_waits(b, role):
     link = Link(b, role, ord=1, peer_ird=1)
     into = link.dut.mr(16, LOCAL_WRITE)
@@ -301,13 +313,16 @@ def R_6_1_2_what_is_behind_a_waiting_read_waits(b, role):
     into.expect(b"octets..more....")
 
 
-@rule("R-6.1-3", "T-13", "R-5.2.1-1", cases=both((1,), (3,), (5,), (4,)))
+@rule("R-6.1-3 T-13: as many are taken as agreed, and Terminate 1/2/02 for one more",
+      "R-5.2.1-1: those that are open are Reads of nothing, but for the first",
+      cases=both((1,), (3,), (5,), (4,)))
 def R_6_1_3_one_read_too_many(b, depth, role):
     """No response can leave, so all that came are open."""
     as_many_reads_are_taken(Link(b, role, narrow=True, ird=depth, peer_ord=depth), depth)
 
 
-@rule("R-6.1-3", "R-6.1-4", "T-13", cases=both((1,), (3,), (4,), (128,)))
+@rule("R-6.1-3 T-13: as many responses as Reads, all open at once",
+      cases=both((1,), (3,), (4,), (128,)))
 def R_6_1_3_as_many_reads_as_agreed(b, depth, role):
     link = Link(b, role, narrow=True, ird=depth, peer_ord=depth)
     owing(link)
@@ -319,7 +334,8 @@ def R_6_1_3_as_many_reads_as_agreed(b, depth, role):
     link.works()
 
 
-@rule("R-6.1-4", "T-21", cases=both((1, 300), (2, 300)), soak=both((1, 30000), (4, 100000)))
+@rule("R-6.1-4 T-21: 300 responses, each asked for as soon as the one before was there",
+      cases=both((1, 300), (2, 300)), soak=both((1, 30000), (4, 100000)))
 def R_6_1_4_next_read_at_the_limit(b, depth, count, role):
     """As soon as a response is here its place is free."""
     link = Link(b, role, ird=depth, peer_ord=depth)
@@ -337,7 +353,7 @@ def R_6_1_4_next_read_at_the_limit(b, depth, count, role):
     link.works()
 
 
-@rule("R-6.1-5", cases=both())
+@rule("R-6.1-5: Terminate 1/2/02 for the first Read", cases=both())
 def R_6_1_5_depth_0_of_the_responder_of_reads(b, role):
     link = Link(b, role, ird=0, peer_ord=0)
     mr = link.dut.mr(8, REMOTE_READ)
@@ -345,7 +361,7 @@ def R_6_1_5_depth_0_of_the_responder_of_reads(b, role):
     link.refused(rdmap.UNTAGGED_BUFFER)
 
 
-@rule("R-6.1-5", cases=both())
+@rule("R-6.1-5: the Read fails, and no Read Request leaves", cases=both())
 def R_6_1_5_depth_0_of_the_reader(b, role):
     """No Read leaves: it fails, and the peer hears nothing of it."""
     link = Link(b, role, ord=0, peer_ird=0)
@@ -358,7 +374,7 @@ def R_6_1_5_depth_0_of_the_reader(b, role):
     check(not any(segment.op == READ_REQUEST for segment in link.peer.heard), "a Read left")
 
 
-@rule("R-6.1-5", cases=both())
+@rule("R-6.1-5: a Write, and Sends both ways", cases=both())
 def R_6_1_5_no_depths_at_all(b, role):
     """0 both ways: Sends and Writes work."""
     link = Link(b, role, ird=0, ord=0, peer_ird=0, peer_ord=0)
@@ -410,7 +426,8 @@ def E_9_1_depths_of_the_qp(b, peer_ird, peer_ord, role):
     as_many_reads_are_taken(link, want_ird)
 
 
-@rule("R-8.1.1-11", "R-6.1-3", cases=[()])
+@rule("R-8.1.1-11: what query_device says, and the depths of a Reply to a peer that asks for more",
+      cases=[()])
 def R_8_1_1_11_depths_have_a_cap(b):
     """What the device says it can do is what a connection gets that asks for all there is."""
     link = Link(b, "responder")
@@ -423,7 +440,7 @@ def R_8_1_1_11_depths_have_a_cap(b):
     check(other.frame.ird <= ird and other.frame.ord <= ord_, f"{other.frame!r}")
 
 
-@rule("R-5.5-1", "R-B-3", cases=both())
+@rule("R-5.5-1: a Send leaves while a Write comes in half", cases=both())
 def R_5_5_1_no_order_between_directions(b, role):
     """The device still sends though what it receives is not whole, and the other way round."""
     link = Link(b, role)

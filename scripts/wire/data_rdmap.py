@@ -33,7 +33,7 @@ def message(link, op, mr, **kw):
 
 # --- the RDMAP octet -------------------------------------------------------------------------
 
-@rule("R-4.1-1", "T-16", cases=both())
+@rule("R-4.1-1 T-16: a Write, a Send and a Read with RV 0 work", cases=both())
 def R_4_1_1_version_0_is_accepted(b, role):
     """What the device sends has version 1: rdmap.Segment checks each."""
     link = Link(b, role)
@@ -48,8 +48,9 @@ def R_4_1_1_version_0_is_accepted(b, role):
     link.works()
 
 
-@rule("R-4.1-1", "T-16", cases=both(*[(op, rv) for op in (WRITE, READ_REQUEST, READ_RESPONSE, SEND)
-                                      for rv in (2, 3)]))
+@rule("R-4.1-1 T-16: Terminate 0/2/05 for RV 2 and 3, for four opcodes",
+      cases=both(*[(op, rv) for op in (WRITE, READ_REQUEST, READ_RESPONSE, SEND)
+                   for rv in (2, 3)]))
 def R_4_1_1_version_is_refused(b, op, rv, role):
     link = Link(b, role)
     link.qp.recv()
@@ -58,7 +59,7 @@ def R_4_1_1_version_is_refused(b, op, rv, role):
     link.refused(rdmap.RDMAP_VERSION)
 
 
-@rule("R-4.1-2", cases=both())
+@rule("R-4.1-2: a Write, a Send and a Read work with each of the bits set", cases=both())
 def R_4_1_2_reserved_bits_are_ignored(b, role):
     link = Link(b, role)
     mr = link.dut.mr(64, ALL_RIGHTS)
@@ -74,7 +75,8 @@ def R_4_1_2_reserved_bits_are_ignored(b, role):
     link.works()
 
 
-@rule("R-4.1-3", "T-9", cases=both(*[(op,) for op in range(7)]))
+@rule("R-4.1-3 T-9: Terminate 0/2/06 for each opcode with the other T",
+      cases=both(*[(op,) for op in range(7)]))
 def R_4_1_3_t_is_not_the_opcodes(b, op, role):
     """All else is as it would be with this T, so that nobody else can complain."""
     link = Link(b, role)
@@ -87,8 +89,9 @@ def R_4_1_3_t_is_not_the_opcodes(b, op, role):
     link.refused(rdmap.OPCODE_ERROR)
 
 
-@rule("R-4.1-4", "T-8", cases=both((SEND, 1), (SEND, 2), (SEND_SE, 1), (READ_REQUEST, 0),
-                                   (READ_REQUEST, 2), (SEND_INV, 1)))
+@rule("R-4.1-4 T-8: Terminate 0/2/06 for Sends and Read Requests on the queues of others",
+      cases=both((SEND, 1), (SEND, 2), (SEND_SE, 1), (READ_REQUEST, 0),
+                 (READ_REQUEST, 2), (SEND_INV, 1)))
 def R_4_1_4_queue_is_not_the_opcodes(b, op, qn, role):
     link = Link(b, role)
     link.qp.recv()
@@ -97,7 +100,8 @@ def R_4_1_4_queue_is_not_the_opcodes(b, op, qn, role):
     link.refused(rdmap.OPCODE_ERROR)
 
 
-@rule("R-4.1-5", cases=both(*[(op, t) for op in range(8, 16) for t in (0, 1)]))
+@rule("R-4.1-5: Terminate 0/2/06 for opcodes 8 to 15, with either T",
+      cases=both(*[(op, t) for op in range(8, 16) for t in (0, 1)]))
 def R_4_1_5_opcode_that_is_not(b, op, t, role):
     link = Link(b, role)
     link.qp.recv()
@@ -107,7 +111,8 @@ def R_4_1_5_opcode_that_is_not(b, op, t, role):
     link.refused(rdmap.OPCODE_ERROR)
 
 
-@rule("R-4.1-6", cases=both())
+@rule("R-4.1-6: a Read from and a Write to the region whose STag stood in five other opcodes",
+      cases=both())
 def R_4_1_6_invalidate_stag_of_others_is_ignored(b, role):
     """What the device sends in its place is 0: rdmap.Segment checks it."""
     link = Link(b, role)
@@ -129,8 +134,9 @@ def R_4_1_6_invalidate_stag_of_others_is_ignored(b, role):
 
 # --- Read Requests ---------------------------------------------------------------------------
 
-@rule("R-4.4-1", "R-4.4-4", cases=both((1, 0x1), (77, 0x8877665544332211), (0, 0),
-                                       (100, 0xfffffffffffffff0)))
+@rule("R-4.4-1: the 46 octets of the Read Request, but for its SinkSTag, at odd addresses",
+      cases=both((1, 0x1), (77, 0x8877665544332211), (0, 0),
+                 (100, 0xfffffffffffffff0)))
 def R_4_4_1_read_request_that_is_sent(b, size, to, role):
     link = Link(b, role)
     into = link.dut.mr(128, LOCAL_WRITE, shift=5)
@@ -147,7 +153,8 @@ def R_4_4_1_read_request_that_is_sent(b, size, to, role):
     into.expect(bytes(range(size)), 3)
 
 
-@rule("R-4.4-4", "T-12", cases=both())
+@rule("R-4.4-4 T-12: the size in the request, the first octets in memory, and no completion",
+      cases=both())
 def R_4_4_4_read_of_3_gib(b, role):
     """Its size is a 32-bit number without a sign, in the request and behind it."""
     link = Link(b, role)
@@ -166,7 +173,8 @@ def R_4_4_4_read_of_3_gib(b, role):
     link.dut.nothing_completes("scq")
 
 
-@rule("R-4.4-4", "T-12", "R-7.2-4", cases=both((0x80000000,), (0xffffffff,), (0x7fffffff,)))
+@rule("R-4.4-4 T-12 R-7.2-4: Terminate 0/1/01 for sizes around 2^31 and of 2^32 - 1",
+      cases=both((0x80000000,), (0xffffffff,), (0x7fffffff,)))
 def R_4_4_4_long_read_of_little(b, size, role):
     link = Link(b, role)
     mr = link.dut.mr(64, REMOTE_READ)
@@ -174,7 +182,7 @@ def R_4_4_4_long_read_of_little(b, size, role):
     link.refused(rdmap.READ_BOUNDS)
 
 
-@rule("R-4.4-2", "T-8", cases=both((29,), (60,), (1000,)))
+@rule("R-4.4-2 T-8: Terminate 1/2/05", cases=both((29,), (60,), (1000,)))
 def R_4_4_2_read_request_that_is_too_long(b, size, role):
     link = Link(b, role)
     mr = link.dut.mr(64, REMOTE_READ)
@@ -183,7 +191,7 @@ def R_4_4_2_read_request_that_is_too_long(b, size, role):
     link.refused(rdmap.UNTAGGED_LENGTH)
 
 
-@rule("R-4.4-2", "T-8", cases=both((0,), (1,), (27,)))
+@rule("R-4.4-2 T-8: Terminate 0/2/FF", cases=both((0,), (1,), (27,)))
 def R_4_4_2_read_request_that_is_too_short(b, size, role):
     link = Link(b, role)
     mr = link.dut.mr(64, REMOTE_READ)
@@ -192,7 +200,7 @@ def R_4_4_2_read_request_that_is_too_short(b, size, role):
     link.refused(rdmap.UNSPECIFIED_MD)
 
 
-@rule("R-4.4-2", "T-8", cases=both((4,), (28,), (0xfffffff0,)))
+@rule("R-4.4-2 T-8: Terminate 1/2/04", cases=both((4,), (28,), (0xfffffff0,)))
 def R_4_4_2_read_request_with_an_offset(b, mo, role):
     link = Link(b, role)
     mr = link.dut.mr(64, REMOTE_READ)
@@ -200,7 +208,7 @@ def R_4_4_2_read_request_with_an_offset(b, mo, role):
     link.refused(rdmap.UNTAGGED_MO)
 
 
-@rule("R-4.4-2", "T-8", cases=both())
+@rule("R-4.4-2 T-8: Terminate 0/2/FF, for a request without L", cases=both())
 def R_4_4_2_read_request_that_goes_on(b, role):
     link = Link(b, role)
     mr = link.dut.mr(64, REMOTE_READ)
@@ -208,8 +216,9 @@ def R_4_4_2_read_request_that_goes_on(b, role):
     link.refused(rdmap.UNSPECIFIED_MD)
 
 
-@rule("R-4.4-3", cases=both((0xdeadbeef, 0x8000000000000001), (0, 0), (0xffffffff, 3),
-                            (1, 0xffffffffffffff00)))
+@rule("R-4.4-3: STag and TO of each segment of the response, for four odd sinks",
+      cases=both((0xdeadbeef, 0x8000000000000001), (0, 0), (0xffffffff, 3),
+                 (1, 0xffffffffffffff00)))
 def R_4_4_3_sink_is_the_peers_affair(b, stag, to, role):
     """It comes back as it was, segment after segment: Conduct checks it."""
     link = Link(b, role)
@@ -224,7 +233,9 @@ def R_4_4_3_sink_is_the_peers_affair(b, stag, to, role):
 
 # --- Terminates that are sent ----------------------------------------------------------------
 
-@rule("R-4.8-2", "R-4.8-3", "R-4.8-5", "T-15", cases=both((0,), (1,), (5,), (700,)))
+@rule("R-4.8-2: the length in the Terminate, for segments of four lengths",
+      "R-4.8-3 T-15: the header in it, with its reserved bits",
+      "R-4.8-5: nothing behind the header", cases=both((0,), (1,), (5,), (700,)))
 def R_4_8_2_length_and_header_are_those_of_the_offender(b, size, role):
     """Reserved bits come back as they were."""
     link = Link(b, role)
@@ -233,7 +244,8 @@ def R_4_8_2_length_and_header_are_those_of_the_offender(b, size, role):
     link.refused(rdmap.TAGGED_STAG)
 
 
-@rule("R-4.8-3", "T-15", cases=both())
+@rule("R-4.8-3 T-15: the header in the Terminate, with reserved bits and Invalidate STag",
+      cases=both())
 def R_4_8_3_header_of_an_untagged_offender(b, role):
     link = Link(b, role)
     link.peer.send(b"data", ddp_reserved=0x14, rdmap_reserved=0x10, inv=0xa1a2a3a4)
@@ -273,7 +285,9 @@ def offend(link, which):
     return WR_FLUSH_ERR
 
 
-@rule("R-4.8-7", "R-4.8-1", "T-3", cases=both(*[(which,) for which in KINDS]))
+@rule("R-4.8-7: M, D and R, and the octets of the Terminate, for seven kinds of error",
+      "R-4.8-1 T-3: the four octets of Terminate Control, as constants",
+      cases=both(*[(which,) for which in KINDS]))
 def R_4_8_7_copies_by_kind_of_error(b, which, role):
     """Terminate Control octet by octet, and how much is copied"""
     error, control, size = KINDS[which]
@@ -285,7 +299,9 @@ def R_4_8_7_copies_by_kind_of_error(b, which, role):
     equal((body[:4].hex(), len(body)), (control, size), "Terminate")
 
 
-@rule("R-4.8-7", "R-4.8-3", "R-5.4-1", "R-6.2.1-2",
+@rule("R-4.8-7 R-4.8-3: the body of the Terminate, whole, in six framings",
+      "R-5.4-1: QN, MSN, MO and L of it",
+      "R-6.2.1-2: FIN behind it, and no RST",
       cases=both(*[(which, framing) for framing in FRAMINGS for which in KINDS
                    if which != "llp" or FRAMINGS[framing].get("crc", True)]))
 def R_4_8_7_terminates_in_every_framing(b, which, framing, role):
@@ -296,7 +312,9 @@ def R_4_8_7_terminates_in_every_framing(b, which, framing, role):
     link.refused(KINDS[which][0], statuses=(status,))
 
 
-@rule("R-4.8-4", "T-15", "R-7.2-1", cases=both((0,), (1,), (3,)))
+@rule("R-4.8-4: the 28 octets of the request in the Terminate",
+      "T-15: the MSN in it, behind 0, 1 and 3 good Reads",
+      "R-7.2-1: code 0/1/00 of the Terminate", cases=both((0,), (1,), (3,)))
 def R_4_8_4_request_of_a_failed_read(b, before, role):
     """The header of the request that failed, with its own MSN, and all 28 octets of it"""
     link = Link(b, role)
@@ -310,7 +328,8 @@ def R_4_8_4_request_of_a_failed_read(b, before, role):
     equal(struct.unpack_from(">I", link.peer.heard[-1].data, 16)[0], before + 1, "MSN")
 
 
-@rule("R-4.8-4", "R-6.1-3", cases=both())
+@rule("R-4.8-4: Terminate 1/2/02 without the request",
+      "R-6.1-3: Terminate 1/2/02 for the second Read at a depth of 1", cases=both())
 def R_4_8_4_no_request_where_ddp_found_it(b, role):
     """One Read more than agreed: DDP has no buffer for it."""
     link = Link(b, role, narrow=True, ird=1, peer_ord=1)
@@ -328,7 +347,7 @@ def blocked(link, reads, size=1 << 19):
     return mr
 
 
-@rule("R-4.8-6", cases=both())
+@rule("R-4.8-6: SinkTO, size and SourceTO in the Terminate, less what had come", cases=both())
 def R_4_8_6_response_that_fails_halfway(b, role):
     """The region goes while it is sent: the request in the Terminate is what is left of it."""
     link = Link(b, role, narrow=True)
@@ -427,7 +446,14 @@ PAIRS = {
 }
 
 
-@rule("R-7.1-2", "F-4.1-5", "D-4.1-3", "R-4.1-1", "R-4.1-3", "R-4.1-4", "D-7.1-3", "D-7.1-4",
+@rule("R-7.1-2: the code of the first, for 29 pairs",
+      "F-4.1-5: 0/2/FF comes before a wrong version",
+      "D-4.1-3: 1/1/04 and 1/2/06 come before a wrong RV",
+      "R-4.1-1: 0/2/05 comes before a wrong opcode or T",
+      "R-4.1-3: 0/2/06 comes before a wrong queue or number",
+      "R-4.1-4: 0/2/06 comes before a wrong number and a missing buffer",
+      "D-7.1-3: 1/2/03 comes before a missing buffer and a wrong MO",
+      "D-7.1-4: 1/2/04 comes before a message that is too long",
       cases=both(*[(which,) for which in PAIRS]))
 def R_7_1_2_two_faults_in_one_segment(b, which, role):
     """There is one order in which it is looked at: what comes first is told."""
@@ -438,7 +464,7 @@ def R_7_1_2_two_faults_in_one_segment(b, which, role):
     link.refused(error, statuses=two.statuses)
 
 
-@rule("R-7.1-2", "F-4.4-3", cases=both())
+@rule("R-7.1-2 F-4.4-3: Terminate 2/0/02, where the header is wrong in five things", cases=both())
 def R_7_1_2_crc_is_looked_at_first(b, role):
     """Of a segment that is wrong in all there is nothing is believed."""
     link = Link(b, role)
@@ -446,7 +472,8 @@ def R_7_1_2_crc_is_looked_at_first(b, role):
     link.refused(rdmap.MPA_CRC)
 
 
-@rule("R-7.1-2", "R-6.1-3", cases=both(("msn",), ("mo",)))
+@rule("R-7.1-2: 1/2/03 for MSN, and 1/2/02 in place of 1/2/04 for MO",
+      cases=both(("msn",), ("mo",)))
 def R_7_1_2_no_slot_for_a_read_that_is_wrong(b, which, role):
     """Its number is looked at before, its offset behind."""
     link = Link(b, role, ird=0, peer_ord=0)
@@ -475,7 +502,9 @@ BODIES = {
 }
 
 
-@rule("R-4.8-8", "R-4.8-1", "R-5.4-3", cases=both(*[(which,) for which in BODIES]))
+@rule("R-4.8-8: QP_FATAL and no answer, for fourteen bodies",
+      "R-4.8-1: 13 bits that are set, and QP_FATAL all the same",
+      "R-5.4-3: QP_FATAL", cases=both(*[(which,) for which in BODIES]))
 def R_4_8_8_terminate_that_is_received(b, which, role):
     """Bits against length; what is not known is told, not refused. No answer, then FIN."""
     link = Link(b, role)

@@ -64,7 +64,9 @@ def again(link, **qp):
 
 # --- elements that cannot be -----------------------------------------------------------------
 
-@rule("R-8.1.2-1", "R-7.1-1", cases=both(*[(op,) for op in (2, 4, *range(6, 14), 255)]))
+@rule("R-8.1.2-1: nothing of the element leaves, and another connection of the process works",
+      "R-7.1-1: Terminate 0/0/00, and a local error of the work request",
+      cases=both(*[(op,) for op in (2, 4, *range(6, 14), 255)]))
 def R_8_1_2_1_opcode_that_is_not_for_processes(b, op, role):
     """Among them to register memory, to invalidate, and to answer a Read that nobody sent"""
     link = Link(b, role)
@@ -74,8 +76,9 @@ def R_8_1_2_1_opcode_that_is_not_for_processes(b, op, role):
     locally_refused(link, 0x77)
 
 
-@rule("R-7.1-1", cases=both((OP_SEND, 7), (OP_SEND, 255), (OP_WRITE, 7), (OP_READ, 2),
-                             (OP_READ, 255)))
+@rule("R-7.1-1: Terminate 0/0/00, no octet of the message, and a local error of the work request",
+      cases=both((OP_SEND, 7), (OP_SEND, 255), (OP_WRITE, 7), (OP_READ, 2),
+                  (OP_READ, 255)))
 def R_7_1_1_number_of_sges(b, op, count, role):
     link = Link(b, role)
     link.qp.recv()
@@ -84,7 +87,8 @@ def R_7_1_1_number_of_sges(b, op, count, role):
     locally_refused(link, 0x77)
 
 
-@rule("R-7.1-1", cases=both((81, 1), (0xffffffff, 1), (0x80000000, 6), (4096, 255)))
+@rule("R-7.1-1: Terminate 0/0/00, no octet of the message, and a local error of the work request",
+      cases=both((81, 1), (0xffffffff, 1), (0x80000000, 6), (4096, 255)))
 def R_7_1_1_length_of_inline_data(b, size, count, role):
     link = Link(b, role)
     link.qp.recv()
@@ -93,7 +97,7 @@ def R_7_1_1_length_of_inline_data(b, size, count, role):
     locally_refused(link, 0x77)
 
 
-@rule("R-5.1-3", cases=both((0,), (1,), (80,)))
+@rule("R-5.1-3: the octets of one Send, and its completion", cases=both((0,), (1,), (80,)))
 def R_5_1_3_inline_data_of_many_pieces(b, size, role):
     """The number of SGEs is the program's then, and may be any."""
     link = Link(b, role)
@@ -105,7 +109,8 @@ def R_5_1_3_inline_data_of_many_pieces(b, size, role):
     link.qp.sent()
 
 
-@rule("R-7.1-1", cases=both((OP_READ,), (OP_SEND_INV,)))
+@rule("R-7.1-1: Terminate 0/0/00 for a Read; for a Send with Invalidate its octets, or a "
+      "Terminate", cases=both((OP_READ,), (OP_SEND_INV,)))
 def R_7_1_1_inline_where_it_cannot_be(b, op, role):
     link = Link(b, role)
     link.qp.recv()
@@ -134,7 +139,8 @@ def gibibyte(link):
     return base, lkey
 
 
-@rule("D-5.2-2", "R-7.1-1", cases=both((OP_SEND, 4), (OP_WRITE, 4), (OP_WRITE, 6)))
+@rule("D-5.2-2: no octet of it leaves, and its work request fails",
+      "R-7.1-1: Terminate 0/0/00", cases=both((OP_SEND, 4), (OP_WRITE, 4), (OP_WRITE, 6)))
 def D_5_2_2_message_of_4_gib(b, op, count, role):
     """The sum of the lengths is 2^32, or 2^32 and more: refused, and not as one of little."""
     link = Link(b, role)
@@ -143,7 +149,7 @@ def D_5_2_2_message_of_4_gib(b, op, count, role):
     locally_refused(link, 0x77, others=False)
 
 
-@rule("D-5.2-2", "T-12", cases=both((2,), (3,)))
+@rule("D-5.2-2 T-12: 50 segments without L, and no completion", cases=both((2,), (3,)))
 def D_5_2_2_message_of_2_gib_and_more(b, count, role):
     """It begins as it should, and goes on: its length is not negative."""
     link = Link(b, role)
@@ -157,8 +163,10 @@ def D_5_2_2_message_of_2_gib_and_more(b, count, role):
     link.peer.allow_cut()
 
 
-@rule("R-7.1-1", "R-8.1.1-1", cases=both(("key",), ("index",), ("before",), ("behind",), ("wraps",),
-                                         ("other_pd",)))
+@rule("R-7.1-1: Terminate 0/0/00, and a local error of the work request",
+      "R-8.1.1-1: no octet of the good SGE leaves, nor of another domain or out of bounds",
+      cases=both(("key",), ("index",), ("before",), ("behind",), ("wraps",),
+                 ("other_pd",)))
 def R_7_1_1_memory_that_is_not_the_senders(b, which, role):
     """Of a good SGE in front of it nothing leaves either."""
     link = Link(b, role)
@@ -174,7 +182,7 @@ def R_7_1_1_memory_that_is_not_the_senders(b, which, role):
     locally_refused(link, 0x77)
 
 
-@rule("R-7.1-1", cases=both((7,), (255,)))
+@rule("R-7.1-1: a Terminate, QP_FATAL, and a local error of the receive", cases=both((7,), (255,)))
 def R_7_1_1_receive_with_too_many_sges(b, count, role):
     """A fault of our own, when the Send comes"""
     link = Link(b, role)
@@ -191,7 +199,7 @@ def R_7_1_1_receive_with_too_many_sges(b, count, role):
     again(link)
 
 
-@rule("R-5.3-1", cases=both())
+@rule("R-5.3-1: a Send of nothing completes it", cases=both())
 def R_5_3_1_receive_without_sges(b, role):
     """libsiw does not post it, a process can: it is good for a Send of nothing."""
     link = Link(b, role)
@@ -201,7 +209,8 @@ def R_5_3_1_receive_without_sges(b, role):
     link.qp.received(None, b"")
 
 
-@rule("R-5.1-3", cases=both((0x20,), (0x40,), (0xff80,)))
+@rule("R-8.1.2-1: the octets of the Send, and its completion, as without the flags",
+      cases=both((0x20,), (0x40,), (0xff80,)))
 def R_5_1_3_flags_that_are_not_for_processes(b, flags, role):
     """They change nothing."""
     link = Link(b, role)
@@ -215,7 +224,7 @@ def R_5_1_3_flags_that_are_not_for_processes(b, flags, role):
     link.qp.sent()
 
 
-@rule("R-4.1-6", "R-5.3-3", cases=both((0,), (4000,)))
+@rule("R-4.1-6: Invalidate STag in each segment", cases=both((0,), (4000,)))
 def R_4_1_6_invalidate_stag_that_is_sent(b, size, role):
     """In each segment the STag of the WR, which libsiw takes from rkey"""
     link = Link(b, role)
@@ -257,14 +266,17 @@ def scribbled(b, ring, role, seed, turns):
     beside.works()
 
 
-@rule("R-8.1.2-1", "R-8.1.1-10", cases=both(*[(ring, 1) for ring in RINGS]),
+@rule("R-8.1.2-1: the connection of another process works during it and behind it",
+      "R-8.1.1-10: completions of the other process, while those of this one are scribbled over",
+      cases=both(*[(ring, 1) for ring in RINGS]),
       soak=both(*[(ring, seed) for ring in RINGS for seed in range(2, 40)]))
 def R_8_1_2_1_ring_that_is_scribbled_over(b, ring, seed, role):
     scribbled(b, ring, role, seed, 20)
 
 
-@rule("R-8.1.2-1", cases=both(("qp.sq", 8, 4), ("qp.sq", 24, 16), ("qp.rq", 8, 4),
-                               ("qp.rq", 16, 16)))
+@rule("R-8.1.2-1: another connection of the process works afterwards",
+      cases=both(("qp.sq", 8, 4), ("qp.sq", 24, 16), ("qp.rq", 8, 4),
+                  ("qp.rq", 16, 16)))
 def R_8_1_2_1_elements_that_change_as_they_are_read(b, ring, at, size, role):
     """Numbers and lengths of the first element flip while Sends go both ways."""
     link = Link(b, role, qp={"sends": 1, "recvs": 1})
@@ -284,7 +296,8 @@ def R_8_1_2_1_elements_that_change_as_they_are_read(b, ring, at, size, role):
     beside.works()
 
 
-@rule("R-8.1.2-1", "R-5.3-1", cases=both())
+@rule("R-8.1.2-1: a receive posted by the second mapping is used",
+      "R-5.3-1: the octets of the Send in it", cases=both())
 def R_8_1_2_1_same_ring_at_two_places(b, role):
     """Mapped twice: what is written here is seen there."""
     link = Link(b, role)
@@ -298,7 +311,9 @@ def R_8_1_2_1_same_ring_at_two_places(b, role):
     link.verbs.do("unmap twin")
 
 
-@rule("R-8.1.2-1", "R-8.1.1-10", cases=both((0,), (2,), (8,), (9,), (10,), (16,), (24,)))
+@rule("R-8.1.2-1: the Send's octets, and another connection, which works",
+      "R-8.1.1-10: a connection with other completion queues works",
+      cases=both((0,), (2,), (8,), (9,), (10,), (16,), (24,)))
 def R_8_1_2_1_completions_are_the_processes(b, at, role):
     """It writes into entries that it has not polled: that is its own loss."""
     link = Link(b, role)
@@ -315,7 +330,8 @@ def R_8_1_2_1_completions_are_the_processes(b, at, role):
     again(link, scq="scq2", rcq="rcq2")
 
 
-@rule("R-5.3-2", "R-8.1.1-10", cases=both())
+@rule("R-8.1.1-10: CQ_ERR and QP_FATAL of this queue, and another process, which works",
+      cases=both())
 def R_8_1_1_10_entries_that_look_full(b, role):
     """A process says of each entry that it is not polled: an overflow, of this CQ alone."""
     link = Link(b, role)
@@ -332,7 +348,8 @@ def R_8_1_1_10_entries_that_look_full(b, role):
 
 # --- the doorbell ----------------------------------------------------------------------------
 
-@rule("R-5.5-13", "R-5.5-15", cases=both((1,), (2,), (16,)))
+@rule("R-5.5-13: as many Sends as were posted, ten rings of them",
+      "R-5.5-15: as many completions", cases=both((1,), (2,), (16,)))
 def R_5_5_13_no_wr_is_forgotten(b, window, role):
     """So many at a time, ten turns of the ring and more: whoever leaves one behind looks again."""
     link = Link(b, role, qp={"sends": window})
@@ -345,7 +362,7 @@ def R_5_5_13_no_wr_is_forgotten(b, window, role):
     equal(link.verbs.answer(), "OK stream", "stream")
 
 
-@rule("R-5.5-13", cases=both())
+@rule("R-5.5-13: Sends both ways, behind 20 doorbells", cases=both())
 def R_5_5_13_doorbell_of_nothing(b, role):
     link = Link(b, role)
     for _ in range(20):
@@ -353,7 +370,8 @@ def R_5_5_13_doorbell_of_nothing(b, role):
     link.works()
 
 
-@rule("R-5.5-13", "R-5.3-1", cases=both())
+@rule("R-5.5-13: four Sends leave in order",
+      "R-5.3-1: the receive that was there first is used", cases=both())
 def R_5_5_13_posted_before_the_connection(b, role):
     """Sends and receives wait for it, and then go out and are used in order."""
     places = []
@@ -369,7 +387,7 @@ def R_5_5_13_posted_before_the_connection(b, role):
     link.qp.received(places[0], b"octets")
 
 
-@rule("D-6.2.2-1", "R-5.4-3", cases=both())
+@rule("D-6.2.2-1: each receive and Send is flushed, or refused with an errno", cases=both())
 def D_6_2_2_1_posted_to_a_qp_in_error(b, role):
     """Sends and receives: all of them come back flushed, behind those that were there."""
     link = Link(b, role)
@@ -387,7 +405,8 @@ def D_6_2_2_1_posted_to_a_qp_in_error(b, role):
 
 # --- memory and lengths ----------------------------------------------------------------------
 
-@rule("R-5.1-3", cases=both((WR_SEND, SEND), (WR_WRITE, WRITE)))
+@rule("R-5.1-3: the octets of 47 messages around the end of a page",
+      cases=both((WR_SEND, SEND), (WR_WRITE, WRITE)))
 def R_5_1_3_sends_around_the_end_of_a_page(b, opcode, op, role):
     """Small ones that begin a few octets in front of it"""
     link = Link(b, role)
@@ -401,7 +420,7 @@ def R_5_1_3_sends_around_the_end_of_a_page(b, opcode, op, role):
     link.qp.wait_send(7)
 
 
-@rule("R-5.1-3", cases=both())
+@rule("R-5.1-3: the octets of eight Writes of six pieces, in order", cases=both())
 def R_5_1_3_pieces_and_a_slow_reader(b, role):
     """Six pieces at odd places, of odd lengths over pages, cut by a window that is often closed"""
     link = Link(b, role, narrow=True)
@@ -418,7 +437,7 @@ def R_5_1_3_pieces_and_a_slow_reader(b, role):
     link.qp.wait_send(8)
 
 
-@rule("R-8.1.1-4", cases=both((0,), (REMOTE_READ,)))
+@rule("R-8.1.1-4: the regions can be deregistered", cases=both((0,), (REMOTE_READ,)))
 def R_8_1_1_4_pieces_of_nothing_hold_no_region(b, access, role):
     """An SGE of length 0, in front of others and behind them: each region can go at once."""
     link = Link(b, role)
@@ -432,8 +451,10 @@ def R_8_1_1_4_pieces_of_nothing_hold_no_region(b, access, role):
     link.works()
 
 
-@rule("R-8.1.1-4", "D-7.1-10", cases=both((0,), (0x1000,), (0x7fffffff0000,),
-                                             (0xabcdef0123450000,)))
+@rule("R-8.1.1-4: memory, a response, a Send and a receive at four addresses",
+      "D-7.1-10: a Write of the whole region lands in it",
+      cases=both((0,), (0x1000,), (0x7fffffff0000,),
+                    (0xabcdef0123450000,)))
 def R_8_1_1_4_region_at_another_address(b, iova, role):
     """SGEs, Writes and Reads use the address that it was registered with, whatever that is."""
     link = Link(b, role)
@@ -452,7 +473,7 @@ def R_8_1_1_4_region_at_another_address(b, iova, role):
     mr.expect(b"0123456789", 4096)
 
 
-@rule("R-5.5-14", cases=both())
+@rule("R-8.1.1-4: a Send has what the parent wrote behind the fork", cases=both())
 def R_5_5_14_a_fork_changes_nothing(b, role):
     """What the parent writes after it forked is what goes out and what comes in."""
     link = Link(b, role)
@@ -478,7 +499,7 @@ def with_srq(b, **kw):
     return dut
 
 
-@rule("R-5.3-1", cases=both())
+@rule("R-5.3-1: ten Sends on two QPs take the oldest receive, in order", cases=both())
 def R_5_3_1_shared_receive_queue(b, role):
     """Two QPs: each Send takes the oldest receive, whoever got it."""
     dut = with_srq(b)
@@ -491,7 +512,7 @@ def R_5_3_1_shared_receive_queue(b, role):
         link.qp.received(place, bytes([n] * 20))
 
 
-@rule("R-5.3-1", cases=both())
+@rule("R-5.3-1: eight receives, used in order; the event comes at the limit", cases=both())
 def R_5_3_1_limit_of_a_shared_receive_queue(b, role):
     """Below it there is one event; none again until it is set anew. At creation none is set."""
     dut = with_srq(b, limit=7)
@@ -514,7 +535,8 @@ def R_5_3_1_limit_of_a_shared_receive_queue(b, role):
     link.verbs.async_event("SRQ_LIMIT_REACHED srq")
 
 
-@rule("R-5.4-3", "D-6.2.2-1", cases=both())
+@rule("D-6.2.2-1: the half-filled receive is flushed, and the next one takes another QP's Send",
+      cases=both())
 def R_5_4_3_shared_receives_stay(b, role):
     """A QP that fails takes the receive that is half filled with it, and no other."""
     dut = with_srq(b)
@@ -534,7 +556,10 @@ def R_5_4_3_shared_receives_stay(b, role):
     two.qp.received(place, b"octets")
 
 
-@rule("D-7.1-5", "R-5.3-6", "D-6.2.2-1", cases=both(("long",), ("invalidate",), ("gone",)))
+@rule("D-7.1-5: Terminate 1/2/05 and LOC_LEN_ERR",
+      "R-5.3-6: REM_INV_REQ_ERR of the receive",
+      "D-6.2.2-1: one completion, and the next receive, which takes another QP's Send",
+      cases=both(("long",), ("invalidate",), ("gone",)))
 def D_7_1_5_shared_receive_that_fails(b, how, role):
     """It fails with its Send; the QP is told that no more are taken; the next one is another's."""
     dut = with_srq(b)
@@ -560,7 +585,7 @@ def D_7_1_5_shared_receive_that_fails(b, how, role):
     dut.nothing_completes()
 
 
-@rule("D-6.2.2-1", "R-7-1", cases=both())
+@rule("D-6.2.2-1: QP_LAST_WQE_REACHED once, and no receive is flushed", cases=both())
 def R_7_1_qp_of_a_shared_queue_is_brought_to_the_error_state(b, role):
     """The ULP is told once that it takes no more receives; none of them is flushed."""
     dut = with_srq(b)
@@ -577,7 +602,7 @@ def R_7_1_qp_of_a_shared_queue_is_brought_to_the_error_state(b, role):
     link.verbs.nothing_happens()
 
 
-@rule("D-6.2.2-1", cases=[()])
+@rule("D-6.2.2-1: eight work requests: each is flushed, once", cases=[()])
 def D_6_2_2_1_qp_that_never_had_a_stream(b):
     """What is posted to it is flushed when it is brought to the error state, and behind that."""
     dut = Dut(b)
@@ -595,7 +620,8 @@ def D_6_2_2_1_qp_that_never_had_a_stream(b):
     dut.verbs.nothing_happened()
 
 
-@rule("R-8.1.1-10", cases=both((1,), (4,)))
+@rule("R-8.1.1-10: Terminate 0/2/07, CQ_ERR and QP_FATAL; another QP works",
+      cases=both((1,), (4,)))
 def R_8_1_1_10_completion_queue_of_sends_overflows(b, cqes, role):
     """As that of receives: an event of the CQ, one of its QP, and nobody else is hurt."""
     link = Link(b, role)
@@ -609,7 +635,8 @@ def R_8_1_1_10_completion_queue_of_sends_overflows(b, cqes, role):
 
 # --- objects ---------------------------------------------------------------------------------
 
-@rule("R-8.1.2-1", cases=[()])
+@rule("R-8.1.2-1: 500 completion queues at a time; a connection works with them, and without",
+      cases=[()])
 def R_8_1_2_1_five_hundred_queues(b):
     """Of one process, at a time"""
     link = Link(b, "responder")
@@ -620,7 +647,8 @@ def R_8_1_2_1_five_hundred_queues(b):
     link.works()
 
 
-@rule("R-8.1.2-1", cases=[(0, 0), (1, 0), (0, 1), (3, 5)])
+@rule("R-8.1.2-1: what create_qp and query_qp say, and a Send",
+      cases=[(0, 0), (1, 0), (0, 1), (3, 5)])
 def R_8_1_2_1_sizes_of_a_qp(b, sends, recvs):
     """What is asked for is granted, or more; 0 is no error."""
     link = Link(b, "responder", qp={"sends": max(sends, 1), "recvs": recvs})
@@ -630,7 +658,8 @@ def R_8_1_2_1_sizes_of_a_qp(b, sends, recvs):
     link.pong()
 
 
-@rule("R-8.1.2-1", cases=both((0,), (1,)))
+@rule("R-8.1.2-1: a completion for an unsignalled Send, with sq_sig_all alone",
+      cases=both((0,), (1,)))
 def R_8_1_2_1_signal_all(b, all_, role):
     link = Link(b, role, qp={"signal_all": all_})
     equal(link.verbs.words("query qp")[:2], ["3", str(all_)], "state and sq_sig_all")
@@ -641,7 +670,7 @@ def R_8_1_2_1_signal_all(b, all_, role):
     link.works()
 
 
-@rule("R-8.1.2-1", "D-6.2.2-1", cases=both(("qp",), ("process",)))
+@rule("R-8.1.2-1: the peer sees an end", cases=both(("qp",), ("process",)))
 def R_8_1_2_1_killed_amid_traffic(b, what, role):
     """Its QP is destroyed, or it is killed, while data flows both ways: the peer sees an end."""
     link = Link(b, role)
@@ -659,7 +688,8 @@ def R_8_1_2_1_killed_amid_traffic(b, what, role):
     link.peer.hear_until_end()
 
 
-@rule("R-8.1.2-1", cases=[(200,)], soak=[(20000,)])
+@rule("R-8.1.2-1: 200 turns, and a connection that works behind them", cases=[(200,)],
+      soak=[(20000,)])
 def R_8_1_2_1_maps_that_race_with_destruction(b, count):
     """One thread creates and destroys, another one maps what may be there."""
     link = Link(b, "responder")
@@ -667,7 +697,7 @@ def R_8_1_2_1_maps_that_race_with_destruction(b, count):
     link.works()
 
 
-@rule("R-8.1.2-1", "R-5.3-1", cases=both())
+@rule("R-8.1.2-1: 30 responses during 2000 calls, and Sends both ways behind them", cases=both())
 def R_8_1_2_1_changes_of_state_under_traffic(b, role):
     """modify_qp again and again, most of it refused: no Send is held up."""
     link = Link(b, role)
@@ -682,7 +712,8 @@ def R_8_1_2_1_changes_of_state_under_traffic(b, role):
 
 # --- uverbs ----------------------------------------------------------------------------------
 
-@rule("R-8.1.2-1", cases=[("cq",), ("srq",), ("qp",), ("mr",)])
+@rule("R-8.1.2-1: the connection works on, and no object is left",
+      cases=[("cq",), ("srq",), ("qp",), ("mr",)])
 def R_8_1_2_1_short_buffers_of_uverbs(b, what):
     """The response has no room for what the driver says, down to nothing: refused; all lengths of
     the request behind the core's part; odd numbers. Nothing stays behind."""
@@ -718,8 +749,9 @@ def R_8_1_2_1_short_buffers_of_uverbs(b, what):
           f"objects are left: {resources()}, {before} before")
 
 
-@rule("R-8.1.2-1", cases=[(OP_REG_MR,), (0,), (1,), (2,), (3,), (4,), (5,), (6,), (7,), (8,), (9,),
-                          (255,)])
+@rule("R-8.1.2-1: another connection works behind them",
+      cases=[(OP_REG_MR,), (0,), (1,), (2,), (3,), (4,), (5,), (6,), (7,), (8,), (9,),
+             (255,)])
 def R_8_1_2_1_work_requests_through_uverbs(b, opcode):
     """With the WR in the command, in place of the ring: taken as good, or refused."""
     link = Link(b, "responder")
@@ -738,7 +770,7 @@ def R_8_1_2_1_work_requests_through_uverbs(b, opcode):
     Link(b.another(), "responder").works()
 
 
-@rule("R-8.1.2-1", cases=[()])
+@rule("R-8.1.2-1: another connection works behind them", cases=[()])
 def R_8_1_2_1_commands_that_the_device_has_not(b):
     """Each number with nothing, with zeroes and with ones behind it; handles of nobody"""
     link = Link(b, "responder")

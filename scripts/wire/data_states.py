@@ -38,7 +38,7 @@ def refused(link, state):
     equal(said, errno.EINVAL, f"modify to {state}")
 
 
-@rule("R-7-1", cases=both())
+@rule("R-7-1: the QP's state, memory behind it, and a Send that does not leave", cases=both())
 def R_7_1_error_is_what_a_ulp_sees_that_asked_for_it(b, role):
     """At once: from then on nothing is placed, and what is posted is flushed."""
     link = Link(b, role)
@@ -60,7 +60,7 @@ def R_7_1_error_is_what_a_ulp_sees_that_asked_for_it(b, role):
     link.disconnected()
 
 
-@rule("D-6.2.2-1", cases=both())
+@rule("D-6.2.2-1: EINVAL out of the error state but to RESET, and all flushed once", cases=both())
 def D_6_2_2_1_states_that_cannot_follow_are_refused(b, role):
     link = Link(b, role)
     link.works()
@@ -75,7 +75,7 @@ def D_6_2_2_1_states_that_cannot_follow_are_refused(b, role):
     equal(link.qp.state(), ERR, "state")
 
 
-@rule("D-6.2.2-1", cases=both())
+@rule("D-6.2.2-1: no completion of what was posted before RESET", cases=both())
 def D_6_2_2_1_reset_forgets_what_is_posted(b, role):
     def post_and_reset(_, qp):
         for _ in range(3):
@@ -89,7 +89,8 @@ def D_6_2_2_1_reset_forgets_what_is_posted(b, role):
     link.ping(b"the first")
 
 
-@rule("D-6.2.2-1", cases=both((RESET,), (INIT,)))
+@rule("D-6.2.2-1: the receive that was posted in error is flushed before the state changes",
+      cases=both((RESET,), (INIT,)))
 def D_6_2_2_1_work_of_an_error_is_not_of_the_next_connection(b, state, role):
     link = Link(b, role)
     break_off(link)
@@ -100,14 +101,14 @@ def D_6_2_2_1_work_of_an_error_is_not_of_the_next_connection(b, state, role):
     equal(link.qp.state(), state, "state")
 
 
-@rule("R-5.3-1", cases=[()])
+@rule(cases=[()])
 def R_5_3_1_limit_that_a_new_srq_cannot_have(b):
     """ibv_create_srq(3) does not look at it: programs leave anything there."""
     link = Link(b, "responder")
     link.verbs.do("srq other pd 16 1 4000")
 
 
-@rule("R-5.3-1", cases=[()])
+@rule("R-8.1.2-1: EINVAL for a receive queue that is too long, where there is no SRQ", cases=[()])
 def R_5_3_1_receives_of_a_qp_with_an_srq(b):
     """ibv_create_qp(3): with an SRQ nobody looks at how many receives and SGEs are wanted."""
     link = Link(b, "responder")
@@ -117,7 +118,7 @@ def R_5_3_1_receives_of_a_qp_with_an_srq(b):
     equal(said, errno.EINVAL, "a receive queue that is too long")
 
 
-@rule("D-6.2.2-1", cases=[(name,) for name in NEVER_MODIFIED])
+@rule(cases=[(name,) for name in NEVER_MODIFIED])
 def D_6_2_2_1_attributes_that_cannot_be_changed(b, name):
     """A ULP that asks for what nobody does is told so, and the state stays."""
     link = Link(b, "responder")
@@ -126,7 +127,7 @@ def D_6_2_2_1_attributes_that_cannot_be_changed(b, name):
     link.works()
 
 
-@rule("D-6.2.1-1", cases=both())
+@rule("D-6.2.1-1: the second Read leaves behind the close, both succeed, then FIN", cases=both())
 def D_6_2_1_1_both_ends_have_reads_to_send(b, role):
     """The ULP closes while its second Read waits for the first: the peer may be in the same position,
     so it is answered until then."""
@@ -149,7 +150,7 @@ def D_6_2_1_1_both_ends_have_reads_to_send(b, role):
     sink.expect(data)
 
 
-@rule("F-8-1", cases=both())
+@rule("F-8-1: QP_FATAL for half a Send behind the device's FIN", cases=both())
 def F_8_1_message_is_cut_behind_our_fin(b, role):
     """The ULP has closed, and still receives: half a Send is an error all the same."""
     link = Link(b, role)
@@ -162,7 +163,8 @@ def F_8_1_message_is_cut_behind_our_fin(b, role):
     place.expect(b"half")
 
 
-@rule("R-6.2.1-2", "T-19", cases=both())
+@rule("R-6.2.1-2 T-19: the peer's TCP is in CLOSE_WAIT, where an RST would have closed it",
+      cases=both())
 def R_6_2_1_2_error_behind_our_fin_is_no_reset(b, role):
     """The ULP has closed. What the peer sends behind an error is read, and its FIN waited for."""
     link = Link(b, role)

@@ -27,7 +27,7 @@ def long_write(link, size=LONG, opcode=WR_WRITE):
 
 # --- Terminates that are sent ----------------------------------------------------------------
 
-@rule("R-5.4-1", cases=both())
+@rule("R-5.4-1: the 18 octets of its header", cases=both())
 def R_5_4_1_terminate_that_is_sent(b, role):
     """Queue 2, number 1, offset 0, L: whatever the numbers of the other queues are"""
     link = Link(b, role)
@@ -39,7 +39,7 @@ def R_5_4_1_terminate_that_is_sent(b, role):
           "00000000", "header of the Terminate")
 
 
-@rule("R-5.4-4", cases=both())
+@rule("R-5.4-4: FIN behind the first Terminate, though 39 segments more deserve one", cases=both())
 def R_5_4_4_one_terminate_for_many_faults(b, role):
     """Each of them deserves one."""
     link = Link(b, role)
@@ -50,7 +50,7 @@ def R_5_4_4_one_terminate_for_many_faults(b, role):
     link.refused(rdmap.UNTAGGED_QN, bad[0])
 
 
-@rule("R-5.4-4", "R-7-1", cases=both())
+@rule("R-5.4-4: FIN behind the Terminate, with 10 Sends posted and three Reads owed", cases=both())
 def R_5_4_4_nothing_leaves_behind_a_terminate(b, role):
     """The device has much to say when it happens; Conduct sees what comes behind the Terminate."""
     link = Link(b, role)
@@ -78,7 +78,10 @@ def flushed_behind_successes(link):
     return statuses
 
 
-@rule("R-5.4-7", "T-17", "R-6.2.1-1", cases=both(("write",), ("send",), ("response",)))
+@rule("R-5.4-7 T-17: the Terminate is read whole, behind a part of the message, when the window "
+      "opens",
+      "R-6.2.1-1: Terminate 0/0/00",
+      cases=both(("write",), ("send",), ("response",)))
 def R_5_4_7_terminate_at_the_end_of_an_fpdu(b, kind, role):
     """Half a MiB is on its way, the window is closed, and a bad FPDU comes in."""
     link = Link(b, role, narrow=True)
@@ -99,7 +102,9 @@ def R_5_4_7_terminate_at_the_end_of_an_fpdu(b, kind, role):
     link.ended(REQUEST)
 
 
-@rule("R-5.4-7", "R-5.5-14", "D-6.2.2-1", cases=both())
+@rule("R-5.4-7: the Terminate comes amid 50 Sends",
+      "R-5.5-14: no more Sends succeed than came whole",
+      "D-6.2.2-1: all others are flushed, in order", cases=both())
 def R_5_4_7_what_did_not_leave_did_not_succeed(b, role):
     """Many Sends are on their way, the window is closed, and the Terminate takes their place."""
     link = Link(b, role, narrow=True, qp={"sends": 64})
@@ -118,7 +123,8 @@ def R_5_4_7_what_did_not_leave_did_not_succeed(b, role):
     check(succeeded <= whole, f"{succeeded} Sends succeeded, {whole} came")
 
 
-@rule("R-6.2.1-2", "T-19", cases=both((FIN,), ("open",)))
+@rule("R-6.2.1-2 T-19: the whole Terminate, then FIN and no RST, with a megabyte unread",
+      cases=both((FIN,), ("open",)))
 def R_6_2_1_2_input_behind_the_fault_is_drained(b, how, role):
     """The peer goes on sending: the Terminate comes whole, then FIN, and no RST in front of it."""
     link = Link(b, role)
@@ -133,7 +139,7 @@ def R_6_2_1_2_input_behind_the_fault_is_drained(b, how, role):
     link.refused(rdmap.TAGGED_STAG, bad)
 
 
-@rule("R-7.1-2", cases=both())
+@rule("R-7.1-2: Terminate 1/2/02 with the first one's header", cases=both())
 def R_7_1_2_first_of_two_faults(b, role):
     link = Link(b, role)
     first = rdmap.untagged(SEND, b"data", msn=1)
@@ -141,7 +147,9 @@ def R_7_1_2_first_of_two_faults(b, role):
     link.refused(rdmap.UNTAGGED_BUFFER, first)
 
 
-@rule("R-7.1-1", "R-6.2.1-1", cases=both(("send",), ("write",)))
+@rule("R-7.1-1: Terminate 0/0/00, no octet of the message, and LOC_PROT_ERR",
+      "R-6.2.1-1: the Terminate, compared whole, amid half a MiB that was on its way",
+      cases=both(("send",), ("write",)))
 def R_7_1_1_message_that_cannot_be_built(b, kind, role):
     """The region of the second SGE is gone: Terminate in place of the message."""
     link = Link(b, role)
@@ -155,7 +163,8 @@ def R_7_1_1_message_that_cannot_be_built(b, kind, role):
               for segment in link.peer.heard), f"it says {link.peer.heard}")
 
 
-@rule("R-7.1-1", cases=both(("key",), ("bounds",), ("other_pd",), ("no_right",)))
+@rule("R-7.1-1: Terminate 0/0/00, and LOC_PROT_ERR of the receive",
+      cases=both(("key",), ("bounds",), ("other_pd",), ("no_right",)))
 def R_7_1_1_receive_that_cannot_be_used(b, which, role):
     """A fault of our own, found when the Send comes."""
     link = Link(b, role)
@@ -171,7 +180,9 @@ def R_7_1_1_receive_that_cannot_be_used(b, which, role):
     link.refused(rdmap.LOCAL_CATASTROPHIC, b"", statuses=(LOC_PROT_ERR,))
 
 
-@rule("R-7.1-1", "R-5.5-15", "D-6.2.2-1", cases=both())
+@rule("R-7.1-1: LOC_PROT_ERR of the fourth Send, none of whose octets leave",
+      "R-5.5-15: the order of five completions",
+      "D-6.2.2-1: the fifth is flushed", cases=both())
 def R_7_1_1_what_was_posted_before_goes_out(b, role):
     """A list with one doorbell: the Sends before the bad one are whole and succeed, no other one."""
     link = Link(b, role)
@@ -185,7 +196,8 @@ def R_7_1_1_what_was_posted_before_goes_out(b, role):
     equal(sum(segment.last for segment in heard), 3, "Sends")
 
 
-@rule("R-7.1-1", "D-7.1-13", cases=both())
+@rule("R-7.1-1: Terminate 0/0/00, and LOC_PROT_ERR of the receive",
+      "D-7.1-13: the first piece, in which nothing of the bad segment is", cases=both())
 def R_7_1_1_second_piece_of_a_receive_is_gone(b, role):
     """Of the segment that would touch it nothing is placed, not in the first piece either."""
     link = Link(b, role)
@@ -199,8 +211,10 @@ def R_7_1_1_second_piece_of_a_receive_is_gone(b, role):
     good.expect(first[18:])
 
 
-@rule("R-7.1-1", "R-5.2.2-6", cases=both(("key",), ("bounds",), ("other_pd",), ("no_right",),
-                                         ("remote_right",), ("gone",)))
+@rule("R-7.1-1: Terminate 0/0/00, and LOC_PROT_ERR of the Read",
+      "R-5.2.2-6: no Read Request leaves",
+      cases=both(("key",), ("bounds",), ("other_pd",), ("no_right",),
+                 ("remote_right",), ("gone",)))
 def R_7_1_1_read_that_has_no_sink(b, which, role):
     """It does not leave."""
     link = Link(b, role)
@@ -220,14 +234,15 @@ def R_7_1_1_read_that_has_no_sink(b, which, role):
 
 # --- Terminates that are received ------------------------------------------------------------
 
-@rule("R-5.4-2", "R-5.4-3", "T-18", cases=both())
+@rule("R-5.4-2 R-5.4-3 T-18: QP_FATAL, with no receive posted", cases=both())
 def R_5_4_2_terminate_needs_no_receive(b, role):
     link = Link(b, role)
     link.peer.terminate(rdmap.LOCAL_CATASTROPHIC)
     link.closed_without_terminate(event=FATAL)
 
 
-@rule("R-5.4-2", "R-5.4-3", cases=both((FIN,), (RST,)))
+@rule("R-5.4-2 R-5.4-3: one QP_FATAL, and a receive that is flushed once",
+      cases=both((FIN,), (RST,)))
 def R_5_4_2_terminate_and_the_end_at_once(b, how, role):
     """The ULP hears of it once, whichever it is told of first."""
     link = Link(b, role)
@@ -241,7 +256,8 @@ def R_5_4_2_terminate_and_the_end_at_once(b, how, role):
         link.ended(FATAL)
 
 
-@rule("R-5.4-2", "R-5.4-6", cases=[()])
+@rule("R-5.4-2: QP_FATAL, before the connection is established",
+      "R-5.4-6: the responder says nothing", cases=[()])
 def R_5_4_2_terminate_is_the_first_fpdu(b):
     """A responder takes it as any other, and says nothing."""
     link = Link(b, "responder", first=False)
@@ -254,7 +270,7 @@ def R_5_4_2_terminate_is_the_first_fpdu(b):
     link.qp.flushed()
 
 
-@rule("R-5.4-2", cases=[()])
+@rule("R-5.4-2: QP_FATAL, and ESTABLISHED with an error", cases=[()])
 def R_5_4_2_terminate_is_no_rtr_message(b):
     """The ULP of a responder that waits for one is told that the connection has failed."""
     link = Link(b, "responder", first=False)
@@ -266,7 +282,8 @@ def R_5_4_2_terminate_is_no_rtr_message(b):
     check(link.verbs.event("ESTABLISHED").status != 0, "the connection came up")
 
 
-@rule("R-5.4-2", "R-5.4-3", "T-18", cases=both())
+@rule("R-5.4-2: QP_FATAL, amid a Send",
+      "R-5.4-3 T-18: the receive of that Send is flushed", cases=both())
 def R_5_4_2_terminate_within_a_send(b, role):
     """The Send has not ended, its receive completes in error."""
     link = Link(b, role)
@@ -276,7 +293,8 @@ def R_5_4_2_terminate_within_a_send(b, role):
     link.closed_without_terminate(event=FATAL)
 
 
-@rule("R-5.4-3", "T-18", "D-6.2.2-1", cases=both())
+@rule("R-5.4-3 T-18: QP_FATAL, and ten completions in error",
+      "D-6.2.2-1: each work request completes once, in order", cases=both())
 def R_5_4_3_received_terminate_flushes_all(b, role):
     """Receives, Reads that are open, Sends that wait behind them: each once, in order"""
     link = Link(b, role, ord=2, peer_ird=2)
@@ -291,7 +309,9 @@ def R_5_4_3_received_terminate_flushes_all(b, role):
     link.closed_without_terminate(event=FATAL)
 
 
-@rule("R-5.4-3", "R-5.5-15", cases=both(("terminate",), ("reset",), ("fault",)))
+@rule("R-5.4-3: QP_FATAL, in the case of a Terminate",
+      "R-5.5-15: the Send and the Write, which had left, are flushed behind the Read",
+      cases=both(("terminate",), ("reset",), ("fault",)))
 def R_5_4_3_sent_behind_an_open_read(b, how, role):
     """A Send and a Write have left, but the Read before them is lost: they are flushed, too."""
     link = Link(b, role)
@@ -336,7 +356,8 @@ def traced(lines, event, octets, *words):
           f"{got}, where {words} and {octets.hex()} are due")
 
 
-@rule("R-5.4-3", "R-4.8-1", "T-3", "T-18", cases=both())
+@rule("R-5.4-3 T-18: the trace, with the offender's header, and two counters",
+      "R-4.8-1 T-3: layer, type, code and bits in the trace", cases=both())
 def R_5_4_3_received_terminate_can_be_read(b, role):
     """Its layer, type, code and copies are in the trace, and it is counted."""
     lines = b.trace("srnic")
@@ -350,7 +371,8 @@ def R_5_4_3_received_terminate_can_be_read(b, role):
     one_more(before)
 
 
-@rule("R-5.4-3", "R-6.2.1-1", cases=both())
+@rule("R-6.2.1-1: Terminate 1/2/01, a trace of the fault with its header, and two counters",
+      cases=both())
 def R_5_4_3_fault_of_the_peer_can_be_read(b, role):
     """What was wrong, and in which segment; it is counted, as the Terminate is."""
     lines = b.trace("srnic")
@@ -364,7 +386,8 @@ def R_5_4_3_fault_of_the_peer_can_be_read(b, role):
     one_more(before)
 
 
-@rule("R-6.2.1-2", "T-19", "R-5.4-3", cases=both())
+@rule("R-6.2.1-2 T-19: FIN and no RST, with a megabyte behind the Terminate",
+      "R-5.4-3: QP_FATAL", cases=both())
 def R_6_2_1_2_input_behind_a_terminate_is_drained(b, role):
     """The peer goes on though it has said its last word: FIN, no RST, and nothing is placed."""
     link = Link(b, role)
@@ -377,7 +400,7 @@ def R_6_2_1_2_input_behind_a_terminate_is_drained(b, role):
     link.ended(FATAL)
 
 
-@rule("R-5.4-5", cases=both())
+@rule("R-5.4-5: a part of the Write, whole FPDUs, then FIN", cases=both())
 def R_5_4_5_received_terminate_stops_the_sender(b, role):
     """Amid a Write of half a MiB: the FPDU in flight is finished, and that is all."""
     link = Link(b, role, narrow=True)
@@ -407,7 +430,7 @@ BAD_TERMINATES = {
 }
 
 
-@rule("R-5.4-6", cases=both(*[(which,) for which in BAD_TERMINATES]))
+@rule("R-5.4-6: QP_FATAL, and no Terminate", cases=both(*[(which,) for which in BAD_TERMINATES]))
 def R_5_4_6_bad_terminate_is_not_answered(b, which, role):
     link = Link(b, role)
     link.qp.recv()
@@ -417,7 +440,8 @@ def R_5_4_6_bad_terminate_is_not_answered(b, which, role):
 
 # --- teardown --------------------------------------------------------------------------------
 
-@rule("D-6.2.1-1", cases=both())
+@rule("D-6.2.1-1: half a MiB and a Send, then FIN; what is posted later does not succeed",
+      cases=both())
 def D_6_2_1_1_what_was_posted_goes_out_first(b, role):
     """A long Write, a Send, disconnect: all of it, then FIN; what is posted later fails."""
     link = Link(b, role, narrow=True)
@@ -437,7 +461,7 @@ def D_6_2_1_1_what_was_posted_goes_out_first(b, role):
         equal(wc.status, WR_FLUSH_ERR, f"{wc}, {said}")
 
 
-@rule("D-6.2.1-2", "F-7.2-1",
+@rule("D-6.2.1-2 F-7.2-1: a response of 256 KiB behind the peer's FIN, then FIN",
       "M-7.2-1: behind the peer's FIN the response comes, then FIN", cases=both())
 def D_6_2_1_2_response_behind_the_peers_fin(b, role):
     """The peer asks for half a MiB, and its half ends: all of it comes, then FIN."""
@@ -452,7 +476,8 @@ def D_6_2_1_2_response_behind_the_peers_fin(b, role):
     link.ended(None)
 
 
-@rule("D-6.2.1-2", "M-7.2-1: behind the peer's FIN what was posted comes, then FIN", cases=both())
+@rule("D-6.2.1-2: half a MiB and a Send behind the peer's FIN, then FIN",
+      "M-7.2-1: behind the peer's FIN what was posted comes, then FIN", cases=both())
 def D_6_2_1_2_sends_behind_the_peers_fin(b, role):
     """What the device has posted goes out, too."""
     link = Link(b, role, narrow=True)
@@ -467,7 +492,7 @@ def D_6_2_1_2_sends_behind_the_peers_fin(b, role):
     link.ended(None)
 
 
-@rule("D-6.2.1-4", "R-5.4-3", cases=both())
+@rule("D-6.2.1-4 R-5.4-3: QP_FATAL for a Terminate behind the device's FIN", cases=both())
 def D_6_2_1_4_terminate_behind_our_fin(b, role):
     """The device reads until the peer's FIN: a Terminate is reported."""
     link = Link(b, role)
@@ -478,7 +503,7 @@ def D_6_2_1_4_terminate_behind_our_fin(b, role):
     link.ended(FATAL)
 
 
-@rule("D-6.2.1-4", cases=both())
+@rule("D-6.2.1-4: DISCONNECTED, and a flushed receive, though the peer never ends", cases=both())
 def D_6_2_1_4_peer_that_never_ends(b, role):
     """It does not answer the device's FIN: a timer does."""
     b.set(linger_timeout_ms=1000)
@@ -490,7 +515,8 @@ def D_6_2_1_4_peer_that_never_ends(b, role):
     link.qp.flushed()
 
 
-@rule("D-6.2.2-1", "R-5.4-4", cases=both(("reset",), ("crc",), ("header",), ("terminate",)))
+@rule("D-6.2.2-1: one completion for each of 48 work requests, in order, signalled or not",
+      cases=both(("reset",), ("crc",), ("header",), ("terminate",)))
 def D_6_2_2_1_each_wr_completes_once(b, how, role):
     """Many of each kind, signalled or not, when the stream is lost"""
     link = Link(b, role, ord=2, peer_ird=2, qp={"sends": 64, "recvs": 64})
@@ -518,7 +544,7 @@ def D_6_2_2_1_each_wr_completes_once(b, how, role):
         link.refused(rdmap.TAGGED_STAG)
 
 
-@rule("D-6.2.1-1", "R-7-1", cases=both())
+@rule(cases=both())
 def R_7_1_disconnect_of_an_idle_connection(b, role):
     link = Link(b, role)
     link.works()
@@ -528,7 +554,8 @@ def R_7_1_disconnect_of_an_idle_connection(b, role):
     link.ended(None)
 
 
-@rule("R-7-1", cases=both())
+@rule("R-7-1: a part of the Write alone came, and memory, which a later Write leaves as it is",
+      cases=both())
 def R_7_1_qp_is_brought_to_the_error_state(b, role):
     """Amid a Write of half a MiB: the connection goes down, and no data moves any more."""
     link = Link(b, role, narrow=True)
@@ -550,7 +577,7 @@ def R_7_1_qp_is_brought_to_the_error_state(b, role):
     link.disconnected()
 
 
-@rule("R-6.1-1", cases=both())
+@rule("R-6.1-1: each FPDU up to FIN is a message of RDMAP", cases=both())
 def R_6_1_1_only_messages_until_the_end(b, role):
     """All that the device says is decoded, from its frame to its FIN."""
     link = Link(b, role)

@@ -19,7 +19,7 @@ def rule(*cited, cases=((),), soak=(), only=None):
     """Mark a test.
 
     cited: "E-9.2-4 E-9.2-5: what the test looks at that would be otherwise if the rule were
-    broken", or an id alone, of a hazard or of a rule of which its page says what shows it.
+    broken", or an id alone, of a hazard.
     cases are tuples of arguments, each a test of its own. only is the device that it is about.
     """
     shown = read(cited)
