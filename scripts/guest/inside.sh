@@ -217,17 +217,23 @@ rdma_is_up() {
 		[[ $(rdma link show siw0/1 2>/dev/null) == *'state ACTIVE'* ]]
 }
 
-# siw's port takes its state from the carrier, at this moment: where links flap, more than one try.
-# Each needs the proof that the carrier was lost.
+# siw's port takes its state from the carrier at the moment at which the device is added, and keeps
+# it. So where links flap, siw may need more than one try, each with the proof that the carrier was
+# off, or changed, while the device was added. srnic's port follows the carrier: it gets one try.
 rdma_add() {
-	local changes
+	local changes lost
 
 	for _ in {1..10}; do
 		poll 10 has_carrier || return 1
 		changes=$(</sys/class/net/eth0/carrier_changes)
-		rdma_try_add "$changes" && return
-		carrier_was_lost "$changes" || return 1
-		echo 'retried: the link lost its carrier as the device was added'
+		rdma link add siw0 type "$(link_type)" netdev eth0 || return 1
+		lost=no
+		! carrier_was_lost "$changes" || lost=yes
+		# What was added without a carrier comes up at once, or, with siw, never.
+		! poll "$([[ $lost$(link_type) == yessiw ]] && echo 2 || echo 10)" rdma_is_up || return 0
+		rdma link delete siw0
+		[[ $lost == yes && $(link_type) == siw ]] || return 1
+		echo 'retried: the link had no carrier as the device was added'
 	done
 	return 1
 }
@@ -236,16 +242,6 @@ has_carrier() { [[ $(cat /sys/class/net/eth0/carrier 2>/dev/null) == 1 ]]; }
 carrier_was_lost() {
 	! has_carrier || [[ $(</sys/class/net/eth0/carrier_changes) != "$1" ]]
 }
-
-rdma_try_add() {
-	rdma link add siw0 type "$(link_type)" netdev eth0 || return 1
-	poll 10 is_up_or_lost "$1"
-	rdma_is_up && return
-	rdma link delete siw0
-	return 1
-}
-
-is_up_or_lost() { rdma_is_up || carrier_was_lost "$1"; }
 
 # driver_set siw|siw_mpa|srnic: the way an administrator changes it.
 driver_set() {
