@@ -2,14 +2,14 @@
 /*
  * Completion queues.
  *
- * Those of kernel ULPs are rings of our own. Those of applications are in memory that
- * they poll and arm without a system call: an entry is free when its VALID bit is not set,
- * whatever the application makes of that.
+ * The queues of kernel ULPs are rings of the kernel's own. The queues of applications are in memory
+ * that they poll and arm without a system call. An entry there is free when its VALID bit is not
+ * set, whatever the application does with the bit.
  */
 
 #include "cq.h"
 
-/* What an application is told; a user QP posts only what has a row. */
+/* The opcodes that an application sees. A user QP posts only what has a row here. */
 static const u8 cq_user_op[SRNIC_WR_COUNT] = {
 	[SRNIC_WR_WRITE]	= SIW_OP_WRITE,
 	[SRNIC_WR_READ]		= SIW_OP_READ,
@@ -62,7 +62,7 @@ static bool cq_put_user(struct srnic_cq *cq, const struct srnic_cqe *cqe)
 	slot->bytes = cqe->bytes;
 	slot->inval_stag = cqe->inv ? cqe->inv_stag : 0;
 	slot->qp_id = cqe->qp->qp_num;
-	/* Whoever sees the entry valid sees all of it. */
+	/* If the application sees that the entry is valid, it sees all of the entry. */
 	smp_store_release(&slot->flags, SIW_WQE_VALID);
 	return true;
 }
@@ -76,14 +76,17 @@ static bool cq_put_kernel(struct srnic_cq *cq, const struct srnic_cqe *cqe)
 }
 
 /*
- * Is the handler to be called? An application writes the word, then polls; we wrote the
- * entry, and now look at the word: one of us sees the other.
+ * Is the handler to be called? The application writes the word, then polls. The kernel has written
+ * the entry, and now reads the word. So at least one of them sees what the other has written.
  */
 static bool cq_disarm(struct srnic_cq *cq, bool solicited)
 {
 	u32 wanted = SIW_NOTIFY_NEXT_COMPLETION | (solicited ? SIW_NOTIFY_SOLICITED : 0);
 
-	/* The entry before the word; an application has it the other way. */
+	/*
+	 * The entry is written before the word is read. An application writes the word and then
+	 * reads entries.
+	 */
 	smp_mb();
 	if (!(READ_ONCE(*cq->notify) & wanted))
 		return false;
@@ -112,8 +115,8 @@ static void upcalls_add(struct srnic_upcalls *up, struct srnic_cq *cq)
  * @up: where the handler is noted, if it is due
  *
  * If there is no room the completion is lost, @up->full is set, and the ULP is told of the
- * overflow; the QP cannot go on. A QP that is being destroyed completes nothing any more: who
- * polls could not ask what it was.
+ * overflow; the QP cannot go on. A QP that is being destroyed completes nothing any more, since
+ * whoever polls could not look at the QP.
  *
  * Context: any; locks of the queue of work requests may be held.
  */
@@ -143,8 +146,8 @@ void srnic_cq_put(struct srnic_cq *cq, const struct srnic_cqe *cqe, bool solicit
 }
 
 /*
- * One handler of a queue at a time (Documentation/infiniband/core_locking.rst): who finds
- * another in it leaves the call to that one.
+ * A queue's handler runs once at a time (Documentation/infiniband/core_locking.rst). If it is
+ * running already, whoever runs it calls it once more.
  */
 static void cq_upcall(struct srnic_cq *cq)
 {
@@ -162,8 +165,8 @@ static void cq_upcall(struct srnic_cq *cq)
  * srnic_cq_call_due - call the handlers that are due
  * @up: which; no handler on return
  *
- * Context: process or softirq; no lock of srnic's is held. A handler may raise a softirq:
- * that runs before this returns to process context.
+ * Context: process or softirq; no lock of srnic is held. If a handler raises a softirq, the softirq
+ * runs before this returns to process context.
  */
 void srnic_cq_call_due(struct srnic_upcalls *up)
 {
@@ -178,11 +181,11 @@ void srnic_cq_call_due(struct srnic_upcalls *up)
 }
 
 /**
- * srnic_cq_call_later - have the handlers called that are due, by a work item
+ * srnic_cq_call_later - have a work item call the handlers that are due
  * @up: which; no handler on return
  *
- * For a verb of the ULP, which may hold the locks that its handler takes: a driver must not
- * call back from within one (Documentation/infiniband/core_locking.rst).
+ * This is for verbs. A ULP that calls a verb may hold locks that its handler takes. So a driver
+ * must not call the handler from within a verb (Documentation/infiniband/core_locking.rst).
  *
  * Context: any; @up->cq[] are of a QP that the caller keeps.
  */
@@ -215,7 +218,7 @@ static void cq_to_wc(const struct srnic_cqe *cqe, struct ib_wc *wc)
 
 /**
  * srnic_cq_poll - take completions
- * @cq: completion queue; that of an application has none to take here
+ * @cq: completion queue; an application takes its completions itself
  * @max: how many at most
  * @wc: room for them
  *
@@ -239,7 +242,8 @@ int srnic_cq_poll(struct srnic_cq *cq, int max, struct ib_wc *wc)
 
 /**
  * srnic_cq_forget - take out completions of a QP that goes away
- * @cq: completion queue; that of an application stays as it is, it can look at numbers
+ * @cq: completion queue; nothing happens to one of an application, which can look at the QP's
+ *	number
  * @qp: the QP
  *
  * Context: process.
@@ -287,11 +291,11 @@ int srnic_cq_arm(struct srnic_cq *cq, enum ib_cq_notify_flags flags)
 	int missed;
 
 	spin_lock_irqsave(&cq->lock, irq);
-	/* Who asked for less does not take from who asked for more. */
+	/* A queue that is armed for all completions stays armed for all. */
 	if (solicited)
 		keep = READ_ONCE(*cq->notify) & SIW_NOTIFY_NEXT_COMPLETION;
 	WRITE_ONCE(*cq->notify, SIW_NOTIFY_SOLICITED | keep);
-	/* As in cq_disarm(), from the other side. */
+	/* This pairs with cq_disarm(). */
 	smp_mb();
 	missed = (flags & IB_CQ_REPORT_MISSED_EVENTS) && cq_has_some(cq);
 	spin_unlock_irqrestore(&cq->lock, irq);
@@ -308,7 +312,7 @@ static void cq_event_work(struct work_struct *work)
 	};
 	struct srnic_upcalls up = {};
 
-	/* Who sets one of them queues this behind that. */
+	/* Whoever sets one of these bits queues this work item afterwards. */
 	if (test_and_clear_bit(SRNIC_CQ_CALL, &cq->due)) {
 		up.cq[0] = cq;
 		srnic_cq_call(&up);
@@ -319,7 +323,7 @@ static void cq_event_work(struct work_struct *work)
 
 /**
  * srnic_cq_setup - make a zeroed completion queue usable
- * @cq: completion queue; its ring and size are the caller's to set
+ * @cq: completion queue; the caller sets its ring and size
  */
 void srnic_cq_setup(struct srnic_cq *cq)
 {

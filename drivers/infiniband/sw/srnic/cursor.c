@@ -2,11 +2,12 @@
 /*
  * Reading TCP's receive queue in place.
  *
- * The queue is walked as tcp_recv_skb() would: segments may overlap what was read
- * before, so each is entered by its sequence number. Pages of fragments have an address,
- * as there is no high memory. Nothing here takes octets, allocates, or changes the queue.
+ * This file walks the queue as tcp_recv_skb() does. A segment may overlap what was read before, so
+ * the place in it is found by its sequence number. Pages of fragments have an address, since there
+ * is no high memory. Nothing here takes octets, allocates, or changes the queue.
  *
- * "Raw" octets are those of the stream; the others leave Markers out.
+ * "Raw" octets are those of the stream, with Markers. Functions without "raw" in their name leave
+ * Markers out.
  */
 
 #include "cursor.h"
@@ -58,7 +59,7 @@ static void cursor_enter(struct srnic_cursor *cur, struct sk_buff *skb, u32 off)
 	cur->left -= off;
 }
 
-/* The caller knows that there are more octets; if not, the cursor is broken. */
+/* The caller knows that there are more octets. If there are none, the cursor is broken. */
 static void cursor_refill(struct srnic_cursor *cur)
 {
 	struct sk_buff *skb = cur->skb;
@@ -76,7 +77,7 @@ static void cursor_refill(struct srnic_cursor *cur)
 	cur->broken |= !cur->left;
 }
 
-/* All segments that have come can be read by the CPU. */
+/* Can the CPU read all segments that have come? */
 static bool cursor_is_readable(const struct sk_buff_head *queue)
 {
 	const struct sk_buff *skb;
@@ -89,7 +90,7 @@ static bool cursor_is_readable(const struct sk_buff_head *queue)
 
 /**
  * srnic_cursor_at - stand at the first octet that was not read
- * @cur: result; its position and whether there are Markers are the caller's to set
+ * @cur: result; the caller sets its position, and whether there are Markers
  * @sk: socket with octets in its receive queue
  *
  * Context: the socket is locked, and stays so as long as @cur is used.
@@ -111,7 +112,7 @@ bool srnic_cursor_at(struct srnic_cursor *cur, struct sock *sk)
 }
 
 /**
- * srnic_cursor_at_memory - stand at octets that are in a row
+ * srnic_cursor_at_memory - stand at the first octet of a buffer
  * @cur: result, as in srnic_cursor_at()
  * @octets: the octets
  * @len: how many; not more are read

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * A place in what TCP has received, from which octets can be read without taking them:
- * copy it, and read again.
+ * A cursor is a place in what TCP has received. Octets are read there, and stay in the queue. To
+ * read them again, copy the cursor first.
  */
 #ifndef _SRNIC_CURSOR_H
 #define _SRNIC_CURSOR_H
@@ -43,7 +43,8 @@ struct srnic_cursor {
  * @cur: place
  * @len: how many
  *
- * Return: the octets, or NULL: they have to be read; so have all where Markers may be between.
+ * Return: the octets; or NULL if they have to be copied out, as always if Markers may be among
+ * them.
  */
 static inline const u8 *srnic_cursor_peek(const struct srnic_cursor *cur, u32 len)
 {

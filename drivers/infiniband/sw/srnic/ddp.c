@@ -41,7 +41,7 @@ static void ddp_get(const u8 *ulpdu, struct srnic_seg *seg)
 	}
 }
 
-/* A Terminate message never answers one, however bad that is (RFC 5040 4.8). */
+/* A Terminate message is never answered by another one, even if it is malformed (RFC 5040 4.8). */
 static enum srnic_err ddp_misplaced(const struct srnic_seg *seg)
 {
 	if (seg->op == SRNIC_OP_TERMINATE)
@@ -55,9 +55,9 @@ static enum srnic_err ddp_misplaced(const struct srnic_seg *seg)
  * srnic_ddp_parse - read the header of a segment
  * @ulpdu: the first octets of a ULPDU, as many as its DDP header has or as there are
  * @ulpdu_len: ULPDU_Length
- * @seg: result; as far as it got if there is an error, at least @hdr_len
+ * @seg: result; on error it is filled as far as the header was read, at least @hdr_len
  *
- * One order of checks, so that two faults in one segment have one answer: room for the
+ * The order of checks is fixed, so that two faults in one segment have one answer: room for the
  * header, DV, RV, opcode, T, QN.
  *
  * Return: SRNIC_ERR_NONE, or the first error.

@@ -15,7 +15,7 @@
 #define SRNIC_DDP_DV		0x03	/* DDP version */
 #define SRNIC_DDP_VERSION	0x01
 /* RDMAP control octet */
-#define SRNIC_RDMAP_RV		0xc0	/* RDMAP version; 0 is as good, but not sent */
+#define SRNIC_RDMAP_RV		0xc0	/* RDMAP version that is sent; 0 is accepted, too */
 #define SRNIC_RDMAP_VERSION	0x40
 #define SRNIC_RDMAP_OPCODE	0x0f
 

@@ -2,8 +2,8 @@
 /*
  * RDMA devices: one for each network device that an administrator chooses.
  *
- * The RDMA core has the network device, and the library too; here are copies of what is
- * asked for often: they change by notification.
+ * The RDMA core and the library have the network device. The device keeps copies of what is asked
+ * for often; notifiers keep the copies up to date.
  */
 
 #include "device.h"
@@ -27,7 +27,7 @@ static int srnic_query_device(struct ib_device *ibdev, struct ib_device_attr *at
 {
 	struct srnic_dev *dev = to_srnic_dev(ibdev);
 
-	/* The core itself asks with none since Linux 7.3. */
+	/* Since Linux 7.3 the core itself calls this without an application's data. */
 	if (udata && (udata->inlen || udata->outlen))
 		return -EINVAL;
 	*attr = (struct ib_device_attr) {
@@ -146,9 +146,10 @@ static void device_follow_port(struct srnic_dev *dev, const struct net_device *n
 
 #ifndef COMPAT_LACKS_REPORT_PORT_EVENT
 /*
- * Without this one the core tells of UP, DOWN and CHANGE on its own: a second time where we do, and
- * even when the port stays as it was. It leaves out bonds: we hear of those, and of all others on
- * older kernels, from srnic_netdev_event(). Whoever comes second finds nothing new. Under rtnl.
+ * If a driver has no such function the core reports UP, DOWN and CHANGE itself: a second time where
+ * srnic does, and even if the port has not changed. The core does not call it for bonds, and older
+ * kernels do not have it: there srnic_netdev_event() does the same. If both come, the second finds
+ * nothing new. Called under rtnl.
  */
 static void srnic_report_port_event(struct ib_device *ibdev, struct net_device *netdev,
 				    unsigned long event)
@@ -157,7 +158,7 @@ static void srnic_report_port_event(struct ib_device *ibdev, struct net_device *
 }
 #endif
 
-/* The number is siw's, and so is the ABI: libsiw of any rdma-core takes us for its own. */
+/* The number is siw's, and so is the ABI. So libsiw of any rdma-core serves this device. */
 static const struct ib_device_ops srnic_device_ops = {
 	.owner			= THIS_MODULE,
 	.driver_id		= RDMA_DRIVER_SIW,
@@ -178,13 +179,15 @@ static const struct ib_device_ops srnic_device_ops = {
 #endif
 };
 
-/* Programs ask at any time: for all of the old address, or all of the new one. */
+/*
+ * Programs may read the address at any time. They get the old one or the new one, and no mixture.
+ */
 static void device_note_mac(struct srnic_dev *dev, const struct net_device *netdev)
 {
 	u8 mac[ETH_ALEN];
 	__be64 guid;
 
-	/* That of the loopback device is no address. */
+	/* The loopback device has an address of zeroes, which does not count. */
 	if (netdev->addr_len >= ETH_ALEN && !is_zero_ether_addr(netdev->dev_addr))
 		memcpy(mac, netdev->dev_addr, ETH_ALEN);
 	else if (!dev->mac)
@@ -212,12 +215,15 @@ static bool device_is_possible(const struct net_device *netdev)
 
 static int device_setup(struct srnic_dev *dev, struct net_device *netdev)
 {
-	/* iw_cm looks for QPs under a lock that softirqs take; nobody looks for regions there. */
+	/* iw_cm looks for QPs under a lock that softirqs take. Nobody looks for regions there. */
 	static struct lock_class_key mrs_key;
 	struct ib_device *ibdev = &dev->ibdev;
 
 	xa_init_flags(&dev->qps, XA_FLAGS_ALLOC1 | XA_FLAGS_LOCK_IRQ | XA_FLAGS_ACCOUNT);
-	/* STags are random: the table's share of a region is larger than the region. */
+	/*
+	 * STags are random, so the table needs more memory for a region than the region's
+	 * structure.
+	 */
 	xa_init_flags(&dev->mrs, XA_FLAGS_ACCOUNT);
 	lockdep_set_class(&dev->mrs.xa_lock, &mrs_key);
 	dev->stats = alloc_percpu(struct srnic_stats);
@@ -240,7 +246,7 @@ static int device_setup(struct srnic_dev *dev, struct net_device *netdev)
 	return ib_device_set_netdev(ibdev, netdev, 1);
 }
 
-/* The RDMA core calls dealloc_driver if the registration fails later than by its own fault. */
+/* If the registration fails late, the RDMA core calls dealloc_driver. */
 static int device_make(struct net_device *netdev, const char *name)
 {
 	struct srnic_dev *dev = ib_alloc_device(srnic_dev, ibdev);
@@ -261,7 +267,7 @@ static int device_make(struct net_device *netdev, const char *name)
 	return err;
 }
 
-/* Another driver's device may have the same number: look who owns it. */
+/* A device of siw has the same driver number, so look at the owner. */
 static struct srnic_dev *device_of(struct net_device *netdev)
 {
 	struct ib_device *ibdev = ib_device_get_by_netdev(netdev, RDMA_DRIVER_SIW);
@@ -287,7 +293,7 @@ static void device_follow_name(struct srnic_dev *dev, const struct net_device *n
 	strscpy(dev->ibdev.iw_ifname, netdev->name, sizeof(dev->ibdev.iw_ifname));
 }
 
-/* What the network device told while the RDMA core did not find ours yet */
+/* The network device may have changed before the RDMA core knew the RDMA device. */
 static void device_catch_up(struct net_device *netdev)
 {
 	struct srnic_dev *dev;
@@ -319,7 +325,7 @@ static int link_add(const char *name, struct net_device *netdev)
 	return device_make(netdev, name);
 }
 
-/* The RDMA core lets two administrators in at once, and would give both a device. */
+/* Two administrators may be here at once, and the RDMA core would give both a device. */
 static int srnic_newlink(const char *name, struct net_device *netdev)
 {
 	static DEFINE_MUTEX(one_at_a_time);
@@ -339,7 +345,7 @@ static struct rdma_link_ops srnic_link_ops = {
 };
 MODULE_ALIAS_RDMA_LINK("srnic");
 
-/* Under rtnl. Connections outlive a network device that is down: TCP does, too. */
+/* Called under rtnl. Connections survive while a network device is down, as TCP's do. */
 static int srnic_netdev_event(struct notifier_block *nb, unsigned long event, void *arg)
 {
 	struct net_device *netdev = netdev_notifier_info_to_dev(arg);

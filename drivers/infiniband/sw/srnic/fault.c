@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The first error of a stream, whichever direction finds it. Later ones are not told
- * to anybody (RFC 5040 7.1).
+ * The first error of a stream, in either direction. Nobody is told of later errors (RFC 5040 7.1).
  */
 
 #include "fault.h"
@@ -27,7 +26,7 @@ bool srnic_fault_record(struct srnic_qp *qp, const struct srnic_fault *fault)
 	if (qp->state == SRNIC_RTS || qp->state == SRNIC_CLOSING) {
 		first = true;
 		qp->fault = *fault;
-		/* Whoever sees the state sees the fault: srnic_faulty(). */
+		/* srnic_faulty() reads the state first: if it sees this state it sees the fault. */
 		smp_store_release(&qp->state, SRNIC_TERMINATE);
 	}
 	spin_unlock_irqrestore(&qp->lock, flags);
@@ -39,7 +38,7 @@ bool srnic_fault_record(struct srnic_qp *qp, const struct srnic_fault *fault)
 }
 
 /**
- * srnic_fault_note - a stream is in error, of which there is no header to show
+ * srnic_fault_note - a stream is in error, and there is no header to show
  * @qp: the QP
  * @err: what is wrong
  *

@@ -12,7 +12,7 @@ bool srnic_fault_note(struct srnic_qp *qp, enum srnic_err err);
  * srnic_faulty - has a stream failed?
  * @qp: the QP
  *
- * Context: any; without qp->lock a hint, which does not change back before stop.
+ * Context: any. Without qp->lock the answer may be late, but does not change back before stop.
  *
  * Return: true if so; then qp->fault can be read.
  */

@@ -25,7 +25,7 @@
 
 /**
  * struct frag_row - fragments of one CPU
- * @frag: them, the oldest first
+ * @frag: the fragments, the oldest first
  * @n: how many
  */
 struct frag_row {
@@ -42,13 +42,13 @@ static void row_take_oldest(struct frag_row *row, struct page_frag *frag)
 	memmove(row->frag, row->frag + 1, row->n * sizeof(row->frag[0]));
 }
 
-/* A page of the reserves belongs to those who get memory back with it. */
+/* A page of the emergency reserves is for those whose work frees memory. */
 static bool frag_is_worth_keeping(const struct page_frag *frag)
 {
 	return frag->size == PAGE_SIZE << SKB_FRAG_PAGE_ORDER && !page_is_pfmemalloc(frag->page);
 }
 
-/* Nobody else has a reference: who could get one has it from us. */
+/* Nobody else has a reference. Nobody can get one, since only a writer gives references away. */
 static bool frag_is_free(const struct page_frag *frag)
 {
 	return page_ref_count(frag->page) == 1;
@@ -115,7 +115,7 @@ static void frag_swap(struct page_frag *frag)
 }
 
 /**
- * srnic_frag_refill - see to it that there is room
+ * srnic_frag_refill - make sure that there is room
  * @frag: a writer's; its page may change
  * @gfp: how to get memory
  *

@@ -6,7 +6,7 @@
 #include <linux/mm_types.h>
 #include <linux/types.h>
 
-/* Fewer octets at a fragment's end are not worth to begin there. */
+/* If a fragment has fewer octets left than this, a writer takes another fragment. */
 #define SRNIC_FRAG_MIN	64
 
 void srnic_frag_take(struct page_frag *frag);

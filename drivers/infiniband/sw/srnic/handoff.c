@@ -2,9 +2,9 @@
 /*
  * srnic's half of the hand-off: a QP gets a stream, and gives it back.
  *
- * qp->ep is set from prepare to stop; qp->sock is set as the last thing of prepare, when
- * both halves are ready, and cleared by the sender's own end, which makes it the sender's
- * sign that there is a stream.
+ * qp->ep is set from prepare to stop. qp->sock is set at the end of prepare, when both halves are
+ * ready, and cleared when the sender is stopped. So qp->sock tells the sender that there is a
+ * stream.
  */
 
 #include "handoff.h"
@@ -39,8 +39,8 @@ static int handoff_claim(struct srnic_qp *qp, struct iw_mpa_ep *ep)
 }
 
 /*
- * Where the sender may use the last memory, TCP has to take what the peer answers, too,
- * though that came in such memory: see "Memory reclaim" in srnic.rst.
+ * A sender may use the last memory that there is. The peer's answers then come in such memory, too,
+ * and TCP has to accept them: see "Memory reclaim" in srnic.rst.
  */
 static void handoff_share_reserves(struct srnic_qp *qp, struct sock *sk, bool share)
 {
@@ -73,7 +73,7 @@ static int handoff_prepare(struct ib_qp *ibqp, const struct iw_mpa_handoff *ho)
 	srnic_tx_start(qp, ho->params);
 	handoff_share_reserves(qp, ho->sock->sk, true);
 	spin_lock_irq(&qp->lock);
-	/* The sender has another lock; what it needs besides was made ready under that one. */
+	/* The sender has another lock. What else it needs was made ready under that lock. */
 	WRITE_ONCE(qp->sock, ho->sock);
 	spin_unlock_irq(&qp->lock);
 	return 0;
@@ -90,7 +90,7 @@ static void srnic_sk_data_ready(struct sock *sk)
 	read_unlock_bh(&sk->sk_callback_lock);
 }
 
-/* TCP's own callback takes the note away that somebody waits: so look before. */
+/* TCP's own callback clears the note that somebody waits for room. So look for room before. */
 static void srnic_sk_write_space(struct sock *sk)
 {
 	struct iw_mpa_stream *stream;
@@ -114,7 +114,7 @@ static void handoff_attach(struct ib_qp *ibqp, struct sock *sk, struct iw_mpa_st
 	sk->sk_write_space = srnic_sk_write_space;
 }
 
-/* All there is: what came before the peer's FIN counts. */
+/* Take all that is there, since octets before the peer's FIN count. */
 static void handoff_kick_rx(struct ib_qp *ibqp)
 {
 	srnic_rx_look(to_srnic_qp(ibqp));
@@ -141,8 +141,8 @@ static void handoff_finish_tx(struct ib_qp *ibqp)
 }
 
 /*
- * The peer has closed: within something, or with Reads open that it did not answer? RX has ended.
- * Behind a FIN that was taken nothing comes, so TCP's numbers do not change.
+ * Has the peer closed within an FPDU or a message, or without an answer to a Read? RX has ended.
+ * Nothing comes behind a FIN that was taken, so TCP's numbers do not change.
  */
 static bool handoff_is_cut(struct srnic_qp *qp)
 {
@@ -161,7 +161,7 @@ static bool handoff_is_cut(struct srnic_qp *qp)
 	return cut || srnic_sq_has_reads(qp);
 }
 
-/* Has the stream ended in a way that the ULP has to hear of? RFC 5044 8, code 1 */
+/* Has the stream ended in a way that the ULP has to be told of (RFC 5044 8, code 1)? */
 static bool handoff_is_abort(struct srnic_qp *qp, enum iw_mpa_reason why)
 {
 	switch (why) {
@@ -195,9 +195,9 @@ static unsigned long handoff_events(const struct srnic_qp *qp)
 }
 
 /*
- * The library has taken the callbacks back: RX does not run but for its work item. First
- * that ends, then the sender, who still tries to get a Terminate message out; then what
- * is posted is flushed, and the ULP is told.
+ * The library has taken the callbacks back, so RX runs only in its work item. First the work item
+ * is ended. Then the sender is ended, which still tries to send a Terminate message. Then what is
+ * posted is flushed, and the ULP is told.
  */
 static void handoff_stop(struct ib_qp *ibqp, enum iw_mpa_reason why)
 {
@@ -214,7 +214,7 @@ static void handoff_stop(struct ib_qp *ibqp, enum iw_mpa_reason why)
 	handoff_share_reserves(qp, qp->sock->sk, false);
 	srnic_tx_stop(qp);
 	srnic_irq_free(&qp->irq);
-	/* Behind the flush the QP may have another stream. */
+	/* After the flush the QP may have another stream. */
 	events = handoff_events(qp);
 	srnic_qp_flush(qp, true);
 	srnic_qp_tell(qp, events);

@@ -10,8 +10,8 @@
 #include <linux/string.h>
 
 /*
- * siw and siw_mpa have our number in the RDMA core: each would take the other's devices
- * for its own. So none of them may be here while we are.
+ * siw and siw_mpa have the same number in the RDMA core as srnic. Each would take the other's
+ * devices for its own. So neither of them may be loaded together with srnic.
  */
 static const char * const main_rivals[] = { "siw", "siw_mpa" };
 
@@ -34,17 +34,17 @@ static struct notifier_block srnic_module_nb = {
 	.notifier_call = srnic_module_event,
 };
 
-/* From now on none can come; is one here? */
+/* No rival can be loaded from now on. Is one loaded already? */
 static int main_look_for_rivals(void)
 {
 	int i;
 
-	/* What is built in need not have a folder in /sys/module. */
+	/* A module that is built in need not have a folder in /sys/module. */
 	if (IS_BUILTIN(CONFIG_RDMA_SIW)) {
 		pr_err("srnic: this kernel has siw built in, which uses the same number in the RDMA core\n");
 		return -EBUSY;
 	}
-	/* Built in, this runs before any module can be loaded. */
+	/* If srnic is built in, this runs before any module can be loaded. */
 	if (!__is_defined(MODULE))
 		return 0;
 	for (i = 0; i < ARRAY_SIZE(main_rivals); i++) {
@@ -61,7 +61,7 @@ static int main_look_for_rivals(void)
 	return 0;
 }
 
-/* Storage waits for both: to destroy a QP is to wait for its events. */
+/* Storage waits for both queues, since whoever destroys a QP waits for its events. */
 static int main_make_queues(void)
 {
 	srnic_wq = alloc_workqueue("srnic", WQ_MEM_RECLAIM | WQ_PERCPU, 0);
@@ -107,7 +107,7 @@ notifier:
 	return err;
 }
 
-/* Devices go first; the last regions wait for readers of the table of STags. */
+/* Devices go first. The last regions are freed when the readers of the table of STags are done. */
 static void __exit srnic_exit(void)
 {
 	srnic_device_exit();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Memory regions: made, mapped, given back. What is done with them is in stag.c. */
+/* Memory regions are made, mapped and given back here. stag.c accesses them. */
 
 #include "mr.h"
 #include "stag.h"
@@ -10,14 +10,14 @@
 #include <rdma/iter.h>
 #include <rdma/uverbs_ioctl.h>
 
-/* Rights that mean something here, and those that may be asked for and mean nothing */
+/* Rights that have an effect, and those that are accepted without effect */
 #define MR_ACCESS	(IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE | IB_ACCESS_REMOTE_READ)
 #define MR_ACCESS_VOID	(IB_ACCESS_REMOTE_ATOMIC | IB_ACCESS_HUGETLB | IB_ACCESS_OPTIONAL)
 
-/* Blocks that pinned memory may be made of: pages, and what huge pages may be */
+/* Sizes of blocks that pinned memory may consist of: pages and huge pages */
 #define MR_BLOCKS	(PAGE_SIZE | SZ_2M | SZ_1G)
 
-/* Only those of applications are charged to a cgroup: see "Security" in srnic.rst. */
+/* Only regions of applications are charged to a cgroup: see "Security" in srnic.rst. */
 static struct srnic_mr *mr_alloc(struct ib_pd *pd, enum srnic_mr_kind kind)
 {
 	gfp_t gfp = kind == SRNIC_MR_USER ? GFP_KERNEL_ACCOUNT : GFP_KERNEL;
@@ -38,7 +38,7 @@ static struct srnic_mr *mr_alloc(struct ib_pd *pd, enum srnic_mr_kind kind)
 	return mr;
 }
 
-/* Nobody accesses it; readers of the table may still look at the structure. */
+/* Nobody accesses the memory any more. Readers of the table may still look at the structure. */
 static void mr_free(struct srnic_mr *mr)
 {
 	struct srnic_dev *dev = to_srnic_dev(mr->ibmr.device);
@@ -76,7 +76,7 @@ static struct ib_mr *mr_publish(struct srnic_mr *mr)
  * @pd: protection domain of a kernel ULP
  * @access: set of IB_ACCESS_*
  *
- * All memory of the kernel, for local work requests; a peer never gets a right to that.
+ * The region is all memory of the kernel, for local work requests. A peer never gets a right to it.
  *
  * Context: process.
  *
@@ -186,7 +186,7 @@ struct ib_mr *srnic_reg_user_mr(struct ib_pd *pd, u64 start, u64 len, u64 iova, 
 /**
  * srnic_alloc_mr - ib_device_ops.alloc_mr
  * @pd: protection domain of a kernel ULP
- * @type: IB_MR_TYPE_MEM_REG or IB_MR_TYPE_SG_GAPS, which are the same here
+ * @type: IB_MR_TYPE_MEM_REG or IB_MR_TYPE_SG_GAPS, without a difference
  * @max_sg: pieces that are to be mapped, 1..SRNIC_MAX_FAST_SG
  *
  * Context: process.

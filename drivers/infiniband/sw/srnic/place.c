@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What a segment means, by its opcode (RFC 5040 5). Called for one whole FPDU at a time,
- * whose CRC was right, under the socket's lock.
+ * What a segment means depends on its opcode (RFC 5040 5). These functions get one whole FPDU at a
+ * time, whose CRC was right, under the socket's lock.
  *
- * Sends, Writes and Read Responses have states of their own: a segment of one between two
- * of another does no harm (RFC 5041 5.3).
+ * Sends, Writes and Read Responses have separate states. So a segment of a Write may come between
+ * two segments of a Send (RFC 5041 5.3).
  */
 
 #include "place.h"
@@ -36,7 +36,7 @@ static enum srnic_err place_write(struct srnic_qp *qp, struct srnic_arrival *arr
 				srnic_mem_access(qp->dev, &mem, place_step, &arr->cur));
 }
 
-/* The source is looked at now, and again for each segment of the response. */
+/* The source is checked now, and again for each segment of the response. */
 static enum srnic_err place_check_source(struct srnic_qp *qp, const struct srnic_read *read)
 {
 	const struct srnic_mem mem = {
@@ -97,12 +97,15 @@ static void place_read_ends(struct srnic_qp *qp, enum ib_wc_status status,
 	srnic_sq_read_done(qp, wqe, status, up);
 }
 
-/* RFC 5040 5.2.2: into the sink of the oldest Read, in order, not an octet more. */
+/*
+ * RFC 5040 5.2.2: the octets go into the sink of the oldest Read, in order, and no more than were
+ * asked for.
+ */
 static enum srnic_err place_resp_octets(struct srnic_qp *qp, struct srnic_arrival *arr)
 {
 	const struct srnic_wqe *wqe = qp->rx.read;
 	const struct srnic_seg *seg = &arr->seg;
-	/* As in the request: a Read of nothing may have no SGE. */
+	/* This is as in the request: a Read of length zero may have no SGE. */
 	const struct ib_sge none = {}, *sink = wqe->num_sge ? &wqe->sge[0] : &none;
 	const struct srnic_mem mem = {
 		.pd	= qp->ibqp.pd,
@@ -126,8 +129,8 @@ static enum srnic_err place_resp_octets(struct srnic_qp *qp, struct srnic_arriva
 }
 
 /*
- * A Read with invalidate is of its sink. The STag that the ULP gives apart is not looked
- * at: the RDMA core has that from before it chose the key.
+ * A Read with invalidate invalidates its sink. The STag that the ULP names separately is not used:
+ * the RDMA core has taken it before it chose the key.
  */
 static bool place_read_invalidates(struct srnic_qp *qp)
 {
@@ -229,7 +232,7 @@ static void place_send_fails(struct srnic_qp *qp, enum ib_wc_status status,
 	srnic_place_complete(qp, qp->rx.rwqe.id, status, up);
 }
 
-/* RFC 6581 9.2: uses an MSN, but nothing of the ULP's */
+/* RFC 6581 9.2: the RTR message uses an MSN, but no receive of the ULP. */
 static bool place_is_rtr_send(const struct srnic_qp *qp, const struct srnic_seg *seg)
 {
 	return qp->rx.first && (qp->rx.rtr & IW_MPA_RTR_SEND) && seg->op == SRNIC_OP_SEND &&
@@ -255,7 +258,7 @@ static enum srnic_err place_send_begins(struct srnic_qp *qp, struct srnic_arriva
 }
 
 /*
- * To the SGEs from @off on; the caller knows that they have room. Without @step they are only
+ * Walk the SGEs from @off on. The caller knows that they have room. Without @step they are only
  * checked.
  */
 static enum srnic_err place_scatter(struct srnic_qp *qp, struct srnic_arrival *arr, u64 off,
@@ -360,7 +363,7 @@ static enum srnic_err place_send(struct srnic_qp *qp, struct srnic_arrival *arr)
 	return seg->last ? place_deliver(qp, arr) : SRNIC_ERR_NONE;
 }
 
-/* RFC 5040 4.8: whatever it says, it is the last message, and is not answered. */
+/* RFC 5040 4.8: a Terminate message is the last message, and is not answered. */
 static enum srnic_err place_terminate(struct srnic_qp *qp, struct srnic_arrival *arr)
 {
 	const struct srnic_seg *seg = &arr->seg;
@@ -404,11 +407,11 @@ enum srnic_err srnic_place(struct srnic_qp *qp, struct srnic_arrival *arr)
 }
 
 /**
- * srnic_place_flush - the message that was under way will not go on
+ * srnic_place_flush - the message that has begun will not go on
  * @qp: the QP, whose RX has ended
  * @up: what is to be done when no lock is held
  *
- * Its receive was taken already, from an SRQ maybe: it completes first.
+ * Its receive was taken already, maybe from an SRQ. So that receive completes first.
  *
  * Context: process.
  */

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * QPs: what a ULP may do to their state, what happens to work when there is no stream,
- * and how they end. The table of states is in srnic.rst.
+ * QPs: what a ULP may do to their state, what happens to work when there is no stream, and how they
+ * end. The table of states is in srnic.rst.
  *
- * qp->lock protects the state; it is held for no longer than a look and a change.
+ * qp->lock protects the state. It is held only to read and change the state.
  */
 
 #include "qp.h"
@@ -23,7 +23,7 @@ static void qp_set_state(struct srnic_qp *qp, enum srnic_state state)
 {
 	lockdep_assert_held(&qp->lock);
 	trace_srnic_state(qp, qp->state, state);
-	/* SRNIC_ERROR, too, is a state behind a fault: srnic_faulty(). */
+	/* srnic_faulty() counts SRNIC_ERROR, too, as a state after a fault. */
 	smp_store_release(&qp->state, state);
 }
 
@@ -96,7 +96,7 @@ static void srnic_qp_event_work(struct work_struct *work)
 	}
 }
 
-/* Receives end behind the one that had begun. Those of an SRQ stay there. */
+/* Receives end, after the one that a message has begun to fill. Receives of an SRQ stay there. */
 static bool qp_flush_rq(struct srnic_qp *qp, struct srnic_upcalls *up)
 {
 	struct srnic_rwqe rwqe;
@@ -123,7 +123,10 @@ static void qp_flush_locked(struct srnic_qp *qp, struct srnic_upcalls *up)
 	bool found, more;
 
 	lockdep_assert_held(&qp->tx.lock);
-	/* Pairs with the barrier of who posts: it sees the state, or we see what it posted. */
+	/*
+	 * Pairs with the barrier of a ULP that posts: the ULP sees the state, or this sees what it
+	 * posted.
+	 */
 	smp_mb();
 	if (READ_ONCE(qp->sock) || READ_ONCE(qp->state) != SRNIC_ERROR)
 		return;
@@ -131,7 +134,9 @@ static void qp_flush_locked(struct srnic_qp *qp, struct srnic_upcalls *up)
 	more = srnic_sq_flush(qp, up);
 	found = qp_flush_rq(qp, up);
 
-	/* With an SRQ no receive can come; a Send can, without a doorbell, while we flush. */
+	/*
+	 * With an SRQ no receive can come. But a Send can come without a doorbell during the flush.
+	 */
 	if (!qp->user || (qp->srq && !more))
 		return;
 	if (found || more)
@@ -146,9 +151,9 @@ static void qp_flush_locked(struct srnic_qp *qp, struct srnic_upcalls *up)
  * @qp: the QP, in SRNIC_ERROR and without a stream
  * @last: the stream has ended; the QP may have another one from now on
  *
- * An application's rings may have more when it returns: see srnic_qp_flush_soon(). The ULP
- * may bring the QP to another state as soon as it has a completion: so that is possible
- * before there is one.
+ * An application's rings may have more when this returns: see srnic_qp_flush_soon(). The ULP may
+ * bring the QP to another state as soon as it has a completion. So the state is changed before the
+ * first completion.
  *
  * Context: process.
  */
@@ -225,14 +230,15 @@ void srnic_qp_put(struct srnic_qp *qp)
  * @dev: device
  * @qpn: result
  *
- * Numbers are taken in turn, so that one which was free is free for a while: what an application
- * still has in its completion queue is not taken for another QP's. But no number is higher than
- * that needs: they are taken from the lowest ones, of which three of four are free. An XArray has
- * a node for each 64 numbers of which one is used, and nodes of nodes. Each node that is made and
- * freed again with a lone QP costs as much as a queue. The same holds for the tables of the RDMA
- * core and of iw_mpa.
+ * Numbers are taken in turn, so a number that has become free stays free for a while. An
+ * application may still have completions of the old QP in its completion queue, and must not take
+ * them for those of a new QP. But numbers stay low: they are taken from the lowest range in which
+ * three of four are free. An XArray has a node for each 64 numbers of which one is used, and nodes
+ * above these. If a node comes and goes with a lone QP, that costs as much as a queue. The same
+ * holds for the tables of the RDMA core and of iw_mpa.
  *
- * Nobody finds a QP by it before there is one in @dev->qps. The QP is counted in @dev->objects.
+ * Nobody finds a QP by the number before the QP is in @dev->qps. The QP is counted in
+ * @dev->objects.
  *
  * Context: process.
  *
@@ -255,16 +261,15 @@ int srnic_qp_take_number(struct srnic_dev *dev, u32 *qpn)
  * @dev: device
  * @qpn: number
  *
- * iw_cm takes its reference behind this, by iw_add_ref, and before it gives up a spinlock that it
- * has taken with interrupts off. That is a read-side critical section of RCU, in real-time
- * kernels, too. So if somebody may have found the QP and not have the reference yet,
- * srnic_qp_end(), from which on the QP is not found, waits for a grace period that has begun after
- * the last time it was found.
+ * iw_cm calls this, and then iw_add_ref, under one spinlock that it has taken with interrupts off.
+ * That is a read-side critical section of RCU, also in real-time kernels. srnic_qp_end() first
+ * makes sure that the QP is not found any more. If somebody may have found the QP and have no
+ * reference yet, it then waits for a grace period that has begun after the QP was last found.
  *
- * Who might that be is counted in @finders: up here, down in srnic_qp_get_found(). The library
- * may look a QP up and take no reference, where iw_cm has one already: then the count does not
- * come back to 0, and the wait is in vain. It never is 0 too early, as nobody takes a reference by
- * iw_add_ref without having found the QP.
+ * @finders counts those who may be in between: this increments it, and srnic_qp_get_found()
+ *	decrements it. The library may look a QP up and take no reference, if iw_cm has one already.
+ *	Then the count does not come back to 0, and the wait is in vain. The count is never 0 too
+ *	early, since nobody takes a reference by iw_add_ref without having found the QP.
  *
  * Context: any in which the caller has a reference, or is such a section.
  *
@@ -296,12 +301,12 @@ struct srnic_qp *srnic_qp_find(struct srnic_dev *dev, u32 qpn)
 void srnic_qp_get_found(struct srnic_qp *qp)
 {
 	kref_get(&qp->ref);
-	/* Pairs with qp_hide(): who sees the finder gone sees its reference. */
+	/* Pairs with qp_hide(): if that sees the count go down, it sees the reference. */
 	smp_mb__before_atomic();
 	WARN_ON_ONCE(atomic_dec_return(&qp->finders) < 0);
 }
 
-/* From now on nobody finds it, and who found it before has a reference. */
+/* When this returns nobody finds the QP, and those who found it before have a reference. */
 static void qp_hide(struct srnic_qp *qp)
 {
 	unsigned long found;
@@ -320,14 +325,13 @@ static void qp_hide(struct srnic_qp *qp)
  * srnic_qp_end - wait until nobody uses a QP
  * @qp: the QP
  *
- * First it is hidden: no connection begins. Then the library ends the one there is; when
- * it returns, stop has run: no callback of the socket runs, no sender has the socket. Then
- * the references of iw_cm go, when it has handled its events; as long as it has one, it
- * may bring the QP to ERR, which queues a flush. From then on nobody queues a work item:
- * not RX and not stop, which have ended, not the ULP, which must not post to a QP that it
- * destroys, and not the work items themselves, which look at @dying. So those that are
- * cancelled stay away, and those that were never queued need not be cancelled: the marks that
- * they were are as old as the queueing. stop has ended the timer of the sender.
+ * First the QP is hidden, so no connection begins. Then the library ends the connection that there
+ * is. When the library returns, stop has run: no callback of the socket runs, and no sender has the
+ * socket. Then iw_cm drops its references when it has handled its events. As long as it has one, it
+ * may bring the QP to ERR, which queues a flush. From then on nobody queues a work item: RX and
+ * stop have ended, the ULP must not post to a QP that it destroys, and the work items look at
+ * @dying. So a work item that is cancelled stays away. One that was never queued need not be
+ * cancelled: it is marked when it is queued. stop has ended the timer of the sender.
  *
  * Context: process, sleeps.
  */
@@ -385,7 +389,7 @@ static bool qp_is_empty(struct srnic_qp *qp)
 	return empty;
 }
 
-/* What was posted is forgotten: nothing completes. Those of an SRQ stay there. */
+/* What was posted is forgotten, and nothing completes. Receives of an SRQ stay there. */
 static void qp_discard(struct srnic_qp *qp)
 {
 	struct srnic_rwqe rwqe;
@@ -400,8 +404,8 @@ static void qp_discard(struct srnic_qp *qp)
 }
 
 /*
- * Back to where a connection can begin, or not there yet. What was posted in ERR is flushed
- * before: it does not belong to the next connection.
+ * Bring the QP back to a state in which a connection can begin, or keep it there. What was posted
+ * in ERR is flushed before, since it does not belong to the next connection.
  */
 static int qp_to_idle(struct srnic_qp *qp, enum ib_qp_state state)
 {
@@ -446,7 +450,10 @@ static void qp_disconnect(struct srnic_qp *qp, bool abrupt)
 		iw_mpa_disconnect(qp->ep, abrupt);
 }
 
-/* Where a ULP disconnects iw_cm and librdmacm ask for it, also when all is over: no error. */
+/*
+ * When a ULP disconnects, iw_cm and librdmacm ask for SQD, even if the connection has ended. That
+ * is no error.
+ */
 static int qp_to_closing(struct srnic_qp *qp)
 {
 	int err = 0;
@@ -486,10 +493,10 @@ static int qp_to_err(struct srnic_qp *qp)
  * @attr: to what
  * @mask: IB_QP_STATE and IB_QP_CUR_STATE are looked at
  *
- * Rights are those of memory regions alone: rdma_cm sets those of a QP to none before a
- * connection, whatever the ULP wants, and does not set them again.
+ * Only the rights of memory regions count, and not those of a QP. Before a connection rdma_cm sets
+ * a QP's rights to none, whatever the ULP wants, and does not set them again.
  *
- * Quick, and waits for nobody but a sender's turn: libsiw holds spinlocks meanwhile.
+ * This is quick, since libsiw holds spinlocks meanwhile. It waits for nobody but the sender.
  *
  * Context: process.
  *

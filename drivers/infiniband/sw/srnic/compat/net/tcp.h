@@ -8,8 +8,8 @@
 #include <linux/net.h>
 
 /*
- * tx.c says what this does. Since Linux 6.5 it is a flag of sendmsg(); before there was a call for
- * each piece. That the flag is defined says nothing: in stable kernels it is, and has no effect.
+ * tx.c says what this does. Since Linux 6.5 a flag of sendmsg() does it; before there was a call
+ * for each piece. Some stable kernels define the flag, and it has no effect there.
  */
 #ifdef SRNIC_HAS_SENDPAGE
 #define COMPAT_TCP_SPLICE

@@ -6,7 +6,7 @@
 
 #include <rdma/uverbs_ioctl.h>
 
-/* Since Linux 6.4; before, everybody had the cast for himself */
+/* Linux has this since 6.4. Before, each driver had a cast of its own. */
 #ifndef SRNIC_HAS_VIRT_DMA_TO_PTR
 static inline void *ib_virt_dma_to_ptr(u64 dma_addr)
 {
@@ -14,21 +14,21 @@ static inline void *ib_virt_dma_to_ptr(u64 dma_addr)
 }
 #endif
 
-/* Since Linux 6.11 the core wants to know that a name is an administrator's choice. */
+/* Since Linux 6.11 a driver tells the core that an administrator has chosen the name. */
 #ifndef SRNIC_HAS_MARK_NAME
 static inline void ib_mark_name_assigned_by_user(struct ib_device *ibdev)
 {
 }
 #endif
 
-/* Since Linux 6.14 the core tells of ports, unless the driver has a function for it. */
+/* Since Linux 6.14 the core reports changes of ports, unless the driver has a function for that. */
 #ifndef SRNIC_HAS_REPORT_PORT_EVENT
 #define COMPAT_LACKS_REPORT_PORT_EVENT
 #endif
 
 /*
- * The verbs are written for the newest kernel. In the table of verbs, compat_VERB() stands around
- * one that older kernels call with other arguments.
+ * The verbs are written for the newest kernel. If older kernels call a verb with other arguments,
+ * the table of verbs has it within compat_VERB().
  *
  * Linux 6.11 gives create_cq all attributes, and NULL for a kernel ULP.
  */
