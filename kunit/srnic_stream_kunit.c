@@ -99,7 +99,7 @@ static void stream_send_any_length_arrives(struct kunit *test)
 }
 
 /* A gather list is one message; and one receive of several pieces */
-/* Rules: R-5.1-3: the octets of one Send of six pieces, and one completion */
+/* Rules: R-5.1-3: the octets of one Send of six pieces, and one receive */
 static void stream_send_of_pieces_to_pieces_arrives(struct kunit *test)
 {
 	struct pair *p = stream_begin(test);

@@ -59,7 +59,7 @@ KUNIT_ARRAY_PARAM(code, code_rows, code_desc);
 
 /*
  * Rules: D-7.2-1 R-4.8-7: layer, type, code and bits for each error, as constants; R-4.8-1: three
- * octets of Terminate Control, and a fourth of 0; R-4.8-5: its length
+ * octets of Terminate Control, and a fourth of 0; R-4.8-5: the length of the payload
  */
 static void term_build_each_error_octets_exact(struct kunit *test)
 {

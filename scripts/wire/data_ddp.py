@@ -51,7 +51,7 @@ def message_of(link, kind, size):
 
 @rule("D-4.1-1: L of each segment, for sizes around whole segments",
       "D-4.2-1: STag and opcode of the segments of a Write and of a response",
-      "D-4.3-1: QN, MSN and Invalidate STag of those of a Send",
+      "D-4.3-1: QN, MSN and Invalidate STag of a Send's segments",
       "D-5.2-1: as many segments as MULPDU makes necessary, and all the data",
       cases=both(("send",), ("write",), ("response",)))
 def D_4_1_1_segments_of_a_message(b, kind, role):

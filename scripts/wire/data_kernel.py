@@ -27,7 +27,7 @@ def region(link, n=0, pieces=((0, 4096),), access=RIGHTS, **kw):
 # --- fast registration -----------------------------------------------------------------------
 
 @rule("R-8.1.1-4: memory, piece by piece, and a response of all of it",
-      "D-7.1-10: Terminate 1/1/01 for one octet behind it",
+      "D-7.1-10: Terminate 1/1/01 for one octet behind the region",
       cases=both(([(0, 4096)], 0, 0), ([(0, 8192), (12288, 100)], 0, 0),
                  ([(100, 3996), (8192, 50)], 0, 0),
                  ([(0, 4096), (8192, 4096)], 0, 300),
@@ -275,7 +275,7 @@ def R_5_3_4_invalidate_of_another_domain(b, whose, role):
         mr.expect(b"still")
 
 
-@rule("R-8.1.1-1: Terminate 1/1/00 for a Write to it", cases=both())
+@rule("R-8.1.1-1: Terminate 1/1/00 for a Write to the key of all memory", cases=both())
 def R_8_1_1_7_key_of_all_memory_is_not_the_peers(b, role):
     """Not to be written to"""
     link = KernelLink(b, role)

@@ -330,7 +330,7 @@ def R_5_2_2_5_sink_is_no_target_for_writes(b, role):
 
 
 @rule("R-5.2.2-6: Terminate 1/1/00 for the segment behind the deregistration",
-      "R-8.1.1-6: the sink's memory, which that segment leaves as it is", cases=both((0,), (1,)))
+      "R-8.1.1-6: the sink's memory, as it was when the region went", cases=both((0,), (1,)))
 def R_5_2_2_6_sink_is_checked_when_data_comes(b, which, role):
     """It is deregistered before the response, or between two of its segments."""
     link = Link(b, role)
@@ -345,7 +345,8 @@ def R_5_2_2_6_sink_is_checked_when_data_comes(b, which, role):
     link.refused(rdmap.TAGGED_STAG, statuses=(READ_FAILED,))
 
 
-@rule("R-5.2.2-3 R-5.2.1-5: Terminate 1/1/01, and the Read fails", cases=both((1,), (1000,)))
+@rule("R-5.2.2-3: Terminate 1/1/01, and the Read fails",
+      "R-5.2.1-5: a Read without an SGE leaves", cases=both((1,), (1000,)))
 def R_5_2_2_3_octets_for_a_read_of_nothing(b, size, role):
     link = Link(b, role)
     link.qp.read("", 0x1, 0x2)
@@ -371,7 +372,7 @@ def R_5_3_1_each_send_takes_one_receive(b, role):
 
 @rule("R-5.3-1: one receive, with the octets of five segments",
       "D-5.4-1: the length of the completion, to which three of five segments add nothing",
-      "D-7.1-4: MO that does not move behind them is right", cases=both())
+      "D-7.1-4: three segments without octets do not move the MO that is due", cases=both())
 def R_5_3_1_empty_segments_of_a_send(b, role):
     """In front, within, and at the end: they carry nothing, and do no harm."""
     link = Link(b, role)
@@ -572,6 +573,7 @@ def R_5_3_7_send_as_rtr_message_is_sent(b):
       "R-5.1-1: each Write's octets, and no completion for it",
       "R-5.2.1-3: each response's octets",
       "R-5.3-1: each receive's octets and length",
+      "F-4.3-8: Markers in one direction, data in both",
       cases=both(*[(framing,) for framing in FRAMINGS]))
 def F_4_3_8_each_message_in_every_framing(b, framing, role):
     """Both ways, of nothing, of little, and over several segments and Markers"""

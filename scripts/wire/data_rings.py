@@ -164,7 +164,7 @@ def D_5_2_2_message_of_2_gib_and_more(b, count, role):
 
 
 @rule("R-7.1-1: Terminate 0/0/00, and a local error of the work request",
-      "R-8.1.1-1: no octet of the good SGE leaves, nor of another domain or out of bounds",
+      "R-8.1.1-1: no octet leaves, neither of the bad SGE nor of the good one in front of it",
       cases=both(("key",), ("index",), ("before",), ("behind",), ("wraps",),
                  ("other_pd",)))
 def R_7_1_1_memory_that_is_not_the_senders(b, which, role):
@@ -199,7 +199,7 @@ def R_7_1_1_receive_with_too_many_sges(b, count, role):
     again(link)
 
 
-@rule("R-5.3-1: a Send of nothing completes it", cases=both())
+@rule("R-5.3-1: a Send of nothing completes a receive without SGEs", cases=both())
 def R_5_3_1_receive_without_sges(b, role):
     """libsiw does not post it, a process can: it is good for a Send of nothing."""
     link = Link(b, role)
@@ -297,7 +297,8 @@ def R_8_1_2_1_elements_that_change_as_they_are_read(b, ring, at, size, role):
 
 
 @rule("R-8.1.2-1: a receive posted by the second mapping is used",
-      "R-5.3-1: the octets of the Send in it", cases=both())
+      "R-5.3-1: the octets of a Send in a receive that another mapping of the ring posted",
+      cases=both())
 def R_8_1_2_1_same_ring_at_two_places(b, role):
     """Mapped twice: what is written here is seen there."""
     link = Link(b, role)
@@ -312,7 +313,7 @@ def R_8_1_2_1_same_ring_at_two_places(b, role):
 
 
 @rule("R-8.1.2-1: the Send's octets, and another connection, which works",
-      "R-8.1.1-10: a connection with other completion queues works",
+      "R-8.1.1-10: that connection has queues of its own, which are not hurt",
       cases=both((0,), (2,), (8,), (9,), (10,), (16,), (24,)))
 def R_8_1_2_1_completions_are_the_processes(b, at, role):
     """It writes into entries that it has not polled: that is its own loss."""
@@ -473,7 +474,7 @@ def R_8_1_1_4_region_at_another_address(b, iova, role):
     mr.expect(b"0123456789", 4096)
 
 
-@rule("R-8.1.1-4: a Send has what the parent wrote behind the fork", cases=both())
+@rule(cases=both())
 def R_5_5_14_a_fork_changes_nothing(b, role):
     """What the parent writes after it forked is what goes out and what comes in."""
     link = Link(b, role)

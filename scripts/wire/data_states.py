@@ -60,7 +60,7 @@ def R_7_1_error_is_what_a_ulp_sees_that_asked_for_it(b, role):
     link.disconnected()
 
 
-@rule("D-6.2.2-1: EINVAL out of the error state but to RESET, and all flushed once", cases=both())
+@rule("D-6.2.2-1: EINVAL for states that cannot follow, and all flushed once", cases=both())
 def D_6_2_2_1_states_that_cannot_follow_are_refused(b, role):
     link = Link(b, role)
     link.works()

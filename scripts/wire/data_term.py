@@ -27,7 +27,7 @@ def long_write(link, size=LONG, opcode=WR_WRITE):
 
 # --- Terminates that are sent ----------------------------------------------------------------
 
-@rule("R-5.4-1: the 18 octets of its header", cases=both())
+@rule("R-5.4-1: the 18 octets of the Terminate's header", cases=both())
 def R_5_4_1_terminate_that_is_sent(b, role):
     """Queue 2, number 1, offset 0, L: whatever the numbers of the other queues are"""
     link = Link(b, role)
@@ -80,7 +80,7 @@ def flushed_behind_successes(link):
 
 @rule("R-5.4-7 T-17: the Terminate is read whole, behind a part of the message, when the window "
       "opens",
-      "R-6.2.1-1: Terminate 0/0/00",
+      "R-6.2.1-1: the Terminate, compared whole, amid half a MiB on its way",
       cases=both(("write",), ("send",), ("response",)))
 def R_5_4_7_terminate_at_the_end_of_an_fpdu(b, kind, role):
     """Half a MiB is on its way, the window is closed, and a bad FPDU comes in."""
@@ -104,7 +104,7 @@ def R_5_4_7_terminate_at_the_end_of_an_fpdu(b, kind, role):
 
 @rule("R-5.4-7: the Terminate comes amid 50 Sends",
       "R-5.5-14: no more Sends succeed than came whole",
-      "D-6.2.2-1: all others are flushed, in order", cases=both())
+      "D-6.2.2-1: Sends that did not succeed are flushed, in order", cases=both())
 def R_5_4_7_what_did_not_leave_did_not_succeed(b, role):
     """Many Sends are on their way, the window is closed, and the Terminate takes their place."""
     link = Link(b, role, narrow=True, qp={"sends": 64})
@@ -148,7 +148,7 @@ def R_7_1_2_first_of_two_faults(b, role):
 
 
 @rule("R-7.1-1: Terminate 0/0/00, no octet of the message, and LOC_PROT_ERR",
-      "R-6.2.1-1: the Terminate, compared whole, amid half a MiB that was on its way",
+      "R-6.2.1-1: Terminate 0/0/00",
       cases=both(("send",), ("write",)))
 def R_7_1_1_message_that_cannot_be_built(b, kind, role):
     """The region of the second SGE is gone: Terminate in place of the message."""
@@ -182,7 +182,7 @@ def R_7_1_1_receive_that_cannot_be_used(b, which, role):
 
 @rule("R-7.1-1: LOC_PROT_ERR of the fourth Send, none of whose octets leave",
       "R-5.5-15: the order of five completions",
-      "D-6.2.2-1: the fifth is flushed", cases=both())
+      "D-6.2.2-1: the Send behind the one that failed is flushed", cases=both())
 def R_7_1_1_what_was_posted_before_goes_out(b, role):
     """A list with one doorbell: the Sends before the bad one are whole and succeed, no other one."""
     link = Link(b, role)
