@@ -134,9 +134,7 @@ static void qp_flush_locked(struct srnic_qp *qp, struct srnic_upcalls *up)
 	more = srnic_sq_flush(qp, up);
 	found = qp_flush_rq(qp, up);
 
-	/*
-	 * With an SRQ no receive can come. But a Send can come without a doorbell during the flush.
-	 */
+	/* With an SRQ no receive can come, but a Send can, without a doorbell, during the flush. */
 	if (!qp->user || (qp->srq && !more))
 		return;
 	if (found || more)

@@ -46,11 +46,11 @@ void srnic_read_put(u8 wire[SRNIC_READ_REQ_LEN], const struct srnic_read *read)
 }
 
 /**
- * srnic_read_advance - what of a Read is left
+ * srnic_read_advance - note how much of a Read is left
  * @read: the request; both offsets go ahead, the size shrinks
  * @done: octets that are done, at most the size
  *
- * RFC 5040 4.8: a Terminate message about a response that was sent in part has these.
+ * If a response was sent in part, a Terminate message about it has these values (RFC 5040 4.8).
  */
 void srnic_read_advance(struct srnic_read *read, u32 done)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Read Requests of the peer. There are exactly as many slots as were negotiated, and not
- * rounded up: one request more is an error of the peer (RFC 5040 6.1).
+ * Read Requests of the peer. There are exactly as many slots as were negotiated. One request more
+ * is an error of the peer (RFC 5040 6.1).
  */
 
 #include "reads.h"
@@ -38,8 +38,8 @@ void srnic_irq_free(struct srnic_irq *irq)
 }
 
 /*
- * Indices run from 0 to twice the size: so a full ring and an empty one differ, and the
- * size may be any number.
+ * Indices run from 0 to twice the size, so that a full ring differs from an empty one. The size may
+ * be any number.
  */
 static u32 irq_next(const struct srnic_irq *irq, u32 index)
 {
@@ -77,7 +77,7 @@ bool srnic_irq_is_full(const struct srnic_irq *irq)
 void srnic_irq_put(struct srnic_irq *irq, const u8 hdr[SRNIC_READ_ULPDU])
 {
 	memcpy(irq_slot(irq, irq->put)->hdr, hdr, SRNIC_READ_ULPDU);
-	/* Whoever sees the index sees the request. */
+	/* If the sender sees the index it sees the request. */
 	smp_store_release(&irq->put, irq_next(irq, irq->put));
 }
 
@@ -93,7 +93,7 @@ const struct srnic_irqe *srnic_irq_head(const struct srnic_irq *irq)
 {
 	if (irq->limited && irq->get == irq->limit)
 		return NULL;
-	/* The request before the index, in srnic_irq_put() */
+	/* Pairs with srnic_irq_put(), which writes the request before the index. */
 	if (smp_load_acquire(&irq->put) == irq->get)
 		return NULL;
 	return irq_slot(irq, irq->get);
@@ -103,7 +103,8 @@ const struct srnic_irqe *srnic_irq_head(const struct srnic_irq *irq)
  * srnic_irq_get - a Read Request is answered
  * @irq: slots
  *
- * Before the last octet of the response can reach the peer, which may then send the next.
+ * The sender calls this before the last octet of the response can reach the peer: the peer may send
+ * the next request then.
  *
  * Context: the sender.
  */

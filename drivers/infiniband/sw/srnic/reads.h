@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Read Requests of the peer, from RX to the sender: one writes put, the other get, and
+ * Read Requests of the peer go from RX to the sender. RX writes put, the sender writes get, and
  * neither waits.
  */
 #ifndef _SRNIC_READS_H

@@ -2,13 +2,13 @@
 /*
  * Memory shared with an application.
  *
- * Pages, charged to who asked for them, mapped in a row for us and by reference for the
- * application: what it has mapped stays as long as it has it. The pages go with the last
- * reference on the entry, which an mmap under way holds, too; so destroying an object
- * never takes memory from an mmap.
+ * The memory is made of pages, and charged to the application. The kernel maps them in a row. The
+ * application maps them with a reference on each, so they stay as long as they are mapped. The
+ * pages go with the last reference on the entry. An mmap that is under way holds one, too, so
+ * destroying an object never takes memory from an mmap.
  *
- * An application may write any octet at any time. An element is copied once, behind an
- * acquire of its flags, and the copy alone is looked at.
+ * An application may write any octet at any time. So the kernel acquires the flags of an element,
+ * copies the element once, and looks only at the copy.
  */
 
 #include "ring.h"
@@ -17,7 +17,7 @@
 #include <linux/slab.h>
 #include <linux/vmalloc.h>
 
-/* libsiw takes SIW_INVAL_UOBJ_KEY for "none": begin behind it. */
+/* libsiw takes SIW_INVAL_UOBJ_KEY for "none", so keys begin behind it. */
 #define RING_FIRST_PAGE		((SIW_INVAL_UOBJ_KEY >> PAGE_SHIFT) + 1)
 
 static void ring_free(struct srnic_ring *ring)
@@ -51,7 +51,7 @@ static int ring_fill(struct srnic_ring *ring)
  * srnic_ring_create - make memory that an application can map
  * @ctx: the application's
  * @size: octets, > 0
- * @key: result: what to give to mmap() as offset
+ * @key: result: the offset for mmap()
  *
  * Context: process.
  *
@@ -81,7 +81,7 @@ struct srnic_ring *srnic_ring_create(struct ib_ucontext *ctx, size_t size, u64 *
 }
 
 /**
- * srnic_ring_destroy - nobody can map it any more, and we do not use it any more
+ * srnic_ring_destroy - forget memory that the kernel does not use any more
  * @ring: from srnic_ring_create(), or NULL
  *
  * Context: process.

@@ -9,7 +9,7 @@
 
 /**
  * struct srnic_ring - memory shared with an application
- * @entry: what it is mapped by
+ * @entry: the RDMA core's entry, by which it is mapped
  * @va: all of it in a row
  * @npages: how many pages
  * @pages: the memory
@@ -22,7 +22,7 @@ struct srnic_ring {
 };
 
 /**
- * srnic_ucontext_of - whose call is it?
+ * srnic_ucontext_of - the application that has made a call
  * @udata: an application's
  *
  * Return: its context.

@@ -48,7 +48,7 @@ int srnic_rq_post(struct srnic_rq *rq, const struct ib_recv_wr *wr, u32 max_sge,
 	return err;
 }
 
-/* One snapshot, checked; then the slot is the application's again. */
+/* Copy the slot once, and check the copy. Then the slot is the application's again. */
 static int rq_take_user(struct srnic_rq *rq, struct srnic_rwqe *rwqe)
 {
 	struct siw_rqe *slot = &rq->uring[rq->get & (rq->size - 1)];
@@ -57,7 +57,7 @@ static int rq_take_user(struct srnic_rq *rq, struct srnic_rwqe *rwqe)
 
 	if (!srnic_ring_copy_rqe(slot, &rqe))
 		return -ENOENT;
-	/* It was copied before it is free. */
+	/* The slot was copied before it is free. */
 	smp_store_release(&slot->flags, 0);
 	rwqe->id = rqe.id;
 	rwqe->num_sge = 0;
@@ -81,7 +81,7 @@ static int rq_take_kernel(struct srnic_rq *rq, struct srnic_rwqe *rwqe)
 	return 0;
 }
 
-/* Receives are posted one behind the other: if this one is there, so are those before. */
+/* Receives are posted in order. If this one is there, so are those before. */
 static bool rq_has(const struct srnic_rq *rq, u32 n)
 {
 	if (n > rq->size)
@@ -101,8 +101,8 @@ static bool rq_has(const struct srnic_rq *rq, u32 n)
  *
  * Context: any; @rq->lock is held.
  *
- * Return: 0; -ENOENT if there is none; -EINVAL if the application's element makes no
- * sense: it is taken, and @rwqe->id is that of it.
+ * Return: 0; -ENOENT if there is none; -EINVAL if the application's element is invalid: then it is
+ * taken, and @rwqe->id is its id.
  */
 int srnic_rq_take(struct srnic_rq *rq, struct srnic_rwqe *rwqe, u32 limit, bool *below)
 {

@@ -2,14 +2,12 @@
 /*
  * Receiving: look, verify, place.
  *
- * Nothing is taken from TCP before a whole FPDU is there, and nothing of it is placed
- * before its CRC and its Markers were found good (RFC 5044 6). The octets are read where
- * TCP has them, first for the CRC, then for the payload. TCP gets them back once for all
- * FPDUs of a call.
+ * RX takes nothing from TCP before a whole FPDU is there. It places nothing of the FPDU before its
+ * CRC and its Markers were found good (RFC 5044 6). It reads the octets where TCP has them, first
+ * for the CRC, then for the payload. TCP gets them back once for all FPDUs of a call.
  *
- * All state is under the socket's lock: softirqs have it as a spinlock, processes own it.
- * Nothing here sends: Read Responses and Terminate messages are the sender's, who is
- * kicked.
+ * The socket's lock protects all state. Softirqs hold it as a spinlock, processes own the socket.
+ * Nothing here sends: RX kicks the sender, which sends Read Responses and Terminate messages.
  */
 
 #include "rx.h"
@@ -29,7 +27,7 @@
 
 /**
  * struct rx_fpdu - an FPDU in the stream
- * @raw: octets with Markers, one in front of it too
+ * @raw: octets with Markers; a Marker in front of the FPDU counts
  * @ulpdu_len: ULPDU_Length
  */
 struct rx_fpdu {
@@ -61,7 +59,7 @@ static u16 rx_ulpdu_len(const struct srnic_cursor *cur)
 	return be16_to_cpu(len);
 }
 
-/* What comes next: how long it is, if @left octets tell that. */
+/* Find out how long the next FPDU is, if @left octets are enough for that. */
 static u32 rx_measure(const struct srnic_rx *rx, const struct srnic_cursor *cur, u32 left,
 		      struct rx_fpdu *fpdu)
 {
@@ -113,7 +111,7 @@ static bool rx_markers_are_good(struct srnic_cursor cur, const struct rx_fpdu *f
 	}
 }
 
-/* Read the DDP header, as much as there is of it. */
+/* Read as much of the DDP header as there is. */
 static void rx_read_hdr(struct srnic_arrival *arr, u16 ulpdu_len)
 {
 	const u8 *at = srnic_cursor_peek(&arr->cur, RX_LEN_SIZE + SRNIC_DDP_UNTAGGED_LEN);
@@ -123,7 +121,10 @@ static void rx_read_hdr(struct srnic_arrival *arr, u16 ulpdu_len)
 	if (at && ulpdu_len >= SRNIC_DDP_UNTAGGED_LEN) {
 		at += RX_LEN_SIZE;
 		memcpy(arr->hdr, at, SRNIC_DDP_TAGGED_LEN);
-		/* TCP's queue can be another's memory: what was copied counts. */
+		/*
+		 * The memory in TCP's queue may be somebody else's, and may change. So only the
+		 * copy counts.
+		 */
 		len = srnic_ddp_hdr_len(arr->hdr[0]);
 		memcpy(arr->hdr + SRNIC_DDP_TAGGED_LEN, at + SRNIC_DDP_TAGGED_LEN,
 		       len - SRNIC_DDP_TAGGED_LEN);
@@ -159,7 +160,7 @@ static void rx_fail(struct srnic_qp *qp, enum srnic_err err, const struct srnic_
 	srnic_fault_record(qp, &fault);
 }
 
-/* RTR messages that are told from any other first message */
+/* Count an RTR message if it can be told from any other first message. */
 static void rx_note_first(struct srnic_qp *qp, const struct srnic_seg *seg)
 {
 	static const u8 types[SRNIC_OP_COUNT] = {
@@ -172,7 +173,7 @@ static void rx_note_first(struct srnic_qp *qp, const struct srnic_seg *seg)
 		srnic_count(qp->dev, rx_rtr);
 }
 
-/* One FPDU, all of which is there. Leaves @cur behind it. False: the stream has failed. */
+/* Take one FPDU, all of which is there, and leave @cur behind it. False: the stream has failed. */
 static bool rx_take(struct srnic_qp *qp, struct srnic_cursor *cur, const struct rx_fpdu *fpdu,
 		    struct srnic_upcalls *up)
 {
@@ -195,7 +196,7 @@ static bool rx_take(struct srnic_qp *qp, struct srnic_cursor *cur, const struct 
 
 	rx_read_hdr(&arr, fpdu->ulpdu_len);
 	err = srnic_ddp_parse(arr.hdr, fpdu->ulpdu_len, &arr.seg);
-	/* A Terminate message is no RTR message, and nothing is sent behind it. */
+	/* A Terminate message is no RTR message, and nothing is sent after it. */
 	if (first && rx->responder && (err || arr.seg.op != SRNIC_OP_TERMINATE))
 		iw_mpa_first_fpdu(qp->ep);
 	if (!err)
@@ -217,7 +218,7 @@ static bool rx_take(struct srnic_qp *qp, struct srnic_cursor *cur, const struct 
  * @rx: receiving half; @rx->need was set by srnic_rx_take()
  * @pos: position of the FPDU
  *
- * TCP may have too little of it to tell its length: then room for the longest there is.
+ * If TCP has too few octets to tell the FPDU's length, this is the room for the longest FPDU.
  *
  * Context: the socket is locked.
  *
@@ -232,7 +233,7 @@ u32 srnic_rx_part_size(const struct srnic_rx *rx, u32 pos)
 	return size + (rx->markers ? SRNIC_MARKER_LEN * srnic_marker_count(0, size) : 0);
 }
 
-/* A cursor at what was copied out; @end is the position behind that. */
+/* A cursor at the octets that were copied out. @end is the position behind them. */
 static struct srnic_cursor rx_at_part(const struct srnic_rx *rx, u32 end)
 {
 	struct srnic_cursor at = { .markers = rx->markers, .pos = end - rx->part_len };
@@ -242,7 +243,7 @@ static struct srnic_cursor rx_at_part(const struct srnic_rx *rx, u32 end)
 }
 
 /*
- * Collect an FPDU that TCP cannot hold: first what tells its length, then the rest.
+ * Collect an FPDU that TCP cannot hold: first the octets that tell its length, then the rest.
  * False: the stream has failed.
  */
 static bool rx_take_part(struct srnic_qp *qp, struct srnic_cursor *cur, u32 left, u32 *used,
@@ -255,7 +256,7 @@ static bool rx_take_part(struct srnic_qp *qp, struct srnic_cursor *cur, u32 left
 	bool good;
 
 	size = rx_measure(rx, &at, rx->part_len, &fpdu);
-	/* TCP's queue can be another's memory: what was there may have changed since. */
+	/* The memory in TCP's queue may be somebody else's, and may have changed since. */
 	if (size > rx->part_size) {
 		rx_fail(qp, SRNIC_ERR_UNREADABLE, NULL, 0);
 		return false;
@@ -280,13 +281,13 @@ static bool rx_take_part(struct srnic_qp *qp, struct srnic_cursor *cur, u32 left
  * @qp: the QP
  * @cur: stands at the first octet that was not taken
  * @avail: octets that are there
- * @budget: octets to take at most, but for the end of an FPDU
+ * @budget: octets to take at most; an FPDU that has begun is taken whole
  * @up: what is to be done when no lock is held
  *
- * Context: the socket, if the octets are from one, is locked.
+ * Context: if the octets are in a socket, the socket is locked.
  *
- * Return: octets that were taken; all there are if the stream has failed, for nothing
- * behind an error is looked at.
+ * Return: octets that were taken; if the stream has failed, all that are there, since nothing
+ * behind an error counts.
  */
 u32 srnic_rx_take(struct srnic_qp *qp, struct srnic_cursor *cur, u32 avail, u32 budget,
 		  struct srnic_upcalls *up)
@@ -322,7 +323,7 @@ static bool rx_is_stuck(const struct sock *sk)
 	return tcp_epollin_ready(sk, INT_MAX);
 }
 
-/* Sooner than a work item that waits for memory would run by itself */
+/* If the work item waits for memory, it runs sooner now. */
 static void rx_defer(struct srnic_qp *qp)
 {
 	WRITE_ONCE(qp->rx.deferred, true);
@@ -361,7 +362,7 @@ void srnic_rx_run(struct srnic_qp *qp, struct sock *sk, u32 budget)
 	struct srnic_cursor cur = {};
 	u32 avail, used;
 
-	/* What a ULP has brought to ERR places and delivers nothing. */
+	/* If the ULP has brought the QP to ERR, nothing is placed or delivered any more. */
 	if (srnic_faulty(qp) || READ_ONCE(qp->abrupt)) {
 		rx_drop_all(qp, sk);
 		return;
@@ -395,8 +396,8 @@ void srnic_rx_run(struct srnic_qp *qp, struct sock *sk, u32 budget)
 }
 
 /*
- * Has the sender to know that the peer has closed? If there is an error to tell; or if it finishes
- * and waits for answers. Whoever has it begin to finish later is the caller of this, too.
+ * Does the sender have to know that the peer has closed? It does if it has to tell of an error, or
+ * if it finishes and waits for answers. If it begins to finish later, the caller is the same.
  */
 static bool rx_end_is_awaited(const struct srnic_qp *qp)
 {
@@ -425,7 +426,7 @@ void srnic_rx_look(struct srnic_qp *qp)
 	if ((sk->sk_shutdown & RCV_SHUTDOWN) && !rx->ended) {
 		if (!READ_ONCE(qp->abrupt) && (rx->part || tcp_inq(sk) > 0))
 			srnic_fault_note(qp, SRNIC_ERR_STREAM);
-		/* Reads that were answered are done before: see tx_step(). */
+		/* Reads that were answered have completed before this is visible: see tx_step(). */
 		smp_store_release(&rx->ended, true);
 		if (rx_end_is_awaited(qp))
 			srnic_tx_kick(qp);
@@ -434,8 +435,8 @@ void srnic_rx_look(struct srnic_qp *qp)
 }
 
 /*
- * TCP cannot hold an FPDU: have a place for it before the socket is locked. If memory is
- * short, others need the worker more than this QP does: so the allocation gives up early.
+ * TCP cannot hold an FPDU, so a buffer for it is allocated before the socket is locked. If memory
+ * is short the allocation gives up early, since others need the worker more than this QP does.
  */
 static void *rx_alloc_part(struct srnic_qp *qp, struct sock *sk, u32 *size)
 {
@@ -536,10 +537,10 @@ bool srnic_rx_is_cut(const struct srnic_qp *qp)
 
 /**
  * srnic_rx_quiesce - wait until the work item has ended, and will not run
- * @qp: the QP; its callbacks were taken back, and the caller is whom the library has look at RX
+ * @qp: the QP; its callbacks were taken back, and the library does not call kick_rx meanwhile
  *
- * So nobody else runs RX, and nobody has it deferred any more. In most lives of a stream nobody
- * ever did, and to cancel what was never queued costs more than to know that.
+ * So nobody else runs RX, and nobody defers it any more. For most streams RX was never deferred.
+ * Knowing that costs less than cancelling work that was never queued.
  *
  * Context: process.
  */

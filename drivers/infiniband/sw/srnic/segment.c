@@ -13,8 +13,8 @@
  * @emss: effective maximum segment size of TCP, in octets
  * @markers: Markers are inserted
  *
- * RFC 5044 4.5: room for length, CRC and the Markers of a whole segment, such that the
- * FPDU needs no padding. Never below 128, whatever TCP says, and never above 64768.
+ * The segment also has room for length, CRC and Markers, and the FPDU needs no padding (RFC 5044
+ * 4.5). The result is never below 128, whatever TCP says, and never above 64768.
  *
  * Return: MULPDU in octets.
  */
@@ -45,11 +45,10 @@ u32 srnic_segment_len(u32 left, u16 mulpdu, u8 hdr_len)
 
 /**
  * srnic_marker_count - Markers in an FPDU
- * @pos: position where the FPDU begins, or the Marker directly in front of it, which
- *	belongs to it
+ * @pos: position where the FPDU begins, or the Marker directly in front of it, which belongs to it
  * @len: octets of the FPDU without Markers, > 0
  *
- * A Marker directly behind the FPDU is the next one's.
+ * A Marker directly behind the FPDU belongs to the next FPDU.
  *
  * Return: how many.
  */

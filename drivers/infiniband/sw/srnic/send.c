@@ -2,9 +2,9 @@
 /*
  * From work requests and Read Requests to FPDUs in a batch.
  *
- * All of this is the sender's, who holds tx.lock. Messages are never mixed (RFC 5041
- * 5.3). The payload of each segment is looked up and copied when the segment is made;
- * a segment that cannot be made leaves nothing in the batch.
+ * Only the sender, which holds tx.lock, calls these functions. Messages are never mixed (RFC 5041
+ * 5.3). The payload of each segment is looked up and copied when the segment is made. If a segment
+ * cannot be made, nothing of it is left in the batch.
  */
 
 #include "send.h"
@@ -17,13 +17,16 @@
 
 #include <linux/tcp.h>
 
-/* So many work requests that need no stream are done in a row. */
+/* At most this many work requests that need no stream are done in a row. */
 #define SEND_STEPS	256
 
-/* Others wait for the worker, storage maybe: who gets no memory comes back by the timer. */
+/* Others wait for the worker, and may be storage. If there is no memory the timer tries again. */
 #define SEND_GFP	(GFP_NOIO | __GFP_NORETRY | __GFP_NOWARN)
 
-/* A local work request that cannot be done: Terminate in its place (RFC 5040 7.1). */
+/*
+ * A work request cannot be done for a local reason. A Terminate message takes its place (RFC 5040
+ * 7.1).
+ */
 static void send_fail(struct srnic_qp *qp, struct srnic_wqe *wqe, enum ib_wc_status status)
 {
 	srnic_sq_done(qp, wqe, status);
@@ -31,7 +34,7 @@ static void send_fail(struct srnic_qp *qp, struct srnic_wqe *wqe, enum ib_wc_sta
 		qp->tx.fault_is_own = true;
 }
 
-/* What is done here needs no stream, and is done when all before it is in a batch. */
+/* This work request needs no stream. It is done when all before it is in a batch. */
 static void send_local(struct srnic_qp *qp, struct srnic_wqe *wqe)
 {
 	int err;
@@ -69,7 +72,7 @@ static void send_begin_wr(struct srnic_qp *qp, struct srnic_wqe *wqe)
 	}
 }
 
-/* Go on with the send queue; false if there is nothing, or it has to wait. */
+/* Go on with the send queue. False: there is nothing, or it has to wait. */
 static bool send_next_wr(struct srnic_qp *qp)
 {
 	struct srnic_wqe *wqe = srnic_sq_head(qp);
@@ -189,8 +192,8 @@ static int send_gather_sges(struct srnic_qp *qp, struct srnic_writer *w, u32 len
 }
 
 /*
- * Where the response goes is looked at now, and again when it comes: a Read that cannot end well
- * does not leave.
+ * The sink is checked now, and again when the response comes. So a Read that cannot end well is not
+ * sent.
  */
 static int send_check_sink(struct srnic_qp *qp, const struct srnic_wqe *wqe,
 			   enum srnic_mem_fault *fault)
@@ -251,7 +254,7 @@ static int send_payload(struct srnic_qp *qp, struct srnic_writer *w, u32 len,
 	return send_gather(qp, w, &mem, len, fault);
 }
 
-/* The peer is told what of its Read was not answered (RFC 5040 4.8). */
+/* The peer is told which part of its Read was not answered (RFC 5040 4.8). */
 static void send_fail_resp(struct srnic_qp *qp, enum srnic_mem_fault mem)
 {
 	struct srnic_msg *msg = &qp->tx.msg;
@@ -335,7 +338,7 @@ static void send_fail_msg(struct srnic_qp *qp, enum srnic_mem_fault fault)
 	qp->tx.msg.kind = SRNIC_MSG_NONE;
 }
 
-/* EMSS moves: it is looked at for each batch, and what is in one is not cut again. */
+/* EMSS may change, so it is read for each batch. FPDUs that are in a batch are not cut again. */
 static u16 send_mulpdu(const struct srnic_qp *qp)
 {
 	return srnic_mulpdu(READ_ONCE(tcp_sk(qp->sock->sk)->mss_cache), qp->tx.markers);
@@ -345,9 +348,9 @@ static u16 send_mulpdu(const struct srnic_qp *qp)
  * srnic_send_is_idle - is there nothing to send?
  * @qp: the QP
  *
- * A look that costs less than srnic_send_fill(), and is true only where that would do nothing at
- * all. Whoever posts, or leaves a Read Request, kicks the sender behind that. An application rings
- * no doorbell while its element before is valid: the caller looks behind srnic_sq_sent().
+ * This costs less than srnic_send_fill(), and is true only if that would do nothing at all. Whoever
+ * posts, or adds a Read Request, kicks the sender afterwards. An application rings no doorbell
+ * while its element before is valid. So the caller calls this after srnic_sq_sent().
  *
  * Context: process; the caller is the sender.
  *
@@ -360,21 +363,21 @@ bool srnic_send_is_idle(const struct srnic_qp *qp)
 
 	if (qp->tx.msg.kind != SRNIC_MSG_NONE || srnic_irq_head(&qp->irq) || sq->next != put)
 		return false;
-	/* Without room for a WQE the sender has to say that it waits. */
+	/* If there is no room for a WQE the sender has to note that it waits. */
 	return !sq->uring || (put - READ_ONCE(sq->get) < sq->size && !srnic_sq_has_more(qp));
 }
 
 /**
- * srnic_send_fill - build a batch of what there is to send
+ * srnic_send_fill - build a batch
  * @qp: the QP; its batch is empty
  *
- * It ends with the first error of a work request or of a Read Response, which is
- * recorded; what is in the batch goes out before the Terminate message.
+ * The batch ends at the first error of a work request or of a Read Response. The error is recorded.
+ * What is in the batch goes out before the Terminate message.
  *
  * Context: process; the caller is the sender.
  *
- * Return: steps that were done, 0 if there was nothing to do; -ENOMEM if there is no
- * memory for a single FPDU.
+ * Return: steps that were done, 0 if there was nothing to do; -ENOMEM if there is no memory for a
+ * single FPDU.
  */
 int srnic_send_fill(struct srnic_qp *qp)
 {
@@ -406,7 +409,7 @@ int srnic_send_fill(struct srnic_qp *qp)
 }
 
 /**
- * srnic_send_is_at_limit - is all in batches that was posted before the stream ends?
+ * srnic_send_is_at_limit - is everything in batches that was posted before the limit?
  * @qp: the QP, of which the limit is set
  *
  * Context: process; the caller is the sender.
@@ -418,7 +421,7 @@ bool srnic_send_is_at_limit(struct srnic_qp *qp)
 	return qp->tx.msg.kind == SRNIC_MSG_NONE && srnic_sq_is_at_limit(qp);
 }
 
-/* A whole ULPDU that is there already */
+/* Put a whole ULPDU that is there already. */
 static int send_ulpdu(struct srnic_qp *qp, const u8 *ulpdu, u16 len)
 {
 	u8 hdr_len = min_t(u16, len, SRNIC_DDP_HDR_MAX);
@@ -465,7 +468,7 @@ int srnic_send_term(struct srnic_qp *qp)
  * @qp: the QP; its batch is empty, and no message is under way
  * @rtr: one of IW_MPA_RTR_*; only IW_MPA_RTR_WRITE if anything was sent before
  *
- * It uses an MSN, and a Read a slot of ORD, but no work request.
+ * The message uses an MSN, and no work request. A Read also counts against ORD.
  *
  * Context: process; the caller is the sender.
  *

@@ -8,7 +8,7 @@
 #include <rdma/restrack.h>
 #include <uapi/rdma/rdma_netlink.h>
 
-/* For a person: as it is just then, whoever changes it meanwhile */
+/* The value is for a person, and may change at the same moment. */
 #define show_now(number)	data_race(number)
 
 static int show_end(struct sk_buff *msg, struct nlattr *table, int err)
@@ -26,7 +26,7 @@ static int show_end(struct sk_buff *msg, struct nlattr *table, int err)
  * @msg: message
  * @ibqp: QP
  *
- * Indices as they are: what is between two of them is told by struct srnic_sq.
+ * The indices are shown as they are. &struct srnic_sq says what is between two of them.
  *
  * Context: process.
  *

@@ -10,21 +10,20 @@
  * sent   by the sender, when TCP has accepted that batch;
  * get    by whoever finds that the WQE there is done: sender, RX or flush.
  *
- * A WQE is retired from the head alone, so completions are in the order of posting, and
- * none succeeds behind one that has failed (RFC 5040 5.4). A
- * Read is done when its response is whole, which may be before the sender knows that TCP
- * has accepted the request: then it waits for "sent".
+ * A WQE is retired only at the head. So completions are in the order of posting, and none succeeds
+ * behind one that has failed (RFC 5040 5.4). A Read is done when its response is whole. That may be
+ * before the sender knows that TCP has accepted the request: then the Read waits for "sent".
  *
- * An application's element has the index of its WQE. It is given back between "sent" and
- * the completion; the sender then looks at the next one behind a full barrier, for the
- * application rings no doorbell while the element before is still valid.
+ * An application's element has the index of its WQE. The element is given back between "sent" and
+ * the completion. The sender then executes a full barrier and looks at the next element, because
+ * the application rings no doorbell while the element before is still valid.
  */
 
 #include "sq.h"
 #include "ring.h"
 #include "wqe.h"
 
-/* So many WQEs are retired in a row with interrupts off. */
+/* At most this many WQEs are retired in a row with interrupts off. */
 #define SQ_STEP	256
 
 static struct srnic_wqe *sq_wqe(struct srnic_sq *sq, u32 index)
@@ -40,8 +39,8 @@ static struct srnic_wqe *sq_wqe(struct srnic_sq *sq, u32 index)
  *
  * Context: any.
  *
- * Return: 0; -EINVAL for SGEs, lengths or STags that cannot be; -EOPNOTSUPP for an
- * operation that iWARP does not have; -ENOMEM if the queue is full.
+ * Return: 0; -EINVAL for SGEs, lengths or STags that are impossible; -EOPNOTSUPP for an operation
+ * that iWARP does not have; -ENOMEM if the queue is full.
  */
 int srnic_sq_post(struct srnic_qp *qp, const struct ib_send_wr *wr, const struct ib_send_wr **bad)
 {
@@ -65,7 +64,7 @@ int srnic_sq_post(struct srnic_qp *qp, const struct ib_send_wr *wr, const struct
 }
 
 /**
- * srnic_sq_start - a QP gets a stream: nothing of the one before is left
+ * srnic_sq_start - forget the stream before, as the QP gets another one
  * @qp: the QP
  *
  * Context: process; nobody sends or flushes.
@@ -80,7 +79,7 @@ void srnic_sq_start(struct srnic_qp *qp)
 	spin_unlock_irq(&sq->lock);
 }
 
-/* The sender is alone with elements that are not yet WQEs. */
+/* Only the sender uses elements that are not yet WQEs. */
 static bool sq_fetch(struct srnic_qp *qp)
 {
 	struct srnic_sq *sq = &qp->sq;
@@ -96,13 +95,13 @@ static bool sq_fetch(struct srnic_qp *qp)
  * srnic_sq_head - the next WQE to send
  * @qp: the QP
  *
- * What a ULP posts behind a modify to ERR must be flushed: it waits for that. So the sender
- * looks whether the ULP has broken it off behind each look at what is posted.
+ * What a ULP posts after a modify to ERR must be flushed, since the ULP waits for that. So the
+ * sender first looks at what is posted, and then whether the ULP has broken the stream off.
  *
  * Context: process; the caller is the sender.
  *
- * Return: the WQE; NULL if there is none before the limit, if what is left is to be
- * flushed, or if there is none that there is room for: then the sender will be kicked.
+ * Return: the WQE; NULL if there is none before the limit, if what is left is to be flushed, or if
+ * there is no room for another one: then the sender will be kicked.
  */
 struct srnic_wqe *srnic_sq_head(struct srnic_qp *qp)
 {
@@ -125,7 +124,10 @@ struct srnic_wqe *srnic_sq_head(struct srnic_qp *qp)
 	if (wqe || !sq->uring || !room)
 		return wqe;
 
-	/* It was there before the copy, or what was copied was posted before. */
+	/*
+	 * If the modify to ERR came before the copy, this sees it. Otherwise the element was posted
+	 * before.
+	 */
 	if (!sq_fetch(qp) || READ_ONCE(qp->abrupt))
 		return NULL;
 	spin_lock_irq(&sq->lock);
@@ -137,10 +139,10 @@ struct srnic_wqe *srnic_sq_head(struct srnic_qp *qp)
 }
 
 /**
- * srnic_sq_has_more - has an application something in its ring that was not looked at?
+ * srnic_sq_has_more - does an application's ring have an element that is not a WQE yet?
  * @qp: the QP
  *
- * Context: any; where somebody sends meanwhile, that was so a moment ago.
+ * Context: any; if somebody sends meanwhile, the answer may be late.
  *
  * Return: true if so.
  */
@@ -151,7 +153,7 @@ bool srnic_sq_has_more(const struct srnic_qp *qp)
 	return sq->uring && srnic_ring_has_sqe(&sq->uring[READ_ONCE(sq->put) & (sq->size - 1)]);
 }
 
-/* What an application has in its ring behind what was fetched; its put is the sender's. */
+/* Count the elements in an application's ring that the sender, who calls this, has not fetched. */
 static u32 sq_count_user(const struct srnic_sq *sq)
 {
 	u32 n, room = sq->size - (sq->put - sq->sent);
@@ -164,10 +166,10 @@ static u32 sq_count_user(const struct srnic_sq *sq)
 }
 
 /**
- * srnic_sq_limit - the stream ends behind what is posted now
+ * srnic_sq_limit - end the stream behind what is posted now
  * @qp: the QP
  *
- * The limit goes when the queue is flushed, or when the next stream begins.
+ * The limit is removed when the queue is flushed, or when the next stream begins.
  *
  * Context: process; the caller is the sender.
  */
@@ -183,7 +185,7 @@ void srnic_sq_limit(struct srnic_qp *qp)
 }
 
 /**
- * srnic_sq_is_at_limit - is all in batches that may go out before the stream ends?
+ * srnic_sq_is_at_limit - is everything in batches that may go out before the stream ends?
  * @qp: the QP
  *
  * Context: process; the caller is the sender.
@@ -200,7 +202,7 @@ bool srnic_sq_is_at_limit(struct srnic_qp *qp)
  * @qp: the QP
  * @wqe: at the head
  *
- * RFC 5040 6.1: not more Reads unanswered than ORD. A fence waits for all of them.
+ * At most ORD Reads may be unanswered (RFC 5040 6.1). A fence waits for all of them.
  *
  * Context: process; the caller is the sender.
  *
@@ -258,7 +260,7 @@ static void sq_complete(struct srnic_qp *qp, const struct srnic_wqe *wqe, struct
 }
 
 /*
- * Up to @to, which is "sent" or before it; interrupts are not kept waiting for a whole queue.
+ * Retire WQEs up to @to, which is "sent" or before it, but no more than a few with interrupts off.
  * True: there may be more.
  */
 static bool sq_retire(struct srnic_qp *qp, u32 to, struct srnic_upcalls *up)
@@ -270,7 +272,7 @@ static bool sq_retire(struct srnic_qp *qp, u32 to, struct srnic_upcalls *up)
 	for (n = 0; n < SQ_STEP && sq->get != to && sq_wqe(sq, sq->get)->done; n++) {
 		struct srnic_wqe *wqe = sq_wqe(sq, sq->get++);
 
-		/* It may be with the peer, but what was posted before it has failed. */
+		/* The peer may have it, but a work request before it has failed. */
 		if (sq->failed && wqe->status == IB_WC_SUCCESS) {
 			wqe->status = IB_WC_WR_FLUSH_ERR;
 			srnic_count(qp->dev, wr_flushed);
@@ -278,7 +280,7 @@ static bool sq_retire(struct srnic_qp *qp, u32 to, struct srnic_upcalls *up)
 		sq->failed |= wqe->status != IB_WC_SUCCESS;
 		sq_complete(qp, wqe, up);
 	}
-	/* It must not be left behind by more than the queue is long. */
+	/* The index must not fall behind by more than the length of the queue. */
 	if ((s32)(sq->get - sq->read) > 0)
 		sq->read = sq->get;
 	if (sq->waits && n) {
@@ -288,13 +290,16 @@ static bool sq_retire(struct srnic_qp *qp, u32 to, struct srnic_upcalls *up)
 	return n == SQ_STEP;
 }
 
-/* Before the completions; and before the next element is looked at. */
+/* Give elements back, before the completions, and before the next element is looked at. */
 static void sq_give_back(struct srnic_sq *sq, u32 from, u32 to)
 {
 	for (; from != to; from++)
-		/* It was copied before it is free. */
+		/* The element was copied before it is free. */
 		smp_store_release(&sq->uring[from & (sq->size - 1)].flags, 0);
-	/* Free, then look at the next; an application writes that, then looks if this is free. */
+	/*
+	 * The element is free before the next one is looked at. The application writes that, and
+	 * then looks whether this one is free.
+	 */
 	smp_mb();
 }
 
@@ -303,7 +308,7 @@ static void sq_give_back(struct srnic_sq *sq, u32 from, u32 to)
  * @qp: the QP
  * @up: what is to be done when no lock is held
  *
- * What RX has left to retire is retired, too.
+ * WQEs that RX has left to the sender are retired, too.
  *
  * Context: process; the caller is the sender.
  */
@@ -337,7 +342,7 @@ void srnic_sq_sent(struct srnic_qp *qp, struct srnic_upcalls *up)
  * @wqe: at the head
  * @status: how it ended
  *
- * It completes when those before it have.
+ * The WQE completes when those before it have completed.
  *
  * Context: process; the caller is the sender.
  */
@@ -403,7 +408,7 @@ struct srnic_wqe *srnic_sq_oldest_read(struct srnic_qp *qp, bool *rtr)
 }
 
 /**
- * srnic_sq_read_done - a Read has all of its response, or will not get it
+ * srnic_sq_read_done - a Read has its whole response, or will not get it
  * @qp: the QP
  * @wqe: the oldest Read, or NULL for the RTR message
  * @status: how it ended
@@ -445,7 +450,7 @@ static void sq_flush_one(struct srnic_qp *qp, struct srnic_wqe *wqe)
 	srnic_count(qp->dev, wr_flushed);
 }
 
-/* Interrupts are not kept waiting for a whole queue. False: @end is reached. */
+/* Flush a few WQEs, since interrupts are off. False: @end is reached. */
 static bool sq_flush_step(struct srnic_qp *qp, u32 end, struct srnic_upcalls *up)
 {
 	struct srnic_sq *sq = &qp->sq;
@@ -458,7 +463,7 @@ static bool sq_flush_step(struct srnic_qp *qp, u32 end, struct srnic_upcalls *up
 	return to != end;
 }
 
-/* Of an application's ring, one turn at most; its elements are the application's again. */
+/* Fetch an application's ring once around at most, and give the elements back. */
 static void sq_fetch_all(struct srnic_qp *qp)
 {
 	struct srnic_sq *sq = &qp->sq;
@@ -479,13 +484,14 @@ static void sq_fetch_all(struct srnic_qp *qp)
  * @qp: the QP, without a stream
  * @up: what is to be done when no lock is held
  *
- * What is done already completes as it is, if all before it was successful; the rest
- * completes as flushed. Of an application's ring one turn at most: it can post as fast as
- * this flushes. What a kernel ULP posts meanwhile is for the flush that its post asks for.
+ * A WQE that is done already completes as it is, if all before it were successful. The rest
+ * completes as flushed. An application's ring is flushed once around at most, since the application
+ * can post as fast as this flushes. If a kernel ULP posts meanwhile, its post asks for another
+ * flush.
  *
  * Context: process; nobody else sends or flushes.
  *
- * Return: true if the application's ring has more, for which no doorbell need come.
+ * Return: true if the application's ring has more, for which it may ring no doorbell.
  */
 bool srnic_sq_flush(struct srnic_qp *qp, struct srnic_upcalls *up)
 {
@@ -535,7 +541,7 @@ void srnic_sq_discard(struct srnic_qp *qp)
  *
  * Context: any.
  *
- * Return: true if so; the sender may send another one any time.
+ * Return: true if so; the sender may send another one at any time.
  */
 bool srnic_sq_has_reads(struct srnic_qp *qp)
 {
@@ -549,7 +555,7 @@ bool srnic_sq_has_reads(struct srnic_qp *qp)
 }
 
 /**
- * srnic_sq_is_empty - is nothing posted that has not completed?
+ * srnic_sq_is_empty - has everything that is posted completed?
  * @qp: the QP
  *
  * Context: any.

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Objects of srnic. Who owns them, and which lock protects what, is told in
- * Documentation/infiniband/srnic.rst; here it stands at each member.
+ * Objects of srnic. Documentation/infiniband/srnic.rst says who owns them, and which lock protects
+ * what. Here each member says it.
  */
 #ifndef _SRNIC_H
 #define _SRNIC_H
@@ -43,14 +43,14 @@
 #define SRNIC_BATCH_FPDUS	64
 #define SRNIC_BATCH_OCTETS	SZ_64K
 #define SRNIC_BATCH_BVECS	40
-/* What one run may do before others have a turn */
+/* Octets that one run may handle before others have a turn */
 #define SRNIC_TX_QUOTA		SZ_1M
 #define SRNIC_RX_BUDGET		SZ_256K
 /* How long a Terminate message waits for room in the socket while the peer acknowledges nothing */
 #define SRNIC_TERM_MS		5000
-/* ... and at the most: the ULP hears of the error behind that */
+/* How long it waits at the most: only then the ULP is told of the error */
 #define SRNIC_TERM_MAX_MS	30000
-/* When to try again if there was no memory */
+/* How long to wait before another try if there was no memory */
 #define SRNIC_RETRY_MS		10
 /* How often to look for receives that an application posts to a QP in error */
 #define SRNIC_FLUSH_MIN_MS	10
@@ -59,8 +59,8 @@
 struct srnic_ring;
 
 /*
- * Work of all devices: of the stream and of completions, and that which tells ULPs of async
- * events. What may run on which is told in srnic.rst, "Memory reclaim".
+ * Queues of work of all devices. One is for streams and completions, the other tells ULPs of async
+ * events. "Memory reclaim" in srnic.rst says what may run on which.
  */
 extern struct workqueue_struct *srnic_wq;
 extern struct workqueue_struct *srnic_event_wq;
@@ -119,7 +119,7 @@ struct srnic_extent {
  * @rcu: readers of @mrs may still look at it
  * @lock: an access holds it for reading, a change for writing; softirqs off
  * @gate: a change holds it, too, before @lock
- * @closed: whoever wants to read waits at @gate
+ * @closed: readers wait at @gate
  * @kind: what it is; does not change
  * @valid: may be accessed; under @lock
  * @removed: has left the table of STags, and is never valid again; under @lock
@@ -284,7 +284,7 @@ struct srnic_wqe {
 
 /**
  * struct srnic_sq - a send queue
- * @lock: protects all of it but @uring and what @waits says of it
+ * @lock: protects all members but @uring
  * @ring: the WQEs, each used from @put to @get
  * @size: a power of two
  * @put: WQEs that were ever posted, or copied from the application's ring

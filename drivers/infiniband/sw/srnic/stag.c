@@ -2,16 +2,15 @@
 /*
  * STags: 24 bits of index, chosen at random, and 8 bits of key.
  *
- * Nobody keeps a pointer to a region. Each access finds it anew, under RCU, and holds
- * mr->lock for reading while it touches the memory. Invalidation and deregistration
- * take the lock for writing: when they return nobody touches the memory any more, and
- * nobody will (RFC 5040 8.1.1). Softirqs are off under the lock, so it is held for no longer
- * than the octets of one FPDU take to be copied.
+ * Nobody keeps a pointer to a region. Each access finds it anew, under RCU, and holds mr->lock for
+ * reading while it touches the memory. Invalidation and deregistration take the lock for writing:
+ * when they return nobody touches the memory any more, and nobody will (RFC 5040 8.1.1). Softirqs
+ * are off under the lock, so it is held no longer than it takes to copy the octets of one FPDU.
  *
- * Readers that have softirqs off overtake a writer that waits, by the kernel's own rule for
- * this kind of lock: as long as peers keep two CPUs busy with a region, the writer would wait,
- * with softirqs off. So a writer closes the gate first. Each CPU has at most one reader that is
- * past the gate already; all others wait there until the change is done.
+ * The kernel lets readers that have softirqs off overtake a writer that waits for such a lock. If
+ * peers kept two CPUs busy with a region, the writer would wait, with softirqs off. So a writer
+ * closes the gate first. Each CPU has at most one reader that is past the gate. All others wait
+ * there until the change is done.
  */
 
 #include "stag.h"
@@ -75,7 +74,7 @@ void srnic_stag_setup(struct srnic_mr *mr)
 /**
  * srnic_stag_add - give a region its STag
  * @dev: device
- * @mr: region, complete but for @mr->stag; may be accessed from now on if it is valid
+ * @mr: region, complete except for @mr->stag; if it is valid it may be accessed from now on
  *
  * Indices are random, and so is the key (RFC 5040 8.1.1, rule 8).
  *
@@ -178,7 +177,10 @@ static int stag_register(struct srnic_mr *mr, const struct ib_pd *pd, u32 stag, 
 {
 	u8 table = mr->active ^ mr->mapped;
 
-	/* The sender may have found the region before it was removed: its tables are freed then. */
+	/*
+	 * The sender may have found the region before it was removed. Its tables are about to be
+	 * freed then.
+	 */
 	if (mr->removed || mr->kind != SRNIC_MR_FAST || mr->valid || mr->ibmr.pd != pd)
 		return -EINVAL;
 	if (size > srnic_target_size(mr, table))
@@ -202,12 +204,13 @@ static int stag_register(struct srnic_mr *mr, const struct ib_pd *pd, u32 stag, 
  * @size: octets; not more than were mapped
  * @access: set of IB_ACCESS_*
  *
- * With what was mapped last: without a map since the registration before, that one's.
+ * The region gets what map_mr_sg has mapped last. If nothing was mapped since the registration
+ * before, it keeps what it had then.
  *
  * Context: process.
  *
- * Return: 0; -EINVAL if the region is valid already, is of another protection domain,
- * not made for this, too small, or does not exist.
+ * Return: 0; -EINVAL if the region is valid already, is of another protection domain, is not a
+ * fast-registered one, is too small, or does not exist.
  */
 int srnic_stag_register(struct srnic_dev *dev, const struct ib_pd *pd, u32 stag, u64 base,
 			u64 size, u32 access)
@@ -266,8 +269,8 @@ static enum srnic_err stag_invalidate(struct srnic_dev *dev, const struct ib_pd 
  * @pd: protection domain of the QP
  * @stag: STag
  *
- * It may be invalid already: a Send of the peer that invalidates it may have come between
- * post and now, and the ULP cannot know.
+ * The STag may be invalid already. A Send of the peer may have invalidated it since the work
+ * request was posted, and the ULP could not know.
  *
  * Context: any but hard interrupt. After return nobody accesses the memory.
  *
@@ -284,8 +287,8 @@ int srnic_stag_invalidate(struct srnic_dev *dev, const struct ib_pd *pd, u32 sta
  * @pd: protection domain of the QP
  * @stag: STag
  *
- * RFC 5040 5.3, 8.1.1: one of a stream with the same protection domain, that no other
- * stream need share, and that the peer could have used.
+ * A peer may invalidate an STag only if it is of the same protection domain, is fast-registered,
+ * and has a remote right (RFC 5040 5.3, 8.1.1).
  *
  * Context: any but hard interrupt. After return nobody accesses the memory.
  *

@@ -6,8 +6,8 @@
 #include "srnic.h"
 
 /*
- * The lkey that stands for all memory of the kernel in work requests of kernel ULPs. Its
- * index is in no table, so neither a peer nor an application gets anywhere with it.
+ * The lkey that stands for all memory of the kernel in work requests of kernel ULPs. Its index is
+ * in no table, so neither a peer nor an application can use it.
  */
 #define SRNIC_LOCAL_DMA_LKEY	0xffffff00
 #define SRNIC_STAG_MAX_INDEX	0xfffffe
@@ -24,7 +24,7 @@ typedef void (*srnic_step_fn)(void *arg, void *va, size_t len);
 
 /**
  * struct srnic_mem - a piece of registered memory, as somebody names it
- * @pd: protection domain of whoever wants it
+ * @pd: protection domain of whoever wants to access it
  * @stag: STag
  * @rights: IB_ACCESS_* that are needed, all of them; 0 to read for a local work request
  * @addr: address of the first octet

@@ -50,7 +50,7 @@ static void stats_describe(struct rdma_stat_desc *descs)
 		descs[SRNIC_CNT_COUNT + i - 1].name = stats_err_names[i];
 }
 
-/* Names of what the library counts of connections, then of what the data path counts */
+/* Name the library's counters of connections, then those of the data path. */
 static int stats_make_descs(struct srnic_dev *dev)
 {
 	struct rdma_hw_stats *library;
@@ -77,7 +77,7 @@ static int stats_make_descs(struct srnic_dev *dev)
  * @ibdev: device
  * @port_num: any
  *
- * A device has one table of counters: the library's and ours.
+ * A device has one table of counters: those of the library, and those of srnic.
  *
  * Context: process, while the device is registered.
  *

@@ -11,9 +11,7 @@ struct ib_device;
 struct rdma_hw_stats;
 struct srnic_dev;
 
-/*
- * Name and meaning. FPDUs and octets are of the ULPDUs; a batch is one call of TCP's.
- */
+/* Name and meaning. srnic.rst takes its tables from here and from term.h. */
 #define SRNIC_COUNTERS(X)							\
 	X(tx_fpdus,		"FPDUs sent")					\
 	X(tx_octets,		"octets of the ULPDUs sent")			\

@@ -2,8 +2,8 @@
 /*
  * The memory behind a region, piece by piece.
  *
- * The device has no DMA: the RDMA core gives it virtual addresses in place of bus
- * addresses, and sees to it that there is no high memory. So every page has its address.
+ * The device has no DMA, so the RDMA core gives it virtual addresses in place of bus addresses, and
+ * makes sure that there is no high memory. So every page has an address.
  */
 
 #include "target.h"
@@ -103,7 +103,7 @@ u64 srnic_target_size(const struct srnic_mr *mr, u8 table)
 	return n ? mr->map[table][n - 1].end : 0;
 }
 
-/* A piece that goes on where the one before ended needs no entry of its own. */
+/* If a piece begins where the one before ends, it needs no entry of its own. */
 static bool target_append(struct srnic_extent *map, u32 *n, u32 max, void *va, u32 len)
 {
 	u64 before = *n ? map[*n - 1].end : 0;
@@ -121,14 +121,14 @@ static bool target_append(struct srnic_extent *map, u32 *n, u32 max, void *va, u
 }
 
 /**
- * srnic_target_map - what the next registration will be of
+ * srnic_target_map - note the memory for the next registration
  * @mr: fast-registered region, valid or not
  * @sgl: pieces, mapped by ib_dma_map_sg()
  * @nents: how many
  * @off: octets of the first piece to leave out, NULL for 0; 0 on return
  *
- * A valid registration goes on with the table that it has. Pieces may begin and end
- * anywhere; they are one behind the other in the region.
+ * A valid registration keeps the table that it has. Pieces may begin and end anywhere. In the
+ * region they follow each other.
  *
  * Context: any; not twice for one region at the same time.
  *

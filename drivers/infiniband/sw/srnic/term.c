@@ -75,13 +75,13 @@ enum srnic_tell srnic_err_tell(enum srnic_err err)
 }
 
 /**
- * srnic_err_of_mem - the error that an access to memory which is refused makes
+ * srnic_err_of_mem - the error if an access to memory is refused
  * @use: what the access was for
  * @fault: why it was refused, or SRNIC_MEM_OK
  *
- * DDP has no code for a right that is missing (RFC 5041 7.1): a Write without it
- * counts as one with an invalid STag, and so does a Read Response whose sink the ULP
- * has made unwritable meanwhile.
+ * DDP has no code for a missing right (RFC 5041 7.1). So a Write without the right counts as a
+ * Write with an invalid STag. So does a Read Response if the ULP has made the sink unwritable
+ * meanwhile.
  *
  * Return: SRNIC_ERR_NONE for SRNIC_MEM_OK.
  */
@@ -128,8 +128,8 @@ enum srnic_err srnic_err_of_mem(enum srnic_mem_use use, enum srnic_mem_fault fau
  * @addr: first address to access
  * @len: octets to access; 0 asks for nothing and is always fine
  *
- * No sum is formed that could wrap. The last octet of the address space cannot be
- * accessed: a sum of 0 counts as a wrap (RFC 5041 7.1).
+ * The check forms no sum that could wrap. The last octet of the address space cannot be accessed,
+ * since a sum of 0 counts as a wrap (RFC 5041 7.1).
  *
  * Return: SRNIC_MEM_OK, SRNIC_MEM_WRAP or SRNIC_MEM_BOUNDS.
  */
@@ -151,8 +151,8 @@ enum srnic_mem_fault srnic_range_check(u64 base, u64 size, u64 addr, u32 len)
  * @fault: the error; not of form SRNIC_TERM_SILENT
  * @payload: room for it
  *
- * RFC 5040 4.8: headers whose bit is 0 are left out, those that are there are exact
- * copies of what was received.
+ * Headers whose bit is 0 are left out. The others are exact copies of what was received (RFC 5040
+ * 4.8).
  *
  * Return: octets of the payload: 4, 20, 24 or 52.
  */
@@ -183,8 +183,8 @@ size_t srnic_term_build(const struct srnic_fault *fault, u8 payload[SRNIC_TERM_M
  * @len: octets of it
  * @term: result
  *
- * Layers, types and codes that are not known are reported as they are; header bits
- * that promise more than there is are believed as far as the message goes.
+ * Unknown layers, types and codes are reported as they are. If header bits promise more than there
+ * is, the result has what is there.
  *
  * Return: false if there is not even Terminate Control; then @term is not written.
  */

@@ -47,9 +47,8 @@ enum srnic_tell {
 };
 
 /*
- * Every way in which a stream fails: name, layer and error type, error code, form of
- * the Terminate message, event, and one line for people. The name is also that of the
- * counter and the one in traces.
+ * Every way in which a stream fails: name, layer and error type, error code, form of the Terminate
+ * message, event, and meaning. Counters and traces use the same name.
  */
 #define SRNIC_ERRORS(X)								\
 	X(NONE,		0x00, 0x00, SILENT, NONE,   "no error")			\
@@ -62,7 +61,7 @@ enum srnic_tell {
 	X(DV_TAGGED,	0x11, 0x04, MD,     REQ,    "wrong DDP version, tagged segment") \
 	X(DV_UNTAGGED,	0x12, 0x06, MD,     REQ,    "wrong DDP version, untagged segment") \
 	X(RV,		0x02, 0x05, MD,     REQ,    "wrong RDMAP version")	\
-	X(OPCODE,	0x02, 0x06, MD,     REQ,    "wrong opcode, or wrong queue or T bit for it") \
+	X(OPCODE,	0x02, 0x06, MD,     REQ,    "wrong opcode, or wrong queue or T bit") \
 	X(QN,		0x12, 0x01, MD,     REQ,    "wrong queue number")	\
 	X(NO_BUFFER,	0x12, 0x02, MD,     REQ,    "no receive buffer, or IRD exceeded") \
 	X(MSN,		0x12, 0x03, MD,     REQ,    "wrong message sequence number") \

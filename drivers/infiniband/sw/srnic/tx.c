@@ -2,18 +2,16 @@
 /*
  * The sender.
  *
- * Whoever holds tx.lock is the sender. It pushes the batch to TCP, builds the next, and
- * so on until there is nothing to do, nothing can be done, or its quota is used up.
- * Who cannot have the lock queues the work item, which waits for it: so nothing that was
- * posted is overlooked. What a sender leaves behind, and who looks again, is a table in
- * srnic.rst.
+ * Whoever holds tx.lock is the sender. It pushes the batch to TCP, builds the next, and so on until
+ * there is nothing to do, nothing can be done, or its quota is used up. If somebody cannot have the
+ * lock, they queue the work item, which waits for the lock. So nothing that was posted is
+ * overlooked. A table in srnic.rst says what a sender may leave behind, and who looks again.
  *
- * TCP may run RX within our call, when it works off its backlog: RX takes no lock that is
- * held here.
+ * When the sender calls TCP, TCP may run RX for its backlog. RX takes no lock that is held here.
  *
- * Who waits for memory waits for the timer, and for nothing else (tx.starved). TCP calls
- * write_space as soon as it has refused octets for want of memory while nothing is on its
- * way: a sender that came back for that would be refused again, and so on without end.
+ * A sender without memory waits for the timer, and for nothing else (tx.starved). If TCP refuses
+ * octets for want of memory while nothing is on its way, it calls write_space at once. A sender
+ * that came back then would be refused again, without end.
  */
 
 #include "tx.h"
@@ -51,17 +49,17 @@ void srnic_tx_kick(struct srnic_qp *qp)
 	queue_work(srnic_wq, &qp->tx.work);
 }
 
-/* Memory is short, of us or of TCP: until the timer is over, nobody tries again. */
+/* There is no memory, for the sender or for TCP. Nobody tries again before the timer. */
 static void tx_await_memory(struct srnic_qp *qp)
 {
 	srnic_count(qp->dev, tx_no_memory);
-	/* Before the timer, which takes it back */
+	/* This comes before the timer, which clears it. */
 	WRITE_ONCE(qp->tx.starved, true);
 	qp->tx.delayed = true;
 	mod_delayed_work(srnic_wq, &qp->tx.retry, msecs_to_jiffies(SRNIC_RETRY_MS));
 }
 
-/* TCP calls write_space when there is room again, if it knows that somebody waits. */
+/* When there is room again TCP calls write_space, if it knows that somebody waits. */
 static bool tx_has_room(struct srnic_qp *qp)
 {
 	struct sock *sk = qp->sock->sk;
@@ -69,7 +67,7 @@ static bool tx_has_room(struct srnic_qp *qp)
 	if (sk_stream_memory_free(sk))
 		return true;
 	set_bit(SOCK_NOSPACE, &qp->sock->flags);
-	/* Pairs with that of tcp_check_space(): it sees the bit, or we see the room. */
+	/* Pairs with the barrier of tcp_check_space(): TCP sees the bit, or this sees the room. */
 	smp_mb__after_atomic();
 	if (sk_stream_memory_free(sk))
 		return true;
@@ -93,8 +91,9 @@ static int tcp_splice(struct socket *sock, struct bio_vec *bv, unsigned int nbv,
 #endif
 
 /*
- * Give TCP octets, as many as it takes. It says -EAGAIN if it has no room, and also if it has
- * no memory. Room may have come meanwhile: who is refused twice with room lacks memory.
+ * Give TCP as many octets as it takes. TCP returns -EAGAIN if it has no room, and also if it has no
+ * memory. Room may have come meanwhile. So only if TCP refuses twice though there is room, memory
+ * is short.
  */
 static int tx_splice(struct srnic_qp *qp)
 {
@@ -111,9 +110,9 @@ static int tx_splice(struct srnic_qp *qp)
 }
 
 /*
- * Give TCP what is in the batch. 0: it has all. -EAGAIN: it has no room, and calls
- * write_space; or memory is short, and the timer runs. Any other error: the stream is gone,
- * which TCP tells the library, too.
+ * Give TCP what is in the batch. 0: TCP has all. -EAGAIN: TCP has no room, and will call
+ * write_space; or memory is short, and the timer runs. Any other error: the stream has failed, as
+ * TCP tells the library, too.
  */
 static int tx_push(struct srnic_qp *qp)
 {
@@ -187,8 +186,7 @@ static void tx_term_gone(struct srnic_qp *qp)
 
 /*
  * A sender that comes too early leaves a note. TX may be opened at the same moment, in a context
- * that cannot have the lock: then either it is seen here that TX is open, or the note is seen by
- * srnic_tx_open().
+ * that cannot have the lock. Then this sees that TX is open, or srnic_tx_open() sees the note.
  */
 static bool tx_is_open(struct srnic_tx *tx)
 {
@@ -200,7 +198,7 @@ static bool tx_is_open(struct srnic_tx *tx)
 	return READ_ONCE(tx->open);
 }
 
-/* As long as the peer takes what is in front of the Terminate message, that may still go. */
+/* As long as the peer takes octets, the Terminate message behind them may still go out. */
 static void tx_extend_deadline(struct srnic_qp *qp)
 {
 	u32 acked = READ_ONCE(tcp_sk(qp->sock->sk)->snd_una);
@@ -218,9 +216,9 @@ static void tx_extend_deadline(struct srnic_qp *qp)
 }
 
 /*
- * The stream has failed. A work request or Read Response that could not be sent was
- * found here, and what is before it goes out; else the batch ends with the FPDU that TCP
- * has a part of.
+ * The stream has failed. If the sender has found a work request or Read Response that cannot be
+ * sent, what is before that goes out. Otherwise the batch ends with the FPDU of which TCP has a
+ * part.
  */
 static enum tx_step tx_terminate(struct srnic_qp *qp, struct srnic_upcalls *up)
 {
@@ -241,7 +239,7 @@ static enum tx_step tx_terminate(struct srnic_qp *qp, struct srnic_upcalls *up)
 		err = 0;
 	left = tx->deadline - jiffies;
 	if (err == -EAGAIN && left > 0) {
-		/* Who waits for memory already waits for less. */
+		/* If the timer is set already, for want of memory, it stays, and fires earlier. */
 		tx->delayed = true;
 		queue_delayed_work(srnic_wq, &tx->retry, left + 1);
 		return TX_WAIT;
@@ -251,8 +249,8 @@ static enum tx_step tx_terminate(struct srnic_qp *qp, struct srnic_upcalls *up)
 }
 
 /*
- * Nothing that is ours to send is left; the library sends the FIN. RX goes on. It may have
- * found an error since we last looked: that is told before the FIN, or never.
+ * The sender has nothing left to send, so the library sends the FIN. RX goes on. RX may have found
+ * an error since the last look: the peer is told of it before the FIN, or never.
  */
 static enum tx_step tx_finish(struct srnic_qp *qp)
 {
@@ -264,8 +262,8 @@ static enum tx_step tx_finish(struct srnic_qp *qp)
 }
 
 /*
- * Reads are answered as long as what the ULP has posted waits for answers itself: the peer may be
- * in the same position. Then those that have come are, and no more.
+ * As long as the ULP's own work waits for answers, the peer's Reads are answered: the peer may wait
+ * in the same way. After that only the Reads that have come are answered.
  */
 static bool tx_is_done(struct srnic_qp *qp)
 {
@@ -307,10 +305,13 @@ static enum tx_step tx_step(struct srnic_qp *qp, struct srnic_upcalls *up)
 	/* In most cases the batch had all there was. */
 	if (pushed && !tx->finishing && srnic_send_is_idle(qp))
 		return TX_WAIT;
-	/* The ULP wants to break it off: what is not on its way will be flushed. */
+	/* If the ULP breaks the stream off, what is not on its way will be flushed. */
 	if (READ_ONCE(qp->abrupt) || !tx_has_room(qp))
 		return TX_WAIT;
-	/* Before we look what may go: if the peer has closed, no more Reads are answered. */
+	/*
+	 * This is read before the look for work: if the peer has closed, no more Reads will be
+	 * answered.
+	 */
 	ended = smp_load_acquire(&qp->rx.ended);
 	err = srnic_send_fill(qp);
 	if (!err && ended && tx->finishing)
@@ -322,7 +323,7 @@ static enum tx_step tx_step(struct srnic_qp *qp, struct srnic_upcalls *up)
 	return err ? TX_GO_ON : TX_WAIT;
 }
 
-/* A QP behind which there may be storage of this host may take the last memory there is. */
+/* If storage of this host may be behind a QP, its sender may take the last memory there is. */
 static enum tx_step tx_turn(struct srnic_qp *qp, struct srnic_upcalls *up)
 {
 	unsigned int noreclaim;
@@ -337,8 +338,8 @@ static enum tx_step tx_turn(struct srnic_qp *qp, struct srnic_upcalls *up)
 }
 
 /*
- * Be the sender until there is nothing to do or the quota is used up. Handlers are called
- * without the lock, as soon as there are completions. False: the quota is used up.
+ * Be the sender until there is nothing to do, or the quota is used up. As soon as there are
+ * completions the handlers are called, without the lock. False: the quota is used up.
  */
 static bool tx_run(struct srnic_qp *qp)
 {
@@ -365,7 +366,7 @@ static bool tx_run(struct srnic_qp *qp)
  * srnic_tx_doorbell - an application has posted
  * @qp: its QP
  *
- * Its own time is used, if nobody else sends.
+ * The application's own time is used, unless somebody else sends.
  *
  * Context: process.
  */
@@ -452,8 +453,8 @@ void srnic_tx_start(struct srnic_qp *qp, const struct iw_mpa_params *params)
  * srnic_tx_open - let out what was posted
  * @qp: the QP, between srnic_tx_start() and srnic_tx_stop()
  *
- * Who posts sends. But who has tried to before was denied it; and an application may have posted
- * before there was a connection to deny it.
+ * Whoever posts from now on sends. A sender that came before was denied, and has left a note. An
+ * application may also have posted before there was a connection.
  *
  * Context: any, also within RX, which the holder of tx.lock may have entered.
  */
@@ -489,7 +490,7 @@ int srnic_tx_send_rtr(struct srnic_qp *qp, u8 rtr)
 	return err;
 }
 
-/* Between two messages, and TCP has all that was before */
+/* Is the sender between two messages, and does TCP have everything before? */
 static bool tx_is_idle(struct srnic_qp *qp)
 {
 	struct srnic_tx *tx = &qp->tx;
@@ -499,7 +500,7 @@ static bool tx_is_idle(struct srnic_qp *qp)
 }
 
 /**
- * srnic_tx_repeat_rtr - send an RDMA Write of nothing, unless octets are on their way anyway
+ * srnic_tx_repeat_rtr - send a zero-length RDMA Write, unless octets are on their way anyway
  * @qp: the QP, whose RTR message has gone
  *
  * Context: process.
@@ -523,8 +524,8 @@ int srnic_tx_repeat_rtr(struct srnic_qp *qp)
  * srnic_tx_finish - let out what is posted and what is owed, and nothing more
  * @qp: the QP, whose TX is open
  *
- * iw_mpa_tx_finished() follows, or iw_mpa_stream_down() if the stream fails before. What
- * waits for answered Reads goes out as long as the peer has not closed.
+ * iw_mpa_tx_finished() follows, or iw_mpa_stream_down() if the stream fails before. Work that waits
+ * for answered Reads goes out as long as the peer has not closed.
  *
  * Context: process.
  */
@@ -541,11 +542,10 @@ void srnic_tx_finish(struct srnic_qp *qp)
  * srnic_tx_stop - nothing is sent any more
  * @qp: the QP, in SRNIC_ERROR
  *
- * The rest of an FPDU, and the Terminate message if one is due, still go if TCP has
- * room for them now.
+ * If TCP has room now, the rest of an FPDU still goes out, and the Terminate message if one is due.
  *
- * Context: process. After return the socket is not used, and the timer is not set: a sender that
- * comes later finds no socket, and does nothing. Such a one may still be queued.
+ * Context: process. After return the socket is not used, and the timer is not set. The work item
+ * may still be queued: it finds no socket, and does nothing.
  */
 void srnic_tx_stop(struct srnic_qp *qp)
 {

@@ -2,7 +2,7 @@
 /*
  * Verbs: what the RDMA core calls, for applications by libsiw's ABI and for kernel ULPs.
  *
- * QPs and completion queues are made and ended here; what they do is in the layers below.
+ * QPs and completion queues are made and destroyed here. The layers below say what they do.
  */
 
 #include "verbs.h"
@@ -34,7 +34,7 @@ static void srnic_dealloc_ucontext(struct ib_ucontext *ctx)
 {
 }
 
-/* What an application has mapped are pages with references: they may stay. */
+/* An application has references on the pages that it has mapped. So they may stay. */
 static void srnic_disassociate_ucontext(struct ib_ucontext *ctx)
 {
 }
@@ -150,7 +150,10 @@ static int qp_check(const struct ib_qp_init_attr *init)
 	if (cap->max_send_wr > SRNIC_MAX_WR || cap->max_send_sge > SRNIC_MAX_SGE ||
 	    cap->max_inline_data > SRNIC_MAX_INLINE)
 		return -EINVAL;
-	/* A QP with an SRQ has no receive queue: ibv_create_qp(3) says that both are ignored. */
+	/*
+	 * A QP with an SRQ has no receive queue. ibv_create_qp(3) says that both values are ignored
+	 * then.
+	 */
 	if (!init->srq && (cap->max_recv_wr > SRNIC_MAX_WR || cap->max_recv_sge > SRNIC_MAX_SGE))
 		return -EINVAL;
 	return 0;
@@ -184,7 +187,7 @@ static void qp_destroy_queues(struct srnic_qp *qp)
 	kvfree(qp->sq.ring);
 }
 
-/* libsiw maps a receive queue of any size, so there is one entry at least. */
+/* libsiw maps a receive queue of any size, so there is at least one entry. */
 static int qp_create_queues(struct srnic_qp *qp, const struct ib_qp_cap *cap,
 			    struct ib_udata *udata)
 {
@@ -217,7 +220,7 @@ static void qp_grant(struct srnic_qp *qp, struct ib_qp_cap *cap)
 	qp->cap = *cap;
 }
 
-/* The number is taken at first; who looks for it finds the QP when it is complete. */
+/* The number is taken first. The QP is found by it only when the QP is complete. */
 static int srnic_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *init,
 			   struct ib_udata *udata)
 {
@@ -254,7 +257,7 @@ count:
 	return err;
 }
 
-/* What a QP of iWARP does not have, and what is not changed behind create_qp */
+/* Attributes that a QP of iWARP does not have, or that do not change after create_qp */
 #define QP_NEVER_MODIFIED	(IB_QP_CAP | IB_QP_QKEY | IB_QP_ALT_PATH | IB_QP_PATH_MIG_STATE)
 
 static int srnic_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
@@ -278,7 +281,7 @@ static int srnic_query_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 		.qp_access_flags	= IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE |
 					  IB_ACCESS_REMOTE_READ,
 		.cap			= qp->cap,
-		/* Set as a connection comes up: the one before, or the one after */
+		/* A connection that comes up sets this: the value is the old or the new one. */
 		.max_rd_atomic		= data_race(qp->tx.ord),
 		/* The same */
 		.max_dest_rd_atomic	= data_race(qp->irq.size),
@@ -311,10 +314,13 @@ static int srnic_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata)
 	return 0;
 }
 
-/* Is it for us to see that what was just posted is flushed? */
+/* Does this post have to ask for a flush? */
 static bool qp_posted_in_error(const struct srnic_qp *qp)
 {
-	/* Pairs with that of srnic_qp_flush(): it sees what was posted, or we see the state. */
+	/*
+	 * Pairs with the barrier of srnic_qp_flush(): that sees what was posted, or this sees the
+	 * state.
+	 */
 	smp_mb();
 	return READ_ONCE(qp->state) == SRNIC_ERROR;
 }
@@ -332,7 +338,7 @@ static void qp_doorbell(struct srnic_qp *qp)
 	}
 }
 
-/* An application's doorbell comes without work requests: those are in its ring. */
+/* An application's doorbell has no work requests, since these are in its ring. */
 static int srnic_post_send(struct ib_qp *ibqp, const struct ib_send_wr *wr,
 			   const struct ib_send_wr **bad)
 {

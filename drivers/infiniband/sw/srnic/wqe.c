@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * From what a ULP posts to a WQE: operations, flags, SGEs, inline data. A kernel ULP is told at
- * once what cannot be; an application's WQE is made nevertheless, and completes in error in its
- * turn. Pure but for the ULP's memory that inline data is copied from.
+ * This makes a WQE of what a ULP posts: operation, flags, SGEs, inline data. If something is
+ * invalid, a kernel ULP gets an error at once. An application's WQE is made all the same, and
+ * completes in error in its turn. Nothing is read or written besides but the ULP's inline data.
  */
 
 #include "wqe.h"
@@ -92,7 +92,7 @@ static int wqe_fill_data(const struct srnic_qp *qp, struct srnic_wqe *wqe,
 	return wqe_set_sge(wqe, wr->sg_list, wr->num_sge);
 }
 
-/* What of a region is registered is what it has now; what the WR says, is as posted. */
+/* Address and length are those that the region has now; key and rights are those of the WR. */
 static int wqe_fill_reg(struct srnic_wqe *wqe, const struct ib_send_wr *wr)
 {
 	const struct ib_reg_wr *reg = reg_wr(wr);
@@ -114,8 +114,8 @@ static int wqe_fill_reg(struct srnic_wqe *wqe, const struct ib_send_wr *wr)
  *
  * Context: any.
  *
- * Return: 0; -EINVAL for SGEs, lengths or STags that cannot be; -EOPNOTSUPP for an
- * operation that iWARP does not have.
+ * Return: 0; -EINVAL for SGEs, lengths or STags that are impossible; -EOPNOTSUPP for an operation
+ * that iWARP does not have.
  */
 int srnic_wqe_fill(const struct srnic_qp *qp, struct srnic_wqe *wqe, const struct ib_send_wr *wr)
 {
@@ -149,7 +149,7 @@ int srnic_wqe_fill(const struct srnic_qp *qp, struct srnic_wqe *wqe, const struc
 	}
 }
 
-/* What applications may post, and what else they write is taken for */
+/* The operations that applications may post */
 static int wqe_op_of_user(u8 opcode)
 {
 	switch (opcode) {
@@ -179,7 +179,7 @@ static u8 wqe_flags_of_user(const struct srnic_qp *qp, u16 flags)
 	return set;
 }
 
-/* libsiw has the octets behind the first SGE, and the application's number of SGEs. */
+/* libsiw puts inline octets behind the first SGE, and leaves the application's number of SGEs. */
 static int wqe_fill_user_data(struct srnic_wqe *wqe, const struct siw_sqe *sqe)
 {
 	u64 bytes = 0;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Building a batch: whole FPDUs in a row, in page fragments that TCP gets as they are.
+ * A batch is made of whole FPDUs in a row, in page fragments that TCP gets as they are.
  *
- * The fragment that is written to belongs to the writer while a batch is built, and to
- * the CPU in between (frag.c): an idle QP has no memory of this kind. Each piece of a batch
- * has a reference on its page. Octets are added to the CRC soon behind being written, and
- * as many at once as are in a row: a call costs more than 64 octets.
+ * While a batch is built the fragment belongs to the writer. In between it belongs to the CPU
+ * (frag.c), so an idle QP has no memory of this kind. Each piece of a batch has a reference on its
+ * page. Octets are added to the CRC soon after they were written, and as many at once as are in a
+ * row, since a call costs more than 64 octets.
  */
 
 #include "writer.h"
@@ -39,7 +39,7 @@ void srnic_writer_open(struct srnic_writer *w, struct srnic_tx *tx, gfp_t gfp)
 }
 
 /**
- * srnic_writer_close - the batch is built as far as it goes
+ * srnic_writer_close - stop building a batch
  * @w: writer
  * @tx: the sender's
  */
@@ -68,11 +68,11 @@ void srnic_batch_reset(struct srnic_batch *batch)
 }
 
 /**
- * srnic_batch_cut - leave of a batch what has to go out
+ * srnic_batch_cut - leave in a batch only what has to go out
  * @tx: the sender's
  *
- * That is the rest of the FPDU which TCP has a part of, if there is one. The next octet
- * stands behind that: Markers are counted from there.
+ * If TCP has a part of an FPDU, its rest has to go out. The next octet of the stream stands behind
+ * that, and Markers are counted from there.
  */
 void srnic_batch_cut(struct srnic_tx *tx)
 {
@@ -122,7 +122,7 @@ void srnic_writer_rewind(struct srnic_writer *w, struct srnic_mark mark)
 	w->pos = mark.pos;
 }
 
-/* Where memory is short, fragments are single pages. */
+/* If memory is short, fragments are single pages. */
 static u32 writer_pieces(u32 octets)
 {
 	return octets / (PAGE_SIZE - SRNIC_FRAG_MIN) + 2;
@@ -172,7 +172,7 @@ static bool writer_refill(struct srnic_writer *w)
 	return true;
 }
 
-/* Add what was written to the CRC. The fragment is the same as long as something was not added. */
+/* Add what was written to the CRC. The fragment does not change before all of it was added. */
 static void writer_sum(struct srnic_writer *w)
 {
 	u32 len = w->frag.offset - w->from;
@@ -182,7 +182,7 @@ static void writer_sum(struct srnic_writer *w)
 	w->from = w->frag.offset;
 }
 
-/* Memory in a row for at most @want octets; Markers are not looked at. */
+/* Find memory in a row for at most @want octets. Markers do not count. */
 static void *writer_room(struct srnic_writer *w, u32 want, u32 *len)
 {
 	struct page_frag *frag = &w->frag;
@@ -209,7 +209,7 @@ static void writer_advance(struct srnic_writer *w, u32 len)
 	w->pos += len;
 }
 
-/* Raw octets, a few of them */
+/* Write a few raw octets. */
 static int writer_put_raw(struct srnic_writer *w, const u8 *octets, u32 len)
 {
 	while (len) {
@@ -295,7 +295,7 @@ int srnic_writer_put(struct srnic_writer *w, const void *octets, u32 len)
  * @hdr: the first octets of the ULPDU
  * @hdr_len: how many, 0..SRNIC_DDP_HDR_MAX
  *
- * A Marker that stands here is the first that belongs to it.
+ * If a Marker is due here, it belongs to this FPDU.
  *
  * Return: 0 or -ENOMEM.
  */
@@ -317,8 +317,8 @@ int srnic_writer_begin(struct srnic_writer *w, u16 ulpdu_len, const u8 *hdr, u8 
  * @w: writer
  * @ulpdu_len: ULPDU_Length; as many octets were put
  *
- * RFC 5044 4.4: the CRC field is there if CRC is off, too, and then 0. A Marker between
- * padding and CRC is inside of the CRC.
+ * The CRC field is also there if CRC is off, and is 0 then (RFC 5044 4.4). A Marker between padding
+ * and CRC counts for the CRC.
  *
  * Return: 0 or -ENOMEM.
  */
