@@ -196,7 +196,7 @@ static void late_keepalive_finds_nothing_to_do(struct kunit *test)
 	leaving_probes(sk);
 	KUNIT_ASSERT_EQ(test, leaving_freeze(lv), IW_MPA_R_OK);
 	KUNIT_EXPECT_TRUE(test, lv->tcb.keepalive);
-	inet_csk_reset_keepalive_timer(sk, 1);
+	tcp_reset_keepalive_timer(sk, 1);
 	iw_mpa_quiet(QUIET_MS);
 	KUNIT_EXPECT_EQ(test, leaving_count(lv, IW_MPA_CNT_held_back), 0);
 	KUNIT_EXPECT_EQ(test, sk->sk_state, TCP_ESTABLISHED);
