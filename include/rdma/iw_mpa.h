@@ -2,8 +2,8 @@
 /*
  * iw_mpa: one iWARP connection manager for all RNIC drivers.
  *
- * A driver includes this header alone. The contract in prose, with the order of calls and an
- * example, is Documentation/infiniband/iw_mpa_driver.rst.
+ * A driver includes only this header. Documentation/infiniband/iw_mpa_driver.rst has the contract
+ * in prose, with the order of calls and an example.
  */
 #ifndef _RDMA_IW_MPA_H
 #define _RDMA_IW_MPA_H
@@ -30,17 +30,18 @@ struct net_device;
 /**
  * enum iw_mpa_cap - what a device can do beyond the minimum
  * @IW_MPA_CAP_TX_MARKERS: can insert Markers if the peer requires them
- * @IW_MPA_CAP_RX_MARKERS: can receive Markers; the setting markers says whether the
- *	peer is asked for them
+ * @IW_MPA_CAP_RX_MARKERS: can receive Markers; the setting markers says whether the peer is asked
+ *	for them
  * @IW_MPA_CAP_NO_CRC: works also if both ends turn CRC off
- * @IW_MPA_CAP_EARLY_RX: can take over a stream with octets queued behind the startup
- *	frame; without this capability such a connection fails (EARLY_DATA)
+ * @IW_MPA_CAP_EARLY_RX: can take a stream on which octets are queued behind the startup frame;
+ *	without this capability such a connection fails (EARLY_DATA)
  * @IW_MPA_CAP_TX_FENCE: holds back all FPDUs from prepare to open_tx; without this capability a
  *	device cannot be responder, unless the setting fence is off
  * @IW_MPA_CAP_ATOMIC_OPEN: open_tx does not sleep, and may be called within iw_mpa_first_fpdu(),
- *	with all locks that the driver holds there: a responder's ULP is told one hop earlier
- * @IW_MPA_CAP_TAKEOVER: takes the TCP connection itself over, as the record @tcb of
- *	&struct iw_mpa_handoff describes it; the host's TCP is shut off before prepare
+ *	with all locks that the driver holds there; a responder's ULP is then told one work item
+ *	earlier
+ * @IW_MPA_CAP_TAKEOVER: takes the TCP connection itself over, as the record @tcb of &struct
+ *	iw_mpa_handoff describes it; the host's TCP is shut off before prepare
  */
 enum iw_mpa_cap {
 	IW_MPA_CAP_TX_MARKERS	= BIT(0),
@@ -70,24 +71,24 @@ struct iw_mpa_stream {
 
 /**
  * struct iw_mpa_handoff - where and how Full Operation starts
- * @ep: the endpoint, for iw_mpa_first_fpdu() and its siblings; valid until stop
- *	returned, longer with iw_mpa_ep_get()
- * @sock: the connected TCP socket, owned by the library; the driver may receive on
- *	it from attach on, send from send_rtr or open_tx on, until stop returned
+ * @ep: the endpoint, for iw_mpa_first_fpdu() and its siblings; valid until stop returned, longer
+ *	with iw_mpa_ep_get()
+ * @sock: the connected TCP socket, owned by the library; the driver may receive on it from attach
+ *	on, send from send_rtr or open_tx on, until stop returned
  * @params: what was negotiated; valid as long as @ep
- * @snd_nxt: TCP sequence number of the first octet of Full Operation that the
- *	driver sends; responder: behind the Reply, which is still to be sent
+ * @snd_nxt: TCP sequence number of the first octet of Full Operation that the driver sends;
+ *	responder: behind the Reply, which is still to be sent
  * @rcv_nxt: TCP sequence number of the first octet that the driver receives
  * @rx_queued: octets from @rcv_nxt on are in the socket already
- * @peer_pd: the peer's driver's octets of private data, as many as put_pd makes;
- *	NULL if the peer sent fewer, or if there is no put_pd
- * @tcb: the TCP connection, which is the device's from now on; NULL without
- *	IW_MPA_CAP_TAKEOVER, or if the connection stays on the socket. It and what it
- *	points to are valid within prepare
+ * @peer_pd: octets that the peer's put_pd has written, pd_size of them; NULL if the peer sent
+ *	fewer, or if pd_size is 0
+ * @tcb: record of the TCP connection, which belongs to the device from now on; NULL without
+ *	IW_MPA_CAP_TAKEOVER, or if the connection stays on the socket. The record and what it points
+ *	to are valid within prepare
  * @takeover: with @tcb: for iw_mpa_stream_watch() and iw_mpa_stream_released()
  *
  * The structure itself is valid within prepare. The sequence numbers are sampled under lock_sock.
- * All startup frames were sent but a responder's Reply. No octet behind the peer's startup frame
+ * All startup frames were sent except a responder's Reply. No octet behind the peer's startup frame
  * was read.
  */
 struct iw_mpa_handoff {
@@ -135,71 +136,60 @@ struct iw_mpa_device_attr {
  *	library sends zeroes. Process context, must not sleep, before prepare. An initiator may be
  *	called more than once, and must write the same octets each time. Required if pd_size is not
  *	0.
- * @hold: Have the device keep to itself what comes for the connection of @sk, from now
- *	on until prepare or let_go. What the host has received before must be with the
- *	network stack on return. Process context, may sleep, at most once per connection,
- *	before prepare, with IW_MPA_CAP_TAKEOVER alone. Return 0 or a negative errno.
- *	Optional: without it the host drops what comes until the device has the
- *	connection, and the peer has to repeat that.
- * @let_go: There is no takeover after all: give to the host what was held, and what
- *	comes. Process context, may sleep, once after a hold that returned 0, if prepare
- *	does not follow or fails. Required with hold.
- * @prepare: Bind the QP to the stream: it must take inbound FPDUs from now on and
- *	must not transmit. An initiator that is to send an RTR message
- *	(@params->rtr) must keep it ahead of whatever the ULP posts.
- *	Process context, may sleep, may take the QP's locks. At most once per
- *	connection. Return 0, or a negative errno with the QP unchanged.
- * @attach: Install sk_data_ready and, if wanted, sk_write_space of the socket and
- *	set the stream's @priv. Called with sk_callback_lock write-held and
- *	softirqs off, once after prepare; must not sleep, cannot fail. Optional:
- *	a device that takes the TCP stream into hardware needs none.
- * @send_reply: Send the octets of the MPA Reply, then be ready for FPDUs.
- *	Process context, may sleep, once after attach. Return 0 or a negative
- *	errno. Optional: without it the library sends the Reply on the socket. Required
- *	with IW_MPA_CAP_TAKEOVER, and then not called for a connection that stays on
- *	the socket.
- * @kick_rx: Look at the stream now; octets may have come before attach. Process
- *	context, softirqs on, may be called more than once between attach and
- *	stop. Required with attach.
- * @send_rtr: Initiator in the peer-to-peer model: send the RTR message
- *	(@params->rtr of prepare) as first FPDU and let the ULP's work out behind
- *	it. Process context, may sleep, once, instead of open_tx. Return 0 or a
- *	negative errno. Required if the device's rtr_send is not 0.
- * @repeat_rtr: Initiator in the peer-to-peer model: send one zero-length RDMA Write
- *	between two FPDUs, unless others are on their way anyway. Process context,
- *	may sleep, a few times at most between send_rtr and stop, for a peer that
- *	may have missed the RTR message. Return 0, or a negative errno if nothing
- *	was sent. Optional.
- * @open_tx: Let the ULP's work out. Process context, may sleep, once: for an
- *	initiator in the client-server model at once, for a responder after
- *	iw_mpa_first_fpdu(), or, with IW_MPA_CAP_ATOMIC_OPEN, within it, in its
- *	context.
- * @finish_tx: Let out what the ULP had posted when this is called, and the Read
- *	Responses that are owed, take nothing more, then call iw_mpa_tx_finished(),
- *	from here or later. A driver that holds a part of an FPDU when the peer has
- *	closed calls iw_mpa_stream_down() instead. Process context, may sleep, must
- *	not wait for the peer, at most once, after open_tx or send_rtr. kick_rx and
- *	the socket's callbacks go on meanwhile. Optional: without it work that is
- *	posted when the connection is closed is lost.
- * @stop: Forget the stream and bring the QP to the error state. The library has
- *	already taken back the socket's callbacks. Process context, may sleep,
- *	exactly once after a prepare that returned 0; nothing is called after it.
- *	@why says what ended the connection.
+ * @hold: Have the device keep the packets of the connection of @sk, from now on until prepare or
+ *	let_go. On return the network stack must have the packets that came before. Process context,
+ *	may sleep, at most once per connection, before prepare, only with IW_MPA_CAP_TAKEOVER.
+ *	Return 0 or a negative errno. Optional: without it the host drops the packets that come
+ *	until the device has the connection, and the peer has to repeat them.
+ * @let_go: The host keeps the connection: give it the packets that were held, and those that come.
+ *	Process context, may sleep, once after a hold that returned 0, if there is no takeover or if
+ *	prepare fails. Required with hold.
+ * @prepare: Bind the QP to the stream: it must take inbound FPDUs from now on and must not
+ *	transmit. An initiator that is to send an RTR message (@params->rtr) must keep it ahead of
+ *	whatever the ULP posts. Process context, may sleep, may take the QP's locks. At most once
+ *	per connection. Return 0, or a negative errno with the QP unchanged.
+ * @attach: Install sk_data_ready and, if wanted, sk_write_space of the socket and set the stream's
+ *	@priv. Called with sk_callback_lock write-held and softirqs off, once after prepare; must
+ *	not sleep, cannot fail. Optional: a device that takes the TCP stream into hardware needs
+ *	none.
+ * @send_reply: Send the octets of the MPA Reply, then be ready for FPDUs. Process context, may
+ *	sleep, once after attach. Return 0 or a negative errno. Optional: without it the library
+ *	sends the Reply on the socket. Required with IW_MPA_CAP_TAKEOVER, and then not called for a
+ *	connection that stays on the socket.
+ * @kick_rx: Look at the stream now; octets may have come before attach. Process context, softirqs
+ *	on, may be called more than once between attach and stop. Required with attach.
+ * @send_rtr: Initiator in the peer-to-peer model: send the RTR message (@params->rtr of prepare) as
+ *	first FPDU and let the ULP's work out behind it. Process context, may sleep, once, instead
+ *	of open_tx. Return 0 or a negative errno. Required if the device's rtr_send is not 0.
+ * @repeat_rtr: Initiator in the peer-to-peer model: send one zero-length RDMA Write between two
+ *	FPDUs, unless others are on their way anyway. Process context, may sleep, a few times at
+ *	most between send_rtr and stop, for a peer that may have missed the RTR message. Return 0,
+ *	or a negative errno if nothing was sent. Optional.
+ * @open_tx: Let the ULP's work out. Process context, may sleep, once: for an initiator in the
+ *	client-server model at once, for a responder after iw_mpa_first_fpdu(), or, with
+ *	IW_MPA_CAP_ATOMIC_OPEN, within it, in its context.
+ * @finish_tx: Let out what the ULP had posted when this is called, and the Read Responses that are
+ *	owed, take nothing more, then call iw_mpa_tx_finished(), from here or later. A driver that
+ *	holds a part of an FPDU when the peer has closed calls iw_mpa_stream_down() instead. Process
+ *	context, may sleep, must not wait for the peer, at most once, after open_tx or send_rtr.
+ *	kick_rx and the socket's callbacks go on meanwhile. Optional: without it work that is posted
+ *	when the connection is closed is lost.
+ * @stop: Forget the stream and bring the QP to the error state. The library has already taken back
+ *	the socket's callbacks. Process context, may sleep, exactly once after a prepare that
+ *	returned 0; nothing is called after it. @why says what ended the connection.
  *
- * @path_changed: The packets of a TCP connection that the device has take another
- *	way: @path has the interface, the MTU and the next hop from now on, and is
- *	valid within the call. For connections of iw_mpa_stream_watch(), @priv of
- *	which it gets, until iw_mpa_stream_released(): also after stop, and at the
- *	same time as any other op. A lock of the library is held, and interrupts
- *	are off: must not sleep, and must not call the library. Optional.
+ * @path_changed: The device has taken a TCP connection over, and its packets go another way from
+ *	now on: @path, valid within the call, has the interface, the MTU and the next hop. This is
+ *	for connections of iw_mpa_stream_watch(), and gets the @priv given there. It may be called
+ *	until iw_mpa_stream_released(), also after stop, and at the same time as any other op. A
+ *	lock of the library is held, and interrupts are off: must not sleep, and must not call the
+ *	library. Optional.
  *
- * No lock of the library is held in any op but attach and path_changed. Ops of one
- * connection but path_changed never run at the same time; ops of different connections
- * do. prepare, attach, send_reply, kick_rx, open_tx without fence, and stop if the
- * hand-off fails, run within iw_accept, and stop may within iw_reject. An initiator's
- * ops may run within iw_connect, if the peer answers that fast. iw_cm may call these
- * from its one ordered work queue: a slow op there holds up the connections of the
- * whole host.
+ * No lock of the library is held in any op but attach and path_changed. Ops of one connection,
+ * except path_changed, never run at the same time; ops of different connections do. A responder's
+ * hand-off runs within iw_accept, and any op may run within iw_connect, iw_accept or iw_reject.
+ * iw_cm may call iw_accept from its one ordered work queue: a slow op there holds up the
+ * connections of the whole host.
  */
 struct iw_mpa_driver_ops {
 	void	(*put_pd)(struct ib_qp *qp, void *pd);

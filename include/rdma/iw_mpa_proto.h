@@ -3,8 +3,8 @@
  * MPA startup: the wire format and the protocol without any I/O.
  *
  * No function here takes a lock, sleeps, allocates, or uses a socket. So each may be called in any
- * context. What a frame or a reader points to is the caller's. A driver with a TCP engine of its
- * own can use this header alone.
+ * context. The caller owns what a frame or a reader points to. A driver with a TCP engine of its
+ * own needs only this header.
  *
  * References: RFC 5044 (MPA), RFC 6581 (enhanced MPA).
  */
@@ -205,12 +205,12 @@ int iw_mpa_frame_encode(const struct iw_mpa_frame *frame, void *buf,
  * @ord: ORD that the ULP asks for, 0..@max_ord, or IW_MPA_DEPTH_ULP
  * @max_ird: the device's limit, 0..IW_MPA_DEPTH_MAX
  * @max_ord: the device's limit, 0..IW_MPA_DEPTH_MAX
- * @rev: highest revision to use, IW_MPA_REV_1 or IW_MPA_REV_2: the one to offer, and
- *	the last that is taken in a Request
+ * @rev: highest revision to use, IW_MPA_REV_1 or IW_MPA_REV_2: the one to offer, and the last that
+ *	is taken in a Request
  * @rtr_send: RTR types the device can generate
  * @rtr_accept: RTR types the device can take, not empty
- * @rtr_prefer: the RTR type to take where there is a choice; 0, or one that cannot be
- *	taken: Write, then Read, then Send
+ * @rtr_prefer: the RTR type to take if there is a choice; if this is 0, or cannot be taken, the
+ *	order is Write, Read, Send
  * @p2p: initiator: ask for the peer-to-peer model
  * @crc: ask for CRC
  * @rx_markers: ask for Markers in what is received
@@ -242,8 +242,7 @@ struct iw_mpa_local {
  * @peer_ird: the peer's IRD as received; 0 if not @enhanced
  * @peer_ord: the peer's ORD as received; 0 if not @enhanced
  * @rev: revision of the Reply
- * @rtr: initiator: the one RTR type to send; responder: the types that may
- *	come; 0 if not @p2p
+ * @rtr: initiator: the one RTR type to send; responder: the types that may come; 0 if not @p2p
  * @initiator: local role
  * @enhanced: both frames had RFC 6581 data
  * @p2p: peer-to-peer model: the initiator sends an RTR message first
@@ -252,7 +251,7 @@ struct iw_mpa_local {
  * @tx_markers: FPDUs sent carry Markers
  * @rx_markers: FPDUs received carry Markers
  *
- * Also after a failed negotiation @ird and @ord are within the limits of &struct iw_mpa_local, and
+ * Even after a failed negotiation @ird and @ord are within the limits of &struct iw_mpa_local, and
  * @rtr has only types that the device knows. So a device that can send a Terminate message only on
  * a running stream may be programmed with these values.
  */
@@ -306,7 +305,7 @@ struct iw_mpa_depths iw_mpa_event_depths(const struct iw_mpa_frame *peer,
 #define IW_MPA_FPDU_SEND_SIZE	24
 #define IW_MPA_FPDU_TERM_SIZE	28
 #define IW_MPA_FPDU_READ_SIZE	52
-/* The STags of RTR messages: some RNICs refuse 0 even where no octet is placed */
+/* The STag of RTR messages: some RNICs refuse 0 even if no octet is placed */
 #define IW_MPA_FPDU_STAG	1
 #define IW_MPA_FPDU_MAX		IW_MPA_FPDU_READ_SIZE
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The record of a TCP connection that leaves the host's TCP: what a device has to know to go on
- * with it. <rdma/iw_mpa.h> includes this file.
+ * The record of a TCP connection that leaves the host's TCP. A device needs it to go on with the
+ * connection. <rdma/iw_mpa.h> includes this file.
  */
 #ifndef _RDMA_IW_MPA_TCB_H
 #define _RDMA_IW_MPA_TCB_H
@@ -43,9 +43,9 @@ union iw_mpa_tcb_addr {
  * @ifindex: interface that the route leads to
  * @mtu: of the route, in octets of IP
  * @lladdr: link-layer address of the next hop, if @lladdr_known
- * @lladdr_known: it is known; otherwise the host is asking for it
+ * @lladdr_known: @lladdr is known; otherwise the host is asking for it
  *
- * It may change at any time: see path_changed of &struct iw_mpa_driver_ops.
+ * The path may change at any time: see path_changed of &struct iw_mpa_driver_ops.
  */
 struct iw_mpa_path {
 	struct dst_entry	*dst;

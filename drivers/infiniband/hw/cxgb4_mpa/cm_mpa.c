@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * What cm.c of iw_cxgb4 did of MPA, done by mpa.c. This file is the end of cm.c: "edits" has it
- * included there, in place of the functions that are taken out, so that it sees what is static.
+ * This file calls mpa.c for what cm.c of iw_cxgb4 did of MPA. It is included at the end of cm.c, as
+ * "edits" says, in place of the functions that are taken out. So it sees what is static there.
  *
- * com.mutex of the endpoint is held in every function but c4iw_accept_cr(), which takes it, and
- * connect_reply_upcall(), which some of its callers call without.
+ * com.mutex of the endpoint is held in every function, with two exceptions: c4iw_accept_cr() takes
+ * it, and some callers of connect_reply_upcall() do not hold it.
  */
 
 static struct c4iw_ep *cm_ep(struct c4mpa_conn *conn)
@@ -12,7 +12,7 @@ static struct c4iw_ep *cm_ep(struct c4mpa_conn *conn)
 	return container_of(conn, struct c4iw_ep, mpa);
 }
 
-/* A work request with the octets in it, as the device takes streaming data. */
+/* Make a work request that holds the octets: the device takes streaming data in this form. */
 static struct sk_buff *cm_make_data(struct c4iw_ep *ep, const void *head, size_t head_len,
 				    const void *pd, size_t pd_len)
 {
@@ -100,7 +100,7 @@ static int cm_start(struct c4mpa_conn *conn)
 			      &attrs, 1);
 }
 
-/* The reference on the listener is its child's until the ULP is asked. */
+/* Until the ULP is asked, the child holds a reference on the listener. */
 static int cm_raise_request(struct c4iw_ep *ep, struct iw_cm_event *event)
 {
 	struct c4iw_ep *parent = ep->parent_ep;
@@ -121,7 +121,7 @@ static int cm_raise_request(struct c4iw_ep *ep, struct iw_cm_event *event)
 	return err;
 }
 
-/* The ULP is told once; with a failure iw_cm has no further use for the cm_id. */
+/* The ULP is told once. After a failure iw_cm does not need the cm_id any more. */
 static int cm_raise_reply(struct c4iw_ep *ep, struct iw_cm_event *event)
 {
 	struct iw_cm_id *cm_id = ep->com.cm_id;
@@ -181,7 +181,7 @@ static const struct c4mpa_ops cm_ops = {
 	.disarm	= cm_disarm,
 };
 
-/* A revision 0, which the module's parameter knows too, is not spoken here: it means 1. */
+/* The module's parameter may be 0. That revision does not exist here, so 0 means 1. */
 static void cm_init(struct c4iw_ep *ep, bool initiator, int rev)
 {
 	struct c4iw_dev *dev = ep->com.dev;
@@ -199,7 +199,7 @@ static void cm_init(struct c4iw_ep *ep, bool initiator, int rev)
 	c4mpa_init(&ep->mpa, &cm_ops, &settings, initiator);
 }
 
-/* c4iw_connect() has left there what the ULP wants; act_establish() calls this. */
+/* act_establish() calls this. c4iw_connect() has stored in the endpoint what the ULP wants. */
 static int send_mpa_req(struct c4iw_ep *ep, struct sk_buff *skb, u8 mpa_rev_to_use)
 {
 	int err;
@@ -237,13 +237,13 @@ static int process_mpa_request(struct c4iw_ep *ep, struct sk_buff *skb)
 	if (!ep->mpa.ops)
 		cm_init(ep, false, mpa_rev);
 	verdict = c4mpa_rx_request(&ep->mpa, skb->data, skb_headlen(skb));
-	/* Of a bad Request the listener hears nothing. */
+	/* The listener is not told of a bad Request. */
 	if (verdict == C4MPA_ABORT && !test_bit(CONNREQ_UPCALL, &ep->com.history))
 		c4iw_put_ep(&ep->parent_ep->com);
 	return verdict;
 }
 
-/* For failures that are not MPA's */
+/* This reports failures outside of MPA. */
 static void connect_reply_upcall(struct c4iw_ep *ep, int status)
 {
 	const struct c4mpa_event event = { .type = C4MPA_CONNECT_REPLY, .status = status };
@@ -254,7 +254,7 @@ static void connect_reply_upcall(struct c4iw_ep *ep, int status)
 /**
  * c4mpa_reset_is_final - the peer, or the device, has reset a connection that awaits the Reply
  * @ep: initiator
- * @status: the device's word for it
+ * @status: the device's code for it
  *
  * Return: true if the ULP is to be told; false if it is to be tried with revision 1.
  */
@@ -276,7 +276,7 @@ static int cm_accept(struct c4iw_ep *ep, struct iw_cm_id *cm_id,
 	ref_cm_id(&ep->com);
 	ep->com.qp = qp;
 	ref_qp(ep);
-	/* The device's word that the Reply is sent stops the timer. */
+	/* The timer stops when the device reports that the Reply was sent. */
 	set_bit(STOP_MPA_TIMER, &ep->com.flags);
 	err = c4mpa_accept(&ep->mpa, param->ird, param->ord, param->private_data,
 			   param->private_data_len);
@@ -313,7 +313,10 @@ int c4iw_accept_cr(struct iw_cm_id *cm_id, struct iw_cm_conn_param *conn_param)
 	return err;
 }
 
-/* What comes while the ULP thinks the driver would drop, though the device has acknowledged it. */
+/*
+ * The driver would drop what comes before the ULP has answered, though the device has acknowledged
+ * it.
+ */
 static int rx_data(struct c4iw_dev *dev, struct sk_buff *skb)
 {
 	struct cpl_rx_data *hdr = cplhdr(skb);

@@ -7,7 +7,7 @@
 #include <linux/minmax.h>
 #include <linux/string.h>
 
-/* The device inserts Markers, and makes and takes these RTR messages; it awaits one type. */
+/* The device inserts Markers. It makes and takes these RTR messages, and awaits one type. */
 #define C4MPA_RTR	(IW_MPA_RTR_WRITE | IW_MPA_RTR_READ)
 
 /**
@@ -39,7 +39,7 @@ void c4mpa_init(struct c4mpa_conn *conn, const struct c4mpa_ops *ops,
 	iw_mpa_reader_init(&conn->reader, initiator, conn->rx);
 }
 
-/* The head is made here, the private data are the driver's to gather. */
+/* Make the head here. The driver gathers the private data. */
 static int c4mpa_send(struct c4mpa_conn *conn, const void *pd, u16 pd_len)
 {
 	struct iw_mpa_frame frame = conn->sent;
@@ -117,8 +117,8 @@ static enum c4mpa_verdict c4mpa_tell_reply(struct c4mpa_conn *conn, enum iw_mpa_
 }
 
 /*
- * With revision 1, of which RFC 5044 has no RTR message, these devices send one all the same
- * if they are set to: it is for both ends to agree on, by their settings.
+ * RFC 5044 has no RTR message in revision 1. These devices send one all the same, if the settings
+ * say so: both ends need the same settings.
  */
 static void c4mpa_add_v1_rtr(struct c4mpa_conn *conn)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * What erdma's own files want of a connection manager, given by iw_mpa. They find
- * this header in place of erdma's.
+ * erdma's own files include this header in place of erdma's. It has what they want of a connection
+ * manager, by iw_mpa.
  */
 #ifndef _ERDMA_CM_H
 #define _ERDMA_CM_H
@@ -44,7 +44,7 @@ struct erdma_cep {
 
 void erdma_cep_put(struct erdma_cep *cep);
 
-/* For erdma_qp.c's own way to RTS, which nobody takes: see handoff.c. */
+/* For code of erdma_qp.c that brings a QP to RTS. Nobody calls that code: see handoff.c. */
 #define MPA_DEFAULT_HDR_LEN	0
 #define to_sockaddr_in(addr)	(*(struct sockaddr_in *)&(addr))
 
@@ -67,7 +67,7 @@ static inline void erdma_cm_exit(void)
 {
 }
 
-/* iw_mpa's take their place in erdma_mpa_ib_register(). */
+/* erdma_mpa_ib_register() puts iw_mpa's functions in their place. */
 #define erdma_accept		NULL
 #define erdma_connect		NULL
 #define erdma_create_listen	NULL
@@ -80,7 +80,7 @@ int erdma_mpa_ib_register(struct ib_device *ibdev, const char *name,
 			  struct device *dma_device);
 void erdma_mpa_ib_unregister(struct ib_device *ibdev);
 
-/* What erdma's own files call instead of the RDMA core. */
+/* erdma's own files call these in place of functions of the RDMA core. */
 #ifndef ERDMA_MPA_OWN_FILE
 #define ib_register_device	erdma_mpa_ib_register
 #define ib_unregister_device	erdma_mpa_ib_unregister

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * erdma's half of the hand-off: the device takes TCP over, from addresses and
- * sequence numbers. The socket stays, and sees FIN and RST.
+ * erdma's half of the hand-off. The device takes TCP over with addresses and sequence numbers. The
+ * socket stays, and sees FIN and RST.
  *
- * The device has no CRC, no RTR message, and no way to hold TX back or to tell of
- * the first FPDU: Documentation/infiniband/iw_mpa_driver.rst has what follows.
+ * The device has no CRC and no RTR message. It cannot hold TX back, nor report the first FPDU.
+ * Documentation/infiniband/iw_mpa_driver.rst says what follows from that.
  */
 
 #define ERDMA_MPA_OWN_FILE
@@ -38,7 +38,7 @@ void erdma_cep_put(struct erdma_cep *cep)
  * erdma_qp_cm_drop - erdma gives a connection up
  * @qp: the QP, its state_lock held
  *
- * From modify_qp. Nothing is waited for: stop takes the state_lock.
+ * modify_qp calls this. It waits for nothing, since stop takes the state_lock.
  */
 void erdma_qp_cm_drop(struct erdma_qp *qp)
 {
@@ -57,7 +57,7 @@ static void handoff_put_pd(struct ib_qp *ibqp, void *pd)
 	memcpy(pd, &ours, sizeof(ours));
 }
 
-/* Both ends see both settings, so both come to the same. */
+/* Both ends see both settings, so both choose the same. */
 static enum erdma_cc_alg handoff_cc(const struct erdma_qp *qp,
 				    const struct erdma_mpa_pd *peer)
 {
@@ -161,7 +161,7 @@ static int handoff_prepare(struct ib_qp *ibqp, const struct iw_mpa_handoff *ho)
 	return err;
 }
 
-/* prepare has opened it: the device knows no other way. */
+/* prepare has opened TX already: the device cannot do it separately. */
 static void handoff_open_tx(struct ib_qp *ibqp)
 {
 }

@@ -9,7 +9,7 @@
 
 #include <linux/minmax.h>
 
-/* A QP in error takes no connection; nor does one that is being destroyed, below. */
+/* A QP that is in error, or is being destroyed, takes no connection. */
 static struct ib_qp *port_get_qp(struct ib_device *ibdev, int qpn)
 {
 	struct erdma_qp *qp = find_qp_by_qpn(to_edev(ibdev), qpn);
@@ -20,8 +20,8 @@ static struct ib_qp *port_get_qp(struct ib_device *ibdev, int qpn)
 }
 
 /*
- * The error state hides the QP from port_get_qp() and has prepare refuse it. With
- * a connection the state is stop's to set.
+ * The error state hides the QP from port_get_qp(), and makes prepare refuse it. If there is a
+ * connection, stop sets the state.
  */
 static void port_hide_qp(struct erdma_qp *qp)
 {
@@ -45,10 +45,7 @@ static int port_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata)
 	return err;
 }
 
-/*
- * While a connection has the QP, its state is changed by stop alone, which follows
- * a disconnect.
- */
+/* While a connection has the QP, only stop changes its state, after a disconnect. */
 static int port_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 			  struct ib_udata *udata)
 {

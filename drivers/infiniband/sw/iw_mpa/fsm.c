@@ -24,7 +24,7 @@
 
 #define DO(name) IW_MPA_DO_##name
 
-/* How a connection ends that iw_cm does not know, that iw_cm waits for, that the driver has */
+/* Ends of a connection: iw_cm does not know it; iw_cm waits for it; the driver has it */
 #define FAIL_QUIETLY	DO(RELEASE)
 #define FAIL_CONNECT	(DO(UNBIND) | DO(REPORT_DOWN) | DO(RELEASE))
 #define CLOSE		(DO(STOP) | DO(UNBIND) | DO(REPORT_DOWN) | DO(RELEASE))
@@ -76,12 +76,12 @@
 	GOTO(QP_GONE,		DEAD,	CLOSE),				\
 	GOTO(DEV_GONE,		DEAD,	CLOSE)
 
-/* What ends such a connection after a last message, which the driver may send in stop or before */
+/* What ends a connection that the driver has, after a last message: in stop, or before */
 #define BROKEN_OFF							\
 	GOTO(STREAM_DOWN,	LINGER,	CLOSE_GENTLY),			\
 	GOTO(ULP_ABORTED,	LINGER,	CLOSE_GENTLY)
 
-/* What ends such a connection while TX is closed: nothing of the ULP has to go out. */
+/* What ends a connection that the driver has while TX is closed: no work has to go out. */
 #define FENCED_LOST							\
 	GOTO(ULP_REJECTED,	LINGER,	WITHDRAW),			\
 	GOTO(ULP_CLOSED,	LINGER,	CLOSE_GENTLY),			\

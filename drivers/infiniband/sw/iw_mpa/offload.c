@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The hand-off of a stream to the driver, and what follows. Only this file calls a driver's ops,
- * and takes and gives references on its QPs. The contract promises an order of calls: that order is
- * in iw_mpa_offload_active() and iw_mpa_offload_passive().
+ * This file hands a stream to the driver, and calls the driver from then on. Only this file calls a
+ * driver's ops, and takes and gives references on its QPs. The contract promises an order of calls:
+ * that order is in iw_mpa_offload_active() and iw_mpa_offload_passive().
  */
 
 #include "offload.h"
@@ -213,8 +213,8 @@ static enum iw_mpa_reason offload_takeover(struct iw_mpa_offload *off, struct iw
 
 /*
  * Make the driver ready for the first FPDU. The stream is positioned behind the peer's startup
- * frame, and @reply_len octets of this end are still to be sent. If the device cannot take queued
- * octets, none may be there, and none may come while the driver prepares.
+ * frame. @reply_len octets of this end are still to be sent. If the device cannot take queued
+ * octets, none may be there, and none may come until attach.
  *
  * Return: as offload_prepare()
  */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Where the packets of a connection go: its route and its next hop, as the host would choose them.
- * A device that has the connection chooses as the host does, and asks here.
+ * A device that has taken a connection over follows the host's choice, and learns of it here.
  */
 
 #include "path.h"
@@ -29,8 +29,8 @@ static void path_read_neighbour(struct neighbour *neigh, struct iw_mpa_path *pat
 }
 
 /*
- * The host sends nothing to the next hop any more, so nobody would notice that its entry has become
- * old, or is missing. What the device sends counts as if the host did.
+ * The host sends nothing to the next hop any more. So the host would not notice that the entry has
+ * become old, or is missing. The look counts as if the host had sent something.
  */
 static void path_use_neighbour(struct neighbour *neigh)
 {
@@ -38,7 +38,7 @@ static void path_use_neighbour(struct neighbour *neigh)
 		neigh_event_send(neigh, NULL);
 }
 
-/* The route stays, but an interface that goes leaves it, and is freed a grace period later. */
+/* The route stays. An interface that goes is taken out of it, and is freed a grace period later. */
 static int path_ifindex(const struct dst_entry *dst)
 {
 	int ifindex;
@@ -86,8 +86,7 @@ void iw_mpa_path_read(struct sock *sk, struct iw_mpa_path *path)
  * @sk: frozen socket, not locked
  * @path: result, for iw_mpa_path_put(); zeroes if there is no way, or TCP has ended the connection
  *
- * The host asks for a next hop that it does not know, and has one confirmed that it has not heard
- * of for long.
+ * The host resolves a next hop that it does not know, and has an old entry confirmed.
  *
  * Context: process.
  */
@@ -106,7 +105,7 @@ void iw_mpa_path_refresh(struct sock *sk, struct iw_mpa_path *path)
  * @a: a path
  * @b: another one
  *
- * Return: true if it would, or may not be as large. Another route to the same next hop is no
+ * Return: true if it would, or if its size limit differs. Another route to the same next hop is no
  * difference.
  */
 bool iw_mpa_path_differs(const struct iw_mpa_path *a, const struct iw_mpa_path *b)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What there is, for people and their scripts: endpoints, listeners and stats in debugfs iw_mpa/,
- * and the counters of "rdma statistic show link".
+ * This file shows to people and scripts what there is: endpoints, listeners and stats in debugfs
+ * iw_mpa/, and the counters of "rdma statistic show link".
  *
  * No lock is held while a file is written. Endpoints and listeners come and go meanwhile; each is
  * shown at most once.

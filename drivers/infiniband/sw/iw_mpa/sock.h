@@ -105,7 +105,10 @@ struct iw_mpa_sock_opts {
 	bool				fast_open;
 };
 
-/* Takes octets that have come, as many as it wants; returns how many. Must not read the socket. */
+/*
+ * Takes as many octets as it wants of those that have come, and returns how many. It must not read
+ * the socket.
+ */
 typedef size_t (*iw_mpa_sock_taker)(void *arg, const u8 *octets, size_t len);
 
 int iw_mpa_sock_connect(struct iw_mpa_sock *ms,

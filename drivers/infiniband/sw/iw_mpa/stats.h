@@ -6,7 +6,7 @@
 #include <linux/percpu.h>
 #include <rdma/iw_mpa_proto.h>
 
-/* What is counted besides the reasons: objects that come and go, then what connections met. */
+/* Counters besides the reasons: first objects that come and go, then events of connections. */
 #define IW_MPA_COUNTERS(X)	\
 	X(ep_created)		\
 	X(ep_destroyed)		\

@@ -29,22 +29,22 @@
  * iw_mpa_takeover_put(), and the driver, until iw_mpa_stream_released() or the end of the device.
  * The last has the socket closed, by a work item: the driver may call from any context.
  *
- * Locking: the socket's lock for both gates, for TCP reads them under it, or within RCU; so the
- * memory goes a grace period after the gates are open. The lock of the list is a leaf. Whoever
- * takes a connection off the list, and then its socket away, waits for the mutex "looking" in
- * between.
+ * Locking: the socket's lock protects both gates. TCP reads them under that lock, or within RCU, so
+ * the memory is freed a grace period after the gates were opened. The lock of the list is a leaf.
+ * Whoever takes a connection off the list waits for the mutex "looking" before it touches the
+ * socket.
  *
  * TCP asks the filter before it takes the socket's lock, within RCU. So there is a grace period
  * between the gate in and the record: otherwise a segment that the filter let through could reach
  * TCP behind the record.
  *
- * The path of a connection that the driver watches is looked at when the network says that
- * something has changed, and once in a second, for not all changes of routes have a notifier. What
- * the looker finds is told under the lock of the list. So nothing is told any more once
+ * A work item looks at the path of a connection that the driver watches: when a netevent says that
+ * something has changed, and once in a second, since some changes of routes have no notifier. The
+ * driver is told under the lock of the list. So it is not told any more once
  * iw_mpa_stream_released() has returned, in whatever context it was called.
  *
- * TCP is asked to close without FIN and RST by the flag of TCP_REPAIR, the only thing that is
- * written into a tcp_sock.
+ * The flag of TCP_REPAIR makes TCP close without FIN and RST. Nothing else is written into a
+ * tcp_sock.
  */
 
 #include "takeover.h"
@@ -67,7 +67,7 @@
 #define TAKEOVER_WAITS		40
 #define TAKEOVER_WAIT_US	500
 
-/* Paths are looked at so often; and so late after a change, for many changes to be one */
+/* How often paths are looked at; and how long after a change, so that many changes cost one look */
 #define TAKEOVER_LOOK_EACH	HZ
 #define TAKEOVER_LOOK_SOON	msecs_to_jiffies(20)
 
@@ -83,11 +83,11 @@
  * @keepalive: probes were wanted when the gate out was shut
  * @work: closes @sock
  * @rcu: for readers of @filter and @af_ops
- * @watched: the driver wants to know of @path, under the list's lock
- * @taken: prepare has succeeded: @priv is good until the driver releases; likewise
+ * @watched: the driver wants to know of @path; under the list's lock
+ * @taken: prepare has succeeded, so @priv is valid until the driver releases it; likewise
  * @priv: the driver's, for that
- * @path: what the driver knows; of the route only whether there is one
- * @round: of the looker, when it was here
+ * @path: the path that the driver knows; the route itself may be gone
+ * @round: of the last look at this connection
  */
 struct iw_mpa_takeover {
 	struct list_head				node;
@@ -110,7 +110,7 @@ struct iw_mpa_takeover {
 static struct bpf_prog *takeover_drop_all;
 static struct workqueue_struct *takeover_wq;
 
-/* TCP believes that the segment is on its way, and that is all. */
+/* TCP believes that the segment is on its way. It is dropped and counted. */
 static int takeover_xmit(struct sock *sk, struct sk_buff *skb, struct flowi *fl)
 {
 	const struct iw_mpa_takeover *t = container_of(inet_csk(sk)->icsk_af_ops,
@@ -130,9 +130,9 @@ static void takeover_shut_in(struct iw_mpa_takeover *t, struct sock *sk)
 
 /*
  * The kernel's own inet_csk_clear_xmit_timers() is not for modules in newer releases. The first
- * three timers may still run out, and then find nothing to do. A handler of the third that has
- * begun finds the socket in use, and starts its timer again: that it finds nothing to do later is
- * due to the flag.
+ * three timers may still fire, and find nothing to do. A handler of the third, keepalive, that has
+ * begun finds the socket in use, and starts its timer again. It finds nothing to do later because
+ * SOCK_KEEPOPEN is off.
  */
 static void takeover_stop_timers(struct iw_mpa_takeover *t, struct sock *sk)
 {
@@ -156,7 +156,7 @@ static void takeover_shut_out(struct iw_mpa_takeover *t, struct sock *sk)
 	takeover_stop_timers(t, sk);
 }
 
-/* TCP starts the timer only if the flag is not there yet, and not if the connection is closed. */
+/* TCP starts the timer only if the flag is not set yet, and the connection is not closed. */
 static void takeover_start_timers(const struct iw_mpa_takeover *t, struct sock *sk)
 {
 	if (!t->keepalive)
@@ -175,7 +175,7 @@ static void takeover_open(struct iw_mpa_takeover *t, struct sock *sk)
 	sock_reset_flag(sk, SOCK_FILTER_LOCKED);
 }
 
-/* Return when nobody looks at a connection that is off the list. */
+/* Wait until nobody looks at a connection that is off the list. */
 static void takeover_unlooked(struct iw_mpa_takeovers *all)
 {
 	mutex_lock(&all->looking);
@@ -183,8 +183,9 @@ static void takeover_unlooked(struct iw_mpa_takeovers *all)
 }
 
 /*
- * Close the socket, and have nobody at the other end know. While it closes the gates stay shut. A
- * packet may hold the sock beyond that, and TCP would give back a filter that it finds.
+ * Close the socket, and send nothing to the peer. The gates stay shut while the socket closes. Then
+ * they are opened: a packet may hold the sock for longer, and TCP would free a filter that it
+ * finds.
  */
 static void takeover_close(struct work_struct *work)
 {
@@ -226,15 +227,15 @@ static void takeover_acknowledge(struct sock *sk)
  * iw_mpa_takeover_begin - let nothing more come to the host's TCP
  * @ms: open socket, not taken over
  * @all: the device's
- * @held: the device has begun to hold back what comes. Otherwise it is dropped from now on
+ * @held: the device has begun to hold back what comes; otherwise it is dropped from now on
  *
  * What the host has received before is with TCP when this returns, and TCP has acknowledged it.
- * What comes later does not reach TCP, also if the device lets it through.
+ * What comes later does not reach TCP, even if the device lets it through.
  *
- * Context: process, sleeps for a grace period, or two.
+ * Context: process, sleeps for one grace period, or for two with @held.
  *
  * Return: 0, for iw_mpa_takeover_freeze() or iw_mpa_takeover_undo(); -ENOMEM; -EBUSY if somebody
- * else has a hand on the socket.
+ * else uses the socket.
  */
 int iw_mpa_takeover_begin(struct iw_mpa_sock *ms, struct iw_mpa_takeovers *all, bool held)
 {
@@ -334,8 +335,8 @@ static bool takeover_take_back(struct iw_mpa_takeovers *all, struct iw_mpa_takeo
  * iw_mpa_takeover_undo - give the connection back to the host's TCP
  * @ms: socket, after iw_mpa_takeover_begin(); the driver does not want it, if it was given
  *
- * TCP goes on as if nothing had been: it acknowledges what it owes, and keepalive begins anew. What
- * has come meanwhile is the peer's to repeat.
+ * TCP goes on as before: it acknowledges what it owes, and keepalive begins anew. The peer has to
+ * repeat what has come meanwhile.
  *
  * Context: process.
  */
@@ -359,7 +360,8 @@ void iw_mpa_takeover_undo(struct iw_mpa_sock *ms)
  * iw_mpa_takeover_give - the driver gets the connection
  * @ms: frozen socket
  *
- * Before prepare, as iw_mpa_stream_released() may come as soon as that returns.
+ * This comes before prepare, since the driver may call iw_mpa_stream_released() as soon as prepare
+ * returns.
  *
  * Context: process.
  */
@@ -406,9 +408,10 @@ void iw_mpa_takeover_put(struct iw_mpa_sock *ms)
  * iw_mpa_stream_released - the device is done with a TCP connection
  * @takeover: of struct iw_mpa_handoff; not valid any more on return
  *
- * Once for each prepare that got a record and returned 0: when both ends have closed and TIME_WAIT
- * is over, or the connection was reset. It may be long after stop, and also before. The host may
- * use the 4-tuple again. What a driver has not released goes with its device.
+ * A driver calls this once for each prepare that got a record and returned 0: when both ends have
+ * closed and TIME_WAIT is over, or the connection was reset. This may be long after stop, or before
+ * it. Then the host may use the 4-tuple again. What a driver has not released is released with its
+ * device.
  *
  * Context: any.
  */
@@ -424,9 +427,10 @@ EXPORT_SYMBOL_GPL(iw_mpa_stream_released);
  * @takeover: of struct iw_mpa_handoff
  * @priv: for path_changed
  *
- * From now on, until iw_mpa_stream_released(), path_changed is called whenever the path is not what
- * the record said, or what it was told last. In prepare or later. It is not called before prepare
- * has returned 0, so a prepare that fails may free @priv. Without path_changed it does nothing.
+ * A driver calls this in prepare or later. From then on, until iw_mpa_stream_released(), the
+ * library calls path_changed whenever the path is not the one that the driver knows: that of the
+ * record, or of the last call. There is no call before prepare has returned 0, so a prepare that
+ * fails may free @priv. Without path_changed this does nothing.
  *
  * Context: any but path_changed.
  */
@@ -456,7 +460,10 @@ void iw_mpa_takeovers_stir(struct iw_mpa_takeovers *all)
 				 TAKEOVER_LOOK_SOON + READ_ONCE(all->took));
 }
 
-/* Those that this round has seen are at the end. Return: a watched one that it has not, or NULL */
+/*
+ * Connections that this round has looked at are at the end of the list. Return: a watched one
+ * before these, or NULL
+ */
 static struct iw_mpa_takeover *takeover_next(struct iw_mpa_takeovers *all)
 {
 	struct iw_mpa_takeover *t;
@@ -509,13 +516,13 @@ static void takeovers_look(struct work_struct *work)
 	unsigned long began = jiffies;
 	bool any = false;
 
-	xchg(&all->stirred, false);	/* in front of what is read below */
+	xchg(&all->stirred, false);	/* before the looks below */
 	all->round++;
 	while (takeovers_look_at_one(all)) {
 		any = true;
 		cond_resched();
 	}
-	/* Neighbours that change all the time are to cost half of the time at most. */
+	/* If neighbours change all the time, looking takes at most half of the time. */
 	WRITE_ONCE(all->took, jiffies - began);
 	if (any)
 		queue_delayed_work(takeover_wq, &all->look, TAKEOVER_LOOK_EACH);
@@ -547,9 +554,9 @@ static struct iw_mpa_takeover *takeover_first(struct iw_mpa_takeovers *all)
 }
 
 /**
- * iw_mpa_takeovers_end - the device goes, and with it what its driver has not released
- * @all: the device's; no endpoint uses one of them, the driver does not call any more, and nobody
- *	stirs them
+ * iw_mpa_takeovers_end - release what the driver of a device that goes has not released
+ * @all: the device's; no endpoint uses a connection of it, the driver does not call any more, and
+ *	nobody stirs it
  *
  * Context: process, sleeps until the last socket is closed.
  */
@@ -587,6 +594,6 @@ int iw_mpa_takeover_init(void)
 void iw_mpa_takeover_exit(void)
 {
 	destroy_workqueue(takeover_wq);
-	synchronize_rcu();	/* TCP may still be asking the filter */
+	synchronize_rcu();	/* TCP may still be in the filter */
 	bpf_prog_destroy(takeover_drop_all);
 }

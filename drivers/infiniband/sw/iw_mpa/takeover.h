@@ -13,18 +13,18 @@
 struct iw_mpa_sock;
 struct iw_mpa_stats;
 
-/* How the driver is told of a path. Any context, must not sleep. */
+/* Tells the driver of a path. It is called in any context, and must not sleep. */
 typedef void iw_mpa_takeover_tell(const struct iw_mpa_driver_ops *drv, void *priv,
 				  const struct iw_mpa_path *path);
 
 /**
  * struct iw_mpa_takeovers - the TCP connections that a device has
- * @lock: protects @list, and what its members have of the driver; any context
- * @list: those that its driver has not released
+ * @lock: protects @list, and the driver's part of its members; any context
+ * @list: connections that the driver has not released
  * @stats: counters of the device
- * @tell: tells @drv of a path; NULL: it does not want to know
+ * @tell: tells @drv of a path; NULL if the driver does not want to know
  * @drv: the driver's ops
- * @node: in the list of those who hear of changes in the network, with @tell
+ * @node: with @tell: in the list of those that netevents stir
  * @look: looks at the path of each connection
  * @stirred: @look is about to run, as something has changed
  * @looking: held by @look while it uses the socket of a connection

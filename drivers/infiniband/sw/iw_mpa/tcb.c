@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The state of a TCP connection, read from the host's TCP. Nothing here changes it: octets are
- * copied where they lie, as reading them from the socket would send a window update.
+ * This file reads the state of a TCP connection from the host's TCP, and does not change it. Octets
+ * are copied from where they are, since reading them from the socket would send a window update.
  */
 
 #include "tcb.h"
@@ -43,10 +43,10 @@ u8 iw_mpa_tcb_options(const struct sock *sk)
 }
 
 /**
- * iw_mpa_tcb_is_at_rest - can a record say all that there is to say?
+ * iw_mpa_tcb_is_at_rest - can a record describe the whole connection?
  * @sk: socket, locked
  *
- * Octets that the peer has not acknowledged, a FIN, and urgent data are nothing that it says.
+ * A record cannot have octets that the peer has not acknowledged, a FIN, or urgent data.
  *
  * Context: process.
  *
@@ -128,7 +128,7 @@ static void tcb_read_keepalive(const struct sock *sk, struct iw_mpa_tcb *tcb)
 	tcb->user_timeout_ms = inet_csk(sk)->icsk_user_timeout;
 }
 
-/* The socket's own, or what the route says */
+/* The socket has a value of its own, or the route's value counts. */
 static void tcb_read_ttl(struct iw_mpa_tcb *tcb)
 {
 	struct dst_entry *dst = tcb->path.dst;
@@ -234,7 +234,7 @@ int iw_mpa_tcb_read(struct sock *sk, struct iw_mpa_tcb *tcb)
 }
 
 /**
- * iw_mpa_tcb_free - what the record points to
+ * iw_mpa_tcb_free - free what the record points to
  * @tcb: of iw_mpa_tcb_read(), or zeroes
  *
  * Context: process.

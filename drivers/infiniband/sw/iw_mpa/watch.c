@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What the network says of neighbours and routes: netevents, for devices that have TCP connections
- * of their own.
+ * Netevents tell of neighbours and routes. This is for devices that have TCP connections of their
+ * own.
  *
- * A netevent comes in process context or softirq, and says more often that a neighbour was heard of
- * than that it has moved. It only stirs; who looks, sleeps and compares is in takeover.c.
+ * A netevent comes in process context or softirq. Most netevents only say that a neighbour is
+ * alive, and few say that it has moved. So a netevent only causes a look. takeover.c looks and
+ * compares, in a work item.
  *
  * Locking: watch_lock protects the list of devices. No other lock of the library is taken with it.
  */
@@ -65,7 +66,7 @@ void iw_mpa_watch_end(struct iw_mpa_takeovers *all)
 }
 
 /**
- * iw_mpa_watch_init - hear what the network says
+ * iw_mpa_watch_init - receive netevents
  *
  * Return: 0 or a negative errno.
  */

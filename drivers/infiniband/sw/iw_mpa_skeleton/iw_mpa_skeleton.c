@@ -1,17 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A driver to start from: everything that iw_mpa asks of a driver, for a device
- * that is not there. It loads, and registers a device with
+ * A driver to start from: everything that iw_mpa asks of a driver, for a device that is not there.
+ * The module loads, and registers a device with
  *
  *	rdma link add skel0 type iw_mpa_skeleton netdev eth0
  *
- * but has no verbs to use that device with. The skel_hw_* functions are where
- * the hardware is programmed. It is quoted and explained in
- * Documentation/infiniband/iw_mpa_driver.rst.
+ * but has no verbs to use that device with. The skel_hw_* functions are where the hardware is
+ * programmed. It is quoted and explained in Documentation/infiniband/iw_mpa_driver.rst.
  *
- * This one reads the TCP stream from the kernel's socket. A device that takes TCP
- * over declares IW_MPA_CAP_TAKEOVER, leaves attach and kick_rx out, brings send_reply,
- * and has all that it needs of the connection in prepare: @ho->tcb.
+ * This one reads the TCP stream from the kernel's socket. A device that takes TCP over declares
+ * IW_MPA_CAP_TAKEOVER, leaves attach and kick_rx out, brings send_reply, and has all that it needs
+ * of the connection in prepare: @ho->tcb.
  */
 
 #include <linux/completion.h>
@@ -268,7 +267,7 @@ static void skel_qp_release(struct kref *ref)
 	complete(&container_of(ref, struct skel_qp, ref)->free);
 }
 
-/* The number stays taken until destroy_qp is done with it, the QP is not found. */
+/* A QP that is being destroyed is not found. Its number stays taken until destroy_qp has ended. */
 static struct ib_qp *skel_get_qp(struct ib_device *ibdev, int qpn)
 {
 	struct skel_qp *qp = xa_load(&to_skel_dev(ibdev)->qps, qpn);
@@ -381,7 +380,7 @@ static void skel_dealloc(struct ib_device *ibdev)
 	xa_destroy(&to_skel_dev(ibdev)->qps);
 }
 
-/* iw_connect and its four siblings are not here: they are iw_mpa's. */
+/* iw_connect and its four siblings are not here, since iw_mpa has them. */
 static const struct ib_device_ops skel_device_ops = {
 	.owner			= THIS_MODULE,
 	.driver_id		= SKEL_DRIVER_ID,

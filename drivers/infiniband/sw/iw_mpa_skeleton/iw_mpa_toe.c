@@ -149,7 +149,7 @@ size_t toe_rx(struct toe_conn *conn, const void *buf, size_t len)
  * @pd: private data
  * @pd_len: octets of it
  *
- * The initiator closes, or a timer of the driver's.
+ * Then the initiator closes, or a timer of the driver does.
  *
  * Return: 0 or a negative errno.
  */

@@ -50,7 +50,7 @@ struct siw_cep *siw_cep_get_of_qp(struct siw_qp *qp)
  * @qp: the QP
  * @schedule: not used: nothing here waits
  *
- * From an error in TX or RX, or from modify_qp with the state_lock held.
+ * siw calls this after an error in TX or RX, or from modify_qp with the state_lock held.
  *
  * Context: any.
  */

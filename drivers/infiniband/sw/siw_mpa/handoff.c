@@ -2,13 +2,11 @@
 /*
  * siw's half of the hand-off.
  *
- * TX is fenced from prepare to send_rtr or open_tx by a Read Response that is
- * never sent: it occupies the one slot of the send queue's current work, so a
- * post_send that comes early queues and does nothing else. tx_suspend keeps the
- * TX thread off the slot.
+ * TX is fenced from prepare to send_rtr or open_tx by a Read Response that is never sent: it
+ * occupies the one slot of the send queue's current work, so a post_send that comes early queues
+ * and does nothing else. tx_suspend keeps the TX thread off the slot.
  *
- * qp->cep is set in prepare and cleared in stop; port.c sees to it that siw does
- * not clear it in between.
+ * qp->cep is set in prepare and cleared in stop. port.c prevents siw from clearing it in between.
  */
 
 #define SIW_MPA_OWN_FILE
@@ -22,8 +20,8 @@
 #include <linux/slab.h>
 
 /*
- * Size of the first FPDU from its first four octets, 0 if it is shorter than the
- * header of its opcode: siw would take what follows for the rest of it.
+ * Return: size of the first FPDU, from its first four octets; 0 if it is shorter than the header of
+ * its opcode, as siw would take what follows for the rest of it.
  */
 static u32 handoff_fpdu_size(const u8 head[4])
 {
@@ -100,9 +98,9 @@ static int handoff_rx_first(read_descriptor_t *desc, struct sk_buff *skb,
 }
 
 /*
- * A socket callback cannot wait for the state_lock. If somebody changes the QP, the callback
- * leaves a note in rx_missed, and whoever releases the lock looks at the stream. The callback
- * tries once more behind the note: so one of the two sees the other.
+ * A socket callback cannot wait for the state_lock. If somebody changes the QP, the callback leaves
+ * a note in rx_missed, and whoever releases the lock looks at the stream. After the note the
+ * callback tries once more, so one of the two sees the other.
  */
 static bool handoff_try_lock(struct siw_cep *cep)
 {
@@ -157,9 +155,9 @@ static void siw_mpa_write_space(struct sock *sk)
 }
 
 /*
- * A responder's receive path until the first FPDU has been validated: all of it
- * has come, and siw found nothing wrong. Called as TCP calls data_ready, with the
- * QP's state_lock held for reading.
+ * A responder receives this way until the first FPDU has been validated, that is, until all of it
+ * has come and siw found nothing wrong. The caller is TCP's data_ready, and holds the QP's
+ * state_lock for reading.
  */
 static void handoff_rx_until_first(struct siw_qp *qp, struct sock *sk)
 {
@@ -216,7 +214,7 @@ static int handoff_modify_to_rts(struct siw_qp *qp,
 		.state = SIW_QP_STATE_RTS,
 		.flags = params->crc ? SIW_MPA_CRC : 0,
 		.irq_size = params->ird,
-		/* siw rounds queues up; a longer one would exceed the peer's IRD. */
+		/* siw rounds queues up, but a longer queue would exceed the peer's IRD. */
 		.orq_size = params->ord ? rounddown_pow_of_two(params->ord) : 0,
 		.sk = ho->sock,
 	};
@@ -228,7 +226,7 @@ static int handoff_modify_to_rts(struct siw_qp *qp,
 			    SIW_QP_ATTR_MPA);
 	if (!err)
 		return 0;
-	/* The QP may be used again: leave nothing behind that siw would lose. */
+	/* The QP may be used again, so nothing may be left that siw would lose. */
 	siw_mpa_crc_off(qp);
 	qp->irq = NULL;
 	qp->orq = NULL;
@@ -295,7 +293,7 @@ static void handoff_attach(struct ib_qp *base_qp, struct sock *sk,
 	sk->sk_write_space = siw_mpa_write_space;
 }
 
-/* As TCP calls it: with the socket locked and softirqs off. */
+/* This is called as TCP calls it: with the socket locked and softirqs off. */
 static void handoff_read(struct siw_qp *qp, struct sock *sk)
 {
 	lock_sock(sk);
@@ -333,7 +331,7 @@ static void handoff_kick_rx(struct ib_qp *base_qp)
  * siw_mpa_look_again - the QP's state_lock was held for writing, and is released
  * @qp: the QP
  *
- * Reads what came meanwhile: see handoff_try_lock().
+ * This reads what came meanwhile: see handoff_try_lock().
  *
  * Context: process; no lock of the QP is held.
  */
@@ -373,12 +371,12 @@ static void handoff_open_tx(struct ib_qp *base_qp)
 }
 
 /*
- * Of the flags of an ORQ entry one that siw does not have: nobody has posted this Read. Who sets
- * it in an SQE of his own loses his own completion.
+ * A flag of an ORQ entry that siw does not know: nobody has posted this Read. If an application
+ * sets it in an SQE it loses its own completion.
  */
 #define HANDOFF_RTR	BIT(15)
 
-/* siw knows of the RTR message only that a Read is to be answered. */
+/* Of an RTR message siw knows only that a Read is to be answered. */
 static int handoff_expect_read(struct siw_qp *qp)
 {
 	struct siw_sqe rtr = { .opcode = SIW_OP_READ, .flags = HANDOFF_RTR };
@@ -406,7 +404,7 @@ static int handoff_put_rtr(struct siw_cep *cep, u8 rtr, bool crc)
 }
 
 /*
- * Behind the fence, and past siw's queues: a WQE that fails or is flushed completes,
+ * The RTR message does not go through siw's queues. A WQE that fails or is flushed completes,
  * signalled or not, and the ULP has not posted this one.
  */
 static int handoff_send_rtr(struct ib_qp *base_qp, u8 rtr)
@@ -426,7 +424,7 @@ static int handoff_send_rtr(struct ib_qp *base_qp, u8 rtr)
 	return err;
 }
 
-/* Nothing is being sent: what is posted from now on queues. */
+/* If nothing is being sent, close the fence: what is posted from now on only queues. */
 static bool handoff_fence_if_idle(struct siw_qp *qp)
 {
 	unsigned long flags;
@@ -441,7 +439,7 @@ static bool handoff_fence_if_idle(struct siw_qp *qp)
 	return idle;
 }
 
-/* Where siw is sending, octets come to the peer without us. */
+/* If siw is sending, the peer gets octets anyway. */
 static int handoff_repeat_rtr(struct ib_qp *base_qp)
 {
 	struct siw_qp *qp = to_siw_qp(base_qp);
@@ -505,7 +503,8 @@ int siw_mpa_qp_modify(struct siw_qp *qp, struct siw_qp_attrs *attrs,
  * @bytes: as there
  * @status: as there
  *
- * What fails completes, signalled or not: so would an RTR message whose answer is bad.
+ * A WQE that fails completes, signalled or not. An RTR message whose answer is bad must not
+ * complete.
  *
  * Context: any.
  *
@@ -520,8 +519,8 @@ int siw_mpa_sqe_complete(struct siw_qp *qp, struct siw_sqe *sqe, u32 bytes,
 }
 
 /*
- * A Terminate message that siw has to say goes out, unless the fence is still
- * closed: a responder sends nothing before it has seen one good FPDU.
+ * A Terminate message of siw goes out, unless the fence is still closed: a responder sends nothing
+ * before it has seen one good FPDU.
  */
 static void handoff_stop(struct ib_qp *base_qp, enum iw_mpa_reason why)
 {

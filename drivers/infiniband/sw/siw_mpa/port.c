@@ -11,15 +11,15 @@
 #include <linux/rcupdate.h>
 #include <rdma/siw-abi.h>
 
-/* siw's own, which are static there; the same for every device. */
+/* Functions of siw that are static there. They are the same for every device. */
 static void (*port_siw_dealloc)(struct ib_device *ibdev);
 static struct ib_qp *(*port_siw_get_qp)(struct ib_device *ibdev, int qpn);
 
 /**
- * siw_cm_init - may this module be?
+ * siw_cm_init - may this module be loaded?
  *
- * The RDMA core has one driver for a link type, and no answer for the second: it would
- * take ours off a list that it never was on.
+ * The RDMA core has one driver for a link type. It ignores a second one, but would later take that
+ * one off a list on which it never was.
  *
  * Context: process, while the module loads.
  *
@@ -54,8 +54,9 @@ static struct ib_qp *port_get_qp(struct ib_device *ibdev, int qpn)
 }
 
 /*
- * siw frees what a hand-off needs, so the connection has to be over before. iw_cm finds the QP
- * and takes its reference under one spinlock, a reader of RCU: who has found it is waited for.
+ * siw frees what a hand-off needs, so the connection has to be over before. iw_cm finds the QP and
+ * takes its reference under one spinlock, which is a reader of RCU. So a grace period is enough to
+ * wait for whoever has found the QP.
  */
 static int port_destroy_qp(struct ib_qp *base_qp, struct ib_udata *udata)
 {
@@ -74,8 +75,8 @@ static int port_destroy_qp(struct ib_qp *base_qp, struct ib_udata *udata)
 }
 
 /*
- * User space posts into mapped queues. What it posts to a QP that is in error,
- * and was flushed before, siw does not find; the poster would wait for ever.
+ * User space posts into mapped queues. If it posts to a QP that is in error and was flushed before,
+ * siw does not find the work, and the poster would wait for ever.
  */
 static void port_flush_late(struct siw_qp *qp)
 {
@@ -97,7 +98,7 @@ static int port_post_send(struct ib_qp *base_qp, const struct ib_send_wr *wr,
 	return err;
 }
 
-/* A QP goes back to IDLE when its connection has ended, not before. */
+/* A QP goes back to IDLE only when its connection has ended. */
 static int port_modify_qp(struct ib_qp *base_qp, struct ib_qp_attr *attr,
 			  int mask, struct ib_udata *udata)
 {
@@ -114,7 +115,10 @@ static int port_modify_qp(struct ib_qp *base_qp, struct ib_qp_attr *attr,
 	return err;
 }
 
-/* siw of 6.1 leaves the state out, any siw the signalling; the core clears neither. */
+/*
+ * siw of 6.1 does not return the state, and no siw returns the signalling. The core does not clear
+ * these.
+ */
 static int port_query_qp(struct ib_qp *base_qp, struct ib_qp_attr *attr,
 			 int mask, struct ib_qp_init_attr *init_attr)
 {
@@ -136,13 +140,13 @@ static int port_query_qp(struct ib_qp *base_qp, struct ib_qp_attr *attr,
 	if (!(READ_ONCE(attrs->flags) & SIW_SIGNAL_ALL_WR))
 		init_attr->sq_sig_type = IB_SIGNAL_REQ_WR;
 	err = siw_query_qp(base_qp, attr, mask, init_attr);
-	/* max_rd_atomic is of the Reads that this QP sends. */
+	/* max_rd_atomic counts the Reads that this QP sends. */
 	attr->max_rd_atomic = attrs->orq_size;
 	attr->max_dest_rd_atomic = attrs->irq_size;
 	return err;
 }
 
-/* A reference on what siw is stacked on; SIW_HAS_NETDEV is a probe of the Kbuild. */
+/* Take a reference on siw's network device. SIW_HAS_NETDEV is a probe of the Kbuild. */
 #ifdef SIW_HAS_NETDEV
 static struct net_device *port_get_netdev(struct ib_device *ibdev)
 {
@@ -197,7 +201,7 @@ int siw_mpa_ib_register(struct ib_device *ibdev, const char *name,
  * @entry: as there
  * @length: as there
  *
- * User space takes one key for "none", and a process with many QPs would get it:
+ * User space takes one key for "none", and a process with many QPs would get that key. So keys
  * begin behind it.
  *
  * Return: 0 or a negative errno.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* What comes from TCP, in the portions in which siw can take it. */
+/* This file gives siw what comes from TCP, in portions that siw can take. */
 
 #define SIW_MPA_OWN_FILE
 
@@ -10,7 +10,7 @@
 #define RX_TRAILER_MAX	(3 + MPA_CRC_SIZE)
 
 /**
- * siw_mpa_rx_octets - give siw what is in no skb of TCP's
+ * siw_mpa_rx_octets - give siw octets that are in no skb of TCP
  * @desc: with the QP
  * @octets: the next ones of the stream
  * @len: how many
@@ -39,8 +39,8 @@ static bool rx_trailer_is_cut(const struct siw_rx_stream *srx)
 }
 
 /*
- * siw has the beginning of the trailer, and would put the rest over it. Put it where
- * it belongs, and when it is whole let siw have all of it once more.
+ * siw has the beginning of the trailer, and would write the rest over it. So the rest is put where
+ * it belongs. When the trailer is whole siw gets all of it once more.
  */
 static int rx_rest_of_trailer(read_descriptor_t *desc, struct sk_buff *skb,
 			      unsigned int off, size_t len)
@@ -70,8 +70,8 @@ static int rx_rest_of_trailer(read_descriptor_t *desc, struct sk_buff *skb,
  * @off: as there
  * @len: octets of @skb that may be read
  *
- * siw reads to the end of @skb, but TCP may have urgent data in it, at which to
- * stop. No RNIC sends any. And TCP may cut a trailer, where its window ends.
+ * siw reads to the end of @skb. But TCP may have urgent data in @skb, where siw has to stop; no
+ * RNIC sends any. And TCP may cut a trailer in two, where its window ends.
  *
  * Context: softirqs off.
  *

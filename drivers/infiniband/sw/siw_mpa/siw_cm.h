@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * What siw's own files want of a connection manager, given by iw_mpa. They find
- * this header in place of siw's.
+ * siw's own files include this header in place of siw's. It has what they want of a connection
+ * manager, by iw_mpa.
  */
 #ifndef _SIW_CM_H
 #define _SIW_CM_H
@@ -25,10 +25,10 @@ struct siw_qp;
  * @qp: the QP
  * @sock: the stream, valid until stop
  * @sk_write_space: TCP's own callback
- * @tx_lock: who sends in the place of siw's TX thread; taken before the QP's state_lock
- * @tx_flags: between those and the thread, see tx.c
- * @rx_missed: octets came while the QP's state_lock was held for writing: whoever
- *	releases it has to look for them
+ * @tx_lock: held by whoever sends in the place of siw's TX thread; taken before the QP's state_lock
+ * @tx_flags: notes between such a sender and the thread, see tx.c
+ * @rx_missed: octets came while the QP's state_lock was held for writing: whoever releases it has
+ *	to look for them
  * @responder: local role
  * @tx_open: FPDUs may be sent
  * @validated: one whole FPDU was received without error
@@ -77,7 +77,7 @@ static inline void siw_cm_exit(void)
 {
 }
 
-/* iw_mpa's take their place in siw_mpa_ib_register(). */
+/* siw_mpa_ib_register() puts iw_mpa's functions in their place. */
 #define siw_accept		NULL
 #define siw_connect		NULL
 #define siw_create_listen	NULL
@@ -103,7 +103,7 @@ int siw_mpa_rx_octets(read_descriptor_t *desc, const void *octets,
 int siw_mpa_rx_data(read_descriptor_t *desc, struct sk_buff *skb,
 		    unsigned int off, size_t len);
 
-/* What siw's own files call instead of their own. */
+/* siw's own files call these in place of their own functions. */
 #ifndef SIW_MPA_OWN_FILE
 #define ib_register_device		siw_mpa_ib_register
 #define rdma_user_mmap_entry_insert	siw_mpa_mmap_insert

@@ -2,12 +2,12 @@
 /*
  * One sender at a time.
  *
- * Who posts sends at once, if nothing is being sent; what TCP has no room for is left
- * to siw's TX thread, which TCP wakes up. It may do so before the poster has put down
- * where it stopped, and siw would have both go on with the same FPDU. So posters hold
- * tx_lock. The thread is shared by many QPs and does not wait for one: where it finds
- * the lock taken it leaves a note, and the poster wakes it again. A poster need not
- * wait for the thread: as long as something is being sent it only queues.
+ * Whoever posts sends at once, if nothing is being sent. If TCP has no room, the rest is left to
+ * siw's TX thread, which TCP wakes up. TCP may do so before the poster has noted where it stopped,
+ * and then both would go on with the same FPDU. So posters hold tx_lock. Many QPs share the thread,
+ * so it does not wait for the lock. If the lock is taken the thread leaves a note, and the poster
+ * wakes it again. A poster need not wait for the thread: as long as something is being sent, a post
+ * only queues.
  */
 
 #define SIW_MPA_OWN_FILE
@@ -35,7 +35,7 @@ void siw_mpa_tx_begin(struct siw_cep *cep)
 }
 
 /**
- * siw_mpa_tx_end - that was all: the thread goes on if it wanted to
+ * siw_mpa_tx_end - end what siw_mpa_tx_begin() began, and wake the thread if it came meanwhile
  * @cep: connection, from siw_mpa_tx_begin(); its QP has not been given up
  */
 void siw_mpa_tx_end(struct siw_cep *cep)
@@ -47,7 +47,7 @@ void siw_mpa_tx_end(struct siw_cep *cep)
 		siw_sq_start(cep->qp);
 }
 
-/* Who fails has left its note before somebody unlocks, or finds the lock free. */
+/* If this fails, the note was left before the lock is released. Otherwise the lock is free. */
 static bool tx_try(struct siw_cep *cep)
 {
 	if (mutex_trylock(&cep->tx_lock))
@@ -61,7 +61,7 @@ static bool tx_try(struct siw_cep *cep)
 	return true;
 }
 
-/* There is a WQE to go on with: siw would complete an old one once more. */
+/* Is there a WQE to go on with? Otherwise siw would complete an old one once more. */
 static bool tx_is_active(struct siw_qp *qp)
 {
 	unsigned long flags;
@@ -77,7 +77,7 @@ static bool tx_is_active(struct siw_qp *qp)
  * siw_mpa_tx_resume - siw's TX thread wants to go on with a QP
  * @state_lock: the QP's; locked for reading if there is something to send
  *
- * In the place of siw's down_read_trylock().
+ * siw calls this in the place of down_read_trylock().
  *
  * Context: process.
  *
@@ -92,7 +92,7 @@ int siw_mpa_tx_resume(struct rw_semaphore *state_lock)
 	if (!cep)
 		return 0;
 	clear_bit(TX_QUEUED, &cep->tx_flags);
-	/* Pairs with test_and_set_bit(): what comes now is queued anew */
+	/* Pairs with test_and_set_bit(): a post that comes now queues the QP anew. */
 	smp_mb__after_atomic();
 	if (tx_try(cep)) {
 		active = tx_is_active(qp);
@@ -107,8 +107,8 @@ int siw_mpa_tx_resume(struct rw_semaphore *state_lock)
  * @tx_list: the QP's; the caller has taken a reference for the thread
  * @queue: the thread's
  *
- * In the place of siw's llist_add(), which would lose those in front of a QP that is
- * there already.
+ * siw calls this in the place of llist_add(). If the QP were in the list already, llist_add() would
+ * lose the QPs in front of it.
  *
  * Context: any.
  *
@@ -120,7 +120,7 @@ bool siw_mpa_tx_queue(struct llist_node *tx_list, struct llist_head *queue)
 	struct siw_cep *cep = siw_cep_get_of_qp(qp);
 	bool queued;
 
-	/* Without a connection the thread would leave it alone. */
+	/* Without a connection the thread would do nothing with the QP. */
 	queued = !cep || test_and_set_bit(TX_QUEUED, &cep->tx_flags);
 	if (cep)
 		siw_cep_put(cep);
@@ -134,9 +134,9 @@ bool siw_mpa_tx_queue(struct llist_node *tx_list, struct llist_head *queue)
  * siw_mpa_tx_stop - siw, which is being unloaded, stops a TX thread
  * @thread: the thread
  *
- * In the place of siw's kthread_stop(). siw removes its devices behind that: what a
- * consumer in the kernel posts as it lets go of a device would wait for a thread that
- * is no more, and whoever destroys the QP, for that.
+ * siw calls this in the place of kthread_stop(), and would remove its devices only after that. This
+ * removes the devices first. Otherwise a consumer in the kernel, which may post work when it lets
+ * go of a device, would wait for a thread that has ended, and so would whoever destroys the QP.
  *
  * Context: process, sleeps.
  *

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * What siw's TX threads ask of us. The compiler reads this in front of siw_qp_tx.c,
- * which tries one lock, has one list, and stops threads in one place; Kbuild counts them.
+ * The compiler reads this in front of siw_qp_tx.c, and so replaces three functions that siw's TX
+ * threads call. siw_qp_tx.c tries one lock, has one list, and stops threads in one place; Kbuild
+ * counts these.
  */
 #ifndef _SIW_MPA_TX_H
 #define _SIW_MPA_TX_H

@@ -4,7 +4,7 @@
 
 #include_next <linux/workqueue.h>
 
-/* What is not WQ_UNBOUND belongs to a CPU; later kernels warn of a queue that does not say so. */
+/* A queue without WQ_UNBOUND is bound to CPUs. Later kernels warn if it does not say so. */
 #ifndef COMPAT_HAS_WQ_PERCPU
 #define WQ_PERCPU 0
 #endif

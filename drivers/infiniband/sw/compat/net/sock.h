@@ -4,7 +4,10 @@
 
 #include_next <net/sock.h>
 
-/* In later kernels a kernel's socket has a weaker reference, which is given back first. */
+/*
+ * In later kernels a socket of the kernel holds its namespace weakly. This makes the reference a
+ * full one.
+ */
 #ifndef COMPAT_HAS_NET_REFCNT_UPGRADE
 static inline void sk_net_refcnt_upgrade(struct sock *sk)
 {
@@ -17,14 +20,14 @@ static inline void sk_net_refcnt_upgrade(struct sock *sk)
 #endif
 
 /*
- * Later kernels let any socket hold the module that has its class. Older ones cannot have an
- * accepted socket do that, which keeps TCP's class here.
+ * In later kernels any socket can hold the module that its lockdep class is in. In older ones an
+ * accepted socket cannot, so it keeps TCP's class.
  */
 #ifndef COMPAT_HAS_SOCK_OWNER
 #define COMPAT_LACKS_SOCK_OWNER
 #endif
 
-/* Before stable releases of 6.1 had this field, sk_allocation alone said whose fragment is used. */
+/* Early releases of 6.1 do not have this field: sk_allocation alone says whose fragment is used. */
 #ifndef COMPAT_HAS_TASK_FRAG
 #define COMPAT_LACKS_TASK_FRAG
 #endif
