@@ -14,6 +14,10 @@ LEAKS=/sys/kernel/debug/kmemleak
 MIN_AGE=6	# seconds: kmemleak spares what is younger than 5
 OURS='\[(iw_mpa|iw_mpa_twin|siw_mpa|srnic)\]'
 
+# Where memory runs out as a device is registered, a tree of uverbs' stops growing half-way, and uverbs
+# frees what has an entry: a node without one stays. We stand in the stack as who registers a device.
+THEIRS=' radix_tree_insert\+[^|]*\|[^|]* uapi_add_'
+
 # grep, where finding nothing is no failure
 lines() { grep -E "$@" || [[ $? -eq 1 ]]; }
 
@@ -30,7 +34,7 @@ leaks() {
 	sleep "$MIN_AGE"
 	echo scan >"$LEAKS"
 	echo scan >"$LEAKS"
-	found=$(leaks_of_ours)
+	found=$(leaks_of_ours | lines -v "$THEIRS")
 	[[ -z $found ]] || { echo "${found// | /$'\n'}"; return 1; }
 }
 
