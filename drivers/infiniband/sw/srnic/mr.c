@@ -17,7 +17,10 @@
 /* Sizes of blocks that pinned memory may consist of: pages and huge pages */
 #define MR_BLOCKS	(PAGE_SIZE | SZ_2M | SZ_1G)
 
-/* Only regions of applications are charged to a cgroup: see "Security" in srnic.rst. */
+/*
+ * A region of a process's memory is charged to its cgroup; other regions are charged to nobody. The
+ * table of STags makes no such difference: see "Security" in srnic.rst.
+ */
 static struct srnic_mr *mr_alloc(struct ib_pd *pd, enum srnic_mr_kind kind)
 {
 	gfp_t gfp = kind == SRNIC_MR_USER ? GFP_KERNEL_ACCOUNT : GFP_KERNEL;
