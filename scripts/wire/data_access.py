@@ -2,7 +2,8 @@
 """Who may read and write what (RFC 5040, sections 7.2 and 8.1)."""
 
 import rdmap
-from harness import check, equal
+from harness import SLOW, check, equal, poll
+from kernel import SlowPoint
 from link import ACCESS, Link, both
 from peer import random_octets
 from rdmap import READ_RESPONSE, Read
@@ -137,29 +138,42 @@ def R_8_1_1_1_each_connection_has_its_domain(b, role):
 
 
 @rule("R-8.1.1-4: the code of the Terminate",
-      "R-8.1.1-6 T-22: memory that was poisoned behind the deregistration", cases=both())
+      "R-8.1.1-6 T-22: what the program puts there behind the very call stays", cases=both())
 def R_8_1_1_6_no_octet_after_the_region_is_gone(b, role):
-    """Deregistered under a flood of Writes: from when that has returned the memory is ours."""
+    """Deregistered under a flood of Writes: the program fills the memory behind the very call, and
+    what it has put there is still there at the end."""
     link = Link(b, role)
     mr = link.dut.mr(60000, MAY_WRITE)
     segments = link.peer.write_segments(mr.rkey, mr.start, b"\x11" * 60000, 1400)
     octets = b"".join(link.peer.make(ulpdu) for ulpdu in segments)
     link.peer.raw(octets)
-    link.verbs.tell(f"destroy {mr.name}")
+    link.verbs.tell(f"revoke {mr.name} 0xee")
     try:
         for _ in range(20):
             link.peer.raw(octets)
     except OSError:
         pass
-    while True:
-        answer = link.verbs.answer()
-        if answer.startswith("OK destroy"):
-            break
-    mr.put(b"\xee" * 60000)
-    terminate = link.peer.hear_terminate()
-    equal(terminate.error, rdmap.TAGGED_STAG, "Terminate")
+    equal(link.verbs.answer(), "OK revoke", "answer")
+    check(link.peer.hear_terminate().body in
+          {rdmap.terminate_body(rdmap.TAGGED_STAG, ulpdu) for ulpdu in segments}, "Terminate")
     link.peer.hear_end()
     link.ended(ACCESS)
+    mr.expect(b"\xee" * 60000)
+
+
+@rule("R-8.1.1-6 T-22: deregistered between the check of a Write and its octets, which take their "
+      "time: what the program puts there behind the call stays",
+      cases=both())
+def R_8_1_1_6_deregistration_waits_for_who_places(b, role):
+    link = Link(b, role)
+    mr = link.dut.mr(4096, MAY_WRITE)
+    slow = SlowPoint(b, "srnic_target_walk", 500 * SLOW)
+    link.peer.write(mr.rkey, mr.start, b"\x11" * 4096)
+    check(poll(slow.is_in), "nothing is placed")
+    slow.end()
+    link.verbs.do(f"revoke {mr.name} 0xee")
+    link.works()
+    mr.expect(b"\xee" * 4096)
 
 
 @rule("R-8.1.1-4: memory and a response by three STags of the same octets, and Terminate 0/1/01 "

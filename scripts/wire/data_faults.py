@@ -15,7 +15,7 @@ import rdmap
 from faults import (FAILSLAB, Point, accepts, asked, clients, connects, destroy, fail_each,
                     hears_of_it, numbers, told, with_a_server)
 from harness import LIMIT, SLOW, check, equal
-from kernel import gone, lines_of, quiet
+from kernel import gone, hw_counter, lines_of, quiet
 from kverbs import KernelLink
 from link import Link
 from peer import random_octets
@@ -25,12 +25,7 @@ from storms import run
 from verbs import LOCAL_WRITE, REMOTE_READ, REMOTE_WRITE, Dut, Verbs
 
 RIGHTS = LOCAL_WRITE | REMOTE_WRITE | REMOTE_READ
-COUNTERS = "/sys/class/infiniband/siw0/ports/1/hw_counters/"
 LARGE = 20000       # octets, in several page fragments
-
-
-def counter_of(name):
-    return int(lines_of(COUNTERS + name)[0])
 
 
 # --- verbs ---------------------------------------------------------------------------------
@@ -223,13 +218,13 @@ def tcp_without_memory_for_a_while(b):
                         ("require-start", hex(symbols[at][0])), ("require-end", hex(above)),
                         ("probability", 0)):
         b.put(FAILSLAB + name, value)
-    before = counter_of("tx_work")
+    before = hw_counter("tx_work")
     link.ping()
     b.put(FAILSLAB + "probability", 100)
     start = time.monotonic()
     link.qp.send(b"late")
     time.sleep(0.5 * SLOW)
-    runs = counter_of("tx_work") - before
+    runs = hw_counter("tx_work") - before
     took = time.monotonic() - start
     with open(FAILSLAB + "probability", "w", encoding="ascii") as f:
         f.write("0")

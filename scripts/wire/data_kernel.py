@@ -5,14 +5,15 @@ import ctypes
 import mmap
 
 import rdmap
-from harness import check, equal
+from harness import SLOW, check, equal, poll
+from kernel import SlowPoint
 from kverbs import (FENCE, LOCAL_WRITE, MEMORY, REMOTE_READ, REMOTE_WRITE, SIGNALED,
                     WITH_INVALIDATE, KernelLink)
 from link import Link, both
 from peer import FIN, random_octets
 from rdmap import (READ_REQUEST, READ_RESPONSE, SEND, SEND_INV, SEND_SE_INV, WRITE, Read)
 from registry import rule
-from verbs import WR_FLUSH_ERR
+from verbs import LOC_PROT_ERR, LOC_QP_OP_ERR, WR_FLUSH_ERR
 
 RIGHTS = LOCAL_WRITE | REMOTE_WRITE | REMOTE_READ
 
@@ -162,14 +163,17 @@ def R_8_1_1_4_mapping_does_not_disturb_what_is_registered(b, role):
     link.kv.expect(0, b"octets")
 
 
-@rule("R-8.1.1-6 T-22: memory that was poisoned behind the completion",
+@rule("R-8.1.1-6 T-22: what is put there within the completion stays",
       cases=both(("inv",), ("peer",)))
 def R_8_1_1_6_no_octet_after_the_invalidation(b, how, role):
-    """Under a flood of Writes; when the WR, or the Send of the peer, has completed, it is over."""
+    """Under a flood of Writes: memory is filled within the completion of the WR, or of the receive
+    that tells of the peer's Send, and what is put there is still there at the end."""
     link = KernelLink(b, role)
     mr = region(link, pieces=[(0, 32768)])
-    octets = b"".join(link.peer.make(u) for u in
-                      link.peer.write_segments(mr.rkey, mr.start, b"\x11" * 32768, 1400))
+    done = 1 if how == "inv" else 7
+    link.kv.fill(done, 0, 32768, 0xee)
+    segments = link.peer.write_segments(mr.rkey, mr.start, b"\x11" * 32768, 1400)
+    octets = b"".join(link.peer.make(ulpdu) for ulpdu in segments)
     link.kv.do("recv 7 65000,8")
     link.peer.raw(octets * 3)
     if how == "inv":
@@ -180,13 +184,29 @@ def R_8_1_1_6_no_octet_after_the_invalidation(b, how, role):
         link.peer.raw(octets)
     except OSError:
         pass
-    status = link.kv.wc(1 if how == "inv" else 7).status
-    equal(status, 0, "status")
-    link.kv.put(0, b"\xee" * 32768)
-    terminate = link.peer.hear_terminate()
-    equal(terminate.error, rdmap.TAGGED_STAG, "Terminate")
+    link.kv.wc(done)
+    check(link.peer.hear_terminate().body in
+          {rdmap.terminate_body(rdmap.TAGGED_STAG, ulpdu) for ulpdu in segments}, "Terminate")
     link.peer.hear_end()
     link.ended("QP_ACCESS_ERR", flush=(7,) if how == "inv" else ())
+    link.kv.expect(0, b"\xee" * 32768)
+
+
+@rule("R-8.1.1-6 T-22: invalidated between the check of a Write and its octets, which take their "
+      "time: what the completion puts there stays",
+      cases=both())
+def R_8_1_1_6_invalidation_waits_for_who_places(b, role):
+    link = KernelLink(b, role)
+    mr = region(link)
+    link.kv.fill(1, 0, 4096, 0xee)
+    slow = SlowPoint(b, "srnic_target_walk", 500 * SLOW)
+    link.peer.write(mr.rkey, mr.start, b"\x11" * 4096)
+    check(poll(slow.is_in), "nothing is placed")
+    slow.end()
+    link.kv.do(f"post inv {SIGNALED} 1 {mr.rkey}")
+    link.kv.wc(1)
+    link.works()
+    link.kv.expect(0, b"\xee" * 4096)
 
 
 # --- invalidation by the peer ----------------------------------------------------------------
@@ -237,9 +257,7 @@ def R_5_3_5_invalidate_of_a_region_that_is_not_valid(b, which, role):
     link.kv.do(f"recv 5 {MEMORY - 64},64")
     link.peer.send(op=SEND_INV, inv=mr.rkey ^ (which == "key"))
     link.kv.forget(MEMORY - 64, 64)
-    terminate = link.peer.hear_terminate()
-    equal(terminate.body.hex(), rdmap.terminate_body(rdmap.CANNOT_INVALIDATE, link.peer.last).hex(),
-          "Terminate")
+    link.peer.hear_terminate_of(rdmap.CANNOT_INVALIDATE, link.peer.last)
     link.peer.hear_end()
     link.kv.async_event("QP_ACCESS_ERR")
     wc = link.kv.any_wc()
@@ -260,9 +278,7 @@ def R_5_3_4_invalidate_of_another_domain(b, whose, role):
         mr = link.dut.mr(64, RIGHTS, pd="other")
         other = Link(b.another(), role, dut=link.dut, name="2", qp={"pd": "other"})
     link.peer.send(b"data", op=SEND_INV, inv=mr.rkey)
-    terminate = link.peer.hear_terminate()
-    want = rdmap.terminate_body(rdmap.FOREIGN_INVALIDATE, link.peer.last)
-    equal(terminate.body.hex(), want.hex(), "Terminate")
+    link.peer.hear_terminate_of(rdmap.FOREIGN_INVALIDATE, link.peer.last)
     link.peer.hear_end()
     link.ended("QP_ACCESS_ERR", flush=False)
     wc, = link.qp.wait_recv()
@@ -298,8 +314,7 @@ def R_5_3_5_key_of_all_memory_is_not_invalidated(b, role):
     link.kv.do(f"recv 5 {MEMORY - 64},64")
     link.kv.forget(MEMORY - 64, 64)
     link.peer.send(b"data", op=SEND_INV, inv=link.kv.dma_key)
-    terminate = link.peer.hear_terminate()
-    equal(terminate.error, rdmap.CANNOT_INVALIDATE, "Terminate")
+    link.peer.hear_terminate_of(rdmap.CANNOT_INVALIDATE, link.peer.last)
 
 
 # --- work requests ---------------------------------------------------------------------------
@@ -361,22 +376,18 @@ def R_5_5_15_invalidation_behind_a_read(b, fence, role):
     link.kv.expect(0, data)
 
 
-@rule("R-7.1-1: an errno, or an error of the work request",
+@rule("R-7.1-1: the whole Terminate, QP_FATAL, and the status of the work request",
       cases=both(("inv",), ("lkey",), ("reg",)))
 def R_7_1_1_work_request_that_cannot_be(b, what, role):
     """An STag that is nobody's is invalidated, or sent from; one that is valid is registered."""
     link = KernelLink(b, role)
     mr = region(link)
-    text = {"inv": f"inv {SIGNALED} 1 0x12345678",
-            "lkey": f"send {SIGNALED} 1 0 0 0,10,{mr.rkey ^ 1},{mr.start}",
-            "reg": f"reg {SIGNALED} 1 0 {RIGHTS}"}[what]
-    _, errno = link.kv.ask("post " + text)
-    if errno:
-        link.works()
-        return
-    wc = link.kv.any_wc()
-    check(wc.id == 1 and wc.status not in (0, WR_FLUSH_ERR), f"{wc}")
-    link.peer.hear_until_end()
+    text, status = {
+        "inv": (f"inv {SIGNALED} 1 0x12345678", LOC_QP_OP_ERR),
+        "lkey": (f"send {SIGNALED} 1 0 0 0,10,{mr.rkey ^ 1},{mr.start}", LOC_PROT_ERR),
+        "reg": (f"reg {SIGNALED} 1 0 {RIGHTS}", LOC_QP_OP_ERR)}[what]
+    link.kv.do("post " + text)
+    link.refused(rdmap.LOCAL_CATASTROPHIC, b"", statuses=(status,), flush=(1,))
 
 
 @rule("R-5.1-3: the octets of Sends whose memory changed at their completion, and of a Write of "

@@ -15,8 +15,7 @@ import threading
 import time
 
 from harness import SLOW, Failed, check, equal, poll
-from hazards import SlowPoint
-from kernel import gone, lines_of, quiet
+from kernel import SlowPoint, gone, lines_of, quiet
 from kverbs import LOCAL_WRITE, REMOTE_READ, REMOTE_WRITE, SIGNALED, Kverbs
 from link import Link
 from registry import rule, say

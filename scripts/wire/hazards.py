@@ -7,14 +7,13 @@ what has to happen, the test is in initiator.py or responder.py and has both ids
 
 import errno
 import socket
-import subprocess
 import threading
 import time
 
 import mpa
 from device import device
 from harness import QUIET, SLOW, Failed, check, equal, poll
-from kernel import counter, gone, lines_of, quiet
+from kernel import SlowPoint, counter, gone, quiet
 from mpa import C, R, READ, WRITE
 from registry import rule
 from sockmap import Sockmap
@@ -329,18 +328,6 @@ def ulp_rejects(b, server):
     server.do("reject -")
     peer.recv_reply()
     peer.close()
-
-
-class SlowPoint:
-    """A function that takes its time: see slow_point.c."""
-
-    def __init__(self, b, function, ms):
-        subprocess.run(["insmod", "/share/modules/slow_point.ko", f"function={function}",
-                        f"ms={ms}"], check=True)
-        b.things.append(lambda: subprocess.run(["rmmod", "slow_point"], check=True))
-
-    def is_in(self):
-        return lines_of("/sys/module/slow_point/parameters/calls") != ["0"]
 
 
 @rule("B-08")

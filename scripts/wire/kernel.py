@@ -8,6 +8,7 @@ import subprocess
 from harness import check, poll
 
 DEBUGFS = "/sys/kernel/debug/iw_mpa/"
+HW_COUNTERS = "/sys/class/infiniband/siw0/ports/1/hw_counters/"
 ENDPOINT = re.compile(r"role=(\w+) state=(\w+) local=(\S+) remote=(\S+)")
 # What a connection that is starting up is made of, apart from our own memory
 SLABS = ("TCP", "TCPv6", "sock_inode_cache", "request_sock_TCP", "kmalloc-1k", "kmalloc-2k")
@@ -16,6 +17,11 @@ SLABS = ("TCP", "TCPv6", "sock_inode_cache", "request_sock_TCP", "kmalloc-1k", "
 def lines_of(path):
     with open(path, encoding="ascii") as f:
         return f.read().splitlines()
+
+
+def hw_counter(name):
+    """One of the device's. The core reads them now and then: a new value wants poll()."""
+    return int(lines_of(HW_COUNTERS + name)[0])
 
 
 def counter(name):
@@ -49,6 +55,25 @@ def endpoints(*ports):
         role, state, *addresses = ENDPOINT.search(line).groups()
         if not ports or any(int(address.rpartition(":")[2]) in ports for address in addresses):
             yield role, state
+
+
+class SlowPoint:
+    """A function that takes its time: see slow_point.c."""
+
+    FOLDER = "/sys/module/slow_point/parameters/"
+
+    def __init__(self, b, function, ms):
+        subprocess.run(["insmod", "/share/modules/slow_point.ko", f"function={function}",
+                        f"ms={ms}"], check=True)
+        b.things.append(lambda: subprocess.run(["rmmod", "slow_point"], check=True))
+
+    def is_in(self):
+        return lines_of(self.FOLDER + "calls") != ["0"]
+
+    def end(self):
+        """From the next call on it is as fast as ever."""
+        with open(self.FOLDER + "ms", "w", encoding="ascii") as f:
+            f.write("0")
 
 
 def cgroups(path="/run/cgroup"):

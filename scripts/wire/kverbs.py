@@ -122,6 +122,10 @@ class Kverbs:
             self.do(f"poke {at + start} {data[start:start + 1024].hex()}")
         self.should[at:at + len(data)] = data
 
+    def fill(self, wr_id, at, size, octet):
+        """As soon as that WR completes, in the same breath"""
+        self.do(f"fill {wr_id:#x} {at} {size} {octet:#x}")
+
     def expect(self, at, data):
         equal(self.get(at, len(data)), data, f"octets at {at}")
         self.should[at:at + len(data)] = data

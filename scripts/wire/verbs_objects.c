@@ -356,6 +356,24 @@ static int do_destroy(int argc, char **argv)
 	return 0;
 }
 
+/* When it is deregistered the memory is ours, at once: each octet of it becomes OCTET. */
+static int do_revoke(int argc, char **argv)
+{
+	struct object *object = find(MR, argv[0]);
+	size_t size;
+	void *start;
+
+	if (!object)
+		return -1;
+	start = object->mr->addr;
+	size = object->mr->length;
+	if (destroy(object))
+		return -1;
+	memset(start, number(argv[1]), size);
+	forget(object);
+	return 0;
+}
+
 const struct command object_commands[] = {
 	{ "pd", do_pd, 1 },			/* PD */
 	{ "memory", do_memory, 3 },		/* MEMORY FILE|- SIZE: "MEMORY ADDRESS" */
@@ -376,5 +394,6 @@ const struct command object_commands[] = {
 	{ "query", do_query, 1 },		/* QP: "STATE STATE SIGNAL-ALL" and what was granted */
 	{ "device", do_device, 0 },		/* "DEVICE NAME=VALUE ..." */
 	{ "destroy", do_destroy, 1 },		/* OBJECT... */
+	{ "revoke", do_revoke, 2 },		/* MR OCTET */
 	{ }
 };

@@ -32,6 +32,10 @@ struct kv {
 	spinlock_t news_lock;		/* news, wrs */
 	struct list_head news;
 	struct list_head wrs;		/* those that were posted, until the file is closed */
+	u64 fill_id;			/* the WR whose completion fills memory */
+	u8 *fill_start;			/* NULL: none */
+	unsigned int fill_size;
+	u8 fill_octet;
 	wait_queue_head_t wait;
 	struct seq_buf said;
 	char said_text[2 * MAX_LINE];
@@ -52,6 +56,7 @@ int kv_key(struct kv *kv, char *args);
 int kv_free(struct kv *kv, char *args);
 int kv_peek(struct kv *kv, char *args);
 int kv_poke(struct kv *kv, char *args);
+int kv_fill(struct kv *kv, char *args);
 int kv_recv(struct kv *kv, char *args);
 int kv_post(struct kv *kv, char *args);
 

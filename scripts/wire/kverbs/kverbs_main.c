@@ -25,6 +25,7 @@
  *	modify STATE, query			"STATE STATE"
  *	drain, disconnect, destroy		of the QP
  *	peek AT LENGTH, poke AT HEX		"DATA HEX"
+ *	fill ID AT LENGTH OCTET			as soon as that WR completes, before it is told
  *
  * An SGE's LENGTH may be followed by ",LKEY" for another key than that of all memory, and then by
  * ",ADDRESS" in place of AT.
@@ -278,7 +279,7 @@ static const struct {
 	{ "key", kv_key }, { "free", kv_free }, { "recv", kv_recv }, { "post", kv_post },
 	{ "take", kv_take }, { "modify", kv_modify }, { "query", kv_query },
 	{ "drain", kv_drain }, { "disconnect", kv_disconnect }, { "destroy", kv_destroy },
-	{ "peek", kv_peek }, { "poke", kv_poke },
+	{ "peek", kv_peek }, { "poke", kv_poke }, { "fill", kv_fill },
 };
 
 static int run(struct kv *kv, char *line)

@@ -157,6 +157,27 @@ int kv_poke(struct kv *kv, char *args)
 	return p ? hex2bin(p, args + skip, size) : -ERANGE;
 }
 
+/* To be told before that WR is posted. */
+int kv_fill(struct kv *kv, char *args)
+{
+	unsigned int at, size, octet;
+	u64 id;
+	u8 *p;
+
+	if (sscanf(args, "%lli %u %u %i", &id, &at, &size, &octet) != 4)
+		return -EINVAL;
+	p = octets(kv, at, size);
+	if (!p)
+		return -ERANGE;
+	spin_lock_bh(&kv->news_lock);
+	kv->fill_id = id;
+	kv->fill_start = p;
+	kv->fill_size = size;
+	kv->fill_octet = octet;
+	spin_unlock_bh(&kv->news_lock);
+	return 0;
+}
+
 /* --- work requests --------------------------------------------------------------------------- */
 
 /* AT,LENGTH[,LKEY[,ADDRESS]]...: how many, or an errno */
@@ -186,8 +207,13 @@ static int parse_sges(struct kv *kv, char *args, struct ib_sge *sges)
 static void completed(struct ib_cq *cq, struct ib_wc *wc)
 {
 	struct kv_wr *wr = container_of(wc->wr_cqe, struct kv_wr, cqe);
+	struct kv *kv = wr->kv;
 
-	kv_happened(wr->kv, "WC %#llx %d %d %u %#x %#x\n", wr->id, wc->status, wc->opcode,
+	spin_lock_bh(&kv->news_lock);
+	if (kv->fill_start && kv->fill_id == wr->id)
+		memset(kv->fill_start, kv->fill_octet, kv->fill_size);
+	spin_unlock_bh(&kv->news_lock);
+	kv_happened(kv, "WC %#llx %d %d %u %#x %#x\n", wr->id, wc->status, wc->opcode,
 		    wc->byte_len, wc->wc_flags,
 		    wc->wc_flags & IB_WC_WITH_INVALIDATE ? wc->ex.invalidate_rkey : 0);
 }
