@@ -3,7 +3,6 @@
 
 import errno
 import socket
-import time
 
 import rdmap
 from harness import check, equal
@@ -172,7 +171,7 @@ def R_6_2_1_2_error_behind_our_fin_is_no_reset(b, role):
     link.peer.hear_end(FIN)
     for msn in range(1, 4):
         link.peer.ulpdu(rdmap.untagged(SEND, b"no such queue", qn=9, msn=msn))
-        time.sleep(0.1)
+        link.peer.settle()
     equal(link.peer.sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 1)[0], TCP_CLOSE_WAIT,
           "state of the peer's TCP")
     link.close()

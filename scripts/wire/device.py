@@ -9,6 +9,8 @@ class Srnic:
     bad_crc = "WC RECV Work Request Flushed Error 0"    # of a Send whose CRC is wrong
     modify_qp = "srnic_modify_qp"   # a function of its own that handles ibv_modify_qp
     outlived = True                 # programs that have it open do not keep it
+    tells_of_runts = True           # a first FPDU shorter than its header is DDP's error, and told
+    urgent = "err_URGENT"           # what counts streams that end as urgent data comes
 
     @staticmethod
     def depths(ird, ord):  # pylint: disable=redefined-builtin
@@ -20,6 +22,8 @@ class SiwMpa:
     bad_crc = "WC RECV general error {size}"
     modify_qp = "siw_mpa_qp_modify"
     outlived = False
+    tells_of_runts = False
+    urgent = "STREAM"
 
     @staticmethod
     def depths(ird, ord):  # pylint: disable=redefined-builtin

@@ -235,10 +235,7 @@ class Link:
 
         Then all that has to follow at the device: see ended(). ulpdu: the offender.
         """
-        ulpdu = self.peer.last if ulpdu is None else ulpdu
-        terminate = self.peer.hear_terminate()
-        equal(terminate.body.hex(), rdmap.terminate_body(error, ulpdu).hex(),
-              f"body of the Terminate, {error}")
+        self.peer.hear_terminate_of(error, self.peer.last if ulpdu is None else ulpdu)
         self.peer.hear_end(FIN)
         check(not self.peer.is_reset(), "an RST behind the FIN")
         self.ended(event or event_of(error), statuses, flush)
@@ -277,9 +274,7 @@ class Link:
 
     def overflowed(self, cq):
         """A completion queue had no room: the peer and the ULP are told."""
-        terminate = self.peer.hear_terminate()
-        equal(terminate.body.hex(), rdmap.terminate_body(rdmap.STREAM_CATASTROPHIC).hex(),
-              "Terminate")
+        self.peer.hear_terminate_of(rdmap.STREAM_CATASTROPHIC)
         self.peer.hear_end()
         equal({self.verbs.any_async() for _ in range(2)},
               {f"CQ_ERR {cq}", f"QP_FATAL {self.qp.name}"}, "asynchronous events")

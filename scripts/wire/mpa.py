@@ -105,8 +105,11 @@ def _untagged(rdmap, qn, rest=b"", msn=1):
     return struct.pack(">BBIIII", 0x41, rdmap, 0, qn, msn, 0) + rest
 
 
+RTR_WRITE = struct.pack(">BBIQ", 0xc1, 0x40, 1, 0)
+
+
 def rtr_write(**kw):
-    return fpdu(struct.pack(">BBIQ", 0xc1, 0x40, 1, 0), **kw)
+    return fpdu(RTR_WRITE, **kw)
 
 
 def rtr_read(**kw):

@@ -5,10 +5,12 @@ What the device says is read when the test asks for it, so that a test can also 
 is recorded, and held against the rules for senders: see conduct.py.
 """
 
+import fcntl
 import os
 import select
 import socket
 import struct
+import termios
 import time
 
 import fpdu
@@ -19,6 +21,8 @@ from rdmap import Read, Segment
 
 SETTLE = 0.3 * SLOW     # seconds in which what must not come does not
 FIN, RST = "FIN", "RST"
+SIOCOUTQNSD = 0x894b     # octets that TCP has not sent yet
+DATA_SEGS_OUT = 156     # where it is in struct tcp_info
 
 
 class Ended(Failed):
@@ -67,9 +71,25 @@ class RdmapPeer:
         self.raw(b"".join(self.make(ulpdu) for ulpdu in ulpdus))
 
     def in_pieces(self, octets, size=1):
-        """In TCP segments of so many octets: Nagle is off, and loopback delivers each at once."""
+        """In TCP segments of so many octets: Nagle is off, and each has left before TCP gets the
+        next. That it was so, TCP's own count of segments says."""
+        before = self._segments_out()
         for at in range(0, len(octets), size):
             self.sock.sendall(octets[at:at + size])
+            end = time.monotonic() + LIMIT
+            while self._queued(SIOCOUTQNSD):
+                check(time.monotonic() < end, "a segment does not leave")
+        pieces = (len(octets) + size - 1) // size
+        check(self._segments_out() - before >= pieces, f"fewer segments than {pieces} pieces")
+
+    def _segments_out(self):
+        """How many with data TCP has sent"""
+        info = self.sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, DATA_SEGS_OUT + 4)
+        return struct.unpack_from("I", info, DATA_SEGS_OUT)[0]
+
+    def _queued(self, request):
+        """Octets, by one of the ioctls that tell"""
+        return struct.unpack("I", fcntl.ioctl(self.sock.fileno(), request, bytes(4)))[0]
 
     def next_msn(self, qn):
         msn = self.msn[qn]
@@ -192,6 +212,11 @@ class RdmapPeer:
             if segment.op == rdmap.TERMINATE:
                 return self.conduct.terminated
 
+    def hear_terminate_of(self, error, ulpdu=b""):
+        """The same, and it has to be the one that this error deserves, to the last octet"""
+        equal(self.hear_terminate().body.hex(), rdmap.terminate_body(error, ulpdu).hex(),
+              f"body of the Terminate, {error}")
+
     def hear_end(self, how=FIN, limit=LIMIT):
         """The end of the stream, and not one octet before"""
         try:
@@ -246,12 +271,9 @@ class RdmapPeer:
 
     def wait_taken(self):
         """Until the device had a look at all that was said: TCP acknowledges it behind that."""
-        import fcntl  # pylint: disable=import-outside-toplevel
-        import termios  # pylint: disable=import-outside-toplevel
         end = time.monotonic() + LIMIT
         while time.monotonic() < end:
-            if not struct.unpack("I", fcntl.ioctl(self.sock.fileno(), termios.TIOCOUTQ,
-                                                  bytes(4)))[0]:
+            if not self._queued(termios.TIOCOUTQ):
                 return True
             time.sleep(0.01)
         return False
@@ -263,9 +285,7 @@ class RdmapPeer:
 
     def unread(self):
         """Octets that wait in the socket"""
-        import fcntl  # pylint: disable=import-outside-toplevel
-        import termios  # pylint: disable=import-outside-toplevel
-        return struct.unpack("I", fcntl.ioctl(self.sock.fileno(), termios.FIONREAD, bytes(4)))[0]
+        return self._queued(termios.FIONREAD)
 
     def finish(self):
         """After the test: what is still to come has to keep the rules, too."""

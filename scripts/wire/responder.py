@@ -5,10 +5,11 @@ import errno
 import time
 
 import mpa
+import rdmap
 from harness import CRC_FIELDS, SLOW, Failed, check, equal, poll
 from device import device
 from initiator import PD_SEEN, any_crc_field_will_do
-from kernel import counter
+from kernel import counter, hw_counter
 from mpa import C, M, R, READ, S, SEND, WRITE
 from registry import rule
 
@@ -279,22 +280,22 @@ def draft_02(send, write, read):
 DRAFT_02 = [(send, write, read) for send in (0, 1) for write in (0, 1) for read in (0, 1)]
 
 
-@rule("X-02-1: A, B, C and D of the Reply; ESTABLISHED, and a Send, behind what the draft makes of "
-      "them",
+@rule("X-02-1: A, B, C and D of the Reply; ESTABLISHED, and a Send, behind each type that the "
+      "draft makes of them",
       cases=[(*flags, first) for flags in DRAFT_02
-             for first in (("send", "read") if flags[0] else ("send",))])
+             for first in (("send", "write", "read") if flags[0] else ("send",))])
 def request_of_draft_02(b, send, write, read, first):
-    """It sends a type that the Reply names by its own reading, which is A for Send, C for Read."""
+    """It sends a type that the Reply names by its own reading: A is Send, B Write, C Read."""
     server, peer, reply = b.accepted(mpa.request2(ird=8, ord=8, **draft_02(send, write, read)))
     offered = draft_02(send, write, read)["rtr"]
     equal((reply.a, reply.rtr), (send, (offered & device().rtr or device().rtr) if send else 0),
           "flags")
     server.do("recv")
-    peer.send(mpa.rtr_read() if first == "read" else mpa.rtr_send())
+    peer.send({"send": mpa.rtr_send, "write": mpa.rtr_write, "read": mpa.rtr_read}[first]())
     equal(server.event("ESTABLISHED").status, 0, "status")
     if first == "read":
         equal(peer.recv_fpdu().op, "RESPONSE", "answer to the RTR")
-    elif reply.rtr & SEND:
+    elif first == "write" or reply.rtr & SEND:
         server.do("no_wc")
     else:
         server.received(0)
@@ -387,30 +388,48 @@ def rtr_with_a_bad_crc_is_no_rtr(b):
 
 
 SHORT = {
-    "of_0_octets": b"\x00\x00\x41\x41",
-    "read_of_14_octets": b"\x00\x0e\x41\x41" + bytes(12),
-    "opcode_8": b"\x00\x0e\x41\x48" + bytes(12),
+    "of_0_octets": b"",
+    "write_of_13_octets": mpa.RTR_WRITE[:13],
+    "read_of_14_octets": b"\x41\x41" + bytes(12),
+    "opcode_8": b"\x41\x48" + bytes(12),
 }
 
 
-@rule("M-7.1.2-10: no ESTABLISHED with status 0", "M-8-1: the ULP is told of an error",
+@rule("M-7.1.2-10: before the end no octet but the Terminate message of a device that has seen "
+      "the CRC to be good",
+      "M-8-1: the ULP is told, and one stream that the driver has given up is counted",
       cases=[(name,) for name in SHORT])
-def fpdu_too_short_for_its_opcode_is_no_rtr(b, name):
+def first_fpdu_is_too_short_for_its_opcode(b, name):
+    """Its CRC is good, so it is for its length alone that it is refused."""
     b.set(rtr_timeout_ms=NOT_BY_TIME)
     server, peer, _ = b.accepted(mpa.request2(a=1, rtr=WRITE, ird=4, ord=4))
-    peer.send(SHORT[name] + b"\xff" * 4)
-    check(server.event().status != 0, "the connection came up")
+    before = counter("STREAM")
+    peer.send(mpa.fpdu(SHORT[name]))
+    if device().tells_of_runts:
+        equal(server.event("ESTABLISHED").status, 0, "status")
+        told = mpa.fpdu(rdmap.terminate(rdmap.terminate_body(rdmap.UNSPECIFIED)))
+        equal(peer.recv(len(told)).hex(), told.hex(), "Terminate message")
+        peer.expect_fin()
+        peer.fin()
+        server.event("DISCONNECTED")
+    else:
+        check(server.event().status != 0, "the connection came up")
+        peer.expect_end()
+    check(poll(lambda: counter("STREAM") == before + 1), "it is not counted")
 
 
-@rule("M-8-1: DISCONNECTED")
+@rule("M-8-1: DISCONNECTED, and one stream is counted as ended for it")
 def urgent_data_ends_the_connection(b):
+    """What is left of the stream is no FPDU, but that is not what is counted."""
     server, peer, _ = b.accepted(mpa.request2(a=1, rtr=WRITE, ird=4, ord=4))
     up(server, peer)
+    before = hw_counter(device().urgent)
     server.do("recv")
     peer.send(mpa.send(b"x")[:9])
     peer.urgent(b"yyyy")
     peer.send(b"z" * 64)
     server.event("DISCONNECTED")
+    check(poll(lambda: hw_counter(device().urgent) == before + 1), "it is not counted")
 
 
 @rule("M-7.1.2-10: ESTABLISHED, though FIN came with the RTR message",
