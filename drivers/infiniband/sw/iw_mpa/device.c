@@ -187,8 +187,8 @@ void iw_mpa_device_exit(void)
  *
  * A driver calls this from dealloc_driver or after ib_unregister_device(), when iw_cm does not call
  * any more. The library refuses new connections, ends those that live, and waits for them. After
- * return no op runs and no socket of the device is open, also none of a TCP connection that the
- * device had taken over.
+ * return no op runs, and no socket of the device is open. This includes the sockets of TCP
+ * connections that the device had taken over.
  *
  * Context: process, sleeps; no lock that an op takes may be held.
  */

@@ -177,8 +177,8 @@ int iw_mpa_ep_register(struct iw_mpa_ep *ep)
 	hlist_bl_unlock(bucket);
 	/*
 	 * Whoever removes the device sets @dying before it takes the lock of each bucket, in
-	 * iw_mpa_ep_look(). Either it finds this endpoint in the bucket, or it had the lock before:
-	 * then @dying is seen here.
+	 * iw_mpa_ep_look(). Either that function finds this endpoint in the bucket, or it had the
+	 * lock before, and @dying is seen here.
 	 */
 	if (!READ_ONCE(dev->dying))
 		return 0;

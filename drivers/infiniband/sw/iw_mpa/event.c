@@ -8,9 +8,9 @@
  * to be the runner, under the lock. So each event meets a runner.
  *
  * The first FPDU is handled where the driver finds it, if no other event waits and its actions need
- * no process context. The responder's ULP, which waits for the FPDU, is then told one hop earlier.
- * Such a runner may be in any context. It handles this event alone, and leaves what follows to the
- * work item.
+ * no process context. The responder's ULP, which waits for the FPDU, is then told one work item
+ * earlier. Such a runner may be in any context. It handles this event alone, and leaves what
+ * follows to the work item.
  */
 
 #include "event.h"
@@ -59,9 +59,9 @@ void iw_mpa_raise(struct iw_mpa_ep *ep, enum iw_mpa_event event)
 }
 
 /*
- * Few waits last until their deadline. To set a timer costs more than to find that it fires too
- * early. So the timer is moved only if it would fire too late, and only when the runner leaves the
- * endpoint to wait.
+ * Few waits last until their deadline. Setting a timer costs more than finding that it has fired
+ * too early. So the timer is moved only if it would fire too late, and only when the runner leaves
+ * the endpoint to wait.
  */
 static void event_arm(struct iw_mpa_ep *ep)
 {

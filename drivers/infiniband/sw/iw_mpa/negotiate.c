@@ -119,9 +119,9 @@ static enum iw_mpa_reason neg_responder_depths(const struct iw_mpa_local *local,
 }
 
 /*
- * RFC 6581 9.2: the RTR types that both ends can do; without such a type those that this end can
+ * RFC 6581 9.2: the RTR types that both ends can do; if there is none, those that this end can
  * take. A Read takes inbound resources. There are none if the device has none, or if the ULP wants
- * none and the peer's ORD leaves the depths to the ULPs. A device that can take Reads alone names
+ * none and the peer's ORD leaves the depths to the ULPs. A device that can take only Reads names
  * Read all the same.
  */
 static u8 neg_responder_rtr(const struct iw_mpa_local *local,

@@ -12,8 +12,8 @@
 #include <net/sock.h>
 
 /*
- * How TCP gets memory for a stream. File systems and swap may wait for a connection: so sending
- * must not wait for storage, and not for memory without end.
+ * How TCP gets memory for a stream. File systems and swap may wait for a connection. So sending
+ * must not wait for storage, and must not wait for ever until there is memory.
  */
 #define IW_MPA_SOCK_GFP	(GFP_NOIO | __GFP_NORETRY)
 

@@ -174,7 +174,7 @@ static void tcb_count_dropped(const struct tcp_sock *tp, struct iw_mpa_tcb *tcb)
 		tcb->rx_dropped += tcb_skb_octets(rb_to_skb(node));
 }
 
-/* Without FIN and urgent data, sequence numbers count nothing but octets. */
+/* There is no FIN and no urgent data, so sequence numbers count only octets. */
 static int tcb_copy_rx(struct sock *sk, struct iw_mpa_tcb *tcb)
 {
 	u32 len = tcb->rcv_nxt - tcb->copied_seq, done = 0;

@@ -11,8 +11,8 @@
 #include <rdma/iw_cm.h>
 
 /*
- * iw_cm's event handler is reached by pointers of its cm_ids only. This reference to one of its
- * symbols keeps its module as long as ours is there.
+ * The library calls iw_cm's event handler only by pointers of cm_ids. This reference to a symbol of
+ * iw_cm keeps its module loaded as long as the library is.
  */
 static typeof(iw_create_cm_id) * const upcall_iw_cm __used = iw_create_cm_id;
 

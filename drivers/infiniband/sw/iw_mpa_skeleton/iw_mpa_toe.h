@@ -11,8 +11,8 @@ struct toe_conn;
 /**
  * struct toe_hw - the rest of the driver, and the device
  * @send: send octets on the TCP connection; 0 or a negative errno
- * @start: program the QP with @conn->params; FPDUs are taken from now on. For an
- *	initiator TX is open when the RTR message has gone out behind it
+ * @start: program the QP with @conn->params; FPDUs are taken from now on. An initiator's RTR
+ *	message follows, and then TX is open
  * @ask: the ULP is to call toe_accept() or toe_reject(); its data is @conn->peer.pd
  * @close: close the TCP connection; @why is the reason
  */

@@ -409,7 +409,7 @@ static bool rx_end_is_awaited(const struct srnic_qp *qp)
  * srnic_rx_look - take all there is, and see whether the peer has closed
  * @qp: the QP, between attach and stop
  *
- * RFC 5044 8, code 1: the stream must not end within an FPDU.
+ * If the stream has ended within an FPDU, that is an error (RFC 5044 8, code 1).
  *
  * Context: process.
  */

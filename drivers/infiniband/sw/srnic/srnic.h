@@ -576,9 +576,9 @@ enum srnic_state {
  * @idle_state: SRNIC_IDLE: IB_QPS_RESET, INIT or RTR, as the ULP has set
  * @dying: destroy_qp was called: iw_get_qp does not find it any more; set under the lock of
  *	srnic_dev.qps, too
- * @found: when iw_get_qp last found it, as RCU tells time; under the lock of srnic_dev.qps
- * @finders: how often iw_get_qp has found it, less how often a reference was taken behind that
- * @abrupt: SRNIC_CLOSING: the ULP does not want that what it posted goes out
+ * @found: when iw_get_qp last found it, as a state of RCU; under the lock of srnic_dev.qps
+ * @finders: how often iw_get_qp has found it, less how often a reference was taken after that
+ * @abrupt: SRNIC_CLOSING: what the ULP has posted must not go out
  * @ep: the connection, from prepare to stop
  * @sock: its stream, likewise
  * @fault: the first error

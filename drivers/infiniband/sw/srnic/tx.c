@@ -302,7 +302,7 @@ static enum tx_step tx_step(struct srnic_qp *qp, struct srnic_upcalls *up)
 	}
 	if (tx->finishing && tx_is_done(qp))
 		return tx_finish(qp);
-	/* In most cases the batch had all there was. */
+	/* In most cases the batch had everything that was posted. */
 	if (pushed && !tx->finishing && srnic_send_is_idle(qp))
 		return TX_WAIT;
 	/* If the ULP breaks the stream off, what is not on its way will be flushed. */
