@@ -172,6 +172,10 @@ class Storm:
         self.done[name] = self.done.get(name, 0) + 1
 
 
+# What goes to an address of the host's own takes this way, whosever the address is.
+LOSSY = "tc qdisc replace dev lo root netem delay 2ms 2ms loss 2% duplicate 1% reorder 20% 50%"
+CLEAN = "tc qdisc del dev lo root 2>/dev/null || true"
+
 # The device under test of the other tests goes and comes with the module.
 DEEDS = (
     ("link", "rdma link delete siw1 2>/dev/null; rdma link add siw1 type srnic netdev storm0"),
@@ -182,6 +186,10 @@ DEEDS = (
     ("netdev", "ip link delete storm1; ip link add storm0 type veth peer name storm1; "
                "ip link set storm1 up; ip link set storm0 up; ip addr add 10.1.0.1/24 dev storm0; "
                "rdma link add siw1 type srnic netdev storm0"),
+    ("loss", LOSSY),
+    ("clean", CLEAN),
+    ("narrow", "ip route change local 10.1.0.1 dev storm0 table local advmss 120"),
+    ("wide", "ip route change local 10.1.0.1 dev storm0 table local"),
     ("module", "rmmod srnic 2>/dev/null && insmod /share/modules/srnic.ko; "
                "[[ -e /sys/class/infiniband/siw0 ]] || rdma_add; "
                "rdma link add siw1 type srnic netdev storm0 2>/dev/null"),
@@ -194,6 +202,7 @@ def objects_come_and_go(b, seconds):
     is left, and the next connection comes up."""
     quiet()
     Verbs.end_spare()       # it would not survive its device
+    b.things.append(lambda: run(CLEAN))
     # An id whose connection waits for a peer that is not there any more goes by these.
     b.set(**{f"{wait}_timeout_ms": 2000 * SLOW for wait in WAITS})
     storm = Storm(b, max(seconds, 5 * ROUND))
@@ -208,6 +217,7 @@ def objects_come_and_go(b, seconds):
     check(not storm.failed, f"{storm.failed[:1]}")
     check(storm.counts.get("up", 0) > 0 and storm.counts.get("done", 0) > 0,
           "no connection came up, or nothing was sent")
+    run(CLEAN)
     run("[[ -e /sys/class/infiniband/siw0 ]] || rdma_add; "
         "[[ ! -e /sys/class/infiniband/siw1 ]] || rdma link delete siw1")
     gone()
@@ -218,10 +228,6 @@ def objects_come_and_go(b, seconds):
 
 
 # --- ULPs of the kernel ----------------------------------------------------------------------
-
-# What goes to an address of the host's own takes this way, whosever the address is.
-LOSSY = "tc qdisc replace dev lo root netem delay 2ms 2ms loss 2% duplicate 1% reorder 20% 50%"
-CLEAN = "tc qdisc del dev lo root 2>/dev/null || true"
 
 RIGHTS = LOCAL_WRITE | REMOTE_WRITE | REMOTE_READ
 HALF = 32768            # octets: the peer may reach these, the rest is for our own
