@@ -40,6 +40,7 @@ ALL=(
 	"debug kasan wire e2e"
 	"debug kcsan wire e2e"
 	"soak"
+	"debug kasan storms"
 	"takeover"
 	"PEER=siw takeover"
 	"KERNEL=6.12 takeover"

@@ -5,7 +5,8 @@
 #
 #   scripts/debug.sh [kasan|kcsan [SUITE...]]      kasan, wire and e2e by default
 #
-# faults are those of the wire tests for which memory runs out.
+# faults are those of the wire tests for which memory runs out; storms are those of the soak in which
+# peers and processes err by chance, or objects come and go.
 #
 # The suites run at the same time, which takes a tenth less; their results are told one suite after
 # the other, numbered through. "make wire" and "make e2e" with DEBUG=kasan or DEBUG=kcsan run
@@ -28,6 +29,7 @@ main() {
 	for suite in "$@"; do
 		case $suite in
 		faults) tap_start "$KERNEL faults:" wire "$TOP/scripts/wire.sh" -k '^(data_)?faults_' ;;
+		storms) tap_start "$KERNEL storms:" soak "$TOP/scripts/soak.sh" -k '^data_(fuzz|storms)_' ;;
 		*) tap_start "$KERNEL $suite:" "$suite" "$TOP/scripts/$suite.sh" ;;
 		esac
 	done
