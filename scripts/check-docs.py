@@ -341,6 +341,14 @@ def check_paths(docs):
                 yield '%s: there is no make %s' % (doc, target)
 
 
+def check_version(docs):
+    """Where a page names the version, it is ours: it stands in paths and commands of dkms."""
+    want = re.search(r'IW_MPA_VERSION\s+"([^"]+)"', read('include/rdma/iw_mpa.h'))[1]
+    for doc, words in docs.items():
+        for have in set(re.findall(r'iw_mpa[/-](\d+(?:\.\d+)+)', words)) - {want}:
+            yield '%s: version %s is not ours, which is %s' % (doc, have, want)
+
+
 def check_consumers(docs):
     """The page names tests that exist, and all that are about a consumer alone: 2xx."""
     have = re.findall(r'``(\d{3}-[a-z-]+)``', docs[CONSUMERS])
@@ -400,8 +408,8 @@ def check_guide(docs):
             yield '%s: no test runs the commands behind: %s' % (ADMIN, before)
 
 
-CHECKS = (check_written, check_diagram, check_contract, check_names, check_paths, check_quotes,
-          check_skeleton, check_consumers, check_troubles, check_guide)
+CHECKS = (check_written, check_diagram, check_contract, check_names, check_paths,
+          check_version, check_quotes, check_skeleton, check_consumers, check_troubles, check_guide)
 
 # (check, document, words there, what to put in their place): each has to be found
 SELFTEST = (
@@ -425,6 +433,8 @@ SELFTEST = (
     (check_names, README, 'net.iw_mpa.crc', 'net.iw_mpa.src'),
     (check_paths, README, 'scripts/guest/', 'scripts/guests/'),
     (check_paths, README, 'make check', 'make chicken'),
+    (check_version, README, 'iw_mpa/0.', 'iw_mpa/7.'),
+    (check_version, ADMIN, '/usr/src/iw_mpa-0.', '/usr/src/iw_mpa-7.'),
     (check_quotes, DRIVER, 'lock_sock(sk);', 'lock_sock(ks);'),
     (check_quotes, DRIVER, '           skel_read(', '        skel_read('),
     (check_consumers, CONSUMERS, '     - ``200-nfs``', '     - ``200-ntfs``'),

@@ -4,7 +4,7 @@
 # make deb: the Debian package iw-mpa-dkms, in $CACHE/deb. It is judged by lintian, and its file
 # is what this prints.
 #
-#   scripts/deb.sh [VERSION]       another version than that of dkms.conf: for tests of upgrades
+#   scripts/deb.sh [VERSION]       another version than that of iw_mpa.h: for tests of upgrades
 #
 # debhelper wants debian/ at the top of a source tree: that is made in the cache, of the folders that
 # the package needs and of scripts/deb.
@@ -47,6 +47,7 @@ make_tree() {
 	done
 	sysctl_example >"$tree/iw-mpa.sysctl.conf"
 	grep -q '^#net\.iw_mpa\.' "$tree/iw-mpa.sysctl.conf" || die 'README.md has no table of settings'
+	# dh_dkms reads this line, and does not run it.
 	sed -i "s/^PACKAGE_VERSION=.*/PACKAGE_VERSION=\"$version\"/" "$tree/dkms.conf"
 	sed -i "s/^\(#define IW_MPA_VERSION\t*\)\"[^\"]*\"/\1\"$version\"/" "$tree/include/rdma/iw_mpa.h"
 	sed -i "s|@VERSION@|$version|; s|@MAINTAINER@|$(maintainer)|
@@ -68,13 +69,11 @@ build_package() {
 main() {
 	local have version dir
 
-	have=$(sed -n 's/^PACKAGE_VERSION="\(.*\)"/\1/p' "$TOP/dkms.conf")
+	have=$(our_version)
 	version=${1:-$have}
 	[[ $version =~ ^[0-9][0-9.]*$ ]] || die 'usage: deb.sh [VERSION], VERSION of digits and dots'
 	[[ -n ${1:-} || $(sed -n '1s/.*(\(.*\)-[^-]*).*/\1/p' "$HERE/debian/changelog") == "$have" ]] ||
-		die "dkms.conf is version $have, scripts/deb/debian/changelog is not: add an entry there"
-	grep -q "^#define IW_MPA_VERSION[[:space:]]*\"$have\"" "$TOP/include/rdma/iw_mpa.h" ||
-		die "dkms.conf is version $have, include/rdma/iw_mpa.h is not: they have to agree"
+		die "this is version $have, scripts/deb/debian/changelog is not: add an entry there"
 	"$TOP/scripts/setup.sh" deb
 	need_space 50
 	dir=$OUT/$version

@@ -30,7 +30,7 @@ main() {
 		return
 	fi
 	if ! message=$(stage "$1" --check 2>&1); then
-		version=$(sed -n 's/^PACKAGE_VERSION="\(.*\)"/\1/p' dkms.conf)
+		version=$(. ./dkms.conf && echo "$PACKAGE_VERSION")
 		# make.log is what dkms keeps
 		left_out "$1" "$message" "$version" | tee -a make.log
 		return

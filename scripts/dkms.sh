@@ -21,7 +21,7 @@
 . "$TOP/scripts/e2e/lib.sh"
 
 WORK=$CACHE/dkms
-VERSION=$(sed -n 's/^PACKAGE_VERSION="\(.*\)"/\1/p' "$TOP/dkms.conf")
+VERSION=$(our_version)
 NAME=iw_mpa/$VERSION
 
 # cover FOLDER LOWER...: writes go nowhere

@@ -33,6 +33,10 @@ need_space() {
 # need_root WHY: before anything is fetched or built
 need_root() { [[ $(id -u) -eq 0 ]] || die "as root, please: $1"; }
 
+our_version() {
+	sed -n 's/^#define IW_MPA_VERSION[[:space:]]*"\(.*\)".*/\1/p' "$TOP/include/rdma/iw_mpa.h"
+}
+
 say() { printf '[%4ds] %s\n' "$SECONDS" "$*" >&2; }
 die() { printf 'error: %s\n' "$*" >&2; exit 1; }
 

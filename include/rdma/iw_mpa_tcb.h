@@ -25,12 +25,12 @@ struct dst_entry;
 #define IW_MPA_TCP_CC_NAME	16	/* with its NUL */
 
 /**
- * union iw_mpa_tcb_addr - an address and port
+ * union iw_mpa_addr - an address and port
  * @sa: its family, AF_INET or AF_INET6
  * @in: IPv4
  * @in6: IPv6
  */
-union iw_mpa_tcb_addr {
+union iw_mpa_addr {
 	struct sockaddr		sa;
 	struct sockaddr_in	in;
 	struct sockaddr_in6	in6;
@@ -121,8 +121,8 @@ struct iw_mpa_path {
  * shut off.
  */
 struct iw_mpa_tcb {
-	union iw_mpa_tcb_addr	local;
-	union iw_mpa_tcb_addr	remote;
+	union iw_mpa_addr	local;
+	union iw_mpa_addr	remote;
 
 	u32			snd_una;
 	u32			snd_nxt;

@@ -59,18 +59,6 @@ struct iw_mpa_sock {
 };
 
 /**
- * union iw_mpa_addr - an address and port
- * @sa: its family
- * @in: IPv4
- * @in6: IPv6
- */
-union iw_mpa_addr {
-	struct sockaddr		sa;
-	struct sockaddr_in	in;
-	struct sockaddr_in6	in6;
-};
-
-/**
  * struct iw_mpa_tuple - who is connected to whom
  * @local: this end
  * @remote: the peer

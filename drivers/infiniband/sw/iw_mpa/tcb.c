@@ -145,8 +145,8 @@ static void tcb_read_ip(struct sock *sk, struct iw_mpa_tcb *tcb)
 	struct iw_mpa_tuple tuple;
 
 	iw_mpa_sock_tuple(sk->sk_socket, &tuple);
-	memcpy(&tcb->local, &tuple.local, sizeof(tcb->local));
-	memcpy(&tcb->remote, &tuple.remote, sizeof(tcb->remote));
+	tcb->local = tuple.local;
+	tcb->remote = tuple.remote;
 	tcb->mark = READ_ONCE(sk->sk_mark);
 	tcb->priority = READ_ONCE(sk->sk_priority);
 	if (tcb->remote.sa.sa_family == AF_INET6) {
