@@ -84,9 +84,39 @@ static void sock_detach_takes_both_callbacks_back(struct kunit *test)
 	iw_mpa_sock_release(&ms);
 }
 
+#if IS_ENABLED(CONFIG_IPV6)
+/* A listener of IPv6 alone leaves the port of IPv4 to others, and takes it if it is not asked to. */
+static void sock_listens_to_ipv6_alone(struct kunit *test)
+{
+	union iw_mpa_addr any6 = {
+		.in6 = { .sin6_family = AF_INET6, .sin6_port = htons(20996) },
+	};
+	union iw_mpa_addr any4 = {
+		.in = { .sin_family = AF_INET, .sin_port = htons(20996) },
+	};
+	struct iw_mpa_sock_opts opts = { .net = &init_net, .local = &any6 };
+	struct iw_mpa_sock_opts other = { .net = &init_net, .local = &any4, .afonly = true };
+	struct iw_mpa_sock six = {}, four = {};
+
+	KUNIT_ASSERT_EQ(test, 0, iw_mpa_sock_listen(&six, &idle_ops, &opts, 4));
+	KUNIT_EXPECT_EQ(test, -EADDRINUSE, iw_mpa_sock_listen(&four, &idle_ops, &other, 4));
+	iw_mpa_sock_release(&six);
+	opts.afonly = true;
+	six = (struct iw_mpa_sock) {};
+	four = (struct iw_mpa_sock) {};
+	KUNIT_ASSERT_EQ(test, 0, iw_mpa_sock_listen(&six, &idle_ops, &opts, 4));
+	KUNIT_EXPECT_EQ(test, 0, iw_mpa_sock_listen(&four, &idle_ops, &other, 4));
+	iw_mpa_sock_release(&four);
+	iw_mpa_sock_release(&six);
+}
+#endif
+
 static struct kunit_case sock_cases[] = {
 	KUNIT_CASE(sock_unhook_restores_each_callback),
 	KUNIT_CASE(sock_detach_takes_both_callbacks_back),
+#if IS_ENABLED(CONFIG_IPV6)
+	KUNIT_CASE(sock_listens_to_ipv6_alone),
+#endif
 	{}
 };
 

@@ -141,6 +141,20 @@ static void startup_longest_reply_taken(struct kunit *test)
 }
 
 /* No errno is behind what this end has found by itself. */
+static void startup_reply_that_is_none(struct kunit *test)
+{
+	static const u8 junk[IW_MPA_HDR_SIZE] = "HTTP/1.1 400 Bad";
+	struct startup s = startup_open(test);
+	struct fakes *f = test->priv;
+
+	peer_send(f, s.peer, junk, sizeof(junk));
+	FAKE_POLL(f, tcp_inq(s.ep->sock.sock->sk) == sizeof(junk));
+	iw_mpa_startup_read_reply(s.ep);
+	KUNIT_EXPECT_EQ(test, s.ep->reason, IW_MPA_R_BAD_KEY);
+	KUNIT_EXPECT_EQ(test, s.ep->err, 0);
+	startup_close(&s);
+}
+
 static void startup_reply_that_cannot_be_made(struct kunit *test)
 {
 	struct iw_mpa_call call = { .pd = "", .pd_len = IW_MPA_PD_MAX + 1 };
@@ -161,6 +175,7 @@ static struct kunit_case startup_cases[] = {
 	KUNIT_CASE(startup_request_to_a_stream_that_has_ended),
 	KUNIT_CASE(startup_request_that_tcp_refuses),
 	KUNIT_CASE(startup_longest_reply_taken),
+	KUNIT_CASE(startup_reply_that_is_none),
 	KUNIT_CASE(startup_reply_that_cannot_be_made),
 	{}
 };

@@ -243,7 +243,30 @@ static void path_that_is_not_known(struct kunit *test)
 	sock_release(closed);
 }
 
+/* A round of looks that takes long puts the next one off by as much. */
+static void look_that_takes_long_is_measured(struct kunit *test)
+{
+	static const u8 home[ETH_ALEN], away[ETH_ALEN] = { 2, 0, 0, 0, 0, 1 };
+	struct leaving *lv = leaving_open_watched(test);
+	struct dst_entry *dst = sk_dst_get(lv->ms->sock->sk);
+	struct fakes *f = test->priv;
+
+	KUNIT_ASSERT_NOT_NULL(test, dst);
+	FAKE_POLL(f, READ_ONCE(lv->all.round) && !READ_ONCE(lv->all.stirred));
+	KUNIT_EXPECT_EQ(test, READ_ONCE(lv->all.took), 0);
+	mutex_lock(&lv->all.looking);
+	neighbour_moves(test, dst, away);
+	FAKE_POLL(f, !READ_ONCE(lv->all.stirred));
+	iw_mpa_quiet(QUIET_MS);
+	mutex_unlock(&lv->all.looking);
+	FAKE_POLL(f, leaving_told(lv) == 1 && READ_ONCE(lv->all.took));
+	neighbour_moves(test, dst, home);
+	dst_release(dst);
+	leaving_close(lv);
+}
+
 static struct kunit_case path_cases[] = {
+	KUNIT_CASE(look_that_takes_long_is_measured),
 	KUNIT_CASE(driver_is_told_of_a_neighbour_that_moves),
 	KUNIT_CASE(driver_is_told_of_a_route_that_changes),
 	KUNIT_CASE(redirect_has_the_path_looked_at),

@@ -9,6 +9,7 @@
 #include <linux/workqueue.h>
 
 #include "../srnic/qp.h"	/* the library has a qp.h, too */
+#include "tx.h"
 
 #define END_PATIENCE_MS	2000
 
@@ -104,7 +105,19 @@ static void end_flush_by_who_has_a_reference(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, end_world.queued);
 }
 
+/* Nor may the sender's work item be, which anybody may have queued. */
+static void end_takes_back_what_the_sender_queued(struct kunit *test)
+{
+	struct srnic_qp *qp = end_world.qp;
+
+	srnic_tx_kick(qp);
+	KUNIT_EXPECT_TRUE(test, work_pending(&qp->tx.work));
+	srnic_qp_end(qp);
+	KUNIT_EXPECT_FALSE(test, work_pending(&qp->tx.work));
+}
+
 static struct kunit_case end_cases[] = {
+	KUNIT_CASE(end_takes_back_what_the_sender_queued),
 	KUNIT_CASE(end_flush_by_who_has_a_reference),
 	{}
 };

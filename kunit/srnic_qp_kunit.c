@@ -322,6 +322,16 @@ static void qp_numbers_in_turn_and_low(struct kunit *test)
 		}
 	}
 	xa_destroy(&dev->qps);
+	/* The range ends where a node of the table does. */
+	xa_init_flags(&dev->qps, XA_FLAGS_ALLOC1 | XA_FLAGS_LOCK_IRQ);
+	dev->next_qpn = 0;
+	atomic_set(&dev->objects.qp, XA_CHUNK_SIZE / 4 + 1);
+	for (i = 1; i < 2 * XA_CHUNK_SIZE; i++) {
+		KUNIT_ASSERT_EQ(test, srnic_qp_take_number(dev, &qpn), 0);
+		KUNIT_EXPECT_EQ(test, qpn, i);
+	}
+	KUNIT_EXPECT_EQ(test, srnic_qp_take_number(dev, &qpn), -ENOMEM);
+	xa_destroy(&dev->qps);
 	atomic_set(&dev->objects.qp, 0);
 }
 

@@ -301,6 +301,36 @@ static void socket_closed_within_an_fpdu(struct kunit *test)
 	socket_expect_nothing(test);
 }
 
+/* The sender has to know of the peer's end if it waits for answers, and is left alone if not. */
+static void socket_end_wakes_the_sender(struct kunit *test, bool awaited)
+{
+	struct srnic_qp *qp = socket_begin(test, &socket_opts[0], 0);
+
+	kernel_sock_shutdown(socket_world.peer, SHUT_WR);
+	iw_mpa_quiet(SOCKET_WHILE_MS);
+	mutex_lock(&qp->tx.lock);	/* The sender runs when the case has looked. */
+	WRITE_ONCE(qp->tx.finishing, awaited);
+	WRITE_ONCE(qp->tx.kicked, false);
+	srnic_rx_look(qp);
+	KUNIT_EXPECT_TRUE(test, qp->rx.ended);
+	KUNIT_EXPECT_EQ(test, READ_ONCE(qp->tx.kicked), awaited);
+	WRITE_ONCE(qp->tx.kicked, true);
+	WRITE_ONCE(qp->tx.finishing, false);
+	mutex_unlock(&qp->tx.lock);
+	flush_work(&qp->tx.work);
+	socket_stop(IW_MPA_R_PEER_CLOSED);
+}
+
+static void socket_end_wakes_a_sender_that_waits(struct kunit *test)
+{
+	socket_end_wakes_the_sender(test, true);
+}
+
+static void socket_end_leaves_a_sender_alone(struct kunit *test)
+{
+	socket_end_wakes_the_sender(test, false);
+}
+
 static void socket_expect_dropped(struct kunit *test, struct srnic_qp *qp)
 {
 	socket_post(test, 1, SOCKET_LEN);
@@ -414,6 +444,8 @@ static struct kunit_case socket_cases[] = {
 	KUNIT_CASE(socket_fpdu_taken_when_whole),
 	KUNIT_CASE(socket_fpdu_longer_than_the_window_arrives),
 	KUNIT_CASE(socket_closed_behind_an_fpdu),
+	KUNIT_CASE(socket_end_wakes_a_sender_that_waits),
+	KUNIT_CASE(socket_end_leaves_a_sender_alone),
 	KUNIT_CASE(socket_closed_within_an_fpdu),
 	KUNIT_CASE(socket_dropped_behind_abrupt_end),
 	KUNIT_CASE(socket_dropped_behind_fault),
