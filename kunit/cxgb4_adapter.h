@@ -37,6 +37,8 @@
  * @expired: it has expired
  * @no_send: send fails
  * @no_start: start fails
+ * @no_abort: abort fails
+ * @aborts: how often the connection was aborted
  * @events_lost: so many events fail
  */
 struct adapter {
@@ -53,6 +55,8 @@ struct adapter {
 	bool			expired;
 	bool			no_send;
 	bool			no_start;
+	bool			no_abort;
+	unsigned int		aborts;
 	unsigned int		events_lost;
 };
 
@@ -107,11 +111,22 @@ static bool adapter_disarm(struct c4mpa_conn *conn)
 	return !a->expired;
 }
 
+static int adapter_abort(struct c4mpa_conn *conn)
+{
+	struct adapter *a = adapter_of(conn);
+
+	if (a->no_abort)
+		return -EIO;
+	a->aborts++;
+	return 0;
+}
+
 static const struct c4mpa_ops adapter_ops = {
 	.send	= adapter_send,
 	.start	= adapter_start,
 	.event	= adapter_event,
 	.disarm	= adapter_disarm,
+	.abort	= adapter_abort,
 };
 
 static const struct c4mpa_settings settings_plain = {

@@ -282,30 +282,55 @@ static void cxgb4_fin_in_place_of_a_reply_falls_back(struct kunit *test)
 	struct adapter *a = connecting(test);
 	u8 octet = 'M';
 
-	KUNIT_EXPECT_TRUE(test, c4mpa_rx_fin(&a->conn));
-	KUNIT_EXPECT_TRUE(test, a->conn.again);
+	KUNIT_EXPECT_EQ(test, c4mpa_rx_fin(&a->conn), C4MPA_FIN_AGAIN);
+	KUNIT_EXPECT_EQ(test, a->aborts, 1);
 	KUNIT_EXPECT_FALSE(test, a->armed);
 	KUNIT_EXPECT_EQ(test, a->events, 0);
+	KUNIT_EXPECT_TRUE(test, c4mpa_take_again(&a->conn));
 
 	adapter_reset(a, &settings, true);
 	adapter_connect(test, a);
 	KUNIT_EXPECT_EQ(test, adapter_rx(test, a, &octet, 1, 1), C4MPA_GO_ON);
-	KUNIT_EXPECT_FALSE(test, c4mpa_rx_fin(&a->conn));
-	KUNIT_EXPECT_FALSE(test, a->conn.again);
+	KUNIT_EXPECT_EQ(test, c4mpa_rx_fin(&a->conn), C4MPA_FIN_ENDS);
 	KUNIT_EXPECT_TRUE(test, a->armed);
 
 	/* Whoever handles the timer has the connection. */
 	adapter_reset(a, &settings, true);
 	adapter_connect(test, a);
 	a->expired = true;
-	KUNIT_EXPECT_FALSE(test, c4mpa_rx_fin(&a->conn));
-	KUNIT_EXPECT_FALSE(test, a->conn.again);
+	KUNIT_EXPECT_EQ(test, c4mpa_rx_fin(&a->conn), C4MPA_FIN_ENDS);
 
 	settings.rev = 1;
 	adapter_reset(a, &settings, true);
 	adapter_connect(test, a);
-	KUNIT_EXPECT_FALSE(test, c4mpa_rx_fin(&a->conn));
+	KUNIT_EXPECT_EQ(test, c4mpa_rx_fin(&a->conn), C4MPA_FIN_ENDS);
 	KUNIT_EXPECT_TRUE(test, a->armed);
+	KUNIT_EXPECT_EQ(test, a->aborts, 0);
+	KUNIT_EXPECT_FALSE(test, c4mpa_take_again(&a->conn));
+}
+
+/* The second attempt may be aborted before it has sent a Request: that is its end. */
+static void cxgb4_fin_is_an_answer_once(struct kunit *test)
+{
+	struct adapter *a = connecting(test);
+
+	KUNIT_EXPECT_EQ(test, c4mpa_rx_fin(&a->conn), C4MPA_FIN_AGAIN);
+	KUNIT_EXPECT_TRUE(test, c4mpa_take_again(&a->conn));
+	KUNIT_EXPECT_FALSE(test, c4mpa_take_again(&a->conn));
+}
+
+/* Without an abort the device never says that it is done: the ULP has to hear of it now. */
+static void cxgb4_fin_is_the_end_without_an_abort(struct kunit *test)
+{
+	struct adapter *a = connecting(test);
+
+	a->no_abort = true;
+	KUNIT_EXPECT_EQ(test, c4mpa_rx_fin(&a->conn), C4MPA_FIN_LOST);
+	KUNIT_EXPECT_FALSE(test, c4mpa_take_again(&a->conn));
+	KUNIT_ASSERT_EQ(test, a->events, 1);
+	KUNIT_EXPECT_EQ(test, a->event[0].type, C4MPA_CONNECT_REPLY);
+	KUNIT_EXPECT_EQ(test, a->event[0].status, -ECONNRESET);
+	KUNIT_EXPECT_NULL(test, a->event[0].pd);
 }
 
 /* RFC 5044 has no RTR message: with revision 1 the module's settings say whether there is one. */
@@ -446,6 +471,8 @@ static struct kunit_case cxgb4_end_cases[] = {
 	KUNIT_CASE(cxgb4_revision_above_its_own_is_aborted_without_a_reply),
 	KUNIT_CASE(cxgb4_falls_back_to_revision_1_once),
 	KUNIT_CASE(cxgb4_fin_in_place_of_a_reply_falls_back),
+	KUNIT_CASE(cxgb4_fin_is_an_answer_once),
+	KUNIT_CASE(cxgb4_fin_is_the_end_without_an_abort),
 	KUNIT_CASE(cxgb4_revision_1_has_the_rtr_of_the_settings),
 	KUNIT_CASE(cxgb4_peer_to_peer_is_the_initiators_to_ask),
 	KUNIT_CASE(cxgb4_reject_has_the_depths_that_were_asked_for),

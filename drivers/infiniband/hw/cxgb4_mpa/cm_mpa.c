@@ -174,11 +174,33 @@ static bool cm_disarm(struct c4mpa_conn *conn)
 	return !stop_ep_timer(cm_ep(conn));
 }
 
+/*
+ * c4iw_ep_disconnect() does not serve here. It takes com.mutex itself, so somebody could end the
+ * connection in between. It leaves CLOSE_SENT behind, with which the second attempt would never be
+ * closed. If the adapter has failed it tells a ULP that awaits the Reply of a CLOSE. The stream is
+ * not the QP's yet, so there is nothing of an SRQ to read before the abort.
+ */
+static int cm_abort(struct c4mpa_conn *conn)
+{
+	struct c4iw_ep *ep = cm_ep(conn);
+	int err;
+
+	__state_set(&ep->com, ABORTING);
+	set_bit(EP_DISC_ABORT, &ep->com.history);
+	err = send_abort_req(ep);
+	if (err) {
+		set_bit(EP_DISC_FAIL, &ep->com.history);
+		__state_set(&ep->com, DEAD);
+	}
+	return err;
+}
+
 static const struct c4mpa_ops cm_ops = {
 	.send	= cm_send,
 	.start	= cm_start,
 	.event	= cm_event,
 	.disarm	= cm_disarm,
+	.abort	= cm_abort,
 };
 
 /* The module's parameter may be 0. That revision does not exist here, so 0 means 1. */
@@ -341,27 +363,31 @@ static int peer_close(struct c4iw_dev *dev, struct sk_buff *skb)
 {
 	struct cpl_peer_close *hdr = cplhdr(skb);
 	struct c4iw_ep *ep = get_ep_from_tid(dev, GET_TID(hdr));
-	bool again;
+	enum c4mpa_fin fin = C4MPA_FIN_ENDS;
 
 	if (!ep)
 		return 0;
 	mutex_lock(&ep->com.mutex);
-	again = ep->com.state == MPA_REQ_SENT && c4mpa_rx_fin(&ep->mpa);
-	if (again)
-		ep->retry_with_mpa_v1 = 1;
+	if (ep->com.state == MPA_REQ_SENT)
+		fin = c4mpa_rx_fin(&ep->mpa);
 	mutex_unlock(&ep->com.mutex);
-	if (again)
-		c4iw_ep_disconnect(ep, 1, GFP_KERNEL);
+	if (fin == C4MPA_FIN_LOST)
+		release_ep_resources(ep);
 	c4iw_put_ep(&ep->com);
-	return again ? 0 : cm_peer_close(dev, skb);
+	return fin == C4MPA_FIN_ENDS ? cm_peer_close(dev, skb) : 0;
 }
 
-/* The old TID, and its route, are given back; c4iw_reconnect() tells the ULP if it fails. */
+/*
+ * The old TID, and its route, are given back; c4iw_reconnect() tells the ULP if it fails. The flag
+ * retry_with_mpa_v1 is set no earlier: for an RST that crosses ours, peer_abort() would take it for
+ * its own, and begin anew while the device still has the TID.
+ */
 static void cm_begin_anew(struct c4iw_ep *ep)
 {
 	const struct sockaddr_in6 *local = (const struct sockaddr_in6 *)&ep->com.local_addr;
 	struct cxgb4_lld_info *lldi = &ep->com.dev->rdev.lldi;
 
+	ep->retry_with_mpa_v1 = 1;
 	if (local->sin6_family == AF_INET6)
 		cxgb4_clip_release(lldi->ports[0], (const u32 *)&local->sin6_addr, 1);
 	remove_ep_tid(ep);
@@ -380,7 +406,7 @@ static int abort_rpl(struct c4iw_dev *dev, struct sk_buff *skb)
 	if (!ep)
 		return cm_abort_rpl(dev, skb);
 	mutex_lock(&ep->com.mutex);
-	again = ep->com.state == ABORTING && ep->mpa.again;
+	again = ep->com.state == ABORTING && c4mpa_take_again(&ep->mpa);
 	if (again)
 		__state_set(&ep->com, DEAD);
 	mutex_unlock(&ep->com.mutex);

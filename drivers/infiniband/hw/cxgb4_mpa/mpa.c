@@ -287,13 +287,35 @@ bool c4mpa_may_fall_back(const struct c4mpa_conn *conn)
  * c4mpa_rx_fin - the peer has closed a connection that awaits the Reply
  * @conn: connection after c4mpa_connect()
  *
- * A peer that does not know revision 2 may close, and not reset (RFC 6581 10).
+ * A peer that does not know revision 2 may close, and not reset (RFC 6581 10). The timer is
+ * stopped if the FIN does not just end the connection.
  *
- * Return: true if it is to be aborted, and tried with revision 1 when the device is done with it;
- * the timer is stopped then.
+ * Return: what the FIN means.
  */
-bool c4mpa_rx_fin(struct c4mpa_conn *conn)
+enum c4mpa_fin c4mpa_rx_fin(struct c4mpa_conn *conn)
 {
-	conn->again = c4mpa_may_fall_back(conn) && conn->ops->disarm(conn);
-	return conn->again;
+	if (!c4mpa_may_fall_back(conn) || !conn->ops->disarm(conn))
+		return C4MPA_FIN_ENDS;
+	conn->again = true;
+	if (!conn->ops->abort(conn))
+		return C4MPA_FIN_AGAIN;
+	conn->again = false;
+	conn->why = IW_MPA_R_PEER_CLOSED;
+	c4mpa_tell(conn, C4MPA_CONNECT_REPLY, iw_mpa_reason_errno(conn->why), false);
+	return C4MPA_FIN_LOST;
+}
+
+/**
+ * c4mpa_take_again - the device is done with a connection that was aborted
+ * @conn: connection
+ *
+ * Return: true if it is to be tried with revision 1. It is true once: what is aborted later has
+ * another cause.
+ */
+bool c4mpa_take_again(struct c4mpa_conn *conn)
+{
+	bool again = conn->again;
+
+	conn->again = false;
+	return again;
 }

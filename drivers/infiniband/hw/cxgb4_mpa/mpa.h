@@ -11,7 +11,8 @@
  *   CONNECTING      c4mpa_connect()        MPA_REQ_SENT
  *   MPA_REQ_SENT    c4mpa_rx_reply()       FPDU_MODE within start; or close, or abort
  *   MPA_REQ_SENT    c4mpa_may_fall_back()  reset by the peer: CONNECTING, or the end
- *   MPA_REQ_SENT    c4mpa_rx_fin()         closed by the peer: abort, then CONNECTING; or the end
+ *   MPA_REQ_SENT    c4mpa_rx_fin()         closed by the peer: ABORTING within abort; or the end
+ *   ABORTING        c4mpa_take_again()     the device is done with it: CONNECTING, or the end
  *   MPA_REQ_WAIT    c4mpa_rx_request()     MPA_REQ_RCVD within event; or abort
  *   MPA_REQ_RCVD    c4mpa_rx_request()     more has come: abort
  *   MPA_REQ_RCVD    c4mpa_accept()         FPDU_MODE; or abort
@@ -30,6 +31,13 @@ enum c4mpa_verdict {
 	C4MPA_GO_ON	= 0,
 	C4MPA_CLOSE	= 1,	/* FIN */
 	C4MPA_ABORT	= 2,	/* RST */
+};
+
+/* What a FIN of the peer means that comes in place of a Reply. */
+enum c4mpa_fin {
+	C4MPA_FIN_ENDS,		/* the connection, as any other */
+	C4MPA_FIN_AGAIN,	/* it is aborted, and c4mpa_take_again() says what is next */
+	C4MPA_FIN_LOST,		/* it could not be aborted; iw_cm knows already */
 };
 
 enum c4mpa_event_type {
@@ -64,6 +72,8 @@ struct c4mpa_event {
  * @event: tell iw_cm; 0, or a negative errno if it has no room or no listener
  * @disarm: stop the timer; false if it has expired already: then its handler has the
  *	connection
+ * @abort: send an RST in place of a FIN; 0, then the device says when it is done with the
+ *	connection, or a negative errno, then it does not
  */
 struct c4mpa_ops {
 	int	(*send)(struct c4mpa_conn *conn, const void *head, size_t head_len,
@@ -71,6 +81,7 @@ struct c4mpa_ops {
 	int	(*start)(struct c4mpa_conn *conn);
 	int	(*event)(struct c4mpa_conn *conn, const struct c4mpa_event *event);
 	bool	(*disarm)(struct c4mpa_conn *conn);
+	int	(*abort)(struct c4mpa_conn *conn);
 };
 
 /**
@@ -127,6 +138,7 @@ enum c4mpa_verdict c4mpa_rx_request(struct c4mpa_conn *conn, const void *octets,
 int c4mpa_accept(struct c4mpa_conn *conn, u16 ird, u16 ord, const void *pd, u16 pd_len);
 int c4mpa_reject(struct c4mpa_conn *conn, const void *pd, u16 pd_len);
 bool c4mpa_may_fall_back(const struct c4mpa_conn *conn);
-bool c4mpa_rx_fin(struct c4mpa_conn *conn);
+enum c4mpa_fin c4mpa_rx_fin(struct c4mpa_conn *conn);
+bool c4mpa_take_again(struct c4mpa_conn *conn);
 
 #endif /* _CXGB4_MPA_H */
