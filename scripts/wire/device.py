@@ -11,6 +11,7 @@ class Srnic:
     outlived = True                 # programs that have it open do not keep it
     tells_of_runts = True           # a first FPDU shorter than its header is DDP's error, and told
     urgent = "err_URGENT"           # what counts streams that end as urgent data comes
+    own_terminates = True           # the library or the driver makes them, not siw
 
     @staticmethod
     def depths(ird, ord):  # pylint: disable=redefined-builtin
@@ -24,6 +25,7 @@ class SiwMpa:
     outlived = False
     tells_of_runts = False
     urgent = "STREAM"
+    own_terminates = False
 
     @staticmethod
     def depths(ird, ord):  # pylint: disable=redefined-builtin

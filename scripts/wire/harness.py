@@ -42,13 +42,13 @@ def equal(got, want, what):
     check(got == want, f"{what}: {got!r}, not {want!r}")
 
 
-def poll(done, limit=LIMIT):
+def poll(done, limit=LIMIT, step=0.05):
     """Wait until done() is true; false if it never was."""
     end = time.monotonic() + limit
     while not done():
         if time.monotonic() > end:
             return False
-        time.sleep(0.05)
+        time.sleep(step)
     return True
 
 
@@ -323,6 +323,7 @@ class Bench:
         self.settings = []
         self.peers = []         # (role, port of the initiator, port of the responder)
         self.may_be_cut = False     # may the device end a stream amid an FPDU?
+        self.may_reset = False      # may it reset behind its FIN, before the peer's half has ended?
         self.cuts = []              # peers that have reset theirs, so that the device's may be cut
         self.others = []
         Bench.port += 1

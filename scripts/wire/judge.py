@@ -12,7 +12,10 @@ if either end wants CRC. A capture in which octets are missing is none.
 
 With the map of run.py, the peer of a test may err. Then tshark has to find each flaw, in the
 flaw's own packet and in words for just that, and has nothing to complain of elsewhere. An end may be
-cut amid an FPDU if its test says so; if the test has only reset the connection, RST has to be first.
+cut amid an FPDU if its test says so; if the test has only reset the connection, the test's RST has
+to be first. All others keep the rules for senders to the last reserved bit, which tshark does not
+look at. Nor does any of them, once the connection is up, send an RST behind its FIN while the other
+half is open, but where the test says that it may.
 
 tshark is blind to frames that are not alone in a segment, to FPDUs in front of the Reply, and
 to segments that others overtake, as on loopback between two processors. Connections with such
@@ -46,7 +49,7 @@ import judge_tshark  # noqa: E402
 import mpa          # noqa: E402
 import rdmap        # noqa: E402
 import startup      # noqa: E402
-from judge_own import TERMINATE, exchanges_of, packets_of  # noqa: E402
+from judge_own import OWN_RST, TERMINATE, exchanges_of, packets_of  # noqa: E402
 
 # How tshark, or scripts/iw_mpa.lua in it, has to put what is wrong by our own reading
 SHORT = r"Malformed|not DDP and RDMAP"
@@ -68,6 +71,8 @@ REASONS = [(re.compile(flaw), re.compile(words)) for flaw, words in (
 SYN, FIN, RST, ACK = 2, 1, 4, 16
 FIRST_PORT = 20000          # in captures of our own
 LONGEST = 60000             # octets in a packet of those
+
+ANY_END = "RST", OWN_RST, "FIN"
 
 Uncaptured = namedtuple("Uncaptured", "octets")
 
@@ -288,8 +293,8 @@ def judge_all(path, names, cuts):
 
 def read_map(path):
     """port -> test, None for a load; how many connections (ports) had the test as which end; those
-    of them whose other end may be cut -> by what"""
-    names, peers, cuts, cut_ports = {}, Counter(), {}, set()
+    of them whose other end may be cut -> by what; port -> what else that may do"""
+    names, peers, cuts, cut_ports, may = {}, Counter(), {}, set(), {}
     with open(path, encoding="ascii") as file:
         for line in file:
             test = json.loads(line)
@@ -301,12 +306,14 @@ def read_map(path):
             cuts.update((tuple(peer), ("RST",)) for peer in test["cuts"])
             if test["cut"]:
                 cut_ports.add(test["port"])
-    cuts.update((peer, ("RST", "FIN")) for peer in peers if peer[2] in cut_ports)
-    return names, peers, cuts
+            may[test["port"]] = test["may"]
+    cuts.update((peer, ANY_END) for peer in peers if peer[2] in cut_ports)
+    return names, peers, cuts, may
 
 
 class Report:
-    def __init__(self):
+    def __init__(self, may):
+        self.may = may              # port -> some of "reset", "terminate": see run.py
         self.count = Counter()
         self.blind = {}             # reason -> how often each name
         self.beside = Counter()     # FPDUs of which tshark does not know the CRC
@@ -321,18 +328,30 @@ class Report:
         for role in ("initiator", "responder"):
             side = getattr(judged, role)
             by_test = (role, *exchange.ports) in peers
+            may = self.may.get(exchange.ports[1], ())
             if side.octets.is_terminated() and exchange.end_of(role) == "RST" and not by_test:
                 self.fail("dissects", judged.name, side.octets.packet_of(side.octets.end), role,
                           "an RST behind the Terminate, and no FIN")
+            if exchange.broken_off(role) and not by_test and "reset" not in may:
+                self.fail("dissects", judged.name, exchange.broken_off(role), role,
+                          "an RST behind its FIN, before the other half has ended")
             if side.octets.missing:
                 self.fail("capture", judged.name, side.octets.missing[0], role,
                           "octets in front of it are not in the capture")
             self.beside[judged.name] += sum(map(side.octets.by_marker, side.octets.items))
+            if not by_test:
+                self.add_breaches(judged.name, role, side, "terminate" in may)
             if by_test and side.octets.flaws:
                 self.add_bad_peer(judged.name, role, side)
                 continue
             self.add_clean(judged.name, role + (", played by the test" if by_test else ""), side)
             self.count["frames"] += bool(side.octets.frame) and not exchange.behind_reject
+
+    def add_breaches(self, name, role, side, but_terminates):
+        """but_terminates: those are of a driver that is not under test"""
+        for item in side.octets.items:
+            if item.breach and not (but_terminates and item.what[2] == TERMINATE):
+                self.fail("dissects", name, side.octets.packet_of(item.offset), role, item.breach)
 
     def add_clean(self, name, role, side):
         self.count["FPDUs"] += sum(item.what[0] == "FPDU" for item in side.octets.items)
@@ -395,8 +414,8 @@ class Report:
                             subsequent_indent="#   "))
 
 
-def judge(path, names, peers, exchanges, cuts=None):
-    report = Report()
+def judge(path, names, peers, exchanges, cuts=None, may=None):
+    report = Report(may or {})
     left = Counter(peers)
     for judged in judge_all(path, names, cuts):
         ports = judged.exchange.ports
@@ -435,6 +454,28 @@ def led(spoil=lambda octets: octets):
     return [first, second, writer.fpdu(rdmap.terminate(rdmap.terminate_body(rdmap.MPA_CRC)))]
 
 
+def breaches():
+    """name -> the ULPDU of what a receiver may not mind, and a sender may not send"""
+    write, send = rdmap.write(1, 0), rdmap.untagged(rdmap.SEND, b"ping", msn=1)
+    body = rdmap.terminate_body(rdmap.TAGGED_STAG, write)
+    yield "DV", rdmap.write(1, 0, dv=0)
+    yield "RV", rdmap.write(1, 0, rv=2)
+    yield "T of a Send", rdmap.tagged(rdmap.SEND, 1, 0, b"ping")
+    yield "opcode", rdmap.tagged(9, 1, 0, b"pong")
+    yield "reserved bit of DDP", rdmap.write(1, 0, ddp_reserved=4)
+    yield "reserved bit of RDMAP", rdmap.write(1, 0, rdmap_reserved=0x10)
+    yield "queue of a Send", rdmap.untagged(rdmap.SEND, b"ping", msn=1, qn=1)
+    yield "Invalidate STag of a Send", rdmap.untagged(rdmap.SEND, b"ping", msn=1, inv=7)
+    yield "M of a Terminate without D", rdmap.terminate(bytes([0x11, 0, rdmap.M, 0]))
+    yield "octets behind a Terminate", rdmap.terminate(body + bytes(4))
+    yield "reserved bits of a Terminate", rdmap.terminate(body[:3] + b"\1" + body[4:])
+    yield "MSN of a Terminate", rdmap.terminate(body, msn=2)
+
+
+def sent(ulpdu, **kw):
+    return fpdu.Writer().fpdu(ulpdu, **kw)
+
+
 def cases():
     """name -> what the initiator and what the responder sends, in segments; "bad" is to fail"""
     v1 = [mpa.request(), *OUT], [mpa.reply(), *BACK]
@@ -461,13 +502,27 @@ def cases():
     yield "bad FPDU, cut by RST of the sender", [*cut, RST], [REPLY]
     yield "bad FPDU, cut by FIN of the sender", [*cut, FIN], [REPLY]
     yield "bad FPDU, cut, and FIN, and then the test resets", [*cut, FIN], [REPLY, RST]
+    yield "bad FPDU, cut by RST of the sender, and then the test resets", [*cut, RST], [REPLY, RST]
     yield "bad FPDU, cut, and no end, declared", cut, [REPLY]
+    yield "bad octet before good FPDUs", [REQUEST, OUT[0], b"u", *OUT[1:] * 8], [REPLY]
     yield GAP, [REQUEST, OUT[0], Uncaptured(OUT[1]), OUT[1]], [REPLY]
     yield "bad end, RST behind a Terminate", [REQUEST, OUT[0], mpa.terminate(6), RST], [REPLY]
     yield "good Marker in front of an FPDU", [MARKED], [REPLY, *led()]
     yield "bad CRC behind a Marker", [MARKED], [REPLY, *led(lambda field: changed(field, 0))]
+    yield "bad end, RST behind FIN", [REQUEST, OUT[0], FIN, RST], [REPLY]
+    yield "bad end, RST behind FIN, and then the other's FIN", \
+        [REQUEST, OUT[0], FIN, RST], [REPLY, FIN]
+    yield "good end, RST behind FIN, it may", [REQUEST, OUT[0], FIN, RST], [REPLY]
+    yield "good end, RST of the other behind FIN", [REQUEST, OUT[0], FIN], [REPLY, RST]
     yield "bad end, RST behind Markers and a Terminate", [MARKED], [REPLY, *led(), RST]
     yield "bad octets before RST, declared", [REQUEST, b"\xff" * 64, RST], [REPLY]
+    yield "bad pad", [REQUEST, OUT[0], sent(OUT[1][2:-7], pad=b"\1\1\1")], [REPLY]
+    yield "bad Marker", [MARKED], [REPLY, fpdu.Writer(markers=True).fpdu(
+        rdmap.untagged(rdmap.SEND, b"ping", msn=1), marker=lambda octets: b"\0\0\0\4")]
+    for name, ulpdu in breaches():
+        yield f"bad {name}", [REQUEST, OUT[0], sent(ulpdu)], [REPLY]
+        yield f"{'good' if 'a Terminate' in name else 'bad'} {name}, it may", \
+            [REQUEST, OUT[0], sent(ulpdu)], [REPLY]
     for offset in (1, 2, 3, 9, 19):
         yield f"bad FPDU, octet {offset}", [REQUEST, changed(OUT[0], offset)], [REPLY]
     yield "bad FPDU, split", [*split[0][:-1], changed(OUT[1], 20)], split[1]
@@ -495,10 +550,10 @@ def cases():
     yield ORDER, [b"", REQUEST], [REPLY]
 
 
-def found_bad(path, streams, names, peers, cuts=None):
+def found_bad(path, streams, names, peers, *more):
     """Names of the connections that are found bad"""
     write_capture(path, streams)
-    report = judge(path, names, Counter(peers), 1, cuts)
+    report = judge(path, names, Counter(peers), 1, *more)
     return {line.split(": packet")[0] for lines in report.failures.values() for line in lines}
 
 
@@ -512,11 +567,12 @@ def selftest(path):
     streams = list(zip(*sides))
     ports = {FIRST_PORT + index: name for index, name in enumerate(names)}
     cuts = {}
-    for end, how in (("declared", ("RST", "FIN")), ("the test resets", ("RST",))):
+    for end, how in (("declared", ANY_END), ("the test resets", ("RST",))):
         some = [port for port, name in ports.items() if name.endswith(end)]
         cuts.update(dict.fromkeys(both_peers(some), how))
     bad = {name for name in names if name.startswith("bad")}
-    found = found_bad(path, streams, ports, (), cuts)
+    may = {port: ("reset", "terminate") for port, name in ports.items() if name.endswith("it may")}
+    found = found_bad(path, streams, ports, (), cuts, may)
     yield from (f"{name}: not found" for name in sorted(bad - found))
     yield from (f"{name}: but it is not" for name in sorted(found - bad))
 
@@ -590,8 +646,8 @@ def main():
     args = parser.parse_args()
     if args.selftest:
         sys.exit(run_selftest())
-    names, peers, cuts = read_map(args.map) if args.map else ({}, Counter(), {})
-    sys.exit(judge(args.capture, names, peers, args.exchanges, cuts).show())
+    names, peers, cuts, may = read_map(args.map) if args.map else ({}, Counter(), {}, {})
+    sys.exit(judge(args.capture, names, peers, args.exchanges, cuts, may).show())
 
 
 try:

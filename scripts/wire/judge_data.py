@@ -14,6 +14,7 @@ import struct
 from collections import namedtuple
 
 import fpdu
+import rdmap
 
 TAGGED, LAST = 0x80, 0x40
 READ_REQUEST, TERMINATE, OPCODES, ATOMIC_REQUEST = 1, 7, 8, 10
@@ -135,6 +136,29 @@ def copy_is_dissected(details):
     return not (layer == 0 and etype == 2 and details.term[4] and details.copies[2] & TAGGED)
 
 
+# --- what a sender may not do, though tshark and a receiver do not mind ------------------------
+
+def breach_of_fpdu(pad, markers, start):
+    """In words; None if all is well. markers: (position, octets) of each"""
+    if any(pad):
+        return f"the pad is {pad.hex()}"
+    for position, octets in markers:
+        if octets != struct.pack(">HH", 0, max(position - start, 0)):
+            return f"a Marker is {octets.hex()}"
+    return None
+
+
+def breach_of_ulpdu(ulpdu):
+    """The versions, T, opcode and queue, each reserved bit, and all of a Terminate"""
+    try:
+        segment = rdmap.Segment(ulpdu)
+        if segment.op == TERMINATE:
+            rdmap.Terminate(segment)
+    except rdmap.Bad as breach:
+        return str(breach)
+    return None
+
+
 # --- FPDUs with Markers ----------------------------------------------------------------------
 
 class Lenient(fpdu.Reader):
@@ -150,11 +174,12 @@ class Lenient(fpdu.Reader):
         first = self.position
         del self.buffer[:used + 4]
         self.position += used + 4
-        return Read(first, used + 4, plain[2:2 + length], good)
+        return Read(first, used + 4, plain[2:2 + length], good,
+                    breach_of_fpdu(plain[2 + length:], markers, start))
 
 
-# offset: of the FPDU, or of the Marker in front of it
-Read = namedtuple("Read", "offset size ulpdu good")
+# offset: of the FPDU, or of the Marker in front of it; breach: see breach_of()
+Read = namedtuple("Read", "offset size ulpdu good breach")
 
 
 def fpdus(data, markers):

@@ -24,9 +24,10 @@ TERMINATE = 7
 SMALLEST = 8                # octets of an FPDU that tshark has to see at once
 TAIL = 4096                 # octets that are no MPA: so many of them will do
 JOINED = 32768              # octets of FPDUs in one segment
+OWN_RST = "its own RST"
 
-# what: a tuple that judge_tshark.py makes, too; details: of an FPDU
-Item = namedtuple("Item", "offset end what details", defaults=(None,))
+# what: a tuple that judge_tshark.py makes, too; details: of an FPDU; breach: of a sender's rules
+Item = namedtuple("Item", "offset end what details breach", defaults=(None, None))
 # In octets of the stream; words: what is wrong there
 Flaw = namedtuple("Flaw", "offset end words")
 
@@ -102,9 +103,9 @@ class Octets:
                                tuple(f.enhanced) if f.enhanced else None),
                       flaw_of_frame(f, kind))
 
-    def _add(self, size, what, flaw, details=None):
+    def _add(self, size, what, flaw, *more):
         self._note(self.end, self.end + size, flaw)
-        self.items.append(Item(self.end, self.end + size, what, details))
+        self.items.append(Item(self.end, self.end + size, what, *more))
         self.end += size
         self.ends.append(self.end)
 
@@ -118,7 +119,8 @@ class Octets:
             flaw = flaw_of_ulpdu(one.ulpdu) or (None if one.good or not crc else "a wrong CRC")
             opcode = one.ulpdu[1] & 0xf if len(one.ulpdu) > 1 else None
             self._add(one.size, ("FPDU", len(one.ulpdu), opcode, one.good if crc else None), flaw,
-                      judge_data.details_read(one.ulpdu))
+                      judge_data.details_read(one.ulpdu),
+                      judge_data.breach_of_ulpdu(one.ulpdu) or one.breach)
 
     def finish(self, may_be_cut):
         """TCP may reset a connection amid an FPDU, which is nobody's fault."""
@@ -201,7 +203,7 @@ class Exchange:
 
     def __init__(self, connection, behind_reject=False, cuts=None):
         """cuts: (role, ports) of ends whose test says that the other may be cut amid an FPDU, and by
-        what: RST alone, or FIN, too"""
+        what: the test's RST alone, or what the other end itself does, too"""
         self.connection = connection
         self.behind_reject = behind_reject
         self.ports = connection.sport, connection.dport
@@ -209,8 +211,9 @@ class Exchange:
                       "responder": Octets(connection.back, "Reply")}
         request, reply = (side.frame for side in self.sides.values())
         self.complete = bool(request and reply)
+        self.came_up = self.complete and not reply.r
         for role, side in self.sides.items():
-            if self.complete and not reply.r:
+            if self.came_up:
                 # It is the receiver who asks for Markers.
                 markers = (reply if role == "initiator" else request).m
                 side.read_fpdus(request.c or reply.c, markers)
@@ -218,20 +221,40 @@ class Exchange:
         if behind_reject:
             self.sides["responder"].only_terminates()
 
+    def is_of(self, packet, role):
+        return self.connection.is_out(packet) == (role == "initiator")
+
     def end_of_half(self, role):
-        """What ended it, RST of either end or its own FIN; None if nothing did"""
+        """What ended it: RST of the other end, its own FIN or RST; None if nothing did"""
         for packet in self.connection.packets:
             if packet.rst:
-                return "RST"
-            if packet.fin and self.connection.is_out(packet) == (role == "initiator"):
+                return OWN_RST if self.is_of(packet, role) else "RST"
+            if packet.fin and self.is_of(packet, role):
                 return "FIN"
+        return None
+
+    def broken_off(self, role):
+        """The packet with which this end resets behind its own FIN, before the other's half ends.
+
+        A startup that fails ends at once (RFC 5044, 8): who goes on then has an RST for it.
+        """
+        has_ended = False
+        if not self.came_up:
+            return None
+        for packet in self.connection.packets:
+            if not self.is_of(packet, role):
+                if packet.fin or packet.rst:
+                    return None
+            elif packet.rst and has_ended:
+                return packet.number
+            else:
+                has_ended |= bool(packet.fin)
         return None
 
     def end_of(self, role):
         """What ended this side's half first: FIN, RST or nothing that was seen"""
         for packet in self.connection.packets:
-            is_own = self.connection.is_out(packet) == (role == "initiator")
-            if is_own and (packet.fin or packet.rst):
+            if self.is_of(packet, role) and (packet.fin or packet.rst):
                 return "RST" if packet.rst else "FIN"
         return None
 
@@ -273,8 +296,8 @@ def side_blind_spot(side):
         return "a frame in several segments"
     if frame.size < len(side.data) and frame.size not in side.starts:
         return "a frame and more in one segment"
-    if any(item.offset < start < item.offset + SMALLEST
-           for item in side.items[1:] for start in side.starts):
+    firsts = [item.offset for item in side.items[1:]] + [side.end]
+    if any(first < start < first + SMALLEST for first in firsts for start in side.starts):
         return f"an FPDU that begins with a segment of less than {SMALLEST} octets"
     if side.markers and any(item.offset not in side.starts for item in side.items[1:]):
         return "an FPDU with Markers that does not begin with a segment"

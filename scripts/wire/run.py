@@ -10,7 +10,8 @@ each test with the rules that it proves. --file chooses by the names of the file
 takes one case of each test, and another one for another SALT, --part leaves N-1 of N tests to
 others, --soak takes the long cases, and --device says what ADDRESS belongs to. FILE is for judge.py:
 a line for each test with its port, and for each connection of its peer who that was and the two
-ports; whether the device may be cut amid an FPDU, on all of its connections or on those.
+ports; whether the device may be cut amid an FPDU, on all of its connections or on those; what else
+it may do, see may().
 """
 
 import argparse
@@ -104,6 +105,11 @@ def run_one(bench, function, case):
     return problem
 
 
+def may(bench):
+    """What judge.py lets the device do on the connections of a bench"""
+    return ["reset"] * bench.may_reset + ["terminate"] * (not device.device().own_terminates)
+
+
 def run_all(args, ports):
     failed = 0
     for name, ids, function, case in selected(args):
@@ -121,8 +127,8 @@ def run_all(args, ports):
         judged = function.__module__ not in LOADS
         for one in (bench, *bench.others):
             print(json.dumps({"test": name, "port": one.port, "judged": judged,
-                              "peers": one.peers, "cut": one.may_be_cut, "cuts": one.cuts}),
-                  file=ports)
+                              "peers": one.peers, "cut": one.may_be_cut, "cuts": one.cuts,
+                              "may": may(one)}), file=ports)
     return failed
 
 
