@@ -27,6 +27,9 @@
 # /share/guest, and nothing else of the host.
 #
 # GUEST_ACCEL, GUEST_CPU, GUEST_SMP, GUEST_MEM and the array GUEST_ARGS change QEMU's arguments.
+# Without GUEST_CPU a guest has all that QEMU can emulate, but for fast string instructions: QEMU moves
+# one octet at a time where the kernel expects them to be the fastest way. Without them the kernel takes
+# eight at a time, also to clear a page, and a guest needs an eighth less of the host's time.
 
 declare -A GUEST_PID=() GUEST_IN=() GUEST_OUT=() GUEST_KERNEL=() GUEST_ROOT=() GUEST_DISK=()
 GUEST_RUN=
@@ -93,7 +96,7 @@ guest_start_qemu() {
 		# Relative socket paths: absolute ones are limited to about 100 characters.
 		cd "$GUEST_RUN" || exit
 		exec setpriv --pdeathsig KILL qemu-system-x86_64 -name "iw_mpa-$name" \
-			-machine q35 -accel "${GUEST_ACCEL:-tcg,thread=multi}" -cpu "${GUEST_CPU:-max}" \
+			-machine q35 -accel "${GUEST_ACCEL:-tcg,thread=multi}" -cpu "${GUEST_CPU:-max,-erms,-fsrm}" \
 			-smp "${GUEST_SMP:-2}" -m "${GUEST_MEM:-1536M}" "${GUEST_ARGS[@]}" \
 			-nodefaults -display none -monitor none -no-reboot \
 			-kernel "$image/vmlinuz" -initrd "$image/initrd" \
