@@ -233,7 +233,8 @@ main() {
 	esac
 	"$TOP/scripts/setup.sh" build guest 6.1 6.12
 	need_krel
-	WORK=$(mktemp -d "$CACHE/interop.XXXXXX")
+	mkdir -p "$CACHE/run"
+	WORK=$(mktemp -d "$CACHE/run/interop.XXXXXX")	# guest.sh removes it when it is old
 	RESULTS=$WORK/results
 	"$CELLS" steps $SAMPLE | grep -E "$PATTERN" >"$WORK/steps"
 	tap_run 'only octets in the socket of what failed are proof of another try' self_test
