@@ -2,6 +2,7 @@
 /* The responder: how connections come up, and what iw_accept refuses. */
 
 #include "iw_mpa_fakes.h"
+#include "iw_mpa_quiet.h"
 
 #include <linux/in.h>
 #include <linux/in6.h>
@@ -47,6 +48,7 @@ static void accept_v2_p2p_comes_up_after_rtr(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, c->qp->params.initiator);
 	KUNIT_EXPECT_EQ(test, c->qp->params.rtr, IW_MPA_RTR_ALL);
 
+	iw_mpa_quiet(IW_MPA_QUIET_MS);
 	KUNIT_EXPECT_EQ(test, c->fid->nr_events, 0);
 	KUNIT_EXPECT_STREQ(test, c->qp->log, "prepare attach send_reply kick_rx");
 	conn_send_rtr(c);
@@ -201,6 +203,7 @@ static void accept_client_server_opens_tx_after_first_fpdu(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, peer_frame_pd_len(&c->frame), enhanced ? 9 : 5);
 	if (enhanced)
 		KUNIT_EXPECT_EQ(test, peer_frame_word(&c->frame, 0) & MPA_A, 0);
+	iw_mpa_quiet(IW_MPA_QUIET_MS);
 	KUNIT_EXPECT_STREQ(test, c->qp->log, "prepare attach send_reply kick_rx");
 
 	conn_send_rtr(c);
@@ -234,7 +237,7 @@ static void split_desc(const struct split_case *c, char *desc)
 
 KUNIT_ARRAY_PARAM(split, split_cases, split_desc);
 
-/* Rules: M-7.1.2-2: no event before the last octet of the Request */
+/* Rules: M-7.1.2-2: silence as long as the last octet of the Request is missing */
 static void accept_request_in_parts_comes_up(struct kunit *test)
 {
 	const struct split_case *sc = test->param_value;
@@ -248,10 +251,13 @@ static void accept_request_in_parts_comes_up(struct kunit *test)
 	for (sent = 0; sent < c->frame.len; sent += n) {
 		n = sc->first ?: 1;
 		n = min(n, c->frame.len - sent);
+		/* An event may come late: where one octet is missing, and behind the first part. */
+		if (sent == c->frame.len - 1 || (sc->first && sent))
+			iw_mpa_quiet(IW_MPA_QUIET_MS);
 		KUNIT_EXPECT_EQ(test, c->lis->nr_events, 0);
 		peer_send(f, c->peer, c->frame.buf + sent, n);
 		/* time to read too much */
-		schedule_timeout_uninterruptible(sc->first ? 2 : sent % 2);
+		schedule_timeout_uninterruptible(sent % 2);
 	}
 	c->fid = fake_next_request(c->lis);
 	KUNIT_EXPECT_EQ(test, c->lis->events[0].pd_len, 5);

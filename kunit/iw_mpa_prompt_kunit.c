@@ -5,6 +5,7 @@
  */
 
 #include "iw_mpa_fakes.h"
+#include "iw_mpa_quiet.h"
 
 #include <linux/module.h>
 #include <linux/preempt.h>
@@ -26,6 +27,7 @@ static struct fake_conn *prompt_accept(struct kunit *test, bool p2p)
 	c->fid = fake_next_request(c->lis);
 	KUNIT_ASSERT_EQ(test, fake_accept(c->fid, &c->param), 0);
 	peer_recv_frame(f, c->peer, &c->frame);
+	iw_mpa_quiet(IW_MPA_QUIET_MS);
 	KUNIT_ASSERT_EQ(test, c->fid->nr_events, p2p ? 0 : 1);
 	KUNIT_ASSERT_FALSE(test, c->qp->tx_open);
 	return c;

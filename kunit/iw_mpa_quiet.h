@@ -7,6 +7,9 @@
 #include <linux/sched.h>
 #include <linux/workqueue.h>
 
+/* Long enough for an octet or an event that is only late, in milliseconds */
+#define IW_MPA_QUIET_MS		100
+
 static inline void iw_mpa_quiet_hop(struct work_struct *work)
 {
 }
