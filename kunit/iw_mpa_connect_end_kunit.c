@@ -3,6 +3,7 @@
 
 #include "ep.h"
 #include "iw_mpa_fakes.h"
+#include "tcb.h"
 
 #include <linux/in.h>
 #include <linux/module.h>
@@ -332,6 +333,26 @@ static void connect_send_rtr_fails_is_a_failed_reply(struct kunit *test)
 	peer_fin(c->peer);
 }
 
+/* A device that takes the TCP connection, cannot go on with its options, and has no socket path */
+/* Rules: E-9.3-1: each octet of the Terminate message for TCP_OPTION, then FIN */
+static void connect_tcp_option_is_a_failed_reply(struct kunit *test)
+{
+	struct fake_conn *c = conn_new(test);
+	struct fakes *f = test->priv;
+
+	f->drv.attach = NULL;
+	f->drv.kick_rx = NULL;
+	f->attr.tcp_options = 0;
+	fake_set_caps(f, f->attr.caps | IW_MPA_CAP_TAKEOVER);
+	conn_dial(c, f);
+	KUNIT_ASSERT_NE(test, iw_mpa_tcb_options(c->peer->sk), 0);
+	conn_send_good_reply(c);
+	expect_failed(c, -EIO);
+	KUNIT_EXPECT_STREQ(test, c->qp->log, "");
+	peer_expect_term(f, c->peer, 5);
+	peer_fin(c->peer);
+}
+
 /* Rules: E-9.3-1: FIN behind the RTR message, and nothing between them */
 static void connect_reply_event_lost_is_a_failed_reply(struct kunit *test)
 {
@@ -562,6 +583,7 @@ static struct kunit_case connect_end_cases[] = {
 	KUNIT_CASE(connect_linger_ends_by_octets),
 	KUNIT_CASE(connect_linger_ends_by_timer),
 	KUNIT_CASE(connect_send_rtr_fails_is_a_failed_reply),
+	KUNIT_CASE(connect_tcp_option_is_a_failed_reply),
 	KUNIT_CASE(connect_reply_event_lost_is_a_failed_reply),
 	KUNIT_CASE(connect_rst_after_hand_off_closes),
 	KUNIT_CASE(connect_reply_and_fin_comes_up_and_closes),
