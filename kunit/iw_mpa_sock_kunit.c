@@ -85,7 +85,7 @@ static void sock_detach_takes_both_callbacks_back(struct kunit *test)
 }
 
 #if IS_ENABLED(CONFIG_IPV6)
-/* A listener of IPv6 alone leaves the port of IPv4 to others, and takes it if it is not asked to. */
+/* A listener of IPv6 alone leaves the port of IPv4 to others; one of both takes that, too. */
 static void sock_listens_to_ipv6_alone(struct kunit *test)
 {
 	union iw_mpa_addr any6 = {

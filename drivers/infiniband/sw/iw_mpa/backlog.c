@@ -28,7 +28,7 @@
 #include <linux/slab.h>
 #include <rdma/iw_cm.h>
 
-/* A silent ULP gets more Requests after this part of verdict_timeout_ms, 1 s by default. */
+/* A silent ULP gets more Requests after verdict_timeout_ms divided by this. */
 #define BACKLOG_PATIENCE	50
 /* How often a backlog looks whether iw_cm or the ULP has room again */
 #define BACKLOG_LOOK_MS		10

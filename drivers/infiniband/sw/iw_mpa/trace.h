@@ -43,6 +43,10 @@ IW_CM_EVENTS(X)
 #define show_reason(re)	__print_symbolic(re, IW_MPA_REASONS(X_REASON) { -1, "?" })
 #define show_upcall(ev)	__print_symbolic(ev, IW_CM_EVENTS(X_UPCALL) { -1, "?" })
 
+#define iw_mpa_show_rtr(rtr) \
+	__print_flags(rtr, "|", { IW_MPA_RTR_SEND, "Send" }, { IW_MPA_RTR_WRITE, "Write" }, \
+		      { IW_MPA_RTR_READ, "Read" })
+
 TRACE_EVENT(iw_mpa_state,
 	TP_PROTO(unsigned long id, enum iw_mpa_state from, enum iw_mpa_event event,
 		 enum iw_mpa_state to, enum iw_mpa_reason reason),
@@ -104,9 +108,7 @@ TRACE_EVENT(iw_mpa_frame,
 		  __entry->reply ? "Reply" : "Request", __entry->rev,
 		  __entry->markers, __entry->crc, __entry->reject,
 		  __entry->enhanced, __entry->p2p,
-		  __print_flags(__entry->rtr, "|", { IW_MPA_RTR_SEND, "Send" },
-				{ IW_MPA_RTR_WRITE, "Write" },
-				{ IW_MPA_RTR_READ, "Read" }),
+		  iw_mpa_show_rtr(__entry->rtr),
 		  __entry->ird, __entry->ord, __entry->pd_len)
 );
 
@@ -145,9 +147,7 @@ TRACE_EVENT(iw_mpa_handoff,
 	TP_printk("id=%lu %s rev=%u crc=%d rtr=%s ird=%u ord=%u peer_ird=%u peer_ord=%u snd_nxt=%u rcv_nxt=%u err=%d",
 		  __entry->id, __entry->initiator ? "initiator" : "responder",
 		  __entry->rev, __entry->crc,
-		  __print_flags(__entry->rtr, "|", { IW_MPA_RTR_SEND, "Send" },
-				{ IW_MPA_RTR_WRITE, "Write" },
-				{ IW_MPA_RTR_READ, "Read" }),
+		  iw_mpa_show_rtr(__entry->rtr),
 		  __entry->ird, __entry->ord, __entry->peer_ird,
 		  __entry->peer_ord, __entry->snd_nxt, __entry->rcv_nxt,
 		  __entry->err)
