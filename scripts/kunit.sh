@@ -8,7 +8,8 @@
 #   pure   the protocol layers of library and srnic alone, in a kernel without network; the suites
 #          have to reach each of their lines and branches
 #   net    the whole library, over TCP on the loopback device
-#   s390   the protocol layer on a big-endian architecture, emulated by QEMU
+#   s390   the protocol layer on a big-endian architecture, emulated by QEMU; the rest of the library
+#          is compiled for it, without IPv6
 #   i386   and on one of 32 bits
 #
 # Our tree is copied to drivers/iw_mpa/ of the kernel sources in the cache, with the folders as

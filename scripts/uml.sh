@@ -39,7 +39,8 @@ hook() {
 # Of srnic, what needs no RDMA core. The pure layers' objects are named by the same lines as in the
 # modules. Where the library as a whole is not built, they are linked one by one, and in user mode
 # Linux count what is reached: with -Og gcc counts the branches of the source, and byte order is the
-# builtin that it is on real machines.
+# builtin that it is on real machines. On other architectures the rest of the library is compiled,
+# too: what it asserts of their types and of a kernel without IPv6 holds.
 put_makefiles() {
 	put "$1/Kconfig" <<-'EOF'
 		source "drivers/iw_mpa/kunit/Kconfig"
@@ -63,6 +64,9 @@ put_makefiles() {
 		endif
 		obj-y += \$(addprefix $LIB/,\$(iw_mpa-l0))
 		obj-y += \$(addprefix $SRNIC/,\$(srnic-r0))
+		ifneq (\$(SRCARCH),um)
+		extra-y += \$(addprefix $LIB/,\$(filter-out \$(iw_mpa-l0) trace.o,\$(iw_mpa-y)))
+		endif
 		endif
 		obj-y += kunit/
 	EOF

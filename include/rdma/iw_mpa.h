@@ -61,13 +61,14 @@ enum iw_mpa_cap {
  * @priv: the driver's own, set in attach, NULL from stop on
  * @write_space: TCP's own callback, which a driver's write_space must call
  *
- * A driver's socket callbacks read it with iw_mpa_sk_stream().
+ * A driver's socket callbacks read it with iw_mpa_sk_stream(). It is aligned, as the kernel keeps
+ * flags in the low bits of sk_user_data, more of them than a pointer of 32 bits has to spare.
  */
 struct iw_mpa_stream {
 	struct ib_qp	*qp;
 	void		*priv;
 	void		(*write_space)(struct sock *sk);
-};
+} __aligned(8);
 
 /**
  * struct iw_mpa_handoff - where and how Full Operation starts

@@ -15,8 +15,10 @@
 /* An IPv4 connection of an IPv6 socket has its addresses in the IPv4 fields. */
 static struct neighbour *path_neighbour(const struct dst_entry *dst, const struct sock *sk)
 {
+#if IS_ENABLED(CONFIG_IPV6)
 	if (dst->ops->family == AF_INET6)
 		return dst_neigh_lookup(dst, &sk->sk_v6_daddr);
+#endif
 	return dst_neigh_lookup(dst, &sk->sk_daddr);
 }
 

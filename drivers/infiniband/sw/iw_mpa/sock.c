@@ -20,6 +20,8 @@
 #include <net/ipv6.h>
 #include <net/tcp.h>
 
+static_assert(__alignof__(struct iw_mpa_stream) > ~SK_USER_DATA_PTRMASK);
+
 /*
  * TCP does not copy a listener's sk_user_data to the connections that it makes. A connection that
  * is not accepted yet has the listener's callbacks, and no data, or data of BPF with BPF's flags.

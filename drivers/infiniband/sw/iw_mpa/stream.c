@@ -201,6 +201,7 @@ void iw_mpa_sock_seq(struct iw_mpa_sock *ms, u32 *snd_nxt, u32 *rcv_nxt, bool *r
 	release_sock(sk);
 }
 
+#if IS_ENABLED(CONFIG_IPV6)
 static void stream_name_v6(const struct sock *sk, bool peer, struct sockaddr_in6 *name)
 {
 	const struct in6_addr *addr = peer ? &sk->sk_v6_daddr :
@@ -216,6 +217,7 @@ static void stream_name_v6(const struct sock *sk, bool peer, struct sockaddr_in6
 		.sin6_scope_id	= ipv6_iface_scope_id(addr, sk->sk_bound_dev_if),
 	};
 }
+#endif
 
 static void stream_name_v4(const struct sock *sk, bool peer, struct sockaddr_in *name)
 {
@@ -235,10 +237,13 @@ static void stream_name_v4(const struct sock *sk, bool peer, struct sockaddr_in 
  */
 static void stream_name(const struct sock *sk, bool peer, union iw_mpa_addr *name)
 {
-	if (sk->sk_family == AF_INET6 && !ipv6_addr_v4mapped(&sk->sk_v6_daddr))
+#if IS_ENABLED(CONFIG_IPV6)
+	if (sk->sk_family == AF_INET6 && !ipv6_addr_v4mapped(&sk->sk_v6_daddr)) {
 		stream_name_v6(sk, peer, &name->in6);
-	else
-		stream_name_v4(sk, peer, &name->in);
+		return;
+	}
+#endif
+	stream_name_v4(sk, peer, &name->in);
 }
 
 /**

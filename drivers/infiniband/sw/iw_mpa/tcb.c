@@ -135,8 +135,10 @@ static void tcb_read_ttl(struct iw_mpa_tcb *tcb)
 
 	if (tcb->ttl || !dst)
 		return;
-	tcb->ttl = tcb->remote.sa.sa_family == AF_INET6 ? ip6_dst_hoplimit(dst) :
-							  ip4_dst_hoplimit(dst);
+	if (IS_ENABLED(CONFIG_IPV6) && tcb->remote.sa.sa_family == AF_INET6)
+		tcb->ttl = ip6_dst_hoplimit(dst);
+	else
+		tcb->ttl = ip4_dst_hoplimit(dst);
 }
 
 static void tcb_read_ip(struct sock *sk, struct iw_mpa_tcb *tcb)
