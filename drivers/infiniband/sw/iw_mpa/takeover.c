@@ -455,7 +455,7 @@ EXPORT_SYMBOL_GPL(iw_mpa_stream_watch);
  */
 void iw_mpa_takeovers_stir(struct iw_mpa_takeovers *all)
 {
-	if (all->tell && !list_empty_careful(&all->list) && !xchg(&all->stirred, true))
+	if (all->tell && !list_empty_careful(&all->list) && !xchg(&all->stirred, 1))
 		mod_delayed_work(takeover_wq, &all->look,
 				 TAKEOVER_LOOK_SOON + READ_ONCE(all->took));
 }
@@ -516,7 +516,7 @@ static void takeovers_look(struct work_struct *work)
 	unsigned long began = jiffies;
 	bool any = false;
 
-	xchg(&all->stirred, false);	/* before the looks below */
+	xchg(&all->stirred, 0);	/* before the looks below */
 	all->round++;
 	while (takeovers_look_at_one(all)) {
 		any = true;
@@ -537,7 +537,6 @@ void iw_mpa_takeovers_init(struct iw_mpa_takeovers *all, struct iw_mpa_stats __p
 {
 	spin_lock_init(&all->lock);
 	INIT_LIST_HEAD(&all->list);
-	INIT_LIST_HEAD(&all->node);
 	INIT_DELAYED_WORK(&all->look, takeovers_look);
 	mutex_init(&all->looking);
 	all->stats = stats;

@@ -39,7 +39,7 @@ struct iw_mpa_takeovers {
 	const struct iw_mpa_driver_ops		*drv;
 	struct list_head			node;
 	struct delayed_work			look;
-	bool					stirred;
+	unsigned long				stirred;
 	struct mutex				looking;
 	unsigned int				round;
 	unsigned long				took;

@@ -7,7 +7,9 @@
  * alive, and few say that it has moved. So a netevent only causes a look. takeover.c looks and
  * compares, in a work item.
  *
- * Locking: watch_lock protects the list of devices. No other lock of the library is taken with it.
+ * Locking: watch_lock is taken to change the list of devices. The notifier reads the list under
+ * RCU, as netevents are notified within it. A host without such a device has next to
+ * nothing to do, and processors do not wait for each other.
  */
 
 #include "watch.h"
@@ -15,6 +17,7 @@
 #include "takeover.h"
 
 #include <linux/notifier.h>
+#include <linux/rculist.h>
 #include <linux/spinlock.h>
 #include <net/netevent.h>
 
@@ -27,10 +30,8 @@ static int watch_event(struct notifier_block *nb, unsigned long event, void *arg
 
 	if (event != NETEVENT_NEIGH_UPDATE && event != NETEVENT_REDIRECT)
 		return NOTIFY_DONE;
-	spin_lock_bh(&watch_lock);
-	list_for_each_entry(all, &watch_list, node)
+	list_for_each_entry_rcu(all, &watch_list, node)
 		iw_mpa_takeovers_stir(all);
-	spin_unlock_bh(&watch_lock);
 	return NOTIFY_DONE;
 }
 
@@ -49,20 +50,25 @@ void iw_mpa_watch_begin(struct iw_mpa_takeovers *all, const struct iw_mpa_driver
 		return;
 	all->drv = drv;
 	all->tell = iw_mpa_offload_path_changed;
-	spin_lock_bh(&watch_lock);
-	list_add(&all->node, &watch_list);
-	spin_unlock_bh(&watch_lock);
+	spin_lock(&watch_lock);
+	list_add_rcu(&all->node, &watch_list);
+	spin_unlock(&watch_lock);
 }
 
 /**
  * iw_mpa_watch_end - the device goes: nobody stirs it any more
  * @all: the device's, watched or not
+ *
+ * Context: process, sleeps until nobody stirs it.
  */
 void iw_mpa_watch_end(struct iw_mpa_takeovers *all)
 {
-	spin_lock_bh(&watch_lock);
-	list_del_init(&all->node);
-	spin_unlock_bh(&watch_lock);
+	if (!all->tell)
+		return;
+	spin_lock(&watch_lock);
+	list_del_rcu(&all->node);
+	spin_unlock(&watch_lock);
+	synchronize_rcu();
 }
 
 /**
