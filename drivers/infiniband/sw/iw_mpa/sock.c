@@ -19,6 +19,7 @@
 #include <linux/tcp.h>
 #include <net/ipv6.h>
 #include <net/tcp.h>
+#include <trace/events/sock.h>
 
 static_assert(__alignof__(struct iw_mpa_stream) > ~SK_USER_DATA_PTRMASK);
 
@@ -42,6 +43,7 @@ static void iw_mpa_sk_data_ready(struct sock *sk)
 	void (*now)(struct sock *sk);
 	struct iw_mpa_sock *ms;
 
+	trace_sk_data_ready(sk);
 	read_lock_bh(&sk->sk_callback_lock);
 	now = READ_ONCE(sk->sk_data_ready);
 	ms = sock_of(sk);

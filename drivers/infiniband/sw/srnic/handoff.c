@@ -20,6 +20,7 @@
 #include <linux/net.h>
 #include <net/sock.h>
 #include <net/tcp.h>
+#include <trace/events/sock.h>
 
 static int handoff_claim(struct srnic_qp *qp, struct iw_mpa_ep *ep)
 {
@@ -83,6 +84,7 @@ static void srnic_sk_data_ready(struct sock *sk)
 {
 	struct iw_mpa_stream *stream;
 
+	trace_sk_data_ready(sk);
 	read_lock_bh(&sk->sk_callback_lock);
 	stream = iw_mpa_sk_stream(sk);
 	if (stream && stream->priv)
