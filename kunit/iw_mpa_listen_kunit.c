@@ -92,34 +92,75 @@ static void listen_wildcard_ipv6_tells_ipv4_as_ipv4(struct kunit *test)
 	listen_wildcard(test, AF_INET6, AF_INET);
 }
 
+/* A wildcard listener of the port of another one */
+static struct fake_id *wildcard_of(const struct fake_conn *c, struct fakes *f)
+{
+	struct fake_id *lis = fake_id_create(f);
+	struct sockaddr_in *sin = (struct sockaddr_in *)&lis->id.local_addr;
+
+	sin->sin_addr.s_addr = htonl(INADDR_ANY);
+	sin->sin_port = ((struct sockaddr_in *)&c->lis->id.local_addr)->sin_port;
+	lis->id.m_local_addr = lis->id.local_addr;
+	return lis;
+}
+
+static void belongs_to_another_namespace(struct fake_id *lis, struct kunit *test)
+{
+	struct rdma_cm_id *owner = kunit_kzalloc(test, sizeof(*owner), GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(test, owner);
+	owner->device = lis->id.device;
+	owner->route.addr.src_addr = lis->id.local_addr;
+	owner->route.addr.dev_addr.net = (struct net *)owner;	/* none that we know */
+	lis->id.context = owner;
+}
+
+/* It could not have one: the port is taken. */
+static void expect_no_socket(struct fake_conn *c, struct fakes *f, struct fake_id *lis)
+{
+	struct kunit *test = f->test;
+
+	KUNIT_EXPECT_EQ(test, fake_listen(lis), 0);
+	c->peer = peer_connect(f, c->lis);
+	conn_make_good_request(c);
+	peer_send_frame(f, c->peer, &c->frame);
+	fake_next_request(c->lis);
+	KUNIT_EXPECT_EQ(test, lis->nr_events, 0);
+}
+
 /*
  * rdma_cm has a wildcard listener listen on each device there is, also on those of other network
  * namespaces. There it takes no port, and gets no connection.
  */
 static void listen_wildcard_of_another_namespace_has_no_socket(struct kunit *test)
 {
-	struct rdma_cm_id *owner = kunit_kzalloc(test, sizeof(*owner), GFP_KERNEL);
 	struct fake_conn *c = conn_new(test);
 	struct fakes *f = test->priv;
-	struct fake_id *lis = fake_id_create(f);
-	struct sockaddr_in *sin = (struct sockaddr_in *)&lis->id.local_addr;
+	struct fake_id *lis;
 
 	conn_listen(c, f);
-	sin->sin_addr.s_addr = htonl(INADDR_ANY);
-	sin->sin_port = ((struct sockaddr_in *)&c->lis->id.local_addr)->sin_port;
-	lis->id.m_local_addr = lis->id.local_addr;
-	KUNIT_ASSERT_NOT_NULL(test, owner);
-	owner->device = f->ibdev;
-	owner->route.addr.src_addr = lis->id.local_addr;
-	owner->route.addr.dev_addr.net = (struct net *)owner;	/* none that we know */
-	lis->id.context = owner;
-	KUNIT_EXPECT_EQ(test, fake_listen(lis), 0);
+	lis = wildcard_of(c, f);
+	belongs_to_another_namespace(lis, test);
+	expect_no_socket(c, f, lis);
+}
 
-	c->peer = peer_connect(f, c->lis);
-	conn_make_good_request(c);
-	peer_send_frame(f, c->peer, &c->frame);
-	fake_next_request(c->lis);
-	KUNIT_EXPECT_EQ(test, lis->nr_events, 0);
+/* Nor on a device that cannot be responder: a refusal would end the listener on all devices. */
+static void listen_wildcard_without_fence_has_no_socket(struct kunit *test)
+{
+	struct fake_conn *c = conn_new(test);
+	struct fakes *f = test->priv;
+	struct fake_id *lis, *foreign;
+
+	fake_set_caps(f, f->attr.caps & ~IW_MPA_CAP_TX_FENCE);
+	f->config->fence = 0;
+	conn_listen(c, f);
+	lis = wildcard_of(c, f);
+	KUNIT_EXPECT_EQ(test, fake_listen(lis), -EADDRINUSE);
+	f->config->fence = 1;
+	expect_no_socket(c, f, lis);
+	foreign = wildcard_of(c, f);
+	belongs_to_another_namespace(foreign, test);
+	KUNIT_EXPECT_EQ(test, fake_listen(foreign), 0);
 }
 
 /* Rules: M-7.1.2-10: the errno for a driver that cannot hold TX back */
@@ -158,6 +199,7 @@ static struct kunit_case listen_cases[] = {
 	KUNIT_CASE(listen_wildcard_ipv6_tells_concrete_addresses),
 	KUNIT_CASE(listen_wildcard_ipv6_tells_ipv4_as_ipv4),
 	KUNIT_CASE(listen_wildcard_of_another_namespace_has_no_socket),
+	KUNIT_CASE(listen_wildcard_without_fence_has_no_socket),
 	KUNIT_CASE(listen_without_fence_is_refused),
 	KUNIT_CASE(listen_without_device_is_refused),
 	KUNIT_CASE(listen_on_a_port_in_use_is_refused),

@@ -41,6 +41,13 @@ static struct iw_mpa_sock_opts listen_opts(const struct iw_mpa_listener *lis, st
 	};
 }
 
+static bool listen_is_wildcard(const struct iw_mpa_listener *lis)
+{
+	const union iw_mpa_addr *addr = iw_mpa_addr(&lis->cm_id->local_addr);
+
+	return iw_mpa_addr_is_known(addr) && iw_mpa_addr_is_any(addr);
+}
+
 /*
  * rdma_cm makes a wildcard listener listen on the devices of all network namespaces, also on a
  * device that is added later, in the context of the task that adds it. So neither the device nor
@@ -58,11 +65,32 @@ static bool listen_is_foreign(const struct iw_mpa_listener *lis, const struct ne
 	union iw_mpa_addr *addr = iw_mpa_addr(&lis->cm_id->local_addr);
 	struct rdma_cm_id *owner = lis->cm_id->context;
 
-	if (!iw_mpa_addr_is_known(addr) || !iw_mpa_addr_is_any(addr) ||
-	    !owner || owner->device != lis->cm_id->device ||
+	if (!listen_is_wildcard(lis) || !owner || owner->device != lis->cm_id->device ||
 	    memcmp(&owner->route.addr.src_addr, addr, sizeof(*addr)))
 		return false;
 	return !net_eq(owner->route.addr.dev_addr.net, net);
+}
+
+/* RFC 5044 7.1.2: a responder holds TX back. @net: the device's namespace, NULL if it is going */
+static bool listen_is_possible(const struct iw_mpa_device *dev, struct net *net)
+{
+	return !net || (dev->attr.caps & IW_MPA_CAP_TX_FENCE) ||
+	       !READ_ONCE(iw_mpa_config(net)->fence);
+}
+
+/*
+ * rdma_cm takes a wildcard listener back from all devices if one of them refuses, and does not even
+ * attach a device that refuses while it is added. So a device that cannot be responder lets such a
+ * listener be, without a socket.
+ */
+static int listen_judge(struct iw_mpa_listener *lis, struct net *net)
+{
+	bool possible = listen_is_possible(lis->dev, net);
+
+	if (!possible && !listen_is_wildcard(lis))
+		return -EOPNOTSUPP;
+	lis->deaf = !possible || listen_is_foreign(lis, net);
+	return 0;
 }
 
 /*
@@ -157,8 +185,8 @@ static const struct iw_mpa_sock_ops listen_sock_ops = {
 	.failed		= listen_sock_failed,
 };
 
-static struct iw_mpa_listener *listen_alloc(struct iw_mpa_device *dev, const struct net *net,
-					    struct iw_cm_id *id, int depth)
+static struct iw_mpa_listener *listen_alloc(struct iw_mpa_device *dev, struct iw_cm_id *id,
+					    int depth)
 {
 	struct iw_mpa_listener *lis = kzalloc_obj(*lis, GFP_KERNEL);
 
@@ -175,7 +203,6 @@ static struct iw_mpa_listener *listen_alloc(struct iw_mpa_device *dev, const str
 	lis->cm_id = id;
 	lis->depth = depth;
 	lis->addr = *iw_mpa_addr(&id->m_local_addr);
-	lis->foreign = listen_is_foreign(lis, net);
 	id->add_ref(id);
 	return lis;
 }
@@ -190,9 +217,10 @@ static void listen_free(struct iw_mpa_listener *lis)
 static int listen_open(struct iw_mpa_listener *lis, struct net *net)
 {
 	struct iw_mpa_sock_opts opts;
+	int err = listen_judge(lis, net);
 
-	if (lis->foreign)
-		return 0;
+	if (err || lis->deaf)
+		return err;
 	if (!net)
 		return -ENODEV;
 	opts = listen_opts(lis, net);
@@ -204,13 +232,13 @@ static int listen_open(struct iw_mpa_listener *lis, struct net *net)
  * @id: cm_id, with its mapped address set
  * @backlog: Requests that the ULP has room for, and connections that may wait in TCP, > 0
  *
- * A wildcard listener on a device of another network namespace has no socket: it takes no port,
- * gets no connection, and holds no namespace.
+ * A wildcard listener has no socket on a device of another network namespace, nor on one that
+ * cannot be responder: there it takes no port, gets no connection, and holds no namespace.
  *
  * Context: process. CONNECT_REQUEST may be raised before the return.
  *
- * Return: 0 or a negative errno: -EOPNOTSUPP if the setting fence asks to hold TX back and the
- * device cannot; -EAFNOSUPPORT, -EADDRINUSE, -ENODEV, -ENOMEM.
+ * Return: 0 or a negative errno: -EOPNOTSUPP if the address is not the wildcard, the setting fence
+ * asks to hold TX back, and the device cannot; -EAFNOSUPPORT, -EADDRINUSE, -ENODEV, -ENOMEM.
  */
 int iw_mpa_create_listen(struct iw_cm_id *id, int backlog)
 {
@@ -223,12 +251,8 @@ int iw_mpa_create_listen(struct iw_cm_id *id, int backlog)
 	if (!dev)
 		return -ENODEV;
 	net = iw_mpa_device_get_net(dev);
-	err = -EOPNOTSUPP;
-	if (net && !(dev->attr.caps & IW_MPA_CAP_TX_FENCE) &&
-	    READ_ONCE(iw_mpa_config(net)->fence))
-		goto put_net;
 	err = -ENOMEM;
-	lis = listen_alloc(dev, net, id, backlog);
+	lis = listen_alloc(dev, id, backlog);
 	if (!lis)
 		goto put_net;
 	err = listen_open(lis, net);

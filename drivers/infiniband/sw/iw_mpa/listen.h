@@ -14,7 +14,7 @@ struct iw_mpa_device;
 /**
  * struct iw_mpa_listener - a listening cm_id
  * @id: its number
- * @sock: its TCP socket, closed if @foreign
+ * @sock: its TCP socket, closed if @deaf
  * @dev: its device, held
  * @node: in the device's list, which is changed under its lock and read under RCU
  * @cm_id: its cm_id, held
@@ -22,7 +22,7 @@ struct iw_mpa_device;
  * @work: takes connections
  * @depth: what the ULP said in rdma_listen()
  * @addr: where it listens
- * @foreign: in another network namespace than the device's: without a socket
+ * @deaf: without a socket: a wildcard listener on a device that is not for it
  * @rcu: for readers of the list
  *
  * It lives from create_listen to destroy_listen, which waits for @work, the only other user.
@@ -36,7 +36,7 @@ struct iw_mpa_listener {
 	struct iw_mpa_backlog	*backlog;
 	struct delayed_work	work;
 	int			depth;
-	bool			foreign;
+	bool			deaf;
 	union iw_mpa_addr	addr;
 	struct rcu_head		rcu;
 };

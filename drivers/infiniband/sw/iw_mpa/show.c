@@ -111,7 +111,7 @@ static int show_listeners_of(struct iw_mpa_device *dev, void *seq)
 		seq_printf(seq, "id=%lu", lis->id);
 		show_device(seq, dev);
 		seq_printf(seq, " local=%pISpc backlog=%d socket=%s\n", &lis->addr.sa,
-			   lis->depth, lis->foreign ? "no" : "yes");
+			   lis->depth, lis->deaf ? "no" : "yes");
 	}
 	rcu_read_unlock();
 	return 0;
