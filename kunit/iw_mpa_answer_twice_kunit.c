@@ -230,7 +230,8 @@ static void accepted_with_nap(struct fake_conn *c, struct fakes *f, enum fake_op
 
 /*
  * The driver works on the last op before an event, named @op. iw_cm goes to IDLE, and has no
- * place for an event of what was accepted.
+ * place for an event of what was accepted. On return it destroys the cm_id, maybe in its work
+ * queue, which waits for itself if somebody else has a reference.
  */
 static void reject_is_silent_during(struct fake_conn *c, const char *op)
 {
@@ -241,12 +242,13 @@ static void reject_is_silent_during(struct fake_conn *c, const char *op)
 	c->fid->state = FAKE_IDLE;
 	KUNIT_EXPECT_EQ(test, c->fid->id.device->ops.iw_reject(&c->fid->id, NULL, 0),
 			-ECONNRESET);
-	FAKE_WAIT(f, c->fid->refs == 1);
+	KUNIT_EXPECT_EQ(test, READ_ONCE(c->fid->refs), 1);
 	KUNIT_EXPECT_EQ(test, c->fid->nr_events, 0);
 	fake_destroy(c->fid);
 	FAKE_POLL(f, c->qp->refs == 1);
 }
 
+/* Rules: P-09 */
 static void reject_while_accepted_ends_is_silent(struct kunit *test)
 {
 	struct fake_conn *c = conn_new(test);
@@ -256,6 +258,7 @@ static void reject_while_accepted_ends_is_silent(struct kunit *test)
 	reject_is_silent_during(c, "stop");
 }
 
+/* Rules: P-09 */
 static void reject_while_accepted_comes_up_is_silent(struct kunit *test)
 {
 	struct fake_conn *c = conn_new(test);
@@ -265,6 +268,82 @@ static void reject_while_accepted_comes_up_is_silent(struct kunit *test)
 	reject_is_silent_during(c, "open_tx");
 	peer_fin(c->peer);
 	FAKE_POLL(c->f, fakes_has_no_endpoint());
+}
+
+/*
+ * ESTABLISHED waits in iw_cm. The connection ends in order meanwhile: iw_cm has no place for CLOSE
+ * either.
+ */
+static void reject_of_what_ends(struct fakes *f, int nr, void (*end)(struct fake_conn *c))
+{
+	struct fake_conn *c = conn_new(f->test);
+	struct kunit *test = f->test;
+
+	conn_call(c, f);
+	c->qp = &f->qps[nr];
+	c->qp->slow_finish = true;
+	c->fid->late = true;
+	KUNIT_ASSERT_EQ(test, accept_with(c, nr + 1), 0);
+	peer_recv_frame(f, c->peer, &c->frame);
+	conn_send_rtr(c);
+	FAKE_WAIT(f, c->fid->nr_held == 1);
+	end(c);
+	fake_try_reject(c->fid);
+	KUNIT_EXPECT_EQ(test, READ_ONCE(c->fid->refs), 1);
+	peer_fin(c->peer);
+	FAKE_POLL(f, fakes_has_no_endpoint());
+	KUNIT_EXPECT_EQ(test, c->fid->nr_held, 1);
+	KUNIT_EXPECT_NOT_NULL(test, strstr(c->qp->log, " stop"));
+	fake_destroy(c->fid);
+	KUNIT_EXPECT_EQ(test, c->qp->refs, 1);
+}
+
+static void peer_closes(struct fake_conn *c)
+{
+	peer_fin(c->peer);
+	FAKE_WAIT(c->f, strstr(c->qp->log, "finish_tx"));
+}
+
+static void ulp_closes(struct fake_conn *c)
+{
+	fake_qp_disconnect(c->qp, false);
+	FAKE_WAIT(c->f, strstr(c->qp->log, "finish_tx"));
+}
+
+static void ulp_has_closed(struct fake_conn *c)
+{
+	ulp_closes(c);
+	fake_qp_tx_finished(c->qp);
+	peer_expect_eof(c->f, c->peer);
+}
+
+/* Rules: P-09 */
+static void reject_of_what_ends_is_silent(struct kunit *test)
+{
+	void (*const ends[])(struct fake_conn *c) = { peer_closes, ulp_closes, ulp_has_closed };
+	struct fakes *f = test->priv;
+	int i;
+
+	fake_have_finish_tx(f);
+	for (i = 0; i < ARRAY_SIZE(ends); i++)
+		reject_of_what_ends(f, i, ends[i]);
+}
+
+/* iw_cm looked at its state before the reject, and calls behind it. */
+/* Rules: P-09 */
+static void accept_that_a_reject_overtakes_is_void(struct kunit *test)
+{
+	struct fake_conn *c = conn_new(test);
+	struct fakes *f = test->priv;
+	const struct ib_device_ops *ops = &f->ibdev->ops;
+
+	conn_call(c, f);
+	KUNIT_EXPECT_EQ(test, fake_try_reject(c->fid), 0);
+	KUNIT_EXPECT_EQ(test, ops->iw_accept(&c->fid->id, &c->param), 0);
+	fake_expect_closed(c->fid, 0);
+	KUNIT_EXPECT_STREQ(test, c->qp->log, "");
+	conn_expect_refusal(c, "", 0);
+	fake_destroy(c->fid);
 }
 
 struct early_reject {
@@ -285,11 +364,10 @@ static void reject_within_prepare(struct work_struct *work)
  * The driver prepares, in the ULP's iw_accept. iw_cm does not take an error of that in the state
  * in which its iw_reject has left it.
  */
-static void reject_while_accept_runs_is_silent(struct kunit *test)
+static void reject_while_accept_runs(struct fake_conn *c, struct fakes *f)
 {
-	struct fake_conn *c = conn_new(test);
 	struct early_reject early = { .c = c };
-	struct fakes *f = test->priv;
+	struct kunit *test = f->test;
 
 	conn_listen(c, f);
 	c->peer = peer_connect(f, c->lis);
@@ -305,9 +383,26 @@ static void reject_while_accept_runs_is_silent(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, early.err, -ECONNRESET);
 	FAKE_WAIT(f, c->fid->refs == 1);
 	KUNIT_EXPECT_EQ(test, c->fid->nr_events, 0);
-	KUNIT_EXPECT_EQ(test, c->qp->why, IW_MPA_R_ULP_REJECT);
 	fake_destroy(c->fid);
 	FAKE_POLL(f, c->qp->refs == 1);
+}
+
+static void reject_while_accept_runs_is_silent(struct kunit *test)
+{
+	struct fake_conn *c = conn_new(test);
+
+	reject_while_accept_runs(c, test->priv);
+	KUNIT_EXPECT_EQ(test, c->qp->why, IW_MPA_R_ULP_REJECT);
+}
+
+static void reject_while_accept_fails_is_silent(struct kunit *test)
+{
+	struct fake_conn *c = conn_new(test);
+	struct fakes *f = test->priv;
+
+	f->qps[0].fail[FAKE_PREPARE] = -ENOSPC;
+	reject_while_accept_runs(c, f);
+	KUNIT_EXPECT_STREQ(test, c->qp->log, "prepare");
 }
 
 /* Between the last op and the report: the QP is not the connection's any more. */
@@ -320,6 +415,7 @@ static void reject_while_the_qp_is_let_go_is_silent(struct kunit *test)
 	c->qp->reject = c->fid;
 	peer_rst(c->f, c->peer);
 	fake_expect_closed(c->fid, 0);
+	KUNIT_EXPECT_EQ(test, fake_answer_of(c->fid), -ECONNRESET);
 	fake_destroy(c->fid);
 	KUNIT_EXPECT_EQ(test, c->qp->refs, 1);
 }
@@ -336,7 +432,10 @@ static struct kunit_case answer_twice_cases[] = {
 	KUNIT_CASE(accept_destroyed_before_rtr_ends_silently),
 	KUNIT_CASE(reject_while_accepted_ends_is_silent),
 	KUNIT_CASE(reject_while_accepted_comes_up_is_silent),
+	KUNIT_CASE(reject_of_what_ends_is_silent),
+	KUNIT_CASE(accept_that_a_reject_overtakes_is_void),
 	KUNIT_CASE(reject_while_accept_runs_is_silent),
+	KUNIT_CASE(reject_while_accept_fails_is_silent),
 	KUNIT_CASE(reject_while_the_qp_is_let_go_is_silent),
 	{}
 };

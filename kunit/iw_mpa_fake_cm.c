@@ -391,13 +391,34 @@ int fake_try_accept(struct fake_id *fid, const struct iw_cm_conn_param *param)
 	       fake_accept(fid, param) : -EINVAL;
 }
 
-/* Likewise; whoever is busy with the connection may let go of it later. */
+/* Likewise */
 int fake_try_reject(struct fake_id *fid)
 {
 	if (READ_ONCE(fid->state) != FAKE_CONN_RECV || fid->destroyed)
 		return -EINVAL;
 	fid->state = FAKE_IDLE;
 	return fid->id.device->ops.iw_reject(&fid->id, NULL, 0);
+}
+
+static int fake_reject_thread(void *data)
+{
+	struct fake_id *fid = data;
+
+	fid->answered = fake_try_reject(fid);
+	/* Pairs with fake_answer_of() */
+	smp_store_release(&fid->has_answered, true);
+	wake_up_all(&fid->f->wake);
+	return 0;
+}
+
+/**
+ * fake_reject_beside - the ULP rejects on another CPU, while the caller goes on
+ * @fid: passive cm_id; see fake_answer_of()
+ */
+void fake_reject_beside(struct fake_id *fid)
+{
+	kthread_run(fake_reject_thread, fid, "iw_mpa_fake");
+	schedule_timeout_uninterruptible(HZ / 10);
 }
 
 /* iw_cm_reject() */

@@ -50,7 +50,7 @@ static void fake_qp_rem_ref(struct ib_qp *ib)
 	qp->reject = NULL;
 	fake_qp_count(ib, -1);
 	if (fid)
-		fake_try_reject(fid);
+		fake_reject_beside(fid);
 }
 
 static void fake_op_check(const struct fake_qp *qp, enum fake_op op)

@@ -282,6 +282,7 @@ void fake_catch_up(struct fake_id *fid);
 int fake_reject(struct fake_id *fid, const void *pd, u8 pd_len);
 int fake_try_accept(struct fake_id *fid, const struct iw_cm_conn_param *param);
 int fake_try_reject(struct fake_id *fid);
+void fake_reject_beside(struct fake_id *fid);
 void fake_destroy(struct fake_id *fid);
 void fake_disconnect(struct fake_id *fid);
 struct fake_id *fake_try_request(struct fake_id *listener);

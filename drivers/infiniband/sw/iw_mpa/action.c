@@ -249,17 +249,13 @@ static enum iw_mpa_event act_stop(struct iw_mpa_ep *ep)
 }
 
 /*
- * iw_cm's call fails, or the ULP has rejected a connection that it had accepted. It may do so while
- * iw_accept still runs: that succeeds, as iw_cm takes no error in the state behind iw_reject.
+ * iw_cm's call fails, or the ULP has rejected a connection that it had accepted. What iw_accept and
+ * iw_reject return then is up to question.c.
  */
 static enum iw_mpa_event act_cancel(struct iw_mpa_ep *ep)
 {
 	iw_mpa_upcall_cancel(&ep->up);
-	if (!ep->call)
-		return IW_MPA_EV_NONE;
-	if (ep->reason == IW_MPA_R_ULP_REJECT || iw_mpa_event_is_raised(ep, IW_MPA_EV_ULP_REJECTED))
-		ep->call->err = 0;
-	else if (!ep->call->err)
+	if (ep->call && !ep->call->err)
 		ep->call->err = iw_mpa_reason_errno(ep->reason);
 	return IW_MPA_EV_NONE;
 }

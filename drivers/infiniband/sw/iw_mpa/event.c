@@ -90,23 +90,37 @@ static bool event_claim_prompt(struct iw_mpa_ep *ep, enum iw_mpa_event event)
 	return claimed;
 }
 
+/* Return: whether somebody waits for the runner to cease. */
+static bool event_cease(struct iw_mpa_ep *ep)
+{
+	bool awaited = ep->awaited;
+
+	lockdep_assert_held(&ep->lock);
+
+	ep->busy = false;
+	ep->awaited = false;
+	event_arm(ep);
+	return awaited;
+}
+
 /*
  * Cease to be that runner. If an action has found an event, @busy stays set until the work item has
- * taken the event: so nobody else becomes the runner before. No question is open, so no
- * iw_mpa_event_claim() waits.
+ * taken the event: so nobody else becomes the runner before.
  */
 static void event_leave(struct iw_mpa_ep *ep, enum iw_mpa_event found)
 {
+	bool awaited = false;
 	unsigned long flags;
 
 	spin_lock_irqsave(&ep->lock, flags);
 	ep->found = found;
-	ep->busy = found != IW_MPA_EV_NONE;
-	if (ep->busy || ep->events)
+	if (found != IW_MPA_EV_NONE || ep->events)
 		event_queue_work(ep);
-	if (!ep->busy)
-		event_arm(ep);
+	if (found == IW_MPA_EV_NONE)
+		awaited = event_cease(ep);
 	spin_unlock_irqrestore(&ep->lock, flags);
+	if (awaited)
+		wake_up_var(&ep->busy);
 }
 
 /* The timer may fire before the deadline, or without one: see event_arm(). */
@@ -164,12 +178,9 @@ static enum iw_mpa_event event_next(struct iw_mpa_ep *ep, bool runner)
 		ep->found = IW_MPA_EV_NONE;
 	} else if (runner || !ep->busy) {
 		event = event_pop(ep);
-		ep->busy = event != IW_MPA_EV_NONE;
-		if (!ep->busy) {
-			awaited = ep->awaited;
-			ep->awaited = false;
-			event_arm(ep);
-		}
+		ep->busy = true;
+		if (event == IW_MPA_EV_NONE)
+			awaited = event_cease(ep);
 	}
 	spin_unlock_irq(&ep->lock);
 	if (awaited)
@@ -212,13 +223,16 @@ static void iw_mpa_run_work(struct work_struct *work)
 /* Return: true if the claim is decided, as @claimed says; false if the caller has to wait. */
 static bool event_try_claim(struct iw_mpa_ep *ep, enum iw_mpa_event event, bool *claimed)
 {
-	bool decided = true;
+	bool question, decided = true;
 
 	spin_lock_irq(&ep->lock);
+	question = iw_mpa_fsm_is_question(ep->state);
 	if (!ep->busy) {
 		*claimed = iw_mpa_fsm_step(ep->state, event)->defined;
 		ep->busy = *claimed;
-	} else if (iw_mpa_fsm_is_question(ep->state)) {
+	} else if (question || event < IW_MPA_EV_RAISED_COUNT) {
+		if (!question)
+			ep->events |= BIT(event);
 		ep->awaited = true;
 		decided = false;
 	}
@@ -233,6 +247,10 @@ static bool event_try_claim(struct iw_mpa_ep *ep, enum iw_mpa_event event, bool 
  *
  * The ULP may answer on another CPU before the upcall with the question has returned. Then this
  * waits for the runner, which itself waits for nobody: see iw_mpa_fsm_is_question().
+ *
+ * If the question is not open any more, ULP_ACCEPTED is void. ULP_REJECTED is raised, since the
+ * runner may be about to raise an event to iw_cm, and the caller waits: on return it is the runner
+ * itself, or the runner that it has found has seen the answer.
  *
  * Context: process, may sleep.
  *

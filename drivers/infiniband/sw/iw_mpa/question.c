@@ -8,7 +8,8 @@
  *	the number of the connection		until iw_accept has returned
  *	the QP of the last iw_accept		from then on
  *	the number of that QP, shifted, | 2	from then on, if iw_get_qp does not find the QP
- *	NULL					if iw_accept has failed
+ *	NULL					if iw_accept has failed, or has not returned when
+ *						iw_reject begins
  *
  * The number of a connection leads to its endpoint while the endpoint lives, and never to another
  * one. This matters since iw_cm may drop a question silently, and may answer a question that is
@@ -20,7 +21,12 @@
  * iw_accept returned an error, iw_cm would believe that no event follows, and crash on the event.
  * So a further iw_accept returns success, and gives the forgotten reference back. That reference
  * keeps the QP's memory, so the pointer is valid as long as it is needed, even if the connection
- * has ended and the endpoint is gone. Accepts of one cm_id do not overlap: rdma_cm holds a mutex.
+ * has ended and the endpoint is gone.
+ *
+ * Accepts of one cm_id do not overlap: whoever calls rdma_cm sees to that. iw_reject may overlap
+ * with iw_accept. When iw_cm calls iw_reject it has left CONN_RECV, the only state in which it
+ * takes an error of iw_accept; in any other the error is a BUG there. So iw_reject clears the word
+ * first, and an iw_accept that finds its number gone returns 0. iw_cm then expects no event.
  */
 
 #include "question.h"
@@ -50,10 +56,8 @@ static void question_set_word(struct iw_cm_id *id, unsigned long word)
 	WRITE_ONCE(id->provider_data, (void *)word);
 }
 
-static bool question_is_accepted(const struct iw_cm_id *id)
+static bool question_is_accepted(unsigned long word)
 {
-	unsigned long word = question_word(id);
-
 	return word && !(word & QUESTION_NUMBER);
 }
 
@@ -84,29 +88,26 @@ enum iw_mpa_event iw_mpa_question_ask(struct iw_mpa_ep *ep)
 	return event;
 }
 
-/* Return: the connection of a passive cm_id, with a reference; NULL if it has ended. */
-static struct iw_mpa_ep *question_find(const struct iw_cm_id *id)
+/*
+ * @word: what provider_data is, or was when the answer began
+ *
+ * Return: the connection of a passive cm_id, with a reference; NULL if it has ended.
+ */
+static struct iw_mpa_ep *question_find(const struct iw_cm_id *id, unsigned long word)
 {
-	unsigned long word = question_word(id);
-
 	if (word & QUESTION_NUMBER)
 		return iw_mpa_ep_find(word);
 	return word ? iw_mpa_ep_find_cm_id(id) : NULL;
 }
 
-/*
- * Have the ULP's call handled, if it is not too late. If somebody else is the runner, that runner
- * may be about to raise an event to iw_cm. After iw_reject it must not: so it is told.
- */
-static bool question_answer(struct iw_mpa_call *call, enum iw_mpa_event answer)
+/* Have the ULP's call handled, if it is not too late. */
+static bool question_answer(struct iw_mpa_call *call, unsigned long word, enum iw_mpa_event answer)
 {
-	struct iw_mpa_ep *ep = question_find(call->id);
+	struct iw_mpa_ep *ep = question_find(call->id, word);
 
 	if (!ep)
 		return false;
 	if (!iw_mpa_event_claim(ep, answer)) {
-		if (answer == IW_MPA_EV_ULP_REJECTED)
-			iw_mpa_raise(ep, answer);
 		iw_mpa_ep_put(ep);
 		return false;
 	}
@@ -165,7 +166,7 @@ static int question_accept_again(struct iw_cm_id *id, u32 qpn)
 		return 0;	/* removed: iw_cm must not even call */
 	iw_mpa_count_for(dev->stats, IW_MPA_CNT_accepted_again);
 	question_replace(dev, id, qpn);
-	ep = question_find(id);
+	ep = question_find(id, question_word(id));
 	if (ep && ep->off.qpn != qpn)
 		iw_mpa_raise(ep, IW_MPA_EV_ULP_ABORTED);
 	if (ep)
@@ -185,9 +186,9 @@ static int question_accept_again(struct iw_cm_id *id, u32 qpn)
  *
  * Context: process; does not wait for the peer.
  *
- * Return: 0, then exactly one ESTABLISHED follows, maybe before the return, but none behind
- * iw_reject; or a negative errno, then no event follows: -ECONNRESET if the connection has ended
- * meanwhile; -EINVAL, -EBUSY, -ENOMEM as for iw_mpa_connect(); others as the hand-off failed.
+ * Return: 0, then exactly one ESTABLISHED follows, maybe before the return, but none behind or
+ * beside iw_reject; or a negative errno, then no event follows: -ECONNRESET if the connection has
+ * ended meanwhile; -EINVAL, -EBUSY, -ENOMEM as for iw_mpa_connect(); others as the hand-off failed.
  */
 int iw_mpa_accept(struct iw_cm_id *id, struct iw_cm_conn_param *param)
 {
@@ -196,15 +197,18 @@ int iw_mpa_accept(struct iw_cm_id *id, struct iw_cm_conn_param *param)
 		.pd = param->private_data,
 		.pd_len = param->private_data ? param->private_data_len : 0,
 	};
+	unsigned long word = question_word(id);
 
-	if (question_is_accepted(id))
+	if (!word)	/* iw_reject has begun */
+		return 0;
+	if (question_is_accepted(word))
 		return question_accept_again(id, param->qpn);
 	/* With the last event of the connection its reference on the cm_id goes. */
 	id->add_ref(id);
-	if (!question_answer(&call, IW_MPA_EV_ULP_ACCEPTED))
+	if (!question_answer(&call, word, IW_MPA_EV_ULP_ACCEPTED))
 		call.err = -ECONNRESET;
-	else
-		question_set_word(id, call.err ? 0 : (unsigned long)call.qp);
+	if (cmpxchg(&id->provider_data, (void *)word, call.err ? NULL : call.qp) != (void *)word)
+		call.err = 0;
 	id->rem_ref(id);
 	return call.err;
 }
@@ -215,8 +219,9 @@ int iw_mpa_accept(struct iw_cm_id *id, struct iw_cm_conn_param *param)
  * @pd: private data, or NULL; not kept
  * @pd_len: octets at @pd
  *
- * A connection that was accepted, and waits for the RTR message, is ended; iw_cm does not expect an
- * event any more then.
+ * A connection that was accepted is ended; iw_cm does not expect an event any more then. On return
+ * nobody uses the cm_id: iw_cm may free it in its work queue, which would wait for itself if it had
+ * to wait for a user. So this function waits for the runner, which may be within an op.
  *
  * Context: process; does not wait for the peer.
  *
@@ -225,6 +230,11 @@ int iw_mpa_accept(struct iw_cm_id *id, struct iw_cm_conn_param *param)
 int iw_mpa_reject(struct iw_cm_id *id, const void *pd, u8 pd_len)
 {
 	struct iw_mpa_call call = { .id = id, .pd = pd, .pd_len = pd ? pd_len : 0 };
+	unsigned long word = question_word(id);
 
-	return question_answer(&call, IW_MPA_EV_ULP_REJECTED) ? 0 : -ECONNRESET;
+	/* Pairs with iw_mpa_accept() */
+	if (word & QUESTION_NUMBER &&
+	    cmpxchg(&id->provider_data, (void *)word, NULL) != (void *)word)
+		word = question_word(id);
+	return question_answer(&call, word, IW_MPA_EV_ULP_REJECTED) ? 0 : -ECONNRESET;
 }
