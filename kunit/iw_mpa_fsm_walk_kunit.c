@@ -87,6 +87,8 @@ static u64 action_outcomes(enum iw_mpa_action_nr action, u32 past, bool *always)
 		return read | EV(REQ_GOOD);
 	case IW_MPA_ACT_READ_REP:
 		return read | EV(REP_BEGUN) | EV(REP_GOOD) | EV(REP_REJECT) | EV(TERM_DUE);
+	case IW_MPA_ACT_CHECK_EARLY:
+		return EV(FRAME_BAD);
 	case IW_MPA_ACT_ASK:
 		*always = true;
 		return EV(ASKED) | EV(NO_ROOM) | EV(LISTENER_GONE);
@@ -183,6 +185,7 @@ static bool action_is_allowed(u32 past, enum iw_mpa_action_nr action, enum iw_mp
 	case IW_MPA_ACT_READ_REP:
 		return (past & PAST_REQ_SENT) && !(past & PAST_TAKEN);
 	case IW_MPA_ACT_READ_REQ:
+	case IW_MPA_ACT_CHECK_EARLY:
 	case IW_MPA_ACT_ASK:
 	case IW_MPA_ACT_QUEUE:
 		return (past & PAST_PASSIVE) && !(past & (PAST_BOUND | PAST_TAKEN));
@@ -354,6 +357,8 @@ static u32 due_on_readable(enum iw_mpa_state state)
 {
 	if (state == IW_MPA_ST_AWAIT_REQ)
 		return DO(READ_REQ);
+	if (BIT(state) & ST_ASKS)
+		return DO(CHECK_EARLY);
 	return state == IW_MPA_ST_LINGER ? DO(DRAIN) : DO(READ_REP);
 }
 
@@ -370,6 +375,9 @@ static u32 due_actions(const struct node *from, enum iw_mpa_event event, enum iw
 		return DO(READ_REQ);
 	case IW_MPA_EV_READABLE:
 		return due_on_readable(from->state);
+	case IW_MPA_EV_REQ_GOOD:	/* more may have come with it */
+		due = DO(CHECK_EARLY);
+		break;
 	case IW_MPA_EV_PEER_CLOSED:	/* what came before the FIN counts */
 		if (st & (ST_READS_REP | ST(AWAIT_REQ)))
 			return due_on_readable(from->state);

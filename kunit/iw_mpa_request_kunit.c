@@ -5,6 +5,8 @@
 #include "ep.h"
 
 #include <linux/module.h>
+#include <linux/net.h>
+#include <linux/sizes.h>
 
 /* What a peer may do instead of a good Request: iw_cm never hears of it. */
 struct bad_case {
@@ -133,12 +135,99 @@ static void accept_after_end_leaves_others_alone(struct kunit *test)
 	fake_expect_event(next->fid, 0, IW_CM_EVENT_ESTABLISHED, 0);
 }
 
+/* RFC 5044 7.1.2: an initiator waits for the Reply. What it sends before is kept up to this. */
+#define EARLY_MAX	SZ_16K
+
+/* Return: so many octets, which mean nothing, with room for a Request in front of them */
+static u8 *early_octets(struct kunit *test)
+{
+	u8 *octets = kunit_kzalloc(test, IW_MPA_FRAME_MAX + EARLY_MAX + 1, GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(test, octets);
+	return octets;
+}
+
+static void early_octets_are_kept_up_to_a_limit(struct kunit *test)
+{
+	struct fake_conn *c = conn_new(test);
+	struct fakes *f = test->priv;
+
+	conn_call(c, f);
+	peer_send(f, c->peer, early_octets(test), EARLY_MAX);
+	KUNIT_EXPECT_EQ(test, fake_reject(c->fid, NULL, 0), 0);
+	peer_recv_frame(f, c->peer, &c->frame);
+	KUNIT_EXPECT_EQ(test, peer_frame_flags(&c->frame) & MPA_R, MPA_R);
+}
+
+static void early_octets_past_the_limit_end_the_wait(struct kunit *test)
+{
+	struct fake_conn *c = conn_new(test);
+	struct fakes *f = test->priv;
+
+	conn_call(c, f);
+	peer_send(f, c->peer, early_octets(test), EARLY_MAX + 1);
+	peer_expect_rst(f, c->peer);
+	KUNIT_EXPECT_EQ(test, fake_accept(c->fid, &c->param), -ECONNRESET);
+}
+
+/* TCP does not read past urgent data: it counts all the same. */
+static void early_octets_past_urgent_data_end_the_wait(struct kunit *test)
+{
+	struct fake_conn *c = conn_new(test);
+	struct msghdr msg = { .msg_flags = MSG_OOB };
+	struct fakes *f = test->priv;
+	struct kvec iov = { .iov_base = "!", .iov_len = 1 };
+
+	conn_call(c, f);
+	KUNIT_ASSERT_EQ(test, kernel_sendmsg(c->peer, &msg, &iov, 1, 1), 1);
+	peer_send(f, c->peer, early_octets(test), EARLY_MAX);
+	peer_expect_rst(f, c->peer);
+	KUNIT_EXPECT_EQ(test, fake_accept(c->fid, &c->param), -ECONNRESET);
+}
+
+/* In one segment with the Request: the ULP is not asked. */
+static void early_octets_past_the_limit_with_the_request_end_it(struct kunit *test)
+{
+	struct fake_conn *c = conn_new(test);
+	u8 *octets = early_octets(test);
+	struct fakes *f = test->priv;
+
+	conn_listen(c, f);
+	c->peer = peer_connect(f, c->lis);
+	conn_make_good_request(c);
+	memcpy(octets, c->frame.buf, c->frame.len);
+	peer_send(f, c->peer, octets, c->frame.len + EARLY_MAX + 1);
+	peer_expect_rst(f, c->peer);
+	KUNIT_EXPECT_EQ(test, c->lis->nr_events, 0);
+}
+
+/* The same while the Request waits for room in iw_cm */
+static void early_octets_past_the_limit_end_the_wait_for_room(struct kunit *test)
+{
+	struct fake_conn *c = conn_new(test);
+	struct fakes *f = test->priv;
+
+	conn_listen(c, f);
+	c->lis->fail_events = 1;
+	c->peer = peer_connect(f, c->lis);
+	conn_make_good_request(c);
+	peer_send_frame(f, c->peer, &c->frame);
+	FAKE_POLL(f, !READ_ONCE(c->lis->fail_events));
+	peer_send(f, c->peer, early_octets(test), EARLY_MAX + 1);
+	peer_expect_rst(f, c->peer);
+}
+
 static struct kunit_case request_cases[] = {
 	KUNIT_CASE_PARAM(bad_request_is_closed_quietly, bad_gen_params),
 	KUNIT_CASE(device_gone_unanswered_is_freed),
 	KUNIT_CASE(device_gone_unanswered_after_fin_is_freed),
 	KUNIT_CASE(unanswered_is_rejected_by_timer_and_freed),
 	KUNIT_CASE(accept_after_end_leaves_others_alone),
+	KUNIT_CASE(early_octets_are_kept_up_to_a_limit),
+	KUNIT_CASE(early_octets_past_the_limit_end_the_wait),
+	KUNIT_CASE(early_octets_past_urgent_data_end_the_wait),
+	KUNIT_CASE(early_octets_past_the_limit_with_the_request_end_it),
+	KUNIT_CASE(early_octets_past_the_limit_end_the_wait_for_room),
 	{}
 };
 

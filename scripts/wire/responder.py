@@ -256,6 +256,24 @@ def fpdu_behind_the_request_is_left_for_the_driver(b):
     data_flows(server, peer)
 
 
+@rule("M-7.1.5-2: RST, and one EARLY_DATA, for the octet behind 16 KiB before the Reply",
+      cases=[("in_order",), ("urgent",)])
+def octets_before_the_reply_are_kept_up_to_a_limit(b, how):
+    before = counter("EARLY_DATA")
+    server, peer, _ = b.asked(mpa.request2(ird=4, ord=4))
+    octets = bytes(16384)
+    if how == "urgent":
+        peer.urgent(octets[:1])
+        octets = octets[1:]
+    peer.send(octets)
+    peer.expect_quiet()
+    peer.send(b"!")
+    equal(peer.expect_end(), "RST", "end of the connection")
+    check(poll(lambda: counter("EARLY_DATA") == before + 1), "it is not counted")
+    server.no_event()
+    check(server.fails("accept 4 4 -"), "accept of an ended connection")
+
+
 # --- RTR ---------------------------------------------------------------------------------
 
 @rule("E-9.2-4: A of the Reply",

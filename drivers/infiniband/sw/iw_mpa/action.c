@@ -25,6 +25,8 @@
 
 /* Octets that a lingering peer may still send until it hears of the end */
 #define ACT_LINGER_OCTETS	SZ_8M
+/* Octets behind a Request that are kept until the ULP has decided */
+#define ACT_EARLY_OCTETS	SZ_16K
 /* The last repeat follows the RTR message by 341 times rtr_repeat_ms. */
 #define ACT_REPEATS		5
 /* From this repeat on the message is sent also if the ULP has sent something behind it. */
@@ -135,6 +137,18 @@ static enum iw_mpa_event act_reopen(struct iw_mpa_ep *ep)
 	ep->fallback = false;
 	iw_mpa_count_for(ep->dev->stats, IW_MPA_CNT_v1_fallback);
 	return act_open(ep);
+}
+
+/*
+ * RFC 5044 7.1.2: an initiator sends nothing between its Request and the Reply. What came all the
+ * same is left for the driver, but a peer does not get the host to keep more while the ULP thinks.
+ */
+static enum iw_mpa_event act_check_early(struct iw_mpa_ep *ep)
+{
+	if (iw_mpa_sock_unread(&ep->sock) <= ACT_EARLY_OCTETS)
+		return IW_MPA_EV_NONE;
+	iw_mpa_end_set_reason(ep, IW_MPA_R_EARLY_DATA, 0);
+	return IW_MPA_EV_FRAME_BAD;
 }
 
 static enum iw_mpa_event act_handed_off(struct iw_mpa_ep *ep, enum iw_mpa_event event)
@@ -326,6 +340,7 @@ static enum iw_mpa_event (*const actions[IW_MPA_ACT_COUNT])(struct iw_mpa_ep *ep
 	[IW_MPA_ACT_SEND_REQ]		= iw_mpa_startup_send_request,
 	[IW_MPA_ACT_READ_REQ]		= iw_mpa_startup_read_request,
 	[IW_MPA_ACT_READ_REP]		= iw_mpa_startup_read_reply,
+	[IW_MPA_ACT_CHECK_EARLY]	= act_check_early,
 	[IW_MPA_ACT_ASK]		= iw_mpa_question_ask,
 	[IW_MPA_ACT_QUEUE]		= iw_mpa_backlog_queue,
 	[IW_MPA_ACT_HANDOFF_ACTIVE]	= act_handoff_active,

@@ -88,7 +88,7 @@
 	X(REP_BEGUN,	OK)		/* a part of the Reply has come */ \
 	X(REP_GOOD,	OK)		/* the Reply was negotiated with success */ \
 	X(REP_REJECT,	REJECTED)	/* the Reply rejects */		\
-	X(FRAME_BAD,	LOCAL)		/* malformed: close at once */ \
+	X(FRAME_BAD,	LOCAL)		/* malformed, or too much behind it: close at once */ \
 	X(FRAME_CUT,	TRUNCATED)	/* FIN within the frame */	\
 	X(TERM_DUE,	LOCAL)		/* negotiation failed */	\
 	X(ASKED,	OK)		/* iw_cm has the Request */	\
@@ -122,6 +122,7 @@
 				/*    PEER_RESET, TCP_FAILED; none: more is to come */ \
 	X(READ_REP)		/* -> REP_GOOD, REP_REJECT, TERM_DUE; REP_BEGUN: more is to */ \
 				/*    come; none: nothing has; and the failures of READ_REQ */ \
+	X(CHECK_EARLY)		/* has too much come behind the Request? -> FRAME_BAD */ \
 	X(ASK)			/* CONNECT_REQUEST -> ASKED, NO_ROOM, LISTENER_GONE */ \
 	X(QUEUE)		/* wait behind other Requests without room */ \
 	X(HANDOFF_ACTIVE)	/* -> HANDED_OFF*, PREPARE_FAILED, RTR_FAILED */ \

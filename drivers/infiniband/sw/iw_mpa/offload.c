@@ -244,7 +244,7 @@ static enum iw_mpa_reason offload_start(struct iw_mpa_offload *off, struct iw_mp
 	offload_attach(off, ms);
 
 	if (!off->takeover && !(off->attr->caps & IW_MPA_CAP_EARLY_RX) &&
-	    iw_mpa_sock_has_octets(ms)) {
+	    iw_mpa_sock_unread(ms)) {
 		iw_mpa_offload_stop(off, ms, IW_MPA_R_EARLY_DATA);
 		return IW_MPA_R_EARLY_DATA;
 	}

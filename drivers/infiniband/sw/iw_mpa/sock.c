@@ -234,7 +234,7 @@ void iw_mpa_sock_shutdown(struct iw_mpa_sock *ms)
 
 static void sock_close(struct socket *sock)
 {
-	if (sock_fin_is_due(sock->sk) && !tcp_inq(sock->sk))
+	if (sock_fin_is_due(sock->sk) && !iw_mpa_sk_unread(sock->sk))
 		sock_send_fin(sock);
 	sock_release(sock);
 }

@@ -164,21 +164,39 @@ int iw_mpa_sock_send_first(struct iw_mpa_sock *ms, const void *buf, size_t len)
 }
 
 /**
- * iw_mpa_sock_has_octets - have octets come that nobody has read?
+ * iw_mpa_sk_unread - how many octets have come that nobody has read?
+ * @sk: TCP socket
+ *
+ * Unlike tcp_inq() this does not stop at urgent data. Octets that have a gap in front of them do
+ * not count, nor does a FIN, which has a sequence number until it is read.
+ *
+ * Context: any; the number may be a past one unless the socket is locked.
+ *
+ * Return: octets.
+ */
+u32 iw_mpa_sk_unread(const struct sock *sk)
+{
+	u32 unread = tcp_sk(sk)->rcv_nxt - tcp_sk(sk)->copied_seq;
+
+	return unread && sock_flag(sk, SOCK_DONE) ? unread - 1 : unread;
+}
+
+/**
+ * iw_mpa_sock_unread - how many octets have come that nobody has read?
  * @ms: open socket
  *
  * Context: process.
  *
- * Return: true if they have.
+ * Return: octets, as of iw_mpa_sk_unread().
  */
-bool iw_mpa_sock_has_octets(struct iw_mpa_sock *ms)
+u32 iw_mpa_sock_unread(struct iw_mpa_sock *ms)
 {
-	bool has;
+	u32 unread;
 
 	lock_sock(ms->sock->sk);
-	has = tcp_inq(ms->sock->sk) > 0;
+	unread = iw_mpa_sk_unread(ms->sock->sk);
 	release_sock(ms->sock->sk);
-	return has;
+	return unread;
 }
 
 /**
@@ -197,7 +215,7 @@ void iw_mpa_sock_seq(struct iw_mpa_sock *ms, u32 *snd_nxt, u32 *rcv_nxt, bool *r
 	lock_sock(sk);
 	*snd_nxt = tcp_sk(sk)->write_seq;
 	*rcv_nxt = tcp_sk(sk)->copied_seq;
-	*rx_queued = tcp_inq(sk) > 0;
+	*rx_queued = iw_mpa_sk_unread(sk);
 	release_sock(sk);
 }
 
