@@ -39,7 +39,7 @@ DOC=Documentation/infiniband
 PAGES=(iw_mpa iw_mpa_driver srnic)
 
 # What the series changes; all else is new.
-CHANGED=(MAINTAINERS drivers/infiniband/Kconfig "$SW/Makefile" samples/Kconfig samples/Makefile
+CHANGED=(MAINTAINERS drivers/infiniband/core/iwcm.c drivers/infiniband/Kconfig "$SW/Makefile" samples/Kconfig samples/Makefile
 	"$DOC/index.rst")
 
 # Is there a file or folder of this name, or pattern?
@@ -252,6 +252,37 @@ add_tests() {
 	sed -i "/^obj-/r $NEW/$dir/Makefile.kunit" "$REPO/$dir/Makefile"
 }
 
+# The one change of code that is there: what the message of the patch says, function by function
+add_00-iwcm() {
+	awk '
+		match($0, /^(static )?int [a-z_]+\(/) {
+			function_name = $0
+			sub(/\(.*/, "", function_name)
+			sub(/.* /, "", function_name)
+		}
+		function_name == "iw_cm_accept" && /^\t\tBUG_ON\(/ {
+			sub(/BUG_ON/, "WARN_ON_ONCE")
+			done += sub(/ != IW_CM_STATE_CONN_RECV/,
+				"& \\&\\&\n\t\t\t     cm_id_priv->state != IW_CM_STATE_IDLE")
+		}
+		function_name == "cm_conn_est_handler" && /^\tBUG_ON\(/ {
+			print "\tif (cm_id_priv->state == IW_CM_STATE_IDLE) {"
+			print "\t\t/* The ULP has rejected meanwhile, and expects no event. */"
+			print "\t\tspin_unlock_irqrestore(&cm_id_priv->lock, flags);"
+			print "\t\twake_up_all(&cm_id_priv->connect_wait);"
+			print "\t\treturn 0;"
+			print "\t}"
+			done++
+		}
+		function_name == "cm_close_handler" && /^\tcase IW_CM_STATE_DESTROYING:/ {
+			print "\tcase IW_CM_STATE_IDLE:"
+			done++
+		}
+		{ print }
+		END { exit done != 3 }' "$REPO/drivers/infiniband/core/iwcm.c" >"$WORK/iwcm.c" || return
+	mv "$WORK/iwcm.c" "$REPO/drivers/infiniband/core/iwcm.c"
+}
+
 # What each patch adds, by its name in scripts/series
 add_01-protocol() {
 	take include/rdma/iw_mpa_proto.h
@@ -404,12 +435,18 @@ configure_ours() {
 	tree_make olddefconfig && tree_make modules_prepare
 }
 
+# W=1 finds fault with what is not ours there.
+build_core() {
+	! grep -q '^+++ b/drivers/infiniband/core/iwcm.c' "$1" ||
+		tree_make KCFLAGS=-Werror drivers/infiniband/core/iwcm.o
+}
+
 # build_all PATCH: with it, and those before it
 build_all() {
 	local log=$WORK/build.log
 
 	{
-		configure_ours "$1" &&
+		configure_ours "$1" && build_core "$1" &&
 			build_folder $SW/iw_mpa iw_mpa IW_MPA $SW/iw_mpa/Kconfig &&
 			build_folder samples/iw_mpa iw_mpa_skeleton SAMPLE_IW_MPA samples/Kconfig &&
 			build_folder $SW/srnic srnic SRNIC $SW/srnic/Kconfig
