@@ -168,10 +168,10 @@ def R_8_1_1_6_deregistration_waits_for_who_places(b, role):
     link = Link(b, role)
     mr = link.dut.mr(4096, MAY_WRITE)
     slow = SlowPoint(b, "srnic_target_walk", 500 * SLOW)
-    link.peer.write(mr.rkey, mr.start, b"\x11" * 4096)
-    check(poll(slow.is_in), "nothing is placed")
-    slow.end()
-    link.verbs.do(f"revoke {mr.name} 0xee")
+    with link.peer.writing(mr.rkey, mr.start, b"\x11" * 4096):
+        check(poll(slow.is_in, step=0.01), "nothing is placed")
+        slow.end()
+        link.verbs.do(f"revoke {mr.name} 0xee")
     link.works()
     mr.expect(b"\xee" * 4096)
 

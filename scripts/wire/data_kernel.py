@@ -200,11 +200,11 @@ def R_8_1_1_6_invalidation_waits_for_who_places(b, role):
     mr = region(link)
     link.kv.fill(1, 0, 4096, 0xee)
     slow = SlowPoint(b, "srnic_target_walk", 500 * SLOW)
-    link.peer.write(mr.rkey, mr.start, b"\x11" * 4096)
-    check(poll(slow.is_in), "nothing is placed")
-    slow.end()
-    link.kv.do(f"post inv {SIGNALED} 1 {mr.rkey}")
-    link.kv.wc(1)
+    with link.peer.writing(mr.rkey, mr.start, b"\x11" * 4096):
+        check(poll(slow.is_in, step=0.01), "nothing is placed")
+        slow.end()
+        link.kv.do(f"post inv {SIGNALED} 1 {mr.rkey}")
+        link.kv.wc(1)
     link.works()
     link.kv.expect(0, b"\xee" * 4096)
 

@@ -5,12 +5,14 @@ What the device says is read when the test asks for it, so that a test can also 
 is recorded, and held against the rules for senders: see conduct.py.
 """
 
+import contextlib
 import fcntl
 import os
 import select
 import socket
 import struct
 import termios
+import threading
 import time
 
 import fpdu
@@ -115,6 +117,16 @@ class RdmapPeer:
     def write(self, stag, to, data=b"", size=None, **kw):
         for ulpdu in self.write_segments(stag, to, data, size, **kw):
             self.ulpdu(ulpdu)
+
+    @contextlib.contextmanager
+    def writing(self, *args):
+        """write() besides: over loopback it is the sender who takes the octets to their place."""
+        thread = threading.Thread(target=self.write, args=args)
+        thread.start()
+        try:
+            yield
+        finally:
+            thread.join()
 
     def read_segment(self, read, good=True, **kw):
         """The ULPDU of a Read Request; one that is not good will have no response."""
