@@ -119,6 +119,9 @@ tests() {
 		echo
 		echo "# Suites see the private headers of what they test."
 		echo "ccflags-y += -I\$(src)/.."
+		[[ $module == iw_mpa ]] || ! grep -qh '^#include "iw_mpa_' "$dir"/*.[ch] ||
+			printf '\n%s\n%s\n' '# And some of those that the suites of iw_mpa have' \
+				"ccflags-y += -I\$(src)/../../iw_mpa/tests"
 	} >"$dir/Makefile"
 }
 
@@ -500,6 +503,26 @@ test_pages() (
 	done
 )
 
+# A header that a suite includes is where its Makefile has the compiler look. The build shows it, too, in
+# minutes.
+test_includes() (
+	local module file name folder
+	local -a folders
+
+	cd "$NEW/$SW" || exit 1
+	for module in iw_mpa srnic; do
+		mapfile -t folders < <(echo "$module/tests"
+			sed -n "s|.*-I\$(src)|$module/tests|p" "$module/tests/Makefile")
+		while IFS=: read -r file name; do
+			for folder in "${folders[@]}"; do
+				[[ ! -e $folder/$name ]] || continue 2
+			done
+			echo "$file includes $name"
+			exit 1
+		done < <(grep -oE '^#include "[^"]+' "$module"/tests/*.[ch] | sed 's/#include "//')
+	done
+)
+
 # Of the compat folders and their words nothing is left.
 test_no_compat() {
 	! grep -rniE '\bcompat_|_compat\b|\bcompat/|KBUILD_EXTMOD|LINUX_VERSION_CODE|SRNIC_HAS|out of tree' \
@@ -535,6 +558,7 @@ prove_text() {
 		[[ $patch == */0000-* ]] || tap_run "$(name_of "$patch"): checkpatch" checkpatch "$patch"
 	done
 	tap_run 'nothing is left for older kernels' test_no_compat
+	tap_run 'each header that suites include is there' test_includes
 }
 
 # The tree is as it is behind the last, then.
