@@ -46,6 +46,7 @@ ALL=(
 	"KERNEL=6.12 takeover"
 	"KERNEL=6.12 PEER=siw takeover"
 	"KERNEL=backports takeover"
+	"KERNEL=kasan takeover"
 	"dkms"
 	"package"
 	"series"
