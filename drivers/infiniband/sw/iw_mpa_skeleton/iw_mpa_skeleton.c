@@ -26,7 +26,6 @@
 #include <rdma/iw_cm.h>
 #include <rdma/iw_mpa.h>
 #include <rdma/rdma_netlink.h>
-#include <trace/events/sock.h>
 
 /* A real driver has an id of its own in enum rdma_driver_id. */
 #define SKEL_DRIVER_ID		((enum rdma_driver_id)0x6d7061)
@@ -159,7 +158,6 @@ static void skel_data_ready(struct sock *sk)
 {
 	struct iw_mpa_stream *stream;
 
-	trace_sk_data_ready(sk);
 	read_lock_bh(&sk->sk_callback_lock);
 	stream = iw_mpa_sk_stream(sk);
 	if (stream && stream->priv)
