@@ -538,7 +538,7 @@ static void sq_long_row_behind_a_read_is_retired_in_steps(struct kunit *test)
 	srnic_sq_read_done(qp, &sq->ring[0], IB_WC_SUCCESS, &up);
 	KUNIT_EXPECT_LT(test, sq->get, count);
 	KUNIT_EXPECT_TRUE(test, up.kick);
-	srnic_sq_sent(qp, &up);
+	srnic_sq_catch_up(qp, &up);
 	KUNIT_EXPECT_EQ(test, sq->get, count);
 	KUNIT_EXPECT_FALSE(test, sq->behind);
 }

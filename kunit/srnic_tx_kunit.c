@@ -18,6 +18,8 @@
 #include "tx.h"
 
 #define TX_WHILE_MS	100	/* long, against SRNIC_RETRY_MS */
+#define TX_QUEUE	1024	/* a long queue */
+#define TX_ROW		601	/* work requests in it, several times what RX retires at once */
 
 static const struct pair_opts tx_plain = { .crc = true, .emss = 1448, .ord = 1 };
 static const struct pair_opts tx_marked = {
@@ -206,6 +208,24 @@ static void tx_open_within_rx_lets_out_what_is_posted(struct kunit *test)
 	pair_tcp_expect_arrival(test, 1);
 }
 
+/* A ULP can post as soon as the QP is in RTS, which is before the sender has the stream. */
+static void tx_open_lets_out_what_was_posted_before_the_stream(struct kunit *test)
+{
+	struct pair *p = test->priv;
+	struct srnic_qp *qp = p->end[0].qp;
+
+	pair_start(p, &tx_plain);
+	qp->sock = NULL;
+	pair_tcp_post(test, 1);
+	srnic_tx_kick(qp);
+	flush_work(&qp->tx.work);
+	KUNIT_EXPECT_EQ(test, pair_tcp.calls, 0);
+	WRITE_ONCE(qp->sock, p->sock);
+	srnic_tx_open(qp);
+	KUNIT_EXPECT_TRUE(test, pair_tcp_poll(&qp->sq.get, 1));
+	pair_tcp_expect_arrival(test, 1);
+}
+
 static void tx_open_without_a_post_is_no_work(struct kunit *test)
 {
 	struct srnic_qp *qp = pair_tcp_begin(test, &tx_plain);
@@ -306,6 +326,97 @@ static void tx_finish_peer_has_closed_nothing_to_wait_for(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, qp->sq.next, 1);
 }
 
+/* A Read, and then more Sends than RX retires at once; there is room for all completions. */
+static struct srnic_qp *tx_send_long_row_behind_read(struct kunit *test)
+{
+	struct pair *p = test->priv;
+	struct srnic_qp *qp = pair_tcp_begin(test, &tx_plain);
+	struct srnic_cq *cq = &p->end[0].scq;
+	struct ib_sge sge = {
+		.addr = (uintptr_t)p->end[0].mem, .length = 8, .lkey = SRNIC_LOCAL_DMA_LKEY,
+	};
+	const struct ib_rdma_wr read = {
+		.wr = { .opcode = IB_WR_RDMA_READ, .sg_list = &sge, .num_sge = 1,
+			.send_flags = IB_SEND_SIGNALED },
+	};
+	const struct ib_send_wr send = { .opcode = IB_WR_SEND, .send_flags = IB_SEND_SIGNALED };
+	int i;
+
+	qp->sq.size = TX_QUEUE;
+	qp->sq.ring = kunit_kcalloc(test, TX_QUEUE, sizeof(*qp->sq.ring), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, qp->sq.ring);
+	cq->size = TX_QUEUE;
+	cq->kring = kunit_kcalloc(test, TX_QUEUE, sizeof(*cq->kring), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, cq->kring);
+	KUNIT_ASSERT_EQ(test, pair_post(&p->end[0], &read.wr), 0);
+	for (i = 1; i < TX_ROW; i++)
+		KUNIT_ASSERT_EQ(test, pair_post(&p->end[0], &send), 0);
+	srnic_tx_doorbell(qp);
+	flush_work(&qp->tx.work);
+	KUNIT_EXPECT_EQ(test, qp->sq.sent, TX_ROW);
+	KUNIT_EXPECT_EQ(test, qp->sq.get, 0);
+	return qp;
+}
+
+/* As RX does when the response is whole; then the sender retires the rest. */
+static void tx_expect_long_row_completes(struct kunit *test, struct srnic_qp *qp)
+{
+	struct srnic_upcalls up = {};
+	struct srnic_wqe *wqe;
+	bool rtr;
+
+	wqe = srnic_sq_oldest_read(qp, &rtr);
+	KUNIT_ASSERT_PTR_EQ(test, wqe, qp->sq.ring);
+	srnic_sq_read_done(qp, wqe, IB_WC_SUCCESS, &up);
+	KUNIT_EXPECT_LT(test, qp->sq.get, TX_ROW);
+	KUNIT_EXPECT_TRUE(test, up.kick);
+	srnic_tx_kick(qp);
+	flush_work(&qp->tx.work);
+	KUNIT_EXPECT_EQ(test, qp->sq.get, TX_ROW);
+	KUNIT_EXPECT_EQ(test, qp->scq->put, TX_ROW);
+	KUNIT_EXPECT_FALSE(test, qp->sq.behind);
+}
+
+/* RX goes on behind the end of TX, and leaves work to a sender that may not send. */
+static void tx_finished_sender_retires_what_rx_leaves(struct kunit *test)
+{
+	struct srnic_qp *qp = tx_send_long_row_behind_read(test);
+
+	srnic_tx_finish(qp);
+	KUNIT_EXPECT_EQ(test, pair_tcp.finishes, 1);
+	tx_expect_long_row_completes(test, qp);
+	KUNIT_EXPECT_EQ(test, pair_tcp.finishes, 1);
+	KUNIT_EXPECT_EQ(test, pair_tcp.downs, 0);
+}
+
+/* The same to a sender that cannot send. */
+static void tx_refused_sender_retires_what_rx_leaves(struct kunit *test)
+{
+	struct srnic_qp *qp = tx_send_long_row_behind_read(test);
+
+	pair_tcp.err = -ENOMEM;
+	pair_tcp_post(test, 1);
+	srnic_tx_doorbell(qp);
+	tx_expect_long_row_completes(test, qp);
+	KUNIT_EXPECT_EQ(test, qp->sq.sent, TX_ROW);
+}
+
+/* Where their completions find no room, that is an error of the stream. */
+static void tx_finished_sender_tells_of_a_full_queue(struct kunit *test)
+{
+	struct srnic_qp *qp = tx_send_long_row_behind_read(test);
+	struct srnic_upcalls up = {};
+
+	srnic_tx_finish(qp);
+	srnic_sq_read_done(qp, qp->sq.ring, IB_WC_SUCCESS, &up);
+	qp->scq->overflowed = true;	/* there is no ULP to be told by a work item */
+	qp->scq->get = qp->scq->put - qp->scq->size;
+	srnic_tx_kick(qp);
+	flush_work(&qp->tx.work);
+	KUNIT_EXPECT_EQ(test, qp->fault.err, SRNIC_ERR_CQ_FULL);
+	KUNIT_EXPECT_EQ(test, pair_tcp.downs, 1);
+}
+
 /* An error that was found before is told, and no orderly end follows. */
 static void tx_finish_behind_error_terminates(struct kunit *test)
 {
@@ -401,11 +512,15 @@ static struct kunit_case tx_cases[] = {
 	KUNIT_CASE(tx_terminate_without_memory_given_up),
 	KUNIT_CASE_PARAM(tx_reserves_for_storage_alone, tx_who_gen_params),
 	KUNIT_CASE(tx_open_within_rx_lets_out_what_is_posted),
+	KUNIT_CASE(tx_open_lets_out_what_was_posted_before_the_stream),
 	KUNIT_CASE(tx_open_without_a_post_is_no_work),
 	KUNIT_CASE(tx_finish_nothing_posted_at_once),
 	KUNIT_CASE(tx_finish_lets_out_what_is_posted),
 	KUNIT_CASE(tx_finish_answers_reads_that_have_come),
 	KUNIT_CASE(tx_finish_peer_has_closed_nothing_to_wait_for),
+	KUNIT_CASE(tx_finished_sender_retires_what_rx_leaves),
+	KUNIT_CASE(tx_refused_sender_retires_what_rx_leaves),
+	KUNIT_CASE(tx_finished_sender_tells_of_a_full_queue),
 	KUNIT_CASE(tx_finish_behind_error_terminates),
 	KUNIT_CASE(tx_repeat_rtr_write_of_nothing),
 	KUNIT_CASE(tx_repeat_rtr_moving_stream_busy),

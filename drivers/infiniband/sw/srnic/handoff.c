@@ -2,9 +2,16 @@
 /*
  * srnic's half of the hand-off: a QP gets a stream, and gives it back.
  *
- * qp->ep is set from prepare to stop. qp->sock is set at the end of prepare, when both halves are
- * ready, and cleared when the sender is stopped. So qp->sock tells the sender that there is a
- * stream.
+ * What says that there is a stream, in the order in which it comes and goes:
+ *
+ *	prepare		qp->state is RTS, and qp->ep is set: the ULP may post
+ *	prepare, end	qp->sock is set, as both halves are ready: the sender may look
+ *	open_tx		tx.open is set: the sender may send
+ *	stop		qp->state is ERROR: what is posted now is flushed
+ *	stop		qp->sock is NULL: no sender uses the socket
+ *	stop, end	qp->ep is NULL, behind the flush: the QP may have another stream
+ *
+ * So a ULP may post before the sender has the socket: srnic_tx_open() looks for that.
  */
 
 #include "handoff.h"

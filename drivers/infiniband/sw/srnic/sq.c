@@ -54,8 +54,9 @@ int srnic_sq_post(struct srnic_qp *qp, const struct ib_send_wr *wr, const struct
 			err = -ENOMEM;
 		else
 			err = srnic_wqe_fill(qp, sq_wqe(sq, sq->put), wr);
+		/* srnic_sq_has_more() looks at any time. */
 		if (!err)
-			sq->put++;
+			WRITE_ONCE(sq->put, sq->put + 1);
 	}
 	if (err)
 		*bad = wr;
@@ -132,15 +133,16 @@ struct srnic_wqe *srnic_sq_head(struct srnic_qp *qp)
 		return NULL;
 	spin_lock_irq(&sq->lock);
 	wqe = sq_wqe(sq, sq->put);
-	/* srnic_sq_has_more() looks at any time. */
 	WRITE_ONCE(sq->put, sq->put + 1);
 	spin_unlock_irq(&sq->lock);
 	return wqe;
 }
 
 /**
- * srnic_sq_has_more - does an application's ring have an element that is not a WQE yet?
+ * srnic_sq_has_more - is something posted that is in no batch yet?
  * @qp: the QP
+ *
+ * That may be a WQE, or an element of an application's ring that is not a WQE yet.
  *
  * Context: any; if somebody sends meanwhile, the answer may be late.
  *
@@ -149,8 +151,10 @@ struct srnic_wqe *srnic_sq_head(struct srnic_qp *qp)
 bool srnic_sq_has_more(const struct srnic_qp *qp)
 {
 	const struct srnic_sq *sq = &qp->sq;
+	u32 put = READ_ONCE(sq->put);
 
-	return sq->uring && srnic_ring_has_sqe(&sq->uring[READ_ONCE(sq->put) & (sq->size - 1)]);
+	return READ_ONCE(sq->next) != put ||
+	       (sq->uring && srnic_ring_has_sqe(&sq->uring[put & (sq->size - 1)]));
 }
 
 /* Count the elements in an application's ring that the sender, who calls this, has not fetched. */
@@ -240,7 +244,7 @@ void srnic_sq_taken(struct srnic_qp *qp, const struct srnic_wqe *wqe)
 	spin_lock_irq(&sq->lock);
 	if (srnic_wqe_is_read(wqe))
 		sq->reads++;
-	sq->next++;
+	WRITE_ONCE(sq->next, sq->next + 1);
 	spin_unlock_irq(&sq->lock);
 }
 
@@ -303,12 +307,39 @@ static void sq_give_back(struct srnic_sq *sq, u32 from, u32 to)
 	smp_mb();
 }
 
+/* All that can be; sq->lock is held, and dropped now and then. */
+static void sq_retire_all(struct srnic_qp *qp, struct srnic_upcalls *up)
+{
+	struct srnic_sq *sq = &qp->sq;
+
+	while (sq_retire(qp, sq->sent, up)) {
+		spin_unlock_irq(&sq->lock);
+		cond_resched();
+		spin_lock_irq(&sq->lock);
+	}
+	WRITE_ONCE(sq->behind, false);
+}
+
+/**
+ * srnic_sq_catch_up - retire what RX has left to the sender
+ * @qp: the QP
+ * @up: what is to be done when no lock is held
+ *
+ * Context: process; the caller is the sender, and may have nothing to send.
+ */
+void srnic_sq_catch_up(struct srnic_qp *qp, struct srnic_upcalls *up)
+{
+	if (!READ_ONCE(qp->sq.behind))
+		return;
+	spin_lock_irq(&qp->sq.lock);
+	sq_retire_all(qp, up);
+	spin_unlock_irq(&qp->sq.lock);
+}
+
 /**
  * srnic_sq_sent - TCP has accepted all that is in the batch
  * @qp: the QP
  * @up: what is to be done when no lock is held
- *
- * WQEs that RX has left to the sender are retired, too.
  *
  * Context: process; the caller is the sender.
  */
@@ -316,7 +347,7 @@ void srnic_sq_sent(struct srnic_qp *qp, struct srnic_upcalls *up)
 {
 	struct srnic_sq *sq = &qp->sq;
 
-	if (sq->sent == sq->next && !READ_ONCE(sq->behind))
+	if (sq->sent == sq->next)
 		return;
 	if (sq->uring)
 		sq_give_back(sq, sq->sent, sq->next);
@@ -327,12 +358,7 @@ void srnic_sq_sent(struct srnic_qp *qp, struct srnic_upcalls *up)
 		if (!srnic_wqe_is_read(wqe))
 			wqe->done = true;
 	}
-	while (sq_retire(qp, sq->sent, up)) {
-		spin_unlock_irq(&sq->lock);
-		cond_resched();
-		spin_lock_irq(&sq->lock);
-	}
-	WRITE_ONCE(sq->behind, false);
+	sq_retire_all(qp, up);
 	spin_unlock_irq(&sq->lock);
 }
 
@@ -353,7 +379,7 @@ void srnic_sq_done(struct srnic_qp *qp, struct srnic_wqe *wqe, enum ib_wc_status
 	spin_lock_irq(&sq->lock);
 	wqe->status = status;
 	wqe->done = true;
-	sq->next++;
+	WRITE_ONCE(sq->next, sq->next + 1);
 	spin_unlock_irq(&sq->lock);
 }
 

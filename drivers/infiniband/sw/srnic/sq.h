@@ -13,6 +13,7 @@ void srnic_sq_limit(struct srnic_qp *qp);
 bool srnic_sq_is_at_limit(struct srnic_qp *qp);
 bool srnic_sq_may_read(struct srnic_qp *qp, const struct srnic_wqe *wqe);
 void srnic_sq_taken(struct srnic_qp *qp, const struct srnic_wqe *wqe);
+void srnic_sq_catch_up(struct srnic_qp *qp, struct srnic_upcalls *up);
 void srnic_sq_sent(struct srnic_qp *qp, struct srnic_upcalls *up);
 void srnic_sq_done(struct srnic_qp *qp, struct srnic_wqe *wqe, enum ib_wc_status status);
 bool srnic_sq_expect_rtr(struct srnic_qp *qp);

@@ -283,6 +283,10 @@ static enum tx_step tx_step(struct srnic_qp *qp, struct srnic_upcalls *up)
 
 	if (!READ_ONCE(qp->sock) || tx->closed)
 		return TX_WAIT;
+	/* Also where nothing may be sent, or TCP has no room */
+	srnic_sq_catch_up(qp, up);
+	if (up->full)
+		srnic_fault_note(qp, SRNIC_ERR_CQ_FULL);
 	if (srnic_faulty(qp))
 		return tx_terminate(qp, up);
 	if (!tx_is_open(tx) || tx->finished)
@@ -453,8 +457,8 @@ void srnic_tx_start(struct srnic_qp *qp, const struct iw_mpa_params *params)
  * srnic_tx_open - let out what was posted
  * @qp: the QP, between srnic_tx_start() and srnic_tx_stop()
  *
- * Whoever posts from now on sends. A sender that came before was denied, and has left a note. An
- * application may also have posted before there was a connection.
+ * Whoever posts from now on sends. A sender that came before was denied, and has left a note. A ULP
+ * may also have posted before there was a stream.
  *
  * Context: any, also within RX, which the holder of tx.lock may have entered.
  */
