@@ -4,6 +4,7 @@
 #include "iw_mpa_no_core.h"
 #include "srnic_pair.h"
 
+#include <linux/delay.h>
 #include <linux/mm.h>
 #include <linux/module.h>
 #include <linux/vmalloc.h>
@@ -153,6 +154,8 @@ struct ring_calls {
 	int		inside;
 	int		most;
 	int		more;	/* completions that come while the handler runs */
+	int		by_test;	/* calls from within the test itself */
+	struct task_struct *test;
 };
 
 static void ring_handler(struct ib_cq *ibcq, void *context)
@@ -161,6 +164,7 @@ static void ring_handler(struct ib_cq *ibcq, void *context)
 	struct srnic_upcalls up = { .cq = { calls->cq } };
 
 	calls->calls++;
+	calls->by_test += current == calls->test;
 	calls->most = max(calls->most, ++calls->inside);
 	if (calls->more) {
 		calls->more--;
@@ -188,6 +192,92 @@ static void cq_handler_called_again_not_within_itself(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, calls.calls, 5);
 }
 
+#define RING_MORE	1000
+
+/* An application can have them come without end: a work item calls in place of who came first. */
+static void cq_handler_called_in_a_row_a_few_times(struct kunit *test)
+{
+	struct workqueue_struct *wq = srnic_event_wq;
+	struct pair *p = test->priv;
+	struct srnic_cq *cq = &p->end[0].scq;
+	struct ring_calls calls = { .cq = cq, .more = RING_MORE, .test = current };
+	struct srnic_upcalls up = { .cq = { cq } };
+	int ms;
+
+	srnic_event_wq = alloc_workqueue("srnic_ring_kunit", 0, 0);
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, srnic_event_wq);
+	cq->ibcq.comp_handler = ring_handler;
+	cq->ibcq.cq_context = &calls;
+	srnic_cq_call(&up);
+	KUNIT_EXPECT_GT(test, calls.by_test, 1);
+	KUNIT_EXPECT_LT(test, calls.by_test, 50);
+	for (ms = 0; ms < 2000 && atomic_read(&cq->upcalls); ms += 20)
+		msleep(20);
+	destroy_workqueue(srnic_event_wq);
+	srnic_event_wq = wq;
+	KUNIT_EXPECT_EQ(test, calls.calls, RING_MORE + 1);
+	KUNIT_EXPECT_EQ(test, calls.most, 1);
+	KUNIT_EXPECT_EQ(test, atomic_read(&cq->upcalls), 0);
+	up.cq[0] = cq;
+	srnic_cq_call(&up);
+	KUNIT_EXPECT_EQ(test, calls.calls, RING_MORE + 2);
+}
+
+/* What others have completed stays, in order, wherever in the ring it stands. */
+static void cq_forget_in_a_long_queue_exact(struct kunit *test)
+{
+	const u32 count = 1024;
+	struct pair *p = test->priv;
+	struct srnic_cq *cq = &p->end[0].scq;
+	struct srnic_upcalls up = {};
+	struct ib_wc wc;
+	u32 i;
+
+	cq->kring = kunit_kcalloc(test, count, sizeof(*cq->kring), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, cq->kring);
+	cq->size = count;
+	cq->put = U32_MAX - 300;
+	cq->get = cq->put;
+	for (i = 0; i < count; i++) {
+		const struct srnic_cqe cqe = { .id = i, .qp = &p->end[!(i % 3)].qp->ibqp };
+
+		srnic_cq_put(cq, &cqe, false, &up);
+	}
+	srnic_cq_forget(cq, &p->end[0].qp->ibqp);
+	for (i = 0; i < count; i += 3) {
+		KUNIT_ASSERT_EQ(test, pair_poll(cq, &wc), 1);
+		KUNIT_EXPECT_EQ(test, wc.wr_id, i);
+	}
+	KUNIT_EXPECT_EQ(test, pair_poll(cq, &wc), 0);
+	KUNIT_EXPECT_FALSE(test, up.full);
+}
+
+/* Between two steps of that there is a gap: what was taken out, or has moved down. */
+static void cq_poll_jumps_over_the_gap(struct kunit *test)
+{
+	static const u64 left[] = { 0, 1, 2, 6, 7, 8, 9 };
+	struct pair *p = test->priv;
+	struct srnic_cq *cq = &p->end[0].scq;
+	struct srnic_upcalls up = {};
+	struct ib_wc wc[10];
+	u64 i;
+
+	for (i = 0; i < 10; i++) {
+		const struct srnic_cqe cqe = { .id = i, .qp = &p->end[1].qp->ibqp };
+
+		srnic_cq_put(cq, &cqe, false, &up);
+	}
+	cq->gap = 3;
+	cq->gap_end = 6;
+	KUNIT_ASSERT_EQ(test, srnic_cq_poll(cq, ARRAY_SIZE(wc), wc), (int)ARRAY_SIZE(left));
+	for (i = 0; i < ARRAY_SIZE(left); i++)
+		KUNIT_EXPECT_EQ(test, wc[i].wr_id, left[i]);
+	/* Then nothing is left that was looked at, nor is there a gap. */
+	srnic_cq_forget(cq, &p->end[0].qp->ibqp);
+	KUNIT_EXPECT_EQ(test, cq->put, 10);
+	KUNIT_EXPECT_EQ(test, srnic_cq_poll(cq, 1, wc), 0);
+}
+
 static struct kunit_case ring_cases[] = {
 	KUNIT_CASE(ring_any_size_mapped_in_a_row),
 	KUNIT_CASE(ring_that_cannot_be_is_told),
@@ -196,6 +286,9 @@ static struct kunit_case ring_cases[] = {
 	KUNIT_CASE(cq_user_entry_exact),
 	KUNIT_CASE(cq_full_at_any_place),
 	KUNIT_CASE(cq_handler_called_again_not_within_itself),
+	KUNIT_CASE(cq_handler_called_in_a_row_a_few_times),
+	KUNIT_CASE(cq_forget_in_a_long_queue_exact),
+	KUNIT_CASE(cq_poll_jumps_over_the_gap),
 	{}
 };
 

@@ -9,6 +9,13 @@
 
 #include "cq.h"
 
+/* The kernel tries so often to take the arming that it has seen. */
+#define CQ_DISARM_TRIES	8
+/* Calls of a handler in a row, before a work item goes on */
+#define CQ_CALLS	8
+/* So many entries are looked at in a row with interrupts off. */
+#define CQ_STEP		256
+
 /* The opcodes that an application sees. A user QP posts only what has a row here. */
 static const u8 cq_user_op[SRNIC_WR_COUNT] = {
 	[SRNIC_WR_WRITE]	= SIW_OP_WRITE,
@@ -78,19 +85,30 @@ static bool cq_put_kernel(struct srnic_cq *cq, const struct srnic_cqe *cqe)
 /*
  * Is the handler to be called? The application writes the word, then polls. The kernel has written
  * the entry, and now reads the word. So at least one of them sees what the other has written.
+ *
+ * The application may arm the queue anew at the same moment. The kernel takes the arming that it
+ * has looked at, and no other: that may be for solicited completions, and this is none. If the
+ * application writes all the time the kernel gives up, and calls the handler once too often.
  */
 static bool cq_disarm(struct srnic_cq *cq, bool solicited)
 {
 	u32 wanted = SIW_NOTIFY_NEXT_COMPLETION | (solicited ? SIW_NOTIFY_SOLICITED : 0);
+	u32 armed;
+	int tries;
 
 	/*
 	 * The entry is written before the word is read. An application writes the word and then
 	 * reads entries.
 	 */
 	smp_mb();
-	if (!(READ_ONCE(*cq->notify) & wanted))
-		return false;
-	return xchg(cq->notify, SIW_NOTIFY_NOT) & wanted;
+	armed = READ_ONCE(*cq->notify);
+	for (tries = 0; tries < CQ_DISARM_TRIES; tries++) {
+		if (!(armed & wanted))
+			return false;
+		if (try_cmpxchg(cq->notify, &armed, SIW_NOTIFY_NOT))
+			return true;
+	}
+	return true;
 }
 
 static void upcalls_add(struct srnic_upcalls *up, struct srnic_cq *cq)
@@ -146,19 +164,32 @@ void srnic_cq_put(struct srnic_cq *cq, const struct srnic_cqe *cqe, bool solicit
 }
 
 /*
+ * Make the calls that are due. The caller has made @upcalls 1, or goes on for the one that has. An
+ * application can have calls come as fast as they are made. So after a few of them a work item goes
+ * on, and softirqs have their turn. @upcalls is not 0 meanwhile: so nobody else calls.
+ */
+static void cq_call(struct srnic_cq *cq)
+{
+	int due, calls;
+
+	for (calls = 0; calls < CQ_CALLS; calls++) {
+		due = atomic_read(&cq->upcalls);
+		cq->ibcq.comp_handler(&cq->ibcq, cq->ibcq.cq_context);
+		if (!atomic_sub_return(due, &cq->upcalls))
+			return;
+	}
+	set_bit(SRNIC_CQ_GO_ON, &cq->due);
+	queue_work(srnic_event_wq, &cq->event_work);
+}
+
+/*
  * A queue's handler runs once at a time (Documentation/infiniband/core_locking.rst). If it is
  * running already, whoever runs it calls it once more.
  */
 static void cq_upcall(struct srnic_cq *cq)
 {
-	int due;
-
-	if (atomic_fetch_inc(&cq->upcalls))
-		return;
-	do {
-		due = atomic_read(&cq->upcalls);
-		cq->ibcq.comp_handler(&cq->ibcq, cq->ibcq.cq_context);
-	} while (atomic_sub_return(due, &cq->upcalls));
+	if (!atomic_fetch_inc(&cq->upcalls))
+		cq_call(cq);
 }
 
 /**
@@ -234,35 +265,66 @@ int srnic_cq_poll(struct srnic_cq *cq, int max, struct ib_wc *wc)
 	if (cq->uring)
 		return 0;
 	spin_lock_irqsave(&cq->lock, flags);
-	for (; n < max && cq->get != cq->put; n++)
+	for (; n < max && cq->get != cq->put; n++) {
+		if (cq->get == cq->gap)
+			cq->get = cq->gap_end;
 		cq_to_wc(&cq->kring[cq->get++ & (cq->size - 1)], &wc[n]);
+	}
 	spin_unlock_irqrestore(&cq->lock, flags);
 	return n;
+}
+
+/*
+ * Entries that stay move down over those that go. Between them is a gap, from @gap to @gap_end, and
+ * the entries behind @gap_end were not looked at. The lock is dropped between two steps: whoever
+ * polls meanwhile jumps over the gap. Then nothing is left in front of the gap. False: all entries
+ * were looked at.
+ */
+static bool cq_forget_step(struct srnic_cq *cq, const struct ib_qp *qp)
+{
+	int n;
+
+	lockdep_assert_held(&cq->lock);
+	if ((s32)(cq->get - cq->gap_end) > 0) {
+		cq->gap = cq->get;
+		cq->gap_end = cq->get;
+	}
+	for (n = 0; n < CQ_STEP && cq->gap_end != cq->put; n++) {
+		const struct srnic_cqe *cqe = &cq->kring[cq->gap_end++ & (cq->size - 1)];
+
+		if (cqe->qp != qp)
+			cq->kring[cq->gap++ & (cq->size - 1)] = *cqe;
+	}
+	return cq->gap_end != cq->put;
 }
 
 /**
  * srnic_cq_forget - take out completions of a QP that goes away
  * @cq: completion queue; nothing happens to one of an application, which can look at the QP's
  *	number
- * @qp: the QP
+ * @qp: the QP, which completes nothing any more
  *
- * Context: process.
+ * Interrupts are not kept waiting for a whole queue.
+ *
+ * Context: process, sleeps.
  */
 void srnic_cq_forget(struct srnic_cq *cq, const struct ib_qp *qp)
 {
-	u32 from, to;
-
 	if (cq->uring)
 		return;
+	mutex_lock(&cq->forget);
 	spin_lock_irq(&cq->lock);
-	for (from = cq->get, to = cq->get; from != cq->put; from++) {
-		const struct srnic_cqe *cqe = &cq->kring[from & (cq->size - 1)];
-
-		if (cqe->qp != qp)
-			cq->kring[to++ & (cq->size - 1)] = *cqe;
+	cq->gap = cq->get;
+	cq->gap_end = cq->get;
+	while (cq_forget_step(cq, qp)) {
+		spin_unlock_irq(&cq->lock);
+		cond_resched();
+		spin_lock_irq(&cq->lock);
 	}
-	cq->put = to;
+	cq->put = cq->gap;
+	cq->gap_end = cq->gap;
 	spin_unlock_irq(&cq->lock);
+	mutex_unlock(&cq->forget);
 }
 
 static bool cq_has_some(const struct srnic_cq *cq)
@@ -313,6 +375,11 @@ static void cq_event_work(struct work_struct *work)
 	struct srnic_upcalls up = {};
 
 	/* Whoever sets one of these bits queues this work item afterwards. */
+	if (test_and_clear_bit(SRNIC_CQ_GO_ON, &cq->due)) {
+		local_bh_disable();
+		cq_call(cq);
+		local_bh_enable();
+	}
 	if (test_and_clear_bit(SRNIC_CQ_CALL, &cq->due)) {
 		up.cq[0] = cq;
 		srnic_cq_call(&up);
@@ -328,6 +395,7 @@ static void cq_event_work(struct work_struct *work)
 void srnic_cq_setup(struct srnic_cq *cq)
 {
 	spin_lock_init(&cq->lock);
+	mutex_init(&cq->forget);
 	atomic_set(&cq->upcalls, 0);
 	INIT_WORK(&cq->event_work, cq_event_work);
 	cq->notify = &cq->armed;

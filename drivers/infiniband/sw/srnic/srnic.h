@@ -203,6 +203,7 @@ struct srnic_cqe {
 /* What a completion queue has a work item do, by number of the bit */
 enum srnic_cq_due {
 	SRNIC_CQ_CALL,		/* the handler */
+	SRNIC_CQ_GO_ON,		/* the calls of the handler that somebody has left to it */
 	SRNIC_CQ_LOST,		/* tell of the overflow */
 };
 
@@ -213,13 +214,16 @@ enum srnic_cq_due {
  * @size: completions that it has room for, a power of two
  * @put: completions that were ever put
  * @get: kernel: completions that were ever polled
+ * @forget: held by whoever takes out the completions of a QP, before @lock
+ * @gap: kernel: entries from here to before @gap_end are void, while @forget is held
+ * @gap_end: kernel: where the gap ends; there is none if it is @gap
  * @kring: kernel: the completions
  * @uring: application: the completions, in @ring
  * @ring: application: memory shared with it
  * @notify: set of SIW_NOTIFY_*: @armed, or a word in @ring
  * @armed: kernel: what it is armed for
  * @overflowed: a completion was lost; tell once
- * @upcalls: calls of the handler that are due; whoever makes it 1 calls
+ * @upcalls: calls of the handler that are due; whoever makes it 1 calls, or has @event_work call
  * @due: set of SRNIC_CQ_* that @event_work has to do; @lock is not needed
  * @event_work: calls the handler, or tells the ULP of the overflow
  */
@@ -229,6 +233,9 @@ struct srnic_cq {
 	u32			size;
 	u32			put;
 	u32			get;
+	struct mutex		forget;
+	u32			gap;
+	u32			gap_end;
 	struct srnic_cqe	*kring;
 	struct siw_cqe		*uring;
 	struct srnic_ring	*ring;
