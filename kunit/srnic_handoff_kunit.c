@@ -96,6 +96,7 @@ static void handoff_reserves_shared_with_storage(struct kunit *test)
 		single.qp->state = SRNIC_IDLE;
 		KUNIT_ASSERT_EQ(test, handoff_prepare_by(&params), 0);
 		KUNIT_EXPECT_EQ(test, sock_flag(sk, SOCK_MEMALLOC), i == 1);
+		KUNIT_EXPECT_EQ(test, single.qp->initiator, params.initiator);
 		/* An application's QP is looked at again and again: see srnic_qp_flush(). */
 		handoff_stop_as(test, IW_MPA_R_ULP_CLOSE);
 		cancel_delayed_work_sync(&single.qp->flush_work);

@@ -9,6 +9,7 @@
 #include "../srnic/qp.h"	/* the library has a qp.h, too */
 #include "rq.h"
 #include "srq.h"
+#include "tx.h"
 
 #define QP_WRS		3
 #define QP_CROWD	200
@@ -356,6 +357,39 @@ static void qp_found_is_paired_with_its_reference(struct kunit *test)
 	xa_erase_irq(&dev->qps, 7);
 }
 
+static bool qp_is_found(void)
+{
+	struct srnic_qp *qp = srnic_qp_find(single.p->dev, 7);
+
+	if (!qp)
+		return false;
+	srnic_qp_get_found(qp);
+	srnic_qp_put(qp);
+	return true;
+}
+
+/* Nobody else has use for a QP with a connection. But a ULP may accept again, for a while. */
+static void qp_with_a_connection_is_not_found(struct kunit *test)
+{
+	struct srnic_dev *dev = single.p->dev;
+	struct srnic_qp *qp = single.qp;
+
+	KUNIT_ASSERT_EQ(test, xa_err(xa_store_irq(&dev->qps, 7, qp, GFP_KERNEL)), 0);
+	qp->ep = (struct iw_mpa_ep *)qp;	/* compared with NULL alone */
+	qp->initiator = true;
+	KUNIT_EXPECT_FALSE(test, qp_is_found());
+	qp->initiator = false;
+	KUNIT_EXPECT_TRUE(test, qp_is_found());
+	srnic_tx_open(qp);
+	qp->tx.opened -= SRNIC_FOUND_S - 10;
+	KUNIT_EXPECT_TRUE(test, qp_is_found());
+	qp->tx.opened -= 11;
+	KUNIT_EXPECT_FALSE(test, qp_is_found());
+	qp->ep = NULL;
+	KUNIT_EXPECT_TRUE(test, qp_is_found());
+	xa_erase_irq(&dev->qps, 7);
+}
+
 /* --- SRQs --- */
 
 static struct srnic_srq *srq_new(struct kunit *test)
@@ -525,6 +559,7 @@ static struct kunit_case qp_cases[] = {
 	KUNIT_CASE(qp_end_waits_for_references),
 	KUNIT_CASE(qp_numbers_in_turn_and_low),
 	KUNIT_CASE(qp_found_is_paired_with_its_reference),
+	KUNIT_CASE(qp_with_a_connection_is_not_found),
 	KUNIT_CASE_PARAM(srq_created_within_limits, srq_row_gen_params),
 	KUNIT_CASE(srq_limit_modified),
 	KUNIT_CASE(srq_limit_told_when_fewer_are_left),

@@ -119,7 +119,7 @@ static bool question_answer(struct iw_mpa_call *call, unsigned long word, enum i
 
 /*
  * The QP of a further iw_accept. NULL if iw_get_qp does not find it any more: then the QP is being
- * destroyed, and waits for the reference that iw_cm has.
+ * destroyed, or is hidden by its driver; the end of the QP waits for the reference that iw_cm has.
  */
 static struct ib_qp *question_qp(const struct iw_cm_id *id, u32 qpn)
 {

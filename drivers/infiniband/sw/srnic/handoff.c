@@ -29,7 +29,7 @@
 #include <net/tcp.h>
 #include <trace/events/sock.h>
 
-static int handoff_claim(struct srnic_qp *qp, struct iw_mpa_ep *ep)
+static int handoff_claim(struct srnic_qp *qp, const struct iw_mpa_handoff *ho)
 {
 	int err = -EINVAL;
 
@@ -38,7 +38,8 @@ static int handoff_claim(struct srnic_qp *qp, struct iw_mpa_ep *ep)
 		trace_srnic_state(qp, qp->state, SRNIC_RTS);
 		WRITE_ONCE(qp->state, SRNIC_RTS);
 		WRITE_ONCE(qp->abrupt, false);
-		qp->ep = ep;
+		qp->initiator = ho->params->initiator;
+		qp->ep = ho->ep;
 		qp->fault = (struct srnic_fault) { .err = SRNIC_ERR_NONE };
 		err = 0;
 	}
@@ -71,7 +72,7 @@ static int handoff_prepare(struct ib_qp *ibqp, const struct iw_mpa_handoff *ho)
 	err = srnic_irq_alloc(&irq, ho->params->ird);
 	if (err)
 		return err;
-	err = handoff_claim(qp, ho->ep);
+	err = handoff_claim(qp, ho);
 	if (err) {
 		srnic_irq_free(&irq);
 		return err;

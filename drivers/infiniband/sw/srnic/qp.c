@@ -254,6 +254,26 @@ int srnic_qp_take_number(struct srnic_dev *dev, u32 *qpn)
 	return err < 0 ? -ENOMEM : 0;
 }
 
+/*
+ * Has it a connection, which is nobody else's to use? iw_cm lets a ULP accept again, with the same
+ * QP, until it has handled ESTABLISHED. TX is open by then. So the QP of a responder is found for
+ * some time after that, which is longer than iw_cm takes.
+ */
+static bool qp_is_taken(struct srnic_qp *qp)
+{
+	u32 now = ktime_get_seconds();
+	bool taken;
+
+	lockdep_assert_irqs_disabled();
+	spin_lock(&qp->lock);
+	taken = qp->ep && qp->initiator;
+	/* Pairs with tx_set_open() */
+	if (qp->ep && smp_load_acquire(&qp->tx.open))
+		taken |= now - READ_ONCE(qp->tx.opened) > SRNIC_FOUND_S;
+	spin_unlock(&qp->lock);
+	return taken;
+}
+
 /**
  * srnic_qp_find - the QP of a number, as iw_get_qp wants it
  * @dev: device
@@ -271,7 +291,8 @@ int srnic_qp_take_number(struct srnic_dev *dev, u32 *qpn)
  *
  * Context: any in which the caller has a reference, or is such a section.
  *
- * Return: the QP, without a reference; NULL if there is none, or it is being destroyed.
+ * Return: the QP, without a reference; NULL if there is none, or it is being destroyed, or it has a
+ * connection with which no ULP begins any more.
  */
 struct srnic_qp *srnic_qp_find(struct srnic_dev *dev, u32 qpn)
 {
@@ -280,7 +301,7 @@ struct srnic_qp *srnic_qp_find(struct srnic_dev *dev, u32 qpn)
 
 	xa_lock_irqsave(&dev->qps, flags);
 	qp = xa_load(&dev->qps, qpn);
-	if (qp && qp->dying)
+	if (qp && (qp->dying || qp_is_taken(qp)))
 		qp = NULL;
 	if (qp) {
 		qp->found = get_state_synchronize_rcu();

@@ -56,6 +56,9 @@
 #define SRNIC_FLUSH_MIN_MS	10
 #define SRNIC_FLUSH_MAX_MS	250
 
+/* How long a QP is found that has accepted, after TX was opened */
+#define SRNIC_FOUND_S		60
+
 struct srnic_ring;
 
 /*
@@ -465,6 +468,7 @@ struct srnic_msg {
  * @starved: there was no memory; nobody tries again before @retry has run, which clears it
  * @reserves: the last memory there is may be used, see "Memory reclaim" in srnic.rst
  * @open: may send: since send_rtr or open_tx, until stop; open_tx sets it without @lock
+ * @opened: when @open was set, in seconds since the host has booted; likewise
  * @denied: a sender has found TX not open, and who opens it has to queue @work; without @lock
  * @finishing: what was posted and is owed goes out, then the stream ends; written by whom the
  *	library has finish TX and look at RX
@@ -507,6 +511,7 @@ struct srnic_tx {
 	unsigned long		give_up;
 	u32			acked;
 	u32			pos;
+	u32			opened;
 	u32			msn[SRNIC_QN_COUNT];
 	struct srnic_msg	msg;
 	struct srnic_batch	batch;
@@ -586,6 +591,7 @@ enum srnic_state {
  * @found: when iw_get_qp last found it, as a state of RCU; under the lock of srnic_dev.qps
  * @finders: how often iw_get_qp has found it, less how often a reference was taken after that
  * @abrupt: SRNIC_CLOSING: what the ULP has posted must not go out
+ * @initiator: @ep was connected, and not accepted
  * @ep: the connection, from prepare to stop
  * @sock: its stream, likewise
  * @fault: the first error
@@ -619,6 +625,7 @@ struct srnic_qp {
 	u8			idle_state;
 	bool			dying;
 	bool			abrupt;
+	bool			initiator;
 	struct iw_mpa_ep	*ep;
 	struct socket		*sock;
 	struct srnic_fault	fault;

@@ -453,6 +453,13 @@ void srnic_tx_start(struct srnic_qp *qp, const struct iw_mpa_params *params)
 	mutex_unlock(&tx->lock);
 }
 
+static void tx_set_open(struct srnic_tx *tx)
+{
+	WRITE_ONCE(tx->opened, ktime_get_seconds());
+	/* Who sees that TX is open sees since when: qp_is_taken() */
+	smp_store_release(&tx->open, true);
+}
+
 /**
  * srnic_tx_open - let out what was posted
  * @qp: the QP, between srnic_tx_start() and srnic_tx_stop()
@@ -464,8 +471,11 @@ void srnic_tx_start(struct srnic_qp *qp, const struct iw_mpa_params *params)
  */
 void srnic_tx_open(struct srnic_qp *qp)
 {
-	WRITE_ONCE(qp->tx.open, true);
-	/* Pairs with tx_is_open() */
+	tx_set_open(&qp->tx);
+	/*
+	 * Pairs with tx_is_open(). And qp->sock was set before: a sender that has found none was
+	 * queued behind its post, so the post is seen here.
+	 */
 	smp_mb();
 	if (READ_ONCE(qp->tx.denied) || srnic_sq_has_more(qp))
 		srnic_tx_kick(qp);
@@ -487,7 +497,7 @@ int srnic_tx_send_rtr(struct srnic_qp *qp, u8 rtr)
 	mutex_lock(&qp->tx.lock);
 	err = srnic_send_rtr(qp, rtr);
 	if (!err)
-		WRITE_ONCE(qp->tx.open, true);
+		tx_set_open(&qp->tx);
 	mutex_unlock(&qp->tx.lock);
 	if (!err)
 		srnic_tx_doorbell(qp);
