@@ -4,6 +4,7 @@
 import struct
 
 import rdmap
+from data_term import traced
 from harness import check, equal
 from link import FRAMINGS, Link, both
 from peer import random_octets
@@ -111,7 +112,7 @@ def R_4_1_5_opcode_that_is_not(b, op, t, role):
     link.refused(rdmap.OPCODE_ERROR)
 
 
-@rule("R-4.1-6: a Read from and a Write to the region whose STag stood in five other opcodes",
+@rule("R-4.1-6: a Read from and a Write to the region whose STag stood in four other opcodes",
       cases=both())
 def R_4_1_6_invalidate_stag_of_others_is_ignored(b, role):
     """What the device sends in its place is 0: rdmap.Segment checks it."""
@@ -234,8 +235,9 @@ def R_4_4_3_sink_is_the_peers_affair(b, stag, to, role):
 # --- Terminates that are sent ----------------------------------------------------------------
 
 @rule("R-4.8-2: the length in the Terminate, for segments of four lengths",
-      "R-4.8-3 T-15: the header in it, with its reserved bits",
-      "R-4.8-5: nothing behind the header", cases=both((0,), (1,), (5,), (700,)))
+      "R-4.8-3: the header in the Terminate, with its reserved bits",
+      "R-4.8-5: nothing behind the header",
+      "T-15: the header in it, with its reserved bits", cases=both((0,), (1,), (5,), (700,)))
 def R_4_8_2_length_and_header_are_those_of_the_offender(b, size, role):
     """Reserved bits come back as they were."""
     link = Link(b, role)
@@ -300,8 +302,8 @@ def R_4_8_7_copies_by_kind_of_error(b, which, role):
 
 
 @rule("R-4.8-7 R-4.8-3: the body of the Terminate, whole, in six framings",
-      "R-5.4-1: QN, MSN, MO and L of it",
-      "R-6.2.1-2: FIN behind it, and no RST",
+      "R-5.4-1: QN, MSN, MO and L of the Terminate",
+      "R-6.2.1-2: FIN behind the Terminate, and no RST",
       cases=both(*[(which, framing) for framing in FRAMINGS for which in KINDS
                    if which != "llp" or FRAMINGS[framing].get("crc", True)]))
 def R_4_8_7_terminates_in_every_framing(b, which, framing, role):
@@ -313,7 +315,7 @@ def R_4_8_7_terminates_in_every_framing(b, which, framing, role):
 
 
 @rule("R-4.8-4: the 28 octets of the request in the Terminate",
-      "T-15: the MSN in it, behind 0, 1 and 3 good Reads",
+      "T-15: the MSN of the request in the Terminate, behind 0, 1 and 3 good Reads",
       "R-7.2-1: code 0/1/00 of the Terminate", cases=both((0,), (1,), (3,)))
 def R_4_8_4_request_of_a_failed_read(b, before, role):
     """The header of the request that failed, with its own MSN, and all 28 octets of it"""
@@ -500,15 +502,21 @@ BODIES = {
     "trailing": rdmap.terminate_body(rdmap.TAGGED_STAG, rdmap.write(1, 2)) + b"trailing octets",
     "long": bytes([0x20, 0x02, 0, 0]) + bytes(1000),
 }
+# Octets of a whole DDP header behind the length; no other body has one.
+WHOLE = {"tagged": 14, "untagged": 18, "read": 18, "r_without_request": 18, "trailing": 14}
 
 
-@rule("R-4.8-8: QP_FATAL and no answer, for fourteen bodies",
+@rule("R-4.8-8: each field, and the header if all of it is there, in the trace",
       "R-4.8-1: 13 bits that are set, and QP_FATAL all the same",
-      "R-5.4-3: QP_FATAL", cases=both(*[(which,) for which in BODIES]))
+      "R-5.4-3: QP_FATAL, and the trace", cases=both(*[(which,) for which in BODIES]))
 def R_4_8_8_terminate_that_is_received(b, which, role):
     """Bits against length; what is not known is told, not refused. No answer, then FIN."""
+    lines = b.trace("srnic")
     link = Link(b, role)
     link.qp.recv()
-    link.peer.ulpdu(rdmap.terminate(BODIES[which]))
+    body = BODIES[which]
+    link.peer.ulpdu(rdmap.terminate(body))
     link.closed_without_terminate(event="QP_FATAL")
+    traced(lines, "srnic_terminate", body[6:6 + WHOLE.get(which, 0)], f"layer={body[0] >> 4} ",
+           f"etype={body[0] & 15} ", f"code={body[1]:#04x} ", f"hdrct={body[2] & 0xe0:#04x} ")
     check(not link.peer.conduct.terminated, "a Terminate answers a Terminate")
