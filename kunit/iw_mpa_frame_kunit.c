@@ -65,6 +65,29 @@ static void frame_decode_good_fields_read(struct kunit *test)
 		KUNIT_ASSERT_EQ(test, got.pd[i], raw_pd(off - IW_MPA_HDR_SIZE + i));
 }
 
+/* The header alone: with what it says, and without what only the rest can say */
+static void frame_decode_head_fields_read(struct kunit *test)
+{
+	const struct good_row *row = test->param_value;
+	struct iw_mpa_frame want = row->want, got;
+	u8 *buf = raw_alloc(test, &row->raw);
+	u8 *head = kunit_kmalloc(test, IW_MPA_HDR_SIZE, GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(test, head);
+	memcpy(head, buf, IW_MPA_HDR_SIZE);
+	memset(&got, 0xff, sizeof(got));
+
+	iw_mpa_frame_decode_head(head, want.reply, &got);
+
+	want.p2p = false;
+	want.rtr = 0;
+	want.ird = 0;
+	want.ord = 0;
+	want.pd_len = 0;
+	expect_frame(test, &got, &want);
+	KUNIT_EXPECT_NULL(test, got.pd);
+}
+
 /* Rules: E-6-4 E-7-4 M-7.1.1-2 M-7.1.1-4 M-7.1.1-12 M-7.1.1-15 M-7.1.2-14: the reason */
 static void frame_decode_malformed_reason_named(struct kunit *test)
 {
@@ -391,6 +414,7 @@ static void frame_decode_any_bit_inverted_named_or_good(struct kunit *test)
 
 static struct kunit_case frame_cases[] = {
 	KUNIT_CASE_PARAM(frame_decode_good_fields_read, good_gen_params),
+	KUNIT_CASE_PARAM(frame_decode_head_fields_read, good_gen_params),
 	KUNIT_CASE_PARAM(frame_decode_malformed_reason_named, bad_gen_params),
 	KUNIT_CASE_PARAM(frame_decode_wrong_length_reason_named, length_gen_params),
 	KUNIT_CASE(frame_decode_short_of_header_truncated),

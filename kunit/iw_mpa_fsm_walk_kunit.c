@@ -84,7 +84,7 @@ static u64 action_outcomes(enum iw_mpa_action_nr action, u32 past, bool *always)
 	case IW_MPA_ACT_SEND_REQ:
 		return EV(REQ_SENT) | EV(SEND_FAILED) | (past & PAST_RETRIED ? 0 : EV(V2_SENT));
 	case IW_MPA_ACT_READ_REQ:
-		return read | EV(REQ_GOOD);
+		return read | EV(REQ_GOOD) | EV(TERM_DUE);
 	case IW_MPA_ACT_READ_REP:
 		return read | EV(REP_BEGUN) | EV(REP_GOOD) | EV(REP_REJECT) | EV(TERM_DUE);
 	case IW_MPA_ACT_CHECK_EARLY:

@@ -192,6 +192,7 @@ static inline size_t iw_mpa_reader_want(const struct iw_mpa_reader *rd)
 	return rd->need;
 }
 
+void iw_mpa_frame_decode_head(const void *buf, bool reply, struct iw_mpa_frame *frame);
 enum iw_mpa_reason iw_mpa_frame_decode(const void *buf, size_t len, bool reply,
 				       struct iw_mpa_frame *frame);
 int iw_mpa_frame_encode_head(const struct iw_mpa_frame *frame, void *buf,

@@ -14,13 +14,14 @@ import subprocess
 import mpa
 from harness import Failed, check, equal, poll
 from hazards import comes_up
-from kernel import gone, lines_of, quiet
+from kernel import counter, gone, lines_of, quiet
 from mpa import R, WRITE
 from registry import rule, say
 
 FAILSLAB = "/sys/kernel/debug/failslab/"
 FAIL_PAGE = "/sys/kernel/debug/fail_page_alloc/"
 REQUEST = mpa.request2(b"data", a=1, rtr=WRITE, ird=4, ord=4)
+LONG = bytes(range(200))    # private data for which an endpoint has no room of its own
 MOST = 500      # allocations of one call
 ENDS = {"CONNECT_ERROR", "UNREACHABLE", "REJECTED", "DISCONNECTED"}
 
@@ -76,14 +77,52 @@ def clients(b):
         yield b.client(str(port))
 
 
-def connects(b, sock, client):
+class Refusals:
+    """Ends for want of memory: whoever hears of one has a Terminate message of 2/0/5, whole."""
+
+    def __init__(self):
+        self.counted = counter("LOCAL")
+        self.of_frames = 0      # of those, the ones of a frame that was too long
+        self.heard = False
+
+    def of_an_initiator(self, fpdu, peer):
+        """The first FPDU of this connection"""
+        if fpdu.op == "TERM":
+            equal(fpdu.raw.hex(), mpa.terminate(5).hex(), "Terminate message")
+            peer.expect_fin()
+            self.heard = True
+
+    def of_a_responder(self, peer):
+        """It has not announced the Request: a Reject comes first, unless TCP just ends."""
+        try:
+            if not peer.sock.recv(1, socket.MSG_PEEK):
+                return
+        except ConnectionResetError:
+            return
+        check(peer.recv_reply().flags & R, "a Reply that accepts")
+        peer.expect_rejected(5)
+        self.heard = True
+
+    def judge(self):
+        """All connections have ended, so that each is counted."""
+        if counter("LOCAL") > self.counted:
+            check(self.heard, "a local error of which the peer was told nothing")
+            self.of_frames += 1
+        self.counted = counter("LOCAL")
+        self.heard = False
+
+
+def connects(b, sock, client, pd=b"", refusals=None):
     """A connect that was begun ends in exactly one event. True: it came up."""
     peer = None
     try:
         peer = b.take(sock)
         peer.recv_request()
-        peer.send(mpa.reply2(a=1, rtr=WRITE, ird=4, ord=4))
-        equal(peer.recv_fpdu().op, "WRITE", "RTR")
+        peer.send(mpa.reply2(pd, a=1, rtr=WRITE, ird=4, ord=4))
+        fpdu = peer.recv_fpdu()
+        if refusals:
+            refusals.of_an_initiator(fpdu, peer)
+        equal(fpdu.op, "WRITE", "RTR")
     except (Failed, OSError):
         pass    # then the event says so
     event = client.event()
@@ -297,14 +336,25 @@ def listener_takes_connections(b):
     with_a_server(b, fail_each, "iw_mpa_listen_work", way, 4)
 
 
-@rule("O-03", cases=[("ulp",), ("peer",)])
+@rule("O-03", "E-9.3-1: a Terminate message of 2/0/5, compared whole, behind the Reject of a Request "
+      "for which there is no memory", cases=[("ulp",), ("peer",)])
 def worker_of_a_responder_closed_by(b, who):
     """It reads the second part of the Request, announces it, reports what came up, and its end."""
+    quiet()
+    refusals = Refusals()
+
+    def fail(bench, function, way, well, least):
+        def all_is_well():
+            refusals.judge()
+            well()
+        fail_each(bench, function, way, all_is_well, least)
+
     def way(server):
         peer = b.dial()
-        peer.send_split(REQUEST, 20)
+        peer.send_split(mpa.request2(LONG, a=1, rtr=WRITE, ird=4, ord=4), 20)
         if not asked(server, peer):
-            hears_of_it(peer)
+            refusals.of_a_responder(peer)
+            peer.close()
             return False
         good = told(server, "accept 4 4 -") and accepts(server, peer)
         if good and who == "peer":
@@ -312,29 +362,34 @@ def worker_of_a_responder_closed_by(b, who):
             server.event("DISCONNECTED")
         destroy(server, peer)
         return good
-    with_a_server(b, fail_each, "iw_mpa_run_work", way, 5)
+    with_a_server(b, fail, "iw_mpa_run_work", way, 5)
+    check(refusals.of_frames, "no Request found its memory missing")
 
 
-@rule("O-03")
+@rule("O-03", "E-9.3-1: a Terminate message of 2/0/5, compared whole, then FIN, for a Reply for which "
+      "there is no memory")
 def worker_of_an_initiator(b):
     """It reads the Reply, hands the stream to the driver, sends the RTR message, and reports."""
     quiet()
     sock = b.listen()
     each = clients(b)
     ups = []
+    refusals = Refusals()
 
     def way():
         client = next(each)
         client.do("connect 4 4 -")
-        ups.append(connects(b, sock, client))
+        ups.append(connects(b, sock, client, LONG, refusals))
         client.end()
         return ups[-1]
 
     def well():
+        refusals.judge()
         way()
         check(ups[-1], "the next connection did not come up")
-    fail_each(b, "iw_mpa_run_work", way, well, 20)
+    fail_each(b, "iw_mpa_run_work", way, well, 15)
     gone()
+    check(refusals.of_frames, "no Reply found its memory missing")
 
 
 @rule("O-04", only="siw_mpa")

@@ -143,6 +143,32 @@ static void frame_decode_enhanced(const u8 *pd, struct iw_mpa_frame *frame)
 		frame->rtr |= IW_MPA_RTR_READ;
 }
 
+static void frame_decode_hdr(const struct iw_mpa_hdr *hdr, bool reply, struct iw_mpa_frame *frame)
+{
+	memset(frame, 0, sizeof(*frame));
+	frame->reply = reply;
+	frame->rev = hdr->rev;
+	frame->markers = hdr->flags & IW_MPA_HDR_M;
+	frame->crc = hdr->flags & IW_MPA_HDR_C;
+	frame->reject = reply && (hdr->flags & IW_MPA_HDR_R);
+	frame->enhanced = frame_is_enhanced(hdr);
+}
+
+/**
+ * iw_mpa_frame_decode_head - read the header of a startup frame whose rest is not kept
+ * @buf: IW_MPA_HDR_SIZE octets that an &struct iw_mpa_reader has found good
+ * @reply: the frame is an MPA Reply if true, an MPA Request if false
+ * @frame: result; depths of 0, no RTR types, and no private data, whatever the frame had
+ */
+void iw_mpa_frame_decode_head(const void *buf, bool reply, struct iw_mpa_frame *frame)
+{
+	struct iw_mpa_hdr hdr;
+
+	memcpy(&hdr, buf, sizeof(hdr));
+	frame_decode_hdr(&hdr, reply, frame);
+}
+EXPORT_SYMBOL_GPL(iw_mpa_frame_decode_head);
+
 /**
  * iw_mpa_frame_decode - read a whole startup frame
  * @buf: the frame
@@ -175,12 +201,7 @@ enum iw_mpa_reason iw_mpa_frame_decode(const void *buf, size_t len, bool reply,
 	if (pd_len != len - sizeof(hdr))
 		return IW_MPA_R_BAD_PD_LENGTH;
 
-	frame->reply = reply;
-	frame->rev = hdr.rev;
-	frame->markers = hdr.flags & IW_MPA_HDR_M;
-	frame->crc = hdr.flags & IW_MPA_HDR_C;
-	frame->reject = reply && (hdr.flags & IW_MPA_HDR_R);
-	frame->enhanced = frame_is_enhanced(&hdr);
+	frame_decode_hdr(&hdr, reply, frame);
 	if (frame->enhanced) {
 		frame_decode_enhanced(pd, frame);
 		pd += IW_MPA_ENHANCED_SIZE;

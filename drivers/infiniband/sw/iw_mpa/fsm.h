@@ -90,7 +90,7 @@
 	X(REP_REJECT,	REJECTED)	/* the Reply rejects */		\
 	X(FRAME_BAD,	LOCAL)		/* malformed, or too much behind it: close at once */ \
 	X(FRAME_CUT,	TRUNCATED)	/* FIN within the frame */	\
-	X(TERM_DUE,	LOCAL)		/* negotiation failed */	\
+	X(TERM_DUE,	LOCAL)		/* negotiation failed, or memory for the frame */ \
 	X(ASKED,	OK)		/* iw_cm has the Request */	\
 	X(NO_ROOM,	OK)		/* iw_cm or the ULP has no room for it */	\
 	X(HANDED_OFF,	OK)		/* the stream is the driver's, TX is open */ \
@@ -118,10 +118,10 @@
 	X(OPEN)			/* TCP -> OPEN_FAILED */		\
 	X(REOPEN)		/* a new TCP connection, revision 1 -> OPEN_FAILED */ \
 	X(SEND_REQ)		/* -> V2_SENT, REQ_SENT, SEND_FAILED; none: TCP_UP follows */ \
-	X(READ_REQ)		/* -> REQ_GOOD, FRAME_BAD, FRAME_CUT, STREAM_ENDED, */ \
+	X(READ_REQ)		/* -> REQ_GOOD, TERM_DUE, FRAME_BAD, FRAME_CUT, STREAM_ENDED, */ \
 				/*    PEER_RESET, TCP_FAILED; none: more is to come */ \
-	X(READ_REP)		/* -> REP_GOOD, REP_REJECT, TERM_DUE; REP_BEGUN: more is to */ \
-				/*    come; none: nothing has; and the failures of READ_REQ */ \
+	X(READ_REP)		/* -> REP_GOOD, REP_REJECT; REP_BEGUN: more is to come; */ \
+				/*    none: nothing has; and the failures of READ_REQ */ \
 	X(CHECK_EARLY)		/* has too much come behind the Request? -> FRAME_BAD */ \
 	X(ASK)			/* CONNECT_REQUEST -> ASKED, NO_ROOM, LISTENER_GONE */ \
 	X(QUEUE)		/* wait behind other Requests without room */ \

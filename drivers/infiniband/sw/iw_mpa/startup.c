@@ -90,7 +90,7 @@ static bool startup_make_room(struct iw_mpa_ep *ep)
 
 	if (rd->buf != ep->frame || size <= sizeof(ep->frame))
 		return true;
-	buf = kmalloc(size, GFP_NOIO);
+	buf = kmalloc(size, GFP_NOIO | __GFP_NOWARN);
 	if (!buf)
 		return false;
 	memcpy(buf, rd->buf, rd->have);
@@ -98,17 +98,22 @@ static bool startup_make_room(struct iw_mpa_ep *ep)
 	return true;
 }
 
-/* Take the octets of the frame, and none behind them: FPDUs are for the driver. */
+/*
+ * Take the octets of the frame, and none behind them: FPDUs are for the driver. Without memory
+ * there will be no driver, so everything is taken: TCP sends RST in place of FIN if it has to drop
+ * octets.
+ */
 static size_t startup_take(void *arg, const u8 *octets, size_t len)
 {
 	struct iw_mpa_ep *ep = arg;
 	struct iw_mpa_reader *rd = &ep->reader;
 	enum iw_mpa_reason reason = IW_MPA_R_OK;
-	size_t used = 0;
+	size_t used = ep->reason == IW_MPA_R_LOCAL ? len : 0;
 
 	while (used < len && iw_mpa_reader_want(rd) && !reason) {
 		if (!startup_make_room(ep)) {
 			reason = IW_MPA_R_LOCAL;
+			used = len;
 			break;
 		}
 		used += iw_mpa_reader_feed(rd, octets + used,
@@ -146,25 +151,40 @@ static enum iw_mpa_event startup_decode(struct iw_mpa_ep *ep)
 }
 
 /*
+ * The frame has no memory, but its header has come. The header says whether the peer understands a
+ * Terminate message, which needs none of the rest. A peer that rejects expects no answer.
+ */
+static enum iw_mpa_event startup_decode_head(struct iw_mpa_ep *ep)
+{
+	iw_mpa_frame_decode_head(ep->reader.buf, ep->reader.reply, &ep->peer);
+	if (!ep->reader.reply)
+		return IW_MPA_EV_TERM_DUE;
+	iw_mpa_negotiate_reply(&ep->local, &ep->sent, &ep->peer, &ep->params);
+	return ep->peer.reject ? IW_MPA_EV_FRAME_BAD : IW_MPA_EV_TERM_DUE;
+}
+
+/*
  * Read what is there of the peer's frame.
  *
  * Return: IW_MPA_EV_NONE if the frame is complete and well-formed, or if nothing has come;
- * IW_MPA_EV_REP_BEGUN if a part of it has.
+ * IW_MPA_EV_REP_BEGUN if a part of it has; IW_MPA_EV_TERM_DUE if there is no memory for it, and the
+ * peer is to be told.
  */
 static enum iw_mpa_event startup_read(struct iw_mpa_ep *ep)
 {
 	struct iw_mpa_reader *rd = &ep->reader;
-	bool closed;
+	bool closed, no_memory;
 	int len;
 
 	len = iw_mpa_sock_read(&ep->sock, startup_take, ep, &closed);
-	if (ep->reason)
+	no_memory = ep->reason == IW_MPA_R_LOCAL;
+	if (ep->reason && !no_memory)
 		return IW_MPA_EV_FRAME_BAD;
-	if (!iw_mpa_reader_want(rd)) {
+	if (no_memory || !iw_mpa_reader_want(rd)) {
 		/* A FIN behind the frame counts later. TCP does not report it again. */
 		if (closed)
 			iw_mpa_raise(ep, IW_MPA_EV_PEER_CLOSED);
-		return startup_decode(ep);
+		return no_memory ? startup_decode_head(ep) : startup_decode(ep);
 	}
 	if (closed)
 		return rd->have ? IW_MPA_EV_FRAME_CUT : IW_MPA_EV_STREAM_ENDED;
@@ -303,7 +323,9 @@ static void startup_put_reject(struct iw_mpa_ep *ep)
 
 /**
  * iw_mpa_startup_send_reject - send a Reply that rejects
- * @ep: responder with a complete Request
+ * @ep: responder with a Request, or with the header of one for which it had no memory
+ *
+ * A Reject of the latter names depths of 0: those of the Request were not read.
  *
  * RFC 5044 7.1.2: TCP stays open until the initiator closes it, or until the linger timer fires. If
  * an error of this end and not the ULP refuses, RFC 6581 9.1 and 9.3 ask for a Terminate message as
