@@ -65,6 +65,8 @@ int pair_tcp_init(struct kunit *test)
 {
 	srnic_wq = alloc_workqueue("srnic_pair_tcp", WQ_MEM_RECLAIM, 0);
 	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, srnic_wq);
+	srnic_user_wq = alloc_ordered_workqueue("srnic_pair_tcp_user", WQ_MEM_RECLAIM);
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, srnic_user_wq);
 	if (pair_init(test))
 		return -ENOMEM;
 	pair_tcp = (struct pair_tcp) { .to = &((struct pair *)test->priv)->end[0] };
@@ -83,7 +85,9 @@ void pair_tcp_exit(struct kunit *test)
 	}
 	pair_exit(test);
 	pair_tcp = (struct pair_tcp) {};
+	destroy_workqueue(srnic_user_wq);
 	destroy_workqueue(srnic_wq);
+	srnic_user_wq = NULL;
 	srnic_wq = NULL;
 }
 

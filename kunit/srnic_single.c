@@ -22,9 +22,11 @@ int single_init(struct kunit *test)
 	single = (struct single) { .own = !srnic_wq };
 	if (single.own) {
 		srnic_wq = alloc_workqueue("srnic_kunit", WQ_MEM_RECLAIM, 0);
+		srnic_user_wq = alloc_workqueue("srnic_kunit_user", WQ_MEM_RECLAIM, 0);
 		srnic_event_wq = alloc_workqueue("srnic_kunit_event", WQ_MEM_RECLAIM, 0);
 	}
 	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, srnic_wq);
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, srnic_user_wq);
 	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, srnic_event_wq);
 	if (pair_init(test))
 		return -ENOMEM;
@@ -50,8 +52,10 @@ void single_exit(struct kunit *test)
 	}
 	if (single.own) {
 		destroy_workqueue(srnic_event_wq);
+		destroy_workqueue(srnic_user_wq);
 		destroy_workqueue(srnic_wq);
 		srnic_event_wq = NULL;
+		srnic_user_wq = NULL;
 		srnic_wq = NULL;
 	}
 }

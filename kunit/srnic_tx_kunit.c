@@ -187,6 +187,51 @@ static void tx_reserves_for_storage_alone(struct kunit *test)
 	qp->user = false;
 }
 
+/* --- whose worker --- */
+
+struct tx_block {
+	struct work_struct	work;
+	struct completion	go;
+};
+
+static void tx_block(struct work_struct *work)
+{
+	wait_for_completion(&container_of(work, struct tx_block, work)->go);
+}
+
+/* A worker can wait for a thread of an application: that is not in the way of kernel ULPs. */
+static void tx_applications_hold_up_applications_alone(struct kunit *test)
+{
+	const struct ib_send_wr empty = {
+		.wr_id = 2, .opcode = IB_WR_SEND, .send_flags = IB_SEND_SIGNALED,
+	};
+	struct pair *p = test->priv;
+	struct srnic_qp *qp = pair_tcp_begin(test, &tx_plain);
+	struct tx_block block;
+
+	INIT_WORK_ONSTACK(&block.work, tx_block);
+	init_completion(&block.go);
+	queue_work(srnic_user_wq, &block.work);
+	pair_tcp_post(test, 1);
+	srnic_tx_kick(qp);
+	KUNIT_EXPECT_TRUE(test, pair_tcp_poll(&qp->sq.get, 1));
+	flush_work(&qp->tx.work);
+	qp->user = true;
+	pair_post_recv(&p->end[1], 2, p->end[1].mem, 8);
+	KUNIT_ASSERT_EQ(test, pair_post(&p->end[0], &empty), 0);
+	srnic_tx_kick(qp);
+	iw_mpa_quiet(TX_WHILE_MS);
+	KUNIT_EXPECT_EQ(test, qp->sq.get, 1);
+	complete(&block.go);
+	KUNIT_EXPECT_TRUE(test, pair_tcp_poll(&qp->sq.get, 2));
+	flush_work(&qp->tx.work);
+	flush_work(&block.work);
+	destroy_work_on_stack(&block.work);
+	qp->user = false;
+	pair_tcp_expect_arrival(test, 1);
+	pair_tcp_expect_arrival(test, 2);
+}
+
 /* --- its beginning --- */
 
 /* TX may be opened within RX, which who holds tx.lock may have entered. */
@@ -511,6 +556,7 @@ static struct kunit_case tx_cases[] = {
 	KUNIT_CASE(tx_without_pages_goes_on_later),
 	KUNIT_CASE(tx_terminate_without_memory_given_up),
 	KUNIT_CASE_PARAM(tx_reserves_for_storage_alone, tx_who_gen_params),
+	KUNIT_CASE(tx_applications_hold_up_applications_alone),
 	KUNIT_CASE(tx_open_within_rx_lets_out_what_is_posted),
 	KUNIT_CASE(tx_open_lets_out_what_was_posted_before_the_stream),
 	KUNIT_CASE(tx_open_without_a_post_is_no_work),

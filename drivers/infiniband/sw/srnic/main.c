@@ -61,24 +61,42 @@ static int main_look_for_rivals(void)
 	return 0;
 }
 
-/* Storage waits for both queues, since whoever destroys a QP waits for its events. */
-static int main_make_queues(void)
-{
-	srnic_wq = alloc_workqueue("srnic", WQ_MEM_RECLAIM | WQ_PERCPU, 0);
-	if (!srnic_wq)
-		return -ENOMEM;
-	srnic_event_wq = alloc_workqueue("srnic_event", WQ_MEM_RECLAIM | WQ_PERCPU, 0);
-	if (!srnic_event_wq) {
-		destroy_workqueue(srnic_wq);
-		return -ENOMEM;
-	}
-	return 0;
-}
+static const struct {
+	struct workqueue_struct	**wq;
+	const char		*name;
+} main_queues[] = {
+	{ &srnic_wq, "srnic" },
+	{ &srnic_user_wq, "srnic_user" },
+	{ &srnic_event_wq, "srnic_event" },
+};
 
 static void main_destroy_queues(void)
 {
-	destroy_workqueue(srnic_event_wq);
-	destroy_workqueue(srnic_wq);
+	int i;
+
+	for (i = ARRAY_SIZE(main_queues) - 1; i >= 0; i--) {
+		if (*main_queues[i].wq)
+			destroy_workqueue(*main_queues[i].wq);
+	}
+}
+
+/*
+ * Storage waits for all of them: whoever destroys a QP waits for its events, and the library, which
+ * serves storage, waits for the work of any QP when it ends a stream.
+ */
+static int main_make_queues(void)
+{
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(main_queues); i++) {
+		*main_queues[i].wq = alloc_workqueue("%s", WQ_MEM_RECLAIM | WQ_PERCPU, 0,
+						     main_queues[i].name);
+		if (!*main_queues[i].wq) {
+			main_destroy_queues();
+			return -ENOMEM;
+		}
+	}
+	return 0;
 }
 
 static int __init srnic_init(void)

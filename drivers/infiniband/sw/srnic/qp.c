@@ -140,7 +140,8 @@ static void qp_flush_locked(struct srnic_qp *qp, struct srnic_upcalls *up)
 	if (found || more)
 		qp->flush_ms = SRNIC_FLUSH_MIN_MS;
 	if (!READ_ONCE(qp->dying))
-		queue_delayed_work(srnic_wq, &qp->flush_work, msecs_to_jiffies(qp->flush_ms));
+		queue_delayed_work(srnic_qp_wq(qp), &qp->flush_work,
+				   msecs_to_jiffies(qp->flush_ms));
 	qp->flush_ms = min_t(u32, 2 * qp->flush_ms, SRNIC_FLUSH_MAX_MS);
 }
 
@@ -183,7 +184,7 @@ static void srnic_qp_flush_work(struct work_struct *work)
  */
 void srnic_qp_flush_soon(struct srnic_qp *qp)
 {
-	mod_delayed_work(srnic_wq, &qp->flush_work, 0);
+	mod_delayed_work(srnic_qp_wq(qp), &qp->flush_work, 0);
 }
 
 /**

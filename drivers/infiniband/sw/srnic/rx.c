@@ -327,7 +327,7 @@ static bool rx_is_stuck(const struct sock *sk)
 static void rx_defer(struct srnic_qp *qp)
 {
 	WRITE_ONCE(qp->rx.deferred, true);
-	mod_delayed_work(srnic_wq, &qp->rx.work, 0);
+	mod_delayed_work(srnic_qp_wq(qp), &qp->rx.work, 0);
 }
 
 static void rx_drop_all(struct srnic_qp *qp, struct sock *sk)
@@ -465,7 +465,7 @@ static void srnic_rx_work(struct work_struct *work)
 	part = rx_alloc_part(qp, sk, &size);
 	if (size && !part) {
 		srnic_count(qp->dev, rx_no_memory);
-		queue_delayed_work(srnic_wq, &rx->work, msecs_to_jiffies(SRNIC_RETRY_MS));
+		queue_delayed_work(srnic_qp_wq(qp), &rx->work, msecs_to_jiffies(SRNIC_RETRY_MS));
 		return;
 	}
 	lock_sock(sk);

@@ -62,10 +62,12 @@
 struct srnic_ring;
 
 /*
- * Queues of work of all devices. One is for streams and completions, the other tells ULPs of async
- * events. "Memory reclaim" in srnic.rst says what may run on which.
+ * Queues of work of all devices. One is for streams and completions of kernel ULPs, one is for those
+ * of applications, the third tells ULPs of async events. "Memory reclaim" in srnic.rst says what may
+ * run on which.
  */
 extern struct workqueue_struct *srnic_wq;
+extern struct workqueue_struct *srnic_user_wq;
 extern struct workqueue_struct *srnic_event_wq;
 
 /**
@@ -672,6 +674,12 @@ static inline struct srnic_dev *to_srnic_dev(const struct ib_device *ibdev)
 static inline struct srnic_qp *to_srnic_qp(const struct ib_qp *ibqp)
 {
 	return container_of(ibqp, struct srnic_qp, ibqp);
+}
+
+/* Whose QPs run there: a thread of an application can hold up the work of its QPs. */
+static inline struct workqueue_struct *srnic_qp_wq(const struct srnic_qp *qp)
+{
+	return qp->user ? srnic_user_wq : srnic_wq;
 }
 
 static inline struct srnic_cq *to_srnic_cq(const struct ib_cq *ibcq)

@@ -16,6 +16,7 @@ static const char * const stats_names[SRNIC_CNT_COUNT] = {
 };
 
 struct workqueue_struct *srnic_wq;
+struct workqueue_struct *srnic_user_wq;
 struct workqueue_struct *srnic_event_wq;
 
 /**

@@ -46,7 +46,7 @@ void srnic_tx_kick(struct srnic_qp *qp)
 {
 	if (!READ_ONCE(qp->tx.kicked))
 		WRITE_ONCE(qp->tx.kicked, true);
-	queue_work(srnic_wq, &qp->tx.work);
+	queue_work(srnic_qp_wq(qp), &qp->tx.work);
 }
 
 /* There is no memory, for the sender or for TCP. Nobody tries again before the timer. */
@@ -56,7 +56,7 @@ static void tx_await_memory(struct srnic_qp *qp)
 	/* This comes before the timer, which clears it. */
 	WRITE_ONCE(qp->tx.starved, true);
 	qp->tx.delayed = true;
-	mod_delayed_work(srnic_wq, &qp->tx.retry, msecs_to_jiffies(SRNIC_RETRY_MS));
+	mod_delayed_work(srnic_qp_wq(qp), &qp->tx.retry, msecs_to_jiffies(SRNIC_RETRY_MS));
 }
 
 /* When there is room again TCP calls write_space, if it knows that somebody waits. */
@@ -241,7 +241,7 @@ static enum tx_step tx_terminate(struct srnic_qp *qp, struct srnic_upcalls *up)
 	if (err == -EAGAIN && left > 0) {
 		/* If the timer is set already, for want of memory, it stays, and fires earlier. */
 		tx->delayed = true;
-		queue_delayed_work(srnic_wq, &tx->retry, left + 1);
+		queue_delayed_work(srnic_qp_wq(qp), &tx->retry, left + 1);
 		return TX_WAIT;
 	}
 	tx_term_gone(qp);
