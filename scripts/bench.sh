@@ -15,10 +15,12 @@
 #   scripts/bench.sh --scale           the same on 1, 2 and 4 processors; and 100,000 endpoints: memory,
 #                                      a listing, the removal of their device
 #   scripts/bench.sh --rate            connections a second on four processors, by the clock: only
-#                                      the ratios within one run mean something
+#                                      the ratios within one round mean something
+#   scripts/bench.sh --load            the same of octets: Writes of 1, 8 and 64 QPs, and how even they are
+#   scripts/bench.sh --pong            the same of the time there and back of 64 octets, over two guests
 #
-# Results: $CACHE/bench/table.rst, connect.svg, rtt.rst, storm.rst, scale.rst and rate.rst, and pages with
-# plots of them, bench.html, rtt.html and so on; what they were made of in raw, rtt, storm, scale, rate.
+# Results: $CACHE/bench/table.rst, connect.svg, and OPTION.rst for the options but --guard; pages with plots
+# of them, bench.html, rtt.html and so on; what they were made of in raw, rtt, storm and so on.
 
 # shellcheck source=scripts/lib.sh
 . "$(dirname "$0")/lib.sh"
@@ -92,8 +94,9 @@ memory-half-open	-k tcp -K 1000 hold
 '
 
 # CLIENTS-LISTENERS-STALLED, the last for each listener
-LOADS='1-1-0 4-1-0 16-1-0 64-1-0 16-4-0 16-8-0 64-8-0 16-1-4 64-8-4'
-ROUNDS=3	# the drivers take turns
+LOADS=${LOADS:-'1-1-0 4-1-0 16-1-0 64-1-0 16-4-0 16-8-0 64-8-0 16-1-4 64-8-4'}
+ROUNDS=${ROUNDS:-15}	# the drivers take turns
+RATE_VARIANTS=${RATE_VARIANTS:-'siw siw_mpa srnic'}
 
 # Round trip times, in microseconds; they are even
 TRIPS='100 1000 10000 100000'
@@ -106,6 +109,10 @@ STORM_VARIANTS=${STORM_VARIANTS:-'siw siw_mpa srnic'}
 
 # shellcheck source=scripts/bench/scale.sh
 . "$TOP/scripts/bench/scale.sh"
+# shellcheck source=scripts/bench/load.sh
+. "$TOP/scripts/bench/load.sh"
+# shellcheck source=scripts/bench/ulps.sh
+. "$TOP/scripts/bench/ulps.sh"
 
 # Hundredths of what siw takes to connect, which the variants may take
 declare -A LIMITS=([siw_mpa]=104 [srnic]=104 [plain]=98)
@@ -150,12 +157,13 @@ tell_plugin() {
 	guest_run A '/share/cm_bench load' "$LIMIT"
 }
 
+# take_driver VARIANT [GUEST]
 take_driver() {
-	local setting
+	local setting guest=${2:-A}
 
-	guest_run A "driver_set ${DRIVER[$1]}" "$LIMIT" || die "no driver ${DRIVER[$1]}"
+	guest_run "$guest" "driver_set ${DRIVER[$1]}" "$LIMIT" || die "no driver ${DRIVER[$1]}"
 	for setting in ${SETTINGS[$1]:-}; do
-		guest_run A "sysctl -qw net.iw_mpa.$setting" "$LIMIT"
+		guest_run "$guest" "sysctl -qw net.iw_mpa.$setting" "$LIMIT"
 	done
 }
 
@@ -376,7 +384,7 @@ measure_rates() {
 	build_program cm_rate
 	GUEST_SMP=4
 	for ((round = 1; round <= ROUNDS; round++)); do
-		for variant in siw siw_mpa srnic; do
+		for variant in $RATE_VARIANTS; do
 			rate "$variant" "$round"
 		done
 	done
@@ -407,6 +415,7 @@ measure_everything() {
 		[[ " $BRIEFLY " == *" $variant "* ]] || measure_all "$variant" "$MEASURES"
 		[[ " $BRIEFLY " != *" $variant "* ]] || measure_all "$variant" "$BRIEF_MEASURES"
 		measure_data "$variant"
+		[[ $variant == markers ]] || measure_ulps "$variant"
 	done
 	guest_down || say "the guest did not end well: see $GUEST_RUN"
 	python3 "$TOP/scripts/bench/report.py" "$OUT"
@@ -417,14 +426,16 @@ measure_everything() {
 main() {
 	case $# in
 	0) ;;
-	1) [[ " --guard --rate --rtt --scale --storm " == *" $1 "* ]] || die "no such option: $1" ;;
-	*) [[ $# -eq 2 && $1 == -k ]] || die 'usage: bench.sh [-k REGEX | --guard | --rate | --rtt | --scale | --storm]' ;;
+	1) [[ " --guard --load --pong --rate --rtt --scale --storm " == *" $1 "* ]] || die "no such option: $1" ;;
+	*) [[ $# -eq 2 && $1 == -k ]] || die 'usage: bench.sh [-k REGEX | --guard | --load | --pong | --rate | --rtt | --scale | --storm]' ;;
 	esac
 	ONLY=${2:-.}
 	"$TOP/scripts/setup.sh" build guest
 	mkdir -p "$OUT"
 	case ${1:-} in
 	--guard) guard ;;
+	--load) measure_load ;;
+	--pong) measure_pongs ;;
 	--rate) measure_rates ;;
 	--rtt) measure_trips ;;
 	--storm) measure_storms ;;

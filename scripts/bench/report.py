@@ -5,6 +5,9 @@
     report.py FOLDER
     report.py --rate FOLDER     connections a second (rate.rst, rate.html), from
                                 FOLDER/rate/VARIANT.ROUND
+    report.py --load FOLDER     octets a second of many QPs (load.rst, load.html), from
+                                FOLDER/load/VARIANT.ROUND
+    report.py --pong FOLDER     there and back (pong.rst, pong.html), from FOLDER/pong/VARIANT.ROUND
     report.py --rtt FOLDER      round trips (rtt.rst, rtt.html), from
                                 FOLDER/rtt/VARIANT.MICROSECONDS
     report.py --storm FOLDER    a server that is started again (storm.rst, storm.html), from
@@ -18,6 +21,7 @@ VARIANT.MEASURE.split with what split.c counted, "PHASE GROUP FUNCTION INSTRUCTI
 
 import collections
 import os
+import random
 import re
 import statistics
 import sys
@@ -173,7 +177,7 @@ def by_variant(measures, function):
 def table_of_costs(found):
     rows = []
     for name in sorted(found):
-        if re.match(r"held|half-open|memory|data", name):
+        if re.match(r"held|half-open|memory|data|ulp", name):
             continue
         phases = ("setup", "destroy") if name == "listen" else ("connect", "close")
         for phase in phases:
@@ -228,6 +232,12 @@ def table_of_data(found):
     return Table("Instructions of the kernel per message, both ends", HEAD, rows)
 
 
+def table_of_ulps(found):
+    rows = [row_of(name[4:], by_variant(found[name], Measure.kernel))
+            for name in sorted(found) if name.startswith("ulp")]
+    return Table("Instructions of the kernel per I/O, both ends", HEAD, rows)
+
+
 def rates_of(path):
     """(load, connections a second, attempts that failed) of one round; cm_rate.c has the lines."""
     with open(path, encoding="ascii") as lines:
@@ -237,20 +247,70 @@ def rates_of(path):
             yield load, values["connections"] * 1000 / values["milliseconds"], values["failed"]
 
 
+def interval(values):
+    """The median, and between what 95 % of medians are that are drawn from the same values."""
+    draw = random.Random(len(values))
+    medians = sorted(statistics.median(draw.choices(values, k=len(values))) for _ in range(4000))
+    return [statistics.median(values), medians[100], medians[-101]]
+
+
+def ratios(found, variant, base):
+    """Of one load, round by round: FOUND has VARIANT: {ROUND: rate}."""
+    both = sorted(set(found[variant]) & set(found[base]))
+    return interval([found[variant][i] / found[base][i] for i in both]) if both else [None] * 3
+
+
 def table_of_rates(folder):
-    """The median of the rounds, and what failed in all of them."""
-    found = collections.defaultdict(lambda: collections.defaultdict(list))
+    """The median of the rounds, what failed in all of them, and the ratios of each round."""
+    found = collections.defaultdict(lambda: collections.defaultdict(dict))
     failed = collections.Counter()
     for name in os.listdir(folder):
-        variant = name.split(".")[0]
+        variant, turn = name.split(".")
         for load, rate, failures in rates_of(os.path.join(folder, name)):
-            found[tuple(map(int, load.split("-")))][variant].append(rate)
+            found[tuple(map(int, load.split("-")))][variant][turn] = rate
             failed[variant] += failures
-    rows = [row_of("{}, {}, {}".format(*load),
-                   {variant: round(statistics.median(rates)) for variant, rates in by.items()})
+    variants = [variant for variant in VARIANTS if variant in failed]
+    rows = [["{}, {}, {}".format(*load),
+             *(round(statistics.median(by[variant].values())) if by[variant] else None
+               for variant in variants), *ratios(by, "srnic", "siw")]
             for load, by in sorted(found.items())]
-    rows.append(row_of("attempts that failed", failed)[:-2] + [None, None])
-    return Table("Connections a second, by clients, listeners, stalled peers of each", HEAD, rows)
+    rows.append(["attempts that failed", *(failed[variant] for variant in variants), None, None, None])
+    return Table("Connections a second, by clients, listeners, stalled peers of each",
+                 ["", *variants, "srnic/siw", "95 %/from", "95 %/to"], rows)
+
+
+LOAD_PAIRS = (("plain", "siw"), ("srnic", "siw_mpa"), ("srnic", "siw"))
+
+
+def table_of_load(folder):
+    """The ratios of each round, and what the QP with least got of what one of them gets on average."""
+    total = collections.defaultdict(lambda: collections.defaultdict(dict))
+    share = collections.defaultdict(lambda: collections.defaultdict(list))
+    for name in os.listdir(folder):
+        variant, turn = name.split(".")
+        with open(os.path.join(folder, name), encoding="ascii") as lines:
+            for line in lines:
+                qps, *rest = line.split()
+                values = dict(zip(rest[::2], map(int, rest[1::2])))
+                total[int(qps)][variant][turn] = values["total"]
+                share[int(qps)][variant].append(values["least"] * int(qps) / values["total"])
+    rows = [[f"{qps}: {a} to {b}", *ratios(by, a, b)] for qps, by in sorted(total.items())
+            for a, b in LOAD_PAIRS]
+    rows += [[f"{qps}: least of {variant}", *interval(values)]
+             for qps, by in sorted(share.items()) if qps > 1
+             for variant, values in sorted(by.items())]
+    return Table("Writes of QPs, four processors", ["", "median", "95 %: from", "to"], rows)
+
+
+def table_of_pongs(folder):
+    found = collections.defaultdict(lambda: collections.defaultdict(dict))
+    for name in os.listdir(folder):
+        variant, turn = name.split(".")
+        for what, value in Measure(os.path.join(folder, name)).values.items():
+            found[what][variant][turn] = value
+    rows = [[f"{what}: {a} to {b}", *ratios(found[what], a, b)]
+            for what in ("median", "p99") for a, b in LOAD_PAIRS]
+    return Table("64 octets there and back", ["", "median", "95 %: from", "to"], rows)
 
 
 TRIP_VARIANTS = ("siw", "siw_mpa", "srnic", "plain", "srnic-tfo", "plain-tfo")
@@ -381,27 +441,29 @@ def write(folder, name, text):
         out.write(text)
 
 
+# OPTION: what makes its tables, and the title of its page
+KINDS = {
+    "rate": (table_of_rates, "connections a second"),
+    "load": (table_of_load, "many QPs"),
+    "pong": (table_of_pongs, "there and back"),
+    "rtt": (table_of_trips, "round trips"),
+    "storm": (table_of_storm, "a server is started again"),
+    "scale": (tables_about_scale, "scale"),
+}
+
+
+def report_kind(folder, kind):
+    function, title = KINDS[kind]
+    tables = function(os.path.join(folder, kind))
+    tables = [tables] if isinstance(tables, Table) else tables
+    write(folder, kind + ".rst", "\n".join(map(as_text, tables)))
+    write_page(folder, kind + ".html", "iw_mpa: " + title, tables)
+
+
 def main():
     folder = sys.argv[-1]
-    if sys.argv[1] == "--rate":
-        rates = table_of_rates(os.path.join(folder, "rate"))
-        write(folder, "rate.rst", as_text(rates))
-        write_page(folder, "rate.html", "iw_mpa: connections a second", [rates])
-        return
-    if sys.argv[1] == "--storm":
-        storm = table_of_storm(os.path.join(folder, "storm"))
-        write(folder, "storm.rst", as_text(storm))
-        write_page(folder, "storm.html", "iw_mpa: a server is started again", [storm])
-        return
-    if sys.argv[1] == "--scale":
-        tables = tables_about_scale(os.path.join(folder, "scale"))
-        write(folder, "scale.rst", "\n".join(map(as_text, tables)))
-        write_page(folder, "scale.html", "iw_mpa: scale", tables)
-        return
-    if sys.argv[1] == "--rtt":
-        trips = table_of_trips(os.path.join(folder, "rtt"))
-        write(folder, "rtt.rst", as_text(trips))
-        write_page(folder, "rtt.html", "iw_mpa: round trips", [trips])
+    if len(sys.argv) == 3:
+        report_kind(folder, sys.argv[1].removeprefix("--"))
         return
     found = load(os.path.join(folder, "raw"))
     tables, pictures = [table_of_costs(found)], []
@@ -413,7 +475,8 @@ def main():
         tables.append(table_of_events(one))
         pictures.append(picture(one))
         write(folder, "connect.svg", pictures[0])
-    tables += [table_of_memory(found), table_of_scale(found), table_of_data(found)]
+    tables += [table_of_memory(found), table_of_scale(found), table_of_data(found),
+               table_of_ulps(found)]
     tables += [table_of_parts(found[name], "data", f"Where they go, {name}")
                for name in ("data-write-64k", "data-read-64k", "data-send-64") if name in found]
     write(folder, "table.rst", "\n".join(map(as_text, tables)))

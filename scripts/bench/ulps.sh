@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash
+#
+# Sourced by bench.sh: what the kernel does for an I/O of NVMe over RDMA and of NFS over RDMA, client and
+# server on one host, by the plugin's count. Disk and files are in memory.
+
+# NAME OCTETS TIMES KIND
+ULPS='
+ulp-nvme-read-4k	4096	4000	nvme randread
+ulp-nvme-write-4k	4096	4000	nvme randwrite
+ulp-nvme-read-128k	131072	500	nvme randread
+ulp-nvme-write-128k	131072	500	nvme randwrite
+ulp-nfs-read-1m	1048576	100	nfs read
+ulp-nfs-write-1m	1048576	100	nfs write
+'
+
+# in_kit KIT COMMAND
+in_kit() { guest_run A "set -e; . /host$TOP/scripts/guest/$1.sh; $2" "$LIMIT"; }
+
+# ulp_command OCTETS TIMES KIND WHAT: eight at a time over NVMe, one over NFS
+ulp_command() {
+	case "$3 $4" in
+	nvme*)
+		echo "fio --name=bench --filename=\$(nvme_block) --direct=1 --ioengine=libaio --iodepth=8 \
+			--bs=$1 --rw=$4 --randrepeat=1 --norandommap --io_size=$(($1 * $2)) --minimal"
+		;;
+	"nfs read") echo "dd if=\$NFS_MOUNT/file of=/dev/null iflag=direct bs=$1 count=$2 status=none" ;;
+	"nfs write")
+		echo "dd if=/dev/zero of=\$NFS_MOUNT/file oflag=direct conv=notrunc bs=$1 count=$2 status=none"
+		;;
+	esac
+}
+
+ulps_begin() {
+	in_kit nvme 'nvme_serve 4 10.0.0.1 4420; nvme_attach 10.0.0.1 4420' &&
+		in_kit nfs "nfs_serve 20049; nfs_mount 10.0.0.1 20049
+			dd if=/dev/zero of=\$NFS_MOUNT/file bs=1M count=100 status=none; sync \$NFS_MOUNT/file"
+}
+
+ulps_end() {
+	in_kit nfs "umount \$NFS_MOUNT; nfs_serve_end" && in_kit nvme 'nvme_detach; nvme_serve_end' &&
+		guest_run A 'poll 30 rdma_is_idle || poll 30 only_pool' "$LIMIT"
+}
+
+# measure_ulps VARIANT
+measure_ulps() {
+	local name octets times kind what command
+
+	grep -qE "$ONLY" <<<"$(awk '{ print $1 }' <<<"${ULPS:1:-1}")" || return 0
+	ulps_begin >"$RAW/log" || { say "$1: no ULPs: $(cat "$RAW/log")" && return; }
+	while read -r name octets times kind what; do
+		[[ $name =~ $ONLY ]] || continue
+		say "$1: $name"
+		command=$(ulp_command "$octets" "$times" "$kind" "$what")
+		rm -f "$OUT/split"
+		in_kit "$kind" "$command >/dev/null; /share/cm_bench count; $command; /share/cm_bench dump" \
+			>"$RAW/log" || true
+		[[ -e $OUT/split ]] || { say "$1 $name: $(cat "$RAW/log")" && continue; }
+		mv "$OUT/split" "$RAW/$1.$name.split"
+		echo "connections $times" >"$RAW/$1.$name"
+	done <<<"${ULPS:1:-1}"
+	ulps_end >"$RAW/log" || say "$1: the ULPs did not end: $(cat "$RAW/log")"
+	rm -f "$RAW/log"
+}
