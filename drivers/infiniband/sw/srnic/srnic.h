@@ -62,9 +62,9 @@
 struct srnic_ring;
 
 /*
- * Queues of work of all devices. One is for streams and completions of kernel ULPs, one is for those
- * of applications, the third tells ULPs of async events. "Memory reclaim" in srnic.rst says what may
- * run on which.
+ * Queues of work of all devices. One is for streams and completions of kernel ULPs, one for those
+ * of applications, and the third tells ULPs of async events. "Memory reclaim" in srnic.rst says
+ * what may run on which.
  */
 extern struct workqueue_struct *srnic_wq;
 extern struct workqueue_struct *srnic_user_wq;
