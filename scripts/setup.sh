@@ -20,8 +20,8 @@ declare -A GROUP=(
 	[static]="make gcc libc6-dev rsync xz-utils sparse kmod
 		python3 python3-docutils python3-pygments perl shellcheck git"
 	[kunit]="make gcc libc6-dev rsync xz-utils bc bison flex libelf-dev python3"
-	[guest]="qemu-system-x86 busybox-static cpio gzip kmod mount netbase rdmacm-utils ibverbs-utils
-		ibverbs-providers rdma-core librdmacm-dev libibverbs-dev gcc libc6-dev perftest
+	[guest]="qemu-system-x86 busybox-static cpio gzip xz-utils zstd kmod mount netbase rdmacm-utils
+		ibverbs-utils ibverbs-providers rdma-core librdmacm-dev libibverbs-dev gcc libc6-dev perftest
 		qperf tshark iproute2 iputils-ping ethtool nftables procps python3 libtirpc3|libtirpc3t64
 		libwrap0 libnsl2 libnvme1|libnvme1t64 libjson-c5 fio libfabric-bin openmpi-bin
 		python3-mpi4py libopeniscsiusr libisns0|libisns0t64

@@ -99,7 +99,7 @@ guest_start_qemu() {
 			-machine q35 -accel "${GUEST_ACCEL:-tcg,thread=multi}" -cpu "${GUEST_CPU:-max,-erms,-fsrm}" \
 			-smp "${GUEST_SMP:-2}" -m "${GUEST_MEM:-1536M}" "${GUEST_ARGS[@]}" \
 			-nodefaults -display none -monitor none -no-reboot \
-			-kernel "$image/vmlinuz" -initrd "$image/initrd" \
+			-kernel "$image/boot" -initrd "$image/initrd" \
 			-append "$(guest_cmdline "$name" "$number" "$image")" \
 			-serial "file:$name.console" \
 			-device virtio-serial-pci -chardev "pipe,id=control,path=$name" \

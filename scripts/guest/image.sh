@@ -6,6 +6,8 @@
 #   scripts/guest/image.sh [NAME]      of the kernel NAME, see kernel.sh; $KERNEL by default
 #
 #   vmlinuz               the kernel
+#   boot                  what QEMU boots of it: itself, unpacked, or vmlinuz. Under emulation the kernel
+#                         needs some seconds to unpack itself
 #   lib/modules/KREL      its modules, with dependency lists
 #   initrd                busybox and the few modules that reach the host's root over 9p, or a disk
 #
@@ -27,6 +29,37 @@ unpack_kernel() {
 	kernel_files
 	chmod 755 .
 	mv -T "$tmp" "$dir"
+}
+
+# number FILE OFFSET OCTETS
+number() { od -An "-tu$3" -j "$2" -N "$3" "$1" | tr -d ' '; }
+
+# payload FILE COMMAND...: what is packed in a kernel, through the command. Documentation/arch/x86/boot.rst
+# of the kernel has the offsets; the last four octets are the length.
+payload() {
+	local skip count
+
+	skip=$((($(number "$1" 0x1f1 1) + 1) * 512 + $(number "$1" 0x248 4)))
+	count=$(($(number "$1" 0x24c 4) - 4))
+	dd "if=$1" bs=1M iflag=skip_bytes,count_bytes "skip=$skip" "count=$count" status=none | "${@:2}"
+}
+
+# QEMU enters an ELF file where a note of type 18 says, which the kernel has with CONFIG_PVH.
+make_boot() {
+	local dir=$1 unpack tmp=$1/boot.tmp
+
+	case $(payload "$dir/vmlinuz" od -An -tx1 -N 4 | tr -d ' ') in
+	fd377a58) unpack=xz ;;
+	28b52ffd) unpack=zstd ;;
+	*) unpack=false ;;
+	esac
+	if payload "$dir/vmlinuz" "$unpack" -dc >"$tmp" &&
+		[[ $(readelf -nW "$tmp" 2>/dev/null) == *'(0x00000012)'* ]]; then
+		mv "$tmp" "$dir/boot"
+	else
+		rm "$tmp"
+		ln -s vmlinuz "$dir/boot"
+	fi
 }
 
 # modules_for DIR MODULE...: in the order in which they have to be loaded
@@ -74,6 +107,7 @@ make_image() {
 	local dir=$1
 
 	[[ -d $dir ]] || quietly "taking kernel $KREL" unpack_kernel "$dir"
+	[[ -e $dir/boot ]] || make_boot "$dir"
 	if [[ ! -e $dir/initrd || $HERE/init -nt $dir/initrd || $HERE/image.sh -nt $dir/initrd ]]
 	then
 		make_initrd "$dir"
