@@ -6,9 +6,8 @@
 #   scripts/check.sh [SUITE...]    (no argument: static kunit fuzz wire interop bench e2e takeover)
 #   scripts/check.sh --all         every suite in full, on every kernel and driver: some hours
 #
-# Without arguments, what keeps one processor busy runs beside others: kunit and fuzz beside static,
-# bench, which counts instructions and not time, beside interop. What they print is told when the
-# others have ended.
+# Without arguments suites run beside each other where there are two processors and 7 GB of memory:
+# see run_all. What runs in the background is told when the others have ended.
 #
 # A suite prints "ok N name" and "not ok N name", and at its end "# suite: N passed, N failed".
 # One that ends without that line, or with other numbers than we counted, or that exits as if all
@@ -21,6 +20,10 @@
 # All of these would take too long here.
 declare -A OPTION=([wire]=--sample [interop]=--sample [bench]=--guard [e2e]=--sample [takeover]=--sample)
 LIMIT=45m	# for one suite: a hang is to be told, not waited for
+
+# The end-to-end tests in two halves
+OURS=srnic/srnic
+WITH_SIW=srnic/siw,siw/srnic
 
 # "VARIABLE=VALUE... SUITE ARGUMENT...", in running order
 ALL=(
@@ -132,63 +135,111 @@ run_suite() {
 	count_suite "$rc" "$log" $((SECONDS - start)) "$*"
 }
 
-BESIDE=		# process that runs BESIDE_NAMES one after another, into this folder
-BESIDE_NAMES=()
-BESIDE_LOGS=
+LANES=()	# of each: process and folder of logs
 
-# run_beside NAME...: in the background, until finish_beside
+# run_beside all|rest NAME...: in the background, one after another, until finish_beside; with all
+# that they ask for of the processors, or the rest that others leave
 run_beside() {
-	BESIDE_NAMES=("$@")
-	BESIDE_LOGS=$(mktemp -d "$CACHE/check-beside.XXXXXX")
+	local share=$1 logs
+
+	shift
+	logs=$(mktemp -d "$CACHE/check-beside.XXXXXX")
+	printf '%s\n' "$@" >"$logs/names"
 	say "check: beside what follows: $(IFS=,; echo "$*")"
 	(
+		[[ $share == all ]] || renice -n 19 -p "$BASHPID" >/dev/null
+		number=0
 		for name in "$@"; do
+			number=$((number + 1))
 			began=$SECONDS
 			rc=0
 			# shellcheck disable=SC2086 # words
-			start $name >"$BESIDE_LOGS/${name%% *}" 2>&1 || rc=$?
-			echo "$rc $((SECONDS - began))" >"$BESIDE_LOGS/${name%% *}.end"
+			start $name >"$logs/$number" 2>&1 || rc=$?
+			echo "$rc $((SECONDS - began))" >"$logs/$number.end"
 		done
 	) &
-	BESIDE=$!
-	# shellcheck disable=SC2064 # this one
-	trap "kill $BESIDE 2>/dev/null || true" EXIT
+	LANES+=("$! $logs")
+	trap end_lanes EXIT
 }
 
-finish_beside() {
-	local name log rc seconds
+end_lanes() {
+	local lane
 
-	wait "$BESIDE" || true
-	trap - EXIT
-	for name in "${BESIDE_NAMES[@]}"; do
-		log=$BESIDE_LOGS/${name%% *}
+	for lane in "${LANES[@]}"; do
+		kill "${lane%% *}" 2>/dev/null || true
+	done
+}
+
+# finish_lane PROCESS LOGS
+finish_lane() {
+	local name log number=0 rc seconds
+
+	wait "$1" || true
+	while IFS= read -r -u 3 name; do
+		number=$((number + 1))
+		log=$2/$number
 		read -r rc seconds <"$log.end" || { rc=1 && seconds=0; }
+		[[ -e $log ]] || : >"$log"
 		printf '# suite %s\n' "$name"
 		cat "$log"
 		count_suite "$rc" "$log" "$seconds" "$name"
-	done
-	rm -r "$BESIDE_LOGS"
+	done 3<"$2/names"
+	rm -r "$2"
 }
+
+finish_beside() {
+	local lane
+
+	for lane in "${LANES[@]}"; do
+		# shellcheck disable=SC2086 # two words
+		finish_lane $lane
+	done
+	LANES=()
+	trap - EXIT
+}
+
+# name_with_option SUITE: as a run without arguments has it
+name_with_option() { echo "$1${OPTION[$1]:+ ${OPTION[$1]}}"; }
 
 run_suites() {
 	local suite
 
 	for suite in "$@"; do
-		# shellcheck disable=SC2086 # words
-		run_suite $suite ${OPTION[$suite]:-}
+		# shellcheck disable=SC2046 # words
+		run_suite $(name_with_option "$suite")
 	done
+}
+
+# is_roomy: enough processors and memory for guests of two suites?
+is_roomy() {
+	[[ $(nproc) -ge 2 && $(awk '/^MemAvailable:/ { print $2 }' /proc/meminfo) -ge $((7 << 20)) ]]
+}
+
+# A guest, or a pair of guests that talk to each other, keeps about one processor busy. The wire
+# tests have two guests that do not talk to each other; of the other suites with guests two run at a
+# time. Unit tests wait for timers most of the time, and bench counts instructions, not time. Static
+# tests and the fuzzer look at no clock: they take what is left.
+run_all() {
+	# At once, lest one of them waits for the packages of another
+	"$TOP/scripts/setup.sh" build static kunit fuzz guest 6.1 6.12
+	if ! is_roomy; then
+		run_suites static kunit fuzz wire interop bench e2e takeover
+		return
+	fi
+	run_beside rest static fuzz
+	run_beside all kunit "$(name_with_option bench)"
+	run_suites wire
+	run_beside all "$(name_with_option interop)" "PAIRS=$WITH_SIW $(name_with_option e2e)"
+	# shellcheck disable=SC2046 # words
+	run_suite "PAIRS=$OURS" $(name_with_option e2e)
+	finish_beside
+	# It judges when packets come: nobody is beside it.
+	run_suites takeover
 }
 
 main() {
 	if [[ $# -eq 0 ]]; then
-		run_beside kunit fuzz
-		run_suites static
-		finish_beside
-		run_suites wire
-		run_beside "bench ${OPTION[bench]}"
-		run_suites interop
-		finish_beside
-		run_suites e2e takeover
+		run_all
 	elif [[ $1 == --all ]]; then
 		LIMIT=6h
 		run_suites "${ALL[@]}"

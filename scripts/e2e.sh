@@ -10,7 +10,7 @@
 #
 # DRIVER=siw_mpa tests that one in place of srnic.
 # PAIRS="client/server[/wire] ..." chooses the drivers, and what the wire does to packets: clean,
-# rough or flap, see e2e/lib.sh.
+# rough or flap, see e2e/lib.sh. A comma is as good as a space.
 # KERNELS="6.1 6.12" chooses those of the guests A and B; without it a KERNEL other than 6.1 is that
 # of both. A is the client; over IPv6 B is, where both have the same driver.
 # The guests are booted once; a case that loses one, or leaves something behind, fails, and the
@@ -47,7 +47,7 @@ TESTED=no
 list_cases() {
 	local pair client server wire file
 
-	for pair in $PAIRS; do
+	for pair in ${PAIRS//,/ }; do
 		IFS=/ read -r client server wire <<<"$pair"
 		for file in "$TOP"/scripts/e2e/[0-9][0-9][0-9]-*.sh; do
 			list_cases_of "$file" "$client" "$server" "${wire:-clean}" || return
