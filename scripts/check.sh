@@ -101,7 +101,23 @@ suite_of() {
 	echo "$1"
 }
 
-# start [VARIABLE=VALUE...] SUITE [ARGUMENT...]: it goes when we go.
+# What runs in the background goes when we go, for every reason but SIGKILL.
+end_processes() {
+	# shellcheck disable=SC2046 # words
+	kill $(jobs -pr) 2>/dev/null || true
+}
+
+# A process that waits for another in the foreground hears a signal only when that has ended, and
+# timeout puts each suite into a group of processes that the terminal does not know: suites run in
+# the background.
+trap end_processes EXIT
+trap 'exit 129' HUP
+trap 'exit 130' INT
+trap 'exit 143' TERM
+
+# start [VARIABLE=VALUE...] SUITE [ARGUMENT...]: the process becomes that suite, which goes when the
+# process goes that started it. What bash starts in the background ignores Ctrl-C: not so a suite,
+# which may end programs like that.
 start() {
 	local suite
 	local -a settings=()
@@ -112,8 +128,8 @@ start() {
 	done
 	suite=$1
 	shift
-	setpriv --pdeathsig TERM env "${settings[@]}" timeout -k 1m "$LIMIT" "$TOP/scripts/$suite.sh" "$@" \
-		</dev/null
+	exec setpriv --pdeathsig TERM env --default-signal=INT,QUIT "${settings[@]}" \
+		timeout -k 1m "$LIMIT" "$TOP/scripts/$suite.sh" "$@" </dev/null
 }
 
 # count_suite STATUS LOG SECONDS NAME
@@ -126,13 +142,17 @@ count_suite() {
 
 # run_suite [VARIABLE=VALUE...] SUITE [ARGUMENT...]: seen as it runs, and kept for counting
 run_suite() {
-	local log rc=0 start=$SECONDS
+	local log rc=0 began=$SECONDS suite
 
 	log=$(mktemp "$CACHE/check-$(suite_of "$@").XXXXXX")
 	printf '# suite %s\n' "$*"
 	say "check: $*"
-	start "$@" | tee "$log" || rc=${PIPESTATUS[0]}
-	count_suite "$rc" "$log" $((SECONDS - start)) "$*"
+	start "$@" >"$log" &
+	suite=$!
+	tail -n +1 -f --pid="$suite" "$log" &
+	wait "$suite" || rc=$?
+	wait "$!" || true
+	count_suite "$rc" "$log" $((SECONDS - began)) "$*"
 }
 
 LANES=()	# of each: process and folder of logs
@@ -154,20 +174,11 @@ run_beside() {
 			began=$SECONDS
 			rc=0
 			# shellcheck disable=SC2086 # words
-			start $name >"$logs/$number" 2>&1 || rc=$?
+			(start $name) >"$logs/$number" 2>&1 || rc=$?
 			echo "$rc $((SECONDS - began))" >"$logs/$number.end"
 		done
 	) &
 	LANES+=("$! $logs")
-	trap end_lanes EXIT
-}
-
-end_lanes() {
-	local lane
-
-	for lane in "${LANES[@]}"; do
-		kill "${lane%% *}" 2>/dev/null || true
-	done
 }
 
 # finish_lane PROCESS LOGS
@@ -178,8 +189,8 @@ finish_lane() {
 	while IFS= read -r -u 3 name; do
 		number=$((number + 1))
 		log=$2/$number
+		touch "$log" "$log.end"	# it may have died before
 		read -r rc seconds <"$log.end" || { rc=1 && seconds=0; }
-		[[ -e $log ]] || : >"$log"
 		printf '# suite %s\n' "$name"
 		cat "$log"
 		count_suite "$rc" "$log" "$seconds" "$name"
@@ -195,7 +206,6 @@ finish_beside() {
 		finish_lane $lane
 	done
 	LANES=()
-	trap - EXIT
 }
 
 # name_with_option SUITE: as a run without arguments has it
@@ -221,7 +231,8 @@ is_roomy() {
 # tests and the fuzzer look at no clock: they take what is left.
 run_all() {
 	# At once, lest one of them waits for the packages of another
-	"$TOP/scripts/setup.sh" build static kunit fuzz guest 6.1 6.12
+	"$TOP/scripts/setup.sh" build static kunit fuzz guest 6.1 6.12 ||
+		say 'check: a suite that needs more than is here fails'
 	if ! is_roomy; then
 		run_suites static kunit fuzz wire interop bench e2e takeover
 		return
