@@ -233,15 +233,14 @@ static void accepted_with_nap(struct fake_conn *c, struct fakes *f, enum fake_op
  * place for an event of what was accepted. On return it destroys the cm_id, maybe in its work
  * queue, which waits for itself if somebody else has a reference.
  */
-static void reject_is_silent_during(struct fake_conn *c, const char *op)
+static void reject_is_silent_during(struct fake_conn *c, const char *op, int err)
 {
 	struct fakes *f = c->f;
 	struct kunit *test = f->test;
 
 	FAKE_POLL(f, strstr(c->qp->log, op));
 	c->fid->state = FAKE_IDLE;
-	KUNIT_EXPECT_EQ(test, c->fid->id.device->ops.iw_reject(&c->fid->id, NULL, 0),
-			-ECONNRESET);
+	KUNIT_EXPECT_EQ(test, c->fid->id.device->ops.iw_reject(&c->fid->id, NULL, 0), err);
 	KUNIT_EXPECT_EQ(test, READ_ONCE(c->fid->refs), 1);
 	KUNIT_EXPECT_EQ(test, c->fid->nr_events, 0);
 	fake_destroy(c->fid);
@@ -255,7 +254,7 @@ static void reject_while_accepted_ends_is_silent(struct kunit *test)
 
 	accepted_with_nap(c, test->priv, FAKE_STOP);
 	peer_rst(c->f, c->peer);
-	reject_is_silent_during(c, "stop");
+	reject_is_silent_during(c, "stop", -ECONNRESET);
 }
 
 /* Rules: P-09 */
@@ -265,7 +264,8 @@ static void reject_while_accepted_comes_up_is_silent(struct kunit *test)
 
 	accepted_with_nap(c, test->priv, FAKE_OPEN_TX);
 	conn_send_rtr(c);
-	reject_is_silent_during(c, "open_tx");
+	reject_is_silent_during(c, "open_tx", 0);
+	KUNIT_EXPECT_EQ(test, c->qp->why, IW_MPA_R_ULP_REJECT);
 	peer_fin(c->peer);
 	FAKE_POLL(c->f, fakes_has_no_endpoint());
 }
@@ -364,7 +364,7 @@ static void reject_within_prepare(struct work_struct *work)
  * The driver prepares, in the ULP's iw_accept. iw_cm does not take an error of that in the state
  * in which its iw_reject has left it.
  */
-static void reject_while_accept_runs(struct fake_conn *c, struct fakes *f)
+static void reject_while_accept_runs(struct fake_conn *c, struct fakes *f, int err)
 {
 	struct early_reject early = { .c = c };
 	struct kunit *test = f->test;
@@ -380,7 +380,7 @@ static void reject_while_accept_runs(struct fake_conn *c, struct fakes *f)
 	KUNIT_EXPECT_EQ(test, fake_accept(c->fid, &c->param), 0);
 	flush_work(&early.work);
 	destroy_work_on_stack(&early.work);
-	KUNIT_EXPECT_EQ(test, early.err, -ECONNRESET);
+	KUNIT_EXPECT_EQ(test, early.err, err);
 	FAKE_WAIT(f, c->fid->refs == 1);
 	KUNIT_EXPECT_EQ(test, c->fid->nr_events, 0);
 	fake_destroy(c->fid);
@@ -391,7 +391,7 @@ static void reject_while_accept_runs_is_silent(struct kunit *test)
 {
 	struct fake_conn *c = conn_new(test);
 
-	reject_while_accept_runs(c, test->priv);
+	reject_while_accept_runs(c, test->priv, 0);
 	KUNIT_EXPECT_EQ(test, c->qp->why, IW_MPA_R_ULP_REJECT);
 }
 
@@ -401,7 +401,7 @@ static void reject_while_accept_fails_is_silent(struct kunit *test)
 	struct fakes *f = test->priv;
 
 	f->qps[0].fail[FAKE_PREPARE] = -ENOSPC;
-	reject_while_accept_runs(c, f);
+	reject_while_accept_runs(c, f, -ECONNRESET);
 	KUNIT_EXPECT_STREQ(test, c->qp->log, "prepare");
 }
 

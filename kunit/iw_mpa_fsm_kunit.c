@@ -103,6 +103,8 @@ static const struct event_row event_rows[] = {
 	LEG(STREAM_DOWN, ST_DRIVER, DEAD),
 	LEG(ULP_ABORTED, ST_SPEAKS, LINGER),
 	LEG(ULP_ABORTED, ST_DRIVER, DEAD),
+	LEG(ULP_CHANGED_QP, ST_SPEAKS & ~ST(UNANSWERED), LINGER),
+	LEG(ULP_CHANGED_QP, ST(PEER_FINISHED), DEAD),
 	/* The peer's end: who reads, reads first; revision 1 is tried before an octet has come */
 	LEG(PEER_CLOSED, ST_READS_REP | ST(AWAIT_REQ), COUNT),
 	LEG(PEER_CLOSED, ST_DRIVER & ~ST(PEER_FINISHED), COUNT),
@@ -181,6 +183,29 @@ static void fsm_step_any_cell_leads_where_ruled(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, tr->actions & ~(u32)(BIT(IW_MPA_ACT_COUNT) - 1), 0);
 }
 
+/* An orderly end has a reason when it begins. Of what cuts it short, this is the reason then. */
+static void fsm_failed_end_has_another_reason(struct kunit *test)
+{
+	static const struct event_row rows[] = {
+		{ IW_MPA_EV_STALLED, ST_ENDS },
+		{ IW_MPA_EV_PEER_RESET, ST_ENDS },
+		{ IW_MPA_EV_TCP_FAILED, ST_ENDS },
+		{ IW_MPA_EV_STREAM_DOWN, ST_ENDS & ~ST(PEER_FINISHED) },
+	};
+	u32 from[IW_MPA_EV_COUNT] = {};
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(rows); i++)
+		from[rows[i].event] = rows[i].from;
+	for (i = 0; i < ARRAY_SIZE(cells); i++) {
+		const struct cell *cell = &cells[i];
+
+		KUNIT_EXPECT_EQ_MSG(test, iw_mpa_fsm_step(cell->state, cell->event)->fails,
+				    !!(from[cell->event] & BIT(cell->state)), "%s: %s",
+				    iw_mpa_state_name(cell->state), event_name(cell->event));
+	}
+}
+
 /*
  * Time passes: only for room in iw_cm is a Request announced again. So every path ends; and where
  * it can, in DEAD.
@@ -225,8 +250,8 @@ static void fsm_actions_numbered_in_order_of_doing(struct kunit *test)
 		IW_MPA_ACT_KICK_RX,
 		IW_MPA_ACT_END_STREAM, IW_MPA_ACT_FINISH_TX, IW_MPA_ACT_STOP,
 		IW_MPA_ACT_SEND_TERM, IW_MPA_ACT_SEND_REJECT, IW_MPA_ACT_UNBIND,
-		IW_MPA_ACT_CANCEL, IW_MPA_ACT_REPORT_DOWN, IW_MPA_ACT_SHUTDOWN,
-		IW_MPA_ACT_RELEASE,
+		IW_MPA_ACT_CANCEL, IW_MPA_ACT_FAIL_CALL, IW_MPA_ACT_REPORT_DOWN,
+		IW_MPA_ACT_SHUTDOWN, IW_MPA_ACT_RELEASE,
 	};
 	int i;
 
@@ -238,14 +263,15 @@ static void fsm_actions_numbered_in_order_of_doing(struct kunit *test)
 	KUNIT_EXPECT_LE(test, IW_MPA_ST_COUNT, 32);	/* for ST() here */
 }
 
-/* Where events from outside meet: the ULP's no, then what arrived, then who closed, then loss */
+/* Where events from outside meet: what arrived, then who closed, then loss */
 static void fsm_events_raised_from_outside_numbered_by_urgency(struct kunit *test)
 {
 	static const u8 order[] = {
-		IW_MPA_EV_ULP_REJECTED, IW_MPA_EV_READABLE, IW_MPA_EV_FIRST_FPDU,
+		IW_MPA_EV_READABLE, IW_MPA_EV_FIRST_FPDU,
 		IW_MPA_EV_STREAM_DOWN, IW_MPA_EV_TX_FINISHED, IW_MPA_EV_PEER_CLOSED,
 		IW_MPA_EV_STREAM_ENDED, IW_MPA_EV_PEER_RESET, IW_MPA_EV_TIMED_OUT,
-		IW_MPA_EV_ULP_CLOSED, IW_MPA_EV_ULP_ABORTED, IW_MPA_EV_YIELD, IW_MPA_EV_ROOM,
+		IW_MPA_EV_ULP_CLOSED, IW_MPA_EV_ULP_ABORTED, IW_MPA_EV_ULP_CHANGED_QP,
+		IW_MPA_EV_YIELD, IW_MPA_EV_ROOM,
 	};
 	int i;
 
@@ -318,17 +344,6 @@ static void fsm_reason_of_a_timeout_is_the_states(struct kunit *test)
 	}
 }
 
-/* Where the runner waits for nobody, an answer of the ULP may wait for it */
-static void fsm_answer_waits_only_for_the_question(struct kunit *test)
-{
-	int state;
-
-	for (state = 0; state < IW_MPA_ST_COUNT; state++)
-		KUNIT_EXPECT_EQ_MSG(test, iw_mpa_fsm_is_question(state),
-				    state == IW_MPA_ST_ASKING || state == IW_MPA_ST_AWAIT_VERDICT,
-				    "%s", iw_mpa_state_name(state));
-}
-
 /* TX is opened, and ESTABLISHED is reported, where the first FPDU comes; an end needs a process. */
 static void fsm_first_fpdu_alone_is_prompt(struct kunit *test)
 {
@@ -358,13 +373,13 @@ static void fsm_name_out_of_range_harmless(struct kunit *test)
 
 static struct kunit_case fsm_cases[] = {
 	KUNIT_CASE_PARAM(fsm_step_any_cell_leads_where_ruled, cell_gen_params),
+	KUNIT_CASE(fsm_failed_end_has_another_reason),
 	KUNIT_CASE(fsm_any_cell_goes_forward),
 	KUNIT_CASE(fsm_device_ends_whatever_waits),
 	KUNIT_CASE(fsm_actions_numbered_in_order_of_doing),
 	KUNIT_CASE(fsm_events_raised_from_outside_numbered_by_urgency),
 	KUNIT_CASE(fsm_timer_any_wait_bounded),
 	KUNIT_CASE(fsm_reason_of_a_timeout_is_the_states),
-	KUNIT_CASE(fsm_answer_waits_only_for_the_question),
 	KUNIT_CASE(fsm_first_fpdu_alone_is_prompt),
 	KUNIT_CASE(fsm_name_out_of_range_harmless),
 	{}

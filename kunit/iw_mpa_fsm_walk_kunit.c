@@ -47,7 +47,8 @@
 #define PAST_FINISHING	BIT(14)	/* the driver was told to let out what it has */
 #define PAST_LAST_WORD	BIT(15)	/* TERM, Reject or FIN was sent */
 #define PAST_ENDING	BIT(16)	/* STREAM_ENDED was raised and waits */
-#define PAST_RELEASED	BIT(17)
+#define PAST_FAILED	BIT(17)	/* iw_connect or iw_accept returns an errno */
+#define PAST_RELEASED	BIT(18)
 
 #define NODES_MAX	256
 
@@ -100,7 +101,7 @@ static u64 action_outcomes(enum iw_mpa_action_nr action, u32 past, bool *always)
 		return EV(HANDED_OFF) | EV(HANDED_OFF_FENCED) | EV(HANDED_OFF_RTR) |
 		       EV(ACCEPT_FAILED) | EV(REPLY_FAILED);
 	case IW_MPA_ACT_REPORT_UP:
-		return EV(EVENT_LOST) | (past & PAST_PASSIVE ? EV(ULP_REJECTED) : 0);
+		return EV(EVENT_LOST);
 	case IW_MPA_ACT_CHECK_ANSWER:
 		return EV(RTR_SETTLED);
 	case IW_MPA_ACT_CHECK_PROGRESS:
@@ -155,6 +156,8 @@ static u32 action_done(u32 past, enum iw_mpa_action_nr action, enum iw_mpa_event
 		return past & ~PAST_BOUND;
 	case IW_MPA_ACT_CANCEL:
 		return (past & ~PAST_EXPECTED) | PAST_CANCELLED;
+	case IW_MPA_ACT_FAIL_CALL:
+		return past | PAST_FAILED;
 	case IW_MPA_ACT_REPORT_DOWN:
 		return (past & ~PAST_EXPECTED) | PAST_DOWN;
 	case IW_MPA_ACT_RELEASE:
@@ -227,7 +230,10 @@ static bool action_is_allowed(u32 past, enum iw_mpa_action_nr action, enum iw_mp
 	case IW_MPA_ACT_UNBIND:
 		return (past & PAST_BOUND) && !driver_has_stream(past);
 	case IW_MPA_ACT_CANCEL:
-		return !(past & PAST_BOUND) && event_is_withdrawn(past, event);
+		return (past & PAST_EXPECTED) && !(past & PAST_BOUND) &&
+		       event_is_withdrawn(past, event);
+	case IW_MPA_ACT_FAIL_CALL:
+		return (past & PAST_CALL) && !(past & (PAST_EXPECTED | PAST_FAILED));
 	case IW_MPA_ACT_REPORT_DOWN:
 		return (past & PAST_EXPECTED) && !(past & PAST_BOUND) &&
 		       !event_is_withdrawn(past, event);
@@ -309,7 +315,9 @@ static u32 due_at_end(u32 past, enum iw_mpa_event event, enum iw_mpa_state next)
 		due |= DO(STOP);
 	if (past & PAST_BOUND)
 		due |= DO(UNBIND);
-	if ((past & (PAST_EXPECTED | PAST_CALL)) && event_is_withdrawn(past, event))
+	if ((past & PAST_CALL) && event_is_withdrawn(past, event))
+		due |= DO(FAIL_CALL);
+	if ((past & PAST_EXPECTED) && event_is_withdrawn(past, event))
 		due |= DO(CANCEL);
 	else if (past & PAST_EXPECTED)
 		due |= DO(REPORT_DOWN);
@@ -466,7 +474,12 @@ static void walk_actions(struct walk *w, struct node at, enum iw_mpa_event event
 		}
 		at.past = action_done(at.past, nr, IW_MPA_EV_NONE);
 	}
-	at.past &= ~PAST_CALL;	/* the runner has come to the end of it: the call returns */
+	/* The runner has come to the end of it: the call returns an errno, or an event follows. */
+	if (at.past & PAST_CALL)
+		KUNIT_EXPECT_EQ_MSG(w->test, !(at.past & PAST_FAILED),
+				    !!(at.past & (PAST_EXPECTED | PAST_DOWN)), "%s, past 0x%x",
+				    iw_mpa_state_name(at.state), at.past);
+	at.past &= ~PAST_CALL;
 	KUNIT_EXPECT_TRUE_MSG(w->test, state_is_sound(&at), "%s, past 0x%x, after %s",
 			      iw_mpa_state_name(at.state), at.past, event_name(event));
 	KUNIT_EXPECT_FALSE_MSG(w->test, ST_PASSED & BIT(at.state), "stuck in %s after %s",
@@ -477,9 +490,10 @@ static void walk_actions(struct walk *w, struct node at, enum iw_mpa_event event
 /* Of what is raised from outside, or called for, some can meet only one of the roles. */
 static bool event_comes(const struct node *node, enum iw_mpa_event event)
 {
-	const u64 calls = EV(ULP_CONNECTS) | EV(TCP_ACCEPTED) | EV(ULP_ACCEPTED);
+	const u64 calls = EV(ULP_CONNECTS) | EV(TCP_ACCEPTED) | EV(ULP_ACCEPTED) |
+			  EV(ULP_REJECTED);
 	const u64 passive = EV(LISTENER_GONE) | EV(YIELD) | EV(YIELD_LINGER) | EV(ROOM) |
-			    EV(ULP_REJECTED) | EV(ULP_ACCEPTED);
+			    EV(ULP_REJECTED) | EV(ULP_ACCEPTED) | EV(ULP_CHANGED_QP);
 
 	if (event >= IW_MPA_EV_RAISED_COUNT && !(calls & BIT_ULL(event)))
 		return false;

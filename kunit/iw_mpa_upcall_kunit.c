@@ -231,6 +231,20 @@ static void upcall_cancel_is_silent(struct kunit *test)
 	fid->state = FAKE_IDLE;		/* as iw_accept that failed leaves it */
 }
 
+/* iw_cm is in IDLE, where each event is a BUG. What was due is taken as told; the cm_id goes. */
+static void upcall_rejected_is_silent(struct kunit *test)
+{
+	struct iw_mpa_upcall up;
+	struct fake_id *fid = line_up(test->priv, &up, IW_MPA_UP_ESTABLISHED);
+
+	fid->state = FAKE_IDLE;
+	iw_mpa_upcall_rejected(&up);
+	KUNIT_EXPECT_EQ(test, iw_mpa_upcall_up(&up, NULL, NULL), 0);
+	iw_mpa_upcall_down(&up, -EIO, NULL);
+	fake_expect_closed(fid, 0);
+	KUNIT_EXPECT_EQ(test, up.phase, IW_MPA_UP_SILENT);
+}
+
 /* What up could not tell is still due, and down tells it. */
 static void upcall_up_enomem_is_reported_by_down(struct kunit *test)
 {
@@ -324,6 +338,7 @@ static struct kunit_case upcall_cases[] = {
 	KUNIT_CASE(upcall_down_twice_is_down_once),
 	KUNIT_CASE(upcall_up_after_down_is_refused),
 	KUNIT_CASE(upcall_cancel_is_silent),
+	KUNIT_CASE(upcall_rejected_is_silent),
 	KUNIT_CASE(upcall_up_enomem_is_reported_by_down),
 	KUNIT_CASE(upcall_down_enomem_drops_private_data),
 	KUNIT_CASE(upcall_request_makes_a_passive_id),

@@ -93,8 +93,8 @@ def cells():
     """The state table: set of (state, event, next state)."""
     code = code_of(LIBRARY + '/fsm.c')
     table = code[code.index(' iw_mpa_fsm['):]
-    rows = re.compile(r'\bGOTO\((\w+),\s*(\w+),|\b([A-Z_]{4,})\b(?=,?(?:\s|$))')
-    defined = set(re.findall(r'#define (\w+)', code)) - {'GOTO', 'DO'}
+    rows = re.compile(r'\bGOTO(?:_FAILED)?\((\w+),\s*(\w+),|\b([A-Z_]{4,})\b(?=,?(?:\s|$))')
+    defined = set(re.findall(r'#define (\w+)', code)) - {'GOTO', 'GOTO_FAILED', 'DO'}
 
     def gotos(body):
         for event, after, name in rows.findall(body):

@@ -191,11 +191,8 @@ static enum iw_mpa_event act_lift_fence(struct iw_mpa_ep *ep)
 
 static enum iw_mpa_event act_report_up(struct iw_mpa_ep *ep)
 {
-	int err;
+	int err = iw_mpa_upcall_up(&ep->up, &ep->peer, ep->initiator ? &ep->tuple : NULL);
 
-	if (iw_mpa_event_is_raised(ep, IW_MPA_EV_ULP_REJECTED))
-		return IW_MPA_EV_ULP_REJECTED;
-	err = iw_mpa_upcall_up(&ep->up, &ep->peer, ep->initiator ? &ep->tuple : NULL);
 	if (err) {
 		iw_mpa_end_set_reason(ep, IW_MPA_R_EVENT_LOST, err);
 		return IW_MPA_EV_EVENT_LOST;
@@ -262,14 +259,16 @@ static enum iw_mpa_event act_stop(struct iw_mpa_ep *ep)
 	return IW_MPA_EV_NONE;
 }
 
-/*
- * iw_cm's call fails, or the ULP has rejected a connection that it had accepted. What iw_accept and
- * iw_reject return then is up to question.c.
- */
 static enum iw_mpa_event act_cancel(struct iw_mpa_ep *ep)
 {
 	iw_mpa_upcall_cancel(&ep->up);
-	if (ep->call && !ep->call->err)
+	return IW_MPA_EV_NONE;
+}
+
+/* BIND and OPEN have an errno of their own for the caller. */
+static enum iw_mpa_event act_fail_call(struct iw_mpa_ep *ep)
+{
+	if (!ep->call->err)
 		ep->call->err = iw_mpa_reason_errno(ep->reason);
 	return IW_MPA_EV_NONE;
 }
@@ -278,9 +277,6 @@ static enum iw_mpa_event act_report_down(struct iw_mpa_ep *ep)
 {
 	iw_mpa_count_for(ep->dev->stats, ep->up.phase == IW_MPA_UP_CLOSE ?
 					 IW_MPA_CNT_closed : IW_MPA_CNT_failed);
-	/* After iw_reject, even of a connection that was accepted, iw_cm expects no event. */
-	if (iw_mpa_event_is_raised(ep, IW_MPA_EV_ULP_REJECTED))
-		iw_mpa_upcall_cancel(&ep->up);
 	iw_mpa_upcall_down(&ep->up, iw_mpa_reason_errno(ep->reason) ?: -EIO,
 			   ep->reason == IW_MPA_R_REJECTED ? &ep->peer : NULL);
 	return IW_MPA_EV_NONE;
@@ -360,6 +356,7 @@ static enum iw_mpa_event (*const actions[IW_MPA_ACT_COUNT])(struct iw_mpa_ep *ep
 	[IW_MPA_ACT_SEND_REJECT]	= iw_mpa_startup_send_reject,
 	[IW_MPA_ACT_UNBIND]		= iw_mpa_qp_unbind,
 	[IW_MPA_ACT_CANCEL]		= act_cancel,
+	[IW_MPA_ACT_FAIL_CALL]		= act_fail_call,
 	[IW_MPA_ACT_REPORT_DOWN]	= act_report_down,
 	[IW_MPA_ACT_SHUTDOWN]		= act_shutdown,
 	[IW_MPA_ACT_DRAIN]		= act_drain,

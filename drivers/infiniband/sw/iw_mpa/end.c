@@ -27,26 +27,6 @@ static enum iw_mpa_reason end_tcp_reason(const struct iw_mpa_ep *ep)
 }
 
 /*
- * An orderly end has a reason when it begins. If octets of this end get stuck on their way, the
- * failure becomes the reason. In PEER_FINISHED, STREAM_DOWN is no failure: the peer's FIN was
- * within an FPDU, so the reason stays that the peer has closed.
- */
-static bool end_orderly_end_fails(enum iw_mpa_state state, enum iw_mpa_event event)
-{
-	switch (event) {
-	case IW_MPA_EV_PEER_RESET:
-	case IW_MPA_EV_TCP_FAILED:
-	case IW_MPA_EV_STALLED:
-		return state == IW_MPA_ST_FINISHING || state == IW_MPA_ST_HALF_CLOSED ||
-		       state == IW_MPA_ST_PEER_FINISHED;
-	case IW_MPA_EV_STREAM_DOWN:
-		return state == IW_MPA_ST_FINISHING || state == IW_MPA_ST_HALF_CLOSED;
-	default:
-		return false;
-	}
-}
-
-/*
  * The log is for administrators. It does not name what a ULP at either end wanted, a port on which
  * nobody listens, and a client that says nothing, as port scanners do.
  */
@@ -121,7 +101,7 @@ void iw_mpa_end_note(struct iw_mpa_ep *ep, enum iw_mpa_event event)
 		reason = end_tcp_reason(ep);
 	if (event == IW_MPA_EV_TCP_FAILED || event == IW_MPA_EV_PEER_RESET)
 		err = -READ_ONCE(ep->tcp_err);
-	if (end_orderly_end_fails(ep->state, event))
+	if (iw_mpa_fsm_step(ep->state, event)->fails)
 		ep->reason = IW_MPA_R_OK;
 	iw_mpa_end_set_reason(ep, reason, err);
 	if (ep->state < IW_MPA_ST_FINISHING)

@@ -142,9 +142,8 @@ static void event_timeout(struct timer_list *timer)
 }
 
 /*
- * The next event to handle. Events without a cell in the state are dropped here, so that iw_accept
- * never meets a runner that has nothing to do. TIMED_OUT is dropped, too, if a timer that was set
- * before has fired late.
+ * The next event to handle. Events without a cell in the state are dropped here: they make nobody
+ * the runner. TIMED_OUT is dropped, too, if a timer that was set before has fired late.
  */
 static enum iw_mpa_event event_pop(struct iw_mpa_ep *ep)
 {
@@ -220,24 +219,21 @@ static void iw_mpa_run_work(struct work_struct *work)
 	iw_mpa_event_run(ep, event_next(ep, false));
 }
 
-/* Return: true if the claim is decided, as @claimed says; false if the caller has to wait. */
+/* Return: true if there is no runner but maybe the caller; false if the caller has to wait. */
 static bool event_try_claim(struct iw_mpa_ep *ep, enum iw_mpa_event event, bool *claimed)
 {
-	bool question, decided = true;
+	bool idle;
 
 	spin_lock_irq(&ep->lock);
-	question = iw_mpa_fsm_is_question(ep->state);
-	if (!ep->busy) {
+	idle = !ep->busy;
+	if (idle) {
 		*claimed = iw_mpa_fsm_step(ep->state, event)->defined;
 		ep->busy = *claimed;
-	} else if (question || event < IW_MPA_EV_RAISED_COUNT) {
-		if (!question)
-			ep->events |= BIT(event);
+	} else {
 		ep->awaited = true;
-		decided = false;
 	}
 	spin_unlock_irq(&ep->lock);
-	return decided;
+	return idle;
 }
 
 /**
@@ -245,17 +241,14 @@ static bool event_try_claim(struct iw_mpa_ep *ep, enum iw_mpa_event event, bool 
  * @ep: endpoint, on which the caller has a reference
  * @event: the answer
  *
- * The ULP may answer on another CPU before the upcall with the question has returned. Then this
- * waits for the runner, which itself waits for nobody: see iw_mpa_fsm_is_question().
- *
- * If the question is not open any more, ULP_ACCEPTED is void. ULP_REJECTED is raised, since the
- * runner may be about to raise an event to iw_cm, and the caller waits: on return it is the runner
- * itself, or the runner that it has found has seen the answer.
+ * The ULP may answer on another CPU before the upcall with the question has returned, and may
+ * reject while the connection comes up or ends. Then this waits for the runner, which waits for the
+ * driver at most.
  *
  * Context: process, may sleep.
  *
  * Return: true if the caller is the runner now, and @event has a cell in the state; false if the
- * question is not open any more.
+ * answer comes too late.
  */
 bool iw_mpa_event_claim(struct iw_mpa_ep *ep, enum iw_mpa_event event)
 {
@@ -263,20 +256,6 @@ bool iw_mpa_event_claim(struct iw_mpa_ep *ep, enum iw_mpa_event event)
 
 	wait_var_event(&ep->busy, event_try_claim(ep, event, &claimed));
 	return claimed;
-}
-
-/**
- * iw_mpa_event_is_raised - does an event wait to be handled?
- * @ep: endpoint
- * @event: of IW_MPA_RAISED_EVENTS
- *
- * Context: the runner.
- *
- * Return: true if it does.
- */
-bool iw_mpa_event_is_raised(struct iw_mpa_ep *ep, enum iw_mpa_event event)
-{
-	return READ_ONCE(ep->events) & BIT(event);
 }
 
 /**
@@ -351,16 +330,10 @@ static struct iw_mpa_ep *ep_of(struct iw_mpa_sock *ms)
 	return container_of(ms, struct iw_mpa_ep, sock);
 }
 
-/*
- * With Fast Open a responder has a socket, and maybe the Request, before TCP is connected. Then
- * nothing waits for this event.
- */
+/* With Fast Open also a responder has a socket before TCP is connected. Its event is void. */
 static void event_sock_connected(struct iw_mpa_sock *ms)
 {
-	struct iw_mpa_ep *ep = ep_of(ms);
-
-	if (iw_mpa_fsm_step(READ_ONCE(ep->state), IW_MPA_EV_TCP_UP)->defined)
-		iw_mpa_raise(ep, IW_MPA_EV_TCP_UP);
+	iw_mpa_raise(ep_of(ms), IW_MPA_EV_TCP_UP);
 }
 
 static void event_sock_readable(struct iw_mpa_sock *ms)

@@ -16,7 +16,6 @@ void iw_mpa_raise(struct iw_mpa_ep *ep, enum iw_mpa_event event);
 bool iw_mpa_event_claim(struct iw_mpa_ep *ep, enum iw_mpa_event event);
 void iw_mpa_event_run(struct iw_mpa_ep *ep, enum iw_mpa_event event);
 void iw_mpa_event_enter(struct iw_mpa_ep *ep, enum iw_mpa_state state);
-bool iw_mpa_event_is_raised(struct iw_mpa_ep *ep, enum iw_mpa_event event);
 void iw_mpa_event_forget_tcp(struct iw_mpa_ep *ep);
 void iw_mpa_event_end(struct iw_mpa_ep *ep);
 

@@ -6,7 +6,7 @@
  * The table guarantees, and KUnit checks for each cell and each path:
  *  - after iw_connect or iw_accept has returned 0, each path ends in exactly one REPORT_DOWN, with
  *    at most one REPORT_UP before it, or in CANCEL if the ULP rejected what it had accepted;
- *    before that, in CANCEL and an errno;
+ *  - iw_connect and iw_accept return an errno exactly if FAIL_CALL is done, and no event follows;
  *  - STOP is reached exactly once after the driver prepared, and UNBIND before the report that
  *    lets the ULP use the QP again;
  *  - FINISH_TX is reached at most once, with TX open;
@@ -21,6 +21,15 @@
 #define GOTO(ev, st, act)						\
 	[IW_MPA_EV_##ev] = { .next = IW_MPA_ST_##st, .defined = true,	\
 			     .actions = (act) }
+
+/*
+ * What makes an orderly end fail: octets of this end get stuck on their way. In PEER_FINISHED,
+ * STREAM_DOWN is no failure: the peer's FIN was within an FPDU, so the reason stays that the peer
+ * has closed.
+ */
+#define GOTO_FAILED(ev, st, act)					\
+	[IW_MPA_EV_##ev] = { .next = IW_MPA_ST_##st, .defined = true,	\
+			     .fails = true, .actions = (act) }
 
 #define DO(name) IW_MPA_DO_##name
 
@@ -81,9 +90,32 @@
 	GOTO(STREAM_DOWN,	LINGER,	CLOSE_GENTLY),			\
 	GOTO(ULP_ABORTED,	LINGER,	CLOSE_GENTLY)
 
+/*
+ * The ULP answers again: it rejects what it has accepted; or it accepts with another QP, which
+ * iw_cm would close from now on, and keep as long as the connection lives.
+ */
+#define ANSWERED_AGAIN							\
+	GOTO(ULP_REJECTED,	LINGER,	WITHDRAW),			\
+	GOTO(ULP_CHANGED_QP,	LINGER,	CLOSE_GENTLY)
+
+/* What ends an orderly end before it is complete */
+#define CUT_SHORT							\
+	GOTO_FAILED(STALLED,	DEAD,	CLOSE),				\
+	GOTO_FAILED(PEER_RESET,	DEAD,	CLOSE),				\
+	GOTO_FAILED(TCP_FAILED,	DEAD,	CLOSE),				\
+	GOTO(QP_GONE,		DEAD,	CLOSE),				\
+	GOTO(DEV_GONE,		DEAD,	CLOSE)
+
+/* Likewise, while the peer has not closed */
+#define BROKEN_SHORT							\
+	GOTO_FAILED(STREAM_DOWN, LINGER, CLOSE_GENTLY),			\
+	GOTO(ULP_ABORTED,	LINGER,	CLOSE_GENTLY),			\
+	ANSWERED_AGAIN,							\
+	CUT_SHORT
+
 /* What ends a connection that the driver has while TX is closed: no work has to go out. */
 #define FENCED_LOST							\
-	GOTO(ULP_REJECTED,	LINGER,	WITHDRAW),			\
+	ANSWERED_AGAIN,							\
 	GOTO(ULP_CLOSED,	LINGER,	CLOSE_GENTLY),			\
 	GOTO(STREAM_ENDED,	DEAD,	CLOSE),				\
 	BROKEN_OFF,							\
@@ -96,8 +128,9 @@ const struct iw_mpa_transition iw_mpa_fsm[IW_MPA_ST_COUNT][IW_MPA_EV_COUNT] = {
 		GOTO(TCP_FAILED,	DEAD,		FAIL_QUIETLY),
 	},
 	[IW_MPA_ST_TCP_CONNECT] = {
-		GOTO(BIND_FAILED,	DEAD,		DO(CANCEL) | DO(RELEASE)),
-		GOTO(OPEN_FAILED,	DEAD,		DO(UNBIND) | DO(CANCEL) | DO(RELEASE)),
+		GOTO(BIND_FAILED,	DEAD,		DO(FAIL_CALL) | DO(RELEASE)),
+		GOTO(OPEN_FAILED,	DEAD,
+		     DO(UNBIND) | DO(CANCEL) | DO(FAIL_CALL) | DO(RELEASE)),
 		GOTO(TCP_UP,		TCP_CONNECT,	DO(SEND_REQ)),
 		GOTO(V2_SENT,		V2_OFFERED,	0),
 		GOTO(REQ_SENT,		AWAIT_REP,	0),
@@ -175,11 +208,11 @@ const struct iw_mpa_transition iw_mpa_fsm[IW_MPA_ST_COUNT][IW_MPA_EV_COUNT] = {
 		     DO(SEND_TERM) | DO(UNBIND) | DO(REPORT_DOWN)),
 		GOTO(RTR_FAILED,	LINGER,
 		     DO(STOP) | DO(SEND_TERM) | DO(UNBIND) | DO(REPORT_DOWN)),
-		GOTO(BIND_FAILED,	LINGER,		DO(SEND_REJECT) | DO(CANCEL)),
+		GOTO(BIND_FAILED,	LINGER,		DO(SEND_REJECT) | DO(FAIL_CALL)),
 		GOTO(ACCEPT_FAILED,	LINGER,
-		     DO(SEND_REJECT) | DO(UNBIND) | DO(CANCEL)),
+		     DO(SEND_REJECT) | DO(UNBIND) | DO(CANCEL) | DO(FAIL_CALL)),
 		GOTO(REPLY_FAILED,	DEAD,
-		     DO(STOP) | DO(UNBIND) | DO(CANCEL) | DO(RELEASE)),
+		     DO(STOP) | DO(UNBIND) | DO(CANCEL) | DO(FAIL_CALL) | DO(RELEASE)),
 	},
 	[IW_MPA_ST_AWAIT_RTR] = {
 		GOTO(FIRST_FPDU,	OFFLOADED,	DO(OPEN_TX) | DO(REPORT_UP)),
@@ -210,40 +243,34 @@ const struct iw_mpa_transition iw_mpa_fsm[IW_MPA_ST_COUNT][IW_MPA_EV_COUNT] = {
 		GOTO(STREAM_ENDED,	PEER_FINISHED,	DO(FINISH_TX)),
 		GOTO(ULP_CLOSED,	FINISHING,	DO(FINISH_TX)),
 		GOTO(EVENT_LOST,	LINGER,		CLOSE_GENTLY),
-		GOTO(ULP_REJECTED,	LINGER,		WITHDRAW),
+		ANSWERED_AGAIN,
 		BROKEN_OFF,
 		CUT_OFF,
 	},
 	[IW_MPA_ST_FINISHING] = {
 		GOTO(TX_FINISHED,	HALF_CLOSED,	DO(SHUTDOWN)),
 		GOTO(CANNOT_FINISH,	LINGER,		CLOSE_GENTLY),
-		GOTO(ULP_REJECTED,	LINGER,		WITHDRAW),
 		GOTO(TIMED_OUT,		FINISHING,	LOOK_WHETHER_IT_MOVES),
-		GOTO(STALLED,		DEAD,		CLOSE),
 		GOTO(PEER_CLOSED,	FINISHING,	LOOK_AGAIN),
 		GOTO(STREAM_ENDED,	PEER_FINISHED,	0),
-		BROKEN_OFF,
-		CUT_OFF,
+		BROKEN_SHORT,
 	},
 	[IW_MPA_ST_HALF_CLOSED] = {
 		GOTO(PEER_CLOSED,	HALF_CLOSED,	LOOK_AGAIN),
 		GOTO(STREAM_ENDED,	DEAD,		CLOSE),
-		GOTO(ULP_REJECTED,	LINGER,		WITHDRAW),
 		GOTO(TIMED_OUT,		HALF_CLOSED,	LOOK_WHETHER_IT_MOVES),
-		GOTO(STALLED,		DEAD,		CLOSE),
-		BROKEN_OFF,
-		CUT_OFF,
+		BROKEN_SHORT,
 	},
 	[IW_MPA_ST_PEER_FINISHED] = {
 		GOTO(TX_FINISHED,	DEAD,		CLOSE),
 		GOTO(CANNOT_FINISH,	DEAD,		CLOSE),
 		GOTO(ULP_REJECTED,	DEAD,
 		     DO(STOP) | DO(UNBIND) | DO(CANCEL) | DO(RELEASE)),
+		GOTO(ULP_CHANGED_QP,	DEAD,		CLOSE),
 		GOTO(TIMED_OUT,		PEER_FINISHED,	LOOK_WHETHER_IT_MOVES),
-		GOTO(STALLED,		DEAD,		CLOSE),
 		GOTO(STREAM_DOWN,	DEAD,		CLOSE),
 		GOTO(ULP_ABORTED,	DEAD,		CLOSE),
-		CUT_OFF,
+		CUT_SHORT,
 	},
 	[IW_MPA_ST_LINGER] = {
 		GOTO(READABLE,		LINGER,		DO(DRAIN)),

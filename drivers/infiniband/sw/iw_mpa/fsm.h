@@ -54,7 +54,6 @@
  * the first in the list is handled first: octets count before the close that followed them.
  */
 #define IW_MPA_RAISED_EVENTS(X)						\
-	X(ULP_REJECTED,	ULP_REJECT)	/* iw_reject, also of what was accepted */ \
 	X(TCP_UP,	OK)		/* TCP is connected, or takes octets with its SYN */ \
 	X(READABLE,	OK)		/* the stream may have octets or a FIN */ \
 	X(FIRST_FPDU,	OK)		/* driver: one whole FPDU was validated */ \
@@ -67,6 +66,7 @@
 	X(TIMED_OUT,	OK)		/* the state's timer; it has the reason */ \
 	X(ULP_CLOSED,	ULP_CLOSE)	/* the ULP closes, in order */	\
 	X(ULP_ABORTED,	ULP_CLOSE)	/* the ULP closes at once */	\
+	X(ULP_CHANGED_QP, ULP_CLOSE)	/* iw_accept once more, with another QP */ \
 	X(QP_GONE,	QP_GONE)	/* the QP is being destroyed */	\
 	X(DEV_GONE,	DEVICE_GONE)	/* the device is being removed */ \
 	X(LISTENER_GONE, LISTENER_GONE)	/* the listener is being destroyed */ \
@@ -79,6 +79,7 @@
 	X(ULP_CONNECTS,	OK)		/* iw_connect */		\
 	X(TCP_ACCEPTED,	OK)		/* a listener got a connection */ \
 	X(ULP_ACCEPTED,	OK)		/* iw_accept */			\
+	X(ULP_REJECTED,	ULP_REJECT)	/* iw_reject, also of what was accepted */ \
 	X(BIND_FAILED,	LOCAL)		/* no such QP, or it is in use, or wrong arguments */ \
 	X(OPEN_FAILED,	TCP_ERROR)	/* TCP refuses to begin */	\
 	X(V2_SENT,	OK)		/* a Request that may be tried again */ \
@@ -129,7 +130,7 @@
 	X(HANDOFF_PASSIVE)	/* -> HANDED_OFF*, ACCEPT_FAILED, REPLY_FAILED */ \
 	X(OPEN_TX)		/* driver: let the ULP's work out */	\
 	X(LIFT_FENCE)		/* likewise, though no FPDU has come */	\
-	X(REPORT_UP)		/* CONNECT_REPLY(0), ESTABLISHED(0) -> EVENT_LOST, ULP_REJECTED */ \
+	X(REPORT_UP)		/* CONNECT_REPLY(0), ESTABLISHED(0) -> EVENT_LOST */ \
 	X(CHECK_ANSWER)		/* has the peer sent something? -> RTR_SETTLED */ \
 	X(REPEAT_RTR)		/* driver: one more zero-length RDMA Write */ \
 	X(CHECK_PROGRESS)	/* has TCP moved an octet, either way? -> STALLED */ \
@@ -141,7 +142,8 @@
 	X(SEND_TERM)							\
 	X(SEND_REJECT)							\
 	X(UNBIND)		/* give the QP back */			\
-	X(CANCEL)		/* iw_cm expects no event, or not any more */ \
+	X(CANCEL)		/* iw_cm expects no event any more */	\
+	X(FAIL_CALL)		/* iw_connect or iw_accept returns the reason's errno */ \
 	X(REPORT_DOWN)		/* CONNECT_REPLY(<0), or ESTABLISHED(<0), CLOSE, or CLOSE */ \
 	X(SHUTDOWN)		/* FIN, and go on receiving */		\
 	X(DRAIN)		/* drop what a lingering peer sends -> STREAM_ENDED */ \
@@ -190,11 +192,13 @@ enum iw_mpa_action {
  * struct iw_mpa_transition - one cell of the state table
  * @next: state to enter before @actions are done
  * @defined: the event can happen in the state; otherwise it is late or void, and is dropped
+ * @fails: an orderly end fails: the event is the reason, in place of what began that end
  * @actions: set of IW_MPA_DO_*
  */
 struct iw_mpa_transition {
 	u8	next;
 	bool	defined;
+	bool	fails;
 	u32	actions;
 };
 
@@ -215,19 +219,6 @@ static inline const struct iw_mpa_transition *iw_mpa_fsm_step(enum iw_mpa_state 
 							      enum iw_mpa_event event)
 {
 	return &iw_mpa_fsm[state][event];
-}
-
-/**
- * iw_mpa_fsm_is_question - may the ULP's answer have to wait for the runner?
- * @state: any state
- *
- * While the question is open no runner waits for the ULP, for the driver or for the peer.
- *
- * Return: true if it may.
- */
-static inline bool iw_mpa_fsm_is_question(enum iw_mpa_state state)
-{
-	return state == IW_MPA_ST_ASKING || state == IW_MPA_ST_AWAIT_VERDICT;
 }
 
 /**

@@ -107,6 +107,8 @@ static bool question_answer(struct iw_mpa_call *call, unsigned long word, enum i
 
 	if (!ep)
 		return false;
+	if (answer == IW_MPA_EV_ULP_REJECTED)
+		iw_mpa_upcall_rejected(&ep->up);
 	if (!iw_mpa_event_claim(ep, answer)) {
 		iw_mpa_ep_put(ep);
 		return false;
@@ -152,11 +154,7 @@ static void question_replace(struct iw_mpa_device *dev, struct iw_cm_id *id, u32
 		iw_mpa_offload_put_qp((struct ib_qp *)before);
 }
 
-/*
- * If a further iw_accept names another QP than the connection's, iw_cm would close the wrong QP
- * from now on, and its reference would keep that QP as long as the connection lives. So the
- * connection ends, and iw_cm then drops the reference.
- */
+/* With the QP of the connection a further iw_accept says nothing new. */
 static int question_accept_again(struct iw_cm_id *id, u32 qpn)
 {
 	struct iw_mpa_device *dev = iw_mpa_device_get(id->device);
@@ -168,7 +166,7 @@ static int question_accept_again(struct iw_cm_id *id, u32 qpn)
 	question_replace(dev, id, qpn);
 	ep = question_find(id, question_word(id));
 	if (ep && ep->off.qpn != qpn)
-		iw_mpa_raise(ep, IW_MPA_EV_ULP_ABORTED);
+		iw_mpa_raise(ep, IW_MPA_EV_ULP_CHANGED_QP);
 	if (ep)
 		iw_mpa_ep_put(ep);
 	iw_mpa_device_put(dev);
@@ -225,7 +223,7 @@ int iw_mpa_accept(struct iw_cm_id *id, struct iw_cm_conn_param *param)
  *
  * Context: process; does not wait for the peer.
  *
- * Return: 0; -ECONNRESET if the connection has ended meanwhile, or is going to. No event follows.
+ * Return: 0; -ECONNRESET if the connection has ended meanwhile. No event follows.
  */
 int iw_mpa_reject(struct iw_cm_id *id, const void *pd, u8 pd_len)
 {

@@ -19,8 +19,11 @@ static typeof(iw_create_cm_id) * const upcall_iw_cm __used = iw_create_cm_id;
 static int upcall_raise(const struct iw_mpa_upcall *up, struct iw_cm_id *cm_id,
 			struct iw_cm_event *event)
 {
-	int ret = cm_id->event_handler(cm_id, event);
+	int ret;
 
+	if (READ_ONCE(up->rejected))
+		return 0;
+	ret = cm_id->event_handler(cm_id, event);
 	trace_iw_mpa_upcall(up->id, event->event, event->status, event->private_data_len, ret);
 	return ret;
 }
@@ -80,6 +83,20 @@ void iw_mpa_upcall_cancel(struct iw_mpa_upcall *up)
 {
 	if (up->phase != IW_MPA_UP_SILENT)
 		upcall_end(up);
+}
+
+/**
+ * iw_mpa_upcall_rejected - iw_reject was called
+ * @up: line in any phase
+ *
+ * iw_cm has left the state in which it takes an event of the connection. So none is raised from now
+ * on, as if iw_cm had dropped it. What the connection does is up to its state machine.
+ *
+ * Context: any; beside the runner.
+ */
+void iw_mpa_upcall_rejected(struct iw_mpa_upcall *up)
+{
+	WRITE_ONCE(up->rejected, true);
 }
 
 /**

@@ -30,21 +30,25 @@ enum iw_mpa_upcall_phase {
  * @attr: what the device can do: its limits stand in for depths that the peer does not name
  * @cm_id: with a reference, from connecting or accepting until the last event
  * @phase: what is due; an event that is not due cannot be raised
+ * @rejected: iw_reject was called: iw_cm expects no event any more
  *
  * iw_cm crashes the kernel on an event out of order. The phase allows these sequences alone:
- * CONNECT_REPLY(0), CLOSE; CONNECT_REPLY(<0); ESTABLISHED, CLOSE. There is no lock: only the
- * endpoint's runner calls these functions.
+ * CONNECT_REPLY(0), CLOSE; CONNECT_REPLY(<0); ESTABLISHED, CLOSE; and a part of the last one if the
+ * ULP rejects what it has accepted. There is no lock: only the endpoint's runner calls these
+ * functions, but for iw_mpa_upcall_rejected().
  */
 struct iw_mpa_upcall {
 	unsigned long			id;
 	const struct iw_mpa_device_attr	*attr;
 	struct iw_cm_id			*cm_id;
 	enum iw_mpa_upcall_phase	phase;
+	bool				rejected;
 };
 
 void iw_mpa_upcall_expect(struct iw_mpa_upcall *up, struct iw_cm_id *id,
 			  enum iw_mpa_upcall_phase phase);
 void iw_mpa_upcall_cancel(struct iw_mpa_upcall *up);
+void iw_mpa_upcall_rejected(struct iw_mpa_upcall *up);
 int iw_mpa_upcall_request(struct iw_mpa_upcall *up, struct iw_cm_id *listen_id,
 			  const struct iw_mpa_frame *peer, const struct iw_mpa_tuple *tuple);
 int iw_mpa_upcall_up(struct iw_mpa_upcall *up, const struct iw_mpa_frame *peer,
