@@ -88,13 +88,12 @@ static void accept_of_another_qp_ends_what_is_up(struct kunit *test)
 	closed_with_references(c, 2);
 }
 
-/* The connection of QP 1 ends, and iw_cm does not know; the QP has the number @qpn then. */
-static void accept_and_end_late(struct fake_conn *c, struct fakes *f, u32 qpn)
+/* The connection of QP 1 ends, and iw_cm does not know. */
+static void accept_and_end_late(struct fake_conn *c, struct fakes *f)
 {
 	conn_call(c, f);
 	c->fid->late = true;
 	KUNIT_ASSERT_EQ(f->test, accept_with(c, 1), 0);
-	c->qp->ib.qp_num = qpn;
 	peer_rst(f, c->peer);
 	FAKE_WAIT(f, c->fid->nr_held == 2 && c->fid->refs == 1);
 }
@@ -104,7 +103,7 @@ static void accept_behind_the_end_is_void(struct kunit *test)
 {
 	struct fake_conn *c = conn_new(test);
 
-	accept_and_end_late(c, test->priv, 1);
+	accept_and_end_late(c, test->priv);
 	KUNIT_EXPECT_EQ(test, accept_with(c, 2), 0);
 	KUNIT_EXPECT_EQ(test, accept_with(c, 2), 0);
 	KUNIT_EXPECT_EQ(test, accept_with(c, 1), 0);
@@ -113,13 +112,18 @@ static void accept_behind_the_end_is_void(struct kunit *test)
 	closed_with_references(c, 2);
 }
 
-/* Of a QP that is being destroyed only the reference is left that iw_cm forgets. */
+/* iw_cm forgets the reference while nobody finds the QP. Its end is told of later. */
 static void accept_behind_the_end_of_its_qp_is_void(struct kunit *test)
 {
 	struct fake_conn *c = conn_new(test);
 
-	accept_and_end_late(c, test->priv, FAKE_QPS + 1);
+	accept_and_end_late(c, test->priv);
+	WRITE_ONCE(c->qp->hidden, true);
 	KUNIT_EXPECT_EQ(test, accept_with(c, 2), 0);
+	KUNIT_EXPECT_EQ(test, READ_ONCE(c->qp->refs), 2);
+	fake_qp_gone(c->qp);
+	fake_qp_freed(c->qp);
+	WRITE_ONCE(c->qp->hidden, false);
 	fake_catch_up(c->fid);
 	fake_expect_event(c->fid, 0, IW_CM_EVENT_ESTABLISHED, -ECONNRESET);
 	closed_with_references(c, 2);
@@ -186,7 +190,7 @@ static void accept_behind_the_end_with_a_qp_that_is_being_destroyed(struct kunit
 	for (i = 0; i < DESTROYS; i++) {
 		struct fake_conn *c = conn_new(test);
 
-		accept_and_end_late(c, f, 1);
+		accept_and_end_late(c, f);
 		accept_and_destroy(c, f, i);
 		fake_catch_up(c->fid);
 		fake_expect_event(c->fid, 0, IW_CM_EVENT_ESTABLISHED, -ECONNRESET);

@@ -71,7 +71,6 @@ static enum iw_mpa_event act_bind(struct iw_mpa_ep *ep)
 	}
 	iw_mpa_upcall_expect(&ep->up, ep->call->id, ep->initiator ? IW_MPA_UP_REPLY :
 								    IW_MPA_UP_ESTABLISHED);
-	ep->call->qp = ep->off.qp;
 	return IW_MPA_EV_NONE;
 }
 
@@ -320,6 +319,7 @@ static enum iw_mpa_event act_release(struct iw_mpa_ep *ep)
 
 	iw_mpa_sock_release(&ep->sock);
 	iw_mpa_event_end(ep);
+	iw_mpa_startup_end(ep);
 	iw_mpa_backlog_put(ep);
 	iw_mpa_ep_unregister(ep);
 	iw_mpa_count_reason(dev->stats, ep->reason);

@@ -36,8 +36,6 @@ static void ep_free(struct kref *ref)
 	struct iw_mpa_ep *ep = container_of(ref, struct iw_mpa_ep, ref);
 
 	iw_mpa_count(IW_MPA_CNT_ep_destroyed);
-	if (ep->reader.buf != ep->frame)
-		kfree(ep->reader.buf);
 	put_net_track(ep->net, &ep->net_tracker);
 	kfree_rcu(ep, rcu);
 }

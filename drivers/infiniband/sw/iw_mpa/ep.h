@@ -46,7 +46,6 @@ enum iw_mpa_queue {
  * @param: what the ULP asks for; NULL in iw_reject
  * @pd: private data for the Reply; valid during the call only
  * @pd_len: its length
- * @qp: result: the QP that iw_connect or iw_accept named
  * @err: result: what the call returns
  */
 struct iw_mpa_call {
@@ -54,7 +53,6 @@ struct iw_mpa_call {
 	const struct iw_cm_conn_param	*param;
 	const void			*pd;
 	u16				pd_len;
-	struct ib_qp			*qp;
 	int				err;
 };
 
@@ -113,7 +111,7 @@ struct iw_mpa_call {
  * @request_out: TCP has taken the whole Request
  * @request_sent: octets of the Request that TCP has taken
  * @request_pd_len: length of @request_pd
- * @frame: buffer of @reader, unless the peer's frame is longer
+ * @frame: buffer of @reader, unless the peer's frame is longer: see startup.c
  * @request_pd: initiator: the ULP's private data for the Request
  *
  * Whoever handles an endpoint's events is its runner. There is one runner at a time, in process

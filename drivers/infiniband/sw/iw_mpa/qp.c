@@ -2,8 +2,8 @@
 /*
  * Which endpoint has which QP.
  *
- * iw_cm may forget a reference on a QP that iw_get_qp does not find any more: see question.c. The
- * driver waits for this reference before it frees the QP. If the driver has called
+ * iw_cm may forget a reference on a QP: see question.c. The driver waits for this reference before
+ * it frees the QP. iw_get_qp may not find the QP any more. If the driver has called
  * iw_mpa_qp_gone(), the QP is in a list until it is freed, so it is found, and the reference is
  * given back. If not, the library notes a debt, and pays it when the driver calls.
  */
@@ -83,16 +83,14 @@ enum iw_mpa_event iw_mpa_qp_unbind(struct iw_mpa_ep *ep)
 	return IW_MPA_EV_NONE;
 }
 
-/**
- * iw_mpa_qp_owe - iw_cm has forgotten a reference on a QP that iw_get_qp does not find
- * @dev: device
- * @qpn: number of the QP, which is being destroyed, and keeps its number meanwhile
+/*
+ * The QP is being destroyed, or its driver hides it.
  *
- * The reference is given back at once, or as soon as the driver calls iw_mpa_qp_gone().
- *
- * Context: process.
+ * A debt must not be lost, and iw_accept has no way to fail: see question.c. Memory for it cannot
+ * be set aside with the QP of a connection, since iw_cm may forget any number of references on a
+ * QP, also on one that never had a connection. So the allocation waits until there is memory.
  */
-void iw_mpa_qp_owe(struct iw_mpa_device *dev, u32 qpn)
+static void qp_owe(struct iw_mpa_device *dev, u32 qpn)
 {
 	struct qp_debt *debt = kmalloc_obj(*debt, GFP_NOIO | __GFP_NOFAIL);
 	struct iw_mpa_qp_end *end;
@@ -113,7 +111,26 @@ void iw_mpa_qp_owe(struct iw_mpa_device *dev, u32 qpn)
 	}
 }
 
-/* Give back what iw_cm has forgotten of the QP. From now on iw_mpa_qp_owe() finds the QP. */
+/**
+ * iw_mpa_qp_give_back - iw_cm has forgotten a reference on a QP
+ * @dev: device
+ * @qpn: number of the QP, which keeps its number as long as there is the reference
+ *
+ * The reference is given back at once, or as soon as the driver calls iw_mpa_qp_gone().
+ *
+ * Context: process, sleeps.
+ */
+void iw_mpa_qp_give_back(struct iw_mpa_device *dev, u32 qpn)
+{
+	struct ib_qp *qp = iw_mpa_offload_find_qp(dev->ibdev, qpn);
+
+	if (qp)
+		iw_mpa_offload_put_qp(qp);
+	else
+		qp_owe(dev, qpn);
+}
+
+/* Give back what iw_cm has forgotten of the QP. From now on qp_owe() finds the QP. */
 static void qp_pay_debts(struct iw_mpa_device *dev, struct iw_mpa_qp_end *end)
 {
 	struct qp_debt *debt, *next;

@@ -10,7 +10,7 @@ struct iw_mpa_ep;
 
 int iw_mpa_qp_bind(struct iw_mpa_ep *ep, u32 qpn);
 enum iw_mpa_event iw_mpa_qp_unbind(struct iw_mpa_ep *ep);
-void iw_mpa_qp_owe(struct iw_mpa_device *dev, u32 qpn);
+void iw_mpa_qp_give_back(struct iw_mpa_device *dev, u32 qpn);
 void iw_mpa_qp_forget_debts(struct iw_mpa_device *dev);
 
 #endif /* _IW_MPA_QP_H */

@@ -3,25 +3,25 @@
  * The question to the ULP, CONNECT_REQUEST, and its answers, iw_accept and iw_reject.
  *
  * The state table says whether the question is open. This file says which connection an answer is
- * for. Only this file reads and writes the word provider_data of a passive cm_id. The word is
+ * for. Only this file reads and writes the word provider_data of a passive cm_id. The word is a
+ * number:
  *
- *	the number of the connection		until iw_accept has returned
- *	the QP of the last iw_accept		from then on
- *	the number of that QP, shifted, | 2	from then on, if iw_get_qp does not find the QP
- *	NULL					if iw_accept has failed, or has not returned when
- *						iw_reject begins
+ *	of the connection, odd		until iw_accept has returned
+ *	of a QP, even			from then on: the QP of the last iw_accept
+ *	0				if iw_accept has failed, or has not returned when iw_reject
+ *					begins
  *
- * The number of a connection leads to its endpoint while the endpoint lives, and never to another
- * one. This matters since iw_cm may drop a question silently, and may answer a question that is
- * void.
+ * A number needs no reference and no end. This matters since iw_cm may drop a question silently,
+ * may answer a question that is void, and does not say when it frees a cm_id. The number of a
+ * connection leads to its endpoint while the endpoint lives, and never to another one. The number
+ * of a QP leads to the reference that iw_cm has on it. While there is this reference, no other QP
+ * can get the number.
  *
- * After the first iw_accept the word no longer leads to the connection. It leads to the reference
- * on a QP that iw_cm holds. iw_cm lets a ULP accept again until it has handled ESTABLISHED. It then
- * takes a reference on the QP of the new call, and forgets the reference of the call before. If
- * iw_accept returned an error, iw_cm would believe that no event follows, and crash on the event.
- * So a further iw_accept returns success, and gives the forgotten reference back. That reference
- * keeps the QP's memory, so the pointer is valid as long as it is needed, even if the connection
- * has ended and the endpoint is gone.
+ * iw_cm lets a ULP accept again until it has handled ESTABLISHED. It then takes a reference on the
+ * QP of the new call, and forgets the reference of the call before. If iw_accept returned an error,
+ * iw_cm would believe that no event follows, and crash on the event. So a further iw_accept returns
+ * success, and gives the forgotten reference back, even if the connection has ended and the
+ * endpoint is gone.
  *
  * Accepts of one cm_id do not overlap: whoever calls rdma_cm sees to that. iw_reject may overlap
  * with iw_accept. When iw_cm calls iw_reject it has left CONN_RECV, the only state in which it
@@ -33,7 +33,6 @@
 #include "backlog.h"
 #include "ep.h"
 #include "event.h"
-#include "offload.h"
 #include "qp.h"
 #include "rnic.h"
 #include "stats.h"
@@ -42,23 +41,31 @@
 #include <rdma/ib_verbs.h>
 #include <rdma/iw_cm.h>
 
-#define QUESTION_NUMBER		BIT(0)	/* the word is the number of a connection */
-#define QUESTION_LOST_QP	BIT(1)	/* the word has the number of a QP */
-#define QUESTION_QPN_SHIFT	2
-
 static unsigned long question_word(const struct iw_cm_id *id)
 {
 	return (unsigned long)READ_ONCE(id->provider_data);
 }
 
-static void question_set_word(struct iw_cm_id *id, unsigned long word)
+/* Return: whether the word was @from, and has become @to. */
+static bool question_change_word(struct iw_cm_id *id, unsigned long from, unsigned long to)
 {
-	WRITE_ONCE(id->provider_data, (void *)word);
+	return cmpxchg(&id->provider_data, (void *)from, (void *)to) == (void *)from;
 }
 
-static bool question_is_accepted(unsigned long word)
+static bool question_is_connection(unsigned long word)
 {
-	return word && !(word & QUESTION_NUMBER);
+	return word & 1;
+}
+
+/* Numbers of QPs have 24 bits. */
+static unsigned long question_of_qp(u32 qpn)
+{
+	return ((unsigned long)qpn + 1) << 1;
+}
+
+static u32 question_qpn(unsigned long word)
+{
+	return (word >> 1) - 1;
 }
 
 /**
@@ -95,7 +102,7 @@ enum iw_mpa_event iw_mpa_question_ask(struct iw_mpa_ep *ep)
  */
 static struct iw_mpa_ep *question_find(const struct iw_cm_id *id, unsigned long word)
 {
-	if (word & QUESTION_NUMBER)
+	if (question_is_connection(word))
 		return iw_mpa_ep_find(word);
 	return word ? iw_mpa_ep_find_cm_id(id) : NULL;
 }
@@ -120,42 +127,10 @@ static bool question_answer(struct iw_mpa_call *call, unsigned long word, enum i
 }
 
 /*
- * The QP of a further iw_accept. NULL if iw_get_qp does not find it any more: then the QP is being
- * destroyed, or is hidden by its driver; the end of the QP waits for the reference that iw_cm has.
+ * iw_cm has replaced its reference on the QP that @word names by one on the QP of number @qpn. With
+ * the QP of the connection a further iw_accept says nothing new.
  */
-static struct ib_qp *question_qp(const struct iw_cm_id *id, u32 qpn)
-{
-	unsigned long word = question_word(id);
-	struct ib_qp *before = word & QUESTION_LOST_QP ? NULL : (struct ib_qp *)word;
-
-	/* While iw_cm had a reference no other QP could get the number. */
-	if (before && before->qp_num == qpn)
-		return before;
-	return iw_mpa_offload_find_qp(id->device, qpn);
-}
-
-/*
- * iw_cm has replaced its reference on a QP by a reference on the QP of number @qpn. Give the former
- * back; if nobody finds that QP, its driver gets it back in iw_mpa_qp_gone().
- */
-static void question_replace(struct iw_mpa_device *dev, struct iw_cm_id *id, u32 qpn)
-{
-	unsigned long before = question_word(id);
-	struct ib_qp *qp = question_qp(id, qpn);
-
-	if (qp)
-		question_set_word(id, (unsigned long)qp);
-	else
-		question_set_word(id, (unsigned long)qpn << QUESTION_QPN_SHIFT |
-				      QUESTION_LOST_QP);
-	if (before & QUESTION_LOST_QP)
-		iw_mpa_qp_owe(dev, before >> QUESTION_QPN_SHIFT);
-	else
-		iw_mpa_offload_put_qp((struct ib_qp *)before);
-}
-
-/* With the QP of the connection a further iw_accept says nothing new. */
-static int question_accept_again(struct iw_cm_id *id, u32 qpn)
+static int question_accept_again(struct iw_cm_id *id, unsigned long word, u32 qpn)
 {
 	struct iw_mpa_device *dev = iw_mpa_device_get(id->device);
 	struct iw_mpa_ep *ep;
@@ -163,8 +138,9 @@ static int question_accept_again(struct iw_cm_id *id, u32 qpn)
 	if (!dev)
 		return 0;	/* removed: iw_cm must not even call */
 	iw_mpa_count_for(dev->stats, IW_MPA_CNT_accepted_again);
-	question_replace(dev, id, qpn);
-	ep = question_find(id, question_word(id));
+	question_change_word(id, word, question_of_qp(qpn));
+	iw_mpa_qp_give_back(dev, question_qpn(word));
+	ep = question_find(id, word);
 	if (ep && ep->off.qpn != qpn)
 		iw_mpa_raise(ep, IW_MPA_EV_ULP_CHANGED_QP);
 	if (ep)
@@ -199,13 +175,13 @@ int iw_mpa_accept(struct iw_cm_id *id, struct iw_cm_conn_param *param)
 
 	if (!word)	/* iw_reject has begun */
 		return 0;
-	if (question_is_accepted(word))
-		return question_accept_again(id, param->qpn);
+	if (!question_is_connection(word))
+		return question_accept_again(id, word, param->qpn);
 	/* With the last event of the connection its reference on the cm_id goes. */
 	id->add_ref(id);
 	if (!question_answer(&call, word, IW_MPA_EV_ULP_ACCEPTED))
 		call.err = -ECONNRESET;
-	if (cmpxchg(&id->provider_data, (void *)word, call.err ? NULL : call.qp) != (void *)word)
+	if (!question_change_word(id, word, call.err ? 0 : question_of_qp(param->qpn)))
 		call.err = 0;
 	id->rem_ref(id);
 	return call.err;
@@ -231,8 +207,7 @@ int iw_mpa_reject(struct iw_cm_id *id, const void *pd, u8 pd_len)
 	unsigned long word = question_word(id);
 
 	/* Pairs with iw_mpa_accept() */
-	if (word & QUESTION_NUMBER &&
-	    cmpxchg(&id->provider_data, (void *)word, NULL) != (void *)word)
+	if (question_is_connection(word) && !question_change_word(id, word, 0))
 		word = question_word(id);
 	return question_answer(&call, word, IW_MPA_EV_ULP_REJECTED) ? 0 : -ECONNRESET;
 }

@@ -98,6 +98,19 @@ static bool startup_make_room(struct iw_mpa_ep *ep)
 	return true;
 }
 
+/**
+ * iw_mpa_startup_end - nobody looks at the peer's frame any more
+ * @ep: endpoint
+ *
+ * Context: the runner.
+ */
+void iw_mpa_startup_end(struct iw_mpa_ep *ep)
+{
+	if (ep->reader.buf != ep->frame)
+		kfree(ep->reader.buf);
+	ep->reader.buf = ep->frame;
+}
+
 /*
  * Take the octets of the frame, and none behind them: FPDUs are for the driver. Without memory
  * there will be no driver, so everything is taken: TCP sends RST in place of FIN if it has to drop
