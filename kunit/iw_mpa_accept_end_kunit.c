@@ -270,6 +270,23 @@ static void accept_that_fails_behind_a_takeover_sends_only_fin(struct kunit *tes
 	peer_expect_eof(f, c->peer);
 }
 
+/* Octets of the host are still under way. TCP has the connection as before. */
+/* Rules: E-9.3-1: the Reject, and each octet of the Terminate message for TCP_BUSY */
+static void accept_while_tcp_is_busy_is_told_the_peer(struct kunit *test)
+{
+	struct fake_conn *c = conn_new(test);
+	struct fakes *f = test->priv;
+
+	fake_have_busy_tcp(f);
+	conn_call(c, f);
+	KUNIT_EXPECT_EQ(test, fake_accept(c->fid, &c->param), -EIO);
+	KUNIT_EXPECT_STREQ(test, c->qp->log, "");
+	KUNIT_EXPECT_NULL(test, c->qp->busy_sk);
+	conn_expect_refusal(c, "", 5);
+	fake_expect_closed(c->fid, 0);
+	KUNIT_EXPECT_EQ(test, c->qp->refs, 1);
+}
+
 /* Rules: R-07 */
 static void accept_reply_not_sent_is_eio(struct kunit *test)
 {
@@ -508,6 +525,7 @@ static struct kunit_case accept_end_cases[] = {
 	KUNIT_CASE(accept_races_with_rst),
 	KUNIT_CASE_PARAM(accept_that_fails_is_told_the_peer, refuse_gen_params),
 	KUNIT_CASE(accept_that_fails_behind_a_takeover_sends_only_fin),
+	KUNIT_CASE(accept_while_tcp_is_busy_is_told_the_peer),
 	KUNIT_CASE(accept_reply_not_sent_is_eio),
 	KUNIT_CASE_PARAM(accept_without_rtr_is_established_and_closed,
 			 end_gen_params),

@@ -353,6 +353,23 @@ static void connect_tcp_option_is_a_failed_reply(struct kunit *test)
 	peer_fin(c->peer);
 }
 
+/* Likewise if octets of the host are still under way. TCP has the connection as before. */
+/* Rules: E-9.3-1: each octet of the Terminate message for TCP_BUSY, then FIN */
+static void connect_tcp_busy_is_a_failed_reply(struct kunit *test)
+{
+	struct fake_conn *c = conn_new(test);
+	struct fakes *f = test->priv;
+
+	fake_have_busy_tcp(f);
+	conn_dial(c, f);
+	conn_send_good_reply(c);
+	expect_failed(c, -EIO);
+	KUNIT_EXPECT_STREQ(test, c->qp->log, "");
+	KUNIT_EXPECT_NULL(test, c->qp->busy_sk);
+	peer_expect_term(f, c->peer, 5);
+	peer_fin(c->peer);
+}
+
 /* Rules: E-9.3-1: FIN behind the RTR message, and nothing between them */
 static void connect_reply_event_lost_is_a_failed_reply(struct kunit *test)
 {
@@ -584,6 +601,7 @@ static struct kunit_case connect_end_cases[] = {
 	KUNIT_CASE(connect_linger_ends_by_timer),
 	KUNIT_CASE(connect_send_rtr_fails_is_a_failed_reply),
 	KUNIT_CASE(connect_tcp_option_is_a_failed_reply),
+	KUNIT_CASE(connect_tcp_busy_is_a_failed_reply),
 	KUNIT_CASE(connect_reply_event_lost_is_a_failed_reply),
 	KUNIT_CASE(connect_rst_after_hand_off_closes),
 	KUNIT_CASE(connect_reply_and_fin_comes_up_and_closes),

@@ -318,6 +318,32 @@ void fake_have_finish_tx(struct fakes *f)
 	f->drv.finish_tx = fake_finish_tx;
 }
 
+static int fake_hold_busy(struct ib_qp *ib, struct sock *sk)
+{
+	refcount_add(FAKE_BUSY, &sk->sk_wmem_alloc);
+	fake_qp_of(ib)->busy_sk = sk;
+	return 0;
+}
+
+static void fake_let_busy_go(struct ib_qp *ib)
+{
+	struct fake_qp *qp = fake_qp_of(ib);
+
+	WARN_ON(refcount_sub_and_test(FAKE_BUSY, &qp->busy_sk->sk_wmem_alloc));
+	qp->busy_sk = NULL;
+}
+
+/* A device takes the TCP connection alone, and a segment of the host does not leave it. */
+void fake_have_busy_tcp(struct fakes *f)
+{
+	f->drv.attach = NULL;
+	f->drv.kick_rx = NULL;
+	f->drv.hold = fake_hold_busy;
+	f->drv.let_go = fake_let_busy_go;
+	f->attr.tcp_options = IW_MPA_TCP_ALL;
+	fake_set_caps(f, f->attr.caps | IW_MPA_CAP_TAKEOVER);
+}
+
 static void fake_stop(struct ib_qp *ib, enum iw_mpa_reason why)
 {
 	struct fake_qp *qp = fake_qp_of(ib);

@@ -125,6 +125,9 @@ struct fake_id {
 	int			answered;
 };
 
+/* Octets under way, of fake_have_busy_tcp() */
+#define FAKE_BUSY		100
+
 /* The driver's ops, as bits for struct fake_qp's @fail. */
 enum fake_op {
 	FAKE_PREPARE,
@@ -167,6 +170,7 @@ enum fake_op {
  * @stop_rx: do not read what arrives
  * @speak: the peer's socket, from which an octet comes while the driver prepares, or NULL
  * @peer_pd: the peer's driver's octets, of prepare
+ * @busy_sk: between hold and let_go of fake_have_busy_tcp()
  * @rx_have: octets of an incomplete FPDU in @rx
  * @rx: incomplete FPDU
  * @nr_fpdus: whole FPDUs with a good CRC
@@ -198,6 +202,7 @@ struct fake_qp {
 	bool				stop_rx;
 	struct socket			*speak;
 	u8				peer_pd[FAKE_DRIVER_PD];
+	struct sock			*busy_sk;
 	u32				rx_have;
 	u8				rx[IW_MPA_FPDU_MAX];
 	int				nr_fpdus;
@@ -304,6 +309,7 @@ void fake_qp_gone(struct fake_qp *qp);
 void fake_have_driver_pd(struct fakes *f);
 void fake_have_repeat_rtr(struct fakes *f);
 void fake_have_finish_tx(struct fakes *f);
+void fake_have_busy_tcp(struct fakes *f);
 
 /* the peer */
 struct socket *peer_listen(struct fakes *f, struct fake_id *fid, int family);
