@@ -9,8 +9,8 @@ nothing_left() {
 
 	driver=$(driver_get)
 	# iw_cm's event handler is reached by pointers alone: nothing but this keeps its module
-	[[ $driver != siw_mpa || ! -d /sys/module/iw_cm/holders ||
-		-e /sys/module/iw_cm/holders/iw_mpa ]] || fail "iw_cm can go before us" || return 1
+	[[ -z ${1:-} || ! -d /sys/module/iw_cm/holders || -e /sys/module/iw_cm/holders/$1 ]] ||
+		fail "iw_cm can go before $1" || return 1
 	poll 10 rdma_is_idle || fail "still in use: $(rdma_leftovers)" || return 1
 	rdma resource show
 	rdma link delete siw0 || return 1

@@ -87,7 +87,7 @@ static void iw_mpa_backlog_work(struct work_struct *work)
 struct iw_mpa_backlog *iw_mpa_backlog_open(struct iw_mpa_device *dev, struct iw_cm_id *id,
 					   unsigned int limit)
 {
-	struct iw_mpa_backlog *backlog = kzalloc_obj(*backlog, GFP_KERNEL);
+	struct iw_mpa_backlog *backlog = kzalloc_obj(*backlog, GFP_NOIO);
 
 	if (backlog) {
 		refcount_set(&backlog->ref, 1);

@@ -185,7 +185,7 @@ static int tcb_copy_rx(struct sock *sk, struct iw_mpa_tcb *tcb)
 
 	if (!len)
 		return 0;
-	rx = kvmalloc(len, GFP_KERNEL);
+	rx = kvmalloc(len, GFP_NOIO);
 	if (!rx)
 		return -ENOMEM;
 	skb_queue_walk(&sk->sk_receive_queue, skb) {
