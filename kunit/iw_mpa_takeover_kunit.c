@@ -106,6 +106,18 @@ static void record_without_a_route(struct kunit *test)
 	leaving_close(lv);
 }
 
+/* Who has sent a frame keeps no memory for it, and what is sent later waits for no storage. */
+static void frame_leaves_no_page_behind(struct kunit *test)
+{
+	struct leaving *lv = leaving_open(test);
+	struct sock *sk = lv->ms->sock->sk;
+
+	leaving_talk(lv, test);
+	KUNIT_EXPECT_NULL(test, sk->sk_frag.page);
+	KUNIT_EXPECT_EQ(test, sk->sk_allocation, IW_MPA_SOCK_GFP);
+	leaving_close(lv);
+}
+
 /* A segment that never leaves the host is not waited for without end. */
 static void segment_under_way_is_a_reason(struct kunit *test)
 {
@@ -512,6 +524,7 @@ static struct kunit_case takeover_cases[] = {
 	KUNIT_CASE(record_has_what_came_early),
 	KUNIT_CASE(record_has_the_time_to_live),
 	KUNIT_CASE(record_without_a_route),
+	KUNIT_CASE(frame_leaves_no_page_behind),
 	KUNIT_CASE(segment_under_way_is_a_reason),
 	KUNIT_CASE(timers_of_a_frozen_socket_are_stopped),
 	KUNIT_CASE(octets_behind_the_hold_are_not_for_tcp),
