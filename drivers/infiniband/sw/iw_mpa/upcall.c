@@ -148,7 +148,8 @@ int iw_mpa_upcall_up(struct iw_mpa_upcall *up, const struct iw_mpa_frame *peer,
 		event.event = IW_CM_EVENT_ESTABLISHED;
 		break;
 	default:
-		WARN_ONCE(1, "iw_mpa: no completion is due (%d)\n", up->phase);
+		WARN_ONCE(1, "iw_mpa: connection %lu: no completion is due (%d)\n", up->id,
+			  up->phase);
 		return -EINVAL;
 	}
 	/* iw_cm takes the addresses of this event for those that TCP has. */
