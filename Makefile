@@ -50,4 +50,4 @@ check static kunit fuzz wire soak interop e2e takeover dkms deb package series r
 	@scripts/$@.sh
 
 clean:
-	@bash -c '. scripts/lib.sh; rm -rf "$$CACHE"'
+	@KERNEL=6.1 KERNELS= bash -c '. scripts/lib.sh; clean_cache'

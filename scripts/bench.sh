@@ -153,7 +153,7 @@ build_plugin() {
 tell_plugin() {
 	guest_run A 'cat /proc/kallsyms >/share/kallsyms' "$LIMIT"
 	python3 "$TOP/scripts/bench/functions.py" "$GUEST_RUN/share/kallsyms" \
-		"${BUILD:-$CACHE/build/$KREL}" >"$OUT/map"
+		"${IW_MPA_BUILD:-$CACHE/build/$KREL}" >"$OUT/map"
 	guest_run A '/share/cm_bench load' "$LIMIT"
 }
 

@@ -16,14 +16,14 @@
 #   $BUILD/slow_point  for scripts/wire/hazards.py
 #   $BUILD/kverbs      for scripts/wire/data_kernel.py: a kernel's ULP
 #
-# BUILD is $CACHE/build/$KREL unless set. Objects are kept: a second run compiles what changed, and
+# BUILD is $CACHE/build/$KREL, or IW_MPA_BUILD if that is set. Objects are kept: a second run compiles what changed, and
 # asks nobody if neither what the modules are made of nor the modules have changed.
 
 # shellcheck source=scripts/lib.sh
 . "$(dirname "$0")/lib.sh"
 
 need_krel
-BUILD=${BUILD:-$CACHE/build/$KREL}
+BUILD=${IW_MPA_BUILD:-$CACHE/build/$KREL}
 SRC=$BUILD/src
 STOCK=$BUILD/siw-stock
 

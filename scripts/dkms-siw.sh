@@ -9,8 +9,9 @@
 # dkms may run without a home folder: what is unpacked stays in its build folder, which it deletes.
 
 set -euo pipefail
+unset -v CDPATH
 cd "$(dirname "$0")/.."
-export CACHE=${CACHE:-$PWD}
+export IW_MPA_CACHE=${IW_MPA_CACHE:-$PWD}
 
 stage() { env -u KERNEL KREL="$1" scripts/stage-siw.sh "${@:2}"; }
 

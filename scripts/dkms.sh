@@ -55,10 +55,10 @@ uncover_folders() { umount /usr/src /etc/dkms /lib/modules /var/lib/dkms "$WORK"
 # As an administrator's shell has it: without our variables. But only $CACHE knows where the
 # headers are that are not installed.
 run_dkms() {
-	local -a environment=(env -u CACHE -u TOP -u KERNEL -u KREL) kernel=()
+	local -a environment=(env -u IW_MPA_CACHE -u TOP -u KERNEL -u KREL) kernel=()
 
 	if unpacked; then
-		environment+=("CACHE=$CACHE")
+		environment+=("IW_MPA_CACHE=$CACHE")
 		kernel=(--kernelsourcedir "$KDIR")
 	fi
 	"${environment[@]}" dkms "$@" "${kernel[@]}"
@@ -140,7 +140,7 @@ test_other_source() {
 
 	want=$(kernel_version)
 	cp -r "$TOP"/{scripts,dkms.conf} "$WORK/var/"
-	output=$(with_package_version 6.1.1-1 env -u CACHE "$WORK/var/scripts/dkms-siw.sh" "$KREL")
+	output=$(with_package_version 6.1.1-1 env -u IW_MPA_CACHE "$WORK/var/scripts/dkms-siw.sh" "$KREL")
 	echo "$output"
 	rm -r "$WORK/var"/{scripts,dkms.conf,make.log}
 	expect_text "$output" "LEFT OUT for $KREL" &&
@@ -216,7 +216,7 @@ rping_over() {
 rping_in_guests() {
 	local status
 
-	BUILD=/lib/modules/$KREL/updates guest_boot A B
+	IW_MPA_BUILD=/lib/modules/$KREL/updates guest_boot A B
 	set +e
 	test_rping >"$CACHE/dkms.log" 2>&1
 	status=$?

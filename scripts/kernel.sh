@@ -18,7 +18,7 @@
 #       KTARBALL       its sources
 #   kernel_run         a command where its compiler is
 #   kernel_make        make for it
-#   build_locked       a command while nobody else builds in $BUILD, see build.sh
+#   build_locked       a command while nobody else builds in the folder of build.sh
 #   kernel_version     what all Debian packages of it agree on, e.g. 6.1.192-2
 #   source_version     the same of KTARBALL; empty if it is missing
 #   kernel_files       fills the current folder: vmlinuz and lib/modules/$KREL
@@ -81,23 +81,27 @@ name_kernel() {
 }
 
 KREL=${KREL:-}
+from=KERNEL
+[[ -n ${KERNEL:-} || -z ${DEBUG:-} ]] || from=DEBUG	# many have one that is not meant for us
 KERNEL=${KERNEL:-${DEBUG:-$(name_kernel)}}
 export KERNEL KREL
 
 kernel_debugs() { [[ $1 == kasan || $1 == kcsan ]]; }
 
-# Before anything is installed, fetched or built
+# Before anything is installed, fetched or built. $from: the variable that has the names, if one has
 check_names() {
 	local name
 
 	for name in "$@"; do
 		kernel_row "$name" || kernel_debugs "$name" ||
-			die "no such kernel: $name ($(kernel_names | paste -sd ' ') kasan kcsan)"
+			die "no such kernel: $name ($(kernel_names | paste -sd ' ') kasan kcsan)${from:+: see the variable $from}"
 	done
 }
 
+check_names "$KERNEL"
 # shellcheck disable=SC2086 # a list of words is what it is
-check_names "$KERNEL" ${KERNELS:-}
+from=KERNELS check_names ${KERNELS:-}
+unset -v from
 
 # Call it before the first use of KREL: setup.sh may have brought the headers since.
 need_krel() { need_kernel "$KERNEL"; }
@@ -179,7 +183,7 @@ kernel_run() {
 kernel_make() { kernel_run make -s -C "$KDIR" -j"$(nproc)" "$@"; }
 
 # Who builds elsewhere need not wait.
-build_locked() { locked "build-$(cksum <<<"${BUILD:-$CACHE/build/$KREL}" | cut -d ' ' -f 1)" "$@"; }
+build_locked() { locked "build-$(cksum <<<"${IW_MPA_BUILD:-$CACHE/build/$KREL}" | cut -d ' ' -f 1)" "$@"; }
 
 unpacked() { [[ $KDIR == "$CACHE"/debian/* ]]; }
 package_version() { dpkg-query -W -f '${Version}' "$1" 2>/dev/null || true; }

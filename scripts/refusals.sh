@@ -25,10 +25,16 @@ make_places() {
 	mkdir "$HERE"/{tree,cache,bin,root}
 	mount --bind "$TOP" "$HERE/tree"
 	mount -t tmpfs -o size=10m refusals "$HERE/root"
-	# One package is missing.
+	# One package is missing, in the list of all and if it is asked for.
 	printf '%s\n' '#!/bin/sh' 'case "$*" in *sparse*) exit 1 ;; esac' \
-		"exec $(command -v dpkg-query) \"\$@\"" >"$HERE/bin/dpkg-query"
+		"$(command -v dpkg-query) \"\$@\" | grep -v ' sparse$'" >"$HERE/bin/dpkg-query"
 	chmod +x "$HERE/bin/dpkg-query"
+}
+
+# As who has not come by our scripts
+as_a_user() {
+	env -u IW_MPA_CACHE -u IW_MPA_BUILD -u TOP -u KREL -u KERNEL -u KERNELS -u DEBUG -u LC_ALL \
+		XDG_CACHE_HOME="$HERE/cache" timeout 300 "$@" </dev/null
 }
 
 # outcome REGEX COMMAND...: it fails, says one sentence that is like this, and leaves nothing
@@ -37,13 +43,12 @@ outcome() {
 
 	shift
 	cd "$HERE/tree" || return
-	output=$(env -u CACHE -u TOP -u KREL -u KERNEL -u KERNELS -u DEBUG XDG_CACHE_HOME="$HERE/cache" \
-		timeout 300 "$@" 2>&1 </dev/null) || status=$?
+	output=$(as_a_user "$@" 2>&1) || status=$?
 	printf '%s\nexit status %d\n' "$output" "$status"
 	[[ $status -ne 0 && $status -ne 124 ]] || return 1
 	[[ $(grep -c '^error: ' <<<"$output") -eq 1 ]] || { echo 'not one sentence'; return 1; }
 	grep -qE "^error: .*$regex" <<<"$output" || { echo "not like: $regex"; return 1; }
-	left=$(find "$HERE/cache" "$HERE/root" -type f ! -name '*.lock' ! -path '*/apt/*')
+	left=$(find "$HERE/cache" "$HERE/root" -type f ! -name '*.lock' ! -name CACHEDIR.TAG ! -path '*/apt/*')
 	[[ -z $left ]] || { printf 'left:\n%s\n' "$left"; return 1; }
 }
 
@@ -66,6 +71,34 @@ test_kernels() {
 	refused 'one of several kernels' 'no such kernel: nosuch ' make -s wire KERNELS='6.1 nosuch'
 	refused 'a kernel whose headers are missing' 'apt-get install linux-headers-6\.1\.0-1-amd64$' \
 		make -s install KREL=6.1.0-1-amd64
+}
+
+# Variables that others have for themselves are neither taken for ours nor stumbled over.
+clean_alone() {
+	mkdir -p "$HERE/cache/others/src"
+	touch "$HERE/cache/others/src/file"
+	cd "$HERE/tree" || return
+	as_a_user env "CACHE=$HERE/cache/others" "BUILD=$HERE/cache/others" CDPATH=.:/usr DEBUG=1 \
+		make -s clean "CACHE=$HERE/cache/others" || return
+	[[ -e $HERE/cache/others/src/file && ! -e $HERE/cache/iw_mpa ]] ||
+		{ find "$HERE/cache"; return 1; }
+}
+
+test_clean() {
+	fresh 20
+	tap_run 'make clean removes the cache alone' clean_alone
+	fresh 20
+	refused 'make clean: a folder that is not ours' 'was not made by these scripts' \
+		env IW_MPA_CACHE="$HERE/bin" make -s clean
+	tap_run 'it is still there' test -e "$HERE/bin/dpkg-query"
+}
+
+test_names() {
+	fresh 20
+	refused 'a DEBUG that is not ours' 'no such kernel: 1 .*: see the variable DEBUG$' \
+		env DEBUG=1 make -s modules
+	refused 'a folder with a blank in its name' 'a blank in its name is not supported: .*/a b/iw_mpa$' \
+		env XDG_CACHE_HOME="$HERE/cache/a b" make -s modules
 }
 
 test_no_root() {
@@ -111,6 +144,8 @@ main() {
 		exec unshare -m --propagation private "$0" --inside
 	fi
 	make_places
+	test_clean
+	test_names
 	test_kernels
 	test_no_root
 	test_no_space

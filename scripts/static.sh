@@ -11,7 +11,7 @@
 . "$(dirname "$0")/lib.sh"
 . "$TOP/scripts/tap.sh"
 
-export BUILD=$CACHE/static	# objects of our own, for build.sh
+export IW_MPA_BUILD=$CACHE/static	# objects of our own, for build.sh
 MAX_LINES=800
 
 # What checkpatch says of good code here
@@ -51,8 +51,8 @@ same() { diff <(printf '%s\n' "$@") -; }
 
 # Lines of a build log that complain about a file of ours
 about_us() {
-	grep -E "$BUILD/src/(include|drivers)/[^ ]*: *(warning|error)|WARNING: modpost|ERROR: modpost" |
-		grep -vE "$BUILD/src/drivers/infiniband/(sw/siw_mpa/siw|hw/erdma_mpa/erdma|hw/cxgb4_mpa/(cxgb4|chelsio))/" || true
+	grep -E "$IW_MPA_BUILD/src/(include|drivers)/[^ ]*: *(warning|error)|WARNING: modpost|ERROR: modpost" |
+		grep -vE "$IW_MPA_BUILD/src/drivers/infiniband/(sw/siw_mpa/siw|hw/erdma_mpa/erdma|hw/cxgb4_mpa/(cxgb4|chelsio))/" || true
 }
 
 # What a build has only if asked for: erdma_mpa is for the erdma of 6.1.
@@ -62,17 +62,17 @@ examples() {
 	[[ $1 != 6.1 ]] || echo IW_MPA_ERDMA=y
 }
 
-# build_clean TEXT KERNEL ARGUMENT...: with W=1, in $BUILD, and nothing is said about us. A warning is
-# given only once: objects are kept for the next time only if all that are there were clean, and the
-# compiler is still that one.
+# build_clean TEXT KERNEL ARGUMENT...: with W=1, in $IW_MPA_BUILD, and nothing is said about us. A
+# warning is given only once: objects are kept for the next time only if all that are there were
+# clean, and the compiler is still that one.
 build_clean() {
-	local text=$1 kernel=$2 log=$BUILD/build.log clean=$BUILD/clean compiler
+	local text=$1 kernel=$2 log=$IW_MPA_BUILD/build.log clean=$IW_MPA_BUILD/clean compiler
 
 	shift 2
 	compiler=$(gcc --version | head -n 1)
-	mkdir -p "$BUILD"
+	mkdir -p "$IW_MPA_BUILD"
 	[[ $(cat "$clean" 2>/dev/null) == "$compiler" ]] ||
-		find "$BUILD" -path '*/src/drivers/*' -name '*.o' -delete
+		find "$IW_MPA_BUILD" -path '*/src/drivers/*' -name '*.o' -delete
 	rm -f "$clean"
 	# shellcheck disable=SC2046 # one argument each
 	KERNEL=$kernel scripts/build.sh W=1 $(examples "$kernel") "$@" >"$log" 2>&1 ||
@@ -83,14 +83,14 @@ build_clean() {
 
 test_compiler() {
 	build_clean 'warnings with W=1' 6.1 || return 1
-	BUILD=$BUILD-6.12 build_clean 'warnings with W=1' 6.12
+	IW_MPA_BUILD=$IW_MPA_BUILD-6.12 build_clean 'warnings with W=1' 6.12
 }
 
 # What new-driver makes is as clean as what it is made of, under any name. The library beside it is
-# that of the guests: a build in $BUILD without W=1 would compile all objects anew.
+# that of the guests: a build in $IW_MPA_BUILD without W=1 would compile all objects anew.
 test_new_driver() {
-	local dir=$BUILD/new-driver log=$BUILD/new-driver.log
-	local -x BUILD=
+	local dir=$IW_MPA_BUILD/new-driver log=$IW_MPA_BUILD/new-driver.log
+	local -x IW_MPA_BUILD=
 
 	mkdir -p "${dir%/*}"
 	rm -rf "$dir"
@@ -105,18 +105,18 @@ test_new_driver() {
 # make install, into a root folder of its own. The host's own folders stay as they are. What it builds
 # is what the guests load.
 test_install() {
-	mkdir -p "$BUILD"
-	touch "$BUILD/before"
+	mkdir -p "$IW_MPA_BUILD"
+	touch "$IW_MPA_BUILD/before"
 	install_for 6.1 || return 1
 	install_for 6.12 || return 1
 	find /lib/modules /usr/local/sbin \( -name '*iw_mpa*' -o -name iw-mpa \) \
-		-newer "$BUILD/before" | none 'it wrote here'
+		-newer "$IW_MPA_BUILD/before" | none 'it wrote here'
 }
 
 install_for() (
-	root=$BUILD/root
-	log=$BUILD/install.log
-	unset -v BUILD
+	root=$IW_MPA_BUILD/root
+	log=$IW_MPA_BUILD/install.log
+	unset -v IW_MPA_BUILD
 	need_kernel "$1"
 	updates=$root/lib/modules/$KREL/updates
 	rm -rf "$root"
@@ -196,7 +196,7 @@ test_mutants() { scripts/mutate.py --selftest; }
 test_layers() {
 	local objects
 
-	objects=$(dirname "$(find "$BUILD" -path '*/sw/iw_mpa/iw_mpa.o' | head -n 1)")
+	objects=$(dirname "$(find "$IW_MPA_BUILD" -path '*/sw/iw_mpa/iw_mpa.o' | head -n 1)")
 	scripts/check-layers.py --objects "$objects"
 }
 

@@ -93,7 +93,7 @@ cases() {
 }
 
 build_twin() {
-	local dir=${BUILD:-$CACHE/build/$KREL}
+	local dir=${IW_MPA_BUILD:-$CACHE/build/$KREL}
 
 	mkdir -p "$dir/twin"
 	rsync -rc "$TOP/scripts/takeover/twin/" "$dir/twin/"

@@ -138,9 +138,9 @@ guest_share_modules() {
 
 	kernel=$(guest_kernel "$1")
 	(
-		[[ $kernel == "$KERNEL" ]] || unset -v BUILD
+		[[ $kernel == "$KERNEL" ]] || unset -v IW_MPA_BUILD
 		mkdir "$dir" && need_kernel "$kernel" && build_locked \
-			find "${BUILD:-$CACHE/build/$KREL}" -name '*.ko' -exec cp -t "$dir" {} +
+			find "${IW_MPA_BUILD:-$CACHE/build/$KREL}" -name '*.ko' -exec cp -t "$dir" {} +
 	)
 }
 
