@@ -32,6 +32,7 @@ ALL=(
 	"T=60 fuzz"
 	"wire"
 	"DRIVER=siw_mpa wire responder initiator fast_open hazards load storms"
+	"KERNEL=kasan DRIVER=siw_mpa wire faults"
 	"KERNEL=backports wire --sample"
 	"interop"
 	"bench --guard"

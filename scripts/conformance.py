@@ -20,12 +20,18 @@ page names, as ``name_of_the_test``, has to exist, too, whether or not it cites 
 A test that only passes by a rule proves nothing of it. So each test that names a rule says what it
 looks at that would be otherwise if the rule were broken: the page shows it, and a name alone is
 refused. A hazard is shown by its test's being there.
+
+Nor does a test prove anything that nobody runs. The page names the suite of each test on the wire
+that make wire leaves to others, and a rule that rests on such tests alone says so under "how". A
+test that no suite runs is refused.
 """
 
 import collections
 import importlib
+import os
 import pathlib
 import re
+import subprocess
 import sys
 import textwrap
 
@@ -48,6 +54,16 @@ STATIC = re.compile(r'^# Rules:(.*)\n(?:#.*\n)*test_(\w+)\(\)', re.MULTILINE)
 WORD = re.compile(r'``([a-z0-9]+(?:_[a-z0-9]+){3,})``')
 CASE = re.compile(r'^static void (\w+)\(struct kunit \*test\)', re.MULTILINE)
 
+# Who runs the tests on the wire: a word for the page, the script, and its environment. A test has
+# the word of the first that runs it.
+SUITES = (('', 'wire.sh', {}),
+          ('soak', 'soak.sh', {}),
+          ('siw_mpa', 'wire.sh', {'DRIVER': 'siw_mpa'}),
+          ('KASAN', 'wire.sh', {'KERNEL': 'kasan'}),
+          ('siw_mpa under KASAN', 'wire.sh', {'KERNEL': 'kasan', 'DRIVER': 'siw_mpa'}))
+NOBODY = 'nobody'
+Proof = collections.namedtuple('Proof', 'what suite')
+
 # What "kept" may say, and whether such a rule needs a test
 KEPT = {
     'yes': True,
@@ -69,15 +85,33 @@ def rules_of(text):
 
 
 def gathered(tests):
-    """tests: (name, rules_of()); rule -> name -> what shows it"""
+    """tests: (name, rules_of(), suite); rule -> name -> Proof"""
     found = {}
-    for name, shown in tests:
+    for name, shown, suite in tests:
         for rule, what in shown.items():
-            found.setdefault(rule, {})[name] = what
+            found.setdefault(rule, {})[name] = Proof(what, suite)
     return found
 
 
-def wire_tests():
+def listed(script, settings):
+    """The cases that a suite runs: name and rule ids"""
+    env = {name: value for name, value in os.environ.items()
+           if name not in ('DRIVER', 'KERNEL', 'KERNELS', 'KREL', 'DEBUG')}
+    return set(subprocess.run([TOP / 'scripts' / script, '-l'], env={**env, **settings}, text=True,
+                              stdout=subprocess.PIPE, check=True).stdout.splitlines())
+
+
+def suites_of(tests, suites):
+    """tests: (case, function); suites: (word, cases); function -> word"""
+    found = dict.fromkeys((function for _, function in tests), NOBODY)
+    for word, cases in suites:
+        for case, function in tests:
+            if case in cases and found[function] == NOBODY:
+                found[function] = word
+    return found
+
+
+def wire_registry():
     sys.path.insert(0, str(TOP / 'scripts/wire'))
     sys.dont_write_bytecode = True
     registry = importlib.import_module('registry')
@@ -88,26 +122,37 @@ def wire_tests():
              if name in names]
     for name in first + sorted(names.difference(first)):
         importlib.import_module(name)
-    for _, _, function, _ in registry.TESTS + registry.SOAK:
-        yield 'wire: %s_%s' % (function.__module__, function.__name__), function.shows
+    return [(' '.join((name, *ids)), function)
+            for name, ids, function, _ in registry.TESTS + registry.SOAK]
+
+
+def wire_name(function):
+    return 'wire: %s_%s' % (function.__module__, function.__name__)
+
+
+def wire_tests():
+    tests = wire_registry()
+    suites = suites_of(tests, [(word, listed(script, env)) for word, script, env in SUITES])
+    for _, function in tests:
+        yield wire_name(function), function.shows, suites[function]
 
 
 def kunit_tests(files):
     for path, text in files:
         suite = path.stem.removesuffix('_kunit').removeprefix('iw_mpa_')
         for rules, function in KUNIT.findall(text):
-            yield 'kunit %s: %s' % (suite, function), rules_of(rules)
+            yield 'kunit %s: %s' % (suite, function), rules_of(rules), ''
 
 
 def e2e_tests(files):
     for path, text in files:
         for rules in E2E.findall(text):
-            yield 'e2e: ' + path.stem, rules_of(rules)
+            yield 'e2e: ' + path.stem, rules_of(rules), ''
 
 
 def static_tests(text):
     for rules, function in STATIC.findall(text):
-        yield 'static: ' + function, rules_of(rules)
+        yield 'static: ' + function, rules_of(rules), ''
 
 
 def read_all(pattern):
@@ -116,7 +161,7 @@ def read_all(pattern):
 
 def known_words():
     """All that may stand for itself in a text, if it has as many parts as WORD wants"""
-    words = {name.split(': ')[1] for name, _ in wire_tests()}
+    words = {wire_name(function).split(': ')[1] for _, function in wire_registry()}
     for _, text in read_all('kunit/*_kunit.c'):
         words.update(CASE.findall(text))
     for _, text in read_all('drivers/infiniband/sw/*/*.[ch]'):
@@ -142,11 +187,12 @@ def fields(body):
 
 
 def tests_text(names):
-    """'wire: a (what shows it), b; kunit frame: c' in lines that fit the page"""
+    """'wire: a (what shows it), b (suite: that); kunit frame: c' in lines that fit the page"""
     groups = {}
-    for name, what in names.items():
+    for name, proof in names.items():
         kind, test = name.split(': ')
-        groups.setdefault(kind, []).append(test + (' (%s)' % what if what else ''))
+        text = ': '.join(filter(None, (proof.suite, proof.what)))
+        groups.setdefault(kind, []).append(test + (' (%s)' % text if text else ''))
     text = '; '.join('%s: %s' % (kind, ', '.join(tests)) for kind, tests in groups.items())
     lines = textwrap.wrap(text, 92, break_long_words=False, break_on_hyphens=False)
     return '     -' + '\n       '.join([''] + lines).replace('\n       ', ' ', 1) + '\n'
@@ -161,6 +207,15 @@ def written(page, tests, count):
     return ROW.sub(row, page)
 
 
+def suites(proofs):
+    return {proof.suite for proof in proofs.values()}
+
+
+def said(how):
+    """The suites that a row names as those of its tests: "tested under KASAN alone" """
+    return re.findall(r'[Tt]ested (?:by|on|under) ([\w ]+?)\s+alone', how)
+
+
 def problems(pages, tests, known):
     rows = {}
     for page in pages:
@@ -173,9 +228,11 @@ def problems(pages, tests, known):
             if len(rows[rule]) != page.count:
                 yield '%s: a row has %d fields' % (rule, page.count + 1)
                 rows[rule] = None
-            for name, what in tests.get(rule, {}).items():
-                if page.by_test and not what:
+            for name, proof in tests.get(rule, {}).items():
+                if page.by_test and not proof.what:
                     yield '%s names %s, and does not say what shows it' % (name, rule)
+                if proof.suite == NOBODY:
+                    yield '%s is run by no suite' % name
         if written(page.text, tests, page.count) != page.text:
             yield 'the names of tests are not those of today: run %s --write' % sys.argv[0]
     for rule, row in rows.items():
@@ -185,6 +242,9 @@ def problems(pages, tests, known):
             yield '%s is "%s": not kept, or not one of %s' % (rule, row[1], ', '.join(KEPT))
         elif KEPT[row[1]] and not tests.get(rule):
             yield '%s has no test' % rule
+        elif KEPT[row[1]] and not suites(tests[rule]).intersection(('', *said(row[2]))):
+            yield '%s rests on tests of %s alone, and does not say so' % (
+                rule, ', '.join(sorted(suites(tests[rule]))))
     for rule in sorted(set(tests) - set(rows)):
         yield '%s is not on the page: %s' % (rule, ', '.join(tests[rule]))
 
@@ -201,27 +261,39 @@ SAMPLE = '''
      -
      -
 '''
-GOOD = {'E-1-1': {'wire: initiator_a': 'an octet'}}
+GOOD = {'E-1-1': {'wire: initiator_a': Proof('an octet', '')}}
+SOAK = {'E-1-1': {'wire: initiator_a': Proof('an octet', 'soak')}}
+SOAKED = SAMPLE.replace('(an', '(soak: an')
 
 
 def selftest():
     mistakes = [
         (SAMPLE, {}, 'no test'),
-        (SAMPLE, {'E-1-1': {'wire: initiator_b': 'an octet'}}, 'of today'),
-        (SAMPLE, {'E-1-1': {'wire: initiator_a': 'another'}}, 'of today'),
-        (SAMPLE.replace(' (an octet)', ''), {'E-1-1': {'wire: initiator_a': None}}, 'what shows'),
-        (SAMPLE, {**GOOD, 'E-1-2': {'wire: x': 'y'}}, 'not on the page'),
+        (SAMPLE, {'E-1-1': {'wire: initiator_b': Proof('an octet', '')}}, 'of today'),
+        (SAMPLE, {'E-1-1': {'wire: initiator_a': Proof('another', '')}}, 'of today'),
+        (SAMPLE.replace(' (an octet)', ''), {'E-1-1': {'wire: initiator_a': Proof(None, '')}},
+         'what shows'),
+        (SAMPLE, {**GOOD, 'E-1-2': {'wire: x': Proof('y', '')}}, 'not on the page'),
         (SAMPLE.replace('- yes', '- no'), GOOD, 'not kept'),
         (SAMPLE.replace('     - so\n', ''), GOOD, '5 fields'),
         (SAMPLE + SAMPLE, GOOD, 'two rows'),
         (SAMPLE + '``a_test_that_went``', GOOD, 'is no test'),
+        (SAMPLE, SOAK, 'of today'),
+        (SOAKED, SOAK, 'rests on tests of soak alone'),
+        (SOAKED.replace('- so\n', '- so. Tested on siw_mpa alone.\n'), SOAK, 'of soak alone'),
+        (SAMPLE, {'E-1-1': {'wire: initiator_a': Proof('an octet', NOBODY)}}, 'run by no suite'),
     ]
     known = {'a_test_that_is'}
     good = list(problems([Page(SAMPLE + '``a_test_that_is``', 4, True)], GOOD, known))
+    soaked = SOAKED.replace('- so\n', '- so. Tested by soak alone.\n')
+    good += problems([Page(soaked, 4, True)], SOAK, known)
     failed = ['the good sample is refused'] if good else []
     for page, tests, text in mistakes:
         if not any(text in problem for problem in problems([Page(page, 4, True)], tests, known)):
             failed.append('not found: ' + text)
+    if suites_of([('a_1', 1), ('a_2', 1), ('b', 2), ('c', 3)],
+                 [('', {'a_1'}), ('soak', {'a_2', 'b'})]) != {1: '', 2: 'soak', 3: NOBODY}:
+        failed.append('who runs a test is not known')
     if rules_of(' T-1 E-1-1 E-2-1: one\n * thing; E-3-1: another ') != {
             'T-1': 'one thing', 'E-1-1': 'one thing', 'E-2-1': 'one thing', 'E-3-1': 'another'}:
         failed.append('what shows a rule is not read')

@@ -5,6 +5,7 @@
 # data_storms.py, against srnic in a guest. What each took is told as it ends.
 #
 #   scripts/soak.sh [-k REGEX]     only the tests whose name or rule ids match
+#   scripts/soak.sh -l             all, each with its rule ids
 #
 # Rates are compared in a guest of one processor, whose clock counts instructions. A kernel with
 # detectors, DEBUG=kasan, runs all the others.
@@ -47,7 +48,10 @@ soak() {
 main() {
 	local -a chosen rates others data
 
-	[[ $# -eq 0 || ($# -eq 2 && $1 == -k) ]] || die 'usage: soak.sh [-k REGEX]'
+	if [[ ${1-} == -l ]]; then
+		exec python3 "$TOP/scripts/wire/run.py" -l --soak
+	fi
+	[[ $# -eq 0 || ($# -eq 2 && $1 == -k) ]] || die 'usage: soak.sh [-l | -k REGEX]'
 	mapfile -t chosen < <(python3 "$TOP/scripts/wire/run.py" -l --soak -k "${2:-.}" |
 		cut -d ' ' -f 1)
 	mapfile -t rates < <(printf '%s\n' "${chosen[@]}" | grep "$RATES")

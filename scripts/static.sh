@@ -239,9 +239,9 @@ test_conformance() {
 	scripts/conformance.py --selftest && scripts/conformance.py
 }
 
-# What a run of hours has of the end-to-end tests is not nothing.
+# Nothing that a run of hours names is empty, and each test on the wire is in it.
 test_runs() {
-	local entry runs
+	local runs entry
 	local -a words
 
 	runs=$(sed -n '/^ALL=(/,/^)/s/^\t"\(.*\)"$/\1/p' scripts/check.sh)
@@ -250,6 +250,33 @@ test_runs() {
 		read -ra words <<<"${entry/e2e/scripts/e2e.sh -l}"
 		[[ $(env "${words[@]}" | wc -l) -gt 0 ]] || { echo "no test: $entry"; return 1; }
 	done < <(grep -E '(^|=[^ ]* )e2e( |$)' <<<"$runs")
+	comm -13 <(listed_by "$runs" | sort -u) <(all_on_the_wire | sort -u) |
+		none 'tests on the wire that check.sh --all does not run'
+}
+
+# listed_by RUNS: the tests on the wire that they run
+listed_by() {
+	local entry
+	local -a words
+
+	while IFS= read -r entry; do
+		case $entry in
+		'debug '*' wire'*) words=(KERNEL="$(cut -d ' ' -f 2 <<<"$entry")" scripts/wire.sh -l) ;;
+		wire* | *' wire'*) read -ra words <<<"${entry/wire/scripts/wire.sh -l}" ;;
+		soak) words=(scripts/soak.sh -l) ;;
+		*) continue ;;
+		esac
+		env "${words[@]}" || echo "not ok: $entry"
+	done <<<"$1"
+}
+
+all_on_the_wire() {
+	local device
+
+	for device in srnic siw_mpa; do
+		scripts/wire/run.py -l --device "$device"
+	done
+	scripts/wire/run.py -l --soak
 }
 
 test_length() {

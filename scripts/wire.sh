@@ -5,10 +5,11 @@
 # with an application that prints what the ULP sees. See scripts/wire/run.py. tshark then judges what was captured meanwhile: see
 # scripts/wire/judge.py.
 #
-#   scripts/wire.sh [-k REGEX] [--sample] [FILE...]
+#   scripts/wire.sh [-k REGEX] [--sample] [-l] [FILE...]
 #
 # FILE is one of scripts/wire without .py; -k takes only the tests whose name or rule ids match;
-# --sample takes one case of each test, on one of the kernels.
+# --sample takes one case of each test, on one of the kernels; -l lists what would run, each with its
+# rule ids.
 #
 # DRIVER=siw_mpa runs those about MPA startup on that one in place of srnic.
 # KERNELS="6.1 6.12" chooses them; without it a KERNEL other than 6.1 is the only one.
@@ -60,10 +61,24 @@ judge_batch() {
 	relay "$1" "$output"
 }
 
-# chosen FILE: has it a test that is to run?
-chosen() {
-	[[ " $FILES " == *" $1 "* ]] &&
-		[[ -n $("$TOP/scripts/wire/run.py" -l --file "$1" -k "$PATTERN" "${OPTIONS[@]}") ]]
+# listed DRIVER FILE...: the tests of those that were asked for
+listed() {
+	local driver=$1 file files=
+
+	shift
+	for file in "$@"; do
+		[[ " $FILES " != *" $file "* ]] || files+="|$file"
+	done
+	[[ -z $files ]] || "$TOP/scripts/wire/run.py" -l --device "$driver" --file "${files#|}" \
+		-k "$PATTERN" "${OPTIONS[@]}"
+}
+
+# list: of all that would run
+list() {
+	# shellcheck disable=SC2086 # words
+	listed "${DRIVER:-srnic}" $STARTUP
+	# shellcheck disable=SC2086 # words
+	listed srnic $DATA
 }
 
 # run_file FILE ADDRESS FAMILY PATTERN
@@ -76,13 +91,13 @@ run_file() {
 	fi
 }
 
-# run_files DRIVER FILE...: those that are chosen
+# run_files DRIVER FILE...: those that have a test which is to run
 run_files() {
 	local driver=$1 file any=no
 
 	shift
 	for file in "$@"; do
-		chosen "$file" || continue
+		[[ -n $(listed "$driver" "$file") ]] || continue
 		[[ $any == yes ]] || guest_run A "driver_set $driver"
 		DEVICE=$driver
 		any=yes
@@ -135,13 +150,14 @@ on_one() {
 }
 
 main() {
-	local arguments=("$@")
+	local arguments=("$@") task=
 
 	while [[ $# -gt 0 ]]; do
 		case $1 in
 		-k) PATTERN=${2?which tests?} && shift ;;
 		--sample) OPTIONS+=(--sample "$KERNEL" --part "${PART:-1/1}") ;;
-		-*) die 'usage: wire.sh [-k REGEX] [--sample] [FILE...]' ;;
+		-l) task=list ;;
+		-*) die 'usage: wire.sh [-k REGEX] [--sample] [-l] [FILE...]' ;;
 		*) FILES+=" $1" ;;
 		esac
 		shift
@@ -156,7 +172,9 @@ main() {
 	FILES=${FILES:-$STARTUP $DATA}
 	[[ $KERNEL != 6.1 ]] || KERNELS=${KERNELS:-6.1 6.12}
 	KERNELS=${KERNELS:-$KERNEL}
-	if [[ $KERNELS == "$KERNEL" ]]; then
+	if [[ -n $task ]]; then
+		"$task"
+	elif [[ $KERNELS == "$KERNEL" ]]; then
 		on_one
 	else
 		on_each "${arguments[@]}"
