@@ -396,7 +396,7 @@ void fake_have_driver_pd(struct fakes *f)
 	fake_register_again(f);
 }
 
-static struct iw_mpa_ep *fake_qp_ep(struct fake_qp *qp)
+struct iw_mpa_ep *fake_qp_ep(struct fake_qp *qp)
 {
 	struct iw_mpa_ep *ep = NULL;
 

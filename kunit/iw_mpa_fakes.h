@@ -301,6 +301,7 @@ void fake_expect_closed(struct fake_id *fid, int nr_events);
 /* the driver */
 int fake_rnic_init(struct fakes *f);
 struct fake_qp *fake_qp_of(struct ib_qp *qp);
+struct iw_mpa_ep *fake_qp_ep(struct fake_qp *qp);
 void fake_qp_disconnect(struct fake_qp *qp, bool abrupt);
 void fake_qp_tx_finished(struct fake_qp *qp);
 void fake_qp_stream_down(struct fake_qp *qp);

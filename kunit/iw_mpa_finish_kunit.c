@@ -4,10 +4,14 @@
  * itself: RFC 5044 7.2, RFC 5041 6.2.1.
  */
 
+#include "ep.h"
+#include "event.h"
 #include "iw_mpa_fakes.h"
 
 #include <linux/delay.h>
 #include <linux/module.h>
+#include <linux/preempt.h>
+#include <linux/workqueue.h>
 
 #define UP	"prepare attach send_rtr kick_rx"
 
@@ -329,6 +333,45 @@ static void unanswered_end_finishes(struct kunit *test)
 	expect_closed(c, IW_MPA_R_ULP_CLOSE, UP " repeat_rtr finish_tx kick_rx stop");
 }
 
+/* librdmacm closes a QP, and so does iw_cm. For the second time there is nothing to run. */
+static void second_close_queues_no_work(struct kunit *test)
+{
+	struct fake_conn *c = active_up(test, false);
+	struct iw_mpa_ep *ep = fake_qp_ep(c->qp);
+	bool queued;
+
+	KUNIT_ASSERT_NOT_NULL(test, ep);
+	fake_disconnect(c->fid);
+	peer_expect_eof(c->f, c->peer);
+	flush_work(&ep->work);
+	preempt_disable();
+	iw_mpa_disconnect(ep, false);
+	queued = work_pending(&ep->work);
+	preempt_enable();
+	iw_mpa_ep_put(ep);
+	KUNIT_EXPECT_FALSE(test, queued);
+	peer_fin(c->peer);
+	expect_closed(c, IW_MPA_R_ULP_CLOSE, UP " finish_tx kick_rx stop");
+}
+
+/* An event without a cell is kept if another one, which waits for a runner, may bring a cell. */
+static void event_waits_behind_another(struct kunit *test)
+{
+	struct fake_conn *c = active_up(test, false);
+	struct iw_mpa_ep *ep = fake_qp_ep(c->qp);
+
+	KUNIT_ASSERT_NOT_NULL(test, ep);
+	flush_work(&ep->work);
+	preempt_disable();
+	iw_mpa_stream_down(ep);
+	iw_mpa_raise(ep, IW_MPA_EV_YIELD_LINGER);
+	preempt_enable();
+	flush_work(&ep->work);
+	KUNIT_EXPECT_EQ(test, (int)READ_ONCE(ep->state), (int)IW_MPA_ST_DEAD);
+	iw_mpa_ep_put(ep);
+	expect_closed(c, IW_MPA_R_STREAM, UP " stop");
+}
+
 static struct kunit_case finish_cases[] = {
 	KUNIT_CASE(ulp_closes_and_goes_on_receiving),
 	KUNIT_CASE(ulp_closes_and_fin_waits_for_the_driver),
@@ -342,6 +385,8 @@ static struct kunit_case finish_cases[] = {
 	KUNIT_CASE(fenced_end_does_not_finish),
 	KUNIT_CASE(driver_that_cannot_finish_stops),
 	KUNIT_CASE(unanswered_end_finishes),
+	KUNIT_CASE(second_close_queues_no_work),
+	KUNIT_CASE(event_waits_behind_another),
 	{}
 };
 

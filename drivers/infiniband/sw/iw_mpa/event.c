@@ -4,8 +4,9 @@
  * at a time. Only this file takes the endpoint's lock.
  *
  * An event is a bit: nothing is allocated for it, so no event is lost. Whoever raises an event
- * while there is no runner queues the work item. A runner looks for further events before it ceases
- * to be the runner, under the lock. So each event meets a runner.
+ * while there is no runner queues the work item, unless the event has no cell. A runner looks for
+ * further events before it ceases to be the runner, under the lock. So each event with a cell meets
+ * a runner.
  *
  * The first FPDU is handled where the driver finds it, if no other event waits and its actions need
  * no process context. The responder's ULP, which waits for the FPDU, is then told one work item
@@ -35,13 +36,24 @@ static void event_queue_work(struct iw_mpa_ep *ep)
 		iw_mpa_ep_put(ep);
 }
 
+/*
+ * Only a runner changes the state. Without one, and without an event that waits for one, the work
+ * item would find this state and drop the event.
+ */
+static bool event_is_void(const struct iw_mpa_ep *ep, enum iw_mpa_event event)
+{
+	lockdep_assert_held(&ep->lock);
+
+	return !ep->busy && !ep->events && !iw_mpa_fsm_step(ep->state, event)->defined;
+}
+
 /**
  * iw_mpa_raise - an event happened
  * @ep: endpoint
  * @event: of IW_MPA_RAISED_EVENTS
  *
  * Of several events that wait the first in the list is handled first. An event that has no cell in
- * the state is dropped.
+ * the state is dropped: here, if nothing else has to be handled, or by the runner.
  *
  * Context: any.
  */
@@ -52,9 +64,11 @@ void iw_mpa_raise(struct iw_mpa_ep *ep, enum iw_mpa_event event)
 	if (WARN_ON_ONCE(event >= IW_MPA_EV_RAISED_COUNT))
 		return;
 	spin_lock_irqsave(&ep->lock, flags);
-	ep->events |= BIT(event);
-	if (!ep->busy && ep->state != IW_MPA_ST_DEAD)
-		event_queue_work(ep);
+	if (!event_is_void(ep, event)) {
+		ep->events |= BIT(event);
+		if (!ep->busy && ep->state != IW_MPA_ST_DEAD)
+			event_queue_work(ep);
+	}
 	spin_unlock_irqrestore(&ep->lock, flags);
 }
 
