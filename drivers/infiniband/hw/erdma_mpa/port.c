@@ -8,15 +8,24 @@
 #include "erdma/erdma_verbs.h"
 
 #include <linux/minmax.h>
+#include <linux/rcupdate.h>
 
-/* A QP that is in error, or is being destroyed, takes no connection. */
+/*
+ * A QP that is in error, or is being destroyed, takes no connection. erdma takes a QP off the array
+ * before the QP is freed, and that needs the array's lock.
+ */
 static struct ib_qp *port_get_qp(struct ib_device *ibdev, int qpn)
 {
-	struct erdma_qp *qp = find_qp_by_qpn(to_edev(ibdev), qpn);
+	struct xarray *qps = &to_edev(ibdev)->qp_xa;
+	struct erdma_qp *qp;
+	unsigned long flags;
 
-	if (!qp || READ_ONCE(qp->attrs.state) == ERDMA_QP_STATE_ERROR)
-		return NULL;
-	return &qp->ibqp;
+	xa_lock_irqsave(qps, flags);
+	qp = xa_load(qps, qpn);
+	if (qp && READ_ONCE(qp->attrs.state) == ERDMA_QP_STATE_ERROR)
+		qp = NULL;
+	xa_unlock_irqrestore(qps, flags);
+	return qp ? &qp->ibqp : NULL;
 }
 
 /*
@@ -33,13 +42,19 @@ static void port_hide_qp(struct erdma_qp *qp)
 	up_write(&qp->state_lock);
 }
 
+/*
+ * iw_cm finds the QP and takes its reference under one spinlock, which is a reader of RCU. A QP
+ * that has a connection is hidden only when that is stopped, hence the second grace period.
+ */
 static int port_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata)
 {
 	struct iw_mpa_qp_end end;
 	int err;
 
 	port_hide_qp(to_eqp(ibqp));
+	synchronize_rcu_expedited();
 	iw_mpa_qp_gone(ibqp, &end);
+	synchronize_rcu_expedited();
 	err = erdma_destroy_qp(ibqp, udata);
 	iw_mpa_qp_freed(&end);
 	return err;

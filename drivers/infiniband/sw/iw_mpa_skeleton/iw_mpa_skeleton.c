@@ -45,7 +45,6 @@ struct skel_dev {
  * @free: completed when @ref drops to 0
  * @lock: protects @state and changes of @ep
  * @state: IB_QPS_RTS from prepare to stop
- * @destroying: destroy_qp was called: no connection finds the QP any more
  * @ep: the connection, from prepare to stop
  * @sock: its stream, likewise
  * @crc: FPDUs have CRCs
@@ -56,7 +55,6 @@ struct skel_qp {
 	struct completion	free;
 	struct mutex		lock;
 	enum ib_qp_state	state;
-	bool			destroying;
 	struct iw_mpa_ep	*ep;
 	struct socket		*sock;
 	bool			crc;
@@ -267,12 +265,15 @@ static void skel_qp_release(struct kref *ref)
 	complete(&container_of(ref, struct skel_qp, ref)->free);
 }
 
-/* A QP that is being destroyed is not found. Its number stays taken until destroy_qp has ended. */
+/*
+ * A QP that is being destroyed is not found: XA_ZERO_ENTRY is in its place, and keeps the number
+ * taken until destroy_qp has ended. To replace an entry takes no memory.
+ */
 static struct ib_qp *skel_get_qp(struct ib_device *ibdev, int qpn)
 {
 	struct skel_qp *qp = xa_load(&to_skel_dev(ibdev)->qps, qpn);
 
-	return qp && !READ_ONCE(qp->destroying) ? &qp->ib : NULL;
+	return qp ? &qp->ib : NULL;
 }
 
 static void skel_add_ref(struct ib_qp *ibqp)
@@ -324,7 +325,7 @@ static int skel_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata)
 	struct skel_qp *qp = to_skel_qp(ibqp);
 	struct iw_mpa_qp_end end;
 
-	WRITE_ONCE(qp->destroying, true);
+	xa_store(&dev->qps, ibqp->qp_num, XA_ZERO_ENTRY, GFP_KERNEL);
 	synchronize_rcu_expedited();	/* iw_cm may have found it, without a reference yet */
 	iw_mpa_qp_gone(ibqp, &end);
 

@@ -11,9 +11,8 @@
 #include <linux/rcupdate.h>
 #include <rdma/siw-abi.h>
 
-/* Functions of siw that are static there. They are the same for every device. */
+/* A function of siw that is static there. It is the same for every device. */
 static void (*port_siw_dealloc)(struct ib_device *ibdev);
-static struct ib_qp *(*port_siw_get_qp)(struct ib_device *ibdev, int qpn);
 
 /**
  * siw_cm_init - may this module be loaded?
@@ -42,15 +41,22 @@ static void port_dealloc(struct ib_device *ibdev)
 	port_siw_dealloc(ibdev);
 }
 
-/* No connection starts on a QP that is being destroyed. */
+/*
+ * No connection starts on a QP that is being destroyed. siw takes a QP off the array before the QP
+ * is freed, and that needs the array's lock: what is found here stays as long as the lock is held.
+ */
 static struct ib_qp *port_get_qp(struct ib_device *ibdev, int qpn)
 {
-	struct ib_qp *base_qp = port_siw_get_qp(ibdev, qpn);
+	struct xarray *qps = &to_siw_dev(ibdev)->qp_xa;
+	struct siw_qp *qp;
+	unsigned long flags;
 
-	if (base_qp &&
-	    (READ_ONCE(to_siw_qp(base_qp)->attrs.flags) & SIW_QP_IN_DESTROY))
-		return NULL;
-	return base_qp;
+	xa_lock_irqsave(qps, flags);
+	qp = xa_load(qps, qpn);
+	if (qp && (READ_ONCE(qp->attrs.flags) & SIW_QP_IN_DESTROY))
+		qp = NULL;
+	xa_unlock_irqrestore(qps, flags);
+	return qp ? &qp->base_qp : NULL;
 }
 
 /*
@@ -175,7 +181,6 @@ int siw_mpa_ib_register(struct ib_device *ibdev, const char *name,
 	int err;
 
 	port_siw_dealloc = ibdev->ops.dealloc_driver;
-	port_siw_get_qp = ibdev->ops.iw_get_qp;
 	ibdev->ops.dealloc_driver = port_dealloc;
 	ibdev->ops.iw_get_qp = port_get_qp;
 	ibdev->ops.destroy_qp = port_destroy_qp;
