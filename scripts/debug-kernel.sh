@@ -47,9 +47,8 @@ allow_stacktrace_filter() {
 	[[ -z $(sed -n "$entry{${line}p}" "$file") ]] || sed -i "$entry{${line}d}" "$file"
 }
 
-# For each directory that a client opens, ksmbd of 6.1.192 gives back a reference to an oplock that
-# directories do not have: the kernel ends at the first mount.
-mend_ksmbd() {
+# opinfo_put() of ksmbd, with a check for NULL where it has none
+check_ksmbd() {
 	local function='/^void opinfo_put(/,/^}/' file=fs/smb/server/oplock.c
 
 	[[ $(sed -n "$function p" "$file") == *'!opinfo'* ]] ||
@@ -64,7 +63,7 @@ build() {
 	rm -rf "${dir:?}/key" "${dir:?}/lib"
 	cd "$linux" || return
 	allow_stacktrace_filter
-	mend_ksmbd
+	check_ksmbd
 	cat "$HERE/debug.config" "$HERE/$name.config" >"$dir/wanted"
 	echo "CONFIG_LOCALVERSION=\"-$name-${key::8}\"" >>"$dir/wanted"
 	KCONFIG_ALLCONFIG=$dir/wanted "${make[@]}" allnoconfig

@@ -37,6 +37,7 @@ UM=$WORK/um
 SW=drivers/infiniband/sw
 DOC=Documentation/infiniband
 PAGES=(iw_mpa iw_mpa_driver srnic)
+ABI=Documentation/ABI/testing/sysfs-class-infiniband-iw_mpa
 
 # What the series changes; all else is new.
 CHANGED=(MAINTAINERS drivers/infiniband/core/iwcm.c drivers/infiniband/Kconfig "$SW/Makefile" samples/Kconfig samples/Makefile
@@ -142,7 +143,7 @@ compose() {
 	local file name
 
 	rm -rf "$NEW"
-	mkdir -p "$NEW/include/rdma" "$NEW/$DOC" "$NEW/samples/iw_mpa"
+	mkdir -p "$NEW/include/rdma" "$NEW/$DOC" "$NEW/samples/iw_mpa" "$NEW/${ABI%/*}"
 	for name in iw_mpa srnic; do
 		for file in "$TOP/$SW/$name"/*.[ch]; do
 			c_file "$file" "$NEW/$SW/$name/${file##*/}"
@@ -164,6 +165,7 @@ compose() {
 	for name in "${PAGES[@]}"; do
 		page "$TOP/$DOC/$name.rst" "$NEW/$DOC/$name.rst"
 	done
+	tail -n +2 "$TOP/$ABI" >"$NEW/$ABI"	# these files have no comments
 }
 
 # --- patches -----------------------------------------------------------------------------------
@@ -270,7 +272,7 @@ add_00-iwcm() {
 		}
 		function_name == "cm_conn_est_handler" && /^\tBUG_ON\(/ {
 			print "\tif (cm_id_priv->state == IW_CM_STATE_IDLE) {"
-			print "\t\t/* The ULP has rejected meanwhile, and expects no event. */"
+			print "\t\t/* The connection has ended: the ULP expects no event. */"
 			print "\t\tspin_unlock_irqrestore(&cm_id_priv->lock, flags);"
 			print "\t\twake_up_all(&cm_id_priv->connect_wait);"
 			print "\t\treturn 0;"
@@ -327,20 +329,25 @@ add_11-documentation() {
 	for name in "${PAGES[@]}"; do
 		take "$DOC/$name.rst"
 	done
+	take "$ABI"
 	after $DOC/index.rst '^   ipoib$' '   iw_mpa\
    iw_mpa_driver'
 	before $DOC/index.rst '^   sysfs$' '   srnic'
 }
 
-# Who runs this signs off, if git knows who that is; else who maintains this tree
+# Who runs this signs off, if git knows who that is; else who maintains this tree, which nobody can send.
+# Of the user's settings nothing else has a part in the patches: not the form of a diff, no hooks, no key.
 identify() {
-	local who
+	local who name mail
 
+	SIGNED=no
+	! git_here -C "$TOP" config user.name >/dev/null || SIGNED=yes
 	who=$(sed -n 's/^M:[[:space:]]*//p' "$TOP/MAINTAINERS" | head -n 1)
 	name=$(git_here -C "$TOP" config user.name || echo "${who% <*}")
 	who=${who#*<}
 	mail=$(git_here -C "$TOP" config user.email || echo "${who%>}")
 	export GIT_AUTHOR_NAME=$name GIT_AUTHOR_EMAIL=$mail GIT_COMMITTER_NAME=$name GIT_COMMITTER_EMAIL=$mail
+	export GIT_CONFIG_GLOBAL=/dev/null GIT_CONFIG_SYSTEM=/dev/null
 }
 
 in_repo() { git_here -C "$REPO" "$@"; }
@@ -351,7 +358,6 @@ make_patches() {
 	mkdir -p "$WORK"
 	gcc -O2 -w -o "$WORK/unifdef" "$linux/scripts/unifdef.c"
 	compose
-	identify
 	rm -rf "$REPO" "$OUT"
 	mkdir -p "$REPO"
 	in_repo init -q -b series
@@ -368,7 +374,7 @@ make_patches() {
 		fragment "$name" | in_repo commit -q --signoff -F -
 	done
 	in_repo format-patch -q --cover-letter --numbered -o "$OUT" HEAD~"$(find "$HERE" -name '[0-9]*' | wc -l)"
-	COVER=$(fragment cover) awk '
+	COVER=$(fragment cover | sed "s/@BASE@/$KSOURCE $(source_version)/") awk '
 		/\*\*\* SUBJECT HERE \*\*\*/ {
 			subject = ENVIRON["COVER"]
 			sub(/\n.*/, "", subject)
@@ -486,6 +492,18 @@ test_maintainers() (
 		find ./include ./Documentation -type f; } | sed 's|^\./||')
 )
 
+# Each page that anything names is in the kernel, and what the kernel does not have is not named.
+test_names() (
+	local name
+
+	cd "$NEW" || exit 1
+	while IFS= read -r name; do
+		[[ -n $(find "$TREE/Documentation" -name "$name" -print -quit) ]] ||
+			{ grep -rnwF "$name" .; exit 1; }
+	done < <(grep -rhoE '\b[a-z0-9_-]+\.rst\b' . | sort -u)
+	! grep -rnE 'README|CHANGELOG|Debian' .
+)
+
 # Valid, in the index, and each file that they name is there
 test_pages() (
 	local name path
@@ -597,6 +615,7 @@ prove() {
 	if wants text; then
 		tap_run 'each file has a maintainer' test_maintainers
 		tap_run 'the pages fit into the tree' test_pages
+		tap_run 'no file names what stays here' test_names
 	fi
 	if wants kunit; then
 		say 'series: kunit.py in the kernel tree (from nothing it takes minutes)'
@@ -609,12 +628,14 @@ prove() {
 suite() {
 	local linux=$1 rc=0
 
+	identify
 	quietly 'making the patches' make_patches "$linux"
 	if [[ ${PARTS[*]} != make ]]; then
 		prove "$linux"
 		tap_end series || rc=1
 	fi
 	echo "$(find "$OUT" -name '*.patch' | wc -l) files against $KSOURCE $(source_version): $OUT"
+	[[ $SIGNED == yes ]] || say 'warning: not fit to be sent, for git knows no user.name: nobody signs off'
 	return "$rc"
 }
 

@@ -8,8 +8,8 @@ struct net;
 
 /*
  * The settings, sysctl net.iw_mpa.* of each network namespace: meaning, name, least and greatest
- * value, default. A list of ports is empty by default. README.md and
- * Documentation/infiniband/iw_mpa.rst take their tables from here.
+ * value, default. A list of ports is empty by default. The tables of the documentation are made
+ * of this.
  */
 #define IW_MPA_SETTINGS(UINT, U8, PORTS) \
 	/* initiator: time for TCP to connect */ \
@@ -61,7 +61,7 @@ struct net;
 	/* initiator: let TCP choose the source port if TCP uses the wanted one */ \
 	U8(source_port_retry, 0, 1, 1) \
 	/* TCP Fast Open: an initiator sends its Request with the SYN, a new listener takes */ \
-	/* it; see iw_mpa_security.rst first */ \
+	/* it; see iw_mpa.rst first */ \
 	U8(fast_open, 0, 1, 0) \
 	/* write a line into the kernel's log for each startup that fails, at most 10 for a */ \
 	/* device in 5 s */ \
