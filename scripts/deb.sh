@@ -22,7 +22,7 @@ maintainer() { sed -n 's/^M:[[:space:]]*//p' "$TOP/MAINTAINERS" | head -n 1; }
 sysctl_example() {
 	cat <<-'END'
 	# Settings of iw_mpa, with their defaults: copy those that shall be others to a file in /etc/sysctl.d.
-	# A change holds for new connections.
+	# A change applies to new connections.
 
 	END
 	# shellcheck disable=SC2016 # backquotes of Markdown
@@ -40,7 +40,7 @@ make_tree() {
 	rm -rf "$tree"
 	mkdir -p "$tree/$sw" "$tree/Documentation/infiniband"
 	cp -r "$TOP"/{Kbuild,README.md,dkms.conf,include} "$HERE"/* "$TOP"/scripts/{iw-mpa,iw_mpa.lua} "$tree"
-	cp "$TOP/Documentation/infiniband/iw_mpa_admin.rst" "$tree/Documentation/infiniband/"
+	cp "$TOP"/Documentation/infiniband/iw_mpa{,_admin,_consumers,_security}.rst "$tree/Documentation/infiniband/"
 	cp -r "$TOP/$sw/compat" "$tree/$sw"
 	for module in "${PACKAGED[@]}"; do
 		[[ ! -d $TOP/$sw/$module ]] || cp -r "$TOP/$sw/$module" "$tree/$sw"
@@ -51,11 +51,12 @@ make_tree() {
 	sed -i "s/^PACKAGE_VERSION=.*/PACKAGE_VERSION=\"$version\"/" "$tree/dkms.conf"
 	sed -i "s/^\(#define IW_MPA_VERSION\t*\)\"[^\"]*\"/\1\"$version\"/" "$tree/include/rdma/iw_mpa.h"
 	sed -i "s|@VERSION@|$version|; s|@MAINTAINER@|$(maintainer)|
-		s|@COPYRIGHT@|$(git_year) $(maintainer)|" "$tree"/*.[58] "$tree"/debian/{control,changelog,copyright}
+		s|@COPYRIGHT@|$(year) $(maintainer)|" "$tree"/*.[58] "$tree"/debian/{control,changelog,copyright}
 	sed -i "1s/([^-]*-/($version-/" "$tree/debian/changelog"
 }
 
-git_year() { git -c safe.directory='*' -C "$TOP" log -1 --format=%cd --date=format:%Y; }
+# Of the last entry: a tarball has no git.
+year() { sed -n 's/^ -- .* \(20[0-9][0-9]\) .*/\1/p' "$HERE/debian/changelog" | head -n 1; }
 
 # Fatal is what lintian calls an error.
 build_package() {
@@ -64,6 +65,16 @@ build_package() {
 	cd "$tree" || return
 	dpkg-buildpackage -us -uc -b
 	lintian --fail-on error --tag-display-limit 0 ../iw-mpa_*"_$(dpkg --print-architecture).changes"
+}
+
+# make_package FOLDER VERSION: nobody else makes one meanwhile
+make_package() {
+	local dir=$1 version=$2
+
+	make_tree "$dir/iw-mpa-$version" "$version"
+	rm -f "$dir"/*.deb "$dir"/*.changes
+	quietly "building iw-mpa-dkms $version, and asking lintian" \
+		build_package "$dir/iw-mpa-$version" >&2
 }
 
 main() {
@@ -77,10 +88,7 @@ main() {
 	"$TOP/scripts/setup.sh" deb
 	need_space 50
 	dir=$OUT/$version
-	locked deb make_tree "$dir/iw-mpa-$version" "$version"
-	rm -f "$dir"/*.deb "$dir"/*.changes
-	quietly "building iw-mpa-dkms $version, and asking lintian" \
-		build_package "$dir/iw-mpa-$version" >&2
+	locked deb make_package "$dir" "$version"
 	ls "$dir"/iw-mpa-dkms_*.deb
 }
 

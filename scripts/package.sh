@@ -7,8 +7,8 @@
 #
 #   scripts/package.sh [KERNEL...]     names of scripts/kernels; all that there are, without any
 #
-# What compiles runs on the guest's disk while the guest is off, as those work who make images of
-# machines: an emulated processor would take half an hour for it.
+# What compiles runs in a chroot of the guest's disk while the guest is off: an emulated processor would
+# take half an hour for it.
 
 # shellcheck source=scripts/lib.sh
 . "$(dirname "$0")/lib.sh"
@@ -178,7 +178,7 @@ test_install() {
 
 # What the first boot is to find
 test_configure() {
-	inside "echo 'rnic0 eth0' >>/etc/iw-mpa/links
+	inside "echo 'rnic-0 eth0' >>/etc/iw-mpa/links
 		sed 's/^#\(net.iw_mpa.reply_timeout_ms\) .*/\1 = 12345/' \
 			/usr/share/doc/iw-mpa-dkms/examples/iw-mpa.sysctl.conf >/etc/sysctl.d/iw-mpa.conf
 		grep -x 'net.iw_mpa.reply_timeout_ms = 12345' /etc/sysctl.d/iw-mpa.conf"
@@ -189,7 +189,7 @@ test_bad_links() {
 	local output
 
 	output=$(inside "cp /etc/iw-mpa/links /run/links
-		printf '%s\n' 'a' 'b nosuch0' 'c eth0 nosuchtype' >/etc/iw-mpa/links
+		printf '%s\n' 'a' 'b nosuch0' 'c eth0 nosuchtype' 'e/f eth0' >/etc/iw-mpa/links
 		/usr/libexec/iw-mpa/link up 2>&1 && exit 1; /usr/libexec/iw-mpa/link up d 2>&1 && exit 1
 		cp /run/links /etc/iw-mpa/links")
 	echo "$output"
@@ -197,11 +197,12 @@ test_bad_links() {
 	expect_text "$output" 'iw-mpa: b: there is no network device nosuch0'
 	expect_text "$output" "iw-mpa: c: kernel $KREL_RE has no driver for links of type nosuchtype: install"
 	expect_text "$output" 'iw-mpa: /etc/iw-mpa/links has no link d'
+	expect_text "$output" 'iw-mpa: /etc/iw-mpa/links: a name has letters, digits.*: e/f'
 }
 
 link_works() {
-	inside "poll 60 systemctl is-active iw-mpa-link@rnic0 && rdma link show rnic0/1 | grep 'netdev eth0'"
-	inside "poll 20 grep -q 4: /sys/class/infiniband/rnic0/ports/1/state
+	inside "poll 60 systemctl is-active iw-mpa-link@rnic-0 && rdma link show rnic-0/1 | grep 'netdev eth0'"
+	inside "poll 20 grep -q 4: /sys/class/infiniband/rnic-0/ports/1/state
 		rping -s -a 10.0.0.1 -C 10 & sleep 1; rping -c -a 10.0.0.1 -C 10 -v >/run/pings; wait
 		[[ \$(grep -c 'ping data' /run/pings) -eq 10 ]]"
 }
@@ -216,8 +217,12 @@ test_boot() {
 
 # By hand, as the manual page says
 test_restart() {
-	inside "systemctl stop iw-mpa-link@rnic0; [[ ! -e /sys/class/infiniband/rnic0 ]]
-		systemctl daemon-reload && systemctl start iw-mpa-link@rnic0"
+	inside "sed -i '/^rnic-0 /d' /etc/iw-mpa/links
+		systemctl stop iw-mpa-link@rnic-0
+		[[ ! -e /sys/class/infiniband/rnic-0 ]]; systemctl daemon-reload"
+	# The last line is one without its newline, too.
+	inside "printf 'rnic-0 eth0' >>/etc/iw-mpa/links
+		systemctl daemon-reload && systemctl start iw-mpa-link@rnic-0"
 	link_works
 }
 
@@ -225,7 +230,7 @@ test_upgrade() {
 	install_package "$NEW"
 	expect_modules "$NEXT"
 	inside "[[ ! -e /usr/src/iw_mpa-$(version_of "$OLD") ]]"
-	inside 'grep rnic0 /etc/iw-mpa/links'
+	inside 'grep rnic-0 /etc/iw-mpa/links'
 }
 
 test_boot_upgraded() {
@@ -250,7 +255,7 @@ test_remove() {
 	inside 'DEBIAN_FRONTEND=noninteractive apt-get -q -y remove iw-mpa-dkms' 1200
 	inside '! grep -E "^(iw_mpa|srnic) " /proc/modules'
 	# shellcheck disable=SC2016 # there
-	inside '[[ ! -e /sys/class/infiniband/rnic0 && -z $(dkms status) ]]'
+	inside '[[ ! -e /sys/class/infiniband/rnic-0 && -z $(dkms status) ]]'
 	inside '[[ -e /etc/iw-mpa/links && ! -e /usr/sbin/iw-mpa && ! -d /usr/src/iw_mpa-'$NEXT' ]]'
 	inside '! find /usr/lib/modules -name "iw_mpa*" | grep .'
 }
