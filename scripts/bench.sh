@@ -423,16 +423,9 @@ measure_everything() {
 	say "in $OUT: table.rst, connect.svg, bench.html"
 }
 
-main() {
-	case $# in
-	0) ;;
-	1) [[ " --guard --load --pong --rate --rtt --scale --storm " == *" $1 "* ]] || die "no such option: $1" ;;
-	*) [[ $# -eq 2 && $1 == -k ]] || die 'usage: bench.sh [-k REGEX | --guard | --load | --pong | --rate | --rtt | --scale | --storm]' ;;
-	esac
-	ONLY=${2:-.}
-	"$TOP/scripts/setup.sh" build guest
-	mkdir -p "$OUT"
-	case ${1:-} in
+# run_option OPTION: nobody else writes into $OUT meanwhile
+run_option() {
+	case $1 in
 	--guard) guard ;;
 	--load) measure_load ;;
 	--pong) measure_pongs ;;
@@ -442,6 +435,18 @@ main() {
 	--scale) measure_scale ;;
 	*) measure_everything ;;
 	esac
+}
+
+main() {
+	case $# in
+	0) ;;
+	1) [[ " --guard --load --pong --rate --rtt --scale --storm " == *" $1 "* ]] || die "no such option: $1" ;;
+	*) [[ $# -eq 2 && $1 == -k ]] || die 'usage: bench.sh [-k REGEX | --guard | --load | --pong | --rate | --rtt | --scale | --storm]' ;;
+	esac
+	ONLY=${2:-.}
+	"$TOP/scripts/setup.sh" build guest
+	mkdir -p "$OUT"
+	locked bench run_option "${1:-}"
 }
 
 main "$@"

@@ -76,7 +76,9 @@ bound() {
 	local -a want=(/proc /dev "$TOP")
 
 	[[ $(kind_of "$1") != build ]] ||
-		want+=("$CACHE" "$PWD" /usr/src /lib/modules /usr/lib/linux-kbuild-*)
+		want+=("$CACHE" /usr/src /lib/modules /usr/lib/linux-kbuild-*)
+	# The caller's folder, but not where the release has files of its own: its compiler, for one
+	[[ $(kind_of "$1") != build || $PWD =~ ^/($|(bin|etc|lib[^/]*|sbin|usr|var)(/|$)) ]] || want+=("$PWD")
 	for dir in "${want[@]}"; do
 		[[ ! -d $dir ]] || echo "$dir"
 	done

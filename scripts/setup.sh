@@ -92,14 +92,15 @@ fetch_and_install() {
 }
 
 install_missing() {
-	local -a missing
+	local -a missing names
 
 	mapfile -t missing < <(missing_of "$@" | sort -u)
 	[[ ${#missing[@]} -gt 0 ]] || return 0
+	mapfile -t names < <(names_of "${missing[@]}")
 	[[ $(id -u) -eq 0 ]] ||
-		die "as root, please: apt-get install --no-install-recommends ${missing[*]%|*}"
+		die "as root, please: apt-get install --no-install-recommends ${names[*]}"
 	HINT="is there a network, and does 'apt-get update' work?" \
-		quietly "installing ${#missing[@]} Debian packages: ${missing[*]%|*}" \
+		quietly "installing ${#names[@]} Debian packages: ${names[*]}" \
 		fetch_and_install "${missing[@]}"
 }
 

@@ -8,6 +8,16 @@ show() { on "$1" "/host$TOP/scripts/iw-mpa $2"; }
 
 statistic() { on "$1" "rdma statistic show link siw0/1"; }
 
+# Who is not root hears why nothing is shown. The program is read first: its place may be root's alone.
+show_nobody() {
+	on "$1" "python3 -c '
+import os, sys
+code = compile(open(\"/host$TOP/scripts/iw-mpa\").read(), \"iw-mpa\", \"exec\")
+sys.argv = [\"iw-mpa\", \"endpoints\"]
+os.setuid(65534)
+exec(code)' 2>&1" || true
+}
+
 # expect_row TEXT WORD...: a line that has them all
 expect_row() {
 	local text=$1 word
@@ -39,6 +49,9 @@ assert ep["age_ms"] >= 0 and ep["qpn"] > 0, ep'
 	expect_text "$after" ' established [1-9]'
 	[[ $before != "$after" ]] || fail "rdma statistic does not count"
 	expect_row "$(show "$CLIENT" counters)" established
+	[[ -z $(on "$CLIENT" "{ /host$TOP/scripts/iw-mpa counters | :; } 2>&1") ]] ||
+		fail "it complains when nobody reads on"
+	[[ $(show_nobody "$CLIENT") == 'iw-mpa: this is for root' ]] || fail "somebody else is not told why"
 
 	guest_stop "$CLIENT" client >/dev/null
 	guest_stop "$SERVER" server >/dev/null
