@@ -278,14 +278,14 @@ static void handoff_write_space_passed_on(struct kunit *test)
 	sk->sk_write_space(sk);
 	KUNIT_EXPECT_EQ(test, handoff_spaces, 1);
 	flush_work(&single.qp->tx.work);
-	KUNIT_EXPECT_TRUE(test, single.qp->tx.denied);
-	single.qp->tx.denied = false;
+	KUNIT_EXPECT_EQ(test, single.qp->tx.state, SRNIC_TX_DENIED);
+	single.qp->tx.state = SRNIC_TX_SHUT;
 	sk->sk_sndbuf = 0;
 	sk->sk_wmem_queued = 1;
 	sk->sk_write_space(sk);
 	KUNIT_EXPECT_EQ(test, handoff_spaces, 2);
 	flush_work(&single.qp->tx.work);
-	KUNIT_EXPECT_FALSE(test, single.qp->tx.denied);
+	KUNIT_EXPECT_EQ(test, single.qp->tx.state, SRNIC_TX_SHUT);
 	sk->sk_sndbuf = sndbuf;
 	sk->sk_wmem_queued = 0;
 	/* The library takes the callbacks back. */
@@ -293,7 +293,7 @@ static void handoff_write_space_passed_on(struct kunit *test)
 	sk->sk_write_space(sk);
 	sk->sk_data_ready(sk);
 	flush_work(&single.qp->tx.work);
-	KUNIT_EXPECT_FALSE(test, single.qp->tx.denied);
+	KUNIT_EXPECT_EQ(test, single.qp->tx.state, SRNIC_TX_SHUT);
 	KUNIT_EXPECT_EQ(test, handoff_spaces, 2);
 	write_lock_bh(&sk->sk_callback_lock);
 	sk->sk_user_data = user_data;

@@ -305,17 +305,18 @@ static void socket_closed_within_an_fpdu(struct kunit *test)
 static void socket_end_wakes_the_sender(struct kunit *test, bool awaited)
 {
 	struct srnic_qp *qp = socket_begin(test, &socket_opts[0], 0);
+	u8 state = qp->tx.state;
 
 	kernel_sock_shutdown(socket_world.peer, SHUT_WR);
 	iw_mpa_quiet(SOCKET_WHILE_MS);
 	mutex_lock(&qp->tx.lock);	/* The sender runs when the case has looked. */
-	WRITE_ONCE(qp->tx.finishing, awaited);
+	WRITE_ONCE(qp->tx.state, awaited ? SRNIC_TX_FINISHING : SRNIC_TX_FINISHED);
 	WRITE_ONCE(qp->tx.kicked, false);
 	srnic_rx_look(qp);
 	KUNIT_EXPECT_TRUE(test, qp->rx.ended);
 	KUNIT_EXPECT_EQ(test, READ_ONCE(qp->tx.kicked), awaited);
 	WRITE_ONCE(qp->tx.kicked, true);
-	WRITE_ONCE(qp->tx.finishing, false);
+	WRITE_ONCE(qp->tx.state, state);
 	mutex_unlock(&qp->tx.lock);
 	flush_work(&qp->tx.work);
 	socket_stop(IW_MPA_R_PEER_CLOSED);

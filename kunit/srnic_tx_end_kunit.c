@@ -204,17 +204,90 @@ static void end_next_stream_begins_anew(struct kunit *test)
 	struct srnic_qp *qp = pair_tcp_begin(test, &end_opts);
 
 	qp->tx.fault_is_own = true;
-	qp->tx.term_put = true;
 	qp->tx.deadline = 1;
 	srnic_tx_stop(qp);
-	KUNIT_EXPECT_TRUE(test, qp->tx.closed);
+	KUNIT_EXPECT_EQ(test, qp->tx.state, SRNIC_TX_CLOSED);
 	srnic_tx_start(qp, &params);
-	KUNIT_EXPECT_FALSE(test, qp->tx.open);
-	KUNIT_EXPECT_FALSE(test, qp->tx.closed);
-	KUNIT_EXPECT_FALSE(test, qp->tx.finished);
+	KUNIT_EXPECT_EQ(test, qp->tx.state, SRNIC_TX_SHUT);
 	KUNIT_EXPECT_FALSE(test, qp->tx.fault_is_own);
-	KUNIT_EXPECT_FALSE(test, qp->tx.term_put);
 	KUNIT_EXPECT_EQ(test, qp->tx.deadline, 0);
+}
+
+/* --- states of the sender --- */
+
+static void end_states_of_a_stream_that_finishes(struct kunit *test)
+{
+	struct pair *p = test->priv;
+	struct srnic_qp *qp = p->end[0].qp;
+
+	pair_start(p, &end_opts);
+	KUNIT_EXPECT_EQ(test, qp->tx.state, SRNIC_TX_SHUT);
+	srnic_tx_kick(qp);
+	flush_work(&qp->tx.work);
+	KUNIT_EXPECT_EQ(test, qp->tx.state, SRNIC_TX_DENIED);
+	srnic_tx_open(qp);
+	flush_work(&qp->tx.work);
+	KUNIT_EXPECT_EQ(test, qp->tx.state, SRNIC_TX_OPEN);
+	pair_tcp_post(test, 1);
+	pair_tcp.err = -ENOMEM;
+	srnic_tx_finish(qp);
+	KUNIT_EXPECT_EQ(test, qp->tx.state, SRNIC_TX_FINISHING);
+	pair_tcp.err = 0;
+	KUNIT_EXPECT_TRUE(test, pair_tcp_poll(&pair_tcp.finishes, 1));
+	KUNIT_EXPECT_EQ(test, qp->tx.state, SRNIC_TX_FINISHED);
+	srnic_fault_note(qp, SRNIC_ERR_CRC);
+	srnic_tx_kick(qp);
+	flush_work(&qp->tx.work);
+	KUNIT_EXPECT_EQ(test, qp->tx.state, SRNIC_TX_CLOSED);
+	KUNIT_EXPECT_EQ(test, pair_tcp.downs, 1);
+}
+
+static void end_states_of_a_stream_that_fails(struct kunit *test)
+{
+	struct srnic_qp *qp = pair_tcp_begin(test, &end_opts);
+
+	KUNIT_EXPECT_EQ(test, qp->tx.state, SRNIC_TX_OPEN);
+	pair_tcp.err = -ENOMEM;
+	srnic_fault_note(qp, SRNIC_ERR_CRC);
+	srnic_tx_kick(qp);
+	flush_work(&qp->tx.work);
+	KUNIT_EXPECT_EQ(test, qp->tx.state, SRNIC_TX_TERM);
+	/* The library may ask for the end now: the Terminate message stays the last. */
+	srnic_tx_finish(qp);
+	KUNIT_EXPECT_EQ(test, qp->tx.state, SRNIC_TX_TERM);
+	pair_tcp.err = 0;
+	KUNIT_EXPECT_TRUE(test, pair_tcp_poll(&pair_tcp.downs, 1));
+	KUNIT_EXPECT_EQ(test, qp->tx.state, SRNIC_TX_CLOSED);
+	KUNIT_EXPECT_EQ(test, end_count(test, SRNIC_CNT_tx_terminates), 1);
+	KUNIT_EXPECT_EQ(test, pair_tcp.finishes, 0);
+}
+
+/* The sender does not wait for open_tx for ever, and open_tx then comes too late. */
+static void end_states_of_a_stream_that_was_never_opened(struct kunit *test)
+{
+	struct pair *p = test->priv;
+	struct srnic_qp *qp = p->end[0].qp;
+
+	pair_start(p, &end_opts);
+	srnic_fault_note(qp, SRNIC_ERR_CRC);
+	srnic_tx_kick(qp);
+	flush_work(&qp->tx.work);
+	KUNIT_EXPECT_EQ(test, qp->tx.state, SRNIC_TX_DENIED);
+	qp->tx.opened = ktime_get_seconds() - SRNIC_FOUND_S;
+	end_time_is_up(qp);
+	end_time_is_up(qp);
+	KUNIT_EXPECT_EQ(test, qp->tx.state, SRNIC_TX_CLOSED);
+	KUNIT_EXPECT_LT(test, (u32)ktime_get_seconds() - qp->tx.opened, SRNIC_FOUND_S);
+	KUNIT_EXPECT_EQ(test, pair_tcp.downs, 1);
+	pair_tcp_post(test, 1);
+	srnic_tx_open(qp);
+	flush_work(&qp->tx.work);
+	srnic_tx_finish(qp);
+	KUNIT_EXPECT_EQ(test, qp->tx.state, SRNIC_TX_CLOSED);
+	KUNIT_EXPECT_EQ(test, p->end[0].wire_len, 0);
+	KUNIT_EXPECT_EQ(test, pair_tcp.finishes, 0);
+	KUNIT_EXPECT_EQ(test, pair_tcp.downs, 1);
+	KUNIT_EXPECT_EQ(test, end_count(test, SRNIC_CNT_tx_terminates_lost), 1);
 }
 
 static struct kunit_case end_cases[] = {
@@ -228,6 +301,9 @@ static struct kunit_case end_cases[] = {
 	KUNIT_CASE(end_stop_terminates_in_place_of_what_waits),
 	KUNIT_CASE(end_stop_where_nothing_may_be_sent),
 	KUNIT_CASE(end_next_stream_begins_anew),
+	KUNIT_CASE(end_states_of_a_stream_that_finishes),
+	KUNIT_CASE(end_states_of_a_stream_that_fails),
+	KUNIT_CASE(end_states_of_a_stream_that_was_never_opened),
 	{}
 };
 

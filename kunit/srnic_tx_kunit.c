@@ -141,7 +141,7 @@ static void tx_terminate_without_memory_given_up(struct kunit *test)
 	for (ms = 0; ms < 2 * SRNIC_TERM_MS && !READ_ONCE(pair_tcp.downs); ms += 20)
 		msleep(20);
 	KUNIT_EXPECT_EQ(test, pair_tcp.downs, 1);
-	KUNIT_EXPECT_TRUE(test, qp->tx.closed);
+	KUNIT_EXPECT_EQ(test, qp->tx.state, SRNIC_TX_CLOSED);
 }
 
 /* --- whose memory --- */
@@ -179,7 +179,7 @@ static void tx_reserves_for_storage_alone(struct kunit *test)
 	pair_tcp_post(test, 1);
 	qp->user = who->user;
 	srnic_tx_start(qp, &params);
-	qp->tx.open = true;
+	qp->tx.state = SRNIC_TX_OPEN;
 	srnic_tx_kick(qp);
 	KUNIT_EXPECT_TRUE(test, pair_tcp_poll(&pair_tcp.calls, 1));
 	KUNIT_EXPECT_EQ(test, !!(pair_tcp.task_flags & PF_MEMALLOC), who->reserves);

@@ -6,7 +6,7 @@
  *
  *	prepare		qp->state is RTS, and qp->ep is set: the ULP may post
  *	prepare, end	qp->sock is set, as both halves are ready: the sender may look
- *	open_tx		tx.open is set: the sender may send
+ *	open_tx		qp->tx.state is OPEN: the sender may send
  *	stop		qp->state is ERROR: what is posted now is flushed
  *	stop		qp->sock is NULL: no sender uses the socket
  *	stop, end	qp->ep is NULL, behind the flush: the QP may have another stream

@@ -268,9 +268,8 @@ static bool qp_is_taken(struct srnic_qp *qp)
 	lockdep_assert_irqs_disabled();
 	spin_lock(&qp->lock);
 	taken = qp->ep && qp->initiator;
-	/* Pairs with tx_set_open() */
-	if (qp->ep && smp_load_acquire(&qp->tx.open))
-		taken |= now - READ_ONCE(qp->tx.opened) > SRNIC_FOUND_S;
+	if (qp->ep && srnic_tx_was_opened(qp->tx.state))
+		taken |= now - qp->tx.opened > SRNIC_FOUND_S;
 	spin_unlock(&qp->lock);
 	return taken;
 }

@@ -149,7 +149,7 @@ static void rx_fail(struct srnic_qp *qp, enum srnic_err err, const struct srnic_
 	struct srnic_fault fault = {
 		.err		= err,
 		.silent		= qp->rx.first && qp->rx.responder &&
-				  !READ_ONCE(qp->tx.open),
+				  !srnic_tx_was_opened(READ_ONCE(qp->tx.state)),
 		.ulpdu_len	= ulpdu_len,
 	};
 
@@ -401,8 +401,7 @@ void srnic_rx_run(struct srnic_qp *qp, struct sock *sk, u32 budget)
  */
 static bool rx_end_is_awaited(const struct srnic_qp *qp)
 {
-	return srnic_faulty(qp) ||
-	       (READ_ONCE(qp->tx.finishing) && !READ_ONCE(qp->tx.finished));
+	return srnic_faulty(qp) || READ_ONCE(qp->tx.state) == SRNIC_TX_FINISHING;
 }
 
 /**

@@ -10,6 +10,7 @@
 #include "segment.h"
 #include "stats.h"
 #include "term.h"
+#include "tx_state.h"
 
 #include <linux/bvec.h>
 #include <linux/completion.h>
@@ -469,14 +470,10 @@ struct srnic_msg {
  * @delayed: @retry was queued, since the stream began
  * @starved: there was no memory; nobody tries again before @retry has run, which clears it
  * @reserves: the last memory there is may be used, see "Memory reclaim" in srnic.rst
- * @open: may send: since send_rtr or open_tx, until stop; open_tx sets it without @lock
- * @opened: when @open was set, in seconds since the host has booted; likewise
- * @denied: a sender has found TX not open, and who opens it has to queue @work; without @lock
- * @finishing: what was posted and is owed goes out, then the stream ends; written by whom the
- *	library has finish TX and look at RX
- * @finished: all of that is with TCP; the library sends the FIN
- * @closed: the Terminate message is out, or given up: nothing else may go
- * @term_put: the Terminate message is in @batch
+ * @state: enum srnic_tx_state; changes under the QP's lock, and but for open_tx under @lock, too;
+ *	may be read without them as a hint
+ * @opened: when @state became SRNIC_TX_OPEN or a later one, in seconds since the host has booted;
+ *	under the QP's lock
  * @fault_is_own: the sender found the error; what is in @batch is before it
  * @resp_turn: a Read Response has its turn before the next WQE
  * @crc: FPDUs have a CRC
@@ -494,12 +491,7 @@ struct srnic_tx {
 	struct mutex		lock;
 	struct work_struct	work;
 	struct delayed_work	retry;
-	bool			open;
-	bool			denied;
-	bool			finishing;
-	bool			finished;
-	bool			closed;
-	bool			term_put;
+	u8			state;
 	bool			fault_is_own;
 	bool			resp_turn;
 	bool			starved;

@@ -36,6 +36,33 @@ enum tx_step {
 	TX_WAIT,	/* somebody will kick */
 };
 
+static enum srnic_tx_state tx_state(const struct srnic_qp *qp)
+{
+	return READ_ONCE(qp->tx.state);
+}
+
+/*
+ * All changes of the state are made here, under qp->lock; the table is in tx_state.c. The caller
+ * holds tx.lock, too, unless it opens TX. So a sender sees only that change come from others.
+ * Returns the state before.
+ */
+static enum srnic_tx_state tx_event(struct srnic_qp *qp, enum srnic_tx_event event)
+{
+	enum srnic_tx_state from, to;
+	unsigned long flags;
+
+	if (event != SRNIC_TX_EV_OPEN)
+		lockdep_assert_held(&qp->tx.lock);
+	spin_lock_irqsave(&qp->lock, flags);
+	from = qp->tx.state;
+	to = srnic_tx_next(from, event);
+	if (srnic_tx_was_opened(to) && !srnic_tx_was_opened(from))
+		qp->tx.opened = ktime_get_seconds();
+	WRITE_ONCE(qp->tx.state, to);
+	spin_unlock_irqrestore(&qp->lock, flags);
+	return from;
+}
+
 /**
  * srnic_tx_kick - there may be something to send
  * @qp: the QP
@@ -144,7 +171,7 @@ static int tx_push(struct srnic_qp *qp)
 /* The stream has nothing to carry any more; the library sends the FIN. */
 static enum tx_step tx_close(struct srnic_qp *qp)
 {
-	qp->tx.closed = true;
+	tx_event(qp, SRNIC_TX_EV_CLOSE);
 	srnic_batch_reset(&qp->tx.batch);
 	iw_mpa_stream_down(qp->ep);
 	return TX_WAIT;
@@ -160,7 +187,7 @@ static int tx_put_term(struct srnic_qp *qp, struct srnic_upcalls *up)
 {
 	int err = tx_push(qp);
 
-	if (err || qp->tx.term_put)
+	if (err || tx_state(qp) == SRNIC_TX_TERM)
 		return err;
 	if (qp->tx.fault_is_own)
 		srnic_sq_sent(qp, up);
@@ -170,7 +197,7 @@ static int tx_put_term(struct srnic_qp *qp, struct srnic_upcalls *up)
 		tx_await_memory(qp);
 		return -EAGAIN;
 	}
-	qp->tx.term_put = true;
+	tx_event(qp, SRNIC_TX_EV_TERM);
 	return tx_push(qp);
 }
 
@@ -178,7 +205,7 @@ static void tx_term_gone(struct srnic_qp *qp)
 {
 	if (!tx_term_is_due(qp))
 		return;
-	if (qp->tx.term_put && !qp->tx.batch.len)
+	if (tx_state(qp) == SRNIC_TX_TERM && !qp->tx.batch.len)
 		srnic_count(qp->dev, tx_terminates);
 	else
 		srnic_count(qp->dev, tx_terminates_lost);
@@ -186,16 +213,12 @@ static void tx_term_gone(struct srnic_qp *qp)
 
 /*
  * A sender that comes too early leaves a note. TX may be opened at the same moment, in a context
- * that cannot have the lock. Then this sees that TX is open, or srnic_tx_open() sees the note.
+ * that cannot have tx.lock. Then this sees that TX is open, or srnic_tx_open() sees the note.
  */
-static bool tx_is_open(struct srnic_tx *tx)
+static bool tx_is_open(struct srnic_qp *qp)
 {
-	if (READ_ONCE(tx->open))
-		return true;
-	WRITE_ONCE(tx->denied, true);
-	/* Pairs with srnic_tx_open() */
-	smp_mb();
-	return READ_ONCE(tx->open);
+	return srnic_tx_was_opened(tx_state(qp)) ||
+	       srnic_tx_was_opened(tx_event(qp, SRNIC_TX_EV_EARLY));
 }
 
 /* As long as the peer takes octets, the Terminate message behind them may still go out. */
@@ -226,14 +249,12 @@ static enum tx_step tx_terminate(struct srnic_qp *qp, struct srnic_upcalls *up)
 	int err = -EAGAIN;
 	long left;
 
-	if (tx->closed)
-		return TX_WAIT;
 	if (!tx->deadline && !tx->fault_is_own)
 		srnic_batch_cut(tx);
 	tx_extend_deadline(qp);
-	if (tx->finished)
+	if (tx_state(qp) == SRNIC_TX_FINISHED)
 		err = 0;
-	else if (tx_is_open(tx))
+	else if (tx_is_open(qp))
 		err = tx_put_term(qp, up);
 	else if (!tx_term_is_due(qp))
 		err = 0;
@@ -256,7 +277,7 @@ static enum tx_step tx_finish(struct srnic_qp *qp)
 {
 	if (srnic_faulty(qp))
 		return TX_GO_ON;
-	WRITE_ONCE(qp->tx.finished, true);
+	tx_event(qp, SRNIC_TX_EV_ALL_SENT);
 	iw_mpa_tx_finished(qp->ep);
 	return TX_WAIT;
 }
@@ -278,10 +299,10 @@ static enum tx_step tx_step(struct srnic_qp *qp, struct srnic_upcalls *up)
 {
 	struct srnic_tx *tx = &qp->tx;
 	bool pushed = tx->batch.len;
-	bool ended;
+	bool finishing, ended;
 	int err;
 
-	if (!READ_ONCE(qp->sock) || tx->closed)
+	if (!READ_ONCE(qp->sock) || tx_state(qp) == SRNIC_TX_CLOSED)
 		return TX_WAIT;
 	/* Also where nothing may be sent, or TCP has no room */
 	srnic_sq_catch_up(qp, up);
@@ -289,8 +310,9 @@ static enum tx_step tx_step(struct srnic_qp *qp, struct srnic_upcalls *up)
 		srnic_fault_note(qp, SRNIC_ERR_CQ_FULL);
 	if (srnic_faulty(qp))
 		return tx_terminate(qp, up);
-	if (!tx_is_open(tx) || tx->finished)
+	if (!tx_is_open(qp) || tx_state(qp) == SRNIC_TX_FINISHED)
 		return TX_WAIT;
+	finishing = tx_state(qp) == SRNIC_TX_FINISHING;
 
 	err = tx_push(qp);
 	if (err == -EAGAIN)
@@ -304,10 +326,10 @@ static enum tx_step tx_step(struct srnic_qp *qp, struct srnic_upcalls *up)
 		srnic_fault_note(qp, SRNIC_ERR_CQ_FULL);
 		return TX_GO_ON;
 	}
-	if (tx->finishing && tx_is_done(qp))
+	if (finishing && tx_is_done(qp))
 		return tx_finish(qp);
 	/* In most cases the batch had everything that was posted. */
-	if (pushed && !tx->finishing && srnic_send_is_idle(qp))
+	if (pushed && !finishing && srnic_send_is_idle(qp))
 		return TX_WAIT;
 	/* If the ULP breaks the stream off, what is not on its way will be flushed. */
 	if (READ_ONCE(qp->abrupt) || !tx_has_room(qp))
@@ -318,7 +340,7 @@ static enum tx_step tx_step(struct srnic_qp *qp, struct srnic_upcalls *up)
 	 */
 	ended = smp_load_acquire(&qp->rx.ended);
 	err = srnic_send_fill(qp);
-	if (!err && ended && tx->finishing)
+	if (!err && ended && finishing)
 		return tx_finish(qp);
 	if (err == -ENOMEM) {
 		tx_await_memory(qp);
@@ -430,12 +452,7 @@ void srnic_tx_start(struct srnic_qp *qp, const struct iw_mpa_params *params)
 	int qn;
 
 	mutex_lock(&tx->lock);
-	WRITE_ONCE(tx->open, false);
-	WRITE_ONCE(tx->denied, false);
-	tx->finishing = false;
-	tx->finished = false;
-	tx->closed = false;
-	tx->term_put = false;
+	tx_event(qp, SRNIC_TX_EV_START);
 	tx->fault_is_own = false;
 	tx->resp_turn = false;
 	WRITE_ONCE(tx->starved, false);
@@ -453,13 +470,6 @@ void srnic_tx_start(struct srnic_qp *qp, const struct iw_mpa_params *params)
 	mutex_unlock(&tx->lock);
 }
 
-static void tx_set_open(struct srnic_tx *tx)
-{
-	WRITE_ONCE(tx->opened, ktime_get_seconds());
-	/* Who sees that TX is open sees since when: qp_is_taken() */
-	smp_store_release(&tx->open, true);
-}
-
 /**
  * srnic_tx_open - let out what was posted
  * @qp: the QP, between srnic_tx_start() and srnic_tx_stop()
@@ -471,13 +481,11 @@ static void tx_set_open(struct srnic_tx *tx)
  */
 void srnic_tx_open(struct srnic_qp *qp)
 {
-	tx_set_open(&qp->tx);
-	/*
-	 * Pairs with tx_is_open(). And qp->sock was set before: a sender that has found none was
-	 * queued behind its post, so the post is seen here.
-	 */
+	bool denied = tx_event(qp, SRNIC_TX_EV_OPEN) == SRNIC_TX_DENIED;
+
+	/* A sender that has found no socket was queued behind its post: the post is seen here. */
 	smp_mb();
-	if (READ_ONCE(qp->tx.denied) || srnic_sq_has_more(qp))
+	if (denied || srnic_sq_has_more(qp))
 		srnic_tx_kick(qp);
 }
 
@@ -497,7 +505,7 @@ int srnic_tx_send_rtr(struct srnic_qp *qp, u8 rtr)
 	mutex_lock(&qp->tx.lock);
 	err = srnic_send_rtr(qp, rtr);
 	if (!err)
-		tx_set_open(&qp->tx);
+		tx_event(qp, SRNIC_TX_EV_OPEN);
 	mutex_unlock(&qp->tx.lock);
 	if (!err)
 		srnic_tx_doorbell(qp);
@@ -509,8 +517,8 @@ static bool tx_is_idle(struct srnic_qp *qp)
 {
 	struct srnic_tx *tx = &qp->tx;
 
-	return READ_ONCE(tx->open) && !tx->finishing && !tx->closed && !srnic_faulty(qp) &&
-	       !tx->batch.len && tx->msg.kind == SRNIC_MSG_NONE;
+	return tx_state(qp) == SRNIC_TX_OPEN && !srnic_faulty(qp) && !tx->batch.len &&
+	       tx->msg.kind == SRNIC_MSG_NONE;
 }
 
 /**
@@ -547,7 +555,7 @@ void srnic_tx_finish(struct srnic_qp *qp)
 {
 	mutex_lock(&qp->tx.lock);
 	srnic_sq_limit(qp);
-	WRITE_ONCE(qp->tx.finishing, true);
+	tx_event(qp, SRNIC_TX_EV_FINISH);
 	mutex_unlock(&qp->tx.lock);
 	srnic_tx_doorbell(qp);
 }
@@ -570,15 +578,15 @@ void srnic_tx_stop(struct srnic_qp *qp)
 	mutex_lock(&tx->lock);
 	/* The last try */
 	WRITE_ONCE(tx->starved, false);
-	if (READ_ONCE(tx->open) && !tx->closed && !tx->finished) {
+	if (srnic_tx_may_send(tx_state(qp))) {
 		if (!tx->deadline && !tx->fault_is_own)
 			srnic_batch_cut(tx);
 		tx_put_term(qp, &up);
 		tx_term_gone(qp);
 	}
-	tx->closed = true;
 	srnic_batch_reset(&tx->batch);
 	tx->msg.kind = SRNIC_MSG_NONE;
+	tx_event(qp, SRNIC_TX_EV_CLOSE);
 	spin_lock_irq(&qp->lock);
 	qp->sock = NULL;
 	spin_unlock_irq(&qp->lock);

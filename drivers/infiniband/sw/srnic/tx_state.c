@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * What the sending half of a stream may send. A dot is for "does not change".
+ *
+ *			EARLY	OPEN	FINISH		ALL_SENT	TERM	CLOSE
+ *	SHUT		DENIED	OPEN	.		.		.	CLOSED
+ *	DENIED		.	OPEN	.		.		.	CLOSED
+ *	OPEN		.	.	FINISHING	.		TERM	CLOSED
+ *	FINISHING	.	.	.		FINISHED	TERM	CLOSED
+ *	TERM		.	.	.		.		.	CLOSED
+ *	FINISHED	.	.	.		.		.	CLOSED
+ *	CLOSED		.	.	.		.		.	.
+ *
+ * START leads to SHUT from everywhere. Nothing else leads back. OPEN and FINISH may find CLOSED,
+ * since the sender may give up at any time.
+ *
+ * An error of the stream is not in this table: qp->state says it. Once there is one, the sender has
+ * only the Terminate message to send. It sends none before TX is opened, and none behind the FIN.
+ */
+
+#include "tx_state.h"
+
+/**
+ * srnic_tx_next - what the state of a sender becomes
+ * @state: its state
+ * @event: what has happened
+ *
+ * Context: any.
+ *
+ * Return: the next state, which may be the same.
+ */
+enum srnic_tx_state srnic_tx_next(enum srnic_tx_state state, enum srnic_tx_event event)
+{
+	switch (event) {
+	case SRNIC_TX_EV_START:
+		return SRNIC_TX_SHUT;
+	case SRNIC_TX_EV_EARLY:
+		return state == SRNIC_TX_SHUT ? SRNIC_TX_DENIED : state;
+	case SRNIC_TX_EV_OPEN:
+		return srnic_tx_was_opened(state) ? state : SRNIC_TX_OPEN;
+	case SRNIC_TX_EV_FINISH:
+		return state == SRNIC_TX_OPEN ? SRNIC_TX_FINISHING : state;
+	case SRNIC_TX_EV_ALL_SENT:
+		return state == SRNIC_TX_FINISHING ? SRNIC_TX_FINISHED : state;
+	case SRNIC_TX_EV_TERM:
+		return state == SRNIC_TX_OPEN || state == SRNIC_TX_FINISHING ? SRNIC_TX_TERM :
+		       state;
+	default:
+		return SRNIC_TX_CLOSED;
+	}
+}
