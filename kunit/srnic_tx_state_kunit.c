@@ -104,5 +104,4 @@ static struct kunit_suite tx_state_suite = {
 
 kunit_test_suite(tx_state_suite);
 
-MODULE_DESCRIPTION("KUnit tests for the states of srnic's sender");
 MODULE_LICENSE("GPL");

@@ -67,6 +67,8 @@ struct iw_mpa_call {
  * @net_tracker: of that reference
  * @config: the settings of @net
  * @initiator: local role
+ * @user: the QP that it has, or had last, is an application's; read under @lock, and written by
+ *	the runner
  * @born: when it came to be, in jiffies
  *
  * @lock: for event.c alone: protects @events, @busy, @found, @awaited, @deadline, setting @timer,
@@ -142,6 +144,7 @@ struct iw_mpa_ep {
 	bool			busy;
 	bool			awaited;
 	bool			initiator;
+	bool			user;
 	unsigned long		deadline;
 	unsigned long		try_until;
 	struct timer_list	timer;

@@ -26,13 +26,19 @@
 #include <linux/wait_bit.h>
 #include <linux/workqueue.h>
 
-struct workqueue_struct *iw_mpa_wq;	/* for all work but that of takeovers */
+/*
+ * A driver may have to wait in stop for a thread of the application that has the QP: the thread
+ * holds a lock, and may get no processor meanwhile. Many such threads take up a queue's slots. In a
+ * queue of their own they are in the way of applications alone, and not of storage.
+ */
+struct workqueue_struct *iw_mpa_wq;		/* for all work but what follows, and takeovers */
+struct workqueue_struct *iw_mpa_user_wq;	/* of endpoints with a QP of an application */
 static enum iw_mpa_event (*event_handle)(struct iw_mpa_ep *ep, enum iw_mpa_event event);
 
 static void event_queue_work(struct iw_mpa_ep *ep)
 {
 	kref_get(&ep->ref);
-	if (!queue_work(iw_mpa_wq, &ep->work))
+	if (!queue_work(ep->user ? iw_mpa_user_wq : iw_mpa_wq, &ep->work))
 		iw_mpa_ep_put(ep);
 }
 
@@ -482,11 +488,19 @@ int iw_mpa_event_init(enum iw_mpa_event (*handle)(struct iw_mpa_ep *ep, enum iw_
 {
 	event_handle = handle;
 	iw_mpa_wq = alloc_workqueue("iw_mpa", WQ_MEM_RECLAIM | WQ_PERCPU, 0);
-	return iw_mpa_wq ? 0 : -ENOMEM;
+	if (!iw_mpa_wq)
+		return -ENOMEM;
+	/* The end of a connection frees memory. So this goes on when there is none. */
+	iw_mpa_user_wq = alloc_workqueue("iw_mpa_user", WQ_MEM_RECLAIM | WQ_PERCPU, 0);
+	if (iw_mpa_user_wq)
+		return 0;
+	destroy_workqueue(iw_mpa_wq);
+	return -ENOMEM;
 }
 
 /** iw_mpa_event_exit - wait for work that still holds a reference */
 void iw_mpa_event_exit(void)
 {
+	destroy_workqueue(iw_mpa_user_wq);
 	destroy_workqueue(iw_mpa_wq);
 }

@@ -9,6 +9,7 @@ struct iw_mpa_sock_ops;
 struct workqueue_struct;
 
 extern struct workqueue_struct *iw_mpa_wq;
+extern struct workqueue_struct *iw_mpa_user_wq;
 extern const struct iw_mpa_sock_ops iw_mpa_event_sock_ops;
 
 void iw_mpa_event_setup(struct iw_mpa_ep *ep);

@@ -60,6 +60,7 @@ int iw_mpa_qp_bind(struct iw_mpa_ep *ep, u32 qpn)
 		return -EINVAL;
 	}
 	ep->off.qpn = qpn;
+	ep->user = ep->off.qp->uobject;
 	return 0;
 }
 

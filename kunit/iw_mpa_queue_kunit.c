@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * A driver's stop that takes long, because a thread of the QP's application holds it up, is in the
+ * way of applications alone. Each queue has a single slot here, so one stop takes all there are.
+ */
+
+#include "iw_mpa_fakes.h"
+
+#include <linux/module.h>
+#include <linux/workqueue.h>
+
+#include "event.h"
+
+#define QUEUE_STOP_TICKS	HZ
+
+static void queue_set_slots(int slots)
+{
+	workqueue_set_max_active(iw_mpa_wq, slots);
+	workqueue_set_max_active(iw_mpa_user_wq, slots);
+}
+
+static void queue_exit(struct kunit *test)
+{
+	queue_set_slots(WQ_DFL_ACTIVE);
+	fakes_exit(test);
+}
+
+/* The first QP is an application's. */
+static struct fake_conn *queue_user(struct kunit *test, bool initiator)
+{
+	/* compared with NULL alone */
+	static struct ib_uqp_object *const object = (void *)1;
+	struct fake_conn *c = conn_new(test);
+	struct fakes *f = test->priv;
+
+	f->qps[0].ib.uobject = object;
+	f->qps[0].nap[FAKE_STOP] = QUEUE_STOP_TICKS;
+	if (initiator)
+		conn_active_up(c, f);
+	else
+		conn_passive_up(c, f);
+	return c;
+}
+
+/* The second one is of a ULP of the kernel. */
+static struct fake_conn *queue_kernel(struct kunit *test)
+{
+	struct fake_conn *c = conn_new(test);
+	struct fakes *f = test->priv;
+
+	*c = (struct fake_conn) {
+		.f = f,
+		.qp = &f->qps[1],
+		.param = { .ird = CONN_IRD, .ord = CONN_ORD, .qpn = 2 },
+	};
+	c->fid = fake_id_create(f);
+	c->listener = peer_listen(f, c->fid, AF_INET);
+	KUNIT_ASSERT_EQ(test, fake_connect(c->fid, &c->param), 0);
+	conn_answer_dial(c);
+	conn_send_good_reply(c);
+	fake_expect_event(c->fid, 0, IW_CM_EVENT_CONNECT_REPLY, 0);
+	return c;
+}
+
+static void queue_expect_no_wait(struct kunit *test, bool initiator)
+{
+	struct fake_conn *user = queue_user(test, initiator);
+	struct fake_conn *kernel = queue_kernel(test);
+	struct fakes *f = test->priv;
+
+	queue_set_slots(1);
+	fake_qp_disconnect(user->qp, true);
+	FAKE_WAIT(f, strstr(user->qp->log, "stop"));
+	fake_qp_disconnect(kernel->qp, true);
+	fake_expect_event(kernel->fid, 1, IW_CM_EVENT_CLOSE, 0);
+	KUNIT_EXPECT_EQ(test, user->fid->nr_events, 1);
+	fake_expect_event(user->fid, 1, IW_CM_EVENT_CLOSE, 0);
+	fake_expect_closed(user->fid, 2);
+	fake_expect_closed(kernel->fid, 2);
+}
+
+static void queue_initiator_of_an_application_is_not_in_the_way(struct kunit *test)
+{
+	queue_expect_no_wait(test, true);
+}
+
+static void queue_responder_of_an_application_is_not_in_the_way(struct kunit *test)
+{
+	queue_expect_no_wait(test, false);
+}
+
+static struct kunit_case queue_cases[] = {
+	KUNIT_CASE(queue_initiator_of_an_application_is_not_in_the_way),
+	KUNIT_CASE(queue_responder_of_an_application_is_not_in_the_way),
+	{}
+};
+
+static struct kunit_suite queue_suite = {
+	.name		= "iw_mpa_queue",
+	.init		= fakes_init,
+	.exit		= queue_exit,
+	.test_cases	= queue_cases,
+};
+
+kunit_test_suite(queue_suite);
+
+MODULE_LICENSE("GPL");
