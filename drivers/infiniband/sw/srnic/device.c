@@ -31,7 +31,7 @@ static int srnic_query_device(struct ib_device *ibdev, struct ib_device_attr *at
 	if (udata && (udata->inlen || udata->outlen))
 		return -EINVAL;
 	*attr = (struct ib_device_attr) {
-		.max_mr_size			= U64_MAX,
+		.max_mr_size			= SIZE_MAX,
 		.page_size_cap			= PAGE_SIZE,
 		.device_cap_flags		= IB_DEVICE_MEM_MGT_EXTENSIONS,
 		.kernel_cap_flags		= IBK_ALLOW_USER_UNREG | IBK_LOCAL_DMA_LKEY |

@@ -158,8 +158,10 @@ struct ib_mr *srnic_reg_user_mr(struct ib_pd *pd, u64 start, u64 len, u64 iova, 
 	struct ib_mr *ibmr;
 	int err;
 
-	if (!len || dmah || (access & ~(MR_ACCESS | MR_ACCESS_VOID)))
-		return ERR_PTR(len ? -EOPNOTSUPP : -EINVAL);
+	if (!len || !srnic_stag_is_possible(start, len, ULONG_MAX))
+		return ERR_PTR(-EINVAL);
+	if (dmah || (access & ~(MR_ACCESS | MR_ACCESS_VOID)))
+		return ERR_PTR(-EOPNOTSUPP);
 	if (udata && udata->outlen < sizeof(resp))
 		return ERR_PTR(-EINVAL);
 	mr = mr_alloc(pd, SRNIC_MR_USER);
@@ -172,7 +174,7 @@ struct ib_mr *srnic_reg_user_mr(struct ib_pd *pd, u64 start, u64 len, u64 iova, 
 	}
 	mr->access = access & MR_ACCESS;
 	mr->base = iova;
-	mr->size = len;
+	mr->size = mr->umem->length;
 	mr->valid = true;
 	ibmr = mr_publish(mr);
 	if (IS_ERR(ibmr) || !udata)

@@ -40,6 +40,22 @@ struct srnic_mem {
 	bool			kernel;
 };
 
+/**
+ * srnic_stag_is_possible - can an application have memory in this place?
+ * @start: its address, as the application says
+ * @len: octets, > 0
+ * @max: the last address that there may be
+ *
+ * The RDMA core passes both on with 64 bits, and drops the upper half of them where the kernel's
+ * addresses have 32. A region must not be larger than what was pinned.
+ *
+ * Return: true if so.
+ */
+static inline bool srnic_stag_is_possible(u64 start, u64 len, u64 max)
+{
+	return start <= max && len - 1 <= max - start;
+}
+
 void srnic_stag_setup(struct srnic_mr *mr);
 int srnic_stag_add(struct srnic_dev *dev, struct srnic_mr *mr);
 void srnic_stag_remove(struct srnic_dev *dev, struct srnic_mr *mr);
