@@ -223,6 +223,40 @@ static void cq_handler_called_in_a_row_a_few_times(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, calls.calls, RING_MORE + 2);
 }
 
+/*
+ * The RDMA core does not expect calls of a kernel ULP's handler behind the last QP, and frees what
+ * the handler uses.
+ */
+static void cq_last_qp_waits_for_the_handler(struct kunit *test)
+{
+	struct workqueue_struct *wq = srnic_event_wq;
+	struct pair *p = test->priv;
+	struct srnic_cq *cq = &p->end[0].scq;
+	struct ring_calls calls = { .cq = cq, .more = RING_MORE, .test = current };
+	struct srnic_upcalls up = { .cq = { cq } };
+
+	srnic_event_wq = alloc_workqueue("srnic_ring_kunit", 0, 0);
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, srnic_event_wq);
+	cq->ibcq.comp_handler = ring_handler;
+	cq->ibcq.cq_context = &calls;
+	srnic_cq_join(cq);
+	srnic_cq_join(cq);
+	srnic_cq_call(&up);
+	KUNIT_EXPECT_GT(test, atomic_read(&cq->upcalls), 0);
+	srnic_cq_leave(cq);
+	KUNIT_EXPECT_EQ(test, atomic_read(&cq->users), 1);
+	srnic_cq_leave(cq);
+	KUNIT_EXPECT_EQ(test, calls.calls, RING_MORE + 1);
+	KUNIT_EXPECT_EQ(test, atomic_read(&cq->upcalls), 0);
+	KUNIT_EXPECT_EQ(test, cq->due, 0);
+	KUNIT_EXPECT_FALSE(test, work_busy(&cq->event_work));
+	/* Nothing is due: it does not wait. */
+	srnic_cq_join(cq);
+	srnic_cq_leave(cq);
+	destroy_workqueue(srnic_event_wq);
+	srnic_event_wq = wq;
+}
+
 /* What others have completed stays, in order, wherever in the ring it stands. */
 static void cq_forget_in_a_long_queue_exact(struct kunit *test)
 {
@@ -287,6 +321,7 @@ static struct kunit_case ring_cases[] = {
 	KUNIT_CASE(cq_full_at_any_place),
 	KUNIT_CASE(cq_handler_called_again_not_within_itself),
 	KUNIT_CASE(cq_handler_called_in_a_row_a_few_times),
+	KUNIT_CASE(cq_last_qp_waits_for_the_handler),
 	KUNIT_CASE(cq_forget_in_a_long_queue_exact),
 	KUNIT_CASE(cq_poll_jumps_over_the_gap),
 	{}

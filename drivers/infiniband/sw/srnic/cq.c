@@ -327,6 +327,35 @@ void srnic_cq_forget(struct srnic_cq *cq, const struct ib_qp *qp)
 	mutex_unlock(&cq->forget);
 }
 
+/**
+ * srnic_cq_join - a new QP completes here
+ * @cq: completion queue of its send queue or of its receive queue
+ */
+void srnic_cq_join(struct srnic_cq *cq)
+{
+	atomic_inc(&cq->users);
+}
+
+/**
+ * srnic_cq_leave - a QP that completes nothing any more goes away
+ * @cq: completion queue of its send queue or of its receive queue
+ *
+ * When a kernel ULP frees a completion queue, the RDMA core first ends its own work on the queue,
+ * and then calls the driver. A handler that is called in between would begin that work anew. So
+ * the last QP waits until no call is due. Nothing makes another one due then.
+ *
+ * Context: process, sleeps; no handler and no lock that a handler takes.
+ */
+void srnic_cq_leave(struct srnic_cq *cq)
+{
+	if (!atomic_dec_and_test(&cq->users) || cq->uring)
+		return;
+	/* The work item may queue itself again: see cq_call(). */
+	do {
+		flush_work(&cq->event_work);
+	} while (READ_ONCE(cq->due));
+}
+
 static bool cq_has_some(const struct srnic_cq *cq)
 {
 	if (cq->uring)
@@ -396,6 +425,7 @@ void srnic_cq_setup(struct srnic_cq *cq)
 {
 	spin_lock_init(&cq->lock);
 	mutex_init(&cq->forget);
+	atomic_set(&cq->users, 0);
 	atomic_set(&cq->upcalls, 0);
 	INIT_WORK(&cq->event_work, cq_event_work);
 	cq->notify = &cq->armed;

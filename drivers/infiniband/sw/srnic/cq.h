@@ -23,6 +23,8 @@ void srnic_cq_put(struct srnic_cq *cq, const struct srnic_cqe *cqe, bool solicit
 		  struct srnic_upcalls *up);
 void srnic_cq_call_due(struct srnic_upcalls *up);
 void srnic_cq_call_later(struct srnic_upcalls *up);
+void srnic_cq_join(struct srnic_cq *cq);
+void srnic_cq_leave(struct srnic_cq *cq);
 void srnic_cq_forget(struct srnic_cq *cq, const struct ib_qp *qp);
 int srnic_cq_poll(struct srnic_cq *cq, int max, struct ib_wc *wc);
 int srnic_cq_arm(struct srnic_cq *cq, enum ib_cq_notify_flags flags);

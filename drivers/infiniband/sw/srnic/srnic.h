@@ -216,7 +216,7 @@ enum srnic_cq_due {
 /**
  * struct srnic_cq - a completion queue
  * @ibcq: what the RDMA core knows
- * @lock: protects all but @upcalls
+ * @lock: protects all but @users, @upcalls and @due
  * @size: completions that it has room for, a power of two
  * @put: completions that were ever put
  * @get: kernel: completions that were ever polled
@@ -229,6 +229,7 @@ enum srnic_cq_due {
  * @notify: set of SIW_NOTIFY_*: @armed, or a word in @ring
  * @armed: kernel: what it is armed for
  * @overflowed: a completion was lost; tell once
+ * @users: queues of QPs that complete here
  * @upcalls: calls of the handler that are due; whoever makes it 1 calls, or has @event_work call
  * @due: set of SRNIC_CQ_* that @event_work has to do; @lock is not needed
  * @event_work: calls the handler, or tells the ULP of the overflow
@@ -248,6 +249,7 @@ struct srnic_cq {
 	u32			*notify;
 	u32			armed;
 	bool			overflowed;
+	atomic_t		users;
 	atomic_t		upcalls;
 	unsigned long		due;
 	struct work_struct	event_work;

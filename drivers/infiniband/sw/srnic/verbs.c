@@ -114,7 +114,7 @@ int srnic_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
 	return err;
 }
 
-/* No QP is left, so no handler runs. */
+/* No QP is left. For a kernel ULP the last one has waited for the handler: srnic_cq_leave(). */
 static int srnic_destroy_cq(struct ib_cq *ibcq, struct ib_udata *udata)
 {
 	struct srnic_dev *dev = to_srnic_dev(ibcq->device);
@@ -247,6 +247,8 @@ static int srnic_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *init,
 	if (err)
 		goto number;
 	qp_grant(qp, &init->cap);
+	srnic_cq_join(qp->scq);
+	srnic_cq_join(qp->rcq);
 	xa_store_irq(&dev->qps, ibqp->qp_num, qp, GFP_KERNEL);
 	return 0;
 
@@ -308,6 +310,8 @@ static int srnic_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata)
 	srnic_qp_end(qp);
 	srnic_cq_forget(qp->scq, ibqp);
 	srnic_cq_forget(qp->rcq, ibqp);
+	srnic_cq_leave(qp->scq);
+	srnic_cq_leave(qp->rcq);
 	xa_erase_irq(&dev->qps, ibqp->qp_num);
 	qp_destroy_queues(qp);
 	atomic_dec(&dev->objects.qp);
