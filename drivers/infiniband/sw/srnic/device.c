@@ -58,6 +58,39 @@ static int srnic_query_device(struct ib_device *ibdev, struct ib_device_attr *at
 	return 0;
 }
 
+/*
+ * The RDMA core knows the speed of the network device, but tells the kernel's log each time if it
+ * has to guess. So it is asked once, and again when the link has changed. @speed has three fields:
+ * a count of changes, width and speed as ib_port_attr has them. The width is 0 as long as the core
+ * was not asked.
+ */
+#define SPEED_CHANGE	0x1000000u
+#define SPEED_WIDTH	16
+
+static void device_forget_speed(struct srnic_dev *dev)
+{
+	u32 changes = READ_ONCE(dev->speed) & -SPEED_CHANGE;
+
+	WRITE_ONCE(dev->speed, changes + SPEED_CHANGE);
+}
+
+static int device_query_speed(struct srnic_dev *dev, struct ib_port_attr *attr)
+{
+	u32 known = READ_ONCE(dev->speed);
+	int err;
+
+	attr->active_width = known >> SPEED_WIDTH;
+	attr->active_speed = known;
+	if (attr->active_width)
+		return 0;
+	err = ib_get_eth_speed(&dev->ibdev, 1, &attr->active_speed, &attr->active_width);
+	/* If the link has changed meanwhile, the answer may be old. */
+	if (!err)
+		cmpxchg(&dev->speed, known,
+			known | attr->active_width << SPEED_WIDTH | attr->active_speed);
+	return err;
+}
+
 static int srnic_query_port(struct ib_device *ibdev, u32 port, struct ib_port_attr *attr)
 {
 	struct srnic_dev *dev = to_srnic_dev(ibdev);
@@ -72,7 +105,7 @@ static int srnic_query_port(struct ib_device *ibdev, u32 port, struct ib_port_at
 		.port_cap_flags	= IB_PORT_CM_SUP,
 		.max_msg_sz	= U32_MAX,
 	};
-	return ib_get_eth_speed(ibdev, port, &attr->active_speed, &attr->active_width);
+	return device_query_speed(dev, attr);
 }
 
 static int srnic_get_port_immutable(struct ib_device *ibdev, u32 port,
@@ -140,6 +173,7 @@ static void device_follow_port(struct srnic_dev *dev, const struct net_device *n
 	bool was_up = dev->port_up;
 
 	device_note_netdev(dev, netdev);
+	device_forget_speed(dev);
 	if (dev->port_up != was_up)
 		device_tell(dev, dev->port_up ? IB_EVENT_PORT_ACTIVE : IB_EVENT_PORT_ERR);
 }

@@ -81,6 +81,7 @@ extern struct workqueue_struct *srnic_event_wq;
  * @mac: MAC address of the network device, or one made up: the GID
  * @port_up: the network device is up and has a carrier
  * @mtu: of the network device, in octets
+ * @speed: of the network device, and which change of it that was: see srnic_query_port()
  * @objects: how many there are of each kind, against the limits
  * @stats: counters of the data path
  * @stat_descs: names of the library's counters and of these
@@ -94,6 +95,7 @@ struct srnic_dev {
 	u64			mac;
 	bool			port_up;
 	u32			mtu;
+	u32			speed;
 	struct {
 		atomic_t	qp, cq, mr, pd, srq;
 	} objects;
