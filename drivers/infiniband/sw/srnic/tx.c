@@ -42,9 +42,8 @@ static enum srnic_tx_state tx_state(const struct srnic_qp *qp)
 }
 
 /*
- * All changes of the state are made here, under qp->lock; the table is in tx_state.c. The caller
- * holds tx.lock, too, unless it opens TX. So a sender sees only that change come from others.
- * Returns the state before.
+ * All changes of the state, under qp->lock; the table is in tx_state.c. The caller holds tx.lock,
+ * too, unless it opens TX. Returns the state before.
  */
 static enum srnic_tx_state tx_event(struct srnic_qp *qp, enum srnic_tx_event event)
 {
@@ -104,16 +103,22 @@ static bool tx_has_room(struct srnic_qp *qp)
 
 /*
  * Give pages to TCP without a copy: octets [@skip, @skip + @len) of @bv. Does not wait.
- * Returns octets that TCP has accepted, maybe fewer, or a negative errno.
+ * Returns octets that TCP has accepted, maybe fewer, or a negative errno. No security module is
+ * asked what the process may do that happens to send: the stream is not its own.
  */
 #ifndef COMPAT_TCP_SPLICE
 static int tcp_splice(struct socket *sock, struct bio_vec *bv, unsigned int nbv, u32 skip, u32 len)
 {
 	struct msghdr msg = { .msg_flags = MSG_DONTWAIT | MSG_NOSIGNAL | MSG_SPLICE_PAGES };
 
+	int sent;
+
 	iov_iter_bvec(&msg.msg_iter, ITER_SOURCE, bv, nbv, skip + len);
 	iov_iter_advance(&msg.msg_iter, skip);
-	return sock_sendmsg(sock, &msg);
+	lock_sock(sock->sk);
+	sent = tcp_sendmsg_locked(sock->sk, &msg, len);
+	release_sock(sock->sk);
+	return sent;
 }
 #endif
 
@@ -334,10 +339,7 @@ static enum tx_step tx_step(struct srnic_qp *qp, struct srnic_upcalls *up)
 	/* If the ULP breaks the stream off, what is not on its way will be flushed. */
 	if (READ_ONCE(qp->abrupt) || !tx_has_room(qp))
 		return TX_WAIT;
-	/*
-	 * This is read before the look for work: if the peer has closed, no more Reads will be
-	 * answered.
-	 */
+	/* Before the look for work: if the peer has closed, no more Reads will be answered. */
 	ended = smp_load_acquire(&qp->rx.ended);
 	err = srnic_send_fill(qp);
 	if (!err && ended && finishing)
@@ -515,10 +517,8 @@ int srnic_tx_send_rtr(struct srnic_qp *qp, u8 rtr)
 /* Is the sender between two messages, and does TCP have everything before? */
 static bool tx_is_idle(struct srnic_qp *qp)
 {
-	struct srnic_tx *tx = &qp->tx;
-
-	return tx_state(qp) == SRNIC_TX_OPEN && !srnic_faulty(qp) && !tx->batch.len &&
-	       tx->msg.kind == SRNIC_MSG_NONE;
+	return tx_state(qp) == SRNIC_TX_OPEN && !srnic_faulty(qp) && !qp->tx.batch.len &&
+	       qp->tx.msg.kind == SRNIC_MSG_NONE;
 }
 
 /**
