@@ -6,6 +6,11 @@
 
 #include <rdma/uverbs_ioctl.h>
 
+/* The device has no DMA, so each page needs an address. In the tree Kconfig sees to that. */
+#ifdef CONFIG_HIGHMEM
+#error "srnic needs a kernel without high memory"
+#endif
+
 /* Linux has this since 6.4. Before, each driver had a cast of its own. */
 #ifndef SRNIC_HAS_VIRT_DMA_TO_PTR
 static inline void *ib_virt_dma_to_ptr(u64 dma_addr)
