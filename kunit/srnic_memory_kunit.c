@@ -135,7 +135,7 @@ static void mem_map_sg_any_pieces_walked_in_order(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, srnic_target_map(&mr, sg, MEM_SGS, &skip), MEM_SGS);
 	KUNIT_EXPECT_EQ(test, skip, 0);
 	KUNIT_EXPECT_EQ(test, mr.ibmr.length, total);
-	KUNIT_EXPECT_EQ(test, mr.ibmr.iova, (uintptr_t)pieces[0].va);
+	KUNIT_EXPECT_EQ(test, mr.ibmr.iova, offset_in_page(pieces[0].va));
 	KUNIT_EXPECT_EQ(test, srnic_target_size(&mr, 1), total);
 	KUNIT_EXPECT_EQ(test, srnic_target_size(&mr, 0), 0);
 	mr.active = 1;
@@ -288,6 +288,44 @@ static void mem_invalidate_what_is_invalid_succeeds(struct kunit *test)
 			SRNIC_ERR_INV_STAG);
 }
 
+/* What cannot be mapped changes nothing. */
+static void mem_map_sg_of_nothing_refused(struct kunit *test)
+{
+	struct pair *p = test->priv;
+	struct srnic_mr *mr = pair_fast(p, p->end[0].mem, 100, 0);
+	unsigned int skip = 101;
+	struct scatterlist sg;
+
+	sg_init_table(&sg, 1);
+	sg.dma_address = (uintptr_t)p->end[0].mem;
+	sg_dma_len(&sg) = 100;
+	mr->mapped = false;
+	KUNIT_EXPECT_EQ(test, srnic_target_map(mr, &sg, 1, &skip), -EINVAL);
+	KUNIT_EXPECT_EQ(test, srnic_target_map(mr, &sg, 0, NULL), -EINVAL);
+	KUNIT_EXPECT_EQ(test, srnic_target_map(mr, &sg, -1, NULL), -EINVAL);
+	KUNIT_EXPECT_FALSE(test, mr->mapped);
+	KUNIT_EXPECT_EQ(test, skip, 101);
+	KUNIT_EXPECT_EQ(test, mr->ibmr.length, 0);
+	skip = 99;
+	KUNIT_EXPECT_EQ(test, srnic_target_map(mr, &sg, 1, &skip), 1);
+	KUNIT_EXPECT_EQ(test, mr->ibmr.length, 1);
+	KUNIT_EXPECT_TRUE(test, mr->mapped);
+}
+
+/* An address or a length of 64 bits, where the kernel's have 32 or 64 */
+static void mem_of_an_application_where_it_can_be(struct kunit *test)
+{
+	KUNIT_EXPECT_TRUE(test, srnic_stag_is_possible(0, 1, U32_MAX));
+	KUNIT_EXPECT_TRUE(test, srnic_stag_is_possible(0x1000, 0xfffff000, U32_MAX));
+	KUNIT_EXPECT_FALSE(test, srnic_stag_is_possible(0x1000, 0xfffff001, U32_MAX));
+	KUNIT_EXPECT_FALSE(test, srnic_stag_is_possible(0x1000, 0x100001000, U32_MAX));
+	KUNIT_EXPECT_TRUE(test, srnic_stag_is_possible(U32_MAX, 1, U32_MAX));
+	KUNIT_EXPECT_FALSE(test, srnic_stag_is_possible(0x100000000, 1, U32_MAX));
+	KUNIT_EXPECT_TRUE(test, srnic_stag_is_possible(0x100000000, 0x100001000, U64_MAX));
+	KUNIT_EXPECT_TRUE(test, srnic_stag_is_possible(1, U64_MAX, U64_MAX));
+	KUNIT_EXPECT_FALSE(test, srnic_stag_is_possible(2, U64_MAX, U64_MAX));
+}
+
 static struct kunit_case memory_cases[] = {
 	KUNIT_CASE(mem_stags_of_many_regions_no_pattern),
 	KUNIT_CASE(mem_walk_blocks_each_octet_where_it_is),
@@ -298,6 +336,8 @@ static struct kunit_case memory_cases[] = {
 	KUNIT_CASE(mem_removed_region_is_invalid),
 	KUNIT_CASE(mem_invalidate_user_and_dma_regions_refused),
 	KUNIT_CASE(mem_invalidate_what_is_invalid_succeeds),
+	KUNIT_CASE(mem_map_sg_of_nothing_refused),
+	KUNIT_CASE(mem_of_an_application_where_it_can_be),
 	{}
 };
 

@@ -128,11 +128,13 @@ static bool target_append(struct srnic_extent *map, u32 *n, u32 max, void *va, u
  * @off: octets of the first piece to leave out, NULL for 0; 0 on return
  *
  * A valid registration keeps the table that it has. Pieces may begin and end anywhere. In the
- * region they follow each other.
+ * region they follow each other. The region begins at the first octet's place in its page, and not
+ * at its address: ULPs tell their peers where it begins, and no peer has to know the kernel's
+ * addresses.
  *
  * Context: any; not twice for one region at the same time.
  *
- * Return: pieces of @sgl that are mapped.
+ * Return: pieces of @sgl that are mapped; -EINVAL if there is none, or @off is behind the first.
  */
 int srnic_target_map(struct srnic_mr *mr, struct scatterlist *sgl, int nents, unsigned int *off)
 {
@@ -142,10 +144,10 @@ int srnic_target_map(struct srnic_mr *mr, struct scatterlist *sgl, int nents, un
 	u32 n = 0;
 	int i;
 
-	if (nents > 0) {
-		mr->ibmr.iova = sg_dma_address(sgl) + skip;
-		mr->ibmr.length = 0;
-	}
+	if (nents <= 0 || skip > sg_dma_len(sgl))
+		return -EINVAL;
+	mr->ibmr.iova = (sg_dma_address(sgl) + skip) % PAGE_SIZE;
+	mr->ibmr.length = 0;
 	for_each_sg(sgl, sg, nents, i) {
 		u32 len = sg_dma_len(sg) - skip;
 
