@@ -7,6 +7,7 @@
 #include <linux/delay.h>
 #include <linux/mm.h>
 #include <linux/module.h>
+#include <linux/sched/mm.h>
 #include <linux/vmalloc.h>
 
 #include "ring.h"
@@ -223,6 +224,31 @@ static void cq_handler_called_in_a_row_a_few_times(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, calls.calls, RING_MORE + 2);
 }
 
+static void ring_note_flags(struct ib_cq *ibcq, void *context)
+{
+	*(unsigned int *)context = current->flags;
+}
+
+/* RX may run within a call of a sender that may use them. */
+static void cq_handler_does_not_get_the_reserves(struct kunit *test)
+{
+	struct pair *p = test->priv;
+	struct srnic_cq *cq = &p->end[0].scq;
+	struct srnic_upcalls up = { .cq = { cq } };
+	unsigned int flags = ~0, noreclaim;
+
+	cq->ibcq.comp_handler = ring_note_flags;
+	cq->ibcq.cq_context = &flags;
+	noreclaim = memalloc_noreclaim_save();
+	srnic_cq_call(&up);
+	KUNIT_EXPECT_FALSE(test, flags & PF_MEMALLOC);
+	KUNIT_EXPECT_TRUE(test, current->flags & PF_MEMALLOC);
+	memalloc_noreclaim_restore(noreclaim);
+	up.cq[0] = cq;
+	srnic_cq_call(&up);
+	KUNIT_EXPECT_FALSE(test, current->flags & PF_MEMALLOC);
+}
+
 /*
  * The RDMA core does not expect calls of a kernel ULP's handler behind the last QP, and frees what
  * the handler uses.
@@ -321,6 +347,7 @@ static struct kunit_case ring_cases[] = {
 	KUNIT_CASE(cq_full_at_any_place),
 	KUNIT_CASE(cq_handler_called_again_not_within_itself),
 	KUNIT_CASE(cq_handler_called_in_a_row_a_few_times),
+	KUNIT_CASE(cq_handler_does_not_get_the_reserves),
 	KUNIT_CASE(cq_last_qp_waits_for_the_handler),
 	KUNIT_CASE(cq_forget_in_a_long_queue_exact),
 	KUNIT_CASE(cq_poll_jumps_over_the_gap),

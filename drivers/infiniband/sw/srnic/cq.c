@@ -9,6 +9,8 @@
 
 #include "cq.h"
 
+#include <linux/sched.h>
+
 /* The kernel tries so often to take the arming that it has seen. */
 #define CQ_DISARM_TRIES	8
 /* Calls of a handler in a row, before a work item goes on */
@@ -196,19 +198,26 @@ static void cq_upcall(struct srnic_cq *cq)
  * srnic_cq_call_due - call the handlers that are due
  * @up: which; no handler on return
  *
- * Context: process or softirq; no lock of srnic is held. If a handler raises a softirq, the softirq
- * runs before this returns to process context.
+ * RX may run within a sender's call of TCP. What the ULP allocates in a handler is not to come from
+ * the reserves that the sender may use.
+ *
+ * Context: process or softirq. No lock of srnic is held but tx.lock, which nobody takes that a
+ * handler may call. If a handler raises a softirq, the softirq runs before this returns to process
+ * context.
  */
 void srnic_cq_call_due(struct srnic_upcalls *up)
 {
+	unsigned int flags = current->flags;
 	int i;
 
+	current->flags &= ~PF_MEMALLOC;
 	for (i = 0; i < SRNIC_UPCALLS && up->cq[i]; i++) {
 		local_bh_disable();
 		cq_upcall(up->cq[i]);
 		local_bh_enable();
 		up->cq[i] = NULL;
 	}
+	current_restore_flags(flags, PF_MEMALLOC);
 }
 
 /**
