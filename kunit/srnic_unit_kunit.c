@@ -7,6 +7,7 @@
 #include <linux/module.h>
 
 #include "cursor.h"
+#include "../srnic/qp.h"	/* the library has a qp.h, too */
 #include "fault.h"
 #include "reads.h"
 #include "rq.h"
@@ -192,6 +193,33 @@ static void batch_reset_gives_pages_back(struct kunit *test)
 	__free_page(page);
 }
 
+/* A QP in error that nobody uses costs less and less, and is looked after when it is used again. */
+static void flush_looks_again_less_and_less_often(struct kunit *test)
+{
+	struct srnic_qp *qp = pair_user(test->priv, &unit_opts)->qp;
+	u32 before, sum = 0;
+	int looks;
+
+	qp->sock = NULL;
+	qp->dying = true;	/* so the work item is not queued */
+	srnic_qp_to_error(qp);
+	qp->flush_ms = SRNIC_FLUSH_MIN_MS;
+	for (looks = 0; qp->flush_ms < SRNIC_FLUSH_MAX_MS && looks < 1000; looks++) {
+		before = qp->flush_ms;
+		sum += before;
+		srnic_qp_flush(qp, false);
+		KUNIT_EXPECT_GT(test, qp->flush_ms, before);
+		/* An eighth of the time for which there was nothing, and the first wait */
+		KUNIT_EXPECT_LE(test, qp->flush_ms, SRNIC_FLUSH_MIN_MS + sum / 8 + looks + 1);
+	}
+	KUNIT_EXPECT_LT(test, looks, 100);
+	srnic_qp_flush(qp, false);
+	KUNIT_EXPECT_EQ(test, qp->flush_ms, SRNIC_FLUSH_MAX_MS);
+	WRITE_ONCE(qp->rq.uring[0].flags, SIW_WQE_VALID);
+	srnic_qp_flush(qp, false);
+	KUNIT_EXPECT_LT(test, qp->flush_ms, 2 * SRNIC_FLUSH_MIN_MS);
+}
+
 static struct kunit_case unit_cases[] = {
 	KUNIT_CASE(cursor_past_the_end_is_broken),
 	KUNIT_CASE(rq_post_names_the_first_bad_one),
@@ -201,6 +229,7 @@ static struct kunit_case unit_cases[] = {
 	KUNIT_CASE(read_request_wakes_the_sender),
 	KUNIT_CASE(irq_freed_twice_is_fine),
 	KUNIT_CASE(batch_reset_gives_pages_back),
+	KUNIT_CASE(flush_looks_again_less_and_less_often),
 	{}
 };
 

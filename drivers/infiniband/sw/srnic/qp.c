@@ -142,7 +142,8 @@ static void qp_flush_locked(struct srnic_qp *qp, struct srnic_upcalls *up)
 	if (!READ_ONCE(qp->dying))
 		queue_delayed_work(srnic_qp_wq(qp), &qp->flush_work,
 				   msecs_to_jiffies(qp->flush_ms));
-	qp->flush_ms = min_t(u32, 2 * qp->flush_ms, SRNIC_FLUSH_MAX_MS);
+	/* Nobody waits longer than a small part of the time in which there was nothing. */
+	qp->flush_ms = min_t(u32, qp->flush_ms + DIV_ROUND_UP(qp->flush_ms, 8), SRNIC_FLUSH_MAX_MS);
 }
 
 /**

@@ -55,7 +55,7 @@
 #define SRNIC_RETRY_MS		10
 /* How often to look for receives that an application posts to a QP in error */
 #define SRNIC_FLUSH_MIN_MS	10
-#define SRNIC_FLUSH_MAX_MS	250
+#define SRNIC_FLUSH_MAX_MS	4000
 
 /* How long a QP is found that has accepted, after TX was opened */
 #define SRNIC_FOUND_S		60
