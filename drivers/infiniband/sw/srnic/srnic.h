@@ -31,7 +31,8 @@
 #define SRNIC_MAX_INLINE	SIW_MAX_INLINE
 #define SRNIC_MAX_SGE_RD	1
 #define SRNIC_MAX_WR		32768
-#define SRNIC_MAX_CQE		4194304
+/* On 32 bits the kernel has few addresses to map rings at, for all that need some. */
+#define SRNIC_MAX_CQE		(BITS_PER_LONG == 64 ? 4194304 : 65536)
 #define SRNIC_MAX_DEPTH		128
 #define SRNIC_MAX_QP		131072
 #define SRNIC_MAX_CQ		262144
