@@ -213,7 +213,10 @@ static const struct ib_device_ops srnic_device_ops = {
 #endif
 };
 
-/* Programs may read the address at any time. They get the old one or the new one, not a mixture. */
+/*
+ * Programs may read the address at any time. On 64 bits they get the old one or the new one, not a
+ * mixture.
+ */
 static void device_note_mac(struct srnic_dev *dev, const struct net_device *netdev)
 {
 	u8 mac[ETH_ALEN];

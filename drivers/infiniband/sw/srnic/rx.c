@@ -263,6 +263,10 @@ static bool rx_take_part(struct srnic_qp *qp, struct srnic_cursor *cur, u32 left
 	}
 	n = min(left, size - rx->part_len);
 	srnic_cursor_read_raw(cur, rx->part + rx->part_len, n);
+	if (cur->broken) {
+		rx_fail(qp, SRNIC_ERR_UNREADABLE, NULL, 0);
+		return false;
+	}
 	rx->part_len += n;
 	*used += n;
 	at = rx_at_part(rx, cur->pos);

@@ -86,8 +86,8 @@ static int cq_create_kernel(struct srnic_cq *cq)
  *
  * Context: process.
  *
- * Return: 0, -EOPNOTSUPP for flags, -EINVAL for a number of entries that is not 1..SRNIC_MAX_CQE,
- * -ENOMEM, or what copying to the application returned.
+ * Return: 0, -EOPNOTSUPP for flags, -EINVAL for a number of entries that is not 1..SRNIC_MAX_CQE
+ * or an application with no room for the response, -ENOMEM, or what copying to it returned.
  */
 int srnic_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
 		    struct uverbs_attr_bundle *attrs)
