@@ -195,6 +195,7 @@ struct refuse_case {
 	u8			flags;
 	int			prepare;	/* what the driver does */
 	u8			term;
+	u32			caps;		/* of the device, besides */
 	bool			strict;
 	bool			early;
 };
@@ -211,6 +212,9 @@ static const struct refuse_case refuse_cases[] = {
 	{ "rfc6581_9_1_strict_ird_of_peer_too_small", -EPROTO,
 	  { .ord = 5, .qpn = 1 }, 4, MPA_C, .term = 6, .strict = true },
 	{ "rfc5044_7_1_1_markers", -EPROTO, { .qpn = 1 }, 8, MPA_C | MPA_M },
+	{ "ird_of_peer_too_small_for_one_who_wants_markers", -EPROTO,
+	  { .ord = 5, .qpn = 1 }, 4, MPA_C | MPA_M, .strict = true,
+	  .caps = IW_MPA_CAP_TX_MARKERS },
 	{ "driver_refuses", -EIO, { .qpn = 1 }, 8, MPA_C, .prepare = -ENOSPC, .term = 5 },
 	{ "octets_that_the_device_cannot_take", -EIO, { .qpn = 1 }, 8, MPA_C,
 	  .term = 5, .early = true },
@@ -224,9 +228,10 @@ static void refuse_desc(const struct refuse_case *c, char *desc)
 KUNIT_ARRAY_PARAM(refuse, refuse_cases, refuse_desc);
 
 /*
- * Rules: P-06 R-02; E-7-4: an errno for too much private data; E-9.1-4 E-9.3-1: R of the Reply,
- * and the octets of the Terminate message behind it; M-4.3-1: R of the Reply to a Request with
- * M; M-7.1.2-4: TCP is open behind the Reply
+ * Rules: P-06 R-02; E-7-4: an errno for too much private data; E-8-1: no octet behind the Reject
+ * for a peer that wants Markers, where another has a Terminate message; E-9.1-4 E-9.3-1: R of the
+ * Reply, and the octets of the Terminate message behind it; M-4.3-1: R of the Reply to a Request
+ * with M; M-7.1.2-4: TCP is open behind the Reply
  */
 static void accept_that_fails_is_told_the_peer(struct kunit *test)
 {
@@ -234,6 +239,7 @@ static void accept_that_fails_is_told_the_peer(struct kunit *test)
 	struct fake_conn *c = conn_new(test), *other = conn_new(test);
 	struct fakes *f = test->priv;
 
+	fake_set_caps(f, f->attr.caps | rc->caps);
 	conn_call(other, f);
 	other->param.qpn = 3;
 	KUNIT_ASSERT_EQ(test, fake_accept(other->fid, &other->param), 0);

@@ -409,6 +409,51 @@ static void accept_asks_for_markers_if_set_so(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, c->qp->params.tx_markers);
 }
 
+struct crc_case {
+	const char	*desc;
+	u32		caps;
+	u8		setting;
+	bool		asked;
+};
+
+static const struct crc_case crc_cases[] = {
+	{ "on", IW_MPA_CAP_NO_CRC, 1, true },
+	{ "off", IW_MPA_CAP_NO_CRC, 0, false },
+	{ "off_and_the_device_cannot_do_without", 0, 0, true },
+};
+
+static void crc_desc(const struct crc_case *c, char *desc)
+{
+	strscpy(desc, c->desc, KUNIT_PARAM_DESC_SIZE);
+}
+
+KUNIT_ARRAY_PARAM(crc, crc_cases, crc_desc);
+
+/*
+ * The peer does not want CRCs.
+ *
+ * Rules: M-4.4-1 M-7.1.1-7: C of the Reply, and CRC as the driver is told, with crc 0 on a device
+ * that can do without, and on one that cannot
+ */
+static void accept_asks_for_crc_unless_it_need_not(struct kunit *test)
+{
+	const struct crc_case *cc = test->param_value;
+	struct fake_conn *c = conn_new(test);
+	struct fakes *f = test->priv;
+
+	fake_set_caps(f, f->attr.caps | cc->caps);
+	f->config->crc = cc->setting;
+	conn_listen(c, f);
+	c->peer = peer_connect(f, c->lis);
+	peer_make_v2(&c->frame, false, 0, CONN_PEER_IRD, CONN_PEER_ORD, NULL, 0);
+	peer_send_frame(f, c->peer, &c->frame);
+	c->fid = fake_next_request(c->lis);
+	KUNIT_ASSERT_EQ(test, fake_accept(c->fid, &c->param), 0);
+	peer_recv_frame(f, c->peer, &c->frame);
+	KUNIT_EXPECT_EQ(test, !!(peer_frame_flags(&c->frame) & MPA_C), cc->asked);
+	KUNIT_EXPECT_EQ(test, c->qp->params.crc, cc->asked);
+}
+
 /* As ib_core reads them */
 static u64 stat_of(struct kunit *test, const char *name)
 {
@@ -481,6 +526,7 @@ static struct kunit_case accept_cases[] = {
 	KUNIT_CASE(accept_rtr_and_fin_is_established_and_closed),
 	KUNIT_CASE(accept_markers_of_the_peer_are_told_the_driver),
 	KUNIT_CASE(accept_asks_for_markers_if_set_so),
+	KUNIT_CASE_PARAM(accept_asks_for_crc_unless_it_need_not, crc_gen_params),
 	KUNIT_CASE(statistics_count_for_the_device),
 	{}
 };

@@ -486,6 +486,48 @@ static void connect_asks_for_markers_if_set_so(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, c->qp->params.tx_markers);
 }
 
+struct crc_case {
+	const char	*desc;
+	u32		caps;
+	u8		setting;
+	bool		asked;
+};
+
+static const struct crc_case crc_cases[] = {
+	{ "on", IW_MPA_CAP_NO_CRC, 1, true },
+	{ "off", IW_MPA_CAP_NO_CRC, 0, false },
+	{ "off_and_the_device_cannot_do_without", 0, 0, true },
+};
+
+static void crc_desc(const struct crc_case *c, char *desc)
+{
+	strscpy(desc, c->desc, KUNIT_PARAM_DESC_SIZE);
+}
+
+KUNIT_ARRAY_PARAM(crc, crc_cases, crc_desc);
+
+/*
+ * The peer does not want CRCs.
+ *
+ * Rules: M-4.4-1 M-7.1.1-7: C of the Request, and CRC as the driver is told, with crc 0 on a device
+ * that can do without, and on one that cannot
+ */
+static void connect_asks_for_crc_unless_it_need_not(struct kunit *test)
+{
+	const struct crc_case *cc = test->param_value;
+	struct fake_conn *c = conn_new(test);
+	struct fakes *f = test->priv;
+
+	fake_set_caps(f, f->attr.caps | cc->caps);
+	f->config->crc = cc->setting;
+	conn_dial(c, f);
+	KUNIT_EXPECT_EQ(test, !!(peer_frame_flags(&c->frame) & MPA_C), cc->asked);
+	peer_make_v2(&c->frame, true, 0, CONN_PEER_IRD, CONN_PEER_ORD, NULL, 0);
+	peer_send_frame(f, c->peer, &c->frame);
+	fake_expect_event(c->fid, 0, IW_CM_EVENT_CONNECT_REPLY, 0);
+	KUNIT_EXPECT_EQ(test, c->qp->params.crc, cc->asked);
+}
+
 static void connect_without_device_is_enodev(struct kunit *test)
 {
 	struct iw_cm_conn_param param = { .qpn = 1 };
@@ -560,6 +602,7 @@ static struct kunit_case connect_cases[] = {
 	KUNIT_CASE(connect_second_on_one_qp_is_busy),
 	KUNIT_CASE_PARAM(connect_refuses_what_it_cannot, refuse_gen_params),
 	KUNIT_CASE_PARAM(connect_asks_for_markers_if_set_so, markers_gen_params),
+	KUNIT_CASE_PARAM(connect_asks_for_crc_unless_it_need_not, crc_gen_params),
 	KUNIT_CASE(connect_without_device_is_enodev),
 	KUNIT_CASE(connect_unknown_family_is_refused),
 	KUNIT_CASE(connect_goes_to_the_mapped_address),

@@ -226,6 +226,57 @@ static void fsm_any_cell_goes_forward(struct kunit *test)
 	}
 }
 
+/* Local ends of a startup, and where nothing is said of them: see E-9.3-1 for the reasons. */
+struct local_end {
+	enum iw_mpa_event	event;
+	u32			silent;
+};
+
+static const struct local_end local_ends[] = {
+	/* The peer's frame is awaited, or TCP is. */
+	{ IW_MPA_EV_BIND_FAILED,	ST(TCP_CONNECT) },
+	{ IW_MPA_EV_OPEN_FAILED,	ST_TCP },
+	{ IW_MPA_EV_QP_GONE,		ST_DIALS },
+	{ IW_MPA_EV_TIMED_OUT,		ST_DIALS | ST(AWAIT_REQ) },
+	{ IW_MPA_EV_LISTENER_GONE,	ST(AWAIT_REQ) },
+	{ IW_MPA_EV_YIELD,		ST(AWAIT_REQ) },
+	/* So it is, or nobody is left to wait for the peer. */
+	{ IW_MPA_EV_DEV_GONE,		ST_DIALS | ST(AWAIT_REQ) | ST_ASKS },
+	/* The peer errs, by its frame or by what it sends before the Reply. */
+	{ IW_MPA_EV_FRAME_BAD,		ST_READS_REP | ST(AWAIT_REQ) | ST(ASKING) | ST_ASKS },
+	/* TCP has not taken a frame. */
+	{ IW_MPA_EV_SEND_FAILED,	ST_TCP },
+	{ IW_MPA_EV_REPLY_FAILED,	ST(HANDOFF) },
+	/* These are always told. */
+	{ IW_MPA_EV_TERM_DUE },
+	{ IW_MPA_EV_PREPARE_FAILED },
+	{ IW_MPA_EV_RTR_FAILED },
+	{ IW_MPA_EV_ACCEPT_FAILED },
+	{ IW_MPA_EV_ULP_REJECTED },
+};
+
+/* Rules: E-9.3-1: for each local error in each state of the startup, whether a last word is said */
+static void fsm_local_end_of_a_startup_told_but_for_those(struct kunit *test)
+{
+	int state, i;
+
+	for (state = 0; state <= IW_MPA_ST_HANDOFF; state++) {
+		for (i = 0; i < ARRAY_SIZE(local_ends); i++) {
+			const struct local_end *end = &local_ends[i];
+			const struct iw_mpa_transition *tr = iw_mpa_fsm_step(state, end->event);
+			u32 words = BIT(IW_MPA_ACT_SEND_TERM) | BIT(IW_MPA_ACT_SEND_REJECT);
+
+			if (!tr->defined) {
+				KUNIT_EXPECT_FALSE(test, end->silent & BIT(state));
+				continue;
+			}
+			KUNIT_EXPECT_EQ_MSG(test, !(tr->actions & words),
+					    !!(end->silent & BIT(state)), "%s: %s",
+					    iw_mpa_state_name(state), event_name(end->event));
+		}
+	}
+}
+
 /* Who removes a device waits for its connections: none may need anybody else to end. */
 static void fsm_device_ends_whatever_waits(struct kunit *test)
 {
@@ -375,6 +426,7 @@ static struct kunit_case fsm_cases[] = {
 	KUNIT_CASE_PARAM(fsm_step_any_cell_leads_where_ruled, cell_gen_params),
 	KUNIT_CASE(fsm_failed_end_has_another_reason),
 	KUNIT_CASE(fsm_any_cell_goes_forward),
+	KUNIT_CASE(fsm_local_end_of_a_startup_told_but_for_those),
 	KUNIT_CASE(fsm_device_ends_whatever_waits),
 	KUNIT_CASE(fsm_actions_numbered_in_order_of_doing),
 	KUNIT_CASE(fsm_events_raised_from_outside_numbered_by_urgency),

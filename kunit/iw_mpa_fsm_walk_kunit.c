@@ -533,7 +533,11 @@ static struct walk *walk_all(struct kunit *test)
  * at last, once. They are in action_is_allowed() and state_is_sound(), which every step goes
  * through.
  */
-/* Rules: M-7.1.2-10 M-8-3: the order of the actions on each path through the table */
+/*
+ * Rules: M-7.1.2-10 M-8-3: the order of the actions on each path through the table; F-8-3: no
+ * Terminate message by the library once the driver has the stream, but for an RTR message that has
+ * failed
+ */
 static void fsm_any_path_keeps_promises(struct kunit *test)
 {
 	struct walk *w = walk_all(test);

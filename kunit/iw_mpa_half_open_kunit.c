@@ -164,7 +164,7 @@ static void listener_gone_half_open_is_closed(struct kunit *test)
 }
 
 /* It goes while iw_cm says that it has no room: nobody comes back to the Request by itself. */
-/* Rules: P-05 */
+/* Rules: P-05; E-9.3-1: nothing behind the Reject, and no FIN before the peer's */
 static void listener_gone_while_it_is_asked(struct kunit *test)
 {
 	struct fake_conn *c = conn_new(test);
@@ -180,10 +180,41 @@ static void listener_gone_while_it_is_asked(struct kunit *test)
 	fake_destroy(c->lis);
 	WRITE_ONCE(c->lis->frozen, false);
 	wake_up_all(&f->wake);
-	peer_recv_frame(f, c->peer, &c->frame);
-	KUNIT_EXPECT_TRUE(test, peer_frame_flags(&c->frame) & MPA_R);
-	peer_fin(c->peer);
+	conn_expect_refusal(c, "", 0);
 	FAKE_WAIT(f, !READ_ONCE(c->lis->refs));
+}
+
+/* The same while the Request waits for room in iw_cm */
+/* Rules: P-05; E-9.3-1: nothing behind the Reject, and no FIN before the peer's */
+static void listener_gone_while_room_is_awaited(struct kunit *test)
+{
+	struct fake_conn *c = conn_new(test);
+	struct fakes *f = test->priv;
+
+	conn_listen(c, f);
+	c->lis->fail_events = INT_MAX;
+	c->peer = peer_connect(f, c->lis);
+	conn_make_good_request(c);
+	peer_send_frame(f, c->peer, &c->frame);
+	/* It is asked for the second time only out of that state. */
+	FAKE_POLL(f, READ_ONCE(c->lis->fail_events) < INT_MAX - 1);
+	fake_destroy(c->lis);
+	conn_expect_refusal(c, "", 0);
+	FAKE_WAIT(f, !READ_ONCE(c->lis->refs));
+}
+
+/* Its Request is with the ULP: nobody is left who could wait for the peer behind a last word. */
+/* Rules: L-02; E-9.3-1: the end, and not an octet before it */
+static void device_gone_indicated_is_closed(struct kunit *test)
+{
+	struct fake_conn *c = conn_new(test);
+	struct fakes *f = test->priv;
+
+	conn_call(c, f);
+	fake_destroy(c->lis);
+	fake_unregister(f);
+	peer_expect_end(f, c->peer);
+	fake_reject(c->fid, NULL, 0);
 }
 
 /* Rules: P-05 */
@@ -267,9 +298,11 @@ static struct kunit_case half_open_cases[] = {
 	KUNIT_CASE(no_room_in_iw_cm_holds_requests_back),
 	KUNIT_CASE(listener_gone_half_open_is_closed),
 	KUNIT_CASE(listener_gone_while_it_is_asked),
+	KUNIT_CASE(listener_gone_while_room_is_awaited),
 	KUNIT_CASE(listener_gone_indicated_lives_on),
 	KUNIT_CASE(listener_gone_with_connections_in_tcp),
 	KUNIT_CASE(device_gone_half_open_is_closed),
+	KUNIT_CASE(device_gone_indicated_is_closed),
 	{}
 };
 

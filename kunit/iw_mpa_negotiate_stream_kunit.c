@@ -189,7 +189,7 @@ static void negotiate_request_any_format_answered_in_same(struct kunit *test)
 		expect_unenhanced(test, &params);
 }
 
-/* Rules: E-6-3 E-10-1 E-10-2 E-10-4: revision and S that are to hold */
+/* Rules: E-6-3 E-10-4: revision and S that are to hold */
 static void negotiate_reply_any_format_taken_for_what_it_is(struct kunit *test)
 {
 	const struct interop_row *row = test->param_value;

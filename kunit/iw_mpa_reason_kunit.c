@@ -64,7 +64,7 @@ static void reason_desc(const struct reason_row *row, char *desc)
 
 KUNIT_ARRAY_PARAM(reason, reason_rows, reason_desc);
 
-/* Rules: E-9.1-7 E-9.2-9 E-9.3-1 M-7.1.2-8 M-8-2: errno and code of each reason */
+/* Rules: E-9.1-7 E-9.2-9 E-9.3-1: errno and code of each reason */
 static void reason_known_told_as_ruled(struct kunit *test)
 {
 	const struct reason_row *row = test->param_value;

@@ -226,6 +226,7 @@ static void fence_stays_as_long_as_the_peer_is_silent(struct kunit *test)
 	fake_expect_closed(c->fid, 2);
 }
 
+/* Rules: M-7.1.2-10: open_tx before the first FPDU, with fence_timeout_ms alone */
 static void fence_is_lifted_if_the_administrator_says_when(struct kunit *test)
 {
 	struct fake_conn *c = fenced(test, 50);

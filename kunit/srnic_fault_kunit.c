@@ -234,7 +234,7 @@ static void fault_short_ulpdu_found(struct kunit *test)
 }
 
 /* Exactly the IRD that was negotiated, Reads of no octets too */
-/* Rules: R-6.1-3: no error up to IRD, and 1/2/02 for one more */
+/* Rules: R-6.1-3 R-5.2.1-1: no error up to IRD, and 1/2/02 for one more, all of them of nothing */
 static void fault_one_read_more_than_ird_refused(struct kunit *test)
 {
 	struct fault_world *w = fault_begin(test);

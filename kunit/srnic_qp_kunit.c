@@ -442,6 +442,22 @@ static void srq_created_within_limits(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, atomic_read(&single.p->dev->objects.srq), 0);
 }
 
+/* Rules: R-8.1.2-1: ENOMEM for one more than the device says that it has, and not behind it */
+static void srq_past_the_number_refused(struct kunit *test)
+{
+	struct srnic_srq *srq = srq_new(test);
+	struct ib_srq_init_attr init = { .attr = { .max_wr = 1, .max_sge = 1 } };
+	atomic_t *count = &single.p->dev->objects.srq;
+
+	atomic_set(count, SRNIC_MAX_SRQ);
+	KUNIT_EXPECT_EQ(test, srnic_create_srq(&srq->ibsrq, &init, NULL), -ENOMEM);
+	KUNIT_EXPECT_EQ(test, atomic_read(count), SRNIC_MAX_SRQ);
+	atomic_dec(count);
+	KUNIT_EXPECT_EQ(test, srnic_create_srq(&srq->ibsrq, &init, NULL), 0);
+	KUNIT_EXPECT_EQ(test, srnic_destroy_srq(&srq->ibsrq, NULL), 0);
+	atomic_set(count, 0);
+}
+
 static struct srnic_srq *srq_begin(struct kunit *test, u32 limit)
 {
 	struct srnic_srq *srq = srq_new(test);
@@ -561,6 +577,7 @@ static struct kunit_case qp_cases[] = {
 	KUNIT_CASE(qp_found_is_paired_with_its_reference),
 	KUNIT_CASE(qp_with_a_connection_is_not_found),
 	KUNIT_CASE_PARAM(srq_created_within_limits, srq_row_gen_params),
+	KUNIT_CASE(srq_past_the_number_refused),
 	KUNIT_CASE(srq_limit_modified),
 	KUNIT_CASE(srq_limit_told_when_fewer_are_left),
 	KUNIT_CASE(srq_outlives_its_qp),

@@ -446,7 +446,10 @@ static void stream_rtr_uses_no_work_request(struct kunit *test)
 }
 
 /* Of a batch, the FPDU goes out that TCP has a part of; then the Terminate message */
-/* Rules: F-4.3-1: the Terminate message behind the cut is read, with its Markers */
+/*
+ * Rules: F-4.3-1: the Terminate message behind the cut is read, with its Markers; R-5.4-7 T-17: it
+ * is the one behind the FPDU that TCP had a part of
+ */
 static void stream_terminate_behind_cut_batch_understood(struct kunit *test)
 {
 	static const struct pair_opts opts = {

@@ -59,7 +59,8 @@ KUNIT_ARRAY_PARAM(code, code_rows, code_desc);
 
 /*
  * Rules: D-7.2-1 R-4.8-7: layer, type, code and bits for each error, as constants; R-4.8-1: three
- * octets of Terminate Control, and a fourth of 0; R-4.8-5: the length of the payload
+ * octets of Terminate Control, and a fourth of 0; R-4.8-5: the length of the payload; T-3: the
+ * octets of Terminate Control, on both endiannesses; F-8-3: no code of MPA above 3, in any error
  */
 static void term_build_each_error_octets_exact(struct kunit *test)
 {
@@ -80,6 +81,9 @@ static void term_build_each_error_octets_exact(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, size, sizes[row->form]);
 	KUNIT_EXPECT_EQ(test, memcmp(payload, row->octets, 3), 0);
 	KUNIT_EXPECT_EQ(test, payload[3], 0);
+	/* Those above belong to startup. */
+	if (payload[0] >> 4 == 2)
+		KUNIT_EXPECT_LE(test, payload[1], 3);
 	if (row->form != SRNIC_TERM_BARE) {
 		KUNIT_EXPECT_EQ(test, payload[4], 0xab);
 		KUNIT_EXPECT_EQ(test, payload[5], 0xcd);
@@ -181,7 +185,10 @@ static void term_parse_desc(const struct term_parse_row *row, char *desc)
 
 KUNIT_ARRAY_PARAM(term_parse, term_parse_rows, term_parse_desc);
 
-/* Rules: R-4.8-8: each field, and the header where all of it is there */
+/*
+ * Rules: R-4.8-8: each field, and the header where all of it is there; T-3: each field of given
+ * octets, on both endiannesses
+ */
 static void term_parse_any_payload_believed_within_length(struct kunit *test)
 {
 	const struct term_parse_row *row = test->param_value;
