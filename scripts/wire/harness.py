@@ -42,6 +42,15 @@ def equal(got, want, what):
     check(got == want, f"{what}: {got!r}, not {want!r}")
 
 
+@contextlib.contextmanager
+def no_sooner_than(milliseconds):
+    """What is in it ends by a timer that starts within it."""
+    start = time.monotonic()
+    yield
+    took = time.monotonic() - start
+    check(took >= milliseconds / 1000 - 0.01, f"it took {took:.2f} s, not {milliseconds} ms")
+
+
 def poll(done, limit=LIMIT, step=0.05):
     """Wait until done() is true; false if it never was."""
     end = time.monotonic() + limit

@@ -6,7 +6,6 @@ what has to happen, the test is in initiator.py or responder.py and has both ids
 """
 
 import errno
-import socket
 import threading
 import time
 

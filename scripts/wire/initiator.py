@@ -69,7 +69,7 @@ def data_flows(client, peer, crc=True):
 @rule("M-7.1.1-1 M-7.1.2-1: key, length and each field of the Request",
       "M-4.4-1: C of the Request, with no setting changed", "E-9.2-1: A of the Request",
       "E-9.2-2: B, C and D of the Request, which are what the device can send",
-      "E-6-1: the reserved bits of the Request", "E-9-1: IRD and ORD of the Request")
+      "E-6-1: the reserved bits of the Request", "E-9-1: IRD and ORD of the Request", defaults=True)
 def request_by_default(b):
     _, _, req = b.connecting(ird=3, ord=7, pd=b"hello")
     equal((req.rev, req.flags), (2, C | S), "revision and flags")
@@ -540,6 +540,19 @@ def rtr_is_repeated_for_a_peer_that_names_one_type(b):
     peer.expect_quiet()
 
 
+@rule("E-9.2-8: each octet of the RTR message and of five Writes more, and nothing behind them, "
+      "with no setting changed", defaults=True)
+def rtr_of_the_reply_by_default(b):
+    """The peer names a Write alone, and says nothing at first."""
+    client, peer, _ = b.connecting()
+    peer.send(mpa.reply2(a=1, rtr=WRITE, ird=4, ord=4))
+    equal(client.event("ESTABLISHED").status, 0, "status")
+    for n in range(6):
+        equal(peer.recv_fpdu().raw, mpa.rtr_write(), f"Write {n}")
+    peer.expect_quiet()
+    data_flows(client, peer)
+
+
 @rule("E-9.2-8: one RTR message, and not a second", cases=[(0, WRITE), (20, WRITE | READ)])
 def rtr_is_not_repeated(b, repeat_ms, rtr):
     """Turned off, or for a peer that names all that it can take."""
@@ -707,7 +720,7 @@ def local_error_is_told_to_nobody_who_speaks_v1(b):
     fails(client, {"CONNECT_ERROR"})
 
 
-@rule("E-10-2: an unenhanced Reply is taken for what it is: no RTR message, private data whole",
+@rule("X-02-2: an unenhanced Reply, which has S clear: no RTR message, and private data whole",
       "Q-01")
 def unenhanced_reply_to_an_enhanced_request(b):
     client, peer, _ = b.connecting()
@@ -766,7 +779,7 @@ def ulp_ends_the_connection(b, how):
     client.event("DISCONNECTED")
 
 
-@rule("P-11")
+@rule("P-11", "E-9.3-1: FIN, and no octet before it, as the Reply is still awaited")
 def qp_destroyed_while_the_reply_is_awaited(b):
     client, peer, _ = b.connecting()
     client.do("destroy_qp")

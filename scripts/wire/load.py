@@ -121,7 +121,8 @@ def silent_peers_go_in_time(b, count):
         peers.end()
 
 
-@rule("H-04", cases=[(64, 256)], soak=[(1024, 4096)])
+@rule("H-04", "M-7.1.2-4: how many Rejects are kept open, and which go first", cases=[(64, 256)],
+      soak=[(1024, 4096)])
 def refused_past_the_limit(b, most, count):
     """Whoever sends Requests and stays after the Reject takes no more than who sends none."""
     quiet()

@@ -15,18 +15,20 @@ def read(cited):
     return shown
 
 
-def rule(*cited, cases=((),), soak=(), only=None):
+def rule(*cited, cases=((),), soak=(), only=None, defaults=False):
     """Mark a test.
 
     cited: "E-9.2-4 E-9.2-5: what the test looks at that would be otherwise if the rule were
     broken", or an id alone, of a hazard.
     cases are tuples of arguments, each a test of its own. only is the device that it is about.
+    defaults: no setting is changed for it, not even those that run.py changes for all.
     """
     shown = read(cited)
 
     def mark(function):
         function.shows = shown
         function.only = only
+        function.defaults = defaults
         for tests, some in ((TESTS, cases), (SOAK, soak)):
             for case in some:
                 words = function.__module__, function.__name__, *(str(arg) for arg in case)

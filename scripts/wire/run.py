@@ -94,7 +94,8 @@ def run_one(bench, function, case):
     try:
         # A program may take longer to say its first word than the RTR message's repeat waits. What
         # repeats are for has tests, which turn them on.
-        bench.set(rtr_repeat_ms=0)
+        if not function.defaults:
+            bench.set(rtr_repeat_ms=0)
         function(bench, *case)
     except Exception as err:  # pylint: disable=broad-exception-caught
         problem = told(err)
