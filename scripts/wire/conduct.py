@@ -3,7 +3,8 @@
 
 Every FPDU of the device under test goes through here, in every test: numbers, offsets and sizes
 continue what went before, segments of two messages are not mixed, a Read Response is what was asked
-for, there are no more Reads than agreed, and nothing follows a Terminate.
+for, there are no more Reads than agreed, nothing follows a Terminate, and that has no code of
+startup.
 """
 
 import rdmap
@@ -52,6 +53,8 @@ class Conduct:
         self.open = None if segment.last else segment
         if segment.op == rdmap.TERMINATE:
             self.terminated = rdmap.Terminate(segment)
+            if self.terminated.error.is_of_startup:
+                raise Bad(f"a code of startup in Full Operation: {self.terminated.error}")
 
     def _tagged(self, segment, done):
         if segment.op == rdmap.READ_RESPONSE and self.is_strict:

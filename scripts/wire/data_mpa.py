@@ -9,13 +9,13 @@ import subprocess
 import fpdu
 import mpa
 import rdmap
-from harness import check, equal, poll
+from harness import LIMIT, check, equal, poll
 from kernel import hw_counter
 from link import FATAL, REQUEST, Link, both
 from peer import FIN, random_octets
 from rdmap import READ_REQUEST, READ_RESPONSE, SEND, WRITE
 from registry import rule
-from verbs import LOCAL_WRITE, REMOTE_READ, REMOTE_WRITE, WR_SEND, WR_WRITE
+from verbs import ERR, LOCAL_WRITE, REMOTE_READ, REMOTE_WRITE, WR_FLUSH_ERR, WR_SEND, WR_WRITE
 
 MAY_WRITE = LOCAL_WRITE | REMOTE_WRITE
 
@@ -313,6 +313,72 @@ def F_8_3_startup_frame_in_full_operation(b, role):
     link = Link(b, role)
     link.peer.raw(mpa.request(b"hello") + bytes(0x4d50))
     link.refused(rdmap.MPA_CRC)
+
+
+def killed(link):
+    link.verbs.proc.kill()
+    link.verbs.proc.wait(LIMIT)
+
+
+ENDS_OF_THIS_SIDE = {
+    "modify": lambda link: link.qp.modify(ERR),
+    "destroy": lambda link: link.verbs.do(f"destroy {link.qp.name}"),
+    "disconnect": lambda link: link.verbs.do(f"disconnect {link.id}"),
+    "kill": killed,
+}
+
+@rule(cases=both())
+def counters_of_a_stream(b, role):
+    """FPDUs and the octets of their ULPDUs in both directions, and the RTR message"""
+    names = "tx_fpdus", "tx_octets", "tx_rtr", "rx_fpdus", "rx_octets", "rx_rtr"
+    before = {name: hw_counter(name) for name in names}
+    link = Link(b, role)
+    link.pong(random_octets(3000))
+    link.ping(random_octets(100))
+    heard = [len(one.ulpdu) for one in link.peer.fpdus]
+    said = [14] * (role == "responder") + [18 + 100]    # the first is the RTR message
+    want = (len(heard), sum(heard), int(role == "initiator"), len(said), sum(said),
+            int(role == "responder"))
+    got = lambda: tuple(hw_counter(name) - before[name] for name in names)
+    check(poll(lambda: got() == want), f"{got()} more, {want} expected: {names}")
+
+
+
+LOSS = "tc", "qdisc", "replace", "dev", "lo", "root", "netem", "loss", "100%"
+NO_LOSS = "tc", "qdisc", "del", "dev", "lo", "root"
+
+
+@rule("F-8-1: QP_FATAL, DISCONNECTED and a flushed receive when TCP gives up", cases=both())
+def F_8_1_time_out_of_tcp(b, role):
+    """Neither FIN nor RST: nothing comes from the peer any more, nor an acknowledgement."""
+    b.put("/proc/sys/net/ipv4/tcp_retries2", "3")
+    b.may_reset = True      # the peer ends later, when nobody is there any more
+    link = Link(b, role)
+    link.works()
+    link.qp.recv()
+    b.things.append(lambda: subprocess.run(NO_LOSS, check=False, stderr=subprocess.DEVNULL))
+    subprocess.run(LOSS, check=True)
+    link.qp.send(b"nobody hears it")
+    link.verbs.async_event(f"{FATAL} {link.qp.name}", 60)
+    subprocess.run(NO_LOSS, check=True)
+    link.disconnected()
+    check(poll(lambda: link.qp.state() == ERR), f"the QP is in state {link.qp.state()}")
+    link.qp.wait_send()
+    equal([wc.status for wc in link.qp.wait_recv()], [WR_FLUSH_ERR], "status of the receive")
+    link.verbs.nothing_happened()
+
+
+@rule("F-8-3: no Terminate at all, for each way in which this end can end the stream",
+      cases=both(*[(how,) for how in ENDS_OF_THIS_SIDE]))
+def F_8_3_end_of_this_side(b, how, role):
+    """With a Write amid its FPDUs: no local end is an error of startup any more."""
+    link = Link(b, role)
+    link.pong()
+    link.qp.write(random_octets(60000), 0x1000, 0x55)
+    ENDS_OF_THIS_SIDE[how](link)
+    link.peer.allow_cut()
+    link.peer.hear_until_end()
+    check(not link.peer.conduct.terminated, "a Terminate that should not be")
 
 
 # --- sizes -----------------------------------------------------------------------------------

@@ -456,7 +456,7 @@ def led(spoil=lambda octets: octets):
 
 def breaches():
     """name -> the ULPDU of what a receiver may not mind, and a sender may not send"""
-    write, send = rdmap.write(1, 0), rdmap.untagged(rdmap.SEND, b"ping", msn=1)
+    write = rdmap.write(1, 0)
     body = rdmap.terminate_body(rdmap.TAGGED_STAG, write)
     yield "DV", rdmap.write(1, 0, dv=0)
     yield "RV", rdmap.write(1, 0, rv=2)
@@ -506,7 +506,9 @@ def cases():
     yield "bad FPDU, cut, and no end, declared", cut, [REPLY]
     yield "bad octet before good FPDUs", [REQUEST, OUT[0], b"u", *OUT[1:] * 8], [REPLY]
     yield GAP, [REQUEST, OUT[0], Uncaptured(OUT[1]), OUT[1]], [REPLY]
-    yield "bad end, RST behind a Terminate", [REQUEST, OUT[0], mpa.terminate(6), RST], [REPLY]
+    yield "bad end, RST behind a Terminate", [REQUEST, OUT[0], mpa.terminate(2), RST], [REPLY]
+    yield "bad code of startup behind an FPDU", [REQUEST, OUT[0], mpa.terminate(5)], [REPLY]
+    yield "good code of Full Operation behind an FPDU", [REQUEST, OUT[0], mpa.terminate(2)], [REPLY]
     yield "good Marker in front of an FPDU", [MARKED], [REPLY, *led()]
     yield "bad CRC behind a Marker", [MARKED], [REPLY, *led(lambda field: changed(field, 0))]
     yield "bad end, RST behind FIN", [REQUEST, OUT[0], FIN, RST], [REPLY]
@@ -516,6 +518,12 @@ def cases():
     yield "good end, RST of the other behind FIN", [REQUEST, OUT[0], FIN], [REPLY, RST]
     yield "bad end, RST behind Markers and a Terminate", [MARKED], [REPLY, *led(), RST]
     yield "bad octets before RST, declared", [REQUEST, b"\xff" * 64, RST], [REPLY]
+    beyond = sent(rdmap.terminate(rdmap.terminate_body(rdmap.RDMAP_VERSION, rdmap.write(1, 0))))
+    yield "good Terminate that tshark cannot dissect", [REQUEST, OUT[0], beyond], [REPLY]
+    yield "bad FPDU of 2 octets beside such a Terminate", \
+        [REQUEST, OUT[0], sent(b"\0\0") + beyond], [REPLY]
+    yield "bad Read Request beside such a Terminate", \
+        [REQUEST, OUT[0], sent(rdmap.untagged(rdmap.READ_REQUEST, b"", msn=1)) + beyond], [REPLY]
     yield "bad pad", [REQUEST, OUT[0], sent(OUT[1][2:-7], pad=b"\1\1\1")], [REPLY]
     yield "bad Marker", [MARKED], [REPLY, fpdu.Writer(markers=True).fpdu(
         rdmap.untagged(rdmap.SEND, b"ping", msn=1), marker=lambda octets: b"\0\0\0\4")]

@@ -119,6 +119,12 @@ def terminate_is_good(body):
         len(body) == terminate_size(body) and bool(body[2] & 0x80) == bool(body[2] & 0x40)
 
 
+def is_of_startup(ulpdu):
+    """A Terminate with a code of MPA that nobody has a use for in Full Operation"""
+    return len(ulpdu) >= 20 and ulpdu[1] & 0xf == TERMINATE and ulpdu[18] >> 4 == 2 and \
+        ulpdu[19] > 3
+
+
 def agree(own, seen):
     """Do both read the same?"""
     if own is None:

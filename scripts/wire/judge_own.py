@@ -118,9 +118,12 @@ class Octets:
         for one in judge_data.fpdus(self.data[self.end:], markers):
             flaw = flaw_of_ulpdu(one.ulpdu) or (None if one.good or not crc else "a wrong CRC")
             opcode = one.ulpdu[1] & 0xf if len(one.ulpdu) > 1 else None
+            late = judge_data.is_of_startup(one.ulpdu) and \
+                any(item.what[0] == "FPDU" for item in self.items)
             self._add(one.size, ("FPDU", len(one.ulpdu), opcode, one.good if crc else None), flaw,
                       judge_data.details_read(one.ulpdu),
-                      judge_data.breach_of_ulpdu(one.ulpdu) or one.breach)
+                      judge_data.breach_of_ulpdu(one.ulpdu) or one.breach or
+                      ("a code of startup behind an FPDU" if late else None))
 
     def finish(self, may_be_cut):
         """TCP may reset a connection amid an FPDU, which is nobody's fault."""

@@ -9,6 +9,7 @@ no Markers, segments of an Ethernet. Each test says what it needs otherwise.
 """
 
 import socket
+import subprocess
 
 import fpdu
 import mpa
@@ -227,6 +228,30 @@ class Link:
         self.ping()
         self.pong()
         self.verbs.nothing_happened()
+
+    # --- what is on its way ---
+
+    def in_tcp(self):
+        """Octets of the device that TCP has, at either end, and that the peer has not read"""
+        side = "sport" if self.role == "responder" else "dport"
+        lines = subprocess.run(["ss", "-Htn", f"{side} = :{self.b.port}"], check=True, text=True,
+                               stdout=subprocess.PIPE, timeout=LIMIT).stdout.splitlines()
+        check(len(lines) == 1, f"not one connection: {lines}")
+        return int(lines[0].split()[2]) + self.peer.unread()
+
+    def note_what_is_on_its_way(self):
+        """Nothing moves: what comes from now on was given to TCP before, see only_that_came()."""
+        self.on_its_way = self.peer.taken() + self.in_tcp()
+
+    def only_that_came(self):
+        """And the rest of one FPDU, and a Terminate if there was one"""
+        said = self.peer.taken()
+        if self.peer.conduct.terminated:
+            said -= len(self.peer.fpdus[-1].raw)
+        most = self.on_its_way + fpdu.plain_size(self.mulpdu) + 4
+        if self.want_markers:
+            most += fpdu.MARKER * (1 + self.mulpdu // fpdu.SPACING)
+        check(said <= most, f"{said} octets, where {self.on_its_way} were on their way")
 
     # --- the end ---
 

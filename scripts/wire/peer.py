@@ -299,6 +299,10 @@ class RdmapPeer:
         """Octets that wait in the socket"""
         return self._queued(termios.FIONREAD)
 
+    def taken(self):
+        """Octets of the device that came out of the socket so far"""
+        return self.inward.position + len(self.inward.buffer)
+
     def finish(self):
         """After the test: what is still to come has to keep the rules, too."""
         if self.ended or self.sock.fileno() < 0:

@@ -136,6 +136,11 @@ class Error(namedtuple("Error", "layer etype code copies")):
     def control(self):
         return bytes([self.layer << 4 | self.etype, self.code, self.copies, 0])
 
+    @property
+    def is_of_startup(self):
+        """RFC 6581 8: codes of MPA that nobody has a use for behind the first FPDU"""
+        return self.layer == 2 and self.code > 3
+
     def __str__(self):
         return f"{self.layer:x}/{self.etype:x}/{self.code:02x}"
 

@@ -9,6 +9,7 @@ is read again, with Markers and without, however it is cut.
 import random
 import sys
 
+import conduct
 import fpdu
 import judge_data
 import rdmap
@@ -131,6 +132,19 @@ def figures():
         yield f"figure 6 is {got}"
 
 
+def codes():
+    """In Full Operation a Terminate has no code of startup."""
+    for code in range(8):
+        ulpdu = rdmap.terminate(rdmap.terminate_body(rdmap.Error(2, 0, code, rdmap.NONE)))
+        try:
+            conduct.Conduct().heard(rdmap.Segment(ulpdu))
+            refused = False
+        except rdmap.Bad:
+            refused = True
+        if refused != (code > 3):
+            yield f"Terminate 2/0/{code:02x}: {'refused' if refused else 'taken'}"
+
+
 DISSECTED = [
     rdmap.write(0x1234, 0x5678, b"data"), rdmap.response(1, 2, last=False),
     rdmap.untagged(rdmap.SEND, b"data", msn=3, mo=4), rdmap.untagged(rdmap.SEND_INV, msn=1, inv=7),
@@ -162,7 +176,7 @@ def others(value):
 
 
 def main():
-    wrong = [line for part in (crcs, vectors, mulpdus, round_trips, flaws, figures, judges)
+    wrong = [line for part in (crcs, vectors, mulpdus, round_trips, flaws, figures, codes, judges)
              for line in part()]
     print(*wrong, sep="\n")
     return bool(wrong)
