@@ -1,14 +1,17 @@
 # SPDX-License-Identifier: GPL-2.0
 """Who may read and write what (RFC 5040, sections 7.2 and 8.1)."""
 
+import errno
+
 import rdmap
+import rings
 from harness import SLOW, check, equal, poll
 from kernel import SlowPoint
 from link import ACCESS, Link, both
 from peer import random_octets
 from rdmap import READ_RESPONSE, Read
 from registry import rule
-from verbs import LOCAL_WRITE, REMOTE_READ, REMOTE_WRITE
+from verbs import LOCAL_WRITE, REMOTE_READ, REMOTE_WRITE, Dut
 
 MAY_WRITE = LOCAL_WRITE | REMOTE_WRITE
 
@@ -200,22 +203,23 @@ def R_8_1_1_4_rights_are_of_the_region(b, role):
     link.refused(rdmap.READ_BOUNDS)
 
 
-@rule("R-8.1.1-8: 1000 STags: how many differ, their keys, and the steps between them", cases=[()])
+@rule("R-8.1.1-8: 1000 STags: how many differ, their keys, how many indices are near the one "
+      "before, and how many above it", cases=[()])
 def R_8_1_1_8_stags_are_hard_to_guess(b):
-    """1000 of them: few are equal, keys are spread, and steps are not all alike."""
+    """1000 of them: few are equal, keys are spread, and who knows one knows nothing of the next."""
     link = Link(b, "responder")
     offset = link.dut.memory.allocate(64)
-    stags = []
-    for n in range(1000):
-        mr = link.dut.mr(64, 0, offset=offset)
-        stags.append(mr.rkey)
-        mr.destroy()
+    # They stay, lest an index that is free again be the one that is nearest.
+    stags = [link.dut.mr(64, 0, offset=offset).rkey for _ in range(1000)]
     check(len(set(stags)) > 990, f"{len(set(stags))} STags of 1000 registrations")
     check(0 not in {stag >> 8 for stag in stags}, "index 0 is in use")
     keys = {stag & 0xff for stag in stags}
     check(len(keys) > 128, f"{len(keys)} keys")
-    steps = {second - first for first, second in zip(stags, stags[1:])}
-    check(len(steps) > 200, f"{len(steps)} steps between one STag and the next")
+    steps = [(second >> 8) - (first >> 8) for first, second in zip(stags, stags[1:])]
+    near = sum(abs(step) <= 16 for step in steps)
+    check(near < 10, f"{near} of 999 indices are next to the one before")
+    ascending = sum(step > 0 for step in steps)
+    check(350 < ascending < 650, f"{ascending} of 999 indices are above the one before")
 
 
 @rule("R-8.1.1-10: Terminate 0/2/07, CQ_ERR and QP_FATAL; another QP works",
@@ -232,31 +236,66 @@ def R_8_1_1_10_completion_queue_overflows(b, cqes, role):
     link.works()
 
 
-@rule("R-8.1.2-1: mmap fails for the keys of another process, for those of nobody, and for too "
-      "many pages", cases=[()])
+@rule("R-8.1.2-1: mmap fails with EINVAL for the keys that another process alone has, for those of "
+      "nobody, for too many pages, and for a private copy; a key that both have is an own ring",
+      cases=[()])
 def R_8_1_2_1_pages_of_others(b):
     """The rings of one process are not to be had by another, nor by a key that is nobody's."""
     link, other = Link(b, "responder"), Link(b.another(), "responder")
+    for n in range(4):
+        link.dut.cq(f"more{n}", 64)
     own = {key for _, key in other.dut.rings.values()}
-    keys = {key for _, key in link.dut.rings.values()} | {0, 0x1000, 0x7ffff000, 1 << 40}
-    for key in keys - own:
-        other.verbs.fails(f"map_key stolen {key:#x} 4096")
-    # Nor more of its own than there is.
+    foreign = {key for _, key in link.dut.rings.values()} - own
+    check(foreign, "no key is the other's alone")
+    for key in foreign | {0, 0x1000, 0x7ffff000, 1 << 40}:
+        other.verbs.fails(f"map_key stolen {key:#x} 4096", errno.EINVAL)
+    # The same key is another ring in each process. The last entry is not used yet.
+    size, key = link.dut.rings["scq.ring"]
+    check(key in own, "the first keys are not the same")
+    at = size - rings.CQE
+    link.verbs.do(f"poke scq.ring {at} {b'pattern!'.hex()}")
+    other.verbs.do(f"map_key same {key:#x} {size}")
+    equal(other.verbs.do(f"peek same {at} 8"), ["DATA " + "00" * 8], "octets of an own ring")
+    # Nor more of its own than there is, nor a copy of it
     for size, key in other.dut.rings.values():
-        other.verbs.fails(f"map_key more {key:#x} {size + 4096}")
+        other.verbs.fails(f"map_key more {key:#x} {size + 4096}", errno.EINVAL)
+        other.verbs.fails(f"map_key copy {key:#x} 4096 private", errno.EINVAL)
+    link.works()
+    other.works()
 
 
-@rule("R-8.1.2-1: an errno for one more of each kind than query_device says", cases=[()])
+UNPRIVILEGED = "setpriv", "--bounding-set", "-ipc_lock", "--inh-caps", "-ipc_lock"
+
+
+@rule("R-8.1.2-1: ENOMEM for one page more than a process may lock, and not when others have "
+      "gone; an errno for memory that may not be written, is not there, or wraps", cases=[()])
+def R_8_1_2_1_memory_that_a_process_may_not_lock(b):
+    room = 65536
+    dut = Dut(b, before=(*UNPRIVILEGED, "prlimit", f"--memlock={room}"))
+    v = dut.verbs
+    for turn in range(3):
+        v.do(f"mr first{turn} pd memory {room} {room} {LOCAL_WRITE}")
+        v.fails(f"mr second pd memory 0 4096 {LOCAL_WRITE}", errno.ENOMEM)
+        v.do(f"destroy first{turn}")
+    v.do("memory constant - 8192")
+    v.do("protect constant")
+    v.fails(f"mr written pd constant 0 8192 {LOCAL_WRITE}", errno.EFAULT)
+    v.do("mr read pd constant 0 8192 0")
+    v.fails(f"mr nowhere pd memory {1 << 46} 4096 {LOCAL_WRITE}", errno.EFAULT)
+    v.fails(f"mr wraps pd memory 0 {(1 << 64) - 4096} {LOCAL_WRITE}", errno.EINVAL)
+
+
+@rule("R-8.1.2-1: EINVAL for one more than query_device says of what is in an object", cases=[()])
 def R_8_1_2_1_limits(b):
     """More than the device has is refused, of each kind."""
     link = Link(b, "responder")
     v = link.verbs
     caps = dict(word.split("=") for word in v.words("device"))
-    v.fails(f"cq big {int(caps['cqe']) + 1}")
-    v.fails(f"qp big pd scq rcq - {int(caps['qp_wr']) + 1} 1 1 1 0 0")
-    v.fails(f"qp big pd scq rcq - 1 {int(caps['qp_wr']) + 1} 1 1 0 0")
-    v.fails(f"qp big pd scq rcq - 1 1 {int(caps['sge']) + 1} 1 0 0")
-    v.fails(f"qp big pd scq rcq - 1 1 1 {int(caps['sge']) + 1} 0 0")
-    v.fails("qp big pd scq rcq - 1 1 1 1 100000 0")
-    v.fails(f"srq big pd {int(caps['srq_wr']) + 1} 1 0")
+    v.fails(f"cq big {int(caps['cqe']) + 1}", errno.EINVAL)
+    v.fails(f"qp big pd scq rcq - {int(caps['qp_wr']) + 1} 1 1 1 0 0", errno.EINVAL)
+    v.fails(f"qp big pd scq rcq - 1 {int(caps['qp_wr']) + 1} 1 1 0 0", errno.EINVAL)
+    v.fails(f"qp big pd scq rcq - 1 1 {int(caps['sge']) + 1} 1 0 0", errno.EINVAL)
+    v.fails(f"qp big pd scq rcq - 1 1 1 {int(caps['sge']) + 1} 0 0", errno.EINVAL)
+    v.fails("qp big pd scq rcq - 1 1 1 1 100000 0", errno.EINVAL)
+    v.fails(f"srq big pd {int(caps['srq_wr']) + 1} 1 0", errno.EINVAL)
     link.works()

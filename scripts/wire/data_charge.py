@@ -6,7 +6,7 @@ The kernels with detectors have no such controller.
 
 import os
 
-from harness import check, poll
+from harness import SLOW, check, poll
 from kernel import cgroups, lines_of
 from registry import rule, say
 from verbs import LOCAL_WRITE, Dut
@@ -47,6 +47,6 @@ def R_8_1_2_1_regions_are_charged_to_who_registers_them(b):
     before = group.slab()
     for n in range(MANY):
         dut.verbs.do(f"mr region{n} pd memory 4096 64 {LOCAL_WRITE}")
-    check(poll(lambda: group.slab() - before > MANY * 1000, 5),
+    check(poll(lambda: group.slab() - before > MANY * 1000, 5 * SLOW),
           f"{group.slab() - before} octets are charged for {MANY} regions")
     say(f"{(group.slab() - before) / MANY:.0f} octets charged for a region")

@@ -10,6 +10,7 @@ next good connection works, and when all is over the device has as many objects 
 Processes err likewise: by elements of rings, by octets all over their rings, by commands of uverbs.
 """
 
+import collections
 import random
 import socket
 import struct
@@ -21,7 +22,7 @@ import rings
 import uverbs
 from harness import LIMIT, Failed, Peer, check, poll
 from link import Link, both
-from peer import RdmapPeer
+from peer import FIN, RST, RdmapPeer
 from rdmap import READ_REQUEST, READ_RESPONSE, SEND, SEND_INV, SEND_SE, WRITE, Read
 from registry import rule, say
 from verbs import LOCAL_WRITE, REMOTE_READ, REMOTE_WRITE, Dut
@@ -51,10 +52,20 @@ class Target:
             mr.forget()
         v.do(f"listen listener {b.address} {b.port}")
         v.do(f"serve pd {places.start:#x} {places.lkey:#x}")
-        self.streams = 0
+        self.ends = collections.Counter()   # how streams ended, as this peer saw it
 
     def regions(self):
         return self.writable, self.readable, self.local, self.foreign
+
+    def note_end(self, peer, how):
+        self.ends["a Terminate" if peer.conduct.terminated else how] += 1
+
+    def show_ends(self, count):
+        """That nothing follows a Terminate says something if there are some."""
+        say(", ".join(f"{number} with {how}" for how, number in sorted(self.ends.items())))
+        check(self.ends["a Terminate"] >= count // 4, f"few Terminates: {dict(self.ends)}")
+        others = self.ends[FIN] + self.ends[RST]
+        check(others >= count // 30, f"few streams without one: {dict(self.ends)}")
 
     def finished(self):
         """How many connections have come and gone"""
@@ -167,11 +178,13 @@ class Stream:
                 tcp.send(octets)
             if how > 0.95:
                 peer.reset()
+                self.target.ends["reset by the peer"] += 1
                 return
             peer.fin()
         except OSError:
             pass
-        peer.hear_until_end()
+        end = peer.hear_until_end()
+        self.target.note_end(peer, end)
 
 
 def dial(b, target):
@@ -198,6 +211,7 @@ def R_8_1_1_1_streams_that_err_by_chance(b, seed, count):
         if n % EVERY == 0:
             beside.works()
     beside.works()
+    target.show_ends(count)
     check(poll(lambda: len(set(target.finished())) == 1), f"not all ended: {target.finished()}")
     check(poll(lambda: all(now <= before[name] + 60
                            for name, now in kernel.slabs(SLABS).items())),
@@ -225,7 +239,7 @@ def R_8_1_1_1_streams_that_err_by_chance_to_an_initiator(b, seed, count):
         except OSError:
             pass
         try:
-            link.peer.hear_until_end()
+            target.note_end(link.peer, link.peer.hear_until_end())
         except (Failed, rdmap.Bad) as err:
             raise Failed(f"seed {n}: {err}") from None
         link.disconnected()
@@ -234,6 +248,7 @@ def R_8_1_1_1_streams_that_err_by_chance_to_an_initiator(b, seed, count):
         link.tcp.close()
         dut.verbs.do(f"destroy {link.qp.name} {link.id}")
         dut.verbs.asyncs.clear()
+    target.show_ends(count)
 
 
 # --- elements of rings -----------------------------------------------------------------------
@@ -318,11 +333,10 @@ def scribble_on(link, dice, turns):
         victim.verbs.ask(f"send {link.qp.name} {dice.choice((0, 2, 4))} 2 {n} 0 0 {data}")
         victim.verbs.ask(f"doorbell {link.qp.name}")
         victim.verbs.ask(f"arm scq {dice.choice(('any', 'solicited'))}")
-    victim.verbs.do("calm")
+    victim.verbs.calm()
 
 
-@rule("R-8.1.2-1: another process's connection works, and no object is left",
-      "R-8.1.1-10: another process's Sends and receives complete", cases=both((1, 6)),
+@rule("R-8.1.2-1: another process's connection works, and no object is left", cases=both((1, 6)),
       soak=both((1000, 200), (2000, 200)))
 def R_8_1_2_1_all_rings_scribbled_over_by_chance(b, seed, count, role):
     """SQ, SRQ and both CQs of a process that works, each with a writer of its own: others have

@@ -6,7 +6,7 @@ import mmap
 
 import rdmap
 from harness import SLOW, check, equal, poll
-from kernel import SlowPoint
+from kernel import SlowPoint, hw_counter
 from kverbs import (FENCE, LOCAL_WRITE, MEMORY, REMOTE_READ, REMOTE_WRITE, SIGNALED,
                     WITH_INVALIDATE, KernelLink)
 from link import Link, both
@@ -224,6 +224,7 @@ def R_8_1_1_6_invalidation_waits_for_who_places(b, role):
 def R_5_3_3_send_with_invalidate(b, op, size, role):
     """The completion names the STag, which is of no use any more."""
     link = KernelLink(b, role)
+    before = hw_counter("remote_invalidated")
     mr = region(link)
     link.kv.do(f"recv 5 {MEMORY - 64},64")
     data = random_octets(size)
@@ -233,6 +234,7 @@ def R_5_3_3_send_with_invalidate(b, op, size, role):
     equal((wc.length, wc.flags & WITH_INVALIDATE, wc.stag), (size, WITH_INVALIDATE, mr.rkey), "WC")
     link.kv.expect(MEMORY - 64, data)
     link.kv.expect(0, b"before")
+    check(poll(lambda: hw_counter("remote_invalidated") == before + 1), "it is not counted")
     link.peer.write(mr.rkey, mr.start, b"behind")
     link.refused(rdmap.TAGGED_STAG, flush=())
 

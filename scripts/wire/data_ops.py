@@ -240,7 +240,7 @@ def R_5_2_2_2_response_to_another_stag(b, which, role):
     link.refused(rdmap.TAGGED_STAG, statuses=(READ_FAILED,))
 
 
-@rule("R-5.2.2-2 T-7: a Terminate for the second Read's sink, and 1/1/00 for another key",
+@rule("R-5.2.2-2 T-7: Terminate 1/1/00 for the second Read's sink, and for another key",
       cases=both((0,), (1,)))
 def R_5_2_2_2_response_to_another_read(b, which, role):
     """The second Read's sink, while the first is unanswered; the first's with another key"""
@@ -249,10 +249,8 @@ def R_5_2_2_2_response_to_another_read(b, which, role):
     _, read2 = reading(link, 32)
     stag, to = (read2.sink_stag, read2.sink_to) if which else (read.sink_stag ^ 1, read.sink_to)
     link.peer.ulpdu(rdmap.response(stag, to, bytes(32)))
-    if which and read.sink_stag == read2.sink_stag:
-        link.refused(rdmap.TAGGED_BOUNDS, statuses=(READ_FAILED,))
-    else:
-        link.refused(rdmap.TAGGED_STAG, statuses=(READ_FAILED,))
+    check(read.sink_stag != read2.sink_stag, "two regions have one key")
+    link.refused(rdmap.TAGGED_STAG, statuses=(READ_FAILED,))
 
 
 @rule("R-5.2.2-3 T-7: Terminate 1/1/01 for gaps and steps back, in each segment",

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0
 """Order, completion and depths (RFC 5040, sections 5.5 and 6.1, appendix B)."""
 
+import data_term
 import rdmap
-from harness import check, equal
+from harness import SLOW, check, equal
 from link import Link, both
 from peer import SETTLE, random_octets
 from rdmap import READ_REQUEST, READ_RESPONSE, SEND, WRITE, Read
@@ -118,7 +119,7 @@ def R_5_5_14_memory_may_change_after_the_completion(b, opcode, op, role):
         data = bytes([turn]) * 16384
         mr.put(data)
         link.qp.post(link.qp.wr(opcode, [mr.sge()], raddr=0, rkey=1))
-        done = link.dut.wait("scq", 1, 1) if turn < 4 else link.dut.poll("scq")
+        done = link.dut.wait("scq", 1, SLOW) if turn < 4 else link.dut.poll("scq")
         sent.append(data)
         if not done:
             break
@@ -321,6 +322,34 @@ def R_6_1_3_one_read_too_many(b, depth, role):
     as_many_reads_are_taken(Link(b, role, narrow=True, ird=depth, peer_ord=depth), depth)
 
 
+@rule("R-5.2.1-1: of three slots Reads of nothing take one each: 1/2/02 for a fourth Read, of "
+      "nothing or not; when they are answered three more of nothing are taken",
+      cases=both(*[(sizes, more) for sizes in ((0, 0, 0), (0, 8, 0), (8, 0, 8))
+                   for more in (0, 8, None)]))
+def R_5_2_1_1_reads_of_nothing(b, sizes, more, role):
+    """The window is closed by a Write of the device, so that no response can leave."""
+    link = Link(b, role, narrow=True, ird=3, peer_ord=3)
+    mr = link.dut.mr(8, REMOTE_READ)
+    mr.put(b"octets..")
+    data_term.long_write(link, LONG)
+    for size in sizes:
+        link.peer.read(mr.rkey, mr.start, size)
+    if more is not None:
+        link.peer.read(mr.rkey, mr.start, more, good=False)
+        check(link.peer.wait_taken(), "no acknowledgement")
+        link.refused(rdmap.UNTAGGED_BUFFER)
+        return
+    equal(len(link.peer.hear_message(WRITE)), LONG, "octets of the Write")
+    for size in sizes:
+        equal(link.peer.hear_message(READ_RESPONSE), b"octets.."[:size], "response")
+    link.qp.sent()
+    link.peer.together(*[link.peer.read_segment(Read(n, n, 0, mr.rkey, mr.start))
+                         for n in range(3)])
+    for _ in range(3):
+        equal(link.peer.hear_message(READ_RESPONSE), b"", "response")
+    link.works()
+
+
 @rule("R-6.1-3 T-13: as many responses as Reads, all open at once",
       cases=both((1,), (3,), (4,), (128,)))
 def R_6_1_3_as_many_reads_as_agreed(b, depth, role):
@@ -335,19 +364,21 @@ def R_6_1_3_as_many_reads_as_agreed(b, depth, role):
 
 
 @rule("R-6.1-4 T-21: 300 responses, each asked for as soon as the one before was there",
-      cases=both((1, 300), (2, 300)), soak=both((1, 30000), (4, 100000)))
-def R_6_1_4_next_read_at_the_limit(b, depth, count, role):
+      "R-5.2.1-1: the same with Reads of nothing",
+      cases=both(*[(depth, 300, size) for depth in (1, 2) for size in (0, 8)]),
+      soak=both((1, 30000, 8), (4, 100000, 8)))
+def R_6_1_4_next_read_at_the_limit(b, depth, count, size, role):
     """As soon as a response is here its place is free."""
     link = Link(b, role, ird=depth, peer_ord=depth)
     mr = link.dut.mr(8, REMOTE_READ)
     mr.put(b"octets..")
     for _ in range(depth):
-        link.peer.read(mr.rkey, mr.start, 8)
+        link.peer.read(mr.rkey, mr.start, size)
     for _ in range(count):
-        link.peer.hear(READ_RESPONSE)
+        equal(link.peer.hear(READ_RESPONSE).data, b"octets.."[:size], "response")
         link.peer.heard.clear()
         link.peer.fpdus.clear()
-        link.peer.read(mr.rkey, mr.start, 8)
+        link.peer.read(mr.rkey, mr.start, size)
     for _ in range(depth):
         link.peer.hear(READ_RESPONSE)
     link.works()
@@ -437,7 +468,8 @@ def R_8_1_1_11_depths_have_a_cap(b):
     check(0 < ird < 0x3fff and 0 < ord_ < 0x3fff, f"depths {ird}/{ord_}")
     other = Link(b.another(), "responder", dut=link.dut, name="2", ird=min(255, ird),
                  ord=min(255, ord_), peer_ird=0x3ffe, peer_ord=0x3ffe)
-    check(other.frame.ird <= ird and other.frame.ord <= ord_, f"{other.frame!r}")
+    equal((other.frame.ird, other.frame.ord), (min(255, ird), min(255, ord_)), "IRD and ORD")
+    equal(other.qp.depths(), (min(255, ird), min(255, ord_)), "IRD and ORD of the QP")
 
 
 @rule("R-5.5-1: a Send leaves while a Write comes in half", cases=both())

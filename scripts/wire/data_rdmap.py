@@ -5,7 +5,8 @@ import struct
 
 import rdmap
 from data_term import traced
-from harness import check, equal
+from harness import check, equal, poll
+from kernel import hw_counter
 from link import FRAMINGS, Link, both
 from peer import random_octets
 from rdmap import (READ_REQUEST, READ_RESPONSE, SEND, SEND_INV, SEND_SE, TERMINATE, WRITE, Read)
@@ -34,10 +35,12 @@ def message(link, op, mr, **kw):
 
 # --- the RDMAP octet -------------------------------------------------------------------------
 
-@rule("R-4.1-1 T-16: a Write, a Send and a Read with RV 0 work", cases=both())
+@rule("R-4.1-1 T-16: a Write, a Send and a Read with RV 0 work, and are three in the counter",
+      cases=both())
 def R_4_1_1_version_0_is_accepted(b, role):
     """What the device sends has version 1: rdmap.Segment checks each."""
     link = Link(b, role)
+    before = hw_counter("rx_rdmap_v0")
     mr = link.dut.mr(64, ALL_RIGHTS)
     mr.put(b"octets")
     place = link.qp.recv()
@@ -47,6 +50,8 @@ def R_4_1_1_version_0_is_accepted(b, role):
     link.peer.read(mr.rkey, mr.start, 6, rv=0)
     equal(link.peer.hear_message(READ_RESPONSE), b"octets", "response")
     link.works()
+    check(poll(lambda: hw_counter("rx_rdmap_v0") == before + 3),
+          f"rx_rdmap_v0 is {hw_counter('rx_rdmap_v0')}, {before} before")
 
 
 @rule("R-4.1-1 T-16: Terminate 0/2/05 for RV 2 and 3, for four opcodes",

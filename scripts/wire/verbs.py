@@ -56,7 +56,7 @@ class Verbs:
     spare = None        # one is started while the test before it runs
 
     def __init__(self, program, address):
-        self.proc = subprocess.Popen((program, address), stdin=subprocess.PIPE,
+        self.proc = subprocess.Popen((*program, address), stdin=subprocess.PIPE,
                                      stdout=subprocess.PIPE)
         self.key = program, address
         self.buffer = b""
@@ -150,10 +150,16 @@ class Verbs:
         """... of which it says one line: the words behind the first"""
         return self.do(line)[0].split()[1:]
 
-    def fails(self, line):
-        """A command that must fail: its errno"""
+    def calm(self):
+        """Those who scribble stop; each has done so often enough for this end to have met it."""
+        rounds = [int(line.split()[1]) for line in self.do("calm")]
+        check(rounds and min(rounds) > 1000, f"rounds of the writers: {rounds}")
+
+    def fails(self, line, with_errno=None):
+        """A command that must fail, with this errno if one is given: its errno"""
         _, errno = self.ask(line)
         check(errno, f"{line} did not fail")
+        check(with_errno in (None, errno), f"{line}: errno {errno}, not {with_errno}")
         return errno
 
     def _wait_for(self, kept, what, limit):
@@ -483,9 +489,10 @@ class Arena:
 class Dut:
     """The program with the objects that most tests need: PD "pd", CQs "scq" and "rcq", memory."""
 
-    def __init__(self, bench, memory=1 << 20, cqes=64, channel=False):
+    def __init__(self, bench, memory=1 << 20, cqes=64, channel=False, before=()):
+        """before: words in front of the program's name"""
         program = os.path.join(os.path.dirname(bench.program[-1]), "verbs_probe")
-        self.verbs = Verbs.take(program, bench.address)
+        self.verbs = Verbs.take((*before, program), bench.address)
         self.qps = {}
         self.srqs = {}
         bench.things.append(self.end)

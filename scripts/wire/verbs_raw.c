@@ -149,20 +149,28 @@ static int do_remap(int argc, char **argv)
 	return 0;
 }
 
-/* Any part of the device file: does the kernel give it? */
+/* Any part of the device file, shared or private: does the kernel give it? */
 static int do_map_key(int argc, char **argv)
 {
+	bool is_private = argc > 3 && !strcmp(argv[3], "private");
 	size_t size = number(argv[2]);
 	struct object *object;
 	void *address;
 
-	address = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, context->cmd_fd,
-		       number(argv[1]));
+	address = mmap(NULL, size, PROT_READ | PROT_WRITE, is_private ? MAP_PRIVATE : MAP_SHARED,
+		       context->cmd_fd, number(argv[1]));
 	if (address == MAP_FAILED)
 		return -1;
 	object = add(MEMORY, argv[0], address);
 	object->size = size;
 	return 0;
+}
+
+static int do_protect(int argc, char **argv)
+{
+	struct object *object = find(MEMORY, argv[0]);
+
+	return object ? mprotect(object->memory, object->size, PROT_READ) : -1;
 }
 
 static int do_doorbell(int argc, char **argv)
@@ -240,11 +248,18 @@ static int do_uverbs(int argc, char **argv)
 
 /* --- somebody who scribbles ------------------------------------------------------------------ */
 
+#define MAX_VALUES	8
+
 static struct scribbler {
 	pthread_t thread;
 	volatile uint8_t *at;
-	size_t size;
+	size_t size;		/* of noise, or from one element to the next */
+	size_t count;		/* of elements */
+	size_t width;		/* of the field, in octets */
+	uint64_t values[MAX_VALUES];
+	size_t nr_values;
 	uint64_t state;
+	uint64_t rounds;
 	volatile bool stop;
 	bool runs;
 } scribblers[8];
@@ -266,24 +281,78 @@ static void *scribble(void *arg)
 		uint64_t r = next_random(&s->state);
 
 		s->at[(r >> 8) % s->size] = r;
+		s->rounds++;
 	}
 	return NULL;
+}
+
+/* One field of each element, and nothing else, is one of a few values, written as a whole. */
+static void *flip(void *arg)
+{
+	struct scribbler *s = arg;
+
+	while (!s->stop) {
+		uint64_t r = next_random(&s->state);
+		volatile uint8_t *at = s->at + (r >> 8) % s->count * s->size;
+		uint64_t value = s->values[(r >> 40) % s->nr_values];
+
+		if (s->width == 1)
+			*at = value;
+		else if (s->width == 2)
+			*(volatile uint16_t *)at = value;
+		else
+			*(volatile uint32_t *)at = value;
+		s->rounds++;
+	}
+	return NULL;
+}
+
+static struct scribbler *free_scribbler(void)
+{
+	struct scribbler *s;
+
+	for (s = scribblers; s < scribblers + 8; s++)
+		if (!s->runs)
+			return s;
+	return NULL;
+}
+
+static int start_scribbler(struct scribbler *s, void *(*body)(void *))
+{
+	errno = pthread_create(&s->thread, NULL, body, s);
+	s->runs = !errno;
+	return errno ? -1 : 0;
 }
 
 static int do_scribble(int argc, char **argv)
 {
 	uint8_t *at = octets(argv, number(argv[2]));
-	struct scribbler *s = scribblers;
+	struct scribbler *s = free_scribbler();
 
-	while (s < scribblers + 8 && s->runs)
-		s++;
-	if (!at || s == scribblers + 8)
+	if (!at || !s)
 		return -1;
 	*s = (struct scribbler) {
-		.at = at, .size = number(argv[2]), .state = number(argv[3]) | 1, .runs = true,
+		.at = at, .size = number(argv[2]), .state = number(argv[3]) | 1,
 	};
-	errno = pthread_create(&s->thread, NULL, scribble, s);
-	return errno ? -1 : 0;
+	return start_scribbler(s, scribble);
+}
+
+static int do_flip(int argc, char **argv)
+{
+	size_t stride = number(argv[2]), count = number(argv[3]), width = number(argv[4]);
+	struct scribbler *s = free_scribbler();
+	uint8_t *at = count && width <= stride ? octets(argv, stride * (count - 1) + width) : NULL;
+	int i;
+
+	if (!at || !s || argc - 6 > MAX_VALUES)
+		return -1;
+	*s = (struct scribbler) {
+		.at = at, .size = stride, .count = count, .width = width,
+		.state = number(argv[5]) | 1, .nr_values = argc - 6,
+	};
+	for (i = 6; i < argc; i++)
+		s->values[i - 6] = number(argv[i]);
+	return start_scribbler(s, flip);
 }
 
 static int do_calm(int argc, char **argv)
@@ -296,6 +365,7 @@ static int do_calm(int argc, char **argv)
 		s->stop = true;
 		pthread_join(s->thread, NULL);
 		s->runs = false;
+		printf("ROUNDS %llu\n", (unsigned long long)s->rounds);
 	}
 	return 0;
 }
@@ -403,13 +473,16 @@ const struct command raw_commands[] = {
 	{ "poke", do_poke, 3 },		/* MEMORY OFFSET HEX */
 	{ "fill", do_fill, 4 },		/* MEMORY OFFSET SIZE OCTET */
 	{ "remap", do_remap, 2 },	/* MEMORY RING */
-	{ "map_key", do_map_key, 3 },	/* MEMORY OFFSET SIZE: of the device file */
+	{ "map_key", do_map_key, 3 },	/* MEMORY OFFSET SIZE [private]: of the device file */
+	{ "protect", do_protect, 1 },	/* MEMORY: from now on it can only be read */
 	{ "doorbell", do_doorbell, 1 },	/* QP */
 	{ "handle", do_handle, 1 },	/* OBJECT: "HANDLE N" */
 	/* RESPONSE-AT|- ROOM HEX: "WROTE RESULT ERRNO HEX", the response and 8 octets behind it */
 	{ "uverbs", do_uverbs, 3 },
 	{ "scribble", do_scribble, 4 },	/* MEMORY OFFSET SIZE SEED: until calm */
-	{ "calm", do_calm, 0 },
+	/* MEMORY OFFSET STRIDE COUNT WIDTH SEED VALUE...: a field of so many elements, until calm */
+	{ "flip", do_flip, 7 },
+	{ "calm", do_calm, 0 },		/* "ROUNDS N" of each */
 	{ "fork", do_fork, 0 },
 	{ "race_maps", do_race_maps, 1 },	/* COUNT */
 	{ "modify_storm", do_modify_storm, 2 },	/* QP COUNT */
