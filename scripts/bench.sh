@@ -12,8 +12,12 @@
 #                                      loopback device, in the same kind of guest
 #   scripts/bench.sh --storm           judges: a server is killed and started again, and all of its
 #                                      clients come back at once; siw is told beside it
-#   scripts/bench.sh --scale           the same on 1, 2 and 4 processors; and 100,000 endpoints: memory,
-#                                      a listing, the removal of their device
+#   scripts/bench.sh --comeback        a target of NVMe over RDMA goes and comes back: the time until all of
+#                                      its 64 controllers are live
+#   scripts/bench.sh --hops            what a connection costs each of two hosts: instructions, context
+#                                      switches, wake-ups
+#   scripts/bench.sh --scale           a whole life on 1, 2 and 4 processors; and 100,000 endpoints: memory,
+#                                      a listing, the removal of their device, and on which processors
 #   scripts/bench.sh --rate            connections a second on four processors, by the clock: only
 #                                      the ratios within one round mean something
 #   scripts/bench.sh --load            the same of octets: Writes of 1, 8 and 64 QPs, and how even they are
@@ -45,7 +49,7 @@ declare -A SETTINGS=(
 	[srnic-tfo]='peer_to_peer=1 crc=1 fence=1 markers=0 fast_open=1'
 	[plain-tfo]='peer_to_peer=0 crc=0 fence=0 markers=0 fast_open=1'
 )
-VARIANTS='siw siw_mpa srnic plain markers'
+VARIANTS=${VARIANTS:-'siw siw_mpa srnic plain markers'}
 BRIEFLY='siw_mpa markers'	# no more than one measure of connections
 
 # NAME ARGUMENTS-OF-CM_BENCH
@@ -96,6 +100,7 @@ memory-half-open	-k tcp -K 1000 hold
 # CLIENTS-LISTENERS-STALLED, the last for each listener
 LOADS=${LOADS:-'1-1-0 4-1-0 16-1-0 64-1-0 16-4-0 16-8-0 64-8-0 16-1-4 64-8-4'}
 ROUNDS=${ROUNDS:-15}	# the drivers take turns
+FIRST_ROUND=${FIRST_ROUND:-1}	# a later one goes on with what an earlier run has left
 RATE_VARIANTS=${RATE_VARIANTS:-'siw siw_mpa srnic'}
 
 # Round trip times, in microseconds; they are even
@@ -109,6 +114,8 @@ STORM_VARIANTS=${STORM_VARIANTS:-'siw siw_mpa srnic'}
 
 # shellcheck source=scripts/bench/scale.sh
 . "$TOP/scripts/bench/scale.sh"
+# shellcheck source=scripts/bench/hops.sh
+. "$TOP/scripts/bench/hops.sh"
 # shellcheck source=scripts/bench/load.sh
 . "$TOP/scripts/bench/load.sh"
 # shellcheck source=scripts/bench/ulps.sh
@@ -128,7 +135,7 @@ plain	65536	200	write	97
 boot_counted() {
 	GUEST_ACCEL=tcg,thread=single
 	GUEST_CPU=max,-erms,-fsrm
-	GUEST_SMP=${GUEST_CPUS:-1}
+	GUEST_SMP=1
 	GUEST_MEM=${GUEST_MEMORY:-4G}
 	GUEST_ARGS=(-icount "shift=0,sleep=off" "$@")
 	boot_with cm_bench
@@ -362,6 +369,12 @@ measure_storms() {
 	tap_end bench
 }
 
+# begin_rounds NAME: a folder for results, with those of the rounds before FIRST_ROUND alone
+begin_rounds() {
+	((FIRST_ROUND > 1)) || rm -rf "${OUT:?}/$1"
+	mkdir -p "$OUT/$1"
+}
+
 # rate VARIANT ROUND: in a guest of its own, which ends while its listeners listen. Ports in
 # TIME_WAIT would be used up in seconds.
 rate() {
@@ -379,11 +392,10 @@ measure_rates() {
 
 	need_krel
 	"$TOP/scripts/build.sh"
-	rm -rf "$OUT/rate"
-	mkdir "$OUT/rate"
+	begin_rounds rate
 	build_program cm_rate
 	GUEST_SMP=4
-	for ((round = 1; round <= ROUNDS; round++)); do
+	for ((round = FIRST_ROUND; round <= ROUNDS; round++)); do
 		for variant in $RATE_VARIANTS; do
 			rate "$variant" "$round"
 		done
@@ -426,7 +438,9 @@ measure_everything() {
 # run_option OPTION: nobody else writes into $OUT meanwhile
 run_option() {
 	case $1 in
+	--comeback) measure_comebacks ;;
 	--guard) guard ;;
+	--hops) measure_hops ;;
 	--load) measure_load ;;
 	--pong) measure_pongs ;;
 	--rate) measure_rates ;;
@@ -440,8 +454,8 @@ run_option() {
 main() {
 	case $# in
 	0) ;;
-	1) [[ " --guard --load --pong --rate --rtt --scale --storm " == *" $1 "* ]] || die "no such option: $1" ;;
-	*) [[ $# -eq 2 && $1 == -k ]] || die 'usage: bench.sh [-k REGEX | --guard | --load | --pong | --rate | --rtt | --scale | --storm]' ;;
+	1) [[ " --comeback --guard --hops --load --pong --rate --rtt --scale --storm " == *" $1 "* ]] || die "no such option: $1" ;;
+	*) [[ $# -eq 2 && $1 == -k ]] || die 'usage: bench.sh [-k REGEX | --comeback | --guard | --hops | --load | --pong | --rate | --rtt | --scale | --storm]' ;;
 	esac
 	ONLY=${2:-.}
 	"$TOP/scripts/setup.sh" build guest

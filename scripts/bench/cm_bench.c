@@ -3,7 +3,7 @@
  * What a connection costs: one process is both ends, connects to itself, and tells how long each
  * phase took. Under QEMU's -icount a nanosecond is an instruction.
  *
- *	cm_bench [-a ADDRESS] [-n COUNT] [-o OUTSTANDING] [-d OCTETS] [-k STATE -K NUMBER] MODE
+ *	cm_bench [-a ADDRESS] [-n COUNT] [-o OUTSTANDING] [-d OCTETS] [-k STATE -K NUMBER] [-q] MODE
  *
  *	connect		until both ends are ESTABLISHED, then disconnect
  *	reject		until the client has REJECTED
@@ -16,7 +16,8 @@
  *	dump		have it write what it has counted
  *
  * COUNT connections in batches of OUTSTANDING, with so many OCTETS of private data in each
- * direction. -k holds a NUMBER of connections meanwhile, and prints what memory they took:
+ * direction; -q: at once, since TCP does not keep the ports of an earlier run. -k holds a NUMBER of
+ * connections meanwhile, and prints what memory they took:
  *
  *	tcp		TCP connections, without any MPA
  *	half-open	TCP connections to a listener of rdma_cm, not an octet sent
@@ -544,8 +545,9 @@ int main(int argc, char **argv)
 {
 	const char *state = NULL, *mode;
 	int option, count = 256, held = 0;
+	bool quick = false;
 
-	while ((option = getopt(argc, argv, "a:n:o:d:k:K:")) != -1) {
+	while ((option = getopt(argc, argv, "a:n:o:d:k:K:q")) != -1) {
 		switch (option) {
 		case 'a': address = optarg; break;
 		case 'n': count = atoi(optarg); break;
@@ -553,6 +555,7 @@ int main(int argc, char **argv)
 		case 'd': pd_len = atoi(optarg); break;
 		case 'k': state = optarg; break;
 		case 'K': held = atoi(optarg); break;
+		case 'q': quick = true; break;
 		default: return 2;
 		}
 	}
@@ -569,8 +572,9 @@ int main(int argc, char **argv)
 		MARK(MARK_DUMP);
 		return 0;
 	}
-	/* Until TCP has forgotten the ports of an earlier run; emulated time flies. */
-	sleep(61);
+	/* Until TCP has forgotten the ports of an earlier run; time that is counted flies. */
+	if (!quick)
+		sleep(61);
 	set_up();
 	if (state)
 		hold(state, held);

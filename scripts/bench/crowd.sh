@@ -28,6 +28,20 @@ crowd_trace_listing() {
 	echo 1 >"$TRACING/tracing_on"
 }
 
+# Only events of the trace that has room for all of them count.
+crowd_remove() {
+	local began
+
+	echo 65536 >"$TRACING/buffer_size_kb"
+	echo 1 >"$TRACING/events/iw_mpa/iw_mpa_state/enable"
+	began=$(now)
+	rdma link delete siw0 || return
+	echo "removal $(($(now) - began))"
+	echo 0 >"$TRACING/events/iw_mpa/iw_mpa_state/enable"
+	sed -n 's/.*\[\(0[0-9]*\)\].*--> DEAD .*/\1/p' "$TRACING/trace" | sort | uniq -c |
+		awk '{ print "cpu" $2 + 0, $1 }'
+}
+
 crowd_measure() {
 	local began
 
@@ -36,12 +50,5 @@ crowd_measure() {
 	echo "endpoints $(wc -l <"$ENDPOINTS")"
 	echo "listing $(($(now) - began))"
 	echo 65536 >"$TRACING/buffer_size_kb"
-	crowd_trace_listing || return
-	echo 1 >"$TRACING/events/iw_mpa/iw_mpa_state/enable"
-	began=$(now)
-	rdma link delete siw0 || return
-	echo "removal $(($(now) - began))"
-	echo 0 >"$TRACING/events/iw_mpa/iw_mpa_state/enable"
-	sed -n 's/.*\[\(0[0-9]*\)\].*--> DEAD .*/\1/p' "$TRACING/trace" | sort | uniq -c |
-		awk '{ print "cpu" $2 + 0, $1 }'
+	crowd_trace_listing && crowd_remove
 }

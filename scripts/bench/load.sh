@@ -4,9 +4,8 @@
 # Sourced by bench.sh: Writes of many QPs on four processors, by the clock. The drivers take turns in
 # one guest, and each round has a ratio of its own: what slows the host slows both.
 
-LOAD_VARIANTS='siw siw_mpa plain srnic'
+LOAD_VARIANTS=${LOAD_VARIANTS:-'siw siw_mpa plain srnic'}
 LOAD_QPS='1 8 64'
-LOAD_ROUNDS=${LOAD_ROUNDS:-15}
 LOAD_OCTETS=16384
 LOAD_MS=1500	# for each number of QPs
 
@@ -15,13 +14,12 @@ measure_load() {
 
 	need_krel
 	"$TOP/scripts/build.sh"
-	rm -rf "$OUT/load"
-	mkdir "$OUT/load"
+	begin_rounds load
 	build_program qp_load
 	# shellcheck disable=SC2034 # guest_boot's
 	GUEST_SMP=4
 	boot_with qp_load
-	for ((round = 1; round <= LOAD_ROUNDS; round++)); do
+	for ((round = FIRST_ROUND; round <= ROUNDS; round++)); do
 		for variant in $LOAD_VARIANTS; do
 			say "round $round: $variant"
 			take_driver "$variant"
@@ -38,7 +36,7 @@ measure_load() {
 
 # Two guests with a wire between them; who waits sleeps. The line that perftest prints for 64 octets has
 # the median in its fifth column and the 99th percentile in its eighth, in microseconds.
-PONG_VARIANTS='siw siw_mpa plain srnic'
+PONG_VARIANTS=${PONG_VARIANTS:-'siw siw_mpa plain srnic'}
 PONG_TIMES=2000
 PONG_PORT=7473
 
@@ -46,13 +44,20 @@ pong() {
 	local command="ib_send_lat -e -R -F -d siw0 -s 64 -n $PONG_TIMES -p $PONG_PORT" guest
 
 	for guest in A B; do
-		take_driver "$1" "$guest"
+		take_driver "$1" "$guest" || return
 	done
-	guest_run A "serve perftest $PONG_PORT '$command'" >"$OUT/log"
-	guest_run B "$command 10.0.0.1" 120 >"$OUT/log" || die "$1: $(cat "$OUT/log")"
-	guest_run A bg_stop_all >/dev/null || true
+	guest_run A "serve perftest $PONG_PORT '$command'" >"$OUT/log" || return
+	guest_run B "$command 10.0.0.1" 60 >"$OUT/log" || return
+	guest_run A bg_stop_all >/dev/null || return
 	awk '$1 == 64 && NF >= 8 { print "median", int($5 * 1000); print "p99", int($8 * 1000) }' \
 		"$OUT/log" >"$OUT/pong/$1.$2"
+}
+
+# What did not come to its end is a gap, and told; the next one has new guests.
+pong_failed() {
+	say "$1 did not come to its end: $(cat "$OUT/log")"
+	guest_kill_all
+	guest_boot A B
 }
 
 measure_pongs() {
@@ -60,13 +65,12 @@ measure_pongs() {
 
 	need_krel
 	"$TOP/scripts/build.sh"
-	rm -rf "$OUT/pong"
-	mkdir "$OUT/pong"
+	begin_rounds pong
 	guest_boot A B
-	for ((round = 1; round <= LOAD_ROUNDS; round++)); do
+	for ((round = FIRST_ROUND; round <= ROUNDS; round++)); do
 		for variant in $PONG_VARIANTS; do
 			say "round $round: $variant"
-			pong "$variant" "$round"
+			pong "$variant" "$round" || pong_failed "$variant"
 		done
 	done
 	guest_down || say "the guests did not end well: see $GUEST_RUN"

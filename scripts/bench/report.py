@@ -12,8 +12,12 @@
                                 FOLDER/rtt/VARIANT.MICROSECONDS
     report.py --storm FOLDER    a server that is started again (storm.rst, storm.html), from
                                 FOLDER/storm/VARIANT
+    report.py --comeback FOLDER controllers of NVMe that come back (comeback.rst, comeback.html), from
+                                FOLDER/comeback/VARIANT.ROUND
+    report.py --hops FOLDER     what each of two hosts does (hops.rst, hops.html), from
+                                FOLDER/hops/VARIANT.END
     report.py --scale FOLDER    more processors, very many connections (scale.rst, scale.html), from
-                                FOLDER/scale/VARIANT.cpus-NUMBER and srnic.crowd
+                                FOLDER/scale/VARIANT.cpus-NUMBER, srnic.crowd, srnic.removal
 
 FOLDER/raw has a file VARIANT.MEASURE with what cm_bench printed, "KEY NUMBER" a line, and
 VARIANT.MEASURE.split with what split.c counted, "PHASE GROUP FUNCTION INSTRUCTIONS CALLS".
@@ -83,13 +87,20 @@ class Measure:
         """All phases, with what was put off until the end; by the plugin's count."""
         return round(sum(self.insns.values()) / self.count)
 
+    def of_phase(self, name):
+        """One phase; by the plugin's count"""
+        return round(sum(insns for (phase, _), insns in self.insns.items()
+                         if phase == name) / self.count)
+
     def kernel(self):
         """What the kernel did; by the plugin's count"""
         return round(sum(insns for (_, group), insns in self.insns.items()
                          if group != USER) / self.count)
 
     def part(self, phase, group):
-        return round(self.insns[phase, group] / self.count)
+        """Of one phase, or of all of them if it has no name"""
+        return round(sum(insns for (p, g), insns in self.insns.items()
+                         if g == group and phase in ("", p)) / self.count)
 
     def calls_of(self, pattern, phase=None, group=None):
         number = sum(calls for (p, g, function), calls in self.calls.items()
@@ -356,11 +367,65 @@ def table_of_storm(folder):
     return Table("A server is started again", ["", *STORM_VARIANTS], rows)
 
 
+COMEBACK = (
+    ("median", "half are live, ms"),
+    ("last", "all are live, ms"),
+    ("failed", "attempts that failed"),
+)
+
+
+def table_of_comebacks(folder):
+    """The median of the rounds, and the least and the most of them"""
+    found = collections.defaultdict(lambda: collections.defaultdict(list))
+    for name in os.listdir(folder):
+        variant = name.split(".")[0]
+        for what, value in Measure(os.path.join(folder, name)).values.items():
+            found[what][variant].append(value)
+    rows = []
+    for what, text in COMEBACK:
+        for suffix, function in (("", statistics.median), (", least", min), (", most", max)):
+            rows.append([text + suffix, *(round(function(found[what][variant]))
+                                          if found[what][variant] else None
+                                          for variant in STORM_VARIANTS)])
+    return Table("A target of NVMe comes back", ["", *STORM_VARIANTS], rows)
+
+
+HOPS_VARIANTS = ("siw", "srnic", "plain")
+HOPS = (
+    ("context switches", r"__switch_to"),
+    ("wake-ups", r"try_to_wake_up"),
+    ("work items run", r"process_one_work"),
+    ("interrupts", r"asm_common_interrupt|asm_sysvec_\w+"),
+    ("TCP segments sent", r"__tcp_transmit_skb|tcp_v[46]_send_synack"),
+)
+
+
+def table_of_hops(folder):
+    rows = []
+    for end in ("initiator", "responder"):
+        measures = {variant: Measure(os.path.join(folder, f"{variant}.{end}"))
+                    for variant in HOPS_VARIANTS if os.path.exists(f"{folder}/{variant}.{end}")}
+        kinds = [(f"instructions, {phase}", lambda m, p=phase: m.of_phase(p))
+                 for phase in ("connect", "close")]
+        kinds.append(("instructions, whole life", Measure.total))
+        kinds += [(f"connection manager, {phase}", lambda m, p=phase: m.part(p, CM))
+                  for phase in ("connect", "close")]
+        kinds += [(text, lambda m, p=pattern: float(m.calls_of(p))) for text, pattern in HOPS]
+        for text, function in kinds:
+            values = by_variant(measures, function)
+            rows.append([f"{end}: {text}", *map(values.get, HOPS_VARIANTS),
+                         *(ratio(values.get(v), values.get("siw")) for v in HOPS_VARIANTS[1:])])
+    return Table("What a connection costs each of two hosts",
+                 ["", *HOPS_VARIANTS, "srnic/siw", "plain/siw"], rows)
+
+
 def table_of_processors(found):
-    rows = [[text, *(measure.total() for _, measure in sorted(found.get(variant, {}).items()))]
-            for variant, text in (("siw", "siw"), ("srnic", "srnic"))]
+    rows = []
+    for variant, measures in sorted(found.items()):
+        totals = [measure.total() for _, measure in sorted(measures.items())]
+        rows.append([variant, *totals, ratio(totals[-1], totals[0])])
     return Table("Instructions of a connection's whole life, by processors",
-                 ["", *map(str, sorted(found["srnic"]))], rows)
+                 ["", *map(str, sorted(found["srnic"])), "most/least"], rows)
 
 
 CROWD = (
@@ -369,18 +434,20 @@ CROWD = (
     ("slab", "of them in slabs"),
     ("listing", "the listing, instructions"),
     ("longest", "its longest part under one RCU read lock"),
-    ("removal", "rdma link delete, ns with four processors"),
-    ("cpu0", "connections that end on the first of them"),
+    ("removal", "rdma link delete, instructions"),
+)
+SPREAD = (
+    ("removal", "rdma link delete, ns by the clock"),
+    ("cpu0", "connections that end on the first"),
     ("cpu1", "on the second"),
     ("cpu2", "on the third"),
     ("cpu3", "on the fourth"),
 )
 
 
-def table_of_crowd(path):
+def table_of_crowd(path, title, lines):
     values = Measure(path).values
-    return Table("Very many connections, srnic", ["", "srnic"],
-                 [[text, values.get(what)] for what, text in CROWD])
+    return Table(title, ["", "srnic"], [[text, values.get(what)] for what, text in lines])
 
 
 def tables_about_scale(folder):
@@ -389,7 +456,13 @@ def tables_about_scale(folder):
         variant, what = name.split(".", 1)
         if re.fullmatch(r"cpus-\d+", what):
             found[variant][int(what[5:])] = Measure(os.path.join(folder, name))
-    return [table_of_processors(found), table_of_crowd(os.path.join(folder, "srnic.crowd"))]
+    tables = [table_of_processors(found)] if found else []
+    for what, title, lines in (("crowd", "Very many connections, srnic", CROWD),
+                               ("removal", "A device goes, with four processors", SPREAD)):
+        path = os.path.join(folder, "srnic." + what)
+        if os.path.exists(path):
+            tables.append(table_of_crowd(path, title, lines))
+    return tables
 
 
 # --- picture --------------------------------------------------------------------------------------
@@ -448,6 +521,8 @@ KINDS = {
     "pong": (table_of_pongs, "there and back"),
     "rtt": (table_of_trips, "round trips"),
     "storm": (table_of_storm, "a server is started again"),
+    "comeback": (table_of_comebacks, "a target of NVMe comes back"),
+    "hops": (table_of_hops, "two hosts"),
     "scale": (tables_about_scale, "scale"),
 }
 
@@ -470,8 +545,8 @@ def main():
     one = {variant: measure for variant, measure in found.get("connect-1", {}).items()
            if measure.phase("connect")}
     if one:
-        tables += [table_of_parts(one, phase, f"Where they go, {phase}, one at a time")
-                   for phase in ("connect", "close")]
+        tables += [table_of_parts(one, phase, f"Where they go, {phase or 'whole life'}, one at a time")
+                   for phase in ("", "connect", "close")]
         tables.append(table_of_events(one))
         pictures.append(picture(one))
         write(folder, "connect.svg", pictures[0])

@@ -62,3 +62,42 @@ measure_ulps() {
 	ulps_end >"$RAW/log" || say "$1: the ULPs did not end: $(cat "$RAW/log")"
 	rm -f "$RAW/log"
 }
+
+# A target that was gone for some seconds, so that each of its controllers comes back with a delay of its
+# own: NUMBER, seconds
+COMEBACK='64 5'
+COMEBACK_VARIANTS=${COMEBACK_VARIANTS:-'siw siw_mpa srnic'}
+COMEBACK_ROUNDS=5
+
+measure_comebacks() {
+	local variant round count seconds
+
+	read -r count seconds <<<"$COMEBACK"
+	need_krel
+	"$TOP/scripts/build.sh"
+	rm -rf "$OUT/comeback"
+	mkdir "$OUT/comeback"
+	build_program cm_bench
+	boot_counted
+	cp "$TOP"/scripts/bench/comeback.{sh,py} "$GUEST_RUN/share/"
+	# While the guest waits for a file of the host its clock jumps.
+	guest_run A 'sysctl -qw kernel.hung_task_timeout_secs=0' "$LIMIT"
+	for variant in $COMEBACK_VARIANTS; do
+		take_driver "$variant"
+		say "$variant: $count controllers"
+		guest_run A ". /share/comeback.sh; comeback_begin $count" "$LIMIT" >"$OUT/log" 2>&1 ||
+			die "$variant: $(cat "$OUT/log")"
+		for ((round = 1; round <= COMEBACK_ROUNDS; round++)); do
+			guest_run A "/share/comeback.py $count $seconds" "$LIMIT" \
+				>"$OUT/comeback/$variant.$round" ||
+				die "$variant: $(cat "$OUT/comeback/$variant.$round")"
+			sed "s/^/# $variant, round $round: /" "$OUT/comeback/$variant.$round"
+		done
+		guest_run A ". /share/comeback.sh; comeback_end" "$LIMIT" >"$OUT/log" ||
+			say "$variant: the controllers did not end: $(cat "$OUT/log")"
+	done
+	guest_kill_all		# how guests end is judged by other tests
+	python3 "$TOP/scripts/bench/report.py" --comeback "$OUT"
+	cat "$OUT/comeback.rst"
+	say "in $OUT: comeback.rst, comeback.html"
+}

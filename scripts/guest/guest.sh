@@ -26,7 +26,8 @@
 # the disk GUEST_DISK[A], a file, from boot to boot. Commands then find this tree's scripts/guest in
 # /share/guest, and nothing else of the host.
 #
-# GUEST_ACCEL, GUEST_CPU, GUEST_SMP, GUEST_MEM and the array GUEST_ARGS change QEMU's arguments.
+# GUEST_ACCEL, GUEST_CPU, GUEST_SMP, GUEST_MEM and the array GUEST_ARGS change QEMU's arguments. NAME_OF_GUEST in
+# the array becomes the name of the guest.
 # Without GUEST_CPU a guest has all that QEMU can emulate, but for fast string instructions: QEMU moves
 # one octet at a time where the kernel expects them to be the fastest way. Without them the kernel takes
 # eight at a time, also to clear a page, and a guest needs an eighth less of the host's time.
@@ -97,7 +98,7 @@ guest_start_qemu() {
 		cd "$GUEST_RUN" || exit
 		exec setpriv --pdeathsig KILL qemu-system-x86_64 -name "iw_mpa-$name" \
 			-machine q35 -accel "${GUEST_ACCEL:-tcg,thread=multi}" -cpu "${GUEST_CPU:-max,-erms,-fsrm}" \
-			-smp "${GUEST_SMP:-2}" -m "${GUEST_MEM:-1536M}" "${GUEST_ARGS[@]}" \
+			-smp "${GUEST_SMP:-2}" -m "${GUEST_MEM:-1536M}" "${GUEST_ARGS[@]//NAME_OF_GUEST/$name}" \
 			-nodefaults -display none -monitor none -no-reboot \
 			-kernel "$image/boot" -initrd "$image/initrd" \
 			-append "$(guest_cmdline "$name" "$number" "$image")" \

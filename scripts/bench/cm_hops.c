@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * What a connection costs each of two hosts: one end of it, for the plugin to count; see split.c.
+ *
+ *	cm_hops load			have the plugin read its map of functions
+ *	cm_hops serve COUNT		accept COUNT connections, one after the other
+ *	cm_hops call ADDRESS COUNT	connect so many times
+ *
+ * The client waits for PAUSE_MS between the phases. The server then is through with one before the next
+ * begins. A pause belongs to the phase before it, since not every driver tells its ULP at the same moment:
+ * a close is all that the host does for it. Both count COUNT connections behind WARM_UP.
+ */
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <infiniband/verbs.h>
+#include <rdma/rdma_cma.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define PORT		7477
+#define FIRST_PORT	8000
+#define WARM_UP		32
+#define PAUSE_MS	5
+/* See cm_bench.c */
+#define CQ_SIZE		(1 << 16)
+
+static struct rdma_event_channel *channel;
+static struct ibv_pd *prot;
+static struct ibv_cq *cq;
+static int turn;	/* connections so far */
+
+/* For the plugin, see split.c; the numbers of the phases are those of cm_bench.c. */
+#define MARK(n) do { \
+	if (turn >= WARM_UP) \
+		asm volatile("nopl 0x1b3c0000+%c0(%%rax)" : : "i"(n) : "memory"); \
+} while (0)
+#define SETUP		1
+#define CONNECT		2
+#define CLOSE		4
+#define DESTROY		5
+#define MARK_LOAD	8
+#define MARK_DUMP	9
+
+static void need(bool ok, const char *what)
+{
+	if (ok)
+		return;
+	fprintf(stderr, "cm_hops: %s: %s\n", what, strerror(errno));
+	exit(1);
+}
+
+static struct rdma_cm_id *expect(enum rdma_cm_event_type type)
+{
+	struct rdma_cm_event *event;
+	struct rdma_cm_id *id;
+
+	need(!rdma_get_cm_event(channel, &event), "rdma_get_cm_event");
+	if (event->event != type || event->status) {
+		fprintf(stderr, "cm_hops: %s status %d, not %s\n", rdma_event_str(event->event),
+			event->status, rdma_event_str(type));
+		exit(1);
+	}
+	id = event->id;
+	rdma_ack_cm_event(event);
+	return id;
+}
+
+static void make_qp(struct rdma_cm_id *id)
+{
+	struct ibv_qp_init_attr attr = {
+		.qp_type = IBV_QPT_RC,
+		.cap = { .max_send_wr = 4, .max_recv_wr = 4, .max_send_sge = 1, .max_recv_sge = 1 },
+	};
+
+	if (!prot) {
+		prot = ibv_alloc_pd(id->verbs);
+		cq = ibv_create_cq(id->verbs, CQ_SIZE, NULL, NULL, 0);
+		need(prot && cq, "ibv_alloc_pd, ibv_create_cq");
+	}
+	attr.send_cq = cq;
+	attr.recv_cq = cq;
+	need(!rdma_create_qp(id, prot, &attr), "rdma_create_qp");
+}
+
+static void destroy(struct rdma_cm_id *id)
+{
+	rdma_destroy_qp(id);
+	need(!rdma_destroy_id(id), "rdma_destroy_id");
+}
+
+static struct rdma_conn_param conn_param(void)
+{
+	return (struct rdma_conn_param) { .responder_resources = 1, .initiator_depth = 1 };
+}
+
+/* The server sleeps in "connect" while the client prepares the next. */
+static void serve_one(void)
+{
+	struct rdma_conn_param param = conn_param();
+	struct rdma_cm_id *id;
+
+	MARK(CONNECT);
+	id = expect(RDMA_CM_EVENT_CONNECT_REQUEST);
+	MARK(SETUP);
+	make_qp(id);
+	MARK(CONNECT);
+	need(!rdma_accept(id, &param), "rdma_accept");
+	expect(RDMA_CM_EVENT_ESTABLISHED);
+	MARK(CLOSE);
+	expect(RDMA_CM_EVENT_DISCONNECTED);
+	need(!rdma_disconnect(id), "rdma_disconnect");
+	MARK(DESTROY);
+	destroy(id);
+}
+
+static void serve(int count)
+{
+	struct sockaddr_in address = { .sin_family = AF_INET, .sin_port = htons(PORT) };
+	struct rdma_cm_id *listener;
+
+	need(!rdma_create_id(channel, &listener, NULL, RDMA_PS_TCP), "rdma_create_id");
+	need(!rdma_bind_addr(listener, (struct sockaddr *)&address), "rdma_bind_addr");
+	need(!rdma_listen(listener, 128), "rdma_listen");
+	for (; turn < count + WARM_UP; turn++)
+		serve_one();
+}
+
+static void pause_between(void)
+{
+	usleep(PAUSE_MS * 1000);
+}
+
+/* siw does not try another source port if TCP uses the one that rdma_cm chose: one after the other. */
+static void call_one(struct sockaddr_in *address)
+{
+	struct sockaddr_in source = { .sin_family = AF_INET, .sin_port = htons(FIRST_PORT + turn) };
+	struct rdma_conn_param param = conn_param();
+	struct rdma_cm_id *id;
+
+	MARK(SETUP);
+	need(!rdma_create_id(channel, &id, NULL, RDMA_PS_TCP), "rdma_create_id");
+	need(!rdma_resolve_addr(id, (struct sockaddr *)&source, (struct sockaddr *)address, 5000),
+	     "rdma_resolve_addr");
+	expect(RDMA_CM_EVENT_ADDR_RESOLVED);
+	need(!rdma_resolve_route(id, 5000), "rdma_resolve_route");
+	expect(RDMA_CM_EVENT_ROUTE_RESOLVED);
+	make_qp(id);
+	MARK(CONNECT);
+	need(!rdma_connect(id, &param), "rdma_connect");
+	expect(RDMA_CM_EVENT_ESTABLISHED);
+	pause_between();
+	MARK(CLOSE);
+	need(!rdma_disconnect(id), "rdma_disconnect");
+	expect(RDMA_CM_EVENT_DISCONNECTED);
+	pause_between();
+	MARK(DESTROY);
+	destroy(id);
+	pause_between();
+}
+
+static void call(const char *name, int count)
+{
+	struct sockaddr_in address = { .sin_family = AF_INET, .sin_port = htons(PORT) };
+
+	need(inet_pton(AF_INET, name, &address.sin_addr) == 1, name);
+	for (; turn < count + WARM_UP; turn++)
+		call_one(&address);
+}
+
+int main(int argc, char **argv)
+{
+	const char *mode = argc > 1 ? argv[1] : "";
+	int count;
+
+	if (!strcmp(mode, "load")) {
+		turn = WARM_UP;
+		MARK(MARK_LOAD);
+		return 0;
+	}
+	channel = rdma_create_event_channel();
+	need(channel, "rdma_create_event_channel");
+	if (!strcmp(mode, "serve") && argc == 3) {
+		count = atoi(argv[2]);
+		serve(count);
+	} else if (!strcmp(mode, "call") && argc == 4) {
+		count = atoi(argv[3]);
+		call(argv[2], count);
+	} else {
+		return 2;
+	}
+	MARK(MARK_DUMP);
+	printf("connections %d\n", count);
+	return 0;
+}
