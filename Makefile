@@ -2,7 +2,7 @@
 #
 # For people: every target calls one script. Kbuild is the kernel's side.
 
-.PHONY: help modules install clean setup check static kunit fuzz wire soak interop e2e takeover dkms debug bench demo
+.PHONY: help modules install uninstall clean setup check static kunit fuzz wire soak interop e2e takeover dkms debug bench demo
 .PHONY: check-all deb package series refusals mutate
 
 export T
@@ -11,8 +11,9 @@ help:
 	@echo 'make demo      two hosts, real RDMA programs, and what they negotiated'
 	@echo 'make check     static, kunit, fuzz, wire and e2e, and some of interop, bench and takeover'
 	@echo 'make check-all every suite in full, on every kernel and driver: some hours'
-	@echo 'make modules   build iw_mpa.ko and the drivers for KREL (default: the newest 6.1 headers)'
+	@echo 'make modules   build iw_mpa.ko and the drivers for KREL (default: of the host'"'"'s Debian)'
 	@echo 'make install   build, then put the modules below /lib/modules/KREL/updates'
+	@echo 'make uninstall remove what make install has put there, for each kernel or for KREL'
 	@echo 'make static    compiler warnings, sparse, checkpatch, kernel-doc, layers, style'
 	@echo 'make kunit     unit tests on user mode Linux'
 	@echo 'make fuzz      the protocol layer under libFuzzer, T=seconds (default 10)'
@@ -26,7 +27,7 @@ help:
 	@echo 'make deb       the Debian package iw-mpa-dkms, judged by lintian'
 	@echo 'make package   the Debian package in guests: install, boot, use, upgrade, purge'
 	@echo 'make series    the tree as patches for the newest kernel tree, and what proves them'
-	@echo 'make refusals  what cannot be done is refused by one sentence: no root, no space, no network'
+	@echo 'make refusals  what cannot be done fails with a one-line message: no root, no space, no network'
 	@echo 'make debug     wire and e2e under a kernel with KASAN and lockdep; DEBUG=kasan|kcsan for each'
 	@echo 'make bench     what connections cost in instructions, next to unmodified siw and bare TCP'
 	@echo 'make setup     install the Debian packages that all of this needs (the others do it, too)'
@@ -46,7 +47,7 @@ setup:
 check-all:
 	@scripts/check.sh --all
 
-check static kunit fuzz wire soak interop e2e takeover dkms deb package series refusals debug bench demo mutate:
+uninstall check static kunit fuzz wire soak interop e2e takeover dkms deb package series refusals debug bench demo mutate:
 	@scripts/$@.sh
 
 clean:

@@ -163,13 +163,14 @@ need_place() {
 # a build that asked for more; modules.order of 6.12 has names of objects.
 install_ours() {
 	local dest=${INSTALL_MOD_PATH:-}/lib/modules/$KREL/updates
-	local sbin=${INSTALL_MOD_PATH:-}/usr/local/sbin
+	local sbin=${INSTALL_MOD_PATH:-}/usr/local/sbin modules
 
 	need_place "$dest" "$sbin"
 	install -m 755 "$TOP/scripts/iw-mpa" "$sbin"
-	sed 's/\.o$/.ko/' "$SRC/modules.order" | xargs install -m 644 -t "$dest"
+	mapfile -t modules < <(sed 's/\.o$/.ko/' "$SRC/modules.order")
+	install -m 644 -t "$dest" "${modules[@]}"
 	depmod -b "${INSTALL_MOD_PATH:-/}" "$KREL"
-	say "installed iw_mpa.ko and siw_mpa.ko in $dest, iw-mpa in $sbin"
+	say "installed ${modules[*]##*/} in $dest, iw-mpa in $sbin"
 }
 
 main() {

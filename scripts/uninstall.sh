@@ -1,0 +1,35 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# make uninstall: remove what "make install" has put below /, or INSTALL_MOD_PATH: the modules of each
+# kernel, or of KREL alone, and the command iw-mpa. What is loaded stays loaded.
+
+KRELS=${KREL:-*}
+# shellcheck source=scripts/lib.sh
+. "$(dirname "$0")/lib.sh"
+
+# All that can be asked for
+MODULES=(iw_mpa srnic siw_mpa iw_mpa_skeleton iw_mpa_toe erdma_mpa cxgb4_mpa)
+
+remove() {
+	rm -f "$1" 2>/dev/null || die "no permission to remove $1: as root, please"
+	say "removed $1"
+}
+
+main() {
+	local root=${INSTALL_MOD_PATH:-} updates module changed
+
+	# shellcheck disable=SC2231 # a pattern is what it is
+	for updates in "$root"/lib/modules/$KRELS/updates; do
+		changed=no
+		for module in "${MODULES[@]}"; do
+			[[ -e $updates/$module.ko ]] || continue
+			remove "$updates/$module.ko"
+			changed=yes
+		done
+		[[ $changed == no ]] || depmod -b "${root:-/}" "$(basename "${updates%/updates}")"
+	done
+	[[ ! -e $root/usr/local/sbin/iw-mpa ]] || remove "$root/usr/local/sbin/iw-mpa"
+}
+
+main "$@"
