@@ -165,8 +165,8 @@ test_modinfo() {
 		field "$module" vermagic "^${KREL//+/\\+} " || return 1
 		field "$module" signer '^DKMS module signing key$' || return 1
 	done
-	field srnic depends '\biw_mpa\b'
-	field siw_mpa depends '\biw_mpa\b'
+	field srnic depends '\biw_mpa\b' &&
+		field siw_mpa depends '\biw_mpa\b'
 }
 
 # field MODULE NAME REGEX

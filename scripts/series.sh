@@ -412,9 +412,8 @@ configure() {
 	cp "$KDIR/.config" "$KDIR/Module.symvers" "$OBJ/"
 	"$TREE/scripts/config" --file "$OBJ/.config" -d DEBUG_INFO_BTF -d MODULE_SIG -e KUNIT -e SAMPLES \
 		-m RDMA_SIW
-	tree_make olddefconfig
-	tree_make modules_prepare
-	source_version >"$OBJ/version"
+	# Some callers switch errexit off; a half-made tree is not to be taken for a good one next time.
+	tree_make olddefconfig && tree_make modules_prepare && source_version >"$OBJ/version"
 }
 
 apply_patch() { (cd "$TREE" && git_here apply "$1"); }

@@ -24,11 +24,16 @@ talk() {
 # The model without RTR message: RFC 5044 has the client speak first, and until it does our server
 # is silent. Its administrator may set how long.
 talk_without_rtr() {
+	local output status=0
+
 	talk client 10
 	loudly guest_serve "$SERVER" silent "$PORT" "/share/first_word listen $SERVER_IP $PORT server 1"
-	if guest_bg_run "$CLIENT" silent 30 "/share/first_word talk $SERVER_IP $PORT server 1 1 3"; then
-		fail "the server spoke first, and was heard"
-	fi
+	output=$(guest_bg_run "$CLIENT" silent 30 \
+		"/share/first_word talk $SERVER_IP $PORT server 1 1 3") || status=$?
+	echo "$output"
+	[[ $status -ne 0 ]] || fail "the server spoke first, and was heard"
+	[[ $status -eq 1 ]] || fail "the client died, or the guest is lost: exit status $status"
+	expect_text "$output" 'is up, but no word came'
 	guest_stop "$SERVER" silent
 	PORT=$((PORT + 1))
 	on "$SERVER" "fence_ms_set 1000"
