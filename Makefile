@@ -11,8 +11,8 @@ help:
 	@echo 'make demo      two hosts, real RDMA programs, and what they negotiated'
 	@echo 'make check     static, kunit, fuzz, wire and e2e, and some of interop, bench and takeover'
 	@echo 'make check-all every suite in full, on every kernel and driver: some hours'
-	@echo 'make modules   build iw_mpa.ko and the drivers for KREL (default: of the host'"'"'s Debian)'
-	@echo 'make install   build, then put the modules below /lib/modules/KREL/updates'
+	@echo 'make modules   build iw_mpa.ko and srnic.ko for KREL (default: the newest of the host'"'"'s Debian)'
+	@echo 'make install   the same, then put them below /lib/modules/KREL/updates; IW_MPA_SIW=y: siw_mpa, too'
 	@echo 'make uninstall remove what make install has put there, for each kernel or for KREL'
 	@echo 'make static    compiler warnings, sparse, checkpatch, kernel-doc, layers, style'
 	@echo 'make kunit     unit tests on user mode Linux'
@@ -35,7 +35,7 @@ help:
 
 modules:
 	@scripts/setup.sh build
-	@scripts/build.sh
+	@scripts/build.sh modules
 
 install:
 	@scripts/setup.sh build

@@ -5,6 +5,8 @@
 #
 #   scripts/build.sh [MAKE-VARIABLE=VALUE...]       e.g. W=1 C=2 CF=-D__CHECK_ENDIAN__
 #   scripts/build.sh --stock                        unmodified siw alone
+#   scripts/build.sh modules                        what users want: iw_mpa and srnic, and what the
+#                                                   environment asks for: IW_MPA_SIW=y, IW_MPA_SKELETON=y
 #   scripts/build.sh install                        then into /lib/modules/$KREL/updates
 #   scripts/build.sh --siw FILE.ko NAME=VALUE...    siw with other values of these constants
 #
@@ -58,7 +60,7 @@ stage_cxgb4() {
 
 build_ours() {
 	copy_tree
-	if [[ -d $TOP/drivers/infiniband/sw/siw_mpa ]]; then
+	if [[ -d $TOP/drivers/infiniband/sw/siw_mpa && " $* " != *' IW_MPA_SIW=n '* ]]; then
 		"$TOP/scripts/stage-siw.sh" "$SRC/drivers/infiniband/sw/siw_mpa/siw" \
 			siw_cm.c siw_cm.h Makefile Kconfig
 	fi
@@ -147,6 +149,17 @@ build_all() {
 	[[ $# -gt 0 ]] || state >"$made"
 }
 
+# build_for_users MAKE-VARIABLE...: without what only the tests need; siw_mpa needs sources of siw, which
+# may be nowhere. What was asked for once, and no more, is not in modules.order any more.
+build_for_users() {
+	local name
+
+	for name in IW_MPA_{SKELETON,ERDMA,CXGB4}; do
+		set -- "$@" "$name=${!name:-n}"
+	done
+	build_ours "$@" "IW_MPA_SIW=${IW_MPA_SIW:-n}"
+}
+
 # need_place FOLDER...: they can be written to, and have space
 need_place() {
 	local dir
@@ -159,8 +172,8 @@ need_place() {
 	done
 }
 
-# INSTALL_MOD_PATH as in the kernel's own Makefile: a root folder other than /. Not what is left of
-# a build that asked for more; modules.order of 6.12 has names of objects.
+# INSTALL_MOD_PATH as in the kernel's own Makefile: a root folder other than /. modules.order of 6.12
+# has names of objects.
 install_ours() {
 	local dest=${INSTALL_MOD_PATH:-}/lib/modules/$KREL/updates
 	local sbin=${INSTALL_MOD_PATH:-}/usr/local/sbin modules
@@ -182,7 +195,7 @@ main() {
 		locked siw-with build_siw_with "$@"
 		return
 		;;
-	--stock | install)
+	--stock | modules | install)
 		verb=$1
 		shift
 		;;
@@ -192,7 +205,10 @@ main() {
 	say "building modules for $KREL"
 	mkdir -p "$BUILD"
 	[[ $verb != --stock ]] || stock=--stock
-	build_locked build_all "$stock" "$@"
+	case $verb in
+	modules | install) build_locked build_for_users "$@" ;;
+	*) build_locked build_all "$stock" "$@" ;;
+	esac
 	[[ $verb != install ]] || install_ours
 	say "built: $(find "$BUILD" -name '*.ko' -printf '%f ')in $BUILD"
 }

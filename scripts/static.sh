@@ -102,8 +102,8 @@ test_new_driver() {
 	! scripts/new-driver acme_9 "$dir" >"$log" 2>&1 || { echo 'it overwrites'; return 1; }
 }
 
-# make install, into a root folder of its own. The host's own folders stay as they are. What it builds
-# is what the guests load.
+# make install, into a root folder of its own, and make uninstall. The host's own folders stay as they
+# are. siw_mpa is built and installed only if asked for, and not left behind for the next time.
 test_install() {
 	mkdir -p "$IW_MPA_BUILD"
 	touch "$IW_MPA_BUILD/before"
@@ -113,6 +113,15 @@ test_install() {
 		-newer "$IW_MPA_BUILD/before" | none 'it wrote here'
 }
 
+# installed MODULE...: these, and the command
+installed() {
+	find "$root" -type f ! -name 'modules.*' | sort |
+		same "${@/#/$updates/}" "$root/usr/local/sbin/iw-mpa"
+}
+
+# user_make ARGUMENT...: below $root
+user_make() { make -s "$@" "INSTALL_MOD_PATH=$root" >"$log" 2>&1 || { tail -n 100 "$log"; return 1; }; }
+
 install_for() (
 	root=$IW_MPA_BUILD/root
 	log=$IW_MPA_BUILD/install.log
@@ -120,9 +129,7 @@ install_for() (
 	need_kernel "$1"
 	updates=$root/lib/modules/$KREL/updates
 	rm -rf "$root"
-	make -s install "INSTALL_MOD_PATH=$root" >"$log" 2>&1 || { tail -n 100 "$log"; exit 1; }
-	find "$root" -type f ! -name 'modules.*' | sort |
-		same "$updates"/{iw_mpa,siw_mpa,srnic}.ko "$root/usr/local/sbin/iw-mpa" || exit 1
+	user_make install IW_MPA_SIW=y && installed {iw_mpa,siw_mpa,srnic}.ko || exit 1
 	[[ -x $root/usr/local/sbin/iw-mpa ]] || { echo 'iw-mpa is no program'; exit 1; }
 	for module in iw_mpa siw_mpa srnic; do
 		modinfo -b "$root" -k "$KREL" -n "$module" | same "$updates/$module.ko" || exit 1
@@ -134,6 +141,10 @@ install_for() (
 		modprobe -d "$root" -S "$KREL" --show-depends "$module" | sed 's/ *$//' |
 			same "insmod $updates/iw_mpa.ko" "insmod $updates/siw_mpa.ko" || exit 1
 	done
+	user_make uninstall || exit 1
+	find "$root" -type f ! -name 'modules.*' | none 'left by make uninstall' || exit 1
+	user_make install IW_MPA_SKELETON=y && installed {iw_mpa,iw_mpa_skeleton,iw_mpa_toe,srnic}.ko || exit 1
+	user_make uninstall && user_make install && installed {iw_mpa,srnic}.ko
 )
 
 # C=2 reads every source again, compiled or not
@@ -200,7 +211,7 @@ test_layers() {
 	scripts/check-layers.py --objects "$objects"
 }
 
-# Valid, and of one mind with the code
+# Valid, and in agreement with the code
 test_docs() {
 	local file
 
