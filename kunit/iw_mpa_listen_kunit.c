@@ -6,7 +6,11 @@
 #include <linux/in.h>
 #include <linux/in6.h>
 #include <linux/module.h>
+#include <linux/pkt_sched.h>
+#include <net/inet_sock.h>
 #include <rdma/rdma_cm.h>
+
+#define LISTEN_TOS	0x10	/* TC_PRIO_INTERACTIVE */
 
 static void listen_takes_several_connections(struct kunit *test)
 {
@@ -34,14 +38,12 @@ static void listen_takes_several_connections(struct kunit *test)
 		fake_expect_event(children[i], 0, IW_CM_EVENT_ESTABLISHED, 0);
 }
 
-/* A wildcard listener, on both protocols: the ULP is told concrete addresses. */
-static void listen_wildcard(struct kunit *test, int family, int peer_family)
+/* A wildcard listener, and a peer of the same family or not, which has sent its Request. */
+static struct fake_id *call_wildcard(struct fake_conn *c, struct fakes *f, int family,
+				     int peer_family)
 {
-	struct fake_conn *c = conn_new(test);
-	struct fakes *f = test->priv;
 	struct fake_id *lis = fake_id_create(f);
 	struct sockaddr_storage addr = {};
-	const struct fake_event *event;
 	__be16 port;
 
 	conn_listen(c, f);	/* for a port */
@@ -51,7 +53,9 @@ static void listen_wildcard(struct kunit *test, int family, int peer_family)
 	((struct sockaddr_in *)&addr)->sin_port = port;
 	lis->id.local_addr = addr;
 	lis->id.m_local_addr = addr;
-	KUNIT_ASSERT_EQ(test, fake_listen(lis), 0);
+	lis->id.tos = LISTEN_TOS;
+	lis->id.tos_set = true;
+	KUNIT_ASSERT_EQ(f->test, fake_listen(lis), 0);
 
 	c->lis = fake_id_create(f);
 	c->lis->id.m_local_addr.ss_family = peer_family;
@@ -62,8 +66,17 @@ static void listen_wildcard(struct kunit *test, int family, int peer_family)
 	c->peer = peer_connect(f, c->lis);
 	conn_make_good_request(c);
 	peer_send_frame(f, c->peer, &c->frame);
-	fake_next_request(lis);
-	event = &lis->events[0];
+	c->fid = fake_next_request(lis);
+	return lis;
+}
+
+/* A wildcard listener, on both protocols: the ULP is told concrete addresses. */
+static void listen_wildcard(struct kunit *test, int family, int peer_family)
+{
+	struct fake_conn *c = conn_new(test);
+	const struct fake_id *lis = call_wildcard(c, test->priv, family, peer_family);
+	const struct fake_event *event = &lis->events[0];
+
 	KUNIT_EXPECT_EQ(test, event->local.ss_family, peer_family);
 	KUNIT_EXPECT_EQ(test, event->remote.ss_family, peer_family);
 	if (peer_family == AF_INET)
@@ -74,7 +87,7 @@ static void listen_wildcard(struct kunit *test, int family, int peer_family)
 				  ipv6_addr_loopback(&((struct sockaddr_in6 *)
 						       &event->local)->sin6_addr));
 	KUNIT_EXPECT_EQ(test, ((struct sockaddr_in *)&event->local)->sin_port,
-			port);
+			((struct sockaddr_in *)&lis->id.local_addr)->sin_port);
 }
 
 static void listen_wildcard_ipv4_tells_concrete_addresses(struct kunit *test)
@@ -90,6 +103,35 @@ static void listen_wildcard_ipv6_tells_concrete_addresses(struct kunit *test)
 static void listen_wildcard_ipv6_tells_ipv4_as_ipv4(struct kunit *test)
 {
 	listen_wildcard(test, AF_INET6, AF_INET);
+}
+
+/*
+ * What rdma_set_option() has set is what the packets of a connection have, and the priority that
+ * goes with it: queueing disciplines and VLANs see the priority alone.
+ */
+static void listen_tos_and_priority_are_those_of_its_connections(struct kunit *test)
+{
+	static const int families[][2] = {
+		{ AF_INET, AF_INET }, { AF_INET6, AF_INET6 }, { AF_INET6, AF_INET },
+	};
+	struct fakes *f = test->priv;
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(families); i++) {
+		struct fake_conn *c = conn_new(test);
+		const struct sock *sk;
+
+		call_wildcard(c, f, families[i][0], families[i][1]);
+		c->param.qpn = i + 1;
+		KUNIT_ASSERT_EQ(test, fake_accept(c->fid, &c->param), 0);
+		peer_recv_frame(f, c->peer, &c->frame);
+		conn_send_rtr(c);
+		fake_expect_event(c->fid, 0, IW_CM_EVENT_ESTABLISHED, 0);
+		sk = f->qps[i].sk;
+		KUNIT_ASSERT_NOT_NULL(test, sk);
+		KUNIT_EXPECT_EQ(test, inet_sk(sk)->tos, LISTEN_TOS);
+		KUNIT_EXPECT_EQ_MSG(test, sk->sk_priority, TC_PRIO_INTERACTIVE, "case %d", i);
+	}
 }
 
 /* A wildcard listener of the port of another one */
@@ -198,6 +240,7 @@ static struct kunit_case listen_cases[] = {
 	KUNIT_CASE(listen_wildcard_ipv4_tells_concrete_addresses),
 	KUNIT_CASE(listen_wildcard_ipv6_tells_concrete_addresses),
 	KUNIT_CASE(listen_wildcard_ipv6_tells_ipv4_as_ipv4),
+	KUNIT_CASE(listen_tos_and_priority_are_those_of_its_connections),
 	KUNIT_CASE(listen_wildcard_of_another_namespace_has_no_socket),
 	KUNIT_CASE(listen_wildcard_without_fence_has_no_socket),
 	KUNIT_CASE(listen_without_fence_is_refused),

@@ -18,6 +18,7 @@
 #include <linux/net.h>
 #include <linux/tcp.h>
 #include <net/ipv6.h>
+#include <net/route.h>
 #include <net/tcp.h>
 #include <trace/events/sock.h>
 
@@ -314,10 +315,14 @@ static int sock_set_int(struct socket *sock, int level, int name, int val)
 	return sock->ops->setsockopt(sock, level, name, KERNEL_SOCKPTR(&val), sizeof(val));
 }
 
-/* An IPv6 socket may carry an IPv4 connection. */
+/*
+ * An IPv6 socket may carry an IPv4 connection. A connection inherits the TOS of its listener, but
+ * not the priority that goes with it, and a TOS that does not change leaves the priority alone.
+ */
 static int sock_set_tos(struct socket *sock, u8 tos)
 {
 	ip_sock_set_tos(sock->sk, tos);
+	sock_set_priority(sock->sk, rt_tos2priority(tos));
 	if (sock->sk->sk_family == AF_INET6)
 		return sock_set_int(sock, SOL_IPV6, IPV6_TCLASS, tos);
 	return 0;
@@ -522,7 +527,7 @@ int iw_mpa_sock_adopt(struct iw_mpa_sock *ms, struct socket *sock,
 	int err;
 
 	sock_classify_accepted(sock->sk);
-	/* TCP may have given it the TOS of the peer. */
+	/* TCP may have given it the TOS of the peer, and has given it no priority. */
 	if (opts->tos_set)
 		sock_set_tos(sock, opts->tos);
 	err = sock_hook(ms, sock, ops, 0);
