@@ -12,6 +12,8 @@
 #include <linux/sched/mm.h>
 #include <net/tcp.h>
 
+#define STARTUP_MSS	16	/* less than a Request */
+
 /**
  * struct startup - an endpoint, and the peer
  * @ep: an initiator
@@ -112,6 +114,25 @@ static void startup_request_that_tcp_refuses(struct kunit *test)
 	startup_close(&s);
 }
 
+/* TCP is up, and reports nothing when it has room again: nobody would send the rest. */
+static void startup_request_that_tcp_takes_in_part(struct kunit *test)
+{
+	struct startup s = startup_open(test);
+	struct sock *sk = s.ep->sock.sock->sk;
+
+	lock_sock(sk);
+	sk->sk_sndbuf = 1;		/* of several segments, the first */
+	sk->sk_gso_max_segs = 1;
+	tcp_sk(sk)->mss_cache = STARTUP_MSS;
+	release_sock(sk);
+	KUNIT_EXPECT_EQ(test, iw_mpa_startup_send_request(s.ep), IW_MPA_EV_SEND_FAILED);
+	KUNIT_EXPECT_EQ(test, iw_mpa_sock_snd_nxt(&s.ep->sock) - tcp_sk(s.peer->sk)->copied_seq,
+			STARTUP_MSS);
+	KUNIT_EXPECT_EQ(test, s.ep->reason, IW_MPA_R_SEND);
+	KUNIT_EXPECT_EQ(test, s.ep->err, -ENOBUFS);
+	startup_close(&s);
+}
+
 /* A frame that does not fit into the endpoint, wherever TCP cuts it */
 static void startup_longest_reply_taken(struct kunit *test)
 {
@@ -174,6 +195,7 @@ static struct kunit_case startup_cases[] = {
 	KUNIT_CASE(startup_request_sent),
 	KUNIT_CASE(startup_request_to_a_stream_that_has_ended),
 	KUNIT_CASE(startup_request_that_tcp_refuses),
+	KUNIT_CASE(startup_request_that_tcp_takes_in_part),
 	KUNIT_CASE(startup_longest_reply_taken),
 	KUNIT_CASE(startup_reply_that_is_none),
 	KUNIT_CASE(startup_reply_that_cannot_be_made),

@@ -159,14 +159,20 @@ int iw_mpa_sock_send(struct iw_mpa_sock *ms, const void *buf, size_t len)
  *
  * Context: process, in a memalloc_noio scope; does not wait.
  *
- * Return: octets that TCP has taken, less than @len only if @ops->connected follows; or a negative
- * errno.
+ * If TCP was connected before the call nobody reports that it has room for more. So then it has to
+ * take all.
+ *
+ * Return: octets that TCP has taken, less than @len only if @ops->connected follows; -ENOBUFS if
+ * TCP was connected and has taken a part; or another negative errno.
  */
 int iw_mpa_sock_send_first(struct iw_mpa_sock *ms, const void *buf, size_t len)
 {
+	bool up = iw_mpa_sock_is_up(ms);
 	int sent = stream_send(ms->sock->sk, buf, len);
 
-	return sent == -EINPROGRESS ? 0 : sent;
+	if (sent == -EINPROGRESS)
+		return 0;
+	return up && sent >= 0 && sent < len ? -ENOBUFS : sent;
 }
 
 /**
