@@ -47,6 +47,41 @@ static void connect_source_port_in_use_takes_another(struct kunit *test)
 				     sizeof(c->fid->id.local_addr)), 0);
 }
 
+static __be16 peers_port(struct kunit *test, struct socket *peer)
+{
+	struct sockaddr_storage addr;
+
+	KUNIT_ASSERT_GT(test, kernel_getpeername(peer, (struct sockaddr *)&addr), 0);
+	return ((struct sockaddr_in *)&addr)->sin_port;
+}
+
+/* iwpmd knows the connection by the port that rdma_cm chose: the ULP sees that port. */
+static void connect_source_port_of_a_mapped_address_stays(struct kunit *test)
+{
+	struct fake_conn *c = conn_new(test);
+	struct fakes *f = test->priv;
+	struct sockaddr_storage before;
+	__be16 taken;
+
+	c->f = f;
+	c->fid = fake_id_create(f);
+	c->listener = peer_listen(f, c->fid, AF_INET);
+	c->param.qpn = 1;
+	taken = take_port(f, c->fid);
+	c->fid->id.mapped = true;
+	before = c->fid->id.m_local_addr;
+	KUNIT_ASSERT_EQ(test, fake_connect(c->fid, &c->param), 0);
+	conn_answer_dial(c);
+	KUNIT_EXPECT_NE(test, peers_port(test, c->peer), taken);
+	conn_send_good_reply(c);
+	fake_expect_event(c->fid, 0, IW_CM_EVENT_CONNECT_REPLY, 0);
+	KUNIT_EXPECT_EQ(test, memcmp(&c->fid->events[0].local, &before, sizeof(before)), 0);
+	KUNIT_EXPECT_EQ(test, memcmp(&c->fid->id.m_local_addr, &before, sizeof(before)), 0);
+	KUNIT_EXPECT_EQ(test, memcmp(&c->fid->id.local_addr, &before, sizeof(before)), 0);
+	KUNIT_EXPECT_EQ(test, memcmp(&c->fid->events[0].remote, &c->fid->id.m_remote_addr,
+				     sizeof(struct sockaddr_in)), 0);
+}
+
 static void connect_source_port_in_use_is_refused_if_set_so(struct kunit *test)
 {
 	struct iw_cm_conn_param param = { .qpn = 1 };
@@ -135,6 +170,7 @@ static void connect_fallback_refuses_a_v2_reply(struct kunit *test)
 
 static struct kunit_case again_cases[] = {
 	KUNIT_CASE(connect_source_port_in_use_takes_another),
+	KUNIT_CASE(connect_source_port_of_a_mapped_address_stays),
 	KUNIT_CASE(connect_source_port_in_use_is_refused_if_set_so),
 	KUNIT_CASE_PARAM(connect_v2_refused_comes_up_with_v1, fallback_gen_params),
 	KUNIT_CASE(connect_v2_refused_is_tried_again_once),

@@ -127,7 +127,7 @@ int iw_mpa_upcall_request(struct iw_mpa_upcall *up, struct iw_cm_id *listen_id,
  * iw_mpa_upcall_up - CONNECT_REPLY(0) or ESTABLISHED(0), whichever is due
  * @up: line on which one of them is due
  * @peer: the peer's frame, or NULL if none came
- * @tuple: both addresses, or NULL for those of the cm_id
+ * @tuple: both addresses, or NULL for those of the cm_id; the local one of a mapped cm_id stays
  *
  * Context: any.
  *
@@ -157,6 +157,9 @@ int iw_mpa_upcall_up(struct iw_mpa_upcall *up, const struct iw_mpa_frame *peer,
 	event.remote_addr = up->cm_id->m_remote_addr;
 	if (tuple)
 		upcall_set_addresses(&event, tuple);
+	/* iwpmd knows a mapped connection by the port that was mapped, whatever port TCP has. */
+	if (up->cm_id->mapped)
+		event.local_addr = up->cm_id->m_local_addr;
 	upcall_set_peer(up, &event, peer);
 	err = upcall_raise(up, up->cm_id, &event);
 	if (!err)
