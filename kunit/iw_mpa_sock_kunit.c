@@ -59,6 +59,37 @@ static void sock_unhook_restores_each_callback(struct kunit *test)
 	sock_release(other);
 }
 
+/* Once it is let go somebody else may use the socket: BPF, which has flags in sk_user_data. */
+static void sock_unhook_leaves_alone_what_is_not_ours(struct kunit *test)
+{
+	static const uintptr_t flags[] = { 0, SK_USER_DATA_PSOCK | SK_USER_DATA_NOCOPY };
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(flags); i++) {
+		struct fake_id *fid = fake_id_create(test->priv);
+		struct iw_mpa_sock_opts opts = {
+			.net = &init_net,
+			.local = iw_mpa_addr(&fid->id.m_local_addr),
+		};
+		void *theirs = (void *)((uintptr_t)test->priv | flags[i]);
+		struct iw_mpa_sock ms = {};
+		struct sock *sk;
+
+		((struct sockaddr_in *)&fid->id.m_local_addr)->sin_port = htons(20994 - i);
+		KUNIT_ASSERT_EQ(test, 0, iw_mpa_sock_listen(&ms, &idle_ops, &opts, 4));
+		sk = ms.sock->sk;
+		iw_mpa_sock_unhook(&ms);
+		sk->sk_user_data = theirs;
+		sk->sk_data_ready = sock_drivers;
+		iw_mpa_sock_unhook(&ms);
+		KUNIT_EXPECT_PTR_EQ(test, sk->sk_user_data, theirs);
+		KUNIT_EXPECT_TRUE(test, sk->sk_data_ready == sock_drivers);
+		sk->sk_user_data = NULL;
+		sk->sk_data_ready = ms.data_ready;
+		iw_mpa_sock_release(&ms);
+	}
+}
+
 /* A driver has changed what it may change: the library has the stream again, and TCP its own. */
 static void sock_detach_takes_both_callbacks_back(struct kunit *test)
 {
@@ -113,6 +144,7 @@ static void sock_listens_to_ipv6_alone(struct kunit *test)
 
 static struct kunit_case sock_cases[] = {
 	KUNIT_CASE(sock_unhook_restores_each_callback),
+	KUNIT_CASE(sock_unhook_leaves_alone_what_is_not_ours),
 	KUNIT_CASE(sock_detach_takes_both_callbacks_back),
 #if IS_ENABLED(CONFIG_IPV6)
 	KUNIT_CASE(sock_listens_to_ipv6_alone),

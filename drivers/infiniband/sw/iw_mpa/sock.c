@@ -159,7 +159,8 @@ void iw_mpa_sock_detach(struct iw_mpa_sock *ms)
  * iw_mpa_sock_unhook - take a socket's callbacks back
  * @ms: socket, open or not
  *
- * Idempotent. No driver is attached. After return no callback of the library runs.
+ * Idempotent. No driver is attached. After return no callback of the library runs. Once a socket is
+ * unhooked somebody else may use it, BPF: what is theirs stays.
  *
  * Context: process.
  */
@@ -171,7 +172,7 @@ void iw_mpa_sock_unhook(struct iw_mpa_sock *ms)
 		return;
 	sk = ms->sock->sk;
 	write_lock_bh(&sk->sk_callback_lock);
-	if (sk->sk_user_data) {
+	if (sock_of(sk) == ms) {
 		rcu_assign_sk_user_data(sk, NULL);
 		sk->sk_data_ready = ms->data_ready;
 		sk->sk_state_change = ms->state_change;
