@@ -128,7 +128,7 @@ struct iw_mpa_ep *iw_mpa_ep_alloc(struct iw_mpa_device *dev, struct net *net, bo
 	ep->up.attr = &dev->attr;
 	ep->off.takeovers = &dev->takeovers;
 	ep->initiator = initiator;
-	ep->born = jiffies;
+	ep->born = get_jiffies_64();
 	iw_mpa_reader_init(&ep->reader, initiator, ep->frame);
 	ep_init_local(ep);
 	ep->request_pd_len = request_pd_len;

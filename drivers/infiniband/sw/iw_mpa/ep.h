@@ -69,7 +69,7 @@ struct iw_mpa_call {
  * @initiator: local role
  * @user: the QP that it has, or had last, is an application's; read under @lock, and written by
  *	the runner
- * @born: when it came to be, in jiffies
+ * @born: when it came to be, in jiffies of 64 bits
  *
  * @lock: for event.c alone: protects @events, @busy, @found, @awaited, @deadline, setting @timer,
  *	and writing @state; taken in softirq
@@ -135,7 +135,7 @@ struct iw_mpa_ep {
 	struct net		*net;
 	netns_tracker		net_tracker;
 	const struct iw_mpa_config *config;
-	unsigned long		born;
+	u64			born;
 
 	spinlock_t		lock;
 	u32			events;

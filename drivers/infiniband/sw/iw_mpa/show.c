@@ -50,7 +50,7 @@ static void show_ep(struct seq_file *seq, const struct iw_mpa_ep *ep)
 	seq_printf(seq, " role=%s state=%s local=%pISpc remote=%pISpc age_ms=%llu qpn=%u",
 		   ep->initiator ? "initiator" : "responder",
 		   iw_mpa_state_name(READ_ONCE(ep->state)), &ep->tuple.local.sa,
-		   &ep->tuple.remote.sa, jiffies64_to_msecs(jiffies - ep->born),
+		   &ep->tuple.remote.sa, jiffies64_to_msecs(get_jiffies_64() - ep->born),
 		   qpn);
 	seq_printf(seq, " rev=%u crc=%d tx_markers=%d rx_markers=%d", params.rev,
 		   params.crc, params.tx_markers, params.rx_markers);
