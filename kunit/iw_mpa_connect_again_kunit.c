@@ -2,11 +2,14 @@
 /* The initiator tries again: from another source port, or with MPA of version 1. */
 
 #include "iw_mpa_fakes.h"
+#include "iw_mpa_quiet.h"
+#include "stats.h"
 
 #include <linux/in.h>
 #include <linux/in6.h>
 #include <linux/module.h>
 #include <linux/tcp.h>
+#include <net/tcp.h>
 
 /* Have TCP use a port that rdma_cm believes to be free. */
 static __be16 take_port(struct fakes *f, struct fake_id *fid)
@@ -145,6 +148,41 @@ static void connect_v2_refused_comes_up_with_v1(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, c->qp->params.rev, 1);
 }
 
+static bool fallbacks_are(u64 count)
+{
+	return iw_mpa_count_read(NULL, IW_MPA_CNT_v1_fallback) == count;
+}
+
+/*
+ * The peer's FIN comes over a network: its TCP does not hear of the end of the first connection
+ * before the second one is opened.
+ */
+static void connect_v2_refused_keeps_its_source_port(struct kunit *test)
+{
+	u64 fallbacks = iw_mpa_count_read(NULL, IW_MPA_CNT_v1_fallback);
+	struct fake_conn *c = conn_new(test);
+	struct fakes *f = test->priv;
+	struct sock *sk;
+	__be16 port;
+	int i;
+
+	f->config->source_port_retry = 0;
+	conn_dial(c, f);
+	port = peers_port(test, c->peer);
+	sk = c->peer->sk;
+	lock_sock(sk);
+	sk->sk_shutdown |= SEND_SHUTDOWN;
+	tcp_shutdown(sk, SEND_SHUTDOWN);
+	for (i = 0; i < HZ && !fallbacks_are(fallbacks + 1); i++)
+		schedule_timeout_uninterruptible(1);
+	iw_mpa_quiet(50);
+	release_sock(sk);
+	KUNIT_ASSERT_EQ(test, c->fid->nr_events, 0);
+	conn_answer_dial(c);
+	KUNIT_EXPECT_EQ(test, peer_frame_rev(&c->frame), 1);
+	KUNIT_EXPECT_EQ(test, peers_port(test, c->peer), port);
+}
+
 /* Rules: E-10-6: the status of CONNECT_REPLY after the second */
 static void connect_v2_refused_is_tried_again_once(struct kunit *test)
 {
@@ -173,6 +211,7 @@ static struct kunit_case again_cases[] = {
 	KUNIT_CASE(connect_source_port_of_a_mapped_address_stays),
 	KUNIT_CASE(connect_source_port_in_use_is_refused_if_set_so),
 	KUNIT_CASE_PARAM(connect_v2_refused_comes_up_with_v1, fallback_gen_params),
+	KUNIT_CASE(connect_v2_refused_keeps_its_source_port),
 	KUNIT_CASE(connect_v2_refused_is_tried_again_once),
 	KUNIT_CASE(connect_fallback_refuses_a_v2_reply),
 	{}

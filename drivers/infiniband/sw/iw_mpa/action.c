@@ -128,9 +128,10 @@ static enum iw_mpa_event act_open(struct iw_mpa_ep *ep)
 	return IW_MPA_EV_NONE;
 }
 
+/* The peer has closed on the first connection. The second one has the same source port. */
 static enum iw_mpa_event act_reopen(struct iw_mpa_ep *ep)
 {
-	iw_mpa_sock_release(&ep->sock);
+	iw_mpa_sock_abort(&ep->sock);
 	iw_mpa_event_forget_tcp(ep);
 	ep->local.rev = IW_MPA_REV_1;
 	ep->fallback = false;

@@ -265,6 +265,22 @@ void iw_mpa_sock_release(struct iw_mpa_sock *ms)
 	iw_mpa_count(IW_MPA_CNT_sock_destroyed);
 }
 
+/**
+ * iw_mpa_sock_abort - unhook and close a socket, so that its local port is free at once
+ * @ms: open socket, which no device has taken over
+ *
+ * TCP sends RST, and forgets the connection: with the same port this end may connect to the same
+ * peer again. After a FIN it could not until the peer has acknowledged that.
+ *
+ * Context: process.
+ */
+void iw_mpa_sock_abort(struct iw_mpa_sock *ms)
+{
+	iw_mpa_sock_unhook(ms);
+	tcp_abort(ms->sock->sk, ECONNABORTED);
+	iw_mpa_sock_release(ms);
+}
+
 /*
  * The library's sockets are locked while locks of rdma_cm are held. Other sockets are locked before
  * such locks are taken. So the library's sockets have a lockdep class of their own. The class is in
