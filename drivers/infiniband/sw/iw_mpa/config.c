@@ -110,6 +110,23 @@ bool iw_mpa_config_peer_to_peer(const struct iw_mpa_config *config,
 	return READ_ONCE(config->peer_to_peer);
 }
 
+/**
+ * iw_mpa_config_fall_back - may an initiator try again with revision 1?
+ * @config: settings of its network namespace
+ * @local_port: its own port, host order
+ * @remote_port: the peer's, host order
+ *
+ * Revision 1 has no peer-to-peer model. So it is no choice for an application that always needs the
+ * peer-to-peer model.
+ *
+ * Return: true if it may.
+ */
+bool iw_mpa_config_fall_back(const struct iw_mpa_config *config, u16 local_port, u16 remote_port)
+{
+	return READ_ONCE(config->v1_fallback) &&
+	       !config_has_port(config->peer_to_peer_ports, local_port, remote_port);
+}
+
 static void config_free(struct config_net *cn)
 {
 	kfree(cn->table);

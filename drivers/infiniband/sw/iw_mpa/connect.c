@@ -13,14 +13,15 @@
 #include <rdma/iw_cm.h>
 
 /* The ports of the application count, not those that a port mapper has put in their place. */
-static bool connect_peer_to_peer(const struct iw_mpa_ep *ep, struct iw_cm_id *id)
+static void connect_choose_model(struct iw_mpa_ep *ep, struct iw_cm_id *id)
 {
 	u16 local = ntohs(*iw_mpa_addr_port(iw_mpa_addr(&id->local_addr)));
 	u16 remote = ntohs(*iw_mpa_addr_port(iw_mpa_addr(&id->remote_addr)));
 
-	return iw_mpa_config_peer_to_peer(ep->config,
-					  READ_ONCE(ep->dev->peer_to_peer),
-					  local, remote);
+	ep->local.p2p = iw_mpa_config_peer_to_peer(ep->config, READ_ONCE(ep->dev->peer_to_peer),
+						   local, remote);
+	ep->fallback = ep->local.rev > IW_MPA_REV_1 &&
+		       iw_mpa_config_fall_back(ep->config, local, remote);
 }
 
 /*
@@ -76,8 +77,7 @@ int iw_mpa_connect(struct iw_cm_id *id, struct iw_cm_conn_param *param)
 		goto put_device;
 	}
 
-	ep->local.p2p = connect_peer_to_peer(ep, id);
-	ep->fallback = ep->local.rev > IW_MPA_REV_1 && READ_ONCE(ep->config->v1_fallback);
+	connect_choose_model(ep, id);
 	ep->try_until = connect_deadline(ep);
 	ep->call = &call;
 	/* TCP to an address of this host is up at once. Then the Request goes out from here. */
