@@ -118,6 +118,10 @@ static struct srnic_qp *socket_begin(struct kunit *test, const struct pair_opts 
 	sk->sk_user_data = &w->stream;
 	srnic_driver_ops.attach(&qp->ibqp, sk, &w->stream);
 	write_unlock_bh(&sk->sk_callback_lock);
+	/* The sender stays out of this: it would tell an endpoint of faults, and there is none. */
+	mutex_lock(&qp->tx.lock);
+	qp->tx.closed = true;
+	mutex_unlock(&qp->tx.lock);
 	return qp;
 }
 
