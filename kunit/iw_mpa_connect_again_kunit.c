@@ -221,6 +221,45 @@ static void connect_fallback_refuses_a_v2_reply(struct kunit *test)
 	fake_expect_closed(c->fid, 1);
 }
 
+static void expect_timed_out(struct fake_conn *c)
+{
+	fake_expect_event(c->fid, 0, IW_CM_EVENT_CONNECT_REPLY, -ETIMEDOUT);
+	fake_expect_closed(c->fid, 1);
+	KUNIT_EXPECT_EQ(c->f->test, c->qp->refs, 1);
+}
+
+/* The wait for the second Reply has a timer too. */
+/* Rules: M-7.1.2-17: status of CONNECT_REPLY */
+static void connect_silence_after_fallback_times_out(struct kunit *test)
+{
+	struct fake_conn *c = conn_new(test);
+	struct fakes *f = test->priv;
+
+	f->config->reply_timeout_ms = 3 * FAKE_SHORT_MS;
+	conn_dial(c, f);
+	peer_rst(f, c->peer);
+	conn_answer_dial(c);
+	expect_timed_out(c);
+	peer_expect_eof(f, c->peer);
+}
+
+/* The second try has what is left of the time: who waits for a program to end waits once. */
+static void connect_fallback_does_not_wait_twice(struct kunit *test)
+{
+	struct fake_conn *c = conn_new(test);
+	struct fakes *f = test->priv;
+	unsigned long start = jiffies;
+
+	f->config->connect_timeout_ms = 100;
+	f->config->reply_timeout_ms = 1000;
+	conn_dial(c, f);
+	schedule_timeout_uninterruptible(msecs_to_jiffies(800));
+	peer_rst(f, c->peer);
+	conn_answer_dial(c);
+	expect_timed_out(c);
+	KUNIT_EXPECT_LT(test, jiffies_to_msecs(jiffies - start), 1500);
+}
+
 static struct kunit_case again_cases[] = {
 	KUNIT_CASE(connect_source_port_in_use_takes_another),
 	KUNIT_CASE(connect_source_port_of_a_mapped_address_stays),
@@ -230,6 +269,8 @@ static struct kunit_case again_cases[] = {
 	KUNIT_CASE(connect_v2_refused_is_tried_again_once),
 	KUNIT_CASE(connect_v2_refused_on_a_peer_to_peer_port_fails),
 	KUNIT_CASE(connect_fallback_refuses_a_v2_reply),
+	KUNIT_CASE(connect_silence_after_fallback_times_out),
+	KUNIT_CASE(connect_fallback_does_not_wait_twice),
 	{}
 };
 

@@ -553,38 +553,6 @@ static void connect_tcp_does_not_come_up_times_out(struct kunit *test)
 	expect_failed(c, -ETIMEDOUT);
 }
 
-/* The wait for the second Reply has a timer too. */
-/* Rules: M-7.1.2-17: status of CONNECT_REPLY */
-static void connect_silence_after_fallback_times_out(struct kunit *test)
-{
-	struct fake_conn *c = conn_new(test);
-	struct fakes *f = test->priv;
-
-	f->config->reply_timeout_ms = 3 * FAKE_SHORT_MS;
-	conn_dial(c, f);
-	peer_rst(f, c->peer);
-	conn_answer_dial(c);
-	expect_failed(c, -ETIMEDOUT);
-	peer_expect_eof(f, c->peer);
-}
-
-/* The second try has what is left of the time: who waits for a program to end waits once. */
-static void connect_fallback_does_not_wait_twice(struct kunit *test)
-{
-	struct fake_conn *c = conn_new(test);
-	struct fakes *f = test->priv;
-	unsigned long start = jiffies;
-
-	f->config->connect_timeout_ms = 100;
-	f->config->reply_timeout_ms = 1000;
-	conn_dial(c, f);
-	schedule_timeout_uninterruptible(msecs_to_jiffies(800));
-	peer_rst(f, c->peer);
-	conn_answer_dial(c);
-	expect_failed(c, -ETIMEDOUT);
-	KUNIT_EXPECT_LT(test, jiffies_to_msecs(jiffies - start), 1500);
-}
-
 static struct kunit_case connect_end_cases[] = {
 	KUNIT_CASE(connect_refused_port_is_an_event),
 	KUNIT_CASE(connect_reject_brings_private_data),
@@ -609,8 +577,6 @@ static struct kunit_case connect_end_cases[] = {
 	KUNIT_CASE_PARAM(connect_qp_gone_ends_it, stage_gen_params),
 	KUNIT_CASE_PARAM(connect_device_gone_ends_it, stage_gen_params),
 	KUNIT_CASE(connect_tcp_does_not_come_up_times_out),
-	KUNIT_CASE(connect_silence_after_fallback_times_out),
-	KUNIT_CASE(connect_fallback_does_not_wait_twice),
 	{}
 };
 
