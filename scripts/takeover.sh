@@ -195,15 +195,17 @@ one() {
 	[[ " ${twin[*]} " != *' --crash '* ]] || crash=yes
 	PORT=$((PORT + 1))
 	guest_run A "echo $([[ $name == control_not_frozen* ]] && echo 1 || echo 0) \
-		>/sys/module/iw_mpa_twin/parameters/thaw; wire_set $wire"
+		>/sys/module/iw_mpa_twin/parameters/thaw && wire_set $wire" || return 1
 	before "$role" "$local" "$remote" || status=$?
-	guest_run B "capture_start 0 eth0 'tcp or udp port 9'"
+	guest_run B "capture_start 0 eth0 'tcp or udp port 9'" || return 1
 	connect "$role" "$local" "$remote" "${twin[@]}" || status=$?
 	[[ $crash == no || $status -eq 0 ]] || { grep -q '^done' "$GUEST_RUN/share/twin.log" && status=0; }
 	guest_run B "capture_stop $name.pcapng && capture_is_whole" || status=$?
 	"$TOP/scripts/takeover/judge.py" "${judge[@]}" "$GUEST_RUN/share/$name.pcapng" "$local" || verdict=$?
 	after "$role" || status=$?
-	guest_run A 'clean_up; wire_set clean'
+	# What is still in use is a failure, as it is of an end-to-end test.
+	guest_run A clean_up || status=1
+	guest_run A 'wire_set clean' || status=1
 	[[ $status -ne 0 ]] || status=$verdict
 	return "$status"
 }
