@@ -5,10 +5,14 @@
 #include "ep.h"
 #include "event.h"
 #include "iw_mpa_fakes.h"
+#include "iw_mpa_quiet.h"
+#include "listen.h"
 #include "rnic.h"
 #include "stats.h"
 
+#include <linux/kthread.h>
 #include <linux/module.h>
+#include <linux/workqueue.h>
 
 /* Rules: H-03 */
 static void half_open_too_many_oldest_yields(struct kunit *test)
@@ -246,6 +250,52 @@ static void listener_gone_with_connections_in_tcp(struct kunit *test)
 	FAKE_WAIT(f, !READ_ONCE(c->lis->refs));
 }
 
+static int destroy_thread(void *fid)
+{
+	fake_destroy(fid);
+	return 0;
+}
+
+static struct iw_mpa_listener *the_listener(struct fake_id *fid)
+{
+	struct iw_mpa_device *dev = iw_mpa_device_get(fid->id.device);
+	struct iw_mpa_listener *lis = list_first_entry(&dev->listeners, struct iw_mpa_listener,
+						       node);
+
+	iw_mpa_device_put(dev);
+	return lis;
+}
+
+/* It goes while it takes connections from TCP. Those end, too, though their peers are silent. */
+/* Rules: P-05 */
+static void listener_gone_while_it_accepts(struct kunit *test)
+{
+	struct fake_conn *c = conn_new(test);
+	struct fakes *f = test->priv;
+	struct iw_mpa_listener *lis;
+	struct socket *peers[2];
+	struct sock *sk;
+	int i;
+
+	f->config->request_timeout_ms = 600000;
+	conn_listen(c, f);
+	lis = the_listener(c->lis);
+	sk = lis->sock.sock->sk;
+	lock_sock(sk);		/* accept() waits, and TCP goes on */
+	for (i = 0; i < ARRAY_SIZE(peers); i++)
+		peers[i] = peer_connect(f, c->lis);
+	for (i = 0; i < HZ && !(work_busy(&lis->work.work) & WORK_BUSY_RUNNING); i++)
+		schedule_timeout_uninterruptible(1);
+	kthread_run(destroy_thread, c->lis, "iw_mpa_fake");
+	iw_mpa_quiet(50);
+	release_sock(sk);
+	KUNIT_EXPECT_LT(test, i, HZ);
+	FAKE_WAIT(f, !READ_ONCE(c->lis->refs));
+	FAKE_POLL(f, endpoints_are(0));
+	for (i = 0; i < ARRAY_SIZE(peers); i++)
+		peer_expect_end(f, peers[i]);
+}
+
 static void device_gone_half_open_is_closed(struct kunit *test)
 {
 	struct fake_conn *c = conn_new(test);
@@ -301,6 +351,7 @@ static struct kunit_case half_open_cases[] = {
 	KUNIT_CASE(listener_gone_while_room_is_awaited),
 	KUNIT_CASE(listener_gone_indicated_lives_on),
 	KUNIT_CASE(listener_gone_with_connections_in_tcp),
+	KUNIT_CASE(listener_gone_while_it_accepts),
 	KUNIT_CASE(device_gone_half_open_is_closed),
 	KUNIT_CASE(device_gone_indicated_is_closed),
 	{}

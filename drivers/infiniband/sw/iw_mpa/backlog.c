@@ -104,7 +104,7 @@ struct iw_mpa_backlog *iw_mpa_backlog_open(struct iw_mpa_device *dev, struct iw_
 
 /**
  * iw_mpa_backlog_stop - the listener goes
- * @backlog: its backlog
+ * @backlog: its backlog, into which no connection enters any more
  *
  * Connections that iw_cm does not know yet cannot be announced any more: they end.
  *

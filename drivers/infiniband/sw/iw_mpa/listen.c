@@ -294,8 +294,9 @@ static struct iw_mpa_listener *listen_remove(struct iw_mpa_device *dev, struct i
  * @id: listening cm_id
  *
  * After unhook no callback queues the work item that accepts, and it does not queue itself while it
- * is cancelled. iw_mpa_backlog_stop() has the other one cancelled. Connections that the ULP was
- * asked about live on.
+ * is cancelled. When it has ended no connection enters the backlog any more. So
+ * iw_mpa_backlog_stop(), which cancels the other work item, tells all connections. Connections that
+ * the ULP was asked about live on.
  *
  * Context: process, sleeps.
  *
@@ -311,8 +312,8 @@ int iw_mpa_destroy_listen(struct iw_cm_id *id)
 	lis = listen_remove(dev, id);
 	if (lis) {
 		iw_mpa_sock_unhook(&lis->sock);
-		iw_mpa_backlog_stop(lis->backlog);
 		cancel_delayed_work_sync(&lis->work);
+		iw_mpa_backlog_stop(lis->backlog);
 		iw_mpa_sock_release(&lis->sock);
 		listen_free(lis);
 		iw_mpa_count(IW_MPA_CNT_listener_destroyed);
