@@ -2,11 +2,17 @@
 /* Listeners: which connections they get, and what iw_create_listen refuses. */
 
 #include "iw_mpa_fakes.h"
+#include "listen.h"
+#include "rnic.h"
+#include "stats.h"
 
+#include <linux/etherdevice.h>
 #include <linux/in.h>
 #include <linux/in6.h>
+#include <linux/inetdevice.h>
 #include <linux/module.h>
 #include <linux/pkt_sched.h>
+#include <linux/rtnetlink.h>
 #include <net/inet_sock.h>
 #include <rdma/rdma_cm.h>
 
@@ -186,6 +192,129 @@ static void listen_wildcard_of_another_namespace_has_no_socket(struct kunit *tes
 	expect_no_socket(c, f, lis);
 }
 
+static netdev_tx_t nowhere(struct sk_buff *skb, struct net_device *netdev)
+{
+	dev_kfree_skb(skb);
+	return NETDEV_TX_OK;
+}
+
+static const struct net_device_ops nowhere_ops = {
+	.ndo_start_xmit	= nowhere,
+};
+
+static void nowhere_setup(struct net_device *netdev)
+{
+	ether_setup(netdev);
+	netdev->netdev_ops = &nowhere_ops;
+	eth_hw_addr_random(netdev);
+}
+
+/* An interface with an address. The host takes packets for it from each interface. */
+static struct net_device *add_netdev(struct kunit *test, __be32 address)
+{
+	struct net_device *netdev = alloc_netdev(0, "mpa%d", NET_NAME_UNKNOWN, nowhere_setup);
+	struct sockaddr_in sin = { .sin_family = AF_INET, .sin_addr.s_addr = address };
+	struct ifreq ifr = {};
+
+	KUNIT_ASSERT_NOT_NULL(test, netdev);
+	rtnl_lock();
+	KUNIT_EXPECT_EQ(test, register_netdevice(netdev), 0);
+	KUNIT_EXPECT_EQ(test, dev_open(netdev, NULL), 0);
+	rtnl_unlock();
+	strscpy(ifr.ifr_name, netdev->name, sizeof(ifr.ifr_name));
+	memcpy(&ifr.ifr_addr, &sin, sizeof(sin));
+	KUNIT_EXPECT_EQ(test, devinet_ioctl(&init_net, SIOCSIFADDR, &ifr), 0);
+	return netdev;
+}
+
+static void remove_netdev(struct net_device *netdev)
+{
+	rtnl_lock();
+	unregister_netdevice(netdev);
+	rtnl_unlock();
+	free_netdev(netdev);
+}
+
+static u64 wrong_devices(void)
+{
+	return iw_mpa_count_read(NULL, IW_MPA_CNT_REASON + IW_MPA_R_WRONG_DEVICE - 1);
+}
+
+/* A client calls an address of this host on a listener's port. */
+static struct socket *call_address(struct fake_conn *c, struct fakes *f, __be32 address)
+{
+	struct fake_id *whom = wildcard_of(c, f);
+	struct socket *peer;
+
+	((struct sockaddr_in *)&whom->id.m_local_addr)->sin_addr.s_addr = address;
+	peer = peer_connect(f, whom);
+	conn_make_good_request(c);
+	peer_send_frame(f, peer, &c->frame);
+	return peer;
+}
+
+/*
+ * The host finds the interface of a packet from itself by the address. Let all its packets reach
+ * the one listener, as if they came by the interface of this listener.
+ */
+static void listen_to_each_interface(struct fake_id *fid)
+{
+	struct iw_mpa_device *dev = iw_mpa_device_get(fid->id.device);
+	struct iw_mpa_listener *lis = list_first_entry(&dev->listeners, struct iw_mpa_listener,
+						       node);
+
+	WRITE_ONCE(lis->sock.sock->sk->sk_bound_dev_if, 0);
+	iw_mpa_device_put(dev);
+}
+
+/*
+ * A wildcard listener takes only connections for addresses of its own device, or of no device: not
+ * those for an address of another device, which come by its interface all the same.
+ */
+static void listen_wildcard_leaves_addresses_of_other_devices_alone(struct kunit *test)
+{
+	struct ib_device *other = kunit_kzalloc(test, sizeof(*other), GFP_KERNEL);
+	const __be32 address = htonl(0x0a4d0001);	/* 10.77.0.1 */
+	struct fake_conn *c = conn_new(test);
+	u64 before = wrong_devices();
+	struct fakes *f = test->priv;
+	struct net_device *netdev;
+	struct fake_id *lis;
+	struct socket *peer;
+	int i;
+
+	KUNIT_ASSERT_NOT_NULL(test, other);
+	other->ops = f->ibdev->ops;
+	conn_listen(c, f);	/* for a port */
+	lis = wildcard_of(c, f);
+	fake_destroy(c->lis);
+	KUNIT_ASSERT_EQ(test, fake_listen(lis), 0);
+	listen_to_each_interface(lis);
+	netdev = add_netdev(test, address);
+	peer = call_address(c, f, address);
+	KUNIT_EXPECT_EQ(test, fake_reject(fake_next_request(lis), NULL, 0), 0);
+	peer_recv_frame(f, peer, &c->frame);
+	peer_fin(peer);		/* while there is still a way to the address */
+	peer_expect_eof(f, peer);
+	KUNIT_EXPECT_EQ(test, wrong_devices(), before);
+
+	KUNIT_EXPECT_EQ(test, iw_mpa_register_device(other, netdev, &f->drv, &f->attr), 0);
+	peer = call_address(c, f, address);
+	peer_expect_end(f, peer);
+	peer_fin(peer);
+	for (i = 0; i < HZ && wrong_devices() == before; i++)
+		schedule_timeout_uninterruptible(1);
+	KUNIT_EXPECT_EQ(test, wrong_devices(), before + 1);
+	KUNIT_EXPECT_EQ(test, lis->nr_events, 1);
+	call_address(c, f, htonl(INADDR_LOOPBACK));
+	call_address(c, f, htonl(INADDR_LOOPBACK + 1));	/* of lo, but not an address that it has */
+	fake_next_request(lis);
+	fake_next_request(lis);
+	KUNIT_EXPECT_EQ(test, wrong_devices(), before + 1);
+	iw_mpa_unregister_device(other);
+	remove_netdev(netdev);
+}
+
 /* Nor on a device that cannot be responder: a refusal would end the listener on all devices. */
 static void listen_wildcard_without_fence_has_no_socket(struct kunit *test)
 {
@@ -242,6 +371,7 @@ static struct kunit_case listen_cases[] = {
 	KUNIT_CASE(listen_wildcard_ipv6_tells_ipv4_as_ipv4),
 	KUNIT_CASE(listen_tos_and_priority_are_those_of_its_connections),
 	KUNIT_CASE(listen_wildcard_of_another_namespace_has_no_socket),
+	KUNIT_CASE(listen_wildcard_leaves_addresses_of_other_devices_alone),
 	KUNIT_CASE(listen_wildcard_without_fence_has_no_socket),
 	KUNIT_CASE(listen_without_fence_is_refused),
 	KUNIT_CASE(listen_without_device_is_refused),

@@ -5,18 +5,22 @@
 #include "backlog.h"
 #include "config.h"
 #include "device.h"
+#include "end.h"
 #include "ep.h"
 #include "event.h"
 #include "rnic.h"
 #include "sock.h"
 #include "stats.h"
 
+#include <linux/if_vlan.h>
+#include <linux/inetdevice.h>
 #include <linux/jiffies.h>
 #include <linux/netdevice.h>
 #include <linux/rculist.h>
 #include <linux/sched/mm.h>
 #include <linux/slab.h>
 #include <linux/workqueue.h>
+#include <net/addrconf.h>
 #include <rdma/ib_verbs.h>
 #include <rdma/iw_cm.h>
 #include <rdma/rdma_cm.h>
@@ -93,6 +97,75 @@ static int listen_judge(struct iw_mpa_listener *lis, struct net *net)
 	return 0;
 }
 
+/* Has an interface this address? Under RCU. */
+static bool listen_netdev_has(const struct net_device *netdev, const union iw_mpa_addr *addr)
+{
+	const struct in_device *in_dev;
+	const struct in_ifaddr *ifa;
+
+#if IS_ENABLED(CONFIG_IPV6)
+	if (addr->sa.sa_family == AF_INET6)
+		return ipv6_chk_addr(dev_net(netdev), &addr->in6.sin6_addr, netdev, 1);
+#endif
+	in_dev = __in_dev_get_rcu(netdev);
+	if (!in_dev)
+		return false;
+	in_dev_for_each_ifa_rcu(ifa, in_dev) {
+		if (ifa->ifa_local == addr->in.sin_addr.s_addr)
+			return true;
+	}
+	return false;
+}
+
+/**
+ * struct listen_call - a connection that a listener has taken
+ * @netdev: network device of the listener
+ * @net: namespace of the connection
+ * @addr: its local address
+ */
+struct listen_call {
+	const struct net_device	*netdev;
+	const struct net	*net;
+	const union iw_mpa_addr	*addr;
+};
+
+/* Return: -EXDEV if a connection is for an address of this device, and not for the listener's. */
+static int listen_look_at_other(struct iw_mpa_device *other, void *arg)
+{
+	const struct listen_call *call = arg;
+	const struct net_device *netdev = other->netdev;
+	bool theirs;
+
+	if (is_vlan_dev(netdev) && vlan_dev_real_dev(netdev) == call->netdev)
+		return 0;
+	rcu_read_lock();
+	theirs = net_eq(dev_net(netdev), call->net) && listen_netdev_has(netdev, call->addr);
+	rcu_read_unlock();
+	return theirs ? -EXDEV : 0;
+}
+
+/*
+ * The host takes packets for each of its addresses from any interface. So a socket that is bound to
+ * the interface of one device may get a connection for an address of another device. rdma_cm finds
+ * a connection's device by the address. A wildcard listener leaves such a connection alone: its own
+ * cm_id is one of the device of the interface. All other addresses are taken: those of the
+ * interface, also if another device has them, too; those of its VLANs; and those that belong to no
+ * device of the library, on lo, on a bridge or on a VRF device.
+ */
+static bool listen_is_for_other(const struct iw_mpa_listener *lis, const struct net *net,
+				const union iw_mpa_addr *addr)
+{
+	struct listen_call call = { lis->dev->netdev, net, addr };
+	bool ours;
+
+	if (!listen_is_wildcard(lis))
+		return false;
+	rcu_read_lock();
+	ours = listen_netdev_has(call.netdev, addr);
+	rcu_read_unlock();
+	return !ours && iw_mpa_device_for_each(listen_look_at_other, &call) == -EXDEV;
+}
+
 /*
  * The connection is in the namespace of its listener. The device may be in another one by now.
  * Often the Request has come already: then the ULP is asked from here.
@@ -118,9 +191,14 @@ static int listen_adopt(struct iw_mpa_listener *lis, struct socket *sock)
 		return err;
 	}
 	iw_mpa_ep_get(ep);
-	iw_mpa_backlog_enter(ep, lis->backlog);
 	iw_mpa_sock_tuple(sock, &ep->tuple);
-	err = iw_mpa_sock_adopt(&ep->sock, sock, &lis->sock, &iw_mpa_event_sock_ops, &opts);
+	if (listen_is_for_other(lis, net, &ep->tuple.local)) {
+		iw_mpa_end_set_reason(ep, IW_MPA_R_WRONG_DEVICE, 0);
+		err = -EXDEV;
+	} else {
+		iw_mpa_backlog_enter(ep, lis->backlog);
+		err = iw_mpa_sock_adopt(&ep->sock, sock, &lis->sock, &iw_mpa_event_sock_ops, &opts);
+	}
 	if (err) {
 		iw_mpa_sock_drop(sock, &lis->sock);
 		WRITE_ONCE(ep->tcp_err, -err);
