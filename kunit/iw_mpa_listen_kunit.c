@@ -334,6 +334,35 @@ static void listen_wildcard_without_fence_has_no_socket(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fake_listen(foreign), 0);
 }
 
+/* Two devices on one interface, and a socket for one of them */
+static void listen_wildcard_on_a_second_device_of_an_interface(struct kunit *test)
+{
+	struct ib_device *other = kunit_kzalloc(test, sizeof(*other), GFP_KERNEL);
+	struct fake_conn *c = conn_new(test);
+	struct fake_id *first, *second;
+	struct fakes *f = test->priv;
+
+	KUNIT_ASSERT_NOT_NULL(test, other);
+	other->ops = f->ibdev->ops;
+	KUNIT_ASSERT_EQ(test, iw_mpa_register_device(other, init_net.loopback_dev, &f->drv,
+						     &f->attr), 0);
+	conn_listen(c, f);
+	second = wildcard_of(c, f);
+	second->id.device = other;
+	KUNIT_EXPECT_EQ(test, fake_listen(second), -EADDRINUSE);
+	fake_destroy(c->lis);
+	first = wildcard_of(c, f);
+	KUNIT_EXPECT_EQ(test, fake_listen(first), 0);
+	KUNIT_EXPECT_EQ(test, fake_listen(wildcard_of(c, f)), -EADDRINUSE);
+	KUNIT_EXPECT_EQ(test, fake_listen(second), 0);
+	call_address(c, f, htonl(INADDR_LOOPBACK));
+	fake_next_request(first);
+	KUNIT_EXPECT_EQ(test, second->nr_events, 0);
+	fake_destroy(second);
+	FAKE_WAIT(f, !READ_ONCE(second->refs));
+	iw_mpa_unregister_device(other);
+}
+
 /* Rules: M-7.1.2-10: the errno for a driver that cannot hold TX back */
 static void listen_without_fence_is_refused(struct kunit *test)
 {
@@ -373,6 +402,7 @@ static struct kunit_case listen_cases[] = {
 	KUNIT_CASE(listen_wildcard_of_another_namespace_has_no_socket),
 	KUNIT_CASE(listen_wildcard_leaves_addresses_of_other_devices_alone),
 	KUNIT_CASE(listen_wildcard_without_fence_has_no_socket),
+	KUNIT_CASE(listen_wildcard_on_a_second_device_of_an_interface),
 	KUNIT_CASE(listen_without_fence_is_refused),
 	KUNIT_CASE(listen_without_device_is_refused),
 	KUNIT_CASE(listen_on_a_port_in_use_is_refused),

@@ -292,6 +292,36 @@ static void listen_free(struct iw_mpa_listener *lis)
 	kfree_rcu(lis, rcu);
 }
 
+/* Return: -EEXIST if another device of the interface has a socket for a wildcard listener. */
+static int listen_look_for_socket(struct iw_mpa_device *other, void *arg)
+{
+	struct iw_mpa_listener *lis = arg, *theirs;
+	bool found = false;
+
+	if (other == lis->dev || other->netdev != lis->dev->netdev)
+		return 0;
+	spin_lock(&other->lock);
+	list_for_each_entry(theirs, &other->listeners, node) {
+		if (theirs->sock.sock && iw_mpa_addr_is_any(&theirs->addr) &&
+		    net_eq(sock_net(theirs->sock.sock->sk), dev_net(lis->dev->netdev)) &&
+		    theirs->addr.sa.sa_family == lis->addr.sa.sa_family &&
+		    *iw_mpa_addr_port(&theirs->addr) == *iw_mpa_addr_port(&lis->addr))
+			found = true;
+	}
+	spin_unlock(&other->lock);
+	return found ? -EEXIST : 0;
+}
+
+/*
+ * rdma_cm listens on both devices of an interface, and gives a port to one wildcard listener alone.
+ * One socket takes the connections of the interface: the other device needs none.
+ */
+static bool listen_is_served(struct iw_mpa_listener *lis)
+{
+	return listen_is_wildcard(lis) &&
+	       iw_mpa_device_for_each(listen_look_for_socket, lis) == -EEXIST;
+}
+
 static int listen_open(struct iw_mpa_listener *lis, struct net *net)
 {
 	struct iw_mpa_sock_opts opts;
@@ -302,7 +332,12 @@ static int listen_open(struct iw_mpa_listener *lis, struct net *net)
 	if (!net)
 		return -ENODEV;
 	opts = listen_opts(lis, net);
-	return iw_mpa_sock_listen(&lis->sock, &listen_sock_ops, &opts, lis->depth);
+	err = iw_mpa_sock_listen(&lis->sock, &listen_sock_ops, &opts, lis->depth);
+	if (err == -EADDRINUSE && listen_is_served(lis)) {
+		lis->deaf = true;
+		err = 0;
+	}
+	return err;
 }
 
 /**
@@ -311,7 +346,8 @@ static int listen_open(struct iw_mpa_listener *lis, struct net *net)
  * @backlog: Requests that the ULP has room for, and connections that may wait in TCP, > 0
  *
  * A wildcard listener has no socket on a device of another network namespace, nor on one that
- * cannot be responder: there it takes no port, gets no connection, and holds no namespace.
+ * cannot be responder, nor on a further device of one interface: there it takes no port, gets no
+ * connection, and holds no namespace.
  *
  * Context: process. CONNECT_REQUEST may be raised before the return.
  *
