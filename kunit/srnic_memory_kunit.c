@@ -306,6 +306,9 @@ static void mem_map_sg_of_nothing_refused(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, mr->mapped);
 	KUNIT_EXPECT_EQ(test, skip, 101);
 	KUNIT_EXPECT_EQ(test, mr->ibmr.length, 0);
+	skip = 100;
+	KUNIT_EXPECT_EQ(test, srnic_target_map(mr, &sg, 1, &skip), 1);
+	KUNIT_EXPECT_EQ(test, mr->ibmr.length, 0);
 	skip = 99;
 	KUNIT_EXPECT_EQ(test, srnic_target_map(mr, &sg, 1, &skip), 1);
 	KUNIT_EXPECT_EQ(test, mr->ibmr.length, 1);

@@ -249,6 +249,16 @@ static void cq_handler_does_not_get_the_reserves(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, current->flags & PF_MEMALLOC);
 }
 
+struct ring_blocker {
+	struct work_struct	work;
+	struct completion	go_on;
+};
+
+static void ring_block(struct work_struct *work)
+{
+	wait_for_completion_timeout(&container_of(work, struct ring_blocker, work)->go_on, 5 * HZ);
+}
+
 /*
  * The RDMA core does not expect calls of a kernel ULP's handler behind the last QP, and frees what
  * the handler uses.
@@ -260,17 +270,22 @@ static void cq_last_qp_waits_for_the_handler(struct kunit *test)
 	struct srnic_cq *cq = &p->end[0].scq;
 	struct ring_calls calls = { .cq = cq, .more = RING_MORE, .test = current };
 	struct srnic_upcalls up = { .cq = { cq } };
+	struct ring_blocker blocker;
 
-	srnic_event_wq = alloc_workqueue("srnic_ring_kunit", 0, 0);
+	srnic_event_wq = alloc_ordered_workqueue("srnic_ring_kunit", 0);
 	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, srnic_event_wq);
+	init_completion(&blocker.go_on);
+	INIT_WORK_ONSTACK(&blocker.work, ring_block);
+	queue_work(srnic_event_wq, &blocker.work);
 	cq->ibcq.comp_handler = ring_handler;
 	cq->ibcq.cq_context = &calls;
 	srnic_cq_join(cq);
 	srnic_cq_join(cq);
 	srnic_cq_call(&up);
-	KUNIT_EXPECT_GT(test, atomic_read(&cq->upcalls), 0);
+	/* Another QP is left: it does not wait. */
 	srnic_cq_leave(cq);
-	KUNIT_EXPECT_EQ(test, atomic_read(&cq->users), 1);
+	KUNIT_EXPECT_GT(test, atomic_read(&cq->upcalls), 0);
+	complete(&blocker.go_on);
 	srnic_cq_leave(cq);
 	KUNIT_EXPECT_EQ(test, calls.calls, RING_MORE + 1);
 	KUNIT_EXPECT_EQ(test, atomic_read(&cq->upcalls), 0);
@@ -280,6 +295,7 @@ static void cq_last_qp_waits_for_the_handler(struct kunit *test)
 	srnic_cq_join(cq);
 	srnic_cq_leave(cq);
 	destroy_workqueue(srnic_event_wq);
+	destroy_work_on_stack(&blocker.work);
 	srnic_event_wq = wq;
 }
 

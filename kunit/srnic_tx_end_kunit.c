@@ -228,6 +228,7 @@ static void end_states_of_a_stream_that_finishes(struct kunit *test)
 	srnic_tx_open(qp);
 	flush_work(&qp->tx.work);
 	KUNIT_EXPECT_EQ(test, qp->tx.state, SRNIC_TX_OPEN);
+	qp->tx.opened = 1;
 	pair_tcp_post(test, 1);
 	pair_tcp.err = -ENOMEM;
 	srnic_tx_finish(qp);
@@ -239,6 +240,7 @@ static void end_states_of_a_stream_that_finishes(struct kunit *test)
 	srnic_tx_kick(qp);
 	flush_work(&qp->tx.work);
 	KUNIT_EXPECT_EQ(test, qp->tx.state, SRNIC_TX_CLOSED);
+	KUNIT_EXPECT_EQ(test, qp->tx.opened, 1);
 	KUNIT_EXPECT_EQ(test, pair_tcp.downs, 1);
 }
 
