@@ -120,7 +120,7 @@ static struct srnic_qp *socket_begin(struct kunit *test, const struct pair_opts 
 	write_unlock_bh(&sk->sk_callback_lock);
 	/* The sender stays out of this: it would tell an endpoint of faults, and there is none. */
 	mutex_lock(&qp->tx.lock);
-	qp->tx.closed = true;
+	WRITE_ONCE(qp->tx.state, SRNIC_TX_CLOSED);
 	mutex_unlock(&qp->tx.lock);
 	return qp;
 }
