@@ -11,21 +11,21 @@
 #include <linux/rcupdate.h>
 
 /*
- * A QP that is in error, or is being destroyed, takes no connection. erdma takes a QP off the array
- * before the QP is freed, and that needs the array's lock.
+ * A QP that is in error, or is being destroyed, takes no connection. The array's lock is not taken
+ * here: iw_cm's own lock is held, which softirqs may take, and erdma takes the array's with softirqs
+ * on. What is found stays for a grace period: see port_destroy_qp().
  */
 static struct ib_qp *port_get_qp(struct ib_device *ibdev, int qpn)
 {
-	struct xarray *qps = &to_edev(ibdev)->qp_xa;
+	struct ib_qp *found = NULL;
 	struct erdma_qp *qp;
-	unsigned long flags;
 
-	xa_lock_irqsave(qps, flags);
-	qp = xa_load(qps, qpn);
-	if (qp && READ_ONCE(qp->attrs.state) == ERDMA_QP_STATE_ERROR)
-		qp = NULL;
-	xa_unlock_irqrestore(qps, flags);
-	return qp ? &qp->ibqp : NULL;
+	rcu_read_lock();
+	qp = xa_load(&to_edev(ibdev)->qp_xa, qpn);
+	if (qp && READ_ONCE(qp->attrs.state) != ERDMA_QP_STATE_ERROR)
+		found = &qp->ibqp;
+	rcu_read_unlock();
+	return found;
 }
 
 /*
@@ -44,7 +44,8 @@ static void port_hide_qp(struct erdma_qp *qp)
 
 /*
  * iw_cm finds the QP and takes its reference under one spinlock, which is a reader of RCU. A QP
- * that has a connection is hidden only when that is stopped, hence the second grace period.
+ * that has a connection is hidden only when that is stopped, hence the second grace period. The last
+ * one waits for whoever still reads the state of a QP that erdma has taken off its array.
  */
 static int port_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata)
 {
@@ -56,6 +57,7 @@ static int port_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata)
 	iw_mpa_qp_gone(ibqp, &end);
 	synchronize_rcu_expedited();
 	err = erdma_destroy_qp(ibqp, udata);
+	synchronize_rcu_expedited();
 	iw_mpa_qp_freed(&end);
 	return err;
 }

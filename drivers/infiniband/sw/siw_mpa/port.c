@@ -42,27 +42,28 @@ static void port_dealloc(struct ib_device *ibdev)
 }
 
 /*
- * No connection starts on a QP that is being destroyed. siw takes a QP off the array before the QP
- * is freed, and that needs the array's lock: what is found here stays as long as the lock is held.
+ * No connection starts on a QP that is being destroyed. The array's lock is not taken here: iw_cm's
+ * own lock is held, which softirqs take, and siw takes the array's with softirqs on. What is found
+ * stays for a grace period: see port_destroy_qp().
  */
 static struct ib_qp *port_get_qp(struct ib_device *ibdev, int qpn)
 {
-	struct xarray *qps = &to_siw_dev(ibdev)->qp_xa;
+	struct ib_qp *found = NULL;
 	struct siw_qp *qp;
-	unsigned long flags;
 
-	xa_lock_irqsave(qps, flags);
-	qp = xa_load(qps, qpn);
-	if (qp && (READ_ONCE(qp->attrs.flags) & SIW_QP_IN_DESTROY))
-		qp = NULL;
-	xa_unlock_irqrestore(qps, flags);
-	return qp ? &qp->base_qp : NULL;
+	rcu_read_lock();
+	qp = xa_load(&to_siw_dev(ibdev)->qp_xa, qpn);
+	if (qp && !(READ_ONCE(qp->attrs.flags) & SIW_QP_IN_DESTROY))
+		found = &qp->base_qp;
+	rcu_read_unlock();
+	return found;
 }
 
 /*
  * siw frees what a hand-off needs, so the connection has to be over before. iw_cm finds the QP and
  * takes its reference under one spinlock, which is a reader of RCU. So a grace period is enough to
- * wait for whoever has found the QP.
+ * wait for whoever has found the QP. siw takes the QP off its array, and the RDMA core frees the QP
+ * when this function returns: the second grace period waits for whoever still reads its flags.
  */
 static int port_destroy_qp(struct ib_qp *base_qp, struct ib_udata *udata)
 {
@@ -76,6 +77,7 @@ static int port_destroy_qp(struct ib_qp *base_qp, struct ib_udata *udata)
 	synchronize_rcu_expedited();
 	iw_mpa_qp_gone(base_qp, &end);
 	err = siw_destroy_qp(base_qp, udata);
+	synchronize_rcu_expedited();
 	iw_mpa_qp_freed(&end);
 	return err;
 }
