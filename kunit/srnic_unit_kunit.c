@@ -220,6 +220,32 @@ static void flush_looks_again_less_and_less_often(struct kunit *test)
 	KUNIT_EXPECT_LT(test, qp->flush_ms, 2 * SRNIC_FLUSH_MIN_MS);
 }
 
+static void unit_no_work(struct work_struct *work)
+{
+}
+
+/* A look that is seconds away already does not keep the next one back. */
+static void flush_finds_something_and_looks_soon(struct kunit *test)
+{
+	struct srnic_qp *qp = pair_user(test->priv, &unit_opts)->qp;
+
+	srnic_user_wq = alloc_workqueue("srnic_unit_kunit", WQ_MEM_RECLAIM, 0);
+	KUNIT_ASSERT_NOT_NULL(test, srnic_user_wq);
+	INIT_DELAYED_WORK(&qp->flush_work, unit_no_work);
+	qp->sock = NULL;
+	srnic_qp_to_error(qp);
+	qp->flush_ms = SRNIC_FLUSH_MAX_MS;
+	srnic_qp_flush(qp, false);
+	WRITE_ONCE(qp->rq.uring[0].flags, SIW_WQE_VALID);
+	srnic_qp_flush(qp, false);
+	KUNIT_EXPECT_TRUE(test, delayed_work_pending(&qp->flush_work));
+	KUNIT_EXPECT_TRUE(test, time_before(qp->flush_work.timer.expires, jiffies + HZ));
+	qp->dying = true;
+	cancel_delayed_work_sync(&qp->flush_work);
+	destroy_workqueue(srnic_user_wq);
+	srnic_user_wq = NULL;
+}
+
 static struct kunit_case unit_cases[] = {
 	KUNIT_CASE(cursor_past_the_end_is_broken),
 	KUNIT_CASE(rq_post_names_the_first_bad_one),
@@ -230,6 +256,7 @@ static struct kunit_case unit_cases[] = {
 	KUNIT_CASE(irq_freed_twice_is_fine),
 	KUNIT_CASE(batch_reset_gives_pages_back),
 	KUNIT_CASE(flush_looks_again_less_and_less_often),
+	KUNIT_CASE(flush_finds_something_and_looks_soon),
 	{}
 };
 

@@ -114,6 +114,17 @@ static bool qp_flush_rq(struct srnic_qp *qp, struct srnic_upcalls *up)
 	return n;
 }
 
+/* The look that is due may be far away. If something was found the next one is @soon. */
+static void qp_look_again(struct srnic_qp *qp, bool soon)
+{
+	unsigned long delay = msecs_to_jiffies(qp->flush_ms);
+
+	if (soon)
+		mod_delayed_work(srnic_qp_wq(qp), &qp->flush_work, delay);
+	else
+		queue_delayed_work(srnic_qp_wq(qp), &qp->flush_work, delay);
+}
+
 /*
  * End all that is posted, if there is no stream. The sender's lock is held: nobody sends,
  * nobody else flushes, and nobody brings the QP to another state.
@@ -140,8 +151,7 @@ static void qp_flush_locked(struct srnic_qp *qp, struct srnic_upcalls *up)
 	if (found || more)
 		qp->flush_ms = SRNIC_FLUSH_MIN_MS;
 	if (!READ_ONCE(qp->dying))
-		queue_delayed_work(srnic_qp_wq(qp), &qp->flush_work,
-				   msecs_to_jiffies(qp->flush_ms));
+		qp_look_again(qp, found || more);
 	/* Nobody waits longer than a small part of the time in which there was nothing. */
 	qp->flush_ms = min_t(u32, qp->flush_ms + DIV_ROUND_UP(qp->flush_ms, 8), SRNIC_FLUSH_MAX_MS);
 }
