@@ -22,8 +22,8 @@ declare -A OPTION=([wire]=--sample [interop]=--sample [bench]=--guard [e2e]=--sa
 LIMIT=45m	# for one suite: a hang is to be told, not waited for
 
 # The end-to-end tests in two halves
-OURS=srnic/srnic
-WITH_SIW=srnic/siw,siw/srnic
+OURS=${DRIVER:-srnic}/${DRIVER:-srnic}
+WITH_SIW=${DRIVER:-srnic}/siw,siw/${DRIVER:-srnic}
 
 # "VARIABLE=VALUE... SUITE ARGUMENT...", in running order
 ALL=(
@@ -234,7 +234,7 @@ run_all() {
 	# At once, lest one of them waits for the packages of another
 	"$TOP/scripts/setup.sh" build static kunit fuzz guest 6.1 6.12 ||
 		say 'check: a suite that needs more than is here fails'
-	if ! is_roomy; then
+	if ! is_roomy || [[ -n ${PAIRS:-} ]]; then
 		run_suites static kunit fuzz wire interop bench e2e takeover
 		return
 	fi

@@ -125,9 +125,11 @@ guest_make_run_folder() {
 	local old
 
 	mkdir -p "$CACHE/run"
-	find "$CACHE/run" -mindepth 1 -maxdepth 1 -mtime +2 -print0 | while read -r -d '' old; do
-		rm -rf "$old"
-	done
+	# Another suite may delete the same one at this moment.
+	{ find "$CACHE/run" -mindepth 1 -maxdepth 1 -mtime +2 -print0 || true; } 2>/dev/null |
+		while read -r -d '' old; do
+			rm -rf "$old" || true
+		done
 	GUEST_RUN=$(mktemp -d "$CACHE/run/$(date +%Y%m%d-%H%M%S).XXXX") &&
 		mkdir -p "$GUEST_RUN/share/modules"
 }
