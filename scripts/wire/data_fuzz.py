@@ -108,7 +108,8 @@ class Stream:
     def change(self, ulpdu):
         """Flip bits of it, or put an edge into a field; its CRC will be right."""
         octets = bytearray(ulpdu)
-        if self.dice.random() < 0.5:
+        # An empty one, which another change has made, has no bits.
+        if self.dice.random() < 0.5 and octets:
             for _ in range(self.dice.choice((1, 1, 2, 8))):
                 octets[self.dice.randrange(min(len(octets), 46))] ^= 1 << self.dice.randrange(8)
         else:
