@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The initiator tries again: from another source port, or with MPA of version 1. */
+/*
+ * The initiator tries again: from another source port, or with MPA of version 1; and a QP is used
+ * again.
+ */
 
 #include "iw_mpa_fakes.h"
 #include "iw_mpa_quiet.h"
@@ -196,6 +199,7 @@ static void connect_v2_refused_is_tried_again_once(struct kunit *test)
 }
 
 /* Revision 1 cannot give what the administrator wants for this port. */
+/* Rules: E-10-6: no second connection, and the status of CONNECT_REPLY, for such a port */
 static void connect_v2_refused_on_a_peer_to_peer_port_fails(struct kunit *test)
 {
 	struct fake_conn *c = conn_new(test);
@@ -260,6 +264,34 @@ static void connect_fallback_does_not_wait_twice(struct kunit *test)
 	KUNIT_EXPECT_LT(test, jiffies_to_msecs(jiffies - start), 1500);
 }
 
+/* When the ULP hears of the end the QP is free for the next connection. */
+static void connect_qp_can_be_used_again_after_close(struct kunit *test)
+{
+	struct fake_conn *c = conn_new(test);
+	struct fakes *f = test->priv;
+	struct fake_id *fid;
+
+	conn_active_up(c, f);
+	peer_fin(c->peer);
+	fake_next_event(c->fid, 1);
+	fid = fake_id_create(f);
+	fid->id.m_remote_addr = c->fid->id.m_remote_addr;
+	KUNIT_EXPECT_EQ(test, fake_connect(fid, &c->param), 0);
+}
+
+static void connect_second_on_one_qp_is_busy(struct kunit *test)
+{
+	struct fake_conn *c = conn_new(test);
+	struct fakes *f = test->priv;
+	struct fake_id *fid = fake_id_create(f);
+
+	conn_dial(c, f);
+	fid->id.m_remote_addr = c->fid->id.m_remote_addr;
+	KUNIT_EXPECT_EQ(test, fake_connect(fid, &c->param), -EBUSY);
+	conn_send_good_reply(c);
+	fake_expect_event(c->fid, 0, IW_CM_EVENT_CONNECT_REPLY, 0);
+}
+
 static struct kunit_case again_cases[] = {
 	KUNIT_CASE(connect_source_port_in_use_takes_another),
 	KUNIT_CASE(connect_source_port_of_a_mapped_address_stays),
@@ -271,6 +303,8 @@ static struct kunit_case again_cases[] = {
 	KUNIT_CASE(connect_fallback_refuses_a_v2_reply),
 	KUNIT_CASE(connect_silence_after_fallback_times_out),
 	KUNIT_CASE(connect_fallback_does_not_wait_twice),
+	KUNIT_CASE(connect_qp_can_be_used_again_after_close),
+	KUNIT_CASE(connect_second_on_one_qp_is_busy),
 	{}
 };
 

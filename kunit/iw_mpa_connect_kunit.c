@@ -351,34 +351,6 @@ static void connect_destroy_of_established_closes(struct kunit *test)
 	peer_expect_eof(c->f, c->peer);
 }
 
-/* When the ULP hears of the end the QP is free for the next connection. */
-static void connect_qp_can_be_used_again_after_close(struct kunit *test)
-{
-	struct fake_conn *c = conn_new(test);
-	struct fakes *f = test->priv;
-	struct fake_id *fid;
-
-	conn_active_up(c, f);
-	peer_fin(c->peer);
-	fake_next_event(c->fid, 1);
-	fid = fake_id_create(f);
-	fid->id.m_remote_addr = c->fid->id.m_remote_addr;
-	KUNIT_EXPECT_EQ(test, fake_connect(fid, &c->param), 0);
-}
-
-static void connect_second_on_one_qp_is_busy(struct kunit *test)
-{
-	struct fake_conn *c = conn_new(test);
-	struct fakes *f = test->priv;
-	struct fake_id *fid = fake_id_create(f);
-
-	conn_dial(c, f);
-	fid->id.m_remote_addr = c->fid->id.m_remote_addr;
-	KUNIT_EXPECT_EQ(test, fake_connect(fid, &c->param), -EBUSY);
-	conn_send_good_reply(c);
-	fake_expect_event(c->fid, 0, IW_CM_EVENT_CONNECT_REPLY, 0);
-}
-
 static u8 long_pd[IW_MPA_PD_MAX + 1];	/* no two of 251 octets in a row are the same */
 
 struct refuse_case {
@@ -506,9 +478,8 @@ static void crc_desc(const struct crc_case *c, char *desc)
 
 KUNIT_ARRAY_PARAM(crc, crc_cases, crc_desc);
 
+/* The peer does not want CRCs. */
 /*
- * The peer does not want CRCs.
- *
  * Rules: M-4.4-1 M-7.1.1-7: C of the Request, and CRC as the driver is told, with crc 0 on a device
  * that can do without, and on one that cannot
  */
@@ -598,8 +569,6 @@ static struct kunit_case connect_cases[] = {
 	KUNIT_CASE(connect_fpdus_after_hand_off_reach_the_driver),
 	KUNIT_CASE(connect_disconnect_closes),
 	KUNIT_CASE(connect_destroy_of_established_closes),
-	KUNIT_CASE(connect_qp_can_be_used_again_after_close),
-	KUNIT_CASE(connect_second_on_one_qp_is_busy),
 	KUNIT_CASE_PARAM(connect_refuses_what_it_cannot, refuse_gen_params),
 	KUNIT_CASE_PARAM(connect_asks_for_markers_if_set_so, markers_gen_params),
 	KUNIT_CASE_PARAM(connect_asks_for_crc_unless_it_need_not, crc_gen_params),
