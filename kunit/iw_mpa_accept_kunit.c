@@ -429,9 +429,8 @@ static void crc_desc(const struct crc_case *c, char *desc)
 
 KUNIT_ARRAY_PARAM(crc, crc_cases, crc_desc);
 
+/* The peer does not want CRCs. */
 /*
- * The peer does not want CRCs.
- *
  * Rules: M-4.4-1 M-7.1.1-7: C of the Reply, and CRC as the driver is told, with crc 0 on a device
  * that can do without, and on one that cannot
  */

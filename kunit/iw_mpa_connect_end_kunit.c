@@ -49,7 +49,7 @@ static void connect_refused_port_is_an_event(struct kunit *test)
 				     sizeof(struct sockaddr_in)), 0);
 }
 
-/* Rules: M-7.1.2-8: status and private data of CONNECT_REPLY */
+/* Rules: M-7.1.2-8: no call of the driver, and FIN without an octet before it */
 static void connect_reject_brings_private_data(struct kunit *test)
 {
 	struct fake_conn *c = conn_new(test);
@@ -66,7 +66,7 @@ static void connect_reject_brings_private_data(struct kunit *test)
 }
 
 /* A peer that knows revision 1 only says no in its own words. */
-/* Rules: M-7.1.2-8: status and private data of CONNECT_REPLY */
+/* Rules: M-7.1.2-8: no call of the driver, and FIN without an octet before it */
 static void connect_v1_reject_of_v2_brings_private_data(struct kunit *test)
 {
 	struct fake_conn *c = conn_new(test);
@@ -77,6 +77,9 @@ static void connect_v1_reject_of_v2_brings_private_data(struct kunit *test)
 	peer_send_frame(f, c->peer, &c->frame);
 	expect_failed(c, -ECONNREFUSED);
 	KUNIT_EXPECT_EQ(test, c->fid->events[0].pd_len, 7);
+	KUNIT_EXPECT_EQ(test, memcmp(c->fid->events[0].pd, "go away", 7), 0);
+	KUNIT_EXPECT_STREQ(test, c->qp->log, "");
+	peer_expect_eof(f, c->peer);
 }
 
 static void connect_reject_without_memory_is_told(struct kunit *test)

@@ -271,6 +271,7 @@ static void listen_to_each_interface(struct fake_id *fid)
  * A wildcard listener takes only connections for addresses of its own device, or of no device: not
  * those for an address of another device, which come by its interface all the same.
  */
+/* Rules: E-9.3-1: the end of such a connection, and not an octet before it */
 static void listen_wildcard_leaves_addresses_of_other_devices_alone(struct kunit *test)
 {
 	struct ib_device *other = kunit_kzalloc(test, sizeof(*other), GFP_KERNEL);

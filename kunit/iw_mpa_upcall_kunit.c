@@ -162,7 +162,7 @@ static void upcall_passive_established_then_close(struct kunit *test)
 	fake_expect_closed(fid, 2);
 }
 
-/* Rules: M-7.1.2-8: the event and its status; E-9.1-8: its depths, which are those of the Reject */
+/* Rules: E-9.1-8: the depths of the event, which are those of the Reject */
 static void upcall_active_down_is_a_failed_reply(struct kunit *test)
 {
 	struct iw_mpa_frame peer = reply_with(some_pd, 3);

@@ -144,6 +144,14 @@ def kunit_tests(files):
             yield 'kunit %s: %s' % (suite, function), rules_of(rules), ''
 
 
+def unread_citations(files):
+    """A comment that has another form is read by nobody, and its test is on no page."""
+    for path, text in files:
+        unread = len(re.findall(r'\bRules:', text)) - len(KUNIT.findall(text))
+        if unread:
+            yield '%s: %d comments with "Rules:" are not read' % (path.name, unread)
+
+
 def e2e_tests(files):
     for path, text in files:
         for rules in E2E.findall(text):
@@ -294,6 +302,11 @@ def selftest():
     if suites_of([('a_1', 1), ('a_2', 1), ('b', 2), ('c', 3)],
                  [('', {'a_1'}), ('soak', {'a_2', 'b'})]) != {1: '', 2: 'soak', 3: NOBODY}:
         failed.append('who runs a test is not known')
+    case = ' Rules: E-1-1: an octet */\nstatic void a(struct kunit *test)'
+    if list(unread_citations([(TOP, '/*' + case)])):
+        failed.append('a good citation is refused')
+    if not list(unread_citations([(TOP, '/* Prose.\n *\n *' + case)])):
+        failed.append('not found: a citation that is not read')
     if rules_of(' T-1 E-1-1 E-2-1: one\n * thing; E-3-1: another ') != {
             'T-1': 'one thing', 'E-1-1': 'one thing', 'E-2-1': 'one thing', 'E-3-1': 'another'}:
         failed.append('what shows a rule is not read')
@@ -315,6 +328,7 @@ def main():
             for path, page in zip(PAGES, pages):
                 path.write_text(page.text, encoding='utf-8')
         found = list(problems(pages, tests, known_words()))
+        found += unread_citations(read_all('kunit/*_kunit.c'))
     for problem in found:
         print(problem)
     return 1 if found else 0

@@ -368,7 +368,7 @@ def F_8_1_time_out_of_tcp(b, role):
     link.verbs.nothing_happened()
 
 
-@rule("F-8-3: no Terminate at all, for each way in which this end can end the stream",
+@rule("F-8-3: no Terminate at all, for four ways in which this end can end the stream",
       cases=both(*[(how,) for how in ENDS_OF_THIS_SIDE]))
 def F_8_3_end_of_this_side(b, how, role):
     """With a Write amid its FPDUs: no local end is an error of startup any more."""
