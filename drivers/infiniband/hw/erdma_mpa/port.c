@@ -12,8 +12,8 @@
 
 /*
  * A QP that is in error, or is being destroyed, takes no connection. The array's lock is not taken
- * here: iw_cm's own lock is held, which softirqs may take, and erdma takes the array's with softirqs
- * on. What is found stays for a grace period: see port_destroy_qp().
+ * here: iw_cm's own lock is held, which softirqs may take, and erdma takes the array's with
+ * softirqs on. What is found stays for a grace period: see port_destroy_qp().
  */
 static struct ib_qp *port_get_qp(struct ib_device *ibdev, int qpn)
 {
@@ -44,8 +44,8 @@ static void port_hide_qp(struct erdma_qp *qp)
 
 /*
  * iw_cm finds the QP and takes its reference under one spinlock, which is a reader of RCU. A QP
- * that has a connection is hidden only when that is stopped, hence the second grace period. The last
- * one waits for whoever still reads the state of a QP that erdma has taken off its array.
+ * that has a connection is hidden only when that is stopped, hence the second grace period. The
+ * last one waits for whoever still reads the state of a QP that erdma has taken off its array.
  */
 static int port_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata)
 {
