@@ -228,9 +228,12 @@ static void unit_no_work(struct work_struct *work)
 static void flush_finds_something_and_looks_soon(struct kunit *test)
 {
 	struct srnic_qp *qp = pair_user(test->priv, &unit_opts)->qp;
+	struct workqueue_struct *own = srnic_user_wq;	/* srnic's, in a kernel that has it */
 
-	srnic_user_wq = alloc_workqueue("srnic_unit_kunit", WQ_MEM_RECLAIM, 0);
-	KUNIT_ASSERT_NOT_NULL(test, srnic_user_wq);
+	srnic_user_wq = alloc_ordered_workqueue("srnic_unit_kunit", WQ_MEM_RECLAIM);
+	if (!srnic_user_wq)
+		srnic_user_wq = own;
+	KUNIT_ASSERT_PTR_NE(test, srnic_user_wq, own);
 	INIT_DELAYED_WORK(&qp->flush_work, unit_no_work);
 	qp->sock = NULL;
 	srnic_qp_to_error(qp);
@@ -243,7 +246,7 @@ static void flush_finds_something_and_looks_soon(struct kunit *test)
 	qp->dying = true;
 	cancel_delayed_work_sync(&qp->flush_work);
 	destroy_workqueue(srnic_user_wq);
-	srnic_user_wq = NULL;
+	srnic_user_wq = own;
 }
 
 static struct kunit_case unit_cases[] = {
