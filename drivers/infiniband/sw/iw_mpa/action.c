@@ -27,7 +27,10 @@
 #define ACT_LINGER_OCTETS	SZ_8M
 /* Octets behind a Request that are kept until the ULP has decided */
 #define ACT_EARLY_OCTETS	SZ_16K
-/* The last repeat follows the RTR message by 341 times rtr_repeat_ms. */
+/*
+ * How often an RTR message is repeated. The first repeat waits for rtr_repeat_ms, each further one
+ * four times as long as the one before: so the last goes out after 341 times rtr_repeat_ms.
+ */
 #define ACT_REPEATS		5
 /* From this repeat on the message is sent also if the ULP has sent something behind it. */
 #define ACT_REPEAT_BEHIND	3
@@ -265,7 +268,10 @@ static enum iw_mpa_event act_cancel(struct iw_mpa_ep *ep)
 	return IW_MPA_EV_NONE;
 }
 
-/* BIND and OPEN have an errno of their own for the caller. */
+/*
+ * iw_connect or iw_accept returns the errno of what has failed in BIND or OPEN. After other
+ * failures it returns the errno of the reason.
+ */
 static enum iw_mpa_event act_fail_call(struct iw_mpa_ep *ep)
 {
 	if (!ep->call->err)
@@ -329,7 +335,10 @@ static enum iw_mpa_event act_release(struct iw_mpa_ep *ep)
 	return IW_MPA_EV_NONE;
 }
 
-/* By number, in the order of doing. */
+/*
+ * What each action of IW_MPA_ACTIONS() does. A cell of the state table names a set of actions; they
+ * are done in the order of their numbers.
+ */
 static enum iw_mpa_event (*const actions[IW_MPA_ACT_COUNT])(struct iw_mpa_ep *ep) = {
 	[IW_MPA_ACT_BIND]		= act_bind,
 	[IW_MPA_ACT_OPEN]		= act_open,

@@ -116,7 +116,7 @@ void iw_mpa_backlog_stop(struct iw_mpa_backlog *backlog)
 
 	spin_lock(&backlog->dev->lock);
 	backlog->id = NULL;
-	/* The event is void for connections that were refused. */
+	/* A connection that was refused ignores the event, and waits for its peer as before. */
 	list_for_each_entry(ep, &backlog->half_open, queued)
 		iw_mpa_raise(ep, IW_MPA_EV_LISTENER_GONE);
 	list_for_each_entry(ep, &backlog->no_room, queued)
@@ -155,7 +155,11 @@ static void backlog_remove(struct iw_mpa_ep *ep)
 	ep->queue = IW_MPA_Q_NONE;
 }
 
-/* There are two events, so that one which comes late is void in the other wait. */
+/*
+ * The connection that has to yield waits for its Request, or was refused and waits for the peer to
+ * close. Each wait has an event of its own: an event that comes when the first wait is over must
+ * not end the second.
+ */
 static void backlog_yield(struct iw_mpa_ep *ep)
 {
 	enum iw_mpa_event event = ep->queue == IW_MPA_Q_LINGER ? IW_MPA_EV_YIELD_LINGER :
@@ -206,7 +210,10 @@ static void backlog_ask(struct iw_mpa_ep *ep)
 	ep->backlog->moved = jiffies;
 }
 
-/* The ULP was not asked after all, or has one Request less to answer. The next is not told yet. */
+/*
+ * The ULP was not asked after all, or has one Request less to answer. It is up to the caller to
+ * tell the next Request that waits.
+ */
 static void backlog_unask(struct iw_mpa_ep *ep)
 {
 	lockdep_assert_held(&ep->dev->lock);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* iw_connect. */
+/* iw_connect: an initiator gets an endpoint, which begins to connect. */
 
 #include "connect.h"
 #include "config.h"

@@ -75,7 +75,10 @@ static bool listen_is_foreign(const struct iw_mpa_listener *lis, const struct ne
 	return !net_eq(owner->route.addr.dev_addr.net, net);
 }
 
-/* RFC 5044 7.1.2: a responder holds TX back. @net: the device's namespace, NULL if it is going */
+/*
+ * May the device be responder? RFC 5044 7.1.2 has a responder hold TX back, which not every device
+ * can do. @net is the namespace of the device; NULL if that is going, then nobody connects anyway.
+ */
 static bool listen_is_possible(const struct iw_mpa_device *dev, struct net *net)
 {
 	return !net || (dev->attr.caps & IW_MPA_CAP_TX_FENCE) ||

@@ -42,7 +42,7 @@ static void show_ep(struct seq_file *seq, const struct iw_mpa_ep *ep)
 {
 	/* The runner may be writing: a line may mix old and new values. */
 	const struct iw_mpa_params params = data_race(ep->params);
-	/* see above */
+	/* The same holds for the number of the QP. */
 	const u32 qpn = data_race(ep->off.qpn);
 
 	seq_printf(seq, "id=%lu", ep->id);

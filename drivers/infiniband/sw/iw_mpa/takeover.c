@@ -63,7 +63,7 @@
 #include <net/inet_connection_sock.h>
 #include <net/tcp.h>
 
-/* How long the host may take to send what TCP has given to it: as many waits as follow */
+/* How often and how long a takeover waits for the host to send what TCP has given to it */
 #define TAKEOVER_WAITS		40
 #define TAKEOVER_WAIT_US	500
 

@@ -14,11 +14,14 @@
 
 #include "fsm.h"
 
-/* iw_cm's own enum has no list. */
+/* The events of iw_cm, whose names the kernel has only as an enum */
 #define IW_CM_EVENTS(X) \
 	X(CONNECT_REQUEST) X(CONNECT_REPLY) X(ESTABLISHED) X(DISCONNECT) X(CLOSE)
 
-/* Each list once: as enum for user space and as table of names. */
+/*
+ * Each list is used twice: for TRACE_DEFINE_ENUM(), by which programs that read raw traces know the
+ * numbers, and further down for a table of names.
+ */
 #undef X
 #define X(name, timer, text) TRACE_DEFINE_ENUM(IW_MPA_ST_##name);
 IW_MPA_STATES(X)

@@ -11,11 +11,11 @@
 
 #include <linux/sched.h>
 
-/* The kernel tries so often to take the arming that it has seen. */
+/* How often the kernel tries to disarm a queue that its application arms anew all the time */
 #define CQ_DISARM_TRIES	8
 /* Calls of a handler in a row, before a work item goes on */
 #define CQ_CALLS	8
-/* So many entries are looked at in a row with interrupts off. */
+/* How many entries are looked at in a row with interrupts off */
 #define CQ_STEP		256
 
 /* The opcodes that an application sees. A user QP posts only what has a row here. */

@@ -250,7 +250,10 @@ static bool device_is_possible(const struct net_device *netdev)
 
 static int device_setup(struct srnic_dev *dev, struct net_device *netdev)
 {
-	/* iw_cm looks for QPs under a lock that softirqs take. Nobody looks for regions there. */
+	/*
+	 * xa_init_flags() gives both tables one lockdep class. The lock of @qps is taken with
+	 * interrupts off, since iw_cm looks for QPs with interrupts off; that of @mrs is not.
+	 */
 	static struct lock_class_key mrs_key;
 	struct ib_device *ibdev = &dev->ibdev;
 
@@ -281,7 +284,7 @@ static int device_setup(struct srnic_dev *dev, struct net_device *netdev)
 	return ib_device_set_netdev(ibdev, netdev, 1);
 }
 
-/* If the registration fails late, the RDMA core calls dealloc_driver. */
+/* Whatever fails, ib_dealloc_device() calls dealloc_driver, which undoes what was done. */
 static int device_make(struct net_device *netdev, const char *name)
 {
 	struct srnic_dev *dev = ib_alloc_device(srnic_dev, ibdev);

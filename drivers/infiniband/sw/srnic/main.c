@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The module: comes and goes. */
+/* The module: its work queues, and the modules that must not be loaded beside it. */
 
 #include "device.h"
 #include "frag.h"

@@ -75,7 +75,7 @@ static u32 rx_measure(const struct srnic_rx *rx, const struct srnic_cursor *cur,
 	return fpdu->raw;
 }
 
-/* Leaves @cur behind the FPDU. */
+/* Is the CRC right, or not in use? @cur stands behind the FPDU afterwards. */
 static bool rx_crc_is_good(const struct srnic_rx *rx, struct srnic_cursor *cur,
 			   const struct rx_fpdu *fpdu)
 {

@@ -673,7 +673,10 @@ static inline struct srnic_qp *to_srnic_qp(const struct ib_qp *ibqp)
 	return container_of(ibqp, struct srnic_qp, ibqp);
 }
 
-/* Whose QPs run there: a thread of an application can hold up the work of its QPs. */
+/*
+ * The work queue of a QP. QPs of applications have one of their own, since a thread of an
+ * application can hold up the work of its QPs.
+ */
 static inline struct workqueue_struct *srnic_qp_wq(const struct srnic_qp *qp)
 {
 	return qp->user ? srnic_user_wq : srnic_wq;

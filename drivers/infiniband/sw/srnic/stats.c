@@ -94,7 +94,7 @@ struct rdma_hw_stats *srnic_alloc_hw_port_stats(struct ib_device *ibdev, u32 por
 					  RDMA_HW_STATS_DEFAULT_LIFESPAN);
 }
 
-/* The library writes to a structure that it made. */
+/* The library fills only a structure that it has made itself: so it makes one for each call. */
 static int stats_ask_library(struct ib_device *ibdev, u32 port_num, u64 *value)
 {
 	struct rdma_hw_stats *library;

@@ -299,7 +299,7 @@ static bool tx_is_done(struct srnic_qp *qp)
 	return !srnic_irq_head(&qp->irq);
 }
 
-/* One batch */
+/* Push the batch, then build the next one, which the next step pushes. */
 static enum tx_step tx_step(struct srnic_qp *qp, struct srnic_upcalls *up)
 {
 	struct srnic_tx *tx = &qp->tx;
@@ -309,7 +309,7 @@ static enum tx_step tx_step(struct srnic_qp *qp, struct srnic_upcalls *up)
 
 	if (!READ_ONCE(qp->sock) || tx_state(qp) == SRNIC_TX_CLOSED)
 		return TX_WAIT;
-	/* Also where nothing may be sent, or TCP has no room */
+	/* RX relies on this also while nothing may be sent, or TCP has no room. */
 	srnic_sq_catch_up(qp, up);
 	if (up->full)
 		srnic_fault_note(qp, SRNIC_ERR_CQ_FULL);
@@ -576,7 +576,7 @@ void srnic_tx_stop(struct srnic_qp *qp)
 	bool delayed;
 
 	mutex_lock(&tx->lock);
-	/* The last try */
+	/* Whoever waits for memory gives TCP nothing. But this is the last try. */
 	WRITE_ONCE(tx->starved, false);
 	if (srnic_tx_may_send(tx_state(qp))) {
 		if (!tx->deadline && !tx->fault_is_own)

@@ -285,7 +285,7 @@ static int srnic_query_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 		.cap			= qp->cap,
 		/* A connection that comes up sets this: the value is the old or the new one. */
 		.max_rd_atomic		= data_race(qp->tx.ord),
-		/* The same */
+		/* A connection that comes up sets this, too. */
 		.max_dest_rd_atomic	= data_race(qp->irq.size),
 		.port_num		= 1,
 	};
