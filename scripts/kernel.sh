@@ -163,14 +163,15 @@ source_tarball() {
 
 # The newest release of a kernel that modules can be built for; empty if there is none.
 find_krel() {
-	local top dir
+	local top dir newest
 
 	for top in /lib/modules "$CACHE/debian"; do
-		for dir in "$top"/*-amd64; do
+		newest=$(for dir in "$top"/*-amd64; do
 			[[ -e $dir/build/Makefile && $(kernel_of "${dir##*/}") == "$1" ]] || continue
 			echo "${dir##*/}"
-		done | sort -V | tail -n 1
-	done | head -n 1
+		done | sort -V | tail -n 1)
+		[[ -z $newest ]] || { echo "$newest"; return; }
+	done
 }
 
 kernel_run() {

@@ -63,6 +63,8 @@ refused() {
 nobody() { echo runuser -u nobody --; }
 
 test_kernels() {
+	fresh 20
+	tap_run 'headers that are installed, and unpacked as well' headers_twice
 	fresh 2000
 	refused 'a kernel that is not supported, by its release' 'kernel 5\.10\.0-1-amd64 is not supported: see' \
 		make -s modules KREL=5.10.0-1-amd64
@@ -71,6 +73,19 @@ test_kernels() {
 	refused 'one of several kernels' 'no such kernel: nosuch ' make -s wire KERNELS='6.1 nosuch'
 	refused 'a kernel whose headers are missing' 'apt-get install linux-headers-6\.1\.0-1-amd64$' \
 		make -s install KREL=6.1.0-1-amd64
+}
+
+# Headers that are installed, and were unpacked before: those that are installed count.
+# shellcheck disable=SC2016 # the other shell
+headers_twice() {
+	local find='. scripts/lib.sh; find_krel "$KERNEL"' krel
+
+	cd "$HERE/tree" || return
+	krel=$(as_a_user bash -c "$find") || return
+	mkdir -p "$HERE/cache/iw_mpa/debian/$krel/build"
+	touch "$HERE/cache/iw_mpa/debian/$krel/build/Makefile"
+	[[ -n $krel && $(as_a_user bash -c "$find") == "$krel" ]] || { echo "not $krel"; return 1; }
+	as_a_user bash -c '. scripts/lib.sh; need_krel; [[ $KDIR == "/lib/modules/$KREL/build" ]]'
 }
 
 # Variables that others have for themselves are neither taken for ours nor stumbled over.
