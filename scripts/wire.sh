@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # Conformance on the wire: a scripted peer over raw TCP against a device in a guest, in both roles,
-# with an application that prints what the ULP sees. See scripts/wire/run.py. tshark then judges what was captured meanwhile: see
-# scripts/wire/judge.py.
+# with an application that prints what the ULP sees: see scripts/wire/run.py. tshark then judges what
+# was captured meanwhile: see scripts/wire/judge.py.
 #
 #   scripts/wire.sh [-k REGEX] [--sample] [-l] [FILE...]
 #
