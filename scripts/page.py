@@ -28,7 +28,7 @@ th { background: #f1f4f8 } td.number, th.number { text-align: right }
 td.ok { color: #1d7a46; font-weight: bold } td.failed { color: #b3261e; font-weight: bold }
 figure { margin: 1em 0 } svg { max-width: 100%; height: auto }
 .columns { columns: 18em; } p.note { color: #5b6773; font-size: .9em }
-.wide { overflow-x: auto }
+.wide { overflow-x: auto } .wide th, .wide td { white-space: nowrap }
 """
 PAGE = """<!DOCTYPE html>
 <html xmlns="http://www.w3.org/1999/xhtml" lang="en">
@@ -206,6 +206,8 @@ def demo_part(title, steps, part):
     parts.append(paragraph("What the hosts agreed on, as the capture has it:"))
     parts.append(table(["n"] + part["head"], [[n] + row for row, n in part["rows"]]))
     parts.append(note(part["legend"]))
+    parts.append(paragraph("How a connection came up. The letters are those of the table, and R is for "
+                           "Reject. A frame is a packet, by its number in the capture."))
     # One of each kind, by who is initiator
     shown = {}
     for connection in part["connections"]:
@@ -217,7 +219,8 @@ def demo_part(title, steps, part):
 def demo(folder, kernel):
     steps = load_lines(os.path.join(folder, "steps"))
     parts = [paragraph(f"Real RDMA programs between two virtual hosts with kernel {kernel}: "
-                       f"{sum(step[1] == 'ok' for step in steps)} of {len(steps)} steps passed data.")]
+                       f"{sum(step[1] == 'ok' for step in steps)} of {len(steps)} steps passed. The hosts are emulated: how fast they "
+                       "are says nothing of real ones.")]
     picture = None
     for title in dict.fromkeys(step[0] for step in steps):
         path = os.path.join(folder, title.split(".")[0] + ".json")

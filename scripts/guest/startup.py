@@ -211,7 +211,8 @@ def table_row(connection, names):
             f"{show_private(req)}>{show_private(rep)}", result, connection.rtr() or "none")
 
 
-LEGEND = ("n: connections alike; a>b: Request and Reply differ; priv: bytes of private data;\n"
+LEGEND = ("n: connections alike; a>b: Request and Reply differ; rev: revision of MPA; S: data of RFC 6581;\n"
+          "M: Markers; C: CRC; IRD/ORD: RDMA Reads at a time, received and sent; priv: bytes of private data;\n"
           "A: peer-to-peer, B/C/D: RTR as Send/Write/Read; RTR: what the initiator really sent")
 
 
@@ -271,6 +272,8 @@ def steps(connection):
             title = f"{fpdu.name}, {fpdu.data_len} bytes"
             if out and index == 0 and connection.rtr():
                 title += ": the RTR"
+            elif out and connection.rtr() and (fpdu.name, fpdu.data_len) == ("RDMA Write", 0):
+                title += ": the RTR again"
             found.append((direction.packet_of(offset), out, title, []))
     return sorted(found, key=lambda step: step[0])
 
