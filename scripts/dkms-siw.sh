@@ -3,7 +3,7 @@
 #
 # What dkms.conf calls where /etc/dkms/iw_mpa-siw is: siw's sources for siw_mpa.
 #
-#   scripts/dkms-siw.sh RELEASE            before a build: stage them, or say what to install
+#   scripts/dkms-siw.sh RELEASE VERSION    before a build of our VERSION: stage them, or say what to install
 #   scripts/dkms-siw.sh --check RELEASE    silent: can they be staged for this kernel?
 #
 # dkms may run without a home folder: what is unpacked stays in its build folder, which it deletes.
@@ -24,16 +24,15 @@ left_out() {
 }
 
 main() {
-	local message version
+	local message
 
 	if [[ $1 == --check ]]; then
 		stage "$2" --check >/dev/null 2>&1
 		return
 	fi
 	if ! message=$(stage "$1" --check 2>&1); then
-		version=$(. ./dkms.conf && echo "$PACKAGE_VERSION")
 		# make.log is what dkms keeps
-		left_out "$1" "$message" "$version" | tee -a make.log
+		left_out "$1" "$message" "$2" | tee -a make.log
 		return
 	fi
 	stage "$1" drivers/infiniband/sw/siw_mpa/siw siw_cm.c siw_cm.h Makefile Kconfig

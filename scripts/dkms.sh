@@ -139,10 +139,11 @@ test_other_source() {
 	local output want
 
 	want=$(kernel_version)
-	cp -r "$TOP"/{scripts,dkms.conf} "$WORK/var/"
-	output=$(with_package_version 6.1.1-1 env -u IW_MPA_CACHE "$WORK/var/scripts/dkms-siw.sh" "$KREL")
+	cp -r "$TOP/scripts" "$WORK/var/"
+	output=$(with_package_version 6.1.1-1 env -u IW_MPA_CACHE \
+		"$WORK/var/scripts/dkms-siw.sh" "$KREL" "$VERSION")
 	echo "$output"
-	rm -r "$WORK/var"/{scripts,dkms.conf,make.log}
+	rm -r "$WORK/var"/{scripts,make.log}
 	expect_text "$output" "LEFT OUT for $KREL" &&
 		expect_text "$output" "$KSOURCE is 6.1.1-1, the headers of $KREL are $want" &&
 		expect_text "$output" "apt-get install $KSOURCE=$want"
