@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A driver's stop that takes long, because a thread of the QP's application holds it up, is in the
- * way of applications alone. Each queue has a single slot here, so one stop takes all there are.
+ * Who waits for a runner. A driver's stop that takes long, because a thread of the QP's application
+ * holds it up, is in the way of applications alone. Each queue has a single slot here, so one stop
+ * takes all there are.
  */
 
 #include "iw_mpa_fakes.h"
 
+#include <linux/lockdep.h>
 #include <linux/module.h>
+#include <linux/sched.h>
 #include <linux/workqueue.h>
 
 #include "event.h"
@@ -89,9 +92,54 @@ static void queue_responder_of_an_application_is_not_in_the_way(struct kunit *te
 	queue_expect_no_wait(test, false);
 }
 
+#ifdef CONFIG_LOCKDEP
+static struct iw_mpa_driver_ops queue_drv;
+static int queue_known;
+
+static void queue_look(void)
+{
+	int i;
+
+	for (i = 0; i < current->lockdep_depth; i++)
+		queue_known += !strcmp(current->held_locks[i].instance->name, "iw_mpa_runner");
+}
+
+static int queue_prepare(struct ib_qp *qp, const struct iw_mpa_handoff *ho)
+{
+	queue_look();
+	return queue_drv.prepare(qp, ho);
+}
+
+static void queue_stop(struct ib_qp *qp, enum iw_mpa_reason why)
+{
+	queue_look();
+	queue_drv.stop(qp, why);
+}
+
+/* Within iw_accept, and within a work item. So lockdep sees which locks an op takes as a runner. */
+static void queue_runner_is_known_to_lockdep(struct kunit *test)
+{
+	struct fake_conn *c = conn_new(test);
+	struct fakes *f = test->priv;
+
+	queue_known = 0;
+	queue_drv = f->drv;
+	f->drv.prepare = queue_prepare;
+	f->drv.stop = queue_stop;
+	conn_passive_up(c, f);
+	KUNIT_EXPECT_EQ(test, queue_known, 1);
+	peer_fin(c->peer);
+	fake_expect_closed(c->fid, 2);
+	KUNIT_EXPECT_EQ(test, queue_known, 2);
+}
+#endif
+
 static struct kunit_case queue_cases[] = {
 	KUNIT_CASE(queue_initiator_of_an_application_is_not_in_the_way),
 	KUNIT_CASE(queue_responder_of_an_application_is_not_in_the_way),
+#ifdef CONFIG_LOCKDEP
+	KUNIT_CASE(queue_runner_is_known_to_lockdep),
+#endif
 	{}
 };
 

@@ -196,6 +196,7 @@ void iw_mpa_unregister_device(struct ib_device *ibdev)
 {
 	struct iw_mpa_device *dev = iw_mpa_device_remove(ibdev);
 
+	iw_mpa_event_may_wait();
 	if (!dev)
 		return;
 

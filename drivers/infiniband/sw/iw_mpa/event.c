@@ -35,6 +35,16 @@ struct workqueue_struct *iw_mpa_wq;		/* for all work but what follows, and takeo
 struct workqueue_struct *iw_mpa_user_wq;	/* of endpoints with a QP of an application */
 static enum iw_mpa_event (*event_handle)(struct iw_mpa_ep *ep, enum iw_mpa_event event);
 
+/*
+ * To be the runner is like to hold a lock, for which others wait. lockdep learns here which locks a
+ * runner takes, a driver's ops included, and which ones are held by those who wait for it. It need
+ * not see the two meet. iw_mpa_first_fpdu() is left out: its runner does not sleep.
+ */
+#ifdef CONFIG_LOCKDEP
+static struct lockdep_map event_runner_map =
+	STATIC_LOCKDEP_MAP_INIT("iw_mpa_runner", &event_runner_map);
+#endif
+
 static void event_queue_work(struct iw_mpa_ep *ep)
 {
 	kref_get(&ep->ref);
@@ -221,6 +231,7 @@ void iw_mpa_event_run(struct iw_mpa_ep *ep, enum iw_mpa_event event)
 {
 	unsigned int noio = memalloc_noio_save();
 
+	lock_map_acquire(&event_runner_map);
 	while (event != IW_MPA_EV_NONE) {
 		event = event_handle(ep, event);
 		if (event != IW_MPA_EV_NONE)
@@ -228,6 +239,7 @@ void iw_mpa_event_run(struct iw_mpa_ep *ep, enum iw_mpa_event event)
 		ep->call = NULL;
 		event = event_next(ep, true);
 	}
+	lock_map_release(&event_runner_map);
 	memalloc_noio_restore(noio);
 	iw_mpa_ep_put(ep);
 }
@@ -237,6 +249,20 @@ static void iw_mpa_run_work(struct work_struct *work)
 	struct iw_mpa_ep *ep = container_of(work, struct iw_mpa_ep, work);
 
 	iw_mpa_event_run(ep, event_next(ep, false));
+}
+
+/**
+ * iw_mpa_event_may_wait - the caller waits for a runner, if there is one
+ *
+ * lockdep checks the locks that the caller holds each time, also if there is nobody to wait for.
+ *
+ * Context: process, may sleep.
+ */
+void iw_mpa_event_may_wait(void)
+{
+	might_sleep();
+	lock_map_acquire(&event_runner_map);
+	lock_map_release(&event_runner_map);
 }
 
 /* Return: true if there is no runner but maybe the caller; false if the caller has to wait. */
@@ -274,6 +300,7 @@ bool iw_mpa_event_claim(struct iw_mpa_ep *ep, enum iw_mpa_event event)
 {
 	bool claimed = false;
 
+	iw_mpa_event_may_wait();
 	wait_var_event(&ep->busy, event_try_claim(ep, event, &claimed));
 	return claimed;
 }

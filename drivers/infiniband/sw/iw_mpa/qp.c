@@ -196,6 +196,7 @@ static void qp_end(struct iw_mpa_device *dev, const struct ib_qp *qp)
  */
 void iw_mpa_qp_gone(struct ib_qp *qp, struct iw_mpa_qp_end *end)
 {
+	iw_mpa_event_may_wait();
 	end->qp = qp;
 	end->dev = iw_mpa_device_get(qp->device);
 	if (!end->dev)
