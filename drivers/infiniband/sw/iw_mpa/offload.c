@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * This file hands a stream to the driver, and calls the driver from then on. Only this file calls a
- * driver's ops, and takes and gives references on its QPs. The contract promises an order of calls:
- * that order is in iw_mpa_offload_active() and iw_mpa_offload_passive().
+ * driver's ops, but for path_changed, and takes and gives references on its QPs. The contract
+ * promises an order of calls: that order is in iw_mpa_offload_active() and
+ * iw_mpa_offload_passive().
  */
 
 #include "offload.h"
@@ -119,11 +120,13 @@ void iw_mpa_offload_put_pd(struct iw_mpa_offload *off, void *pd, bool reject)
 /* If a device has taken TCP over, the socket keeps the callbacks of the library. */
 static void offload_attach(struct iw_mpa_offload *off, struct iw_mpa_sock *ms)
 {
-	iw_mpa_sock_lock_callbacks(ms);
+	struct sock *sk = ms->sock->sk;
+
+	write_lock_bh(&sk->sk_callback_lock);
 	ms->stream.qp = off->qp;
 	if (off->drv->attach && !off->takeover)
-		off->drv->attach(off->qp, ms->sock->sk, &ms->stream);
-	iw_mpa_sock_unlock_callbacks(ms);
+		off->drv->attach(off->qp, sk, &ms->stream);
+	write_unlock_bh(&sk->sk_callback_lock);
 }
 
 static void offload_let_go(struct iw_mpa_offload *off)
@@ -442,26 +445,14 @@ bool iw_mpa_offload_is_untouched(const struct iw_mpa_offload *off, const struct 
 }
 
 /**
- * iw_mpa_offload_wants_paths - does a driver want to know of the path of its TCP connections?
+ * iw_mpa_offload_teller - what takeover.c has to call if a path changes
  * @drv: the driver's ops
  *
- * Return: true if it does.
+ * The connection may have outlived its endpoint.
+ *
+ * Return: path_changed, or NULL if the driver does not want to know of paths.
  */
-bool iw_mpa_offload_wants_paths(const struct iw_mpa_driver_ops *drv)
+iw_mpa_takeover_tell *iw_mpa_offload_teller(const struct iw_mpa_driver_ops *drv)
 {
 	return drv->path_changed;
-}
-
-/**
- * iw_mpa_offload_path_changed - a TCP connection that the device has takes another path
- * @drv: the driver's ops, with path_changed
- * @priv: of iw_mpa_stream_watch()
- * @path: the path
- *
- * Context: any; does not sleep.
- */
-void iw_mpa_offload_path_changed(const struct iw_mpa_driver_ops *drv, void *priv,
-				 const struct iw_mpa_path *path)
-{
-	drv->path_changed(priv, path);
 }

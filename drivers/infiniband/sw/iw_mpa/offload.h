@@ -5,10 +5,10 @@
 #include <rdma/iw_mpa.h>
 
 #include "fsm.h"
+#include "takeover.h"
 
 struct ib_device;
 struct iw_mpa_sock;
-struct iw_mpa_takeovers;
 
 /**
  * struct iw_mpa_offload - an endpoint's line to the driver
@@ -72,8 +72,6 @@ void iw_mpa_offload_stop(struct iw_mpa_offload *off, struct iw_mpa_sock *ms,
 			 enum iw_mpa_reason why);
 bool iw_mpa_offload_is_untouched(const struct iw_mpa_offload *off,
 				 const struct iw_mpa_sock *ms);
-bool iw_mpa_offload_wants_paths(const struct iw_mpa_driver_ops *drv);
-void iw_mpa_offload_path_changed(const struct iw_mpa_driver_ops *drv, void *priv,
-				 const struct iw_mpa_path *path);
+iw_mpa_takeover_tell *iw_mpa_offload_teller(const struct iw_mpa_driver_ops *drv);
 
 #endif /* _IW_MPA_OFFLOAD_H */

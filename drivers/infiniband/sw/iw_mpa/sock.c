@@ -413,17 +413,13 @@ static int sock_open(struct iw_mpa_sock *ms, const struct iw_mpa_sock_ops *ops,
 
 	if (!iw_mpa_addr_is_known(opts->local))
 		return -EAFNOSUPPORT;
-	/* The namespace of a listener's device may be on its way out. */
-	if (!maybe_get_net(opts->net))
-		return -ENODEV;
 	err = sock_create_kern(opts->net, opts->local->sa.sa_family, SOCK_STREAM,
 			       IPPROTO_TCP, &sock);
-	if (!err) {
-		err = sock_init(ms, sock, ops, opts);
-		if (err)
-			sock_release(sock);
-	}
-	put_net(opts->net);
+	if (err)
+		return err;
+	err = sock_init(ms, sock, ops, opts);
+	if (err)
+		sock_release(sock);
 	return err;
 }
 

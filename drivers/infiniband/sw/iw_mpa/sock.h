@@ -70,7 +70,7 @@ struct iw_mpa_tuple {
 
 /**
  * struct iw_mpa_sock_opts - how to open a socket
- * @net: network namespace
+ * @net: network namespace, on which the caller has a reference
  * @local: address to bind to
  * @remote: address to connect to, or NULL
  * @ifindex: bind a wildcard listener to this interface
@@ -126,28 +126,6 @@ void iw_mpa_sock_detach(struct iw_mpa_sock *ms);
 void iw_mpa_sock_unhook(struct iw_mpa_sock *ms);
 void iw_mpa_sock_release(struct iw_mpa_sock *ms);
 void iw_mpa_sock_abort(struct iw_mpa_sock *ms);
-
-/**
- * iw_mpa_sock_lock_callbacks - keep the socket's callbacks out
- * @ms: open socket
- *
- * Context: process; softirqs are off until iw_mpa_sock_unlock_callbacks().
- */
-static inline void iw_mpa_sock_lock_callbacks(struct iw_mpa_sock *ms)
-	__acquires(&ms->sock->sk->sk_callback_lock)
-{
-	write_lock_bh(&ms->sock->sk->sk_callback_lock);
-}
-
-/**
- * iw_mpa_sock_unlock_callbacks - let the socket's callbacks run again
- * @ms: open socket
- */
-static inline void iw_mpa_sock_unlock_callbacks(struct iw_mpa_sock *ms)
-	__releases(&ms->sock->sk->sk_callback_lock)
-{
-	write_unlock_bh(&ms->sock->sk->sk_callback_lock);
-}
 
 /**
  * iw_mpa_sock_is_up - has TCP been connected?

@@ -490,7 +490,7 @@ static void takeover_look(struct iw_mpa_takeovers *all, struct iw_mpa_takeover *
 	spin_lock_irq(&all->lock);
 	if (!list_empty(&t->node) && iw_mpa_path_differs(&path, &t->path)) {
 		t->path = path;
-		all->tell(all->drv, t->priv, &path);
+		all->tell(t->priv, &path);
 	}
 	spin_unlock_irq(&all->lock);
 	iw_mpa_path_put(&path);

@@ -13,17 +13,15 @@
 struct iw_mpa_sock;
 struct iw_mpa_stats;
 
-/* Tells the driver of a path. It is called in any context, and must not sleep. */
-typedef void iw_mpa_takeover_tell(const struct iw_mpa_driver_ops *drv, void *priv,
-				  const struct iw_mpa_path *path);
+/* A driver's path_changed */
+typedef void iw_mpa_takeover_tell(void *priv, const struct iw_mpa_path *path);
 
 /**
  * struct iw_mpa_takeovers - the TCP connections that a device has
  * @lock: protects @list, and the driver's part of its members; any context
  * @list: connections that the driver has not released
  * @stats: counters of the device
- * @tell: tells @drv of a path; NULL if the driver does not want to know
- * @drv: the driver's ops
+ * @tell: tells the driver of a path; NULL if it does not want to know
  * @node: with @tell: in the list of those that netevents stir
  * @look: looks at the path of each connection
  * @stirred: @look is about to run, as something has changed
@@ -36,7 +34,6 @@ struct iw_mpa_takeovers {
 	struct list_head			list;
 	struct iw_mpa_stats __percpu		*stats;
 	iw_mpa_takeover_tell			*tell;
-	const struct iw_mpa_driver_ops		*drv;
 	struct list_head			node;
 	struct delayed_work			look;
 	unsigned long				stirred;

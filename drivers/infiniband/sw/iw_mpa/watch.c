@@ -46,10 +46,9 @@ static struct notifier_block watch_notifier = {
  */
 void iw_mpa_watch_begin(struct iw_mpa_takeovers *all, const struct iw_mpa_driver_ops *drv)
 {
-	if (!iw_mpa_offload_wants_paths(drv))
+	all->tell = iw_mpa_offload_teller(drv);
+	if (!all->tell)
 		return;
-	all->drv = drv;
-	all->tell = iw_mpa_offload_path_changed;
 	spin_lock(&watch_lock);
 	list_add_rcu(&all->node, &watch_list);
 	spin_unlock(&watch_lock);
