@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /* The responder: how connections come up, and what iw_accept refuses. */
 
+#include "iw_mpa_crc_cases.h"
 #include "iw_mpa_fakes.h"
 #include "iw_mpa_quiet.h"
 
@@ -408,26 +409,6 @@ static void accept_asks_for_markers_if_set_so(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, c->qp->params.rx_markers);
 	KUNIT_EXPECT_FALSE(test, c->qp->params.tx_markers);
 }
-
-struct crc_case {
-	const char	*desc;
-	u32		caps;
-	u8		setting;
-	bool		asked;
-};
-
-static const struct crc_case crc_cases[] = {
-	{ "on", IW_MPA_CAP_NO_CRC, 1, true },
-	{ "off", IW_MPA_CAP_NO_CRC, 0, false },
-	{ "off_and_the_device_cannot_do_without", 0, 0, true },
-};
-
-static void crc_desc(const struct crc_case *c, char *desc)
-{
-	strscpy(desc, c->desc, KUNIT_PARAM_DESC_SIZE);
-}
-
-KUNIT_ARRAY_PARAM(crc, crc_cases, crc_desc);
 
 /* The peer does not want CRCs. */
 /*

@@ -49,20 +49,27 @@ static void connect_refused_port_is_an_event(struct kunit *test)
 				     sizeof(struct sockaddr_in)), 0);
 }
 
-/* Rules: M-7.1.2-8: no call of the driver, and FIN without an octet before it */
-static void connect_reject_brings_private_data(struct kunit *test)
+/* The peer sends c->frame, a Reject that says why. */
+static void expect_rejected(struct fake_conn *c)
 {
-	struct fake_conn *c = conn_new(test);
-	struct fakes *f = test->priv;
+	struct kunit *test = c->f->test;
 
-	conn_dial(c, f);
-	peer_make_v2(&c->frame, true, MPA_C | MPA_R, MPA_A | 1, 1, "go away", 7);
-	peer_send_frame(f, c->peer, &c->frame);
+	peer_send_frame(c->f, c->peer, &c->frame);
 	expect_failed(c, -ECONNREFUSED);
 	KUNIT_EXPECT_EQ(test, c->fid->events[0].pd_len, 7);
 	KUNIT_EXPECT_EQ(test, memcmp(c->fid->events[0].pd, "go away", 7), 0);
 	KUNIT_EXPECT_STREQ(test, c->qp->log, "");
-	peer_expect_eof(f, c->peer);
+	peer_expect_eof(c->f, c->peer);
+}
+
+/* Rules: M-7.1.2-8: no call of the driver, and FIN without an octet before it */
+static void connect_reject_brings_private_data(struct kunit *test)
+{
+	struct fake_conn *c = conn_new(test);
+
+	conn_dial(c, test->priv);
+	peer_make_v2(&c->frame, true, MPA_C | MPA_R, MPA_A | 1, 1, "go away", 7);
+	expect_rejected(c);
 }
 
 /* A peer that knows revision 1 only says no in its own words. */
@@ -70,16 +77,10 @@ static void connect_reject_brings_private_data(struct kunit *test)
 static void connect_v1_reject_of_v2_brings_private_data(struct kunit *test)
 {
 	struct fake_conn *c = conn_new(test);
-	struct fakes *f = test->priv;
 
-	conn_dial(c, f);
+	conn_dial(c, test->priv);
 	peer_make(&c->frame, true, MPA_C | MPA_R, 1, "go away", 7);
-	peer_send_frame(f, c->peer, &c->frame);
-	expect_failed(c, -ECONNREFUSED);
-	KUNIT_EXPECT_EQ(test, c->fid->events[0].pd_len, 7);
-	KUNIT_EXPECT_EQ(test, memcmp(c->fid->events[0].pd, "go away", 7), 0);
-	KUNIT_EXPECT_STREQ(test, c->qp->log, "");
-	peer_expect_eof(f, c->peer);
+	expect_rejected(c);
 }
 
 static void connect_reject_without_memory_is_told(struct kunit *test)

@@ -2,9 +2,11 @@
 /* Connections brought to where a test begins: see iw_mpa_fakes.h. */
 
 #include "iw_mpa_fakes.h"
+#include "sock.h"
 
 #include <linux/atomic.h>
 #include <linux/in.h>
+#include <linux/sched/mm.h>
 
 static void conn_init(struct fake_conn *c, struct fakes *f)
 {
@@ -133,4 +135,42 @@ void conn_expect_refusal(struct fake_conn *c, const char *pd, u8 term)
 	peer_expect_quiet(c->f, c->peer);
 	peer_fin(c->peer);
 	peer_expect_eof(c->f, c->peer);
+}
+
+void fake_sock_ignore(struct iw_mpa_sock *ms)
+{
+}
+
+void fake_sock_ignore_failure(struct iw_mpa_sock *ms, int err)
+{
+}
+
+const struct iw_mpa_sock_ops fake_sock_ops = {
+	.connected	= fake_sock_ignore,
+	.readable	= fake_sock_ignore,
+	.closed		= fake_sock_ignore,
+	.failed		= fake_sock_ignore_failure,
+};
+
+int fake_sock_connect(struct fake_id *fid, struct iw_mpa_sock *ms,
+		      const struct iw_mpa_sock_ops *ops)
+{
+	struct iw_mpa_sock_opts opts = {
+		.net	= &init_net,
+		.local	= iw_mpa_addr(&fid->id.m_local_addr),
+		.remote	= iw_mpa_addr(&fid->id.m_remote_addr),
+	};
+
+	return iw_mpa_sock_connect(ms, ops, &opts);
+}
+
+/* In the scope that a runner has; the test ends with its task. Return: the peer's socket. */
+struct socket *fake_sock_open(struct fakes *f, struct iw_mpa_sock *ms)
+{
+	struct fake_id *fid = fake_id_create(f);
+	struct socket *listener = peer_listen(f, fid, AF_INET);
+
+	memalloc_noio_save();
+	KUNIT_ASSERT_EQ(f->test, 0, fake_sock_connect(fid, ms, &fake_sock_ops));
+	return peer_accept(f, listener);
 }

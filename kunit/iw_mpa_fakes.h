@@ -34,6 +34,8 @@
 #define FAKE_DRIVER_PD	4	/* octets of private data, for a driver that has some */
 
 struct fakes;
+struct iw_mpa_sock;
+struct iw_mpa_sock_ops;
 
 /* The states of iw_cm's cm_ids. */
 enum fake_state {
@@ -401,6 +403,14 @@ void conn_call(struct fake_conn *c, struct fakes *f);
 void conn_send_rtr(struct fake_conn *c);
 void conn_passive_up(struct fake_conn *c, struct fakes *f);
 void conn_expect_refusal(struct fake_conn *c, const char *pd, u8 term);
+
+/* A socket of the library without an endpoint, or with one whose events nobody handles */
+void fake_sock_ignore(struct iw_mpa_sock *ms);
+void fake_sock_ignore_failure(struct iw_mpa_sock *ms, int err);
+extern const struct iw_mpa_sock_ops fake_sock_ops;
+int fake_sock_connect(struct fake_id *fid, struct iw_mpa_sock *ms,
+		      const struct iw_mpa_sock_ops *ops);
+struct socket *fake_sock_open(struct fakes *f, struct iw_mpa_sock *ms);
 
 /* RFC 6581 9.2: the zero-length Write, made by hand */
 size_t peer_make_rtr_write(u8 fpdu[IW_MPA_FPDU_MAX]);

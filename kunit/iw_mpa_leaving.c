@@ -12,35 +12,21 @@
 /* The one of the test that runs: a driver's ops have nothing but the QP. */
 static struct leaving *now;
 
-static void leaving_ignore(struct iw_mpa_sock *ms)
-{
-}
-
 static void leaving_closed(struct iw_mpa_sock *ms)
 {
 	now->closed++;
 }
 
-static void leaving_failed(struct iw_mpa_sock *ms, int err)
-{
-}
-
 static const struct iw_mpa_sock_ops leaving_ops = {
-	.connected	= leaving_ignore,
-	.readable	= leaving_ignore,
+	.connected	= fake_sock_ignore,
+	.readable	= fake_sock_ignore,
 	.closed		= leaving_closed,
-	.failed		= leaving_failed,
+	.failed		= fake_sock_ignore_failure,
 };
 
 int leaving_connect(struct leaving *lv, struct iw_mpa_sock *ms)
 {
-	struct iw_mpa_sock_opts opts = {
-		.net	= &init_net,
-		.local	= iw_mpa_addr(&lv->fid->id.m_local_addr),
-		.remote	= iw_mpa_addr(&lv->fid->id.m_remote_addr),
-	};
-
-	return iw_mpa_sock_connect(ms, &leaving_ops, &opts);
+	return fake_sock_connect(lv->fid, ms, &leaving_ops);
 }
 
 static void leaving_noted(const char *op)

@@ -10,7 +10,6 @@
 
 #include <linux/delay.h>
 #include <linux/module.h>
-#include <linux/sched/mm.h>
 #include <linux/tcp.h>
 #include <net/tcp.h>
 
@@ -24,39 +23,15 @@ struct line {
 	struct fake_qp		*qp;
 };
 
-static void line_ignore(struct iw_mpa_sock *ms)
-{
-}
-
-static void line_failed(struct iw_mpa_sock *ms, int err)
-{
-}
-
-static const struct iw_mpa_sock_ops line_ops = {
-	.connected	= line_ignore,
-	.readable	= line_ignore,
-	.closed		= line_ignore,
-	.failed		= line_failed,
-};
-
 static struct line *line_open(struct fakes *f)
 {
 	struct line *line = kunit_kzalloc(f->test, sizeof(*line), GFP_KERNEL);
-	struct fake_id *fid = fake_id_create(f);
-	struct socket *listener = peer_listen(f, fid, AF_INET);
-	struct iw_mpa_sock_opts opts = {
-		.net	= &init_net,
-		.local	= iw_mpa_addr(&fid->id.m_local_addr),
-		.remote	= iw_mpa_addr(&fid->id.m_remote_addr),
-	};
 
-	memalloc_noio_save();	/* as a runner does; the test ends with its task */
 	KUNIT_ASSERT_NOT_NULL(f->test, line);
 	line->ms = &line->ep.sock;
 	line->off = &line->ep.off;
 	iw_mpa_event_setup(&line->ep);
-	KUNIT_ASSERT_EQ(f->test, 0, iw_mpa_sock_connect(line->ms, &line_ops, &opts));
-	line->peer = peer_accept(f, listener);
+	line->peer = fake_sock_open(f, line->ms);
 	line->qp = &f->qps[0];
 	line->off->drv = &f->drv;
 	line->off->attr = &f->attr;
@@ -119,7 +94,7 @@ static struct socket *called_open(struct kunit *test, struct iw_mpa_sock *listen
 	int err, tries = 0;
 
 	((struct sockaddr_in *)&fid->id.m_local_addr)->sin_port = htons(20999);
-	KUNIT_ASSERT_EQ(test, 0, iw_mpa_sock_listen(listener, &line_ops, &opts, 4));
+	KUNIT_ASSERT_EQ(test, 0, iw_mpa_sock_listen(listener, &fake_sock_ops, &opts, 4));
 	peer = peer_connect(f, fid);
 	/* The peer is connected when it has the SYN-ACK; its own answer may still be on its way. */
 	while ((err = iw_mpa_sock_accept(listener, sock)) == -EAGAIN && tries++ < 1000)
@@ -138,7 +113,7 @@ static void sock_adopt_leaves_what_others_use(struct kunit *test)
 	called_open(test, &listener, &sock);
 	rcu_assign_sk_user_data(sock->sk, &marker);
 	KUNIT_EXPECT_EQ(test, -EBUSY,
-			iw_mpa_sock_adopt(&ms, sock, &listener, &line_ops, &called_opts));
+			iw_mpa_sock_adopt(&ms, sock, &listener, &fake_sock_ops, &called_opts));
 	KUNIT_EXPECT_PTR_EQ(test, sock->sk->sk_user_data, (void *)&marker);
 	rcu_assign_sk_user_data(sock->sk, NULL);
 	iw_mpa_sock_drop(sock, &listener);

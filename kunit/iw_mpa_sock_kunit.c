@@ -7,21 +7,6 @@
 #include <linux/module.h>
 #include <linux/net.h>
 
-static void sock_no_event(struct iw_mpa_sock *ms)
-{
-}
-
-static void sock_no_failure(struct iw_mpa_sock *ms, int err)
-{
-}
-
-static const struct iw_mpa_sock_ops idle_ops = {
-	.connected	= sock_no_event,
-	.readable	= sock_no_event,
-	.closed		= sock_no_event,
-	.failed		= sock_no_failure,
-};
-
 /* What a driver that has the stream puts there */
 static void sock_drivers(struct sock *sk)
 {
@@ -42,7 +27,7 @@ static void sock_unhook_restores_each_callback(struct kunit *test)
 	((struct sockaddr_in *)&fid->id.m_local_addr)->sin_port = htons(20998);
 	KUNIT_ASSERT_EQ(test, 0, sock_create_kern(&init_net, AF_INET, SOCK_STREAM, IPPROTO_TCP,
 						  &other));
-	KUNIT_ASSERT_EQ(test, 0, iw_mpa_sock_listen(&ms, &idle_ops, &opts, 4));
+	KUNIT_ASSERT_EQ(test, 0, iw_mpa_sock_listen(&ms, &fake_sock_ops, &opts, 4));
 	sk = ms.sock->sk;
 	KUNIT_EXPECT_FALSE(test, sk->sk_data_ready == other->sk->sk_data_ready);
 	KUNIT_EXPECT_FALSE(test, sk->sk_state_change == other->sk->sk_state_change);
@@ -76,7 +61,7 @@ static void sock_unhook_leaves_alone_what_is_not_ours(struct kunit *test)
 		struct sock *sk;
 
 		((struct sockaddr_in *)&fid->id.m_local_addr)->sin_port = htons(20994 - i);
-		KUNIT_ASSERT_EQ(test, 0, iw_mpa_sock_listen(&ms, &idle_ops, &opts, 4));
+		KUNIT_ASSERT_EQ(test, 0, iw_mpa_sock_listen(&ms, &fake_sock_ops, &opts, 4));
 		sk = ms.sock->sk;
 		iw_mpa_sock_unhook(&ms);
 		sk->sk_user_data = theirs;
@@ -103,7 +88,7 @@ static void sock_detach_takes_both_callbacks_back(struct kunit *test)
 	struct sock *sk;
 
 	((struct sockaddr_in *)&fid->id.m_local_addr)->sin_port = htons(20997);
-	KUNIT_ASSERT_EQ(test, 0, iw_mpa_sock_listen(&ms, &idle_ops, &opts, 4));
+	KUNIT_ASSERT_EQ(test, 0, iw_mpa_sock_listen(&ms, &fake_sock_ops, &opts, 4));
 	sk = ms.sock->sk;
 	ours = sk->sk_data_ready;
 	tcps = sk->sk_write_space;
@@ -129,14 +114,14 @@ static void sock_listens_to_ipv6_alone(struct kunit *test)
 	struct iw_mpa_sock_opts other = { .net = &init_net, .local = &any4, .afonly = true };
 	struct iw_mpa_sock six = {}, four = {};
 
-	KUNIT_ASSERT_EQ(test, 0, iw_mpa_sock_listen(&six, &idle_ops, &opts, 4));
-	KUNIT_EXPECT_EQ(test, -EADDRINUSE, iw_mpa_sock_listen(&four, &idle_ops, &other, 4));
+	KUNIT_ASSERT_EQ(test, 0, iw_mpa_sock_listen(&six, &fake_sock_ops, &opts, 4));
+	KUNIT_EXPECT_EQ(test, -EADDRINUSE, iw_mpa_sock_listen(&four, &fake_sock_ops, &other, 4));
 	iw_mpa_sock_release(&six);
 	opts.afonly = true;
 	six = (struct iw_mpa_sock) {};
 	four = (struct iw_mpa_sock) {};
-	KUNIT_ASSERT_EQ(test, 0, iw_mpa_sock_listen(&six, &idle_ops, &opts, 4));
-	KUNIT_EXPECT_EQ(test, 0, iw_mpa_sock_listen(&four, &idle_ops, &other, 4));
+	KUNIT_ASSERT_EQ(test, 0, iw_mpa_sock_listen(&six, &fake_sock_ops, &opts, 4));
+	KUNIT_EXPECT_EQ(test, 0, iw_mpa_sock_listen(&four, &fake_sock_ops, &other, 4));
 	iw_mpa_sock_release(&four);
 	iw_mpa_sock_release(&six);
 }

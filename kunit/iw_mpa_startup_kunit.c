@@ -9,7 +9,6 @@
 #include "startup.h"
 
 #include <linux/module.h>
-#include <linux/sched/mm.h>
 #include <net/tcp.h>
 
 #define STARTUP_MSS	16	/* less than a Request */
@@ -24,40 +23,16 @@ struct startup {
 	struct socket		*peer;
 };
 
-static void startup_ignore(struct iw_mpa_sock *ms)
-{
-}
-
-static void startup_failed(struct iw_mpa_sock *ms, int err)
-{
-}
-
-static const struct iw_mpa_sock_ops startup_ops = {
-	.connected	= startup_ignore,
-	.readable	= startup_ignore,
-	.closed		= startup_ignore,
-	.failed		= startup_failed,
-};
-
 /* TCP is up, and nothing was sent. */
 static struct startup startup_open(struct kunit *test)
 {
 	struct fakes *f = test->priv;
-	struct fake_id *fid = fake_id_create(f);
-	struct socket *listener = peer_listen(f, fid, AF_INET);
-	struct iw_mpa_sock_opts opts = {
-		.net	= &init_net,
-		.local	= iw_mpa_addr(&fid->id.m_local_addr),
-		.remote	= iw_mpa_addr(&fid->id.m_remote_addr),
-	};
 	struct startup s;
 
-	memalloc_noio_save();	/* as a runner does; the test ends with its task */
 	s.ep = iw_mpa_ep_alloc(iw_mpa_device_get(f->ibdev), &init_net, true, "data", 4);
 	KUNIT_ASSERT_NOT_NULL(test, s.ep);
 	iw_mpa_event_setup(s.ep);
-	KUNIT_ASSERT_EQ(test, 0, iw_mpa_sock_connect(&s.ep->sock, &startup_ops, &opts));
-	s.peer = peer_accept(f, listener);
+	s.peer = fake_sock_open(f, &s.ep->sock);
 	FAKE_POLL(f, iw_mpa_sock_is_up(&s.ep->sock));
 	return s;
 }
