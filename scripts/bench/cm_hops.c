@@ -11,26 +11,16 @@
  * a close is all that the host does for it. Both count COUNT connections behind WARM_UP.
  */
 
+#include "cm_end.h"
+
 #include <arpa/inet.h>
-#include <errno.h>
-#include <infiniband/verbs.h>
-#include <rdma/rdma_cma.h>
-#include <stdbool.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #define PORT		7477
 #define FIRST_PORT	8000
 #define WARM_UP		32
 #define PAUSE_MS	5
-/* See cm_bench.c */
-#define CQ_SIZE		(1 << 16)
 
-static struct rdma_event_channel *channel;
-static struct ibv_pd *prot;
-static struct ibv_cq *cq;
 static int turn;	/* connections so far */
 
 /* For the plugin, see split.c; the numbers of the phases are those of cm_bench.c. */
@@ -44,14 +34,6 @@ static int turn;	/* connections so far */
 #define DESTROY		5
 #define MARK_LOAD	8
 #define MARK_DUMP	9
-
-static void need(bool ok, const char *what)
-{
-	if (ok)
-		return;
-	fprintf(stderr, "cm_hops: %s: %s\n", what, strerror(errno));
-	exit(1);
-}
 
 static struct rdma_cm_id *expect(enum rdma_cm_event_type type)
 {
@@ -69,32 +51,10 @@ static struct rdma_cm_id *expect(enum rdma_cm_event_type type)
 	return id;
 }
 
-static void make_qp(struct rdma_cm_id *id)
-{
-	struct ibv_qp_init_attr attr = {
-		.qp_type = IBV_QPT_RC,
-		.cap = { .max_send_wr = 4, .max_recv_wr = 4, .max_send_sge = 1, .max_recv_sge = 1 },
-	};
-
-	if (!prot) {
-		prot = ibv_alloc_pd(id->verbs);
-		cq = ibv_create_cq(id->verbs, CQ_SIZE, NULL, NULL, 0);
-		need(prot && cq, "ibv_alloc_pd, ibv_create_cq");
-	}
-	attr.send_cq = cq;
-	attr.recv_cq = cq;
-	need(!rdma_create_qp(id, prot, &attr), "rdma_create_qp");
-}
-
 static void destroy(struct rdma_cm_id *id)
 {
 	rdma_destroy_qp(id);
 	need(!rdma_destroy_id(id), "rdma_destroy_id");
-}
-
-static struct rdma_conn_param conn_param(void)
-{
-	return (struct rdma_conn_param) { .responder_resources = 1, .initiator_depth = 1 };
 }
 
 /* The server sleeps in "connect" while the client prepares the next. */
@@ -106,7 +66,7 @@ static void serve_one(void)
 	MARK(CONNECT);
 	id = expect(RDMA_CM_EVENT_CONNECT_REQUEST);
 	MARK(SETUP);
-	make_qp(id);
+	need(make_qp(id), "rdma_create_qp");
 	MARK(CONNECT);
 	need(!rdma_accept(id, &param), "rdma_accept");
 	expect(RDMA_CM_EVENT_ESTABLISHED);
@@ -148,7 +108,7 @@ static void call_one(struct sockaddr_in *address)
 	expect(RDMA_CM_EVENT_ADDR_RESOLVED);
 	need(!rdma_resolve_route(id, 5000), "rdma_resolve_route");
 	expect(RDMA_CM_EVENT_ROUTE_RESOLVED);
-	make_qp(id);
+	need(make_qp(id), "rdma_create_qp");
 	MARK(CONNECT);
 	need(!rdma_connect(id, &param), "rdma_connect");
 	expect(RDMA_CM_EVENT_ESTABLISHED);

@@ -11,15 +11,10 @@
  * longer than to connect. The listeners outlive it: how they end is not measured.
  */
 
+#include "cm_end.h"
+
 #include <arpa/inet.h>
-#include <errno.h>
-#include <infiniband/verbs.h>
-#include <rdma/rdma_cma.h>
 #include <signal.h>
-#include <stdbool.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -33,8 +28,6 @@
 #define HALF_HEADER	"MPA ID Req"
 #define TIMEOUT_MS	5000
 #define START_LIMIT_MS	120000
-/* Large enough that no queue of a QP gets the mmap key which user space takes for "none". */
-#define CQ_SIZE		(1 << 16)
 
 /* Who else writes to it is another process. */
 static volatile struct shared {
@@ -51,18 +44,6 @@ struct load {
 	int clients, listeners, stalled;
 };
 
-static struct rdma_event_channel *channel;
-static struct ibv_pd *prot;
-static struct ibv_cq *cq;
-
-static void need(bool ok, const char *what)
-{
-	if (ok)
-		return;
-	fprintf(stderr, "cm_rate: %s: %s\n", what, strerror(errno));
-	exit(1);
-}
-
 static struct sockaddr *address_of(int i)
 {
 	static struct sockaddr_in addr;
@@ -73,33 +54,11 @@ static struct sockaddr *address_of(int i)
 	return (struct sockaddr *)&addr;
 }
 
-static bool make_qp(struct rdma_cm_id *id)
-{
-	struct ibv_qp_init_attr attr = {
-		.qp_type = IBV_QPT_RC,
-		.cap = { .max_send_wr = 4, .max_recv_wr = 4, .max_send_sge = 1, .max_recv_sge = 1 },
-	};
-
-	if (!prot) {
-		prot = ibv_alloc_pd(id->verbs);
-		cq = ibv_create_cq(id->verbs, CQ_SIZE, NULL, NULL, 0);
-		need(prot && cq, "ibv_alloc_pd, ibv_create_cq");
-	}
-	attr.send_cq = cq;
-	attr.recv_cq = cq;
-	return !rdma_create_qp(id, prot, &attr);
-}
-
 static void destroy(struct rdma_cm_id *id)
 {
 	if (id->qp)
 		rdma_destroy_qp(id);
 	need(!rdma_destroy_id(id), "rdma_destroy_id");
-}
-
-static struct rdma_conn_param conn_param(void)
-{
-	return (struct rdma_conn_param) { .responder_resources = 1, .initiator_depth = 1 };
 }
 
 /* --- a listener ----------------------------------------------------------------------------- */

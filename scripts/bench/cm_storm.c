@@ -13,16 +13,11 @@
  *	median, p99, last	until a client was connected
  */
 
+#include "cm_end.h"
+
 #include <arpa/inet.h>
-#include <errno.h>
-#include <infiniband/verbs.h>
 #include <poll.h>
-#include <rdma/rdma_cma.h>
 #include <signal.h>
-#include <stdbool.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -32,8 +27,6 @@
 #define FIRST_PORT	8000
 #define TRY_AGAIN_MS	1000
 #define PATIENCE_MS	60000
-/* See cm_bench.c */
-#define CQ_SIZE		(1 << 16)
 
 enum state { DOWN, RESOLVED, CONNECTING, UP };
 
@@ -45,19 +38,8 @@ struct client {
 };
 
 static struct sockaddr_in address = { .sin_family = AF_INET };
-static struct rdma_event_channel *channel;
-static struct ibv_pd *pd;
-static struct ibv_cq *cq;
 static struct client *clients;
 static int nr_clients, rejected, failed;
-
-static void need(bool ok, const char *what)
-{
-	if (ok)
-		return;
-	fprintf(stderr, "cm_storm: %s: %s\n", what, strerror(errno));
-	exit(1);
-}
 
 static long long now_ms(void)
 {
@@ -65,23 +47,6 @@ static long long now_ms(void)
 
 	clock_gettime(CLOCK_MONOTONIC, &ts);
 	return ts.tv_sec * 1000LL + ts.tv_nsec / 1000000;
-}
-
-static void make_qp(struct rdma_cm_id *id)
-{
-	struct ibv_qp_init_attr attr = {
-		.qp_type = IBV_QPT_RC,
-		.cap = { .max_send_wr = 1, .max_recv_wr = 1, .max_send_sge = 1, .max_recv_sge = 1 },
-	};
-
-	if (!pd) {
-		pd = ibv_alloc_pd(id->verbs);
-		cq = ibv_create_cq(id->verbs, CQ_SIZE, NULL, NULL, 0);
-		need(pd && cq, "ibv_alloc_pd, ibv_create_cq");
-	}
-	attr.send_cq = cq;
-	attr.recv_cq = cq;
-	need(!rdma_create_qp(id, pd, &attr), "rdma_create_qp");
 }
 
 /* --- the server, a program of its own -------------------------------------------------------- */
@@ -106,7 +71,7 @@ static void serve(int milliseconds, int backlog)
 		if (type != RDMA_CM_EVENT_CONNECT_REQUEST)
 			continue;
 		usleep(milliseconds * 1000);
-		make_qp(id);
+		need(make_qp(id), "rdma_create_qp");
 		/* The client may have given up. */
 		rdma_accept(id, &param);
 	}
@@ -176,7 +141,7 @@ static void handle(const struct rdma_cm_event *event, long long began)
 		need(!rdma_resolve_route(client->id, 5000), "rdma_resolve_route");
 		break;
 	case RDMA_CM_EVENT_ROUTE_RESOLVED:
-		make_qp(client->id);
+		need(make_qp(client->id), "rdma_create_qp");
 		client->state = RESOLVED;
 		/* One that failed does not wait for the others. */
 		if (client->again)
