@@ -135,6 +135,22 @@ bool srnic_ring_has_sqe(const struct siw_sqe *slot)
 	return READ_ONCE(slot->flags) & SIW_WQE_VALID;
 }
 
+/* An element of either kind, with the place of its flags */
+static __always_inline bool ring_copy(const void *slot, const u16 *slot_flags, void *copy,
+				      u16 *copy_flags, size_t size)
+{
+	/* The application wrote the flags last. */
+	u16 flags = smp_load_acquire(slot_flags);
+
+	if (!(flags & SIW_WQE_VALID))
+		return false;
+	memcpy(copy, slot, size);
+	/* The compiler must not look at @slot again. */
+	barrier();
+	*copy_flags = flags;
+	return true;
+}
+
 /**
  * srnic_ring_copy_sqe - take a snapshot of a send element
  * @slot: in shared memory
@@ -144,16 +160,7 @@ bool srnic_ring_has_sqe(const struct siw_sqe *slot)
  */
 bool srnic_ring_copy_sqe(const struct siw_sqe *slot, struct siw_sqe *copy)
 {
-	/* The application wrote the flags last. */
-	u16 flags = smp_load_acquire(&slot->flags);
-
-	if (!(flags & SIW_WQE_VALID))
-		return false;
-	memcpy(copy, slot, sizeof(*copy));
-	/* The compiler must not look at @slot again. */
-	barrier();
-	copy->flags = flags;
-	return true;
+	return ring_copy(slot, &slot->flags, copy, &copy->flags, sizeof(*copy));
 }
 
 /**
@@ -165,14 +172,5 @@ bool srnic_ring_copy_sqe(const struct siw_sqe *slot, struct siw_sqe *copy)
  */
 bool srnic_ring_copy_rqe(const struct siw_rqe *slot, struct siw_rqe *copy)
 {
-	/* The application wrote the flags last. */
-	u16 flags = smp_load_acquire(&slot->flags);
-
-	if (!(flags & SIW_WQE_VALID))
-		return false;
-	memcpy(copy, slot, sizeof(*copy));
-	/* The compiler must not look at @slot again. */
-	barrier();
-	copy->flags = flags;
-	return true;
+	return ring_copy(slot, &slot->flags, copy, &copy->flags, sizeof(*copy));
 }
