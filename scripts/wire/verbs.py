@@ -7,6 +7,7 @@ Completions are held against what was posted: each WR completes once at the most
 """
 
 import collections
+import contextlib
 import mmap
 import os
 import re
@@ -210,7 +211,8 @@ class Verbs:
             self.proc.kill()
             raise Failed("verbs_probe cannot end") from None
         finally:
-            self.proc.stdin.close()
+            with contextlib.suppress(BrokenPipeError):  # of "quit", if it was killed just then
+                self.proc.stdin.close()
             self.proc.stdout.close()
 
 
