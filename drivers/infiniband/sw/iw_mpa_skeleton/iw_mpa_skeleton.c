@@ -345,7 +345,7 @@ static int skel_query_device(struct ib_device *ibdev,
 	attr->max_qp = SKEL_MAX_QPN;
 	attr->max_qp_rd_atom = SKEL_MAX_DEPTH;
 	attr->max_qp_init_rd_atom = SKEL_MAX_DEPTH;
-	attr->kernel_cap_flags = IBK_ALLOW_USER_UNREG;	/* rdma link delete */
+	attr->kernel_cap_flags = IBK_ALLOW_USER_UNREG;	/* has "rdma link delete" work */
 	return 0;
 }
 
@@ -443,7 +443,7 @@ static int skel_newlink(const char *name, struct net_device *netdev)
 
 	err = skel_register(dev, name);
 	if (err)
-		ib_dealloc_device(&dev->ibdev);	/* and skel_dealloc() */
+		ib_dealloc_device(&dev->ibdev);	/* this calls skel_dealloc() */
 	return err;
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* See iw_mpa_toe.c. */
+/* MPA startup for a device that makes its TCP connections itself: see iw_mpa_toe.c. */
 #ifndef _IW_MPA_TOE_H
 #define _IW_MPA_TOE_H
 
