@@ -349,6 +349,7 @@ def kernel_ulps_come_and_go(b, seconds):
     """Regions are registered, invalidated by either end and freed, while Writes, Reads and Sends
     are on their way; half of the time octets get lost and reordered."""
     quiet()
+    Verbs.end_spare()       # it has the device open
     seed = random.SystemRandom().getrandbits(32)
     say(f"seed {seed}")
     b.things.append(lambda: run(CLEAN))
