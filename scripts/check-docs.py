@@ -33,7 +33,8 @@ SRNIC_PAGE = 'Documentation/infiniband/srnic.rst'
 # Words in capitals that are not ours: events of iw_cm, and of rdma_cm without their prefix
 FOREIGN = {
     'CONNECT_REQUEST', 'CONNECT_REPLY', 'ESTABLISHED', 'DISCONNECT', 'CLOSE', 'REJECTED',
-    'UNREACHABLE', 'CONNECT_ERROR', 'ERR', 'SQD', 'RTS', 'KREL', 'LAST_WQE_REACHED'}
+    'UNREACHABLE', 'CONNECT_ERROR', 'ERR', 'SQD', 'RTS', 'KREL', 'LAST_WQE_REACHED',
+    'RDMA_CM_EVENT_CONNECT_ERROR', 'RDMA_CM_EVENT_DEVICE_REMOVAL'}
 COMMENT = re.compile(r'/\*.*?\*/|//[^\n]*', re.DOTALL)
 PATH = re.compile(r'(?<![\w/$~.-])((?:drivers|include|scripts|Documentation|kunit|LICENSES)/'
                   r'[\w./*-]*[\w*/])')
@@ -399,6 +400,22 @@ def check_troubles(docs):
                        [name for name in reasons() if name != 'OK'])
 
 
+def log_lines():
+    """What the modules write into the kernel's log, with "..." for what differs."""
+    for folder in (LIBRARY, SRNIC, 'drivers/infiniband/sw/siw_mpa'):
+        for path in sorted((TOP / folder).glob('*.c')):
+            for words in re.findall(r'\b(?:pr|dev|ibdev|netdev)_(?:err|warn|notice|info)\w*\(\s*'
+                                    r'(?:[^",]*,\s*)?"([^"]*)"', path.read_text(encoding='utf-8')):
+                yield re.sub(r'(?:%(?:p\w*|[-0-9]*[a-z]+))+', '...', words.removesuffix(r'\n'))
+
+
+def check_log(docs):
+    """What each line of the kernel's log means. One is of ___ratelimit()."""
+    rows = '\n'.join(table(docs[ADMIN], 'log'))
+    yield from compare('log', re.findall(r'^``(.*)``\n    \S', rows, re.MULTILINE),
+                       [*log_lines(), 'iw_mpa: ... callbacks suppressed'])
+
+
 def check_guide(docs):
     """Every command that an administrator is shown is run by a test."""
     blocks = re.findall(r'(.*)\n\n::$', docs[ADMIN], re.MULTILINE)
@@ -409,7 +426,8 @@ def check_guide(docs):
 
 
 CHECKS = (check_written, check_diagram, check_contract, check_names, check_paths,
-          check_version, check_quotes, check_skeleton, check_consumers, check_troubles, check_guide)
+          check_version, check_quotes, check_skeleton, check_consumers, check_troubles, check_log,
+          check_guide)
 
 # (check, document, words there, what to put in their place): each has to be found
 SELFTEST = (
@@ -440,6 +458,8 @@ SELFTEST = (
     (check_consumers, CONSUMERS, '     - ``200-nfs``', '     - ``200-ntfs``'),
     (check_consumers, CONSUMERS, '     - ``210-nvme``', '     - nothing'),
     (check_troubles, ADMIN, '\n``NO_RTR``\n', '\n``NO_RTS``\n'),
+    (check_log, ADMIN, '``srnic: ... cannot be loaded', '``srnic: ... can not be loaded'),
+    (check_log, ADMIN, '\n``iw_mpa: a driver was refused: ...``\n', '\n``iw_mpa: a driver was not taken``\n'),
     (check_guide, ADMIN, 'Who listens, on the server:\n\n.. run: server\n', 'Who listens:\n'),
     (check_guide, ADMIN, 'Who listens, on the server:', 'Who listens, on the server::'),
 )

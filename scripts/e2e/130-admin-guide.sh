@@ -8,12 +8,14 @@ GUIDE=Documentation/infiniband/iw_mpa_admin.rst
 # The page has the client's address and the server's, and what is printed with srnic.
 applies() { [[ $CLIENT_DRIVER/$SERVER_DRIVER == srnic/srnic ]] && stock_kernel; }
 
-# Runs in the guest: our modules and what they need are installed, and nothing is loaded.
+# Runs in the guest: our modules and what they need are installed, and none of them is loaded. What nft
+# needs is.
 guide_prepare() {
 	local dir
 
 	dir=/run/guide/lib/modules/$(uname -r)
 	driver_clear || return 1
+	modprobe -a nf_tables nft_reject_inet || return 1
 	mkdir -p "$dir/updates" /usr/local/sbin
 	ln -sf "$1/scripts/iw-mpa" /usr/local/sbin
 	cp /share/modules/{iw_mpa,srnic}.ko "$dir/updates"
