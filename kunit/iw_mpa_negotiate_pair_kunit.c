@@ -248,8 +248,9 @@ static void expect_refused(struct pair *p)
 }
 
 /*
- * Rules: E-9.1-2b E-9.1-5 E-9.1-6 E-9.1-9 E-9.1-11: the depths of both ends; E-9.2-4 E-9.2-8:
- * the type, which both ends have; M-4.4-2 M-7.1.1-8: CRC, the same at both ends
+ * Rules: E-9.1-2b E-9.1-5 E-9.1-6 E-9.1-9 E-9.1-11: the depths of both ends; E-9.2-4: A of each
+ * Reply that rejects; E-9.2-8: the type, which both ends have; M-4.4-2 M-7.1.1-8: CRC, the same at
+ * both ends
  */
 static void negotiate_random_pair_ends_fit(struct kunit *test)
 {

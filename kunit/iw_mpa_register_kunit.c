@@ -195,7 +195,7 @@ static void check_desc(const struct check_case *c, char *desc)
 
 KUNIT_ARRAY_PARAM(check, check_cases, check_desc);
 
-/* Rules: E-9.2-3: the errno for a driver that takes no type */
+/* Rules: E-9.2-3: what is said of a driver that takes no type */
 static void offload_check_names_what_is_wrong(struct kunit *test)
 {
 	const struct check_case *c = test->param_value;

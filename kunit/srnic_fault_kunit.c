@@ -205,8 +205,8 @@ static void fault_junk_crc_with_crc_off_fine(struct kunit *test)
 
 /* Any ULPDU that is shorter than its header */
 /*
- * Rules: F-4.1-5 T-20: the error for each opcode and length, and the octets of the Terminate
- * message
+ * Rules: F-4.1-5 T-20: the error for each opcode and length, and the octets of the last one's
+ * Terminate message
  */
 static void fault_short_ulpdu_found(struct kunit *test)
 {

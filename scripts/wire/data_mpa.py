@@ -154,8 +154,8 @@ def runt(link, header, length):
     link.refused(rdmap.UNSPECIFIED, bad)
 
 
-@rule("F-4.1-5 T-20: Terminate 0/2/FF with the octets that there were, and no other for the bad "
-      "Write behind it", cases=both(*RUNTS))
+@rule("F-4.1-5 T-20: Terminate 0/2/FF without a header, and no other for the bad Write behind it",
+      cases=both(*RUNTS))
 def F_4_1_5_ulpdu_shorter_than_its_header(b, tagged, length, role):
     link = Link(b, role)
     header = rdmap.write(1, 2) if tagged else rdmap.untagged(SEND, msn=1)
@@ -210,7 +210,7 @@ def F_4_4_3_changed_length(b, offset, role):
       "was wrong",
       "F-8-4: the Terminate, then FIN", cases=both())
 def F_6_1_nothing_is_placed_before_the_crc(b, role):
-    """A Write with a wrong CRC, whole and in pieces: the last octet decides."""
+    """A Write with a wrong CRC, but for its last octet at first: that octet decides."""
     link = Link(b, role)
     mr = sink(link, 4096)
     octets = bytearray(link.peer.make(rdmap.write(mr.rkey, mr.start, random_octets(4000))))

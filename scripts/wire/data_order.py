@@ -81,8 +81,8 @@ def R_B_2_read_sees_the_send_before_it(b, role):
         mr.expect(data)
 
 
-@rule("R-5.5-18: a receive completes while the window is closed; then the response is whole",
-      cases=both())
+@rule("R-5.5-18: a receive completes while the window is closed; then all octets of the response "
+      "come", cases=both())
 def R_5_5_18_send_is_delivered_while_a_response_is_owed(b, role):
     link = Link(b, role, narrow=True)
     place = link.qp.recv()
@@ -474,7 +474,7 @@ def R_8_1_1_11_depths_have_a_cap(b):
 
 @rule("R-5.5-1: a Send leaves while a Write comes in half", cases=both())
 def R_5_5_1_no_order_between_directions(b, role):
-    """The device still sends though what it receives is not whole, and the other way round."""
+    """The device still sends though what it receives is not whole."""
     link = Link(b, role)
     mr = link.dut.mr(100, MAY_WRITE)
     first, second = link.peer.write_segments(mr.rkey, mr.start, bytes(100), 50)

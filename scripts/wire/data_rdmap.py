@@ -140,7 +140,8 @@ def R_4_1_6_invalidate_stag_of_others_is_ignored(b, role):
 
 # --- Read Requests ---------------------------------------------------------------------------
 
-@rule("R-4.4-1: the 46 octets of the Read Request, but for its SinkSTag, at odd addresses",
+@rule("R-4.4-1: the 46 octets of the Read Request, but for its SinkSTag, at odd addresses; of one "
+      "for nothing, its size, STag and TO",
       cases=both((1, 0x1), (77, 0x8877665544332211), (0, 0),
                  (100, 0xfffffffffffffff0)))
 def R_4_4_1_read_request_that_is_sent(b, size, to, role):
