@@ -27,6 +27,7 @@ OVERVIEW = 'Documentation/infiniband/iw_mpa.rst'
 DRIVER = 'Documentation/infiniband/iw_mpa_driver.rst'
 CONSUMERS = 'Documentation/infiniband/iw_mpa_consumers.rst'
 ADMIN = 'Documentation/infiniband/iw_mpa_admin.rst'
+CONFORMANCE = 'Documentation/infiniband/iw_mpa_conformance.rst'
 SRNIC = 'drivers/infiniband/sw/srnic'
 SRNIC_PAGE = 'Documentation/infiniband/srnic.rst'
 
@@ -425,12 +426,35 @@ def check_guide(docs):
             yield '%s: no test runs the commands behind: %s' % (ADMIN, before)
 
 
-CHECKS = (check_written, check_diagram, check_contract, check_names, check_paths,
+def check_silent(docs):
+    """Which local errors the peer is told of, and which not: the code, its test, and the page"""
+    row = re.search(r'\* - E-9\.3-1\n((?:     .*\n)+)', docs[CONFORMANCE])[1]
+    told, _, silent = row.partition('None is sent: ')
+    silent = silent.partition('\n     - ')[0]
+    codes = reasons()
+    aloud = [name for name, (_, code) in codes.items() if code == '5']
+    yield from compare('E-9.3-1, told', re.findall(r'``([A-Z_]+)``', told), aloud)
+    suite = read('kunit/iw_mpa_reason_kunit.c')
+    yield from compare('iw_mpa_reason_kunit.c, E-9.3-1',
+                       re.findall(r'\{ "E-9\.3-1_\w+", IW_MPA_R_(\w+), ', suite), aloud)
+    # The peer has erred if the errno says so, and needs no word of it; time-outs go together.
+    own = [name for name, (err, code) in codes.items() if code == '0' and name != 'REJECTED' and
+           err in ('-EIO', '-ENOMEM', '-ECONNABORTED', '-ECONNREFUSED')]
+    yield from compare('E-9.3-1, silent', re.findall(r'``([A-Z_]+)``', silent), own)
+    if any(name.startswith('TIMEOUT_') and code == '0' for name, (_, code) in codes.items()) and \
+            'the time-outs' not in ' '.join(silent.split()):
+        yield 'E-9.3-1, silent: the time-outs are missing'
+
+
+CHECKS = (check_silent, check_written, check_diagram, check_contract, check_names, check_paths,
           check_version, check_quotes, check_skeleton, check_consumers, check_troubles, check_log,
           check_guide)
 
 # (check, document, words there, what to put in their place): each has to be found
 SELFTEST = (
+    (check_silent, CONFORMANCE, '``TCP_BUSY``', '``TCP_DIZZY``'),
+    (check_silent, CONFORMANCE, '``OVERLOAD``,', '``SAME_ROLE``,'),
+    (check_silent, CONFORMANCE, 'the time-outs', 'the times-out'),
     (check_written, OVERVIEW, '``NO_RTR``', '``NO_RTS``'),
     (check_written, OVERVIEW, '``BAD_KEY``            ``-EPROTO``', '``BAD_KEY``            ``-EIO``'),
     (check_written, OVERVIEW, '``FENCED``   ', '``FANCY``    '),
