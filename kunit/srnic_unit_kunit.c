@@ -9,6 +9,7 @@
 #include "cursor.h"
 #include "../srnic/qp.h"	/* the library has a qp.h, too */
 #include "fault.h"
+#include "place.h"
 #include "reads.h"
 #include "rq.h"
 #include "rx.h"
@@ -128,6 +129,41 @@ static void fault_counted_once(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, srnic_fault_note(qp, SRNIC_ERR_INV_STAG));
 	KUNIT_EXPECT_EQ(test, unit_count(p, SRNIC_ERR_INV_STAG), 1);
 	KUNIT_EXPECT_EQ(test, qp->fault.err, SRNIC_ERR_INV_STAG);
+}
+
+/*
+ * A modify to ERR may come while RX is at work. What the ULP posts behind it is flushed, and that
+ * there is no receive any more is no error of the peer.
+ */
+/* Rules: R-7-1: what is posted behind a modify to ERR that comes while RX is at work */
+static void place_behind_modify_to_err_takes_no_receive(struct kunit *test)
+{
+	const struct ib_send_wr wr = { .opcode = IB_WR_SEND };
+	struct pair *p = test->priv;
+	struct pair_end *to = &p->end[0];
+	struct srnic_upcalls up = {};
+
+	pair_start(p, &unit_opts);
+	KUNIT_ASSERT_EQ(test, pair_post(&p->end[1], &wr), 0);
+	KUNIT_ASSERT_EQ(test, pair_post(&p->end[1], &wr), 0);
+	pair_send(p, 1);
+	/* srnic_rx_run() has looked before. */
+	to->qp->abrupt = true;
+	pair_post_recv(to, 7, to->mem, 8);
+	pair_deliver(p, 1);
+	KUNIT_EXPECT_EQ(test, p->end[1].wire_len, 0);
+	pair_expect_no_wc(p, &to->rcq);
+	pair_expect_fault(p, 0, SRNIC_ERR_NONE);
+	srnic_place_flush(to->qp, &up);
+	pair_expect_wc(p, &to->rcq, 7, IB_WC_WR_FLUSH_ERR);
+
+	/* There is no receive for the third. */
+	to->qp->rx.msn[SRNIC_QN_SEND] = 3;
+	KUNIT_ASSERT_EQ(test, pair_post(&p->end[1], &wr), 0);
+	pair_send(p, 1);
+	pair_deliver(p, 1);
+	pair_expect_fault(p, 0, SRNIC_ERR_NONE);
+	pair_expect_no_wc(p, &to->rcq);
 }
 
 /* A Read Request is for the sender, who sleeps maybe. */
@@ -255,6 +291,7 @@ static struct kunit_case unit_cases[] = {
 	KUNIT_CASE(sq_oldest_read_asked_twice_is_the_same),
 	KUNIT_CASE(writer_without_crc_has_zeroes_there),
 	KUNIT_CASE(fault_counted_once),
+	KUNIT_CASE(place_behind_modify_to_err_takes_no_receive),
 	KUNIT_CASE(read_request_wakes_the_sender),
 	KUNIT_CASE(irq_freed_twice_is_fine),
 	KUNIT_CASE(batch_reset_gives_pages_back),

@@ -341,6 +341,12 @@ static enum srnic_err place_send(struct srnic_qp *qp, struct srnic_arrival *arr)
 	}
 	if (!rx->send_busy) {
 		err = place_send_begins(qp, arr);
+		/*
+		 * What a ULP posts after a modify to ERR must be flushed. If the modify came before
+		 * the receive was taken, this sees it. Otherwise the receive was posted before.
+		 */
+		if (READ_ONCE(qp->abrupt))
+			return SRNIC_ERR_NONE;
 		if (err)
 			return err;
 	} else if (seg->op != rx->send_op) {

@@ -280,6 +280,12 @@ static bool rx_take_part(struct srnic_qp *qp, struct srnic_cursor *cur, u32 left
 	return good;
 }
 
+/* A completion was lost, or the ULP has brought the QP to ERR meanwhile. */
+static bool rx_is_over(const struct srnic_qp *qp, const struct srnic_upcalls *up)
+{
+	return up->full || READ_ONCE(qp->abrupt);
+}
+
 /**
  * srnic_rx_take - take what is whole
  * @qp: the QP
@@ -290,8 +296,8 @@ static bool rx_take_part(struct srnic_qp *qp, struct srnic_cursor *cur, u32 left
  *
  * Context: if the octets are in a socket, the socket is locked.
  *
- * Return: octets that were taken; if the stream has failed, all that are there, since nothing
- * behind an error counts.
+ * Return: octets that were taken; if the stream has failed or was broken off, all that are there,
+ * since nothing behind that counts.
  */
 u32 srnic_rx_take(struct srnic_qp *qp, struct srnic_cursor *cur, u32 avail, u32 budget,
 		  struct srnic_upcalls *up)
@@ -306,7 +312,8 @@ u32 srnic_rx_take(struct srnic_qp *qp, struct srnic_cursor *cur, u32 avail, u32 
 		struct rx_fpdu fpdu;
 
 		if (rx->part) {
-			if (!rx_take_part(qp, cur, avail - used, &used, up) || up->full)
+			if (!rx_take_part(qp, cur, avail - used, &used, up) ||
+			    rx_is_over(qp, up))
 				return avail;
 			continue;
 		}
@@ -315,7 +322,7 @@ u32 srnic_rx_take(struct srnic_qp *qp, struct srnic_cursor *cur, u32 avail, u32 
 			break;
 		rx->need = 0;
 		used += fpdu.raw;
-		if (!rx_take(qp, cur, &fpdu, up) || up->full)
+		if (!rx_take(qp, cur, &fpdu, up) || rx_is_over(qp, up))
 			return avail;
 	}
 	return used;
