@@ -276,7 +276,7 @@ static bool qp_is_taken(struct srnic_qp *qp)
 	u32 now = ktime_get_seconds();
 	bool taken;
 
-	lockdep_assert_irqs_disabled();
+	lockdep_assert_held(&qp->dev->qps.xa_lock);
 	spin_lock(&qp->lock);
 	taken = qp->ep && qp->initiator;
 	if (qp->ep && srnic_tx_was_opened(qp->tx.state))
