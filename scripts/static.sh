@@ -148,6 +148,16 @@ install_for() (
 	user_make uninstall && user_make install && installed {iw_mpa,srnic}.ko
 )
 
+# modules_for HIGHMEM: what the Kbuild of all modules has built in a kernel with or without that
+modules_for() {
+	# shellcheck disable=SC2016
+	printf '%s\n' 'include Kbuild' 'all: ; @printf "%s\n" $(notdir $(obj-m:/=))' |
+		make -s -f - src=. "CONFIG_HIGHMEM=$1" all
+}
+
+# Where there is high memory srnic alone is left out.
+test_high_memory() { modules_for '' | same iw_mpa srnic && modules_for y | same iw_mpa; }
+
 # C=2 reads every source again, compiled or not
 test_sparse() { build_clean sparse 6.1 C=2 CF=-D__CHECK_ENDIAN__; }
 
@@ -334,7 +344,7 @@ test_whitespace() {
 	"${git[@]}" diff --check "$("${git[@]}" hash-object -t tree /dev/null)"
 }
 
-ALL=(compiler new_driver install sparse checkpatch kernel_doc shell python stage_edit
+ALL=(compiler new_driver install high_memory sparse checkpatch kernel_doc shell python stage_edit
 	layers_selftest layers mutants docs reclaim conformance runs length versions spdx paths whitespace)
 
 main() {

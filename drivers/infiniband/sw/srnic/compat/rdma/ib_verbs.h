@@ -6,7 +6,10 @@
 
 #include <rdma/uverbs_ioctl.h>
 
-/* The device has no DMA, so each page needs an address. In the tree Kconfig sees to that. */
+/*
+ * The device has no DMA, so each page needs an address. In the tree Kconfig sees to that. Out of
+ * tree the Kbuild of all modules does, which leaves srnic out.
+ */
 #ifdef CONFIG_HIGHMEM
 #error "srnic needs a kernel without high memory"
 #endif
