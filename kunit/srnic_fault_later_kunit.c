@@ -11,6 +11,7 @@
 #include <linux/unaligned.h>
 
 #include "place.h"
+#include "retire.h"
 #include "rq.h"
 #include "rx.h"
 #include "send.h"
@@ -124,7 +125,7 @@ static void fault_octets_for_a_read_of_nothing_judged(struct kunit *test)
 		pair_expect_fault(w->p, 1, rows[i].err);
 		/* For the next row */
 		srnic_place_flush(qp, &up);
-		srnic_sq_flush(qp, &up);
+		srnic_retire_flush(qp, &up);
 		qp->state = SRNIC_RTS;
 	}
 }
@@ -248,7 +249,7 @@ static void fault_local_work_request_terminates(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, e->qp->tx.fault_is_own);
 	KUNIT_EXPECT_EQ(test, e->qp->tx.batch.fpdus, 1);
 	srnic_batch_reset(&e->qp->tx.batch);
-	srnic_sq_sent(e->qp, &up);
+	srnic_retire_sent(e->qp, &up);
 	pair_expect_wc(w->p, &e->scq, 1, IB_WC_SUCCESS);
 	pair_expect_wc(w->p, &e->scq, 2, IB_WC_LOC_PROT_ERR);
 	KUNIT_EXPECT_EQ(test, fault_term(w->p, term), 4);
@@ -286,7 +287,7 @@ static void fault_read_without_a_sink_terminates(struct kunit *test)
 	KUNIT_ASSERT_GT(test, srnic_send_fill(e->qp), 0);
 	pair_expect_fault(w->p, 1, SRNIC_ERR_LOCAL);
 	KUNIT_EXPECT_EQ(test, e->qp->tx.batch.fpdus, 0);
-	srnic_sq_sent(e->qp, &up);
+	srnic_retire_sent(e->qp, &up);
 	pair_expect_wc(w->p, &e->scq, 1, IB_WC_LOC_PROT_ERR);
 }
 

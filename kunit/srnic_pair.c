@@ -10,6 +10,7 @@
 #include "cursor.h"
 #include "frag.h"
 #include "reads.h"
+#include "retire.h"
 #include "rq.h"
 #include "rx.h"
 #include "send.h"
@@ -213,7 +214,7 @@ void pair_send(struct pair *p, int from)
 		steps = srnic_send_fill(e->qp);
 		KUNIT_ASSERT_GE(p->test, steps, 0);
 		pair_push(p, e);
-		srnic_sq_sent(e->qp, &up);
+		srnic_retire_sent(e->qp, &up);
 	} while (steps && e->qp->state == SRNIC_RTS);
 }
 

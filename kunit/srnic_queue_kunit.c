@@ -10,8 +10,8 @@
 #include <linux/slab.h>
 #include <linux/string.h>
 
-#include "place.h"
 #include "reads.h"
+#include "retire.h"
 #include "rq.h"
 #include "send.h"
 #include "sq.h"
@@ -44,7 +44,7 @@ static void sq_user_element_free_between_sent_and_completion(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, slot->flags & SIW_WQE_VALID);
 	pair_expect_no_wc(p, &e->scq);
 	srnic_batch_reset(&e->qp->tx.batch);
-	srnic_sq_sent(e->qp, &up);
+	srnic_retire_sent(e->qp, &up);
 	KUNIT_EXPECT_EQ(test, slot->flags, 0);
 	pair_expect_wc(p, &e->scq, 7, IB_WC_SUCCESS);
 }
@@ -90,7 +90,7 @@ static void sq_user_element_changed_later_void(struct kunit *test)
 	KUNIT_ASSERT_GT(test, srnic_send_fill(e->qp), 0);
 	memset(e->qp->sq.uring, 0xff, PAIR_WRS * sizeof(*e->qp->sq.uring));
 	srnic_batch_reset(&e->qp->tx.batch);
-	srnic_sq_sent(e->qp, &up);
+	srnic_retire_sent(e->qp, &up);
 	pair_expect_wc(p, &e->scq, 7, IB_WC_SUCCESS);
 }
 
@@ -148,12 +148,12 @@ static void sq_user_element_bad_completes_in_error(struct kunit *test)
 	KUNIT_ASSERT_GT(test, srnic_send_fill(e->qp), 0);
 	KUNIT_EXPECT_EQ(test, e->qp->tx.batch.len, 0);
 	pair_expect_fault(p, 0, SRNIC_ERR_LOCAL);
-	srnic_sq_sent(e->qp, &up);
+	srnic_retire_sent(e->qp, &up);
 	KUNIT_EXPECT_EQ(test, cqe[0].flags, SIW_WQE_VALID);
 	KUNIT_EXPECT_EQ(test, cqe[0].id, 3);
 	KUNIT_EXPECT_EQ(test, cqe[0].status, SIW_WC_LOC_QP_OP_ERR);
 	KUNIT_EXPECT_EQ(test, cqe[0].opcode, row->op);
-	srnic_sq_flush(e->qp, &up);
+	srnic_retire_flush(e->qp, &up);
 	KUNIT_EXPECT_EQ(test, cqe[1].id, 4);
 	KUNIT_EXPECT_EQ(test, cqe[1].status, SIW_WC_WR_FLUSH_ERR);
 	KUNIT_EXPECT_EQ(test, cqe[1].opcode, SIW_OP_SEND);
@@ -171,7 +171,7 @@ static void sq_user_ring_always_valid_flush_ends(struct kunit *test)
 	for (rounds = 1; rounds <= PAIR_CQES / PAIR_WRS + 1; rounds++) {
 		for (i = 0; i < PAIR_WRS; i++)
 			e->qp->sq.uring[i].flags = 0xffff;
-		srnic_sq_flush(e->qp, &up);
+		srnic_retire_flush(e->qp, &up);
 		KUNIT_EXPECT_EQ(test, e->qp->sq.get, rounds * PAIR_WRS);
 		KUNIT_EXPECT_EQ(test, e->qp->sq.put, rounds * PAIR_WRS);
 	}
@@ -203,7 +203,7 @@ static void sq_user_ring_full_of_reads_sender_kicked(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, e->qp->sq.waits);
 	wqe = srnic_sq_oldest_read(e->qp, &rtr);
 	KUNIT_ASSERT_PTR_EQ(test, wqe, &e->qp->sq.ring[0]);
-	srnic_sq_read_done(e->qp, wqe, IB_WC_SUCCESS, &up);
+	srnic_retire_read(e->qp, wqe, IB_WC_SUCCESS, &up);
 	KUNIT_EXPECT_TRUE(test, up.kick);
 	KUNIT_EXPECT_EQ(test, e->qp->sq.get, PAIR_WRS);
 	KUNIT_EXPECT_NOT_ERR_OR_NULL(test, srnic_sq_head(e->qp));
@@ -222,7 +222,7 @@ static void sq_read_with_ord_0_fails(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, pair_post(&p->end[0], &wr.wr), 0);
 	KUNIT_ASSERT_GT(test, srnic_send_fill(p->end[0].qp), 0);
 	KUNIT_EXPECT_EQ(test, p->end[0].qp->tx.batch.len, 0);
-	srnic_sq_sent(p->end[0].qp, &up);
+	srnic_retire_sent(p->end[0].qp, &up);
 	pair_expect_wc(p, &p->end[0].scq, 5, IB_WC_LOC_QP_OP_ERR);
 	KUNIT_EXPECT_FALSE(test, srnic_sq_expect_rtr(p->end[0].qp));
 }
@@ -275,7 +275,7 @@ static void sq_flush_completes_all_once(struct kunit *test)
 	pair_send(p, 0);
 	wr.wr_id = 4;
 	KUNIT_ASSERT_EQ(test, pair_post(&p->end[0], &wr), 0);
-	srnic_sq_flush(p->end[0].qp, &up);
+	srnic_retire_flush(p->end[0].qp, &up);
 	pair_expect_wc(p, &p->end[0].scq, 1, IB_WC_SUCCESS);
 	pair_expect_wc(p, &p->end[0].scq, 2, IB_WC_WR_FLUSH_ERR);
 	pair_expect_wc(p, &p->end[0].scq, 3, IB_WC_WR_FLUSH_ERR);
@@ -304,7 +304,7 @@ static void sq_send_behind_failed_read_flushed(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, pair_post(&p->end[0], &wr), 0);
 	pair_send(p, 0);
 	pair_expect_no_wc(p, &p->end[0].scq);
-	srnic_sq_read_done(qp, srnic_sq_oldest_read(qp, &rtr), IB_WC_LOC_PROT_ERR, &up);
+	srnic_retire_read(qp, srnic_sq_oldest_read(qp, &rtr), IB_WC_LOC_PROT_ERR, &up);
 	pair_expect_wc(p, &p->end[0].scq, 1, IB_WC_LOC_PROT_ERR);
 	pair_expect_wc(p, &p->end[0].scq, 2, IB_WC_WR_FLUSH_ERR);
 	pair_expect_no_wc(p, &p->end[0].scq);
@@ -337,7 +337,7 @@ static void sq_limit_ends_the_stream(struct kunit *test)
 	pair_expect_wc(p, &p->end[0].scq, 0, IB_WC_SUCCESS);
 	pair_expect_wc(p, &p->end[0].scq, 1, IB_WC_SUCCESS);
 	pair_expect_no_wc(p, &p->end[0].scq);
-	srnic_sq_flush(qp, &up);
+	srnic_retire_flush(qp, &up);
 	pair_expect_wc(p, &p->end[0].scq, 2, IB_WC_WR_FLUSH_ERR);
 	KUNIT_EXPECT_FALSE(test, qp->sq.limited);
 }
@@ -386,9 +386,9 @@ static void sq_user_element_behind_flush_told(struct kunit *test)
 		queue_post_user(e, i, &send);
 	pair_send(p, 0);
 	queue_post_user(e, PAIR_WRS, &send);
-	KUNIT_EXPECT_TRUE(test, srnic_sq_flush(e->qp, &up));
+	KUNIT_EXPECT_TRUE(test, srnic_retire_flush(e->qp, &up));
 	KUNIT_EXPECT_EQ(test, e->qp->sq.get, PAIR_WRS);
-	KUNIT_EXPECT_FALSE(test, srnic_sq_flush(e->qp, &up));
+	KUNIT_EXPECT_FALSE(test, srnic_retire_flush(e->qp, &up));
 	KUNIT_EXPECT_EQ(test, e->qp->sq.get, PAIR_WRS + 1);
 	KUNIT_EXPECT_EQ(test, e->qp->sq.uring[0].flags, 0);
 }
@@ -418,7 +418,7 @@ static void sq_flush_of_a_long_queue_in_order(struct kunit *test)
 		if (i == sent)
 			pair_send(p, 0);
 	}
-	KUNIT_EXPECT_FALSE(test, srnic_sq_flush(p->end[0].qp, &up));
+	KUNIT_EXPECT_FALSE(test, srnic_retire_flush(p->end[0].qp, &up));
 	for (i = 0; i < posted; i++)
 		pair_expect_wc(p, &p->end[0].scq, i, IB_WC_WR_FLUSH_ERR);
 	pair_expect_no_wc(p, &p->end[0].scq);
@@ -477,7 +477,7 @@ static void sq_what_is_posted_behind_err_is_flushed(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, pair_post(e, &wr), 0);
 	KUNIT_EXPECT_PTR_EQ(test, srnic_sq_head(e->qp), NULL);
 	KUNIT_EXPECT_EQ(test, srnic_send_fill(e->qp), 0);
-	srnic_sq_flush(e->qp, &up);
+	srnic_retire_flush(e->qp, &up);
 	pair_expect_wc(p, &e->scq, 1, IB_WC_WR_FLUSH_ERR);
 	pair_expect_wc(p, &e->scq, 2, IB_WC_WR_FLUSH_ERR);
 	pair_expect_no_wc(p, &e->scq);
@@ -535,10 +535,10 @@ static void sq_long_row_behind_a_read_is_retired_in_steps(struct kunit *test)
 	sq->put = count;
 	sq->next = count;
 	sq->sent = count;
-	srnic_sq_read_done(qp, &sq->ring[0], IB_WC_SUCCESS, &up);
+	srnic_retire_read(qp, &sq->ring[0], IB_WC_SUCCESS, &up);
 	KUNIT_EXPECT_LT(test, sq->get, count);
 	KUNIT_EXPECT_TRUE(test, up.kick);
-	srnic_sq_catch_up(qp, &up);
+	srnic_retire_left(qp, &up);
 	KUNIT_EXPECT_EQ(test, sq->get, count);
 	KUNIT_EXPECT_FALSE(test, sq->behind);
 }
@@ -554,8 +554,8 @@ static void sq_discard_forgets(struct kunit *test)
 
 	for (i = 0; i < 3; i++)
 		queue_post_user(e, i, &sqe);
-	srnic_sq_discard(e->qp);
-	srnic_sq_flush(e->qp, &up);
+	srnic_retire_discard(e->qp);
+	srnic_retire_flush(e->qp, &up);
 	pair_expect_no_wc(p, &e->scq);
 	KUNIT_EXPECT_TRUE(test, srnic_sq_is_empty(e->qp));
 	for (i = 0; i < PAIR_WRS; i++)

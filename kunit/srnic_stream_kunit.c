@@ -14,6 +14,7 @@
 
 #include "cursor.h"
 #include "fault.h"
+#include "retire.h"
 #include "rx.h"
 #include "send.h"
 #include "sq.h"
@@ -429,7 +430,7 @@ static void stream_rtr_uses_no_work_request(struct kunit *test)
 				a->qp->tx.batch.bv[0].bv_offset, a->qp->tx.batch.bv[0].bv_len);
 		a->wire_len = a->qp->tx.batch.len;
 		srnic_batch_reset(&a->qp->tx.batch);
-		srnic_sq_sent(a->qp, &up);
+		srnic_retire_sent(a->qp, &up);
 		pair_deliver(p, 0);
 		pair_run(p);
 		KUNIT_EXPECT_EQ(test, a->qp->sq.reads, 0);

@@ -12,6 +12,7 @@
 
 #include "fault.h"
 #include "iw_mpa_quiet.h"
+#include "retire.h"
 #include "sq.h"
 #include "srnic_pair_tcp.h"
 #include "stag.h"
@@ -412,7 +413,7 @@ static void tx_expect_long_row_completes(struct kunit *test, struct srnic_qp *qp
 
 	wqe = srnic_sq_oldest_read(qp, &rtr);
 	KUNIT_ASSERT_PTR_EQ(test, wqe, qp->sq.ring);
-	srnic_sq_read_done(qp, wqe, IB_WC_SUCCESS, &up);
+	srnic_retire_read(qp, wqe, IB_WC_SUCCESS, &up);
 	KUNIT_EXPECT_LT(test, qp->sq.get, TX_ROW);
 	KUNIT_EXPECT_TRUE(test, up.kick);
 	srnic_tx_kick(qp);
@@ -453,7 +454,7 @@ static void tx_finished_sender_tells_of_a_full_queue(struct kunit *test)
 	struct srnic_upcalls up = {};
 
 	srnic_tx_finish(qp);
-	srnic_sq_read_done(qp, qp->sq.ring, IB_WC_SUCCESS, &up);
+	srnic_retire_read(qp, qp->sq.ring, IB_WC_SUCCESS, &up);
 	qp->scq->overflowed = true;	/* there is no ULP to be told by a work item */
 	qp->scq->get = qp->scq->put - qp->scq->size;
 	srnic_tx_kick(qp);

@@ -16,7 +16,8 @@ SKELETON=drivers/infiniband/sw/iw_mpa_skeleton
 CXGB4=drivers/infiniband/hw/cxgb4_mpa
 
 # What kunit/srnic_pair_tcp.c does in place of TCP, of the library and of the page allocator
-FAKED_TX='kernel_sendpage_locked iw_mpa_stream_down iw_mpa_tx_finished'
+FAKED_TX='iw_mpa_stream_down iw_mpa_tx_finished'
+FAKED_PUSH=kernel_sendpage_locked
 FAKED_FRAG=skb_page_frag_refill
 
 declare -A CONFIG=([pure]=kunit/pure.kunitconfig [net]=kunit/.kunitconfig
@@ -54,6 +55,7 @@ put_makefiles() {
 		obj-y += \$(addprefix $SRNIC/,\$(srnic-r0) \$(srnic-r1) \$(srnic-r2) \$(srnic-r3) \$(srnic-leaves))
 		CFLAGS_$SRNIC/trace.o += \$(CFLAGS_trace.o)
 		CFLAGS_$SRNIC/tx.o += \$(foreach name,$FAKED_TX,-D\$(name)=pair_\$(name))
+		CFLAGS_$SRNIC/push.o += \$(foreach name,$FAKED_PUSH,-D\$(name)=pair_\$(name))
 		CFLAGS_$SRNIC/frag.o += \$(foreach name,$FAKED_FRAG,-D\$(name)=pair_\$(name))
 		else
 		include \$(srctree)/drivers/iw_mpa/$LIB/Kbuild

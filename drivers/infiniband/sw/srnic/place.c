@@ -9,6 +9,7 @@
 
 #include "place.h"
 #include "reads.h"
+#include "retire.h"
 #include "rq.h"
 #include "sq.h"
 #include "stag.h"
@@ -83,7 +84,7 @@ static enum srnic_err place_resp_to_rtr(struct srnic_qp *qp, struct srnic_arriva
 		return arr->seg.stag == IW_MPA_FPDU_STAG ? SRNIC_ERR_RESP_BOUNDS :
 							   SRNIC_ERR_RESP_STAG;
 	if (arr->seg.last)
-		srnic_sq_read_done(qp, NULL, IB_WC_SUCCESS, arr->up);
+		srnic_retire_read(qp, NULL, IB_WC_SUCCESS, arr->up);
 	return SRNIC_ERR_NONE;
 }
 
@@ -94,7 +95,7 @@ static void place_read_ends(struct srnic_qp *qp, enum ib_wc_status status,
 
 	qp->rx.read = NULL;
 	qp->rx.read_len = 0;
-	srnic_sq_read_done(qp, wqe, status, up);
+	srnic_retire_read(qp, wqe, status, up);
 }
 
 /*

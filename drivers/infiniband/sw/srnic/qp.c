@@ -9,6 +9,7 @@
 #include "qp.h"
 #include "cq.h"
 #include "place.h"
+#include "retire.h"
 #include "rx.h"
 #include "sq.h"
 #include "trace.h"
@@ -142,7 +143,7 @@ static void qp_flush_locked(struct srnic_qp *qp, struct srnic_upcalls *up)
 	if (READ_ONCE(qp->sock) || READ_ONCE(qp->state) != SRNIC_ERROR)
 		return;
 	srnic_place_flush(qp, up);
-	more = srnic_sq_flush(qp, up);
+	more = srnic_retire_flush(qp, up);
 	found = qp_flush_rq(qp, up);
 
 	/* With an SRQ no receive can come, but a Send can, without a doorbell, during the flush. */
@@ -426,7 +427,7 @@ static void qp_discard(struct srnic_qp *qp)
 	u32 n;
 
 	lockdep_assert_held(&qp->tx.lock);
-	srnic_sq_discard(qp);
+	srnic_retire_discard(qp);
 	for (n = 0; !qp->srq && n < qp->rq.size; n++) {
 		if (srnic_place_take_recv(qp, &rwqe) == -ENOENT)
 			break;

@@ -10,6 +10,7 @@
 #include "send.h"
 #include "fault.h"
 #include "reads.h"
+#include "retire.h"
 #include "sq.h"
 #include "stag.h"
 #include "wqe.h"
@@ -350,7 +351,7 @@ static u16 send_mulpdu(const struct srnic_qp *qp)
  *
  * This costs less than srnic_send_fill(), and is true only if that would do nothing at all. Whoever
  * posts, or adds a Read Request, kicks the sender afterwards. An application rings no doorbell
- * while its element before is valid. So the caller calls this after srnic_sq_sent().
+ * while its element before is valid. So the caller calls this after srnic_retire_sent().
  *
  * Context: process; the caller is the sender.
  *

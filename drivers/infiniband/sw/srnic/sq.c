@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The send queue.
+ * The send queue: what is posted, and what the sender takes of it.
  *
  *	get <= sent <= next <= put <= get + size
  *
@@ -10,26 +10,13 @@
  * sent   by the sender, when TCP has accepted that batch;
  * get    by whoever finds that the WQE there is done: sender, RX or flush.
  *
- * A WQE is retired only at the head. So completions are in the order of posting, and none succeeds
- * behind one that has failed (RFC 5040 5.4). A Read is done when its response is whole. That may be
- * before the sender knows that TCP has accepted the request: then the Read waits for "sent".
- *
- * An application's element has the index of its WQE. The element is given back between "sent" and
- * the completion. The sender then executes a full barrier and looks at the next element, because
- * the application rings no doorbell while the element before is still valid.
+ * What ends, and when, is in retire.c.
  */
 
+#include "retire.h"
 #include "sq.h"
 #include "ring.h"
 #include "wqe.h"
-
-/* At most this many WQEs are retired in a row with interrupts off. */
-#define SQ_STEP	256
-
-static struct srnic_wqe *sq_wqe(struct srnic_sq *sq, u32 index)
-{
-	return &sq->ring[index & (sq->size - 1)];
-}
 
 /**
  * srnic_sq_post - a kernel ULP posts work requests
@@ -53,7 +40,7 @@ int srnic_sq_post(struct srnic_qp *qp, const struct ib_send_wr *wr, const struct
 		if (sq->put - sq->get == sq->size)
 			err = -ENOMEM;
 		else
-			err = srnic_wqe_fill(qp, sq_wqe(sq, sq->put), wr);
+			err = srnic_wqe_fill(qp, srnic_sq_wqe(sq, sq->put), wr);
 		/* srnic_sq_has_more() looks at any time. */
 		if (!err)
 			WRITE_ONCE(sq->put, sq->put + 1);
@@ -80,15 +67,24 @@ void srnic_sq_start(struct srnic_qp *qp)
 	spin_unlock_irq(&sq->lock);
 }
 
-/* Only the sender uses elements that are not yet WQEs. */
-static bool sq_fetch(struct srnic_qp *qp)
+/**
+ * srnic_sq_fetch - make a WQE of the next element of an application's ring
+ * @qp: the QP, whose queue has room for it at "put"
+ *
+ * The caller moves "put".
+ *
+ * Context: process; the caller is the sender. Only the sender uses elements that are not yet WQEs.
+ *
+ * Return: false if the application has not posted it.
+ */
+bool srnic_sq_fetch(struct srnic_qp *qp)
 {
 	struct srnic_sq *sq = &qp->sq;
 	struct siw_sqe sqe;
 
 	if (!srnic_ring_copy_sqe(&sq->uring[sq->put & (sq->size - 1)], &sqe))
 		return false;
-	srnic_wqe_fill_user(qp, sq_wqe(sq, sq->put), &sqe);
+	srnic_wqe_fill_user(qp, srnic_sq_wqe(sq, sq->put), &sqe);
 	return true;
 }
 
@@ -114,7 +110,7 @@ struct srnic_wqe *srnic_sq_head(struct srnic_qp *qp)
 		return NULL;
 	spin_lock_irq(&sq->lock);
 	if (sq->next != sq->put)
-		wqe = sq_wqe(sq, sq->next);
+		wqe = srnic_sq_wqe(sq, sq->next);
 	room = sq->put - sq->get < sq->size;
 	if (!wqe && sq->uring && !room)
 		sq->waits = true;
@@ -129,10 +125,10 @@ struct srnic_wqe *srnic_sq_head(struct srnic_qp *qp)
 	 * If the modify to ERR came before the copy, this sees it. Otherwise the element was posted
 	 * before.
 	 */
-	if (!sq_fetch(qp) || READ_ONCE(qp->abrupt))
+	if (!srnic_sq_fetch(qp) || READ_ONCE(qp->abrupt))
 		return NULL;
 	spin_lock_irq(&sq->lock);
-	wqe = sq_wqe(sq, sq->put);
+	wqe = srnic_sq_wqe(sq, sq->put);
 	WRITE_ONCE(sq->put, sq->put + 1);
 	spin_unlock_irq(&sq->lock);
 	return wqe;
@@ -248,120 +244,6 @@ void srnic_sq_taken(struct srnic_qp *qp, const struct srnic_wqe *wqe)
 	spin_unlock_irq(&sq->lock);
 }
 
-static void sq_complete(struct srnic_qp *qp, const struct srnic_wqe *wqe, struct srnic_upcalls *up)
-{
-	struct srnic_cqe cqe = {
-		.id	= wqe->id,
-		.qp	= &qp->ibqp,
-		.bytes	= wqe->bytes,
-		.op	= wqe->op,
-		.status	= wqe->status,
-	};
-
-	if (wqe->status == IB_WC_SUCCESS && !(wqe->flags & SRNIC_WQE_SIGNALED))
-		return;
-	srnic_cq_put(qp->scq, &cqe, false, up);
-}
-
-/*
- * Retire WQEs up to @to, which is "sent" or before it, but no more than a few with interrupts off.
- * True: there may be more.
- */
-static bool sq_retire(struct srnic_qp *qp, u32 to, struct srnic_upcalls *up)
-{
-	struct srnic_sq *sq = &qp->sq;
-	u32 n;
-
-	lockdep_assert_held(&sq->lock);
-	for (n = 0; n < SQ_STEP && sq->get != to && sq_wqe(sq, sq->get)->done; n++) {
-		struct srnic_wqe *wqe = sq_wqe(sq, sq->get++);
-
-		/* The peer may have it, but a work request before it has failed. */
-		if (sq->failed && wqe->status == IB_WC_SUCCESS) {
-			wqe->status = IB_WC_WR_FLUSH_ERR;
-			srnic_count(qp->dev, wr_flushed);
-		}
-		sq->failed |= wqe->status != IB_WC_SUCCESS;
-		sq_complete(qp, wqe, up);
-	}
-	/* The index must not fall behind by more than the length of the queue. */
-	if ((s32)(sq->get - sq->read) > 0)
-		sq->read = sq->get;
-	if (sq->waits && n) {
-		sq->waits = false;
-		up->kick = true;
-	}
-	return n == SQ_STEP;
-}
-
-/* Give elements back, before the completions, and before the next element is looked at. */
-static void sq_give_back(struct srnic_sq *sq, u32 from, u32 to)
-{
-	for (; from != to; from++)
-		/* The element was copied before it is free. */
-		smp_store_release(&sq->uring[from & (sq->size - 1)].flags, 0);
-	/*
-	 * The element is free before the next one is looked at. The application writes that, and
-	 * then looks whether this one is free.
-	 */
-	smp_mb();
-}
-
-/* All that can be; sq->lock is held, and dropped now and then. */
-static void sq_retire_all(struct srnic_qp *qp, struct srnic_upcalls *up)
-{
-	struct srnic_sq *sq = &qp->sq;
-
-	while (sq_retire(qp, sq->sent, up)) {
-		spin_unlock_irq(&sq->lock);
-		cond_resched();
-		spin_lock_irq(&sq->lock);
-	}
-	WRITE_ONCE(sq->behind, false);
-}
-
-/**
- * srnic_sq_catch_up - retire what RX has left to the sender
- * @qp: the QP
- * @up: what is to be done when no lock is held
- *
- * Context: process; the caller is the sender, and may have nothing to send.
- */
-void srnic_sq_catch_up(struct srnic_qp *qp, struct srnic_upcalls *up)
-{
-	if (!READ_ONCE(qp->sq.behind))
-		return;
-	spin_lock_irq(&qp->sq.lock);
-	sq_retire_all(qp, up);
-	spin_unlock_irq(&qp->sq.lock);
-}
-
-/**
- * srnic_sq_sent - TCP has accepted all that is in the batch
- * @qp: the QP
- * @up: what is to be done when no lock is held
- *
- * Context: process; the caller is the sender.
- */
-void srnic_sq_sent(struct srnic_qp *qp, struct srnic_upcalls *up)
-{
-	struct srnic_sq *sq = &qp->sq;
-
-	if (sq->sent == sq->next)
-		return;
-	if (sq->uring)
-		sq_give_back(sq, sq->sent, sq->next);
-	spin_lock_irq(&sq->lock);
-	for (; sq->sent != sq->next; sq->sent++) {
-		struct srnic_wqe *wqe = sq_wqe(sq, sq->sent);
-
-		if (!srnic_wqe_is_read(wqe))
-			wqe->done = true;
-	}
-	sq_retire_all(qp, up);
-	spin_unlock_irq(&sq->lock);
-}
-
 /**
  * srnic_sq_done - a WQE needs no stream, or cannot be done
  * @qp: the QP
@@ -411,7 +293,7 @@ bool srnic_sq_expect_rtr(struct srnic_qp *qp)
  *
  * Context: RX.
  *
- * Return: the WQE, which stays until srnic_sq_read_done(); NULL if there is none.
+ * Return: the WQE, which stays until srnic_retire_read(); NULL if there is none.
  */
 struct srnic_wqe *srnic_sq_oldest_read(struct srnic_qp *qp, bool *rtr)
 {
@@ -422,7 +304,7 @@ struct srnic_wqe *srnic_sq_oldest_read(struct srnic_qp *qp, bool *rtr)
 	spin_lock_irqsave(&sq->lock, flags);
 	*rtr = sq->rtr_read;
 	for (; !*rtr && !found && sq->read != sq->next; sq->read++) {
-		struct srnic_wqe *wqe = sq_wqe(sq, sq->read);
+		struct srnic_wqe *wqe = srnic_sq_wqe(sq, sq->read);
 
 		if (srnic_wqe_is_read(wqe) && !wqe->done)
 			found = wqe;
@@ -431,134 +313,6 @@ struct srnic_wqe *srnic_sq_oldest_read(struct srnic_qp *qp, bool *rtr)
 		sq->read--;
 	spin_unlock_irqrestore(&sq->lock, flags);
 	return found;
-}
-
-/**
- * srnic_sq_read_done - a Read has its whole response, or will not get it
- * @qp: the QP
- * @wqe: the oldest Read, or NULL for the RTR message
- * @status: how it ended
- * @up: what is to be done when no lock is held
- *
- * Context: RX.
- */
-void srnic_sq_read_done(struct srnic_qp *qp, struct srnic_wqe *wqe, enum ib_wc_status status,
-			struct srnic_upcalls *up)
-{
-	struct srnic_sq *sq = &qp->sq;
-	unsigned long flags;
-
-	spin_lock_irqsave(&sq->lock, flags);
-	sq->reads--;
-	if (wqe) {
-		wqe->status = status;
-		wqe->done = true;
-	} else {
-		sq->rtr_read = false;
-	}
-	if (sq_retire(qp, sq->sent, up)) {
-		WRITE_ONCE(sq->behind, true);
-		up->kick = true;
-	}
-	if (sq->waits) {
-		sq->waits = false;
-		up->kick = true;
-	}
-	spin_unlock_irqrestore(&sq->lock, flags);
-}
-
-static void sq_flush_one(struct srnic_qp *qp, struct srnic_wqe *wqe)
-{
-	if (wqe->done)
-		return;
-	wqe->status = IB_WC_WR_FLUSH_ERR;
-	wqe->done = true;
-	srnic_count(qp->dev, wr_flushed);
-}
-
-/* Flush a few WQEs, since interrupts are off. False: @end is reached. */
-static bool sq_flush_step(struct srnic_qp *qp, u32 end, struct srnic_upcalls *up)
-{
-	struct srnic_sq *sq = &qp->sq;
-	u32 n, to = sq->get + min_t(u32, end - sq->get, SQ_STEP);
-
-	lockdep_assert_held(&sq->lock);
-	for (n = sq->get; n != to; n++)
-		sq_flush_one(qp, sq_wqe(sq, n));
-	sq_retire(qp, to, up);
-	return to != end;
-}
-
-/* Fetch an application's ring once around at most, and give the elements back. */
-static void sq_fetch_all(struct srnic_qp *qp)
-{
-	struct srnic_sq *sq = &qp->sq;
-	u32 n;
-
-	if (!sq->uring)
-		return;
-	for (n = 0; n < sq->size && sq->put - sq->get < sq->size; n++) {
-		if (!sq_fetch(qp))
-			break;
-		WRITE_ONCE(sq->put, sq->put + 1);
-	}
-	sq_give_back(sq, sq->sent, sq->put);
-}
-
-/**
- * srnic_sq_flush - all that is posted ends
- * @qp: the QP, without a stream
- * @up: what is to be done when no lock is held
- *
- * A WQE that is done already completes as it is, if all before it were successful. The rest
- * completes as flushed. An application's ring is flushed once around at most, since the application
- * can post as fast as this flushes. If a kernel ULP posts meanwhile, its post asks for another
- * flush.
- *
- * Context: process; nobody else sends or flushes.
- *
- * Return: true if the application's ring has more, for which it may ring no doorbell.
- */
-bool srnic_sq_flush(struct srnic_qp *qp, struct srnic_upcalls *up)
-{
-	struct srnic_sq *sq = &qp->sq;
-	u32 end;
-
-	sq_fetch_all(qp);
-	spin_lock_irq(&sq->lock);
-	end = sq->put;
-	sq->sent = end;
-	sq->next = end;
-	sq->reads = 0;
-	sq->rtr_read = false;
-	while (sq_flush_step(qp, end, up)) {
-		spin_unlock_irq(&sq->lock);
-		cond_resched();
-		spin_lock_irq(&sq->lock);
-	}
-	sq->limited = false;
-	sq->failed = false;
-	spin_unlock_irq(&sq->lock);
-	return srnic_sq_has_more(qp);
-}
-
-/**
- * srnic_sq_discard - forget all that is posted
- * @qp: the QP, without a stream
- *
- * Context: process; nobody else sends or flushes.
- */
-void srnic_sq_discard(struct srnic_qp *qp)
-{
-	struct srnic_sq *sq = &qp->sq;
-
-	sq_fetch_all(qp);
-	spin_lock_irq(&sq->lock);
-	sq->sent = sq->put;
-	sq->next = sq->put;
-	sq->get = sq->put;
-	sq->read = sq->put;
-	spin_unlock_irq(&sq->lock);
 }
 
 /**

@@ -8,26 +8,21 @@
  * overlooked. A table in srnic.rst says what a sender may leave behind, and who looks again.
  *
  * When the sender calls TCP, TCP may run RX for its backlog. RX takes no lock that is held here.
- *
- * A sender without memory waits for the timer, and for nothing else (tx.starved). If TCP refuses
- * octets for want of memory while nothing is on its way, it calls write_space at once. A sender
- * that came back then would be refused again, without end.
  */
 
 #include "tx.h"
 #include "cq.h"
 #include "fault.h"
+#include "push.h"
 #include "reads.h"
+#include "retire.h"
 #include "send.h"
 #include "sq.h"
 #include "trace.h"
 #include "writer.h"
 
-#include <linux/bvec.h>
 #include <linux/jiffies.h>
-#include <linux/net.h>
 #include <linux/sched/mm.h>
-#include <linux/uio.h>
 #include <net/tcp.h>
 
 /* enum tx_step - how a turn of the sender ended */
@@ -75,104 +70,6 @@ void srnic_tx_kick(struct srnic_qp *qp)
 	queue_work(srnic_qp_wq(qp), &qp->tx.work);
 }
 
-/* There is no memory, for the sender or for TCP. Nobody tries again before the timer. */
-static void tx_await_memory(struct srnic_qp *qp)
-{
-	srnic_count(qp->dev, tx_no_memory);
-	/* This comes before the timer, which clears it. */
-	WRITE_ONCE(qp->tx.starved, true);
-	qp->tx.delayed = true;
-	mod_delayed_work(srnic_qp_wq(qp), &qp->tx.retry, msecs_to_jiffies(SRNIC_RETRY_MS));
-}
-
-/* When there is room again TCP calls write_space, if it knows that somebody waits. */
-static bool tx_has_room(struct srnic_qp *qp)
-{
-	struct sock *sk = qp->sock->sk;
-
-	if (sk_stream_memory_free(sk))
-		return true;
-	set_bit(SOCK_NOSPACE, &qp->sock->flags);
-	/* Pairs with the barrier of tcp_check_space(): TCP sees the bit, or this sees the room. */
-	smp_mb__after_atomic();
-	if (sk_stream_memory_free(sk))
-		return true;
-	srnic_count(qp->dev, tx_no_room);
-	return false;
-}
-
-/*
- * Give pages to TCP without a copy: octets [@skip, @skip + @len) of @bv. Does not wait.
- * Returns octets that TCP has accepted, maybe fewer, or a negative errno. No security module is
- * asked what the process may do that happens to send: the stream is not its own.
- */
-#ifndef COMPAT_TCP_SPLICE
-static int tcp_splice(struct socket *sock, struct bio_vec *bv, unsigned int nbv, u32 skip, u32 len)
-{
-	struct msghdr msg = { .msg_flags = MSG_DONTWAIT | MSG_NOSIGNAL | MSG_SPLICE_PAGES };
-
-	int sent;
-
-	iov_iter_bvec(&msg.msg_iter, ITER_SOURCE, bv, nbv, skip + len);
-	iov_iter_advance(&msg.msg_iter, skip);
-	lock_sock(sock->sk);
-	sent = tcp_sendmsg_locked(sock->sk, &msg, len);
-	release_sock(sock->sk);
-	return sent;
-}
-#endif
-
-/*
- * Give TCP as many octets as it takes. TCP returns -EAGAIN if it has no room, and also if it has no
- * memory. Room may have come meanwhile. So only if TCP refuses twice though there is room, memory
- * is short.
- */
-static int tx_splice(struct srnic_qp *qp)
-{
-	struct srnic_batch *batch = &qp->tx.batch;
-	int n, tries;
-
-	for (tries = 0; tries < 2; tries++) {
-		n = tcp_splice(qp->sock, batch->bv, batch->nbv, batch->done,
-			       batch->len - batch->done);
-		if (n != -EAGAIN || !sk_stream_memory_free(qp->sock->sk))
-			return n;
-	}
-	return -ENOMEM;
-}
-
-/*
- * Give TCP what is in the batch. 0: TCP has all. -EAGAIN: TCP has no room, and will call
- * write_space; or memory is short, and the timer runs. Any other error: the stream has failed, as
- * TCP tells the library, too.
- */
-static int tx_push(struct srnic_qp *qp)
-{
-	struct srnic_batch *batch = &qp->tx.batch;
-
-	if (READ_ONCE(qp->tx.starved))
-		return -EAGAIN;
-	while (batch->done < batch->len) {
-		int n = tx_splice(qp);
-
-		if (n == -ENOMEM || n == -ENOBUFS) {
-			tx_await_memory(qp);
-			return -EAGAIN;
-		}
-		if (n == -EAGAIN || n == -EINTR || !n) {
-			srnic_count(qp->dev, tx_no_room);
-			return -EAGAIN;
-		}
-		if (n < 0)
-			return n;
-		batch->done += n;
-	}
-	if (batch->len)
-		srnic_count(qp->dev, tx_batches);
-	srnic_batch_reset(batch);
-	return 0;
-}
-
 /* The stream has nothing to carry any more; the library sends the FIN. */
 static enum tx_step tx_close(struct srnic_qp *qp)
 {
@@ -187,23 +84,23 @@ static bool tx_term_is_due(const struct srnic_qp *qp)
 	return srnic_err_form(qp->fault.err) != SRNIC_TERM_SILENT && !qp->fault.silent;
 }
 
-/* Push what is left of the batch, then the Terminate message. As tx_push(). */
+/* Push what is left of the batch, then the Terminate message. As srnic_push(). */
 static int tx_put_term(struct srnic_qp *qp, struct srnic_upcalls *up)
 {
-	int err = tx_push(qp);
+	int err = srnic_push(qp);
 
 	if (err || tx_state(qp) == SRNIC_TX_TERM)
 		return err;
 	if (qp->tx.fault_is_own)
-		srnic_sq_sent(qp, up);
+		srnic_retire_sent(qp, up);
 	if (!tx_term_is_due(qp))
 		return 0;
 	if (srnic_send_term(qp)) {
-		tx_await_memory(qp);
+		srnic_push_later(qp);
 		return -EAGAIN;
 	}
 	tx_event(qp, SRNIC_TX_EV_TERM);
-	return tx_push(qp);
+	return srnic_push(qp);
 }
 
 static void tx_term_gone(struct srnic_qp *qp)
@@ -310,7 +207,7 @@ static enum tx_step tx_step(struct srnic_qp *qp, struct srnic_upcalls *up)
 	if (!READ_ONCE(qp->sock) || tx_state(qp) == SRNIC_TX_CLOSED)
 		return TX_WAIT;
 	/* RX relies on this also while nothing may be sent, or TCP has no room. */
-	srnic_sq_catch_up(qp, up);
+	srnic_retire_left(qp, up);
 	if (up->full)
 		srnic_fault_note(qp, SRNIC_ERR_CQ_FULL);
 	if (srnic_faulty(qp))
@@ -319,14 +216,14 @@ static enum tx_step tx_step(struct srnic_qp *qp, struct srnic_upcalls *up)
 		return TX_WAIT;
 	finishing = tx_state(qp) == SRNIC_TX_FINISHING;
 
-	err = tx_push(qp);
+	err = srnic_push(qp);
 	if (err == -EAGAIN)
 		return TX_WAIT;
 	if (err) {
 		srnic_fault_note(qp, SRNIC_ERR_STREAM);
 		return TX_GO_ON;
 	}
-	srnic_sq_sent(qp, up);
+	srnic_retire_sent(qp, up);
 	if (up->full) {
 		srnic_fault_note(qp, SRNIC_ERR_CQ_FULL);
 		return TX_GO_ON;
@@ -337,7 +234,7 @@ static enum tx_step tx_step(struct srnic_qp *qp, struct srnic_upcalls *up)
 	if (pushed && !finishing && srnic_send_is_idle(qp))
 		return TX_WAIT;
 	/* If the ULP breaks the stream off, what is not on its way will be flushed. */
-	if (READ_ONCE(qp->abrupt) || !tx_has_room(qp))
+	if (READ_ONCE(qp->abrupt) || !srnic_push_has_room(qp))
 		return TX_WAIT;
 	/* Before the look for work: if the peer has closed, no more Reads will be answered. */
 	ended = smp_load_acquire(&qp->rx.ended);
@@ -345,7 +242,7 @@ static enum tx_step tx_step(struct srnic_qp *qp, struct srnic_upcalls *up)
 	if (!err && ended && finishing)
 		return tx_finish(qp);
 	if (err == -ENOMEM) {
-		tx_await_memory(qp);
+		srnic_push_later(qp);
 		return TX_WAIT;
 	}
 	return err ? TX_GO_ON : TX_WAIT;
