@@ -4,6 +4,7 @@
 # Run the KUnit suites on user mode Linux, with the kernel's own kunit.py.
 #
 #   scripts/kunit.sh [pure] [net] [s390] [i386]      (no argument: pure and net)
+#   scripts/kunit.sh SUITE[.CASE]                    one suite, or one case of it
 #
 #   pure   the protocol layers of library and srnic alone, in a kernel without network; the suites
 #          have to reach each of their lines and branches
@@ -11,6 +12,9 @@
 #   s390   the protocol layer on a big-endian architecture, emulated by QEMU; the rest of the library
 #          is compiled for it, without IPv6
 #   i386   and on one of 32 bits
+#
+# A SUITE is a file kunit/SUITE_kunit.c, and runs in the first of pure and net that has it. CASE is the
+# name of a function there, and may have * in it.
 #
 # Our tree is copied to drivers/iw_mpa/ of the kernel sources in the cache, with the folders as
 # they are here, so that relative includes and the one link line (the library's Kbuild) stay
@@ -22,6 +26,7 @@
 . "$TOP/scripts/uml.sh"
 
 TIMEOUT=${KUNIT_TIMEOUT:-300}	# seconds that a kernel may take for its tests
+ONE=				# SUITE[.CASE]; empty: all suites
 
 # A suite that nobody builds would be silent for ever
 test_all_listed() {
@@ -41,7 +46,7 @@ run_kernel() {
 	arch "$3"
 	cd "$1" || return
 	tools/testing/kunit/kunit.py exec --build_dir="$2" "${ARCH[@]}" --raw_output=all \
-		--timeout="$TIMEOUT" --kernel_args="uml_dir=$2/uml/" --kernel_args=kasan_multi_shot ||
+		--timeout="$TIMEOUT" --kernel_args="uml_dir=$2/uml/" --kernel_args=kasan_multi_shot ${ONE:+"$ONE"} ||
 		true
 }
 
@@ -63,7 +68,7 @@ run_tests() {
 	local name=$1 linux=$2 build=$3
 	local -a suites
 
-	mapfile -t suites < <(suites "$name")
+	mapfile -t suites < <(if [[ -n $ONE ]]; then echo "${ONE%%.*}"; else suites "$name"; fi)
 	[[ $name != s390 ]] || set -- "$@" --mute
 	(run_kernel "$linux" "$build" "$name") >"$build/console.log" 2>"$build/run.log" </dev/null
 	verdicts "$name" < <("$TOP/scripts/ktap.py" "${@:4}" "$build/console.log" "${suites[@]}" ||
@@ -98,7 +103,7 @@ kernel() {
 	say "kunit: running the $name kernel"
 	rm -f "$build/drivers/iw_mpa"/{"$LIB","$SRNIC"}/*.gcda	# or the counts would add up
 	run_tests "$name" "$linux" "$build"
-	[[ $name != pure ]] || coverage "$name" "$build"
+	[[ $name != pure || -n $ONE ]] || coverage "$name" "$build"
 }
 
 # Under the lock, as the sources and the kernels are one set for all copies of our tree
@@ -114,10 +119,32 @@ suite() {
 	tap_end kunit
 }
 
+# kernel_for SUITE[.CASE]: which of pure and net runs it
+kernel_for() {
+	local suite=${1%%.*} file=$TOP/kunit/${1%%.*}_kunit.c what=${1#*.} name
+
+	[[ -e $file ]] || die "no such kernel or suite: $1 (${!CONFIG[*]}, or NAME of a file kunit/NAME_kunit.c)"
+	[[ $1 != *.* || $what == *'*'* ]] || grep -qE "KUNIT_CASE(_[A-Z]+)?\($what\b" "$file" ||
+		die "no such case: $what. These are in kunit/${suite}_kunit.c: $(cases_of "$file")"
+	for name in pure net; do
+		[[ " $(suites "$name" | paste -sd ' ') " == *" $suite "* ]] || continue
+		echo "$name"
+		return
+	done
+	die "${suite}_kunit.o is not in kunit/Makefile: add it to iw_mpa-kunit-l0 or to iw_mpa-kunit-net"
+}
+
+cases_of() { sed -nE 's/.*\bKUNIT_CASE(_[A-Z]+)?\((\w+).*/\2/p' "$1" | paste -sd ' '; }
+
 main() {
 	local linux name
 
 	[[ $# -gt 0 ]] || set -- pure net
+	if [[ $# -eq 1 && -z ${CONFIG[$1]:-} ]]; then
+		ONE=$1
+		name=$(kernel_for "$1")
+		set -- "$name"
+	fi
 	for name in "$@"; do
 		[[ -n ${CONFIG[$name]:-} ]] || die "no such kernel: $name (${!CONFIG[*]})"
 	done
