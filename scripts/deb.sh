@@ -39,8 +39,9 @@ make_tree() {
 
 	rm -rf "$tree"
 	mkdir -p "$tree/$sw" "$tree/Documentation/infiniband"
-	cp -r "$TOP"/{Kbuild,README.md,dkms.conf,include} "$HERE"/* "$TOP"/scripts/{iw-mpa,iw_mpa.lua} "$tree"
-	cp "$TOP"/Documentation/infiniband/iw_mpa{,_admin,_consumers,_security}.rst "$tree/Documentation/infiniband/"
+	cp -r "$TOP"/{CHANGELOG.md,Kbuild,README.md,dkms.conf,include} "$HERE"/* "$TOP"/scripts/{iw-mpa,iw_mpa.lua} "$tree"
+	cp "$TOP"/Documentation/infiniband/{iw_mpa{,_admin,_consumers,_security},srnic}.rst \
+		"$tree/Documentation/infiniband/"
 	cp -r "$TOP/$sw/compat" "$tree/$sw"
 	for module in "${PACKAGED[@]}"; do
 		[[ ! -d $TOP/$sw/$module ]] || cp -r "$TOP/$sw/$module" "$tree/$sw"
