@@ -414,7 +414,10 @@ void fake_qp_disconnect(struct fake_qp *qp, bool abrupt)
 
 	if (!ep)
 		return;
-	iw_mpa_disconnect(ep, abrupt);
+	if (qp->closes && !abrupt)
+		iw_mpa_close(ep);
+	else
+		iw_mpa_disconnect(ep, abrupt);
 	iw_mpa_ep_put(ep);
 }
 

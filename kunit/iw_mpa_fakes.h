@@ -162,6 +162,7 @@ enum fake_op {
  * @tx_open: FPDUs may be sent: open_tx or send_rtr was called, and stop was not
  * @finishing: finish_tx was called
  * @slow_finish: finish_tx leaves it to the test to call iw_mpa_tx_finished()
+ * @closes: an end in order is iw_mpa_close(), and not iw_mpa_disconnect()
  * @ho: of the last prepare
  * @params: likewise, copied
  * @rtr: of send_rtr
@@ -194,6 +195,7 @@ struct fake_qp {
 	bool				tx_open;
 	bool				finishing;
 	bool				slow_finish;
+	bool				closes;
 	struct iw_mpa_handoff		ho;
 	struct iw_mpa_params		params;
 	u8				rtr;

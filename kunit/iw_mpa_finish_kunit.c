@@ -354,6 +354,81 @@ static void second_close_queues_no_work(struct kunit *test)
 	expect_closed(c, IW_MPA_R_ULP_CLOSE, UP " finish_tx kick_rx stop");
 }
 
+/* Rules: M-7.2-1: nothing was posted: FIN has gone when the call returns, and no work was queued */
+static void close_sends_fin_at_once(struct kunit *test)
+{
+	struct fake_conn *c = active_up(test, false);
+	struct iw_mpa_ep *ep = fake_qp_ep(c->qp);
+
+	KUNIT_ASSERT_NOT_NULL(test, ep);
+	flush_work(&ep->work);
+	iw_mpa_close(ep);
+	KUNIT_EXPECT_EQ(test, (int)READ_ONCE(ep->state), (int)IW_MPA_ST_HALF_CLOSED);
+	KUNIT_EXPECT_FALSE(test, work_busy(&ep->work));
+	KUNIT_EXPECT_TRUE(test, timer_pending(&ep->timer));
+	peer_expect_eof(c->f, c->peer);
+	iw_mpa_close(ep);
+	KUNIT_EXPECT_FALSE(test, work_busy(&ep->work));
+	iw_mpa_ep_put(ep);
+	conn_send_rtr(c);
+	FAKE_WAIT(c->f, c->qp->nr_fpdus == 1);
+	peer_fin(c->peer);
+	expect_closed(c, IW_MPA_R_ULP_CLOSE, UP " finish_tx kick_rx stop");
+}
+
+/* The driver takes its time: FIN waits for it, and the caller does not. */
+static void close_leaves_fin_to_a_slow_driver(struct kunit *test)
+{
+	struct fake_conn *c = active_up(test, true);
+	struct iw_mpa_ep *ep = fake_qp_ep(c->qp);
+
+	KUNIT_ASSERT_NOT_NULL(test, ep);
+	flush_work(&ep->work);
+	iw_mpa_close(ep);
+	KUNIT_EXPECT_EQ(test, (int)READ_ONCE(ep->state), (int)IW_MPA_ST_FINISHING);
+	iw_mpa_ep_put(ep);
+	expect_nothing(c);
+	fake_qp_tx_finished(c->qp);
+	peer_expect_eof(c->f, c->peer);
+	peer_fin(c->peer);
+	expect_closed(c, IW_MPA_R_ULP_CLOSE, UP " finish_tx kick_rx stop");
+}
+
+/* stop may wait for a lock that the ULP's caller has: it comes from the work item. */
+static void close_leaves_stop_to_the_work_item(struct kunit *test)
+{
+	struct fake_conn *c = conn_new(test);
+	struct iw_mpa_ep *ep;
+
+	conn_active_up(c, test->priv);
+	ep = fake_qp_ep(c->qp);
+	KUNIT_ASSERT_NOT_NULL(test, ep);
+	flush_work(&ep->work);
+	iw_mpa_close(ep);
+	KUNIT_EXPECT_TRUE(test, work_busy(&ep->work));
+	KUNIT_EXPECT_STREQ(test, c->qp->log, UP);
+	iw_mpa_ep_put(ep);
+	peer_expect_eof(c->f, c->peer);
+	expect_closed(c, IW_MPA_R_ULP_CLOSE, UP " stop");
+	peer_fin(c->peer);
+}
+
+/* What was raised before goes first. */
+static void close_does_not_overtake(struct kunit *test)
+{
+	struct fake_conn *c = active_up(test, false);
+	struct iw_mpa_ep *ep = fake_qp_ep(c->qp);
+
+	KUNIT_ASSERT_NOT_NULL(test, ep);
+	flush_work(&ep->work);
+	iw_mpa_stream_down(ep);
+	iw_mpa_close(ep);
+	iw_mpa_ep_put(ep);
+	expect_closed(c, IW_MPA_R_STREAM, UP " stop");
+	peer_expect_eof(c->f, c->peer);
+	peer_fin(c->peer);
+}
+
 /* An event without a cell is kept if another one, which waits for a runner, may bring a cell. */
 static void event_waits_behind_another(struct kunit *test)
 {
@@ -386,6 +461,10 @@ static struct kunit_case finish_cases[] = {
 	KUNIT_CASE(driver_that_cannot_finish_stops),
 	KUNIT_CASE(unanswered_end_finishes),
 	KUNIT_CASE(second_close_queues_no_work),
+	KUNIT_CASE(close_sends_fin_at_once),
+	KUNIT_CASE(close_leaves_fin_to_a_slow_driver),
+	KUNIT_CASE(close_leaves_stop_to_the_work_item),
+	KUNIT_CASE(close_does_not_overtake),
 	KUNIT_CASE(event_waits_behind_another),
 	{}
 };

@@ -401,12 +401,38 @@ static void fsm_first_fpdu_alone_is_prompt(struct kunit *test)
 	int state, event;
 
 	for (state = 0; state < IW_MPA_ST_COUNT; state++) {
-		KUNIT_EXPECT_EQ_MSG(test, iw_mpa_fsm_is_prompt(state, IW_MPA_EV_FIRST_FPDU),
+		KUNIT_EXPECT_EQ_MSG(test, iw_mpa_fsm_does_only(state, IW_MPA_EV_FIRST_FPDU,
+							       IW_MPA_PROMPT_ACTIONS),
 				    !!(BIT(state) & ST_CLOSED_TX), "%s", iw_mpa_state_name(state));
 		for (event = 0; event < IW_MPA_EV_COUNT; event++)
 			if (iw_mpa_fsm_step(state, event)->next >= IW_MPA_ST_FINISHING &&
 			    iw_mpa_fsm_step(state, event)->actions)
-				KUNIT_EXPECT_FALSE_MSG(test, iw_mpa_fsm_is_prompt(state, event),
+				KUNIT_EXPECT_FALSE_MSG(test,
+						       iw_mpa_fsm_does_only(state, event,
+									    IW_MPA_PROMPT_ACTIONS),
+						       "%s in %s", event_name(event),
+						       iw_mpa_state_name(state));
+	}
+}
+
+/* A ULP that closes sends FIN itself. Whatever ends the connection is left to the work item. */
+static void fsm_close_leaves_ends_to_others(struct kunit *test)
+{
+	int state, event;
+
+	for (state = 0; state < IW_MPA_ST_COUNT; state++) {
+		KUNIT_EXPECT_EQ_MSG(test, iw_mpa_fsm_does_only(state, IW_MPA_EV_ULP_CLOSED,
+							       IW_MPA_CLOSE_ACTIONS),
+				    state == IW_MPA_ST_OFFLOADED, "%s", iw_mpa_state_name(state));
+		KUNIT_EXPECT_EQ_MSG(test, iw_mpa_fsm_does_only(state, IW_MPA_EV_TX_FINISHED,
+							       IW_MPA_CLOSE_ACTIONS),
+				    state == IW_MPA_ST_FINISHING, "%s", iw_mpa_state_name(state));
+		for (event = 0; event < IW_MPA_EV_COUNT; event++)
+			if (iw_mpa_fsm_step(state, event)->actions &
+			    (IW_MPA_DO_STOP | IW_MPA_DO_REPORT_DOWN | IW_MPA_DO_RELEASE))
+				KUNIT_EXPECT_FALSE_MSG(test,
+						       iw_mpa_fsm_does_only(state, event,
+									    IW_MPA_CLOSE_ACTIONS),
 						       "%s in %s", event_name(event),
 						       iw_mpa_state_name(state));
 	}
@@ -433,6 +459,7 @@ static struct kunit_case fsm_cases[] = {
 	KUNIT_CASE(fsm_timer_any_wait_bounded),
 	KUNIT_CASE(fsm_reason_of_a_timeout_is_the_states),
 	KUNIT_CASE(fsm_first_fpdu_alone_is_prompt),
+	KUNIT_CASE(fsm_close_leaves_ends_to_others),
 	KUNIT_CASE(fsm_name_out_of_range_harmless),
 	{}
 };

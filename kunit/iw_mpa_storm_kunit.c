@@ -211,6 +211,7 @@ static void storm_set_up(struct storm *s, struct rnd_state *rnd)
 		qp->stop_rx = false;
 		qp->rx_have = 0;
 		qp->slow_finish = below(rnd, 2);
+		qp->closes = below(rnd, 2);
 		if (!below(rnd, 3))
 			qp->fail[below(rnd, FAKE_OPS)] = -ENOBUFS;
 		qp->nap[below(rnd, FAKE_OPS)] = below(rnd, 4);

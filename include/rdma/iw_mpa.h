@@ -236,6 +236,7 @@ void iw_mpa_peer_closed(struct iw_mpa_ep *ep, int err);
 void iw_mpa_stream_watch(struct iw_mpa_takeover *takeover, void *priv);
 void iw_mpa_stream_released(struct iw_mpa_takeover *takeover);
 void iw_mpa_disconnect(struct iw_mpa_ep *ep, bool abrupt);
+void iw_mpa_close(struct iw_mpa_ep *ep);
 void iw_mpa_tx_finished(struct iw_mpa_ep *ep);
 void iw_mpa_qp_gone(struct ib_qp *qp, struct iw_mpa_qp_end *end);
 void iw_mpa_qp_freed(struct iw_mpa_qp_end *end);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * The actions of the state table. The endpoint's runner does each of them in process context,
- * without a lock; OPEN_TX and REPORT_UP in any context: see iw_mpa_fsm_is_prompt(). An action may
+ * without a lock; OPEN_TX and REPORT_UP in any context: see IW_MPA_PROMPT_ACTIONS. An action may
  * end in an event. Actions of one subject alone are in the file of that subject.
  */
 
@@ -392,7 +392,7 @@ static enum iw_mpa_event act_all(struct iw_mpa_ep *ep, u32 set)
  * @ep: endpoint
  * @event: one that has a cell in the state
  *
- * Context: the runner; process, or any if iw_mpa_fsm_is_prompt().
+ * Context: the runner; process, or any if there are IW_MPA_PROMPT_ACTIONS alone.
  *
  * Return: the event that follows, which always has a cell; or IW_MPA_EV_NONE.
  */

@@ -117,12 +117,12 @@ struct iw_mpa_call {
  * @request_pd: initiator: the ULP's private data for the Request
  *
  * Whoever handles an endpoint's events is its runner. There is one runner at a time, in process
- * context: the work item, or iw_connect, iw_accept, iw_reject or a listener's work item, so that no
- * hop to the endpoint's work item is needed. Socket callbacks, timers and drivers only raise
- * events. There is one exception: iw_mpa_first_fpdu() is the runner in any context, if the driver's
- * open_tx does not sleep. The runner holds no lock. An event that comes meanwhile waits in @events,
- * and the runner looks for it before it ceases to be the runner. Fields without another rule belong
- * to the runner.
+ * context: the work item; or iw_connect, iw_accept, iw_reject, a listener's work item, or a ULP
+ * that closes, so that no hop to the endpoint's work item is needed. Socket callbacks, timers and
+ * drivers only raise events. There is one exception: iw_mpa_first_fpdu() is the runner in any
+ * context, if the driver's open_tx does not sleep. The runner holds no lock. An event that comes
+ * meanwhile waits in @events, and the runner looks for it before it ceases to be the runner. Fields
+ * without another rule belong to the runner.
  *
  * Lock order: sk_callback_lock, or the device's lock, before @lock. @lock and the lock of a bucket
  * of the table are leaves.

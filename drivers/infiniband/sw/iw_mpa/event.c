@@ -12,6 +12,9 @@
  * no process context. The responder's ULP, which waits for the FPDU, is then told one work item
  * earlier. Such a runner may be in any context. It handles this event alone, and leaves what
  * follows to the work item.
+ *
+ * A ULP that closes sends the FIN itself, if the driver lets it, and nothing else has to be done
+ * before. What needs more time is left to the work item, too.
  */
 
 #include "event.h"
@@ -103,17 +106,16 @@ static void event_arm(struct iw_mpa_ep *ep)
 }
 
 /*
- * Become the runner for an event where it is found. The work item has to be the runner if other
- * events wait, since they go first, and if the driver's open_tx may sleep.
+ * Become the runner for an event where it is found, if its actions are among @actions. The work
+ * item has to be the runner if other events wait, since they go first.
  */
-static bool event_claim_prompt(struct iw_mpa_ep *ep, enum iw_mpa_event event)
+static bool event_claim_for(struct iw_mpa_ep *ep, enum iw_mpa_event event, u32 actions)
 {
 	unsigned long flags;
 	bool claimed;
 
 	spin_lock_irqsave(&ep->lock, flags);
-	claimed = !ep->busy && !ep->events && iw_mpa_fsm_is_prompt(ep->state, event) &&
-		  (ep->off.attr->caps & IW_MPA_CAP_ATOMIC_OPEN);
+	claimed = !ep->busy && !ep->events && iw_mpa_fsm_does_only(ep->state, event, actions);
 	if (claimed)
 		ep->busy = true;
 	spin_unlock_irqrestore(&ep->lock, flags);
@@ -151,6 +153,20 @@ static void event_leave(struct iw_mpa_ep *ep, enum iw_mpa_event found)
 	spin_unlock_irqrestore(&ep->lock, flags);
 	if (awaited)
 		wake_up_var(&ep->busy);
+}
+
+/* The event that such a runner has to handle next, if its actions are among @actions, too. */
+static enum iw_mpa_event event_pop_for(struct iw_mpa_ep *ep, u32 actions)
+{
+	enum iw_mpa_event event = IW_MPA_EV_NONE;
+
+	spin_lock_irq(&ep->lock);
+	if (ep->events && iw_mpa_fsm_does_only(ep->state, __ffs(ep->events), actions)) {
+		event = __ffs(ep->events);
+		ep->events &= ~BIT(event);
+	}
+	spin_unlock_irq(&ep->lock);
+	return event;
 }
 
 /* The timer may fire before the deadline, or without one: see event_arm(). */
@@ -420,7 +436,9 @@ const struct iw_mpa_sock_ops iw_mpa_event_sock_ops = {
  */
 void iw_mpa_first_fpdu(struct iw_mpa_ep *ep)
 {
-	if (event_claim_prompt(ep, IW_MPA_EV_FIRST_FPDU))
+	/* If the driver's open_tx may sleep, the work item calls it. */
+	if ((ep->off.attr->caps & IW_MPA_CAP_ATOMIC_OPEN) &&
+	    event_claim_for(ep, IW_MPA_EV_FIRST_FPDU, IW_MPA_PROMPT_ACTIONS))
 		event_leave(ep, event_handle(ep, IW_MPA_EV_FIRST_FPDU));
 	else
 		iw_mpa_raise(ep, IW_MPA_EV_FIRST_FPDU);
@@ -478,6 +496,40 @@ void iw_mpa_disconnect(struct iw_mpa_ep *ep, bool abrupt)
 EXPORT_SYMBOL_GPL(iw_mpa_disconnect);
 
 /**
+ * iw_mpa_close - the ULP closes the connection, in order, and its own time may be used
+ * @ep: endpoint, from the hand-off; the caller has a reference
+ *
+ * This does what iw_mpa_disconnect() does. If nobody else handles an event of the connection,
+ * finish_tx is called at once. If the driver has finished within finish_tx, FIN is sent before this
+ * returns. That saves a work item. stop() always comes from the work item.
+ *
+ * Context: process, sleeps, but does not wait for the peer; no lock that finish_tx takes may be
+ * held.
+ */
+void iw_mpa_close(struct iw_mpa_ep *ep)
+{
+	enum iw_mpa_event found, event = IW_MPA_EV_ULP_CLOSED;
+	unsigned int noio;
+
+	if (!event_claim_for(ep, event, IW_MPA_CLOSE_ACTIONS)) {
+		iw_mpa_raise(ep, event);
+		return;
+	}
+	noio = memalloc_noio_save();
+	lock_map_acquire(&event_runner_map);
+	do {
+		found = event_handle(ep, event);
+		event = IW_MPA_EV_NONE;
+		if (found == IW_MPA_EV_NONE)
+			event = event_pop_for(ep, IW_MPA_CLOSE_ACTIONS);
+	} while (event != IW_MPA_EV_NONE);
+	lock_map_release(&event_runner_map);
+	memalloc_noio_restore(noio);
+	event_leave(ep, found);
+}
+EXPORT_SYMBOL_GPL(iw_mpa_close);
+
+/**
  * iw_mpa_tx_finished - all that finish_tx had to let out is with TCP
  * @ep: endpoint, from finish_tx on
  *
@@ -506,8 +558,8 @@ void iw_mpa_event_setup(struct iw_mpa_ep *ep)
 
 /**
  * iw_mpa_event_init - make endpoints possible
- * @handle: handles one event, and returns what follows from it; in any context if
- *	iw_mpa_fsm_is_prompt()
+ * @handle: handles one event, and returns what follows from it; in any context if its actions are
+ *	among IW_MPA_PROMPT_ACTIONS
  *
  * Return: 0 or -ENOMEM.
  */

@@ -221,18 +221,26 @@ static inline const struct iw_mpa_transition *iw_mpa_fsm_step(enum iw_mpa_state 
 	return &iw_mpa_fsm[state][event];
 }
 
+/* Actions that can be done in any context, if the driver's open_tx does not sleep */
+#define IW_MPA_PROMPT_ACTIONS	(IW_MPA_DO_OPEN_TX | IW_MPA_DO_REPORT_UP)
+
+/* Actions that a ULP which closes has time for */
+#define IW_MPA_CLOSE_ACTIONS	(IW_MPA_DO_FINISH_TX | IW_MPA_DO_SHUTDOWN)
+
 /**
- * iw_mpa_fsm_is_prompt - can the actions of a cell be done in any context?
+ * iw_mpa_fsm_does_only - has a cell no other actions than these?
  * @state: current state
  * @event: what happened
+ * @actions: set of IW_MPA_DO_*
  *
- * Return: true if there is a cell, and none of its actions sleeps unless the driver's open_tx does.
+ * Return: true if there is a cell, and all its actions are among @actions.
  */
-static inline bool iw_mpa_fsm_is_prompt(enum iw_mpa_state state, enum iw_mpa_event event)
+static inline bool iw_mpa_fsm_does_only(enum iw_mpa_state state, enum iw_mpa_event event,
+					u32 actions)
 {
 	const struct iw_mpa_transition *tr = iw_mpa_fsm_step(state, event);
 
-	return tr->defined && !(tr->actions & ~(IW_MPA_DO_OPEN_TX | IW_MPA_DO_REPORT_UP));
+	return tr->defined && !(tr->actions & ~actions);
 }
 
 /**

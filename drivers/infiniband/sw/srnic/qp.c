@@ -481,21 +481,39 @@ static void qp_disconnect(struct srnic_qp *qp, bool abrupt)
 		iw_mpa_disconnect(qp->ep, abrupt);
 }
 
+/* Is nobody sending, and is nothing left to send? More may be posted meanwhile. */
+static bool qp_is_quiet(struct srnic_qp *qp)
+{
+	return !mutex_is_locked(&qp->tx.lock) && srnic_sq_is_empty(qp) && !srnic_sq_has_more(qp);
+}
+
 /*
  * When a ULP disconnects, iw_cm and librdmacm ask for SQD, even if the connection has ended. That
- * is no error.
+ * is no error. If nothing is posted, only the FIN is left to send: the caller does that. Otherwise
+ * the library's work item sends what is posted.
  */
 static int qp_to_closing(struct srnic_qp *qp)
 {
-	int err = 0;
+	bool quiet = qp_is_quiet(qp);
+	struct iw_mpa_ep *ep = NULL;
 
 	spin_lock_irq(&qp->lock);
-	if (qp->state == SRNIC_IDLE)
-		err = -EINVAL;
-	else
+	if (qp->state == SRNIC_IDLE) {
+		spin_unlock_irq(&qp->lock);
+		return -EINVAL;
+	}
+	if (qp->ep && quiet)
+		ep = iw_mpa_ep_get(qp->ep);
+	if (!ep)
 		qp_disconnect(qp, false);
+	else if (qp->state == SRNIC_RTS)
+		qp_set_state(qp, SRNIC_CLOSING);
 	spin_unlock_irq(&qp->lock);
-	return err;
+	if (ep) {
+		iw_mpa_close(ep);
+		iw_mpa_ep_put(ep);
+	}
+	return 0;
 }
 
 /* Without a connection there will be no stop that flushes and tells. */
@@ -527,7 +545,8 @@ static int qp_to_err(struct srnic_qp *qp)
  * Only the rights of memory regions count, and not those of a QP. Before a connection rdma_cm sets
  * a QP's rights to none, whatever the ULP wants, and does not set them again.
  *
- * This is quick, since libsiw holds spinlocks meanwhile. It waits for nobody but the sender.
+ * This is quick, since libsiw holds spinlocks meanwhile. It waits for nobody but the sender, and
+ * for whoever has locked the socket.
  *
  * Context: process.
  *
