@@ -86,7 +86,6 @@ int iw_mpa_register_device(struct ib_device *ibdev, struct net_device *netdev,
 	INIT_LIST_HEAD(&dev->ending_qps);
 	INIT_LIST_HEAD(&dev->debts);
 	iw_mpa_takeovers_init(&dev->takeovers, dev->stats);
-	xa_init(&dev->qps);
 
 	err = iw_mpa_device_add(dev);
 	if (!err && (attr->caps & IW_MPA_CAP_TAKEOVER))
@@ -208,7 +207,6 @@ void iw_mpa_unregister_device(struct ib_device *ibdev)
 		iw_mpa_takeovers_end(&dev->takeovers);
 	}
 	iw_mpa_qp_forget_debts(dev);
-	xa_destroy(&dev->qps);
 	netdev_put(dev->netdev, &dev->netdev_tracker);
 	free_percpu(dev->stats);
 	kfree_rcu(dev, rcu);

@@ -23,7 +23,7 @@ struct iw_mpa_backlog;
 struct iw_mpa_config;
 struct iw_mpa_device;
 
-/* Room for the frames of most peers. A responder's endpoint then takes 512 octets at most. */
+/* Room for the frames of most peers */
 #define IW_MPA_EP_FRAME		40
 
 /**
@@ -61,6 +61,7 @@ struct iw_mpa_call {
  * @id: the connection's number: in traces, logs and debugfs, and for a responder in the
  *	provider_data of its cm_id; odd, and no other living connection's
  * @registered: in the table of all endpoints, under the lock of its bucket
+ * @bound: in the table of qp.c while it has a QP, under the lock of its bucket
  * @ref: 1 while live, 1 while @work is queued, and what drivers take
  * @dev: its device; held while the endpoint is live
  * @net: its network namespace, that of each of its sockets; held until it is freed
@@ -125,11 +126,12 @@ struct iw_mpa_call {
  * without another rule belong to the runner.
  *
  * Lock order: sk_callback_lock, or the device's lock, before @lock. @lock and the lock of a bucket
- * of the table are leaves.
+ * of either table are leaves.
  */
 struct iw_mpa_ep {
 	unsigned long		id;
 	struct hlist_bl_node	registered;
+	struct hlist_bl_node	bound;
 	struct kref		ref;
 	struct iw_mpa_device	*dev;
 	struct net		*net;

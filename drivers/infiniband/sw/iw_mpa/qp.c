@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Which endpoint has which QP.
+ * Which endpoint has which QP. A table that all devices share has the endpoints by the numbers of
+ * their QPs. An XArray would grow a node for a lone QP, and free it again, in each connection.
  *
  * iw_cm may forget a reference on a QP: see question.c. The driver waits for this reference before
  * it frees the QP. iw_get_qp may not find the QP any more. If the driver has called
@@ -15,9 +16,10 @@
 #include "rnic.h"
 
 #include <linux/export.h>
+#include <linux/hash.h>
+#include <linux/list_bl.h>
 #include <linux/slab.h>
 #include <linux/wait_bit.h>
-#include <linux/xarray.h>
 #include <rdma/ib_verbs.h>
 
 /**
@@ -30,9 +32,54 @@ struct qp_debt {
 	u32			qpn;
 };
 
-static void qp_set_free(struct iw_mpa_ep *ep, u32 qpn)
+/* With 100,000 endpoints a bucket has 12. */
+#define QP_TABLE_BITS	13
+
+static struct hlist_bl_head qp_table[BIT(QP_TABLE_BITS)];
+
+/* Numbers of one driver may be multiples of a power of two. */
+static struct hlist_bl_head *qp_bucket(u32 qpn)
 {
-	xa_erase(&ep->dev->qps, qpn);	/* pairs with qp_is_unbound() */
+	return &qp_table[hash_32(qpn, QP_TABLE_BITS)];
+}
+
+/* The endpoint that has a QP, or NULL. The bucket is locked. */
+static struct iw_mpa_ep *qp_owner(struct hlist_bl_head *bucket, const struct iw_mpa_device *dev,
+				  u32 qpn)
+{
+	struct hlist_bl_node *node;
+	struct iw_mpa_ep *ep;
+
+	hlist_bl_for_each_entry(ep, node, bucket, bound) {
+		if (ep->off.qpn == qpn && ep->dev == dev)
+			return ep;
+	}
+	return NULL;
+}
+
+/* Return: false if another endpoint has the QP. */
+static bool qp_set_taken(struct iw_mpa_ep *ep, u32 qpn)
+{
+	struct hlist_bl_head *bucket = qp_bucket(qpn);
+	bool vacant;
+
+	hlist_bl_lock(bucket);
+	vacant = !qp_owner(bucket, ep->dev, qpn);
+	if (vacant) {
+		ep->off.qpn = qpn;
+		hlist_bl_add_head(&ep->bound, bucket);
+	}
+	hlist_bl_unlock(bucket);
+	return vacant;
+}
+
+static void qp_set_free(struct iw_mpa_ep *ep)
+{
+	struct hlist_bl_head *bucket = qp_bucket(ep->off.qpn);
+
+	hlist_bl_lock(bucket);	/* pairs with qp_is_unbound() */
+	hlist_bl_del_init(&ep->bound);
+	hlist_bl_unlock(bucket);
 	wake_up_var(&ep->off);
 }
 
@@ -43,23 +90,19 @@ static void qp_set_free(struct iw_mpa_ep *ep, u32 qpn)
  *
  * Context: the runner.
  *
- * Return: 0; -EINVAL if there is no such QP, -EBUSY if it has a connection, -ENOMEM.
+ * Return: 0; -EINVAL if there is no such QP, -EBUSY if it has a connection.
  */
 int iw_mpa_qp_bind(struct iw_mpa_ep *ep, u32 qpn)
 {
-	struct iw_mpa_device *dev = ep->dev;
-	int err;
-
-	err = xa_insert(&dev->qps, qpn, ep, GFP_NOIO);
-	if (err)
-		return err;
+	if (!qp_set_taken(ep, qpn))
+		return -EBUSY;
 	/* If the QP is being destroyed, it is not found, or qp_end() finds the endpoint. */
-	ep->off.qp = iw_mpa_offload_get_qp(dev->ibdev, qpn);
+	ep->off.qp = iw_mpa_offload_get_qp(ep->dev->ibdev, qpn);
 	if (!ep->off.qp) {
-		qp_set_free(ep, qpn);
+		qp_set_free(ep);
+		ep->off.qpn = 0;
 		return -EINVAL;
 	}
-	ep->off.qpn = qpn;
 	ep->user = ep->off.qp->uobject;
 	return 0;
 }
@@ -79,7 +122,7 @@ enum iw_mpa_event iw_mpa_qp_unbind(struct iw_mpa_ep *ep)
 	if (qp) {
 		ep->off.qp = NULL;
 		iw_mpa_offload_put_qp(qp);
-		qp_set_free(ep, ep->off.qpn);
+		qp_set_free(ep);
 	}
 	return IW_MPA_EV_NONE;
 }
@@ -151,34 +194,35 @@ static void qp_pay_debts(struct iw_mpa_device *dev, struct iw_mpa_qp_end *end)
 }
 
 /*
- * wake_up_var() looks for waiters without a barrier. xa_erase() and this function take the same
+ * wake_up_var() looks for waiters without a barrier. qp_set_free() and this function take the same
  * lock, which serves as the barrier: either the endpoint is gone here, or the waker finds the
  * waiter.
  */
-static bool qp_is_unbound(struct iw_mpa_device *dev, u32 qpn, const struct iw_mpa_ep *ep)
+static bool qp_is_unbound(struct hlist_bl_head *bucket, const struct iw_mpa_ep *ep)
 {
 	bool unbound;
 
-	xa_lock(&dev->qps);
-	unbound = xa_load(&dev->qps, qpn) != ep;
-	xa_unlock(&dev->qps);
+	hlist_bl_lock(bucket);
+	unbound = hlist_bl_unhashed(&ep->bound);
+	hlist_bl_unlock(bucket);
 	return unbound;
 }
 
 /* End the connection of a QP, and wait until the QP is unbound. */
 static void qp_end(struct iw_mpa_device *dev, const struct ib_qp *qp)
 {
+	struct hlist_bl_head *bucket = qp_bucket(qp->qp_num);
 	struct iw_mpa_ep *ep;
 
-	xa_lock(&dev->qps);
-	ep = xa_load(&dev->qps, qp->qp_num);
+	hlist_bl_lock(bucket);
+	ep = qp_owner(bucket, dev, qp->qp_num);
 	if (ep)
 		iw_mpa_ep_get(ep);
-	xa_unlock(&dev->qps);
+	hlist_bl_unlock(bucket);
 	if (!ep)
 		return;
 	iw_mpa_raise(ep, IW_MPA_EV_QP_GONE);
-	wait_var_event(&ep->off, qp_is_unbound(dev, qp->qp_num, ep));
+	wait_var_event(&ep->off, qp_is_unbound(bucket, ep));
 	iw_mpa_ep_put(ep);
 }
 

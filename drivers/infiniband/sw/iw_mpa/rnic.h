@@ -8,7 +8,6 @@
 #include <linux/ratelimit_types.h>
 #include <linux/refcount.h>
 #include <linux/spinlock.h>
-#include <linux/xarray.h>
 
 #include <rdma/iw_mpa.h>
 
@@ -37,7 +36,6 @@ struct iw_mpa_stats;
  * @no_room_count: Requests of all listeners that wait for room
  * @listeners: its listeners
  * @dying: no new endpoint
- * @qps: QP number to endpoint, while a QP is bound
  * @ending_qps: QPs that are being destroyed, from iw_mpa_qp_gone() on
  * @takeovers: TCP connections that the device has
  * @debts: references of iw_cm on QPs: see qp.c
@@ -61,7 +59,6 @@ struct iw_mpa_device {
 	unsigned int			half_open_count;
 	unsigned int			no_room_count;
 	bool				dying;
-	struct xarray			qps;
 	struct list_head		ending_qps;
 	struct iw_mpa_takeovers		takeovers;
 	struct list_head		debts;
