@@ -347,7 +347,8 @@ static int sock_set_tos(struct socket *sock, u8 tos)
 
 /*
  * A connection inherits all of this from its listener. Sending must not use the task's page
- * fragment, which the task may be using.
+ * fragment, which the task may be using. Nobody else has the socket yet, so it need not be locked,
+ * as the functions that TCP has for these options do.
  */
 static int sock_setup(struct socket *sock, const struct iw_mpa_sock_opts *opts)
 {
@@ -363,11 +364,11 @@ static int sock_setup(struct socket *sock, const struct iw_mpa_sock_opts *opts)
 	 * once all the same, and so does a client with a port that rdma_cm chose. rdma_cm sees to
 	 * it that two ULPs do not use one port.
 	 */
-	sock_set_reuseaddr(sk);
+	sk->sk_reuse = SK_CAN_REUSE;
 	/* A short FPDU must not wait for the ACK of the startup frame, which may take 40 ms. */
-	tcp_sock_set_nodelay(sk);
-	/* The MPA Request acknowledges the peer's SYN: see iw_mpa_sock_save_acks(). */
-	tcp_sock_set_quickack(sk, 0);
+	tcp_sk(sk)->nonagle |= TCP_NAGLE_OFF;
+	/* The MPA Request acknowledges the peer's SYN: see iw_mpa_sock_send_first(). */
+	inet_csk_enter_pingpong_mode(sk);
 	return opts->tos_set ? sock_set_tos(sock, opts->tos) : 0;
 }
 
@@ -458,21 +459,6 @@ int iw_mpa_sock_connect(struct iw_mpa_sock *ms,
 }
 
 /**
- * iw_mpa_sock_save_acks - acknowledge with what is sent next
- * @ms: open socket
- *
- * This is TCP_QUICKACK of 0. Each startup message answers the one before, and acknowledges it, too.
- * But TCP acknowledges at once after it was connected, and after it began to listen. Without this
- * call a connect takes three segments more, which are a tenth of its instructions.
- *
- * Context: process.
- */
-void iw_mpa_sock_save_acks(struct iw_mpa_sock *ms)
-{
-	tcp_sock_set_quickack(ms->sock->sk, 0);
-}
-
-/**
  * iw_mpa_sock_listen - open a listening socket
  * @ms: closed socket
  * @ops: @ops->readable is called when there is something to accept
@@ -496,7 +482,8 @@ int iw_mpa_sock_listen(struct iw_mpa_sock *ms,
 		iw_mpa_sock_release(ms);
 		return err;
 	}
-	iw_mpa_sock_save_acks(ms);
+	/* Connections inherit this. kernel_listen() has turned it off: see stream.c. */
+	tcp_sock_set_quickack(ms->sock->sk, 0);
 	if (opts->fast_open)
 		sock_set_int(ms->sock, SOL_TCP, TCP_FASTOPEN, backlog);
 	return 0;
@@ -513,6 +500,9 @@ int iw_mpa_sock_listen(struct iw_mpa_sock *ms,
  */
 int iw_mpa_sock_accept(struct iw_mpa_sock *listener, struct socket **sock)
 {
+	/* kernel_accept() would make a socket before it finds that, and free it again. */
+	if (reqsk_queue_empty(&inet_csk(listener->sock->sk)->icsk_accept_queue))
+		return -EAGAIN;
 	return kernel_accept(listener->sock, sock, O_NONBLOCK);
 }
 

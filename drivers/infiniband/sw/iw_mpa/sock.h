@@ -102,7 +102,6 @@ typedef size_t (*iw_mpa_sock_taker)(void *arg, const u8 *octets, size_t len);
 int iw_mpa_sock_connect(struct iw_mpa_sock *ms,
 			const struct iw_mpa_sock_ops *ops,
 			const struct iw_mpa_sock_opts *opts);
-void iw_mpa_sock_save_acks(struct iw_mpa_sock *ms);
 int iw_mpa_sock_listen(struct iw_mpa_sock *ms,
 		       const struct iw_mpa_sock_ops *ops,
 		       const struct iw_mpa_sock_opts *opts, int backlog);

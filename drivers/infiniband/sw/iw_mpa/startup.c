@@ -44,7 +44,6 @@ static enum iw_mpa_event startup_put_request(struct iw_mpa_ep *ep)
 
 	iw_mpa_make_request(&ep->local, &ep->sent);
 	len = startup_encode(ep, ep->request_pd, ep->request_pd_len, buf);
-	iw_mpa_sock_save_acks(&ep->sock);
 	sent = len < 0 ? len : iw_mpa_sock_send_first(&ep->sock, buf + ep->request_sent,
 						      len - ep->request_sent);
 	/* If the peer is gone TCP has reported that, too: the event is waiting. */
