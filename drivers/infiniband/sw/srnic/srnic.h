@@ -44,7 +44,7 @@
 /* One batch of the sender: FPDUs, octets, and pieces of memory that it may be in */
 #define SRNIC_BATCH_FPDUS	64
 #define SRNIC_BATCH_OCTETS	SZ_64K
-#define SRNIC_BATCH_BVECS	40
+#define SRNIC_BATCH_BVECS	30
 /* Octets that one run may handle before others have a turn */
 #define SRNIC_TX_QUOTA		SZ_1M
 #define SRNIC_RX_BUDGET		SZ_256K
@@ -417,15 +417,17 @@ struct srnic_irq {
 /**
  * struct srnic_batch - FPDUs on their way to TCP
  * @bv: pieces of pages, each with a reference
- * @ends: where each FPDU ends, in octets of the batch
+ * @ends: where each FPDU ends in the batch, in units of 4 octets, which all of their lengths are
  * @nbv: pieces
  * @fpdus: FPDUs
  * @len: octets
  * @done: octets that TCP has accepted
+ *
+ * This is the largest part of a QP, which takes twice the memory if it has more than 2 KiB.
  */
 struct srnic_batch {
 	struct bio_vec	bv[SRNIC_BATCH_BVECS];
-	u32		ends[SRNIC_BATCH_FPDUS];
+	u16		ends[SRNIC_BATCH_FPDUS];
 	u8		nbv;
 	u8		fpdus;
 	u32		len;

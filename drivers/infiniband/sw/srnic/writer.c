@@ -67,6 +67,12 @@ void srnic_batch_reset(struct srnic_batch *batch)
 	batch->done = 0;
 }
 
+/* Octets of a batch up to the end of an FPDU */
+static u32 batch_end(const struct srnic_batch *batch, u8 fpdu)
+{
+	return batch->ends[fpdu] * 4;
+}
+
 /**
  * srnic_batch_cut - leave in a batch only what has to go out
  * @tx: the sender's
@@ -80,9 +86,9 @@ void srnic_batch_cut(struct srnic_tx *tx)
 	u32 len = batch->len;
 	u8 n = 0;
 
-	while (n < batch->fpdus && batch->ends[n] < batch->done)
+	while (n < batch->fpdus && batch_end(batch, n) < batch->done)
 		n++;
-	batch->len = batch->done && n < batch->fpdus ? batch->ends[n] : batch->done;
+	batch->len = batch->done && n < batch->fpdus ? batch_end(batch, n) : batch->done;
 	tx->pos -= len - batch->len;
 	batch->fpdus = 0;
 }
@@ -336,6 +342,6 @@ int srnic_writer_end(struct srnic_writer *w, u16 ulpdu_len)
 	sum = cpu_to_le32(w->crc ? ~w->sum : 0);
 	if (writer_put_raw(w, (const u8 *)&sum, sizeof(sum)))
 		return -ENOMEM;
-	batch->ends[batch->fpdus++] = batch->len;
+	batch->ends[batch->fpdus++] = batch->len / 4;
 	return 0;
 }
