@@ -42,10 +42,20 @@ asks_for_the_speed() {
 	[[ $grown -le 1 ]] || fail "the kernel's log has $grown lines more"
 }
 
+# ethtool sets the speed of a device, and the kernel tells nobody.
+follows_the_speed() {
+	local rate
+
+	rate=$(on "$1" 'ethtool -s eth0 speed 25000 duplex full &&
+		cat /sys/class/infiniband/siw0/ports/1/rate') || fail "the speed cannot be set"
+	[[ $rate == '25 Gb/sec '* ]] || fail "the rate is $rate"
+}
+
 check() {
 	local address=$SERVER_IP before after
 
 	asks_for_the_speed "$CLIENT"
+	[[ $CLIENT_DRIVER != srnic ]] || follows_the_speed "$CLIENT"
 
 	[[ $FAMILY == 4 ]] || address="[$SERVER_IP]"
 	before=$(statistic "$CLIENT")

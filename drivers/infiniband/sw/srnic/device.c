@@ -2,8 +2,8 @@
 /*
  * RDMA devices: one for each network device that an administrator chooses.
  *
- * The RDMA core and the library have the network device. The device keeps copies of what is asked
- * for often; notifiers keep the copies up to date.
+ * The device has a reference on its network device from its first moment to its last. It keeps
+ * copies of what is asked for often; notifiers keep the copies up to date.
  */
 
 #include "device.h"
@@ -14,9 +14,11 @@
 #include "verbs.h"
 
 #include <linux/etherdevice.h>
+#include <linux/ethtool.h>
 #include <linux/if_arp.h>
 #include <linux/module.h>
 #include <linux/netdevice.h>
+#include <linux/rtnetlink.h>
 #include <net/addrconf.h>
 #include <rdma/ib_user_verbs.h>
 #include <rdma/iw_cm.h>
@@ -59,36 +61,34 @@ static int srnic_query_device(struct ib_device *ibdev, struct ib_device_attr *at
 }
 
 /*
- * The RDMA core knows the speed of the network device, but tells the kernel's log each time if it
- * has to guess. So it is asked once, and again when the link has changed. @speed has three fields:
- * a count of changes, width and speed as ib_port_attr has them. The width is 0 as long as the core
- * was not asked.
+ * An administrator can set the speed of a network device, and nobody is told. So the network device
+ * is asked each time.
  */
-#define SPEED_CHANGE	0x1000000u
-#define SPEED_WIDTH	16
-
-static void device_forget_speed(struct srnic_dev *dev)
+static bool device_knows_speed(const struct srnic_dev *dev)
 {
-	u32 changes = READ_ONCE(dev->speed) & -SPEED_CHANGE;
+	struct ethtool_link_ksettings link;
+	bool knows = false;
 
-	WRITE_ONCE(dev->speed, changes + SPEED_CHANGE);
+	rtnl_lock();
+	if (dev->netdev->reg_state == NETREG_REGISTERED &&
+	    !__ethtool_get_link_ksettings(dev->netdev, &link))
+		knows = link.base.speed != (u32)SPEED_UNKNOWN;
+	rtnl_unlock();
+	return knows;
 }
 
+/*
+ * The RDMA core makes a width and a speed of it. If the speed is unknown the core guesses, and
+ * tells the kernel's log each time. Any process may ask. So the same guess is made here.
+ */
 static int device_query_speed(struct srnic_dev *dev, struct ib_port_attr *attr)
 {
-	u32 known = READ_ONCE(dev->speed);
-	int err;
-
-	attr->active_width = known >> SPEED_WIDTH;
-	attr->active_speed = known;
-	if (attr->active_width)
-		return 0;
-	err = ib_get_eth_speed(&dev->ibdev, 1, &attr->active_speed, &attr->active_width);
-	/* If the link has changed meanwhile, the answer may be old. */
-	if (!err)
-		cmpxchg(&dev->speed, known,
-			known | attr->active_width << SPEED_WIDTH | attr->active_speed);
-	return err;
+	if (device_knows_speed(dev))
+		return ib_get_eth_speed(&dev->ibdev, 1, &attr->active_speed,
+					&attr->active_width);
+	attr->active_speed = IB_SPEED_SDR;
+	attr->active_width = IB_WIDTH_1X;
+	return 0;
 }
 
 static int srnic_query_port(struct ib_device *ibdev, u32 port, struct ib_port_attr *attr)
@@ -149,6 +149,7 @@ static void srnic_dealloc_driver(struct ib_device *ibdev)
 	xa_destroy(&dev->qps);
 	xa_destroy(&dev->mrs);
 	srnic_stats_free(dev);
+	netdev_put(dev->netdev, &dev->netdev_tracker);
 }
 
 static void device_note_netdev(struct srnic_dev *dev, const struct net_device *netdev)
@@ -173,7 +174,6 @@ static void device_follow_port(struct srnic_dev *dev, const struct net_device *n
 	bool was_up = dev->port_up;
 
 	device_note_netdev(dev, netdev);
-	device_forget_speed(dev);
 	if (dev->port_up != was_up)
 		device_tell(dev, dev->port_up ? IB_EVENT_PORT_ACTIVE : IB_EVENT_PORT_ERR);
 }
@@ -267,6 +267,8 @@ static int device_setup(struct srnic_dev *dev, struct net_device *netdev)
 	dev->stats = alloc_percpu(struct srnic_stats);
 	if (!dev->stats)
 		return -ENOMEM;
+	dev->netdev = netdev;
+	netdev_hold(netdev, &dev->netdev_tracker, GFP_KERNEL);
 	device_note_netdev(dev, netdev);
 	device_note_mac(dev, netdev);
 

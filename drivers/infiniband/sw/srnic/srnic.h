@@ -17,6 +17,7 @@
 #include <linux/if_ether.h>
 #include <linux/kref.h>
 #include <linux/mutex.h>
+#include <linux/netdevice.h>
 #include <linux/sizes.h>
 #include <linux/spinlock.h>
 #include <linux/workqueue.h>
@@ -75,6 +76,8 @@ extern struct workqueue_struct *srnic_event_wq;
 /**
  * struct srnic_dev - an RDMA device
  * @ibdev: what the RDMA core knows
+ * @netdev: the network device
+ * @netdev_tracker: of the reference on it
  * @qps: QPs by number; a QP comes when it is complete, and leaves last. Its lock is taken with
  *	interrupts off
  * @mrs: memory regions by STag index
@@ -82,7 +85,6 @@ extern struct workqueue_struct *srnic_event_wq;
  * @mac: MAC address of the network device, or one made up: the GID
  * @port_up: the network device is up and has a carrier
  * @mtu: of the network device, in octets
- * @speed: of the network device, and which change of it that was: see srnic_query_port()
  * @objects: how many there are of each kind, against the limits
  * @stats: counters of the data path
  * @stat_descs: names of the library's counters and of these
@@ -90,13 +92,14 @@ extern struct workqueue_struct *srnic_event_wq;
  */
 struct srnic_dev {
 	struct ib_device	ibdev;
+	struct net_device	*netdev;
+	netdevice_tracker	netdev_tracker;
 	struct xarray		qps;
 	struct xarray		mrs;
 	u32			next_qpn;
 	u64			mac;
 	bool			port_up;
 	u32			mtu;
-	u32			speed;
 	struct {
 		atomic_t	qp, cq, mr, pd, srq;
 	} objects;
