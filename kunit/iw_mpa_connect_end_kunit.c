@@ -379,7 +379,6 @@ static void connect_reply_event_lost_is_a_failed_reply(struct kunit *test)
 {
 	struct fake_conn *c = conn_new(test);
 	struct fakes *f = test->priv;
-	u8 rtr[IW_MPA_FPDU_WRITE_SIZE];
 
 	conn_dial(c, f);
 	c->fid->fail_copies = 1;
@@ -387,7 +386,7 @@ static void connect_reply_event_lost_is_a_failed_reply(struct kunit *test)
 	expect_failed(c, -ENOMEM);
 	KUNIT_EXPECT_STREQ(test, c->qp->log, "prepare attach send_rtr stop");
 	KUNIT_EXPECT_EQ(test, c->qp->why, IW_MPA_R_EVENT_LOST);
-	peer_recv(f, c->peer, rtr, sizeof(rtr));
+	peer_recv_rtr(f, c->peer, IW_MPA_RTR_WRITE);
 	peer_expect_eof(f, c->peer);
 }
 

@@ -16,12 +16,9 @@
 
 static void connect_p2p_comes_up_on(struct kunit *test, int family)
 {
-	static const u8 rtr_head[] = { 0, 0x0e, 0xc1, 0x40 };
-	struct fake_conn *c = kunit_kzalloc(test, sizeof(*c), GFP_KERNEL);
+	struct fake_conn *c = conn_new(test);
 	struct fakes *f = test->priv;
-	u8 rtr[IW_MPA_FPDU_WRITE_SIZE];
 
-	KUNIT_ASSERT_NOT_NULL(test, c);
 	c->f = f;
 	c->fid = fake_id_create(f);
 	c->qp = &f->qps[0];
@@ -51,8 +48,7 @@ static void connect_p2p_comes_up_on(struct kunit *test, int family)
 	KUNIT_EXPECT_EQ(test, memcmp(&c->fid->events[0].remote,
 				     &c->fid->id.m_remote_addr,
 				     offsetof(struct sockaddr_in6, sin6_flowinfo)), 0);
-	peer_recv(f, c->peer, rtr, sizeof(rtr));
-	KUNIT_EXPECT_EQ(test, memcmp(rtr, rtr_head, sizeof(rtr_head)), 0);
+	peer_recv_rtr(f, c->peer, IW_MPA_RTR_WRITE);
 
 	KUNIT_EXPECT_TRUE(test, c->qp->params.initiator);
 	KUNIT_EXPECT_TRUE(test, c->qp->params.p2p);
@@ -60,7 +56,7 @@ static void connect_p2p_comes_up_on(struct kunit *test, int family)
 	KUNIT_EXPECT_EQ(test, c->qp->params.rtr, IW_MPA_RTR_WRITE);
 	KUNIT_EXPECT_EQ(test, c->qp->params.ird, 8);
 	KUNIT_EXPECT_EQ(test, c->qp->params.ord, 4);
-	KUNIT_EXPECT_EQ(test, c->qp->ho.snd_nxt + (u32)sizeof(rtr),
+	KUNIT_EXPECT_EQ(test, c->qp->ho.snd_nxt + IW_MPA_FPDU_WRITE_SIZE,
 			tcp_sk(c->peer->sk)->rcv_nxt);
 	KUNIT_EXPECT_EQ(test, c->qp->ho.rcv_nxt, tcp_sk(c->peer->sk)->write_seq);
 
@@ -238,20 +234,32 @@ static void connect_reply_without_a_sends_no_rtr(struct kunit *test)
 	KUNIT_EXPECT_STREQ(test, c->qp->log, "prepare attach open_tx kick_rx");
 }
 
-/* Rules: E-9.2-8: the type that the driver is told to send */
-static void connect_rtr_is_read_if_that_is_common(struct kunit *test)
+/* Our driver can send any type; the Reply names these by A to D. */
+static void expect_rtr(struct kunit *test, u16 ird, u16 ord, u8 rtr)
 {
 	struct fake_conn *c = conn_new(test);
 	struct fakes *f = test->priv;
-	u8 rtr[IW_MPA_FPDU_READ_SIZE];
 
+	f->attr.rtr_send = IW_MPA_RTR_ALL;
+	fake_register_again(f);
 	conn_dial(c, f);
-	peer_make_v2(&c->frame, true, MPA_C, MPA_A | MPA_B | 1, MPA_D, NULL, 0);
+	peer_make_v2(&c->frame, true, MPA_C, ird, ord, NULL, 0);
 	peer_send_frame(f, c->peer, &c->frame);
 	fake_expect_event(c->fid, 0, IW_CM_EVENT_CONNECT_REPLY, 0);
-	peer_recv(f, c->peer, rtr, sizeof(rtr));
-	KUNIT_EXPECT_EQ(test, rtr[3], 0x41);
-	KUNIT_EXPECT_EQ(test, c->qp->rtr, IW_MPA_RTR_READ);
+	peer_recv_rtr(f, c->peer, rtr);
+	KUNIT_EXPECT_EQ(test, c->qp->rtr, rtr);
+}
+
+/* Rules: E-9.2-8: the type that the driver is told to send, and each octet of the message */
+static void connect_rtr_is_read_if_that_is_common(struct kunit *test)
+{
+	expect_rtr(test, MPA_A | MPA_B | 1, MPA_D, IW_MPA_RTR_READ);
+}
+
+/* Rules: E-9.2-8: the type that the driver is told to send, and each octet of the message */
+static void connect_rtr_is_send_if_that_is_common(struct kunit *test)
+{
+	expect_rtr(test, MPA_A | MPA_B | 1, 2, IW_MPA_RTR_SEND);
 }
 
 /* Rules: E-10-3: no enhanced data in the Request; M-7.1.1-11: Rev of the Request */
@@ -544,6 +552,7 @@ static struct kunit_case connect_cases[] = {
 	KUNIT_CASE(connect_without_driver_pd_of_the_peer_is_told),
 	KUNIT_CASE(connect_driver_pd_takes_room_of_the_ulps),
 	KUNIT_CASE(connect_rtr_is_read_if_that_is_common),
+	KUNIT_CASE(connect_rtr_is_send_if_that_is_common),
 	KUNIT_CASE(connect_v1_sends_and_takes_v1),
 	KUNIT_CASE(connect_reply_octet_by_octet_comes_up),
 	KUNIT_CASE(connect_fpdu_behind_reply_is_left_to_the_driver),

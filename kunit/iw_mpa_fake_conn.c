@@ -51,12 +51,10 @@ void conn_send_good_reply(struct fake_conn *c)
 /* Initiator: connected, the peer has the RTR. */
 void conn_active_up(struct fake_conn *c, struct fakes *f)
 {
-	u8 rtr[IW_MPA_FPDU_WRITE_SIZE];
-
 	conn_dial(c, f);
 	conn_send_good_reply(c);
 	fake_expect_event(c->fid, 0, IW_CM_EVENT_CONNECT_REPLY, 0);
-	peer_recv(f, c->peer, rtr, sizeof(rtr));
+	peer_recv_rtr(f, c->peer, IW_MPA_RTR_WRITE);
 }
 
 struct fake_conn *conn_new(struct kunit *test)

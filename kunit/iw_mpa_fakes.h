@@ -332,6 +332,7 @@ void peer_expect_rst(struct fakes *f, struct socket *sock);
 void peer_expect_rst_on_send(struct fakes *f, struct socket *sock);
 void peer_expect_end(struct fakes *f, struct socket *sock);
 void peer_recv_term(struct fakes *f, struct socket *sock, u8 code);
+void peer_recv_rtr(struct fakes *f, struct socket *sock, u8 rtr);
 void peer_expect_term(struct fakes *f, struct socket *sock, u8 code);
 
 /* MPA frames, in the words of RFC 5044 7.1.1 and RFC 6581 9 */

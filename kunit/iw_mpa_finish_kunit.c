@@ -318,13 +318,12 @@ static void unanswered_end_finishes(struct kunit *test)
 {
 	struct fakes *f = test->priv;
 	struct fake_conn *c;
-	u8 rtr[IW_MPA_FPDU_WRITE_SIZE];
 
 	f->config->rtr_repeat_ms = 1000;
 	fake_have_repeat_rtr(f);
 	c = active_up(test, true);
 	fake_disconnect(c->fid);
-	peer_recv(f, c->peer, rtr, sizeof(rtr));
+	peer_recv_rtr(f, c->peer, IW_MPA_RTR_WRITE);
 	FAKE_WAIT(f, strstr(c->qp->log, "finish_tx"));
 	expect_nothing(c);
 	fake_qp_tx_finished(c->qp);

@@ -257,6 +257,44 @@ void peer_expect_term(struct fakes *f, struct socket *sock, u8 code)
 	peer_expect_eof(f, sock);
 }
 
+/* RFC 6581 9.2, RFC 5040 4: each octet, and the CRC of RFC 5044 4.4 */
+static const struct {
+	u8	rtr;
+	size_t	len;
+	u8	octets[IW_MPA_FPDU_MAX];
+} peer_rtrs[] = {
+	/* DDP: Tagged, Last; Write; STag 1, TO 0 */
+	{ IW_MPA_RTR_WRITE, 20, {
+		0x00, 0x0e, 0xc1, 0x40, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0,
+		0xeb, 0xd3, 0x4c, 0x5f,
+	} },
+	/* DDP: Last; Read Request; queue 1, MSN 1, MO 0; STags 1, the rest 0 */
+	{ IW_MPA_RTR_READ, 52, {
+		0x00, 0x2e, 0x41, 0x41, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, 0,
+		0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
+		0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0,
+		0x27, 0xdb, 0xd7, 0xe7,
+	} },
+	/* DDP: Last; Send; queue 0, MSN 1, MO 0 */
+	{ IW_MPA_RTR_SEND, 24, {
+		0x00, 0x12, 0x41, 0x43, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0,
+		0x58, 0x7b, 0xe8, 0xc4,
+	} },
+};
+
+void peer_recv_rtr(struct fakes *f, struct socket *sock, u8 rtr)
+{
+	u8 fpdu[IW_MPA_FPDU_MAX];
+	size_t i, at;
+
+	for (i = 0; i < ARRAY_SIZE(peer_rtrs) && peer_rtrs[i].rtr != rtr; i++)
+		;
+	KUNIT_ASSERT_LT(f->test, i, ARRAY_SIZE(peer_rtrs));
+	peer_recv(f, sock, fpdu, peer_rtrs[i].len);
+	for (at = 0; at < peer_rtrs[i].len; at++)
+		KUNIT_EXPECT_EQ_MSG(f->test, fpdu[at], peer_rtrs[i].octets[at], "octet %zu", at);
+}
+
 void peer_make(struct peer_frame *frame, bool reply, u8 flags, u8 rev,
 	       const void *pd, u16 pd_len)
 {

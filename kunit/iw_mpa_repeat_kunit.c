@@ -28,19 +28,9 @@ static struct fake_conn *unanswered(struct kunit *test, unsigned int repeat_ms)
 	return c;
 }
 
-static void expect_rtr(struct fake_conn *c, u8 rtr)
-{
-	struct kunit *test = c->f->test;
-	u8 want[IW_MPA_FPDU_MAX], have[IW_MPA_FPDU_MAX];
-	size_t len = iw_mpa_fpdu_rtr(rtr, true, want);
-
-	peer_recv(c->f, c->peer, have, len);
-	KUNIT_EXPECT_EQ(test, memcmp(have, want, len), 0);
-}
-
 static void expect_repeat(struct fake_conn *c)
 {
-	expect_rtr(c, IW_MPA_RTR_WRITE);
+	peer_recv_rtr(c->f, c->peer, IW_MPA_RTR_WRITE);
 }
 
 /* FIN follows what was expected until now, and nothing else. */
@@ -192,7 +182,7 @@ static void repeat_is_not_for_all(struct kunit *test)
 		     tc->ord_flags | CONN_PEER_ORD, NULL, 0);
 	peer_send_frame(f, c->peer, &c->frame);
 	fake_expect_event(c->fid, 0, IW_CM_EVENT_CONNECT_REPLY, 0);
-	expect_rtr(c, tc->ord_flags & MPA_CW ? IW_MPA_RTR_WRITE : IW_MPA_RTR_READ);
+	peer_recv_rtr(c->f, c->peer, tc->ord_flags & MPA_CW ? IW_MPA_RTR_WRITE : IW_MPA_RTR_READ);
 	iw_mpa_quiet(100);
 	KUNIT_EXPECT_STREQ(test, c->qp->log, UP);
 	end(c);
