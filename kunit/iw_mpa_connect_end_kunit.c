@@ -550,10 +550,12 @@ static void connect_tcp_does_not_come_up_times_out(struct kunit *test)
 {
 	struct fake_conn *c = conn_new(test);
 	struct fakes *f = test->priv;
+	unsigned long start = jiffies;
 
 	f->config->connect_timeout_ms = 2 * FAKE_SHORT_MS;
 	bring_to_tcp_connect(c, f);
 	expect_failed(c, -ETIMEDOUT);
+	KUNIT_EXPECT_GE(test, jiffies_to_msecs(jiffies - start), 2 * FAKE_SHORT_MS);
 }
 
 static struct kunit_case connect_end_cases[] = {

@@ -132,6 +132,7 @@ static void tx_without_pages_goes_on_later(struct kunit *test)
 static void tx_terminate_without_memory_given_up(struct kunit *test)
 {
 	struct srnic_qp *qp = pair_tcp_begin(test, &tx_plain);
+	unsigned long start = jiffies;
 	int ms;
 
 	pair_tcp.err = -EAGAIN;
@@ -142,6 +143,7 @@ static void tx_terminate_without_memory_given_up(struct kunit *test)
 	for (ms = 0; ms < 2 * SRNIC_TERM_MS && !READ_ONCE(pair_tcp.downs); ms += 20)
 		msleep(20);
 	KUNIT_EXPECT_EQ(test, pair_tcp.downs, 1);
+	KUNIT_EXPECT_GE(test, jiffies_to_msecs(jiffies - start), SRNIC_TERM_MS);
 	KUNIT_EXPECT_EQ(test, qp->tx.state, SRNIC_TX_CLOSED);
 }
 

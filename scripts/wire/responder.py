@@ -820,13 +820,14 @@ def depths_of_a_reject(b, strict, ird, ord):  # pylint: disable=redefined-builti
     peer.expect_rejected()
 
 
-@rule("M-7.1.2-4: FIN, when nobody else has closed and the time is over")
+@rule("M-7.1.2-4: FIN, when nobody else has closed and the time is over, and no sooner")
 def reject_ends_when_nobody_closes(b):
     b.set(linger_timeout_ms=300)
     server, peer, _ = b.asked(mpa.request())
-    server.do("reject -")
-    peer.recv_reply()
-    peer.expect_fin()
+    with no_sooner_than(300):
+        server.do("reject -")
+        peer.recv_reply()
+        peer.expect_fin()
 
 
 @rule("E-9.2-12: A, B, C and D of the Reply", "C-06")
