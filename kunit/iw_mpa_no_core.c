@@ -4,7 +4,9 @@
 #include "iw_mpa_no_core.h"
 
 #include <linux/slab.h>
+#include <rdma/iter.h>
 #include <rdma/iw_cm.h>
+#include <rdma/restrack.h>
 
 struct no_core no_core;
 
@@ -75,4 +77,26 @@ void rdma_user_mmap_entry_put(struct rdma_user_mmap_entry *entry)
 
 void rdma_free_hw_stats_struct(struct rdma_hw_stats *stats)
 {
+}
+
+/* Nobody here can pin memory, so nobody asks for its pieces. */
+void __rdma_block_iter_start(struct ib_block_iter *biter, struct scatterlist *sglist,
+			     unsigned int nents, unsigned long pgsz)
+{
+}
+
+bool __rdma_block_iter_next(struct ib_block_iter *biter)
+{
+	return false;
+}
+
+/* For "rdma resource", which nobody here asks for */
+int rdma_nl_put_driver_u32(struct sk_buff *msg, const char *name, u32 value)
+{
+	return 0;
+}
+
+int rdma_nl_put_driver_u32_hex(struct sk_buff *msg, const char *name, u32 value)
+{
+	return 0;
 }

@@ -15,6 +15,9 @@ COMPAT=drivers/infiniband/sw/compat
 SKELETON=drivers/infiniband/sw/iw_mpa_skeleton
 CXGB4=drivers/infiniband/hw/cxgb4_mpa
 
+# Of R4, what kunit/iw_mpa_no_core.c makes possible without the RDMA core
+VERBS='mr.o show.o verbs.o'
+
 # What kunit/srnic_pair_tcp.c does in place of TCP, of the library and of the page allocator
 FAKED_TX='iw_mpa_stream_down iw_mpa_tx_finished'
 FAKED_PUSH=kernel_sendpage_locked
@@ -37,7 +40,7 @@ hook() {
 	grep -qxF "$2" "$1" || printf '%s\n' "$2" >>"$1"
 }
 
-# Of srnic, what needs no RDMA core. The pure layers' objects are named by the same lines as in the
+# Of srnic, what needs no RDMA core, or little of it. The pure layers' objects are named by the same lines as in the
 # modules. Where the library as a whole is not built, they are linked one by one, and in user mode
 # Linux count what is reached: with -Og gcc counts the branches of the source, and byte order is the
 # builtin that it is on real machines. On other architectures the rest of the library is compiled,
@@ -53,6 +56,7 @@ put_makefiles() {
 		include \$(srctree)/drivers/iw_mpa/$SRNIC/Kbuild
 		obj-m :=
 		obj-y += \$(addprefix $SRNIC/,\$(srnic-r0) \$(srnic-r1) \$(srnic-r2) \$(srnic-r3) \$(srnic-leaves))
+		obj-y += \$(addprefix $SRNIC/,$VERBS)
 		CFLAGS_$SRNIC/trace.o += \$(CFLAGS_trace.o)
 		CFLAGS_$SRNIC/tx.o += \$(foreach name,$FAKED_TX,-D\$(name)=pair_\$(name))
 		CFLAGS_$SRNIC/push.o += \$(foreach name,$FAKED_PUSH,-D\$(name)=pair_\$(name))

@@ -1,0 +1,264 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * How many objects of each kind a device has: as many as it says, not one more, and each that goes,
+ * or never came to be, makes room for another.
+ */
+
+#include "iw_mpa_no_core.h"
+#include "srnic_single.h"
+
+#include <linux/module.h>
+#include <linux/slab.h>
+#include <rdma/uverbs_ioctl.h>
+
+#include "srq.h"
+#include "verbs.h"
+
+/**
+ * struct thing - an object of each kind; a test makes some of them
+ * @pd: protection domain, without which there is no other
+ * @cq: completion queue
+ * @srq: shared receive queue
+ * @qp: QP
+ * @mr: region, NULL if none could be made
+ * @ctx: an application
+ * @attrs: what comes with its calls
+ */
+struct thing {
+	struct srnic_pd			pd;
+	struct srnic_cq			cq;
+	struct srnic_srq		srq;
+	struct srnic_qp			qp;
+	struct ib_mr			*mr;
+	struct srnic_ucontext		ctx;
+	struct uverbs_attr_bundle	attrs;
+};
+
+static struct thing *thing_new(struct kunit *test)
+{
+	struct thing *thing = kunit_kzalloc(test, sizeof(*thing), GFP_KERNEL);
+	struct ib_device *ibdev = &single.p->dev->ibdev;
+
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, thing);
+	thing->pd.ibpd.device = ibdev;
+	thing->cq.ibcq.device = ibdev;
+	thing->srq.ibsrq.device = ibdev;
+	thing->qp.ibqp.device = ibdev;
+	thing->attrs.context = &thing->ctx.ibctx;
+	thing->attrs.driver_udata.outlen = 1024;	/* nobody comes to write there */
+	return thing;
+}
+
+/* An application's, if @attrs is given */
+static int create_pd(struct thing *thing, struct uverbs_attr_bundle *attrs)
+{
+	return srnic_verbs.alloc_pd(&thing->pd.ibpd, attrs ? &attrs->driver_udata : NULL);
+}
+
+static int create_cq(struct thing *thing, struct uverbs_attr_bundle *attrs)
+{
+	const struct ib_cq_init_attr attr = { .cqe = 3 };
+
+	return srnic_create_cq(&thing->cq.ibcq, &attr, attrs);
+}
+
+static int create_srq(struct thing *thing, struct uverbs_attr_bundle *attrs)
+{
+	struct ib_srq_init_attr init = { .attr = { .max_wr = 1, .max_sge = 1 } };
+	struct ib_udata *udata = attrs ? &attrs->driver_udata : NULL;
+
+	return srnic_verbs.create_srq(&thing->srq.ibsrq, &init, udata);
+}
+
+static int create_qp(struct thing *thing, struct uverbs_attr_bundle *attrs)
+{
+	struct ib_qp_init_attr init = {
+		.send_cq	= &single.p->end[0].scq.ibcq,
+		.recv_cq	= &single.p->end[0].rcq.ibcq,
+		.qp_type	= IB_QPT_RC,
+		.cap		= { .max_send_wr = 1, .max_recv_wr = 1 },
+	};
+
+	return srnic_verbs.create_qp(&thing->qp.ibqp, &init, attrs ? &attrs->driver_udata : NULL);
+}
+
+static int mr_made(struct thing *thing, struct ib_mr *mr)
+{
+	thing->mr = IS_ERR(mr) ? NULL : mr;
+	return PTR_ERR_OR_ZERO(mr);
+}
+
+static int create_dma_mr(struct thing *thing, struct uverbs_attr_bundle *attrs)
+{
+	return mr_made(thing, srnic_verbs.get_dma_mr(&thing->pd.ibpd, IB_ACCESS_LOCAL_WRITE));
+}
+
+static int create_fast_mr(struct thing *thing, struct uverbs_attr_bundle *attrs)
+{
+	return mr_made(thing, srnic_verbs.alloc_mr(&thing->pd.ibpd, IB_MR_TYPE_MEM_REG, 1));
+}
+
+static int destroy_pd(struct thing *thing)
+{
+	return srnic_verbs.dealloc_pd(&thing->pd.ibpd, NULL);
+}
+
+static int destroy_cq(struct thing *thing)
+{
+	return srnic_verbs.destroy_cq(&thing->cq.ibcq, NULL);
+}
+
+static int destroy_srq(struct thing *thing)
+{
+	return srnic_verbs.destroy_srq(&thing->srq.ibsrq, NULL);
+}
+
+static int destroy_qp(struct thing *thing)
+{
+	return srnic_verbs.destroy_qp(&thing->qp.ibqp, NULL);
+}
+
+static int destroy_mr(struct thing *thing)
+{
+	return srnic_verbs.dereg_mr(thing->mr, NULL);
+}
+
+static const struct kind {
+	const char	*desc;
+	size_t		count;		/* where it is in struct srnic_dev */
+	int		most;
+	int		(*create)(struct thing *thing, struct uverbs_attr_bundle *attrs);
+	int		(*destroy)(struct thing *thing);
+} kinds[] = {
+#define OF(name)	offsetof(struct srnic_dev, objects.name)
+	/* These share rings with an application. */
+	{ "cq", OF(cq), SRNIC_MAX_CQ, create_cq, destroy_cq },
+	{ "srq", OF(srq), SRNIC_MAX_SRQ, create_srq, destroy_srq },
+	{ "qp", OF(qp), SRNIC_MAX_QP, create_qp, destroy_qp },
+#define SHARED	3
+	/* These do not. */
+	{ "pd", OF(pd), SRNIC_MAX_PD, create_pd, destroy_pd },
+	{ "dma_mr", OF(mr), SRNIC_MAX_MR, create_dma_mr, destroy_mr },
+	{ "fast_mr", OF(mr), SRNIC_MAX_MR, create_fast_mr, destroy_mr },
+#undef OF
+};
+
+static void kind_desc(const struct kind *kind, char *desc)
+{
+	strscpy(desc, kind->desc, KUNIT_PARAM_DESC_SIZE);
+}
+
+KUNIT_ARRAY_PARAM(kind, kinds, kind_desc);
+
+static atomic_t *count_of(const struct kind *kind)
+{
+	return (void *)single.p->dev + kind->count;
+}
+
+/*
+ * Rules: R-8.1.2-1: ENOMEM for one object of each kind more than the device says that it has, not
+ * for the last one, and not when another has gone
+ */
+static void verbs_past_the_number_refused(struct kunit *test)
+{
+	const struct kind *kind = test->param_value;
+	atomic_t *count = count_of(kind);
+	struct thing *last = thing_new(test), *more = thing_new(test);
+
+	atomic_set(count, kind->most - 1);
+	KUNIT_ASSERT_EQ(test, kind->create(last, NULL), 0);
+	KUNIT_EXPECT_EQ(test, atomic_read(count), kind->most);
+	KUNIT_EXPECT_EQ(test, kind->create(more, NULL), -ENOMEM);
+	KUNIT_EXPECT_EQ(test, atomic_read(count), kind->most);
+	KUNIT_EXPECT_EQ(test, kind->destroy(last), 0);
+	KUNIT_EXPECT_EQ(test, atomic_read(count), kind->most - 1);
+	KUNIT_ASSERT_EQ(test, kind->create(more, NULL), 0);
+	KUNIT_EXPECT_EQ(test, atomic_read(count), kind->most);
+	KUNIT_EXPECT_EQ(test, kind->destroy(more), 0);
+	atomic_set(count, 0);
+}
+
+static void expect_none(struct kunit *test, const struct kind *kind)
+{
+	KUNIT_EXPECT_EQ_MSG(test, atomic_read(count_of(kind)), 0, "%s", kind->desc);
+	KUNIT_EXPECT_TRUE(test, xa_empty(&single.p->dev->qps));
+}
+
+/* Rules: R-8.1.2-1: the number of objects, after one that could not be made */
+static void verbs_that_fail_count_nothing(struct kunit *test)
+{
+	const struct kind *kind;
+	struct thing *thing;
+
+	for (kind = kinds; kind < kinds + SHARED; kind++) {
+		/* The RDMA core has no room for the key of a ring. */
+		thing = thing_new(test);
+		no_core.insert_err = -EBUSY;
+		KUNIT_EXPECT_EQ(test, kind->create(thing, &thing->attrs), -EBUSY);
+		no_core.insert_err = 0;
+		expect_none(test, kind);
+		/* The application has no room for the answer. */
+		thing = thing_new(test);
+		thing->attrs.driver_udata.outlen = 1;
+		KUNIT_EXPECT_EQ(test, kind->create(thing, &thing->attrs), -EINVAL);
+		expect_none(test, kind);
+	}
+}
+
+/* A kernel without INFINIBAND cannot pin memory. */
+static void verbs_region_that_cannot_be_pinned_counts_nothing(struct kunit *test)
+{
+	struct thing *thing = thing_new(test);
+	struct ib_mr *mr = srnic_verbs.reg_user_mr(&thing->pd.ibpd, 0, 1, 0, 0, NULL);
+
+	KUNIT_EXPECT_EQ(test, mr_made(thing, mr), -EOPNOTSUPP);
+	KUNIT_EXPECT_EQ(test, atomic_read(&single.p->dev->objects.mr), 0);
+}
+
+/* One of each kind, and a QP's number: no two have the same, and all are given back. */
+static void verbs_kinds_are_counted_apart(struct kunit *test)
+{
+	struct thing *thing = thing_new(test);
+	int i, k;
+
+	for (k = 0; k < ARRAY_SIZE(kinds); k++) {
+		KUNIT_ASSERT_EQ(test, kinds[k].create(thing, NULL), 0);
+		for (i = 0; i < ARRAY_SIZE(kinds); i++)
+			KUNIT_EXPECT_EQ_MSG(test, atomic_read(count_of(&kinds[i])),
+					    kinds[i].count == kinds[k].count, "%s, with one %s",
+					    kinds[i].desc, kinds[k].desc);
+		KUNIT_EXPECT_EQ(test, kinds[k].destroy(thing), 0);
+		KUNIT_EXPECT_EQ(test, atomic_read(count_of(&kinds[k])), 0);
+	}
+	KUNIT_EXPECT_TRUE(test, xa_empty(&single.p->dev->qps));
+	KUNIT_EXPECT_TRUE(test, xa_empty(&single.p->dev->mrs));
+}
+
+/* The table of QPs is as a device has it. */
+static int verbs_init(struct kunit *test)
+{
+	int err = single_init(test);
+
+	if (!err)
+		xa_init_flags(&single.p->dev->qps, XA_FLAGS_ALLOC1 | XA_FLAGS_LOCK_IRQ);
+	return err;
+}
+
+static struct kunit_case verbs_cases[] = {
+	KUNIT_CASE_PARAM(verbs_past_the_number_refused, kind_gen_params),
+	KUNIT_CASE(verbs_that_fail_count_nothing),
+	KUNIT_CASE(verbs_region_that_cannot_be_pinned_counts_nothing),
+	KUNIT_CASE(verbs_kinds_are_counted_apart),
+	{}
+};
+
+static struct kunit_suite verbs_suite = {
+	.name = "srnic_verbs",
+	.init = verbs_init,
+	.exit = single_exit,
+	.test_cases = verbs_cases,
+};
+
+kunit_test_suite(verbs_suite);
+
+MODULE_LICENSE("GPL");
