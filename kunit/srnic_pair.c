@@ -344,3 +344,24 @@ struct siw_cqe *pair_user_cq(struct kunit *test, struct srnic_cq *cq, u32 *word)
 	cq->notify = word;
 	return cq->uring;
 }
+
+/* Of both ends, on all CPUs */
+u64 pair_count(const struct pair *p, enum srnic_counter counter)
+{
+	u64 sum = 0;
+	int cpu;
+
+	for_each_possible_cpu(cpu)
+		sum += per_cpu_ptr(p->dev->stats, cpu)->counter[counter];
+	return sum;
+}
+
+u64 pair_count_err(const struct pair *p, enum srnic_err err)
+{
+	u64 sum = 0;
+	int cpu;
+
+	for_each_possible_cpu(cpu)
+		sum += per_cpu_ptr(p->dev->stats, cpu)->err[err];
+	return sum;
+}

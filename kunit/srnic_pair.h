@@ -93,5 +93,7 @@ int pair_poll(struct srnic_cq *cq, struct ib_wc *wc);
 void pair_expect_wc(struct pair *p, struct srnic_cq *cq, u64 id, enum ib_wc_status status);
 void pair_expect_no_wc(struct pair *p, struct srnic_cq *cq);
 void pair_expect_fault(struct pair *p, int end, enum srnic_err err);
+u64 pair_count(const struct pair *p, enum srnic_counter counter);
+u64 pair_count_err(const struct pair *p, enum srnic_err err);
 
 #endif /* _SRNIC_PAIR_H */

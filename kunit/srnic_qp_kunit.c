@@ -184,6 +184,7 @@ static void qp_error_flushes_in_order(struct kunit *test)
 	qp_post_all(test);
 	KUNIT_EXPECT_EQ(test, qp_modify(single.qp, IB_QPS_INIT), 0);
 	qp_expect_flushed();
+	KUNIT_EXPECT_EQ(test, pair_count(single.p, SRNIC_CNT_wr_flushed), 3 * 2 * QP_WRS);
 }
 
 static struct task_struct *qp_called_by;

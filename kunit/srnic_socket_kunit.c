@@ -421,6 +421,31 @@ static void socket_beyond_the_budget_taken_later(struct kunit *test)
 	srnic_rx_run(qp, sk, U32_MAX);
 	release_sock(sk);
 	KUNIT_EXPECT_EQ(test, qp->fault.err, SRNIC_ERR_NONE);
+	KUNIT_EXPECT_EQ(test, pair_count(single.p, SRNIC_CNT_rx_deferred), 1);
+}
+
+/* There is no memory to collect an FPDU in that TCP cannot hold: the work item asks again. */
+static void socket_without_memory_asked_again(struct kunit *test)
+{
+	struct srnic_qp *qp = socket_begin(test, &socket_opts[0], 0);
+	struct sock *sk = qp->sock->sk;
+
+	lock_sock(sk);
+	qp->rx.deferred = true;
+	qp->rx.part_size = U32_MAX;	/* no allocation is so large */
+	release_sock(sk);
+	queue_delayed_work(srnic_wq, &qp->rx.work, 0);
+	flush_delayed_work(&qp->rx.work);
+	KUNIT_EXPECT_GE(test, pair_count(single.p, SRNIC_CNT_rx_no_memory), 1);
+	KUNIT_EXPECT_TRUE(test, delayed_work_pending(&qp->rx.work));
+	lock_sock(sk);
+	KUNIT_EXPECT_NULL(test, qp->rx.part);
+	qp->rx.part_size = 0;
+	release_sock(sk);
+	socket_post(test, 1, SOCKET_LEN);
+	socket_feed(test, single.p->end[1].wire_len);
+	socket_expect_arrival(test, 1, SOCKET_LEN);
+	KUNIT_EXPECT_EQ(test, pair_count(single.p, SRNIC_CNT_rx_deferred), 0);
 }
 
 /* Nothing of a QP's stream before is left in the next one; nothing runs behind its end. */
@@ -457,6 +482,7 @@ static struct kunit_case socket_cases[] = {
 	KUNIT_CASE(socket_urgent_data_ends_the_stream),
 	KUNIT_CASE(socket_unreadable_ends_the_stream),
 	KUNIT_CASE(socket_beyond_the_budget_taken_later),
+	KUNIT_CASE(socket_without_memory_asked_again),
 	KUNIT_CASE(socket_rx_begins_anew),
 	{}
 };

@@ -14,13 +14,7 @@ static const struct pair_opts end_opts = { .crc = true, .emss = 1448, .ord = 1 }
 
 static u64 end_count(struct kunit *test, enum srnic_counter counter)
 {
-	struct pair *p = test->priv;
-	u64 sum = 0;
-	int cpu;
-
-	for_each_possible_cpu(cpu)
-		sum += per_cpu_ptr(p->dev->stats, cpu)->counter[counter];
-	return sum;
+	return pair_count(test->priv, counter);
 }
 
 /* What TCP had none of when the peer erred is not sent, and does not count as sent. */

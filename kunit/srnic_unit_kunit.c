@@ -108,14 +108,28 @@ static void writer_without_crc_has_zeroes_there(struct kunit *test)
 					     UNIT_CRC_LEN), NULL);
 }
 
-static u64 unit_count(struct pair *p, enum srnic_err err)
+static void unit_expect_counted(struct kunit *test, enum srnic_err err)
 {
-	u64 sum = 0;
-	int cpu;
+	int i;
 
-	for_each_possible_cpu(cpu)
-		sum += per_cpu_ptr(p->dev->stats, cpu)->err[err];
-	return sum;
+	for (i = 0; i < SRNIC_ERR_COUNT; i++)
+		KUNIT_EXPECT_EQ_MSG(test, pair_count_err(test->priv, i), i && i <= err, "%s",
+				    srnic_err_name(i));
+}
+
+/* Each has a counter of its own. */
+static void fault_each_counted_by_itself(struct kunit *test)
+{
+	struct pair *p = test->priv;
+	struct srnic_qp *qp = p->end[0].qp;
+	enum srnic_err err;
+
+	pair_start(p, &unit_opts);
+	for (err = SRNIC_ERR_NONE + 1; err < SRNIC_ERR_COUNT; err++) {
+		WRITE_ONCE(qp->state, SRNIC_RTS);
+		KUNIT_EXPECT_TRUE(test, srnic_fault_note(qp, err));
+		unit_expect_counted(test, err);
+	}
 }
 
 /* The first error of a stream, and no other one */
@@ -127,7 +141,7 @@ static void fault_counted_once(struct kunit *test)
 	pair_start(p, &unit_opts);
 	KUNIT_EXPECT_TRUE(test, srnic_fault_note(qp, SRNIC_ERR_INV_STAG));
 	KUNIT_EXPECT_FALSE(test, srnic_fault_note(qp, SRNIC_ERR_INV_STAG));
-	KUNIT_EXPECT_EQ(test, unit_count(p, SRNIC_ERR_INV_STAG), 1);
+	KUNIT_EXPECT_EQ(test, pair_count_err(p, SRNIC_ERR_INV_STAG), 1);
 	KUNIT_EXPECT_EQ(test, qp->fault.err, SRNIC_ERR_INV_STAG);
 }
 
@@ -290,6 +304,7 @@ static struct kunit_case unit_cases[] = {
 	KUNIT_CASE(rq_post_names_the_first_bad_one),
 	KUNIT_CASE(sq_oldest_read_asked_twice_is_the_same),
 	KUNIT_CASE(writer_without_crc_has_zeroes_there),
+	KUNIT_CASE(fault_each_counted_by_itself),
 	KUNIT_CASE(fault_counted_once),
 	KUNIT_CASE(place_behind_modify_to_err_takes_no_receive),
 	KUNIT_CASE(read_request_wakes_the_sender),

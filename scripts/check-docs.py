@@ -426,6 +426,29 @@ def check_guide(docs):
             yield '%s: no test runs the commands behind: %s' % (ADMIN, before)
 
 
+def tests():
+    """What looks at counters: the suites that run the modules"""
+    files = ('kunit/*.c', 'scripts/wire/*.py', 'scripts/e2e/*.sh')
+    return '\n'.join(path.read_text(encoding='utf-8')
+                     for pattern in files for path in sorted(TOP.glob(pattern)))
+
+
+def check_counters(docs):
+    """Each counter is named by a test, as the code or as a user has it."""
+    text = tests()
+    named = set(re.findall(r'"(\w+)"', text))
+    for constant, names in (
+            (r'(?:SRNIC|IW_MPA)_CNT_', first_column(docs[OVERVIEW], 'counters') +
+             first_column(docs[SRNIC_PAGE], 'srnic-counters')),
+            (r'(?:IW_MPA_R_|REASON\()', first_column(docs[OVERVIEW], 'reasons')),
+            (r'SRNIC_ERR_', [name[len('err_'):] for name in
+                             first_column(docs[SRNIC_PAGE], 'srnic-errors')])):
+        for name in names:
+            if not named & {name, 'err_' + name} and \
+                    not re.search(r'\b%s%s\b' % (constant, name), text):
+                yield 'no test names the counter %s' % name
+
+
 def check_silent(docs):
     """Which local errors the peer is told of, and which not: the code, its test, and the page"""
     row = re.search(r'\* - E-9\.3-1\n((?:     .*\n)+)', docs[CONFORMANCE])[1]
@@ -446,12 +469,17 @@ def check_silent(docs):
         yield 'E-9.3-1, silent: the time-outs are missing'
 
 
-CHECKS = (check_silent, check_written, check_diagram, check_contract, check_names, check_paths,
+CHECKS = (check_counters, check_silent, check_written, check_diagram, check_contract,
+          check_names, check_paths,
           check_version, check_quotes, check_skeleton, check_consumers, check_troubles, check_log,
           check_guide)
 
 # (check, document, words there, what to put in their place): each has to be found
 SELFTEST = (
+    (check_counters, OVERVIEW, '``fence_lifted``', '``fence_sifted``'),
+    (check_counters, OVERVIEW, '``NO_RTR``', '``NO_RTS``'),
+    (check_counters, SRNIC_PAGE, '``tx_no_room``', '``tx_no_broom``'),
+    (check_counters, SRNIC_PAGE, '``err_READ_WRAP``', '``err_READ_TRAP``'),
     (check_silent, CONFORMANCE, '``TCP_BUSY``', '``TCP_DIZZY``'),
     (check_silent, CONFORMANCE, '``OVERLOAD``,', '``SAME_ROLE``,'),
     (check_silent, CONFORMANCE, 'the time-outs', 'the times-out'),

@@ -6,7 +6,7 @@ import errno
 import rdmap
 import rings
 from harness import SLOW, check, equal, poll
-from kernel import SlowPoint
+from kernel import SlowPoint, counted_as
 from link import ACCESS, Link, both
 from peer import random_octets
 from rdmap import READ_RESPONSE, Read
@@ -106,6 +106,35 @@ def R_7_2_1_failed_read_behind_good_ones(b, role):
     behind = link.peer.read_segment(Read(6, 6, 64, mr.rkey, mr.start), good=False)
     link.peer.together(*good, bad, behind)
     link.refused(rdmap.READ_STAG, bad)
+
+
+# Counter -> what the peer does with a region that may be written and read, and its STag
+COUNTED = {
+    "err_WRITE_STAG": lambda peer, mr: peer.write(mr.rkey ^ 1, mr.start, b"x"),
+    "err_WRITE_BOUNDS": lambda peer, mr: peer.write(mr.rkey, mr.start + 64, b"x"),
+    "err_WRITE_WRAP": lambda peer, mr: peer.write(mr.rkey, (1 << 64) - 1, b"xyz"),
+    "err_READ_STAG": lambda peer, mr: peer.read(mr.rkey ^ 1, mr.start, 1, good=False),
+    "err_READ_BOUNDS": lambda peer, mr: peer.read(mr.rkey, mr.start + 64, 1, good=False),
+    "err_READ_WRAP": lambda peer, mr: peer.read(mr.rkey, (1 << 64) - 1, 3, good=False),
+    "err_RESP_NONE": lambda peer, mr: peer.ulpdu(rdmap.response(mr.rkey, mr.start, b"x")),
+    "err_INV_STAG": lambda peer, mr: peer.send(op=rdmap.SEND_INV, inv=mr.rkey ^ 1),
+    "err_CRC": lambda peer, mr: peer.ulpdu(rdmap.write(mr.rkey, mr.start, b"x"),
+                                           check=lambda field: field[::-1]),
+}
+
+
+@rule(cases=both(*[(name,) for name in COUNTED]))
+def counter_of_an_error(b, name, role):
+    """It moves by one, and no other counter of errors does."""
+    with counted_as(name):
+        link = Link(b, role)
+        mr = link.dut.mr(64, MAY_WRITE | REMOTE_READ)
+        link.qp.recv().forget()
+        COUNTED[name](link.peer, mr)
+        link.peer.hear_terminate()
+        link.peer.hear_end()
+        link.close()
+        link.disconnected()
 
 
 # --- memory ----------------------------------------------------------------------------------

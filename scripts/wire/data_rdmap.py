@@ -6,7 +6,7 @@ import struct
 import rdmap
 from data_term import traced
 from harness import check, equal, poll
-from kernel import hw_counter
+from kernel import counted_as, hw_counter
 from link import FRAMINGS, Link, both
 from peer import random_octets
 from rdmap import (READ_REQUEST, READ_RESPONSE, SEND, SEND_INV, SEND_SE, TERMINATE, WRITE, Read)
@@ -452,9 +452,29 @@ PAIRS = {
     "response_stag_offset": (rdmap.TAGGED_STAG, lambda two: two.response(xor=0x100, by=8)),
     "response_offset_gone": (rdmap.TAGGED_BOUNDS, lambda two: two.response(by=8, gone=True)),
 }
+# The counter that tells it, and no other
+COUNTED = {
+    "err_SHORT": ("room_dv", "room_t"),
+    "err_DV_TAGGED": ("dv_rv_tagged",),
+    "err_DV_UNTAGGED": ("dv_rv_untagged",),
+    "err_RV": ("rv_opcode", "rv_t"),
+    "err_OPCODE": ("opcode_qn", "t_qn", "t_msn", "queue_msn", "queue_buffer"),
+    "err_QN": ("qn_msn", "qn_buffer"),
+    "err_MSN": ("msn_buffer", "msn_mo", "read_msn_mo"),
+    "err_NO_BUFFER": ("buffer_mo",),
+    "err_MO": ("mo_length", "read_mo_length"),
+    "err_TOO_LONG": ("length_body", "read_length_form"),
+    "err_READ_FORM": ("read_form_bounds",),
+    "err_READ_PD": ("read_association_right",),
+    "err_READ_RIGHT": ("read_right_wrap", "read_right_bounds"),
+    "err_WRITE_PD": ("write_association_right",),
+    "err_WRITE_RIGHT": ("write_right_wrap",),
+    "err_RESP_STAG": ("response_stag_offset",),
+    "err_RESP_BOUNDS": ("response_offset_gone",),
+}
 
 
-@rule("R-7.1-2: the code of the first, for 29 pairs",
+@rule("R-7.1-2: the code of the first, for 29 pairs, and the one counter of errors that moves",
       "F-4.1-5: 0/2/FF comes before a wrong version",
       "D-4.1-3: 1/1/04 and 1/2/06 come before a wrong RV",
       "R-4.1-1: 0/2/05 comes before a wrong opcode or T",
@@ -466,10 +486,12 @@ PAIRS = {
 def R_7_1_2_two_faults_in_one_segment(b, which, role):
     """There is one order in which it is looked at: what comes first is told."""
     error, segment = PAIRS[which]
-    link = Link(b, role)
-    two = Two(link)
-    link.peer.ulpdu(segment(two))
-    link.refused(error, statuses=two.statuses)
+    name, = [name for name, pairs in COUNTED.items() if which in pairs]
+    with counted_as(name):
+        link = Link(b, role)
+        two = Two(link)
+        link.peer.ulpdu(segment(two))
+        link.refused(error, statuses=two.statuses)
 
 
 @rule("R-7.1-2 F-4.4-3: Terminate 2/0/02, where the header is wrong in five things", cases=both())

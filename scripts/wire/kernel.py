@@ -1,14 +1,17 @@
 # SPDX-License-Identifier: GPL-2.0
 """What the module, and the kernel around it, say of themselves."""
 
+import contextlib
 import os
 import re
 import subprocess
+import time
 
 from harness import check, poll
 
 DEBUGFS = "/sys/kernel/debug/iw_mpa/"
 HW_COUNTERS = "/sys/class/infiniband/siw0/ports/1/hw_counters/"
+AGE = 0.05      # seconds; what the core says of a counter may be 10 ms old
 ENDPOINT = re.compile(r"role=(\w+) state=(\w+) local=(\S+) remote=(\S+)")
 # What a connection that is starting up is made of, apart from our own memory
 SLABS = ("TCP", "TCPv6", "sock_inode_cache", "request_sock_TCP", "kmalloc-1k", "kmalloc-2k")
@@ -22,6 +25,24 @@ def lines_of(path):
 def hw_counter(name):
     """One of the device's. The core reads them now and then: a new value wants poll()."""
     return int(lines_of(HW_COUNTERS + name)[0])
+
+
+def errors_counted():
+    """What the device has counted by errors of streams: name -> how often"""
+    return {name: hw_counter(name) for name in os.listdir(HW_COUNTERS) if name.startswith("err_")}
+
+
+@contextlib.contextmanager
+def counted_as(name):
+    """One stream ends by an error of this name, and none by any other."""
+    quiet()
+    time.sleep(AGE)
+    want = errors_counted()
+    check(name in want, f"there is no {name}")
+    want[name] += 1
+    yield
+    check(poll(lambda: errors_counted() == want),
+          f"{errors_counted()}, where {name} should have moved to {want[name]}")
 
 
 def counter(name):
