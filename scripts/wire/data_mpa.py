@@ -15,7 +15,9 @@ from link import FATAL, REQUEST, Link, both
 from peer import FIN, random_octets
 from rdmap import READ_REQUEST, READ_RESPONSE, SEND, WRITE
 from registry import rule
-from verbs import ERR, LOCAL_WRITE, REMOTE_READ, REMOTE_WRITE, WR_FLUSH_ERR, WR_SEND, WR_WRITE
+from storms import Ground, run
+from verbs import (ERR, LOCAL_WRITE, REMOTE_READ, REMOTE_WRITE, WR_FLUSH_ERR, WR_SEND, WR_WRITE,
+                   Verbs)
 
 MAY_WRITE = LOCAL_WRITE | REMOTE_WRITE
 
@@ -315,18 +317,6 @@ def F_8_3_startup_frame_in_full_operation(b, role):
     link.refused(rdmap.MPA_CRC)
 
 
-def killed(link):
-    link.verbs.proc.kill()
-    link.verbs.proc.wait(LIMIT)
-
-
-ENDS_OF_THIS_SIDE = {
-    "modify": lambda link: link.qp.modify(ERR),
-    "destroy": lambda link: link.verbs.do(f"destroy {link.qp.name}"),
-    "disconnect": lambda link: link.verbs.do(f"disconnect {link.id}"),
-    "kill": killed,
-}
-
 @rule(cases=both())
 def counters_of_a_stream(b, role):
     """FPDUs and the octets of their ULPDUs in both directions, and the RTR message"""
@@ -368,17 +358,75 @@ def F_8_1_time_out_of_tcp(b, role):
     link.verbs.nothing_happened()
 
 
-@rule("F-8-3: no Terminate at all, for four ways in which this end can end the stream",
-      cases=both(*[(how,) for how in ENDS_OF_THIS_SIDE]))
-def F_8_3_end_of_this_side(b, how, role):
-    """With a Write amid its FPDUs: no local end is an error of startup any more."""
-    link = Link(b, role)
+def killed(link):
+    link.verbs.proc.kill()
+    link.verbs.proc.wait(LIMIT)
+
+
+def network_down(link):
+    """The program ends while there is no network, and whatever is said of it comes later."""
+    run("ip link set storm0 down")
+    killed(link)
+    run("ip link set storm0 up")
+    link.close()
+
+
+def network_gone(link):
+    """The device goes with it; its address stays, so that whatever is said comes nevertheless."""
+    link.b.things.append(lambda: run("ip addr del 10.1.0.1/32 dev lo 2>/dev/null || true"))
+    run("ip link delete storm1")
+    run("ip addr add 10.1.0.1/32 dev lo")
+    killed(link)
+    link.close()
+
+
+def link_deleted(link):
+    run("rdma link delete siw1")
+    killed(link)
+
+
+ENDS_OF_THIS_SIDE = {
+    "modify": lambda link: link.qp.modify(ERR),
+    "destroy": lambda link: link.verbs.do(f"destroy {link.qp.name}"),
+    "disconnect": lambda link: link.verbs.do(f"disconnect {link.id}"),
+    "kill": killed,
+    "network_down": network_down,
+    "network_gone": network_gone,
+    "link_deleted": link_deleted,
+}
+
+
+def full_write(link, size):
+    """A Write that the peer's window has no room for: the octets of its FPDUs"""
+    data = random_octets(size)
+    link.qp.write(data, 0x1000, 0x55)
+    check(link.peer.wait_full(), "the window does not close")
+    writer = fpdu.Writer()
+    return b"".join(writer.fpdu(ulpdu) for ulpdu in
+                    link.peer.write_segments(0x55, 0x1000, data, link.mulpdu - 14))
+
+
+@rule("F-8-3: each octet from the last message to the end, for seven ways in which this end can "
+      "end the stream: none, or those of the Write that was on its way, so no Terminate",
+      cases=both(*[(how, when) for how in ENDS_OF_THIS_SIDE for when in ("idle", "amid")]))
+def F_8_3_end_of_this_side(b, how, when, role):
+    """No local end is an error of startup any more."""
+    ground = Ground(b)
+    b.address = b.listen_address = ground.address
+    b.may_reset = True      # a program or a device that is gone takes nothing any more
+    link = Link(b, role, narrow=True)
+    Verbs.end_spare()       # it has the device open
     link.pong()
-    link.qp.write(random_octets(60000), 0x1000, 0x55)
+    want = full_write(link, 60000) if when == "amid" else b""
+    at = len(link.peer.fpdus)
     ENDS_OF_THIS_SIDE[how](link)
     link.peer.allow_cut()
-    link.peer.hear_until_end()
-    check(not link.peer.conduct.terminated, "a Terminate that should not be")
+    end = link.peer.hear_until_end()
+    said = b"".join(one.raw for one in link.peer.fpdus[at:]) + bytes(link.peer.inward.buffer)
+    check(want.startswith(said), f"{len(said)} octets before {end}, and not those of the Write: "
+          f"{said[-64:].hex()}")
+    if how == "disconnect":
+        equal(len(said), len(want), "octets of an end that lets out what was posted")
 
 
 # --- sizes -----------------------------------------------------------------------------------
