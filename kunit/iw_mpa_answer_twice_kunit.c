@@ -129,6 +129,23 @@ static void accept_behind_the_end_of_its_qp_is_void(struct kunit *test)
 	closed_with_references(c, 2);
 }
 
+/* iw_cm should not ask for a device that is gone, but an error would be its BUG again. */
+static void accept_behind_the_end_of_the_device_is_void(struct kunit *test)
+{
+	struct fake_conn *c = conn_new(test);
+	struct fakes *f = test->priv;
+	struct iw_cm_conn_param param;
+
+	accept_and_end_late(c, f);
+	fake_destroy(c->lis);
+	fake_unregister(f);
+	param = c->param;
+	KUNIT_EXPECT_EQ(test, c->fid->id.device->ops.iw_accept(&c->fid->id, &param), 0);
+	fake_catch_up(c->fid);
+	fake_expect_event(c->fid, 0, IW_CM_EVENT_ESTABLISHED, -ECONNRESET);
+	closed_with_references(c, 1);
+}
+
 /* When destroy_qp hides the QP, and the library is told */
 enum destroy {
 	DESTROY_BEFORE,		/* before iw_accept, but behind iw_cm's reference */
@@ -430,6 +447,7 @@ static struct kunit_case answer_twice_cases[] = {
 	KUNIT_CASE(accept_of_another_qp_ends_what_is_up),
 	KUNIT_CASE(accept_behind_the_end_is_void),
 	KUNIT_CASE(accept_behind_the_end_of_its_qp_is_void),
+	KUNIT_CASE(accept_behind_the_end_of_the_device_is_void),
 	KUNIT_CASE(accept_again_with_a_qp_that_is_being_destroyed),
 	KUNIT_CASE(accept_behind_the_end_with_a_qp_that_is_being_destroyed),
 	KUNIT_CASE(accept_of_a_qp_that_is_being_destroyed_is_refused),

@@ -4,6 +4,7 @@
  * moves to another network namespace. iw_cm is not to wait for who comes up.
  */
 
+#include "device.h"
 #include "iw_mpa_fakes.h"
 #include "iw_mpa_no_core.h"
 
@@ -96,6 +97,15 @@ static void foreign_device_is_left_alone(struct kunit *test)
 	no_core.client->remove(f->ibdev, NULL);
 }
 
+/* As the module does: the RDMA core calls nobody who has gone. */
+static void library_that_goes_is_no_client(struct kunit *test)
+{
+	iw_mpa_device_exit();
+	KUNIT_EXPECT_NULL(test, no_core.client);
+	KUNIT_ASSERT_EQ(test, iw_mpa_device_init(), 0);
+	KUNIT_EXPECT_NOT_NULL(test, no_core.client);
+}
+
 static struct kunit_case going_cases[] = {
 	KUNIT_CASE(going_connect_that_awaits_a_reply_ends),
 	KUNIT_CASE(going_accept_that_awaits_the_rtr_ends),
@@ -103,6 +113,7 @@ static struct kunit_case going_cases[] = {
 	KUNIT_CASE(moved_device_connects),
 	KUNIT_CASE(moved_device_serves_who_came_meanwhile),
 	KUNIT_CASE(foreign_device_is_left_alone),
+	KUNIT_CASE(library_that_goes_is_no_client),
 	{}
 };
 
