@@ -40,8 +40,8 @@ hook() {
 	grep -qxF "$2" "$1" || printf '%s\n' "$2" >>"$1"
 }
 
-# Of srnic, what needs no RDMA core, or little of it. The pure layers' objects are named by the same lines as in the
-# modules. Where the library as a whole is not built, they are linked one by one, and in user mode
+# Of srnic, what needs no RDMA core, or little of it. The pure layers' objects are named by the same
+# lines as in the modules. Where the library as a whole is not built, they are linked one by one, and in user mode
 # Linux count what is reached: with -Og gcc counts the branches of the source, and byte order is the
 # builtin that it is on real machines. On other architectures the rest of the library is compiled,
 # too: what it asserts of their types and of a kernel without IPv6 holds.

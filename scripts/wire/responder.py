@@ -788,6 +788,7 @@ def markers_that_the_device_has_not_are_rejected(b):
 
 @rule("M-7.1.2-4: nothing behind the Reply, and no FIN before the initiator's",
       "M-7.1.2-12: R of the Reply, with all of the private data",
+      "E-9.2-4: A of the Reply that rejects",
       cases=[("v1", 0), ("v1", 8), ("v1", 148), ("v2", 0), ("v2", 148)])
 def reject(b, rev, size):
     pd = bytes(range(size))
@@ -797,6 +798,7 @@ def reject(b, rev, size):
     reply = peer.recv_reply()
     check(reply.flags & R, "R is not set")
     equal(bool(reply.flags & S), rev == "v2", "S")
+    check(rev == "v1" or reply.a == 1, "A is not set")
     equal(reply.pd, pd, "private data")
     peer.expect_rejected()
 
