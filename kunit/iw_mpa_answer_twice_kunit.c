@@ -397,7 +397,7 @@ static void reject_while_accept_runs(struct fake_conn *c, struct fakes *f, int e
 	c->fid = fake_next_request(c->lis);
 	c->qp->nap[FAKE_PREPARE] = HZ / 2;
 	INIT_WORK_ONSTACK(&early.work, reject_within_prepare);
-	queue_work(system_unbound_wq, &early.work);
+	schedule_work(&early.work);
 	KUNIT_EXPECT_EQ(test, fake_accept(c->fid, &c->param), 0);
 	flush_work(&early.work);
 	destroy_work_on_stack(&early.work);

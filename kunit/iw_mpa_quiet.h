@@ -32,7 +32,7 @@ static inline void iw_mpa_quiet(unsigned int ms)
 	INIT_WORK_ONSTACK(&work, iw_mpa_quiet_hop);
 	while (rounds--) {
 		schedule_timeout_uninterruptible(1);
-		queue_work(system_wq, &work);
+		schedule_work(&work);
 		flush_work(&work);
 	}
 	destroy_work_on_stack(&work);

@@ -63,7 +63,7 @@ bool pair_skb_page_frag_refill(unsigned int sz, struct page_frag *frag, gfp_t gf
 /* A suite's init: end 0 sends, and what TCP takes comes to its wire. */
 int pair_tcp_init(struct kunit *test)
 {
-	srnic_wq = alloc_workqueue("srnic_pair_tcp", WQ_MEM_RECLAIM, 0);
+	srnic_wq = alloc_workqueue("srnic_pair_tcp", WQ_MEM_RECLAIM | WQ_PERCPU, 0);
 	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, srnic_wq);
 	srnic_user_wq = alloc_ordered_workqueue("srnic_pair_tcp_user", WQ_MEM_RECLAIM);
 	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, srnic_user_wq);

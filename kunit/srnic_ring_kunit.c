@@ -205,7 +205,7 @@ static void cq_handler_called_in_a_row_a_few_times(struct kunit *test)
 	struct srnic_upcalls up = { .cq = { cq } };
 	int ms;
 
-	srnic_event_wq = alloc_workqueue("srnic_ring_kunit", 0, 0);
+	srnic_event_wq = alloc_workqueue("srnic_ring_kunit", WQ_PERCPU, 0);
 	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, srnic_event_wq);
 	cq->ibcq.comp_handler = ring_handler;
 	cq->ibcq.cq_context = &calls;

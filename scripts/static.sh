@@ -256,6 +256,18 @@ test_reclaim() {
 		none 'allocations that may wait for storage'
 }
 
+# The newest kernels warn where a work queue does not say whether it is bound to CPUs, and where work
+# goes to those of the system's queues that do not say it by their names.
+test_work_queues() {
+	local -a ours=(drivers kunit)
+
+	{ grep -rPzo '\balloc_workqueue\([^;]*;' "${ours[@]}" |
+		grep -zvE '\bWQ_(PERCPU|UNBOUND)\b' | tr '\0' '\n' || true; } |
+		none 'work queues without WQ_PERCPU or WQ_UNBOUND' || return 1
+	{ grep -rnE '\bsystem_(unbound_)?wq\b' "${ours[@]}" || true; } |
+		none "work on the system's queues of older kernels"
+}
+
 # Each rule has a test, each test's rules are on the page
 test_conformance() {
 	scripts/conformance.py --selftest && scripts/conformance.py
@@ -345,7 +357,8 @@ test_whitespace() {
 }
 
 ALL=(compiler new_driver install high_memory sparse checkpatch kernel_doc shell python stage_edit
-	layers_selftest layers mutants docs reclaim conformance runs length versions spdx paths whitespace)
+	layers_selftest layers mutants docs reclaim work_queues conformance runs length versions spdx paths
+	whitespace)
 
 main() {
 	local name
