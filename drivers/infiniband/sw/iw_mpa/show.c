@@ -156,7 +156,8 @@ struct rdma_hw_stats *iw_mpa_alloc_hw_port_stats(struct ib_device *ibdev, u32 po
 /**
  * iw_mpa_get_hw_stats - ib_device_ops.get_hw_stats
  * @ibdev: registered device
- * @stats: from iw_mpa_alloc_hw_port_stats()
+ * @stats: from iw_mpa_alloc_hw_port_stats(), or a driver's own with at least as many counters, of
+ *	which the first ones are written
  * @port_num: any
  * @index: of the counter wanted; all are read
  *
