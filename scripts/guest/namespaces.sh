@@ -4,39 +4,47 @@
 # In a guest: pairs of network namespaces, each with a wire and an RDMA device of its own.
 #
 #   NAME (10.NUMBER.0.1, siw-NAME)  <---veth--->  NAME-c (10.NUMBER.0.2, siw-NAME-c)
+#
+# The addresses of IPv6 are fd00:NUMBER::1 and fd00:NUMBER::2.
 
-# ns_side NAMESPACE ADDRESS VETH: bring an end of a wire up
+# ns_side NAMESPACE NUMBER HOST VETH NETDEV: bring an end of a wire up
 ns_side() {
-	ip link set "$3" netns "$1" name eth0 || return 1
-	ip -n "$1" addr add "$2/24" dev eth0 && ip -n "$1" link set eth0 up &&
-		ip -n "$1" link set lo up
+	ip link set "$4" netns "$1" name "$5" || return 1
+	ip -n "$1" addr add "10.$2.0.$3/24" dev "$5" &&
+		ip -n "$1" addr add "fd00:$2::$3/64" dev "$5" nodad &&
+		ip -n "$1" link set "$5" up && ip -n "$1" link set lo up
+}
+
+# ns_wire NAME NUMBER NETDEV: a wire between both namespaces
+ns_wire() {
+	ip link add "v$2" type veth peer name "w$2" || return 1
+	ns_side "$1" "$2" 1 "v$2" "$3" && ns_side "$1-c" "$2" 2 "w$2" "$3"
 }
 
 # ns_add NAME NUMBER: both namespaces and the wire, without devices
 ns_add() {
 	ip netns add "$1" && ip netns add "$1-c" || return 1
-	ip link add "v$2" type veth peer name "w$2" || return 1
-	ns_side "$1" "10.$2.0.1" "v$2" && ns_side "$1-c" "10.$2.0.2" "w$2"
+	ns_wire "$1" "$2" eth0
 }
 
-# ns_link NAMESPACE: its device
-ns_link() { poll 10 ns_try_link "$1"; }
+# ns_link NAMESPACE [NETDEV]: its device siw-NAMESPACE; with a NETDEV siw-NAMESPACE-NETDEV
+ns_link() { poll 10 ns_try_link "$1" "${2:-eth0}" "siw-$1${2:+-$2}"; }
 
 ns_try_link() {
-	ip netns exec "$1" rdma link add "siw-$1" type "$(link_type)" netdev eth0 || return 1
-	poll 2 ns_is_up "$1" && return
-	rdma link delete "siw-$1"
+	ip netns exec "$1" rdma link add "$3" type "$(link_type)" netdev "$2" || return 1
+	poll 2 ns_is_up "$3" && return
+	rdma link delete "$3"
 	return 1
 }
 
-ns_is_up() { [[ $(rdma link show "siw-$1/1" 2>/dev/null) == *'state ACTIVE'* ]]; }
+ns_is_up() { [[ $(rdma link show "$1/1" 2>/dev/null) == *'state ACTIVE'* ]]; }
 
 # ns_pair NAME NUMBER: all of it
 ns_pair() { ns_add "$1" "$2" && ns_link "$1" && ns_link "$1-c"; }
 
-# ns_serve NAME PORT: rping on the wildcard address; returns when it listens
+# ns_serve NAME PORT [ADDRESS]: rping on the wildcard address; returns when it listens
 ns_serve() {
-	bg_start "rping-$1" "ip netns exec $1 rping -s -P -a 0.0.0.0 -p $2"
+	bg_start "rping-$1" "ip netns exec $1 rping -s -P -a ${3:-0.0.0.0} -p $2"
 	poll 20 ns_listens "$1" || fail "rping does not listen in $1: $(cat "/run/bg/rping-$1/output")"
 }
 
@@ -50,14 +58,32 @@ ns_listens() {
 	return 1
 }
 
-# ns_ping NAME NUMBER PORT: the client of a pair reaches the pair's own server
-ns_ping() {
+# ns_rping NAMESPACE ADDRESS PORT: a client there
+ns_rping() { timeout 30 ip netns exec "$1" rping -c -a "$2" -p "$3" -C 3 -V -v 2>&1; }
+
+# ns_reach NAMESPACE ADDRESS PORT: the client reaches the server of that address
+ns_reach() {
 	local output
 
-	output=$(timeout 30 ip netns exec "$1-c" rping -c -a "10.$2.0.1" -p "$3" -C 3 -V -v 2>&1) || true
+	output=$(ns_rping "$@") || true
 	[[ $(grep -c '^ping data: rdma-ping-' <<<"$output") -eq 3 ]] ||
-		fail "rping in $1-c: $output"
+		fail "rping in $1 to $2: $output"
 }
+
+# ns_refused NAMESPACE ADDRESS PORT: the client does not, and is told so
+ns_refused() {
+	local output
+
+	if output=$(ns_rping "$@") || [[ $output != *RDMA_CM_EVENT_REJECTED* ]]; then
+		fail "rping in $1 to $2 was not refused: $output"
+	fi
+}
+
+# ns_ping NAME NUMBER PORT: the client of a pair reaches the pair's own server
+ns_ping() { ns_reach "$1-c" "10.$2.0.1" "$3"; }
+
+# ns_count DEVICE COUNTER: one of a device's
+ns_count() { rdma statistic show link "$1/1" | grep -o " $2 [0-9]*" | grep -o '[0-9]*$'; }
 
 # ns_del NAME: the namespaces go, and with them their wire and their devices
 ns_del() {
