@@ -23,7 +23,8 @@ int single_init(struct kunit *test)
 	if (single.own) {
 		srnic_wq = alloc_workqueue("srnic_kunit", WQ_MEM_RECLAIM | WQ_PERCPU, 0);
 		srnic_user_wq = alloc_workqueue("srnic_kunit_user", WQ_MEM_RECLAIM | WQ_PERCPU, 0);
-		srnic_event_wq = alloc_workqueue("srnic_kunit_event", WQ_MEM_RECLAIM | WQ_PERCPU, 0);
+		srnic_event_wq = alloc_workqueue("srnic_kunit_event",
+						 WQ_MEM_RECLAIM | WQ_PERCPU, 0);
 	}
 	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, srnic_wq);
 	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, srnic_user_wq);
