@@ -136,7 +136,7 @@ static bool event_cease(struct iw_mpa_ep *ep)
 }
 
 /*
- * Cease to be the runner that event_claim_prompt() has made. If an action has found an event, @busy
+ * Cease to be the runner that event_claim_for() has made. If an action has found an event, @busy
  * stays set until the work item has taken the event: so nobody else becomes the runner before.
  */
 static void event_leave(struct iw_mpa_ep *ep, enum iw_mpa_event found)
