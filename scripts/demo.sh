@@ -10,6 +10,8 @@
 
 # shellcheck source=scripts/lib.sh
 . "$(dirname "$0")/lib.sh"
+# shellcheck source=scripts/tap.sh
+. "$TOP/scripts/tap.sh"
 # shellcheck source=scripts/guest/guest.sh
 . "$TOP/scripts/guest/guest.sh"
 # shellcheck source=scripts/e2e/lib.sh
@@ -37,6 +39,7 @@ step() {
 	STEPS=$((STEPS + 1))
 	log=$GUEST_RUN/step-$STEPS.log
 	try_case "$log" "$file" "$client_driver" "$server_driver" "$family" $((7100 + STEPS))
+	tap_retried_in "$log"
 	if [[ $STATUS -ne 0 || $CLEAN -ne 0 ]]; then
 		verdict=FAILED
 		FAILED=$((FAILED + 1))
@@ -176,6 +179,7 @@ demo() {
 	guest_down || FAILED=$((FAILED + 1))
 	echo
 	make_page
+	tap_retries
 	if [[ $FAILED -eq 0 ]]; then
 		guest_forget_logs
 		echo "$STEPS steps, all of them passed data, in $SECONDS s"

@@ -10,6 +10,7 @@
 #                              a suite that runs in the background, and
 #   tap_finish                 those that do, told one after the other
 #   tap_retried CAUSE          something was tried again, on proof that we were not at fault
+#   tap_retries                those, counted by cause
 #   tap_end SUITE              retries by cause, and the summary line that scripts/check.sh waits for
 
 TAP_PASSED=0
@@ -108,10 +109,14 @@ tap_finish() {
 	TAP_STARTED=()
 }
 
+tap_retries() {
+	[[ ${#TAP_RETRIED[@]} -eq 0 ]] || printf '# retried: %s\n' "${TAP_RETRIED[@]}" | tap_causes
+}
+
 # A suite that ran nothing has proved nothing.
 tap_end() {
 	[[ $((TAP_PASSED + TAP_FAILED)) -gt 0 ]] || tap 'not ok' "$1: no test was run"
-	[[ ${#TAP_RETRIED[@]} -eq 0 ]] || printf '# retried: %s\n' "${TAP_RETRIED[@]}" | tap_causes
+	tap_retries
 	printf '# %s: %d passed, %d failed\n' "$1" "$TAP_PASSED" "$TAP_FAILED"
 	[[ $TAP_FAILED -eq 0 ]]
 }
