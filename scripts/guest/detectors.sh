@@ -48,6 +48,11 @@ kcsan_is_on() {
 	[[ ! -e /sys/kernel/debug/kcsan ]] || grep -qx 'enabled: 1' /sys/kernel/debug/kcsan
 }
 
+# KCSAN's reports are in the log alone: nothing else stops for them. It has to go back to the boot.
+log_is_whole() {
+	[[ ! -e /sys/kernel/debug/kcsan ]] || dmesg | grep 'Linux version ' >/dev/null
+}
+
 # Reports of KCSAN, one line each, in which a function of ours takes part
 races_of_ours() {
 	dmesg | sed -E 's/^\[[^]]*\] //' |
@@ -70,6 +75,7 @@ reports() {
 
 	lockdep_is_on || { echo 'lockdep has found something'; status=1; }
 	kcsan_is_on || { echo 'KCSAN is off'; status=1; }
+	log_is_whole || { echo 'the log has lost its beginning'; status=1; }
 	found=$(warnings)
 	[[ -z $found ]] || { echo "$found"; status=1; }
 	found=$(races_of_ours)

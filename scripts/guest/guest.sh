@@ -73,11 +73,13 @@ guest_cmdline() {
 }
 
 # QEMU may be late for minutes. KCSAN is off unless it is told to begin with the kernel. It reports
-# races of all the kernel: those that concern us are picked afterwards. It waits at an access for
-# another processor to come by: here that one may have to wait for a processor of the host.
+# races of all the kernel: those that concern us are picked afterwards, out of a log that has room for
+# all of them. It waits at an access for another processor to come by: here that one may have to wait
+# for a processor of the host.
 guest_debug_cmdline() {
 	kernel_debugs "$1" || return 0
-	[[ $1 != kcsan ]] || printf 'panic_on_warn=0 loglevel=3 kcsan.early_enable=1 kcsan.udelay_task=300 '
+	[[ $1 != kcsan ]] ||
+		printf '%s ' panic_on_warn=0 loglevel=3 log_buf_len=16M kcsan.early_enable=1 kcsan.udelay_task=300
 	echo "slow=$SLOW rcupdate.rcu_cpu_stall_timeout=120" \
 		"sysctl.kernel.hung_task_timeout_secs=240"
 }
