@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # make uninstall: remove what "make install" has put below /, or INSTALL_MOD_PATH: the modules of each
-# kernel, or of KREL alone, and the command iw-mpa. What is loaded stays loaded.
+# kernel, or of KREL alone, and with the last of them the command iw-mpa. What is loaded stays loaded.
 
 KRELS=${KREL:-*}
 # shellcheck source=scripts/lib.sh
@@ -14,6 +14,16 @@ MODULES=(iw_mpa srnic siw_mpa iw_mpa_skeleton iw_mpa_toe erdma_mpa cxgb4_mpa)
 remove() {
 	rm -f "$1" 2>/dev/null || die "no permission to remove $1: as root, please"
 	say "removed $1"
+}
+
+# any_left ROOT: has a kernel still modules that the command is for?
+any_left() {
+	local module
+
+	for module in "${MODULES[@]}"; do
+		! compgen -G "$1/lib/modules/*/updates/$module.ko" >/dev/null || return 0
+	done
+	return 1
 }
 
 main() {
@@ -29,7 +39,7 @@ main() {
 		done
 		[[ $changed == no ]] || depmod -b "${root:-/}" "$(basename "${updates%/updates}")"
 	done
-	[[ ! -e $root/usr/local/sbin/iw-mpa ]] || remove "$root/usr/local/sbin/iw-mpa"
+	[[ ! -e $root/usr/local/sbin/iw-mpa ]] || any_left "$root" || remove "$root/usr/local/sbin/iw-mpa"
 }
 
 main "$@"
