@@ -33,6 +33,26 @@ int pair_kernel_sendpage_locked(struct sock *sk, struct page *page, int offset, 
 	return size;
 }
 
+/* A test's endpoint is a pointer and no more. */
+struct iw_mpa_ep *pair_iw_mpa_ep_get(struct iw_mpa_ep *ep)
+{
+	return ep;
+}
+
+void pair_iw_mpa_ep_put(struct iw_mpa_ep *ep)
+{
+}
+
+void pair_iw_mpa_close(struct iw_mpa_ep *ep)
+{
+	pair_tcp.closes++;
+}
+
+void pair_iw_mpa_disconnect(struct iw_mpa_ep *ep, bool abrupt)
+{
+	pair_tcp.disconnects++;
+}
+
 void pair_iw_mpa_stream_down(struct iw_mpa_ep *ep)
 {
 	pair_tcp.downs++;

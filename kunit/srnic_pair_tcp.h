@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What stands in for others in the calls of the sender, which is compiled with these names in
- * place of theirs: see scripts/kunit.sh. A kernel that also has real devices cannot have that.
+ * What stands in for others in the calls of the sender and of QPs, which are compiled with these
+ * names in place of theirs: see scripts/kunit.sh. A kernel that also has real devices cannot have that.
  */
 #ifndef _SRNIC_PAIR_TCP_H
 #define _SRNIC_PAIR_TCP_H
@@ -16,6 +16,8 @@
  * @err: how TCP refuses octets, or 0
  * @calls: how often it was asked
  * @task_flags: of who asked last
+ * @closes: calls of iw_mpa_close()
+ * @disconnects: calls of iw_mpa_disconnect()
  * @downs: calls of iw_mpa_stream_down()
  * @finishes: calls of iw_mpa_tx_finished()
  * @piece: octets of a page fragment, or 0: then they are the kernel's own
@@ -26,6 +28,8 @@ struct pair_tcp {
 	int		err;
 	unsigned int	calls;
 	unsigned int	task_flags;
+	unsigned int	closes;
+	unsigned int	disconnects;
 	unsigned int	downs;
 	unsigned int	finishes;
 	unsigned int	piece;
@@ -36,6 +40,10 @@ extern struct pair_tcp pair_tcp;
 
 int pair_kernel_sendpage_locked(struct sock *sk, struct page *page, int offset, size_t size,
 				int flags);
+struct iw_mpa_ep *pair_iw_mpa_ep_get(struct iw_mpa_ep *ep);
+void pair_iw_mpa_ep_put(struct iw_mpa_ep *ep);
+void pair_iw_mpa_close(struct iw_mpa_ep *ep);
+void pair_iw_mpa_disconnect(struct iw_mpa_ep *ep, bool abrupt);
 void pair_iw_mpa_stream_down(struct iw_mpa_ep *ep);
 void pair_iw_mpa_tx_finished(struct iw_mpa_ep *ep);
 bool pair_skb_page_frag_refill(unsigned int sz, struct page_frag *frag, gfp_t gfp);

@@ -9,6 +9,7 @@
 #include "sq.h"
 #include "srnic_pair_tcp.h"
 #include "tx.h"
+#include "../srnic/qp.h"	/* the library has a qp.h, too */
 
 static const struct pair_opts end_opts = { .crc = true, .emss = 1448, .ord = 1 };
 
@@ -301,6 +302,31 @@ static void end_states_of_a_stream_that_was_never_opened(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, end_count(test, SRNIC_CNT_tx_terminates_lost), 1);
 }
 
+/*
+ * Within iw_mpa_close() RX may run and call completion handlers. A kernel ULP's must not be called
+ * within a verb: see core_locking.rst. An application's handler is the RDMA core's, which takes that.
+ */
+static void end_closed_in_the_time_of_applications_alone(struct kunit *test)
+{
+	const struct ib_qp_attr sqd = { .qp_state = IB_QPS_SQD };
+	struct srnic_qp *qp = pair_tcp_begin(test, &end_opts);
+	int user;
+
+	qp->ep = (struct iw_mpa_ep *)qp;	/* handed on alone */
+	for (user = 0; user < 2; user++) {
+		qp->user = user;
+		qp->state = SRNIC_RTS;
+		pair_tcp.closes = 0;
+		pair_tcp.disconnects = 0;
+		KUNIT_EXPECT_EQ(test, srnic_qp_modify(qp, &sqd, IB_QP_STATE), 0);
+		KUNIT_EXPECT_EQ(test, srnic_qp_state(qp), IB_QPS_SQD);
+		KUNIT_EXPECT_EQ(test, pair_tcp.closes, user);
+		KUNIT_EXPECT_EQ(test, pair_tcp.disconnects, !user);
+	}
+	qp->user = false;
+	qp->ep = NULL;
+}
+
 static struct kunit_case end_cases[] = {
 	KUNIT_CASE(end_terminate_in_place_of_what_waits),
 	KUNIT_CASE(end_terminate_waits_while_the_peer_acknowledges),
@@ -312,6 +338,7 @@ static struct kunit_case end_cases[] = {
 	KUNIT_CASE(end_stop_terminates_in_place_of_what_waits),
 	KUNIT_CASE(end_stop_where_nothing_may_be_sent),
 	KUNIT_CASE(end_next_stream_begins_anew),
+	KUNIT_CASE(end_closed_in_the_time_of_applications_alone),
 	KUNIT_CASE(end_states_of_a_stream_that_finishes),
 	KUNIT_CASE(end_states_of_a_stream_that_fails),
 	KUNIT_CASE(end_states_of_a_stream_that_was_never_opened),

@@ -489,12 +489,16 @@ static bool qp_is_quiet(struct srnic_qp *qp)
 
 /*
  * When a ULP disconnects, iw_cm and librdmacm ask for SQD, even if the connection has ended. That
- * is no error. If nothing is posted, only the FIN is left to send: the caller does that. Otherwise
- * the library's work item sends what is posted.
+ * is no error. If an application has posted nothing, only the FIN is left to send: the caller does
+ * that. Otherwise the library's work item sends what is posted.
+ *
+ * Whoever sends FIN locks the socket. When it unlocks the socket, RX may run and call completion
+ * handlers. A kernel ULP's must not be called within a verb: see core_locking.rst. An application's
+ * handler is the RDMA core's, and only wakes the application.
  */
 static int qp_to_closing(struct srnic_qp *qp)
 {
-	bool quiet = qp_is_quiet(qp);
+	bool quiet = qp->user && qp_is_quiet(qp);
 	struct iw_mpa_ep *ep = NULL;
 
 	spin_lock_irq(&qp->lock);
