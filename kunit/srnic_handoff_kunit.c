@@ -39,6 +39,8 @@ static void handoff_stop_as(struct kunit *test, enum iw_mpa_reason why)
 	KUNIT_EXPECT_NULL(test, single.qp->sock);
 	KUNIT_EXPECT_NULL(test, single.qp->ep);
 	KUNIT_EXPECT_NULL(test, single.qp->irq.ring);
+	KUNIT_EXPECT_EQ(test, single.qp->sq.reads, 0);
+	KUNIT_EXPECT_FALSE(test, single.qp->sq.rtr_read);
 	KUNIT_EXPECT_FALSE(test, sock_flag(single.p->sock->sk, SOCK_MEMALLOC));
 }
 
@@ -155,6 +157,7 @@ static void handoff_stop_tells_of_an_abort(struct kunit *test)
 	qp->rx.ended = row->ended;
 	qp->rx.send_busy = row->cut == CUT_SEND;
 	qp->sq.reads = row->cut == CUT_READ;
+	qp->sq.rtr_read = qp->sq.reads;
 	handoff_stop_as(test, row->why);
 	KUNIT_EXPECT_EQ(test, qp->fault.err, row->fails ? SRNIC_ERR_STREAM : SRNIC_ERR_NONE);
 	single_expect_events(test, row->fails);
