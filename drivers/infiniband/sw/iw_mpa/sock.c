@@ -347,14 +347,14 @@ static int sock_set_tos(struct socket *sock, u8 tos)
 
 /*
  * A connection inherits all of this from its listener. Sending must not use the task's page
- * fragment, which the task may be using. Nobody else has the socket yet, so it need not be locked,
- * as the functions that TCP has for these options do.
+ * fragment, which the task may be using.
  */
 static int sock_setup(struct socket *sock, const struct iw_mpa_sock_opts *opts)
 {
 	struct sock *sk = sock->sk;
 
 	sock_classify(sk);
+	lock_sock(sk);
 	sk->sk_allocation = IW_MPA_SOCK_GFP;
 #ifndef COMPAT_LACKS_TASK_FRAG
 	sk->sk_use_task_frag = false;
@@ -369,6 +369,7 @@ static int sock_setup(struct socket *sock, const struct iw_mpa_sock_opts *opts)
 	tcp_sk(sk)->nonagle |= TCP_NAGLE_OFF;
 	/* The MPA Request acknowledges the peer's SYN: see iw_mpa_sock_send_first(). */
 	inet_csk_enter_pingpong_mode(sk);
+	release_sock(sk);
 	return opts->tos_set ? sock_set_tos(sock, opts->tos) : 0;
 }
 
