@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What stands in for others in the calls of the sender and of QPs, which are compiled with these
- * names in place of theirs: see scripts/kunit.sh. A kernel that also has real devices cannot have that.
+ * What stands in for others in the calls of the sender and of QPs. Both are compiled with these
+ * names in place of theirs: see scripts/kunit.sh. A kernel that also has real devices cannot have
+ * that.
  */
 #ifndef _SRNIC_PAIR_TCP_H
 #define _SRNIC_PAIR_TCP_H

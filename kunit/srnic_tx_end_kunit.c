@@ -304,7 +304,7 @@ static void end_states_of_a_stream_that_was_never_opened(struct kunit *test)
 
 /*
  * Within iw_mpa_close() RX may run and call completion handlers. A kernel ULP's must not be called
- * within a verb: see core_locking.rst. An application's handler is the RDMA core's, which takes that.
+ * within a verb: see core_locking.rst. An application's handler is the RDMA core's, and may be.
  */
 static void end_closed_in_the_time_of_applications_alone(struct kunit *test)
 {
