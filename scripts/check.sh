@@ -27,7 +27,7 @@ WITH_SIW=${DRIVER:-srnic}/siw,siw/${DRIVER:-srnic}
 
 # "VARIABLE=VALUE... SUITE ARGUMENT...", in running order
 ALL=(
-	"static"
+	"AFRESH=y static"
 	"kunit pure net s390 i386"
 	"T=60 fuzz"
 	"wire"

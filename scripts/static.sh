@@ -5,6 +5,9 @@
 #
 #   scripts/static.sh [TEST...]    (no argument: all of them; names as in the list at the end)
 #
+# What takes long is not done again for a file that has passed and did not change, and is judged by the
+# same program. AFRESH=y does all of it.
+#
 # The sources of siw, erdma and iw_cxgb4, which are staged for the build, are not ours to judge: only
 # messages about files of this tree count.
 
@@ -49,6 +52,21 @@ none() {
 
 # same LINE...: succeed if stdin has these lines; else show how it differs
 same() { diff <(printf '%s\n' "$@") -; }
+
+# sum_of WORD [FILE...]: one word for all of that
+sum_of() { { echo "$1" && sha256sum scripts/static.sh "${@:2}"; } | sha256sum | cut -d ' ' -f 1; }
+
+# unless_passed NAME SUM COMMAND...: what has passed with these inputs passes again, unless all is to be
+# done afresh. Of each NAME the last inputs are remembered.
+unless_passed() {
+	local mark=$IW_MPA_BUILD/passed/$1
+
+	[[ -n ${AFRESH:-} || $(cat "$mark" 2>/dev/null) != "$2" ]] || return 0
+	mkdir -p "${mark%/*}"
+	rm -f "$mark"
+	"${@:3}" || return 1
+	echo "$2" >"$mark"
+}
 
 # Lines of a build log that complain about a file of ours
 about_us() {
@@ -165,17 +183,36 @@ modules_for() {
 test_high_memory() { modules_for '' | same iw_mpa srnic && modules_for y | same iw_mpa; }
 
 # C=2 reads every source again, compiled or not
-test_sparse() { build_clean sparse 6.1 C=2 CF=-D__CHECK_ENDIAN__; }
+test_sparse() {
+	local -a inputs
+
+	mapfile -t inputs < <(files 'drivers/*' 'include/*' Kbuild scripts/kernels scripts/build.sh \
+		scripts/kernel.sh scripts/lib.sh 'scripts/stage*')
+	unless_passed sparse "$(sum_of "$(sparse --version) $(gcc --version) $(kernel_release 6.1)" \
+		"${inputs[@]}")" build_clean sparse 6.1 C=2 CF=-D__CHECK_ENDIAN__
+}
+
+kernel_release() (
+	need_kernel "$1"
+	echo "$KREL"
+)
+
+# checkpatch_file FILE CHECKPATCH IGNORED
+checkpatch_file() {
+	perl "$2" --strict --no-tree --no-summary --terse --show-types --color=never \
+		--max-line-length=100 --ignore "$3" -f "$1"
+}
 
 # checkpatch IGNORED FILE...: on every processor, as it takes a second for each file
-checkpatch() {
-	local linux
-
+checkpatch() (
 	linux=$(scripts/linux-source.sh)
-	printf '%s\n' "${@:2}" | xargs -n 4 -P "$(nproc)" perl "$linux/scripts/checkpatch.pl" \
-		--strict --no-tree --no-summary --terse --show-types --color=never \
-		--max-line-length=100 --ignore "$1" -f
-}
+	judge=$(sha256sum "$linux"/scripts/{checkpatch.pl,spelling.txt,const_structs.checkpatch})
+	export -f checkpatch_file sum_of unless_passed
+	export IGNORED=$1 JUDGE=$judge CHECKPATCH=$linux/scripts/checkpatch.pl
+	# shellcheck disable=SC2016 # variables of the other shell
+	printf '%s\n' "${@:2}" | xargs -n 1 -P "$(nproc)" bash -c 'unless_passed "checkpatch/${0//\//-}" \
+		"$(sum_of "$JUDGE $IGNORED" "$0")" checkpatch_file "$0" "$CHECKPATCH" "$IGNORED"'
+)
 
 test_checkpatch() {
 	local -a traces others
@@ -199,6 +236,13 @@ test_kernel_doc() {
 
 # Files that are sourced share variables with who sources them: SC2034 cannot know
 test_shell() {
+	local -a inputs
+
+	mapfile -t inputs < <(scripts)
+	unless_passed shell "$(sum_of "$(shellcheck --version)" "${inputs[@]}")" check_shell
+}
+
+check_shell() {
 	scripts | xargs -n 8 -P "$(nproc)" shellcheck -x -P SCRIPTDIR -P "$TOP/scripts" -e SC1091,SC2034
 }
 
@@ -237,9 +281,12 @@ test_docs() {
 	scripts/page.py --selftest && scripts/page.py --check Documentation/infiniband/iw_mpa_demo.svg || return 1
 	scripts/check-docs.py || return 1
 	for file in $(files '*.rst'); do
-		rst2html --report=2 --halt=2 "$file" >/dev/null || return 1
+		unless_passed "rst/${file//\//-}" "$(sum_of "$(rst2html --version)" "$file")" \
+			check_rst "$file" || return 1
 	done
 }
+
+check_rst() { rst2html --report=2 --halt=2 "$1" >/dev/null; }
 
 # Rules: P-08
 # Storage reconnects over us when memory is short: every work queue of the library and of its drivers
