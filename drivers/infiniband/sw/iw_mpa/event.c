@@ -503,6 +503,10 @@ EXPORT_SYMBOL_GPL(iw_mpa_disconnect);
  * finish_tx is called at once. If the driver has finished within finish_tx, FIN is sent before this
  * returns. That saves a work item. stop() always comes from the work item.
  *
+ * The socket is locked meanwhile. When it is unlocked TCP may call the driver's data_ready, within
+ * this call. If that calls completion handlers, only an application's QP can be closed like this: a
+ * kernel ULP's handler must not be called within a verb: Documentation/infiniband/core_locking.rst.
+ *
  * Context: process, sleeps, but does not wait for the peer; no lock that finish_tx takes may be
  * held.
  */
