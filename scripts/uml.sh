@@ -117,10 +117,12 @@ suites() {
 	done
 }
 
-# arch NAME: sets ARCH, what kunit.py wants to know of it
+# arch NAME: sets ARCH, what kunit.py wants to know of it. The option is one of x86 alone: without it
+# kconfig would choose high memory, for which srnic is not made.
 arch() {
 	ARCH=()
 	[[ -z ${CROSS[$1]+set} ]] || ARCH=("--arch=$1" "--cross_compile=${CROSS[$1]}")
+	[[ $1 != i386 ]] || ARCH+=(--kconfig_add=CONFIG_NOHIGHMEM=y)
 }
 
 build_kernel() {
