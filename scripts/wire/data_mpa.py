@@ -15,6 +15,7 @@ from link import FATAL, REQUEST, Link, both
 from peer import FIN, random_octets
 from rdmap import READ_REQUEST, READ_RESPONSE, SEND, WRITE
 from registry import rule
+from sniffer import Sniffer
 from storms import Ground, run
 from verbs import (ERR, LOCAL_WRITE, REMOTE_READ, REMOTE_WRITE, WR_FLUSH_ERR, WR_SEND, WR_WRITE,
                    Verbs)
@@ -497,57 +498,26 @@ def F_4_5_4_mulpdu_follows_the_path(b, role):
     link.works()
 
 
-class Segments:
-    """TCP segments as they are on loopback, between one port and others.
+def sizes(sniffer):
+    """(sequence number, octets) of each segment from its port, cut as a device would"""
+    for segment in sniffer.segments():
+        if segment.source == sniffer.port:
+            size = len(segment.data)
+            for at in range(0, size, segment.gso or size or 1):
+                yield (segment.seq + at) & rdmap.MAX32, min(segment.gso or size, size - at)
 
-    What TCP leaves for the device to cut is cut as the device would.
-    """
 
-    def __init__(self, b, port):
-        self.sock = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(0x0003))
-        b.things.append(self.sock.close)
-        self.sock.setsockopt(socket.SOL_SOCKET, 33, 1 << 23)     # SO_RCVBUFFORCE
-        self.sock.setsockopt(263, 15, 1)        # SOL_PACKET, PACKET_VNET_HDR
-        self.sock.bind(("lo", 0))
-        self.sock.setblocking(False)
-        self.port = port
-
-    def packets(self):
-        """(from which port, sequence number, what is acknowledged, octets, of each segment)"""
-        while True:
-            try:
-                packet, address = self.sock.recvfrom(1 << 17)
-            except BlockingIOError:
-                return
-            if address[2] == socket.PACKET_OUTGOING:
-                continue        # each is seen twice
-            gso, = struct.unpack_from("<H", packet, 4)
-            ip = packet[10 + 14:]
-            if ip[0] >> 4 != 4 or ip[9] != socket.IPPROTO_TCP:
-                continue
-            tcp = ip[(ip[0] & 15) * 4:struct.unpack_from(">H", ip, 2)[0]]
-            source, target, seq, ack = struct.unpack_from(">HHII", tcp)
-            if self.port in (source, target):
-                yield source, seq, ack, len(tcp) - (tcp[12] >> 4) * 4, gso
-
-    def sizes(self):
-        """(sequence number, octets) of each segment"""
-        for source, seq, _, size, gso in self.packets():
-            if source == self.port:
-                for at in range(0, size, gso or size or 1):
-                    yield (seq + at) & rdmap.MAX32, min(gso or size, size - at)
-
-    def in_flight(self):
-        """How many segments with new octets left while octets before them were unacknowledged"""
-        sent = acked = None
-        count = 0
-        for source, seq, ack, size, _ in self.packets():
-            if source != self.port:
-                acked = ack
-            elif size and (sent is None or seq == sent):
-                count += acked is not None and seq != acked
-                sent = (seq + size) & rdmap.MAX32
-        return count
+def in_flight(sniffer):
+    """How many segments with new octets left while octets before them were unacknowledged"""
+    sent = acked = None
+    count = 0
+    for segment in sniffer.segments():
+        if segment.source != sniffer.port:
+            acked = segment.ack
+        elif segment.data and (sent is None or segment.seq == sent):
+            count += acked is not None and segment.seq != acked
+            sent = (segment.seq + len(segment.data)) & rdmap.MAX32
+    return count
 
 
 @rule("F-5.1-1: nine of ten FPDUs begin a captured TCP segment, and all but the last are full",
@@ -559,14 +529,14 @@ def F_5_1_1_fpdus_begin_segments(b, role):
     link = Link(b, role)
     link.ping()
     port = link.tcp.sock.getpeername()[1]
-    segments = Segments(b, port)
+    sniffer = Sniffer(b, port)
     size = 1 << 17
     link.qp.write(bytes(size), 0, 1)
     at = len(link.peer.fpdus)
     link.peer.hear_message(WRITE)
     link.qp.sent()
     fpdus = link.peer.fpdus[at:]
-    got = sorted(segments.sizes())
+    got = sorted(sizes(sniffer))
     check(got, "no segment was seen")
     first = got[0][0]
     starts = {(seq - first) & rdmap.MAX32 for seq, _ in got}
@@ -587,7 +557,7 @@ def F_5_1_1_short_messages_do_not_wait(b, role):
     link = Link(b, role)
     link.ping()
     sock = link.tcp.sock
-    segments = Segments(b, sock.getpeername()[1])
+    sniffer = Sniffer(b, sock.getpeername()[1])
     for n in range(40):
         sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_QUICKACK, 0)
         for data in (bytes([n]), b"behind"):
@@ -595,7 +565,7 @@ def F_5_1_1_short_messages_do_not_wait(b, role):
         for data in (bytes([n]), b"behind"):
             equal(link.peer.hear_message(SEND), data, "Send")
         link.qp.wait_send(2)
-    check(segments.in_flight(), "no segment left while one before it was unacknowledged")
+    check(in_flight(sniffer), "no segment left while one before it was unacknowledged")
 
 
 # --- segments of TCP -------------------------------------------------------------------------

@@ -4,12 +4,12 @@
 import data_term
 import rdmap
 from harness import SLOW, check, equal
-from link import Link, both
+from link import FATAL, Link, both
 from peer import SETTLE, random_octets
-from rdmap import READ_REQUEST, READ_RESPONSE, SEND, WRITE, Read
+from rdmap import READ_REQUEST, READ_RESPONSE, SEND, TERMINATE, WRITE, Read
 from registry import rule
-from verbs import (FENCE, LOCAL_WRITE, REMOTE_READ, REMOTE_WRITE, SIGNALED, SUCCESS, WC_READ,
-                   WC_SEND, WC_WRITE, WR_READ, WR_SEND, WR_WRITE)
+from verbs import (FENCE, LOC_QP_OP_ERR, LOCAL_WRITE, REMOTE_READ, REMOTE_WRITE, SIGNALED, SUCCESS,
+                   WC_READ, WC_SEND, WC_WRITE, WR_READ, WR_SEND, WR_WRITE)
 
 MAY_WRITE = LOCAL_WRITE | REMOTE_WRITE
 LONG = 1 << 18
@@ -392,17 +392,19 @@ def R_6_1_5_depth_0_of_the_responder_of_reads(b, role):
     link.refused(rdmap.UNTAGGED_BUFFER)
 
 
-@rule("R-6.1-5: the Read fails, and no Read Request leaves", cases=both())
+@rule("R-6.1-5: LOC_QP_OP_ERR of the Read, Terminate 0/0/00 and FIN, and nothing before them",
+      cases=both())
 def R_6_1_5_depth_0_of_the_reader(b, role):
-    """No Read leaves: it fails, and the peer hears nothing of it."""
+    """No Read leaves. It can never leave, so it is an error of the ULP, which the peer is told."""
     link = Link(b, role, ord=0, peer_ird=0)
     link.qp.recv()
     into = link.dut.mr(8, LOCAL_WRITE)
     link.qp.read(into.sge(), 0x9000, 0x99)
-    wc, = link.qp.wait_send()
-    check(wc.status != SUCCESS, f"{wc} is a success")
-    link.peer.hear_until_end()
-    check(not any(segment.op == READ_REQUEST for segment in link.peer.heard), "a Read left")
+    link.peer.hear_terminate_of(rdmap.LOCAL_CATASTROPHIC)
+    link.peer.hear_end()
+    check(all(segment.op == TERMINATE or not segment.data for segment in link.peer.heard),
+          f"it said {link.peer.heard}")
+    link.ended(FATAL, (LOC_QP_OP_ERR,))
 
 
 @rule("R-6.1-5: a Write, and Sends both ways", cases=both())

@@ -10,46 +10,23 @@ import responder
 from harness import check, equal, poll
 from mpa import WRITE
 from registry import rule
+from sniffer import ACK, SYN, Sniffer
 
 TCP_FASTOPEN = 23       # socket has neither
 MSG_FASTOPEN = 0x20000000
-ETH_P_ALL = 3
-IPV4, IPV6, TCP = 4, 6, 6
-SYN, ACK = 0x02, 0x10
 
 
-class Syns:
-    """The SYNs to a port that were seen on the loopback device, which shows each packet twice."""
+def data_of_syns(sniffer):
+    """What came with each SYN to its port; there is one"""
+    syns = []
 
-    def __init__(self, b):
-        self.port = b.port
-        self.sock = socket.socket(socket.AF_PACKET, socket.SOCK_DGRAM, socket.htons(ETH_P_ALL))
-        self.sock.bind(("lo", ETH_P_ALL))
-        self.sock.setblocking(False)
-        b.things.append(self.sock.close)
-        self.packets = []
+    def seen():
+        syns.extend(segment.data for segment in sniffer.segments()
+                    if segment.target == sniffer.port and segment.flags & (SYN | ACK) == SYN)
+        return syns
 
-    @staticmethod
-    def _segment(packet):
-        """Where the TCP segment of a packet begins, or its end"""
-        if packet[0] >> 4 == IPV4 and packet[9] == TCP:
-            return (packet[0] & 15) * 4
-        return 40 if packet[0] >> 4 == IPV6 and packet[6] == TCP else len(packet)
-
-    def seen(self):
-        """What came with each"""
-        while True:
-            try:
-                packet, (_, _, kind, _, _) = self.sock.recvfrom(65536)
-            except BlockingIOError:
-                break
-            tcp = packet[self._segment(packet):]
-            if (kind != socket.PACKET_OUTGOING and len(tcp) >= 20 and
-                    int.from_bytes(tcp[2:4], "big") == self.port and
-                    tcp[13] & (SYN | ACK) == SYN):
-                self.packets.append(packet)
-        segments = [packet[self._segment(packet):] for packet in self.packets]
-        return [tcp[(tcp[12] >> 4) * 4:] for tcp in segments]
+    check(poll(seen), "no SYN was seen")
+    return syns
 
 
 def allow(b, ours=1):
@@ -107,10 +84,9 @@ def initiator_sends_its_request_with_the_syn(b):
     allow(b)
     sock = listen(b)
     get_cookie(b, sock)
-    syns = Syns(b)
+    sniffer = Sniffer(b, b.port)
     client, peer, request = call(b, sock, b"hello")
-    check(poll(syns.seen), "no SYN was seen")
-    octets, = syns.seen()
+    octets, = data_of_syns(sniffer)
     equal(mpa.Frame(octets, mpa.KEY_REQ).pd, request.pd, "private data of the SYN's Request")
     initiator.up(client, peer, mpa.reply2(ird=4, ord=4, a=1, rtr=WRITE))
     initiator.data_flows(client, peer)
@@ -122,10 +98,9 @@ def initiator_that_is_not_told_sends_a_bare_syn(b):
     sock = listen(b)
     get_cookie(b, sock)
     b.set(fast_open=0)
-    syns = Syns(b)
+    sniffer = Sniffer(b, b.port)
     client, peer, _ = call(b, sock)
-    check(poll(syns.seen), "no SYN was seen")
-    equal(syns.seen(), [b""], "octets of the SYN")
+    equal(data_of_syns(sniffer), [b""], "octets of the SYN")
     initiator.up(client, peer, mpa.reply2(ird=4, ord=4, a=1, rtr=WRITE))
 
 
@@ -157,10 +132,9 @@ def initiator_whose_request_does_not_fit_into_a_syn(b):
     if b.family == socket.AF_INET:
         shorten_path(b, 256)
     pd = bytes(range(1, 197))
-    syns = Syns(b)
+    sniffer = Sniffer(b, b.port)
     client, peer, request = call(b, sock, pd)
-    check(poll(syns.seen), "no SYN was seen")
-    octets, = syns.seen()
+    octets, = data_of_syns(sniffer)
     size = mpa.HDR + request.pd_length
     check(0 < len(octets) < size or b.family == socket.AF_INET6,
           f"the SYN has {len(octets)} octets of {size}")
@@ -174,10 +148,9 @@ def responder_takes_the_request_of_a_syn(b):
     allow(b)
     server = b.server()
     let_in(b, server, REQUEST)
-    syns = Syns(b)
+    sniffer = Sniffer(b, b.port)
     peer = let_in(b, server, REQUEST)
-    check(poll(syns.seen), "no SYN was seen")
-    equal([octets.hex() for octets in syns.seen()], [REQUEST.hex()], "octets of the SYN")
+    equal([octets.hex() for octets in data_of_syns(sniffer)], [REQUEST.hex()], "octets of the SYN")
     info = peer.sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 8)
     check(info[5] & 0x20, "TCP did not take the octets of the SYN")
     responder.data_flows(server, peer)

@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: GPL-2.0
+"""TCP segments as they pass the loopback device, which need not cut what TCP would leave to it."""
+
+import socket
+import struct
+from collections import namedtuple
+
+FIN, SYN, ACK = 0x01, 0x02, 0x10
+
+ETH_P_ALL = 3
+ETHERNET = 14
+SO_RCVBUFFORCE = 33     # socket has none of these
+SOL_PACKET, PACKET_VNET_HDR = 263, 15
+VNET_HDR = 10
+
+# gso: octets of each segment that a device would make of it, 0 if it is one already
+Segment = namedtuple("Segment", "source target seq ack flags data gso")
+
+
+def tcp_of(packet):
+    """The TCP segment in an IP packet, b"" if it holds none"""
+    if packet[0] >> 4 == 4 and packet[9] == socket.IPPROTO_TCP:
+        return packet[(packet[0] & 15) * 4:struct.unpack_from(">H", packet, 2)[0]]
+    if packet[0] >> 4 == 6 and packet[6] == socket.IPPROTO_TCP:
+        return packet[40:40 + struct.unpack_from(">H", packet, 4)[0]]
+    return b""
+
+
+class Sniffer:
+    """The segments from and to one port, from now on"""
+
+    def __init__(self, b, port):
+        self.port = port
+        self.sock = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(ETH_P_ALL))
+        b.things.append(self.sock.close)
+        self.sock.setsockopt(socket.SOL_SOCKET, SO_RCVBUFFORCE, 1 << 23)
+        self.sock.setsockopt(SOL_PACKET, PACKET_VNET_HDR, 1)
+        self.sock.bind(("lo", 0))
+        self.sock.setblocking(False)
+
+    def segments(self):
+        """Those that have come since the last call"""
+        while True:
+            try:
+                packet, address = self.sock.recvfrom(1 << 17)
+            except BlockingIOError:
+                return
+            tcp = tcp_of(packet[VNET_HDR + ETHERNET:])
+            if address[2] == socket.PACKET_OUTGOING or not tcp:
+                continue        # loopback shows each twice
+            source, target, seq, ack, offset, flags = struct.unpack_from(">HHIIBB", tcp)
+            if self.port in (source, target):
+                yield Segment(source, target, seq, ack, flags, tcp[(offset >> 4) * 4:],
+                              struct.unpack_from("<H", packet, 4)[0])
