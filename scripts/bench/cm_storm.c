@@ -11,6 +11,8 @@
  *	rejected, failed	attempts that ended like this
  *	missing			clients that were not connected in the end
  *	median, p99, last	until a client was connected
+ *	peak, stays		octets of memory of the host for a client, at most and in the end;
+ *				the client, the server and what both have in the kernel
  */
 
 #include "cm_end.h"
@@ -40,6 +42,7 @@ struct client {
 static struct sockaddr_in address = { .sin_family = AF_INET };
 static struct client *clients;
 static int nr_clients, rejected, failed;
+static long long least_free;	/* octets, since it was set */
 
 static long long now_ms(void)
 {
@@ -47,6 +50,24 @@ static long long now_ms(void)
 
 	clock_gettime(CLOCK_MONOTONIC, &ts);
 	return ts.tv_sec * 1000LL + ts.tv_nsec / 1000000;
+}
+
+/* Octets that nobody uses, caches not counted */
+static long long free_memory(void)
+{
+	FILE *file = fopen("/proc/meminfo", "r");
+	long long kib = 0, free = 0;
+	char line[128];
+
+	need(file, "/proc/meminfo");
+	while (fgets(line, sizeof(line), file)) {
+		if (sscanf(line, "MemFree: %lld", &kib) == 1 ||
+		    sscanf(line, "Buffers: %lld", &kib) == 1 ||
+		    sscanf(line, "Cached: %lld", &kib) == 1)
+			free += kib * 1024;
+	}
+	fclose(file);
+	return free;
 }
 
 /* --- the server, a program of its own -------------------------------------------------------- */
@@ -171,6 +192,14 @@ static int count(enum state state)
 	return n;
 }
 
+static void look_at_memory(void)
+{
+	long long free = free_memory();
+
+	if (free < least_free)
+		least_free = free;
+}
+
 static void try_again(void)
 {
 	long long now = now_ms();
@@ -201,6 +230,7 @@ static bool await(enum state state, long long began)
 			return false;
 		if (now_ms() >= looked + 100) {
 			looked = now_ms();
+			look_at_memory();
 			try_again();
 		}
 		if (poll(&pollfd, 1, 100) != 1)
@@ -241,17 +271,20 @@ static int is_longer(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-static void print_result(void)
+static void print_result(long long free_before)
 {
+	long long stays = free_before - free_memory();
+
 	printf("rejected %d\nfailed %d\nmissing %d\n", rejected, failed, nr_clients - count(UP));
 	qsort(clients, nr_clients, sizeof(*clients), is_longer);
 	printf("median %lld\np99 %lld\nlast %lld\n", clients[nr_clients / 2].took,
 	       clients[(nr_clients * 99 + 99) / 100 - 1].took, clients[nr_clients - 1].took);
+	printf("peak %lld\nstays %lld\n", (free_before - least_free) / nr_clients, stays / nr_clients);
 }
 
 int main(int argc, char **argv)
 {
-	long long began;
+	long long began, free_before;
 	pid_t server;
 
 	if (argc < 5 || !inet_aton(argv[1], &address.sin_addr))
@@ -267,6 +300,7 @@ int main(int argc, char **argv)
 
 	/* Until TCP has forgotten the ports of an earlier run; emulated time flies. */
 	sleep(61);
+	free_before = free_memory();
 	server = start_server(argv);
 	resolve_all();
 	dial_all();
@@ -279,9 +313,10 @@ int main(int argc, char **argv)
 	resolve_all();
 	server = start_server(argv);
 	began = now_ms();
+	least_free = free_before;
 	dial_all();
 	await(UP, began);
-	print_result();
+	print_result(free_before);
 	kill(server, SIGKILL);
 	return 0;
 }

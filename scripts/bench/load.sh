@@ -5,9 +5,9 @@
 # one guest, and each round has a ratio of its own: what slows the host slows both.
 
 LOAD_VARIANTS=${LOAD_VARIANTS:-'siw siw_mpa plain srnic'}
-LOAD_QPS='1 8 64'
+LOAD_QPS=${LOAD_QPS:-'1 8 64'}
 LOAD_OCTETS=16384
-LOAD_MS=1500	# for each number of QPs
+LOAD_MS=${LOAD_MS:-1500}	# for each number of QPs
 
 measure_load() {
 	local round variant

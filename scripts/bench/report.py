@@ -249,6 +249,22 @@ def table_of_ulps(found):
     return Table("Instructions of the kernel per I/O, both ends", HEAD, rows)
 
 
+def table_of_iops(found):
+    """By the guest's clock, so with fio, and with the time in which it waited"""
+    rows = [row_of(name[4:], by_variant(found[name], lambda m: m.values.get("iops")))
+            for name in sorted(found) if name.startswith("ulp-nvme")]
+    return Table("I/Os of NVMe in a second of 1,000,000,000 instructions", HEAD, rows)
+
+
+def with_crc(table, folder):
+    """The title says what summed CRC32c up: a table with software would be another one."""
+    path = os.path.join(folder, "crc32c")
+    if not os.path.exists(path):
+        return table
+    with open(path, encoding="ascii") as lines:
+        return table._replace(title=f"{table.title} (CRC32c: {lines.read().strip()})")
+
+
 def rates_of(path):
     """(load, connections a second, attempts that failed) of one round; cm_rate.c has the lines."""
     with open(path, encoding="ascii") as lines:
@@ -356,6 +372,8 @@ STORM = (
     ("median", "half are back, ms"),
     ("p99", "99 % are back, ms"),
     ("last", "all are back, ms"),
+    ("peak", "octets of memory of the host for a client, at most"),
+    ("stays", "the same when all are back"),
 )
 
 
@@ -550,8 +568,9 @@ def main():
         tables.append(table_of_events(one))
         pictures.append(picture(one))
         write(folder, "connect.svg", pictures[0])
-    tables += [table_of_memory(found), table_of_scale(found), table_of_data(found),
-               table_of_ulps(found)]
+    tables += [table_of_memory(found), table_of_scale(found),
+               with_crc(table_of_data(found), folder), with_crc(table_of_ulps(found), folder),
+               table_of_iops(found)]
     tables += [table_of_parts(found[name], "data", f"Where they go, {name}")
                for name in ("data-write-64k", "data-read-64k", "data-send-64") if name in found]
     write(folder, "table.rst", "\n".join(map(as_text, tables)))

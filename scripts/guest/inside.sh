@@ -264,6 +264,21 @@ driver_set() {
 	rdma_add || fail "siw0 does not come up on $want"
 }
 
+# What sums CRC32c up; fails if that is a loop in software. Kernels that choose in their library have
+# no such entry, or one named after the library: they take the processor's instruction if it is there.
+crc32c_by_hardware() {
+	local driver
+
+	driver=$(awk '$1 == "name" { name = $3 } $1 == "driver" { driver = $3 }
+		$1 == "priority" && name == "crc32c" && $3 > most { most = $3; found = driver }
+		END { print found }' /proc/crypto)
+	case $driver in
+	'' | crc32c-lib* | crc32c-x86*) driver=library ;;
+	esac
+	echo "$driver"
+	[[ $driver == *-intel || $driver == library ]] && grep -qw sse4_2 /proc/cpuinfo
+}
+
 # Before the modules go: nothing of theirs may be left.
 driver_is_balanced() {
 	local stats=/sys/kernel/debug/iw_mpa/stats
