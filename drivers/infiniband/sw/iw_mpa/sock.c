@@ -289,19 +289,26 @@ void iw_mpa_sock_abort(struct iw_mpa_sock *ms)
 #ifdef CONFIG_DEBUG_LOCK_ALLOC
 static struct lock_class_key sock_keys[2], sock_spin_keys[2];
 static const char * const sock_names[] = { "sk_lock-AF_INET-IW_MPA", "sk_lock-AF_INET6-IW_MPA" };
-static const char * const sock_spin_names[] = { "slock-AF_INET-IW_MPA", "slock-AF_INET6-IW_MPA" };
 
+/* The spinlock keeps its name: see sock_classify_accepted(). */
 static void sock_classify(struct sock *sk)
 {
+	const char *spin_name = sk->sk_lock.slock.dep_map.name;
 	int v6 = sk->sk_family == AF_INET6;
 
 	if (WARN_ON_ONCE(!sock_allow_reclassification(sk)))
 		return;
-	sock_lock_init_class_and_name(sk, sock_spin_names[v6], &sock_spin_keys[v6],
-				      sock_names[v6], &sock_keys[v6]);
+	sock_lock_init_class_and_name(sk, spin_name, &sock_spin_keys[v6], sock_names[v6],
+				      &sock_keys[v6]);
 }
 
-/* TCP uses an accepted socket already: so its locks are held while their class changes. */
+/*
+ * TCP uses an accepted socket already: so its locks are held while their class changes. Another
+ * processor that waits for the spinlock has told lockdep before, and may look its class up
+ * meanwhile. lockdep warns if it finds the name of one class with the key of another. So all
+ * spinlocks of the family have the name that kernel sockets have, and the key alone changes, in one
+ * store.
+ */
 static void sock_classify_accepted(struct sock *sk)
 {
 #ifndef COMPAT_LACKS_SOCK_OWNER
@@ -311,8 +318,8 @@ static void sock_classify_accepted(struct sock *sk)
 	sk_owner_set(sk, THIS_MODULE);
 	lock_set_class(&sk->sk_lock.dep_map, sock_names[v6], &sock_keys[v6], 0, _RET_IP_);
 	spin_lock_bh(&sk->sk_lock.slock);
-	lock_set_class(&sk->sk_lock.slock.dep_map, sock_spin_names[v6], &sock_spin_keys[v6], 0,
-		       _RET_IP_);
+	lock_set_class(&sk->sk_lock.slock.dep_map, sk->sk_lock.slock.dep_map.name,
+		       &sock_spin_keys[v6], 0, _RET_IP_);
 	spin_unlock_bh(&sk->sk_lock.slock);
 	release_sock(sk);
 #endif
