@@ -222,6 +222,14 @@ static void register_refuses_what_check_refuses(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fake_register(f), -EINVAL);
 }
 
+static void register_refuses_no_netdev(struct kunit *test)
+{
+	struct fakes *f = test->priv;
+
+	fake_unregister(f);
+	KUNIT_EXPECT_EQ(test, iw_mpa_register_device(f->ibdev, NULL, &f->drv, &f->attr), -EINVAL);
+}
+
 static void register_refuses_missing_verbs(struct kunit *test)
 {
 	struct fakes *f = test->priv;
@@ -321,6 +329,7 @@ static void register_choice_of_peer_to_peer(struct kunit *test)
 static struct kunit_case register_cases[] = {
 	KUNIT_CASE_PARAM(offload_check_names_what_is_wrong, check_gen_params),
 	KUNIT_CASE(register_refuses_what_check_refuses),
+	KUNIT_CASE(register_refuses_no_netdev),
 	KUNIT_CASE(register_refuses_missing_verbs),
 	KUNIT_CASE(register_refuses_half_of_the_statistics),
 	KUNIT_CASE(register_twice_is_refused),

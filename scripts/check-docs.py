@@ -511,7 +511,7 @@ SELFTEST = (
     (check_consumers, CONSUMERS, '     - ``210-nvme``', '     - nothing'),
     (check_troubles, ADMIN, '\n``NO_RTR``\n', '\n``NO_RTS``\n'),
     (check_log, ADMIN, '``srnic: ... cannot be loaded', '``srnic: ... can not be loaded'),
-    (check_log, ADMIN, '\n``iw_mpa: a driver was refused: ...``\n', '\n``iw_mpa: a driver was not taken``\n'),
+    (check_log, ADMIN, '\n``iw_mpa: a driver was refused: ..., network device ...: ...``\n', '\n``iw_mpa: a driver was not taken``\n'),
     (check_guide, ADMIN, 'Who listens, on the server:\n\n.. run: server\n', 'Who listens:\n'),
     (check_guide, ADMIN, 'Who listens, on the server:', 'Who listens, on the server::'),
 )

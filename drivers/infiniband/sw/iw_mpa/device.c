@@ -13,6 +13,7 @@
 #include "watch.h"
 
 #include <linux/export.h>
+#include <linux/module.h>
 #include <linux/netdevice.h>
 #include <linux/percpu.h>
 #include <linux/ratelimit.h>
@@ -22,10 +23,12 @@
 #include <rdma/ib_verbs.h>
 
 /* Return: NULL, or what is wrong with what a driver registers. */
-static const char *device_check(const struct ib_device *ibdev,
+static const char *device_check(const struct ib_device *ibdev, const struct net_device *netdev,
 				const struct iw_mpa_driver_ops *ops,
 				const struct iw_mpa_device_attr *attr)
 {
+	if (!netdev)
+		return "the network device is missing";
 	if (!ibdev->ops.iw_get_qp)
 		return "ib_device_ops.iw_get_qp is missing";
 	if (!ibdev->ops.iw_add_ref)
@@ -56,12 +59,13 @@ int iw_mpa_register_device(struct ib_device *ibdev, struct net_device *netdev,
 			   const struct iw_mpa_driver_ops *ops,
 			   const struct iw_mpa_device_attr *attr)
 {
-	const char *problem = device_check(ibdev, ops, attr);
+	const char *problem = device_check(ibdev, netdev, ops, attr);
 	struct iw_mpa_device *dev;
 	int err;
 
 	if (problem) {
-		pr_err("iw_mpa: a driver was refused: %s\n", problem);
+		pr_err("iw_mpa: a driver was refused: %s, network device %s: %s\n",
+		       module_name(ibdev->ops.owner), netdev ? netdev->name : "none", problem);
 		return -EINVAL;
 	}
 	dev = kzalloc_obj(*dev, GFP_KERNEL);
