@@ -18,10 +18,9 @@ nfs_serve() {
 	mount -t tmpfs export "$NFS_EXPORT"
 	exportfs -i -o rw,no_root_squash,insecure,fsid=0 "*:$NFS_EXPORT"
 	bg_start mountd "rpc.mountd --foreground --no-nfs-version 2 --no-nfs-version 3"
-	rpc.nfsd --no-nfs-version 3 2
-	echo "rdma $1" >/proc/fs/nfsd/portlist
-	# Nobody has a state to reclaim.
-	echo Y >/proc/fs/nfsd/v4_end_grace
+	rpc.nfsd --no-nfs-version 3 --grace-time 10 --rdma="$1" 2
+	# Nobody has a state to reclaim. A kernel that keeps no list of clients refuses to be told.
+	(echo Y >/proc/fs/nfsd/v4_end_grace) 2>/dev/null || true
 	poll 20 rdma_listens "$1"
 }
 
