@@ -327,6 +327,7 @@ class Bench:
         self.program = program      # words: a test may put some in front of the program
         self.address = address
         self.listen_address = address   # of the test, to be connected to
+        self.netns = None           # where the program runs, if that is not where the test does
         self.family = socket.AF_INET6 if ":" in address else socket.AF_INET
         self.things = []
         self.settings = []
@@ -352,9 +353,13 @@ class Bench:
             f.write(str(value))
 
     def set(self, **settings):
-        """sysctl net.iw_mpa.NAME=VALUE"""
+        """sysctl net.iw_mpa.NAME=VALUE. Those of another network namespace go with it."""
         for name, value in settings.items():
-            self.put("/proc/sys/net/iw_mpa/" + name, value)
+            if self.netns:
+                subprocess.run(["ip", "netns", "exec", self.netns, "sh", "-c",
+                                f"echo {value} >/proc/sys/net/iw_mpa/{name}"], check=True)
+            else:
+                self.put("/proc/sys/net/iw_mpa/" + name, value)
 
     def set_device(self, name, value):
         self.put("/sys/class/infiniband/siw0/iw_mpa/" + name, value)

@@ -249,6 +249,7 @@ def hold_all(b, ground, linger_ms=5000 * SLOW):
         words = "ip", "netns", "exec", ground.netns, *b.program
         one = b.another(ground.address, words if ground.netns else b.program)
         one.listen_address = ground.other if ground.netns else ground.address
+        one.netns = ground.netns
         helds.append(Held(one, role, state))
     all_stay(helds)
     return helds
