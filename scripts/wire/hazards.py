@@ -85,8 +85,8 @@ def clients_that_stop_within_the_request(b, size):
 def more_clients_than_the_backlog(b, backlog, count):
     """Those for whom the ULP has no room wait, and nobody is rejected but by the ULP."""
     quiet()
-    # A client whose SYN was dropped comes seconds later; until then the others send no Request.
-    b.set(request_timeout_ms=60000 * SLOW)
+    # A ULP that is silent for a fiftieth of it is asked more than it has room for.
+    b.set(verdict_timeout_ms=60000 * SLOW)
     server = b.server(str(backlog))
     peers = []
     threads = [threading.Thread(target=lambda: peers.append(b.dial(30))) for _ in range(count)]
