@@ -78,10 +78,12 @@ list_cases_of() (
 	WIRE=$4
 	FAMILIES="4 6"
 	WIRES="clean rough flap"
+	LONG=no
 	applies() { true; }
 	# shellcheck source=/dev/null
 	. "$1"
 	applies && [[ " $WIRES " == *" $WIRE "* ]] || exit 0
+	[[ $SAMPLE == no || $LONG == no ]] || exit 0
 	[[ $SAMPLE == no || $2 == "$3" || ${1##*/} =~ $SAMPLE_WITH_SIW ]] || exit 0
 	for family in $(families_on "$WIRE" "$FAMILIES" "${1##*/}"); do
 		echo "${1##*/} $2 $3 $4 $family $DESCRIPTION"

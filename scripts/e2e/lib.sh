@@ -6,6 +6,7 @@
 #   DESCRIPTION     one line: what it proves
 #   FAMILIES        "4 6" unless it says otherwise
 #   WIRES           "clean rough flap" unless it says otherwise
+#   LONG            yes: not in a sample
 #   KIT             a file of functions in scripts/guest, for inside()
 #
 # and defines check(), which fails by any command that fails, and may define applies(), which says
