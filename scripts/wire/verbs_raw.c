@@ -249,6 +249,8 @@ static int do_uverbs(int argc, char **argv)
 /* --- somebody who scribbles ------------------------------------------------------------------ */
 
 #define MAX_VALUES	8
+/* What a writer has written when the command that starts it returns */
+#define FIRST_ROUNDS	1000
 
 static struct scribbler {
 	pthread_t thread;
@@ -259,7 +261,7 @@ static struct scribbler {
 	uint64_t values[MAX_VALUES];
 	size_t nr_values;
 	uint64_t state;
-	uint64_t rounds;
+	volatile uint64_t rounds;
 	volatile bool stop;
 	bool runs;
 } scribblers[8];
@@ -317,11 +319,16 @@ static struct scribbler *free_scribbler(void)
 	return NULL;
 }
 
+/* A busy host may let a new thread wait for long: so nothing goes on before the writer writes. */
 static int start_scribbler(struct scribbler *s, void *(*body)(void *))
 {
 	errno = pthread_create(&s->thread, NULL, body, s);
-	s->runs = !errno;
-	return errno ? -1 : 0;
+	if (errno)
+		return -1;
+	s->runs = true;
+	while (s->rounds <= FIRST_ROUNDS)
+		usleep(1000);
+	return 0;
 }
 
 static int do_scribble(int argc, char **argv)
