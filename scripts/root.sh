@@ -61,6 +61,7 @@ make_once() {
 	[[ $(id -u) -eq 0 ]] || die "only root can make $dir: as root, please," \
 		"XDG_CACHE_HOME=${CACHE%/*} scripts/root.sh --make $root"
 	need_space 3000
+	command -v mmdebstrap >/dev/null || KREL='' KERNEL=6.1 "$TOP/scripts/setup.sh" root
 	mkdir -p "${dir%/*}"
 	if [[ -e $dir/packages ]]; then
 		quietly "adding packages to the root folder $root" add_packages "$root" "$packages"
