@@ -9,7 +9,7 @@
 #
 # FILE is one of scripts/wire without .py; -k takes only the tests whose name or rule ids match;
 # --sample takes one case of each test, on one of the kernels; -l lists what would run, each with its
-# rule ids.
+# rule ids. To choose no test is an error.
 #
 # DRIVER=siw_mpa runs those about MPA startup on that one in place of srnic.
 # KERNELS="6.1 6.12" chooses them; without it a KERNEL other than 6.1 is the only one.
@@ -32,12 +32,64 @@ EXCHANGES=1	# startup exchanges that tshark has to see in a batch, at the least
 
 DATA_SAMPLE='R_5_|D_7_1_1_|F_4_1_1|R_7_2_1'
 
-FILES=
-STARTUP="responder initiator fast_open hazards load storms"
-DATA="data_mpa data_ddp data_rdmap data_ops data_order data_states data_term data_access data_rings data_kernel data_fuzz data_storms"
+EVERYWHERE_STARTUP="responder initiator fast_open hazards load storms"
+EVERYWHERE_DATA="data_mpa data_ddp data_rdmap data_ops data_order data_states data_term data_access data_rings data_kernel data_fuzz data_storms"
 NOT_JUDGED="load storms data_storms data_faults data_charge"	# they send or wreck so much that nobody wants it captured, or send nothing
-OPTIONS=()	# for run.py
 PATTERN=
+SAMPLE_OPTION=
+ASKED=		# files that the command line names
+# choose_for sets these:
+STARTUP=	# files of a kernel
+DATA=
+FILES=		# those of them that were asked for
+OPTIONS=()	# for run.py
+
+# choose_for KERNEL PART: what there is on that kernel, and its part of a sample. Storms of objects are
+# for the long run.
+choose_for() {
+	local file
+
+	STARTUP=$EVERYWHERE_STARTUP
+	DATA=$EVERYWHERE_DATA
+	if [[ $1 == kasan ]]; then
+		STARTUP+=' faults'
+		DATA+=' data_faults'
+	fi
+	kernel_debugs "$1" || DATA+=' data_charge'
+	if [[ -n $SAMPLE_OPTION ]]; then
+		OPTIONS=(--sample "$1" --part "$2")
+		DATA=${DATA/ data_storms/}
+	fi
+	FILES=
+	for file in $STARTUP $DATA; do
+		[[ -n $ASKED && " $ASKED " != *" $file "* ]] || FILES+=" $file"
+	done
+	FILES=${FILES# }
+}
+
+# choose: dies if no test is left on any of the kernels. Who is told that there are others, by PART, may
+# have nothing to do: all of them were looked at before.
+choose() {
+	local kernel number=0 all known='' some file
+
+	CHOSEN=
+	all=$(wc -w <<<"$KERNELS")
+	for kernel in $KERNELS; do
+		number=$((number + 1))
+		choose_for "$kernel" "${PART:-$number/$all}"
+		known+=" $STARTUP $DATA "
+		some=$(list) || die 'run.py cannot list the tests: is the REGEX one of Python?'
+		CHOSEN=$(printf '%s\n' "$CHOSEN" "$some" | awk '$0 && !seen[$0]++')
+	done
+	[[ -z ${PART:-} ]] || return 0
+	for file in $ASKED; do
+		[[ $known == *" $file "* ]] ||
+			die "$file is none of the files of tests for $KERNELS${SAMPLE_OPTION:+ with $SAMPLE_OPTION}:$(
+				tr -s ' ' '\n' <<<"$known" | sort -u | paste -sd ' ')"
+	done
+	[[ -n $CHOSEN ]] ||
+		die "no test${ASKED:+ of$ASKED} for $KERNELS${PATTERN:+ has a name or rule id like $PATTERN}"
+}
 
 # batch ADDRESS PATTERN FAMILY NAME [FILES]: one batch in the guest, all of its packets captured
 batch() {
@@ -76,9 +128,7 @@ listed() {
 # list: of all that would run
 list() {
 	# shellcheck disable=SC2086 # words
-	listed "${DRIVER:-srnic}" $STARTUP
-	# shellcheck disable=SC2086 # words
-	listed srnic $DATA
+	listed "${DRIVER:-srnic}" $STARTUP && listed srnic $DATA
 }
 
 # run_file FILE ADDRESS FAMILY PATTERN
@@ -93,11 +143,12 @@ run_file() {
 
 # run_files DRIVER FILE...: those that have a test which is to run
 run_files() {
-	local driver=$1 file any=no
+	local driver=$1 file any=no tests
 
 	shift
 	for file in "$@"; do
-		[[ -n $(listed "$driver" "$file") ]] || continue
+		tests=$(listed "$driver" "$file") || die "run.py cannot list the tests of $file"
+		[[ -n $tests ]] || continue
 		[[ $any == yes ]] || guest_run A "driver_set $driver"
 		DEVICE=$driver
 		any=yes
@@ -128,6 +179,10 @@ on_one() {
 	"$TOP/scripts/build.sh"
 	tap_run 'tshark and its judge find what is wrong' "$TOP/scripts/wire/judge.py" --selftest
 	tap_run 'the formats are those of the RFCs' "$TOP/scripts/wire/selftest.py"
+	if [[ -z $CHOSEN ]]; then
+		tap_end wire
+		return
+	fi
 	say 'booting a guest'
 	guest_boot A
 	share_tests
@@ -150,30 +205,23 @@ on_one() {
 }
 
 main() {
-	local arguments=("$@") task=
+	local arguments=("$@") list=no
 
 	while [[ $# -gt 0 ]]; do
 		case $1 in
 		-k) PATTERN=${2?which tests?} && shift ;;
-		--sample) OPTIONS+=(--sample "$KERNEL" --part "${PART:-1/1}") ;;
-		-l) task=list ;;
+		--sample) SAMPLE_OPTION=--sample ;;
+		-l) list=yes ;;
 		-*) die 'usage: wire.sh [-k REGEX] [--sample] [-l] [FILE...]' ;;
-		*) FILES+=" $1" ;;
+		*) ASKED+=" $1" ;;
 		esac
 		shift
 	done
-	if [[ ${KERNEL:?} == kasan ]]; then
-		STARTUP+=' faults'
-		DATA+=' data_faults'
-	fi
-	kernel_debugs "$KERNEL" || DATA+=' data_charge'
-	# Storms of objects are for the long run.
-	[[ ${#OPTIONS[@]} -eq 0 ]] || DATA=${DATA/ data_storms/}
-	FILES=${FILES:-$STARTUP $DATA}
-	[[ $KERNEL != 6.1 ]] || KERNELS=${KERNELS:-6.1 6.12}
+	[[ ${KERNEL:?} != 6.1 ]] || KERNELS=${KERNELS:-6.1 6.12}
 	KERNELS=${KERNELS:-$KERNEL}
-	if [[ -n $task ]]; then
-		"$task"
+	choose
+	if [[ $list == yes ]]; then
+		echo "$CHOSEN"
 	elif [[ $KERNELS == "$KERNEL" ]]; then
 		on_one
 	else
