@@ -23,6 +23,8 @@ main() {
 	export KERNEL=${1:-${DEBUG:-kasan}}
 	kernel_debugs "$KERNEL" || die 'usage: debug.sh [kasan|kcsan [SUITE...]]'
 	shift $(($# > 0))
+	[[ $KERNEL == kasan || " $* " != *' faults '* ]] ||
+		die "faults are for kasan: the kernel of $KERNEL does not let allocations fail"
 	unset -v KERNELS	# would come before KERNEL
 	[[ $# -gt 0 ]] || set -- wire e2e
 	"$TOP/scripts/setup.sh" build guest

@@ -47,13 +47,16 @@ soak() {
 
 main() {
 	local -a chosen rates others data
+	local tests
 
 	if [[ ${1-} == -l ]]; then
 		exec python3 "$TOP/scripts/wire/run.py" -l --soak
 	fi
 	[[ $# -eq 0 || ($# -eq 2 && $1 == -k) ]] || die 'usage: soak.sh [-l | -k REGEX]'
-	mapfile -t chosen < <(python3 "$TOP/scripts/wire/run.py" -l --soak -k "${2:-.}" |
-		cut -d ' ' -f 1)
+	tests=$(python3 "$TOP/scripts/wire/run.py" -l --soak -k "${2:-.}") ||
+		die 'run.py cannot list the tests: is the REGEX one of Python?'
+	[[ -n $tests ]] || die "no test has a name or rule id like ${2:-.}"
+	mapfile -t chosen < <(cut -d ' ' -f 1 <<<"$tests")
 	mapfile -t rates < <(printf '%s\n' "${chosen[@]}" | grep "$RATES")
 	mapfile -t data < <(printf '%s\n' "${chosen[@]}" | grep '^data_')
 	mapfile -t others < <(printf '%s\n' "${chosen[@]}" | grep -v "$RATES\|^data_")
