@@ -255,6 +255,7 @@ main() {
 	fi
 	"$TOP/scripts/setup.sh" build guest
 	need_krel
+	[[ -n $(cases) ]] || die "no case for kernel $KREL has a line like $PATTERN"
 	"$TOP/scripts/build.sh"
 	build_locked build_twin >&2
 	boot
