@@ -73,6 +73,8 @@ test_kernels() {
 	refused 'one of several kernels' 'no such kernel: nosuch ' make -s wire KERNELS='6.1 nosuch'
 	refused 'a kernel whose headers are missing' 'apt-get install linux-headers-6\.1\.0-1-amd64$' \
 		make -s install KREL=6.1.0-1-amd64
+	refused 'the same, before a package is installed' 'no headers for kernel 6\.1\.0-1-amd64: apt-get install' \
+		env PATH="$HERE/bin:$PATH" make -s static KREL=6.1.0-1-amd64
 }
 
 # Headers that are installed, and were unpacked before: those that are installed count.
@@ -123,6 +125,8 @@ test_no_root() {
 	fresh 2000
 	refused 'no root: a package is missing' 'as root, please: apt-get install .*sparse' \
 		"${as[@]}" env PATH="$HERE/bin:$PATH" make -s static
+	refused 'no root: make check, at once' 'as root, please: apt-get install .*sparse' \
+		"${as[@]}" env PATH="$HERE/bin:$PATH" make -s check
 	refused 'no root: make install' 'no permission to write into .*: as root, please' \
 		"${as[@]}" make -s install INSTALL_MOD_PATH="$HERE/bin"
 	refused 'no root: make package' 'as root, please: ' "${as[@]}" make -s package
@@ -134,7 +138,7 @@ test_no_root() {
 test_no_space() {
 	local target
 
-	for target in modules demo kunit deb series; do
+	for target in modules demo kunit deb series check; do
 		fresh 20
 		refused "no space: make $target" "has [0-9]+ MB left, this needs [0-9]+: make space, or set XDG" \
 			make -s "$target"
@@ -150,6 +154,8 @@ test_no_network() {
 		unshare -n make -s modules KERNEL=trixie
 	refused 'no network: programs for the guests' 'is there a network, and does .apt-get update. work' \
 		unshare -n make -s demo
+	refused 'no network: make check, at once' 'is there a network, and does .apt-get update. work' \
+		unshare -n make -s check
 }
 
 main() {

@@ -6,7 +6,8 @@
 #   scripts/setup.sh [build] [static] [kunit] [guest] [fuzz] [dkms] [KERNEL...]   (no argument: all)
 #
 # The names of kernels are those of scripts/kernels, and fetch its headers and sources. Included are
-# $KERNEL, and 6.1, of whose sources user mode Linux and the kernels with detectors are made.
+# $KERNEL, unless only deb is wanted, and 6.1, of whose sources user mode Linux and the kernels with
+# detectors are made. KREL may name a release of the host's own kernel: then its headers are installed.
 #
 # The guests also run programs whose packages would start services on the host, now and after each
 # boot. They are unpacked in $CACHE/tools, not installed; only their libraries are.
@@ -156,6 +157,11 @@ is_own() {
 	kernel_row "$1" && [[ $KDEBIAN == "$(host_debian)" && $1 == "$(default_kernel)" ]]
 }
 
+# headers_of NAME: the package. If KREL names a release of it, that one
+headers_of() {
+	if [[ -n $KREL && $(kernel_of "$KREL") == "$1" ]]; then echo "linux-headers-$KREL"; else echo "$KHEADERS"; fi
+}
+
 # The compiler that the headers of a kernel name, if it is the host's that builds for it: one of an
 # earlier release of Debian may want another than gcc is.
 compiler_of() {
@@ -164,6 +170,29 @@ compiler_of() {
 	for dir in "/lib/modules/$krel/build" "$CACHE/debian/$krel/build"; do
 		sed -nE 's/^(override )?CC = .*\)(gcc-[0-9.]+)$/\2/p' "$dir/.kernelvariables" 2>/dev/null || true
 	done | head -n 1
+}
+
+has_headers() { [[ -e /lib/modules/$1/build/Makefile || -e $CACHE/debian/$1/build/Makefile ]]; }
+
+# can_bring KERNEL RELEASE: is it one whose headers the rest of this script would bring?
+can_bring() {
+	local newest
+
+	if is_own "$1"; then
+		has_candidates "linux-headers-$2" && return
+		[[ $(id -u) -eq 0 ]] && apt update >/dev/null 2>&1 && has_candidates "linux-headers-$2"
+	else
+		[[ -z $(find_krel "$1") ]] || return
+		archive_refresh "$KSUITE"
+		read -r newest _ < <(newest_kernel) && [[ $newest == "$2" ]]
+	fi
+}
+
+# Whoever names a release is told that it cannot be had before many packages are installed for it.
+need_headers() {
+	[[ -n $KREL && $(kernel_of "$KREL") == "$KERNEL" ]] || return 0
+	has_headers "$KREL" || can_bring "$KERNEL" "$KREL" ||
+		die "no headers for kernel $KREL: apt-get install linux-headers-$KREL"
 }
 
 unpack_tools() {
@@ -223,7 +252,10 @@ main() {
 
 	[[ $(dpkg --print-architecture 2>/dev/null) == amd64 ]] || die 'this needs Debian on amd64'
 	[[ $# -gt 0 ]] || set -- build static kunit guest fuzz dkms 6.1 6.12
-	! kernel_row "$KERNEL" || set -- "$@" "$KERNEL"
+	if [[ $* != deb ]] && kernel_row "$KERNEL"; then
+		need_headers
+		set -- "$@" "$KERNEL"
+	fi
 	[[ " $* " != *' static '* && " $* " != *' kunit '* && $KERNEL != k?san ]] || set -- "$@" 6.1
 	for word in "$@"; do
 		if kernel_row "$word"; then
@@ -231,11 +263,11 @@ main() {
 			set -- "$@" kernel
 		fi
 	done
-	mapfile -t kernels < <(printf '%s\n' "${kernels[@]}" | sort -u)
+	[[ ${#kernels[@]} -eq 0 ]] || mapfile -t kernels < <(printf '%s\n' "${kernels[@]}" | sort -u)
 	for word in "${kernels[@]}"; do
 		root=$(root_of "$word")
 		[[ -z $root ]] || set -- "$@" root
-		! is_own "$word" || packages+=("$KHEADERS" "$(source_package "${KRELEASES//\\/}")")
+		! is_own "$word" || packages+=("$(headers_of "$word")" "$(source_package "${KRELEASES//\\/}")")
 	done
 	for word in "$@"; do
 		kernel_row "$word" && continue
