@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# dkms.conf at work, on each kernel whose headers are there: dkms adds, builds, installs and
-# removes the modules with the commands of the README, and two guests that boot the kernel run
-# rping over what it installed: srnic, and siw_mpa where an administrator asks for that, too.
+# dkms.conf at work, on kernels whose headers are there: dkms adds, builds, installs and removes
+# the modules with the commands of the README, and two guests that boot the kernel run rping over
+# what it installed: srnic, and siw_mpa where an administrator asks for that, too.
 #
 #   scripts/dkms.sh [KERNEL...]        default: 6.1, and 6.12 if its headers are there
 #
@@ -240,10 +240,13 @@ list_files() {
 }
 
 test_remove() {
+	local left
+
 	run_dkms remove "$NAME" --all || return 1
 	list_files | diff "$WORK/files" - || fail 'dkms remove left something' || return 1
 	! grep -lE 'iw_mpa|srnic' "/lib/modules/$KREL"/modules.* || fail 'depmod still has it' || return 1
-	[[ -z $(dkms status) ]] || fail "$(dkms status)"
+	left=$(dkms status) || fail 'dkms status fails' || return 1
+	[[ -z $left ]] || fail "$left"
 }
 
 test_kernel() {

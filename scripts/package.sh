@@ -260,7 +260,7 @@ test_remove() {
 	inside 'DEBIAN_FRONTEND=noninteractive apt-get -q -y remove iw-mpa-dkms' 1200
 	inside '! grep -E "^(iw_mpa|srnic) " /proc/modules'
 	# shellcheck disable=SC2016 # there
-	inside '[[ ! -e /sys/class/infiniband/rnic-0 && -z $(dkms status) ]]'
+	inside 'left=$(dkms status); [[ ! -e /sys/class/infiniband/rnic-0 && -z $left ]]'
 	inside '[[ -e /etc/iw-mpa/links && ! -e /usr/sbin/iw-mpa && ! -d /usr/src/iw_mpa-'$NEXT' ]]'
 	inside '! find /usr/lib/modules -name "iw_mpa*" | grep .'
 }

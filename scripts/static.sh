@@ -40,6 +40,12 @@ scripts() {
 	done
 }
 
+python_files() {
+	files | while IFS= read -r file; do
+		[[ $file != *.py && $(head -n 1 "$file" | tr -d '\0') != '#!'*python3 ]] || printf '%s\n' "$file"
+	done
+}
+
 # none TEXT: succeed if stdin has no line; else show the lines and what is wrong with them
 none() {
 	local lines
@@ -249,7 +255,7 @@ check_shell() {
 test_python() {
 	local file
 
-	for file in $(files '*.py'); do
+	for file in $(python_files); do
 		python3 -W error - "$file" <<-'EOF' || return 1
 			import sys
 			with open(sys.argv[1], encoding='utf-8') as source:
