@@ -14,6 +14,7 @@ file, word by word; its tabs are spaces, as reStructuredText wants them.
 
 import pathlib
 import re
+import subprocess
 import sys
 import textwrap
 
@@ -28,6 +29,7 @@ DRIVER = 'Documentation/infiniband/iw_mpa_driver.rst'
 CONSUMERS = 'Documentation/infiniband/iw_mpa_consumers.rst'
 ADMIN = 'Documentation/infiniband/iw_mpa_admin.rst'
 CONFORMANCE = 'Documentation/infiniband/iw_mpa_conformance.rst'
+TESTING = 'Documentation/infiniband/iw_mpa_testing.rst'
 SRNIC = 'drivers/infiniband/sw/srnic'
 SRNIC_PAGE = 'Documentation/infiniband/srnic.rst'
 
@@ -426,6 +428,19 @@ def check_guide(docs):
             yield '%s: no test runs the commands behind: %s' % (ADMIN, before)
 
 
+def check_wire(docs):
+    """Each command of the page that chooses tests on the wire finds one."""
+    commands = re.findall(r"scripts/wire\.sh -k ('[^'`]*'|[^\s`]+)([ \w]*)`", docs[TESTING])
+    if not commands:
+        yield '%s: no command with wire.sh -k' % TESTING
+    for regex, files in commands:
+        listed = subprocess.run([TOP / 'scripts/wire/run.py', '-l', '-k', regex.strip("'"),
+                                 '--file', '|'.join(files.split()) or '.*'],
+                                stdout=subprocess.PIPE, check=False, text=True)
+        if listed.returncode or not listed.stdout:
+            yield '%s: no test is chosen by wire.sh -k %s%s' % (TESTING, regex, files)
+
+
 def tests():
     """What looks at counters: the suites that run the modules"""
     files = ('kunit/*.c', 'scripts/wire/*.py', 'scripts/e2e/*.sh')
@@ -472,7 +487,7 @@ def check_silent(docs):
 CHECKS = (check_counters, check_silent, check_written, check_diagram, check_contract,
           check_names, check_paths,
           check_version, check_quotes, check_skeleton, check_consumers, check_troubles, check_log,
-          check_guide)
+          check_guide, check_wire)
 
 # (check, document, words there, what to put in their place): each has to be found
 SELFTEST = (
@@ -514,6 +529,8 @@ SELFTEST = (
     (check_log, ADMIN, '\n``iw_mpa: a driver was refused: ..., network device ...: ...``\n', '\n``iw_mpa: a driver was not taken``\n'),
     (check_guide, ADMIN, 'Who listens, on the server:\n\n.. run: server\n', 'Who listens:\n'),
     (check_guide, ADMIN, 'Who listens, on the server:', 'Who listens, on the server::'),
+    (check_wire, TESTING, '-k rtr_offer responder', '-k rtr_scoffer responder'),
+    (check_wire, TESTING, '-k rtr_offer responder', '-k rtr_offer sponder'),
 )
 
 
