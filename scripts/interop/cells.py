@@ -6,7 +6,8 @@
     cells.py steps [--sample]   a line per step: NUMBER VARIANT ROLE REV P2P CRC PROGRAM
     cells.py judge RESULTS PEER STEPS OUTCOMES CAPTURE...
                                 "ok" or "not ok" for each cell of STEPS; adds to RESULTS
-    cells.py table RESULTS      the document; what was not tried is as the rules say
+    cells.py table RESULTS      the document; what was not tried is as the rules say, so only a run of
+                                all steps proves it
 
 Roles and REV (MPA revision), P2P (peer-to-peer model) and CRC are srnic's. A step is two
 cells: IPv4 on port 7000 + 2 * NUMBER, IPv6 on the next. siw is as the kernel has it: its settings
