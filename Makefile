@@ -9,9 +9,9 @@ export T
 
 help:
 	@echo 'make demo      two hosts, real RDMA programs, and what they negotiated'
-	@echo 'make check     static, kunit, fuzz, wire and e2e, and some of interop, bench and takeover'
-	@echo 'make check-all every suite in full, on every kernel and driver: some hours'
-	@echo 'make modules   build iw_mpa.ko and srnic.ko for KREL (default: the newest of the host'"'"'s Debian)'
+	@echo 'make check     static, kunit and fuzz, and a sample of wire, interop, bench, e2e and takeover'
+	@echo 'make check-all more suites, in full, on more kernels and drivers: some hours'
+	@echo 'make modules   build iw_mpa.ko and srnic.ko for KREL (default: 6.1 on Debian 12, 6.12 on Debian 13)'
 	@echo 'make install   the same, then put them below /lib/modules/KREL/updates; IW_MPA_SIW=y: siw_mpa, too'
 	@echo 'make uninstall remove what make install has put there, for each kernel or for KREL'
 	@echo 'make static    compiler warnings, sparse, checkpatch, kernel-doc, layers, style'
@@ -23,7 +23,7 @@ help:
 	@echo 'make interop   srnic against siw of 6.1 and 6.12, all settings: a table'
 	@echo 'make e2e       end-to-end tests in guests that run the stock kernel'
 	@echo 'make takeover  TCP connections that leave the host for hardware, which is a second TCP'
-	@echo 'make dkms      dkms.conf on each kernel: add, build, install, load, rping, remove'
+	@echo 'make dkms      dkms.conf on 6.1 and 6.12: add, build, install, load, rping, remove'
 	@echo 'make deb       the Debian package iw-mpa-dkms, judged by lintian'
 	@echo 'make package   the Debian package in guests: install, boot, use, upgrade, purge'
 	@echo 'make series    the tree as patches for the newest kernel tree, and what proves them'
