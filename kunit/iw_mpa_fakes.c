@@ -2,6 +2,7 @@
 /* The life of a test's world: see iw_mpa_fakes.h. */
 
 #include "iw_mpa_fakes.h"
+#include "rnic.h"
 #include "stats.h"
 
 #include <linux/completion.h>
@@ -109,6 +110,15 @@ void fake_unregister(struct fakes *f)
 			      "iw_mpa_unregister_device() does not return");
 }
 
+/* The RDMA core has told its clients of a device, or is about to: then rdma_cm comes first. */
+void fake_attach_device(struct ib_device *ibdev, bool attached)
+{
+	struct iw_mpa_device *dev = iw_mpa_device_get(ibdev);
+
+	WRITE_ONCE(dev->attached, attached);
+	iw_mpa_device_put(dev);
+}
+
 /* The device comes, as the test has described it. */
 int fake_register(struct fakes *f)
 {
@@ -116,6 +126,8 @@ int fake_register(struct fakes *f)
 					 &f->attr);
 
 	f->registered = !err;
+	if (!err)
+		fake_attach_device(f->ibdev, true);
 	return err;
 }
 

@@ -259,6 +259,7 @@ int fakes_init(struct kunit *test);
 void fakes_exit(struct kunit *test);
 void fake_fault(struct fakes *f, const char *what);
 int fake_register(struct fakes *f);
+void fake_attach_device(struct ib_device *ibdev, bool attached);
 void fake_unregister(struct fakes *f);
 void fake_register_again(struct fakes *f);
 void fake_set_caps(struct fakes *f, u32 caps);

@@ -8,6 +8,7 @@
 #include "iw_mpa_fakes.h"
 #include "iw_mpa_no_core.h"
 
+#include <linux/in.h>
 #include <linux/module.h>
 
 static void going_expect_connect_refused(struct fake_conn *c, struct fakes *f)
@@ -72,6 +73,31 @@ static void moved_device_connects(struct kunit *test)
 	conn_active_up(c, f);
 }
 
+/* While it is moved, rdma_cm gets it anew, with all wildcard listeners. */
+static void moved_device_is_attached_where_a_port_is_taken(struct kunit *test)
+{
+	struct fake_conn *c = conn_new(test);
+	struct fakes *f = test->priv;
+	struct fake_id *lis[3];
+	int i;
+
+	conn_listen(c, f);
+	for (i = 0; i < ARRAY_SIZE(lis); i++) {
+		struct sockaddr_in *sin;
+
+		lis[i] = fake_id_create(f);
+		lis[i]->id.local_addr = c->lis->id.local_addr;
+		sin = (struct sockaddr_in *)&lis[i]->id.local_addr;
+		sin->sin_addr.s_addr = htonl(INADDR_ANY);
+		lis[i]->id.m_local_addr = lis[i]->id.local_addr;
+	}
+	KUNIT_EXPECT_EQ(test, fake_listen(lis[0]), -EADDRINUSE);
+	no_core.client->remove(f->ibdev, NULL);
+	KUNIT_EXPECT_EQ(test, fake_listen(lis[1]), 0);
+	KUNIT_ASSERT_EQ(test, no_core.client->add(f->ibdev), 0);
+	KUNIT_EXPECT_EQ(test, fake_listen(lis[2]), -EADDRINUSE);
+}
+
 /* A client that comes while the library refuses endpoints is not forgotten. */
 static void moved_device_serves_who_came_meanwhile(struct kunit *test)
 {
@@ -111,6 +137,7 @@ static struct kunit_case going_cases[] = {
 	KUNIT_CASE(going_accept_that_awaits_the_rtr_ends),
 	KUNIT_CASE(going_established_connection_stays),
 	KUNIT_CASE(moved_device_connects),
+	KUNIT_CASE(moved_device_is_attached_where_a_port_is_taken),
 	KUNIT_CASE(moved_device_serves_who_came_meanwhile),
 	KUNIT_CASE(foreign_device_is_left_alone),
 	KUNIT_CASE(library_that_goes_is_no_client),

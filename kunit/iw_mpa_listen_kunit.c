@@ -347,6 +347,7 @@ static void listen_wildcard_on_a_second_device_of_an_interface(struct kunit *tes
 	other->ops = f->ibdev->ops;
 	KUNIT_ASSERT_EQ(test, iw_mpa_register_device(other, init_net.loopback_dev, &f->drv,
 						     &f->attr), 0);
+	fake_attach_device(other, true);
 	conn_listen(c, f);
 	second = wildcard_of(c, f);
 	second->id.device = other;
@@ -362,6 +363,44 @@ static void listen_wildcard_on_a_second_device_of_an_interface(struct kunit *tes
 	fake_destroy(second);
 	FAKE_WAIT(f, !READ_ONCE(second->refs));
 	iw_mpa_unregister_device(other);
+}
+
+/*
+ * rdma_cm does not attach a device on which a wildcard listener fails. A process that has a TCP
+ * port must not keep a device from everybody. Whoever listens later is told.
+ */
+static void listen_wildcard_of_a_new_device_leaves_a_port_to_tcp(struct kunit *test)
+{
+	struct fake_conn *c = conn_new(test);
+	struct fakes *f = test->priv;
+	struct fake_id *second;
+
+	conn_listen(c, f);
+	fake_attach_device(f->ibdev, false);
+	expect_no_socket(c, f, wildcard_of(c, f));
+	second = fake_id_create(f);
+	second->id.m_local_addr = c->lis->id.m_local_addr;
+	second->id.local_addr = c->lis->id.local_addr;
+	KUNIT_EXPECT_EQ(test, fake_listen(second), -EADDRINUSE);
+	fake_attach_device(f->ibdev, true);
+	KUNIT_EXPECT_EQ(test, fake_listen(wildcard_of(c, f)), -EADDRINUSE);
+}
+
+/* The setting fence may change while there are listeners. */
+/* Rules: M-7.1.2-10: such a driver gets no stream */
+static void accept_without_fence_is_refused(struct kunit *test)
+{
+	struct fake_conn *c = conn_new(test);
+	struct fakes *f = test->priv;
+
+	fake_set_caps(f, f->attr.caps & ~IW_MPA_CAP_TX_FENCE);
+	f->config->fence = 0;
+	conn_call(c, f);
+	f->config->fence = 1;
+	KUNIT_EXPECT_EQ(test, fake_accept(c->fid, &c->param), -EOPNOTSUPP);
+	conn_expect_refusal(c, "", 5);
+	fake_expect_closed(c->fid, 0);
+	KUNIT_EXPECT_STREQ(test, c->qp->log, "");
 }
 
 /* Rules: M-7.1.2-10: the errno for a driver that cannot hold TX back */
@@ -404,6 +443,8 @@ static struct kunit_case listen_cases[] = {
 	KUNIT_CASE(listen_wildcard_leaves_addresses_of_other_devices_alone),
 	KUNIT_CASE(listen_wildcard_without_fence_has_no_socket),
 	KUNIT_CASE(listen_wildcard_on_a_second_device_of_an_interface),
+	KUNIT_CASE(listen_wildcard_of_a_new_device_leaves_a_port_to_tcp),
+	KUNIT_CASE(accept_without_fence_is_refused),
 	KUNIT_CASE(listen_without_fence_is_refused),
 	KUNIT_CASE(listen_without_device_is_refused),
 	KUNIT_CASE(listen_on_a_port_in_use_is_refused),

@@ -169,14 +169,21 @@ static enum iw_mpa_event act_handoff_active(struct iw_mpa_ep *ep)
 
 static enum iw_mpa_event act_handoff_passive(struct iw_mpa_ep *ep)
 {
+	bool fence = READ_ONCE(ep->config->fence);
 	u8 reply[IW_MPA_FRAME_MAX];
-	int len = iw_mpa_startup_make_reply(ep, reply);
+	int len;
 
+	/* iw_create_listen has refused such a device, unless the setting was changed since. */
+	if (fence && !(ep->dev->attr.caps & IW_MPA_CAP_TX_FENCE)) {
+		ep->call->err = -EOPNOTSUPP;
+		iw_mpa_end_set_reason(ep, IW_MPA_R_LOCAL, -EOPNOTSUPP);
+		return IW_MPA_EV_ACCEPT_FAILED;
+	}
+	len = iw_mpa_startup_make_reply(ep, reply);
 	if (len < 0)
 		return IW_MPA_EV_ACCEPT_FAILED;
 	return act_handed_off(ep, iw_mpa_offload_passive(&ep->off, ep, &ep->sock, &ep->params,
-							 READ_ONCE(ep->config->fence),
-							 reply, len));
+							 fence, reply, len));
 }
 
 static enum iw_mpa_event act_open_tx(struct iw_mpa_ep *ep)

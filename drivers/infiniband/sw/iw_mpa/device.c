@@ -50,7 +50,7 @@ static const char *device_check(const struct ib_device *ibdev, const struct net_
  *
  * A driver calls this before ib_register_device(), since listeners come from within that.
  *
- * Context: process.
+ * Context: process, sleeps; no lock that iw_get_qp or an op takes may be held.
  *
  * Return: 0; -EINVAL, with a message that says what is missing; -EEXIST if @ibdev is registered;
  * -ENOMEM.
@@ -148,6 +148,7 @@ static int device_client_add(struct ib_device *ibdev)
 	if (!dev)
 		return -EOPNOTSUPP;
 	WRITE_ONCE(dev->dying, false);
+	WRITE_ONCE(dev->attached, true);
 	iw_mpa_device_put(dev);
 	return 0;
 }
@@ -158,6 +159,7 @@ static void device_client_remove(struct ib_device *ibdev, void *unused)
 
 	if (!dev)
 		return;
+	WRITE_ONCE(dev->attached, false);
 	device_end_endpoints(dev, device_end_new_endpoint);
 	iw_mpa_device_put(dev);
 }

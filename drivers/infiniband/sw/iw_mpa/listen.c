@@ -325,6 +325,22 @@ static bool listen_is_served(struct iw_mpa_listener *lis)
 	       iw_mpa_device_for_each(listen_look_for_socket, lis) == -EEXIST;
 }
 
+/*
+ * A device is added while there are wildcard listeners: rdma_cm has them listen on it, and does not
+ * attach the device at all if one fails. Then no ULP could use the device, only because some
+ * process has a TCP port. So a listener that gets no socket there has none, and the log says so.
+ * Whoever listens later, when the device is attached, gets the error.
+ */
+static bool listen_comes_with_device(struct iw_mpa_listener *lis, int err)
+{
+	if (!listen_is_wildcard(lis) || READ_ONCE(lis->dev->attached))
+		return false;
+	pr_notice("iw_mpa: %s: a wildcard listener has no socket for port %u on %s, errno %d\n",
+		  dev_name(&lis->dev->ibdev->dev), ntohs(*iw_mpa_addr_port(&lis->addr)),
+		  netdev_name(lis->dev->netdev), err);
+	return true;
+}
+
 static int listen_open(struct iw_mpa_listener *lis, struct net *net)
 {
 	struct iw_mpa_sock_opts opts;
@@ -336,11 +352,10 @@ static int listen_open(struct iw_mpa_listener *lis, struct net *net)
 		return -ENODEV;
 	opts = listen_opts(lis, net);
 	err = iw_mpa_sock_listen(&lis->sock, &listen_sock_ops, &opts, lis->depth);
-	if (err == -EADDRINUSE && listen_is_served(lis)) {
-		lis->deaf = true;
-		err = 0;
-	}
-	return err;
+	if (err)
+		lis->deaf = (err == -EADDRINUSE && listen_is_served(lis)) ||
+			    listen_comes_with_device(lis, err);
+	return lis->deaf ? 0 : err;
 }
 
 /**
@@ -349,8 +364,9 @@ static int listen_open(struct iw_mpa_listener *lis, struct net *net)
  * @backlog: Requests that the ULP has room for, and connections that may wait in TCP, > 0
  *
  * A wildcard listener has no socket on a device of another network namespace, nor on one that
- * cannot be responder, nor on a further device of one interface: there it takes no port, gets no
- * connection, and holds no namespace.
+ * cannot be responder, nor on a further device of one interface, nor on a device that comes later
+ * and on whose interface TCP uses the port: there it takes no port, gets no connection, and holds
+ * no namespace.
  *
  * Context: process. CONNECT_REQUEST may be raised before the return.
  *

@@ -36,6 +36,7 @@ struct iw_mpa_stats;
  * @no_room_count: Requests of all listeners that wait for room
  * @listeners: its listeners
  * @dying: no new endpoint
+ * @attached: the RDMA core has told its clients of the device, rdma_cm before the library
  * @ending_qps: QPs that are being destroyed, from iw_mpa_qp_gone() on
  * @takeovers: TCP connections that the device has
  * @debts: references of iw_cm on QPs: see qp.c
@@ -59,6 +60,7 @@ struct iw_mpa_device {
 	unsigned int			half_open_count;
 	unsigned int			no_room_count;
 	bool				dying;
+	bool				attached;
 	struct list_head		ending_qps;
 	struct iw_mpa_takeovers		takeovers;
 	struct list_head		debts;
