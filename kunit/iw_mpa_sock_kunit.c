@@ -6,6 +6,7 @@
 
 #include <linux/module.h>
 #include <linux/net.h>
+#include <linux/sched/mm.h>
 
 /* What a driver that has the stream puts there */
 static void sock_drivers(struct sock *sk)
@@ -100,6 +101,40 @@ static void sock_detach_takes_both_callbacks_back(struct kunit *test)
 	iw_mpa_sock_release(&ms);
 }
 
+/* A driver of storage lets its socket use the reserves. What the library sends changes nothing. */
+static void sock_send_leaves_the_reserves_to_the_socket(struct kunit *test)
+{
+	union iw_mpa_addr to = {
+		.in = {
+			.sin_family = AF_INET,
+			.sin_addr.s_addr = htonl(INADDR_LOOPBACK),
+			.sin_port = htons(20992),
+		},
+	}, from = to;
+	struct iw_mpa_sock_opts opts = { .net = &init_net, .local = &to };
+	struct iw_mpa_sock lis = {}, ms = {};
+	unsigned int noio;
+	struct sock *sk;
+
+	KUNIT_ASSERT_EQ(test, 0, iw_mpa_sock_listen(&lis, &fake_sock_ops, &opts, 4));
+	from.in.sin_port = 0;
+	opts.local = &from;
+	opts.remote = &to;
+	KUNIT_ASSERT_EQ(test, 0, iw_mpa_sock_connect(&ms, &fake_sock_ops, &opts));
+	FAKE_POLL((struct fakes *)test->priv, iw_mpa_sock_is_up(&ms));
+	sk = ms.sock->sk;
+	noio = memalloc_noio_save();
+	KUNIT_EXPECT_EQ(test, 0, iw_mpa_sock_send(&ms, "x", 1));
+	KUNIT_EXPECT_EQ(test, sk->sk_allocation, IW_MPA_SOCK_GFP);
+	sk_set_memalloc(sk);
+	KUNIT_EXPECT_EQ(test, 0, iw_mpa_sock_send(&ms, "y", 1));
+	KUNIT_EXPECT_EQ(test, sk->sk_allocation, IW_MPA_SOCK_GFP | __GFP_MEMALLOC);
+	memalloc_noio_restore(noio);
+	sk_clear_memalloc(sk);
+	iw_mpa_sock_release(&ms);
+	iw_mpa_sock_release(&lis);
+}
+
 #if IS_ENABLED(CONFIG_IPV6)
 /* A listener of IPv6 alone leaves the port of IPv4 to others; one of both takes that, too. */
 static void sock_listens_to_ipv6_alone(struct kunit *test)
@@ -131,6 +166,7 @@ static struct kunit_case sock_cases[] = {
 	KUNIT_CASE(sock_unhook_restores_each_callback),
 	KUNIT_CASE(sock_unhook_leaves_alone_what_is_not_ours),
 	KUNIT_CASE(sock_detach_takes_both_callbacks_back),
+	KUNIT_CASE(sock_send_leaves_the_reserves_to_the_socket),
 #if IS_ENABLED(CONFIG_IPV6)
 	KUNIT_CASE(sock_listens_to_ipv6_alone),
 #endif

@@ -102,19 +102,22 @@ int iw_mpa_sock_discard(struct iw_mpa_sock *ms, size_t len)
  *
  * TCP uses the task's only if sk_allocation names __GFP_FS. The rule of IW_MPA_SOCK_GFP holds all
  * the same: in the runner's memalloc_noio scope TCP starts no I/O, and with __GFP_NORETRY it does
- * not wait for ever.
+ * not wait for ever. A driver of storage may have let the socket use the reserves,
+ * by sk_set_memalloc(): it may still.
  */
 static int stream_send(struct sock *sk, const void *buf, size_t len, bool first)
 {
 	struct kvec iov = { .iov_base = (void *)buf, .iov_len = len };
 	struct msghdr msg = { .msg_flags = MSG_DONTWAIT | MSG_NOSIGNAL };
+	gfp_t gfp;
 	int sent;
 
 	iov_iter_kvec(&msg.msg_iter, ITER_SOURCE, &iov, 1, len);
 	lock_sock(sk);
 	if (first)
 		inet_csk_enter_pingpong_mode(sk);
-	sk->sk_allocation = STREAM_SEND_GFP;
+	gfp = sk->sk_allocation;
+	sk->sk_allocation = STREAM_SEND_GFP | (gfp & __GFP_MEMALLOC);
 #ifndef COMPAT_LACKS_TASK_FRAG
 	sk->sk_use_task_frag = true;
 #endif
@@ -122,7 +125,7 @@ static int stream_send(struct sock *sk, const void *buf, size_t len, bool first)
 #ifndef COMPAT_LACKS_TASK_FRAG
 	sk->sk_use_task_frag = false;
 #endif
-	sk->sk_allocation = IW_MPA_SOCK_GFP;
+	sk->sk_allocation = gfp;
 	release_sock(sk);
 	return sent;
 }
