@@ -168,7 +168,9 @@ struct iw_mpa_device_attr {
  *	or a negative errno if nothing was sent. Optional.
  * @open_tx: Let the ULP's work out. Process context, may sleep, once: for an initiator in the
  *	client-server model at once, for a responder after iw_mpa_first_fpdu(), or, with
- *	IW_MPA_CAP_ATOMIC_OPEN, within it, in its context.
+ *	IW_MPA_CAP_ATOMIC_OPEN, within it, in its context. For a responder in the client-server
+ *	model no FPDU need have come: open_tx follows the Reply if the setting fence is off, and
+ *	comes after fence_timeout_ms if that is set.
  * @finish_tx: Let out what the ULP had posted when this is called, and the Read Responses that are
  *	owed, take nothing more, then call iw_mpa_tx_finished(), from here or later. A driver that
  *	holds a part of an FPDU when the peer has closed calls iw_mpa_stream_down() instead. Process
@@ -177,7 +179,7 @@ struct iw_mpa_device_attr {
  *	when the connection is closed is lost.
  * @stop: Forget the stream and bring the QP to the error state. The library has already taken back
  *	the socket's callbacks. Process context, may sleep, exactly once after a prepare that
- *	returned 0; nothing is called after it. @why says what ended the connection.
+ *	returned 0; nothing but path_changed is called after it. @why says what ended the connection.
  *
  * @path_changed: The device has taken a TCP connection over, and its packets go another way from
  *	now on: @path, valid within the call, has the interface, the MTU and the next hop. This is

@@ -186,6 +186,8 @@ size_t iw_mpa_reader_feed(struct iw_mpa_reader *rd, const void *octets,
  * iw_mpa_reader_want - how many octets the reader takes next
  * @rd: reader
  *
+ * Context: any.
+ *
  * Return: octets until the header or the frame is complete; 0 once the frame is.
  */
 static inline size_t iw_mpa_reader_want(const struct iw_mpa_reader *rd)
@@ -314,6 +316,8 @@ struct iw_mpa_depths iw_mpa_event_depths(const struct iw_mpa_frame *peer,
 /**
  * iw_mpa_fpdu_size - octets of an FPDU on the wire, without Markers
  * @ulpdu_len: the FPDU's first two octets, in host order
+ *
+ * Context: any.
  *
  * Return: length field, ULPDU, padding and CRC field together (RFC 5044 4.1).
  */

@@ -122,6 +122,8 @@ static size_t fpdu_rtr_send(u8 *fpdu, bool crc)
  *
  * This is for drivers whose device does not make the message.
  *
+ * Context: any.
+ *
  * Return: octets of the FPDU, 0 if @rtr is not one RTR type.
  */
 size_t iw_mpa_fpdu_rtr(u8 rtr, bool crc, u8 fpdu[IW_MPA_FPDU_MAX])
@@ -146,6 +148,8 @@ EXPORT_SYMBOL_GPL(iw_mpa_fpdu_rtr);
  * @fpdu: room for the FPDU; written in whole
  *
  * Layer 2 (LLP), error type 0 (MPA), no header of a faulty message attached.
+ *
+ * Context: any.
  *
  * Return: octets of the FPDU.
  */

@@ -58,6 +58,8 @@ static enum iw_mpa_reason frame_check_hdr(const struct iw_mpa_hdr *hdr)
  * @reply: expect an MPA Reply if true, an MPA Request if false
  * @buf: for the frame; aligned for &struct iw_mpa_hdr, room for IW_MPA_FRAME_MAX octets, or for
  *	IW_MPA_HDR_SIZE if the caller replaces it when the reader asks for more
+ *
+ * Context: any.
  */
 void iw_mpa_reader_init(struct iw_mpa_reader *rd, bool reply, void *buf)
 {
@@ -88,6 +90,8 @@ static enum iw_mpa_reason reader_verdict(const struct iw_mpa_reader *rd)
  *
  * The result does not depend on how the frame was split. If the frame is bad a further call gives
  * the same reason, and takes nothing.
+ *
+ * Context: any.
  *
  * Return: octets taken, 0..@len. The frame is whole if @reason is IW_MPA_R_OK and
  * iw_mpa_reader_want() is 0; the octets left in the buffer are FPDUs then.
@@ -159,6 +163,8 @@ static void frame_decode_hdr(const struct iw_mpa_hdr *hdr, bool reply, struct iw
  * @buf: IW_MPA_HDR_SIZE octets that an &struct iw_mpa_reader has found good
  * @reply: the frame is an MPA Reply if true, an MPA Request if false
  * @frame: result; depths of 0, no RTR types, and no private data, whatever the frame had
+ *
+ * Context: any.
  */
 void iw_mpa_frame_decode_head(const void *buf, bool reply, struct iw_mpa_frame *frame)
 {
@@ -175,6 +181,8 @@ EXPORT_SYMBOL_GPL(iw_mpa_frame_decode_head);
  * @len: octets at @buf
  * @reply: expect an MPA Reply if true, an MPA Request if false
  * @frame: result; @frame->pd points into @buf
+ *
+ * Context: any.
  *
  * Return: IW_MPA_R_OK, or why @buf is not such a frame: BAD_KEY, SAME_ROLE, BAD_REV, BAD_PD_LENGTH
  * (also if it is not what @len says), SHORT_ENHANCED, TRUNCATED if @len is shorter than a header.
@@ -255,6 +263,8 @@ static int frame_size(const struct iw_mpa_frame *frame)
  *
  * This is for a device that gathers what it sends. @frame->pd_len octets of private data follow.
  *
+ * Context: any.
+ *
  * Return: octets written, which are IW_MPA_HDR_SIZE or IW_MPA_HEAD_MAX; -ENOSPC if @size is too
  * small; -EMSGSIZE if the private data exceeds 512 octets, 508 with RFC 6581 data; -EINVAL if
  * @frame->enhanced goes with a revision below 2.
@@ -294,6 +304,8 @@ EXPORT_SYMBOL_GPL(iw_mpa_frame_encode_head);
  * @frame: what to write; @frame->pd may be NULL only if @frame->pd_len is 0
  * @buf: room for the frame; nothing is written on error
  * @size: octets at @buf; IW_MPA_FRAME_MAX always suffices
+ *
+ * Context: any.
  *
  * Return: octets written, or an errno as of iw_mpa_frame_encode_head().
  */

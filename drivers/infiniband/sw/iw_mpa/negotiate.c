@@ -44,6 +44,8 @@ static u8 neg_name(const struct iw_mpa_local *local, u8 types)
  * iw_mpa_make_request - the MPA Request that an initiator sends
  * @local: what this end wants
  * @req: result, without private data
+ *
+ * Context: any.
  */
 void iw_mpa_make_request(const struct iw_mpa_local *local, struct iw_mpa_frame *req)
 {
@@ -141,6 +143,8 @@ static u8 neg_responder_rtr(const struct iw_mpa_local *local,
  * @local: what this end can do
  * @req: the Request received
  *
+ * Context: any.
+ *
  * Return: IW_MPA_R_OK; BAD_REV if the revision is above @local->rev: RFC 5044 7.1.1 has the
  * connection closed without a Reply, and an initiator may try again with a lower one.
  */
@@ -159,6 +163,8 @@ EXPORT_SYMBOL_GPL(iw_mpa_check_request);
  *	return value is IW_MPA_R_OK
  * @params: result: what to program. On error @params->enhanced, crc and tx_markers are valid, for
  *	the TERM message behind the Reject, and the rest is within the limits
+ *
+ * Context: any.
  *
  * Return: IW_MPA_R_OK; what iw_mpa_check_request() returns; MARKERS if the peer wants Markers and
  * there are none; INSUFFICIENT_IRD if @local->strict and the peer's IRD is below @local->ord (the
@@ -259,6 +265,8 @@ static enum iw_mpa_reason neg_initiator_rtr(const struct iw_mpa_local *local,
  * features of RFC 6581. A Reply without A to a Request with A is accepted, too: then no RTR message
  * is sent.
  *
+ * Context: any.
+ *
  * Return: IW_MPA_R_OK; REJECTED; MARKERS; BAD_REV if the Reply is enhanced and the Request was not;
  * INSUFFICIENT_IRD or NO_RTR, for which a TERM message is due.
  */
@@ -300,6 +308,8 @@ EXPORT_SYMBOL_GPL(iw_mpa_negotiate_reply);
  * responder close if it does not know the revision (RFC 6581 10). A peer that has begun to answer
  * knows the revision. After a Request of revision 1 there is no further try.
  *
+ * Context: any.
+ *
  * Return: true if so; then connect anew, with @rev of &struct iw_mpa_local IW_MPA_REV_1.
  */
 bool iw_mpa_may_fall_back(const struct iw_mpa_frame *req, const struct iw_mpa_reader *rd)
@@ -321,6 +331,8 @@ static u8 neg_event_depth(u16 depth)
  * @max_ord: likewise
  *
  * A peer that names no depths is assumed to allow what this end can do: its IRD is this end's ORD.
+ *
+ * Context: any.
  *
  * Return: the peer's IRD and ORD, for @ird and @ord of &struct iw_cm_event.
  */

@@ -131,7 +131,7 @@ static void offload_attach(struct iw_mpa_offload *off, struct iw_mpa_sock *ms)
 
 static void offload_let_go(struct iw_mpa_offload *off)
 {
-	if (off->drv->let_go)
+	if (off->drv->hold && off->drv->let_go)
 		off->drv->let_go(off->qp);
 }
 
@@ -175,6 +175,7 @@ static enum iw_mpa_reason offload_take(struct iw_mpa_offload *off, struct iw_mpa
 static enum iw_mpa_reason offload_prepare(struct iw_mpa_offload *off, struct iw_mpa_sock *ms,
 					  const struct iw_mpa_handoff *ho)
 {
+	off->err = 0;
 	if (ho->rx_queued && !(off->attr->caps & IW_MPA_CAP_EARLY_RX))
 		return IW_MPA_R_EARLY_DATA;
 	if (ms->takeover)

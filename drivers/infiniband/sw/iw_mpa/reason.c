@@ -26,6 +26,8 @@ static bool reason_is_known(enum iw_mpa_reason reason)
  * iw_mpa_reason_name - a reason's name, as in counters and traces
  * @reason: any value
  *
+ * Context: any.
+ *
  * Return: a constant string, "?" for what is not a reason.
  */
 const char *iw_mpa_reason_name(enum iw_mpa_reason reason)
@@ -37,6 +39,8 @@ EXPORT_SYMBOL_GPL(iw_mpa_reason_name);
 /**
  * iw_mpa_reason_text - a reason in words
  * @reason: any value
+ *
+ * Context: any.
  *
  * Return: a constant string, "unknown" for what is not a reason.
  */
@@ -53,6 +57,8 @@ EXPORT_SYMBOL_GPL(iw_mpa_reason_text);
  * rdma_cm shows -ECONNREFUSED and -ECONNRESET as REJECTED, -ETIMEDOUT as UNREACHABLE and the rest
  * as CONNECT_ERROR.
  *
+ * Context: any.
+ *
  * Return: 0 or a negative errno; -EIO for what is not a reason.
  */
 int iw_mpa_reason_errno(enum iw_mpa_reason reason)
@@ -64,6 +70,8 @@ EXPORT_SYMBOL_GPL(iw_mpa_reason_errno);
 /**
  * iw_mpa_reason_term_code - what the peer is told
  * @reason: any value
+ *
+ * Context: any.
  *
  * Return: the error code of a TERM message of layer 2, type 0 (RFC 6581 8), or 0 if none is due.
  */
