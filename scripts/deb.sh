@@ -21,8 +21,8 @@ maintainer() { sed -n 's/^M:[[:space:]]*//p' "$TOP/MAINTAINERS" | head -n 1; }
 # The settings with their defaults: those of the README, which a test holds against the code
 sysctl_example() {
 	cat <<-'END'
-	# Settings of iw_mpa, with their defaults: copy those that shall be others to a file in /etc/sysctl.d.
-	# A change applies to new connections.
+	# Settings of iw_mpa, with their defaults. To change one, copy its line to a file in /etc/sysctl.d, without
+	# the # in front, and give it another value. A change applies to new connections.
 
 	END
 	# shellcheck disable=SC2016 # backquotes of Markdown
@@ -33,6 +33,13 @@ sysctl_example() {
 	done
 }
 
+# All that README.md has links to is in the folder where the package has README.md itself, and debhelper
+# has a name of its own for the list of changes.
+mend_links() {
+	sed -i 's|\[Documentation/infiniband\](Documentation/infiniband)|this folder|
+		s|(Documentation/infiniband/|(|g; s|(CHANGELOG\.md)|(changelog)|' "$1"/{README,CHANGELOG}.md
+}
+
 # make_tree FOLDER VERSION
 make_tree() {
 	local tree=$1 version=$2 module sw=drivers/infiniband/sw
@@ -40,8 +47,8 @@ make_tree() {
 	rm -rf "$tree"
 	mkdir -p "$tree/$sw" "$tree/Documentation/infiniband"
 	cp -r "$TOP"/{CHANGELOG.md,Kbuild,README.md,dkms.conf,include} "$HERE"/* "$TOP"/scripts/{iw-mpa,iw_mpa.lua} "$tree"
-	cp "$TOP"/Documentation/infiniband/{iw_mpa{,_admin,_consumers,_security},srnic}.rst \
-		"$tree/Documentation/infiniband/"
+	cp "$TOP"/Documentation/infiniband/*.{rst,svg} "$tree/Documentation/infiniband/"
+	mend_links "$tree"
 	cp -r "$TOP/$sw/compat" "$tree/$sw"
 	for module in "${PACKAGED[@]}"; do
 		[[ ! -d $TOP/$sw/$module ]] || cp -r "$TOP/$sw/$module" "$tree/$sw"
