@@ -18,6 +18,7 @@ struct code_row {
 
 static const struct code_row code_rows[] = {
 	{ "R-7.1-1_local", SRNIC_ERR_LOCAL, { 0x00, 0x00, 0x00 }, SRNIC_TERM_BARE },
+	{ "D-7.2-1_unreadable", SRNIC_ERR_UNREADABLE, { 0x00, 0x00, 0x00 }, SRNIC_TERM_BARE },
 	{ "R-7.2-1_read_stag", SRNIC_ERR_READ_STAG, { 0x01, 0x00, 0xe0 }, SRNIC_TERM_MDR },
 	{ "R-7.2-4_read_bounds", SRNIC_ERR_READ_BOUNDS, { 0x01, 0x01, 0xe0 }, SRNIC_TERM_MDR },
 	{ "R-7.2-3_read_right", SRNIC_ERR_READ_RIGHT, { 0x01, 0x02, 0xe0 }, SRNIC_TERM_MDR },
@@ -96,8 +97,8 @@ static void term_build_each_error_octets_exact(struct kunit *test)
 static void err_form_silent_ones_known(struct kunit *test)
 {
 	static const enum srnic_err silent[] = {
-		SRNIC_ERR_NONE, SRNIC_ERR_URGENT, SRNIC_ERR_UNREADABLE, SRNIC_ERR_STREAM,
-		SRNIC_ERR_TERM_BAD, SRNIC_ERR_TERM_RECEIVED,
+		SRNIC_ERR_NONE, SRNIC_ERR_URGENT, SRNIC_ERR_STREAM, SRNIC_ERR_TERM_BAD,
+		SRNIC_ERR_TERM_RECEIVED,
 	};
 	int i;
 

@@ -208,6 +208,30 @@ static void read_request_wakes_the_sender(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, qp->fault.err, SRNIC_ERR_NONE);
 }
 
+/* An FPDU takes time however short it is: short ones do not keep others waiting for longer. */
+static void take_counts_short_fpdus_for_more(struct kunit *test)
+{
+	static const int posted = 5, taken = 2;
+	struct pair *p = test->priv;
+	struct pair_end *from = &p->end[1];
+	struct srnic_upcalls up = {};
+	struct srnic_cursor cur = {};
+	struct ib_rdma_wr wr = { .wr = { .opcode = IB_WR_RDMA_WRITE } };
+	u32 size;
+	int i;
+
+	pair_start(p, &unit_opts);
+	for (i = 0; i < posted; i++)
+		KUNIT_ASSERT_EQ(test, pair_post(from, &wr.wr), 0);
+	pair_send(p, 1);
+	size = from->wire_len / posted;
+	KUNIT_ASSERT_LT(test, size, 32);
+	srnic_cursor_at_memory(&cur, from->wire, from->wire_len);
+	KUNIT_EXPECT_EQ(test, srnic_rx_take(p->end[0].qp, &cur, from->wire_len, taken * 256, &up),
+			taken * size);
+	KUNIT_EXPECT_EQ(test, p->end[0].qp->rx.need, 0);
+}
+
 /* A QP that never had a stream gives back what it has not. */
 static void irq_freed_twice_is_fine(struct kunit *test)
 {
@@ -308,6 +332,7 @@ static struct kunit_case unit_cases[] = {
 	KUNIT_CASE(fault_counted_once),
 	KUNIT_CASE(place_behind_modify_to_err_takes_no_receive),
 	KUNIT_CASE(read_request_wakes_the_sender),
+	KUNIT_CASE(take_counts_short_fpdus_for_more),
 	KUNIT_CASE(irq_freed_twice_is_fine),
 	KUNIT_CASE(batch_reset_gives_pages_back),
 	KUNIT_CASE(flush_looks_again_less_and_less_often),

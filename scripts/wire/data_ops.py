@@ -284,14 +284,18 @@ def R_5_2_2_3_response_is_too_long(b, size, cut, last, role):
     link.refused(rdmap.TAGGED_BOUNDS, bad, statuses=(READ_FAILED,))
 
 
-@rule("R-5.2.2-4: Terminate 1/1/01, and the Read fails", cases=both((95, 95), (95, 50), (1, 1)))
+@rule("R-5.2.2-4: Terminate 1/1/01, the Read fails, and memory",
+      cases=both((95, 95), (95, 50), (1, 1)))
 def R_5_2_2_4_response_ends_early(b, size, cut, role):
+    """Those in front of the segment that ends too early are placed, and it is not."""
     link = Link(b, role)
     into, read = reading(link)
-    for ulpdu in link.peer.response_segments(read, bytes(size), cut):
+    data = random_octets(size)
+    segments = link.peer.response_segments(read, data, cut)
+    for ulpdu in segments:
         link.peer.ulpdu(ulpdu)
-    into.forget()
     link.refused(rdmap.TAGGED_BOUNDS, statuses=(READ_FAILED,))
+    into.expect(data[:cut * (len(segments) - 1)])
 
 
 @rule("R-5.2.2-4: Terminate 1/1/01, and the Read fails", cases=both())

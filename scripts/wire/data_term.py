@@ -271,11 +271,16 @@ def R_5_4_2_terminate_is_the_first_fpdu(b):
     link.qp.flushed()
 
 
-@rule("R-5.4-2: QP_FATAL, and ESTABLISHED with an error", cases=[()])
-def R_5_4_2_terminate_is_no_rtr_message(b):
+@rule("R-5.4-2: QP_FATAL, and ESTABLISHED with an error",
+      "R-5.4-6: the same of a malformed one",
+      cases=[("good",), ("tagged",), ("queue_1",), ("msn_2",)])
+def R_5_4_2_terminate_is_no_rtr_message(b, form):
     """The ULP of a responder that waits for one is told that the connection has failed."""
     link = Link(b, "responder", first=False)
-    link.peer.terminate(rdmap.LOCAL_CATASTROPHIC)
+    if form == "good":
+        link.peer.terminate(rdmap.LOCAL_CATASTROPHIC)
+    else:
+        link.peer.ulpdu(BAD_TERMINATES[form]())
     link.peer.hear_until_end()
     check(not link.peer.heard, f"it says {link.peer.heard}")
     link.verbs.async_event("QP_FATAL qp")

@@ -41,7 +41,10 @@ static void ddp_get(const u8 *ulpdu, struct srnic_seg *seg)
 	}
 }
 
-/* A Terminate message is never answered by another one, even if it is malformed (RFC 5040 4.8). */
+/*
+ * What can be told to be a Terminate message, by version and opcode, is never answered by another
+ * one, even if it is malformed (RFC 5040 4.8).
+ */
 static enum srnic_err ddp_misplaced(const struct srnic_seg *seg)
 {
 	if (seg->op == SRNIC_OP_TERMINATE)

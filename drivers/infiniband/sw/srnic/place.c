@@ -99,8 +99,8 @@ static void place_read_ends(struct srnic_qp *qp, enum ib_wc_status status,
 }
 
 /*
- * RFC 5040 5.2.2: the octets go into the sink of the oldest Read, in order, and no more than were
- * asked for.
+ * RFC 5040 5.2.2: the octets go into the sink of the oldest Read, in order, and as many as were
+ * asked for. If a segment says too early that it is the last one, none of it is placed.
  */
 static enum srnic_err place_resp_octets(struct srnic_qp *qp, struct srnic_arrival *arr)
 {
@@ -108,6 +108,7 @@ static enum srnic_err place_resp_octets(struct srnic_qp *qp, struct srnic_arriva
 	const struct srnic_seg *seg = &arr->seg;
 	/* This is as in the request: a Read of length zero may have no SGE. */
 	const struct ib_sge none = {}, *sink = wqe->num_sge ? &wqe->sge[0] : &none;
+	u32 left = wqe->bytes - qp->rx.read_len;
 	const struct srnic_mem mem = {
 		.pd	= qp->ibqp.pd,
 		.stag	= seg->stag,
@@ -120,8 +121,8 @@ static enum srnic_err place_resp_octets(struct srnic_qp *qp, struct srnic_arriva
 
 	if (seg->stag != sink->lkey)
 		return SRNIC_ERR_RESP_STAG;
-	if (seg->to != sink->addr + qp->rx.read_len ||
-	    seg->len > wqe->bytes - qp->rx.read_len)
+	if (seg->to != sink->addr + qp->rx.read_len || seg->len > left ||
+	    (seg->last && seg->len != left))
 		return SRNIC_ERR_RESP_BOUNDS;
 	fault = srnic_mem_access(qp->dev, &mem, place_step, &arr->cur);
 	if (fault)

@@ -23,6 +23,7 @@
 #include <asm/byteorder.h>
 
 #define RX_LEN_SIZE	2	/* ULPDU_Length */
+#define RX_FPDU_COST	256	/* a short FPDU takes the time of so many octets */
 #define RX_CRC_SIZE	4
 
 /**
@@ -160,7 +161,7 @@ static void rx_fail(struct srnic_qp *qp, enum srnic_err err, const struct srnic_
 	srnic_fault_record(qp, &fault);
 }
 
-/* Count an RTR message if it can be told from any other first message. */
+/* Count an RTR message. A first Read Request is counted whatever it asks for. */
 static void rx_note_first(struct srnic_qp *qp, const struct srnic_seg *seg)
 {
 	static const u8 types[SRNIC_OP_COUNT] = {
@@ -169,7 +170,8 @@ static void rx_note_first(struct srnic_qp *qp, const struct srnic_seg *seg)
 		[SRNIC_OP_SEND]		= IW_MPA_RTR_SEND,
 	};
 
-	if ((types[seg->op] & qp->rx.rtr) && seg->len <= SRNIC_READ_REQ_LEN)
+	if ((types[seg->op] & qp->rx.rtr) &&
+	    seg->len == (seg->op == SRNIC_OP_READ_REQ ? SRNIC_READ_REQ_LEN : 0))
 		srnic_count(qp->dev, rx_rtr);
 }
 
@@ -179,8 +181,8 @@ static bool rx_take(struct srnic_qp *qp, struct srnic_cursor *cur, const struct 
 {
 	struct srnic_arrival arr = { .cur = *cur, .up = up };
 	struct srnic_rx *rx = &qp->rx;
+	bool first, is_term;
 	enum srnic_err err;
-	bool first;
 
 	if (!rx_crc_is_good(rx, cur, fpdu) || cur->broken) {
 		rx_fail(qp, cur->broken ? SRNIC_ERR_UNREADABLE : SRNIC_ERR_CRC, NULL, 0);
@@ -196,8 +198,9 @@ static bool rx_take(struct srnic_qp *qp, struct srnic_cursor *cur, const struct 
 
 	rx_read_hdr(&arr, fpdu->ulpdu_len);
 	err = srnic_ddp_parse(arr.hdr, fpdu->ulpdu_len, &arr.seg);
-	/* A Terminate message is no RTR message, and nothing is sent after it. */
-	if (first && rx->responder && (err || arr.seg.op != SRNIC_OP_TERMINATE))
+	/* A Terminate message, malformed or not, is no RTR message, and nothing is sent after it. */
+	is_term = err ? err == SRNIC_ERR_TERM_BAD : arr.seg.op == SRNIC_OP_TERMINATE;
+	if (first && rx->responder && !is_term)
 		iw_mpa_first_fpdu(qp->ep);
 	if (!err)
 		err = srnic_place(qp, &arr);
@@ -291,7 +294,8 @@ static bool rx_is_over(const struct srnic_qp *qp, const struct srnic_upcalls *up
  * @qp: the QP
  * @cur: stands at the first octet that was not taken
  * @avail: octets that are there
- * @budget: octets to take at most; an FPDU that has begun is taken whole
+ * @budget: octets to take at most; an FPDU that has begun is taken whole, and a short one counts as
+ *	RX_FPDU_COST octets
  * @up: what is to be done when no lock is held
  *
  * Context: if the octets are in a socket, the socket is locked.
@@ -303,27 +307,29 @@ u32 srnic_rx_take(struct srnic_qp *qp, struct srnic_cursor *cur, u32 avail, u32 
 		  struct srnic_upcalls *up)
 {
 	struct srnic_rx *rx = &qp->rx;
-	u32 used = 0;
+	u32 used = 0, cost = 0;
 
 	rx->need = 0;
 	if (!rx->part)
 		rx->part_size = 0;
-	while (used < avail && used < budget) {
+	while (used < avail && cost < budget) {
 		struct rx_fpdu fpdu;
+		u32 before = used;
+		bool good;
 
 		if (rx->part) {
-			if (!rx_take_part(qp, cur, avail - used, &used, up) ||
-			    rx_is_over(qp, up))
-				return avail;
-			continue;
+			good = rx_take_part(qp, cur, avail - used, &used, up);
+		} else {
+			rx->need = rx_measure(rx, cur, avail - used, &fpdu);
+			if (rx->need > avail - used)
+				break;
+			rx->need = 0;
+			used += fpdu.raw;
+			good = rx_take(qp, cur, &fpdu, up);
 		}
-		rx->need = rx_measure(rx, cur, avail - used, &fpdu);
-		if (rx->need > avail - used)
-			break;
-		rx->need = 0;
-		used += fpdu.raw;
-		if (!rx_take(qp, cur, &fpdu, up) || rx_is_over(qp, up))
+		if (!good || rx_is_over(qp, up))
 			return avail;
+		cost += max_t(u32, used - before, RX_FPDU_COST);
 	}
 	return used;
 }
@@ -397,7 +403,8 @@ void srnic_rx_run(struct srnic_qp *qp, struct sock *sk, u32 budget)
 	if (used)
 		tcp_read_done(sk, used);
 	rx_finish(qp, &up);
-	if (used >= budget && used < avail) {
+	/* If an FPDU is not whole, TCP will call again; if the budget was spent, nobody else looks. */
+	if (used < avail && !rx->need) {
 		srnic_count(qp->dev, rx_deferred);
 		rx_defer(qp);
 	} else if (rx->need && !rx->part && rx_is_stuck(sk)) {

@@ -55,7 +55,7 @@ enum srnic_tell {
 	X(CRC,		0x20, 0x02, BARE,   FATAL,  "wrong CRC")		\
 	X(MARKER,	0x20, 0x03, BARE,   FATAL,  "Marker and length disagree") \
 	X(URGENT,	0x00, 0x00, SILENT, FATAL,  "urgent data in the stream") \
-	X(UNREADABLE,	0x00, 0x00, SILENT, FATAL,  "octets that the host cannot read") \
+	X(UNREADABLE,	0x00, 0x00, BARE,   FATAL,  "octets that the host cannot read") \
 	X(STREAM,	0x00, 0x00, SILENT, FATAL,  "TCP failed, or the peer closed too early") \
 	X(SHORT,	0x02, 0xff, BARE,   REQ,    "ULPDU shorter than its header") \
 	X(DV_TAGGED,	0x11, 0x04, MD,     REQ,    "wrong DDP version, tagged segment") \

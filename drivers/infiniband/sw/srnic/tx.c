@@ -25,6 +25,9 @@
 #include <linux/sched/mm.h>
 #include <net/tcp.h>
 
+/* A turn takes time also if there is little to send, or nothing, as for REG_MR and LOCAL_INV. */
+#define TX_TURN_COST	SZ_16K
+
 /* enum tx_step - how a turn of the sender ended */
 enum tx_step {
 	TX_GO_ON,	/* there may be more to do */
@@ -275,7 +278,7 @@ static bool tx_run(struct srnic_qp *qp)
 		enum tx_step step;
 
 		step = tx_turn(qp, &up);
-		spent += qp->tx.batch.len;
+		spent += max_t(u32, qp->tx.batch.len, TX_TURN_COST);
 		mutex_unlock(&qp->tx.lock);
 		srnic_cq_call(&up);
 		if (step == TX_WAIT)
