@@ -14,11 +14,16 @@ check() {
 	inside "$SERVER" "ns_serve one $PORT && ns_serve two $PORT"
 	inside "$SERVER" "ns_ping one 11 $PORT && ns_ping two 12 $PORT"
 
-	# A third has a TCP server on that port. Its device comes, and serves another port.
+	# A third has an RDMA server without a device, and a TCP server on its port. A device comes, on
+	# which the RDMA server has no socket, and serves another port.
 	inside "$SERVER" "ns_add three 13
+		bg_start early 'ip netns exec three rping -s -P -a 0.0.0.0 -p $PORT'
+		poll 20 ns_listens three
 		bg_start tcp 'ip netns exec three busybox nc -l -p $PORT -e true'
 		poll 10 eval '[[ -n \$(ip netns exec three ss -Htln \"sport = :$PORT\") ]]'
 		ns_link three && ns_link three-c
+		dmesg | grep -F 'siw-three: a wildcard listener has no socket for port $PORT on eth0, errno -98'
+		bg_stop early >/dev/null
 		ns_serve three $((PORT + 1)) && ns_ping three 13 $((PORT + 1))"
 
 	# While the others' servers run a namespace goes, with its device.

@@ -15,8 +15,6 @@
 #define CQ_DISARM_TRIES	8
 /* Calls of a handler in a row, before a work item goes on */
 #define CQ_CALLS	8
-/* How many entries are looked at in a row with interrupts off */
-#define CQ_STEP		256
 
 /* The opcodes that an application sees. A user QP posts only what has a row here. */
 static const u8 cq_user_op[SRNIC_WR_COUNT] = {
@@ -298,7 +296,7 @@ static bool cq_forget_step(struct srnic_cq *cq, const struct ib_qp *qp)
 		cq->gap = cq->get;
 		cq->gap_end = cq->get;
 	}
-	for (n = 0; n < CQ_STEP && cq->gap_end != cq->put; n++) {
+	for (n = 0; n < SRNIC_QUEUE_STEP && cq->gap_end != cq->put; n++) {
 		const struct srnic_cqe *cqe = &cq->kring[cq->gap_end++ & (cq->size - 1)];
 
 		if (cqe->qp != qp)
@@ -359,10 +357,9 @@ void srnic_cq_leave(struct srnic_cq *cq)
 {
 	if (!atomic_dec_and_test(&cq->users) || cq->uring)
 		return;
-	/* The work item may queue itself again: see cq_call(). */
-	do {
-		flush_work(&cq->event_work);
-	} while (READ_ONCE(cq->due));
+	/* The work item may have queued itself again while this waited: see cq_call(). */
+	while (flush_work(&cq->event_work))
+		;
 }
 
 static bool cq_has_some(const struct srnic_cq *cq)

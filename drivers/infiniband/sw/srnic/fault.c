@@ -25,6 +25,7 @@ bool srnic_fault_record(struct srnic_qp *qp, const struct srnic_fault *fault)
 	spin_lock_irqsave(&qp->lock, flags);
 	if (qp->state == SRNIC_RTS || qp->state == SRNIC_CLOSING) {
 		first = true;
+		trace_srnic_state(qp, qp->state, SRNIC_TERMINATE);
 		qp->fault = *fault;
 		/* srnic_faulty() reads the state first: if it sees this state it sees the fault. */
 		smp_store_release(&qp->state, SRNIC_TERMINATE);

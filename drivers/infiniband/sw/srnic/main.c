@@ -103,7 +103,6 @@ static int __init srnic_init(void)
 {
 	int err;
 
-	srnic_stats_init();
 	err = register_module_notifier(&srnic_module_nb);
 	if (err)
 		return err;

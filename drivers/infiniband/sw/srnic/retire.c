@@ -17,9 +17,6 @@
 #include "sq.h"
 #include "wqe.h"
 
-/* At most this many WQEs are retired in a row with interrupts off. */
-#define RETIRE_STEP	256
-
 static void retire_complete(struct srnic_qp *qp, const struct srnic_wqe *wqe,
 			    struct srnic_upcalls *up)
 {
@@ -46,7 +43,7 @@ static bool retire_some(struct srnic_qp *qp, u32 to, struct srnic_upcalls *up)
 	u32 n;
 
 	lockdep_assert_held(&sq->lock);
-	for (n = 0; n < RETIRE_STEP && sq->get != to && srnic_sq_wqe(sq, sq->get)->done; n++) {
+	for (n = 0; n < SRNIC_QUEUE_STEP && sq->get != to && srnic_sq_wqe(sq, sq->get)->done; n++) {
 		struct srnic_wqe *wqe = srnic_sq_wqe(sq, sq->get++);
 
 		/* The peer may have it, but a work request before it has failed. */
@@ -64,7 +61,7 @@ static bool retire_some(struct srnic_qp *qp, u32 to, struct srnic_upcalls *up)
 		sq->waits = false;
 		up->kick = true;
 	}
-	return n == RETIRE_STEP;
+	return n == SRNIC_QUEUE_STEP;
 }
 
 /* Give elements back, before the completions, and before the next element is looked at. */
@@ -182,7 +179,7 @@ static void retire_flush_one(struct srnic_qp *qp, struct srnic_wqe *wqe)
 static bool retire_flush_step(struct srnic_qp *qp, u32 end, struct srnic_upcalls *up)
 {
 	struct srnic_sq *sq = &qp->sq;
-	u32 n, to = sq->get + min_t(u32, end - sq->get, RETIRE_STEP);
+	u32 n, to = sq->get + min_t(u32, end - sq->get, SRNIC_QUEUE_STEP);
 
 	lockdep_assert_held(&sq->lock);
 	for (n = sq->get; n != to; n++)

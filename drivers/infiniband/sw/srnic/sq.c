@@ -286,6 +286,21 @@ bool srnic_sq_expect_rtr(struct srnic_qp *qp)
 	return true;
 }
 
+/* Move @sq->read to the next Read that has no whole response; NULL: not among the next few WQEs. */
+static struct srnic_wqe *sq_seek_read(struct srnic_sq *sq)
+{
+	u32 n;
+
+	lockdep_assert_held(&sq->lock);
+	for (n = 0; n < SRNIC_QUEUE_STEP && sq->read != sq->next; n++, sq->read++) {
+		struct srnic_wqe *wqe = srnic_sq_wqe(sq, sq->read);
+
+		if (srnic_wqe_is_read(wqe) && !wqe->done)
+			return wqe;
+	}
+	return NULL;
+}
+
 /**
  * srnic_sq_oldest_read - the Read that the next Read Response answers
  * @qp: the QP
@@ -300,18 +315,16 @@ struct srnic_wqe *srnic_sq_oldest_read(struct srnic_qp *qp, bool *rtr)
 	struct srnic_sq *sq = &qp->sq;
 	struct srnic_wqe *found = NULL;
 	unsigned long flags;
+	bool more;
 
-	spin_lock_irqsave(&sq->lock, flags);
-	*rtr = sq->rtr_read;
-	for (; !*rtr && !found && sq->read != sq->next; sq->read++) {
-		struct srnic_wqe *wqe = srnic_sq_wqe(sq, sq->read);
-
-		if (srnic_wqe_is_read(wqe) && !wqe->done)
-			found = wqe;
-	}
-	if (found)
-		sq->read--;
-	spin_unlock_irqrestore(&sq->lock, flags);
+	do {
+		spin_lock_irqsave(&sq->lock, flags);
+		*rtr = sq->rtr_read;
+		if (!*rtr && sq->reads)
+			found = sq_seek_read(sq);
+		more = !*rtr && !found && sq->reads && sq->read != sq->next;
+		spin_unlock_irqrestore(&sq->lock, flags);
+	} while (more);
 	return found;
 }
 

@@ -49,6 +49,8 @@
 /* Octets that one run may handle before others have a turn */
 #define SRNIC_TX_QUOTA		SZ_1M
 #define SRNIC_RX_BUDGET		SZ_256K
+/* Elements of a queue that are handled in a row with interrupts off */
+#define SRNIC_QUEUE_STEP	256
 /* How long a Terminate message waits for room in the socket while the peer acknowledges nothing */
 #define SRNIC_TERM_MS		5000
 /* How long it waits at the most: only then the ULP is told of the error */

@@ -7,29 +7,21 @@
 
 #define STATS_COUNT	(SRNIC_CNT_COUNT + SRNIC_ERR_COUNT - 1)
 
-static char stats_err_names[SRNIC_ERR_COUNT][24];
-
 static const char * const stats_names[SRNIC_CNT_COUNT] = {
 #define X(name, text) [SRNIC_CNT_##name] = #name,
 	SRNIC_COUNTERS(X)
 #undef X
 };
 
+static const char * const stats_err_names[SRNIC_ERR_COUNT] = {
+#define X(name, etype, code, form, tell, text) [SRNIC_ERR_##name] = "err_" #name,
+	SRNIC_ERRORS(X)
+#undef X
+};
+
 struct workqueue_struct *srnic_wq;
 struct workqueue_struct *srnic_user_wq;
 struct workqueue_struct *srnic_event_wq;
-
-/**
- * srnic_stats_init - name the counters
- */
-void srnic_stats_init(void)
-{
-	int i;
-
-	for (i = SRNIC_ERR_NONE + 1; i < SRNIC_ERR_COUNT; i++)
-		snprintf(stats_err_names[i], sizeof(stats_err_names[i]), "err_%s",
-			 srnic_err_name(i));
-}
 
 /**
  * srnic_stats_free - forget what was made for a device's counters

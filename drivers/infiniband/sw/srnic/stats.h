@@ -63,6 +63,5 @@ struct rdma_hw_stats *srnic_alloc_hw_port_stats(struct ib_device *ibdev, u32 por
 int srnic_get_hw_stats(struct ib_device *ibdev, struct rdma_hw_stats *stats, u32 port_num,
 		       int index);
 void srnic_stats_free(struct srnic_dev *dev);
-void srnic_stats_init(void);
 
 #endif /* _SRNIC_STATS_H */

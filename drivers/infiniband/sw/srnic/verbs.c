@@ -259,8 +259,12 @@ count:
 	return err;
 }
 
-/* Attributes that a QP of iWARP does not have, or that do not change after create_qp */
-#define QP_NEVER_MODIFIED	(IB_QP_CAP | IB_QP_QKEY | IB_QP_ALT_PATH | IB_QP_PATH_MIG_STATE)
+/*
+ * Attributes that a QP of iWARP does not have, or that do not change after create_qp; and the wish
+ * to be told when SQD has drained the send queue: SQD closes the connection, and that is told.
+ */
+#define QP_NEVER_MODIFIED	(IB_QP_CAP | IB_QP_QKEY | IB_QP_ALT_PATH | IB_QP_PATH_MIG_STATE | \
+				 IB_QP_EN_SQD_ASYNC_NOTIFY)
 
 static int srnic_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 			   struct ib_udata *udata)

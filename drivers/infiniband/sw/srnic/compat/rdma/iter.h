@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+#ifndef _SRNIC_COMPAT_RDMA_ITER_H
+#define _SRNIC_COMPAT_RDMA_ITER_H
+
+/* Since Linux 7.0, and in later releases of 6.1 and 6.12. Before, ib_umem.h has what is in it. */
+#if __has_include_next(<rdma/iter.h>)
+#include_next <rdma/iter.h>
+#else
+#include <rdma/ib_umem.h>
+#endif
+
+#endif /* _SRNIC_COMPAT_RDMA_ITER_H */
