@@ -15,6 +15,7 @@
 #   $BUILD/src         a copy of our sources plus siw's, iw_mpa.ko and siw_mpa.ko
 #   $BUILD/siw-stock   siw as the kernel has it: siw.ko, the peer in the end-to-end tests
 #   $BUILD/fault_point for scripts/wire/faults.py, where the kernel lets allocations fail
+#   $BUILD/mistake     for scripts/guest/detectors.sh, where the kernel has detectors
 #   $BUILD/slow_point  for scripts/wire/hazards.py
 #   $BUILD/kverbs      for scripts/wire/data_kernel.py: a kernel's ULP
 #
@@ -93,6 +94,7 @@ build_test_modules() {
 	build_test_module slow_point
 	build_test_module kverbs
 	! grep -q '^CONFIG_FAILSLAB=y' "$KDIR/.config" || build_test_module fault_point
+	! kernel_debugs "$KERNEL" || build_test_module mistake
 }
 
 # siw's settings are constants; this is how its other behaviours become peers to test against.
@@ -124,7 +126,7 @@ set_constant() {
 # What the modules are made of, and the modules, as one word
 state() {
 	local made_of=(include drivers Kbuild scripts/{build,stage-siw}.sh scripts/stage-edit.py
-		scripts/wire/{slow_point,kverbs,fault_point})
+		scripts/wire/{slow_point,kverbs,fault_point,mistake})
 
 	{
 		kernel_version

@@ -187,6 +187,8 @@ power_off() {
 	[[ $FRESH == yes ]] || return 0
 	for name in A B; do
 		tap_run "the kernel of $name has nothing to report" guest_detectors "$name"
+		! kernel_debugs "$(guest_kernel "$name")" ||
+			tap_run "the detectors of $name see mistakes made on purpose" guest_controls "$name"
 	done
 	set +e
 	(set -e; guest_down)

@@ -274,6 +274,8 @@ main() {
 	tap_run 'nothing is left, the modules unload' guest_run A "$INSIDE twin_unload"
 	for name in A B; do
 		tap_run "the kernel of $name has nothing to report" guest_detectors "$name"
+		! kernel_debugs "$KERNEL" ||
+			tap_run "the detectors of $name see mistakes made on purpose" guest_controls "$name"
 	done
 	tap_run 'the guests end well' guest_down
 	tap_end takeover

@@ -5,6 +5,9 @@
 #
 #   detectors.sh leaks      before the modules are unloaded: memory of theirs that nobody knows
 #   detectors.sh reports    at the end: what the kernel has reported since it booted
+#   detectors.sh controls KERNEL
+#                           after that: each detector of kasan or kcsan has to report a mistake made
+#                           on purpose, see scripts/wire/mistake. The guest is not used afterwards
 #
 # On a kernel without detectors there is nothing to find.
 
@@ -27,13 +30,17 @@ leaks_of_ours() {
 		END { if (text) print text }' "$LEAKS" | lines "$OURS|\] 0x[0-9a-f]+( |$)"
 }
 
+scan_for_leaks() {
+	sleep "$MIN_AGE"
+	echo scan >"$LEAKS"
+	echo scan >"$LEAKS"
+}
+
 leaks() {
 	local found
 
 	[[ -e $LEAKS ]] || return 0
-	sleep "$MIN_AGE"
-	echo scan >"$LEAKS"
-	echo scan >"$LEAKS"
+	scan_for_leaks
 	found=$(leaks_of_ours | lines -v "$THEIRS")
 	[[ -z $found ]] || { echo "${found// | /$'\n'}"; return 1; }
 }
@@ -83,4 +90,44 @@ reports() {
 	return "$status"
 }
 
-"$1"
+# make_mistake WHAT
+make_mistake() {
+	[[ ! -d /sys/module/mistake ]] || rmmod mistake
+	insmod /share/modules/mistake.ko what="$1"
+}
+
+# has_seen WHAT TEXT: the log has a report of it
+has_seen() {
+	make_mistake "$1"
+	dmesg | grep -E "$2" >/dev/null || { echo "no report: $1"; return 1; }
+}
+
+has_seen_leak() {
+	make_mistake leak
+	scan_for_leaks
+	grep '\[mistake\]' "$LEAKS" >/dev/null || { echo 'no report: leak'; return 1; }
+}
+
+# controls KERNEL: all that the kernel of that name has. KASAN's report turns lockdep off, so that is last.
+controls() {
+	local status=0
+
+	echo 0 >/proc/sys/kernel/panic_on_warn
+	case $1 in
+	kcsan)
+		has_seen race 'BUG: KCSAN: data-race in mistake_write' || status=1
+		;;
+	kasan)
+		has_seen_leak || status=1
+		has_seen lock_order 'WARNING: possible circular locking dependency' || status=1
+		has_seen use_after_free 'BUG: KASAN: .*use-after-free in mistake_' || status=1
+		;;
+	*)
+		echo "no such kernel: $1"
+		status=1
+		;;
+	esac
+	return "$status"
+}
+
+"$@"

@@ -12,6 +12,7 @@
 #   guest_bg_run A NAME SEC CMD    both; when it takes too long (124) it goes on
 #   guest_stop A NAME [SIGNAL]     end it: its output
 #   guest_detectors A              what the kernel's detectors found is its output, and a failure
+#   guest_controls A               whether the detectors detect: after guest_detectors
 #   guest_flap A B                 their links go down and up, until the process GUEST_FLAP_PID
 #                                  gets SIGTERM: see flap.py
 #   guest_down                     power off
@@ -303,6 +304,12 @@ guest_flap() {
 # What the detectors of a debug kernel have found; nothing on another kernel.
 guest_detectors() {
 	guest_run "$1" "$(printf '/host%q reports' "$TOP/scripts/guest/detectors.sh")"
+}
+
+# A detector that reports no mistake may be one that does not look.
+guest_controls() {
+	guest_run "$1" "$(printf '/host%q controls %q' "$TOP/scripts/guest/detectors.sh" \
+		"$(guest_kernel "$1")")" 60
 }
 
 # Only what we started, by its id.

@@ -54,5 +54,6 @@ end_guest() {
 	tap_run 'what was created was destroyed' guest_run A 'poll 10 driver_is_balanced'
 	tap_run 'the modules unload' guest_run A driver_clear
 	tap_run 'the kernel has nothing to report' guest_detectors A
+	! kernel_debugs "$KERNEL" || tap_run 'the detectors see mistakes made on purpose' guest_controls A
 	tap_run 'the guest ends well' guest_down
 }

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * For detectors.sh: a mistake, made on purpose as the module is loaded. A detector that does not
+ * report it would not have reported the same mistake of a driver either.
+ *
+ *	what	leak: memory that nobody knows. lock_order: two locks, taken in either order.
+ *		use_after_free: a read of freed memory. race: two threads that write one word, for two
+ *		seconds
+ */
+
+#include <linux/delay.h>
+#include <linux/err.h>
+#include <linux/jiffies.h>
+#include <linux/kthread.h>
+#include <linux/module.h>
+#include <linux/mutex.h>
+#include <linux/sched.h>
+#include <linux/slab.h>
+
+#define MISTAKE_OCTETS	200
+
+static char *what;
+module_param(what, charp, 0444);
+
+static DEFINE_MUTEX(mistake_one);
+static DEFINE_MUTEX(mistake_two);
+static unsigned long mistake_word;
+
+static int mistake_leak(void)
+{
+	return kmalloc(MISTAKE_OCTETS, GFP_KERNEL) ? 0 : -ENOMEM;
+}
+
+static int mistake_lock_order(void)
+{
+	mutex_lock(&mistake_one);
+	mutex_lock(&mistake_two);
+	mutex_unlock(&mistake_two);
+	mutex_unlock(&mistake_one);
+
+	mutex_lock(&mistake_two);
+	mutex_lock(&mistake_one);
+	mutex_unlock(&mistake_one);
+	mutex_unlock(&mistake_two);
+	return 0;
+}
+
+/* The compiler must not see what is wrong here. */
+static int mistake_use_after_free(void)
+{
+	char *memory = kmalloc(MISTAKE_OCTETS, GFP_KERNEL);
+	char *freed = memory;
+
+	OPTIMIZER_HIDE_VAR(freed);
+	kfree(memory);
+	if (freed)
+		READ_ONCE(*freed);
+	return 0;
+}
+
+static int mistake_write(void *unused)
+{
+	while (!kthread_should_stop()) {
+		mistake_word++;
+		cond_resched();
+	}
+	return 0;
+}
+
+static int mistake_race(void)
+{
+	struct task_struct *one, *two;
+
+	one = kthread_run(mistake_write, NULL, "mistake/1");
+	if (IS_ERR(one))
+		return PTR_ERR(one);
+	two = kthread_run(mistake_write, NULL, "mistake/2");
+	if (!IS_ERR(two)) {
+		msleep(2 * MSEC_PER_SEC);
+		kthread_stop(two);
+	}
+	kthread_stop(one);
+	return PTR_ERR_OR_ZERO(two);
+}
+
+static const struct {
+	const char *name;
+	int (*make)(void);
+} mistakes[] = {
+	{ "leak",		mistake_leak },
+	{ "lock_order",		mistake_lock_order },
+	{ "use_after_free",	mistake_use_after_free },
+	{ "race",		mistake_race },
+};
+
+static int __init mistake_init(void)
+{
+	int i;
+
+	for (i = 0; what && i < ARRAY_SIZE(mistakes); i++) {
+		if (!strcmp(what, mistakes[i].name))
+			return mistakes[i].make();
+	}
+	return -EINVAL;
+}
+
+static void __exit mistake_exit(void)
+{
+}
+
+module_init(mistake_init);
+module_exit(mistake_exit);
+MODULE_DESCRIPTION("Make a mistake that a detector has to see, for tests");
+MODULE_LICENSE("GPL");
