@@ -15,6 +15,8 @@ OPTIONS+=" --mca oob_tcp_if_include eth0 --mca mpi_yield_when_idle 1"
 OPTIONS+=" -x FI_LOG_LEVEL=warn"
 OPTIONS+=" --mca plm_rsh_agent /host$TOP/scripts/guest/mpi_agent"
 AS_ROOT="OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1"
+# The launcher of Open MPI 5 has options of its own; it takes hosts out of a file alone.
+AS_ROOT+=" PRTE_MCA_plm_ssh_agent=/host$TOP/scripts/guest/mpi_agent"
 
 # find_device GUEST: two programs at the same time, as the ranks of a host are, and none was there
 # before them: both have to find the device. A rank that did not has been seen once.
@@ -35,7 +37,8 @@ run_ranks() {
 		status=0; $AS_ROOT sh /share/mpi.command || status=\$?
 		echo \$status >/share/mpi.status; mv /share/mpi.status /share/mpi.ended
 		exit \$status"
-	output=$(client "cd /run; $AS_ROOT mpirun --host $CLIENT_IP:2,$SERVER_IP:2 $OPTIONS \
+	output=$(client "cd /run; printf '%s slots=2\n' $CLIENT_IP $SERVER_IP >hosts
+		$AS_ROOT mpirun -n 4 --hostfile hosts $OPTIONS \
 		/usr/bin/python3 -m mpi4py /host$TOP/scripts/guest/mpi_exchange.py" 300)
 }
 
