@@ -205,17 +205,20 @@ static void cq_upcall(struct srnic_cq *cq)
  */
 void srnic_cq_call_due(struct srnic_upcalls *up)
 {
-	unsigned int flags = current->flags;
+	bool reserves = current->flags & PF_MEMALLOC;
 	int i;
 
-	current->flags &= ~PF_MEMALLOC;
+	/* Others may read the flags meanwhile: they are not written for nothing. */
+	if (reserves)
+		current->flags &= ~PF_MEMALLOC;
 	for (i = 0; i < SRNIC_UPCALLS && up->cq[i]; i++) {
 		local_bh_disable();
 		cq_upcall(up->cq[i]);
 		local_bh_enable();
 		up->cq[i] = NULL;
 	}
-	current_restore_flags(flags, PF_MEMALLOC);
+	if (reserves)
+		current->flags |= PF_MEMALLOC;
 }
 
 /**
