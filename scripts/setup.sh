@@ -6,7 +6,7 @@
 #   scripts/setup.sh [build] [static] [kunit] [guest] [fuzz] [dkms] [KERNEL...]   (no argument: all)
 #
 # The names of kernels are those of scripts/kernels, and fetch its headers and sources. Included are
-# $KERNEL, unless only deb is wanted, and 6.1, of whose sources user mode Linux and the kernels with
+# $KERNEL, unless deb or root alone is wanted, and 6.1, of whose sources user mode Linux and the kernels with
 # detectors are made. KREL may name a release of the host's own kernel: then its headers are installed.
 #
 # The guests also run programs whose packages would start services on the host, now and after each
@@ -252,7 +252,7 @@ main() {
 
 	[[ $(dpkg --print-architecture 2>/dev/null) == amd64 ]] || die 'this needs Debian on amd64'
 	[[ $# -gt 0 ]] || set -- build static kunit guest fuzz dkms 6.1 6.12
-	if [[ $* != deb ]] && kernel_row "$KERNEL"; then
+	if [[ $* != deb && $* != root ]] && kernel_row "$KERNEL"; then
 		need_headers
 		set -- "$@" "$KERNEL"
 	fi

@@ -53,6 +53,7 @@ main() {
 		exec python3 "$TOP/scripts/wire/run.py" -l --soak
 	fi
 	[[ $# -eq 0 || ($# -eq 2 && $1 == -k) ]] || die 'usage: soak.sh [-l | -k REGEX]'
+	"$TOP/scripts/setup.sh" build guest
 	tests=$(python3 "$TOP/scripts/wire/run.py" -l --soak -k "${2:-.}") ||
 		die 'run.py cannot list the tests: is the REGEX one of Python?'
 	[[ -n $tests ]] || die "no test has a name or rule id like ${2:-.}"
@@ -60,7 +61,6 @@ main() {
 	mapfile -t rates < <(printf '%s\n' "${chosen[@]}" | grep "$RATES")
 	mapfile -t data < <(printf '%s\n' "${chosen[@]}" | grep '^data_')
 	mapfile -t others < <(printf '%s\n' "${chosen[@]}" | grep -v "$RATES\|^data_")
-	"$TOP/scripts/setup.sh" build guest
 	need_krel
 	"$TOP/scripts/build.sh"
 	soak "$KERNEL" srnic "${others[@]}"

@@ -219,6 +219,8 @@ main() {
 	done
 	[[ ${KERNEL:?} != 6.1 ]] || KERNELS=${KERNELS:-6.1 6.12}
 	KERNELS=${KERNELS:-$KERNEL}
+	# run.py needs python3, which a new machine lacks.
+	command -v python3 >/dev/null || "$TOP/scripts/setup.sh" build guest
 	choose
 	if [[ $list == yes ]]; then
 		echo "$CHOSEN"
