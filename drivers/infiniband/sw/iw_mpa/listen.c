@@ -16,6 +16,7 @@
 #include <linux/inetdevice.h>
 #include <linux/jiffies.h>
 #include <linux/netdevice.h>
+#include <linux/ratelimit.h>
 #include <linux/rculist.h>
 #include <linux/sched/mm.h>
 #include <linux/slab.h>
@@ -329,15 +330,17 @@ static bool listen_is_served(struct iw_mpa_listener *lis)
  * A device is added while there are wildcard listeners: rdma_cm has them listen on it, and does not
  * attach the device at all if one fails. Then no ULP could use the device, only because some
  * process has a TCP port. So a listener that gets no socket there has none, and the log says so.
- * Whoever listens later, when the device is attached, gets the error.
+ * Whoever listens later, when all clients have been told of the device, gets the error. rdma_cm is
+ * told first if it was loaded before the library, as modprobe does it.
  */
 static bool listen_comes_with_device(struct iw_mpa_listener *lis, int err)
 {
-	if (!listen_is_wildcard(lis) || READ_ONCE(lis->dev->attached))
+	if (err != -EADDRINUSE || !listen_is_wildcard(lis) || READ_ONCE(lis->dev->attached))
 		return false;
-	pr_notice("iw_mpa: %s: a wildcard listener has no socket for port %u on %s, errno %d\n",
-		  dev_name(&lis->dev->ibdev->dev), ntohs(*iw_mpa_addr_port(&lis->addr)),
-		  netdev_name(lis->dev->netdev), err);
+	if (___ratelimit(&lis->dev->log_limit, "iw_mpa"))
+		pr_notice("iw_mpa: %s: a wildcard listener has no socket for port %u on %s, errno %d\n",
+			  dev_name(&lis->dev->ibdev->dev), ntohs(*iw_mpa_addr_port(&lis->addr)),
+			  netdev_name(lis->dev->netdev), err);
 	return true;
 }
 
