@@ -179,7 +179,8 @@ struct iw_mpa_device_attr {
  *	when the connection is closed is lost.
  * @stop: Forget the stream and bring the QP to the error state. The library has already taken back
  *	the socket's callbacks. Process context, may sleep, exactly once after a prepare that
- *	returned 0; nothing but path_changed is called after it. @why says what ended the connection.
+ *	returned 0; nothing but path_changed is called after it. @why says what ended the
+ *	connection.
  *
  * @path_changed: The device has taken a TCP connection over, and its packets go another way from
  *	now on: @path, valid within the call, has the interface, the MTU and the next hop. This is

@@ -198,7 +198,7 @@ static bool rx_take(struct srnic_qp *qp, struct srnic_cursor *cur, const struct 
 
 	rx_read_hdr(&arr, fpdu->ulpdu_len);
 	err = srnic_ddp_parse(arr.hdr, fpdu->ulpdu_len, &arr.seg);
-	/* A Terminate message, malformed or not, is no RTR message, and nothing is sent after it. */
+	/* A Terminate message, good or not, is no RTR message, and nothing is sent after it. */
 	is_term = err ? err == SRNIC_ERR_TERM_BAD : arr.seg.op == SRNIC_OP_TERMINATE;
 	if (first && rx->responder && !is_term)
 		iw_mpa_first_fpdu(qp->ep);
@@ -403,7 +403,7 @@ void srnic_rx_run(struct srnic_qp *qp, struct sock *sk, u32 budget)
 	if (used)
 		tcp_read_done(sk, used);
 	rx_finish(qp, &up);
-	/* If an FPDU is not whole, TCP will call again; if the budget was spent, nobody else looks. */
+	/* If an FPDU is not whole, TCP calls again. If the budget was spent, nobody else looks. */
 	if (used < avail && !rx->need) {
 		srnic_count(qp->dev, rx_deferred);
 		rx_defer(qp);

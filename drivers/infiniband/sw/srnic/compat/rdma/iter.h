@@ -3,7 +3,7 @@
 #define _SRNIC_COMPAT_RDMA_ITER_H
 
 /* Since Linux 7.0, and in later releases of 6.1 and 6.12. Before, ib_umem.h has what is in it. */
-#if __has_include_next(<rdma/iter.h>)
+#ifdef SRNIC_HAS_ITER
 #include_next <rdma/iter.h>
 #else
 #include <rdma/ib_umem.h>
