@@ -166,13 +166,13 @@ refused_ports() {
 
 # server_was_late [PORT]: has TCP refused a SYN to PORT, or to any port, while the server that lives had
 # no socket there, so that it listens there by now on one that watch_server did not see? A server that
-# fails to listen is at fault itself, and so is its driver.
+# fails to listen is at fault itself, and so is its driver. REFUSED has the ports that TCP has refused.
 server_was_late() {
-	local port ports
+	local port
 
-	ports=$(refused_ports) || return 1
+	REFUSED=$(refused_ports) || return 1
 	on "$SERVER" '! bg_gone server' || return 1
-	for port in $ports; do
+	for port in $REFUSED; do
 		[[ $port == "${1:-$port}" ]] || continue
 		! on "$SERVER" "poll 20 listens_anew $port" || return 0
 	done
