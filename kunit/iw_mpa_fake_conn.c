@@ -172,3 +172,15 @@ struct socket *fake_sock_open(struct fakes *f, struct iw_mpa_sock *ms)
 	KUNIT_ASSERT_EQ(f->test, 0, fake_sock_connect(fid, ms, &fake_sock_ops));
 	return peer_accept(f, listener);
 }
+
+/* A wildcard listener of the port that the connection's has */
+struct fake_id *conn_wildcard(const struct fake_conn *c, struct fakes *f)
+{
+	struct fake_id *lis = fake_id_create(f);
+	struct sockaddr_in *sin = (struct sockaddr_in *)&lis->id.local_addr;
+
+	sin->sin_addr.s_addr = htonl(INADDR_ANY);
+	sin->sin_port = ((struct sockaddr_in *)&c->lis->id.local_addr)->sin_port;
+	lis->id.m_local_addr = lis->id.local_addr;
+	return lis;
+}

@@ -402,6 +402,7 @@ void conn_send_good_reply(struct fake_conn *c);
 void conn_active_up(struct fake_conn *c, struct fakes *f);
 struct fake_conn *conn_new(struct kunit *test);
 void conn_listen(struct fake_conn *c, struct fakes *f);
+struct fake_id *conn_wildcard(const struct fake_conn *c, struct fakes *f);
 void conn_make_good_request(struct fake_conn *c);
 void conn_call(struct fake_conn *c, struct fakes *f);
 void conn_send_rtr(struct fake_conn *c);

@@ -8,7 +8,6 @@
 #include "iw_mpa_fakes.h"
 #include "iw_mpa_no_core.h"
 
-#include <linux/in.h>
 #include <linux/module.h>
 
 static void going_expect_connect_refused(struct fake_conn *c, struct fakes *f)
@@ -82,15 +81,8 @@ static void moved_device_is_attached_where_a_port_is_taken(struct kunit *test)
 	int i;
 
 	conn_listen(c, f);
-	for (i = 0; i < ARRAY_SIZE(lis); i++) {
-		struct sockaddr_in *sin;
-
-		lis[i] = fake_id_create(f);
-		lis[i]->id.local_addr = c->lis->id.local_addr;
-		sin = (struct sockaddr_in *)&lis[i]->id.local_addr;
-		sin->sin_addr.s_addr = htonl(INADDR_ANY);
-		lis[i]->id.m_local_addr = lis[i]->id.local_addr;
-	}
+	for (i = 0; i < ARRAY_SIZE(lis); i++)
+		lis[i] = conn_wildcard(c, f);
 	KUNIT_EXPECT_EQ(test, fake_listen(lis[0]), -EADDRINUSE);
 	no_core.client->remove(f->ibdev, NULL);
 	KUNIT_EXPECT_EQ(test, fake_listen(lis[1]), 0);

@@ -140,18 +140,6 @@ static void listen_tos_and_priority_are_those_of_its_connections(struct kunit *t
 	}
 }
 
-/* A wildcard listener of the port of another one */
-static struct fake_id *wildcard_of(const struct fake_conn *c, struct fakes *f)
-{
-	struct fake_id *lis = fake_id_create(f);
-	struct sockaddr_in *sin = (struct sockaddr_in *)&lis->id.local_addr;
-
-	sin->sin_addr.s_addr = htonl(INADDR_ANY);
-	sin->sin_port = ((struct sockaddr_in *)&c->lis->id.local_addr)->sin_port;
-	lis->id.m_local_addr = lis->id.local_addr;
-	return lis;
-}
-
 static void belongs_to_another_namespace(struct fake_id *lis, struct kunit *test)
 {
 	struct rdma_cm_id *owner = kunit_kzalloc(test, sizeof(*owner), GFP_KERNEL);
@@ -187,7 +175,7 @@ static void listen_wildcard_of_another_namespace_has_no_socket(struct kunit *tes
 	struct fake_id *lis;
 
 	conn_listen(c, f);
-	lis = wildcard_of(c, f);
+	lis = conn_wildcard(c, f);
 	belongs_to_another_namespace(lis, test);
 	expect_no_socket(c, f, lis);
 }
@@ -243,7 +231,7 @@ static u64 wrong_devices(void)
 /* A client calls an address of this host on a listener's port. */
 static struct socket *call_address(struct fake_conn *c, struct fakes *f, __be32 address)
 {
-	struct fake_id *whom = wildcard_of(c, f);
+	struct fake_id *whom = conn_wildcard(c, f);
 	struct socket *peer;
 
 	((struct sockaddr_in *)&whom->id.m_local_addr)->sin_addr.s_addr = address;
@@ -287,7 +275,7 @@ static void listen_wildcard_leaves_addresses_of_other_devices_alone(struct kunit
 	KUNIT_ASSERT_NOT_NULL(test, other);
 	other->ops = f->ibdev->ops;
 	conn_listen(c, f);	/* for a port */
-	lis = wildcard_of(c, f);
+	lis = conn_wildcard(c, f);
 	fake_destroy(c->lis);
 	KUNIT_ASSERT_EQ(test, fake_listen(lis), 0);
 	listen_to_each_interface(lis);
@@ -326,11 +314,11 @@ static void listen_wildcard_without_fence_has_no_socket(struct kunit *test)
 	fake_set_caps(f, f->attr.caps & ~IW_MPA_CAP_TX_FENCE);
 	f->config->fence = 0;
 	conn_listen(c, f);
-	lis = wildcard_of(c, f);
+	lis = conn_wildcard(c, f);
 	KUNIT_EXPECT_EQ(test, fake_listen(lis), -EADDRINUSE);
 	f->config->fence = 1;
 	expect_no_socket(c, f, lis);
-	foreign = wildcard_of(c, f);
+	foreign = conn_wildcard(c, f);
 	belongs_to_another_namespace(foreign, test);
 	KUNIT_EXPECT_EQ(test, fake_listen(foreign), 0);
 }
@@ -349,13 +337,13 @@ static void listen_wildcard_on_a_second_device_of_an_interface(struct kunit *tes
 						     &f->attr), 0);
 	fake_attach_device(other, true);
 	conn_listen(c, f);
-	second = wildcard_of(c, f);
+	second = conn_wildcard(c, f);
 	second->id.device = other;
 	KUNIT_EXPECT_EQ(test, fake_listen(second), -EADDRINUSE);
 	fake_destroy(c->lis);
-	first = wildcard_of(c, f);
+	first = conn_wildcard(c, f);
 	KUNIT_EXPECT_EQ(test, fake_listen(first), 0);
-	KUNIT_EXPECT_EQ(test, fake_listen(wildcard_of(c, f)), -EADDRINUSE);
+	KUNIT_EXPECT_EQ(test, fake_listen(conn_wildcard(c, f)), -EADDRINUSE);
 	KUNIT_EXPECT_EQ(test, fake_listen(second), 0);
 	call_address(c, f, htonl(INADDR_LOOPBACK));
 	fake_next_request(first);
@@ -377,13 +365,13 @@ static void listen_wildcard_of_a_new_device_leaves_a_port_to_tcp(struct kunit *t
 
 	conn_listen(c, f);
 	fake_attach_device(f->ibdev, false);
-	expect_no_socket(c, f, wildcard_of(c, f));
+	expect_no_socket(c, f, conn_wildcard(c, f));
 	second = fake_id_create(f);
 	second->id.m_local_addr = c->lis->id.m_local_addr;
 	second->id.local_addr = c->lis->id.local_addr;
 	KUNIT_EXPECT_EQ(test, fake_listen(second), -EADDRINUSE);
 	fake_attach_device(f->ibdev, true);
-	KUNIT_EXPECT_EQ(test, fake_listen(wildcard_of(c, f)), -EADDRINUSE);
+	KUNIT_EXPECT_EQ(test, fake_listen(conn_wildcard(c, f)), -EADDRINUSE);
 }
 
 /* The setting fence may change while there are listeners. */

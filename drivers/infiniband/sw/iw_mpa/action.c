@@ -174,7 +174,7 @@ static enum iw_mpa_event act_handoff_passive(struct iw_mpa_ep *ep)
 	int len;
 
 	/* iw_create_listen has refused such a device, unless the setting was changed since. */
-	if (fence && !(ep->dev->attr.caps & IW_MPA_CAP_TX_FENCE)) {
+	if (!iw_mpa_device_may_respond(ep->dev, fence)) {
 		ep->call->err = -EOPNOTSUPP;
 		iw_mpa_end_set_reason(ep, IW_MPA_R_LOCAL, -EOPNOTSUPP);
 		return IW_MPA_EV_ACCEPT_FAILED;

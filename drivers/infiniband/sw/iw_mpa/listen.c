@@ -76,14 +76,10 @@ static bool listen_is_foreign(const struct iw_mpa_listener *lis, const struct ne
 	return !net_eq(owner->route.addr.dev_addr.net, net);
 }
 
-/*
- * May the device be responder? RFC 5044 7.1.2 has a responder hold TX back, which not every device
- * can do. @net is the namespace of the device; NULL if that is going, then nobody connects anyway.
- */
+/* @net is the namespace of the device; NULL if that is going, then nobody connects anyway. */
 static bool listen_is_possible(const struct iw_mpa_device *dev, struct net *net)
 {
-	return !net || (dev->attr.caps & IW_MPA_CAP_TX_FENCE) ||
-	       !READ_ONCE(iw_mpa_config(net)->fence);
+	return !net || iw_mpa_device_may_respond(dev, READ_ONCE(iw_mpa_config(net)->fence));
 }
 
 /*

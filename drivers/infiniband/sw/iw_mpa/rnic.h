@@ -79,6 +79,20 @@ static inline void iw_mpa_device_put(struct iw_mpa_device *dev)
 		complete(&dev->unused);
 }
 
+/**
+ * iw_mpa_device_may_respond - may the device be responder?
+ * @dev: device
+ * @fence: the setting: a responder holds TX back until the first FPDU (RFC 5044 7.1.2)
+ *
+ * Context: any.
+ *
+ * Return: true if it may.
+ */
+static inline bool iw_mpa_device_may_respond(const struct iw_mpa_device *dev, bool fence)
+{
+	return !fence || (dev->attr.caps & IW_MPA_CAP_TX_FENCE);
+}
+
 int iw_mpa_device_add(struct iw_mpa_device *dev);
 struct iw_mpa_device *iw_mpa_device_remove(const struct ib_device *ibdev);
 struct iw_mpa_device *iw_mpa_device_get(const struct ib_device *ibdev);
