@@ -29,7 +29,7 @@ def break_off(link):
 
 TCP_CLOSE_WAIT = 8
 # enum ibv_qp_attr_mask
-NEVER_MODIFIED = {"capacities": 1 << 19, "qkey": 1 << 6, "migration": 1 << 18}
+NEVER_MODIFIED = {"capacities": 1 << 19, "qkey": 1 << 6, "migration": 1 << 18, "sqd_event": 1 << 2}
 
 
 def refused(link, state):

@@ -249,8 +249,9 @@ static int do_uverbs(int argc, char **argv)
 /* --- somebody who scribbles ------------------------------------------------------------------ */
 
 #define MAX_VALUES	8
-/* What a writer has written when the command that starts it returns */
-#define FIRST_ROUNDS	1000
+/* A writer has to be seen at work: it writes so often, in this time at most. */
+#define SEEN_ROUNDS	1000
+#define SEEN_MS		10000
 
 static struct scribbler {
 	pthread_t thread;
@@ -319,16 +320,29 @@ static struct scribbler *free_scribbler(void)
 	return NULL;
 }
 
-/* A busy host may let a new thread wait for long: so nothing goes on before the writer writes. */
+/* A busy host may let a thread wait for long. */
+static int see_at_work(const struct scribbler *s)
+{
+	uint64_t before = s->rounds;
+	int ms;
+
+	for (ms = 0; ms < SEEN_MS; ms++) {
+		if (s->rounds - before > SEEN_ROUNDS)
+			return 0;
+		usleep(1000);
+	}
+	errno = ETIMEDOUT;
+	return -1;
+}
+
+/* Nothing goes on before the writer writes. */
 static int start_scribbler(struct scribbler *s, void *(*body)(void *))
 {
 	errno = pthread_create(&s->thread, NULL, body, s);
 	if (errno)
 		return -1;
 	s->runs = true;
-	while (s->rounds <= FIRST_ROUNDS)
-		usleep(1000);
-	return 0;
+	return see_at_work(s);
 }
 
 static int do_scribble(int argc, char **argv)
@@ -365,7 +379,11 @@ static int do_flip(int argc, char **argv)
 static int do_calm(int argc, char **argv)
 {
 	struct scribbler *s;
+	int err = 0;
 
+	for (s = scribblers; s < scribblers + 8; s++)
+		if (s->runs && see_at_work(s))
+			err = -1;
 	for (s = scribblers; s < scribblers + 8; s++) {
 		if (!s->runs)
 			continue;
@@ -374,7 +392,7 @@ static int do_calm(int argc, char **argv)
 		s->runs = false;
 		printf("ROUNDS %llu\n", (unsigned long long)s->rounds);
 	}
-	return 0;
+	return err;
 }
 
 /* --- processes and threads ------------------------------------------------------------------- */
