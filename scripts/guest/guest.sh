@@ -141,14 +141,17 @@ guest_make_run_folder() {
 }
 
 # guest_share_modules NAME: those that build.sh made for its kernel; the guest has them in
-# /share/modules. Not while somebody builds.
+# /share/modules. Not while somebody builds. A guest with a root of its own brings its modules along, and
+# perhaps nothing was built for its kernel here.
 guest_share_modules() {
 	local dir=$GUEST_RUN/share/modules-$1 kernel
 
 	kernel=$(guest_kernel "$1")
+	mkdir "$dir" || return
+	[[ -z ${GUEST_ROOT[$1]:-} ]] || return 0
 	(
 		[[ $kernel == "$KERNEL" ]] || unset -v IW_MPA_BUILD
-		mkdir "$dir" && need_kernel "$kernel" && build_locked \
+		need_kernel "$kernel" && build_locked \
 			find "${IW_MPA_BUILD:-$CACHE/build/$KREL}" -name '*.ko' -exec cp -t "$dir" {} +
 	)
 }
