@@ -68,23 +68,25 @@ class Direction:
         self.data = bytearray()
         self.arrived = []           # (offset, frame number)
         self.early = []             # packets that overtook others
+        self.furthest = 0           # offset at which a packet began, with octets or without
         self.overtaken = False
 
     # tshark counts sequence numbers from 0 at the SYN, which may have octets (TCP Fast Open).
     def add(self, packet):
         start = packet.seq - (not packet.syn)
+        self.furthest = max(self.furthest, start)
         if packet.payload and start > len(self.data):
             self.early.append(packet)
             return
         new = packet.payload[max(len(self.data) - start, 0):]
         if not new:
             return
+        self.overtaken |= len(self.data) < self.furthest
         self.arrived.append((len(self.data), packet.number))
         self.data += new
         early, self.early = self.early, []
         for packet in early:
             self.add(packet)
-            self.overtaken = True
 
     def packet_of(self, offset):
         return max((n for o, n in self.arrived if o <= offset), default=0)

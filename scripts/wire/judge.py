@@ -75,6 +75,7 @@ LONGEST = 60000             # octets in a packet of those
 ANY_END = "RST", OWN_RST, "FIN"
 
 Uncaptured = namedtuple("Uncaptured", "octets")
+Ahead = namedtuple("Ahead", "octets")       # an acknowledgment that overtakes them
 
 # --- connections written anew ------------------------------------------------------------------
 
@@ -106,6 +107,9 @@ def segments(index, out, back):
             continue
         if isinstance(piece, Uncaptured):
             seqs[is_out] += len(piece.octets)
+            continue
+        if isinstance(piece, Ahead):
+            yield segment(index, is_out, seqs[is_out] + len(piece.octets), ACK, b"")
             continue
         late, piece = piece if isinstance(piece, tuple) else (b"", piece)
         # The longest FPDU is longer than a packet.
@@ -491,6 +495,9 @@ def cases():
         [mpa.reply2(flags=mpa.C | mpa.R), mpa.terminate(6)]
     yield "good, split", *split
     yield "good, overtaken", [REQUEST, tuple(OUT)], [REPLY, tuple(BACK * 2)]
+    yield "good, overtaken by an acknowledgment", [REQUEST, OUT[0], Ahead(OUT[1]), OUT[1]], [REPLY]
+    yield "bad FPDU, overtaken by an acknowledgment", \
+        [REQUEST, OUT[0], Ahead(OUT[1]), changed(OUT[1], 20)], [REPLY]
     yield "bad FPDU, overtaken", [REQUEST, (OUT[0], changed(OUT[1], 20))], [REPLY]
     yield "bad FPDU, overtakes", [REQUEST, (changed(OUT[0], 9), OUT[1])], [REPLY]
     cut = [REQUEST, OUT[1][:-1]]
