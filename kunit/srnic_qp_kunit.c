@@ -168,23 +168,33 @@ static void qp_reset_forgets_what_was_posted(struct kunit *test)
 /* In ERR all of it completes, before the QP can be used again. */
 static void qp_error_flushes_in_order(struct kunit *test)
 {
-	single.qp->ep = (struct iw_mpa_ep *)single.qp;	/* compared with NULL alone */
 	KUNIT_EXPECT_TRUE(test, srnic_qp_to_error(single.qp));
 	KUNIT_EXPECT_FALSE(test, srnic_qp_to_error(single.qp));
 	qp_post_all(test);
 	srnic_qp_flush(single.qp, false);
-	KUNIT_EXPECT_NOT_NULL(test, single.qp->ep);
-	qp_expect_flushed();
-	/* The stream has not ended. */
-	KUNIT_EXPECT_EQ(test, qp_modify(single.qp, IB_QPS_INIT), -EINVAL);
-	qp_post_all(test);
-	srnic_qp_flush(single.qp, true);
-	KUNIT_EXPECT_NULL(test, single.qp->ep);
 	qp_expect_flushed();
 	qp_post_all(test);
 	KUNIT_EXPECT_EQ(test, qp_modify(single.qp, IB_QPS_INIT), 0);
 	qp_expect_flushed();
-	KUNIT_EXPECT_EQ(test, pair_count(single.p, SRNIC_CNT_wr_flushed), 3 * 2 * QP_WRS);
+	KUNIT_EXPECT_EQ(test, pair_count(single.p, SRNIC_CNT_wr_flushed), 2 * 2 * QP_WRS);
+}
+
+/* While a stream ends only the end flushes: whoever has a completion can use the QP again. */
+static void qp_flushed_by_the_end_of_the_stream_alone(struct kunit *test)
+{
+	single.qp->ep = (struct iw_mpa_ep *)single.qp;	/* compared with NULL alone */
+	srnic_qp_to_error(single.qp);
+	qp_post_all(test);
+	srnic_qp_flush_soon(single.qp);
+	flush_delayed_work(&single.qp->flush_work);
+	KUNIT_EXPECT_EQ(test, qp_modify(single.qp, IB_QPS_INIT), -EINVAL);
+	pair_expect_no_wc(single.p, &single.p->end[0].scq);
+	pair_expect_no_wc(single.p, &single.p->end[0].rcq);
+	srnic_qp_flush(single.qp, true);
+	KUNIT_EXPECT_NULL(test, single.qp->ep);
+	qp_expect_flushed();
+	KUNIT_EXPECT_EQ(test, qp_modify(single.qp, IB_QPS_INIT), 0);
+	KUNIT_EXPECT_EQ(test, pair_count(single.p, SRNIC_CNT_wr_flushed), 2 * QP_WRS);
 }
 
 static struct task_struct *qp_called_by;
@@ -568,6 +578,7 @@ static struct kunit_case qp_cases[] = {
 	KUNIT_CASE(qp_modified_by_mask),
 	KUNIT_CASE(qp_reset_forgets_what_was_posted),
 	KUNIT_CASE(qp_error_flushes_in_order),
+	KUNIT_CASE(qp_flushed_by_the_end_of_the_stream_alone),
 	KUNIT_CASE(qp_handler_not_called_from_within_modify),
 	KUNIT_CASE(qp_to_err_flushes_soon),
 	KUNIT_CASE(qp_events_told_once),

@@ -9,7 +9,7 @@
  *	open_tx		qp->tx.state is OPEN: the sender may send
  *	stop		qp->state is ERROR: what is posted now is flushed
  *	stop		qp->sock is NULL: no sender uses the socket
- *	stop, end	qp->ep is NULL, behind the flush: the QP may have another stream
+ *	stop, end	qp->ep is NULL, and all is flushed: the QP may have another stream
  *
  * So a ULP may post before the sender has the socket: srnic_tx_open() looks for that.
  */

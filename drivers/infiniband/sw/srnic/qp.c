@@ -126,6 +126,18 @@ static void qp_look_again(struct srnic_qp *qp, bool soon)
 		queue_delayed_work(srnic_qp_wq(qp), &qp->flush_work, delay);
 }
 
+/* The sender's lock is held: a QP in error gets no other state meanwhile, and so no stream. */
+static bool qp_is_in_error_alone(struct srnic_qp *qp)
+{
+	bool alone;
+
+	lockdep_assert_held(&qp->tx.lock);
+	spin_lock_irq(&qp->lock);
+	alone = qp->state == SRNIC_ERROR && !qp->ep;
+	spin_unlock_irq(&qp->lock);
+	return alone;
+}
+
 /*
  * End all that is posted, if there is no stream. The sender's lock is held: nobody sends,
  * nobody else flushes, and nobody brings the QP to another state.
@@ -140,7 +152,7 @@ static void qp_flush_locked(struct srnic_qp *qp, struct srnic_upcalls *up)
 	 * posted.
 	 */
 	smp_mb();
-	if (READ_ONCE(qp->sock) || READ_ONCE(qp->state) != SRNIC_ERROR)
+	if (!qp_is_in_error_alone(qp))
 		return;
 	srnic_place_flush(qp, up);
 	more = srnic_retire_flush(qp, up);
@@ -159,12 +171,12 @@ static void qp_flush_locked(struct srnic_qp *qp, struct srnic_upcalls *up)
 
 /**
  * srnic_qp_flush - end all that is posted
- * @qp: the QP, in SRNIC_ERROR and without a stream
+ * @qp: the QP, in SRNIC_ERROR
  * @last: the stream has ended; the QP may have another one from now on
  *
  * An application's rings may have more when this returns: see srnic_qp_flush_soon(). The ULP may
- * bring the QP to another state as soon as it has a completion. So the state is changed before the
- * first completion.
+ * bring the QP to another state as soon as it has a completion. So there is none while the QP has
+ * a stream: the end of the stream flushes, when it has forgotten the stream.
  *
  * Context: process.
  */
@@ -173,12 +185,12 @@ void srnic_qp_flush(struct srnic_qp *qp, bool last)
 	struct srnic_upcalls up = {};
 
 	mutex_lock(&qp->tx.lock);
-	qp_flush_locked(qp, &up);
 	if (last) {
 		spin_lock_irq(&qp->lock);
 		qp->ep = NULL;
 		spin_unlock_irq(&qp->lock);
 	}
+	qp_flush_locked(qp, &up);
 	mutex_unlock(&qp->tx.lock);
 	srnic_cq_call(&up);
 }
