@@ -131,6 +131,11 @@ static const struct handoff_row {
 	{ "peer closed in a Send",	IW_MPA_R_PEER_CLOSED, CUT_SEND, .fails = true },
 	{ "peer closed before a Read",	IW_MPA_R_PEER_CLOSED, CUT_READ, .fails = true },
 	{ "abrupt, then peer closed",	IW_MPA_R_PEER_CLOSED, CUT_SEND, .abrupt = true },
+	{ "halts",			IW_MPA_R_TIMEOUT_FINISH },
+	{ "halts in a Send",		IW_MPA_R_TIMEOUT_FINISH, CUT_SEND, .fails = true },
+	{ "halts before a Read",	IW_MPA_R_TIMEOUT_FINISH, CUT_READ, .fails = true },
+	{ "peer closed, halts in a Send", IW_MPA_R_TIMEOUT_FINISH, CUT_SEND, true, .fails = true },
+	{ "abrupt, halts in a Send",	IW_MPA_R_TIMEOUT_FINISH, CUT_SEND, .abrupt = true },
 	{ "close",			IW_MPA_R_ULP_CLOSE },
 	{ "close in a Send",		IW_MPA_R_ULP_CLOSE, CUT_SEND },
 	{ "close, peer in a Send",	IW_MPA_R_ULP_CLOSE, CUT_SEND, true, .fails = true },
@@ -146,7 +151,7 @@ static void handoff_row_desc(const struct handoff_row *row, char *desc)
 
 KUNIT_ARRAY_PARAM(handoff_row, handoff_rows, handoff_row_desc);
 
-/* Rules: F-8-1: QP_FATAL for RST, for an error of TCP, and for FIN amid a message or a Read */
+/* Rules: F-8-1: QP_FATAL for RST, for an error of TCP, and for FIN or a time-out amid a message or Read */
 static void handoff_stop_tells_of_an_abort(struct kunit *test)
 {
 	const struct handoff_row *row = test->param_value;

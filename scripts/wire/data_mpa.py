@@ -886,6 +886,29 @@ def F_8_1_fin_with_a_read_open_is_an_abort(b, role):
     link.aborted()
 
 
+@rule("F-8-1: QP_FATAL, though it is a timer that ends the stream",
+      cases=both(*[(cut, how) for cut in ("send", "read") for how in ("silent", "full")]))
+def F_8_1_end_that_halts_within_a_message_is_an_abort(b, cut, how, role):
+    """The ULP ends its half, and the peer says nothing more; or the peer ends its own, and takes
+    nothing more."""
+    b.set(linger_timeout_ms=1000)
+    link = Link(b, role, narrow=True)
+    link.qp.recv().forget()
+    if cut == "send":
+        link.peer.ulpdu(link.peer.send_segments(b"datadata", 4)[0])
+    else:
+        link.qp.read(link.dut.mr(64, LOCAL_WRITE).sge(), 0x9000, 0x99)
+        link.peer.hear(READ_REQUEST)
+    if how == "silent":
+        link.verbs.do(f"disconnect {link.id}")
+    else:
+        full_write(link, 60000)
+        link.peer.fin()
+        link.verbs.async_event(f"QP_FATAL {link.qp.name}")
+        return
+    link.aborted()
+
+
 @rule("F-8-1: QP_FATAL and DISCONNECTED",
       "D-6.2.2-1: both receives are flushed, once each", cases=both((0,), (1,), (30,)))
 def F_8_1_reset(b, size, role):

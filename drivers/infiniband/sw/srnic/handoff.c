@@ -151,8 +151,8 @@ static void handoff_finish_tx(struct ib_qp *ibqp)
 }
 
 /*
- * Has the peer closed within an FPDU or a message, or without an answer to a Read? RX has ended.
- * Nothing comes behind a FIN that was taken, so TCP's numbers do not change.
+ * Has the peer closed, or fallen silent, within an FPDU or a message, or without an answer to a
+ * Read? If RX has ended nothing comes behind the FIN that was taken, so TCP's numbers do not change.
  */
 static bool handoff_is_cut(struct srnic_qp *qp)
 {
@@ -181,6 +181,7 @@ static bool handoff_is_abort(struct srnic_qp *qp, enum iw_mpa_reason why)
 	case IW_MPA_R_TCP_REFUSED:
 		return true;
 	case IW_MPA_R_PEER_CLOSED:
+	case IW_MPA_R_TIMEOUT_FINISH:
 		return handoff_is_cut(qp);
 	case IW_MPA_R_ULP_CLOSE:
 		return qp->rx.ended && handoff_is_cut(qp);
