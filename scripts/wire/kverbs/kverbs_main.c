@@ -36,8 +36,10 @@
 #include <linux/inet.h>
 #include <linux/miscdevice.h>
 #include <linux/module.h>
+#include <linux/net.h>
 #include <linux/slab.h>
 #include <linux/uaccess.h>
+#include <net/sock.h>
 
 struct happening {
 	struct list_head list;
@@ -402,6 +404,39 @@ static struct miscdevice kv_device = {
 	.fops	= &kv_fops,
 };
 
-module_misc_device(kv_device);
+/*
+ * The first socket that may use the last memory has the kernel patch its code, and so has the end
+ * of the last one: srnic makes such sockets for kernel ULPs. Each time an emulated processor may run
+ * the code half patched: see guest_cmdline() in guest.sh. This socket is there from first to last.
+ */
+static struct socket *with_reserves;
+
+static void forget_reserves(void)
+{
+	sk_clear_memalloc(with_reserves->sk);
+	sock_release(with_reserves);
+}
+
+static int __init kv_init(void)
+{
+	int err = sock_create_kern(&init_net, AF_INET, SOCK_STREAM, IPPROTO_TCP, &with_reserves);
+
+	if (err)
+		return err;
+	sk_set_memalloc(with_reserves->sk);
+	err = misc_register(&kv_device);
+	if (err)
+		forget_reserves();
+	return err;
+}
+
+static void __exit kv_exit(void)
+{
+	misc_deregister(&kv_device);
+	forget_reserves();
+}
+
+module_init(kv_init);
+module_exit(kv_exit);
 MODULE_DESCRIPTION("A kernel's ULP that does what a test tells it to");
 MODULE_LICENSE("GPL");
