@@ -9,6 +9,7 @@
 #include "device.h"
 #include "handoff.h"
 #include "qp.h"
+#include "rival.h"
 #include "srnic.h"
 #include "stag.h"
 #include "verbs.h"
@@ -355,6 +356,7 @@ static void device_catch_up(struct net_device *netdev)
 static int link_add(const char *name, struct net_device *netdev)
 {
 	struct srnic_dev *dev = device_of(netdev);
+	int err;
 
 	if (dev) {
 		ib_device_put(&dev->ibdev);
@@ -362,7 +364,8 @@ static int link_add(const char *name, struct net_device *netdev)
 	}
 	if (!device_is_possible(netdev))
 		return -EINVAL;
-	return device_make(netdev, name);
+	err = srnic_rival_look();
+	return err ?: device_make(netdev, name);
 }
 
 /* Two administrators may be here at once, and the RDMA core would give both a device. */
