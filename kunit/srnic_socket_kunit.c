@@ -389,6 +389,35 @@ static void socket_unreadable_ends_the_stream(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, qp->rx.need, 0);
 }
 
+/* IP may make a segment of fragments, each of which has parts of its own. */
+static void socket_parts_of_parts_are_unreadable(struct kunit *test)
+{
+	struct sk_buff *part = alloc_skb(0, GFP_KERNEL), *nested = alloc_skb(0, GFP_KERNEL);
+	struct srnic_qp *qp = socket_begin(test, &socket_opts[0], 0);
+	struct sock *sk = qp->sock->sk;
+	struct kvec half = { .iov_base = "", .iov_len = 1 };	/* of a length */
+	struct msghdr msg = {};
+	struct sk_buff *skb;
+
+	KUNIT_ASSERT_NOT_NULL(test, part);
+	KUNIT_ASSERT_NOT_NULL(test, nested);
+	KUNIT_ASSERT_EQ(test, kernel_sendmsg(socket_world.peer, &msg, &half, 1, 1), 1);
+	iw_mpa_quiet(SOCKET_WHILE_MS);
+	lock_sock(sk);
+	skb = skb_peek(&sk->sk_receive_queue);
+	KUNIT_ASSERT_NOT_NULL(test, skb);
+	skb_shinfo(skb)->frag_list = part;
+	srnic_rx_run(qp, sk, U32_MAX);
+	KUNIT_EXPECT_EQ(test, qp->fault.err, SRNIC_ERR_NONE);
+	skb_shinfo(part)->frag_list = nested;
+	qp->rx.need = 0;	/* look again, though nothing more has come */
+	srnic_rx_run(qp, sk, U32_MAX);
+	KUNIT_EXPECT_EQ(test, qp->fault.err, SRNIC_ERR_UNREADABLE);
+	skb_shinfo(skb)->frag_list = NULL;
+	release_sock(sk);
+	kfree_skb(part);
+}
+
 static void socket_set_priv(void *priv)
 {
 	struct sock *sk = socket_world.sock->sk;
@@ -481,6 +510,7 @@ static struct kunit_case socket_cases[] = {
 	KUNIT_CASE(socket_dropped_behind_fault),
 	KUNIT_CASE(socket_urgent_data_ends_the_stream),
 	KUNIT_CASE(socket_unreadable_ends_the_stream),
+	KUNIT_CASE(socket_parts_of_parts_are_unreadable),
 	KUNIT_CASE(socket_beyond_the_budget_taken_later),
 	KUNIT_CASE(socket_without_memory_asked_again),
 	KUNIT_CASE(socket_rx_begins_anew),

@@ -77,13 +77,24 @@ static void cursor_refill(struct srnic_cursor *cur)
 	cur->broken |= !cur->left;
 }
 
-/* Can the CPU read all segments that have come? */
+/* Has no part of the segment parts of its own? cursor_next_in_skb() does not look for those. */
+static bool cursor_is_flat(const struct sk_buff *skb)
+{
+	const struct sk_buff *part;
+
+	skb_walk_frags(skb, part)
+		if (skb_has_frag_list(part))
+			return false;
+	return true;
+}
+
+/* Can the CPU read all segments that have come, and this file, too? */
 static bool cursor_is_readable(const struct sk_buff_head *queue)
 {
 	const struct sk_buff *skb;
 
 	skb_queue_walk(queue, skb)
-		if (!skb_frags_readable(skb))
+		if (!skb_frags_readable(skb) || !cursor_is_flat(skb))
 			return false;
 	return true;
 }
@@ -95,7 +106,7 @@ static bool cursor_is_readable(const struct sk_buff_head *queue)
  *
  * Context: the socket is locked, and stays so as long as @cur is used.
  *
- * Return: false if there are octets that the CPU cannot read.
+ * Return: false if there are octets that cannot be read.
  */
 bool srnic_cursor_at(struct srnic_cursor *cur, struct sock *sk)
 {
