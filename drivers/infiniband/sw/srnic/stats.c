@@ -86,19 +86,15 @@ struct rdma_hw_stats *srnic_alloc_hw_port_stats(struct ib_device *ibdev, u32 por
 					  RDMA_HW_STATS_DEFAULT_LIFESPAN);
 }
 
-static void stats_sum(const struct srnic_dev *dev, u64 *value)
+/* The sum is a word, too: it wraps as one counter would. */
+static unsigned long stats_sum(const unsigned long __percpu *counter)
 {
-	int cpu, i;
+	unsigned long sum = 0;
+	int cpu;
 
-	memset(value, 0, STATS_COUNT * sizeof(*value));
-	for_each_possible_cpu(cpu) {
-		const struct srnic_stats *mine = per_cpu_ptr(dev->stats, cpu);
-
-		for (i = 0; i < SRNIC_CNT_COUNT; i++)
-			value[i] += READ_ONCE(mine->counter[i]);
-		for (i = SRNIC_ERR_NONE + 1; i < SRNIC_ERR_COUNT; i++)
-			value[SRNIC_CNT_COUNT + i - 1] += READ_ONCE(mine->err[i]);
-	}
+	for_each_possible_cpu(cpu)
+		sum += READ_ONCE(*per_cpu_ptr(counter, cpu));
+	return sum;
 }
 
 /**
@@ -119,12 +115,15 @@ int srnic_get_hw_stats(struct ib_device *ibdev, struct rdma_hw_stats *stats, u32
 		       int index)
 {
 	struct srnic_dev *dev = to_srnic_dev(ibdev);
-	int n;
+	int i, n;
 
 	/* The library's counters come first. */
 	n = iw_mpa_ib_device_ops.get_hw_stats(ibdev, stats, port_num, index);
 	if (n < 0)
 		return n;
-	stats_sum(dev, stats->value + n);
-	return n + STATS_COUNT;
+	for (i = 0; i < SRNIC_CNT_COUNT; i++)
+		stats->value[n++] = stats_sum(&dev->stats->counter[i]);
+	for (i = SRNIC_ERR_NONE + 1; i < SRNIC_ERR_COUNT; i++)
+		stats->value[n++] = stats_sum(&dev->stats->err[i]);
+	return n;
 }

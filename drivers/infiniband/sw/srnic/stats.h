@@ -45,13 +45,13 @@ enum srnic_counter {
 };
 
 /**
- * struct srnic_stats - counters of a device on one CPU
+ * struct srnic_stats - counters of a device on one CPU, each one word that any CPU can read
  * @counter: by enum srnic_counter
  * @err: streams that ended by each enum srnic_err
  */
 struct srnic_stats {
-	u64	counter[SRNIC_CNT_COUNT];
-	u64	err[SRNIC_ERR_COUNT];
+	unsigned long	counter[SRNIC_CNT_COUNT];
+	unsigned long	err[SRNIC_ERR_COUNT];
 };
 
 #define srnic_count(dev, name) \
