@@ -178,15 +178,19 @@ install_for() (
 	find "$root" -type f ! -name 'modules.*' | none 'left by make uninstall of the last kernel'
 )
 
-# modules_for HIGHMEM: what the Kbuild of all modules has built in a kernel with or without that
+# modules_for SETTING...: what the Kbuild of all modules has built in a kernel that is set so
 modules_for() {
 	# shellcheck disable=SC2016
 	printf '%s\n' 'include Kbuild' 'all: ; @printf "%s\n" $(notdir $(obj-m:/=))' |
-		make -s -f - src=. "CONFIG_HIGHMEM=$1" all
+		make -s -f - src=. "$@" all
 }
 
-# Where there is high memory srnic alone is left out.
-test_high_memory() { modules_for '' | same iw_mpa srnic && modules_for y | same iw_mpa; }
+# Where there is high memory, or a cache with aliases, srnic alone is left out.
+test_high_memory() {
+	modules_for CONFIG_HIGHMEM= | same iw_mpa srnic &&
+		modules_for CONFIG_HIGHMEM=y | same iw_mpa &&
+		modules_for CONFIG_ARCH_HAS_CPU_CACHE_ALIASING=y | same iw_mpa
+}
 
 # C=2 reads every source again, compiled or not
 test_sparse() {

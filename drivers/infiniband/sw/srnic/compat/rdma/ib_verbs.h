@@ -13,6 +13,10 @@
 #ifdef CONFIG_HIGHMEM
 #error "srnic needs a kernel without high memory"
 #endif
+/* An application has these pages at other addresses. Linux knows such processors since 6.9. */
+#ifdef CONFIG_ARCH_HAS_CPU_CACHE_ALIASING
+#error "srnic needs a processor without aliases in its data cache"
+#endif
 
 /* Linux has this since 6.4. Before, each driver had a cast of its own. */
 #ifndef SRNIC_HAS_VIRT_DMA_TO_PTR
