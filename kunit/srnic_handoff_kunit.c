@@ -151,7 +151,10 @@ static void handoff_row_desc(const struct handoff_row *row, char *desc)
 
 KUNIT_ARRAY_PARAM(handoff_row, handoff_rows, handoff_row_desc);
 
-/* Rules: F-8-1: QP_FATAL for RST, for an error of TCP, and for FIN or a time-out amid a message or Read */
+/*
+ * Rules: F-8-1: QP_FATAL for RST, for an error of TCP, and for FIN or a time-out amid a message
+ * or a Read
+ */
 static void handoff_stop_tells_of_an_abort(struct kunit *test)
 {
 	const struct handoff_row *row = test->param_value;

@@ -19,7 +19,7 @@ from kernel import SlowPoint, gone, lines_of, quiet
 from kverbs import LOCAL_WRITE, REMOTE_READ, REMOTE_WRITE, SIGNALED, Kverbs
 from link import Link
 from registry import rule, say
-from storms import SLOWLY, Ground, run
+from storms import SLOWLY, Ground, movable, run
 from verbs import Dut, Qp, Verbs
 
 PROGRAM = "storm_verbs"
@@ -97,6 +97,40 @@ def netdev_goes_as_its_device_is_added(b):
         deleting.join(SLOWLY)
         check(not deleting.is_alive(), "the network device is still in use")
     check(poll(lambda: not os.path.exists("/sys/class/infiniband/siw9")), "the device is left")
+
+
+def slowly_moved(b):
+    """siw1 on storm0, on its way to another namespace: the RDMA core does not find it meanwhile."""
+    ground = movable(b)
+    slow = SlowPoint(b, "device_rename", 1000 * SLOW)
+    moving = subprocess.Popen(["rdma", "dev", "set", "siw1", "netns", "moved"])
+    check(poll(slow.is_in), "nobody moves a device")
+    slow.end()
+    return ground, moving
+
+
+@rule("L-08")
+def netdev_goes_down_as_its_device_moves(b):
+    """Nobody tells of it again."""
+    ground, moving = slowly_moved(b)
+    with open("/sys/class/net/storm0/flags", "w", encoding="ascii") as flags:
+        flags.write("0x1002")   # without IFF_UP
+    equal(moving.poll(), None, "exit status of rdma dev set, before it was to end")
+    equal(moving.wait(SLOWLY), 0, "exit status of rdma dev set")
+    check(poll(lambda: "state DOWN" in run("ip netns exec moved rdma link show siw1/1")),
+          "the port is up")
+    run("ip link set storm0 up; ip netns exec moved rdma dev set siw1 netns first")
+    check(poll(ground.is_up), "the port is down")
+
+
+@rule("L-08")
+def netdev_moves_as_its_device_does(b):
+    """The RDMA device ends, as it does whenever its network device leaves, be it that its own move
+    was quicker."""
+    ground, moving = slowly_moved(b)
+    run("ip link set storm0 netns moved")
+    moving.wait(SLOWLY)
+    check(poll(lambda: not ground.is_there()), "the device is left")
 
 
 @rule("L-08")

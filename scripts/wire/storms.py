@@ -347,16 +347,22 @@ def network_namespace_is_deleted(b):
     well_again(b, b.address)
 
 
-# The core moves only a device that can be taken from programs, which siw cannot.
-@rule("L-04", only="srnic")
-def device_moves_to_another_namespace(b):
-    """And back: the RDMA core takes it from all its clients each time, and gives it to them anew."""
-    quiet()
+def movable(b):
+    """A device, and two namespaces for it: that of the tests and another one"""
     b.things.append(lambda: run("ip netns delete first || true; "
                                 "ip netns delete moved || true; "
                                 "rdma system set netns shared"))
     ground = Ground(b)
     run("rdma system set netns exclusive; ip netns attach first 1; ip netns add moved")
+    return ground
+
+
+# The core moves only a device that can be taken from programs, which siw cannot.
+@rule("L-04", only="srnic")
+def device_moves_to_another_namespace(b):
+    """And back: the RDMA core takes it from all its clients each time, and gives it to them anew."""
+    quiet()
+    ground = movable(b)
     run("rdma dev set siw1 netns moved")
     check("siw1" not in run("rdma dev"), "the device stays")
     run("ip netns exec moved rdma dev set siw1 netns first")

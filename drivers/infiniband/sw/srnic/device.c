@@ -21,6 +21,7 @@
 #include <linux/netdevice.h>
 #include <linux/rtnetlink.h>
 #include <net/addrconf.h>
+#include <net/net_namespace.h>
 #include <rdma/ib_user_verbs.h>
 #include <rdma/iw_cm.h>
 #include <rdma/rdma_netlink.h>
@@ -146,6 +147,7 @@ static void srnic_dealloc_driver(struct ib_device *ibdev)
 {
 	struct srnic_dev *dev = to_srnic_dev(ibdev);
 
+	cancel_work_sync(&dev->catch_up);
 	iw_mpa_unregister_device(ibdev);
 	xa_destroy(&dev->qps);
 	xa_destroy(&dev->mrs);
@@ -193,27 +195,6 @@ static void srnic_report_port_event(struct ib_device *ibdev, struct net_device *
 }
 #endif
 
-/* The number is siw's, and so is the ABI. So libsiw of any rdma-core serves this device. */
-static const struct ib_device_ops srnic_device_ops = {
-	.owner			= THIS_MODULE,
-	.driver_id		= RDMA_DRIVER_SIW,
-	.uverbs_abi_ver		= SIW_ABI_VERSION,
-
-	.alloc_hw_port_stats	= srnic_alloc_hw_port_stats,
-	.dealloc_driver		= srnic_dealloc_driver,
-	.get_hw_stats		= srnic_get_hw_stats,
-	.get_port_immutable	= srnic_get_port_immutable,
-	.iw_add_ref		= srnic_qp_add_ref,
-	.iw_get_qp		= srnic_get_qp,
-	.iw_rem_ref		= srnic_qp_rem_ref,
-	.query_device		= srnic_query_device,
-	.query_gid		= srnic_query_gid,
-	.query_port		= srnic_query_port,
-#ifndef COMPAT_LACKS_REPORT_PORT_EVENT
-	.report_port_event	= srnic_report_port_event,
-#endif
-};
-
 /*
  * Programs may read the address at any time. On 64 bits they get the old one or the new one, not a
  * mixture.
@@ -234,6 +215,75 @@ static void device_note_mac(struct srnic_dev *dev, const struct net_device *netd
 	WRITE_ONCE(dev->mac, ether_addr_to_u64(mac));
 	WRITE_ONCE(dev->ibdev.node_guid, guid);
 }
+
+static void device_follow_mac(struct srnic_dev *dev, const struct net_device *netdev)
+{
+	u64 before = dev->mac;
+
+	device_note_mac(dev, netdev);
+	if (dev->mac != before)
+		device_tell(dev, IB_EVENT_GID_CHANGE);
+}
+
+static void device_follow_name(struct srnic_dev *dev, const struct net_device *netdev)
+{
+	strscpy(dev->ibdev.iw_ifname, netdev->name, sizeof(dev->ibdev.iw_ifname));
+}
+
+/*
+ * The RDMA core finds a device by its network device only while it is enabled. So nobody tells of
+ * what happens to the network device before that, nor while the RDMA device is on its way to
+ * another namespace.
+ */
+static void srnic_device_catch_up(struct work_struct *work)
+{
+	struct srnic_dev *dev = container_of(work, struct srnic_dev, catch_up);
+	const struct net_device *netdev = dev->netdev;
+
+	/* When it is enabled again there will be another look. */
+	if (!ib_device_try_get(&dev->ibdev))
+		return;
+	rtnl_lock();
+	if (netdev->reg_state == NETREG_REGISTERED &&
+	    dev_net(netdev)->net_cookie == dev->net_cookie) {
+		device_follow_port(dev, netdev);
+		device_follow_mac(dev, netdev);
+		device_follow_name(dev, netdev);
+	} else {
+		ib_unregister_device_queued(&dev->ibdev);
+	}
+	rtnl_unlock();
+	ib_device_put(&dev->ibdev);
+}
+
+/* The RDMA core holds a lock of its own, behind which others wait under rtnl. */
+static int srnic_enable_driver(struct ib_device *ibdev)
+{
+	schedule_work(&to_srnic_dev(ibdev)->catch_up);
+	return 0;
+}
+
+/* The number is siw's, and so is the ABI. So libsiw of any rdma-core serves this device. */
+static const struct ib_device_ops srnic_device_ops = {
+	.owner			= THIS_MODULE,
+	.driver_id		= RDMA_DRIVER_SIW,
+	.uverbs_abi_ver		= SIW_ABI_VERSION,
+
+	.alloc_hw_port_stats	= srnic_alloc_hw_port_stats,
+	.dealloc_driver		= srnic_dealloc_driver,
+	.enable_driver		= srnic_enable_driver,
+	.get_hw_stats		= srnic_get_hw_stats,
+	.get_port_immutable	= srnic_get_port_immutable,
+	.iw_add_ref		= srnic_qp_add_ref,
+	.iw_get_qp		= srnic_get_qp,
+	.iw_rem_ref		= srnic_qp_rem_ref,
+	.query_device		= srnic_query_device,
+	.query_gid		= srnic_query_gid,
+	.query_port		= srnic_query_port,
+#ifndef COMPAT_LACKS_REPORT_PORT_EVENT
+	.report_port_event	= srnic_report_port_event,
+#endif
+};
 
 static bool device_is_possible(const struct net_device *netdev)
 {
@@ -258,6 +308,7 @@ static int device_setup(struct srnic_dev *dev, struct net_device *netdev)
 	static struct lock_class_key mrs_key;
 	struct ib_device *ibdev = &dev->ibdev;
 
+	INIT_WORK(&dev->catch_up, srnic_device_catch_up);
 	xa_init_flags(&dev->qps, XA_FLAGS_ALLOC1 | XA_FLAGS_LOCK_IRQ | XA_FLAGS_ACCOUNT);
 	/*
 	 * STags are random, so the table needs more memory for a region than the region's
@@ -270,6 +321,7 @@ static int device_setup(struct srnic_dev *dev, struct net_device *netdev)
 		return -ENOMEM;
 	dev->netdev = netdev;
 	netdev_hold(netdev, &dev->netdev_tracker, GFP_KERNEL);
+	dev->net_cookie = dev_net(netdev)->net_cookie;
 	device_note_netdev(dev, netdev);
 	device_note_mac(dev, netdev);
 
@@ -320,39 +372,6 @@ static struct srnic_dev *device_of(struct net_device *netdev)
 	return ibdev ? to_srnic_dev(ibdev) : NULL;
 }
 
-static void device_follow_mac(struct srnic_dev *dev, const struct net_device *netdev)
-{
-	u64 before = dev->mac;
-
-	device_note_mac(dev, netdev);
-	if (dev->mac != before)
-		device_tell(dev, IB_EVENT_GID_CHANGE);
-}
-
-static void device_follow_name(struct srnic_dev *dev, const struct net_device *netdev)
-{
-	strscpy(dev->ibdev.iw_ifname, netdev->name, sizeof(dev->ibdev.iw_ifname));
-}
-
-/* The network device may have changed before the RDMA core knew the RDMA device. */
-static void device_catch_up(struct net_device *netdev)
-{
-	struct srnic_dev *dev;
-
-	rtnl_lock();
-	dev = device_of(netdev);
-	if (dev && netdev->reg_state == NETREG_REGISTERED) {
-		device_follow_port(dev, netdev);
-		device_follow_mac(dev, netdev);
-		device_follow_name(dev, netdev);
-	} else if (dev) {
-		ib_unregister_device_queued(&dev->ibdev);
-	}
-	if (dev)
-		ib_device_put(&dev->ibdev);
-	rtnl_unlock();
-}
-
 static int link_add(const char *name, struct net_device *netdev)
 {
 	struct srnic_dev *dev = device_of(netdev);
@@ -368,6 +387,17 @@ static int link_add(const char *name, struct net_device *netdev)
 	return err ?: device_make(netdev, name);
 }
 
+/* Whoever has added a device finds it as its network device is. */
+static void device_settle(struct net_device *netdev)
+{
+	struct srnic_dev *dev = device_of(netdev);
+
+	if (!dev)
+		return;
+	flush_work(&dev->catch_up);
+	ib_device_put(&dev->ibdev);
+}
+
 /* Two administrators may be here at once, and the RDMA core would give both a device. */
 static int srnic_newlink(const char *name, struct net_device *netdev)
 {
@@ -378,7 +408,7 @@ static int srnic_newlink(const char *name, struct net_device *netdev)
 	err = link_add(name, netdev);
 	mutex_unlock(&one_at_a_time);
 	if (!err)
-		device_catch_up(netdev);
+		device_settle(netdev);
 	return err;
 }
 

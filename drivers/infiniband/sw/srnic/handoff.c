@@ -152,7 +152,8 @@ static void handoff_finish_tx(struct ib_qp *ibqp)
 
 /*
  * Has the peer closed, or fallen silent, within an FPDU or a message, or without an answer to a
- * Read? If RX has ended nothing comes behind the FIN that was taken, so TCP's numbers do not change.
+ * Read? If RX has ended nothing comes behind the FIN that was taken, and TCP's numbers do not
+ * change.
  */
 static bool handoff_is_cut(struct srnic_qp *qp)
 {

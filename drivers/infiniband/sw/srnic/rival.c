@@ -4,9 +4,9 @@
  * devices for its own. So neither of them may be loaded together with srnic.
  *
  * A module that comes is refused by a notifier. A module that is there has a folder in /sys/module.
- * In between, when it has told its coming to the notifiers of that time and has no folder yet, it is
- * not seen. So srnic looks again before it makes a device: without devices of srnic a rival does no
- * harm.
+ * In between, when it has told its coming to the notifiers of that time and has no folder yet, it
+ * is not seen. So srnic looks again before it makes a device: without devices of srnic a rival does
+ * no harm.
  */
 
 #include "rival.h"

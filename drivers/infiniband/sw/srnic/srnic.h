@@ -80,6 +80,8 @@ extern struct workqueue_struct *srnic_event_wq;
  * @ibdev: what the RDMA core knows
  * @netdev: the network device
  * @netdev_tracker: of the reference on it
+ * @net_cookie: of the network namespace that it was in at first
+ * @catch_up: looks at it after a time in which the RDMA core did not find the RDMA device
  * @qps: QPs by number; a QP comes when it is complete, and leaves last. Its lock is taken with
  *	interrupts off
  * @mrs: memory regions by STag index
@@ -96,6 +98,8 @@ struct srnic_dev {
 	struct ib_device	ibdev;
 	struct net_device	*netdev;
 	netdevice_tracker	netdev_tracker;
+	u64			net_cookie;
+	struct work_struct	catch_up;
 	struct xarray		qps;
 	struct xarray		mrs;
 	u32			next_qpn;
