@@ -30,15 +30,15 @@ help:
 	@echo 'make refusals  what cannot be done fails with a one-line message: no root, no space, no network'
 	@echo 'make debug     wire and e2e under a kernel with KASAN and lockdep; DEBUG=kasan|kcsan for each'
 	@echo 'make bench     what connections cost in instructions, next to unmodified siw and bare TCP'
-	@echo 'make setup     install the Debian packages that all of this needs (the others do it, too)'
+	@echo 'make setup     install the Debian packages that make check and make dkms need (they do it, too)'
 	@echo 'make clean     remove everything that was built: the cache outside the tree'
 
 modules:
-	@scripts/setup.sh build
+	@scripts/setup.sh modules
 	@scripts/build.sh modules
 
 install:
-	@scripts/setup.sh build
+	@scripts/setup.sh modules
 	@scripts/build.sh install
 
 setup:

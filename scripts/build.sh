@@ -178,11 +178,14 @@ need_place() {
 # has names of objects.
 install_ours() {
 	local dest=${INSTALL_MOD_PATH:-}/lib/modules/$KREL/updates
-	local sbin=${INSTALL_MOD_PATH:-}/usr/local/sbin modules
+	local sbin=${INSTALL_MOD_PATH:-}/usr/local/sbin modules stale
 
 	need_place "$dest" "$sbin"
 	install -m 755 "$TOP/scripts/iw-mpa" "$sbin"
 	mapfile -t modules < <(sed 's/\.o$/.ko/' "$SRC/modules.order")
+	# What was asked for another time does not fit the library of this time.
+	stale=("${ALL_MODULES[@]/#/$dest/}")
+	rm -f "${stale[@]/%/.ko}"
 	install -m 644 -t "$dest" "${modules[@]}"
 	depmod -b "${INSTALL_MOD_PATH:-/}" "$KREL"
 	say "installed ${modules[*]##*/} in $dest, iw-mpa in $sbin"

@@ -75,7 +75,8 @@ name_kernel() {
 		[[ -n $name ]] || die 'this is not Debian 12 or later: see "Supported kernels" in README.md'
 	else
 		name=$(kernel_of "$KREL")
-		[[ -n $name ]] || die "kernel $KREL is not supported: see scripts/kernels for those that are"
+		[[ -n $name ]] || die "kernel $KREL is not supported: see scripts/kernels for those that are;" \
+			'DKMS builds for others from 6.1 on'
 	fi
 	echo "$name"
 }

@@ -59,7 +59,7 @@ make_once() {
 	packages=$(packages_for "$root")
 	[[ $(cat "$dir/packages" 2>/dev/null) != "$packages" ]] || return 0
 	[[ $(id -u) -eq 0 ]] || die "only root can make $dir: as root, please," \
-		"XDG_CACHE_HOME=${CACHE%/*} scripts/root.sh --make $root"
+		"IW_MPA_CACHE=$CACHE scripts/root.sh --make $root"
 	need_space 3000
 	command -v mmdebstrap >/dev/null || KREL='' KERNEL=6.1 "$TOP/scripts/setup.sh" root
 	mkdir -p "${dir%/*}"
@@ -111,8 +111,8 @@ main() {
 		shift
 		enter "$@"
 	fi
-	root=$CACHE/root/${suite:?$usage}
 	[[ $# -gt 1 ]] || die "$usage"
+	root=$CACHE/root/$suite
 	shift
 	[[ -e $root/packages ]] || die "no root folder of Debian $suite: run scripts/root.sh --make $suite"
 	[[ $(id -u) -eq 0 ]] || map=(--map-root-user)

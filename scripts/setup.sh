@@ -3,9 +3,10 @@
 #
 # Install the Debian packages that a job needs, and nothing when they are all there.
 #
-#   scripts/setup.sh [build] [static] [kunit] [guest] [fuzz] [dkms] [KERNEL...]   (no argument: all)
+#   scripts/setup.sh [GROUP...] [KERNEL...]   groups are below; no argument: for make check and make dkms
 #
-# The names of kernels are those of scripts/kernels, and fetch its headers and sources. Included are
+# The names of kernels are those of scripts/kernels, and fetch its headers and sources; "modules" alone, which
+# is for those who build just our modules, needs no sources. Included are
 # $KERNEL, unless deb or root alone is wanted, and 6.1, of whose sources user mode Linux and the kernels with
 # detectors are made. KREL may name a release of the host's own kernel: then its headers are installed.
 #
@@ -18,6 +19,7 @@
 # OLD|NEW: what later releases of Debian call it
 declare -A GROUP=(
 	[build]="make gcc libc6-dev rsync xz-utils bc bison flex libelf-dev libssl-dev kmod"
+	[modules]="make gcc libc6-dev rsync kmod"
 	[static]="make gcc libc6-dev rsync xz-utils sparse kmod
 		python3 python3-docutils python3-pygments perl shellcheck git"
 	[kunit]="make gcc libc6-dev rsync xz-utils bc bison flex libelf-dev python3"
@@ -29,7 +31,7 @@ declare -A GROUP=(
 		libglib2.0-0|libglib2.0-0t64 libnl-genl-3-200"
 	[fuzz]="clang libclang-rt-14-dev|libclang-rt-19-dev llvm libc6-dev"
 	[dkms]="dkms openssl kmod util-linux"
-	[deb]="debhelper dh-dkms dpkg-dev lintian"
+	[deb]="build-essential debhelper dh-dkms dpkg-dev lintian"
 	[arch]="gcc-s390x-linux-gnu qemu-system-s390x|qemu-system-misc qemu-system-x86"
 	[kernel]="pahole xz-utils kmod"
 	[root]="mmdebstrap util-linux"
@@ -247,8 +249,10 @@ fetch_smb_tools() {
 }
 
 main() {
-	local word root
+	local word root sources=yes
 	local -a packages=() kernels=()
+
+	[[ $* != modules || ${IW_MPA_SIW:-n} != n ]] || sources=
 
 	[[ $(dpkg --print-architecture 2>/dev/null) == amd64 ]] || die 'this needs Debian on amd64'
 	[[ $# -gt 0 ]] || set -- build static kunit guest fuzz dkms 6.1 6.12
@@ -260,14 +264,15 @@ main() {
 	for word in "$@"; do
 		if kernel_row "$word"; then
 			kernels+=("$word")
-			set -- "$@" kernel
+			[[ -z $sources ]] || set -- "$@" kernel
 		fi
 	done
 	[[ ${#kernels[@]} -eq 0 ]] || mapfile -t kernels < <(printf '%s\n' "${kernels[@]}" | sort -u)
 	for word in "${kernels[@]}"; do
 		root=$(root_of "$word")
 		[[ -z $root ]] || set -- "$@" root
-		! is_own "$word" || packages+=("$(headers_of "$word")" "$(source_package "${KRELEASES//\\/}")")
+		! is_own "$word" || packages+=("$(headers_of "$word")")
+		[[ -z $sources ]] || ! is_own "$word" || packages+=("$(source_package "${KRELEASES//\\/}")")
 	done
 	for word in "$@"; do
 		kernel_row "$word" && continue

@@ -169,7 +169,7 @@ install_for() (
 	user_make uninstall || exit 1
 	find "$root" -type f ! -name 'modules.*' | none 'left by make uninstall' || exit 1
 	user_make install IW_MPA_SKELETON=y && installed {iw_mpa,iw_mpa_skeleton,iw_mpa_toe,srnic}.ko || exit 1
-	user_make uninstall && user_make install && installed {iw_mpa,srnic}.ko || exit 1
+	user_make install && installed {iw_mpa,srnic}.ko || exit 1
 	# The command stays as long as another kernel has modules.
 	other=$root/lib/modules/6.1.0-1-amd64/updates
 	install -D -m 644 -t "$other" "$updates/srnic.ko"

@@ -8,9 +8,6 @@ KRELS=${KREL:-*}
 # shellcheck source=scripts/lib.sh
 . "$(dirname "$0")/lib.sh"
 
-# All that can be asked for
-MODULES=(iw_mpa srnic siw_mpa iw_mpa_skeleton iw_mpa_toe erdma_mpa cxgb4_mpa)
-
 remove() {
 	rm -f "$1" 2>/dev/null || die "no permission to remove $1: as root, please"
 	say "removed $1"
@@ -20,7 +17,7 @@ remove() {
 any_left() {
 	local module
 
-	for module in "${MODULES[@]}"; do
+	for module in "${ALL_MODULES[@]}"; do
 		! compgen -G "$1/lib/modules/*/updates/$module.ko" >/dev/null || return 0
 	done
 	return 1
@@ -32,12 +29,18 @@ main() {
 	# shellcheck disable=SC2231 # a pattern is what it is
 	for updates in "$root"/lib/modules/$KRELS/updates; do
 		changed=no
-		for module in "${MODULES[@]}"; do
+		for module in "${ALL_MODULES[@]}"; do
 			[[ -e $updates/$module.ko ]] || continue
 			remove "$updates/$module.ko"
 			changed=yes
 		done
-		[[ $changed == no ]] || depmod -b "${root:-/}" "$(basename "${updates%/updates}")"
+		[[ $changed == yes ]] || continue
+		# A kernel that is gone may have left the folder.
+		if [[ -e ${updates%/updates}/modules.order ]]; then
+			depmod -b "${root:-/}" "$(basename "${updates%/updates}")"
+		else
+			rmdir "$updates" "${updates%/updates}" 2>/dev/null || true
+		fi
 	done
 	[[ ! -e $root/usr/local/sbin/iw-mpa ]] || any_left "$root" || remove "$root/usr/local/sbin/iw-mpa"
 }
