@@ -9,8 +9,8 @@
  * programmed. It is quoted and explained in Documentation/infiniband/iw_mpa_driver.rst.
  *
  * This one reads the TCP stream from the kernel's socket. A device that takes TCP over declares
- * IW_MPA_CAP_TAKEOVER, leaves attach and kick_rx out, brings send_reply, and has all that it needs
- * of the connection in prepare: @ho->tcb.
+ * IW_MPA_CAP_TAKEOVER and its tcp_options, leaves attach and kick_rx out, brings send_reply, sends
+ * RTR message and FIN itself, and has all that it needs of the connection in prepare: @ho->tcb.
  */
 
 #include <linux/completion.h>
@@ -426,9 +426,15 @@ static int skel_register(struct skel_dev *dev, const char *name)
 
 static int skel_newlink(const char *name, struct net_device *netdev)
 {
-	struct skel_dev *dev = ib_alloc_device(skel_dev, ibdev);
+	struct ib_device *other = ib_device_get_by_netdev(netdev, SKEL_DRIVER_ID);
+	struct skel_dev *dev;
 	int err;
 
+	if (other) {
+		ib_device_put(other);
+		return -EEXIST;
+	}
+	dev = ib_alloc_device(skel_dev, ibdev);
 	if (!dev)
 		return -ENOMEM;
 	dev->netdev = netdev;
