@@ -180,7 +180,7 @@ test_install() {
 
 # What the first boot is to find
 test_configure() {
-	inside "echo 'rnic-0 eth0' >>/etc/iw-mpa/links
+	inside "printf '%s\n' 'rnic-0 eth0' 'rnic-lo lo' >>/etc/iw-mpa/links
 		sed 's/^#\(net.iw_mpa.reply_timeout_ms\) .*/\1 = 12345/' \
 			/usr/share/doc/iw-mpa-dkms/examples/iw-mpa.sysctl.conf >/etc/sysctl.d/iw-mpa.conf
 		grep -x 'net.iw_mpa.reply_timeout_ms = 12345' /etc/sysctl.d/iw-mpa.conf"
@@ -191,13 +191,16 @@ test_bad_links() {
 	local output
 
 	output=$(inside "cp /etc/iw-mpa/links /run/links
-		printf '%s\n' 'a' 'b nosuch0' 'c eth0 nosuchtype' 'e/f eth0' >/etc/iw-mpa/links
+		printf '%s\n' 'a' 'b nosuch0' 'c eth0 nosuchtype' 'e/f eth0' 'g eth0 rxe' 'rnic-lo eth0' \
+			>/etc/iw-mpa/links; echo blacklist rdma_rxe >/etc/modprobe.d/rxe.conf
 		/usr/libexec/iw-mpa/link up 2>&1 && exit 1; /usr/libexec/iw-mpa/link up d 2>&1 && exit 1
-		cp /run/links /etc/iw-mpa/links")
+		cp /run/links /etc/iw-mpa/links; rm /etc/modprobe.d/rxe.conf")
 	echo "$output"
 	expect_text "$output" 'iw-mpa: /etc/iw-mpa/links: a line is a name, a network device.*: a'
 	expect_text "$output" 'iw-mpa: b: there is no network device nosuch0'
 	expect_text "$output" "iw-mpa: c: kernel $KREL_RE has no driver for links of type nosuchtype: install"
+	expect_text "$output" 'iw-mpa: g: the driver for links of type rxe is blacklisted in /etc/modprobe.d'
+	expect_text "$output" 'iw-mpa: rnic-lo is a link on lo: restart its unit'
 	expect_text "$output" 'iw-mpa: /etc/iw-mpa/links has no link d'
 	expect_text "$output" 'iw-mpa: /etc/iw-mpa/links: a name has letters, digits.*: e/f'
 }
@@ -213,6 +216,7 @@ link_works() {
 test_boot() {
 	link_works
 	inside 'grep -x 12345 /proc/sys/net/iw_mpa/reply_timeout_ms'
+	inside 'poll 60 systemctl is-active iw-mpa-link@rnic-lo && rdma link show rnic-lo/1 | grep "netdev lo"'
 	inside '/usr/sbin/iw-mpa counters | grep established'
 	inside '! systemctl --failed --no-legend | grep iw-mpa'
 }
@@ -222,9 +226,12 @@ test_restart() {
 	inside "sed -i '/^rnic-0 /d' /etc/iw-mpa/links
 		systemctl stop iw-mpa-link@rnic-0
 		[[ ! -e /sys/class/infiniband/rnic-0 ]]; systemctl daemon-reload"
-	# The last line is one without its newline, too.
-	inside "printf 'rnic-0 eth0' >>/etc/iw-mpa/links
-		systemctl daemon-reload && systemctl start iw-mpa-link@rnic-0"
+	# A line is changed. The last line is one without its newline, too.
+	inside "printf 'rnic-0 lo' >>/etc/iw-mpa/links; rdma link delete rnic-lo
+		systemctl daemon-reload && systemctl restart iw-mpa-link@rnic-0
+		rdma link show rnic-0/1 | grep 'netdev lo'"
+	inside "sed -i 's/^rnic-0 lo/rnic-0 eth0/' /etc/iw-mpa/links
+		systemctl daemon-reload && systemctl restart iw-mpa-link@rnic-0"
 	link_works
 }
 
