@@ -26,6 +26,23 @@ status = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
 sys.stdout.write(text.decode(errors="replace"))
 sys.exit(status)'
 
+# On a terminal to write to, with nobody at the keys: two looks, a second apart
+without_keys='
+import os, pty, sys, time
+start = time.monotonic()
+pid, fd = pty.fork()
+if not pid:
+    os.environ["TERM"] = "vt100"
+    os.dup2(os.open("/dev/null", os.O_RDONLY), 0)
+    os.execv(sys.argv[1], [sys.argv[1], "top", "-d", "1", "-n", "2"])
+try:
+    while os.read(fd, 4096):
+        pass
+except OSError:
+    pass
+status = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+sys.exit(status or time.monotonic() - start < 2)'
+
 check() {
 	local output before after
 
@@ -46,6 +63,7 @@ check() {
 	output=$(on "$CLIENT" "python3 -c '$on_terminal' /host$TOP/scripts/iw-mpa" 60)
 	expect_text "$output" 'OFFLOADED'
 	expect_text "$output" 'q: quit'
+	on "$CLIENT" "python3 -c '$without_keys' /host$TOP/scripts/iw-mpa" 60 || fail "it does not wait" || return 1
 	guest_stop "$CLIENT" long >/dev/null
 	guest_stop "$SERVER" server >/dev/null
 }
