@@ -407,10 +407,11 @@ static void socket_parts_of_parts_are_unreadable(struct kunit *test)
 	skb = skb_peek(&sk->sk_receive_queue);
 	KUNIT_ASSERT_NOT_NULL(test, skb);
 	skb_shinfo(skb)->frag_list = part;
+	qp->rx.need = 0;	/* look again, though nothing more has come */
 	srnic_rx_run(qp, sk, U32_MAX);
 	KUNIT_EXPECT_EQ(test, qp->fault.err, SRNIC_ERR_NONE);
 	skb_shinfo(part)->frag_list = nested;
-	qp->rx.need = 0;	/* look again, though nothing more has come */
+	qp->rx.need = 0;
 	srnic_rx_run(qp, sk, U32_MAX);
 	KUNIT_EXPECT_EQ(test, qp->fault.err, SRNIC_ERR_UNREADABLE);
 	skb_shinfo(skb)->frag_list = NULL;

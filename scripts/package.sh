@@ -200,7 +200,7 @@ test_bad_links() {
 	expect_text "$output" 'iw-mpa: b: there is no network device nosuch0'
 	expect_text "$output" "iw-mpa: c: kernel $KREL_RE has no driver for links of type nosuchtype: install"
 	expect_text "$output" 'iw-mpa: g: the driver for links of type rxe is blacklisted in /etc/modprobe.d'
-	expect_text "$output" 'iw-mpa: rnic-lo is a link on lo: restart its unit'
+	expect_text "$output" 'iw-mpa: rnic-lo is a link on lo: rdma link delete rnic-lo first'
 	expect_text "$output" 'iw-mpa: /etc/iw-mpa/links has no link d'
 	expect_text "$output" 'iw-mpa: /etc/iw-mpa/links: a name has letters, digits.*: e/f'
 }

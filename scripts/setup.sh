@@ -6,7 +6,7 @@
 #   scripts/setup.sh [GROUP...] [KERNEL...]   groups are below; no argument: for make check and make dkms
 #
 # The names of kernels are those of scripts/kernels, and fetch its headers and sources; "modules" alone, which
-# is for those who build just our modules, needs no sources. Included are
+# is for those who build just our modules, needs no sources but for ports, which are made of them. Included are
 # $KERNEL, unless deb or root alone is wanted, and 6.1, of whose sources user mode Linux and the kernels with
 # detectors are made. KREL may name a release of the host's own kernel: then its headers are installed.
 #
@@ -19,7 +19,7 @@
 # OLD|NEW: what later releases of Debian call it
 declare -A GROUP=(
 	[build]="make gcc libc6-dev rsync xz-utils bc bison flex libelf-dev libssl-dev kmod"
-	[modules]="make gcc libc6-dev rsync kmod"
+	[modules]="make gcc libc6-dev rsync kmod pahole"
 	[static]="make gcc libc6-dev rsync xz-utils sparse kmod
 		python3 python3-docutils python3-pygments perl shellcheck git"
 	[kunit]="make gcc libc6-dev rsync xz-utils bc bison flex libelf-dev python3"
@@ -252,7 +252,7 @@ main() {
 	local word root sources=yes
 	local -a packages=() kernels=()
 
-	[[ $* != modules || ${IW_MPA_SIW:-n} != n ]] || sources=
+	[[ $* != modules || ${IW_MPA_SIW:-n}${IW_MPA_ERDMA:-n}${IW_MPA_CXGB4:-n} != nnn ]] || sources=
 
 	[[ $(dpkg --print-architecture 2>/dev/null) == amd64 ]] || die 'this needs Debian on amd64'
 	[[ $# -gt 0 ]] || set -- build static kunit guest fuzz dkms 6.1 6.12

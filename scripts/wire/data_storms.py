@@ -130,7 +130,8 @@ def netdev_moves_as_its_device_does(b):
     ground, moving = slowly_moved(b)
     run("ip link set storm0 netns moved")
     moving.wait(SLOWLY)
-    check(poll(lambda: not ground.is_there()), "the device is left")
+    check(poll(lambda: not ground.is_there() and
+               "siw1" not in run("ip netns exec moved rdma dev")), "the device is left")
 
 
 @rule("L-08")

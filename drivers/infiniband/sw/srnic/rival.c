@@ -5,8 +5,8 @@
  *
  * A module that comes is refused by a notifier. A module that is there has a folder in /sys/module.
  * In between, when it has told its coming to the notifiers of that time and has no folder yet, it
- * is not seen. So srnic looks again before it makes a device: without devices of srnic a rival does
- * no harm.
+ * is not seen. So srnic looks again before it makes a device: a rival cannot take what is not
+ * there. That leaves a rival that takes longer to load than somebody to add a link meanwhile.
  */
 
 #include "rival.h"
