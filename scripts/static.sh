@@ -310,8 +310,10 @@ test_reclaim() {
 	{ grep -rPzo '\balloc_(ordered_|percpu_)?workqueue\([^;]*;' "${ours[@]}" |
 		grep -zv '\bWQ_MEM_RECLAIM\b' | tr '\0' '\n' || true; } |
 		none 'work queues without WQ_MEM_RECLAIM' || return 1
+	# For a look at a network device nobody waits but who has added a link, and it takes rtnl, whose
+	# owner may wait for storage.
 	{ grep -rnE '\bsystem_\w*wq\b|\bschedule_(delayed_)?work(_on)?\(|\bflush_scheduled_work\(' \
-		"${ours[@]}" || true; } | none "work on the system's queues" || return 1
+		"${ours[@]}" | grep -v 'srnic/device\.c:.*catch_up' || true; } | none "work on the system's queues" || return 1
 	# What only those call who make a device, a listener or a namespace. All else runs for storage,
 	# and says so, also where the runner's scope would do.
 	{ grep -rnE '\bGFP_KERNEL\b' "${ours[0]}" --include='*.c' |

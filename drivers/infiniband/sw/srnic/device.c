@@ -256,7 +256,10 @@ static void srnic_device_catch_up(struct work_struct *work)
 	ib_device_put(&dev->ibdev);
 }
 
-/* The RDMA core holds a lock of its own, behind which others wait under rtnl. */
+/*
+ * The RDMA core holds a lock of its own, behind which others wait under rtnl. A queue of srnic's
+ * would not do: whoever has rtnl may wait for storage, which waits for those.
+ */
 static int srnic_enable_driver(struct ib_device *ibdev)
 {
 	schedule_work(&to_srnic_dev(ibdev)->catch_up);
