@@ -6,6 +6,7 @@
 #include <linux/kthread.h>
 #include <linux/slab.h>
 #include <linux/string.h>
+#include <rdma/rdma_cm.h>
 
 #define FAKE_BUDGET_ACTIVE	4	/* of iw_cm_connect() */
 #define FAKE_BUDGET_PASSIVE	3	/* of cm_conn_req_handler() */
@@ -325,6 +326,22 @@ struct fake_id *fake_id_create(struct fakes *f)
 	list_add_tail(&fid->node, &f->ids);
 	spin_unlock_irq(&f->lock);
 	return fid;
+}
+
+/**
+ * fake_live_elsewhere - the ULP is in another network namespace than the device
+ * @fid: cm_id, with its addresses set
+ */
+void fake_live_elsewhere(struct fake_id *fid)
+{
+	struct kunit *test = fid->f->test;
+	struct rdma_cm_id *owner = kunit_kzalloc(test, sizeof(*owner), GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(test, owner);
+	owner->device = fid->id.device;
+	owner->route.addr.src_addr = fid->id.local_addr;
+	owner->route.addr.dev_addr.net = (struct net *)owner;	/* none that the library knows */
+	fid->id.context = owner;
 }
 
 /* iw_cm_connect(), but that a QP number that does not exist is the library's case. */

@@ -285,6 +285,7 @@ do {									\
 
 /* iw_cm */
 struct fake_id *fake_id_create(struct fakes *f);
+void fake_live_elsewhere(struct fake_id *fid);
 int fake_connect(struct fake_id *fid, const struct iw_cm_conn_param *param);
 int fake_listen(struct fake_id *fid);
 int fake_accept(struct fake_id *fid, const struct iw_cm_conn_param *param);

@@ -14,7 +14,6 @@
 #include <linux/pkt_sched.h>
 #include <linux/rtnetlink.h>
 #include <net/inet_sock.h>
-#include <rdma/rdma_cm.h>
 
 #define LISTEN_TOS	0x10	/* TC_PRIO_INTERACTIVE */
 
@@ -140,17 +139,6 @@ static void listen_tos_and_priority_are_those_of_its_connections(struct kunit *t
 	}
 }
 
-static void belongs_to_another_namespace(struct fake_id *lis, struct kunit *test)
-{
-	struct rdma_cm_id *owner = kunit_kzalloc(test, sizeof(*owner), GFP_KERNEL);
-
-	KUNIT_ASSERT_NOT_NULL(test, owner);
-	owner->device = lis->id.device;
-	owner->route.addr.src_addr = lis->id.local_addr;
-	owner->route.addr.dev_addr.net = (struct net *)owner;	/* none that we know */
-	lis->id.context = owner;
-}
-
 /* It could not have one: the port is taken. */
 static void expect_no_socket(struct fake_conn *c, struct fakes *f, struct fake_id *lis)
 {
@@ -176,8 +164,17 @@ static void listen_wildcard_of_another_namespace_has_no_socket(struct kunit *tes
 
 	conn_listen(c, f);
 	lis = conn_wildcard(c, f);
-	belongs_to_another_namespace(lis, test);
+	fake_live_elsewhere(lis);
 	expect_no_socket(c, f, lis);
+}
+
+/* An interface there may have the address of the device, and its hardware address, too. */
+static void listen_on_an_address_of_another_namespace_is_refused(struct kunit *test)
+{
+	struct fake_id *lis = fake_id_create(test->priv);
+
+	fake_live_elsewhere(lis);
+	KUNIT_EXPECT_EQ(test, fake_listen(lis), -EADDRNOTAVAIL);
 }
 
 static netdev_tx_t nowhere(struct sk_buff *skb, struct net_device *netdev)
@@ -319,7 +316,7 @@ static void listen_wildcard_without_fence_has_no_socket(struct kunit *test)
 	f->config->fence = 1;
 	expect_no_socket(c, f, lis);
 	foreign = conn_wildcard(c, f);
-	belongs_to_another_namespace(foreign, test);
+	fake_live_elsewhere(foreign);
 	KUNIT_EXPECT_EQ(test, fake_listen(foreign), 0);
 }
 
@@ -428,6 +425,7 @@ static struct kunit_case listen_cases[] = {
 	KUNIT_CASE(listen_wildcard_ipv6_tells_ipv4_as_ipv4),
 	KUNIT_CASE(listen_tos_and_priority_are_those_of_its_connections),
 	KUNIT_CASE(listen_wildcard_of_another_namespace_has_no_socket),
+	KUNIT_CASE(listen_on_an_address_of_another_namespace_is_refused),
 	KUNIT_CASE(listen_wildcard_leaves_addresses_of_other_devices_alone),
 	KUNIT_CASE(listen_wildcard_without_fence_has_no_socket),
 	KUNIT_CASE(listen_wildcard_on_a_second_device_of_an_interface),

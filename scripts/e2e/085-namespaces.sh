@@ -7,6 +7,18 @@ KIT=namespaces
 
 applies() { both_ours; }
 
+# check_copy GUEST: a namespace has an interface with the addresses of a device in another one, also with
+# its hardware address. rdma_cm of up to 6.5 takes it for that of the device.
+check_copy() {
+	inside "$1" "ns_pair five 15 && ns_copy copy five 15
+		ns_serve five-c $PORT
+		ns_reach five 10.15.0.2 $PORT
+		! ns_rping copy 10.15.0.2 $PORT || fail 'a connection came up from another namespace'
+		timeout 10 ip netns exec copy rping -s -a 10.15.0.1 -p $((PORT + 1)) ||
+			[[ \$? -ne 124 ]] || fail 'a server listens in another namespace'
+		bg_stop rping-five-c >/dev/null; ip netns del copy; ns_del five"
+}
+
 # rdma_cm has each wildcard listener listen on every device there is, also on those that come later.
 check() {
 	# Two servers on one port, each in a namespace with a device of its own, and each is reached.
@@ -30,4 +42,7 @@ check() {
 	inside "$SERVER" "bg_stop rping-two >/dev/null; ns_del two"
 	inside "$SERVER" "ns_ping one 11 $PORT && ns_ping three 13 $((PORT + 1))"
 	inside "$SERVER" "bg_stop_all; ns_del one; ns_del three"
+
+	check_copy "$CLIENT"
+	check_copy "$SERVER"
 }

@@ -82,6 +82,15 @@ ns_refused() {
 # ns_ping NAME NUMBER PORT: the client of a pair reaches the pair's own server
 ns_ping() { ns_reach "$1-c" "10.$2.0.1" "$3"; }
 
+# ns_copy NAME NAMESPACE NUMBER: a namespace with an interface that has the addresses of that one's
+ns_copy() {
+	local mac
+
+	mac=$(ip netns exec "$2" cat /sys/class/net/eth0/address) || return 1
+	ip netns add "$1" && ip -n "$1" link add eth0 address "$mac" type dummy || return 1
+	ip -n "$1" addr add "10.$3.0.1/24" dev eth0 && ip -n "$1" link set eth0 up
+}
+
 # ns_count DEVICE COUNTER: one of a device's
 ns_count() { rdma statistic show link "$1/1" | grep -o " $2 [0-9]*" | grep -o '[0-9]*$'; }
 

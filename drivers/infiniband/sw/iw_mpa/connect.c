@@ -7,6 +7,7 @@
 #include "ep.h"
 #include "event.h"
 #include "rnic.h"
+#include "upcall.h"
 
 #include <linux/jiffies.h>
 #include <rdma/ib_verbs.h>
@@ -44,8 +45,8 @@ static unsigned long connect_deadline(const struct iw_mpa_ep *ep)
  * Return: 0, then exactly one CONNECT_REPLY follows, maybe before the return; or a negative errno,
  * then no event follows: -EINVAL for private data that is too long, for a QP that does not exist
  * and, with strict_ird_ord, for depths above the device's; -EBUSY if the QP has a connection;
- * -EADDRINUSE if TCP uses the source port and may not choose another; -ENETUNREACH and others of
- * TCP; -ENODEV; -ENOMEM.
+ * -EADDRINUSE if TCP uses the source port and may not choose another; -EADDRNOTAVAIL if the ULP is
+ * in another network namespace than the device; -ENETUNREACH and others of TCP; -ENODEV; -ENOMEM.
  */
 int iw_mpa_connect(struct iw_cm_id *id, struct iw_cm_conn_param *param)
 {
@@ -65,16 +66,18 @@ int iw_mpa_connect(struct iw_cm_id *id, struct iw_cm_conn_param *param)
 	net = iw_mpa_device_get_net(dev);
 	if (!net)
 		goto put_device;
+	err = -EADDRNOTAVAIL;
+	if (iw_mpa_upcall_is_foreign(id, net))
+		goto put_net;
 	err = -ENOMEM;
 	ep = iw_mpa_ep_alloc(dev, net, true, param->private_data, pd_len);
-	put_net(net);
 	if (!ep)
-		goto put_device;
+		goto put_net;
 	iw_mpa_event_setup(ep);
 	err = iw_mpa_ep_register(ep);
 	if (err) {
 		iw_mpa_ep_put(ep);
-		goto put_device;
+		goto put_net;
 	}
 
 	connect_choose_model(ep, id);
@@ -83,6 +86,8 @@ int iw_mpa_connect(struct iw_cm_id *id, struct iw_cm_conn_param *param)
 	/* TCP to an address of this host is up at once. Then the Request goes out from here. */
 	iw_mpa_event_run(iw_mpa_ep_get(ep), IW_MPA_EV_ULP_CONNECTS);
 	err = call.err;
+put_net:
+	put_net(net);
 put_device:
 	iw_mpa_device_put(dev);
 	return err;

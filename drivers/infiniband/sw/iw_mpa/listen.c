@@ -11,6 +11,7 @@
 #include "rnic.h"
 #include "sock.h"
 #include "stats.h"
+#include "upcall.h"
 
 #include <linux/if_vlan.h>
 #include <linux/inetdevice.h>
@@ -24,7 +25,6 @@
 #include <net/addrconf.h>
 #include <rdma/ib_verbs.h>
 #include <rdma/iw_cm.h>
-#include <rdma/rdma_cm.h>
 
 /* Connections that a listener takes before another listener has its turn */
 #define LISTEN_BATCH		64
@@ -53,29 +53,6 @@ static bool listen_is_wildcard(const struct iw_mpa_listener *lis)
 	return iw_mpa_addr_is_known(addr) && iw_mpa_addr_is_any(addr);
 }
 
-/*
- * rdma_cm makes a wildcard listener listen on the devices of all network namespaces, also on a
- * device that is added later, in the context of the task that adds it. So neither the device nor
- * the caller tells the namespace of the listener, and iw_cm has no function that does. But iw_cm
- * has one client, rdma_cm. The context of its cm_ids is the rdma_cm_id, which begins with its
- * public part, and knows its namespace.
- *
- * The rdma_cm_id may be read within iw_create_listen only: rdma_cm holds it until iw_cm_listen()
- * returns. Before its namespace is read, its device and address are compared with those of the
- * cm_id, which rdma_cm has copied from it. If they differ, the context is not an rdma_cm_id: then
- * the namespace of the listener is that of the device. This is @net; it is going if @net is NULL.
- */
-static bool listen_is_foreign(const struct iw_mpa_listener *lis, const struct net *net)
-{
-	union iw_mpa_addr *addr = iw_mpa_addr(&lis->cm_id->local_addr);
-	struct rdma_cm_id *owner = lis->cm_id->context;
-
-	if (!listen_is_wildcard(lis) || !owner || owner->device != lis->cm_id->device ||
-	    memcmp(&owner->route.addr.src_addr, addr, sizeof(*addr)))
-		return false;
-	return !net_eq(owner->route.addr.dev_addr.net, net);
-}
-
 /* @net is the namespace of the device; NULL if that is going, then nobody connects anyway. */
 static bool listen_is_possible(const struct iw_mpa_device *dev, struct net *net)
 {
@@ -84,17 +61,23 @@ static bool listen_is_possible(const struct iw_mpa_device *dev, struct net *net)
 
 /*
  * rdma_cm takes a wildcard listener back from all devices if one of them refuses, and does not even
- * attach a device that refuses while it is added. So a device that cannot be responder lets such a
- * listener be, without a socket.
+ * attach a device that refuses while it is added. So a device that cannot be responder, or is in
+ * another namespace than the listener, lets such a listener be, without a socket.
  */
 static int listen_judge(struct iw_mpa_listener *lis, struct net *net)
 {
 	bool possible = listen_is_possible(lis->dev, net);
+	bool foreign = iw_mpa_upcall_is_foreign(lis->cm_id, net);
 
-	if (!possible && !listen_is_wildcard(lis))
-		return -EOPNOTSUPP;
-	lis->deaf = !possible || listen_is_foreign(lis, net);
-	return 0;
+	if (listen_is_wildcard(lis)) {
+		lis->deaf = !possible || foreign;
+		return 0;
+	}
+	if (!net)
+		return -ENODEV;
+	if (foreign)
+		return -EADDRNOTAVAIL;
+	return possible ? 0 : -EOPNOTSUPP;
 }
 
 /* Has an interface this address? Under RCU. */
@@ -370,7 +353,9 @@ static int listen_open(struct iw_mpa_listener *lis, struct net *net)
  * Context: process. CONNECT_REQUEST may be raised before the return.
  *
  * Return: 0 or a negative errno: -EOPNOTSUPP if the address is not the wildcard, the setting fence
- * asks to hold TX back, and the device cannot; -EAFNOSUPPORT, -EADDRINUSE, -ENODEV, -ENOMEM.
+ * asks to hold TX back, and the device cannot; -EADDRNOTAVAIL if the address is not the wildcard
+ * and the ULP is in another network namespace than the device; -EAFNOSUPPORT, -EADDRINUSE, -ENODEV,
+ * -ENOMEM.
  */
 int iw_mpa_create_listen(struct iw_cm_id *id, int backlog)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Events to iw_cm: the only caller of its event handler. */
+/* iw_cm: the only caller of its event handler, and the only reader of what is behind a cm_id. */
 
 #include "upcall.h"
 #include "sock.h"
@@ -8,7 +8,9 @@
 #include <linux/bug.h>
 #include <linux/minmax.h>
 #include <linux/string.h>
+#include <net/net_namespace.h>
 #include <rdma/iw_cm.h>
+#include <rdma/rdma_cm.h>
 
 /*
  * The library calls iw_cm's event handler only by pointers of cm_ids. This reference to a symbol of
@@ -218,4 +220,37 @@ void iw_mpa_upcall_down(struct iw_mpa_upcall *up, int status, const struct iw_mp
 		WARN_ON_ONCE(upcall_raise(up, up->cm_id, &close));
 	}
 	upcall_end(up);
+}
+
+/**
+ * iw_mpa_upcall_is_foreign - is the ULP in another network namespace than its socket would be?
+ * @id: cm_id, with its local address set
+ * @net: namespace of the device; NULL if that is going
+ *
+ * rdma_cm finds a device by its hardware address, which an interface of another namespace may have,
+ * too, and an id outlives the move of its device to another namespace. It also makes a wildcard
+ * listener listen on the devices of all namespaces, also on a device that is added later, in the
+ * context of the task that adds it. So neither the device nor the caller tells the namespace of the
+ * ULP, and iw_cm has no function that does. But iw_cm has one client, rdma_cm. The context of its
+ * cm_ids is the rdma_cm_id, which begins with its public part, and knows its namespace.
+ *
+ * Before that is read, the device and the address of the rdma_cm_id are compared with those of the
+ * cm_id, which rdma_cm has copied from it. If they differ, the context is not an rdma_cm_id: then
+ * the ULP is taken for one of the device's namespace.
+ *
+ * Context: only within iw_connect and iw_create_listen, since rdma_cm holds the rdma_cm_id until
+ * they have returned.
+ *
+ * Return: true if it is known to be in another one.
+ */
+bool iw_mpa_upcall_is_foreign(struct iw_cm_id *id, const struct net *net)
+{
+	const union iw_mpa_addr *addr = iw_mpa_addr(&id->local_addr);
+	const struct rdma_cm_id *owner = id->context;
+	size_t size = addr->sa.sa_family == AF_INET ? sizeof(addr->in) : sizeof(addr->in6);
+
+	if (!iw_mpa_addr_is_known(addr) || !owner || owner->device != id->device ||
+	    memcmp(&owner->route.addr.src_addr, addr, size))
+		return false;
+	return !net_eq(owner->route.addr.dev_addr.net, net);
 }

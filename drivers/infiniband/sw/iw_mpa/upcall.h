@@ -9,6 +9,7 @@
 struct iw_cm_id;
 struct iw_mpa_device_attr;
 struct iw_mpa_tuple;
+struct net;
 
 /**
  * enum iw_mpa_upcall_phase - the event that iw_cm expects next
@@ -54,5 +55,7 @@ int iw_mpa_upcall_request(struct iw_mpa_upcall *up, struct iw_cm_id *listen_id,
 int iw_mpa_upcall_up(struct iw_mpa_upcall *up, const struct iw_mpa_frame *peer,
 		     const struct iw_mpa_tuple *tuple);
 void iw_mpa_upcall_down(struct iw_mpa_upcall *up, int status, const struct iw_mpa_frame *peer);
+
+bool iw_mpa_upcall_is_foreign(struct iw_cm_id *id, const struct net *net);
 
 #endif /* _IW_MPA_UPCALL_H */
