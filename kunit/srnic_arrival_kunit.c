@@ -18,14 +18,24 @@
 
 static const struct pair_opts queue_opts = { .crc = true, .emss = 1448, .ord = 2 };
 
-static int queue_take(struct srnic_rq *rq, struct srnic_rwqe *rwqe, u32 limit, bool *below)
+static int queue_take(struct srnic_rq *rq, struct srnic_rwqe *rwqe)
 {
 	int err;
 
 	spin_lock_irq(&rq->lock);
-	err = srnic_rq_take(rq, rwqe, limit, below);
+	err = srnic_rq_take(rq, rwqe);
 	spin_unlock_irq(&rq->lock);
 	return err;
+}
+
+static bool queue_has(struct srnic_rq *rq, u32 n)
+{
+	bool has;
+
+	spin_lock_irq(&rq->lock);
+	has = srnic_rq_has(rq, n);
+	spin_unlock_irq(&rq->lock);
+	return has;
 }
 
 static void rq_user_elements_taken_once_in_order(struct kunit *test)
@@ -33,47 +43,45 @@ static void rq_user_elements_taken_once_in_order(struct kunit *test)
 	struct pair_end *e = pair_user(test->priv, &queue_opts);
 	struct siw_rqe *ring = e->qp->rq.uring;
 	struct srnic_rwqe rwqe;
-	bool below = false;
 	u32 i;
 
 	for (i = 0; i < 3 * PAIR_WRS; i++) {
 		struct siw_rqe *slot = &ring[i % PAIR_WRS];
 
-		KUNIT_EXPECT_EQ(test, queue_take(&e->qp->rq, &rwqe, 0, &below), -ENOENT);
+		KUNIT_EXPECT_EQ(test, queue_take(&e->qp->rq, &rwqe), -ENOENT);
 		*slot = (struct siw_rqe) {
 			.id = i, .num_sge = 1, .sge = { { .laddr = 1, .length = 2, .lkey = 3 } },
 		};
 		/* The flags last, as applications do */
 		smp_store_release(&slot->flags, SIW_WQE_VALID);
-		KUNIT_EXPECT_EQ(test, queue_take(&e->qp->rq, &rwqe, 0, &below), 0);
+		KUNIT_EXPECT_EQ(test, queue_take(&e->qp->rq, &rwqe), 0);
 		KUNIT_EXPECT_EQ(test, slot->flags, 0);
 		KUNIT_EXPECT_EQ(test, rwqe.id, i);
 		KUNIT_EXPECT_EQ(test, srnic_rwqe_size(&rwqe), 2);
 		KUNIT_EXPECT_EQ(test, rwqe.sge[0].lkey, 3);
 	}
 	ring[0] = (struct siw_rqe) { .id = 9, .num_sge = 7, .flags = SIW_WQE_VALID };
-	KUNIT_EXPECT_EQ(test, queue_take(&e->qp->rq, &rwqe, 0, &below), -EINVAL);
+	KUNIT_EXPECT_EQ(test, queue_take(&e->qp->rq, &rwqe), -EINVAL);
 	KUNIT_EXPECT_EQ(test, rwqe.id, 9);
 	KUNIT_EXPECT_EQ(test, rwqe.num_sge, 0);
-	KUNIT_EXPECT_FALSE(test, below);
 }
 
-/* The limit of an SRQ: told when fewer are left */
-static void rq_limit_told_when_fewer_are_left(struct kunit *test)
+/* What the limit of an SRQ is compared with */
+static void rq_knows_how_many_are_left(struct kunit *test)
 {
 	struct pair_end *e = pair_user(test->priv, &queue_opts);
 	struct srnic_rwqe rwqe;
-	bool below = false;
 	int i;
 
 	for (i = 0; i < 5; i++)
 		e->qp->rq.uring[i].flags = SIW_WQE_VALID;
-	KUNIT_EXPECT_EQ(test, queue_take(&e->qp->rq, &rwqe, 4, &below), 0);
-	KUNIT_EXPECT_FALSE(test, below);
-	KUNIT_EXPECT_EQ(test, queue_take(&e->qp->rq, &rwqe, 4, &below), 0);
-	KUNIT_EXPECT_TRUE(test, below);
-	KUNIT_EXPECT_EQ(test, queue_take(&e->qp->rq, &rwqe, PAIR_WRS + 1, &below), 0);
-	KUNIT_EXPECT_TRUE(test, below);
+	KUNIT_EXPECT_TRUE(test, queue_has(&e->qp->rq, 5));
+	KUNIT_EXPECT_FALSE(test, queue_has(&e->qp->rq, 6));
+	KUNIT_EXPECT_EQ(test, queue_take(&e->qp->rq, &rwqe), 0);
+	KUNIT_EXPECT_TRUE(test, queue_has(&e->qp->rq, 4));
+	KUNIT_EXPECT_EQ(test, queue_take(&e->qp->rq, &rwqe), 0);
+	KUNIT_EXPECT_FALSE(test, queue_has(&e->qp->rq, 4));
+	KUNIT_EXPECT_FALSE(test, queue_has(&e->qp->rq, PAIR_WRS + 1));
 }
 
 #define HOLES_ELEMENTS	6
@@ -83,16 +91,15 @@ static void rq_take_among_holes(struct kunit *test, struct srnic_rq *rq, u32 val
 {
 	u32 i, taken = 0, start = rq->get;
 	struct srnic_rwqe rwqe;
-	bool below = false;
 
 	for (i = 0; i < HOLES_ELEMENTS; i++)
 		rq->uring[(start + i) % PAIR_WRS] = (struct siw_rqe) {
 			.id = i, .flags = valid & BIT(i) ? SIW_WQE_VALID : 0,
 		};
-	while (!queue_take(rq, &rwqe, limit, &below)) {
+	while (!queue_take(rq, &rwqe)) {
 		KUNIT_ASSERT_EQ(test, rwqe.id, taken);
 		taken++;
-		KUNIT_EXPECT_EQ(test, below, !(valid & BIT(taken + limit - 1)));
+		KUNIT_EXPECT_EQ(test, queue_has(rq, limit), !!(valid & BIT(taken + limit - 1)));
 		KUNIT_ASSERT_LE(test, taken, (u32)HOLES_ELEMENTS);
 	}
 	KUNIT_EXPECT_EQ(test, taken, (u32)ffz(valid));
@@ -305,7 +312,7 @@ static void cq_of_a_qp_that_goes_has_none_of_it(struct kunit *test)
 
 static struct kunit_case arrival_cases[] = {
 	KUNIT_CASE(rq_user_elements_taken_once_in_order),
-	KUNIT_CASE(rq_limit_told_when_fewer_are_left),
+	KUNIT_CASE(rq_knows_how_many_are_left),
 	KUNIT_CASE(rq_limit_among_cleared_elements_harmless),
 	KUNIT_CASE(irq_any_size_exact),
 	KUNIT_CASE(irq_ird_0_always_full),

@@ -99,15 +99,27 @@ static u32 srq_limit(struct kunit *test, struct srnic_srq *srq)
 	return attr.srq_limit;
 }
 
+static void srq_post(struct kunit *test, struct srnic_srq *srq, u32 count)
+{
+	const struct ib_recv_wr recv = {};
+	const struct ib_recv_wr *bad;
+
+	while (count--)
+		KUNIT_ASSERT_EQ(test, srnic_post_srq_recv(&srq->ibsrq, &recv, &bad), 0);
+}
+
 /* The limit can be set up to the size; nothing else can be changed. */
 static void srq_limit_modified(struct kunit *test)
 {
 	struct ib_srq_attr attr = { .srq_limit = 4, .max_wr = 8 };
 	struct srnic_srq *srq = srq_begin(test, 3);	/* ibv_create_srq(3): not looked at */
 
+	srq_post(test, srq, 4);
 	KUNIT_EXPECT_EQ(test, srq_limit(test, srq), 0);
 	KUNIT_EXPECT_EQ(test, srnic_modify_srq(&srq->ibsrq, &attr,
 					       IB_SRQ_LIMIT | IB_SRQ_MAX_WR, NULL), -EOPNOTSUPP);
+	KUNIT_EXPECT_EQ(test, srnic_modify_srq(&srq->ibsrq, &attr, IB_SRQ_LIMIT << 1, NULL),
+			-EOPNOTSUPP);
 	KUNIT_EXPECT_EQ(test, srnic_modify_srq(&srq->ibsrq, &attr, 0, NULL), 0);
 	KUNIT_EXPECT_EQ(test, srq_limit(test, srq), 0);
 	KUNIT_EXPECT_EQ(test, srnic_modify_srq(&srq->ibsrq, &attr, IB_SRQ_LIMIT, NULL), 0);
@@ -123,17 +135,14 @@ static void srq_limit_told_when_fewer_are_left(struct kunit *test)
 {
 	static const struct pair_opts opts = { .crc = true, .emss = 1448, .ord = 2 };
 	const struct ib_send_wr send = { .opcode = IB_WR_SEND };
-	const struct ib_recv_wr recv = {};
-	const struct ib_recv_wr *bad;
 	struct srnic_srq *srq = srq_begin(test, 0);
 	struct ib_srq_attr attr = { .srq_limit = 2 };
 	int i;
 
+	srq_post(test, srq, 3);
 	KUNIT_ASSERT_EQ(test, srnic_modify_srq(&srq->ibsrq, &attr, IB_SRQ_LIMIT, NULL), 0);
 	pair_start(single.p, &opts);
 	single.qp->srq = srq;
-	for (i = 0; i < 3; i++)
-		KUNIT_ASSERT_EQ(test, srnic_post_srq_recv(&srq->ibsrq, &recv, &bad), 0);
 	for (i = 0; i < 3; i++) {
 		KUNIT_ASSERT_EQ(test, pair_post(&single.p->end[1], &send), 0);
 		pair_send(single.p, 1);
@@ -143,6 +152,27 @@ static void srq_limit_told_when_fewer_are_left(struct kunit *test)
 	}
 	KUNIT_EXPECT_EQ(test, single.events[0], IB_EVENT_SRQ_LIMIT_REACHED);
 	KUNIT_EXPECT_EQ(test, single.p->end[0].rcq.put, 3);
+	srnic_destroy_srq(&srq->ibsrq, NULL);
+}
+
+/* A ULP may wait for the event before it posts more. So it is told if fewer are left already. */
+static void srq_limit_told_at_once(struct kunit *test)
+{
+	struct srnic_srq *srq = srq_begin(test, 0);
+	struct ib_srq_attr attr = { .srq_limit = 2 };
+	int i;
+
+	for (i = 1; i <= 2; i++) {
+		KUNIT_EXPECT_EQ(test, srnic_modify_srq(&srq->ibsrq, &attr, IB_SRQ_LIMIT, NULL), 0);
+		flush_work(&srq->event_work);
+		KUNIT_EXPECT_EQ(test, single.n, i);
+		KUNIT_EXPECT_EQ(test, single.events[i - 1], IB_EVENT_SRQ_LIMIT_REACHED);
+		KUNIT_EXPECT_EQ(test, srq_limit(test, srq), 0);
+		KUNIT_EXPECT_EQ(test, pair_count(single.p, SRNIC_CNT_srq_limit_events), i);
+		srq_post(test, srq, 1);
+	}
+	KUNIT_EXPECT_EQ(test, srnic_modify_srq(&srq->ibsrq, &attr, IB_SRQ_LIMIT, NULL), 0);
+	KUNIT_EXPECT_EQ(test, srq_limit(test, srq), 2);
 	srnic_destroy_srq(&srq->ibsrq, NULL);
 }
 
@@ -184,6 +214,7 @@ static struct kunit_case srq_cases[] = {
 	KUNIT_CASE(srq_past_the_number_refused),
 	KUNIT_CASE(srq_limit_modified),
 	KUNIT_CASE(srq_limit_told_when_fewer_are_left),
+	KUNIT_CASE(srq_limit_told_at_once),
 	KUNIT_CASE(srq_outlives_its_qp),
 	{}
 };

@@ -187,19 +187,14 @@ int srnic_place_take_recv(struct srnic_qp *qp, struct srnic_rwqe *rwqe)
 {
 	struct srnic_srq *srq = qp->srq;
 	struct srnic_rq *rq = srq ? &srq->rq : &qp->rq;
-	bool below = false;
 	unsigned long flags;
 	int err;
 
 	spin_lock_irqsave(&rq->lock, flags);
-	err = srnic_rq_take(rq, rwqe, srq ? srq->limit : 0, &below);
-	if (below) {
-		WRITE_ONCE(srq->limit, 0);
-		queue_work(srnic_event_wq, &srq->event_work);
-	}
+	err = srnic_rq_take(rq, rwqe);
+	if (srq)
+		srnic_srq_look(srq);
 	spin_unlock_irqrestore(&rq->lock, flags);
-	if (below)
-		srnic_count(qp->dev, srq_limit_events);
 	if (err == -EINVAL)
 		srnic_count(qp->dev, wr_invalid);
 	return err;
@@ -291,7 +286,7 @@ static enum srnic_err place_scatter(struct srnic_qp *qp, struct srnic_arrival *a
 	return SRNIC_ERR_NONE;
 }
 
-/* Nothing of a segment is placed if one of its SGEs cannot be used. */
+/* Nothing of a segment is placed if one of its SGEs cannot be used when the segment comes. */
 static enum srnic_err place_payload(struct srnic_qp *qp, struct srnic_arrival *arr)
 {
 	enum srnic_err err = SRNIC_ERR_NONE;

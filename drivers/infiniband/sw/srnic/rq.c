@@ -81,9 +81,20 @@ static int rq_take_kernel(struct srnic_rq *rq, struct srnic_rwqe *rwqe)
 	return 0;
 }
 
-/* Receives are posted in order. If this one is there, so are those before. */
-static bool rq_has(const struct srnic_rq *rq, u32 n)
+/**
+ * srnic_rq_has - are so many receives there?
+ * @rq: receive queue
+ * @n: how many, at least 1
+ *
+ * Receives are posted in order. If the last of them is there, so are those before.
+ *
+ * Context: any; @rq->lock is held.
+ *
+ * Return: true if so.
+ */
+bool srnic_rq_has(const struct srnic_rq *rq, u32 n)
 {
+	lockdep_assert_held(&rq->lock);
 	if (n > rq->size)
 		return false;
 	if (rq->uring)
@@ -96,23 +107,35 @@ static bool rq_has(const struct srnic_rq *rq, u32 n)
  * srnic_rq_take - take the oldest receive
  * @rq: receive queue
  * @rwqe: result
- * @limit: how many receives should be left, or 0
- * @below: result: fewer than @limit are left
  *
  * Context: any; @rq->lock is held.
  *
  * Return: 0; -ENOENT if there is none; -EINVAL if the application's element is invalid: then it is
  * taken, and @rwqe->id is its id.
  */
-int srnic_rq_take(struct srnic_rq *rq, struct srnic_rwqe *rwqe, u32 limit, bool *below)
+int srnic_rq_take(struct srnic_rq *rq, struct srnic_rwqe *rwqe)
 {
 	int err;
 
 	lockdep_assert_held(&rq->lock);
 	err = rq->uring ? rq_take_user(rq, rwqe) : rq_take_kernel(rq, rwqe);
-	if (err != -ENOENT) {
+	if (err != -ENOENT)
 		rq->get++;
-		*below = limit && !rq_has(rq, limit);
-	}
 	return err;
+}
+
+/**
+ * srnic_srq_look - if fewer receives are left than the ULP wants, tell it, once
+ * @srq: the SRQ
+ *
+ * Context: any; the lock of @srq->rq is held.
+ */
+void srnic_srq_look(struct srnic_srq *srq)
+{
+	lockdep_assert_held(&srq->rq.lock);
+	if (!srq->limit || srnic_rq_has(&srq->rq, srq->limit))
+		return;
+	WRITE_ONCE(srq->limit, 0);
+	srnic_count(to_srnic_dev(srq->ibsrq.device), srq_limit_events);
+	queue_work(srnic_event_wq, &srq->event_work);
 }

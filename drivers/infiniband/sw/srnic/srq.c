@@ -129,6 +129,9 @@ int srnic_create_srq(struct ib_srq *ibsrq, struct ib_srq_init_attr *init, struct
  * @mask: IB_SRQ_LIMIT; the size cannot be changed
  * @udata: not used
  *
+ * A ULP that sets the limit when fewer receives are left than that is told at once. It may wait for
+ * the event before it posts more.
+ *
  * Context: process.
  *
  * Return: 0 or a negative errno.
@@ -138,7 +141,7 @@ int srnic_modify_srq(struct ib_srq *ibsrq, struct ib_srq_attr *attr, enum ib_srq
 {
 	struct srnic_srq *srq = to_srnic_srq(ibsrq);
 
-	if (mask & IB_SRQ_MAX_WR)
+	if (mask & ~IB_SRQ_LIMIT)
 		return -EOPNOTSUPP;
 	if (!(mask & IB_SRQ_LIMIT))
 		return 0;
@@ -146,6 +149,7 @@ int srnic_modify_srq(struct ib_srq *ibsrq, struct ib_srq_attr *attr, enum ib_srq
 		return -EINVAL;
 	spin_lock_irq(&srq->rq.lock);
 	WRITE_ONCE(srq->limit, attr->srq_limit);
+	srnic_srq_look(srq);
 	spin_unlock_irq(&srq->rq.lock);
 	return 0;
 }
