@@ -77,6 +77,7 @@ static void handoff_begins_anew(struct kunit *test)
 
 	qp->abrupt = true;
 	qp->fault.err = SRNIC_ERR_CRC;
+	qp->events = BIT(IB_EVENT_QP_FATAL);	/* the ULP was not told yet */
 	handoff_begin(test);
 	KUNIT_EXPECT_EQ(test, qp->fault.err, SRNIC_ERR_NONE);
 	KUNIT_EXPECT_EQ(test, srnic_qp_modify(qp, &sqd, IB_QP_STATE), 0);

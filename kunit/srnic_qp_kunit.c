@@ -8,6 +8,7 @@
 
 #include "../srnic/qp.h"	/* the library has a qp.h, too */
 #include "rq.h"
+#include "sq.h"
 #include "srq.h"
 #include "tx.h"
 
@@ -177,6 +178,37 @@ static void qp_error_flushes_in_order(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, qp_modify(single.qp, IB_QPS_INIT), 0);
 	qp_expect_flushed();
 	KUNIT_EXPECT_EQ(test, pair_count(single.p, SRNIC_CNT_wr_flushed), 2 * 2 * QP_WRS);
+}
+
+/*
+ * Behind an unanswered Read the ring was the application's again, which has filled it once more.
+ * Nothing of that belongs to the next connection.
+ */
+static void qp_error_flushes_what_was_posted_twice_around(struct kunit *test)
+{
+	static const struct pair_opts opts = { .crc = true, .emss = 1448, .ord = 2 };
+	struct pair_end *e = pair_user(single.p, &opts);
+	struct srnic_sq *sq = &e->qp->sq;
+	int i;
+
+	e->qp->ep = NULL;
+	srnic_qp_to_error(e->qp);
+	for (i = 0; i < 2 * PAIR_WRS; i++) {
+		sq->uring[i % PAIR_WRS] = (struct siw_sqe) {
+			.id = i, .opcode = SIW_OP_SEND, .flags = SIW_WQE_VALID | SIW_WQE_SIGNALLED,
+		};
+		if (i >= PAIR_WRS)
+			continue;
+		KUNIT_ASSERT_TRUE(test, srnic_sq_fetch(e->qp));
+		WRITE_ONCE(sq->put, sq->put + 1);
+		sq->sent = sq->put;
+	}
+	KUNIT_EXPECT_EQ(test, qp_modify(e->qp, IB_QPS_INIT), 0);
+	for (i = 0; i < 2 * PAIR_WRS; i++)
+		pair_expect_wc(single.p, &e->scq, i, IB_WC_WR_FLUSH_ERR);
+	KUNIT_EXPECT_FALSE(test, srnic_sq_has_more(e->qp));
+	cancel_delayed_work_sync(&e->qp->flush_work);
+	e->qp->user = false;
 }
 
 /* While a stream ends only the end flushes: whoever has a completion can use the QP again. */
@@ -406,6 +438,7 @@ static struct kunit_case qp_cases[] = {
 	KUNIT_CASE(qp_modified_by_mask),
 	KUNIT_CASE(qp_reset_forgets_what_was_posted),
 	KUNIT_CASE(qp_error_flushes_in_order),
+	KUNIT_CASE(qp_error_flushes_what_was_posted_twice_around),
 	KUNIT_CASE(qp_flushed_by_the_end_of_the_stream_alone),
 	KUNIT_CASE(qp_handler_not_called_from_within_modify),
 	KUNIT_CASE(qp_to_err_flushes_soon),

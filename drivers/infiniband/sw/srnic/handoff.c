@@ -29,10 +29,15 @@
 #include <net/tcp.h>
 #include <trace/events/sock.h>
 
+/*
+ * The sender's lock keeps a modify to RESET away, which discards what is posted. An event of the
+ * stream before, of which the ULP was not told yet, would be taken for one of this stream.
+ */
 static int handoff_claim(struct srnic_qp *qp, const struct iw_mpa_handoff *ho)
 {
 	int err = -EINVAL;
 
+	mutex_lock(&qp->tx.lock);
 	spin_lock_irq(&qp->lock);
 	if (qp->state == SRNIC_IDLE && !qp->dying && !qp->ep) {
 		trace_srnic_state(qp, qp->state, SRNIC_RTS);
@@ -40,10 +45,12 @@ static int handoff_claim(struct srnic_qp *qp, const struct iw_mpa_handoff *ho)
 		WRITE_ONCE(qp->abrupt, false);
 		qp->initiator = ho->params->initiator;
 		qp->ep = ho->ep;
+		qp->events = 0;
 		qp->fault = (struct srnic_fault) { .err = SRNIC_ERR_NONE };
 		err = 0;
 	}
 	spin_unlock_irq(&qp->lock);
+	mutex_unlock(&qp->tx.lock);
 	return err;
 }
 
@@ -51,15 +58,31 @@ static int handoff_claim(struct srnic_qp *qp, const struct iw_mpa_handoff *ho)
  * A sender may use the last memory that there is. The peer's answers then come in such memory, too,
  * and TCP has to accept them: see "Memory reclaim" in srnic.rst.
  */
-static void handoff_share_reserves(struct srnic_qp *qp, struct sock *sk, bool share)
+static void handoff_share_reserves(const struct srnic_qp *qp, struct sock *sk)
 {
 	if (!qp->tx.reserves)
 		return;
 	lock_sock(sk);
-	if (share)
-		sk_set_memalloc(sk);
-	else
-		sk_clear_memalloc(sk);
+	sk_set_memalloc(sk);
+	release_sock(sk);
+}
+
+/*
+ * A packet that came in the last memory may wait until a process unlocks the socket. TCP then takes
+ * it for a bug if the socket has no right to it any more. While the socket has no owner no packet
+ * waits: so the right ends then, and TCP refuses such packets from there on.
+ */
+static void handoff_leave_reserves(const struct srnic_qp *qp, struct sock *sk)
+{
+	if (!qp->tx.reserves)
+		return;
+	while (lock_sock_fast(sk))
+		unlock_sock_fast(sk, true);
+	sock_reset_flag(sk, SOCK_MEMALLOC);
+	unlock_sock_fast(sk, false);
+
+	lock_sock(sk);
+	sk_clear_memalloc(sk);
 	release_sock(sk);
 }
 
@@ -80,7 +103,7 @@ static int handoff_prepare(struct ib_qp *ibqp, const struct iw_mpa_handoff *ho)
 	qp->irq = irq;
 	srnic_rx_start(qp, ho);
 	srnic_tx_start(qp, ho->params);
-	handoff_share_reserves(qp, ho->sock->sk, true);
+	handoff_share_reserves(qp, ho->sock->sk);
 	spin_lock_irq(&qp->lock);
 	/* The sender has another lock. What else it needs was made ready under that lock. */
 	WRITE_ONCE(qp->sock, ho->sock);
@@ -223,7 +246,7 @@ static void handoff_stop(struct ib_qp *ibqp, enum iw_mpa_reason why)
 	if (abort)
 		srnic_fault_note(qp, SRNIC_ERR_STREAM);
 	srnic_qp_to_error(qp);
-	handoff_share_reserves(qp, qp->sock->sk, false);
+	handoff_leave_reserves(qp, qp->sock->sk);
 	srnic_tx_stop(qp);
 	srnic_irq_free(&qp->irq);
 	/* After the flush the QP may have another stream. */

@@ -448,7 +448,9 @@ static void qp_discard(struct srnic_qp *qp)
 
 /*
  * Bring the QP back to a state in which a connection can begin, or keep it there. What was posted
- * in ERR is flushed before, since it does not belong to the next connection.
+ * in ERR is flushed before, since it does not belong to the next connection. One flush goes around
+ * an application's ring once, and the ring may have been filled again before that: so the next
+ * flush takes the rest. If the application posts still more meanwhile the QP stays in ERR.
  */
 static int qp_to_idle(struct srnic_qp *qp, enum ib_qp_state state)
 {
@@ -458,9 +460,11 @@ static int qp_to_idle(struct srnic_qp *qp, enum ib_qp_state state)
 
 	mutex_lock(&qp->tx.lock);
 	qp_flush_locked(qp, &up);
+	if (srnic_sq_has_more(qp))
+		qp_flush_locked(qp, &up);
 	if (state == IB_QPS_RESET && READ_ONCE(qp->state) == SRNIC_IDLE)
 		qp_discard(qp);
-	empty = qp_is_empty(qp);
+	empty = qp_is_empty(qp) && !srnic_sq_has_more(qp);
 	spin_lock_irq(&qp->lock);
 	if (qp->state == SRNIC_ERROR && !qp->ep && empty && state != IB_QPS_RTR) {
 		qp_set_state(qp, SRNIC_IDLE);

@@ -4,7 +4,7 @@
  * here, by the sender, by RX, or when they are flushed.
  *
  * A WQE is retired only at the head. So completions are in the order of posting, and none succeeds
- * behind one that has failed (RFC 5040 5.4). A Read is done when its response is whole. That may be
+ * behind one that has failed (RFC 5040 5.5). A Read is done when its response is whole. That may be
  * before the sender knows that TCP has accepted the request: then the Read waits for "sent".
  *
  * An application's element has the index of its WQE. The element is given back between "sent" and

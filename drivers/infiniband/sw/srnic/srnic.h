@@ -42,7 +42,7 @@
 #define SRNIC_MAX_SRQ		65536
 #define SRNIC_MAX_FAST_SG	512
 
-/* One batch of the sender: FPDUs, octets, and pieces of memory that it may be in */
+/* What a batch of the sender may have before one more FPDU, and the pieces that it may be in */
 #define SRNIC_BATCH_FPDUS	64
 #define SRNIC_BATCH_OCTETS	SZ_64K
 #define SRNIC_BATCH_BVECS	30
