@@ -270,6 +270,34 @@ static void socket_fpdu_longer_than_the_window_arrives(struct kunit *test)
 	}
 }
 
+/*
+ * If the host lacks memory TCP may hold less than an FPDU, but the rest mostly comes in a moment:
+ * then there is no copy, which would take more memory. Otherwise the FPDU is collected.
+ */
+static void socket_fpdu_gets_time_to_come_under_pressure(struct kunit *test)
+{
+	struct srnic_qp *qp = socket_begin(test, &socket_opts[0], 0);
+	struct pair_end *from = &single.p->end[1];
+	long low = xchg(&sysctl_tcp_mem[0], 0), pressure = xchg(&sysctl_tcp_mem[1], 0);
+	u32 half;
+	int i;
+
+	WRITE_ONCE(tcp_memory_pressure, 1);
+	for (i = 0; i < 2; i++) {
+		socket_post(test, i, SOCKET_LEN);
+		half = from->wire_len / 2;
+		socket_feed(test, half);
+		if (i)
+			KUNIT_EXPECT_TRUE(test, socket_poll(&qp->rx.part_len, half));
+		socket_feed(test, from->wire_len);
+		socket_expect_arrival(test, i, SOCKET_LEN);
+		KUNIT_EXPECT_EQ(test, pair_count(single.p, SRNIC_CNT_rx_copied_out), i);
+	}
+	sysctl_tcp_mem[0] = low;
+	sysctl_tcp_mem[1] = pressure;
+	WRITE_ONCE(tcp_memory_pressure, 0);
+}
+
 /* The end of a stream behind a whole FPDU is no error; within one it is. */
 static void socket_closed_behind_an_fpdu(struct kunit *test)
 {
@@ -503,6 +531,7 @@ static struct kunit_case socket_cases[] = {
 	KUNIT_CASE_PARAM(socket_sends_arrive, socket_gen_params),
 	KUNIT_CASE(socket_fpdu_taken_when_whole),
 	KUNIT_CASE(socket_fpdu_longer_than_the_window_arrives),
+	KUNIT_CASE(socket_fpdu_gets_time_to_come_under_pressure),
 	KUNIT_CASE(socket_closed_behind_an_fpdu),
 	KUNIT_CASE(socket_end_wakes_a_sender_that_waits),
 	KUNIT_CASE(socket_end_leaves_a_sender_alone),

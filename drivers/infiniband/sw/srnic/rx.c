@@ -334,7 +334,7 @@ u32 srnic_rx_take(struct srnic_qp *qp, struct srnic_cursor *cur, u32 avail, u32 
 	return used;
 }
 
-/* Would TCP close its window before the rest can come? */
+/* Would TCP close its window before the rest can come? If the host lacks memory it might. */
 static bool rx_is_stuck(const struct sock *sk)
 {
 	return tcp_epollin_ready(sk, INT_MAX);
@@ -345,6 +345,21 @@ static void rx_defer(struct srnic_qp *qp)
 {
 	WRITE_ONCE(qp->rx.deferred, true);
 	mod_delayed_work(srnic_qp_wq(qp), &qp->rx.work, 0);
+}
+
+/*
+ * If the host lacks memory each FPDU that is not whole counts as one that TCP cannot hold. Nearly
+ * always the rest comes in a moment. Copies of all of them would take memory that others need. So
+ * the work item looks only after that moment.
+ */
+static void rx_defer_part(struct srnic_qp *qp, const struct sock *sk)
+{
+	if (!tcp_under_memory_pressure(sk)) {
+		rx_defer(qp);
+		return;
+	}
+	WRITE_ONCE(qp->rx.deferred, true);
+	queue_delayed_work(srnic_qp_wq(qp), &qp->rx.work, msecs_to_jiffies(SRNIC_RETRY_MS));
 }
 
 static void rx_drop_all(struct srnic_qp *qp, struct sock *sk)
@@ -409,7 +424,7 @@ void srnic_rx_run(struct srnic_qp *qp, struct sock *sk, u32 budget)
 		rx_defer(qp);
 	} else if (rx->need && !rx->part && rx_is_stuck(sk)) {
 		rx->part_size = srnic_rx_part_size(rx, rx_pos(rx, sk));
-		rx_defer(qp);
+		rx_defer_part(qp, sk);
 	}
 }
 

@@ -18,7 +18,7 @@ struct srnic_dev;
 	X(tx_batches,		"batches of FPDUs given to TCP")		\
 	X(tx_no_room,		"times TCP had no room")			\
 	X(tx_no_memory,		"times there was no memory to send")		\
-	X(tx_doorbells,		"posts that were sent in the caller's context") \
+	X(tx_doorbells,		"runs of the sender in a caller's context")	\
 	X(tx_work,		"runs of the sender's work item")		\
 	X(tx_terminates,	"Terminate messages sent")			\
 	X(tx_terminates_lost,	"Terminate messages that could not be sent")	\
@@ -26,7 +26,7 @@ struct srnic_dev;
 	X(rx_fpdus,		"FPDUs received and good")			\
 	X(rx_octets,		"octets of the ULPDUs received")		\
 	X(rx_deferred,		"times a callback left octets to the work item") \
-	X(rx_copied_out,	"FPDUs longer than TCP's receive buffer")	\
+	X(rx_copied_out,	"FPDUs that TCP had no room for as a whole")	\
 	X(rx_no_memory,		"times there was no memory to copy such an FPDU") \
 	X(rx_terminates,	"Terminate messages received")			\
 	X(rx_rtr,		"RTR messages received")			\
