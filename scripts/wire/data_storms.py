@@ -4,6 +4,7 @@
 What one test cannot see, the kernel has to tell: these are for a kernel with detectors most of all.
 """
 
+import errno
 import fcntl
 import os
 import random
@@ -19,7 +20,7 @@ from kernel import SlowPoint, gone, lines_of, quiet
 from kverbs import LOCAL_WRITE, REMOTE_READ, REMOTE_WRITE, SIGNALED, Kverbs
 from link import Link
 from registry import rule, say
-from storms import SLOWLY, Ground, movable, run
+from storms import SLOWLY, Ground, all_stay, hold_all, kill_all, movable, run, well_again
 from verbs import Dut, Qp, Verbs
 
 PROGRAM = "storm_verbs"
@@ -146,6 +147,51 @@ def port_goes_down_and_up(b):
             verbs.async_event(f"{name} -")
             check(f"state {state}" in run("rdma link show siw1/1"), f"the port is not {state}")
             verbs.nothing_happens()
+
+
+@rule("L-03")
+def netdev_changes_under_connections(b):
+    """Another hardware address, and another name: whatever waits goes on waiting, and new connections
+    come up. The RDMA core keeps the first to itself."""
+    quiet()
+    ground = Ground(b)
+    verbs = Dut(b.another(ground.address)).verbs
+    Verbs.end_spare()       # it has the device open
+    helds = hold_all(b, ground)
+    run(f"ip link set storm0 address {NEW_MAC.hex(':')}")
+    for guid in ("node_guid", "sys_image_guid"):
+        equal(lines_of(f"/sys/class/infiniband/siw1/{guid}"), [NEW_GUID], guid)
+    check(poll(lambda: NEW_MAC.hex(":", 2) in
+               lines_of("/sys/class/infiniband/siw1/ports/1/gids/0")[0]), "it has the old GID")
+    # Older kernels rename no interface that is up.
+    run("ip link set storm0 down; ip link set storm0 name storm2; ip link set storm2 up")
+    for event in ("PORT_ERR", "PORT_ACTIVE"):
+        verbs.async_event(f"{event} -")
+    check("netdev storm2" in run("rdma link show siw1/1"), "it has the old name")
+    verbs.nothing_happens()
+    all_stay(helds, "LINGER")
+    well_again(b, ground.address)
+    kill_all(helds)
+    for held in helds:
+        held.b.end_things()
+    verbs.end()
+    gone()
+
+
+@rule("L-02")
+def program_outlives_its_device(b):
+    """It is told, and what it asks of the device from then on gets an error."""
+    ground = Ground(b)
+    dut = Dut(b.another(ground.address))
+    Qp(dut, "qp", "pd", "scq", "rcq")
+    Verbs.end_spare()       # it has the device open
+    run("rdma link delete siw1")
+    dut.verbs.async_event("DEVICE_FATAL -")
+    for line in ("pd more", "mr more pd memory 0 4096 1", "cq more 8", "modify qp ERR",
+                 "srq more pd 4 1 0"):
+        dut.verbs.fails(line, errno.EIO)
+    check(not ground.is_there(), "the device stays")
+    dut.verbs.nothing_happens()
 
 
 # --- a storm -------------------------------------------------------------------------------

@@ -214,6 +214,7 @@ static void device_note_mac(struct srnic_dev *dev, const struct net_device *netd
 	addrconf_addr_eui48((u8 *)&guid, mac);
 	WRITE_ONCE(dev->mac, ether_addr_to_u64(mac));
 	WRITE_ONCE(dev->ibdev.node_guid, guid);
+	WRITE_ONCE(dev->ibdev.attrs.sys_image_guid, guid);
 }
 
 static void device_follow_mac(struct srnic_dev *dev, const struct net_device *netdev)
