@@ -5,7 +5,9 @@
 
 #include <linux/module.h>
 #include <linux/scatterlist.h>
+#include <linux/sizes.h>
 
+#include "mr.h"
 #include "stag.h"
 #include "target.h"
 
@@ -72,32 +74,50 @@ static void mem_stags_of_many_regions_no_pattern(struct kunit *test)
 	KUNIT_EXPECT_LT(test, same_key, 50);
 }
 
-/* Pinned pages, of one size each, the region beginning and ending within one */
+/* Sizes of the blocks that pinned memory may consist of */
+static const u8 mem_shifts[] = { PAGE_SHIFT, 16, 21, 30 };
+
+static void mem_shift_desc(const u8 *shift, char *desc)
+{
+	snprintf(desc, KUNIT_PARAM_DESC_SIZE, "2_%u", *shift);
+}
+
+KUNIT_ARRAY_PARAM(mem_shift, mem_shifts, mem_shift_desc);
+
+#define MEM_BLOCKS	6
+
+/*
+ * Pinned blocks, of one size each, in any order, the region beginning and ending within one. Nobody
+ * touches the memory, so there need not be any at these addresses.
+ */
 static void mem_walk_blocks_each_octet_where_it_is(struct kunit *test)
 {
-	struct pair *p = test->priv;
+	const u64 size = 1ULL << *(const u8 *)test->param_value;
 	struct srnic_mr *mr = kunit_kzalloc(test, sizeof(*mr), GFP_KERNEL);
-	u64 blocks[8], off;
-	u32 len, i;
+	u64 blocks[MEM_BLOCKS], begin, pos;
+	u32 len, i, n;
 
 	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, mr);
 	mr->kind = SRNIC_MR_USER;
-	mr->block_shift = PAGE_SHIFT;
+	mr->block_shift = ilog2(size);
 	mr->block_off = 100;
 	mr->blocks = blocks;
-	for (i = 0; i < ARRAY_SIZE(blocks); i++)
-		blocks[i] = (uintptr_t)p->end[0].mem + ((i * 5) % 8) * PAGE_SIZE;
-	for (off = 0; off < 3 * PAGE_SIZE; off += 509) {
-		for (len = 0; len < 2 * PAGE_SIZE; len += 1021) {
+	/* No block is next to the one before. */
+	for (i = 0; i < MEM_BLOCKS; i++)
+		blocks[i] = (1 + (i * 5) % MEM_BLOCKS) * 2 * size;
+	for (begin = 0; begin < 3 * size; begin += size / 8 + 1) {
+		/* Up to 2^31 octets: the walk has 32 bits for a length. */
+		for (len = 0; len < min_t(u64, 2 * size, SZ_2G); len += size / 4 - 3) {
 			struct mem_walk walk = {};
-			u64 pos = off + 100;
 
-			srnic_target_walk(mr, off, len, mem_step, &walk);
+			srnic_target_walk(mr, begin, len, mem_step, &walk);
 			KUNIT_ASSERT_EQ(test, walk.total, len);
-			for (i = 0; i < walk.n; i++) {
-				KUNIT_ASSERT_PTR_EQ(test, walk.va[i],
-						    (void *)(uintptr_t)blocks[pos >> PAGE_SHIFT] +
-						    (pos & ~PAGE_MASK));
+			pos = begin + mr->block_off;
+			n = len ? (pos + len - 1) / size - pos / size + 1 : 0;
+			KUNIT_ASSERT_EQ(test, walk.n, n);
+			for (i = 0; i < n; i++) {
+				KUNIT_ASSERT_EQ(test, (uintptr_t)walk.va[i],
+						(uintptr_t)(blocks[pos / size] + pos % size));
 				pos += walk.len[i];
 			}
 		}
@@ -172,6 +192,56 @@ static void mem_map_sg_too_many_pieces_as_many_as_fit(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, mr->ibmr.length, 4106);
 }
 
+/*
+ * Of 512 pieces, none of which is next to the one before: each is found, and the last one. Nobody
+ * gets room for more, and what has room for 512 does not take more.
+ */
+/* Rules: R-8.1.2-1: EINVAL for one piece more than the device says that a region may have */
+static void mem_fast_region_has_512_pieces(struct kunit *test)
+{
+	const u32 count = 512, size = PAIR_MEM / count / 2;
+	struct pair *p = test->priv;
+	struct scatterlist *sg = kunit_kcalloc(test, count + 1, sizeof(*sg), GFP_KERNEL);
+	struct ib_mr *ibmr;
+	struct srnic_mr *mr;
+	u32 i;
+
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, sg);
+	p->pd.device = &p->dev->ibdev;
+	for (i = 0; i < 2; i++) {
+		enum ib_mr_type type = i ? IB_MR_TYPE_SG_GAPS : IB_MR_TYPE_MEM_REG;
+
+		KUNIT_EXPECT_EQ(test, PTR_ERR(srnic_alloc_mr(&p->pd, type, count + 1)), -EINVAL);
+		KUNIT_EXPECT_EQ(test, PTR_ERR(srnic_alloc_mr(&p->pd, type, 0)), -EINVAL);
+	}
+	KUNIT_EXPECT_EQ(test, PTR_ERR(srnic_alloc_mr(&p->pd, IB_MR_TYPE_INTEGRITY, 1)),
+			-EOPNOTSUPP);
+	KUNIT_EXPECT_EQ(test, atomic_read(&p->dev->objects.mr), 0);
+	ibmr = srnic_alloc_mr(&p->pd, IB_MR_TYPE_MEM_REG, count);
+	KUNIT_ASSERT_FALSE(test, IS_ERR(ibmr));
+	sg_init_table(sg, count + 1);
+	for (i = 0; i <= count; i++) {
+		sg[i].dma_address = (uintptr_t)p->end[0].mem + (i * 5) % count * 2 * size;
+		sg_dma_len(&sg[i]) = size;
+	}
+	KUNIT_EXPECT_EQ(test, srnic_map_mr_sg(ibmr, sg, count + 1, NULL), (int)count);
+	KUNIT_EXPECT_EQ(test, ibmr->length, count * size);
+	KUNIT_ASSERT_EQ(test, srnic_stag_register(p->dev, &p->pd, ibmr->rkey, 0, count * size, 0),
+			0);
+	mr = to_srnic_mr(ibmr);
+	for (i = 0; i < count; i++) {
+		struct srnic_mem mem = {
+			.pd = &p->pd, .stag = mr->stag, .addr = i * size + i % size, .len = 1,
+		};
+		struct mem_walk walk = {};
+
+		KUNIT_ASSERT_EQ(test, srnic_mem_access(p->dev, &mem, mem_step, &walk),
+				SRNIC_MEM_OK);
+		KUNIT_ASSERT_EQ(test, (uintptr_t)walk.va[0], sg[i].dma_address + i % size);
+	}
+	KUNIT_EXPECT_EQ(test, srnic_dereg_mr(ibmr, NULL), 0);
+}
+
 /* A valid registration is not disturbed by a map; REG, INV, REG without one uses the same again */
 static void mem_register_uses_what_was_mapped_last(struct kunit *test)
 {
@@ -228,6 +298,27 @@ static void mem_local_dma_lkey_for_kernel_alone(struct kunit *test)
 	KUNIT_EXPECT_PTR_EQ(test, walk.va[0], (void *)p->end[0].mem);
 	mem.stag ^= 1;
 	KUNIT_EXPECT_EQ(test, srnic_mem_access(p->dev, &mem, mem_step, &walk), SRNIC_MEM_STAG);
+}
+
+/* A region of all memory is for the ULP's own work requests: nobody gets it with a remote right. */
+/* Rules: R-8.1.1-1: EOPNOTSUPP for each right but local write, alone and with that */
+static void mem_dma_region_has_no_remote_right(struct kunit *test)
+{
+	struct pair *p = test->priv;
+	struct ib_mr *ibmr;
+	int right;
+
+	p->pd.device = &p->dev->ibdev;
+	for (right = 1; right <= IB_ACCESS_HUGETLB; right <<= 1) {
+		if (right == IB_ACCESS_LOCAL_WRITE)
+			continue;
+		KUNIT_EXPECT_EQ_MSG(test, PTR_ERR(srnic_get_dma_mr(&p->pd, right)), -EOPNOTSUPP,
+				    "%#x", right);
+		ibmr = srnic_get_dma_mr(&p->pd, right | IB_ACCESS_LOCAL_WRITE);
+		KUNIT_EXPECT_EQ_MSG(test, PTR_ERR(ibmr), -EOPNOTSUPP, "%#x", right);
+	}
+	KUNIT_EXPECT_EQ(test, atomic_read(&p->dev->objects.mr), 0);
+	KUNIT_EXPECT_TRUE(test, xa_empty(&p->dev->mrs));
 }
 
 /* Who has found it before, and takes its lock behind that, finds nothing in it. */
@@ -331,11 +422,13 @@ static void mem_of_an_application_where_it_can_be(struct kunit *test)
 
 static struct kunit_case memory_cases[] = {
 	KUNIT_CASE(mem_stags_of_many_regions_no_pattern),
-	KUNIT_CASE(mem_walk_blocks_each_octet_where_it_is),
+	KUNIT_CASE_PARAM(mem_walk_blocks_each_octet_where_it_is, mem_shift_gen_params),
 	KUNIT_CASE(mem_map_sg_any_pieces_walked_in_order),
 	KUNIT_CASE(mem_map_sg_too_many_pieces_as_many_as_fit),
+	KUNIT_CASE(mem_fast_region_has_512_pieces),
 	KUNIT_CASE(mem_register_uses_what_was_mapped_last),
 	KUNIT_CASE(mem_local_dma_lkey_for_kernel_alone),
+	KUNIT_CASE(mem_dma_region_has_no_remote_right),
 	KUNIT_CASE(mem_removed_region_is_invalid),
 	KUNIT_CASE(mem_invalidate_user_and_dma_regions_refused),
 	KUNIT_CASE(mem_invalidate_what_is_invalid_succeeds),

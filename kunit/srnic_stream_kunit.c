@@ -14,6 +14,7 @@
 
 #include "cursor.h"
 #include "fault.h"
+#include "mr.h"
 #include "retire.h"
 #include "rx.h"
 #include "send.h"
@@ -143,6 +144,52 @@ static int stream_post_rdma(struct pair_end *e, u64 id, enum ib_wr_opcode opcode
 	};
 
 	return pair_post(e, &wr.wr);
+}
+
+/* A region of all memory: octets come from it, and go to it if its ULP may write there. */
+static void stream_dma_region_is_source_and_sink(struct kunit *test)
+{
+	struct pair *p = stream_begin(test);
+	u8 *from = p->end[0].mem + 5, *to = p->end[1].mem + 3;
+	struct srnic_rwqe *rwqe = p->end[1].qp->rq.kring;
+	struct ib_sge sge = sge_of(from, 9000);
+	const struct ib_send_wr wr = { .opcode = IB_WR_SEND, .sg_list = &sge, .num_sge = 1 };
+	struct ib_mr *source, *sink;
+	struct srnic_mr *mr;
+
+	p->pd.device = &p->dev->ibdev;
+	source = srnic_get_dma_mr(&p->pd, 0);
+	sink = srnic_get_dma_mr(&p->pd, IB_ACCESS_LOCAL_WRITE);
+	KUNIT_ASSERT_FALSE(test, IS_ERR(source) || IS_ERR(sink));
+	sge.lkey = source->lkey;
+	pair_post_recv(&p->end[1], 1, to, 9000);
+	rwqe->sge[0].lkey = sink->lkey;
+	KUNIT_ASSERT_EQ(test, pair_post(&p->end[0], &wr), 0);
+	pair_run(p);
+	pair_expect_wc(p, &p->end[1].rcq, 1, IB_WC_SUCCESS);
+	KUNIT_EXPECT_EQ(test, memcmp(to, from, 9000), 0);
+	KUNIT_EXPECT_EQ(test, to[9000], 0);
+
+	mr = pair_reg(p, &p->pd, p->end[1].mem, 0, PAIR_MEM, IB_ACCESS_REMOTE_READ);
+	memset(p->end[1].mem, 0xdd, PAIR_MEM);
+	sge.lkey = sink->lkey;
+	KUNIT_ASSERT_EQ(test, stream_post_rdma(&p->end[0], 2, IB_WR_RDMA_READ, &sge, 0, mr->stag,
+					       0), 0);
+	pair_run(p);
+	pair_expect_wc(p, &p->end[0].scq, 2, IB_WC_SUCCESS);
+	KUNIT_EXPECT_PTR_EQ(test, memchr_inv(from, 0xdd, 9000), NULL);
+	KUNIT_EXPECT_NE(test, from[9000], 0xdd);
+
+	memset(from, 0x11, 9000);
+	pair_post_recv(&p->end[1], 3, to, 9000);
+	rwqe[1].sge[0].lkey = source->lkey;
+	KUNIT_ASSERT_EQ(test, pair_post(&p->end[0], &wr), 0);
+	pair_run(p);
+	pair_expect_wc(p, &p->end[1].rcq, 3, IB_WC_LOC_PROT_ERR);
+	pair_expect_fault(p, 1, SRNIC_ERR_LOCAL);
+	KUNIT_EXPECT_PTR_EQ(test, memchr_inv(to, 0xdd, 9000), NULL);
+	srnic_dereg_mr(source, NULL);
+	srnic_dereg_mr(sink, NULL);
 }
 
 /* Any offset; invisible to the sink's ULP */
@@ -485,6 +532,7 @@ static void stream_terminate_behind_cut_batch_understood(struct kunit *test)
 static struct kunit_case stream_cases[] = {
 	KUNIT_CASE_PARAM(stream_send_any_length_arrives, stream_gen_params),
 	KUNIT_CASE_PARAM(stream_send_of_pieces_to_pieces_arrives, stream_gen_params),
+	KUNIT_CASE_PARAM(stream_dma_region_is_source_and_sink, stream_gen_params),
 	KUNIT_CASE_PARAM(stream_write_any_offset_lands_there_alone, stream_gen_params),
 	KUNIT_CASE_PARAM(stream_reads_beyond_ord_all_answered_in_order, stream_gen_params),
 	KUNIT_CASE(stream_send_behind_read_completes_behind_it),

@@ -5,6 +5,7 @@
 #include <linux/string.h>
 #include <linux/unaligned.h>
 
+#include "mr.h"
 #include "send.h"
 #include "stag.h"
 #include "writer.h"
@@ -22,6 +23,7 @@ struct fault_world *fault_begin(struct kunit *test)
 	struct fault_world *w = kunit_kzalloc(test, sizeof(*w), GFP_KERNEL);
 	struct pair *p = test->priv;
 	struct srnic_mr *dead;
+	struct ib_mr *local;
 	u8 *mem = p->end[1].mem + 4096;
 
 	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, w);
@@ -41,6 +43,10 @@ struct fault_world *fault_begin(struct kunit *test)
 	w->stags[STAG_KEY] = w->stags[STAG_WRITE] ^ 1;
 	w->stags[STAG_INDEX] = w->stags[STAG_WRITE] ^ 0x100;
 	w->stags[STAG_DMA] = SRNIC_LOCAL_DMA_LKEY;
+	p->pd.device = &p->dev->ibdev;
+	local = srnic_get_dma_mr(&p->pd, IB_ACCESS_LOCAL_WRITE);
+	KUNIT_ASSERT_FALSE(test, IS_ERR(local));
+	w->stags[STAG_LOCAL] = local->rkey;
 	return w;
 }
 
@@ -54,6 +60,8 @@ struct fault_world *fault_begin(struct kunit *test)
  */
 u16 fault_ulpdu(const struct fault_world *w, const struct fault_row *row, u8 *ulpdu)
 {
+	/* A region of all memory has no addresses but the kernel's. */
+	u64 to = row->stag == STAG_LOCAL ? (uintptr_t)w->mem : row->to;
 	u8 *payload = ulpdu + (row->ddp & 0x80 ? 14 : 18);
 
 	memset(ulpdu, 0, 256);
@@ -61,7 +69,7 @@ u16 fault_ulpdu(const struct fault_world *w, const struct fault_row *row, u8 *ul
 	ulpdu[1] = row->rdmap;
 	if (row->ddp & 0x80) {
 		put_unaligned_be32(w->stags[row->stag], ulpdu + 2);
-		put_unaligned_be64(row->to, ulpdu + 6);
+		put_unaligned_be64(to, ulpdu + 6);
 	} else {
 		if ((row->rdmap & 0xf) == SRNIC_OP_SEND_INV)
 			put_unaligned_be32(w->stags[row->stag], ulpdu + 2);
@@ -75,7 +83,7 @@ u16 fault_ulpdu(const struct fault_world *w, const struct fault_row *row, u8 *ul
 		put_unaligned_be64(0x0102030405060707, payload + 4);
 		put_unaligned_be32(row->size, payload + 12);
 		put_unaligned_be32(w->stags[row->stag], payload + 16);
-		put_unaligned_be64(row->to, payload + 20);
+		put_unaligned_be64(to, payload + 20);
 	}
 	return payload - ulpdu + row->len;
 }

@@ -19,6 +19,7 @@ enum fault_stag {
 	STAG_INDEX,		/* nobody has it */
 	STAG_ZERO,
 	STAG_DMA,		/* the lkey of all memory */
+	STAG_LOCAL,		/* a region of all memory */
 	STAG_COUNT
 };
 
