@@ -66,6 +66,28 @@ static void rq_user_elements_taken_once_in_order(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, rwqe.num_sge, 0);
 }
 
+/* A receive that makes no sense: its own QP fails, when a Send takes it, and it is counted. */
+static void rq_user_element_bad_fails_and_is_counted(struct kunit *test)
+{
+	const struct ib_send_wr send = { .opcode = IB_WR_SEND };
+	struct pair *p = test->priv;
+	struct pair_end *e = pair_user(p, &queue_opts);
+	int i;
+
+	for (i = 0; i < 2; i++) {
+		e->qp->rq.uring[i] = (struct siw_rqe) {
+			.id = i, .num_sge = i ? SRNIC_MAX_SGE + 1 : 0, .flags = SIW_WQE_VALID,
+		};
+		KUNIT_ASSERT_EQ(test, pair_post(&p->end[1], &send), 0);
+		pair_send(p, 1);
+		pair_deliver(p, 1);
+		pair_expect_fault(p, 0, i ? SRNIC_ERR_LOCAL : SRNIC_ERR_NONE);
+		KUNIT_EXPECT_EQ(test, pair_count(p, SRNIC_CNT_wr_invalid), i);
+		pair_expect_wc(p, &e->rcq, i, i ? IB_WC_LOC_QP_OP_ERR : IB_WC_SUCCESS);
+	}
+	pair_expect_no_wc(p, &e->rcq);
+}
+
 /* What the limit of an SRQ is compared with */
 static void rq_knows_how_many_are_left(struct kunit *test)
 {
@@ -312,6 +334,7 @@ static void cq_of_a_qp_that_goes_has_none_of_it(struct kunit *test)
 
 static struct kunit_case arrival_cases[] = {
 	KUNIT_CASE(rq_user_elements_taken_once_in_order),
+	KUNIT_CASE(rq_user_element_bad_fails_and_is_counted),
 	KUNIT_CASE(rq_knows_how_many_are_left),
 	KUNIT_CASE(rq_limit_among_cleared_elements_harmless),
 	KUNIT_CASE(irq_any_size_exact),

@@ -12,7 +12,6 @@
 
 #include "reads.h"
 #include "retire.h"
-#include "rq.h"
 #include "send.h"
 #include "sq.h"
 #include "stag.h"
@@ -158,6 +157,7 @@ static void sq_user_element_bad_completes_in_error(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, cqe[1].status, SIW_WC_WR_FLUSH_ERR);
 	KUNIT_EXPECT_EQ(test, cqe[1].opcode, SIW_OP_SEND);
 	KUNIT_EXPECT_EQ(test, cqe[2].flags, 0);
+	KUNIT_EXPECT_EQ(test, pair_count(p, SRNIC_CNT_wr_invalid), 1);
 }
 
 /* An application that sets all VALID bits all the time is bounded by its ring. */
