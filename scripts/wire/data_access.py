@@ -327,4 +327,7 @@ def R_8_1_2_1_limits(b):
     v.fails(f"qp big pd scq rcq - 1 1 1 {int(caps['sge']) + 1} 0 0", errno.EINVAL)
     v.fails("qp big pd scq rcq - 1 1 1 1 100000 0", errno.EINVAL)
     v.fails(f"srq big pd {int(caps['srq_wr']) + 1} 1 0", errno.EINVAL)
+    v.fails(f"srq big pd 1 {int(caps['srq_sge']) + 1} 0", errno.EINVAL)
+    v.do(f"srq fits pd {caps['srq_wr']} {caps['srq_sge']} 0")
+    v.do("destroy fits")
     link.works()

@@ -2,7 +2,9 @@
 """What only the kernel's ULPs have: fast registration, invalidation, drain (see kverbs.py)."""
 
 import ctypes
+import errno
 import mmap
+import time
 
 import rdmap
 from harness import SLOW, check, equal, poll
@@ -13,7 +15,7 @@ from link import Link, both
 from peer import FIN, random_octets
 from rdmap import (READ_REQUEST, READ_RESPONSE, SEND, SEND_INV, SEND_SE_INV, WRITE, Read)
 from registry import rule
-from verbs import LOC_PROT_ERR, LOC_QP_OP_ERR, WR_FLUSH_ERR
+from verbs import LOC_PROT_ERR, LOC_QP_OP_ERR, REM_INV_REQ_ERR, WR_FLUSH_ERR
 
 RIGHTS = LOCAL_WRITE | REMOTE_WRITE | REMOTE_READ
 
@@ -272,6 +274,22 @@ def R_5_3_5_invalidate_of_a_region_that_is_not_valid(b, which, role):
     check(wc.id == 5 and wc.status, f"{wc}")
 
 
+@rule("R-5.3-5: Terminate 0/2/09, and a receive that fails, for two sets of rights",
+      "R-8.1.1-7: Terminate 0/2/09 for a fast-registered region that is not for peers",
+      cases=both((LOCAL_WRITE,), (0,)))
+def R_8_1_1_7_invalidate_of_a_region_without_a_remote_right(b, access, role):
+    """It is valid, and of the stream's domain, but the peer was never given it."""
+    link = KernelLink(b, role)
+    mr = region(link, access=access)
+    link.kv.do(f"recv 5 {MEMORY - 64},64")
+    link.kv.forget(MEMORY - 64, 64)
+    link.peer.send(b"data", op=SEND_INV, inv=mr.rkey)
+    link.peer.hear_terminate_of(rdmap.CANNOT_INVALIDATE, link.peer.last)
+    link.peer.hear_end()
+    link.kv.async_event("QP_ACCESS_ERR")
+    link.kv.wc(5, REM_INV_REQ_ERR)
+
+
 @rule("R-5.3-4 T-5: Terminate 0/1/09, and a Write by the owner's stream, which lands",
       cases=both(("kernel",), ("process",)))
 def R_5_3_4_invalidate_of_another_domain(b, whose, role):
@@ -313,6 +331,24 @@ def R_7_2_1_key_of_all_memory_is_not_the_peers(b, role):
     link = KernelLink(b, role)
     link.peer.read(link.kv.dma_key, 0xffff888000000000, 4096, good=False)
     link.refused(rdmap.READ_STAG, flush=())
+
+
+@rule("R-8.1.1-1: EOPNOTSUPP for a domain with a key of all memory for peers", cases=both())
+def R_8_1_1_1_no_key_of_all_memory_for_peers(b, role):
+    """Some ULPs of the kernel can be told to trust their peers with everything."""
+    link = KernelLink(b, role)
+    equal(link.kv.fails("unsafe"), errno.EOPNOTSUPP, "errno")
+    link.works()
+
+
+@rule("R-8.1.2-1: EINVAL for a region of 513 pieces, and not for one of 512", cases=both())
+def R_8_1_2_1_pieces_of_a_region(b, role):
+    link = KernelLink(b, role)
+    link.kv.do("mr 0 0 512 0")
+    link.kv.do("mr 1 0 512 1")
+    for type_ in (0, 1):
+        equal(link.kv.fails(f"mr 2 0 513 {type_}"), errno.EINVAL, "errno")
+    link.works()
 
 
 @rule("R-5.3-5: Terminate 0/2/09",
@@ -452,6 +488,62 @@ def D_6_2_2_1_drain(b, when, role):
     statuses = [wc.status for wc in link.kv.wcs]
     check(set(statuses) <= {0, WR_FLUSH_ERR}, f"{statuses}")
     link.kv.wcs.clear()
+
+
+SRQ_ROOM = 8
+
+
+def shared(b, role):
+    """A QP with an SRQ, in which are receives 0x20 to 0x24"""
+    link = KernelLink(b, role, srq=SRQ_ROOM)
+    for n in range(5):
+        link.kv.do(f"recv {0x20 + n} {4096 * n},100")
+    return link
+
+
+@rule("R-5.3-1: four Sends take the oldest receive each, and the event comes at the limit, once",
+      cases=both())
+def R_5_3_1_shared_receives_of_a_kernel_ulp(b, role):
+    link = shared(b, role)
+    link.kv.do("srq_limit 3")
+    for n in range(4):
+        data = random_octets(10 + n)
+        link.peer.send(data, 7)
+        equal(link.kv.wc(0x20 + n).length, len(data), "length")
+        link.kv.expect(4096 * n, data)
+        if n == 2:
+            link.kv.async_event("SRQ_LIMIT_REACHED")
+        link.kv.nothing_happened()
+    link.kv.do(f"srq_limit {SRQ_ROOM}")
+    equal(link.kv.fails(f"srq_limit {SRQ_ROOM + 1}"), errno.EINVAL, "errno")
+
+
+@rule("D-6.2.2-1: the half-filled receive and the work requests have completed, once, when it "
+      "returns; QP_LAST_WQE_REACHED; none of the SRQ's other receives does", cases=both())
+def D_6_2_2_1_drain_with_a_shared_receive_queue(b, role):
+    """Newer kernels wait in it, for seconds, until the QP tells that it takes no more receives."""
+    link = shared(b, role)
+    link.peer.send(b"octets")
+    link.kv.wc(0x20)
+    link.kv.expect(0, b"octets")
+    link.peer.ulpdu(link.peer.send_segments(b"halfhalf", 4)[0])
+    link.peer.read(0, 0, 0)
+    link.peer.hear(READ_RESPONSE)       # what was before the Read is placed
+    for n in range(3):
+        link.kv.do(f"post read {SIGNALED} {n} 0 0 {MEMORY - 64},64")
+        link.peer.hear(READ_REQUEST)
+    link.kv.forget(4096, 4)
+    link.peer.allow_cut()
+    start = time.monotonic()
+    link.kv.do("drain")
+    took = time.monotonic() - start
+    check(took < 5 * SLOW, f"it took {took:.1f} s")
+    link.kv.async_event("QP_LAST_WQE_REACHED")
+    got = sorted((wc.id, wc.status) for wc in (link.kv.any_wc() for _ in range(4)))
+    equal(got, [(n, WR_FLUSH_ERR) for n in (0, 1, 2, 0x21)], "what has completed")
+    link.peer.hear_until_end()
+    link.kv.event("DISCONNECTED")
+    link.kv.nothing_happens()
 
 
 @rule("D-6.2.2-1: the receive is flushed", cases=[("initiator",)])

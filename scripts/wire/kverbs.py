@@ -17,7 +17,8 @@ DEVICE = "/dev/kverbs"
 MEMORY, SLAB = 1 << 16, 4096        # octets; the slab's are behind those of the pages
 CM_EVENTS = {4: "CONNECT_REQUEST", 6: "CONNECT_ERROR", 7: "UNREACHABLE", 8: "REJECTED",
              9: "ESTABLISHED", 10: "DISCONNECTED", 15: "TIMEWAIT_EXIT"}
-ASYNC_EVENTS = {0: "CQ_ERR", 1: "QP_FATAL", 2: "QP_REQ_ERR", 3: "QP_ACCESS_ERR"}
+ASYNC_EVENTS = {0: "CQ_ERR", 1: "QP_FATAL", 2: "QP_REQ_ERR", 3: "QP_ACCESS_ERR",
+                15: "SRQ_LIMIT_REACHED", 16: "QP_LAST_WQE_REACHED"}
 FENCE, SIGNALED, SOLICITED = 1, 2, 4
 LOCAL_WRITE, REMOTE_WRITE, REMOTE_READ = 1, 2, 4
 WITH_INVALIDATE = 4                 # ib_wc_flags
@@ -166,10 +167,13 @@ class Kverbs:
 class KernelLink(Link):
     """The same connections, of the kernel's ULP; the QP has the number of each WR to expect."""
 
-    def __init__(self, b, role, prepare=None, **kw):
+    def __init__(self, b, role, prepare=None, srq=0, **kw):
+        """srq: receives that the QP's SRQ has room for, 0 for a QP without one"""
         self.prepare = prepare
         self.kv = Kverbs()
         b.things.append(self._end)
+        if srq:
+            self.kv.do(f"srq {srq}")
         super().__init__(b, role, **kw)
 
     def _make_qp(self, dut, words):

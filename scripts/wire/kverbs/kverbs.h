@@ -26,6 +26,8 @@ struct kv {
 	struct rdma_cm_id *id;
 	struct ib_pd *pd[2];
 	struct ib_cq *cq;
+	struct ib_srq *srq;		/* NULL: the QP has receives of its own */
+	unsigned int srq_size;
 	struct ib_mr *mr[MAX_MRS];
 	u8 *memory;
 	u8 *slab;

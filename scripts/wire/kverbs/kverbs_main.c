@@ -4,15 +4,18 @@
  * two PDs, 64 KiB of pages and behind them 4 KiB of a slab; it writes a command, and reads what that has to say. The last line
  * is "OK", or "ERROR errno".
  *
+ *	srq MAX					the QP is to have an SRQ
  *	listen ADDRESS PORT			IPv4
  *	resolve ADDRESS PORT			"KEY LKEY": that of all memory, for SGEs
  *	accept IRD ORD, connect IRD ORD
+ *	unsafe					make a PD with a key of all memory for peers
  *	mr N PD MAX TYPE			TYPE: 0 memory, 1 with gaps; PD: 0 that of the QP, 1
  *	map N PAGE-SIZE SG-OFFSET AT,LENGTH...	"MAP ELEMENTS IOVA LENGTH RKEY"
  *	user N START LENGTH			"KEY RKEY": memory of the process, START in hex
  *	key N KEY				the last octet of the STag: "KEY RKEY"
  *	free N
- *	recv ID AT,LENGTH...
+ *	recv ID AT,LENGTH...			to the SRQ, if there is one
+ *	srq_limit N
  *	post WR [; WR ...]			a list; WR is one of
  *		send|write|read FLAGS ID REMOTE-ADDRESS RKEY AT,LENGTH...
  *		send_inv|read_inv FLAGS ID REMOTE-ADDRESS RKEY STAG AT,LENGTH...
@@ -21,7 +24,7 @@
  *	take MS					the oldest thing that happened, or nothing: one of
  *		WC ID STATUS OPCODE LENGTH FLAGS STAG
  *		EVENT NUMBER STATUS		of rdma_cm
- *		ASYNC NUMBER			of the QP
+ *		ASYNC NUMBER			of the QP or the SRQ
  *	modify STATE, query			"STATE STATE"
  *	drain, disconnect, destroy		of the QP
  *	peek AT LENGTH, poke AT HEX		"DATA HEX"
@@ -74,7 +77,7 @@ static struct happening *take_news(struct kv *kv)
 	return news;
 }
 
-static void qp_event(struct ib_event *event, void *arg)
+static void async_event(struct ib_event *event, void *arg)
 {
 	kv_happened(arg, "ASYNC %d\n", event->event);
 }
@@ -124,10 +127,30 @@ static int kv_listen(struct kv *kv, char *args)
 	return rdma_bind_addr(id, (struct sockaddr *)&to) ?: rdma_listen(id, 4);
 }
 
+static int kv_srq(struct kv *kv, char *args)
+{
+	return sscanf(args, "%u", &kv->srq_size) == 1 && !kv->id ? 0 : -EINVAL;
+}
+
+static int make_srq(struct kv *kv)
+{
+	struct ib_srq_init_attr init = {
+		.event_handler	= async_event,
+		.srq_context	= kv,
+		.attr		= { .max_wr = kv->srq_size, .max_sge = MAX_SGES },
+	};
+	struct ib_srq *srq = ib_create_srq(kv->pd[0], &init);
+
+	if (IS_ERR(srq))
+		return PTR_ERR(srq);
+	kv->srq = srq;
+	return 0;
+}
+
 static int make_qp(struct kv *kv)
 {
 	struct ib_qp_init_attr attr = {
-		.event_handler	= qp_event,
+		.event_handler	= async_event,
 		.qp_context	= kv,
 		.qp_type	= IB_QPT_RC,
 		.sq_sig_type	= IB_SIGNAL_REQ_WR,
@@ -136,7 +159,7 @@ static int make_qp(struct kv *kv)
 			.max_send_sge = MAX_SGES, .max_recv_sge = MAX_SGES,
 		},
 	};
-	int i;
+	int i, rv;
 
 	for (i = 0; i < 2; i++) {
 		kv->pd[i] = ib_alloc_pd(kv->id->device, 0);
@@ -146,8 +169,14 @@ static int make_qp(struct kv *kv)
 	kv->cq = ib_alloc_cq(kv->id->device, kv, 4 * QUEUE_DEPTH, 0, IB_POLL_WORKQUEUE);
 	if (IS_ERR(kv->cq))
 		return PTR_ERR(kv->cq);
+	if (kv->srq_size) {
+		rv = make_srq(kv);
+		if (rv)
+			return rv;
+	}
 	attr.send_cq = kv->cq;
 	attr.recv_cq = kv->cq;
+	attr.srq = kv->srq;
 	seq_buf_printf(&kv->said, "KEY %#x\n", kv->pd[0]->local_dma_lkey);
 	return rdma_create_qp(kv->id, kv->pd[0], &attr);
 }
@@ -192,6 +221,20 @@ static int kv_prepare(struct kv *kv, char *args)
 	return kv->id ? make_qp(kv) : -ENOTCONN;
 }
 
+/* As ULPs do that trust their peers with everything */
+static int kv_unsafe(struct kv *kv, char *args)
+{
+	struct ib_pd *pd;
+
+	if (!kv->id)
+		return -ENOTCONN;
+	pd = ib_alloc_pd(kv->id->device, IB_PD_UNSAFE_GLOBAL_RKEY);
+	if (IS_ERR(pd))
+		return PTR_ERR(pd);
+	ib_dealloc_pd(pd);
+	return 0;
+}
+
 static int start(struct kv *kv, char *args, bool accept)
 {
 	struct rdma_conn_param param = {};
@@ -220,6 +263,15 @@ static int kv_modify(struct kv *kv, char *args)
 	if (!qp_of(kv) || sscanf(args, "%i", (int *)&attr.qp_state) != 1)
 		return -EINVAL;
 	return ib_modify_qp(qp_of(kv), &attr, IB_QP_STATE);
+}
+
+static int kv_srq_limit(struct kv *kv, char *args)
+{
+	struct ib_srq_attr attr = {};
+
+	if (!kv->srq || sscanf(args, "%u", &attr.srq_limit) != 1)
+		return -EINVAL;
+	return ib_modify_srq(kv->srq, &attr, IB_SRQ_LIMIT);
 }
 
 static int kv_query(struct kv *kv, char *args)
@@ -275,6 +327,7 @@ static const struct {
 	const char *verb;
 	int (*run)(struct kv *kv, char *args);
 } commands[] = {
+	{ "srq", kv_srq }, { "srq_limit", kv_srq_limit }, { "unsafe", kv_unsafe },
 	{ "listen", kv_listen }, { "resolve", kv_resolve }, { "prepare", kv_prepare },
 	{ "accept", kv_accept }, { "connect", kv_connect }, { "mr", kv_mr }, { "user", kv_user },
 	{ "map", kv_map },
@@ -371,6 +424,8 @@ static int kv_release(struct inode *inode, struct file *file)
 		ib_drain_qp(kv->id->qp);
 		rdma_destroy_qp(kv->id);
 	}
+	if (kv->srq)
+		ib_destroy_srq(kv->srq);
 	for (i = 0; i < MAX_MRS; i++) {
 		if (kv->mr[i])
 			ib_dereg_mr(kv->mr[i]);

@@ -256,7 +256,10 @@ int kv_recv(struct kv *kv, char *args)
 	recv.wr_cqe = &wr->cqe;
 	recv.sg_list = wr->sge;
 	recv.num_sge = n;
-	return n < 0 ? n : ib_post_recv(qp_of(kv), &recv, NULL);
+	if (n < 0)
+		return n;
+	return kv->srq ? ib_post_srq_recv(kv->srq, &recv, NULL) :
+			 ib_post_recv(qp_of(kv), &recv, NULL);
 }
 
 static const struct {
