@@ -9,6 +9,7 @@ import os
 from harness import SLOW, check, poll
 from kernel import cgroups, lines_of
 from registry import rule, say
+from rings import CQE, MAX_SGE, RQE, SGE, SQE
 from verbs import LOCAL_WRITE, Dut
 
 MANY = 2000
@@ -32,10 +33,11 @@ class Group:
     def take(self, program):
         self._put(self.path, "cgroup.procs", str(program.pid))
 
-    def slab(self):
-        """Octets of the kernel's small objects that are charged to it"""
+    def charged(self, kind):
+        """Octets of that kind that are charged to it: "slab" is the kernel's small objects, "kernel" is
+        all of its memory"""
         return int(next(line.split()[1] for line in lines_of(f"{self.path}/memory.stat")
-                        if line.startswith("slab ")))
+                        if line.startswith(kind + " ")))
 
 
 @rule("R-8.1.2-1: the kernel's small objects that the process's cgroup is charged for")
@@ -44,9 +46,37 @@ def R_8_1_2_1_regions_are_charged_to_who_registers_them(b):
     group = Group(b)
     dut = Dut(b)
     group.take(dut.verbs.proc)
-    before = group.slab()
+    before = group.charged("slab")
     for n in range(MANY):
         dut.verbs.do(f"mr region{n} pd memory 4096 64 {LOCAL_WRITE}")
-    check(poll(lambda: group.slab() - before > MANY * 1000, 5 * SLOW),
-          f"{group.slab() - before} octets are charged for {MANY} regions")
-    say(f"{(group.slab() - before) / MANY:.0f} octets charged for a region")
+    check(poll(lambda: group.charged("slab") - before > MANY * 1000, 5 * SLOW),
+          f"{group.charged('slab') - before} octets are charged for {MANY} regions")
+    say(f"{(group.charged('slab') - before) / MANY:.0f} octets charged for a region")
+
+
+# What has that many elements -> how it is made, and the octets of an element. The kernel has a table
+# behind a send queue, of what it copies from the ring, where each SGE takes 16 octets, too.
+ELEMENTS = 16384
+RINGS = {
+    "completions": (f"cq big {ELEMENTS}", CQE),
+    "shared_receives": (f"srq big pd {ELEMENTS} 1 0", RQE),
+    "receives": (f"qp big pd scq rcq - 1 {ELEMENTS} 1 1 0 0", RQE),
+    "sends": (f"qp big pd scq rcq - {ELEMENTS} 1 1 1 0 0", SQE + MAX_SGE * SGE),
+}
+
+
+@rule("R-8.1.2-1: the kernel's memory that the process's cgroup is charged for, with the queue and "
+      "when it has gone", cases=[(what,) for what in RINGS])
+def R_8_1_2_1_queues_are_charged_to_who_makes_them(b, what):
+    """The ring that the process has mapped, and the table behind a ring of work requests"""
+    group = Group(b)
+    dut = Dut(b)
+    group.take(dut.verbs.proc)
+    line, size = RINGS[what]
+    before = group.charged("kernel")
+    dut.verbs.do(line)
+    check(poll(lambda: group.charged("kernel") - before >= ELEMENTS * size, 5 * SLOW),
+          f"{group.charged('kernel') - before} octets are charged for {ELEMENTS} {what}")
+    dut.verbs.do("destroy big")
+    check(poll(lambda: group.charged("kernel") - before < ELEMENTS * 16, 5 * SLOW),
+          f"{group.charged('kernel') - before} octets are charged when they have gone")
