@@ -55,7 +55,7 @@ choose_for() {
 		STARTUP+=' faults'
 		DATA+=' data_faults'
 	fi
-	kernel_debugs "$1" || DATA+=' data_charge'
+	kernel_debugs "$1" || DATA+=' data_charge data_stock'
 	if [[ -n $SAMPLE_OPTION ]]; then
 		OPTIONS=(--sample "$1" --part "$2")
 		DATA=${DATA/ data_storms/}

@@ -69,6 +69,54 @@ def slowly_added(b):
     return adding
 
 
+def netdev_added(b):
+    """new0, on which nobody has a device"""
+    b.things.append(lambda: run("for link in siw9 siw8; do rdma link delete $link || true; done; "
+                                "ip link delete new0 || true"))
+    run("ip link add new0 type dummy")
+
+
+def refused_link(name, netdev, error):
+    """rdma link add fails, and says why as strerror() does; no such link is there afterwards"""
+    said = run(f"! LC_ALL=C rdma link add {name} type srnic netdev {netdev} 2>&1")
+    check(os.strerror(error) in said, f"{netdev}: {said!r}, not {os.strerror(error)!r}")
+
+
+def links_of(netdev):
+    """The devices on it"""
+    lines = run("rdma link show").splitlines()
+    return sorted(line.split()[1].split("/")[0] for line in lines if f"netdev {netdev} " in line)
+
+
+@rule("L-08")
+def link_that_cannot_be_added(b):
+    """A second one on a network device, one whose name another has, one on what is not there."""
+    netdev_added(b)
+    refused_link("siw9", "nobody0", errno.ENODEV)
+    refused_link("siw0", "new0", errno.ENFILE)
+    equal(links_of("new0"), [], "links of new0")
+    run("rdma link add siw9 type srnic netdev new0")
+    refused_link("siw8", "new0", errno.EEXIST)
+    equal(links_of("new0"), ["siw9"], "links of new0")
+    run("rdma link delete siw9; rdma link add siw8 type srnic netdev new0")
+    equal(links_of("new0"), ["siw8"], "links of new0")
+
+
+@rule("L-08")
+def links_added_at_once(b):
+    """Two administrators add a link to one network device: one of them does."""
+    netdev_added(b)
+    slow = SlowPoint(b, "srnic_rival_look", 500 * SLOW)
+    adding = [subprocess.Popen(["rdma", "link", "add", name, "type", "srnic", "netdev", "new0"],
+                               stderr=subprocess.PIPE, text=True, env={**os.environ, "LC_ALL": "C"})
+              for name in ("siw8", "siw9")]
+    said = [one.communicate(timeout=SLOWLY)[1] for one in adding]
+    check(slow.is_in(), "nobody has added a device")
+    equal(sorted(bool(one.returncode) for one in adding), [False, True], f"who failed: {said}")
+    check(os.strerror(errno.EEXIST) in "".join(said), f"{said}")
+    equal(len(links_of("new0")), 1, "number of links of new0")
+
+
 @rule("L-08")
 def netdev_changes_as_its_device_is_added(b):
     """Up, and another address: nobody tells of it again."""
