@@ -14,7 +14,7 @@ import mpa
 import rdmap
 from faults import (FAILSLAB, Point, accepts, asked, clients, connects, destroy, fail_each,
                     hears_of_it, numbers, told, with_a_server)
-from harness import LIMIT, SLOW, check, equal
+from harness import LIMIT, SLOW, check, equal, poll
 from kernel import gone, hw_counter, lines_of, quiet
 from kverbs import KernelLink
 from link import Link
@@ -115,11 +115,11 @@ def stream_of_a_responder(b):
         good = told(server, "accept 4 4 -") and accepts(server, peer)
         destroy(server, peer)
         return good
-    with_a_server(b, fail_each, "handoff_prepare", way, 0)
+    with_a_server(b, fail_each, "handoff_prepare", way, 1)
 
 
-@rule("O-05", cases=[("handoff_prepare",), ("handoff_send_rtr",)])
-def stream_of_an_initiator(b, function):
+@rule("O-05", cases=[("handoff_prepare", 1), ("handoff_send_rtr", 1)])
+def stream_of_an_initiator(b, function, least):
     quiet()
     sock = b.listen()
     each = clients(b)
@@ -130,7 +130,7 @@ def stream_of_an_initiator(b, function):
         up = connects(b, sock, client)
         client.end()
         return up
-    fail_each(b, function, way, lambda: check(way(), "the next connection did not come up"), 0)
+    fail_each(b, function, way, lambda: check(way(), "the next connection did not come up"), least)
     gone()
 
 
@@ -177,13 +177,15 @@ def response_by_work_item(b):
 @rule("O-05")
 def fpdu_longer_than_the_receive_buffer(b):
     b.put("/proc/sys/net/ipv4/tcp_rmem", "4096 4096 4096")
+    before = hw_counter("rx_copied_out")
 
     def way(link):
         data = random_octets(fpdu.MAX_ULPDU - 18)
         place = link.qp.recv(len(data))
         link.peer.send(data)
         link.qp.received(place, data)
-    on_a_link(b, "srnic_rx_work", way, 0, mss=536 + 12)
+    on_a_link(b, "srnic_rx_work", way, 1, mss=536 + 12)
+    check(poll(lambda: hw_counter("rx_copied_out") > before), "no FPDU was copied")
 
 
 @rule("O-05")

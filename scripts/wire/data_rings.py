@@ -620,12 +620,15 @@ def R_5_3_1_shared_receive_queue(b, role):
 
 @rule("R-5.3-1: eight receives, used in order; the event comes at the limit", cases=both())
 def R_5_3_1_limit_of_a_shared_receive_queue(b, role):
-    """Below it there is one event; none again until it is set anew. At creation none is set."""
+    """Below it there is one event; none again until it is set anew. At creation none is set. If fewer
+    are there when it is set the event comes at once."""
     dut = with_srq(b, limit=7)
     link = Link(b, role, dut=dut, qp={"srq": "srq"})
     before = hw_counter("srq_limit_events")
-    link.verbs.do("srq_limit srq 3")
+    link.verbs.do("srq_limit srq 3")    # fewer are there already
+    link.verbs.async_event("SRQ_LIMIT_REACHED srq")
     places = [link.qp.recv() for _ in range(8)]
+    link.verbs.do("srq_limit srq 3")
     for n, place in enumerate(places[:5]):
         link.peer.send(bytes([n]))
         link.qp.received(place, bytes([n]))
@@ -640,7 +643,7 @@ def R_5_3_1_limit_of_a_shared_receive_queue(b, role):
     link.peer.send(b"8")
     link.qp.received(places[7], b"8")
     link.verbs.async_event("SRQ_LIMIT_REACHED srq")
-    check(poll(lambda: hw_counter("srq_limit_events") == before + 2), "events are not counted")
+    check(poll(lambda: hw_counter("srq_limit_events") == before + 3), "events are not counted")
 
 
 @rule("D-6.2.2-1: the half-filled receive is flushed, and the next one takes another QP's Send",

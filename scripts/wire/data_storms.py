@@ -26,6 +26,7 @@ from verbs import Dut, Qp, Verbs
 PROGRAM = "storm_verbs"
 WAITS = "connect", "reply", "request", "verdict", "rtr", "linger"
 ROUND = 3 * SLOW        # seconds that a program may have
+ALL_DONE = 300          # seconds in which each deed is done
 WORDS = 22              # a name and a number for each kind of thing that it counts
 
 
@@ -300,33 +301,41 @@ class Storm:
             self.failed.append(err)
 
     def meddle(self):
-        """What an administrator does; it may fail, for the device may be in use, or gone."""
+        """What an administrator does; it may fail, for the device may be in use, or gone. What
+        counts is what was done."""
         name, command = self.random.choice(DEEDS)
-        run(f"set +e; {command}; true", SLOWLY)
-        self.done[name] = self.done.get(name, 0) + 1
+        said = run(f"set +e; {{ {command}; }} && echo it is done; true", SLOWLY)
+        self.done[name] = self.done.get(name, 0) + ("it is done" in said)
 
 
 # What goes to an address of the host's own takes this way, whosever the address is.
 LOSSY = "tc qdisc replace dev lo root netem delay 2ms 2ms loss 2% duplicate 1% reorder 20% 50%"
 CLEAN = "tc qdisc del dev lo root 2>/dev/null || true"
+ANEW = ("ip link add storm0 type veth peer name storm1; ip link set storm1 up; ip link set storm0 up; "
+        "ip addr add 10.1.0.1/24 dev storm0; rdma link add siw1 type srnic netdev storm0")
 
-# The device under test of the other tests goes and comes with the module.
+# The device under test of the other tests goes and comes with the module. The last command of each
+# tells whether it was done.
 DEEDS = (
     ("link", "rdma link delete siw1 2>/dev/null; rdma link add siw1 type srnic netdev storm0"),
     ("link", "rdma link delete siw1 2>/dev/null; rdma link add siw1 type srnic netdev storm0"),
     ("down", "ip link set storm0 down; sleep 0.2; ip link set storm0 up"),
     ("address", "ip addr del 10.1.0.1/24 dev storm0; ip addr add 10.1.0.1/24 dev storm0"),
     ("mtu", "ip link set storm0 mtu 900; sleep 0.3; ip link set storm0 mtu 1500"),
-    ("netdev", "ip link delete storm1; ip link add storm0 type veth peer name storm1; "
-               "ip link set storm1 up; ip link set storm0 up; ip addr add 10.1.0.1/24 dev storm0; "
-               "rdma link add siw1 type srnic netdev storm0"),
+    ("mac", "ip link set storm0 address 02:00:00:00:$((RANDOM % 90 + 10)):$((RANDOM % 90 + 10))"),
+    ("name", "ip link set storm0 down; ip link set storm0 name storm2 && "
+             "ip link set storm2 name storm0; named=$?; ip link set storm0 up; (exit $named)"),
+    ("netdev", f"ip link delete storm1; {ANEW}"),
+    ("netns", f"ip netns add away; ip link set storm0 netns away; ip netns delete away; "
+              f"ip link delete storm1 2>/dev/null; {ANEW}"),
     ("loss", LOSSY),
-    ("clean", CLEAN),
+    ("lost", "[[ $(tc -s qdisc show dev lo) == *netem*'(dropped '[1-9]* ]]; lost=$?; "
+             f"{CLEAN}; (exit $lost)"),
     ("narrow", "ip route change local 10.1.0.1 dev storm0 table local advmss 120"),
     ("wide", "ip route change local 10.1.0.1 dev storm0 table local"),
-    ("module", "rmmod srnic 2>/dev/null && insmod /share/modules/srnic.ko; "
+    ("module", "rmmod srnic 2>/dev/null && insmod /share/modules/srnic.ko; went=$?; "
                "[[ -e /sys/class/infiniband/siw0 ]] || rdma_add; "
-               "rdma link add siw1 type srnic netdev storm0 2>/dev/null"),
+               "rdma link add siw1 type srnic netdev storm0 2>/dev/null; (exit $went)"),
 )
 
 
@@ -350,6 +359,8 @@ def objects_come_and_go(b, seconds):
     say(f"{storm.done} {storm.counts}")
     check(not storm.failed, f"{storm.failed[:1]}")
     check(storm.is_good(), "no connection came up, or nothing was sent")
+    for name, _ in DEEDS if seconds >= ALL_DONE else ():
+        check(storm.done.get(name), f"nobody ever did {name}")
     run(CLEAN)
     run("[[ -e /sys/class/infiniband/siw0 ]] || rdma_add; "
         "[[ ! -e /sys/class/infiniband/siw1 ]] || rdma link delete siw1")
