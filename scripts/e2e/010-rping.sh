@@ -1,5 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash disable=SC2034
-DESCRIPTION="rping: $(few 100) verified round trips of RDMA Read, Write and Send"
+DESCRIPTION="rping: $(few 100) verified round trips of RDMA Read, Write and Send, $(few 20) of them of many FPDUs"
 
-check() { rping_once "$(few 100)"; }
+# A rough wire has segments of 36 octets.
+check() {
+	local size=65000
+
+	[[ $WIRE == clean ]] || size=4000
+	rping_once "$(few 80)"
+	rping_once "$(few 20)" "$size"
+}

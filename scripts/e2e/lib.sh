@@ -129,6 +129,9 @@ $1"; }
 bytes_sent() { guest_run "$1" 'cat /sys/class/net/eth0/statistics/tx_bytes'; }
 bytes_moved() { echo $(($(bytes_sent "$CLIENT") + $(bytes_sent "$SERVER"))); }
 
+# our_end: a guest that iw_mpa runs in
+our_end() { if is_ours "$SERVER_DRIVER"; then echo "$SERVER"; else echo "$CLIENT"; fi; }
+
 # established GUEST: connections that iw_mpa has established there so far
 established() { on "$1" "sed -n 's/^established //p' /sys/kernel/debug/iw_mpa/stats"; }
 
@@ -139,15 +142,21 @@ need_program() {
 			-lrdmacm -libverbs
 }
 
-# rping_once [COUNT]: the plain case, several tests end with it.
+# rping_once [COUNT [SIZE]]: the plain case, several tests end with it. Each block of so many octets,
+# 65,535 at the most, goes there by RDMA Read and back by RDMA Write. Of a block that is printed the
+# beginning is enough.
 rping_once() {
-	local count=${1:-10} output
+	local count=${1:-10} size=${2:-64} options output before
 
-	serve "rping -s -a $SERVER_IP -p $PORT -C $count -V"
-	output=$(client "rping -c -a $SERVER_IP -p $PORT -C $count -V -v")
+	options="-a $SERVER_IP -p $PORT -C $count -S $size -V"
+	serve "rping -s $options"
+	before=$(bytes_moved)
+	output=$(client "set -o pipefail; rping -c $options -v | cut -b -40")
 	echo "$output"
 	expect_pings "$output" "$count"
 	server_ends
+	[[ $(bytes_moved) -ge $((before + 2 * count * size)) ]] ||
+		fail "less than $count blocks of $size octets went there and back"
 }
 
 # Another try needs proof that neither end of ours was at fault: what a program says is none. The
