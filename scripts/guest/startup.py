@@ -108,6 +108,14 @@ def parse_frame(data):
                  flags >> 5 & 1, pd_len, enhanced, 20 + pd_len, flags & 0x1f)
 
 
+MARKER, INTERVAL = 4, 512       # octets of one, and from one to the next
+
+
+def without_markers(data):
+    """The first octet behind the frame is that of a Marker (RFC 5044 section 4.3)."""
+    return b"".join(data[at + MARKER:at + INTERVAL] for at in range(0, len(data), INTERVAL))
+
+
 def parse_fpdus(data):
     """FPDUs without Markers, as many as are whole."""
     offset = 0
@@ -143,15 +151,19 @@ class Connection:
     def decode(self):
         self.request = parse_frame(self.out.data)
         self.reply = parse_frame(self.back.data)
-        self.out_fpdus = self.fpdus(self.out, self.request)
-        self.back_fpdus = self.fpdus(self.back, self.reply)
+        self.out_fpdus = self.fpdus(self.out, self.request, self.reply)
+        self.back_fpdus = self.fpdus(self.back, self.reply, self.request)
 
     @staticmethod
-    def fpdus(direction, frame):
+    def fpdus(direction, frame, of_receiver):
+        """Who receives Markers has asked for them."""
         if not frame:
             return []
-        return [(frame.size + offset, fpdu)
-                for offset, fpdu in parse_fpdus(direction.data[frame.size:])]
+        data = direction.data[frame.size:]
+        if not of_receiver or not of_receiver.m:
+            return [(frame.size + offset, fpdu) for offset, fpdu in parse_fpdus(data)]
+        return [(frame.size + offset + (offset // (INTERVAL - MARKER) + 1) * MARKER, fpdu)
+                for offset, fpdu in parse_fpdus(without_markers(data))]
 
     def rtr(self):
         """The ready-to-receive message that the initiator sent: its type, or None."""
@@ -160,7 +172,8 @@ class Connection:
         return {0: "Write", 1: "Read", 3: "Send"}.get(self.out_fpdus[0][1].opcode)
 
     def markers(self):
-        return bool(self.request and self.request.m or self.reply and self.reply.m)
+        """Of the directions, how many have Markers"""
+        return sum(frame.m for frame in (self.request, self.reply) if frame)
 
 
 def read_connections(path):
@@ -344,7 +357,8 @@ def check(connections, args):
     for connection in connections:
         check_frame(connection.request, "Request")
         check_frame(connection.reply, "Reply")
-        expect(not connection.markers(), "Markers are in use, which nobody asked for")
+        expect(connection.markers() == 2 * args.expect_markers,
+               f"{connection.markers()} of two directions have Markers")
         expect(not connection.reply.r, "rejected")
         check_rtr(connection, args.expect_rtr)
         expect(connection.out_fpdus and (connection.back_fpdus or args.one_way),
@@ -366,6 +380,7 @@ def main():
     parser.add_argument("--expect-connections", type=int)
     parser.add_argument("--expect-rtr", action="store_true")
     parser.add_argument("--expect-crc", action="store_true")
+    parser.add_argument("--expect-markers", action="store_true", help="both ways, else neither")
     parser.add_argument("--expect-send-bytes", type=int)
     parser.add_argument("--one-way", action="store_true", help="only the initiator has to send")
     args = parser.parse_args()
