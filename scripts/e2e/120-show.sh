@@ -28,6 +28,26 @@ expect_row() {
 	done
 }
 
+# The driver's own values of an object: rping's client is stopped for that, and then goes on.
+shows_its_objects() {
+	local guest limit=$((SECONDS + 20 * SLOW)) status=1
+
+	# shellcheck disable=SC2016 # expanded there, as below
+	on "$CLIENT" 'kill -STOP -- "-$(</run/bg/client/pid)"'
+	until [[ $status -eq 0 ]] || ((SECONDS >= limit)); do
+		for guest in "$CLIENT" "$SERVER"; do
+			on "$guest" "for what in qp cq mr; do rdma -dd -j resource show \$what; done" \
+				>"$GUEST_RUN/shown-$guest"
+		done
+		# The server may have something to do yet.
+		status=0
+		"$TOP/scripts/e2e/shown.py" "$GUEST_RUN"/shown-{"$CLIENT","$SERVER"} || status=$?
+	done
+	# shellcheck disable=SC2016
+	on "$CLIENT" 'kill -CONT -- "-$(</run/bg/client/pid)"'
+	[[ $status -eq 0 ]] || fail "the values of rdma resource show are wrong"
+}
+
 # Anybody may ask for the speed of a port. The kernel's log must not grow each time if it is unknown.
 asks_for_the_speed() {
 	local grown
@@ -78,6 +98,8 @@ assert ep["age_ms"] >= 0 and ep["qpn"] > 0, ep'
 	[[ -z $(on "$CLIENT" "{ /host$TOP/scripts/iw-mpa counters | :; } 2>&1") ]] ||
 		fail "it complains when nobody reads on"
 	[[ $(show_nobody "$CLIENT") == 'iw-mpa: this is for root' ]] || fail "somebody else is not told why"
+
+	[[ $CLIENT_DRIVER != srnic ]] || shows_its_objects
 
 	guest_stop "$CLIENT" client >/dev/null
 	guest_stop "$SERVER" server >/dev/null
