@@ -9,6 +9,7 @@ lift_fence() {
 	is_ours "$CLIENT_DRIVER" || on "$SERVER" "fence_ms_set 1000"
 }
 
+# It compares no data.
 check() {
 	local ip=ip before_client before_server
 

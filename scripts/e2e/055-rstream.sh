@@ -2,7 +2,7 @@
 # shellcheck shell=bash disable=SC2034
 DESCRIPTION="rstream: rsockets with their private data, the server verifies 4096-byte messages"
 
-# With unmodified siw at one end, one run in ten fails within librdmacm ("rpoll: Success").
+# With unmodified siw at one end, one run in ten fails within librdmacm ("rpoll: Success"), or hangs.
 applies() { both_ours; }
 
 check() {

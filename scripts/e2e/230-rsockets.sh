@@ -2,8 +2,8 @@
 # shellcheck shell=bash disable=SC2034
 DESCRIPTION="rsockets: rstream blocking, non-blocking, with rdma_getaddrinfo, riostream, rcopy of a file"
 WIRES=clean
-FAMILIES="4"
 
+# See 055-rstream.sh.
 applies() { both_ours; }
 
 # stream PROGRAM OPTION...: the server verifies what comes
@@ -37,6 +37,7 @@ check() {
 		stream rstream -T v -T $mode
 	done
 	stream riostream -T v
-	copy
-	echo "result: 4 ways, 1 MB copied"
+	# To rcopy what is behind a colon is a file, and its server listens with IPv4.
+	[[ $FAMILY == 6 ]] || copy
+	echo "result: 4 ways"
 }

@@ -2,14 +2,12 @@
 # shellcheck shell=bash disable=SC2034
 DESCRIPTION="libfabric: fi_pingpong over verbs, and over verbs with RxM, data verified"
 WIRES=clean
-FAMILIES="4"
-
-applies() { both_ours; }
 
 # The endpoints' addresses are exchanged over TCP.
 pingpong() {
 	local options="-p '$1' -e $2 -I 50 -S 1024 -c" output
 
+	[[ $FAMILY == 4 ]] || options+=" -6"
 	guest_bg "$SERVER" server "fi_pingpong $options -B $PORT"
 	on "$SERVER" "poll 20 tcp_listens $PORT"
 	output=$(client "fi_pingpong $options -P $PORT $SERVER_IP")

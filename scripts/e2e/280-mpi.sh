@@ -5,7 +5,7 @@ WIRES=clean
 FAMILIES="4"
 
 # Ranks poll: where the kernel is slow, so are they.
-applies() { both_ours && stock_kernel; }
+applies() { stock_kernel; }
 
 # Messages go to libfabric, and those of libfabric to RDMA: to the ranks of the same host, too.
 OPTIONS="--mca pml cm --mca mtl ofi --mca mtl_ofi_provider_include 'verbs;ofi_rxm'"
@@ -48,13 +48,14 @@ check() {
 
 	for name in "$CLIENT" "$SERVER"; do
 		find_device "$name"
-		before[$name]=$(established "$name")
+		! is_ours "$(driver_of "$name")" || before[$name]=$(established "$name")
 	done
 	run_ranks
 	expect_text "$output" '^4 of 4 ranks have what was sent$'
 	server_ends
 	# Four pairs of ranks are on two hosts; one pair is on this host, and has both ends here.
 	for name in "$CLIENT" "$SERVER"; do
+		is_ours "$(driver_of "$name")" || continue
 		count=$(($(established "$name") - before[$name]))
 		[[ $count -ge 6 ]] || fail "$name: $count connections were established, not 6"
 		echo "result: $name: $count connections"

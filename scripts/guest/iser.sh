@@ -13,7 +13,7 @@ ISER_TARGET=/sys/kernel/config/target/iscsi
 iser_serve() {
 	local disk=$ISER_FILEIO/disk group=$ISER_TARGET/$ISER_IQN/tpgt_1
 
-	at_clean_up ". ${BASH_ENV%/*}/iser.sh; iser_serve_end $1 $2"
+	at_clean_up ". ${BASH_ENV%/*}/iser.sh; iser_serve_end '$1' $2"
 	modprobe -a configfs target_core_mod target_core_file iscsi_target_mod ib_isert
 	mount -t configfs config /sys/kernel/config
 	mkdir -p "$disk"

@@ -35,7 +35,10 @@ nfs_serve_end() {
 nfs_mount() {
 	at_clean_up "umount -f $NFS_MOUNT"
 	mkdir -p "$NFS_MOUNT"
-	mount.nfs "$1:/" "$NFS_MOUNT" -o "vers=4.2,proto=rdma,port=$2"
+	case $1 in
+	*:*) mount.nfs "[$1]:/" "$NFS_MOUNT" -o "vers=4.2,proto=rdma6,port=$2" ;;
+	*) mount.nfs "$1:/" "$NFS_MOUNT" -o "vers=4.2,proto=rdma,port=$2" ;;
+	esac
 	grep " $NFS_MOUNT nfs4 .*proto=rdma" /proc/mounts
 }
 

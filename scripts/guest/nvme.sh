@@ -8,12 +8,13 @@ NVME_UUID=12345678-1234-4321-8765-123456789abc
 NVME_DISK=/run/disk
 NVMET=/sys/kernel/config/nvmet
 
-# nvme_serve FAMILY ADDRESS PORT
+# nvme_serve FAMILY ADDRESS PORT SRQ: SRQ is 1 if the queues are to have a shared receive queue, or 0
 nvme_serve() {
 	local subsystem=$NVMET/subsystems/$NVME_NQN port=$NVMET/ports/1
 
 	at_clean_up ". ${BASH_ENV%/*}/nvme.sh; nvme_serve_end"
-	modprobe -a configfs nvmet nvmet-rdma
+	modprobe -a configfs nvmet
+	modprobe nvmet-rdma "use_srq=$4"
 	mount -t configfs config /sys/kernel/config
 	truncate -s 16M "$NVME_DISK"
 	mkdir "$subsystem" "$subsystem/namespaces/1" "$port"
@@ -39,6 +40,15 @@ nvme_serve_end() {
 	rmdir "$subsystem/namespaces/1" "$subsystem"
 	umount /sys/kernel/config
 	rm "$NVME_DISK"
+	modprobe -r nvmet-rdma
+}
+
+# nvme_srqs NUMBER: are there so many shared receive queues: none, or some?
+nvme_srqs() {
+	local number
+
+	number=$(rdma resource show siw0 | grep -o 'srq [0-9]*')
+	[[ $((${number#srq } > 0)) -eq $1 ]]
 }
 
 # nvme_fabrics discover|connect ADDRESS PORT [OPTION...]
