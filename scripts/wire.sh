@@ -34,7 +34,7 @@ DATA_SAMPLE='R_5_|D_7_1_1_|F_4_1_1|R_7_2_1'
 
 EVERYWHERE_STARTUP="responder initiator fast_open hazards load storms"
 EVERYWHERE_DATA="data_mpa data_ddp data_rdmap data_ops data_order data_states data_term data_access data_rings data_kernel data_fuzz data_storms"
-NOT_JUDGED="load storms data_storms data_faults data_charge"	# they send or wreck so much that nobody wants it captured, or send nothing
+NOT_JUDGED="load storms data_storms data_faults data_charge data_stock"	# they send or wreck so much that nobody wants it captured, or send nothing
 PATTERN=
 SAMPLE_OPTION=
 ASKED=		# files that the command line names

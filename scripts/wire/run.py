@@ -56,7 +56,8 @@ DATA = (data_mpa, data_ddp, data_rdmap, data_ops, data_order, data_states, data_
         data_rings, data_kernel, data_charge, data_stock, data_fuzz, data_storms, data_faults)
 MODULES = responder, initiator, fast_open, hazards, storms, load, faults, *DATA
 # They have peers that are nobody's test.
-LOADS = tuple(module.__name__ for module in (storms, load, data_storms, data_faults, data_charge))
+LOADS = tuple(module.__name__ for module in (storms, load, data_storms, data_faults, data_charge,
+                                             data_stock))
 
 
 def sample(tests, salt, part):
