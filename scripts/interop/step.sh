@@ -7,12 +7,13 @@
 # client neither ends nor says anything, else "failed: FAMILY otherwise".
 
 PINGS=3
+SIZE=65000	# of the data of each: many FPDUs
 
 # command client|server IP PORT
 command_of() {
 	case $PROGRAM-$1 in
-	rping-client) echo "rping -c -a $2 -p $3 -C $PINGS -V -v" ;;
-	rping-server) echo "rping -s -a $2 -p $3 -C $PINGS -V" ;;
+	rping-client) echo "set -o pipefail; rping -c -a $2 -p $3 -C $PINGS -S $SIZE -V -v | cut -b -40" ;;
+	rping-server) echo "rping -s -a $2 -p $3 -C $PINGS -S $SIZE -V" ;;
 	rdma_client-client) echo "rdma_client -s $2 -p $3" ;;
 	rdma_client-server) echo "rdma_server -s $2 -p $3" ;;
 	esac
