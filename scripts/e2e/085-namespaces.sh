@@ -8,7 +8,7 @@ KIT=namespaces
 applies() { both_ours; }
 
 # check_copy GUEST: a namespace has an interface with the addresses of a device in another one, also with
-# its hardware address. rdma_cm of up to 6.5 takes it for that of the device.
+# its hardware address. rdma_cm of 6.1 takes it for that of the device.
 check_copy() {
 	inside "$1" "ns_pair five 15 && ns_copy copy five 15
 		ns_serve five-c $PORT

@@ -3,8 +3,8 @@
 DESCRIPTION="rsockets: rstream blocking, non-blocking, with rdma_getaddrinfo, riostream, rcopy of a file"
 WIRES=clean
 
-# See 055-rstream.sh.
-applies() { both_ours; }
+# As 055-rstream.sh
+applies() { is_ours "$SERVER_DRIVER"; }
 
 # stream PROGRAM OPTION...: the server verifies what comes
 stream() {

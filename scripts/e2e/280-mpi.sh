@@ -2,6 +2,7 @@
 # shellcheck shell=bash disable=SC2034
 DESCRIPTION="Open MPI on libfabric: four ranks on two hosts, each to each, data compared"
 WIRES=clean
+# mpirun gets hosts of IPv4. Which addresses the ranks take is the choice of libfabric alone.
 FAMILIES="4"
 
 # Ranks poll: where the kernel is slow, so are they.
