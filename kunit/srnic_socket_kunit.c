@@ -270,34 +270,6 @@ static void socket_fpdu_longer_than_the_window_arrives(struct kunit *test)
 	}
 }
 
-/*
- * If the host lacks memory TCP may hold less than an FPDU, but the rest mostly comes in a moment:
- * then there is no copy, which would take more memory. Otherwise the FPDU is collected.
- */
-static void socket_fpdu_gets_time_to_come_under_pressure(struct kunit *test)
-{
-	struct srnic_qp *qp = socket_begin(test, &socket_opts[0], 0);
-	struct pair_end *from = &single.p->end[1];
-	long low = xchg(&sysctl_tcp_mem[0], 0), pressure = xchg(&sysctl_tcp_mem[1], 0);
-	u32 half;
-	int i;
-
-	WRITE_ONCE(tcp_memory_pressure, 1);
-	for (i = 0; i < 2; i++) {
-		socket_post(test, i, SOCKET_LEN);
-		half = from->wire_len / 2;
-		socket_feed(test, half);
-		if (i)
-			KUNIT_EXPECT_TRUE(test, socket_poll(&qp->rx.part_len, half));
-		socket_feed(test, from->wire_len);
-		socket_expect_arrival(test, i, SOCKET_LEN);
-		KUNIT_EXPECT_EQ(test, pair_count(single.p, SRNIC_CNT_rx_copied_out), i);
-	}
-	sysctl_tcp_mem[0] = low;
-	sysctl_tcp_mem[1] = pressure;
-	WRITE_ONCE(tcp_memory_pressure, 0);
-}
-
 /* The end of a stream behind a whole FPDU is no error; within one it is. */
 static void socket_closed_behind_an_fpdu(struct kunit *test)
 {
@@ -480,6 +452,47 @@ static void socket_beyond_the_budget_taken_later(struct kunit *test)
 	release_sock(sk);
 	KUNIT_EXPECT_EQ(test, qp->fault.err, SRNIC_ERR_NONE);
 	KUNIT_EXPECT_EQ(test, pair_count(single.p, SRNIC_CNT_rx_deferred), 1);
+}
+
+/*
+ * If the host lacks memory TCP may hold less than an FPDU, but the rest mostly comes in a moment:
+ * then there is no copy, which would take more memory. Otherwise the FPDU is collected.
+ */
+static void socket_fpdu_gets_time_to_come_under_pressure(struct kunit *test)
+{
+	struct srnic_qp *qp = socket_begin(test, &socket_opts[0], 0);
+	long low = xchg(&sysctl_tcp_mem[0], 0), pressure = xchg(&sysctl_tcp_mem[1], 0);
+	struct pair_end *from = &single.p->end[1];
+	struct sock *sk = qp->sock->sk;
+	u32 half;
+	int i;
+
+	WRITE_ONCE(tcp_memory_pressure, 1);
+	for (i = 0; i < 2; i++) {
+		socket_post(test, i, SOCKET_LEN);
+		half = from->wire_len / 2;
+		socket_set_priv(NULL);
+		socket_feed(test, half);
+		iw_mpa_quiet(SOCKET_WHILE_MS);
+		socket_set_priv(qp);
+		lock_sock(sk);
+		/* The timer cannot expire on this CPU, and there is no other one. */
+		local_bh_disable();
+		srnic_rx_run(qp, sk, U32_MAX);
+		KUNIT_EXPECT_TRUE(test, timer_pending(&qp->rx.work.timer));
+		if (!i)
+			cancel_delayed_work(&qp->rx.work);	/* the rest comes in time */
+		local_bh_enable();
+		release_sock(sk);
+		if (i)
+			KUNIT_EXPECT_TRUE(test, socket_poll(&qp->rx.part_len, half));
+		socket_feed(test, from->wire_len);
+		socket_expect_arrival(test, i, SOCKET_LEN);
+		KUNIT_EXPECT_EQ(test, pair_count(single.p, SRNIC_CNT_rx_copied_out), i);
+	}
+	sysctl_tcp_mem[0] = low;
+	sysctl_tcp_mem[1] = pressure;
+	WRITE_ONCE(tcp_memory_pressure, 0);
 }
 
 /* There is no memory to collect an FPDU in that TCP cannot hold: the work item asks again. */

@@ -348,9 +348,9 @@ static void rx_defer(struct srnic_qp *qp)
 }
 
 /*
- * If the host lacks memory each FPDU that is not whole counts as one that TCP cannot hold. Nearly
- * always the rest comes in a moment. Copies of all of them would take memory that others need. So
- * the work item looks only after that moment.
+ * If the host, or the cgroup, lacks memory each FPDU that is not whole counts as one that TCP
+ * cannot hold. Nearly always the rest comes in a moment. Copies of all of them would take memory
+ * that others need. So the work item looks only after that moment.
  */
 static void rx_defer_part(struct srnic_qp *qp, const struct sock *sk)
 {
