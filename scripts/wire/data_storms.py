@@ -326,7 +326,7 @@ DEEDS = (
     ("name", "ip link set storm0 down; ip link set storm0 name storm2 && "
              "ip link set storm2 name storm0; named=$?; ip link set storm0 up; (exit $named)"),
     ("netdev", f"ip link delete storm1; {ANEW}"),
-    ("netns", f"ip netns add away; ip link set storm0 netns away; ip netns delete away; "
+    ("netns", "ip netns add away; ip link set storm0 netns away; ip netns delete away; "
               f"ip link delete storm1 2>/dev/null; {ANEW}"),
     ("loss", LOSSY),
     ("lost", "[[ $(tc -s qdisc show dev lo) == *netem*'(dropped '[1-9]* ]]; lost=$?; "
