@@ -7,6 +7,7 @@
 #include "ep.h"
 #include "event.h"
 #include "iw_mpa_fakes.h"
+#include "iw_mpa_no_core.h"
 
 #include <linux/delay.h>
 #include <linux/module.h>
@@ -206,6 +207,68 @@ static void end_takes_as_long_as_octets_move(struct kunit *test)
 		peer_fin(c->peer);
 	fake_expect_closed(c->fid, 2);
 	KUNIT_EXPECT_EQ(test, c->qp->why, tc->ulp ? IW_MPA_R_ULP_CLOSE : IW_MPA_R_PEER_CLOSED);
+}
+
+/* Octets move at each look, for ever, or until the library has had enough. */
+static unsigned int move_until_closed(struct fake_conn *c, const struct stuck *tc)
+{
+	unsigned long start = jiffies;
+	int i;
+
+	for (i = 0; i < 100 && READ_ONCE(c->fid->nr_events) == 1; i++) {
+		move_an_octet(c, tc);
+		msleep(50);
+	}
+	KUNIT_EXPECT_LT_MSG(c->f->test, i, 100, "the end has no limit");
+	return jiffies_to_msecs(jiffies - start);
+}
+
+static void expect_cut(struct fake_conn *c)
+{
+	fake_expect_event(c->fid, 1, IW_CM_EVENT_CLOSE, 0);
+	fake_expect_closed(c->fid, 2);
+	KUNIT_EXPECT_EQ(c->f->test, c->qp->why, IW_MPA_R_TIMEOUT_FINISH);
+}
+
+/* Rules: M-7.2-1: the ULP is told after finish_timeout_ms, and the driver has no stream any more */
+static void end_has_a_limit_whatever_moves(struct kunit *test)
+{
+	const struct stuck *tc = test->param_value;
+	struct fake_conn *c = active_up(test, tc->slow);
+
+	c->f->config->linger_timeout_ms = 300;
+	c->f->config->finish_timeout_ms = 1000;
+	bring_to(c, tc);
+	/* A part of it has passed before the first octet. */
+	KUNIT_EXPECT_GE(test, move_until_closed(c, tc), 700);
+	expect_cut(c);
+}
+
+/* Rules: L-02: nobody waits for a peer that moves octets */
+static void device_that_goes_ends_what_is_ending(struct kunit *test)
+{
+	const struct stuck *tc = test->param_value;
+	struct fake_conn *c = active_up(test, tc->slow);
+
+	c->f->config->linger_timeout_ms = 600000;
+	c->f->config->finish_timeout_ms = 600000;
+	bring_to(c, tc);
+	no_core.client->remove(c->f->ibdev, NULL);
+	fake_expect_event(c->fid, 1, IW_CM_EVENT_CLOSE, 0);
+	fake_expect_closed(c->fid, 2);
+}
+
+/* Rules: L-02: the ULP has heard that the device goes, and closes in order */
+static void end_on_a_device_that_goes_is_short(struct kunit *test)
+{
+	const struct stuck *tc = test->param_value;
+	struct fake_conn *c = active_up(test, tc->slow);
+
+	c->f->config->linger_timeout_ms = 300;
+	no_core.client->remove(c->f->ibdev, NULL);
+	bring_to(c, tc);
+	move_until_closed(c, tc);
+	expect_cut(c);
 }
 
 /* What else may come while an orderly end is under way */
@@ -454,6 +517,9 @@ static struct kunit_case finish_cases[] = {
 	KUNIT_CASE(peer_closes_within_an_fpdu),
 	KUNIT_CASE_PARAM(end_is_bounded_by_a_timer, stuck_gen_params),
 	KUNIT_CASE_PARAM(end_takes_as_long_as_octets_move, stuck_gen_params),
+	KUNIT_CASE_PARAM(end_has_a_limit_whatever_moves, stuck_gen_params),
+	KUNIT_CASE_PARAM(device_that_goes_ends_what_is_ending, stuck_gen_params),
+	KUNIT_CASE_PARAM(end_on_a_device_that_goes_is_short, stuck_gen_params),
 	KUNIT_CASE_PARAM(end_may_be_cut_off, stuck_gen_params),
 	KUNIT_CASE(abrupt_end_does_not_finish),
 	KUNIT_CASE(fenced_end_does_not_finish),

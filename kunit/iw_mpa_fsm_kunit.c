@@ -359,7 +359,7 @@ static void fsm_timer_any_wait_bounded(struct kunit *test)
 	int state;
 
 	for (state = 0; state < IW_MPA_ST_COUNT; state++) {
-		enum iw_mpa_timer timer = iw_mpa_fsm_timers[state];
+		enum iw_mpa_timer timer = iw_mpa_fsm_states[state].timer;
 
 		KUNIT_EXPECT_EQ_MSG(test, timer, timers[state], "%s", iw_mpa_state_name(state));
 		KUNIT_EXPECT_EQ_MSG(test, timer == IW_MPA_TMR_NONE, !!(untimed & BIT(state)), "%s",
@@ -367,6 +367,36 @@ static void fsm_timer_any_wait_bounded(struct kunit *test)
 		KUNIT_EXPECT_EQ_MSG(test, timer != IW_MPA_TMR_NONE,
 				    iw_mpa_fsm_step(state, IW_MPA_EV_TIMED_OUT)->defined, "%s",
 				    iw_mpa_state_name(state));
+	}
+}
+
+/* What each state is a part of, and which waits share a limit */
+static void fsm_phase_any_state_known(struct kunit *test)
+{
+	const u32 up = ST(FENCED) | ST(UNANSWERED) | ST(OFFLOADED);
+	const u32 end = ST_ENDS | ST(LINGER) | ST(DEAD);
+	const u32 total = ST(TCP_CONNECT) | ST(V2_OFFERED) | ST(TCP_RECONNECT) | ST(AWAIT_REP) |
+			  ST(AWAIT_ROOM) | ST_ENDS;
+	int state, event;
+
+	for (state = 0; state < IW_MPA_ST_COUNT; state++) {
+		const struct iw_mpa_state_info *info = &iw_mpa_fsm_states[state];
+
+		KUNIT_EXPECT_EQ_MSG(test, info->phase, BIT(state) & end ? IW_MPA_PHASE_END :
+						       BIT(state) & up ? IW_MPA_PHASE_UP :
+									 IW_MPA_PHASE_START,
+				    "%s", iw_mpa_state_name(state));
+		KUNIT_EXPECT_EQ_MSG(test, info->total, !!(BIT(state) & total), "%s",
+				    iw_mpa_state_name(state));
+		/* Nothing leads back into a phase that is over. */
+		for (event = 0; event < IW_MPA_EV_COUNT; event++) {
+			const struct iw_mpa_transition *tr = iw_mpa_fsm_step(state, event);
+
+			if (tr->defined)
+				KUNIT_EXPECT_GE_MSG(test, iw_mpa_fsm_states[tr->next].phase,
+						    info->phase, "%s in %s", event_name(event),
+						    iw_mpa_state_name(state));
+		}
 	}
 }
 
@@ -405,8 +435,8 @@ static void fsm_first_fpdu_alone_is_prompt(struct kunit *test)
 							       IW_MPA_PROMPT_ACTIONS),
 				    !!(BIT(state) & ST_CLOSED_TX), "%s", iw_mpa_state_name(state));
 		for (event = 0; event < IW_MPA_EV_COUNT; event++)
-			if (iw_mpa_fsm_step(state, event)->next >= IW_MPA_ST_FINISHING &&
-			    iw_mpa_fsm_step(state, event)->actions)
+			if (iw_mpa_fsm_states[iw_mpa_fsm_step(state, event)->next].phase ==
+			    IW_MPA_PHASE_END && iw_mpa_fsm_step(state, event)->actions)
 				KUNIT_EXPECT_FALSE_MSG(test,
 						       iw_mpa_fsm_does_only(state, event,
 									    IW_MPA_PROMPT_ACTIONS),
@@ -457,6 +487,7 @@ static struct kunit_case fsm_cases[] = {
 	KUNIT_CASE(fsm_actions_numbered_in_order_of_doing),
 	KUNIT_CASE(fsm_events_raised_from_outside_numbered_by_urgency),
 	KUNIT_CASE(fsm_timer_any_wait_bounded),
+	KUNIT_CASE(fsm_phase_any_state_known),
 	KUNIT_CASE(fsm_reason_of_a_timeout_is_the_states),
 	KUNIT_CASE(fsm_first_fpdu_alone_is_prompt),
 	KUNIT_CASE(fsm_close_leaves_ends_to_others),

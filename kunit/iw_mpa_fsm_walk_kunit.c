@@ -561,8 +561,77 @@ static void fsm_any_path_keeps_promises(struct kunit *test)
 	}
 }
 
+#define TICKS_WAIT	5	/* one linger_timeout_ms */
+#define TICKS_UNTIL	13	/* finish_timeout_ms, which is no multiple of it */
+
+/* A clock that wraps within the test */
+static unsigned long at_tick(unsigned int tick)
+{
+	return -2UL * TICKS_UNTIL + 2 * tick;
+}
+
+/*
+ * An orderly end on a virtual clock: each event that keeps it in the states that share the limit,
+ * at each tick, as often as it likes. The deadline is never later than the limit, so TIMED_OUT
+ * comes then at the latest, and CHECK_PROGRESS finds that the time is over.
+ */
+static void fsm_any_order_of_events_ends_in_time(struct kunit *test)
+{
+	const unsigned long until = at_tick(TICKS_UNTIL) | 1;
+	unsigned long seen[TICKS_UNTIL + 1] = { ST_FINISHES };
+	int tick, state, event, later;
+	unsigned int visited = 0;
+
+	for (tick = 0; tick <= TICKS_UNTIL; tick++) {
+		for_each_set_bit(state, &seen[tick], IW_MPA_ST_COUNT) {
+			unsigned long deadline =
+				iw_mpa_fsm_deadline(state, at_tick(tick), 2 * TICKS_WAIT, until);
+
+			visited++;
+			KUNIT_EXPECT_NE_MSG(test, deadline, 0, "%s, tick %d",
+					    iw_mpa_state_name(state), tick);
+			KUNIT_EXPECT_LE_MSG(test, (long)(deadline - until), 0, "%s, tick %d",
+					    iw_mpa_state_name(state), tick);
+			KUNIT_EXPECT_TRUE_MSG(test, iw_mpa_fsm_step(state, IW_MPA_EV_TIMED_OUT)->
+					      actions & DO(CHECK_PROGRESS), "%s",
+					      iw_mpa_state_name(state));
+			for (event = 0; event < IW_MPA_EV_COUNT; event++) {
+				const struct iw_mpa_transition *tr = iw_mpa_fsm_step(state, event);
+
+				if (!tr->defined || !(BIT(tr->next) & ST_FINISHES))
+					continue;
+				/* An event may come until the deadline, which is handled first. */
+				for (later = tick; (long)(at_tick(later) - deadline) < 0; later++)
+					seen[later] |= BIT(tr->next);
+			}
+		}
+	}
+	KUNIT_EXPECT_GE(test, visited, 3 * TICKS_WAIT);
+}
+
+/* The limit is for the waits that share it; a last word has its own time. */
+static void fsm_deadline_is_limited_where_limits_are_shared(struct kunit *test)
+{
+	int state;
+
+	for (state = 0; state < IW_MPA_ST_COUNT; state++) {
+		bool total = iw_mpa_fsm_states[state].total;
+
+		KUNIT_EXPECT_EQ(test, iw_mpa_fsm_deadline(state, 100, 0, 51), 0);
+		KUNIT_EXPECT_EQ(test, iw_mpa_fsm_deadline(state, 100, 50, 0), 151);
+		KUNIT_EXPECT_EQ(test, iw_mpa_fsm_deadline(state, 100, 50, 201), 151);
+		KUNIT_EXPECT_EQ_MSG(test, iw_mpa_fsm_deadline(state, 100, 50, 121),
+				    total ? 121 : 151, "%s", iw_mpa_state_name(state));
+		/* It never says "no deadline". */
+		KUNIT_EXPECT_NE(test, iw_mpa_fsm_deadline(state, -50UL, 50, 0), 0);
+	}
+	KUNIT_EXPECT_FALSE(test, iw_mpa_fsm_states[IW_MPA_ST_LINGER].total);
+}
+
 static struct kunit_case fsm_walk_cases[] = {
 	KUNIT_CASE(fsm_any_path_keeps_promises),
+	KUNIT_CASE(fsm_any_order_of_events_ends_in_time),
+	KUNIT_CASE(fsm_deadline_is_limited_where_limits_are_shared),
 	{}
 };
 

@@ -82,7 +82,7 @@ def events():
 
 def states():
     """state -> (its timer, what it waits for)"""
-    rows = re.findall(r'\bX\((\w+),\s*(\w+),\s*"([^"]*)"\)',
+    rows = re.findall(r'\bX\((\w+),\s*(\w+),\s*\w+,\s*\w+,\s*"([^"]*)"\)',
                       macro(LIBRARY + '/fsm.h', 'IW_MPA_STATES'))
     return {name: (timer, text) for name, timer, text in rows}
 

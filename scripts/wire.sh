@@ -33,7 +33,7 @@ EXCHANGES=1	# startup exchanges that tshark has to see in a batch, at the least
 DATA_SAMPLE='R_5_|D_7_1_1_|F_4_1_1|R_7_2_1'
 
 EVERYWHERE_STARTUP="responder initiator fast_open hazards load storms"
-EVERYWHERE_DATA="data_mpa data_ddp data_rdmap data_ops data_order data_states data_term data_access data_rings data_kernel data_fuzz data_storms"
+EVERYWHERE_DATA="data_mpa data_ddp data_rdmap data_ops data_order data_states data_term data_unending data_access data_rings data_kernel data_fuzz data_storms"
 NOT_JUDGED="load storms data_storms data_faults data_charge data_stock"	# they send or wreck so much that nobody wants it captured, or send nothing
 PATTERN=
 SAMPLE_OPTION=

@@ -101,7 +101,7 @@ struct iw_mpa_enhanced {
 	X(TIMEOUT_VERDICT,	-ETIMEDOUT,	5, "ULP neither accepted nor rejected in time") \
 	X(TIMEOUT_REPLY,	-ETIMEDOUT,	0, "no MPA Reply in time")	\
 	X(TIMEOUT_RTR,		-ETIMEDOUT,	0, "no RTR message in time")	\
-	X(TIMEOUT_FINISH,	-ETIMEDOUT,	0, "the orderly end came to a halt")	\
+	X(TIMEOUT_FINISH,	-ETIMEDOUT,	0, "the orderly end halted, or took too long")	\
 	X(ULP_REJECT,		-ECONNREFUSED,	0, "rejected by the local ULP")	\
 	X(ULP_CLOSE,		-ECONNABORTED,	0, "closed by the local ULP")	\
 	X(STREAM,		-ECONNABORTED,	0, "the driver gave the stream up") \

@@ -16,7 +16,7 @@ from verbs import ERR, WR_FLUSH_ERR
 DEVICE = "/dev/kverbs"
 MEMORY, SLAB = 1 << 16, 4096        # octets; the slab's are behind those of the pages
 CM_EVENTS = {4: "CONNECT_REQUEST", 6: "CONNECT_ERROR", 7: "UNREACHABLE", 8: "REJECTED",
-             9: "ESTABLISHED", 10: "DISCONNECTED", 15: "TIMEWAIT_EXIT"}
+             9: "ESTABLISHED", 10: "DISCONNECTED", 11: "DEVICE_REMOVAL", 15: "TIMEWAIT_EXIT"}
 ASYNC_EVENTS = {0: "CQ_ERR", 1: "QP_FATAL", 2: "QP_REQ_ERR", 3: "QP_ACCESS_ERR",
                 15: "SRQ_LIMIT_REACHED", 16: "QP_LAST_WQE_REACHED"}
 FENCE, SIGNALED, SOLICITED = 1, 2, 4
@@ -40,8 +40,10 @@ class Kverbs:
         self.dma_key = None
 
     def close(self):
-        """Nothing may hold it: this waits until all WRs have come back."""
-        os.close(self.file)
+        """Nothing may hold it: this waits until all WRs have come back. Later calls are void."""
+        file, self.file = self.file, None
+        if file is not None:
+            os.close(file)
 
     def ask(self, line):
         """What it says, and the errno"""
@@ -181,7 +183,8 @@ class KernelLink(Link):
 
     def _end(self):
         try:
-            self.kv.check_memory()
+            if self.kv.file is not None:
+                self.kv.check_memory()
         finally:
             self.kv.close()
 

@@ -37,6 +37,7 @@ import data_states
 import data_stock
 import data_storms
 import data_term
+import data_unending
 import device
 import fast_open
 import faults
@@ -52,8 +53,9 @@ import responder
 import storms
 import verbs
 
-DATA = (data_mpa, data_ddp, data_rdmap, data_ops, data_order, data_states, data_term, data_access,
-        data_rings, data_kernel, data_charge, data_stock, data_fuzz, data_storms, data_faults)
+DATA = (data_mpa, data_ddp, data_rdmap, data_ops, data_order, data_states, data_term, data_unending,
+        data_access, data_rings, data_kernel, data_charge, data_stock, data_fuzz, data_storms,
+        data_faults)
 MODULES = responder, initiator, fast_open, hazards, storms, load, faults, *DATA
 # They have peers that are nobody's test.
 LOADS = tuple(module.__name__ for module in (storms, load, data_storms, data_faults, data_charge,

@@ -20,6 +20,7 @@
 #include "trace.h"
 #include "upcall.h"
 
+#include <linux/jiffies.h>
 #include <linux/sizes.h>
 #include <rdma/iw_cm.h>
 
@@ -228,15 +229,18 @@ static enum iw_mpa_event act_repeat_rtr(struct iw_mpa_ep *ep)
 }
 
 /*
- * Has the peer acknowledged or sent octets since the last look? If a device runs TCP the numbers of
- * the socket do not move: then an orderly end takes one linger_timeout_ms at most.
+ * Has the peer acknowledged or sent octets since the last look, and is there time left for the end?
+ * A peer that moves one octet at a time would otherwise keep the connection, its right to place and
+ * a ULP that waits for DISCONNECTED for ever. If a device runs TCP the numbers of the socket do not
+ * move: then an orderly end takes one linger_timeout_ms at most.
  */
 static enum iw_mpa_event act_check_progress(struct iw_mpa_ep *ep)
 {
 	u32 before = ep->progress;
 
 	ep->progress = iw_mpa_sock_progress(&ep->sock);
-	return ep->progress == before ? IW_MPA_EV_STALLED : IW_MPA_EV_NONE;
+	return ep->progress == before || time_after_eq(jiffies, ep->until) ? IW_MPA_EV_STALLED :
+									     IW_MPA_EV_NONE;
 }
 
 static enum iw_mpa_event act_restart_timer(struct iw_mpa_ep *ep)
@@ -409,7 +413,7 @@ enum iw_mpa_event iw_mpa_act(struct iw_mpa_ep *ep, enum iw_mpa_event event)
 
 	if (WARN_ON_ONCE(!tr->defined))
 		return IW_MPA_EV_NONE;
-	if (tr->next >= IW_MPA_ST_FINISHING)
+	if (iw_mpa_fsm_states[tr->next].phase == IW_MPA_PHASE_END)
 		iw_mpa_end_note(ep, event);
 	trace_iw_mpa_state(ep->id, ep->state, event, tr->next, ep->reason);
 	if (tr->next != ep->state)

@@ -323,8 +323,8 @@ enum iw_mpa_event iw_mpa_backlog_queue(struct iw_mpa_ep *ep)
 {
 	struct iw_mpa_backlog *backlog = ep->backlog;
 
-	if (!ep->try_until)
-		ep->try_until = ep->deadline;
+	if (!ep->until)
+		ep->until = ep->deadline;
 	spin_lock(&ep->dev->lock);
 	backlog_unask(ep);
 	if (ep->queue != IW_MPA_Q_ROOM) {

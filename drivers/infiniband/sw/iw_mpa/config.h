@@ -25,6 +25,9 @@ struct net;
 	/* time for the peer to close after a Reject or Terminate, and for the next octet of */ \
 	/* an orderly end to move */ \
 	UINT(linger_timeout_ms, 10, 3600000, 5000) \
+	/* time for an orderly end as a whole, whatever moves; what was posted and is not out */ \
+	/* by then is lost */ \
+	UINT(finish_timeout_ms, 1000, 3600000, 60000) \
 	/* initiator: time until the RTR message is repeated for a peer that named Write alone */ \
 	/* and says nothing; 0: never */ \
 	UINT(rtr_repeat_ms, 0, 1000, 10) \

@@ -81,7 +81,7 @@ int iw_mpa_connect(struct iw_cm_id *id, struct iw_cm_conn_param *param)
 	}
 
 	connect_choose_model(ep, id);
-	ep->try_until = connect_deadline(ep);
+	ep->until = connect_deadline(ep);
 	ep->call = &call;
 	/* TCP to an address of this host is up at once. Then the Request goes out from here. */
 	iw_mpa_event_run(iw_mpa_ep_get(ep), IW_MPA_EV_ULP_CONNECTS);

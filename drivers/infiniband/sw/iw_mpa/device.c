@@ -109,11 +109,14 @@ static void device_end_endpoint(struct iw_mpa_ep *ep, void *dev)
 		iw_mpa_raise(ep, IW_MPA_EV_DEV_GONE);
 }
 
-/* A connection that is established meanwhile ends, too. */
-static void device_end_new_endpoint(struct iw_mpa_ep *ep, void *dev)
+/*
+ * A connection that is established while this runs ends, too. One that begins to end later sees
+ * @dying, and has less time for that.
+ */
+static void device_end_unless_up(struct iw_mpa_ep *ep, void *dev)
 {
-	if (ep->dev == dev && iw_mpa_fsm_comes_up(READ_ONCE(ep->state)))
-		iw_mpa_raise(ep, IW_MPA_EV_DEV_GONE);
+	if (ep->dev == dev)
+		iw_mpa_raise_unless_up(ep, IW_MPA_EV_DEV_GONE);
 }
 
 static void device_end_endpoints(struct iw_mpa_device *dev,
@@ -133,11 +136,12 @@ static void device_end_endpoints(struct iw_mpa_device *dev,
 /*
  * When a device goes the RDMA core removes it from its clients, in the reverse order of their
  * registration. rdma_cm then destroys its cm_ids, and iw_cm waits for each connection that is
- * coming up. With a silent peer this may take minutes. Only then QPs are destroyed and the driver
- * is told. So the library is a client, too: it ends the connections that are coming up at once, and
- * refuses new ones. Established connections end when their ULPs end them. A client that was
- * registered after the library is told before the library is, and may still wait: so rdma_cm is
- * loaded first.
+ * coming up. With a silent peer this may take minutes. ULPs wait for orderly ends, too. Only then
+ * QPs are destroyed and the driver is told. So the library is a client, too: it ends the
+ * connections that are coming up, or are ending, at once, and refuses new ones. Established
+ * connections end when their ULPs end them, in linger_timeout_ms at most. A client that was
+ * registered after the library is told before the library is, and may still wait, for an orderly
+ * end up to finish_timeout_ms: so rdma_cm is loaded first.
  *
  * If a device is moved to another network namespace it is removed from its clients and added again.
  */
@@ -160,7 +164,7 @@ static void device_client_remove(struct ib_device *ibdev, void *unused)
 	if (!dev)
 		return;
 	WRITE_ONCE(dev->attached, false);
-	device_end_endpoints(dev, device_end_new_endpoint);
+	device_end_endpoints(dev, device_end_unless_up);
 	iw_mpa_device_put(dev);
 }
 

@@ -104,6 +104,6 @@ void iw_mpa_end_note(struct iw_mpa_ep *ep, enum iw_mpa_event event)
 	if (iw_mpa_fsm_step(ep->state, event)->fails)
 		ep->reason = IW_MPA_R_OK;
 	iw_mpa_end_set_reason(ep, reason, err);
-	if (ep->state < IW_MPA_ST_FINISHING)
+	if (iw_mpa_fsm_states[ep->state].phase != IW_MPA_PHASE_END)
 		end_log_failure(ep);
 }

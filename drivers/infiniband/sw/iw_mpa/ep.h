@@ -81,8 +81,9 @@ struct iw_mpa_call {
  *	then; or IW_MPA_EV_NONE
  * @awaited: somebody waits for the runner to finish
  * @deadline: when the wait in the state ends, in jiffies; 0 if never
- * @try_until: deadline of all tries together, in jiffies: an initiator's for a Reply, a responder's
- *	for room in iw_cm; 0 before the first try
+ * @until: limit of several waits together, in jiffies: an initiator's tries for a Reply, a
+ *	responder's for room in iw_cm, and from the first state of the phase END on an orderly end;
+ *	0 if there is none; the runner's
  * @timer: raises TIMED_OUT at @deadline; may fire before
  * @work: runs the endpoint
  *
@@ -148,7 +149,7 @@ struct iw_mpa_ep {
 	bool			initiator;
 	bool			user;
 	unsigned long		deadline;
-	unsigned long		try_until;
+	unsigned long		until;
 	struct timer_list	timer;
 	struct work_struct	work;
 

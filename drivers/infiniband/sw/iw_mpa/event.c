@@ -20,6 +20,7 @@
 #include "event.h"
 #include "config.h"
 #include "ep.h"
+#include "rnic.h"
 
 #include <linux/export.h>
 #include <linux/jiffies.h>
@@ -89,6 +90,28 @@ void iw_mpa_raise(struct iw_mpa_ep *ep, enum iw_mpa_event event)
 			event_queue_work(ep);
 	}
 	spin_unlock_irqrestore(&ep->lock, flags);
+}
+
+/**
+ * iw_mpa_raise_unless_up - an event happened that does not matter to an established connection
+ * @ep: endpoint
+ * @event: of IW_MPA_RAISED_EVENTS
+ *
+ * The phase is read under the lock that iw_mpa_event_enter() takes to change it. What the caller
+ * has written before this call is seen by a runner that begins the end of the connection after it.
+ *
+ * Context: any.
+ */
+void iw_mpa_raise_unless_up(struct iw_mpa_ep *ep, enum iw_mpa_event event)
+{
+	unsigned long flags;
+	bool up;
+
+	spin_lock_irqsave(&ep->lock, flags);
+	up = iw_mpa_fsm_states[ep->state].phase == IW_MPA_PHASE_UP;
+	spin_unlock_irqrestore(&ep->lock, flags);
+	if (!up)
+		iw_mpa_raise(ep, event);
 }
 
 /*
@@ -354,6 +377,19 @@ static unsigned int event_timeout_ms(const struct iw_mpa_ep *ep, enum iw_mpa_tim
 	return timer == IW_MPA_TMR_REPEAT ? (ms ?: 1) << (2 * ep->repeats) : ms;
 }
 
+/*
+ * When the connection, which begins to end, is to be over. A device that is being removed waits for
+ * ULPs that wait for this end: it gives the peer no more time than for one octet to move.
+ */
+static unsigned long event_end_until(const struct iw_mpa_ep *ep)
+{
+	unsigned int ms = READ_ONCE(ep->config->finish_timeout_ms);
+
+	if (READ_ONCE(ep->dev->dying))
+		ms = min(ms, READ_ONCE(ep->config->linger_timeout_ms));
+	return (jiffies + msecs_to_jiffies(ms)) | 1;
+}
+
 /**
  * iw_mpa_event_enter - enter a state, or begin to wait in the same state anew
  * @ep: endpoint
@@ -363,16 +399,15 @@ static unsigned int event_timeout_ms(const struct iw_mpa_ep *ep, enum iw_mpa_tim
  */
 void iw_mpa_event_enter(struct iw_mpa_ep *ep, enum iw_mpa_state state)
 {
-	unsigned int ms = event_timeout_ms(ep, iw_mpa_fsm_timers[state]);
+	unsigned int ms = event_timeout_ms(ep, iw_mpa_fsm_states[state].timer);
 	unsigned long flags;
 
 	spin_lock_irqsave(&ep->lock, flags);
+	if (iw_mpa_fsm_begins_end(ep->state, state))
+		ep->until = event_end_until(ep);
 	ep->state = state;
-	ep->deadline = ms ? (jiffies + msecs_to_jiffies(ms)) | 1 : 0;
-	if (ms && ep->try_until && iw_mpa_fsm_is_retried(state) &&
-	    time_after(ep->deadline, ep->try_until))
-		ep->deadline = ep->try_until;
-	if (ms && time_after_eq(jiffies, ep->deadline))
+	ep->deadline = iw_mpa_fsm_deadline(state, jiffies, msecs_to_jiffies(ms), ep->until);
+	if (ep->deadline && time_after_eq(jiffies, ep->deadline))
 		ep->events |= BIT(IW_MPA_EV_TIMED_OUT);
 	spin_unlock_irqrestore(&ep->lock, flags);
 }

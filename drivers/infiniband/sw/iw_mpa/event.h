@@ -14,6 +14,7 @@ extern const struct iw_mpa_sock_ops iw_mpa_event_sock_ops;
 
 void iw_mpa_event_setup(struct iw_mpa_ep *ep);
 void iw_mpa_raise(struct iw_mpa_ep *ep, enum iw_mpa_event event);
+void iw_mpa_raise_unless_up(struct iw_mpa_ep *ep, enum iw_mpa_event event);
 void iw_mpa_event_may_wait(void);
 bool iw_mpa_event_claim(struct iw_mpa_ep *ep, enum iw_mpa_event event);
 void iw_mpa_event_run(struct iw_mpa_ep *ep, enum iw_mpa_event event);

@@ -13,7 +13,8 @@
  *  - DEAD is entered only with RELEASE, and DEV_GONE leads there from every state in which an
  *    event can wait;
  *  - every state that waits for the peer, the ULP or the driver, but for an established
- *    connection, has a timer.
+ *    connection, has a timer; and no order of events makes a startup or an end last longer than
+ *    the limit of its phase.
  */
 
 #include "fsm.h"
@@ -75,7 +76,7 @@
  */
 #define LOOK_AGAIN	(DO(KICK_RX) | DO(END_STREAM))
 
-/* An orderly end may take any time while octets move. */
+/* An orderly end goes on while octets move, up to the limit of its phase. */
 #define LOOK_WHETHER_IT_MOVES	(DO(CHECK_PROGRESS) | DO(RESTART_TIMER))
 
 /* What ends a connection that the driver has, if this end cannot or need not send any more */
@@ -284,8 +285,13 @@ const struct iw_mpa_transition iw_mpa_fsm[IW_MPA_ST_COUNT][IW_MPA_EV_COUNT] = {
 	},
 };
 
-const u8 iw_mpa_fsm_timers[IW_MPA_ST_COUNT] = {
-#define X(name, timer, text) [IW_MPA_ST_##name] = IW_MPA_TMR_##timer,
+const struct iw_mpa_state_info iw_mpa_fsm_states[IW_MPA_ST_COUNT] = {
+#define FSM_LIMIT_OWN	false
+#define FSM_LIMIT_TOTAL	true
+#define X(name, tmr, ph, limit, text)					\
+	[IW_MPA_ST_##name] = { .timer = IW_MPA_TMR_##tmr,		\
+			       .phase = IW_MPA_PHASE_##ph,		\
+			       .total = FSM_LIMIT_##limit },
 	IW_MPA_STATES(X)
 #undef X
 };
@@ -310,7 +316,7 @@ enum iw_mpa_reason iw_mpa_fsm_reason(enum iw_mpa_state state, enum iw_mpa_event 
 #undef X
 	};
 
-	return event == IW_MPA_EV_TIMED_OUT ? of_timer[iw_mpa_fsm_timers[state]] :
+	return event == IW_MPA_EV_TIMED_OUT ? of_timer[iw_mpa_fsm_states[state].timer] :
 					      of_event[event];
 }
 
@@ -323,7 +329,7 @@ enum iw_mpa_reason iw_mpa_fsm_reason(enum iw_mpa_state state, enum iw_mpa_event 
 const char *iw_mpa_state_name(enum iw_mpa_state state)
 {
 	static const char *const names[IW_MPA_ST_COUNT] = {
-#define X(name, timer, text) [IW_MPA_ST_##name] = #name,
+#define X(name, timer, phase, limit, text) [IW_MPA_ST_##name] = #name,
 		IW_MPA_STATES(X)
 #undef X
 	};

@@ -25,27 +25,53 @@
 	X(REPEAT,	rtr_repeat_ms,		OK)			\
 	X(LINGER,	linger_timeout_ms,	OK)
 
-/* States, in the order of a connection's life: the timer, and what the state waits for. */
+/*
+ * States, in the order of a connection's life: the timer, the phase, whether one limit ends this
+ * wait together with others (TOTAL) or the timer alone (OWN), and what the state waits for.
+ *
+ * A peer can prolong a wait that begins again when something arrives: by one byte at a time, for
+ * ever. So all tries of a startup have one limit, and so has an orderly end from its first state to
+ * its last: see iw_mpa_fsm_deadline(). LINGER waits for its own timer, which does not begin again.
+ */
 #define IW_MPA_STATES(X)						\
-	X(IDLE,		NONE,	"nothing: the endpoint is being set up") \
-	X(TCP_CONNECT,	CONNECT, "initiator: TCP to come up")		\
-	X(V2_OFFERED,	REPLY,	"initiator: the Reply to revision 2, which may be a FIN") \
-	X(TCP_RECONNECT, CONNECT, "initiator: TCP to come up for revision 1") \
-	X(AWAIT_REP,	REPLY,	"initiator: the MPA Reply")		\
-	X(AWAIT_REQ,	REQUEST, "responder: the MPA Request")		\
-	X(ASKING,	NONE,	"nothing: iw_cm is being given the Request") \
-	X(AWAIT_ROOM,	ROOM,	"responder: iw_cm and the ULP to have room for the Request") \
-	X(AWAIT_VERDICT, VERDICT, "responder: the ULP to accept or reject") \
-	X(HANDOFF,	NONE,	"nothing: the driver takes the stream")	\
-	X(AWAIT_RTR,	RTR,	"responder: the RTR message, then ESTABLISHED is reported") \
-	X(FENCED,	FENCE,	"responder, ESTABLISHED was reported: the first FPDU opens TX") \
-	X(UNANSWERED,	REPEAT,	"initiator, established: a peer that may have missed the RTR") \
-	X(OFFLOADED,	NONE,	"the end of the connection")		\
-	X(FINISHING,	LINGER,	"the driver to let out what the ULP had posted before it closed") \
-	X(HALF_CLOSED,	LINGER,	"the peer to close; this end has, and goes on receiving") \
-	X(PEER_FINISHED, LINGER, "the driver to let out what was posted; the peer has closed") \
-	X(LINGER,	LINGER,	"the peer to close after the last octet of this end") \
-	X(DEAD,		NONE,	"the last reference to go")
+	X(IDLE,		NONE,	START,	OWN,				\
+	  "nothing: the endpoint is being set up")			\
+	X(TCP_CONNECT,	CONNECT, START,	TOTAL,				\
+	  "initiator: TCP to come up")					\
+	X(V2_OFFERED,	REPLY,	START,	TOTAL,				\
+	  "initiator: the Reply to revision 2, which may be a FIN")	\
+	X(TCP_RECONNECT, CONNECT, START, TOTAL,				\
+	  "initiator: TCP to come up for revision 1")			\
+	X(AWAIT_REP,	REPLY,	START,	TOTAL,				\
+	  "initiator: the MPA Reply")					\
+	X(AWAIT_REQ,	REQUEST, START,	OWN,				\
+	  "responder: the MPA Request")					\
+	X(ASKING,	NONE,	START,	OWN,				\
+	  "nothing: iw_cm is being given the Request")			\
+	X(AWAIT_ROOM,	ROOM,	START,	TOTAL,				\
+	  "responder: iw_cm and the ULP to have room for the Request")	\
+	X(AWAIT_VERDICT, VERDICT, START, OWN,				\
+	  "responder: the ULP to accept or reject")			\
+	X(HANDOFF,	NONE,	START,	OWN,				\
+	  "nothing: the driver takes the stream")			\
+	X(AWAIT_RTR,	RTR,	START,	OWN,				\
+	  "responder: the RTR message, then ESTABLISHED is reported")	\
+	X(FENCED,	FENCE,	UP,	OWN,				\
+	  "responder, ESTABLISHED was reported: the first FPDU opens TX") \
+	X(UNANSWERED,	REPEAT,	UP,	OWN,				\
+	  "initiator, established: a peer that may have missed the RTR") \
+	X(OFFLOADED,	NONE,	UP,	OWN,				\
+	  "the end of the connection")					\
+	X(FINISHING,	LINGER,	END,	TOTAL,				\
+	  "the driver to let out what the ULP had posted before it closed") \
+	X(HALF_CLOSED,	LINGER,	END,	TOTAL,				\
+	  "the peer to close; this end has, and goes on receiving")	\
+	X(PEER_FINISHED, LINGER, END,	TOTAL,				\
+	  "the driver to let out what was posted; the peer has closed")	\
+	X(LINGER,	LINGER,	END,	OWN,				\
+	  "the peer to close after the last octet of this end")		\
+	X(DEAD,		NONE,	END,	OWN,				\
+	  "the last reference to go")
 
 /*
  * Events, as past facts, with the reason if the event ends the connection.
@@ -103,7 +129,7 @@
 	X(ACCEPT_FAILED, LOCAL)		/* responder: nothing was sent yet */ \
 	X(REPLY_FAILED,	SEND)		/* responder: prepared, but no Reply got out */ \
 	X(RTR_SETTLED,	OK)		/* the peer has sent octets, or all repeats were sent */ \
-	X(STALLED,	TIMEOUT_FINISH)	/* nothing has moved since the timer was set */ \
+	X(STALLED,	TIMEOUT_FINISH)	/* nothing has moved, or the end takes too long */ \
 	X(CANNOT_FINISH, OK)		/* the driver cannot let out what was posted */ \
 	X(EVENT_LOST,	EVENT_LOST)	/* iw_cm did not take an event */
 
@@ -133,7 +159,7 @@
 	X(REPORT_UP)		/* CONNECT_REPLY(0), ESTABLISHED(0) -> EVENT_LOST */ \
 	X(CHECK_ANSWER)		/* has the peer sent something? -> RTR_SETTLED */ \
 	X(REPEAT_RTR)		/* driver: one more zero-length RDMA Write */ \
-	X(CHECK_PROGRESS)	/* has TCP moved an octet, either way? -> STALLED */ \
+	X(CHECK_PROGRESS)	/* has TCP moved an octet, and is there time left? -> STALLED */ \
 	X(RESTART_TIMER)	/* wait in the same state for another time */ \
 	X(KICK_RX)		/* driver: look at the stream now */	\
 	X(END_STREAM)		/* raise STREAM_ENDED, behind what the driver has read */ \
@@ -157,8 +183,20 @@ enum iw_mpa_timer {
 	IW_MPA_TMR_COUNT
 };
 
+/**
+ * enum iw_mpa_phase - where in a connection's life a state is
+ * @IW_MPA_PHASE_START: it is coming up: iw_cm may wait for the event that says so
+ * @IW_MPA_PHASE_UP: it is established
+ * @IW_MPA_PHASE_END: it ends
+ */
+enum iw_mpa_phase {
+	IW_MPA_PHASE_START,
+	IW_MPA_PHASE_UP,
+	IW_MPA_PHASE_END,
+};
+
 enum iw_mpa_state {
-#define X(name, timer, text) IW_MPA_ST_##name,
+#define X(name, timer, phase, limit, text) IW_MPA_ST_##name,
 	IW_MPA_STATES(X)
 #undef X
 	IW_MPA_ST_COUNT
@@ -202,8 +240,20 @@ struct iw_mpa_transition {
 	u32	actions;
 };
 
+/**
+ * struct iw_mpa_state_info - one row of IW_MPA_STATES()
+ * @timer: an enum iw_mpa_timer
+ * @phase: an enum iw_mpa_phase
+ * @total: the limit of several waits together ends this wait, too
+ */
+struct iw_mpa_state_info {
+	u8	timer;
+	u8	phase;
+	bool	total;
+};
+
 extern const struct iw_mpa_transition iw_mpa_fsm[IW_MPA_ST_COUNT][IW_MPA_EV_COUNT];
-extern const u8 iw_mpa_fsm_timers[IW_MPA_ST_COUNT];
+extern const struct iw_mpa_state_info iw_mpa_fsm_states[IW_MPA_ST_COUNT];
 
 enum iw_mpa_reason iw_mpa_fsm_reason(enum iw_mpa_state state, enum iw_mpa_event event);
 const char *iw_mpa_state_name(enum iw_mpa_state state);
@@ -244,25 +294,37 @@ static inline bool iw_mpa_fsm_does_only(enum iw_mpa_state state, enum iw_mpa_eve
 }
 
 /**
- * iw_mpa_fsm_is_retried - may what a state waits for be tried several times?
- * @state: any state
+ * iw_mpa_fsm_begins_end - does a connection begin to end with this step?
+ * @from: state before
+ * @to: state after
  *
- * Return: true if it may: then the deadline of all tries together ends the wait, too.
+ * Return: true if it does.
  */
-static inline bool iw_mpa_fsm_is_retried(enum iw_mpa_state state)
+static inline bool iw_mpa_fsm_begins_end(enum iw_mpa_state from, enum iw_mpa_state to)
 {
-	return state <= IW_MPA_ST_AWAIT_REP || state == IW_MPA_ST_AWAIT_ROOM;
+	return iw_mpa_fsm_states[from].phase != IW_MPA_PHASE_END &&
+	       iw_mpa_fsm_states[to].phase == IW_MPA_PHASE_END;
 }
 
 /**
- * iw_mpa_fsm_comes_up - is a connection in this state still coming up?
- * @state: any state
+ * iw_mpa_fsm_deadline - when a wait ends
+ * @state: what waits
+ * @now: the time, in any unit; it may wrap
+ * @wait: what the timer of @state takes, 0 if it has none
+ * @until: the limit of several waits together, 0 if there is none
  *
- * Return: true if it is coming up: iw_cm may wait for the event that says so.
+ * Return: the time, never 0; 0 if nothing ends the wait.
  */
-static inline bool iw_mpa_fsm_comes_up(enum iw_mpa_state state)
+static inline unsigned long iw_mpa_fsm_deadline(enum iw_mpa_state state, unsigned long now,
+						unsigned long wait, unsigned long until)
 {
-	return state <= IW_MPA_ST_AWAIT_RTR;
+	unsigned long deadline = (now + wait) | 1;
+
+	if (!wait)
+		return 0;
+	if (until && iw_mpa_fsm_states[state].total && (long)(deadline - until) > 0)
+		return until;
+	return deadline;
 }
 
 #endif /* _IW_MPA_FSM_H */

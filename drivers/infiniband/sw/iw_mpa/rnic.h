@@ -35,7 +35,7 @@ struct iw_mpa_stats;
  * @half_open_count: how many
  * @no_room_count: Requests of all listeners that wait for room
  * @listeners: its listeners
- * @dying: no new endpoint
+ * @dying: no new endpoint, and less time for those that begin to end
  * @attached: the RDMA core has told its clients of the device, rdma_cm before the library
  * @ending_qps: QPs that are being destroyed, from iw_mpa_qp_gone() on
  * @takeovers: TCP connections that the device has

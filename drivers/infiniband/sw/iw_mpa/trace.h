@@ -23,7 +23,7 @@
  * numbers, and further down for a table of names.
  */
 #undef X
-#define X(name, timer, text) TRACE_DEFINE_ENUM(IW_MPA_ST_##name);
+#define X(name, timer, phase, limit, text) TRACE_DEFINE_ENUM(IW_MPA_ST_##name);
 IW_MPA_STATES(X)
 #undef X
 #define X(name, reason) TRACE_DEFINE_ENUM(IW_MPA_EV_##name);
@@ -36,7 +36,7 @@ IW_MPA_REASONS(X)
 IW_CM_EVENTS(X)
 #undef X
 
-#define X_STATE(name, timer, text) { IW_MPA_ST_##name, #name },
+#define X_STATE(name, timer, phase, limit, text) { IW_MPA_ST_##name, #name },
 #define X_EVENT(name, reason)	{ IW_MPA_EV_##name, #name },
 #define X_REASON(name, err, term, text) { IW_MPA_R_##name, #name },
 #define X_UPCALL(name)		{ IW_CM_EVENT_##name, #name },

@@ -1,0 +1,235 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Peers that keep an orderly end going: something moves, slowly, and for ever."""
+
+import subprocess
+import threading
+import time
+
+import data_term
+import rdmap
+from harness import LIMIT, SLOW, check, equal, no_sooner_than, poll
+from kernel import endpoints, quiet
+from kverbs import FENCE, SIGNALED, KernelLink
+from link import Link, both
+from peer import Ended
+from rdmap import Read
+from registry import rule
+from storms import SLOWLY, SOON, Ground
+from verbs import LOCAL_WRITE, REMOTE_WRITE, SUCCESS, Verbs
+
+STEP = 0.5          # seconds between two things that move
+SIP = 1 << 14       # bytes that a slow reader takes at a time: less would open no window
+KERNEL_WRITE = 60000
+DEPTH = 64          # Reads that the peer may have open: more than it asks for in a test
+
+
+class Mover:
+    """The peer moves something at each step, until the device has had enough."""
+
+    def __init__(self, b, link, how):
+        self.peer, self.moved, self.stopped = link.peer, 0, threading.Event()
+        self.move = getattr(self, how)
+        self.fpdu = link.peer.make(rdmap.write(1, 2, bytes(1000)))
+        self.thread = threading.Thread(target=self._run)
+        link.peer.allow_cut()
+        b.things.append(self.stop)
+        self.thread.start()
+
+    def _run(self):
+        while not self.stopped.is_set():
+            try:
+                self.move()
+            except (OSError, Ended):
+                return
+            self.moved += 1
+            self.stopped.wait(STEP)
+
+    def stop(self):
+        self.stopped.set()
+        self.thread.join()
+
+    def bytes(self):
+        """Of an FPDU that is never whole"""
+        self.peer.raw(self.fpdu[self.moved:self.moved + 1])
+
+    def writes(self):
+        self.peer.write(1, 2)
+
+    def reads(self):
+        """What is answered is read: it is to be as welcome as ever."""
+        self.peer.read(1, 2, 0, good=False)
+        self.peer.sock.settimeout(0)
+        try:
+            self.peer.inward.feed(self.peer.sock.recv(1 << 16))
+        except BlockingIOError:
+            pass
+        finally:
+            self.peer.sock.settimeout(LIMIT)
+
+    def acks(self):
+        """What came is read bit by bit, so that TCP's window opens bit by bit."""
+        data = self.peer.sock.recv(SIP)
+        check(data, "the device has sent all")
+        self.peer.inward.feed(data)
+
+
+def user_link(b, role, **kw):
+    link = Link(b, role, ird=DEPTH, peer_ord=DEPTH, **kw)
+    link.target = link.dut.mr(64, LOCAL_WRITE | REMOTE_WRITE)
+    return link
+
+
+def kernel_link(b, role, **kw):
+    return KernelLink(b, role, ird=DEPTH, peer_ord=DEPTH, **kw)
+
+
+LINKS = {"user": user_link, "kernel": kernel_link}
+
+
+def post_long_write(link):
+    """More than the peer reads in this test"""
+    if isinstance(link, KernelLink):
+        for n in range(8):
+            link.kv.do(f"post write {SIGNALED} {n} 0x1000 0x55 0,{KERNEL_WRITE}")
+        check(link.peer.wait_full(), "the window does not close")
+    else:
+        data_term.long_write(link)
+
+
+def post_behind_a_read(link):
+    """A Send that waits until a Read was answered, which the peer does not do"""
+    if isinstance(link, KernelLink):
+        link.kv.do(f"post read {SIGNALED} 1 0x9000 0x99 0,64; "
+                   f"send {FENCE | SIGNALED} 2 0 0 0,64")
+    else:
+        link.qp.read(link.dut.mr(64, LOCAL_WRITE).sge(), 0x9000, 0x99)
+        link.qp.send(b"waits", FENCE | SIGNALED)
+    link.peer.hear(rdmap.READ_REQUEST)
+
+
+def disconnect(link):
+    if isinstance(link, KernelLink):
+        link.kv.do("disconnect")
+    else:
+        link.verbs.do(f"disconnect {link.id}")
+
+
+def disconnected(link, limit):
+    (link.kv if isinstance(link, KernelLink) else link.verbs).event("DISCONNECTED", limit)
+
+
+def on_ground_of_its_own(b, make, role):
+    """Of a device that the test may take away"""
+    ground = Ground(b)
+    one = b.another(ground.address)
+    one.listen_address = ground.address
+    one.may_reset = True
+    link = make(one, role)
+    Verbs.end_spare()       # it has the device open, or is for the next test
+    return link
+
+
+def is_in(link, state):
+    return poll(lambda: (link.role, state) in endpoints(link.b.port))
+
+
+def bring_to(link, state, how):
+    """Into the state, from where only the peer, or a limit, lets the end come"""
+    if how == "acks":
+        post_long_write(link)
+    elif state == "FINISHING":
+        post_behind_a_read(link)
+    disconnect(link)
+    if state == "PEER_FINISHED":
+        link.peer.fin()
+    check(is_in(link, state), f"{list(endpoints(link.b.port))}, not {state}")
+
+
+def right_to_place_has_ended(link):
+    """Dut and Kverbs look at all of their memory when the test is over."""
+    try:
+        if not isinstance(link, KernelLink):
+            link.peer.write(link.target.rkey, link.target.start, b"late")
+    except OSError:
+        pass
+
+
+WAYS = [("bytes", "FINISHING"), ("writes", "FINISHING"), ("reads", "FINISHING"),
+        ("acks", "FINISHING"), ("bytes", "HALF_CLOSED"), ("writes", "HALF_CLOSED"),
+        ("reads", "HALF_CLOSED"), ("acks", "PEER_FINISHED")]
+ROLES = "responder", "initiator"
+FINISH_MS = 10000
+
+
+@rule("M-7.2-1 D-6.2.1-4: DISCONNECTED at finish_timeout_ms, and not before, while a byte, an empty "
+      "Write, a Read or an acknowledgement comes each half second; then the peer cannot place",
+      cases=[(who, how, state, ROLES[n % 2]) for who in LINKS
+             for n, (how, state) in enumerate(WAYS)])
+def M_7_2_1_end_has_a_limit(b, who, how, state, role):
+    """For programs and for kernel ULPs, in each state that such a peer could keep"""
+    b.set(linger_timeout_ms=1000, finish_timeout_ms=FINISH_MS)
+    b.may_reset = True      # what the peer says too late is read by nobody
+    link = LINKS[who](b, role, narrow=how == "acks")
+    with no_sooner_than(FINISH_MS - 1000):
+        bring_to(link, state, how)
+        start = time.monotonic()
+        mover = Mover(b, link, how)
+        disconnected(link, LIMIT + FINISH_MS / 1000)
+    took = time.monotonic() - start
+    mover.stop()
+    check(took < 12 * SLOW, f"DISCONNECTED came after {took:.1f} s")
+    check(mover.moved >= FINISH_MS / 1000, f"it moved {mover.moved} times only")
+    right_to_place_has_ended(link)
+
+
+@rule("M-7.2-1: SUCCESS for what was posted, and DISCONNECTED by the peer's FIN, in far less than "
+      "any limit", cases=both())
+def M_7_2_1_end_that_goes_well_is_quick(b, role):
+    """The limits are for others."""
+    b.set(linger_timeout_ms=600000, finish_timeout_ms=600000)
+    link = Link(b, role)
+    link.works()
+    link.qp.send(b"the last words")
+    disconnect(link)
+    equal(link.peer.hear_message(rdmap.SEND), b"the last words", "Send")
+    equal([wc.status for wc in link.qp.wait_send()], [SUCCESS], "status of the Send")
+    link.peer.hear_end()
+    link.ended(None)
+
+
+@rule("L-02: the connection has gone, and rdma link delete ends, in far less time than one "
+      "linger_timeout_ms", cases=[(who, role) for who in LINKS for role in ROLES])
+def L_02_device_does_not_wait_for_an_end(b, who, role):
+    """The peer moves a byte each half second, and the limits are far away."""
+    quiet()
+    b.set(linger_timeout_ms=600000, finish_timeout_ms=600000)
+    link = on_ground_of_its_own(b, LINKS[who], role)
+    bring_to(link, "HALF_CLOSED", "bytes")
+    Mover(link.b, link, "bytes")
+    deletion = subprocess.Popen(["rdma", "link", "delete", "siw1"])
+    b.things.append(lambda: deletion.wait(SLOWLY))
+    if who == "kernel":     # rdma_cm waits for the ULP
+        b.things.append(link.kv.close)
+    check(poll(lambda: not list(endpoints(link.b.port)), SOON), "the connection stays")
+    if who == "kernel":
+        link.kv.close()
+    check(poll(lambda: deletion.poll() is not None, SOON), "rdma link delete waits")
+    equal(deletion.returncode, 0, "exit status of rdma link delete")
+
+
+@rule("L-02: the connection has gone at linger_timeout_ms though finish_timeout_ms is far away",
+      cases=[(role,) for role in ROLES])
+def L_02_end_on_a_device_that_goes_is_short(b, role):
+    """A kernel ULP hears of the removal, and closes in order."""
+    quiet()
+    b.set(linger_timeout_ms=1000, finish_timeout_ms=600000)
+    link = on_ground_of_its_own(b, kernel_link, role)
+    deletion = subprocess.Popen(["rdma", "link", "delete", "siw1"])
+    b.things.append(lambda: deletion.wait(SLOWLY))
+    b.things.append(link.kv.close)
+    link.kv.event("DEVICE_REMOVAL")
+    bring_to(link, "HALF_CLOSED", "bytes")
+    Mover(link.b, link, "bytes")
+    check(poll(lambda: not list(endpoints(link.b.port)), SOON + SLOW), "the connection stays")
+    link.kv.close()
+    check(poll(lambda: deletion.poll() is not None, SOON), "rdma link delete waits")
