@@ -3,7 +3,9 @@
 
 import errno
 import socket
+import time
 
+import mpa
 import rdmap
 from harness import check, equal
 from link import FATAL, Link, both
@@ -11,7 +13,7 @@ from peer import FIN, random_octets
 from rdmap import READ_REQUEST, READ_RESPONSE, SEND, Read
 from registry import rule
 from verbs import (ERR, INIT, LOCAL_WRITE, REMOTE_READ, REMOTE_WRITE, RESET, RTR, RTS, SQD, SUCCESS,
-                   WR_FLUSH_ERR)
+                   WR_FLUSH_ERR, Dut)
 
 MAY_WRITE = LOCAL_WRITE | REMOTE_WRITE
 
@@ -176,3 +178,30 @@ def R_6_2_1_2_error_behind_our_fin_is_no_reset(b, role):
           "state of the peer's TCP")
     link.close()
     link.ended("QP_REQ_ERR")
+
+
+FOUND_S = 60        # seconds for which iw_cm finds the QP of a responder
+
+
+@rule(cases=[("found",)], soak=[("hidden",)])
+def qp_of_a_live_responder_is_not_for_another_request(b, state):
+    """Any program can accept a request with the number of any QP, and try again. While iw_cm finds the
+    QP the library refuses it; later the device hides it."""
+    link = Link(b, "responder")
+    if state == "hidden":
+        time.sleep(FOUND_S + 2)
+    other = b.another()
+    program = Dut(other).verbs
+    program.do(f"listen listener {other.address} {other.port}")
+    for _ in range(10):
+        peer = other.dial()
+        peer.send(mpa.request2(a=1, rtr=mpa.WRITE, ird=4, ord=4))
+        asked = program.event("CONNECT_REQUEST").id
+        program.fails(f"accept_number {asked} {link.qp.number}",
+                      errno.EBUSY if state == "found" else errno.EINVAL)
+        check(peer.recv_reply().flags & mpa.R, "no Reject")
+        peer.expect_rejected(5 if state == "found" else None)
+        link.works()
+    link.verbs.do("destroy qp")
+    link.peer.allow_cut()
+    link.peer.hear_until_end()

@@ -143,12 +143,22 @@ static int do_accept(int argc, char **argv)
 }
 
 /* The number of a QP alone: that of another program's will do. */
-static int do_connect_number(int argc, char **argv)
+static int by_number(char **argv, int (*call)(struct rdma_cm_id *, struct rdma_conn_param *))
 {
 	struct object *id = find(ID, argv[0]);
 	struct rdma_conn_param param = { .qp_num = number(argv[1]) };
 
-	return id ? rdma_connect(id->id, &param) : -1;
+	return id ? call(id->id, &param) : -1;
+}
+
+static int do_connect_number(int argc, char **argv)
+{
+	return by_number(argv, rdma_connect);
+}
+
+static int do_accept_number(int argc, char **argv)
+{
+	return by_number(argv, rdma_accept);
 }
 
 /* The kernel brings the QP to SQD, of which librdmacm does not know. */
@@ -165,6 +175,7 @@ const struct command cm_commands[] = {
 	{ "connect", do_connect, 5 },		/* ID QP IRD ORD HEX */
 	{ "connect_number", do_connect_number, 2 },	/* ID QPN */
 	{ "accept", do_accept, 5 },		/* ID QP IRD ORD HEX: the id of a request */
+	{ "accept_number", do_accept_number, 2 },	/* ID QPN: likewise */
 	{ "disconnect", do_disconnect, 1 },	/* ID */
 	{ }
 };

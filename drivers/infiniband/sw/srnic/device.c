@@ -135,7 +135,7 @@ static struct ib_qp *srnic_get_qp(struct ib_device *ibdev, int qpn)
 
 static void srnic_qp_add_ref(struct ib_qp *ibqp)
 {
-	srnic_qp_get_found(to_srnic_qp(ibqp));
+	kref_get(&to_srnic_qp(ibqp)->ref);
 }
 
 static void srnic_qp_rem_ref(struct ib_qp *ibqp)

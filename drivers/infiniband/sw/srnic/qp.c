@@ -305,13 +305,8 @@ static bool qp_is_taken(struct srnic_qp *qp)
  *
  * iw_cm calls this, and then iw_add_ref, under one spinlock that it has taken with interrupts off.
  * That is a read-side critical section of RCU, also in real-time kernels. srnic_qp_end() first
- * makes sure that the QP is not found any more. If somebody may have found the QP and have no
- * reference yet, it then waits for a grace period that has begun after the QP was last found.
- *
- * @finders counts those who may be in between: this increments it, and srnic_qp_get_found()
- *	decrements it. The library may look a QP up and take no reference, if iw_cm has one already.
- *	Then the count does not come back to 0, and the wait is in vain. The count is never 0 too
- *	early, since nobody takes a reference by iw_add_ref without having found the QP.
+ * makes sure that the QP is not found any more. Then it waits for a grace period that has begun
+ * after the QP was last found: whoever has found the QP has a reference by then, or wants none.
  *
  * Context: any in which the caller has a reference, or is such a section.
  *
@@ -327,26 +322,10 @@ struct srnic_qp *srnic_qp_find(struct srnic_dev *dev, u32 qpn)
 	qp = xa_load(&dev->qps, qpn);
 	if (qp && (qp->dying || qp_is_taken(qp)))
 		qp = NULL;
-	if (qp) {
+	if (qp)
 		qp->found = get_state_synchronize_rcu();
-		atomic_inc(&qp->finders);
-	}
 	xa_unlock_irqrestore(&dev->qps, flags);
 	return qp;
-}
-
-/**
- * srnic_qp_get_found - take a reference, as iw_add_ref wants it
- * @qp: a QP that srnic_qp_find() has returned to the caller
- *
- * Context: the same section, or one in which somebody else has a reference.
- */
-void srnic_qp_get_found(struct srnic_qp *qp)
-{
-	kref_get(&qp->ref);
-	/* Pairs with qp_hide(): if that sees the count go down, it sees the reference. */
-	smp_mb__before_atomic();
-	WARN_ON_ONCE(atomic_dec_return(&qp->finders) < 0);
 }
 
 /* When this returns nobody finds the QP, and those who found it before have a reference. */
@@ -360,8 +339,7 @@ static void qp_hide(struct srnic_qp *qp)
 	spin_unlock(&qp->lock);
 	found = qp->found;
 	xa_unlock_irq(&qp->dev->qps);
-	if (atomic_read_acquire(&qp->finders))
-		cond_synchronize_rcu_expedited(found);
+	cond_synchronize_rcu_expedited(found);
 }
 
 /**

@@ -14,7 +14,6 @@ void srnic_qp_tell(struct srnic_qp *qp, unsigned long events);
 void srnic_qp_put(struct srnic_qp *qp);
 int srnic_qp_take_number(struct srnic_dev *dev, u32 *qpn);
 struct srnic_qp *srnic_qp_find(struct srnic_dev *dev, u32 qpn);
-void srnic_qp_get_found(struct srnic_qp *qp);
 void srnic_qp_end(struct srnic_qp *qp);
 bool srnic_qp_to_error(struct srnic_qp *qp);
 

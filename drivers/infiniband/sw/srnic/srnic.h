@@ -599,7 +599,6 @@ enum srnic_state {
  * @dying: destroy_qp was called: iw_get_qp does not find it any more; set under the lock of
  *	srnic_dev.qps, too
  * @found: when iw_get_qp last found it, as a state of RCU; under the lock of srnic_dev.qps
- * @finders: how often iw_get_qp has found it, less how often a reference was taken after that
  * @abrupt: SRNIC_CLOSING: what the ULP has posted must not go out
  * @initiator: @ep was connected, and not accepted
  * @ep: the connection, from prepare to stop
@@ -629,7 +628,6 @@ struct srnic_qp {
 	struct completion	free;
 
 	unsigned long		found;
-	atomic_t		finders;
 	spinlock_t		lock;
 	u8			state;
 	u8			idle_state;
