@@ -92,9 +92,9 @@ static const struct qp_row {
 	{ "idle, RESET",	SRNIC_IDLE, IB_QPS_RESET, 0, IB_QPS_RESET },
 	{ "idle, INIT",		SRNIC_IDLE, IB_QPS_INIT, 0, IB_QPS_INIT },
 	{ "idle, RTR",		SRNIC_IDLE, IB_QPS_RTR, 0, IB_QPS_RTR },
-	{ "idle, RTS",		SRNIC_IDLE, IB_QPS_RTS, -EINVAL, IB_QPS_RESET },
-	{ "idle, SQD",		SRNIC_IDLE, IB_QPS_SQD, -EINVAL, IB_QPS_RESET },
-	{ "idle, SQE",		SRNIC_IDLE, IB_QPS_SQE, -EINVAL, IB_QPS_RESET },
+	{ "idle, RTS",		SRNIC_IDLE, IB_QPS_RTS, -EINVAL, IB_QPS_INIT },
+	{ "idle, SQD",		SRNIC_IDLE, IB_QPS_SQD, -EINVAL, IB_QPS_INIT },
+	{ "idle, SQE",		SRNIC_IDLE, IB_QPS_SQE, -EINVAL, IB_QPS_INIT },
 	{ "idle, ERR",		SRNIC_IDLE, IB_QPS_ERR, 0, IB_QPS_ERR },
 	{ "rts, RESET",		SRNIC_RTS, IB_QPS_RESET, -EINVAL, IB_QPS_RTS },
 	{ "rts, INIT",		SRNIC_RTS, IB_QPS_INIT, -EINVAL, IB_QPS_RTS },
@@ -144,14 +144,20 @@ static void qp_modified_by_the_table(struct kunit *test)
 static void qp_modified_by_mask(struct kunit *test)
 {
 	struct srnic_qp *qp = single.qp;
-	struct ib_qp_attr attr = { .qp_state = IB_QPS_INIT, .cur_qp_state = IB_QPS_RTR };
+	struct ib_qp_attr attr = { .qp_state = IB_QPS_RESET, .cur_qp_state = IB_QPS_RTR };
 
 	KUNIT_EXPECT_EQ(test, srnic_qp_modify(qp, &attr, IB_QP_STATE | IB_QP_CUR_STATE), -EINVAL);
 	KUNIT_EXPECT_EQ(test, srnic_qp_modify(qp, &attr, IB_QP_ACCESS_FLAGS), 0);
-	KUNIT_EXPECT_EQ(test, srnic_qp_state(qp), IB_QPS_RESET);
-	attr.cur_qp_state = IB_QPS_RESET;
-	KUNIT_EXPECT_EQ(test, srnic_qp_modify(qp, &attr, IB_QP_STATE | IB_QP_CUR_STATE), 0);
 	KUNIT_EXPECT_EQ(test, srnic_qp_state(qp), IB_QPS_INIT);
+	attr.cur_qp_state = IB_QPS_INIT;
+	KUNIT_EXPECT_EQ(test, srnic_qp_modify(qp, &attr, IB_QP_STATE | IB_QP_CUR_STATE), 0);
+	KUNIT_EXPECT_EQ(test, srnic_qp_state(qp), IB_QPS_RESET);
+}
+
+/* As of any RNIC: a QP can have receives before it has a connection. */
+static void qp_that_is_new_says_init(struct kunit *test)
+{
+	KUNIT_EXPECT_EQ(test, srnic_qp_state(single.qp), IB_QPS_INIT);
 }
 
 /* --- work without a stream --- */
@@ -433,6 +439,7 @@ static void qp_with_a_connection_is_not_found(struct kunit *test)
 static struct kunit_case qp_cases[] = {
 	KUNIT_CASE_PARAM(qp_modified_by_the_table, qp_row_gen_params),
 	KUNIT_CASE(qp_modified_by_mask),
+	KUNIT_CASE(qp_that_is_new_says_init),
 	KUNIT_CASE(qp_reset_forgets_what_was_posted),
 	KUNIT_CASE(qp_error_flushes_in_order),
 	KUNIT_CASE(qp_error_flushes_what_was_posted_twice_around),

@@ -2,11 +2,13 @@
 """Who may read and write what (RFC 5040, sections 7.2 and 8.1)."""
 
 import errno
+import re
+import subprocess
 
 import rdmap
 import rings
 from harness import SLOW, check, equal, poll
-from kernel import SlowPoint, counted_as
+from kernel import SlowPoint, counted_as, lines_of
 from link import ACCESS, Link, both
 from peer import random_octets
 from rdmap import READ_RESPONSE, Read
@@ -312,6 +314,21 @@ def R_8_1_2_1_memory_that_a_process_may_not_lock(b):
     v.do("mr read pd constant 0 8192 0")
     v.fails(f"mr nowhere pd memory {1 << 46} 4096 {LOCAL_WRITE}", errno.EFAULT)
     v.fails(f"mr wraps pd memory 0 {(1 << 64) - 4096} {LOCAL_WRITE}", errno.EINVAL)
+
+
+@rule(cases=[()])
+def device_says_who_it_is(b):
+    """What ibv_devinfo shows, and "rdma dev"; libsiw shows the firmware as three numbers."""
+    caps = dict(word.split("=") for word in Dut(b).verbs.words("device"))
+    version, = lines_of("/sys/module/srnic/version")
+    numbers = re.match(r"\d+(\.\d+){,2}", version).group().split(".")
+    equal(caps["fw"], ".".join([*numbers, "0", "0"][:3]), "firmware")
+    equal((int(caps["vendor"], 0), caps["part"]), (int.from_bytes(b"srn", "big"), "1"), "vendor and part")
+    said = subprocess.run(["rdma", "dev", "show", "siw0"], check=True, text=True,
+                          stdout=subprocess.PIPE).stdout.split()
+    equal(said[said.index("fw") + 1], version, "firmware of rdma dev")
+    # The most that one region can have; a program has no more addresses anyhow.
+    check(1 << 30 < int(caps["mr_size"]) < 1 << 47, f"size of a region: {caps['mr_size']}")
 
 
 @rule("R-8.1.2-1: EINVAL for one more than query_device says of what is in an object", cases=[()])

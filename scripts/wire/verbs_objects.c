@@ -301,10 +301,12 @@ static int do_device(int argc, char **argv)
 	if (result(ibv_query_device(context, &attr)))
 		return -1;
 	printf("DEVICE qp_rd_atom=%d qp_init_rd_atom=%d qp_wr=%d sge=%d sge_rd=%d cqe=%d mr=%d "
-	       "qp=%d cq=%d srq_wr=%d srq_sge=%d flags=0x%x\n", attr.max_qp_rd_atom,
+	       "qp=%d cq=%d srq_wr=%d srq_sge=%d flags=0x%x mr_size=%llu vendor=0x%x part=%u "
+	       "fw=%s\n", attr.max_qp_rd_atom,
 	       attr.max_qp_init_rd_atom, attr.max_qp_wr, attr.max_sge, attr.max_sge_rd, attr.max_cqe,
 	       attr.max_mr, attr.max_qp, attr.max_cq, attr.max_srq_wr, attr.max_srq_sge,
-	       attr.device_cap_flags);
+	       attr.device_cap_flags, (unsigned long long)attr.max_mr_size, attr.vendor_id,
+	       attr.vendor_part_id, attr.fw_ver);
 	return 0;
 }
 

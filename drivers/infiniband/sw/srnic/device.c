@@ -26,6 +26,21 @@
 #include <rdma/iw_cm.h>
 #include <rdma/rdma_netlink.h>
 
+/* Software has no firmware: this is the version of the module, of which numbers may be left out. */
+static u64 device_fw_ver(void)
+{
+	unsigned int major = 0, minor = 0, patch = 0;
+
+	if (sscanf(IW_MPA_VERSION, "%u.%u.%u", &major, &minor, &patch) < 1)
+		return 0;
+	return (u64)major << 32 | minor << 16 | patch;
+}
+
+static void srnic_get_dev_fw_str(struct ib_device *ibdev, char *str)
+{
+	strscpy(str, IW_MPA_VERSION, IB_FW_VERSION_NAME_MAX);
+}
+
 static int srnic_query_device(struct ib_device *ibdev, struct ib_device_attr *attr,
 			      struct ib_udata *udata)
 {
@@ -35,7 +50,10 @@ static int srnic_query_device(struct ib_device *ibdev, struct ib_device_attr *at
 	if (udata && (udata->inlen || udata->outlen))
 		return -EINVAL;
 	*attr = (struct ib_device_attr) {
-		.max_mr_size			= SIZE_MAX,
+		.fw_ver				= device_fw_ver(),
+		.vendor_id			= SRNIC_VENDOR_ID,
+		.vendor_part_id			= SRNIC_PART_ID,
+		.max_mr_size			= min_t(u64, SRNIC_MAX_MR_SIZE, TASK_SIZE_MAX),
 		.page_size_cap			= PAGE_SIZE,
 		.device_cap_flags		= IB_DEVICE_MEM_MGT_EXTENSIONS,
 		.kernel_cap_flags		= IBK_ALLOW_USER_UNREG | IBK_LOCAL_DMA_LKEY |
@@ -276,6 +294,7 @@ static const struct ib_device_ops srnic_device_ops = {
 	.alloc_hw_port_stats	= srnic_alloc_hw_port_stats,
 	.dealloc_driver		= srnic_dealloc_driver,
 	.enable_driver		= srnic_enable_driver,
+	.get_dev_fw_str		= srnic_get_dev_fw_str,
 	.get_hw_stats		= srnic_get_hw_stats,
 	.get_port_immutable	= srnic_get_port_immutable,
 	.iw_add_ref		= srnic_qp_add_ref,

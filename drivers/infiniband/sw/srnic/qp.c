@@ -227,7 +227,8 @@ void srnic_qp_setup(struct srnic_qp *qp)
 	qp->flush_ms = SRNIC_FLUSH_MIN_MS;
 	qp->found = get_completed_synchronize_rcu();
 	qp->state = SRNIC_IDLE;
-	qp->idle_state = IB_QPS_RESET;
+	/* RNICs have no state before this one, in which receives may be posted. */
+	qp->idle_state = IB_QPS_INIT;
 	srnic_rx_setup(qp);
 	srnic_tx_setup(qp);
 }

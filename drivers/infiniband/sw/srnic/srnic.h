@@ -38,9 +38,21 @@
 #define SRNIC_MAX_QP		131072
 #define SRNIC_MAX_CQ		262144
 #define SRNIC_MAX_MR		1048576
+/*
+ * Octets of a region, wherever they begin in a page, and however small the pieces of memory are:
+ * the list of pages is one allocation, which cannot be larger.
+ */
+#define SRNIC_MAX_MR_SIZE	((u64)(INT_MAX / sizeof(u64) - 1) << PAGE_SHIFT)
 #define SRNIC_MAX_PD		131072
 #define SRNIC_MAX_SRQ		65536
 #define SRNIC_MAX_FAST_SG	512
+
+/*
+ * What ibv_devinfo(1) shows. No vendor of software has a number. So these are letters in ASCII, as
+ * siw has other ones.
+ */
+#define SRNIC_VENDOR_ID		0x73726e	/* "srn" */
+#define SRNIC_PART_ID		1
 
 /* What a batch of the sender may have before one more FPDU, and the pieces that it may be in */
 #define SRNIC_BATCH_FPDUS	64
