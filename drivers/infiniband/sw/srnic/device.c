@@ -82,33 +82,50 @@ static int srnic_query_device(struct ib_device *ibdev, struct ib_device_attr *at
 
 /*
  * An administrator can set the speed of a network device, and nobody is told. So the network device
- * is asked each time.
+ * is asked each time. The result is 0 if it does not know.
  */
-static bool device_knows_speed(const struct srnic_dev *dev)
+static u32 device_ask_speed(const struct srnic_dev *dev)
 {
 	struct ethtool_link_ksettings link;
-	bool knows = false;
+	u32 speed = SPEED_UNKNOWN;
 
 	rtnl_lock();
 	if (dev->netdev->reg_state == NETREG_REGISTERED &&
 	    !__ethtool_get_link_ksettings(dev->netdev, &link))
-		knows = link.base.speed != (u32)SPEED_UNKNOWN;
+		speed = link.base.speed;
 	rtnl_unlock();
-	return knows;
+	return speed == (u32)SPEED_UNKNOWN ? 0 : speed;
 }
 
 /*
- * The RDMA core makes a width and a speed of it. If the speed is unknown the core guesses, and
- * tells the kernel's log each time. Any process may ask. So the same guess is made here.
+ * Speeds of Ethernet, and the width and speed of InfiniBand that ib_get_eth_speed() makes of them.
+ * That function would take rtnl once more. If the speed is unknown it makes a guess, and tells the
+ * kernel's log each time. Any process may ask. Here the guess is the first row.
  */
-static int device_query_speed(struct srnic_dev *dev, struct ib_port_attr *attr)
+static const struct device_speed {
+	u32	ethernet;	/* Mbit/s */
+	u8	width;
+	u16	speed;
+} device_speeds[] = {
+	{ SPEED_1000, IB_WIDTH_1X, IB_SPEED_SDR },
+	{ SPEED_10000, IB_WIDTH_1X, IB_SPEED_FDR10 },
+	{ SPEED_20000, IB_WIDTH_4X, IB_SPEED_DDR },
+	{ SPEED_25000, IB_WIDTH_1X, IB_SPEED_EDR },
+	{ SPEED_40000, IB_WIDTH_4X, IB_SPEED_FDR10 },
+	{ SPEED_50000, IB_WIDTH_2X, IB_SPEED_EDR },
+	{ SPEED_100000, IB_WIDTH_4X, IB_SPEED_EDR },
+	{ SPEED_200000, IB_WIDTH_4X, IB_SPEED_HDR },
+	{ U32_MAX, IB_WIDTH_4X, IB_SPEED_NDR },
+};
+
+static void device_set_speed(u32 ethernet, struct ib_port_attr *attr)
 {
-	if (device_knows_speed(dev))
-		return ib_get_eth_speed(&dev->ibdev, 1, &attr->active_speed,
-					&attr->active_width);
-	attr->active_speed = IB_SPEED_SDR;
-	attr->active_width = IB_WIDTH_1X;
-	return 0;
+	const struct device_speed *row = device_speeds;
+
+	while (ethernet > row->ethernet)
+		row++;
+	attr->active_width = row->width;
+	attr->active_speed = row->speed;
 }
 
 static int srnic_query_port(struct ib_device *ibdev, u32 port, struct ib_port_attr *attr)
@@ -125,7 +142,8 @@ static int srnic_query_port(struct ib_device *ibdev, u32 port, struct ib_port_at
 		.port_cap_flags	= IB_PORT_CM_SUP,
 		.max_msg_sz	= U32_MAX,
 	};
-	return device_query_speed(dev, attr);
+	device_set_speed(device_ask_speed(dev), attr);
+	return 0;
 }
 
 static int srnic_get_port_immutable(struct ib_device *ibdev, u32 port,
