@@ -114,7 +114,7 @@ static void cq_user_entry_exact(struct kunit *test)
 	cq->uring = slot;
 	cq->notify = &word;
 	srnic_cq_put(cq, &cqe, false, &up);
-	KUNIT_EXPECT_EQ(test, slot->flags, SIW_WQE_VALID);
+	KUNIT_EXPECT_EQ(test, slot->flags, SIW_WQE_VALID | SIW_WQE_REM_INVAL);
 	KUNIT_EXPECT_EQ(test, slot->id, cqe.id);
 	KUNIT_EXPECT_EQ(test, slot->bytes, 4711);
 	KUNIT_EXPECT_EQ(test, slot->inval_stag, 0x4242);
@@ -122,6 +122,7 @@ static void cq_user_entry_exact(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, slot->status, SIW_WC_SUCCESS);
 	cqe.inv = false;
 	srnic_cq_put(cq, &cqe, false, &up);
+	KUNIT_EXPECT_EQ(test, slot[1].flags, SIW_WQE_VALID);
 	KUNIT_EXPECT_EQ(test, slot[1].inval_stag, 0);
 }
 

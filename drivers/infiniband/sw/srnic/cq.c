@@ -70,7 +70,8 @@ static bool cq_put_user(struct srnic_cq *cq, const struct srnic_cqe *cqe)
 	slot->inval_stag = cqe->inv ? cqe->inv_stag : 0;
 	slot->qp_id = cqe->qp->qp_num;
 	/* If the application sees that the entry is valid, it sees all of the entry. */
-	smp_store_release(&slot->flags, SIW_WQE_VALID);
+	smp_store_release(&slot->flags,
+			  cqe->inv ? SIW_WQE_VALID | SIW_WQE_REM_INVAL : SIW_WQE_VALID);
 	return true;
 }
 
