@@ -6,13 +6,18 @@
 
 /*
  * In later kernels a socket of the kernel holds its namespace weakly. This makes the reference a
- * full one.
+ * full one. Since Linux 6.2 a record is kept of the weak one, too, if references are tracked.
  */
+#ifndef COMPAT_HAS_NETNS_WEAK_TRACKER
+#define __netns_tracker_free(net, tracker, refcounted) ((void)0)
+#endif
+
 #ifndef COMPAT_HAS_NET_REFCNT_UPGRADE
 static inline void sk_net_refcnt_upgrade(struct sock *sk)
 {
 	struct net *net = sock_net(sk);
 
+	__netns_tracker_free(net, &sk->ns_tracker, false);
 	sk->sk_net_refcnt = 1;
 	get_net_track(net, &sk->ns_tracker, GFP_KERNEL);
 	sock_inuse_add(net, 1);
