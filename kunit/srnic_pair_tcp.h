@@ -23,6 +23,7 @@
  * @finishes: calls of iw_mpa_tx_finished()
  * @piece: octets of a page fragment, or 0: then they are the kernel's own
  * @pieces: how many of these there are still
+ * @clear_memalloc: is called before a socket's right to the last memory ends, or NULL
  */
 struct pair_tcp {
 	struct pair_end	*to;
@@ -35,6 +36,7 @@ struct pair_tcp {
 	unsigned int	finishes;
 	unsigned int	piece;
 	unsigned int	pieces;
+	void		(*clear_memalloc)(struct sock *sk);
 };
 
 extern struct pair_tcp pair_tcp;
@@ -48,6 +50,7 @@ void pair_iw_mpa_disconnect(struct iw_mpa_ep *ep, bool abrupt);
 void pair_iw_mpa_stream_down(struct iw_mpa_ep *ep);
 void pair_iw_mpa_tx_finished(struct iw_mpa_ep *ep);
 bool pair_skb_page_frag_refill(unsigned int sz, struct page_frag *frag, gfp_t gfp);
+void pair_sk_clear_memalloc(struct sock *sk);
 
 int pair_tcp_init(struct kunit *test);
 void pair_tcp_exit(struct kunit *test);

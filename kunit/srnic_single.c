@@ -3,6 +3,11 @@
 
 #include "srnic_single.h"
 
+#include <linux/in.h>
+#include <linux/rtnetlink.h>
+#include <net/sock.h>
+#include <net/tcp.h>
+
 #include "../srnic/qp.h"	/* the library has a qp.h, too */
 
 struct single single;
@@ -66,4 +71,43 @@ void single_expect_events(struct kunit *test, unsigned int n)
 {
 	flush_work(&single.qp->event_work);
 	KUNIT_EXPECT_EQ(test, single.n, n);
+}
+
+static struct socket *single_socket(struct kunit *test)
+{
+	struct socket *sock;
+
+	KUNIT_ASSERT_EQ(test, sock_create_kern(&init_net, AF_INET, SOCK_STREAM, IPPROTO_TCP,
+					       &sock), 0);
+	return sock;
+}
+
+/*
+ * A connection over the loopback device, for the QP by @sock and for the test by @peer. If @rcvbuf
+ * is not 0, the receive buffer of @sock has so many octets.
+ */
+void single_connect(struct kunit *test, struct socket **peer, struct socket **sock, int rcvbuf)
+{
+	struct sockaddr_in addr = {
+		.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK),
+	};
+	struct socket *listener = single_socket(test);
+
+	rtnl_lock();
+	KUNIT_EXPECT_EQ(test, dev_open(init_net.loopback_dev, NULL), 0);
+	rtnl_unlock();
+	if (rcvbuf) {
+		listener->sk->sk_userlocks |= SOCK_RCVBUF_LOCK;
+		WRITE_ONCE(listener->sk->sk_rcvbuf, rcvbuf);
+	}
+	KUNIT_ASSERT_EQ(test, kernel_bind(listener, (struct sockaddr_unsized *)&addr,
+					  sizeof(addr)), 0);
+	KUNIT_ASSERT_EQ(test, kernel_listen(listener, 1), 0);
+	KUNIT_ASSERT_GT(test, kernel_getsockname(listener, (struct sockaddr *)&addr), 0);
+	*peer = single_socket(test);
+	tcp_sock_set_nodelay((*peer)->sk);
+	KUNIT_ASSERT_EQ(test, kernel_connect(*peer, (struct sockaddr_unsized *)&addr,
+					     sizeof(addr), 0), 0);
+	KUNIT_ASSERT_EQ(test, kernel_accept(listener, sock, 0), 0);
+	sock_release(listener);
 }

@@ -29,5 +29,6 @@ int single_init(struct kunit *test);
 void single_exit(struct kunit *test);
 void single_handler(struct ib_event *event, void *unused);
 void single_expect_events(struct kunit *test, unsigned int n);
+void single_connect(struct kunit *test, struct socket **peer, struct socket **sock, int rcvbuf);
 
 #endif /* _SRNIC_SINGLE_H */

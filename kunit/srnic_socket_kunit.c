@@ -7,9 +7,7 @@
 #include "srnic_single.h"
 
 #include <linux/delay.h>
-#include <linux/in.h>
 #include <linux/module.h>
-#include <linux/rtnetlink.h>
 #include <net/sock.h>
 #include <net/tcp.h>
 
@@ -56,40 +54,6 @@ static void socket_desc(const struct pair_opts *opts, char *desc)
 
 KUNIT_ARRAY_PARAM(socket, socket_opts, socket_desc);
 
-static struct socket *socket_new(struct kunit *test)
-{
-	struct socket *sock;
-
-	KUNIT_ASSERT_EQ(test, sock_create_kern(&init_net, AF_INET, SOCK_STREAM, IPPROTO_TCP,
-					       &sock), 0);
-	return sock;
-}
-
-/* Two that are connected; the window of the QP's is small if @rcvbuf is. */
-static void socket_connect(struct kunit *test, int rcvbuf)
-{
-	struct sockaddr_in addr = {
-		.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK),
-	};
-	struct socket_world *w = &socket_world;
-	struct socket *listener = socket_new(test);
-
-	if (rcvbuf) {
-		listener->sk->sk_userlocks |= SOCK_RCVBUF_LOCK;
-		WRITE_ONCE(listener->sk->sk_rcvbuf, rcvbuf);
-	}
-	KUNIT_ASSERT_EQ(test, kernel_bind(listener, (struct sockaddr_unsized *)&addr,
-					  sizeof(addr)), 0);
-	KUNIT_ASSERT_EQ(test, kernel_listen(listener, 1), 0);
-	KUNIT_ASSERT_GT(test, kernel_getsockname(listener, (struct sockaddr *)&addr), 0);
-	w->peer = socket_new(test);
-	tcp_sock_set_nodelay(w->peer->sk);
-	KUNIT_ASSERT_EQ(test, kernel_connect(w->peer, (struct sockaddr_unsized *)&addr,
-					     sizeof(addr), 0), 0);
-	KUNIT_ASSERT_EQ(test, kernel_accept(listener, &w->sock, 0), 0);
-	sock_release(listener);
-}
-
 /* As the library does; end 0 is the one with the socket. */
 static struct srnic_qp *socket_begin(struct kunit *test, const struct pair_opts *opts, int rcvbuf)
 {
@@ -105,7 +69,7 @@ static struct srnic_qp *socket_begin(struct kunit *test, const struct pair_opts 
 	pair_start(single.p, opts);
 	srnic_driver_ops.stop(&qp->ibqp, IW_MPA_R_ULP_CLOSE);
 	qp->state = SRNIC_IDLE;
-	socket_connect(test, rcvbuf);
+	single_connect(test, &w->peer, &w->sock, rcvbuf);
 	sk = w->sock->sk;
 	ho.sock = w->sock;
 	ho.rcv_nxt = tcp_sk(sk)->rcv_nxt;
@@ -142,13 +106,8 @@ static void socket_stop(enum iw_mpa_reason why)
 
 static int socket_init(struct kunit *test)
 {
-	int err;
-
 	memset(&socket_world, 0, sizeof(socket_world));
-	rtnl_lock();
-	err = dev_open(init_net.loopback_dev, NULL);
-	rtnl_unlock();
-	return err ?: single_init(test);
+	return single_init(test);
 }
 
 static void socket_exit(struct kunit *test)

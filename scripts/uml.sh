@@ -23,6 +23,7 @@ FAKED_TX='iw_mpa_stream_down iw_mpa_tx_finished'
 FAKED_PUSH=kernel_sendpage_locked
 FAKED_QP='iw_mpa_close iw_mpa_disconnect iw_mpa_ep_get iw_mpa_ep_put'
 FAKED_FRAG=skb_page_frag_refill
+FAKED_HANDOFF=sk_clear_memalloc
 
 declare -A CONFIG=([pure]=kunit/pure.kunitconfig [net]=kunit/.kunitconfig
 	[s390]=kunit/arch.kunitconfig [i386]=kunit/arch.kunitconfig)
@@ -63,6 +64,7 @@ put_makefiles() {
 		CFLAGS_$SRNIC/push.o += \$(foreach name,$FAKED_PUSH,-D\$(name)=pair_\$(name))
 		CFLAGS_$SRNIC/qp.o += \$(foreach name,$FAKED_QP,-D\$(name)=pair_\$(name))
 		CFLAGS_$SRNIC/frag.o += \$(foreach name,$FAKED_FRAG,-D\$(name)=pair_\$(name))
+		CFLAGS_$SRNIC/handoff.o += \$(foreach name,$FAKED_HANDOFF,-D\$(name)=pair_\$(name))
 		else
 		include \$(srctree)/drivers/iw_mpa/$LIB/Kbuild
 		include \$(srctree)/drivers/iw_mpa/$SRNIC/Kbuild

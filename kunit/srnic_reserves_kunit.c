@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * A packet that came in the last memory, and the end of the stream that had a right to such memory.
+ * TCP has BUG_ON() for a packet that waits in a socket without the right.
+ */
+
+#include "srnic_single.h"
+
+#include <linux/ip.h>
+#include <linux/module.h>
+#include <linux/tcp.h>
+#include <net/sock.h>
+#include <net/tcp.h>
+
+#include "handoff.h"
+#include "iw_mpa_quiet.h"
+#include "srnic_pair_tcp.h"
+
+#define RESERVES_WHILE_MS	50
+
+#define RESERVES_TEXT		"late"
+
+/**
+ * struct reserves - a stream of a kernel ULP that has connected, and its last packet
+ * @peer: sends the packet
+ * @sock: the QP's
+ * @send: has the peer send
+ * @stop: ends the stream
+ */
+static struct reserves {
+	struct socket		*peer;
+	struct socket		*sock;
+	struct work_struct	send;
+	struct work_struct	stop;
+} reserves;
+
+/* A tap sees each packet before TCP does: octets for the QP came in the last memory. */
+static int reserves_mark(struct sk_buff *skb, struct net_device *dev, struct packet_type *unused,
+			 struct net_device *orig_dev)
+{
+	const struct iphdr *ip = ip_hdr(skb);
+	const struct tcphdr *tcp = (const void *)ip + 4 * ip->ihl;
+
+	if (ip->protocol == IPPROTO_TCP &&
+	    tcp->dest == inet_sk(reserves.sock->sk)->inet_sport &&
+	    ntohs(ip->tot_len) > 4 * (ip->ihl + tcp->doff))
+		skb->pfmemalloc = true;
+	kfree_skb(skb);
+	return 0;
+}
+
+static struct packet_type reserves_tap = {
+	.type	= cpu_to_be16(ETH_P_ALL),
+	.func	= reserves_mark,
+};
+
+static void reserves_send(struct work_struct *unused)
+{
+	struct kvec vec = { .iov_base = RESERVES_TEXT, .iov_len = strlen(RESERVES_TEXT) };
+	struct msghdr msg = {};
+
+	kernel_sendmsg(reserves.peer, &msg, &vec, 1, vec.iov_len);
+}
+
+static void reserves_stop(struct work_struct *unused)
+{
+	srnic_driver_ops.stop(&single.qp->ibqp, IW_MPA_R_ULP_CLOSE);
+}
+
+static bool reserves_waits_in_socket(void)
+{
+	return READ_ONCE(reserves.sock->sk->sk_backlog.tail);
+}
+
+/*
+ * This is for a context that has locked the QP's socket. It must not lock the other one: for
+ * lockdep both are one.
+ */
+static void reserves_packet_comes(void)
+{
+	queue_work(srnic_user_wq, &reserves.send);
+	iw_mpa_quiet(RESERVES_WHILE_MS);
+}
+
+static void reserves_begin(struct kunit *test)
+{
+	static const struct iw_mpa_params params = { .initiator = true, .ird = PAIR_IRD, .ord = 2 };
+	struct iw_mpa_handoff ho = { .params = &params };
+
+	single_connect(test, &reserves.peer, &reserves.sock, 0);
+	ho.sock = reserves.sock;
+	KUNIT_ASSERT_EQ(test, srnic_driver_ops.prepare(&single.qp->ibqp, &ho), 0);
+	KUNIT_ASSERT_TRUE(test, sock_flag(reserves.sock->sk, SOCK_MEMALLOC));
+	reserves_tap.dev = init_net.loopback_dev;
+	dev_add_pack(&reserves_tap);
+}
+
+static u64 reserves_drops(void)
+{
+	return snmp_fold_field(init_net.mib.net_statistics, LINUX_MIB_PFMEMALLOCDROP);
+}
+
+/* It waits until the socket is unlocked, and so does the end of the right. */
+static void reserves_packet_before_the_end_is_taken(struct kunit *test)
+{
+	struct sock *sk;
+	u64 drops;
+
+	reserves_begin(test);
+	sk = reserves.sock->sk;
+	drops = reserves_drops();
+	lock_sock(sk);
+	reserves_packet_comes();
+	KUNIT_EXPECT_TRUE(test, reserves_waits_in_socket());
+	queue_work(srnic_event_wq, &reserves.stop);
+	iw_mpa_quiet(RESERVES_WHILE_MS);
+	KUNIT_EXPECT_TRUE(test, sock_flag(sk, SOCK_MEMALLOC));
+	release_sock(sk);
+	flush_work(&reserves.stop);
+	KUNIT_EXPECT_FALSE(test, sock_flag(sk, SOCK_MEMALLOC));
+	KUNIT_EXPECT_EQ(test, tcp_inq(sk), (int)strlen(RESERVES_TEXT));
+	KUNIT_EXPECT_EQ(test, reserves_drops(), drops);
+}
+
+static bool reserves_waited;
+
+static void reserves_amid_the_end(struct sock *sk)
+{
+	reserves_packet_comes();
+	reserves_waited = reserves_waits_in_socket();
+}
+
+/* While the right ends the socket is locked. What comes then must not wait: TCP refuses it. */
+static void reserves_packet_amid_the_end_is_refused(struct kunit *test)
+{
+	u64 drops;
+
+	reserves_begin(test);
+	drops = reserves_drops();
+	pair_tcp.clear_memalloc = reserves_amid_the_end;
+	reserves_stop(NULL);
+	pair_tcp.clear_memalloc = NULL;
+	KUNIT_EXPECT_FALSE(test, reserves_waited);
+	KUNIT_EXPECT_GT(test, reserves_drops(), drops);
+	KUNIT_EXPECT_FALSE(test, sock_flag(reserves.sock->sk, SOCK_MEMALLOC));
+	KUNIT_EXPECT_EQ(test, tcp_inq(reserves.sock->sk), 0);
+}
+
+static int reserves_init(struct kunit *test)
+{
+	reserves = (struct reserves) {};
+	INIT_WORK(&reserves.send, reserves_send);
+	INIT_WORK(&reserves.stop, reserves_stop);
+	return single_init(test);
+}
+
+static void reserves_exit(struct kunit *test)
+{
+	if (reserves_tap.dev)
+		dev_remove_pack(&reserves_tap);
+	reserves_tap.dev = NULL;
+	if (single.qp && single.qp->sock)
+		reserves_stop(NULL);
+	single_exit(test);
+	if (reserves.sock)
+		sock_release(reserves.sock);
+	if (reserves.peer)
+		sock_release(reserves.peer);
+}
+
+static struct kunit_case reserves_cases[] = {
+	KUNIT_CASE(reserves_packet_before_the_end_is_taken),
+	KUNIT_CASE(reserves_packet_amid_the_end_is_refused),
+	{}
+};
+
+static struct kunit_suite reserves_suite = {
+	.name = "srnic_reserves",
+	.init = reserves_init,
+	.exit = reserves_exit,
+	.test_cases = reserves_cases,
+};
+
+kunit_test_suite(reserves_suite);
+
+MODULE_LICENSE("GPL");
