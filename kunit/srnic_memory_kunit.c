@@ -281,6 +281,19 @@ static void mem_register_uses_what_was_mapped_last(struct kunit *test)
 	KUNIT_EXPECT_PTR_EQ(test, walk.va[0], (void *)p->end[1].mem);
 }
 
+/* Rights without effect are not kept, so nobody takes them for others. */
+static void mem_register_keeps_rights_with_an_effect(struct kunit *test)
+{
+	const u32 all = IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE | IB_ACCESS_REMOTE_READ;
+	struct pair *p = test->priv;
+	struct srnic_mr *mr = pair_fast(p, p->end[0].mem, 100, 0);
+
+	KUNIT_ASSERT_EQ(test, srnic_stag_register(p->dev, &p->pd, mr->stag, 0, 100,
+						  all | IB_ACCESS_REMOTE_ATOMIC |
+						  IB_ACCESS_RELAXED_ORDERING), 0);
+	KUNIT_EXPECT_EQ(test, mr->access, all);
+}
+
 /* The lkey of all memory is for kernel ULPs alone */
 static void mem_local_dma_lkey_for_kernel_alone(struct kunit *test)
 {
@@ -427,6 +440,7 @@ static struct kunit_case memory_cases[] = {
 	KUNIT_CASE(mem_map_sg_too_many_pieces_as_many_as_fit),
 	KUNIT_CASE(mem_fast_region_has_512_pieces),
 	KUNIT_CASE(mem_register_uses_what_was_mapped_last),
+	KUNIT_CASE(mem_register_keeps_rights_with_an_effect),
 	KUNIT_CASE(mem_local_dma_lkey_for_kernel_alone),
 	KUNIT_CASE(mem_dma_region_has_no_remote_right),
 	KUNIT_CASE(mem_removed_region_is_invalid),

@@ -96,6 +96,40 @@ static void wqe_flags_of_user_exact(struct kunit *test)
 	}
 }
 
+/* A registration with rights that no region can have is refused where it is posted. */
+static void wqe_registration_with_impossible_rights_refused(struct kunit *test)
+{
+	static const struct {
+		int	access;
+		int	err;
+	} rows[] = {
+		{ 0, 0 },
+		{ IB_ACCESS_REMOTE_READ, 0 },
+		{ IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE, 0 },
+		{ IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_ATOMIC, 0 },
+		{ IB_ACCESS_LOCAL_WRITE | IB_ACCESS_RELAXED_ORDERING, 0 },
+		{ IB_ACCESS_REMOTE_WRITE, -EINVAL },
+		{ IB_ACCESS_REMOTE_WRITE | IB_ACCESS_REMOTE_READ, -EINVAL },
+		{ IB_ACCESS_REMOTE_ATOMIC, -EINVAL },
+		{ IB_ACCESS_LOCAL_WRITE | IB_ACCESS_MW_BIND, -EOPNOTSUPP },
+		{ IB_ACCESS_ON_DEMAND, -EOPNOTSUPP },
+		{ IB_ACCESS_LOCAL_WRITE | BIT(10), -EOPNOTSUPP },
+	};
+	struct pair *p = test->priv;
+	struct srnic_mr *mr = pair_fast(p, p->end[0].mem, 100, 0);
+	struct ib_reg_wr wr = {
+		.wr.opcode = IB_WR_REG_MR, .mr = &mr->ibmr, .key = mr->ibmr.rkey,
+	};
+	struct srnic_wqe wqe;
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(rows); i++) {
+		wr.access = rows[i].access;
+		KUNIT_EXPECT_EQ_MSG(test, srnic_wqe_fill(p->end[0].qp, &wqe, &wr.wr), rows[i].err,
+				    "%#x", wr.access);
+	}
+}
+
 /* All that an application reads from an entry */
 static void cq_user_entry_exact(struct kunit *test)
 {
@@ -360,6 +394,7 @@ static struct kunit_case ring_cases[] = {
 	KUNIT_CASE(ring_that_cannot_be_is_told),
 	KUNIT_CASE(ring_mmap_of_another_size_refused),
 	KUNIT_CASE(wqe_flags_of_user_exact),
+	KUNIT_CASE(wqe_registration_with_impossible_rights_refused),
 	KUNIT_CASE(cq_user_entry_exact),
 	KUNIT_CASE(cq_full_at_any_place),
 	KUNIT_CASE(cq_handler_called_again_not_within_itself),

@@ -18,6 +18,7 @@ from registry import rule
 from verbs import LOC_PROT_ERR, LOC_QP_OP_ERR, REM_INV_REQ_ERR, WR_FLUSH_ERR
 
 RIGHTS = LOCAL_WRITE | REMOTE_WRITE | REMOTE_READ
+REMOTE_ATOMIC, MW_BIND = 8, 16
 
 
 def region(link, n=0, pieces=((0, 4096),), access=RIGHTS, **kw):
@@ -76,6 +77,34 @@ def R_8_1_1_4_memory_of_a_process_that_a_kernel_ulp_registers(b, role):
         link.peer.write(rkey, start, b"late")
         link.refused(rdmap.TAGGED_STAG, flush=())
         equal(memory[100:5100], data, "memory of the process")
+
+
+NO_RIGHTS = {   # set of IB_ACCESS_* -> errno
+    REMOTE_WRITE: errno.EINVAL,                 # without LOCAL_WRITE
+    REMOTE_WRITE | REMOTE_READ: errno.EINVAL,
+    REMOTE_ATOMIC: errno.EINVAL,
+    LOCAL_WRITE | MW_BIND: errno.EOPNOTSUPP,
+    LOCAL_WRITE | 1 << 10: errno.EOPNOTSUPP,
+}
+
+
+@rule("R-8.1.1-4: the errno of a registration with rights that no region can have, and a Write into "
+      "one with good rights", cases=[("reg",), ("user",)])
+def R_8_1_1_4_rights_that_no_region_can_have(b, how):
+    """By work request, and of a process's memory: refused at once, and nothing else happens."""
+    link = KernelLink(b, "responder")
+    with mmap.mmap(-1, 8192) as memory:
+        start = ctypes.addressof(ctypes.c_char.from_buffer(memory))
+        mr = link.kv.mr(1, [(0, 4096)])
+        for access, want in NO_RIGHTS.items():
+            line = f"post reg {SIGNALED} 1 1 {access}" if how == "reg" else \
+                f"user 0 {start:x} 8192 {access}"
+            equal(link.kv.fails(line), want, f"errno of {line}")
+        link.kv.register(1, 2, RIGHTS)
+        link.peer.write(mr.rkey, mr.start, b"octets")
+        link.ping()
+        link.kv.expect(0, b"octets")
+        link.works()
 
 
 @rule("R-8.1.1-4: 40000 octets of memory, with three page sizes",

@@ -11,7 +11,7 @@
  *	unsafe					make a PD with a key of all memory for peers
  *	mr N PD MAX TYPE			TYPE: 0 memory, 1 with gaps; PD: 0 that of the QP, 1
  *	map N PAGE-SIZE SG-OFFSET AT,LENGTH...	"MAP ELEMENTS IOVA LENGTH RKEY"
- *	user N START LENGTH			"KEY RKEY": memory of the process, START in hex
+ *	user N START LENGTH [ACCESS]		"KEY RKEY": memory of the process, START in hex
  *	key N KEY				the last octet of the STag: "KEY RKEY"
  *	free N
  *	recv ID AT,LENGTH...			to the SRQ, if there is one

@@ -51,14 +51,15 @@ int kv_mr(struct kv *kv, char *args)
 /* Memory of the process that writes the command */
 int kv_user(struct kv *kv, char *args)
 {
+	unsigned int access = IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE | IB_ACCESS_REMOTE_READ;
 	unsigned long long start, size;
 	struct ib_mr *mr;
 	unsigned int n;
 
-	if (sscanf(args, "%u %llx %llu", &n, &start, &size) != 3 || n >= MAX_MRS || kv->mr[n])
+	if (sscanf(args, "%u %llx %llu %i", &n, &start, &size, &access) < 3 || n >= MAX_MRS ||
+	    kv->mr[n])
 		return -EINVAL;
-	mr = ib_reg_user_mr(kv->pd[0], start, size, start, IB_ACCESS_LOCAL_WRITE |
-			    IB_ACCESS_REMOTE_WRITE | IB_ACCESS_REMOTE_READ);
+	mr = ib_reg_user_mr(kv->pd[0], start, size, start, access);
 	if (IS_ERR(mr))
 		return PTR_ERR(mr);
 	kv->mr[n] = mr;

@@ -10,10 +10,6 @@
 #include <rdma/iter.h>
 #include <rdma/uverbs_ioctl.h>
 
-/* Rights that have an effect, and those that are accepted without effect */
-#define MR_ACCESS	(IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE | IB_ACCESS_REMOTE_READ)
-#define MR_ACCESS_VOID	(IB_ACCESS_REMOTE_ATOMIC | IB_ACCESS_HUGETLB | IB_ACCESS_OPTIONAL)
-
 /* Sizes of blocks that pinned memory may consist of: pages and huge pages */
 #define MR_BLOCKS	(PAGE_SIZE | SZ_2M | SZ_1G)
 
@@ -160,10 +156,14 @@ struct ib_mr *srnic_reg_user_mr(struct ib_pd *pd, u64 start, u64 len, u64 iova, 
 
 	if (!len || !srnic_stag_is_possible(start, len, ULONG_MAX))
 		return ERR_PTR(-EINVAL);
-	if (dmah || (access & ~(MR_ACCESS | MR_ACCESS_VOID)))
+	if (dmah)
 		return ERR_PTR(-EOPNOTSUPP);
-	if (udata && udata->outlen < sizeof(resp))
-		return ERR_PTR(-EINVAL);
+	err = srnic_stag_check_access(pd->device, access);
+	if (err)
+		return ERR_PTR(err);
+	err = srnic_udata_check(udata, sizeof(resp));
+	if (err)
+		return ERR_PTR(err);
 	mr = mr_alloc(pd, SRNIC_MR_USER);
 	if (!mr)
 		return ERR_PTR(-ENOMEM);
@@ -172,7 +172,7 @@ struct ib_mr *srnic_reg_user_mr(struct ib_pd *pd, u64 start, u64 len, u64 iova, 
 		mr_free(mr);
 		return ERR_PTR(err);
 	}
-	mr->access = access & MR_ACCESS;
+	mr->access = access & SRNIC_ACCESS;
 	mr->base = iova;
 	mr->size = mr->umem->length;
 	mr->valid = true;

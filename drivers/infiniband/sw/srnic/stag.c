@@ -62,6 +62,21 @@ static u32 stag_index(u32 stag)
 }
 
 /**
+ * srnic_stag_check_access - can a region have these rights?
+ * @ibdev: device
+ * @access: set of IB_ACCESS_*
+ *
+ * Return: 0; -EOPNOTSUPP for a right that no region of the device has; -EINVAL for rights of which
+ * one needs another: whoever lets a peer write has to let the device write, too.
+ */
+int srnic_stag_check_access(struct ib_device *ibdev, int access)
+{
+	if (access & ~(SRNIC_ACCESS | SRNIC_ACCESS_VOID))
+		return -EOPNOTSUPP;
+	return ib_check_mr_access(ibdev, access);
+}
+
+/**
  * srnic_stag_setup - make the locks of a new region
  * @mr: region, zeroed
  */
@@ -190,7 +205,7 @@ static int stag_register(struct srnic_mr *mr, const struct ib_pd *pd, u32 stag, 
 	mr->stag = stag;
 	mr->base = base;
 	mr->size = size;
-	mr->access = access;
+	mr->access = access & SRNIC_ACCESS;
 	mr->valid = true;
 	return 0;
 }
@@ -202,7 +217,7 @@ static int stag_register(struct srnic_mr *mr, const struct ib_pd *pd, u32 stag, 
  * @stag: its index, with the key that the ULP chose
  * @base: address of its first octet
  * @size: octets; not more than were mapped
- * @access: set of IB_ACCESS_*
+ * @access: set of IB_ACCESS_*, as srnic_stag_check_access() wants it
  *
  * The region gets what map_mr_sg has mapped last. If nothing was mapped since the registration
  * before, it keeps what it had then.

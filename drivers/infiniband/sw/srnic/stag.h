@@ -12,6 +12,12 @@
 #define SRNIC_LOCAL_DMA_LKEY	0xffffff00
 #define SRNIC_STAG_MAX_INDEX	0xfffffe
 
+/* Rights that have an effect */
+#define SRNIC_ACCESS		(IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE | \
+				 IB_ACCESS_REMOTE_READ)
+/* Rights that are accepted without effect */
+#define SRNIC_ACCESS_VOID	(IB_ACCESS_REMOTE_ATOMIC | IB_ACCESS_HUGETLB | IB_ACCESS_OPTIONAL)
+
 /**
  * typedef srnic_step_fn - what is done with a piece of memory
  * @arg: the caller's
@@ -56,6 +62,7 @@ static inline bool srnic_stag_is_possible(u64 start, u64 len, u64 max)
 	return start <= max && len - 1 <= max - start;
 }
 
+int srnic_stag_check_access(struct ib_device *ibdev, int access);
 void srnic_stag_setup(struct srnic_mr *mr);
 int srnic_stag_add(struct srnic_dev *dev, struct srnic_mr *mr);
 void srnic_stag_remove(struct srnic_dev *dev, struct srnic_mr *mr);

@@ -6,6 +6,7 @@
  */
 
 #include "wqe.h"
+#include "stag.h"
 
 static int wqe_op_of(enum ib_wr_opcode opcode)
 {
@@ -93,7 +94,8 @@ static int wqe_fill_data(const struct srnic_qp *qp, struct srnic_wqe *wqe,
 }
 
 /* Address and length are those that the region has now; key and rights are those of the WR. */
-static int wqe_fill_reg(struct srnic_wqe *wqe, const struct ib_send_wr *wr)
+static int wqe_fill_reg(const struct srnic_qp *qp, struct srnic_wqe *wqe,
+			const struct ib_send_wr *wr)
 {
 	const struct ib_reg_wr *reg = reg_wr(wr);
 
@@ -103,7 +105,7 @@ static int wqe_fill_reg(struct srnic_wqe *wqe, const struct ib_send_wr *wr)
 	wqe->raddr = reg->mr->iova;
 	wqe->reg.size = reg->mr->length;
 	wqe->reg.access = reg->access;
-	return 0;
+	return srnic_stag_check_access(qp->ibqp.device, reg->access);
 }
 
 /**
@@ -114,8 +116,8 @@ static int wqe_fill_reg(struct srnic_wqe *wqe, const struct ib_send_wr *wr)
  *
  * Context: any.
  *
- * Return: 0; -EINVAL for SGEs, lengths or STags that are impossible; -EOPNOTSUPP for an operation
- * that iWARP does not have.
+ * Return: 0; -EINVAL for SGEs, lengths, STags or rights that are impossible; -EOPNOTSUPP for an
+ * operation that iWARP does not have, or a right that the device does not have.
  */
 int srnic_wqe_fill(const struct srnic_qp *qp, struct srnic_wqe *wqe, const struct ib_send_wr *wr)
 {
@@ -131,7 +133,7 @@ int srnic_wqe_fill(const struct srnic_qp *qp, struct srnic_wqe *wqe, const struc
 	};
 	switch (wqe->op) {
 	case SRNIC_WR_REG:
-		return wqe_fill_reg(wqe, wr);
+		return wqe_fill_reg(qp, wqe, wr);
 	case SRNIC_WR_INV:
 		wqe->rkey = wr->ex.invalidate_rkey;
 		return 0;
