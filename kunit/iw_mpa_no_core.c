@@ -3,6 +3,8 @@
 
 #include "iw_mpa_no_core.h"
 
+#include <linux/kthread.h>
+#include <linux/mm_types.h>
 #include <linux/slab.h>
 #include <rdma/iter.h>
 #include <rdma/iw_cm.h>
@@ -40,6 +42,21 @@ int ib_register_client(struct ib_client *client)
 void ib_unregister_client(struct ib_client *client)
 {
 	no_core.client = NULL;
+}
+
+/*
+ * A test is a thread of the kernel's own. Between these two it has the memory of a process, so
+ * verbs can take it for an application.
+ */
+struct mm_struct *no_core_process_begin(void)
+{
+	kthread_use_mm(&init_mm);
+	return &init_mm;
+}
+
+void no_core_process_end(void)
+{
+	kthread_unuse_mm(&init_mm);
 }
 
 /* For rings of applications: there is room for one of them. */

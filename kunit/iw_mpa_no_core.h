@@ -24,4 +24,7 @@ struct no_core {
 
 extern struct no_core no_core;
 
+struct mm_struct *no_core_process_begin(void);
+void no_core_process_end(void);
+
 #endif /* _IW_MPA_NO_CORE_H */

@@ -13,6 +13,17 @@
 #include "ring.h"
 #include "wqe.h"
 
+/* As a verb does it for an application */
+static struct srnic_ring *ring_new(size_t size, u64 *key)
+{
+	struct srnic_ring *ring;
+
+	no_core_process_begin();
+	ring = srnic_ring_create(NULL, size, key);
+	no_core_process_end();
+	return ring;
+}
+
 /* Of one page and of several: zeroed, ours to write, for the application by its key */
 static void ring_any_size_mapped_in_a_row(struct kunit *test)
 {
@@ -22,7 +33,7 @@ static void ring_any_size_mapped_in_a_row(struct kunit *test)
 	int i;
 
 	for (i = 0; i < ARRAY_SIZE(sizes); i++) {
-		ring = srnic_ring_create(NULL, sizes[i], &key);
+		ring = ring_new(sizes[i], &key);
 		KUNIT_ASSERT_FALSE(test, IS_ERR_OR_NULL(ring));
 		KUNIT_EXPECT_EQ(test, ring->npages, DIV_ROUND_UP(sizes[i], PAGE_SIZE));
 		KUNIT_EXPECT_EQ(test, no_core.entry->npages, ring->npages);
@@ -43,12 +54,34 @@ static void ring_that_cannot_be_is_told(struct kunit *test)
 	u64 key;
 
 	no_core.insert_err = -EBUSY;
-	KUNIT_EXPECT_EQ(test, PTR_ERR(srnic_ring_create(NULL, 1, &key)), -EBUSY);
-	KUNIT_EXPECT_EQ(test, PTR_ERR(srnic_ring_create(NULL, 3 * PAGE_SIZE, &key)), -EBUSY);
+	KUNIT_EXPECT_EQ(test, PTR_ERR(ring_new(1, &key)), -EBUSY);
+	KUNIT_EXPECT_EQ(test, PTR_ERR(ring_new(3 * PAGE_SIZE, &key)), -EBUSY);
 	no_core.insert_err = 0;
 	/* The pointers to its pages alone are more than there is. */
 	size = (totalram_pages() / sizeof(void *) + 1) << (2 * PAGE_SHIFT);
-	KUNIT_EXPECT_EQ(test, PTR_ERR(srnic_ring_create(NULL, size, &key)), -ENOMEM);
+	KUNIT_EXPECT_EQ(test, PTR_ERR(ring_new(size, &key)), -ENOMEM);
+}
+
+/*
+ * It counts against what its process may lock, from the first moment to the last, also if the
+ * process is another one by then; one that could not be made does not.
+ */
+static void ring_counts_as_locked_memory(struct kunit *test)
+{
+	struct mm_struct *mm = no_core_process_begin();
+	s64 before = atomic64_read(&mm->pinned_vm);
+	struct srnic_ring *ring;
+	u64 key;
+
+	ring = srnic_ring_create(NULL, 3 * PAGE_SIZE + 1, &key);
+	no_core.insert_err = -EBUSY;
+	KUNIT_EXPECT_EQ(test, PTR_ERR(srnic_ring_create(NULL, PAGE_SIZE, &key)), -EBUSY);
+	no_core.insert_err = 0;
+	no_core_process_end();
+	KUNIT_ASSERT_FALSE(test, IS_ERR_OR_NULL(ring));
+	KUNIT_EXPECT_EQ(test, atomic64_read(&mm->pinned_vm), before + 4);
+	srnic_ring_destroy(ring);
+	KUNIT_EXPECT_EQ(test, atomic64_read(&mm->pinned_vm), before);
 }
 
 /* Too long or of nobody: refused, and no reference is kept */
@@ -59,7 +92,7 @@ static void ring_mmap_of_another_size_refused(struct kunit *test)
 	u64 key;
 
 	KUNIT_EXPECT_EQ(test, srnic_ring_mmap(NULL, &vma), -EINVAL);
-	ring = srnic_ring_create(NULL, 2 * PAGE_SIZE, &key);
+	ring = ring_new(2 * PAGE_SIZE, &key);
 	KUNIT_ASSERT_FALSE(test, IS_ERR_OR_NULL(ring));
 	KUNIT_EXPECT_EQ(test, srnic_ring_mmap(NULL, &vma), -ENXIO);
 	KUNIT_EXPECT_EQ(test, no_core.refs, 0);
@@ -392,6 +425,7 @@ static void cq_poll_jumps_over_the_gap(struct kunit *test)
 static struct kunit_case ring_cases[] = {
 	KUNIT_CASE(ring_any_size_mapped_in_a_row),
 	KUNIT_CASE(ring_that_cannot_be_is_told),
+	KUNIT_CASE(ring_counts_as_locked_memory),
 	KUNIT_CASE(ring_mmap_of_another_size_refused),
 	KUNIT_CASE(wqe_flags_of_user_exact),
 	KUNIT_CASE(wqe_registration_with_impossible_rights_refused),

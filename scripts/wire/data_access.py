@@ -302,7 +302,8 @@ UNPRIVILEGED = "setpriv", "--bounding-set", "-ipc_lock", "--inh-caps", "-ipc_loc
       "gone; an errno for memory that may not be written, is not there, or wraps", cases=[()])
 def R_8_1_2_1_memory_that_a_process_may_not_lock(b):
     room = 65536
-    dut = Dut(b, before=(*UNPRIVILEGED, "prlimit", f"--memlock={room}"))
+    # The two completion queues that it begins with have a ring of a page each.
+    dut = Dut(b, before=(*UNPRIVILEGED, "prlimit", f"--memlock={room + 2 * 4096}"))
     v = dut.verbs
     for turn in range(3):
         v.do(f"mr first{turn} pd memory {room} {room} {LOCAL_WRITE}")
@@ -314,6 +315,35 @@ def R_8_1_2_1_memory_that_a_process_may_not_lock(b):
     v.do("mr read pd constant 0 8192 0")
     v.fails(f"mr nowhere pd memory {1 << 46} 4096 {LOCAL_WRITE}", errno.EFAULT)
     v.fails(f"mr wraps pd memory 0 {(1 << 64) - 4096} {LOCAL_WRITE}", errno.EINVAL)
+
+
+# Queues whose rings have 8 to 14 pages
+QUEUES = {
+    "completions": "cq big 1023",
+    "shared_receives": "srq big pd 512 1 0",
+    "sends": "qp big pd scq rcq - 256 1 1 1 0 0",
+    "receives": "qp big pd scq rcq - 1 256 1 1 0 0",
+}
+
+
+@rule("R-8.1.2-1: ENOMEM for a queue that is longer than a process may lock, alone and beside a region, "
+      "and not when others have gone", cases=[(what,) for what in QUEUES])
+def R_8_1_2_1_queues_that_a_process_may_not_lock(b, what):
+    """Rings are memory of the kernel, which a process could have any amount of."""
+    room = 16 * 4096
+    dut = Dut(b, before=(*UNPRIVILEGED, "prlimit", f"--memlock={room}"))
+    v = dut.verbs
+    line = QUEUES[what]
+    v.do(line)
+    v.fails(line.replace("big", "second"), errno.ENOMEM)
+    v.do("destroy big")
+    for _ in range(3):
+        v.do(f"mr region pd memory 0 {room // 2} {LOCAL_WRITE}")
+        v.fails(line, errno.ENOMEM)
+        v.do("destroy region")
+        v.do(line)
+        v.fails(f"mr region pd memory 0 {room // 2} {LOCAL_WRITE}", errno.ENOMEM)
+        v.do("destroy big")
 
 
 @rule(cases=[()])

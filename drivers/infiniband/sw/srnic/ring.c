@@ -2,7 +2,8 @@
 /*
  * Memory shared with an application.
  *
- * The memory is made of pages, and charged to the application. The kernel maps them in a row. The
+ * The memory is made of pages. They are charged to the application's memory cgroup, and count
+ * against its RLIMIT_MEMLOCK, as registered memory does. The kernel maps them in a row. The
  * application maps them with a reference on each, so they stay as long as they are mapped. The
  * pages go with the last reference on the entry. An mmap that is under way holds one, too, so
  * destroying an object never takes memory from an mmap.
@@ -13,12 +14,36 @@
 
 #include "ring.h"
 
+#include <linux/capability.h>
 #include <linux/mm.h>
+#include <linux/sched/mm.h>
+#include <linux/sched/signal.h>
 #include <linux/slab.h>
 #include <linux/vmalloc.h>
 
 /* libsiw takes SIW_INVAL_UOBJ_KEY for "none", so keys begin behind it. */
 #define RING_FIRST_PAGE		((SIW_INVAL_UOBJ_KEY >> PAGE_SHIFT) + 1)
+
+/* What is destroyed, and still mapped, is the process's like any of its pages. */
+static void ring_uncharge(struct srnic_ring *ring)
+{
+	atomic64_sub(ring->npages, &ring->mm->pinned_vm);
+	mmdrop(ring->mm);
+}
+
+/* As ib_umem_get() does for regions: both count against the same limit. */
+static int ring_charge(struct srnic_ring *ring)
+{
+	unsigned long limit = rlimit(RLIMIT_MEMLOCK) >> PAGE_SHIFT;
+
+	ring->mm = current->mm;
+	mmgrab(ring->mm);
+	if (atomic64_add_return(ring->npages, &ring->mm->pinned_vm) <= limit ||
+	    capable(CAP_IPC_LOCK))
+		return 0;
+	ring_uncharge(ring);
+	return -ENOMEM;
+}
 
 static void ring_free(struct srnic_ring *ring)
 {
@@ -28,6 +53,7 @@ static void ring_free(struct srnic_ring *ring)
 		vunmap(ring->va);
 	for (i = 0; i < ring->npages && ring->pages[i]; i++)
 		put_page(ring->pages[i]);
+	ring_uncharge(ring);
 	kvfree(ring);
 }
 
@@ -55,7 +81,7 @@ static int ring_fill(struct srnic_ring *ring)
  *
  * Context: process.
  *
- * Return: zeroed memory, or an ERR_PTR().
+ * Return: zeroed memory, or an ERR_PTR(): -ENOMEM, also if the process may not lock so much.
  */
 struct srnic_ring *srnic_ring_create(struct ib_ucontext *ctx, size_t size, u64 *key)
 {
@@ -67,6 +93,11 @@ struct srnic_ring *srnic_ring_create(struct ib_ucontext *ctx, size_t size, u64 *
 	if (!ring)
 		return ERR_PTR(-ENOMEM);
 	ring->npages = npages;
+	err = ring_charge(ring);
+	if (err) {
+		kvfree(ring);
+		return ERR_PTR(err);
+	}
 	err = ring_fill(ring);
 	if (!err)
 		err = rdma_user_mmap_entry_insert_range(ctx, &ring->entry,

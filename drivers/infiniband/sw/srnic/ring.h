@@ -10,12 +10,14 @@
 /**
  * struct srnic_ring - memory shared with an application
  * @entry: the RDMA core's entry, by which it is mapped
+ * @mm: of the process whose RLIMIT_MEMLOCK it counts against
  * @va: all of it in a row
  * @npages: how many pages
  * @pages: the memory
  */
 struct srnic_ring {
 	struct rdma_user_mmap_entry	entry;
+	struct mm_struct		*mm;
 	void				*va;
 	unsigned int			npages;
 	struct page			*pages[];
