@@ -5,6 +5,7 @@ Whatever it is, it has an end, it costs nobody else anything, and the device wor
 """
 
 import contextlib
+import errno
 import signal
 import struct
 import time
@@ -19,8 +20,9 @@ from rdmap import READ_RESPONSE, SEND, SEND_INV, TERMINATE, WRITE
 from registry import rule, say
 from rings import (INLINE, OP_READ, OP_REG_MR, OP_SEND, OP_SEND_INV, OP_WRITE, SIGNALLED, VALID,
                    sge)
-from uverbs import (CREATE_CQ, CREATE_QP, CREATE_SRQ, DEREG_MR, POLL_CQ, POST_RECV, POST_SEND,
-                    POST_SRQ_RECV, REG_MR, REQ_NOTIFY, RESIZE_CQ, command, handle, resources, wrote)
+from uverbs import (ALLOC_PD, CREATE_CQ, CREATE_QP, CREATE_SRQ, DEREG_MR, MODIFY_SRQ, POLL_CQ,
+                    POST_RECV, POST_SEND, POST_SRQ_RECV, REG_MR, REQ_NOTIFY, RESIZE_CQ, SRQ_LIMIT,
+                    command, get_context, handle, resources, wrote)
 from verbs import (ERR, LOC_LEN_ERR, LOC_PROT_ERR, LOC_QP_OP_ERR, LOCAL_WRITE, REM_INV_REQ_ERR,
                    REMOTE_READ, REMOTE_WRITE, SIGNALED, SUCCESS, WR_FLUSH_ERR, WR_SEND, WR_SEND_INV,
                    WR_WRITE, Dut, Qp)
@@ -856,6 +858,40 @@ def R_8_1_2_1_short_buffers_of_uverbs(b, what):
     link.verbs.end()
     check(poll(lambda: all(after <= now for after, now in zip(resources(), before))),
           f"objects are left: {resources()}, {before} before")
+
+
+KNOWN = "cq", "srq", "qp", "mr", "pd", "srq_limit", "context"
+
+
+@rule("R-8.1.2-1: EOPNOTSUPP for octets behind the core's that are not zero, 0 for zeroes",
+      cases=[(what,) for what in KNOWN])
+def R_8_1_2_1_input_that_the_driver_does_not_know(b, what):
+    """A later library may ask for something in them: refused, and not left out without a word."""
+    link = Link(b, "responder")
+    pd, cq = handle(link, "pd"), handle(link, "scq")
+    mr = link.dut.memory.base
+    link.dut.srq("srq")
+    number, body, response_at = {
+        # as in the test above
+        "cq": (CREATE_CQ, struct.pack("<QQIIiI", 0, 1, 16, 0, -1, 0), 8),
+        "srq": (CREATE_SRQ, struct.pack("<QQIIII", 0, 1, pd, 16, 1, 0), 8),
+        "qp": (CREATE_QP, struct.pack("<QQIIIIIIIIIBBBB", 0, 1, pd, cq, cq, 0, 16, 16, 1, 1, 0,
+                                      0, 2, 0, 0), 8),
+        "mr": (REG_MR, struct.pack("<QQQQII", 0, mr, 4096, mr, pd, 1), 8),
+        "pd": (ALLOC_PD, struct.pack("<Q", 0), 8),
+        # srq, mask, max_wr, limit
+        "srq_limit": (MODIFY_SRQ, struct.pack("<IIII", handle(link, "srq"), SRQ_LIMIT, 0, 0), "-"),
+        "context": (None, None, None),
+    }[what]
+    for size in 8, 64:
+        zeroes = bytes(size)
+        for tail, want in ((zeroes, 0), (b"\1" + zeroes[1:], errno.EOPNOTSUPP),
+                           (zeroes[1:] + b"\x80", errno.EOPNOTSUPP)):
+            got = get_context(tail) if what == "context" else wrote(
+                link, command(number, body + tail, out_words=0 if response_at == "-" else 64),
+                response_at)
+            equal(got, want, f"errno, with {tail[:1].hex()}..{tail[-1:].hex()} behind it")
+    link.works()
 
 
 @rule("R-8.1.2-1: another connection works behind them",

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
 """Commands of uverbs, octet by octet, as libibverbs writes them into the device file."""
 
+import ctypes
+import os
 import struct
 import subprocess
 
@@ -8,6 +10,8 @@ from harness import check
 
 POST_SEND, POST_RECV, CREATE_CQ, CREATE_QP, CREATE_SRQ, REG_MR, GET_CONTEXT, DEREG_MR, POLL_CQ, \
     REQ_NOTIFY, RESIZE_CQ, POST_SRQ_RECV = 28, 29, 18, 24, 32, 9, 0, 13, 21, 23, 19, 36
+ALLOC_PD, MODIFY_SRQ = 3, 33
+SRQ_LIMIT = 2       # ib_srq_attr_mask
 
 
 def command(number, body, in_words=None, out_words=0):
@@ -25,6 +29,20 @@ def wrote(link, octets, response_at="-", room=256):
     words = link.verbs.do(f"uverbs {response_at} {room} {octets.hex()}")[0].split()
     check(words[3] if len(words) > 3 else True, words)
     return int(words[2])
+
+
+def get_context(tail):
+    """The errno of the command that begins the use of a device, with so much behind its own octets"""
+    response = ctypes.create_string_buffer(256)
+    file = os.open("/dev/infiniband/uverbs0", os.O_RDWR)
+    try:
+        body = struct.pack("<Q", ctypes.addressof(response)) + tail
+        os.write(file, command(GET_CONTEXT, body, out_words=len(response) // 4))
+        return 0
+    except OSError as err:
+        return err.errno
+    finally:
+        os.close(file)
 
 
 def resources():

@@ -2,6 +2,7 @@
 /* Memory regions are made, mapped and given back here. stag.c accesses them. */
 
 #include "mr.h"
+#include "ring.h"
 #include "stag.h"
 #include "target.h"
 
@@ -140,7 +141,8 @@ static int mr_pin(struct srnic_mr *mr, u64 start, u64 len, u64 iova, int access)
  * @iova: what the first octet is called in work requests and on the wire
  * @access: set of IB_ACCESS_*
  * @dmah: a hint where DMA should go, which is refused: there is no DMA here
- * @udata: the application's; NULL if a kernel ULP registers memory of the current process
+ * @udata: the application's, who cannot choose the key; NULL if a kernel ULP registers memory of
+ *	the current process
  *
  * Context: process.
  *

@@ -19,10 +19,42 @@
 #include <linux/sched/mm.h>
 #include <linux/sched/signal.h>
 #include <linux/slab.h>
+#include <linux/string.h>
 #include <linux/vmalloc.h>
 
 /* libsiw takes SIW_INVAL_UOBJ_KEY for "none", so keys begin behind it. */
 #define RING_FIRST_PAGE		((SIW_INVAL_UOBJ_KEY >> PAGE_SHIFT) + 1)
+
+/**
+ * srnic_udata_check - can a verb have what an application has sent, and be answered?
+ * @udata: the application's, or NULL for a kernel ULP
+ * @room: octets of the driver's response
+ *
+ * No verb has input of the driver's own. What a later libsiw may send is refused, unless it is
+ * zeroes, which ask for nothing: today's sends some when it registers memory. These are read
+ * without an allocation.
+ *
+ * Context: process.
+ *
+ * Return: 0; -EINVAL if there is no room for the response; -EOPNOTSUPP for input; -EFAULT.
+ */
+int srnic_udata_check(struct ib_udata *udata, size_t room)
+{
+	struct siw_ureq_reg_mr first = {};
+	size_t len;
+
+	if (!udata)
+		return 0;
+	if (udata->outlen < room)
+		return -EINVAL;
+	len = min(udata->inlen, sizeof(first));
+	if (ib_copy_from_udata(&first, udata, len))
+		return -EFAULT;
+	if (memchr_inv(&first, 0, sizeof(first)) ||
+	    (udata->inlen > len && !ib_is_udata_cleared(udata, len, udata->inlen - len)))
+		return -EOPNOTSUPP;
+	return 0;
+}
 
 /* What is destroyed, and still mapped, is the process's like any of its pages. */
 static void ring_uncharge(struct srnic_ring *ring)

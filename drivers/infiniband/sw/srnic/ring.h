@@ -36,6 +36,8 @@ static inline struct ib_ucontext *srnic_ucontext_of(struct ib_udata *udata)
 	return ctx ? &ctx->ibctx : NULL;
 }
 
+int srnic_udata_check(struct ib_udata *udata, size_t room);
+
 struct srnic_ring *srnic_ring_create(struct ib_ucontext *ctx, size_t size, u64 *key);
 void srnic_ring_destroy(struct srnic_ring *ring);
 int srnic_ring_mmap(struct ib_ucontext *ctx, struct vm_area_struct *vma);

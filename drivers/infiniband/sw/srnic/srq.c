@@ -98,8 +98,9 @@ int srnic_create_srq(struct ib_srq *ibsrq, struct ib_srq_init_attr *init, struct
 	err = srq_check(init);
 	if (err)
 		return err;
-	if (udata && udata->outlen < sizeof(resp))
-		return -EINVAL;
+	err = srnic_udata_check(udata, sizeof(resp));
+	if (err)
+		return err;
 	if (udata)
 		ctx = srnic_ucontext_of(udata);
 	if (!atomic_add_unless(&dev->objects.srq, 1, SRNIC_MAX_SRQ))
@@ -127,7 +128,7 @@ int srnic_create_srq(struct ib_srq *ibsrq, struct ib_srq_init_attr *init, struct
  * @ibsrq: the SRQ
  * @attr: new values
  * @mask: IB_SRQ_LIMIT; the size cannot be changed
- * @udata: not used
+ * @udata: the application's, or NULL
  *
  * A ULP that sets the limit when fewer receives are left than that is told at once. It may wait for
  * the event before it posts more.
@@ -140,9 +141,13 @@ int srnic_modify_srq(struct ib_srq *ibsrq, struct ib_srq_attr *attr, enum ib_srq
 		     struct ib_udata *udata)
 {
 	struct srnic_srq *srq = to_srnic_srq(ibsrq);
+	int err;
 
 	if (mask & ~IB_SRQ_LIMIT)
 		return -EOPNOTSUPP;
+	err = srnic_udata_check(udata, 0);
+	if (err)
+		return err;
 	if (!(mask & IB_SRQ_LIMIT))
 		return 0;
 	if (attr->srq_limit > srq->rq.size)

@@ -25,9 +25,8 @@ static int srnic_alloc_ucontext(struct ib_ucontext *ctx, struct ib_udata *udata)
 {
 	struct siw_uresp_alloc_ctx resp = {};
 
-	if (udata->outlen < sizeof(resp))
-		return -EINVAL;
-	return ib_copy_to_udata(udata, &resp, sizeof(resp));
+	return srnic_udata_check(udata, sizeof(resp)) ?:
+	       ib_copy_to_udata(udata, &resp, sizeof(resp));
 }
 
 static void srnic_dealloc_ucontext(struct ib_ucontext *ctx)
@@ -41,6 +40,10 @@ static void srnic_disassociate_ucontext(struct ib_ucontext *ctx)
 
 static int srnic_alloc_pd(struct ib_pd *pd, struct ib_udata *udata)
 {
+	int err = srnic_udata_check(udata, 0);
+
+	if (err)
+		return err;
 	return atomic_add_unless(&to_srnic_dev(pd->device)->objects.pd, 1, SRNIC_MAX_PD) ?
 	       0 : -ENOMEM;
 }
@@ -59,9 +62,11 @@ static int cq_create_user(struct srnic_cq *cq, struct ib_udata *udata)
 	size_t octets = cq->size * sizeof(*cq->uring);
 	struct siw_cq_ctrl *ctrl;
 	struct srnic_ring *ring;
+	int err;
 
-	if (udata->outlen < sizeof(resp))
-		return -EINVAL;
+	err = srnic_udata_check(udata, sizeof(resp));
+	if (err)
+		return err;
 	ring = srnic_ring_create(srnic_ucontext_of(udata), octets + sizeof(*ctrl), &resp.cq_key);
 	if (IS_ERR(ring))
 		return PTR_ERR(ring);
@@ -86,8 +91,8 @@ static int cq_create_kernel(struct srnic_cq *cq)
  *
  * Context: process.
  *
- * Return: 0, -EOPNOTSUPP for flags, -EINVAL for a number of entries that is not 1..SRNIC_MAX_CQE
- * or an application with no room for the response, -ENOMEM, or what copying to it returned.
+ * Return: 0, -EOPNOTSUPP for flags, -EINVAL for a number of entries that is not 1..SRNIC_MAX_CQE,
+ * -ENOMEM, or what srnic_udata_check() or copying to the application returned.
  */
 int srnic_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
 		    struct uverbs_attr_bundle *attrs)
@@ -195,8 +200,9 @@ static int qp_create_queues(struct srnic_qp *qp, const struct ib_qp_cap *cap,
 	struct siw_uresp_create_qp resp = { .qp_id = qp->ibqp.qp_num };
 	int err;
 
-	if (udata && udata->outlen < sizeof(resp))
-		return -EINVAL;
+	err = srnic_udata_check(udata, sizeof(resp));
+	if (err)
+		return err;
 	err = qp_create_sq(qp, cap->max_send_wr, ctx, &resp.sq_key);
 	if (!err && !qp->srq)
 		err = srnic_rq_create(&qp->rq, max(cap->max_recv_wr, 1U), ctx, &resp.rq_key);
@@ -271,7 +277,7 @@ static int srnic_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask
 {
 	if (mask & (~IB_QP_ATTR_STANDARD_BITS | QP_NEVER_MODIFIED))
 		return -EOPNOTSUPP;
-	return srnic_qp_modify(to_srnic_qp(ibqp), attr, mask);
+	return srnic_udata_check(udata, 0) ?: srnic_qp_modify(to_srnic_qp(ibqp), attr, mask);
 }
 
 static int srnic_query_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
