@@ -47,7 +47,8 @@ static void mr_free(struct srnic_mr *mr)
 	case SRNIC_MR_DMA:
 		break;
 	case SRNIC_MR_USER:
-		kvfree(mr->blocks);
+		if (mr->blocks != &mr->block)
+			kvfree(mr->blocks);
 		if (mr->umem)
 			ib_umem_release(mr->umem);
 		break;
@@ -99,13 +100,16 @@ struct ib_mr *srnic_get_dma_mr(struct ib_pd *pd, int access)
 
 static int mr_fill_blocks(struct srnic_mr *mr, unsigned long size)
 {
+	size_t count = ib_umem_num_dma_blocks(mr->umem, size);
 	struct ib_block_iter biter;
 	u64 *block;
 
 	mr->block_shift = ilog2(size);
 	mr->block_off = ib_umem_dma_offset(mr->umem, size);
-	mr->blocks = kvmalloc_array(ib_umem_num_dma_blocks(mr->umem, size), sizeof(*mr->blocks),
-				    GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
+	mr->blocks = &mr->block;
+	if (count > 1)
+		mr->blocks = kvmalloc_array(count, sizeof(*mr->blocks),
+					    GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
 	if (!mr->blocks)
 		return -ENOMEM;
 	block = mr->blocks;

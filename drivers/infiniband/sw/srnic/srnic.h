@@ -161,6 +161,7 @@ struct srnic_extent {
  * @blocks: SRNIC_MR_USER: addresses of its blocks
  * @block_shift: SRNIC_MR_USER: log2 of a block's size
  * @block_off: SRNIC_MR_USER: where in the first block @base is
+ * @block: SRNIC_MR_USER: the only one of @blocks, if there is but one
  * @map: SRNIC_MR_FAST: the table in use, and the one that map_mr_sg fills
  * @extents: SRNIC_MR_FAST: how many pieces each of @map has
  * @max_extents: SRNIC_MR_FAST: room in each
@@ -184,6 +185,7 @@ struct srnic_mr {
 		struct {
 			struct ib_umem		*umem;
 			u64			*blocks;
+			u64			block;
 			u32			block_off;
 			u8			block_shift;
 		};
