@@ -3,7 +3,6 @@
 
 #include "connect.h"
 #include "config.h"
-#include "device.h"
 #include "ep.h"
 #include "event.h"
 #include "rnic.h"

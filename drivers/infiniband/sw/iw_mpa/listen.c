@@ -4,7 +4,6 @@
 #include "listen.h"
 #include "backlog.h"
 #include "config.h"
-#include "device.h"
 #include "end.h"
 #include "ep.h"
 #include "event.h"

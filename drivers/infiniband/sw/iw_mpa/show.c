@@ -8,7 +8,6 @@
  */
 
 #include "show.h"
-#include "device.h"
 #include "ep.h"
 #include "listen.h"
 #include "rnic.h"

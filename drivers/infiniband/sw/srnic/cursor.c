@@ -11,6 +11,7 @@
  */
 
 #include "cursor.h"
+#include "segment.h"
 
 #include <linux/crc32c.h>
 #include <net/tcp.h>

@@ -6,8 +6,6 @@
 #ifndef _SRNIC_CURSOR_H
 #define _SRNIC_CURSOR_H
 
-#include "segment.h"
-
 #include <linux/skbuff.h>
 
 struct sock;

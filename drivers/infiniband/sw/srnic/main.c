@@ -5,7 +5,6 @@
 #include "frag.h"
 #include "rival.h"
 #include "srnic.h"
-#include "stats.h"
 
 #include <linux/module.h>
 

@@ -13,7 +13,6 @@
  */
 
 #include "retire.h"
-#include "ring.h"
 #include "sq.h"
 #include "wqe.h"
 

@@ -3,7 +3,6 @@
 #ifndef _SRNIC_RQ_H
 #define _SRNIC_RQ_H
 
-#include "cq.h"
 #include "srnic.h"
 
 int srnic_rq_post(struct srnic_rq *rq, const struct ib_recv_wr *wr, u32 max_sge,

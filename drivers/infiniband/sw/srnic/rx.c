@@ -14,6 +14,7 @@
 #include "cursor.h"
 #include "fault.h"
 #include "place.h"
+#include "segment.h"
 #include "tx.h"
 
 #include <linux/mm.h>

@@ -10,7 +10,7 @@
 #include "send.h"
 #include "fault.h"
 #include "reads.h"
-#include "retire.h"
+#include "segment.h"
 #include "sq.h"
 #include "stag.h"
 #include "wqe.h"

@@ -13,7 +13,6 @@
  * What ends, and when, is in retire.c.
  */
 
-#include "retire.h"
 #include "sq.h"
 #include "ring.h"
 #include "wqe.h"

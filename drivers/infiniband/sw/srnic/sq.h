@@ -3,7 +3,6 @@
 #ifndef _SRNIC_SQ_H
 #define _SRNIC_SQ_H
 
-#include "cq.h"
 #include "srnic.h"
 
 /**

@@ -7,14 +7,12 @@
 #define _SRNIC_H
 
 #include "rdmap.h"
-#include "segment.h"
 #include "stats.h"
 #include "term.h"
 #include "tx_state.h"
 
 #include <linux/bvec.h>
 #include <linux/completion.h>
-#include <linux/if_ether.h>
 #include <linux/kref.h>
 #include <linux/mutex.h>
 #include <linux/netdevice.h>

@@ -10,6 +10,7 @@
 
 #include "writer.h"
 #include "frag.h"
+#include "segment.h"
 
 #include <linux/crc32c.h>
 #include <linux/mm.h>
