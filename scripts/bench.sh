@@ -3,11 +3,11 @@
 #
 # What connections cost, in instructions: srnic, siw_mpa, unmodified siw and bare TCP in one boot of one
 # guest with one processor, for which QEMU makes a nanosecond of every instruction. The numbers do
-# not depend on the machine that this runs on. It reports; --guard and --storm judge, too.
+# not depend on the machine that this runs on. It reports; --guard, --register and --storm judge, too.
 #
 #   scripts/bench.sh [-k REGEX]        only the measures whose name matches
-#   scripts/bench.sh --guard           judges: srnic and siw_mpa against siw, connect and two kinds of
-#                                      messages, limits in LIMITS and GUARDED
+#   scripts/bench.sh --guard           judges: srnic and siw_mpa against siw, connect, two kinds of
+#                                      messages and some regions, limits in LIMITS and GUARDED
 #   scripts/bench.sh --rtt             how many round trips until each end can send: netem on the
 #                                      loopback device, in the same kind of guest
 #   scripts/bench.sh --storm           judges: a server is killed and started again, and all of its
@@ -22,6 +22,8 @@
 #                                      the ratios within one round mean something
 #   scripts/bench.sh --load            the same of octets: Writes of 1, 8 and 64 QPs, and how even they are
 #   scripts/bench.sh --pong            the same of the time there and back of 64 octets, over two guests
+#   scripts/bench.sh --register        judges: 100,000 regions, of a process and of a kernel ULP, registered and
+#                                      given back; siw beside it
 #
 # Results: $CACHE/bench/table.rst, connect.svg, and OPTION.rst for the options but --guard; pages with plots
 # of them, bench.html, rtt.html and so on; what they were made of in raw, rtt, storm and so on.
@@ -124,6 +126,8 @@ STORM_VARIANTS=${STORM_VARIANTS:-'siw siw_mpa srnic'}
 . "$TOP/scripts/bench/load.sh"
 # shellcheck source=scripts/bench/ulps.sh
 . "$TOP/scripts/bench/ulps.sh"
+# shellcheck source=scripts/bench/registrations.sh
+. "$TOP/scripts/bench/registrations.sh"
 
 # Hundredths of what siw takes to connect, which the variants may take
 declare -A LIMITS=([siw_mpa]=104 [srnic]=104 [plain]=98)
@@ -133,6 +137,7 @@ srnic	64	500	send	113
 plain	64	500	send	110
 plain	65536	200	write	97
 '
+GUARDED_REGIONS=5000
 
 # The string instructions of the processor are left out: they count once for each octet, though a
 # real one moves many at a time. Without them it is eight.
@@ -298,6 +303,7 @@ guard_kernel() {
 	while read -r -a row; do
 		guard_message "$1" "${row[@]}"
 	done <<<"${GUARDED:1:-1}"
+	judge_registrations "$GUARDED_REGIONS"
 	guest_kill_all		# how guests end is judged by other tests
 }
 
@@ -310,6 +316,7 @@ guard() {
 	"$TOP/scripts/setup.sh" build $(stock_kernels $KERNELS)
 	build_program cm_bench
 	build_program rdma_data
+	build_program registrations
 	for kernel in $KERNELS; do
 		guard_kernel "$kernel"
 	done
@@ -455,6 +462,7 @@ run_option() {
 	--load) measure_load ;;
 	--pong) measure_pongs ;;
 	--rate) measure_rates ;;
+	--register) measure_registrations ;;
 	--rtt) measure_trips ;;
 	--storm) measure_storms ;;
 	--scale) measure_scale ;;
@@ -465,8 +473,8 @@ run_option() {
 main() {
 	case $# in
 	0) ;;
-	1) [[ " --comeback --guard --hops --load --pong --rate --rtt --scale --storm " == *" $1 "* ]] || die "no such option: $1" ;;
-	*) [[ $# -eq 2 && $1 == -k ]] || die 'usage: bench.sh [-k REGEX | --comeback | --guard | --hops | --load | --pong | --rate | --rtt | --scale | --storm]' ;;
+	1) [[ " --comeback --guard --hops --load --pong --rate --register --rtt --scale --storm " == *" $1 "* ]] || die "no such option: $1" ;;
+	*) [[ $# -eq 2 && $1 == -k ]] || die 'usage: bench.sh [-k REGEX | --comeback | --guard | --hops | --load | --pong | --rate | --register | --rtt | --scale | --storm]' ;;
 	esac
 	ONLY=${2:-.}
 	"$TOP/scripts/setup.sh" build guest

@@ -56,6 +56,7 @@ int kv_user(struct kv *kv, char *args);
 int kv_map(struct kv *kv, char *args);
 int kv_key(struct kv *kv, char *args);
 int kv_free(struct kv *kv, char *args);
+int kv_many(struct kv *kv, char *args);
 int kv_peek(struct kv *kv, char *args);
 int kv_poke(struct kv *kv, char *args);
 int kv_fill(struct kv *kv, char *args);

@@ -14,6 +14,9 @@
  *	user N START LENGTH [ACCESS]		"KEY RKEY": memory of the process, START in hex
  *	key N KEY				the last octet of the STag: "KEY RKEY"
  *	free N
+ *	many COUNT MAX				make so many regions, and free them: "NS FIRST LAST ALL" for
+ *						each of both, the time of one of the first thousand, of
+ *						the last, and of all
  *	recv ID AT,LENGTH...			to the SRQ, if there is one
  *	srq_limit N
  *	post WR [; WR ...]			a list; WR is one of
@@ -330,7 +333,7 @@ static const struct {
 	{ "srq", kv_srq }, { "srq_limit", kv_srq_limit }, { "unsafe", kv_unsafe },
 	{ "listen", kv_listen }, { "resolve", kv_resolve }, { "prepare", kv_prepare },
 	{ "accept", kv_accept }, { "connect", kv_connect }, { "mr", kv_mr }, { "user", kv_user },
-	{ "map", kv_map },
+	{ "map", kv_map }, { "many", kv_many },
 	{ "key", kv_key }, { "free", kv_free }, { "recv", kv_recv }, { "post", kv_post },
 	{ "take", kv_take }, { "modify", kv_modify }, { "query", kv_query },
 	{ "drain", kv_drain }, { "disconnect", kv_disconnect }, { "destroy", kv_destroy },

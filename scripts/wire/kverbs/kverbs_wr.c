@@ -127,6 +127,56 @@ int kv_free(struct kv *kv, char *args)
 	return rv;
 }
 
+#define THOUSAND	1000
+
+/* Both steps of kv_many() */
+static int make_region(struct kv *kv, struct ib_mr **mr, unsigned int max)
+{
+	*mr = ib_alloc_mr(kv->pd[0], IB_MR_TYPE_MEM_REG, max);
+	return PTR_ERR_OR_ZERO(*mr);
+}
+
+static int free_region(struct kv *kv, struct ib_mr **mr, unsigned int max)
+{
+	return ib_dereg_mr(*mr);
+}
+
+/* Many times in a row, and what one of them took. The first that fails ends it: how many were done */
+static unsigned int repeat(struct kv *kv, struct ib_mr **mrs, unsigned int count, unsigned int max,
+			   int (*step)(struct kv *kv, struct ib_mr **mr, unsigned int max))
+{
+	u64 begin = ktime_get_ns(), first = 0, last = 0;
+	unsigned int i;
+
+	for (i = 0; i < count && !step(kv, &mrs[i], max); i++) {
+		if (i == THOUSAND - 1)
+			first = ktime_get_ns();
+		if (i == count - THOUSAND - 1)
+			last = ktime_get_ns();
+		cond_resched();
+	}
+	seq_buf_printf(&kv->said, "NS %llu %llu %llu\n", (first - begin) / THOUSAND,
+		       (ktime_get_ns() - last) / THOUSAND, (ktime_get_ns() - begin) / count);
+	return i;
+}
+
+int kv_many(struct kv *kv, char *args)
+{
+	unsigned int count, max, made, freed = 0;
+	struct ib_mr **mrs;
+
+	if (sscanf(args, "%u %u", &count, &max) != 2 || count < 2 * THOUSAND || !kv->pd[0])
+		return -EINVAL;
+	mrs = kvcalloc(count, sizeof(*mrs), GFP_KERNEL);
+	if (!mrs)
+		return -ENOMEM;
+	made = repeat(kv, mrs, count, max, make_region);
+	if (made)
+		freed = repeat(kv, mrs, made, max, free_region);
+	kvfree(mrs);
+	return freed == count ? 0 : -EIO;
+}
+
 int kv_peek(struct kv *kv, char *args)
 {
 	unsigned int at, size;
