@@ -11,7 +11,8 @@
 # detectors are made. KREL may name a release of the host's own kernel: then its headers are installed.
 #
 # The guests also run programs whose packages would start services on the host, now and after each
-# boot. They are unpacked in $CACHE/tools, not installed; only their libraries are.
+# boot, and tests that are in a package's documentation, which many hosts leave out. These packages are
+# unpacked in $CACHE/tools, not installed; only their libraries are.
 
 # shellcheck source=scripts/lib.sh
 . "$(dirname "$0")/lib.sh"
@@ -28,7 +29,7 @@ declare -A GROUP=(
 		qperf tshark iproute2 iputils-ping ethtool nftables procps python3 libtirpc3|libtirpc3t64
 		libwrap0 libnsl2 libnvme1|libnvme1t64 libjson-c5 fio libfabric-bin openmpi-bin
 		python3-mpi4py libopeniscsiusr libisns0|libisns0t64
-		libglib2.0-0|libglib2.0-0t64 libnl-genl-3-200"
+		libglib2.0-0|libglib2.0-0t64 libnl-genl-3-200 libpython3.11|libpython3.13"
 	[fuzz]="clang libclang-rt-14-dev|libclang-rt-19-dev llvm libc6-dev"
 	[dkms]="dkms openssl kmod util-linux"
 	[deb]="build-essential debhelper dh-dkms dpkg-dev lintian"
@@ -37,7 +38,7 @@ declare -A GROUP=(
 	[root]="mmdebstrap util-linux"
 	[series]="git perl python3 python3-docutils"
 )
-TOOLS="nfs-common nfs-kernel-server nvme-cli open-iscsi"
+TOOLS="nfs-common nfs-kernel-server nvme-cli open-iscsi python3-pyverbs"
 # Kernels with detectors have an SMB server. What it wants to hear of its daemon has changed since
 # Debian 12 was released, in updates of its kernel, too: Debian 13's is the first that knows.
 SMB_SUITE=trixie

@@ -1,0 +1,180 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0
+"""Run the tests of python3-pyverbs on an RDMA device, and compare with what is expected of it.
+
+    pyverbs.py TOOLS DEVICE INTERFACE inet|inet6 EXPECTED SUITE...
+
+TOOLS has the package, unpacked. EXPECTED has the tests that do not pass: a reason, and below it, indented,
+a line "OUTCOME TEST REGEX" for each. OUTCOME is fail or skip, and what the test says has to match. All other
+tests have to pass, and each of these has to do what its line says.
+"""
+
+import collections
+import gzip
+import json
+import multiprocessing
+import os
+import random
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+HERE = "/run/pyverbs"
+# What the suites import: the providers' files, too, which need no device of theirs
+SHARED = ("__init__", "args_parser", "base", "base_rdmacm", "efa_base", "mlx5_base",
+          "mlx5_prm_structs", "rdmacm_utils", "utils")
+PASS, FAIL, SKIP = "pass", "fail", "skip"
+PATIENCE = 4        # times what the suites allow
+
+
+def unpack(tools, suites):
+    """Debian compresses what is longer than 4 KiB."""
+    folder = tools + "/usr/share/doc/rdma-core/tests/"
+    shutil.rmtree(HERE, ignore_errors=True)
+    os.makedirs(HERE + "/tests")
+    for name in (*SHARED, *suites):
+        path = f"{folder}{name}.py"
+        with open(path, "rb") if os.path.exists(path) else gzip.open(path + ".gz") as file, \
+                open(f"{HERE}/tests/{name}.py", "wb") as copy:
+            shutil.copyfileobj(file, copy)
+
+
+def read_expected(path):
+    """test -> (outcome, regex)"""
+    expected = {}
+    reason = None
+    with open(path, encoding="ascii") as lines:
+        for line in lines:
+            if not line[0].isspace():
+                reason = None if line[0] == "#" else line
+            elif line.strip():
+                outcome, test, regex = line.split(None, 2)
+                assert reason and outcome in (FAIL, SKIP) and test not in expected, line
+                expected[test] = outcome, regex.rstrip()
+    return expected
+
+
+class Outcomes(unittest.TestResult):
+    """What became of each test: (outcome, what it and its processes said)
+
+    The suites take values by chance. They are the same for each run, and among them are none that
+    only another provider's library takes: flags of ibv_create_qp_ex().
+    """
+
+    SEED = 0
+
+    def __init__(self):
+        super().__init__()
+        self.outcomes = collections.OrderedDict()
+        self.outcome = self.said = self.printed = self.stdout = None
+
+    def startTest(self, test):
+        super().startTest(test)
+        random.seed(self.SEED)
+        self.outcome, self.said = PASS, ""
+        self.printed = tempfile.TemporaryFile("w+")
+        sys.stdout.flush()
+        self.stdout = os.dup(1)
+        os.dup2(self.printed.fileno(), 1)
+
+    def stopTest(self, test):
+        sys.stdout.flush()
+        os.dup2(self.stdout, 1)
+        os.close(self.stdout)
+        self.printed.seek(0)
+        said = " ".join(f"{self.said} {self.printed.read()}".split())
+        self.printed.close()
+        name = test.id().removeprefix("tests.")
+        self.outcomes[name] = self.outcome, said
+        print(f"{name}: {self.outcome} {said}", flush=True)
+        super().stopTest(test)
+
+    def addFailure(self, test, err):
+        self.outcome, self.said = FAIL, f"{err[0].__name__}: {err[1]}"
+
+    addError = addFailure
+
+    def addSkip(self, test, reason):
+        self.outcome, self.said = SKIP, reason
+
+
+def be_patient():
+    """The suites wait for their processes, and these for each other, some seconds: a guest is slow on
+    a busy host. What ends by itself is not waited for any longer."""
+    barrier, join = multiprocessing.context.BaseContext.Barrier, multiprocessing.process.BaseProcess.join
+
+    def patient_barrier(self, parties, action=None, timeout=None):
+        return barrier(self, parties, action, timeout and PATIENCE * timeout)
+
+    def patient_join(self, timeout=None):
+        return join(self, timeout and PATIENCE * timeout)
+    multiprocessing.context.BaseContext.Barrier = patient_barrier
+    multiprocessing.process.BaseProcess.join = patient_join
+
+
+def name_exceptions():
+    """Of an exception in one of the two processes of a test of rdma_cm the suites print the text alone,
+    and an assertion has none."""
+    from tests.base import RDMACMBaseTest  # pylint: disable=import-outside-toplevel
+    handler = RDMACMBaseTest._rdmacm_exception_handler  # pylint: disable=protected-access
+
+    def handler_with_name(passive, exception):
+        print(type(exception).__name__)
+        handler(passive, exception)
+    RDMACMBaseTest._rdmacm_exception_handler = staticmethod(  # pylint: disable=protected-access
+        handler_with_name)
+
+
+def run(device, interface, suites):
+    """The suites look for the interface, and for GIDs, as RoCE has them: they are told."""
+    import args_parser  # pylint: disable=import-outside-toplevel
+    args_parser.parser.args = {"dev": device, "port": 1, "gid": 0, "pci_dev": None, "gpu": 0,
+                               "gtt": False, "verbosity": 2, "list_tests": False}
+    import tests.base  # pylint: disable=import-outside-toplevel
+
+    def get_ip_mac(self, dev, port, idx):
+        self.args.append([dev, port, idx, *interface])
+    tests.base.RDMATestCase._get_ip_mac = get_ip_mac  # pylint: disable=protected-access
+
+    be_patient()
+    name_exceptions()
+    result = Outcomes()
+    for suite in suites:
+        unittest.defaultTestLoader.loadTestsFromName("tests." + suite).run(result)
+    return result.outcomes
+
+
+def address_of(name, family):
+    """Its address of that family that is not link-local, and its MAC"""
+    said = subprocess.run(["ip", "-j", "address", "show", name], check=True,
+                          stdout=subprocess.PIPE).stdout
+    link, = json.loads(said)
+    return next(info["local"] for info in link["addr_info"]
+                if info["family"] == family and info["scope"] == "global"), link["address"]
+
+
+def main():
+    tools, device, interface, family, path, *suites = sys.argv[1:]
+    unpack(tools, suites)
+    sys.path[:0] = HERE, HERE + "/tests", tools + "/usr/lib/python3/dist-packages"
+    outcomes = run(device, address_of(interface, family), suites)
+    expected = read_expected(path)
+    wrong = 0
+    for test, (outcome, said) in outcomes.items():
+        want, regex = expected.get(test, (PASS, ""))
+        if outcome != want or not re.search(regex, said):
+            wrong += 1
+            print(f"WRONG: {test}: {outcome}, where {want} {regex!r} is expected: {said}")
+    for test in expected.keys() - outcomes.keys():
+        wrong += 1
+        print(f"WRONG: {test} did not run: {path} has it")
+    count = collections.Counter(outcome for outcome, _ in outcomes.values())
+    print(f"result: {count[PASS]} tests of pyverbs pass; {count[FAIL]} fail and {count[SKIP]} are "
+          "skipped, as expected of iWARP")
+    return 1 if wrong or not count[PASS] else 0
+
+
+sys.exit(main())
