@@ -5,6 +5,7 @@
 #
 #   scripts/check.sh [SUITE...]    (no argument: static kunit fuzz wire interop bench e2e takeover)
 #   scripts/check.sh --all         more suites, in full, on more kernels and drivers, as ALL says: some hours
+#   scripts/check.sh --selftest    does it find what it is there for?
 #
 # Without arguments suites run beside each other where there are two processors and 7 GB of memory:
 # see run_all. What runs in the background is told when the others have ended.
@@ -12,6 +13,10 @@
 # A suite prints "ok N name" and "not ok N name", and at its end "# suite: N passed, N failed".
 # One that ends without that line, or with other numbers than we counted, that exits as if something
 # had failed though nothing has, that runs no test, or that leaves one out, is one more failure.
+#
+# No suite has a limit in seconds, for it may wait long for its turn on a busy machine. All of them
+# together have one, so that a hang is told: what runs then is ended, and named with the last that it
+# said, and so is what has not begun.
 
 . "$(dirname "$0")/lib.sh"
 # shellcheck source=scripts/tap.sh
@@ -19,7 +24,8 @@
 
 # All of these would take too long here.
 declare -A OPTION=([wire]=--sample [interop]=--sample [bench]=--guard [e2e]=--sample [takeover]=--sample)
-LIMIT=45m	# for one suite: a hang is to be told, not waited for
+LIMIT_MIN=75		# for all that runs without arguments
+LONG_LIMIT_MIN=1800	# for all that runs with some
 
 # The end-to-end tests in two halves
 OURS=${DRIVER:-srnic}/${DRIVER:-srnic}
@@ -57,6 +63,9 @@ ALL=(
 	"refusals"
 )
 
+SCRIPTS=$TOP/scripts	# the selftest has its own
+
+DEADLINE=0	# in $SECONDS
 PASSED=0
 FAILED=0
 declare -a REPORT=()
@@ -71,26 +80,35 @@ fail_suite() {
 
 # judge SUITE STATUS LOG SECONDS NAME: its exit status and its output against each other
 judge() {
-	local suite=$1 rc=$2 log=$3 ok not_ok summary
+	local suite=$1 rc=$2 log=$3 name=$5 ok not_ok summary
 
 	ok=$(count '^ok [0-9]+ ' "$log")
 	not_ok=$(count '^not ok [0-9]+ ' "$log")
 	PASSED=$((PASSED + ok))
 	FAILED=$((FAILED + not_ok))
-	REPORT+=("$(printf '%-7s %4d passed, %d failed, %d s' "$5" "$ok" "$not_ok" "$4")")
+	REPORT+=("$(printf '%-7s %4d passed, %d failed, %d s' "$name" "$ok" "$not_ok" "$4")")
 
 	summary=$(grep -E "^# $suite: [0-9]+ passed, [0-9]+ failed" "$log" | tail -n 1 || true)
-	if [[ -z $summary ]]; then
-		fail_suite "$suite" "died without its summary (exit status $rc)"
+	if [[ $rc == late ]]; then
+		fail_suite "$name" "did not end within the time for all; the last that it said: $(last_of "$log")"
+	elif [[ -z $summary ]]; then
+		fail_suite "$name" "died without its summary (exit status $rc)"
 	elif [[ $summary != "# $suite: $ok passed, $not_ok failed"* ]]; then
-		fail_suite "$suite" "printed $ok ok and $not_ok not ok, but sums up: $summary"
+		fail_suite "$name" "printed $ok ok and $not_ok not ok, but sums up: $summary"
 	elif [[ $not_ok -eq 0 && $rc -ne 0 ]]; then
-		fail_suite "$suite" "exit status $rc after no failure"
+		fail_suite "$name" "exit status $rc after no failure"
 	elif [[ $((ok + not_ok)) -eq 0 ]]; then
-		fail_suite "$suite" 'ran no test'
+		fail_suite "$name" 'ran no test'
 	elif grep -qE '^ok [0-9]+ .*# SKIP' "$log"; then
-		fail_suite "$suite" 'left a test out'
+		fail_suite "$name" 'left a test out'
 	fi
+}
+
+last_of() {
+	local line
+
+	line=$(grep -v '^ *$' "$1" | tail -n 1 || true)
+	echo "${line:-nothing}"
 }
 
 # suite_of [VARIABLE=VALUE...] SUITE [ARGUMENT...]
@@ -115,13 +133,16 @@ trap 'exit 129' HUP
 trap 'exit 130' INT
 trap 'exit 143' TERM
 
+may_take() { DEADLINE=$((SECONDS + 60 * $1)); }
+
 # start [VARIABLE=VALUE...] SUITE [ARGUMENT...]: the process becomes that suite, which goes when the
 # process goes that started it. What bash starts in the background ignores Ctrl-C: not so a suite,
 # which may end programs like that.
 start() {
-	local suite
+	local suite left=$((DEADLINE - SECONDS))
 	local -a settings=()
 
+	((left > 0)) || { echo 'it has not begun' && exit 124; }
 	while [[ $1 == *=* ]]; do
 		settings+=("$1")
 		shift
@@ -129,7 +150,12 @@ start() {
 	suite=$1
 	shift
 	exec setpriv --pdeathsig TERM env --default-signal=INT,QUIT "${settings[@]}" \
-		timeout -k 1m "$LIMIT" "$TOP/scripts/$suite.sh" "$@" </dev/null
+		timeout -k 1m "$left" "$SCRIPTS/$suite.sh" "$@" </dev/null
+}
+
+# status_of STATUS: of what has just ended. A suite may end with timeout's status for reasons of its own.
+status_of() {
+	if [[ ($1 -eq 124 || $1 -eq 137) && $SECONDS -ge $DEADLINE ]]; then echo late; else echo "$1"; fi
 }
 
 # count_suite STATUS LOG SECONDS NAME
@@ -151,6 +177,7 @@ run_suite() {
 	suite=$!
 	tail -n +1 -f --pid="$suite" "$log" &
 	wait "$suite" || rc=$?
+	rc=$(status_of "$rc")
 	wait "$!" || true
 	count_suite "$rc" "$log" $((SECONDS - began)) "$*"
 }
@@ -175,7 +202,7 @@ run_beside() {
 			rc=0
 			# shellcheck disable=SC2086 # words
 			(start $name) >"$logs/$number" 2>&1 || rc=$?
-			echo "$rc $((SECONDS - began))" >"$logs/$number.end"
+			echo "$(status_of "$rc") $((SECONDS - began))" >"$logs/$number.end"
 		done
 	) &
 	LANES+=("$! $logs")
@@ -225,17 +252,26 @@ is_roomy() {
 	[[ $(nproc) -ge 2 && $(awk '/^MemAvailable:/ { print $2 }' /proc/meminfo) -ge $((7 << 20)) ]]
 }
 
+# prepare: at once, lest one of them waits for the packages of another. What is missing here each suite
+# would complain about anew. In the background for the reason that is given at the traps.
+prepare() {
+	local rc=0
+
+	timeout -k 1m $((DEADLINE - SECONDS)) "$TOP/scripts/setup.sh" build static kunit fuzz guest 6.1 6.12 \
+		</dev/null >&2 &
+	wait "$!" || rc=$?
+	[[ $(status_of "$rc") != late ]] || fail_suite setup 'did not end within the time for all'
+	[[ $rc -ne 0 ]] || return 0
+	printf '0 passed, 1 failed\n'
+	exit 1
+}
+
 # A guest, or a pair of guests that talk to each other, keeps about one processor busy. The wire
 # tests have two guests that do not talk to each other; of the other suites with guests two run at a
 # time. Unit tests wait for timers most of the time, and bench counts instructions, not time. Static
 # tests and the fuzzer look at no clock: they take what is left.
 run_all() {
-	# At once, lest one of them waits for the packages of another. What is missing here each suite
-	# would complain about anew.
-	if ! "$TOP/scripts/setup.sh" build static kunit fuzz guest 6.1 6.12; then
-		printf '0 passed, 1 failed\n'
-		exit 1
-	fi
+	prepare
 	if ! is_roomy || [[ -n ${PAIRS:-} ]]; then
 		run_suites static kunit fuzz wire interop bench e2e takeover
 		return
@@ -251,15 +287,29 @@ run_all() {
 	run_suites takeover
 }
 
+# shellcheck source=scripts/check/selftest.sh
+. "$TOP/scripts/check/selftest.sh"
+
 main() {
-	if [[ $# -eq 0 ]]; then
+	case ${1:-} in
+	'')
+		may_take "$LIMIT_MIN"
 		run_all
-	elif [[ $1 == --all ]]; then
-		LIMIT=6h
+		;;
+	--all)
+		may_take "$LONG_LIMIT_MIN"
 		run_suites "${ALL[@]}"
-	else
+		;;
+	--selftest)
+		selftest
+		return
+		;;
+	-*) die 'usage: check.sh [SUITE... | --all | --selftest]' ;;
+	*)
+		may_take "$LONG_LIMIT_MIN"
 		run_suites "$@"
-	fi
+		;;
+	esac
 	printf '# %s\n' "${REPORT[@]}"
 	tap_causes <<<"$RETRIED"
 	printf '%d passed, %d failed\n' "$PASSED" "$FAILED"

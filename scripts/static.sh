@@ -338,6 +338,9 @@ test_conformance() {
 	scripts/conformance.py --selftest && scripts/conformance.py
 }
 
+# check.sh sees each way in which a suite may fail.
+test_check() { scripts/check.sh --selftest; }
+
 # Nothing that a run of hours names is empty, and each test on the wire is in it.
 test_runs() {
 	local runs entry
@@ -422,7 +425,7 @@ test_whitespace() {
 }
 
 ALL=(compiler new_driver install high_memory sparse checkpatch kernel_doc shell python stage_edit
-	layers_selftest layers mutants docs reclaim work_queues conformance runs length versions spdx paths
+	layers_selftest layers mutants docs reclaim work_queues conformance check runs length versions spdx paths
 	whitespace)
 
 main() {
