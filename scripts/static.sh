@@ -87,11 +87,11 @@ examples() {
 	[[ $1 != 6.1 ]] || echo IW_MPA_ERDMA=y
 }
 
-# build_clean TEXT KERNEL ARGUMENT...: with W=1, in $IW_MPA_BUILD, and nothing is said about us. A
-# warning is given only once: objects are kept for the next time only if all that are there were
-# clean, and the compiler is still that one.
-build_clean() {
-	local text=$1 kernel=$2 log=$IW_MPA_BUILD/build.log clean=$IW_MPA_BUILD/clean compiler
+# built TEXT LOG COMMAND...: it builds in $IW_MPA_BUILD with W=1, and says nothing about us. A warning is given
+# only once: objects are kept for the next time only if all that are there were clean, and the compiler is still
+# that one.
+built() {
+	local text=$1 log=$2 clean=$IW_MPA_BUILD/clean compiler
 
 	shift 2
 	compiler=$(gcc --version | head -n 1)
@@ -99,27 +99,30 @@ build_clean() {
 	[[ $(cat "$clean" 2>/dev/null) == "$compiler" ]] ||
 		find "$IW_MPA_BUILD" -path '*/src/drivers/*' -name '*.o' -delete
 	rm -f "$clean"
-	# shellcheck disable=SC2046 # one argument each
-	KERNEL=$kernel scripts/build.sh W=1 $(examples "$kernel") "$@" >"$log" 2>&1 ||
-		{ tail -n 100 "$log"; return 1; }
-	about_us <"$log" | none "$text for $kernel" || return 1
+	"$@" >"$log" 2>&1 || { tail -n 100 "$log"; return 1; }
+	about_us <"$log" | none "$text" || return 1
 	echo "$compiler" >"$clean"
 }
 
-test_compiler() {
-	build_clean 'warnings with W=1' 6.1 || return 1
-	IW_MPA_BUILD=$IW_MPA_BUILD-6.12 build_clean 'warnings with W=1' 6.12
+# build_clean TEXT KERNEL ARGUMENT...: our modules alone, with what is built only if asked for
+build_clean() {
+	local -a settings
+
+	mapfile -t settings < <(examples "$2")
+	built "$1 for $2" "$IW_MPA_BUILD/build.log" env KERNEL="$2" IW_MPA_SIW=y "${settings[@]}" \
+		scripts/build.sh modules W=1 "${@:3}"
 }
 
-# What new-driver makes is as clean as what it is made of, under any name. The library beside it is
-# that of the guests: a build in $IW_MPA_BUILD without W=1 would compile all objects anew.
+test_compiler() { build_clean 'warnings with W=1' 6.1; }
+
+test_compiler_6.12() { IW_MPA_BUILD=$IW_MPA_BUILD-6.12 build_clean 'warnings with W=1' 6.12; }
+
+# What new-driver makes is as clean as what it is made of, under any name.
 test_new_driver() {
 	local dir=$IW_MPA_BUILD/new-driver log=$IW_MPA_BUILD/new-driver.log
-	local -x IW_MPA_BUILD=
 
-	mkdir -p "${dir%/*}"
 	rm -rf "$dir"
-	scripts/new-driver acme_9 "$dir" W=1 >"$log" 2>&1 || { tail -n 100 "$log"; return 1; }
+	KERNEL=6.1 built 'warnings with W=1' "$log" scripts/new-driver acme_9 "$dir" W=1 || return 1
 	{ grep -E 'warning:|WARNING:|ERROR:' "$log" || true; } | none 'warnings with W=1' || return 1
 	{ grep -in skel "$dir"/* || true; } | none 'names of the skeleton' || return 1
 	[[ $(modinfo -F alias "$dir/acme_9.ko") == rdma-link-acme_9 ]] ||
@@ -133,7 +136,7 @@ test_install() {
 	mkdir -p "$IW_MPA_BUILD"
 	touch "$IW_MPA_BUILD/before"
 	install_for 6.1 || return 1
-	install_for 6.12 || return 1
+	IW_MPA_BUILD=$IW_MPA_BUILD-6.12 install_for 6.12 || return 1
 	find /lib/modules /usr/local/sbin \( -name '*iw_mpa*' -o -name iw-mpa \) \
 		-newer "$IW_MPA_BUILD/before" | none 'it wrote here'
 }
@@ -144,13 +147,11 @@ installed() {
 		same "${@/#/$updates/}" "$root/usr/local/sbin/iw-mpa"
 }
 
-# user_make ARGUMENT...: below $root
-user_make() { make -s "$@" "INSTALL_MOD_PATH=$root" >"$log" 2>&1 || { tail -n 100 "$log"; return 1; }; }
+# user_make ARGUMENT...: below $root; with W=1, lest all be compiled again without
+user_make() { built 'warnings' "$IW_MPA_BUILD/install.log" make -s "$@" W=1 "INSTALL_MOD_PATH=$root"; }
 
 install_for() (
 	root=$IW_MPA_BUILD/root
-	log=$IW_MPA_BUILD/install.log
-	unset -v IW_MPA_BUILD
 	need_kernel "$1"
 	updates=$root/lib/modules/$KREL/updates
 	rm -rf "$root"
@@ -424,7 +425,7 @@ test_whitespace() {
 	"${git[@]}" diff --check "$("${git[@]}" hash-object -t tree /dev/null)"
 }
 
-ALL=(compiler new_driver install high_memory sparse checkpatch kernel_doc shell python stage_edit
+ALL=(compiler compiler_6.12 new_driver install high_memory sparse checkpatch kernel_doc shell python stage_edit
 	layers_selftest layers mutants docs reclaim work_queues conformance check runs length versions spdx paths
 	whitespace)
 
