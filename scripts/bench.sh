@@ -3,7 +3,8 @@
 #
 # What connections cost, in instructions: srnic, siw_mpa, unmodified siw and bare TCP in one boot of one
 # guest with one processor, for which QEMU makes a nanosecond of every instruction. The numbers do
-# not depend on the machine that this runs on. It reports; --guard, --register and --storm judge, too.
+# not depend on the machine that this runs on. It reports; --guard, --register and --storm judge, too. A
+# measure that has no result leaves a gap in the table, and is a failure.
 #
 #   scripts/bench.sh [-k REGEX]        only the measures whose name matches
 #   scripts/bench.sh --guard           judges: srnic and siw_mpa against siw, connect, two kinds of
@@ -26,7 +27,9 @@
 #                                      given back; siw beside it
 #
 # Results: $CACHE/bench/table.rst, connect.svg, and OPTION.rst for the options but --guard; pages with plots
-# of them, bench.html, rtt.html and so on; what they were made of in raw, rtt, storm and so on.
+# of them, bench.html, rtt.html and so on; what they were made of in raw, rtt, storm and so on. Another folder
+# may be in IW_MPA_BENCH, and fewer of all that is measured in variables such as VARIANTS and ROUNDS: those below
+# that have a default.
 
 # shellcheck source=scripts/lib.sh
 . "$(dirname "$0")/lib.sh"
@@ -35,7 +38,7 @@
 # shellcheck source=scripts/guest/guest.sh
 . "$TOP/scripts/guest/guest.sh"
 
-OUT=$CACHE/bench
+OUT=${IW_MPA_BENCH:-$CACHE/bench}
 RAW=$OUT/raw
 ONLY=.
 LIMIT=3600	# the guest's own time jumps whenever it has nothing to do
@@ -110,12 +113,12 @@ FIRST_ROUND=${FIRST_ROUND:-1}	# a later one goes on with what an earlier run has
 RATE_VARIANTS=${RATE_VARIANTS:-'siw siw_mpa srnic'}
 
 # Round trip times, in microseconds; they are even
-TRIPS='100 1000 10000 100000'
-TRIP_VARIANTS='siw siw_mpa srnic plain srnic-tfo plain-tfo'	# the last two with TCP Fast Open
+TRIPS=${TRIPS:-'100 1000 10000 100000'}
+TRIP_VARIANTS=${TRIP_VARIANTS:-'siw siw_mpa srnic plain srnic-tfo plain-tfo'}	# the last two with TCP Fast Open
 TRIP_ROUNDS=5
 
 # Clients, milliseconds of the server for each, its backlog
-STORM='1000 5 128'
+STORM=${STORM:-'1000 5 128'}
 STORM_VARIANTS=${STORM_VARIANTS:-'siw siw_mpa srnic'}
 
 # shellcheck source=scripts/bench/scale.sh
@@ -152,7 +155,9 @@ boot_counted() {
 	guest_run A 'sysctl -qw kernel.hung_task_timeout_secs=0' "$LIMIT"
 }
 
+# boot_with PROGRAM
 boot_with() {
+	build_program "$1"
 	say 'booting a guest'
 	guest_boot A
 	cp "$OUT/$1" "$GUEST_RUN/share/"
@@ -195,13 +200,21 @@ be_patient() {
 		net.iw_mpa.request_timeout_ms=3600000" "$LIMIT"
 }
 
-# measure VARIANT NAME ARGUMENTS: a failure is a gap in the table, and told.
+GAPS=0
+
+# gap TEXT: something has no result; all else is measured nevertheless
+gap() {
+	GAPS=$((GAPS + 1))
+	say "$*"
+}
+
+# measure VARIANT NAME ARGUMENTS
 measure() {
 	local file=$RAW/$1.$2
 
 	rm -f "$OUT/split"
 	if ! guest_run A "/share/cm_bench $3" "$LIMIT" >"$file"; then
-		say "$1 $2: $(cat "$file")"
+		gap "$1 $2: $(cat "$file")"
 		rm "$file"
 	elif [[ -e $OUT/split ]]; then
 		mv "$OUT/split" "$file.split"
@@ -231,7 +244,7 @@ data_command() {
 	"tcp ib_send_lat -e") echo "/share/tcp_data 10.0.0.1 $2 $3 pong" ;;
 	tcp*) ;;
 	*)
-		guest_run A "LISTEN_LIMIT=$LIMIT serve perftest 7473 '$4 $args'" "$LIMIT" >"$RAW/log"
+		guest_run A "LISTEN_LIMIT=$LIMIT serve perftest 7473 '$4 $args'" "$LIMIT" >"$OUT/log"
 		echo "$4 $args 10.0.0.1"
 		;;
 	esac
@@ -249,13 +262,12 @@ measure_data() {
 		command=$(data_command "$1" "$size" "$times" "$program") || true
 		[[ -n $command ]] || continue
 		guest_run A "/share/cm_bench count && $command && /share/cm_bench dump" "$LIMIT" \
-			>"$RAW/log" || true
+			>"$OUT/log" || true
 		guest_run A 'bg_stop_all' "$LIMIT" >/dev/null || true
-		[[ -e $OUT/split ]] || { say "$1 $name: $(cat "$RAW/log")" && continue; }
+		[[ -e $OUT/split ]] || { gap "$1 $name: $(cat "$OUT/log")" && continue; }
 		mv "$OUT/split" "$RAW/$1.$name.split"
 		echo "connections $times" >"$RAW/$1.$name"
 	done <<<"${DATA:1:-1}"
-	rm -f "$RAW/log"
 }
 
 # cost VARIANT: instructions per connect
@@ -314,7 +326,6 @@ guard() {
 	KERNELS=${KERNELS:-$KERNEL}
 	# shellcheck disable=SC2046,SC2086 # lists of words
 	"$TOP/scripts/setup.sh" build $(stock_kernels $KERNELS)
-	build_program cm_bench
 	build_program rdma_data
 	build_program registrations
 	for kernel in $KERNELS; do
@@ -347,7 +358,7 @@ measure_trips() {
 		done
 		guest_run A 'tc qdisc del dev lo root' "$LIMIT"
 	done
-	guest_down || say "the guest did not end well: see $GUEST_RUN"
+	guest_down || gap "the guest did not end well: see $GUEST_RUN"
 	python3 "$TOP/scripts/bench/report.py" --rtt "$OUT"
 	cat "$OUT/rtt.rst"
 	say "in $OUT: rtt.rst, rtt.html"
@@ -401,7 +412,7 @@ rate() {
 	guest_run A 'sysctl -qw net.ipv4.tcp_max_tw_buckets=0'
 	take_driver "$1"
 	guest_run A "/share/cm_rate 10.0.0.1 3 $LOADS" 300 >"$OUT/rate/$1.$2" ||
-		say "round $2: $1 did not come to its end"
+		gap "round $2: $1 did not come to its end"
 	guest_kill_all
 }
 
@@ -411,7 +422,6 @@ measure_rates() {
 	need_krel
 	"$TOP/scripts/build.sh"
 	begin_rounds rate
-	build_program cm_rate
 	GUEST_SMP=4
 	for ((round = FIRST_ROUND; round <= ROUNDS; round++)); do
 		for variant in $RATE_VARIANTS; do
@@ -430,7 +440,6 @@ measure_everything() {
 	"$TOP/scripts/build.sh"
 	rm -rf "$RAW"
 	mkdir "$RAW"
-	build_program cm_bench
 	build_program tcp_data
 	build_plugin
 	boot_counted -plugin "$OUT/split.so,map=$OUT/map,out=$OUT/split"
@@ -447,13 +456,13 @@ measure_everything() {
 		measure_data "$variant"
 		[[ $variant == markers ]] || measure_ulps "$variant"
 	done
-	guest_down || say "the guest did not end well: see $GUEST_RUN"
+	guest_down || gap "the guest did not end well: see $GUEST_RUN"
 	python3 "$TOP/scripts/bench/report.py" "$OUT"
 	cat "$OUT/table.rst"
 	say "in $OUT: table.rst, connect.svg, bench.html"
 }
 
-# run_option OPTION: nobody else writes into $OUT meanwhile
+# run_option OPTION: nobody else writes into $OUT meanwhile. What was measured is reported first.
 run_option() {
 	case $1 in
 	--comeback) measure_comebacks ;;
@@ -468,6 +477,7 @@ run_option() {
 	--scale) measure_scale ;;
 	*) measure_everything ;;
 	esac
+	[[ $GAPS -eq 0 ]] || die "without a result: $GAPS of what was to be measured, see above"
 }
 
 main() {

@@ -13,7 +13,7 @@ live() { [[ $(cat /sys/class/nvme/nvme*/state | grep -c live) -eq $1 ]]; }
 comeback_begin() {
 	local i host="nqn.2014-08.org.nvmexpress:uuid:$NVME_UUID"
 
-	nvme_serve 4 10.0.0.1 4420 && modprobe nvme-rdma || return
+	nvme_serve 4 10.0.0.1 4420 0 && modprobe nvme-rdma || return
 	for ((i = 1; i <= $1; i++)); do
 		echo "transport=rdma,traddr=10.0.0.1,trsvcid=4420,nqn=$NVME_NQN,hostnqn=$host" \
 			"hostid=$NVME_UUID,nr_io_queues=1,queue_size=32,reconnect_delay=1" \

@@ -6,7 +6,7 @@
 # follows the host's then.
 
 HOPS_VARIANTS=${HOPS_VARIANTS:-'siw srnic plain'}
-HOPS_COUNT=256
+HOPS_COUNT=${HOPS_COUNT:-256}
 
 # hops_keep GUEST VARIANT END: what it has counted
 hops_keep() {
@@ -21,7 +21,7 @@ measure_hop() {
 		take_driver "$1" "$guest"
 		guest_run "$guest" "cat /proc/kallsyms >/share/kallsyms.$guest" "$LIMIT"
 		python3 "$TOP/scripts/bench/functions.py" "$GUEST_RUN/share/kallsyms.$guest" \
-			"${BUILD:-$CACHE/build/$KREL}" >"$OUT/map.$guest"
+			"${IW_MPA_BUILD:-$CACHE/build/$KREL}" >"$OUT/map.$guest"
 		guest_run "$guest" '/share/cm_hops load' "$LIMIT"
 	done
 	say "$1: $HOPS_COUNT connections"
@@ -51,7 +51,7 @@ measure_hops() {
 	for variant in $HOPS_VARIANTS; do
 		measure_hop "$variant"
 	done
-	guest_down || say "the guests did not end well: see $GUEST_RUN"
+	guest_down || gap "the guests did not end well: see $GUEST_RUN"
 	python3 "$TOP/scripts/bench/report.py" --hops "$OUT"
 	cat "$OUT/hops.rst"
 	say "in $OUT: hops.rst, hops.html"

@@ -15,7 +15,6 @@ measure_load() {
 	need_krel
 	"$TOP/scripts/build.sh"
 	begin_rounds load
-	build_program qp_load
 	# shellcheck disable=SC2034 # guest_boot's
 	GUEST_SMP=4
 	boot_with qp_load
@@ -28,7 +27,7 @@ measure_load() {
 				die "$variant: $(cat "$OUT/load/$variant.$round")"
 		done
 	done
-	guest_down || say "the guest did not end well: see $GUEST_RUN"
+	guest_down || gap "the guest did not end well: see $GUEST_RUN"
 	python3 "$TOP/scripts/bench/report.py" --load "$OUT"
 	cat "$OUT/load.rst"
 	say "in $OUT: load.rst, load.html"
@@ -53,9 +52,9 @@ pong() {
 		"$OUT/log" >"$OUT/pong/$1.$2"
 }
 
-# What did not come to its end is a gap, and told; the next one has new guests.
+# After what did not come to its end the next one has new guests.
 pong_failed() {
-	say "$1 did not come to its end: $(cat "$OUT/log")"
+	gap "$1 did not come to its end: $(cat "$OUT/log")"
 	guest_kill_all
 	guest_boot A B
 }
@@ -73,7 +72,7 @@ measure_pongs() {
 			pong "$variant" "$round" || pong_failed "$variant"
 		done
 	done
-	guest_down || say "the guests did not end well: see $GUEST_RUN"
+	guest_down || gap "the guests did not end well: see $GUEST_RUN"
 	python3 "$TOP/scripts/bench/report.py" --pong "$OUT"
 	cat "$OUT/pong.rst"
 	say "in $OUT: pong.rst, pong.html"

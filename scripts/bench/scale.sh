@@ -68,7 +68,6 @@ measure_scale() {
 	"$TOP/scripts/build.sh"
 	rm -rf "$OUT/scale"
 	mkdir "$OUT/scale"
-	build_program cm_bench
 	build_plugin
 	for cpus in $SCALE_CPUS; do
 		measure_cpus "$cpus"

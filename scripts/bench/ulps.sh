@@ -32,7 +32,7 @@ ulp_command() {
 }
 
 ulps_begin() {
-	in_kit nvme 'nvme_serve 4 10.0.0.1 4420; nvme_attach 10.0.0.1 4420' &&
+	in_kit nvme 'nvme_serve 4 10.0.0.1 4420 0; nvme_attach 10.0.0.1 4420' &&
 		in_kit nfs "nfs_serve 20049; nfs_mount 10.0.0.1 20049
 			dd if=/dev/zero of=\$NFS_MOUNT/file bs=1M count=100 status=none; sync \$NFS_MOUNT/file"
 }
@@ -51,28 +51,27 @@ measure_ulps() {
 	local name octets times kind what command
 
 	grep -qE "$ONLY" <<<"$(awk '{ print $1 }' <<<"${ULPS:1:-1}")" || return 0
-	ulps_begin >"$RAW/log" || { say "$1: no ULPs: $(cat "$RAW/log")" && return; }
+	ulps_begin >"$OUT/log" || { gap "$1: no ULPs: $(cat "$OUT/log")" && return; }
 	while read -r name octets times kind what; do
 		[[ $name =~ $ONLY ]] || continue
 		say "$1: $name"
 		command=$(ulp_command "$octets" "$times" "$kind" "$what")
 		rm -f "$OUT/split"
 		in_kit "$kind" "$command >/dev/null; /share/cm_bench count; $command; /share/cm_bench dump" \
-			>"$RAW/log" || true
-		[[ -e $OUT/split ]] || { say "$1 $name: $(cat "$RAW/log")" && continue; }
+			>"$OUT/log" || true
+		[[ -e $OUT/split ]] || { gap "$1 $name: $(cat "$OUT/log")" && continue; }
 		mv "$OUT/split" "$RAW/$1.$name.split"
 		echo "connections $times" >"$RAW/$1.$name"
-		fio_iops <"$RAW/log" >>"$RAW/$1.$name"
+		fio_iops <"$OUT/log" >>"$RAW/$1.$name"
 	done <<<"${ULPS:1:-1}"
-	ulps_end >"$RAW/log" || say "$1: the ULPs did not end: $(cat "$RAW/log")"
-	rm -f "$RAW/log"
+	ulps_end >"$OUT/log" || gap "$1: the ULPs did not end: $(cat "$OUT/log")"
 }
 
 # A target that was gone for some seconds, so that each of its controllers comes back with a delay of its
 # own: NUMBER, seconds
-COMEBACK='64 5'
+COMEBACK=${COMEBACK:-'64 5'}
 COMEBACK_VARIANTS=${COMEBACK_VARIANTS:-'siw siw_mpa srnic'}
-COMEBACK_ROUNDS=5
+COMEBACK_ROUNDS=${COMEBACK_ROUNDS:-5}
 
 measure_comebacks() {
 	local variant round count seconds
@@ -82,7 +81,6 @@ measure_comebacks() {
 	"$TOP/scripts/build.sh"
 	rm -rf "$OUT/comeback"
 	mkdir "$OUT/comeback"
-	build_program cm_bench
 	boot_counted
 	cp "$TOP"/scripts/bench/comeback.{sh,py} "$GUEST_RUN/share/"
 	for variant in $COMEBACK_VARIANTS; do
@@ -97,7 +95,7 @@ measure_comebacks() {
 			sed "s/^/# $variant, round $round: /" "$OUT/comeback/$variant.$round"
 		done
 		guest_run A ". /share/comeback.sh; comeback_end" "$LIMIT" >"$OUT/log" ||
-			say "$variant: the controllers did not end: $(cat "$OUT/log")"
+			gap "$variant: the controllers did not end: $(cat "$OUT/log")"
 	done
 	guest_kill_all		# how guests end is judged by other tests
 	python3 "$TOP/scripts/bench/report.py" --comeback "$OUT"
