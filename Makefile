@@ -10,7 +10,7 @@ export T
 help:
 	@echo 'make demo      two hosts, real RDMA programs, and what they negotiated'
 	@echo 'make check     static, kunit and fuzz, and a sample of wire, interop, bench, e2e and takeover'
-	@echo 'make check-all more suites, in full, on more kernels and drivers: some hours'
+	@echo 'make check-all all suites in full, on more kernels and drivers: many hours; PART=N/M: one part of M'
 	@echo 'make modules   build iw_mpa.ko and srnic.ko for KREL (default: 6.1 on Debian 12, 6.12 on Debian 13)'
 	@echo 'make install   the same, then put them below /lib/modules/KREL/updates; IW_MPA_SIW=y: siw_mpa, too'
 	@echo 'make uninstall remove what make install has put there, for each kernel or for KREL'
@@ -45,7 +45,7 @@ setup:
 	@scripts/setup.sh
 
 check-all:
-	@scripts/check.sh --all
+	@scripts/check.sh --all $(if $(PART),--part $(PART))
 
 uninstall check static kunit fuzz wire soak interop e2e takeover dkms deb package series refusals debug bench demo mutate:
 	@scripts/$@.sh

@@ -3,9 +3,10 @@
 #
 # Run every suite, also after a failure, and sum up what they print.
 #
-#   scripts/check.sh [SUITE...]    (no argument: static kunit fuzz wire interop bench e2e takeover)
-#   scripts/check.sh --all         more suites, in full, on more kernels and drivers, as ALL says: some hours
-#   scripts/check.sh --selftest    does it find what it is there for?
+#   scripts/check.sh [SUITE...]               (no argument: static kunit fuzz wire interop bench e2e takeover)
+#   scripts/check.sh --all [--part N/M]       all rows of scripts/suites, or part N of M of them: some hours
+#   scripts/check.sh --all [--part N/M] -l    which rows these are, and what is known of each
+#   scripts/check.sh --selftest               does it find what it is there for?
 #
 # Without arguments suites run beside each other where there are two processors and 7 GB of memory:
 # see run_all. What runs in the background is told when the others have ended.
@@ -17,6 +18,9 @@
 # No suite has a limit in seconds, for it may wait long for its turn on a busy machine. All of them
 # together have one, so that a hang is told: what runs then is ended, and named with the last that it
 # said, and so is what has not begun.
+#
+# With --all what has passed is kept, and not run again before something has changed that concerns it; AFRESH=y
+# runs it. When all of scripts/suites has passed, its sum is printed: see check/parts.sh.
 
 . "$(dirname "$0")/lib.sh"
 # shellcheck source=scripts/tap.sh
@@ -24,44 +28,11 @@
 
 # All of these would take too long here.
 declare -A OPTION=([wire]=--sample [interop]=--sample [bench]=--guard [e2e]=--sample [takeover]=--sample)
-LIMIT_MIN=75		# for all that runs without arguments
-LONG_LIMIT_MIN=1800	# for all that runs with some
+LIMIT_MIN=75	# for all that runs without arguments
 
 # The end-to-end tests in two halves
 OURS=${DRIVER:-srnic}/${DRIVER:-srnic}
 WITH_SIW=${DRIVER:-srnic}/siw,siw/${DRIVER:-srnic}
-
-# "VARIABLE=VALUE... SUITE ARGUMENT...", in running order
-ALL=(
-	"AFRESH=y static"
-	"kunit pure net s390 i386"
-	"T=60 fuzz"
-	"wire"
-	"DRIVER=siw_mpa wire responder initiator fast_open hazards load storms"
-	"KERNEL=kasan DRIVER=siw_mpa wire faults"
-	"KERNEL=backports wire --sample"
-	"interop"
-	"bench --guard"
-	"e2e"
-	"DRIVER=siw_mpa e2e"
-	"KERNEL=rt PAIRS=srnic/srnic e2e"
-	"KERNEL=trixie e2e"
-	"KERNEL=backports e2e"
-	"debug kasan wire e2e"
-	"debug kcsan wire e2e"
-	"soak"
-	"debug kasan storms"
-	"takeover"
-	"PEER=siw takeover"
-	"KERNEL=6.12 takeover"
-	"KERNEL=6.12 PEER=siw takeover"
-	"KERNEL=backports takeover"
-	"KERNEL=kasan takeover"
-	"dkms"
-	"package"
-	"series"
-	"refusals"
-)
 
 SCRIPTS=$TOP/scripts	# the selftest has its own
 
@@ -287,6 +258,8 @@ run_all() {
 	run_suites takeover
 }
 
+# shellcheck source=scripts/check/parts.sh
+. "$TOP/scripts/check/parts.sh"
 # shellcheck source=scripts/check/selftest.sh
 . "$TOP/scripts/check/selftest.sh"
 
@@ -296,22 +269,21 @@ main() {
 		may_take "$LIMIT_MIN"
 		run_all
 		;;
-	--all)
-		may_take "$LONG_LIMIT_MIN"
-		run_suites "${ALL[@]}"
-		;;
+	--all) all_of_it "${@:2}" ;;
 	--selftest)
 		selftest
 		return
 		;;
-	-*) die 'usage: check.sh [SUITE... | --all | --selftest]' ;;
+	-*) die 'usage: check.sh [SUITE... | --all [--part N/M] [-l] | --selftest]' ;;
 	*)
-		may_take "$LONG_LIMIT_MIN"
+		may_take "$PART_LIMIT_MIN"
 		run_suites "$@"
 		;;
 	esac
 	printf '# %s\n' "${REPORT[@]}"
+	[[ ${#ROWS[@]} -eq 0 ]] || sum_up
 	tap_causes <<<"$RETRIED"
+	printf '# check: %d passed, %d failed\n' "$PASSED" "$FAILED"
 	printf '%d passed, %d failed\n' "$PASSED" "$FAILED"
 	[[ $FAILED -eq 0 ]]
 }

@@ -339,22 +339,28 @@ test_conformance() {
 	scripts/conformance.py --selftest && scripts/conformance.py
 }
 
-# check.sh sees each way in which a suite may fail.
-test_check() { scripts/check.sh --selftest; }
-
-# Nothing that a run of hours names is empty, and each test on the wire is in it.
-test_runs() {
-	local runs entry
+# check.sh finds what it is there for. Nothing that a row of its list names is empty, and each test on the wire
+# and end to end is in one of them.
+test_check() {
+	local entry rows some ends=
 	local -a words
 
-	runs=$(sed -n '/^ALL=(/,/^)/s/^\t"\(.*\)"$/\1/p' scripts/check.sh)
-	[[ $runs == *e2e* ]] || { echo 'check.sh has no list'; return 1; }
+	scripts/check.sh --selftest && scripts/check.sh --all -l >/dev/null || return 1
+	rows=$(sed -n 's/^[0-9]* //p' scripts/suites)
+	[[ -z $(sort <<<"$rows" | uniq -d) ]] || { echo 'a row is there twice'; return 1; }
 	while IFS= read -r entry; do
 		read -ra words <<<"${entry/e2e/scripts/e2e.sh -l}"
-		[[ $(env "${words[@]}" | wc -l) -gt 0 ]] || { echo "no test: $entry"; return 1; }
-	done < <(grep -E '(^|=[^ ]* )e2e( |$)' <<<"$runs")
-	comm -13 <(listed_by "$runs" | sort -u) <(all_on_the_wire | sort -u) |
-		none 'tests on the wire that check.sh --all does not run'
+		some=$(env -u KERNELS "${words[@]}")
+		[[ -n $some ]] || { echo "no test: $entry"; return 1; }
+		[[ $entry == *@(KERNEL|DEBUG|DRIVER)=* ]] || ends+=$some$'\n'
+	done < <(grep -E '(^|=[^ ]* )e2e( |$)' <<<"$rows")
+	comm -13 <(sort -u <<<"$ends") <(scripts/e2e.sh -l | sort -u) |
+		none 'tests end to end that are in no row of scripts/suites' || return 1
+	comm -13 <(listed_by "$rows" | sort -u) <(all_on_the_wire | sort -u) |
+		none 'tests on the wire that are in no row of scripts/suites' || return 1
+	# A PART of somebody else's leaves nothing out.
+	[[ $(PART=1/9 scripts/wire.sh --sample -l) == "$(scripts/wire.sh --sample -l)" ]] ||
+		{ echo 'wire.sh takes PART for its own'; return 1; }
 }
 
 # listed_by RUNS: the tests on the wire that they run
@@ -426,7 +432,7 @@ test_whitespace() {
 }
 
 ALL=(compiler compiler_6.12 new_driver install high_memory sparse checkpatch kernel_doc shell python stage_edit
-	layers_selftest layers mutants docs reclaim work_queues conformance check runs length versions spdx paths
+	layers_selftest layers mutants docs reclaim work_queues conformance check length versions spdx paths
 	whitespace)
 
 main() {

@@ -67,7 +67,7 @@ choose_for() {
 	FILES=${FILES# }
 }
 
-# choose: dies if no test is left on any of the kernels. Who is told that there are others, by PART, may
+# choose: dies if no test is left on any of the kernels. Who is told that there are others, by IW_MPA_PART, may
 # have nothing to do: all of them were looked at before.
 choose() {
 	local kernel number=0 all known='' some file
@@ -76,12 +76,12 @@ choose() {
 	all=$(wc -w <<<"$KERNELS")
 	for kernel in $KERNELS; do
 		number=$((number + 1))
-		choose_for "$kernel" "${PART:-$number/$all}"
+		choose_for "$kernel" "${IW_MPA_PART:-$number/$all}"
 		known+=" $STARTUP $DATA "
 		some=$(list) || die 'run.py cannot list the tests: is the REGEX one of Python?'
 		CHOSEN=$(printf '%s\n' "$CHOSEN" "$some" | awk '$0 && !seen[$0]++')
 	done
-	[[ -z ${PART:-} ]] || return 0
+	[[ -z ${IW_MPA_PART:-} ]] || return 0
 	for file in $ASKED; do
 		[[ $known == *" $file "* ]] ||
 			die "$file is none of the files of tests for $KERNELS${SAMPLE_OPTION:+ with $SAMPLE_OPTION}:$(
@@ -167,7 +167,7 @@ on_each() {
 	for kernel in $KERNELS; do
 		number=$((number + 1))
 		tap_start "$kernel" wire env KREL= KERNEL="$kernel" KERNELS="$kernel" \
-			PART="$number/$all" "$TOP/scripts/wire.sh" "$@"
+			IW_MPA_PART="$number/$all" "$TOP/scripts/wire.sh" "$@"
 	done
 	tap_finish
 	tap_end wire
@@ -195,7 +195,7 @@ on_one() {
 	guest_run A 'insmod /share/modules/kverbs.ko'
 	# shellcheck disable=SC2086 # words
 	if run_files srnic $DATA && [[ -z $PATTERN && $FILES == *"$DATA" ]]; then
-		OPTIONS=(--sample "$KERNEL" --part "${PART:-1/1}")
+		OPTIONS=(--sample "$KERNEL" --part "${IW_MPA_PART:-1/1}")
 		batch fd00::1 "$DATA_SAMPLE" IPv6 'data sample' 'data_.*'
 	fi
 	guest_run A 'rmmod kverbs'

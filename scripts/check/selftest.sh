@@ -14,6 +14,7 @@ outcome() {
 	(
 		"$@"
 		printf '# %s\n' "${REPORT[@]}"
+		[[ ${#ROWS[@]} -eq 0 ]] || sum_up
 		echo "$PASSED passed, $FAILED failed"
 	) >"$OUTPUT" 2>&1 </dev/null || echo "exit status $?" >>"$OUTPUT"
 }
@@ -85,12 +86,114 @@ selftest_of_limit() {
 		'3 passed, 2 failed'
 }
 
+commit_all() {
+	in_git add -A
+	in_git -c user.name=a -c user.email=a@b -c commit.gpgsign=false -c core.hooksPath=/dev/null commit -q -m a
+}
+
+selftest_of_parts() {
+	local on='on [0-9a-f]{12} in [0-9]+ s, and nothing that concerns it has changed'
+
+	in_git init -q
+	mkdir "$TREE/kunit"
+	touch "$TREE/kunit/broken" "$TREE/README.md"
+	printf '%s\n' '# MINUTES ROW' '60 bench' '50 A=b mutate x' '70 wire' >"$SCRIPTS/suites"
+	fake bench 'echo "ok 1 a"; echo "# bench: 1 passed, 0 failed"'
+	fake mutate '[[ $A == b && $1 == x && -z ${PART:-}${KERNEL:-} && ! -e ${0%/*}/../kunit/broken ]] || exit 1
+		echo "ok 1 a"; echo "# mutate: 1 passed, 0 failed"'
+	fake wire 'python3 -c "import time
+while time.process_time() < 1.2: pass"
+		echo "ok 1 a"; echo "ok 2 b"; echo "# wire: 2 passed, 0 failed"'
+	commit_all
+	export PART=1/2 KERNEL=6.12
+
+	outcome all_of_it --part 1/2
+	says '# part 1/2' '# suite bench' '# suite A=b mutate x' 'not ok A=b mutate x: died .*' \
+		'# part 1/2: 1 passed, 1 failed, .*' '# check-all: 2 of 3 rows have not passed .*: A=b mutate x, wire' \
+		'1 passed, 1 failed'
+	outcome all_of_it --part 2/2
+	says '# check-all: 1 of 3 rows .*: A=b mutate x' '2 passed, 0 failed'
+	outcome all_of_it -l
+	says '1/3 +60 +[0-9]+ +[0-9]+  passed .* bench' '2/3 +50 +[0-9]+ +[0-9]+  failed .* A=b mutate x' \
+		'3/3 +70 +[0-9]+ +[0-9]+  passed .* wire'
+	read_kept wire
+	[[ $USED -ge 1 ]] || die "wire took no processor: $(<"$(kept_file wire)")"
+	# What has passed is not run again; what has not, is.
+	rm "$TREE/kunit/broken"
+	commit_all
+	outcome all_of_it
+	says "# 1 passed $on" "# 2 passed $on" '# suite A=b mutate x' '4 passed, 0 failed' \
+		'# check-all: all 3 rows: 4 passed, 0 failed, [0-9]+ min; on: [0-9a-f]{12} [0-9a-f]{12}'
+	# A page changes, then what concerns one row; this is not committed, and so nothing is kept of it.
+	echo 'a page' >"$TREE/README.md"
+	outcome all_of_it -l
+	says '.* passed .* bench' '.* passed .* A=b mutate x' '.* passed .* wire'
+	echo '# more' >>"$SCRIPTS/bench.sh"
+	outcome all_of_it -l
+	says '.* stale .* bench' '.* passed .* A=b mutate x' '.* passed .* wire'
+	outcome all_of_it --part 1/2
+	says '# not kept, .*: bench' "# 1 passed $on" '2 passed, 0 failed'
+	AFRESH=y outcome all_of_it --part 1/3
+	says '# suite bench' '1 passed, 0 failed'
+	# Of a file that is not known all rows are suspicious.
+	commit_all
+	outcome all_of_it --part 1/3
+	echo '# more' >"$SCRIPTS/lib.sh"
+	outcome all_of_it -l
+	says '.* stale .* bench' '.* stale .* A=b mutate x' '.* stale .* wire'
+	outcome all_of_it --part 1/1
+	says '.*a part would take 180 minutes.*' 'exit status 1'
+	outcome all_of_it --part 2/4
+	says '.*there is no part 2/4.*' 'exit status 1'
+}
+
+# A suite that names a script or a folder of them, or a target of make, is concerned by it; and so it is if
+# a file of its own folder does.
+selftest_of_concerns() {
+	local suite path
+
+	for suite in $(suites_of_rows); do
+		while IFS= read -r path; do
+			[[ ! -d $TOP/$path ]] || path+=/file
+			[[ ! -e $TOP/${path%/file} ]] || concerns "$path" "$suite" ||
+				die "$suite names $path, but concerned_by does not know"
+		done < <(named_by "$suite")
+	done
+	! concerns README.md check || die 'check is run for a page'
+	concerns kunit/NAME_kunit.c check || die 'check is not run for a unit test'
+	concerns scripts/check.sh check || die 'check is not run for what runs it'
+}
+
+# named_by SUITE: the scripts, and those of targets
+named_by() {
+	local -a files=("$TOP/scripts/$1.sh")
+
+	[[ ! -d $TOP/scripts/$1 || $1 == check ]] || files+=("$TOP/scripts/$1")
+	grep -rhIv '^[[:space:]]*#' "${files[@]}" |
+		grep -oE 'scripts/[a-z0-9_/.-]*[a-z0-9]|make -s (-C "\$TOP" )?[a-z0-9]+' |
+		sed -E 's,make -s (-C "\$TOP" )?(.*),scripts/\2.sh,' | sort -u
+}
+
+suites_of_rows() {
+	local row
+
+	read_rows
+	for row in "${ROWS[@]}"; do
+		# shellcheck disable=SC2086 # words
+		suite_of $row
+	done | sort -u
+}
+
 selftest() (
 	dir=$(mktemp -d "$CACHE/selftest.XXXXXX")
 	trap 'end_processes; rm -rf "$dir"' EXIT
-	SCRIPTS=$dir/scripts
+	selftest_of_concerns
+	TREE=$dir/tree
+	SCRIPTS=$TREE/scripts
+	KEPT=$dir/kept
 	OUTPUT=$dir/output
 	mkdir -p "$SCRIPTS"
 	selftest_of_judge
 	selftest_of_limit
+	selftest_of_parts
 )
