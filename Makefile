@@ -3,7 +3,7 @@
 # For people: every target calls one script. Kbuild is the kernel's side.
 
 .PHONY: help modules install uninstall clean setup check static kunit fuzz wire soak interop e2e takeover dkms debug bench demo
-.PHONY: check-all deb package series refusals mutate
+.PHONY: check-all deb package series refusals usage mutate
 
 export T
 
@@ -28,6 +28,7 @@ help:
 	@echo 'make package   the Debian package in guests: install, boot, use, upgrade, purge'
 	@echo 'make series    the tree as patches for the newest kernel tree, and what proves them'
 	@echo 'make refusals  what cannot be done fails with a one-line message: no root, no space, no network'
+	@echo 'make usage     what make and the scripts offer, and no other suite runs, in a short form'
 	@echo 'make debug     wire and e2e under a kernel with KASAN and lockdep; DEBUG=kasan|kcsan for each'
 	@echo 'make bench     what connections cost in instructions, next to unmodified siw and bare TCP'
 	@echo 'make setup     install the Debian packages that make check and make dkms need (they do it, too)'
@@ -47,7 +48,7 @@ setup:
 check-all:
 	@scripts/check.sh --all $(if $(PART),--part $(PART))
 
-uninstall check static kunit fuzz wire soak interop e2e takeover dkms deb package series refusals debug bench demo mutate:
+uninstall check static kunit fuzz wire soak interop e2e takeover dkms deb package series refusals usage debug bench demo mutate:
 	@scripts/$@.sh
 
 clean:

@@ -52,17 +52,6 @@ outcome() {
 	[[ -z $left ]] || { printf 'left:\n%s\n' "$left"; return 1; }
 }
 
-# And what can be done is done: the first command that README names, with its page
-demo() {
-	local output page
-
-	output=$(env -u KERNEL -u KERNELS -u DEBUG make -s -C "$TOP" demo 2>&1 </dev/null) ||
-		{ echo "$output"; return 1; }
-	grep -E '^[0-9]+ steps, all of them passed data' <<<"$output" || { echo "$output"; return 1; }
-	page=$(sed -n 's/^The same as a page: //p' <<<"$output")
-	grep -qF '<svg' "$page"
-}
-
 # refused NAME REGEX COMMAND...
 refused() {
 	local name=$1
@@ -175,7 +164,6 @@ main() {
 		"$TOP/scripts/setup.sh" build
 		exec unshare -m --propagation private "$0" --inside
 	fi
-	tap_run 'make demo passes data, and draws it' demo
 	make_places
 	test_clean
 	test_names

@@ -339,8 +339,8 @@ test_conformance() {
 	scripts/conformance.py --selftest && scripts/conformance.py
 }
 
-# check.sh finds what it is there for. Nothing that a row of its list names is empty, and each test on the wire
-# and end to end is in one of them.
+# check.sh finds what it is there for. Nothing that a row of its list names is empty, and each test on the wire,
+# end to end and of usage.sh is in one of them.
 test_check() {
 	local entry rows some ends=
 	local -a words
@@ -358,9 +358,16 @@ test_check() {
 		none 'tests end to end that are in no row of scripts/suites' || return 1
 	comm -13 <(listed_by "$rows" | sort -u) <(all_on_the_wire | sort -u) |
 		none 'tests on the wire that are in no row of scripts/suites' || return 1
+	comm -13 <(sed -n 's/^usage //p' <<<"$rows" | tr ' ' '\n' | sort) <(scripts/usage.sh -l | sort) |
+		none 'tests of usage.sh that are in no row of scripts/suites' || return 1
 	# A PART of somebody else's leaves nothing out.
 	[[ $(PART=1/9 scripts/wire.sh --sample -l) == "$(scripts/wire.sh --sample -l)" ]] ||
 		{ echo 'wire.sh takes PART for its own'; return 1; }
+}
+
+# What make and the scripts offer is in one of these rows, or called by what is.
+test_offered() {
+	scripts/offered.py --selftest && scripts/offered.py
 }
 
 # listed_by RUNS: the tests on the wire that they run
@@ -432,7 +439,7 @@ test_whitespace() {
 }
 
 ALL=(compiler compiler_6.12 new_driver install high_memory sparse checkpatch kernel_doc shell python stage_edit
-	layers_selftest layers mutants docs reclaim work_queues conformance check length versions spdx paths
+	layers_selftest layers mutants docs reclaim work_queues conformance check offered length versions spdx paths
 	whitespace)
 
 main() {

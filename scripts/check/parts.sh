@@ -79,27 +79,27 @@ commit_of_tree() {
 concerned_by() {
 	case $1 in
 	scripts/suites) echo static ;;
-	Documentation/infiniband/iw_mpa_admin.rst) echo static series package e2e ;;	# 130-admin-guide
-	Documentation/infiniband/iw_mpa_interop.rst) echo static series package interop ;;
-	Documentation/* | *.md | LICENSES/* | MAINTAINERS) echo static series package ;;
-	.ci/* | Makefile) echo static refusals ;;
-	scripts/check.sh | scripts/check/*) echo static refusals check ;;
-	drivers/infiniband/hw/* | drivers/infiniband/sw/iw_mpa_skeleton/*) echo static kunit mutate series takeover e2e ;;
+	Documentation/infiniband/iw_mpa_admin.rst) echo static series package usage e2e ;;	# 130-admin-guide
+	Documentation/infiniband/iw_mpa_interop.rst) echo static series package usage interop ;;
+	Documentation/* | *.md | LICENSES/* | MAINTAINERS) echo static series package usage ;;
+	.ci/* | Makefile | scripts/usage.sh | scripts/offered.py) echo static refusals usage ;;
+	scripts/check.sh | scripts/check/*) echo static refusals usage check ;;
+	drivers/infiniband/hw/* | drivers/infiniband/sw/iw_mpa_skeleton/*) echo static kunit mutate series usage takeover e2e ;;
 	kunit/*) echo static kunit mutate series ;;
-	scripts/bench.sh | scripts/bench/*) echo static bench ;;
+	scripts/bench.sh | scripts/bench/*) echo static bench usage ;;
 	scripts/conformance.py | scripts/check-docs.py | scripts/check-layers.py) echo static ;;
-	scripts/deb/* | scripts/deb.sh | scripts/package.sh) echo static package refusals ;;
+	scripts/deb/* | scripts/deb.sh | scripts/package.sh) echo static package usage refusals ;;
 	scripts/dkms.sh) echo static refusals dkms ;;
-	scripts/e2e/* | scripts/e2e.sh) echo static e2e debug interop dkms package ;;
-	scripts/fuzz.sh | scripts/fuzz/*) echo static fuzz ;;
-	scripts/interop.sh | scripts/interop/*) echo static interop ;;
+	scripts/e2e/* | scripts/e2e.sh) echo static e2e debug interop dkms package usage ;;
+	scripts/fuzz.sh | scripts/fuzz/*) echo static fuzz usage ;;
+	scripts/interop.sh | scripts/interop/*) echo static interop usage ;;
 	scripts/mutants.explained | scripts/mutants.py | scripts/mutate.*) echo static mutate ;;
-	scripts/series.sh | scripts/series/*) echo static series refusals ;;
+	scripts/series.sh | scripts/series/*) echo static series refusals usage ;;
 	scripts/soak.sh) echo static soak debug ;;
-	scripts/static.sh) echo static refusals ;;
-	scripts/takeover.sh | scripts/takeover/*) echo static takeover ;;
+	scripts/static.sh) echo static refusals usage ;;
+	scripts/takeover.sh | scripts/takeover/*) echo static takeover usage ;;
 	scripts/wire/*/*) echo all ;;	# modules that build.sh builds for each guest
-	scripts/wire.sh | scripts/wire/*) echo static refusals wire debug soak takeover e2e ;;
+	scripts/wire.sh | scripts/wire/*) echo static refusals wire debug soak takeover e2e usage ;;
 	*) echo all ;;
 	esac
 }

@@ -1,0 +1,208 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# What make and the scripts offer, and no other suite runs, in a short form. scripts/offered.py says if
+# something is left out.
+#
+#   scripts/usage.sh [TEST...]    (no argument: all of them)
+#   scripts/usage.sh -l           their names
+
+# shellcheck source=scripts/lib.sh
+. "$(dirname "$0")/lib.sh"
+# shellcheck source=scripts/tap.sh
+. "$TOP/scripts/tap.sh"
+
+WORK=$CACHE/usage
+
+# ends COMMAND...: well; what it says on stdout is in $WORK/said
+ends() { "$@" >"$WORK/said" || { cat "$WORK/said"; return 1; }; }
+
+# said REGEX...: each of a line of that
+said() {
+	local regex
+
+	for regex in "$@"; do
+		grep -qE -- "$regex" "$WORK/said" || { echo "not said: $regex" && cat "$WORK/said" && return 1; }
+	done
+}
+
+# --- targets -----------------------------------------------------------------------------------
+
+# make alone names each target.
+test_help() {
+	local target
+	local -a targets
+
+	read -ra targets < <(sed -n 's/^\.PHONY: //p' "$TOP/Makefile" | paste -sd ' ')
+	[[ ${#targets[@]} -gt 20 ]] || { echo "the Makefile has ${targets[*]}" && return 1; }
+	ends make -s -C "$TOP" || return
+	for target in "${targets[@]}"; do
+		[[ $target == help ]] || said "^make $target +[^ ]" || return
+	done
+}
+
+test_setup() { ends make -s -C "$TOP" setup; }
+
+test_modules() {
+	local module
+
+	ends make -s -C "$TOP" modules || return
+	need_krel
+	for module in iw_mpa srnic; do
+		[[ $(modinfo -F vermagic "$CACHE/build/$KREL/src/drivers/infiniband/sw/$module/$module.ko") == "$KREL "* ]] ||
+			{ echo "no $module.ko for $KREL" && return 1; }
+	done
+}
+
+test_deb() {
+	ends make -s -C "$TOP" deb || return
+	[[ $(wc -l <"$WORK/said") -eq 1 && $(dpkg-deb -f "$(<"$WORK/said")" Version) == "$(our_version)"-* ]] ||
+		{ echo "no package: $(<"$WORK/said")" && return 1; }
+}
+
+# The first command that README.md names, with its page
+test_demo() {
+	ends make -s -C "$TOP" demo || return
+	said '^[0-9]+ steps, all of them passed data' || return
+	grep -qF '<svg' "$(sed -n 's/^The same as a page: //p' "$WORK/said")"
+}
+
+# --- scripts -----------------------------------------------------------------------------------
+
+# A suite by its name
+test_check() {
+	ends env T=1 "$TOP/scripts/check.sh" fuzz || return
+	said '^# fuzz +[0-9]+ passed, 0 failed' '^[1-9][0-9]* passed, 0 failed$'
+}
+
+test_static() {
+	ends "$TOP/scripts/static.sh" spdx length || return
+	said '^ok 2 length$' '^# static: 2 passed, 0 failed$'
+}
+
+test_debug_kernel() {
+	ends "$TOP/scripts/debug-kernel.sh" kasan && [[ -e $(<"$WORK/said")/vmlinuz ]] || return
+	ends "$TOP/scripts/debug-kernel.sh" kcsan && [[ -e $(<"$WORK/said")/vmlinuz ]]
+}
+
+test_stage_siw() { ends "$TOP/scripts/stage-siw.sh" --check; }
+
+test_takeover_list() {
+	ends "$TOP/scripts/takeover.sh" -l || return
+	said '^passive_4 ' '^control_deaf_4 '
+}
+
+# The newer kernel in guest A
+test_e2e_kernels() {
+	ends env KERNELS='6.12 6.1' PAIRS=srnic/srnic "$TOP/scripts/e2e.sh" -k '^010' || return
+	said '^ok [0-9]+ 010-rping srnic 6.12->srnic 6.1 IPv4' '^# e2e: [0-9]+ passed, 0 failed$'
+}
+
+test_series_make() {
+	ends "$TOP/scripts/series.sh" make || return
+	said '^[0-9]+ files against linux-source-.*: .*/patches$'
+}
+
+# In a copy of this tree, whose table is not the one that will be seen
+test_interop_write() {
+	local page=Documentation/infiniband/iw_mpa_interop.rst copy=$WORK/tree
+
+	rm -rf "$copy"
+	mkdir -p "$copy"
+	git -c safe.directory='*' -C "$TOP" ls-files -co --exclude-standard --deduplicate |
+		(cd "$TOP" && rsync -a --files-from=- --ignore-missing-args . "$copy")
+	sed -i 's/verified/refused /' "$copy/$page"
+	! cmp -s "$TOP/$page" "$copy/$page" || { echo 'the table has not been changed' && return 1; }
+	ends "$copy/scripts/interop.sh" --write || return
+	said '^# interop: [1-9][0-9]* passed, 0 failed$' || return
+	diff -u "$TOP/$page" "$copy/$page"
+}
+
+# --- bench.sh, which leaves alone what was measured before --------------------------------------
+
+# Nothing is there that another option has built.
+short() {
+	rm -rf "$WORK/bench"
+	ends env IW_MPA_BENCH="$WORK/bench" "$@"
+}
+
+# With storage, which takes most of what a guest can do
+test_bench_table() {
+	local row numbers=' +- +[0-9,]+ +- +[0-9,]+ '
+
+	short VARIANTS='siw srnic' "$TOP/scripts/bench.sh" -k '^(connect-1|reject|data-send-64|ulp-.*)$' || return
+	said '^connect-1: connect +[0-9,]+ +[0-9,]+ +- +[0-9,]+ ' "^data-send-64$numbers" || return
+	for row in nvme-{read,write}-{4k,128k} nfs-{read,write}-1m; do
+		said "^$row$numbers" || return
+	done
+	grep -qF '<svg' "$WORK/bench/bench.html"
+}
+
+test_bench_rtt() {
+	short TRIPS=1000 TRIP_VARIANTS='siw srnic' "$TOP/scripts/bench.sh" --rtt || return
+	said '^the initiator has its first answer, 1 ms +[0-9.]+ +- +[0-9.]+ '
+}
+
+test_bench_storm() {
+	short STORM='50 5 128' STORM_VARIANTS='siw srnic' "$TOP/scripts/bench.sh" --storm || return
+	said '^# bench: 1 passed, 0 failed$'
+}
+
+test_bench_comeback() {
+	short COMEBACK='4 2' COMEBACK_ROUNDS=1 COMEBACK_VARIANTS='siw srnic' "$TOP/scripts/bench.sh" --comeback || return
+	said '^all are live, ms +[0-9,]+ +- +[0-9,]+$'
+}
+
+test_bench_hops() {
+	short HOPS_COUNT=32 HOPS_VARIANTS='siw srnic' "$TOP/scripts/bench.sh" --hops || return
+	said '^initiator: instructions, connect +[0-9,]+ +[0-9,]+ ' '^responder: context switches +[0-9.]+ +[0-9.]+ '
+}
+
+test_bench_scale() {
+	short SCALE_CPUS='1 2' SCALE_PAIRS=100 SPREAD_PAIRS=100 "$TOP/scripts/bench.sh" --scale || return
+	said '^srnic +[0-9,]+ +[0-9,]+ ' '^endpoints +[1-9][0-9]+$' '^rdma link delete, ns by the clock +[0-9,]+$'
+}
+
+test_bench_rate() {
+	short ROUNDS=1 LOADS='1-1-0 4-1-0' RATE_VARIANTS='siw srnic' "$TOP/scripts/bench.sh" --rate || return
+	said '^4, 1, 0 +[0-9,]+ +[0-9,]+ ' '^attempts that failed +0 +0 '
+}
+
+test_bench_load() {
+	short ROUNDS=1 LOAD_QPS='1 8' LOAD_VARIANTS='siw srnic' "$TOP/scripts/bench.sh" --load || return
+	said '^8: srnic to siw +[0-9.]+ '
+}
+
+test_bench_pong() {
+	short ROUNDS=1 PONG_VARIANTS='siw srnic' "$TOP/scripts/bench.sh" --pong || return
+	said '^median: srnic to siw +[0-9.]+ '
+}
+
+ALL=(help setup modules deb demo check static stage_siw takeover_list e2e_kernels debug_kernel series_make interop_write
+	bench_table bench_rtt bench_storm bench_comeback bench_hops bench_scale bench_rate bench_load bench_pong)
+
+main() {
+	local name
+
+	case ${1:-} in
+	-l)
+		printf '%s\n' "${ALL[@]}"
+		return
+		;;
+	-*) die 'usage: usage.sh [TEST... | -l]' ;;
+	esac
+	[[ $# -gt 0 ]] || set -- "${ALL[@]}"
+	for name in "$@"; do
+		[[ $(type -t "test_$name") == function ]] || die "no such test: $name (${ALL[*]})"
+	done
+	"$TOP/scripts/setup.sh" build guest
+	mkdir -p "$WORK"
+	for name in "$@"; do
+		say "usage: $name"
+		tap_run "$name" "test_$name"
+	done
+	rm -rf "${WORK:?}"/{tree,bench}
+	tap_end usage
+}
+
+main "$@"
