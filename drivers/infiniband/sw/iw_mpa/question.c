@@ -23,10 +23,15 @@
  * success, and gives the forgotten reference back, even if the connection has ended and the
  * endpoint is gone.
  *
- * Accepts of one cm_id do not overlap: whoever calls rdma_cm sees to that. iw_reject may overlap
+ * Accepts of one cm_id do not overlap: the callers of rdma_cm ensure that. iw_reject may overlap
  * with iw_accept. When iw_cm calls iw_reject it has left CONN_RECV, the only state in which it
  * takes an error of iw_accept; in any other the error is a BUG there. So iw_reject clears the word
  * first, and an iw_accept that finds its number gone returns 0. iw_cm then expects no event.
+ *
+ * That covers an iw_reject that begins before iw_accept has settled the word. It cannot cover one
+ * that begins later, while iw_accept returns an error. rdma_ucm has one mutex for both calls, and
+ * iw_cm waits for the end of iw_accept before it destroys a cm_id. So this concerns a ULP in the
+ * kernel alone: it must not reject a connection while its own rdma_accept() of it runs.
  */
 
 #include "question.h"
