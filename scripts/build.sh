@@ -16,6 +16,7 @@
 #   $BUILD/siw-stock   siw as the kernel has it: siw.ko, the peer in the end-to-end tests
 #   $BUILD/fault_point for scripts/wire/faults.py, where the kernel lets allocations fail
 #   $BUILD/mistake     for scripts/guest/detectors.sh, where the kernel has detectors
+#   $BUILD/net_refs    for scripts/wire/storms.py, where the kernel tracks references
 #   $BUILD/slow_point  for scripts/wire/hazards.py
 #   $BUILD/kverbs      for scripts/wire/data_kernel.py: a kernel's ULP
 #
@@ -94,6 +95,7 @@ build_test_modules() {
 	build_test_module slow_point
 	build_test_module kverbs
 	! grep -q '^CONFIG_FAILSLAB=y' "$KDIR/.config" || build_test_module fault_point
+	! grep -q '^CONFIG_NET_NS_REFCNT_TRACKER=y' "$KDIR/.config" || build_test_module net_refs
 	! kernel_debugs "$KERNEL" || build_test_module mistake
 }
 
@@ -126,7 +128,7 @@ set_constant() {
 # What the modules are made of, and the modules, as one word
 state() {
 	local made_of=(include drivers Kbuild scripts/{build,stage-siw}.sh scripts/stage-edit.py
-		scripts/wire/{slow_point,kverbs,fault_point,mistake})
+		scripts/wire/{slow_point,kverbs,fault_point,mistake,net_refs})
 
 	{
 		kernel_version

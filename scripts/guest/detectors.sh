@@ -90,10 +90,10 @@ reports() {
 	return "$status"
 }
 
-# make_mistake WHAT
+# make_mistake WHAT [COMMAND...]: by a command that runs another
 make_mistake() {
 	[[ ! -d /sys/module/mistake ]] || rmmod mistake
-	insmod /share/modules/mistake.ko what="$1"
+	"${@:2}" insmod /share/modules/mistake.ko what="$1"
 }
 
 # has_seen WHAT TEXT: the log has a report of it
@@ -108,6 +108,15 @@ has_seen_leak() {
 	grep '\[mistake\]' "$LEAKS" >/dev/null || { echo 'no report: leak'; return 1; }
 }
 
+# The reference keeps the network namespace in memory: who has taken it?
+has_seen_net_ref() {
+	ip netns add mistake
+	make_mistake net_ref ip netns exec mistake
+	ip netns delete mistake
+	insmod /share/modules/net_refs.ko
+	dmesg | grep -E 'mistake_net_ref.* \[mistake\]' >/dev/null || { echo 'no report: net_ref'; return 1; }
+}
+
 # controls KERNEL: all that the kernel of that name has. KASAN's report turns lockdep off, so that is last.
 controls() {
 	local status=0
@@ -119,6 +128,7 @@ controls() {
 		;;
 	kasan)
 		has_seen_leak || status=1
+		has_seen_net_ref || status=1
 		has_seen lock_order 'WARNING: possible circular locking dependency' || status=1
 		has_seen use_after_free 'BUG: KASAN: .*use-after-free in mistake_' || status=1
 		;;

@@ -5,7 +5,7 @@
  *
  *	what	leak: memory that nobody knows. lock_order: two locks, taken in either order.
  *		use_after_free: a read of freed memory. race: two threads that write one word, for two
- *		seconds
+ *		seconds. net_ref: a reference on the network namespace of the process, for good
  */
 
 #include <linux/delay.h>
@@ -14,8 +14,10 @@
 #include <linux/kthread.h>
 #include <linux/module.h>
 #include <linux/mutex.h>
+#include <linux/nsproxy.h>
 #include <linux/sched.h>
 #include <linux/slab.h>
+#include <net/net_namespace.h>
 
 #define MISTAKE_OCTETS	200
 
@@ -83,6 +85,14 @@ static int mistake_race(void)
 	return PTR_ERR_OR_ZERO(two);
 }
 
+static int mistake_net_ref(void)
+{
+	static netns_tracker tracker;
+
+	get_net_track(current->nsproxy->net_ns, &tracker, GFP_KERNEL);
+	return 0;
+}
+
 static const struct {
 	const char *name;
 	int (*make)(void);
@@ -91,6 +101,7 @@ static const struct {
 	{ "lock_order",		mistake_lock_order },
 	{ "use_after_free",	mistake_use_after_free },
 	{ "race",		mistake_race },
+	{ "net_ref",		mistake_net_ref },
 };
 
 static int __init mistake_init(void)
