@@ -254,9 +254,9 @@ static void listen_to_each_interface(struct fake_id *fid)
 
 /*
  * A wildcard listener takes only connections for addresses of its own device, or of no device: not
- * those for an address of another device, which come by its interface all the same.
+ * those for an address of another device, which come by its interface all the same. The peer is told.
  */
-/* Rules: E-9.3-1: the end of such a connection, and not an octet before it */
+/* Rules: E-9.3-1: the Terminate message behind the Reject of such a connection */
 static void listen_wildcard_leaves_addresses_of_other_devices_alone(struct kunit *test)
 {
 	struct ib_device *other = kunit_kzalloc(test, sizeof(*other), GFP_KERNEL);
@@ -285,9 +285,8 @@ static void listen_wildcard_leaves_addresses_of_other_devices_alone(struct kunit
 	KUNIT_EXPECT_EQ(test, wrong_devices(), before);
 
 	KUNIT_EXPECT_EQ(test, iw_mpa_register_device(other, netdev, &f->drv, &f->attr), 0);
-	peer = call_address(c, f, address);
-	peer_expect_end(f, peer);
-	peer_fin(peer);
+	c->peer = call_address(c, f, address);
+	conn_expect_refusal(c, "", 5);
 	for (i = 0; i < HZ && wrong_devices() == before; i++)
 		schedule_timeout_uninterruptible(1);
 	KUNIT_EXPECT_EQ(test, wrong_devices(), before + 1);

@@ -55,7 +55,7 @@ static const struct reason_row reason_rows[] = {
 	{ "overload", IW_MPA_R_OVERLOAD, -ECONNABORTED, 0 },
 	{ "E-9.3-1_event_lost", IW_MPA_R_EVENT_LOST, -ENOMEM, 5 },
 	{ "send", IW_MPA_R_SEND, -EIO, 0 },
-	{ "wrong_device", IW_MPA_R_WRONG_DEVICE, -ECONNABORTED, 0 },
+	{ "E-9.3-1_wrong_device", IW_MPA_R_WRONG_DEVICE, -ECONNABORTED, 5 },
 };
 
 static void reason_desc(const struct reason_row *row, char *desc)

@@ -115,7 +115,7 @@ struct iw_mpa_enhanced {
 	X(OVERLOAD,		-ECONNABORTED,	0, "too many half-open, the oldest yields") \
 	X(EVENT_LOST,		-ENOMEM,	5, "iw_cm could not take the event") \
 	X(SEND,			-EIO,		0, "a startup frame could not be sent") \
-	X(WRONG_DEVICE,		-ECONNABORTED,	0, "the address belongs to another device")
+	X(WRONG_DEVICE,		-ECONNABORTED,	5, "the address belongs to another device")
 
 /* enum iw_mpa_reason - see IW_MPA_REASONS() */
 enum iw_mpa_reason {

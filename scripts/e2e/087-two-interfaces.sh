@@ -30,8 +30,9 @@ check_family() {
 
 		ip -n host-c route add $4 via $3 dev eth0
 		before=\$(ns_count siw-host WRONG_DEVICE)
-		ns_refused host-c $second $PORT
-		(( \$(ns_count siw-host WRONG_DEVICE) > before ))
+		ns_refused host-c $second $PORT -111
+		# A Reject, so the client does not try revision 1.
+		(( \$(ns_count siw-host WRONG_DEVICE) == before + 1 ))
 		(( \$(ns_count siw-host-eth1 WRONG_DEVICE) == 0 ))
 
 		# The host itself comes over lo, by which no device listens. Nobody else suffers.

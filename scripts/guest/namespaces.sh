@@ -70,11 +70,11 @@ ns_reach() {
 		fail "rping in $1 to $2: $output"
 }
 
-# ns_refused NAMESPACE ADDRESS PORT: the client does not, and is told so
+# ns_refused NAMESPACE ADDRESS PORT ERROR: the client does not, and is told so
 ns_refused() {
 	local output
 
-	if output=$(ns_rping "$@") || [[ $output != *RDMA_CM_EVENT_REJECTED* ]]; then
+	if output=$(ns_rping "$@") || [[ $output != *"RDMA_CM_EVENT_REJECTED, error $4"* ]]; then
 		fail "rping in $1 to $2 was not refused: $output"
 	fi
 }

@@ -92,6 +92,7 @@ struct iw_mpa_call {
  * @queued: entry in that list; under the device's lock
  * @queued_dev: half-open: entry in the device's list; under the device's lock
  * @asked: the ULP was asked, and has not answered; under the device's lock
+ * @stray: responder: the address is another device's: its Request is answered by a Reject
  * @rcu: frees the memory after a grace period, for those who find the endpoint in the table. An
  *	endpoint without references is in no list, so @queued_dev is free
  *
@@ -161,6 +162,7 @@ struct iw_mpa_ep {
 	};
 	u8			queue;
 	bool			asked;
+	bool			stray;
 
 	u8			reason;
 	u8			repeats;

@@ -4,6 +4,7 @@
 #include "listen.h"
 #include "backlog.h"
 #include "config.h"
+#include "device.h"
 #include "end.h"
 #include "ep.h"
 #include "event.h"
@@ -127,12 +128,14 @@ static int listen_look_at_other(struct iw_mpa_device *other, void *arg)
 }
 
 /*
- * The host takes packets for each of its addresses from any interface. So a socket that is bound to
- * the interface of one device may get a connection for an address of another device. rdma_cm finds
- * a connection's device by the address. A wildcard listener leaves such a connection alone: its own
- * cm_id is one of the device of the interface. All other addresses are taken: those of the
- * interface, also if another device has them, too; those of its VLANs; and those that belong to no
- * device of the library, on lo, on a bridge or on a VRF device.
+ * The host takes packets for each of its addresses from any interface. So a socket that is bound
+ * to the interface of one device may get a connection for an address of another device. rdma_cm
+ * finds a connection's device by the address. A wildcard listener does not announce such a
+ * connection: its own cm_id is one of the device of the interface. The peer gets a Reject, for to
+ * a peer that gets no answer it looks as if this host did not know revision 2. All other
+ * addresses are taken: those of the interface, also if another device has them, too; those of its
+ * VLANs; and those that belong to no device of the library, on lo, on a bridge or on a VRF
+ * device.
  */
 static bool listen_is_for_other(const struct iw_mpa_listener *lis, const struct net *net,
 				const union iw_mpa_addr *addr)
@@ -174,13 +177,9 @@ static int listen_adopt(struct iw_mpa_listener *lis, struct socket *sock)
 	}
 	iw_mpa_ep_get(ep);
 	iw_mpa_sock_tuple(sock, &ep->tuple);
-	if (listen_is_for_other(lis, net, &ep->tuple.local)) {
-		iw_mpa_end_set_reason(ep, IW_MPA_R_WRONG_DEVICE, 0);
-		err = -EXDEV;
-	} else {
-		iw_mpa_backlog_enter(ep, lis->backlog);
-		err = iw_mpa_sock_adopt(&ep->sock, sock, &lis->sock, &iw_mpa_event_sock_ops, &opts);
-	}
+	ep->stray = listen_is_for_other(lis, net, &ep->tuple.local);
+	iw_mpa_backlog_enter(ep, lis->backlog);
+	err = iw_mpa_sock_adopt(&ep->sock, sock, &lis->sock, &iw_mpa_event_sock_ops, &opts);
 	if (err) {
 		iw_mpa_sock_drop(sock, &lis->sock);
 		WRITE_ONCE(ep->tcp_err, -err);

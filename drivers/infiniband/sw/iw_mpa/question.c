@@ -36,6 +36,7 @@
 
 #include "question.h"
 #include "backlog.h"
+#include "end.h"
 #include "ep.h"
 #include "event.h"
 #include "qp.h"
@@ -88,6 +89,10 @@ enum iw_mpa_event iw_mpa_question_ask(struct iw_mpa_ep *ep)
 	struct iw_cm_id *listen_id;
 	enum iw_mpa_event event;
 
+	if (ep->stray) {
+		iw_mpa_end_set_reason(ep, IW_MPA_R_WRONG_DEVICE, 0);
+		return IW_MPA_EV_LISTENER_GONE;
+	}
 	event = iw_mpa_backlog_turn(ep, &listen_id);
 	if (event != IW_MPA_EV_NONE)
 		return event;
