@@ -489,6 +489,38 @@ static void statistics_count_for_the_device(struct kunit *test)
 	expect_stat(test, "BAD_KEY", 1);
 }
 
+/*
+ * The ULP has made its QP on the device that rdma_cm has chosen. If that is not the listener's, a
+ * QP of this number here is another ULP's.
+ */
+static void accept_with_a_qp_of_another_device_is_refused(struct kunit *test)
+{
+	struct ib_device *other = kunit_kzalloc(test, sizeof(*other), GFP_KERNEL);
+	struct fake_conn *c = conn_new(test);
+
+	KUNIT_ASSERT_NOT_NULL(test, other);
+	conn_call(c, test->priv);
+	fake_own(c->fid)->device = other;
+	KUNIT_EXPECT_EQ(test, fake_accept(c->fid, &c->param), -EINVAL);
+	conn_expect_refusal(c, "", 5);
+	fake_expect_closed(c->fid, 0);
+	KUNIT_EXPECT_STREQ(test, c->qp->log, "");
+	KUNIT_EXPECT_EQ(test, c->qp->refs, 1);
+}
+
+/* With the QP of its own device nothing changes. */
+static void accept_with_a_qp_of_the_device_comes_up(struct kunit *test)
+{
+	struct fake_conn *c = conn_new(test);
+
+	conn_call(c, test->priv);
+	fake_own(c->fid);
+	KUNIT_EXPECT_EQ(test, fake_accept(c->fid, &c->param), 0);
+	peer_recv_frame(c->f, c->peer, &c->frame);
+	conn_send_rtr(c);
+	fake_expect_event(c->fid, 0, IW_CM_EVENT_ESTABLISHED, 0);
+}
+
 static struct kunit_case accept_cases[] = {
 	KUNIT_CASE(accept_v2_p2p_comes_up_after_rtr),
 	KUNIT_CASE(accept_depths_are_left_to_the_ulps),
@@ -508,6 +540,8 @@ static struct kunit_case accept_cases[] = {
 	KUNIT_CASE(accept_asks_for_markers_if_set_so),
 	KUNIT_CASE_PARAM(accept_asks_for_crc_unless_it_need_not, crc_gen_params),
 	KUNIT_CASE(statistics_count_for_the_device),
+	KUNIT_CASE(accept_with_a_qp_of_another_device_is_refused),
+	KUNIT_CASE(accept_with_a_qp_of_the_device_comes_up),
 	{}
 };
 

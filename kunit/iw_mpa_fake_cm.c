@@ -228,6 +228,8 @@ static struct fake_id *fake_child(struct fake_id *lis,
 	child->id.provider_data = event->provider_data;
 	child->id.local_addr = event->local_addr;
 	child->id.remote_addr = event->remote_addr;
+	child->id.m_local_addr = event->local_addr;
+	child->id.m_remote_addr = event->remote_addr;
 	return child;
 }
 
@@ -329,19 +331,34 @@ struct fake_id *fake_id_create(struct fakes *f)
 }
 
 /**
- * fake_live_elsewhere - the ULP is in another network namespace than the device
+ * fake_own - rdma_cm's id is the context of a cm_id
  * @fid: cm_id, with its addresses set
+ *
+ * Return: that id, of which a test may change what rdma_cm has decided.
  */
-void fake_live_elsewhere(struct fake_id *fid)
+struct rdma_cm_id *fake_own(struct fake_id *fid)
 {
 	struct kunit *test = fid->f->test;
 	struct rdma_cm_id *owner = kunit_kzalloc(test, sizeof(*owner), GFP_KERNEL);
 
 	KUNIT_ASSERT_NOT_NULL(test, owner);
 	owner->device = fid->id.device;
-	owner->route.addr.src_addr = fid->id.local_addr;
-	owner->route.addr.dev_addr.net = (struct net *)owner;	/* none that the library knows */
+	owner->route.addr.src_addr = fid->listener ? fid->id.m_local_addr : fid->id.local_addr;
+	owner->route.addr.dst_addr = fid->listener ? fid->id.m_remote_addr : fid->id.remote_addr;
+	owner->route.addr.dev_addr.net = &init_net;
 	fid->id.context = owner;
+	return owner;
+}
+
+/**
+ * fake_live_elsewhere - the ULP is in another network namespace than the device
+ * @fid: cm_id, with its addresses set
+ */
+void fake_live_elsewhere(struct fake_id *fid)
+{
+	struct rdma_cm_id *owner = fake_own(fid);
+
+	owner->route.addr.dev_addr.net = (struct net *)owner;	/* none that the library knows */
 }
 
 /* iw_cm_connect(), but that a QP number that does not exist is the library's case. */

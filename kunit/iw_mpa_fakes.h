@@ -34,6 +34,7 @@
 #define FAKE_DRIVER_PD	4	/* octets of private data, for a driver that has some */
 
 struct fakes;
+struct rdma_cm_id;
 struct iw_mpa_sock;
 struct iw_mpa_sock_ops;
 
@@ -285,6 +286,7 @@ do {									\
 
 /* iw_cm */
 struct fake_id *fake_id_create(struct fakes *f);
+struct rdma_cm_id *fake_own(struct fake_id *fid);
 void fake_live_elsewhere(struct fake_id *fid);
 int fake_connect(struct fake_id *fid, const struct iw_cm_conn_param *param);
 int fake_listen(struct fake_id *fid);

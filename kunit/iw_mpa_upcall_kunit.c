@@ -5,7 +5,9 @@
 #include "sock.h"
 #include "upcall.h"
 
+#include <linux/in.h>
 #include <linux/module.h>
+#include <rdma/rdma_cm.h>
 
 static const struct iw_mpa_device_attr attr = { .max_ird = 300, .max_ord = 100 };
 static const u8 some_pd[IW_MPA_PD_MAX] = { 1, 2, 3, [254] = 5, [255] = 6 };
@@ -327,6 +329,92 @@ static void upcall_request_enomem_is_returned(struct kunit *test)
 	lis->id.rem_ref(&lis->id);
 }
 
+/* What rdma_cm's id says, or what is no id of rdma_cm's at all */
+static const struct owner_case {
+	const char	*desc;
+	bool		none;		/* the cm_id has no context */
+	bool		other_device;
+	__be32		src;		/* in place of the cm_id's addresses */
+	__be32		dst;
+	sa_family_t	family;
+	bool		wildcard;
+	u32		port;
+	u32		want_port;	/* of the listener */
+	bool		want_other;	/* device of the connection */
+} owner_cases[] = {
+	{ "wildcard_gets_its_port", .wildcard = true, .want_port = 1 },
+	{ "wildcard_with_a_port_keeps_it", .wildcard = true, .port = 2, .want_port = 2 },
+	{ "address_has_what_rdma_cm_says" },
+	{ "no_context", .none = true, .wildcard = true },
+	{ "foreign_by_its_device", .other_device = true, .wildcard = true, .want_other = true },
+	{ "other_device_of_a_connection", .other_device = true, .want_other = true },
+	{ "foreign_by_its_local_address", .src = cpu_to_be32(0x7f000002), .wildcard = true },
+	{ "foreign_by_both", .src = cpu_to_be32(0x7f000002), .other_device = true },
+	{ "foreign_by_its_remote_address", .dst = cpu_to_be32(0x7f000002), .other_device = true },
+	{ "foreign_by_its_family", .family = AF_INET6, .other_device = true, .wildcard = true },
+};
+
+static void owner_desc(const struct owner_case *c, char *desc)
+{
+	strscpy(desc, c->desc, KUNIT_PARAM_DESC_SIZE);
+}
+
+KUNIT_ARRAY_PARAM(owner, owner_cases, owner_desc);
+
+static struct rdma_cm_id *owner_of(const struct owner_case *c, struct fake_id *fid,
+				   struct ib_device *other)
+{
+	struct rdma_cm_id *owner = fake_own(fid);
+	struct rdma_addr *addr = &owner->route.addr;
+
+	if (c->none)
+		fid->id.context = NULL;
+	if (c->other_device)
+		owner->device = other;
+	if (c->src)
+		((struct sockaddr_in *)&addr->src_addr)->sin_addr.s_addr = c->src;
+	if (c->dst)
+		((struct sockaddr_in *)&addr->dst_addr)->sin_addr.s_addr = c->dst;
+	if (c->family)
+		addr->src_addr.ss_family = c->family;
+	owner->port_num = c->port;
+	return owner;
+}
+
+/* A listener: rdma_cm's id is changed if it is known to be one, and only for the wildcard. */
+static void upcall_keep_requests_sets_the_port(struct kunit *test)
+{
+	struct ib_device *other = kunit_kzalloc(test, sizeof(*other), GFP_KERNEL);
+	const struct owner_case *c = test->param_value;
+	struct fake_id *fid = fake_id_create(test->priv);
+	const struct rdma_cm_id *owner;
+
+	KUNIT_ASSERT_NOT_NULL(test, other);
+	if (c->wildcard)
+		((struct sockaddr_in *)&fid->id.local_addr)->sin_addr.s_addr = 0;
+	owner = owner_of(c, fid, other);
+	iw_mpa_upcall_keep_requests(&fid->id);
+	KUNIT_EXPECT_EQ(test, owner->port_num, c->want_port);
+}
+
+/* A connection: its addresses say whether the context is rdma_cm's id; the ports may be mapped. */
+static void upcall_device_is_what_rdma_cm_chose(struct kunit *test)
+{
+	struct ib_device *other = kunit_kzalloc(test, sizeof(*other), GFP_KERNEL);
+	const struct owner_case *c = test->param_value;
+	struct fake_id *fid = fake_id_create(test->priv);
+	struct rdma_cm_id *owner;
+
+	KUNIT_ASSERT_NOT_NULL(test, other);
+	owner = owner_of(c, fid, other);
+	((struct sockaddr_in *)&owner->route.addr.src_addr)->sin_port = htons(1);
+	((struct sockaddr_in *)&owner->route.addr.dst_addr)->sin_port = htons(2);
+	KUNIT_EXPECT_PTR_EQ(test, iw_mpa_upcall_device(&fid->id),
+			    c->want_other ? other : fid->id.device);
+	owner->device = NULL;
+	KUNIT_EXPECT_PTR_EQ(test, iw_mpa_upcall_device(&fid->id), fid->id.device);
+}
+
 static struct kunit_case upcall_cases[] = {
 	KUNIT_CASE_PARAM(upcall_up_tells_the_peers_depths, depth_gen_params),
 	KUNIT_CASE_PARAM(upcall_up_hands_on_private_data, pd_gen_params),
@@ -343,6 +431,8 @@ static struct kunit_case upcall_cases[] = {
 	KUNIT_CASE(upcall_down_enomem_drops_private_data),
 	KUNIT_CASE(upcall_request_makes_a_passive_id),
 	KUNIT_CASE(upcall_request_enomem_is_returned),
+	KUNIT_CASE_PARAM(upcall_keep_requests_sets_the_port, owner_gen_params),
+	KUNIT_CASE_PARAM(upcall_device_is_what_rdma_cm_chose, owner_gen_params),
 	{}
 };
 

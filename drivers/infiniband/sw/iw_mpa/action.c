@@ -21,7 +21,10 @@
 #include "upcall.h"
 
 #include <linux/jiffies.h>
+#include <linux/printk.h>
+#include <linux/ratelimit.h>
 #include <linux/sizes.h>
+#include <rdma/ib_verbs.h>
 #include <rdma/iw_cm.h>
 
 /* Octets that a lingering peer may still send until it hears of the end */
@@ -60,12 +63,34 @@ static int act_take_wishes(struct iw_mpa_ep *ep, const struct iw_cm_conn_param *
 	return 0;
 }
 
+/*
+ * The listener's device got the connection, and the ULP has made its QP on the device that rdma_cm
+ * has chosen. If these differ, the number of the QP says nothing here, or names a QP of another ULP.
+ */
+static int act_check_device(struct iw_mpa_ep *ep)
+{
+	struct iw_mpa_device *dev = ep->dev;
+	const struct ib_device *chosen;
+
+	chosen = ep->initiator ? dev->ibdev : iw_mpa_upcall_device(ep->call->id);
+	if (chosen == dev->ibdev)
+		return 0;
+	iw_mpa_end_set_reason(ep, IW_MPA_R_WRONG_DEVICE, -EINVAL);
+	if (READ_ONCE(ep->config->log) && ___ratelimit(&dev->log_limit, "iw_mpa"))
+		pr_notice("iw_mpa: %s: connection %lu: rdma_cm chose %s for a connection to %pISc\n",
+			  dev_name(&dev->ibdev->dev), ep->id, dev_name(&chosen->dev),
+			  &ep->tuple.local.sa);
+	return -EINVAL;
+}
+
 /* After success iw_cm waits for an event, unless CANCEL is done before the call returns. */
 static enum iw_mpa_event act_bind(struct iw_mpa_ep *ep)
 {
 	const struct iw_cm_conn_param *param = ep->call->param;
-	int err = act_take_wishes(ep, param);
+	int err = act_check_device(ep);
 
+	if (!err)
+		err = act_take_wishes(ep, param);
 	if (!err)
 		err = iw_mpa_qp_bind(ep, param->qpn);
 	if (err) {

@@ -330,6 +330,7 @@ static int listen_open(struct iw_mpa_listener *lis, struct net *net)
 		return err;
 	if (!net)
 		return -ENODEV;
+	iw_mpa_upcall_keep_requests(lis->cm_id);
 	opts = listen_opts(lis, net);
 	err = iw_mpa_sock_listen(&lis->sock, &listen_sock_ops, &opts, lis->depth);
 	if (err)

@@ -215,6 +215,23 @@ static inline bool iw_mpa_addr_is_any(const union iw_mpa_addr *addr)
 }
 
 /**
+ * iw_mpa_addr_is_same_host - do two addresses differ in the port at most?
+ * @one: an address
+ * @other: an address
+ *
+ * Return: true if both are of IPv4 or both of IPv6, and equal but for the port.
+ */
+static inline bool iw_mpa_addr_is_same_host(const union iw_mpa_addr *one,
+					    const union iw_mpa_addr *other)
+{
+	if (one->sa.sa_family != other->sa.sa_family || !iw_mpa_addr_is_known(one))
+		return false;
+	if (one->sa.sa_family == AF_INET)
+		return one->in.sin_addr.s_addr == other->in.sin_addr.s_addr;
+	return ipv6_addr_equal(&one->in6.sin6_addr, &other->in6.sin6_addr);
+}
+
+/**
  * iw_mpa_addr_port - where an address has its port
  * @addr: IPv4 or IPv6 address
  *

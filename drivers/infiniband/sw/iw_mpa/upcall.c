@@ -222,6 +222,29 @@ void iw_mpa_upcall_down(struct iw_mpa_upcall *up, int status, const struct iw_mp
 	upcall_end(up);
 }
 
+/*
+ * What rdma_cm has decided is not in the cm_id, and iw_cm has no function that tells it. But iw_cm
+ * has one client, rdma_cm. The context of its cm_ids is the rdma_cm_id, which begins with its public
+ * part. Before that is read, the device and the address of the rdma_cm_id are compared with those of
+ * the cm_id, which rdma_cm has copied from it. If they differ, the context is not an rdma_cm_id.
+ *
+ * This holds only within iw_connect and iw_create_listen: rdma_cm holds the rdma_cm_id until they
+ * have returned.
+ *
+ * Return: the rdma_cm_id of a ULP that connects or listens; NULL if it is not known.
+ */
+static struct rdma_cm_id *upcall_owner(struct iw_cm_id *id)
+{
+	const union iw_mpa_addr *addr = iw_mpa_addr(&id->local_addr);
+	size_t size = addr->sa.sa_family == AF_INET ? sizeof(addr->in) : sizeof(addr->in6);
+	struct rdma_cm_id *owner = id->context;
+
+	if (!iw_mpa_addr_is_known(addr) || !owner || owner->device != id->device ||
+	    memcmp(&owner->route.addr.src_addr, addr, size))
+		return NULL;
+	return owner;
+}
+
 /**
  * iw_mpa_upcall_is_foreign - is the ULP in another network namespace than its socket would be?
  * @id: cm_id, with its local address set
@@ -231,26 +254,64 @@ void iw_mpa_upcall_down(struct iw_mpa_upcall *up, int status, const struct iw_mp
  * too, and an id outlives the move of its device to another namespace. It also makes a wildcard
  * listener listen on the devices of all namespaces, also on a device that is added later, in the
  * context of the task that adds it. So neither the device nor the caller tells the namespace of the
- * ULP, and iw_cm has no function that does. But iw_cm has one client, rdma_cm. The context of its
- * cm_ids is the rdma_cm_id, which begins with its public part, and knows its namespace.
+ * ULP. If rdma_cm does not tell it either, the ULP is taken for one of the device's namespace.
  *
- * Before that is read, the device and the address of the rdma_cm_id are compared with those of the
- * cm_id, which rdma_cm has copied from it. If they differ, the context is not an rdma_cm_id: then
- * the ULP is taken for one of the device's namespace.
- *
- * Context: only within iw_connect and iw_create_listen, since rdma_cm holds the rdma_cm_id until
- * they have returned.
+ * Context: within iw_connect and iw_create_listen.
  *
  * Return: true if it is known to be in another one.
  */
 bool iw_mpa_upcall_is_foreign(struct iw_cm_id *id, const struct net *net)
 {
-	const union iw_mpa_addr *addr = iw_mpa_addr(&id->local_addr);
-	const struct rdma_cm_id *owner = id->context;
-	size_t size = addr->sa.sa_family == AF_INET ? sizeof(addr->in) : sizeof(addr->in6);
+	const struct rdma_cm_id *owner = upcall_owner(id);
 
-	if (!iw_mpa_addr_is_known(addr) || !owner || owner->device != id->device ||
-	    memcmp(&owner->route.addr.src_addr, addr, size))
-		return false;
-	return !net_eq(owner->route.addr.dev_addr.net, net);
+	return owner && !net_eq(owner->route.addr.dev_addr.net, net);
+}
+
+/**
+ * iw_mpa_upcall_keep_requests - have rdma_cm take a wildcard listener's Requests for its device's
+ * @id: listening cm_id
+ *
+ * At a CONNECT_REQUEST rdma_cm looks for the device of the new connection. It begins with the
+ * device and the port that the listener has, and goes on with all others that the local address
+ * fits: with the same hardware address there may be several. The id that it makes for a wildcard
+ * listener on each device lacks the number of the port. So it would begin with the others, and the
+ * ULP's QP would be another device's. This sets the number.
+ *
+ * Context: within iw_create_listen, before the first Request.
+ */
+void iw_mpa_upcall_keep_requests(struct iw_cm_id *id)
+{
+	struct rdma_cm_id *owner = upcall_owner(id);
+
+	if (owner && !owner->port_num && iw_mpa_addr_is_any(iw_mpa_addr(&id->local_addr)))
+		owner->port_num = rdma_start_port(id->device);
+}
+
+/**
+ * iw_mpa_upcall_device - the device that rdma_cm has chosen for a connection to a listener
+ * @id: passive cm_id
+ *
+ * The QP that the ULP accepts with is one of this device. rdma_cm has copied both addresses of the
+ * connection into the rdma_cm_id: if they differ, the context of @id is not an rdma_cm_id. The ports
+ * do not count, as a port mapper may have changed them.
+ *
+ * Context: within iw_accept, while the ULP holds the rdma_cm_id. Within iw_reject it may be gone.
+ *
+ * Return: that device; the cm_id's own if it is not known.
+ */
+const struct ib_device *iw_mpa_upcall_device(struct iw_cm_id *id)
+{
+	struct rdma_cm_id *owner = id->context;
+	struct rdma_addr *addr;
+
+	if (!owner)
+		return id->device;
+	addr = &owner->route.addr;
+	if (!iw_mpa_addr_is_same_host(iw_mpa_addr(&addr->src_addr),
+				      iw_mpa_addr(&id->m_local_addr)) ||
+	    !iw_mpa_addr_is_same_host(iw_mpa_addr(&addr->dst_addr),
+				      iw_mpa_addr(&id->m_remote_addr)))
+		return id->device;
+	/* NULL if it is being removed */
+	return READ_ONCE(owner->device) ?: id->device;
 }

@@ -6,6 +6,7 @@
 
 #include <linux/types.h>
 
+struct ib_device;
 struct iw_cm_id;
 struct iw_mpa_device_attr;
 struct iw_mpa_tuple;
@@ -57,5 +58,7 @@ int iw_mpa_upcall_up(struct iw_mpa_upcall *up, const struct iw_mpa_frame *peer,
 void iw_mpa_upcall_down(struct iw_mpa_upcall *up, int status, const struct iw_mpa_frame *peer);
 
 bool iw_mpa_upcall_is_foreign(struct iw_cm_id *id, const struct net *net);
+void iw_mpa_upcall_keep_requests(struct iw_cm_id *id);
+const struct ib_device *iw_mpa_upcall_device(struct iw_cm_id *id);
 
 #endif /* _IW_MPA_UPCALL_H */
