@@ -325,6 +325,10 @@ struct socket *peer_listen(struct fakes *f, struct fake_id *fid, int family);
 struct socket *peer_accept(struct fakes *f, struct socket *listener);
 struct socket *peer_connect(struct fakes *f, const struct fake_id *listener);
 struct socket *peer_connect_and_send(struct fakes *f, const struct fake_id *listener,
+/* interfaces */
+struct net_device *fake_netdev_add(struct kunit *test, __be32 address);
+void fake_netdev_remove(struct net_device *netdev);
+
 				     const void *buf, size_t len);
 void peer_send(struct fakes *f, struct socket *sock, const void *buf, size_t len);
 void peer_recv(struct fakes *f, struct socket *sock, void *buf, size_t len);

@@ -6,13 +6,10 @@
 #include "rnic.h"
 #include "stats.h"
 
-#include <linux/etherdevice.h>
 #include <linux/in.h>
 #include <linux/in6.h>
-#include <linux/inetdevice.h>
 #include <linux/module.h>
 #include <linux/pkt_sched.h>
-#include <linux/rtnetlink.h>
 #include <net/inet_sock.h>
 
 #define LISTEN_TOS	0x10	/* TC_PRIO_INTERACTIVE */
@@ -177,49 +174,6 @@ static void listen_on_an_address_of_another_namespace_is_refused(struct kunit *t
 	KUNIT_EXPECT_EQ(test, fake_listen(lis), -EADDRNOTAVAIL);
 }
 
-static netdev_tx_t nowhere(struct sk_buff *skb, struct net_device *netdev)
-{
-	dev_kfree_skb(skb);
-	return NETDEV_TX_OK;
-}
-
-static const struct net_device_ops nowhere_ops = {
-	.ndo_start_xmit	= nowhere,
-};
-
-static void nowhere_setup(struct net_device *netdev)
-{
-	ether_setup(netdev);
-	netdev->netdev_ops = &nowhere_ops;
-	eth_hw_addr_random(netdev);
-}
-
-/* An interface with an address. The host takes packets for it from each interface. */
-static struct net_device *add_netdev(struct kunit *test, __be32 address)
-{
-	struct net_device *netdev = alloc_netdev(0, "mpa%d", NET_NAME_UNKNOWN, nowhere_setup);
-	struct sockaddr_in sin = { .sin_family = AF_INET, .sin_addr.s_addr = address };
-	struct ifreq ifr = {};
-
-	KUNIT_ASSERT_NOT_NULL(test, netdev);
-	rtnl_lock();
-	KUNIT_EXPECT_EQ(test, register_netdevice(netdev), 0);
-	KUNIT_EXPECT_EQ(test, dev_open(netdev, NULL), 0);
-	rtnl_unlock();
-	strscpy(ifr.ifr_name, netdev->name, sizeof(ifr.ifr_name));
-	memcpy(&ifr.ifr_addr, &sin, sizeof(sin));
-	KUNIT_EXPECT_EQ(test, devinet_ioctl(&init_net, SIOCSIFADDR, &ifr), 0);
-	return netdev;
-}
-
-static void remove_netdev(struct net_device *netdev)
-{
-	rtnl_lock();
-	unregister_netdevice(netdev);
-	rtnl_unlock();
-	free_netdev(netdev);
-}
-
 static u64 wrong_devices(void)
 {
 	return iw_mpa_count_read(NULL, IW_MPA_CNT_REASON + IW_MPA_R_WRONG_DEVICE - 1);
@@ -276,7 +230,7 @@ static void listen_wildcard_leaves_addresses_of_other_devices_alone(struct kunit
 	fake_destroy(c->lis);
 	KUNIT_ASSERT_EQ(test, fake_listen(lis), 0);
 	listen_to_each_interface(lis);
-	netdev = add_netdev(test, address);
+	netdev = fake_netdev_add(test, address);
 	peer = call_address(c, f, address);
 	KUNIT_EXPECT_EQ(test, fake_reject(fake_next_request(lis), NULL, 0), 0);
 	peer_recv_frame(f, peer, &c->frame);
@@ -297,7 +251,7 @@ static void listen_wildcard_leaves_addresses_of_other_devices_alone(struct kunit
 	fake_next_request(lis);
 	KUNIT_EXPECT_EQ(test, wrong_devices(), before + 1);
 	iw_mpa_unregister_device(other);
-	remove_netdev(netdev);
+	fake_netdev_remove(netdev);
 }
 
 /* Nor on a device that cannot be responder: a refusal would end the listener on all devices. */

@@ -19,11 +19,13 @@
 #include "stats.h"
 #include "trace.h"
 #include "upcall.h"
+#include "way.h"
 
 #include <linux/jiffies.h>
 #include <linux/printk.h>
 #include <linux/ratelimit.h>
 #include <linux/sizes.h>
+#include <net/l3mdev.h>
 #include <rdma/ib_verbs.h>
 #include <rdma/iw_cm.h>
 
@@ -127,6 +129,7 @@ static enum iw_mpa_event act_open(struct iw_mpa_ep *ep)
 		.net		= ep->net,
 		.local		= iw_mpa_addr(&id->m_local_addr),
 		.remote		= iw_mpa_addr(&id->m_remote_addr),
+		.ifindex	= l3mdev_master_ifindex_by_index(ep->net, ep->ifindex),
 		.tos		= id->tos,
 		.tos_set	= id->tos_set,
 		.afonly		= id->afonly,
@@ -136,6 +139,7 @@ static enum iw_mpa_event act_open(struct iw_mpa_ep *ep)
 
 	ep->request_out = false;
 	ep->request_sent = 0;
+	opts.way = iw_mpa_way(&opts, ep->ifindex);
 	err = iw_mpa_sock_connect(&ep->sock, &iw_mpa_event_sock_ops, &opts);
 	if ((err == -EADDRINUSE || err == -EADDRNOTAVAIL) &&
 	    READ_ONCE(ep->config->source_port_retry)) {

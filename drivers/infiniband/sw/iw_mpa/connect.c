@@ -79,6 +79,7 @@ int iw_mpa_connect(struct iw_cm_id *id, struct iw_cm_conn_param *param)
 		goto put_net;
 	}
 
+	ep->ifindex = iw_mpa_upcall_ifindex(id);
 	connect_choose_model(ep, id);
 	ep->until = connect_deadline(ep);
 	ep->call = &call;

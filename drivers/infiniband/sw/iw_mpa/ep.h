@@ -67,6 +67,7 @@ struct iw_mpa_call {
  * @net: its network namespace, that of each of its sockets; held until it is freed
  * @net_tracker: of that reference
  * @config: the settings of @net
+ * @ifindex: initiator: the interface that rdma_cm has chosen, or 0
  * @initiator: local role
  * @user: the QP that it has, or had last, is an application's; read under @lock, and written by
  *	the runner
@@ -140,6 +141,7 @@ struct iw_mpa_ep {
 	netns_tracker		net_tracker;
 	const struct iw_mpa_config *config;
 	u64			born;
+	int			ifindex;
 
 	spinlock_t		lock;
 	u32			events;

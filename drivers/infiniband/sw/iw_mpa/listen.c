@@ -23,6 +23,7 @@
 #include <linux/slab.h>
 #include <linux/workqueue.h>
 #include <net/addrconf.h>
+#include <net/l3mdev.h>
 #include <rdma/ib_verbs.h>
 #include <rdma/iw_cm.h>
 
@@ -38,7 +39,7 @@ static struct iw_mpa_sock_opts listen_opts(const struct iw_mpa_listener *lis, st
 	return (struct iw_mpa_sock_opts) {
 		.net		= net,
 		.local		= &lis->addr,
-		.ifindex	= lis->dev->netdev->ifindex,
+		.ifindex	= lis->ifindex,
 		.tos		= lis->cm_id->tos,
 		.tos_set	= lis->cm_id->tos_set,
 		.afonly		= lis->cm_id->afonly,
@@ -321,6 +322,18 @@ static bool listen_comes_with_device(struct iw_mpa_listener *lis, int err)
 	return true;
 }
 
+/*
+ * rdma_cm opens a wildcard listener once for each device: so each is bound to the interface of its
+ * device. Packets for an address may come by any interface, and answers leave as the routes say. But
+ * who has an address in a VRF hears what comes by the VRF, and answers by its routes.
+ */
+static int listen_ifindex(const struct iw_mpa_listener *lis, struct net *net)
+{
+	if (listen_is_wildcard(lis))
+		return lis->dev->netdev->ifindex;
+	return l3mdev_master_ifindex_by_index(net, iw_mpa_upcall_ifindex(lis->cm_id));
+}
+
 static int listen_open(struct iw_mpa_listener *lis, struct net *net)
 {
 	struct iw_mpa_sock_opts opts;
@@ -331,6 +344,7 @@ static int listen_open(struct iw_mpa_listener *lis, struct net *net)
 	if (!net)
 		return -ENODEV;
 	iw_mpa_upcall_keep_requests(lis->cm_id);
+	lis->ifindex = listen_ifindex(lis, net);
 	opts = listen_opts(lis, net);
 	err = iw_mpa_sock_listen(&lis->sock, &listen_sock_ops, &opts, lis->depth);
 	if (err)

@@ -21,6 +21,7 @@ struct iw_mpa_device;
  * @backlog: its connections about which the ULP has not decided; held
  * @work: takes connections
  * @depth: what the ULP said in rdma_listen()
+ * @ifindex: interface or L3 master to which its socket is bound, or 0
  * @addr: where it listens
  * @deaf: without a socket: a wildcard listener on a device that is not for it
  * @rcu: for readers of the list
@@ -36,6 +37,7 @@ struct iw_mpa_listener {
 	struct iw_mpa_backlog	*backlog;
 	struct delayed_work	work;
 	int			depth;
+	int			ifindex;
 	bool			deaf;
 	union iw_mpa_addr	addr;
 	struct rcu_head		rcu;

@@ -399,9 +399,9 @@ static int sock_init(struct iw_mpa_sock *ms, struct socket *sock,
 
 	if (!err && opts->afonly && opts->local->sa.sa_family == AF_INET6)
 		err = ip6_sock_set_v6only(sock->sk);
-	/* rdma_cm opens a wildcard listener once for every device. */
-	if (!err && !opts->remote && iw_mpa_addr_is_any(opts->local))
-		err = sock_bindtoindex(sock->sk, opts->ifindex, true);
+	/* Once, for a second time would ask for a capability of the caller. */
+	if (!err && (opts->way || opts->ifindex))
+		err = sock_bindtoindex(sock->sk, opts->way ?: opts->ifindex, true);
 	if (!err)
 		err = sock_bind(sock, opts);
 	if (err)
@@ -432,6 +432,22 @@ static int sock_open(struct iw_mpa_sock *ms, const struct iw_mpa_sock_ops *ops,
 	return err;
 }
 
+/*
+ * TCP has its route, and keeps it while it is valid. What the peer sends may come by any
+ * interface of the host: after a change of routes, or since the peer has an old entry for this
+ * address in its neighbour table. A socket that stays bound would not hear that. Nothing else has
+ * to be told of the change: the tables in which TCP finds the socket do not go by the interface,
+ * but by the L3 master, which stays. A SYN-ACK that comes by another interface before this is
+ * refused; TCP then sends its SYN again.
+ */
+static void sock_forget_way(struct sock *sk, int ifindex)
+{
+	lock_sock(sk);
+	/* Pairs with READ_ONCE() in TCP */
+	WRITE_ONCE(sk->sk_bound_dev_if, ifindex);
+	release_sock(sk);
+}
+
 /**
  * iw_mpa_sock_connect - start to connect
  * @ms: closed socket
@@ -457,6 +473,8 @@ int iw_mpa_sock_connect(struct iw_mpa_sock *ms,
 		sock_set_int(ms->sock, SOL_TCP, TCP_FASTOPEN_CONNECT, 1);
 	err = kernel_connect(ms->sock, (struct sockaddr_unsized *)opts->remote,
 			     sizeof(*opts->remote), O_NONBLOCK);
+	if (opts->way)
+		sock_forget_way(ms->sock->sk, opts->ifindex);
 	if (err == -EINPROGRESS)
 		return 0;
 	if (err)

@@ -73,7 +73,8 @@ struct iw_mpa_tuple {
  * @net: network namespace, on which the caller has a reference
  * @local: address to bind to
  * @remote: address to connect to, or NULL
- * @ifindex: bind a wildcard listener to this interface
+ * @ifindex: interface or L3 master to which the socket is bound, or 0
+ * @way: connect: interface by which TCP looks for the route, in place of @ifindex; or 0
  * @tos: type of service or traffic class, if @tos_set
  * @tos_set: @tos is valid
  * @afonly: IPv6 only
@@ -86,6 +87,7 @@ struct iw_mpa_sock_opts {
 	const union iw_mpa_addr		*local;
 	const union iw_mpa_addr		*remote;
 	int				ifindex;
+	int				way;
 	u8				tos;
 	bool				tos_set;
 	bool				afonly;

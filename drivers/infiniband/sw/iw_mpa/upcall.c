@@ -268,6 +268,24 @@ bool iw_mpa_upcall_is_foreign(struct iw_cm_id *id, const struct net *net)
 }
 
 /**
+ * iw_mpa_upcall_ifindex - the interface that rdma_cm has chosen
+ * @id: cm_id, with its local address set
+ *
+ * It has the local address, or is that of the route. The device of the cm_id may be that of another
+ * interface: one with the same hardware address, or a VLAN or its parent.
+ *
+ * Context: within iw_connect and iw_create_listen.
+ *
+ * Return: its index in the namespace of the ULP; 0 if it is not known, or there is none.
+ */
+int iw_mpa_upcall_ifindex(struct iw_cm_id *id)
+{
+	const struct rdma_cm_id *owner = upcall_owner(id);
+
+	return owner ? owner->route.addr.dev_addr.bound_dev_if : 0;
+}
+
+/**
  * iw_mpa_upcall_keep_requests - have rdma_cm take a wildcard listener's Requests for its device's
  * @id: listening cm_id
  *
