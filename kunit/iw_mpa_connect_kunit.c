@@ -497,15 +497,18 @@ static void connect_without_device_is_enodev(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fake_connect(fake_id_create(f), &param), -ENODEV);
 }
 
-/* An interface there may have the device's addresses, or the device was moved meanwhile. */
-static void connect_from_another_namespace_is_refused(struct kunit *test)
+/* The addresses are those of the ULP's namespace, whatever namespace the device is in. */
+static void connect_from_another_namespace_is_there(struct kunit *test)
 {
 	struct iw_cm_conn_param param = { .qpn = 1 };
 	struct fakes *f = test->priv;
 	struct fake_id *fid = fake_id_create(f);
 
+	peer_listen(f, fid, AF_INET);	/* in that of the device */
 	fake_live_elsewhere(fid);
-	KUNIT_EXPECT_EQ(test, fake_connect(fid, &param), -EADDRNOTAVAIL);
+	KUNIT_EXPECT_EQ(test, fake_connect(fid, &param), 0);
+	fake_expect_event(fid, 0, IW_CM_EVENT_CONNECT_REPLY,
+			  iw_mpa_reason_errno(IW_MPA_R_TCP_REFUSED));
 	KUNIT_EXPECT_EQ(test, f->qps[0].refs, 1);
 }
 
@@ -575,7 +578,7 @@ static struct kunit_case connect_cases[] = {
 	KUNIT_CASE_PARAM(connect_asks_for_markers_if_set_so, markers_gen_params),
 	KUNIT_CASE_PARAM(connect_asks_for_crc_unless_it_need_not, crc_gen_params),
 	KUNIT_CASE(connect_without_device_is_enodev),
-	KUNIT_CASE(connect_from_another_namespace_is_refused),
+	KUNIT_CASE(connect_from_another_namespace_is_there),
 	KUNIT_CASE(connect_unknown_family_is_refused),
 	KUNIT_CASE(connect_goes_to_the_mapped_address),
 	KUNIT_CASE(connect_refusal_with_markers_is_fin_alone),

@@ -356,9 +356,7 @@ struct rdma_cm_id *fake_own(struct fake_id *fid)
  */
 void fake_live_elsewhere(struct fake_id *fid)
 {
-	struct rdma_cm_id *owner = fake_own(fid);
-
-	owner->route.addr.dev_addr.net = (struct net *)owner;	/* none that the library knows */
+	fake_own(fid)->route.addr.dev_addr.net = fakes_elsewhere(fid->f);
 }
 
 /* iw_cm_connect(), but that a QP number that does not exist is the library's case. */

@@ -10,7 +10,9 @@
 #include <linux/netdevice.h>
 #include <linux/ns_common.h>
 #include <linux/rtnetlink.h>
+#include <linux/sched.h>
 #include <linux/slab.h>
+#include <linux/user_namespace.h>
 
 /**
  * fake_fault - note that somebody did what nobody may do
@@ -144,14 +146,33 @@ void fake_set_caps(struct fakes *f, u32 caps)
 	fake_register_again(f);
 }
 
-static int fakes_bring_up_lo(void)
+static int fakes_bring_up_lo(struct net *net)
 {
 	int err;
 
 	rtnl_lock();
-	err = dev_open(init_net.loopback_dev, NULL);
+	err = dev_open(net->loopback_dev, NULL);
 	rtnl_unlock();
 	return err;
+}
+
+/**
+ * fakes_elsewhere - another network namespace, with its own lo up
+ * @f: the world
+ *
+ * Return: the namespace, which stays until the end of the test.
+ */
+struct net *fakes_elsewhere(struct fakes *f)
+{
+	struct net *net;
+
+	if (f->elsewhere)
+		return f->elsewhere;
+	net = copy_net_ns(CLONE_NEWNET, &init_user_ns, &init_net);
+	KUNIT_ASSERT_FALSE(f->test, IS_ERR(net));
+	f->elsewhere = net;
+	KUNIT_ASSERT_EQ(f->test, fakes_bring_up_lo(net), 0);
+	return net;
 }
 
 /* The settings that a test starts with: no timer of the library runs out. */
@@ -186,8 +207,9 @@ int fakes_init(struct kunit *test)
 	INIT_LIST_HEAD(&f->ids);
 	f->nets = ns_ref_read(&init_net);
 	f->backlog = FAKE_BACKLOG;
+	f->peers_net = &init_net;
 	fakes_set_config(f);
-	err = fakes_bring_up_lo();
+	err = fakes_bring_up_lo(&init_net);
 	if (!err)
 		err = fake_register(f);
 	return err;
@@ -293,6 +315,8 @@ void fakes_exit(struct kunit *test)
 			sock_release(f->socks[i]);
 	}
 	fakes_check(f);
+	if (f->elsewhere)
+		put_net(f->elsewhere);
 	list_for_each_entry_safe(fid, next, &f->ids, node)
 		kfree(fid);
 	kfree(f->ibdev);

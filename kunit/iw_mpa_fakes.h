@@ -228,9 +228,11 @@ struct fake_qp {
  * @qps: QPs; the QP number is the index plus 1
  * @backlog: what ULPs say in rdma_listen(), FAKE_BACKLOG unless a test changes it
  * @fast_open: the peer's listeners take octets with a SYN
+ * @peers_net: network namespace of the peer's sockets that are opened next
  * @socks: sockets of the peer, closed at the end
  * @nr_socks: how many
  * @nets: references on init_net when the test began
+ * @elsewhere: another network namespace, once a test has asked for it
  * @faults: what nobody may do and somebody did
  * @nr_faults: how often
  */
@@ -248,9 +250,11 @@ struct fakes {
 	struct fake_qp			qps[FAKE_QPS];
 	int				backlog;
 	bool				fast_open;
+	struct net			*peers_net;
 	struct socket			*socks[FAKE_SOCKS];
 	int				nr_socks;
 	int				nets;
+	struct net			*elsewhere;
 	const char			*faults[FAKE_FAULTS];
 	int				nr_faults;
 };
@@ -258,6 +262,7 @@ struct fakes {
 bool fakes_has_no_endpoint(void);
 int fakes_init(struct kunit *test);
 void fakes_exit(struct kunit *test);
+struct net *fakes_elsewhere(struct fakes *f);
 void fake_fault(struct fakes *f, const char *what);
 int fake_register(struct fakes *f);
 void fake_attach_device(struct ib_device *ibdev, bool attached);
@@ -320,15 +325,15 @@ void fake_have_repeat_rtr(struct fakes *f);
 void fake_have_finish_tx(struct fakes *f);
 void fake_have_busy_tcp(struct fakes *f);
 
+/* interfaces */
+struct net_device *fake_netdev_add(struct kunit *test, __be32 address);
+void fake_netdev_remove(struct net_device *netdev);
+
 /* the peer */
 struct socket *peer_listen(struct fakes *f, struct fake_id *fid, int family);
 struct socket *peer_accept(struct fakes *f, struct socket *listener);
 struct socket *peer_connect(struct fakes *f, const struct fake_id *listener);
 struct socket *peer_connect_and_send(struct fakes *f, const struct fake_id *listener,
-/* interfaces */
-struct net_device *fake_netdev_add(struct kunit *test, __be32 address);
-void fake_netdev_remove(struct net_device *netdev);
-
 				     const void *buf, size_t len);
 void peer_send(struct fakes *f, struct socket *sock, const void *buf, size_t len);
 void peer_recv(struct fakes *f, struct socket *sock, void *buf, size_t len);

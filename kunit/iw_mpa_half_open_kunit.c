@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /* The responder: connections before the Request, and after a Reject. */
 
+#include "backlog.h"
 #include "device.h"
 #include "ep.h"
 #include "event.h"
@@ -56,6 +57,35 @@ static void half_open_listener_yields_its_own(struct kunit *test)
 	fake_next_request(other->lis);
 }
 
+/* Rules: H-03: another network namespace's limit closes none of this one's connections. */
+static void half_open_of_another_namespace_does_not_yield(struct kunit *test)
+{
+	struct fake_conn *c = conn_new(test), *other = conn_new(test);
+	struct fakes *f = test->priv;
+	struct socket *theirs[2];
+	struct fake_id *lis;
+	int i;
+
+	conn_listen(c, f);
+	c->peer = peer_connect(f, c->lis);
+	lis = fake_id_create(f);
+	lis->id.local_addr = c->lis->id.local_addr;
+	lis->id.m_local_addr = c->lis->id.m_local_addr;
+	fake_live_elsewhere(lis);
+	((struct iw_mpa_config *)iw_mpa_config(f->elsewhere))->half_open_max = 1;
+	KUNIT_ASSERT_EQ(test, fake_listen(lis), 0);
+	f->peers_net = f->elsewhere;
+	for (i = 0; i < ARRAY_SIZE(theirs); i++)
+		theirs[i] = peer_connect(f, lis);
+	peer_expect_eof(f, theirs[0]);
+
+	conn_make_good_request(other);
+	peer_send_frame(f, c->peer, &other->frame);
+	fake_next_request(c->lis);
+	peer_send_frame(f, theirs[1], &other->frame);
+	fake_next_request(lis);
+}
+
 static bool endpoints_are(u64 count)
 {
 	return iw_mpa_count_read(NULL, IW_MPA_CNT_ep_created) -
@@ -94,6 +124,14 @@ static void refused_too_many_oldest_yields(struct kunit *test)
 
 #define HALF	10	/* octets of a Request */
 
+/* All connections of these tests are of listeners in one network namespace. */
+static unsigned int half_opens(struct iw_mpa_device *dev)
+{
+	struct iw_mpa_crowd *crowd = list_first_entry(&dev->crowds, struct iw_mpa_crowd, node);
+
+	return READ_ONCE(crowd->half_open_count);
+}
+
 static void half_open(struct fake_conn *c, struct fakes *f)
 {
 	struct iw_mpa_device *dev = iw_mpa_device_get(f->ibdev);
@@ -101,7 +139,7 @@ static void half_open(struct fake_conn *c, struct fakes *f)
 	conn_listen(c, f);
 	c->peer = peer_connect(f, c->lis);
 	peer_send(f, c->peer, "MPA ID Req", HALF);
-	FAKE_POLL(f, READ_ONCE(dev->half_open_count) == 1);
+	FAKE_POLL(f, half_opens(dev) == 1);
 	iw_mpa_device_put(dev);
 }
 
@@ -114,12 +152,13 @@ static int reject_at_once(struct fake_id *child)
 static struct iw_mpa_ep *the_half_open(struct fake_id *lis)
 {
 	struct iw_mpa_device *dev = iw_mpa_device_get(lis->id.device);
+	struct iw_mpa_crowd *crowd;
 	struct iw_mpa_ep *ep;
 
-	FAKE_POLL(lis->f, READ_ONCE(dev->half_open_count) == 1);
+	FAKE_POLL(lis->f, half_opens(dev) == 1);
 	spin_lock_irq(&dev->lock);
-	ep = iw_mpa_ep_get(list_first_entry(&dev->half_open, struct iw_mpa_ep,
-					    queued_dev));
+	crowd = list_first_entry(&dev->crowds, struct iw_mpa_crowd, node);
+	ep = iw_mpa_ep_get(list_first_entry(&crowd->half_open, struct iw_mpa_ep, queued_crowd));
 	spin_unlock_irq(&dev->lock);
 	iw_mpa_device_put(dev);
 	return ep;
@@ -343,6 +382,7 @@ static void no_room_in_iw_cm_holds_requests_back(struct kunit *test)
 static struct kunit_case half_open_cases[] = {
 	KUNIT_CASE(half_open_too_many_oldest_yields),
 	KUNIT_CASE(half_open_listener_yields_its_own),
+	KUNIT_CASE(half_open_of_another_namespace_does_not_yield),
 	KUNIT_CASE(half_open_yield_after_the_request_is_void),
 	KUNIT_CASE(refused_too_many_oldest_yields),
 	KUNIT_CASE(no_room_in_iw_cm_holds_requests_back),

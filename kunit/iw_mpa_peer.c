@@ -38,7 +38,7 @@ static struct socket *peer_open(struct fakes *f, int family)
 	struct socket *sock;
 	int err;
 
-	err = sock_create_kern(&init_net, family, SOCK_STREAM, IPPROTO_TCP, &sock);
+	err = sock_create_kern(f->peers_net, family, SOCK_STREAM, IPPROTO_TCP, &sock);
 	KUNIT_ASSERT_EQ(f->test, err, 0);
 	peer_keep(f, sock);
 	return sock;

@@ -66,8 +66,9 @@ static int act_take_wishes(struct iw_mpa_ep *ep, const struct iw_cm_conn_param *
 }
 
 /*
- * The listener's device got the connection, and the ULP has made its QP on the device that rdma_cm
- * has chosen. If these differ, the number of the QP says nothing here, or names a QP of another ULP.
+ * The listener's device got the connection, and the ULP has made its QP on the device that
+ * rdma_cm has chosen. If these differ, the number of the QP says nothing here, or names a QP of
+ * another ULP.
  */
 static int act_check_device(struct iw_mpa_ep *ep)
 {

@@ -4,7 +4,8 @@
  *
  * A connection is half-open while the peer is silent, and after a Reject until the peer closes. The
  * number of half-open connections is limited. If there are too many, the oldest has to yield: one
- * of the same listener if that has reached its own limit, else one of the device.
+ * of the same listener if that has reached its own limit, else one of the device, in the same network
+ * namespace.
  *
  * The ULP says in rdma_listen() how many Requests it has room for. rdma_cm rejects further
  * Requests, though the ULP would have taken them a moment later. So the library announces as many
@@ -76,28 +77,81 @@ static void iw_mpa_backlog_work(struct work_struct *work)
 	spin_unlock(&backlog->dev->lock);
 }
 
+static struct iw_mpa_crowd *backlog_find_crowd(struct iw_mpa_device *dev, const struct net *net)
+{
+	struct iw_mpa_crowd *crowd;
+
+	lockdep_assert_held(&dev->lock);
+	list_for_each_entry(crowd, &dev->crowds, node) {
+		if (crowd->net == net)
+			return crowd;
+	}
+	return NULL;
+}
+
+/* Return: false if there is no memory. */
+static bool backlog_join(struct iw_mpa_backlog *backlog, const struct net *net)
+{
+	struct iw_mpa_crowd *fresh = kzalloc_obj(*fresh, GFP_NOIO);
+	struct iw_mpa_device *dev = backlog->dev;
+
+	if (!fresh)
+		return false;
+	spin_lock(&dev->lock);
+	backlog->crowd = backlog_find_crowd(dev, net);
+	if (!backlog->crowd) {
+		swap(backlog->crowd, fresh);
+		backlog->crowd->net = net;
+		INIT_LIST_HEAD(&backlog->crowd->half_open);
+		list_add(&backlog->crowd->node, &dev->crowds);
+	}
+	backlog->crowd->backlogs++;
+	spin_unlock(&dev->lock);
+	kfree(fresh);
+	return true;
+}
+
+/* The last one takes the crowd along. */
+static void backlog_part(struct iw_mpa_backlog *backlog)
+{
+	struct iw_mpa_crowd *crowd = backlog->crowd;
+
+	spin_lock(&backlog->dev->lock);
+	if (--crowd->backlogs)
+		crowd = NULL;
+	else
+		list_del(&crowd->node);
+	spin_unlock(&backlog->dev->lock);
+	kfree(crowd);
+}
+
 /**
  * iw_mpa_backlog_open - for a new listener
  * @dev: its device
+ * @net: network namespace of its socket, or NULL if it will have none
  * @id: its cm_id, which the listener holds until iw_mpa_backlog_stop()
  * @limit: Requests that the ULP has room for, > 0
  *
  * Return: the backlog, or NULL.
  */
-struct iw_mpa_backlog *iw_mpa_backlog_open(struct iw_mpa_device *dev, struct iw_cm_id *id,
-					   unsigned int limit)
+struct iw_mpa_backlog *iw_mpa_backlog_open(struct iw_mpa_device *dev, const struct net *net,
+					   struct iw_cm_id *id, unsigned int limit)
 {
 	struct iw_mpa_backlog *backlog = kzalloc_obj(*backlog, GFP_NOIO);
 
-	if (backlog) {
-		refcount_set(&backlog->ref, 1);
-		backlog->dev = dev;
-		backlog->id = id;
-		backlog->limit = limit;
-		backlog->allowed = limit;
-		INIT_DELAYED_WORK(&backlog->look, iw_mpa_backlog_work);
-		INIT_LIST_HEAD(&backlog->half_open);
-		INIT_LIST_HEAD(&backlog->no_room);
+	if (!backlog)
+		return NULL;
+	refcount_set(&backlog->ref, 1);
+	backlog->dev = dev;
+	backlog->id = id;
+	backlog->limit = limit;
+	backlog->allowed = limit;
+	INIT_DELAYED_WORK(&backlog->look, iw_mpa_backlog_work);
+	INIT_LIST_HEAD(&backlog->half_open);
+	INIT_LIST_HEAD(&backlog->no_room);
+	if (!backlog_join(backlog, net)) {
+		kfree(backlog);
+		return NULL;
 	}
 	return backlog;
 }
@@ -131,26 +185,28 @@ void iw_mpa_backlog_stop(struct iw_mpa_backlog *backlog)
  */
 void iw_mpa_backlog_close(struct iw_mpa_backlog *backlog)
 {
-	if (refcount_dec_and_test(&backlog->ref))
-		kfree(backlog);
+	if (!refcount_dec_and_test(&backlog->ref))
+		return;
+	backlog_part(backlog);
+	kfree(backlog);
 }
 
 static void backlog_remove(struct iw_mpa_ep *ep)
 {
-	struct iw_mpa_device *dev = ep->dev;
+	struct iw_mpa_backlog *backlog = ep->backlog;
 
-	lockdep_assert_held(&dev->lock);
+	lockdep_assert_held(&ep->dev->lock);
 
 	if (ep->queue == IW_MPA_Q_NONE)
 		return;
 	list_del(&ep->queued);
 	if (ep->queue == IW_MPA_Q_ROOM) {
-		ep->backlog->no_room_count--;
-		dev->no_room_count--;
+		backlog->no_room_count--;
+		backlog->crowd->no_room_count--;
 	} else {
-		list_del(&ep->queued_dev);
-		ep->backlog->half_open_count--;
-		dev->half_open_count--;
+		list_del(&ep->queued_crowd);
+		backlog->half_open_count--;
+		backlog->crowd->half_open_count--;
 	}
 	ep->queue = IW_MPA_Q_NONE;
 }
@@ -172,19 +228,19 @@ static void backlog_yield(struct iw_mpa_ep *ep)
 static void backlog_add_half_open(struct iw_mpa_ep *ep, enum iw_mpa_queue queue)
 {
 	struct iw_mpa_backlog *backlog = ep->backlog;
-	struct iw_mpa_device *dev = ep->dev;
+	struct iw_mpa_crowd *crowd = backlog->crowd;
 
-	lockdep_assert_held(&dev->lock);
+	lockdep_assert_held(&ep->dev->lock);
 
 	if (backlog->half_open_count >= READ_ONCE(ep->config->half_open_listener_max))
 		backlog_yield(list_first_entry(&backlog->half_open, struct iw_mpa_ep, queued));
-	else if (dev->half_open_count >= READ_ONCE(ep->config->half_open_max))
-		backlog_yield(list_first_entry(&dev->half_open, struct iw_mpa_ep, queued_dev));
+	else if (crowd->half_open_count >= READ_ONCE(ep->config->half_open_max))
+		backlog_yield(list_first_entry(&crowd->half_open, struct iw_mpa_ep, queued_crowd));
 	ep->queue = queue;
 	list_add_tail(&ep->queued, &backlog->half_open);
-	list_add_tail(&ep->queued_dev, &dev->half_open);
+	list_add_tail(&ep->queued_crowd, &crowd->half_open);
 	backlog->half_open_count++;
-	dev->half_open_count++;
+	crowd->half_open_count++;
 }
 
 /**
@@ -330,7 +386,7 @@ enum iw_mpa_event iw_mpa_backlog_queue(struct iw_mpa_ep *ep)
 	if (ep->queue != IW_MPA_Q_ROOM) {
 		ep->queue = IW_MPA_Q_ROOM;
 		backlog->no_room_count++;
-		ep->dev->no_room_count++;
+		backlog->crowd->no_room_count++;
 		list_add_tail(&ep->queued, &backlog->no_room);
 		if (backlog->id && list_is_first(&ep->queued, &backlog->no_room))
 			backlog_look_later(backlog);
@@ -354,15 +410,15 @@ enum iw_mpa_event iw_mpa_backlog_queue(struct iw_mpa_ep *ep)
  */
 bool iw_mpa_backlog_is_full(struct iw_mpa_backlog *backlog, const struct iw_mpa_config *config)
 {
-	struct iw_mpa_device *dev = backlog->dev;
+	const struct iw_mpa_crowd *crowd = backlog->crowd;
 	bool full;
 
-	spin_lock(&dev->lock);
+	spin_lock(&backlog->dev->lock);
 	full = backlog->no_room_count &&
 	       (backlog->no_room_count + backlog->half_open_count >=
 			READ_ONCE(config->half_open_listener_max) ||
-		dev->no_room_count + dev->half_open_count >= READ_ONCE(config->half_open_max));
-	spin_unlock(&dev->lock);
+		crowd->no_room_count + crowd->half_open_count >= READ_ONCE(config->half_open_max));
+	spin_unlock(&backlog->dev->lock);
 	return full;
 }
 

@@ -31,8 +31,9 @@ struct net;
 	/* initiator: time until the RTR message is repeated for a peer that named Write alone */ \
 	/* and says nothing; 0: never */ \
 	UINT(rtr_repeat_ms, 0, 1000, 10) \
-	/* responder: connections of a device that may wait for the Request, or for the peer */ \
-	/* to close after a Reject; if there are more, the oldest is closed */ \
+	/* responder: connections of a device, in this network namespace, that may wait for */ \
+	/* the Request, or for the peer to close after a Reject; if there are more, the oldest */ \
+	/* is closed */ \
 	UINT(half_open_max, 1, 1000000, 4096) \
 	/* responder: the same for each listener; also how many Requests may wait until its */ \
 	/* ULP has room */ \

@@ -44,8 +44,9 @@ static unsigned long connect_deadline(const struct iw_mpa_ep *ep)
  * Return: 0, then exactly one CONNECT_REPLY follows, maybe before the return; or a negative errno,
  * then no event follows: -EINVAL for private data that is too long, for a QP that does not exist
  * and, with strict_ird_ord, for depths above the device's; -EBUSY if the QP has a connection;
- * -EADDRINUSE if TCP uses the source port and may not choose another; -EADDRNOTAVAIL if the ULP is
- * in another network namespace than the device; -ENETUNREACH and others of TCP; -ENODEV; -ENOMEM.
+ * -EADDRINUSE if TCP uses the source port and may not choose another; -EADDRNOTAVAIL if the ULP's
+ * network namespace does not have the source address; -ENETUNREACH and others of TCP; -ENODEV;
+ * -ENOMEM.
  */
 int iw_mpa_connect(struct iw_cm_id *id, struct iw_cm_conn_param *param)
 {
@@ -62,12 +63,9 @@ int iw_mpa_connect(struct iw_cm_id *id, struct iw_cm_conn_param *param)
 	if (!dev)
 		return -ENODEV;
 	err = -ENODEV;
-	net = iw_mpa_device_get_net(dev);
+	net = iw_mpa_device_get_net_for(dev, id);
 	if (!net)
 		goto put_device;
-	err = -EADDRNOTAVAIL;
-	if (iw_mpa_upcall_is_foreign(id, net))
-		goto put_net;
 	err = -ENOMEM;
 	ep = iw_mpa_ep_alloc(dev, net, true, param->private_data, pd_len);
 	if (!ep)

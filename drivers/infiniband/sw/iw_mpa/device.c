@@ -85,7 +85,7 @@ int iw_mpa_register_device(struct ib_device *ibdev, struct net_device *netdev,
 	refcount_set(&dev->users, 1);
 	init_completion(&dev->unused);
 	spin_lock_init(&dev->lock);
-	INIT_LIST_HEAD(&dev->half_open);
+	INIT_LIST_HEAD(&dev->crowds);
 	INIT_LIST_HEAD(&dev->listeners);
 	INIT_LIST_HEAD(&dev->ending_qps);
 	INIT_LIST_HEAD(&dev->debts);

@@ -91,11 +91,11 @@ struct iw_mpa_call {
  * @backlog: responder: its listener's; held while the endpoint is live
  * @queue: in which list of @backlog it is; under the device's lock
  * @queued: entry in that list; under the device's lock
- * @queued_dev: half-open: entry in the device's list; under the device's lock
+ * @queued_crowd: half-open: entry in the list of its crowd; under the device's lock
  * @asked: the ULP was asked, and has not answered; under the device's lock
  * @stray: responder: the address is another device's: its Request is answered by a Reject
  * @rcu: frees the memory after a grace period, for those who find the endpoint in the table. An
- *	endpoint without references is in no list, so @queued_dev is free
+ *	endpoint without references is in no list, so @queued_crowd is free
  *
  * @sock: its TCP socket
  * @up: its line to iw_cm
@@ -159,7 +159,7 @@ struct iw_mpa_ep {
 	struct iw_mpa_backlog	*backlog;
 	struct list_head	queued;
 	union {
-		struct list_head	queued_dev;
+		struct list_head	queued_crowd;
 		struct rcu_head		rcu;
 	};
 	u8			queue;

@@ -47,14 +47,14 @@ static struct iw_mpa_sock_opts listen_opts(const struct iw_mpa_listener *lis, st
 	};
 }
 
-static bool listen_is_wildcard(const struct iw_mpa_listener *lis)
+static bool listen_is_wildcard(struct iw_cm_id *id)
 {
-	const union iw_mpa_addr *addr = iw_mpa_addr(&lis->cm_id->local_addr);
+	const union iw_mpa_addr *addr = iw_mpa_addr(&id->local_addr);
 
 	return iw_mpa_addr_is_known(addr) && iw_mpa_addr_is_any(addr);
 }
 
-/* @net is the namespace of the device; NULL if that is going, then nobody connects anyway. */
+/* @net is the namespace of its sockets; NULL if that is going, then nobody connects anyway. */
 static bool listen_is_possible(const struct iw_mpa_device *dev, struct net *net)
 {
 	return !net || iw_mpa_device_may_respond(dev, READ_ONCE(iw_mpa_config(net)->fence));
@@ -68,16 +68,13 @@ static bool listen_is_possible(const struct iw_mpa_device *dev, struct net *net)
 static int listen_judge(struct iw_mpa_listener *lis, struct net *net)
 {
 	bool possible = listen_is_possible(lis->dev, net);
-	bool foreign = iw_mpa_upcall_is_foreign(lis->cm_id, net);
 
-	if (listen_is_wildcard(lis)) {
-		lis->deaf = !possible || foreign;
+	if (listen_is_wildcard(lis->cm_id)) {
+		lis->deaf = !possible || iw_mpa_upcall_is_foreign(lis->cm_id, net);
 		return 0;
 	}
 	if (!net)
 		return -ENODEV;
-	if (foreign)
-		return -EADDRNOTAVAIL;
 	return possible ? 0 : -EOPNOTSUPP;
 }
 
@@ -144,7 +141,7 @@ static bool listen_is_for_other(const struct iw_mpa_listener *lis, const struct 
 	struct listen_call call = { lis->dev->netdev, net, addr };
 	bool ours;
 
-	if (!listen_is_wildcard(lis))
+	if (!listen_is_wildcard(lis->cm_id))
 		return false;
 	rcu_read_lock();
 	ours = listen_netdev_has(call.netdev, addr);
@@ -245,14 +242,14 @@ static const struct iw_mpa_sock_ops listen_sock_ops = {
 	.failed		= listen_sock_failed,
 };
 
-static struct iw_mpa_listener *listen_alloc(struct iw_mpa_device *dev, struct iw_cm_id *id,
-					    int depth)
+static struct iw_mpa_listener *listen_alloc(struct iw_mpa_device *dev, const struct net *net,
+					    struct iw_cm_id *id, int depth)
 {
 	struct iw_mpa_listener *lis = kzalloc_obj(*lis, GFP_KERNEL);
 
 	if (!lis)
 		return NULL;
-	lis->backlog = iw_mpa_backlog_open(dev, id, depth);
+	lis->backlog = iw_mpa_backlog_open(dev, net, id, depth);
 	if (!lis->backlog) {
 		kfree(lis);
 		return NULL;
@@ -300,7 +297,7 @@ static int listen_look_for_socket(struct iw_mpa_device *other, void *arg)
  */
 static bool listen_is_served(struct iw_mpa_listener *lis)
 {
-	return listen_is_wildcard(lis) &&
+	return listen_is_wildcard(lis->cm_id) &&
 	       iw_mpa_device_for_each(listen_look_for_socket, lis) == -EEXIST;
 }
 
@@ -313,7 +310,7 @@ static bool listen_is_served(struct iw_mpa_listener *lis)
  */
 static bool listen_comes_with_device(struct iw_mpa_listener *lis, int err)
 {
-	if (err != -EADDRINUSE || !listen_is_wildcard(lis) || READ_ONCE(lis->dev->attached))
+	if (err != -EADDRINUSE || !listen_is_wildcard(lis->cm_id) || READ_ONCE(lis->dev->attached))
 		return false;
 	if (___ratelimit(&lis->dev->log_limit, "iw_mpa"))
 		pr_notice("iw_mpa: %s: a wildcard listener has no socket for port %u on %s, errno %d\n",
@@ -323,13 +320,13 @@ static bool listen_comes_with_device(struct iw_mpa_listener *lis, int err)
 }
 
 /*
- * rdma_cm opens a wildcard listener once for each device: so each is bound to the interface of its
- * device. Packets for an address may come by any interface, and answers leave as the routes say. But
- * who has an address in a VRF hears what comes by the VRF, and answers by its routes.
+ * rdma_cm opens a wildcard listener once for each device: so each is bound to the interface of
+ * its device. Packets for an address may come by any interface, and answers leave as the routes
+ * say. But who has an address in a VRF hears what comes by the VRF, and answers by its routes.
  */
 static int listen_ifindex(const struct iw_mpa_listener *lis, struct net *net)
 {
-	if (listen_is_wildcard(lis))
+	if (listen_is_wildcard(lis->cm_id))
 		return lis->dev->netdev->ifindex;
 	return l3mdev_master_ifindex_by_index(net, iw_mpa_upcall_ifindex(lis->cm_id));
 }
@@ -366,9 +363,8 @@ static int listen_open(struct iw_mpa_listener *lis, struct net *net)
  * Context: process. CONNECT_REQUEST may be raised before the return.
  *
  * Return: 0 or a negative errno: -EOPNOTSUPP if the address is not the wildcard, the setting fence
- * asks to hold TX back, and the device cannot; -EADDRNOTAVAIL if the address is not the wildcard
- * and the ULP is in another network namespace than the device; -EAFNOSUPPORT, -EADDRINUSE, -ENODEV,
- * -ENOMEM.
+ * asks to hold TX back, and the device cannot; -EADDRNOTAVAIL if the ULP's network namespace does
+ * not have the address; -EAFNOSUPPORT, -EADDRINUSE, -ENODEV, -ENOMEM.
  */
 int iw_mpa_create_listen(struct iw_cm_id *id, int backlog)
 {
@@ -380,9 +376,13 @@ int iw_mpa_create_listen(struct iw_cm_id *id, int backlog)
 	dev = iw_mpa_device_get(id->device);
 	if (!dev)
 		return -ENODEV;
-	net = iw_mpa_device_get_net(dev);
+	/* A wildcard listener is bound to the interface of the device. */
+	if (listen_is_wildcard(id))
+		net = iw_mpa_device_get_net(dev);
+	else
+		net = iw_mpa_device_get_net_for(dev, id);
 	err = -ENOMEM;
-	lis = listen_alloc(dev, id, backlog);
+	lis = listen_alloc(dev, net, id, backlog);
 	if (!lis)
 		goto put_net;
 	err = listen_open(lis, net);

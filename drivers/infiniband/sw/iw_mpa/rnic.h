@@ -13,13 +13,14 @@
 
 #include "takeover.h"
 
+struct iw_cm_id;
 struct iw_mpa_stats;
 
 /**
  * struct iw_mpa_device - a registered RNIC: what its endpoints share
  * @node: in the list of devices
  * @ibdev: the device
- * @netdev: its network device; its network namespace is that of the sockets
+ * @netdev: its network device
  * @netdev_tracker: of the reference on it
  * @ops: the driver's half
  * @attr: what the device can do
@@ -28,13 +29,11 @@ struct iw_mpa_stats;
  * @peer_to_peer: the device's choice in place of net.iw_mpa.peer_to_peer, &enum iw_mpa_choice
  * @users: one for the registration, one for each live endpoint and listener
  * @unused: completed when @users drops to 0
- * @lock: protects @listeners, @ending_qps, @debts, @half_open and the backlogs of its
- *	listeners; process context
- * @half_open: endpoints that wait for the MPA Request, or after a Reject for the peer to close;
- *	the oldest first
- * @half_open_count: how many
- * @no_room_count: Requests of all listeners that wait for room
+ * @lock: protects @listeners, @ending_qps, @debts, @crowds and the backlogs of its listeners;
+ *	process context
+ * @crowds: one &struct iw_mpa_crowd for each network namespace that has listeners
  * @listeners: its listeners
+ * @lent: the log has said that it is used from another network namespace
  * @dying: no new endpoint, and less time for those that begin to end
  * @attached: the RDMA core has told its clients of the device, rdma_cm before the library
  * @ending_qps: QPs that are being destroyed, from iw_mpa_qp_gone() on
@@ -55,10 +54,9 @@ struct iw_mpa_device {
 	refcount_t			users;
 	struct completion		unused;
 	spinlock_t			lock;
-	struct list_head		half_open;
+	struct list_head		crowds;
 	struct list_head		listeners;
-	unsigned int			half_open_count;
-	unsigned int			no_room_count;
+	bool				lent;
 	bool				dying;
 	bool				attached;
 	struct list_head		ending_qps;
@@ -97,6 +95,7 @@ int iw_mpa_device_add(struct iw_mpa_device *dev);
 struct iw_mpa_device *iw_mpa_device_remove(const struct ib_device *ibdev);
 struct iw_mpa_device *iw_mpa_device_get(const struct ib_device *ibdev);
 struct net *iw_mpa_device_get_net(struct iw_mpa_device *dev);
+struct net *iw_mpa_device_get_net_for(struct iw_mpa_device *dev, struct iw_cm_id *id);
 int iw_mpa_device_for_each(int (*look)(struct iw_mpa_device *dev, void *arg), void *arg);
 
 #endif /* _IW_MPA_RNIC_H */

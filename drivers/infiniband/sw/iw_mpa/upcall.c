@@ -223,10 +223,11 @@ void iw_mpa_upcall_down(struct iw_mpa_upcall *up, int status, const struct iw_mp
 }
 
 /*
- * What rdma_cm has decided is not in the cm_id, and iw_cm has no function that tells it. But iw_cm
- * has one client, rdma_cm. The context of its cm_ids is the rdma_cm_id, which begins with its public
- * part. Before that is read, the device and the address of the rdma_cm_id are compared with those of
- * the cm_id, which rdma_cm has copied from it. If they differ, the context is not an rdma_cm_id.
+ * What rdma_cm has decided is not in the cm_id, and iw_cm has no function that tells it. But
+ * iw_cm has one client, rdma_cm. The context of its cm_ids is the rdma_cm_id, which begins with
+ * its public part. Before that is read, the device and the address of the rdma_cm_id are compared
+ * with those of the cm_id, which rdma_cm has copied from it. If they differ, the context is not
+ * an rdma_cm_id.
  *
  * This holds only within iw_connect and iw_create_listen: rdma_cm holds the rdma_cm_id until they
  * have returned.
@@ -246,17 +247,16 @@ static struct rdma_cm_id *upcall_owner(struct iw_cm_id *id)
 }
 
 /**
- * iw_mpa_upcall_is_foreign - is the ULP in another network namespace than its socket would be?
- * @id: cm_id, with its local address set
+ * iw_mpa_upcall_is_foreign - is the ULP in another network namespace than the device?
+ * @id: listening cm_id
  * @net: namespace of the device; NULL if that is going
  *
- * rdma_cm finds a device by its hardware address, which an interface of another namespace may have,
- * too, and an id outlives the move of its device to another namespace. It also makes a wildcard
- * listener listen on the devices of all namespaces, also on a device that is added later, in the
- * context of the task that adds it. So neither the device nor the caller tells the namespace of the
- * ULP. If rdma_cm does not tell it either, the ULP is taken for one of the device's namespace.
+ * rdma_cm makes a wildcard listener listen on the devices of all namespaces, also on a device
+ * that is added later, in the context of the task that adds it. So neither the device nor the
+ * caller tells the namespace of the ULP. If rdma_cm does not tell it either, the ULP is taken for
+ * one of the device's namespace.
  *
- * Context: within iw_connect and iw_create_listen.
+ * Context: within iw_create_listen.
  *
  * Return: true if it is known to be in another one.
  */
@@ -265,6 +265,22 @@ bool iw_mpa_upcall_is_foreign(struct iw_cm_id *id, const struct net *net)
 	const struct rdma_cm_id *owner = upcall_owner(id);
 
 	return owner && !net_eq(owner->route.addr.dev_addr.net, net);
+}
+
+/**
+ * iw_mpa_upcall_get_net - the network namespace of the ULP
+ * @id: cm_id, with its local address set
+ *
+ * Context: within iw_connect and iw_create_listen.
+ *
+ * Return: the namespace with a reference, for put_net(), or NULL if it is not known.
+ */
+struct net *iw_mpa_upcall_get_net(struct iw_cm_id *id)
+{
+	const struct rdma_cm_id *owner = upcall_owner(id);
+
+	/* rdma_cm has a reference, too. */
+	return owner ? get_net(owner->route.addr.dev_addr.net) : NULL;
 }
 
 /**
@@ -309,9 +325,9 @@ void iw_mpa_upcall_keep_requests(struct iw_cm_id *id)
  * iw_mpa_upcall_device - the device that rdma_cm has chosen for a connection to a listener
  * @id: passive cm_id
  *
- * The QP that the ULP accepts with is one of this device. rdma_cm has copied both addresses of the
- * connection into the rdma_cm_id: if they differ, the context of @id is not an rdma_cm_id. The ports
- * do not count, as a port mapper may have changed them.
+ * The QP that the ULP accepts with is one of this device. rdma_cm has copied both addresses of
+ * the connection into the rdma_cm_id: if they differ, the context of @id is not an rdma_cm_id.
+ * The ports do not count, as a port mapper may have changed them.
  *
  * Context: within iw_accept, while the ULP holds the rdma_cm_id. Within iw_reject it may be gone.
  *

@@ -58,6 +58,7 @@ int iw_mpa_upcall_up(struct iw_mpa_upcall *up, const struct iw_mpa_frame *peer,
 void iw_mpa_upcall_down(struct iw_mpa_upcall *up, int status, const struct iw_mpa_frame *peer);
 
 bool iw_mpa_upcall_is_foreign(struct iw_cm_id *id, const struct net *net);
+struct net *iw_mpa_upcall_get_net(struct iw_cm_id *id);
 int iw_mpa_upcall_ifindex(struct iw_cm_id *id);
 void iw_mpa_upcall_keep_requests(struct iw_cm_id *id);
 const struct ib_device *iw_mpa_upcall_device(struct iw_cm_id *id);
