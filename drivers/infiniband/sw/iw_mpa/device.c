@@ -13,13 +13,16 @@
 #include "watch.h"
 
 #include <linux/export.h>
+#include <linux/if_vlan.h>
 #include <linux/module.h>
 #include <linux/netdevice.h>
 #include <linux/percpu.h>
 #include <linux/ratelimit.h>
+#include <linux/rcupdate.h>
 #include <linux/slab.h>
 #include <linux/string.h>
 #include <linux/sysfs.h>
+#include <net/net_namespace.h>
 #include <rdma/ib_verbs.h>
 
 /* Return: NULL, or what is wrong with what a driver registers. */
@@ -134,6 +137,65 @@ static void device_end_endpoints(struct iw_mpa_device *dev,
 }
 
 /*
+ * Would rdma_cm take @first for the addresses of the interface of @dev, if it came to @first
+ * before? Under RCU.
+ */
+static bool device_passes_for(const struct iw_mpa_device *first, const struct iw_mpa_device *dev)
+{
+	const struct net_device *theirs = first->netdev, *ours = dev->netdev;
+
+#ifdef COMPAT_RDMA_CM_BY_MAC
+	return theirs->addr_len == ours->addr_len &&
+	       !memcmp(theirs->dev_addr, ours->dev_addr, ours->addr_len);
+#else
+	if (!net_eq(dev_net(theirs), dev_net(ours)))
+		return false;
+	return theirs == ours || (is_vlan_dev(ours) && vlan_dev_real_dev(ours) == theirs) ||
+	       (is_vlan_dev(theirs) && vlan_dev_real_dev(theirs) == ours);
+#endif
+}
+
+/* rdma_cm has the devices in the order in which they were attached. */
+static int device_look_for_first(struct iw_mpa_device *first, void *arg)
+{
+	const struct iw_mpa_device *dev = arg;
+	bool passes;
+
+	if (first == dev || !READ_ONCE(first->attached))
+		return 0;
+	rcu_read_lock();
+	passes = device_passes_for(first, dev);
+	rcu_read_unlock();
+	if (!passes)
+		return 0;
+	pr_notice("iw_mpa: %s: rdma_cm takes %s, which was added before, for the addresses of %s\n",
+		  dev_name(&dev->ibdev->dev), dev_name(&first->ibdev->dev),
+		  netdev_name(dev->netdev));
+	return -EEXIST;
+}
+
+/*
+ * What will not be as the administrator may think. The command that adds a device cannot say it, so
+ * the kernel's log does.
+ */
+static void device_tell_surprises(struct iw_mpa_device *dev)
+{
+	struct net_device *netdev = dev->netdev;
+	struct net_device *master;
+
+	iw_mpa_device_for_each(device_look_for_first, dev);
+	rcu_read_lock();
+	master = netdev_master_upper_dev_get_rcu(netdev);
+	if (master && (netif_is_bridge_port(netdev) || netif_is_lag_port(netdev)))
+		pr_notice("iw_mpa: %s: %s is a port of %s, which has the addresses: add a device there\n",
+			  dev_name(&dev->ibdev->dev), netdev_name(netdev), netdev_name(master));
+	else if (master && netif_is_l3_slave(netdev))
+		pr_notice("iw_mpa: %s: %s is in the VRF %s: a program that connects has to choose its source address\n",
+			  dev_name(&dev->ibdev->dev), netdev_name(netdev), netdev_name(master));
+	rcu_read_unlock();
+}
+
+/*
  * When a device goes the RDMA core removes it from its clients, in the reverse order of their
  * registration. rdma_cm then destroys its cm_ids, and iw_cm waits for each connection that is
  * coming up. With a silent peer this may take minutes. ULPs wait for orderly ends, too. Only then
@@ -151,6 +213,7 @@ static int device_client_add(struct ib_device *ibdev)
 
 	if (!dev)
 		return -EOPNOTSUPP;
+	device_tell_surprises(dev);
 	WRITE_ONCE(dev->dying, false);
 	WRITE_ONCE(dev->attached, true);
 	iw_mpa_device_put(dev);
