@@ -39,10 +39,12 @@ comes_with_siw() {
 	echo 0 >$point/ms
 	insmod /share/modules/srnic.ko || return 1
 	wait $siw || fail "siw does not load" || return 1
-	! rdma link add beside type srnic netdev lo || fail "a device beside siw" || return 1
+	ip link add beside0 type veth peer name beside1 || return 1
+	! rdma link add beside type srnic netdev beside0 || fail "a device beside siw" || return 1
 	dmesg | tail -n 5 | grep 'srnic: siw is loaded' || fail "the log does not say why" || return 1
 	rmmod siw slow_point || return 1
-	rdma link add beside type srnic netdev lo && rdma link delete beside
+	rdma link add beside type srnic netdev beside0 && rdma link delete beside &&
+		ip link delete beside0
 }
 
 check() {

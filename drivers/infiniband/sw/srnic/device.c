@@ -240,8 +240,7 @@ static void device_note_mac(struct srnic_dev *dev, const struct net_device *netd
 	u8 mac[ETH_ALEN];
 	__be64 guid;
 
-	/* The loopback device has an address of zeroes, which does not count. */
-	if (netdev->addr_len >= ETH_ALEN && !is_zero_ether_addr(netdev->dev_addr))
+	if (device_has_mac(netdev))
 		memcpy(mac, netdev->dev_addr, ETH_ALEN);
 	else if (!dev->mac)
 		eth_random_addr(mac);
@@ -301,6 +300,12 @@ static int srnic_enable_driver(struct ib_device *ibdev)
 {
 	schedule_work(&to_srnic_dev(ibdev)->catch_up);
 	return 0;
+}
+
+/* The loopback device has an address of zeroes, which does not count. */
+static bool device_has_mac(const struct net_device *netdev)
+{
+	return netdev->addr_len >= ETH_ALEN && !is_zero_ether_addr(netdev->dev_addr);
 }
 
 /* The number is siw's, and so is the ABI. So libsiw of any rdma-core serves this device. */
@@ -478,6 +483,14 @@ static int srnic_netdev_event(struct notifier_block *nb, unsigned long event, vo
 		device_follow_mac(dev, netdev);
 		break;
 	case NETDEV_CHANGENAME:
+#ifdef COMPAT_RDMA_CM_BY_MAC
+	/* It would be there, and ACTIVE, and no program could use it. */
+	if (!device_has_mac(netdev)) {
+		pr_err("srnic: %s has no hardware address: before Linux 6.5 rdma_cm finds no device there\n",
+		       netdev_name(netdev));
+		return -EOPNOTSUPP;
+	}
+#endif
 		device_follow_name(dev, netdev);
 		break;
 	case NETDEV_UNREGISTER:
