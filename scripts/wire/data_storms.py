@@ -185,6 +185,38 @@ def netdev_moves_as_its_device_does(b):
 
 
 @rule("L-08")
+def netdev_gets_no_second_device_as_the_first_moves(b):
+    """The RDMA core does not find the first one then, and srnic does."""
+    ground, moving = slowly_moved(b)
+    refused_link("siw8", "storm0", errno.EEXIST)
+    equal(moving.poll(), None, "exit status of rdma dev set, before it was to end")
+    equal(moving.wait(SLOWLY), 0, "exit status of rdma dev set")
+    refused_link("siw8", "storm0", errno.EEXIST)
+    run("ip netns exec moved rdma dev set siw1 netns first")
+    check(poll(ground.is_up), "the device does not come back")
+
+
+@rule("L-08", cases=((20,),), soak=((200,),))
+def netdev_has_one_device_whatever_moves(b, rounds):
+    """The device goes to and fro, while links are asked for beside it, in no order."""
+    ground = movable(b)
+    b.things.append(lambda: run("rdma link delete siw8 2>/dev/null || true"))
+    run(f"""
+        cd /run && rm -f added moved
+        (for ((i = 0; i < {rounds}; i++)); do
+            rdma dev set siw1 netns moved && ip netns exec moved rdma dev set siw1 netns first ||
+                break
+        done; echo $i >moved) &
+        until [[ -e moved ]]; do
+            ! rdma link add siw8 type srnic netdev storm0 2>/dev/null || echo >added
+        done""", limit=SLOWLY + 5 * SLOW * rounds)
+    equal(lines_of("/run/moved"), [str(rounds)], "rounds in which the device has moved")
+    check(not os.path.exists("/run/added"), "a second device was added")
+    check(poll(ground.is_up), "the device does not come back")
+    equal(links_of("storm0"), ["siw1"], "links of storm0")
+
+
+@rule("L-08")
 def port_goes_down_and_up(b):
     """A program hears of it once each time, and can ask how it is."""
     ground = Ground(b)

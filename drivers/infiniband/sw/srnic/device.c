@@ -41,6 +41,77 @@ static void srnic_get_dev_fw_str(struct ib_device *ibdev, char *str)
 	strscpy(str, IW_MPA_VERSION, IB_FW_VERSION_NAME_MAX);
 }
 
+/*
+ * Devices by their interfaces. The RDMA core has such a table, too, but finds no device that is
+ * disabled, as one is while it is taken to another network namespace: then an interface could get a
+ * second device. A device is here from its first moment until its removal is asked for. From then
+ * on, while the removal goes on, its interface may get another one.
+ */
+static LIST_HEAD(taken_devices);
+static DEFINE_SPINLOCK(taken_lock);	/* protects taken_devices; process context */
+
+static struct srnic_dev *device_find(const struct net_device *netdev)
+{
+	struct srnic_dev *dev;
+
+	lockdep_assert_held(&taken_lock);
+	list_for_each_entry(dev, &taken_devices, taken) {
+		if (dev->netdev == netdev)
+			return dev;
+	}
+	return NULL;
+}
+
+/* Two administrators may be here at once. */
+static int device_take(struct srnic_dev *dev)
+{
+	int err = 0;
+
+	spin_lock(&taken_lock);
+	if (device_find(dev->netdev))
+		err = -EEXIST;
+	else
+		list_add(&dev->taken, &taken_devices);
+	spin_unlock(&taken_lock);
+	return err;
+}
+
+static void device_leave(struct srnic_dev *dev)
+{
+	spin_lock(&taken_lock);
+	list_del_init(&dev->taken);
+	spin_unlock(&taken_lock);
+}
+
+static bool device_has_left(struct srnic_dev *dev)
+{
+	bool left;
+
+	spin_lock(&taken_lock);
+	left = device_find(dev->netdev) != dev;
+	spin_unlock(&taken_lock);
+	return left;
+}
+
+/*
+ * @leaves: its interface goes
+ *
+ * Return: the device of an interface, for ib_device_put(); NULL if it has none, or it is disabled.
+ */
+static struct srnic_dev *device_of(const struct net_device *netdev, bool leaves)
+{
+	struct srnic_dev *dev;
+
+	spin_lock(&taken_lock);
+	dev = device_find(netdev);
+	if (dev && leaves)
+		list_del_init(&dev->taken);
+	if (dev && !ib_device_try_get(&dev->ibdev))
+		dev = NULL;
+	spin_unlock(&taken_lock);
+	return dev;
+}
+
 static int srnic_query_device(struct ib_device *ibdev, struct ib_device_attr *attr,
 			      struct ib_udata *udata)
 {
@@ -183,6 +254,7 @@ static void srnic_dealloc_driver(struct ib_device *ibdev)
 {
 	struct srnic_dev *dev = to_srnic_dev(ibdev);
 
+	device_leave(dev);
 	cancel_work_sync(&dev->catch_up);
 	iw_mpa_unregister_device(ibdev);
 	xa_destroy(&dev->qps);
@@ -231,6 +303,12 @@ static void srnic_report_port_event(struct ib_device *ibdev, struct net_device *
 }
 #endif
 
+/* The loopback device has an address of zeroes, which does not count. */
+static bool device_has_mac(const struct net_device *netdev)
+{
+	return netdev->addr_len >= ETH_ALEN && !is_zero_ether_addr(netdev->dev_addr);
+}
+
 /*
  * Programs may read the address at any time. On 64 bits they get the old one or the new one, not a
  * mixture.
@@ -267,9 +345,8 @@ static void device_follow_name(struct srnic_dev *dev, const struct net_device *n
 }
 
 /*
- * The RDMA core finds a device by its network device only while it is enabled. So nobody tells of
- * what happens to the network device before that, nor while the RDMA device is on its way to
- * another namespace.
+ * Only an enabled device can be used. So nobody tells of what happens to the network device before
+ * that, nor while the RDMA device is on its way to another namespace.
  */
 static void srnic_device_catch_up(struct work_struct *work)
 {
@@ -280,12 +357,12 @@ static void srnic_device_catch_up(struct work_struct *work)
 	if (!ib_device_try_get(&dev->ibdev))
 		return;
 	rtnl_lock();
-	if (netdev->reg_state == NETREG_REGISTERED &&
-	    dev_net(netdev)->net_cookie == dev->net_cookie) {
+	if (netdev->reg_state == NETREG_REGISTERED && !device_has_left(dev)) {
 		device_follow_port(dev, netdev);
 		device_follow_mac(dev, netdev);
 		device_follow_name(dev, netdev);
 	} else {
+		device_leave(dev);
 		ib_unregister_device_queued(&dev->ibdev);
 	}
 	rtnl_unlock();
@@ -300,12 +377,6 @@ static int srnic_enable_driver(struct ib_device *ibdev)
 {
 	schedule_work(&to_srnic_dev(ibdev)->catch_up);
 	return 0;
-}
-
-/* The loopback device has an address of zeroes, which does not count. */
-static bool device_has_mac(const struct net_device *netdev)
-{
-	return netdev->addr_len >= ETH_ALEN && !is_zero_ether_addr(netdev->dev_addr);
 }
 
 /* The number is siw's, and so is the ABI. So libsiw of any rdma-core serves this device. */
@@ -354,6 +425,7 @@ static int device_setup(struct srnic_dev *dev, struct net_device *netdev)
 	static struct lock_class_key mrs_key;
 	struct ib_device *ibdev = &dev->ibdev;
 
+	INIT_LIST_HEAD(&dev->taken);
 	INIT_WORK(&dev->catch_up, srnic_device_catch_up);
 	xa_init_flags(&dev->qps, XA_FLAGS_ALLOC1 | XA_FLAGS_LOCK_IRQ | XA_FLAGS_ACCOUNT);
 	/*
@@ -367,7 +439,6 @@ static int device_setup(struct srnic_dev *dev, struct net_device *netdev)
 		return -ENOMEM;
 	dev->netdev = netdev;
 	netdev_hold(netdev, &dev->netdev_tracker, GFP_KERNEL);
-	dev->net_cookie = dev_net(netdev)->net_cookie;
 	device_note_netdev(dev, netdev);
 	device_note_mac(dev, netdev);
 
@@ -382,7 +453,7 @@ static int device_setup(struct srnic_dev *dev, struct net_device *netdev)
 	ib_set_device_ops(ibdev, &srnic_device_ops);
 	ib_set_device_ops(ibdev, &srnic_verbs);
 	ib_set_device_ops(ibdev, &iw_mpa_ib_device_ops);
-	return ib_device_set_netdev(ibdev, netdev, 1);
+	return device_take(dev) ?: ib_device_set_netdev(ibdev, netdev, 1);
 }
 
 /* Whatever fails, ib_dealloc_device() calls dealloc_driver, which undoes what was done. */
@@ -406,29 +477,20 @@ static int device_make(struct net_device *netdev, const char *name)
 	return err;
 }
 
-/* A device of siw has the same driver number, so look at the owner. */
-static struct srnic_dev *device_of(struct net_device *netdev)
-{
-	struct ib_device *ibdev = ib_device_get_by_netdev(netdev, RDMA_DRIVER_SIW);
-
-	if (ibdev && ibdev->ops.owner != THIS_MODULE) {
-		ib_device_put(ibdev);
-		ibdev = NULL;
-	}
-	return ibdev ? to_srnic_dev(ibdev) : NULL;
-}
-
 static int link_add(const char *name, struct net_device *netdev)
 {
-	struct srnic_dev *dev = device_of(netdev);
 	int err;
 
-	if (dev) {
-		ib_device_put(&dev->ibdev);
-		return -EEXIST;
-	}
 	if (!device_is_possible(netdev))
 		return -EINVAL;
+#ifdef COMPAT_RDMA_CM_BY_MAC
+	/* It would be there, and ACTIVE, and no program could use it. */
+	if (!device_has_mac(netdev)) {
+		pr_err("srnic: %s has no hardware address: before Linux 6.5 rdma_cm finds no device there\n",
+		       netdev_name(netdev));
+		return -EOPNOTSUPP;
+	}
+#endif
 	err = srnic_rival_look();
 	return err ?: device_make(netdev, name);
 }
@@ -436,7 +498,7 @@ static int link_add(const char *name, struct net_device *netdev)
 /* Whoever has added a device finds it as its network device is. */
 static void device_settle(struct net_device *netdev)
 {
-	struct srnic_dev *dev = device_of(netdev);
+	struct srnic_dev *dev = device_of(netdev, false);
 
 	if (!dev)
 		return;
@@ -444,15 +506,10 @@ static void device_settle(struct net_device *netdev)
 	ib_device_put(&dev->ibdev);
 }
 
-/* Two administrators may be here at once, and the RDMA core would give both a device. */
 static int srnic_newlink(const char *name, struct net_device *netdev)
 {
-	static DEFINE_MUTEX(one_at_a_time);
-	int err;
+	int err = link_add(name, netdev);
 
-	mutex_lock(&one_at_a_time);
-	err = link_add(name, netdev);
-	mutex_unlock(&one_at_a_time);
 	if (!err)
 		device_settle(netdev);
 	return err;
@@ -468,8 +525,9 @@ MODULE_ALIAS_RDMA_LINK("srnic");
 static int srnic_netdev_event(struct notifier_block *nb, unsigned long event, void *arg)
 {
 	struct net_device *netdev = netdev_notifier_info_to_dev(arg);
-	struct srnic_dev *dev = device_of(netdev);
+	struct srnic_dev *dev = device_of(netdev, event == NETDEV_UNREGISTER);
 
+	/* While it is disabled there is nothing to do: it will catch up. */
 	if (!dev)
 		return NOTIFY_DONE;
 	switch (event) {
@@ -483,14 +541,6 @@ static int srnic_netdev_event(struct notifier_block *nb, unsigned long event, vo
 		device_follow_mac(dev, netdev);
 		break;
 	case NETDEV_CHANGENAME:
-#ifdef COMPAT_RDMA_CM_BY_MAC
-	/* It would be there, and ACTIVE, and no program could use it. */
-	if (!device_has_mac(netdev)) {
-		pr_err("srnic: %s has no hardware address: before Linux 6.5 rdma_cm finds no device there\n",
-		       netdev_name(netdev));
-		return -EOPNOTSUPP;
-	}
-#endif
 		device_follow_name(dev, netdev);
 		break;
 	case NETDEV_UNREGISTER:

@@ -90,7 +90,7 @@ extern struct workqueue_struct *srnic_event_wq;
  * @ibdev: what the RDMA core knows
  * @netdev: the network device
  * @netdev_tracker: of the reference on it
- * @net_cookie: of the network namespace that it was in at first
+ * @taken: in the list of devices that have an interface: see device.c
  * @catch_up: looks at it after a time in which the RDMA core did not find the RDMA device
  * @qps: QPs by number; a QP comes when it is complete, and leaves last. Its lock is taken with
  *	interrupts off
@@ -108,7 +108,7 @@ struct srnic_dev {
 	struct ib_device	ibdev;
 	struct net_device	*netdev;
 	netdevice_tracker	netdev_tracker;
-	u64			net_cookie;
+	struct list_head	taken;
 	struct work_struct	catch_up;
 	struct xarray		qps;
 	struct xarray		mrs;
