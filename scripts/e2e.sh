@@ -43,7 +43,8 @@ KEEP_LOGS=no
 FRESH=no
 TESTED=no
 
-# One line per case, "FILE CLIENT_DRIVER SERVER_DRIVER WIRE FAMILY DESCRIPTION", in running order.
+# One line per case, "FILE[:VARIANT] CLIENT_DRIVER SERVER_DRIVER WIRE FAMILY DESCRIPTION", in running
+# order.
 list_cases() {
 	local pair client server wire file
 
@@ -55,17 +56,17 @@ list_cases() {
 	done
 }
 
-# families_on WIRE FAMILIES FILE: one of them is enough where the wire is bad or the kernel slow, and
+# families_on WIRE FAMILIES NUMBER: one of them is enough where the wire is bad or the kernel slow, and
 # in a sample. Link flaps do more to IPv6.
 families_on() {
-	local one=4 number=${3:0:3}
+	local one=4
 
 	[[ $1 != flap ]] || one=6
 	if [[ $1 == clean && $SLOW -eq 1 && $SAMPLE == no ]]; then
 		echo "$2"
 		return
 	fi
-	[[ $SAMPLE == no ]] || ((10#$number / 10 % 2)) || one=6
+	[[ $SAMPLE == no ]] || (($3 % 2)) || one=6
 	[[ $2 == *"$one"* ]] || one=$2
 	echo "$one"
 }
@@ -79,14 +80,23 @@ list_cases_of() (
 	FAMILIES="4 6"
 	WIRES="clean rough flap"
 	LONG=no
+	VARIANTS=-
 	applies() { true; }
+	number=${1##*/}
+	number=$((10#${number:0:3} / 10))
 	# shellcheck source=/dev/null
 	. "$1"
 	applies && [[ " $WIRES " == *" $WIRE "* ]] || exit 0
 	[[ $SAMPLE == no || $LONG == no ]] || exit 0
 	[[ $SAMPLE == no || $2 == "$3" || ${1##*/} =~ $SAMPLE_WITH_SIW ]] || exit 0
-	for family in $(families_on "$WIRE" "$FAMILIES" "${1##*/}"); do
-		echo "${1##*/} $2 $3 $4 $family $DESCRIPTION"
+	for variant in $VARIANTS; do
+		families=$FAMILIES
+		[[ $variant != */* ]] || families=${variant#*/}
+		name=${1##*/}:${variant%/*}
+		for family in $(families_on "$WIRE" "$families" "$number"); do
+			echo "${name%:-} $2 $3 $4 $family $DESCRIPTION"
+		done
+		number=$((number + 1))
 	done
 )
 
@@ -103,7 +113,7 @@ case_name() {
 
 	choose_roles "$2" "$3" "$5"
 	[[ $CLIENT == A ]] || { from=$KERNEL_B && to=$KERNEL_A; }
-	echo "${1%.sh} $2 $from->$3 $to${wire/ clean/} IPv$5: $6"
+	echo "${1/.sh/} $2 $from->$3 $to${wire/ clean/} IPv$5: $6"
 }
 
 boot() {

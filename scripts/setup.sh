@@ -29,7 +29,8 @@ declare -A GROUP=(
 		qperf tshark iproute2 iputils-ping ethtool nftables procps python3 libtirpc3|libtirpc3t64
 		libwrap0 libnsl2 libnvme1|libnvme1t64 libjson-c5 fio libfabric-bin openmpi-bin
 		python3-mpi4py libopeniscsiusr libisns0|libisns0t64
-		libglib2.0-0|libglib2.0-0t64 libnl-genl-3-200 libpython3.11|libpython3.13"
+		libglib2.0-0|libglib2.0-0t64 libnl-genl-3-200 libpython3.11|libpython3.13
+		wireguard-tools"
 	[fuzz]="clang libclang-rt-14-dev|libclang-rt-19-dev llvm libc6-dev"
 	[dkms]="dkms openssl kmod util-linux"
 	[deb]="build-essential debhelper dh-dkms dpkg-dev lintian"

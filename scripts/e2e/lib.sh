@@ -8,6 +8,7 @@
 #   WIRES           "clean rough flap" unless it says otherwise
 #   LONG            yes: not in a sample
 #   KIT             a file of functions in scripts/guest, for inside()
+#   VARIANTS        names of variants, each a case of its own; NAME/FAMILY if it has only that family
 #
 # and defines check(), which fails by any command that fails, and may define applies(), which says
 # for which drivers it is meant. It finds
@@ -16,6 +17,7 @@
 #   CLIENT_DRIVER SERVER_DRIVER    siw, siw_mpa or srnic
 #   FAMILY CLIENT_IP SERVER_IP     4 or 6, and addresses of that family
 #   PORT                           not used by any other case
+#   VARIANT                        one of VARIANTS
 #   WIRE                           clean; rough: see wire_set in inside.sh; flap: links come and go
 #
 # Exit status 0 of a program is never enough: a test looks for the data. What it measured it may
@@ -246,7 +248,8 @@ run_check() (
 	set_addresses "$4"
 	in_both e2e_set_up_guest
 	# shellcheck source=/dev/null
-	. "$TOP/scripts/e2e/$1"
+	. "$TOP/scripts/e2e/${1%:*}"
+	VARIANT=${1#*:}
 	flap_if_asked
 	check
 )

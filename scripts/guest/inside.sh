@@ -68,12 +68,33 @@ bg_stop() {
 	bg_ended "$1" || kill -"${2:-TERM}" -- "-$(<"$dir/pid")"
 	if ! poll 10 bg_gone "$1"; then
 		kill -KILL -- "-$(<"$dir/pid")"
-		poll 10 bg_gone "$1" || fail "'$1' cannot be killed"
+		poll 10 bg_gone "$1" || fail "'$1' cannot be killed: $(bg_sleepers "$1")"
 	fi
 	cat "$dir/output"
 }
 
-bg_gone() { ! kill -0 -- "-$(<"/run/bg/$1/pid")" 2>/dev/null; }
+# Where the processes of its group sleep in the kernel
+bg_sleepers() {
+	local dir stat
+
+	for dir in /proc/[0-9]*/; do
+		read -r stat 2>/dev/null <"$dir/stat" || continue
+		[[ ${stat##*) } =~ ^(.)\ [0-9]+\ $(<"/run/bg/$1/pid")\  ]] || continue
+		echo "${stat%)*}) ${BASH_REMATCH[1]}"
+		cat "$dir/stack"
+	done
+}
+
+# Now and then bash does not notice that a child of its own has ended, and then is not told again.
+bg_gone() {
+	local pid stat
+
+	pid=$(<"/run/bg/$1/pid")
+	kill -0 -- "-$pid" 2>/dev/null || return 0
+	{ read -r stat <"/proc/$pid/stat"; } 2>/dev/null || return 1
+	[[ ${stat##*) } != Z* ]] || wait "$pid" 2>/dev/null || true
+	! kill -0 -- "-$pid" 2>/dev/null
+}
 
 # bg_stop_all [NAME]: all but NAME.
 bg_stop_all() {

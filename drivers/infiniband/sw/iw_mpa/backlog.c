@@ -2,10 +2,10 @@
 /*
  * Connections that a listener has taken and about which the ULP has not decided.
  *
- * A connection is half-open while the peer is silent, and after a Reject until the peer closes. The
- * number of half-open connections is limited. If there are too many, the oldest has to yield: one
- * of the same listener if that has reached its own limit, else one of the device, in the same network
- * namespace.
+ * A connection is half-open while the peer is silent, and after a Reject until the peer closes.
+ * The number of half-open connections is limited. If there are too many, the oldest has to yield:
+ * one of the same listener if that has reached its own limit, else one of the device, in the same
+ * network namespace.
  *
  * The ULP says in rdma_listen() how many Requests it has room for. rdma_cm rejects further
  * Requests, though the ULP would have taken them a moment later. So the library announces as many

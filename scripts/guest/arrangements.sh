@@ -1,0 +1,819 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash
+#
+# In a guest: ways to arrange the interfaces of a host, and by which device and interface each kind of
+# connection then goes.
+#
+#   host (10.40.N.1, fd40:N::1)  <---wire N: ethN at either end--->  peer (10.40.N.2, fd40:N::2)
+#
+# Both are network namespaces. The RDMA device of an interface is r-INTERFACE in the host, p-INTERFACE
+# in the peer. An arrangement is a function arrange_NAME, and lines of EXPECTED.
+#
+# What the host does, its role:
+#
+#   CA  it connects from its address      LA  it listens at its address
+#   CW  it connects without a source      LW  it listens at the wildcard address
+#   OA  it connects from its address to itself, where it listens at its address
+#   OW  the same, without a source, and at the wildcard address
+
+KIT_FILE=${BASH_SOURCE[0]}
+. "${KIT_FILE%/*}/namespaces.sh"
+
+# Columns: arrangement; role; how rdma_cm finds a device: mac before Linux 6.5, ifi since; family. Then
+# what is to be seen: the host's RDMA device without "r-" (OA, OW: the client's and the server's, if
+# they differ); the interface by which TCP's packets leave, and that by which they come, or = for that
+# of the device. Or "-" and what a program says. All are patterns of the shell. The first line that fits
+# counts; where none does, there is nothing to be tried.
+EXPECTED='
+plain             [CL]? *   * eth0          =         =
+plain             O?    *   * eth0          lo        lo
+exclusive         [CL]? *   * eth0          =         =
+exclusive         O?    *   * eth0          lo        lo
+bond              [CL]? *   * bond0         =         =
+bond              O?    *   * bond0         lo        lo
+bridge            [CL]? *   * br0           =         =
+bridge            O?    *   * br0           lo        lo
+macvlan           [CL]? *   * macvlan0      =         =
+macvlan           O?    *   * macvlan0      lo        lo
+link-local        [CL]? *   6 eth1          =         =
+link-local        O?    *   6 eth1          lo        lo
+link-local-twice  L?    *   6 -             refused
+link-local-twice  C?    *   6 eth1          =         =
+
+two-nics          CW    *   * eth0          =         =
+two-nics          LA    *   * eth1          eth0      eth1
+two-nics          [CL]? *   * eth1          =         =
+two-nics          O?    *   * eth1          lo        lo
+two-nics-arp      CA    *   4 eth1          eth1      eth0
+two-nics-metric   CA    *   * eth1          eth0      eth1
+two-wires         CA    *   * eth1          =         =
+two-nics-rule     CW    *   * -             timed out
+two-nics-rule     [CL]? *   * eth1          =         =
+two-nics-rule     O?    *   * eth1          lo        lo
+
+vlan-last         LW    *   * eth0.5        =         =
+vlan-last         [CL]? *   * eth0          eth0.5    eth0.5
+vlan-last         OA    *   * eth0          lo        lo
+vlan-last         OW    *   * eth0/eth0.5   lo        lo
+vlan-first        [CL]? *   * eth0.5        =         =
+vlan-first        O?    *   * eth0.5        lo        lo
+vlan-parent       LW    *   * eth0          =         =
+vlan-parent       [CL]? *   * eth0.5        eth0      eth0
+vlan-parent       OA    *   * eth0.5        lo        lo
+vlan-parent       OW    *   * eth0.5/eth0   lo        lo
+vlan-alone        [LO]W *   * -             refused
+vlan-alone        [CL]? *   * eth0          eth0.5    eth0.5
+vlan-alone        OA    *   * eth0          lo        lo
+
+bridge-and-port   LW    *   * br0           =         =
+bridge-and-port   [CL]? mac * eth0          br0       br0
+bridge-and-port   OW    mac * eth0/br0      lo        lo
+bridge-and-port   OA    mac * eth0          lo        lo
+bridge-and-port   [CL]? ifi * br0           =         =
+bridge-and-port   O?    ifi * br0           lo        lo
+bridge-port       [LO]W mac * -             refused
+bridge-port       [CL]? mac * eth0          br0       br0
+bridge-port       OA    mac * eth0          lo        lo
+bridge-port       LW    ifi * -             refused
+bridge-port       ??    ifi * -             No such device
+bond-port         [LO]W mac * -             refused
+bond-port         [CL]? mac * eth0          bond0     bond0
+bond-port         OA    mac * eth0          lo        lo
+bond-port         LW    ifi * -             refused
+bond-port         ??    ifi * -             No such device
+passthru          LW    *   * macvlan0      =         =
+passthru          [CL]? mac * eth0          macvlan0  macvlan0
+passthru          OW    mac * eth0/macvlan0 lo        lo
+passthru          OA    mac * eth0          lo        lo
+passthru          [CL]? ifi * macvlan0      =         =
+passthru          O?    ifi * macvlan0      lo        lo
+
+service           CW    *   * eth0          =         =
+service           LW    *   * -             refused
+service           [CL]A *   * dummy0        eth0      eth0
+service           O?    *   * dummy0        lo        lo
+vrrp              CW    *   * eth0          =         =
+vrrp              [CL]A *   * vrrp0         eth0      vrrp0
+vrrp              O?    *   * vrrp0         lo        lo
+
+vrf*              CW    *   * -             unreachable
+vrf               OA    *   * eth0          vrf0      vrf0
+vrf-twice         L?    *   * -             refused
+vrf-twice         CA    *   * -             timed out
+vrf*              [CL]? *   * eth0          vrf0+eth0 vrf0
+
+asymmetric        CW    *   * eth0          =         =
+asymmetric        LW    *   6 -             timed out
+asymmetric        LW    *   4 eth1          =         =
+asymmetric        [CL]A *   * eth1          eth0      eth1
+two-defaults      CA    *   * eth1          =         =
+two-defaults      CW    *   4 eth0          =         =
+two-defaults      CW    *   6 eth[01]       =         =
+multipath         CA    *   * eth1          =         =
+multipath         CW    *   * eth[01]       =         =
+tunnel-by-*       CA    *   * eth0          wg0       wg0
+
+ipvlan-last       LW    *   * ipvlan0       =         =
+ipvlan-last       [CL]? mac * eth0          ipvlan0   ipvlan0
+ipvlan-last       [CL]? ifi * ipvlan0       =         =
+ipvlan-first      [CL]? *   * ipvlan0       =         =
+ipvlan-parent     LW    *   * eth0          =         =
+ipvlan-parent     [CL]? mac * ipvlan0       eth0      eth0
+ipvlan-parent     [CL]? ifi * eth0          =         =
+
+wireguard         ??    mac * -             Operation not supported
+wireguard         [CL]? ifi * wg0           =         =
+wireguard         O?    ifi * wg0           lo        lo
+lo                O?    mac * -             Operation not supported
+lo                O?    ifi * lo            =         =
+'
+
+# What the kernel's log tells the administrator: arrangement, one of the roles that were tried, how rdma_cm
+# finds a device, and the line. Of this kind there is no other line.
+LOGGED='
+vlan-last         *     *   iw_mpa: r-eth0.5: rdma_cm takes r-eth0, which was added before, for the addresses of eth0.5
+vlan-first        *     *   iw_mpa: r-eth0: rdma_cm takes r-eth0.5, which was added before, for the addresses of eth0
+vlan-parent       *     *   iw_mpa: r-eth0: rdma_cm takes r-eth0.5, which was added before, for the addresses of eth0
+vlan-parent       *     *   iw_mpa: p-eth0: rdma_cm takes p-eth0.5, which was added before, for the addresses of eth0
+bridge-and-port   *     *   iw_mpa: r-eth0: eth0 is a port of br0, which has the addresses: add a device there
+bridge-and-port   *     mac iw_mpa: r-br0: rdma_cm takes r-eth0, which was added before, for the addresses of br0
+bridge-port       *     *   iw_mpa: r-eth0: eth0 is a port of br0, which has the addresses: add a device there
+bond-port         *     *   iw_mpa: r-eth0: eth0 is a port of bond0, which has the addresses: add a device there
+vrf*              *     *   iw_mpa: r-eth0: eth0 is in the VRF vrf0: a program that connects has to choose its source address
+vrf-twice         *     *   iw_mpa: r-eth1: eth1 is in the VRF vrf1: a program that connects has to choose its source address
+passthru          *     mac iw_mpa: r-macvlan0: rdma_cm takes r-eth0, which was added before, for the addresses of macvlan0
+ipvlan-last       *     mac iw_mpa: r-ipvlan0: rdma_cm takes r-eth0, which was added before, for the addresses of ipvlan0
+ipvlan-last       C?    mac iw_mpa: r-eth0: is used from another network namespace, in which an interface has the hardware address of eth0
+ipvlan-last       LA    mac iw_mpa: r-eth0: is used from another network namespace, in which an interface has the hardware address of eth0
+ipvlan-first      *     mac iw_mpa: r-eth0: rdma_cm takes r-ipvlan0, which was added before, for the addresses of eth0
+ipvlan-parent     *     mac iw_mpa: r-eth0: rdma_cm takes r-ipvlan0, which was added before, for the addresses of eth0
+ipvlan-parent     C?    mac iw_mpa: r-ipvlan0: is used from another network namespace, in which an interface has the hardware address of ipvlan0
+ipvlan-parent     LA    mac iw_mpa: r-ipvlan0: is used from another network namespace, in which an interface has the hardware address of ipvlan0
+wireguard         *     mac srnic: wg0 has no hardware address: before Linux 6.5 rdma_cm finds no device there
+lo                *     mac srnic: lo has no hardware address: before Linux 6.5 rdma_cm finds no device there
+'
+
+# --- making them --------------------------------------------------------------------------------
+
+# at NUMBER HOST: an address of that wire; net NUMBER: its network; len: bits of a network, of a host
+at() { if [[ $FAMILY == 4 ]]; then echo "10.40.$1.$2"; else echo "fd40:$1::$2"; fi; }
+net() { if [[ $FAMILY == 4 ]]; then echo "10.40.$1.0/24"; else echo "fd40:$1::/64"; fi; }
+len() { if [[ $FAMILY == 4 ]]; then echo 24; else echo 64; fi; }
+all() { if [[ $FAMILY == 4 ]]; then echo 32; else echo 128; fi; }
+
+# ips NAMESPACE COMMAND...: of ip, in one process
+ips() {
+	local ns=$1
+
+	shift
+	printf '%s\n' "$@" | ip "-$FAMILY" -n "$ns" -batch - || fail "ip -$FAMILY -n $ns: $*"
+}
+
+# arr_namespace NAME: it has no time for duplicate addresses, and answers for an address only by the
+# interface that has it.
+arr_namespace() {
+	ip netns add "$1"
+	ip netns exec "$1" bash -c 'echo 0 >/proc/sys/net/ipv6/conf/default/accept_dad
+		cd /proc/sys/net/ipv4/conf/all && echo 1 >arp_ignore && echo 2 >arp_announce
+		echo 2000 >/proc/sys/net/iw_mpa/connect_timeout_ms'
+	ips "$1" 'link set lo up'
+}
+
+# arr_begin WIRES: both namespaces, and as many wires without addresses. What follows may change:
+arr_begin() {
+	local number
+
+	HOST=host		# the namespace that is tried
+	SOURCE_IP=-		# of the peer's connections, if routes do not choose it
+	PEER_AT=		# where the peer listens, if not at the wildcard
+	TIMES=1			# how often each role is tried
+	EXCLUSIVE=		# yes: a namespace shows its own devices alone
+	COUNTED=		# which of TCP's packets that leave count, if not all
+	LINK_FAILURE=		# what rdma link add has said
+	arr_namespace host
+	arr_namespace peer
+	for ((number = 0; number < $1; number++)); do
+		ip -n host link add "eth$number" type veth peer name "eth$number" netns peer
+		ips host "link set eth$number up"
+		ips peer "link set eth$number up"
+	done
+}
+
+# arr_address NUMBER [HOST-INTERFACE [PEER-INTERFACE]]: of a wire; those of the last one are tried.
+arr_address() {
+	HOST_IP=$(at "$1" 1)
+	PEER_IP=$(at "$1" 2)
+	ips host "address add $HOST_IP/$(len) dev ${2:-eth$1}"
+	ips peer "address add $PEER_IP/$(len) dev ${3:-eth$1}"
+}
+
+# arr_link r|p NAMESPACE INTERFACE...: their RDMA devices, in this order
+arr_link() {
+	local prefix=$1 ns=$2 netdev
+
+	shift 2
+	for netdev; do
+		LINK_FAILURE=$(ip netns exec "$ns" rdma link add "$prefix-$netdev" type "$(link_type)" \
+			netdev "$netdev" 2>&1) || return 0
+		poll 10 ns_is_up "$prefix-$netdev" || fail "$prefix-$netdev does not come up"
+	done
+}
+
+arr_end() {
+	local ns
+
+	bg_stop_all
+	for ns in $(ip netns list | cut -d ' ' -f 1); do
+		ip netns del "$ns"
+	done
+	poll 20 arr_is_gone || fail "devices stay: $(rdma link)"
+	[[ -z ${EXCLUSIVE:-} ]] || rdma system set netns shared
+}
+
+arr_is_gone() { ! rdma link show | grep -q '^link [rp]-'; }
+
+arrange_plain() {
+	arr_begin 1
+	arr_address 0
+	arr_link r host eth0
+	arr_link p peer eth0
+}
+
+# Each namespace has its own devices. That can be changed while there is no namespace but the first.
+arrange_exclusive() {
+	rdma system set netns exclusive
+	arrange_plain
+	EXCLUSIVE=yes
+	rdma dev set r-eth0 netns host
+	rdma dev set p-eth0 netns peer
+}
+
+# arr_upper INTERFACE COMMAND...: of ip, in the host: it has the address of wire 0
+arr_upper() {
+	arr_begin 1
+	ips host "${@:2}" "link set $1 up"
+	arr_address 0 "$1"
+	arr_link p peer eth0
+}
+
+arr_bond() {
+	arr_upper bond0 'link add bond0 type bond mode active-backup miimon 100' 'link set eth0 down' \
+		'link set eth0 master bond0' 'link set eth0 up'
+	arr_link r host "$@"
+}
+
+arrange_bond() { arr_bond bond0; }
+arrange_bond-port() { arr_bond eth0; }
+
+arr_bridge() {
+	arr_upper br0 'link add br0 type bridge' 'link set eth0 master br0'
+	arr_link r host "$@"
+}
+
+arrange_bridge() { arr_bridge br0; }
+arrange_bridge-port() { arr_bridge eth0; }
+arrange_bridge-and-port() { arr_bridge eth0 br0; }
+
+arr_macvlan() {
+	arr_upper macvlan0 "link add link eth0 name macvlan0 type macvlan mode $1"
+	arr_link r host "${@:2}"
+}
+
+arrange_macvlan() { arr_macvlan bridge macvlan0; }
+arrange_passthru() { arr_macvlan passthru eth0 macvlan0; }
+
+# There are two wires, so the scope counts.
+arrange_link-local() {
+	arr_begin 2
+	arr_address 0
+	HOST_IP=fe80::1%eth1
+	PEER_IP=fe80::2%eth1
+	ips host 'address add fe80::1/64 dev eth1'
+	ips peer 'address add fe80::2/64 dev eth1'
+	arr_link r host eth0 eth1
+	arr_link p peer eth1
+}
+
+# Both interfaces have the same address. rdma_cm, which has no scope for what comes, takes the first.
+arrange_link-local-twice() {
+	arrange_link-local
+	ips host 'address add fe80::1/64 dev eth0'
+}
+
+# Two interfaces in one network; the address of the second is tried.
+arrange_two-nics() {
+	arr_begin 2
+	ips peer 'link add br0 type bridge' 'link set eth0 master br0' 'link set eth1 master br0' \
+		'link set br0 up'
+	arr_address 0 eth0 br0
+	HOST_IP=$(at 0 3)
+	ips host "address add $HOST_IP/$(len) dev eth1"
+	arr_link r host eth0 eth1
+	arr_link p peer br0
+}
+
+# As if it was one network, but the wires are two: the second alone leads to the peer.
+arrange_two-wires() {
+	arr_begin 2
+	arr_address 0
+	HOST_IP=$(at 0 3)
+	PEER_IP=$(at 0 4)
+	ips host "address add $HOST_IP/$(len) dev eth1"
+	ips peer "address add $PEER_IP/$(len) dev eth1"
+	arr_link r host eth0 eth1
+	arr_link p peer eth1
+}
+
+# The peer sends to the hardware address of the first what is for the address of the second. Here the SYN
+# is answered before connect() is over, when the socket is still bound to the second: that answer gets a
+# reset, which goes as the host's routes say, and the next SYN finds a socket that hears by any interface.
+arrange_two-nics-arp() {
+	arrange_two-nics
+	COUNTED='tcp flags & rst == 0'
+	ips peer "neighbour replace $HOST_IP dev br0 nud permanent \
+		lladdr $(ip netns exec host cat /sys/class/net/eth0/address)"
+}
+
+# Each route has a metric of its own, as some managers of networks give it.
+arrange_two-nics-metric() {
+	arrange_two-nics
+	ips host "route del $(net 0) dev eth0" "route del $(net 0) dev eth1" \
+		"route add $(net 0) dev eth0 metric 100" "route add $(net 0) dev eth1 metric 101"
+}
+
+# The address has a rule, and the first wire leads nowhere.
+arrange_two-nics-rule() {
+	arrange_two-nics
+	ips host "rule add from $HOST_IP lookup 100" "route add $(net 0) dev eth1 table 100"
+	ip netns exec peer bridge link set dev eth0 state 0
+}
+
+# arr_vlan INTERFACE...: with a device; addresses of the VLAN are tried.
+arr_vlan() {
+	local ns
+
+	arr_begin 1
+	arr_address 0
+	for ns in host peer; do
+		ips "$ns" 'link add link eth0 name eth0.5 type vlan id 5' 'link set eth0.5 up'
+	done
+	arr_address 5 eth0.5 eth0.5
+	arr_link r host "$@"
+	arr_link p peer eth0.5
+}
+
+arrange_vlan-last() { arr_vlan eth0 eth0.5; }
+arrange_vlan-first() { arr_vlan eth0.5 eth0; }
+arrange_vlan-alone() { arr_vlan eth0; }
+
+arrange_vlan-parent() {
+	arr_vlan eth0.5 eth0
+	HOST_IP=$(at 0 1)
+	PEER_IP=$(at 0 2)
+	arr_link p peer eth0
+}
+
+# arr_service INTERFACE HARDWARE-ADDRESS|- TYPE...: an address of no wire's network is on it
+arr_service() {
+	local address=''
+
+	arr_begin 1
+	arr_address 0
+	[[ $2 == - ]] || address="address $2 link eth0"
+	HOST_IP=$(at 9 1)
+	ips host "link add name $1 $address type ${*:3}" "link set $1 up" \
+		"address add $HOST_IP/$(all) dev $1"
+	arr_link r host eth0 "$1"
+	arr_link p peer eth0
+}
+
+arrange_service() {
+	arr_service dummy0 - dummy
+	ips peer "route add $HOST_IP/$(all) via $(at 0 1)"
+}
+
+# As VRRP has it: where the address is, there is its hardware address.
+arrange_vrrp() {
+	arr_service vrrp0 00:00:5e:00:01:07 macvlan mode bridge
+	ips peer "route add $HOST_IP/$(all) dev eth0"
+}
+
+arrange_vrf() {
+	arr_begin 1
+	ips host 'link add vrf0 type vrf table 100' 'link set vrf0 up' 'link set eth0 master vrf0'
+	arr_address 0
+	arr_link r host eth0
+	arr_link p peer eth0
+}
+
+arrange_vrf-accept() {
+	arrange_vrf
+	ip netns exec host bash -c 'echo 1 >/proc/sys/net/ipv4/tcp_l3mdev_accept'
+}
+
+# Two VRFs have the same address. rdma_cm knows that of vrf0 alone, and the peer calls that of vrf1.
+arrange_vrf-twice() {
+	arr_begin 2
+	ips host 'link add vrf0 type vrf table 100' 'link set vrf0 up' 'link set eth0 master vrf0' \
+		'link add vrf1 type vrf table 101' 'link set vrf1 up' 'link set eth1 master vrf1'
+	arr_address 0 eth1 eth1
+	ips host "address add $HOST_IP/$(len) dev eth0"
+	arr_link r host eth0 eth1
+	arr_link p peer eth1
+}
+
+# An address of the peer to which there are two ways. What comes back goes by the second wire.
+arr_two_ways() {
+	arr_begin 2
+	arr_address 0
+	arr_address 1
+	PEER_IP=$(at 9 2)
+	PEER_AT=$PEER_IP
+	ips peer "address add $PEER_IP/$(all) dev eth0"
+	ips host "$@"
+	arr_link r host eth0 eth1
+	arr_link p peer eth0
+}
+
+arrange_asymmetric() {
+	local ns
+
+	arr_two_ways "route add $(at 9 2)/$(all) via $(at 0 2)"
+	SOURCE_IP=$PEER_IP
+	# rdma_cm looks for an address at the wire of the source.
+	for ns in host peer; do
+		ip netns exec "$ns" bash -c 'echo 0 >/proc/sys/net/ipv4/conf/all/arp_ignore'
+	done
+}
+
+arrange_two-defaults() {
+	arr_two_ways "route append default via $(at 0 2) dev eth0 metric 7" \
+		"route append default via $(at 1 2) dev eth1 metric 7"
+}
+
+arrange_multipath() {
+	arr_two_ways "route add $(at 9 2)/$(all) \
+		nexthop via $(at 0 2) dev eth0 nexthop via $(at 1 2) dev eth1"
+	ip netns exec host bash -c "echo 1 | tee /proc/sys/net/ipv[46]/fib_multipath_hash_policy"
+	TIMES=6
+}
+
+# WireGuard between both, over wire 0
+arr_wireguard() {
+	local ns number=0
+
+	modprobe wireguard
+	for ns in host peer; do
+		number=$((number + 1))
+		wg genkey | tee "/run/$ns.key" | wg pubkey >"/run/$ns.pub"
+		ip -n "$ns" address add "10.40.7.$number/24" dev eth0
+		ip -n "$ns" link add wg0 type wireguard
+	done
+	ip netns exec host wg set wg0 listen-port 51820 private-key /run/host.key \
+		peer "$(</run/peer.pub)" allowed-ips 0.0.0.0/0,::/0 endpoint 10.40.7.2:51820
+	ip netns exec peer wg set wg0 listen-port 51820 private-key /run/peer.key \
+		peer "$(</run/host.pub)" allowed-ips 0.0.0.0/0,::/0 endpoint 10.40.7.1:51820
+	ips host 'link set wg0 up'
+	ips peer 'link set wg0 up'
+}
+
+arrange_wireguard() {
+	arr_begin 1
+	arr_wireguard
+	arr_address 6 wg0 wg0
+	arr_link p peer wg0
+	arr_link r host wg0
+}
+
+# arr_tunnel COMMAND...: of ip, in the host. What it sends from the address of eth0 to PEER_IP belongs
+# into the tunnel, though there is also a way by eth0.
+arr_tunnel() {
+	arr_begin 1
+	arr_address 0
+	arr_wireguard
+	PEER_IP=$(at 9 2)
+	PEER_AT=$PEER_IP
+	ips peer "address add $PEER_IP/$(all) dev eth0" "route add $HOST_IP/$(all) dev wg0"
+	ips host "$@"
+	arr_link r host eth0
+	arr_link p peer eth0
+}
+
+arrange_tunnel-by-prefix() {
+	arr_tunnel "route add default via $(at 0 2)" "route add $(at 9 2)/$(all) dev wg0"
+}
+
+arrange_tunnel-by-rule() {
+	arr_tunnel "route add default via $(at 0 2)" 'route add default dev wg0 table 100' \
+		"rule add to $(at 9 2) lookup 100"
+}
+
+arrange_tunnel-by-metric() {
+	arr_tunnel "route add default via $(at 0 2) metric 100" 'route add default dev wg0 metric 50'
+}
+
+# arr_ipvlan child|host child|host: a container has an interface with the hardware address of its
+# parent's. Whose device is added first?
+arr_ipvlan() {
+	local ns
+
+	arr_begin 1
+	arr_address 0
+	arr_namespace child
+	ip -n host link add link eth0 name ipvlan0 type ipvlan mode l2
+	ip -n host link set ipvlan0 netns child
+	ips child "address add $(at 0 3)/$(len) dev ipvlan0" 'link set ipvlan0 up'
+	for ns; do
+		arr_link r "$ns" "$([[ $ns == host ]] && echo eth0 || echo ipvlan0)"
+	done
+	arr_link p peer eth0
+}
+
+arrange_ipvlan-last() {
+	arr_ipvlan host child
+	HOST=child
+	HOST_IP=$(at 0 3)
+}
+
+arrange_ipvlan-first() {
+	arr_ipvlan child host
+	HOST=child
+	HOST_IP=$(at 0 3)
+}
+
+arrange_ipvlan-parent() { arr_ipvlan child host; }
+
+arrange_lo() {
+	arr_begin 0
+	HOST_IP=$(at 9 1)
+	ips host "address add $HOST_IP/$(all) dev lo"
+	arr_link r host lo
+}
+
+# wire_shows PORT: does wire 0 show what the programs send? A block is a letter 16,384 times.
+wire_shows() {
+	bg_start capture "exec ip netns exec host dumpcap -q -i eth0 -w /run/capture.pcapng"
+	poll 60 capture_runs || fail "dumpcap does not start: $(</run/bg/capture/output)"
+	try CA "$1"
+	[[ $GOT != '- '* ]] || fail "$GOT"
+	capture_stop "wire-$1.pcapng"
+	bg_stop_all
+	grep -qaE '(a{64}|p{64})' /run/capture.pcapng
+}
+
+# WireGuard hides it, and so it is said; the card itself shows it.
+after_wireguard() {
+	[[ -z $LINK_FAILURE ]] || return 0
+	! wire_shows "$1" || fail 'the wire shows what goes by WireGuard'
+	arr_address 0
+	arr_link r host eth0
+	arr_link p peer eth0
+	wire_shows $(($1 + 1)) || fail 'the wire does not show what goes by the card'
+}
+
+# --- trying them --------------------------------------------------------------------------------
+
+# expected ARRANGEMENT ROLE: sets WANT to the last three columns, or to nothing
+expected() {
+	local arrangement role finds family rest
+
+	WANT=
+	while read -r arrangement role finds family rest; do
+		# shellcheck disable=SC2053 # patterns
+		if [[ -n $arrangement && $1 == $arrangement && $2 == $role && $FINDS == $finds &&
+			$FAMILY == $family ]]; then
+			WANT=$rest
+			return
+		fi
+	done <<<"$EXPECTED"
+}
+
+# From now on the host has in two sets the ports of this test and the interfaces by which TCP's packets
+# of them leave and come. To start a program takes an emulated processor long: so bash does the rest.
+count_start() {
+	ip netns exec "$HOST" nft -f - <<-END
+		table inet way {
+			set out { type inet_service . ifname; size 999; flags dynamic; }
+			set in { type inet_service . ifname; size 999; flags dynamic; }
+			chain o {
+				type filter hook output priority 0
+				$COUNTED tcp dport $1-$(($1 + 39)) add @out { tcp dport . oifname }
+				$COUNTED tcp sport $1-$(($1 + 39)) add @out { tcp sport . oifname }
+			}
+			chain i {
+				type filter hook input priority 0
+				tcp dport $1-$(($1 + 39)) add @in { tcp dport . iifname }
+				tcp sport $1-$(($1 + 39)) add @in { tcp sport . iifname }
+			}
+		}
+	END
+}
+
+# counted PORT: sets OUT and IN to the interfaces, with "+" between them
+counted() {
+	local rest lines words set
+
+	OUT=''
+	IN=''
+	lines=$(ip netns exec "$HOST" nft list table inet way)
+	while read -r -a words; do
+		[[ ${words[0]:-} != set ]] || set=${words[1]}
+		rest="${words[*]}, "
+		while [[ $rest =~ ([0-9]+)\ \.\ \"([^\"]+)\"(.*) ]]; do
+			rest=${BASH_REMATCH[3]}
+			[[ ${BASH_REMATCH[1]} == "$1" ]] || continue
+			if [[ $set == out ]]; then OUT+="+${BASH_REMATCH[2]}"; else IN+="+${BASH_REMATCH[2]}"; fi
+		done
+	done <<<"$lines"
+	OUT=${OUT#+} IN=${IN#+}
+}
+
+# use_devices DEVICE DEVICE: do these have the programs' connections, and no others?
+use_devices() {
+	local what line ns lines want
+
+	for what in qp cm_id; do
+		want=("$@")
+		for ns in "$HOST" ${EXCLUSIVE:+peer}; do
+			lines=$(ip netns exec "$ns" rdma resource show "$what")
+			while IFS= read -r line; do
+				[[ $line == *' comm place '* && $line =~ ^link\ ([^/]+)/.*state\ (RTS|CONNECT)\  ]] ||
+					continue
+				case ${BASH_REMATCH[1]} in
+				"${want[0]:-}") want=("${want[@]:1}") ;;
+				"${want[1]:-}") want=("${want[0]}") ;;
+				*) fail "rdma resource: $line" || return ;;
+				esac
+			done <<<"$lines"
+		done
+		[[ ${#want[@]} -eq 0 ]] || fail "rdma resource show $what does not show ${want[*]}" || return
+	done
+}
+
+# said PROGRAM up|failed:|listens: sets SAID to the rest of a line that begins so
+said() {
+	local line
+
+	SAID=
+	while read -r line; do
+		[[ $line == "$2"* ]] || continue
+		SAID=${line#"$2"}
+		SAID=${SAID# }
+		return 0
+	done 2>/dev/null <"/run/bg/$1/output"
+	return 1
+}
+
+# has_said PROGRAM WORD: this, or that it has failed
+has_said() { said "$1" "$2" || said "$1" failed:; }
+
+# try ROLE PORT: sets GOT to the same three columns as in EXPECTED
+try() {
+	local role=$1 port=$2 any=0.0.0.0 server=$HOST client=$HOST at=$HOST_IP from=- to=$HOST_IP
+
+	[[ $FAMILY == 4 ]] || any=::
+	[[ $role != ?W ]] || at=$any
+	case $role in
+	C?) server=peer at=${PEER_AT:-$any} to=$PEER_IP ;;
+	L?) client=peer from=$SOURCE_IP ;;
+	esac
+	[[ $role != [CO]A ]] || from=$HOST_IP
+	GOT="- $LINK_FAILURE"
+	[[ -z $LINK_FAILURE ]] || return 0
+	rm -f /run/bg/{client,server}/output
+	bg_start server "exec ip netns exec $server /share/place listen $at $port"
+	poll 20 has_said server listens || fail 'the server does not listen'
+	GOT="- $SAID"
+	! said server failed: || return 0
+	bg_start client "exec ip netns exec $client /share/place connect $from $to $port"
+	poll 40 has_said client up || fail "the client says nothing; the server: $(</run/bg/server/output)"
+	GOT="- $SAID"
+	! said client failed: || return 0
+	poll 10 has_said server up
+	said server up || fail "the server says: $(</run/bg/server/output)"
+	try_what_is_up "$role" "$port"
+}
+
+# It is, and both programs have said by which device.
+try_what_is_up() {
+	local client server host
+
+	said client up
+	client=$SAID
+	said server up
+	server=$SAID
+	use_devices "$client" "$server"
+	case $1 in
+	C?) host=$client ;;
+	L?) host=$server ;;
+	O?) host=$client && [[ $client == "$server" ]] || host=$client/$server ;;
+	esac
+	counted "$2"
+	GOT="${host//r-/} ${OUT:-none} ${IN:-none}"
+}
+
+# as_expected: is GOT what is WANTed?
+as_expected() {
+	local device out in got
+
+	read -r device out in <<<"$WANT"
+	if [[ $device == - ]]; then
+		[[ $GOT == "- "*"$out${in:+ $in}"* ]]
+		return
+	fi
+	read -r got _ <<<"$GOT"
+	[[ $out != = ]] || out=$got
+	[[ $in != = ]] || in=$got
+	# shellcheck disable=SC2053 # patterns
+	[[ $GOT == $device' '$out' '$in ]]
+}
+
+# arr_try ARRANGEMENT PORT ROLE...: from PORT on
+arr_try() {
+	local arrangement=$1 port=$2 role status=0 i
+
+	shift 2
+	for role; do
+		expected "$arrangement" "$role"
+		for ((i = 0; i < TIMES; i++)); do
+			try "$role" "$port"
+			port=$((port + 1))
+			bg_stop_all
+			as_expected || break
+		done
+		if as_expected; then
+			echo "result: $arrangement $role $(uname -r) IPv$FAMILY: $GOT"
+		else
+			echo "FAILED: $arrangement $role $(uname -r) IPv$FAMILY: $GOT, expected: $WANT"
+			cat /run/bg/{client,server}/output
+			status=1
+		fi
+	done
+	return "$status"
+}
+
+# log_start: what the kernel logs from now on is this arrangement's.
+log_start() {
+	LOG_MARK="arrangement $RANDOM$RANDOM"
+	echo "$LOG_MARK" >/dev/kmsg
+}
+
+# logged ARRANGEMENT ROLE...: has the log what it should have, and no more of the kind?
+logged() {
+	local arrangement roles finds text awaited='' have line role
+
+	while read -r arrangement roles finds text; do
+		for role in "${@:2}"; do
+			# shellcheck disable=SC2053 # patterns
+			[[ $1 == $arrangement && $role == $roles && $FINDS == $finds ]] || continue
+			awaited+=$text$'\n'
+			break
+		done
+	done <<<"$LOGGED"
+	have=$(dmesg | sed -n "1,/$LOG_MARK/d; s/.*\(iw_mpa: [rp]-.*\(rdma_cm takes\|is used\|is a port\|is in the VRF\)\)/\1/p
+		s/.*\(srnic: .* has no hardware address\)/\1/p")
+	while IFS= read -r line; do
+		[[ $awaited == *"$line"* ]] || fail "the log has: $line"
+	done <<<"$have"
+	while IFS= read -r line; do
+		[[ $have == *"$line"* ]] || fail "the log does not have: $line"
+	done <<<"$awaited"
+}
+
+# arr_sample FIRST STEP PORT ARRANGEMENT[/FAMILY]...: one role and one family of each, now this and now
+# that, beginning with number FIRST
+arr_sample() {
+	local number=$1 step=$2 port=$3 family
+	local -a all
+
+	all=("${@:4}")
+	for ((; number < ${#all[@]}; number += step)); do
+		family=$((number / step % 2 ? 6 : 4))
+		[[ ${all[number]} != */* ]] || family=${all[number]#*/}
+		arr_run "${all[number]%/*}" "$family" "$((port + 40 * number))" "$number"
+	done
+}
+
+# arr_run ARRANGEMENT FAMILY PORT all|NUMBER: all roles of which there is something to be seen, or one
+arr_run() {
+	local role
+	local -a roles=()
+
+	FAMILY=$2
+	FINDS=ifi
+	[[ $(uname -r) != 6.[0-4].* ]] || FINDS=mac
+	for role in CA CW LA LW OA OW; do
+		expected "$1" "$role"
+		[[ -z $WANT ]] || roles+=("$role")
+	done
+	[[ ${#roles[@]} -gt 0 ]] || fail "nothing is expected of $1"
+	[[ $4 == all ]] || roles=("${roles[$4 % ${#roles[@]}]}")
+	at_clean_up ". $KIT_FILE; EXCLUSIVE=yes arr_end"
+	log_start
+	"arrange_$1"
+	count_start "$3"
+	arr_try "$1" "$3" "${roles[@]}"
+	logged "$1" "${roles[@]}"
+	! declare -F "after_$1" >/dev/null || "after_$1" "$(($3 + 30))"
+	arr_end
+}
