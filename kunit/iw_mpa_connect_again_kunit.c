@@ -122,14 +122,27 @@ static void fallback_desc(const struct fallback_case *c, char *desc)
 
 KUNIT_ARRAY_PARAM(fallback, fallback_cases, fallback_desc);
 
+/* The peer has reset the connection, which may have had any cause: it gets the same Request. */
+static void dial_again(struct fake_conn *c, struct fakes *f)
+{
+	const struct peer_frame first = c->frame;
+
+	KUNIT_EXPECT_EQ(f->test, peer_frame_rev(&c->frame), 2);
+	peer_rst(f, c->peer);
+	conn_answer_dial(c);
+	KUNIT_ASSERT_EQ(f->test, c->frame.len, first.len);
+	KUNIT_EXPECT_EQ(f->test, memcmp(c->frame.buf, first.buf, first.len), 0);
+}
+
 static void fall_back(struct fake_conn *c, struct fakes *f, bool rst)
 {
 	conn_dial(c, f);
-	KUNIT_EXPECT_EQ(f->test, peer_frame_rev(&c->frame), 2);
-	if (rst)
+	if (rst) {
+		dial_again(c, f);
 		peer_rst(f, c->peer);
-	else
+	} else {
 		peer_fin(c->peer);
+	}
 	conn_answer_dial(c);
 	KUNIT_EXPECT_EQ(f->test, peer_frame_rev(&c->frame), 1);
 	KUNIT_EXPECT_EQ(f->test, peer_frame_flags(&c->frame), MPA_C);
@@ -150,6 +163,62 @@ static void connect_v2_refused_comes_up_with_v1(struct kunit *test)
 	fake_expect_event(c->fid, 0, IW_CM_EVENT_CONNECT_REPLY, 0);
 	KUNIT_EXPECT_EQ(test, c->fid->nr_events, 1);
 	KUNIT_EXPECT_EQ(test, c->qp->params.rev, 1);
+}
+
+static void expect_up_with_v2(struct fake_conn *c)
+{
+	struct kunit *test = c->f->test;
+
+	conn_send_good_reply(c);
+	fake_expect_event(c->fid, 0, IW_CM_EVENT_CONNECT_REPLY, 0);
+	KUNIT_EXPECT_EQ(test, c->fid->nr_events, 1);
+	KUNIT_EXPECT_EQ(test, c->qp->params.rev, 2);
+	KUNIT_EXPECT_TRUE(test, c->qp->params.p2p);
+	peer_recv_rtr(c->f, c->peer, IW_MPA_RTR_WRITE);
+}
+
+/* Its listener went, and is back; or it had too many connections. */
+/* Rules: E-10-6: revision and model after RST, which says nothing of revisions */
+static void connect_v2_reset_once_comes_up_with_v2(struct kunit *test)
+{
+	struct fake_conn *c = conn_new(test);
+	struct fakes *f = test->priv;
+
+	conn_dial(c, f);
+	dial_again(c, f);
+	expect_up_with_v2(c);
+}
+
+/* The window of the listener's connections: nothing comes through a closed one. */
+static int close_window(struct socket *listener)
+{
+	int size = listener->sk->sk_rcvbuf;
+
+	WRITE_ONCE(listener->sk->sk_rcvbuf, 0);
+	return size;
+}
+
+/* Rules: E-10-6: revision and model after a FIN in front of which the Request was not read */
+static void connect_v2_closed_unread_comes_up_with_v2(struct kunit *test)
+{
+	struct fake_conn *c = conn_new(test);
+	struct fakes *f = test->priv;
+	int size;
+
+	c->f = f;
+	c->qp = &f->qps[0];
+	c->fid = fake_id_create(f);
+	c->param.qpn = 1;
+	c->listener = peer_listen(f, c->fid, AF_INET);
+	size = close_window(c->listener);
+	KUNIT_ASSERT_EQ(test, fake_connect(c->fid, &c->param), 0);
+	c->peer = peer_accept(f, c->listener);
+	WRITE_ONCE(c->listener->sk->sk_rcvbuf, size);
+	peer_expect_quiet(f, c->peer);		/* TCP has the Request, and keeps it */
+	peer_fin(c->peer);
+	conn_answer_dial(c);
+	KUNIT_EXPECT_EQ(test, peer_frame_rev(&c->frame), 2);
+	expect_up_with_v2(c);
 }
 
 static bool fallbacks_are(u64 count)
@@ -198,6 +267,20 @@ static void connect_v2_refused_is_tried_again_once(struct kunit *test)
 	fake_expect_closed(c->fid, 1);
 }
 
+/* Rules: E-10-6: the status of CONNECT_REPLY, where nobody listens for a second connection */
+static void connect_v2_reset_by_a_listener_that_goes_fails(struct kunit *test)
+{
+	struct fake_conn *c = conn_new(test);
+	struct fakes *f = test->priv;
+
+	conn_dial(c, f);
+	peer_rst(f, c->listener);
+	peer_rst(f, c->peer);
+	fake_expect_event(c->fid, 0, IW_CM_EVENT_CONNECT_REPLY, -ECONNRESET);
+	fake_expect_closed(c->fid, 1);
+	KUNIT_EXPECT_EQ(test, c->qp->refs, 1);
+}
+
 /* Revision 1 cannot give what the administrator wants for this port. */
 /* Rules: E-10-6: no second connection, and the status of CONNECT_REPLY, for such a port */
 static void connect_v2_refused_on_a_peer_to_peer_port_fails(struct kunit *test)
@@ -240,14 +323,12 @@ static void connect_silence_after_fallback_times_out(struct kunit *test)
 	struct fakes *f = test->priv;
 
 	f->config->reply_timeout_ms = 3 * FAKE_SHORT_MS;
-	conn_dial(c, f);
-	peer_rst(f, c->peer);
-	conn_answer_dial(c);
+	fall_back(c, f, true);
 	expect_timed_out(c);
 	peer_expect_eof(f, c->peer);
 }
 
-/* The second try has what is left of the time: who waits for a program to end waits once. */
+/* All tries have one time together: who waits for a program to end waits once. */
 static void connect_fallback_does_not_wait_twice(struct kunit *test)
 {
 	struct fake_conn *c = conn_new(test);
@@ -257,7 +338,9 @@ static void connect_fallback_does_not_wait_twice(struct kunit *test)
 	f->config->connect_timeout_ms = 100;
 	f->config->reply_timeout_ms = 1000;
 	conn_dial(c, f);
-	schedule_timeout_uninterruptible(msecs_to_jiffies(800));
+	schedule_timeout_uninterruptible(msecs_to_jiffies(400));
+	dial_again(c, f);
+	schedule_timeout_uninterruptible(msecs_to_jiffies(400));
 	peer_rst(f, c->peer);
 	conn_answer_dial(c);
 	expect_timed_out(c);
@@ -298,6 +381,9 @@ static struct kunit_case again_cases[] = {
 	KUNIT_CASE(connect_source_port_of_a_mapped_address_stays),
 	KUNIT_CASE(connect_source_port_in_use_is_refused_if_set_so),
 	KUNIT_CASE_PARAM(connect_v2_refused_comes_up_with_v1, fallback_gen_params),
+	KUNIT_CASE(connect_v2_reset_once_comes_up_with_v2),
+	KUNIT_CASE(connect_v2_closed_unread_comes_up_with_v2),
+	KUNIT_CASE(connect_v2_reset_by_a_listener_that_goes_fails),
 	KUNIT_CASE(connect_v2_refused_keeps_its_source_port),
 	KUNIT_CASE(connect_v2_refused_is_tried_again_once),
 	KUNIT_CASE(connect_v2_refused_on_a_peer_to_peer_port_fails),

@@ -169,6 +169,20 @@ static void count_a_second_try_with_revision_1(struct kunit *test)
 	count_expect(test, counts, want);
 }
 
+static void count_a_second_try_with_revision_2(struct kunit *test)
+{
+	static const struct count_row want[] = { { IW_MPA_CNT_v2_again, 1 }, {} };
+	struct counts *counts = count_begin(test);
+	struct fake_conn *c = conn_new(test);
+	struct fakes *f = test->priv;
+
+	conn_dial(c, f);
+	peer_rst(f, c->peer);
+	conn_answer_dial(c);
+	KUNIT_EXPECT_EQ(test, peer_frame_rev(&c->frame), 2);
+	count_expect(test, counts, want);
+}
+
 static void count_each_repeat_of_the_rtr_message(struct kunit *test)
 {
 	static const struct count_row want[] = {
@@ -269,6 +283,7 @@ static struct kunit_case count_cases[] = {
 	KUNIT_CASE(count_a_connection_that_is_rejected),
 	KUNIT_CASE(count_a_source_port_that_was_taken),
 	KUNIT_CASE(count_a_second_try_with_revision_1),
+	KUNIT_CASE(count_a_second_try_with_revision_2),
 	KUNIT_CASE(count_each_repeat_of_the_rtr_message),
 	KUNIT_CASE(count_a_fence_that_is_lifted),
 	KUNIT_CASE(count_a_fence_that_an_fpdu_opens_is_not_lifted),

@@ -35,7 +35,7 @@
 #define PAST_CALL	BIT(2)	/* iw_connect or iw_accept has not returned */
 #define PAST_OPENED	BIT(3)	/* initiator: it has a socket */
 #define PAST_REQ_SENT	BIT(4)
-#define PAST_RETRIED	BIT(5)	/* with revision 1 */
+#define PAST_RETRIED	BIT(5)	/* with either revision */
 #define PAST_BOUND	BIT(6)	/* the QP is bound now */
 #define PAST_EXPECTED	BIT(7)	/* iw_cm expects an event */
 #define PAST_UP		BIT(8)
@@ -49,6 +49,7 @@
 #define PAST_ENDING	BIT(16)	/* STREAM_ENDED was raised and waits */
 #define PAST_FAILED	BIT(17)	/* iw_connect or iw_accept returns an errno */
 #define PAST_RELEASED	BIT(18)
+#define PAST_LAST_TRY	BIT(19)	/* with revision 1 */
 
 #define NODES_MAX	256
 
@@ -83,7 +84,8 @@ static u64 action_outcomes(enum iw_mpa_action_nr action, u32 past, bool *always)
 	case IW_MPA_ACT_REOPEN:
 		return EV(OPEN_FAILED);
 	case IW_MPA_ACT_SEND_REQ:
-		return EV(REQ_SENT) | EV(SEND_FAILED) | (past & PAST_RETRIED ? 0 : EV(V2_SENT));
+		return EV(REQ_SENT) | EV(SEND_FAILED) |
+		       (past & PAST_LAST_TRY ? 0 : EV(V2_SENT));
 	case IW_MPA_ACT_READ_REQ:
 		return read | EV(REQ_GOOD) | EV(TERM_DUE);
 	case IW_MPA_ACT_READ_REP:
@@ -127,7 +129,8 @@ static u32 action_done(u32 past, enum iw_mpa_action_nr action, enum iw_mpa_event
 		return well ? past | PAST_OPENED : past;
 	case IW_MPA_ACT_REOPEN:
 		past &= ~(PAST_OPENED | PAST_REQ_SENT);
-		return past | PAST_RETRIED | (well ? PAST_OPENED : 0);
+		past |= past & PAST_RETRIED ? PAST_LAST_TRY : PAST_RETRIED;
+		return past | (well ? PAST_OPENED : 0);
 	case IW_MPA_ACT_SEND_REQ:
 		return outcome == IW_MPA_EV_SEND_FAILED || well ? past : past | PAST_REQ_SENT;
 	case IW_MPA_ACT_HANDOFF_ACTIVE:
@@ -182,7 +185,7 @@ static bool action_is_allowed(u32 past, enum iw_mpa_action_nr action, enum iw_mp
 	case IW_MPA_ACT_OPEN:
 		return (past & PAST_ACTIVE) && (past & PAST_EXPECTED) && !(past & PAST_OPENED);
 	case IW_MPA_ACT_REOPEN:
-		return (past & PAST_OPENED) && !(past & PAST_RETRIED);
+		return (past & PAST_OPENED) && !(past & PAST_LAST_TRY);
 	case IW_MPA_ACT_SEND_REQ:
 		return (past & PAST_OPENED) && !(past & PAST_REQ_SENT);
 	case IW_MPA_ACT_READ_REP:

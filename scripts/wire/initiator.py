@@ -3,12 +3,14 @@
 
 import contextlib
 import errno
+import select
 import socket
+import subprocess
 import time
 
 import mpa
 from device import device
-from harness import CRC_FIELDS, SLOW, Failed, check, equal, no_sooner_than, poll
+from harness import CRC_FIELDS, QUIET, SLOW, Failed, check, equal, no_sooner_than, poll
 from kernel import counter
 from mpa import C, M, R, READ, S, SEND, WRITE
 from registry import rule
@@ -676,43 +678,238 @@ def depths_above_8_bits_are_in_the_trace(b):
 
 # --- revisions ---------------------------------------------------------------------------
 
-@rule("E-10-6: a second Request, of revision 1, and a connection", "C-09",
-      cases=[("fin",), ("reset",)])
-def v1_is_tried_when_v2_is_refused(b, how):
+# What somebody asks for: settings, the device's say. Revision 1 has less than the last two of them.
+WISHES = {
+    "defaults": ({}, None),
+    "client_server": ({"peer_to_peer": 0}, None),
+    "port_of_clients_of_a_device": ({"client_server_ports": "port"}, 1),
+    "no_fallback": ({"v1_fallback": 0}, None),
+    "port": ({"peer_to_peer": 0, "peer_to_peer_ports": "port"}, None),
+}
+DOES_WITHOUT = list(WISHES)[:3]
+NEEDS_MORE = list(WISHES)[3:]
+
+
+def wish(b, name):
+    settings, device_says = WISHES[name]
+    b.set(**{name: b.port if value == "port" else value for name, value in settings.items()})
+    if device_says is not None:
+        b.set_device("peer_to_peer", device_says)
+
+
+@contextlib.contextmanager
+def deaf(b):
+    """What comes to the port of the test and is more than TCP's own gets lost."""
+    table = f"deaf_{b.port}"
+    subprocess.run(["nft", "-f", "-"], check=True, text=True, input=f"""
+        table inet {table} {{
+            chain input {{
+                type filter hook input priority 0
+                tcp dport {b.port} tcp flags & psh == psh drop
+            }}
+        }}""")
+    try:
+        yield
+    finally:
+        subprocess.run(["nft", "delete", "table", "inet", table], check=True)
+
+
+def called(b, pd=b""):
+    """A client that connects to the test: client, the test's listener"""
     sock = b.listen()
     client = b.client()
-    client.do("connect 4 4 616263")
-    peer = b.take(sock)
-    equal(peer.recv_request().rev, 2, "revision")
+    client.do(f"connect 4 4 {pd.hex() or '-'}")
+    return client, sock
+
+
+def closes(peer, how):
+    """Once it has the Request"""
     if how == "fin":
         peer.close()
     else:
         peer.reset()
+
+
+def no_further_call(sock):
+    ready, _, _ = select.select([sock], [], [], QUIET)
+    check(not ready, "a further connection")
+
+
+def counted(*names):
+    """The function returned says by how much the counters have moved."""
+    before = [counter(name) for name in names]
+    return lambda: [counter(name) - was for name, was in zip(names, before)]
+
+
+@rule("E-10-6: a second Request, of revision 1, and a connection", "C-09",
+      cases=[(name,) for name in DOES_WITHOUT])
+def v1_is_tried_when_v2_was_read_and_refused(b, name):
+    """FIN behind all of the Request: a peer of revision 1 has read it, and does not want it."""
+    wish(b, name)
+    moved = counted("v2_again", "v1_fallback")
+    client, sock = called(b, b"abc")
+    peer = b.take(sock)
+    equal(peer.recv_request().rev, 2, "revision")
+    peer.close()
     peer = b.take(sock)
     req = peer.recv_request()
     equal((req.rev, req.flags & S, req.pd), (1, 0, b"abc"), "second Request")
     up(client, peer, mpa.reply(), rtr=None)
     data_flows(client, peer)
+    equal(moved(), [0, 1], "tries with revision 2, with revision 1")
 
 
-@rule("E-10-6: no third Request, and REJECTED")
-def v1_is_tried_once(b):
-    sock = b.listen()
-    client = b.client()
-    client.do("connect 4 4 -")
-    for _ in range(2):
+@rule("E-10-6: a second Request, which is the first one, and a peer-to-peer connection",
+      cases=[("unread",), ("reset",)])
+def v2_is_offered_again_when_nothing_shows_that_it_was_refused(b, how):
+    """A listener that went, and is back; or one that had too many connections"""
+    moved = counted("v2_again", "v1_fallback")
+    client, sock = called(b, b"abc")
+    if how == "unread":
+        with deaf(b):
+            b.take(sock).close()
+            peer = b.take(sock)
+    else:
+        b.take(sock).reset()
+        peer = b.take(sock)
+    req = peer.recv_request()
+    equal((req.rev, req.a, req.ird, req.ord, req.pd), (2, 1, 4, 4, b"abc"), "second Request")
+    up(client, peer, mpa.reply2(a=1, rtr=WRITE, ird=4, ord=4))
+    data_flows(client, peer)
+    equal(moved(), [1, 0], "tries with revision 2, with revision 1")
+
+
+@rule("E-10-6: a third Request, of revision 1, and a connection",
+      cases=[("reset", "reset"), ("reset", "fin"), ("unread", "reset"), ("unread", "unread")])
+def v1_is_tried_when_v2_was_offered_twice(b, first, second):
+    """Some peers of revision 1 reset."""
+    client, sock = called(b, b"abc")
+    for how in (first, second):
+        if how == "unread":
+            with deaf(b):
+                b.take(sock).close()
+            continue
+        peer = b.take(sock)
+        equal(peer.recv_request().rev, 2, "revision")
+        closes(peer, how)
+    peer = b.take(sock)
+    req = peer.recv_request()
+    equal((req.rev, req.flags & S, req.pd), (1, 0, b"abc"), "third Request")
+    up(client, peer, mpa.reply(), rtr=None)
+    data_flows(client, peer)
+
+
+@rule("E-10-6: no Request behind that of revision 1, and REJECTED",
+      cases=[(first, last) for first in ("fin", "reset") for last in ("fin", "reset")])
+def v1_is_tried_once(b, first, last):
+    client, sock = called(b)
+    for _ in range(1 if first == "fin" else 2):
         peer = b.take(sock)
         peer.recv_request()
+        closes(peer, first)
+    peer = b.take(sock)
+    equal(peer.recv_request().rev, 1, "revision")
+    closes(peer, last)
+    fails(client, {"REJECTED"}, -errno.ECONNRESET)
+    no_further_call(sock)
+
+
+@rule("E-10-6: no second Request, and REJECTED with its private data, after a Reject and FIN",
+      cases=[(name, rev) for name in WISHES for rev in ("v1", "v2")])
+def reject_is_no_refusal_of_v2(b, name, rev):
+    wish(b, name)
+    moved = counted("v2_again", "v1_fallback")
+    client, sock = called(b)
+    peer = b.take(sock)
+    peer.recv_request()
+    peer.send(mpa.reply(b"no", C | R) if rev == "v1" else mpa.reply2(b"no", C | R, ird=4, ord=4))
+    peer.close()
+    equal(fails(client, {"REJECTED"}, -errno.ECONNREFUSED).pd, b"no", "private data")
+    no_further_call(sock)
+    equal(moved(), [0, 0], "counters")
+
+
+@rule("E-10-6: no second Request, and REJECTED, where revision 1 will not do",
+      cases=[(name, how) for name in NEEDS_MORE for how in ("fin", "unread", "reset")])
+def no_further_try_where_v1_will_not_do(b, name, how):
+    wish(b, name)
+    moved = counted("v2_again", "v1_fallback")
+    client, sock = called(b)
+    if how == "unread":
+        with deaf(b):
+            b.take(sock).close()
+    else:
+        peer = b.take(sock)
+        equal(peer.recv_request().rev, 2, "revision")
+        closes(peer, how)
+    fails(client, {"REJECTED"}, -errno.ECONNRESET)
+    no_further_call(sock)
+    equal(moved(), [0, 0], "counters")
+
+
+@rule("E-10-6: no second Request of an initiator that offers revision 1, and REJECTED",
+      cases=[(how, port) for how in ("fin", "reset") for port in (0, 1)])
+def v1_of_the_settings_is_offered_once(b, how, port):
+    b.set(mpa_rev=1, peer_to_peer_ports=b.port if port else "\n")
+    moved = counted("PEER_CLOSED", "PEER_RESET", "v2_again", "v1_fallback")
+    client, sock = called(b)
+    peer = b.take(sock)
+    equal(peer.recv_request().rev, 1, "revision")
+    closes(peer, how)
+    fails(client, {"REJECTED"}, -errno.ECONNRESET)
+    no_further_call(sock)
+    equal(moved(), [int(how == "fin"), int(how == "reset"), 0, 0], "counters")
+
+
+@rule("E-10-6: REJECTED, and no further Request, where nobody listens for the second",
+      cases=[("unread",), ("reset",)])
+def listener_goes_before_the_second_try(b, how):
+    moved = counted("TCP_REFUSED", "v2_again", "v1_fallback")
+    client, sock = called(b)
+    if how == "unread":
+        with deaf(b):
+            peer = b.take(sock)
+            sock.close()
+            peer.close()
+            fails(client, {"REJECTED"}, -errno.ECONNRESET)
+    else:
+        peer = b.take(sock)
+        peer.recv_request()
+        sock.close()
         peer.reset()
-    fails(client, {"REJECTED"}, -errno.ECONNRESET)
+        fails(client, {"REJECTED"}, -errno.ECONNRESET)
+    equal(moved(), [1, 1, 0], "counters")
 
 
-@rule("E-10-6: no second Request, and REJECTED")
-def v1_is_not_tried_when_turned_off(b):
-    b.set(v1_fallback=0)
-    client, peer, _ = b.connecting()
-    peer.fin()
+@rule("M-7.1.2-17: UNREACHABLE within connect_timeout_ms and reply_timeout_ms, all tries together",
+      cases=[("fin",), ("reset",)])
+def silence_ends_all_tries_together(b, how, ms=1000 * SLOW):
+    b.set(connect_timeout_ms=ms, reply_timeout_ms=ms)
+    client, sock = called(b)
+    start = time.monotonic()
+    for pause in (0.5, 0.5, 0)[how == "fin":]:
+        peer = b.take(sock)
+        peer.recv_request()
+        time.sleep(pause * ms / 1000)
+        if pause:
+            closes(peer, how)
+    fails(client, {"UNREACHABLE"}, -errno.ETIMEDOUT)
+    took = (time.monotonic() - start) * 1000
+    check(0.9 * ms < took < 2.9 * ms, f"it took {took:.0f} ms")
+
+
+@rule("M-7.1.2-7: REJECTED, and no second Request, when a part of the Reply has come",
+      cases=[(how, size) for how in ("fin", "reset") for size in (1, 19, 20, 23)])
+def reply_that_is_cut_is_no_refusal_of_v2(b, how, size):
+    moved = counted("TRUNCATED", "PEER_RESET", "v2_again", "v1_fallback")
+    client, sock = called(b)
+    peer = b.take(sock)
+    peer.recv_request()
+    peer.send_split(mpa.reply2(a=1, rtr=WRITE, ird=4, ord=4)[:size], size)
+    closes(peer, how)
     fails(client, {"REJECTED"}, -errno.ECONNRESET)
+    no_further_call(sock)
+    equal(moved(), [int(how == "fin"), int(how == "reset"), 0, 0], "counters")
 
 
 @rule("E-8-1 E-9.3-1: a Terminate message of 2/0/5, compared whole, then FIN", "I-05",

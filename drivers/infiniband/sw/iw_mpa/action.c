@@ -162,14 +162,29 @@ static enum iw_mpa_event act_open(struct iw_mpa_ep *ep)
 	return IW_MPA_EV_NONE;
 }
 
-/* The peer has closed on the first connection. The second one has the same source port. */
-static enum iw_mpa_event act_reopen(struct iw_mpa_ep *ep)
+/*
+ * RFC 6581 10: a peer without revision 2 reads the Request and closes. Other closes say nothing of
+ * revisions: the peer had too many connections, or its listener went. Such a peer is offered
+ * revision 2 once more. If it closes again it may be one that resets, and gets revision 1.
+ */
+static void act_choose_revision(struct iw_mpa_ep *ep)
 {
-	iw_mpa_sock_abort(&ep->sock);
-	iw_mpa_event_forget_tcp(ep);
+	if (!ep->v2_again && !iw_mpa_sock_was_read(&ep->sock)) {
+		ep->v2_again = true;
+		iw_mpa_count_for(ep->dev->stats, IW_MPA_CNT_v2_again);
+		return;
+	}
 	ep->local.rev = IW_MPA_REV_1;
 	ep->fallback = false;
 	iw_mpa_count_for(ep->dev->stats, IW_MPA_CNT_v1_fallback);
+}
+
+/* The peer has closed without a Reply. The next connection has the same source port. */
+static enum iw_mpa_event act_reopen(struct iw_mpa_ep *ep)
+{
+	act_choose_revision(ep);
+	iw_mpa_sock_abort(&ep->sock);
+	iw_mpa_event_forget_tcp(ep);
 	return act_open(ep);
 }
 

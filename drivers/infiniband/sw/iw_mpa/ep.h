@@ -105,6 +105,7 @@ struct iw_mpa_call {
  * @reason: why the connection ended or ends; the first cause counts, except if an orderly end fails
  * @repeats: how often the RTR message was repeated
  * @fallback: a v2 Request may be tried again with v1
+ * @v2_again: it was tried again with v2
  * @err: the errno behind @reason, for people, or 0
  * @tcp_err: the sk_err that TCP failed with
  * @drained: octets dropped while lingering
@@ -169,6 +170,7 @@ struct iw_mpa_ep {
 	u8			reason;
 	u8			repeats;
 	bool			fallback;
+	bool			v2_again;
 	bool			request_out;
 	s16			err;
 	s16			tcp_err;

@@ -41,7 +41,7 @@
 	X(V2_OFFERED,	REPLY,	START,	TOTAL,				\
 	  "initiator: the Reply to revision 2, which may be a FIN")	\
 	X(TCP_RECONNECT, CONNECT, START, TOTAL,				\
-	  "initiator: TCP to come up for revision 1")			\
+	  "initiator: TCP to come up once more")			\
 	X(AWAIT_REP,	REPLY,	START,	TOTAL,				\
 	  "initiator: the MPA Reply")					\
 	X(AWAIT_REQ,	REQUEST, START,	OWN,				\
@@ -143,7 +143,7 @@
 #define IW_MPA_ACTIONS(X)						\
 	X(BIND)			/* the QP, and the line to iw_cm -> BIND_FAILED */ \
 	X(OPEN)			/* TCP -> OPEN_FAILED */		\
-	X(REOPEN)		/* a new TCP connection, revision 1 -> OPEN_FAILED */ \
+	X(REOPEN)		/* a new TCP connection, for either revision -> OPEN_FAILED */ \
 	X(SEND_REQ)		/* -> V2_SENT, REQ_SENT, SEND_FAILED; none: TCP_UP follows */ \
 	X(READ_REQ)		/* -> REQ_GOOD, TERM_DUE, FRAME_BAD, FRAME_CUT, STREAM_ENDED, */ \
 				/*    PEER_RESET, TCP_FAILED; none: more is to come */ \

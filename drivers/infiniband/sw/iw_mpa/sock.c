@@ -68,13 +68,16 @@ static void sock_report_state(struct iw_mpa_sock *ms)
 	case TCP_ESTABLISHED:
 		ms->ops->connected(ms);
 		break;
+	case TCP_CLOSE_WAIT:
+		WRITE_ONCE(ms->fin_ack, tcp_sk(sk)->snd_una);
+		ms->ops->closed(ms);
+		break;
 	case TCP_CLOSE:
 		if (err) {
 			ms->ops->failed(ms, err);
 			break;
 		}
 		fallthrough;
-	case TCP_CLOSE_WAIT:
 	case TCP_LAST_ACK:
 	case TCP_CLOSING:
 	case TCP_TIME_WAIT:
@@ -122,6 +125,7 @@ static int sock_hook(struct iw_mpa_sock *ms, struct socket *sock,
 	}
 	ms->sock = sock;
 	ms->ops = ops;
+	ms->fin_ack = 0;
 	ms->data_ready = sk->sk_data_ready;
 	ms->state_change = sk->sk_state_change;
 	ms->error_report = sk->sk_error_report;

@@ -45,6 +45,8 @@ struct iw_mpa_sock_ops {
  * @state_change: likewise
  * @error_report: likewise
  * @takeover: a device has the connection, or is about to get it: see takeover.c; or NULL
+ * @fin_ack: sequence number up to which the peer had acknowledged when it sent FIN, or 0; written
+ *	by a callback, before the FIN is reported
  *
  * The callbacks and @stream.qp are protected by sk_callback_lock.
  */
@@ -56,6 +58,7 @@ struct iw_mpa_sock {
 	void				(*state_change)(struct sock *sk);
 	void				(*error_report)(struct sock *sk);
 	struct iw_mpa_takeover		*takeover;
+	u32				fin_ack;
 };
 
 /**
@@ -178,6 +181,24 @@ static inline u32 iw_mpa_sock_rcv_nxt(const struct iw_mpa_sock *ms)
 static inline u32 iw_mpa_sock_progress(const struct iw_mpa_sock *ms)
 {
 	return READ_ONCE(tcp_sk(ms->sock->sk)->snd_una) + iw_mpa_sock_rcv_nxt(ms);
+}
+
+/**
+ * iw_mpa_sock_was_read - has the peer read all that was sent, and closed behind it?
+ * @ms: open socket, whose peer has closed
+ *
+ * Linux sends FIN only if its application has read all that came; else it sends RST. What a peer
+ * acknowledges behind its FIN says nothing: nobody will read that.
+ *
+ * Context: any.
+ *
+ * Return: true if it has; false if it sent RST, or FIN before it had all.
+ */
+static inline bool iw_mpa_sock_was_read(const struct iw_mpa_sock *ms)
+{
+	u32 fin_ack = READ_ONCE(ms->fin_ack);
+
+	return fin_ack && fin_ack == iw_mpa_sock_snd_nxt(ms);
 }
 
 /**

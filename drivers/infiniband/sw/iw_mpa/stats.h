@@ -17,6 +17,7 @@
 	X(established)		\
 	X(closed)		\
 	X(failed)		\
+	X(v2_again)		\
 	X(v1_fallback)		\
 	X(source_port_retried)	\
 	X(rtr_repeated)		\
