@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Settings: who decides whether an initiator asks for an RTR message (RFC 6581 5). */
+/*
+ * Settings: who decides whether an initiator asks for an RTR message (RFC 6581 5), and whether it
+ * can do with revision 1 (RFC 6581 10).
+ */
 
 #include "config.h"
 
@@ -65,8 +68,61 @@ static void config_narrower_rtr_policy_wins(struct kunit *test)
 			c->p2p);
 }
 
+struct fall_back_case {
+	const char		*desc;
+	u8			v1_fallback;
+	u8			strict;
+	u8			net;		/* net.iw_mpa.peer_to_peer */
+	enum iw_mpa_choice	device;
+	int			yes;		/* peer_to_peer_ports */
+	int			no;		/* client_server_ports */
+	bool			will_do;
+};
+
+static const struct fall_back_case fall_back_cases[] = {
+	/* What holds for all applications of the namespace says nothing of this one. */
+	{ "defaults", 1, 0, 1, IW_MPA_CHOICE_DEFAULT, -1, -1, true },
+	{ "namespace_off", 1, 0, 0, IW_MPA_CHOICE_DEFAULT, -1, -1, true },
+	{ "turned_off", 0, 0, 0, IW_MPA_CHOICE_DEFAULT, -1, -1, false },
+	{ "turned_off_for_client_server", 0, 0, 0, IW_MPA_CHOICE_OFF, -1, 2222, false },
+	{ "strict", 1, 1, 0, IW_MPA_CHOICE_DEFAULT, -1, -1, false },
+	{ "strict_client_server", 1, 1, 0, IW_MPA_CHOICE_OFF, -1, 2222, false },
+	{ "device_on", 1, 0, 0, IW_MPA_CHOICE_ON, -1, -1, false },
+	{ "device_off", 1, 0, 1, IW_MPA_CHOICE_OFF, -1, -1, true },
+	{ "remote_port_on", 1, 0, 0, IW_MPA_CHOICE_OFF, 2222, -1, false },
+	{ "local_port_on", 1, 0, 0, IW_MPA_CHOICE_DEFAULT, 1111, -1, false },
+	{ "remote_port_off_of_a_device_that_is_on", 1, 0, 1, IW_MPA_CHOICE_ON, -1, 2222, true },
+	{ "both_lists", 1, 0, 0, IW_MPA_CHOICE_DEFAULT, 2222, 1111, false },
+	{ "another_port_on", 1, 0, 1, IW_MPA_CHOICE_DEFAULT, 2223, -1, true },
+};
+
+static void fall_back_desc(const struct fall_back_case *c, char *desc)
+{
+	strscpy(desc, c->desc, KUNIT_PARAM_DESC_SIZE);
+}
+
+KUNIT_ARRAY_PARAM(fall_back, fall_back_cases, fall_back_desc);
+
+/* Rules: E-10-6: whether revision 1 will do, by setting, depths, port and device */
+static void config_revision_1_does_not_do_where_more_is_asked_for(struct kunit *test)
+{
+	const struct fall_back_case *c = test->param_value;
+	struct iw_mpa_config config = {
+		.v1_fallback		= c->v1_fallback,
+		.strict_ird_ord		= c->strict,
+		.peer_to_peer		= c->net,
+		.peer_to_peer_ports	= port_list(test, c->yes),
+		.client_server_ports	= port_list(test, c->no),
+	};
+
+	KUNIT_EXPECT_EQ(test, iw_mpa_config_fall_back(&config, c->device, 1111, 2222),
+			c->will_do);
+}
+
 static struct kunit_case config_cases[] = {
 	KUNIT_CASE_PARAM(config_narrower_rtr_policy_wins, policy_gen_params),
+	KUNIT_CASE_PARAM(config_revision_1_does_not_do_where_more_is_asked_for,
+			 fall_back_gen_params),
 	{}
 };
 

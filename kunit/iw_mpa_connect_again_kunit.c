@@ -8,7 +8,6 @@
 #include "iw_mpa_quiet.h"
 #include "stats.h"
 
-#include <linux/bitmap.h>
 #include <linux/in.h>
 #include <linux/in6.h>
 #include <linux/module.h>
@@ -281,21 +280,6 @@ static void connect_v2_reset_by_a_listener_that_goes_fails(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, c->qp->refs, 1);
 }
 
-/* Revision 1 cannot give what the administrator wants for this port. */
-/* Rules: E-10-6: no second connection, and the status of CONNECT_REPLY, for such a port */
-static void connect_v2_refused_on_a_peer_to_peer_port_fails(struct kunit *test)
-{
-	struct fake_conn *c = conn_new(test);
-	struct fakes *f = test->priv;
-
-	bitmap_fill(f->config->peer_to_peer_ports, U16_MAX + 1);
-	conn_dial(c, f);
-	bitmap_zero(f->config->peer_to_peer_ports, U16_MAX + 1);
-	peer_fin(c->peer);
-	fake_expect_event(c->fid, 0, IW_CM_EVENT_CONNECT_REPLY, -ECONNRESET);
-	fake_expect_closed(c->fid, 1);
-}
-
 /* Then it is not the revision that the peer dislikes. */
 /* Rules: M-7.1.1-12: status of CONNECT_REPLY */
 static void connect_fallback_refuses_a_v2_reply(struct kunit *test)
@@ -386,7 +370,6 @@ static struct kunit_case again_cases[] = {
 	KUNIT_CASE(connect_v2_reset_by_a_listener_that_goes_fails),
 	KUNIT_CASE(connect_v2_refused_keeps_its_source_port),
 	KUNIT_CASE(connect_v2_refused_is_tried_again_once),
-	KUNIT_CASE(connect_v2_refused_on_a_peer_to_peer_port_fails),
 	KUNIT_CASE(connect_fallback_refuses_a_v2_reply),
 	KUNIT_CASE(connect_silence_after_fallback_times_out),
 	KUNIT_CASE(connect_fallback_does_not_wait_twice),

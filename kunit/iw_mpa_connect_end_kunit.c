@@ -3,12 +3,15 @@
 
 #include "ep.h"
 #include "iw_mpa_fakes.h"
+#include "rnic.h"
 #include "tcb.h"
 
+#include <linux/bitmap.h>
 #include <linux/in.h>
 #include <linux/module.h>
 #include <linux/net.h>
 #include <linux/sizes.h>
+#include <net/inet_connection_sock.h>
 
 /* The one event is a failed reply, and the QP was never the driver's. */
 static void expect_failed(struct fake_conn *c, int status)
@@ -195,33 +198,101 @@ static void connect_peer_talks_first_fails(struct kunit *test)
 	expect_failed(c, -EPROTO);
 }
 
-static void connect_fin_without_fallback_fails(struct kunit *test)
-{
-	struct fake_conn *c = conn_new(test);
-	struct fakes *f = test->priv;
+/* Who has said that revision 1 will not do, and how the peer closes in front of its Reply */
+struct barred_case {
+	const char	*desc;
+	bool		setting;	/* v1_fallback is off */
+	bool		strict;
+	bool		port;
+	bool		device;
+	bool		rst;
+};
 
-	f->config->v1_fallback = 0;
-	conn_dial(c, f);
-	peer_fin(c->peer);
-	expect_failed(c, -ECONNRESET);
-	peer_expect_eof(f, c->peer);
+static const struct barred_case barred_cases[] = {
+	{ "setting_fin", .setting = true },
+	{ "setting_rst", .setting = true, .rst = true },
+	{ "strict_fin", .strict = true },
+	{ "strict_rst", .strict = true, .rst = true },
+	{ "port_fin", .port = true },
+	{ "port_rst", .port = true, .rst = true },
+	{ "device_fin", .device = true },
+	{ "device_rst", .device = true, .rst = true },
+};
+
+static void barred_desc(const struct barred_case *c, char *desc)
+{
+	strscpy(desc, c->desc, KUNIT_PARAM_DESC_SIZE);
 }
 
-static void connect_rst_without_fallback_fails(struct kunit *test)
+KUNIT_ARRAY_PARAM(barred, barred_cases, barred_desc);
+
+static void set_device_choice(struct fakes *f, enum iw_mpa_choice choice)
 {
-	struct fake_conn *c = conn_new(test);
-	struct fakes *f = test->priv;
+	struct iw_mpa_device *dev = iw_mpa_device_get(f->ibdev);
+
+	KUNIT_ASSERT_NOT_NULL(f->test, dev);
+	WRITE_ONCE(dev->peer_to_peer, choice);
+	iw_mpa_device_put(dev);
+}
+
+/* The settings of @bc are those of one connection; the endpoint has a reference. */
+static struct iw_mpa_ep *dial_barred(struct fake_conn *c, struct fakes *f,
+				     const struct barred_case *bc)
+{
 	struct iw_mpa_ep *ep;
 
-	f->config->v1_fallback = 0;
+	f->config->v1_fallback = !bc->setting;
+	f->config->strict_ird_ord = bc->strict;
+	if (bc->port)
+		bitmap_fill(f->config->peer_to_peer_ports, U16_MAX + 1);
+	if (bc->device)
+		set_device_choice(f, IW_MPA_CHOICE_ON);
 	conn_dial(c, f);
+	bitmap_zero(f->config->peer_to_peer_ports, U16_MAX + 1);
+	set_device_choice(f, IW_MPA_CHOICE_DEFAULT);
 	ep = iw_mpa_ep_find_cm_id(&c->fid->id);
-	KUNIT_ASSERT_NOT_NULL(test, ep);
-	peer_rst(f, c->peer);
+	KUNIT_ASSERT_NOT_NULL(f->test, ep);
+	return ep;
+}
+
+/* Rules: E-10-6: status of CONNECT_REPLY, and no second connection, where revision 1 will not do */
+static void connect_barred_from_revision_1_fails(struct kunit *test)
+{
+	const struct barred_case *bc = test->param_value;
+	struct fake_conn *c = conn_new(test);
+	struct fakes *f = test->priv;
+	struct iw_mpa_ep *ep = dial_barred(c, f, bc);
+
+	KUNIT_EXPECT_EQ(test, peer_frame_rev(&c->frame), 2);
+	if (bc->rst)
+		peer_rst(f, c->peer);
+	else
+		peer_fin(c->peer);
 	expect_failed(c, -ECONNRESET);
-	KUNIT_EXPECT_EQ(test, ep->reason, IW_MPA_R_PEER_RESET);
-	KUNIT_EXPECT_EQ(test, ep->err, -ECONNRESET);
+	KUNIT_EXPECT_EQ(test, ep->reason, IW_MPA_R_NO_REV_2);
+	KUNIT_EXPECT_EQ(test, ep->err, bc->rst ? -ECONNRESET : 0);
+	KUNIT_EXPECT_TRUE(test, reqsk_queue_empty(&inet_csk(c->listener->sk)->icsk_accept_queue));
 	iw_mpa_ep_put(ep);
+	if (!bc->rst)
+		peer_expect_eof(f, c->peer);
+}
+
+/* A Reply that is not enhanced makes revision 1 of the connection, too. */
+/* Rules: X-02-2: status of CONNECT_REPLY, where revision 1 will not do */
+static void connect_barred_from_revision_1_refuses_its_reply(struct kunit *test)
+{
+	const struct barred_case *bc = test->param_value;
+	struct fake_conn *c = conn_new(test);
+	struct fakes *f = test->priv;
+	struct iw_mpa_ep *ep = dial_barred(c, f, bc);
+
+	peer_make(&c->frame, true, MPA_C, bc->rst ? 2 : 1, NULL, 0);	/* S is clear */
+	peer_send_frame(f, c->peer, &c->frame);
+	expect_failed(c, -ECONNRESET);
+	KUNIT_EXPECT_EQ(test, ep->reason, IW_MPA_R_NO_REV_2);
+	KUNIT_EXPECT_STREQ(test, c->qp->log, "");
+	iw_mpa_ep_put(ep);
+	peer_expect_eof(f, c->peer);
 }
 
 /* Negotiation failed: a TERM message of layer 2, type 0, then FIN. */
@@ -566,8 +637,8 @@ static struct kunit_case connect_end_cases[] = {
 	KUNIT_CASE_PARAM(connect_bad_reply_fails, bad_gen_params),
 	KUNIT_CASE(connect_garbage_is_known_by_its_first_octet),
 	KUNIT_CASE(connect_peer_talks_first_fails),
-	KUNIT_CASE(connect_fin_without_fallback_fails),
-	KUNIT_CASE(connect_rst_without_fallback_fails),
+	KUNIT_CASE_PARAM(connect_barred_from_revision_1_fails, barred_gen_params),
+	KUNIT_CASE_PARAM(connect_barred_from_revision_1_refuses_its_reply, barred_gen_params),
 	KUNIT_CASE_PARAM(connect_failed_negotiation_is_told_the_peer,
 			 term_gen_params),
 	KUNIT_CASE(connect_linger_ends_by_octets),

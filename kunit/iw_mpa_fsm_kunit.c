@@ -52,6 +52,7 @@ static const struct event_row event_rows[] = {
 	LEG(TCP_UP, ST_TCP, COUNT),
 	LEG(V2_SENT, ST_TCP, V2_OFFERED),
 	LEG(REQ_SENT, ST_TCP, AWAIT_REP),
+	LEG(NO_REV_2, ST(TCP_RECONNECT), DEAD),
 	LEG(SEND_FAILED, ST_TCP, DEAD),
 	LEG(REP_BEGUN, ST_READS_REP, AWAIT_REP),
 	LEG(REP_GOOD, ST_READS_REP, HANDOFF),
@@ -236,6 +237,7 @@ static const struct local_end local_ends[] = {
 	/* The peer's frame is awaited, or TCP is. */
 	{ IW_MPA_EV_BIND_FAILED,	ST(TCP_CONNECT) },
 	{ IW_MPA_EV_OPEN_FAILED,	ST_TCP },
+	{ IW_MPA_EV_NO_REV_2,		ST(TCP_RECONNECT) },
 	{ IW_MPA_EV_QP_GONE,		ST_DIALS },
 	{ IW_MPA_EV_TIMED_OUT,		ST_DIALS | ST(AWAIT_REQ) },
 	{ IW_MPA_EV_LISTENER_GONE,	ST(AWAIT_REQ) },

@@ -81,8 +81,9 @@ static u64 action_outcomes(enum iw_mpa_action_nr action, u32 past, bool *always)
 	case IW_MPA_ACT_BIND:
 		return EV(BIND_FAILED);
 	case IW_MPA_ACT_OPEN:
-	case IW_MPA_ACT_REOPEN:
 		return EV(OPEN_FAILED);
+	case IW_MPA_ACT_REOPEN:
+		return EV(OPEN_FAILED) | (past & PAST_RETRIED ? 0 : EV(NO_REV_2));
 	case IW_MPA_ACT_SEND_REQ:
 		return EV(REQ_SENT) | EV(SEND_FAILED) |
 		       (past & PAST_LAST_TRY ? 0 : EV(V2_SENT));
@@ -128,6 +129,8 @@ static u32 action_done(u32 past, enum iw_mpa_action_nr action, enum iw_mpa_event
 	case IW_MPA_ACT_OPEN:
 		return well ? past | PAST_OPENED : past;
 	case IW_MPA_ACT_REOPEN:
+		if (outcome == IW_MPA_EV_NO_REV_2)
+			return past;
 		past &= ~(PAST_OPENED | PAST_REQ_SENT);
 		past |= past & PAST_RETRIED ? PAST_LAST_TRY : PAST_RETRIED;
 		return past | (well ? PAST_OPENED : 0);

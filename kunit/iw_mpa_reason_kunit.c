@@ -30,6 +30,7 @@ static const struct reason_row reason_rows[] = {
 	{ "E-9.3-1_local_error", IW_MPA_R_LOCAL, -EIO, 5 },
 	{ "E-9.1-7_insufficient_ird", IW_MPA_R_INSUFFICIENT_IRD, -EPROTO, 6 },
 	{ "E-9.2-9_no_rtr", IW_MPA_R_NO_RTR, -EPROTO, 7 },
+	{ "E-10-6_no_rev_2", IW_MPA_R_NO_REV_2, -ECONNRESET, 0 },
 	{ "M-7.1.2-8_rejected", IW_MPA_R_REJECTED, -ECONNREFUSED, 0 },
 	{ "tcp_refused", IW_MPA_R_TCP_REFUSED, -ECONNRESET, 0 },
 	{ "tcp_unreachable", IW_MPA_R_TCP_UNREACHABLE, -ETIMEDOUT, 0 },

@@ -51,12 +51,23 @@ static void startup_request_sent(struct kunit *test)
 	struct startup s = startup_open(test);
 	struct peer_frame frame;
 
-	s.ep->fallback = false;
-	KUNIT_EXPECT_EQ(test, iw_mpa_startup_send_request(s.ep), IW_MPA_EV_REQ_SENT);
+	KUNIT_EXPECT_EQ(test, iw_mpa_startup_send_request(s.ep), IW_MPA_EV_V2_SENT);
 	KUNIT_EXPECT_TRUE(test, s.ep->request_out);
 	peer_recv_frame(test->priv, s.peer, &frame);
 	KUNIT_EXPECT_EQ(test, peer_frame_pd_len(&frame), 4 + 4);
 	KUNIT_EXPECT_EQ(test, s.ep->reason, IW_MPA_R_OK);
+	startup_close(&s);
+}
+
+static void startup_request_of_revision_1_sent(struct kunit *test)
+{
+	struct startup s = startup_open(test);
+	struct peer_frame frame;
+
+	s.ep->local.rev = IW_MPA_REV_1;
+	KUNIT_EXPECT_EQ(test, iw_mpa_startup_send_request(s.ep), IW_MPA_EV_REQ_SENT);
+	peer_recv_frame(test->priv, s.peer, &frame);
+	KUNIT_EXPECT_EQ(test, peer_frame_pd_len(&frame), 4);
 	startup_close(&s);
 }
 
@@ -168,6 +179,7 @@ static void startup_reply_that_cannot_be_made(struct kunit *test)
 
 static struct kunit_case startup_cases[] = {
 	KUNIT_CASE(startup_request_sent),
+	KUNIT_CASE(startup_request_of_revision_1_sent),
 	KUNIT_CASE(startup_request_to_a_stream_that_has_ended),
 	KUNIT_CASE(startup_request_that_tcp_refuses),
 	KUNIT_CASE(startup_request_that_tcp_takes_in_part),

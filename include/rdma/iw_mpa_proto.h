@@ -90,6 +90,7 @@ struct iw_mpa_enhanced {
 	X(LOCAL,		-EIO,		5, "local error during startup") \
 	X(INSUFFICIENT_IRD,	-EPROTO,	6, "not enough inbound Read resources") \
 	X(NO_RTR,		-EPROTO,	7, "no RTR message in common")	\
+	X(NO_REV_2,		-ECONNRESET,	0, "no answer of revision 2, and 1 will not do") \
 	X(REJECTED,		-ECONNREFUSED,	0, "peer rejected the connection") \
 	X(TCP_REFUSED,		-ECONNRESET,	0, "nobody listens at the peer") \
 	X(TCP_UNREACHABLE,	-ETIMEDOUT,	0, "no route or no answer from the peer") \

@@ -678,13 +678,16 @@ def depths_above_8_bits_are_in_the_trace(b):
 
 # --- revisions ---------------------------------------------------------------------------
 
-# What somebody asks for: settings, the device's say. Revision 1 has less than the last two of them.
+# What somebody asks for: settings, the device's say. Revision 1 has less than the last five of them.
 WISHES = {
     "defaults": ({}, None),
     "client_server": ({"peer_to_peer": 0}, None),
     "port_of_clients_of_a_device": ({"client_server_ports": "port"}, 1),
     "no_fallback": ({"v1_fallback": 0}, None),
+    "strict": ({"strict_ird_ord": 1}, None),
     "port": ({"peer_to_peer": 0, "peer_to_peer_ports": "port"}, None),
+    "device": ({"peer_to_peer": 0}, 1),
+    "no_fallback_client_server": ({"v1_fallback": 0, "peer_to_peer": 0}, None),
 }
 DOES_WITHOUT = list(WISHES)[:3]
 NEEDS_MORE = list(WISHES)[3:]
@@ -818,7 +821,7 @@ def v1_is_tried_once(b, first, last):
       cases=[(name, rev) for name in WISHES for rev in ("v1", "v2")])
 def reject_is_no_refusal_of_v2(b, name, rev):
     wish(b, name)
-    moved = counted("v2_again", "v1_fallback")
+    moved = counted("NO_REV_2", "v2_again", "v1_fallback")
     client, sock = called(b)
     peer = b.take(sock)
     peer.recv_request()
@@ -826,14 +829,14 @@ def reject_is_no_refusal_of_v2(b, name, rev):
     peer.close()
     equal(fails(client, {"REJECTED"}, -errno.ECONNREFUSED).pd, b"no", "private data")
     no_further_call(sock)
-    equal(moved(), [0, 0], "counters")
+    equal(moved(), [0, 0, 0], "counters")
 
 
 @rule("E-10-6: no second Request, and REJECTED, where revision 1 will not do",
       cases=[(name, how) for name in NEEDS_MORE for how in ("fin", "unread", "reset")])
 def no_further_try_where_v1_will_not_do(b, name, how):
     wish(b, name)
-    moved = counted("v2_again", "v1_fallback")
+    moved = counted("NO_REV_2", "PEER_CLOSED", "PEER_RESET", "v2_again", "v1_fallback")
     client, sock = called(b)
     if how == "unread":
         with deaf(b):
@@ -844,21 +847,21 @@ def no_further_try_where_v1_will_not_do(b, name, how):
         closes(peer, how)
     fails(client, {"REJECTED"}, -errno.ECONNRESET)
     no_further_call(sock)
-    equal(moved(), [0, 0], "counters")
+    equal(moved(), [1, 0, 0, 0, 0], "counters")
 
 
 @rule("E-10-6: no second Request of an initiator that offers revision 1, and REJECTED",
       cases=[(how, port) for how in ("fin", "reset") for port in (0, 1)])
 def v1_of_the_settings_is_offered_once(b, how, port):
     b.set(mpa_rev=1, peer_to_peer_ports=b.port if port else "\n")
-    moved = counted("PEER_CLOSED", "PEER_RESET", "v2_again", "v1_fallback")
+    moved = counted("NO_REV_2", "PEER_CLOSED", "PEER_RESET", "v2_again", "v1_fallback")
     client, sock = called(b)
     peer = b.take(sock)
     equal(peer.recv_request().rev, 1, "revision")
     closes(peer, how)
     fails(client, {"REJECTED"}, -errno.ECONNRESET)
     no_further_call(sock)
-    equal(moved(), [int(how == "fin"), int(how == "reset"), 0, 0], "counters")
+    equal(moved(), [0, int(how == "fin"), int(how == "reset"), 0, 0], "counters")
 
 
 @rule("E-10-6: REJECTED, and no further Request, where nobody listens for the second",
@@ -910,6 +913,18 @@ def reply_that_is_cut_is_no_refusal_of_v2(b, how, size):
     fails(client, {"REJECTED"}, -errno.ECONNRESET)
     no_further_call(sock)
     equal(moved(), [int(how == "fin"), int(how == "reset"), 0, 0], "counters")
+
+
+@rule("X-02-2: REJECTED, and FIN without an octet before it, where revision 1 will not do",
+      cases=[(name, rev) for name in NEEDS_MORE for rev in (1, 2)])
+def unenhanced_reply_where_v1_will_not_do(b, name, rev):
+    wish(b, name)
+    moved = counted("NO_REV_2")
+    client, peer, _ = b.connecting()
+    peer.send(mpa.reply(b"abcdefgh", rev=rev))
+    fails(client, {"REJECTED"}, -errno.ECONNRESET)
+    peer.expect_fin()
+    equal(moved(), [1], "counter")
 
 
 @rule("E-8-1 E-9.3-1: a Terminate message of 2/0/5, compared whole, then FIN", "I-05",

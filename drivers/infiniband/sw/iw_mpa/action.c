@@ -175,13 +175,16 @@ static void act_choose_revision(struct iw_mpa_ep *ep)
 		return;
 	}
 	ep->local.rev = IW_MPA_REV_1;
-	ep->fallback = false;
 	iw_mpa_count_for(ep->dev->stats, IW_MPA_CNT_v1_fallback);
 }
 
 /* The peer has closed without a Reply. The next connection has the same source port. */
 static enum iw_mpa_event act_reopen(struct iw_mpa_ep *ep)
 {
+	if (!ep->fallback) {
+		iw_mpa_end_set_reason(ep, IW_MPA_R_NO_REV_2, -READ_ONCE(ep->tcp_err));
+		return IW_MPA_EV_NO_REV_2;
+	}
 	act_choose_revision(ep);
 	iw_mpa_sock_abort(&ep->sock);
 	iw_mpa_event_forget_tcp(ep);

@@ -85,6 +85,18 @@ static bool config_has_port(const unsigned long *ports, u16 local, u16 remote)
 	return test_bit(local, ports) || test_bit(remote, ports);
 }
 
+/* What the narrower settings say of the model: a port stands for an application. */
+static enum iw_mpa_choice config_narrow_choice(const struct iw_mpa_config *config,
+					       enum iw_mpa_choice device, u16 local_port,
+					       u16 remote_port)
+{
+	if (config_has_port(config->peer_to_peer_ports, local_port, remote_port))
+		return IW_MPA_CHOICE_ON;
+	if (config_has_port(config->client_server_ports, local_port, remote_port))
+		return IW_MPA_CHOICE_OFF;
+	return device;
+}
+
 /**
  * iw_mpa_config_peer_to_peer - shall an initiator ask for an RTR message?
  * @config: settings of its network namespace
@@ -101,30 +113,31 @@ bool iw_mpa_config_peer_to_peer(const struct iw_mpa_config *config,
 				enum iw_mpa_choice device, u16 local_port,
 				u16 remote_port)
 {
-	if (config_has_port(config->peer_to_peer_ports, local_port, remote_port))
-		return true;
-	if (config_has_port(config->client_server_ports, local_port, remote_port))
-		return false;
-	if (device != IW_MPA_CHOICE_DEFAULT)
-		return device == IW_MPA_CHOICE_ON;
-	return READ_ONCE(config->peer_to_peer);
+	enum iw_mpa_choice choice = config_narrow_choice(config, device, local_port, remote_port);
+
+	return choice == IW_MPA_CHOICE_DEFAULT ? READ_ONCE(config->peer_to_peer) :
+						 choice == IW_MPA_CHOICE_ON;
 }
 
 /**
- * iw_mpa_config_fall_back - may an initiator try again with revision 1?
+ * iw_mpa_config_fall_back - will revision 1 do for an initiator that has offered revision 2?
  * @config: settings of its network namespace
+ * @device: what its device says
  * @local_port: its own port, host order
  * @remote_port: the peer's, host order
  *
- * Revision 1 has no peer-to-peer model. So it is no choice for an application that always needs the
- * peer-to-peer model.
+ * RFC 6581 10 allows revision 1 if it is compatible with the application. Revision 1 has neither
+ * the peer-to-peer model nor depths. So it will not do where the application's port or the device
+ * asks for that model, or where depths have to fit. The default of the network namespace says
+ * nothing of an application.
  *
- * Return: true if it may.
+ * Return: true if it will.
  */
-bool iw_mpa_config_fall_back(const struct iw_mpa_config *config, u16 local_port, u16 remote_port)
+bool iw_mpa_config_fall_back(const struct iw_mpa_config *config, enum iw_mpa_choice device,
+			     u16 local_port, u16 remote_port)
 {
-	return READ_ONCE(config->v1_fallback) &&
-	       !config_has_port(config->peer_to_peer_ports, local_port, remote_port);
+	return READ_ONCE(config->v1_fallback) && !READ_ONCE(config->strict_ird_ord) &&
+	       config_narrow_choice(config, device, local_port, remote_port) != IW_MPA_CHOICE_ON;
 }
 
 static void config_free(struct config_net *cn)

@@ -58,8 +58,8 @@ struct net;
 	/* client-server responder: wait no longer than this for the first FPDU; 0: without */ \
 	/* limit */ \
 	UINT(fence_timeout_ms, 0, 3600000, 0) \
-	/* initiator: try revision 1 if the peer closes on a Request of revision 2, but not if */ \
-	/* peer_to_peer_ports has a port of the connection */ \
+	/* initiator: take revision 1 if the peer does not answer as revision 2; but not with */ \
+	/* strict_ird_ord, nor if a port or the device asks for the peer-to-peer model */ \
 	U8(v1_fallback, 0, 1, 1) \
 	/* refuse depths (IRD, ORD) that do not fit; 0: adjust them */ \
 	U8(strict_ird_ord, 0, 1, 0) \
@@ -102,7 +102,8 @@ const struct iw_mpa_config *iw_mpa_config(struct net *net);
 bool iw_mpa_config_peer_to_peer(const struct iw_mpa_config *config,
 				enum iw_mpa_choice device, u16 local_port,
 				u16 remote_port);
-bool iw_mpa_config_fall_back(const struct iw_mpa_config *config, u16 local_port, u16 remote_port);
+bool iw_mpa_config_fall_back(const struct iw_mpa_config *config, enum iw_mpa_choice device,
+			     u16 local_port, u16 remote_port);
 int iw_mpa_config_init(void);
 void iw_mpa_config_exit(void);
 

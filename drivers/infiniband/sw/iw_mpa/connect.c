@@ -20,13 +20,13 @@ static void connect_choose_model(struct iw_mpa_ep *ep, struct iw_cm_id *id)
 
 	ep->local.p2p = iw_mpa_config_peer_to_peer(ep->config, READ_ONCE(ep->dev->peer_to_peer),
 						   local, remote);
-	ep->fallback = ep->local.rev > IW_MPA_REV_1 &&
-		       iw_mpa_config_fall_back(ep->config, local, remote);
+	ep->fallback = iw_mpa_config_fall_back(ep->config, READ_ONCE(ep->dev->peer_to_peer),
+					       local, remote);
 }
 
 /*
- * A second try, with revision 1, gets what the first has left of the time for TCP and the Reply: a
- * program that ends waits for its connection, and must not wait twice as long.
+ * A further try gets what those before have left of the time for TCP and the Reply: a program that
+ * ends waits for its connection, and must not wait several times as long.
  */
 static unsigned long connect_deadline(const struct iw_mpa_ep *ep)
 {

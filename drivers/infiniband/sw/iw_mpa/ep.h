@@ -104,8 +104,8 @@ struct iw_mpa_call {
  * @call: the ULP's call that is being handled, or NULL
  * @reason: why the connection ended or ends; the first cause counts, except if an orderly end fails
  * @repeats: how often the RTR message was repeated
- * @fallback: a v2 Request may be tried again with v1
- * @v2_again: it was tried again with v2
+ * @fallback: initiator: a connection of revision 1 will do, too
+ * @v2_again: initiator: revision 2 was offered a second time
  * @err: the errno behind @reason, for people, or 0
  * @tcp_err: the sk_err that TCP failed with
  * @drained: octets dropped while lingering

@@ -108,8 +108,9 @@
 	X(ULP_REJECTED,	ULP_REJECT)	/* iw_reject, also of what was accepted */ \
 	X(BIND_FAILED,	LOCAL)		/* no such QP, or it is in use, or wrong arguments */ \
 	X(OPEN_FAILED,	TCP_ERROR)	/* TCP refuses to begin */	\
-	X(V2_SENT,	OK)		/* a Request that may be tried again */ \
-	X(REQ_SENT,	OK)		/* a Request that may not */	\
+	X(V2_SENT,	OK)		/* a Request of revision 2 */	\
+	X(REQ_SENT,	OK)		/* a Request of revision 1 */	\
+	X(NO_REV_2,	NO_REV_2)	/* there is no further try: revision 1 will not do */ \
 	X(SEND_FAILED,	SEND)		/* the Request could not be sent */ \
 	X(REQ_GOOD,	OK)		/* a well-formed Request is complete */ \
 	X(REP_BEGUN,	OK)		/* a part of the Reply has come */ \
@@ -143,7 +144,8 @@
 #define IW_MPA_ACTIONS(X)						\
 	X(BIND)			/* the QP, and the line to iw_cm -> BIND_FAILED */ \
 	X(OPEN)			/* TCP -> OPEN_FAILED */		\
-	X(REOPEN)		/* a new TCP connection, for either revision -> OPEN_FAILED */ \
+	X(REOPEN)		/* a new TCP connection, for either revision */ \
+				/* -> NO_REV_2, OPEN_FAILED */		\
 	X(SEND_REQ)		/* -> V2_SENT, REQ_SENT, SEND_FAILED; none: TCP_UP follows */ \
 	X(READ_REQ)		/* -> REQ_GOOD, TERM_DUE, FRAME_BAD, FRAME_CUT, STREAM_ENDED, */ \
 				/*    PEER_RESET, TCP_FAILED; none: more is to come */ \

@@ -77,7 +77,7 @@ enum iw_mpa_event iw_mpa_startup_send_request(struct iw_mpa_ep *ep)
 		return event;
 	if (!ep->request_out || !iw_mpa_sock_is_up(&ep->sock))
 		return IW_MPA_EV_NONE;
-	return ep->fallback ? IW_MPA_EV_V2_SENT : IW_MPA_EV_REQ_SENT;
+	return ep->sent.rev > IW_MPA_REV_1 ? IW_MPA_EV_V2_SENT : IW_MPA_EV_REQ_SENT;
 }
 
 /* Most frames fit into the endpoint. A longer one gets a buffer when its header has come. */
@@ -227,6 +227,17 @@ enum iw_mpa_event iw_mpa_startup_read_request(struct iw_mpa_ep *ep)
 	return event;
 }
 
+/* An unenhanced Reply to an enhanced Request is a fall-back to revision 1, too. */
+static enum iw_mpa_reason startup_judge_reply(struct iw_mpa_ep *ep)
+{
+	enum iw_mpa_reason reason;
+
+	reason = iw_mpa_negotiate_reply(&ep->local, &ep->sent, &ep->peer, &ep->params);
+	if (!reason && ep->sent.enhanced && !ep->peer.enhanced && !ep->fallback)
+		reason = IW_MPA_R_NO_REV_2;
+	return reason;
+}
+
 /**
  * iw_mpa_startup_read_reply - read what is there of the Reply, and negotiate
  * @ep: initiator
@@ -242,7 +253,7 @@ enum iw_mpa_event iw_mpa_startup_read_reply(struct iw_mpa_ep *ep)
 
 	if (event != IW_MPA_EV_NONE || iw_mpa_reader_want(&ep->reader))
 		return event;
-	reason = iw_mpa_negotiate_reply(&ep->local, &ep->sent, &ep->peer, &ep->params);
+	reason = startup_judge_reply(ep);
 	if (!reason)
 		return IW_MPA_EV_REP_GOOD;
 	iw_mpa_end_set_reason(ep, reason, 0);
