@@ -218,11 +218,45 @@ static void negotiate_reply_any_format_taken_for_what_it_is(struct kunit *test)
 		expect_unenhanced(test, &params);
 }
 
+struct lost_row {
+	const char	*desc;
+	bool		req_enhanced, req_p2p;	/* the first Request */
+	bool		enhanced, p2p;		/* what was agreed */
+	u8		lost;
+};
+
+static const struct lost_row lost_rows[] = {
+	{ "all_granted", true, true, true, true, 0 },
+	{ "all_lost", true, true, false, false, IW_MPA_LOST_ALL },
+	{ "E-9.2-4_reply_without_a", true, true, true, false, IW_MPA_LOST_P2P },
+	{ "client_server_lost", true, false, false, false, IW_MPA_LOST_DEPTHS },
+	{ "client_server_granted", true, false, true, false, 0 },
+	{ "unenhanced_asks_for_nothing", false, false, false, false, 0 },
+};
+
+static void lost_desc(const struct lost_row *row, char *desc)
+{
+	strscpy(desc, row->desc, KUNIT_PARAM_DESC_SIZE);
+}
+
+KUNIT_ARRAY_PARAM(lost, lost_rows, lost_desc);
+
+/* Rules: E-10-6: what the log and debugfs are told to be lost */
+static void negotiate_lost_is_what_was_asked_for_in_vain(struct kunit *test)
+{
+	const struct lost_row *row = test->param_value;
+	const struct iw_mpa_frame req = { .enhanced = row->req_enhanced, .p2p = row->req_p2p };
+	const struct iw_mpa_params params = { .enhanced = row->enhanced, .p2p = row->p2p };
+
+	KUNIT_EXPECT_EQ(test, iw_mpa_lost(&req, &params), row->lost);
+}
+
 static struct kunit_case negotiate_stream_cases[] = {
 	KUNIT_CASE_PARAM(negotiate_either_role_crc_if_one_asks, crc_gen_params),
 	KUNIT_CASE_PARAM(negotiate_either_role_markers_as_receiver_asks, marker_gen_params),
 	KUNIT_CASE_PARAM(negotiate_request_any_format_answered_in_same, interop_gen_params),
 	KUNIT_CASE_PARAM(negotiate_reply_any_format_taken_for_what_it_is, interop_gen_params),
+	KUNIT_CASE_PARAM(negotiate_lost_is_what_was_asked_for_in_vain, lost_gen_params),
 	{}
 };
 

@@ -115,6 +115,59 @@ static void show_endpoints_with_what_was_agreed(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, show_count(text, remote), 1);
 	KUNIT_EXPECT_EQ(test, show_count(text, " qpn=1 rev=2 "), 1);
 	KUNIT_EXPECT_EQ(test, show_count(text, " rtr="), 1);
+	KUNIT_EXPECT_EQ(test, show_count(text, " lost=none\n"), 1);
+}
+
+struct lost_case {
+	const char	*desc;
+	const char	*shown;
+	bool		p2p;		/* asked for */
+	bool		fin;		/* the peer closes on revision 2 */
+	bool		enhanced;	/* its Reply, without A */
+	u8		rev;		/* of its Reply */
+};
+
+static const struct lost_case lost_cases[] = {
+	{ "closed", " lost=p2p,depths\n", true, true, false, 1 },
+	{ "closed_client_server", " lost=depths\n", false, true, false, 1 },
+	{ "reply_of_revision_1", " lost=p2p,depths\n", true, false, false, 1 },
+	{ "reply_without_s", " lost=p2p,depths\n", true, false, false, 2 },
+	{ "reply_without_a", " lost=p2p\n", true, false, true, 2 },
+	{ "client_server", " lost=none\n", false, false, true, 2 },
+};
+
+static void lost_desc(const struct lost_case *c, char *desc)
+{
+	strscpy(desc, c->desc, KUNIT_PARAM_DESC_SIZE);
+}
+
+KUNIT_ARRAY_PARAM(lost, lost_cases, lost_desc);
+
+/* Rules: E-10-6 X-02-2: what debugfs says to be lost */
+static void show_what_was_asked_for_in_vain(struct kunit *test)
+{
+	const struct lost_case *lc = test->param_value;
+	struct fake_conn *c = conn_new(test);
+	struct fakes *f = test->priv;
+	const char *text;
+	char rev[16];
+
+	f->config->peer_to_peer = lc->p2p;
+	conn_dial(c, f);
+	if (lc->fin) {
+		peer_fin(c->peer);
+		conn_answer_dial(c);
+	}
+	if (lc->enhanced)
+		peer_make_v2(&c->frame, true, MPA_C, CONN_PEER_IRD, CONN_PEER_ORD, NULL, 0);
+	else
+		peer_make(&c->frame, true, MPA_C, lc->rev, NULL, 0);
+	peer_send_frame(f, c->peer, &c->frame);
+	fake_expect_event(c->fid, 0, IW_CM_EVENT_CONNECT_REPLY, 0);
+	text = show_read(test, "iw_mpa/endpoints");
+	snprintf(rev, sizeof(rev), " rev=%u ", lc->rev);
+	KUNIT_EXPECT_EQ_MSG(test, show_count(text, lc->shown), 1, "%s", text);
+	KUNIT_EXPECT_EQ_MSG(test, show_count(text, rev), 1, "%s", text);
 }
 
 static void show_responder(struct kunit *test)
@@ -157,6 +210,7 @@ static void show_nothing_of_what_cannot_be_looked_at(struct kunit *test)
 static struct kunit_case show_cases[] = {
 	KUNIT_CASE(show_listeners_each_once),
 	KUNIT_CASE(show_endpoints_with_what_was_agreed),
+	KUNIT_CASE_PARAM(show_what_was_asked_for_in_vain, lost_gen_params),
 	KUNIT_CASE(show_responder),
 	KUNIT_CASE(show_nothing_of_what_cannot_be_looked_at),
 	{}

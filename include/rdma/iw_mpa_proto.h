@@ -292,6 +292,13 @@ enum iw_mpa_reason iw_mpa_negotiate_reply(const struct iw_mpa_local *local,
 bool iw_mpa_may_fall_back(const struct iw_mpa_frame *req,
 			  const struct iw_mpa_reader *rd);
 
+/* What a Request of revision 2 may ask for in vain, as sets */
+#define IW_MPA_LOST_P2P		BIT(0)	/* the peer-to-peer model */
+#define IW_MPA_LOST_DEPTHS	BIT(1)	/* depths that both ends agree on */
+#define IW_MPA_LOST_ALL		(IW_MPA_LOST_P2P | IW_MPA_LOST_DEPTHS)
+
+u8 iw_mpa_lost(const struct iw_mpa_frame *req, const struct iw_mpa_params *params);
+
 /**
  * struct iw_mpa_depths - depths as the ULP is told of them
  * @ird: 0..255

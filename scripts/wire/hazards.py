@@ -12,7 +12,7 @@ import time
 import mpa
 from device import device
 from harness import QUIET, SLOW, Failed, check, equal, poll
-from kernel import SlowPoint, counter, gone, quiet
+from kernel import LOG_BURST, LOG_INTERVAL, SlowPoint, counter, fresh_log, gone, quiet
 from mpa import C, R, READ, WRITE
 from registry import rule
 from sockmap import Sockmap
@@ -294,15 +294,6 @@ def longest_private_data_of_the_ulp(b, kind, size):
 
 
 # --- the kernel's log ------------------------------------------------------------------------
-
-LOG_BURST, LOG_INTERVAL = 10, 5     # lines in so many seconds, of one device
-
-
-def fresh_log(b):
-    """With room for LOG_BURST lines, whatever other tests did."""
-    time.sleep(LOG_INTERVAL + 0.1)
-    return b.kernel_log()
-
 
 def log_line(b, role, port, text):
     """What the log has of a connection of the test, which had this port."""

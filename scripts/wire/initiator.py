@@ -11,7 +11,7 @@ import time
 import mpa
 from device import device
 from harness import CRC_FIELDS, QUIET, SLOW, Failed, check, equal, no_sooner_than, poll
-from kernel import counter
+from kernel import DEBUGFS, counter, fresh_log, lines_of
 from mpa import C, M, R, READ, S, SEND, WRITE
 from registry import rule
 
@@ -913,6 +913,62 @@ def reply_that_is_cut_is_no_refusal_of_v2(b, how, size):
     fails(client, {"REJECTED"}, -errno.ECONNRESET)
     no_further_call(sock)
     equal(moved(), [int(how == "fin"), int(how == "reset"), 0, 0], "counters")
+
+
+LOST_WHY = {        # what the log has of it
+    "fin": "it closed on revision 2",
+    "reset": "it closed on revision 2",
+    "v1_reply": "its Reply is not enhanced",
+    "reply_without_s": "its Reply is not enhanced",
+    "reply_without_a": "its Reply declines",
+}
+
+
+def v1_peer_takes(b, sock, how):
+    """One that knows revision 1 alone, and what it answers"""
+    while True:
+        peer = b.take(sock)
+        if peer.recv_request().rev == 1:
+            return peer, mpa.reply()
+        closes(peer, how)
+
+
+@rule("E-10-6: debugfs, the trace and the log say what was lost", "X-02-2: the same of such a Reply",
+      cases=[(how, p2p) for how in LOST_WHY for p2p in (1, 0) if p2p or how != "reply_without_a"])
+def what_was_asked_for_in_vain_is_said(b, how, p2p):
+    b.set(peer_to_peer=p2p)
+    log, trace = fresh_log(b), b.trace()
+    client, sock = called(b)
+    if how in ("fin", "reset"):
+        peer, reply = v1_peer_takes(b, sock, how)
+    else:
+        peer = b.take(sock)
+        peer.recv_request()
+        reply = {"v1_reply": mpa.reply(), "reply_without_s": mpa.reply(rev=2),
+                 "reply_without_a": mpa.reply2(ird=4, ord=4)}[how]
+    up(client, peer, reply, rtr=None)
+    data_flows(client, peer)
+    p2p = p2p and "p2p"
+    depths = how != "reply_without_a" and "depths"
+    lost = ",".join(filter(None, (p2p, depths)))
+    line, = (line for line in lines_of(DEBUGFS + "endpoints") if f":{b.port} " in line)
+    check(line.endswith(f" lost={lost}"), line)
+    check(any(line.endswith(f" lost={lost}") and " iw_mpa_loss: " in line for line in trace()),
+          "not in the trace")
+    words = " and ".join(filter(None, (p2p and "the peer-to-peer model", depths)))
+    line, = log()
+    check(line.endswith(f": comes up without {words} ({LOST_WHY[how]})"), line)
+
+
+@rule("E-10-6: nothing is lost, and nothing is said, where all was granted")
+def nothing_lost_is_not_said(b):
+    log, trace = b.kernel_log(), b.trace()
+    client, peer, _ = b.connecting()
+    up(client, peer, mpa.reply2(a=1, rtr=WRITE, ird=4, ord=4))
+    line, = (line for line in lines_of(DEBUGFS + "endpoints") if f":{b.port} " in line)
+    check(line.endswith(" lost=none"), line)
+    check(not any(" iw_mpa_loss: " in line for line in trace()), "a loss in the trace")
+    equal(log(), [], "the log")
 
 
 @rule("X-02-2: REJECTED, and FIN without an octet before it, where revision 1 will not do",

@@ -11,6 +11,7 @@ from harness import check, poll
 
 DEBUGFS = "/sys/kernel/debug/iw_mpa/"
 HW_COUNTERS = "/sys/class/infiniband/siw0/ports/1/hw_counters/"
+LOG_BURST, LOG_INTERVAL = 10, 5     # lines in so many seconds, of one device
 AGE = 0.05      # seconds; what the core says of a counter may be 10 ms old
 ENDPOINT = re.compile(r"role=(\w+) state=(\w+) local=(\S+) remote=(\S+)")
 # What a connection that is starting up is made of, apart from our own memory
@@ -76,6 +77,12 @@ def endpoints(*ports):
         role, state, *addresses = ENDPOINT.search(line).groups()
         if not ports or any(int(address.rpartition(":")[2]) in ports for address in addresses):
             yield role, state
+
+
+def fresh_log(b):
+    """b.kernel_log(), with room for LOG_BURST lines, whatever other tests did"""
+    time.sleep(LOG_INTERVAL + 0.1)
+    return b.kernel_log()
 
 
 class SlowPoint:

@@ -169,13 +169,18 @@ static enum iw_mpa_event act_open(struct iw_mpa_ep *ep)
  */
 static void act_choose_revision(struct iw_mpa_ep *ep)
 {
-	if (!ep->v2_again && !iw_mpa_sock_was_read(&ep->sock)) {
+	static const struct iw_mpa_params none;
+	bool read = iw_mpa_sock_was_read(&ep->sock);
+
+	if (!ep->v2_again && !read) {
 		ep->v2_again = true;
 		iw_mpa_count_for(ep->dev->stats, IW_MPA_CNT_v2_again);
-		return;
+	} else {
+		ep->local.rev = IW_MPA_REV_1;
+		ep->lost = iw_mpa_lost(&ep->sent, &none);
+		iw_mpa_count_for(ep->dev->stats, IW_MPA_CNT_v1_fallback);
 	}
-	ep->local.rev = IW_MPA_REV_1;
-	iw_mpa_count_for(ep->dev->stats, IW_MPA_CNT_v1_fallback);
+	trace_iw_mpa_retry(ep->id, ep->local.rev, read);
 }
 
 /* The peer has closed without a Reply. The next connection has the same source port. */

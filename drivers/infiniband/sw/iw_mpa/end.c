@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Why a connection ends, and whether the kernel's log says so. */
+/* Why a connection ends, or comes up without what was asked for, and whether the log says so. */
 
 #include "end.h"
 #include "config.h"
@@ -50,23 +50,52 @@ static bool end_is_news(const struct iw_mpa_ep *ep)
 	}
 }
 
-/* Each device has a rate limit of its own: its peers cannot suppress the lines of other devices. */
+/*
+ * One line about a connection. Each device has a rate limit of its own: its peers cannot suppress
+ * the lines of other devices.
+ */
+static void end_log(const struct iw_mpa_ep *ep, const char *what, const char *err, const char *why)
+{
+	if (!READ_ONCE(ep->config->log) || !___ratelimit(&ep->dev->log_limit, "iw_mpa"))
+		return;
+	pr_notice("iw_mpa: %s: connection %lu: %s %pISpc, peer %pISpc: %s%s (%s)\n",
+		  dev_name(&ep->dev->ibdev->dev), ep->id,
+		  ep->initiator ? "initiator" : "responder",
+		  &ep->tuple.local.sa, &ep->tuple.remote.sa, what, err, why);
+}
+
 static void end_log_failure(const struct iw_mpa_ep *ep)
 {
 	char err[sizeof(", errno -2147483648")] = "";
 
 	/* If iw_connect fails at once, its errno has already told the caller. */
-	if (ep->up.phase == IW_MPA_UP_CLOSE || (ep->initiator && ep->call) || !end_is_news(ep) ||
-	    !READ_ONCE(ep->config->log) || !___ratelimit(&ep->dev->log_limit, "iw_mpa"))
+	if (ep->up.phase == IW_MPA_UP_CLOSE || (ep->initiator && ep->call) || !end_is_news(ep))
 		return;
 	if (ep->err)
 		snprintf(err, sizeof(err), ", errno %d", ep->err);
-	pr_notice("iw_mpa: %s: connection %lu: %s %pISpc, peer %pISpc: %s%s (%s)\n",
-		  dev_name(&ep->dev->ibdev->dev), ep->id,
-		  ep->initiator ? "initiator" : "responder",
-		  &ep->tuple.local.sa, &ep->tuple.remote.sa,
-		  iw_mpa_reason_name(ep->reason), err,
-		  iw_mpa_reason_text(ep->reason));
+	end_log(ep, iw_mpa_reason_name(ep->reason), err, iw_mpa_reason_text(ep->reason));
+}
+
+/**
+ * iw_mpa_end_log_loss - have the log say what an initiator does without
+ * @ep: initiator with a good Reply, and @lost not empty
+ *
+ * Context: the runner.
+ */
+void iw_mpa_end_log_loss(const struct iw_mpa_ep *ep)
+{
+	static const char * const what[] = {
+		[IW_MPA_LOST_P2P]	= "comes up without the peer-to-peer model",
+		[IW_MPA_LOST_DEPTHS]	= "comes up without depths",
+		[IW_MPA_LOST_ALL]	= "comes up without the peer-to-peer model and depths",
+	};
+	const char *why = "its Reply declines";
+
+	if (!ep->sent.enhanced)
+		why = "it closed on revision 2";
+	else if (!ep->peer.enhanced)
+		why = "its Reply is not enhanced";
+	end_log(ep, what[ep->lost], "", why);
 }
 
 /**

@@ -106,6 +106,7 @@ struct iw_mpa_call {
  * @repeats: how often the RTR message was repeated
  * @fallback: initiator: a connection of revision 1 will do, too
  * @v2_again: initiator: revision 2 was offered a second time
+ * @lost: initiator: what the first Request has asked for in vain, IW_MPA_LOST_*
  * @err: the errno behind @reason, for people, or 0
  * @tcp_err: the sk_err that TCP failed with
  * @drained: octets dropped while lingering
@@ -171,6 +172,7 @@ struct iw_mpa_ep {
 	u8			repeats;
 	bool			fallback;
 	bool			v2_again;
+	u8			lost;
 	bool			request_out;
 	s16			err;
 	s16			tcp_err;

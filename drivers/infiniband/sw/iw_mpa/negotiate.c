@@ -318,6 +318,27 @@ bool iw_mpa_may_fall_back(const struct iw_mpa_frame *req, const struct iw_mpa_re
 }
 EXPORT_SYMBOL_GPL(iw_mpa_may_fall_back);
 
+/**
+ * iw_mpa_lost - what has an initiator asked for in vain?
+ * @req: the first Request that it sent
+ * @params: what was agreed in the end, maybe after a further Request
+ *
+ * Context: any.
+ *
+ * Return: set of IW_MPA_LOST_*.
+ */
+u8 iw_mpa_lost(const struct iw_mpa_frame *req, const struct iw_mpa_params *params)
+{
+	u8 lost = 0;
+
+	if (req->p2p && !params->p2p)
+		lost |= IW_MPA_LOST_P2P;
+	if (req->enhanced && !params->enhanced)
+		lost |= IW_MPA_LOST_DEPTHS;
+	return lost;
+}
+EXPORT_SYMBOL_GPL(iw_mpa_lost);
+
 /* iw_cm and rdma_cm have 8 bits for a depth. 0x3fff, "the ULP decides", becomes 255. */
 static u8 neg_event_depth(u16 depth)
 {

@@ -37,6 +37,18 @@ static void show_rtr(struct seq_file *seq, u8 rtr)
 		   rtr & IW_MPA_RTR_READ ? "R" : "");
 }
 
+static void show_lost(struct seq_file *seq, u8 lost)
+{
+	static const char * const names[] = {
+		"none",
+		[IW_MPA_LOST_P2P]	= "p2p",
+		[IW_MPA_LOST_DEPTHS]	= "depths",
+		[IW_MPA_LOST_ALL]	= "p2p,depths",
+	};
+
+	seq_printf(seq, " lost=%s\n", names[lost]);
+}
+
 static void show_ep(struct seq_file *seq, const struct iw_mpa_ep *ep)
 {
 	/* The runner may be writing: a line may mix old and new values. */
@@ -54,8 +66,10 @@ static void show_ep(struct seq_file *seq, const struct iw_mpa_ep *ep)
 	seq_printf(seq, " rev=%u crc=%d tx_markers=%d rx_markers=%d", params.rev,
 		   params.crc, params.tx_markers, params.rx_markers);
 	show_rtr(seq, params.rtr);
-	seq_printf(seq, " ird=%u ord=%u peer_ird=%u peer_ord=%u\n", params.ird,
+	seq_printf(seq, " ird=%u ord=%u peer_ird=%u peer_ord=%u", params.ird,
 		   params.ord, params.peer_ird, params.peer_ord);
+	/* And for this, which the runner adds to. */
+	show_lost(seq, data_race(ep->lost));
 }
 
 /* Under rcu_read_lock(): the endpoint may be on its way out, and its device with it. */

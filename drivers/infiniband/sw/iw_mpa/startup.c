@@ -238,6 +238,16 @@ static enum iw_mpa_reason startup_judge_reply(struct iw_mpa_ep *ep)
 	return reason;
 }
 
+/* The connection comes up, maybe without something that this end has asked for. */
+static void startup_report_loss(struct iw_mpa_ep *ep)
+{
+	ep->lost |= iw_mpa_lost(&ep->sent, &ep->params);
+	if (!ep->lost)
+		return;
+	trace_iw_mpa_loss(ep->id, ep->params.rev, ep->lost);
+	iw_mpa_end_log_loss(ep);
+}
+
 /**
  * iw_mpa_startup_read_reply - read what is there of the Reply, and negotiate
  * @ep: initiator
@@ -254,8 +264,10 @@ enum iw_mpa_event iw_mpa_startup_read_reply(struct iw_mpa_ep *ep)
 	if (event != IW_MPA_EV_NONE || iw_mpa_reader_want(&ep->reader))
 		return event;
 	reason = startup_judge_reply(ep);
-	if (!reason)
+	if (!reason) {
+		startup_report_loss(ep);
 		return IW_MPA_EV_REP_GOOD;
+	}
 	iw_mpa_end_set_reason(ep, reason, 0);
 	if (reason == IW_MPA_R_REJECTED)
 		return IW_MPA_EV_REP_REJECT;

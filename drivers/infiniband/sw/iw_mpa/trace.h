@@ -115,6 +115,40 @@ TRACE_EVENT(iw_mpa_frame,
 		  __entry->ird, __entry->ord, __entry->pd_len)
 );
 
+TRACE_EVENT(iw_mpa_retry,
+	TP_PROTO(unsigned long id, u8 rev, bool read),
+	TP_ARGS(id, rev, read),
+	TP_STRUCT__entry(
+		__field(unsigned long, id)
+		__field(u8, rev)
+		__field(bool, read)
+	),
+	TP_fast_assign(
+		__entry->id = id;
+		__entry->rev = rev;
+		__entry->read = read;
+	),
+	TP_printk("id=%lu rev=%u read=%d", __entry->id, __entry->rev, __entry->read)
+);
+
+TRACE_EVENT(iw_mpa_loss,
+	TP_PROTO(unsigned long id, u8 rev, u8 lost),
+	TP_ARGS(id, rev, lost),
+	TP_STRUCT__entry(
+		__field(unsigned long, id)
+		__field(u8, rev)
+		__field(u8, lost)
+	),
+	TP_fast_assign(
+		__entry->id = id;
+		__entry->rev = rev;
+		__entry->lost = lost;
+	),
+	TP_printk("id=%lu rev=%u lost=%s", __entry->id, __entry->rev,
+		  __print_flags(__entry->lost, ",", { IW_MPA_LOST_P2P, "p2p" },
+				{ IW_MPA_LOST_DEPTHS, "depths" }))
+);
+
 TRACE_EVENT(iw_mpa_handoff,
 	TP_PROTO(unsigned long id, const struct iw_mpa_params *params, u32 snd_nxt,
 		 u32 rcv_nxt, int err),
