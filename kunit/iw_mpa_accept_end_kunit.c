@@ -293,7 +293,8 @@ static void accept_while_tcp_is_busy_is_told_the_peer(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, c->qp->refs, 1);
 }
 
-/* Rules: R-07 */
+/* FIN would say that the Request was read, and that its revision is unknown here. */
+/* Rules: R-07; E-10-1: RST in place of FIN where TCP does not take the Reply */
 static void accept_reply_not_sent_is_eio(struct kunit *test)
 {
 	struct fake_conn *c = conn_new(test);
@@ -304,7 +305,22 @@ static void accept_reply_not_sent_is_eio(struct kunit *test)
 	fake_expect_closed(c->fid, 0);
 	KUNIT_EXPECT_STREQ(test, c->qp->log, "prepare attach send_reply stop");
 	KUNIT_EXPECT_EQ(test, c->qp->refs, 1);
-	peer_expect_eof(c->f, c->peer);
+	peer_expect_rst(c->f, c->peer);
+}
+
+/* Rules: E-10-1: RST, at once, in place of FIN where TCP does not take the Reject */
+static void reject_not_sent_is_a_reset(struct kunit *test)
+{
+	struct fake_conn *c = conn_new(test);
+	struct iw_mpa_ep *ep;
+
+	conn_call(c, test->priv);
+	ep = iw_mpa_ep_find((unsigned long)c->fid->id.provider_data);
+	KUNIT_ASSERT_NOT_NULL(test, ep);
+	WRITE_ONCE(ep->sock.sock->sk->sk_sndbuf, 0);
+	iw_mpa_ep_put(ep);
+	KUNIT_EXPECT_EQ(test, fake_reject(c->fid, NULL, 0), 0);
+	peer_expect_rst(c->f, c->peer);
 }
 
 /* Accepted, and then no RTR: the only way to say so is ESTABLISHED(<0), CLOSE. */
@@ -533,6 +549,7 @@ static struct kunit_case accept_end_cases[] = {
 	KUNIT_CASE(accept_that_fails_behind_a_takeover_sends_only_fin),
 	KUNIT_CASE(accept_while_tcp_is_busy_is_told_the_peer),
 	KUNIT_CASE(accept_reply_not_sent_is_eio),
+	KUNIT_CASE(reject_not_sent_is_a_reset),
 	KUNIT_CASE_PARAM(accept_without_rtr_is_established_and_closed,
 			 end_gen_params),
 	KUNIT_CASE_PARAM(accept_client_server_ends_with_close, end_gen_params),

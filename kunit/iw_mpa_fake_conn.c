@@ -135,6 +135,22 @@ void conn_expect_refusal(struct fake_conn *c, const char *pd, u8 term)
 	peer_expect_eof(c->f, c->peer);
 }
 
+/*
+ * Its Request was read: a close without a word would say that its revision is unknown. But nobody
+ * is left who could wait for the peer: FIN is behind the Reject.
+ */
+void conn_expect_reject_and_fin(struct fake_conn *c)
+{
+	struct kunit *test = c->f->test;
+
+	peer_recv_frame(c->f, c->peer, &c->frame);
+	KUNIT_EXPECT_EQ(test, memcmp(c->frame.buf, "MPA ID Rep Frame", 16), 0);
+	KUNIT_EXPECT_EQ(test, peer_frame_rev(&c->frame), 2);
+	KUNIT_EXPECT_EQ(test, peer_frame_flags(&c->frame) & (MPA_R | MPA_S), MPA_R | MPA_S);
+	KUNIT_EXPECT_TRUE(test, peer_frame_word(&c->frame, 0) & MPA_A);
+	peer_expect_eof(c->f, c->peer);
+}
+
 void fake_sock_ignore(struct iw_mpa_sock *ms)
 {
 }

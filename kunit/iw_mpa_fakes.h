@@ -420,6 +420,7 @@ void conn_call(struct fake_conn *c, struct fakes *f);
 void conn_send_rtr(struct fake_conn *c);
 void conn_passive_up(struct fake_conn *c, struct fakes *f);
 void conn_expect_refusal(struct fake_conn *c, const char *pd, u8 term);
+void conn_expect_reject_and_fin(struct fake_conn *c);
 
 /* A socket of the library without an endpoint, or with one whose events nobody handles */
 void fake_sock_ignore(struct iw_mpa_sock *ms);

@@ -242,8 +242,7 @@ static const struct local_end local_ends[] = {
 	{ IW_MPA_EV_TIMED_OUT,		ST_DIALS | ST(AWAIT_REQ) },
 	{ IW_MPA_EV_LISTENER_GONE,	ST(AWAIT_REQ) },
 	{ IW_MPA_EV_YIELD,		ST(AWAIT_REQ) },
-	/* So it is, or nobody is left to wait for the peer. */
-	{ IW_MPA_EV_DEV_GONE,		ST_DIALS | ST(AWAIT_REQ) | ST_ASKS },
+	{ IW_MPA_EV_DEV_GONE,		ST_DIALS | ST(AWAIT_REQ) },
 	/* The peer errs, by its frame or by what it sends before the Reply. */
 	{ IW_MPA_EV_FRAME_BAD,		ST_READS_REP | ST(AWAIT_REQ) | ST(ASKING) | ST_ASKS },
 	/* TCP has not taken a frame. */

@@ -406,6 +406,10 @@ static u32 due_actions(const struct node *from, enum iw_mpa_event event, enum iw
 		if (st & ST_FINISHES)
 			return DO(CHECK_PROGRESS) | DO(RESTART_TIMER);
 		break;
+	case IW_MPA_EV_DEV_GONE:	/* who has read a Request does not close without a word */
+		if (st & (ST(AWAIT_ROOM) | ST(AWAIT_VERDICT)))
+			due = DO(SEND_REJECT);
+		break;
 	case IW_MPA_EV_ULP_CLOSED:	/* the last chance to tell a peer that missed it */
 		if (st & ST(UNANSWERED))
 			due = DO(REPEAT_RTR);

@@ -47,6 +47,34 @@ static void going_accept_that_awaits_the_rtr_ends(struct kunit *test)
 	peer_expect_end(f, c->peer);
 }
 
+/* Rules: L-02; E-10-1: R, revision and S of the Reply as the device goes */
+static void going_request_that_awaits_its_verdict_is_rejected(struct kunit *test)
+{
+	struct fake_conn *c = conn_new(test);
+
+	conn_call(c, test->priv);
+	no_core.client->remove(c->f->ibdev, NULL);
+	conn_expect_reject_and_fin(c);
+	fake_reject(c->fid, NULL, 0);
+}
+
+/* Rules: L-02; E-10-1: R, revision and S of the Reply as the device goes */
+static void going_request_that_awaits_room_is_rejected(struct kunit *test)
+{
+	struct fake_conn *c = conn_new(test);
+	struct fakes *f = test->priv;
+
+	conn_listen(c, f);
+	c->lis->fail_events = INT_MAX;
+	c->peer = peer_connect(f, c->lis);
+	conn_make_good_request(c);
+	peer_send_frame(f, c->peer, &c->frame);
+	/* It is asked for the second time only out of that state. */
+	FAKE_POLL(f, READ_ONCE(c->lis->fail_events) < INT_MAX - 1);
+	no_core.client->remove(f->ibdev, NULL);
+	conn_expect_reject_and_fin(c);
+}
+
 /* Its ULP ends it. */
 /* Rules: L-02 */
 static void going_established_connection_stays(struct kunit *test)
@@ -127,6 +155,8 @@ static void library_that_goes_is_no_client(struct kunit *test)
 static struct kunit_case going_cases[] = {
 	KUNIT_CASE(going_connect_that_awaits_a_reply_ends),
 	KUNIT_CASE(going_accept_that_awaits_the_rtr_ends),
+	KUNIT_CASE(going_request_that_awaits_its_verdict_is_rejected),
+	KUNIT_CASE(going_request_that_awaits_room_is_rejected),
 	KUNIT_CASE(going_established_connection_stays),
 	KUNIT_CASE(moved_device_connects),
 	KUNIT_CASE(moved_device_is_attached_where_a_port_is_taken),

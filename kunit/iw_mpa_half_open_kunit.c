@@ -246,9 +246,8 @@ static void listener_gone_while_room_is_awaited(struct kunit *test)
 	FAKE_WAIT(f, !READ_ONCE(c->lis->refs));
 }
 
-/* Its Request is with the ULP: nobody is left who could wait for the peer behind a last word. */
-/* Rules: L-02; E-9.3-1: the end, and not an octet before it */
-static void device_gone_indicated_is_closed(struct kunit *test)
+/* Rules: L-02; E-10-1 E-9.2-4: R, revision, S and A of the Reply as the device goes */
+static void device_gone_indicated_is_rejected(struct kunit *test)
 {
 	struct fake_conn *c = conn_new(test);
 	struct fakes *f = test->priv;
@@ -256,7 +255,27 @@ static void device_gone_indicated_is_closed(struct kunit *test)
 	conn_call(c, f);
 	fake_destroy(c->lis);
 	fake_unregister(f);
-	peer_expect_end(f, c->peer);
+	conn_expect_reject_and_fin(c);
+	fake_reject(c->fid, NULL, 0);
+}
+
+/* Rules: L-02; E-10-2: R, revision and S of the Reply to revision 1 as the device goes */
+static void device_gone_indicated_v1_is_rejected(struct kunit *test)
+{
+	struct fake_conn *c = conn_new(test);
+	struct fakes *f = test->priv;
+
+	conn_listen(c, f);
+	c->peer = peer_connect(f, c->lis);
+	peer_make(&c->frame, false, MPA_C, 1, NULL, 0);
+	peer_send_frame(f, c->peer, &c->frame);
+	c->fid = fake_next_request(c->lis);
+	fake_destroy(c->lis);
+	fake_unregister(f);
+	peer_recv_frame(f, c->peer, &c->frame);
+	KUNIT_EXPECT_EQ(test, peer_frame_rev(&c->frame), 1);
+	KUNIT_EXPECT_EQ(test, peer_frame_flags(&c->frame), MPA_C | MPA_R);
+	peer_expect_eof(f, c->peer);
 	fake_reject(c->fid, NULL, 0);
 }
 
@@ -393,7 +412,8 @@ static struct kunit_case half_open_cases[] = {
 	KUNIT_CASE(listener_gone_with_connections_in_tcp),
 	KUNIT_CASE(listener_gone_while_it_accepts),
 	KUNIT_CASE(device_gone_half_open_is_closed),
-	KUNIT_CASE(device_gone_indicated_is_closed),
+	KUNIT_CASE(device_gone_indicated_is_rejected),
+	KUNIT_CASE(device_gone_indicated_v1_is_rejected),
 	{}
 };
 

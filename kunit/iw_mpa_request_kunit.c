@@ -94,7 +94,7 @@ static void device_gone_unanswered_is_freed(struct kunit *test)
 
 	unanswered(c, test->priv);
 	fake_unregister(c->f);
-	peer_expect_end(c->f, c->peer);
+	conn_expect_reject_and_fin(c);
 }
 
 static void device_gone_unanswered_after_fin_is_freed(struct kunit *test)

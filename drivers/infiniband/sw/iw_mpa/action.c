@@ -225,6 +225,7 @@ static enum iw_mpa_event act_handoff_passive(struct iw_mpa_ep *ep)
 {
 	bool fence = READ_ONCE(ep->config->fence);
 	u8 reply[IW_MPA_FRAME_MAX];
+	enum iw_mpa_event event;
 	int len;
 
 	/* iw_create_listen has refused such a device, unless the setting was changed since. */
@@ -236,8 +237,11 @@ static enum iw_mpa_event act_handoff_passive(struct iw_mpa_ep *ep)
 	len = iw_mpa_startup_make_reply(ep, reply);
 	if (len < 0)
 		return IW_MPA_EV_ACCEPT_FAILED;
-	return act_handed_off(ep, iw_mpa_offload_passive(&ep->off, ep, &ep->sock, &ep->params,
-							 fence, reply, len));
+	event = iw_mpa_offload_passive(&ep->off, ep, &ep->sock, &ep->params, fence, reply, len);
+	/* FIN in place of a Reply would say that the revision is unknown here. */
+	if (event == IW_MPA_EV_REPLY_FAILED && !ep->off.takeover)
+		iw_mpa_sock_reset(&ep->sock);
+	return act_handed_off(ep, event);
 }
 
 static enum iw_mpa_event act_open_tx(struct iw_mpa_ep *ep)

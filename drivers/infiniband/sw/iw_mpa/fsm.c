@@ -64,11 +64,16 @@
 	GOTO(QP_GONE,		DEAD,		FAIL_CONNECT),		\
 	GOTO(DEV_GONE,		DEAD,		FAIL_CONNECT)
 
-/* What ends the connection of a responder without an answer of the ULP */
+/* What ends the connection of a responder without an answer of the ULP, and without its TCP */
 #define REQUEST_LOST							\
 	GOTO(PEER_RESET,	DEAD,	FAIL_QUIETLY),			\
-	GOTO(TCP_FAILED,	DEAD,	FAIL_QUIETLY),			\
-	GOTO(DEV_GONE,		DEAD,	FAIL_QUIETLY)
+	GOTO(TCP_FAILED,	DEAD,	FAIL_QUIETLY)
+
+/*
+ * RFC 6581 10: who reads a Request of revision 2 and closes does not know that revision. So a Reply
+ * rejects, though nobody is left who could wait for the peer behind it.
+ */
+#define REJECT_AND_GO	(DO(SEND_REJECT) | DO(RELEASE))
 
 /*
  * A FIN ends a connection that the driver has. But octets in front of the FIN count: the driver
@@ -176,6 +181,7 @@ const struct iw_mpa_transition iw_mpa_fsm[IW_MPA_ST_COUNT][IW_MPA_EV_COUNT] = {
 		GOTO(TIMED_OUT,		DEAD,		FAIL_QUIETLY),
 		GOTO(LISTENER_GONE,	DEAD,		FAIL_QUIETLY),
 		GOTO(YIELD,		DEAD,		FAIL_QUIETLY),
+		GOTO(DEV_GONE,		DEAD,		FAIL_QUIETLY),
 		REQUEST_LOST,
 	},
 	[IW_MPA_ST_ASKING] = {
@@ -191,6 +197,7 @@ const struct iw_mpa_transition iw_mpa_fsm[IW_MPA_ST_COUNT][IW_MPA_EV_COUNT] = {
 		GOTO(TIMED_OUT,		LINGER,		DO(SEND_REJECT)),
 		GOTO(LISTENER_GONE,	LINGER,		DO(SEND_REJECT)),
 		GOTO(PEER_CLOSED,	DEAD,		FAIL_QUIETLY),
+		GOTO(DEV_GONE,		DEAD,		REJECT_AND_GO),
 		REQUEST_LOST,
 	},
 	[IW_MPA_ST_AWAIT_VERDICT] = {
@@ -200,6 +207,7 @@ const struct iw_mpa_transition iw_mpa_fsm[IW_MPA_ST_COUNT][IW_MPA_EV_COUNT] = {
 		GOTO(FRAME_BAD,		DEAD,		FAIL_QUIETLY),
 		GOTO(TIMED_OUT,		LINGER,		DO(SEND_REJECT)),
 		GOTO(PEER_CLOSED,	DEAD,		FAIL_QUIETLY),
+		GOTO(DEV_GONE,		DEAD,		REJECT_AND_GO),
 		REQUEST_LOST,
 	},
 	[IW_MPA_ST_HANDOFF] = {

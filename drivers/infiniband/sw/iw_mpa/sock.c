@@ -270,6 +270,19 @@ void iw_mpa_sock_release(struct iw_mpa_sock *ms)
 }
 
 /**
+ * iw_mpa_sock_reset - send RST
+ * @ms: open socket, which no device has taken over
+ *
+ * The socket stays until it is released; @ops->failed is called.
+ *
+ * Context: process.
+ */
+void iw_mpa_sock_reset(struct iw_mpa_sock *ms)
+{
+	tcp_abort(ms->sock->sk, ECONNABORTED);
+}
+
+/**
  * iw_mpa_sock_abort - unhook and close a socket, so that its local port is free at once
  * @ms: open socket, which no device has taken over
  *
@@ -281,7 +294,7 @@ void iw_mpa_sock_release(struct iw_mpa_sock *ms)
 void iw_mpa_sock_abort(struct iw_mpa_sock *ms)
 {
 	iw_mpa_sock_unhook(ms);
-	tcp_abort(ms->sock->sk, ECONNABORTED);
+	iw_mpa_sock_reset(ms);
 	iw_mpa_sock_release(ms);
 }
 

@@ -129,6 +129,7 @@ void iw_mpa_sock_tuple(const struct socket *sock, struct iw_mpa_tuple *tuple);
 void iw_mpa_sock_detach(struct iw_mpa_sock *ms);
 void iw_mpa_sock_unhook(struct iw_mpa_sock *ms);
 void iw_mpa_sock_release(struct iw_mpa_sock *ms);
+void iw_mpa_sock_reset(struct iw_mpa_sock *ms);
 void iw_mpa_sock_abort(struct iw_mpa_sock *ms);
 
 /**

@@ -354,6 +354,8 @@ static void startup_put_reject(struct iw_mpa_ep *ep)
 	len = startup_encode(ep, by_ulp ? ep->call->pd : NULL, by_ulp ? ep->call->pd_len : 0, buf);
 	if (len > 0 && !iw_mpa_sock_send(&ep->sock, buf, len))
 		startup_put_term(ep, iw_mpa_reason_term_code(ep->reason));
+	else
+		iw_mpa_sock_reset(&ep->sock);
 }
 
 /**
@@ -365,7 +367,8 @@ static void startup_put_reject(struct iw_mpa_ep *ep)
  * RFC 5044 7.1.2: TCP stays open until the initiator closes it, or until the linger timer fires. If
  * an error of this end and not the ULP refuses, RFC 6581 9.1 and 9.3 ask for a Terminate message as
  * well. If a device has taken the TCP connection over, and given it back, nobody may send on the
- * stream: then only FIN goes out.
+ * stream: then only FIN goes out. If TCP does not take the Reject, the end is RST: FIN in place of
+ * a Reply would say that this end does not know the revision.
  *
  * Context: the runner.
  *
