@@ -250,6 +250,23 @@ test_restart() {
 	link_works
 }
 
+# The example starts rdma-core's port mapper with a link, and nothing else does. What is up stays up when it
+# ends, which it does with the last link.
+test_port_mapper() {
+	local rule=76-srnic-iwpmd.rules
+
+	inside '! systemctl is-active iwpmd'
+	inside 'systemctl start iwpmd; poll 20 eval "! systemctl is-active iwpmd"'
+	inside "cp /usr/share/doc/iw-mpa-dkms/examples/$rule /etc/udev/rules.d; udevadm control --reload
+		systemctl restart iw-mpa-link@rnic-0; poll 60 systemctl is-active iwpmd
+		poll 20 eval '[[ -n \$(ss -Huln sport = :3935) ]]'" 120
+	link_works
+	inside 'systemctl stop iw-mpa-link@rnic-0 iw-mpa-link@rnic-lo; poll 60 eval "! systemctl is-active iwpmd"' 120
+	inside "rm /etc/udev/rules.d/$rule; udevadm control --reload
+		systemctl start iw-mpa-link@rnic-0 iw-mpa-link@rnic-lo; sleep 2; ! systemctl is-active iwpmd" 120
+	link_works
+}
+
 test_upgrade() {
 	install_package "$NEW"
 	expect_modules "$NEXT"
@@ -354,6 +371,7 @@ test_kernel() {
 	step 'the boot brings a link up, with the settings; rping uses it' test_boot
 	step 'links that are wrong are told' test_bad_links
 	step 'a link goes and comes by hand' test_restart
+	step 'a rule of udev starts the port mapper, if asked for' test_port_mapper
 	tap_run "$KERNEL: the guest ends well" power_off
 	[[ $KEEP == yes ]] || guest_forget_logs
 	step 'an upgrade builds the new version' test_upgrade

@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash
+#
+# In a guest: iwpmd, as an administrator starts it; and ports as an RNIC in hardware has them, which
+# come and go with rnic.py.
+
+# mapper_start: returns when the kernel knows it
+mapper_start() {
+	bg_start iwpmd 'iwpmd --systemd'
+	poll 20 mapper_is_up || fail "iwpmd does not start: $(</run/bg/iwpmd/output)"
+}
+
+# Of its netlink socket the kernel hears at last: iwpmd then asks it for the ports that it has.
+mapper_is_up() { ! bg_ended iwpmd && ss -Hf netlink 2>/dev/null | grep -q 'rdma:iwpmd'; }
+
+# It ends, and the kernel finds out as the next program listens.
+mapper_end() {
+	bg_stop iwpmd >/dev/null
+	serve find_out 19999 'rping -s -P -p 19999' && bg_stop find_out >/dev/null
+}
+
+# rnic_says ARGUMENT...: rnic.py runs on; what it prints
+rnic_says() {
+	bg_start rnic "exec ${BASH_ENV%/*}/rnic.py $*"
+	poll 20 rnic_has_said || fail "rnic.py says nothing: $(</run/bg/rnic/output)"
+	cat /run/bg/rnic/output
+}
+rnic_has_said() { bg_ended rnic || grep -q ' 0$' /run/bg/rnic/output; }
+
+nat_add() {
+	nft add table inet rnic &&
+		nft "add chain inet rnic nat { type nat hook $1 priority $2; }" &&
+		nft "add rule inet rnic nat $3" && at_clean_up 'nft delete table inet rnic 2>/dev/null || true'
+}
+
+# rnic_listens ADDRESS PORT CARD: an application has PORT, its RNIC another, which is printed. What comes
+# there goes to port CARD.
+rnic_listens() {
+	local said
+
+	said=$(rnic_says listen "$1" "$2") || return 1
+	nat_add prerouting -100 "tcp dport ${said% 0} redirect to :$3" && echo "${said% 0}"
+}
+
+# rnic_connects ADDRESS PORT PEER-ADDRESS PEER-PORT: an application has PORT, its RNIC another. What goes
+# to the peer comes from there. The peer's port is as the application has it.
+rnic_connects() {
+	local said
+
+	said=$(rnic_says connect "$@") || return 1
+	[[ $said == *" $4 0" ]] || fail "ports: $said" || return 1
+	nat_add postrouting 100 "tcp dport $4 snat to :${said%% *}"
+}
+
+rnic_ends() { bg_stop rnic >/dev/null && nft delete table inet rnic; }
