@@ -7,6 +7,8 @@
 # measure that has no result leaves a gap in the table, and is a failure.
 #
 #   scripts/bench.sh [-k REGEX]        only the measures whose name matches
+#   scripts/bench.sh --mtu N           what messages cost at an MTU of 1500, 9000 or 65536, beside bare TCP
+#                                      and siw: mtu-N.tsv, mtu.rst and mtu.html in $CACHE/bench
 #   scripts/bench.sh --guard           judges: srnic and siw_mpa against siw, connect, two kinds of
 #                                      messages and some regions, limits in LIMITS and GUARDED
 #   scripts/bench.sh --rtt             how many round trips until each end can send: netem on the
@@ -127,6 +129,8 @@ STORM_VARIANTS=${STORM_VARIANTS:-'siw siw_mpa srnic'}
 . "$TOP/scripts/bench/hops.sh"
 # shellcheck source=scripts/bench/load.sh
 . "$TOP/scripts/bench/load.sh"
+# shellcheck source=scripts/bench/mtu.sh
+. "$TOP/scripts/bench/mtu.sh"
 # shellcheck source=scripts/bench/ulps.sh
 . "$TOP/scripts/bench/ulps.sh"
 # shellcheck source=scripts/bench/registrations.sh
@@ -250,8 +254,8 @@ data_command() {
 	esac
 }
 
-# The plugin counts what the kernel does meanwhile. The programs wait in busy loops, so what they
-# do themselves says nothing.
+# measure_data VARIANT LIST: the plugin counts what the kernel does meanwhile. The programs wait in busy
+# loops, so what they do themselves says nothing.
 measure_data() {
 	local name size times program command
 
@@ -267,7 +271,7 @@ measure_data() {
 		[[ -e $OUT/split ]] || { gap "$1 $name: $(cat "$OUT/log")" && continue; }
 		mv "$OUT/split" "$RAW/$1.$name.split"
 		echo "connections $times" >"$RAW/$1.$name"
-	done <<<"${DATA:1:-1}"
+	done <<<"${2:1:-1}"
 }
 
 # cost VARIANT: instructions per connect
@@ -436,8 +440,7 @@ measure_rates() {
 measure_everything() {
 	local variant
 
-	need_krel
-	"$TOP/scripts/build.sh"
+	measure_at 1500
 	rm -rf "$RAW"
 	mkdir "$RAW"
 	build_program tcp_data
@@ -449,11 +452,11 @@ measure_everything() {
 		tell_plugin
 		if [[ $variant == siw ]]; then
 			measure_all tcp "$TCP_MEASURES"
-			measure_data tcp
+			measure_data tcp "$DATA"
 		fi
 		[[ " $BRIEFLY " == *" $variant "* ]] || measure_all "$variant" "$MEASURES"
 		[[ " $BRIEFLY " != *" $variant "* ]] || measure_all "$variant" "$BRIEF_MEASURES"
-		measure_data "$variant"
+		measure_data "$variant" "$DATA"
 		[[ $variant == markers ]] || measure_ulps "$variant"
 	done
 	guest_down || gap "the guest did not end well: see $GUEST_RUN"
@@ -464,11 +467,12 @@ measure_everything() {
 
 # run_option OPTION: nobody else writes into $OUT meanwhile. What was measured is reported first.
 run_option() {
-	case $1 in
+	case ${1:-} in
 	--comeback) measure_comebacks ;;
 	--guard) guard ;;
 	--hops) measure_hops ;;
 	--load) measure_load ;;
+	--mtu) measure_at "$2" ;;
 	--pong) measure_pongs ;;
 	--rate) measure_rates ;;
 	--register) measure_registrations ;;
@@ -480,16 +484,20 @@ run_option() {
 	[[ $GAPS -eq 0 ]] || die "without a result: $GAPS of what was to be measured, see above"
 }
 
+OPTIONS='--comeback --guard --hops --load --pong --rate --register --rtt --scale --storm'
+
 main() {
-	case $# in
-	0) ;;
-	1) [[ " --comeback --guard --hops --load --pong --rate --register --rtt --scale --storm " == *" $1 "* ]] || die "no such option: $1" ;;
-	*) [[ $# -eq 2 && $1 == -k ]] || die 'usage: bench.sh [-k REGEX | --comeback | --guard | --hops | --load | --pong | --rate | --register | --rtt | --scale | --storm]' ;;
+	case "$# ${1:-}" in
+	"0 ") ;;
+	"2 -k") ONLY=$2 ;;
+	"2 --mtu") [[ " $MTUS " == *" $2 "* ]] || die "--mtu takes one of $MTUS" ;;
+	"1 -k" | "1 --mtu") die "$1 needs one more word" ;;
+	1*) [[ " $OPTIONS " == *" $1 "* ]] || die "no such option: $1" ;;
+	*) die "usage: bench.sh [-k REGEX | --mtu N | ${OPTIONS// / | }]" ;;
 	esac
-	ONLY=${2:-.}
 	"$TOP/scripts/setup.sh" build guest
 	mkdir -p "$OUT"
-	locked bench run_option "${1:-}"
+	locked bench run_option "$@"
 }
 
 main "$@"

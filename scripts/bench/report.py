@@ -3,6 +3,8 @@
 """What bench.sh measured, as tables (table.rst), a picture (connect.svg) and a page (bench.html).
 
     report.py FOLDER
+    report.py --mtu FOLDER      messages at the MTU of a network (mtu-N.tsv, mtu.rst, mtu.html), from
+                                FOLDER/mtu-N, which is as FOLDER/raw
     report.py --rate FOLDER     connections a second (rate.rst, rate.html), from
                                 FOLDER/rate/VARIANT.ROUND
     report.py --load FOLDER     octets a second of many QPs (load.rst, load.html), from
@@ -241,6 +243,86 @@ def table_of_data(found):
     rows = [row_of(name, by_variant(found[name], Measure.kernel))
             for name in sorted(found) if name.startswith("data")]
     return Table("Instructions of the kernel per message, both ends", HEAD, rows)
+
+
+# --- messages at the MTU of a network
+
+MTU_VARIANTS = ("tcp", "siw", "srnic", "plain", "markers")
+MTU_MEASURES = ("write-64k", "read-64k", "send-64k", "write-4k", "send-4k", "ping-64")
+MTU_RATIOS = (("srnic", "tcp"), ("plain", "tcp"), ("plain", "siw"))
+DRIVER = 6
+TCP_HEADERS, FPDU_HEADERS = 52, 20      # IPv4 and TCP with time stamps; length, DDP header and CRC
+
+
+def mtu_rows(folder, mtu):
+    """measure: {variant: instructions}"""
+    found = load(os.path.join(folder, f"mtu-{mtu}"))
+    return {name: by_variant(found.get(name, {}), Measure.kernel) for name in MTU_MEASURES}
+
+
+def write_tsv(folder, mtu, rows):
+    lines = [("measure", *MTU_VARIANTS)]
+    lines += [(name, *(str(values.get(variant, "-")) for variant in MTU_VARIANTS))
+              for name, values in rows.items()]
+    write(folder, f"mtu-{mtu}.tsv", "".join("\t".join(line) + "\n" for line in lines))
+
+
+def table_of_mtu(folder, mtu):
+    rows = mtu_rows(folder, mtu)
+    write_tsv(folder, mtu, rows)
+    return Table(f"Instructions of the kernel per message at an MTU of {mtu}, both ends",
+                 ["", *MTU_VARIANTS, *(f"{a}/{b}" for a, b in MTU_RATIOS)],
+                 [[name, *map(values.get, MTU_VARIANTS),
+                   *(ratio(values.get(a), values.get(b)) for a, b in MTU_RATIOS)]
+                  for name, values in rows.items()])
+
+
+def fpdus(mtu, octets=65536):
+    return -(-octets // (mtu - TCP_HEADERS - FPDU_HEADERS))
+
+
+def by_function(folder, mtu, variant, name):
+    """What each function of the driver takes for a message, with what it calls of the kernel's"""
+    measure = Measure(os.path.join(folder, f"mtu-{mtu}", f"{variant}.{name}"))
+    path = os.path.join(folder, f"mtu-{mtu}", f"{variant}.{name}.split")
+    found = collections.Counter()
+    with open(path, encoding="ascii") as lines:
+        for line in lines:
+            _, group, function, insns, _ = line.split()
+            if int(group) == DRIVER:
+                found[function] += int(insns) / measure.count
+    return found
+
+
+def table_of_fpdu(folder, small=1500, large=9000):
+    """The difference between two MTUs has the cost of FPDUs, and not that of the message."""
+    more = fpdus(small) - fpdus(large)
+    parts = {}
+    for variant in ("srnic", "plain"):
+        least = by_function(folder, large, variant, "write-64k")
+        for function, insns in by_function(folder, small, variant, "write-64k").items():
+            parts.setdefault(function, {})[variant] = (insns - least[function]) / more
+    total = {variant: sum(by.get(variant, 0) for by in parts.values())
+             for variant in ("srnic", "plain")}
+    rows = [[function, *(float(by.get(variant, 0)) for variant in ("srnic", "plain"))]
+            for function, by in sorted(parts.items(), key=lambda item: -item[1].get("plain", 0))
+            if max(by.values()) >= 1]
+    return Table(f"The driver per FPDU: Write of 64 KiB at an MTU of {small} less that at {large}",
+                 ["", "srnic", "plain"], [["all", total["srnic"], total["plain"]], *rows])
+
+
+def mtus_of(folder):
+    return sorted(int(name[4:]) for name in os.listdir(folder)
+                  if re.fullmatch(r"mtu-\d+", name) and os.listdir(os.path.join(folder, name)))
+
+
+def report_mtu(folder):
+    mtus = mtus_of(folder)
+    tables = [with_crc(table_of_mtu(folder, mtu), folder) for mtu in mtus]
+    if {1500, 9000} <= set(mtus):
+        tables.append(table_of_fpdu(folder))
+    write(folder, "mtu.rst", "\n".join(map(as_text, tables)))
+    write_page(folder, "mtu.html", "iw_mpa: messages at the MTU of a network", tables)
 
 
 def table_of_ulps(found):
@@ -555,11 +637,16 @@ def report_kind(folder, kind):
 
 def main():
     folder = sys.argv[-1]
+    if sys.argv[1] == "--mtu":
+        report_mtu(folder)
+        return
     if len(sys.argv) == 3:
         report_kind(folder, sys.argv[1].removeprefix("--"))
         return
     found = load(os.path.join(folder, "raw"))
     tables, pictures = [table_of_costs(found)], []
+    if 1500 in mtus_of(folder):
+        tables.insert(0, with_crc(table_of_mtu(folder, 1500), folder))
     one = {variant: measure for variant, measure in found.get("connect-1", {}).items()
            if measure.phase("connect")}
     if one:
