@@ -5,7 +5,7 @@
 #include <linux/module.h>
 #include <linux/string.h>
 
-#include "ddp.h"
+#include "wire.h"
 
 struct parse_row {
 	const char	*desc;

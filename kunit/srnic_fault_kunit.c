@@ -13,8 +13,8 @@
 #include "place.h"
 #include "send.h"
 #include "sq.h"
-#include "stag.h"
-#include "writer.h"
+#include "mem.h"
+#include "fpdu.h"
 static const struct fault_row fault_rows[] = {
 	A_WRITE("D-7.1-10_write_all", NONE, STAG_WRITE, BASE, SIZE, { 0 }),
 	A_WRITE("D-7.1-10_write_last_octet", NONE, STAG_WRITE, BASE + SIZE - 1, 1, { 0 }),

@@ -11,13 +11,12 @@
 #include <linux/unaligned.h>
 
 #include "place.h"
-#include "retire.h"
+#include "sq.h"
 #include "rq.h"
 #include "rx.h"
 #include "send.h"
-#include "sq.h"
-#include "stag.h"
-#include "writer.h"
+#include "mem.h"
+#include "fpdu.h"
 
 /* What a peer may do wrong with the answer to a Read of SIZE octets at BASE */
 struct resp_row {

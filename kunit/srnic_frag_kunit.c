@@ -7,7 +7,7 @@
 #include <linux/module.h>
 #include <net/sock.h>
 
-#include "frag.h"
+#include "fpdu.h"
 
 #define FRAG_ROW	4	/* as in frag.c */
 

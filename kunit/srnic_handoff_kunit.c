@@ -6,7 +6,7 @@
 #include <linux/module.h>
 #include <net/sock.h>
 
-#include "fault.h"
+#include "state.h"
 #include "handoff.h"
 #include "iw_mpa_quiet.h"
 #include "../srnic/qp.h"	/* the library has a qp.h, too */

@@ -7,9 +7,7 @@
 #include <linux/scatterlist.h>
 #include <linux/sizes.h>
 
-#include "mr.h"
-#include "stag.h"
-#include "target.h"
+#include "mem.h"
 
 #define MEM_SGS		8
 #define MEM_STEPS	10

@@ -8,17 +8,14 @@
 #include <net/tcp.h>
 
 #include "cursor.h"
-#include "frag.h"
+#include "fpdu.h"
 #include "reads.h"
-#include "retire.h"
+#include "sq.h"
 #include "rq.h"
 #include "rx.h"
 #include "send.h"
-#include "sq.h"
-#include "stag.h"
-#include "target.h"
+#include "mem.h"
 #include "tx.h"
-#include "writer.h"
 
 static void pair_cq_init(struct pair *p, struct srnic_cq *cq)
 {

@@ -10,7 +10,7 @@
 #include <net/sock.h>
 
 #include "sq.h"
-#include "stag.h"
+#include "mem.h"
 #include "tx.h"
 
 struct pair_tcp pair_tcp;

@@ -8,9 +8,9 @@
 #include <linux/string.h>
 
 #include "cursor.h"
-#include "fault.h"
+#include "state.h"
 #include "rx.h"
-#include "stag.h"
+#include "mem.h"
 
 static const struct pair_opts part_opts[] = {
 	{ .crc = true, .emss = 1448, .ord = 4 },

@@ -9,7 +9,6 @@
 #include "../srnic/qp.h"	/* the library has a qp.h, too */
 #include "rq.h"
 #include "sq.h"
-#include "srq.h"
 #include "tx.h"
 
 #define QP_WRS		3

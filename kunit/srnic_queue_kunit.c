@@ -11,12 +11,11 @@
 #include <linux/string.h>
 
 #include "reads.h"
-#include "retire.h"
-#include "send.h"
 #include "sq.h"
-#include "stag.h"
+#include "send.h"
+#include "mem.h"
 #include "tx.h"
-#include "writer.h"
+#include "fpdu.h"
 
 static const struct pair_opts queue_opts = { .crc = true, .emss = 1448, .ord = 2 };
 

@@ -5,7 +5,7 @@
 #include <linux/module.h>
 #include <linux/string.h>
 
-#include "rdmap.h"
+#include "wire.h"
 
 /* R-4.4-1: all fields in network order */
 static const u8 read_octets[SRNIC_READ_REQ_LEN] = {

@@ -5,7 +5,7 @@
 #include <linux/module.h>
 #include <linux/string.h>
 
-#include "segment.h"
+#include "wire.h"
 
 struct mulpdu_row {
 	const char	*desc;

@@ -11,11 +11,11 @@
 #include <net/sock.h>
 #include <net/tcp.h>
 
-#include "fault.h"
+#include "state.h"
 #include "handoff.h"
 #include "iw_mpa_quiet.h"
 #include "rx.h"
-#include "stag.h"
+#include "mem.h"
 
 #define SOCKET_LEN		100	/* octets of a Send */
 #define SOCKET_PATIENCE_MS	5000

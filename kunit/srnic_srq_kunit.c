@@ -7,7 +7,7 @@
 #include <linux/workqueue.h>
 
 #include "../srnic/qp.h"	/* the library has a qp.h, too */
-#include "srq.h"
+#include "rq.h"
 
 static struct srnic_srq *srq_new(struct kunit *test)
 {

@@ -13,14 +13,12 @@
 #include <linux/unaligned.h>
 
 #include "cursor.h"
-#include "fault.h"
-#include "mr.h"
-#include "retire.h"
+#include "state.h"
+#include "mem.h"
+#include "sq.h"
 #include "rx.h"
 #include "send.h"
-#include "sq.h"
-#include "stag.h"
-#include "writer.h"
+#include "fpdu.h"
 
 static const struct pair_opts stream_opts[] = {
 	{ .crc = true, .emss = 1448, .ord = 4 },

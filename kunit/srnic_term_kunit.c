@@ -5,8 +5,7 @@
 #include <linux/module.h>
 #include <linux/string.h>
 
-#include "ddp.h"
-#include "rdmap.h"
+#include "wire.h"
 #include "term.h"
 
 struct code_row {

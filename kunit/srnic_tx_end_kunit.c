@@ -5,7 +5,7 @@
 
 #include <linux/sched.h>
 
-#include "fault.h"
+#include "state.h"
 #include "sq.h"
 #include "srnic_pair_tcp.h"
 #include "tx.h"

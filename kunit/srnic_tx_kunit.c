@@ -10,12 +10,11 @@
 #include <linux/sched.h>
 #include <net/sock.h>
 
-#include "fault.h"
+#include "state.h"
 #include "iw_mpa_quiet.h"
-#include "retire.h"
 #include "sq.h"
 #include "srnic_pair_tcp.h"
-#include "stag.h"
+#include "mem.h"
 #include "tx.h"
 
 #define TX_WHILE_MS	100	/* long, against SRNIC_RETRY_MS */

@@ -8,13 +8,13 @@
 
 #include "cursor.h"
 #include "../srnic/qp.h"	/* the library has a qp.h, too */
-#include "fault.h"
+#include "state.h"
 #include "place.h"
 #include "reads.h"
 #include "rq.h"
 #include "rx.h"
 #include "sq.h"
-#include "writer.h"
+#include "fpdu.h"
 
 #define UNIT_CRC_LEN	4
 

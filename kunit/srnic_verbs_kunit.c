@@ -11,7 +11,7 @@
 #include <linux/slab.h>
 #include <rdma/uverbs_ioctl.h>
 
-#include "srq.h"
+#include "rq.h"
 #include "verbs.h"
 
 /**

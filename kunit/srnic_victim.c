@@ -5,10 +5,9 @@
 #include <linux/string.h>
 #include <linux/unaligned.h>
 
-#include "mr.h"
+#include "mem.h"
 #include "send.h"
-#include "stag.h"
-#include "writer.h"
+#include "fpdu.h"
 
 static const struct pair_opts fault_opts = { .crc = true, .emss = 1448, .ord = 4 };
 

@@ -19,7 +19,7 @@ WORK=$CACHE/fuzz
 TARGETS=(l0 r0)
 declare -A SOURCES=(
 	[l0]="$LIB/frame.c $LIB/negotiate.c $LIB/fpdu.c $LIB/reason.c"
-	[r0]="$SRNIC/term.c $SRNIC/ddp.c $SRNIC/rdmap.c $SRNIC/segment.c"
+	[r0]="$SRNIC/term.c $SRNIC/wire.c"
 )
 
 build() {

@@ -16,11 +16,10 @@ SKELETON=drivers/infiniband/sw/iw_mpa_skeleton
 CXGB4=drivers/infiniband/hw/cxgb4_mpa
 
 # Of R4, what kunit/iw_mpa_no_core.c makes possible without the RDMA core
-VERBS='mr.o show.o verbs.o'
+VERBS='verbs.o'
 
 # What kunit/srnic_pair_tcp.c does in place of TCP, of the library and of the page allocator
-FAKED_TX='iw_mpa_stream_down iw_mpa_tx_finished'
-FAKED_PUSH=kernel_sendpage_locked
+FAKED_TX='iw_mpa_stream_down iw_mpa_tx_finished kernel_sendpage_locked'
 FAKED_QP='iw_mpa_close iw_mpa_disconnect iw_mpa_ep_get iw_mpa_ep_put'
 FAKED_FRAG=skb_page_frag_refill
 FAKED_HANDOFF=sk_clear_memalloc
@@ -61,9 +60,8 @@ put_makefiles() {
 		obj-y += \$(addprefix $SRNIC/,$VERBS)
 		CFLAGS_$SRNIC/trace.o += \$(CFLAGS_trace.o)
 		CFLAGS_$SRNIC/tx.o += \$(foreach name,$FAKED_TX,-D\$(name)=pair_\$(name))
-		CFLAGS_$SRNIC/push.o += \$(foreach name,$FAKED_PUSH,-D\$(name)=pair_\$(name))
 		CFLAGS_$SRNIC/qp.o += \$(foreach name,$FAKED_QP,-D\$(name)=pair_\$(name))
-		CFLAGS_$SRNIC/frag.o += \$(foreach name,$FAKED_FRAG,-D\$(name)=pair_\$(name))
+		CFLAGS_$SRNIC/fpdu.o += \$(foreach name,$FAKED_FRAG,-D\$(name)=pair_\$(name))
 		CFLAGS_$SRNIC/handoff.o += \$(foreach name,$FAKED_HANDOFF,-D\$(name)=pair_\$(name))
 		else
 		include \$(srctree)/drivers/iw_mpa/$LIB/Kbuild

@@ -11,9 +11,7 @@
  * Input: octets 0..3 numbers for ranges and positions, 4..5 ULPDU_Length, then the ULPDU.
  */
 
-#include "ddp.h"
-#include "rdmap.h"
-#include "segment.h"
+#include "wire.h"
 #include "term.h"
 
 #include <stdlib.h>

@@ -8,8 +8,12 @@
  */
 
 #include "cq.h"
+#include "ring.h"
 
+#include <linux/log2.h>
 #include <linux/sched.h>
+#include <linux/slab.h>
+#include <rdma/uverbs_ioctl.h>
 
 /* How often the kernel tries to disarm a queue that its application arms anew all the time */
 #define CQ_DISARM_TRIES	8
@@ -126,18 +130,10 @@ static void upcalls_add(struct srnic_upcalls *up, struct srnic_cq *cq)
 	}
 }
 
-/**
- * srnic_cq_put - a work request has completed
- * @cq: completion queue
- * @cqe: what is to be told
- * @solicited: the peer asked for an event; an error counts as one
- * @up: where the handler is noted, if it is due
- *
+/*
  * If there is no room the completion is lost, @up->full is set, and the ULP is told of the
  * overflow; the QP cannot go on. A QP that is being destroyed completes nothing any more, since
  * whoever polls could not look at the QP.
- *
- * Context: any; locks of the queue of work requests may be held.
  */
 void srnic_cq_put(struct srnic_cq *cq, const struct srnic_cqe *cqe, bool solicited,
 		  struct srnic_upcalls *up)
@@ -193,16 +189,9 @@ static void cq_upcall(struct srnic_cq *cq)
 		cq_call(cq);
 }
 
-/**
- * srnic_cq_call_due - call the handlers that are due
- * @up: which; no handler on return
- *
- * RX may run within a sender's call of TCP. What the ULP allocates in a handler is not to come from
- * the reserves that the sender may use.
- *
- * Context: process or softirq. No lock of srnic is held but tx.lock, which nobody takes that a
- * handler may call. If a handler raises a softirq, the softirq runs before this returns to process
- * context.
+/*
+ * RX may run within a sender's call of TCP. What the ULP allocates in a handler is not to come
+ * from the reserves that the sender may use.
  */
 void srnic_cq_call_due(struct srnic_upcalls *up)
 {
@@ -222,14 +211,9 @@ void srnic_cq_call_due(struct srnic_upcalls *up)
 		current->flags |= PF_MEMALLOC;
 }
 
-/**
- * srnic_cq_call_later - have a work item call the handlers that are due
- * @up: which; no handler on return
- *
+/*
  * This is for verbs. A ULP that calls a verb may hold locks that its handler takes. So a driver
  * must not call the handler from within a verb (Documentation/infiniband/core_locking.rst).
- *
- * Context: any; @up->cq[] are of a QP that the caller keeps.
  */
 void srnic_cq_call_later(struct srnic_upcalls *up)
 {
@@ -258,16 +242,6 @@ static void cq_to_wc(const struct srnic_cqe *cqe, struct ib_wc *wc)
 	}
 }
 
-/**
- * srnic_cq_poll - take completions
- * @cq: completion queue; an application takes its completions itself
- * @max: how many at most
- * @wc: room for them
- *
- * Context: any.
- *
- * Return: how many.
- */
 int srnic_cq_poll(struct srnic_cq *cq, int max, struct ib_wc *wc)
 {
 	unsigned long flags;
@@ -309,16 +283,7 @@ static bool cq_forget_step(struct srnic_cq *cq, const struct ib_qp *qp)
 	return cq->gap_end != cq->put;
 }
 
-/**
- * srnic_cq_forget - take out completions of a QP that goes away
- * @cq: completion queue; nothing happens to one of an application, which can look at the QP's
- *	number
- * @qp: the QP, which completes nothing any more
- *
- * Interrupts are not kept waiting for a whole queue.
- *
- * Context: process, sleeps.
- */
+/* Interrupts are not kept waiting for a whole queue. */
 void srnic_cq_forget(struct srnic_cq *cq, const struct ib_qp *qp)
 {
 	if (cq->uring)
@@ -338,24 +303,15 @@ void srnic_cq_forget(struct srnic_cq *cq, const struct ib_qp *qp)
 	mutex_unlock(&cq->forget);
 }
 
-/**
- * srnic_cq_join - a new QP completes here
- * @cq: completion queue of its send queue or of its receive queue
- */
 void srnic_cq_join(struct srnic_cq *cq)
 {
 	atomic_inc(&cq->users);
 }
 
-/**
- * srnic_cq_leave - a QP that completes nothing any more goes away
- * @cq: completion queue of its send queue or of its receive queue
- *
+/*
  * When a kernel ULP frees a completion queue, the RDMA core first ends its own work on the queue,
  * and then calls the driver. A handler that is called in between would begin that work anew. So
  * the last QP waits until no call is due. Nothing makes another one due then.
- *
- * Context: process, sleeps; no handler and no lock that a handler takes.
  */
 void srnic_cq_leave(struct srnic_cq *cq)
 {
@@ -373,17 +329,7 @@ static bool cq_has_some(const struct srnic_cq *cq)
 	return cq->get != cq->put;
 }
 
-/**
- * srnic_cq_arm - call the handler for the next completion
- * @cq: completion queue
- * @flags: IB_CQ_SOLICITED or IB_CQ_NEXT_COMP, maybe IB_CQ_REPORT_MISSED_EVENTS
- *
- * A queue that is armed for the next completion stays so until that has come.
- *
- * Context: any.
- *
- * Return: 1 if that was asked for and there are completions already, else 0.
- */
+/* A queue that is armed for the next completion stays so until that has come. */
 int srnic_cq_arm(struct srnic_cq *cq, enum ib_cq_notify_flags flags)
 {
 	bool solicited = (flags & IB_CQ_SOLICITED_MASK) == IB_CQ_SOLICITED;
@@ -427,10 +373,6 @@ static void cq_event_work(struct work_struct *work)
 		cq->ibcq.event_handler(&event, cq->ibcq.cq_context);
 }
 
-/**
- * srnic_cq_setup - make a zeroed completion queue usable
- * @cq: completion queue; the caller sets its ring and size
- */
 void srnic_cq_setup(struct srnic_cq *cq)
 {
 	spin_lock_init(&cq->lock);
@@ -439,4 +381,79 @@ void srnic_cq_setup(struct srnic_cq *cq)
 	atomic_set(&cq->upcalls, 0);
 	INIT_WORK(&cq->event_work, cq_event_work);
 	cq->notify = &cq->armed;
+}
+
+static int cq_create_user(struct srnic_cq *cq, struct ib_udata *udata)
+{
+	struct siw_uresp_create_cq resp = { .num_cqe = cq->size };
+	size_t octets = cq->size * sizeof(*cq->uring);
+	struct siw_cq_ctrl *ctrl;
+	struct srnic_ring *ring;
+	int err;
+
+	err = srnic_udata_check(udata, sizeof(resp));
+	if (err)
+		return err;
+	ring = srnic_ring_create(srnic_ucontext_of(udata), octets + sizeof(*ctrl), &resp.cq_key);
+	if (IS_ERR(ring))
+		return PTR_ERR(ring);
+	ctrl = ring->va + octets;
+	cq->ring = ring;
+	cq->uring = ring->va;
+	cq->notify = &ctrl->flags;
+	return ib_copy_to_udata(udata, &resp, sizeof(resp));
+}
+
+static int cq_create_kernel(struct srnic_cq *cq)
+{
+	cq->kring = kvcalloc(cq->size, sizeof(*cq->kring), GFP_KERNEL);
+	return cq->kring ? 0 : -ENOMEM;
+}
+
+int srnic_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
+		    struct uverbs_attr_bundle *attrs)
+{
+	struct ib_udata *udata = attrs ? &attrs->driver_udata : NULL;
+	struct srnic_dev *dev = to_srnic_dev(ibcq->device);
+	struct srnic_cq *cq = to_srnic_cq(ibcq);
+	int err;
+
+	if (attr->flags)
+		return -EOPNOTSUPP;
+	if (!attr->cqe || attr->cqe > SRNIC_MAX_CQE)
+		return -EINVAL;
+	if (!atomic_add_unless(&dev->objects.cq, 1, SRNIC_MAX_CQ))
+		return -ENOMEM;
+	srnic_cq_setup(cq);
+	cq->size = roundup_pow_of_two(attr->cqe);
+	ibcq->cqe = cq->size;
+	err = udata ? cq_create_user(cq, udata) : cq_create_kernel(cq);
+	if (err) {
+		srnic_ring_destroy(cq->ring);
+		atomic_dec(&dev->objects.cq);
+	}
+	return err;
+}
+
+/* No QP is left. For a kernel ULP the last one has waited for the handler: srnic_cq_leave(). */
+int srnic_destroy_cq(struct ib_cq *ibcq, struct ib_udata *udata)
+{
+	struct srnic_dev *dev = to_srnic_dev(ibcq->device);
+	struct srnic_cq *cq = to_srnic_cq(ibcq);
+
+	cancel_work_sync(&cq->event_work);
+	srnic_ring_destroy(cq->ring);
+	kvfree(cq->kring);
+	atomic_dec(&dev->objects.cq);
+	return 0;
+}
+
+int srnic_poll_cq(struct ib_cq *ibcq, int max, struct ib_wc *wc)
+{
+	return srnic_cq_poll(to_srnic_cq(ibcq), max, wc);
+}
+
+int srnic_req_notify_cq(struct ib_cq *ibcq, enum ib_cq_notify_flags flags)
+{
+	return srnic_cq_arm(to_srnic_cq(ibcq), flags);
 }

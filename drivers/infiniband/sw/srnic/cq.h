@@ -30,12 +30,12 @@ int srnic_cq_poll(struct srnic_cq *cq, int max, struct ib_wc *wc);
 int srnic_cq_arm(struct srnic_cq *cq, enum ib_cq_notify_flags flags);
 void srnic_cq_setup(struct srnic_cq *cq);
 
-/**
- * srnic_cq_call - call the handlers that are due, if there are any
- * @up: which; no handler on return
- *
- * Context: as srnic_cq_call_due()
- */
+int srnic_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
+		    struct uverbs_attr_bundle *attrs);
+int srnic_destroy_cq(struct ib_cq *ibcq, struct ib_udata *udata);
+int srnic_poll_cq(struct ib_cq *ibcq, int max, struct ib_wc *wc);
+int srnic_req_notify_cq(struct ib_cq *ibcq, enum ib_cq_notify_flags flags);
+
 static inline void srnic_cq_call(struct srnic_upcalls *up)
 {
 	if (up->cq[0])

@@ -11,7 +11,7 @@
  */
 
 #include "cursor.h"
-#include "segment.h"
+#include "wire.h"
 
 #include <linux/crc32c.h>
 #include <net/tcp.h>
@@ -100,15 +100,6 @@ static bool cursor_is_readable(const struct sk_buff_head *queue)
 	return true;
 }
 
-/**
- * srnic_cursor_at - stand at the first octet that was not read
- * @cur: result; the caller sets its position, and whether there are Markers
- * @sk: socket with octets in its receive queue
- *
- * Context: the socket is locked, and stays so as long as @cur is used.
- *
- * Return: false if there are octets that cannot be read.
- */
 bool srnic_cursor_at(struct srnic_cursor *cur, struct sock *sk)
 {
 	u32 seq = tcp_sk(sk)->copied_seq, off;
@@ -123,12 +114,6 @@ bool srnic_cursor_at(struct srnic_cursor *cur, struct sock *sk)
 	return true;
 }
 
-/**
- * srnic_cursor_at_memory - stand at the first octet of a buffer
- * @cur: result, as in srnic_cursor_at()
- * @octets: the octets
- * @len: how many; not more are read
- */
 void srnic_cursor_at_memory(struct srnic_cursor *cur, const u8 *octets, u32 len)
 {
 	cur->queue = NULL;
@@ -155,14 +140,6 @@ static void cursor_advance(struct srnic_cursor *cur, u32 len)
 	cur->pos += len;
 }
 
-/**
- * srnic_cursor_crc - go over raw octets, and add them to a CRC
- * @cur: place
- * @crc: of what was before
- * @len: octets, all of which are there
- *
- * Return: the CRC, for the next octets or to be inverted.
- */
 u32 srnic_cursor_crc(struct srnic_cursor *cur, u32 crc, u32 len)
 {
 	while (len) {
@@ -177,11 +154,6 @@ u32 srnic_cursor_crc(struct srnic_cursor *cur, u32 crc, u32 len)
 	return crc;
 }
 
-/**
- * srnic_cursor_skip - go over raw octets
- * @cur: place
- * @len: octets, all of which are there
- */
 void srnic_cursor_skip(struct srnic_cursor *cur, u32 len)
 {
 	while (len) {
@@ -194,12 +166,6 @@ void srnic_cursor_skip(struct srnic_cursor *cur, u32 len)
 	}
 }
 
-/**
- * srnic_cursor_read_raw - read raw octets
- * @cur: place
- * @to: where to
- * @len: octets, all of which are there
- */
 void srnic_cursor_read_raw(struct srnic_cursor *cur, void *to, u32 len)
 {
 	while (len) {
@@ -214,12 +180,6 @@ void srnic_cursor_read_raw(struct srnic_cursor *cur, void *to, u32 len)
 	}
 }
 
-/**
- * srnic_cursor_read - read octets, and leave out Markers
- * @cur: place
- * @to: where to
- * @len: octets without Markers, all of which are there
- */
 void srnic_cursor_read(struct srnic_cursor *cur, void *to, u32 len)
 {
 	if (!cur->markers) {

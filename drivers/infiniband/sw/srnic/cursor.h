@@ -36,12 +36,8 @@ struct srnic_cursor {
 	bool			broken;
 };
 
-/**
- * srnic_cursor_peek - are the next octets in a row?
- * @cur: place
- * @len: how many
- *
- * Return: the octets; or NULL if they have to be copied out, as always if Markers may be among
+/*
+ * Returns the octets; or NULL if they have to be copied out, as always if Markers may be among
  * them.
  */
 static inline const u8 *srnic_cursor_peek(const struct srnic_cursor *cur, u32 len)

@@ -4,14 +4,21 @@
  *
  * The device has a reference on its network device from its first moment to its last. It keeps
  * copies of what is asked for often; notifiers keep the copies up to date.
- */
+ *
+ * siw and siw_mpa have the same number in the RDMA core as srnic. Each would take the other's
+ * devices for its own. So neither of them may be loaded together with srnic.
+ *
+ * A module that comes is refused by a notifier. A module that is there has a folder in /sys/module.
+ * In between, when it has told its coming to the notifiers of that time and has no folder yet, it
+ * is not seen. So srnic looks again before it makes a device: a rival cannot take what is not
+ * there. That leaves a rival that takes longer to load than somebody to add a link meanwhile.
+  */
 
 #include "device.h"
 #include "handoff.h"
+#include "mem.h"
 #include "qp.h"
-#include "rival.h"
 #include "srnic.h"
-#include "stag.h"
 #include "verbs.h"
 
 #include <linux/etherdevice.h>
@@ -19,12 +26,79 @@
 #include <linux/if_arp.h>
 #include <linux/module.h>
 #include <linux/netdevice.h>
+#include <linux/notifier.h>
 #include <linux/rtnetlink.h>
+#include <linux/string.h>
 #include <net/addrconf.h>
 #include <net/net_namespace.h>
 #include <rdma/ib_user_verbs.h>
 #include <rdma/iw_cm.h>
 #include <rdma/rdma_netlink.h>
+
+static const char * const rivals[] = { "siw", "siw_mpa" };
+
+static bool rival_is(const char *name)
+{
+	return match_string(rivals, ARRAY_SIZE(rivals), name) >= 0;
+}
+
+static int srnic_rival_event(struct notifier_block *nb, unsigned long event, void *arg)
+{
+	const struct module *module = arg;
+
+	if (event != MODULE_STATE_COMING || !rival_is(module->name))
+		return NOTIFY_DONE;
+	pr_err("srnic: %s cannot be loaded beside srnic: remove that first\n", module->name);
+	return notifier_from_errno(-EBUSY);
+}
+
+static struct notifier_block srnic_rival_nb = {
+	.notifier_call = srnic_rival_event,
+};
+
+/* The kernel's log has its name. */
+int srnic_rival_look(void)
+{
+	int i;
+
+	/* A module that is built in need not have a folder in /sys/module. */
+	if (IS_BUILTIN(CONFIG_RDMA_SIW)) {
+		pr_err("srnic: this kernel has siw built in, which uses the same number in the RDMA core\n");
+		return -EBUSY;
+	}
+	/* If srnic is built in, its notifier is there before any module can be loaded. */
+	if (!__is_defined(MODULE))
+		return 0;
+	for (i = 0; i < ARRAY_SIZE(rivals); i++) {
+		struct kobject *rival = kset_find_obj(THIS_MODULE->mkobj.kobj.kset, rivals[i]);
+
+		if (!rival)
+			continue;
+		kobject_put(rival);
+		pr_err("srnic: %s is loaded, and uses the same number in the RDMA core: remove it first\n",
+		       rivals[i]);
+		return -EBUSY;
+	}
+	return 0;
+}
+
+/* Returns 0; -EBUSY if there is one already; a negative errno. */
+int srnic_rival_init(void)
+{
+	int err = register_module_notifier(&srnic_rival_nb);
+
+	if (err)
+		return err;
+	err = srnic_rival_look();
+	if (err)
+		srnic_rival_exit();
+	return err;
+}
+
+void srnic_rival_exit(void)
+{
+	unregister_module_notifier(&srnic_rival_nb);
+}
 
 /* Software has no firmware: this is the version of the module, of which numbers may be left out. */
 static u64 device_fw_ver(void)
@@ -555,13 +629,6 @@ static struct notifier_block srnic_netdev_nb = {
 	.notifier_call = srnic_netdev_event,
 };
 
-/**
- * srnic_device_init - let administrators add devices
- *
- * Context: process, while the module loads.
- *
- * Return: 0 or a negative errno.
- */
 int srnic_device_init(void)
 {
 	int err = register_netdevice_notifier(&srnic_netdev_nb);
@@ -571,11 +638,6 @@ int srnic_device_init(void)
 	return err;
 }
 
-/**
- * srnic_device_exit - remove all devices
- *
- * Context: process, while the module is unloaded. After return no device is left.
- */
 void srnic_device_exit(void)
 {
 	rdma_link_unregister(&srnic_link_ops);

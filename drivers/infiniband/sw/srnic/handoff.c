@@ -15,7 +15,7 @@
  */
 
 #include "handoff.h"
-#include "fault.h"
+#include "state.h"
 #include "qp.h"
 #include "reads.h"
 #include "rx.h"

@@ -2,8 +2,7 @@
 /* The module: its work queues, and what is made when it is loaded. */
 
 #include "device.h"
-#include "frag.h"
-#include "rival.h"
+#include "fpdu.h"
 #include "srnic.h"
 
 #include <linux/module.h>

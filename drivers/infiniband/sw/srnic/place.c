@@ -8,11 +8,10 @@
  */
 
 #include "place.h"
+#include "mem.h"
 #include "reads.h"
-#include "retire.h"
 #include "rq.h"
 #include "sq.h"
-#include "stag.h"
 #include "trace.h"
 
 static void place_step(void *arg, void *va, size_t len)
@@ -174,59 +173,11 @@ static enum srnic_err place_read_resp(struct srnic_qp *qp, struct srnic_arrival 
 	return SRNIC_ERR_NONE;
 }
 
-/**
- * srnic_place_take_recv - take the oldest receive, of the QP or of its SRQ
- * @qp: the QP
- * @rwqe: result
- *
- * Context: RX, or flush.
- *
- * Return: as srnic_rq_take().
- */
-int srnic_place_take_recv(struct srnic_qp *qp, struct srnic_rwqe *rwqe)
-{
-	struct srnic_srq *srq = qp->srq;
-	struct srnic_rq *rq = srq ? &srq->rq : &qp->rq;
-	unsigned long flags;
-	int err;
-
-	spin_lock_irqsave(&rq->lock, flags);
-	err = srnic_rq_take(rq, rwqe);
-	if (srq)
-		srnic_srq_look(srq);
-	spin_unlock_irqrestore(&rq->lock, flags);
-	if (err == -EINVAL)
-		srnic_count(qp->dev, wr_invalid);
-	return err;
-}
-
-/**
- * srnic_place_complete - a receive ends in error
- * @qp: the QP
- * @id: of the receive
- * @status: how
- * @up: what is to be done when no lock is held
- *
- * Context: RX, or flush.
- */
-void srnic_place_complete(struct srnic_qp *qp, u64 id, enum ib_wc_status status,
-			  struct srnic_upcalls *up)
-{
-	const struct srnic_cqe cqe = {
-		.id	= id,
-		.qp	= &qp->ibqp,
-		.op	= SRNIC_WR_RECV,
-		.status	= status,
-	};
-
-	srnic_cq_put(qp->rcq, &cqe, false, up);
-}
-
 static void place_send_fails(struct srnic_qp *qp, enum ib_wc_status status,
 			     struct srnic_upcalls *up)
 {
 	qp->rx.send_busy = false;
-	srnic_place_complete(qp, qp->rx.rwqe.id, status, up);
+	srnic_recv_complete(qp, qp->rx.rwqe.id, status, up);
 }
 
 /* RFC 6581 9.2: the RTR message uses an MSN, but no receive of the ULP. */
@@ -239,7 +190,7 @@ static bool place_is_rtr_send(const struct srnic_qp *qp, const struct srnic_seg 
 static enum srnic_err place_send_begins(struct srnic_qp *qp, struct srnic_arrival *arr)
 {
 	struct srnic_rx *rx = &qp->rx;
-	int err = srnic_place_take_recv(qp, &rx->rwqe);
+	int err = srnic_recv_take(qp, &rx->rwqe);
 
 	if (err == -ENOENT)
 		return SRNIC_ERR_NO_BUFFER;
@@ -384,15 +335,6 @@ static enum srnic_err place_terminate(struct srnic_qp *qp, struct srnic_arrival 
 	return SRNIC_ERR_TERM_RECEIVED;
 }
 
-/**
- * srnic_place - do what a segment asks for
- * @qp: the QP
- * @arr: the segment, with a header that srnic_ddp_parse() has accepted
- *
- * Context: RX.
- *
- * Return: SRNIC_ERR_NONE, or the error that ends the stream.
- */
 enum srnic_err srnic_place(struct srnic_qp *qp, struct srnic_arrival *arr)
 {
 	switch (arr->seg.op) {
@@ -409,15 +351,7 @@ enum srnic_err srnic_place(struct srnic_qp *qp, struct srnic_arrival *arr)
 	}
 }
 
-/**
- * srnic_place_flush - the message that has begun will not go on
- * @qp: the QP, whose RX has ended
- * @up: what is to be done when no lock is held
- *
- * Its receive was taken already, maybe from an SRQ. So that receive completes first.
- *
- * Context: process.
- */
+/* Its receive was taken already, maybe from an SRQ. So that receive completes first. */
 void srnic_place_flush(struct srnic_qp *qp, struct srnic_upcalls *up)
 {
 	if (qp->rx.send_busy) {

@@ -23,8 +23,5 @@ struct srnic_arrival {
 
 enum srnic_err srnic_place(struct srnic_qp *qp, struct srnic_arrival *arr);
 void srnic_place_flush(struct srnic_qp *qp, struct srnic_upcalls *up);
-int srnic_place_take_recv(struct srnic_qp *qp, struct srnic_rwqe *rwqe);
-void srnic_place_complete(struct srnic_qp *qp, u64 id, enum ib_wc_status status,
-			  struct srnic_upcalls *up);
 
 #endif /* _SRNIC_PLACE_H */

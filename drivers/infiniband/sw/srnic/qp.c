@@ -9,13 +9,16 @@
 #include "qp.h"
 #include "cq.h"
 #include "place.h"
-#include "retire.h"
+#include "ring.h"
+#include "rq.h"
 #include "rx.h"
 #include "sq.h"
 #include "trace.h"
 #include "tx.h"
 
 #include <linux/rcupdate.h>
+#include <linux/slab.h>
+#include <rdma/uverbs_ioctl.h>
 
 #define QP_MAX_NUMBER	0xffffff	/* 24 bits */
 
@@ -28,14 +31,6 @@ static void qp_set_state(struct srnic_qp *qp, enum srnic_state state)
 	smp_store_release(&qp->state, state);
 }
 
-/**
- * srnic_qp_to_error - what is posted from now on is flushed
- * @qp: the QP
- *
- * Context: any.
- *
- * Return: true if it was in another state.
- */
 bool srnic_qp_to_error(struct srnic_qp *qp)
 {
 	unsigned long flags;
@@ -49,13 +44,6 @@ bool srnic_qp_to_error(struct srnic_qp *qp)
 	return changed;
 }
 
-/**
- * srnic_qp_tell - have async events sent, if the ULP still wants to know
- * @qp: the QP
- * @events: set of BIT(IB_EVENT_*)
- *
- * Context: any.
- */
 void srnic_qp_tell(struct srnic_qp *qp, unsigned long events)
 {
 	unsigned long flags;
@@ -106,9 +94,9 @@ static bool qp_flush_rq(struct srnic_qp *qp, struct srnic_upcalls *up)
 	if (qp->srq)
 		return false;
 	for (n = 0; n < qp->rq.size; n++) {
-		if (srnic_place_take_recv(qp, &rwqe) == -ENOENT)
+		if (srnic_recv_take(qp, &rwqe) == -ENOENT)
 			break;
-		srnic_place_complete(qp, rwqe.id, IB_WC_WR_FLUSH_ERR, up);
+		srnic_recv_complete(qp, rwqe.id, IB_WC_WR_FLUSH_ERR, up);
 		srnic_count(qp->dev, wr_flushed);
 		cond_resched();
 	}
@@ -169,16 +157,10 @@ static void qp_flush_locked(struct srnic_qp *qp, struct srnic_upcalls *up)
 	qp->flush_ms = min_t(u32, qp->flush_ms + DIV_ROUND_UP(qp->flush_ms, 8), SRNIC_FLUSH_MAX_MS);
 }
 
-/**
- * srnic_qp_flush - end all that is posted
- * @qp: the QP, in SRNIC_ERROR
- * @last: the stream has ended; the QP may have another one from now on
- *
+/*
  * An application's rings may have more when this returns: see srnic_qp_flush_soon(). The ULP may
  * bring the QP to another state as soon as it has a completion. So there is none while the QP has
  * a stream: the end of the stream flushes, when it has forgotten the stream.
- *
- * Context: process.
  */
 void srnic_qp_flush(struct srnic_qp *qp, bool last)
 {
@@ -200,21 +182,11 @@ static void srnic_qp_flush_work(struct work_struct *work)
 	srnic_qp_flush(container_of(to_delayed_work(work), struct srnic_qp, flush_work), false);
 }
 
-/**
- * srnic_qp_flush_soon - something was posted to a QP in error
- * @qp: the QP
- *
- * Context: any.
- */
 void srnic_qp_flush_soon(struct srnic_qp *qp)
 {
 	mod_delayed_work(srnic_qp_wq(qp), &qp->flush_work, 0);
 }
 
-/**
- * srnic_qp_setup - make a new QP, of which nobody knows yet
- * @qp: the QP, zeroed
- */
 void srnic_qp_setup(struct srnic_qp *qp)
 {
 	kref_init(&qp->ref);
@@ -238,22 +210,12 @@ static void qp_release(struct kref *ref)
 	complete(&container_of(ref, struct srnic_qp, ref)->free);
 }
 
-/**
- * srnic_qp_put - drop a reference
- * @qp: the QP
- *
- * Context: any.
- */
 void srnic_qp_put(struct srnic_qp *qp)
 {
 	kref_put(&qp->ref, qp_release);
 }
 
-/**
- * srnic_qp_take_number - a number for a new QP
- * @dev: device
- * @qpn: result
- *
+/*
  * Numbers are taken in turn, so a number that has become free stays free for a while. An
  * application may still have completions of the old QP in its completion queue, and must not take
  * them for those of a new QP. But numbers stay low: they are taken from the lowest range in which
@@ -263,10 +225,6 @@ void srnic_qp_put(struct srnic_qp *qp)
  *
  * Nobody finds a QP by the number before the QP is in @dev->qps. The QP is counted in
  * @dev->objects.
- *
- * Context: process.
- *
- * Return: 0 or -ENOMEM.
  */
 int srnic_qp_take_number(struct srnic_dev *dev, u32 *qpn)
 {
@@ -299,20 +257,14 @@ static bool qp_is_taken(struct srnic_qp *qp)
 	return taken;
 }
 
-/**
- * srnic_qp_find - the QP of a number, as iw_get_qp wants it
- * @dev: device
- * @qpn: number
- *
+/*
  * iw_cm calls this, and then iw_add_ref, under one spinlock that it has taken with interrupts off.
  * That is a read-side critical section of RCU, also in real-time kernels. srnic_qp_end() first
  * makes sure that the QP is not found any more. Then it waits for a grace period that has begun
  * after the QP was last found: whoever has found the QP has a reference by then, or wants none.
  *
- * Context: any in which the caller has a reference, or is such a section.
- *
- * Return: the QP, without a reference; NULL if there is none, or it is being destroyed, or it has a
- * connection with which no ULP begins any more.
+ * Returns the QP, without a reference; NULL if there is none, or it is being destroyed, or it has
+ * a connection with which no ULP begins any more.
  */
 struct srnic_qp *srnic_qp_find(struct srnic_dev *dev, u32 qpn)
 {
@@ -343,19 +295,14 @@ static void qp_hide(struct srnic_qp *qp)
 	cond_synchronize_rcu_expedited(found);
 }
 
-/**
- * srnic_qp_end - wait until nobody uses a QP
- * @qp: the QP
- *
+/*
  * First the QP is hidden, so no connection begins. Then the library ends the connection that there
- * is. When the library returns, stop has run: no callback of the socket runs, and no sender has the
- * socket. Then iw_cm drops its references when it has handled its events. As long as it has one, it
- * may bring the QP to ERR, which queues a flush. From then on nobody queues a work item: RX and
- * stop have ended, the ULP must not post to a QP that it destroys, and the work items look at
- * @dying. So a work item that is cancelled stays away. One that was never queued need not be
+ * is. When the library returns, stop has run: no callback of the socket runs, and no sender has
+ * the socket. Then iw_cm drops its references when it has handled its events. As long as it has
+ * one, it may bring the QP to ERR, which queues a flush. From then on nobody queues a work item:
+ * RX and stop have ended, the ULP must not post to a QP that it destroys, and the work items look
+ * at @dying. So a work item that is cancelled stays away. One that was never queued need not be
  * cancelled: it is marked when it is queued. stop has ended the timer of the sender.
- *
- * Context: process, sleeps.
  */
 void srnic_qp_end(struct srnic_qp *qp)
 {
@@ -375,14 +322,6 @@ void srnic_qp_end(struct srnic_qp *qp)
 	iw_mpa_qp_freed(&end);
 }
 
-/**
- * srnic_qp_state - the state of a QP, as the RDMA core names it
- * @qp: the QP
- *
- * Context: any.
- *
- * Return: the state.
- */
 enum ib_qp_state srnic_qp_state(struct srnic_qp *qp)
 {
 	switch (READ_ONCE(qp->state)) {
@@ -420,7 +359,7 @@ static void qp_discard(struct srnic_qp *qp)
 	lockdep_assert_held(&qp->tx.lock);
 	srnic_retire_discard(qp);
 	for (n = 0; !qp->srq && n < qp->rq.size; n++) {
-		if (srnic_place_take_recv(qp, &rwqe) == -ENOENT)
+		if (srnic_recv_take(qp, &rwqe) == -ENOENT)
 			break;
 	}
 }
@@ -535,21 +474,14 @@ static int qp_to_err(struct srnic_qp *qp)
 	return 0;
 }
 
-/**
- * srnic_qp_modify - a ULP changes a QP
- * @qp: the QP
- * @attr: to what
- * @mask: IB_QP_STATE and IB_QP_CUR_STATE are looked at
- *
+/*
  * Only the rights of memory regions count, and not those of a QP. Before a connection rdma_cm sets
  * a QP's rights to none, whatever the ULP wants, and does not set them again.
  *
  * This is quick, since libsiw holds spinlocks meanwhile. It waits for nobody but the sender, and
  * for whoever has locked the socket.
  *
- * Context: process.
- *
- * Return: 0; -EINVAL if the change is not possible now.
+ * Returns 0; -EINVAL if the change is not possible now.
  */
 int srnic_qp_modify(struct srnic_qp *qp, const struct ib_qp_attr *attr, int mask)
 {
@@ -571,4 +503,166 @@ int srnic_qp_modify(struct srnic_qp *qp, const struct ib_qp_attr *attr, int mask
 	default:
 		return -EINVAL;
 	}
+}
+
+static int qp_check(const struct ib_qp_init_attr *init)
+{
+	const struct ib_qp_cap *cap = &init->cap;
+
+	if (init->create_flags || init->qp_type != IB_QPT_RC)
+		return -EOPNOTSUPP;
+	if (!init->send_cq || !init->recv_cq)
+		return -EINVAL;
+	if (cap->max_send_wr > SRNIC_MAX_WR || cap->max_send_sge > SRNIC_MAX_SGE ||
+	    cap->max_inline_data > SRNIC_MAX_INLINE)
+		return -EINVAL;
+	/*
+	 * A QP with an SRQ has no receive queue. ibv_create_qp(3) says that both values are ignored
+	 * then.
+	 */
+	if (!init->srq && (cap->max_recv_wr > SRNIC_MAX_WR || cap->max_recv_sge > SRNIC_MAX_SGE))
+		return -EINVAL;
+	return 0;
+}
+
+static void qp_destroy_queues(struct srnic_qp *qp)
+{
+	srnic_rq_destroy(&qp->rq);
+	srnic_sq_destroy(&qp->sq);
+}
+
+/* libsiw maps a receive queue of any size, so there is at least one entry. */
+static int qp_create_queues(struct srnic_qp *qp, const struct ib_qp_cap *cap,
+			    struct ib_udata *udata)
+{
+	struct ib_ucontext *ctx = udata ? srnic_ucontext_of(udata) : NULL;
+	struct siw_uresp_create_qp resp = { .qp_id = qp->ibqp.qp_num };
+	int err;
+
+	err = srnic_udata_check(udata, sizeof(resp));
+	if (err)
+		return err;
+	err = srnic_sq_create(&qp->sq, cap->max_send_wr, ctx, &resp.sq_key);
+	if (!err && !qp->srq)
+		err = srnic_rq_create(&qp->rq, max(cap->max_recv_wr, 1U), ctx, &resp.rq_key);
+	if (!err && udata) {
+		resp.num_sqe = qp->sq.size;
+		resp.num_rqe = qp->rq.size;
+		err = ib_copy_to_udata(udata, &resp, sizeof(resp));
+	}
+	if (err)
+		qp_destroy_queues(qp);
+	return err;
+}
+
+static void qp_grant(struct srnic_qp *qp, struct ib_qp_cap *cap)
+{
+	cap->max_send_wr = qp->sq.size;
+	cap->max_recv_wr = qp->srq ? 0 : qp->rq.size;
+	cap->max_send_sge = max(cap->max_send_sge, 1U);
+	cap->max_recv_sge = qp->srq ? 0 : max(cap->max_recv_sge, 1U);
+	cap->max_inline_data = SRNIC_MAX_INLINE;
+	qp->cap = *cap;
+}
+
+/* The number is taken first. The QP is found by it only when the QP is complete. */
+int srnic_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *init,
+			   struct ib_udata *udata)
+{
+	struct srnic_dev *dev = to_srnic_dev(ibqp->device);
+	struct srnic_qp *qp = to_srnic_qp(ibqp);
+	int err;
+
+	err = qp_check(init);
+	if (err)
+		return err;
+	if (!atomic_add_unless(&dev->objects.qp, 1, SRNIC_MAX_QP))
+		return -ENOMEM;
+	err = srnic_qp_take_number(dev, &ibqp->qp_num);
+	if (err)
+		goto count;
+	qp->dev = dev;
+	qp->user = udata;
+	qp->sig_all = init->sq_sig_type == IB_SIGNAL_ALL_WR;
+	qp->scq = to_srnic_cq(init->send_cq);
+	qp->rcq = to_srnic_cq(init->recv_cq);
+	qp->srq = init->srq ? to_srnic_srq(init->srq) : NULL;
+	srnic_qp_setup(qp);
+	err = qp_create_queues(qp, &init->cap, udata);
+	if (err)
+		goto number;
+	qp_grant(qp, &init->cap);
+	srnic_cq_join(qp->scq);
+	srnic_cq_join(qp->rcq);
+	xa_store_irq(&dev->qps, ibqp->qp_num, qp, GFP_KERNEL);
+	return 0;
+
+number:
+	xa_erase_irq(&dev->qps, ibqp->qp_num);
+count:
+	atomic_dec(&dev->objects.qp);
+	return err;
+}
+
+/*
+ * Attributes that a QP of iWARP does not have, or that do not change after create_qp; and the wish
+ * to be told when SQD has drained the send queue: SQD closes the connection, and that is told.
+ */
+#define QP_NEVER_MODIFIED	(IB_QP_CAP | IB_QP_QKEY | IB_QP_ALT_PATH | IB_QP_PATH_MIG_STATE | \
+				 IB_QP_EN_SQD_ASYNC_NOTIFY)
+
+int srnic_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
+			   struct ib_udata *udata)
+{
+	if (mask & (~IB_QP_ATTR_STANDARD_BITS | QP_NEVER_MODIFIED))
+		return -EOPNOTSUPP;
+	return srnic_udata_check(udata, 0) ?: srnic_qp_modify(to_srnic_qp(ibqp), attr, mask);
+}
+
+int srnic_query_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
+			  struct ib_qp_init_attr *init)
+{
+	struct srnic_qp *qp = to_srnic_qp(ibqp);
+	struct srnic_dev *dev = qp->dev;
+
+	*attr = (struct ib_qp_attr) {
+		.qp_state		= srnic_qp_state(qp),
+		.cur_qp_state		= srnic_qp_state(qp),
+		.path_mtu		= ib_mtu_int_to_enum(READ_ONCE(dev->mtu)),
+		.qp_access_flags	= IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE |
+					  IB_ACCESS_REMOTE_READ,
+		.cap			= qp->cap,
+		/* A connection that comes up sets this: the value is the old or the new one. */
+		.max_rd_atomic		= data_race(qp->tx.ord),
+		/* A connection that comes up sets this, too. */
+		.max_dest_rd_atomic	= data_race(qp->irq.size),
+		.port_num		= 1,
+	};
+	*init = (struct ib_qp_init_attr) {
+		.event_handler	= ibqp->event_handler,
+		.qp_context	= ibqp->qp_context,
+		.send_cq	= ibqp->send_cq,
+		.recv_cq	= ibqp->recv_cq,
+		.srq		= ibqp->srq,
+		.cap		= qp->cap,
+		.sq_sig_type	= qp->sig_all ? IB_SIGNAL_ALL_WR : IB_SIGNAL_REQ_WR,
+		.qp_type	= IB_QPT_RC,
+	};
+	return 0;
+}
+
+int srnic_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata)
+{
+	struct srnic_qp *qp = to_srnic_qp(ibqp);
+	struct srnic_dev *dev = qp->dev;
+
+	srnic_qp_end(qp);
+	srnic_cq_forget(qp->scq, ibqp);
+	srnic_cq_forget(qp->rcq, ibqp);
+	srnic_cq_leave(qp->scq);
+	srnic_cq_leave(qp->rcq);
+	xa_erase_irq(&dev->qps, ibqp->qp_num);
+	qp_destroy_queues(qp);
+	atomic_dec(&dev->objects.qp);
+	return 0;
 }

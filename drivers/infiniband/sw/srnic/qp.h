@@ -17,4 +17,10 @@ struct srnic_qp *srnic_qp_find(struct srnic_dev *dev, u32 qpn);
 void srnic_qp_end(struct srnic_qp *qp);
 bool srnic_qp_to_error(struct srnic_qp *qp);
 
+int srnic_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *init, struct ib_udata *udata);
+int srnic_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask, struct ib_udata *udata);
+int srnic_query_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
+		   struct ib_qp_init_attr *init);
+int srnic_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata);
+
 #endif /* _SRNIC_QP_H */

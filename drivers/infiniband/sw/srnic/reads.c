@@ -8,15 +8,6 @@
 
 #include <linux/slab.h>
 
-/**
- * srnic_irq_alloc - make slots
- * @irq: result
- * @ird: how many, 0..SRNIC_MAX_DEPTH
- *
- * Context: process.
- *
- * Return: 0 or -ENOMEM.
- */
 int srnic_irq_alloc(struct srnic_irq *irq, u16 ird)
 {
 	*irq = (struct srnic_irq) { .size = ird };
@@ -26,10 +17,6 @@ int srnic_irq_alloc(struct srnic_irq *irq, u16 ird)
 	return irq->ring ? 0 : -ENOMEM;
 }
 
-/**
- * srnic_irq_free - give slots back
- * @irq: slots, or zeroes
- */
 void srnic_irq_free(struct srnic_irq *irq)
 {
 	kvfree(irq->ring);
@@ -51,14 +38,6 @@ static struct srnic_irqe *irq_slot(const struct srnic_irq *irq, u32 index)
 	return &irq->ring[index < irq->size ? index : index - irq->size];
 }
 
-/**
- * srnic_irq_is_full - has the peer as many Reads open as it may?
- * @irq: slots
- *
- * Context: RX.
- *
- * Return: true if so.
- */
 bool srnic_irq_is_full(const struct srnic_irq *irq)
 {
 	/* The sender has copied what was in the slot. */
@@ -67,13 +46,6 @@ bool srnic_irq_is_full(const struct srnic_irq *irq)
 	return irq->put == (get < irq->size ? get + irq->size : get - irq->size) || !irq->size;
 }
 
-/**
- * srnic_irq_put - a Read Request has come
- * @irq: slots that are not full
- * @hdr: its DDP and RDMAP header
- *
- * Context: RX.
- */
 void srnic_irq_put(struct srnic_irq *irq, const u8 hdr[SRNIC_READ_ULPDU])
 {
 	memcpy(irq_slot(irq, irq->put)->hdr, hdr, SRNIC_READ_ULPDU);
@@ -81,14 +53,7 @@ void srnic_irq_put(struct srnic_irq *irq, const u8 hdr[SRNIC_READ_ULPDU])
 	smp_store_release(&irq->put, irq_next(irq, irq->put));
 }
 
-/**
- * srnic_irq_head - the Read Request to answer
- * @irq: slots
- *
- * Context: the sender.
- *
- * Return: the oldest one, or NULL; NULL also behind the limit.
- */
+/* Returns the oldest one, or NULL; NULL also behind the limit. */
 const struct srnic_irqe *srnic_irq_head(const struct srnic_irq *irq)
 {
 	if (irq->limited && irq->get == irq->limit)
@@ -99,14 +64,9 @@ const struct srnic_irqe *srnic_irq_head(const struct srnic_irq *irq)
 	return irq_slot(irq, irq->get);
 }
 
-/**
- * srnic_irq_get - a Read Request is answered
- * @irq: slots
- *
- * The sender calls this before the last octet of the response can reach the peer: the peer may send
- * the next request then.
- *
- * Context: the sender.
+/*
+ * The sender calls this before the last octet of the response can reach the peer: the peer may
+ * send the next request then.
  */
 void srnic_irq_get(struct srnic_irq *irq)
 {
@@ -114,14 +74,7 @@ void srnic_irq_get(struct srnic_irq *irq)
 	smp_store_release(&irq->get, irq_next(irq, irq->get));
 }
 
-/**
- * srnic_irq_limit - the stream ends: answer what has come, and nothing more
- * @irq: slots
- *
- * The first call sets the limit.
- *
- * Context: the sender.
- */
+/* The first call sets the limit. */
 void srnic_irq_limit(struct srnic_irq *irq)
 {
 	if (irq->limited)

@@ -25,18 +25,12 @@
 /* libsiw takes SIW_INVAL_UOBJ_KEY for "none", so keys begin behind it. */
 #define RING_FIRST_PAGE		((SIW_INVAL_UOBJ_KEY >> PAGE_SHIFT) + 1)
 
-/**
- * srnic_udata_check - can a verb have what an application has sent, and be answered?
- * @udata: the application's, or NULL for a kernel ULP
- * @room: octets of the driver's response
- *
+/*
  * No verb has input of the driver's own. What a later libsiw may send is refused, unless it is
  * zeroes, which ask for nothing: today's sends some when it registers memory. These are read
  * without an allocation.
  *
- * Context: process.
- *
- * Return: 0; -EINVAL if there is no room for the response; -EOPNOTSUPP for input; -EFAULT.
+ * Returns 0; -EINVAL if there is no room for the response; -EOPNOTSUPP for input; -EFAULT.
  */
 int srnic_udata_check(struct ib_udata *udata, size_t room)
 {
@@ -105,16 +99,6 @@ static int ring_fill(struct srnic_ring *ring)
 	return ring->va ? 0 : -ENOMEM;
 }
 
-/**
- * srnic_ring_create - make memory that an application can map
- * @ctx: the application's
- * @size: octets, > 0
- * @key: result: the offset for mmap()
- *
- * Context: process.
- *
- * Return: zeroed memory, or an ERR_PTR(): -ENOMEM, also if the process may not lock so much.
- */
 struct srnic_ring *srnic_ring_create(struct ib_ucontext *ctx, size_t size, u64 *key)
 {
 	unsigned int npages = PAGE_ALIGN(size) >> PAGE_SHIFT;
@@ -143,27 +127,12 @@ struct srnic_ring *srnic_ring_create(struct ib_ucontext *ctx, size_t size, u64 *
 	return ring;
 }
 
-/**
- * srnic_ring_destroy - forget memory that the kernel does not use any more
- * @ring: from srnic_ring_create(), or NULL
- *
- * Context: process.
- */
 void srnic_ring_destroy(struct srnic_ring *ring)
 {
 	if (ring)
 		rdma_user_mmap_entry_remove(&ring->entry);
 }
 
-/**
- * srnic_ring_mmap - ib_device_ops.mmap
- * @ctx: the application's
- * @vma: where to
- *
- * Context: process.
- *
- * Return: 0 or a negative errno.
- */
 int srnic_ring_mmap(struct ib_ucontext *ctx, struct vm_area_struct *vma)
 {
 	struct rdma_user_mmap_entry *entry = rdma_user_mmap_entry_get(ctx, vma);
@@ -178,21 +147,12 @@ int srnic_ring_mmap(struct ib_ucontext *ctx, struct vm_area_struct *vma)
 	return err;
 }
 
-/**
- * srnic_ring_mmap_free - ib_device_ops.mmap_free
- * @entry: on which nobody has a reference any more
- */
 void srnic_ring_mmap_free(struct rdma_user_mmap_entry *entry)
 {
 	ring_free(container_of(entry, struct srnic_ring, entry));
 }
 
-/**
- * srnic_ring_has_sqe - has the application written a send element?
- * @slot: in shared memory
- *
- * Return: true if so; it may change that at any time.
- */
+/* Returns true if so; it may change that at any time. */
 bool srnic_ring_has_sqe(const struct siw_sqe *slot)
 {
 	return READ_ONCE(slot->flags) & SIW_WQE_VALID;
@@ -214,25 +174,13 @@ static __always_inline bool ring_copy(const void *slot, const u16 *slot_flags, v
 	return true;
 }
 
-/**
- * srnic_ring_copy_sqe - take a snapshot of a send element
- * @slot: in shared memory
- * @copy: result; its flags are those that were acquired
- *
- * Return: false if the element is not valid; then @copy is not written.
- */
+/* Returns false if the element is not valid; then @copy is not written. */
 bool srnic_ring_copy_sqe(const struct siw_sqe *slot, struct siw_sqe *copy)
 {
 	return ring_copy(slot, &slot->flags, copy, &copy->flags, sizeof(*copy));
 }
 
-/**
- * srnic_ring_copy_rqe - take a snapshot of a receive element
- * @slot: in shared memory
- * @copy: result; its flags are those that were acquired
- *
- * Return: false if the element is not valid; then @copy is not written.
- */
+/* Returns false if the element is not valid; then @copy is not written. */
 bool srnic_ring_copy_rqe(const struct siw_rqe *slot, struct siw_rqe *copy)
 {
 	return ring_copy(slot, &slot->flags, copy, &copy->flags, sizeof(*copy));

@@ -23,12 +23,6 @@ struct srnic_ring {
 	struct page			*pages[];
 };
 
-/**
- * srnic_ucontext_of - the application that has made a call
- * @udata: an application's
- *
- * Return: its context.
- */
 static inline struct ib_ucontext *srnic_ucontext_of(struct ib_udata *udata)
 {
 	struct srnic_ucontext *ctx = rdma_udata_to_drv_context(udata, struct srnic_ucontext, ibctx);

@@ -2,7 +2,12 @@
 /* Receive queues, of a QP or shared. */
 
 #include "rq.h"
+#include "cq.h"
 #include "ring.h"
+
+#include <linux/log2.h>
+#include <linux/slab.h>
+#include <rdma/uverbs_ioctl.h>
 
 static int rq_post_one(struct srnic_rq *rq, const struct ib_recv_wr *wr, u32 max_sge)
 {
@@ -19,17 +24,7 @@ static int rq_post_one(struct srnic_rq *rq, const struct ib_recv_wr *wr, u32 max
 	return 0;
 }
 
-/**
- * srnic_rq_post - a kernel ULP posts receives
- * @rq: receive queue of a kernel ULP
- * @wr: list of them
- * @max_sge: SGEs that one may have, 1..SRNIC_MAX_SGE
- * @bad: result: the first that was not posted, if there is an error
- *
- * Context: any.
- *
- * Return: 0; -EINVAL for too many SGEs; -ENOMEM if the queue is full.
- */
+/* Returns 0; -EINVAL for too many SGEs; -ENOMEM if the queue is full. */
 int srnic_rq_post(struct srnic_rq *rq, const struct ib_recv_wr *wr, u32 max_sge,
 		  const struct ib_recv_wr **bad)
 {
@@ -81,17 +76,7 @@ static int rq_take_kernel(struct srnic_rq *rq, struct srnic_rwqe *rwqe)
 	return 0;
 }
 
-/**
- * srnic_rq_has - are so many receives there?
- * @rq: receive queue
- * @n: how many, at least 1
- *
- * Receives are posted in order. If the last of them is there, so are those before.
- *
- * Context: any; @rq->lock is held.
- *
- * Return: true if so.
- */
+/* Receives are posted in order. If the last of them is there, so are those before. */
 bool srnic_rq_has(const struct srnic_rq *rq, u32 n)
 {
 	lockdep_assert_held(&rq->lock);
@@ -103,14 +88,8 @@ bool srnic_rq_has(const struct srnic_rq *rq, u32 n)
 	return rq->put - rq->get >= n;
 }
 
-/**
- * srnic_rq_take - take the oldest receive
- * @rq: receive queue
- * @rwqe: result
- *
- * Context: any; @rq->lock is held.
- *
- * Return: 0; -ENOENT if there is none; -EINVAL if the application's element is invalid: then it is
+/*
+ * Returns 0; -ENOENT if there is none; -EINVAL if the application's element is invalid: then it is
  * taken, and @rwqe->id is its id.
  */
 int srnic_rq_take(struct srnic_rq *rq, struct srnic_rwqe *rwqe)
@@ -124,12 +103,6 @@ int srnic_rq_take(struct srnic_rq *rq, struct srnic_rwqe *rwqe)
 	return err;
 }
 
-/**
- * srnic_srq_look - if fewer receives are left than the ULP wants, tell it, once
- * @srq: the SRQ
- *
- * Context: any; the lock of @srq->rq is held.
- */
 void srnic_srq_look(struct srnic_srq *srq)
 {
 	lockdep_assert_held(&srq->rq.lock);
@@ -138,4 +111,181 @@ void srnic_srq_look(struct srnic_srq *srq)
 	WRITE_ONCE(srq->limit, 0);
 	srnic_count(to_srnic_dev(srq->ibsrq.device), srq_limit_events);
 	queue_work(srnic_event_wq, &srq->event_work);
+}
+
+int srnic_rq_create(struct srnic_rq *rq, u32 entries, struct ib_ucontext *ctx, u64 *key)
+{
+	spin_lock_init(&rq->lock);
+	rq->size = roundup_pow_of_two(entries);
+	if (!ctx) {
+		rq->kring = kvcalloc(rq->size, sizeof(*rq->kring), GFP_KERNEL);
+		return rq->kring ? 0 : -ENOMEM;
+	}
+	rq->shared = srnic_ring_create(ctx, rq->size * sizeof(*rq->uring), key);
+	if (IS_ERR(rq->shared)) {
+		int err = PTR_ERR(rq->shared);
+
+		rq->shared = NULL;
+		return err;
+	}
+	rq->uring = rq->shared->va;
+	return 0;
+}
+
+void srnic_rq_destroy(struct srnic_rq *rq)
+{
+	srnic_ring_destroy(rq->shared);
+	kvfree(rq->kring);
+}
+
+static void srnic_srq_event_work(struct work_struct *work)
+{
+	struct srnic_srq *srq = container_of(work, struct srnic_srq, event_work);
+	struct ib_event event = {
+		.device		= srq->ibsrq.device,
+		.element.srq	= &srq->ibsrq,
+		.event		= IB_EVENT_SRQ_LIMIT_REACHED,
+	};
+
+	if (srq->ibsrq.event_handler)
+		srq->ibsrq.event_handler(&event, srq->ibsrq.srq_context);
+}
+
+static int srq_check(const struct ib_srq_init_attr *init)
+{
+	const struct ib_srq_attr *attr = &init->attr;
+
+	if (init->srq_type != IB_SRQT_BASIC)
+		return -EOPNOTSUPP;
+	if (!attr->max_wr || attr->max_wr > SRNIC_MAX_WR || attr->max_sge > SRNIC_MAX_SGE)
+		return -EINVAL;
+	return 0;
+}
+
+/* The limit is not looked at: ibv_create_srq(3) says so, and programs leave anything there. */
+int srnic_create_srq(struct ib_srq *ibsrq, struct ib_srq_init_attr *init, struct ib_udata *udata)
+{
+	struct srnic_dev *dev = to_srnic_dev(ibsrq->device);
+	struct srnic_srq *srq = to_srnic_srq(ibsrq);
+	struct siw_uresp_create_srq resp = {};
+	struct ib_ucontext *ctx = NULL;
+	int err;
+
+	err = srq_check(init);
+	if (err)
+		return err;
+	err = srnic_udata_check(udata, sizeof(resp));
+	if (err)
+		return err;
+	if (udata)
+		ctx = srnic_ucontext_of(udata);
+	if (!atomic_add_unless(&dev->objects.srq, 1, SRNIC_MAX_SRQ))
+		return -ENOMEM;
+
+	INIT_WORK(&srq->event_work, srnic_srq_event_work);
+	srq->max_sge = init->attr.max_sge ?: 1;
+	err = srnic_rq_create(&srq->rq, init->attr.max_wr, ctx, &resp.srq_key);
+	if (!err && udata) {
+		resp.num_rqe = srq->rq.size;
+		err = ib_copy_to_udata(udata, &resp, sizeof(resp));
+	}
+	if (err) {
+		srnic_rq_destroy(&srq->rq);
+		atomic_dec(&dev->objects.srq);
+		return err;
+	}
+	init->attr.max_wr = srq->rq.size;
+	init->attr.max_sge = srq->max_sge;
+	return 0;
+}
+
+/*
+ * A ULP that sets the limit when fewer receives are left than that is told at once. It may wait
+ * for the event before it posts more.
+ */
+int srnic_modify_srq(struct ib_srq *ibsrq, struct ib_srq_attr *attr, enum ib_srq_attr_mask mask,
+		     struct ib_udata *udata)
+{
+	struct srnic_srq *srq = to_srnic_srq(ibsrq);
+	int err;
+
+	if (mask & ~IB_SRQ_LIMIT)
+		return -EOPNOTSUPP;
+	err = srnic_udata_check(udata, 0);
+	if (err)
+		return err;
+	if (!(mask & IB_SRQ_LIMIT))
+		return 0;
+	if (attr->srq_limit > srq->rq.size)
+		return -EINVAL;
+	spin_lock_irq(&srq->rq.lock);
+	WRITE_ONCE(srq->limit, attr->srq_limit);
+	srnic_srq_look(srq);
+	spin_unlock_irq(&srq->rq.lock);
+	return 0;
+}
+
+int srnic_query_srq(struct ib_srq *ibsrq, struct ib_srq_attr *attr)
+{
+	struct srnic_srq *srq = to_srnic_srq(ibsrq);
+
+	*attr = (struct ib_srq_attr) {
+		.max_wr		= srq->rq.size,
+		.max_sge	= srq->max_sge,
+		.srq_limit	= READ_ONCE(srq->limit),
+	};
+	return 0;
+}
+
+int srnic_destroy_srq(struct ib_srq *ibsrq, struct ib_udata *udata)
+{
+	struct srnic_dev *dev = to_srnic_dev(ibsrq->device);
+	struct srnic_srq *srq = to_srnic_srq(ibsrq);
+
+	cancel_work_sync(&srq->event_work);
+	srnic_rq_destroy(&srq->rq);
+	atomic_dec(&dev->objects.srq);
+	return 0;
+}
+
+int srnic_post_srq_recv(struct ib_srq *ibsrq, const struct ib_recv_wr *wr,
+			const struct ib_recv_wr **bad)
+{
+	struct srnic_srq *srq = to_srnic_srq(ibsrq);
+
+	if (srq->rq.uring) {
+		*bad = wr;
+		return -EINVAL;
+	}
+	return srnic_rq_post(&srq->rq, wr, srq->max_sge, bad);
+}
+
+int srnic_recv_take(struct srnic_qp *qp, struct srnic_rwqe *rwqe)
+{
+	struct srnic_srq *srq = qp->srq;
+	struct srnic_rq *rq = srq ? &srq->rq : &qp->rq;
+	unsigned long flags;
+	int err;
+
+	spin_lock_irqsave(&rq->lock, flags);
+	err = srnic_rq_take(rq, rwqe);
+	if (srq)
+		srnic_srq_look(srq);
+	spin_unlock_irqrestore(&rq->lock, flags);
+	if (err == -EINVAL)
+		srnic_count(qp->dev, wr_invalid);
+	return err;
+}
+
+void srnic_recv_complete(struct srnic_qp *qp, u64 id, enum ib_wc_status status,
+			  struct srnic_upcalls *up)
+{
+	const struct srnic_cqe cqe = {
+		.id	= id,
+		.qp	= &qp->ibqp,
+		.op	= SRNIC_WR_RECV,
+		.status	= status,
+	};
+
+	srnic_cq_put(qp->rcq, &cqe, false, up);
 }

@@ -12,9 +12,9 @@
 
 #include "rx.h"
 #include "cursor.h"
-#include "fault.h"
+#include "state.h"
 #include "place.h"
-#include "segment.h"
+#include "wire.h"
 #include "tx.h"
 
 #include <linux/mm.h>
@@ -217,17 +217,7 @@ static bool rx_take(struct srnic_qp *qp, struct srnic_cursor *cur, const struct 
 	return true;
 }
 
-/**
- * srnic_rx_part_size - how much room does an FPDU need that TCP cannot hold?
- * @rx: receiving half; @rx->need was set by srnic_rx_take()
- * @pos: position of the FPDU
- *
- * If TCP has too few octets to tell the FPDU's length, this is the room for the longest FPDU.
- *
- * Context: the socket is locked.
- *
- * Return: octets.
- */
+/* If TCP has too few octets to tell the FPDU's length, this is the room for the longest FPDU. */
 u32 srnic_rx_part_size(const struct srnic_rx *rx, u32 pos)
 {
 	u32 size = iw_mpa_fpdu_size(U16_MAX);
@@ -290,18 +280,8 @@ static bool rx_is_over(const struct srnic_qp *qp, const struct srnic_upcalls *up
 	return up->full || READ_ONCE(qp->abrupt);
 }
 
-/**
- * srnic_rx_take - take what is whole
- * @qp: the QP
- * @cur: stands at the first octet that was not taken
- * @avail: octets that are there
- * @budget: octets to take at most; an FPDU that has begun is taken whole, and a short one counts as
- *	RX_FPDU_COST octets
- * @up: what is to be done when no lock is held
- *
- * Context: if the octets are in a socket, the socket is locked.
- *
- * Return: octets that were taken; if the stream has failed or was broken off, all that are there,
+/*
+ * Returns octets that were taken; if the stream has failed or was broken off, all that are there,
  * since nothing behind that counts.
  */
 u32 srnic_rx_take(struct srnic_qp *qp, struct srnic_cursor *cur, u32 avail, u32 budget,
@@ -380,14 +360,6 @@ static void rx_finish(struct srnic_qp *qp, struct srnic_upcalls *up)
 		srnic_tx_kick(qp);
 }
 
-/**
- * srnic_rx_run - see what has come
- * @qp: the QP, between attach and stop
- * @sk: its socket
- * @budget: octets to take at most; a work item takes the rest
- *
- * Context: the socket is locked.
- */
 void srnic_rx_run(struct srnic_qp *qp, struct sock *sk, u32 budget)
 {
 	struct srnic_rx *rx = &qp->rx;
@@ -438,14 +410,7 @@ static bool rx_end_is_awaited(const struct srnic_qp *qp)
 	return srnic_faulty(qp) || READ_ONCE(qp->tx.state) == SRNIC_TX_FINISHING;
 }
 
-/**
- * srnic_rx_look - take all there is, and see whether the peer has closed
- * @qp: the QP, between attach and stop
- *
- * If the stream has ended within an FPDU, that is an error (RFC 5044 8, code 1).
- *
- * Context: process.
- */
+/* If the stream has ended within an FPDU, that is an error (RFC 5044 8, code 1). */
 void srnic_rx_look(struct srnic_qp *qp)
 {
 	struct sock *sk = qp->sock->sk;
@@ -512,22 +477,11 @@ static void srnic_rx_work(struct work_struct *work)
 	kvfree(part);
 }
 
-/**
- * srnic_rx_setup - make the receiving half of a new QP
- * @qp: the QP, zeroed
- */
 void srnic_rx_setup(struct srnic_qp *qp)
 {
 	INIT_DELAYED_WORK(&qp->rx.work, srnic_rx_work);
 }
 
-/**
- * srnic_rx_start - a QP gets a stream
- * @qp: the QP
- * @ho: the hand-off
- *
- * Context: process; before attach.
- */
 void srnic_rx_start(struct srnic_qp *qp, const struct iw_mpa_handoff *ho)
 {
 	struct srnic_rx *rx = &qp->rx;
@@ -550,16 +504,7 @@ void srnic_rx_start(struct srnic_qp *qp, const struct iw_mpa_handoff *ho)
 	rx->read_len = 0;
 }
 
-/**
- * srnic_rx_is_cut - has the stream ended where it should not?
- * @qp: the QP, whose RX has ended
- *
- * Within an FPDU, or within a message.
- *
- * Context: process; before srnic_rx_stop().
- *
- * Return: true if so.
- */
+/* Within an FPDU, or within a message. */
 bool srnic_rx_is_cut(const struct srnic_qp *qp)
 {
 	const struct srnic_rx *rx = &qp->rx;
@@ -568,14 +513,9 @@ bool srnic_rx_is_cut(const struct srnic_qp *qp)
 	       tcp_inq(qp->sock->sk) > 0;
 }
 
-/**
- * srnic_rx_quiesce - wait until the work item has ended, and will not run
- * @qp: the QP; its callbacks were taken back, and the library does not call kick_rx meanwhile
- *
+/*
  * So nobody else runs RX, and nobody defers it any more. For most streams RX was never deferred.
  * Knowing that costs less than cancelling work that was never queued.
- *
- * Context: process.
  */
 void srnic_rx_quiesce(struct srnic_qp *qp)
 {
@@ -583,12 +523,6 @@ void srnic_rx_quiesce(struct srnic_qp *qp)
 		cancel_delayed_work_sync(&qp->rx.work);
 }
 
-/**
- * srnic_rx_stop - nothing is received any more
- * @qp: the QP, behind srnic_rx_quiesce()
- *
- * Context: process.
- */
 void srnic_rx_stop(struct srnic_qp *qp)
 {
 	kvfree(qp->rx.part);

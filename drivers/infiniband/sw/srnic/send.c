@@ -8,13 +8,13 @@
  */
 
 #include "send.h"
-#include "fault.h"
+#include "state.h"
 #include "reads.h"
-#include "segment.h"
+#include "wire.h"
 #include "sq.h"
-#include "stag.h"
+#include "mem.h"
 #include "wqe.h"
-#include "writer.h"
+#include "fpdu.h"
 
 #include <linux/tcp.h>
 
@@ -345,17 +345,10 @@ static u16 send_mulpdu(const struct srnic_qp *qp)
 	return srnic_mulpdu(READ_ONCE(tcp_sk(qp->sock->sk)->mss_cache), qp->tx.markers);
 }
 
-/**
- * srnic_send_is_idle - is there nothing to send?
- * @qp: the QP
- *
- * This costs less than srnic_send_fill(), and is true only if that would do nothing at all. Whoever
- * posts, or adds a Read Request, kicks the sender afterwards. An application rings no doorbell
- * while its element before is valid. So the caller calls this after srnic_retire_sent().
- *
- * Context: process; the caller is the sender.
- *
- * Return: true if so.
+/*
+ * This costs less than srnic_send_fill(), and is true only if that would do nothing at all.
+ * Whoever posts, or adds a Read Request, kicks the sender afterwards. An application rings no
+ * doorbell while its element before is valid. So the caller calls this after srnic_retire_sent().
  */
 bool srnic_send_is_idle(const struct srnic_qp *qp)
 {
@@ -368,16 +361,11 @@ bool srnic_send_is_idle(const struct srnic_qp *qp)
 	return !sq->uring || (put - READ_ONCE(sq->get) < sq->size && !srnic_sq_has_more(qp));
 }
 
-/**
- * srnic_send_fill - build a batch
- * @qp: the QP; its batch is empty
+/*
+ * The batch ends at the first error of a work request or of a Read Response. The error is
+ * recorded. What is in the batch goes out before the Terminate message.
  *
- * The batch ends at the first error of a work request or of a Read Response. The error is recorded.
- * What is in the batch goes out before the Terminate message.
- *
- * Context: process; the caller is the sender.
- *
- * Return: steps that were done, 0 if there was nothing to do; -ENOMEM if there is no memory for a
+ * Returns steps that were done, 0 if there was nothing to do; -ENOMEM if there is no memory for a
  * single FPDU.
  */
 int srnic_send_fill(struct srnic_qp *qp)
@@ -409,14 +397,6 @@ int srnic_send_fill(struct srnic_qp *qp)
 	return err > 0 ? steps + 1 : steps;
 }
 
-/**
- * srnic_send_is_at_limit - is everything in batches that was posted before the limit?
- * @qp: the QP, of which the limit is set
- *
- * Context: process; the caller is the sender.
- *
- * Return: true if so, and no answer is half sent.
- */
 bool srnic_send_is_at_limit(struct srnic_qp *qp)
 {
 	return qp->tx.msg.kind == SRNIC_MSG_NONE && srnic_sq_is_at_limit(qp);
@@ -445,14 +425,6 @@ static int send_ulpdu(struct srnic_qp *qp, const u8 *ulpdu, u16 len)
 	return err;
 }
 
-/**
- * srnic_send_term - build a batch of the Terminate message
- * @qp: the QP, in SRNIC_TERMINATE; its batch is empty
- *
- * Context: process; the caller is the sender.
- *
- * Return: 0 or -ENOMEM.
- */
 int srnic_send_term(struct srnic_qp *qp)
 {
 	u8 ulpdu[SRNIC_DDP_UNTAGGED_LEN + SRNIC_TERM_MAX];
@@ -464,16 +436,10 @@ int srnic_send_term(struct srnic_qp *qp)
 	return send_ulpdu(qp, ulpdu, SRNIC_DDP_UNTAGGED_LEN + len);
 }
 
-/**
- * srnic_send_rtr - build a batch of the RTR message
- * @qp: the QP; its batch is empty, and no message is under way
- * @rtr: one of IW_MPA_RTR_*; only IW_MPA_RTR_WRITE if anything was sent before
- *
+/*
  * The message uses an MSN, and no work request. A Read also counts against ORD.
  *
- * Context: process; the caller is the sender.
- *
- * Return: 0; -ENOMEM; -EIO for a Read with ORD 0.
+ * Returns 0; -ENOMEM; -EIO for a Read with ORD 0.
  */
 int srnic_send_rtr(struct srnic_qp *qp, u8 rtr)
 {

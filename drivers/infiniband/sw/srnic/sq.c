@@ -10,22 +10,24 @@
  * sent   by the sender, when TCP has accepted that batch;
  * get    by whoever finds that the WQE there is done: sender, RX or flush.
  *
- * What ends, and when, is in retire.c.
- */
+ * A WQE is retired only at the head. So completions are in the order of posting, and none succeeds
+ * behind one that has failed (RFC 5040 5.5). A Read is done when its response is whole. That may be
+ * before the sender knows that TCP has accepted the request: then the Read waits for "sent".
+ *
+ * An application's element has the index of its WQE. The element is given back between "sent" and
+ * the completion. The sender then executes a full barrier and looks at the next element, because
+ * the application rings no doorbell while the element before is still valid.
+  */
 
 #include "sq.h"
 #include "ring.h"
 #include "wqe.h"
 
-/**
- * srnic_sq_post - a kernel ULP posts work requests
- * @qp: its QP
- * @wr: list of them
- * @bad: result: the first that was not posted, if there is an error
- *
- * Context: any.
- *
- * Return: 0; -EINVAL for SGEs, lengths or STags that are impossible; -EOPNOTSUPP for an operation
+#include <linux/log2.h>
+#include <linux/slab.h>
+
+/*
+ * Returns 0; -EINVAL for SGEs, lengths or STags that are impossible; -EOPNOTSUPP for an operation
  * that iWARP does not have; -ENOMEM if the queue is full.
  */
 int srnic_sq_post(struct srnic_qp *qp, const struct ib_send_wr *wr, const struct ib_send_wr **bad)
@@ -50,12 +52,6 @@ int srnic_sq_post(struct srnic_qp *qp, const struct ib_send_wr *wr, const struct
 	return err;
 }
 
-/**
- * srnic_sq_start - forget the stream before, as the QP gets another one
- * @qp: the QP
- *
- * Context: process; nobody sends or flushes.
- */
 void srnic_sq_start(struct srnic_qp *qp)
 {
 	struct srnic_sq *sq = &qp->sq;
@@ -66,16 +62,7 @@ void srnic_sq_start(struct srnic_qp *qp)
 	spin_unlock_irq(&sq->lock);
 }
 
-/**
- * srnic_sq_fetch - make a WQE of the next element of an application's ring
- * @qp: the QP, whose queue has room for it at "put"
- *
- * The caller moves "put".
- *
- * Context: process; the caller is the sender. Only the sender uses elements that are not yet WQEs.
- *
- * Return: false if the application has not posted it.
- */
+/* The caller moves "put". */
 bool srnic_sq_fetch(struct srnic_qp *qp)
 {
 	struct srnic_sq *sq = &qp->sq;
@@ -87,16 +74,11 @@ bool srnic_sq_fetch(struct srnic_qp *qp)
 	return true;
 }
 
-/**
- * srnic_sq_head - the next WQE to send
- * @qp: the QP
- *
+/*
  * What a ULP posts after a modify to ERR must be flushed, since the ULP waits for that. So the
  * sender first looks at what is posted, and then whether the ULP has broken the stream off.
  *
- * Context: process; the caller is the sender.
- *
- * Return: the WQE; NULL if there is none before the limit, if what is left is to be flushed, or if
+ * Returns the WQE; NULL if there is none before the limit, if what is left is to be flushed, or if
  * there is no room for another one: then the sender will be kicked.
  */
 struct srnic_wqe *srnic_sq_head(struct srnic_qp *qp)
@@ -133,16 +115,7 @@ struct srnic_wqe *srnic_sq_head(struct srnic_qp *qp)
 	return wqe;
 }
 
-/**
- * srnic_sq_has_more - is something posted that is in no batch yet?
- * @qp: the QP
- *
- * That may be a WQE, or an element of an application's ring that is not a WQE yet.
- *
- * Context: any; if somebody sends meanwhile, the answer may be late.
- *
- * Return: true if so.
- */
+/* That may be a WQE, or an element of an application's ring that is not a WQE yet. */
 bool srnic_sq_has_more(const struct srnic_qp *qp)
 {
 	const struct srnic_sq *sq = &qp->sq;
@@ -164,14 +137,7 @@ static u32 sq_count_user(const struct srnic_sq *sq)
 	return n;
 }
 
-/**
- * srnic_sq_limit - end the stream behind what is posted now
- * @qp: the QP
- *
- * The limit is removed when the queue is flushed, or when the next stream begins.
- *
- * Context: process; the caller is the sender.
- */
+/* The limit is removed when the queue is flushed, or when the next stream begins. */
 void srnic_sq_limit(struct srnic_qp *qp)
 {
 	struct srnic_sq *sq = &qp->sq;
@@ -183,29 +149,16 @@ void srnic_sq_limit(struct srnic_qp *qp)
 	spin_unlock_irq(&sq->lock);
 }
 
-/**
- * srnic_sq_is_at_limit - is everything in batches that may go out before the stream ends?
- * @qp: the QP
- *
- * Context: process; the caller is the sender.
- *
- * Return: true if so; false if there is no limit.
- */
+/* Returns true if so; false if there is no limit. */
 bool srnic_sq_is_at_limit(struct srnic_qp *qp)
 {
 	return qp->sq.limited && qp->sq.next == qp->sq.limit;
 }
 
-/**
- * srnic_sq_may_read - do outstanding Reads let a WQE go?
- * @qp: the QP
- * @wqe: at the head
- *
+/*
  * At most ORD Reads may be unanswered (RFC 5040 6.1). A fence waits for all of them.
  *
- * Context: process; the caller is the sender.
- *
- * Return: true if so; else the sender will be kicked.
+ * Returns true if so; else the sender will be kicked.
  */
 bool srnic_sq_may_read(struct srnic_qp *qp, const struct srnic_wqe *wqe)
 {
@@ -225,13 +178,6 @@ bool srnic_sq_may_read(struct srnic_qp *qp, const struct srnic_wqe *wqe)
 	return may;
 }
 
-/**
- * srnic_sq_taken - all segments of a WQE are in a batch
- * @qp: the QP
- * @wqe: at the head
- *
- * Context: process; the caller is the sender.
- */
 void srnic_sq_taken(struct srnic_qp *qp, const struct srnic_wqe *wqe)
 {
 	struct srnic_sq *sq = &qp->sq;
@@ -243,16 +189,7 @@ void srnic_sq_taken(struct srnic_qp *qp, const struct srnic_wqe *wqe)
 	spin_unlock_irq(&sq->lock);
 }
 
-/**
- * srnic_sq_done - a WQE needs no stream, or cannot be done
- * @qp: the QP
- * @wqe: at the head
- * @status: how it ended
- *
- * The WQE completes when those before it have completed.
- *
- * Context: process; the caller is the sender.
- */
+/* The WQE completes when those before it have completed. */
 void srnic_sq_done(struct srnic_qp *qp, struct srnic_wqe *wqe, enum ib_wc_status status)
 {
 	struct srnic_sq *sq = &qp->sq;
@@ -264,14 +201,6 @@ void srnic_sq_done(struct srnic_qp *qp, struct srnic_wqe *wqe, enum ib_wc_status
 	spin_unlock_irq(&sq->lock);
 }
 
-/**
- * srnic_sq_expect_rtr - an RTR message of type Read is about to be sent
- * @qp: the QP
- *
- * Context: process; the caller is the sender.
- *
- * Return: false if ORD is 0.
- */
 bool srnic_sq_expect_rtr(struct srnic_qp *qp)
 {
 	struct srnic_sq *sq = &qp->sq;
@@ -300,15 +229,7 @@ static struct srnic_wqe *sq_seek_read(struct srnic_sq *sq)
 	return NULL;
 }
 
-/**
- * srnic_sq_oldest_read - the Read that the next Read Response answers
- * @qp: the QP
- * @rtr: result: it is the RTR message, which nobody has posted
- *
- * Context: RX.
- *
- * Return: the WQE, which stays until srnic_retire_read(); NULL if there is none.
- */
+/* Returns the WQE, which stays until srnic_retire_read(); NULL if there is none. */
 struct srnic_wqe *srnic_sq_oldest_read(struct srnic_qp *qp, bool *rtr)
 {
 	struct srnic_sq *sq = &qp->sq;
@@ -327,14 +248,7 @@ struct srnic_wqe *srnic_sq_oldest_read(struct srnic_qp *qp, bool *rtr)
 	return found;
 }
 
-/**
- * srnic_sq_has_reads - are there Reads whose responses are not complete?
- * @qp: the QP
- *
- * Context: any.
- *
- * Return: true if so; the sender may send another one at any time.
- */
+/* Returns true if so; the sender may send another one at any time. */
 bool srnic_sq_has_reads(struct srnic_qp *qp)
 {
 	unsigned long flags;
@@ -346,14 +260,7 @@ bool srnic_sq_has_reads(struct srnic_qp *qp)
 	return found;
 }
 
-/**
- * srnic_sq_is_empty - has everything that is posted completed?
- * @qp: the QP
- *
- * Context: any.
- *
- * Return: true if so; an application's ring may have elements that were not looked at.
- */
+/* Returns true if so; an application's ring may have elements that were not looked at. */
 bool srnic_sq_is_empty(struct srnic_qp *qp)
 {
 	unsigned long flags;
@@ -363,4 +270,236 @@ bool srnic_sq_is_empty(struct srnic_qp *qp)
 	empty = qp->sq.put == qp->sq.get;
 	spin_unlock_irqrestore(&qp->sq.lock, flags);
 	return empty;
+}
+
+static void retire_complete(struct srnic_qp *qp, const struct srnic_wqe *wqe,
+			    struct srnic_upcalls *up)
+{
+	struct srnic_cqe cqe = {
+		.id	= wqe->id,
+		.qp	= &qp->ibqp,
+		.bytes	= wqe->bytes,
+		.op	= wqe->op,
+		.status	= wqe->status,
+	};
+
+	if (wqe->status == IB_WC_SUCCESS && !(wqe->flags & SRNIC_WQE_SIGNALED))
+		return;
+	srnic_cq_put(qp->scq, &cqe, false, up);
+}
+
+/*
+ * Retire WQEs up to @to, which is "sent" or before it, but no more than a few with interrupts off.
+ * True: there may be more.
+ */
+static bool retire_some(struct srnic_qp *qp, u32 to, struct srnic_upcalls *up)
+{
+	struct srnic_sq *sq = &qp->sq;
+	u32 n;
+
+	lockdep_assert_held(&sq->lock);
+	for (n = 0; n < SRNIC_QUEUE_STEP && sq->get != to && srnic_sq_wqe(sq, sq->get)->done; n++) {
+		struct srnic_wqe *wqe = srnic_sq_wqe(sq, sq->get++);
+
+		/* The peer may have it, but a work request before it has failed. */
+		if (sq->failed && wqe->status == IB_WC_SUCCESS) {
+			wqe->status = IB_WC_WR_FLUSH_ERR;
+			srnic_count(qp->dev, wr_flushed);
+		}
+		sq->failed |= wqe->status != IB_WC_SUCCESS;
+		retire_complete(qp, wqe, up);
+	}
+	/* The index must not fall behind by more than the length of the queue. */
+	if ((s32)(sq->get - sq->read) > 0)
+		sq->read = sq->get;
+	if (sq->waits && n) {
+		sq->waits = false;
+		up->kick = true;
+	}
+	return n == SRNIC_QUEUE_STEP;
+}
+
+/* Give elements back, before the completions, and before the next element is looked at. */
+static void retire_give_back(struct srnic_sq *sq, u32 from, u32 to)
+{
+	for (; from != to; from++)
+		/* The element was copied before it is free. */
+		smp_store_release(&sq->uring[from & (sq->size - 1)].flags, 0);
+	/*
+	 * The element is free before the next one is looked at. The application writes that, and
+	 * then looks whether this one is free.
+	 */
+	smp_mb();
+}
+
+/* All that can be; sq->lock is held, and dropped now and then. */
+static void retire_all(struct srnic_qp *qp, struct srnic_upcalls *up)
+{
+	struct srnic_sq *sq = &qp->sq;
+
+	while (retire_some(qp, sq->sent, up)) {
+		spin_unlock_irq(&sq->lock);
+		cond_resched();
+		spin_lock_irq(&sq->lock);
+	}
+	WRITE_ONCE(sq->behind, false);
+}
+
+void srnic_retire_left(struct srnic_qp *qp, struct srnic_upcalls *up)
+{
+	if (!READ_ONCE(qp->sq.behind))
+		return;
+	spin_lock_irq(&qp->sq.lock);
+	retire_all(qp, up);
+	spin_unlock_irq(&qp->sq.lock);
+}
+
+void srnic_retire_sent(struct srnic_qp *qp, struct srnic_upcalls *up)
+{
+	struct srnic_sq *sq = &qp->sq;
+
+	if (sq->sent == sq->next)
+		return;
+	if (sq->uring)
+		retire_give_back(sq, sq->sent, sq->next);
+	spin_lock_irq(&sq->lock);
+	for (; sq->sent != sq->next; sq->sent++) {
+		struct srnic_wqe *wqe = srnic_sq_wqe(sq, sq->sent);
+
+		if (!srnic_wqe_is_read(wqe))
+			wqe->done = true;
+	}
+	retire_all(qp, up);
+	spin_unlock_irq(&sq->lock);
+}
+
+void srnic_retire_read(struct srnic_qp *qp, struct srnic_wqe *wqe, enum ib_wc_status status,
+		       struct srnic_upcalls *up)
+{
+	struct srnic_sq *sq = &qp->sq;
+	unsigned long flags;
+
+	spin_lock_irqsave(&sq->lock, flags);
+	sq->reads--;
+	if (wqe) {
+		wqe->status = status;
+		wqe->done = true;
+	} else {
+		sq->rtr_read = false;
+	}
+	if (retire_some(qp, sq->sent, up)) {
+		WRITE_ONCE(sq->behind, true);
+		up->kick = true;
+	}
+	if (sq->waits) {
+		sq->waits = false;
+		up->kick = true;
+	}
+	spin_unlock_irqrestore(&sq->lock, flags);
+}
+
+static void retire_flush_one(struct srnic_qp *qp, struct srnic_wqe *wqe)
+{
+	if (wqe->done)
+		return;
+	wqe->status = IB_WC_WR_FLUSH_ERR;
+	wqe->done = true;
+	srnic_count(qp->dev, wr_flushed);
+}
+
+/* Flush a few WQEs, since interrupts are off. False: @end is reached. */
+static bool retire_flush_step(struct srnic_qp *qp, u32 end, struct srnic_upcalls *up)
+{
+	struct srnic_sq *sq = &qp->sq;
+	u32 n, to = sq->get + min_t(u32, end - sq->get, SRNIC_QUEUE_STEP);
+
+	lockdep_assert_held(&sq->lock);
+	for (n = sq->get; n != to; n++)
+		retire_flush_one(qp, srnic_sq_wqe(sq, n));
+	retire_some(qp, to, up);
+	return to != end;
+}
+
+/* Fetch an application's ring once around at most, and give the elements back. */
+static void retire_fetch_all(struct srnic_qp *qp)
+{
+	struct srnic_sq *sq = &qp->sq;
+	u32 n;
+
+	if (!sq->uring)
+		return;
+	for (n = 0; n < sq->size && sq->put - sq->get < sq->size; n++) {
+		if (!srnic_sq_fetch(qp))
+			break;
+		WRITE_ONCE(sq->put, sq->put + 1);
+	}
+	retire_give_back(sq, sq->sent, sq->put);
+}
+
+/*
+ * A WQE that is done already completes as it is, if all before it were successful. The rest
+ * completes as flushed. An application's ring is flushed once around at most, since the
+ * application can post as fast as this flushes. If a kernel ULP posts meanwhile, its post asks for
+ * another flush.
+ */
+bool srnic_retire_flush(struct srnic_qp *qp, struct srnic_upcalls *up)
+{
+	struct srnic_sq *sq = &qp->sq;
+	u32 end;
+
+	retire_fetch_all(qp);
+	spin_lock_irq(&sq->lock);
+	end = sq->put;
+	sq->sent = end;
+	sq->next = end;
+	sq->reads = 0;
+	sq->rtr_read = false;
+	while (retire_flush_step(qp, end, up)) {
+		spin_unlock_irq(&sq->lock);
+		cond_resched();
+		spin_lock_irq(&sq->lock);
+	}
+	sq->limited = false;
+	sq->failed = false;
+	spin_unlock_irq(&sq->lock);
+	return srnic_sq_has_more(qp);
+}
+
+void srnic_retire_discard(struct srnic_qp *qp)
+{
+	struct srnic_sq *sq = &qp->sq;
+
+	retire_fetch_all(qp);
+	spin_lock_irq(&sq->lock);
+	sq->sent = sq->put;
+	sq->next = sq->put;
+	sq->get = sq->put;
+	sq->read = sq->put;
+	spin_unlock_irq(&sq->lock);
+}
+
+int srnic_sq_create(struct srnic_sq *sq, u32 entries, struct ib_ucontext *ctx, u64 *key)
+{
+	spin_lock_init(&sq->lock);
+	sq->size = roundup_pow_of_two(max(entries, 1U));
+	sq->ring = kvcalloc(sq->size, sizeof(*sq->ring), ctx ? GFP_KERNEL_ACCOUNT : GFP_KERNEL);
+	if (!sq->ring)
+		return -ENOMEM;
+	if (!ctx)
+		return 0;
+	sq->shared = srnic_ring_create(ctx, sq->size * sizeof(*sq->uring), key);
+	if (IS_ERR(sq->shared)) {
+		int err = PTR_ERR(sq->shared);
+
+		sq->shared = NULL;
+		return err;
+	}
+	sq->uring = sq->shared->va;
+	return 0;
+}
+
+void srnic_sq_destroy(struct srnic_sq *sq)
+{
+	srnic_ring_destroy(sq->shared);
+	kvfree(sq->ring);
 }

@@ -1,22 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The send queue: posted, and taken by the sender. */
+/* The send queue of a QP. */
 #ifndef _SRNIC_SQ_H
 #define _SRNIC_SQ_H
 
+#include "cq.h"
 #include "srnic.h"
 
-/**
- * srnic_sq_wqe - the place of a WQE
- * @sq: send queue
- * @index: of the WQE
- *
- * Return: the WQE, if @index is one from "get" to "put".
- */
 static inline struct srnic_wqe *srnic_sq_wqe(struct srnic_sq *sq, u32 index)
 {
 	return &sq->ring[index & (sq->size - 1)];
 }
 
+int srnic_sq_create(struct srnic_sq *sq, u32 entries, struct ib_ucontext *ctx, u64 *key);
+void srnic_sq_destroy(struct srnic_sq *sq);
 int srnic_sq_post(struct srnic_qp *qp, const struct ib_send_wr *wr, const struct ib_send_wr **bad);
 void srnic_sq_start(struct srnic_qp *qp);
 bool srnic_sq_fetch(struct srnic_qp *qp);
@@ -31,5 +27,12 @@ struct srnic_wqe *srnic_sq_oldest_read(struct srnic_qp *qp, bool *rtr);
 bool srnic_sq_has_more(const struct srnic_qp *qp);
 bool srnic_sq_has_reads(struct srnic_qp *qp);
 bool srnic_sq_is_empty(struct srnic_qp *qp);
+
+void srnic_retire_left(struct srnic_qp *qp, struct srnic_upcalls *up);
+void srnic_retire_sent(struct srnic_qp *qp, struct srnic_upcalls *up);
+void srnic_retire_read(struct srnic_qp *qp, struct srnic_wqe *wqe, enum ib_wc_status status,
+		       struct srnic_upcalls *up);
+bool srnic_retire_flush(struct srnic_qp *qp, struct srnic_upcalls *up);
+void srnic_retire_discard(struct srnic_qp *qp);
 
 #endif /* _SRNIC_SQ_H */

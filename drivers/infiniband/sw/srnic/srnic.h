@@ -6,7 +6,7 @@
 #ifndef _SRNIC_H
 #define _SRNIC_H
 
-#include "rdmap.h"
+#include "wire.h"
 #include "stats.h"
 #include "term.h"
 #include "tx_state.h"

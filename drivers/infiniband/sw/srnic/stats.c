@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Counters, per CPU, shown by "rdma statistic" and in sysfs. */
+/* What people see: counters, per CPU, and resource tracking. */
 
+#include "stats.h"
 #include "srnic.h"
 
 #include <linux/slab.h>
+#include <net/netlink.h>
+#include <rdma/restrack.h>
+#include <uapi/rdma/rdma_netlink.h>
 
 #define STATS_COUNT	(SRNIC_CNT_COUNT + SRNIC_ERR_COUNT - 1)
 
@@ -23,10 +27,6 @@ struct workqueue_struct *srnic_wq;
 struct workqueue_struct *srnic_user_wq;
 struct workqueue_struct *srnic_event_wq;
 
-/**
- * srnic_stats_free - forget what was made for a device's counters
- * @dev: device that is not registered any more
- */
 void srnic_stats_free(struct srnic_dev *dev)
 {
 	kfree(dev->stat_descs);
@@ -65,17 +65,7 @@ static int stats_make_descs(struct srnic_dev *dev)
 	return dev->stat_descs ? 0 : -ENOMEM;
 }
 
-/**
- * srnic_alloc_hw_port_stats - ib_device_ops.alloc_hw_port_stats
- * @ibdev: device
- * @port_num: any
- *
- * A device has one table of counters: those of the library, and those of srnic.
- *
- * Context: process, while the device is registered.
- *
- * Return: room for the counters, or NULL.
- */
+/* A device has one table of counters: those of the library, and those of srnic. */
 struct rdma_hw_stats *srnic_alloc_hw_port_stats(struct ib_device *ibdev, u32 port_num)
 {
 	struct srnic_dev *dev = to_srnic_dev(ibdev);
@@ -97,19 +87,9 @@ static unsigned long stats_sum(const unsigned long __percpu *counter)
 	return sum;
 }
 
-/**
- * srnic_get_hw_stats - ib_device_ops.get_hw_stats
- * @ibdev: device
- * @stats: from srnic_alloc_hw_port_stats()
- * @port_num: any
- * @index: of the counter wanted; all are read
- *
- * Nothing is allocated: the RDMA core of Linux 6.1 leaks its tables if this fails while a device is
- * registered.
- *
- * Context: process.
- *
- * Return: how many counters there are, or -ENODEV.
+/*
+ * Nothing is allocated: the RDMA core of Linux 6.1 leaks its tables if this fails while a device
+ * is registered.
  */
 int srnic_get_hw_stats(struct ib_device *ibdev, struct rdma_hw_stats *stats, u32 port_num,
 		       int index)
@@ -126,4 +106,69 @@ int srnic_get_hw_stats(struct ib_device *ibdev, struct rdma_hw_stats *stats, u32
 	for (i = SRNIC_ERR_NONE + 1; i < SRNIC_ERR_COUNT; i++)
 		stats->value[n++] = stats_sum(&dev->stats->err[i]);
 	return n;
+}
+
+/* The value is for a person, and may change at the same moment. */
+#define show_now(number)	data_race(number)
+
+static int show_end(struct sk_buff *msg, struct nlattr *table, int err)
+{
+	if (err) {
+		nla_nest_cancel(msg, table);
+		return -EMSGSIZE;
+	}
+	nla_nest_end(msg, table);
+	return 0;
+}
+
+/* The indices are shown as they are. &struct srnic_sq says what is between two of them. */
+int srnic_fill_res_qp(struct sk_buff *msg, struct ib_qp *ibqp)
+{
+	struct srnic_qp *qp = to_srnic_qp(ibqp);
+	struct nlattr *table = nla_nest_start(msg, RDMA_NLDEV_ATTR_DRIVER);
+	int err;
+
+	if (!table)
+		return -EMSGSIZE;
+	err = rdma_nl_put_driver_u32(msg, "sq_size", qp->sq.size) ?:
+	      rdma_nl_put_driver_u32(msg, "sq_put", show_now(qp->sq.put)) ?:
+	      rdma_nl_put_driver_u32(msg, "sq_next", show_now(qp->sq.next)) ?:
+	      rdma_nl_put_driver_u32(msg, "sq_sent", show_now(qp->sq.sent)) ?:
+	      rdma_nl_put_driver_u32(msg, "sq_get", show_now(qp->sq.get)) ?:
+	      rdma_nl_put_driver_u32(msg, "reads", show_now(qp->sq.reads)) ?:
+	      rdma_nl_put_driver_u32(msg, "ord", show_now(qp->tx.ord)) ?:
+	      rdma_nl_put_driver_u32(msg, "ird", show_now(qp->irq.size)) ?:
+	      rdma_nl_put_driver_u32(msg, "rq_size", qp->rq.size) ?:
+	      rdma_nl_put_driver_u32(msg, "rq_get", show_now(qp->rq.get)) ?:
+	      rdma_nl_put_driver_u32(msg, "tx_batch", show_now(qp->tx.batch.len)) ?:
+	      rdma_nl_put_driver_u32(msg, "err", show_now(qp->fault.err));
+	return show_end(msg, table, err);
+}
+
+int srnic_fill_res_cq(struct sk_buff *msg, struct ib_cq *ibcq)
+{
+	struct srnic_cq *cq = to_srnic_cq(ibcq);
+	struct nlattr *table = nla_nest_start(msg, RDMA_NLDEV_ATTR_DRIVER);
+	int err;
+
+	if (!table)
+		return -EMSGSIZE;
+	err = rdma_nl_put_driver_u32(msg, "put", show_now(cq->put)) ?:
+	      rdma_nl_put_driver_u32(msg, "get", show_now(cq->get)) ?:
+	      rdma_nl_put_driver_u32(msg, "overflowed", show_now(cq->overflowed));
+	return show_end(msg, table, err);
+}
+
+int srnic_fill_res_mr(struct sk_buff *msg, struct ib_mr *ibmr)
+{
+	struct srnic_mr *mr = to_srnic_mr(ibmr);
+	struct nlattr *table = nla_nest_start(msg, RDMA_NLDEV_ATTR_DRIVER);
+	int err;
+
+	if (!table)
+		return -EMSGSIZE;
+	err = rdma_nl_put_driver_u32(msg, "kind", mr->kind) ?:
+	      rdma_nl_put_driver_u32(msg, "valid", show_now(mr->valid)) ?:
+	      rdma_nl_put_driver_u32_hex(msg, "access", show_now(mr->access));
+	return show_end(msg, table, err);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Counters of a device, and each error of term.h with its own. */
+/* Counters, and what "rdma resource" shows. */
 #ifndef _SRNIC_STATS_H
 #define _SRNIC_STATS_H
 
@@ -63,5 +63,14 @@ struct rdma_hw_stats *srnic_alloc_hw_port_stats(struct ib_device *ibdev, u32 por
 int srnic_get_hw_stats(struct ib_device *ibdev, struct rdma_hw_stats *stats, u32 port_num,
 		       int index);
 void srnic_stats_free(struct srnic_dev *dev);
+
+struct ib_cq;
+struct ib_mr;
+struct ib_qp;
+struct sk_buff;
+
+int srnic_fill_res_qp(struct sk_buff *msg, struct ib_qp *ibqp);
+int srnic_fill_res_cq(struct sk_buff *msg, struct ib_cq *ibcq);
+int srnic_fill_res_mr(struct sk_buff *msg, struct ib_mr *ibmr);
 
 #endif /* _SRNIC_STATS_H */

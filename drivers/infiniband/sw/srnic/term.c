@@ -2,7 +2,7 @@
 /* Errors of a stream, and Terminate messages. Pure. */
 
 #include "term.h"
-#include "ddp.h"
+#include "wire.h"
 
 #include <linux/build_bug.h>
 #include <linux/string.h>
@@ -30,60 +30,31 @@ static const struct term_row term_rows[SRNIC_ERR_COUNT] = {
 #undef X
 };
 
-/**
- * srnic_err_name - the name of an error in counters and traces
- * @err: which
- *
- * Return: the name.
- */
 const char *srnic_err_name(enum srnic_err err)
 {
 	return term_rows[err].name;
 }
 
-/**
- * srnic_err_text - an error in words
- * @err: which
- *
- * Return: a few words without a full stop.
- */
 const char *srnic_err_text(enum srnic_err err)
 {
 	return term_rows[err].text;
 }
 
-/**
- * srnic_err_form - what is the peer told of an error?
- * @err: which
- *
- * Return: the form of the Terminate message; SRNIC_TERM_SILENT if none is due.
- */
+/* Returns the form of the Terminate message; SRNIC_TERM_SILENT if none is due. */
 enum srnic_term_form srnic_err_form(enum srnic_err err)
 {
 	return term_rows[err].form;
 }
 
-/**
- * srnic_err_tell - what is the ULP told of an error?
- * @err: which
- *
- * Return: the event that is due.
- */
 enum srnic_tell srnic_err_tell(enum srnic_err err)
 {
 	return term_rows[err].tell;
 }
 
-/**
- * srnic_err_of_mem - the error if an access to memory is refused
- * @use: what the access was for
- * @fault: why it was refused, or SRNIC_MEM_OK
- *
+/*
  * DDP has no code for a missing right (RFC 5041 7.1). So a Write without the right counts as a
  * Write with an invalid STag. So does a Read Response if the ULP has made the sink unwritable
  * meanwhile.
- *
- * Return: SRNIC_ERR_NONE for SRNIC_MEM_OK.
  */
 enum srnic_err srnic_err_of_mem(enum srnic_mem_use use, enum srnic_mem_fault fault)
 {
@@ -121,17 +92,9 @@ enum srnic_err srnic_err_of_mem(enum srnic_mem_use use, enum srnic_mem_fault fau
 	return table[use][fault];
 }
 
-/**
- * srnic_range_check - is a range inside of another?
- * @base: first address of the region
- * @size: octets of the region
- * @addr: first address to access
- * @len: octets to access; 0 asks for nothing and is always fine
- *
+/*
  * The check forms no sum that could wrap. The last octet of the address space cannot be accessed,
  * since a sum of 0 counts as a wrap (RFC 5041 7.1).
- *
- * Return: SRNIC_MEM_OK, SRNIC_MEM_WRAP or SRNIC_MEM_BOUNDS.
  */
 enum srnic_mem_fault srnic_range_check(u64 base, u64 size, u64 addr, u32 len)
 {
@@ -146,15 +109,9 @@ enum srnic_mem_fault srnic_range_check(u64 base, u64 size, u64 addr, u32 len)
 	return SRNIC_MEM_OK;
 }
 
-/**
- * srnic_term_build - make the payload of a Terminate message
- * @fault: the error; not of form SRNIC_TERM_SILENT
- * @payload: room for it
- *
+/*
  * Headers whose bit is 0 are left out. The others are exact copies of what was received (RFC 5040
  * 4.8).
- *
- * Return: octets of the payload: 4, 20, 24 or 52.
  */
 size_t srnic_term_build(const struct srnic_fault *fault, u8 payload[SRNIC_TERM_MAX])
 {
@@ -177,16 +134,11 @@ size_t srnic_term_build(const struct srnic_fault *fault, u8 payload[SRNIC_TERM_M
 	return SRNIC_TERM_CTRL + 2 + copied;
 }
 
-/**
- * srnic_term_parse - read the payload of a Terminate message
- * @payload: what follows the DDP header
- * @len: octets of it
- * @term: result
- *
+/*
  * Unknown layers, types and codes are reported as they are. If header bits promise more than there
  * is, the result has what is there.
  *
- * Return: false if there is not even Terminate Control; then @term is not written.
+ * Returns false if there is not even Terminate Control; then @term is not written.
  */
 bool srnic_term_parse(const u8 *payload, size_t len, struct srnic_term *term)
 {

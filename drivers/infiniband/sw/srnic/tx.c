@@ -8,22 +8,130 @@
  * overlooked. A table in srnic.rst says what a sender may leave behind, and who looks again.
  *
  * When the sender calls TCP, TCP may run RX for its backlog. RX takes no lock that is held here.
- */
+ *
+ * A sender without memory waits for the timer, and for nothing else (tx.starved). If TCP refuses
+ * octets for want of memory while nothing is on its way, it calls write_space at once. A sender
+ * that came back then would be refused again, without end.
+  */
 
 #include "tx.h"
 #include "cq.h"
-#include "fault.h"
-#include "push.h"
+#include "fpdu.h"
 #include "reads.h"
-#include "retire.h"
 #include "send.h"
 #include "sq.h"
+#include "state.h"
 #include "trace.h"
-#include "writer.h"
 
+#include <linux/bvec.h>
 #include <linux/jiffies.h>
+#include <linux/net.h>
 #include <linux/sched/mm.h>
+#include <linux/uio.h>
 #include <net/tcp.h>
+
+/* Nobody tries again before the timer. */
+static void tx_push_later(struct srnic_qp *qp)
+{
+	srnic_count(qp->dev, tx_no_memory);
+	/* This comes before the timer, which clears it. */
+	WRITE_ONCE(qp->tx.starved, true);
+	qp->tx.delayed = true;
+	mod_delayed_work(srnic_qp_wq(qp), &qp->tx.retry, msecs_to_jiffies(SRNIC_RETRY_MS));
+}
+
+/*
+ * When there is room again TCP calls write_space, if it knows that somebody waits.
+ *
+ * Returns true if so; else the sender will be kicked.
+ */
+static bool tx_ask_for_room(struct srnic_qp *qp)
+{
+	struct sock *sk = qp->sock->sk;
+
+	if (sk_stream_memory_free(sk))
+		return true;
+	set_bit(SOCK_NOSPACE, &qp->sock->flags);
+	/* Pairs with the barrier of tcp_check_space(): TCP sees the bit, or this sees the room. */
+	smp_mb__after_atomic();
+	if (sk_stream_memory_free(sk))
+		return true;
+	srnic_count(qp->dev, tx_no_room);
+	return false;
+}
+
+/*
+ * Give pages to TCP without a copy: octets [@skip, @skip + @len) of @bv. Does not wait.
+ * Returns octets that TCP has accepted, maybe fewer, or a negative errno. No security module is
+ * asked what the process may do that happens to send: the stream is not its own.
+ */
+#ifndef COMPAT_TCP_SPLICE
+static int tcp_splice(struct socket *sock, struct bio_vec *bv, unsigned int nbv, u32 skip, u32 len)
+{
+	struct msghdr msg = { .msg_flags = MSG_DONTWAIT | MSG_NOSIGNAL | MSG_SPLICE_PAGES };
+	int sent;
+
+	iov_iter_bvec(&msg.msg_iter, ITER_SOURCE, bv, nbv, skip + len);
+	iov_iter_advance(&msg.msg_iter, skip);
+	lock_sock(sock->sk);
+	sent = tcp_sendmsg_locked(sock->sk, &msg, len);
+	release_sock(sock->sk);
+	return sent;
+}
+#endif
+
+/*
+ * Give TCP as many octets as it takes. TCP returns -EAGAIN if it has no room, and also if it has no
+ * memory. Room may have come meanwhile. So only if TCP refuses twice though there is room, memory
+ * is short.
+ */
+static int push_splice(struct srnic_qp *qp)
+{
+	struct srnic_batch *batch = &qp->tx.batch;
+	int n, tries;
+
+	for (tries = 0; tries < 2; tries++) {
+		n = tcp_splice(qp->sock, batch->bv, batch->nbv, batch->done,
+			       batch->len - batch->done);
+		if (n != -EAGAIN || !sk_stream_memory_free(qp->sock->sk))
+			return n;
+	}
+	return -ENOMEM;
+}
+
+/*
+ * TCP may run RX for its backlog meanwhile.
+ *
+ * Returns 0 if TCP has all, and the batch is empty; -EAGAIN if TCP has no room, and will call
+ * write_space, or if memory is short, and the timer runs; any other error if the stream has
+ * failed, as TCP tells the library, too.
+ */
+static int tx_push(struct srnic_qp *qp)
+{
+	struct srnic_batch *batch = &qp->tx.batch;
+
+	if (READ_ONCE(qp->tx.starved))
+		return -EAGAIN;
+	while (batch->done < batch->len) {
+		int n = push_splice(qp);
+
+		if (n == -ENOMEM || n == -ENOBUFS) {
+			tx_push_later(qp);
+			return -EAGAIN;
+		}
+		if (n == -EAGAIN || n == -EINTR || !n) {
+			srnic_count(qp->dev, tx_no_room);
+			return -EAGAIN;
+		}
+		if (n < 0)
+			return n;
+		batch->done += n;
+	}
+	if (batch->len)
+		srnic_count(qp->dev, tx_batches);
+	srnic_batch_reset(batch);
+	return 0;
+}
 
 /* A turn takes time also if there is little to send, or nothing, as for REG_MR and LOCAL_INV. */
 #define TX_TURN_COST	SZ_16K
@@ -60,12 +168,6 @@ static enum srnic_tx_state tx_event(struct srnic_qp *qp, enum srnic_tx_event eve
 	return from;
 }
 
-/**
- * srnic_tx_kick - there may be something to send
- * @qp: the QP
- *
- * Context: any.
- */
 void srnic_tx_kick(struct srnic_qp *qp)
 {
 	if (!READ_ONCE(qp->tx.kicked))
@@ -87,10 +189,10 @@ static bool tx_term_is_due(const struct srnic_qp *qp)
 	return srnic_err_form(qp->fault.err) != SRNIC_TERM_SILENT && !qp->fault.silent;
 }
 
-/* Push what is left of the batch, then the Terminate message. As srnic_push(). */
+/* Push what is left of the batch, then the Terminate message. As tx_push(). */
 static int tx_put_term(struct srnic_qp *qp, struct srnic_upcalls *up)
 {
-	int err = srnic_push(qp);
+	int err = tx_push(qp);
 
 	if (err || tx_state(qp) == SRNIC_TX_TERM)
 		return err;
@@ -99,11 +201,11 @@ static int tx_put_term(struct srnic_qp *qp, struct srnic_upcalls *up)
 	if (!tx_term_is_due(qp))
 		return 0;
 	if (srnic_send_term(qp)) {
-		srnic_push_later(qp);
+		tx_push_later(qp);
 		return -EAGAIN;
 	}
 	tx_event(qp, SRNIC_TX_EV_TERM);
-	return srnic_push(qp);
+	return tx_push(qp);
 }
 
 static void tx_term_gone(struct srnic_qp *qp)
@@ -219,7 +321,7 @@ static enum tx_step tx_step(struct srnic_qp *qp, struct srnic_upcalls *up)
 		return TX_WAIT;
 	finishing = tx_state(qp) == SRNIC_TX_FINISHING;
 
-	err = srnic_push(qp);
+	err = tx_push(qp);
 	if (err == -EAGAIN)
 		return TX_WAIT;
 	if (err) {
@@ -237,7 +339,7 @@ static enum tx_step tx_step(struct srnic_qp *qp, struct srnic_upcalls *up)
 	if (pushed && !finishing && srnic_send_is_idle(qp))
 		return TX_WAIT;
 	/* If the ULP breaks the stream off, what is not on its way will be flushed. */
-	if (READ_ONCE(qp->abrupt) || !srnic_push_has_room(qp))
+	if (READ_ONCE(qp->abrupt) || !tx_ask_for_room(qp))
 		return TX_WAIT;
 	/* Before the look for work: if the peer has closed, no more Reads will be answered. */
 	ended = smp_load_acquire(&qp->rx.ended);
@@ -245,7 +347,7 @@ static enum tx_step tx_step(struct srnic_qp *qp, struct srnic_upcalls *up)
 	if (!err && ended && finishing)
 		return tx_finish(qp);
 	if (err == -ENOMEM) {
-		srnic_push_later(qp);
+		tx_push_later(qp);
 		return TX_WAIT;
 	}
 	return err ? TX_GO_ON : TX_WAIT;
@@ -290,14 +392,7 @@ static bool tx_run(struct srnic_qp *qp)
 	}
 }
 
-/**
- * srnic_tx_doorbell - an application has posted
- * @qp: its QP
- *
- * The application's own time is used, unless somebody else sends.
- *
- * Context: process.
- */
+/* The application's own time is used, unless somebody else sends. */
 void srnic_tx_doorbell(struct srnic_qp *qp)
 {
 	if (!mutex_trylock(&qp->tx.lock)) {
@@ -330,10 +425,6 @@ static void srnic_tx_retry(struct work_struct *work)
 	srnic_tx_kick(qp);
 }
 
-/**
- * srnic_tx_setup - make the sending half of a new QP
- * @qp: the QP, zeroed
- */
 void srnic_tx_setup(struct srnic_qp *qp)
 {
 	mutex_init(&qp->tx.lock);
@@ -341,13 +432,6 @@ void srnic_tx_setup(struct srnic_qp *qp)
 	INIT_DELAYED_WORK(&qp->tx.retry, srnic_tx_retry);
 }
 
-/**
- * srnic_tx_start - a QP gets a stream, and may not send yet
- * @qp: the QP
- * @params: what was negotiated
- *
- * Context: process.
- */
 void srnic_tx_start(struct srnic_qp *qp, const struct iw_mpa_params *params)
 {
 	struct srnic_tx *tx = &qp->tx;
@@ -372,14 +456,9 @@ void srnic_tx_start(struct srnic_qp *qp, const struct iw_mpa_params *params)
 	mutex_unlock(&tx->lock);
 }
 
-/**
- * srnic_tx_open - let out what was posted
- * @qp: the QP, between srnic_tx_start() and srnic_tx_stop()
- *
- * Whoever posts from now on sends. A sender that came before was denied, and has left a note. A ULP
- * may also have posted before there was a stream.
- *
- * Context: any, also within RX, which the holder of tx.lock may have entered.
+/*
+ * Whoever posts from now on sends. A sender that came before was denied, and has left a note. A
+ * ULP may also have posted before there was a stream.
  */
 void srnic_tx_open(struct srnic_qp *qp)
 {
@@ -391,15 +470,7 @@ void srnic_tx_open(struct srnic_qp *qp)
 		srnic_tx_kick(qp);
 }
 
-/**
- * srnic_tx_send_rtr - send an RTR message, and let out what was posted behind it
- * @qp: the QP, between srnic_tx_start() and srnic_tx_stop()
- * @rtr: one of IW_MPA_RTR_*
- *
- * Context: process.
- *
- * Return: 0; -ENOMEM or -EIO if there cannot be an RTR message.
- */
+/* Returns 0; -ENOMEM or -EIO if there cannot be an RTR message. */
 int srnic_tx_send_rtr(struct srnic_qp *qp, u8 rtr)
 {
 	int err;
@@ -421,14 +492,7 @@ static bool tx_is_idle(struct srnic_qp *qp)
 	       qp->tx.msg.kind == SRNIC_MSG_NONE;
 }
 
-/**
- * srnic_tx_repeat_rtr - send a zero-length RDMA Write, unless octets are on their way anyway
- * @qp: the QP, whose RTR message has gone
- *
- * Context: process.
- *
- * Return: 0; -EBUSY if the stream moves or ends; -ENOMEM.
- */
+/* Returns 0; -EBUSY if the stream moves or ends; -ENOMEM. */
 int srnic_tx_repeat_rtr(struct srnic_qp *qp)
 {
 	int err = -EBUSY;
@@ -442,14 +506,9 @@ int srnic_tx_repeat_rtr(struct srnic_qp *qp)
 	return err;
 }
 
-/**
- * srnic_tx_finish - let out what is posted and what is owed, and nothing more
- * @qp: the QP, whose TX is open
- *
- * iw_mpa_tx_finished() follows, or iw_mpa_stream_down() if the stream fails before. Work that waits
- * for answered Reads goes out as long as the peer has not closed.
- *
- * Context: process.
+/*
+ * iw_mpa_tx_finished() follows, or iw_mpa_stream_down() if the stream fails before. Work that
+ * waits for answered Reads goes out as long as the peer has not closed.
  */
 void srnic_tx_finish(struct srnic_qp *qp)
 {
@@ -460,14 +519,9 @@ void srnic_tx_finish(struct srnic_qp *qp)
 	srnic_tx_doorbell(qp);
 }
 
-/**
- * srnic_tx_stop - nothing is sent any more
- * @qp: the QP, in SRNIC_ERROR
- *
- * If TCP has room now, the rest of an FPDU still goes out, and the Terminate message if one is due.
- *
- * Context: process. After return the socket is not used, and the timer is not set. The work item
- * may still be queued: it finds no socket, and does nothing.
+/*
+ * If TCP has room now, the rest of an FPDU still goes out, and the Terminate message if one is
+ * due.
  */
 void srnic_tx_stop(struct srnic_qp *qp)
 {

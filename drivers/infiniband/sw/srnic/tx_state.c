@@ -20,15 +20,6 @@
 
 #include "tx_state.h"
 
-/**
- * srnic_tx_next - what the state of a sender becomes
- * @state: its state
- * @event: what has happened
- *
- * Context: any.
- *
- * Return: the next state, which may be the same.
- */
 enum srnic_tx_state srnic_tx_next(enum srnic_tx_state state, enum srnic_tx_event event)
 {
 	switch (event) {

@@ -31,23 +31,11 @@ enum srnic_tx_event {
 
 enum srnic_tx_state srnic_tx_next(enum srnic_tx_state state, enum srnic_tx_event event);
 
-/**
- * srnic_tx_was_opened - was TX opened, or has the sender given up before?
- * @state: of the sender
- *
- * Return: true if so. It stays true until the next stream.
- */
 static inline bool srnic_tx_was_opened(enum srnic_tx_state state)
 {
 	return state >= SRNIC_TX_OPEN;
 }
 
-/**
- * srnic_tx_may_send - may anything go out?
- * @state: of the sender
- *
- * Return: true if so.
- */
 static inline bool srnic_tx_may_send(enum srnic_tx_state state)
 {
 	return state >= SRNIC_TX_OPEN && state <= SRNIC_TX_TERM;

@@ -6,7 +6,7 @@
  */
 
 #include "wqe.h"
-#include "stag.h"
+#include "mem.h"
 
 static int wqe_op_of(enum ib_wr_opcode opcode)
 {
@@ -108,15 +108,8 @@ static int wqe_fill_reg(const struct srnic_qp *qp, struct srnic_wqe *wqe,
 	return srnic_stag_check_access(qp->ibqp.device, reg->access);
 }
 
-/**
- * srnic_wqe_fill - make a WQE of what a kernel ULP posts
- * @qp: its QP
- * @wqe: result
- * @wr: what is posted
- *
- * Context: any.
- *
- * Return: 0; -EINVAL for SGEs, lengths, STags or rights that are impossible; -EOPNOTSUPP for an
+/*
+ * Returns 0; -EINVAL for SGEs, lengths, STags or rights that are impossible; -EOPNOTSUPP for an
  * operation that iWARP does not have, or a right that the device does not have.
  */
 int srnic_wqe_fill(const struct srnic_qp *qp, struct srnic_wqe *wqe, const struct ib_send_wr *wr)
@@ -208,14 +201,6 @@ static int wqe_fill_user_data(struct srnic_wqe *wqe, const struct siw_sqe *sqe)
 	return wqe_set_bytes(wqe, sqe->num_sge, bytes);
 }
 
-/**
- * srnic_wqe_fill_user - make a WQE of what an application has posted
- * @qp: its QP
- * @wqe: result; one that cannot be done has SRNIC_WQE_BAD and a status
- * @sqe: copy of its element
- *
- * Context: any.
- */
 void srnic_wqe_fill_user(const struct srnic_qp *qp, struct srnic_wqe *wqe,
 			 const struct siw_sqe *sqe)
 {

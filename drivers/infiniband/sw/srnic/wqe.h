@@ -9,14 +9,6 @@ int srnic_wqe_fill(const struct srnic_qp *qp, struct srnic_wqe *wqe, const struc
 void srnic_wqe_fill_user(const struct srnic_qp *qp, struct srnic_wqe *wqe,
 			 const struct siw_sqe *sqe);
 
-/**
- * srnic_wqe_is_read - is it answered by a Read Response?
- * @wqe: the WQE
- *
- * Context: any.
- *
- * Return: true if so.
- */
 static inline bool srnic_wqe_is_read(const struct srnic_wqe *wqe)
 {
 	return wqe->op == SRNIC_WR_READ || wqe->op == SRNIC_WR_READ_INV;

@@ -4,8 +4,6 @@
 
 #include_next <rdma/ib_verbs.h>
 
-#include <rdma/uverbs_ioctl.h>
-
 /*
  * The device has no DMA, so each page needs an address. In the tree Kconfig sees to that. Out of
  * tree the Kbuild of all modules does, which leaves srnic out.
@@ -36,45 +34,6 @@ static inline void ib_mark_name_assigned_by_user(struct ib_device *ibdev)
 /* Since Linux 6.14 the core reports changes of ports, unless the driver has a function for that. */
 #ifndef SRNIC_HAS_REPORT_PORT_EVENT
 #define COMPAT_LACKS_REPORT_PORT_EVENT
-#endif
-
-/*
- * The verbs are written for the newest kernel. If older kernels call a verb with other arguments,
- * the table of verbs has it within compat_VERB().
- *
- * Linux 6.11 gives create_cq all attributes, and NULL for a kernel ULP.
- */
-#ifdef SRNIC_HAS_CQ_ATTRS
-#define compat_create_cq(verb) verb
-#else
-#define compat_create_cq(verb) verb ## _udata
-
-int srnic_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
-		    struct uverbs_attr_bundle *attrs);
-
-static inline int srnic_create_cq_udata(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
-					struct ib_udata *udata)
-{
-	return srnic_create_cq(ibcq, attr,
-			       udata ? rdma_udata_to_uverbs_attr_bundle(udata) : NULL);
-}
-#endif
-
-/* Linux 6.17 adds hints of where DMA should go. */
-#ifdef SRNIC_HAS_DMAH
-#define compat_reg_user_mr(verb) verb
-#else
-#define compat_reg_user_mr(verb) verb ## _udata
-
-struct ib_dmah;
-struct ib_mr *srnic_reg_user_mr(struct ib_pd *pd, u64 start, u64 len, u64 iova, int access,
-				struct ib_dmah *dmah, struct ib_udata *udata);
-
-static inline struct ib_mr *srnic_reg_user_mr_udata(struct ib_pd *pd, u64 start, u64 len, u64 iova,
-						    int access, struct ib_udata *udata)
-{
-	return srnic_reg_user_mr(pd, start, len, iova, access, NULL, udata);
-}
 #endif
 
 #endif /* _SRNIC_COMPAT_RDMA_IB_VERBS_H */

@@ -3,20 +3,10 @@
  * The first error of a stream, in either direction. Nobody is told of later errors (RFC 5040 7.1).
  */
 
-#include "fault.h"
+#include "state.h"
 #include "trace.h"
 
-/**
- * srnic_fault_record - a stream is in error
- * @qp: the QP
- * @fault: what is wrong, with the headers that a Terminate message copies
- *
- * The caller, or the sender that it kicks, ends the stream.
- *
- * Context: any.
- *
- * Return: true if it is the first error of a stream that lives.
- */
+/* The caller, or the sender that it kicks, ends the stream. */
 bool srnic_fault_record(struct srnic_qp *qp, const struct srnic_fault *fault)
 {
 	unsigned long flags;
@@ -38,15 +28,6 @@ bool srnic_fault_record(struct srnic_qp *qp, const struct srnic_fault *fault)
 	return true;
 }
 
-/**
- * srnic_fault_note - a stream is in error, and there is no header to show
- * @qp: the QP
- * @err: what is wrong
- *
- * Context: any.
- *
- * Return: as srnic_fault_record().
- */
 bool srnic_fault_note(struct srnic_qp *qp, enum srnic_err err)
 {
 	const struct srnic_fault fault = { .err = err };

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Headers of DDP segments: checked, read, written. Pure. */
+/* Headers of DDP segments and Read Requests, sizes of segments, Markers. Pure. */
 
-#include "ddp.h"
+#include "wire.h"
 
 #include <linux/build_bug.h>
+#include <linux/minmax.h>
 #include <linux/string.h>
 #include <asm/byteorder.h>
 
@@ -54,16 +55,9 @@ static enum srnic_err ddp_misplaced(const struct srnic_seg *seg)
 	return seg->qn < SRNIC_QN_COUNT ? SRNIC_ERR_OPCODE : SRNIC_ERR_QN;
 }
 
-/**
- * srnic_ddp_parse - read the header of a segment
- * @ulpdu: the first octets of a ULPDU, as many as its DDP header has or as there are
- * @ulpdu_len: ULPDU_Length
- * @seg: result; on error it is filled as far as the header was read, at least @hdr_len
- *
+/*
  * The order of checks is fixed, so that two faults in one segment have one answer: room for the
  * header, DV, RV, opcode, T, QN.
- *
- * Return: SRNIC_ERR_NONE, or the first error.
  */
 enum srnic_err srnic_ddp_parse(const u8 *ulpdu, u16 ulpdu_len, struct srnic_seg *seg)
 {
@@ -91,14 +85,6 @@ enum srnic_err srnic_ddp_parse(const u8 *ulpdu, u16 ulpdu_len, struct srnic_seg 
 	return SRNIC_ERR_NONE;
 }
 
-/**
- * srnic_ddp_put_tagged - write the header of a tagged segment
- * @hdr: room for it
- * @op: SRNIC_OP_WRITE or SRNIC_OP_READ_RESP
- * @last: the last segment of its message
- * @stag: STag of the sink
- * @to: tagged offset of the segment's first octet
- */
 void srnic_ddp_put_tagged(u8 hdr[SRNIC_DDP_TAGGED_LEN], enum srnic_opcode op, bool last,
 			  u32 stag, u64 to)
 {
@@ -112,15 +98,6 @@ void srnic_ddp_put_tagged(u8 hdr[SRNIC_DDP_TAGGED_LEN], enum srnic_opcode op, bo
 	memcpy(hdr, &wire, sizeof(wire));
 }
 
-/**
- * srnic_ddp_put_untagged - write the header of an untagged segment
- * @hdr: room for it
- * @op: any other opcode, which says what the queue is
- * @last: the last segment of its message
- * @inv_stag: STag to invalidate, 0 if there is none
- * @msn: message sequence number
- * @mo: octets of the message that went before
- */
 void srnic_ddp_put_untagged(u8 hdr[SRNIC_DDP_UNTAGGED_LEN], enum srnic_opcode op, bool last,
 			    u32 inv_stag, u32 msn, u32 mo)
 {
@@ -134,4 +111,115 @@ void srnic_ddp_put_untagged(u8 hdr[SRNIC_DDP_UNTAGGED_LEN], enum srnic_opcode op
 	};
 
 	memcpy(hdr, &wire, sizeof(wire));
+}
+
+void srnic_read_get(const u8 wire[SRNIC_READ_REQ_LEN], struct srnic_read *read)
+{
+	struct srnic_read_wire hdr;
+
+	BUILD_BUG_ON(sizeof(hdr) != SRNIC_READ_REQ_LEN);
+	memcpy(&hdr, wire, sizeof(hdr));
+	*read = (struct srnic_read) {
+		.sink_stag	= be32_to_cpu(hdr.sink_stag),
+		.sink_to	= be64_to_cpu(hdr.sink_to),
+		.size		= be32_to_cpu(hdr.size),
+		.src_stag	= be32_to_cpu(hdr.src_stag),
+		.src_to		= be64_to_cpu(hdr.src_to),
+	};
+}
+
+void srnic_read_put(u8 wire[SRNIC_READ_REQ_LEN], const struct srnic_read *read)
+{
+	const struct srnic_read_wire hdr = {
+		.sink_stag	= cpu_to_be32(read->sink_stag),
+		.sink_to	= cpu_to_be64(read->sink_to),
+		.size		= cpu_to_be32(read->size),
+		.src_stag	= cpu_to_be32(read->src_stag),
+		.src_to		= cpu_to_be64(read->src_to),
+	};
+
+	memcpy(wire, &hdr, sizeof(hdr));
+}
+
+/*
+ * If a response was sent in part, a Terminate message about it has these values (RFC 5040 4.8).
+ */
+void srnic_read_advance(struct srnic_read *read, u32 done)
+{
+	read->sink_to += done;
+	read->src_to += done;
+	read->size -= done;
+}
+
+enum srnic_err srnic_read_check(const struct srnic_seg *seg)
+{
+	if (seg->mo)
+		return SRNIC_ERR_MO;
+	if (seg->len > SRNIC_READ_REQ_LEN)
+		return SRNIC_ERR_TOO_LONG;
+	if (seg->len < SRNIC_READ_REQ_LEN || !seg->last)
+		return SRNIC_ERR_READ_FORM;
+	return SRNIC_ERR_NONE;
+}
+
+/* What is between two Markers */
+#define MARKER_DATA	(SRNIC_MARKER_STEP - SRNIC_MARKER_LEN)
+
+/*
+ * The segment also has room for length, CRC and Markers, and the FPDU needs no padding (RFC 5044
+ * 4.5). The result is never below 128, whatever TCP says, and never above 64768.
+ */
+u16 srnic_mulpdu(u32 emss, bool markers)
+{
+	u32 overhead = SRNIC_FPDU_OVERHEAD + emss % 4;
+
+	if (markers)
+		overhead += SRNIC_MARKER_LEN *
+			    ((emss + SRNIC_MARKER_STEP - 1) / SRNIC_MARKER_STEP);
+	if (emss < SRNIC_MULPDU_MIN + overhead)
+		return SRNIC_MULPDU_MIN;
+	return min_t(u32, emss - overhead, SRNIC_MULPDU_MAX);
+}
+
+/* Returns octets of payload; the segment is the last one if that is all of @left. */
+u32 srnic_segment_len(u32 left, u16 mulpdu, u8 hdr_len)
+{
+	return min_t(u32, left, mulpdu - hdr_len);
+}
+
+/* A Marker directly behind the FPDU belongs to the next FPDU. */
+u32 srnic_marker_count(u32 pos, u32 len)
+{
+	u32 gap = srnic_marker_gap(pos);
+
+	if (len <= gap)
+		return 0;
+	return (len - gap + MARKER_DATA - 1) / MARKER_DATA;
+}
+
+/* FPDUPTR: from ULPDU_Length to the Marker; 0 if the Marker comes first */
+static u16 marker_ptr(u32 fpdu_pos, u32 marker_pos)
+{
+	return marker_pos + SRNIC_MARKER_LEN == fpdu_pos ? 0 : marker_pos - fpdu_pos;
+}
+
+void srnic_marker_put(u8 marker[SRNIC_MARKER_LEN], u32 fpdu_pos, u32 marker_pos)
+{
+	u16 ptr = marker_ptr(fpdu_pos, marker_pos);
+
+	marker[0] = 0;
+	marker[1] = 0;
+	marker[2] = ptr >> 8;
+	marker[3] = ptr;
+}
+
+/*
+ * RFC 5044 4.2: the upper half is reserved and not looked at, and the two low bits of FPDUPTR
+ * count as 0.
+ */
+bool srnic_marker_is_good(const u8 marker[SRNIC_MARKER_LEN], u32 fpdu_pos, u32 marker_pos)
+{
+	u16 ptr = marker[2] << 8 | (marker[3] & ~3);
+
+	return ptr == marker_ptr(fpdu_pos, marker_pos);
 }

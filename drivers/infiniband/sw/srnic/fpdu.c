@@ -1,32 +1,136 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A batch is made of whole FPDUs in a row, in page fragments that TCP gets as they are.
+ * FPDUs in memory that TCP gets as it is.
  *
- * While a batch is built the fragment belongs to the writer. In between it belongs to the CPU
- * (frag.c), so an idle QP has no memory of this kind. Each piece of a batch has a reference on its
- * page. Octets are added to the CRC soon after they were written, and as many at once as are in a
- * row, since a call costs more than 64 octets.
+ * A batch is made of whole FPDUs in a row, in page fragments. While a batch is built the fragment
+ * belongs to the writer. In between it belongs to the CPU, so an idle QP has no memory of this kind.
+ * Each piece of a batch has a reference on its page, until the peer has acknowledged its octets.
+ * Octets are added to the CRC soon after they were written, and as many at once as are in a row,
+ * since a call costs more than 64 octets.
+ *
+ * Each CPU keeps a few fragments in a row, the oldest first. A writer takes the newest, which may
+ * have room left. When that is full, the oldest is used again if nobody else has a reference on it.
+ * So a CPU that sends all the time, to peers that answer, neither allocates nor clears pages, and
+ * writes to memory that its caches know.
+ *
+ * A fragment in a row belongs to that row, and any other to its writer. A page of the emergency
+ * reserves goes back at once, and so does a single page: it was taken because memory is in pieces,
+ * which may be over.
  */
 
-#include "writer.h"
-#include "frag.h"
-#include "segment.h"
+#include "fpdu.h"
+#include "wire.h"
 
 #include <linux/crc32c.h>
 #include <linux/mm.h>
+#include <linux/percpu.h>
+#include <linux/string.h>
+#include <net/sock.h>
 #include <asm/byteorder.h>
+
+#define FRAG_ROW	4	/* 128 KiB for each CPU */
+
+/**
+ * struct frag_row - fragments of one CPU
+ * @frag: the fragments, the oldest first
+ * @n: how many
+ */
+struct frag_row {
+	struct page_frag	frag[FRAG_ROW];
+	unsigned int		n;
+};
+
+static DEFINE_PER_CPU(struct frag_row, frag_rows);
+
+static void row_take_oldest(struct frag_row *row, struct page_frag *frag)
+{
+	*frag = row->frag[0];
+	row->n--;
+	memmove(row->frag, row->frag + 1, row->n * sizeof(row->frag[0]));
+}
+
+/* A page of the emergency reserves is for those whose work frees memory. */
+static bool frag_is_worth_keeping(const struct page_frag *frag)
+{
+	return frag->size == PAGE_SIZE << SKB_FRAG_PAGE_ORDER && !page_is_pfmemalloc(frag->page);
+}
+
+/* Nobody else has a reference. Nobody can get one, since only a writer gives references away. */
+static bool frag_is_free(const struct page_frag *frag)
+{
+	return page_ref_count(frag->page) == 1;
+}
+
+static void frag_put(struct page_frag *frag)
+{
+	if (frag->page)
+		put_page(frag->page);
+	frag->page = NULL;
+}
+
+void srnic_frag_take(struct page_frag *frag)
+{
+	struct frag_row *row = get_cpu_ptr(&frag_rows);
+
+	frag->page = NULL;
+	if (row->n)
+		*frag = row->frag[--row->n];
+	put_cpu_ptr(&frag_rows);
+}
+
+void srnic_frag_give(struct page_frag *frag)
+{
+	struct page_frag oldest = {};
+	struct frag_row *row;
+
+	if (!frag->page || !frag_is_worth_keeping(frag)) {
+		frag_put(frag);
+		return;
+	}
+	row = get_cpu_ptr(&frag_rows);
+	if (row->n == FRAG_ROW)
+		row_take_oldest(row, &oldest);
+	row->frag[row->n++] = *frag;
+	put_cpu_ptr(&frag_rows);
+	frag->page = NULL;
+	frag_put(&oldest);
+}
+
+/* Swap a full fragment for the oldest of this CPU, or for none if that is still in use. */
+static void frag_swap(struct page_frag *frag)
+{
+	struct page_frag oldest = {};
+	struct frag_row *row = get_cpu_ptr(&frag_rows);
+
+	if (row->n && frag_is_free(&row->frag[0]))
+		row_take_oldest(row, &oldest);
+	put_cpu_ptr(&frag_rows);
+	srnic_frag_give(frag);
+	*frag = oldest;
+}
+
+bool srnic_frag_refill(struct page_frag *frag, gfp_t gfp)
+{
+	if (frag->page && frag->size - frag->offset < SRNIC_FRAG_MIN && !frag_is_free(frag))
+		frag_swap(frag);
+	return skb_page_frag_refill(SRNIC_FRAG_MIN, frag, gfp);
+}
+
+void srnic_frag_exit(void)
+{
+	int cpu;
+
+	for_each_possible_cpu(cpu) {
+		struct frag_row *row = per_cpu_ptr(&frag_rows, cpu);
+
+		while (row->n)
+			frag_put(&row->frag[--row->n]);
+	}
+}
 
 /* CRC over what is still in the first-level cache */
 #define WRITER_PIECE	8192
 
-/**
- * srnic_writer_open - begin or go on to build a batch
- * @w: writer
- * @tx: the sender's
- * @gfp: how to get memory
- *
- * Context: process.
- */
 void srnic_writer_open(struct srnic_writer *w, struct srnic_tx *tx, gfp_t gfp)
 {
 	*w = (struct srnic_writer) {
@@ -39,11 +143,6 @@ void srnic_writer_open(struct srnic_writer *w, struct srnic_tx *tx, gfp_t gfp)
 	srnic_frag_take(&w->frag);
 }
 
-/**
- * srnic_writer_close - stop building a batch
- * @w: writer
- * @tx: the sender's
- */
 void srnic_writer_close(struct srnic_writer *w, struct srnic_tx *tx)
 {
 	tx->pos = w->pos;
@@ -55,10 +154,6 @@ static void batch_put_page(struct bio_vec *bv)
 	put_page(bv->bv_page);
 }
 
-/**
- * srnic_batch_reset - forget what is in a batch
- * @batch: batch
- */
 void srnic_batch_reset(struct srnic_batch *batch)
 {
 	while (batch->nbv)
@@ -74,10 +169,7 @@ static u32 batch_end(const struct srnic_batch *batch, u8 fpdu)
 	return batch->ends[fpdu] * 4;
 }
 
-/**
- * srnic_batch_cut - leave in a batch only what has to go out
- * @tx: the sender's
- *
+/*
  * If TCP has a part of an FPDU, its rest has to go out. The next octet of the stream stands behind
  * that, and Markers are counted from there.
  */
@@ -94,12 +186,6 @@ void srnic_batch_cut(struct srnic_tx *tx)
 	batch->fpdus = 0;
 }
 
-/**
- * srnic_writer_mark - where a batch ends
- * @w: writer
- *
- * Return: for srnic_writer_rewind().
- */
 struct srnic_mark srnic_writer_mark(const struct srnic_writer *w)
 {
 	const struct srnic_batch *batch = w->batch;
@@ -112,11 +198,6 @@ struct srnic_mark srnic_writer_mark(const struct srnic_writer *w)
 	};
 }
 
-/**
- * srnic_writer_rewind - forget what was written since
- * @w: writer
- * @mark: from srnic_writer_mark()
- */
 void srnic_writer_rewind(struct srnic_writer *w, struct srnic_mark mark)
 {
 	struct srnic_batch *batch = w->batch;
@@ -135,13 +216,7 @@ static u32 writer_pieces(u32 octets)
 	return octets / (PAGE_SIZE - SRNIC_FRAG_MIN) + 2;
 }
 
-/**
- * srnic_writer_has_room - does another FPDU fit?
- * @batch: batch
- * @ulpdu_len: its ULPDU_Length at most
- *
- * Return: true if so; an empty batch has room for any.
- */
+/* Returns true if so; an empty batch has room for any. */
 bool srnic_writer_has_room(const struct srnic_batch *batch, u32 ulpdu_len)
 {
 	return batch->fpdus < SRNIC_BATCH_FPDUS && batch->len < SRNIC_BATCH_OCTETS &&
@@ -241,14 +316,7 @@ static int writer_put_marker(struct srnic_writer *w)
 	return writer_put_raw(w, marker, sizeof(marker));
 }
 
-/**
- * srnic_writer_piece - where to write the next octets
- * @w: writer
- * @want: octets that are to be written
- * @len: result: octets that can be written here, 1..@want
- *
- * Return: memory, for srnic_writer_commit(); NULL if there is none.
- */
+/* Returns memory, for srnic_writer_commit(); NULL if there is none. */
 void *srnic_writer_piece(struct srnic_writer *w, u32 want, u32 *len)
 {
 	if (w->markers) {
@@ -259,11 +327,6 @@ void *srnic_writer_piece(struct srnic_writer *w, u32 want, u32 *len)
 	return writer_room(w, want, len);
 }
 
-/**
- * srnic_writer_commit - octets were written where srnic_writer_piece() said
- * @w: writer
- * @len: how many
- */
 void srnic_writer_commit(struct srnic_writer *w, u32 len)
 {
 	writer_advance(w, len);
@@ -271,14 +334,6 @@ void srnic_writer_commit(struct srnic_writer *w, u32 len)
 		writer_sum(w);
 }
 
-/**
- * srnic_writer_put - write octets, Markers between them
- * @w: writer
- * @octets: the octets
- * @len: how many
- *
- * Return: 0 or -ENOMEM.
- */
 int srnic_writer_put(struct srnic_writer *w, const void *octets, u32 len)
 {
 	while (len) {
@@ -295,17 +350,7 @@ int srnic_writer_put(struct srnic_writer *w, const void *octets, u32 len)
 	return 0;
 }
 
-/**
- * srnic_writer_begin - begin an FPDU
- * @w: writer
- * @ulpdu_len: ULPDU_Length
- * @hdr: the first octets of the ULPDU
- * @hdr_len: how many, 0..SRNIC_DDP_HDR_MAX
- *
- * If a Marker is due here, it belongs to this FPDU.
- *
- * Return: 0 or -ENOMEM.
- */
+/* If a Marker is due here, it belongs to this FPDU. */
 int srnic_writer_begin(struct srnic_writer *w, u16 ulpdu_len, const u8 *hdr, u8 hdr_len)
 {
 	u8 head[2 + SRNIC_DDP_HDR_MAX] = { ulpdu_len >> 8, ulpdu_len };
@@ -319,15 +364,9 @@ int srnic_writer_begin(struct srnic_writer *w, u16 ulpdu_len, const u8 *hdr, u8 
 	return srnic_writer_put(w, head, 2 + hdr_len);
 }
 
-/**
- * srnic_writer_end - end an FPDU: padding, CRC
- * @w: writer
- * @ulpdu_len: ULPDU_Length; as many octets were put
- *
- * The CRC field is also there if CRC is off, and is 0 then (RFC 5044 4.4). A Marker between padding
- * and CRC counts for the CRC.
- *
- * Return: 0 or -ENOMEM.
+/*
+ * The CRC field is also there if CRC is off, and is 0 then (RFC 5044 4.4). A Marker between
+ * padding and CRC counts for the CRC.
  */
 int srnic_writer_end(struct srnic_writer *w, u16 ulpdu_len)
 {

@@ -1,9 +1,20 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* FPDUs are written into a batch: length, octets, Markers, padding, CRC. */
-#ifndef _SRNIC_WRITER_H
-#define _SRNIC_WRITER_H
+#ifndef _SRNIC_FPDU_H
+#define _SRNIC_FPDU_H
 
 #include "srnic.h"
+
+#include <linux/mm_types.h>
+#include <linux/types.h>
+
+/* If a fragment has fewer octets left than this, a writer takes another fragment. */
+#define SRNIC_FRAG_MIN	64
+
+void srnic_frag_take(struct page_frag *frag);
+void srnic_frag_give(struct page_frag *frag);
+bool srnic_frag_refill(struct page_frag *frag, gfp_t gfp);
+void srnic_frag_exit(void);
 
 /**
  * struct srnic_writer - the end of a batch
@@ -58,4 +69,4 @@ int srnic_writer_end(struct srnic_writer *w, u16 ulpdu_len);
 void srnic_batch_reset(struct srnic_batch *batch);
 void srnic_batch_cut(struct srnic_tx *tx);
 
-#endif /* _SRNIC_WRITER_H */
+#endif /* _SRNIC_FPDU_H */

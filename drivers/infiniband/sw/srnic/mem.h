@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* STags: found, checked, accessed, registered, invalidated. */
-#ifndef _SRNIC_STAG_H
-#define _SRNIC_STAG_H
+/* STags, and the memory that they stand for. */
+#ifndef _SRNIC_MEM_H
+#define _SRNIC_MEM_H
 
 #include "srnic.h"
 
@@ -46,16 +46,9 @@ struct srnic_mem {
 	bool			kernel;
 };
 
-/**
- * srnic_stag_is_possible - can an application have memory in this place?
- * @start: its address, as the application says
- * @len: octets, > 0
- * @max: the last address that there may be
- *
+/*
  * The RDMA core passes both on with 64 bits, and drops the upper half of them where the kernel's
  * addresses have 32. A region must not be larger than what was pinned.
- *
- * Return: true if so.
  */
 static inline bool srnic_stag_is_possible(u64 start, u64 len, u64 max)
 {
@@ -74,4 +67,17 @@ int srnic_stag_invalidate(struct srnic_dev *dev, const struct ib_pd *pd, u32 sta
 enum srnic_err srnic_stag_invalidate_remote(struct srnic_dev *dev, const struct ib_pd *pd,
 					    u32 stag);
 
-#endif /* _SRNIC_STAG_H */
+void srnic_target_walk(const struct srnic_mr *mr, u64 off, u32 len, srnic_step_fn step, void *arg);
+u64 srnic_target_size(const struct srnic_mr *mr, u8 table);
+int srnic_target_map(struct srnic_mr *mr, struct scatterlist *sgl, int nents, unsigned int *off);
+
+struct ib_dmah;
+
+struct ib_mr *srnic_get_dma_mr(struct ib_pd *pd, int access);
+struct ib_mr *srnic_alloc_mr(struct ib_pd *pd, enum ib_mr_type type, u32 max_sg);
+int srnic_map_mr_sg(struct ib_mr *ibmr, struct scatterlist *sg, int nents, unsigned int *off);
+struct ib_mr *srnic_reg_user_mr(struct ib_pd *pd, u64 start, u64 len, u64 iova, int access,
+				struct ib_dmah *dmah, struct ib_udata *udata);
+int srnic_dereg_mr(struct ib_mr *ibmr, struct ib_udata *udata);
+
+#endif /* _SRNIC_MEM_H */

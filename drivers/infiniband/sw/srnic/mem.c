@@ -1,0 +1,592 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * STags: 24 bits of index, chosen at random, and 8 bits of key.
+ *
+ * Nobody keeps a pointer to a region. Each access finds it anew, under RCU, and holds mr->lock for
+ * reading while it touches the memory. Invalidation and deregistration take the lock for writing:
+ * when they return nobody touches the memory any more, and nobody will (RFC 5040 8.1.1). Softirqs
+ * are off under the lock, so it is held no longer than it takes to copy the octets of one FPDU.
+ *
+ * The kernel lets readers that have softirqs off overtake a writer that waits for such a lock. If
+ * peers kept two CPUs busy with a region, the writer would wait, with softirqs off. So a writer
+ * closes the gate first. Each CPU has at most one reader that is past the gate. All others wait
+ * there until the change is done.
+ *
+ * The device has no DMA, so the RDMA core gives it virtual addresses in place of bus addresses, and
+ * makes sure that there is no high memory. So every page has an address.
+ */
+
+#include "mem.h"
+#include "ring.h"
+
+#include <linux/bottom_half.h>
+#include <linux/random.h>
+#include <linux/scatterlist.h>
+#include <linux/slab.h>
+#include <linux/spinlock.h>
+#include <rdma/ib_umem.h>
+#include <rdma/iter.h>
+#include <rdma/uverbs_ioctl.h>
+
+#define STAG_TRIES	64
+
+static void stag_lock(struct srnic_mr *mr)
+	__acquires(&mr->gate) __acquires(&mr->lock)
+{
+	spin_lock_bh(&mr->gate);
+	WRITE_ONCE(mr->closed, true);
+	write_lock(&mr->lock);
+}
+
+static void stag_unlock(struct srnic_mr *mr)
+	__releases(&mr->lock) __releases(&mr->gate)
+{
+	write_unlock(&mr->lock);
+	WRITE_ONCE(mr->closed, false);
+	spin_unlock_bh(&mr->gate);
+}
+
+static void stag_lock_shared(struct srnic_mr *mr)
+	__acquires(&mr->lock)
+{
+	local_bh_disable();
+	if (READ_ONCE(mr->closed)) {
+		spin_lock(&mr->gate);
+		spin_unlock(&mr->gate);
+	}
+	read_lock(&mr->lock);
+}
+
+static void stag_unlock_shared(struct srnic_mr *mr)
+	__releases(&mr->lock)
+{
+	read_unlock(&mr->lock);
+	local_bh_enable();
+}
+
+static u32 stag_index(u32 stag)
+{
+	return stag >> 8;
+}
+
+/*
+ * Returns 0; -EOPNOTSUPP for a right that no region of the device has; -EINVAL for rights of which
+ * one needs another: whoever lets a peer write has to let the device write, too.
+ */
+int srnic_stag_check_access(struct ib_device *ibdev, int access)
+{
+	if (access & ~(SRNIC_ACCESS | SRNIC_ACCESS_VOID))
+		return -EOPNOTSUPP;
+	return ib_check_mr_access(ibdev, access);
+}
+
+void srnic_stag_setup(struct srnic_mr *mr)
+{
+	rwlock_init(&mr->lock);
+	spin_lock_init(&mr->gate);
+}
+
+/*
+ * Indices are random, and so is the key (RFC 5040 8.1.1, rule 8).
+ *
+ * Returns 0; -ENOMEM, also if no index is free.
+ */
+int srnic_stag_add(struct srnic_dev *dev, struct srnic_mr *mr)
+{
+	int tries, err = -EBUSY;
+
+	for (tries = 0; err == -EBUSY && tries < STAG_TRIES; tries++) {
+		u32 random = get_random_u32();
+		u32 index = random >> 8;
+
+		if (!index || index > SRNIC_STAG_MAX_INDEX)
+			continue;
+		mr->stag = random;
+		mr->ibmr.lkey = random;
+		mr->ibmr.rkey = random;
+		err = xa_insert(&dev->mrs, index, mr, GFP_KERNEL);
+	}
+	return err ? -ENOMEM : 0;
+}
+
+void srnic_stag_remove(struct srnic_dev *dev, struct srnic_mr *mr)
+{
+	xa_erase(&dev->mrs, stag_index(mr->stag));
+	stag_lock(mr);
+	mr->valid = false;
+	mr->removed = true;
+	stag_unlock(mr);
+}
+
+static enum srnic_mem_fault stag_check(const struct srnic_mr *mr, const struct srnic_mem *mem)
+{
+	if (!mr->valid || mr->stag != mem->stag)
+		return SRNIC_MEM_STAG;
+	if (mr->ibmr.pd != mem->pd)
+		return SRNIC_MEM_PD;
+	if ((mr->access & mem->rights) != mem->rights)
+		return SRNIC_MEM_RIGHT;
+	return srnic_range_check(mr->base, mr->size, mem->addr, mem->len);
+}
+
+/* All memory of the kernel, by its virtual address */
+static enum srnic_mem_fault stag_access_dma(const struct srnic_mem *mem, srnic_step_fn step,
+					    void *arg)
+{
+	if (step && mem->len)
+		step(arg, ib_virt_dma_to_ptr(mem->addr), mem->len);
+	return SRNIC_MEM_OK;
+}
+
+/* The order of the checks is that of enum srnic_mem_fault. */
+enum srnic_mem_fault srnic_mem_access(struct srnic_dev *dev, const struct srnic_mem *mem,
+				      srnic_step_fn step, void *arg)
+{
+	enum srnic_mem_fault fault = SRNIC_MEM_STAG;
+	struct srnic_mr *mr;
+
+	if (mem->kernel && mem->stag == SRNIC_LOCAL_DMA_LKEY)
+		return stag_access_dma(mem, step, arg);
+
+	rcu_read_lock();
+	mr = xa_load(&dev->mrs, stag_index(mem->stag));
+	if (mr) {
+		stag_lock_shared(mr);
+		fault = stag_check(mr, mem);
+		if (fault == SRNIC_MEM_OK && step)
+			srnic_target_walk(mr, mem->addr - mr->base, mem->len, step, arg);
+		stag_unlock_shared(mr);
+	}
+	rcu_read_unlock();
+	return fault;
+}
+
+static int stag_register(struct srnic_mr *mr, const struct ib_pd *pd, u32 stag, u64 base,
+			 u64 size, u32 access)
+{
+	u8 table = mr->active ^ mr->mapped;
+
+	/*
+	 * The sender may have found the region before it was removed. Its tables are about to be
+	 * freed then.
+	 */
+	if (mr->removed || mr->kind != SRNIC_MR_FAST || mr->valid || mr->ibmr.pd != pd)
+		return -EINVAL;
+	if (size > srnic_target_size(mr, table))
+		return -EINVAL;
+	mr->active = table;
+	mr->mapped = false;
+	mr->stag = stag;
+	mr->base = base;
+	mr->size = size;
+	mr->access = access & SRNIC_ACCESS;
+	mr->valid = true;
+	return 0;
+}
+
+/*
+ * The region gets what map_mr_sg has mapped last. If nothing was mapped since the registration
+ * before, it keeps what it had then.
+ *
+ * Returns 0; -EINVAL if the region is valid already, is of another protection domain, is not a
+ * fast-registered one, is too small, or does not exist.
+ */
+int srnic_stag_register(struct srnic_dev *dev, const struct ib_pd *pd, u32 stag, u64 base,
+			u64 size, u32 access)
+{
+	struct srnic_mr *mr;
+	int err = -EINVAL;
+
+	rcu_read_lock();
+	mr = xa_load(&dev->mrs, stag_index(stag));
+	if (mr) {
+		stag_lock(mr);
+		err = stag_register(mr, pd, stag, base, size, access);
+		stag_unlock(mr);
+	}
+	rcu_read_unlock();
+	return err;
+}
+
+/* Who may invalidate: under mr->lock */
+static enum srnic_err stag_may_invalidate(const struct srnic_mr *mr, const struct ib_pd *pd,
+					  u32 stag, bool remote)
+{
+	const u32 rights = IB_ACCESS_REMOTE_READ | IB_ACCESS_REMOTE_WRITE;
+
+	if (mr->stag != stag || (remote && !mr->valid))
+		return SRNIC_ERR_INV_STAG;
+	if (mr->ibmr.pd != pd)
+		return SRNIC_ERR_INV_FOREIGN;
+	if (mr->kind != SRNIC_MR_FAST || (remote && !(mr->access & rights)))
+		return SRNIC_ERR_INV_STAG;
+	return SRNIC_ERR_NONE;
+}
+
+static enum srnic_err stag_invalidate(struct srnic_dev *dev, const struct ib_pd *pd, u32 stag,
+				      bool remote)
+{
+	enum srnic_err err = SRNIC_ERR_INV_STAG;
+	struct srnic_mr *mr;
+
+	rcu_read_lock();
+	mr = xa_load(&dev->mrs, stag_index(stag));
+	if (mr) {
+		stag_lock(mr);
+		err = stag_may_invalidate(mr, pd, stag, remote);
+		if (err == SRNIC_ERR_NONE)
+			mr->valid = false;
+		stag_unlock(mr);
+	}
+	rcu_read_unlock();
+	return err;
+}
+
+/*
+ * The STag may be invalid already. A Send of the peer may have invalidated it since the work
+ * request was posted, and the ULP could not know.
+ *
+ * Returns 0; -EINVAL if there is no such STag to invalidate.
+ */
+int srnic_stag_invalidate(struct srnic_dev *dev, const struct ib_pd *pd, u32 stag)
+{
+	return stag_invalidate(dev, pd, stag, false) ? -EINVAL : 0;
+}
+
+/*
+ * A peer may invalidate an STag only if it is of the same protection domain, is fast-registered,
+ * and has a remote right (RFC 5040 5.3, 8.1.1).
+ */
+enum srnic_err srnic_stag_invalidate_remote(struct srnic_dev *dev, const struct ib_pd *pd,
+					    u32 stag)
+{
+	return stag_invalidate(dev, pd, stag, true);
+}
+
+/* Pinned pages: blocks of one size, found by their number */
+static void target_walk_user(const struct srnic_mr *mr, u64 off, u32 len, srnic_step_fn step,
+			     void *arg)
+{
+	const u64 size = 1ULL << mr->block_shift;
+	u64 pos = mr->block_off + off;
+
+	while (len) {
+		u64 within = pos & (size - 1);
+		u32 n = min_t(u64, len, size - within);
+
+		step(arg, ib_virt_dma_to_ptr(mr->blocks[pos >> mr->block_shift] + within), n);
+		pos += n;
+		len -= n;
+	}
+}
+
+/* The first of a fast-registered region's pieces that ends behind @off */
+static const struct srnic_extent *target_find(const struct srnic_mr *mr, u64 off)
+{
+	const struct srnic_extent *map = mr->map[mr->active];
+	u32 low = 0, high = mr->extents[mr->active];
+
+	while (low < high) {
+		u32 middle = (low + high) / 2;
+
+		if (map[middle].end <= off)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return &map[low];
+}
+
+static void target_walk_fast(const struct srnic_mr *mr, u64 off, u32 len, srnic_step_fn step,
+			     void *arg)
+{
+	const struct srnic_extent *first = mr->map[mr->active];
+	const struct srnic_extent *ext = target_find(mr, off);
+	u64 begin = ext > first ? ext[-1].end : 0;
+
+	while (len) {
+		u32 n = min_t(u64, len, ext->end - off);
+
+		step(arg, ext->va + (off - begin), n);
+		off += n;
+		len -= n;
+		begin = ext->end;
+		ext++;
+	}
+}
+
+void srnic_target_walk(const struct srnic_mr *mr, u64 off, u32 len, srnic_step_fn step, void *arg)
+{
+	if (!len)
+		return;
+	switch (mr->kind) {
+	case SRNIC_MR_DMA:
+		step(arg, ib_virt_dma_to_ptr(off), len);
+		break;
+	case SRNIC_MR_USER:
+		target_walk_user(mr, off, len, step, arg);
+		break;
+	case SRNIC_MR_FAST:
+		target_walk_fast(mr, off, len, step, arg);
+		break;
+	}
+}
+
+u64 srnic_target_size(const struct srnic_mr *mr, u8 table)
+{
+	u32 n = mr->extents[table];
+
+	return n ? mr->map[table][n - 1].end : 0;
+}
+
+/* If a piece begins where the one before ends, it needs no entry of its own. */
+static bool target_append(struct srnic_extent *map, u32 *n, u32 max, void *va, u32 len)
+{
+	u64 before = *n ? map[*n - 1].end : 0;
+	u64 begin = *n > 1 ? map[*n - 2].end : 0;
+
+	if (*n && map[*n - 1].va + (before - begin) == va) {
+		map[*n - 1].end += len;
+		return true;
+	}
+	if (*n == max)
+		return false;
+	map[*n] = (struct srnic_extent) { .va = va, .end = before + len };
+	++*n;
+	return true;
+}
+
+/*
+ * A valid registration keeps the table that it has. Pieces may begin and end anywhere. In the
+ * region they follow each other. The region begins at the first octet's place in its page, and not
+ * at its address: ULPs tell their peers where it begins, and no peer has to know the kernel's
+ * addresses.
+ *
+ * Returns pieces of @sgl that are mapped; -EINVAL if there is none, or @off is behind the first.
+ */
+int srnic_target_map(struct srnic_mr *mr, struct scatterlist *sgl, int nents, unsigned int *off)
+{
+	unsigned int skip = off ? *off : 0;
+	u8 table = !mr->active;
+	struct scatterlist *sg;
+	u32 n = 0;
+	int i;
+
+	if (nents <= 0 || skip > sg_dma_len(sgl))
+		return -EINVAL;
+	mr->ibmr.iova = (sg_dma_address(sgl) + skip) % PAGE_SIZE;
+	mr->ibmr.length = 0;
+	for_each_sg(sgl, sg, nents, i) {
+		u32 len = sg_dma_len(sg) - skip;
+
+		if (len && !target_append(mr->map[table], &n, mr->max_extents,
+					  ib_virt_dma_to_ptr(sg_dma_address(sg) + skip), len))
+			break;
+		mr->ibmr.length += len;
+		skip = 0;
+	}
+	if (off)
+		*off = 0;
+	mr->extents[table] = n;
+	mr->mapped = true;
+	return i;
+}
+
+/* Sizes of blocks that pinned memory may consist of: pages and huge pages */
+#define MR_BLOCKS	(PAGE_SIZE | SZ_2M | SZ_1G)
+
+/*
+ * A region of a process's memory is charged to its cgroup; other regions are charged to nobody. The
+ * table of STags makes no such difference: see "Security" in srnic.rst.
+ */
+static struct srnic_mr *mr_alloc(struct ib_pd *pd, enum srnic_mr_kind kind)
+{
+	gfp_t gfp = kind == SRNIC_MR_USER ? GFP_KERNEL_ACCOUNT : GFP_KERNEL;
+	struct srnic_dev *dev = to_srnic_dev(pd->device);
+	struct srnic_mr *mr;
+
+	if (!atomic_add_unless(&dev->objects.mr, 1, SRNIC_MAX_MR))
+		return NULL;
+	mr = kzalloc_obj(*mr, gfp);
+	if (!mr) {
+		atomic_dec(&dev->objects.mr);
+		return NULL;
+	}
+	srnic_stag_setup(mr);
+	mr->kind = kind;
+	mr->ibmr.device = pd->device;
+	mr->ibmr.pd = pd;
+	return mr;
+}
+
+/* Nobody accesses the memory any more. Readers of the table may still look at the structure. */
+static void mr_free(struct srnic_mr *mr)
+{
+	struct srnic_dev *dev = to_srnic_dev(mr->ibmr.device);
+
+	switch (mr->kind) {
+	case SRNIC_MR_DMA:
+		break;
+	case SRNIC_MR_USER:
+		if (mr->blocks != &mr->block)
+			kvfree(mr->blocks);
+		if (mr->umem)
+			ib_umem_release(mr->umem);
+		break;
+	case SRNIC_MR_FAST:
+		kvfree(mr->map[0]);
+		kvfree(mr->map[1]);
+		break;
+	}
+	atomic_dec(&dev->objects.mr);
+	kfree_rcu(mr, rcu);
+}
+
+static struct ib_mr *mr_publish(struct srnic_mr *mr)
+{
+	int err = srnic_stag_add(to_srnic_dev(mr->ibmr.device), mr);
+
+	if (err) {
+		mr_free(mr);
+		return ERR_PTR(err);
+	}
+	return &mr->ibmr;
+}
+
+/*
+ * The region is all memory of the kernel, for local work requests. A peer never gets a right to
+ * it.
+ */
+struct ib_mr *srnic_get_dma_mr(struct ib_pd *pd, int access)
+{
+	struct srnic_mr *mr;
+
+	if (access & ~IB_ACCESS_LOCAL_WRITE)
+		return ERR_PTR(-EOPNOTSUPP);
+	mr = mr_alloc(pd, SRNIC_MR_DMA);
+	if (!mr)
+		return ERR_PTR(-ENOMEM);
+	mr->access = access;
+	mr->size = U64_MAX;
+	mr->valid = true;
+	return mr_publish(mr);
+}
+
+static int mr_fill_blocks(struct srnic_mr *mr, unsigned long size)
+{
+	size_t count = ib_umem_num_dma_blocks(mr->umem, size);
+	struct ib_block_iter biter;
+	u64 *block;
+
+	mr->block_shift = ilog2(size);
+	mr->block_off = ib_umem_dma_offset(mr->umem, size);
+	mr->blocks = &mr->block;
+	if (count > 1)
+		mr->blocks = kvmalloc_array(count, sizeof(*mr->blocks),
+					    GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
+	if (!mr->blocks)
+		return -ENOMEM;
+	block = mr->blocks;
+	rdma_umem_for_each_dma_block(mr->umem, &biter, size) {
+		*block = rdma_block_iter_dma_address(&biter);
+		block++;
+	}
+	return 0;
+}
+
+static int mr_pin(struct srnic_mr *mr, u64 start, u64 len, u64 iova, int access)
+{
+	unsigned long size;
+
+	mr->umem = ib_umem_get_va(mr->ibmr.device, start, len, access);
+	if (IS_ERR(mr->umem)) {
+		int err = PTR_ERR(mr->umem);
+
+		mr->umem = NULL;
+		return err;
+	}
+	size = ib_umem_find_best_pgsz(mr->umem, MR_BLOCKS, iova);
+	if (!size)
+		return -EINVAL;
+	return mr_fill_blocks(mr, size);
+}
+
+struct ib_mr *srnic_reg_user_mr(struct ib_pd *pd, u64 start, u64 len, u64 iova, int access,
+				struct ib_dmah *dmah, struct ib_udata *udata)
+{
+	struct siw_uresp_reg_mr resp = {};
+	struct srnic_mr *mr;
+	struct ib_mr *ibmr;
+	int err;
+
+	if (!len || !srnic_stag_is_possible(start, len, ULONG_MAX))
+		return ERR_PTR(-EINVAL);
+	if (dmah)
+		return ERR_PTR(-EOPNOTSUPP);
+	err = srnic_stag_check_access(pd->device, access);
+	if (err)
+		return ERR_PTR(err);
+	err = srnic_udata_check(udata, sizeof(resp));
+	if (err)
+		return ERR_PTR(err);
+	mr = mr_alloc(pd, SRNIC_MR_USER);
+	if (!mr)
+		return ERR_PTR(-ENOMEM);
+	err = mr_pin(mr, start, len, iova, access);
+	if (err) {
+		mr_free(mr);
+		return ERR_PTR(err);
+	}
+	mr->access = access & SRNIC_ACCESS;
+	mr->base = iova;
+	mr->size = mr->umem->length;
+	mr->valid = true;
+	ibmr = mr_publish(mr);
+	if (IS_ERR(ibmr) || !udata)
+		return ibmr;
+	resp.stag = ibmr->lkey;
+	err = ib_copy_to_udata(udata, &resp, sizeof(resp));
+	if (err) {
+		srnic_dereg_mr(ibmr, udata);
+		return ERR_PTR(err);
+	}
+	return ibmr;
+}
+
+struct ib_mr *srnic_alloc_mr(struct ib_pd *pd, enum ib_mr_type type, u32 max_sg)
+{
+	struct srnic_mr *mr;
+	int i;
+
+	if (type != IB_MR_TYPE_MEM_REG && type != IB_MR_TYPE_SG_GAPS)
+		return ERR_PTR(-EOPNOTSUPP);
+	if (!max_sg || max_sg > SRNIC_MAX_FAST_SG)
+		return ERR_PTR(-EINVAL);
+	mr = mr_alloc(pd, SRNIC_MR_FAST);
+	if (!mr)
+		return ERR_PTR(-ENOMEM);
+	mr->max_extents = max_sg;
+	for (i = 0; i < 2; i++) {
+		mr->map[i] = kvcalloc(max_sg, sizeof(*mr->map[i]), GFP_KERNEL);
+		if (!mr->map[i]) {
+			mr_free(mr);
+			return ERR_PTR(-ENOMEM);
+		}
+	}
+	return mr_publish(mr);
+}
+
+int srnic_map_mr_sg(struct ib_mr *ibmr, struct scatterlist *sg, int nents, unsigned int *off)
+{
+	return srnic_target_map(to_srnic_mr(ibmr), sg, nents, off);
+}
+
+/* When it returns nobody accesses the memory. */
+int srnic_dereg_mr(struct ib_mr *ibmr, struct ib_udata *udata)
+{
+	struct srnic_mr *mr = to_srnic_mr(ibmr);
+
+	srnic_stag_remove(to_srnic_dev(ibmr->device), mr);
+	mr_free(mr);
+	return 0;
+}

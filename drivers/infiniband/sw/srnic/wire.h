@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * What goes over the wire (RFC 5040, RFC 5041): headers of DDP segments and of Read Requests, sizes
+ * of segments, and Markers (RFC 5044 4.3). Pure: octets and numbers only.
+ *
+ * Positions count octets of the TCP stream from SeqStart, the first octet of Full Operation in that
+ * direction, Markers included. A Marker stands at each multiple of 512. Only the position modulo 512
+ * counts, so it may wrap at 2^32.
+ */
+#ifndef _SRNIC_WIRE_H
+#define _SRNIC_WIRE_H
+
+#include "term.h"
+
+#include <linux/types.h>
+
+/* DDP control octet */
+#define SRNIC_DDP_T		0x80	/* tagged */
+#define SRNIC_DDP_L		0x40	/* last segment of its message */
+#define SRNIC_DDP_DV		0x03	/* DDP version */
+#define SRNIC_DDP_VERSION	0x01
+/* RDMAP control octet */
+#define SRNIC_RDMAP_RV		0xc0	/* RDMAP version that is sent; 0 is accepted, too */
+#define SRNIC_RDMAP_VERSION	0x40
+#define SRNIC_RDMAP_OPCODE	0x0f
+
+#define SRNIC_DDP_TAGGED_LEN	14
+#define SRNIC_DDP_UNTAGGED_LEN	18
+#define SRNIC_DDP_HDR_MAX	SRNIC_DDP_UNTAGGED_LEN
+#define SRNIC_MO_MAX		U32_MAX
+
+/* enum srnic_opcode - RDMAP opcodes, as on the wire */
+enum srnic_opcode {
+	SRNIC_OP_WRITE,
+	SRNIC_OP_READ_REQ,
+	SRNIC_OP_READ_RESP,
+	SRNIC_OP_SEND,
+	SRNIC_OP_SEND_INV,
+	SRNIC_OP_SEND_SE,
+	SRNIC_OP_SEND_SE_INV,
+	SRNIC_OP_TERMINATE,
+	SRNIC_OP_COUNT
+};
+
+/* Queue numbers of untagged messages (RFC 5040 4.2) */
+enum srnic_qn {
+	SRNIC_QN_SEND,
+	SRNIC_QN_READ_REQ,
+	SRNIC_QN_TERMINATE,
+	SRNIC_QN_COUNT
+};
+
+/**
+ * struct srnic_ddp_tagged - header of a tagged segment on the wire
+ * @ddp: T, L, DV
+ * @rdmap: RV, opcode
+ * @stag: STag of the buffer
+ * @to: tagged offset
+ */
+struct srnic_ddp_tagged {
+	u8	ddp;
+	u8	rdmap;
+	__be32	stag;
+	__be64	to;
+} __packed;
+
+/**
+ * struct srnic_ddp_untagged - header of an untagged segment on the wire
+ * @ddp: L, DV
+ * @rdmap: RV, opcode
+ * @inv_stag: Invalidate STag, in opcodes 4 and 6
+ * @qn: queue number
+ * @msn: message sequence number
+ * @mo: message offset
+ */
+struct srnic_ddp_untagged {
+	u8	ddp;
+	u8	rdmap;
+	__be32	inv_stag;
+	__be32	qn;
+	__be32	msn;
+	__be32	mo;
+} __packed;
+
+/**
+ * struct srnic_seg - header of a segment in host order
+ * @op: enum srnic_opcode
+ * @hdr_len: octets of the DDP header: 14 or 18; 0 if there was no room for one
+ * @tagged: T
+ * @last: L
+ * @len: octets of the ULPDU behind the DDP header
+ * @stag: STag, or Invalidate STag
+ * @to: tagged offset; 0 if not @tagged
+ * @qn: queue number; 0 if @tagged
+ * @msn: message sequence number; 0 if @tagged
+ * @mo: message offset; 0 if @tagged
+ */
+struct srnic_seg {
+	u8	op;
+	u8	hdr_len;
+	bool	tagged;
+	bool	last;
+	u32	len;
+	u32	stag;
+	u64	to;
+	u32	qn;
+	u32	msn;
+	u32	mo;
+};
+
+static inline u8 srnic_ddp_hdr_len(u8 ddp)
+{
+	return ddp & SRNIC_DDP_T ? SRNIC_DDP_TAGGED_LEN : SRNIC_DDP_UNTAGGED_LEN;
+}
+
+enum srnic_err srnic_ddp_parse(const u8 *ulpdu, u16 ulpdu_len, struct srnic_seg *seg);
+void srnic_ddp_put_tagged(u8 hdr[SRNIC_DDP_TAGGED_LEN], enum srnic_opcode op, bool last,
+			  u32 stag, u64 to);
+void srnic_ddp_put_untagged(u8 hdr[SRNIC_DDP_UNTAGGED_LEN], enum srnic_opcode op, bool last,
+			    u32 inv_stag, u32 msn, u32 mo);
+
+#define SRNIC_READ_REQ_LEN	28
+#define SRNIC_READ_ULPDU	(SRNIC_DDP_UNTAGGED_LEN + SRNIC_READ_REQ_LEN)
+
+/**
+ * struct srnic_read_wire - RDMAP header of a Read Request on the wire
+ * @sink_stag: STag that the response goes to
+ * @sink_to: tagged offset that the response goes to
+ * @size: octets to read
+ * @src_stag: STag to read from
+ * @src_to: tagged offset to read from
+ */
+struct srnic_read_wire {
+	__be32	sink_stag;
+	__be64	sink_to;
+	__be32	size;
+	__be32	src_stag;
+	__be64	src_to;
+} __packed;
+
+/**
+ * struct srnic_read - a Read Request in host order
+ * @sink_stag: STag that the response goes to; not interpreted at the source
+ * @sink_to: tagged offset that the response goes to; likewise
+ * @size: octets to read, 0..2^32-1
+ * @src_stag: STag to read from
+ * @src_to: tagged offset to read from
+ */
+struct srnic_read {
+	u32	sink_stag;
+	u32	size;
+	u64	sink_to;
+	u64	src_to;
+	u32	src_stag;
+};
+
+void srnic_read_get(const u8 wire[SRNIC_READ_REQ_LEN], struct srnic_read *read);
+void srnic_read_put(u8 wire[SRNIC_READ_REQ_LEN], const struct srnic_read *read);
+void srnic_read_advance(struct srnic_read *read, u32 done);
+enum srnic_err srnic_read_check(const struct srnic_seg *seg);
+
+static inline bool srnic_op_is_send(u8 op)
+{
+	return op >= SRNIC_OP_SEND && op <= SRNIC_OP_SEND_SE_INV;
+}
+
+static inline bool srnic_op_has_inv(u8 op)
+{
+	return op == SRNIC_OP_SEND_INV || op == SRNIC_OP_SEND_SE_INV;
+}
+
+static inline bool srnic_op_has_se(u8 op)
+{
+	return op == SRNIC_OP_SEND_SE || op == SRNIC_OP_SEND_SE_INV;
+}
+
+static inline enum srnic_opcode srnic_op_of_send(bool solicited, bool inv)
+{
+	return SRNIC_OP_SEND + (solicited ? 2 : 0) + (inv ? 1 : 0);
+}
+
+#define SRNIC_MARKER_LEN	4
+#define SRNIC_MARKER_STEP	512
+#define SRNIC_MULPDU_MIN	128
+#define SRNIC_MULPDU_MAX	64768
+#define SRNIC_FPDU_OVERHEAD	6	/* ULPDU_Length and CRC */
+
+u16 srnic_mulpdu(u32 emss, bool markers);
+u32 srnic_segment_len(u32 left, u16 mulpdu, u8 hdr_len);
+
+/* Returns 0..511; 0 if a Marker stands at @pos. */
+static inline u32 srnic_marker_gap(u32 pos)
+{
+	return -pos % SRNIC_MARKER_STEP;
+}
+
+u32 srnic_marker_count(u32 pos, u32 len);
+void srnic_marker_put(u8 marker[SRNIC_MARKER_LEN], u32 fpdu_pos, u32 marker_pos);
+bool srnic_marker_is_good(const u8 marker[SRNIC_MARKER_LEN], u32 fpdu_pos, u32 marker_pos);
+
+#endif /* _SRNIC_WIRE_H */
