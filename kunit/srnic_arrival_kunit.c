@@ -12,7 +12,7 @@
 #include "rq.h"
 #include "send.h"
 #include "sq.h"
-#include "mem.h"
+#include "../srnic/mem.h"	/* user mode Linux has a mem.h, too */
 #include "tx.h"
 #include "fpdu.h"
 
@@ -152,46 +152,50 @@ static void rq_limit_among_cleared_elements_harmless(struct kunit *test)
 static void irq_any_size_exact(struct kunit *test)
 {
 	static const u16 sizes[] = { 1, 2, 3, 5, 8, 127, 128 };
+	struct pair *p = test->priv;
+	struct srnic_qp *qp = p->end[0].qp;
+	struct srnic_irq *irq = &qp->irq;
 	u8 hdr[SRNIC_READ_ULPDU];
 	u32 i, n, put, get;
 
 	for (i = 0; i < ARRAY_SIZE(sizes); i++) {
-		struct srnic_irq irq;
-
-		KUNIT_ASSERT_EQ(test, srnic_irq_alloc(&irq, sizes[i]), 0);
+		KUNIT_ASSERT_EQ(test, srnic_irq_alloc(irq, sizes[i]), 0);
+		/* Indices wrap at 2^32. */
+		irq->put = -sizes[i];
+		irq->get = irq->put;
 		put = 0;
 		get = 0;
 		for (n = 0; n < 4 * sizes[i]; n++) {
 			while (put - get < sizes[i]) {
-				KUNIT_ASSERT_FALSE(test, srnic_irq_is_full(&irq));
+				KUNIT_ASSERT_FALSE(test, srnic_irq_is_full(irq));
 				memset(hdr, put++, sizeof(hdr));
-				srnic_irq_put(&irq, hdr);
+				srnic_irq_put(irq, hdr);
 			}
-			KUNIT_ASSERT_TRUE(test, srnic_irq_is_full(&irq));
-			KUNIT_ASSERT_EQ(test, srnic_irq_head(&irq)->hdr[45], (u8)get);
-			srnic_irq_get(&irq);
+			KUNIT_ASSERT_TRUE(test, srnic_irq_is_full(irq));
+			KUNIT_ASSERT_EQ(test, srnic_irq_head(qp)->hdr[45], (u8)get);
+			srnic_irq_get(irq);
 			get++;
 			if (n % 3)
 				continue;
 			while (get != put) {
-				KUNIT_ASSERT_EQ(test, srnic_irq_head(&irq)->hdr[0], (u8)get);
-				srnic_irq_get(&irq);
+				KUNIT_ASSERT_EQ(test, srnic_irq_head(qp)->hdr[0], (u8)get);
+				srnic_irq_get(irq);
 				get++;
 			}
-			KUNIT_ASSERT_PTR_EQ(test, srnic_irq_head(&irq), NULL);
+			KUNIT_ASSERT_PTR_EQ(test, srnic_irq_head(qp), NULL);
 		}
-		srnic_irq_free(&irq);
+		srnic_irq_free(irq);
 	}
 }
 
 static void irq_ird_0_always_full(struct kunit *test)
 {
-	struct srnic_irq irq;
+	struct pair *p = test->priv;
+	struct srnic_qp *qp = p->end[0].qp;
 
-	KUNIT_ASSERT_EQ(test, srnic_irq_alloc(&irq, 0), 0);
-	KUNIT_EXPECT_TRUE(test, srnic_irq_is_full(&irq));
-	KUNIT_EXPECT_PTR_EQ(test, srnic_irq_head(&irq), NULL);
-	srnic_irq_free(&irq);
+	KUNIT_ASSERT_EQ(test, srnic_irq_alloc(&qp->irq, 0), 0);
+	KUNIT_EXPECT_TRUE(test, srnic_irq_is_full(&qp->irq));
+	KUNIT_EXPECT_PTR_EQ(test, srnic_irq_head(qp), NULL);
 }
 
 /* What wakes a queue that is armed, once */

@@ -66,7 +66,7 @@ static void count_no_room(struct kunit *test)
 		{ SRNIC_CNT_tx_doorbells, 1 }, { SRNIC_CNT_tx_no_room, 1 }, {}
 	};
 	struct srnic_qp *qp = pair_tcp_begin(test, &count_opts);
-	struct sock *sk = qp->sock->sk;
+	struct sock *sk = qp->rx.sk;
 	int queued = sk->sk_wmem_queued;
 
 	pair_tcp_post(test, 1);
@@ -89,7 +89,7 @@ static void count_no_memory_and_then_no_room(struct kunit *test)
 		{ SRNIC_CNT_tx_fpdus, 1 }, { SRNIC_CNT_tx_octets, COUNT_HDR + PAIR_TCP_LEN }, {}
 	};
 	struct srnic_qp *qp = pair_tcp_begin(test, &count_opts);
-	struct sock *sk = qp->sock->sk;
+	struct sock *sk = qp->rx.sk;
 	int queued = sk->sk_wmem_queued;
 
 	pair_tcp_post(test, 1);

@@ -13,7 +13,7 @@
 #include "place.h"
 #include "send.h"
 #include "sq.h"
-#include "mem.h"
+#include "../srnic/mem.h"	/* user mode Linux has a mem.h, too */
 #include "fpdu.h"
 static const struct fault_row fault_rows[] = {
 	A_WRITE("D-7.1-10_write_all", NONE, STAG_WRITE, BASE, SIZE, { 0 }),

@@ -15,7 +15,7 @@
 #include "rq.h"
 #include "rx.h"
 #include "send.h"
-#include "mem.h"
+#include "../srnic/mem.h"	/* user mode Linux has a mem.h, too */
 #include "fpdu.h"
 
 /* What a peer may do wrong with the answer to a Read of SIZE octets at BASE */
@@ -245,7 +245,7 @@ static void fault_local_work_request_terminates(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, pair_post(e, &first), 0);
 	KUNIT_ASSERT_GT(test, srnic_send_fill(e->qp), 0);
 	pair_expect_fault(w->p, 1, SRNIC_ERR_LOCAL);
-	KUNIT_EXPECT_TRUE(test, e->qp->tx.fault_is_own);
+	KUNIT_EXPECT_TRUE(test, e->qp->fault.own);
 	KUNIT_EXPECT_EQ(test, e->qp->tx.batch.fpdus, 1);
 	srnic_batch_reset(&e->qp->tx.batch);
 	srnic_retire_sent(e->qp, &up);

@@ -28,7 +28,7 @@ static void handoff_begin(struct kunit *test)
 {
 	KUNIT_ASSERT_EQ(test, handoff_prepare_by(&handoff_params), 0);
 	KUNIT_EXPECT_EQ(test, srnic_qp_state(single.qp), IB_QPS_RTS);
-	KUNIT_EXPECT_PTR_EQ(test, single.qp->sock, single.p->sock);
+	KUNIT_EXPECT_PTR_EQ(test, single.qp->tx.sock, single.p->sock);
 }
 
 /* Nothing is left of the stream. */
@@ -36,8 +36,9 @@ static void handoff_stop_as(struct kunit *test, enum iw_mpa_reason why)
 {
 	srnic_driver_ops.stop(&single.qp->ibqp, why);
 	KUNIT_EXPECT_EQ(test, srnic_qp_state(single.qp), IB_QPS_ERR);
-	KUNIT_EXPECT_NULL(test, single.qp->sock);
-	KUNIT_EXPECT_NULL(test, single.qp->ep);
+	KUNIT_EXPECT_EQ(test, (int)single.qp->state, SRNIC_ERROR);
+	KUNIT_EXPECT_EQ(test, (int)single.qp->tx.state, SRNIC_TX_CLOSED);
+	KUNIT_EXPECT_NULL(test, single.qp->tx.sock);
 	KUNIT_EXPECT_NULL(test, single.qp->irq.ring);
 	KUNIT_EXPECT_EQ(test, single.qp->sq.reads, 0);
 	KUNIT_EXPECT_FALSE(test, single.qp->sq.rtr_read);
@@ -52,7 +53,7 @@ static void handoff_prepared_when_idle_alone(struct kunit *test)
 
 	handoff_begin(test);
 	ring = qp->irq.ring;
-	KUNIT_EXPECT_EQ(test, qp->irq.size, PAIR_IRD);
+	KUNIT_EXPECT_EQ(test, qp->irq.ird, PAIR_IRD);
 	KUNIT_EXPECT_EQ(test, handoff_prepare_by(&handoff_params), -EINVAL);
 	KUNIT_EXPECT_PTR_EQ(test, qp->irq.ring, ring);
 	handoff_stop_as(test, IW_MPA_R_ULP_CLOSE);
@@ -61,10 +62,10 @@ static void handoff_prepared_when_idle_alone(struct kunit *test)
 	qp->dying = true;
 	KUNIT_EXPECT_EQ(test, handoff_prepare_by(&handoff_params), -EINVAL);
 	qp->dying = false;
-	qp->ep = (struct iw_mpa_ep *)qp;	/* compared with NULL alone */
+	qp->state = SRNIC_ENDING;
 	KUNIT_EXPECT_EQ(test, handoff_prepare_by(&handoff_params), -EINVAL);
-	qp->ep = NULL;
-	KUNIT_EXPECT_NULL(test, qp->sock);
+	qp->state = SRNIC_IDLE;
+	KUNIT_EXPECT_NULL(test, qp->tx.sock);
 	handoff_begin(test);
 	handoff_stop_as(test, IW_MPA_R_ULP_CLOSE);
 }
@@ -75,11 +76,13 @@ static void handoff_begins_anew(struct kunit *test)
 	const struct ib_qp_attr sqd = { .qp_state = IB_QPS_SQD };
 	struct srnic_qp *qp = single.qp;
 
-	qp->abrupt = true;
-	qp->fault.err = SRNIC_ERR_CRC;
+	qp->broken_off = true;
+	qp->fault = (struct srnic_fault) { .err = SRNIC_ERR_CRC, .own = true };
 	qp->events = BIT(IB_EVENT_QP_FATAL);	/* the ULP was not told yet */
 	handoff_begin(test);
 	KUNIT_EXPECT_EQ(test, qp->fault.err, SRNIC_ERR_NONE);
+	KUNIT_EXPECT_FALSE(test, qp->fault.own);
+	KUNIT_EXPECT_FALSE(test, qp->broken_off);
 	KUNIT_EXPECT_EQ(test, srnic_qp_modify(qp, &sqd, IB_QP_STATE), 0);
 	KUNIT_EXPECT_EQ(test, srnic_qp_state(qp), IB_QPS_SQD);
 	handoff_stop_as(test, IW_MPA_R_ULP_CLOSE);
@@ -100,7 +103,7 @@ static void handoff_reserves_shared_with_storage(struct kunit *test)
 		KUNIT_ASSERT_EQ(test, handoff_prepare_by(&params), 0);
 		KUNIT_EXPECT_EQ(test, sock_flag(sk, SOCK_MEMALLOC), i == 1);
 		KUNIT_EXPECT_EQ(test, single.qp->initiator, params.initiator);
-		/* An application's QP is looked at again and again: see srnic_qp_flush(). */
+		/* An application's QP is looked at again and again: see qp_flush_locked(). */
 		handoff_stop_as(test, IW_MPA_R_ULP_CLOSE);
 		cancel_delayed_work_sync(&single.qp->flush_work);
 	}
@@ -162,7 +165,8 @@ static void handoff_stop_tells_of_an_abort(struct kunit *test)
 	struct srnic_qp *qp = single.qp;
 
 	handoff_begin(test);
-	qp->abrupt = row->abrupt;
+	if (row->abrupt)
+		qp->state = SRNIC_ABORTED;
 	qp->rx.ended = row->ended;
 	qp->rx.send_busy = row->cut == CUT_SEND;
 	qp->sq.reads = row->cut == CUT_READ;
@@ -223,7 +227,7 @@ static void handoff_stop_tells_of_the_fault(struct kunit *test)
 	const struct handoff_tell *tell = test->param_value;
 
 	handoff_begin(test);
-	srnic_fault_note(single.qp, tell->err);
+	srnic_fail(single.qp, tell->err);
 	handoff_stop_as(test, IW_MPA_R_PEER_RESET);
 	single_expect_events(test, 1);
 	KUNIT_EXPECT_EQ(test, single.events[0], tell->event);

@@ -7,7 +7,7 @@
 #include <linux/scatterlist.h>
 #include <linux/sizes.h>
 
-#include "mem.h"
+#include "../srnic/mem.h"	/* user mode Linux has a mem.h, too */
 
 #define MEM_SGS		8
 #define MEM_STEPS	10

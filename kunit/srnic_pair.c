@@ -14,7 +14,7 @@
 #include "rq.h"
 #include "rx.h"
 #include "send.h"
-#include "mem.h"
+#include "../srnic/mem.h"	/* user mode Linux has a mem.h, too */
 #include "tx.h"
 
 static void pair_cq_init(struct pair *p, struct srnic_cq *cq)
@@ -118,14 +118,13 @@ void pair_start(struct pair *p, const struct pair_opts *opts)
 			.tx_markers	= opts->markers[i],
 			.rx_markers	= opts->markers[!i],
 		};
-		const struct iw_mpa_handoff ho = { .params = &params };
+		const struct iw_mpa_handoff ho = { .params = &params, .sock = p->sock };
 		struct srnic_qp *qp = p->end[i].qp;
 
 		KUNIT_ASSERT_EQ(p->test, srnic_irq_alloc(&qp->irq, PAIR_IRD), 0);
 		srnic_rx_start(qp, &ho);
-		srnic_tx_start(qp, &params);
+		srnic_tx_start(qp, &ho);
 		qp->state = SRNIC_RTS;
-		qp->sock = p->sock;
 	}
 }
 
@@ -238,13 +237,13 @@ void pair_deliver(struct pair *p, int from)
 	struct srnic_upcalls up = {};
 	u32 there = 0;
 
-	while (e->wire_len && to->state == SRNIC_RTS) {
+	while (e->wire_len && to->state < SRNIC_TERMINATE) {
 		there = p->portion ? min(there + p->portion, e->wire_len) : e->wire_len;
 		there -= pair_take(p, from, there, &up);
 		if (there == e->wire_len)
 			break;
 	}
-	if (to->state != SRNIC_RTS)
+	if (to->state >= SRNIC_TERMINATE)
 		e->wire_len = 0;
 }
 
@@ -303,7 +302,7 @@ void pair_expect_fault(struct pair *p, int end, enum srnic_err err)
 	struct srnic_qp *qp = p->end[end].qp;
 
 	KUNIT_EXPECT_STREQ(p->test, srnic_err_name(qp->fault.err), srnic_err_name(err));
-	KUNIT_EXPECT_EQ(p->test, (int)qp->state, err ? SRNIC_TERMINATE : SRNIC_RTS);
+	KUNIT_EXPECT_EQ(p->test, qp->state == SRNIC_TERMINATE, !!err);
 }
 
 /**

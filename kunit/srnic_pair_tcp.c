@@ -10,7 +10,7 @@
 #include <net/sock.h>
 
 #include "sq.h"
-#include "mem.h"
+#include "../srnic/mem.h"	/* user mode Linux has a mem.h, too */
 #include "tx.h"
 
 struct pair_tcp pair_tcp;

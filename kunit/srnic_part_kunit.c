@@ -10,7 +10,7 @@
 #include "cursor.h"
 #include "state.h"
 #include "rx.h"
-#include "mem.h"
+#include "../srnic/mem.h"	/* user mode Linux has a mem.h, too */
 
 static const struct pair_opts part_opts[] = {
 	{ .crc = true, .emss = 1448, .ord = 4 },

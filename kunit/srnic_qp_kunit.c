@@ -111,6 +111,15 @@ static const struct qp_row {
 	{ "terminate, RTS",	SRNIC_TERMINATE, IB_QPS_RTS, -EINVAL, IB_QPS_SQE },
 	{ "terminate, SQD",	SRNIC_TERMINATE, IB_QPS_SQD, 0, IB_QPS_SQE },
 	{ "terminate, ERR",	SRNIC_TERMINATE, IB_QPS_ERR, 0, IB_QPS_ERR },
+	{ "aborted, RESET",	SRNIC_ABORTED, IB_QPS_RESET, -EINVAL, IB_QPS_ERR },
+	{ "aborted, RTR",	SRNIC_ABORTED, IB_QPS_RTR, 0, IB_QPS_ERR },
+	{ "aborted, SQD",	SRNIC_ABORTED, IB_QPS_SQD, 0, IB_QPS_ERR },
+	{ "aborted, ERR",	SRNIC_ABORTED, IB_QPS_ERR, 0, IB_QPS_ERR },
+	{ "ending, RESET",	SRNIC_ENDING, IB_QPS_RESET, -EINVAL, IB_QPS_ERR },
+	{ "ending, RTR",	SRNIC_ENDING, IB_QPS_RTR, -EINVAL, IB_QPS_ERR },
+	{ "ending, RTS",	SRNIC_ENDING, IB_QPS_RTS, -EINVAL, IB_QPS_ERR },
+	{ "ending, SQD",	SRNIC_ENDING, IB_QPS_SQD, 0, IB_QPS_ERR },
+	{ "ending, ERR",	SRNIC_ENDING, IB_QPS_ERR, 0, IB_QPS_ERR },
 	{ "error, RESET",	SRNIC_ERROR, IB_QPS_RESET, 0, IB_QPS_RESET },
 	{ "error, INIT",	SRNIC_ERROR, IB_QPS_INIT, 0, IB_QPS_INIT },
 	{ "error, RTR",		SRNIC_ERROR, IB_QPS_RTR, -EINVAL, IB_QPS_ERR },
@@ -175,10 +184,10 @@ static void qp_reset_forgets_what_was_posted(struct kunit *test)
 /* In ERR all of it completes, before the QP can be used again. */
 static void qp_error_flushes_in_order(struct kunit *test)
 {
-	KUNIT_EXPECT_TRUE(test, srnic_qp_to_error(single.qp));
-	KUNIT_EXPECT_FALSE(test, srnic_qp_to_error(single.qp));
+	single.qp->state = SRNIC_ERROR;
 	qp_post_all(test);
-	srnic_qp_flush(single.qp, false);
+	srnic_qp_flush_soon(single.qp);
+	flush_delayed_work(&single.qp->flush_work);
 	qp_expect_flushed();
 	qp_post_all(test);
 	KUNIT_EXPECT_EQ(test, qp_modify(single.qp, IB_QPS_INIT), 0);
@@ -197,8 +206,7 @@ static void qp_error_flushes_what_was_posted_twice_around(struct kunit *test)
 	struct srnic_sq *sq = &e->qp->sq;
 	int i;
 
-	e->qp->ep = NULL;
-	srnic_qp_to_error(e->qp);
+	e->qp->state = SRNIC_ERROR;
 	for (i = 0; i < 2 * PAIR_WRS; i++) {
 		sq->uring[i % PAIR_WRS] = (struct siw_sqe) {
 			.id = i, .opcode = SIW_OP_SEND, .flags = SIW_WQE_VALID | SIW_WQE_SIGNALLED,
@@ -220,16 +228,15 @@ static void qp_error_flushes_what_was_posted_twice_around(struct kunit *test)
 /* While a stream ends only the end flushes: whoever has a completion can use the QP again. */
 static void qp_flushed_by_the_end_of_the_stream_alone(struct kunit *test)
 {
-	single.qp->ep = (struct iw_mpa_ep *)single.qp;	/* compared with NULL alone */
-	srnic_qp_to_error(single.qp);
+	single.qp->state = SRNIC_ENDING;
 	qp_post_all(test);
 	srnic_qp_flush_soon(single.qp);
 	flush_delayed_work(&single.qp->flush_work);
 	KUNIT_EXPECT_EQ(test, qp_modify(single.qp, IB_QPS_INIT), -EINVAL);
 	pair_expect_no_wc(single.p, &single.p->end[0].scq);
 	pair_expect_no_wc(single.p, &single.p->end[0].rcq);
-	srnic_qp_flush(single.qp, true);
-	KUNIT_EXPECT_NULL(test, single.qp->ep);
+	srnic_qp_forget(single.qp);
+	KUNIT_EXPECT_EQ(test, (int)single.qp->state, SRNIC_ERROR);
 	qp_expect_flushed();
 	KUNIT_EXPECT_EQ(test, qp_modify(single.qp, IB_QPS_INIT), 0);
 	KUNIT_EXPECT_EQ(test, pair_count(single.p, SRNIC_CNT_wr_flushed), 2 * QP_WRS);
@@ -249,7 +256,7 @@ static void qp_handler_not_called_from_within_modify(struct kunit *test)
 
 	qp_called_by = NULL;
 	cq->ibcq.comp_handler = qp_note_caller;
-	srnic_qp_to_error(single.qp);
+	single.qp->state = SRNIC_ERROR;
 	qp_post_recvs();
 	srnic_cq_arm(cq, IB_CQ_NEXT_COMP);
 	KUNIT_EXPECT_EQ(test, qp_modify(single.qp, IB_QPS_INIT), 0);
@@ -420,7 +427,8 @@ static void qp_with_a_connection_is_not_found(struct kunit *test)
 	struct srnic_qp *qp = single.qp;
 
 	KUNIT_ASSERT_EQ(test, xa_err(xa_store_irq(&dev->qps, 7, qp, GFP_KERNEL)), 0);
-	qp->ep = (struct iw_mpa_ep *)qp;	/* compared with NULL alone */
+	qp->state = SRNIC_RTS;
+	qp->tx.state = SRNIC_TX_SHUT;
 	qp->initiator = true;
 	KUNIT_EXPECT_FALSE(test, qp_is_found());
 	qp->initiator = false;
@@ -430,7 +438,9 @@ static void qp_with_a_connection_is_not_found(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, qp_is_found());
 	qp->tx.opened -= 11;
 	KUNIT_EXPECT_FALSE(test, qp_is_found());
-	qp->ep = NULL;
+	qp->state = SRNIC_ENDING;
+	KUNIT_EXPECT_FALSE(test, qp_is_found());
+	qp->state = SRNIC_ERROR;
 	KUNIT_EXPECT_TRUE(test, qp_is_found());
 	xa_erase_irq(&dev->qps, 7);
 }

@@ -159,7 +159,7 @@ static void reserves_exit(struct kunit *test)
 	if (reserves_tap.dev)
 		dev_remove_pack(&reserves_tap);
 	reserves_tap.dev = NULL;
-	if (single.qp && single.qp->sock)
+	if (single.qp && single.qp->tx.sock)
 		reserves_stop(NULL);
 	single_exit(test);
 	if (reserves.sock)

@@ -15,7 +15,7 @@
 #include "handoff.h"
 #include "iw_mpa_quiet.h"
 #include "rx.h"
-#include "mem.h"
+#include "../srnic/mem.h"	/* user mode Linux has a mem.h, too */
 
 #define SOCKET_LEN		100	/* octets of a Send */
 #define SOCKET_PATIENCE_MS	5000
@@ -114,7 +114,7 @@ static void socket_exit(struct kunit *test)
 {
 	struct socket_world *w = &socket_world;
 
-	if (single.qp && single.qp->sock)
+	if (single.qp && single.qp->tx.sock)
 		socket_stop(IW_MPA_R_ULP_CLOSE);
 	single_exit(test);
 	if (w->sock)
@@ -207,10 +207,10 @@ static void socket_fpdu_taken_when_whole(struct kunit *test)
 		socket_expect_nothing(test);
 		socket_feed(test, single.p->end[1].wire_len - 1);
 		socket_expect_nothing(test);
-		KUNIT_EXPECT_EQ(test, tcp_inq(qp->sock->sk) + 1, qp->rx.need);
+		KUNIT_EXPECT_EQ(test, tcp_inq(qp->rx.sk) + 1, qp->rx.need);
 		socket_feed(test, 1);
 		socket_expect_arrival(test, n, SOCKET_LEN);
-		KUNIT_EXPECT_EQ(test, tcp_inq(qp->sock->sk), 0);
+		KUNIT_EXPECT_EQ(test, tcp_inq(qp->rx.sk), 0);
 	}
 }
 
@@ -272,13 +272,12 @@ static void socket_end_wakes_the_sender(struct kunit *test, bool awaited)
 
 	kernel_sock_shutdown(socket_world.peer, SHUT_WR);
 	iw_mpa_quiet(SOCKET_WHILE_MS);
+	cancel_work_sync(&qp->tx.work);
 	mutex_lock(&qp->tx.lock);	/* The sender runs when the case has looked. */
 	WRITE_ONCE(qp->tx.state, awaited ? SRNIC_TX_FINISHING : SRNIC_TX_FINISHED);
-	WRITE_ONCE(qp->tx.kicked, false);
 	srnic_rx_look(qp);
 	KUNIT_EXPECT_TRUE(test, qp->rx.ended);
-	KUNIT_EXPECT_EQ(test, READ_ONCE(qp->tx.kicked), awaited);
-	WRITE_ONCE(qp->tx.kicked, true);
+	KUNIT_EXPECT_EQ(test, !!work_busy(&qp->tx.work), awaited);
 	WRITE_ONCE(qp->tx.state, state);
 	mutex_unlock(&qp->tx.lock);
 	flush_work(&qp->tx.work);
@@ -300,7 +299,7 @@ static void socket_expect_dropped(struct kunit *test, struct srnic_qp *qp)
 	socket_post(test, 1, SOCKET_LEN);
 	socket_feed(test, single.p->end[1].wire_len);
 	socket_expect_nothing(test);
-	KUNIT_EXPECT_EQ(test, tcp_inq(qp->sock->sk), 0);
+	KUNIT_EXPECT_EQ(test, tcp_inq(qp->rx.sk), 0);
 	KUNIT_EXPECT_EQ(test, qp->rq.get, 0);
 }
 
@@ -309,7 +308,7 @@ static void socket_dropped_behind_abrupt_end(struct kunit *test)
 {
 	struct srnic_qp *qp = socket_begin(test, &socket_opts[0], 0);
 
-	WRITE_ONCE(qp->abrupt, true);
+	WRITE_ONCE(qp->state, SRNIC_ABORTED);
 	socket_expect_dropped(test, qp);
 }
 
@@ -317,7 +316,7 @@ static void socket_dropped_behind_fault(struct kunit *test)
 {
 	struct srnic_qp *qp = socket_begin(test, &socket_opts[0], 0);
 
-	srnic_fault_note(qp, SRNIC_ERR_STREAM);
+	srnic_fail(qp, SRNIC_ERR_STREAM);
 	socket_expect_dropped(test, qp);
 }
 
@@ -337,7 +336,7 @@ static void socket_urgent_data_ends_the_stream(struct kunit *test)
 static void socket_unreadable_ends_the_stream(struct kunit *test)
 {
 	struct srnic_qp *qp = socket_begin(test, &socket_opts[0], 0);
-	struct sock *sk = qp->sock->sk;
+	struct sock *sk = qp->rx.sk;
 
 	lock_sock(sk);
 	tcp_sk(sk)->copied_seq -= 5;
@@ -353,7 +352,7 @@ static void socket_parts_of_parts_are_unreadable(struct kunit *test)
 {
 	struct sk_buff *part = alloc_skb(0, GFP_KERNEL), *nested = alloc_skb(0, GFP_KERNEL);
 	struct srnic_qp *qp = socket_begin(test, &socket_opts[0], 0);
-	struct sock *sk = qp->sock->sk;
+	struct sock *sk = qp->rx.sk;
 	struct kvec half = { .iov_base = "", .iov_len = 1 };	/* of a length */
 	struct msghdr msg = {};
 	struct sk_buff *skb;
@@ -391,7 +390,7 @@ static void socket_set_priv(void *priv)
 static void socket_beyond_the_budget_taken_later(struct kunit *test)
 {
 	struct srnic_qp *qp = socket_begin(test, &socket_opts[0], 0);
-	struct sock *sk = qp->sock->sk;
+	struct sock *sk = qp->rx.sk;
 	int i;
 
 	socket_set_priv(NULL);
@@ -422,7 +421,7 @@ static void socket_fpdu_gets_time_to_come_under_pressure(struct kunit *test)
 	struct srnic_qp *qp = socket_begin(test, &socket_opts[0], 0);
 	long low = xchg(&sysctl_tcp_mem[0], 0), pressure = xchg(&sysctl_tcp_mem[1], 0);
 	struct pair_end *from = &single.p->end[1];
-	struct sock *sk = qp->sock->sk;
+	struct sock *sk = qp->rx.sk;
 	u32 half;
 	int i;
 
@@ -458,10 +457,9 @@ static void socket_fpdu_gets_time_to_come_under_pressure(struct kunit *test)
 static void socket_without_memory_asked_again(struct kunit *test)
 {
 	struct srnic_qp *qp = socket_begin(test, &socket_opts[0], 0);
-	struct sock *sk = qp->sock->sk;
+	struct sock *sk = qp->rx.sk;
 
 	lock_sock(sk);
-	qp->rx.deferred = true;
 	qp->rx.part_size = U32_MAX;	/* no allocation is so large */
 	release_sock(sk);
 	queue_delayed_work(srnic_wq, &qp->rx.work, 0);
@@ -482,7 +480,7 @@ static void socket_without_memory_asked_again(struct kunit *test)
 static void socket_rx_begins_anew(struct kunit *test)
 {
 	struct iw_mpa_params params = { .rtr = IW_MPA_RTR_ALL };
-	const struct iw_mpa_handoff ho = { .params = &params };
+	const struct iw_mpa_handoff ho = { .params = &params, .sock = single.p->sock };
 	struct srnic_qp *qp = single.qp;
 
 	srnic_rx_start(qp, &ho);
@@ -492,7 +490,6 @@ static void socket_rx_begins_anew(struct kunit *test)
 	srnic_rx_start(qp, &ho);
 	KUNIT_EXPECT_FALSE(test, qp->rx.responder);
 	KUNIT_EXPECT_EQ(test, qp->rx.rtr, 0);
-	qp->rx.deferred = true;
 	queue_delayed_work(srnic_wq, &qp->rx.work, msecs_to_jiffies(SOCKET_PATIENCE_MS));
 	srnic_rx_quiesce(qp);
 	srnic_rx_stop(qp);

@@ -192,8 +192,8 @@ static void srq_outlives_its_qp(struct kunit *test)
 	KUNIT_EXPECT_PTR_EQ(test, bad, (const struct ib_recv_wr *)&wrs[2]);
 	KUNIT_EXPECT_EQ(test, srq->rq.put, 2);
 	single.qp->srq = srq;
-	srnic_qp_to_error(single.qp);
-	srnic_qp_flush(single.qp, true);
+	single.qp->state = SRNIC_ERROR;
+	srnic_qp_forget(single.qp);
 	KUNIT_EXPECT_EQ(test, srq->rq.get, 0);
 	pair_expect_no_wc(single.p, &single.p->end[0].rcq);
 	queue_work(srnic_event_wq, &srq->event_work);

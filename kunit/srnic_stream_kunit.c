@@ -14,7 +14,7 @@
 
 #include "cursor.h"
 #include "state.h"
-#include "mem.h"
+#include "../srnic/mem.h"	/* user mode Linux has a mem.h, too */
 #include "sq.h"
 #include "rx.h"
 #include "send.h"
@@ -515,7 +515,7 @@ static void stream_terminate_behind_cut_batch_understood(struct kunit *test)
 	KUNIT_ASSERT_GT(test, srnic_send_fill(a->qp), 0);
 	len = a->qp->tx.batch.len;
 	a->qp->tx.batch.done = 10;
-	srnic_fault_note(a->qp, SRNIC_ERR_CQ_FULL);
+	srnic_fail(a->qp, SRNIC_ERR_CQ_FULL);
 	srnic_batch_cut(&a->qp->tx);
 	KUNIT_EXPECT_LT(test, a->qp->tx.batch.len, len);
 	KUNIT_EXPECT_EQ(test, a->qp->tx.pos, a->qp->tx.batch.len);

@@ -27,7 +27,7 @@ static void end_terminate_in_place_of_what_waits(struct kunit *test)
 	pair_tcp_post(test, 1);
 	pair_tcp.err = -ENOMEM;
 	srnic_tx_doorbell(qp);
-	srnic_fault_note(qp, SRNIC_ERR_CRC);
+	srnic_fail(qp, SRNIC_ERR_CRC);
 	pair_tcp.err = 0;
 	KUNIT_EXPECT_TRUE(test, pair_tcp_poll(&pair_tcp.downs, 1));
 	KUNIT_EXPECT_EQ(test, end_count(test, SRNIC_CNT_tx_terminates), 1);
@@ -60,7 +60,7 @@ static void end_expect_left(struct kunit *test, unsigned long at, unsigned int m
 static void end_terminate_is_waited_for(struct kunit *test, bool in_time)
 {
 	struct srnic_qp *qp = pair_tcp_begin(test, &end_opts);
-	struct sock *sk = qp->sock->sk;
+	struct sock *sk = qp->rx.sk;
 	int queued = sk->sk_wmem_queued;
 	u32 una = tcp_sk(sk)->snd_una;
 
@@ -68,7 +68,7 @@ static void end_terminate_is_waited_for(struct kunit *test, bool in_time)
 	sk->sk_wmem_queued = sk->sk_sndbuf + 1;		/* no room, so write_space will come */
 	pair_tcp.err = -EAGAIN;
 	srnic_tx_doorbell(qp);
-	srnic_fault_note(qp, SRNIC_ERR_CRC);
+	srnic_fail(qp, SRNIC_ERR_CRC);
 	srnic_tx_kick(qp);
 	flush_work(&qp->tx.work);
 	end_expect_left(test, qp->tx.deadline, SRNIC_TERM_MS);
@@ -131,7 +131,7 @@ static void end_terminate_without_message_not_waited_for(struct kunit *test)
 	struct srnic_qp *qp = p->end[0].qp;
 
 	pair_start(p, &end_opts);
-	srnic_fault_note(qp, SRNIC_ERR_STREAM);
+	srnic_fail(qp, SRNIC_ERR_STREAM);
 	srnic_tx_kick(qp);
 	flush_work(&qp->tx.work);
 	KUNIT_EXPECT_EQ(test, pair_tcp.downs, 1);
@@ -147,7 +147,7 @@ static void end_terminate_behind_finish_lost(struct kunit *test)
 
 	srnic_tx_finish(qp);
 	KUNIT_EXPECT_EQ(test, pair_tcp.finishes, 1);
-	srnic_fault_note(qp, SRNIC_ERR_CRC);
+	srnic_fail(qp, SRNIC_ERR_CRC);
 	srnic_tx_kick(qp);
 	flush_work(&qp->tx.work);
 	KUNIT_EXPECT_EQ(test, pair_tcp.downs, 1);
@@ -164,7 +164,7 @@ static void end_stop_tries_to_terminate(struct kunit *test)
 	struct pair *p = test->priv;
 	struct srnic_qp *qp = pair_tcp_begin(test, &end_opts);
 
-	srnic_fault_note(qp, SRNIC_ERR_CRC);
+	srnic_fail(qp, SRNIC_ERR_CRC);
 	srnic_tx_stop(qp);
 	KUNIT_EXPECT_EQ(test, end_count(test, SRNIC_CNT_tx_terminates), 1);
 	pair_deliver(p, 0);
@@ -181,7 +181,7 @@ static void end_stop_terminates_in_place_of_what_waits(struct kunit *test)
 	pair_tcp.err = -ENOMEM;
 	srnic_tx_doorbell(qp);
 	pair_tcp.err = 0;
-	srnic_fault_note(qp, SRNIC_ERR_CRC);
+	srnic_fail(qp, SRNIC_ERR_CRC);
 	srnic_tx_stop(qp);
 	pair_deliver(p, 0);
 	pair_expect_no_wc(p, &p->end[1].rcq);
@@ -194,32 +194,34 @@ static void end_stop_terminates_in_place_of_what_waits(struct kunit *test)
 /* Behind a stream's end, or before its beginning: nothing */
 static void end_stop_where_nothing_may_be_sent(struct kunit *test)
 {
+	const struct iw_mpa_params params = { .crc = true };
 	struct pair *p = test->priv;
+	const struct iw_mpa_handoff ho = { .params = &params, .sock = p->sock };
 	struct srnic_qp *qp = pair_tcp_begin(test, &end_opts);
 
 	srnic_tx_finish(qp);
-	srnic_fault_note(qp, SRNIC_ERR_CRC);
+	srnic_fail(qp, SRNIC_ERR_CRC);
 	srnic_tx_stop(qp);
 	KUNIT_EXPECT_EQ(test, p->end[0].wire_len, 0);
-	srnic_tx_start(qp, &(struct iw_mpa_params) { .crc = true });
+	srnic_tx_start(qp, &ho);
 	srnic_tx_stop(qp);
 	KUNIT_EXPECT_EQ(test, p->end[0].wire_len, 0);
 	KUNIT_EXPECT_EQ(test, end_count(test, SRNIC_CNT_tx_terminates), 0);
 }
 
-/* What the sender erred in is of one stream. */
 static void end_next_stream_begins_anew(struct kunit *test)
 {
 	const struct iw_mpa_params params = { .crc = true };
 	struct srnic_qp *qp = pair_tcp_begin(test, &end_opts);
+	const struct iw_mpa_handoff ho = { .params = &params, .sock = qp->tx.sock };
 
-	qp->tx.fault_is_own = true;
 	qp->tx.deadline = 1;
 	srnic_tx_stop(qp);
 	KUNIT_EXPECT_EQ(test, qp->tx.state, SRNIC_TX_CLOSED);
-	srnic_tx_start(qp, &params);
+	KUNIT_EXPECT_NULL(test, qp->tx.sock);
+	srnic_tx_start(qp, &ho);
 	KUNIT_EXPECT_EQ(test, qp->tx.state, SRNIC_TX_SHUT);
-	KUNIT_EXPECT_FALSE(test, qp->tx.fault_is_own);
+	KUNIT_EXPECT_PTR_EQ(test, qp->tx.sock, ho.sock);
 	KUNIT_EXPECT_EQ(test, qp->tx.deadline, 0);
 }
 
@@ -246,7 +248,7 @@ static void end_states_of_a_stream_that_finishes(struct kunit *test)
 	pair_tcp.err = 0;
 	KUNIT_EXPECT_TRUE(test, pair_tcp_poll(&pair_tcp.finishes, 1));
 	KUNIT_EXPECT_EQ(test, qp->tx.state, SRNIC_TX_FINISHED);
-	srnic_fault_note(qp, SRNIC_ERR_CRC);
+	srnic_fail(qp, SRNIC_ERR_CRC);
 	srnic_tx_kick(qp);
 	flush_work(&qp->tx.work);
 	KUNIT_EXPECT_EQ(test, qp->tx.state, SRNIC_TX_CLOSED);
@@ -260,7 +262,7 @@ static void end_states_of_a_stream_that_fails(struct kunit *test)
 
 	KUNIT_EXPECT_EQ(test, qp->tx.state, SRNIC_TX_OPEN);
 	pair_tcp.err = -ENOMEM;
-	srnic_fault_note(qp, SRNIC_ERR_CRC);
+	srnic_fail(qp, SRNIC_ERR_CRC);
 	srnic_tx_kick(qp);
 	flush_work(&qp->tx.work);
 	KUNIT_EXPECT_EQ(test, qp->tx.state, SRNIC_TX_TERM);
@@ -281,7 +283,7 @@ static void end_states_of_a_stream_that_was_never_opened(struct kunit *test)
 	struct srnic_qp *qp = p->end[0].qp;
 
 	pair_start(p, &end_opts);
-	srnic_fault_note(qp, SRNIC_ERR_CRC);
+	srnic_fail(qp, SRNIC_ERR_CRC);
 	srnic_tx_kick(qp);
 	flush_work(&qp->tx.work);
 	KUNIT_EXPECT_EQ(test, qp->tx.state, SRNIC_TX_DENIED);
@@ -324,7 +326,6 @@ static void end_closed_in_the_time_of_applications_alone(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, pair_tcp.disconnects, !user);
 	}
 	qp->user = false;
-	qp->ep = NULL;
 }
 
 static struct kunit_case end_cases[] = {

@@ -14,7 +14,7 @@
 #include "iw_mpa_quiet.h"
 #include "sq.h"
 #include "srnic_pair_tcp.h"
-#include "mem.h"
+#include "../srnic/mem.h"	/* user mode Linux has a mem.h, too */
 #include "tx.h"
 
 #define TX_WHILE_MS	100	/* long, against SRNIC_RETRY_MS */
@@ -135,7 +135,7 @@ static void tx_terminate_without_memory_given_up(struct kunit *test)
 	int ms;
 
 	pair_tcp.err = -EAGAIN;
-	srnic_fault_note(qp, SRNIC_ERR_CQ_FULL);
+	srnic_fail(qp, SRNIC_ERR_CQ_FULL);
 	srnic_tx_kick(qp);
 	msleep(TX_WHILE_MS);
 	KUNIT_EXPECT_EQ(test, pair_tcp.downs, 0);
@@ -175,12 +175,14 @@ static void tx_reserves_for_storage_alone(struct kunit *test)
 	const struct tx_who *who = test->param_value;
 	const struct iw_mpa_params params = { .initiator = who->initiator, .crc = true };
 	struct pair *p = test->priv;
+	const struct iw_mpa_handoff ho = { .params = &params, .sock = p->sock };
 	struct srnic_qp *qp = p->end[0].qp;
 
 	pair_start(p, &tx_plain);
 	pair_tcp_post(test, 1);
 	qp->user = who->user;
-	srnic_tx_start(qp, &params);
+	qp->initiator = who->initiator;
+	srnic_tx_start(qp, &ho);
 	qp->tx.state = SRNIC_TX_OPEN;
 	srnic_tx_kick(qp);
 	KUNIT_EXPECT_TRUE(test, pair_tcp_poll(&pair_tcp.calls, 1));
@@ -258,16 +260,19 @@ static void tx_open_within_rx_lets_out_what_is_posted(struct kunit *test)
 /* A ULP can post as soon as the QP is in RTS, which is before the sender has the stream. */
 static void tx_open_lets_out_what_was_posted_before_the_stream(struct kunit *test)
 {
+	const struct iw_mpa_params params = { .crc = true };
 	struct pair *p = test->priv;
+	const struct iw_mpa_handoff ho = { .params = &params, .sock = p->sock };
 	struct srnic_qp *qp = p->end[0].qp;
 
 	pair_start(p, &tx_plain);
-	qp->sock = NULL;
+	qp->tx.state = SRNIC_TX_CLOSED;
+	qp->tx.sock = NULL;
 	pair_tcp_post(test, 1);
 	srnic_tx_kick(qp);
 	flush_work(&qp->tx.work);
 	KUNIT_EXPECT_EQ(test, pair_tcp.calls, 0);
-	WRITE_ONCE(qp->sock, p->sock);
+	srnic_tx_start(qp, &ho);
 	srnic_tx_open(qp);
 	KUNIT_EXPECT_TRUE(test, pair_tcp_poll(&qp->sq.get, 1));
 	pair_tcp_expect_arrival(test, 1);
@@ -421,7 +426,6 @@ static void tx_expect_long_row_completes(struct kunit *test, struct srnic_qp *qp
 	flush_work(&qp->tx.work);
 	KUNIT_EXPECT_EQ(test, qp->sq.get, TX_ROW);
 	KUNIT_EXPECT_EQ(test, qp->scq->put, TX_ROW);
-	KUNIT_EXPECT_FALSE(test, qp->sq.behind);
 }
 
 /* RX goes on behind the end of TX, and leaves work to a sender that may not send. */
@@ -470,7 +474,7 @@ static void tx_finish_behind_error_terminates(struct kunit *test)
 	struct pair *p = test->priv;
 	struct srnic_qp *qp = pair_tcp_begin(test, &tx_marked);
 
-	srnic_fault_note(qp, SRNIC_ERR_CQ_FULL);
+	srnic_fail(qp, SRNIC_ERR_CQ_FULL);
 	srnic_tx_finish(qp);
 	KUNIT_EXPECT_EQ(test, pair_tcp.finishes, 0);
 	KUNIT_EXPECT_EQ(test, pair_tcp.downs, 1);

@@ -127,7 +127,7 @@ static void fault_each_counted_by_itself(struct kunit *test)
 	pair_start(p, &unit_opts);
 	for (err = SRNIC_ERR_NONE + 1; err < SRNIC_ERR_COUNT; err++) {
 		WRITE_ONCE(qp->state, SRNIC_RTS);
-		KUNIT_EXPECT_TRUE(test, srnic_fault_note(qp, err));
+		KUNIT_EXPECT_TRUE(test, srnic_fail(qp, err));
 		unit_expect_counted(test, err);
 	}
 }
@@ -139,8 +139,8 @@ static void fault_counted_once(struct kunit *test)
 	struct srnic_qp *qp = p->end[0].qp;
 
 	pair_start(p, &unit_opts);
-	KUNIT_EXPECT_TRUE(test, srnic_fault_note(qp, SRNIC_ERR_INV_STAG));
-	KUNIT_EXPECT_FALSE(test, srnic_fault_note(qp, SRNIC_ERR_INV_STAG));
+	KUNIT_EXPECT_TRUE(test, srnic_fail(qp, SRNIC_ERR_INV_STAG));
+	KUNIT_EXPECT_FALSE(test, srnic_fail(qp, SRNIC_ERR_INV_STAG));
 	KUNIT_EXPECT_EQ(test, pair_count_err(p, SRNIC_ERR_INV_STAG), 1);
 	KUNIT_EXPECT_EQ(test, qp->fault.err, SRNIC_ERR_INV_STAG);
 }
@@ -162,7 +162,7 @@ static void place_behind_modify_to_err_takes_no_receive(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, pair_post(&p->end[1], &wr), 0);
 	pair_send(p, 1);
 	/* srnic_rx_run() has looked before. */
-	to->qp->abrupt = true;
+	to->qp->state = SRNIC_ABORTED;
 	pair_post_recv(to, 7, to->mem, 8);
 	pair_deliver(p, 1);
 	KUNIT_EXPECT_EQ(test, p->end[1].wire_len, 0);
@@ -240,7 +240,7 @@ static void irq_freed_twice_is_fine(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, srnic_irq_alloc(&irq, 3), 0);
 	srnic_irq_free(&irq);
 	KUNIT_EXPECT_PTR_EQ(test, irq.ring, NULL);
-	KUNIT_EXPECT_EQ(test, irq.size, 0);
+	KUNIT_EXPECT_EQ(test, irq.ird, 0);
 	srnic_irq_free(&irq);
 }
 
@@ -274,23 +274,22 @@ static void flush_looks_again_less_and_less_often(struct kunit *test)
 	u32 before, sum = 0;
 	int looks;
 
-	qp->sock = NULL;
 	qp->dying = true;	/* so the work item is not queued */
-	srnic_qp_to_error(qp);
+	qp->state = SRNIC_ERROR;
 	qp->flush_ms = SRNIC_FLUSH_MIN_MS;
 	for (looks = 0; qp->flush_ms < SRNIC_FLUSH_MAX_MS && looks < 1000; looks++) {
 		before = qp->flush_ms;
 		sum += before;
-		srnic_qp_flush(qp, false);
+		srnic_qp_forget(qp);
 		KUNIT_EXPECT_GT(test, qp->flush_ms, before);
 		/* An eighth of the time for which there was nothing, and the first wait */
 		KUNIT_EXPECT_LE(test, qp->flush_ms, SRNIC_FLUSH_MIN_MS + sum / 8 + looks + 1);
 	}
 	KUNIT_EXPECT_LT(test, looks, 100);
-	srnic_qp_flush(qp, false);
+	srnic_qp_forget(qp);
 	KUNIT_EXPECT_EQ(test, qp->flush_ms, SRNIC_FLUSH_MAX_MS);
 	WRITE_ONCE(qp->rq.uring[0].flags, SIW_WQE_VALID);
-	srnic_qp_flush(qp, false);
+	srnic_qp_forget(qp);
 	KUNIT_EXPECT_LT(test, qp->flush_ms, 2 * SRNIC_FLUSH_MIN_MS);
 }
 
@@ -309,12 +308,11 @@ static void flush_finds_something_and_looks_soon(struct kunit *test)
 		srnic_user_wq = own;
 	KUNIT_ASSERT_PTR_NE(test, srnic_user_wq, own);
 	INIT_DELAYED_WORK(&qp->flush_work, unit_no_work);
-	qp->sock = NULL;
-	srnic_qp_to_error(qp);
+	qp->state = SRNIC_ERROR;
 	qp->flush_ms = SRNIC_FLUSH_MAX_MS;
-	srnic_qp_flush(qp, false);
+	srnic_qp_forget(qp);
 	WRITE_ONCE(qp->rq.uring[0].flags, SIW_WQE_VALID);
-	srnic_qp_flush(qp, false);
+	srnic_qp_forget(qp);
 	KUNIT_EXPECT_TRUE(test, delayed_work_pending(&qp->flush_work));
 	KUNIT_EXPECT_TRUE(test, time_before(qp->flush_work.timer.expires, jiffies + HZ));
 	qp->dying = true;

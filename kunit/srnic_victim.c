@@ -5,7 +5,7 @@
 #include <linux/string.h>
 #include <linux/unaligned.h>
 
-#include "mem.h"
+#include "../srnic/mem.h"	/* user mode Linux has a mem.h, too */
 #include "send.h"
 #include "fpdu.h"
 

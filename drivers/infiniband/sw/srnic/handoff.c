@@ -4,12 +4,12 @@
  *
  * What says that there is a stream, in the order in which it comes and goes:
  *
- *	prepare		qp->state is RTS, and qp->ep is set: the ULP may post
- *	prepare, end	qp->sock is set, as both halves are ready: the sender may look
+ *	prepare		qp->state is RTS: the ULP may post
+ *	prepare, end	qp->tx.state is SHUT: the sender has a socket, and may look
  *	open_tx		qp->tx.state is OPEN: the sender may send
- *	stop		qp->state is ERROR: what is posted now is flushed
- *	stop		qp->sock is NULL: no sender uses the socket
- *	stop, end	qp->ep is NULL, and all is flushed: the QP may have another stream
+ *	stop		qp->state is ENDING: what is posted now is flushed, soon
+ *	stop		qp->tx.state is CLOSED: no sender uses the socket
+ *	stop, end	qp->state is ERROR: what is posted is flushed, and the QP may have another stream
  *
  * So a ULP may post before the sender has the socket: srnic_tx_open() looks for that.
  */
@@ -21,7 +21,6 @@
 #include "rx.h"
 #include "sq.h"
 #include "srnic.h"
-#include "trace.h"
 #include "tx.h"
 
 #include <linux/net.h>
@@ -39,14 +38,13 @@ static int handoff_claim(struct srnic_qp *qp, const struct iw_mpa_handoff *ho)
 
 	mutex_lock(&qp->tx.lock);
 	spin_lock_irq(&qp->lock);
-	if (qp->state == SRNIC_IDLE && !qp->dying && !qp->ep) {
-		trace_srnic_state(qp, qp->state, SRNIC_RTS);
-		WRITE_ONCE(qp->state, SRNIC_RTS);
-		WRITE_ONCE(qp->abrupt, false);
+	if (qp->state == SRNIC_IDLE && !qp->dying) {
+		WRITE_ONCE(qp->broken_off, false);
 		qp->initiator = ho->params->initiator;
 		qp->ep = ho->ep;
 		qp->events = 0;
 		qp->fault = (struct srnic_fault) { .err = SRNIC_ERR_NONE };
+		srnic_state_change(qp, SRNIC_EV_BEGIN);
 		err = 0;
 	}
 	spin_unlock_irq(&qp->lock);
@@ -60,7 +58,7 @@ static int handoff_claim(struct srnic_qp *qp, const struct iw_mpa_handoff *ho)
  */
 static void handoff_share_reserves(const struct srnic_qp *qp, struct sock *sk)
 {
-	if (!qp->tx.reserves)
+	if (!srnic_tx_has_reserves(qp))
 		return;
 	lock_sock(sk);
 	sk_set_memalloc(sk);
@@ -74,7 +72,7 @@ static void handoff_share_reserves(const struct srnic_qp *qp, struct sock *sk)
  */
 static void handoff_leave_reserves(const struct srnic_qp *qp, struct sock *sk)
 {
-	if (!qp->tx.reserves)
+	if (!srnic_tx_has_reserves(qp))
 		return;
 	while (lock_sock_fast(sk))
 		unlock_sock_fast(sk, true);
@@ -101,13 +99,9 @@ static int handoff_prepare(struct ib_qp *ibqp, const struct iw_mpa_handoff *ho)
 		return err;
 	}
 	qp->irq = irq;
-	srnic_rx_start(qp, ho);
-	srnic_tx_start(qp, ho->params);
 	handoff_share_reserves(qp, ho->sock->sk);
-	spin_lock_irq(&qp->lock);
-	/* The sender has another lock. What else it needs was made ready under that lock. */
-	WRITE_ONCE(qp->sock, ho->sock);
-	spin_unlock_irq(&qp->lock);
+	srnic_rx_start(qp, ho);
+	srnic_tx_start(qp, ho);
 	return 0;
 }
 
@@ -180,10 +174,10 @@ static void handoff_finish_tx(struct ib_qp *ibqp)
  */
 static bool handoff_is_cut(struct srnic_qp *qp)
 {
-	struct sock *sk = qp->sock->sk;
+	struct sock *sk = qp->rx.sk;
 	bool cut;
 
-	if (READ_ONCE(qp->abrupt))
+	if (!srnic_is_flowing(qp))
 		return false;
 	if (qp->rx.ended) {
 		cut = srnic_rx_is_cut(qp);
@@ -232,7 +226,8 @@ static unsigned long handoff_events(const struct srnic_qp *qp)
 /*
  * The library has taken the callbacks back, so RX runs only in its work item. First the work item
  * is ended. Then the sender is ended, which still tries to send a Terminate message. Then what is
- * posted is flushed, and the ULP is told.
+ * posted is flushed, and the ULP is told. As soon as the state is ERROR the QP may have another
+ * stream.
  */
 static void handoff_stop(struct ib_qp *ibqp, enum iw_mpa_reason why)
 {
@@ -244,14 +239,13 @@ static void handoff_stop(struct ib_qp *ibqp, enum iw_mpa_reason why)
 	abort = handoff_is_abort(qp, why);
 	srnic_rx_stop(qp);
 	if (abort)
-		srnic_fault_note(qp, SRNIC_ERR_STREAM);
-	srnic_qp_to_error(qp);
-	handoff_leave_reserves(qp, qp->sock->sk);
+		srnic_fail(qp, SRNIC_ERR_STREAM);
+	srnic_state_event(qp, SRNIC_EV_STOP);
+	handoff_leave_reserves(qp, qp->rx.sk);
 	srnic_tx_stop(qp);
 	srnic_irq_free(&qp->irq);
-	/* After the flush the QP may have another stream. */
 	events = handoff_events(qp);
-	srnic_qp_flush(qp, true);
+	srnic_qp_forget(qp);
 	srnic_qp_tell(qp, events);
 }
 

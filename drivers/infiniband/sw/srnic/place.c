@@ -12,6 +12,7 @@
 #include "reads.h"
 #include "rq.h"
 #include "sq.h"
+#include "state.h"
 #include "trace.h"
 
 static void place_step(void *arg, void *va, size_t len)
@@ -293,7 +294,7 @@ static enum srnic_err place_send(struct srnic_qp *qp, struct srnic_arrival *arr)
 		 * What a ULP posts after a modify to ERR must be flushed. If the modify came before
 		 * the receive was taken, this sees it. Otherwise the receive was posted before.
 		 */
-		if (READ_ONCE(qp->abrupt))
+		if (!srnic_is_flowing(qp))
 			return SRNIC_ERR_NONE;
 		if (err)
 			return err;

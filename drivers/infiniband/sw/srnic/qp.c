@@ -13,7 +13,7 @@
 #include "rq.h"
 #include "rx.h"
 #include "sq.h"
-#include "trace.h"
+#include "state.h"
 #include "tx.h"
 
 #include <linux/rcupdate.h>
@@ -21,28 +21,6 @@
 #include <rdma/uverbs_ioctl.h>
 
 #define QP_MAX_NUMBER	0xffffff	/* 24 bits */
-
-/* qp->lock is held. */
-static void qp_set_state(struct srnic_qp *qp, enum srnic_state state)
-{
-	lockdep_assert_held(&qp->lock);
-	trace_srnic_state(qp, qp->state, state);
-	/* srnic_faulty() counts SRNIC_ERROR, too, as a state after a fault. */
-	smp_store_release(&qp->state, state);
-}
-
-bool srnic_qp_to_error(struct srnic_qp *qp)
-{
-	unsigned long flags;
-	bool changed;
-
-	spin_lock_irqsave(&qp->lock, flags);
-	changed = qp->state != SRNIC_ERROR;
-	if (changed)
-		qp_set_state(qp, SRNIC_ERROR);
-	spin_unlock_irqrestore(&qp->lock, flags);
-	return changed;
-}
 
 void srnic_qp_tell(struct srnic_qp *qp, unsigned long events)
 {
@@ -52,8 +30,6 @@ void srnic_qp_tell(struct srnic_qp *qp, unsigned long events)
 	if (!qp->dying)
 		qp->events |= events;
 	events = qp->events;
-	if (events)
-		qp->told = true;
 	spin_unlock_irqrestore(&qp->lock, flags);
 	if (events)
 		queue_work(srnic_event_wq, &qp->event_work);
@@ -114,18 +90,6 @@ static void qp_look_again(struct srnic_qp *qp, bool soon)
 		queue_delayed_work(srnic_qp_wq(qp), &qp->flush_work, delay);
 }
 
-/* The sender's lock is held: a QP in error gets no other state meanwhile, and so no stream. */
-static bool qp_is_in_error_alone(struct srnic_qp *qp)
-{
-	bool alone;
-
-	lockdep_assert_held(&qp->tx.lock);
-	spin_lock_irq(&qp->lock);
-	alone = qp->state == SRNIC_ERROR && !qp->ep;
-	spin_unlock_irq(&qp->lock);
-	return alone;
-}
-
 /*
  * End all that is posted, if there is no stream. The sender's lock is held: nobody sends,
  * nobody else flushes, and nobody brings the QP to another state.
@@ -140,7 +104,7 @@ static void qp_flush_locked(struct srnic_qp *qp, struct srnic_upcalls *up)
 	 * posted.
 	 */
 	smp_mb();
-	if (!qp_is_in_error_alone(qp))
+	if (srnic_state(qp) != SRNIC_ERROR)
 		return;
 	srnic_place_flush(qp, up);
 	more = srnic_retire_flush(qp, up);
@@ -158,28 +122,30 @@ static void qp_flush_locked(struct srnic_qp *qp, struct srnic_upcalls *up)
 }
 
 /*
- * An application's rings may have more when this returns: see srnic_qp_flush_soon(). The ULP may
- * bring the QP to another state as soon as it has a completion. So there is none while the QP has
- * a stream: the end of the stream flushes, when it has forgotten the stream.
+ * The stream has ended. The ULP may bring the QP to another state as soon as it has a completion.
+ * So what is posted is not flushed before.
  */
-void srnic_qp_flush(struct srnic_qp *qp, bool last)
+void srnic_qp_forget(struct srnic_qp *qp)
 {
 	struct srnic_upcalls up = {};
 
 	mutex_lock(&qp->tx.lock);
-	if (last) {
-		spin_lock_irq(&qp->lock);
-		qp->ep = NULL;
-		spin_unlock_irq(&qp->lock);
-	}
+	srnic_state_event(qp, SRNIC_EV_FORGET);
 	qp_flush_locked(qp, &up);
 	mutex_unlock(&qp->tx.lock);
 	srnic_cq_call(&up);
 }
 
+/* An application's rings may have more when this returns: see qp_flush_locked(). */
 static void srnic_qp_flush_work(struct work_struct *work)
 {
-	srnic_qp_flush(container_of(to_delayed_work(work), struct srnic_qp, flush_work), false);
+	struct srnic_qp *qp = container_of(to_delayed_work(work), struct srnic_qp, flush_work);
+	struct srnic_upcalls up = {};
+
+	mutex_lock(&qp->tx.lock);
+	qp_flush_locked(qp, &up);
+	mutex_unlock(&qp->tx.lock);
+	srnic_cq_call(&up);
 }
 
 void srnic_qp_flush_soon(struct srnic_qp *qp)
@@ -198,7 +164,6 @@ void srnic_qp_setup(struct srnic_qp *qp)
 	INIT_WORK(&qp->event_work, srnic_qp_event_work);
 	qp->flush_ms = SRNIC_FLUSH_MIN_MS;
 	qp->found = get_completed_synchronize_rcu();
-	qp->state = SRNIC_IDLE;
 	/* RNICs have no state before this one, in which receives may be posted. */
 	qp->idle_state = IB_QPS_INIT;
 	srnic_rx_setup(qp);
@@ -250,9 +215,9 @@ static bool qp_is_taken(struct srnic_qp *qp)
 
 	lockdep_assert_held(&qp->dev->qps.xa_lock);
 	spin_lock(&qp->lock);
-	taken = qp->ep && qp->initiator;
-	if (qp->ep && srnic_tx_was_opened(qp->tx.state))
-		taken |= now - qp->tx.opened > SRNIC_FOUND_S;
+	taken = qp->initiator ||
+		(srnic_tx_was_opened(qp->tx.state) && now - qp->tx.opened > SRNIC_FOUND_S);
+	taken &= srnic_state_has_stream(qp->state);
 	spin_unlock(&qp->lock);
 	return taken;
 }
@@ -301,8 +266,7 @@ static void qp_hide(struct srnic_qp *qp)
  * the socket. Then iw_cm drops its references when it has handled its events. As long as it has
  * one, it may bring the QP to ERR, which queues a flush. From then on nobody queues a work item:
  * RX and stop have ended, the ULP must not post to a QP that it destroys, and the work items look
- * at @dying. So a work item that is cancelled stays away. One that was never queued need not be
- * cancelled: it is marked when it is queued. stop has ended the timer of the sender.
+ * at @dying. So a work item that is cancelled stays away. stop has ended the timer of the sender.
  */
 void srnic_qp_end(struct srnic_qp *qp)
 {
@@ -311,28 +275,26 @@ void srnic_qp_end(struct srnic_qp *qp)
 	qp_hide(qp);
 	iw_mpa_qp_gone(&qp->ibqp, &end);
 
-	srnic_qp_to_error(qp);
+	srnic_state_event(qp, SRNIC_EV_ABORT);
 	srnic_qp_put(qp);
 	wait_for_completion(&qp->free);
 	cancel_delayed_work_sync(&qp->flush_work);
-	if (READ_ONCE(qp->tx.kicked))
-		cancel_work_sync(&qp->tx.work);
-	if (qp->told)
-		cancel_work_sync(&qp->event_work);
+	cancel_work_sync(&qp->tx.work);
+	cancel_work_sync(&qp->event_work);
 	iw_mpa_qp_freed(&end);
 }
 
 enum ib_qp_state srnic_qp_state(struct srnic_qp *qp)
 {
-	switch (READ_ONCE(qp->state)) {
+	switch (srnic_state(qp)) {
 	case SRNIC_IDLE:
 		return READ_ONCE(qp->idle_state);
 	case SRNIC_RTS:
 		return IB_QPS_RTS;
 	case SRNIC_CLOSING:
-		return READ_ONCE(qp->abrupt) ? IB_QPS_ERR : IB_QPS_SQD;
+		return IB_QPS_SQD;
 	case SRNIC_TERMINATE:
-		return READ_ONCE(qp->abrupt) ? IB_QPS_ERR : IB_QPS_SQE;
+		return READ_ONCE(qp->broken_off) ? IB_QPS_ERR : IB_QPS_SQE;
 	default:
 		return IB_QPS_ERR;
 	}
@@ -380,17 +342,16 @@ static int qp_to_idle(struct srnic_qp *qp, enum ib_qp_state state)
 	qp_flush_locked(qp, &up);
 	if (srnic_sq_has_more(qp))
 		qp_flush_locked(qp, &up);
-	if (state == IB_QPS_RESET && READ_ONCE(qp->state) == SRNIC_IDLE)
+	if (state == IB_QPS_RESET && srnic_state(qp) == SRNIC_IDLE)
 		qp_discard(qp);
 	empty = qp_is_empty(qp) && !srnic_sq_has_more(qp);
 	spin_lock_irq(&qp->lock);
-	if (qp->state == SRNIC_ERROR && !qp->ep && empty && state != IB_QPS_RTR) {
-		qp_set_state(qp, SRNIC_IDLE);
+	if (empty && state != IB_QPS_RTR &&
+	    srnic_state_change(qp, SRNIC_EV_RESET) == SRNIC_ERROR)
 		qp->flush_ms = SRNIC_FLUSH_MIN_MS;
-	}
 	if (qp->state == SRNIC_IDLE)
 		WRITE_ONCE(qp->idle_state, state);
-	else if (state != IB_QPS_RTR || qp->state == SRNIC_ERROR)
+	else if (state != IB_QPS_RTR || qp->state >= SRNIC_ENDING)
 		err = -EINVAL;
 	spin_unlock_irq(&qp->lock);
 	mutex_unlock(&qp->tx.lock);
@@ -401,18 +362,7 @@ static int qp_to_idle(struct srnic_qp *qp, enum ib_qp_state state)
 /* Only prepare brings a QP there. */
 static int qp_to_rts(struct srnic_qp *qp)
 {
-	return READ_ONCE(qp->state) == SRNIC_RTS ? 0 : -EINVAL;
-}
-
-/* stop follows, and brings the QP to SRNIC_ERROR. */
-static void qp_disconnect(struct srnic_qp *qp, bool abrupt)
-{
-	if (abrupt)
-		WRITE_ONCE(qp->abrupt, true);
-	if (qp->state == SRNIC_RTS)
-		qp_set_state(qp, SRNIC_CLOSING);
-	if (qp->ep)
-		iw_mpa_disconnect(qp->ep, abrupt);
+	return srnic_state(qp) == SRNIC_RTS ? 0 : -EINVAL;
 }
 
 /* Is nobody sending, and is nothing left to send? More may be posted meanwhile. */
@@ -435,41 +385,37 @@ static int qp_to_closing(struct srnic_qp *qp)
 	bool quiet = qp->user && qp_is_quiet(qp);
 	struct iw_mpa_ep *ep = NULL;
 
+	enum srnic_state from;
+
 	spin_lock_irq(&qp->lock);
-	if (qp->state == SRNIC_IDLE) {
-		spin_unlock_irq(&qp->lock);
-		return -EINVAL;
-	}
-	if (qp->ep && quiet)
+	from = srnic_state_change(qp, SRNIC_EV_CLOSE);
+	if (srnic_state_has_stream(from) && quiet)
 		ep = iw_mpa_ep_get(qp->ep);
-	if (!ep)
-		qp_disconnect(qp, false);
-	else if (qp->state == SRNIC_RTS)
-		qp_set_state(qp, SRNIC_CLOSING);
+	else if (srnic_state_has_stream(from))
+		iw_mpa_disconnect(qp->ep, false);
 	spin_unlock_irq(&qp->lock);
 	if (ep) {
 		iw_mpa_close(ep);
 		iw_mpa_ep_put(ep);
 	}
-	return 0;
+	return from == SRNIC_IDLE ? -EINVAL : 0;
 }
 
 /* Without a connection there will be no stop that flushes and tells. */
 static int qp_to_err(struct srnic_qp *qp)
 {
-	bool was_idle, flush;
+	enum srnic_state from;
 
 	spin_lock_irq(&qp->lock);
-	was_idle = qp->state == SRNIC_IDLE;
-	if (was_idle)
-		qp_set_state(qp, SRNIC_ERROR);
-	else
-		qp_disconnect(qp, true);
-	flush = qp->state == SRNIC_ERROR;
+	from = srnic_state_change(qp, SRNIC_EV_ABORT);
+	if (srnic_state_has_stream(from)) {
+		WRITE_ONCE(qp->broken_off, true);
+		iw_mpa_disconnect(qp->ep, true);
+	}
 	spin_unlock_irq(&qp->lock);
-	if (flush)
+	if (!srnic_state_has_stream(from))
 		srnic_qp_flush_soon(qp);
-	if (was_idle && qp->srq)
+	if (from == SRNIC_IDLE && qp->srq)
 		srnic_qp_tell(qp, BIT(IB_EVENT_QP_LAST_WQE_REACHED));
 	return 0;
 }
@@ -635,7 +581,7 @@ int srnic_query_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 		/* A connection that comes up sets this: the value is the old or the new one. */
 		.max_rd_atomic		= data_race(qp->tx.ord),
 		/* A connection that comes up sets this, too. */
-		.max_dest_rd_atomic	= data_race(qp->irq.size),
+		.max_dest_rd_atomic	= data_race(qp->irq.ird),
 		.port_num		= 1,
 	};
 	*init = (struct ib_qp_init_attr) {

@@ -274,10 +274,10 @@ static bool rx_take_part(struct srnic_qp *qp, struct srnic_cursor *cur, u32 left
 	return good;
 }
 
-/* A completion was lost, or the ULP has brought the QP to ERR meanwhile. */
+/* A completion was lost, or the ULP or the sender has ended the stream since. */
 static bool rx_is_over(const struct srnic_qp *qp, const struct srnic_upcalls *up)
 {
-	return up->full || READ_ONCE(qp->abrupt);
+	return up->full || !srnic_is_flowing(qp);
 }
 
 /*
@@ -324,7 +324,6 @@ static bool rx_is_stuck(const struct sock *sk)
 /* If the work item waits for memory, it runs sooner now. */
 static void rx_defer(struct srnic_qp *qp)
 {
-	WRITE_ONCE(qp->rx.deferred, true);
 	mod_delayed_work(srnic_qp_wq(qp), &qp->rx.work, 0);
 }
 
@@ -339,7 +338,6 @@ static void rx_defer_part(struct srnic_qp *qp, const struct sock *sk)
 		rx_defer(qp);
 		return;
 	}
-	WRITE_ONCE(qp->rx.deferred, true);
 	queue_delayed_work(srnic_qp_wq(qp), &qp->rx.work, msecs_to_jiffies(SRNIC_RETRY_MS));
 }
 
@@ -354,9 +352,9 @@ static void rx_drop_all(struct srnic_qp *qp, struct sock *sk)
 static void rx_finish(struct srnic_qp *qp, struct srnic_upcalls *up)
 {
 	if (up->full)
-		srnic_fault_note(qp, SRNIC_ERR_CQ_FULL);
+		srnic_fail(qp, SRNIC_ERR_CQ_FULL);
 	srnic_cq_call(up);
-	if (up->kick || srnic_faulty(qp))
+	if (up->kick || srnic_has_failed(qp))
 		srnic_tx_kick(qp);
 }
 
@@ -368,7 +366,7 @@ void srnic_rx_run(struct srnic_qp *qp, struct sock *sk, u32 budget)
 	u32 avail, used;
 
 	/* If the ULP has brought the QP to ERR, nothing is placed or delivered any more. */
-	if (srnic_faulty(qp) || READ_ONCE(qp->abrupt)) {
+	if (!srnic_is_flowing(qp)) {
 		rx_drop_all(qp, sk);
 		return;
 	}
@@ -407,13 +405,13 @@ void srnic_rx_run(struct srnic_qp *qp, struct sock *sk, u32 budget)
  */
 static bool rx_end_is_awaited(const struct srnic_qp *qp)
 {
-	return srnic_faulty(qp) || READ_ONCE(qp->tx.state) == SRNIC_TX_FINISHING;
+	return srnic_has_failed(qp) || srnic_tx_is_finishing(READ_ONCE(qp->tx.state));
 }
 
 /* If the stream has ended within an FPDU, that is an error (RFC 5044 8, code 1). */
 void srnic_rx_look(struct srnic_qp *qp)
 {
-	struct sock *sk = qp->sock->sk;
+	struct sock *sk = qp->rx.sk;
 	struct srnic_rx *rx = &qp->rx;
 
 	if (skb_queue_empty_lockless(&sk->sk_receive_queue) &&
@@ -422,8 +420,8 @@ void srnic_rx_look(struct srnic_qp *qp)
 	lock_sock(sk);
 	srnic_rx_run(qp, sk, U32_MAX);
 	if ((sk->sk_shutdown & RCV_SHUTDOWN) && !rx->ended) {
-		if (!READ_ONCE(qp->abrupt) && (rx->part || tcp_inq(sk) > 0))
-			srnic_fault_note(qp, SRNIC_ERR_STREAM);
+		if (srnic_is_flowing(qp) && (rx->part || tcp_inq(sk) > 0))
+			srnic_fail(qp, SRNIC_ERR_STREAM);
 		/* Reads that were answered have completed before this is visible: see tx_step(). */
 		smp_store_release(&rx->ended, true);
 		if (rx_end_is_awaited(qp))
@@ -455,7 +453,7 @@ static void *rx_alloc_part(struct srnic_qp *qp, struct sock *sk, u32 *size)
 static void srnic_rx_work(struct work_struct *work)
 {
 	struct srnic_qp *qp = container_of(to_delayed_work(work), struct srnic_qp, rx.work);
-	struct sock *sk = qp->sock->sk;
+	struct sock *sk = qp->rx.sk;
 	struct srnic_rx *rx = &qp->rx;
 	void *part;
 	u32 size;
@@ -487,11 +485,11 @@ void srnic_rx_start(struct srnic_qp *qp, const struct iw_mpa_handoff *ho)
 	struct srnic_rx *rx = &qp->rx;
 	int qn;
 
+	rx->sk = ho->sock->sk;
 	rx->crc = ho->params->crc;
 	rx->markers = ho->params->rx_markers;
 	rx->first = true;
 	rx->ended = false;
-	rx->deferred = false;
 	rx->responder = !ho->params->initiator;
 	rx->rtr = rx->responder ? ho->params->rtr : 0;
 	rx->need = 0;
@@ -510,17 +508,13 @@ bool srnic_rx_is_cut(const struct srnic_qp *qp)
 	const struct srnic_rx *rx = &qp->rx;
 
 	return rx->part || rx->send_busy || rx->write_busy || rx->read ||
-	       tcp_inq(qp->sock->sk) > 0;
+	       tcp_inq(rx->sk) > 0;
 }
 
-/*
- * So nobody else runs RX, and nobody defers it any more. For most streams RX was never deferred.
- * Knowing that costs less than cancelling work that was never queued.
- */
+/* So nobody else runs RX, and nobody defers it any more. */
 void srnic_rx_quiesce(struct srnic_qp *qp)
 {
-	if (READ_ONCE(qp->rx.deferred))
-		cancel_delayed_work_sync(&qp->rx.work);
+	cancel_delayed_work_sync(&qp->rx.work);
 }
 
 void srnic_rx_stop(struct srnic_qp *qp)

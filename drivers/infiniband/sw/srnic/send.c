@@ -30,9 +30,10 @@
  */
 static void send_fail(struct srnic_qp *qp, struct srnic_wqe *wqe, enum ib_wc_status status)
 {
+	static const struct srnic_fault fault = { .err = SRNIC_ERR_LOCAL, .own = true };
+
 	srnic_sq_done(qp, wqe, status);
-	if (srnic_fault_note(qp, SRNIC_ERR_LOCAL))
-		qp->tx.fault_is_own = true;
+	srnic_fault_record(qp, &fault);
 }
 
 /* This work request needs no stream. It is done when all before it is in a batch. */
@@ -55,7 +56,12 @@ static void send_begin_wr(struct srnic_qp *qp, struct srnic_wqe *wqe)
 {
 	struct srnic_msg *msg = &qp->tx.msg;
 
-	*msg = (struct srnic_msg) { .kind = SRNIC_MSG_WR, .wqe = wqe, .len = wqe->bytes };
+	*msg = (struct srnic_msg) {
+		.kind	= SRNIC_MSG_WR,
+		.last	= msg->last,
+		.wqe	= wqe,
+		.len	= wqe->bytes,
+	};
 	switch (wqe->op) {
 	case SRNIC_WR_WRITE:
 		msg->op = SRNIC_OP_WRITE;
@@ -81,6 +87,7 @@ static bool send_next_wr(struct srnic_qp *qp)
 
 	if (!wqe)
 		return false;
+	qp->tx.msg.last = SRNIC_MSG_WR;
 	read = srnic_wqe_is_read(wqe);
 	if (wqe->flags & SRNIC_WQE_BAD)
 		send_fail(qp, wqe, wqe->status);
@@ -97,12 +104,16 @@ static bool send_next_wr(struct srnic_qp *qp)
 
 static bool send_next_resp(struct srnic_qp *qp)
 {
-	const struct srnic_irqe *irqe = srnic_irq_head(&qp->irq);
+	const struct srnic_irqe *irqe = srnic_irq_head(qp);
 	struct srnic_msg *msg = &qp->tx.msg;
 
 	if (!irqe)
 		return false;
-	*msg = (struct srnic_msg) { .kind = SRNIC_MSG_RESP, .op = SRNIC_OP_READ_RESP };
+	*msg = (struct srnic_msg) {
+		.kind	= SRNIC_MSG_RESP,
+		.last	= SRNIC_MSG_RESP,
+		.op	= SRNIC_OP_READ_RESP,
+	};
 	msg->irqe = *irqe;
 	srnic_read_get(irqe->hdr + SRNIC_DDP_UNTAGGED_LEN, &msg->read);
 	msg->len = msg->read.size;
@@ -112,10 +123,9 @@ static bool send_next_resp(struct srnic_qp *qp)
 /* Read Responses and work requests take turns. */
 static bool send_next(struct srnic_qp *qp)
 {
-	qp->tx.resp_turn = !qp->tx.resp_turn;
-	if (qp->tx.resp_turn)
-		return send_next_resp(qp) || send_next_wr(qp);
-	return send_next_wr(qp) || send_next_resp(qp);
+	if (qp->tx.msg.last == SRNIC_MSG_RESP)
+		return send_next_wr(qp) || send_next_resp(qp);
+	return send_next_resp(qp) || send_next_wr(qp);
 }
 
 static u8 send_put_hdr(const struct srnic_msg *msg, u8 hdr[SRNIC_DDP_HDR_MAX], bool last)
@@ -263,13 +273,13 @@ static void send_fail_resp(struct srnic_qp *qp, enum srnic_mem_fault mem)
 		.err		= srnic_err_of_mem(SRNIC_USE_READ, mem),
 		.ulpdu_len	= SRNIC_READ_ULPDU,
 		.ddp_len	= SRNIC_DDP_UNTAGGED_LEN,
+		.own		= true,
 	};
 
 	memcpy(fault.hdr, msg->irqe.hdr, SRNIC_DDP_UNTAGGED_LEN);
 	srnic_read_advance(&msg->read, msg->done);
 	srnic_read_put(fault.hdr + SRNIC_DDP_UNTAGGED_LEN, &msg->read);
-	if (srnic_fault_record(qp, &fault))
-		qp->tx.fault_is_own = true;
+	srnic_fault_record(qp, &fault);
 }
 
 static void send_end(struct srnic_qp *qp)
@@ -342,7 +352,7 @@ static void send_fail_msg(struct srnic_qp *qp, enum srnic_mem_fault fault)
 /* EMSS may change, so it is read for each batch. FPDUs that are in a batch are not cut again. */
 static u16 send_mulpdu(const struct srnic_qp *qp)
 {
-	return srnic_mulpdu(READ_ONCE(tcp_sk(qp->sock->sk)->mss_cache), qp->tx.markers);
+	return srnic_mulpdu(READ_ONCE(tcp_sk(qp->tx.sock->sk)->mss_cache), qp->tx.markers);
 }
 
 /*
@@ -355,7 +365,7 @@ bool srnic_send_is_idle(const struct srnic_qp *qp)
 	const struct srnic_sq *sq = &qp->sq;
 	u32 put = READ_ONCE(sq->put);
 
-	if (qp->tx.msg.kind != SRNIC_MSG_NONE || srnic_irq_head(&qp->irq) || sq->next != put)
+	if (qp->tx.msg.kind != SRNIC_MSG_NONE || srnic_irq_head(qp) || sq->next != put)
 		return false;
 	/* If there is no room for a WQE the sender has to note that it waits. */
 	return !sq->uring || (put - READ_ONCE(sq->get) < sq->size && !srnic_sq_has_more(qp));
@@ -376,7 +386,7 @@ int srnic_send_fill(struct srnic_qp *qp)
 	int steps, err = 0;
 
 	srnic_writer_open(&w, tx, SEND_GFP);
-	for (steps = 0; steps < SEND_STEPS && !srnic_faulty(qp); steps++) {
+	for (steps = 0; steps < SEND_STEPS && !srnic_has_failed(qp); steps++) {
 		if (!srnic_writer_has_room(&tx->batch, mulpdu))
 			break;
 		if (steps && srnic_send_is_idle(qp))

@@ -21,6 +21,7 @@
 
 #include "sq.h"
 #include "ring.h"
+#include "state.h"
 #include "wqe.h"
 
 #include <linux/log2.h>
@@ -57,7 +58,6 @@ void srnic_sq_start(struct srnic_qp *qp)
 	struct srnic_sq *sq = &qp->sq;
 
 	spin_lock_irq(&sq->lock);
-	sq->limited = false;
 	sq->failed = false;
 	spin_unlock_irq(&sq->lock);
 }
@@ -95,7 +95,7 @@ struct srnic_wqe *srnic_sq_head(struct srnic_qp *qp)
 	room = sq->put - sq->get < sq->size;
 	if (!wqe && sq->uring && !room)
 		sq->waits = true;
-	broken = READ_ONCE(qp->abrupt);
+	broken = !srnic_is_flowing(qp);
 	spin_unlock_irq(&sq->lock);
 	if (broken)
 		return NULL;
@@ -106,7 +106,7 @@ struct srnic_wqe *srnic_sq_head(struct srnic_qp *qp)
 	 * If the modify to ERR came before the copy, this sees it. Otherwise the element was posted
 	 * before.
 	 */
-	if (!srnic_sq_fetch(qp) || READ_ONCE(qp->abrupt))
+	if (!srnic_sq_fetch(qp) || !srnic_is_flowing(qp))
 		return NULL;
 	spin_lock_irq(&sq->lock);
 	wqe = srnic_sq_wqe(sq, sq->put);
@@ -137,7 +137,6 @@ static u32 sq_count_user(const struct srnic_sq *sq)
 	return n;
 }
 
-/* The limit is removed when the queue is flushed, or when the next stream begins. */
 void srnic_sq_limit(struct srnic_qp *qp)
 {
 	struct srnic_sq *sq = &qp->sq;
@@ -145,14 +144,13 @@ void srnic_sq_limit(struct srnic_qp *qp)
 
 	spin_lock_irq(&sq->lock);
 	sq->limit = sq->put + more;
-	sq->limited = true;
 	spin_unlock_irq(&sq->lock);
 }
 
 /* Returns true if so; false if there is no limit. */
 bool srnic_sq_is_at_limit(struct srnic_qp *qp)
 {
-	return qp->sq.limited && qp->sq.next == qp->sq.limit;
+	return srnic_tx_is_finishing(READ_ONCE(qp->tx.state)) && qp->sq.next == qp->sq.limit;
 }
 
 /*
@@ -299,8 +297,9 @@ static bool retire_some(struct srnic_qp *qp, u32 to, struct srnic_upcalls *up)
 
 	lockdep_assert_held(&sq->lock);
 	for (n = 0; n < SRNIC_QUEUE_STEP && sq->get != to && srnic_sq_wqe(sq, sq->get)->done; n++) {
-		struct srnic_wqe *wqe = srnic_sq_wqe(sq, sq->get++);
+		struct srnic_wqe *wqe = srnic_sq_wqe(sq, sq->get);
 
+		WRITE_ONCE(sq->get, sq->get + 1);
 		/* The peer may have it, but a work request before it has failed. */
 		if (sq->failed && wqe->status == IB_WC_SUCCESS) {
 			wqe->status = IB_WC_WR_FLUSH_ERR;
@@ -342,12 +341,19 @@ static void retire_all(struct srnic_qp *qp, struct srnic_upcalls *up)
 		cond_resched();
 		spin_lock_irq(&sq->lock);
 	}
-	WRITE_ONCE(sq->behind, false);
+}
+
+/* RX completes a Read by itself, but retires only a few WQEs behind it. */
+static bool sq_can_retire(struct srnic_sq *sq)
+{
+	u32 get = READ_ONCE(sq->get);
+
+	return get != sq->sent && READ_ONCE(srnic_sq_wqe(sq, get)->done);
 }
 
 void srnic_retire_left(struct srnic_qp *qp, struct srnic_upcalls *up)
 {
-	if (!READ_ONCE(qp->sq.behind))
+	if (!sq_can_retire(&qp->sq))
 		return;
 	spin_lock_irq(&qp->sq.lock);
 	retire_all(qp, up);
@@ -383,14 +389,12 @@ void srnic_retire_read(struct srnic_qp *qp, struct srnic_wqe *wqe, enum ib_wc_st
 	sq->reads--;
 	if (wqe) {
 		wqe->status = status;
-		wqe->done = true;
+		WRITE_ONCE(wqe->done, true);
 	} else {
 		sq->rtr_read = false;
 	}
-	if (retire_some(qp, sq->sent, up)) {
-		WRITE_ONCE(sq->behind, true);
+	if (retire_some(qp, sq->sent, up))
 		up->kick = true;
-	}
 	if (sq->waits) {
 		sq->waits = false;
 		up->kick = true;
@@ -459,7 +463,6 @@ bool srnic_retire_flush(struct srnic_qp *qp, struct srnic_upcalls *up)
 		cond_resched();
 		spin_lock_irq(&sq->lock);
 	}
-	sq->limited = false;
 	sq->failed = false;
 	spin_unlock_irq(&sq->lock);
 	return srnic_sq_has_more(qp);

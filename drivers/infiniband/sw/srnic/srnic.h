@@ -6,6 +6,7 @@
 #ifndef _SRNIC_H
 #define _SRNIC_H
 
+#include "qp_state.h"
 #include "wire.h"
 #include "stats.h"
 #include "term.h"
@@ -332,12 +333,10 @@ struct srnic_wqe {
  * @get: WQEs that were ever retired
  * @read: no Read that waits for its response is before this WQE
  * @reads: Reads that count against ORD, that of an RTR message too
- * @limit: WQEs that may go out if @limited, counted as @put
- * @limited: the stream ends behind WQE @limit
+ * @limit: WQEs that may still go out, counted as @put, when the sender is FINISHING or ANSWERING
  * @failed: a WQE was retired with an error: none behind it succeeds
  * @rtr_read: the oldest of them is the RTR message
  * @waits: the sender waits for a Read to complete or a WQE to retire
- * @behind: RX has left WQEs to the sender that can be retired
  * @uring: application: its ring, in @shared, with the same indices; the sender's alone
  * @shared: application: memory shared with it
  */
@@ -352,11 +351,9 @@ struct srnic_sq {
 	u32			read;
 	u32			reads;
 	u32			limit;
-	bool			limited;
 	bool			failed;
 	bool			rtr_read;
 	bool			waits;
-	bool			behind;
 	struct siw_sqe		*uring;
 	struct srnic_ring	*shared;
 };
@@ -419,20 +416,20 @@ struct srnic_irqe {
 
 /**
  * struct srnic_irq - Read Requests of the peer
- * @ring: @size of them
- * @size: the IRD that was negotiated, exactly
- * @put: where the next request goes, 0..2 * @size - 1; written by RX
- * @get: where the oldest one is, likewise; written by the sender
- * @limit: none from here on is answered if @limited; the sender's
- * @limited: the stream ends; the sender's
+ * @ring: a power of two of them, @ird at least
+ * @mask: turns an index into a place in @ring
+ * @ird: as was negotiated: @put - @get is no more
+ * @put: requests that have come; written by RX
+ * @get: requests that were answered; written by the sender
+ * @limit: none from here on is answered when the sender is ANSWERING
  */
 struct srnic_irq {
 	struct srnic_irqe	*ring;
-	u32			size;
+	u32			mask;
+	u32			ird;
 	u32			put;
 	u32			get;
 	u32			limit;
-	bool			limited;
 };
 
 /**
@@ -455,7 +452,7 @@ struct srnic_batch {
 	u32		done;
 };
 
-/* enum srnic_msg_kind - what the sender is in the middle of */
+/* enum srnic_msg_kind - what the sender is in the middle of, or has sent */
 enum srnic_msg_kind {
 	SRNIC_MSG_NONE,
 	SRNIC_MSG_WR,
@@ -465,6 +462,7 @@ enum srnic_msg_kind {
 /**
  * struct srnic_msg - the message that the sender is in the middle of
  * @kind: which sort
+ * @last: which sort had its turn last: the other one is asked next
  * @op: enum srnic_opcode
  * @sge: SRNIC_MSG_WR: SGE that is next
  * @sge_off: octets of that which are done
@@ -477,6 +475,7 @@ enum srnic_msg_kind {
  */
 struct srnic_msg {
 	enum srnic_msg_kind	kind;
+	enum srnic_msg_kind	last;
 	u8			op;
 	u8			sge;
 	u32			sge_off;
@@ -494,16 +493,12 @@ struct srnic_msg {
  *	says so
  * @work: sends
  * @retry: queues @work, when memory may be there or @deadline is over
- * @kicked: @work was ever queued; without @lock
- * @delayed: @retry was queued, since the stream began
+ * @sock: the stream; valid unless @state is CLOSED
  * @starved: there was no memory; nobody tries again before @retry has run, which clears it
- * @reserves: the last memory there is may be used, see "Memory reclaim" in srnic.rst
  * @state: enum srnic_tx_state; changes under the QP's lock, and but for open_tx under @lock, too;
  *	may be read without them as a hint
  * @opened: when @state became SRNIC_TX_OPEN or a later one, in seconds since the host has booted;
  *	under the QP's lock
- * @fault_is_own: the sender found the error; what is in @batch is before it
- * @resp_turn: a Read Response has its turn before the next WQE
  * @crc: FPDUs have a CRC
  * @markers: FPDUs have Markers
  * @deadline: when the Terminate message is given up, in jiffies; 0 if none is due
@@ -519,13 +514,9 @@ struct srnic_tx {
 	struct mutex		lock;
 	struct work_struct	work;
 	struct delayed_work	retry;
+	struct socket		*sock;
 	u8			state;
-	bool			fault_is_own;
-	bool			resp_turn;
 	bool			starved;
-	bool			kicked;
-	bool			delayed;
-	bool			reserves;
 	bool			crc;
 	bool			markers;
 	u16			ord;
@@ -543,11 +534,11 @@ struct srnic_tx {
  * struct srnic_rx - the receiving half of a QP's stream; under the socket's lock
  * @work: goes on behind the budget, and makes room for FPDUs that TCP cannot hold; with a
  *	delay if there was no memory for that
+ * @sk: the stream, from prepare to stop
  * @crc: FPDUs have a CRC
  * @markers: FPDUs have Markers
  * @first: no FPDU was validated yet
  * @ended: the peer has closed, and all that came before was taken; the sender looks at it
- * @deferred: @work was queued, since the stream began
  * @responder: iw_mpa is to be told of the first one
  * @send_busy: a Send has begun: @rwqe is in use
  * @send_op: enum srnic_opcode of that
@@ -567,11 +558,11 @@ struct srnic_tx {
  */
 struct srnic_rx {
 	struct delayed_work	work;
+	struct sock		*sk;
 	bool			crc;
 	bool			markers;
 	bool			first;
 	bool			ended;
-	bool			deferred;
 	bool			responder;
 	bool			send_busy;
 	u8			send_op;
@@ -590,15 +581,6 @@ struct srnic_rx {
 	u32			part_size;
 };
 
-/* enum srnic_state - of a QP; the order matters: what is above RTS does not start anything */
-enum srnic_state {
-	SRNIC_IDLE,
-	SRNIC_RTS,
-	SRNIC_CLOSING,
-	SRNIC_TERMINATE,
-	SRNIC_ERROR,
-};
-
 /**
  * struct srnic_qp - a QP
  * @ibqp: what the RDMA core knows
@@ -606,18 +588,16 @@ enum srnic_state {
  * @ref: one for its life, those of iw_cm and iw_mpa
  * @free: completed when @ref drops to 0
  * @lock: protects the members up to @fault
- * @state: see the table in srnic.rst; may be read without the lock as a hint
+ * @state: enum srnic_state; see state.h
  * @idle_state: SRNIC_IDLE: IB_QPS_RESET, INIT or RTR, as the ULP has set
  * @dying: destroy_qp was called: iw_get_qp does not find it any more; set under the lock of
  *	srnic_dev.qps, too
  * @found: when iw_get_qp last found it, as a state of RCU; under the lock of srnic_dev.qps
- * @abrupt: SRNIC_CLOSING: what the ULP has posted must not go out
+ * @broken_off: the ULP has broken the stream off, also where @state does not say so any more
  * @initiator: @ep was connected, and not accepted
- * @ep: the connection, from prepare to stop
- * @sock: its stream, likewise
+ * @ep: the connection, while there is a stream
  * @fault: the first error
  * @events: bits of enum ib_event_type that @event_work is to tell; under @lock
- * @told: @event_work was ever queued; likewise
  * @user: an application's, with shared rings; else a kernel ULP's
  * @sig_all: every WQE is signaled
  * @cap: as granted
@@ -644,14 +624,12 @@ struct srnic_qp {
 	u8			state;
 	u8			idle_state;
 	bool			dying;
-	bool			abrupt;
+	bool			broken_off;
 	bool			initiator;
 	struct iw_mpa_ep	*ep;
-	struct socket		*sock;
 	struct srnic_fault	fault;
 
 	unsigned long		events;
-	bool			told;
 	bool			user;
 	bool			sig_all;
 	struct ib_qp_cap	cap;

@@ -1,24 +1,46 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The first error of a stream, in either direction. Nobody is told of later errors (RFC 5040 7.1).
+ * The state of a QP, and the first error of its stream, in either direction. All changes are made
+ * here, by the table in qp_state.c. The ULP learns of the first error alone (RFC 5040 7.1).
  */
 
 #include "state.h"
 #include "trace.h"
 
-/* The caller, or the sender that it kicks, ends the stream. */
+/* The caller holds qp->lock. Returns the state before. */
+enum srnic_state srnic_state_change(struct srnic_qp *qp, enum srnic_event event)
+{
+	enum srnic_state from = qp->state, to = srnic_state_next(from, event);
+
+	lockdep_assert_held(&qp->lock);
+	if (to != from) {
+		trace_srnic_state(qp, from, to);
+		/* Pairs with srnic_state(). */
+		smp_store_release(&qp->state, to);
+	}
+	return from;
+}
+
+void srnic_state_event(struct srnic_qp *qp, enum srnic_event event)
+{
+	unsigned long flags;
+
+	spin_lock_irqsave(&qp->lock, flags);
+	srnic_state_change(qp, event);
+	spin_unlock_irqrestore(&qp->lock, flags);
+}
+
+/* False: it is not the first one. The caller, or the sender that it kicks, ends the stream. */
 bool srnic_fault_record(struct srnic_qp *qp, const struct srnic_fault *fault)
 {
 	unsigned long flags;
-	bool first = false;
+	bool first;
 
 	spin_lock_irqsave(&qp->lock, flags);
-	if (qp->state == SRNIC_RTS || qp->state == SRNIC_CLOSING) {
-		first = true;
-		trace_srnic_state(qp, qp->state, SRNIC_TERMINATE);
+	first = srnic_state_next(qp->state, SRNIC_EV_FAULT) != qp->state;
+	if (first) {
 		qp->fault = *fault;
-		/* srnic_faulty() reads the state first: if it sees this state it sees the fault. */
-		smp_store_release(&qp->state, SRNIC_TERMINATE);
+		srnic_state_change(qp, SRNIC_EV_FAULT);
 	}
 	spin_unlock_irqrestore(&qp->lock, flags);
 	if (!first)
@@ -28,7 +50,7 @@ bool srnic_fault_record(struct srnic_qp *qp, const struct srnic_fault *fault)
 	return true;
 }
 
-bool srnic_fault_note(struct srnic_qp *qp, enum srnic_err err)
+bool srnic_fail(struct srnic_qp *qp, enum srnic_err err)
 {
 	const struct srnic_fault fault = { .err = err };
 

@@ -137,7 +137,7 @@ int srnic_fill_res_qp(struct sk_buff *msg, struct ib_qp *ibqp)
 	      rdma_nl_put_driver_u32(msg, "sq_get", show_now(qp->sq.get)) ?:
 	      rdma_nl_put_driver_u32(msg, "reads", show_now(qp->sq.reads)) ?:
 	      rdma_nl_put_driver_u32(msg, "ord", show_now(qp->tx.ord)) ?:
-	      rdma_nl_put_driver_u32(msg, "ird", show_now(qp->irq.size)) ?:
+	      rdma_nl_put_driver_u32(msg, "ird", show_now(qp->irq.ird)) ?:
 	      rdma_nl_put_driver_u32(msg, "rq_size", qp->rq.size) ?:
 	      rdma_nl_put_driver_u32(msg, "rq_get", show_now(qp->rq.get)) ?:
 	      rdma_nl_put_driver_u32(msg, "tx_batch", show_now(qp->tx.batch.len)) ?:

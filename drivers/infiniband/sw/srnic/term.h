@@ -141,6 +141,7 @@ enum srnic_mem_fault srnic_range_check(u64 base, u64 size, u64 addr, u32 len);
  * struct srnic_fault - the first error of a stream, as a Terminate message wants it
  * @err: what went wrong; SRNIC_ERR_NONE if nothing did
  * @silent: no Terminate message goes out, though the form of @err is another
+ * @own: the sender found it: what is in its batch is before the fault, and goes out
  * @ulpdu_len: ULPDU_Length of the FPDU at fault, host order
  * @ddp_len: octets of DDP header in @hdr: 0, 14 or 18
  * @hdr: the DDP header as received, directly behind it a Read Request's 28 octets
@@ -148,6 +149,7 @@ enum srnic_mem_fault srnic_range_check(u64 base, u64 size, u64 addr, u32 len);
 struct srnic_fault {
 	enum srnic_err	err;
 	bool		silent;
+	bool		own;
 	u16		ulpdu_len;
 	u8		ddp_len;
 	u8		hdr[SRNIC_TERM_DDP_MAX + SRNIC_TERM_RDMAP];

@@ -36,7 +36,6 @@ static void tx_push_later(struct srnic_qp *qp)
 	srnic_count(qp->dev, tx_no_memory);
 	/* This comes before the timer, which clears it. */
 	WRITE_ONCE(qp->tx.starved, true);
-	qp->tx.delayed = true;
 	mod_delayed_work(srnic_qp_wq(qp), &qp->tx.retry, msecs_to_jiffies(SRNIC_RETRY_MS));
 }
 
@@ -47,11 +46,11 @@ static void tx_push_later(struct srnic_qp *qp)
  */
 static bool tx_ask_for_room(struct srnic_qp *qp)
 {
-	struct sock *sk = qp->sock->sk;
+	struct sock *sk = qp->tx.sock->sk;
 
 	if (sk_stream_memory_free(sk))
 		return true;
-	set_bit(SOCK_NOSPACE, &qp->sock->flags);
+	set_bit(SOCK_NOSPACE, &qp->tx.sock->flags);
 	/* Pairs with the barrier of tcp_check_space(): TCP sees the bit, or this sees the room. */
 	smp_mb__after_atomic();
 	if (sk_stream_memory_free(sk))
@@ -91,9 +90,9 @@ static int push_splice(struct srnic_qp *qp)
 	int n, tries;
 
 	for (tries = 0; tries < 2; tries++) {
-		n = tcp_splice(qp->sock, batch->bv, batch->nbv, batch->done,
+		n = tcp_splice(qp->tx.sock, batch->bv, batch->nbv, batch->done,
 			       batch->len - batch->done);
-		if (n != -EAGAIN || !sk_stream_memory_free(qp->sock->sk))
+		if (n != -EAGAIN || !sk_stream_memory_free(qp->tx.sock->sk))
 			return n;
 	}
 	return -ENOMEM;
@@ -170,8 +169,6 @@ static enum srnic_tx_state tx_event(struct srnic_qp *qp, enum srnic_tx_event eve
 
 void srnic_tx_kick(struct srnic_qp *qp)
 {
-	if (!READ_ONCE(qp->tx.kicked))
-		WRITE_ONCE(qp->tx.kicked, true);
 	queue_work(srnic_qp_wq(qp), &qp->tx.work);
 }
 
@@ -196,7 +193,7 @@ static int tx_put_term(struct srnic_qp *qp, struct srnic_upcalls *up)
 
 	if (err || tx_state(qp) == SRNIC_TX_TERM)
 		return err;
-	if (qp->tx.fault_is_own)
+	if (qp->fault.own)
 		srnic_retire_sent(qp, up);
 	if (!tx_term_is_due(qp))
 		return 0;
@@ -219,19 +216,23 @@ static void tx_term_gone(struct srnic_qp *qp)
 }
 
 /*
- * A sender that comes too early leaves a note. TX may be opened at the same moment, in a context
- * that cannot have tx.lock. Then this sees that TX is open, or srnic_tx_open() sees the note.
+ * A sender that comes too early says so: TX becomes DENIED. TX may be opened at the same moment, in
+ * a context that cannot have tx.lock. Then this sees that TX is open, or srnic_tx_open() sees that
+ * a sender was denied.
+ *
+ * Returns the state.
  */
-static bool tx_is_open(struct srnic_qp *qp)
+static enum srnic_tx_state tx_enter(struct srnic_qp *qp)
 {
-	return srnic_tx_was_opened(tx_state(qp)) ||
-	       srnic_tx_was_opened(tx_event(qp, SRNIC_TX_EV_EARLY));
+	if (tx_state(qp) == SRNIC_TX_SHUT)
+		tx_event(qp, SRNIC_TX_EV_EARLY);
+	return tx_state(qp);
 }
 
 /* As long as the peer takes octets, the Terminate message behind them may still go out. */
 static void tx_extend_deadline(struct srnic_qp *qp)
 {
-	u32 acked = READ_ONCE(tcp_sk(qp->sock->sk)->snd_una);
+	u32 acked = READ_ONCE(tcp_sk(qp->tx.sock->sk)->snd_una);
 	struct srnic_tx *tx = &qp->tx;
 
 	if (!tx->deadline)
@@ -256,19 +257,18 @@ static enum tx_step tx_terminate(struct srnic_qp *qp, struct srnic_upcalls *up)
 	int err = -EAGAIN;
 	long left;
 
-	if (!tx->deadline && !tx->fault_is_own)
+	if (!tx->deadline && !qp->fault.own)
 		srnic_batch_cut(tx);
 	tx_extend_deadline(qp);
 	if (tx_state(qp) == SRNIC_TX_FINISHED)
 		err = 0;
-	else if (tx_is_open(qp))
+	else if (srnic_tx_was_opened(tx_state(qp)))
 		err = tx_put_term(qp, up);
 	else if (!tx_term_is_due(qp))
 		err = 0;
 	left = tx->deadline - jiffies;
 	if (err == -EAGAIN && left > 0) {
 		/* If the timer is set already, for want of memory, it stays, and fires earlier. */
-		tx->delayed = true;
 		queue_delayed_work(srnic_qp_wq(qp), &tx->retry, left + 1);
 		return TX_WAIT;
 	}
@@ -282,7 +282,7 @@ static enum tx_step tx_terminate(struct srnic_qp *qp, struct srnic_upcalls *up)
  */
 static enum tx_step tx_finish(struct srnic_qp *qp)
 {
-	if (srnic_faulty(qp))
+	if (srnic_has_failed(qp))
 		return TX_GO_ON;
 	tx_event(qp, SRNIC_TX_EV_ALL_SENT);
 	iw_mpa_tx_finished(qp->ep);
@@ -293,53 +293,60 @@ static enum tx_step tx_finish(struct srnic_qp *qp)
  * As long as the ULP's own work waits for answers, the peer's Reads are answered: the peer may wait
  * in the same way. After that only the Reads that have come are answered.
  */
-static bool tx_is_done(struct srnic_qp *qp)
+static void tx_answer(struct srnic_qp *qp)
 {
-	if (!srnic_send_is_at_limit(qp))
-		return false;
-	srnic_irq_limit(&qp->irq);
-	return !srnic_irq_head(&qp->irq);
+	qp->irq.limit = READ_ONCE(qp->irq.put);
+	tx_event(qp, SRNIC_TX_EV_ANSWER);
+}
+
+static bool tx_is_done(const struct srnic_qp *qp)
+{
+	return tx_state(qp) == SRNIC_TX_ANSWERING && qp->tx.msg.kind == SRNIC_MSG_NONE &&
+	       !srnic_irq_head(qp);
 }
 
 /* Push the batch, then build the next one, which the next step pushes. */
 static enum tx_step tx_step(struct srnic_qp *qp, struct srnic_upcalls *up)
 {
 	struct srnic_tx *tx = &qp->tx;
+	enum srnic_tx_state state = tx_enter(qp);
+	bool finishing = srnic_tx_is_finishing(state);
 	bool pushed = tx->batch.len;
-	bool finishing, ended;
+	bool ended;
 	int err;
 
-	if (!READ_ONCE(qp->sock) || tx_state(qp) == SRNIC_TX_CLOSED)
+	if (state == SRNIC_TX_CLOSED)
 		return TX_WAIT;
 	/* RX relies on this also while nothing may be sent, or TCP has no room. */
 	srnic_retire_left(qp, up);
 	if (up->full)
-		srnic_fault_note(qp, SRNIC_ERR_CQ_FULL);
-	if (srnic_faulty(qp))
+		srnic_fail(qp, SRNIC_ERR_CQ_FULL);
+	if (srnic_has_failed(qp))
 		return tx_terminate(qp, up);
-	if (!tx_is_open(qp) || tx_state(qp) == SRNIC_TX_FINISHED)
+	if (!srnic_tx_may_send(state))
 		return TX_WAIT;
-	finishing = tx_state(qp) == SRNIC_TX_FINISHING;
 
 	err = tx_push(qp);
 	if (err == -EAGAIN)
 		return TX_WAIT;
 	if (err) {
-		srnic_fault_note(qp, SRNIC_ERR_STREAM);
+		srnic_fail(qp, SRNIC_ERR_STREAM);
 		return TX_GO_ON;
 	}
 	srnic_retire_sent(qp, up);
 	if (up->full) {
-		srnic_fault_note(qp, SRNIC_ERR_CQ_FULL);
+		srnic_fail(qp, SRNIC_ERR_CQ_FULL);
 		return TX_GO_ON;
 	}
-	if (finishing && tx_is_done(qp))
+	if (state == SRNIC_TX_FINISHING && srnic_send_is_at_limit(qp))
+		tx_answer(qp);
+	if (tx_is_done(qp))
 		return tx_finish(qp);
 	/* In most cases the batch had everything that was posted. */
 	if (pushed && !finishing && srnic_send_is_idle(qp))
 		return TX_WAIT;
 	/* If the ULP breaks the stream off, what is not on its way will be flushed. */
-	if (READ_ONCE(qp->abrupt) || !tx_ask_for_room(qp))
+	if (!srnic_is_flowing(qp) || !tx_ask_for_room(qp))
 		return TX_WAIT;
 	/* Before the look for work: if the peer has closed, no more Reads will be answered. */
 	ended = smp_load_acquire(&qp->rx.ended);
@@ -353,13 +360,12 @@ static enum tx_step tx_step(struct srnic_qp *qp, struct srnic_upcalls *up)
 	return err ? TX_GO_ON : TX_WAIT;
 }
 
-/* If storage of this host may be behind a QP, its sender may take the last memory there is. */
 static enum tx_step tx_turn(struct srnic_qp *qp, struct srnic_upcalls *up)
 {
 	unsigned int noreclaim;
 	enum tx_step step;
 
-	if (!qp->tx.reserves)
+	if (!srnic_tx_has_reserves(qp))
 		return tx_step(qp, up);
 	noreclaim = memalloc_noreclaim_save();
 	step = tx_step(qp, up);
@@ -428,22 +434,20 @@ static void srnic_tx_retry(struct work_struct *work)
 void srnic_tx_setup(struct srnic_qp *qp)
 {
 	mutex_init(&qp->tx.lock);
+	qp->tx.state = SRNIC_TX_CLOSED;
 	INIT_WORK(&qp->tx.work, srnic_tx_work);
 	INIT_DELAYED_WORK(&qp->tx.retry, srnic_tx_retry);
 }
 
-void srnic_tx_start(struct srnic_qp *qp, const struct iw_mpa_params *params)
+void srnic_tx_start(struct srnic_qp *qp, const struct iw_mpa_handoff *ho)
 {
+	const struct iw_mpa_params *params = ho->params;
 	struct srnic_tx *tx = &qp->tx;
 	int qn;
 
 	mutex_lock(&tx->lock);
-	tx_event(qp, SRNIC_TX_EV_START);
-	tx->fault_is_own = false;
-	tx->resp_turn = false;
+	tx->sock = ho->sock;
 	WRITE_ONCE(tx->starved, false);
-	tx->delayed = false;
-	tx->reserves = !qp->user && params->initiator;
 	tx->crc = params->crc;
 	tx->markers = params->tx_markers;
 	tx->ord = params->ord;
@@ -452,13 +456,15 @@ void srnic_tx_start(struct srnic_qp *qp, const struct iw_mpa_params *params)
 	for (qn = 0; qn < SRNIC_QN_COUNT; qn++)
 		tx->msn[qn] = 1;
 	tx->msg.kind = SRNIC_MSG_NONE;
+	tx->msg.last = SRNIC_MSG_WR;
 	srnic_sq_start(qp);
+	tx_event(qp, SRNIC_TX_EV_START);
 	mutex_unlock(&tx->lock);
 }
 
 /*
- * Whoever posts from now on sends. A sender that came before was denied, and has left a note. A
- * ULP may also have posted before there was a stream.
+ * Whoever posts from now on sends. A sender that came before was denied. A ULP may also have posted
+ * before there was a stream.
  */
 void srnic_tx_open(struct srnic_qp *qp)
 {
@@ -488,7 +494,7 @@ int srnic_tx_send_rtr(struct srnic_qp *qp, u8 rtr)
 /* Is the sender between two messages, and does TCP have everything before? */
 static bool tx_is_idle(struct srnic_qp *qp)
 {
-	return tx_state(qp) == SRNIC_TX_OPEN && !srnic_faulty(qp) && !qp->tx.batch.len &&
+	return tx_state(qp) == SRNIC_TX_OPEN && !srnic_has_failed(qp) && !qp->tx.batch.len &&
 	       qp->tx.msg.kind == SRNIC_MSG_NONE;
 }
 
@@ -527,13 +533,12 @@ void srnic_tx_stop(struct srnic_qp *qp)
 {
 	struct srnic_tx *tx = &qp->tx;
 	struct srnic_upcalls up = {};
-	bool delayed;
 
 	mutex_lock(&tx->lock);
 	/* Whoever waits for memory gives TCP nothing. But this is the last try. */
 	WRITE_ONCE(tx->starved, false);
 	if (srnic_tx_may_send(tx_state(qp))) {
-		if (!tx->deadline && !tx->fault_is_own)
+		if (!tx->deadline && !qp->fault.own)
 			srnic_batch_cut(tx);
 		tx_put_term(qp, &up);
 		tx_term_gone(qp);
@@ -541,12 +546,8 @@ void srnic_tx_stop(struct srnic_qp *qp)
 	srnic_batch_reset(&tx->batch);
 	tx->msg.kind = SRNIC_MSG_NONE;
 	tx_event(qp, SRNIC_TX_EV_CLOSE);
-	spin_lock_irq(&qp->lock);
-	qp->sock = NULL;
-	spin_unlock_irq(&qp->lock);
-	delayed = tx->delayed;
+	tx->sock = NULL;
 	mutex_unlock(&tx->lock);
 	srnic_cq_call(&up);
-	if (delayed)
-		cancel_delayed_work_sync(&tx->retry);
+	cancel_delayed_work_sync(&tx->retry);
 }

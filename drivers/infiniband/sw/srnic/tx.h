@@ -5,8 +5,14 @@
 
 #include "srnic.h"
 
+/* If storage of this host may be behind a QP, its sender may take the last memory there is. */
+static inline bool srnic_tx_has_reserves(const struct srnic_qp *qp)
+{
+	return !qp->user && qp->initiator;
+}
+
 void srnic_tx_setup(struct srnic_qp *qp);
-void srnic_tx_start(struct srnic_qp *qp, const struct iw_mpa_params *params);
+void srnic_tx_start(struct srnic_qp *qp, const struct iw_mpa_handoff *ho);
 void srnic_tx_kick(struct srnic_qp *qp);
 void srnic_tx_doorbell(struct srnic_qp *qp);
 void srnic_tx_open(struct srnic_qp *qp);

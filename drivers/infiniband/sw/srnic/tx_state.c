@@ -2,17 +2,18 @@
 /*
  * What the sending half of a stream may send. A dot is for "does not change".
  *
- *			EARLY	OPEN	FINISH		ALL_SENT	TERM	CLOSE
- *	SHUT		DENIED	OPEN	.		.		.	CLOSED
- *	DENIED		.	OPEN	.		.		.	CLOSED
- *	OPEN		.	.	FINISHING	.		TERM	CLOSED
- *	FINISHING	.	.	.		FINISHED	TERM	CLOSED
- *	TERM		.	.	.		.		.	CLOSED
- *	FINISHED	.	.	.		.		.	CLOSED
- *	CLOSED		.	.	.		.		.	.
+ *			EARLY	OPEN	FINISH		ANSWER		ALL_SENT	TERM	CLOSE
+ *	SHUT		DENIED	OPEN	.		.		.		.	CLOSED
+ *	DENIED		.	OPEN	.		.		.		.	CLOSED
+ *	OPEN		.	.	FINISHING	.		.		TERM	CLOSED
+ *	FINISHING	.	.	.		ANSWERING	FINISHED	TERM	CLOSED
+ *	ANSWERING	.	.	.		.		FINISHED	TERM	CLOSED
+ *	TERM		.	.	.		.		.		.	CLOSED
+ *	FINISHED	.	.	.		.		.		.	CLOSED
+ *	CLOSED		.	.	.		.		.		.	.
  *
- * START leads to SHUT from everywhere. Nothing else leads back. OPEN and FINISH may find CLOSED,
- * since the sender may give up at any time.
+ * A new QP is CLOSED. START leads to SHUT from everywhere. Nothing else leads back. OPEN and FINISH
+ * may find CLOSED, since the sender may give up at any time.
  *
  * An error of the stream is not in this table: qp->state says it. Once there is one, the sender has
  * only the Terminate message to send. It sends none before TX is opened, and none behind the FIN.
@@ -31,10 +32,12 @@ enum srnic_tx_state srnic_tx_next(enum srnic_tx_state state, enum srnic_tx_event
 		return srnic_tx_was_opened(state) ? state : SRNIC_TX_OPEN;
 	case SRNIC_TX_EV_FINISH:
 		return state == SRNIC_TX_OPEN ? SRNIC_TX_FINISHING : state;
+	case SRNIC_TX_EV_ANSWER:
+		return state == SRNIC_TX_FINISHING ? SRNIC_TX_ANSWERING : state;
 	case SRNIC_TX_EV_ALL_SENT:
-		return state == SRNIC_TX_FINISHING ? SRNIC_TX_FINISHED : state;
+		return srnic_tx_is_finishing(state) ? SRNIC_TX_FINISHED : state;
 	case SRNIC_TX_EV_TERM:
-		return state == SRNIC_TX_OPEN || state == SRNIC_TX_FINISHING ? SRNIC_TX_TERM :
+		return state == SRNIC_TX_OPEN || srnic_tx_is_finishing(state) ? SRNIC_TX_TERM :
 		       state;
 	default:
 		return SRNIC_TX_CLOSED;

@@ -2,7 +2,7 @@
 /* Verbs: what the RDMA core calls, for applications by libsiw's ABI and for kernel ULPs. */
 
 #include "verbs.h"
-#include "compat/verbs.h"
+#include "compat/device_ops.h"
 #include "cq.h"
 #include "mem.h"
 #include "qp.h"
@@ -10,6 +10,7 @@
 #include "rq.h"
 #include "sq.h"
 #include "srnic.h"
+#include "state.h"
 #include "stats.h"
 #include "tx.h"
 
@@ -48,28 +49,24 @@ static int srnic_dealloc_pd(struct ib_pd *pd, struct ib_udata *udata)
 	return 0;
 }
 
-/* Does this post have to ask for a flush? */
-static bool qp_posted_in_error(const struct srnic_qp *qp)
+static enum srnic_state state_after_post(const struct srnic_qp *qp)
 {
 	/*
-	 * Pairs with the barrier of srnic_qp_flush(): that sees what was posted, or this sees the
+	 * Pairs with the barrier of qp_flush_locked(): that sees what was posted, or this sees the
 	 * state.
 	 */
 	smp_mb();
-	return READ_ONCE(qp->state) == SRNIC_ERROR;
+	return srnic_state(qp);
 }
 
 static void qp_doorbell(struct srnic_qp *qp)
 {
-	switch (READ_ONCE(qp->state)) {
-	case SRNIC_IDLE:
-		break;
-	case SRNIC_ERROR:
+	enum srnic_state state = state_after_post(qp);
+
+	if (state >= SRNIC_ENDING)
 		srnic_qp_flush_soon(qp);
-		break;
-	default:
+	else if (state != SRNIC_IDLE)
 		srnic_tx_doorbell(qp);
-	}
 }
 
 /* An application's doorbell has no work requests, since these are in its ring. */
@@ -83,12 +80,12 @@ static int srnic_post_send(struct ib_qp *ibqp, const struct ib_send_wr *wr,
 		qp_doorbell(qp);
 		return 0;
 	}
-	if (qp->user || READ_ONCE(qp->state) == SRNIC_IDLE) {
+	if (qp->user || srnic_state(qp) == SRNIC_IDLE) {
 		*bad = wr;
 		return err;
 	}
 	err = srnic_sq_post(qp, wr, bad);
-	if (qp_posted_in_error(qp))
+	if (state_after_post(qp) >= SRNIC_ENDING)
 		srnic_qp_flush_soon(qp);
 	else
 		srnic_tx_kick(qp);
@@ -106,7 +103,7 @@ static int srnic_post_recv(struct ib_qp *ibqp, const struct ib_recv_wr *wr,
 		return -EINVAL;
 	}
 	err = srnic_rq_post(&qp->rq, wr, qp->cap.max_recv_sge, bad);
-	if (qp_posted_in_error(qp))
+	if (state_after_post(qp) >= SRNIC_ENDING)
 		srnic_qp_flush_soon(qp);
 	return err;
 }

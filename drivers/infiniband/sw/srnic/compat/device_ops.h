@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-#ifndef _SRNIC_COMPAT_VERBS_H
-#define _SRNIC_COMPAT_VERBS_H
+#ifndef _SRNIC_COMPAT_DEVICE_OPS_H
+#define _SRNIC_COMPAT_DEVICE_OPS_H
 
 #include "../cq.h"
 #include "../mem.h"
@@ -39,4 +39,4 @@ static inline struct ib_mr *srnic_reg_user_mr_udata(struct ib_pd *pd, u64 start,
 }
 #endif
 
-#endif /* _SRNIC_COMPAT_VERBS_H */
+#endif /* _SRNIC_COMPAT_DEVICE_OPS_H */

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: GPL-2.0
+/* States of a QP: each event in each state. */
+
+#include <kunit/test.h>
+#include <linux/module.h>
+
+#include "qp_state.h"
+
+#define NO_CHANGE SRNIC_STATES
+
+/* BEGIN, CLOSE, ABORT, FAULT, STOP, FORGET, RESET */
+static const enum srnic_state qp_state_next[SRNIC_STATES][SRNIC_EVENTS] = {
+	[SRNIC_IDLE] = {
+		SRNIC_RTS, NO_CHANGE, SRNIC_ERROR, NO_CHANGE,
+		NO_CHANGE, NO_CHANGE, NO_CHANGE,
+	},
+	[SRNIC_RTS] = {
+		NO_CHANGE, SRNIC_CLOSING, SRNIC_ABORTED, SRNIC_TERMINATE,
+		SRNIC_ENDING, NO_CHANGE, NO_CHANGE,
+	},
+	[SRNIC_CLOSING] = {
+		NO_CHANGE, NO_CHANGE, SRNIC_ABORTED, SRNIC_TERMINATE,
+		SRNIC_ENDING, NO_CHANGE, NO_CHANGE,
+	},
+	[SRNIC_ABORTED] = {
+		NO_CHANGE, NO_CHANGE, NO_CHANGE, SRNIC_TERMINATE,
+		SRNIC_ENDING, NO_CHANGE, NO_CHANGE,
+	},
+	[SRNIC_TERMINATE] = {
+		NO_CHANGE, NO_CHANGE, NO_CHANGE, NO_CHANGE,
+		SRNIC_ENDING, NO_CHANGE, NO_CHANGE,
+	},
+	[SRNIC_ENDING] = {
+		NO_CHANGE, NO_CHANGE, NO_CHANGE, NO_CHANGE,
+		NO_CHANGE, SRNIC_ERROR, NO_CHANGE,
+	},
+	[SRNIC_ERROR] = {
+		NO_CHANGE, NO_CHANGE, NO_CHANGE, NO_CHANGE,
+		NO_CHANGE, NO_CHANGE, SRNIC_IDLE,
+	},
+};
+
+static void qp_state_table(struct kunit *test)
+{
+	enum srnic_event event;
+	enum srnic_state from;
+
+	for (from = 0; from < SRNIC_STATES; from++) {
+		for (event = 0; event < SRNIC_EVENTS; event++) {
+			enum srnic_state want = qp_state_next[from][event];
+
+			if (want == NO_CHANGE)
+				want = from;
+			KUNIT_EXPECT_EQ_MSG(test, srnic_state_next(from, event), want,
+					    "state %d, event %d", from, event);
+		}
+	}
+}
+
+/* Only RESET leads back, and only from a state in which all is flushed. */
+static void qp_state_never_goes_back(struct kunit *test)
+{
+	enum srnic_event event;
+	enum srnic_state from;
+
+	for (from = 0; from < SRNIC_STATES; from++) {
+		for (event = 0; event < SRNIC_EV_RESET; event++)
+			KUNIT_EXPECT_GE(test, (int)srnic_state_next(from, event), (int)from);
+	}
+}
+
+/* A stream ends by STOP and FORGET, and by nothing else. */
+static void qp_state_has_a_stream_until_it_is_forgotten(struct kunit *test)
+{
+	enum srnic_event event;
+	enum srnic_state from;
+
+	for (from = 0; from < SRNIC_STATES; from++) {
+		for (event = 0; event < SRNIC_EVENTS; event++) {
+			bool has = srnic_state_has_stream(srnic_state_next(from, event));
+
+			if (event == SRNIC_EV_BEGIN || event == SRNIC_EV_FORGET)
+				continue;
+			KUNIT_EXPECT_EQ(test, has, srnic_state_has_stream(from));
+		}
+	}
+	KUNIT_EXPECT_FALSE(test, srnic_state_has_stream(SRNIC_IDLE));
+	KUNIT_EXPECT_TRUE(test, srnic_state_has_stream(SRNIC_RTS));
+	KUNIT_EXPECT_TRUE(test, srnic_state_has_stream(SRNIC_ENDING));
+	KUNIT_EXPECT_FALSE(test, srnic_state_has_stream(SRNIC_ERROR));
+}
+
+static struct kunit_case qp_state_cases[] = {
+	KUNIT_CASE(qp_state_table),
+	KUNIT_CASE(qp_state_never_goes_back),
+	KUNIT_CASE(qp_state_has_a_stream_until_it_is_forgotten),
+	{}
+};
+
+static struct kunit_suite qp_state_suite = {
+	.name		= "srnic_qp_state",
+	.test_cases	= qp_state_cases,
+};
+
+kunit_test_suite(qp_state_suite);
+
+MODULE_LICENSE("GPL");
