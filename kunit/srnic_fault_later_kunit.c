@@ -154,7 +154,7 @@ static void fault_source_revoked_in_response_rest_told(struct kunit *test)
 	KUNIT_ASSERT_GT(test, srnic_send_fill(qp), 0);
 	srnic_batch_reset(&qp->tx.batch);
 	KUNIT_ASSERT_EQ(test, srnic_stag_invalidate(w->p->dev, &w->p->pd, mr->stag), 0);
-	KUNIT_ASSERT_GT(test, srnic_send_fill(qp), 0);
+	KUNIT_ASSERT_EQ(test, srnic_send_fill(qp), 0);
 	KUNIT_EXPECT_EQ(test, qp->tx.batch.len, 0);
 	pair_expect_fault(w->p, 1, SRNIC_ERR_READ_STAG);
 	KUNIT_ASSERT_EQ(test, fault_term(w->p, term), MDR);
@@ -248,7 +248,7 @@ static void fault_local_work_request_terminates(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, e->qp->fault.own);
 	KUNIT_EXPECT_EQ(test, e->qp->tx.batch.fpdus, 1);
 	srnic_batch_reset(&e->qp->tx.batch);
-	srnic_retire_sent(e->qp, &up);
+	srnic_sq_sent(e->qp, &up);
 	pair_expect_wc(w->p, &e->scq, 1, IB_WC_SUCCESS);
 	pair_expect_wc(w->p, &e->scq, 2, IB_WC_LOC_PROT_ERR);
 	KUNIT_EXPECT_EQ(test, fault_term(w->p, term), 4);
@@ -286,7 +286,7 @@ static void fault_read_without_a_sink_terminates(struct kunit *test)
 	KUNIT_ASSERT_GT(test, srnic_send_fill(e->qp), 0);
 	pair_expect_fault(w->p, 1, SRNIC_ERR_LOCAL);
 	KUNIT_EXPECT_EQ(test, e->qp->tx.batch.fpdus, 0);
-	srnic_retire_sent(e->qp, &up);
+	srnic_sq_sent(e->qp, &up);
 	pair_expect_wc(w->p, &e->scq, 1, IB_WC_LOC_PROT_ERR);
 }
 

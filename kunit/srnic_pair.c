@@ -210,7 +210,7 @@ void pair_send(struct pair *p, int from)
 		steps = srnic_send_fill(e->qp);
 		KUNIT_ASSERT_GE(p->test, steps, 0);
 		pair_push(p, e);
-		srnic_retire_sent(e->qp, &up);
+		srnic_sq_sent(e->qp, &up);
 	} while (steps && e->qp->state == SRNIC_RTS);
 }
 

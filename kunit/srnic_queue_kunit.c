@@ -42,7 +42,7 @@ static void sq_user_element_free_between_sent_and_completion(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, slot->flags & SIW_WQE_VALID);
 	pair_expect_no_wc(p, &e->scq);
 	srnic_batch_reset(&e->qp->tx.batch);
-	srnic_retire_sent(e->qp, &up);
+	srnic_sq_sent(e->qp, &up);
 	KUNIT_EXPECT_EQ(test, slot->flags, 0);
 	pair_expect_wc(p, &e->scq, 7, IB_WC_SUCCESS);
 }
@@ -53,23 +53,23 @@ static void sq_user_idle_is_nothing_at_all(struct kunit *test)
 	struct srnic_qp *qp = pair_user(test->priv, &queue_opts)->qp;
 	const u8 read[SRNIC_READ_ULPDU] = {};
 
-	KUNIT_EXPECT_TRUE(test, srnic_send_is_idle(qp));
+	KUNIT_EXPECT_FALSE(test, srnic_send_has_work(qp));
 	qp->sq.uring[0].flags = SIW_WQE_VALID;
-	KUNIT_EXPECT_FALSE(test, srnic_send_is_idle(qp));
+	KUNIT_EXPECT_TRUE(test, srnic_send_has_work(qp));
 	qp->sq.uring[0].flags = 0;
 	qp->tx.msg.kind = SRNIC_MSG_RESP;
-	KUNIT_EXPECT_FALSE(test, srnic_send_is_idle(qp));
+	KUNIT_EXPECT_TRUE(test, srnic_send_has_work(qp));
 	qp->tx.msg.kind = SRNIC_MSG_NONE;
 	srnic_irq_put(&qp->irq, read);
-	KUNIT_EXPECT_FALSE(test, srnic_send_is_idle(qp));
+	KUNIT_EXPECT_TRUE(test, srnic_send_has_work(qp));
 	srnic_irq_get(&qp->irq);
-	KUNIT_EXPECT_TRUE(test, srnic_send_is_idle(qp));
+	KUNIT_EXPECT_FALSE(test, srnic_send_has_work(qp));
 	qp->sq.put++;
-	KUNIT_EXPECT_FALSE(test, srnic_send_is_idle(qp));
+	KUNIT_EXPECT_TRUE(test, srnic_send_has_work(qp));
 	qp->sq.next = qp->sq.put;
-	KUNIT_EXPECT_TRUE(test, srnic_send_is_idle(qp));
+	KUNIT_EXPECT_FALSE(test, srnic_send_has_work(qp));
 	qp->sq.get = qp->sq.put - qp->sq.size;
-	KUNIT_EXPECT_FALSE(test, srnic_send_is_idle(qp));
+	KUNIT_EXPECT_TRUE(test, srnic_send_has_work(qp));
 	qp->sq.get = qp->sq.put;
 }
 
@@ -88,7 +88,7 @@ static void sq_user_element_changed_later_void(struct kunit *test)
 	KUNIT_ASSERT_GT(test, srnic_send_fill(e->qp), 0);
 	memset(e->qp->sq.uring, 0xff, PAIR_WRS * sizeof(*e->qp->sq.uring));
 	srnic_batch_reset(&e->qp->tx.batch);
-	srnic_retire_sent(e->qp, &up);
+	srnic_sq_sent(e->qp, &up);
 	pair_expect_wc(p, &e->scq, 7, IB_WC_SUCCESS);
 }
 
@@ -146,7 +146,7 @@ static void sq_user_element_bad_completes_in_error(struct kunit *test)
 	KUNIT_ASSERT_GT(test, srnic_send_fill(e->qp), 0);
 	KUNIT_EXPECT_EQ(test, e->qp->tx.batch.len, 0);
 	pair_expect_fault(p, 0, SRNIC_ERR_LOCAL);
-	srnic_retire_sent(e->qp, &up);
+	srnic_sq_sent(e->qp, &up);
 	KUNIT_EXPECT_EQ(test, cqe[0].flags, SIW_WQE_VALID);
 	KUNIT_EXPECT_EQ(test, cqe[0].id, 3);
 	KUNIT_EXPECT_EQ(test, cqe[0].status, SIW_WC_LOC_QP_OP_ERR);
@@ -198,14 +198,14 @@ static void sq_user_ring_full_of_reads_sender_kicked(struct kunit *test)
 	/* All elements are free again, and one is posted: there is no WQE for it. */
 	KUNIT_EXPECT_EQ(test, e->qp->sq.uring[0].flags, 0);
 	queue_post_user(e, PAIR_WRS, &send);
-	KUNIT_EXPECT_PTR_EQ(test, srnic_sq_head(e->qp), NULL);
+	KUNIT_EXPECT_PTR_EQ(test, srnic_sq_next(e->qp), NULL);
 	KUNIT_EXPECT_TRUE(test, e->qp->sq.waits);
 	wqe = srnic_sq_oldest_read(e->qp, &rtr);
 	KUNIT_ASSERT_PTR_EQ(test, wqe, &e->qp->sq.ring[0]);
 	srnic_retire_read(e->qp, wqe, IB_WC_SUCCESS, &up);
 	KUNIT_EXPECT_TRUE(test, up.kick);
 	KUNIT_EXPECT_EQ(test, e->qp->sq.get, PAIR_WRS);
-	KUNIT_EXPECT_NOT_ERR_OR_NULL(test, srnic_sq_head(e->qp));
+	KUNIT_EXPECT_NOT_ERR_OR_NULL(test, srnic_sq_next(e->qp));
 }
 
 /* With ORD 0 no Read leaves, and it fails */
@@ -221,7 +221,7 @@ static void sq_read_with_ord_0_fails(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, pair_post(&p->end[0], &wr.wr), 0);
 	KUNIT_ASSERT_GT(test, srnic_send_fill(p->end[0].qp), 0);
 	KUNIT_EXPECT_EQ(test, p->end[0].qp->tx.batch.len, 0);
-	srnic_retire_sent(p->end[0].qp, &up);
+	srnic_sq_sent(p->end[0].qp, &up);
 	pair_expect_wc(p, &p->end[0].scq, 5, IB_WC_LOC_QP_OP_ERR);
 	KUNIT_EXPECT_FALSE(test, srnic_sq_expect_rtr(p->end[0].qp));
 }
@@ -356,7 +356,7 @@ static void sq_user_limit_counts_the_ring(struct kunit *test)
 	queue_expect_sent(p, 3);
 	for (; n < 3 + PAIR_WRS; n++)
 		queue_post_user(e, n, &sqe);
-	KUNIT_ASSERT_NOT_NULL(test, srnic_sq_head(e->qp));
+	KUNIT_ASSERT_NOT_NULL(test, srnic_sq_next(e->qp));
 	srnic_sq_limit(e->qp);
 	e->qp->tx.state = SRNIC_TX_FINISHING;
 	KUNIT_EXPECT_EQ(test, e->qp->sq.limit, 3 + PAIR_WRS);
@@ -473,12 +473,12 @@ static void sq_what_is_posted_behind_err_is_flushed(struct kunit *test)
 
 	pair_start(p, &queue_opts);
 	KUNIT_ASSERT_EQ(test, pair_post(e, &wr), 0);
-	KUNIT_EXPECT_NOT_NULL(test, srnic_sq_head(e->qp));
+	KUNIT_EXPECT_NOT_NULL(test, srnic_sq_next(e->qp));
 	e->qp->state = SRNIC_ABORTED;
 	wr.wr_id = 2;
 	wr.send_flags = 0;
 	KUNIT_ASSERT_EQ(test, pair_post(e, &wr), 0);
-	KUNIT_EXPECT_PTR_EQ(test, srnic_sq_head(e->qp), NULL);
+	KUNIT_EXPECT_PTR_EQ(test, srnic_sq_next(e->qp), NULL);
 	KUNIT_EXPECT_EQ(test, srnic_send_fill(e->qp), 0);
 	srnic_retire_flush(e->qp, &up);
 	pair_expect_wc(p, &e->scq, 1, IB_WC_WR_FLUSH_ERR);
@@ -491,12 +491,17 @@ static void sq_user_what_is_posted_behind_err_is_flushed(struct kunit *test)
 	struct pair *p = test->priv;
 	struct pair_end *e = pair_user(p, &queue_opts);
 	const struct siw_sqe sqe = { .id = 1, .flags = SIW_WQE_VALID, .opcode = SIW_OP_SEND };
+	struct srnic_upcalls up = {};
 
 	e->qp->state = SRNIC_ABORTED;
 	queue_post_user(e, 0, &sqe);
-	KUNIT_EXPECT_PTR_EQ(test, srnic_sq_head(e->qp), NULL);
+	KUNIT_EXPECT_PTR_EQ(test, srnic_sq_next(e->qp), NULL);
+	KUNIT_EXPECT_EQ(test, srnic_send_fill(e->qp), 0);
 	KUNIT_EXPECT_TRUE(test, e->qp->sq.uring[0].flags & SIW_WQE_VALID);
-	KUNIT_EXPECT_EQ(test, e->qp->sq.put, 0);
+	srnic_retire_flush(e->qp, &up);
+	KUNIT_EXPECT_EQ(test, e->qp->sq.uring[0].flags, 0);
+	pair_expect_wc(p, &e->scq, 1, IB_WC_WR_FLUSH_ERR);
+	pair_expect_no_wc(p, &e->scq);
 }
 
 /* Indices wrap: what is looked for is never looked for behind "get". */
@@ -541,7 +546,7 @@ static void sq_long_row_behind_a_read_is_retired_in_steps(struct kunit *test)
 	srnic_retire_read(qp, &sq->ring[0], IB_WC_SUCCESS, &up);
 	KUNIT_EXPECT_LT(test, sq->get, count);
 	KUNIT_EXPECT_TRUE(test, up.kick);
-	srnic_retire_left(qp, &up);
+	srnic_sq_retire(qp, &up);
 	KUNIT_EXPECT_EQ(test, sq->get, count);
 }
 

@@ -475,7 +475,7 @@ static void stream_rtr_uses_no_work_request(struct kunit *test)
 				a->qp->tx.batch.bv[0].bv_offset, a->qp->tx.batch.bv[0].bv_len);
 		a->wire_len = a->qp->tx.batch.len;
 		srnic_batch_reset(&a->qp->tx.batch);
-		srnic_retire_sent(a->qp, &up);
+		srnic_sq_sent(a->qp, &up);
 		pair_deliver(p, 0);
 		pair_run(p);
 		KUNIT_EXPECT_EQ(test, a->qp->sq.reads, 0);

@@ -82,19 +82,15 @@ static void send_begin_wr(struct srnic_qp *qp, struct srnic_wqe *wqe)
 /* Go on with the send queue. False: there is nothing, or it has to wait. */
 static bool send_next_wr(struct srnic_qp *qp)
 {
-	struct srnic_wqe *wqe = srnic_sq_head(qp);
-	bool read;
+	struct srnic_wqe *wqe = srnic_sq_next(qp);
 
 	if (!wqe)
 		return false;
 	qp->tx.msg.last = SRNIC_MSG_WR;
-	read = srnic_wqe_is_read(wqe);
 	if (wqe->flags & SRNIC_WQE_BAD)
 		send_fail(qp, wqe, wqe->status);
-	else if (read && !qp->tx.ord)
+	else if (srnic_wqe_is_read(wqe) && !qp->tx.ord)
 		send_fail(qp, wqe, IB_WC_LOC_QP_OP_ERR);
-	else if (!srnic_sq_may_read(qp, wqe))
-		return false;
 	else if (wqe->op == SRNIC_WR_REG || wqe->op == SRNIC_WR_INV)
 		send_local(qp, wqe);
 	else
@@ -356,27 +352,26 @@ static u16 send_mulpdu(const struct srnic_qp *qp)
 }
 
 /*
- * This costs less than srnic_send_fill(), and is true only if that would do nothing at all.
- * Whoever posts, or adds a Read Request, kicks the sender afterwards. An application rings no
- * doorbell while its element before is valid. So the caller calls this after srnic_retire_sent().
+ * False only if srnic_send_fill() would do nothing at all. Whoever posts, or adds a Read Request,
+ * kicks the sender afterwards. An application rings no doorbell while its element before is valid.
+ * So the caller calls this after srnic_sq_sent().
  */
-bool srnic_send_is_idle(const struct srnic_qp *qp)
+bool srnic_send_has_work(const struct srnic_qp *qp)
 {
 	const struct srnic_sq *sq = &qp->sq;
-	u32 put = READ_ONCE(sq->put);
 
-	if (qp->tx.msg.kind != SRNIC_MSG_NONE || srnic_irq_head(qp) || sq->next != put)
-		return false;
-	/* If there is no room for a WQE the sender has to note that it waits. */
-	return !sq->uring || (put - READ_ONCE(sq->get) < sq->size && !srnic_sq_has_more(qp));
+	if (qp->tx.msg.kind != SRNIC_MSG_NONE || srnic_irq_head(qp) || srnic_sq_has_more(qp))
+		return true;
+	/* If there is no room for a WQE the sender has to say that it waits. */
+	return sq->uring && sq->put - READ_ONCE(sq->get) == sq->size;
 }
 
 /*
- * The batch ends at the first error of a work request or of a Read Response. The error is
- * recorded. What is in the batch goes out before the Terminate message.
+ * Fill a batch that is empty. It ends at the first error of a work request or of a Read Response.
+ * The error is recorded. What is in the batch goes out before the Terminate message.
  *
- * Returns steps that were done, 0 if there was nothing to do; -ENOMEM if there is no memory for a
- * single FPDU.
+ * Returns 1 if there is something for TCP, or a work request was done; 0 if there was nothing to
+ * do; -ENOMEM if there is no memory for a single FPDU.
  */
 int srnic_send_fill(struct srnic_qp *qp)
 {
@@ -389,8 +384,6 @@ int srnic_send_fill(struct srnic_qp *qp)
 	for (steps = 0; steps < SEND_STEPS && !srnic_has_failed(qp); steps++) {
 		if (!srnic_writer_has_room(&tx->batch, mulpdu))
 			break;
-		if (steps && srnic_send_is_idle(qp))
-			break;
 		if (tx->msg.kind == SRNIC_MSG_NONE && !send_next(qp))
 			break;
 		if (tx->msg.kind == SRNIC_MSG_NONE)
@@ -402,9 +395,9 @@ int srnic_send_fill(struct srnic_qp *qp)
 			break;
 	}
 	srnic_writer_close(&w, tx);
-	if (err == -ENOMEM && !tx->batch.len)
-		return -ENOMEM;
-	return err > 0 ? steps + 1 : steps;
+	if (tx->batch.len || qp->sq.next != qp->sq.sent)
+		return 1;
+	return err == -ENOMEM ? err : 0;
 }
 
 bool srnic_send_is_at_limit(struct srnic_qp *qp)

@@ -6,7 +6,7 @@
  *
  * put    is moved by a kernel ULP's post, or by the sender when it copies an element of an
  *        application's ring;
- * next   by the sender, when all segments of a WQE are in a batch;
+ * next   by the sender, when all segments of a WQE are in a batch, or a WQE without any is done;
  * sent   by the sender, when TCP has accepted that batch;
  * get    by whoever finds that the WQE there is done: sender, RX or flush.
  *
@@ -62,7 +62,7 @@ void srnic_sq_start(struct srnic_qp *qp)
 	spin_unlock_irq(&sq->lock);
 }
 
-/* The caller moves "put". */
+/* False: there is no element. The caller moves "put". */
 bool srnic_sq_fetch(struct srnic_qp *qp)
 {
 	struct srnic_sq *sq = &qp->sq;
@@ -74,45 +74,66 @@ bool srnic_sq_fetch(struct srnic_qp *qp)
 	return true;
 }
 
+/* What cannot be sent at all does not wait for its failure. */
+static bool sq_has_to_wait(const struct srnic_sq *sq, const struct srnic_wqe *wqe, u16 ord)
+{
+	bool read = srnic_wqe_is_read(wqe);
+
+	lockdep_assert_held(&sq->lock);
+	if ((wqe->flags & SRNIC_WQE_BAD) || (read && !ord))
+		return false;
+	if (read && sq->reads >= ord)
+		return true;
+	return (wqe->flags & SRNIC_WQE_FENCE) && sq->reads;
+}
+
+/* Have the next element of an application's ring copied. False: there is none, or no room. */
+static bool sq_copy_next(struct srnic_qp *qp)
+{
+	struct srnic_sq *sq = &qp->sq;
+	/* Pairs with retire_some(). */
+	bool room = sq->put - smp_load_acquire(&sq->get) < sq->size;
+
+	if (!room) {
+		spin_lock_irq(&sq->lock);
+		room = sq->put - sq->get < sq->size;
+		sq->waits |= !room;
+		spin_unlock_irq(&sq->lock);
+	}
+	if (!room || !srnic_sq_fetch(qp))
+		return false;
+	spin_lock_irq(&sq->lock);
+	WRITE_ONCE(sq->put, sq->put + 1);
+	spin_unlock_irq(&sq->lock);
+	return true;
+}
+
 /*
+ * At most ORD Reads may be unanswered (RFC 5040 6.1). A fence waits for all of them.
+ *
  * What a ULP posts after a modify to ERR must be flushed, since the ULP waits for that. So the
  * sender first looks at what is posted, and then whether the ULP has broken the stream off.
  *
  * Returns the WQE; NULL if there is none before the limit, if what is left is to be flushed, or if
- * there is no room for another one: then the sender will be kicked.
+ * it has to wait: then the sender will be kicked.
  */
-struct srnic_wqe *srnic_sq_head(struct srnic_qp *qp)
+struct srnic_wqe *srnic_sq_next(struct srnic_qp *qp)
 {
 	struct srnic_sq *sq = &qp->sq;
-	struct srnic_wqe *wqe = NULL;
-	bool room, broken;
+	struct srnic_wqe *wqe;
 
 	if (srnic_sq_is_at_limit(qp))
 		return NULL;
+	if (sq->next == READ_ONCE(sq->put) && (!sq->uring || !sq_copy_next(qp)))
+		return NULL;
 	spin_lock_irq(&sq->lock);
-	if (sq->next != sq->put)
-		wqe = srnic_sq_wqe(sq, sq->next);
-	room = sq->put - sq->get < sq->size;
-	if (!wqe && sq->uring && !room)
+	wqe = srnic_sq_wqe(sq, sq->next);
+	if (sq_has_to_wait(sq, wqe, qp->tx.ord)) {
 		sq->waits = true;
-	broken = !srnic_is_flowing(qp);
+		wqe = NULL;
+	}
 	spin_unlock_irq(&sq->lock);
-	if (broken)
-		return NULL;
-	if (wqe || !sq->uring || !room)
-		return wqe;
-
-	/*
-	 * If the modify to ERR came before the copy, this sees it. Otherwise the element was posted
-	 * before.
-	 */
-	if (!srnic_sq_fetch(qp) || !srnic_is_flowing(qp))
-		return NULL;
-	spin_lock_irq(&sq->lock);
-	wqe = srnic_sq_wqe(sq, sq->put);
-	WRITE_ONCE(sq->put, sq->put + 1);
-	spin_unlock_irq(&sq->lock);
-	return wqe;
+	return srnic_is_flowing(qp) ? wqe : NULL;
 }
 
 /* That may be a WQE, or an element of an application's ring that is not a WQE yet. */
@@ -153,36 +174,17 @@ bool srnic_sq_is_at_limit(struct srnic_qp *qp)
 	return srnic_tx_is_finishing(READ_ONCE(qp->tx.state)) && qp->sq.next == qp->sq.limit;
 }
 
-/*
- * At most ORD Reads may be unanswered (RFC 5040 6.1). A fence waits for all of them.
- *
- * Returns true if so; else the sender will be kicked.
- */
-bool srnic_sq_may_read(struct srnic_qp *qp, const struct srnic_wqe *wqe)
-{
-	struct srnic_sq *sq = &qp->sq;
-	bool may = true;
-
-	if (!srnic_wqe_is_read(wqe) && !(wqe->flags & SRNIC_WQE_FENCE))
-		return true;
-	spin_lock_irq(&sq->lock);
-	if (srnic_wqe_is_read(wqe) && sq->reads >= qp->tx.ord)
-		may = false;
-	if ((wqe->flags & SRNIC_WQE_FENCE) && sq->reads)
-		may = false;
-	if (!may)
-		sq->waits = true;
-	spin_unlock_irq(&sq->lock);
-	return may;
-}
-
+/* All segments of the WQE are in a batch. RX looks for Reads, and for nothing else. */
 void srnic_sq_taken(struct srnic_qp *qp, const struct srnic_wqe *wqe)
 {
 	struct srnic_sq *sq = &qp->sq;
 
+	if (!srnic_wqe_is_read(wqe)) {
+		WRITE_ONCE(sq->next, sq->next + 1);
+		return;
+	}
 	spin_lock_irq(&sq->lock);
-	if (srnic_wqe_is_read(wqe))
-		sq->reads++;
+	sq->reads++;
 	WRITE_ONCE(sq->next, sq->next + 1);
 	spin_unlock_irq(&sq->lock);
 }
@@ -218,7 +220,7 @@ static struct srnic_wqe *sq_seek_read(struct srnic_sq *sq)
 	u32 n;
 
 	lockdep_assert_held(&sq->lock);
-	for (n = 0; n < SRNIC_QUEUE_STEP && sq->read != sq->next; n++, sq->read++) {
+	for (n = 0; n < SRNIC_QUEUE_STEP && sq->read != READ_ONCE(sq->next); n++, sq->read++) {
 		struct srnic_wqe *wqe = srnic_sq_wqe(sq, sq->read);
 
 		if (srnic_wqe_is_read(wqe) && !wqe->done)
@@ -240,7 +242,7 @@ struct srnic_wqe *srnic_sq_oldest_read(struct srnic_qp *qp, bool *rtr)
 		*rtr = sq->rtr_read;
 		if (!*rtr && sq->reads)
 			found = sq_seek_read(sq);
-		more = !*rtr && !found && sq->reads && sq->read != sq->next;
+		more = !*rtr && !found && sq->reads && sq->read != READ_ONCE(sq->next);
 		spin_unlock_irqrestore(&sq->lock, flags);
 	} while (more);
 	return found;
@@ -299,7 +301,6 @@ static bool retire_some(struct srnic_qp *qp, u32 to, struct srnic_upcalls *up)
 	for (n = 0; n < SRNIC_QUEUE_STEP && sq->get != to && srnic_sq_wqe(sq, sq->get)->done; n++) {
 		struct srnic_wqe *wqe = srnic_sq_wqe(sq, sq->get);
 
-		WRITE_ONCE(sq->get, sq->get + 1);
 		/* The peer may have it, but a work request before it has failed. */
 		if (sq->failed && wqe->status == IB_WC_SUCCESS) {
 			wqe->status = IB_WC_WR_FLUSH_ERR;
@@ -307,6 +308,8 @@ static bool retire_some(struct srnic_qp *qp, u32 to, struct srnic_upcalls *up)
 		}
 		sq->failed |= wqe->status != IB_WC_SUCCESS;
 		retire_complete(qp, wqe, up);
+		/* The WQE was read before the sender copies another one to its place. */
+		smp_store_release(&sq->get, sq->get + 1);
 	}
 	/* The index must not fall behind by more than the length of the queue. */
 	if ((s32)(sq->get - sq->read) > 0)
@@ -343,24 +346,25 @@ static void retire_all(struct srnic_qp *qp, struct srnic_upcalls *up)
 	}
 }
 
-/* RX completes a Read by itself, but retires only a few WQEs behind it. */
-static bool sq_can_retire(struct srnic_sq *sq)
+/* RX retires only a few WQEs behind a Read that has ended. The sender, who calls this, goes on. */
+void srnic_sq_retire(struct srnic_qp *qp, struct srnic_upcalls *up)
 {
+	struct srnic_sq *sq = &qp->sq;
 	u32 get = READ_ONCE(sq->get);
 
-	return get != sq->sent && READ_ONCE(srnic_sq_wqe(sq, get)->done);
-}
-
-void srnic_retire_left(struct srnic_qp *qp, struct srnic_upcalls *up)
-{
-	if (!sq_can_retire(&qp->sq))
+	/*
+	 * RX may have retired this one since, and a ULP may be using its place again. RX goes on by
+	 * itself then, or kicks.
+	 */
+	if (get == sq->sent || !data_race(srnic_sq_wqe(sq, get)->done))
 		return;
-	spin_lock_irq(&qp->sq.lock);
+	spin_lock_irq(&sq->lock);
 	retire_all(qp, up);
-	spin_unlock_irq(&qp->sq.lock);
+	spin_unlock_irq(&sq->lock);
 }
 
-void srnic_retire_sent(struct srnic_qp *qp, struct srnic_upcalls *up)
+/* TCP has all that was in the batch. */
+void srnic_sq_sent(struct srnic_qp *qp, struct srnic_upcalls *up)
 {
 	struct srnic_sq *sq = &qp->sq;
 

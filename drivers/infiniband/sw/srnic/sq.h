@@ -16,10 +16,9 @@ void srnic_sq_destroy(struct srnic_sq *sq);
 int srnic_sq_post(struct srnic_qp *qp, const struct ib_send_wr *wr, const struct ib_send_wr **bad);
 void srnic_sq_start(struct srnic_qp *qp);
 bool srnic_sq_fetch(struct srnic_qp *qp);
-struct srnic_wqe *srnic_sq_head(struct srnic_qp *qp);
+struct srnic_wqe *srnic_sq_next(struct srnic_qp *qp);
 void srnic_sq_limit(struct srnic_qp *qp);
 bool srnic_sq_is_at_limit(struct srnic_qp *qp);
-bool srnic_sq_may_read(struct srnic_qp *qp, const struct srnic_wqe *wqe);
 void srnic_sq_taken(struct srnic_qp *qp, const struct srnic_wqe *wqe);
 void srnic_sq_done(struct srnic_qp *qp, struct srnic_wqe *wqe, enum ib_wc_status status);
 bool srnic_sq_expect_rtr(struct srnic_qp *qp);
@@ -28,8 +27,8 @@ bool srnic_sq_has_more(const struct srnic_qp *qp);
 bool srnic_sq_has_reads(struct srnic_qp *qp);
 bool srnic_sq_is_empty(struct srnic_qp *qp);
 
-void srnic_retire_left(struct srnic_qp *qp, struct srnic_upcalls *up);
-void srnic_retire_sent(struct srnic_qp *qp, struct srnic_upcalls *up);
+void srnic_sq_retire(struct srnic_qp *qp, struct srnic_upcalls *up);
+void srnic_sq_sent(struct srnic_qp *qp, struct srnic_upcalls *up);
 void srnic_retire_read(struct srnic_qp *qp, struct srnic_wqe *wqe, enum ib_wc_status status,
 		       struct srnic_upcalls *up);
 bool srnic_retire_flush(struct srnic_qp *qp, struct srnic_upcalls *up);

@@ -109,8 +109,6 @@ static int tx_push(struct srnic_qp *qp)
 {
 	struct srnic_batch *batch = &qp->tx.batch;
 
-	if (READ_ONCE(qp->tx.starved))
-		return -EAGAIN;
 	while (batch->done < batch->len) {
 		int n = push_splice(qp);
 
@@ -135,8 +133,8 @@ static int tx_push(struct srnic_qp *qp)
 /* A turn takes time also if there is little to send, or nothing, as for REG_MR and LOCAL_INV. */
 #define TX_TURN_COST	SZ_16K
 
-/* enum tx_step - how a turn of the sender ended */
-enum tx_step {
+/* enum tx_next - how a turn of the sender ended */
+enum tx_next {
 	TX_GO_ON,	/* there may be more to do */
 	TX_WAIT,	/* somebody will kick */
 };
@@ -173,7 +171,7 @@ void srnic_tx_kick(struct srnic_qp *qp)
 }
 
 /* The stream has nothing to carry any more; the library sends the FIN. */
-static enum tx_step tx_close(struct srnic_qp *qp)
+static enum tx_next tx_close(struct srnic_qp *qp)
 {
 	tx_event(qp, SRNIC_TX_EV_CLOSE);
 	srnic_batch_reset(&qp->tx.batch);
@@ -194,7 +192,7 @@ static int tx_put_term(struct srnic_qp *qp, struct srnic_upcalls *up)
 	if (err || tx_state(qp) == SRNIC_TX_TERM)
 		return err;
 	if (qp->fault.own)
-		srnic_retire_sent(qp, up);
+		srnic_sq_sent(qp, up);
 	if (!tx_term_is_due(qp))
 		return 0;
 	if (srnic_send_term(qp)) {
@@ -251,7 +249,7 @@ static void tx_extend_deadline(struct srnic_qp *qp)
  * sent, what is before that goes out. Otherwise the batch ends with the FPDU of which TCP has a
  * part.
  */
-static enum tx_step tx_terminate(struct srnic_qp *qp, struct srnic_upcalls *up)
+static enum tx_next tx_terminate(struct srnic_qp *qp, struct srnic_upcalls *up)
 {
 	struct srnic_tx *tx = &qp->tx;
 	int err = -EAGAIN;
@@ -263,7 +261,7 @@ static enum tx_step tx_terminate(struct srnic_qp *qp, struct srnic_upcalls *up)
 	if (tx_state(qp) == SRNIC_TX_FINISHED)
 		err = 0;
 	else if (srnic_tx_was_opened(tx_state(qp)))
-		err = tx_put_term(qp, up);
+		err = READ_ONCE(tx->starved) ? -EAGAIN : tx_put_term(qp, up);
 	else if (!tx_term_is_due(qp))
 		err = 0;
 	left = tx->deadline - jiffies;
@@ -280,7 +278,7 @@ static enum tx_step tx_terminate(struct srnic_qp *qp, struct srnic_upcalls *up)
  * The sender has nothing left to send, so the library sends the FIN. RX goes on. RX may have found
  * an error since the last look: the peer is told of it before the FIN, or never.
  */
-static enum tx_step tx_finish(struct srnic_qp *qp)
+static enum tx_next tx_finish(struct srnic_qp *qp)
 {
 	if (srnic_has_failed(qp))
 		return TX_GO_ON;
@@ -305,27 +303,54 @@ static bool tx_is_done(const struct srnic_qp *qp)
 	       !srnic_irq_head(qp);
 }
 
-/* Push the batch, then build the next one, which the next step pushes. */
-static enum tx_step tx_step(struct srnic_qp *qp, struct srnic_upcalls *up)
+/* The batch is empty. TX_GO_ON: there is one now, or something was done without. */
+static enum tx_next tx_build(struct srnic_qp *qp)
 {
-	struct srnic_tx *tx = &qp->tx;
-	enum srnic_tx_state state = tx_enter(qp);
-	bool finishing = srnic_tx_is_finishing(state);
-	bool pushed = tx->batch.len;
 	bool ended;
+	int n;
+
+	if (tx_state(qp) == SRNIC_TX_FINISHING && srnic_send_is_at_limit(qp))
+		tx_answer(qp);
+	if (tx_is_done(qp))
+		return tx_finish(qp);
+	/* If the ULP breaks the stream off, what is not on its way will be flushed. */
+	if (!srnic_is_flowing(qp) || !tx_ask_for_room(qp))
+		return TX_WAIT;
+	/* Before the look for work: if the peer has closed, no more Reads will be answered. */
+	ended = smp_load_acquire(&qp->rx.ended);
+	n = srnic_send_fill(qp);
+	if (n > 0 || srnic_has_failed(qp))
+		return TX_GO_ON;
+	if (n == -ENOMEM) {
+		tx_push_later(qp);
+		return TX_WAIT;
+	}
+	return ended && srnic_tx_is_finishing(tx_state(qp)) ? tx_finish(qp) : TX_WAIT;
+}
+
+/* Build a batch, push it, retire what is sent. @spent counts the bytes. */
+static enum tx_next tx_turn(struct srnic_qp *qp, struct srnic_upcalls *up, u32 *spent)
+{
+	enum srnic_tx_state state = tx_enter(qp);
+	struct srnic_tx *tx = &qp->tx;
 	int err;
 
 	if (state == SRNIC_TX_CLOSED)
 		return TX_WAIT;
 	/* RX relies on this also while nothing may be sent, or TCP has no room. */
-	srnic_retire_left(qp, up);
+	srnic_sq_retire(qp, up);
 	if (up->full)
 		srnic_fail(qp, SRNIC_ERR_CQ_FULL);
 	if (srnic_has_failed(qp))
 		return tx_terminate(qp, up);
-	if (!srnic_tx_may_send(state))
+	if (!srnic_tx_may_send(state) || READ_ONCE(tx->starved))
 		return TX_WAIT;
-
+	if (!tx->batch.len && tx_build(qp) == TX_WAIT)
+		return TX_WAIT;
+	/* What was found then ends the stream: the batch goes out with a limit of time. */
+	if (srnic_has_failed(qp))
+		return TX_GO_ON;
+	*spent += tx->batch.len - tx->batch.done;
 	err = tx_push(qp);
 	if (err == -EAGAIN)
 		return TX_WAIT;
@@ -333,44 +358,21 @@ static enum tx_step tx_step(struct srnic_qp *qp, struct srnic_upcalls *up)
 		srnic_fail(qp, SRNIC_ERR_STREAM);
 		return TX_GO_ON;
 	}
-	srnic_retire_sent(qp, up);
-	if (up->full) {
+	srnic_sq_sent(qp, up);
+	if (up->full)
 		srnic_fail(qp, SRNIC_ERR_CQ_FULL);
+	if (!srnic_is_flowing(qp) || state != SRNIC_TX_OPEN)
 		return TX_GO_ON;
-	}
-	if (state == SRNIC_TX_FINISHING && srnic_send_is_at_limit(qp))
-		tx_answer(qp);
-	if (tx_is_done(qp))
-		return tx_finish(qp);
-	/* In most cases the batch had everything that was posted. */
-	if (pushed && !finishing && srnic_send_is_idle(qp))
-		return TX_WAIT;
-	/* If the ULP breaks the stream off, what is not on its way will be flushed. */
-	if (!srnic_is_flowing(qp) || !tx_ask_for_room(qp))
-		return TX_WAIT;
-	/* Before the look for work: if the peer has closed, no more Reads will be answered. */
-	ended = smp_load_acquire(&qp->rx.ended);
-	err = srnic_send_fill(qp);
-	if (!err && ended && finishing)
-		return tx_finish(qp);
-	if (err == -ENOMEM) {
-		tx_push_later(qp);
-		return TX_WAIT;
-	}
-	return err ? TX_GO_ON : TX_WAIT;
+	return srnic_send_has_work(qp) ? TX_GO_ON : TX_WAIT;
 }
 
-static enum tx_step tx_turn(struct srnic_qp *qp, struct srnic_upcalls *up)
+static enum tx_next tx_turn_with_reserves(struct srnic_qp *qp, struct srnic_upcalls *up, u32 *spent)
 {
-	unsigned int noreclaim;
-	enum tx_step step;
+	unsigned int noreclaim = memalloc_noreclaim_save();
+	enum tx_next next = tx_turn(qp, up, spent);
 
-	if (!srnic_tx_has_reserves(qp))
-		return tx_step(qp, up);
-	noreclaim = memalloc_noreclaim_save();
-	step = tx_step(qp, up);
 	memalloc_noreclaim_restore(noreclaim);
-	return step;
+	return next;
 }
 
 /*
@@ -383,14 +385,17 @@ static bool tx_run(struct srnic_qp *qp)
 
 	for (;;) {
 		struct srnic_upcalls up = {};
-		enum tx_step step;
+		enum tx_next next;
 
-		step = tx_turn(qp, &up);
-		spent += max_t(u32, qp->tx.batch.len, TX_TURN_COST);
+		if (srnic_tx_has_reserves(qp))
+			next = tx_turn_with_reserves(qp, &up, &spent);
+		else
+			next = tx_turn(qp, &up, &spent);
 		mutex_unlock(&qp->tx.lock);
 		srnic_cq_call(&up);
-		if (step == TX_WAIT)
+		if (next == TX_WAIT)
 			return true;
+		spent += TX_TURN_COST;
 		if (spent >= SRNIC_TX_QUOTA)
 			return false;
 		cond_resched();
