@@ -20,16 +20,41 @@ struct mem_walk {
 	u64	total;
 };
 
-static void mem_step(void *arg, void *va, size_t len)
+/* Note the pieces that a cursor finds from where it is, without touching them. */
+static void mem_pieces(struct srnic_hold *hold, u32 len, struct mem_walk *walk)
 {
-	struct mem_walk *walk = arg;
+	while (len) {
+		u32 n = len;
+		void *va = srnic_hold_piece(hold, &n);
 
-	if (walk->n < MEM_STEPS) {
-		walk->va[walk->n] = va;
-		walk->len[walk->n] = len;
+		if (walk->n < MEM_STEPS) {
+			walk->va[walk->n] = va;
+			walk->len[walk->n] = n;
+		}
+		walk->n++;
+		walk->total += n;
+		len -= n;
 	}
-	walk->n++;
-	walk->total += len;
+}
+
+static void mem_walk(struct srnic_mr *mr, u64 off, u32 len, struct mem_walk *walk)
+{
+	struct srnic_hold hold = { .mr = mr };
+
+	srnic_hold_seek(&hold, off);
+	mem_pieces(&hold, len, walk);
+}
+
+static enum srnic_mem_fault mem_access(struct pair *p, const struct srnic_name *name, u64 addr,
+				       u32 len, struct mem_walk *walk)
+{
+	struct srnic_hold hold = {};
+	enum srnic_mem_fault fault = srnic_hold_at(p->dev, &hold, name, addr, len);
+
+	if (!fault)
+		mem_pieces(&hold, len, walk);
+	srnic_hold_drop(&hold);
+	return fault;
 }
 
 /* Octet @off of a region that is made of pieces, the slow way */
@@ -108,7 +133,7 @@ static void mem_walk_blocks_each_octet_where_it_is(struct kunit *test)
 		for (len = 0; len < min_t(u64, 2 * size, SZ_2G); len += size / 4 - 3) {
 			struct mem_walk walk = {};
 
-			srnic_target_walk(mr, begin, len, mem_step, &walk);
+			mem_walk(mr, begin, len, &walk);
 			KUNIT_ASSERT_EQ(test, walk.total, len);
 			pos = begin + mr->block_off;
 			n = len ? (pos + len - 1) / size - pos / size + 1 : 0;
@@ -160,14 +185,14 @@ static void mem_map_sg_any_pieces_walked_in_order(struct kunit *test)
 	for (off = 0; off < total; off++) {
 		struct mem_walk walk = {};
 
-		srnic_target_walk(&mr, off, 1, mem_step, &walk);
+		mem_walk(&mr, off, 1, &walk);
 		KUNIT_ASSERT_EQ(test, walk.n, 1);
 		KUNIT_ASSERT_PTR_EQ(test, (u8 *)walk.va[0], mem_slow(pieces, left, MEM_SGS, off));
 	}
 	for (off = 0; off < total; off += 777) {
 		struct mem_walk walk = {};
 
-		srnic_target_walk(&mr, off, total - off, mem_step, &walk);
+		mem_walk(&mr, off, total - off, &walk);
 		KUNIT_ASSERT_EQ(test, walk.total, total - off);
 		KUNIT_ASSERT_PTR_EQ(test, (u8 *)walk.va[0], mem_slow(pieces, left, MEM_SGS, off));
 	}
@@ -228,12 +253,10 @@ static void mem_fast_region_has_512_pieces(struct kunit *test)
 			0);
 	mr = to_srnic_mr(ibmr);
 	for (i = 0; i < count; i++) {
-		struct srnic_mem mem = {
-			.pd = &p->pd, .stag = mr->stag, .addr = i * size + i % size, .len = 1,
-		};
+		struct srnic_name name = { .pd = &p->pd, .stag = mr->stag };
 		struct mem_walk walk = {};
 
-		KUNIT_ASSERT_EQ(test, srnic_mem_access(p->dev, &mem, mem_step, &walk),
+		KUNIT_ASSERT_EQ(test, mem_access(p, &name, i * size + i % size, 1, &walk),
 				SRNIC_MEM_OK);
 		KUNIT_ASSERT_EQ(test, (uintptr_t)walk.va[0], sg[i].dma_address + i % size);
 	}
@@ -245,7 +268,7 @@ static void mem_register_uses_what_was_mapped_last(struct kunit *test)
 {
 	struct pair *p = test->priv;
 	struct srnic_mr *mr = pair_fast(p, p->end[0].mem, 100, 0);
-	struct srnic_mem mem = { .pd = &p->pd, .addr = 0, .len = 1 };
+	struct srnic_name name = { .pd = &p->pd };
 	const u32 index = mr->stag & ~0xff;
 	struct mem_walk walk = {};
 	struct scatterlist sg;
@@ -255,27 +278,27 @@ static void mem_register_uses_what_was_mapped_last(struct kunit *test)
 	sg_dma_len(&sg) = 200;
 	KUNIT_ASSERT_EQ(test, srnic_stag_register(p->dev, &p->pd, index | 1, 0, 100, 0), 0);
 	KUNIT_ASSERT_EQ(test, srnic_target_map(mr, &sg, 1, NULL), 1);
-	mem.stag = index | 1;
-	KUNIT_ASSERT_EQ(test, srnic_mem_access(p->dev, &mem, mem_step, &walk), SRNIC_MEM_OK);
+	name.stag = index | 1;
+	KUNIT_ASSERT_EQ(test, mem_access(p, &name, 0, 1, &walk), SRNIC_MEM_OK);
 	KUNIT_EXPECT_PTR_EQ(test, walk.va[0], (void *)p->end[0].mem);
 
 	KUNIT_EXPECT_EQ(test, srnic_stag_register(p->dev, &p->pd, index | 2, 0, 200, 0), -EINVAL);
 	KUNIT_ASSERT_EQ(test, srnic_stag_invalidate(p->dev, &p->pd, index | 1), 0);
-	KUNIT_EXPECT_EQ(test, srnic_mem_access(p->dev, &mem, mem_step, &walk), SRNIC_MEM_STAG);
+	KUNIT_EXPECT_EQ(test, mem_access(p, &name, 0, 1, &walk), SRNIC_MEM_STAG);
 	KUNIT_EXPECT_EQ(test, srnic_stag_register(p->dev, &p->pd, index | 2, 0, 201, 0), -EINVAL);
 	KUNIT_EXPECT_EQ(test, srnic_stag_register(p->dev, &p->other_pd, index | 2, 0, 200, 0),
 			-EINVAL);
 	KUNIT_ASSERT_EQ(test, srnic_stag_register(p->dev, &p->pd, index | 2, 0, 200, 0), 0);
-	mem.stag = index | 2;
+	name.stag = index | 2;
 	walk.n = 0;
-	KUNIT_ASSERT_EQ(test, srnic_mem_access(p->dev, &mem, mem_step, &walk), SRNIC_MEM_OK);
+	KUNIT_ASSERT_EQ(test, mem_access(p, &name, 0, 1, &walk), SRNIC_MEM_OK);
 	KUNIT_EXPECT_PTR_EQ(test, walk.va[0], (void *)p->end[1].mem);
 
 	KUNIT_ASSERT_EQ(test, srnic_stag_invalidate(p->dev, &p->pd, index | 2), 0);
 	KUNIT_ASSERT_EQ(test, srnic_stag_register(p->dev, &p->pd, index | 3, 0, 200, 0), 0);
-	mem.stag = index | 3;
+	name.stag = index | 3;
 	walk.n = 0;
-	KUNIT_ASSERT_EQ(test, srnic_mem_access(p->dev, &mem, mem_step, &walk), SRNIC_MEM_OK);
+	KUNIT_ASSERT_EQ(test, mem_access(p, &name, 0, 1, &walk), SRNIC_MEM_OK);
 	KUNIT_EXPECT_PTR_EQ(test, walk.va[0], (void *)p->end[1].mem);
 }
 
@@ -296,19 +319,19 @@ static void mem_register_keeps_rights_with_an_effect(struct kunit *test)
 static void mem_local_dma_lkey_for_kernel_alone(struct kunit *test)
 {
 	struct pair *p = test->priv;
-	struct srnic_mem mem = {
-		.pd = &p->pd, .stag = SRNIC_LOCAL_DMA_LKEY, .addr = (uintptr_t)p->end[0].mem,
-		.len = 8, .rights = IB_ACCESS_LOCAL_WRITE,
+	struct srnic_name name = {
+		.pd = &p->pd, .stag = SRNIC_LOCAL_DMA_LKEY, .rights = IB_ACCESS_LOCAL_WRITE,
 	};
+	const u64 addr = (uintptr_t)p->end[0].mem;
 	struct mem_walk walk = {};
 
-	KUNIT_EXPECT_EQ(test, srnic_mem_access(p->dev, &mem, mem_step, &walk), SRNIC_MEM_STAG);
+	KUNIT_EXPECT_EQ(test, mem_access(p, &name, addr, 8, &walk), SRNIC_MEM_STAG);
 	KUNIT_EXPECT_EQ(test, walk.n, 0);
-	mem.kernel = true;
-	KUNIT_EXPECT_EQ(test, srnic_mem_access(p->dev, &mem, mem_step, &walk), SRNIC_MEM_OK);
+	name.kernel = true;
+	KUNIT_EXPECT_EQ(test, mem_access(p, &name, addr, 8, &walk), SRNIC_MEM_OK);
 	KUNIT_EXPECT_PTR_EQ(test, walk.va[0], (void *)p->end[0].mem);
-	mem.stag ^= 1;
-	KUNIT_EXPECT_EQ(test, srnic_mem_access(p->dev, &mem, mem_step, &walk), SRNIC_MEM_STAG);
+	name.stag ^= 1;
+	KUNIT_EXPECT_EQ(test, mem_access(p, &name, addr, 8, &walk), SRNIC_MEM_STAG);
 }
 
 /* A region of all memory is for the ULP's own work requests: nobody gets it with a remote right. */

@@ -2,14 +2,16 @@
 /*
  * STags: 24 bits of index, chosen at random, and 8 bits of key.
  *
- * Nobody keeps a pointer to a region. Each access finds it anew, under RCU, and holds mr->lock for
- * reading while it touches the memory. Invalidation and deregistration take the lock for writing:
- * when they return nobody touches the memory any more, and nobody will (RFC 5040 8.1.1). Softirqs
- * are off under the lock, so it is held no longer than it takes to copy the octets of one FPDU.
+ * Whoever accesses a region holds it: finds it under RCU, and takes mr->lock for reading. While the
+ * region is held its key, protection domain, rights and size cannot change, so they are checked
+ * once for a run of segments. Invalidation and deregistration take the lock for writing: when they
+ * return nobody touches the memory any more, and nobody will (RFC 5040 8.1.1). Softirqs are off
+ * under the lock, so a hold ends after SRNIC_MEM_HOLD bytes, or one FPDU if that is longer.
  *
  * The kernel lets readers that have softirqs off overtake a writer that waits for such a lock. If
  * peers kept two CPUs busy with a region, the writer would wait, with softirqs off. So a writer
- * closes the gate first. Each CPU has at most one reader that is past the gate. All others wait
+ * closes the gate first. A reader that holds the region looks at the gate before each FPDU, and
+ * lets go if it is closed. Each CPU has at most one reader that is past the gate. All others wait
  * there until the change is done.
  *
  * The device has no DMA, so the RDMA core gives it virtual addresses in place of bus addresses, and
@@ -17,6 +19,7 @@
  */
 
 #include "mem.h"
+#include "cursor.h"
 #include "ring.h"
 
 #include <linux/bottom_half.h>
@@ -118,47 +121,62 @@ void srnic_stag_remove(struct srnic_dev *dev, struct srnic_mr *mr)
 	stag_unlock(mr);
 }
 
-static enum srnic_mem_fault stag_check(const struct srnic_mr *mr, const struct srnic_mem *mem)
+static enum srnic_mem_fault hold_check(const struct srnic_mr *mr, const struct srnic_name *name)
 {
-	if (!mr->valid || mr->stag != mem->stag)
+	if (!mr->valid || mr->stag != name->stag)
 		return SRNIC_MEM_STAG;
-	if (mr->ibmr.pd != mem->pd)
+	if (mr->ibmr.pd != name->pd)
 		return SRNIC_MEM_PD;
-	if ((mr->access & mem->rights) != mem->rights)
+	if ((mr->access & name->rights) != name->rights)
 		return SRNIC_MEM_RIGHT;
-	return srnic_range_check(mr->base, mr->size, mem->addr, mem->len);
-}
-
-/* All memory of the kernel, by its virtual address */
-static enum srnic_mem_fault stag_access_dma(const struct srnic_mem *mem, srnic_step_fn step,
-					    void *arg)
-{
-	if (step && mem->len)
-		step(arg, ib_virt_dma_to_ptr(mem->addr), mem->len);
 	return SRNIC_MEM_OK;
 }
 
-/* The order of the checks is that of enum srnic_mem_fault. */
-enum srnic_mem_fault srnic_mem_access(struct srnic_dev *dev, const struct srnic_mem *mem,
-				      srnic_step_fn step, void *arg)
+/*
+ * Let go of what is held, and hold what @name names. The cursor is at the region's first byte: the
+ * same name may stand for other memory than before.
+ *
+ * Returns SRNIC_MEM_OK; any other value: nothing is held. Nothing is held either for
+ * SRNIC_LOCAL_DMA_LKEY: nobody can take that memory away.
+ */
+enum srnic_mem_fault srnic_hold_take(struct srnic_dev *dev, struct srnic_hold *hold,
+				     const struct srnic_name *name)
 {
-	enum srnic_mem_fault fault = SRNIC_MEM_STAG;
+	enum srnic_mem_fault fault;
 	struct srnic_mr *mr;
 
-	if (mem->kernel && mem->stag == SRNIC_LOCAL_DMA_LKEY)
-		return stag_access_dma(mem, step, arg);
+	srnic_hold_drop(hold);
+	if (name->kernel && name->stag == SRNIC_LOCAL_DMA_LKEY)
+		return SRNIC_MEM_OK;
 
 	rcu_read_lock();
-	mr = xa_load(&dev->mrs, stag_index(mem->stag));
-	if (mr) {
-		stag_lock_shared(mr);
-		fault = stag_check(mr, mem);
-		if (fault == SRNIC_MEM_OK && step)
-			srnic_target_walk(mr, mem->addr - mr->base, mem->len, step, arg);
-		stag_unlock_shared(mr);
+	mr = xa_load(&dev->mrs, stag_index(name->stag));
+	if (!mr) {
+		rcu_read_unlock();
+		return SRNIC_MEM_STAG;
 	}
+	stag_lock_shared(mr);
+	fault = hold_check(mr, name);
+	if (fault) {
+		stag_unlock_shared(mr);
+		rcu_read_unlock();
+		return fault;
+	}
+	*hold = (struct srnic_hold) { .mr = mr, .is = *name, .quota = SRNIC_MEM_HOLD };
+	__release(&mr->lock);
+	__release(RCU);
+	return SRNIC_MEM_OK;
+}
+
+void srnic_hold_end(struct srnic_hold *hold)
+{
+	struct srnic_mr *mr = hold->mr;
+
+	hold->mr = NULL;
+	__acquire(RCU);
+	__acquire(&mr->lock);
+	stag_unlock_shared(mr);
 	rcu_read_unlock();
-	return fault;
 }
 
 static int stag_register(struct srnic_mr *mr, const struct ib_pd *pd, u32 stag, u64 base,
@@ -263,25 +281,8 @@ enum srnic_err srnic_stag_invalidate_remote(struct srnic_dev *dev, const struct 
 	return stag_invalidate(dev, pd, stag, true);
 }
 
-/* Pinned pages: blocks of one size, found by their number */
-static void target_walk_user(const struct srnic_mr *mr, u64 off, u32 len, srnic_step_fn step,
-			     void *arg)
-{
-	const u64 size = 1ULL << mr->block_shift;
-	u64 pos = mr->block_off + off;
-
-	while (len) {
-		u64 within = pos & (size - 1);
-		u32 n = min_t(u64, len, size - within);
-
-		step(arg, ib_virt_dma_to_ptr(mr->blocks[pos >> mr->block_shift] + within), n);
-		pos += n;
-		len -= n;
-	}
-}
-
-/* The first of a fast-registered region's pieces that ends behind @off */
-static const struct srnic_extent *target_find(const struct srnic_mr *mr, u64 off)
+/* The first of a fast-registered region's pieces that ends after @off */
+static u32 target_find(const struct srnic_mr *mr, u64 off)
 {
 	const struct srnic_extent *map = mr->map[mr->active];
 	u32 low = 0, high = mr->extents[mr->active];
@@ -294,41 +295,99 @@ static const struct srnic_extent *target_find(const struct srnic_mr *mr, u64 off
 		else
 			high = middle;
 	}
-	return &map[low];
+	return low;
 }
 
-static void target_walk_fast(const struct srnic_mr *mr, u64 off, u32 len, srnic_step_fn step,
-			     void *arg)
+/* The caller has checked that @off is within the region. */
+void srnic_hold_seek(struct srnic_hold *hold, u64 off)
 {
-	const struct srnic_extent *first = mr->map[mr->active];
-	const struct srnic_extent *ext = target_find(mr, off);
-	u64 begin = ext > first ? ext[-1].end : 0;
+	hold->off = off;
+	hold->left = 0;
+	if (hold->mr->kind == SRNIC_MR_FAST)
+		hold->next = target_find(hold->mr, off);
+}
 
-	while (len) {
-		u32 n = min_t(u64, len, ext->end - off);
+/* Pinned pages: blocks of one size, found by their number */
+static void hold_piece_user(struct srnic_hold *hold)
+{
+	const struct srnic_mr *mr = hold->mr;
+	const u64 size = 1ULL << mr->block_shift;
+	u64 pos = mr->block_off + hold->off;
+	u64 within = pos & (size - 1);
 
-		step(arg, ext->va + (off - begin), n);
-		off += n;
-		len -= n;
-		begin = ext->end;
-		ext++;
+	hold->va = ib_virt_dma_to_ptr(mr->blocks[pos >> mr->block_shift] + within);
+	hold->left = size - within;
+}
+
+static void hold_piece_fast(struct srnic_hold *hold)
+{
+	const struct srnic_extent *map = hold->mr->map[hold->mr->active];
+	u64 begin;
+
+	while (map[hold->next].end <= hold->off)
+		hold->next++;
+	map += hold->next;
+	begin = hold->next ? map[-1].end : 0;
+	hold->va = map->va + (hold->off - begin);
+	hold->left = min_t(u64, map->end - hold->off, U32_MAX);
+}
+
+static void hold_next_piece(struct srnic_hold *hold)
+{
+	switch (hold->mr->kind) {
+	case SRNIC_MR_DMA:
+		hold->va = ib_virt_dma_to_ptr(hold->off);
+		hold->left = U32_MAX;
+		break;
+	case SRNIC_MR_USER:
+		hold_piece_user(hold);
+		break;
+	case SRNIC_MR_FAST:
+		hold_piece_fast(hold);
+		break;
 	}
 }
 
-void srnic_target_walk(const struct srnic_mr *mr, u64 off, u32 len, srnic_step_fn step, void *arg)
+/*
+ * Returns the bytes at the cursor, and in @len, which is > 0, how many are in a row there, of those
+ * that are wanted. The cursor moves over them.
+ */
+u8 *srnic_hold_piece(struct srnic_hold *hold, u32 *len)
 {
-	if (!len)
-		return;
-	switch (mr->kind) {
-	case SRNIC_MR_DMA:
-		step(arg, ib_virt_dma_to_ptr(off), len);
-		break;
-	case SRNIC_MR_USER:
-		target_walk_user(mr, off, len, step, arg);
-		break;
-	case SRNIC_MR_FAST:
-		target_walk_fast(mr, off, len, step, arg);
-		break;
+	u8 *va;
+
+	if (!hold->left)
+		hold_next_piece(hold);
+	*len = min(*len, hold->left);
+	va = hold->va;
+	hold->va += *len;
+	hold->left -= *len;
+	hold->off += *len;
+	return va;
+}
+
+/* From the stream to the region. This is the only place where a peer's bytes are placed. */
+noinline void srnic_hold_fill(struct srnic_hold *hold, struct srnic_cursor *from, u32 len)
+{
+	while (len) {
+		u32 n = len;
+		u8 *va = srnic_hold_piece(hold, &n);
+
+		srnic_cursor_read(from, va, n);
+		len -= n;
+	}
+}
+
+/* From the region to an FPDU */
+noinline void srnic_hold_read(struct srnic_hold *hold, u8 *to, u32 len)
+{
+	while (len) {
+		u32 n = len;
+		u8 *va = srnic_hold_piece(hold, &n);
+
+		memcpy(to, va, n);
+		to += n;
+		len -= n;
 	}
 }
 

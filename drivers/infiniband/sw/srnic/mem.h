@@ -4,6 +4,13 @@
 #define _SRNIC_MEM_H
 
 #include "srnic.h"
+#include "term.h"
+
+#include <linux/minmax.h>
+#include <linux/sizes.h>
+#include <rdma/ib_verbs.h>
+
+struct srnic_cursor;
 
 /*
  * The lkey that stands for all memory of the kernel in work requests of kernel ULPs. Its index is
@@ -18,32 +25,48 @@
 /* Rights that are accepted without effect */
 #define SRNIC_ACCESS_VOID	(IB_ACCESS_REMOTE_ATOMIC | IB_ACCESS_HUGETLB | IB_ACCESS_OPTIONAL)
 
-/**
- * typedef srnic_step_fn - what is done with a piece of memory
- * @arg: the caller's
- * @va: its first octet
- * @len: octets, > 0
- *
- * Context: softirqs are off, and a lock is held; must not sleep.
- */
-typedef void (*srnic_step_fn)(void *arg, void *va, size_t len);
+/* A hold ends after so many bytes, so that softirqs run. */
+#define SRNIC_MEM_HOLD		SZ_32K
+/* A short FPDU takes the time of so many bytes. */
+#define SRNIC_FPDU_COST		256
 
 /**
- * struct srnic_mem - a piece of registered memory, as somebody names it
- * @pd: protection domain of whoever wants to access it
+ * struct srnic_name - a region, as a work request or a segment names it
+ * @pd: protection domain of the QP, or of the SRQ
  * @stag: STag
  * @rights: IB_ACCESS_* that are needed, all of them; 0 to read for a local work request
- * @addr: address of the first octet
- * @len: octets
  * @kernel: the name comes from a kernel ULP: @stag may be SRNIC_LOCAL_DMA_LKEY
  */
-struct srnic_mem {
+struct srnic_name {
 	const struct ib_pd	*pd;
 	u32			stag;
 	u32			rights;
-	u64			addr;
-	u32			len;
 	bool			kernel;
+};
+
+/**
+ * struct srnic_hold - a region that is held, so that several segments can access it
+ * @mr: the region, NULL if none is held: mr->lock is held for reading, softirqs are off, and RCU
+ *	readers' side is entered
+ * @is: the name under which it was found; what it names cannot change while the region is held
+ * @quota: bytes until the hold has to end
+ * @off: cursor: place in the region
+ * @va: cursor: address of the byte there
+ * @left: cursor: bytes in a row there; 0 if the next piece has to be found
+ * @next: cursor: SRNIC_MR_FAST: the piece that it is in, or one before
+ *
+ * It is on the stack of one call, zeroed at first. While a region is held the caller takes no lock,
+ * calls neither TCP nor the library, completes nothing and does not allocate: it drops the hold
+ * before. So mr->lock is the innermost lock, and a hold cannot wait for its own end.
+ */
+struct srnic_hold {
+	struct srnic_mr		*mr;
+	struct srnic_name	is;
+	s32			quota;
+	u64			off;
+	u8			*va;
+	u32			left;
+	u32			next;
 };
 
 /*
@@ -59,15 +82,81 @@ int srnic_stag_check_access(struct ib_device *ibdev, int access);
 void srnic_stag_setup(struct srnic_mr *mr);
 int srnic_stag_add(struct srnic_dev *dev, struct srnic_mr *mr);
 void srnic_stag_remove(struct srnic_dev *dev, struct srnic_mr *mr);
-enum srnic_mem_fault srnic_mem_access(struct srnic_dev *dev, const struct srnic_mem *mem,
-				      srnic_step_fn step, void *arg);
 int srnic_stag_register(struct srnic_dev *dev, const struct ib_pd *pd, u32 stag, u64 base,
 			u64 size, u32 access);
 int srnic_stag_invalidate(struct srnic_dev *dev, const struct ib_pd *pd, u32 stag);
 enum srnic_err srnic_stag_invalidate_remote(struct srnic_dev *dev, const struct ib_pd *pd,
 					    u32 stag);
 
-void srnic_target_walk(const struct srnic_mr *mr, u64 off, u32 len, srnic_step_fn step, void *arg);
+enum srnic_mem_fault srnic_hold_take(struct srnic_dev *dev, struct srnic_hold *hold,
+				     const struct srnic_name *name);
+void srnic_hold_end(struct srnic_hold *hold);
+void srnic_hold_seek(struct srnic_hold *hold, u64 off);
+u8 *srnic_hold_piece(struct srnic_hold *hold, u32 *len);
+void srnic_hold_fill(struct srnic_hold *hold, struct srnic_cursor *from, u32 len);
+void srnic_hold_read(struct srnic_hold *hold, u8 *to, u32 len);
+
+static inline void srnic_hold_drop(struct srnic_hold *hold)
+{
+	if (hold->mr)
+		srnic_hold_end(hold);
+}
+
+/*
+ * At the head of each FPDU, before anything else is done for it. A writer that waits at the gate
+ * waits for one FPDU of each CPU, empty ones too.
+ */
+static inline void srnic_hold_yield(struct srnic_hold *hold, u32 bytes)
+{
+	if (!hold->mr)
+		return;
+	hold->quota -= max_t(u32, bytes, SRNIC_FPDU_COST);
+	if (hold->quota <= 0 || READ_ONCE(hold->mr->closed))
+		srnic_hold_end(hold);
+}
+
+static inline bool srnic_hold_is_of(const struct srnic_hold *hold, const struct srnic_name *name)
+{
+	return hold->mr && hold->is.stag == name->stag && hold->is.pd == name->pd &&
+	       hold->is.rights == name->rights && hold->is.kernel == name->kernel &&
+	       !READ_ONCE(hold->mr->closed);
+}
+
+/*
+ * Hold the region that @name names, and go to [@addr, @addr + @len) in it. What was checked when
+ * the hold began cannot have changed. The range is checked each time. The order of the checks is
+ * that of enum srnic_mem_fault.
+ *
+ * Returns SRNIC_MEM_OK; any other value: nothing is held.
+ */
+static inline enum srnic_mem_fault srnic_hold_at(struct srnic_dev *dev, struct srnic_hold *hold,
+						 const struct srnic_name *name, u64 addr, u32 len)
+{
+	enum srnic_mem_fault fault;
+	u64 off;
+
+	if (!srnic_hold_is_of(hold, name)) {
+		fault = srnic_hold_take(dev, hold, name);
+		if (fault)
+			return fault;
+	}
+	if (!hold->mr) {
+		/* All memory of the kernel, by its virtual address */
+		hold->va = ib_virt_dma_to_ptr(addr);
+		hold->left = len;
+		return SRNIC_MEM_OK;
+	}
+	fault = srnic_range_check(hold->mr->base, hold->mr->size, addr, len);
+	if (fault) {
+		srnic_hold_end(hold);
+		return fault;
+	}
+	off = addr - hold->mr->base;
+	if (len && off != hold->off)
+		srnic_hold_seek(hold, off);
+	return SRNIC_MEM_OK;
+}
+
 u64 srnic_target_size(const struct srnic_mr *mr, u8 table);
 int srnic_target_map(struct srnic_mr *mr, struct scatterlist *sgl, int nents, unsigned int *off);
 

@@ -15,42 +15,46 @@
 #include "state.h"
 #include "trace.h"
 
-static void place_step(void *arg, void *va, size_t len)
+/* Place @len bytes at @addr of the region that @name names, or none of them. */
+static enum srnic_mem_fault place_at(struct srnic_qp *qp, struct srnic_arrival *arr,
+				     const struct srnic_name *name, u64 addr, u32 len)
 {
-	srnic_cursor_read(arg, va, len);
+	enum srnic_mem_fault fault = srnic_hold_at(qp->dev, &arr->hold, name, addr, len);
+
+	if (!fault)
+		srnic_hold_fill(&arr->hold, &arr->cur, len);
+	return fault;
 }
 
 static enum srnic_err place_write(struct srnic_qp *qp, struct srnic_arrival *arr)
 {
-	const struct srnic_mem mem = {
+	const struct srnic_name name = {
 		.pd	= qp->ibqp.pd,
 		.stag	= arr->seg.stag,
 		.rights	= IB_ACCESS_REMOTE_WRITE,
-		.addr	= arr->seg.to,
-		.len	= arr->seg.len,
 	};
 
 	qp->rx.write_busy = !arr->seg.last;
-	if (!mem.len)
+	if (!arr->seg.len)
 		return SRNIC_ERR_NONE;
 	return srnic_err_of_mem(SRNIC_USE_WRITE,
-				srnic_mem_access(qp->dev, &mem, place_step, &arr->cur));
+				place_at(qp, arr, &name, arr->seg.to, arr->seg.len));
 }
 
 /* The source is checked now, and again for each segment of the response. */
-static enum srnic_err place_check_source(struct srnic_qp *qp, const struct srnic_read *read)
+static enum srnic_err place_check_source(struct srnic_qp *qp, struct srnic_arrival *arr,
+					 const struct srnic_read *read)
 {
-	const struct srnic_mem mem = {
+	const struct srnic_name name = {
 		.pd	= qp->ibqp.pd,
 		.stag	= read->src_stag,
 		.rights	= IB_ACCESS_REMOTE_READ,
-		.addr	= read->src_to,
-		.len	= read->size,
 	};
 
-	if (!mem.len)
+	if (!read->size)
 		return SRNIC_ERR_NONE;
-	return srnic_err_of_mem(SRNIC_USE_READ, srnic_mem_access(qp->dev, &mem, NULL, NULL));
+	return srnic_err_of_mem(SRNIC_USE_READ, srnic_hold_at(qp->dev, &arr->hold, &name,
+							      read->src_to, read->size));
 }
 
 static enum srnic_err place_read_req(struct srnic_qp *qp, struct srnic_arrival *arr)
@@ -68,7 +72,7 @@ static enum srnic_err place_read_req(struct srnic_qp *qp, struct srnic_arrival *
 		return err;
 	srnic_cursor_read(&arr->cur, wire, SRNIC_READ_REQ_LEN);
 	srnic_read_get(wire, &read);
-	err = place_check_source(qp, &read);
+	err = place_check_source(qp, arr, &read);
 	if (err)
 		return err;
 	qp->rx.msn[SRNIC_QN_READ_REQ]++;
@@ -89,13 +93,14 @@ static enum srnic_err place_resp_to_rtr(struct srnic_qp *qp, struct srnic_arriva
 }
 
 static void place_read_ends(struct srnic_qp *qp, enum ib_wc_status status,
-			    struct srnic_upcalls *up)
+			    struct srnic_arrival *arr)
 {
 	struct srnic_wqe *wqe = qp->rx.read;
 
+	srnic_hold_drop(&arr->hold);
 	qp->rx.read = NULL;
 	qp->rx.read_len = 0;
-	srnic_retire_read(qp, wqe, status, up);
+	srnic_retire_read(qp, wqe, status, arr->up);
 }
 
 /*
@@ -109,12 +114,10 @@ static enum srnic_err place_resp_octets(struct srnic_qp *qp, struct srnic_arriva
 	/* This is as in the request: a Read of length zero may have no SGE. */
 	const struct ib_sge none = {}, *sink = wqe->num_sge ? &wqe->sge[0] : &none;
 	u32 left = wqe->bytes - qp->rx.read_len;
-	const struct srnic_mem mem = {
+	const struct srnic_name name = {
 		.pd	= qp->ibqp.pd,
 		.stag	= seg->stag,
 		.rights	= IB_ACCESS_LOCAL_WRITE,
-		.addr	= seg->to,
-		.len	= seg->len,
 		.kernel	= !qp->user,
 	};
 	enum srnic_mem_fault fault;
@@ -124,9 +127,9 @@ static enum srnic_err place_resp_octets(struct srnic_qp *qp, struct srnic_arriva
 	if (seg->to != sink->addr + qp->rx.read_len || seg->len > left ||
 	    (seg->last && seg->len != left))
 		return SRNIC_ERR_RESP_BOUNDS;
-	fault = srnic_mem_access(qp->dev, &mem, place_step, &arr->cur);
+	fault = place_at(qp, arr, &name, seg->to, seg->len);
 	if (fault)
-		place_read_ends(qp, IB_WC_LOC_PROT_ERR, arr->up);
+		place_read_ends(qp, IB_WC_LOC_PROT_ERR, arr);
 	return srnic_err_of_mem(SRNIC_USE_RESP, fault);
 }
 
@@ -150,8 +153,10 @@ static enum srnic_err place_read_resp(struct srnic_qp *qp, struct srnic_arrival 
 	enum srnic_err err;
 	bool rtr = false;
 
-	if (!rx->read)
+	if (!rx->read) {
+		srnic_hold_drop(&arr->hold);
 		rx->read = srnic_sq_oldest_read(qp, &rtr);
+	}
 	if (rtr)
 		return place_resp_to_rtr(qp, arr);
 	if (!rx->read)
@@ -166,11 +171,12 @@ static enum srnic_err place_read_resp(struct srnic_qp *qp, struct srnic_arrival 
 		return SRNIC_ERR_NONE;
 	if (rx->read_len != rx->read->bytes)
 		return SRNIC_ERR_RESP_BOUNDS;
+	srnic_hold_drop(&arr->hold);
 	if (!place_read_invalidates(qp)) {
-		place_read_ends(qp, IB_WC_LOC_QP_OP_ERR, arr->up);
+		place_read_ends(qp, IB_WC_LOC_QP_OP_ERR, arr);
 		return SRNIC_ERR_LOCAL;
 	}
-	place_read_ends(qp, IB_WC_SUCCESS, arr->up);
+	place_read_ends(qp, IB_WC_SUCCESS, arr);
 	return SRNIC_ERR_NONE;
 }
 
@@ -191,8 +197,10 @@ static bool place_is_rtr_send(const struct srnic_qp *qp, const struct srnic_seg 
 static enum srnic_err place_send_begins(struct srnic_qp *qp, struct srnic_arrival *arr)
 {
 	struct srnic_rx *rx = &qp->rx;
-	int err = srnic_recv_take(qp, &rx->rwqe);
+	int err;
 
+	srnic_hold_drop(&arr->hold);
+	err = srnic_recv_take(qp, &rx->rwqe);
 	if (err == -ENOENT)
 		return SRNIC_ERR_NO_BUFFER;
 	if (err) {
@@ -207,32 +215,33 @@ static enum srnic_err place_send_begins(struct srnic_qp *qp, struct srnic_arriva
 }
 
 /*
- * Walk the SGEs from @off on. The caller knows that they have room. Without @step they are only
- * checked.
+ * Walk the SGEs from the message's offset on. The caller knows that they have room. If not @fill
+ * they are only checked.
  */
-static enum srnic_err place_scatter(struct srnic_qp *qp, struct srnic_arrival *arr, u64 off,
-				    srnic_step_fn step)
+static enum srnic_err place_scatter(struct srnic_qp *qp, struct srnic_arrival *arr, bool fill)
 {
 	const struct ib_sge *sge = qp->rx.rwqe.sge;
-	u32 left = arr->seg.len;
+	u32 left = arr->seg.len, n;
+	u64 off = arr->seg.mo;
 
-	for (; left; sge++) {
-		struct srnic_mem mem = {
+	for (; left; sge++, left -= n) {
+		const struct srnic_name name = {
 			.pd	= qp->srq ? qp->srq->ibsrq.pd : qp->ibqp.pd,
 			.stag	= sge->lkey,
 			.rights	= IB_ACCESS_LOCAL_WRITE,
 			.kernel	= !qp->user,
 		};
 
+		n = 0;
 		if (off >= sge->length) {
 			off -= sge->length;
 			continue;
 		}
-		mem.addr = sge->addr + off;
-		mem.len = min_t(u64, left, sge->length - off);
-		if (srnic_mem_access(qp->dev, &mem, step, &arr->cur))
+		n = min_t(u64, left, sge->length - off);
+		if (srnic_hold_at(qp->dev, &arr->hold, &name, sge->addr + off, n))
 			return SRNIC_ERR_LOCAL;
-		left -= mem.len;
+		if (fill)
+			srnic_hold_fill(&arr->hold, &arr->cur, n);
 		off = 0;
 	}
 	return SRNIC_ERR_NONE;
@@ -244,8 +253,8 @@ static enum srnic_err place_payload(struct srnic_qp *qp, struct srnic_arrival *a
 	enum srnic_err err = SRNIC_ERR_NONE;
 
 	if (qp->rx.rwqe.num_sge > 1)
-		err = place_scatter(qp, arr, arr->seg.mo, NULL);
-	return err ?: place_scatter(qp, arr, arr->seg.mo, place_step);
+		err = place_scatter(qp, arr, false);
+	return err ?: place_scatter(qp, arr, true);
 }
 
 static enum srnic_err place_deliver(struct srnic_qp *qp, struct srnic_arrival *arr)
@@ -260,6 +269,7 @@ static enum srnic_err place_deliver(struct srnic_qp *qp, struct srnic_arrival *a
 	};
 	enum srnic_err err;
 
+	srnic_hold_drop(&arr->hold);
 	if (srnic_op_has_inv(rx->send_op)) {
 		err = srnic_stag_invalidate_remote(qp->dev, qp->ibqp.pd, rx->send_inv);
 		if (err) {
@@ -304,6 +314,7 @@ static enum srnic_err place_send(struct srnic_qp *qp, struct srnic_arrival *arr)
 	if (seg->mo != rx->send_len)
 		return SRNIC_ERR_MO;
 	if ((u64)seg->mo + seg->len > srnic_rwqe_size(&rx->rwqe)) {
+		srnic_hold_drop(&arr->hold);
 		place_send_fails(qp, IB_WC_LOC_LEN_ERR, arr->up);
 		return SRNIC_ERR_TOO_LONG;
 	}
@@ -336,7 +347,7 @@ static enum srnic_err place_terminate(struct srnic_qp *qp, struct srnic_arrival 
 	return SRNIC_ERR_TERM_RECEIVED;
 }
 
-enum srnic_err srnic_place(struct srnic_qp *qp, struct srnic_arrival *arr)
+static enum srnic_err place_segment(struct srnic_qp *qp, struct srnic_arrival *arr)
 {
 	switch (arr->seg.op) {
 	case SRNIC_OP_WRITE:
@@ -350,6 +361,14 @@ enum srnic_err srnic_place(struct srnic_qp *qp, struct srnic_arrival *arr)
 	default:
 		return place_send(qp, arr);
 	}
+}
+
+enum srnic_err srnic_place(struct srnic_qp *qp, struct srnic_arrival *arr)
+{
+	enum srnic_err err = place_segment(qp, arr);
+
+	srnic_hold_drop(&arr->hold);
+	return err;
 }
 
 /* Its receive was taken already, maybe from an SRQ. So that receive completes first. */

@@ -5,6 +5,7 @@
 
 #include "cq.h"
 #include "cursor.h"
+#include "mem.h"
 #include "srnic.h"
 
 /**
@@ -13,12 +14,14 @@
  * @cur: stands at its payload
  * @hdr: DDP header as received; a Read Request's own header is put behind it
  * @up: what is to be done when no lock is held
+ * @hold: for the region that it accesses
  */
 struct srnic_arrival {
 	struct srnic_seg	seg;
 	struct srnic_cursor	cur;
 	u8			hdr[SRNIC_READ_ULPDU];
 	struct srnic_upcalls	*up;
+	struct srnic_hold	hold;
 };
 
 enum srnic_err srnic_place(struct srnic_qp *qp, struct srnic_arrival *arr);

@@ -144,29 +144,26 @@ static u8 send_put_hdr(const struct srnic_msg *msg, u8 hdr[SRNIC_DDP_HDR_MAX], b
 	}
 }
 
-static void send_copy(void *arg, void *va, size_t len)
-{
-	u8 **to = arg;
-
-	memcpy(*to, va, len);
-	*to += len;
-}
-
 /* Copy registered memory behind what is written. */
-static int send_gather(struct srnic_qp *qp, struct srnic_writer *w, struct srnic_mem *mem, u32 len,
-		       enum srnic_mem_fault *fault)
+static int send_gather(struct srnic_qp *qp, struct srnic_writer *w, const struct srnic_name *name,
+		       u64 addr, u32 len, enum srnic_mem_fault *fault)
 {
+	struct srnic_hold hold = {};
+
 	while (len) {
-		u8 *to = srnic_writer_piece(w, len, &mem->len);
+		u32 n;
+		u8 *to = srnic_writer_piece(w, len, &n);
 
 		if (!to)
 			return -ENOMEM;
-		*fault = srnic_mem_access(qp->dev, mem, send_copy, &to);
+		*fault = srnic_hold_at(qp->dev, &hold, name, addr, n);
 		if (*fault)
 			return -EFAULT;
-		srnic_writer_commit(w, mem->len);
-		mem->addr += mem->len;
-		len -= mem->len;
+		srnic_hold_read(&hold, to, n);
+		srnic_hold_drop(&hold);
+		srnic_writer_commit(w, n);
+		addr += n;
+		len -= n;
 	}
 	return 0;
 }
@@ -180,14 +177,13 @@ static int send_gather_sges(struct srnic_qp *qp, struct srnic_writer *w, u32 len
 	while (len && !err) {
 		const struct ib_sge *sge = &msg->wqe->sge[msg->sge];
 		u32 n = min(len, sge->length - msg->sge_off);
-		struct srnic_mem mem = {
+		const struct srnic_name name = {
 			.pd	= qp->ibqp.pd,
 			.stag	= sge->lkey,
-			.addr	= sge->addr + msg->sge_off,
 			.kernel	= !qp->user,
 		};
 
-		err = send_gather(qp, w, &mem, n, fault);
+		err = send_gather(qp, w, &name, sge->addr + msg->sge_off, n, fault);
 		len -= n;
 		msg->sge_off += n;
 		if (msg->sge_off == sge->length) {
@@ -205,18 +201,18 @@ static int send_gather_sges(struct srnic_qp *qp, struct srnic_writer *w, u32 len
 static int send_check_sink(struct srnic_qp *qp, const struct srnic_wqe *wqe,
 			   enum srnic_mem_fault *fault)
 {
-	const struct srnic_mem mem = {
+	const struct srnic_name name = {
 		.pd	= qp->ibqp.pd,
 		.stag	= wqe->sge[0].lkey,
 		.rights	= IB_ACCESS_LOCAL_WRITE,
-		.addr	= wqe->sge[0].addr,
-		.len	= wqe->bytes,
 		.kernel	= !qp->user,
 	};
+	struct srnic_hold hold = {};
 
-	if (!mem.len)
+	if (!wqe->bytes)
 		return 0;
-	*fault = srnic_mem_access(qp->dev, &mem, NULL, NULL);
+	*fault = srnic_hold_at(qp->dev, &hold, &name, wqe->sge[0].addr, wqe->bytes);
+	srnic_hold_drop(&hold);
 	return *fault ? -EFAULT : 0;
 }
 
@@ -244,7 +240,7 @@ static int send_payload(struct srnic_qp *qp, struct srnic_writer *w, u32 len,
 			enum srnic_mem_fault *fault)
 {
 	struct srnic_msg *msg = &qp->tx.msg;
-	struct srnic_mem mem;
+	struct srnic_name name;
 
 	if (msg->op == SRNIC_OP_READ_REQ)
 		return send_put_read(qp, w, msg->wqe, fault);
@@ -252,13 +248,12 @@ static int send_payload(struct srnic_qp *qp, struct srnic_writer *w, u32 len,
 		return srnic_writer_put(w, msg->wqe->data + msg->done, len);
 	if (msg->kind == SRNIC_MSG_WR)
 		return send_gather_sges(qp, w, len, fault);
-	mem = (struct srnic_mem) {
+	name = (struct srnic_name) {
 		.pd	= qp->ibqp.pd,
 		.stag	= msg->read.src_stag,
 		.rights	= IB_ACCESS_REMOTE_READ,
-		.addr	= msg->read.src_to + msg->done,
 	};
-	return send_gather(qp, w, &mem, len, fault);
+	return send_gather(qp, w, &name, msg->read.src_to + msg->done, len, fault);
 }
 
 /* The peer is told which part of its Read was not answered (RFC 5040 4.8). */

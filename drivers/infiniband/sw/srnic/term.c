@@ -93,23 +93,6 @@ enum srnic_err srnic_err_of_mem(enum srnic_mem_use use, enum srnic_mem_fault fau
 }
 
 /*
- * The check forms no sum that could wrap. The last octet of the address space cannot be accessed,
- * since a sum of 0 counts as a wrap (RFC 5041 7.1).
- */
-enum srnic_mem_fault srnic_range_check(u64 base, u64 size, u64 addr, u32 len)
-{
-	u64 off = addr - base;
-
-	if (!len)
-		return SRNIC_MEM_OK;
-	if (len > ~addr)
-		return SRNIC_MEM_WRAP;
-	if (addr < base || off > size || len > size - off)
-		return SRNIC_MEM_BOUNDS;
-	return SRNIC_MEM_OK;
-}
-
-/*
  * Headers whose bit is 0 are left out. The others are exact copies of what was received (RFC 5040
  * 4.8).
  */

@@ -135,7 +135,23 @@ enum srnic_mem_use {
 };
 
 enum srnic_err srnic_err_of_mem(enum srnic_mem_use use, enum srnic_mem_fault fault);
-enum srnic_mem_fault srnic_range_check(u64 base, u64 size, u64 addr, u32 len);
+
+/*
+ * The check forms no sum that could wrap. The last byte of the address space cannot be accessed,
+ * since a sum of 0 counts as a wrap (RFC 5041 7.1).
+ */
+static inline enum srnic_mem_fault srnic_range_check(u64 base, u64 size, u64 addr, u32 len)
+{
+	u64 off = addr - base;
+
+	if (!len)
+		return SRNIC_MEM_OK;
+	if (len > ~addr)
+		return SRNIC_MEM_WRAP;
+	if (addr < base || off > size || len > size - off)
+		return SRNIC_MEM_BOUNDS;
+	return SRNIC_MEM_OK;
+}
 
 /**
  * struct srnic_fault - the first error of a stream, as a Terminate message wants it
