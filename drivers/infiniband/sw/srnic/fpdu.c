@@ -145,6 +145,7 @@ void srnic_writer_open(struct srnic_writer *w, struct srnic_tx *tx, gfp_t gfp)
 
 void srnic_writer_close(struct srnic_writer *w, struct srnic_tx *tx)
 {
+	srnic_hold_drop(&w->hold);
 	tx->pos = w->pos;
 	srnic_frag_give(&w->frag);
 }
@@ -240,6 +241,8 @@ static bool writer_refill(struct srnic_writer *w)
 	struct srnic_batch *batch = w->batch;
 	struct page_frag *frag = &w->frag;
 
+	srnic_hold_drop(&w->hold);
+	might_sleep();
 	if (!srnic_frag_refill(frag, w->gfp))
 		return false;
 	if (writer_is_joined(w))

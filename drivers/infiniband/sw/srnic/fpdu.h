@@ -3,6 +3,7 @@
 #ifndef _SRNIC_FPDU_H
 #define _SRNIC_FPDU_H
 
+#include "mem.h"
 #include "srnic.h"
 
 #include <linux/mm_types.h>
@@ -21,6 +22,7 @@ void srnic_frag_exit(void);
  * @batch: the batch
  * @frag: memory that is written to
  * @gfp: how to get more
+ * @hold: the region that the payload comes from; dropped before memory is asked for
  * @pos: position of the next octet (segment.h)
  * @fpdu: position of the FPDU's ULPDU_Length
  * @from: CRC: octets of @frag up to here are in @sum, or do not count
@@ -32,6 +34,7 @@ struct srnic_writer {
 	struct srnic_batch	*batch;
 	struct page_frag	frag;
 	gfp_t			gfp;
+	struct srnic_hold	hold;
 	u32			pos;
 	u32			fpdu;
 	u32			from;

@@ -367,7 +367,8 @@ enum srnic_err srnic_place(struct srnic_qp *qp, struct srnic_arrival *arr)
 {
 	enum srnic_err err = place_segment(qp, arr);
 
-	srnic_hold_drop(&arr->hold);
+	if (err)
+		srnic_hold_drop(&arr->hold);
 	return err;
 }
 

@@ -14,7 +14,7 @@
  * @cur: stands at its payload
  * @hdr: DDP header as received; a Read Request's own header is put behind it
  * @up: what is to be done when no lock is held
- * @hold: for the region that it accesses
+ * @hold: the region that was accessed last; none after srnic_place() has returned an error
  */
 struct srnic_arrival {
 	struct srnic_seg	seg;

@@ -24,7 +24,6 @@
 #include <asm/byteorder.h>
 
 #define RX_LEN_SIZE	2	/* ULPDU_Length */
-#define RX_FPDU_COST	256	/* a short FPDU takes the time of so many octets */
 #define RX_CRC_SIZE	4
 
 /**
@@ -176,43 +175,57 @@ static void rx_note_first(struct srnic_qp *qp, const struct srnic_seg *seg)
 		srnic_count(qp->dev, rx_rtr);
 }
 
-/* Take one FPDU, all of which is there, and leave @cur behind it. False: the stream has failed. */
-static bool rx_take(struct srnic_qp *qp, struct srnic_cursor *cur, const struct rx_fpdu *fpdu,
-		    struct srnic_upcalls *up)
+static enum srnic_err rx_verify(const struct srnic_rx *rx, struct srnic_cursor *cur,
+				const struct rx_fpdu *fpdu)
 {
-	struct srnic_arrival arr = { .cur = *cur, .up = up };
+	struct srnic_cursor start = *cur;
+	bool good = rx_crc_is_good(rx, cur, fpdu);
+
+	if (cur->broken)
+		return SRNIC_ERR_UNREADABLE;
+	if (!good)
+		return SRNIC_ERR_CRC;
+	return rx->markers && !rx_markers_are_good(start, fpdu) ? SRNIC_ERR_MARKER : SRNIC_ERR_NONE;
+}
+
+/* Take one FPDU, all of which is there, and leave @cur after it. False: the stream has failed. */
+static bool rx_take(struct srnic_qp *qp, struct srnic_cursor *cur, const struct rx_fpdu *fpdu,
+		    struct srnic_arrival *arr)
+{
 	struct srnic_rx *rx = &qp->rx;
 	bool first, is_term;
 	enum srnic_err err;
 
-	if (!rx_crc_is_good(rx, cur, fpdu) || cur->broken) {
-		rx_fail(qp, cur->broken ? SRNIC_ERR_UNREADABLE : SRNIC_ERR_CRC, NULL, 0);
-		return false;
-	}
-	if (rx->markers && !rx_markers_are_good(arr.cur, fpdu)) {
-		rx_fail(qp, SRNIC_ERR_MARKER, NULL, 0);
+	srnic_hold_yield(&arr->hold, fpdu->raw);
+	arr->cur = *cur;
+	err = rx_verify(rx, cur, fpdu);
+	if (err) {
+		srnic_hold_drop(&arr->hold);
+		rx_fail(qp, err, NULL, 0);
 		return false;
 	}
 	srnic_count(qp->dev, rx_fpdus);
 	srnic_count_n(qp->dev, rx_octets, fpdu->ulpdu_len);
 	first = rx->first;
 
-	rx_read_hdr(&arr, fpdu->ulpdu_len);
-	err = srnic_ddp_parse(arr.hdr, fpdu->ulpdu_len, &arr.seg);
+	rx_read_hdr(arr, fpdu->ulpdu_len);
+	err = srnic_ddp_parse(arr->hdr, fpdu->ulpdu_len, &arr->seg);
 	/* A Terminate message, good or not, is no RTR message, and nothing is sent after it. */
-	is_term = err ? err == SRNIC_ERR_TERM_BAD : arr.seg.op == SRNIC_OP_TERMINATE;
+	is_term = err ? err == SRNIC_ERR_TERM_BAD : arr->seg.op == SRNIC_OP_TERMINATE;
+	/* Nothing is held yet. */
 	if (first && rx->responder && !is_term)
 		iw_mpa_first_fpdu(qp->ep);
 	if (!err)
-		err = srnic_place(qp, &arr);
+		err = srnic_place(qp, arr);
 	rx->first = false;
 	if (err) {
-		rx_fail(qp, err, &arr, fpdu->ulpdu_len);
+		srnic_hold_drop(&arr->hold);
+		rx_fail(qp, err, arr, fpdu->ulpdu_len);
 		return false;
 	}
 	if (first)
-		rx_note_first(qp, &arr.seg);
-	if (!(arr.hdr[1] & SRNIC_RDMAP_RV))
+		rx_note_first(qp, &arr->seg);
+	if (!(arr->hdr[1] & SRNIC_RDMAP_RV))
 		srnic_count(qp->dev, rx_rdmap_v0);
 	return true;
 }
@@ -241,7 +254,7 @@ static struct srnic_cursor rx_at_part(const struct srnic_rx *rx, u32 end)
  * False: the stream has failed.
  */
 static bool rx_take_part(struct srnic_qp *qp, struct srnic_cursor *cur, u32 left, u32 *used,
-			 struct srnic_upcalls *up)
+			 struct srnic_arrival *arr)
 {
 	struct srnic_rx *rx = &qp->rx;
 	struct srnic_cursor at = rx_at_part(rx, cur->pos);
@@ -266,7 +279,8 @@ static bool rx_take_part(struct srnic_qp *qp, struct srnic_cursor *cur, u32 left
 	at = rx_at_part(rx, cur->pos);
 	if (rx->part_len < rx_measure(rx, &at, rx->part_len, &fpdu))
 		return true;
-	good = rx_take(qp, &at, &fpdu, up);
+	good = rx_take(qp, &at, &fpdu, arr);
+	srnic_hold_drop(&arr->hold);
 	srnic_count(qp->dev, rx_copied_out);
 	kvfree(rx->part);
 	rx->part = NULL;
@@ -287,6 +301,7 @@ static bool rx_is_over(const struct srnic_qp *qp, const struct srnic_upcalls *up
 u32 srnic_rx_take(struct srnic_qp *qp, struct srnic_cursor *cur, u32 avail, u32 budget,
 		  struct srnic_upcalls *up)
 {
+	struct srnic_arrival arr = { .up = up };
 	struct srnic_rx *rx = &qp->rx;
 	u32 used = 0, cost = 0;
 
@@ -299,19 +314,22 @@ u32 srnic_rx_take(struct srnic_qp *qp, struct srnic_cursor *cur, u32 avail, u32 
 		bool good;
 
 		if (rx->part) {
-			good = rx_take_part(qp, cur, avail - used, &used, up);
+			good = rx_take_part(qp, cur, avail - used, &used, &arr);
 		} else {
 			rx->need = rx_measure(rx, cur, avail - used, &fpdu);
 			if (rx->need > avail - used)
 				break;
 			rx->need = 0;
 			used += fpdu.raw;
-			good = rx_take(qp, cur, &fpdu, up);
+			good = rx_take(qp, cur, &fpdu, &arr);
 		}
-		if (!good || rx_is_over(qp, up))
-			return avail;
-		cost += max_t(u32, used - before, RX_FPDU_COST);
+		if (!good || rx_is_over(qp, up)) {
+			used = avail;
+			break;
+		}
+		cost += max_t(u32, used - before, SRNIC_FPDU_COST);
 	}
+	srnic_hold_drop(&arr.hold);
 	return used;
 }
 

@@ -3,8 +3,9 @@
  * From work requests and Read Requests to FPDUs in a batch.
  *
  * Only the sender, which holds tx.lock, calls these functions. Messages are never mixed (RFC 5041
- * 5.3). The payload of each segment is looked up and copied when the segment is made. If a segment
- * cannot be made, nothing of it is left in the batch.
+ * 5.3). The payload of each segment is copied when the segment is made. The segments of a message
+ * that are made in a row hold its region; nothing is held when another message begins, or a fault
+ * is recorded. If a segment cannot be made, nothing of it is left in the batch.
  */
 
 #include "send.h"
@@ -148,19 +149,16 @@ static u8 send_put_hdr(const struct srnic_msg *msg, u8 hdr[SRNIC_DDP_HDR_MAX], b
 static int send_gather(struct srnic_qp *qp, struct srnic_writer *w, const struct srnic_name *name,
 		       u64 addr, u32 len, enum srnic_mem_fault *fault)
 {
-	struct srnic_hold hold = {};
-
 	while (len) {
 		u32 n;
 		u8 *to = srnic_writer_piece(w, len, &n);
 
 		if (!to)
 			return -ENOMEM;
-		*fault = srnic_hold_at(qp->dev, &hold, name, addr, n);
+		*fault = srnic_hold_at(qp->dev, &w->hold, name, addr, n);
 		if (*fault)
 			return -EFAULT;
-		srnic_hold_read(&hold, to, n);
-		srnic_hold_drop(&hold);
+		srnic_hold_read(&w->hold, to, n);
 		srnic_writer_commit(w, n);
 		addr += n;
 		len -= n;
@@ -198,8 +196,8 @@ static int send_gather_sges(struct srnic_qp *qp, struct srnic_writer *w, u32 len
  * The sink is checked now, and again when the response comes. So a Read that cannot end well is not
  * sent.
  */
-static int send_check_sink(struct srnic_qp *qp, const struct srnic_wqe *wqe,
-			   enum srnic_mem_fault *fault)
+static int send_check_sink(struct srnic_qp *qp, struct srnic_writer *w,
+			   const struct srnic_wqe *wqe, enum srnic_mem_fault *fault)
 {
 	const struct srnic_name name = {
 		.pd	= qp->ibqp.pd,
@@ -207,12 +205,10 @@ static int send_check_sink(struct srnic_qp *qp, const struct srnic_wqe *wqe,
 		.rights	= IB_ACCESS_LOCAL_WRITE,
 		.kernel	= !qp->user,
 	};
-	struct srnic_hold hold = {};
-
 	if (!wqe->bytes)
 		return 0;
-	*fault = srnic_hold_at(qp->dev, &hold, &name, wqe->sge[0].addr, wqe->bytes);
-	srnic_hold_drop(&hold);
+	*fault = srnic_hold_at(qp->dev, &w->hold, &name, wqe->sge[0].addr, wqe->bytes);
+	srnic_hold_drop(&w->hold);
 	return *fault ? -EFAULT : 0;
 }
 
@@ -229,7 +225,7 @@ static int send_put_read(struct srnic_qp *qp, struct srnic_writer *w, const stru
 	u8 wire[SRNIC_READ_REQ_LEN];
 	int err;
 
-	err = send_check_sink(qp, wqe, fault);
+	err = send_check_sink(qp, w, wqe, fault);
 	if (err)
 		return err;
 	srnic_read_put(wire, &read);
@@ -313,6 +309,7 @@ static int send_segment(struct srnic_qp *qp, struct srnic_writer *w, u16 mulpdu)
 	if (last)
 		hdr[0] |= SRNIC_DDP_L;
 
+	srnic_hold_yield(&w->hold, hdr_len + len);
 	err = srnic_writer_begin(w, hdr_len + len, hdr, hdr_len);
 	if (!err)
 		err = send_payload(qp, w, len, &fault);
@@ -379,10 +376,13 @@ int srnic_send_fill(struct srnic_qp *qp)
 	for (steps = 0; steps < SEND_STEPS && !srnic_has_failed(qp); steps++) {
 		if (!srnic_writer_has_room(&tx->batch, mulpdu))
 			break;
-		if (tx->msg.kind == SRNIC_MSG_NONE && !send_next(qp))
-			break;
-		if (tx->msg.kind == SRNIC_MSG_NONE)
-			continue;
+		if (tx->msg.kind == SRNIC_MSG_NONE) {
+			srnic_hold_drop(&w.hold);
+			if (!send_next(qp))
+				break;
+			if (tx->msg.kind == SRNIC_MSG_NONE)
+				continue;
+		}
 		err = send_segment(qp, &w, mulpdu);
 		if (err > 0)
 			send_fail_msg(qp, err);
