@@ -25,8 +25,8 @@
 #include <linux/mm.h>
 #include <linux/percpu.h>
 #include <linux/string.h>
+#include <linux/unaligned.h>
 #include <net/sock.h>
-#include <asm/byteorder.h>
 
 #define FRAG_ROW	4	/* 128 KiB for each CPU */
 
@@ -129,24 +129,38 @@ void srnic_frag_exit(void)
 }
 
 /* CRC over what is still in the first-level cache */
-#define WRITER_PIECE	8192
+#define FPDU_PIECE	8192
 
-void srnic_writer_open(struct srnic_writer *w, struct srnic_tx *tx, gfp_t gfp)
+/* If memory is short, fragments are single pages. Of 64 bytes at most one is a Marker's. */
+static u8 writer_pieces(u32 mulpdu)
+{
+	return (mulpdu + mulpdu / 64) / (PAGE_SIZE - SRNIC_FRAG_MIN) + 2;
+}
+
+void srnic_writer_open(struct srnic_writer *w, struct srnic_tx *tx, u16 mulpdu, gfp_t gfp)
 {
 	*w = (struct srnic_writer) {
 		.batch		= &tx->batch,
 		.gfp		= gfp,
+		.pieces		= writer_pieces(mulpdu),
 		.pos		= tx->pos,
 		.crc		= tx->crc,
 		.markers	= tx->markers,
 	};
 	srnic_frag_take(&w->frag);
+	if (!w->frag.page)
+		return;
+	w->at = page_address(w->frag.page) + w->frag.offset;
+	w->from = w->at;
+	w->end = w->at;
 }
 
 void srnic_writer_close(struct srnic_writer *w, struct srnic_tx *tx)
 {
 	srnic_hold_drop(&w->hold);
 	tx->pos = w->pos;
+	if (w->frag.page)
+		w->frag.offset = w->at - (u8 *)page_address(w->frag.page);
 	srnic_frag_give(&w->frag);
 }
 
@@ -187,204 +201,159 @@ void srnic_batch_cut(struct srnic_tx *tx)
 	batch->fpdus = 0;
 }
 
-struct srnic_mark srnic_writer_mark(const struct srnic_writer *w)
+/* Count what was written, and add it to the CRC. */
+static void fpdu_count(struct srnic_writer *w)
 {
-	const struct srnic_batch *batch = w->batch;
+	u32 len = w->at - w->from;
 
-	return (struct srnic_mark) {
-		.nbv	= batch->nbv,
-		.last	= batch->nbv ? batch->bv[batch->nbv - 1].bv_len : 0,
-		.len	= batch->len,
-		.pos	= w->pos,
-	};
+	if (!len)
+		return;
+	if (w->crc)
+		w->sum = crc32c(w->sum, w->from, len);
+	w->batch->bv[w->batch->nbv - 1].bv_len += len;
+	w->batch->len += len;
+	w->pos += len;
+	w->from = w->at;
 }
 
-void srnic_writer_rewind(struct srnic_writer *w, struct srnic_mark mark)
-{
-	struct srnic_batch *batch = w->batch;
-
-	while (batch->nbv > mark.nbv)
-		batch_put_page(&batch->bv[--batch->nbv]);
-	if (batch->nbv)
-		batch->bv[batch->nbv - 1].bv_len = mark.last;
-	batch->len = mark.len;
-	w->pos = mark.pos;
-}
-
-/* If memory is short, fragments are single pages. */
-static u32 writer_pieces(u32 octets)
-{
-	return octets / (PAGE_SIZE - SRNIC_FRAG_MIN) + 2;
-}
-
-/* Returns true if so; an empty batch has room for any. */
-bool srnic_writer_has_room(const struct srnic_batch *batch, u32 ulpdu_len)
-{
-	return batch->fpdus < SRNIC_BATCH_FPDUS && batch->len < SRNIC_BATCH_OCTETS &&
-	       batch->nbv + writer_pieces(ulpdu_len + ulpdu_len / 64) <= SRNIC_BATCH_BVECS;
-}
-
-/* Does the batch end where the fragment goes on? */
-static bool writer_is_joined(const struct srnic_writer *w)
-{
-	const struct srnic_batch *batch = w->batch;
-	const struct bio_vec *bv;
-
-	if (!batch->nbv)
-		return false;
-	bv = &batch->bv[batch->nbv - 1];
-	return bv->bv_page == w->frag.page && bv->bv_offset + bv->bv_len == w->frag.offset;
-}
-
-static bool writer_refill(struct srnic_writer *w)
+/* The only place where the sender allocates */
+static int fpdu_refill(struct srnic_writer *w)
 {
 	struct srnic_batch *batch = w->batch;
 	struct page_frag *frag = &w->frag;
 
 	srnic_hold_drop(&w->hold);
 	might_sleep();
-	if (!srnic_frag_refill(frag, w->gfp))
-		return false;
-	if (writer_is_joined(w))
-		return true;
-	if (WARN_ON_ONCE(batch->nbv == SRNIC_BATCH_BVECS))
-		return false;
-	get_page(frag->page);
-	batch->bv[batch->nbv++] = (struct bio_vec) {
-		.bv_page	= frag->page,
-		.bv_offset	= frag->offset,
-	};
-	return true;
-}
-
-/* Add what was written to the CRC. The fragment does not change before all of it was added. */
-static void writer_sum(struct srnic_writer *w)
-{
-	u32 len = w->frag.offset - w->from;
-
-	if (w->crc && len)
-		w->sum = crc32c(w->sum, page_address(w->frag.page) + w->from, len);
-	w->from = w->frag.offset;
-}
-
-/* Find memory in a row for at most @want octets. Markers do not count. */
-static void *writer_room(struct srnic_writer *w, u32 want, u32 *len)
-{
-	struct page_frag *frag = &w->frag;
-
-	if (!frag->page || frag->offset == frag->size || !writer_is_joined(w)) {
-		writer_sum(w);
-		if (!writer_refill(w))
-			return NULL;
-		w->from = frag->offset;
+	w->begin.at = NULL;
+	if (frag->page)
+		frag->offset = ALIGN(w->at - (u8 *)page_address(frag->page), 4);
+	w->at = NULL;
+	if (!WARN_ON_ONCE(batch->nbv == SRNIC_BATCH_BVECS) && srnic_frag_refill(frag, w->gfp)) {
+		get_page(frag->page);
+		batch->bv[batch->nbv++] = (struct bio_vec) {
+			.bv_page	= frag->page,
+			.bv_offset	= frag->offset,
+		};
+		w->at = page_address(frag->page) + frag->offset;
 	}
-	*len = min(want, frag->size - frag->offset);
+	w->from = w->at;
+	w->end = w->at ? page_address(frag->page) + frag->size : NULL;
+	return w->at ? 0 : -ENOMEM;
+}
+
+/* Bytes in a row at @at; 0 if a Marker, a fragment or a CRC is due first */
+static u32 fpdu_left(const struct srnic_writer *w)
+{
+	u32 left = w->end - w->at;
+
 	if (w->crc)
-		*len = min_t(u32, *len, WRITER_PIECE);
-	return page_address(frag->page) + frag->offset;
+		left = min_t(u32, left, w->from + FPDU_PIECE - w->at);
+	if (w->markers)
+		left = min(left, srnic_marker_gap(w->pos + (w->at - w->from)));
+	return left;
 }
 
-static void writer_advance(struct srnic_writer *w, u32 len)
+/*
+ * Make room: @left is 0, and is greater afterwards. What is due is done: the CRC of what was
+ * written, another fragment, a Marker.
+ *
+ * Returns 0; -ENOMEM.
+ */
+int srnic_fpdu_more(struct srnic_writer *w)
 {
-	struct srnic_batch *batch = w->batch;
-
-	w->frag.offset += len;
-	batch->bv[batch->nbv - 1].bv_len += len;
-	batch->len += len;
-	w->pos += len;
+	do {
+		if (w->at == w->end || w->at - w->from >= FPDU_PIECE)
+			fpdu_count(w);
+		if (w->at == w->end && fpdu_refill(w))
+			return -ENOMEM;
+		if (w->markers && !srnic_marker_gap(w->pos + (w->at - w->from))) {
+			srnic_marker_put(w->at, w->fpdu, w->pos + (w->at - w->from));
+			w->at += SRNIC_MARKER_LEN;
+		}
+		w->left = fpdu_left(w);
+	} while (!w->left);
+	return 0;
 }
 
-/* Write a few raw octets. */
-static int writer_put_raw(struct srnic_writer *w, const u8 *octets, u32 len)
+int srnic_fpdu_put(struct srnic_writer *w, const u8 *bytes, u32 len)
 {
 	while (len) {
 		u32 n;
-		void *to = writer_room(w, len, &n);
 
-		if (!to)
+		if (!w->left && srnic_fpdu_more(w))
 			return -ENOMEM;
-		memcpy(to, octets, n);
-		writer_advance(w, n);
-		octets += n;
+		n = min(len, w->left);
+		memcpy(w->at, bytes, n);
+		w->at += n;
+		w->left -= n;
+		bytes += n;
 		len -= n;
 	}
 	return 0;
 }
 
-static int writer_put_marker(struct srnic_writer *w)
+/*
+ * Begin with @len bytes of ULPDU_Length and header. If a Marker is due here, it belongs to this
+ * FPDU.
+ */
+int srnic_fpdu_begin(struct srnic_writer *w, const u8 *head, u32 len)
 {
-	u8 marker[SRNIC_MARKER_LEN];
+	const struct srnic_batch *batch = w->batch;
 
-	srnic_marker_put(marker, w->fpdu, w->pos);
-	return writer_put_raw(w, marker, sizeof(marker));
-}
-
-/* Returns memory, for srnic_writer_commit(); NULL if there is none. */
-void *srnic_writer_piece(struct srnic_writer *w, u32 want, u32 *len)
-{
-	if (w->markers) {
-		if (!srnic_marker_gap(w->pos) && writer_put_marker(w))
-			return NULL;
-		want = min(want, srnic_marker_gap(w->pos));
-	}
-	return writer_room(w, want, len);
-}
-
-void srnic_writer_commit(struct srnic_writer *w, u32 len)
-{
-	writer_advance(w, len);
-	if (w->frag.offset - w->from >= WRITER_PIECE)
-		writer_sum(w);
-}
-
-int srnic_writer_put(struct srnic_writer *w, const void *octets, u32 len)
-{
-	while (len) {
-		u32 n;
-		void *to = srnic_writer_piece(w, len, &n);
-
-		if (!to)
-			return -ENOMEM;
-		memcpy(to, octets, n);
-		srnic_writer_commit(w, n);
-		octets += n;
-		len -= n;
-	}
-	return 0;
-}
-
-/* If a Marker is due here, it belongs to this FPDU. */
-int srnic_writer_begin(struct srnic_writer *w, u16 ulpdu_len, const u8 *hdr, u8 hdr_len)
-{
-	u8 head[2 + SRNIC_DDP_HDR_MAX] = { ulpdu_len >> 8, ulpdu_len };
-
+	w->begin.at = w->at;
+	w->begin.nbv = batch->nbv;
+	w->begin.last = batch->nbv ? batch->bv[batch->nbv - 1].bv_len : 0;
+	w->begin.len = batch->len;
+	w->begin.pos = w->pos;
 	w->sum = ~0;
-	w->from = w->frag.offset;
 	w->fpdu = w->pos;
 	if (w->markers && !srnic_marker_gap(w->pos))
 		w->fpdu += SRNIC_MARKER_LEN;
-	memcpy(head + 2, hdr, hdr_len);
-	return srnic_writer_put(w, head, 2 + hdr_len);
+	w->left = fpdu_left(w);
+	return srnic_fpdu_put(w, head, len);
 }
 
 /*
  * The CRC field is also there if CRC is off, and is 0 then (RFC 5044 4.4). A Marker between
  * padding and CRC counts for the CRC.
  */
-int srnic_writer_end(struct srnic_writer *w, u16 ulpdu_len)
+int srnic_fpdu_end(struct srnic_writer *w, u16 ulpdu_len)
 {
 	struct srnic_batch *batch = w->batch;
-	static const u8 padding[3];
-	__le32 sum;
+	u32 padding = -(ulpdu_len + 2) & 3;
 
-	if (srnic_writer_put(w, padding, -(ulpdu_len + 2) & 3))
+	for (; padding; padding--, w->left--)
+		*w->at++ = 0;
+	if (!w->left && srnic_fpdu_more(w))
 		return -ENOMEM;
-	if (w->markers && !srnic_marker_gap(w->pos) && writer_put_marker(w))
-		return -ENOMEM;
-	writer_sum(w);
-	sum = cpu_to_le32(w->crc ? ~w->sum : 0);
-	if (writer_put_raw(w, (const u8 *)&sum, sizeof(sum)))
-		return -ENOMEM;
+	fpdu_count(w);
+	put_unaligned_le32(w->crc ? ~w->sum : 0, w->at);
+	w->at += SRNIC_CRC_LEN;
+	w->from = w->at;
+	w->pos += SRNIC_CRC_LEN;
+	batch->bv[batch->nbv - 1].bv_len += SRNIC_CRC_LEN;
+	batch->len += SRNIC_CRC_LEN;
 	batch->ends[batch->fpdus++] = batch->len / 4;
 	return 0;
+}
+
+/*
+ * Nothing of the FPDU stays in the batch. If it has begun in another fragment, that one is not the
+ * writer's any more, and what comes next begins a new piece of this one.
+ */
+void srnic_fpdu_undo(struct srnic_writer *w)
+{
+	struct srnic_batch *batch = w->batch;
+
+	while (batch->nbv > w->begin.nbv)
+		batch_put_page(&batch->bv[--batch->nbv]);
+	if (batch->nbv)
+		batch->bv[batch->nbv - 1].bv_len = w->begin.last;
+	batch->len = w->begin.len;
+	w->pos = w->begin.pos;
+	if (w->begin.at)
+		w->at = w->begin.at;
+	else
+		w->end = w->at;
+	w->from = w->at;
 }

@@ -20,54 +20,69 @@ void srnic_frag_exit(void);
 /**
  * struct srnic_writer - the end of a batch
  * @batch: the batch
- * @frag: memory that is written to
+ * @frag: memory that is written to; its offset is that of the last refill
  * @gfp: how to get more
  * @hold: the region that the payload comes from; dropped before memory is asked for
- * @pos: position of the next octet (segment.h)
- * @fpdu: position of the FPDU's ULPDU_Length
- * @from: CRC: octets of @frag up to here are in @sum, or do not count
+ * @pieces: pieces that an FPDU may need
+ * @at: next byte
+ * @end: end of the fragment
+ * @left: bytes that can be written at @at before srnic_fpdu_more()
+ * @from: bytes of the FPDU from here to @at are neither counted nor in the CRC yet
  * @sum: CRC so far
+ * @pos: position of @from in the stream (wire.h)
+ * @fpdu: position of the FPDU's ULPDU_Length
  * @crc: FPDUs have a CRC
  * @markers: Markers are inserted
+ * @begin: how all was before the FPDU, for srnic_fpdu_undo()
+ * @begin.at: @at, NULL if the fragment is another one now
+ * @begin.last: bytes of the batch's last piece
+ * @begin.len: bytes of the batch
+ * @begin.pos: @pos
+ * @begin.nbv: pieces of the batch
+ *
+ * FPDUs, Markers and fragments begin and end at multiples of 4 bytes, in memory and in the stream.
+ * So Marker, padding and CRC are in a row each.
  */
 struct srnic_writer {
 	struct srnic_batch	*batch;
 	struct page_frag	frag;
 	gfp_t			gfp;
 	struct srnic_hold	hold;
+	u8			pieces;
+	u8			*at;
+	u8			*end;
+	u32			left;
+	u8			*from;
+	u32			sum;
 	u32			pos;
 	u32			fpdu;
-	u32			from;
-	u32			sum;
 	bool			crc;
 	bool			markers;
+	struct {
+		u8		*at;
+		u32		last;
+		u32		len;
+		u32		pos;
+		u8		nbv;
+	} begin;
 };
 
-/**
- * struct srnic_mark - where a batch ended, to go back to
- * @nbv: pieces
- * @last: octets of the last piece
- * @len: octets of the batch
- * @pos: position
- */
-struct srnic_mark {
-	u8	nbv;
-	u32	last;
-	u32	len;
-	u32	pos;
-};
-
-void srnic_writer_open(struct srnic_writer *w, struct srnic_tx *tx, gfp_t gfp);
+void srnic_writer_open(struct srnic_writer *w, struct srnic_tx *tx, u16 mulpdu, gfp_t gfp);
 void srnic_writer_close(struct srnic_writer *w, struct srnic_tx *tx);
+int srnic_fpdu_begin(struct srnic_writer *w, const u8 *head, u32 len);
+int srnic_fpdu_more(struct srnic_writer *w);
+int srnic_fpdu_put(struct srnic_writer *w, const u8 *bytes, u32 len);
+int srnic_fpdu_end(struct srnic_writer *w, u16 ulpdu_len);
+void srnic_fpdu_undo(struct srnic_writer *w);
 
-struct srnic_mark srnic_writer_mark(const struct srnic_writer *w);
-void srnic_writer_rewind(struct srnic_writer *w, struct srnic_mark mark);
-bool srnic_writer_has_room(const struct srnic_batch *batch, u32 ulpdu_len);
-int srnic_writer_begin(struct srnic_writer *w, u16 ulpdu_len, const u8 *hdr, u8 hdr_len);
-void *srnic_writer_piece(struct srnic_writer *w, u32 want, u32 *len);
-void srnic_writer_commit(struct srnic_writer *w, u32 len);
-int srnic_writer_put(struct srnic_writer *w, const void *octets, u32 len);
-int srnic_writer_end(struct srnic_writer *w, u16 ulpdu_len);
+/* An empty batch has room for any FPDU. */
+static inline bool srnic_writer_has_room(const struct srnic_writer *w)
+{
+	const struct srnic_batch *batch = w->batch;
+
+	return batch->fpdus < SRNIC_BATCH_FPDUS && batch->len < SRNIC_BATCH_OCTETS &&
+	       batch->nbv + w->pieces <= SRNIC_BATCH_BVECS;
+}
 
 void srnic_batch_reset(struct srnic_batch *batch);
 void srnic_batch_cut(struct srnic_tx *tx);

@@ -31,20 +31,6 @@ struct srnic_cursor;
 #define SRNIC_FPDU_COST		256
 
 /**
- * struct srnic_name - a region, as a work request or a segment names it
- * @pd: protection domain of the QP, or of the SRQ
- * @stag: STag
- * @rights: IB_ACCESS_* that are needed, all of them; 0 to read for a local work request
- * @kernel: the name comes from a kernel ULP: @stag may be SRNIC_LOCAL_DMA_LKEY
- */
-struct srnic_name {
-	const struct ib_pd	*pd;
-	u32			stag;
-	u32			rights;
-	bool			kernel;
-};
-
-/**
  * struct srnic_hold - a region that is held, so that several segments can access it
  * @mr: the region, NULL if none is held: mr->lock is held for reading, softirqs are off, and RCU
  *	readers' side is entered

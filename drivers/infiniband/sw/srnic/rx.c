@@ -24,7 +24,6 @@
 #include <asm/byteorder.h>
 
 #define RX_LEN_SIZE	2	/* ULPDU_Length */
-#define RX_CRC_SIZE	4
 
 /**
  * struct rx_fpdu - an FPDU in the stream
@@ -87,7 +86,7 @@ static bool rx_crc_is_good(const struct srnic_rx *rx, struct srnic_cursor *cur,
 		srnic_cursor_skip(cur, fpdu->raw);
 		return true;
 	}
-	sum = srnic_cursor_crc(cur, ~0, fpdu->raw - RX_CRC_SIZE);
+	sum = srnic_cursor_crc(cur, ~0, fpdu->raw - SRNIC_CRC_LEN);
 	srnic_cursor_read_raw(cur, &field, sizeof(field));
 	return le32_to_cpu(field) == ~sum;
 }

@@ -17,7 +17,9 @@
 #include "wqe.h"
 #include "fpdu.h"
 
+#include <linux/minmax.h>
 #include <linux/tcp.h>
+#include <linux/unaligned.h>
 
 /* At most this many work requests that need no stream are done in a row. */
 #define SEND_STEPS	256
@@ -53,30 +55,56 @@ static void send_local(struct srnic_qp *qp, struct srnic_wqe *wqe)
 		srnic_sq_done(qp, wqe, IB_WC_SUCCESS);
 }
 
+/* The next piece of a work request's payload. The caller knows that there is one. */
+static void send_next_sge(struct srnic_msg *msg)
+{
+	const struct ib_sge *sge = &msg->wqe->sge[msg->cur.sge];
+
+	while (!sge->length)
+		sge++;
+	msg->src.stag = sge->lkey;
+	msg->cur.addr = sge->addr;
+	msg->cur.run = sge->length;
+	msg->cur.sge = sge - msg->wqe->sge + 1;
+}
+
+static void send_put_head(struct srnic_msg *msg, u32 stag, u64 to, u32 msn)
+{
+	u8 *hdr = msg->head + 2;
+
+	if (msg->op == SRNIC_OP_WRITE || msg->op == SRNIC_OP_READ_RESP)
+		srnic_ddp_put_tagged(hdr, msg->op, false, stag, to);
+	else
+		srnic_ddp_put_untagged(hdr, msg->op, false, stag, msn, 0);
+	msg->head_len = 2 + srnic_ddp_hdr_len(hdr[0]);
+	msg->off = to;
+}
+
 static void send_begin_wr(struct srnic_qp *qp, struct srnic_wqe *wqe)
 {
 	struct srnic_msg *msg = &qp->tx.msg;
 
-	*msg = (struct srnic_msg) {
-		.kind	= SRNIC_MSG_WR,
-		.last	= msg->last,
-		.wqe	= wqe,
-		.len	= wqe->bytes,
-	};
+	msg->kind = SRNIC_MSG_WR;
+	msg->wqe = wqe;
+	msg->left = wqe->bytes;
+	msg->src = (struct srnic_name) { .pd = qp->ibqp.pd, .kernel = !qp->user };
+	msg->cur = (struct srnic_msg_cursor) {};
 	switch (wqe->op) {
 	case SRNIC_WR_WRITE:
 		msg->op = SRNIC_OP_WRITE;
+		send_put_head(msg, wqe->rkey, wqe->raddr, 0);
 		break;
 	case SRNIC_WR_READ:
 	case SRNIC_WR_READ_INV:
 		msg->op = SRNIC_OP_READ_REQ;
-		msg->len = SRNIC_READ_REQ_LEN;
-		msg->msn = qp->tx.msn[SRNIC_QN_READ_REQ];
+		msg->left = SRNIC_READ_REQ_LEN;
+		send_put_head(msg, 0, 0, qp->tx.msn[SRNIC_QN_READ_REQ]);
 		break;
 	default:
 		msg->op = srnic_op_of_send(wqe->flags & SRNIC_WQE_SOLICITED,
 					   wqe->op == SRNIC_WR_SEND_INV);
-		msg->msn = qp->tx.msn[SRNIC_QN_SEND];
+		send_put_head(msg, srnic_op_has_inv(msg->op) ? wqe->rkey : 0, 0,
+			      qp->tx.msn[SRNIC_QN_SEND]);
 	}
 }
 
@@ -106,14 +134,22 @@ static bool send_next_resp(struct srnic_qp *qp)
 
 	if (!irqe)
 		return false;
-	*msg = (struct srnic_msg) {
-		.kind	= SRNIC_MSG_RESP,
-		.last	= SRNIC_MSG_RESP,
-		.op	= SRNIC_OP_READ_RESP,
-	};
+	msg->kind = SRNIC_MSG_RESP;
+	msg->last = SRNIC_MSG_RESP;
+	msg->op = SRNIC_OP_READ_RESP;
 	msg->irqe = *irqe;
 	srnic_read_get(irqe->hdr + SRNIC_DDP_UNTAGGED_LEN, &msg->read);
-	msg->len = msg->read.size;
+	msg->left = msg->read.size;
+	msg->src = (struct srnic_name) {
+		.pd	= qp->ibqp.pd,
+		.stag	= msg->read.src_stag,
+		.rights	= IB_ACCESS_REMOTE_READ,
+	};
+	msg->cur = (struct srnic_msg_cursor) {
+		.addr	= msg->read.src_to,
+		.run	= msg->read.size,
+	};
+	send_put_head(msg, msg->read.sink_stag, msg->read.sink_to, 0);
 	return true;
 }
 
@@ -125,79 +161,39 @@ static bool send_next(struct srnic_qp *qp)
 	return send_next_resp(qp) || send_next_wr(qp);
 }
 
-static u8 send_put_hdr(const struct srnic_msg *msg, u8 hdr[SRNIC_DDP_HDR_MAX], bool last)
+/* Registered memory becomes payload. Returns 0; -ENOMEM; enum srnic_mem_fault. */
+static int send_gather(struct srnic_qp *qp, struct srnic_writer *w, u32 len)
 {
-	const struct srnic_wqe *wqe = msg->wqe;
+	struct srnic_msg *msg = &qp->tx.msg;
 
-	switch (msg->op) {
-	case SRNIC_OP_WRITE:
-		srnic_ddp_put_tagged(hdr, msg->op, last, wqe->rkey, wqe->raddr + msg->done);
-		return SRNIC_DDP_TAGGED_LEN;
-	case SRNIC_OP_READ_RESP:
-		srnic_ddp_put_tagged(hdr, msg->op, last, msg->read.sink_stag,
-				     msg->read.sink_to + msg->done);
-		return SRNIC_DDP_TAGGED_LEN;
-	default:
-		srnic_ddp_put_untagged(hdr, msg->op, last,
-				       srnic_op_has_inv(msg->op) ? wqe->rkey : 0,
-				       msg->msn, msg->done);
-		return SRNIC_DDP_UNTAGGED_LEN;
-	}
-}
-
-/* Copy registered memory behind what is written. */
-static int send_gather(struct srnic_qp *qp, struct srnic_writer *w, const struct srnic_name *name,
-		       u64 addr, u32 len, enum srnic_mem_fault *fault)
-{
 	while (len) {
+		enum srnic_mem_fault fault;
 		u32 n;
-		u8 *to = srnic_writer_piece(w, len, &n);
 
-		if (!to)
+		if (!msg->cur.run)
+			send_next_sge(msg);
+		if (!w->left && srnic_fpdu_more(w))
 			return -ENOMEM;
-		*fault = srnic_hold_at(qp->dev, &w->hold, name, addr, n);
-		if (*fault)
-			return -EFAULT;
-		srnic_hold_read(&w->hold, to, n);
-		srnic_writer_commit(w, n);
-		addr += n;
+		n = min3(len, w->left, msg->cur.run);
+		fault = srnic_hold_at(qp->dev, &w->hold, &msg->src, msg->cur.addr, n);
+		if (fault)
+			return fault;
+		srnic_hold_read(&w->hold, w->at, n);
+		w->at += n;
+		w->left -= n;
+		msg->cur.addr += n;
+		msg->cur.run -= n;
 		len -= n;
 	}
 	return 0;
-}
-
-static int send_gather_sges(struct srnic_qp *qp, struct srnic_writer *w, u32 len,
-			    enum srnic_mem_fault *fault)
-{
-	struct srnic_msg *msg = &qp->tx.msg;
-	int err = 0;
-
-	while (len && !err) {
-		const struct ib_sge *sge = &msg->wqe->sge[msg->sge];
-		u32 n = min(len, sge->length - msg->sge_off);
-		const struct srnic_name name = {
-			.pd	= qp->ibqp.pd,
-			.stag	= sge->lkey,
-			.kernel	= !qp->user,
-		};
-
-		err = send_gather(qp, w, &name, sge->addr + msg->sge_off, n, fault);
-		len -= n;
-		msg->sge_off += n;
-		if (msg->sge_off == sge->length) {
-			msg->sge++;
-			msg->sge_off = 0;
-		}
-	}
-	return err;
 }
 
 /*
  * The sink is checked now, and again when the response comes. So a Read that cannot end well is not
  * sent.
  */
-static int send_check_sink(struct srnic_qp *qp, struct srnic_writer *w,
-			   const struct srnic_wqe *wqe, enum srnic_mem_fault *fault)
+static enum srnic_mem_fault send_check_sink(struct srnic_qp *qp, struct srnic_writer *w,
+					    const struct srnic_wqe *wqe)
 {
 	const struct srnic_name name = {
 		.pd	= qp->ibqp.pd,
@@ -205,15 +201,16 @@ static int send_check_sink(struct srnic_qp *qp, struct srnic_writer *w,
 		.rights	= IB_ACCESS_LOCAL_WRITE,
 		.kernel	= !qp->user,
 	};
+	enum srnic_mem_fault fault;
+
 	if (!wqe->bytes)
-		return 0;
-	*fault = srnic_hold_at(qp->dev, &w->hold, &name, wqe->sge[0].addr, wqe->bytes);
+		return SRNIC_MEM_OK;
+	fault = srnic_hold_at(qp->dev, &w->hold, &name, wqe->sge[0].addr, wqe->bytes);
 	srnic_hold_drop(&w->hold);
-	return *fault ? -EFAULT : 0;
+	return fault;
 }
 
-static int send_put_read(struct srnic_qp *qp, struct srnic_writer *w, const struct srnic_wqe *wqe,
-			 enum srnic_mem_fault *fault)
+static int send_put_read(struct srnic_qp *qp, struct srnic_writer *w, const struct srnic_wqe *wqe)
 {
 	const struct srnic_read read = {
 		.sink_stag	= wqe->num_sge ? wqe->sge[0].lkey : 0,
@@ -222,34 +219,32 @@ static int send_put_read(struct srnic_qp *qp, struct srnic_writer *w, const stru
 		.src_stag	= wqe->rkey,
 		.src_to		= wqe->raddr,
 	};
+	enum srnic_mem_fault fault = send_check_sink(qp, w, wqe);
 	u8 wire[SRNIC_READ_REQ_LEN];
-	int err;
 
-	err = send_check_sink(qp, w, wqe, fault);
-	if (err)
-		return err;
+	if (fault)
+		return fault;
 	srnic_read_put(wire, &read);
-	return srnic_writer_put(w, wire, sizeof(wire));
+	return srnic_fpdu_put(w, wire, sizeof(wire));
 }
 
-static int send_payload(struct srnic_qp *qp, struct srnic_writer *w, u32 len,
-			enum srnic_mem_fault *fault)
+static int send_put_inline(struct srnic_msg *msg, struct srnic_writer *w, u32 len)
+{
+	const u8 *data = msg->wqe->data + msg->cur.addr;
+
+	msg->cur.addr += len;
+	return srnic_fpdu_put(w, data, len);
+}
+
+static int send_payload(struct srnic_qp *qp, struct srnic_writer *w, u32 len)
 {
 	struct srnic_msg *msg = &qp->tx.msg;
-	struct srnic_name name;
 
 	if (msg->op == SRNIC_OP_READ_REQ)
-		return send_put_read(qp, w, msg->wqe, fault);
+		return send_put_read(qp, w, msg->wqe);
 	if (msg->kind == SRNIC_MSG_WR && (msg->wqe->flags & SRNIC_WQE_INLINE))
-		return srnic_writer_put(w, msg->wqe->data + msg->done, len);
-	if (msg->kind == SRNIC_MSG_WR)
-		return send_gather_sges(qp, w, len, fault);
-	name = (struct srnic_name) {
-		.pd	= qp->ibqp.pd,
-		.stag	= msg->read.src_stag,
-		.rights	= IB_ACCESS_REMOTE_READ,
-	};
-	return send_gather(qp, w, &name, msg->read.src_to + msg->done, len, fault);
+		return send_put_inline(msg, w, len);
+	return send_gather(qp, w, len);
 }
 
 /* The peer is told which part of its Read was not answered (RFC 5040 4.8). */
@@ -264,7 +259,7 @@ static void send_fail_resp(struct srnic_qp *qp, enum srnic_mem_fault mem)
 	};
 
 	memcpy(fault.hdr, msg->irqe.hdr, SRNIC_DDP_UNTAGGED_LEN);
-	srnic_read_advance(&msg->read, msg->done);
+	srnic_read_advance(&msg->read, msg->read.size - msg->left);
 	srnic_read_put(fault.hdr + SRNIC_DDP_UNTAGGED_LEN, &msg->read);
 	srnic_fault_record(qp, &fault);
 }
@@ -290,42 +285,52 @@ static void send_count(struct srnic_qp *qp, u32 ulpdu_len)
 	srnic_count_n(qp->dev, tx_octets, ulpdu_len);
 }
 
-/* The next segment of the message, as one FPDU, or not at all */
+/*
+ * The next segment of the message, as one FPDU, or not at all.
+ *
+ * Returns 0; -ENOMEM; enum srnic_mem_fault.
+ */
 static int send_segment(struct srnic_qp *qp, struct srnic_writer *w, u16 mulpdu)
 {
-	struct srnic_mark mark = srnic_writer_mark(w);
 	struct srnic_msg *msg = &qp->tx.msg;
-	u32 sge_off = msg->sge_off;
-	u8 sge = msg->sge;
-	enum srnic_mem_fault fault = SRNIC_MEM_OK;
-	u8 hdr[SRNIC_DDP_HDR_MAX], hdr_len;
-	bool last;
-	u32 len;
+	const struct srnic_msg_cursor cur = msg->cur;
+	const u32 stag = msg->src.stag;
+	u8 hdr_len = msg->head_len - 2;
+	u32 len = min_t(u32, msg->left, mulpdu - hdr_len);
 	int err;
 
-	hdr_len = send_put_hdr(msg, hdr, false);
-	len = srnic_segment_len(msg->len - msg->done, mulpdu, hdr_len);
-	last = len == msg->len - msg->done;
-	if (last)
-		hdr[0] |= SRNIC_DDP_L;
-
+	put_unaligned_be16(hdr_len + len, msg->head);
+	srnic_ddp_put_segment(msg->head + 2, len == msg->left, msg->off);
 	srnic_hold_yield(&w->hold, hdr_len + len);
-	err = srnic_writer_begin(w, hdr_len + len, hdr, hdr_len);
+	err = srnic_fpdu_begin(w, msg->head, msg->head_len);
 	if (!err)
-		err = send_payload(qp, w, len, &fault);
+		err = send_payload(qp, w, len);
 	if (!err)
-		err = srnic_writer_end(w, hdr_len + len);
+		err = srnic_fpdu_end(w, hdr_len + len);
 	if (err) {
-		srnic_writer_rewind(w, mark);
-		msg->sge = sge;
-		msg->sge_off = sge_off;
-		return err == -EFAULT ? (int)fault : err;
+		srnic_fpdu_undo(w);
+		msg->cur = cur;
+		msg->src.stag = stag;
+		return err;
 	}
 	send_count(qp, hdr_len + len);
-	msg->done += len;
-	if (last)
-		send_end(qp);
+	msg->off += len;
+	msg->left -= len;
 	return 0;
+}
+
+/* Returns 0 if the message has ended, or the batch is full; else as send_segment() */
+static int send_msg(struct srnic_qp *qp, struct srnic_writer *w, u16 mulpdu)
+{
+	int err;
+
+	do
+		err = send_segment(qp, w, mulpdu);
+	while (!err && qp->tx.msg.left && srnic_writer_has_room(w));
+	srnic_hold_drop(&w->hold);
+	if (!err && !qp->tx.msg.left)
+		send_end(qp);
+	return err;
 }
 
 static void send_fail_msg(struct srnic_qp *qp, enum srnic_mem_fault fault)
@@ -372,18 +377,15 @@ int srnic_send_fill(struct srnic_qp *qp)
 	struct srnic_writer w;
 	int steps, err = 0;
 
-	srnic_writer_open(&w, tx, SEND_GFP);
+	srnic_writer_open(&w, tx, mulpdu, SEND_GFP);
 	for (steps = 0; steps < SEND_STEPS && !srnic_has_failed(qp); steps++) {
-		if (!srnic_writer_has_room(&tx->batch, mulpdu))
+		if (!srnic_writer_has_room(&w))
 			break;
-		if (tx->msg.kind == SRNIC_MSG_NONE) {
-			srnic_hold_drop(&w.hold);
-			if (!send_next(qp))
-				break;
-			if (tx->msg.kind == SRNIC_MSG_NONE)
-				continue;
-		}
-		err = send_segment(qp, &w, mulpdu);
+		if (tx->msg.kind == SRNIC_MSG_NONE && !send_next(qp))
+			break;
+		if (tx->msg.kind == SRNIC_MSG_NONE)
+			continue;
+		err = send_msg(qp, &w, mulpdu);
 		if (err > 0)
 			send_fail_msg(qp, err);
 		if (err)
@@ -400,23 +402,19 @@ bool srnic_send_is_at_limit(struct srnic_qp *qp)
 	return qp->tx.msg.kind == SRNIC_MSG_NONE && srnic_sq_is_at_limit(qp);
 }
 
-/* Put a whole ULPDU that is there already. */
-static int send_ulpdu(struct srnic_qp *qp, const u8 *ulpdu, u16 len)
+/* Put a whole ULPDU that is there already, with room for its length before it. */
+static int send_ulpdu(struct srnic_qp *qp, u8 *head, u16 len)
 {
-	u8 hdr_len = min_t(u16, len, SRNIC_DDP_HDR_MAX);
 	struct srnic_writer w;
-	struct srnic_mark mark;
 	int err;
 
-	srnic_writer_open(&w, &qp->tx, SEND_GFP);
-	mark = srnic_writer_mark(&w);
-	err = srnic_writer_begin(&w, len, ulpdu, hdr_len);
+	put_unaligned_be16(len, head);
+	srnic_writer_open(&w, &qp->tx, len, SEND_GFP);
+	err = srnic_fpdu_begin(&w, head, 2 + len);
 	if (!err)
-		err = srnic_writer_put(&w, ulpdu + hdr_len, len - hdr_len);
-	if (!err)
-		err = srnic_writer_end(&w, len);
+		err = srnic_fpdu_end(&w, len);
 	if (err)
-		srnic_writer_rewind(&w, mark);
+		srnic_fpdu_undo(&w);
 	else
 		send_count(qp, len);
 	srnic_writer_close(&w, &qp->tx);
@@ -425,13 +423,13 @@ static int send_ulpdu(struct srnic_qp *qp, const u8 *ulpdu, u16 len)
 
 int srnic_send_term(struct srnic_qp *qp)
 {
-	u8 ulpdu[SRNIC_DDP_UNTAGGED_LEN + SRNIC_TERM_MAX];
+	u8 head[2 + SRNIC_DDP_UNTAGGED_LEN + SRNIC_TERM_MAX];
 	size_t len;
 
-	srnic_ddp_put_untagged(ulpdu, SRNIC_OP_TERMINATE, true, 0,
+	srnic_ddp_put_untagged(head + 2, SRNIC_OP_TERMINATE, true, 0,
 			       qp->tx.msn[SRNIC_QN_TERMINATE], 0);
-	len = srnic_term_build(&qp->fault, ulpdu + SRNIC_DDP_UNTAGGED_LEN);
-	return send_ulpdu(qp, ulpdu, SRNIC_DDP_UNTAGGED_LEN + len);
+	len = srnic_term_build(&qp->fault, head + 2 + SRNIC_DDP_UNTAGGED_LEN);
+	return send_ulpdu(qp, head, SRNIC_DDP_UNTAGGED_LEN + len);
 }
 
 /*
@@ -448,7 +446,7 @@ int srnic_send_rtr(struct srnic_qp *qp, u8 rtr)
 		return -EIO;
 	if (rtr == IW_MPA_RTR_READ && !srnic_sq_expect_rtr(qp))
 		return -EIO;
-	err = send_ulpdu(qp, fpdu + 2, fpdu[0] << 8 | fpdu[1]);
+	err = send_ulpdu(qp, fpdu, get_unaligned_be16(fpdu));
 	if (err)
 		return err;
 	if (rtr == IW_MPA_RTR_READ)

@@ -460,15 +460,42 @@ enum srnic_msg_kind {
 };
 
 /**
+ * struct srnic_name - a region, as a work request or a segment names it
+ * @pd: protection domain of the QP, or of the SRQ
+ * @stag: STag
+ * @rights: IB_ACCESS_* that are needed, all of them; 0 to read for a local work request
+ * @kernel: the name comes from a kernel ULP: @stag may be SRNIC_LOCAL_DMA_LKEY
+ */
+struct srnic_name {
+	const struct ib_pd	*pd;
+	u32			stag;
+	u32			rights;
+	bool			kernel;
+};
+
+/**
+ * struct srnic_msg_cursor - a place in the payload of a message
+ * @addr: address in the region, or within inline data
+ * @run: bytes in a row there: to the end of the SGE
+ * @sge: the SGE after that
+ */
+struct srnic_msg_cursor {
+	u64	addr;
+	u32	run;
+	u8	sge;
+};
+
+/**
  * struct srnic_msg - the message that the sender is in the middle of
  * @kind: which sort
  * @last: which sort had its turn last: the other one is asked next
  * @op: enum srnic_opcode
- * @sge: SRNIC_MSG_WR: SGE that is next
- * @sge_off: octets of that which are done
- * @len: octets of the message
- * @done: octets of it that are in batches
- * @msn: of an untagged message
+ * @head_len: bytes of @head
+ * @head: ULPDU_Length and DDP header; what differs between segments is written for each
+ * @left: bytes that are not in a batch
+ * @off: tagged offset, or message offset, of the next segment
+ * @src: the region that the payload comes from
+ * @cur: where the payload goes on
  * @wqe: SRNIC_MSG_WR: the WQE
  * @irqe: SRNIC_MSG_RESP: the request
  * @read: SRNIC_MSG_RESP: the request in host order
@@ -477,11 +504,12 @@ struct srnic_msg {
 	enum srnic_msg_kind	kind;
 	enum srnic_msg_kind	last;
 	u8			op;
-	u8			sge;
-	u32			sge_off;
-	u32			len;
-	u32			done;
-	u32			msn;
+	u8			head_len;
+	u8			head[2 + SRNIC_DDP_HDR_MAX];
+	u32			left;
+	u64			off;
+	struct srnic_name	src;
+	struct srnic_msg_cursor	cur;
 	struct srnic_wqe	*wqe;
 	struct srnic_irqe	irqe;
 	struct srnic_read	read;

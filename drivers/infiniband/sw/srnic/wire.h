@@ -12,7 +12,9 @@
 
 #include "term.h"
 
+#include <linux/stddef.h>
 #include <linux/types.h>
+#include <linux/unaligned.h>
 
 /* DDP control octet */
 #define SRNIC_DDP_T		0x80	/* tagged */
@@ -119,6 +121,16 @@ void srnic_ddp_put_tagged(u8 hdr[SRNIC_DDP_TAGGED_LEN], enum srnic_opcode op, bo
 void srnic_ddp_put_untagged(u8 hdr[SRNIC_DDP_UNTAGGED_LEN], enum srnic_opcode op, bool last,
 			    u32 inv_stag, u32 msn, u32 mo);
 
+/* What differs between the segments of a message: L, and the tagged offset or message offset */
+static inline void srnic_ddp_put_segment(u8 *hdr, bool last, u64 off)
+{
+	hdr[0] = (hdr[0] & ~SRNIC_DDP_L) | (last ? SRNIC_DDP_L : 0);
+	if (hdr[0] & SRNIC_DDP_T)
+		put_unaligned_be64(off, hdr + offsetof(struct srnic_ddp_tagged, to));
+	else
+		put_unaligned_be32(off, hdr + offsetof(struct srnic_ddp_untagged, mo));
+}
+
 #define SRNIC_READ_REQ_LEN	28
 #define SRNIC_READ_ULPDU	(SRNIC_DDP_UNTAGGED_LEN + SRNIC_READ_REQ_LEN)
 
@@ -183,7 +195,8 @@ static inline enum srnic_opcode srnic_op_of_send(bool solicited, bool inv)
 #define SRNIC_MARKER_STEP	512
 #define SRNIC_MULPDU_MIN	128
 #define SRNIC_MULPDU_MAX	64768
-#define SRNIC_FPDU_OVERHEAD	6	/* ULPDU_Length and CRC */
+#define SRNIC_CRC_LEN		4
+#define SRNIC_FPDU_OVERHEAD	(2 + SRNIC_CRC_LEN)	/* ULPDU_Length and CRC */
 
 u16 srnic_mulpdu(u32 emss, bool markers);
 u32 srnic_segment_len(u32 left, u16 mulpdu, u8 hdr_len);
