@@ -71,7 +71,7 @@ static void cursor_refill(struct srnic_cursor *cur)
 		u32 off;
 
 		skb = skb_queue_next(cur->queue, skb);
-		off = cur->seq - TCP_SKB_CB(skb)->seq;
+		off = cur->seq_start + cur->pos - TCP_SKB_CB(skb)->seq;
 		if (off < skb->len)
 			cursor_enter(cur, skb, off);
 	}
@@ -100,16 +100,18 @@ static bool cursor_is_readable(const struct sk_buff_head *queue)
 	return true;
 }
 
+/* The caller has set @pos and @seq_start: what TCP has not given out begins there. */
 bool srnic_cursor_at(struct srnic_cursor *cur, struct sock *sk)
 {
-	u32 seq = tcp_sk(sk)->copied_seq, off;
-	struct sk_buff *skb = tcp_recv_skb(sk, seq, &off);
+	struct sk_buff *skb;
+	u32 off;
+
+	skb = tcp_recv_skb(sk, cur->seq_start + cur->pos, &off);
 
 	if (!skb || !cursor_is_readable(&sk->sk_receive_queue))
 		return false;
 	cur->broken = false;
 	cur->queue = &sk->sk_receive_queue;
-	cur->seq = seq;
 	cursor_enter(cur, skb, off);
 	return true;
 }
@@ -121,7 +123,6 @@ void srnic_cursor_at_memory(struct srnic_cursor *cur, const u8 *octets, u32 len)
 	cur->broken = false;
 	cur->ptr = octets;
 	cur->left = len;
-	cur->seq = 0;
 }
 
 /* A piece of at most @len octets at @cur->ptr; none if the cursor is broken */
@@ -132,14 +133,6 @@ static u32 cursor_piece(struct srnic_cursor *cur, u32 len)
 	return min(cur->left, len);
 }
 
-static void cursor_advance(struct srnic_cursor *cur, u32 len)
-{
-	cur->ptr += len;
-	cur->left -= len;
-	cur->seq += len;
-	cur->pos += len;
-}
-
 u32 srnic_cursor_crc(struct srnic_cursor *cur, u32 crc, u32 len)
 {
 	while (len) {
@@ -148,20 +141,20 @@ u32 srnic_cursor_crc(struct srnic_cursor *cur, u32 crc, u32 len)
 		if (!n)
 			break;
 		crc = crc32c(crc, cur->ptr, n);
-		cursor_advance(cur, n);
+		srnic_cursor_advance(cur, n);
 		len -= n;
 	}
 	return crc;
 }
 
-void srnic_cursor_skip(struct srnic_cursor *cur, u32 len)
+void srnic_cursor_skip_slow(struct srnic_cursor *cur, u32 len)
 {
 	while (len) {
 		u32 n = cursor_piece(cur, len);
 
 		if (!n)
 			break;
-		cursor_advance(cur, n);
+		srnic_cursor_advance(cur, n);
 		len -= n;
 	}
 }
@@ -174,13 +167,13 @@ void srnic_cursor_read_raw(struct srnic_cursor *cur, void *to, u32 len)
 		if (!n)
 			break;
 		memcpy(to, cur->ptr, n);
-		cursor_advance(cur, n);
+		srnic_cursor_advance(cur, n);
 		to += n;
 		len -= n;
 	}
 }
 
-void srnic_cursor_read(struct srnic_cursor *cur, void *to, u32 len)
+void srnic_cursor_read_slow(struct srnic_cursor *cur, void *to, u32 len)
 {
 	if (!cur->markers) {
 		srnic_cursor_read_raw(cur, to, len);

@@ -7,6 +7,7 @@
 #define _SRNIC_CURSOR_H
 
 #include <linux/skbuff.h>
+#include <linux/string.h>
 
 struct sock;
 
@@ -18,8 +19,8 @@ struct sock;
  * @frag: fragment of @part that is next
  * @ptr: next octet
  * @left: octets at @ptr
- * @seq: TCP's sequence number of @ptr
- * @pos: position of @ptr (segment.h)
+ * @pos: position of @ptr in the stream (wire.h)
+ * @seq_start: TCP's sequence number of position 0
  * @markers: Markers stand in the stream
  * @broken: there were fewer octets than TCP had said
  */
@@ -30,8 +31,8 @@ struct srnic_cursor {
 	unsigned int		frag;
 	const u8		*ptr;
 	u32			left;
-	u32			seq;
 	u32			pos;
+	u32			seq_start;
 	bool			markers;
 	bool			broken;
 };
@@ -49,7 +50,35 @@ bool srnic_cursor_at(struct srnic_cursor *cur, struct sock *sk);
 void srnic_cursor_at_memory(struct srnic_cursor *cur, const u8 *octets, u32 len);
 u32 srnic_cursor_crc(struct srnic_cursor *cur, u32 crc, u32 len);
 void srnic_cursor_read_raw(struct srnic_cursor *cur, void *to, u32 len);
-void srnic_cursor_read(struct srnic_cursor *cur, void *to, u32 len);
-void srnic_cursor_skip(struct srnic_cursor *cur, u32 len);
+void srnic_cursor_read_slow(struct srnic_cursor *cur, void *to, u32 len);
+void srnic_cursor_skip_slow(struct srnic_cursor *cur, u32 len);
+
+/* @len is at most @cur->left. */
+static inline void srnic_cursor_advance(struct srnic_cursor *cur, u32 len)
+{
+	cur->ptr += len;
+	cur->left -= len;
+	cur->pos += len;
+}
+
+/* Read octets of the ULPDU, or of its length. */
+static inline void srnic_cursor_read(struct srnic_cursor *cur, void *to, u32 len)
+{
+	if (cur->markers || cur->left < len) {
+		srnic_cursor_read_slow(cur, to, len);
+		return;
+	}
+	memcpy(to, cur->ptr, len);
+	srnic_cursor_advance(cur, len);
+}
+
+/* Go over raw octets. */
+static inline void srnic_cursor_skip(struct srnic_cursor *cur, u32 len)
+{
+	if (cur->left < len)
+		srnic_cursor_skip_slow(cur, len);
+	else
+		srnic_cursor_advance(cur, len);
+}
 
 #endif /* _SRNIC_CURSOR_H */

@@ -22,7 +22,7 @@ static enum srnic_mem_fault place_at(struct srnic_qp *qp, struct srnic_arrival *
 	enum srnic_mem_fault fault = srnic_hold_at(qp->dev, &arr->hold, name, addr, len);
 
 	if (!fault)
-		srnic_hold_fill(&arr->hold, &arr->cur, len);
+		srnic_hold_fill(&arr->hold, arr->cur, len);
 	return fault;
 }
 
@@ -70,7 +70,7 @@ static enum srnic_err place_read_req(struct srnic_qp *qp, struct srnic_arrival *
 	err = srnic_read_check(&arr->seg);
 	if (err)
 		return err;
-	srnic_cursor_read(&arr->cur, wire, SRNIC_READ_REQ_LEN);
+	srnic_cursor_read(arr->cur, wire, SRNIC_READ_REQ_LEN);
 	srnic_read_get(wire, &read);
 	err = place_check_source(qp, arr, &read);
 	if (err)
@@ -241,7 +241,7 @@ static enum srnic_err place_scatter(struct srnic_qp *qp, struct srnic_arrival *a
 		if (srnic_hold_at(qp->dev, &arr->hold, &name, sge->addr + off, n))
 			return SRNIC_ERR_LOCAL;
 		if (fill)
-			srnic_hold_fill(&arr->hold, &arr->cur, n);
+			srnic_hold_fill(&arr->hold, arr->cur, n);
 		off = 0;
 	}
 	return SRNIC_ERR_NONE;
@@ -339,7 +339,7 @@ static enum srnic_err place_terminate(struct srnic_qp *qp, struct srnic_arrival 
 
 	if (seg->msn != qp->rx.msn[SRNIC_QN_TERMINATE] || seg->mo || !seg->last)
 		return SRNIC_ERR_TERM_BAD;
-	srnic_cursor_read(&arr->cur, payload, len);
+	srnic_cursor_read(arr->cur, payload, len);
 	if (!srnic_term_parse(payload, len, &term))
 		return SRNIC_ERR_TERM_BAD;
 	srnic_count(qp->dev, rx_terminates);

@@ -17,9 +17,11 @@
 #include "wire.h"
 #include "tx.h"
 
+#include <linux/crc32c.h>
 #include <linux/mm.h>
 #include <linux/sched/mm.h>
 #include <linux/slab.h>
+#include <linux/unaligned.h>
 #include <net/tcp.h>
 #include <asm/byteorder.h>
 
@@ -53,7 +55,7 @@ static u16 rx_ulpdu_len(const struct srnic_cursor *cur)
 	__be16 len;
 
 	if (at)
-		return at[0] << 8 | at[1];
+		return get_unaligned_be16(at);
 	ahead = *cur;
 	srnic_cursor_read(&ahead, &len, sizeof(len));
 	return be16_to_cpu(len);
@@ -63,32 +65,32 @@ static u16 rx_ulpdu_len(const struct srnic_cursor *cur)
 static u32 rx_measure(const struct srnic_rx *rx, const struct srnic_cursor *cur, u32 left,
 		      struct rx_fpdu *fpdu)
 {
-	u32 pos = cur->pos, size;
+	u32 head = rx_head(rx, cur->pos);
 
-	if (left < rx_head(rx, pos))
-		return rx_head(rx, pos);
+	if (left < head)
+		return head;
 	fpdu->ulpdu_len = rx_ulpdu_len(cur);
-	size = iw_mpa_fpdu_size(fpdu->ulpdu_len);
-	fpdu->raw = size;
+	fpdu->raw = iw_mpa_fpdu_size(fpdu->ulpdu_len);
 	if (rx->markers)
-		fpdu->raw += SRNIC_MARKER_LEN * srnic_marker_count(pos, size);
+		fpdu->raw += SRNIC_MARKER_LEN * srnic_marker_count(cur->pos, fpdu->raw);
 	return fpdu->raw;
 }
 
-/* Is the CRC right, or not in use? @cur stands behind the FPDU afterwards. */
-static bool rx_crc_is_good(const struct srnic_rx *rx, struct srnic_cursor *cur,
-			   const struct rx_fpdu *fpdu)
+/* An FPDU that is not in a row: TCP may have less of it than it says, with a CRC or without. */
+static enum srnic_err rx_verify_pieces(const struct srnic_rx *rx, struct srnic_cursor cur,
+				       const struct rx_fpdu *fpdu)
 {
 	__le32 field = 0;
-	u32 sum;
+	u32 sum = ~0;
 
-	if (!rx->crc) {
-		srnic_cursor_skip(cur, fpdu->raw);
-		return true;
-	}
-	sum = srnic_cursor_crc(cur, ~0, fpdu->raw - SRNIC_CRC_LEN);
-	srnic_cursor_read_raw(cur, &field, sizeof(field));
-	return le32_to_cpu(field) == ~sum;
+	if (rx->crc)
+		sum = srnic_cursor_crc(&cur, sum, fpdu->raw - SRNIC_CRC_LEN);
+	else
+		srnic_cursor_skip(&cur, fpdu->raw - SRNIC_CRC_LEN);
+	srnic_cursor_read_raw(&cur, &field, sizeof(field));
+	if (cur.broken)
+		return SRNIC_ERR_UNREADABLE;
+	return rx->crc && le32_to_cpu(field) != ~sum ? SRNIC_ERR_CRC : SRNIC_ERR_NONE;
 }
 
 /* RFC 5044 8, code 3: each Marker has to point to where the FPDU begins. */
@@ -111,32 +113,43 @@ static bool rx_markers_are_good(struct srnic_cursor cur, const struct rx_fpdu *f
 	}
 }
 
-/* Read as much of the DDP header as there is. */
-static void rx_read_hdr(struct srnic_arrival *arr, u16 ulpdu_len)
+/* Look, and verify. @flat is the whole FPDU, or NULL if it is not in a row. */
+static enum srnic_err rx_verify(const struct srnic_rx *rx, const struct srnic_cursor *cur,
+				const u8 *flat, const struct rx_fpdu *fpdu)
 {
-	const u8 *at = srnic_cursor_peek(&arr->cur, RX_LEN_SIZE + SRNIC_DDP_UNTAGGED_LEN);
+	u32 covered = fpdu->raw - SRNIC_CRC_LEN;
+	enum srnic_err err;
+
+	if (flat && (!rx->crc || get_unaligned_le32(flat + covered) == ~crc32c(~0, flat, covered)))
+		return SRNIC_ERR_NONE;
+	if (flat)
+		return SRNIC_ERR_CRC;
+	err = rx_verify_pieces(rx, *cur, fpdu);
+	if (!err && rx->markers && !rx_markers_are_good(*cur, fpdu))
+		err = SRNIC_ERR_MARKER;
+	return err;
+}
+
+/*
+ * Read as much of the DDP header as there is. The memory in TCP's queue may be somebody else's, and
+ * may change. So only the copy counts.
+ */
+static void rx_read_hdr(struct srnic_arrival *arr, const u8 *flat, u16 ulpdu_len)
+{
 	u16 len = min_t(u16, ulpdu_len, SRNIC_DDP_TAGGED_LEN);
 	__be16 skip;
 
-	if (at && ulpdu_len >= SRNIC_DDP_UNTAGGED_LEN) {
-		at += RX_LEN_SIZE;
-		memcpy(arr->hdr, at, SRNIC_DDP_TAGGED_LEN);
-		/*
-		 * The memory in TCP's queue may be somebody else's, and may change. So only the
-		 * copy counts.
-		 */
-		len = srnic_ddp_hdr_len(arr->hdr[0]);
-		memcpy(arr->hdr + SRNIC_DDP_TAGGED_LEN, at + SRNIC_DDP_TAGGED_LEN,
-		       len - SRNIC_DDP_TAGGED_LEN);
-		srnic_cursor_skip(&arr->cur, RX_LEN_SIZE + len);
+	if (flat && ulpdu_len >= SRNIC_DDP_UNTAGGED_LEN) {
+		memcpy(arr->hdr, flat + RX_LEN_SIZE, SRNIC_DDP_UNTAGGED_LEN);
+		srnic_cursor_advance(arr->cur, RX_LEN_SIZE + srnic_ddp_hdr_len(arr->hdr[0]));
 		return;
 	}
-	srnic_cursor_read(&arr->cur, &skip, sizeof(skip));
-	srnic_cursor_read(&arr->cur, arr->hdr, len);
+	srnic_cursor_read(arr->cur, &skip, sizeof(skip));
+	srnic_cursor_read(arr->cur, arr->hdr, len);
 	if (len < SRNIC_DDP_TAGGED_LEN || (arr->hdr[0] & SRNIC_DDP_T))
 		return;
 	len = min_t(u16, ulpdu_len, SRNIC_DDP_UNTAGGED_LEN) - SRNIC_DDP_TAGGED_LEN;
-	srnic_cursor_read(&arr->cur, arr->hdr + SRNIC_DDP_TAGGED_LEN, len);
+	srnic_cursor_read(arr->cur, arr->hdr + SRNIC_DDP_TAGGED_LEN, len);
 }
 
 /*
@@ -160,8 +173,21 @@ static void rx_fail(struct srnic_qp *qp, enum srnic_err err, const struct srnic_
 	srnic_fault_record(qp, &fault);
 }
 
+/*
+ * The first FPDU is good, so the responder may send, before what it says is done: its answer may
+ * have to be. A Terminate message, good or not, is no RTR message, and nothing is sent after it.
+ */
+static void rx_first(struct srnic_qp *qp, const struct srnic_arrival *arr, enum srnic_err err)
+{
+	bool is_term = err ? err == SRNIC_ERR_TERM_BAD : arr->seg.op == SRNIC_OP_TERMINATE;
+
+	/* No segment was placed before, so no region is held. */
+	if (qp->rx.responder && !is_term)
+		iw_mpa_first_fpdu(qp->ep);
+}
+
 /* Count an RTR message. A first Read Request is counted whatever it asks for. */
-static void rx_note_first(struct srnic_qp *qp, const struct srnic_seg *seg)
+static void rx_first_done(struct srnic_qp *qp, const struct srnic_seg *seg, enum srnic_err err)
 {
 	static const u8 types[SRNIC_OP_COUNT] = {
 		[SRNIC_OP_WRITE]	= IW_MPA_RTR_WRITE,
@@ -169,63 +195,47 @@ static void rx_note_first(struct srnic_qp *qp, const struct srnic_seg *seg)
 		[SRNIC_OP_SEND]		= IW_MPA_RTR_SEND,
 	};
 
-	if ((types[seg->op] & qp->rx.rtr) &&
+	qp->rx.first = false;
+	if (!err && (types[seg->op] & qp->rx.rtr) &&
 	    seg->len == (seg->op == SRNIC_OP_READ_REQ ? SRNIC_READ_REQ_LEN : 0))
 		srnic_count(qp->dev, rx_rtr);
-}
-
-static enum srnic_err rx_verify(const struct srnic_rx *rx, struct srnic_cursor *cur,
-				const struct rx_fpdu *fpdu)
-{
-	struct srnic_cursor start = *cur;
-	bool good = rx_crc_is_good(rx, cur, fpdu);
-
-	if (cur->broken)
-		return SRNIC_ERR_UNREADABLE;
-	if (!good)
-		return SRNIC_ERR_CRC;
-	return rx->markers && !rx_markers_are_good(start, fpdu) ? SRNIC_ERR_MARKER : SRNIC_ERR_NONE;
 }
 
 /* Take one FPDU, all of which is there, and leave @cur after it. False: the stream has failed. */
 static bool rx_take(struct srnic_qp *qp, struct srnic_cursor *cur, const struct rx_fpdu *fpdu,
 		    struct srnic_arrival *arr)
 {
+	const u8 *flat = srnic_cursor_peek(cur, fpdu->raw);
+	u32 end = cur->pos + fpdu->raw;
 	struct srnic_rx *rx = &qp->rx;
-	bool first, is_term;
 	enum srnic_err err;
 
 	srnic_hold_yield(&arr->hold, fpdu->raw);
-	arr->cur = *cur;
-	err = rx_verify(rx, cur, fpdu);
-	if (err) {
+	err = rx_verify(rx, cur, flat, fpdu);
+	if (unlikely(err)) {
 		srnic_hold_drop(&arr->hold);
 		rx_fail(qp, err, NULL, 0);
 		return false;
 	}
-	srnic_count(qp->dev, rx_fpdus);
-	srnic_count_n(qp->dev, rx_octets, fpdu->ulpdu_len);
-	first = rx->first;
-
-	rx_read_hdr(arr, fpdu->ulpdu_len);
+	arr->fpdus++;
+	arr->bytes += fpdu->ulpdu_len;
+	arr->cur = cur;
+	rx_read_hdr(arr, flat, fpdu->ulpdu_len);
 	err = srnic_ddp_parse(arr->hdr, fpdu->ulpdu_len, &arr->seg);
-	/* A Terminate message, good or not, is no RTR message, and nothing is sent after it. */
-	is_term = err ? err == SRNIC_ERR_TERM_BAD : arr->seg.op == SRNIC_OP_TERMINATE;
-	/* Nothing is held yet. */
-	if (first && rx->responder && !is_term)
-		iw_mpa_first_fpdu(qp->ep);
+	if (unlikely(rx->first))
+		rx_first(qp, arr, err);
 	if (!err)
 		err = srnic_place(qp, arr);
-	rx->first = false;
-	if (err) {
+	if (unlikely(rx->first))
+		rx_first_done(qp, &arr->seg, err);
+	if (unlikely(err)) {
 		srnic_hold_drop(&arr->hold);
 		rx_fail(qp, err, arr, fpdu->ulpdu_len);
 		return false;
 	}
-	if (first)
-		rx_note_first(qp, &arr->seg);
-	if (!(arr->hdr[1] & SRNIC_RDMAP_RV))
+	if (unlikely(!(arr->hdr[1] & SRNIC_RDMAP_RV)))
 		srnic_count(qp->dev, rx_rdmap_v0);
+	srnic_cursor_skip(cur, end - cur->pos);
 	return true;
 }
 
@@ -329,6 +339,8 @@ u32 srnic_rx_take(struct srnic_qp *qp, struct srnic_cursor *cur, u32 avail, u32 
 		cost += max_t(u32, used - before, SRNIC_FPDU_COST);
 	}
 	srnic_hold_drop(&arr.hold);
+	srnic_count_n(qp->dev, rx_fpdus, arr.fpdus);
+	srnic_count_n(qp->dev, rx_octets, arr.bytes);
 	return used;
 }
 
@@ -395,13 +407,14 @@ void srnic_rx_run(struct srnic_qp *qp, struct sock *sk, u32 budget)
 	avail = max(tcp_inq(sk), 0);
 	if (!avail || (avail < rx->need && !rx_is_stuck(sk)))
 		return;
+	cur.markers = rx->markers;
+	cur.pos = rx_pos(rx, sk);
+	cur.seq_start = rx->seq_start;
 	if (!srnic_cursor_at(&cur, sk)) {
 		rx_fail(qp, SRNIC_ERR_UNREADABLE, NULL, 0);
 		rx_finish(qp, &up);
 		return;
 	}
-	cur.markers = rx->markers;
-	cur.pos = rx_pos(rx, sk);
 	used = srnic_rx_take(qp, &cur, avail, budget, &up);
 	if (used)
 		tcp_read_done(sk, used);

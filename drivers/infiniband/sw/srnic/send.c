@@ -279,12 +279,6 @@ static void send_end(struct srnic_qp *qp)
 	msg->kind = SRNIC_MSG_NONE;
 }
 
-static void send_count(struct srnic_qp *qp, u32 ulpdu_len)
-{
-	srnic_count(qp->dev, tx_fpdus);
-	srnic_count_n(qp->dev, tx_octets, ulpdu_len);
-}
-
 /*
  * The next segment of the message, as one FPDU, or not at all.
  *
@@ -296,7 +290,7 @@ static int send_segment(struct srnic_qp *qp, struct srnic_writer *w, u16 mulpdu)
 	const struct srnic_msg_cursor cur = msg->cur;
 	const u32 stag = msg->src.stag;
 	u8 hdr_len = msg->head_len - 2;
-	u32 len = min_t(u32, msg->left, mulpdu - hdr_len);
+	u32 len = srnic_segment_len(msg->left, mulpdu, hdr_len);
 	int err;
 
 	put_unaligned_be16(hdr_len + len, msg->head);
@@ -313,7 +307,6 @@ static int send_segment(struct srnic_qp *qp, struct srnic_writer *w, u16 mulpdu)
 		msg->src.stag = stag;
 		return err;
 	}
-	send_count(qp, hdr_len + len);
 	msg->off += len;
 	msg->left -= len;
 	return 0;
@@ -322,12 +315,17 @@ static int send_segment(struct srnic_qp *qp, struct srnic_writer *w, u16 mulpdu)
 /* Returns 0 if the message has ended, or the batch is full; else as send_segment() */
 static int send_msg(struct srnic_qp *qp, struct srnic_writer *w, u16 mulpdu)
 {
+	u32 left = qp->tx.msg.left, fpdus = w->batch->fpdus;
 	int err;
 
 	do
 		err = send_segment(qp, w, mulpdu);
 	while (!err && qp->tx.msg.left && srnic_writer_has_room(w));
 	srnic_hold_drop(&w->hold);
+	fpdus = w->batch->fpdus - fpdus;
+	srnic_count_n(qp->dev, tx_fpdus, fpdus);
+	srnic_count_n(qp->dev, tx_octets,
+		      left - qp->tx.msg.left + fpdus * (qp->tx.msg.head_len - 2));
 	if (!err && !qp->tx.msg.left)
 		send_end(qp);
 	return err;
@@ -413,10 +411,12 @@ static int send_ulpdu(struct srnic_qp *qp, u8 *head, u16 len)
 	err = srnic_fpdu_begin(&w, head, 2 + len);
 	if (!err)
 		err = srnic_fpdu_end(&w, len);
-	if (err)
+	if (err) {
 		srnic_fpdu_undo(&w);
-	else
-		send_count(qp, len);
+	} else {
+		srnic_count(qp->dev, tx_fpdus);
+		srnic_count_n(qp->dev, tx_octets, len);
+	}
 	srnic_writer_close(&w, &qp->tx);
 	return err;
 }

@@ -31,6 +31,7 @@ static void ddp_get(const u8 *ulpdu, struct srnic_seg *seg)
 		memcpy(&hdr, ulpdu, sizeof(hdr));
 		seg->stag = be32_to_cpu(hdr.stag);
 		seg->to = be64_to_cpu(hdr.to);
+		seg->qn = 0;
 	} else {
 		struct srnic_ddp_untagged hdr;
 
@@ -64,7 +65,7 @@ enum srnic_err srnic_ddp_parse(const u8 *ulpdu, u16 ulpdu_len, struct srnic_seg 
 	BUILD_BUG_ON(sizeof(struct srnic_ddp_tagged) != SRNIC_DDP_TAGGED_LEN);
 	BUILD_BUG_ON(sizeof(struct srnic_ddp_untagged) != SRNIC_DDP_UNTAGGED_LEN);
 
-	memset(seg, 0, sizeof(*seg));
+	seg->hdr_len = 0;
 	if (!ulpdu_len || ulpdu_len < srnic_ddp_hdr_len(ulpdu[0]))
 		return SRNIC_ERR_SHORT;
 	seg->hdr_len = srnic_ddp_hdr_len(ulpdu[0]);
@@ -179,12 +180,6 @@ u16 srnic_mulpdu(u32 emss, bool markers)
 	if (emss < SRNIC_MULPDU_MIN + overhead)
 		return SRNIC_MULPDU_MIN;
 	return min_t(u32, emss - overhead, SRNIC_MULPDU_MAX);
-}
-
-/* Returns octets of payload; the segment is the last one if that is all of @left. */
-u32 srnic_segment_len(u32 left, u16 mulpdu, u8 hdr_len)
-{
-	return min_t(u32, left, mulpdu - hdr_len);
 }
 
 /* A Marker directly behind the FPDU belongs to the next FPDU. */

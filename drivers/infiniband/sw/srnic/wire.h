@@ -12,6 +12,7 @@
 
 #include "term.h"
 
+#include <linux/minmax.h>
 #include <linux/stddef.h>
 #include <linux/types.h>
 #include <linux/unaligned.h>
@@ -92,10 +93,12 @@ struct srnic_ddp_untagged {
  * @last: L
  * @len: octets of the ULPDU behind the DDP header
  * @stag: STag, or Invalidate STag
- * @to: tagged offset; 0 if not @tagged
+ * @to: tagged offset; if @tagged
  * @qn: queue number; 0 if @tagged
- * @msn: message sequence number; 0 if @tagged
- * @mo: message offset; 0 if @tagged
+ * @msn: message sequence number; if not @tagged
+ * @mo: message offset; if not @tagged
+ *
+ * If @hdr_len is 0 nothing else counts.
  */
 struct srnic_seg {
 	u8	op;
@@ -199,7 +202,12 @@ static inline enum srnic_opcode srnic_op_of_send(bool solicited, bool inv)
 #define SRNIC_FPDU_OVERHEAD	(2 + SRNIC_CRC_LEN)	/* ULPDU_Length and CRC */
 
 u16 srnic_mulpdu(u32 emss, bool markers);
-u32 srnic_segment_len(u32 left, u16 mulpdu, u8 hdr_len);
+
+/* Returns octets of payload; the segment is the last one if that is all of @left. */
+static inline u32 srnic_segment_len(u32 left, u16 mulpdu, u8 hdr_len)
+{
+	return min_t(u32, left, mulpdu - hdr_len);
+}
 
 /* Returns 0..511; 0 if a Marker stands at @pos. */
 static inline u32 srnic_marker_gap(u32 pos)
