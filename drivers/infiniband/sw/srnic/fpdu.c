@@ -137,12 +137,14 @@ static u8 writer_pieces(u32 mulpdu)
 	return (mulpdu + mulpdu / 64) / (PAGE_SIZE - SRNIC_FRAG_MIN) + 2;
 }
 
-void srnic_writer_open(struct srnic_writer *w, struct srnic_tx *tx, u16 mulpdu, gfp_t gfp)
+void srnic_writer_open(struct srnic_writer *w, struct srnic_tx *tx, u16 mulpdu, u32 full,
+		       gfp_t gfp)
 {
 	*w = (struct srnic_writer) {
 		.batch		= &tx->batch,
 		.gfp		= gfp,
 		.pieces		= writer_pieces(mulpdu),
+		.full		= full,
 		.pos		= tx->pos,
 		.crc		= tx->crc,
 		.markers	= tx->markers,

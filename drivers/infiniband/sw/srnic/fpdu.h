@@ -24,6 +24,7 @@ void srnic_frag_exit(void);
  * @gfp: how to get more
  * @hold: the region that the payload comes from; dropped before memory is asked for
  * @pieces: pieces that an FPDU may need
+ * @full: a batch of so many bytes is full
  * @at: next byte
  * @end: end of the fragment
  * @left: bytes that can be written at @at before srnic_fpdu_more()
@@ -49,6 +50,7 @@ struct srnic_writer {
 	gfp_t			gfp;
 	struct srnic_hold	hold;
 	u8			pieces;
+	u32			full;
 	u8			*at;
 	u8			*end;
 	u32			left;
@@ -67,7 +69,8 @@ struct srnic_writer {
 	} begin;
 };
 
-void srnic_writer_open(struct srnic_writer *w, struct srnic_tx *tx, u16 mulpdu, gfp_t gfp);
+void srnic_writer_open(struct srnic_writer *w, struct srnic_tx *tx, u16 mulpdu, u32 full,
+		       gfp_t gfp);
 void srnic_writer_close(struct srnic_writer *w, struct srnic_tx *tx);
 int srnic_fpdu_begin(struct srnic_writer *w, const u8 *head, u32 len);
 int srnic_fpdu_more(struct srnic_writer *w);
@@ -80,7 +83,7 @@ static inline bool srnic_writer_has_room(const struct srnic_writer *w)
 {
 	const struct srnic_batch *batch = w->batch;
 
-	return batch->fpdus < SRNIC_BATCH_FPDUS && batch->len < SRNIC_BATCH_OCTETS &&
+	return batch->fpdus < SRNIC_BATCH_FPDUS && batch->len < w->full &&
 	       batch->nbv + w->pieces <= SRNIC_BATCH_BVECS;
 }
 

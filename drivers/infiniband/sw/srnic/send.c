@@ -17,6 +17,7 @@
 #include "wqe.h"
 #include "fpdu.h"
 
+#include <linux/math.h>
 #include <linux/minmax.h>
 #include <linux/tcp.h>
 #include <linux/unaligned.h>
@@ -340,10 +341,20 @@ static void send_fail_msg(struct srnic_qp *qp, enum srnic_mem_fault fault)
 	qp->tx.msg.kind = SRNIC_MSG_NONE;
 }
 
-/* EMSS may change, so it is read for each batch. FPDUs that are in a batch are not cut again. */
-static u16 send_mulpdu(const struct srnic_qp *qp)
+/*
+ * A batch ends where a packet of TCP ends, or several, so that TCP need not send the last FPDU of
+ * each batch in a packet of its own. If a packet holds one FPDU, or TCP has sent nothing yet,
+ * nothing can be gained.
+ *
+ * Returns the bytes from which on a batch has no room for one more FPDU.
+ */
+static u32 send_full(const struct tcp_sock *tp, u32 mss)
 {
-	return srnic_mulpdu(READ_ONCE(tcp_sk(qp->tx.sock->sk)->mss_cache), qp->tx.markers);
+	u32 segs = READ_ONCE(tp->gso_segs), packet = segs * mss;
+
+	if (segs < 2 || packet > SRNIC_BATCH_OCTETS)
+		return SRNIC_BATCH_OCTETS;
+	return rounddown(SRNIC_BATCH_OCTETS, packet) - mss + 1;
 }
 
 /*
@@ -371,11 +382,14 @@ bool srnic_send_has_work(const struct srnic_qp *qp)
 int srnic_send_fill(struct srnic_qp *qp)
 {
 	struct srnic_tx *tx = &qp->tx;
-	u16 mulpdu = send_mulpdu(qp);
+	const struct tcp_sock *tp = tcp_sk(tx->sock->sk);
+	/* EMSS may change, so it is read for each batch. What is in a batch is not cut again. */
+	u32 mss = READ_ONCE(tp->mss_cache);
+	u16 mulpdu = srnic_mulpdu(mss, tx->markers);
 	struct srnic_writer w;
 	int steps, err = 0;
 
-	srnic_writer_open(&w, tx, mulpdu, SEND_GFP);
+	srnic_writer_open(&w, tx, mulpdu, send_full(tp, mss), SEND_GFP);
 	for (steps = 0; steps < SEND_STEPS && !srnic_has_failed(qp); steps++) {
 		if (!srnic_writer_has_room(&w))
 			break;
@@ -407,7 +421,7 @@ static int send_ulpdu(struct srnic_qp *qp, u8 *head, u16 len)
 	int err;
 
 	put_unaligned_be16(len, head);
-	srnic_writer_open(&w, &qp->tx, len, SEND_GFP);
+	srnic_writer_open(&w, &qp->tx, len, SRNIC_BATCH_OCTETS, SEND_GFP);
 	err = srnic_fpdu_begin(&w, head, 2 + len);
 	if (!err)
 		err = srnic_fpdu_end(&w, len);
