@@ -266,11 +266,11 @@ void pair_run(struct pair *p)
 void pair_put_ulpdu(struct pair *p, int from, const void *ulpdu, u16 len)
 {
 	struct pair_end *e = &p->end[from];
-	const u8 head[2] = { len >> 8, len };
+	const u8 head[SRNIC_FPDU_HEAD] = { len >> 8, len };
 	struct srnic_writer w;
 
 	srnic_writer_open(&w, &e->qp->tx, len, SRNIC_BATCH_OCTETS, GFP_KERNEL);
-	KUNIT_ASSERT_EQ(p->test, srnic_fpdu_begin(&w, head, sizeof(head)), 0);
+	KUNIT_ASSERT_EQ(p->test, srnic_fpdu_begin(&w, head, 2), 0);
 	KUNIT_ASSERT_EQ(p->test, srnic_fpdu_put(&w, ulpdu, len), 0);
 	KUNIT_ASSERT_EQ(p->test, srnic_fpdu_end(&w, len), 0);
 	srnic_writer_close(&w, &e->qp->tx);

@@ -107,6 +107,50 @@ static void writer_without_crc_has_zeroes_there(struct kunit *test)
 					     UNIT_CRC_LEN), NULL);
 }
 
+/* Lengths that end within the header, so that padding, or a CRC field of zeroes, looks like its end */
+static const struct unit_cut {
+	bool	crc;
+	u8	len;
+} unit_cuts[] = {
+	{ true, 11 }, { true, 12 }, { true, 13 },
+	{ false, 10 }, { false, 11 }, { false, 12 }, { false, 13 },
+};
+
+static void unit_cut_desc(const struct unit_cut *cut, char *desc)
+{
+	snprintf(desc, KUNIT_PARAM_DESC_SIZE, "crc_%u_len_%u", cut->crc, cut->len);
+}
+
+KUNIT_ARRAY_PARAM(unit_cut, unit_cuts, unit_cut_desc);
+
+/*
+ * A Write of one octet, and behind it what looks as if it went on with that. The region has room for
+ * nearly 2^32 octets more.
+ */
+static void run_header_that_is_cut_is_no_segment(struct kunit *test)
+{
+	const struct unit_cut *cut = test->param_value;
+	const struct pair_opts opts = { .crc = cut->crc, .emss = 1448, .ord = 2 };
+	const u64 base = U32_MAX;
+	struct pair *p = test->priv;
+	struct srnic_mr *mr = pair_reg(p, &p->pd, p->end[1].mem, base, 100,
+				       IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE);
+	u8 ulpdu[SRNIC_DDP_TAGGED_LEN + 1];
+
+	mr->size = 1ULL << 33;
+	memset(p->end[1].mem, 0xee, 100);
+	pair_start(p, &opts);
+	srnic_ddp_put_tagged(ulpdu, SRNIC_OP_WRITE, false, mr->stag, base);
+	ulpdu[SRNIC_DDP_TAGGED_LEN] = 0x11;
+	pair_put_ulpdu(p, 0, ulpdu, sizeof(ulpdu));
+	srnic_ddp_put_tagged(ulpdu, SRNIC_OP_WRITE, false, mr->stag, base + 1);
+	pair_put_ulpdu(p, 0, ulpdu, cut->len);
+	pair_deliver(p, 0);
+	pair_expect_fault(p, 1, SRNIC_ERR_SHORT);
+	KUNIT_EXPECT_EQ(test, p->end[1].mem[0], 0x11);
+	KUNIT_EXPECT_PTR_EQ(test, memchr_inv(p->end[1].mem + 1, 0xee, 99), NULL);
+}
+
 static void unit_expect_counted(struct kunit *test, enum srnic_err err)
 {
 	int i;
@@ -325,6 +369,7 @@ static struct kunit_case unit_cases[] = {
 	KUNIT_CASE(rq_post_names_the_first_bad_one),
 	KUNIT_CASE(sq_oldest_read_asked_twice_is_the_same),
 	KUNIT_CASE(writer_without_crc_has_zeroes_there),
+	KUNIT_CASE_PARAM(run_header_that_is_cut_is_no_segment, unit_cut_gen_params),
 	KUNIT_CASE(fault_each_counted_by_itself),
 	KUNIT_CASE(fault_counted_once),
 	KUNIT_CASE(place_behind_modify_to_err_takes_no_receive),

@@ -205,7 +205,7 @@ def R_8_1_1_6_no_octet_after_the_region_is_gone(b, role):
 def R_8_1_1_6_deregistration_waits_for_who_places(b, role):
     link = Link(b, role)
     mr = link.dut.mr(4096, MAY_WRITE)
-    slow = SlowPoint(b, "srnic_hold_fill", 500 * SLOW)
+    slow = SlowPoint(b, "srnic_place_bytes", 500 * SLOW)
     with link.peer.writing(mr.rkey, mr.start, b"\x11" * 4096):
         check(poll(slow.is_in, step=0.01), "nothing is placed")
         slow.end()

@@ -236,7 +236,7 @@ def R_8_1_1_6_invalidation_waits_for_who_places(b, role):
     link = KernelLink(b, role)
     mr = region(link)
     link.kv.fill(1, 0, 4096, 0xee)
-    slow = SlowPoint(b, "srnic_hold_fill", 500 * SLOW)
+    slow = SlowPoint(b, "srnic_place_bytes", 500 * SLOW)
     with link.peer.writing(mr.rkey, mr.start, b"\x11" * 4096):
         check(poll(slow.is_in, step=0.01), "nothing is placed")
         slow.end()

@@ -7,16 +7,12 @@
 
 #define SRNIC_UPCALLS	2	/* completion queues that one QP has */
 
-/**
- * struct srnic_upcalls - what is to be done when all locks are released
- * @cq: completion queues whose handlers are due, NULL if there are fewer
- * @kick: the sender waits for what has happened
- * @full: a completion was lost
- */
+/* struct srnic_upcalls - what is to be done when all locks are released */
 struct srnic_upcalls {
+	/* completion queues whose handlers are due, NULL if there are fewer */
 	struct srnic_cq	*cq[SRNIC_UPCALLS];
-	bool		kick;
-	bool		full;
+	bool		kick;	/* the sender waits for what has happened */
+	bool		full;	/* a completion was lost */
 };
 
 void srnic_cq_put(struct srnic_cq *cq, const struct srnic_cqe *cqe, bool solicited,

@@ -61,7 +61,7 @@ static void cursor_enter(struct srnic_cursor *cur, struct sk_buff *skb, u32 off)
 }
 
 /* The caller knows that there are more octets. If there are none, the cursor is broken. */
-static void cursor_refill(struct srnic_cursor *cur)
+void srnic_cursor_refill(struct srnic_cursor *cur)
 {
 	struct sk_buff *skb = cur->skb;
 
@@ -129,7 +129,7 @@ void srnic_cursor_at_memory(struct srnic_cursor *cur, const u8 *octets, u32 len)
 static u32 cursor_piece(struct srnic_cursor *cur, u32 len)
 {
 	if (!cur->left)
-		cursor_refill(cur);
+		srnic_cursor_refill(cur);
 	return min(cur->left, len);
 }
 
@@ -173,21 +173,29 @@ void srnic_cursor_read_raw(struct srnic_cursor *cur, void *to, u32 len)
 	}
 }
 
-void srnic_cursor_read_slow(struct srnic_cursor *cur, void *to, u32 len)
+/*
+ * Go over a Marker, if there is one. Returns how many octets of at most @len, which are not a
+ * Marker's, are in a row at @cur->ptr; 0 if the cursor is broken.
+ */
+u32 srnic_cursor_piece(struct srnic_cursor *cur, u32 len)
 {
-	if (!cur->markers) {
-		srnic_cursor_read_raw(cur, to, len);
-		return;
-	}
-	while (len) {
-		u32 n;
-
+	if (cur->markers) {
 		if (!srnic_marker_gap(cur->pos))
 			srnic_cursor_skip(cur, SRNIC_MARKER_LEN);
-		n = min(srnic_marker_gap(cur->pos), len);
-		srnic_cursor_read_raw(cur, to, n);
-		if (cur->broken)
+		len = min(len, srnic_marker_gap(cur->pos));
+	}
+	return cursor_piece(cur, len);
+}
+
+void srnic_cursor_read_slow(struct srnic_cursor *cur, void *to, u32 len)
+{
+	while (len) {
+		u32 n = srnic_cursor_piece(cur, len);
+
+		if (!n)
 			break;
+		memcpy(to, cur->ptr, n);
+		srnic_cursor_advance(cur, n);
 		to += n;
 		len -= n;
 	}

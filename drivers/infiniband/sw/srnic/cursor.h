@@ -11,29 +11,22 @@
 
 struct sock;
 
-/**
- * struct srnic_cursor - a place in the stream
- * @queue: TCP's receive queue; NULL in a piece of memory
- * @skb: segment of @queue that it is in
- * @part: @skb, or one of its fragment list
- * @frag: fragment of @part that is next
- * @ptr: next octet
- * @left: octets at @ptr
- * @pos: position of @ptr in the stream (wire.h)
- * @seq_start: TCP's sequence number of position 0
- * @markers: Markers stand in the stream
- * @broken: there were fewer octets than TCP had said
- */
+/* struct srnic_cursor - a place in the stream */
 struct srnic_cursor {
+	/* TCP's receive queue; NULL in a piece of memory */
 	struct sk_buff_head	*queue;
-	struct sk_buff		*skb;
-	struct sk_buff		*part;
-	unsigned int		frag;
-	const u8		*ptr;
-	u32			left;
+	struct sk_buff		*skb;	/* segment of @queue that it is in */
+	struct sk_buff		*part;	/* @skb, or one of its fragment list */
+	unsigned int		frag;	/* fragment of @part that is next */
+	const u8		*ptr;	/* next octet */
+	u32			left;	/* octets at @ptr */
+	/* position of @ptr in the stream (wire.h) */
 	u32			pos;
+	/* TCP's sequence number of position 0 */
 	u32			seq_start;
+	/* Markers stand in the stream */
 	bool			markers;
+	/* there were fewer octets than TCP had said */
 	bool			broken;
 };
 
@@ -51,7 +44,9 @@ void srnic_cursor_at_memory(struct srnic_cursor *cur, const u8 *octets, u32 len)
 u32 srnic_cursor_crc(struct srnic_cursor *cur, u32 crc, u32 len);
 void srnic_cursor_read_raw(struct srnic_cursor *cur, void *to, u32 len);
 void srnic_cursor_read_slow(struct srnic_cursor *cur, void *to, u32 len);
+void srnic_cursor_refill(struct srnic_cursor *cur);
 void srnic_cursor_skip_slow(struct srnic_cursor *cur, u32 len);
+u32 srnic_cursor_piece(struct srnic_cursor *cur, u32 len);
 
 /* @len is at most @cur->left. */
 static inline void srnic_cursor_advance(struct srnic_cursor *cur, u32 len)
@@ -59,6 +54,16 @@ static inline void srnic_cursor_advance(struct srnic_cursor *cur, u32 len)
 	cur->ptr += len;
 	cur->left -= len;
 	cur->pos += len;
+}
+
+/*
+ * The caller knows that there are more octets. If the last piece has ended, go to the next: with many
+ * network cards each FPDU is a piece of its own.
+ */
+static inline void srnic_cursor_settle(struct srnic_cursor *cur)
+{
+	if (!cur->left)
+		srnic_cursor_refill(cur);
 }
 
 /* Read octets of the ULPDU, or of its length. */

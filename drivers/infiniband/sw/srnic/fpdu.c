@@ -25,7 +25,6 @@
 #include <linux/mm.h>
 #include <linux/percpu.h>
 #include <linux/string.h>
-#include <linux/unaligned.h>
 #include <net/sock.h>
 
 #define FRAG_ROW	4	/* 128 KiB for each CPU */
@@ -128,9 +127,6 @@ void srnic_frag_exit(void)
 	}
 }
 
-/* CRC over what is still in the first-level cache */
-#define FPDU_PIECE	8192
-
 /* If memory is short, fragments are single pages. Of 64 bytes at most one is a Marker's. */
 static u8 writer_pieces(u32 mulpdu)
 {
@@ -145,23 +141,39 @@ void srnic_writer_open(struct srnic_writer *w, struct srnic_tx *tx, u16 mulpdu, 
 		.gfp		= gfp,
 		.pieces		= writer_pieces(mulpdu),
 		.full		= full,
-		.pos		= tx->pos,
 		.crc		= tx->crc,
 		.markers	= tx->markers,
+		.len		= tx->batch.len,
+		.pos		= tx->pos - tx->batch.len,
 	};
 	srnic_frag_take(&w->frag);
 	if (!w->frag.page)
 		return;
 	w->at = page_address(w->frag.page) + w->frag.offset;
-	w->from = w->at;
+	w->stop = w->at;
 	w->end = w->at;
+	w->start = w->at;
+}
+
+/* What was written belongs to the batch. */
+static void writer_end_piece(struct srnic_writer *w)
+{
+	struct srnic_batch *batch = w->batch;
+
+	if (w->at == w->start)
+		return;
+	batch->bv[batch->nbv - 1].bv_len = w->at - w->start;
+	w->len = srnic_writer_len(w);
+	w->start = w->at;
 }
 
 void srnic_writer_close(struct srnic_writer *w, struct srnic_tx *tx)
 {
 	srnic_hold_drop(&w->hold);
-	tx->pos = w->pos;
-	if (w->frag.page)
+	writer_end_piece(w);
+	w->batch->len = w->len;
+	tx->pos = w->pos + w->len;
+	if (w->at)
 		w->frag.offset = w->at - (u8 *)page_address(w->frag.page);
 	srnic_frag_give(&w->frag);
 }
@@ -203,19 +215,14 @@ void srnic_batch_cut(struct srnic_tx *tx)
 	batch->fpdus = 0;
 }
 
-/* Count what was written, and add it to the CRC. */
-static void fpdu_count(struct srnic_writer *w)
+/* The way back is to other pieces from now on. */
+static void fpdu_leave(struct srnic_writer *w)
 {
-	u32 len = w->at - w->from;
-
-	if (!len)
+	if (w->moved)
 		return;
-	if (w->crc)
-		w->sum = crc32c(w->sum, w->from, len);
-	w->batch->bv[w->batch->nbv - 1].bv_len += len;
-	w->batch->len += len;
-	w->pos += len;
-	w->from = w->at;
+	w->moved = true;
+	w->nbv = w->batch->nbv;
+	w->last = w->begin - w->start;
 }
 
 /* The only place where the sender allocates */
@@ -226,7 +233,8 @@ static int fpdu_refill(struct srnic_writer *w)
 
 	srnic_hold_drop(&w->hold);
 	might_sleep();
-	w->begin.at = NULL;
+	fpdu_leave(w);
+	writer_end_piece(w);
 	if (frag->page)
 		frag->offset = ALIGN(w->at - (u8 *)page_address(frag->page), 4);
 	w->at = NULL;
@@ -238,43 +246,64 @@ static int fpdu_refill(struct srnic_writer *w)
 		};
 		w->at = page_address(frag->page) + frag->offset;
 	}
+	w->start = w->at;
 	w->from = w->at;
 	w->end = w->at ? page_address(frag->page) + frag->size : NULL;
 	return w->at ? 0 : -ENOMEM;
 }
 
-/* Bytes in a row at @at; 0 if a Marker, a fragment or a CRC is due first */
-static u32 fpdu_left(const struct srnic_writer *w)
+static void fpdu_sum(struct srnic_writer *w)
 {
-	u32 left = w->end - w->at;
+	if (w->crc && w->at != w->from)
+		w->sum = crc32c(w->sum, w->from, w->at - w->from);
+	w->from = w->at;
+}
 
+static u32 fpdu_pos(const struct srnic_writer *w)
+{
+	return w->pos + srnic_writer_len(w);
+}
+
+/* Where a Marker, a CRC or another fragment is due */
+static void fpdu_set_stop(struct srnic_writer *w)
+{
+	w->stop = w->end;
 	if (w->crc)
-		left = min_t(u32, left, w->from + FPDU_PIECE - w->at);
+		w->stop = min_t(u8 *, w->stop, w->from + SRNIC_FPDU_PIECE);
 	if (w->markers)
-		left = min(left, srnic_marker_gap(w->pos + (w->at - w->from)));
-	return left;
+		w->stop = min_t(u8 *, w->stop, w->at + srnic_marker_gap(fpdu_pos(w)));
 }
 
 /*
- * Make room: @left is 0, and is greater afterwards. What is due is done: the CRC of what was
- * written, another fragment, a Marker.
+ * Nothing can be written at @at, which is @stop. What is due is done: the CRC of what was written,
+ * another fragment, a Marker.
  *
  * Returns 0; -ENOMEM.
  */
 int srnic_fpdu_more(struct srnic_writer *w)
 {
 	do {
-		if (w->at == w->end || w->at - w->from >= FPDU_PIECE)
-			fpdu_count(w);
+		if (w->at == w->end || w->at - w->from >= SRNIC_FPDU_PIECE)
+			fpdu_sum(w);
 		if (w->at == w->end && fpdu_refill(w))
 			return -ENOMEM;
-		if (w->markers && !srnic_marker_gap(w->pos + (w->at - w->from))) {
-			srnic_marker_put(w->at, w->fpdu, w->pos + (w->at - w->from));
+		if (w->markers && !srnic_marker_gap(fpdu_pos(w))) {
+			srnic_marker_put(w->at, w->fpdu, fpdu_pos(w));
 			w->at += SRNIC_MARKER_LEN;
 		}
-		w->left = fpdu_left(w);
-	} while (!w->left);
+		fpdu_set_stop(w);
+	} while (w->at == w->stop);
 	return 0;
+}
+
+void srnic_fpdu_begin_marked(struct srnic_writer *w)
+{
+	w->from = w->at;
+	w->sum = ~0;
+	w->fpdu = fpdu_pos(w);
+	if (!srnic_marker_gap(w->fpdu))
+		w->fpdu += SRNIC_MARKER_LEN;
+	fpdu_set_stop(w);
 }
 
 int srnic_fpdu_put(struct srnic_writer *w, const u8 *bytes, u32 len)
@@ -282,80 +311,45 @@ int srnic_fpdu_put(struct srnic_writer *w, const u8 *bytes, u32 len)
 	while (len) {
 		u32 n;
 
-		if (!w->left && srnic_fpdu_more(w))
+		if (w->at == w->stop && srnic_fpdu_more(w))
 			return -ENOMEM;
-		n = min(len, w->left);
+		n = min_t(u32, len, w->stop - w->at);
 		memcpy(w->at, bytes, n);
 		w->at += n;
-		w->left -= n;
 		bytes += n;
 		len -= n;
 	}
 	return 0;
 }
 
-/*
- * Begin with @len bytes of ULPDU_Length and header. If a Marker is due here, it belongs to this
- * FPDU.
- */
-int srnic_fpdu_begin(struct srnic_writer *w, const u8 *head, u32 len)
+void srnic_fpdu_put_crc(struct srnic_writer *w)
 {
-	const struct srnic_batch *batch = w->batch;
-
-	w->begin.at = w->at;
-	w->begin.nbv = batch->nbv;
-	w->begin.last = batch->nbv ? batch->bv[batch->nbv - 1].bv_len : 0;
-	w->begin.len = batch->len;
-	w->begin.pos = w->pos;
-	w->sum = ~0;
-	w->fpdu = w->pos;
-	if (w->markers && !srnic_marker_gap(w->pos))
-		w->fpdu += SRNIC_MARKER_LEN;
-	w->left = fpdu_left(w);
-	return srnic_fpdu_put(w, head, len);
+	fpdu_sum(w);
+	put_unaligned_le32(~w->sum, w->at);
 }
 
 /*
- * The CRC field is also there if CRC is off, and is 0 then (RFC 5044 4.4). A Marker between
- * padding and CRC counts for the CRC.
- */
-int srnic_fpdu_end(struct srnic_writer *w, u16 ulpdu_len)
-{
-	struct srnic_batch *batch = w->batch;
-	u32 padding = -(ulpdu_len + 2) & 3;
-
-	for (; padding; padding--, w->left--)
-		*w->at++ = 0;
-	if (!w->left && srnic_fpdu_more(w))
-		return -ENOMEM;
-	fpdu_count(w);
-	put_unaligned_le32(w->crc ? ~w->sum : 0, w->at);
-	w->at += SRNIC_CRC_LEN;
-	w->from = w->at;
-	w->pos += SRNIC_CRC_LEN;
-	batch->bv[batch->nbv - 1].bv_len += SRNIC_CRC_LEN;
-	batch->len += SRNIC_CRC_LEN;
-	batch->ends[batch->fpdus++] = batch->len / 4;
-	return 0;
-}
-
-/*
- * Nothing of the FPDU stays in the batch. If it has begun in another fragment, that one is not the
+ * Nothing of the FPDU stays in the batch. If it began in another fragment, that one is not the
  * writer's any more, and what comes next begins a new piece of this one.
  */
 void srnic_fpdu_undo(struct srnic_writer *w)
 {
 	struct srnic_batch *batch = w->batch;
 
-	while (batch->nbv > w->begin.nbv)
-		batch_put_page(&batch->bv[--batch->nbv]);
-	if (batch->nbv)
-		batch->bv[batch->nbv - 1].bv_len = w->begin.last;
-	batch->len = w->begin.len;
-	w->pos = w->begin.pos;
-	if (w->begin.at)
-		w->at = w->begin.at;
-	else
-		w->end = w->at;
-	w->from = w->at;
+	if (!w->moved) {
+		w->at = w->begin;
+		return;
+	}
+	while (batch->nbv > w->nbv) {
+		batch->nbv--;
+		w->len -= batch->bv[batch->nbv].bv_len;
+		batch_put_page(&batch->bv[batch->nbv]);
+	}
+	if (w->last) {
+		w->len -= batch->bv[batch->nbv - 1].bv_len - w->last;
+		batch->bv[batch->nbv - 1].bv_len = w->last;
+	}
+	w->start = w->at;
+	w->stop = w->at;
+	w->end = w->at;
 }

@@ -19,7 +19,6 @@
  */
 
 #include "mem.h"
-#include "cursor.h"
 #include "ring.h"
 
 #include <linux/bottom_half.h>
@@ -162,7 +161,12 @@ enum srnic_mem_fault srnic_hold_take(struct srnic_dev *dev, struct srnic_hold *h
 		rcu_read_unlock();
 		return fault;
 	}
-	*hold = (struct srnic_hold) { .mr = mr, .is = *name, .quota = SRNIC_MEM_HOLD };
+	*hold = (struct srnic_hold) {
+		.mr	= mr,
+		.is	= *name,
+		.quota	= SRNIC_MEM_HOLD - hold->cost,
+		.cost	= hold->cost,
+	};
 	__release(&mr->lock);
 	__release(RCU);
 	return SRNIC_MEM_OK;
@@ -332,7 +336,7 @@ static void hold_piece_fast(struct srnic_hold *hold)
 	hold->left = min_t(u64, map->end - hold->off, U32_MAX);
 }
 
-static void hold_next_piece(struct srnic_hold *hold)
+void srnic_hold_next_piece(struct srnic_hold *hold)
 {
 	switch (hold->mr->kind) {
 	case SRNIC_MR_DMA:
@@ -348,38 +352,7 @@ static void hold_next_piece(struct srnic_hold *hold)
 	}
 }
 
-/*
- * Returns the bytes at the cursor, and in @len, which is > 0, how many are in a row there, of those
- * that are wanted. The cursor moves over them.
- */
-u8 *srnic_hold_piece(struct srnic_hold *hold, u32 *len)
-{
-	u8 *va;
-
-	if (!hold->left)
-		hold_next_piece(hold);
-	*len = min(*len, hold->left);
-	va = hold->va;
-	hold->va += *len;
-	hold->left -= *len;
-	hold->off += *len;
-	return va;
-}
-
-/* From the stream to the region. This is the only place where a peer's bytes are placed. */
-noinline void srnic_hold_fill(struct srnic_hold *hold, struct srnic_cursor *from, u32 len)
-{
-	while (len) {
-		u32 n = len;
-		u8 *va = srnic_hold_piece(hold, &n);
-
-		srnic_cursor_read(from, va, n);
-		len -= n;
-	}
-}
-
-/* From the region to an FPDU */
-noinline void srnic_hold_read(struct srnic_hold *hold, u8 *to, u32 len)
+static noinline void hold_read_pieces(struct srnic_hold *hold, u8 *to, u32 len)
 {
 	while (len) {
 		u32 n = len;
@@ -389,6 +362,15 @@ noinline void srnic_hold_read(struct srnic_hold *hold, u8 *to, u32 len)
 		to += n;
 		len -= n;
 	}
+}
+
+/* From the region to an FPDU */
+noinline void srnic_hold_read(struct srnic_hold *hold, u8 *to, u32 len)
+{
+	if (len <= hold->left)
+		memcpy(to, srnic_hold_piece(hold, &len), len);
+	else
+		hold_read_pieces(hold, to, len);
 }
 
 u64 srnic_target_size(const struct srnic_mr *mr, u8 table)

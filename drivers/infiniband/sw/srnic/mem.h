@@ -10,7 +10,6 @@
 #include <linux/sizes.h>
 #include <rdma/ib_verbs.h>
 
-struct srnic_cursor;
 
 /*
  * The lkey that stands for all memory of the kernel in work requests of kernel ULPs. Its index is
@@ -36,6 +35,7 @@ struct srnic_cursor;
  *	readers' side is entered
  * @is: the name under which it was found; what it names cannot change while the region is held
  * @quota: bytes until the hold has to end
+ * @cost: bytes that the FPDU counts as
  * @off: cursor: place in the region
  * @va: cursor: address of the byte there
  * @left: cursor: bytes in a row there; 0 if the next piece has to be found
@@ -49,6 +49,7 @@ struct srnic_hold {
 	struct srnic_mr		*mr;
 	struct srnic_name	is;
 	s32			quota;
+	u32			cost;
 	u64			off;
 	u8			*va;
 	u32			left;
@@ -78,9 +79,26 @@ enum srnic_mem_fault srnic_hold_take(struct srnic_dev *dev, struct srnic_hold *h
 				     const struct srnic_name *name);
 void srnic_hold_end(struct srnic_hold *hold);
 void srnic_hold_seek(struct srnic_hold *hold, u64 off);
-u8 *srnic_hold_piece(struct srnic_hold *hold, u32 *len);
-void srnic_hold_fill(struct srnic_hold *hold, struct srnic_cursor *from, u32 len);
+void srnic_hold_next_piece(struct srnic_hold *hold);
 void srnic_hold_read(struct srnic_hold *hold, u8 *to, u32 len);
+
+/*
+ * Returns the bytes at the cursor, and in @len, which is > 0, how many are in a row there, of those
+ * that are wanted. The cursor moves over them.
+ */
+static inline u8 *srnic_hold_piece(struct srnic_hold *hold, u32 *len)
+{
+	u8 *va;
+
+	if (!hold->left)
+		srnic_hold_next_piece(hold);
+	*len = min(*len, hold->left);
+	va = hold->va;
+	hold->va += *len;
+	hold->left -= *len;
+	hold->off += *len;
+	return va;
+}
 
 static inline void srnic_hold_drop(struct srnic_hold *hold)
 {
@@ -94,53 +112,59 @@ static inline void srnic_hold_drop(struct srnic_hold *hold)
  */
 static inline void srnic_hold_yield(struct srnic_hold *hold, u32 bytes)
 {
+	hold->cost = max_t(u32, bytes, SRNIC_FPDU_COST);
 	if (!hold->mr)
 		return;
-	hold->quota -= max_t(u32, bytes, SRNIC_FPDU_COST);
+	hold->quota -= hold->cost;
 	if (hold->quota <= 0 || READ_ONCE(hold->mr->closed))
 		srnic_hold_end(hold);
 }
 
-static inline bool srnic_hold_is_of(const struct srnic_hold *hold, const struct srnic_name *name)
-{
-	return hold->mr && hold->is.stag == name->stag && hold->is.pd == name->pd &&
-	       hold->is.rights == name->rights && hold->is.kernel == name->kernel &&
-	       !READ_ONCE(hold->mr->closed);
-}
-
 /*
- * Hold the region that @name names, and go to [@addr, @addr + @len) in it. What was checked when
- * the hold began cannot have changed. The range is checked each time. The order of the checks is
- * that of enum srnic_mem_fault.
+ * Go to [@addr, @addr + @len) in the region, and hold it first if it is not held. The caller has
+ * dropped the hold of any other name. What was checked when the hold began cannot have changed; the
+ * range is checked each time. The order of the checks is that of enum srnic_mem_fault.
  *
  * Returns SRNIC_MEM_OK; any other value: nothing is held.
  */
-static inline enum srnic_mem_fault srnic_hold_at(struct srnic_dev *dev, struct srnic_hold *hold,
-						 const struct srnic_name *name, u64 addr, u32 len)
+static inline enum srnic_mem_fault srnic_hold_next(struct srnic_dev *dev, struct srnic_hold *hold,
+						   const struct srnic_name *name, u64 addr,
+						   u32 len)
 {
 	enum srnic_mem_fault fault;
 	u64 off;
 
-	if (!srnic_hold_is_of(hold, name)) {
+	if (unlikely(!hold->mr || READ_ONCE(hold->mr->closed))) {
 		fault = srnic_hold_take(dev, hold, name);
 		if (fault)
 			return fault;
-	}
-	if (!hold->mr) {
-		/* All memory of the kernel, by its virtual address */
-		hold->va = ib_virt_dma_to_ptr(addr);
-		hold->left = len;
-		return SRNIC_MEM_OK;
+		if (!hold->mr) {
+			/* All memory of the kernel, by its virtual address */
+			hold->va = ib_virt_dma_to_ptr(addr);
+			hold->left = len;
+			return SRNIC_MEM_OK;
+		}
 	}
 	fault = srnic_range_check(hold->mr->base, hold->mr->size, addr, len);
-	if (fault) {
+	if (unlikely(fault)) {
 		srnic_hold_end(hold);
 		return fault;
 	}
 	off = addr - hold->mr->base;
-	if (len && off != hold->off)
+	if (unlikely(off != hold->off) && len)
 		srnic_hold_seek(hold, off);
 	return SRNIC_MEM_OK;
+}
+
+/* As srnic_hold_next(), whatever was held before */
+static inline enum srnic_mem_fault srnic_hold_at(struct srnic_dev *dev, struct srnic_hold *hold,
+						 const struct srnic_name *name, u64 addr,
+						 u32 len)
+{
+	if (unlikely(hold->is.stag != name->stag || hold->is.rights != name->rights ||
+		     hold->is.pd != name->pd || hold->is.kernel != name->kernel))
+		srnic_hold_drop(hold);
+	return srnic_hold_next(dev, hold, name, addr, len);
 }
 
 u64 srnic_target_size(const struct srnic_mr *mr, u8 table);

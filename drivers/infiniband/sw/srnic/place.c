@@ -15,6 +15,62 @@
 #include "state.h"
 #include "trace.h"
 
+static noinline void place_pieces(struct srnic_hold *hold, const u8 *from, u32 len)
+{
+	while (len) {
+		u32 n = len;
+		u8 *va = srnic_hold_piece(hold, &n);
+
+		memcpy(va, from, n);
+		from += n;
+		len -= n;
+	}
+}
+
+/* This is the only place where a peer's bytes get into memory. The region is held. */
+noinline void srnic_place_bytes(struct srnic_hold *hold, const u8 *from, u32 len)
+{
+	if (len <= hold->left)
+		memcpy(srnic_hold_piece(hold, &len), from, len);
+	else
+		place_pieces(hold, from, len);
+}
+
+/* Place what is at the cursor, piece by piece of what TCP has, and without Markers. */
+static void place_fill(struct srnic_arrival *arr, u32 len)
+{
+	struct srnic_cursor *cur = arr->cur;
+
+	while (len) {
+		u32 n = srnic_cursor_piece(cur, len);
+
+		if (!n)
+			break;
+		srnic_place_bytes(&arr->hold, cur->ptr, n);
+		srnic_cursor_advance(cur, n);
+		len -= n;
+	}
+}
+
+/* The segment was not the last: what may come next, at @off, goes to where the cursor of the hold is. */
+static void place_goes_on(struct srnic_arrival *arr, u64 off, u64 room, u32 *done)
+{
+	struct srnic_hold *hold = &arr->hold;
+
+	if (hold->mr)
+		room = min3(room, hold->mr->size - hold->off, ~(hold->mr->base + hold->off));
+	/* More does not come in one call. */
+	room = min_t(u64, room, S32_MAX);
+	if (!hold->mr)
+		hold->left = room;
+	arr->run = (struct srnic_run) {
+		.off	= off,
+		.room	= room,
+		.done	= done,
+		.mr	= hold->mr,
+	};
+}
+
 /* Place @len bytes at @addr of the region that @name names, or none of them. */
 static enum srnic_mem_fault place_at(struct srnic_qp *qp, struct srnic_arrival *arr,
 				     const struct srnic_name *name, u64 addr, u32 len)
@@ -22,7 +78,7 @@ static enum srnic_mem_fault place_at(struct srnic_qp *qp, struct srnic_arrival *
 	enum srnic_mem_fault fault = srnic_hold_at(qp->dev, &arr->hold, name, addr, len);
 
 	if (!fault)
-		srnic_hold_fill(&arr->hold, arr->cur, len);
+		place_fill(arr, len);
 	return fault;
 }
 
@@ -34,11 +90,17 @@ static enum srnic_err place_write(struct srnic_qp *qp, struct srnic_arrival *arr
 		.rights	= IB_ACCESS_REMOTE_WRITE,
 	};
 
+	enum srnic_mem_fault fault;
+
 	qp->rx.write_busy = !arr->seg.last;
 	if (!arr->seg.len)
 		return SRNIC_ERR_NONE;
-	return srnic_err_of_mem(SRNIC_USE_WRITE,
-				place_at(qp, arr, &name, arr->seg.to, arr->seg.len));
+	fault = place_at(qp, arr, &name, arr->seg.to, arr->seg.len);
+	if (fault)
+		return srnic_err_of_mem(SRNIC_USE_WRITE, fault);
+	if (!arr->seg.last)
+		place_goes_on(arr, arr->seg.to + arr->seg.len, U64_MAX, NULL);
+	return SRNIC_ERR_NONE;
 }
 
 /* The source is checked now, and again for each segment of the response. */
@@ -57,7 +119,8 @@ static enum srnic_err place_check_source(struct srnic_qp *qp, struct srnic_arriv
 							      read->src_to, read->size));
 }
 
-static enum srnic_err place_read_req(struct srnic_qp *qp, struct srnic_arrival *arr)
+static noinline_for_stack
+enum srnic_err place_read_req(struct srnic_qp *qp, struct srnic_arrival *arr)
 {
 	u8 *wire = arr->hdr + SRNIC_DDP_UNTAGGED_LEN;
 	struct srnic_read read;
@@ -128,8 +191,9 @@ static enum srnic_err place_resp_octets(struct srnic_qp *qp, struct srnic_arriva
 	    (seg->last && seg->len != left))
 		return SRNIC_ERR_RESP_BOUNDS;
 	fault = place_at(qp, arr, &name, seg->to, seg->len);
-	if (fault)
-		place_read_ends(qp, IB_WC_LOC_PROT_ERR, arr);
+	if (!fault)
+		return SRNIC_ERR_NONE;
+	place_read_ends(qp, IB_WC_LOC_PROT_ERR, arr);
 	return srnic_err_of_mem(SRNIC_USE_RESP, fault);
 }
 
@@ -147,7 +211,7 @@ static bool place_read_invalidates(struct srnic_qp *qp)
 	       !srnic_stag_invalidate(qp->dev, qp->ibqp.pd, wqe->sge[0].lkey);
 }
 
-static enum srnic_err place_read_resp(struct srnic_qp *qp, struct srnic_arrival *arr)
+static noinline enum srnic_err place_read_resp(struct srnic_qp *qp, struct srnic_arrival *arr)
 {
 	struct srnic_rx *rx = &qp->rx;
 	enum srnic_err err;
@@ -166,6 +230,9 @@ static enum srnic_err place_read_resp(struct srnic_qp *qp, struct srnic_arrival 
 		if (err)
 			return err;
 		rx->read_len += arr->seg.len;
+		if (!arr->seg.last)
+			place_goes_on(arr, arr->seg.to + arr->seg.len,
+				      rx->read->bytes - rx->read_len, &rx->read_len);
 	}
 	if (!arr->seg.last)
 		return SRNIC_ERR_NONE;
@@ -221,8 +288,8 @@ static enum srnic_err place_send_begins(struct srnic_qp *qp, struct srnic_arriva
 static enum srnic_err place_scatter(struct srnic_qp *qp, struct srnic_arrival *arr, bool fill)
 {
 	const struct ib_sge *sge = qp->rx.rwqe.sge;
-	u32 left = arr->seg.len, n;
-	u64 off = arr->seg.mo;
+	u32 left = arr->seg.len, n = 0;
+	u64 off = arr->seg.mo, end = off + left;
 
 	for (; left; sge++, left -= n) {
 		const struct srnic_name name = {
@@ -241,7 +308,10 @@ static enum srnic_err place_scatter(struct srnic_qp *qp, struct srnic_arrival *a
 		if (srnic_hold_at(qp->dev, &arr->hold, &name, sge->addr + off, n))
 			return SRNIC_ERR_LOCAL;
 		if (fill)
-			srnic_hold_fill(&arr->hold, arr->cur, n);
+			place_fill(arr, n);
+		if (fill && n == left && !arr->seg.last)
+			place_goes_on(arr, end, min(sge->length - off - n, U32_MAX - end),
+				      &qp->rx.send_len);
 		off = 0;
 	}
 	return SRNIC_ERR_NONE;
@@ -286,7 +356,7 @@ static enum srnic_err place_deliver(struct srnic_qp *qp, struct srnic_arrival *a
 	return SRNIC_ERR_NONE;
 }
 
-static enum srnic_err place_send(struct srnic_qp *qp, struct srnic_arrival *arr)
+static noinline enum srnic_err place_send(struct srnic_qp *qp, struct srnic_arrival *arr)
 {
 	const struct srnic_seg *seg = &arr->seg;
 	struct srnic_rx *rx = &qp->rx;
@@ -330,7 +400,8 @@ static enum srnic_err place_send(struct srnic_qp *qp, struct srnic_arrival *arr)
 }
 
 /* RFC 5040 4.8: a Terminate message is the last message, and is not answered. */
-static enum srnic_err place_terminate(struct srnic_qp *qp, struct srnic_arrival *arr)
+static noinline_for_stack
+enum srnic_err place_terminate(struct srnic_qp *qp, struct srnic_arrival *arr)
 {
 	const struct srnic_seg *seg = &arr->seg;
 	u8 payload[SRNIC_TERM_MAX];
@@ -347,7 +418,7 @@ static enum srnic_err place_terminate(struct srnic_qp *qp, struct srnic_arrival 
 	return SRNIC_ERR_TERM_RECEIVED;
 }
 
-static enum srnic_err place_segment(struct srnic_qp *qp, struct srnic_arrival *arr)
+static inline enum srnic_err place_segment(struct srnic_qp *qp, struct srnic_arrival *arr)
 {
 	switch (arr->seg.op) {
 	case SRNIC_OP_WRITE:

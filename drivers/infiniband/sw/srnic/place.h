@@ -8,14 +8,30 @@
 #include "mem.h"
 #include "srnic.h"
 
+/*
+ * struct srnic_run - how a message goes on
+ *
+ * The next segment is one of the run if its header is that of the segment before, but for the
+ * offset, and the offset is @off. Of such a segment nothing else has to be looked at, as long as it
+ * has at most @room bytes, and @mr is held.
+ */
+struct srnic_run {
+	u64			off;	/* tagged offset, or message offset */
+	u32			room;	/* 0: there is no run */
+	u32			*done;	/* counts the bytes of the message */
+	const struct srnic_mr	*mr;	/* NULL for memory that nobody takes away */
+};
+
 /**
- * struct srnic_arrival - a segment that has come
+ * struct srnic_arrival - a segment that has come, and what a call of RX knows
  * @seg: its header
  * @cur: stands at its payload, and after what was read of that
  * @hdr: DDP header as received; a Read Request's own header is put behind it
  * @up: what is to be done when no lock is held
+ * @run: how its message goes on
  * @fpdus: how many have come in this call
  * @bytes: their ULPDUs
+ * @cost: their time, in bytes
  * @hold: the region that was accessed last; none after srnic_place() has returned an error
  */
 struct srnic_arrival {
@@ -23,11 +39,14 @@ struct srnic_arrival {
 	struct srnic_cursor	*cur;
 	u8			hdr[SRNIC_READ_ULPDU];
 	struct srnic_upcalls	*up;
+	struct srnic_run	run;
 	u32			fpdus;
 	u32			bytes;
+	u32			cost;
 	struct srnic_hold	hold;
 };
 
+void srnic_place_bytes(struct srnic_hold *hold, const u8 *from, u32 len);
 enum srnic_err srnic_place(struct srnic_qp *qp, struct srnic_arrival *arr);
 void srnic_place_flush(struct srnic_qp *qp, struct srnic_upcalls *up);
 

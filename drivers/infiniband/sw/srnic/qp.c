@@ -384,7 +384,6 @@ static int qp_to_closing(struct srnic_qp *qp)
 {
 	bool quiet = qp->user && qp_is_quiet(qp);
 	struct iw_mpa_ep *ep = NULL;
-
 	enum srnic_state from;
 
 	spin_lock_irq(&qp->lock);

@@ -7,20 +7,15 @@
 
 #include <rdma/uverbs_ioctl.h>
 
-/**
- * struct srnic_ring - memory shared with an application
- * @entry: the RDMA core's entry, by which it is mapped
- * @mm: of the process whose RLIMIT_MEMLOCK it counts against
- * @va: all of it in a row
- * @npages: how many pages
- * @pages: the memory
- */
+/* struct srnic_ring - memory shared with an application */
 struct srnic_ring {
+	/* the RDMA core's entry, by which it is mapped */
 	struct rdma_user_mmap_entry	entry;
+	/* of the process whose RLIMIT_MEMLOCK it counts against */
 	struct mm_struct		*mm;
-	void				*va;
-	unsigned int			npages;
-	struct page			*pages[];
+	void				*va;		/* all of it in a row */
+	unsigned int			npages;		/* how many pages */
+	struct page			*pages[];	/* the memory */
 };
 
 static inline struct ib_ucontext *srnic_ucontext_of(struct ib_udata *udata)

@@ -27,16 +27,6 @@
 
 #define RX_LEN_SIZE	2	/* ULPDU_Length */
 
-/**
- * struct rx_fpdu - an FPDU in the stream
- * @raw: octets with Markers; a Marker in front of the FPDU counts
- * @ulpdu_len: ULPDU_Length
- */
-struct rx_fpdu {
-	u32	raw;
-	u16	ulpdu_len;
-};
-
 static u32 rx_pos(const struct srnic_rx *rx, const struct sock *sk)
 {
 	return tcp_sk(sk)->copied_seq - rx->seq_start;
@@ -52,7 +42,7 @@ static u16 rx_ulpdu_len(const struct srnic_cursor *cur)
 {
 	const u8 *at = srnic_cursor_peek(cur, RX_LEN_SIZE);
 	struct srnic_cursor ahead;
-	__be16 len;
+	__be16 len = 0;
 
 	if (at)
 		return get_unaligned_be16(at);
@@ -61,32 +51,35 @@ static u16 rx_ulpdu_len(const struct srnic_cursor *cur)
 	return be16_to_cpu(len);
 }
 
-/* Find out how long the next FPDU is, if @left octets are enough for that. */
-static u32 rx_measure(const struct srnic_rx *rx, const struct srnic_cursor *cur, u32 left,
-		      struct rx_fpdu *fpdu)
+/*
+ * How many octets there have to be before more can be done: those that tell how long the next FPDU
+ * is, if @left are not enough for that, else the FPDU with its Markers; then @ulpdu_len is set.
+ */
+static inline u32 rx_measure(const struct srnic_rx *rx, const struct srnic_cursor *cur, u32 left,
+			     u16 *ulpdu_len)
 {
-	u32 head = rx_head(rx, cur->pos);
+	u32 head = rx_head(rx, cur->pos), raw;
 
 	if (left < head)
 		return head;
-	fpdu->ulpdu_len = rx_ulpdu_len(cur);
-	fpdu->raw = iw_mpa_fpdu_size(fpdu->ulpdu_len);
+	*ulpdu_len = rx_ulpdu_len(cur);
+	raw = iw_mpa_fpdu_size(*ulpdu_len);
 	if (rx->markers)
-		fpdu->raw += SRNIC_MARKER_LEN * srnic_marker_count(cur->pos, fpdu->raw);
-	return fpdu->raw;
+		raw += SRNIC_MARKER_LEN * srnic_marker_count(cur->pos, raw);
+	return raw;
 }
 
 /* An FPDU that is not in a row: TCP may have less of it than it says, with a CRC or without. */
 static enum srnic_err rx_verify_pieces(const struct srnic_rx *rx, struct srnic_cursor cur,
-				       const struct rx_fpdu *fpdu)
+				       u32 raw)
 {
 	__le32 field = 0;
 	u32 sum = ~0;
 
 	if (rx->crc)
-		sum = srnic_cursor_crc(&cur, sum, fpdu->raw - SRNIC_CRC_LEN);
+		sum = srnic_cursor_crc(&cur, sum, raw - SRNIC_CRC_LEN);
 	else
-		srnic_cursor_skip(&cur, fpdu->raw - SRNIC_CRC_LEN);
+		srnic_cursor_skip(&cur, raw - SRNIC_CRC_LEN);
 	srnic_cursor_read_raw(&cur, &field, sizeof(field));
 	if (cur.broken)
 		return SRNIC_ERR_UNREADABLE;
@@ -94,7 +87,7 @@ static enum srnic_err rx_verify_pieces(const struct srnic_rx *rx, struct srnic_c
 }
 
 /* RFC 5044 8, code 3: each Marker has to point to where the FPDU begins. */
-static bool rx_markers_are_good(struct srnic_cursor cur, const struct rx_fpdu *fpdu)
+static bool rx_markers_are_good(struct srnic_cursor cur, u32 raw)
 {
 	u32 start = cur.pos, fpdu_pos = start;
 	u8 marker[SRNIC_MARKER_LEN];
@@ -104,7 +97,7 @@ static bool rx_markers_are_good(struct srnic_cursor cur, const struct rx_fpdu *f
 	for (;;) {
 		u32 gap = srnic_marker_gap(cur.pos);
 
-		if (cur.pos - start + gap >= fpdu->raw)
+		if (cur.pos - start + gap >= raw)
 			return true;
 		srnic_cursor_skip(&cur, gap);
 		srnic_cursor_read_raw(&cur, marker, sizeof(marker));
@@ -113,37 +106,38 @@ static bool rx_markers_are_good(struct srnic_cursor cur, const struct rx_fpdu *f
 	}
 }
 
-/* Look, and verify. @flat is the whole FPDU, or NULL if it is not in a row. */
-static enum srnic_err rx_verify(const struct srnic_rx *rx, const struct srnic_cursor *cur,
-				const u8 *flat, const struct rx_fpdu *fpdu)
+static noinline_for_stack enum srnic_err rx_verify_slow(const struct srnic_rx *rx, const struct srnic_cursor *cur,
+				     u32 raw)
 {
-	u32 covered = fpdu->raw - SRNIC_CRC_LEN;
-	enum srnic_err err;
+	enum srnic_err err = rx_verify_pieces(rx, *cur, raw);
 
-	if (flat && (!rx->crc || get_unaligned_le32(flat + covered) == ~crc32c(~0, flat, covered)))
-		return SRNIC_ERR_NONE;
-	if (flat)
-		return SRNIC_ERR_CRC;
-	err = rx_verify_pieces(rx, *cur, fpdu);
-	if (!err && rx->markers && !rx_markers_are_good(*cur, fpdu))
+	if (!err && rx->markers && !rx_markers_are_good(*cur, raw))
 		err = SRNIC_ERR_MARKER;
 	return err;
+}
+
+/* Look, and verify. @flat is the whole FPDU, or NULL if it is not in a row. */
+static inline enum srnic_err rx_verify(const struct srnic_rx *rx, const struct srnic_cursor *cur,
+				       const u8 *flat, u32 raw)
+{
+	u32 covered = raw - SRNIC_CRC_LEN;
+
+	if (!flat)
+		return rx_verify_slow(rx, cur, raw);
+	if (rx->crc && get_unaligned_le32(flat + covered) != ~crc32c(~0, flat, covered))
+		return SRNIC_ERR_CRC;
+	return SRNIC_ERR_NONE;
 }
 
 /*
  * Read as much of the DDP header as there is. The memory in TCP's queue may be somebody else's, and
  * may change. So only the copy counts.
  */
-static void rx_read_hdr(struct srnic_arrival *arr, const u8 *flat, u16 ulpdu_len)
+static noinline void rx_read_hdr(struct srnic_arrival *arr, u16 ulpdu_len)
 {
 	u16 len = min_t(u16, ulpdu_len, SRNIC_DDP_TAGGED_LEN);
 	__be16 skip;
 
-	if (flat && ulpdu_len >= SRNIC_DDP_UNTAGGED_LEN) {
-		memcpy(arr->hdr, flat + RX_LEN_SIZE, SRNIC_DDP_UNTAGGED_LEN);
-		srnic_cursor_advance(arr->cur, RX_LEN_SIZE + srnic_ddp_hdr_len(arr->hdr[0]));
-		return;
-	}
 	srnic_cursor_read(arr->cur, &skip, sizeof(skip));
 	srnic_cursor_read(arr->cur, arr->hdr, len);
 	if (len < SRNIC_DDP_TAGGED_LEN || (arr->hdr[0] & SRNIC_DDP_T))
@@ -152,11 +146,22 @@ static void rx_read_hdr(struct srnic_arrival *arr, const u8 *flat, u16 ulpdu_len
 	srnic_cursor_read(arr->cur, arr->hdr + SRNIC_DDP_TAGGED_LEN, len);
 }
 
+static inline enum srnic_err rx_take_hdr(struct srnic_arrival *arr, const u8 *flat, u16 ulpdu_len)
+{
+	if (flat && ulpdu_len >= SRNIC_DDP_HDR_MAX) {
+		memcpy(arr->hdr, flat + RX_LEN_SIZE, SRNIC_DDP_HDR_MAX);
+		srnic_cursor_advance(arr->cur, RX_LEN_SIZE + srnic_ddp_hdr_len(arr->hdr[0]));
+	} else {
+		rx_read_hdr(arr, ulpdu_len);
+	}
+	return srnic_ddp_parse(arr->hdr, ulpdu_len, &arr->seg);
+}
+
 /*
  * A responder that has had no good FPDU yet may not send (RFC 5044 7.1.2), not even a Terminate
  * message. If an administrator has turned the fence off, TX is open and it may.
  */
-static void rx_fail(struct srnic_qp *qp, enum srnic_err err, const struct srnic_arrival *arr,
+static noinline_for_stack void rx_fail(struct srnic_qp *qp, enum srnic_err err, const struct srnic_arrival *arr,
 		    u16 ulpdu_len)
 {
 	struct srnic_fault fault = {
@@ -168,7 +173,10 @@ static void rx_fail(struct srnic_qp *qp, enum srnic_err err, const struct srnic_
 
 	if (arr) {
 		fault.ddp_len = arr->seg.hdr_len;
-		memcpy(fault.hdr, arr->hdr, sizeof(fault.hdr));
+		/* A Read Request's own header is there if it was read. */
+		memcpy(fault.hdr, arr->hdr,
+		       fault.ddp_len && arr->seg.op == SRNIC_OP_READ_REQ ? sizeof(fault.hdr) :
+									     fault.ddp_len);
 	}
 	srnic_fault_record(qp, &fault);
 }
@@ -202,26 +210,27 @@ static void rx_first_done(struct srnic_qp *qp, const struct srnic_seg *seg, enum
 }
 
 /* Take one FPDU, all of which is there, and leave @cur after it. False: the stream has failed. */
-static bool rx_take(struct srnic_qp *qp, struct srnic_cursor *cur, const struct rx_fpdu *fpdu,
+static bool rx_take(struct srnic_qp *qp, struct srnic_cursor *cur, u32 raw, u16 ulpdu_len,
 		    struct srnic_arrival *arr)
 {
-	const u8 *flat = srnic_cursor_peek(cur, fpdu->raw);
-	u32 end = cur->pos + fpdu->raw;
+	const u8 *flat = srnic_cursor_peek(cur, raw);
+	u32 end = cur->pos + raw;
 	struct srnic_rx *rx = &qp->rx;
 	enum srnic_err err;
 
-	srnic_hold_yield(&arr->hold, fpdu->raw);
-	err = rx_verify(rx, cur, flat, fpdu);
+	arr->run.room = 0;
+	srnic_hold_yield(&arr->hold, raw);
+	err = rx_verify(rx, cur, flat, raw);
 	if (unlikely(err)) {
 		srnic_hold_drop(&arr->hold);
 		rx_fail(qp, err, NULL, 0);
 		return false;
 	}
 	arr->fpdus++;
-	arr->bytes += fpdu->ulpdu_len;
+	arr->bytes += ulpdu_len;
+	arr->cost += max_t(u32, raw, SRNIC_FPDU_COST);
 	arr->cur = cur;
-	rx_read_hdr(arr, flat, fpdu->ulpdu_len);
-	err = srnic_ddp_parse(arr->hdr, fpdu->ulpdu_len, &arr->seg);
+	err = rx_take_hdr(arr, flat, ulpdu_len);
 	if (unlikely(rx->first))
 		rx_first(qp, arr, err);
 	if (!err)
@@ -230,13 +239,67 @@ static bool rx_take(struct srnic_qp *qp, struct srnic_cursor *cur, const struct 
 		rx_first_done(qp, &arr->seg, err);
 	if (unlikely(err)) {
 		srnic_hold_drop(&arr->hold);
-		rx_fail(qp, err, arr, fpdu->ulpdu_len);
+		rx_fail(qp, err, arr, ulpdu_len);
 		return false;
 	}
 	if (unlikely(!(arr->hdr[1] & SRNIC_RDMAP_RV)))
 		srnic_count(qp->dev, rx_rdmap_v0);
 	srnic_cursor_skip(cur, end - cur->pos);
 	return true;
+}
+
+/*
+ * Take the FPDUs that go on with the message of the one before: where their bytes go was decided
+ * with that. Each is in a row, and verified before it is placed. One that is not as expected is
+ * left to rx_take(), which finds out what is the matter.
+ *
+ * Returns octets that were taken, of @left.
+ */
+static u32 rx_run(struct srnic_qp *qp, struct srnic_cursor *cur, u32 left, u32 budget,
+		  struct srnic_arrival *arr)
+{
+	const u8 hdr_len = arr->seg.hdr_len;
+	struct srnic_run *run = &arr->run;
+	u32 used = 0;
+
+	/* Segments of version 0 are counted one by one. */
+	if (unlikely(!(arr->hdr[1] & SRNIC_RDMAP_RV)))
+		return 0;
+	while (run->room && used < left && arr->cost < budget && srnic_is_flowing(qp)) {
+		const u8 *flat;
+		u32 raw, len;
+		u16 ulpdu_len;
+
+		srnic_cursor_settle(cur);
+		flat = srnic_cursor_peek(cur, RX_LEN_SIZE + SRNIC_DDP_HDR_MAX);
+		if (!flat)
+			break;
+		ulpdu_len = get_unaligned_be16(flat);
+		/* The memory may change, and this is not to be read again. */
+		OPTIMIZER_HIDE_VAR(ulpdu_len);
+		raw = iw_mpa_fpdu_size(ulpdu_len);
+		len = ulpdu_len - hdr_len;
+		/* An empty one is not of a run, and neither is one without a whole header. */
+		if (ulpdu_len <= hdr_len || len > run->room ||
+		    raw > left - used || raw > cur->left ||
+		    !srnic_ddp_is_next(arr->hdr, flat + RX_LEN_SIZE) ||
+		    srnic_ddp_off(arr->hdr[0], flat + RX_LEN_SIZE) != run->off)
+			break;
+		srnic_hold_yield(&arr->hold, raw);
+		if (arr->hold.mr != run->mr || rx_verify(&qp->rx, cur, flat, raw))
+			break;
+		srnic_place_bytes(&arr->hold, flat + RX_LEN_SIZE + hdr_len, len);
+		srnic_cursor_advance(cur, raw);
+		run->off += len;
+		run->room -= len;
+		if (run->done)
+			*run->done += len;
+		arr->fpdus++;
+		arr->bytes += ulpdu_len;
+		arr->cost += max_t(u32, raw, SRNIC_FPDU_COST);
+		used += raw;
+	}
+	return used;
 }
 
 /* If TCP has too few octets to tell the FPDU's length, this is the room for the longest FPDU. */
@@ -267,11 +330,11 @@ static bool rx_take_part(struct srnic_qp *qp, struct srnic_cursor *cur, u32 left
 {
 	struct srnic_rx *rx = &qp->rx;
 	struct srnic_cursor at = rx_at_part(rx, cur->pos);
-	struct rx_fpdu fpdu;
+	u16 ulpdu_len;
 	u32 n, size;
 	bool good;
 
-	size = rx_measure(rx, &at, rx->part_len, &fpdu);
+	size = rx_measure(rx, &at, rx->part_len, &ulpdu_len);
 	/* The memory in TCP's queue may be somebody else's, and may have changed since. */
 	if (size > rx->part_size) {
 		rx_fail(qp, SRNIC_ERR_UNREADABLE, NULL, 0);
@@ -286,9 +349,10 @@ static bool rx_take_part(struct srnic_qp *qp, struct srnic_cursor *cur, u32 left
 	rx->part_len += n;
 	*used += n;
 	at = rx_at_part(rx, cur->pos);
-	if (rx->part_len < rx_measure(rx, &at, rx->part_len, &fpdu))
+	size = rx_measure(rx, &at, rx->part_len, &ulpdu_len);
+	if (rx->part_len < size)
 		return true;
-	good = rx_take(qp, &at, &fpdu, arr);
+	good = rx_take(qp, &at, size, ulpdu_len, arr);
 	srnic_hold_drop(&arr->hold);
 	srnic_count(qp->dev, rx_copied_out);
 	kvfree(rx->part);
@@ -312,31 +376,33 @@ u32 srnic_rx_take(struct srnic_qp *qp, struct srnic_cursor *cur, u32 avail, u32 
 {
 	struct srnic_arrival arr = { .up = up };
 	struct srnic_rx *rx = &qp->rx;
-	u32 used = 0, cost = 0;
+	u32 used = 0;
 
 	rx->need = 0;
 	if (!rx->part)
 		rx->part_size = 0;
-	while (used < avail && cost < budget) {
-		struct rx_fpdu fpdu;
-		u32 before = used;
+	while (used < avail && arr.cost < budget) {
+		u16 ulpdu_len;
+		u32 raw;
 		bool good;
 
-		if (rx->part) {
+		if (unlikely(rx->part)) {
 			good = rx_take_part(qp, cur, avail - used, &used, &arr);
 		} else {
-			rx->need = rx_measure(rx, cur, avail - used, &fpdu);
-			if (rx->need > avail - used)
+			srnic_cursor_settle(cur);
+			raw = rx_measure(rx, cur, avail - used, &ulpdu_len);
+			if (raw > avail - used) {
+				rx->need = raw;
 				break;
-			rx->need = 0;
-			used += fpdu.raw;
-			good = rx_take(qp, cur, &fpdu, &arr);
+			}
+			used += raw;
+			good = rx_take(qp, cur, raw, ulpdu_len, &arr);
+			used += rx_run(qp, cur, avail - used, budget, &arr);
 		}
 		if (!good || rx_is_over(qp, up)) {
 			used = avail;
 			break;
 		}
-		cost += max_t(u32, used - before, SRNIC_FPDU_COST);
 	}
 	srnic_hold_drop(&arr.hold);
 	srnic_count_n(qp->dev, rx_fpdus, arr.fpdus);

@@ -57,16 +57,42 @@ static void send_local(struct srnic_qp *qp, struct srnic_wqe *wqe)
 }
 
 /* The next piece of a work request's payload. The caller knows that there is one. */
-static void send_next_sge(struct srnic_msg *msg)
+static void send_next_sge(struct srnic_msg *msg, struct srnic_hold *hold)
 {
 	const struct ib_sge *sge = &msg->wqe->sge[msg->cur.sge];
 
 	while (!sge->length)
 		sge++;
+	if (sge->lkey != msg->src.stag)
+		srnic_hold_drop(hold);
 	msg->src.stag = sge->lkey;
 	msg->cur.addr = sge->addr;
 	msg->cur.run = sge->length;
 	msg->cur.sge = sge - msg->wqe->sge + 1;
+}
+
+/* Back to where the payload of the next segment begins, after one that could not be made */
+static void send_seek(struct srnic_msg *msg, struct srnic_hold *hold)
+{
+	u32 done = msg->len - msg->left;
+
+	if (msg->kind == SRNIC_MSG_RESP) {
+		msg->cur.addr = msg->read.src_to + done;
+		msg->cur.run = msg->left;
+		return;
+	}
+	msg->cur = (struct srnic_msg_cursor) {};
+	if (msg->op == SRNIC_OP_READ_REQ || (msg->wqe->flags & SRNIC_WQE_INLINE))
+		return;
+	while (done) {
+		u32 n;
+
+		send_next_sge(msg, hold);
+		n = min(done, msg->cur.run);
+		msg->cur.addr += n;
+		msg->cur.run -= n;
+		done -= n;
+	}
 }
 
 static void send_put_head(struct srnic_msg *msg, u32 stag, u64 to, u32 msn)
@@ -78,6 +104,7 @@ static void send_put_head(struct srnic_msg *msg, u32 stag, u64 to, u32 msn)
 	else
 		srnic_ddp_put_untagged(hdr, msg->op, false, stag, msn, 0);
 	msg->head_len = 2 + srnic_ddp_hdr_len(hdr[0]);
+	msg->seg_len = 0;
 	msg->off = to;
 }
 
@@ -87,7 +114,7 @@ static void send_begin_wr(struct srnic_qp *qp, struct srnic_wqe *wqe)
 
 	msg->kind = SRNIC_MSG_WR;
 	msg->wqe = wqe;
-	msg->left = wqe->bytes;
+	msg->len = wqe->bytes;
 	msg->src = (struct srnic_name) { .pd = qp->ibqp.pd, .kernel = !qp->user };
 	msg->cur = (struct srnic_msg_cursor) {};
 	switch (wqe->op) {
@@ -98,7 +125,7 @@ static void send_begin_wr(struct srnic_qp *qp, struct srnic_wqe *wqe)
 	case SRNIC_WR_READ:
 	case SRNIC_WR_READ_INV:
 		msg->op = SRNIC_OP_READ_REQ;
-		msg->left = SRNIC_READ_REQ_LEN;
+		msg->len = SRNIC_READ_REQ_LEN;
 		send_put_head(msg, 0, 0, qp->tx.msn[SRNIC_QN_READ_REQ]);
 		break;
 	default:
@@ -107,6 +134,7 @@ static void send_begin_wr(struct srnic_qp *qp, struct srnic_wqe *wqe)
 		send_put_head(msg, srnic_op_has_inv(msg->op) ? wqe->rkey : 0, 0,
 			      qp->tx.msn[SRNIC_QN_SEND]);
 	}
+	msg->left = msg->len;
 }
 
 /* Go on with the send queue. False: there is nothing, or it has to wait. */
@@ -140,6 +168,7 @@ static bool send_next_resp(struct srnic_qp *qp)
 	msg->op = SRNIC_OP_READ_RESP;
 	msg->irqe = *irqe;
 	srnic_read_get(irqe->hdr + SRNIC_DDP_UNTAGGED_LEN, &msg->read);
+	msg->len = msg->read.size;
 	msg->left = msg->read.size;
 	msg->src = (struct srnic_name) {
 		.pd	= qp->ibqp.pd,
@@ -162,8 +191,8 @@ static bool send_next(struct srnic_qp *qp)
 	return send_next_resp(qp) || send_next_wr(qp);
 }
 
-/* Registered memory becomes payload. Returns 0; -ENOMEM; enum srnic_mem_fault. */
-static int send_gather(struct srnic_qp *qp, struct srnic_writer *w, u32 len)
+/* Where a piece, a fragment or an SGE ends within the segment */
+static noinline int send_gather_pieces(struct srnic_qp *qp, struct srnic_writer *w, u32 len)
 {
 	struct srnic_msg *msg = &qp->tx.msg;
 
@@ -172,20 +201,38 @@ static int send_gather(struct srnic_qp *qp, struct srnic_writer *w, u32 len)
 		u32 n;
 
 		if (!msg->cur.run)
-			send_next_sge(msg);
-		if (!w->left && srnic_fpdu_more(w))
+			send_next_sge(msg, &w->hold);
+		if (w->at == w->stop && srnic_fpdu_more(w))
 			return -ENOMEM;
-		n = min3(len, w->left, msg->cur.run);
-		fault = srnic_hold_at(qp->dev, &w->hold, &msg->src, msg->cur.addr, n);
+		n = min3(len, (u32)(w->stop - w->at), msg->cur.run);
+		fault = srnic_hold_next(qp->dev, &w->hold, &msg->src, msg->cur.addr, n);
 		if (fault)
 			return fault;
 		srnic_hold_read(&w->hold, w->at, n);
 		w->at += n;
-		w->left -= n;
 		msg->cur.addr += n;
 		msg->cur.run -= n;
 		len -= n;
 	}
+	return 0;
+}
+
+/* Registered memory becomes payload. Returns 0; -ENOMEM; enum srnic_mem_fault. */
+static inline int send_gather(struct srnic_qp *qp, struct srnic_writer *w, u32 len)
+{
+	struct srnic_msg *msg = &qp->tx.msg;
+	enum srnic_mem_fault fault;
+
+	/* The key of an SGE without bytes is not looked at. */
+	if (!len || len > msg->cur.run || len > w->stop - w->at)
+		return send_gather_pieces(qp, w, len);
+	fault = srnic_hold_next(qp->dev, &w->hold, &msg->src, msg->cur.addr, len);
+	if (unlikely(fault))
+		return fault;
+	srnic_hold_read(&w->hold, w->at, len);
+	w->at += len;
+	msg->cur.addr += len;
+	msg->cur.run -= len;
 	return 0;
 }
 
@@ -229,22 +276,16 @@ static int send_put_read(struct srnic_qp *qp, struct srnic_writer *w, const stru
 	return srnic_fpdu_put(w, wire, sizeof(wire));
 }
 
-static int send_put_inline(struct srnic_msg *msg, struct srnic_writer *w, u32 len)
-{
-	const u8 *data = msg->wqe->data + msg->cur.addr;
-
-	msg->cur.addr += len;
-	return srnic_fpdu_put(w, data, len);
-}
-
 static int send_payload(struct srnic_qp *qp, struct srnic_writer *w, u32 len)
 {
-	struct srnic_msg *msg = &qp->tx.msg;
+	const struct srnic_msg *msg = &qp->tx.msg;
 
-	if (msg->op == SRNIC_OP_READ_REQ)
-		return send_put_read(qp, w, msg->wqe);
-	if (msg->kind == SRNIC_MSG_WR && (msg->wqe->flags & SRNIC_WQE_INLINE))
-		return send_put_inline(msg, w, len);
+	if (msg->kind == SRNIC_MSG_WR) {
+		if (msg->op == SRNIC_OP_READ_REQ)
+			return send_put_read(qp, w, msg->wqe);
+		if (msg->wqe->flags & SRNIC_WQE_INLINE)
+			return srnic_fpdu_put(w, msg->wqe->data + msg->len - msg->left, len);
+	}
 	return send_gather(qp, w, len);
 }
 
@@ -260,7 +301,7 @@ static void send_fail_resp(struct srnic_qp *qp, enum srnic_mem_fault mem)
 	};
 
 	memcpy(fault.hdr, msg->irqe.hdr, SRNIC_DDP_UNTAGGED_LEN);
-	srnic_read_advance(&msg->read, msg->read.size - msg->left);
+	srnic_read_advance(&msg->read, msg->len - msg->left);
 	srnic_read_put(fault.hdr + SRNIC_DDP_UNTAGGED_LEN, &msg->read);
 	srnic_fault_record(qp, &fault);
 }
@@ -280,32 +321,38 @@ static void send_end(struct srnic_qp *qp)
 	msg->kind = SRNIC_MSG_NONE;
 }
 
+/* What changes where segments get another length, and in the last one */
+static noinline void send_put_len(struct srnic_msg *msg, u32 len)
+{
+	put_unaligned_be16(msg->head_len - 2 + len, msg->head);
+	srnic_ddp_put_last(msg->head + 2, len == msg->left);
+	msg->seg_len = len == msg->left ? 0 : len;
+}
+
 /*
  * The next segment of the message, as one FPDU, or not at all.
  *
  * Returns 0; -ENOMEM; enum srnic_mem_fault.
  */
-static int send_segment(struct srnic_qp *qp, struct srnic_writer *w, u16 mulpdu)
+static inline int send_segment(struct srnic_qp *qp, struct srnic_writer *w, u16 mulpdu)
 {
 	struct srnic_msg *msg = &qp->tx.msg;
-	const struct srnic_msg_cursor cur = msg->cur;
-	const u32 stag = msg->src.stag;
 	u8 hdr_len = msg->head_len - 2;
 	u32 len = srnic_segment_len(msg->left, mulpdu, hdr_len);
 	int err;
 
-	put_unaligned_be16(hdr_len + len, msg->head);
-	srnic_ddp_put_segment(msg->head + 2, len == msg->left, msg->off);
+	if (len == msg->left || len != msg->seg_len)
+		send_put_len(msg, len);
+	srnic_ddp_put_off(msg->head + 2, msg->off);
 	srnic_hold_yield(&w->hold, hdr_len + len);
 	err = srnic_fpdu_begin(w, msg->head, msg->head_len);
 	if (!err)
 		err = send_payload(qp, w, len);
 	if (!err)
 		err = srnic_fpdu_end(w, hdr_len + len);
-	if (err) {
+	if (unlikely(err)) {
 		srnic_fpdu_undo(w);
-		msg->cur = cur;
-		msg->src.stag = stag;
+		send_seek(msg, &w->hold);
 		return err;
 	}
 	msg->off += len;
@@ -418,11 +465,14 @@ bool srnic_send_is_at_limit(struct srnic_qp *qp)
 static int send_ulpdu(struct srnic_qp *qp, u8 *head, u16 len)
 {
 	struct srnic_writer w;
+	u32 head_len = 2 + srnic_ddp_hdr_len(head[2]);
 	int err;
 
 	put_unaligned_be16(len, head);
 	srnic_writer_open(&w, &qp->tx, len, SRNIC_BATCH_OCTETS, SEND_GFP);
-	err = srnic_fpdu_begin(&w, head, 2 + len);
+	err = srnic_fpdu_begin(&w, head, head_len);
+	if (!err)
+		err = srnic_fpdu_put(&w, head + head_len, 2 + len - head_len);
 	if (!err)
 		err = srnic_fpdu_end(&w, len);
 	if (err) {

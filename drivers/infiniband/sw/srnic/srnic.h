@@ -132,14 +132,10 @@ enum srnic_mr_kind {
 	SRNIC_MR_FAST,		/* what a kernel ULP maps and registers by work request */
 };
 
-/**
- * struct srnic_extent - a piece of a fast-registered region
- * @va: its first octet
- * @end: octets of the region up to the end of this piece
- */
+/* struct srnic_extent - a piece of a fast-registered region */
 struct srnic_extent {
-	void	*va;
-	u64	end;
+	void	*va;	/* its first octet */
+	u64	end;	/* octets of the region up to the end of this piece */
 };
 
 /**
@@ -211,24 +207,17 @@ enum srnic_wr_op {
 	SRNIC_WR_COUNT
 };
 
-/**
- * struct srnic_cqe - a completion
- * @id: the ULP's wr_id, or the address of its wr_cqe
- * @qp: whose work it was
- * @bytes: octets received or read
- * @inv_stag: STag that the peer has invalidated, if @inv
- * @op: enum srnic_wr_op
- * @status: enum ib_wc_status
- * @inv: @inv_stag is valid
- */
+/* struct srnic_cqe - a completion */
 struct srnic_cqe {
+	/* the ULP's wr_id, or the address of its wr_cqe */
 	u64		id;
-	struct ib_qp	*qp;
-	u32		bytes;
+	struct ib_qp	*qp;	/* whose work it was */
+	u32		bytes;	/* octets received or read */
+	/* STag that the peer has invalidated, if @inv */
 	u32		inv_stag;
-	u8		op;
-	u8		status;
-	bool		inv;
+	u8		op;	/* enum srnic_wr_op */
+	u8		status;	/* enum ib_wc_status */
+	bool		inv;	/* @inv_stag is valid */
 };
 
 /* What a completion queue has a work item do, by number of the bit */
@@ -287,38 +276,29 @@ struct srnic_cq {
 #define SRNIC_WQE_INLINE	BIT(3)
 #define SRNIC_WQE_BAD		BIT(4)	/* cannot be done: completes with @status */
 
-/**
- * struct srnic_wqe - a work request of the send queue
- * @id: the ULP's
- * @raddr: remote address; SRNIC_WR_REG: address of the first octet
- * @rkey: remote STag; STag to invalidate of SEND_INV and INV; STag of REG
- * @bytes: sum of the lengths
- * @op: enum srnic_wr_op
- * @flags: SRNIC_WQE_*
- * @num_sge: SGEs in @sge, 0..SRNIC_MAX_SGE; none with SRNIC_WQE_INLINE
- * @done: nothing is left to do; under the lock of the queue
- * @status: enum ib_wc_status, when @done
- * @sge: what to send, or where to read to
- * @data: SRNIC_WQE_INLINE: the octets
- * @reg: SRNIC_WR_REG: size and rights of the region
- */
+/* struct srnic_wqe - a work request of the send queue */
 struct srnic_wqe {
-	u64	id;
+	u64	id;	/* the ULP's */
+	/* remote address; SRNIC_WR_REG: address of the first octet */
 	u64	raddr;
+	/* remote STag; STag to invalidate of SEND_INV and INV; STag of REG */
 	u32	rkey;
-	u32	bytes;
-	u8	op;
-	u8	flags;
+	u32	bytes;	/* sum of the lengths */
+	u8	op;	/* enum srnic_wr_op */
+	u8	flags;	/* SRNIC_WQE_* */
+	/* SGEs in @sge, 0..SRNIC_MAX_SGE; none with SRNIC_WQE_INLINE */
 	u8	num_sge;
-	bool	done;
-	u8	status;
+	bool	done;	/* nothing is left to do; under the lock of the queue */
+	u8	status;	/* enum ib_wc_status, when @done */
 	union {
+		/* what to send, or where to read to */
 		struct ib_sge	sge[SRNIC_MAX_SGE];
+		/* SRNIC_WQE_INLINE: the octets */
 		u8		data[SRNIC_MAX_INLINE];
 		struct {
 			u64	size;
 			u32	access;
-		} reg;
+		} reg; /* SRNIC_WR_REG: size and rights of the region */
 	};
 };
 
@@ -358,35 +338,23 @@ struct srnic_sq {
 	struct srnic_ring	*shared;
 };
 
-/**
- * struct srnic_rwqe - a receive
- * @id: the ULP's
- * @num_sge: SGEs in @sge
- * @sge: where to
- */
+/* struct srnic_rwqe - a receive */
 struct srnic_rwqe {
-	u64		id;
-	u32		num_sge;
-	struct ib_sge	sge[SRNIC_MAX_SGE];
+	u64		id;			/* the ULP's */
+	u32		num_sge;		/* SGEs in @sge */
+	struct ib_sge	sge[SRNIC_MAX_SGE];	/* where to */
 };
 
-/**
- * struct srnic_rq - a receive queue, of a QP or shared
- * @lock: protects all of it
- * @size: a power of two
- * @put: kernel: receives that were ever posted
- * @get: receives that were ever taken
- * @kring: kernel: the receives
- * @uring: application: its ring, in @shared
- * @shared: application: memory shared with it
- */
+/* struct srnic_rq - a receive queue, of a QP or shared */
 struct srnic_rq {
-	spinlock_t		lock;
-	u32			size;
+	spinlock_t		lock;	/* protects all of it */
+	u32			size;	/* a power of two */
+	/* kernel: receives that were ever posted */
 	u32			put;
-	u32			get;
-	struct srnic_rwqe	*kring;
-	struct siw_rqe		*uring;
+	u32			get;	/* receives that were ever taken */
+	struct srnic_rwqe	*kring;	/* kernel: the receives */
+	struct siw_rqe		*uring;	/* application: its ring, in @shared */
+	/* application: memory shared with it */
 	struct srnic_ring	*shared;
 };
 
@@ -406,12 +374,9 @@ struct srnic_srq {
 	struct work_struct	event_work;
 };
 
-/**
- * struct srnic_irqe - a Read Request that is to be answered
- * @hdr: DDP and RDMAP header as received
- */
+/* struct srnic_irqe - a Read Request that is to be answered */
 struct srnic_irqe {
-	u8	hdr[SRNIC_READ_ULPDU];
+	u8	hdr[SRNIC_READ_ULPDU];	/* DDP and RDMAP header as received */
 };
 
 /**
@@ -473,16 +438,11 @@ struct srnic_name {
 	bool			kernel;
 };
 
-/**
- * struct srnic_msg_cursor - a place in the payload of a message
- * @addr: address in the region, or within inline data
- * @run: bytes in a row there: to the end of the SGE
- * @sge: the SGE after that
- */
+/* struct srnic_msg_cursor - a place in the payload of a message */
 struct srnic_msg_cursor {
-	u64	addr;
-	u32	run;
-	u8	sge;
+	u64	addr;	/* address in the region, or within inline data */
+	u32	run;	/* bytes in a row there: to the end of the SGE */
+	u8	sge;	/* the SGE after that */
 };
 
 /**
@@ -492,7 +452,9 @@ struct srnic_msg_cursor {
  * @op: enum srnic_opcode
  * @head_len: bytes of @head
  * @head: ULPDU_Length and DDP header; what differs between segments is written for each
- * @left: bytes that are not in a batch
+ * @seg_len: bytes of payload that @head is for, if it is not the last segment's; else 0
+ * @len: bytes of the message
+ * @left: of these, not in a batch
  * @off: tagged offset, or message offset, of the next segment
  * @src: the region that the payload comes from
  * @cur: where the payload goes on
@@ -506,6 +468,8 @@ struct srnic_msg {
 	u8			op;
 	u8			head_len;
 	u8			head[2 + SRNIC_DDP_HDR_MAX];
+	u32			seg_len;
+	u32			len;
 	u32			left;
 	u64			off;
 	struct srnic_name	src;
@@ -674,12 +638,9 @@ struct srnic_qp {
 	struct work_struct	event_work;
 };
 
-/**
- * struct srnic_pd - a protection domain
- * @ibpd: what the RDMA core knows, and all there is
- */
+/* struct srnic_pd - a protection domain */
 struct srnic_pd {
-	struct ib_pd	ibpd;
+	struct ib_pd	ibpd;	/* what the RDMA core knows, and all there is */
 };
 
 /**

@@ -173,21 +173,14 @@ struct srnic_fault {
 
 size_t srnic_term_build(const struct srnic_fault *fault, u8 payload[SRNIC_TERM_MAX]);
 
-/**
- * struct srnic_term - a Terminate message that was received
- * @layer: 0 RDMAP, 1 DDP, 2 LLP, others as received
- * @etype: error type, 0..15
- * @code: error code, 0..255
- * @hdrct: SRNIC_TERM_M, D and R as received
- * @ddp_len: octets of @ddp: 0, 14 or 18
- * @ddp: the copied DDP header, or NULL if there is none or it is cut short
- */
+/* struct srnic_term - a Terminate message that was received */
 struct srnic_term {
-	u8		layer;
-	u8		etype;
-	u8		code;
-	u8		hdrct;
-	u8		ddp_len;
+	u8		layer;	/* 0 RDMAP, 1 DDP, 2 LLP, others as received */
+	u8		etype;	/* error type, 0..15 */
+	u8		code;	/* error code, 0..255 */
+	u8		hdrct;	/* SRNIC_TERM_M, D and R as received */
+	u8		ddp_len;	/* octets of @ddp: 0, 14 or 18 */
+	/* the copied DDP header, or NULL if there is none or it is cut short */
 	const u8	*ddp;
 };
 

@@ -26,20 +26,21 @@ static const struct {
 static void ddp_get(const u8 *ulpdu, struct srnic_seg *seg)
 {
 	if (seg->tagged) {
-		struct srnic_ddp_tagged hdr;
+		const struct srnic_ddp_tagged *hdr = (const void *)ulpdu;
 
-		memcpy(&hdr, ulpdu, sizeof(hdr));
-		seg->stag = be32_to_cpu(hdr.stag);
-		seg->to = be64_to_cpu(hdr.to);
+		seg->stag = be32_to_cpu(hdr->stag);
+		seg->to = be64_to_cpu(hdr->to);
 		seg->qn = 0;
+		seg->msn = 0;
+		seg->mo = 0;
 	} else {
-		struct srnic_ddp_untagged hdr;
+		const struct srnic_ddp_untagged *hdr = (const void *)ulpdu;
 
-		memcpy(&hdr, ulpdu, sizeof(hdr));
-		seg->stag = be32_to_cpu(hdr.inv_stag);
-		seg->qn = be32_to_cpu(hdr.qn);
-		seg->msn = be32_to_cpu(hdr.msn);
-		seg->mo = be32_to_cpu(hdr.mo);
+		seg->stag = be32_to_cpu(hdr->inv_stag);
+		seg->to = 0;
+		seg->qn = be32_to_cpu(hdr->qn);
+		seg->msn = be32_to_cpu(hdr->msn);
+		seg->mo = be32_to_cpu(hdr->mo);
 	}
 }
 

@@ -14,6 +14,7 @@
 
 #include <linux/minmax.h>
 #include <linux/stddef.h>
+#include <linux/string.h>
 #include <linux/types.h>
 #include <linux/unaligned.h>
 
@@ -53,64 +54,41 @@ enum srnic_qn {
 	SRNIC_QN_COUNT
 };
 
-/**
- * struct srnic_ddp_tagged - header of a tagged segment on the wire
- * @ddp: T, L, DV
- * @rdmap: RV, opcode
- * @stag: STag of the buffer
- * @to: tagged offset
- */
+/* struct srnic_ddp_tagged - header of a tagged segment on the wire */
 struct srnic_ddp_tagged {
-	u8	ddp;
-	u8	rdmap;
-	__be32	stag;
-	__be64	to;
+	u8	ddp;	/* T, L, DV */
+	u8	rdmap;	/* RV, opcode */
+	__be32	stag;	/* STag of the buffer */
+	__be64	to;	/* tagged offset */
 } __packed;
 
-/**
- * struct srnic_ddp_untagged - header of an untagged segment on the wire
- * @ddp: L, DV
- * @rdmap: RV, opcode
- * @inv_stag: Invalidate STag, in opcodes 4 and 6
- * @qn: queue number
- * @msn: message sequence number
- * @mo: message offset
- */
+/* struct srnic_ddp_untagged - header of an untagged segment on the wire */
 struct srnic_ddp_untagged {
-	u8	ddp;
-	u8	rdmap;
-	__be32	inv_stag;
-	__be32	qn;
-	__be32	msn;
-	__be32	mo;
+	u8	ddp;		/* L, DV */
+	u8	rdmap;		/* RV, opcode */
+	__be32	inv_stag;	/* Invalidate STag, in opcodes 4 and 6 */
+	__be32	qn;		/* queue number */
+	__be32	msn;		/* message sequence number */
+	__be32	mo;		/* message offset */
 } __packed;
 
-/**
+/*
  * struct srnic_seg - header of a segment in host order
- * @op: enum srnic_opcode
- * @hdr_len: octets of the DDP header: 14 or 18; 0 if there was no room for one
- * @tagged: T
- * @last: L
- * @len: octets of the ULPDU behind the DDP header
- * @stag: STag, or Invalidate STag
- * @to: tagged offset; if @tagged
- * @qn: queue number; 0 if @tagged
- * @msn: message sequence number; if not @tagged
- * @mo: message offset; if not @tagged
  *
  * If @hdr_len is 0 nothing else counts.
  */
 struct srnic_seg {
-	u8	op;
+	u8	op;	/* enum srnic_opcode */
+	/* octets of the DDP header: 14 or 18; 0 if there was no room for one */
 	u8	hdr_len;
-	bool	tagged;
-	bool	last;
-	u32	len;
-	u32	stag;
-	u64	to;
-	u32	qn;
-	u32	msn;
-	u32	mo;
+	bool	tagged;	/* T */
+	bool	last;	/* L */
+	u32	len;	/* octets of the ULPDU behind the DDP header */
+	u32	stag;	/* STag, or Invalidate STag */
+	u64	to;	/* tagged offset; 0 if not @tagged */
+	u32	qn;	/* queue number; 0 if @tagged */
+	u32	msn;	/* message sequence number; 0 if @tagged */
+	u32	mo;	/* message offset; 0 if @tagged */
 };
 
 static inline u8 srnic_ddp_hdr_len(u8 ddp)
@@ -124,49 +102,57 @@ void srnic_ddp_put_tagged(u8 hdr[SRNIC_DDP_TAGGED_LEN], enum srnic_opcode op, bo
 void srnic_ddp_put_untagged(u8 hdr[SRNIC_DDP_UNTAGGED_LEN], enum srnic_opcode op, bool last,
 			    u32 inv_stag, u32 msn, u32 mo);
 
-/* What differs between the segments of a message: L, and the tagged offset or message offset */
-static inline void srnic_ddp_put_segment(u8 *hdr, bool last, u64 off)
+/* What differs between the segments of a message */
+static inline void srnic_ddp_put_last(u8 *hdr, bool last)
 {
 	hdr[0] = (hdr[0] & ~SRNIC_DDP_L) | (last ? SRNIC_DDP_L : 0);
+}
+
+static inline void srnic_ddp_put_off(u8 *hdr, u64 off)
+{
 	if (hdr[0] & SRNIC_DDP_T)
 		put_unaligned_be64(off, hdr + offsetof(struct srnic_ddp_tagged, to));
 	else
 		put_unaligned_be32(off, hdr + offsetof(struct srnic_ddp_untagged, mo));
 }
 
+/* Is the segment with header @hdr of the same message as the one with @before, and as little last? */
+static inline bool srnic_ddp_is_next(const u8 *before, const u8 *hdr)
+{
+	if (before[0] & SRNIC_DDP_T)
+		return !memcmp(before, hdr, offsetof(struct srnic_ddp_tagged, to));
+	return !memcmp(before, hdr, offsetof(struct srnic_ddp_untagged, mo));
+}
+
+/* Where the payload goes; @ddp is the header's first octet */
+static inline u64 srnic_ddp_off(u8 ddp, const u8 *hdr)
+{
+	if (ddp & SRNIC_DDP_T)
+		return get_unaligned_be64(hdr + offsetof(struct srnic_ddp_tagged, to));
+	return get_unaligned_be32(hdr + offsetof(struct srnic_ddp_untagged, mo));
+}
+
 #define SRNIC_READ_REQ_LEN	28
 #define SRNIC_READ_ULPDU	(SRNIC_DDP_UNTAGGED_LEN + SRNIC_READ_REQ_LEN)
 
-/**
- * struct srnic_read_wire - RDMAP header of a Read Request on the wire
- * @sink_stag: STag that the response goes to
- * @sink_to: tagged offset that the response goes to
- * @size: octets to read
- * @src_stag: STag to read from
- * @src_to: tagged offset to read from
- */
+/* struct srnic_read_wire - RDMAP header of a Read Request on the wire */
 struct srnic_read_wire {
-	__be32	sink_stag;
-	__be64	sink_to;
-	__be32	size;
-	__be32	src_stag;
-	__be64	src_to;
+	__be32	sink_stag;	/* STag that the response goes to */
+	__be64	sink_to;	/* tagged offset that the response goes to */
+	__be32	size;		/* octets to read */
+	__be32	src_stag;	/* STag to read from */
+	__be64	src_to;		/* tagged offset to read from */
 } __packed;
 
-/**
- * struct srnic_read - a Read Request in host order
- * @sink_stag: STag that the response goes to; not interpreted at the source
- * @sink_to: tagged offset that the response goes to; likewise
- * @size: octets to read, 0..2^32-1
- * @src_stag: STag to read from
- * @src_to: tagged offset to read from
- */
+/* struct srnic_read - a Read Request in host order */
 struct srnic_read {
+	/* STag that the response goes to; not interpreted at the source */
 	u32	sink_stag;
-	u32	size;
+	u32	size;		/* octets to read, 0..2^32-1 */
+	/* tagged offset that the response goes to; likewise */
 	u64	sink_to;
-	u64	src_to;
-	u32	src_stag;
+	u64	src_to;		/* tagged offset to read from */
+	u32	src_stag;	/* STag to read from */
 };
 
 void srnic_read_get(const u8 wire[SRNIC_READ_REQ_LEN], struct srnic_read *read);
