@@ -105,7 +105,7 @@ struct srnic_ring *srnic_ring_create(struct ib_ucontext *ctx, size_t size, u64 *
 	struct srnic_ring *ring;
 	int err;
 
-	ring = kvzalloc(struct_size(ring, pages, npages), GFP_KERNEL_ACCOUNT);
+	ring = kvzalloc(struct_size(ring, pages, npages), GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
 	if (!ring)
 		return ERR_PTR(-ENOMEM);
 	ring->npages = npages;
