@@ -518,7 +518,7 @@ void srnic_rx_look(struct srnic_qp *qp)
 	if ((sk->sk_shutdown & RCV_SHUTDOWN) && !rx->ended) {
 		if (srnic_is_flowing(qp) && (rx->part || tcp_inq(sk) > 0))
 			srnic_fail(qp, SRNIC_ERR_STREAM);
-		/* Reads that were answered have completed before this is visible: see tx_step(). */
+		/* Reads that were answered have completed before this is visible: see tx_build(). */
 		smp_store_release(&rx->ended, true);
 		if (rx_end_is_awaited(qp))
 			srnic_tx_kick(qp);

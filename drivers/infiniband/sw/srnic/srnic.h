@@ -489,7 +489,7 @@ struct srnic_msg {
  * @starved: there was no memory; nobody tries again before @retry has run, which clears it
  * @state: enum srnic_tx_state; changes under the QP's lock, and but for open_tx under @lock, too;
  *	may be read without them as a hint
- * @opened: when @state became SRNIC_TX_OPEN or a later one, in seconds since the host has booted;
+ * @opened: when the stream began, then when @state became OPEN or later, in seconds since boot;
  *	under the QP's lock
  * @crc: FPDUs have a CRC
  * @markers: FPDUs have Markers

@@ -17,7 +17,7 @@ static inline enum srnic_state srnic_state(const struct srnic_qp *qp)
 	return smp_load_acquire(&qp->state);
 }
 
-/* Does RX place, and does the sender build FPDUs? */
+/* Does RX place, and does the sender build FPDUs? Neither runs in SRNIC_IDLE. */
 static inline bool srnic_is_flowing(const struct srnic_qp *qp)
 {
 	return srnic_state(qp) <= SRNIC_CLOSING;

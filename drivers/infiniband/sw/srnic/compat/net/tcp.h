@@ -8,7 +8,7 @@
 #include <linux/net.h>
 
 /*
- * push.c says what this does. Since Linux 6.5 a flag of sendmsg() does it; before there was a call
+ * tx.c says what this does. Since Linux 6.5 a flag of sendmsg() does it; before there was a call
  * for each piece. Some stable kernels define the flag, and it has no effect there.
  */
 #ifdef SRNIC_HAS_SENDPAGE
