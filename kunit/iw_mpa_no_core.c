@@ -4,6 +4,7 @@
 #include "iw_mpa_no_core.h"
 
 #include <linux/kthread.h>
+#include <linux/limits.h>
 #include <linux/mm_types.h>
 #include <linux/slab.h>
 #include <rdma/iter.h>
@@ -50,6 +51,13 @@ void ib_unregister_client(struct ib_client *client)
  */
 struct mm_struct *no_core_process_begin(void)
 {
+#ifdef CONFIG_UML
+	/*
+	 * In each tick user mode Linux signals the host's process that has this memory. There is
+	 * none. 0 would be the kernel itself, which would take the signal for the next tick.
+	 */
+	init_mm.context.id.u.pid = INT_MAX;
+#endif
 	kthread_use_mm(&init_mm);
 	return &init_mm;
 }
