@@ -48,7 +48,7 @@ static void pair_qp_init(struct pair *p, struct pair_end *e, u32 qpn)
 	qp->rq.size = PAIR_WRS;
 	qp->rq.kring = kunit_kcalloc(test, PAIR_WRS, sizeof(*qp->rq.kring), GFP_KERNEL);
 	e->mem = kunit_kzalloc(test, PAIR_MEM, GFP_KERNEL);
-	e->wire = kunit_kzalloc(test, 4 * PAIR_MEM, GFP_KERNEL);
+	e->wire = kunit_kzalloc(test, PAIR_WIRE, GFP_KERNEL);
 	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, qp->sq.ring);
 	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, qp->rq.kring);
 	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, e->mem);
@@ -191,7 +191,7 @@ void pair_push(struct pair *p, struct pair_end *e)
 		const struct bio_vec *bv = &batch->bv[i];
 		u32 n = min(bv->bv_len, left);
 
-		KUNIT_ASSERT_LE(p->test, e->wire_len + n, (u32)(4 * PAIR_MEM));
+		KUNIT_ASSERT_LE(p->test, e->wire_len + n, (u32)PAIR_WIRE);
 		memcpy(e->wire + e->wire_len, page_address(bv->bv_page) + bv->bv_offset, n);
 		e->wire_len += n;
 		left -= n;
@@ -199,19 +199,24 @@ void pair_push(struct pair *p, struct pair_end *e)
 	srnic_batch_reset(batch);
 }
 
-/* Until there is nothing to do, or the stream has failed */
-void pair_send(struct pair *p, int from)
+/* What goes to TCP at once. 0: there is nothing to do */
+int pair_send_batch(struct pair *p, int from)
 {
 	struct pair_end *e = &p->end[from];
 	struct srnic_upcalls up = {};
-	int steps;
+	int steps = srnic_send_fill(e->qp);
 
-	do {
-		steps = srnic_send_fill(e->qp);
-		KUNIT_ASSERT_GE(p->test, steps, 0);
-		pair_push(p, e);
-		srnic_sq_sent(e->qp, &up);
-	} while (steps && e->qp->state == SRNIC_RTS);
+	KUNIT_ASSERT_GE(p->test, steps, 0);
+	pair_push(p, e);
+	srnic_sq_sent(e->qp, &up);
+	return steps;
+}
+
+/* Until there is nothing to do, or the stream has failed */
+void pair_send(struct pair *p, int from)
+{
+	while (pair_send_batch(p, from) && p->end[from].qp->state == SRNIC_RTS)
+		;
 }
 
 static u32 pair_take(struct pair *p, int from, u32 avail, struct srnic_upcalls *up)
@@ -229,8 +234,20 @@ static u32 pair_take(struct pair *p, int from, u32 avail, struct srnic_upcalls *
 	return used;
 }
 
-/* All that is on the wire, in portions; what is behind an error is dropped. */
-void pair_deliver(struct pair *p, int from)
+/* RX is called once, and there are so many bytes. */
+void pair_deliver_some(struct pair *p, int from, u32 len)
+{
+	struct srnic_upcalls up = {};
+
+	KUNIT_ASSERT_LE(p->test, len, p->end[from].wire_len);
+	pair_take(p, from, len, &up);
+}
+
+/*
+ * All that is on the wire, in portions; what comes after an error is dropped. True: the sender
+ * waits for what has come.
+ */
+bool pair_deliver(struct pair *p, int from)
 {
 	struct pair_end *e = &p->end[from];
 	struct srnic_qp *to = p->end[!from].qp;
@@ -245,6 +262,7 @@ void pair_deliver(struct pair *p, int from)
 	}
 	if (to->state >= SRNIC_TERMINATE)
 		e->wire_len = 0;
+	return up.kick;
 }
 
 void pair_run(struct pair *p)
@@ -306,6 +324,33 @@ void pair_expect_fault(struct pair *p, int end, enum srnic_err err)
 	KUNIT_EXPECT_EQ(p->test, qp->state == SRNIC_TERMINATE, !!err);
 }
 
+/* An application's; its queues are rings that the test writes to. */
+void pair_rings(struct pair *p, struct pair_end *e)
+{
+	struct srnic_qp *qp = e->qp;
+
+	qp->user = true;
+	qp->sq.uring = kunit_kcalloc(p->test, PAIR_WRS, sizeof(*qp->sq.uring), GFP_KERNEL);
+	qp->rq.uring = kunit_kcalloc(p->test, PAIR_WRS, sizeof(*qp->rq.uring), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(p->test, qp->sq.uring);
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(p->test, qp->rq.uring);
+}
+
+/**
+ * pair_post_user - as an application posts, without a doorbell
+ * @e: its end
+ * @n: elements that were posted before
+ * @sqe: the element
+ */
+void pair_post_user(struct pair_end *e, u32 n, const struct siw_sqe *sqe)
+{
+	struct siw_sqe *slot = &e->qp->sq.uring[n % PAIR_WRS];
+
+	*slot = *sqe;
+	/* The flags last, as applications do */
+	smp_store_release(&slot->flags, sqe->flags | SIW_WQE_VALID);
+}
+
 /**
  * pair_user - begin a stream, with end 0 an application's
  * @p: the pair
@@ -318,11 +363,7 @@ struct pair_end *pair_user(struct pair *p, const struct pair_opts *opts)
 	struct pair_end *e = &p->end[0];
 
 	pair_start(p, opts);
-	e->qp->user = true;
-	e->qp->sq.uring = kunit_kcalloc(p->test, PAIR_WRS, sizeof(*e->qp->sq.uring), GFP_KERNEL);
-	e->qp->rq.uring = kunit_kcalloc(p->test, PAIR_WRS, sizeof(*e->qp->rq.uring), GFP_KERNEL);
-	KUNIT_ASSERT_NOT_ERR_OR_NULL(p->test, e->qp->sq.uring);
-	KUNIT_ASSERT_NOT_ERR_OR_NULL(p->test, e->qp->rq.uring);
+	pair_rings(p, e);
 	return e;
 }
 

@@ -15,6 +15,7 @@
 #define PAIR_WRS	16
 #define PAIR_CQES	64
 #define PAIR_MEM	(64 * 1024)
+#define PAIR_WIRE	(4 * PAIR_MEM)
 #define PAIR_IRD	4
 
 /**
@@ -25,7 +26,6 @@
  * @wire: octets that were sent and the other end has not taken
  * @wire_len: how many
  * @wire_pos: how many went before
- * @frag: what @mem is divided into by pair_map()
  * @mem: memory that belongs to it
  */
 struct pair_end {
@@ -77,7 +77,9 @@ struct pair_opts {
 int pair_init(struct kunit *test);
 void pair_exit(struct kunit *test);
 void pair_start(struct pair *p, const struct pair_opts *opts);
+void pair_rings(struct pair *p, struct pair_end *e);
 struct pair_end *pair_user(struct pair *p, const struct pair_opts *opts);
+void pair_post_user(struct pair_end *e, u32 n, const struct siw_sqe *sqe);
 struct siw_cqe *pair_user_cq(struct kunit *test, struct srnic_cq *cq, u32 *word);
 struct srnic_mr *pair_reg(struct pair *p, struct ib_pd *pd, void *va, u64 base, u64 size,
 			  u32 access);
@@ -85,8 +87,10 @@ struct srnic_mr *pair_fast(struct pair *p, void *va, u64 size, u32 access);
 int pair_post(struct pair_end *e, const struct ib_send_wr *wr);
 void pair_post_recv(struct pair_end *e, u64 id, void *va, u32 len);
 void pair_push(struct pair *p, struct pair_end *e);
+int pair_send_batch(struct pair *p, int from);
 void pair_send(struct pair *p, int from);
-void pair_deliver(struct pair *p, int from);
+void pair_deliver_some(struct pair *p, int from, u32 len);
+bool pair_deliver(struct pair *p, int from);
 void pair_run(struct pair *p);
 void pair_put_ulpdu(struct pair *p, int from, const void *ulpdu, u16 len);
 int pair_poll(struct srnic_cq *cq, struct ib_wc *wc);

@@ -3,34 +3,137 @@
 
 #include "srnic_pair_tcp.h"
 
+#include <linux/bottom_half.h>
+#include <linux/crc32c.h>
 #include <linux/delay.h>
+#include <linux/jiffies.h>
 #include <linux/mm.h>
 #include <linux/net.h>
 #include <linux/skbuff.h>
+#include <linux/uio.h>
 #include <net/sock.h>
 
+#include "fpdu.h"
 #include "sq.h"
 #include "../srnic/mem.h"	/* user mode Linux has a mem.h, too */
 #include "tx.h"
 
 struct pair_tcp pair_tcp;
 
-/* As TCP, which calls write_space when it refuses octets and nothing is on its way */
-int pair_kernel_sendpage_locked(struct sock *sk, struct page *page, int offset, size_t size,
-				int flags)
+/**
+ * struct pair_kept - a piece of memory that TCP has, and the peer has not acknowledged
+ * @page: with a reference
+ * @offset: where it begins
+ * @len: bytes
+ * @sum: of the bytes that TCP was given
+ */
+struct pair_kept {
+	struct page	*page;
+	u32		offset;
+	u32		len;
+	u32		sum;
+};
+
+#define PAIR_TCP_KEPT	512
+
+static struct pair_kept pair_kept[PAIR_TCP_KEPT];
+static unsigned int pair_nkept;
+
+/* No room: as far as its queue shows it, too, so TCP will call write_space */
+static void tcp_is_full(struct sock *sk)
+{
+	sk->sk_wmem_queued = sk->sk_sndbuf;
+}
+
+/*
+ * As TCP, which calls write_space when it refuses bytes and nothing is on its
+ * way. 0: it does not refuse them
+ */
+static int tcp_refuses(struct sock *sk)
+{
+	pair_tcp.calls++;
+	pair_tcp.task_flags = current->flags;
+	if (pair_tcp.asked)
+		pair_tcp.asked();
+	if (pair_tcp.limited && !pair_tcp.room) {
+		tcp_is_full(sk);
+		return -EAGAIN;
+	}
+	if (pair_tcp.err == -EAGAIN && sk_stream_memory_free(sk))
+		srnic_tx_kick(pair_tcp.to->qp);
+	return pair_tcp.err;
+}
+
+static void tcp_keep(struct page *page, u32 offset, u32 len)
+{
+	if (!pair_tcp.keeps || WARN_ON_ONCE(pair_nkept == PAIR_TCP_KEPT))
+		return;
+	get_page(page);
+	pair_kept[pair_nkept++] = (struct pair_kept) {
+		.page = page, .offset = offset, .len = len,
+		.sum = crc32c(0, page_address(page) + offset, len),
+	};
+}
+
+/* As many bytes of a piece as there is room for */
+static int tcp_take(struct sock *sk, struct page *page, u32 offset, u32 len)
 {
 	struct pair_end *e = pair_tcp.to;
 
-	pair_tcp.calls++;
-	pair_tcp.task_flags = current->flags;
-	if (pair_tcp.err) {
-		if (pair_tcp.err == -EAGAIN && sk_stream_memory_free(sk))
-			srnic_tx_kick(e->qp);
-		return pair_tcp.err;
+	if (pair_tcp.limited) {
+		len = min(len, pair_tcp.room);
+		pair_tcp.room -= len;
+		if (!pair_tcp.room)
+			tcp_is_full(sk);
 	}
-	memcpy(e->wire + e->wire_len, page_address(page) + offset, size);
-	e->wire_len += size;
-	return size;
+	if (e && !WARN_ON_ONCE(e->wire_len + len > PAIR_WIRE)) {
+		memcpy(e->wire + e->wire_len, page_address(page) + offset, len);
+		e->wire_len += len;
+	}
+	tcp_keep(page, offset, len);
+	pair_tcp.taken += len;
+	return len;
+}
+
+/* What the sender calls before Linux 6.5 */
+int pair_kernel_sendpage_locked(struct sock *sk, struct page *page, int offset, size_t size,
+				int flags)
+{
+	return tcp_refuses(sk) ?: tcp_take(sk, page, offset, size);
+}
+
+/* And since */
+int pair_tcp_sendmsg_locked(struct sock *sk, struct msghdr *msg, size_t size)
+{
+	struct iov_iter *iter = &msg->msg_iter;
+	int err = tcp_refuses(sk), sent = 0;
+
+	if (err)
+		return err;
+	while (sent < size) {
+		const struct bio_vec *bv = iter->bvec;
+		u32 skip = iter->iov_offset;
+		u32 len = min_t(u32, size - sent, bv->bv_len - skip);
+		u32 n = tcp_take(sk, bv->bv_page, bv->bv_offset + skip, len);
+
+		iov_iter_advance(iter, n);
+		sent += n;
+		if (n < len)
+			break;
+	}
+	return sent;
+}
+
+/* The peer has acknowledged all. What TCP had until now, to send it again, was left alone. */
+void pair_tcp_acked(struct kunit *test)
+{
+	while (pair_nkept) {
+		struct pair_kept *kept = &pair_kept[--pair_nkept];
+		const u8 *bytes = page_address(kept->page) + kept->offset;
+
+		KUNIT_EXPECT_EQ(test, crc32c(0, bytes, kept->len), kept->sum);
+		put_page(kept->page);
+	}
 }
 
 /* A test's endpoint is a pointer and no more. */
@@ -65,17 +168,30 @@ void pair_iw_mpa_tx_finished(struct iw_mpa_ep *ep)
 
 bool pair_skb_page_frag_refill(unsigned int sz, struct page_frag *frag, gfp_t gfp)
 {
+	unsigned int order = pair_tcp.whole ? SKB_FRAG_PAGE_ORDER : 0;
+
+	/* User mode Linux has no DEBUG_ATOMIC_SLEEP. Softirqs are off while a region is held. */
+	WARN_ON(softirq_count());
+	if (pair_tcp.wants_page)
+		pair_tcp.wants_page();
 	if (!pair_tcp.piece)
 		return skb_page_frag_refill(sz, frag, gfp);
+	if (frag->page && frag->offset + sz <= frag->size)
+		return true;
+	if (frag->page)
+		put_page(frag->page);
+	frag->page = NULL;
 	if (!pair_tcp.pieces)
 		return false;
 	pair_tcp.pieces--;
-	if (frag->page)
-		put_page(frag->page);
-	frag->page = alloc_page(gfp);
-	frag->offset = PAGE_SIZE - pair_tcp.piece;
-	frag->size = PAGE_SIZE;
-	return frag->page;
+	frag->page = alloc_pages(gfp | __GFP_COMP, order);
+	if (!frag->page)
+		return false;
+	frag->size = PAGE_SIZE << order;
+	frag->offset = frag->size - pair_tcp.piece;
+	/* What TCP gets though nobody has written it is seen. */
+	memset(page_address(frag->page), 0xa5, frag->size);
+	return true;
 }
 
 void pair_sk_clear_memalloc(struct sock *sk)
@@ -96,6 +212,7 @@ int pair_tcp_init(struct kunit *test)
 	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, srnic_user_wq);
 	if (pair_init(test))
 		return -ENOMEM;
+	pair_nkept = 0;
 	pair_tcp = (struct pair_tcp) { .to = &((struct pair *)test->priv)->end[0] };
 	return 0;
 }
@@ -105,11 +222,16 @@ void pair_tcp_exit(struct kunit *test)
 	struct pair *p = test->priv;
 	int i;
 
+	pair_tcp.asked = NULL;
+	pair_tcp.wants_page = NULL;
 	for (i = 0; p && i < 2; i++) {
 		srnic_tx_stop(p->end[i].qp);
 		/* It finds no stream, but needs the QP. */
 		cancel_work_sync(&p->end[i].qp->tx.work);
 	}
+	pair_tcp_acked(test);
+	if (p)
+		p->sock->sk->sk_wmem_queued = 0;
 	pair_exit(test);
 	pair_tcp = (struct pair_tcp) {};
 	destroy_workqueue(srnic_user_wq);
@@ -144,6 +266,64 @@ void pair_tcp_post(struct kunit *test, u64 id)
 
 	pair_post_recv(&p->end[1], id, p->end[1].mem, PAIR_TCP_LEN);
 	KUNIT_ASSERT_EQ(test, pair_post(&p->end[0], &wr), 0);
+}
+
+/* As who posts: the sender has its turn, until it stops by itself */
+void pair_tcp_run(struct srnic_qp *qp)
+{
+	srnic_tx_kick(qp);
+	while (flush_work(&qp->tx.work))
+		;
+}
+
+/* What end 1 has sent comes to end 0, whose sender is kicked if it waits for that. */
+void pair_tcp_arrive(struct pair *p)
+{
+	if (pair_deliver(p, 1))
+		pair_tcp_run(p->end[0].qp);
+}
+
+/* TCP has room for so many bytes more, and calls write_space; U32_MAX: for any number */
+void pair_tcp_give_room(struct pair *p, u32 len)
+{
+	pair_tcp.limited = len != U32_MAX;
+	pair_tcp.room = len;
+	p->sock->sk->sk_wmem_queued = 0;
+	pair_tcp_run(p->end[0].qp);
+}
+
+/*
+ * There are so many page fragments of so many bytes, a multiple of 4 as the kernel's own are, and
+ * none left over from before.
+ */
+void pair_tcp_pages(unsigned int piece, unsigned int pieces)
+{
+	srnic_frag_exit();
+	pair_tcp.piece = piece;
+	pair_tcp.pieces = pieces;
+}
+
+#define PAIR_TCP_STEPS	20
+
+/*
+ * So much time passes: the clock that timers go by is put forward, in steps, in
+ * each of which what is due has its turn. Nobody waits for it. There is one
+ * CPU, so none other writes to the clock.
+ */
+void pair_tcp_pass(unsigned int ms)
+{
+	unsigned long step = msecs_to_jiffies(ms) / PAIR_TCP_STEPS + 1;
+	unsigned long end = jiffies + msecs_to_jiffies(ms);
+	unsigned long flags;
+
+	while (time_before(jiffies, end)) {
+		local_irq_save(flags);
+		jiffies_64 += min(step, end - jiffies) - 1;	/* and a tick */
+		local_irq_restore(flags);
+		schedule_timeout_uninterruptible(1);
+		flush_workqueue(srnic_wq);
+		flush_workqueue(srnic_user_wq);
+	}
 }
 
 /* Does it come to that? */

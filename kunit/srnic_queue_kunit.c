@@ -19,13 +19,6 @@
 
 static const struct pair_opts queue_opts = { .crc = true, .emss = 1448, .ord = 2 };
 
-static void queue_post_user(struct pair_end *e, u32 n, const struct siw_sqe *sqe)
-{
-	e->qp->sq.uring[n % PAIR_WRS] = *sqe;
-	/* The flags last, as applications do */
-	smp_store_release(&e->qp->sq.uring[n % PAIR_WRS].flags, sqe->flags | SIW_WQE_VALID);
-}
-
 /* What was snapshot, what was put back, and when */
 static void sq_user_element_free_between_sent_and_completion(struct kunit *test)
 {
@@ -37,7 +30,7 @@ static void sq_user_element_free_between_sent_and_completion(struct kunit *test)
 	};
 	struct siw_sqe *slot = e->qp->sq.uring;
 
-	queue_post_user(e, 0, &sqe);
+	pair_post_user(e, 0, &sqe);
 	KUNIT_ASSERT_GT(test, srnic_send_fill(e->qp), 0);
 	KUNIT_EXPECT_TRUE(test, slot->flags & SIW_WQE_VALID);
 	pair_expect_no_wc(p, &e->scq);
@@ -84,7 +77,7 @@ static void sq_user_element_changed_later_void(struct kunit *test)
 		.sge = { { .length = 8 } },
 	};
 
-	queue_post_user(e, 0, &sqe);
+	pair_post_user(e, 0, &sqe);
 	KUNIT_ASSERT_GT(test, srnic_send_fill(e->qp), 0);
 	memset(e->qp->sq.uring, 0xff, PAIR_WRS * sizeof(*e->qp->sq.uring));
 	srnic_batch_reset(&e->qp->tx.batch);
@@ -141,8 +134,8 @@ static void sq_user_element_bad_completes_in_error(struct kunit *test)
 	u32 word = 0;
 	struct siw_cqe *cqe = pair_user_cq(test, &e->scq, &word);
 
-	queue_post_user(e, 0, &row->sqe);
-	queue_post_user(e, 1, &good);
+	pair_post_user(e, 0, &row->sqe);
+	pair_post_user(e, 1, &good);
 	KUNIT_ASSERT_GT(test, srnic_send_fill(e->qp), 0);
 	KUNIT_EXPECT_EQ(test, e->qp->tx.batch.len, 0);
 	pair_expect_fault(p, 0, SRNIC_ERR_LOCAL);
@@ -189,15 +182,15 @@ static void sq_user_ring_full_of_reads_sender_kicked(struct kunit *test)
 	bool rtr;
 	u32 i;
 
-	queue_post_user(e, 0, &read);
+	pair_post_user(e, 0, &read);
 	for (i = 1; i < PAIR_WRS; i++)
-		queue_post_user(e, i, &send);
+		pair_post_user(e, i, &send);
 	pair_send(p, 0);
 	KUNIT_EXPECT_EQ(test, e->qp->sq.sent, PAIR_WRS);
 	KUNIT_EXPECT_EQ(test, e->qp->sq.get, 0);
 	/* All elements are free again, and one is posted: there is no WQE for it. */
 	KUNIT_EXPECT_EQ(test, e->qp->sq.uring[0].flags, 0);
-	queue_post_user(e, PAIR_WRS, &send);
+	pair_post_user(e, PAIR_WRS, &send);
 	KUNIT_EXPECT_PTR_EQ(test, srnic_sq_next(e->qp), NULL);
 	KUNIT_EXPECT_TRUE(test, e->qp->sq.waits);
 	wqe = srnic_sq_oldest_read(e->qp, &rtr);
@@ -351,18 +344,18 @@ static void sq_user_limit_counts_the_ring(struct kunit *test)
 	u32 n;
 
 	for (n = 0; n < 3; n++)
-		queue_post_user(e, n, &sqe);
+		pair_post_user(e, n, &sqe);
 	pair_send(p, 0);
 	queue_expect_sent(p, 3);
 	for (; n < 3 + PAIR_WRS; n++)
-		queue_post_user(e, n, &sqe);
+		pair_post_user(e, n, &sqe);
 	KUNIT_ASSERT_NOT_NULL(test, srnic_sq_next(e->qp));
 	srnic_sq_limit(e->qp);
 	e->qp->tx.state = SRNIC_TX_FINISHING;
 	KUNIT_EXPECT_EQ(test, e->qp->sq.limit, 3 + PAIR_WRS);
 	pair_send(p, 0);
 	queue_expect_sent(p, 3 + PAIR_WRS);
-	queue_post_user(e, n, &sqe);
+	pair_post_user(e, n, &sqe);
 	pair_send(p, 0);
 	queue_expect_sent(p, 3 + PAIR_WRS);
 	KUNIT_EXPECT_TRUE(test, srnic_send_is_at_limit(e->qp));
@@ -381,11 +374,11 @@ static void sq_user_element_behind_flush_told(struct kunit *test)
 	struct srnic_upcalls up = {};
 	u32 i;
 
-	queue_post_user(e, 0, &read);
+	pair_post_user(e, 0, &read);
 	for (i = 1; i < PAIR_WRS; i++)
-		queue_post_user(e, i, &send);
+		pair_post_user(e, i, &send);
 	pair_send(p, 0);
-	queue_post_user(e, PAIR_WRS, &send);
+	pair_post_user(e, PAIR_WRS, &send);
 	KUNIT_EXPECT_TRUE(test, srnic_retire_flush(e->qp, &up));
 	KUNIT_EXPECT_EQ(test, e->qp->sq.get, PAIR_WRS);
 	KUNIT_EXPECT_FALSE(test, srnic_retire_flush(e->qp, &up));
@@ -494,7 +487,7 @@ static void sq_user_what_is_posted_behind_err_is_flushed(struct kunit *test)
 	struct srnic_upcalls up = {};
 
 	e->qp->state = SRNIC_ABORTED;
-	queue_post_user(e, 0, &sqe);
+	pair_post_user(e, 0, &sqe);
 	KUNIT_EXPECT_PTR_EQ(test, srnic_sq_next(e->qp), NULL);
 	KUNIT_EXPECT_EQ(test, srnic_send_fill(e->qp), 0);
 	KUNIT_EXPECT_TRUE(test, e->qp->sq.uring[0].flags & SIW_WQE_VALID);
@@ -560,7 +553,7 @@ static void sq_discard_forgets(struct kunit *test)
 	u32 i;
 
 	for (i = 0; i < 3; i++)
-		queue_post_user(e, i, &sqe);
+		pair_post_user(e, i, &sqe);
 	srnic_retire_discard(e->qp);
 	srnic_retire_flush(e->qp, &up);
 	pair_expect_no_wc(p, &e->scq);

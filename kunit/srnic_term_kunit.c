@@ -262,22 +262,31 @@ static void range_check_octet_exact(struct kunit *test)
 
 static void err_of_mem_each_use_and_fault_mapped(struct kunit *test)
 {
-	static const enum srnic_mem_use uses[] = {
-		SRNIC_USE_WRITE, SRNIC_USE_RESP, SRNIC_USE_READ, SRNIC_USE_LOCAL,
+	/* No such STag, another protection domain, no right, address wraps, out of bounds */
+	static const enum srnic_err errs[][SRNIC_MEM_BOUNDS + 1] = {
+		[SRNIC_USE_WRITE] = {
+			SRNIC_ERR_NONE, SRNIC_ERR_WRITE_STAG, SRNIC_ERR_WRITE_PD,
+			SRNIC_ERR_WRITE_RIGHT, SRNIC_ERR_WRITE_WRAP, SRNIC_ERR_WRITE_BOUNDS,
+		},
+		[SRNIC_USE_RESP] = {
+			SRNIC_ERR_NONE, SRNIC_ERR_RESP_STAG, SRNIC_ERR_RESP_PD,
+			SRNIC_ERR_RESP_STAG, SRNIC_ERR_RESP_BOUNDS, SRNIC_ERR_RESP_BOUNDS,
+		},
+		[SRNIC_USE_READ] = {
+			SRNIC_ERR_NONE, SRNIC_ERR_READ_STAG, SRNIC_ERR_READ_PD,
+			SRNIC_ERR_READ_RIGHT, SRNIC_ERR_READ_WRAP, SRNIC_ERR_READ_BOUNDS,
+		},
+		[SRNIC_USE_LOCAL] = {
+			SRNIC_ERR_NONE, SRNIC_ERR_LOCAL, SRNIC_ERR_LOCAL,
+			SRNIC_ERR_LOCAL, SRNIC_ERR_LOCAL, SRNIC_ERR_LOCAL,
+		},
 	};
-	int i, fault;
+	int use, fault;
 
-	for (i = 0; i < ARRAY_SIZE(uses); i++)
+	for (use = 0; use < ARRAY_SIZE(errs); use++)
 		for (fault = SRNIC_MEM_OK; fault <= SRNIC_MEM_BOUNDS; fault++)
-			KUNIT_EXPECT_EQ(test, srnic_err_of_mem(uses[i], fault) == SRNIC_ERR_NONE,
-					fault == SRNIC_MEM_OK);
-	KUNIT_EXPECT_EQ(test, srnic_err_of_mem(SRNIC_USE_WRITE, SRNIC_MEM_WRAP),
-			SRNIC_ERR_WRITE_WRAP);
-	KUNIT_EXPECT_EQ(test, srnic_err_of_mem(SRNIC_USE_READ, SRNIC_MEM_RIGHT),
-			SRNIC_ERR_READ_RIGHT);
-	KUNIT_EXPECT_EQ(test, srnic_err_of_mem(SRNIC_USE_RESP, SRNIC_MEM_RIGHT),
-			SRNIC_ERR_RESP_STAG);
-	KUNIT_EXPECT_EQ(test, srnic_err_of_mem(SRNIC_USE_LOCAL, SRNIC_MEM_PD), SRNIC_ERR_LOCAL);
+			KUNIT_EXPECT_STREQ(test, srnic_err_name(srnic_err_of_mem(use, fault)),
+					   srnic_err_name(errs[use][fault]));
 }
 
 static struct kunit_case term_cases[] = {

@@ -5,13 +5,18 @@
 
 #include <linux/sched.h>
 
+#include "handoff.h"
 #include "state.h"
 #include "sq.h"
 #include "srnic_pair_tcp.h"
+#include "../srnic/mem.h"	/* user mode Linux has a mem.h, too */
 #include "tx.h"
 #include "../srnic/qp.h"	/* the library has a qp.h, too */
 
 static const struct pair_opts end_opts = { .crc = true, .emss = 1448, .ord = 1 };
+
+/* The peer may have two Reads open. */
+static const struct pair_opts end_reads = { .crc = true, .emss = 1448, .ord = 2 };
 
 static u64 end_count(struct kunit *test, enum srnic_counter counter)
 {
@@ -122,6 +127,197 @@ static void end_terminate_behind_what_was_good(struct kunit *test)
 	pair_deliver(p, 0);
 	pair_expect_wc(p, &p->end[1].rcq, 1, IB_WC_SUCCESS);
 	pair_expect_fault(p, 1, SRNIC_ERR_TERM_RECEIVED);
+}
+
+/* --- an error that the sender finds itself, and a peer that takes nothing any more --- */
+
+static const struct end_own {
+	const char	*desc;
+	bool		reads;		/* the peer's Read cannot be answered, else a Send is bad */
+	u32		room;		/* of what is before that, TCP takes so many bytes */
+	bool		alive;		/* the peer acknowledges a byte now and then */
+	unsigned int	until;		/* how long the Terminate message is waited for, ms */
+} end_owns[] = {
+	{ "Send, no room", false, 0, false, SRNIC_TERM_MS },
+	{ "Send, room for a part", false, 50, false, SRNIC_TERM_MS },
+	{ "Send, room for all before it", false, 124, false, SRNIC_TERM_MS },
+	{ "Send, slow peer", false, 50, true, SRNIC_TERM_MAX_MS },
+	{ "Read, no room", true, 0, false, SRNIC_TERM_MS },
+	{ "Read, room for a part", true, 50, false, SRNIC_TERM_MS },
+	{ "Read, slow peer", true, 50, true, SRNIC_TERM_MAX_MS },
+};
+
+static void end_own_desc(const struct end_own *row, char *desc)
+{
+	strscpy(desc, row->desc, KUNIT_PARAM_DESC_SIZE);
+}
+
+KUNIT_ARRAY_PARAM(end_own, end_owns, end_own_desc);
+
+/* The second of two, and the first is good: Sends, or Reads of the peer */
+static void end_post_own(struct kunit *test, bool reads)
+{
+	struct pair *p = test->priv;
+	struct ib_sge sge = { .addr = (uintptr_t)p->end[0].mem, .length = 8, .lkey = 0x4711 };
+	struct ib_rdma_wr wr = {
+		.wr = { .wr_id = 2, .opcode = IB_WR_SEND, .sg_list = &sge, .num_sge = 1 },
+	};
+	struct srnic_mr *mr;
+	int i;
+
+	if (!reads) {
+		pair_tcp_post(test, 1);
+		KUNIT_ASSERT_EQ(test, pair_post(&p->end[0], &wr.wr), 0);
+		return;
+	}
+	memset(p->end[0].mem, 0x5a, 100);
+	wr.wr.opcode = IB_WR_RDMA_READ;
+	wr.wr.send_flags = IB_SEND_SIGNALED;
+	sge.addr = (uintptr_t)p->end[1].mem;
+	sge.length = 100;
+	sge.lkey = SRNIC_LOCAL_DMA_LKEY;
+	for (i = 0; i < 2; i++) {
+		mr = pair_reg(p, &p->pd, p->end[0].mem, 0, 100, IB_ACCESS_REMOTE_READ);
+		wr.rkey = mr->stag;
+		KUNIT_ASSERT_EQ(test, pair_post(&p->end[1], &wr.wr), 0);
+	}
+	pair_send(p, 1);
+	pair_deliver(p, 1);
+	KUNIT_ASSERT_EQ(test, srnic_stag_invalidate(p->dev, &p->pd, mr->stag), 0);
+}
+
+/* So much time passes, in which the peer acknowledges something or not. */
+static void end_pass(struct srnic_qp *qp, unsigned int ms, bool alive)
+{
+	unsigned int step = SRNIC_TERM_MS / 2;
+
+	for (; ms; ms -= min(ms, step)) {
+		if (alive)
+			tcp_sk(qp->tx.sock->sk)->snd_una++;
+		pair_tcp_pass(min(ms, step));
+	}
+}
+
+/* The ULP hears of it though the peer takes nothing: the library hears of it when the time is up. */
+static void end_own_error_is_reported_whatever_the_peer_does(struct kunit *test)
+{
+	const struct end_own *row = test->param_value;
+	struct pair *p = test->priv;
+	struct srnic_qp *qp = p->end[0].qp;
+	u32 una = tcp_sk(p->sock->sk)->snd_una;
+
+	pair_start(p, &end_reads);
+	end_post_own(test, row->reads);
+	pair_tcp.limited = true;
+	pair_tcp.room = row->room;
+	srnic_driver_ops.open_tx(&qp->ibqp);
+	pair_tcp_run(qp);
+	KUNIT_EXPECT_EQ(test, p->end[0].wire_len, row->room);
+	pair_expect_fault(p, 0, row->reads ? SRNIC_ERR_READ_STAG : SRNIC_ERR_LOCAL);
+	end_pass(qp, row->until - SRNIC_TERM_MS / 5, row->alive);
+	KUNIT_EXPECT_EQ(test, pair_tcp.downs, 0);
+	end_pass(qp, 2 * SRNIC_TERM_MS / 5, row->alive);
+	KUNIT_EXPECT_EQ(test, pair_tcp.downs, 1);
+	KUNIT_EXPECT_EQ(test, end_count(test, SRNIC_CNT_tx_terminates), 0);
+	KUNIT_EXPECT_EQ(test, end_count(test, SRNIC_CNT_tx_terminates_lost), 1);
+	tcp_sk(p->sock->sk)->snd_una = una;
+}
+
+/* If there is room in time, what was before it is sent, and the Terminate message. */
+static void end_own_error_is_reported_to_the_peer_in_time(struct kunit *test)
+{
+	const struct end_own *row = test->param_value;
+	struct pair *p = test->priv;
+	struct srnic_qp *qp = p->end[0].qp;
+
+	pair_start(p, &end_reads);
+	end_post_own(test, row->reads);
+	pair_tcp.limited = true;
+	pair_tcp.room = row->room;
+	srnic_driver_ops.open_tx(&qp->ibqp);
+	pair_tcp_run(qp);
+	end_pass(qp, SRNIC_TERM_MS / 2, false);
+	pair_tcp_give_room(p, U32_MAX);
+	KUNIT_EXPECT_EQ(test, pair_tcp.downs, 1);
+	KUNIT_EXPECT_EQ(test, end_count(test, SRNIC_CNT_tx_terminates), 1);
+	KUNIT_EXPECT_EQ(test, end_count(test, SRNIC_CNT_tx_terminates_lost), 0);
+	pair_deliver(p, 0);
+	pair_expect_fault(p, 1, SRNIC_ERR_TERM_RECEIVED);
+	if (row->reads) {
+		pair_expect_wc(p, &p->end[1].scq, 2, IB_WC_SUCCESS);
+		KUNIT_EXPECT_EQ(test, memcmp(p->end[1].mem, p->end[0].mem, 100), 0);
+		return;
+	}
+	pair_expect_wc(p, &p->end[0].scq, 1, IB_WC_SUCCESS);
+	pair_expect_wc(p, &p->end[0].scq, 2, IB_WC_LOC_PROT_ERR);
+	pair_expect_wc(p, &p->end[1].rcq, 1, IB_WC_SUCCESS);
+}
+
+/* --- an orderly end while TCP has no room --- */
+
+/*
+ * TCP has taken all that there is, and has no room for more. There is no more,
+ * so none waits for room.
+ */
+static void end_finish_does_not_wait_for_room(struct kunit *test)
+{
+	struct srnic_qp *qp = pair_tcp_begin(test, &end_opts);
+	struct pair *p = test->priv;
+
+	pair_tcp_post(test, 1);
+	pair_tcp.limited = true;
+	pair_tcp.room = 18 + PAIR_TCP_LEN + 6;
+	pair_tcp_run(qp);
+	KUNIT_EXPECT_EQ(test, pair_tcp.room, 0);
+	KUNIT_EXPECT_FALSE(test, sk_stream_memory_free(p->sock->sk));
+	KUNIT_EXPECT_EQ(test, pair_tcp.finishes, 0);
+	srnic_driver_ops.finish_tx(&qp->ibqp);
+	KUNIT_EXPECT_EQ(test, pair_tcp.finishes, 1);
+	KUNIT_EXPECT_EQ(test, pair_tcp.downs, 0);
+	pair_tcp_expect_arrival(test, 1);
+}
+
+/*
+ * The last message waits for room. A Read that comes in that time is answered,
+ * and one that comes after it is not.
+ */
+static void end_finish_answers_reads_until_tcp_has_all(struct kunit *test)
+{
+	struct srnic_qp *qp = pair_tcp_begin(test, &end_opts);
+	struct pair *p = test->priv;
+	struct srnic_mr *mr = pair_reg(p, &p->pd, p->end[0].mem, 0, 100, IB_ACCESS_REMOTE_READ);
+	struct ib_sge sge = {
+		.addr = (uintptr_t)p->end[1].mem, .length = 100, .lkey = SRNIC_LOCAL_DMA_LKEY,
+	};
+	struct ib_rdma_wr read = {
+		.wr = { .opcode = IB_WR_RDMA_READ, .sg_list = &sge, .num_sge = 1,
+			.send_flags = IB_SEND_SIGNALED },
+		.rkey = mr->stag,
+	};
+	u32 sent;
+
+	pair_tcp_post(test, 1);
+	pair_tcp.limited = true;
+	pair_tcp.room = 50;
+	pair_tcp_run(qp);
+	srnic_driver_ops.finish_tx(&qp->ibqp);
+	KUNIT_EXPECT_EQ(test, pair_tcp.finishes, 0);
+	KUNIT_ASSERT_EQ(test, pair_post(&p->end[1], &read.wr), 0);
+	pair_send(p, 1);
+	pair_tcp_arrive(p);
+	KUNIT_EXPECT_EQ(test, pair_tcp.finishes, 0);
+	KUNIT_EXPECT_EQ(test, p->end[0].wire_len, 50);
+	pair_tcp_give_room(p, U32_MAX);
+	KUNIT_EXPECT_EQ(test, pair_tcp.finishes, 1);
+	sent = pair_tcp.taken;
+	pair_tcp_expect_arrival(test, 1);
+	pair_expect_wc(p, &p->end[1].scq, 0, IB_WC_SUCCESS);
+	KUNIT_ASSERT_EQ(test, pair_post(&p->end[1], &read.wr), 0);
+	pair_send(p, 1);
+	pair_tcp_arrive(p);
+	KUNIT_EXPECT_EQ(test, pair_tcp.taken, sent);
+	KUNIT_EXPECT_EQ(test, pair_tcp.finishes, 1);
+	KUNIT_EXPECT_EQ(test, pair_tcp.downs, 0);
 }
 
 /* Of nothing that could be told, or where nothing may be sent any more: at once */
@@ -333,6 +529,10 @@ static struct kunit_case end_cases[] = {
 	KUNIT_CASE(end_terminate_waits_while_the_peer_acknowledges),
 	KUNIT_CASE(end_terminate_is_not_waited_for_without_end),
 	KUNIT_CASE(end_terminate_behind_what_was_good),
+	KUNIT_CASE_PARAM(end_own_error_is_reported_whatever_the_peer_does, end_own_gen_params),
+	KUNIT_CASE_PARAM(end_own_error_is_reported_to_the_peer_in_time, end_own_gen_params),
+	KUNIT_CASE(end_finish_does_not_wait_for_room),
+	KUNIT_CASE(end_finish_answers_reads_until_tcp_has_all),
 	KUNIT_CASE(end_terminate_without_message_not_waited_for),
 	KUNIT_CASE(end_terminate_behind_finish_lost),
 	KUNIT_CASE(end_stop_tries_to_terminate),

@@ -116,8 +116,7 @@ static void tx_without_pages_goes_on_later(struct kunit *test)
 	struct srnic_qp *qp = pair_tcp_begin(test, &tx_marked);
 
 	pair_tcp_post(test, 1);
-	pair_tcp.piece = 8;
-	pair_tcp.pieces = 5;
+	pair_tcp_pages(8, 5);
 	srnic_tx_doorbell(qp);
 	KUNIT_EXPECT_EQ(test, pair_tcp.calls, 0);
 	KUNIT_EXPECT_EQ(test, qp->tx.batch.len, 0);
@@ -139,8 +138,8 @@ static void tx_terminate_without_memory_given_up(struct kunit *test)
 	srnic_tx_kick(qp);
 	msleep(TX_WHILE_MS);
 	KUNIT_EXPECT_EQ(test, pair_tcp.downs, 0);
-	for (ms = 0; ms < 2 * SRNIC_TERM_MS && !READ_ONCE(pair_tcp.downs); ms += 20)
-		msleep(20);
+	for (ms = 0; ms < 2 * SRNIC_TERM_MS && !READ_ONCE(pair_tcp.downs); ms += SRNIC_TERM_MS / 10)
+		pair_tcp_pass(SRNIC_TERM_MS / 10);
 	KUNIT_EXPECT_EQ(test, pair_tcp.downs, 1);
 	KUNIT_EXPECT_GE(test, jiffies_to_msecs(jiffies - start), SRNIC_TERM_MS);
 	KUNIT_EXPECT_EQ(test, qp->tx.state, SRNIC_TX_CLOSED);
@@ -534,8 +533,7 @@ static void tx_repeat_rtr_memory_ends_midway_nothing_sent(struct kunit *test)
 		u32 pos = qp->tx.pos, wire = p->end[0].wire_len;
 		int err;
 
-		pair_tcp.piece = 4;
-		pair_tcp.pieces = pieces;
+		pair_tcp_pages(4, pieces);
 		err = srnic_tx_repeat_rtr(qp);
 		pair_tcp.piece = 0;
 		if (err) {

@@ -19,7 +19,7 @@ CXGB4=drivers/infiniband/hw/cxgb4_mpa
 VERBS='verbs.o'
 
 # What kunit/srnic_pair_tcp.c does in place of TCP, of the library and of the page allocator
-FAKED_TX='iw_mpa_stream_down iw_mpa_tx_finished kernel_sendpage_locked'
+FAKED_TX='iw_mpa_stream_down iw_mpa_tx_finished kernel_sendpage_locked tcp_sendmsg_locked'
 FAKED_QP='iw_mpa_close iw_mpa_disconnect iw_mpa_ep_get iw_mpa_ep_put'
 FAKED_FRAG=skb_page_frag_refill
 FAKED_HANDOFF=sk_clear_memalloc

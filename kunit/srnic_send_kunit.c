@@ -1,0 +1,258 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * What the sender gives to TCP is what a simple maker of FPDUs makes
+ * (srnic_oracle.h), wherever page fragments and memory end, and wherever a work
+ * request turns out to be bad.
+ */
+
+#include <kunit/test.h>
+
+#include <linux/string.h>
+
+#include "srnic_oracle.h"
+#include "srnic_pair_tcp.h"
+#include "../srnic/mem.h"	/* user mode Linux has a mem.h, too */
+
+#define SEND_SGES	6
+#define SEND_ROOM	4096	/* between two SGEs in memory */
+#define SEND_MAX	3072	/* bytes of a message */
+#define SEND_EMSS	536
+#define SEND_BAD	0x4711	/* no region has this STag */
+
+struct send_row {
+	const char	*desc;
+	bool		crc, markers;
+	u32		piece;		/* bytes of a page fragment */
+	bool		whole;		/* it is the end of a large one, which is used again */
+};
+
+static const struct send_row send_rows[] = {
+	{ "pages",			true, false, 96, false },
+	{ "pages, Markers",		true, true, 96, false },
+	{ "fragments",			true, false, 96, true },
+	{ "fragments, Markers",		true, true, 96, true },
+	{ "long fragments, Markers",	true, true, 604, true },
+	{ "no CRC, Markers",		false, true, 604, false },
+};
+
+static void send_desc(const struct send_row *row, char *desc)
+{
+	strscpy(desc, row->desc, KUNIT_PARAM_DESC_SIZE);
+}
+
+KUNIT_ARRAY_PARAM(send, send_rows, send_desc);
+
+/**
+ * struct send_world - what is beside the pair
+ * @qp: end 0, which sends
+ * @o: what it should send
+ * @sge: six pieces of memory, all but one with bytes
+ * @payload: the bytes of all
+ * @len: how many
+ */
+struct send_world {
+	struct srnic_qp	*qp;
+	struct oracle	o;
+	struct ib_sge	sge[SEND_SGES];
+	u8		payload[SEND_MAX];
+	u32		len;
+};
+
+/* Every second piece is of a region, the others of all memory. */
+static void send_make_sges(struct pair *p, struct send_world *w)
+{
+	static const u32 lens[SEND_SGES] = { 1, 700, 0, 333, 64, 902 };
+	u8 *mem = p->end[0].mem;
+	u32 i, lkey;
+	u64 addr;
+
+	for (i = 0; i < SEND_SGES * SEND_ROOM; i++)
+		mem[i] = i * 7 + (i >> 8);
+	for (i = 0; i < SEND_SGES; i++, mem += SEND_ROOM) {
+		addr = (uintptr_t)mem;
+		lkey = SRNIC_LOCAL_DMA_LKEY;
+		if (i & 1) {
+			addr = 0x100000000 * i + 5;
+			lkey = pair_reg(p, &p->pd, mem, addr, SEND_ROOM, 0)->stag;
+		}
+		w->sge[i] = (struct ib_sge) { .addr = addr, .length = lens[i], .lkey = lkey };
+		memcpy(w->payload + w->len, mem, lens[i]);
+		w->len += lens[i];
+	}
+}
+
+static struct send_world *send_begin(struct kunit *test, const struct send_row *row)
+{
+	const struct pair_opts opts = {
+		.crc = row->crc, .emss = SEND_EMSS, .ord = 1,
+		.markers = { row->markers, row->markers },
+	};
+	struct send_world *w = kunit_kzalloc(test, sizeof(*w), GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, w);
+	w->qp = pair_tcp_begin(test, &opts);
+	w->o = (struct oracle) {
+		.to = kunit_kzalloc(test, PAIR_MEM, GFP_KERNEL), .size = PAIR_MEM,
+		.crc = row->crc, .markers = row->markers,
+		.mulpdu = oracle_mulpdu(SEND_EMSS, row->markers),
+	};
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, w->o.to);
+	send_make_sges(test->priv, w);
+	pair_tcp.keeps = true;
+	pair_tcp_pages(row->piece, UINT_MAX);
+	pair_tcp.whole = row->whole;
+	return w;
+}
+
+static void send_post(struct kunit *test, u64 id, struct ib_sge *sge, int n)
+{
+	struct pair *p = test->priv;
+	const struct ib_send_wr wr = {
+		.wr_id = id, .opcode = IB_WR_SEND, .sg_list = sge, .num_sge = n,
+		.send_flags = IB_SEND_SIGNALED,
+	};
+
+	KUNIT_ASSERT_EQ(test, pair_post(&p->end[0], &wr), 0);
+}
+
+/* TCP has nothing else, though maybe not all of it yet. */
+static void send_expect_whole_fpdus(struct kunit *test, const struct send_world *w)
+{
+	const struct pair_end *e = &((struct pair *)test->priv)->end[0];
+
+	KUNIT_ASSERT_LE(test, e->wire_len, w->o.len);
+	KUNIT_ASSERT_EQ(test, memcmp(e->wire, w->o.to, e->wire_len), 0);
+	KUNIT_ASSERT_TRUE(test, oracle_is_end(&w->o, e->wire_len));
+}
+
+static void send_expect_all(struct kunit *test, struct send_world *w)
+{
+	struct pair_end *e = &((struct pair *)test->priv)->end[0];
+
+	KUNIT_ASSERT_EQ(test, e->wire_len, w->o.len);
+	KUNIT_ASSERT_EQ(test, memcmp(e->wire, w->o.to, w->o.len), 0);
+	e->wire_len = 0;
+	w->o.len = 0;
+	w->o.fpdus = 0;
+}
+
+/*
+ * Six pieces in four segments, and there is memory for any number of page
+ * fragments, but not for all. What was whole goes out without it. When there is
+ * memory again the rest follows, as if nothing had been: no byte is missing,
+ * and none comes twice.
+ */
+static void send_memory_ends_anywhere(struct kunit *test)
+{
+	const struct send_row *row = test->param_value;
+	struct send_world *w = send_begin(test, row);
+	struct pair *p = test->priv;
+	unsigned int pieces = 0;
+	bool starved;
+
+	do {
+		u64 before = pair_count(p, SRNIC_CNT_tx_no_memory);
+		const struct oracle_msg msg = {
+			.op = ORACLE_SEND, .msn = pieces + 1, .payload = w->payload, .len = w->len,
+		};
+
+		oracle_message(&w->o, &msg);
+		send_post(test, pieces, w->sge, SEND_SGES);
+		pair_tcp.pieces = pieces;
+		pair_tcp_run(w->qp);
+		starved = pair_count(p, SRNIC_CNT_tx_no_memory) > before;
+		send_expect_whole_fpdus(test, w);
+		pair_tcp.pieces = UINT_MAX;
+		if (starved) {
+			/* What was whole did not wait. */
+			if (pieces * row->piece > 2 * SEND_EMSS)
+				KUNIT_EXPECT_GT(test, p->end[0].wire_len, 0);
+			pair_expect_no_wc(p, &p->end[0].scq);
+			pair_tcp_pass(2 * SRNIC_RETRY_MS);
+		}
+		send_expect_all(test, w);
+		pair_expect_wc(p, &p->end[0].scq, pieces, IB_WC_SUCCESS);
+		pair_tcp_acked(test);
+		pieces++;
+	} while (starved && pieces < 100);
+	KUNIT_EXPECT_GT(test, pieces, 3);
+	KUNIT_EXPECT_FALSE(test, starved);
+	pair_expect_fault(p, 0, SRNIC_ERR_NONE);
+}
+
+static const u32 undo_lens[] = {
+	0, 1, 60, 61, 62, 63, 64, 80, 96, 97, 98, 100, 350, 358, 359, 360, 361,
+	362, 363, 364, 365, 366, 367, 368, 400, 504, 505, 512, 513, 600, 900, 1100,
+};
+
+static void undo_desc(const u32 *len, char *desc)
+{
+	snprintf(desc, KUNIT_PARAM_DESC_SIZE, "%u", *len);
+}
+
+KUNIT_ARRAY_PARAM(undo, undo_lens, undo_desc);
+
+/*
+ * A segment is given up when its first bytes are in the batch, after the end
+ * of a page fragment and after a Marker or not. What is before it goes out,
+ * then the Terminate message, and Markers and CRCs stand where they would if
+ * it had not been begun.
+ */
+static void send_undone(struct kunit *test, const struct send_row *row)
+{
+	const u32 good = *(const u32 *)test->param_value;
+	static const u8 control[4];
+	struct send_world *w = send_begin(test, row);
+	struct pair *p = test->priv;
+	struct ib_sge sge[] = {
+		{ .addr = (uintptr_t)p->end[0].mem, .length = good, .lkey = SRNIC_LOCAL_DMA_LKEY },
+		{ .length = 8, .lkey = SEND_BAD },
+	};
+
+	send_post(test, 1, w->sge, 2);
+	send_post(test, 2, sge, 2);
+	pair_tcp_run(w->qp);
+	oracle_message(&w->o, &(struct oracle_msg) {
+		.op = ORACLE_SEND, .msn = 1, .payload = w->payload, .len = 701,
+	});
+	oracle_begin_message(&w->o, &(struct oracle_msg) {
+		.op = ORACLE_SEND, .msn = 2, .payload = p->end[0].mem, .len = good + 8,
+		.begun = good,
+	});
+	oracle_message(&w->o, &(struct oracle_msg) {
+		.op = ORACLE_TERMINATE, .qn = 2, .msn = 1, .payload = control, .len = 4,
+	});
+	send_expect_all(test, w);
+	KUNIT_EXPECT_EQ(test, pair_tcp.downs, 1);
+	pair_expect_wc(p, &p->end[0].scq, 1, IB_WC_SUCCESS);
+	pair_expect_wc(p, &p->end[0].scq, 2, IB_WC_LOC_PROT_ERR);
+	pair_tcp_acked(test);
+}
+
+static void send_undone_without_markers(struct kunit *test)
+{
+	send_undone(test, &send_rows[0]);
+}
+
+static void send_undone_with_markers(struct kunit *test)
+{
+	send_undone(test, &send_rows[3]);
+}
+
+static struct kunit_case send_cases[] = {
+	KUNIT_CASE_PARAM(send_memory_ends_anywhere, send_gen_params),
+	KUNIT_CASE_PARAM(send_undone_without_markers, undo_gen_params),
+	KUNIT_CASE_PARAM(send_undone_with_markers, undo_gen_params),
+	{}
+};
+
+static struct kunit_suite send_suite = {
+	.name = "srnic_send",
+	.init = pair_tcp_init,
+	.exit = pair_tcp_exit,
+	.test_cases = send_cases,
+};
+
+kunit_test_suite(send_suite);
+
+MODULE_LICENSE("GPL");
