@@ -127,6 +127,38 @@ static void fault_one_fpdu_judged(struct kunit *test)
 	fault_expect_term(p, row, ulpdu, len);
 }
 
+/*
+ * The same between two good Writes, all in one call of RX: the first is placed, and the second if
+ * nothing is wrong. What the first was allowed means nothing for what follows.
+ */
+static void fault_one_fpdu_amid_others_judged(struct kunit *test)
+{
+	struct fault_row good = A_WRITE("", NONE, STAG_WRITE, BASE, 8, { 0 });
+	const struct fault_row *row = test->param_value;
+	bool inv = (row->rdmap & 0xf) == SRNIC_OP_SEND_INV;
+	enum srnic_err err = row->err ?: inv ? SRNIC_ERR_WRITE_STAG : SRNIC_ERR_NONE;
+	struct fault_world *w = fault_begin(test);
+	struct pair *p = w->p;
+	u8 ulpdu[256];
+	u16 len;
+
+	if (row->recv)
+		pair_post_recv(&p->end[1], 1, p->end[1].mem + 16384, row->recv);
+	pair_put_ulpdu(p, 0, ulpdu, fault_ulpdu(w, &good, ulpdu));
+	pair_put_ulpdu(p, 0, ulpdu, fault_ulpdu(w, row, ulpdu));
+	good.to = BASE + SIZE - 8;
+	pair_put_ulpdu(p, 0, ulpdu, fault_ulpdu(w, &good, ulpdu));
+	pair_deliver_some(p, 0, p->end[0].wire_len);
+	pair_expect_fault(p, 1, err);
+	KUNIT_EXPECT_PTR_EQ(test, memchr_inv(w->mem, 0x55, 8), NULL);
+	KUNIT_EXPECT_PTR_EQ(test, memchr_inv(w->mem + SIZE - 8, err ? 0xee : 0x55, 8), NULL);
+	if (!row->err)
+		return;
+	KUNIT_EXPECT_PTR_EQ(test, memchr_inv(w->mem + 8, 0xee, SIZE - 8), NULL);
+	len = fault_ulpdu(w, row, ulpdu);
+	fault_expect_term(p, row, ulpdu, len);
+}
+
 /* Each bit of an FPDU counts, and nothing of it is placed */
 /*
  * Rules: F-4.4-3: the error for each bit; F-6-1 F-8-5: memory, though a good FPDU is behind each
@@ -279,6 +311,7 @@ static void fault_next_read_behind_response_fine(struct kunit *test)
 
 static struct kunit_case fault_cases[] = {
 	KUNIT_CASE_PARAM(fault_one_fpdu_judged, fault_gen_params),
+	KUNIT_CASE_PARAM(fault_one_fpdu_amid_others_judged, fault_gen_params),
 	KUNIT_CASE(fault_any_bit_flipped_crc_found),
 	KUNIT_CASE(fault_marker_points_elsewhere_found),
 	KUNIT_CASE(fault_junk_crc_with_crc_off_fine),

@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * One call of RX with many FPDUs: a bad one amid them, and an invalidation that
+ * comes while it runs.
+ */
+
+#include "srnic_feed.h"
+
+#include <linux/module.h>
+#include <linux/skbuff.h>
+#include <linux/string.h>
+#include <linux/timer.h>
+#include <net/sock.h>
+#include <net/tcp.h>
+
+#include "handoff.h"
+#include "../srnic/mem.h"	/* user mode Linux has a mem.h, too */
+
+/* --- an FPDU amid others --- */
+
+#define MIDDLE_WRITES	8
+#define MIDDLE_BAD	4	/* the fifth */
+#define MIDDLE_LEN	60U
+
+static const bool rx_markers[] = { false, true };
+
+static void rx_markers_desc(const bool *markers, char *desc)
+{
+	snprintf(desc, KUNIT_PARAM_DESC_SIZE, "markers_%d", *markers);
+}
+
+KUNIT_ARRAY_PARAM(rx_markers, rx_markers, rx_markers_desc);
+
+/* Eight Writes, side by side; the CRC of the fifth is wrong. */
+static void middle_make(void)
+{
+	struct feed_world *w = &feed_world;
+	u8 payload[MIDDLE_LEN];
+	int i;
+
+	memset(payload, 0x55, sizeof(payload));
+	for (i = 0; i < MIDDLE_WRITES; i++)
+		oracle_message(&w->o, &(struct oracle_msg) {
+			.op = ORACLE_WRITE, .stag = w->mr[0]->stag,
+			.to = FEED_BASE + i * MIDDLE_LEN, .payload = payload,
+			.len = MIDDLE_LEN,
+		});
+	w->o.to[w->o.ends[MIDDLE_BAD] - 1] ^= 0x80;
+}
+
+/*
+ * In one call, in pieces of each size: what is before it is placed, and nothing
+ * after it.
+ */
+static void rx_bad_crc_in_the_middle(struct kunit *test)
+{
+	const bool markers = *(const bool *)test->param_value;
+	const u32 good = MIDDLE_BAD * MIDDLE_LEN;
+	u64 fpdus = 0;
+	struct feed_cut cut = { .piece = 1 };
+
+	do {
+		for (cut.shape = 0; cut.shape < SHAPE_RANDOM; cut.shape++) {
+			feed_begin(test, true, markers);
+			middle_make();
+			cut.end = feed_world.o.len;
+			feed_arrive(test, &cut);
+			KUNIT_ASSERT_EQ(test, feed_err(), SRNIC_ERR_CRC);
+			KUNIT_ASSERT_PTR_EQ(test, memchr_inv(feed_region(0), 0x55, good), NULL);
+			KUNIT_ASSERT_PTR_EQ(test, memchr_inv(feed_region(0) + good, FEED_UNTOUCHED,
+							     FEED_REGION - good), NULL);
+			KUNIT_ASSERT_EQ(test, tcp_inq(single.p->sock->sk), 0);
+			fpdus += MIDDLE_BAD;
+			KUNIT_ASSERT_EQ(test, pair_count(single.p, SRNIC_CNT_rx_fpdus), fpdus);
+			feed_end(test);
+		}
+	} while (cut.piece++ < cut.end);
+}
+
+/* --- an invalidation amid a call --- */
+
+#define LATE_FRAGS	16	/* of each segment, all of which are the same memory */
+#define LATE_SEGMENTS	4
+#define LATE_TICKS	2	/* until it is due */
+#define LATE_REFILLED	0xdd
+
+/**
+ * struct late - an invalidation by a softirq, which RX holds off as it would hold off another CPU
+ * @timer: when it is due
+ * @in_call: a call of RX is under way
+ * @amid: it was when the invalidation came
+ * @placed: something had been placed by then
+ * @ticks: how late it came
+ */
+struct late {
+	struct timer_list	timer;
+	bool			in_call;
+	bool			amid;
+	bool			placed;
+	long			ticks;
+};
+
+static struct late late;
+
+static void late_comes(struct timer_list *timer)
+{
+	late.ticks = jiffies - timer->expires;
+	late.amid = READ_ONCE(late.in_call);
+	late.placed = *feed_region(0) == 0x55;
+	srnic_stag_invalidate(single.p->dev, &single.p->pd, feed_world.mr[0]->stag);
+	memset(feed_region(0), LATE_REFILLED, FEED_REGION);
+}
+
+/*
+ * Megabytes of Writes, of which one of @each has a byte, and the others have
+ * none
+ */
+static void late_make(struct kunit *test, u32 each)
+{
+	struct oracle *o = &feed_world.o;
+	u32 i, n;
+
+	for (i = 0; o->len + 24 <= o->size; i++)
+		oracle_message(o, &(struct oracle_msg) {
+			.op = ORACLE_WRITE, .stag = feed_world.mr[0]->stag,
+			.to = FEED_BASE + i / each % FEED_REGION, .payload = "\x55",
+			.len = i % each == 0,
+		});
+	for (n = 0; n < LATE_SEGMENTS; n++) {
+		struct sk_buff *skb = alloc_skb(0, GFP_KERNEL);
+
+		KUNIT_ASSERT_NOT_NULL(test, skb);
+		for (i = 0; i < LATE_FRAGS; i++) {
+			get_page(feed_world.page);
+			skb_add_rx_frag(skb, i, feed_world.page, 0, o->len, o->len);
+		}
+		feed_queue(skb, 0);
+	}
+}
+
+static const u32 late_eachs[] = { 1, 64 };
+
+static void late_desc(const u32 *each, char *desc)
+{
+	snprintf(desc, KUNIT_PARAM_DESC_SIZE, "one of %u has a byte", *each);
+}
+
+KUNIT_ARRAY_PARAM(late, late_eachs, late_desc);
+
+/*
+ * A call in process context takes all there is. However short its Writes are,
+ * an invalidation does not wait for its end, and nothing is placed from then
+ * on.
+ */
+static void rx_short_writes_do_not_hold_off_an_invalidation(struct kunit *test)
+{
+	late = (struct late) {};
+	feed_begin(test, false, false);
+	late_make(test, *(const u32 *)test->param_value);
+	timer_setup(&late.timer, late_comes, 0);
+	mod_timer(&late.timer, jiffies + LATE_TICKS);
+	WRITE_ONCE(late.in_call, true);
+	srnic_driver_ops.kick_rx(&single.qp->ibqp);
+	WRITE_ONCE(late.in_call, false);
+	timer_delete_sync(&late.timer);
+	KUNIT_EXPECT_TRUE(test, late.amid);
+	KUNIT_EXPECT_TRUE(test, late.placed);
+	KUNIT_EXPECT_LE(test, late.ticks, 1);
+	KUNIT_EXPECT_EQ(test, feed_err(), SRNIC_ERR_WRITE_STAG);
+	KUNIT_EXPECT_PTR_EQ(test, memchr_inv(feed_region(0), LATE_REFILLED, FEED_REGION), NULL);
+	feed_end(test);
+}
+
+static struct kunit_case rx_cases[] = {
+	KUNIT_CASE_PARAM(rx_bad_crc_in_the_middle, rx_markers_gen_params),
+	KUNIT_CASE_PARAM(rx_short_writes_do_not_hold_off_an_invalidation, late_gen_params),
+	{}
+};
+
+static struct kunit_suite rx_suite = {
+	.name = "srnic_rx",
+	.init = feed_init,
+	.exit = feed_exit,
+	.test_cases = rx_cases,
+};
+
+kunit_test_suite(rx_suite);
+
+MODULE_LICENSE("GPL");
