@@ -3,12 +3,14 @@
 #
 # Run the KUnit suites on user mode Linux, with the kernel's own kunit.py.
 #
-#   scripts/kunit.sh [pure] [net] [s390] [i386]      (no argument: pure and net)
+#   scripts/kunit.sh [pure] [net] [splice] [s390] [i386]      (no argument: pure, net and splice)
 #   scripts/kunit.sh SUITE[.CASE]                    one suite, or one case of it
 #
 #   pure   the protocol layers of library and srnic alone, in a kernel without network; the suites
 #          have to reach each of their lines and branches
 #   net    the whole library, over TCP on the loopback device
+#   splice srnic's sender as kernels from 6.5 on have it: the same kernel as net, with one object compiled
+#          otherwise
 #   s390   the protocol layer on a big-endian architecture, emulated by QEMU; the rest of the library
 #          is compiled for it, without IPv6
 #   i386   and on one of 32 bits
@@ -90,9 +92,10 @@ coverage() {
 }
 
 kernel() {
-	local name=$1 linux=$2 build=$CACHE/um-$1 log=$CACHE/um-$1.log
+	local name=$1 linux=$2 build=$CACHE/um-${1/splice/net} log=$CACHE/um-$1.log
 
 	say "kunit: building the $name kernel (from nothing it takes minutes)"
+	put_makefiles "$linux/drivers/iw_mpa" "$name"
 	if ! (build_kernel "$linux" "$build" "$name") >"$log" 2>&1 </dev/null; then
 		tap 'not ok' "$name: the kernel builds"
 		grep -v 'missing .note.GNU-stack\|RWX permissions\|NOTE: This behav' "$log" |
@@ -102,7 +105,13 @@ kernel() {
 	tap ok "$name: the kernel builds"
 	say "kunit: running the $name kernel"
 	rm -f "$build/drivers/iw_mpa"/{"$LIB","$SRNIC"}/*.gcda	# or the counts would add up
-	run_tests "$name" "$linux" "$build"
+	if [[ $name == splice && -z $ONE ]]; then
+		while IFS= read -r ONE; do
+			run_tests "$name" "$linux" "$build"
+		done < <(suites splice)
+	else
+		run_tests "$name" "$linux" "$build"
+	fi
 	[[ $name != pure || -n $ONE ]] || coverage "$name" "$build"
 }
 
@@ -139,7 +148,7 @@ cases_of() { sed -nE 's/.*\bKUNIT_CASE(_[A-Z]+)?\((\w+).*/\2/p' "$1" | paste -sd
 main() {
 	local linux name
 
-	[[ $# -gt 0 ]] || set -- pure net
+	[[ $# -gt 0 ]] || set -- pure net splice
 	if [[ $# -eq 1 && -z ${CONFIG[$1]:-} ]]; then
 		ONE=$1
 		name=$(kernel_for "$1")

@@ -24,7 +24,11 @@ FAKED_QP='iw_mpa_close iw_mpa_disconnect iw_mpa_ep_get iw_mpa_ep_put'
 FAKED_FRAG=skb_page_frag_refill
 FAKED_HANDOFF=sk_clear_memalloc
 
-declare -A CONFIG=([pure]=kunit/pure.kunitconfig [net]=kunit/.kunitconfig
+# How the sender gives TCP its pages: as this kernel wants it, or in one call, as kernels do since 6.5.
+# TCP is a test's own there, so one kernel can have either.
+declare -A PUSH=([splice]=-USRNIC_HAS_SENDPAGE)
+
+declare -A CONFIG=([pure]=kunit/pure.kunitconfig [net]=kunit/.kunitconfig [splice]=kunit/.kunitconfig
 	[s390]=kunit/arch.kunitconfig [i386]=kunit/arch.kunitconfig)
 # Of those that kunit.py knows by this name: the prefix of their compiler
 declare -A CROSS=([s390]=s390x-linux-gnu- [i386]='')
@@ -46,6 +50,7 @@ hook() {
 # Linux count what is reached: with -Og gcc counts the branches of the source, and byte order is the
 # builtin that it is on real machines. On other architectures the rest of the library is compiled,
 # too: what it asserts of their types and of a kernel without IPv6 holds.
+# put_makefiles DIR [NAME]: in DIR, for the kernel NAME
 put_makefiles() {
 	put "$1/Kconfig" <<-'EOF'
 		source "drivers/iw_mpa/kunit/Kconfig"
@@ -59,7 +64,7 @@ put_makefiles() {
 		obj-y += \$(addprefix $SRNIC/,\$(srnic-r0) \$(srnic-r1) \$(srnic-r2) \$(srnic-r3) \$(srnic-leaves))
 		obj-y += \$(addprefix $SRNIC/,$VERBS)
 		CFLAGS_$SRNIC/trace.o += \$(CFLAGS_trace.o)
-		CFLAGS_$SRNIC/tx.o += \$(foreach name,$FAKED_TX,-D\$(name)=pair_\$(name))
+		CFLAGS_$SRNIC/tx.o += \$(foreach name,$FAKED_TX,-D\$(name)=pair_\$(name)) ${PUSH[${2:-net}]:-}
 		CFLAGS_$SRNIC/qp.o += \$(foreach name,$FAKED_QP,-D\$(name)=pair_\$(name))
 		CFLAGS_$SRNIC/fpdu.o += \$(foreach name,$FAKED_FRAG,-D\$(name)=pair_\$(name))
 		CFLAGS_$SRNIC/handoff.o += \$(foreach name,$FAKED_HANDOFF,-D\$(name)=pair_\$(name))
@@ -107,10 +112,14 @@ variable() {
 	EOF
 }
 
-# The suites that kernel $1 has to run: see kunit/Makefile
+# The suites that kernel $1 has to run: see kunit/Makefile. It is the sender's that differ in "splice".
 suites() {
 	local object
 
+	if [[ $1 == splice ]]; then
+		(cd "$TOP/kunit" && grep -l '^#include "srnic_pair_tcp.h"' ./*_kunit.c) | sed 's|^\./||; s|_kunit\.c$||'
+		return
+	fi
 	for object in $(variable iw_mpa-kunit-l0) \
 		$([[ $1 != net ]] || variable iw_mpa-kunit-net); do
 		[[ $object != *_kunit.o ]] || echo "${object%_kunit.o}"
