@@ -198,7 +198,7 @@ static void end_pass(struct srnic_qp *qp, unsigned int ms, bool alive)
 	}
 }
 
-/* The ULP hears of it though the peer takes nothing: the library hears of it when the time is up. */
+/* The ULP hears of it though the peer takes nothing: the library does when the time is up. */
 static void end_own_error_is_reported_whatever_the_peer_does(struct kunit *test)
 {
 	const struct end_own *row = test->param_value;

@@ -519,8 +519,8 @@ static void tx_repeat_rtr_moving_stream_busy(struct kunit *test)
 }
 
 /*
- * Memory for any number of its pieces of 4 bytes, but not for all: nothing of it goes out, and where
- * Markers stand is not forgotten.
+ * Memory for any number of its pieces of 4 bytes, but not for all: nothing of it goes out, and
+ * where Markers stand is not forgotten.
  */
 static void tx_repeat_rtr_memory_ends_midway_nothing_sent(struct kunit *test)
 {

@@ -107,7 +107,7 @@ static void writer_without_crc_has_zeroes_there(struct kunit *test)
 					     UNIT_CRC_LEN), NULL);
 }
 
-/* Lengths that end within the header, so that padding, or a CRC field of zeroes, looks like its end */
+/* Lengths that end within the header: padding, or a CRC field of zeroes, looks like its end */
 static const struct unit_cut {
 	bool	crc;
 	u8	len;
@@ -124,8 +124,8 @@ static void unit_cut_desc(const struct unit_cut *cut, char *desc)
 KUNIT_ARRAY_PARAM(unit_cut, unit_cuts, unit_cut_desc);
 
 /*
- * A Write of one octet, and behind it what looks as if it went on with that. The region has room for
- * nearly 2^32 octets more.
+ * A Write of one octet, and behind it what looks as if it went on with that. The region has room
+ * for nearly 2^32 octets more.
  */
 static void run_header_that_is_cut_is_no_segment(struct kunit *test)
 {

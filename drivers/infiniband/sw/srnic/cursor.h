@@ -57,8 +57,8 @@ static inline void srnic_cursor_advance(struct srnic_cursor *cur, u32 len)
 }
 
 /*
- * The caller knows that there are more octets. If the last piece has ended, go to the next: with many
- * network cards each FPDU is a piece of its own.
+ * The caller knows that there are more octets. If the last piece has ended, go to the next: with
+ * many network cards each FPDU is a piece of its own.
  */
 static inline void srnic_cursor_settle(struct srnic_cursor *cur)
 {

@@ -12,7 +12,7 @@
  * In between, when it has told its coming to the notifiers of that time and has no folder yet, it
  * is not seen. So srnic looks again before it makes a device: a rival cannot take what is not
  * there. That leaves a rival that takes longer to load than somebody to add a link meanwhile.
-  */
+ */
 
 #include "device.h"
 #include "handoff.h"

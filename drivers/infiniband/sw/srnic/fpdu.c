@@ -3,7 +3,8 @@
  * FPDUs in memory that TCP gets as it is.
  *
  * A batch is made of whole FPDUs in a row, in page fragments. While a batch is built the fragment
- * belongs to the writer. In between it belongs to the CPU, so an idle QP has no memory of this kind.
+ * belongs to the writer. In between it belongs to the CPU, so an idle QP has no memory of this
+ * kind.
  * Each piece of a batch has a reference on its page, until the peer has acknowledged its octets.
  * Octets are added to the CRC soon after they were written, and as many at once as are in a row,
  * since a call costs more than 64 octets.

@@ -86,8 +86,8 @@ static inline bool srnic_writer_has_room(const struct srnic_writer *w)
 }
 
 /*
- * Begin with @len bytes of ULPDU_Length and header; @head has room for SRNIC_FPDU_HEAD. If a Marker is due here, it belongs to this
- * FPDU.
+ * Begin with @len bytes of ULPDU_Length and header; @head has room for SRNIC_FPDU_HEAD. If a
+ * Marker is due here, it belongs to this FPDU.
  *
  * Returns 0; -ENOMEM.
  */

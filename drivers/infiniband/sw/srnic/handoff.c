@@ -9,7 +9,7 @@
  *	open_tx		qp->tx.state is OPEN: the sender may send
  *	stop		qp->state is ENDING: what is posted now is flushed, soon
  *	stop		qp->tx.state is CLOSED: no sender uses the socket
- *	stop, end	qp->state is ERROR: what is posted is flushed, and the QP may have another stream
+ *	stop, end	qp->state is ERROR: what is posted is flushed; another stream may come
  *
  * So a ULP may post before the sender has the socket: srnic_tx_open() looks for that.
  */

@@ -10,7 +10,6 @@
 #include <linux/sizes.h>
 #include <rdma/ib_verbs.h>
 
-
 /*
  * The lkey that stands for all memory of the kernel in work requests of kernel ULPs. Its index is
  * in no table, so neither a peer nor an application can use it.

@@ -52,7 +52,7 @@ static void place_fill(struct srnic_arrival *arr, u32 len)
 	}
 }
 
-/* The segment was not the last: what may come next, at @off, goes to where the cursor of the hold is. */
+/* The segment was not the last. What may come next, at @off, goes to where the cursor is. */
 static void place_goes_on(struct srnic_arrival *arr, u64 off, u64 room, u32 *done)
 {
 	struct srnic_hold *hold = &arr->hold;

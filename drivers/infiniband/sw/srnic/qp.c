@@ -512,7 +512,7 @@ static void qp_grant(struct srnic_qp *qp, struct ib_qp_cap *cap)
 
 /* The number is taken first. The QP is found by it only when the QP is complete. */
 int srnic_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *init,
-			   struct ib_udata *udata)
+		    struct ib_udata *udata)
 {
 	struct srnic_dev *dev = to_srnic_dev(ibqp->device);
 	struct srnic_qp *qp = to_srnic_qp(ibqp);
@@ -557,7 +557,7 @@ count:
 				 IB_QP_EN_SQD_ASYNC_NOTIFY)
 
 int srnic_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
-			   struct ib_udata *udata)
+		    struct ib_udata *udata)
 {
 	if (mask & (~IB_QP_ATTR_STANDARD_BITS | QP_NEVER_MODIFIED))
 		return -EOPNOTSUPP;
@@ -565,7 +565,7 @@ int srnic_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 }
 
 int srnic_query_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
-			  struct ib_qp_init_attr *init)
+		   struct ib_qp_init_attr *init)
 {
 	struct srnic_qp *qp = to_srnic_qp(ibqp);
 	struct srnic_dev *dev = qp->dev;

@@ -278,7 +278,7 @@ int srnic_recv_take(struct srnic_qp *qp, struct srnic_rwqe *rwqe)
 }
 
 void srnic_recv_complete(struct srnic_qp *qp, u64 id, enum ib_wc_status status,
-			  struct srnic_upcalls *up)
+			 struct srnic_upcalls *up)
 {
 	const struct srnic_cqe cqe = {
 		.id	= id,

@@ -106,8 +106,8 @@ static bool rx_markers_are_good(struct srnic_cursor cur, u32 raw)
 	}
 }
 
-static noinline_for_stack enum srnic_err rx_verify_slow(const struct srnic_rx *rx, const struct srnic_cursor *cur,
-				     u32 raw)
+static noinline_for_stack
+enum srnic_err rx_verify_slow(const struct srnic_rx *rx, const struct srnic_cursor *cur, u32 raw)
 {
 	enum srnic_err err = rx_verify_pieces(rx, *cur, raw);
 
@@ -161,8 +161,9 @@ static inline enum srnic_err rx_take_hdr(struct srnic_arrival *arr, const u8 *fl
  * A responder that has had no good FPDU yet may not send (RFC 5044 7.1.2), not even a Terminate
  * message. If an administrator has turned the fence off, TX is open and it may.
  */
-static noinline_for_stack void rx_fail(struct srnic_qp *qp, enum srnic_err err, const struct srnic_arrival *arr,
-		    u16 ulpdu_len)
+static noinline_for_stack
+void rx_fail(struct srnic_qp *qp, enum srnic_err err, const struct srnic_arrival *arr,
+	     u16 ulpdu_len)
 {
 	struct srnic_fault fault = {
 		.err		= err,
@@ -518,7 +519,7 @@ void srnic_rx_look(struct srnic_qp *qp)
 	if ((sk->sk_shutdown & RCV_SHUTDOWN) && !rx->ended) {
 		if (srnic_is_flowing(qp) && (rx->part || tcp_inq(sk) > 0))
 			srnic_fail(qp, SRNIC_ERR_STREAM);
-		/* Reads that were answered have completed before this is visible: see tx_build(). */
+		/* Answered Reads have completed before this is visible: see tx_build(). */
 		smp_store_release(&rx->ended, true);
 		if (rx_end_is_awaited(qp))
 			srnic_tx_kick(qp);

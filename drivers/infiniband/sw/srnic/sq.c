@@ -17,7 +17,7 @@
  * An application's element has the index of its WQE. The element is given back between "sent" and
  * the completion. The sender then executes a full barrier and looks at the next element, because
  * the application rings no doorbell while the element before is still valid.
-  */
+ */
 
 #include "sq.h"
 #include "ring.h"

@@ -12,7 +12,7 @@
  * A sender without memory waits for the timer, and for nothing else (tx.starved). If TCP refuses
  * octets for want of memory while nothing is on its way, it calls write_space at once. A sender
  * that came back then would be refused again, without end.
-  */
+ */
 
 #include "tx.h"
 #include "cq.h"

@@ -2,15 +2,15 @@
 /*
  * What the sending half of a stream may send. A dot is for "does not change".
  *
- *			EARLY	OPEN	FINISH		ANSWER		ALL_SENT	TERM	CLOSE
- *	SHUT		DENIED	OPEN	.		.		.		.	CLOSED
- *	DENIED		.	OPEN	.		.		.		.	CLOSED
- *	OPEN		.	.	FINISHING	.		.		TERM	CLOSED
- *	FINISHING	.	.	.		ANSWERING	FINISHED	TERM	CLOSED
- *	ANSWERING	.	.	.		.		FINISHED	TERM	CLOSED
- *	TERM		.	.	.		.		.		.	CLOSED
- *	FINISHED	.	.	.		.		.		.	CLOSED
- *	CLOSED		.	.	.		.		.		.	.
+ *		EARLY	OPEN	FINISH		ANSWER		ALL_SENT	TERM	CLOSE
+ * SHUT		DENIED	OPEN	.		.		.		.	CLOSED
+ * DENIED	.	OPEN	.		.		.		.	CLOSED
+ * OPEN		.	.	FINISHING	.		.		TERM	CLOSED
+ * FINISHING	.	.	.		ANSWERING	FINISHED	TERM	CLOSED
+ * ANSWERING	.	.	.		.		FINISHED	TERM	CLOSED
+ * TERM		.	.	.		.		.		.	CLOSED
+ * FINISHED	.	.	.		.		.		.	CLOSED
+ * CLOSED	.	.	.		.		.		.	.
  *
  * A new QP is CLOSED. START leads to SHUT from everywhere. Nothing else leads back. OPEN and FINISH
  * may find CLOSED, since the sender may give up at any time.

@@ -4,8 +4,8 @@
  * of segments, and Markers (RFC 5044 4.3). Pure: octets and numbers only.
  *
  * Positions count octets of the TCP stream from SeqStart, the first octet of Full Operation in that
- * direction, Markers included. A Marker stands at each multiple of 512. Only the position modulo 512
- * counts, so it may wrap at 2^32.
+ * direction, Markers included. A Marker stands at each multiple of 512. Only the position modulo
+ * 512 counts, so it may wrap at 2^32.
  */
 #ifndef _SRNIC_WIRE_H
 #define _SRNIC_WIRE_H
@@ -116,7 +116,7 @@ static inline void srnic_ddp_put_off(u8 *hdr, u64 off)
 		put_unaligned_be32(off, hdr + offsetof(struct srnic_ddp_untagged, mo));
 }
 
-/* Is the segment with header @hdr of the same message as the one with @before, and as little last? */
+/* Is the segment with @hdr of the same message as the one with @before, and as little last? */
 static inline bool srnic_ddp_is_next(const u8 *before, const u8 *hdr)
 {
 	if (before[0] & SRNIC_DDP_T)
