@@ -89,7 +89,6 @@ static enum srnic_err place_write(struct srnic_qp *qp, struct srnic_arrival *arr
 		.stag	= arr->seg.stag,
 		.rights	= IB_ACCESS_REMOTE_WRITE,
 	};
-
 	enum srnic_mem_fault fault;
 
 	qp->rx.write_busy = !arr->seg.last;

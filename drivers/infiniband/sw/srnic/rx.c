@@ -44,8 +44,13 @@ static u16 rx_ulpdu_len(const struct srnic_cursor *cur)
 	struct srnic_cursor ahead;
 	__be16 len = 0;
 
-	if (at)
-		return get_unaligned_be16(at);
+	if (at) {
+		u16 flat = get_unaligned_be16(at);
+
+		/* The memory may change, and this is not to be read again. */
+		OPTIMIZER_HIDE_VAR(flat);
+		return flat;
+	}
 	ahead = *cur;
 	srnic_cursor_read(&ahead, &len, sizeof(len));
 	return be16_to_cpu(len);
