@@ -4,11 +4,16 @@
 # In a guest: iwpmd, as an administrator starts it; and ports as an RNIC in hardware has them, which
 # come and go with rnic.py.
 
-# mapper_start: returns when the kernel knows it
+# mapper_start: returns when the kernel has registered with it, which it does as the next program
+# listens. iwpmd and that program have one processor, so that the order of the two is always the same.
 mapper_start() {
-	bg_start iwpmd 'iwpmd --systemd'
-	poll 20 mapper_is_up || fail "iwpmd does not start: $(</run/bg/iwpmd/output)"
+	bg_start iwpmd 'exec taskset -c 0 iwpmd --systemd'
+	poll 20 mapper_is_up || fail "iwpmd does not start: $(</run/bg/iwpmd/output)" || return 1
+	find_out 'taskset -c 0'
 }
+
+# find_out [PREFIX]: a program listens
+find_out() { serve find_out 19999 "${1:-} rping -s -P -p 19999" && bg_stop find_out >/dev/null; }
 
 # Of its netlink socket the kernel hears at last: iwpmd then asks it for the ports that it has.
 mapper_is_up() { ! bg_ended iwpmd && ss -Hf netlink 2>/dev/null | grep -q 'rdma:iwpmd'; }
@@ -16,7 +21,7 @@ mapper_is_up() { ! bg_ended iwpmd && ss -Hf netlink 2>/dev/null | grep -q 'rdma:
 # It ends, and the kernel finds out as the next program listens.
 mapper_end() {
 	bg_stop iwpmd >/dev/null
-	serve find_out 19999 'rping -s -P -p 19999' && bg_stop find_out >/dev/null
+	find_out
 }
 
 # rnic_says ARGUMENT...: rnic.py runs on; what it prints
