@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash disable=SC2034
+DESCRIPTION="iw-mpa doctor: what is wrong is a fault with its remedy, and what is right is not"
+WIRES=clean
+FAMILIES="4"
+LONG=yes
+
+applies() { [[ $CLIENT_DRIVER/$SERVER_DRIVER == srnic/srnic ]] && stock_kernel; }
+
+# doctor GUEST STATUS [ARGUMENT]: what it says
+doctor() {
+	local output status=0
+
+	output=$(guest_run "$1" "/host$TOP/scripts/iw-mpa doctor ${3:-} 2>&1") || status=$?
+	printf '%s\n' "$output"
+	# The modules of a test are loaded from a folder of its own, not installed.
+	[[ $status -eq $2 ]] || fail "doctor ${3:-} on $1: exit status $status:
+$output"
+}
+
+# finds GUEST REGEX [ARGUMENT]: a fault that was not there before
+finds() { expect_text "$(doctor "$1" 1 "${3:-}")" "^fault    $2"; }
+
+# No driver for links; siw in place of srnic
+without_srnic() {
+	on "$SERVER" 'driver_clear'
+	finds "$SERVER" 'there is no link on eth0$' eth0
+	on "$SERVER" 'insmod /share/modules/siw.ko'
+	finds "$SERVER" 'siw is loaded, and srnic cannot be beside it'
+	on "$SERVER" 'rmmod siw && driver_set srnic'
+}
+
+interface() {
+	on "$SERVER" 'ip link set eth0 down'
+	finds "$SERVER" 'link siw0: eth0 is down$'
+	on "$SERVER" 'ip link set eth0 up && ip link add dummy0 type dummy && ip link set dummy0 up &&
+		ip -6 address flush dev dummy0 && rdma link add dummy0 type srnic netdev dummy0'
+	finds "$SERVER" 'link dummy0: dummy0 has no address$' dummy0
+	on "$SERVER" 'rdma link delete dummy0 && ip link delete dummy0 && poll 10 rdma_is_up'
+}
+
+# rule TEXT: the only one; empty: none
+rule() {
+	on "$SERVER" "nft delete table inet doctor 2>/dev/null; [[ -n '$1' ]] || exit 0
+		nft add table inet doctor && nft add chain inet doctor input '{ type filter hook input priority 0; policy $2; }' &&
+		nft add rule inet doctor input $1"
+}
+
+firewall() {
+	rule "tcp dport { 22, $PORT } drop" accept
+	finds "$SERVER" "the firewall drops what comes to port $PORT: inet doctor input$"
+	rule "ip saddr 10.0.0.9 tcp dport $PORT reject" accept
+	expect_text "$(doctor "$SERVER" 0)" "^warning  the firewall drops some of what comes to port $PORT"
+	rule 'ct state established accept' drop
+	finds "$SERVER" "the firewall drops what comes to port $PORT: policy of inet doctor input$"
+	rule "tcp dport 1-$PORT accept" drop
+	[[ $(doctor "$SERVER" 0) != *'the firewall'* ]] || fail 'it complains of a port that is open'
+	rule '' ''
+}
+
+# A path that loses large packets, and an address behind which there is no device
+ways() {
+	expect_text "$(doctor "$CLIENT" 0 "$SERVER_IP")" "^ok       packets of 1500 bytes get to $SERVER_IP$"
+	on "$SERVER" 'nft add table inet doctor && nft add chain inet doctor large "{ type filter hook input priority 0; }" &&
+		nft add rule inet doctor large meta length \> 1400 drop'
+	finds "$CLIENT" "packets of 1500 bytes do not get to $SERVER_IP, smaller ones do" "$SERVER_IP"
+	rule '' ''
+	finds "$CLIENT" 'rdma_cm has no device for 127.0.0.1' 127.0.0.1
+	finds "$CLIENT" 'no route to 192.0.2.1' 192.0.2.1
+	finds "$CLIENT" 'there is no interface nosuch0' nosuch0
+}
+
+check() {
+	local output
+
+	without_srnic
+	serve "rping -s -P -a $SERVER_IP -p $PORT"
+	output=$(doctor "$SERVER" 0)
+	echo "$output"
+	expect_text "$output" "^ok       kernel $(on "$SERVER" 'uname -r' | sed 's/[.+]/\\&/g')$"
+	expect_text "$output" '^ok       srnic [0-9.]+ is loaded$'
+	expect_text "$output" "^ok       link siw0 on eth0: $SERVER_IP,.* MTU 1500$"
+	expect_text "$output" "^ok       servers listen at $SERVER_IP:$PORT$"
+	interface
+	firewall
+	ways
+	expect_text "$(on "$CLIENT" "ulimit -l 64; /host$TOP/scripts/iw-mpa doctor")" \
+		'^warning  users may register 64 KiB of memory alone'
+	# Each of these is the last of its kind in the log.
+	on "$SERVER" 'echo "<4>Lockdown: insmod: unsigned module loading is restricted" >/dev/kmsg
+		echo "<4>RDMA CMA: cma_listen_on_dev, error -98" >/dev/kmsg'
+	output=$(doctor "$SERVER" 0)
+	expect_text "$output" '^warning  the kernel has refused a module, since it is locked down: '
+	expect_text "$output" '^warning  a server at all addresses could not listen on each RDMA device'
+	on "$SERVER" "ip netns add bare && { ! ip netns exec bare /host$TOP/scripts/iw-mpa endpoints 2>&1 |
+		grep -v '(mount -t debugfs debugfs /sys/kernel/debug)'; } && ip netns delete bare"
+	guest_stop "$SERVER" server >/dev/null
+}
