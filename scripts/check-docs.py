@@ -421,6 +421,53 @@ def check_log(docs):
                        [*log_lines(), 'iw_mpa: ... callbacks suppressed'])
 
 
+BORDER = re.compile(r'^ *=+( +=+)+ *$')
+
+
+def tables_of(text):
+    """The columns and the lines of each simple table: its line number, and its cells"""
+    lines = text.split('\n')
+    while lines:
+        if not BORDER.match(lines[0]):
+            lines.pop(0)
+            continue
+        spans = [match.span() for match in re.finditer('=+', lines.pop(0))]
+        spans[-1] = (spans[-1][0], None)
+        rows = []
+        while lines and lines[0].strip():
+            line = lines.pop(0)
+            if not BORDER.match(line):
+                rows.append([line[start:end].strip() for start, end in spans])
+        yield rows
+
+
+def check_rows(docs):
+    """A line with words in the first column begins another row: so the first column cannot be wrapped."""
+    for doc, words in docs.items():
+        if not doc.endswith('.rst'):
+            continue
+        for rows in tables_of(words):
+            for before, row in zip([[''], *rows], rows):
+                if row[0] and (not any(row[1:]) or before[0].endswith(',')):
+                    yield '%s: a row of a table is cut in two: %s' % (doc, row[0])
+
+
+def check_links(docs):
+    """What a page links to is there: a file, a section of the same page."""
+    for doc, words in docs.items():
+        folder = (TOP / doc).parent
+        for link in re.findall(r'\]\(([^)#:]+)\)', words) if doc.endswith('.md') else ():
+            if not (folder / link).exists():
+                yield '%s: a link to %s leads nowhere' % (doc, link)
+        titles = {title.lower() for title in re.findall(r'^(\S.*)\n(?:=+|-+|~+)$', words, re.MULTILINE)}
+        for link in re.findall(r'(?<!`)`([^`<]+)`_\b', words) if doc.endswith('.rst') else ():
+            if ' '.join(link.split()).lower() not in titles:
+                yield '%s: there is no section "%s"' % (doc, link)
+        for page in re.findall(r'\b((?:iw_mpa|srnic)[a-z_]*\.rst)\b', words):
+            if not (TOP / 'Documentation/infiniband' / page).exists():
+                yield '%s: there is no page %s' % (doc, page)
+
+
 def check_guide(docs):
     """Every command that an administrator is shown is run by a test."""
     blocks = re.findall(r'(.*)\n\n::$', docs[ADMIN], re.MULTILINE)
@@ -489,7 +536,7 @@ def check_silent(docs):
 CHECKS = (check_counters, check_silent, check_written, check_diagram, check_contract,
           check_names, check_paths,
           check_version, check_quotes, check_skeleton, check_consumers, check_troubles, check_log,
-          check_guide, check_wire)
+          check_guide, check_wire, check_rows, check_links)
 
 # (check, document, words there, what to put in their place): each has to be found
 SELFTEST = (
@@ -531,6 +578,11 @@ SELFTEST = (
     (check_log, ADMIN, '\n``iw_mpa: a driver was refused: ..., network device ...: ...``\n', '\n``iw_mpa: a driver was not taken``\n'),
     (check_guide, ADMIN, 'Who listens, on the server:\n\n.. run: server\n', 'Who listens:\n'),
     (check_guide, ADMIN, 'Who listens, on the server:', 'Who listens, on the server::'),
+    (check_rows, ADMIN, '``TCP_CONNECT``, ``TCP_RECONNECT``  ', '``TCP_CONNECT``,                   x\n``TCP_RECONNECT``  '),
+    (check_rows, ADMIN, '``AWAIT_RTR``                       the client', '``AWAIT_RTR``'),
+    (check_links, README, '(CHANGELOG.md)', '(CHANGES.md)'),
+    (check_links, ADMIN, '`Remove it`_', '`Move it`_'),
+    (check_links, ADMIN, 'iw_mpa_security.rst', 'iw_mpa_secrecy.rst'),
     (check_wire, TESTING, '-k rtr_offer responder', '-k rtr_scoffer responder'),
     (check_wire, TESTING, '-k rtr_offer responder', '-k rtr_offer sponder'),
 )
