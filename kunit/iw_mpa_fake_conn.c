@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Connections brought to where a test begins: see iw_mpa_fakes.h. */
 
+#include "ep.h"
 #include "iw_mpa_fakes.h"
 #include "sock.h"
 
@@ -149,6 +150,14 @@ void conn_expect_reject_and_fin(struct fake_conn *c)
 	KUNIT_EXPECT_EQ(test, peer_frame_flags(&c->frame) & (MPA_R | MPA_S), MPA_R | MPA_S);
 	KUNIT_EXPECT_TRUE(test, peer_frame_word(&c->frame, 0) & MPA_A);
 	peer_expect_eof(c->f, c->peer);
+}
+
+/* An endpoint that no runner looks at: what is raised waits in @events. */
+void fake_ep_setup(struct iw_mpa_ep *ep)
+{
+	spin_lock_init(&ep->lock);
+	ep->busy = true;
+	ep->found = IW_MPA_EV_NONE;
 }
 
 void fake_sock_ignore(struct iw_mpa_sock *ms)

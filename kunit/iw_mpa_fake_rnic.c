@@ -295,6 +295,8 @@ static void fake_open_tx(struct ib_qp *ib)
 		fake_op_sleep(ib, FAKE_OPEN_TX);
 	qp->tx_open = true;
 	qp->opened_in_rx = qp->in_rx;
+	if (qp->down_in_open)
+		iw_mpa_stream_down(qp->ho.ep);
 	fake_op_end(qp);
 }
 

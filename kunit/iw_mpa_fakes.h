@@ -35,6 +35,7 @@
 
 struct fakes;
 struct rdma_cm_id;
+struct iw_mpa_ep;
 struct iw_mpa_sock;
 struct iw_mpa_sock_ops;
 
@@ -171,6 +172,7 @@ enum fake_op {
  * @sk: the socket, from attach to stop
  * @in_rx: data_ready is running
  * @opened_in_rx: open_tx was called by it
+ * @down_in_open: the driver finds within open_tx that it cannot go on with the stream
  * @stop_rx: do not read what arrives
  * @speak: the peer's socket, from which an octet comes while the driver prepares, or NULL
  * @peer_pd: the peer's driver's octets, of prepare
@@ -204,6 +206,7 @@ struct fake_qp {
 	struct sock			*sk;
 	bool				in_rx;
 	bool				opened_in_rx;
+	bool				down_in_open;
 	bool				stop_rx;
 	struct socket			*speak;
 	u8				peer_pd[FAKE_DRIVER_PD];
@@ -423,6 +426,7 @@ void conn_expect_refusal(struct fake_conn *c, const char *pd, u8 term);
 void conn_expect_reject_and_fin(struct fake_conn *c);
 
 /* A socket of the library without an endpoint, or with one whose events nobody handles */
+void fake_ep_setup(struct iw_mpa_ep *ep);
 void fake_sock_ignore(struct iw_mpa_sock *ms);
 void fake_sock_ignore_failure(struct iw_mpa_sock *ms, int err);
 extern const struct iw_mpa_sock_ops fake_sock_ops;

@@ -503,7 +503,7 @@ static bool event_comes(const struct node *node, enum iw_mpa_event event)
 	const u64 calls = EV(ULP_CONNECTS) | EV(TCP_ACCEPTED) | EV(ULP_ACCEPTED) |
 			  EV(ULP_REJECTED);
 	const u64 passive = EV(LISTENER_GONE) | EV(YIELD) | EV(YIELD_LINGER) | EV(ROOM) |
-			    EV(ULP_REJECTED) | EV(ULP_ACCEPTED) | EV(ULP_CHANGED_QP);
+			    EV(ULP_REJECTED) | EV(ULP_ACCEPTED);
 
 	if (event >= IW_MPA_EV_RAISED_COUNT && !(calls & BIT_ULL(event)))
 		return false;

@@ -9,6 +9,7 @@
 #include "iw_mpa_quiet.h"
 #include "listen.h"
 #include "rnic.h"
+#include "run.h"
 #include "stats.h"
 
 #include <linux/kthread.h>
@@ -179,12 +180,12 @@ static void half_open_yield_after_the_request_is_void(struct kunit *test)
 	half_open(c, f);
 	c->lis->answer = reject_at_once;
 	ep = the_half_open(c->lis);
-	FAKE_POLL(f, iw_mpa_event_claim(ep, IW_MPA_EV_YIELD));
+	FAKE_POLL(f, iw_mpa_run_claim(ep, IW_MPA_EV_YIELD));
 	conn_make_good_request(c);
 	peer_send(f, c->peer, c->frame.buf + HALF, c->frame.len - HALF);
 	FAKE_POLL(f, READ_ONCE(ep->events) & BIT(IW_MPA_EV_READABLE));
 	iw_mpa_raise(ep, IW_MPA_EV_YIELD);
-	iw_mpa_event_run(iw_mpa_ep_get(ep), IW_MPA_EV_READABLE);
+	iw_mpa_run(iw_mpa_ep_get(ep), IW_MPA_EV_READABLE);
 
 	fake_next_request(c->lis);
 	peer_recv_frame(f, c->peer, &c->frame);

@@ -2,7 +2,6 @@
 /* A TCP connection, and a driver that takes it over: what the suites of the takeover share */
 
 #include "iw_mpa_leaving.h"
-#include "event.h"
 #include "sock.h"
 #include "watch.h"
 
@@ -122,7 +121,7 @@ struct leaving *leaving_open(struct kunit *test)
 	KUNIT_ASSERT_TRUE(test, !!lv->all.stats);
 	iw_mpa_takeovers_init(&lv->all, lv->all.stats);
 	iw_mpa_watch_begin(&lv->all, &leaving_driver);
-	iw_mpa_event_setup(&lv->ep);
+	fake_ep_setup(&lv->ep);
 	KUNIT_ASSERT_EQ(test, 0, leaving_connect(lv, lv->ms));
 	lv->peer = peer_accept(f, lv->listener);
 	f->drv = leaving_driver;

@@ -30,7 +30,7 @@ static struct line *line_open(struct fakes *f)
 	KUNIT_ASSERT_NOT_NULL(f->test, line);
 	line->ms = &line->ep.sock;
 	line->off = &line->ep.off;
-	iw_mpa_event_setup(&line->ep);
+	fake_ep_setup(&line->ep);
 	line->peer = fake_sock_open(f, line->ms);
 	line->qp = &f->qps[0];
 	line->off->drv = &f->drv;
@@ -183,7 +183,7 @@ static void sock_adopt_tells_of_the_end(struct kunit *test)
 	struct sock *sk;
 
 	KUNIT_ASSERT_NOT_NULL(test, ep);
-	iw_mpa_event_setup(ep);
+	fake_ep_setup(ep);
 	iw_mpa_reader_init(&ep->reader, false, ep->frame);
 	peer = called_open(test, &listener, &sock);
 	peer_send(f, peer, "M", tc->octets);

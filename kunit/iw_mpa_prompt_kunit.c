@@ -107,12 +107,27 @@ static void prompt_event_in_front_is_not_overtaken(struct kunit *test)
 	KUNIT_EXPECT_STREQ(test, c->qp->log, "prepare attach send_reply kick_rx open_tx stop");
 }
 
+/* What is raised while such a runner is at work is handled after it, by a process. */
+static void prompt_event_beside_is_handled(struct kunit *test)
+{
+	struct fake_conn *c = prompt_accept(test, true);
+
+	c->qp->down_in_open = true;
+	conn_send_rtr(c);
+	fake_expect_event(c->fid, 0, IW_CM_EVENT_ESTABLISHED, 0);
+	KUNIT_EXPECT_TRUE(test, c->qp->opened_in_rx);
+	fake_expect_event(c->fid, 1, IW_CM_EVENT_CLOSE, 0);
+	fake_expect_closed(c->fid, 2);
+	KUNIT_EXPECT_EQ(test, c->qp->why, IW_MPA_R_STREAM);
+}
+
 static struct kunit_case prompt_cases[] = {
 	KUNIT_CASE(prompt_rtr_establishes_where_it_comes),
 	KUNIT_CASE(prompt_fence_opens_where_the_first_fpdu_comes),
 	KUNIT_CASE(prompt_event_lost_ends_in_a_process),
 	KUNIT_CASE(prompt_rtr_that_kick_rx_finds_waits_for_it),
 	KUNIT_CASE(prompt_event_in_front_is_not_overtaken),
+	KUNIT_CASE(prompt_event_beside_is_handled),
 	{}
 };
 

@@ -2,7 +2,6 @@
 /* Startup frames and TCP: an endpoint whose events nobody handles, called step by step. */
 
 #include "ep.h"
-#include "event.h"
 #include "iw_mpa_fakes.h"
 #include "rnic.h"
 #include "sock.h"
@@ -31,7 +30,6 @@ static struct startup startup_open(struct kunit *test)
 
 	s.ep = iw_mpa_ep_alloc(iw_mpa_device_get(f->ibdev), &init_net, true, "data", 4);
 	KUNIT_ASSERT_NOT_NULL(test, s.ep);
-	iw_mpa_event_setup(s.ep);
 	s.peer = fake_sock_open(f, &s.ep->sock);
 	FAKE_POLL(f, iw_mpa_sock_is_up(&s.ep->sock));
 	return s;

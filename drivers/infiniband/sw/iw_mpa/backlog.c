@@ -367,15 +367,11 @@ void iw_mpa_backlog_answered(struct iw_mpa_ep *ep)
 	spin_unlock(&ep->dev->lock);
 }
 
-/**
- * iw_mpa_backlog_queue - there is no room for an endpoint's Request
- * @ep: responder; if it waits already it keeps its place, and its deadline
- *
- * Context: the runner.
- *
- * Return: see IW_MPA_ACTIONS().
+/*
+ * There is no room for an endpoint's Request. If it waits already it keeps its place, and its
+ * deadline.
  */
-enum iw_mpa_event iw_mpa_backlog_queue(struct iw_mpa_ep *ep)
+void iw_mpa_backlog_queue(struct iw_mpa_ep *ep)
 {
 	struct iw_mpa_backlog *backlog = ep->backlog;
 
@@ -394,7 +390,6 @@ enum iw_mpa_event iw_mpa_backlog_queue(struct iw_mpa_ep *ep)
 			iw_mpa_raise(ep, IW_MPA_EV_LISTENER_GONE);
 	}
 	spin_unlock(&ep->dev->lock);
-	return IW_MPA_EV_NONE;
 }
 
 /**

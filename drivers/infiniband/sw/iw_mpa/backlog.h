@@ -75,7 +75,7 @@ void iw_mpa_backlog_enter(struct iw_mpa_ep *ep, struct iw_mpa_backlog *backlog);
 enum iw_mpa_event iw_mpa_backlog_turn(struct iw_mpa_ep *ep, struct iw_cm_id **listen_id);
 void iw_mpa_backlog_asked(struct iw_mpa_ep *ep);
 void iw_mpa_backlog_answered(struct iw_mpa_ep *ep);
-enum iw_mpa_event iw_mpa_backlog_queue(struct iw_mpa_ep *ep);
+void iw_mpa_backlog_queue(struct iw_mpa_ep *ep);
 void iw_mpa_backlog_refused(struct iw_mpa_ep *ep);
 void iw_mpa_backlog_put(struct iw_mpa_ep *ep);
 bool iw_mpa_backlog_is_full(struct iw_mpa_backlog *backlog, const struct iw_mpa_config *config);

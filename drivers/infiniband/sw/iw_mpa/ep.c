@@ -1,24 +1,29 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Endpoints: memory, references, and the table of all that live, by number. */
+/*
+ * Endpoints: memory, references, the table of all that live, by number; and why a connection ends,
+ * or comes up without what was asked for, and whether the log says so.
+ */
 
 #include "ep.h"
 #include "config.h"
 #include "rnic.h"
 #include "stats.h"
 
+#include <linux/errno.h>
 #include <linux/export.h>
+#include <linux/printk.h>
+#include <linux/ratelimit.h>
 #include <linux/sched.h>
 #include <linux/slab.h>
 #include <net/net_namespace.h>
+#include <rdma/ib_verbs.h>
 
 static struct hlist_bl_head ep_table[IW_MPA_EP_BUCKETS];
 static atomic_long_t ep_last_id = ATOMIC_LONG_INIT(-1);
 
-/**
- * iw_mpa_new_id - a number for a connection or a listener
- *
- * Return: an odd number. Where a long has 32 bits the numbers begin again after 2^31 connections:
- * iw_mpa_ep_register() then skips a number that is in use.
+/*
+ * A number for a connection or a listener: odd. Where a long has 32 bits the numbers begin again
+ * after 2^31 connections: iw_mpa_ep_register() then skips a number that is in use.
  */
 unsigned long iw_mpa_new_id(void)
 {
@@ -95,20 +100,9 @@ static void ep_set_id(struct iw_mpa_ep *ep, unsigned long id)
 	ep->off.id = id;
 }
 
-/**
- * iw_mpa_ep_alloc - allocate an endpoint
- * @dev: its device, which the caller uses
- * @net: its network namespace, on which the caller has a reference
- * @initiator: local role
- * @request_pd: initiator: private data for the Request, copied; else NULL
- * @request_pd_len: its length
- *
- * The caller has the only reference. It then calls iw_mpa_event_setup(), which makes it the runner,
- * and iw_mpa_ep_register(), which makes the endpoint known.
- *
- * Context: process, sleeps.
- *
- * Return: the endpoint in state IDLE, or NULL.
+/*
+ * Return: a new endpoint in state IDLE, for iw_mpa_run_create(), whose caller is its runner; NULL
+ * without memory. The caller uses @dev and @net; an initiator's private data is copied.
  */
 struct iw_mpa_ep *iw_mpa_ep_alloc(struct iw_mpa_device *dev, struct net *net, bool initiator,
 				  const void *request_pd, u16 request_pd_len)
@@ -119,6 +113,9 @@ struct iw_mpa_ep *iw_mpa_ep_alloc(struct iw_mpa_device *dev, struct net *net, bo
 	if (!ep)
 		return NULL;
 	kref_init(&ep->ref);
+	spin_lock_init(&ep->lock);
+	ep->busy = true;
+	ep->found = IW_MPA_EV_NONE;
 	ep_set_id(ep, iw_mpa_new_id());
 	ep->dev = dev;
 	ep->net = get_net_track(net, &ep->net_tracker, GFP_NOIO);
@@ -152,15 +149,10 @@ static bool ep_id_is_taken(struct hlist_bl_head *bucket, unsigned long id)
 	return false;
 }
 
-/**
- * iw_mpa_ep_register - make an endpoint live
- * @ep: new endpoint
- *
+/*
  * From now on others find the endpoint, and the state machine has to come to RELEASE.
  *
- * Context: process.
- *
- * Return: 0, or -ENODEV if the device is being removed: the endpoint is not live then.
+ * Return: -ENODEV if the device is being removed: the endpoint is not live then.
  */
 int iw_mpa_ep_register(struct iw_mpa_ep *ep)
 {
@@ -174,9 +166,9 @@ int iw_mpa_ep_register(struct iw_mpa_ep *ep)
 	hlist_bl_add_head_rcu(&ep->registered, bucket);
 	hlist_bl_unlock(bucket);
 	/*
-	 * Whoever removes the device sets @dying before it takes the lock of each bucket, in
-	 * iw_mpa_ep_look(). Either that function finds this endpoint in the bucket, or it had the
-	 * lock before, and @dying is seen here.
+	 * iw_mpa_unregister_device() sets @dying before it takes the lock of each bucket, in
+	 * iw_mpa_ep_look(). Either it finds this endpoint in the bucket, or it had the lock before,
+	 * and @dying is seen here.
 	 */
 	if (!READ_ONCE(dev->dying))
 		return 0;
@@ -185,12 +177,6 @@ int iw_mpa_ep_register(struct iw_mpa_ep *ep)
 	return -ENODEV;
 }
 
-/**
- * iw_mpa_ep_unregister - nobody finds the endpoint any more
- * @ep: live endpoint
- *
- * Context: process.
- */
 void iw_mpa_ep_unregister(struct iw_mpa_ep *ep)
 {
 	struct hlist_bl_head *bucket = ep_bucket(ep->id);
@@ -221,28 +207,17 @@ static struct iw_mpa_ep *ep_find(struct hlist_bl_head *bucket, unsigned long id,
 	return found;
 }
 
-/**
- * iw_mpa_ep_find - the endpoint of a number
- * @id: the number
- *
- * Context: any.
- *
- * Return: the endpoint with a reference, or NULL if it is not live any more.
- */
+/* Return: the live endpoint of a number, with a reference, or NULL. In any context. */
 struct iw_mpa_ep *iw_mpa_ep_find(unsigned long id)
 {
 	return ep_find(ep_bucket(id), id, NULL);
 }
 
-/**
- * iw_mpa_ep_find_cm_id - the endpoint that raises events for a cm_id
- * @id: the cm_id
+/*
+ * All endpoints are searched: this is called only if a ULP answers twice. In process context.
  *
- * This looks at all endpoints. It is called only if a ULP answers twice.
- *
- * Context: process, may sleep.
- *
- * Return: the endpoint with a reference, or NULL if it has raised its last event.
+ * Return: the endpoint that raises events for a cm_id, with a reference; NULL if it has raised its
+ * last event.
  */
 struct iw_mpa_ep *iw_mpa_ep_find_cm_id(const struct iw_cm_id *id)
 {
@@ -256,18 +231,13 @@ struct iw_mpa_ep *iw_mpa_ep_find_cm_id(const struct iw_cm_id *id)
 	return ep;
 }
 
-/**
- * iw_mpa_ep_look - look at the endpoints of one bucket of the table
- * @bucket: its number, below IW_MPA_EP_BUCKETS
- * @look: is called for each endpoint; must not sleep. The memory of endpoint and device stays
- *	within the call, but both may be on their way out
- * @arg: for @look
+/*
+ * Visit the endpoints of one bucket of the table. @look must not sleep. The memory of endpoint and
+ * device stays within the call, but both may be on their way out.
  *
  * The lock of the bucket orders this with iw_mpa_ep_register(): an endpoint that is not found sees
  * what the caller has written before. The lock is a bit spinlock, within which no other lock can be
- * taken with PREEMPT_RT. So it is released before @look is called.
- *
- * Context: process.
+ * taken with PREEMPT_RT. So it is released before @look is called. In process context.
  */
 void iw_mpa_ep_look(unsigned int bucket, void (*look)(struct iw_mpa_ep *ep, void *arg), void *arg)
 {
@@ -280,4 +250,115 @@ void iw_mpa_ep_look(unsigned int bucket, void (*look)(struct iw_mpa_ep *ep, void
 	hlist_bl_for_each_entry_rcu(ep, node, &ep_table[bucket], registered)
 		look(ep, arg);
 	rcu_read_unlock();
+}
+
+static enum iw_mpa_reason ep_tcp_reason(const struct iw_mpa_ep *ep)
+{
+	switch (READ_ONCE(ep->tcp_err)) {
+	case ECONNREFUSED:
+		return IW_MPA_R_TCP_REFUSED;
+	case ETIMEDOUT:
+	case EHOSTUNREACH:
+	case ENETUNREACH:
+	case EHOSTDOWN:
+	case ENETDOWN:
+		return IW_MPA_R_TCP_UNREACHABLE;
+	}
+	return IW_MPA_R_TCP_ERROR;
+}
+
+/*
+ * The log is for administrators. It does not name what a ULP at either end wanted, a port on which
+ * nobody listens, and a client that says nothing, as port scanners do.
+ */
+static bool ep_is_news(const struct iw_mpa_ep *ep)
+{
+	switch (ep->reason) {
+	case IW_MPA_R_OK:
+	case IW_MPA_R_REJECTED:
+	case IW_MPA_R_TCP_REFUSED:
+	case IW_MPA_R_ULP_REJECT:
+	case IW_MPA_R_ULP_CLOSE:
+	case IW_MPA_R_QP_GONE:
+	case IW_MPA_R_DEVICE_GONE:
+	case IW_MPA_R_LISTENER_GONE:
+		return false;
+	case IW_MPA_R_PEER_CLOSED:
+	case IW_MPA_R_PEER_RESET:
+		return ep->initiator || ep->reader.have;
+	default:
+		return true;
+	}
+}
+
+/*
+ * One line about a connection. Each device has a rate limit of its own: its peers cannot suppress
+ * the lines of other devices.
+ */
+static void ep_log(const struct iw_mpa_ep *ep, const char *what, const char *err, const char *why)
+{
+	if (!READ_ONCE(ep->config->log) || !___ratelimit(&ep->dev->log_limit, "iw_mpa"))
+		return;
+	pr_notice("iw_mpa: %s: connection %lu: %s %pISpc, peer %pISpc: %s%s (%s)\n",
+		  dev_name(&ep->dev->ibdev->dev), ep->id,
+		  ep->initiator ? "initiator" : "responder",
+		  &ep->tuple.local.sa, &ep->tuple.remote.sa, what, err, why);
+}
+
+static void ep_log_failure(const struct iw_mpa_ep *ep)
+{
+	char err[sizeof(", errno -2147483648")] = "";
+
+	/* If iw_connect fails at once, its errno has already told the caller. */
+	if (ep->up.phase == IW_MPA_UP_CLOSE || (ep->initiator && ep->call) || !ep_is_news(ep))
+		return;
+	if (ep->err)
+		snprintf(err, sizeof(err), ", errno %d", ep->err);
+	ep_log(ep, iw_mpa_reason_name(ep->reason), err, iw_mpa_reason_text(ep->reason));
+}
+
+/* For the log: what an initiator does without. It has a good Reply, and @lost is not empty. */
+void iw_mpa_ep_log_loss(const struct iw_mpa_ep *ep)
+{
+	static const char * const what[] = {
+		[IW_MPA_LOST_P2P]	= "comes up without the peer-to-peer model",
+		[IW_MPA_LOST_DEPTHS]	= "comes up without depths",
+		[IW_MPA_LOST_ALL]	= "comes up without the peer-to-peer model and depths",
+	};
+	const char *why = "its Reply declines";
+
+	if (!ep->sent.enhanced)
+		why = "it closed on revision 2";
+	else if (!ep->peer.enhanced)
+		why = "its Reply is not enhanced";
+	ep_log(ep, what[ep->lost], "", why);
+}
+
+/* The first reason counts. @err is the negative errno behind it, for people, or 0. */
+void iw_mpa_ep_set_reason(struct iw_mpa_ep *ep, enum iw_mpa_reason reason, int err)
+{
+	if (ep->reason)
+		return;
+	ep->reason = reason;
+	ep->err = err;
+}
+
+/*
+ * An event ends the connection, which is still in the state that met the event. The event is the
+ * reason, unless an action has found a better one.
+ */
+void iw_mpa_ep_note_end(struct iw_mpa_ep *ep, enum iw_mpa_event event)
+{
+	enum iw_mpa_reason reason = iw_mpa_fsm_reason(ep->state, event);
+	int err = 0;
+
+	if (event == IW_MPA_EV_TCP_FAILED && reason != IW_MPA_R_OK)
+		reason = ep_tcp_reason(ep);
+	if (event == IW_MPA_EV_TCP_FAILED || event == IW_MPA_EV_PEER_RESET)
+		err = -READ_ONCE(ep->tcp_err);
+	if (iw_mpa_fsm_step(ep->state, event)->fails)
+		ep->reason = IW_MPA_R_OK;
+	iw_mpa_ep_set_reason(ep, reason, err);
+	if (iw_mpa_fsm_states[ep->state].phase != IW_MPA_PHASE_END)
+		ep_log_failure(ep);
 }

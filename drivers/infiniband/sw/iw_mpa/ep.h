@@ -73,14 +73,14 @@ struct iw_mpa_call {
  *	the runner
  * @born: when it came to be, in jiffies of 64 bits
  *
- * @lock: for event.c alone: protects @events, @busy, @found, @awaited, @deadline, setting @timer,
- *	and writing @state; taken in softirq
+ * @lock: for event.c and run.c alone: protects @events, @busy, @found, @awaited, @deadline, setting
+ *	@timer, and writing @state; taken in softirq
  * @events: set of events raised and not yet handled
  * @state: written by the runner only
- * @busy: somebody is the runner
+ * @busy: there is a runner
  * @found: event that a runner in atomic context has left to the work item, which is the runner
  *	then; or IW_MPA_EV_NONE
- * @awaited: somebody waits for the runner to finish
+ * @awaited: a call of iw_cm waits to be the runner, and is the next one; it clears this itself
  * @deadline: when the wait in the state ends, in jiffies; 0 if never
  * @until: limit of several waits together, in jiffies: an initiator's tries for a Reply, a
  *	responder's for room in iw_cm, and from the first state of the phase END on an orderly end;
@@ -122,12 +122,12 @@ struct iw_mpa_call {
  * @frame: buffer of @reader, unless the peer's frame is longer: see startup.c
  * @request_pd: initiator: the ULP's private data for the Request
  *
- * Whoever handles an endpoint's events is its runner. There is one runner at a time, in process
+ * What handles an endpoint's events is its runner. There is one runner at a time, in process
  * context: the work item; or iw_connect, iw_accept, iw_reject, a listener's work item, or a ULP
  * that closes, so that no hop to the endpoint's work item is needed. Socket callbacks, timers and
  * drivers only raise events. There is one exception: iw_mpa_first_fpdu() is the runner in any
- * context, if the driver's open_tx does not sleep. The runner holds no lock. An event that comes
- * meanwhile waits in @events, and the runner looks for it before it ceases to be the runner. Fields
+ * context, if the driver's open_tx does not sleep. The runner holds no lock. An event that is
+ * raised while it runs waits in @events, and the runner checks that before it ceases. Fields
  * without another rule belong to the runner.
  *
  * Lock order: sk_callback_lock, or the device's lock, before @lock. @lock and the lock of a bucket
@@ -203,8 +203,19 @@ int iw_mpa_ep_register(struct iw_mpa_ep *ep);
 void iw_mpa_ep_unregister(struct iw_mpa_ep *ep);
 struct iw_mpa_ep *iw_mpa_ep_find(unsigned long id);
 struct iw_mpa_ep *iw_mpa_ep_find_cm_id(const struct iw_cm_id *id);
+void iw_mpa_ep_set_reason(struct iw_mpa_ep *ep, enum iw_mpa_reason reason, int err);
+void iw_mpa_ep_log_loss(const struct iw_mpa_ep *ep);
+void iw_mpa_ep_note_end(struct iw_mpa_ep *ep, enum iw_mpa_event event);
 void iw_mpa_ep_look(unsigned int bucket, void (*look)(struct iw_mpa_ep *ep, void *arg),
 		    void *arg);
+
+/* There is no runner, and none is due: see @awaited. */
+static inline bool iw_mpa_ep_is_idle(const struct iw_mpa_ep *ep)
+{
+	lockdep_assert_held(&ep->lock);
+
+	return !ep->busy && !ep->awaited;
+}
 
 #define IW_MPA_EP_BUCKETS	4096	/* of the table of endpoints */
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The state table of a connection. Each decision about a connection is a cell here; action.c looks
- * the cell up and does its actions.
+ * The state table of a connection. Each decision about a connection is a cell here; run.c looks the
+ * cell up and does its actions.
  *
  * The table guarantees, and KUnit checks for each cell and each path:
  *  - after iw_connect or iw_accept has returned 0, each path ends in exactly one REPORT_DOWN, with
@@ -96,13 +96,9 @@
 	GOTO(STREAM_DOWN,	LINGER,	CLOSE_GENTLY),			\
 	GOTO(ULP_ABORTED,	LINGER,	CLOSE_GENTLY)
 
-/*
- * The ULP answers again: it rejects what it has accepted; or it accepts with another QP, which
- * iw_cm would close from now on, and keep as long as the connection lives.
- */
+/* The ULP rejects what it has accepted. */
 #define ANSWERED_AGAIN							\
-	GOTO(ULP_REJECTED,	LINGER,	WITHDRAW),			\
-	GOTO(ULP_CHANGED_QP,	LINGER,	CLOSE_GENTLY)
+	GOTO(ULP_REJECTED,	LINGER,	WITHDRAW)
 
 /* What ends an orderly end before it is complete */
 #define CUT_SHORT							\
@@ -277,7 +273,6 @@ const struct iw_mpa_transition iw_mpa_fsm[IW_MPA_ST_COUNT][IW_MPA_EV_COUNT] = {
 		GOTO(CANNOT_FINISH,	DEAD,		CLOSE),
 		GOTO(ULP_REJECTED,	DEAD,
 		     DO(STOP) | DO(UNBIND) | DO(CANCEL) | DO(RELEASE)),
-		GOTO(ULP_CHANGED_QP,	DEAD,		CLOSE),
 		GOTO(TIMED_OUT,		PEER_FINISHED,	LOOK_WHETHER_IT_MOVES),
 		GOTO(STREAM_DOWN,	DEAD,		CLOSE),
 		GOTO(ULP_ABORTED,	DEAD,		CLOSE),

@@ -92,7 +92,6 @@
 	X(TIMED_OUT,	OK)		/* the state's timer; it has the reason */ \
 	X(ULP_CLOSED,	ULP_CLOSE)	/* the ULP closes, in order */	\
 	X(ULP_ABORTED,	ULP_CLOSE)	/* the ULP closes at once */	\
-	X(ULP_CHANGED_QP, ULP_CLOSE)	/* iw_accept once more, with another QP */ \
 	X(QP_GONE,	QP_GONE)	/* the QP is being destroyed */	\
 	X(DEV_GONE,	DEVICE_GONE)	/* the device is being removed */ \
 	X(LISTENER_GONE, LISTENER_GONE)	/* the listener is being destroyed */ \

@@ -5,14 +5,15 @@
 #include "backlog.h"
 #include "config.h"
 #include "device.h"
-#include "end.h"
 #include "ep.h"
 #include "event.h"
 #include "rnic.h"
+#include "run.h"
 #include "sock.h"
 #include "stats.h"
 #include "upcall.h"
 
+#include <linux/err.h>
 #include <linux/if_vlan.h>
 #include <linux/inetdevice.h>
 #include <linux/jiffies.h>
@@ -161,19 +162,11 @@ static int listen_adopt(struct iw_mpa_listener *lis, struct socket *sock)
 	struct iw_mpa_ep *ep;
 	int err;
 
-	ep = iw_mpa_ep_alloc(lis->dev, net, false, NULL, 0);
-	if (!ep) {
+	ep = iw_mpa_run_create(lis->dev, net, false, NULL, 0);
+	if (IS_ERR(ep)) {
 		iw_mpa_sock_drop(sock, &lis->sock);
-		return -ENOMEM;
+		return PTR_ERR(ep);
 	}
-	iw_mpa_event_setup(ep);
-	err = iw_mpa_ep_register(ep);
-	if (err) {
-		iw_mpa_sock_drop(sock, &lis->sock);
-		iw_mpa_ep_put(ep);
-		return err;
-	}
-	iw_mpa_ep_get(ep);
 	iw_mpa_sock_tuple(sock, &ep->tuple);
 	ep->stray = listen_is_for_other(lis, net, &ep->tuple.local);
 	iw_mpa_backlog_enter(ep, lis->backlog);
@@ -183,7 +176,7 @@ static int listen_adopt(struct iw_mpa_listener *lis, struct socket *sock)
 		WRITE_ONCE(ep->tcp_err, -err);
 		event = IW_MPA_EV_TCP_FAILED;
 	}
-	iw_mpa_event_run(ep, event);
+	iw_mpa_run(ep, event);
 	return 0;
 }
 

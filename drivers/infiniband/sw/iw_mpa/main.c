@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /* The module, and the verbs that it gives to drivers. */
 
-#include "action.h"
+#include "cm.h"
 #include "config.h"
-#include "connect.h"
 #include "device.h"
 #include "event.h"
 #include "listen.h"
-#include "question.h"
 #include "show.h"
 #include "takeover.h"
 #include "watch.h"
@@ -49,7 +47,7 @@ static int __init iw_mpa_module_init(void)
 	err = iw_mpa_watch_init();
 	if (err)
 		goto exit_takeover;
-	err = iw_mpa_event_init(iw_mpa_act);
+	err = iw_mpa_event_init();
 	if (err)
 		goto exit_watch;
 	err = iw_mpa_device_init();

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * This file hands a stream to the driver, and calls the driver from then on. Only this file calls a
- * driver's ops, but for path_changed, and takes and gives references on its QPs. The contract
- * promises an order of calls: that order is in iw_mpa_offload_active() and
+ * This file, with its header, hands a stream to the driver, and calls the driver from then on. No
+ * other calls a driver's ops, but for path_changed, and gets and puts references on its QPs. The
+ * contract promises an order of calls: that order is in iw_mpa_offload_active() and
  * iw_mpa_offload_passive().
  */
 
@@ -340,18 +340,6 @@ enum iw_mpa_event iw_mpa_offload_passive(struct iw_mpa_offload *off, struct iw_m
 }
 
 /**
- * iw_mpa_offload_open_tx - let the ULP's work out
- * @off: started line of a responder
- *
- * Context: process, may sleep; within iw_mpa_first_fpdu() any, if the driver has
- * IW_MPA_CAP_ATOMIC_OPEN.
- */
-void iw_mpa_offload_open_tx(struct iw_mpa_offload *off)
-{
-	off->drv->open_tx(off->qp);
-}
-
-/**
  * iw_mpa_offload_is_answered - has the peer sent an octet since the hand-off?
  * @off: started line
  * @ms: the stream
@@ -382,34 +370,6 @@ bool iw_mpa_offload_repeat_rtr(struct iw_mpa_offload *off, struct iw_mpa_sock *m
 	    off->drv->repeat_rtr(off->qp))
 		return false;
 	off->rtr_end = iw_mpa_sock_snd_nxt(ms);
-	return true;
-}
-
-/**
- * iw_mpa_offload_kick_rx - have the driver look at the stream
- * @off: started line
- *
- * Context: process.
- */
-void iw_mpa_offload_kick_rx(struct iw_mpa_offload *off)
-{
-	if (off->drv->kick_rx && !off->takeover)
-		off->drv->kick_rx(off->qp);
-}
-
-/**
- * iw_mpa_offload_finish_tx - let out what the ULP has posted, and take nothing more
- * @off: started line, TX is open
- *
- * Context: process, may sleep.
- *
- * Return: true if iw_mpa_tx_finished() follows; false if the driver cannot do that.
- */
-bool iw_mpa_offload_finish_tx(struct iw_mpa_offload *off)
-{
-	if (!off->drv->finish_tx)
-		return false;
-	off->drv->finish_tx(off->qp);
 	return true;
 }
 

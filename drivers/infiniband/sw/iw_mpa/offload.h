@@ -62,16 +62,35 @@ enum iw_mpa_event iw_mpa_offload_passive(struct iw_mpa_offload *off, struct iw_m
 					 struct iw_mpa_sock *ms,
 					 const struct iw_mpa_params *params, bool fence,
 					 const void *reply, size_t len);
-void iw_mpa_offload_open_tx(struct iw_mpa_offload *off);
 bool iw_mpa_offload_is_answered(const struct iw_mpa_offload *off,
 				const struct iw_mpa_sock *ms);
 bool iw_mpa_offload_repeat_rtr(struct iw_mpa_offload *off, struct iw_mpa_sock *ms, bool behind);
-void iw_mpa_offload_kick_rx(struct iw_mpa_offload *off);
-bool iw_mpa_offload_finish_tx(struct iw_mpa_offload *off);
 void iw_mpa_offload_stop(struct iw_mpa_offload *off, struct iw_mpa_sock *ms,
 			 enum iw_mpa_reason why);
 bool iw_mpa_offload_is_untouched(const struct iw_mpa_offload *off,
 				 const struct iw_mpa_sock *ms);
 iw_mpa_takeover_tell *iw_mpa_offload_teller(const struct iw_mpa_driver_ops *drv);
+
+/* Let the ULP's work out. In any context with IW_MPA_CAP_ATOMIC_OPEN; else it may sleep. */
+static inline void iw_mpa_offload_open_tx(struct iw_mpa_offload *off)
+{
+	off->drv->open_tx(off->qp);
+}
+
+/* A device that has taken TCP over needs no kick: it has the bytes itself. */
+static inline void iw_mpa_offload_kick_rx(struct iw_mpa_offload *off)
+{
+	if (off->drv->kick_rx && !off->takeover)
+		off->drv->kick_rx(off->qp);
+}
+
+/* Return: true if iw_mpa_tx_finished() follows; false if the driver cannot do that. */
+static inline bool iw_mpa_offload_finish_tx(struct iw_mpa_offload *off)
+{
+	if (!off->drv->finish_tx)
+		return false;
+	off->drv->finish_tx(off->qp);
+	return true;
+}
 
 #endif /* _IW_MPA_OFFLOAD_H */

@@ -3,7 +3,7 @@
  * Which endpoint has which QP. A table that all devices share has the endpoints by the numbers of
  * their QPs. An XArray would grow a node for a lone QP, and free it again, in each connection.
  *
- * iw_cm may forget a reference on a QP: see question.c. The driver waits for this reference before
+ * iw_cm may forget a reference on a QP: see cm.c. The driver waits for this reference before
  * it frees the QP. iw_get_qp may not find the QP any more. If the driver has called
  * iw_mpa_qp_gone(), the QP is in a list until it is freed, so it is found, and the reference is
  * given back. If not, the library notes a debt, and pays it when the driver calls.
@@ -83,15 +83,7 @@ static void qp_set_free(struct iw_mpa_ep *ep)
 	wake_up_var(&ep->off);
 }
 
-/**
- * iw_mpa_qp_bind - give an endpoint its QP
- * @ep: endpoint without one
- * @qpn: number of the QP
- *
- * Context: the runner.
- *
- * Return: 0; -EINVAL if there is no such QP, -EBUSY if it has a connection.
- */
+/* Return: 0; -EINVAL if there is no such QP, -EBUSY if it has a connection. */
 int iw_mpa_qp_bind(struct iw_mpa_ep *ep, u32 qpn)
 {
 	if (!qp_set_taken(ep, qpn))
@@ -107,15 +99,8 @@ int iw_mpa_qp_bind(struct iw_mpa_ep *ep, u32 qpn)
 	return 0;
 }
 
-/**
- * iw_mpa_qp_unbind - take an endpoint's QP away, if it has one
- * @ep: endpoint that the driver does not use any more
- *
- * Context: the runner.
- *
- * Return: see IW_MPA_ACTIONS().
- */
-enum iw_mpa_event iw_mpa_qp_unbind(struct iw_mpa_ep *ep)
+/* The driver does not use the endpoint any more. */
+void iw_mpa_qp_unbind(struct iw_mpa_ep *ep)
 {
 	struct ib_qp *qp = ep->off.qp;
 
@@ -124,13 +109,12 @@ enum iw_mpa_event iw_mpa_qp_unbind(struct iw_mpa_ep *ep)
 		iw_mpa_offload_put_qp(qp);
 		qp_set_free(ep);
 	}
-	return IW_MPA_EV_NONE;
 }
 
 /*
  * The QP is being destroyed, or its driver hides it.
  *
- * A debt must not be lost, and iw_accept has no way to fail: see question.c. Memory for it cannot
+ * A debt must not be lost, and iw_accept has no way to fail: see cm.c. Memory for it cannot
  * be set aside with the QP of a connection, since iw_cm may forget any number of references on a
  * QP, also on one that never had a connection. So the allocation waits until there is memory.
  */
@@ -155,14 +139,9 @@ static void qp_owe(struct iw_mpa_device *dev, u32 qpn)
 	}
 }
 
-/**
- * iw_mpa_qp_give_back - iw_cm has forgotten a reference on a QP
- * @dev: device
- * @qpn: number of the QP, which keeps its number as long as there is the reference
- *
- * The reference is given back at once, or as soon as the driver calls iw_mpa_qp_gone().
- *
- * Context: process, sleeps.
+/*
+ * iw_cm has forgotten a reference on the QP, which keeps its number as long as there is the
+ * reference. It is dropped at once, or as soon as the driver calls iw_mpa_qp_gone(). This sleeps.
  */
 void iw_mpa_qp_give_back(struct iw_mpa_device *dev, u32 qpn)
 {
@@ -272,12 +251,7 @@ void iw_mpa_qp_freed(struct iw_mpa_qp_end *end)
 }
 EXPORT_SYMBOL_GPL(iw_mpa_qp_freed);
 
-/**
- * iw_mpa_qp_forget_debts - the device goes, with all its QPs
- * @dev: device
- *
- * Context: process; nobody else uses @dev.
- */
+/* The device goes, with all its QPs. */
 void iw_mpa_qp_forget_debts(struct iw_mpa_device *dev)
 {
 	struct qp_debt *debt, *next;

@@ -3,7 +3,6 @@
 
 #include "startup.h"
 #include "backlog.h"
-#include "end.h"
 #include "ep.h"
 #include "event.h"
 #include "offload.h"
@@ -48,7 +47,7 @@ static enum iw_mpa_event startup_put_request(struct iw_mpa_ep *ep)
 						      len - ep->request_sent);
 	/* If the peer is gone TCP has reported that, too: the event is waiting. */
 	if (sent < 0 && sent != -ECONNRESET && sent != -EPIPE) {
-		iw_mpa_end_set_reason(ep, IW_MPA_R_SEND, sent);
+		iw_mpa_ep_set_reason(ep, IW_MPA_R_SEND, sent);
 		return IW_MPA_EV_SEND_FAILED;
 	}
 	if (sent > 0)
@@ -132,7 +131,7 @@ static size_t startup_take(void *arg, const u8 *octets, size_t len)
 					   min(iw_mpa_reader_want(rd), len - used), &reason);
 	}
 	if (reason)
-		iw_mpa_end_set_reason(ep, reason, 0);
+		iw_mpa_ep_set_reason(ep, reason, 0);
 	return used;
 }
 
@@ -154,7 +153,7 @@ static enum iw_mpa_event startup_decode(struct iw_mpa_ep *ep)
 
 	reason = iw_mpa_frame_decode(ep->reader.buf, ep->reader.have, ep->reader.reply, &ep->peer);
 	if (reason) {
-		iw_mpa_end_set_reason(ep, reason, 0);
+		iw_mpa_ep_set_reason(ep, reason, 0);
 		return IW_MPA_EV_FRAME_BAD;
 	}
 	trace_iw_mpa_frame(ep->id, false, &ep->peer);
@@ -245,7 +244,7 @@ static void startup_report_loss(struct iw_mpa_ep *ep)
 	if (!ep->lost)
 		return;
 	trace_iw_mpa_loss(ep->id, ep->params.rev, ep->lost);
-	iw_mpa_end_log_loss(ep);
+	iw_mpa_ep_log_loss(ep);
 }
 
 /**
@@ -268,7 +267,7 @@ enum iw_mpa_event iw_mpa_startup_read_reply(struct iw_mpa_ep *ep)
 		startup_report_loss(ep);
 		return IW_MPA_EV_REP_GOOD;
 	}
-	iw_mpa_end_set_reason(ep, reason, 0);
+	iw_mpa_ep_set_reason(ep, reason, 0);
 	if (reason == IW_MPA_R_REJECTED)
 		return IW_MPA_EV_REP_REJECT;
 	return iw_mpa_reason_term_code(reason) ? IW_MPA_EV_TERM_DUE : IW_MPA_EV_FRAME_BAD;
@@ -295,7 +294,7 @@ int iw_mpa_startup_make_reply(struct iw_mpa_ep *ep, u8 buf[IW_MPA_FRAME_MAX])
 			reason = IW_MPA_R_LOCAL;
 	}
 	if (reason)
-		iw_mpa_end_set_reason(ep, reason, 0);
+		iw_mpa_ep_set_reason(ep, reason, 0);
 	return len;
 }
 
@@ -314,22 +313,15 @@ static void startup_put_term(struct iw_mpa_ep *ep, u8 code)
 	iw_mpa_sock_send(&ep->sock, fpdu, len);
 }
 
-/**
- * iw_mpa_startup_send_term - say in a Terminate message why the connection ends, then FIN
- * @ep: initiator
- *
- * If the driver has sent something, only the driver may send on the stream: then only FIN goes out.
- *
- * Context: the runner.
- *
- * Return: see IW_MPA_ACTIONS().
+/*
+ * An initiator says in a Terminate message why the connection ends, then FIN. If the driver has
+ * sent something, only the driver may send on the stream: then FIN alone goes out.
  */
-enum iw_mpa_event iw_mpa_startup_send_term(struct iw_mpa_ep *ep)
+void iw_mpa_startup_send_term(struct iw_mpa_ep *ep)
 {
 	if (iw_mpa_offload_is_untouched(&ep->off, &ep->sock))
 		startup_put_term(ep, iw_mpa_reason_term_code(ep->reason));
 	iw_mpa_sock_shutdown(&ep->sock);
-	return IW_MPA_EV_NONE;
 }
 
 /* A ULP that rejects names no depths. The Reject has those of the Request, within the limits. */
@@ -358,30 +350,23 @@ static void startup_put_reject(struct iw_mpa_ep *ep)
 		iw_mpa_sock_reset(&ep->sock);
 }
 
-/**
- * iw_mpa_startup_send_reject - send a Reply that rejects
- * @ep: responder with a Request, or with the header of one for which it had no memory
- *
- * A Reject of the latter names depths of 0: those of the Request were not read.
+/*
+ * A Reply that rejects, by a responder with a Request, or with the header of one for which it had
+ * no memory. A Reject of the latter names depths of 0: those of the Request were not read.
  *
  * RFC 5044 7.1.2: TCP stays open until the initiator closes it, or until the linger timer fires. If
  * an error of this end and not the ULP refuses, RFC 6581 9.1 and 9.3 ask for a Terminate message as
- * well. If a device has taken the TCP connection over, and given it back, nobody may send on the
- * stream: then only FIN goes out. If TCP does not take the Reject, the end is RST: FIN in place of
- * a Reply would say that this end does not know the revision.
- *
- * Context: the runner.
- *
- * Return: see IW_MPA_ACTIONS().
+ * well. If a device has taken the TCP connection over, and given it back, the library must not send
+ * on the stream: then FIN alone goes out. If TCP does not take the Reject, the end is RST: FIN in
+ * place of a Reply would say that this end does not know the revision.
  */
-enum iw_mpa_event iw_mpa_startup_send_reject(struct iw_mpa_ep *ep)
+void iw_mpa_startup_send_reject(struct iw_mpa_ep *ep)
 {
 	if (iw_mpa_offload_is_untouched(&ep->off, &ep->sock))
 		startup_put_reject(ep);
 	else
 		iw_mpa_sock_shutdown(&ep->sock);
 	iw_mpa_backlog_refused(ep);
-	return IW_MPA_EV_NONE;
 }
 
 /**

@@ -1,0 +1,854 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * What an endpoint does: the runner, who handles its events, and the actions of the state table.
+ *
+ * There is one runner at a time. It is the work item, or a call that has time for some events: then
+ * the answer to a call of iw_cm needs no work item. Such a borrowed runner hands over to the work
+ * item after RUN_BORROWED events, since iw_cm has one worker for all connections. Also a call that
+ * waits for the runner is the next one after the event that is being handled.
+ *
+ * Two calls handle an event in place if no other waits and its actions allow that. The first FPDU
+ * is handled where the driver finds it, in any context, if open_tx does not sleep: then a
+ * responder's ULP, which waits for the FPDU, hears of it one work item earlier. A ULP that closes
+ * sends the FIN itself, if the driver lets it. The rest is left to the work item.
+ */
+
+#include "run.h"
+#include "backlog.h"
+#include "config.h"
+#include "ep.h"
+#include "event.h"
+#include "offload.h"
+#include "qp.h"
+#include "rnic.h"
+#include "startup.h"
+#include "stats.h"
+#include "trace.h"
+#include "upcall.h"
+#include "way.h"
+
+#include <linux/export.h>
+#include <linux/jiffies.h>
+#include <linux/printk.h>
+#include <linux/ratelimit.h>
+#include <linux/sched/mm.h>
+#include <linux/sizes.h>
+#include <linux/wait_bit.h>
+#include <linux/workqueue.h>
+#include <net/l3mdev.h>
+#include <rdma/ib_verbs.h>
+#include <rdma/iw_cm.h>
+
+/* Events that a runner in a borrowed context handles after the first. */
+#define RUN_BORROWED		4
+#define RUN_ANY_ACTION		U32_MAX
+/* What a lingering peer may still send until it hears of the end. */
+#define RUN_LINGER_BYTES	SZ_8M
+/* What is kept after a Request until the ULP has decided. */
+#define RUN_EARLY_BYTES		SZ_16K
+/*
+ * How often an RTR message is repeated. The first repeat waits for rtr_repeat_ms, each further one
+ * four times as long as the one before: so the last goes out after 341 times rtr_repeat_ms.
+ */
+#define RUN_REPEATS		5
+/* From this repeat on it is sent also if the ULP has sent something since. */
+#define RUN_REPEAT_BEHIND	3
+
+static unsigned int run_timeout_ms(const struct iw_mpa_ep *ep, enum iw_mpa_timer timer)
+{
+	static const u16 settings[IW_MPA_TMR_COUNT] = {
+#define X(name, setting, reason) \
+		[IW_MPA_TMR_##name] = offsetof(struct iw_mpa_config, setting),
+		IW_MPA_TIMERS(X)
+#undef X
+	};
+	unsigned int ms;
+
+	if (timer == IW_MPA_TMR_NONE)
+		return 0;
+	ms = READ_ONCE(*(const unsigned int *)((const char *)ep->config + settings[timer]));
+	/* Each wait for an answer to the RTR message is four times as long as the one before. */
+	return timer == IW_MPA_TMR_REPEAT ? (ms ?: 1) << (2 * ep->repeats) : ms;
+}
+
+/*
+ * When the connection, which begins to end, is to be over. A device that is being removed waits for
+ * ULPs that wait for this end: it gives the peer no more time than for one byte to move.
+ */
+static unsigned long run_end_until(const struct iw_mpa_ep *ep)
+{
+	unsigned int ms = READ_ONCE(ep->config->finish_timeout_ms);
+
+	if (READ_ONCE(ep->dev->dying))
+		ms = min(ms, READ_ONCE(ep->config->linger_timeout_ms));
+	return (jiffies + msecs_to_jiffies(ms)) | 1;
+}
+
+/* Enter a state, or begin to wait anew in the same. The timer follows in run_arm(). */
+static void run_enter(struct iw_mpa_ep *ep, enum iw_mpa_state state)
+{
+	unsigned int ms = run_timeout_ms(ep, iw_mpa_fsm_states[state].timer);
+	unsigned long flags;
+
+	spin_lock_irqsave(&ep->lock, flags);
+	if (iw_mpa_fsm_begins_end(ep->state, state))
+		ep->until = run_end_until(ep);
+	ep->state = state;
+	ep->deadline = iw_mpa_fsm_deadline(state, jiffies, msecs_to_jiffies(ms), ep->until);
+	if (ep->deadline && time_after_eq(jiffies, ep->deadline))
+		ep->events |= BIT(IW_MPA_EV_TIMED_OUT);
+	spin_unlock_irqrestore(&ep->lock, flags);
+}
+
+/*
+ * The ULP may ask for more than the device can: rdma_cm passes on 255 for "as much as you have",
+ * and what the peer offered. 0x3fff leaves the depth to the ULPs (RFC 6581 9.1).
+ */
+static u16 run_depth(u32 wanted, u16 limit)
+{
+	return wanted == IW_MPA_DEPTH_ULP ? IW_MPA_DEPTH_ULP : min_t(u32, wanted, limit);
+}
+
+static int run_set_depths(struct iw_mpa_ep *ep, const struct iw_cm_conn_param *param)
+{
+	bool enhanced = ep->initiator ? ep->local.rev >= IW_MPA_REV_2 : ep->peer.enhanced;
+	struct iw_mpa_local *local = &ep->local;
+
+	if (param->private_data_len > IW_MPA_PD_MAX - ep->dev->attr.pd_size -
+				      (enhanced ? IW_MPA_ENHANCED_SIZE : 0))
+		return -EINVAL;
+	local->ird = run_depth(param->ird, local->max_ird);
+	local->ord = run_depth(param->ord, local->max_ord);
+	if (local->strict && (local->ird != param->ird || local->ord != param->ord))
+		return -EINVAL;
+	return 0;
+}
+
+/*
+ * The listener's device got the connection, and the ULP has made its QP on the device that
+ * rdma_cm has chosen. If these differ, the number of the QP says nothing here, or names a QP of
+ * another ULP.
+ */
+static int run_check_device(struct iw_mpa_ep *ep)
+{
+	struct iw_mpa_device *dev = ep->dev;
+	const struct ib_device *chosen;
+
+	chosen = ep->initiator ? dev->ibdev : iw_mpa_upcall_device(ep->call->id);
+	if (chosen == dev->ibdev)
+		return 0;
+	iw_mpa_ep_set_reason(ep, IW_MPA_R_WRONG_DEVICE, -EINVAL);
+	if (READ_ONCE(ep->config->log) && ___ratelimit(&dev->log_limit, "iw_mpa"))
+		pr_notice("iw_mpa: %s: connection %lu: rdma_cm chose %s for a connection to %pISc\n",
+			  dev_name(&dev->ibdev->dev), ep->id, dev_name(&chosen->dev),
+			  &ep->tuple.local.sa);
+	return -EINVAL;
+}
+
+/* After success iw_cm waits for an event, unless CANCEL is done before the call returns. */
+static enum iw_mpa_event run_bind(struct iw_mpa_ep *ep)
+{
+	const struct iw_cm_conn_param *param = ep->call->param;
+	int err = run_check_device(ep);
+
+	if (!err)
+		err = run_set_depths(ep, param);
+	if (!err)
+		err = iw_mpa_qp_bind(ep, param->qpn);
+	if (err) {
+		ep->call->err = err;
+		iw_mpa_ep_set_reason(ep, IW_MPA_R_LOCAL, err);
+		return IW_MPA_EV_BIND_FAILED;
+	}
+	iw_mpa_upcall_expect(&ep->up, ep->call->id, ep->initiator ? IW_MPA_UP_REPLY :
+								    IW_MPA_UP_ESTABLISHED);
+	return IW_MPA_EV_NONE;
+}
+
+/* Tell rdma_cm the port that TCP chose. A mapped port stays: iwpmd has to know it. */
+static void run_note_port(struct iw_mpa_ep *ep)
+{
+	struct iw_cm_id *id = ep->up.cm_id;
+	__be16 port = ep->tuple.local.in.sin_port;
+
+	iw_mpa_count_for(ep->dev->stats, IW_MPA_CNT_source_port_retried);
+	if (id->mapped)
+		return;
+	*iw_mpa_addr_port(iw_mpa_addr(&id->m_local_addr)) = port;
+	*iw_mpa_addr_port(iw_mpa_addr(&id->local_addr)) = port;
+}
+
+/*
+ * rdma_cm chooses the source port from a port space of its own, so TCP may use the port already.
+ * Then TCP chooses one, unless a setting forbids it.
+ */
+static enum iw_mpa_event run_open(struct iw_mpa_ep *ep)
+{
+	struct iw_cm_id *id = ep->up.cm_id;
+	struct iw_mpa_sock_opts opts = {
+		.net		= ep->net,
+		.local		= iw_mpa_addr(&id->m_local_addr),
+		.remote		= iw_mpa_addr(&id->m_remote_addr),
+		.ifindex	= l3mdev_master_ifindex_by_index(ep->net, ep->ifindex),
+		.tos		= id->tos,
+		.tos_set	= id->tos_set,
+		.afonly		= id->afonly,
+		.fast_open	= READ_ONCE(ep->config->fast_open),
+	};
+	int err;
+
+	ep->request_out = false;
+	ep->request_sent = 0;
+	opts.way = iw_mpa_way(&opts, ep->ifindex);
+	err = iw_mpa_sock_connect(&ep->sock, &iw_mpa_event_sock_ops, &opts);
+	if ((err == -EADDRINUSE || err == -EADDRNOTAVAIL) &&
+	    READ_ONCE(ep->config->source_port_retry)) {
+		opts.any_port = true;
+		err = iw_mpa_sock_connect(&ep->sock, &iw_mpa_event_sock_ops, &opts);
+	}
+	if (err < 0) {
+		if (ep->call)
+			ep->call->err = err;
+		iw_mpa_ep_set_reason(ep, IW_MPA_R_TCP_ERROR, err);
+		return IW_MPA_EV_OPEN_FAILED;
+	}
+	iw_mpa_sock_tuple(ep->sock.sock, &ep->tuple);
+	if (opts.any_port)
+		run_note_port(ep);
+	/* With Fast Open TCP takes the Request before it is connected. */
+	if (err)
+		iw_mpa_raise(ep, IW_MPA_EV_TCP_UP);
+	return IW_MPA_EV_NONE;
+}
+
+/*
+ * RFC 6581 10: a peer without revision 2 reads the Request and closes. Other closes say nothing of
+ * revisions: the peer had too many connections, or its listener went. Such a peer is offered
+ * revision 2 once more. If it closes again it may be one that resets, and gets revision 1.
+ */
+static void run_choose_revision(struct iw_mpa_ep *ep)
+{
+	static const struct iw_mpa_params none;
+	bool read = iw_mpa_sock_was_read(&ep->sock);
+
+	if (!ep->v2_again && !read) {
+		ep->v2_again = true;
+		iw_mpa_count_for(ep->dev->stats, IW_MPA_CNT_v2_again);
+	} else {
+		ep->local.rev = IW_MPA_REV_1;
+		ep->lost = iw_mpa_lost(&ep->sent, &none);
+		iw_mpa_count_for(ep->dev->stats, IW_MPA_CNT_v1_fallback);
+	}
+	trace_iw_mpa_retry(ep->id, ep->local.rev, read);
+}
+
+/* Drop the events of a socket that was released. */
+static void run_forget_tcp(struct iw_mpa_ep *ep)
+{
+	spin_lock_irq(&ep->lock);
+	ep->events &= ~(BIT(IW_MPA_EV_TCP_UP) | BIT(IW_MPA_EV_READABLE) |
+			BIT(IW_MPA_EV_PEER_CLOSED) | BIT(IW_MPA_EV_PEER_RESET) |
+			BIT(IW_MPA_EV_TCP_FAILED));
+	spin_unlock_irq(&ep->lock);
+	ep->tcp_err = 0;
+}
+
+/* The peer has closed without a Reply. The next connection has the same source port. */
+static enum iw_mpa_event run_reopen(struct iw_mpa_ep *ep)
+{
+	if (!ep->fallback) {
+		iw_mpa_ep_set_reason(ep, IW_MPA_R_NO_REV_2, -READ_ONCE(ep->tcp_err));
+		return IW_MPA_EV_NO_REV_2;
+	}
+	run_choose_revision(ep);
+	iw_mpa_sock_abort(&ep->sock);
+	run_forget_tcp(ep);
+	return run_open(ep);
+}
+
+/*
+ * RFC 5044 7.1.2: an initiator sends nothing between its Request and the Reply. What came all the
+ * same is left for the driver, but a peer does not get the host to keep more while the ULP thinks.
+ */
+static enum iw_mpa_event run_check_early(struct iw_mpa_ep *ep)
+{
+	if (iw_mpa_sock_unread(&ep->sock) <= RUN_EARLY_BYTES)
+		return IW_MPA_EV_NONE;
+	iw_mpa_ep_set_reason(ep, IW_MPA_R_EARLY_DATA, 0);
+	return IW_MPA_EV_FRAME_BAD;
+}
+
+/*
+ * CONNECT_REQUEST. The ULP may answer on another CPU before the upcall has returned: its call then
+ * waits for this runner.
+ */
+static enum iw_mpa_event run_ask(struct iw_mpa_ep *ep)
+{
+	struct iw_cm_id *listen_id;
+	enum iw_mpa_event event;
+
+	if (ep->stray) {
+		iw_mpa_ep_set_reason(ep, IW_MPA_R_WRONG_DEVICE, 0);
+		return IW_MPA_EV_LISTENER_GONE;
+	}
+	event = iw_mpa_backlog_turn(ep, &listen_id);
+	if (event != IW_MPA_EV_NONE)
+		return event;
+	event = IW_MPA_EV_ASKED;
+	if (iw_mpa_upcall_request(&ep->up, listen_id, &ep->peer, &ep->tuple))
+		event = IW_MPA_EV_NO_ROOM;
+	else
+		iw_mpa_backlog_asked(ep);
+	listen_id->rem_ref(listen_id);
+	return event;
+}
+
+static enum iw_mpa_event run_handed_off(struct iw_mpa_ep *ep, enum iw_mpa_event event)
+{
+	if (ep->off.why)
+		iw_mpa_ep_set_reason(ep, ep->off.why, ep->off.err);
+	return event;
+}
+
+static enum iw_mpa_event run_handoff_active(struct iw_mpa_ep *ep)
+{
+	return run_handed_off(ep, iw_mpa_offload_active(&ep->off, ep, &ep->sock, &ep->params,
+							READ_ONCE(ep->config->rtr_repeat_ms)));
+}
+
+static enum iw_mpa_event run_handoff_passive(struct iw_mpa_ep *ep)
+{
+	bool fence = READ_ONCE(ep->config->fence);
+	u8 reply[IW_MPA_FRAME_MAX];
+	enum iw_mpa_event event;
+	int len;
+
+	/* iw_create_listen has refused such a device, unless the setting was changed since. */
+	if (!iw_mpa_device_may_respond(ep->dev, fence)) {
+		ep->call->err = -EOPNOTSUPP;
+		iw_mpa_ep_set_reason(ep, IW_MPA_R_LOCAL, -EOPNOTSUPP);
+		return IW_MPA_EV_ACCEPT_FAILED;
+	}
+	len = iw_mpa_startup_make_reply(ep, reply);
+	if (len < 0)
+		return IW_MPA_EV_ACCEPT_FAILED;
+	event = iw_mpa_offload_passive(&ep->off, ep, &ep->sock, &ep->params, fence, reply, len);
+	/* FIN in place of a Reply would say that the revision is unknown here. */
+	if (event == IW_MPA_EV_REPLY_FAILED && !ep->off.takeover)
+		iw_mpa_sock_reset(&ep->sock);
+	return run_handed_off(ep, event);
+}
+
+/* No FPDU has come, but fence_timeout_ms has passed. */
+static void run_lift_fence(struct iw_mpa_ep *ep)
+{
+	iw_mpa_count_for(ep->dev->stats, IW_MPA_CNT_fence_lifted);
+	iw_mpa_offload_open_tx(&ep->off);
+}
+
+static enum iw_mpa_event run_report_up(struct iw_mpa_ep *ep)
+{
+	int err = iw_mpa_upcall_up(&ep->up, &ep->peer, ep->initiator ? &ep->tuple : NULL);
+
+	if (err) {
+		iw_mpa_ep_set_reason(ep, IW_MPA_R_EVENT_LOST, err);
+		return IW_MPA_EV_EVENT_LOST;
+	}
+	iw_mpa_count_for(ep->dev->stats, IW_MPA_CNT_established);
+	return IW_MPA_EV_NONE;
+}
+
+static enum iw_mpa_event run_check_answer(struct iw_mpa_ep *ep)
+{
+	if (ep->repeats == RUN_REPEATS ||
+	    iw_mpa_offload_is_answered(&ep->off, &ep->sock))
+		return IW_MPA_EV_RTR_SETTLED;
+	return IW_MPA_EV_NONE;
+}
+
+static void run_repeat_rtr(struct iw_mpa_ep *ep)
+{
+	ep->repeats++;
+	if (iw_mpa_offload_repeat_rtr(&ep->off, &ep->sock, ep->repeats >= RUN_REPEAT_BEHIND))
+		iw_mpa_count_for(ep->dev->stats, IW_MPA_CNT_rtr_repeated);
+}
+
+/*
+ * Has the peer acknowledged or sent bytes since the last check, and is there time left for the end?
+ * A peer that moves one byte at a time would otherwise keep the connection, its right to place and
+ * a ULP that waits for DISCONNECTED for ever. If a device runs TCP the numbers of the socket do not
+ * move: then an orderly end takes one linger_timeout_ms at most.
+ */
+static enum iw_mpa_event run_check_progress(struct iw_mpa_ep *ep)
+{
+	u32 before = ep->progress;
+
+	ep->progress = iw_mpa_sock_progress(&ep->sock);
+	return ep->progress == before || time_after_eq(jiffies, ep->until) ? IW_MPA_EV_STALLED :
+									     IW_MPA_EV_NONE;
+}
+
+static enum iw_mpa_event run_finish_tx(struct iw_mpa_ep *ep)
+{
+	ep->progress = iw_mpa_sock_progress(&ep->sock);
+	return iw_mpa_offload_finish_tx(&ep->off) ? IW_MPA_EV_NONE : IW_MPA_EV_CANNOT_FINISH;
+}
+
+/*
+ * iw_connect or iw_accept returns the errno of what has failed in BIND or OPEN. After other
+ * failures it returns the errno of the reason.
+ */
+static void run_fail_call(struct iw_mpa_ep *ep)
+{
+	if (!ep->call->err)
+		ep->call->err = iw_mpa_reason_errno(ep->reason);
+}
+
+static void run_report_down(struct iw_mpa_ep *ep)
+{
+	iw_mpa_count_for(ep->dev->stats, ep->up.phase == IW_MPA_UP_CLOSE ?
+					 IW_MPA_CNT_closed : IW_MPA_CNT_failed);
+	iw_mpa_upcall_down(&ep->up, iw_mpa_reason_errno(ep->reason) ?: -EIO,
+			   ep->reason == IW_MPA_R_REJECTED ? &ep->peer : NULL);
+}
+
+/*
+ * If bytes of the peer were left unread, TCP would send RST in place of FIN. The second read finds
+ * as a rule that nothing is left. If it does not, more is arriving all the time: this event has
+ * taken long enough.
+ */
+static enum iw_mpa_event run_drain(struct iw_mpa_ep *ep)
+{
+	int i, len;
+
+	for (i = 0; i < 2; i++) {
+		if (ep->drained >= RUN_LINGER_BYTES)
+			return IW_MPA_EV_STREAM_ENDED;
+		len = iw_mpa_sock_discard(&ep->sock, RUN_LINGER_BYTES - ep->drained);
+		if (len == -EAGAIN)
+			return IW_MPA_EV_NONE;
+		if (len <= 0)
+			return IW_MPA_EV_STREAM_ENDED;
+		ep->drained += len;
+	}
+	iw_mpa_raise(ep, IW_MPA_EV_READABLE);
+	return IW_MPA_EV_NONE;
+}
+
+/*
+ * This is the last action of each endpoint. No context uses the endpoint afterwards:
+ *  - socket callbacks, the driver's too, were unhooked under sk_callback_lock;
+ *  - the driver: stop() has returned, and the driver calls with a reference only;
+ *  - the timer was deleted; this has waited for its handler;
+ *  - the work item holds a reference while it is queued, and finds DEAD;
+ *  - iw_accept and iw_reject take a reference by the number, and find DEAD;
+ *  - who ends the endpoint from outside holds a reference, the device's lock or that of RCU, and
+ *    finds DEAD.
+ */
+static void run_release(struct iw_mpa_ep *ep)
+{
+	struct iw_mpa_device *dev = ep->dev;
+
+	iw_mpa_sock_release(&ep->sock);
+	timer_delete_sync(&ep->timer);
+	iw_mpa_startup_end(ep);
+	iw_mpa_backlog_put(ep);
+	iw_mpa_ep_unregister(ep);
+	iw_mpa_count_reason(dev->stats, ep->reason);
+	iw_mpa_ep_put(ep);
+	iw_mpa_device_put(dev);
+}
+
+static enum iw_mpa_event run_action(struct iw_mpa_ep *ep, enum iw_mpa_action_nr nr)
+{
+	switch (nr) {
+	case IW_MPA_ACT_BIND:
+		return run_bind(ep);
+	case IW_MPA_ACT_OPEN:
+		return run_open(ep);
+	case IW_MPA_ACT_REOPEN:
+		return run_reopen(ep);
+	case IW_MPA_ACT_SEND_REQ:
+		return iw_mpa_startup_send_request(ep);
+	case IW_MPA_ACT_READ_REQ:
+		return iw_mpa_startup_read_request(ep);
+	case IW_MPA_ACT_READ_REP:
+		return iw_mpa_startup_read_reply(ep);
+	case IW_MPA_ACT_CHECK_EARLY:
+		return run_check_early(ep);
+	case IW_MPA_ACT_ASK:
+		return run_ask(ep);
+	case IW_MPA_ACT_QUEUE:
+		iw_mpa_backlog_queue(ep);
+		break;
+	case IW_MPA_ACT_HANDOFF_ACTIVE:
+		return run_handoff_active(ep);
+	case IW_MPA_ACT_HANDOFF_PASSIVE:
+		return run_handoff_passive(ep);
+	case IW_MPA_ACT_OPEN_TX:
+		iw_mpa_offload_open_tx(&ep->off);
+		break;
+	case IW_MPA_ACT_LIFT_FENCE:
+		run_lift_fence(ep);
+		break;
+	case IW_MPA_ACT_REPORT_UP:
+		return run_report_up(ep);
+	case IW_MPA_ACT_CHECK_ANSWER:
+		return run_check_answer(ep);
+	case IW_MPA_ACT_REPEAT_RTR:
+		run_repeat_rtr(ep);
+		break;
+	case IW_MPA_ACT_CHECK_PROGRESS:
+		return run_check_progress(ep);
+	case IW_MPA_ACT_RESTART_TIMER:
+		run_enter(ep, ep->state);
+		break;
+	case IW_MPA_ACT_KICK_RX:
+		iw_mpa_offload_kick_rx(&ep->off);
+		break;
+	case IW_MPA_ACT_END_STREAM:
+		iw_mpa_raise(ep, IW_MPA_EV_STREAM_ENDED);
+		break;
+	case IW_MPA_ACT_FINISH_TX:
+		return run_finish_tx(ep);
+	case IW_MPA_ACT_STOP:
+		iw_mpa_offload_stop(&ep->off, &ep->sock, ep->reason);
+		break;
+	case IW_MPA_ACT_SEND_TERM:
+		iw_mpa_startup_send_term(ep);
+		break;
+	case IW_MPA_ACT_SEND_REJECT:
+		iw_mpa_startup_send_reject(ep);
+		break;
+	case IW_MPA_ACT_UNBIND:
+		iw_mpa_qp_unbind(ep);
+		break;
+	case IW_MPA_ACT_CANCEL:
+		iw_mpa_upcall_cancel(&ep->up);
+		break;
+	case IW_MPA_ACT_FAIL_CALL:
+		run_fail_call(ep);
+		break;
+	case IW_MPA_ACT_REPORT_DOWN:
+		run_report_down(ep);
+		break;
+	case IW_MPA_ACT_SHUTDOWN:
+		iw_mpa_sock_shutdown(&ep->sock);
+		break;
+	case IW_MPA_ACT_DRAIN:
+		return run_drain(ep);
+	case IW_MPA_ACT_RELEASE:
+		run_release(ep);
+		break;
+	case IW_MPA_ACT_COUNT:
+		break;
+	}
+	return IW_MPA_EV_NONE;
+}
+
+/*
+ * Do what the state table says for an event that has a cell. The actions of the cell are done in
+ * the order of their numbers; if one ends in an event, those after it are left out.
+ *
+ * In process context, or in any if all actions are among IW_MPA_PROMPT_ACTIONS.
+ *
+ * Return: the event that follows, which has a cell; or IW_MPA_EV_NONE.
+ */
+static enum iw_mpa_event run_event(struct iw_mpa_ep *ep, enum iw_mpa_event event)
+{
+	const struct iw_mpa_transition *tr = iw_mpa_fsm_step(ep->state, event);
+	enum iw_mpa_event found = IW_MPA_EV_NONE;
+	u32 todo;
+
+	if (WARN_ON_ONCE(!tr->defined))
+		return IW_MPA_EV_NONE;
+	if (iw_mpa_fsm_states[tr->next].phase == IW_MPA_PHASE_END)
+		iw_mpa_ep_note_end(ep, event);
+	trace_iw_mpa_state(ep->id, ep->state, event, tr->next, ep->reason);
+	if (tr->next != ep->state)
+		run_enter(ep, tr->next);
+	for (todo = tr->actions; todo && found == IW_MPA_EV_NONE; todo &= todo - 1)
+		found = run_action(ep, __ffs(todo));
+	return found;
+}
+
+/*
+ * Few waits last until their deadline. Setting a timer costs more than finding that it has fired
+ * too early. So the timer is moved only if it would fire too late, and only when the runner ceases.
+ */
+static void run_arm(struct iw_mpa_ep *ep)
+{
+	lockdep_assert_held(&ep->lock);
+
+	if (ep->deadline && (!timer_pending(&ep->timer) ||
+			     time_after(ep->timer.expires, ep->deadline)))
+		mod_timer(&ep->timer, ep->deadline);
+}
+
+/*
+ * The first event that waits and has a cell in the state, or IW_MPA_EV_NONE. Events without a cell
+ * are dropped: they make nobody the runner. TIMED_OUT is dropped, too, if the wait has begun anew
+ * since the timer fired.
+ */
+static enum iw_mpa_event run_first(struct iw_mpa_ep *ep)
+{
+	enum iw_mpa_event event;
+
+	lockdep_assert_held(&ep->lock);
+
+	while (ep->events && ep->state != IW_MPA_ST_DEAD) {
+		bool early = !ep->deadline || time_before(jiffies, ep->deadline);
+
+		event = __ffs(ep->events);
+		if (iw_mpa_fsm_step(ep->state, event)->defined &&
+		    !(event == IW_MPA_EV_TIMED_OUT && early))
+			return event;
+		ep->events &= ~BIT(event);
+	}
+	return IW_MPA_EV_NONE;
+}
+
+/*
+ * The event that the runner handles next, if its actions are among @actions and the runner may go
+ * on. If there is none the caller is not the runner any more. One decision under the lock: no event
+ * is left to nobody.
+ *
+ * A @found event goes first, and is left to the work item: @busy stays set until the work item has
+ * taken it. Other events are left to a call that waits for the runner, or to the work item.
+ */
+static enum iw_mpa_event run_next(struct iw_mpa_ep *ep, enum iw_mpa_event found, u32 actions,
+				  bool may_go_on)
+{
+	enum iw_mpa_event event = IW_MPA_EV_NONE;
+	unsigned long flags;
+	bool awaited;
+
+	spin_lock_irqsave(&ep->lock, flags);
+	if (found == IW_MPA_EV_NONE)
+		event = run_first(ep);
+	awaited = ep->awaited;
+	if (event != IW_MPA_EV_NONE && may_go_on && !awaited &&
+	    iw_mpa_fsm_does_only(ep->state, event, actions)) {
+		ep->events &= ~BIT(event);
+		spin_unlock_irqrestore(&ep->lock, flags);
+		return event;
+	}
+	ep->found = found;
+	ep->busy = found != IW_MPA_EV_NONE;
+	if (ep->busy || (event != IW_MPA_EV_NONE && !awaited))
+		iw_mpa_event_queue_work(ep);
+	if (!ep->busy)
+		run_arm(ep);
+	spin_unlock_irqrestore(&ep->lock, flags);
+	if (awaited)
+		wake_up_var(&ep->busy);
+	return IW_MPA_EV_NONE;
+}
+
+/*
+ * Handle an event, and then those that were raised since, up to @budget. The caller is the runner,
+ * and gives a reference away.
+ *
+ * Storage reconnects through the library. So nothing that is allocated here, also by a driver, may
+ * wait until storage has been written.
+ *
+ * In process context; may sleep.
+ */
+static void run_events(struct iw_mpa_ep *ep, enum iw_mpa_event event, unsigned int budget)
+{
+	unsigned int noio = memalloc_noio_save();
+
+	lock_map_acquire(&iw_mpa_runner_map);
+	while (event != IW_MPA_EV_NONE) {
+		event = run_event(ep, event);
+		if (event != IW_MPA_EV_NONE)
+			continue;
+		ep->call = NULL;
+		event = run_next(ep, IW_MPA_EV_NONE, RUN_ANY_ACTION, budget--);
+	}
+	lock_map_release(&iw_mpa_runner_map);
+	memalloc_noio_restore(noio);
+	iw_mpa_ep_put(ep);
+}
+
+/* The work item is the runner already if it is given an event that another runner has found. */
+static void iw_mpa_run_work(struct work_struct *work)
+{
+	struct iw_mpa_ep *ep = container_of(work, struct iw_mpa_ep, work);
+	enum iw_mpa_event event;
+
+	spin_lock_irq(&ep->lock);
+	event = ep->found;
+	ep->found = IW_MPA_EV_NONE;
+	if (event == IW_MPA_EV_NONE && iw_mpa_ep_is_idle(ep)) {
+		event = run_first(ep);
+		ep->busy = event != IW_MPA_EV_NONE;
+		if (ep->busy)
+			ep->events &= ~BIT(event);
+		else
+			run_arm(ep);
+	}
+	spin_unlock_irq(&ep->lock);
+	run_events(ep, event, UINT_MAX);
+}
+
+/*
+ * Return: an endpoint in state IDLE, live and complete, whose runner is the caller; with a
+ * reference for iw_mpa_run(), and one that state DEAD drops. Or an error: -ENOMEM; -ENODEV if the
+ * device is being removed.
+ */
+struct iw_mpa_ep *iw_mpa_run_create(struct iw_mpa_device *dev, struct net *net, bool initiator,
+				    const void *request_pd, u16 request_pd_len)
+{
+	struct iw_mpa_ep *ep = iw_mpa_ep_alloc(dev, net, initiator, request_pd, request_pd_len);
+	int err;
+
+	if (!ep)
+		return ERR_PTR(-ENOMEM);
+	INIT_WORK(&ep->work, iw_mpa_run_work);
+	timer_setup(&ep->timer, iw_mpa_event_timeout, 0);
+	err = iw_mpa_ep_register(ep);
+	if (err) {
+		iw_mpa_ep_put(ep);
+		return ERR_PTR(err);
+	}
+	return iw_mpa_ep_get(ep);
+}
+
+/*
+ * Handle an event that has a cell, in the time of iw_cm or of a listener. The caller is the runner,
+ * and gives a reference away.
+ */
+void iw_mpa_run(struct iw_mpa_ep *ep, enum iw_mpa_event event)
+{
+	run_events(ep, event, RUN_BORROWED);
+}
+
+/*
+ * Return: false if the caller has to wait. Until it tries again nobody else becomes the runner. An
+ * answer that comes too late makes nobody the runner: the work item gets the events that wait.
+ */
+static bool run_try_claim(struct iw_mpa_ep *ep, enum iw_mpa_event event, bool *claimed)
+{
+	bool idle;
+
+	spin_lock_irq(&ep->lock);
+	idle = !ep->busy;
+	ep->awaited = !idle;
+	if (idle) {
+		*claimed = iw_mpa_fsm_step(ep->state, event)->defined;
+		ep->busy = *claimed;
+		if (!ep->busy && run_first(ep) != IW_MPA_EV_NONE)
+			iw_mpa_event_queue_work(ep);
+	}
+	spin_unlock_irq(&ep->lock);
+	return idle;
+}
+
+/*
+ * Become the runner for an event, where iw_cm calls. The ULP may answer on another CPU before the
+ * upcall with the question has returned, and may reject while the connection comes up or ends. Then
+ * this waits until the runner has handled one event: for the driver at most, not for the peer.
+ *
+ * Return: true if the caller is the runner, and the event has a cell; false if it comes too late.
+ */
+bool iw_mpa_run_claim(struct iw_mpa_ep *ep, enum iw_mpa_event event)
+{
+	bool claimed = false;
+
+	iw_mpa_event_may_wait();
+	wait_var_event(&ep->busy, run_try_claim(ep, event, &claimed));
+	return claimed;
+}
+
+/*
+ * Have the ULP's answer to a CONNECT_REQUEST handled. The caller gives a reference away.
+ *
+ * Return: false if it comes too late.
+ */
+bool iw_mpa_run_answer(struct iw_mpa_ep *ep, struct iw_mpa_call *call, enum iw_mpa_event answer)
+{
+	if (!iw_mpa_run_claim(ep, answer)) {
+		iw_mpa_ep_put(ep);
+		return false;
+	}
+	iw_mpa_backlog_answered(ep);
+	ep->call = call;
+	iw_mpa_run(ep, answer);
+	return true;
+}
+
+/*
+ * Handle an event where it is found, and what follows, as long as all actions are among @actions.
+ * The work item has to be the runner if other events wait, since they go first.
+ *
+ * Return: false if it was not handled.
+ */
+static bool run_in_place(struct iw_mpa_ep *ep, enum iw_mpa_event event, u32 actions)
+{
+	enum iw_mpa_event found;
+	unsigned long flags;
+	bool claimed;
+
+	spin_lock_irqsave(&ep->lock, flags);
+	claimed = iw_mpa_ep_is_idle(ep) && !ep->events &&
+		  iw_mpa_fsm_does_only(ep->state, event, actions);
+	if (claimed)
+		ep->busy = true;
+	spin_unlock_irqrestore(&ep->lock, flags);
+	if (!claimed)
+		return false;
+	do {
+		found = run_event(ep, event);
+		event = run_next(ep, found, actions, true);
+	} while (event != IW_MPA_EV_NONE);
+	return true;
+}
+
+/**
+ * iw_mpa_first_fpdu - the driver has validated one whole FPDU
+ * @ep: endpoint, from the hand-off
+ *
+ * Opens a responder's TX and, in the peer-to-peer model, completes its accept (RFC 5044 7.1.2, RFC
+ * 6581 9.2). Later calls are void. With IW_MPA_CAP_ATOMIC_OPEN open_tx may be called before the
+ * return.
+ *
+ * Context: any, also the driver's socket callbacks.
+ */
+void iw_mpa_first_fpdu(struct iw_mpa_ep *ep)
+{
+	if (!(ep->off.attr->caps & IW_MPA_CAP_ATOMIC_OPEN) ||
+	    !run_in_place(ep, IW_MPA_EV_FIRST_FPDU, IW_MPA_PROMPT_ACTIONS))
+		iw_mpa_raise(ep, IW_MPA_EV_FIRST_FPDU);
+}
+EXPORT_SYMBOL_GPL(iw_mpa_first_fpdu);
+
+/**
+ * iw_mpa_close - the ULP closes the connection, in order, and its own time may be used
+ * @ep: endpoint, from the hand-off; the caller has a reference
+ *
+ * This does what iw_mpa_disconnect() does. If no other event of the connection is being handled,
+ * finish_tx is called at once. If the driver has finished within finish_tx, FIN is sent before this
+ * returns. That saves a work item. stop() always comes from the work item.
+ *
+ * The socket is locked while FIN is sent. When it is unlocked TCP may call the driver's data_ready,
+ * within this call. If that calls completion handlers, only an application's QP can be closed like
+ * this: a kernel ULP's handler must not be called within a verb:
+ * Documentation/infiniband/core_locking.rst.
+ *
+ * Context: process, sleeps, but does not wait for the peer; no lock that finish_tx takes may be
+ * held.
+ */
+void iw_mpa_close(struct iw_mpa_ep *ep)
+{
+	unsigned int noio = memalloc_noio_save();
+	bool done;
+
+	lock_map_acquire(&iw_mpa_runner_map);
+	done = run_in_place(ep, IW_MPA_EV_ULP_CLOSED, IW_MPA_CLOSE_ACTIONS);
+	lock_map_release(&iw_mpa_runner_map);
+	memalloc_noio_restore(noio);
+	if (!done)
+		iw_mpa_raise(ep, IW_MPA_EV_ULP_CLOSED);
+}
+EXPORT_SYMBOL_GPL(iw_mpa_close);

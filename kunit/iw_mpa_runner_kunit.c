@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * How long a call of iw_cm takes while events arrive faster than they are handled. iw_cm calls
+ * iw_reject from a single worker, which serves all connections of the host: a peer that sends one
+ * byte after the other must not keep it.
+ *
+ * The socket's recvmsg is replaced: each time the runner reads, a further byte has arrived.
+ */
+
+#include "ep.h"
+#include "event.h"
+#include "iw_mpa_fakes.h"
+
+#include <linux/module.h>
+#include <linux/net.h>
+
+/* Events that are handled, at most, between the beginning of a call and its return */
+#define RUNNER_EVENTS	5
+/* Bytes of a flood; it ends, so that a runner that handles them all fails the test and ends, too */
+#define RUNNER_FLOOD	200
+
+/**
+ * struct flood - bytes that arrive while an endpoint lingers
+ * @ep: the endpoint
+ * @peer: the peer's end of the connection
+ * @ops: of the endpoint's socket, with another recvmsg
+ * @found: what recvmsg returns
+ * @reads: how often the runner has read
+ * @awaited: likewise, while a call waited for the runner
+ * @data_ready: of the peer's socket
+ */
+struct flood {
+	struct iw_mpa_ep	*ep;
+	struct sock		*peer;
+	struct proto_ops	ops;
+	int			found;
+	int			reads;
+	int			awaited;
+	void			(*data_ready)(struct sock *sk);
+};
+
+static struct flood *flood;
+
+/* It sleeps, so that the test's task gets the processor. */
+static int flood_recvmsg(struct socket *sock, struct msghdr *msg, size_t len, int flags)
+{
+	if (READ_ONCE(flood->ep->awaited))
+		flood->awaited++;
+	if (flood->reads == RUNNER_FLOOD)
+		return -EAGAIN;
+	WRITE_ONCE(flood->reads, flood->reads + 1);
+	iw_mpa_raise(flood->ep, IW_MPA_EV_READABLE);
+	schedule_timeout_uninterruptible(1);
+	return flood->found;
+}
+
+/* The peer answers the Reject while iw_reject sends it. */
+static void flood_peer_ready(struct sock *sk)
+{
+	iw_mpa_raise(flood->ep, IW_MPA_EV_READABLE);
+	flood->data_ready(sk);
+}
+
+static void flood_begin(struct kunit *test, struct fake_conn *c, int found)
+{
+	struct socket *sock;
+
+	flood = kunit_kzalloc(test, sizeof(*flood), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, flood);
+	flood->ep = iw_mpa_ep_find((unsigned long)c->fid->id.provider_data);
+	KUNIT_ASSERT_NOT_NULL(test, flood->ep);
+	flood->found = found;
+	sock = flood->ep->sock.sock;
+	flood->ops = *sock->ops;
+	flood->ops.recvmsg = flood_recvmsg;
+	sock->ops = &flood->ops;
+}
+
+static void flood_hook_peer(struct fake_conn *c)
+{
+	flood->peer = c->peer->sk;
+	write_lock_bh(&flood->peer->sk_callback_lock);
+	flood->data_ready = flood->peer->sk_data_ready;
+	flood->peer->sk_data_ready = flood_peer_ready;
+	write_unlock_bh(&flood->peer->sk_callback_lock);
+}
+
+static void flood_unhook_peer(void)
+{
+	write_lock_bh(&flood->peer->sk_callback_lock);
+	flood->peer->sk_data_ready = flood->data_ready;
+	write_unlock_bh(&flood->peer->sk_callback_lock);
+}
+
+/* No event was lost: the flood was read to its end, and the peer's FIN after it. */
+static void flood_end(struct fake_conn *c)
+{
+	FAKE_POLL(c->f, READ_ONCE(flood->reads) == RUNNER_FLOOD);
+	peer_fin(c->peer);
+	FAKE_POLL(c->f, READ_ONCE(flood->ep->state) == IW_MPA_ST_DEAD);
+	flush_work(&flood->ep->work);
+	iw_mpa_ep_put(flood->ep);
+}
+
+/* The ULP was asked, was silent for too long, and the peer sends one byte after the other. */
+static struct fake_conn *flood_after_the_verdict(struct kunit *test)
+{
+	struct fake_conn *c = conn_new(test);
+	struct fakes *f = test->priv;
+
+	f->config->verdict_timeout_ms = FAKE_SHORT_MS;
+	f->config->linger_timeout_ms = 600000;
+	conn_call(c, f);
+	flood_begin(test, c, -EAGAIN);
+	peer_recv_frame(f, c->peer, &c->frame);
+	FAKE_POLL(f, READ_ONCE(flood->ep->state) == IW_MPA_ST_LINGER);
+	peer_send(f, c->peer, "x", 1);
+	FAKE_POLL(f, READ_ONCE(flood->reads));
+	return c;
+}
+
+static void runner_lets_a_reject_in(struct kunit *test)
+{
+	struct fake_conn *c = flood_after_the_verdict(test);
+
+	KUNIT_EXPECT_EQ(test, fake_reject(c->fid, NULL, 0), -ECONNRESET);
+	KUNIT_EXPECT_LE(test, flood->awaited, RUNNER_EVENTS);
+	flood_end(c);
+}
+
+static void runner_lets_an_accept_in(struct kunit *test)
+{
+	struct fake_conn *c = flood_after_the_verdict(test);
+
+	KUNIT_EXPECT_EQ(test, fake_accept(c->fid, &c->param), -ECONNRESET);
+	KUNIT_EXPECT_LE(test, flood->awaited, RUNNER_EVENTS);
+	flood_end(c);
+}
+
+/* The ULP rejects, and its own task is the runner of what the peer sends then. */
+static void runner_reject(struct kunit *test, int found, int reads)
+{
+	struct fake_conn *c = conn_new(test);
+	struct fakes *f = test->priv;
+
+	f->config->linger_timeout_ms = 600000;
+	conn_call(c, f);
+	flood_begin(test, c, found);
+	flood_hook_peer(c);
+	KUNIT_EXPECT_EQ(test, fake_reject(c->fid, NULL, 0), 0);
+	KUNIT_EXPECT_GT(test, READ_ONCE(flood->reads), 0);
+	KUNIT_EXPECT_LE(test, READ_ONCE(flood->reads), reads);
+	peer_recv_frame(f, c->peer, &c->frame);
+	flood_unhook_peer();
+	flood_end(c);
+}
+
+static void runner_of_a_reject_stops_at_its_budget(struct kunit *test)
+{
+	runner_reject(test, -EAGAIN, RUNNER_EVENTS);
+}
+
+/* A read that finds something is followed by one more, lest each event takes two runs. */
+static void runner_of_a_reject_reads_in_turns(struct kunit *test)
+{
+	runner_reject(test, 1, 2 * RUNNER_EVENTS);
+}
+
+static struct kunit_case runner_cases[] = {
+	KUNIT_CASE(runner_lets_a_reject_in),
+	KUNIT_CASE(runner_lets_an_accept_in),
+	KUNIT_CASE(runner_of_a_reject_stops_at_its_budget),
+	KUNIT_CASE(runner_of_a_reject_reads_in_turns),
+	{}
+};
+
+static struct kunit_suite runner_suite = {
+	.name = "iw_mpa_runner",
+	.init = fakes_init,
+	.exit = fakes_exit,
+	.test_cases = runner_cases,
+};
+
+kunit_test_suite(runner_suite);
+
+MODULE_LICENSE("GPL");
