@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /* The responder: every way in which a connection can fail, or be ended. */
 
-#include "iw_mpa_fakes.h"
 #include "ep.h"
+#include "iw_mpa_fakes.h"
 
 #include <linux/module.h>
 

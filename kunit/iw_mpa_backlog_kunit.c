@@ -2,9 +2,9 @@
 /* The responder: how many Requests the ULP is asked about at a time, and who waits meanwhile. */
 
 #include "backlog.h"
+#include "device.h"
 #include "ep.h"
 #include "iw_mpa_fakes.h"
-#include "rnic.h"
 #include "stats.h"
 
 #include <linux/jiffies.h>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /* The initiator: every way in which a connection can fail, or be ended. */
 
+#include "device.h"
 #include "ep.h"
 #include "iw_mpa_fakes.h"
-#include "rnic.h"
 #include "tcb.h"
 
 #include <linux/bitmap.h>

@@ -6,7 +6,7 @@
 #include <linux/in.h>
 #include <linux/module.h>
 
-#include "rnic.h"
+#include "device.h"
 #include "stats.h"
 
 #define REASON(name)	(IW_MPA_CNT_REASON + IW_MPA_R_##name - 1)

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /* The life of a test's world: see iw_mpa_fakes.h. */
 
+#include "device.h"
 #include "iw_mpa_fakes.h"
-#include "rnic.h"
 #include "stats.h"
 
 #include <linux/completion.h>

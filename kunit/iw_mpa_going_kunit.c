@@ -4,9 +4,9 @@
  * moves to another network namespace. iw_cm is not to wait for who comes up.
  */
 
-#include "device.h"
 #include "iw_mpa_fakes.h"
 #include "iw_mpa_no_core.h"
+#include "register.h"
 
 #include <linux/module.h>
 

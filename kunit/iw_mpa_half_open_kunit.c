@@ -8,7 +8,7 @@
 #include "iw_mpa_fakes.h"
 #include "iw_mpa_quiet.h"
 #include "listen.h"
-#include "rnic.h"
+#include "register.h"
 #include "run.h"
 #include "stats.h"
 

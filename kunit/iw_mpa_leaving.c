@@ -116,44 +116,44 @@ struct leaving *leaving_open(struct kunit *test)
 	lv->fid = fake_id_create(f);
 	lv->listener = peer_listen(f, lv->fid, AF_INET);
 	lv->ms = &lv->ep.sock;
-	lv->off = &lv->ep.off;
-	lv->all.stats = alloc_percpu(struct iw_mpa_stats);
-	KUNIT_ASSERT_TRUE(test, !!lv->all.stats);
-	iw_mpa_takeovers_init(&lv->all, lv->all.stats);
-	iw_mpa_watch_begin(&lv->all, &leaving_driver);
+	lv->dev.stats = alloc_percpu(struct iw_mpa_stats);
+	KUNIT_ASSERT_TRUE(test, !!lv->dev.stats);
+	iw_mpa_takeovers_init(&lv->dev.takeovers, lv->dev.stats);
+	iw_mpa_watch_begin(&lv->dev.takeovers, &leaving_driver);
 	fake_ep_setup(&lv->ep);
 	KUNIT_ASSERT_EQ(test, 0, leaving_connect(lv, lv->ms));
 	lv->peer = peer_accept(f, lv->listener);
 	f->drv = leaving_driver;
-	f->attr.caps |= IW_MPA_CAP_TAKEOVER;
-	f->attr.tcp_options = IW_MPA_TCP_ALL;
-	lv->off->drv = &f->drv;
-	lv->off->attr = &f->attr;
-	lv->off->takeovers = &lv->all;
-	lv->off->qp = &f->qps[0].ib;
+	lv->dev.ops = &f->drv;
+	lv->dev.attr = f->attr;
+	lv->dev.attr.caps |= IW_MPA_CAP_TAKEOVER;
+	lv->dev.attr.tcp_options = IW_MPA_TCP_ALL;
+	lv->ep.dev = &lv->dev;
+	lv->ep.config = f->config;
+	lv->ep.off.qp = &f->qps[0].ib;
 	return lv;
 }
 
 void leaving_close(struct leaving *lv)
 {
-	if (lv->off->started)
-		iw_mpa_offload_stop(lv->off, lv->ms, IW_MPA_R_ULP_CLOSE);
+	if (lv->ep.off.started)
+		iw_mpa_offload_stop(&lv->ep, IW_MPA_R_ULP_CLOSE);
 	iw_mpa_sock_release(lv->ms);
-	iw_mpa_watch_end(&lv->all);
-	iw_mpa_takeovers_end(&lv->all);
-	free_percpu(lv->all.stats);
+	iw_mpa_watch_end(&lv->dev.takeovers);
+	iw_mpa_takeovers_end(&lv->dev.takeovers);
+	free_percpu(lv->dev.stats);
 }
 
 enum iw_mpa_reason leaving_freeze(struct leaving *lv)
 {
-	int err = iw_mpa_takeover_begin(lv->ms, &lv->all, false);
+	int err = iw_mpa_takeover_begin(lv->ms, &lv->dev.takeovers, false);
 
 	return err ? IW_MPA_R_LOCAL : iw_mpa_takeover_freeze(lv->ms, &lv->tcb);
 }
 
 unsigned long leaving_count(const struct leaving *lv, enum iw_mpa_counter counter)
 {
-	return iw_mpa_count_read(lv->all.stats, counter);
+	return iw_mpa_count_read(lv->dev.stats, counter);
 }
 
 static size_t leaving_take(void *arg, const u8 *octets, size_t len)

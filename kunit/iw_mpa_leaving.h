@@ -17,9 +17,7 @@
  * struct leaving - a connection, and what a device was given of it
  * @ep: the endpoint, of which little is used
  * @ms: its socket
- * @off: its line to the driver
- * @params: what was negotiated
- * @all: the device's connections
+ * @dev: its device
  * @fid: has the addresses
  * @listener: the peer's
  * @peer: the peer's socket
@@ -37,9 +35,7 @@
 struct leaving {
 	struct iw_mpa_ep	ep;
 	struct iw_mpa_sock	*ms;
-	struct iw_mpa_offload	*off;
-	struct iw_mpa_params	params;
-	struct iw_mpa_takeovers	all;
+	struct iw_mpa_device	dev;
 	struct fake_id		*fid;
 	struct socket		*listener;
 	struct socket		*peer;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Listeners: which connections they get, and what iw_create_listen refuses. */
 
+#include "device.h"
 #include "iw_mpa_fakes.h"
 #include "listen.h"
-#include "rnic.h"
 #include "stats.h"
 
 #include <linux/in.h>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /* The hand-off: the order in which a driver is called. */
 
+#include "device.h"
 #include "ep.h"
 #include "event.h"
 #include "iw_mpa_fakes.h"
@@ -16,9 +17,8 @@
 /* A hooked socket with a peer, and a line with a QP. Of the endpoint nothing else is used. */
 struct line {
 	struct iw_mpa_ep	ep;
+	struct iw_mpa_device	dev;
 	struct iw_mpa_sock	*ms;
-	struct iw_mpa_offload	*off;
-	struct iw_mpa_params	params;
 	struct socket		*peer;
 	struct fake_qp		*qp;
 };
@@ -29,28 +29,29 @@ static struct line *line_open(struct fakes *f)
 
 	KUNIT_ASSERT_NOT_NULL(f->test, line);
 	line->ms = &line->ep.sock;
-	line->off = &line->ep.off;
 	fake_ep_setup(&line->ep);
 	line->peer = fake_sock_open(f, line->ms);
 	line->qp = &f->qps[0];
-	line->off->drv = &f->drv;
-	line->off->attr = &f->attr;
-	line->off->qp = &line->qp->ib;
-	line->params.crc = true;
+	line->dev.ops = &f->drv;
+	line->dev.attr = f->attr;
+	line->ep.dev = &line->dev;
+	line->ep.config = f->config;
+	line->ep.off.qp = &line->qp->ib;
+	line->ep.params.crc = true;
 	return line;
 }
 
 static void line_close(struct line *line)
 {
-	if (line->off->started)
-		iw_mpa_offload_stop(line->off, line->ms, IW_MPA_R_ULP_CLOSE);
+	if (line->ep.off.started)
+		iw_mpa_offload_stop(&line->ep, IW_MPA_R_ULP_CLOSE);
 	iw_mpa_sock_release(line->ms);
 }
 
 static enum iw_mpa_event line_active(struct line *line)
 {
-	line->params.initiator = true;
-	return iw_mpa_offload_active(line->off, &line->ep, line->ms, &line->params, true);
+	line->ep.params.initiator = true;
+	return iw_mpa_offload_active(&line->ep);
 }
 
 #define LINE_REPLY	"the Reply"
@@ -58,8 +59,7 @@ static enum iw_mpa_event line_active(struct line *line)
 
 static enum iw_mpa_event line_passive(struct line *line, bool fence)
 {
-	return iw_mpa_offload_passive(line->off, &line->ep, line->ms, &line->params, fence,
-				      LINE_REPLY, LINE_REPLY_LEN);
+	return iw_mpa_offload_passive(&line->ep, fence, LINE_REPLY, LINE_REPLY_LEN);
 }
 
 static size_t line_take(void *arg, const u8 *octets, size_t len)
@@ -218,7 +218,7 @@ static void active_prepares_then_attaches(struct kunit *test)
 
 	KUNIT_EXPECT_EQ(test, line_active(line), IW_MPA_EV_HANDED_OFF);
 	KUNIT_EXPECT_STREQ(test, line->qp->log, "prepare attach open_tx");
-	KUNIT_EXPECT_TRUE(test, line->off->started);
+	KUNIT_EXPECT_TRUE(test, line->ep.off.started);
 	KUNIT_EXPECT_PTR_EQ(test, line->qp->ho.sock, line->ms->sock);
 	KUNIT_EXPECT_PTR_EQ(test, line->qp->ho.ep, &line->ep);
 	KUNIT_EXPECT_PTR_EQ(test, iw_mpa_sk_stream(sk)->qp, &line->qp->ib);
@@ -278,9 +278,9 @@ static void early_data_is_refused(struct kunit *test)
 	peer_send(test->priv, line->peer, "x", 1);
 	line_await_octets(line, 1);
 	KUNIT_EXPECT_EQ(test, line_active(line), IW_MPA_EV_PREPARE_FAILED);
-	KUNIT_EXPECT_EQ(test, line->off->why, IW_MPA_R_EARLY_DATA);
+	KUNIT_EXPECT_EQ(test, line->ep.reason, IW_MPA_R_EARLY_DATA);
 	KUNIT_EXPECT_STREQ(test, line->qp->log, "");
-	KUNIT_EXPECT_FALSE(test, line->off->started);
+	KUNIT_EXPECT_FALSE(test, line->ep.off.started);
 	/* and is still there */
 	KUNIT_EXPECT_EQ(test, 1, line_read(line, 1));
 	line_close(line);
@@ -295,9 +295,9 @@ static void early_data_while_the_driver_prepares_is_refused(struct kunit *test)
 	line->qp->stop_rx = true;
 	line->qp->speak = line->peer;
 	KUNIT_EXPECT_EQ(test, line_passive(line, true), IW_MPA_EV_ACCEPT_FAILED);
-	KUNIT_EXPECT_EQ(test, line->off->why, IW_MPA_R_EARLY_DATA);
+	KUNIT_EXPECT_EQ(test, line->ep.reason, IW_MPA_R_EARLY_DATA);
 	KUNIT_EXPECT_STREQ(test, line->qp->log, "prepare attach stop");
-	KUNIT_EXPECT_FALSE(test, line->off->started);
+	KUNIT_EXPECT_FALSE(test, line->ep.off.started);
 	line_close(line);
 }
 
@@ -307,7 +307,7 @@ static void early_data_is_told(struct kunit *test)
 	struct fakes *f = test->priv;
 	struct line *line = line_open(f);
 
-	fake_set_caps(f, f->attr.caps | IW_MPA_CAP_EARLY_RX);
+	line->dev.attr.caps |= IW_MPA_CAP_EARLY_RX;
 	line->qp->stop_rx = true;
 	peer_send(f, line->peer, "xyz", 3);
 	line_await_octets(line, 3);
@@ -335,9 +335,9 @@ static void prepare_that_fails_changes_nothing(struct kunit *test)
 
 	line->qp->fail[FAKE_PREPARE] = -ENOSPC;
 	KUNIT_EXPECT_EQ(test, line_active(line), IW_MPA_EV_PREPARE_FAILED);
-	KUNIT_EXPECT_EQ(test, line->off->why, IW_MPA_R_DRIVER);
-	KUNIT_EXPECT_EQ(test, line->off->err, -ENOSPC);
-	KUNIT_EXPECT_TRUE(test, iw_mpa_offload_is_untouched(line->off, line->ms));
+	KUNIT_EXPECT_EQ(test, line->ep.reason, IW_MPA_R_DRIVER);
+	KUNIT_EXPECT_EQ(test, line->ep.err, -ENOSPC);
+	KUNIT_EXPECT_TRUE(test, iw_mpa_offload_is_untouched(&line->ep));
 	line_close(line);
 	KUNIT_EXPECT_STREQ(test, line->qp->log, "prepare");
 }
@@ -347,11 +347,11 @@ static void active_sends_rtr(struct kunit *test)
 {
 	struct line *line = line_open(test->priv);
 
-	line->params.p2p = true;
-	line->params.rtr = IW_MPA_RTR_READ;
+	line->ep.params.p2p = true;
+	line->ep.params.rtr = IW_MPA_RTR_READ;
 	KUNIT_EXPECT_EQ(test, line_active(line), IW_MPA_EV_HANDED_OFF);
 	KUNIT_EXPECT_EQ(test, line->qp->rtr, IW_MPA_RTR_READ);
-	KUNIT_EXPECT_FALSE(test, iw_mpa_offload_is_untouched(line->off, line->ms));
+	KUNIT_EXPECT_FALSE(test, iw_mpa_offload_is_untouched(&line->ep));
 	line_close(line);
 	KUNIT_EXPECT_STREQ(test, line->qp->log, "prepare attach send_rtr stop");
 }
@@ -360,12 +360,12 @@ static void active_rtr_that_fails_is_told(struct kunit *test)
 {
 	struct line *line = line_open(test->priv);
 
-	line->params.p2p = true;
-	line->params.rtr = IW_MPA_RTR_READ;
+	line->ep.params.p2p = true;
+	line->ep.params.rtr = IW_MPA_RTR_READ;
 	line->qp->fail[FAKE_SEND_RTR] = -EPIPE;
 	KUNIT_EXPECT_EQ(test, line_active(line), IW_MPA_EV_RTR_FAILED);
-	KUNIT_EXPECT_EQ(test, line->off->why, IW_MPA_R_DRIVER);
-	KUNIT_EXPECT_TRUE(test, iw_mpa_offload_is_untouched(line->off, line->ms));
+	KUNIT_EXPECT_EQ(test, line->ep.reason, IW_MPA_R_DRIVER);
+	KUNIT_EXPECT_TRUE(test, iw_mpa_offload_is_untouched(&line->ep));
 	line_close(line);
 	KUNIT_EXPECT_STREQ(test, line->qp->log, "prepare attach send_rtr stop");
 }
@@ -376,10 +376,10 @@ static void passive_p2p_keeps_tx_closed(struct kunit *test)
 {
 	struct line *line = line_open(test->priv);
 
-	line->params.p2p = true;
-	line->params.rtr = IW_MPA_RTR_ALL;
+	line->ep.params.p2p = true;
+	line->ep.params.rtr = IW_MPA_RTR_ALL;
 	KUNIT_EXPECT_EQ(test, line_passive(line, false), IW_MPA_EV_HANDED_OFF_RTR);
-	iw_mpa_offload_open_tx(line->off);
+	iw_mpa_offload_open_tx(&line->ep);
 	line_close(line);
 	KUNIT_EXPECT_STREQ(test, line->qp->log, "prepare attach send_reply open_tx stop");
 }
@@ -399,8 +399,8 @@ static void send_reply_that_fails_is_told(struct kunit *test)
 
 	line->qp->fail[FAKE_SEND_REPLY] = -ENOBUFS;
 	KUNIT_EXPECT_EQ(test, line_passive(line, true), IW_MPA_EV_REPLY_FAILED);
-	KUNIT_EXPECT_EQ(test, line->off->why, IW_MPA_R_SEND);
-	KUNIT_EXPECT_EQ(test, line->off->err, -ENOBUFS);
+	KUNIT_EXPECT_EQ(test, line->ep.reason, IW_MPA_R_SEND);
+	KUNIT_EXPECT_EQ(test, line->ep.err, -ENOBUFS);
 	line_close(line);
 	KUNIT_EXPECT_STREQ(test, line->qp->log, "prepare attach send_reply stop");
 }
@@ -425,8 +425,8 @@ static void stop_takes_the_callbacks_back(struct kunit *test)
 	void (*ours)(struct sock *sk) = sk->sk_data_ready;
 
 	KUNIT_EXPECT_EQ(test, line_passive(line, true), IW_MPA_EV_HANDED_OFF_FENCED);
-	iw_mpa_offload_kick_rx(line->off);
-	iw_mpa_offload_stop(line->off, line->ms, IW_MPA_R_STREAM);
+	iw_mpa_offload_kick_rx(&line->ep);
+	iw_mpa_offload_stop(&line->ep, IW_MPA_R_STREAM);
 	KUNIT_EXPECT_EQ(test, line->qp->why, IW_MPA_R_STREAM);
 	KUNIT_ASSERT_NOT_NULL(test, iw_mpa_sk_stream(sk));
 	KUNIT_EXPECT_NULL(test, iw_mpa_sk_stream(sk)->qp);
@@ -446,9 +446,9 @@ static void passive_without_attach_leaves_the_socket(struct kunit *test)
 	f->drv.kick_rx = NULL;
 	f->drv.send_reply = NULL;
 	KUNIT_EXPECT_EQ(test, line_passive(line, true), IW_MPA_EV_HANDED_OFF_FENCED);
-	iw_mpa_offload_kick_rx(line->off);
+	iw_mpa_offload_kick_rx(&line->ep);
 	/* TCP is the device's: the socket does not know what was sent. */
-	KUNIT_EXPECT_FALSE(test, iw_mpa_offload_is_untouched(line->off, line->ms));
+	KUNIT_EXPECT_FALSE(test, iw_mpa_offload_is_untouched(&line->ep));
 	line_close(line);
 	KUNIT_EXPECT_STREQ(test, line->qp->log, "prepare stop");
 }

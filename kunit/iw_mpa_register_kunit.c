@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /* What a driver must bring to its registration. */
 
-#include "device.h"
 #include "iw_mpa_fakes.h"
 #include "offload.h"
+#include "register.h"
 
 #include <linux/device.h>
 #include <linux/gfp.h>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Requests that the ULP does not hear of, or does not answer. */
 
-#include "iw_mpa_fakes.h"
 #include "ep.h"
+#include "iw_mpa_fakes.h"
 
 #include <linux/module.h>
 #include <linux/net.h>

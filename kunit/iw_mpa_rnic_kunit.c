@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /* The list of devices. */
 
-#include "rnic.h"
+#include "device.h"
 
 #include <kunit/test.h>
 #include <linux/module.h>

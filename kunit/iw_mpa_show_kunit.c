@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /* What debugfs says of endpoints and listeners; the files are read as user space reads them. */
 
+#include "device.h"
 #include "ep.h"
 #include "iw_mpa_fakes.h"
-#include "rnic.h"
 
 #include <linux/fs.h>
 #include <linux/module.h>

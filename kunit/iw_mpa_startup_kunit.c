@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Startup frames and TCP: an endpoint whose events nobody handles, called step by step. */
 
+#include "device.h"
 #include "ep.h"
 #include "iw_mpa_fakes.h"
-#include "rnic.h"
 #include "sock.h"
 #include "startup.h"
 

@@ -96,7 +96,7 @@ static void record_without_a_route(struct kunit *test)
 {
 	struct leaving *lv = leaving_open(test);
 
-	KUNIT_ASSERT_EQ(test, 0, iw_mpa_takeover_begin(lv->ms, &lv->all, false));
+	KUNIT_ASSERT_EQ(test, 0, iw_mpa_takeover_begin(lv->ms, &lv->dev.takeovers, false));
 	sk_dst_reset(lv->ms->sock->sk);
 	KUNIT_ASSERT_EQ(test, iw_mpa_takeover_freeze(lv->ms, &lv->tcb), IW_MPA_R_OK);
 	KUNIT_EXPECT_NULL(test, lv->tcb.path.dst);
@@ -174,7 +174,7 @@ static void octets_behind_the_hold_are_not_for_tcp(struct kunit *test)
 
 	leaving_talk(lv, test);
 	rcv_nxt = tcp_sk(sk)->rcv_nxt;
-	KUNIT_ASSERT_EQ(test, 0, iw_mpa_takeover_begin(lv->ms, &lv->all, true));
+	KUNIT_ASSERT_EQ(test, 0, iw_mpa_takeover_begin(lv->ms, &lv->dev.takeovers, true));
 	peer_send(f, lv->peer, "FPDU", 4);
 	FAKE_POLL(f, peer->total_retrans);
 	KUNIT_EXPECT_EQ(test, tcp_sk(sk)->rcv_nxt, rcv_nxt);
@@ -319,13 +319,13 @@ static void four_tuple_is_held_until_released(struct kunit *test)
 	u32 segs_in;
 
 	leaving_talk(lv, test);
-	KUNIT_ASSERT_EQ(test, iw_mpa_offload_active(lv->off, &lv->ep, lv->ms, &lv->params, false),
+	KUNIT_ASSERT_EQ(test, iw_mpa_offload_active(&lv->ep),
 			IW_MPA_EV_HANDED_OFF);
 	KUNIT_ASSERT_NOT_NULL(test, lv->takeover);
 	segs_in = peer->segs_in;
 	iw_mpa_sock_shutdown(lv->ms);
 	KUNIT_EXPECT_EQ(test, lv->closed, 0);
-	iw_mpa_offload_stop(lv->off, lv->ms, IW_MPA_R_ULP_CLOSE);
+	iw_mpa_offload_stop(&lv->ep, IW_MPA_R_ULP_CLOSE);
 	/* Nobody will tell of the peer's FIN. */
 	iw_mpa_sock_shutdown(lv->ms);
 	KUNIT_EXPECT_EQ(test, lv->closed, 1);
@@ -347,11 +347,11 @@ static void device_that_goes_releases_all(struct kunit *test)
 {
 	struct leaving *lv = leaving_open(test);
 
-	KUNIT_ASSERT_EQ(test, iw_mpa_offload_active(lv->off, &lv->ep, lv->ms, &lv->params, false),
+	KUNIT_ASSERT_EQ(test, iw_mpa_offload_active(&lv->ep),
 			IW_MPA_EV_HANDED_OFF);
-	iw_mpa_offload_stop(lv->off, lv->ms, IW_MPA_R_DEVICE_GONE);
+	iw_mpa_offload_stop(&lv->ep, IW_MPA_R_DEVICE_GONE);
 	iw_mpa_sock_release(lv->ms);
-	iw_mpa_takeovers_end(&lv->all);
+	iw_mpa_takeovers_end(&lv->dev.takeovers);
 	KUNIT_EXPECT_EQ(test, leaving_count(lv, IW_MPA_CNT_tcp_released), 1);
 	KUNIT_EXPECT_EQ(test, lv->peer->sk->sk_state, TCP_ESTABLISHED);
 	leaving_close(lv);
@@ -363,11 +363,11 @@ static void stream_behind_a_fin_is_refused(struct kunit *test)
 
 	peer_fin(lv->peer);
 	FAKE_POLL((struct fakes *)test->priv, lv->ms->sock->sk->sk_state == TCP_CLOSE_WAIT);
-	KUNIT_EXPECT_EQ(test, iw_mpa_offload_active(lv->off, &lv->ep, lv->ms, &lv->params, false),
+	KUNIT_EXPECT_EQ(test, iw_mpa_offload_active(&lv->ep),
 			IW_MPA_EV_PREPARE_FAILED);
-	KUNIT_EXPECT_EQ(test, lv->off->why, IW_MPA_R_TCP_BUSY);
+	KUNIT_EXPECT_EQ(test, lv->ep.reason, IW_MPA_R_TCP_BUSY);
 	KUNIT_EXPECT_NULL(test, lv->ms->takeover);
-	KUNIT_EXPECT_TRUE(test, iw_mpa_offload_is_untouched(lv->off, lv->ms));
+	KUNIT_EXPECT_TRUE(test, iw_mpa_offload_is_untouched(&lv->ep));
 	KUNIT_EXPECT_STREQ(test, lv->log, "hold let_go");
 	leaving_close(lv);
 }
@@ -397,7 +397,7 @@ static struct leaving *leaving_open_with(struct kunit *test, u8 without, u8 lack
 	lv = leaving_open(test);
 	for (i = 0; i < ARRAY_SIZE(options); i++)
 		WRITE_ONCE(*options[i].sysctl, old[i]);
-	((struct fakes *)test->priv)->attr.tcp_options = IW_MPA_TCP_ALL & ~lacks;
+	lv->dev.attr.tcp_options = IW_MPA_TCP_ALL & ~lacks;
 	KUNIT_ASSERT_EQ(test, iw_mpa_tcb_options(lv->ms->sock->sk),
 			(u8)(IW_MPA_TCP_ALL & ~without));
 	return lv;
@@ -411,10 +411,9 @@ static void option_that_the_device_lacks_is_refused(struct kunit *test)
 	for (i = 0; i < ARRAY_SIZE(options); i++) {
 		struct leaving *lv = leaving_open_with(test, 0, options[i].option);
 
-		KUNIT_EXPECT_EQ(test, iw_mpa_offload_active(lv->off, &lv->ep, lv->ms, &lv->params,
-							    false),
+		KUNIT_EXPECT_EQ(test, iw_mpa_offload_active(&lv->ep),
 				IW_MPA_EV_PREPARE_FAILED);
-		KUNIT_EXPECT_EQ(test, lv->off->why, IW_MPA_R_TCP_OPTION);
+		KUNIT_EXPECT_EQ(test, lv->ep.reason, IW_MPA_R_TCP_OPTION);
 		KUNIT_EXPECT_STREQ(test, lv->log, "");
 		leaving_close(lv);
 	}
@@ -431,8 +430,7 @@ static void option_that_the_device_lacks_keeps_it_on_the_socket(struct kunit *te
 		struct leaving *lv = leaving_open_with(test, 0, options[i].option);
 
 		f->drv.attach = leaving_attach;
-		KUNIT_EXPECT_EQ(test, iw_mpa_offload_passive(lv->off, &lv->ep, lv->ms, &lv->params,
-							     true, "Reply", 5),
+		KUNIT_EXPECT_EQ(test, iw_mpa_offload_passive(&lv->ep, true, "Reply", 5),
 				IW_MPA_EV_HANDED_OFF_FENCED);
 		peer_recv(f, lv->peer, buf, 5);
 		KUNIT_EXPECT_EQ(test, leaving_count(lv, IW_MPA_CNT_tcp_kept), 1);
@@ -450,8 +448,7 @@ static void option_that_was_not_agreed_on_is_no_reason(struct kunit *test)
 		u8 option = options[i].option;
 		struct leaving *lv = leaving_open_with(test, option, option);
 
-		KUNIT_EXPECT_EQ(test, iw_mpa_offload_active(lv->off, &lv->ep, lv->ms, &lv->params,
-							    false),
+		KUNIT_EXPECT_EQ(test, iw_mpa_offload_active(&lv->ep),
 				IW_MPA_EV_HANDED_OFF);
 		KUNIT_EXPECT_EQ(test, lv->tcb.options, (u8)(IW_MPA_TCP_ALL & ~option));
 		if (option == IW_MPA_TCP_WSCALE)
@@ -467,13 +464,12 @@ static void device_sends_the_reply(struct kunit *test)
 	u32 segs_in;
 
 	leaving_talk(lv, test);
-	KUNIT_EXPECT_EQ(test, iw_mpa_offload_passive(lv->off, &lv->ep, lv->ms, &lv->params, true,
-						     "Reply", 5),
+	KUNIT_EXPECT_EQ(test, iw_mpa_offload_passive(&lv->ep, true, "Reply", 5),
 			IW_MPA_EV_HANDED_OFF_FENCED);
 	segs_in = peer->segs_in;
 	KUNIT_EXPECT_EQ(test, leaving_count(lv, IW_MPA_CNT_tcp_taken_over), 1);
 	KUNIT_EXPECT_EQ(test, iw_mpa_send(&lv->ep, "Terminate", 9), -EPIPE);
-	KUNIT_EXPECT_FALSE(test, iw_mpa_offload_is_untouched(lv->off, lv->ms));
+	KUNIT_EXPECT_FALSE(test, iw_mpa_offload_is_untouched(&lv->ep));
 	leaving_close(lv);
 	KUNIT_EXPECT_EQ(test, peer->segs_in, segs_in);
 	KUNIT_EXPECT_STREQ(test, lv->log, "hold prepare send_reply stop");
@@ -486,14 +482,13 @@ static void device_that_refuses_leaves_it_to_tcp(struct kunit *test)
 	u8 buf[6];
 
 	lv->fail = -ENOSPC;
-	KUNIT_EXPECT_EQ(test, iw_mpa_offload_passive(lv->off, &lv->ep, lv->ms, &lv->params, true,
-						     "Reply", 5),
+	KUNIT_EXPECT_EQ(test, iw_mpa_offload_passive(&lv->ep, true, "Reply", 5),
 			IW_MPA_EV_ACCEPT_FAILED);
-	KUNIT_EXPECT_EQ(test, lv->off->why, IW_MPA_R_DRIVER);
-	KUNIT_EXPECT_TRUE(test, iw_mpa_offload_is_untouched(lv->off, lv->ms));
+	KUNIT_EXPECT_EQ(test, lv->ep.reason, IW_MPA_R_DRIVER);
+	KUNIT_EXPECT_TRUE(test, iw_mpa_offload_is_untouched(&lv->ep));
 	KUNIT_EXPECT_EQ(test, 0, iw_mpa_sock_send(lv->ms, "Reject", 6));
 	peer_recv(f, lv->peer, buf, 6);
-	KUNIT_EXPECT_TRUE(test, list_empty(&lv->all.list));
+	KUNIT_EXPECT_TRUE(test, list_empty(&lv->dev.takeovers.list));
 	leaving_close(lv);
 	peer_expect_eof(f, lv->peer);
 	KUNIT_EXPECT_STREQ(test, lv->log, "hold prepare let_go");
@@ -506,13 +501,14 @@ static void early_octets_are_refused_unless_declared(struct kunit *test)
 
 	peer_send(f, lv->peer, "xyz", 3);
 	FAKE_POLL(f, tcp_inq(lv->ms->sock->sk) == 3);
-	KUNIT_EXPECT_EQ(test, iw_mpa_offload_active(lv->off, &lv->ep, lv->ms, &lv->params, false),
+	KUNIT_EXPECT_EQ(test, iw_mpa_offload_active(&lv->ep),
 			IW_MPA_EV_PREPARE_FAILED);
-	KUNIT_EXPECT_EQ(test, lv->off->why, IW_MPA_R_EARLY_DATA);
+	KUNIT_EXPECT_EQ(test, lv->ep.reason, IW_MPA_R_EARLY_DATA);
 	KUNIT_EXPECT_STREQ(test, lv->log, "hold let_go");
 
-	f->attr.caps |= IW_MPA_CAP_EARLY_RX;
-	KUNIT_EXPECT_EQ(test, iw_mpa_offload_active(lv->off, &lv->ep, lv->ms, &lv->params, false),
+	lv->dev.attr.caps |= IW_MPA_CAP_EARLY_RX;
+	lv->ep.reason = IW_MPA_R_OK;
+	KUNIT_EXPECT_EQ(test, iw_mpa_offload_active(&lv->ep),
 			IW_MPA_EV_HANDED_OFF);
 	KUNIT_EXPECT_EQ(test, lv->tcb.rx_len, 3);
 	KUNIT_EXPECT_EQ(test, memcmp(lv->rx, "xyz", 3), 0);

@@ -18,7 +18,7 @@ static struct leaving *leaving_open_watched(struct kunit *test)
 	struct leaving *lv = leaving_open(test);
 
 	lv->watch = true;
-	KUNIT_ASSERT_EQ(test, iw_mpa_offload_active(lv->off, &lv->ep, lv->ms, &lv->params, false),
+	KUNIT_ASSERT_EQ(test, iw_mpa_offload_active(&lv->ep),
 			IW_MPA_EV_HANDED_OFF);
 	return lv;
 }
@@ -55,7 +55,7 @@ static void driver_is_told_of_a_neighbour_that_moves(struct kunit *test)
 	iw_mpa_quiet(QUIET_MS);
 	KUNIT_EXPECT_EQ(test, leaving_told(lv), 1);
 
-	iw_mpa_offload_stop(lv->off, lv->ms, IW_MPA_R_ULP_CLOSE);
+	iw_mpa_offload_stop(&lv->ep, IW_MPA_R_ULP_CLOSE);
 	neighbour_moves(test, dst, home);
 	FAKE_POLL(f, leaving_told(lv) == 2);
 	KUNIT_EXPECT_TRUE(test, ether_addr_equal_unaligned(lv->path.lladdr, home));
@@ -99,7 +99,7 @@ static bool event_stirs(struct leaving *lv, unsigned long event, void *arg)
 
 	preempt_disable();
 	call_netevent_notifiers(event, arg);
-	stirs = READ_ONCE(lv->all.stirred);
+	stirs = READ_ONCE(lv->dev.takeovers.stirred);
 	preempt_enable();
 	return stirs;
 }
@@ -113,11 +113,11 @@ static void redirect_has_the_path_looked_at(struct kunit *test)
 	unsigned int round;
 
 	/* The wish to know is a reason, too. */
-	FAKE_POLL(f, READ_ONCE(lv->all.round) && !READ_ONCE(lv->all.stirred));
+	FAKE_POLL(f, READ_ONCE(lv->dev.takeovers.round) && !READ_ONCE(lv->dev.takeovers.stirred));
 	KUNIT_EXPECT_FALSE(test, event_stirs(lv, NETEVENT_IPV4_MPATH_HASH_UPDATE, &init_net));
-	round = READ_ONCE(lv->all.round);
+	round = READ_ONCE(lv->dev.takeovers.round);
 	KUNIT_EXPECT_TRUE(test, event_stirs(lv, NETEVENT_REDIRECT, &redirect));
-	FAKE_POLL(f, READ_ONCE(lv->all.round) != round);
+	FAKE_POLL(f, READ_ONCE(lv->dev.takeovers.round) != round);
 	KUNIT_EXPECT_EQ(test, leaving_told(lv), 0);
 	leaving_close(lv);
 }
@@ -140,7 +140,7 @@ static void driver_is_told_nothing_before_it_has_prepared(struct kunit *test)
 	lv->watch = true;
 	lv->within = path_changes_within_prepare;
 	lv->fail = -ENOSPC;
-	KUNIT_EXPECT_EQ(test, iw_mpa_offload_active(lv->off, &lv->ep, lv->ms, &lv->params, false),
+	KUNIT_EXPECT_EQ(test, iw_mpa_offload_active(&lv->ep),
 			IW_MPA_EV_PREPARE_FAILED);
 	KUNIT_EXPECT_EQ(test, leaving_told(lv), 0);
 	loopback_mtu(test, mtu);
@@ -155,7 +155,7 @@ static void driver_is_told_when_it_has_prepared(struct kunit *test)
 
 	lv->watch = true;
 	lv->within = path_changes_within_prepare;
-	KUNIT_EXPECT_EQ(test, iw_mpa_offload_active(lv->off, &lv->ep, lv->ms, &lv->params, false),
+	KUNIT_EXPECT_EQ(test, iw_mpa_offload_active(&lv->ep),
 			IW_MPA_EV_HANDED_OFF);
 	FAKE_POLL(f, leaving_told(lv) == 1);
 	KUNIT_EXPECT_EQ(test, lv->path.mtu, 9000);
@@ -171,7 +171,7 @@ static void driver_that_refuses_is_told_nothing(struct kunit *test)
 
 	lv->watch = true;
 	lv->fail = -ENOSPC;
-	KUNIT_EXPECT_EQ(test, iw_mpa_offload_active(lv->off, &lv->ep, lv->ms, &lv->params, false),
+	KUNIT_EXPECT_EQ(test, iw_mpa_offload_active(&lv->ep),
 			IW_MPA_EV_PREPARE_FAILED);
 	loopback_mtu(test, 9000);
 	iw_mpa_quiet(QUIET_MS);
@@ -252,14 +252,14 @@ static void look_that_takes_long_is_measured(struct kunit *test)
 	struct fakes *f = test->priv;
 
 	KUNIT_ASSERT_NOT_NULL(test, dst);
-	FAKE_POLL(f, READ_ONCE(lv->all.round) && !READ_ONCE(lv->all.stirred));
-	KUNIT_EXPECT_EQ(test, READ_ONCE(lv->all.took), 0);
-	mutex_lock(&lv->all.looking);
+	FAKE_POLL(f, READ_ONCE(lv->dev.takeovers.round) && !READ_ONCE(lv->dev.takeovers.stirred));
+	KUNIT_EXPECT_EQ(test, READ_ONCE(lv->dev.takeovers.took), 0);
+	mutex_lock(&lv->dev.takeovers.looking);
 	neighbour_moves(test, dst, away);
-	FAKE_POLL(f, !READ_ONCE(lv->all.stirred));
+	FAKE_POLL(f, !READ_ONCE(lv->dev.takeovers.stirred));
 	iw_mpa_quiet(QUIET_MS);
-	mutex_unlock(&lv->all.looking);
-	FAKE_POLL(f, leaving_told(lv) == 1 && READ_ONCE(lv->all.took));
+	mutex_unlock(&lv->dev.takeovers.looking);
+	FAKE_POLL(f, leaving_told(lv) == 1 && READ_ONCE(lv->dev.takeovers.took));
 	neighbour_moves(test, dst, home);
 	dst_release(dst);
 	leaving_close(lv);

@@ -1,29 +1,78 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Events to iw_cm: each phase with each call, and what an event tells. */
 
+#include "device.h"
 #include "iw_mpa_fakes.h"
-#include "sock.h"
 #include "upcall.h"
 
 #include <linux/in.h>
 #include <linux/module.h>
 #include <rdma/rdma_cm.h>
 
-static const struct iw_mpa_device_attr attr = { .max_ird = 300, .max_ord = 100 };
 static const u8 some_pd[IW_MPA_PD_MAX] = { 1, 2, 3, [254] = 5, [255] = 6 };
 
+/**
+ * struct line - an endpoint of which nothing but its line to iw_cm is used
+ * @ep: the endpoint
+ * @dev: its device
+ */
+struct line {
+	struct iw_mpa_ep	ep;
+	struct iw_mpa_device	dev;
+};
+
+static struct iw_mpa_ep *line_new(struct kunit *test)
+{
+	struct line *line = kunit_kzalloc(test, sizeof(*line), GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(test, line);
+	line->dev.attr.max_ird = 300;
+	line->dev.attr.max_ord = 100;
+	line->ep.dev = &line->dev;
+	line->ep.id = 77;
+	return &line->ep;
+}
+
 /* A line in the phase that connect or accept leaves it in. */
-static struct fake_id *line_up(struct fakes *f, struct iw_mpa_upcall *up,
+static struct fake_id *line_up(struct kunit *test, struct iw_mpa_ep **ep,
 			       enum iw_mpa_upcall_phase phase)
 {
-	struct fake_id *fid = fake_id_create(f);
+	struct fake_id *fid = fake_id_create(test->priv);
 
-	*up = (struct iw_mpa_upcall) { .attr = &attr };
+	*ep = line_new(test);
+	(*ep)->initiator = phase == IW_MPA_UP_REPLY;
 	fid->state = phase == IW_MPA_UP_ESTABLISHED ? FAKE_CONN_RECV : FAKE_CONN_SENT;
-	iw_mpa_upcall_expect(up, &fid->id, phase);
-	KUNIT_EXPECT_EQ(f->test, fid->refs, 2);
-	KUNIT_EXPECT_EQ(f->test, up->phase, phase);
+	iw_mpa_upcall_expect(*ep, &fid->id);
+	KUNIT_EXPECT_EQ(test, fid->refs, 2);
+	KUNIT_EXPECT_EQ(test, (*ep)->up.phase, phase);
 	return fid;
+}
+
+static int line_request(struct iw_mpa_ep *ep, struct fake_id *lis, const struct iw_mpa_frame *peer,
+			const struct iw_mpa_tuple *tuple)
+{
+	ep->peer = *peer;
+	ep->tuple = *tuple;
+	return iw_mpa_upcall_request(ep, &lis->id);
+}
+
+static int line_is_up(struct iw_mpa_ep *ep, const struct iw_mpa_frame *peer,
+		      const struct iw_mpa_tuple *tuple)
+{
+	if (peer)
+		ep->peer = *peer;
+	if (tuple)
+		ep->tuple = *tuple;
+	return iw_mpa_upcall_up(ep);
+}
+
+static void line_is_down(struct iw_mpa_ep *ep, enum iw_mpa_reason reason,
+			 const struct iw_mpa_frame *peer)
+{
+	if (peer)
+		ep->peer = *peer;
+	ep->reason = reason;
+	iw_mpa_upcall_down(ep);
 }
 
 static struct iw_mpa_frame reply_with(const void *pd, u16 pd_len)
@@ -72,14 +121,14 @@ static void upcall_up_tells_the_peers_depths(struct kunit *test)
 
 	for (i = 0; i < ARRAY_SIZE(phases); i++) {
 		const struct fake_event *event;
-		struct iw_mpa_upcall up;
-		struct fake_id *fid = line_up(test->priv, &up, phases[i]);
+		struct iw_mpa_ep *ep;
+		struct fake_id *fid = line_up(test, &ep, phases[i]);
 
-		KUNIT_EXPECT_EQ(test, iw_mpa_upcall_up(&up, &peer, NULL), 0);
+		KUNIT_EXPECT_EQ(test, line_is_up(ep, &peer, NULL), 0);
 		event = fake_next_event(fid, 0);
 		KUNIT_EXPECT_EQ(test, event->ird, c->want_ird);
 		KUNIT_EXPECT_EQ(test, event->ord, c->want_ord);
-		iw_mpa_upcall_down(&up, -EIO, &peer);
+		line_is_down(ep, IW_MPA_R_LOCAL, &peer);
 	}
 }
 
@@ -108,27 +157,27 @@ static void upcall_up_hands_on_private_data(struct kunit *test)
 	const struct pd_case *c = test->param_value;
 	struct iw_mpa_frame peer = reply_with(c->len ? some_pd : NULL, c->len);
 	const struct fake_event *event;
-	struct iw_mpa_upcall up;
-	struct fake_id *fid = line_up(test->priv, &up, IW_MPA_UP_REPLY);
+	struct iw_mpa_ep *ep;
+	struct fake_id *fid = line_up(test, &ep, IW_MPA_UP_REPLY);
 
-	KUNIT_EXPECT_EQ(test, iw_mpa_upcall_up(&up, &peer, NULL), 0);
+	KUNIT_EXPECT_EQ(test, line_is_up(ep, &peer, NULL), 0);
 	event = fake_next_event(fid, 0);
 	KUNIT_EXPECT_EQ(test, event->pd_len, c->want);
 	KUNIT_EXPECT_EQ(test, memcmp(event->pd, some_pd, c->want), 0);
-	iw_mpa_upcall_down(&up, 0, &peer);
+	line_is_down(ep, IW_MPA_R_OK, &peer);
 }
 
 /* iw_cm hands the pointer of ESTABLISHED on without a copy (the fake checks). */
 static void upcall_up_established_has_no_private_data(struct kunit *test)
 {
 	struct iw_mpa_frame peer = reply_with(some_pd, 20);
-	struct iw_mpa_upcall up;
-	struct fake_id *fid = line_up(test->priv, &up, IW_MPA_UP_ESTABLISHED);
+	struct iw_mpa_ep *ep;
+	struct fake_id *fid = line_up(test, &ep, IW_MPA_UP_ESTABLISHED);
 
-	KUNIT_EXPECT_EQ(test, iw_mpa_upcall_up(&up, &peer, NULL), 0);
+	KUNIT_EXPECT_EQ(test, line_is_up(ep, &peer, NULL), 0);
 	fake_expect_event(fid, 0, IW_CM_EVENT_ESTABLISHED, 0);
 	KUNIT_EXPECT_EQ(test, fid->events[0].pd_len, 0);
-	iw_mpa_upcall_down(&up, -EIO, &peer);
+	line_is_down(ep, IW_MPA_R_LOCAL, &peer);
 }
 
 static void upcall_active_reply_then_close(struct kunit *test)
@@ -137,28 +186,28 @@ static void upcall_active_reply_then_close(struct kunit *test)
 	const struct iw_mpa_tuple tuple = {
 		.local.sa.sa_family = AF_INET, .remote.sa.sa_family = AF_INET6,
 	};
-	struct iw_mpa_upcall up;
-	struct fake_id *fid = line_up(test->priv, &up, IW_MPA_UP_REPLY);
+	struct iw_mpa_ep *ep;
+	struct fake_id *fid = line_up(test, &ep, IW_MPA_UP_REPLY);
 
-	KUNIT_EXPECT_EQ(test, iw_mpa_upcall_up(&up, &peer, &tuple), 0);
+	KUNIT_EXPECT_EQ(test, line_is_up(ep, &peer, &tuple), 0);
 	fake_expect_event(fid, 0, IW_CM_EVENT_CONNECT_REPLY, 0);
 	KUNIT_EXPECT_EQ(test, fid->events[0].local.ss_family, AF_INET);
 	KUNIT_EXPECT_EQ(test, fid->events[0].remote.ss_family, AF_INET6);
-	KUNIT_EXPECT_EQ(test, up.phase, IW_MPA_UP_CLOSE);
+	KUNIT_EXPECT_EQ(test, ep->up.phase, IW_MPA_UP_CLOSE);
 
-	iw_mpa_upcall_down(&up, -ECONNRESET, &peer);
+	line_is_down(ep, IW_MPA_R_PEER_RESET, &peer);
 	fake_expect_event(fid, 1, IW_CM_EVENT_CLOSE, 0);
 	fake_expect_closed(fid, 2);
-	KUNIT_EXPECT_EQ(test, up.phase, IW_MPA_UP_SILENT);
+	KUNIT_EXPECT_EQ(test, ep->up.phase, IW_MPA_UP_SILENT);
 }
 
 static void upcall_passive_established_then_close(struct kunit *test)
 {
-	struct iw_mpa_upcall up;
-	struct fake_id *fid = line_up(test->priv, &up, IW_MPA_UP_ESTABLISHED);
+	struct iw_mpa_ep *ep;
+	struct fake_id *fid = line_up(test, &ep, IW_MPA_UP_ESTABLISHED);
 
-	KUNIT_EXPECT_EQ(test, iw_mpa_upcall_up(&up, NULL, NULL), 0);
-	iw_mpa_upcall_down(&up, -ECONNRESET, NULL);
+	KUNIT_EXPECT_EQ(test, line_is_up(ep, NULL, NULL), 0);
+	line_is_down(ep, IW_MPA_R_PEER_RESET, NULL);
 	fake_expect_event(fid, 0, IW_CM_EVENT_ESTABLISHED, 0);
 	fake_expect_event(fid, 1, IW_CM_EVENT_CLOSE, 0);
 	fake_expect_closed(fid, 2);
@@ -169,10 +218,10 @@ static void upcall_active_down_is_a_failed_reply(struct kunit *test)
 {
 	struct iw_mpa_frame peer = reply_with(some_pd, 3);
 	const struct fake_event *event;
-	struct iw_mpa_upcall up;
-	struct fake_id *fid = line_up(test->priv, &up, IW_MPA_UP_REPLY);
+	struct iw_mpa_ep *ep;
+	struct fake_id *fid = line_up(test, &ep, IW_MPA_UP_REPLY);
 
-	iw_mpa_upcall_down(&up, -ECONNREFUSED, &peer);
+	line_is_down(ep, IW_MPA_R_REJECTED, &peer);
 	fake_expect_event(fid, 0, IW_CM_EVENT_CONNECT_REPLY, -ECONNREFUSED);
 	event = &fid->events[0];
 	KUNIT_EXPECT_EQ(test, event->ird, 7);
@@ -189,10 +238,10 @@ static void upcall_active_down_is_a_failed_reply(struct kunit *test)
 
 static void upcall_passive_down_is_established_and_close(struct kunit *test)
 {
-	struct iw_mpa_upcall up;
-	struct fake_id *fid = line_up(test->priv, &up, IW_MPA_UP_ESTABLISHED);
+	struct iw_mpa_ep *ep;
+	struct fake_id *fid = line_up(test, &ep, IW_MPA_UP_ESTABLISHED);
 
-	iw_mpa_upcall_down(&up, -ETIMEDOUT, NULL);
+	line_is_down(ep, IW_MPA_R_TIMEOUT_RTR, NULL);
 	fake_expect_event(fid, 0, IW_CM_EVENT_ESTABLISHED, -ETIMEDOUT);
 	fake_expect_event(fid, 1, IW_CM_EVENT_CLOSE, 0);
 	fake_expect_closed(fid, 2);
@@ -201,63 +250,63 @@ static void upcall_passive_down_is_established_and_close(struct kunit *test)
 /* Rules: C-02 */
 static void upcall_down_twice_is_down_once(struct kunit *test)
 {
-	struct iw_mpa_upcall up;
-	struct fake_id *fid = line_up(test->priv, &up, IW_MPA_UP_REPLY);
+	struct iw_mpa_ep *ep;
+	struct fake_id *fid = line_up(test, &ep, IW_MPA_UP_REPLY);
 
-	iw_mpa_upcall_down(&up, -EIO, NULL);
-	iw_mpa_upcall_down(&up, -EIO, NULL);
-	iw_mpa_upcall_cancel(&up);
+	line_is_down(ep, IW_MPA_R_LOCAL, NULL);
+	line_is_down(ep, IW_MPA_R_LOCAL, NULL);
+	iw_mpa_upcall_cancel(ep);
 	fake_expect_closed(fid, 1);
 }
 
 static void upcall_up_after_down_is_refused(struct kunit *test)
 {
-	struct iw_mpa_upcall up;
-	struct fake_id *fid = line_up(test->priv, &up, IW_MPA_UP_REPLY);
+	struct iw_mpa_ep *ep;
+	struct fake_id *fid = line_up(test, &ep, IW_MPA_UP_REPLY);
 
-	iw_mpa_upcall_down(&up, -EIO, NULL);
+	line_is_down(ep, IW_MPA_R_LOCAL, NULL);
 	kunit_info(test, "expect-splat: no completion is due\n");
-	KUNIT_EXPECT_EQ(test, iw_mpa_upcall_up(&up, NULL, NULL), -EINVAL);
+	KUNIT_EXPECT_EQ(test, line_is_up(ep, NULL, NULL), -EINVAL);
 	fake_expect_closed(fid, 1);
 }
 
 static void upcall_cancel_is_silent(struct kunit *test)
 {
-	struct iw_mpa_upcall up;
-	struct fake_id *fid = line_up(test->priv, &up, IW_MPA_UP_ESTABLISHED);
+	struct iw_mpa_ep *ep;
+	struct fake_id *fid = line_up(test, &ep, IW_MPA_UP_ESTABLISHED);
 
-	iw_mpa_upcall_cancel(&up);
-	iw_mpa_upcall_cancel(&up);
+	iw_mpa_upcall_cancel(ep);
+	iw_mpa_upcall_cancel(ep);
 	fake_expect_closed(fid, 0);
-	KUNIT_EXPECT_EQ(test, up.phase, IW_MPA_UP_SILENT);
+	KUNIT_EXPECT_EQ(test, ep->up.phase, IW_MPA_UP_SILENT);
 	fid->state = FAKE_IDLE;		/* as iw_accept that failed leaves it */
 }
 
 /* iw_cm is in IDLE, where each event is a BUG. What was due is taken as told; the cm_id goes. */
 static void upcall_rejected_is_silent(struct kunit *test)
 {
-	struct iw_mpa_upcall up;
-	struct fake_id *fid = line_up(test->priv, &up, IW_MPA_UP_ESTABLISHED);
+	struct iw_mpa_ep *ep;
+	struct fake_id *fid = line_up(test, &ep, IW_MPA_UP_ESTABLISHED);
 
 	fid->state = FAKE_IDLE;
-	iw_mpa_upcall_rejected(&up);
-	KUNIT_EXPECT_EQ(test, iw_mpa_upcall_up(&up, NULL, NULL), 0);
-	iw_mpa_upcall_down(&up, -EIO, NULL);
+	iw_mpa_upcall_rejected(ep);
+	KUNIT_EXPECT_EQ(test, line_is_up(ep, NULL, NULL), 0);
+	line_is_down(ep, IW_MPA_R_LOCAL, NULL);
 	fake_expect_closed(fid, 0);
-	KUNIT_EXPECT_EQ(test, up.phase, IW_MPA_UP_SILENT);
+	KUNIT_EXPECT_EQ(test, ep->up.phase, IW_MPA_UP_SILENT);
 }
 
 /* What up could not tell is still due, and down tells it. */
 static void upcall_up_enomem_is_reported_by_down(struct kunit *test)
 {
 	struct iw_mpa_frame peer = reply_with(some_pd, 3);
-	struct iw_mpa_upcall up;
-	struct fake_id *fid = line_up(test->priv, &up, IW_MPA_UP_REPLY);
+	struct iw_mpa_ep *ep;
+	struct fake_id *fid = line_up(test, &ep, IW_MPA_UP_REPLY);
 
 	fid->fail_copies = 1;
-	KUNIT_EXPECT_EQ(test, iw_mpa_upcall_up(&up, &peer, NULL), -ENOMEM);
-	KUNIT_EXPECT_EQ(test, up.phase, IW_MPA_UP_REPLY);
-	iw_mpa_upcall_down(&up, -ENOMEM, NULL);
+	KUNIT_EXPECT_EQ(test, line_is_up(ep, &peer, NULL), -ENOMEM);
+	KUNIT_EXPECT_EQ(test, ep->up.phase, IW_MPA_UP_REPLY);
+	line_is_down(ep, IW_MPA_R_EVENT_LOST, NULL);
 	fake_expect_event(fid, 0, IW_CM_EVENT_CONNECT_REPLY, -ENOMEM);
 	fake_expect_closed(fid, 1);
 }
@@ -265,11 +314,11 @@ static void upcall_up_enomem_is_reported_by_down(struct kunit *test)
 static void upcall_down_enomem_drops_private_data(struct kunit *test)
 {
 	struct iw_mpa_frame peer = reply_with(some_pd, 200);
-	struct iw_mpa_upcall up;
-	struct fake_id *fid = line_up(test->priv, &up, IW_MPA_UP_REPLY);
+	struct iw_mpa_ep *ep;
+	struct fake_id *fid = line_up(test, &ep, IW_MPA_UP_REPLY);
 
 	fid->fail_copies = 1;
-	iw_mpa_upcall_down(&up, -ECONNREFUSED, &peer);
+	line_is_down(ep, IW_MPA_R_REJECTED, &peer);
 	fake_expect_event(fid, 0, IW_CM_EVENT_CONNECT_REPLY, -ECONNREFUSED);
 	KUNIT_EXPECT_EQ(test, fid->events[0].pd_len, 0);
 	fake_expect_closed(fid, 1);
@@ -282,7 +331,7 @@ static void upcall_request_makes_a_passive_id(struct kunit *test)
 		.local.sa.sa_family = AF_INET, .remote.sa.sa_family = AF_INET6,
 	};
 	struct iw_mpa_frame peer = reply_with(some_pd, 300);
-	struct iw_mpa_upcall up = { .id = 77, .attr = &attr };
+	struct iw_mpa_ep *ep = line_new(test);
 	struct fakes *f = test->priv;
 	struct fake_id *lis = fake_id_create(f);
 	const struct fake_event *event;
@@ -290,7 +339,7 @@ static void upcall_request_makes_a_passive_id(struct kunit *test)
 
 	lis->state = FAKE_LISTEN;
 	lis->id.add_ref(&lis->id);
-	KUNIT_EXPECT_EQ(test, iw_mpa_upcall_request(&up, &lis->id, &peer, &tuple), 0);
+	KUNIT_EXPECT_EQ(test, line_request(ep, lis, &peer, &tuple), 0);
 	fake_expect_event(lis, 0, IW_CM_EVENT_CONNECT_REQUEST, 0);
 	event = &lis->events[0];
 	KUNIT_EXPECT_EQ(test, event->local.ss_family, AF_INET);
@@ -314,16 +363,16 @@ static void upcall_request_enomem_is_returned(struct kunit *test)
 		.local.sa.sa_family = AF_INET, .remote.sa.sa_family = AF_INET,
 	};
 	struct iw_mpa_frame peer = reply_with(some_pd, 3);
-	struct iw_mpa_upcall up = { .id = 77, .attr = &attr };
+	struct iw_mpa_ep *ep = line_new(test);
 	struct fakes *f = test->priv;
 	struct fake_id *lis = fake_id_create(f);
 
 	lis->state = FAKE_LISTEN;
 	lis->id.add_ref(&lis->id);
 	lis->fail_copies = 1;
-	KUNIT_EXPECT_EQ(test, iw_mpa_upcall_request(&up, &lis->id, &peer, &tuple), -ENOMEM);
+	KUNIT_EXPECT_EQ(test, line_request(ep, lis, &peer, &tuple), -ENOMEM);
 	lis->budget = 0;
-	KUNIT_EXPECT_EQ(test, iw_mpa_upcall_request(&up, &lis->id, &peer, &tuple), -ENOMEM);
+	KUNIT_EXPECT_EQ(test, line_request(ep, lis, &peer, &tuple), -ENOMEM);
 	KUNIT_EXPECT_EQ(test, lis->nr_events, 0);
 	lis->state = FAKE_IDLE;
 	lis->id.rem_ref(&lis->id);

@@ -245,7 +245,7 @@ SELFTEST_FILES = (
     (ENGINES[0] + '/glue.c', '#include "ep.h"', 'private to the library'),
 )
 
-# (user, what nm says of it, words of the fault); frame.o and ep.o are there, too
+# (user, what nm says of it, words of the fault); frame.o, ep.o and run.o are there, too
 SELFTEST_SYMBOLS = (
     ('ep', '0000 T run\n     U decode\n     U queue_work_on', None),
     ('frame', '0000 T decode\n     U memcpy\n     U crc32c\n     U __fentry__', None),
@@ -253,10 +253,10 @@ SELFTEST_SYMBOLS = (
     ('frame', '     U run', 'points up: frame (L0) -> ep (L2) by run'),
     ('sock', '     U run', 'points up: sock (L1) -> ep (L2) by run'),
     ('config', '     U run', 'points up: config (leaf) -> ep (L2) by run'),
-    ('rnic', '     U run', 'points up: rnic (L2) -> ep (L2) by run'),
+    ('ep', '     U ask', 'points up: ep (L2) -> run (L2) by ask'),
     ('fsm', '     U _raw_spin_lock', 'not for the pure layer'),
     ('fsm', '     U kmalloc_trace', 'not for the pure layer'),
-    ('connect', '     U kernel_connect', 'only sock.o'),
+    ('cm', '     U kernel_connect', 'only sock.o'),
     ('ep', '     U tcp_sock_set_nodelay', 'only sock.o'),
 )
 
@@ -279,7 +279,8 @@ def selftest_file(name, contents, words):
 
 
 def selftest_symbols(user, text, words):
-    tables = {'frame': parse_nm('0000 T decode'), 'ep': parse_nm('0000 T run')}
+    tables = {'frame': parse_nm('0000 T decode'), 'ep': parse_nm('0000 T run'),
+              'run': parse_nm('0000 T ask')}
     tables[user] = parse_nm(text)
     return verdict((user, text), check_symbols(tables), words)
 

@@ -21,9 +21,9 @@
 
 #include "backlog.h"
 #include "config.h"
+#include "device.h"
 #include "ep.h"
 #include "event.h"
-#include "rnic.h"
 
 #include <linux/jiffies.h>
 #include <linux/slab.h>

@@ -35,10 +35,10 @@
 
 #include "cm.h"
 #include "config.h"
+#include "device.h"
 #include "ep.h"
 #include "event.h"
 #include "qp.h"
-#include "rnic.h"
 #include "run.h"
 #include "stats.h"
 #include "upcall.h"
@@ -162,7 +162,7 @@ static bool cm_answer(struct iw_mpa_call *call, unsigned long word, enum iw_mpa_
 	if (!ep)
 		return false;
 	if (answer == IW_MPA_EV_ULP_REJECTED)
-		iw_mpa_upcall_rejected(&ep->up);
+		iw_mpa_upcall_rejected(ep);
 	return iw_mpa_run_answer(ep, call, answer);
 }
 

@@ -1,339 +1,170 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Devices: drivers register and unregister them; their attributes in sysfs. */
+/* The list of devices. A user of a device holds a reference; its removal waits for the last. */
 
 #include "device.h"
-#include "config.h"
-#include "ep.h"
-#include "event.h"
-#include "offload.h"
-#include "qp.h"
-#include "rnic.h"
-#include "show.h"
-#include "stats.h"
-#include "watch.h"
+#include "upcall.h"
 
-#include <linux/export.h>
-#include <linux/if_vlan.h>
-#include <linux/module.h>
+#include <linux/lockdep.h>
+#include <linux/mutex.h>
 #include <linux/netdevice.h>
-#include <linux/percpu.h>
-#include <linux/ratelimit.h>
-#include <linux/rcupdate.h>
-#include <linux/slab.h>
-#include <linux/string.h>
-#include <linux/sysfs.h>
+#include <linux/printk.h>
+#include <linux/rculist.h>
 #include <net/net_namespace.h>
 #include <rdma/ib_verbs.h>
 
-/* Return: NULL, or what is wrong with what a driver registers. */
-static const char *device_check(const struct ib_device *ibdev, const struct net_device *netdev,
-				const struct iw_mpa_driver_ops *ops,
-				const struct iw_mpa_device_attr *attr)
+static LIST_HEAD(device_list);
+static DEFINE_MUTEX(device_mutex);	/* writers of device_list */
+
+static struct iw_mpa_device *device_find(const struct ib_device *ibdev)
 {
-	if (!netdev)
-		return "the network device is missing";
-	if (!ibdev->ops.iw_get_qp)
-		return "ib_device_ops.iw_get_qp is missing";
-	if (!ibdev->ops.iw_add_ref)
-		return "ib_device_ops.iw_add_ref is missing";
-	if (!ibdev->ops.iw_rem_ref)
-		return "ib_device_ops.iw_rem_ref is missing";
-	if (!iw_mpa_show_check(&ibdev->ops))
-		return "ib_device_ops.get_hw_stats and alloc_hw_port_stats belong together";
-	return iw_mpa_offload_check(ops, attr);
+	struct iw_mpa_device *dev;
+
+	list_for_each_entry_rcu(dev, &device_list, node, lockdep_is_held(&device_mutex)) {
+		if (dev->ibdev == ibdev)
+			return dev;
+	}
+	return NULL;
 }
 
 /**
- * iw_mpa_register_device - have a device's connections managed
- * @ibdev: the device, with iw_get_qp, iw_add_ref and iw_rem_ref set; call ib_set_device_ops() with
- *	&iw_mpa_ib_device_ops for the others
- * @netdev: its network device, held until iw_mpa_unregister_device()
- * @ops: the driver's half; must stay
- * @attr: what the device can do; copied
+ * iw_mpa_device_add - make a device known
+ * @dev: new device
  *
- * A driver calls this before ib_register_device(), since listeners come from within that.
+ * Context: process, sleeps.
  *
- * Context: process, sleeps; no lock that iw_get_qp or an op takes may be held.
- *
- * Return: 0; -EINVAL, with a message that says what is missing; -EEXIST if @ibdev is registered;
- * -ENOMEM.
+ * Return: 0, or -EEXIST if its IB device is known already.
  */
-int iw_mpa_register_device(struct ib_device *ibdev, struct net_device *netdev,
-			   const struct iw_mpa_driver_ops *ops,
-			   const struct iw_mpa_device_attr *attr)
+int iw_mpa_device_add(struct iw_mpa_device *dev)
 {
-	const char *problem = device_check(ibdev, netdev, ops, attr);
-	struct iw_mpa_device *dev;
-	int err;
+	int err = 0;
 
-	if (problem) {
-		pr_err("iw_mpa: a driver was refused: %s, network device %s: %s\n",
-		       module_name(ibdev->ops.owner), netdev ? netdev->name : "none", problem);
-		return -EINVAL;
-	}
-	dev = kzalloc_obj(*dev, GFP_KERNEL);
-	if (!dev)
-		return -ENOMEM;
-	dev->stats = alloc_percpu(struct iw_mpa_stats);
-	if (!dev->stats) {
-		kfree(dev);
-		return -ENOMEM;
-	}
-	dev->ibdev = ibdev;
-	dev->netdev = netdev;
-	netdev_hold(netdev, &dev->netdev_tracker, GFP_KERNEL);
-	dev->ops = ops;
-	dev->attr = *attr;
-	ratelimit_state_init(&dev->log_limit, DEFAULT_RATELIMIT_INTERVAL, DEFAULT_RATELIMIT_BURST);
-	refcount_set(&dev->users, 1);
-	init_completion(&dev->unused);
-	spin_lock_init(&dev->lock);
-	INIT_LIST_HEAD(&dev->crowds);
-	INIT_LIST_HEAD(&dev->listeners);
-	INIT_LIST_HEAD(&dev->ending_qps);
-	INIT_LIST_HEAD(&dev->debts);
-	iw_mpa_takeovers_init(&dev->takeovers, dev->stats);
-
-	err = iw_mpa_device_add(dev);
-	if (!err && (attr->caps & IW_MPA_CAP_TAKEOVER))
-		iw_mpa_watch_begin(&dev->takeovers, ops);
-	if (err) {
-		netdev_put(netdev, &dev->netdev_tracker);
-		free_percpu(dev->stats);
-		kfree(dev);
-	}
+	mutex_lock(&device_mutex);
+	if (device_find(dev->ibdev))
+		err = -EEXIST;
+	else
+		list_add_rcu(&dev->node, &device_list);
+	mutex_unlock(&device_mutex);
 	return err;
 }
-EXPORT_SYMBOL_GPL(iw_mpa_register_device);
-
-static void device_end_endpoint(struct iw_mpa_ep *ep, void *dev)
-{
-	if (ep->dev == dev)
-		iw_mpa_raise(ep, IW_MPA_EV_DEV_GONE);
-}
-
-/*
- * A connection that is established while this runs ends, too. One that begins to end later sees
- * @dying, and has less time for that.
- */
-static void device_end_unless_up(struct iw_mpa_ep *ep, void *dev)
-{
-	if (ep->dev == dev)
-		iw_mpa_raise_unless_up(ep, IW_MPA_EV_DEV_GONE);
-}
-
-static void device_end_endpoints(struct iw_mpa_device *dev,
-				 void (*end)(struct iw_mpa_ep *ep, void *dev))
-{
-	unsigned int i;
-
-	/*
-	 * Pairs with iw_mpa_ep_register(). Nobody needs a reference on the endpoints:
-	 * iw_mpa_raise() queues work only for those that are live.
-	 */
-	WRITE_ONCE(dev->dying, true);
-	for (i = 0; i < IW_MPA_EP_BUCKETS; i++)
-		iw_mpa_ep_look(i, end, dev);
-}
-
-/*
- * Would rdma_cm take @first for the addresses of the interface of @dev, if it came to @first
- * before? Under RCU.
- */
-static bool device_passes_for(const struct iw_mpa_device *first, const struct iw_mpa_device *dev)
-{
-	const struct net_device *theirs = first->netdev, *ours = dev->netdev;
-
-#ifdef COMPAT_RDMA_CM_BY_MAC
-	return theirs->addr_len == ours->addr_len &&
-	       !memcmp(theirs->dev_addr, ours->dev_addr, ours->addr_len);
-#else
-	if (!net_eq(dev_net(theirs), dev_net(ours)))
-		return false;
-	return theirs == ours || (is_vlan_dev(ours) && vlan_dev_real_dev(ours) == theirs) ||
-	       (is_vlan_dev(theirs) && vlan_dev_real_dev(theirs) == ours);
-#endif
-}
-
-/* rdma_cm has the devices in the order in which they were attached. */
-static int device_look_for_first(struct iw_mpa_device *first, void *arg)
-{
-	const struct iw_mpa_device *dev = arg;
-	bool passes;
-
-	if (first == dev || !READ_ONCE(first->attached))
-		return 0;
-	rcu_read_lock();
-	passes = device_passes_for(first, dev);
-	rcu_read_unlock();
-	if (!passes)
-		return 0;
-	pr_notice("iw_mpa: %s: rdma_cm takes %s, which was added before, for the addresses of %s\n",
-		  dev_name(&dev->ibdev->dev), dev_name(&first->ibdev->dev),
-		  netdev_name(dev->netdev));
-	return -EEXIST;
-}
-
-/*
- * What will not be as the administrator may think. The command that adds a device cannot say it, so
- * the kernel's log does.
- */
-static void device_tell_surprises(struct iw_mpa_device *dev)
-{
-	struct net_device *netdev = dev->netdev;
-	struct net_device *master;
-
-	iw_mpa_device_for_each(device_look_for_first, dev);
-	rcu_read_lock();
-	master = netdev_master_upper_dev_get_rcu(netdev);
-	if (master && (netif_is_bridge_port(netdev) || netif_is_lag_port(netdev)))
-		pr_notice("iw_mpa: %s: %s is a port of %s, which has the addresses: add a device there\n",
-			  dev_name(&dev->ibdev->dev), netdev_name(netdev), netdev_name(master));
-	else if (master && netif_is_l3_slave(netdev))
-		pr_notice("iw_mpa: %s: %s is in the VRF %s: a program that connects has to choose its source address\n",
-			  dev_name(&dev->ibdev->dev), netdev_name(netdev), netdev_name(master));
-	rcu_read_unlock();
-}
-
-/*
- * When a device goes the RDMA core removes it from its clients, in the reverse order of their
- * registration. rdma_cm then destroys its cm_ids, and iw_cm waits for each connection that is
- * coming up. With a silent peer this may take minutes. ULPs wait for orderly ends, too. Only then
- * QPs are destroyed and the driver is told. So the library is a client, too: it ends the
- * connections that are coming up, or are ending, at once, and refuses new ones. Established
- * connections end when their ULPs end them, in linger_timeout_ms at most. A client that was
- * registered after the library is told before the library is, and may still wait, for an orderly
- * end up to finish_timeout_ms: so rdma_cm is loaded first.
- *
- * If a device is moved to another network namespace it is removed from its clients and added again.
- */
-static int device_client_add(struct ib_device *ibdev)
-{
-	struct iw_mpa_device *dev = iw_mpa_device_get(ibdev);
-
-	if (!dev)
-		return -EOPNOTSUPP;
-	device_tell_surprises(dev);
-	WRITE_ONCE(dev->dying, false);
-	WRITE_ONCE(dev->attached, true);
-	iw_mpa_device_put(dev);
-	return 0;
-}
-
-static void device_client_remove(struct ib_device *ibdev, void *unused)
-{
-	struct iw_mpa_device *dev = iw_mpa_device_get(ibdev);
-
-	if (!dev)
-		return;
-	WRITE_ONCE(dev->attached, false);
-	device_end_endpoints(dev, device_end_unless_up);
-	iw_mpa_device_put(dev);
-}
-
-static struct ib_client device_client = {
-	.name	= "iw_mpa",
-	.add	= device_client_add,
-	.remove	= device_client_remove,
-};
 
 /**
- * iw_mpa_device_init - be told when a device is about to go
+ * iw_mpa_device_remove - nobody finds the device any more
+ * @ibdev: the IB device
  *
- * Return: 0 or a negative errno.
+ * Context: process, sleeps.
+ *
+ * Return: the device, which may still be in use, or NULL if there is none.
  */
-int iw_mpa_device_init(void)
+struct iw_mpa_device *iw_mpa_device_remove(const struct ib_device *ibdev)
 {
-	return ib_register_client(&device_client);
-}
-
-/** iw_mpa_device_exit - undo iw_mpa_device_init() */
-void iw_mpa_device_exit(void)
-{
-	ib_unregister_client(&device_client);
-}
-
-/**
- * iw_mpa_unregister_device - let go of a device
- * @ibdev: the device, registered or not
- *
- * A driver calls this from dealloc_driver or after ib_unregister_device(), when iw_cm does not call
- * any more. The library refuses new connections, ends those that live, and waits for them. After
- * return no op runs, and no socket of the device is open. This includes the sockets of TCP
- * connections that the device had taken over.
- *
- * Context: process, sleeps; no lock that an op takes may be held.
- */
-void iw_mpa_unregister_device(struct ib_device *ibdev)
-{
-	struct iw_mpa_device *dev = iw_mpa_device_remove(ibdev);
-
-	iw_mpa_event_may_wait();
-	if (!dev)
-		return;
-
-	device_end_endpoints(dev, device_end_endpoint);
-	iw_mpa_device_put(dev);
-	wait_for_completion(&dev->unused);
-	if (dev->attr.caps & IW_MPA_CAP_TAKEOVER) {
-		iw_mpa_watch_end(&dev->takeovers);
-		iw_mpa_takeovers_end(&dev->takeovers);
-	}
-	iw_mpa_qp_forget_debts(dev);
-	netdev_put(dev->netdev, &dev->netdev_tracker);
-	free_percpu(dev->stats);
-	kfree_rcu(dev, rcu);
-}
-EXPORT_SYMBOL_GPL(iw_mpa_unregister_device);
-
-static const char * const device_choices[] = {
-	[IW_MPA_CHOICE_DEFAULT]	= "default",
-	[IW_MPA_CHOICE_OFF]	= "0",
-	[IW_MPA_CHOICE_ON]	= "1",
-};
-
-static ssize_t peer_to_peer_show(struct device *device, struct device_attribute *attr, char *buf)
-{
-	struct ib_device *ibdev = rdma_device_to_ibdev(device);
-	struct iw_mpa_device *dev = iw_mpa_device_get(ibdev);
-	ssize_t len;
-
-	if (!dev)
-		return -ENODEV;
-	len = sysfs_emit(buf, "%s\n",
-			 device_choices[READ_ONCE(dev->peer_to_peer)]);
-	iw_mpa_device_put(dev);
-	return len;
-}
-
-static ssize_t peer_to_peer_store(struct device *device,
-				  struct device_attribute *attr,
-				  const char *buf, size_t len)
-{
-	struct ib_device *ibdev = rdma_device_to_ibdev(device);
 	struct iw_mpa_device *dev;
-	int choice;
 
-	choice = sysfs_match_string(device_choices, buf);
-	if (choice < 0)
-		return choice;
-	dev = iw_mpa_device_get(ibdev);
-	if (!dev)
-		return -ENODEV;
-	WRITE_ONCE(dev->peer_to_peer, choice);
-	iw_mpa_device_put(dev);
-	return len;
+	mutex_lock(&device_mutex);
+	dev = device_find(ibdev);
+	if (dev)
+		list_del_rcu(&dev->node);
+	mutex_unlock(&device_mutex);
+	return dev;
 }
 
-static DEVICE_ATTR_RW(peer_to_peer);
+/**
+ * iw_mpa_device_get - find a device and use it
+ * @ibdev: the IB device
+ *
+ * Context: process.
+ *
+ * Return: the device, for iw_mpa_device_put(); NULL if it is not registered or is being removed.
+ */
+struct iw_mpa_device *iw_mpa_device_get(const struct ib_device *ibdev)
+{
+	struct iw_mpa_device *dev;
 
-static struct attribute *device_attrs[] = {
-	&dev_attr_peer_to_peer.attr,
-	NULL
-};
+	rcu_read_lock();
+	dev = device_find(ibdev);
+	if (dev && !refcount_inc_not_zero(&dev->users))
+		dev = NULL;
+	rcu_read_unlock();
+	return dev;
+}
 
-/* /sys/class/infiniband/DEVICE/iw_mpa */
-const struct attribute_group iw_mpa_device_group = {
-	.name	= "iw_mpa",
-	.attrs	= device_attrs,
-};
+/**
+ * iw_mpa_device_get_net - the network namespace that a device is in now
+ * @dev: device, which the caller uses
+ *
+ * The network device may be moved to another namespace at any time. So a connection or a listener
+ * asks once, and stays in that namespace.
+ *
+ * Context: process.
+ *
+ * Return: the namespace with a reference, for put_net(), or NULL if it is on its way out.
+ */
+struct net *iw_mpa_device_get_net(struct iw_mpa_device *dev)
+{
+	struct net *net;
+
+	/* A network device leaves its namespace a grace period before that is freed. */
+	rcu_read_lock();
+	net = maybe_get_net(dev_net(dev->netdev));
+	rcu_read_unlock();
+	return net;
+}
+
+/* For the log of an administrator who looks in one namespace, and finds the sockets in another */
+static void device_tell_lent(struct iw_mpa_device *dev)
+{
+	if (READ_ONCE(dev->lent))
+		return;
+	WRITE_ONCE(dev->lent, true);
+	pr_notice("iw_mpa: %s: is used from another network namespace, in which an interface has the hardware address of %s\n",
+		  dev_name(&dev->ibdev->dev), netdev_name(dev->netdev));
+}
+
+/**
+ * iw_mpa_device_get_net_for - the network namespace of a socket that is not bound to the interface
+ * @dev: device, which the caller uses
+ * @id: its cm_id, of iw_connect or iw_create_listen
+ *
+ * Addresses and routes are those of the ULP's namespace, so the socket is there. Mostly the
+ * device is, too. But rdma_cm of Linux before 6.5 finds a device by its hardware address, which
+ * an interface of another namespace may have, too, such as an IPVLAN of it; and an id outlives
+ * the move of its device to another namespace.
+ *
+ * Context: process, within that call.
+ *
+ * Return: the namespace with a reference, for put_net(); NULL if it is not known, and the device's
+ * is on its way out.
+ */
+struct net *iw_mpa_device_get_net_for(struct iw_mpa_device *dev, struct iw_cm_id *id)
+{
+	struct net *net = iw_mpa_upcall_get_net(id);
+
+	if (!net)
+		return iw_mpa_device_get_net(dev);
+	if (!net_eq(net, dev_net(dev->netdev)))
+		device_tell_lent(dev);
+	return net;
+}
+
+/**
+ * iw_mpa_device_for_each - look at all devices
+ * @look: is called for each until it returns an error; may sleep
+ * @arg: for @look
+ *
+ * Context: process, sleeps.
+ *
+ * Return: 0, or the error of @look.
+ */
+int iw_mpa_device_for_each(int (*look)(struct iw_mpa_device *dev, void *arg), void *arg)
+{
+	struct iw_mpa_device *dev;
+	int err = 0;
+
+	mutex_lock(&device_mutex);
+	list_for_each_entry(dev, &device_list, node) {
+		err = look(dev, arg);
+		if (err)
+			break;
+	}
+	mutex_unlock(&device_mutex);
+	return err;
+}

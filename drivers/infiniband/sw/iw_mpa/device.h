@@ -2,11 +2,100 @@
 #ifndef _IW_MPA_DEVICE_H
 #define _IW_MPA_DEVICE_H
 
-struct attribute_group;
+#include <linux/completion.h>
+#include <linux/list.h>
+#include <linux/netdevice.h>
+#include <linux/ratelimit_types.h>
+#include <linux/refcount.h>
+#include <linux/spinlock.h>
 
-extern const struct attribute_group iw_mpa_device_group;
+#include <rdma/iw_mpa.h>
 
-int iw_mpa_device_init(void);
-void iw_mpa_device_exit(void);
+#include "takeover.h"
+
+struct iw_cm_id;
+struct iw_mpa_stats;
+
+/**
+ * struct iw_mpa_device - a registered RNIC: what its endpoints share
+ * @node: in the list of devices
+ * @ibdev: the device
+ * @netdev: its network device
+ * @netdev_tracker: of the reference on it
+ * @ops: the driver's half
+ * @attr: what the device can do
+ * @stats: its counters
+ * @log_limit: how much its connections may write into the kernel's log
+ * @peer_to_peer: the device's choice in place of net.iw_mpa.peer_to_peer, &enum iw_mpa_choice
+ * @users: one for the registration, one for each live endpoint and listener
+ * @unused: completed when @users drops to 0
+ * @lock: protects @listeners, @ending_qps, @debts, @crowds and the backlogs of its listeners;
+ *	process context
+ * @crowds: one &struct iw_mpa_crowd for each network namespace that has listeners
+ * @listeners: its listeners
+ * @lent: the log has said that it is used from another network namespace
+ * @dying: no new endpoint, and less time for those that begin to end
+ * @attached: the RDMA core has told its clients of the device, rdma_cm before the library
+ * @ending_qps: QPs that are being destroyed, from iw_mpa_qp_gone() on
+ * @takeovers: TCP connections that the device has
+ * @debts: references of iw_cm on QPs: see qp.c
+ * @rcu: for the list of devices
+ */
+struct iw_mpa_device {
+	struct list_head		node;
+	struct ib_device		*ibdev;
+	struct net_device		*netdev;
+	netdevice_tracker		netdev_tracker;
+	const struct iw_mpa_driver_ops	*ops;
+	struct iw_mpa_device_attr	attr;
+	struct iw_mpa_stats __percpu	*stats;
+	struct ratelimit_state		log_limit;
+	u8				peer_to_peer;
+	refcount_t			users;
+	struct completion		unused;
+	spinlock_t			lock;
+	struct list_head		crowds;
+	struct list_head		listeners;
+	bool				lent;
+	bool				dying;
+	bool				attached;
+	struct list_head		ending_qps;
+	struct iw_mpa_takeovers		takeovers;
+	struct list_head		debts;
+	struct rcu_head			rcu;
+};
+
+/**
+ * iw_mpa_device_put - drop a use of a device
+ * @dev: device
+ *
+ * Context: any. The device may be gone afterwards.
+ */
+static inline void iw_mpa_device_put(struct iw_mpa_device *dev)
+{
+	if (refcount_dec_and_test(&dev->users))
+		complete(&dev->unused);
+}
+
+/**
+ * iw_mpa_device_may_respond - may the device be responder?
+ * @dev: device
+ * @fence: the setting: a responder holds TX back until the first FPDU (RFC 5044 7.1.2)
+ *
+ * Context: any.
+ *
+ * Return: true if it may.
+ */
+static inline bool iw_mpa_device_may_respond(const struct iw_mpa_device *dev, bool fence)
+{
+	return !fence || (dev->attr.caps & IW_MPA_CAP_TX_FENCE);
+}
+
+int iw_mpa_device_add(struct iw_mpa_device *dev);
+struct iw_mpa_device *iw_mpa_device_remove(const struct ib_device *ibdev);
+struct iw_mpa_device *iw_mpa_device_get(const struct ib_device *ibdev);
+struct net *iw_mpa_device_get_net(struct iw_mpa_device *dev);
+struct net *iw_mpa_device_get_net_for(struct iw_mpa_device *dev, struct iw_cm_id *id);
+int iw_mpa_device_for_each(int (*look)(struct iw_mpa_device *dev, void *arg), void *arg);
 
 #endif /* _IW_MPA_DEVICE_H */

@@ -6,7 +6,7 @@
 
 #include "ep.h"
 #include "config.h"
-#include "rnic.h"
+#include "device.h"
 #include "stats.h"
 
 #include <linux/errno.h>
@@ -92,14 +92,6 @@ static void ep_init_local(struct iw_mpa_ep *ep)
 	local->strict = READ_ONCE(config->strict_ird_ord);
 }
 
-/* upcall.c and offload.c do not know the endpoint: they have copies for their trace events. */
-static void ep_set_id(struct iw_mpa_ep *ep, unsigned long id)
-{
-	ep->id = id;
-	ep->up.id = id;
-	ep->off.id = id;
-}
-
 /*
  * Return: a new endpoint in state IDLE, for iw_mpa_run_create(), whose caller is its runner; NULL
  * without memory. The caller uses @dev and @net; an initiator's private data is copied.
@@ -116,14 +108,10 @@ struct iw_mpa_ep *iw_mpa_ep_alloc(struct iw_mpa_device *dev, struct net *net, bo
 	spin_lock_init(&ep->lock);
 	ep->busy = true;
 	ep->found = IW_MPA_EV_NONE;
-	ep_set_id(ep, iw_mpa_new_id());
+	ep->id = iw_mpa_new_id();
 	ep->dev = dev;
 	ep->net = get_net_track(net, &ep->net_tracker, GFP_NOIO);
 	ep->config = iw_mpa_config(net);
-	ep->off.drv = dev->ops;
-	ep->off.attr = &dev->attr;
-	ep->up.attr = &dev->attr;
-	ep->off.takeovers = &dev->takeovers;
 	ep->initiator = initiator;
 	ep->born = get_jiffies_64();
 	iw_mpa_reader_init(&ep->reader, initiator, ep->frame);
@@ -162,7 +150,7 @@ int iw_mpa_ep_register(struct iw_mpa_ep *ep)
 	refcount_inc(&dev->users);
 	hlist_bl_lock(bucket);
 	while (ep_id_is_taken(bucket, ep->id))
-		ep_set_id(ep, ep->id + 2 * IW_MPA_EP_BUCKETS);
+		ep->id += 2 * IW_MPA_EP_BUCKETS;
 	hlist_bl_add_head_rcu(&ep->registered, bucket);
 	hlist_bl_unlock(bucket);
 	/*

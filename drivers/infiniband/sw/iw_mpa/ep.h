@@ -13,9 +13,7 @@
 #include <rdma/iw_mpa.h>
 
 #include "fsm.h"
-#include "offload.h"
 #include "sock.h"
-#include "upcall.h"
 
 struct iw_cm_conn_param;
 struct iw_cm_id;
@@ -38,6 +36,63 @@ enum iw_mpa_queue {
 	IW_MPA_Q_REQUEST,
 	IW_MPA_Q_LINGER,
 	IW_MPA_Q_ROOM,
+};
+
+/**
+ * enum iw_mpa_upcall_phase - the event that iw_cm expects next
+ * @IW_MPA_UP_SILENT: nothing: no connect or accept has returned 0
+ * @IW_MPA_UP_REPLY: one CONNECT_REPLY
+ * @IW_MPA_UP_ESTABLISHED: one ESTABLISHED
+ * @IW_MPA_UP_CLOSE: one CLOSE
+ */
+enum iw_mpa_upcall_phase {
+	IW_MPA_UP_SILENT,
+	IW_MPA_UP_REPLY,
+	IW_MPA_UP_ESTABLISHED,
+	IW_MPA_UP_CLOSE,
+};
+
+/**
+ * struct iw_mpa_upcall - an endpoint's line to iw_cm
+ * @cm_id: with a reference, from connecting or accepting until the last event
+ * @phase: what is due; an event that is not due cannot be raised
+ * @rejected: iw_reject was called: iw_cm expects no event any more
+ *
+ * iw_cm crashes the kernel on an event out of order. The phase allows these sequences alone:
+ * CONNECT_REPLY(0), CLOSE; CONNECT_REPLY(<0); ESTABLISHED, CLOSE; and a part of the last one if the
+ * ULP rejects what it has accepted. There is no lock: only the endpoint's runner calls these
+ * functions, but for iw_mpa_upcall_rejected().
+ */
+struct iw_mpa_upcall {
+	struct iw_cm_id			*cm_id;
+	enum iw_mpa_upcall_phase	phase;
+	bool				rejected;
+};
+
+/**
+ * struct iw_mpa_offload - an endpoint's line to the driver
+ * @qp: the QP, with a reference; NULL while none is bound
+ * @qpn: number of the QP, also after it was unbound
+ * @started: prepare returned 0 and stop was not called
+ * @taken: prepare has returned 0
+ * @takeover: the device has the TCP connection itself
+ * @snd_nxt: TCP sequence number of the first octet that the driver sends
+ * @rcv_nxt: TCP sequence number of the first octet that the driver receives
+ * @rtr_end: TCP sequence number behind the RTR message, or behind its last repeat
+ * @peer_pd: private data of the peer's driver, in the endpoint's reader, or NULL
+ *
+ * There is no lock: only the endpoint's runner calls these functions.
+ */
+struct iw_mpa_offload {
+	struct ib_qp			*qp;
+	u32				qpn;
+	bool				started;
+	bool				taken;
+	bool				takeover;
+	u32				snd_nxt;
+	u32				rcv_nxt;
+	u32				rtr_end;
+	const void			*peer_pd;
 };
 
 /**

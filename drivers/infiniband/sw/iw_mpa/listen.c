@@ -7,7 +7,7 @@
 #include "device.h"
 #include "ep.h"
 #include "event.h"
-#include "rnic.h"
+#include "register.h"
 #include "run.h"
 #include "sock.h"
 #include "stats.h"

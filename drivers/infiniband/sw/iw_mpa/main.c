@@ -3,9 +3,9 @@
 
 #include "cm.h"
 #include "config.h"
-#include "device.h"
 #include "event.h"
 #include "listen.h"
+#include "register.h"
 #include "show.h"
 #include "takeover.h"
 #include "watch.h"

@@ -7,6 +7,7 @@
  */
 
 #include "offload.h"
+#include "config.h"
 #include "sock.h"
 #include "stats.h"
 #include "takeover.h"
@@ -18,13 +19,7 @@
 #include <linux/string.h>
 #include <rdma/ib_verbs.h>
 
-/**
- * iw_mpa_offload_check - is a driver's description complete?
- * @drv: the driver's ops
- * @attr: what its device can do
- *
- * Return: NULL, or what is wrong, in words.
- */
+/* Return: NULL if a driver's description is complete; else what is wrong, in words. */
 const char *iw_mpa_offload_check(const struct iw_mpa_driver_ops *drv,
 				 const struct iw_mpa_device_attr *attr)
 {
@@ -63,24 +58,16 @@ const char *iw_mpa_offload_check(const struct iw_mpa_driver_ops *drv,
 	return NULL;
 }
 
-/**
- * iw_mpa_offload_find_qp - the QP of a number
- * @ibdev: the device
- * @qpn: the number
- *
- * Return: the QP, without a reference; NULL if there is none, or it is being destroyed.
- */
+/* Return: the QP of a number, without a reference; NULL if there is none, or it is being destroyed. */
 struct ib_qp *iw_mpa_offload_find_qp(struct ib_device *ibdev, u32 qpn)
 {
 	return ibdev->ops.iw_get_qp(ibdev, qpn);
 }
 
-/**
- * iw_mpa_offload_get_qp - take a reference on a QP
- * @ibdev: the device
- * @qpn: number of the QP, on which the caller of iw_connect or iw_accept has a reference
+/*
+ * The caller of iw_connect or iw_accept has a reference on the QP.
  *
- * Return: as iw_mpa_offload_find_qp(), for iw_mpa_offload_put_qp().
+ * Return: as iw_mpa_offload_find_qp(), with a reference.
  */
 struct ib_qp *iw_mpa_offload_get_qp(struct ib_device *ibdev, u32 qpn)
 {
@@ -91,61 +78,52 @@ struct ib_qp *iw_mpa_offload_get_qp(struct ib_device *ibdev, u32 qpn)
 	return qp;
 }
 
-/**
- * iw_mpa_offload_put_qp - give a reference back
- * @qp: the QP
- *
- * Context: process.
- */
 void iw_mpa_offload_put_qp(struct ib_qp *qp)
 {
 	qp->device->ops.iw_rem_ref(qp);
 }
 
-/**
- * iw_mpa_offload_put_pd - have the driver write its private data
- * @off: line with a QP bound, unless @reject
- * @pd: room for pd_size octets
- * @reject: write zeroes, as a Reject has them
- *
- * Context: process.
- */
-void iw_mpa_offload_put_pd(struct iw_mpa_offload *off, void *pd, bool reject)
+/* The driver writes its private data to @pd, which has room for pd_size bytes; a Reject has zeroes. */
+void iw_mpa_offload_put_pd(struct iw_mpa_ep *ep, void *pd, bool reject)
 {
-	memset(pd, 0, off->attr->pd_size);
+	memset(pd, 0, ep->dev->attr.pd_size);
 	if (!reject)
-		off->drv->put_pd(off->qp, pd);
+		ep->dev->ops->put_pd(ep->off.qp, pd);
 }
 
 /* If a device has taken TCP over, the socket keeps the callbacks of the library. */
-static void offload_attach(struct iw_mpa_offload *off, struct iw_mpa_sock *ms)
+static void offload_attach(struct iw_mpa_ep *ep)
 {
+	const struct iw_mpa_driver_ops *drv = ep->dev->ops;
+	struct iw_mpa_sock *ms = &ep->sock;
 	struct sock *sk = ms->sock->sk;
 
 	write_lock_bh(&sk->sk_callback_lock);
-	ms->stream.qp = off->qp;
-	if (off->drv->attach && !off->takeover)
-		off->drv->attach(off->qp, sk, &ms->stream);
+	ms->stream.qp = ep->off.qp;
+	if (drv->attach && !ep->off.takeover)
+		drv->attach(ep->off.qp, sk, &ms->stream);
 	write_unlock_bh(&sk->sk_callback_lock);
 }
 
-static void offload_let_go(struct iw_mpa_offload *off)
+static void offload_let_go(struct iw_mpa_ep *ep)
 {
-	if (off->drv->hold && off->drv->let_go)
-		off->drv->let_go(off->qp);
+	const struct iw_mpa_driver_ops *drv = ep->dev->ops;
+
+	if (drv->hold && drv->let_go)
+		drv->let_go(ep->off.qp);
 }
 
-static enum iw_mpa_reason offload_freeze(struct iw_mpa_offload *off, struct iw_mpa_sock *ms,
-					 struct iw_mpa_tcb *tcb)
+static enum iw_mpa_reason offload_freeze(struct iw_mpa_ep *ep, struct iw_mpa_tcb *tcb, int *err)
 {
+	struct iw_mpa_device *dev = ep->dev;
 	enum iw_mpa_reason why;
 
-	off->err = iw_mpa_takeover_begin(ms, off->takeovers, off->drv->hold);
-	if (off->err)
-		return off->err == -EBUSY ? IW_MPA_R_TCP_BUSY : IW_MPA_R_LOCAL;
-	why = iw_mpa_takeover_freeze(ms, tcb);
+	*err = iw_mpa_takeover_begin(&ep->sock, &dev->takeovers, dev->ops->hold);
+	if (*err)
+		return *err == -EBUSY ? IW_MPA_R_TCP_BUSY : IW_MPA_R_LOCAL;
+	why = iw_mpa_takeover_freeze(&ep->sock, tcb);
 	if (why)
-		iw_mpa_takeover_undo(ms);
+		iw_mpa_takeover_undo(&ep->sock);
 	return why;
 }
 
@@ -155,263 +133,231 @@ static enum iw_mpa_reason offload_freeze(struct iw_mpa_offload *off, struct iw_m
  *
  * Return: IW_MPA_R_OK; or why TCP has the connection as before.
  */
-static enum iw_mpa_reason offload_take(struct iw_mpa_offload *off, struct iw_mpa_sock *ms,
-				       struct iw_mpa_tcb *tcb)
+static enum iw_mpa_reason offload_take(struct iw_mpa_ep *ep, struct iw_mpa_tcb *tcb, int *err)
 {
+	const struct iw_mpa_driver_ops *drv = ep->dev->ops;
+	struct sock *sk = ep->sock.sock->sk;
 	enum iw_mpa_reason why;
 
-	if (iw_mpa_tcb_options(ms->sock->sk) & ~off->attr->tcp_options)
+	if (iw_mpa_tcb_options(sk) & ~ep->dev->attr.tcp_options)
 		return IW_MPA_R_TCP_OPTION;
-	off->err = off->drv->hold ? off->drv->hold(off->qp, ms->sock->sk) : 0;
-	if (off->err)
+	*err = drv->hold ? drv->hold(ep->off.qp, sk) : 0;
+	if (*err)
 		return IW_MPA_R_DRIVER;
-	why = offload_freeze(off, ms, tcb);
+	why = offload_freeze(ep, tcb, err);
 	if (why)
-		offload_let_go(off);
+		offload_let_go(ep);
 	return why;
 }
 
 /* Return: IW_MPA_R_OK; or why the driver does not have the stream. */
-static enum iw_mpa_reason offload_prepare(struct iw_mpa_offload *off, struct iw_mpa_sock *ms,
-					  const struct iw_mpa_handoff *ho)
+static enum iw_mpa_reason offload_prepare(struct iw_mpa_ep *ep, const struct iw_mpa_handoff *ho,
+					  int *err)
 {
-	off->err = 0;
-	if (ho->rx_queued && !(off->attr->caps & IW_MPA_CAP_EARLY_RX))
+	*err = 0;
+	if (ho->rx_queued && !(ep->dev->attr.caps & IW_MPA_CAP_EARLY_RX))
 		return IW_MPA_R_EARLY_DATA;
-	if (ms->takeover)
-		iw_mpa_takeover_give(ms);
-	off->err = off->drv->prepare(off->qp, ho);
-	trace_iw_mpa_handoff(off->id, ho->params, ho->snd_nxt, ho->rcv_nxt, off->err);
-	return off->err ? IW_MPA_R_DRIVER : IW_MPA_R_OK;
+	if (ep->sock.takeover)
+		iw_mpa_takeover_give(&ep->sock);
+	*err = ep->dev->ops->prepare(ep->off.qp, ho);
+	trace_iw_mpa_handoff(ep->id, ho->params, ho->snd_nxt, ho->rcv_nxt, *err);
+	return *err ? IW_MPA_R_DRIVER : IW_MPA_R_OK;
 }
 
 /* Return: as offload_prepare() */
-static enum iw_mpa_reason offload_takeover(struct iw_mpa_offload *off, struct iw_mpa_sock *ms,
-					   struct iw_mpa_handoff *ho)
+static enum iw_mpa_reason offload_takeover(struct iw_mpa_ep *ep, struct iw_mpa_handoff *ho, int *err)
 {
+	struct iw_mpa_device *dev = ep->dev;
 	struct iw_mpa_tcb tcb = {};
-	enum iw_mpa_reason why = offload_take(off, ms, &tcb);
+	enum iw_mpa_reason why = offload_take(ep, &tcb, err);
 
-	trace_iw_mpa_takeover(off->id, &tcb, why);
-	if (why && !off->drv->attach)
+	trace_iw_mpa_takeover(ep->id, &tcb, why);
+	if (why && !dev->ops->attach)
 		return why;
 	if (why) {
-		iw_mpa_count_for(off->takeovers->stats, IW_MPA_CNT_tcp_kept);
-		return offload_prepare(off, ms, ho);
+		iw_mpa_count_for(dev->stats, IW_MPA_CNT_tcp_kept);
+		return offload_prepare(ep, ho, err);
 	}
 	ho->rx_queued = tcb.rx_len;
 	ho->tcb = &tcb;
-	ho->takeover = ms->takeover;
-	why = offload_prepare(off, ms, ho);
+	ho->takeover = ep->sock.takeover;
+	why = offload_prepare(ep, ho, err);
 	iw_mpa_tcb_free(&tcb);
 	if (why) {
-		iw_mpa_takeover_undo(ms);
-		offload_let_go(off);
+		iw_mpa_takeover_undo(&ep->sock);
+		offload_let_go(ep);
 		return why;
 	}
-	iw_mpa_takeover_taken(ms);
-	iw_mpa_count_for(off->takeovers->stats, IW_MPA_CNT_tcp_taken_over);
-	off->takeover = true;
+	iw_mpa_takeover_taken(&ep->sock);
+	iw_mpa_count_for(dev->stats, IW_MPA_CNT_tcp_taken_over);
+	ep->off.takeover = true;
 	return IW_MPA_R_OK;
 }
 
 /*
- * Make the driver ready for the first FPDU. The stream is positioned behind the peer's startup
- * frame. @reply_len octets of this end are still to be sent. If the device cannot take queued
- * octets, none may be there, and none may come until attach.
+ * Make the driver ready for the first FPDU. The stream is positioned after the peer's startup frame.
+ * @reply_len bytes of this end are still to be sent. If the device cannot take queued bytes, none
+ * may be there, and none may come until attach.
  *
  * Return: as offload_prepare()
  */
-static enum iw_mpa_reason offload_start(struct iw_mpa_offload *off, struct iw_mpa_ep *ep,
-					struct iw_mpa_sock *ms,
-					const struct iw_mpa_params *params, size_t reply_len)
+static enum iw_mpa_reason offload_start(struct iw_mpa_ep *ep, size_t reply_len, int *err)
 {
+	const u32 caps = ep->dev->attr.caps;
+	struct iw_mpa_offload *off = &ep->off;
 	struct iw_mpa_handoff ho = {
 		.ep = ep,
-		.sock = ms->sock,
-		.params = params,
+		.sock = ep->sock.sock,
+		.params = &ep->params,
 		.peer_pd = off->peer_pd,
 	};
 	enum iw_mpa_reason why;
 
-	iw_mpa_sock_seq(ms, &off->snd_nxt, &off->rcv_nxt, &ho.rx_queued);
+	iw_mpa_sock_seq(&ep->sock, &off->snd_nxt, &off->rcv_nxt, &ho.rx_queued);
 	ho.snd_nxt = off->snd_nxt + reply_len;
 	ho.rcv_nxt = off->rcv_nxt;
-	if (off->attr->caps & IW_MPA_CAP_TAKEOVER)
-		why = offload_takeover(off, ms, &ho);
+	if (caps & IW_MPA_CAP_TAKEOVER)
+		why = offload_takeover(ep, &ho, err);
 	else
-		why = offload_prepare(off, ms, &ho);
+		why = offload_prepare(ep, &ho, err);
 	if (why)
 		return why;
 	off->started = true;
 	off->taken = true;
-	offload_attach(off, ms);
+	offload_attach(ep);
 
-	if (!off->takeover && !(off->attr->caps & IW_MPA_CAP_EARLY_RX) &&
-	    iw_mpa_sock_unread(ms)) {
-		iw_mpa_offload_stop(off, ms, IW_MPA_R_EARLY_DATA);
+	if (!off->takeover && !(caps & IW_MPA_CAP_EARLY_RX) && iw_mpa_sock_unread(&ep->sock)) {
+		iw_mpa_offload_stop(ep, IW_MPA_R_EARLY_DATA);
 		return IW_MPA_R_EARLY_DATA;
 	}
 	return IW_MPA_R_OK;
 }
 
-/**
- * iw_mpa_offload_active - hand an initiator's stream to the driver
- * @off: line with a QP bound
- * @ep: what the driver names the connection by
- * @ms: the stream, positioned behind the Reply
- * @params: what was negotiated
- * @repeat: an RTR message may be repeated
+/*
+ * Hand an initiator's stream to the driver. It is positioned after the Reply.
  *
  * RFC 6581 9.2 lets a responder name one RTR type, or all that it can take. Some responders that
  * name one type look at the stream for the first time after their Reply has gone out. If the RTR
- * message comes before that, they see it only when more octets come.
- *
- * Context: process, may sleep.
+ * message arrives before that, they see it only when more bytes do.
  *
  * Return: IW_MPA_EV_HANDED_OFF; IW_MPA_EV_HANDED_OFF_QUIET if the peer may have missed the RTR
- * message and the driver can repeat it; IW_MPA_EV_PREPARE_FAILED, the driver has no stream;
- * IW_MPA_EV_RTR_FAILED. After a failure @off->why and @off->err say why.
+ * message and the driver can repeat it; or with the endpoint's reason set: IW_MPA_EV_PREPARE_FAILED,
+ * the driver has no stream; IW_MPA_EV_RTR_FAILED.
  */
-enum iw_mpa_event iw_mpa_offload_active(struct iw_mpa_offload *off, struct iw_mpa_ep *ep,
-					struct iw_mpa_sock *ms,
-					const struct iw_mpa_params *params, bool repeat)
+enum iw_mpa_event iw_mpa_offload_active(struct iw_mpa_ep *ep)
 {
-	off->why = offload_start(off, ep, ms, params, 0);
-	if (off->why)
-		return IW_MPA_EV_PREPARE_FAILED;
+	const struct iw_mpa_driver_ops *drv = ep->dev->ops;
+	const struct iw_mpa_params *params = &ep->params;
+	enum iw_mpa_reason why;
+	int err = 0;
 
+	why = offload_start(ep, 0, &err);
+	if (why) {
+		iw_mpa_ep_set_reason(ep, why, err);
+		return IW_MPA_EV_PREPARE_FAILED;
+	}
 	if (!params->rtr) {
-		off->drv->open_tx(off->qp);
+		drv->open_tx(ep->off.qp);
 		return IW_MPA_EV_HANDED_OFF;
 	}
-	off->err = off->drv->send_rtr(off->qp, params->rtr);
-	if (off->err) {
-		off->why = IW_MPA_R_DRIVER;
+	err = drv->send_rtr(ep->off.qp, params->rtr);
+	if (err) {
+		iw_mpa_ep_set_reason(ep, IW_MPA_R_DRIVER, err);
 		return IW_MPA_EV_RTR_FAILED;
 	}
-	off->rtr_end = iw_mpa_sock_snd_nxt(ms);
-	if (repeat && params->rtr_single && params->rtr == IW_MPA_RTR_WRITE &&
-	    off->drv->repeat_rtr)
+	ep->off.rtr_end = iw_mpa_sock_snd_nxt(&ep->sock);
+	if (params->rtr_single && params->rtr == IW_MPA_RTR_WRITE && drv->repeat_rtr &&
+	    READ_ONCE(ep->config->rtr_repeat_ms))
 		return IW_MPA_EV_HANDED_OFF_QUIET;
 	return IW_MPA_EV_HANDED_OFF;
 }
 
-/**
- * iw_mpa_offload_passive - hand a responder's stream to the driver, and send the Reply
- * @off: line with a QP bound
- * @ep: what the driver names the connection by
- * @ms: the stream, positioned behind the Request
- * @params: what was negotiated
- * @fence: hold TX back until the first FPDU, as RFC 5044 7.1.2 asks
- * @reply: the MPA Reply
- * @len: octets of it
- *
- * Context: process, may sleep.
+static int offload_send_reply(struct iw_mpa_ep *ep, const void *reply, size_t len)
+{
+	const struct iw_mpa_device *dev = ep->dev;
+
+	if (dev->ops->send_reply && (ep->off.takeover || !(dev->attr.caps & IW_MPA_CAP_TAKEOVER)))
+		return dev->ops->send_reply(ep->off.qp, reply, len);
+	return iw_mpa_sock_send(&ep->sock, reply, len);
+}
+
+/*
+ * Hand a responder's stream to the driver, and send the Reply. The stream is positioned after the
+ * Request. With @fence TX is held back until the first FPDU, as RFC 5044 7.1.2 asks.
  *
  * Return: IW_MPA_EV_HANDED_OFF_RTR, IW_MPA_EV_HANDED_OFF_FENCED, or IW_MPA_EV_HANDED_OFF: TX is
- * open; IW_MPA_EV_ACCEPT_FAILED, nothing was sent and the driver has no stream;
- * IW_MPA_EV_REPLY_FAILED. After a failure @off->why and @off->err say why.
+ * open; or with the endpoint's reason set: IW_MPA_EV_ACCEPT_FAILED, nothing was sent and the driver
+ * has no stream; IW_MPA_EV_REPLY_FAILED.
  */
-enum iw_mpa_event iw_mpa_offload_passive(struct iw_mpa_offload *off, struct iw_mpa_ep *ep,
-					 struct iw_mpa_sock *ms,
-					 const struct iw_mpa_params *params, bool fence,
-					 const void *reply, size_t len)
+enum iw_mpa_event iw_mpa_offload_passive(struct iw_mpa_ep *ep, bool fence, const void *reply,
+					 size_t len)
 {
-	off->why = offload_start(off, ep, ms, params, len);
-	if (off->why)
-		return IW_MPA_EV_ACCEPT_FAILED;
+	enum iw_mpa_reason why;
+	int err = 0;
 
-	if (off->drv->send_reply &&
-	    (off->takeover || !(off->attr->caps & IW_MPA_CAP_TAKEOVER)))
-		off->err = off->drv->send_reply(off->qp, reply, len);
-	else
-		off->err = iw_mpa_sock_send(ms, reply, len);
-	if (off->err) {
-		off->why = IW_MPA_R_SEND;
+	why = offload_start(ep, len, &err);
+	if (why) {
+		iw_mpa_ep_set_reason(ep, why, err);
+		return IW_MPA_EV_ACCEPT_FAILED;
+	}
+	err = offload_send_reply(ep, reply, len);
+	if (err) {
+		iw_mpa_ep_set_reason(ep, IW_MPA_R_SEND, err);
 		return IW_MPA_EV_REPLY_FAILED;
 	}
-	if (params->p2p)
+	if (ep->params.p2p)
 		return IW_MPA_EV_HANDED_OFF_RTR;
 	if (fence)
 		return IW_MPA_EV_HANDED_OFF_FENCED;
-	off->drv->open_tx(off->qp);
+	iw_mpa_offload_open_tx(ep);
 	return IW_MPA_EV_HANDED_OFF;
 }
 
-/**
- * iw_mpa_offload_is_answered - has the peer sent an octet since the hand-off?
- * @off: started line
- * @ms: the stream
- *
- * Context: process.
- *
- * Return: true if it has.
- */
-bool iw_mpa_offload_is_answered(const struct iw_mpa_offload *off, const struct iw_mpa_sock *ms)
+/* Has the peer sent a byte since the hand-off? */
+bool iw_mpa_offload_is_answered(const struct iw_mpa_ep *ep)
 {
-	return iw_mpa_sock_rcv_nxt(ms) != off->rcv_nxt;
+	return iw_mpa_sock_rcv_nxt(&ep->sock) != ep->off.rcv_nxt;
 }
 
-/**
- * iw_mpa_offload_repeat_rtr - send one more zero-length RDMA Write, unless the peer has answered
- * @off: started line of a driver with repeat_rtr
- * @ms: the stream
- * @behind: send it also if the ULP has sent something since, at which the peer looks, too
- *
- * Context: process, may sleep.
+/*
+ * Send one more zero-length RDMA Write, unless the peer has answered. If the ULP has sent something
+ * since, the peer looks at that, too: then only with @after_work.
  *
  * Return: true if the driver has sent one.
  */
-bool iw_mpa_offload_repeat_rtr(struct iw_mpa_offload *off, struct iw_mpa_sock *ms, bool behind)
+bool iw_mpa_offload_repeat_rtr(struct iw_mpa_ep *ep, bool after_work)
 {
-	if (iw_mpa_offload_is_answered(off, ms) ||
-	    (!behind && iw_mpa_sock_snd_nxt(ms) != off->rtr_end) ||
-	    off->drv->repeat_rtr(off->qp))
+	if (iw_mpa_offload_is_answered(ep) ||
+	    (!after_work && iw_mpa_sock_snd_nxt(&ep->sock) != ep->off.rtr_end) ||
+	    ep->dev->ops->repeat_rtr(ep->off.qp))
 		return false;
-	off->rtr_end = iw_mpa_sock_snd_nxt(ms);
+	ep->off.rtr_end = iw_mpa_sock_snd_nxt(&ep->sock);
 	return true;
 }
 
-/**
- * iw_mpa_offload_stop - take the stream back
- * @off: started line
- * @ms: the stream; the library takes its callbacks back first
- * @why: for the driver
- *
- * Context: process, may sleep.
- */
-void iw_mpa_offload_stop(struct iw_mpa_offload *off, struct iw_mpa_sock *ms, enum iw_mpa_reason why)
+/* Take the stream back: first its callbacks, then the driver forgets it. */
+void iw_mpa_offload_stop(struct iw_mpa_ep *ep, enum iw_mpa_reason why)
 {
-	iw_mpa_sock_detach(ms);
-	off->started = false;
-	off->drv->stop(off->qp, why);
+	iw_mpa_sock_detach(&ep->sock);
+	ep->off.started = false;
+	ep->dev->ops->stop(ep->off.qp, why);
 }
 
-/**
- * iw_mpa_offload_is_untouched - may the library still send on the stream?
- * @off: line that is not started
- * @ms: the stream
- *
- * If a device has taken TCP over, the socket does not know the sequence numbers of the device.
- *
- * Context: process.
- *
- * Return: true if the driver has sent nothing.
+/*
+ * May the library still send on the stream, which the driver does not have? If a device has taken
+ * TCP over, the socket does not know the sequence numbers of the device.
  */
-bool iw_mpa_offload_is_untouched(const struct iw_mpa_offload *off, const struct iw_mpa_sock *ms)
+bool iw_mpa_offload_is_untouched(const struct iw_mpa_ep *ep)
 {
-	return !off->taken || (off->drv->attach && !off->takeover &&
-			       iw_mpa_sock_snd_nxt(ms) == off->snd_nxt);
+	const struct iw_mpa_offload *off = &ep->off;
+
+	return !off->taken || (ep->dev->ops->attach && !off->takeover &&
+			       iw_mpa_sock_snd_nxt(&ep->sock) == off->snd_nxt);
 }
 
-/**
- * iw_mpa_offload_teller - what takeover.c has to call if a path changes
- * @drv: the driver's ops
- *
- * The connection may have outlived its endpoint.
- *
- * Return: path_changed, or NULL if the driver does not want to know of paths.
+/*
+ * What takeover.c has to call if a path changes: path_changed, or NULL if the driver does not want
+ * to know of paths. The connection may have outlived its endpoint.
  */
 iw_mpa_takeover_tell *iw_mpa_offload_teller(const struct iw_mpa_driver_ops *drv)
 {

@@ -10,10 +10,10 @@
  */
 
 #include "qp.h"
+#include "device.h"
 #include "ep.h"
 #include "event.h"
 #include "offload.h"
-#include "rnic.h"
 
 #include <linux/export.h>
 #include <linux/hash.h>

@@ -16,11 +16,11 @@
 #include "run.h"
 #include "backlog.h"
 #include "config.h"
+#include "device.h"
 #include "ep.h"
 #include "event.h"
 #include "offload.h"
 #include "qp.h"
-#include "rnic.h"
 #include "startup.h"
 #include "stats.h"
 #include "trace.h"
@@ -52,7 +52,7 @@
  */
 #define RUN_REPEATS		5
 /* From this repeat on it is sent also if the ULP has sent something since. */
-#define RUN_REPEAT_BEHIND	3
+#define RUN_REPEAT_AFTER_WORK	3
 
 static unsigned int run_timeout_ms(const struct iw_mpa_ep *ep, enum iw_mpa_timer timer)
 {
@@ -160,8 +160,7 @@ static enum iw_mpa_event run_bind(struct iw_mpa_ep *ep)
 		iw_mpa_ep_set_reason(ep, IW_MPA_R_LOCAL, err);
 		return IW_MPA_EV_BIND_FAILED;
 	}
-	iw_mpa_upcall_expect(&ep->up, ep->call->id, ep->initiator ? IW_MPA_UP_REPLY :
-								    IW_MPA_UP_ESTABLISHED);
+	iw_mpa_upcall_expect(ep, ep->call->id);
 	return IW_MPA_EV_NONE;
 }
 
@@ -295,25 +294,12 @@ static enum iw_mpa_event run_ask(struct iw_mpa_ep *ep)
 	if (event != IW_MPA_EV_NONE)
 		return event;
 	event = IW_MPA_EV_ASKED;
-	if (iw_mpa_upcall_request(&ep->up, listen_id, &ep->peer, &ep->tuple))
+	if (iw_mpa_upcall_request(ep, listen_id))
 		event = IW_MPA_EV_NO_ROOM;
 	else
 		iw_mpa_backlog_asked(ep);
 	listen_id->rem_ref(listen_id);
 	return event;
-}
-
-static enum iw_mpa_event run_handed_off(struct iw_mpa_ep *ep, enum iw_mpa_event event)
-{
-	if (ep->off.why)
-		iw_mpa_ep_set_reason(ep, ep->off.why, ep->off.err);
-	return event;
-}
-
-static enum iw_mpa_event run_handoff_active(struct iw_mpa_ep *ep)
-{
-	return run_handed_off(ep, iw_mpa_offload_active(&ep->off, ep, &ep->sock, &ep->params,
-							READ_ONCE(ep->config->rtr_repeat_ms)));
 }
 
 static enum iw_mpa_event run_handoff_passive(struct iw_mpa_ep *ep)
@@ -332,23 +318,23 @@ static enum iw_mpa_event run_handoff_passive(struct iw_mpa_ep *ep)
 	len = iw_mpa_startup_make_reply(ep, reply);
 	if (len < 0)
 		return IW_MPA_EV_ACCEPT_FAILED;
-	event = iw_mpa_offload_passive(&ep->off, ep, &ep->sock, &ep->params, fence, reply, len);
+	event = iw_mpa_offload_passive(ep, fence, reply, len);
 	/* FIN in place of a Reply would say that the revision is unknown here. */
 	if (event == IW_MPA_EV_REPLY_FAILED && !ep->off.takeover)
 		iw_mpa_sock_reset(&ep->sock);
-	return run_handed_off(ep, event);
+	return event;
 }
 
 /* No FPDU has come, but fence_timeout_ms has passed. */
 static void run_lift_fence(struct iw_mpa_ep *ep)
 {
 	iw_mpa_count_for(ep->dev->stats, IW_MPA_CNT_fence_lifted);
-	iw_mpa_offload_open_tx(&ep->off);
+	iw_mpa_offload_open_tx(ep);
 }
 
 static enum iw_mpa_event run_report_up(struct iw_mpa_ep *ep)
 {
-	int err = iw_mpa_upcall_up(&ep->up, &ep->peer, ep->initiator ? &ep->tuple : NULL);
+	int err = iw_mpa_upcall_up(ep);
 
 	if (err) {
 		iw_mpa_ep_set_reason(ep, IW_MPA_R_EVENT_LOST, err);
@@ -360,8 +346,7 @@ static enum iw_mpa_event run_report_up(struct iw_mpa_ep *ep)
 
 static enum iw_mpa_event run_check_answer(struct iw_mpa_ep *ep)
 {
-	if (ep->repeats == RUN_REPEATS ||
-	    iw_mpa_offload_is_answered(&ep->off, &ep->sock))
+	if (ep->repeats == RUN_REPEATS || iw_mpa_offload_is_answered(ep))
 		return IW_MPA_EV_RTR_SETTLED;
 	return IW_MPA_EV_NONE;
 }
@@ -369,7 +354,7 @@ static enum iw_mpa_event run_check_answer(struct iw_mpa_ep *ep)
 static void run_repeat_rtr(struct iw_mpa_ep *ep)
 {
 	ep->repeats++;
-	if (iw_mpa_offload_repeat_rtr(&ep->off, &ep->sock, ep->repeats >= RUN_REPEAT_BEHIND))
+	if (iw_mpa_offload_repeat_rtr(ep, ep->repeats >= RUN_REPEAT_AFTER_WORK))
 		iw_mpa_count_for(ep->dev->stats, IW_MPA_CNT_rtr_repeated);
 }
 
@@ -391,7 +376,7 @@ static enum iw_mpa_event run_check_progress(struct iw_mpa_ep *ep)
 static enum iw_mpa_event run_finish_tx(struct iw_mpa_ep *ep)
 {
 	ep->progress = iw_mpa_sock_progress(&ep->sock);
-	return iw_mpa_offload_finish_tx(&ep->off) ? IW_MPA_EV_NONE : IW_MPA_EV_CANNOT_FINISH;
+	return iw_mpa_offload_finish_tx(ep) ? IW_MPA_EV_NONE : IW_MPA_EV_CANNOT_FINISH;
 }
 
 /*
@@ -408,8 +393,7 @@ static void run_report_down(struct iw_mpa_ep *ep)
 {
 	iw_mpa_count_for(ep->dev->stats, ep->up.phase == IW_MPA_UP_CLOSE ?
 					 IW_MPA_CNT_closed : IW_MPA_CNT_failed);
-	iw_mpa_upcall_down(&ep->up, iw_mpa_reason_errno(ep->reason) ?: -EIO,
-			   ep->reason == IW_MPA_R_REJECTED ? &ep->peer : NULL);
+	iw_mpa_upcall_down(ep);
 }
 
 /*
@@ -482,11 +466,11 @@ static enum iw_mpa_event run_action(struct iw_mpa_ep *ep, enum iw_mpa_action_nr 
 		iw_mpa_backlog_queue(ep);
 		break;
 	case IW_MPA_ACT_HANDOFF_ACTIVE:
-		return run_handoff_active(ep);
+		return iw_mpa_offload_active(ep);
 	case IW_MPA_ACT_HANDOFF_PASSIVE:
 		return run_handoff_passive(ep);
 	case IW_MPA_ACT_OPEN_TX:
-		iw_mpa_offload_open_tx(&ep->off);
+		iw_mpa_offload_open_tx(ep);
 		break;
 	case IW_MPA_ACT_LIFT_FENCE:
 		run_lift_fence(ep);
@@ -504,7 +488,7 @@ static enum iw_mpa_event run_action(struct iw_mpa_ep *ep, enum iw_mpa_action_nr 
 		run_enter(ep, ep->state);
 		break;
 	case IW_MPA_ACT_KICK_RX:
-		iw_mpa_offload_kick_rx(&ep->off);
+		iw_mpa_offload_kick_rx(ep);
 		break;
 	case IW_MPA_ACT_END_STREAM:
 		iw_mpa_raise(ep, IW_MPA_EV_STREAM_ENDED);
@@ -512,7 +496,7 @@ static enum iw_mpa_event run_action(struct iw_mpa_ep *ep, enum iw_mpa_action_nr 
 	case IW_MPA_ACT_FINISH_TX:
 		return run_finish_tx(ep);
 	case IW_MPA_ACT_STOP:
-		iw_mpa_offload_stop(&ep->off, &ep->sock, ep->reason);
+		iw_mpa_offload_stop(ep, ep->reason);
 		break;
 	case IW_MPA_ACT_SEND_TERM:
 		iw_mpa_startup_send_term(ep);
@@ -524,7 +508,7 @@ static enum iw_mpa_event run_action(struct iw_mpa_ep *ep, enum iw_mpa_action_nr 
 		iw_mpa_qp_unbind(ep);
 		break;
 	case IW_MPA_ACT_CANCEL:
-		iw_mpa_upcall_cancel(&ep->up);
+		iw_mpa_upcall_cancel(ep);
 		break;
 	case IW_MPA_ACT_FAIL_CALL:
 		run_fail_call(ep);
@@ -779,14 +763,11 @@ bool iw_mpa_run_answer(struct iw_mpa_ep *ep, struct iw_mpa_call *call, enum iw_m
 }
 
 /*
- * Handle an event where it is found, and what follows, as long as all actions are among @actions.
- * The work item has to be the runner if other events wait, since they go first.
- *
- * Return: false if it was not handled.
+ * Become the runner for an event where it is found, if its actions are among @actions. The work
+ * item has to be the runner if other events wait, since they go first.
  */
-static bool run_in_place(struct iw_mpa_ep *ep, enum iw_mpa_event event, u32 actions)
+static bool run_claim_in_place(struct iw_mpa_ep *ep, enum iw_mpa_event event, u32 actions)
 {
-	enum iw_mpa_event found;
 	unsigned long flags;
 	bool claimed;
 
@@ -796,13 +777,14 @@ static bool run_in_place(struct iw_mpa_ep *ep, enum iw_mpa_event event, u32 acti
 	if (claimed)
 		ep->busy = true;
 	spin_unlock_irqrestore(&ep->lock, flags);
-	if (!claimed)
-		return false;
-	do {
-		found = run_event(ep, event);
-		event = run_next(ep, found, actions, true);
-	} while (event != IW_MPA_EV_NONE);
-	return true;
+	return claimed;
+}
+
+/* Handle the event, and those that follow as long as their actions are among @actions, too. */
+static void run_in_place(struct iw_mpa_ep *ep, enum iw_mpa_event event, u32 actions)
+{
+	while (event != IW_MPA_EV_NONE)
+		event = run_next(ep, run_event(ep, event), actions, true);
 }
 
 /**
@@ -817,8 +799,12 @@ static bool run_in_place(struct iw_mpa_ep *ep, enum iw_mpa_event event, u32 acti
  */
 void iw_mpa_first_fpdu(struct iw_mpa_ep *ep)
 {
-	if (!(ep->off.attr->caps & IW_MPA_CAP_ATOMIC_OPEN) ||
-	    !run_in_place(ep, IW_MPA_EV_FIRST_FPDU, IW_MPA_PROMPT_ACTIONS))
+	const u32 actions = IW_MPA_PROMPT_ACTIONS;
+
+	if ((ep->dev->attr.caps & IW_MPA_CAP_ATOMIC_OPEN) &&
+	    run_claim_in_place(ep, IW_MPA_EV_FIRST_FPDU, actions))
+		run_in_place(ep, IW_MPA_EV_FIRST_FPDU, actions);
+	else
 		iw_mpa_raise(ep, IW_MPA_EV_FIRST_FPDU);
 }
 EXPORT_SYMBOL_GPL(iw_mpa_first_fpdu);
@@ -841,14 +827,17 @@ EXPORT_SYMBOL_GPL(iw_mpa_first_fpdu);
  */
 void iw_mpa_close(struct iw_mpa_ep *ep)
 {
-	unsigned int noio = memalloc_noio_save();
-	bool done;
+	const u32 actions = IW_MPA_CLOSE_ACTIONS;
+	unsigned int noio;
 
+	if (!run_claim_in_place(ep, IW_MPA_EV_ULP_CLOSED, actions)) {
+		iw_mpa_raise(ep, IW_MPA_EV_ULP_CLOSED);
+		return;
+	}
+	noio = memalloc_noio_save();
 	lock_map_acquire(&iw_mpa_runner_map);
-	done = run_in_place(ep, IW_MPA_EV_ULP_CLOSED, IW_MPA_CLOSE_ACTIONS);
+	run_in_place(ep, IW_MPA_EV_ULP_CLOSED, actions);
 	lock_map_release(&iw_mpa_runner_map);
 	memalloc_noio_restore(noio);
-	if (!done)
-		iw_mpa_raise(ep, IW_MPA_EV_ULP_CLOSED);
 }
 EXPORT_SYMBOL_GPL(iw_mpa_close);

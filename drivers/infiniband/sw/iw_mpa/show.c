@@ -8,9 +8,9 @@
  */
 
 #include "show.h"
+#include "device.h"
 #include "ep.h"
 #include "listen.h"
-#include "rnic.h"
 #include "stats.h"
 
 #include <linux/debugfs.h>

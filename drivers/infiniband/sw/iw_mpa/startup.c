@@ -3,10 +3,10 @@
 
 #include "startup.h"
 #include "backlog.h"
+#include "device.h"
 #include "ep.h"
 #include "event.h"
 #include "offload.h"
-#include "rnic.h"
 #include "trace.h"
 
 #include <linux/export.h>
@@ -23,7 +23,7 @@ static int startup_encode(struct iw_mpa_ep *ep, const void *pd, u16 pd_len,
 	int len;
 
 	if (size) {
-		iw_mpa_offload_put_pd(&ep->off, both, ep->sent.reject);
+		iw_mpa_offload_put_pd(ep, both, ep->sent.reject);
 		memcpy(both + size, pd, pd_len);
 		pd = both;
 		pd_len += size;
@@ -319,7 +319,7 @@ static void startup_put_term(struct iw_mpa_ep *ep, u8 code)
  */
 void iw_mpa_startup_send_term(struct iw_mpa_ep *ep)
 {
-	if (iw_mpa_offload_is_untouched(&ep->off, &ep->sock))
+	if (iw_mpa_offload_is_untouched(ep))
 		startup_put_term(ep, iw_mpa_reason_term_code(ep->reason));
 	iw_mpa_sock_shutdown(&ep->sock);
 }
@@ -362,7 +362,7 @@ static void startup_put_reject(struct iw_mpa_ep *ep)
  */
 void iw_mpa_startup_send_reject(struct iw_mpa_ep *ep)
 {
-	if (iw_mpa_offload_is_untouched(&ep->off, &ep->sock))
+	if (iw_mpa_offload_is_untouched(ep))
 		startup_put_reject(ep);
 	else
 		iw_mpa_sock_shutdown(&ep->sock);

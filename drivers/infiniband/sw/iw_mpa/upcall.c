@@ -2,10 +2,11 @@
 /* iw_cm: the only caller of its event handler, and the only reader of what is behind a cm_id. */
 
 #include "upcall.h"
-#include "sock.h"
+#include "device.h"
 #include "trace.h"
 
 #include <linux/bug.h>
+#include <linux/errno.h>
 #include <linux/minmax.h>
 #include <linux/string.h>
 #include <net/net_namespace.h>
@@ -18,15 +19,15 @@
  */
 static typeof(iw_create_cm_id) * const upcall_iw_cm __used = iw_create_cm_id;
 
-static int upcall_raise(const struct iw_mpa_upcall *up, struct iw_cm_id *cm_id,
+static int upcall_raise(const struct iw_mpa_ep *ep, struct iw_cm_id *cm_id,
 			struct iw_cm_event *event)
 {
 	int ret;
 
-	if (READ_ONCE(up->rejected))
+	if (READ_ONCE(ep->up.rejected))
 		return 0;
 	ret = cm_id->event_handler(cm_id, event);
-	trace_iw_mpa_upcall(up->id, event->event, event->status, event->private_data_len, ret);
+	trace_iw_mpa_upcall(ep->id, event->event, event->status, event->private_data_len, ret);
 	return ret;
 }
 
@@ -36,113 +37,90 @@ static void upcall_set_addresses(struct iw_cm_event *event, const struct iw_mpa_
 	memcpy(&event->remote_addr, &tuple->remote, sizeof(tuple->remote));
 }
 
-/* iw_cm copies the private data of a Request and of a Reply, but not of ESTABLISHED. */
-static void upcall_set_peer(const struct iw_mpa_upcall *up, struct iw_cm_event *event,
-			    const struct iw_mpa_frame *peer)
+/*
+ * What the peer's frame says. The device's limits stand in for depths that it does not name. iw_cm
+ * copies the private data of a Request and of a Reply, but not of ESTABLISHED.
+ */
+static void upcall_set_peer(const struct iw_mpa_ep *ep, struct iw_cm_event *event)
 {
+	const struct iw_mpa_device_attr *attr = &ep->dev->attr;
 	struct iw_mpa_depths depths;
 
-	if (!peer)
-		return;
-	depths = iw_mpa_event_depths(peer, up->attr->max_ird, up->attr->max_ord);
+	depths = iw_mpa_event_depths(&ep->peer, attr->max_ird, attr->max_ord);
 	event->ird = depths.ird;
 	event->ord = depths.ord;
 	if (event->event == IW_CM_EVENT_ESTABLISHED)
 		return;
-	event->private_data = (void *)peer->pd;
-	event->private_data_len = min_t(u16, peer->pd_len, U8_MAX);
+	event->private_data = (void *)ep->peer.pd;
+	event->private_data_len = min_t(u16, ep->peer.pd_len, U8_MAX);
 }
 
-static void upcall_end(struct iw_mpa_upcall *up)
+static void upcall_end(struct iw_mpa_ep *ep)
 {
-	struct iw_cm_id *id = up->cm_id;
+	struct iw_cm_id *id = ep->up.cm_id;
 
-	up->phase = IW_MPA_UP_SILENT;
-	WRITE_ONCE(up->cm_id, NULL);
+	ep->up.phase = IW_MPA_UP_SILENT;
+	WRITE_ONCE(ep->up.cm_id, NULL);
 	id->rem_ref(id);
 }
 
-/**
- * iw_mpa_upcall_expect - iw_connect or iw_accept is going to return 0
- * @up: silent line
- * @id: its cm_id; a reference is taken
- * @phase: IW_MPA_UP_REPLY or IW_MPA_UP_ESTABLISHED
- */
-void iw_mpa_upcall_expect(struct iw_mpa_upcall *up, struct iw_cm_id *id,
-			  enum iw_mpa_upcall_phase phase)
+/* iw_connect or iw_accept is going to return 0: from now on iw_cm waits for an event. */
+void iw_mpa_upcall_expect(struct iw_mpa_ep *ep, struct iw_cm_id *id)
 {
 	id->add_ref(id);
 	/* Pairs with iw_mpa_ep_find_cm_id() */
-	WRITE_ONCE(up->cm_id, id);
-	up->phase = phase;
+	WRITE_ONCE(ep->up.cm_id, id);
+	ep->up.phase = ep->initiator ? IW_MPA_UP_REPLY : IW_MPA_UP_ESTABLISHED;
 }
 
-/**
- * iw_mpa_upcall_cancel - iw_connect or iw_accept is going to fail after all
- * @up: line in any phase; no event follows, the reference is dropped
- */
-void iw_mpa_upcall_cancel(struct iw_mpa_upcall *up)
+/* iw_connect or iw_accept is going to fail after all: no event follows. */
+void iw_mpa_upcall_cancel(struct iw_mpa_ep *ep)
 {
-	if (up->phase != IW_MPA_UP_SILENT)
-		upcall_end(up);
+	if (ep->up.phase != IW_MPA_UP_SILENT)
+		upcall_end(ep);
 }
 
-/**
- * iw_mpa_upcall_rejected - iw_reject was called
- * @up: line in any phase
- *
- * iw_cm has left the state in which it takes an event of the connection. So none is raised from now
- * on, as if iw_cm had dropped it. What the connection does is up to its state machine.
- *
- * Context: any; beside the runner.
+/*
+ * iw_reject was called. iw_cm has left the state in which it takes an event of the connection. So
+ * none is raised from now on, as if iw_cm had dropped it. What the connection does is up to its
+ * state machine. In any context, beside the runner.
  */
-void iw_mpa_upcall_rejected(struct iw_mpa_upcall *up)
+void iw_mpa_upcall_rejected(struct iw_mpa_ep *ep)
 {
-	WRITE_ONCE(up->rejected, true);
+	WRITE_ONCE(ep->up.rejected, true);
 }
 
-/**
- * iw_mpa_upcall_request - CONNECT_REQUEST
- * @up: silent line; its @id comes back in iw_accept or iw_reject, maybe before this returns
- * @listen_id: the listener's cm_id, on which the caller has a reference
- * @peer: the Request
- * @tuple: both addresses
+/*
+ * CONNECT_REQUEST for a listener, on whose cm_id the caller has a reference. The connection's number
+ * comes back in iw_accept or iw_reject, maybe before this returns.
  *
- * Context: process.
- *
- * Return: 0; -ENOMEM if iw_cm has no room: then it calls neither iw_accept nor iw_reject.
+ * Return: -ENOMEM if iw_cm has no room: then it calls neither.
  */
-int iw_mpa_upcall_request(struct iw_mpa_upcall *up, struct iw_cm_id *listen_id,
-			  const struct iw_mpa_frame *peer, const struct iw_mpa_tuple *tuple)
+int iw_mpa_upcall_request(struct iw_mpa_ep *ep, struct iw_cm_id *listen_id)
 {
 	struct iw_cm_event event = {
 		.event = IW_CM_EVENT_CONNECT_REQUEST,
-		.provider_data = (void *)up->id,
+		.provider_data = (void *)ep->id,
 	};
 
-	upcall_set_addresses(&event, tuple);
-	upcall_set_peer(up, &event, peer);
-	return upcall_raise(up, listen_id, &event);
+	upcall_set_addresses(&event, &ep->tuple);
+	upcall_set_peer(ep, &event);
+	return upcall_raise(ep, listen_id, &event);
 }
 
-/**
- * iw_mpa_upcall_up - CONNECT_REPLY(0) or ESTABLISHED(0), whichever is due
- * @up: line on which one of them is due
- * @peer: the peer's frame, or NULL if none came
- * @tuple: both addresses, or NULL for those of the cm_id; the local one of a mapped cm_id stays
+/*
+ * CONNECT_REPLY(0) or ESTABLISHED(0), whichever is due. In any context.
  *
- * Context: any.
- *
- * Return: 0; -ENOMEM if iw_cm could not copy the private data: the caller then brings the
- * connection down, which reports the failure; -EINVAL if nothing is due.
+ * Return: -ENOMEM if iw_cm could not copy the private data: the caller then brings the connection
+ * down, which reports the failure; -EINVAL if neither is due.
  */
-int iw_mpa_upcall_up(struct iw_mpa_upcall *up, const struct iw_mpa_frame *peer,
-		     const struct iw_mpa_tuple *tuple)
+int iw_mpa_upcall_up(struct iw_mpa_ep *ep)
 {
+	struct iw_cm_id *id = ep->up.cm_id;
 	struct iw_cm_event event = {};
 	int err;
 
-	switch (up->phase) {
+	switch (ep->up.phase) {
 	case IW_MPA_UP_REPLY:
 		event.event = IW_CM_EVENT_CONNECT_REPLY;
 		break;
@@ -150,76 +128,74 @@ int iw_mpa_upcall_up(struct iw_mpa_upcall *up, const struct iw_mpa_frame *peer,
 		event.event = IW_CM_EVENT_ESTABLISHED;
 		break;
 	default:
-		WARN_ONCE(1, "iw_mpa: connection %lu: no completion is due (%d)\n", up->id,
-			  up->phase);
+		WARN_ONCE(1, "iw_mpa: connection %lu: no completion is due (%d)\n", ep->id,
+			  ep->up.phase);
 		return -EINVAL;
 	}
 	/* iw_cm takes the addresses of this event for those that TCP has. */
-	event.local_addr = up->cm_id->m_local_addr;
-	event.remote_addr = up->cm_id->m_remote_addr;
-	if (tuple)
-		upcall_set_addresses(&event, tuple);
+	event.local_addr = id->m_local_addr;
+	event.remote_addr = id->m_remote_addr;
+	if (ep->initiator)
+		upcall_set_addresses(&event, &ep->tuple);
 	/* iwpmd knows a mapped connection by the port that was mapped, whatever port TCP has. */
-	if (up->cm_id->mapped)
-		event.local_addr = up->cm_id->m_local_addr;
-	upcall_set_peer(up, &event, peer);
-	err = upcall_raise(up, up->cm_id, &event);
+	if (id->mapped)
+		event.local_addr = id->m_local_addr;
+	upcall_set_peer(ep, &event);
+	err = upcall_raise(ep, id, &event);
 	if (!err)
-		up->phase = IW_MPA_UP_CLOSE;
+		ep->up.phase = IW_MPA_UP_CLOSE;
 	return err;
 }
 
-/* rdma_cm keeps the addresses of a failed CONNECT_REPLY: so the event has those of the cm_id. */
-static void upcall_fail_reply(struct iw_mpa_upcall *up, int status, const struct iw_mpa_frame *peer)
+/*
+ * A peer that rejects has sent private data; if iw_cm cannot copy it, the event does without.
+ * rdma_cm keeps the addresses of a failed CONNECT_REPLY: so the event has those of the cm_id.
+ */
+static void upcall_fail_reply(struct iw_mpa_ep *ep, int status)
 {
 	struct iw_cm_event event = {
 		.event = IW_CM_EVENT_CONNECT_REPLY,
 		.status = status,
-		.local_addr = up->cm_id->local_addr,
-		.remote_addr = up->cm_id->remote_addr,
+		.local_addr = ep->up.cm_id->local_addr,
+		.remote_addr = ep->up.cm_id->remote_addr,
 	};
 	int err;
 
-	upcall_set_peer(up, &event, peer);
-	err = upcall_raise(up, up->cm_id, &event);
+	if (ep->reason == IW_MPA_R_REJECTED)
+		upcall_set_peer(ep, &event);
+	err = upcall_raise(ep, ep->up.cm_id, &event);
 	if (err) {
 		event.private_data = NULL;
 		event.private_data_len = 0;
-		err = upcall_raise(up, up->cm_id, &event);
+		err = upcall_raise(ep, ep->up.cm_id, &event);
 	}
 	WARN_ON_ONCE(err);
 }
 
-/**
- * iw_mpa_upcall_down - the last event, whatever is due
- * @up: line in any phase
- * @status: negative errno, for a connection that never came up
- * @peer: the Reply of a peer that rejects; else NULL
- *
- * CONNECT_REPLY(@status), or ESTABLISHED(@status) and CLOSE, or CLOSE, or nothing. The cm_id's
- * reference is dropped. None of these events can fail: iw_cm keeps room for more events than this
- * file raises, and private data that iw_cm cannot copy is left out.
- *
- * Context: process.
+/*
+ * The last event, whatever is due: CONNECT_REPLY(<0), or ESTABLISHED(<0) and CLOSE, or CLOSE, or
+ * nothing. The cm_id's reference is dropped. None of these events can fail: iw_cm keeps room for
+ * more events than this file raises, and private data that iw_cm cannot copy is left out.
  */
-void iw_mpa_upcall_down(struct iw_mpa_upcall *up, int status, const struct iw_mpa_frame *peer)
+void iw_mpa_upcall_down(struct iw_mpa_ep *ep)
 {
+	int status = iw_mpa_reason_errno(ep->reason) ?: -EIO;
 	struct iw_cm_event established = { .event = IW_CM_EVENT_ESTABLISHED, .status = status };
 	struct iw_cm_event close = { .event = IW_CM_EVENT_CLOSE };
 
-	switch (up->phase) {
+	switch (ep->up.phase) {
 	case IW_MPA_UP_SILENT:
 		return;
 	case IW_MPA_UP_REPLY:
-		upcall_fail_reply(up, status, peer);
+		upcall_fail_reply(ep, status);
 		break;
 	case IW_MPA_UP_ESTABLISHED:
-		WARN_ON_ONCE(upcall_raise(up, up->cm_id, &established));
+		WARN_ON_ONCE(upcall_raise(ep, ep->up.cm_id, &established));
 		fallthrough;
 	case IW_MPA_UP_CLOSE:
-		WARN_ON_ONCE(upcall_raise(up, up->cm_id, &close));
+		WARN_ON_ONCE(upcall_raise(ep, ep->up.cm_id, &close));
 	}
-	upcall_end(up);
+	upcall_end(ep);
 }
 
 /*
@@ -246,19 +222,14 @@ static struct rdma_cm_id *upcall_owner(struct iw_cm_id *id)
 	return owner;
 }
 
-/**
- * iw_mpa_upcall_is_foreign - is the ULP in another network namespace than the device?
- * @id: listening cm_id
- * @net: namespace of the device; NULL if that is going
+/*
+ * Is the ULP of a listening cm_id known to be in another network namespace than the device? That is
+ * @net, NULL if it is going.
  *
  * rdma_cm makes a wildcard listener listen on the devices of all namespaces, also on a device
  * that is added later, in the context of the task that adds it. So neither the device nor the
  * caller tells the namespace of the ULP. If rdma_cm does not tell it either, the ULP is taken for
- * one of the device's namespace.
- *
- * Context: within iw_create_listen.
- *
- * Return: true if it is known to be in another one.
+ * one of the device's namespace. Within iw_create_listen.
  */
 bool iw_mpa_upcall_is_foreign(struct iw_cm_id *id, const struct net *net)
 {
@@ -267,13 +238,9 @@ bool iw_mpa_upcall_is_foreign(struct iw_cm_id *id, const struct net *net)
 	return owner && !net_eq(owner->route.addr.dev_addr.net, net);
 }
 
-/**
- * iw_mpa_upcall_get_net - the network namespace of the ULP
- * @id: cm_id, with its local address set
- *
- * Context: within iw_connect and iw_create_listen.
- *
- * Return: the namespace with a reference, for put_net(), or NULL if it is not known.
+/*
+ * Return: the network namespace of the ULP, with a reference; NULL if it is not known. Within
+ * iw_connect and iw_create_listen.
  */
 struct net *iw_mpa_upcall_get_net(struct iw_cm_id *id)
 {
@@ -283,14 +250,10 @@ struct net *iw_mpa_upcall_get_net(struct iw_cm_id *id)
 	return owner ? get_net(owner->route.addr.dev_addr.net) : NULL;
 }
 
-/**
- * iw_mpa_upcall_ifindex - the interface that rdma_cm has chosen
- * @id: cm_id, with its local address set
- *
- * It has the local address, or is that of the route. The device of the cm_id may be that of another
- * interface: one with the same hardware address, or a VLAN or its parent.
- *
- * Context: within iw_connect and iw_create_listen.
+/*
+ * The interface that rdma_cm has chosen: it has the local address, or is that of the route. The
+ * device of the cm_id may be that of another interface: one with the same hardware address, or a
+ * VLAN or its parent. Within iw_connect and iw_create_listen.
  *
  * Return: its index in the namespace of the ULP; 0 if it is not known, or there is none.
  */
@@ -301,17 +264,15 @@ int iw_mpa_upcall_ifindex(struct iw_cm_id *id)
 	return owner ? owner->route.addr.dev_addr.bound_dev_if : 0;
 }
 
-/**
- * iw_mpa_upcall_keep_requests - have rdma_cm take a wildcard listener's Requests for its device's
- * @id: listening cm_id
+/*
+ * Have rdma_cm take a wildcard listener's Requests for its device's.
  *
  * At a CONNECT_REQUEST rdma_cm looks for the device of the new connection. It begins with the
  * device and the port that the listener has, and goes on with all others that the local address
  * fits: with the same hardware address there may be several. The id that it makes for a wildcard
  * listener on each device lacks the number of the port. So it would begin with the others, and the
- * ULP's QP would be another device's. This sets the number.
- *
- * Context: within iw_create_listen, before the first Request.
+ * ULP's QP would be another device's. This sets the number. Within iw_create_listen, before the
+ * first Request.
  */
 void iw_mpa_upcall_keep_requests(struct iw_cm_id *id)
 {
@@ -321,15 +282,13 @@ void iw_mpa_upcall_keep_requests(struct iw_cm_id *id)
 		owner->port_num = rdma_start_port(id->device);
 }
 
-/**
- * iw_mpa_upcall_device - the device that rdma_cm has chosen for a connection to a listener
- * @id: passive cm_id
+/*
+ * The device that rdma_cm has chosen for a connection to a listener: the QP that the ULP accepts
+ * with is one of this device. rdma_cm has copied both addresses of the connection into the
+ * rdma_cm_id: if they differ, the context of @id is not an rdma_cm_id. The ports do not count, as a
+ * port mapper may have changed them.
  *
- * The QP that the ULP accepts with is one of this device. rdma_cm has copied both addresses of
- * the connection into the rdma_cm_id: if they differ, the context of @id is not an rdma_cm_id.
- * The ports do not count, as a port mapper may have changed them.
- *
- * Context: within iw_accept, while the ULP holds the rdma_cm_id. Within iw_reject it may be gone.
+ * Within iw_accept, while the ULP holds the rdma_cm_id. Within iw_reject it may be gone.
  *
  * Return: that device; the cm_id's own if it is not known.
  */
