@@ -107,36 +107,6 @@ static void accept_with_most_private_data_is_sent(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, memcmp(c->frame.buf + 24, pd, sizeof(pd)), 0);
 }
 
-static void accept_driver_pd_is_not_the_ulps(struct kunit *test)
-{
-	struct fake_conn *c = conn_new(test);
-	struct fakes *f = test->priv;
-
-	fake_have_driver_pd(f);
-	conn_call(c, f);
-	KUNIT_EXPECT_EQ(test, c->lis->events[0].pd_len, 1);
-	KUNIT_EXPECT_EQ(test, c->lis->events[0].pd[0], 'd');
-	KUNIT_EXPECT_EQ(test, fake_accept(c->fid, &c->param), 0);
-	peer_recv_frame(f, c->peer, &c->frame);
-	KUNIT_EXPECT_EQ(test, peer_frame_pd_len(&c->frame), 4 + 4 + 5);
-	KUNIT_EXPECT_EQ(test, memcmp(c->frame.buf + 24, "minehello", 9), 0);
-	KUNIT_EXPECT_EQ(test, memcmp(c->qp->peer_pd, "worl", 4), 0);
-	KUNIT_EXPECT_EQ(test, c->qp->ho.snd_nxt, tcp_sk(c->peer->sk)->rcv_nxt);
-}
-
-static void reject_has_zeroes_for_driver_pd(struct kunit *test)
-{
-	struct fake_conn *c = conn_new(test);
-	struct fakes *f = test->priv;
-
-	fake_have_driver_pd(f);
-	conn_call(c, f);
-	KUNIT_EXPECT_EQ(test, fake_reject(c->fid, "no", 2), 0);
-	peer_recv_frame(f, c->peer, &c->frame);
-	KUNIT_EXPECT_EQ(test, peer_frame_pd_len(&c->frame), 4 + 4 + 2);
-	KUNIT_EXPECT_EQ(test, memcmp(c->frame.buf + 24, "\0\0\0\0no", 6), 0);
-}
-
 /* TX opens and ESTABLISHED comes once, however many FPDUs there are. */
 static void accept_later_fpdus_change_nothing(struct kunit *test)
 {
@@ -525,8 +495,6 @@ static struct kunit_case accept_cases[] = {
 	KUNIT_CASE(accept_v2_p2p_comes_up_after_rtr),
 	KUNIT_CASE(accept_depths_are_left_to_the_ulps),
 	KUNIT_CASE(accept_with_most_private_data_is_sent),
-	KUNIT_CASE(accept_driver_pd_is_not_the_ulps),
-	KUNIT_CASE(reject_has_zeroes_for_driver_pd),
 	KUNIT_CASE(accept_later_fpdus_change_nothing),
 	KUNIT_CASE_PARAM(accept_client_server_opens_tx_after_first_fpdu,
 			 plain_gen_params),

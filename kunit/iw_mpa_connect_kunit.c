@@ -175,52 +175,6 @@ static void connect_depths_are_left_to_the_ulps(struct kunit *test)
 	}
 }
 
-static void connect_driver_pd_is_not_the_ulps(struct kunit *test)
-{
-	struct fake_conn *c = conn_new(test);
-	struct fakes *f = test->priv;
-
-	fake_have_driver_pd(f);
-	conn_dial(c, f);
-	KUNIT_EXPECT_EQ(test, peer_frame_pd_len(&c->frame), 4 + 4 + 5);
-	KUNIT_EXPECT_EQ(test, memcmp(c->frame.buf + 24, "minehello", 9), 0);
-	peer_make_v2(&c->frame, true, MPA_C, 3, 2, "yourworld", 9);
-	peer_send_frame(f, c->peer, &c->frame);
-	fake_expect_event(c->fid, 0, IW_CM_EVENT_CONNECT_REPLY, 0);
-	KUNIT_EXPECT_EQ(test, memcmp(c->qp->peer_pd, "your", 4), 0);
-	KUNIT_EXPECT_EQ(test, c->fid->events[0].pd_len, 5);
-	KUNIT_EXPECT_EQ(test, memcmp(c->fid->events[0].pd, "world", 5), 0);
-}
-
-/* A peer whose driver has nothing to say; ours may refuse it. */
-static void connect_without_driver_pd_of_the_peer_is_told(struct kunit *test)
-{
-	struct fake_conn *c = conn_new(test);
-	struct fakes *f = test->priv;
-
-	fake_have_driver_pd(f);
-	conn_dial(c, f);
-	c->qp->fail[FAKE_PREPARE] = -EPROTO;
-	peer_make_v2(&c->frame, true, MPA_C, 3, 2, "you", 3);
-	peer_send_frame(f, c->peer, &c->frame);
-	fake_expect_event(c->fid, 0, IW_CM_EVENT_CONNECT_REPLY, -EIO);
-	KUNIT_EXPECT_NULL(test, c->qp->ho.peer_pd);
-}
-
-static void connect_driver_pd_takes_room_of_the_ulps(struct kunit *test)
-{
-	static const u8 pd[IW_MPA_PD_MAX];
-	struct iw_cm_conn_param param = {
-		.private_data		= pd,
-		.private_data_len	= IW_MPA_PD_MAX - 4 - FAKE_DRIVER_PD + 1,
-		.qpn			= 1,
-	};
-	struct fakes *f = test->priv;
-
-	fake_have_driver_pd(f);
-	KUNIT_EXPECT_EQ(test, fake_connect(fake_id_create(f), &param), -EINVAL);
-}
-
 static void connect_reply_without_a_sends_no_rtr(struct kunit *test)
 {
 	struct fake_conn *c = conn_new(test);
@@ -563,9 +517,6 @@ static struct kunit_case connect_cases[] = {
 	KUNIT_CASE(connect_client_server_sends_no_rtr),
 	KUNIT_CASE(connect_reply_without_a_sends_no_rtr),
 	KUNIT_CASE(connect_depths_are_left_to_the_ulps),
-	KUNIT_CASE(connect_driver_pd_is_not_the_ulps),
-	KUNIT_CASE(connect_without_driver_pd_of_the_peer_is_told),
-	KUNIT_CASE(connect_driver_pd_takes_room_of_the_ulps),
 	KUNIT_CASE(connect_rtr_is_read_if_that_is_common),
 	KUNIT_CASE(connect_rtr_is_send_if_that_is_common),
 	KUNIT_CASE(connect_v1_sends_and_takes_v1),

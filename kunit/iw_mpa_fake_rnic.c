@@ -124,8 +124,6 @@ static int fake_prepare(struct ib_qp *ib, const struct iw_mpa_handoff *ho)
 
 	qp->ho = *ho;
 	qp->params = *ho->params;
-	if (ho->peer_pd)
-		memcpy(qp->peer_pd, ho->peer_pd, sizeof(qp->peer_pd));
 	qp->ho.params = &qp->params;
 	qp->prepared = !err;
 	if (qp->speak)
@@ -382,21 +380,6 @@ static const struct iw_mpa_driver_ops fake_driver = {
 	.open_tx	= fake_open_tx,
 	.stop		= fake_stop,
 };
-
-static void fake_put_pd(struct ib_qp *ib, void *pd)
-{
-	if (fake_qp_of(ib)->prepared)
-		fake_fault(fake_qp_of(ib)->f, "put_pd after prepare");
-	memcpy(pd, "mine", FAKE_DRIVER_PD);
-}
-
-/* From now on the driver has something to say to the peer's. */
-void fake_have_driver_pd(struct fakes *f)
-{
-	f->attr.pd_size = FAKE_DRIVER_PD;
-	f->drv.put_pd = fake_put_pd;
-	fake_register_again(f);
-}
 
 struct iw_mpa_ep *fake_qp_ep(struct fake_qp *qp)
 {

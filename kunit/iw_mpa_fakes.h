@@ -31,7 +31,6 @@
 #define FAKE_FAULTS	8
 #define FAKE_PD_MAX	255
 #define FAKE_LOG_SIZE	160
-#define FAKE_DRIVER_PD	4	/* octets of private data, for a driver that has some */
 
 struct fakes;
 struct rdma_cm_id;
@@ -175,7 +174,6 @@ enum fake_op {
  * @down_in_open: the driver finds within open_tx that it cannot go on with the stream
  * @stop_rx: do not read what arrives
  * @speak: the peer's socket, from which an octet comes while the driver prepares, or NULL
- * @peer_pd: the peer's driver's octets, of prepare
  * @busy_sk: between hold and let_go of fake_have_busy_tcp()
  * @rx_have: octets of an incomplete FPDU in @rx
  * @rx: incomplete FPDU
@@ -209,7 +207,6 @@ struct fake_qp {
 	bool				down_in_open;
 	bool				stop_rx;
 	struct socket			*speak;
-	u8				peer_pd[FAKE_DRIVER_PD];
 	struct sock			*busy_sk;
 	u32				rx_have;
 	u8				rx[IW_MPA_FPDU_MAX];
@@ -323,7 +320,6 @@ void fake_qp_tx_finished(struct fake_qp *qp);
 void fake_qp_stream_down(struct fake_qp *qp);
 void fake_qp_freed(struct fake_qp *qp);
 void fake_qp_gone(struct fake_qp *qp);
-void fake_have_driver_pd(struct fakes *f);
 void fake_have_repeat_rtr(struct fakes *f);
 void fake_have_finish_tx(struct fakes *f);
 void fake_have_busy_tcp(struct fakes *f);

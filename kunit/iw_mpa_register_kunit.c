@@ -89,17 +89,6 @@ static void spoil_caps(struct brought *b)
 	b->attr.caps |= BIT(31);
 }
 
-static void spoil_pd_size(struct brought *b)
-{
-	b->attr.pd_size = IW_MPA_DRIVER_PD_MAX + 1;
-}
-
-static void spoil_put_pd(struct brought *b)
-{
-	b->attr.pd_size = 1;
-	b->drv.put_pd = NULL;
-}
-
 static void spoil_takeover_reply(struct brought *b)
 {
 	b->attr.caps |= IW_MPA_CAP_TAKEOVER;
@@ -180,8 +169,6 @@ static const struct check_case check_cases[] = {
 	{ "max_ird_is_no_number", "max_ird", spoil_max_ird },
 	{ "max_ord_is_no_number", "max_ord", spoil_max_ord },
 	{ "unknown_cap", "caps", spoil_caps },
-	{ "pd_size_too_large", "pd_size", spoil_pd_size },
-	{ "pd_size_without_put_pd", "put_pd", spoil_put_pd },
 	{ "takeover_without_send_reply", "send_reply", spoil_takeover_reply },
 	{ "takeover_with_repeat_rtr", "repeat_rtr", spoil_takeover_repeat },
 	{ "hold_without_let_go", "let_go", spoil_let_go },

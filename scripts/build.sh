@@ -40,7 +40,6 @@ copy_tree() {
 		--filter='P *.o' --filter='P *.ko' --filter='P *.mod' --filter='P *.mod.c' \
 		--filter='P .*' --filter='P modules.order' --filter='P Module.symvers' \
 		--filter='P /drivers/infiniband/sw/siw_mpa/siw/' \
-		--filter='P /drivers/infiniband/hw/erdma_mpa/erdma/' \
 		--filter='P /drivers/infiniband/hw/cxgb4_mpa/cxgb4/' \
 		--filter='P /drivers/infiniband/hw/cxgb4_mpa/chelsio/' \
 		--filter='- *.o' --filter='- *.ko' --filter='- *.mod' --filter='- *.mod.c' \
@@ -65,11 +64,6 @@ build_ours() {
 	if [[ -d $TOP/drivers/infiniband/sw/siw_mpa && " $* " != *' IW_MPA_SIW=n '* ]]; then
 		"$TOP/scripts/stage-siw.sh" "$SRC/drivers/infiniband/sw/siw_mpa/siw" \
 			siw_cm.c siw_cm.h Makefile Kconfig
-	fi
-	if [[ " $* " == *' IW_MPA_ERDMA=y '* ]]; then
-		"$TOP/scripts/stage-siw.sh" --driver hw/erdma \
-			"$SRC/drivers/infiniband/hw/erdma_mpa/erdma" \
-			erdma_cm.c erdma_cm.h Makefile Kconfig
 	fi
 	if [[ " $* " == *' IW_MPA_CXGB4=y '* ]]; then
 		stage_cxgb4 "$SRC/drivers/infiniband/hw/cxgb4_mpa"
@@ -158,7 +152,7 @@ build_all() {
 build_for_users() {
 	local name
 
-	for name in IW_MPA_{SKELETON,ERDMA,CXGB4}; do
+	for name in IW_MPA_{SKELETON,CXGB4}; do
 		set -- "$@" "$name=${!name:-n}"
 	done
 	build_ours "$@" "IW_MPA_SIW=${IW_MPA_SIW:-n}"

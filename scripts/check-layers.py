@@ -34,7 +34,7 @@ LAYERS = {{'leaves': 'leaf'}.get(layer, layer.upper()): names
 LAYER_OF = {name: layer for layer, names in LAYERS.items() for name in names}
 ORDER = tuple(LAYERS)
 LINKED = [name for names in LAYERS.values() for name in names]
-GLUES = ('drivers/infiniband/sw/siw_mpa', 'drivers/infiniband/hw/erdma_mpa')
+GLUES = ('drivers/infiniband/sw/siw_mpa',)
 # Devices with a TCP engine of their own use the protocol and nothing else.
 ENGINES = ('drivers/infiniband/hw/cxgb4_mpa',)
 PUBLIC = 'include/rdma/iw_mpa.h'
@@ -239,7 +239,6 @@ SELFTEST_FILES = (
     (GLUES[0] + '/glue.c', '#include "../iw_mpa/sock.h"', 'private to the library'),
     (GLUES[0] + '/glue.c', '#include "ep.h"', 'private to the library'),
     (GLUES[0] + '/Kbuild', 'ccflags-y += -I$(src)/../iw_mpa', 'in reach'),
-    (GLUES[1] + '/glue.c', '#include "../../sw/iw_mpa/ep.h"', 'private to the library'),
     (ENGINES[0] + '/glue.c', '#include <rdma/iw_mpa_proto.h>', None),
     (ENGINES[0] + '/glue.c', '#include <rdma/iw_mpa.h>', 'all that a driver needs'),
     (ENGINES[0] + '/glue.c', '#include "ep.h"', 'private to the library'),

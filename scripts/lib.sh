@@ -46,7 +46,7 @@ clean_cache() {
 # The modules of the Debian package; siw_mpa is made of sources that are not ours.
 PACKAGED=(iw_mpa srnic)
 # All that "make install" can be asked for
-ALL_MODULES=(iw_mpa srnic siw_mpa iw_mpa_skeleton iw_mpa_toe erdma_mpa cxgb4_mpa)
+ALL_MODULES=(iw_mpa srnic siw_mpa iw_mpa_skeleton iw_mpa_toe cxgb4_mpa)
 
 # need_space MEGABYTES [FOLDER]: in its file system; without FOLDER: of $CACHE
 need_space() {

@@ -254,7 +254,7 @@ main() {
 	local word root sources=yes
 	local -a packages=() kernels=()
 
-	[[ $* != modules || ${IW_MPA_SIW:-n}${IW_MPA_ERDMA:-n}${IW_MPA_CXGB4:-n} != nnn ]] || sources=
+	[[ $* != modules || ${IW_MPA_SIW:-n}${IW_MPA_CXGB4:-n} != nn ]] || sources=
 
 	[[ $(dpkg --print-architecture 2>/dev/null) == amd64 ]] || die 'this needs Debian on amd64'
 	[[ $# -gt 0 ]] || set -- build static kunit guest fuzz dkms 6.1 6.12

@@ -4,7 +4,7 @@
 # Put the kernel's own siw sources (drivers/infiniband/sw/siw) into a folder outside the tree;
 # or those of another driver.
 #
-#   scripts/stage-siw.sh [--driver hw/erdma] [--edits FILE] DEST [FILE-TO-LEAVE-OUT...]
+#   scripts/stage-siw.sh [--driver hw/cxgb4] [--edits FILE] DEST [FILE-TO-LEAVE-OUT...]
 #   scripts/stage-siw.sh --headers drivers/net/ethernet/chelsio/cxgb4 DEST
 #   scripts/stage-siw.sh --check        could it? If not, it says what to install
 #

@@ -8,7 +8,7 @@
 # What takes long is not done again for a file that has passed and did not change, and is judged by the
 # same program. AFRESH=y does all of it.
 #
-# The sources of siw, erdma and iw_cxgb4, which are staged for the build, are not ours to judge: only
+# The sources of siw and iw_cxgb4, which are staged for the build, are not ours to judge: only
 # messages about files of this tree count.
 
 . "$(dirname "$0")/lib.sh"
@@ -77,14 +77,13 @@ unless_passed() {
 # Lines of a build log that complain about a file of ours
 about_us() {
 	grep -E "$IW_MPA_BUILD/src/(include|drivers)/[^ ]*: *(warning|error)|WARNING: modpost|ERROR: modpost" |
-		grep -vE "$IW_MPA_BUILD/src/drivers/infiniband/(sw/siw_mpa/siw|hw/erdma_mpa/erdma|hw/cxgb4_mpa/(cxgb4|chelsio))/" || true
+		grep -vE "$IW_MPA_BUILD/src/drivers/infiniband/(sw/siw_mpa/siw|hw/cxgb4_mpa/(cxgb4|chelsio))/" || true
 }
 
-# What a build has only if asked for: erdma_mpa is for the erdma of 6.1.
+# What a build has only if asked for
 examples() {
 	echo IW_MPA_SKELETON=y
 	echo IW_MPA_CXGB4=y
-	[[ $1 != 6.1 ]] || echo IW_MPA_ERDMA=y
 }
 
 # built TEXT LOG COMMAND...: it builds in $IW_MPA_BUILD with W=1, and says nothing about us. A warning is given
@@ -305,7 +304,7 @@ check_rst() { rst2html --report=2 --halt=2 "$1" >/dev/null; }
 # for drivers and TCP, is what the fake driver of KUnit looks at in each op.
 test_reclaim() {
 	local -a ours=(drivers/infiniband/sw/{iw_mpa,srnic,siw_mpa,iw_mpa_skeleton}
-		drivers/infiniband/hw/{erdma_mpa,cxgb4_mpa})
+		drivers/infiniband/hw/cxgb4_mpa)
 
 	grep -rqE '\balloc_workqueue\(' "${ours[0]}" || { echo 'the library has no queue'; return 1; }
 	{ grep -rPzo '\balloc_(ordered_|percpu_)?workqueue\([^;]*;' "${ours[@]}" |

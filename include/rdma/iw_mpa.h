@@ -15,9 +15,7 @@
 #include <net/sock.h>
 
 #define IW_MPA_VERSION		"0.2"	/* of the library, and of drivers in its tree */
-#define IW_MPA_API		2	/* see "Stability" in iw_mpa_driver.rst */
-
-#define IW_MPA_DRIVER_PD_MAX	32
+#define IW_MPA_API		3	/* see "Stability" in iw_mpa_driver.rst */
 
 struct ib_device;
 struct ib_device_ops;
@@ -81,8 +79,6 @@ struct iw_mpa_stream {
  *	responder: behind the Reply, which is still to be sent
  * @rcv_nxt: TCP sequence number of the first octet that the driver receives
  * @rx_queued: octets from @rcv_nxt on are in the socket already
- * @peer_pd: octets that the peer's put_pd has written, pd_size of them; NULL if the peer sent
- *	fewer, or if pd_size is 0
  * @tcb: record of the TCP connection, which belongs to the device from now on; NULL without
  *	IW_MPA_CAP_TAKEOVER, or if the connection stays on the socket. The record and what it points
  *	to are valid within prepare
@@ -99,7 +95,6 @@ struct iw_mpa_handoff {
 	u32				snd_nxt;
 	u32				rcv_nxt;
 	bool				rx_queued;
-	const void			*peer_pd;
 	const struct iw_mpa_tcb		*tcb;
 	struct iw_mpa_takeover		*takeover;
 };
@@ -113,8 +108,6 @@ struct iw_mpa_handoff {
  *	@max_ird is 0
  * @max_ird: most inbound Reads per connection, 0..IW_MPA_DEPTH_MAX
  * @max_ord: most outbound Reads per connection, 0..IW_MPA_DEPTH_MAX
- * @pd_size: octets of private data that are the driver's, in front of the ULP's,
- *	0..IW_MPA_DRIVER_PD_MAX; 0 for a device that is to connect to others
  * @tcp_options: with IW_MPA_CAP_TAKEOVER: TCP options that the device can go on with, a
  *	set of IW_MPA_TCP_*. A connection with another one stays on the socket if there is
  *	attach; else it fails (TCP_OPTION)
@@ -127,16 +120,11 @@ struct iw_mpa_device_attr {
 	u8	rtr_accept;
 	u16	max_ird;
 	u16	max_ord;
-	u8	pd_size;
 	u8	tcp_options;
 };
 
 /**
  * struct iw_mpa_driver_ops - the driver's half of the hand-off
- * @put_pd: Write pd_size octets for the peer's driver, which finds them in prepare. In a Reject the
- *	library sends zeroes. Process context, must not sleep, before prepare. An initiator may be
- *	called more than once, and must write the same octets each time. Required if pd_size is not
- *	0.
  * @hold: Have the device keep the packets of the connection of @sk, from now on until prepare or
  *	let_go. On return the network stack must have the packets that came before. Process context,
  *	may sleep, at most once per connection, before prepare, only with IW_MPA_CAP_TAKEOVER.
@@ -196,7 +184,6 @@ struct iw_mpa_device_attr {
  * connections of the whole host.
  */
 struct iw_mpa_driver_ops {
-	void	(*put_pd)(struct ib_qp *qp, void *pd);
 	int	(*hold)(struct ib_qp *qp, struct sock *sk);
 	void	(*let_go)(struct ib_qp *qp);
 	int	(*prepare)(struct ib_qp *qp, const struct iw_mpa_handoff *ho);

@@ -79,7 +79,6 @@ struct iw_mpa_upcall {
  * @snd_nxt: TCP sequence number of the first octet that the driver sends
  * @rcv_nxt: TCP sequence number of the first octet that the driver receives
  * @rtr_end: TCP sequence number behind the RTR message, or behind its last repeat
- * @peer_pd: private data of the peer's driver, in the endpoint's reader, or NULL
  *
  * There is no lock: only the endpoint's runner calls these functions.
  */
@@ -92,7 +91,6 @@ struct iw_mpa_offload {
 	u32				snd_nxt;
 	u32				rcv_nxt;
 	u32				rtr_end;
-	const void			*peer_pd;
 };
 
 /**

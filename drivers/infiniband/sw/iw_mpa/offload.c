@@ -41,8 +41,6 @@ const char *iw_mpa_offload_check(const struct iw_mpa_driver_ops *drv,
 		{ rtr & ~IW_MPA_RTR_ALL, "rtr_send or rtr_accept has an unknown RTR type" },
 		{ attr->max_ird > IW_MPA_DEPTH_MAX, "max_ird is above 0x3ffe" },
 		{ attr->max_ord > IW_MPA_DEPTH_MAX, "max_ord is above 0x3ffe" },
-		{ attr->pd_size > IW_MPA_DRIVER_PD_MAX, "pd_size is above 32" },
-		{ attr->pd_size && !drv->put_pd, "pd_size needs put_pd" },
 		{ takeover && !drv->send_reply, "IW_MPA_CAP_TAKEOVER needs send_reply" },
 		{ takeover && drv->repeat_rtr, "IW_MPA_CAP_TAKEOVER cannot have repeat_rtr" },
 		{ drv->hold && !drv->let_go, "hold needs let_go" },
@@ -81,14 +79,6 @@ struct ib_qp *iw_mpa_offload_get_qp(struct ib_device *ibdev, u32 qpn)
 void iw_mpa_offload_put_qp(struct ib_qp *qp)
 {
 	qp->device->ops.iw_rem_ref(qp);
-}
-
-/* The driver writes its private data to @pd, which has room for pd_size bytes; a Reject has zeroes. */
-void iw_mpa_offload_put_pd(struct iw_mpa_ep *ep, void *pd, bool reject)
-{
-	memset(pd, 0, ep->dev->attr.pd_size);
-	if (!reject)
-		ep->dev->ops->put_pd(ep->off.qp, pd);
 }
 
 /* If a device has taken TCP over, the socket keeps the callbacks of the library. */
@@ -209,7 +199,6 @@ static enum iw_mpa_reason offload_start(struct iw_mpa_ep *ep, size_t reply_len, 
 		.ep = ep,
 		.sock = ep->sock.sock,
 		.params = &ep->params,
-		.peer_pd = off->peer_pd,
 	};
 	enum iw_mpa_reason why;
 

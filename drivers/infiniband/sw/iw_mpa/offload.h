@@ -13,7 +13,6 @@ struct ib_qp *iw_mpa_offload_find_qp(struct ib_device *ibdev, u32 qpn);
 struct ib_qp *iw_mpa_offload_get_qp(struct ib_device *ibdev, u32 qpn);
 void iw_mpa_offload_put_qp(struct ib_qp *qp);
 
-void iw_mpa_offload_put_pd(struct iw_mpa_ep *ep, void *pd, bool reject);
 enum iw_mpa_event iw_mpa_offload_active(struct iw_mpa_ep *ep);
 enum iw_mpa_event iw_mpa_offload_passive(struct iw_mpa_ep *ep, bool fence, const void *reply,
 					 size_t len);

@@ -114,8 +114,7 @@ static int run_set_depths(struct iw_mpa_ep *ep, const struct iw_cm_conn_param *p
 	bool enhanced = ep->initiator ? ep->local.rev >= IW_MPA_REV_2 : ep->peer.enhanced;
 	struct iw_mpa_local *local = &ep->local;
 
-	if (param->private_data_len > IW_MPA_PD_MAX - ep->dev->attr.pd_size -
-				      (enhanced ? IW_MPA_ENHANCED_SIZE : 0))
+	if (param->private_data_len > IW_MPA_PD_MAX - (enhanced ? IW_MPA_ENHANCED_SIZE : 0))
 		return -EINVAL;
 	local->ird = run_depth(param->ird, local->max_ird);
 	local->ord = run_depth(param->ord, local->max_ord);

@@ -14,20 +14,12 @@
 #include <linux/slab.h>
 #include <linux/string.h>
 
-/* Encode @ep->sent into @buf, with @pd behind the private data of the driver. */
+/* Encode @ep->sent into @buf. */
 static int startup_encode(struct iw_mpa_ep *ep, const void *pd, u16 pd_len,
 			  u8 buf[IW_MPA_FRAME_MAX])
 {
-	u8 both[IW_MPA_DRIVER_PD_MAX + IW_MPA_PD_MAX];
-	u8 size = ep->dev->attr.pd_size;
 	int len;
 
-	if (size) {
-		iw_mpa_offload_put_pd(ep, both, ep->sent.reject);
-		memcpy(both + size, pd, pd_len);
-		pd = both;
-		pd_len += size;
-	}
 	ep->sent.pd = pd;
 	ep->sent.pd_len = pd_len;
 	len = iw_mpa_frame_encode(&ep->sent, buf, IW_MPA_FRAME_MAX);
@@ -135,18 +127,6 @@ static size_t startup_take(void *arg, const u8 *octets, size_t len)
 	return used;
 }
 
-/* The driver's octets are in front of those of the ULP. */
-static void startup_split_pd(struct iw_mpa_ep *ep)
-{
-	u8 size = ep->dev->attr.pd_size;
-
-	if (!size || ep->peer.pd_len < size)
-		return;
-	ep->off.peer_pd = ep->peer.pd;
-	ep->peer.pd += size;
-	ep->peer.pd_len -= size;
-}
-
 static enum iw_mpa_event startup_decode(struct iw_mpa_ep *ep)
 {
 	enum iw_mpa_reason reason;
@@ -157,7 +137,6 @@ static enum iw_mpa_event startup_decode(struct iw_mpa_ep *ep)
 		return IW_MPA_EV_FRAME_BAD;
 	}
 	trace_iw_mpa_frame(ep->id, false, &ep->peer);
-	startup_split_pd(ep);
 	return IW_MPA_EV_NONE;
 }
 
