@@ -125,14 +125,10 @@ static void backlog_part(struct iw_mpa_backlog *backlog)
 	kfree(crowd);
 }
 
-/**
- * iw_mpa_backlog_open - for a new listener
- * @dev: its device
- * @net: network namespace of its socket, or NULL if it will have none
- * @id: its cm_id, which the listener holds until iw_mpa_backlog_stop()
- * @limit: Requests that the ULP has room for, > 0
- *
- * Return: the backlog, or NULL.
+/*
+ * Return: the backlog of a new listener, or NULL. The listener holds @id until
+ * iw_mpa_backlog_stop(). @net is the namespace of its socket, NULL if it will have none; @limit is
+ * what the ULP has room for, > 0.
  */
 struct iw_mpa_backlog *iw_mpa_backlog_open(struct iw_mpa_device *dev, const struct net *net,
 					   struct iw_cm_id *id, unsigned int limit)
@@ -156,13 +152,9 @@ struct iw_mpa_backlog *iw_mpa_backlog_open(struct iw_mpa_device *dev, const stru
 	return backlog;
 }
 
-/**
- * iw_mpa_backlog_stop - the listener goes
- * @backlog: its backlog, into which no connection enters any more
- *
- * Connections that iw_cm does not know yet cannot be announced any more: they end.
- *
- * Context: process, sleeps.
+/*
+ * The listener goes, and no connection enters any more. Those that iw_cm does not know yet cannot
+ * be announced any more: they end. This sleeps.
  */
 void iw_mpa_backlog_stop(struct iw_mpa_backlog *backlog)
 {
@@ -179,10 +171,7 @@ void iw_mpa_backlog_stop(struct iw_mpa_backlog *backlog)
 	cancel_delayed_work_sync(&backlog->look);
 }
 
-/**
- * iw_mpa_backlog_close - drop a reference
- * @backlog: of a listener that has gone or never came up, or of an endpoint
- */
+/* Drop a reference: a listener's that has gone or never came up, or an endpoint's. */
 void iw_mpa_backlog_close(struct iw_mpa_backlog *backlog)
 {
 	if (!refcount_dec_and_test(&backlog->ref))
@@ -243,13 +232,7 @@ static void backlog_add_half_open(struct iw_mpa_ep *ep, enum iw_mpa_queue queue)
 	crowd->half_open_count++;
 }
 
-/**
- * iw_mpa_backlog_enter - a listener has taken a connection
- * @ep: its endpoint
- * @backlog: the listener's; a reference is taken
- *
- * Context: the runner.
- */
+/* A listener has taken a connection, which gets a reference on the backlog. */
 void iw_mpa_backlog_enter(struct iw_mpa_ep *ep, struct iw_mpa_backlog *backlog)
 {
 	refcount_inc(&backlog->ref);
@@ -281,17 +264,12 @@ static void backlog_unask(struct iw_mpa_ep *ep)
 	ep->backlog->moved = jiffies;
 }
 
-/**
- * iw_mpa_backlog_turn - is it an endpoint's turn to be announced?
- * @ep: responder with a complete Request
- * @listen_id: result: the listener's cm_id, with a reference
+/*
+ * Is it the turn of a responder with a complete Request to be announced? It is not half-open any
+ * more.
  *
- * The endpoint is not half-open any more.
- *
- * Context: the runner.
- *
- * Return: IW_MPA_EV_NONE if it is; IW_MPA_EV_NO_ROOM if others wait in front of it, or the ULP has
- * no room; IW_MPA_EV_LISTENER_GONE.
+ * Return: IW_MPA_EV_NONE if it is, with a reference on the listener's cm_id; IW_MPA_EV_NO_ROOM if
+ * others wait in front of it, or the ULP has no room; IW_MPA_EV_LISTENER_GONE.
  */
 enum iw_mpa_event iw_mpa_backlog_turn(struct iw_mpa_ep *ep, struct iw_cm_id **listen_id)
 {
@@ -327,12 +305,7 @@ static void backlog_leave_queue(struct iw_mpa_ep *ep)
 		backlog_raise_room(ep->backlog);
 }
 
-/**
- * iw_mpa_backlog_asked - iw_cm has an endpoint's Request
- * @ep: responder whose turn it was
- *
- * Context: the runner.
- */
+/* iw_cm has the Request of a responder whose turn it was. */
 void iw_mpa_backlog_asked(struct iw_mpa_ep *ep)
 {
 	/* Only the runner puts the endpoint into a list, though others may take it out. */
@@ -352,13 +325,8 @@ static void backlog_end_question(struct iw_mpa_ep *ep)
 	backlog_raise_room(ep->backlog);
 }
 
-/**
- * iw_mpa_backlog_answered - the ULP has answered
- * @ep: responder about which it was asked
- *
- * iw_cm has handled this Request, so it may have room for the next one, too.
- *
- * Context: the runner.
+/*
+ * The ULP has answered. iw_cm has handled this Request, so it may have room for the next one, too.
  */
 void iw_mpa_backlog_answered(struct iw_mpa_ep *ep)
 {
@@ -392,16 +360,9 @@ void iw_mpa_backlog_queue(struct iw_mpa_ep *ep)
 	spin_unlock(&ep->dev->lock);
 }
 
-/**
- * iw_mpa_backlog_is_full - shall a listener take no more connections?
- * @backlog: its backlog
- * @config: the settings of its network namespace
- *
- * Requests that wait for room do not yield. So while some wait, they count as half-open, too.
- *
- * Context: process.
- *
- * Return: true if Requests wait for room, and there is none for further connections.
+/*
+ * Shall a listener take no more connections? Requests that wait for room do not yield. So while
+ * some wait, they count as half-open, too.
  */
 bool iw_mpa_backlog_is_full(struct iw_mpa_backlog *backlog, const struct iw_mpa_config *config)
 {
@@ -417,13 +378,9 @@ bool iw_mpa_backlog_is_full(struct iw_mpa_backlog *backlog, const struct iw_mpa_
 	return full;
 }
 
-/**
- * iw_mpa_backlog_refused - a responder has sent a Reject, and waits for the peer to close
- * @ep: responder
- *
- * It counts as half-open: a client that is rejected gets no more room than a silent one.
- *
- * Context: the runner.
+/*
+ * A responder has sent a Reject, and waits for the peer to close. It counts as half-open: a client
+ * that is rejected gets no more room than a silent one.
  */
 void iw_mpa_backlog_refused(struct iw_mpa_ep *ep)
 {
@@ -434,12 +391,7 @@ void iw_mpa_backlog_refused(struct iw_mpa_ep *ep)
 	spin_unlock(&ep->dev->lock);
 }
 
-/**
- * iw_mpa_backlog_put - an endpoint has nothing to do with its listener any more
- * @ep: endpoint of either role
- *
- * Context: the runner.
- */
+/* An endpoint of either role leaves its listener, if it has one. */
 void iw_mpa_backlog_put(struct iw_mpa_ep *ep)
 {
 	if (!ep->backlog)

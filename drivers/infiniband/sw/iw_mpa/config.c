@@ -67,12 +67,7 @@ static const struct ctl_table config_table[] = {
 	{ }
 };
 
-/**
- * iw_mpa_config - a network namespace's settings
- * @net: network namespace
- *
- * Return: the settings, valid as long as @net.
- */
+/* Return: the settings of a network namespace, valid as long as that. */
 const struct iw_mpa_config *iw_mpa_config(struct net *net)
 {
 	struct config_net *cn = net_generic(net, config_net_id);
@@ -97,17 +92,10 @@ static enum iw_mpa_choice config_narrow_choice(const struct iw_mpa_config *confi
 	return device;
 }
 
-/**
- * iw_mpa_config_peer_to_peer - shall an initiator ask for an RTR message?
- * @config: settings of its network namespace
- * @device: what its device says
- * @local_port: its own port, host order
- * @remote_port: the peer's, host order
- *
- * RFC 6581 5 asks for a choice per application: here a port stands for an application. The port
- * decides first, then the device, then the network namespace.
- *
- * Return: true for the peer-to-peer model.
+/*
+ * Shall an initiator ask for an RTR message? RFC 6581 5 asks for a choice per application: here a
+ * port, in host order, stands for an application. The port decides first, then the device, then the
+ * network namespace.
  */
 bool iw_mpa_config_peer_to_peer(const struct iw_mpa_config *config,
 				enum iw_mpa_choice device, u16 local_port,
@@ -119,19 +107,11 @@ bool iw_mpa_config_peer_to_peer(const struct iw_mpa_config *config,
 						 choice == IW_MPA_CHOICE_ON;
 }
 
-/**
- * iw_mpa_config_fall_back - will revision 1 do for an initiator that has offered revision 2?
- * @config: settings of its network namespace
- * @device: what its device says
- * @local_port: its own port, host order
- * @remote_port: the peer's, host order
- *
- * RFC 6581 10 allows revision 1 if it is compatible with the application. Revision 1 has neither
- * the peer-to-peer model nor depths. So it will not do where the application's port or the device
- * asks for that model, or where depths have to fit. The default of the network namespace says
- * nothing of an application.
- *
- * Return: true if it will.
+/*
+ * Will revision 1 do for an initiator that has offered revision 2? RFC 6581 10 allows revision 1 if
+ * it is compatible with the application. It has neither the peer-to-peer model nor depths. So it
+ * will not do where the application's port or the device asks for that model, or where depths have
+ * to fit. The default of the network namespace says nothing of an application.
  */
 bool iw_mpa_config_fall_back(const struct iw_mpa_config *config, enum iw_mpa_choice device,
 			     u16 local_port, u16 remote_port)
@@ -204,17 +184,12 @@ static struct pernet_operations config_net_ops = {
 	.size	= sizeof(struct config_net),
 };
 
-/**
- * iw_mpa_config_init - give every network namespace its settings
- *
- * Return: 0 or a negative errno.
- */
+/* Give every network namespace its settings. */
 int iw_mpa_config_init(void)
 {
 	return register_pernet_subsys(&config_net_ops);
 }
 
-/** iw_mpa_config_exit - undo iw_mpa_config_init() */
 void iw_mpa_config_exit(void)
 {
 	unregister_pernet_subsys(&config_net_ops);

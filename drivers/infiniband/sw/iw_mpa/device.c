@@ -26,14 +26,7 @@ static struct iw_mpa_device *device_find(const struct ib_device *ibdev)
 	return NULL;
 }
 
-/**
- * iw_mpa_device_add - make a device known
- * @dev: new device
- *
- * Context: process, sleeps.
- *
- * Return: 0, or -EEXIST if its IB device is known already.
- */
+/* Return: -EEXIST if its IB device is known already. */
 int iw_mpa_device_add(struct iw_mpa_device *dev)
 {
 	int err = 0;
@@ -47,14 +40,7 @@ int iw_mpa_device_add(struct iw_mpa_device *dev)
 	return err;
 }
 
-/**
- * iw_mpa_device_remove - nobody finds the device any more
- * @ibdev: the IB device
- *
- * Context: process, sleeps.
- *
- * Return: the device, which may still be in use, or NULL if there is none.
- */
+/* Return: the device, which is not found any more, but may be in use; NULL if there is none. */
 struct iw_mpa_device *iw_mpa_device_remove(const struct ib_device *ibdev)
 {
 	struct iw_mpa_device *dev;
@@ -67,14 +53,7 @@ struct iw_mpa_device *iw_mpa_device_remove(const struct ib_device *ibdev)
 	return dev;
 }
 
-/**
- * iw_mpa_device_get - find a device and use it
- * @ibdev: the IB device
- *
- * Context: process.
- *
- * Return: the device, for iw_mpa_device_put(); NULL if it is not registered or is being removed.
- */
+/* Return: the device, for iw_mpa_device_put(); NULL if it is not registered or is being removed. */
 struct iw_mpa_device *iw_mpa_device_get(const struct ib_device *ibdev)
 {
 	struct iw_mpa_device *dev;
@@ -87,16 +66,11 @@ struct iw_mpa_device *iw_mpa_device_get(const struct ib_device *ibdev)
 	return dev;
 }
 
-/**
- * iw_mpa_device_get_net - the network namespace that a device is in now
- * @dev: device, which the caller uses
- *
+/*
  * The network device may be moved to another namespace at any time. So a connection or a listener
  * asks once, and stays in that namespace.
  *
- * Context: process.
- *
- * Return: the namespace with a reference, for put_net(), or NULL if it is on its way out.
+ * Return: the namespace, with a reference; NULL if it is on its way out.
  */
 struct net *iw_mpa_device_get_net(struct iw_mpa_device *dev)
 {
@@ -119,20 +93,15 @@ static void device_tell_lent(struct iw_mpa_device *dev)
 		  dev_name(&dev->ibdev->dev), netdev_name(dev->netdev));
 }
 
-/**
- * iw_mpa_device_get_net_for - the network namespace of a socket that is not bound to the interface
- * @dev: device, which the caller uses
- * @id: its cm_id, of iw_connect or iw_create_listen
+/*
+ * For a socket that is not bound to the interface. Addresses and routes are those of the ULP's
+ * namespace, so the socket is there. Mostly the device is, too. But rdma_cm of Linux before 6.5
+ * finds a device by its hardware address, which an interface of another namespace may have, too,
+ * such as an IPVLAN of it; and an id outlives the move of its device to another namespace. Within
+ * iw_connect or iw_create_listen.
  *
- * Addresses and routes are those of the ULP's namespace, so the socket is there. Mostly the
- * device is, too. But rdma_cm of Linux before 6.5 finds a device by its hardware address, which
- * an interface of another namespace may have, too, such as an IPVLAN of it; and an id outlives
- * the move of its device to another namespace.
- *
- * Context: process, within that call.
- *
- * Return: the namespace with a reference, for put_net(); NULL if it is not known, and the device's
- * is on its way out.
+ * Return: the namespace, with a reference; NULL if it is not known, and the device's is on its way
+ * out.
  */
 struct net *iw_mpa_device_get_net_for(struct iw_mpa_device *dev, struct iw_cm_id *id)
 {
@@ -145,15 +114,7 @@ struct net *iw_mpa_device_get_net_for(struct iw_mpa_device *dev, struct iw_cm_id
 	return net;
 }
 
-/**
- * iw_mpa_device_for_each - look at all devices
- * @look: is called for each until it returns an error; may sleep
- * @arg: for @look
- *
- * Context: process, sleeps.
- *
- * Return: 0, or the error of @look.
- */
+/* Visit devices, until @look returns an error. It may sleep. */
 int iw_mpa_device_for_each(int (*look)(struct iw_mpa_device *dev, void *arg), void *arg)
 {
 	struct iw_mpa_device *dev;

@@ -65,27 +65,14 @@ struct iw_mpa_device {
 	struct rcu_head			rcu;
 };
 
-/**
- * iw_mpa_device_put - drop a use of a device
- * @dev: device
- *
- * Context: any. The device may be gone afterwards.
- */
+/* In any context. The device may be gone afterwards. */
 static inline void iw_mpa_device_put(struct iw_mpa_device *dev)
 {
 	if (refcount_dec_and_test(&dev->users))
 		complete(&dev->unused);
 }
 
-/**
- * iw_mpa_device_may_respond - may the device be responder?
- * @dev: device
- * @fence: the setting: a responder holds TX back until the first FPDU (RFC 5044 7.1.2)
- *
- * Context: any.
- *
- * Return: true if it may.
- */
+/* @fence: a responder holds TX back until the first FPDU (RFC 5044 7.1.2). */
 static inline bool iw_mpa_device_may_respond(const struct iw_mpa_device *dev, bool fence)
 {
 	return !fence || (dev->attr.caps & IW_MPA_CAP_TX_FENCE);

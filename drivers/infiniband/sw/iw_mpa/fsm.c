@@ -301,13 +301,7 @@ const struct iw_mpa_state_info iw_mpa_fsm_states[IW_MPA_ST_COUNT] = {
 #undef X
 };
 
-/**
- * iw_mpa_fsm_reason - why an event ends a connection
- * @state: where it met the event
- * @event: any event
- *
- * Return: a reason, IW_MPA_R_OK if the event says nothing of it.
- */
+/* Why an event ends a connection; IW_MPA_R_OK if the event says nothing of it. */
 enum iw_mpa_reason iw_mpa_fsm_reason(enum iw_mpa_state state, enum iw_mpa_event event)
 {
 	static const u8 of_event[IW_MPA_EV_COUNT] = {
@@ -325,12 +319,7 @@ enum iw_mpa_reason iw_mpa_fsm_reason(enum iw_mpa_state state, enum iw_mpa_event 
 					      of_event[event];
 }
 
-/**
- * iw_mpa_state_name - a state's name for traces
- * @state: any state
- *
- * Return: a constant string.
- */
+/* For traces; in any context. */
 const char *iw_mpa_state_name(enum iw_mpa_state state)
 {
 	static const char *const names[IW_MPA_ST_COUNT] = {

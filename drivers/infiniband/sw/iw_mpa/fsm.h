@@ -259,13 +259,7 @@ extern const struct iw_mpa_state_info iw_mpa_fsm_states[IW_MPA_ST_COUNT];
 enum iw_mpa_reason iw_mpa_fsm_reason(enum iw_mpa_state state, enum iw_mpa_event event);
 const char *iw_mpa_state_name(enum iw_mpa_state state);
 
-/**
- * iw_mpa_fsm_step - look a cell of the state table up
- * @state: current state
- * @event: what happened
- *
- * Return: the transition, with @defined false for an event that is void in @state.
- */
+/* Return: a cell, with @defined false for an event that is void in the state. */
 static inline const struct iw_mpa_transition *iw_mpa_fsm_step(enum iw_mpa_state state,
 							      enum iw_mpa_event event)
 {
@@ -278,14 +272,7 @@ static inline const struct iw_mpa_transition *iw_mpa_fsm_step(enum iw_mpa_state 
 /* Actions that a ULP which closes has time for */
 #define IW_MPA_CLOSE_ACTIONS	(IW_MPA_DO_FINISH_TX | IW_MPA_DO_SHUTDOWN)
 
-/**
- * iw_mpa_fsm_does_only - has a cell no other actions than these?
- * @state: current state
- * @event: what happened
- * @actions: set of IW_MPA_DO_*
- *
- * Return: true if there is a cell, and all its actions are among @actions.
- */
+/* Is there a cell, and are all its actions among @actions? */
 static inline bool iw_mpa_fsm_does_only(enum iw_mpa_state state, enum iw_mpa_event event,
 					u32 actions)
 {
@@ -294,27 +281,16 @@ static inline bool iw_mpa_fsm_does_only(enum iw_mpa_state state, enum iw_mpa_eve
 	return tr->defined && !(tr->actions & ~actions);
 }
 
-/**
- * iw_mpa_fsm_begins_end - does a connection begin to end with this step?
- * @from: state before
- * @to: state after
- *
- * Return: true if it does.
- */
+/* Does a connection begin to end with this step? */
 static inline bool iw_mpa_fsm_begins_end(enum iw_mpa_state from, enum iw_mpa_state to)
 {
 	return iw_mpa_fsm_states[from].phase != IW_MPA_PHASE_END &&
 	       iw_mpa_fsm_states[to].phase == IW_MPA_PHASE_END;
 }
 
-/**
- * iw_mpa_fsm_deadline - when a wait ends
- * @state: what waits
- * @now: the time, in any unit; it may wrap
- * @wait: what the timer of @state takes, 0 if it has none
- * @until: the limit of several waits together, 0 if there is none
- *
- * Return: the time, never 0; 0 if nothing ends the wait.
+/*
+ * When a wait ends: never 0; or 0 if nothing ends it. @now may wrap, in any unit. @wait is what the
+ * timer of the state takes, 0 if it has none; @until the limit of several waits together, or 0.
  */
 static inline unsigned long iw_mpa_fsm_deadline(enum iw_mpa_state state, unsigned long now,
 						unsigned long wait, unsigned long until)

@@ -343,17 +343,14 @@ static int listen_open(struct iw_mpa_listener *lis, struct net *net)
 	return lis->deaf ? 0 : err;
 }
 
-/**
- * iw_mpa_create_listen - iw_cm's iw_create_listen
- * @id: cm_id, with its mapped address set
- * @backlog: Requests that the ULP has room for, and connections that may wait in TCP, > 0
+/*
+ * iw_cm's iw_create_listen. @backlog, > 0: Requests that the ULP has room for, and connections that
+ * may wait in TCP. CONNECT_REQUEST may be raised before the return.
  *
  * A wildcard listener has no socket on a device of another network namespace, nor on one that
  * cannot be responder, nor on a further device of one interface, nor on a device that comes later
  * and on whose interface TCP uses the port: there it takes no port, gets no connection, and holds
  * no namespace.
- *
- * Context: process. CONNECT_REQUEST may be raised before the return.
  *
  * Return: 0 or a negative errno: -EOPNOTSUPP if the address is not the wildcard, the setting fence
  * asks to hold TX back, and the device cannot; -EADDRNOTAVAIL if the ULP's network namespace does
@@ -412,18 +409,11 @@ static struct iw_mpa_listener *listen_remove(struct iw_mpa_device *dev, struct i
 	return found;
 }
 
-/**
- * iw_mpa_destroy_listen - iw_cm's iw_destroy_listen
- * @id: listening cm_id
- *
- * After unhook no callback queues the work item that accepts, and it does not queue itself while it
- * is cancelled. When it has ended no connection enters the backlog any more. So
- * iw_mpa_backlog_stop(), which cancels the other work item, tells all connections. Connections that
- * the ULP was asked about live on.
- *
- * Context: process, sleeps.
- *
- * Return: 0
+/*
+ * iw_cm's iw_destroy_listen. After unhook no callback queues the work item that accepts, and it
+ * does not queue itself while it is cancelled. When it has ended no connection enters the backlog
+ * any more. So iw_mpa_backlog_stop(), which cancels the other work item, ends all connections but
+ * those that the ULP was asked about. This sleeps.
  */
 int iw_mpa_destroy_listen(struct iw_cm_id *id)
 {

@@ -56,7 +56,9 @@ const char *iw_mpa_offload_check(const struct iw_mpa_driver_ops *drv,
 	return NULL;
 }
 
-/* Return: the QP of a number, without a reference; NULL if there is none, or it is being destroyed. */
+/*
+ * Return: the QP of a number, without a reference; NULL if there is none, or it is being destroyed.
+ */
 struct ib_qp *iw_mpa_offload_find_qp(struct ib_device *ibdev, u32 qpn)
 {
 	return ibdev->ops.iw_get_qp(ibdev, qpn);
@@ -155,7 +157,8 @@ static enum iw_mpa_reason offload_prepare(struct iw_mpa_ep *ep, const struct iw_
 }
 
 /* Return: as offload_prepare() */
-static enum iw_mpa_reason offload_takeover(struct iw_mpa_ep *ep, struct iw_mpa_handoff *ho, int *err)
+static enum iw_mpa_reason offload_takeover(struct iw_mpa_ep *ep, struct iw_mpa_handoff *ho,
+					   int *err)
 {
 	struct iw_mpa_device *dev = ep->dev;
 	struct iw_mpa_tcb tcb = {};
@@ -185,9 +188,9 @@ static enum iw_mpa_reason offload_takeover(struct iw_mpa_ep *ep, struct iw_mpa_h
 }
 
 /*
- * Make the driver ready for the first FPDU. The stream is positioned after the peer's startup frame.
- * @reply_len bytes of this end are still to be sent. If the device cannot take queued bytes, none
- * may be there, and none may come until attach.
+ * Make the driver ready for the first FPDU. The stream is positioned after the peer's startup
+ * frame. @reply_len bytes of this end are still to be sent. If the device cannot take queued bytes,
+ * none may be there, and none may come until attach.
  *
  * Return: as offload_prepare()
  */
@@ -230,8 +233,8 @@ static enum iw_mpa_reason offload_start(struct iw_mpa_ep *ep, size_t reply_len, 
  * message arrives before that, they see it only when more bytes do.
  *
  * Return: IW_MPA_EV_HANDED_OFF; IW_MPA_EV_HANDED_OFF_QUIET if the peer may have missed the RTR
- * message and the driver can repeat it; or with the endpoint's reason set: IW_MPA_EV_PREPARE_FAILED,
- * the driver has no stream; IW_MPA_EV_RTR_FAILED.
+ * message and the driver can repeat it; or with the endpoint's reason set:
+ * IW_MPA_EV_PREPARE_FAILED, the driver has no stream; IW_MPA_EV_RTR_FAILED.
  */
 enum iw_mpa_event iw_mpa_offload_active(struct iw_mpa_ep *ep)
 {

@@ -237,17 +237,12 @@ static struct ib_client device_client = {
 	.remove	= device_client_remove,
 };
 
-/**
- * iw_mpa_device_init - be told when a device is about to go
- *
- * Return: 0 or a negative errno.
- */
+/* From now on the library hears when a device is about to go. */
 int iw_mpa_device_init(void)
 {
 	return ib_register_client(&device_client);
 }
 
-/** iw_mpa_device_exit - undo iw_mpa_device_init() */
 void iw_mpa_device_exit(void)
 {
 	ib_unregister_client(&device_client);

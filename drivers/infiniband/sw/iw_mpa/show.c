@@ -152,29 +152,14 @@ DEFINE_SHOW_ATTRIBUTE(stats);
 
 static struct rdma_stat_desc show_descs[SHOW_STATS];
 
-/**
- * iw_mpa_alloc_hw_port_stats - ib_device_ops.alloc_hw_port_stats
- * @ibdev: registered device
- * @port_num: any
- *
- * Context: process.
- *
- * Return: room for the counters, or NULL.
- */
 struct rdma_hw_stats *iw_mpa_alloc_hw_port_stats(struct ib_device *ibdev, u32 port_num)
 {
 	return rdma_alloc_hw_stats_struct(show_descs, SHOW_STATS, RDMA_HW_STATS_DEFAULT_LIFESPAN);
 }
 
-/**
- * iw_mpa_get_hw_stats - ib_device_ops.get_hw_stats
- * @ibdev: registered device
- * @stats: from iw_mpa_alloc_hw_port_stats(), or a driver's own with at least as many counters, of
- *	which the first ones are written
- * @port_num: any
- * @index: of the counter wanted; all are read
- *
- * Context: process.
+/*
+ * @stats is that of iw_mpa_alloc_hw_port_stats(), or a driver's own with at least as many counters,
+ * of which the first ones are written. All are read, whatever @index.
  *
  * Return: how many counters there are, or -ENODEV.
  */
@@ -192,14 +177,10 @@ int iw_mpa_get_hw_stats(struct ib_device *ibdev, struct rdma_hw_stats *stats,
 	return SHOW_STATS;
 }
 
-/**
- * iw_mpa_show_check - are a device's statistics ours alone, or its driver's alone?
- * @ops: the device's
- *
- * ib_set_device_ops() keeps for each op what is set first. If driver and library owned one op each,
- * one would write its counters into an array that the other has made for fewer.
- *
- * Return: true if they are.
+/*
+ * Are a device's statistics the library's alone, or its driver's alone? ib_set_device_ops() keeps
+ * for each op what is set first. If driver and library owned one op each, one would write its
+ * counters into an array that the other has made for fewer.
  */
 bool iw_mpa_show_check(const struct ib_device_ops *ops)
 {
@@ -209,7 +190,7 @@ bool iw_mpa_show_check(const struct ib_device_ops *ops)
 	       !ops->alloc_hw_device_stats;
 }
 
-/** iw_mpa_show_init - show what there is; without debugfs only "rdma statistic" does */
+/* Without debugfs only "rdma statistic" shows what there is. */
 void iw_mpa_show_init(void)
 {
 	int i;
@@ -222,7 +203,6 @@ void iw_mpa_show_init(void)
 	debugfs_create_file("listeners", 0400, show_dir, NULL, &listeners_fops);
 }
 
-/** iw_mpa_show_exit - undo iw_mpa_show_init() */
 void iw_mpa_show_exit(void)
 {
 	debugfs_remove(show_dir);

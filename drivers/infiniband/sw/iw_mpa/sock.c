@@ -139,13 +139,9 @@ static int sock_hook(struct iw_mpa_sock *ms, struct socket *sock,
 	return 0;
 }
 
-/**
- * iw_mpa_sock_detach - take a socket's callbacks back from a driver
- * @ms: open socket
- *
- * After return no callback of the driver runs; those of the library go on.
- *
- * Context: process.
+/*
+ * Take a socket's callbacks back from a driver. After return no callback of the driver runs; those
+ * of the library go on.
  */
 void iw_mpa_sock_detach(struct iw_mpa_sock *ms)
 {
@@ -159,14 +155,9 @@ void iw_mpa_sock_detach(struct iw_mpa_sock *ms)
 	write_unlock_bh(&sk->sk_callback_lock);
 }
 
-/**
- * iw_mpa_sock_unhook - take a socket's callbacks back
- * @ms: socket, open or not
- *
- * Idempotent. No driver is attached. After return no callback of the library runs. Once a socket is
- * unhooked somebody else may use it, BPF: what is theirs stays.
- *
- * Context: process.
+/*
+ * Take a socket's callbacks back; it may be closed. No driver is attached. After return no callback
+ * of the library runs. Once a socket is unhooked BPF may use it: what is BPF's stays.
  */
 void iw_mpa_sock_unhook(struct iw_mpa_sock *ms)
 {
@@ -206,17 +197,12 @@ static void sock_send_fin(struct socket *sock)
 		tcp_abort(sk, ECONNABORTED);
 }
 
-/**
- * iw_mpa_sock_shutdown - send FIN, go on receiving
- * @ms: open socket
- *
- * If there is no memory for a FIN the peer gets RST. While a driver had the stream, TCP reported to
- * the driver: what has come by then is reported now.
+/*
+ * Send FIN, go on receiving. If there is no memory for a FIN the peer gets RST. While a driver had
+ * the stream, TCP reported to the driver: what has arrived by then is reported now.
  *
  * If a device has taken the connection over, the device sends FIN. After its driver has let go,
- * nobody reports the peer's FIN. So this function reports the peer's FIN at once.
- *
- * Context: process.
+ * nothing reports the peer's FIN. So it is reported at once.
  */
 void iw_mpa_sock_shutdown(struct iw_mpa_sock *ms)
 {
@@ -245,15 +231,11 @@ static void sock_close(struct socket *sock)
 	sock_release(sock);
 }
 
-/**
- * iw_mpa_sock_release - unhook and close a socket
- * @ms: socket, open or not
- *
- * Idempotent. TCP still delivers what was sent, and then sends FIN; or RST if octets have come that
- * nobody has read, or if there is no memory for a FIN. If a device has taken the connection over,
- * TCP sends nothing, and the socket stays until the driver has released it, too.
- *
- * Context: process.
+/*
+ * Unhook and close a socket, unless it is closed. TCP still delivers what was sent, and then sends
+ * FIN; or RST if bytes have arrived that were not read, or if there is no memory for a FIN. If a
+ * device has taken the connection over, TCP sends nothing, and the socket stays until the driver
+ * has released it, too.
  */
 void iw_mpa_sock_release(struct iw_mpa_sock *ms)
 {
@@ -269,27 +251,19 @@ void iw_mpa_sock_release(struct iw_mpa_sock *ms)
 	iw_mpa_count(IW_MPA_CNT_sock_destroyed);
 }
 
-/**
- * iw_mpa_sock_reset - send RST
- * @ms: open socket, which no device has taken over
- *
- * The socket stays until it is released; @ops->failed is called.
- *
- * Context: process.
+/*
+ * Send RST. No device has taken the socket over. It stays until it is released; @ops->failed is
+ * called.
  */
 void iw_mpa_sock_reset(struct iw_mpa_sock *ms)
 {
 	tcp_abort(ms->sock->sk, ECONNABORTED);
 }
 
-/**
- * iw_mpa_sock_abort - unhook and close a socket, so that its local port is free at once
- * @ms: open socket, which no device has taken over
- *
+/*
+ * Unhook and close a socket that no device has taken over, so that its local port is free at once.
  * TCP sends RST, and forgets the connection: with the same port this end may connect to the same
  * peer again. After a FIN it could not until the peer has acknowledged that.
- *
- * Context: process.
  */
 void iw_mpa_sock_abort(struct iw_mpa_sock *ms)
 {
@@ -465,13 +439,8 @@ static void sock_forget_way(struct sock *sk, int ifindex)
 	release_sock(sk);
 }
 
-/**
- * iw_mpa_sock_connect - start to connect
- * @ms: closed socket
- * @ops: who is told; @ops->connected or @ops->failed follows
- * @opts: addresses and options
- *
- * Context: process; does not wait for the peer.
+/*
+ * Start to connect. This does not wait for the peer: @ops->connected or @ops->failed follows.
  *
  * Return: 0; 1 with @opts->fast_open if TCP waits with its SYN for iw_mpa_sock_send_first(); or a
  * negative errno and no callback: -EADDRINUSE or -EADDRNOTAVAIL if TCP uses the local port already,
@@ -501,17 +470,7 @@ int iw_mpa_sock_connect(struct iw_mpa_sock *ms,
 	return err;
 }
 
-/**
- * iw_mpa_sock_listen - open a listening socket
- * @ms: closed socket
- * @ops: @ops->readable is called when there is something to accept
- * @opts: address and options
- * @backlog: connections that may wait to be accepted
- *
- * Context: process.
- *
- * Return: 0 or a negative errno.
- */
+/* @ops->readable is called when there is something to accept. */
 int iw_mpa_sock_listen(struct iw_mpa_sock *ms,
 		       const struct iw_mpa_sock_ops *ops,
 		       const struct iw_mpa_sock_opts *opts, int backlog)
@@ -532,14 +491,10 @@ int iw_mpa_sock_listen(struct iw_mpa_sock *ms,
 	return 0;
 }
 
-/**
- * iw_mpa_sock_accept - take one connection from a listener
- * @listener: listening socket
- * @sock: result, for iw_mpa_sock_adopt() or iw_mpa_sock_drop()
+/*
+ * Take one connection from a listener, for iw_mpa_sock_adopt() or iw_mpa_sock_drop().
  *
- * Context: process; does not wait.
- *
- * Return: 0, -EAGAIN if there is none, or another negative errno.
+ * Return: -EAGAIN if there is none, or another negative errno.
  */
 int iw_mpa_sock_accept(struct iw_mpa_sock *listener, struct socket **sock)
 {
@@ -549,20 +504,11 @@ int iw_mpa_sock_accept(struct iw_mpa_sock *listener, struct socket **sock)
 	return kernel_accept(listener->sock, sock, O_NONBLOCK);
 }
 
-/**
- * iw_mpa_sock_adopt - make an accepted connection ours
- * @ms: closed socket
- * @sock: from iw_mpa_sock_accept()
- * @listener: the socket that it came from
- * @ops: who is told
- * @opts: the listener's options
+/*
+ * Hook an accepted connection. Bytes that have arrived before are not reported: the caller has to
+ * read. An end of the connection is reported, maybe before the return.
  *
- * Octets that have come before are not reported: the caller has to read. An end of the connection
- * is reported: @ops->closed or @ops->failed may be called before the return.
- *
- * Context: process.
- *
- * Return: 0; -EBUSY if somebody else uses the connection: it is left to the caller, for
+ * Return: 0; -EBUSY if the connection has another user: it is left to the caller, for
  * iw_mpa_sock_drop().
  */
 int iw_mpa_sock_adopt(struct iw_mpa_sock *ms, struct socket *sock,
@@ -591,16 +537,10 @@ int iw_mpa_sock_adopt(struct iw_mpa_sock *ms, struct socket *sock,
 	return 0;
 }
 
-/**
- * iw_mpa_sock_drop - close an accepted connection that was not adopted
- * @sock: from iw_mpa_sock_accept()
- * @listener: the socket that it came from
- *
- * TCP may go on with a closed connection after the module is gone. So the callbacks that the
- * connection has inherited from the listener go back to TCP. A callback that somebody else has
- * installed, BPF, stays.
- *
- * Context: process.
+/*
+ * Close an accepted connection that was not adopted. TCP may go on with a closed connection after
+ * the module is gone. So the callbacks that the connection has inherited from the listener go back
+ * to TCP. A callback that BPF has installed stays.
  */
 void iw_mpa_sock_drop(struct socket *sock, const struct iw_mpa_sock *listener)
 {

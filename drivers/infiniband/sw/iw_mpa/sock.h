@@ -132,68 +132,34 @@ void iw_mpa_sock_release(struct iw_mpa_sock *ms);
 void iw_mpa_sock_reset(struct iw_mpa_sock *ms);
 void iw_mpa_sock_abort(struct iw_mpa_sock *ms);
 
-/**
- * iw_mpa_sock_is_up - has TCP been connected?
- * @ms: open socket of an initiator
- *
- * Context: any.
- *
- * Return: true if it has; false while its SYN is not answered.
- */
+/* Has TCP been connected? While its SYN is not answered it has not. */
 static inline bool iw_mpa_sock_is_up(const struct iw_mpa_sock *ms)
 {
 	return inet_sk_state_load(ms->sock->sk) != TCP_SYN_SENT;
 }
 
-/**
- * iw_mpa_sock_snd_nxt - how far this end's octets have come
- * @ms: open socket
- *
- * Context: any.
- *
- * Return: sequence number of the next octet that TCP is given.
- */
+/* Sequence number of the next byte that TCP is given. */
 static inline u32 iw_mpa_sock_snd_nxt(const struct iw_mpa_sock *ms)
 {
 	return READ_ONCE(tcp_sk(ms->sock->sk)->write_seq);
 }
 
-/**
- * iw_mpa_sock_rcv_nxt - how far the peer's octets have come
- * @ms: open socket
- *
- * Context: any.
- *
- * Return: sequence number of the next octet that TCP expects.
- */
+/* Sequence number of the next byte that TCP expects. */
 static inline u32 iw_mpa_sock_rcv_nxt(const struct iw_mpa_sock *ms)
 {
 	return READ_ONCE(tcp_sk(ms->sock->sk)->rcv_nxt);
 }
 
-/**
- * iw_mpa_sock_progress - how far both directions have come together
- * @ms: open socket
- *
- * Context: any.
- *
- * Return: a number that grows, modulo 2^32, with each octet that the peer acknowledges or sends.
- */
+/* Grows, modulo 2^32, with each byte that the peer acknowledges or sends. */
 static inline u32 iw_mpa_sock_progress(const struct iw_mpa_sock *ms)
 {
 	return READ_ONCE(tcp_sk(ms->sock->sk)->snd_una) + iw_mpa_sock_rcv_nxt(ms);
 }
 
-/**
- * iw_mpa_sock_was_read - has the peer read all that was sent, and closed behind it?
- * @ms: open socket, whose peer has closed
- *
- * Linux sends FIN only if its application has read all that came; else it sends RST. What a peer
- * acknowledges behind its FIN says nothing: nobody will read that.
- *
- * Context: any.
- *
- * Return: true if it has; false if it sent RST, or FIN before it had all.
+/*
+ * Has the peer, which has closed, read all that was sent? Linux sends FIN only if its application
+ * has read all that arrived; else it sends RST. What a peer acknowledges after its FIN says
+ * nothing: it will not read that.
  */
 static inline bool iw_mpa_sock_was_read(const struct iw_mpa_sock *ms)
 {
@@ -202,35 +168,19 @@ static inline bool iw_mpa_sock_was_read(const struct iw_mpa_sock *ms)
 	return fin_ack && fin_ack == iw_mpa_sock_snd_nxt(ms);
 }
 
-/**
- * iw_mpa_addr - an address of iw_cm or rdma_cm
- * @addr: the address, which has more room than it needs
- *
- * Return: the same address.
- */
+/* An address of iw_cm or rdma_cm, which has more room than it needs. */
 static inline union iw_mpa_addr *iw_mpa_addr(struct sockaddr_storage *addr)
 {
 	BUILD_BUG_ON(sizeof(union iw_mpa_addr) > sizeof(*addr));
 	return (union iw_mpa_addr *)addr;
 }
 
-/**
- * iw_mpa_addr_is_known - is it an address of a family that we know?
- * @addr: address
- *
- * Return: true if it is of IPv4 or IPv6.
- */
+/* Is it an address of IPv4 or IPv6? */
 static inline bool iw_mpa_addr_is_known(const union iw_mpa_addr *addr)
 {
 	return addr->sa.sa_family == AF_INET || addr->sa.sa_family == AF_INET6;
 }
 
-/**
- * iw_mpa_addr_is_any - is an address the wildcard?
- * @addr: IPv4 or IPv6 address
- *
- * Return: true if it is.
- */
 static inline bool iw_mpa_addr_is_any(const union iw_mpa_addr *addr)
 {
 	if (addr->sa.sa_family == AF_INET)
@@ -238,13 +188,7 @@ static inline bool iw_mpa_addr_is_any(const union iw_mpa_addr *addr)
 	return ipv6_addr_any(&addr->in6.sin6_addr);
 }
 
-/**
- * iw_mpa_addr_is_same_host - do two addresses differ in the port at most?
- * @one: an address
- * @other: an address
- *
- * Return: true if both are of IPv4 or both of IPv6, and equal but for the port.
- */
+/* Do two addresses differ in the port at most? */
 static inline bool iw_mpa_addr_is_same_host(const union iw_mpa_addr *one,
 					    const union iw_mpa_addr *other)
 {
@@ -255,12 +199,7 @@ static inline bool iw_mpa_addr_is_same_host(const union iw_mpa_addr *one,
 	return ipv6_addr_equal(&one->in6.sin6_addr, &other->in6.sin6_addr);
 }
 
-/**
- * iw_mpa_addr_port - where an address has its port
- * @addr: IPv4 or IPv6 address
- *
- * Return: the place of the port, in network order; it is the same in both families.
- */
+/* Where an IPv4 or IPv6 address has its port, in network order. */
 static inline __be16 *iw_mpa_addr_port(union iw_mpa_addr *addr)
 {
 	BUILD_BUG_ON(offsetof(struct sockaddr_in, sin_port) !=

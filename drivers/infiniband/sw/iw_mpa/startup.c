@@ -48,15 +48,9 @@ static enum iw_mpa_event startup_put_request(struct iw_mpa_ep *ep)
 	return IW_MPA_EV_NONE;
 }
 
-/**
- * iw_mpa_startup_send_request - send the MPA Request, or what is left of it
- * @ep: initiator; TCP is up, or takes octets with its SYN
- *
- * If the Request went out with the SYN, the wait for TCP goes on.
- *
- * Context: the runner.
- *
- * Return: see IW_MPA_ACTIONS().
+/*
+ * Send the MPA Request, or what is left of it. TCP is up, or takes bytes with its SYN. If the
+ * Request went out with the SYN, the wait for TCP goes on.
  */
 enum iw_mpa_event iw_mpa_startup_send_request(struct iw_mpa_ep *ep)
 {
@@ -88,12 +82,7 @@ static bool startup_make_room(struct iw_mpa_ep *ep)
 	return true;
 }
 
-/**
- * iw_mpa_startup_end - nobody looks at the peer's frame any more
- * @ep: endpoint
- *
- * Context: the runner.
- */
+/* The peer's frame is not needed any more. */
 void iw_mpa_startup_end(struct iw_mpa_ep *ep)
 {
 	if (ep->reader.buf != ep->frame)
@@ -186,14 +175,6 @@ static enum iw_mpa_event startup_read(struct iw_mpa_ep *ep)
 	return rd->have ? IW_MPA_EV_REP_BEGUN : IW_MPA_EV_NONE;
 }
 
-/**
- * iw_mpa_startup_read_request - read what is there of the Request
- * @ep: responder
- *
- * Context: the runner.
- *
- * Return: see IW_MPA_ACTIONS().
- */
 enum iw_mpa_event iw_mpa_startup_read_request(struct iw_mpa_ep *ep)
 {
 	enum iw_mpa_event event = startup_read(ep);
@@ -226,14 +207,7 @@ static void startup_report_loss(struct iw_mpa_ep *ep)
 	iw_mpa_ep_log_loss(ep);
 }
 
-/**
- * iw_mpa_startup_read_reply - read what is there of the Reply, and negotiate
- * @ep: initiator
- *
- * Context: the runner.
- *
- * Return: see IW_MPA_ACTIONS().
- */
+/* Read what has arrived of the Reply; if it is complete, negotiate. */
 enum iw_mpa_event iw_mpa_startup_read_reply(struct iw_mpa_ep *ep)
 {
 	enum iw_mpa_event event = startup_read(ep);
@@ -252,14 +226,10 @@ enum iw_mpa_event iw_mpa_startup_read_reply(struct iw_mpa_ep *ep)
 	return iw_mpa_reason_term_code(reason) ? IW_MPA_EV_TERM_DUE : IW_MPA_EV_FRAME_BAD;
 }
 
-/**
- * iw_mpa_startup_make_reply - negotiate a Request, and make the Reply that accepts it
- * @ep: responder whose call is an iw_accept, with a QP
- * @buf: room for the Reply
+/*
+ * Negotiate a Request, and make the Reply that accepts it. The call is an iw_accept, with a QP.
  *
- * Context: the runner.
- *
- * Return: octets of the Reply; or a negative errno, with the endpoint's reason set.
+ * Return: length of the Reply; or a negative errno, with the endpoint's reason set.
  */
 int iw_mpa_startup_make_reply(struct iw_mpa_ep *ep, u8 buf[IW_MPA_FRAME_MAX])
 {

@@ -50,16 +50,12 @@ static int stream_read(struct sock *sk, read_descriptor_t *desc)
 	return skb_queue_empty(&sk->sk_receive_queue) ? -EAGAIN : -EPROTO;
 }
 
-/**
- * iw_mpa_sock_read - hand over what is there
- * @ms: open socket
- * @take: gets the octets, until it takes fewer than it gets
- * @arg: for @take
- * @closed: result: the peer has sent FIN; octets that @take has not taken may be in front of it
+/*
+ * Hand over what has arrived, until @take takes less than it gets. This does not wait.
  *
- * Context: process; does not wait.
+ * @closed: result: the peer has sent FIN; bytes that @take has not taken may be in front of it
  *
- * Return: octets taken, 0 if the peer closed, -EAGAIN if nothing is there, or another negative
+ * Return: bytes taken, 0 if the peer closed, -EAGAIN if nothing is there, or another negative
  * errno.
  */
 int iw_mpa_sock_read(struct iw_mpa_sock *ms, iw_mpa_sock_taker take, void *arg, bool *closed)
@@ -78,15 +74,7 @@ int iw_mpa_sock_read(struct iw_mpa_sock *ms, iw_mpa_sock_taker take, void *arg, 
 	return len;
 }
 
-/**
- * iw_mpa_sock_discard - drop what is there
- * @ms: open socket
- * @len: at most, > 0
- *
- * Context: process; does not wait.
- *
- * Return: as iw_mpa_sock_read(), for octets dropped.
- */
+/* As iw_mpa_sock_read(), for bytes dropped, @len > 0 at most. */
 int iw_mpa_sock_discard(struct iw_mpa_sock *ms, size_t len)
 {
 	struct msghdr msg = {};
@@ -130,15 +118,9 @@ static int stream_send(struct sock *sk, const void *buf, size_t len, bool first)
 	return sent;
 }
 
-/**
- * iw_mpa_sock_send - send a startup frame or FPDU
- * @ms: open socket
- * @buf: what
- * @len: all of it
- *
- * The send buffer of a connection that is starting up has room for all that the library sends.
- *
- * Context: process, in a memalloc_noio scope; does not wait.
+/*
+ * Send all of a startup frame or an FPDU, in a memalloc_noio scope. This does not wait: the send
+ * buffer of a connection that is starting up has room for all that the library sends.
  *
  * Return: 0; -EAGAIN if TCP took nothing; -EPIPE if it took a part, or the stream has ended; or
  * another negative errno.
@@ -152,28 +134,24 @@ int iw_mpa_sock_send(struct iw_mpa_sock *ms, const void *buf, size_t len)
 	return sent == len ? 0 : -EPIPE;
 }
 
-/**
- * iw_mpa_sock_send_first - send the first octets of an initiator
- * @ms: open socket, connected, or waiting with its SYN for these octets
- * @buf: what
- * @len: all of it
+/*
+ * Send the first bytes of an initiator, which is connected, or waits with its SYN for them. In a
+ * memalloc_noio scope; does not wait.
  *
- * A SYN has room for one segment, and has no octets if memory is short. The caller sends the rest
- * when the socket is connected. TCP itself repeats octets that are lost, or that the peer's TCP
- * does not take with the SYN.
+ * A SYN has room for one segment, and has no bytes if memory is short. The caller sends the rest
+ * when the socket is connected. TCP itself repeats bytes that are lost, or that the peer's TCP does
+ * not take with the SYN.
  *
  * Each startup message answers the one before, and acknowledges it, too. But TCP acknowledges at
  * once after it was connected, and after it began to listen. So this sets TCP_QUICKACK to 0, as
  * listeners do. Otherwise a connect takes three segments more, which are a tenth of its
  * instructions.
  *
- * Context: process, in a memalloc_noio scope; does not wait.
- *
- * If TCP was connected before the call nobody reports that it has room for more. So then it has to
+ * If TCP was connected before the call nothing reports that it has room for more. So then it has to
  * take all.
  *
- * Return: octets that TCP has taken, less than @len only if @ops->connected follows; -ENOBUFS if
- * TCP was connected and has taken a part; or another negative errno.
+ * Return: what TCP has taken, less than @len only if @ops->connected follows; -ENOBUFS if TCP was
+ * connected and has taken a part; or another negative errno.
  */
 int iw_mpa_sock_send_first(struct iw_mpa_sock *ms, const void *buf, size_t len)
 {
@@ -185,16 +163,10 @@ int iw_mpa_sock_send_first(struct iw_mpa_sock *ms, const void *buf, size_t len)
 	return up && sent >= 0 && sent < len ? -ENOBUFS : sent;
 }
 
-/**
- * iw_mpa_sk_unread - how many octets have come that nobody has read?
- * @sk: TCP socket
- *
- * Unlike tcp_inq() this does not stop at urgent data. Octets that have a gap in front of them do
- * not count, nor does a FIN, which has a sequence number until it is read.
- *
- * Context: any; the number may be a past one unless the socket is locked.
- *
- * Return: octets.
+/*
+ * How much has arrived that was not read? Unlike tcp_inq() this does not stop at urgent data. What
+ * has a gap in front of it does not count, nor does a FIN, which has a sequence number until it is
+ * read. The number may be a past one unless the socket is locked.
  */
 u32 iw_mpa_sk_unread(const struct sock *sk)
 {
@@ -203,14 +175,6 @@ u32 iw_mpa_sk_unread(const struct sock *sk)
 	return unread && sock_flag(sk, SOCK_DONE) ? unread - 1 : unread;
 }
 
-/**
- * iw_mpa_sock_unread - how many octets have come that nobody has read?
- * @ms: open socket
- *
- * Context: process.
- *
- * Return: octets, as of iw_mpa_sk_unread().
- */
 u32 iw_mpa_sock_unread(struct iw_mpa_sock *ms)
 {
 	u32 unread;
@@ -221,14 +185,9 @@ u32 iw_mpa_sock_unread(struct iw_mpa_sock *ms)
 	return unread;
 }
 
-/**
- * iw_mpa_sock_seq - where the stream is at the hand-off
- * @ms: open socket
- * @snd_nxt: sequence number of the next octet to be sent
- * @rcv_nxt: sequence number of the next octet to be read
- * @rx_queued: octets from @rcv_nxt on have come already
- *
- * Context: process.
+/*
+ * Where the stream is at the hand-off: sequence numbers of what is sent and read next; and has
+ * something arrived from there on?
  */
 void iw_mpa_sock_seq(struct iw_mpa_sock *ms, u32 *snd_nxt, u32 *rcv_nxt, bool *rx_queued)
 {
@@ -286,14 +245,9 @@ static void stream_name(const struct sock *sk, bool peer, union iw_mpa_addr *nam
 	stream_name_v4(sk, peer, &name->in);
 }
 
-/**
- * iw_mpa_sock_tuple - both addresses of a socket, connected or connecting
- * @sock: open socket, ours or not yet
- * @tuple: result
- *
- * An IPv4 connection of an IPv6 socket has IPv4 addresses.
- *
- * Context: process.
+/*
+ * Both addresses of a socket, connected or connecting, also of one that was not adopted yet. An
+ * IPv4 connection of an IPv6 socket has IPv4 addresses.
  */
 void iw_mpa_sock_tuple(const struct socket *sock, struct iw_mpa_tuple *tuple)
 {

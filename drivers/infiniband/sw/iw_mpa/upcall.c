@@ -91,8 +91,8 @@ void iw_mpa_upcall_rejected(struct iw_mpa_ep *ep)
 }
 
 /*
- * CONNECT_REQUEST for a listener, on whose cm_id the caller has a reference. The connection's number
- * comes back in iw_accept or iw_reject, maybe before this returns.
+ * CONNECT_REQUEST for a listener, on whose cm_id the caller has a reference. The connection's
+ * number comes back in iw_accept or iw_reject, maybe before this returns.
  *
  * Return: -ENOMEM if iw_cm has no room: then it calls neither.
  */

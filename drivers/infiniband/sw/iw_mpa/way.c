@@ -24,13 +24,10 @@
 #include <net/nexthop.h>
 #include <net/route.h>
 
-/**
- * iw_mpa_way_is_tie - do the tables leave it open by which of two interfaces a flow leaves?
- * @host: the route that TCP would take
- * @chosen: the route by the interface that rdma_cm has chosen
- * @ifindex: that interface
- *
- * Return: true if both routes are there, do not go the same way, and are ranked alike.
+/*
+ * Do the tables leave it open by which of two interfaces a flow leaves? @host is the route that TCP
+ * would take, @chosen the one by the interface that rdma_cm has chosen. Both have to be there, not
+ * go the same way, and be ranked alike.
  */
 bool iw_mpa_way_is_tie(const struct iw_mpa_route *host, const struct iw_mpa_route *chosen,
 		       int ifindex)
@@ -124,15 +121,9 @@ static bool way_is_in_the_address(const union iw_mpa_addr *addr)
 	       __ipv6_addr_needs_scope_id(ipv6_addr_type(&addr->in6.sin6_addr));
 }
 
-/**
- * iw_mpa_way - the interface by which TCP is to look for a connection's route
- * @opts: of the socket that is to connect: namespace, both addresses, TOS, L3 master
- * @ifindex: interface that rdma_cm has chosen, or 0
- *
- * Context: process.
- *
- * Return: @ifindex if the host's tables rank the route by this interface and TCP's own alike; 0 if
- * TCP is to take its own.
+/*
+ * Return: @ifindex, the interface that rdma_cm has chosen, if the host's tables rank the route by
+ * it and TCP's own alike: then TCP is to look for its route by that. 0 if TCP is to take its own.
  */
 int iw_mpa_way(const struct iw_mpa_sock_opts *opts, int ifindex)
 {
