@@ -3,7 +3,7 @@
 # For people: every target calls one script. Kbuild is the kernel's side.
 
 .PHONY: help modules install uninstall clean setup check static kunit fuzz wire soak interop e2e takeover dkms debug bench demo
-.PHONY: check-all deb package series refusals usage mutate
+.PHONY: check-all deb package series refusals usage mutate suites
 
 export T
 
@@ -22,6 +22,7 @@ help:
 	@echo 'make mutate    small faults made in the sources: do the tests find each of them?'
 	@echo 'make interop   srnic against siw of 6.1 and 6.12, all settings: a table'
 	@echo 'make e2e       end-to-end tests in guests that run the stock kernel'
+	@echo 'make suites    suites that others wrote: rdma-core, perftest, libfabric, blktests...; SUITE=name'
 	@echo 'make takeover  TCP connections that leave the host for hardware, which is a second TCP'
 	@echo 'make dkms      dkms.conf on 6.1 and 6.12: add, build, install, load, rping, remove'
 	@echo 'make deb       the Debian package iw-mpa-dkms, judged by lintian'
@@ -48,7 +49,7 @@ setup:
 check-all:
 	@scripts/check.sh --all $(if $(PART),--part $(PART))
 
-uninstall check static kunit fuzz wire soak interop e2e takeover dkms deb package series refusals usage debug bench demo mutate:
+uninstall check static kunit fuzz wire soak interop e2e takeover dkms deb package series refusals usage debug bench demo mutate suites:
 	@scripts/$@.sh
 
 clean:

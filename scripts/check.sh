@@ -4,7 +4,7 @@
 # Run every suite, also after a failure, and sum up what they print.
 #
 #   scripts/check.sh [SUITE...]               (no argument: static kunit fuzz wire interop bench e2e takeover)
-#   scripts/check.sh --all [--part N/M]       all rows of scripts/suites, or part N of M of them: some hours
+#   scripts/check.sh --all [--part N/M]       all rows of scripts/check/rows, or part N of M of them: some hours
 #   scripts/check.sh --all [--part N/M] -l    which rows these are, and what is known of each
 #   scripts/check.sh --selftest               does it find what it is there for?
 #
@@ -20,7 +20,7 @@
 # said, and so is what has not begun.
 #
 # With --all what has passed is kept, and not run again before something has changed that concerns it; AFRESH=y
-# runs it. When all of scripts/suites has passed, its sum is printed: see check/parts.sh.
+# runs it. When all of scripts/check/rows has passed, its sum is printed: see check/parts.sh.
 
 . "$(dirname "$0")/lib.sh"
 # shellcheck source=scripts/tap.sh

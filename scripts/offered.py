@@ -9,7 +9,7 @@ Offered are the targets of make and the variables of "make help"; of each script
 its head says: the lines "scripts/NAME.sh ARGUMENT...  text", and the variables that are named there, as T=.
 An argument is an option, with or without a value, a word, or in capital letters what stands for one.
 
-Run are the rows of scripts/suites, and what the scripts call; but for what refusals.sh has refused. A variable
+Run are the rows of scripts/check/rows, and what the scripts call; but for what refusals.sh has refused. A variable
 may be set for any of them, since scripts hand it down.
 """
 
@@ -187,7 +187,7 @@ def main():
         if path.parent.name == 'check':         # It names them all, and runs what the rows say.
             continue
         texts[str(path)] = path.read_text(encoding='utf-8')
-    rows = (TOP / 'scripts/suites').read_text(encoding='utf-8')
+    rows = (TOP / 'scripts/check/rows').read_text(encoding='utf-8')
     lost = list(missing(scripts, texts, rows, (targets(), make('help'))))
     if lost:
         sys.exit('\n'.join(['offered, but not run by make check-all:', *lost]))

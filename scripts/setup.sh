@@ -5,6 +5,8 @@
 #
 #   scripts/setup.sh [GROUP...] [KERNEL...]   groups are below; no argument: for make check and make dkms
 #
+# "=PACKAGE" among them is a package by its name.
+#
 # The names of kernels are those of scripts/kernels, and fetch its headers and sources; "modules" alone, which
 # is for those who build just our modules, needs no sources but for ports, which are made of them. Included are
 # $KERNEL, unless deb or root alone is wanted, and 6.1, of whose sources user mode Linux and the kernels with
@@ -24,6 +26,7 @@ declare -A GROUP=(
 	[static]="make gcc libc6-dev rsync xz-utils sparse kmod
 		python3 python3-docutils python3-pygments perl shellcheck git"
 	[kunit]="make gcc libc6-dev rsync xz-utils bc bison flex libelf-dev python3"
+	[suites]="git"
 	[guest]="qemu-system-x86 busybox-static cpio gzip xz-utils zstd kmod mount netbase rdmacm-utils
 		ibverbs-utils ibverbs-providers rdma-core librdmacm-dev libibverbs-dev gcc libc6-dev perftest
 		qperf tshark iproute2 iputils-ping ethtool nftables procps python3 libtirpc3|libtirpc3t64
@@ -278,6 +281,7 @@ main() {
 	done
 	for word in "$@"; do
 		kernel_row "$word" && continue
+		[[ $word != =* ]] || { packages+=("${word#=}") && continue; }
 		[[ -n ${GROUP[$word]:-} ]] ||
 			die "no such group: $word (${!GROUP[*]} $(kernel_names | paste -sd ' '))"
 		# shellcheck disable=SC2206 # a list of words is what it is

@@ -356,14 +356,14 @@ test_conformance() {
 	scripts/conformance.py --selftest && scripts/conformance.py
 }
 
-# check.sh finds what it is there for. Nothing that a row of its list names is empty, and each test on the wire,
-# end to end and of usage.sh is in one of them.
+# check.sh finds what it is there for. Nothing that a row of its list names is empty, and each foreign suite, and
+# each test on the wire, end to end and of usage.sh, is in one of them.
 test_check() {
 	local entry rows some ends=
 	local -a words
 
 	scripts/check.sh --selftest && scripts/check.sh --all -l >/dev/null || return 1
-	rows=$(sed -n 's/^[0-9]* //p' scripts/suites)
+	rows=$(sed -n 's/^[0-9]* //p' scripts/check/rows)
 	[[ -z $(sort <<<"$rows" | uniq -d) ]] || { echo 'a row is there twice'; return 1; }
 	while IFS= read -r entry; do
 		read -ra words <<<"${entry/e2e/scripts/e2e.sh -l}"
@@ -372,11 +372,14 @@ test_check() {
 		[[ $entry == *@(KERNEL|DEBUG|DRIVER)=* ]] || ends+=$some$'\n'
 	done < <(grep -E '(^|=[^ ]* )e2e( |$)' <<<"$rows")
 	comm -13 <(sort -u <<<"$ends") <(scripts/e2e.sh -l | sort -u) |
-		none 'tests end to end that are in no row of scripts/suites' || return 1
+		none 'tests end to end that are in no row of scripts/check/rows' || return 1
 	comm -13 <(listed_by "$rows" | sort -u) <(all_on_the_wire | sort -u) |
-		none 'tests on the wire that are in no row of scripts/suites' || return 1
+		none 'tests on the wire that are in no row of scripts/check/rows' || return 1
 	comm -13 <(sed -n 's/^usage //p' <<<"$rows" | tr ' ' '\n' | sort) <(scripts/usage.sh -l | sort) |
-		none 'tests of usage.sh that are in no row of scripts/suites' || return 1
+		none 'tests of usage.sh that are in no row of scripts/check/rows' || return 1
+	comm -13 <(sed -nE 's/^SUITE=([^ ]*) suites.*/\1/p' <<<"$rows" | tr ',' '\n' | sort) \
+		<(cd scripts/suites && printf '%s\n' *.sh | sed 's/\.sh$//; /^lib$/d' | sort) |
+		none 'foreign suites that are in no row of scripts/check/rows' || return 1
 	# A PART of somebody else's leaves nothing out.
 	[[ $(PART=1/9 scripts/wire.sh --sample -l) == "$(scripts/wire.sh --sample -l)" ]] ||
 		{ echo 'wire.sh takes PART for its own'; return 1; }

@@ -11,7 +11,7 @@
 #   tap_finish                 those that do, told one after the other
 #   tap_retried CAUSE          something was tried again, on proof that we were not at fault
 #   tap_retries                those, counted by cause
-#   tap_end SUITE              retries by cause, and the summary line that scripts/check.sh waits for
+#   tap_end SUITE [NOTE]       retries by cause, and the summary line that scripts/check.sh waits for
 
 TAP_PASSED=0
 TAP_FAILED=0
@@ -117,6 +117,6 @@ tap_retries() {
 tap_end() {
 	[[ $((TAP_PASSED + TAP_FAILED)) -gt 0 ]] || tap 'not ok' "$1: no test was run"
 	tap_retries
-	printf '# %s: %d passed, %d failed\n' "$1" "$TAP_PASSED" "$TAP_FAILED"
+	printf '# %s: %d passed, %d failed%s\n' "$1" "$TAP_PASSED" "$TAP_FAILED" "${2:-}"
 	[[ $TAP_FAILED -eq 0 ]]
 }

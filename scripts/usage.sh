@@ -75,6 +75,13 @@ test_check() {
 	said '^# fuzz +[0-9]+ passed, 0 failed' '^[1-9][0-9]* passed, 0 failed$'
 }
 
+# The list of a suite that is one of Debian's packages needs no source.
+test_suites() {
+	ends env SUITES="$WORK" SUITE=librdmacm "$TOP/scripts/suites.sh" -l -k '^librdmacm rping' || return
+	said '^librdmacm rping/23$' || return
+	! grep -v '^librdmacm rping/' "$WORK/said"
+}
+
 test_static() {
 	ends "$TOP/scripts/static.sh" spdx length || return
 	said '^ok 2 length$' '^# static: 2 passed, 0 failed$'
@@ -178,7 +185,7 @@ test_bench_pong() {
 	said '^median: srnic to siw +[0-9.]+ '
 }
 
-ALL=(help setup modules deb demo check static stage_siw takeover_list e2e_kernels debug_kernel series_make interop_write
+ALL=(help setup modules deb demo check static stage_siw takeover_list suites e2e_kernels debug_kernel series_make interop_write
 	bench_table bench_rtt bench_storm bench_comeback bench_hops bench_scale bench_rate bench_load bench_pong)
 
 main() {

@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
 #
-# Sourced by check.sh: the rows of scripts/suites, in parts that one can wait for.
+# Sourced by check.sh: the rows of scripts/check/rows, in parts that one can wait for.
 #
 # What a row has come to is kept in $CACHE/check-all, with the commit that it ran on. One that has passed
 # is not run again while nothing that concerns it has changed: see concerned_by. AFRESH=y runs it. When all
 # rows have passed, their sum is printed.
 
 PART_LIMIT_MIN=240	# for a part: a hang is to be reported, not waited for
-PART_MIN=100		# by the minutes of scripts/suites: the longest part of make check-all,
+PART_MIN=100		# by the minutes of scripts/check/rows: the longest part of make check-all,
 MOST_MIN=120		# and of any --part
 USAGE_ALL='usage: check.sh --all [--part N/M] [-l]'
 
@@ -18,7 +18,7 @@ KEPT=$CACHE/check-all
 # What would make a row another one, were it in the environment
 FOREIGN=(AFRESH DEBUG DRIVER KERNEL KERNELS KREL MAKEFLAGS MAKEOVERRIDES MFLAGS PAIRS PART PEER PEERS T)
 
-ROWS=()		# of scripts/suites, in its order
+ROWS=()		# of scripts/check/rows, in its order
 MINUTES=()	# of each, as it says there
 PART_OF=()	# of each, from 1 on
 PARTS=0
@@ -29,8 +29,8 @@ read_rows() {
 	while read -r minutes row; do
 		MINUTES+=("$minutes")
 		ROWS+=("$row")
-	done < <(grep '^[0-9]' "$SCRIPTS/suites")
-	[[ ${#ROWS[@]} -gt 0 ]] || die "$SCRIPTS/suites has no row"
+	done < <(grep '^[0-9]' "$SCRIPTS/check/rows")
+	[[ ${#ROWS[@]} -gt 0 ]] || die "$SCRIPTS/check/rows has no row"
 }
 
 # fill MINUTES: parts in the order of the rows, each as long as it may be
@@ -75,10 +75,10 @@ commit_of_tree() {
 }
 
 # concerned_by FILE: the suites to which a change of it can make a difference. A file that is not here
-# concerns all. A row of scripts/suites that has changed is another row, of which nothing is kept.
+# concerns all. A row of scripts/check/rows that has changed is another row, of which nothing is kept.
 concerned_by() {
 	case $1 in
-	scripts/suites) echo static ;;
+	scripts/check/rows) echo static ;;
 	Documentation/infiniband/iw_mpa_admin.rst) echo static series package usage e2e ;;	# 130-admin-guide
 	Documentation/infiniband/iw_mpa_interop.rst) echo static series package usage interop ;;
 	Documentation/* | *.md | LICENSES/* | MAINTAINERS) echo static series package usage ;;
@@ -90,13 +90,14 @@ concerned_by() {
 	scripts/conformance.py | scripts/check-docs.py | scripts/check-layers.py) echo static ;;
 	scripts/deb/* | scripts/deb.sh | scripts/package.sh) echo static package usage refusals ;;
 	scripts/dkms.sh) echo static refusals dkms ;;
-	scripts/e2e/* | scripts/e2e.sh) echo static e2e debug interop dkms package usage ;;
+	scripts/e2e/* | scripts/e2e.sh) echo static e2e debug interop dkms package usage suites ;;
 	scripts/fuzz.sh | scripts/fuzz/*) echo static fuzz usage ;;
 	scripts/interop.sh | scripts/interop/*) echo static interop usage ;;
 	scripts/mutants.explained | scripts/mutants.py | scripts/mutate.*) echo static mutate ;;
 	scripts/series.sh | scripts/series/*) echo static series refusals usage ;;
 	scripts/soak.sh) echo static soak debug ;;
 	scripts/static.sh) echo static refusals usage ;;
+	scripts/suites.sh | scripts/suites/*) echo static suites usage ;;
 	scripts/takeover.sh | scripts/takeover/*) echo static takeover usage ;;
 	scripts/wire/*/*) echo all ;;	# modules that build.sh builds for each guest
 	scripts/wire.sh | scripts/wire/*) echo static refusals wire debug soak takeover e2e usage ;;
@@ -241,7 +242,7 @@ take_part() {
 	[[ $1 =~ ^[1-9][0-9]{0,2}/[1-9][0-9]{0,2}$ ]] || die "no such part: $1 ($USAGE_ALL)"
 	divide "${1#*/}"
 	[[ $PARTS -eq ${1#*/} && ${1%/*} -le $PARTS ]] ||
-		die "there is no part $1: the rows of scripts/suites make $PARTS parts at most"
+		die "there is no part $1: the rows of scripts/check/rows make $PARTS parts at most"
 	for row in "${!ROWS[@]}"; do
 		sums[PART_OF[row]]=$((${sums[PART_OF[row]]:-0} + MINUTES[row]))
 	done

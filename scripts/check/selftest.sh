@@ -97,7 +97,7 @@ selftest_of_parts() {
 	in_git init -q
 	mkdir "$TREE/kunit"
 	touch "$TREE/kunit/broken" "$TREE/README.md"
-	printf '%s\n' '# MINUTES ROW' '60 bench' '50 A=b mutate x' '70 wire' >"$SCRIPTS/suites"
+	printf '%s\n' '# MINUTES ROW' '60 bench' '50 A=b mutate x' '70 wire' >"$SCRIPTS/check/rows"
 	fake bench 'echo "ok 1 a"; echo "# bench: 1 passed, 0 failed"'
 	fake mutate '[[ $A == b && $1 == x && -z ${PART:-}${KERNEL:-} && ! -e ${0%/*}/../kunit/broken ]] || exit 1
 		echo "ok 1 a"; echo "# mutate: 1 passed, 0 failed"'
@@ -192,7 +192,7 @@ selftest() (
 	SCRIPTS=$TREE/scripts
 	KEPT=$dir/kept
 	OUTPUT=$dir/output
-	mkdir -p "$SCRIPTS"
+	mkdir -p "$SCRIPTS/check"
 	selftest_of_judge
 	selftest_of_limit
 	selftest_of_parts

@@ -1,0 +1,271 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash disable=SC2153
+#
+# What foreign suites share: their sources, what is expected of them, their results. scripts/suites.sh sources
+# this. scripts/suites/NAME.sh is a suite. It sets
+#
+#   DESCRIPTION   one line: what it is
+#   SOURCE        "ADDRESS COMMIT" of a repository of git, if it is none of Debian's packages
+#   PACKAGES      of Debian, which no other suite needs; a release of it may not have them
+#   SAMPLED       a regular expression: the groups in a sample
+#
+# and defines
+#
+#   groups()      names of groups of cases, one a line, without a blank or a colon
+#   check()       runs the group $VARIANT between the guests, as check() of a test of scripts/e2e does. A group is
+#                 one case: it fails if check does, and is skipped if check returns 77. Or check prints what
+#                 became of each of its cases, by "case_is pass|fail|skip NAME TEXT"; it then has to end well.
+#   build()       if there is something to build: in the current folder, which has the source, and is $BUILT
+#                 afterwards. Once for each kernel if BUILT_FOR=kernel.
+#
+# scripts/suites/NAME.expected lists what does not pass: a reason, which begins at the margin, and below it,
+# indented, "OUTCOME[,KERNEL...] CASE REGEX" for each: fail or skip, on all kernels if none is named, and what the
+# case says then. All else has to pass, and these must not. A reason cites a line of an RFC, of a manual or of the
+# suite, by which iWARP, or no device in a guest, can pass; or it says that siw fails in the same way. That srnic
+# does not have it is none.
+
+case_is() { printf 'case: %s %s %s\n' "$1" "$2" "$(tr '\n' ' ' <<<"${*:3}")"; }
+
+# --- sources ---------------------------------------------------------------------------------------
+
+# load_suite NAME: check() is not for here, but for run_check of e2e/lib.sh, which reads the file again
+load_suite() {
+	local what
+
+	NAME=$1
+	SOURCE=
+	PACKAGES=
+	SAMPLED=.
+	BUILT_FOR=all
+	unset -f build
+	# shellcheck source=/dev/null
+	. "$TOP/scripts/suites/$1.sh"
+	BUILT=$CACHE/suites/built/$NAME
+	[[ -z $SOURCE ]] || BUILT+=-${SOURCE##* }
+	[[ $BUILT_FOR != kernel ]] || BUILT+=-${KREL:-}
+	what=$(sha256sum <"$TOP/scripts/suites/$1.sh")
+	BUILT+=-${what::12}
+	read_expected "$TOP/scripts/suites/$NAME.expected"
+}
+
+repository() {
+	local address=${SOURCE% *}
+
+	address=${address##*/}
+	echo "${address%.git}"
+}
+
+# Foreign folders: git would not look at those of another user.
+foreign_git() { git -c safe.directory='*' -c advice.detachedHead=false "$@"; }
+has_commit() { foreign_git -C "$1" rev-parse -q --verify "${SOURCE#* }^{commit}" >/dev/null 2>&1; }
+
+# has_packages: does this release of Debian have them?
+has_packages() {
+	local package
+
+	for package in $PACKAGES; do
+		[[ -n $(package_version "$package") ]] || apt-cache show --no-all-versions "$package" >/dev/null 2>&1 ||
+			return 1
+	done
+}
+
+# has_source: brings the commit into the cache, if it is not there. SUITES comes first: it costs no wait for a
+# network that is not there.
+has_source() {
+	local have from
+
+	has_packages || return 1
+	[[ -n $SOURCE ]] || return 0
+	have=$CACHE/suites/git/$(repository)
+	! has_commit "$have" || return 0
+	mkdir -p "$have"
+	[[ -e $have/HEAD ]] || git init -q --bare "$have"
+	for from in ${SUITES:+"$SUITES/$(repository).git"} "${SOURCE% *}"; do
+		[[ $from == *://* || -d $from ]] || continue
+		say "suite $NAME: fetching ${SOURCE#* } from $from"
+		GIT_TERMINAL_PROMPT=0 timeout 600 git -c safe.directory='*' -C "$have" fetch -q --depth 1 "$from" \
+			"${SOURCE#* }" 2>&1 | sed 's/^/# /' >&2 || true
+		! has_commit "$have" || return 0
+	done
+	return 1
+}
+
+# suite_file PATH: of the source
+suite_file() { foreign_git -C "$CACHE/suites/git/$(repository)" show "${SOURCE#* }:$1"; }
+
+build_here() {
+	local tmp
+
+	tmp=$(mktemp -d "$BUILT.XXXXXX")
+	cd "$tmp" || return
+	[[ -z $SOURCE ]] ||
+		foreign_git -C "$CACHE/suites/git/$(repository)" archive "${SOURCE#* }" | tar x
+	build
+	chmod 755 .
+	rm -rf "$CACHE/suites/built/$NAME"-*[0-9a-f]
+	mv -T "$tmp" "$BUILT"
+}
+
+build_suite() {
+	local -a packages
+
+	read -ra packages <<<"$PACKAGES"
+	[[ -z $PACKAGES ]] || "$TOP/scripts/setup.sh" "${packages[@]/#/=}"
+	declare -F build >/dev/null || return 0
+	[[ ! -e $BUILT ]] || return 0
+	mkdir -p "$CACHE/suites/built"
+	need_space 300
+	quietly "building suite $NAME" build_here
+}
+
+# --- what is expected ------------------------------------------------------------------------------
+
+declare -A WANT=() SAYS=() SEEN=()
+
+# read_expected FILE: WANT and SAYS of each case that does not pass on this kernel
+read_expected() {
+	local line outcome name says reason=
+
+	WANT=() SAYS=() SEEN=()
+	[[ -e $1 ]] || return 0
+	while IFS= read -r line; do
+		case $line in
+		'' | '#'*) reason= ;;
+		[[:space:]]*)
+			read -r outcome name says <<<"$line"
+			[[ -n $reason && $outcome =~ ^(fail|skip)(,|$) && -n $says && -z ${WANT[$name]:-} ]] ||
+				die "$1: no reason, no case, or one that is there already: $line"
+			[[ $outcome != *,* || ,${outcome#*,}, == *,$KERNEL,* ]] || continue
+			WANT[$name]=${outcome%%,*}
+			SAYS[$name]=$says
+			;;
+		*) reason=$line ;;
+		esac
+	done <"$1"
+}
+
+EXPECTED_TO_FAIL=0
+EXPECTED_TO_SKIP=0
+
+# judge_case OUTCOME CASE TEXT [LOG]
+judge_case() {
+	local want=${WANT[$2]:-pass} verdict
+
+	SEEN[$2]=yes
+	if [[ $DRIVER == siw ]]; then
+		verdict=$(judged_by_siw "$1" "$want")
+	elif [[ $1 != "$want" ]]; then
+		verdict=unexpected
+	elif [[ $1 != pass && ! $3 =~ ${SAYS[$2]} ]]; then
+		verdict=unexpected
+	else
+		verdict=$1
+	fi
+	printf '%s\t%s\t%s\t%s\n' "$verdict" "$1" "$2" "${3:0:1000}" >>"$RESULTS"
+	case $verdict in
+	pass) tap ok "$NAME $2" ;;
+	fail | skip)
+		tap ok "$NAME $2: ${1}s, as expected"
+		if [[ $1 == fail ]]; then
+			EXPECTED_TO_FAIL=$((EXPECTED_TO_FAIL + 1))
+		else
+			EXPECTED_TO_SKIP=$((EXPECTED_TO_SKIP + 1))
+		fi
+		;;
+	alone) echo "# siw alone: $1 $NAME $2" ;;
+	*)
+		tap 'not ok' "$NAME $2: $1, and not $want${SAYS[$2]:+: ${SAYS[$2]}}"
+		echo "# ${3:0:300}"
+		[[ -z ${4:-} ]] || tail -n 60 "$4" | sed 's/^/# /'
+		echo "# logs: $GUEST_RUN"
+		KEEP_LOGS=yes
+		;;
+	esac
+}
+
+# judged_by_siw OUTCOME WANT: it may do less than srnic, which says nothing of srnic; never more
+judged_by_siw() {
+	if [[ $1 == pass && $2 != pass ]]; then
+		echo unexpected
+	elif [[ $1 != pass && $2 == pass ]]; then
+		echo alone
+	else
+		echo "$1"
+	fi
+}
+
+# judge_group GROUP LOG: STATUS is of check
+judge_group() {
+	local kind outcome name text any=no
+
+	while read -r -u 5 kind outcome name text; do
+		[[ $kind == case: ]] || continue
+		any=yes
+		judge_case "$outcome" "$name" "$text"
+	done 5<"$2"
+	if [[ $any == no ]]; then
+		case $STATUS in
+		0) outcome=pass ;;
+		77) outcome=skip ;;
+		*) outcome=fail ;;
+		esac
+		judge_case "$outcome" "$1" "$(sed '/^---/,$d' "$2" | tr -s '\n\t ' ' ')" "$2"
+	elif [[ $STATUS -ne 0 ]]; then
+		judge_case fail "$1/ends" 'the group did not come to its end' "$2"
+	fi
+	[[ $CLEAN -eq 0 || $DRIVER == siw ]] || judge_case fail "$1/clean" 'what ran left something behind' "$2"
+}
+
+# judge_absent: a list that names what is no case has not been looked at
+judge_absent() {
+	local name
+
+	for name in "${!WANT[@]}"; do
+		[[ ${SEEN[$name]:-} == yes ]] || judge_case absent "$name" 'the list has it, and no such case ran'
+	done
+}
+
+# --- results ---------------------------------------------------------------------------------------
+
+results_folder() { echo "$CACHE/suites/results"; }
+
+# Those of a part of a suite replace no result of the whole.
+results_begin() {
+	local part=
+
+	[[ $SAMPLE == no && -z $PATTERN ]] || part=-part
+	mkdir -p "$(results_folder)"
+	RESULTS=$(results_folder)/$NAME-$KERNEL-$DRIVER$part.new
+	: >"$RESULTS"
+}
+
+# The first line says of what these are.
+results_end() {
+	{
+		printf '%s\t' "$NAME" "$KERNEL" "$DRIVER" "$(date -u +%Y-%m-%dT%H:%MZ)"
+		git -c safe.directory='*' -C "$TOP" describe --always --dirty 2>/dev/null || echo -
+		cat "$RESULTS"
+	} >"${RESULTS%.new}.tmp"
+	mv "${RESULTS%.new}.tmp" "${RESULTS%.new}"
+	rm "$RESULTS"
+}
+
+# One row for each suite, kernel and driver, of all that was kept
+results_table() {
+	local file table
+
+	table=$(results_folder)/table
+	{
+		printf '%-12s %-9s %-8s %6s %6s %11s %11s %10s  %s\n' suite kernel driver cases passed 'exp. fail' \
+			'exp. skip' unexpected 'when, on'
+		for file in "$(results_folder)"/*-*; do
+			[[ -e $file && $file != *.new ]] || continue
+			awk -F '\t' -v part="${file##*-}" 'NR == 1 { suite = $1; kernel = $2; driver = $3
+				when = $4 " " $5 (part == "part" ? " (not all)" : ""); next }
+				{ n[$1]++; all++ }
+				END { printf "%-12s %-9s %-8s %6d %6d %11d %11d %10d  %s\n", suite, kernel, driver,
+					all, n["pass"], n["fail"], n["skip"], n["unexpected"], when }' "$file"
+		done
+	} >"$table"
+	sed 's/^/# /' "$table"
+}
