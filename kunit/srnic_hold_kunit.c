@@ -212,6 +212,40 @@ static void hold_quota_desc(const struct hold_quota *row, char *desc)
 
 KUNIT_ARRAY_PARAM(hold_quota, hold_quotas, hold_quota_desc);
 
+/* What goes on without another look at the range ends before the same FPDU. */
+static void hold_goes_on_as_long_as_the_quota(struct kunit *test)
+{
+	const struct hold_quota *row = test->param_value;
+	const s32 cost = max_t(u32, row->bytes, SRNIC_FPDU_COST);
+	struct hold_world w;
+	int n;
+
+	hold_begin(test, &w);
+	srnic_hold_drop(&w.hold);
+	srnic_hold_yield(&w.hold, row->bytes);
+	KUNIT_ASSERT_EQ(test, hold_at(&w, 4, 4), SRNIC_MEM_OK);
+	for (n = 0; n < row->fpdus; n++)
+		KUNIT_ASSERT_TRUE(test, srnic_hold_goes_on(&w.hold, cost));
+	KUNIT_EXPECT_FALSE(test, srnic_hold_goes_on(&w.hold, cost));
+	hold_expect(test, &w, true);
+	srnic_hold_yield(&w.hold, row->bytes);
+	hold_expect(test, &w, false);
+	hold_end(test, &w);
+}
+
+static void hold_does_not_go_on_behind_a_closed_gate(struct kunit *test)
+{
+	struct hold_world w;
+
+	hold_begin(test, &w);
+	KUNIT_EXPECT_TRUE(test, srnic_hold_goes_on(&w.hold, 4));
+	WRITE_ONCE(w.hold.mr->closed, true);
+	KUNIT_EXPECT_FALSE(test, srnic_hold_goes_on(&w.hold, 4));
+	WRITE_ONCE(w.hold.mr->closed, false);
+	KUNIT_EXPECT_TRUE(test, srnic_hold_goes_on(&w.hold, 4));
+	hold_end(test, &w);
+}
+
 static void hold_ends_with_the_quota(struct kunit *test)
 {
 	const struct hold_quota *row = test->param_value;
@@ -274,6 +308,8 @@ static struct kunit_case hold_cases[] = {
 	KUNIT_CASE(hold_ends_before_the_next_fpdu_for_a_change),
 	KUNIT_CASE(hold_ends_before_the_next_access_for_a_change),
 	KUNIT_CASE_PARAM(hold_ends_with_the_quota, hold_quota_gen_params),
+	KUNIT_CASE_PARAM(hold_goes_on_as_long_as_the_quota, hold_quota_gen_params),
+	KUNIT_CASE(hold_does_not_go_on_behind_a_closed_gate),
 	KUNIT_CASE(hold_begins_anew_in_other_memory),
 	{}
 };

@@ -239,7 +239,100 @@ static void send_undone_with_markers(struct kunit *test)
 	send_undone(test, &send_rows[3]);
 }
 
+struct run_row {
+	const char	*desc;
+	bool		crc;
+	bool		region;		/* the payload is of one, else of all memory */
+	u32		emss;
+	u32		piece;		/* bytes of a page fragment; 0: the kernel's own */
+};
+
+static const struct run_row run_rows[] = {
+	{ "region, CRC",		true, true, SEND_EMSS, 0 },
+	{ "all memory",			false, false, SEND_EMSS, 0 },
+	{ "least MULPDU, CRC",		true, false, 100, 0 },
+	{ "region, short fragments",	false, true, SEND_EMSS, 2216 },
+};
+
+static void run_desc(const struct run_row *row, char *desc)
+{
+	strscpy(desc, row->desc, KUNIT_PARAM_DESC_SIZE);
+}
+
+KUNIT_ARRAY_PARAM(run, run_rows, run_desc);
+
+static struct send_world *run_begin(struct kunit *test, const struct run_row *row)
+{
+	const struct pair_opts opts = { .crc = row->crc, .emss = row->emss, .ord = 1 };
+	struct send_world *w = kunit_kzalloc(test, sizeof(*w), GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, w);
+	w->qp = pair_tcp_begin(test, &opts);
+	w->o = (struct oracle) {
+		.to = kunit_kzalloc(test, PAIR_MEM, GFP_KERNEL), .size = PAIR_MEM,
+		.crc = row->crc, .mulpdu = oracle_mulpdu(row->emss, false),
+	};
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, w->o.to);
+	pair_tcp.keeps = true;
+	pair_tcp_pages(row->piece, UINT_MAX);
+	return w;
+}
+
+/* One message of @n pieces that follow one another in memory */
+static void run_of(struct kunit *test, struct send_world *w, u32 msn, struct ib_sge *sge, int n)
+{
+	struct pair *p = test->priv;
+	struct oracle_msg msg = { .op = ORACLE_SEND, .msn = msn, .payload = p->end[0].mem };
+	int i;
+
+	for (i = 0; i < n; i++)
+		msg.len += sge[i].length;
+	oracle_message(&w->o, &msg);
+	send_post(test, msn, sge, n);
+	pair_tcp_run(w->qp);
+	send_expect_all(test, w);
+	pair_expect_wc(p, &p->end[0].scq, msn, IB_WC_SUCCESS);
+	pair_tcp_acked(test);
+}
+
+/*
+ * Segments of one length in a row, as many as a batch has room for, one fewer
+ * and more; the message or its first piece ends with one of them, a byte before
+ * that and a byte after it.
+ */
+static void send_runs_end_anywhere(struct kunit *test)
+{
+	static const u32 segments[] = { 1, 2, 3, 4, 5, 30, 31, 62, 63, 64, 65 };
+	const struct run_row *row = test->param_value;
+	struct send_world *w = run_begin(test, row);
+	struct pair *p = test->priv;
+	u32 room = w->o.mulpdu - 18, msn = 0, i, lkey = SRNIC_LOCAL_DMA_LKEY;
+	u64 addr = (uintptr_t)p->end[0].mem;
+	int more, n;
+
+	for (i = 0; i < PAIR_MEM; i++)
+		p->end[0].mem[i] = i * 7 + (i >> 8);
+	if (row->region) {
+		addr = 0x100000005;
+		lkey = pair_reg(p, &p->pd, p->end[0].mem, addr, PAIR_MEM, 0)->stag;
+	}
+	for (i = 0; i < ARRAY_SIZE(segments); i++) {
+		for (more = -1; more <= 1; more++) {
+			u32 len = segments[i] * room + more;
+			struct ib_sge sge[] = {
+				{ .addr = addr, .length = len, .lkey = lkey },
+				{ .addr = addr + len, .length = 2 * room + 1, .lkey = lkey },
+			};
+
+			for (n = 1; n <= 2; n++)
+				run_of(test, w, ++msn, sge, n);
+		}
+	}
+	pair_expect_fault(p, 0, SRNIC_ERR_NONE);
+}
+
 static struct kunit_case send_cases[] = {
+	KUNIT_CASE_PARAM(send_runs_end_anywhere, run_gen_params),
 	KUNIT_CASE_PARAM(send_memory_ends_anywhere, send_gen_params),
 	KUNIT_CASE_PARAM(send_undone_without_markers, undo_gen_params),
 	KUNIT_CASE_PARAM(send_undone_with_markers, undo_gen_params),

@@ -109,9 +109,14 @@ static void frag_swap(struct page_frag *frag)
 	*frag = oldest;
 }
 
+static bool frag_has_room(const struct page_frag *frag)
+{
+	return frag->size - frag->offset >= SRNIC_FRAG_MIN;
+}
+
 bool srnic_frag_refill(struct page_frag *frag, gfp_t gfp)
 {
-	if (frag->page && frag->size - frag->offset < SRNIC_FRAG_MIN && !frag_is_free(frag))
+	if (frag->page && !frag_has_room(frag) && !frag_is_free(frag))
 		frag_swap(frag);
 	return skb_page_frag_refill(SRNIC_FRAG_MIN, frag, gfp);
 }
@@ -134,6 +139,23 @@ static u8 writer_pieces(u32 mulpdu)
 	return (mulpdu + mulpdu / 64) / (PAGE_SIZE - SRNIC_FRAG_MIN) + 2;
 }
 
+/* What is written from now on is in the fragment. */
+static void writer_begin_piece(struct srnic_writer *w)
+{
+	struct srnic_batch *batch = w->batch;
+	struct page_frag *frag = &w->frag;
+
+	get_page(frag->page);
+	batch->bv[batch->nbv++] = (struct bio_vec) {
+		.bv_page	= frag->page,
+		.bv_offset	= frag->offset,
+	};
+	w->at = page_address(frag->page) + frag->offset;
+	w->start = w->at;
+	w->from = w->at;
+	w->end = page_address(frag->page) + frag->size;
+}
+
 void srnic_writer_open(struct srnic_writer *w, struct srnic_tx *tx, u16 mulpdu, u32 full,
 		       gfp_t gfp)
 {
@@ -148,12 +170,17 @@ void srnic_writer_open(struct srnic_writer *w, struct srnic_tx *tx, u16 mulpdu, 
 		.pos		= tx->pos - tx->batch.len,
 	};
 	srnic_frag_take(&w->frag);
-	if (!w->frag.page)
-		return;
-	w->at = page_address(w->frag.page) + w->frag.offset;
-	w->stop = w->at;
-	w->end = w->at;
-	w->start = w->at;
+	/* What is there is enough: nothing is allocated. */
+	if (w->frag.page && (frag_is_free(&w->frag) || frag_has_room(&w->frag)) &&
+	    srnic_frag_refill(&w->frag, gfp)) {
+		writer_begin_piece(w);
+		w->stop = w->end;
+	}
+}
+
+static void batch_put_page(struct bio_vec *bv)
+{
+	put_page(bv->bv_page);
 }
 
 /* What was written belongs to the batch. */
@@ -161,11 +188,19 @@ static void writer_end_piece(struct srnic_writer *w)
 {
 	struct srnic_batch *batch = w->batch;
 
-	if (w->at == w->start)
+	if (!w->at)
 		return;
-	batch->bv[batch->nbv - 1].bv_len = w->at - w->start;
-	w->len = srnic_writer_len(w);
-	w->start = w->at;
+	w->frag.offset = ALIGN(w->at - (u8 *)page_address(w->frag.page), 4);
+	if (w->at == w->start) {
+		batch_put_page(&batch->bv[--batch->nbv]);
+	} else {
+		batch->bv[batch->nbv - 1].bv_len = w->at - w->start;
+		w->len = srnic_writer_len(w);
+	}
+	w->at = NULL;
+	w->start = NULL;
+	w->from = NULL;
+	w->end = NULL;
 }
 
 void srnic_writer_close(struct srnic_writer *w, struct srnic_tx *tx)
@@ -174,14 +209,7 @@ void srnic_writer_close(struct srnic_writer *w, struct srnic_tx *tx)
 	writer_end_piece(w);
 	w->batch->len = w->len;
 	tx->pos = w->pos + w->len;
-	if (w->at)
-		w->frag.offset = w->at - (u8 *)page_address(w->frag.page);
 	srnic_frag_give(&w->frag);
-}
-
-static void batch_put_page(struct bio_vec *bv)
-{
-	put_page(bv->bv_page);
 }
 
 void srnic_batch_reset(struct srnic_batch *batch)
@@ -222,35 +250,22 @@ static void fpdu_leave(struct srnic_writer *w)
 	if (w->moved)
 		return;
 	w->moved = true;
-	w->nbv = w->batch->nbv;
 	w->last = w->begin - w->start;
+	w->nbv = w->batch->nbv - (w->at && !w->last);
 }
 
 /* The only place where the sender allocates */
 static int fpdu_refill(struct srnic_writer *w)
 {
-	struct srnic_batch *batch = w->batch;
-	struct page_frag *frag = &w->frag;
-
 	srnic_hold_drop(&w->hold);
 	might_sleep();
 	fpdu_leave(w);
 	writer_end_piece(w);
-	if (frag->page)
-		frag->offset = ALIGN(w->at - (u8 *)page_address(frag->page), 4);
-	w->at = NULL;
-	if (!WARN_ON_ONCE(batch->nbv == SRNIC_BATCH_BVECS) && srnic_frag_refill(frag, w->gfp)) {
-		get_page(frag->page);
-		batch->bv[batch->nbv++] = (struct bio_vec) {
-			.bv_page	= frag->page,
-			.bv_offset	= frag->offset,
-		};
-		w->at = page_address(frag->page) + frag->offset;
-	}
-	w->start = w->at;
-	w->from = w->at;
-	w->end = w->at ? page_address(frag->page) + frag->size : NULL;
-	return w->at ? 0 : -ENOMEM;
+	if (WARN_ON_ONCE(w->batch->nbv == SRNIC_BATCH_BVECS) ||
+	    !srnic_frag_refill(&w->frag, w->gfp))
+		return -ENOMEM;
+	writer_begin_piece(w);
+	return 0;
 }
 
 static void fpdu_sum(struct srnic_writer *w)
@@ -331,7 +346,7 @@ void srnic_fpdu_put_crc(struct srnic_writer *w)
 
 /*
  * Nothing of the FPDU stays in the batch. If it began in another fragment, that one is not the
- * writer's any more, and what comes next begins a new piece of this one.
+ * writer's any more, and what comes next begins a new piece.
  */
 void srnic_fpdu_undo(struct srnic_writer *w)
 {
@@ -350,7 +365,8 @@ void srnic_fpdu_undo(struct srnic_writer *w)
 		w->len -= batch->bv[batch->nbv - 1].bv_len - w->last;
 		batch->bv[batch->nbv - 1].bv_len = w->last;
 	}
-	w->start = w->at;
-	w->stop = w->at;
-	w->end = w->at;
+	w->at = NULL;
+	w->start = NULL;
+	w->stop = NULL;
+	w->end = NULL;
 }

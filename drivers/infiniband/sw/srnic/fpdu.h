@@ -6,6 +6,7 @@
 #include "mem.h"
 #include "srnic.h"
 
+#include <linux/crc32c.h>
 #include <linux/minmax.h>
 #include <linux/mm_types.h>
 #include <linux/string.h>
@@ -33,7 +34,7 @@ void srnic_frag_exit(void);
  */
 struct srnic_writer {
 	struct srnic_batch	*batch;
-	struct page_frag	frag;	/* its offset is that of the last refill */
+	struct page_frag	frag;	/* its offset is where a piece began, or will begin */
 	gfp_t			gfp;
 	struct srnic_hold	hold;	/* where the payload comes from */
 	u8			pieces;	/* that an FPDU may need */
@@ -41,7 +42,7 @@ struct srnic_writer {
 	bool			crc;	/* FPDUs have a CRC */
 	bool			markers;	/* Markers are inserted */
 
-	u8			*at;	/* next byte */
+	u8			*at;	/* next byte; NULL: there is no piece */
 	u8			*stop;	/* where srnic_fpdu_more() is due */
 	u8			*end;	/* of the fragment */
 
@@ -83,6 +84,14 @@ static inline bool srnic_writer_has_room(const struct srnic_writer *w)
 
 	return batch->fpdus < SRNIC_BATCH_FPDUS && srnic_writer_len(w) < w->full &&
 	       batch->nbv + w->pieces <= SRNIC_BATCH_BVECS;
+}
+
+/* How many FPDUs of @size a batch has room for, whatever pieces they are in; at least one */
+static inline u32 srnic_writer_room(const struct srnic_writer *w, u32 size)
+{
+	u32 len = srnic_writer_len(w);
+
+	return min_t(u32, SRNIC_BATCH_FPDUS - w->batch->fpdus, (w->full - len - 1) / size + 1);
 }
 
 /*
@@ -132,6 +141,22 @@ static __always_inline int srnic_fpdu_end(struct srnic_writer *w, u16 ulpdu_len)
 	w->at += SRNIC_CRC_LEN;
 	batch->ends[batch->fpdus++] = srnic_writer_len(w) / 4;
 	return 0;
+}
+
+/*
+ * An FPDU of @size bytes is at @at, but for its end: the bytes up to padding are @len. There are no
+ * Markers, and all of it is in a row.
+ */
+static __always_inline void srnic_fpdu_close(struct srnic_writer *w, u32 len, u32 size)
+{
+	struct srnic_batch *batch = w->batch;
+
+	/* Padding is shorter than this. */
+	put_unaligned_le32(0, w->at + len);
+	put_unaligned_le32(w->crc ? ~crc32c(~0, w->at, size - SRNIC_CRC_LEN) : 0,
+			   w->at + size - SRNIC_CRC_LEN);
+	w->at += size;
+	batch->ends[batch->fpdus++] = srnic_writer_len(w) / 4;
 }
 
 void srnic_batch_reset(struct srnic_batch *batch);

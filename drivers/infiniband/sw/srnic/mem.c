@@ -145,7 +145,7 @@ enum srnic_mem_fault srnic_hold_take(struct srnic_dev *dev, struct srnic_hold *h
 	struct srnic_mr *mr;
 
 	srnic_hold_drop(hold);
-	if (name->kernel && name->stag == SRNIC_LOCAL_DMA_LKEY)
+	if (srnic_name_is_local_dma(name))
 		return SRNIC_MEM_OK;
 
 	rcu_read_lock();
@@ -367,6 +367,8 @@ static noinline void hold_read_pieces(struct srnic_hold *hold, u8 *to, u32 len)
 /* From the region to an FPDU */
 noinline void srnic_hold_read(struct srnic_hold *hold, u8 *to, u32 len)
 {
+	if (!hold->left)
+		srnic_hold_next_piece(hold);
 	if (len <= hold->left)
 		memcpy(to, srnic_hold_piece(hold, &len), len);
 	else

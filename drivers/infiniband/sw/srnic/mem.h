@@ -55,6 +55,11 @@ struct srnic_hold {
 	u32			next;
 };
 
+static inline bool srnic_name_is_local_dma(const struct srnic_name *name)
+{
+	return name->kernel && name->stag == SRNIC_LOCAL_DMA_LKEY;
+}
+
 /*
  * The RDMA core passes both on with 64 bits, and drops the upper half of them where the kernel's
  * addresses have 32. A region must not be larger than what was pinned.
@@ -120,6 +125,33 @@ static inline void srnic_hold_yield(struct srnic_hold *hold, u32 bytes)
 }
 
 /*
+ * The same before an FPDU of @cost that goes on at the cursor. False: the hold is over, and ends at
+ * the head of the next FPDU.
+ */
+static inline bool srnic_hold_goes_on(struct srnic_hold *hold, s32 cost)
+{
+	if (!hold->mr)
+		return true;
+	if (hold->quota <= cost || READ_ONCE(hold->mr->closed))
+		return false;
+	hold->quota -= cost;
+	return true;
+}
+
+/* Bytes after the cursor of a region that is held; none is at an address after the last */
+static inline u64 srnic_hold_room(const struct srnic_hold *hold)
+{
+	return min(hold->mr->size - hold->off, ~(hold->mr->base + hold->off));
+}
+
+/* Without a region: all memory of the kernel, by its virtual address */
+static inline void srnic_hold_memory(struct srnic_hold *hold, u64 addr, u32 len)
+{
+	hold->va = ib_virt_dma_to_ptr(addr);
+	hold->left = len;
+}
+
+/*
  * Go to [@addr, @addr + @len) in the region, and hold it first if it is not held. The caller has
  * dropped the hold of any other name. What was checked when the hold began cannot have changed; the
  * range is checked each time. The order of the checks is that of enum srnic_mem_fault.
@@ -138,9 +170,7 @@ static inline enum srnic_mem_fault srnic_hold_next(struct srnic_dev *dev, struct
 		if (fault)
 			return fault;
 		if (!hold->mr) {
-			/* All memory of the kernel, by its virtual address */
-			hold->va = ib_virt_dma_to_ptr(addr);
-			hold->left = len;
+			srnic_hold_memory(hold, addr, len);
 			return SRNIC_MEM_OK;
 		}
 	}

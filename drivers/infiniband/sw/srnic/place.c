@@ -30,6 +30,8 @@ static noinline void place_pieces(struct srnic_hold *hold, const u8 *from, u32 l
 /* This is the only place where a peer's bytes get into memory. The region is held. */
 noinline void srnic_place_bytes(struct srnic_hold *hold, const u8 *from, u32 len)
 {
+	if (!hold->left)
+		srnic_hold_next_piece(hold);
 	if (len <= hold->left)
 		memcpy(srnic_hold_piece(hold, &len), from, len);
 	else
@@ -40,7 +42,13 @@ noinline void srnic_place_bytes(struct srnic_hold *hold, const u8 *from, u32 len
 static void place_fill(struct srnic_arrival *arr, u32 len)
 {
 	struct srnic_cursor *cur = arr->cur;
+	const u8 *flat = srnic_cursor_peek(cur, len);
 
+	if (flat && len) {
+		srnic_place_bytes(&arr->hold, flat, len);
+		srnic_cursor_advance(cur, len);
+		return;
+	}
 	while (len) {
 		u32 n = srnic_cursor_piece(cur, len);
 
@@ -58,7 +66,7 @@ static void place_goes_on(struct srnic_arrival *arr, u64 off, u64 room, u32 *don
 	struct srnic_hold *hold = &arr->hold;
 
 	if (hold->mr)
-		room = min3(room, hold->mr->size - hold->off, ~(hold->mr->base + hold->off));
+		room = min(room, srnic_hold_room(hold));
 	/* More does not come in one call. */
 	room = min_t(u64, room, S32_MAX);
 	if (!hold->mr)

@@ -12,6 +12,7 @@
 
 #include "rx.h"
 #include "cursor.h"
+#include "fpdu.h"
 #include "state.h"
 #include "place.h"
 #include "wire.h"
@@ -262,50 +263,42 @@ static bool rx_take(struct srnic_qp *qp, struct srnic_cursor *cur, u32 raw, u16 
  * Returns octets that were taken, of @left.
  */
 static u32 rx_run(struct srnic_qp *qp, struct srnic_cursor *cur, u32 left, u32 budget,
-		  struct srnic_arrival *arr)
+		  u16 ulpdu_len, struct srnic_arrival *arr)
 {
-	const u8 hdr_len = arr->seg.hdr_len;
+	const u32 raw = iw_mpa_fpdu_size(ulpdu_len), cost = max_t(u32, raw, SRNIC_FPDU_COST);
+	const u32 hdr_len = arr->seg.hdr_len, len = ulpdu_len - hdr_len;
+	struct srnic_hold *hold = &arr->hold;
 	struct srnic_run *run = &arr->run;
-	u32 used = 0;
+	u8 head[SRNIC_FPDU_HEAD];
+	u64 off = run->off;
+	u32 i, n;
 
-	/* Segments of version 0 are counted one by one. */
-	if (unlikely(!(arr->hdr[1] & SRNIC_RDMAP_RV)))
+	/* Segments of version 0 are counted one by one. With Markers none is in a row. */
+	if (!run->room || arr->cost >= budget || hold->mr != run->mr || qp->rx.markers ||
+	    unlikely(!(arr->hdr[1] & SRNIC_RDMAP_RV)))
 		return 0;
-	while (run->room && used < left && arr->cost < budget && srnic_is_flowing(qp)) {
+	put_unaligned_be16(ulpdu_len, head);
+	memcpy(head + RX_LEN_SIZE, arr->hdr, SRNIC_DDP_HDR_MAX);
+	n = min3(run->room / len, left / raw, (budget - arr->cost - 1) / cost + 1);
+	for (i = 0; i < n && srnic_is_flowing(qp); i++) {
 		const u8 *flat;
-		u32 raw, len;
-		u16 ulpdu_len;
 
 		srnic_cursor_settle(cur);
-		flat = srnic_cursor_peek(cur, RX_LEN_SIZE + SRNIC_DDP_HDR_MAX);
-		if (!flat)
+		flat = srnic_cursor_peek(cur, raw);
+		if (!flat || !srnic_fpdu_is_next(head, flat) ||
+		    srnic_ddp_off(head[RX_LEN_SIZE], flat + RX_LEN_SIZE) != off ||
+		    !srnic_hold_goes_on(hold, cost) || rx_verify(&qp->rx, cur, flat, raw))
 			break;
-		ulpdu_len = get_unaligned_be16(flat);
-		/* The memory may change, and this is not to be read again. */
-		OPTIMIZER_HIDE_VAR(ulpdu_len);
-		raw = iw_mpa_fpdu_size(ulpdu_len);
-		len = ulpdu_len - hdr_len;
-		/* An empty one is not of a run, and neither is one without a whole header. */
-		if (ulpdu_len <= hdr_len || len > run->room ||
-		    raw > left - used || raw > cur->left ||
-		    !srnic_ddp_is_next(arr->hdr, flat + RX_LEN_SIZE) ||
-		    srnic_ddp_off(arr->hdr[0], flat + RX_LEN_SIZE) != run->off)
-			break;
-		srnic_hold_yield(&arr->hold, raw);
-		if (arr->hold.mr != run->mr || rx_verify(&qp->rx, cur, flat, raw))
-			break;
-		srnic_place_bytes(&arr->hold, flat + RX_LEN_SIZE + hdr_len, len);
+		srnic_place_bytes(hold, flat + RX_LEN_SIZE + hdr_len, len);
 		srnic_cursor_advance(cur, raw);
-		run->off += len;
-		run->room -= len;
-		if (run->done)
-			*run->done += len;
-		arr->fpdus++;
-		arr->bytes += ulpdu_len;
-		arr->cost += max_t(u32, raw, SRNIC_FPDU_COST);
-		used += raw;
+		off += len;
 	}
-	return used;
+	if (run->done)
+		*run->done += i * len;
+	arr->fpdus += i;
+	arr->bytes += i * ulpdu_len;
+	arr->cost += i * cost;
+	return i * raw;
 }
 
 /* If TCP has too few octets to tell the FPDU's length, this is the room for the longest FPDU. */
@@ -403,7 +396,7 @@ u32 srnic_rx_take(struct srnic_qp *qp, struct srnic_cursor *cur, u32 avail, u32 
 			}
 			used += raw;
 			good = rx_take(qp, cur, raw, ulpdu_len, &arr);
-			used += rx_run(qp, cur, avail - used, budget, &arr);
+			used += rx_run(qp, cur, avail - used, budget, ulpdu_len, &arr);
 		}
 		if (!good || rx_is_over(qp, up)) {
 			used = avail;

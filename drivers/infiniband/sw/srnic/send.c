@@ -57,14 +57,12 @@ static void send_local(struct srnic_qp *qp, struct srnic_wqe *wqe)
 }
 
 /* The next piece of a work request's payload. The caller knows that there is one. */
-static void send_next_sge(struct srnic_msg *msg, struct srnic_hold *hold)
+static void send_next_sge(struct srnic_msg *msg)
 {
 	const struct ib_sge *sge = &msg->wqe->sge[msg->cur.sge];
 
 	while (!sge->length)
 		sge++;
-	if (sge->lkey != msg->src.stag)
-		srnic_hold_drop(hold);
 	msg->src.stag = sge->lkey;
 	msg->cur.addr = sge->addr;
 	msg->cur.run = sge->length;
@@ -72,7 +70,7 @@ static void send_next_sge(struct srnic_msg *msg, struct srnic_hold *hold)
 }
 
 /* Back to where the payload of the next segment begins, after one that could not be made */
-static void send_seek(struct srnic_msg *msg, struct srnic_hold *hold)
+static void send_seek(struct srnic_msg *msg)
 {
 	u32 done = msg->len - msg->left;
 
@@ -87,7 +85,7 @@ static void send_seek(struct srnic_msg *msg, struct srnic_hold *hold)
 	while (done) {
 		u32 n;
 
-		send_next_sge(msg, hold);
+		send_next_sge(msg);
 		n = min(done, msg->cur.run);
 		msg->cur.addr += n;
 		msg->cur.run -= n;
@@ -135,6 +133,8 @@ static void send_begin_wr(struct srnic_qp *qp, struct srnic_wqe *wqe)
 			      qp->tx.msn[SRNIC_QN_SEND]);
 	}
 	msg->left = msg->len;
+	if (wqe->bytes && !(wqe->flags & SRNIC_WQE_INLINE) && msg->op != SRNIC_OP_READ_REQ)
+		send_next_sge(msg);
 }
 
 /* Go on with the send queue. False: there is nothing, or it has to wait. */
@@ -201,11 +201,11 @@ static noinline int send_gather_pieces(struct srnic_qp *qp, struct srnic_writer 
 		u32 n;
 
 		if (!msg->cur.run)
-			send_next_sge(msg, &w->hold);
+			send_next_sge(msg);
 		if (w->at == w->stop && srnic_fpdu_more(w))
 			return -ENOMEM;
 		n = min3(len, (u32)(w->stop - w->at), msg->cur.run);
-		fault = srnic_hold_next(qp->dev, &w->hold, &msg->src, msg->cur.addr, n);
+		fault = srnic_hold_at(qp->dev, &w->hold, &msg->src, msg->cur.addr, n);
 		if (fault)
 			return fault;
 		srnic_hold_read(&w->hold, w->at, n);
@@ -352,12 +352,46 @@ static inline int send_segment(struct srnic_qp *qp, struct srnic_writer *w, u16 
 		err = srnic_fpdu_end(w, hdr_len + len);
 	if (unlikely(err)) {
 		srnic_fpdu_undo(w);
-		send_seek(msg, &w->hold);
+		send_seek(msg);
 		return err;
 	}
 	msg->off += len;
 	msg->left -= len;
 	return 0;
+}
+
+/*
+ * The segments after the one before that are as long, are not the message's last, come from the
+ * same region and go to the same fragment. All of that is found out once, so that each costs
+ * little more than its header and its copy. There are no Markers.
+ */
+static inline void send_run(struct srnic_writer *w, struct srnic_msg *msg)
+{
+	const u32 len = msg->seg_len, ulpdu_len = msg->head_len - 2 + len;
+	const u32 size = iw_mpa_fpdu_size(ulpdu_len), cost = max_t(u32, ulpdu_len, SRNIC_FPDU_COST);
+	struct srnic_hold *hold = &w->hold;
+	u64 room = min(msg->cur.run, msg->left - 1);
+	u32 i, n;
+
+	if (w->crc && size > SRNIC_FPDU_PIECE)
+		return;
+	if (hold->mr)
+		room = min(room, srnic_hold_room(hold));
+	else if (!srnic_name_is_local_dma(&msg->src))
+		return;
+	n = min3((u32)room / len, (u32)(w->end - w->at) / size, srnic_writer_room(w, size));
+	if (!hold->mr)
+		srnic_hold_memory(hold, msg->cur.addr, n * len);
+	for (i = 0; i < n && srnic_hold_goes_on(hold, cost); i++) {
+		srnic_ddp_put_off(msg->head + 2, msg->off);
+		memcpy(w->at, msg->head, SRNIC_FPDU_HEAD);
+		srnic_hold_read(hold, w->at + msg->head_len, len);
+		srnic_fpdu_close(w, 2 + ulpdu_len, size);
+		msg->off += len;
+	}
+	msg->left -= i * len;
+	msg->cur.addr += i * len;
+	msg->cur.run -= i * len;
 }
 
 /* Returns 0 if the message has ended, or the batch is full; else as send_segment() */
@@ -366,9 +400,12 @@ static int send_msg(struct srnic_qp *qp, struct srnic_writer *w, u16 mulpdu)
 	u32 left = qp->tx.msg.left, fpdus = w->batch->fpdus;
 	int err;
 
-	do
+	do {
 		err = send_segment(qp, w, mulpdu);
-	while (!err && qp->tx.msg.left && srnic_writer_has_room(w));
+		if (!err && !w->markers && qp->tx.msg.left > qp->tx.msg.seg_len &&
+		    srnic_writer_has_room(w))
+			send_run(w, &qp->tx.msg);
+	} while (!err && qp->tx.msg.left && srnic_writer_has_room(w));
 	srnic_hold_drop(&w->hold);
 	fpdus = w->batch->fpdus - fpdus;
 	srnic_count_n(qp->dev, tx_fpdus, fpdus);

@@ -38,14 +38,15 @@ int srnic_sq_post(struct srnic_qp *qp, const struct ib_send_wr *wr, const struct
 	int err = 0;
 
 	spin_lock_irqsave(&sq->lock, flags);
-	for (; wr && !err; wr = err ? wr : wr->next) {
+	for (; wr; wr = wr->next) {
 		if (sq->put - sq->get == sq->size)
 			err = -ENOMEM;
 		else
 			err = srnic_wqe_fill(qp, srnic_sq_wqe(sq, sq->put), wr);
-		/* srnic_sq_has_more() looks at any time. */
-		if (!err)
-			WRITE_ONCE(sq->put, sq->put + 1);
+		if (err)
+			break;
+		/* The WQE is written before the sender, who takes no lock for that, sees it. */
+		smp_store_release(&sq->put, sq->put + 1);
 	}
 	if (err)
 		*bad = wr;
@@ -102,9 +103,7 @@ static bool sq_copy_next(struct srnic_qp *qp)
 	}
 	if (!room || !srnic_sq_fetch(qp))
 		return false;
-	spin_lock_irq(&sq->lock);
 	WRITE_ONCE(sq->put, sq->put + 1);
-	spin_unlock_irq(&sq->lock);
 	return true;
 }
 
@@ -112,7 +111,8 @@ static bool sq_copy_next(struct srnic_qp *qp)
  * At most ORD Reads may be unanswered (RFC 5040 6.1). A fence waits for all of them.
  *
  * What a ULP posts after a modify to ERR must be flushed, since the ULP waits for that. So the
- * sender first looks at what is posted, and then whether the ULP has broken the stream off.
+ * sender first looks at what is posted, and then whether the ULP has broken the stream off. The
+ * acquire, of "put" or of an element's flags, keeps that order.
  *
  * Returns the WQE; NULL if there is none before the limit, if what is left is to be flushed, or if
  * it has to wait: then the sender will be kicked.
@@ -124,15 +124,18 @@ struct srnic_wqe *srnic_sq_next(struct srnic_qp *qp)
 
 	if (srnic_sq_is_at_limit(qp))
 		return NULL;
-	if (sq->next == READ_ONCE(sq->put) && (!sq->uring || !sq_copy_next(qp)))
+	/* Pairs with srnic_sq_post(). */
+	if (sq->next == smp_load_acquire(&sq->put) && (!sq->uring || !sq_copy_next(qp)))
 		return NULL;
-	spin_lock_irq(&sq->lock);
 	wqe = srnic_sq_wqe(sq, sq->next);
-	if (sq_has_to_wait(sq, wqe, qp->tx.ord)) {
-		sq->waits = true;
-		wqe = NULL;
+	if (srnic_wqe_is_read(wqe) || (wqe->flags & SRNIC_WQE_FENCE)) {
+		spin_lock_irq(&sq->lock);
+		if (sq_has_to_wait(sq, wqe, qp->tx.ord)) {
+			sq->waits = true;
+			wqe = NULL;
+		}
+		spin_unlock_irq(&sq->lock);
 	}
-	spin_unlock_irq(&sq->lock);
 	return srnic_is_flowing(qp) ? wqe : NULL;
 }
 
@@ -180,7 +183,8 @@ void srnic_sq_taken(struct srnic_qp *qp, const struct srnic_wqe *wqe)
 	struct srnic_sq *sq = &qp->sq;
 
 	if (!srnic_wqe_is_read(wqe)) {
-		WRITE_ONCE(sq->next, sq->next + 1);
+		/* RX, which looks for Reads, sees the WQE if it sees the index. */
+		smp_store_release(&sq->next, sq->next + 1);
 		return;
 	}
 	spin_lock_irq(&sq->lock);
@@ -220,7 +224,9 @@ static struct srnic_wqe *sq_seek_read(struct srnic_sq *sq)
 	u32 n;
 
 	lockdep_assert_held(&sq->lock);
-	for (n = 0; n < SRNIC_QUEUE_STEP && sq->read != READ_ONCE(sq->next); n++, sq->read++) {
+	/* Pairs with srnic_sq_taken(). */
+	for (n = 0; n < SRNIC_QUEUE_STEP && sq->read != smp_load_acquire(&sq->next);
+	     n++, sq->read++) {
 		struct srnic_wqe *wqe = srnic_sq_wqe(sq, sq->read);
 
 		if (srnic_wqe_is_read(wqe) && !wqe->done)
@@ -267,7 +273,7 @@ bool srnic_sq_is_empty(struct srnic_qp *qp)
 	bool empty;
 
 	spin_lock_irqsave(&qp->sq.lock, flags);
-	empty = qp->sq.put == qp->sq.get;
+	empty = READ_ONCE(qp->sq.put) == qp->sq.get;
 	spin_unlock_irqrestore(&qp->sq.lock, flags);
 	return empty;
 }

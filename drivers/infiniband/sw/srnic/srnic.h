@@ -304,10 +304,12 @@ struct srnic_wqe {
 
 /**
  * struct srnic_sq - a send queue
- * @lock: protects all members but @uring
+ * @lock: protects all members but @uring. The sender reads @put and writes @next also without it,
+ *	with acquire and release; if there is an @uring it writes @put without it, too
  * @ring: the WQEs, each used from @put to @get
  * @size: a power of two
- * @put: WQEs that were ever posted, or copied from the application's ring
+ * @put: WQEs that were ever posted, or copied from the application's ring by the sender, who alone
+ *	moves it then
  * @next: WQEs of which all segments were ever put into a batch
  * @sent: WQEs of which TCP has ever accepted all
  * @get: WQEs that were ever retired

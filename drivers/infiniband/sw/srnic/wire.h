@@ -116,12 +116,15 @@ static inline void srnic_ddp_put_off(u8 *hdr, u64 off)
 		put_unaligned_be32(off, hdr + offsetof(struct srnic_ddp_untagged, mo));
 }
 
-/* Is the segment with @hdr of the same message as the one with @before, and as little last? */
-static inline bool srnic_ddp_is_next(const u8 *before, const u8 *hdr)
+/*
+ * Is the FPDU of the same message as the one before, as long, and as little its last? Both begin
+ * with ULPDU_Length, and then the DDP header.
+ */
+static inline bool srnic_fpdu_is_next(const u8 *before, const u8 *fpdu)
 {
-	if (before[0] & SRNIC_DDP_T)
-		return !memcmp(before, hdr, offsetof(struct srnic_ddp_tagged, to));
-	return !memcmp(before, hdr, offsetof(struct srnic_ddp_untagged, mo));
+	if (before[2] & SRNIC_DDP_T)
+		return !memcmp(before, fpdu, 2 + offsetof(struct srnic_ddp_tagged, to));
+	return !memcmp(before, fpdu, 2 + offsetof(struct srnic_ddp_untagged, mo));
 }
 
 /* Where the payload goes; @ddp is the header's first octet */
