@@ -13,6 +13,8 @@
 #include <linux/string.h>
 #include <asm/byteorder.h>
 
+#include "frame.h"
+
 static const char *frame_key(bool reply)
 {
 	return reply ? IW_MPA_KEY_REP : IW_MPA_KEY_REQ;
@@ -123,7 +125,7 @@ size_t iw_mpa_reader_feed(struct iw_mpa_reader *rd, const void *octets,
 }
 EXPORT_SYMBOL_GPL(iw_mpa_reader_feed);
 
-static void frame_decode_enhanced(const u8 *pd, struct iw_mpa_frame *frame)
+void iw_mpa_enhanced_decode(const u8 *pd, struct iw_mpa_frame *frame)
 {
 	struct iw_mpa_enhanced enh;
 	u16 ird, ord;
@@ -211,7 +213,7 @@ enum iw_mpa_reason iw_mpa_frame_decode(const void *buf, size_t len, bool reply,
 
 	frame_decode_hdr(&hdr, reply, frame);
 	if (frame->enhanced) {
-		frame_decode_enhanced(pd, frame);
+		iw_mpa_enhanced_decode(pd, frame);
 		pd += IW_MPA_ENHANCED_SIZE;
 		pd_len -= IW_MPA_ENHANCED_SIZE;
 	}
@@ -221,7 +223,7 @@ enum iw_mpa_reason iw_mpa_frame_decode(const void *buf, size_t len, bool reply,
 }
 EXPORT_SYMBOL_GPL(iw_mpa_frame_decode);
 
-static void frame_encode_enhanced(const struct iw_mpa_frame *frame, u8 *pd)
+void iw_mpa_enhanced_encode(const struct iw_mpa_frame *frame, u8 *pd)
 {
 	u16 ird = frame->ird & IW_MPA_DEPTH_ULP;
 	u16 ord = frame->ord & IW_MPA_DEPTH_ULP;
@@ -294,7 +296,7 @@ int iw_mpa_frame_encode_head(const struct iw_mpa_frame *frame, void *buf, size_t
 
 	memcpy(buf, &hdr, sizeof(hdr));
 	if (frame->enhanced)
-		frame_encode_enhanced(frame, (u8 *)buf + sizeof(hdr));
+		iw_mpa_enhanced_encode(frame, (u8 *)buf + sizeof(hdr));
 	return head;
 }
 EXPORT_SYMBOL_GPL(iw_mpa_frame_encode_head);

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* RFC 6581 data, which MPA frames and SCTP session messages share */
+#ifndef _IW_MPA_FRAME_H
+#define _IW_MPA_FRAME_H
+
+#include <linux/types.h>
+
+struct iw_mpa_frame;
+
+/*
+ * @pd: IW_MPA_ENHANCED_SIZE bytes, of any alignment
+ * Decoding only adds to @frame->rtr, which has to be 0 before.
+ */
+void iw_mpa_enhanced_decode(const u8 *pd, struct iw_mpa_frame *frame);
+void iw_mpa_enhanced_encode(const struct iw_mpa_frame *frame, u8 *pd);
+
+#endif /* _IW_MPA_FRAME_H */
