@@ -23,8 +23,10 @@ LIBRARY = 'drivers/infiniband/sw/iw_mpa'
 def link_line():
     """layer -> its objects, in the order in which they are linked"""
     text = (TOP / LIBRARY / 'Kbuild').read_text(encoding='utf-8')
-    return {layer: re.findall(r'(\w+)\.o', objects)
-            for layer, objects in re.findall(r'^iw_mpa-(l\d|leaves) := (.*)$', text, re.MULTILINE)}
+    layers = {}
+    for layer, objects in re.findall(r'^iw_mpa-(l\d|leaves)(?:-\w+)? := (.*)$', text, re.MULTILINE):
+        layers.setdefault(layer, []).extend(re.findall(r'(\w+)\.o', objects))
+    return layers
 
 
 # A file may include what is in its layer and below; an object may call what is linked before it,

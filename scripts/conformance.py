@@ -42,7 +42,7 @@ PAGES = {TOP / 'Documentation/infiniband' / name: what
          for name, what in (('iw_mpa_conformance.rst', (4, True)),
                             ('iw_mpa_security.rst', (4, False)),
                             ('srnic_conformance.rst', (4, True)))}
-ID = (r'(?:[FDR]-(?:\d+(?:\.\d+)*|B)-\d+|T-\d+|[EM]-\d+(?:\.\d+)*-\d+[ab]?|'
+ID = (r'(?:[FDR]-(?:\d+(?:\.\d+)*|B)-\d+|T-\d+|[EMS]-\d+(?:\.\d+)*-\d+[ab]?|'
       r'X-02-\d|[BCDHILOPQR]-\d\d|F-[a-z]+)')
 ROW = re.compile(r'^   \* - (%s)\n((?:     .*\n)+)' % ID, re.MULTILINE)
 KUNIT = re.compile(r'/\*(?:\n \*)? Rules:((?:[^*]|\*(?!/))*)\*/\n'
@@ -70,7 +70,8 @@ KEPT = {
     'decision': True,   # decided here, where the RFCs are silent, loose, or disagree
     'rdma_cm': True,    # as far as iw_cm and rdma_cm carry it
     'driver': True,     # negotiated here, done by drivers that can
-    'SCTP': False,
+    'protocol': True,   # by SCTP's session control, which no socket uses
+    'needs a socket': False,
     'not us': False,
 }
 
@@ -265,7 +266,7 @@ SAMPLE = '''
      - wire: initiator_a (an octet)
    * - M-2.1-1
      - two
-     - SCTP
+     - needs a socket
      -
      -
 '''

@@ -83,7 +83,7 @@ coverage() {
 	local -a objects
 
 	mapfile -t objects < <(
-		variable iw_mpa-l0 | tr ' ' '\n' | sed "s|^|$LIB/|"
+		{ variable iw_mpa-l0 && variable iw_mpa-l0-sctp; } | tr ' ' '\n' | sed "s|^|$LIB/|"
 		variable srnic-r0 | tr ' ' '\n' | sed "s|^|$SRNIC/|"
 	)
 	verdicts "$name" < <("$TOP/scripts/coverage.py" "$build" drivers/iw_mpa \

@@ -91,8 +91,9 @@ makefile() {
 fragment() { tail -n +2 "$HERE/$1"; }
 
 # What suites lean on that stay here: kernels without INFINIBAND; a kernel where nobody else uses the
-# sender, see srnic_pair_tcp.h; a port that stays out of the tree. iw_mpa_build is about the first.
-STAYS='iw_mpa_build_kunit|iw_mpa_no_core|srnic_pair_tcp|cxgb4_adapter'
+# sender, see srnic_pair_tcp.h; a port that stays out of the tree; SCTP's session control, which no socket
+# uses. iw_mpa_build is about the first.
+STAYS='iw_mpa_build_kunit|session|iw_mpa_no_core|srnic_pair_tcp|cxgb4_adapter'
 
 stays() { [[ ${1##*/} =~ ^($STAYS)\.[ch]$ ]] || grep -qE "^#include \"($STAYS)\.h\"" "$1"; }
 
@@ -146,7 +147,7 @@ compose() {
 	mkdir -p "$NEW/include/rdma" "$NEW/$DOC" "$NEW/samples/iw_mpa" "$NEW/${ABI%/*}"
 	for name in iw_mpa srnic; do
 		for file in "$TOP/$SW/$name"/*.[ch]; do
-			c_file "$file" "$NEW/$SW/$name/${file##*/}"
+			stays "$file" || c_file "$file" "$NEW/$SW/$name/${file##*/}"
 		done
 		makefile "$name" >"$NEW/$SW/$name/Makefile"
 		tests "$name"

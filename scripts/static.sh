@@ -84,6 +84,7 @@ about_us() {
 examples() {
 	echo IW_MPA_SKELETON=y
 	echo IW_MPA_CXGB4=y
+	echo CONFIG_IW_MPA_SCTP=y
 }
 
 # built TEXT LOG COMMAND...: it builds in $IW_MPA_BUILD with W=1, and says nothing about us. A warning is given

@@ -72,6 +72,7 @@ put_makefiles() {
 		include \$(srctree)/drivers/iw_mpa/$LIB/Kbuild
 		include \$(srctree)/drivers/iw_mpa/$SRNIC/Kbuild
 		obj-m :=
+		obj-y := \$(addprefix $LIB/,\$(iw_mpa-l0-sctp))
 		ifeq (\$(SRCARCH),um)
 		ccflags-y := --coverage -Og \$(addprefix -D__HAVE_BUILTIN_BSWAP,16__ 32__ 64__)
 		endif

@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Session control of DDP over SCTP (RFC 5043 5.2 and 6, RFC 6581 7): the
+ * messages, the order of chunks, and which sequences of them are legal. No
+ * socket uses this yet.
+ *
+ * No function here takes a lock, sleeps or allocates. The user serializes the
+ * calls for one session.
+ */
+#ifndef _IW_MPA_SESSION_H
+#define _IW_MPA_SESSION_H
+
+#include <rdma/iw_mpa_proto.h>
+
+#include <linux/types.h>
+
+/* Payload protocol identifiers of a DATA chunk, in host order */
+#define IW_MPA_PPID_SEGMENT	16	/* DDP Segment Chunk */
+#define IW_MPA_PPID_CONTROL	17	/* DDP Stream Session Control */
+
+#define IW_MPA_SSN_SIZE		2	/* DDP-SSN: each chunk begins so */
+#define IW_MPA_CONTROL_HDR_SIZE	4	/* DDP-SSN and function code */
+#define IW_MPA_CONTROL_MAX	(IW_MPA_CONTROL_HDR_SIZE + IW_MPA_PD_MAX)
+
+/* A chunk in flight is at most 32767 chunks ahead (RFC 5043 10). */
+#define IW_MPA_SSN_WINDOW_MAX	32768
+
+/* What a chunk is: 1 to 7 are the function codes of control chunks */
+enum iw_mpa_chunk_code {
+	IW_MPA_CHUNK_SEGMENT,
+	IW_MPA_CHUNK_INITIATE,
+	IW_MPA_CHUNK_ACCEPT,
+	IW_MPA_CHUNK_REJECT,
+	IW_MPA_CHUNK_TERMINATE,
+	IW_MPA_CHUNK_ENH_INITIATE,
+	IW_MPA_CHUNK_ENH_ACCEPT,
+	IW_MPA_CHUNK_ENH_REJECT,
+	IW_MPA_CHUNK_BAD,		/* a chunk that no RFC defines */
+	IW_MPA_CHUNK_CODES
+};
+
+/*
+ * A chunk as received. @frame is what an MPA Request or Reply would be, with
+ * private data that stays in the caller's buffer; zeroes in a Segment and in a
+ * Terminate. @reason says why @code is BAD.
+ */
+struct iw_mpa_chunk {
+	struct iw_mpa_frame		frame;
+	enum iw_mpa_chunk_code	code;
+	enum iw_mpa_reason		reason;
+	u16				ssn;
+};
+
+/* States of a session, as RFC 5043 6.2 to 6.4 imply them */
+enum iw_mpa_session_state {
+	IW_MPA_SESSION_BROKEN,		/* a Terminate is all that may follow */
+	IW_MPA_SESSION_NONE,		/* no chunk yet */
+	IW_MPA_SESSION_ASKED,		/* Initiate */
+	IW_MPA_SESSION_ENH_ASKED,	/* Enhanced Initiate */
+	IW_MPA_SESSION_OPEN,		/* Accept: Segments both ways */
+	IW_MPA_SESSION_ACTIVE_DONE,	/* the active side sent Terminate */
+	IW_MPA_SESSION_PASSIVE_DONE,	/* the passive side sent Terminate */
+	IW_MPA_SESSION_OVER,
+	IW_MPA_SESSION_STATES
+};
+
+struct iw_mpa_session {
+	enum iw_mpa_session_state	state;
+	u16	tx_ssn;		/* DDP-SSN of the next chunk to send */
+	u16	rx_ssn;		/* DDP-SSN of the next chunk to take */
+	bool	active;		/* this end sends the Initiate */
+	bool	unsettled;	/* our last control chunk may be in flight */
+};
+
+/* Where a received chunk stands in the order of its session */
+enum iw_mpa_session_place {
+	IW_MPA_PLACE_NEXT,		/* take it now */
+	IW_MPA_PLACE_AHEAD,		/* keep it until its turn comes */
+	IW_MPA_PLACE_INVALID,		/* no chunk in flight can be there */
+};
+
+/* The codec. @frame is NULL for a Terminate. */
+enum iw_mpa_chunk_code iw_mpa_chunk_code(const struct iw_mpa_frame *frame);
+int iw_mpa_chunk_encode(u16 ssn, const struct iw_mpa_frame *frame, void *buf,
+			size_t size);
+size_t iw_mpa_chunk_segment(u16 ssn, u8 *fpdu);
+void iw_mpa_chunk_decode(u32 ppid, const void *buf, size_t len,
+			 struct iw_mpa_chunk *chunk);
+
+/* The sequence */
+void iw_mpa_session_init(struct iw_mpa_session *session, bool active);
+int iw_mpa_session_may_send(const struct iw_mpa_session *session,
+			    enum iw_mpa_chunk_code code);
+void iw_mpa_session_sent(struct iw_mpa_session *session,
+			 enum iw_mpa_chunk_code code);
+void iw_mpa_session_acked(struct iw_mpa_session *session);
+enum iw_mpa_session_place
+iw_mpa_session_place(const struct iw_mpa_session *session, u16 ssn, u16 window);
+enum iw_mpa_reason
+iw_mpa_session_received(struct iw_mpa_session *session,
+			const struct iw_mpa_chunk *chunk);
+void iw_mpa_session_break(struct iw_mpa_session *session);
+bool iw_mpa_session_owes_terminate(const struct iw_mpa_session *session);
+enum iw_mpa_chunk_code iw_mpa_session_refusal(enum iw_mpa_reason reason,
+					      bool enhanced);
+
+#endif /* _IW_MPA_SESSION_H */
