@@ -4,6 +4,8 @@
 # The pure layers in user space, under libFuzzer with the address and undefined-behaviour
 # sanitizers: of each first the named cases, then T seconds of anything.
 #
+# And SCTP's session control against a second codec, and against tshark.
+#
 #   T=SECONDS scripts/fuzz.sh      (10 if not set)
 
 # shellcheck source=scripts/lib.sh
@@ -15,19 +17,37 @@ LIB=$TOP/drivers/infiniband/sw/iw_mpa
 SRNIC=$TOP/drivers/infiniband/sw/srnic
 WORK=$CACHE/fuzz
 
-# The library's L0, srnic's R0
-TARGETS=(l0 r0)
+# The library's L0, SCTP's session control, srnic's R0
+TARGETS=(l0 session r0)
 declare -A SOURCES=(
 	[l0]="$LIB/frame.c $LIB/negotiate.c $LIB/fpdu.c $LIB/reason.c"
+	[session]="$LIB/session.c $LIB/frame.c $LIB/fpdu.c $LIB/reason.c"
 	[r0]="$SRNIC/term.c $SRNIC/wire.c"
 )
 
+# compile SANITIZERS PROGRAM FILE...
+compile() {
+	clang -g -O1 -Wall -Wextra -Werror -Wno-unused-parameter -Wno-sign-compare \
+		-fsanitize="$1" -fno-sanitize-recover=all \
+		-I"$TOP/scripts/fuzz/include" -I"$TOP/include" -I"$LIB" -I"$SRNIC" -include shim.h \
+		-o "$WORK/$2" "${@:3}"
+}
+
 build() {
 	# shellcheck disable=SC2086 # a list of files
-	clang -g -O1 -Wall -Wextra -Werror -Wno-unused-parameter -Wno-sign-compare \
-		-fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all \
-		-I"$TOP/scripts/fuzz/include" -I"$TOP/include" -I"$SRNIC" -include shim.h \
-		-o "$WORK/$1_fuzz" "$TOP/scripts/fuzz/$1_fuzz.c" ${SOURCES[$1]}
+	compile fuzzer,address,undefined "$1_fuzz" "$TOP/scripts/fuzz/$1_fuzz.c" ${SOURCES[$1]}
+}
+
+# SCTP's session control has a second codec, which tshark judges, too: see sctp/judge.py.
+sctp() {
+	local what
+
+	# shellcheck disable=SC2086 # a list of files
+	tap_run 'sctp: builds without a warning' compile address,undefined sctp_say \
+		"$TOP/scripts/sctp/say.c" ${SOURCES[session]}
+	for what in codec sequences capture selftest; do
+		tap_run "sctp: $what" "$TOP/scripts/sctp/judge.py" "$what" "$WORK/sctp_say"
+	done
 }
 
 # What it finds interesting is kept for the next time; what crashes it is named and kept.
@@ -56,6 +76,7 @@ main() {
 	for name in "${TARGETS[@]}"; do
 		target "$name"
 	done
+	sctp
 	tap_end fuzz
 }
 

@@ -7,6 +7,8 @@
 -- To have it always, copy it into the personal Lua plugins folder (Help, About, Folders). Newer
 -- releases run no script for root: be somebody else, then.
 --
+-- Of SCTP it reads DDP's chunks, RFC 5043, too, and what RFC 6581 adds there.
+--
 -- It is a post-dissector: it reads what the dissectors of MPA and RDMAP found, and adds
 --
 --   iw_mpa.s                        the frame is enhanced: S, of revision 2
@@ -15,6 +17,7 @@
 --   iw_mpa.pd_len iw_mpa.pd         private data of the ULP: without the four octets of the above
 --   iw_mpa.term                     Terminate of layer 2 (LLP), type 0 (MPA): its error code
 --   iw_mpa.crc_good                 for each FPDU whose CRC was checked; only where details show
+--   iw_mpa.ssn iw_mpa.function      SCTP: DDP-SSN of a chunk, function code of session control
 --   iw_mpa.wrong                    expert information, an error: what no sender may send
 --
 -- The built-in warnings that Res is not 0 and Rev not 1 are true of every enhanced frame.
@@ -31,6 +34,16 @@ local TERM = {
     [7] = "no matching RTR option",
 }
 
+local FUNCTION = {
+    [1] = "Initiate",
+    [2] = "Accept",
+    [3] = "Reject",
+    [4] = "Terminate",
+    [5] = "Enhanced Initiate",
+    [6] = "Enhanced Accept",
+    [7] = "Enhanced Reject",
+}
+
 local fields = {
     s = ProtoField.bool("iw_mpa.s", "Enhanced (S)"),
     a = ProtoField.bool("iw_mpa.a", "Peer-to-peer model (A)", 16, nil, 0x8000),
@@ -42,6 +55,8 @@ local fields = {
     pd_len = ProtoField.uint16("iw_mpa.pd_len", "Length of the ULP's private data"),
     pd = ProtoField.bytes("iw_mpa.pd", "Private data of the ULP"),
     term = ProtoField.uint8("iw_mpa.term", "Terminate by MPA", base.DEC, TERM),
+    ssn = ProtoField.uint16("iw_mpa.ssn", "DDP-SSN"),
+    func = ProtoField.uint16("iw_mpa.function", "Function code", base.DEC, FUNCTION),
     crc_good = ProtoField.bool("iw_mpa.crc_good", "CRC is good"),
 }
 local wrong = ProtoExpert.new("iw_mpa.wrong", "Not as the RFCs want it", expert.group.PROTOCOL,
@@ -147,3 +162,63 @@ function mpa.dissector(_, _, tree)
 end
 
 register_postdissector(mpa)
+
+-- SCTP: a DDP Segment Chunk, and a DDP Stream Session Control chunk
+
+local segment = Proto("iw_mpa_segment", "DDP Segment Chunk (RFC 5043)")
+local control = Proto("iw_mpa_control", "DDP Stream Session Control (RFC 5043, RFC 6581)")
+local ddp = Dissector.get("iwarp_ddp_rdmap")
+
+local TERMINATE, ENHANCED = 4, 5
+
+-- Is the DDP-SSN there?
+local function add_ssn(tree, data)
+    if data:len() < 2 then
+        tree:add_proto_expert_info(wrong, "no DDP-SSN")
+        return false
+    end
+    tree:add(fields.ssn, data:range(0, 2))
+    return true
+end
+
+local function add_control(tree, data)
+    local size = data:len() - 4
+
+    if size < 0 then
+        tree:add_proto_expert_info(wrong, "no function code")
+        return
+    end
+    local code = data:range(2, 2):uint()
+    tree:add(fields.func, data:range(2, 2))
+    if not FUNCTION[code] then
+        tree:add_proto_expert_info(wrong, "no such function")
+    elseif size > LONGEST then
+        tree:add_proto_expert_info(wrong, "more private data than 512 octets")
+    elseif code == TERMINATE and size > 0 then
+        tree:add_proto_expert_info(wrong, "private data in a Terminate")
+    elseif code >= ENHANCED and size < 4 then
+        tree:add_proto_expert_info(wrong, "IRD and ORD are missing")
+    elseif code >= ENHANCED then
+        add_enhanced(tree, data:range(4))
+        add_private_data(tree, data:range(4), size, 4)
+    elseif code ~= TERMINATE then
+        add_private_data(tree, size > 0 and data:range(4), size, 0)
+    end
+end
+
+function segment.dissector(data, packet, tree)
+    if add_ssn(tree:add(segment, data:range(0, math.min(2, data:len()))), data) then
+        ddp:call(data:range(2):tvb(), packet, tree)
+    end
+end
+
+function control.dissector(data, _, tree)
+    tree = tree:add(control, data:range())
+    if add_ssn(tree, data) then
+        add_control(tree, data)
+    end
+end
+
+local sctp = DissectorTable.get("sctp.ppi")
+sctp:add(16, segment)
+sctp:add(17, control)

@@ -34,7 +34,7 @@ declare -A GROUP=(
 		python3-mpi4py libopeniscsiusr libisns0|libisns0t64
 		libglib2.0-0|libglib2.0-0t64 libnl-genl-3-200 libpython3.11|libpython3.13
 		wireguard-tools"
-	[fuzz]="clang libclang-rt-14-dev|libclang-rt-19-dev llvm libc6-dev"
+	[fuzz]="clang libclang-rt-14-dev|libclang-rt-19-dev llvm libc6-dev python3 tshark"
 	[dkms]="dkms openssl kmod util-linux"
 	[deb]="build-essential debhelper dh-dkms dpkg-dev lintian"
 	[arch]="gcc-s390x-linux-gnu qemu-system-s390x|qemu-system-misc qemu-system-x86"

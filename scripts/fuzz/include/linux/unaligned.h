@@ -4,6 +4,14 @@
 
 #include "shim.h"
 
+static inline u16 get_unaligned_be16(const void *p)
+{
+	u16 n;
+
+	memcpy(&n, p, sizeof(n));
+	return be16toh(n);
+}
+
 static inline u32 get_unaligned_be32(const void *p)
 {
 	u32 n;
@@ -18,6 +26,12 @@ static inline u64 get_unaligned_be64(const void *p)
 
 	memcpy(&n, p, sizeof(n));
 	return be64toh(n);
+}
+
+static inline void put_unaligned_be16(u16 n, void *p)
+{
+	n = htobe16(n);
+	memcpy(p, &n, sizeof(n));
 }
 
 static inline void put_unaligned_be32(u32 n, void *p)
