@@ -101,7 +101,7 @@ build_here() {
 	[[ -z $SOURCE ]] ||
 		foreign_git -C "$CACHE/suites/git/$(repository)" archive "${SOURCE#* }" | tar x
 	build
-	chmod 755 .
+	chmod 755 "$tmp"
 	rm -rf "$CACHE/suites/built/$NAME"-*[0-9a-f]
 	mv -T "$tmp" "$BUILT"
 }
