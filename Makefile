@@ -11,7 +11,7 @@ help:
 	@echo 'make demo      two hosts, real RDMA programs, and what they negotiated'
 	@echo 'make check     static, kunit and fuzz, and a sample of wire, interop, bench, e2e and takeover'
 	@echo 'make check-all all suites in full, on more kernels and drivers: many hours; PART=N/M: one part of M'
-	@echo 'make modules   build iw_mpa.ko and srnic.ko for KREL (default: 6.1 on Debian 12, 6.12 on Debian 13)'
+	@echo 'make modules   build iw_mpa.ko and srnic.ko for KREL (default: the kernel that runs)'
 	@echo 'make install   the same, then put them below /lib/modules/KREL/updates; IW_MPA_SIW=y: siw_mpa, too'
 	@echo 'make uninstall remove what make install has put there, for each kernel or for KREL'
 	@echo 'make static    compiler warnings, sparse, checkpatch, kernel-doc, layers, style'
@@ -35,6 +35,7 @@ help:
 	@echo 'make setup     install the Debian packages that make check and make dkms need (they do it, too)'
 	@echo 'make clean     remove everything that was built: the cache outside the tree'
 
+modules install: export ANY_KERNEL = y
 modules:
 	@scripts/setup.sh modules
 	@scripts/build.sh modules

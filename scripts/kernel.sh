@@ -7,6 +7,7 @@
 #                               those that setup.sh unpacks in $CACHE/debian; the host stays as
 #                               it is
 #   kasan, kcsan                6.1 with detectors, built by debug-kernel.sh; DEBUG chooses one, too
+#   other                       if ANY_KERNEL is set, for those who build just our modules: any that KREL names
 #
 #   need_kernel NAME   sets; need_krel does it for $KERNEL:
 #       KERNEL         the name
@@ -61,6 +62,24 @@ host_debian() {
 	echo "${version:-0}"
 }
 
+# Whoever builds for any kernel means the one that runs, unless its headers are nowhere: in a container, for one
+running_kernel() {
+	local krel
+
+	krel=$(uname -r)
+	if [[ -n $(kernel_of "$krel") || -e /lib/modules/$krel/build/Makefile ]] ||
+		apt-cache show "linux-headers-$krel" >/dev/null 2>&1; then
+		echo "$krel"
+	else
+		say "the kernel that runs, $krel, has no headers here: choose one by KREL="
+	fi
+}
+
+is_new_enough() {
+	[[ $(printf '%s\n' 6.1 "$KREL" | sort -V | head -n 1) == 6.1 ]] ||
+		die "kernel $KREL is not supported: it is older than 6.1"
+}
+
 # Without a word of the caller's: what the host's own release has, or the last one before it
 default_kernel() {
 	awk -v debian="$(host_debian)" '/^[^#]/ && $2 <= debian && $2 > most { most = $2; name = $1 }
@@ -75,6 +94,7 @@ name_kernel() {
 		[[ -n $name ]] || die 'this is not Debian 12 or later: see "Supported kernels" in README.md'
 	else
 		name=$(kernel_of "$KREL")
+		[[ -n $name || -z ${ANY_KERNEL:-} ]] || { is_new_enough && name=other; }
 		[[ -n $name ]] || die "kernel $KREL is not supported: see scripts/kernels for those that are;" \
 			'DKMS builds for others from 6.1 on'
 	fi
@@ -82,11 +102,13 @@ name_kernel() {
 }
 
 KREL=${KREL:-}
+[[ -n $KREL || -z ${ANY_KERNEL:-} || -n ${KERNEL:-}${DEBUG:-} ]] || KREL=$(running_kernel)
 from=KERNEL
 [[ -n ${KERNEL:-} || -z ${DEBUG:-} ]] || from=DEBUG	# many have one that is not meant for us
 KERNEL=${KERNEL:-${DEBUG:-$(name_kernel)}}
 export KERNEL KREL
 
+is_other() { [[ $1 == other && -n ${ANY_KERNEL:-} && -n $KREL ]]; }
 kernel_debugs() { [[ $1 == kasan || $1 == kcsan ]]; }
 
 # Before anything is installed, fetched or built. $from: the variable that has the names, if one has
@@ -94,7 +116,7 @@ check_names() {
 	local name
 
 	for name in "$@"; do
-		kernel_row "$name" || kernel_debugs "$name" ||
+		kernel_row "$name" || kernel_debugs "$name" || is_other "$name" ||
 			die "no such kernel: $name ($(kernel_names | paste -sd ' ') kasan kcsan)${from:+: see the variable $from}"
 	done
 }
@@ -112,6 +134,8 @@ need_kernel() {
 	KROOT=
 	if kernel_debugs "$KERNEL"; then
 		need_debug_kernel
+	elif is_other "$KERNEL"; then
+		need_other_kernel
 	else
 		check_names "$KERNEL"
 		kernel_row "$KERNEL"
@@ -130,6 +154,19 @@ need_debug_kernel() {
 	KTARBALL=$(source_tarball 6.1)
 }
 
+need_other_kernel() {
+	KDIR=/lib/modules/$KREL/build
+	[[ -e $KDIR/Makefile ]] || die "$(no_headers)"
+	KSOURCE=$(source_package "$KREL")
+	KTARBALL=/usr/src/$KSOURCE.tar.xz
+	say "kernel $KREL: not tested on this one"
+}
+
+no_headers() {
+	echo "no headers for kernel $KREL: apt-get install linux-headers-$KREL," \
+		'or, if the archive has them no more, upgrade the kernel and reboot'
+}
+
 need_debian_kernel() {
 	[[ -n $KREL && $(kernel_of "$KREL") == "$KERNEL" ]] || KREL=$(find_krel "$KERNEL")
 	[[ -n $KREL ]] || die "no headers for kernel $KERNEL: run KERNEL=$KERNEL scripts/setup.sh build"
@@ -140,8 +177,7 @@ need_debian_kernel() {
 		KDIR=$CACHE/debian/$KREL/build
 		KTARBALL=$CACHE/debian/$KREL$KTARBALL
 	fi
-	[[ -e $KDIR/Makefile ]] ||
-		die "no headers for kernel $KREL: apt-get install linux-headers-$KREL"
+	[[ -e $KDIR/Makefile ]] || die "$(no_headers)"
 	KROOT=$(root_of "$KERNEL")
 }
 

@@ -67,11 +67,16 @@ test_kernels() {
 	tap_run 'headers that are installed, and unpacked as well' headers_twice
 	fresh 2000
 	refused 'a kernel that is not supported, by its release' 'kernel 5\.10\.0-1-amd64 is not supported: see' \
-		make -s modules KREL=5.10.0-1-amd64
+		make -s wire KREL=5.10.0-1-amd64
+	refused 'one that is too old to build for' 'kernel 5\.10\.0-1-amd64 is not supported: it is older than 6\.1$' \
+		env PATH="$HERE/bin:$PATH" make -s modules KREL=5.10.0-1-amd64
+	refused 'one of another distribution whose headers are missing' \
+		'no headers for kernel 6\.14\.0-1017-azure: apt-get install linux-headers-6\.14\.0-1017-azure, or,' \
+		make -s modules KREL=6.14.0-1017-azure
 	refused 'a kernel that is not supported, by its name' 'no such kernel: 5\.10 \(6\.1 ' \
 		make -s demo KERNEL=5.10
 	refused 'one of several kernels' 'no such kernel: nosuch ' make -s wire KERNELS='6.1 nosuch'
-	refused 'a kernel whose headers are missing' 'apt-get install linux-headers-6\.1\.0-1-amd64$' \
+	refused 'a kernel whose headers are missing' 'apt-get install linux-headers-6\.1\.0-1-amd64, or,' \
 		make -s install KREL=6.1.0-1-amd64
 	refused 'the same, before a package is installed' 'no headers for kernel 6\.1\.0-1-amd64: apt-get install' \
 		env PATH="$HERE/bin:$PATH" make -s static KREL=6.1.0-1-amd64

@@ -185,7 +185,7 @@ has_headers() { [[ -e /lib/modules/$1/build/Makefile || -e $CACHE/debian/$1/buil
 can_bring() {
 	local newest
 
-	if is_own "$1"; then
+	if is_own "$1" || is_other "$1"; then
 		has_candidates "linux-headers-$2" && return
 		[[ $(id -u) -eq 0 ]] && apt update >/dev/null 2>&1 && has_candidates "linux-headers-$2"
 	else
@@ -197,9 +197,9 @@ can_bring() {
 
 # Whoever names a release is told that it cannot be had before many packages are installed for it.
 need_headers() {
-	[[ -n $KREL && $(kernel_of "$KREL") == "$KERNEL" ]] || return 0
+	is_other "$KERNEL" || [[ -n $KREL && $(kernel_of "$KREL") == "$KERNEL" ]] || return 0
 	has_headers "$KREL" || can_bring "$KERNEL" "$KREL" ||
-		die "no headers for kernel $KREL: apt-get install linux-headers-$KREL"
+		die "$(no_headers)"
 }
 
 unpack_tools() {
@@ -259,11 +259,15 @@ main() {
 
 	[[ $* != modules || ${IW_MPA_SIW:-n}${IW_MPA_CXGB4:-n} != nn ]] || sources=
 
-	[[ $(dpkg --print-architecture 2>/dev/null) == amd64 ]] || die 'this needs Debian on amd64'
+	if [[ $(dpkg --print-architecture 2>/dev/null) != amd64 ]]; then
+		[[ $* == modules && -n ${ANY_KERNEL:-} ]] || die 'this needs Debian on amd64'
+		say 'not Debian on amd64: not tested here, and no packages are installed'
+		return
+	fi
 	[[ $# -gt 0 ]] || set -- build static kunit guest fuzz dkms 6.1 6.12
-	if [[ $* != deb && $* != root ]] && kernel_row "$KERNEL"; then
+	if [[ $* != deb && $* != root ]] && { kernel_row "$KERNEL" || is_other "$KERNEL"; }; then
 		need_headers
-		set -- "$@" "$KERNEL"
+		is_other "$KERNEL" || set -- "$@" "$KERNEL"
 	fi
 	[[ " $* " != *' static '* && " $* " != *' kunit '* && $KERNEL != k?san ]] || set -- "$@" 6.1
 	for word in "$@"; do
@@ -279,6 +283,7 @@ main() {
 		! is_own "$word" || packages+=("$(headers_of "$word")")
 		[[ -z $sources ]] || ! is_own "$word" || packages+=("$(source_package "${KRELEASES//\\/}")")
 	done
+	! is_other "$KERNEL" || has_headers "$KREL" || packages+=("linux-headers-$KREL")
 	for word in "$@"; do
 		kernel_row "$word" && continue
 		[[ $word != =* ]] || { packages+=("${word#=}") && continue; }
