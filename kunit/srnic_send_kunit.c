@@ -18,6 +18,7 @@
 #define SEND_MAX	3072	/* bytes of a message */
 #define SEND_EMSS	536
 #define SEND_BAD	0x4711	/* no region has this STag */
+#define SEND_LEAST	128U	/* MULPDU on the shortest segments (RFC 5044 4.5) */
 
 struct send_row {
 	const char	*desc;
@@ -270,7 +271,7 @@ static struct send_world *run_begin(struct kunit *test, const struct run_row *ro
 	w->qp = pair_tcp_begin(test, &opts);
 	w->o = (struct oracle) {
 		.to = kunit_kzalloc(test, PAIR_MEM, GFP_KERNEL), .size = PAIR_MEM,
-		.crc = row->crc, .mulpdu = oracle_mulpdu(row->emss, false),
+		.crc = row->crc, .mulpdu = max(oracle_mulpdu(row->emss, false), SEND_LEAST),
 	};
 	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, w->o.to);
 	pair_tcp.keeps = true;
