@@ -7,6 +7,10 @@
 # measure that has no result leaves a gap in the table, and is a failure.
 #
 #   scripts/bench.sh [-k REGEX]        only the measures whose name matches
+#   scripts/bench.sh --users [-k REGEX] [--kernel NAME]
+#                                      what I/Os of NVMe, NFS and iSCSI cost, over RDMA and over their own TCP
+#                                      protocols: users.tsv, users.rst and users.html in $CACHE/bench, and of
+#                                      another kernel users-NAME.tsv and so on
 #   scripts/bench.sh --mtu N           what messages cost at an MTU of 1500, 9000 or 65536, beside bare TCP
 #                                      and siw: mtu-N.tsv, mtu.rst and mtu.html in $CACHE/bench
 #   scripts/bench.sh --guard           judges: srnic and siw_mpa against siw, connect, two kinds of
@@ -47,7 +51,7 @@ LIMIT=3600	# the guest's own time jumps whenever it has nothing to do
 
 # Variants of the drivers: "plain" does no more than siw does by default
 declare -A DRIVER=([siw]=siw [siw_mpa]=siw_mpa [srnic]=srnic [plain]=srnic [markers]=srnic
-	[srnic-tfo]=srnic [plain-tfo]=srnic)
+	[srnic-tfo]=srnic [plain-tfo]=srnic [rxe]=rxe [srnic-large]=srnic [plain-large]=srnic)
 declare -A SETTINGS=(
 	[siw_mpa]='peer_to_peer=1 crc=1 fence=1 markers=0'
 	[srnic]='peer_to_peer=1 crc=1 fence=1 markers=0'
@@ -56,6 +60,8 @@ declare -A SETTINGS=(
 	[srnic-tfo]='peer_to_peer=1 crc=1 fence=1 markers=0 fast_open=1'
 	[plain-tfo]='peer_to_peer=0 crc=0 fence=0 markers=0 fast_open=1'
 )
+SETTINGS[srnic-large]=${SETTINGS[srnic]}
+SETTINGS[plain-large]=${SETTINGS[plain]}
 VARIANTS=${VARIANTS:-'siw siw_mpa srnic plain markers'}
 BRIEFLY='siw_mpa markers'	# no more than one measure of connections
 
@@ -133,6 +139,8 @@ STORM_VARIANTS=${STORM_VARIANTS:-'siw siw_mpa srnic'}
 . "$TOP/scripts/bench/mtu.sh"
 # shellcheck source=scripts/bench/ulps.sh
 . "$TOP/scripts/bench/ulps.sh"
+# shellcheck source=scripts/bench/users.sh
+. "$TOP/scripts/bench/users.sh"
 # shellcheck source=scripts/bench/registrations.sh
 . "$TOP/scripts/bench/registrations.sh"
 
@@ -158,6 +166,9 @@ boot_counted() {
 	# While the guest waits for a file of the host, as for a module, its clock jumps.
 	guest_run A 'sysctl -qw kernel.hung_task_timeout_secs=0' "$LIMIT"
 }
+
+# boot_counting: with the plugin
+boot_counting() { boot_counted -plugin "$OUT/split.so,map=$OUT/map,out=$OUT/split"; }
 
 # boot_with PROGRAM
 boot_with() {
@@ -192,8 +203,12 @@ take_driver() {
 	for setting in ${SETTINGS[$1]:-}; do
 		guest_run "$guest" "sysctl -qw net.iw_mpa.$setting" "$LIMIT"
 	done
-	[[ $1 != siw ]] || return 0
-	guest_run "$guest" crc32c_by_hardware "$LIMIT" >"$OUT/crc32c" ||
+	[[ $1 == siw || $1 == rxe ]] || need_crc32c "$guest"	# siw has no CRC, rxe another one
+}
+
+# need_crc32c GUEST: not as a loop in software
+need_crc32c() {
+	guest_run "$1" crc32c_by_hardware "$LIMIT" >"$OUT/crc32c" ||
 		die "CRC32c is summed up by software: $(cat "$OUT/crc32c")"
 }
 
@@ -445,7 +460,7 @@ measure_everything() {
 	mkdir "$RAW"
 	build_program tcp_data
 	build_plugin
-	boot_counted -plugin "$OUT/split.so,map=$OUT/map,out=$OUT/split"
+	boot_counting
 	cp "$OUT/tcp_data" "$GUEST_RUN/share/"
 	for variant in $VARIANTS; do
 		take_driver "$variant"
@@ -465,6 +480,12 @@ measure_everything() {
 	say "in $OUT: table.rst, connect.svg, bench.html"
 }
 
+# all_measured WHAT: as a test, for check-all
+all_measured() {
+	tap_run "$1: each measure has a result" [ "$GAPS" -eq 0 ]
+	tap_end bench
+}
+
 # run_option OPTION: nobody else writes into $OUT meanwhile. What was measured is reported first.
 run_option() {
 	case ${1:-} in
@@ -472,13 +493,20 @@ run_option() {
 	--guard) guard ;;
 	--hops) measure_hops ;;
 	--load) measure_load ;;
-	--mtu) measure_at "$2" ;;
+	--mtu)
+		measure_at "$2"
+		all_measured "what messages cost at an MTU of $2"
+		;;
 	--pong) measure_pongs ;;
 	--rate) measure_rates ;;
 	--register) measure_registrations ;;
 	--rtt) measure_trips ;;
 	--storm) measure_storms ;;
 	--scale) measure_scale ;;
+	--users)
+		measure_users
+		all_measured "what I/Os cost on $KERNEL"
+		;;
 	*) measure_everything ;;
 	esac
 	[[ $GAPS -eq 0 ]] || die "without a result: $GAPS of what was to be measured, see above"
@@ -489,11 +517,12 @@ OPTIONS='--comeback --guard --hops --load --pong --rate --register --rtt --scale
 main() {
 	case "$# ${1:-}" in
 	"0 ") ;;
+	*" --users") users_options "${@:2}" ;;
 	"2 -k") ONLY=$2 ;;
 	"2 --mtu") [[ " $MTUS " == *" $2 "* ]] || die "--mtu takes one of $MTUS" ;;
 	"1 -k" | "1 --mtu") die "$1 needs one more word" ;;
 	1*) [[ " $OPTIONS " == *" $1 "* ]] || die "no such option: $1" ;;
-	*) die "usage: bench.sh [-k REGEX | --mtu N | ${OPTIONS// / | }]" ;;
+	*) die "usage: bench.sh [-k REGEX | --users [-k REGEX] [--kernel NAME] | --mtu N | ${OPTIONS// / | }]" ;;
 	esac
 	"$TOP/scripts/setup.sh" build guest
 	mkdir -p "$OUT"

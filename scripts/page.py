@@ -153,7 +153,7 @@ def data_of(picture):
 
 # --- plots -------------------------------------------------------------------------------------
 
-COLOURS = ("#9aa7b4", "#30638e", "#d1495b", "#edae49", "#66a182", "#8d6fb0")
+COLOURS = ("#9aa7b4", "#30638e", "#d1495b", "#edae49", "#66a182", "#8d6fb0", "#5fa8d3", "#c0ca33")
 
 
 def bars(names, rows):
@@ -161,9 +161,9 @@ def bars(names, rows):
 
     Each row has its own scale, for they may count different things.
     """
-    left, width, thick, lines, y = 250, 860, 15, [], 34
+    left, width, thick, lines, y = 250, 860 if len(names) < 7 else 1080, 15, [], 34
     for i, name in enumerate(names):
-        x = left + i * 110
+        x = left + i * min(110, (width - left) // len(names))
         lines.append(f'<rect x="{x}" y="6" width="12" height="12" fill="{COLOURS[i]}"/>')
         lines.append(f'<text x="{x + 17}" y="16">{text(name)}</text>')
     for name, values in rows:

@@ -125,14 +125,19 @@ test_series_make() {
 	said '^[0-9]+ files against linux-source-.*: .*/patches$'
 }
 
+# copy_tree FOLDER: for what writes into the tree
+copy_tree() {
+	rm -rf "$1"
+	mkdir -p "$1"
+	git -c safe.directory='*' -C "$TOP" ls-files -co --exclude-standard --deduplicate |
+		(cd "$TOP" && rsync -a --files-from=- --ignore-missing-args . "$1")
+}
+
 # In a copy of this tree, whose table is not the one that will be seen
 test_interop_write() {
 	local page=Documentation/infiniband/iw_mpa_interop.rst copy=$WORK/tree
 
-	rm -rf "$copy"
-	mkdir -p "$copy"
-	git -c safe.directory='*' -C "$TOP" ls-files -co --exclude-standard --deduplicate |
-		(cd "$TOP" && rsync -a --files-from=- --ignore-missing-args . "$copy")
+	copy_tree "$copy"
 	sed -i 's/verified/refused /' "$copy/$page"
 	! cmp -s "$TOP/$page" "$copy/$page" || { echo 'the table has not been changed' && return 1; }
 	ends "$copy/scripts/interop.sh" --write || return
@@ -158,6 +163,17 @@ test_bench_table() {
 		said "^$row$numbers" || return
 	done
 	grep -qF '<svg' "$WORK/bench/bench.html"
+}
+
+# All rows of two columns, with few I/Os; then a row on another kernel
+test_bench_users() {
+	short USERS_COLUMNS='tcp srnic' USERS_TIMES='40 20 12 6' "$TOP/scripts/bench.sh" --users || return
+	said $'^nvme-read-128k\t[0-9]+\t-\t-\t-\t[0-9]+\t-\t-\t-$' $'^nfs-write-1m\t[0-9]+\t-\t-\t-\t[0-9]+\t' \
+		$'^iser-read-4k\t[0-9]+\t-\t-\t-\t[0-9]+\t' '^# bench: 1 passed, 0 failed$' || return
+	grep -qF '<svg' "$WORK/bench/users.html" || return
+	short USERS_COLUMNS=tcp USERS_TIMES='40 20 12 6' "$TOP/scripts/bench.sh" --users --kernel 6.12 -k '^nvme-read-4k$' ||
+		return
+	grep -qE $'^nvme-read-4k\t[0-9]+\t' "$WORK/bench/users-6.12.tsv"
 }
 
 test_bench_rtt() {
@@ -201,7 +217,7 @@ test_bench_pong() {
 }
 
 ALL=(help setup modules any_kernel deb demo check static stage_siw takeover_list suites e2e_kernels debug_kernel series_make interop_write
-	bench_table bench_rtt bench_storm bench_comeback bench_hops bench_scale bench_rate bench_load bench_pong)
+	bench_table bench_users bench_rtt bench_storm bench_comeback bench_hops bench_scale bench_rate bench_load bench_pong)
 
 main() {
 	local name

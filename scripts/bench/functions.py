@@ -17,7 +17,7 @@ import sys
 
 # The numbers are those of split.c; 0 and 1 are fixed there.
 GROUPS = ("caller", "user", "syscall", "cma", "verbs", "cm", "siw", "tcp", "schedule", "irq",
-          "copy", "crc")
+          "copy", "crc", "storage")
 
 MODULES = {
     "rdma_ucm": "cma",
@@ -31,7 +31,10 @@ MODULES = {
     "crc32c_intel": "crc",
     "libcrc32c": "crc",
     "siw": "siw",
+    "rdma_rxe": "siw",
 }
+STORAGE = (r"nvmet?(_\w+)?|nfs\w*|nfsd|sunrpc|rpcrdma|ib_isert?|lib_?iscsi\w*|iscsi_\w+|target_core_\w+"
+           r"|scsi_(mod|transport_iscsi|common)|sd_mod")
 # What takes siw_cm.c's place counts like siw_cm.c.
 CM_OBJECTS = ("siw_cm.o", "cep.o", "handoff.o", "port.o")
 
@@ -81,6 +84,8 @@ def group_of(symbol, address, module, network, cm):
         return group_in_kernel(symbol, address, network)
     if module in ("siw", "siw_mpa") and symbol in cm:
         return "cm"
+    if re.fullmatch(STORAGE, module):
+        return "storage"
     return MODULES.get(module, "caller")
 
 

@@ -29,7 +29,7 @@ measure_at() {
 	build_program cm_bench
 	build_program tcp_data
 	build_plugin
-	boot_counted -plugin "$OUT/split.so,map=$OUT/map,out=$OUT/split"
+	boot_counting
 	cp "$OUT/tcp_data" "$GUEST_RUN/share/"
 	guest_run A "ip link set lo mtu $1" "$LIMIT"
 	for variant in $MTU_VARIANTS; do

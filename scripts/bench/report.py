@@ -52,8 +52,9 @@ GROUPS = (
     ("interrupts, timers", "#c9c9c9"),
     ("copying", "#5fa8d3"),
     ("CRC32c", "#c0ca33"),
+    ("storage protocols", "#b5838d"),
 )
-USER, CM = 1, 5
+USER, CM, STORAGE = 1, 5, 12
 # Every allocation from a slab goes through one of these.
 ALLOCATIONS = re.compile(r"__kmem_cache_alloc_node|kmem_cache_alloc(_lru)?|kmem_cache_alloc_node")
 
@@ -204,7 +205,7 @@ def table_of_costs(found):
 def table_of_parts(measures, phase, title):
     rows = []
     for group, (name, _) in enumerate(GROUPS):
-        if name and (phase != "data" or group != USER):
+        if name and group != STORAGE and (phase != "data" or group != USER):
             rows.append(row_of(name, by_variant(measures, lambda m, g=group: m.part(phase, g))))
     return Table(title, HEAD, rows)
 
@@ -591,7 +592,7 @@ def bar(variant, measure, y, scale):
 
 def legend(y):
     lines = []
-    for i, (name, colour) in enumerate(GROUPS[1:]):
+    for i, (name, colour) in enumerate(GROUPS[1:STORAGE]):
         x, row = LEFT + i % 3 * 270, y + i // 3 * 22
         lines.append(f'<rect x="{x}" y="{row}" width="14" height="14" fill="{colour}"/>')
         lines.append(f'<text x="{x + 20}" y="{row + 12}">{name}</text>')
@@ -664,4 +665,5 @@ def main():
     write_page(folder, "bench.html", "iw_mpa: what connections cost", tables, *pictures)
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -14,14 +14,18 @@ ulp-nfs-read-1m	1048576	100	nfs read
 ulp-nfs-write-1m	1048576	100	nfs write
 '
 
-# in_kit KIT COMMAND
-in_kit() { guest_run A "set -e; . /host$TOP/scripts/guest/$1.sh; $2" "$LIMIT"; }
+STORAGE_OVER=rdma	# or tcp: what a kit's protocol runs over
 
-# ulp_command OCTETS TIMES KIND WHAT: eight at a time over NVMe, one over NFS
+# in_kit KIT COMMAND
+in_kit() {
+	guest_run A "set -e; STORAGE_OVER=$STORAGE_OVER; . /host$TOP/scripts/guest/$1.sh; $2" "$LIMIT"
+}
+
+# ulp_command OCTETS TIMES KIND WHAT: eight at a time with a disk, one over NFS
 ulp_command() {
 	case "$3 $4" in
-	nvme*)
-		echo "fio --name=bench --filename=\$(nvme_block) --direct=1 --ioengine=libaio --iodepth=8 \
+	nvme* | iser*)
+		echo "fio --name=bench --filename=\$($3_block) --direct=1 --ioengine=libaio --iodepth=8 \
 			--bs=$1 --rw=$4 --randrepeat=1 --norandommap --io_size=$(($1 * $2)) --minimal"
 		;;
 	"nfs read") echo "dd if=\$NFS_MOUNT/file of=/dev/null iflag=direct bs=$1 count=$2 status=none" ;;
@@ -46,6 +50,16 @@ ulps_end() {
 # of the two columns is 0.
 fio_iops() { awk -F ';' 'NF > 48 { print "iops", int($8 + $49) }'; }
 
+# count_io FILE KIT COMMAND TIMES: into FILE and FILE.split what the kernel does for it; what it says into
+# $OUT/log
+count_io() {
+	rm -f "$OUT/split"
+	in_kit "$2" "/share/cm_bench count; $3; /share/cm_bench dump" >"$OUT/log" || true
+	[[ -e $OUT/split ]] || return
+	mv "$OUT/split" "$1.split"
+	echo "connections $4" >"$1"
+}
+
 # measure_ulps VARIANT
 measure_ulps() {
 	local name octets times kind what command
@@ -56,12 +70,9 @@ measure_ulps() {
 		[[ $name =~ $ONLY ]] || continue
 		say "$1: $name"
 		command=$(ulp_command "$octets" "$times" "$kind" "$what")
-		rm -f "$OUT/split"
-		in_kit "$kind" "$command >/dev/null; /share/cm_bench count; $command; /share/cm_bench dump" \
-			>"$OUT/log" || true
-		[[ -e $OUT/split ]] || { gap "$1 $name: $(cat "$OUT/log")" && continue; }
-		mv "$OUT/split" "$RAW/$1.$name.split"
-		echo "connections $times" >"$RAW/$1.$name"
+		{ in_kit "$kind" "$command >/dev/null" >"$OUT/log" &&
+			count_io "$RAW/$1.$name" "$kind" "$command" "$times"; } ||
+			{ gap "$1 $name: $(cat "$OUT/log")" && continue; }
 		fio_iops <"$OUT/log" >>"$RAW/$1.$name"
 	done <<<"${ULPS:1:-1}"
 	ulps_end >"$OUT/log" || gap "$1: the ULPs did not end: $(cat "$OUT/log")"

@@ -10,7 +10,7 @@ applies() { stock_kernel; }
 nobody_listens() {
 	local output
 
-	output=$(inside "$CLIENT" "iser_login '$SERVER_IP' $((PORT + 10000)) 5" 2>/dev/null) &&
+	output=$(inside "$CLIENT" "iser_login '$SERVER_IP' $((PORT + 10000)) timeo.login_timeout=5" 2>/dev/null) &&
 		fail "logged in to nobody"
 	echo "$output"
 	expect_text "$output" '^iscsiadm: Could not login to'

@@ -221,12 +221,13 @@ driver_get() {
 	[[ ! -d /sys/module/siw ]] || echo siw
 	[[ ! -d /sys/module/siw_mpa ]] || echo siw_mpa
 	[[ ! -d /sys/module/srnic ]] || echo srnic
+	[[ ! -d /sys/module/rdma_rxe ]] || echo rxe
 }
 
 # The type of its links: rdma link add NAME type TYPE
 link_type() {
 	case $(driver_get) in
-	srnic) echo srnic ;;
+	srnic | rxe) driver_get ;;
 	*) echo siw ;;
 	esac
 }
@@ -264,7 +265,7 @@ carrier_was_lost() {
 	! has_carrier || [[ $(</sys/class/net/eth0/carrier_changes) != "$1" ]]
 }
 
-# driver_set siw|siw_mpa|srnic: the way an administrator changes it.
+# driver_set siw|siw_mpa|srnic|rxe: the way an administrator changes it.
 driver_set() {
 	local want=$1
 
@@ -273,6 +274,9 @@ driver_set() {
 	case $want in
 	siw)
 		insmod /share/modules/siw.ko || return 1
+		;;
+	rxe)
+		modprobe rdma_rxe || return 1
 		;;
 	siw_mpa | srnic)
 		insmod /share/modules/iw_mpa.ko && insmod "/share/modules/$want.ko" || return 1
@@ -322,7 +326,7 @@ driver_clear() {
 		rdma link delete siw0 || return 1
 	fi
 	driver_leaves_nothing || return 1
-	rmmod "$have" || return 1
+	rmmod "${have/rxe/rdma_rxe}" || return 1
 	[[ ! -d /sys/module/iw_mpa ]] || rmmod iw_mpa
 }
 

@@ -1,8 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
 #
-# iSCSI over RDMA in a guest: the kernel's target and initiator; for commands that source it. The
-# target's disk is a file in memory.
+# iSCSI over RDMA in a guest, which is iSER, or over TCP: the kernel's target and initiator; for commands that
+# source it. The target's disk is a file in memory.
+
+STORAGE_OVER=${STORAGE_OVER:-rdma}	# or tcp
+case $STORAGE_OVER in
+rdma) ISER_DRIVER=ib_iser ISER_INTERFACE=iser ;;
+tcp) ISER_DRIVER=iscsi_tcp ISER_INTERFACE=default ;;
+esac
 
 ISER_IQN=iqn.2000-01.test.iw-mpa:disk
 ISER_DISK=/run/disk
@@ -14,7 +20,8 @@ iser_serve() {
 	local disk=$ISER_FILEIO/disk group=$ISER_TARGET/$ISER_IQN/tpgt_1
 
 	at_clean_up ". ${BASH_ENV%/*}/iser.sh; iser_serve_end '$1' $2"
-	modprobe -a configfs target_core_mod target_core_file iscsi_target_mod ib_isert
+	modprobe -a configfs target_core_mod target_core_file iscsi_target_mod
+	[[ $STORAGE_OVER == tcp ]] || modprobe ib_isert
 	mount -t configfs config /sys/kernel/config
 	mkdir -p "$disk"
 	echo "fd_dev_name=$ISER_DISK,fd_dev_size=$((16 << 20))" >"$disk/control"
@@ -27,7 +34,7 @@ iser_serve() {
 	echo 0 >"$group/attrib/demo_mode_write_protect"
 	iser_portal "$1:$2"
 	echo 1 >"$group/enable"
-	poll 20 rdma_listens "$2"
+	poll 20 "${STORAGE_OVER}_listens" "$2"
 }
 
 # A portal listens with TCP before it is told to listen with RDMA, on the same port. A driver on
@@ -35,6 +42,7 @@ iser_serve() {
 iser_portal() {
 	local portal=$ISER_TARGET/$ISER_IQN/tpgt_1/np/$1
 
+	[[ $STORAGE_OVER == rdma ]] || { mkdir -p "$portal" && return; }
 	ip netns add portal
 	ip netns exec portal sysctl -q net.ipv4.ip_nonlocal_bind=1
 	# ip netns exec has a /sys of its own.
@@ -48,18 +56,18 @@ iser_serve_end() {
 
 	echo 0 >"$group/enable"
 	rmdir "$group/np/$1:$2"
-	ip netns delete portal
+	[[ $STORAGE_OVER == tcp ]] || ip netns delete portal
 	rm "$group/lun/lun_0/disk"
 	rmdir "$group/lun/lun_0" "$group" "${group%/*}" "$ISER_TARGET" "$disk" "$ISER_FILEIO"
 	umount /sys/kernel/config
 	rm "$ISER_DISK"
-	modprobe -r ib_isert
+	[[ $STORAGE_OVER == tcp ]] || modprobe -r ib_isert
 }
 
 # iser_start: the daemon
 iser_start() {
 	at_clean_up ". ${BASH_ENV%/*}/iser.sh; iser_logout; iser_end"
-	modprobe -a ib_iser sd_mod
+	modprobe -a "$ISER_DRIVER" sd_mod
 	mkdir -p /etc/iscsi /run/lock
 	echo "InitiatorName=${ISER_IQN%:*}:client" >/etc/iscsi/initiatorname.iscsi
 	cat >/etc/iscsi/iscsid.conf <<-END
@@ -74,20 +82,23 @@ iscsid_listens() { grep -q '@ISCSIADM_ABSTRACT_NAMESPACE' /proc/net/unix; }
 
 iser_end() {
 	bg_stop iscsid
-	modprobe -r ib_iser
+	modprobe -r "$ISER_DRIVER"
 }
 
 # iser_discover ADDRESS PORT: what targets there are
 iser_discover() {
-	iscsiadm --mode discovery --type sendtargets --portal "$1:$2" --interface iser --op nonpersistent
+	iscsiadm --mode discovery --type sendtargets --portal "$1:$2" --interface "$ISER_INTERFACE" \
+		--op nonpersistent
 }
 
-# iser_login ADDRESS PORT [SECONDS]: within so many, unless it may take its time
+# iser_login ADDRESS PORT [NAME=VALUE...]: settings of the connection, as iscsiadm knows them
 iser_login() {
-	local node=(iscsiadm --mode node --targetname "$ISER_IQN" --portal "$1:$2" --interface iser)
+	local setting node=(iscsiadm --mode node --targetname "$ISER_IQN" --portal "$1:$2" --interface "$ISER_INTERFACE")
 
 	"${node[@]}" --op new
-	[[ -z ${3:-} ]] || "${node[@]}" --op update --name 'node.conn[0].timeo.login_timeout' --value "$3"
+	for setting in "${@:3}"; do
+		"${node[@]}" --op update --name "node.conn[0].${setting%%=*}" --value "${setting#*=}"
+	done
 	"${node[@]}" --login
 	poll 20 iser_block
 }

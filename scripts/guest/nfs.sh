@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
 #
-# NFS over RDMA in a guest; for commands that source it.
+# NFS over RDMA in a guest, or over TCP; for commands that source it.
+
+STORAGE_OVER=${STORAGE_OVER:-rdma}	# or tcp
 
 NFS_EXPORT=/run/export
 NFS_MOUNT=/run/nfs
@@ -18,10 +20,10 @@ nfs_serve() {
 	mount -t tmpfs export "$NFS_EXPORT"
 	exportfs -i -o rw,no_root_squash,insecure,fsid=0 "*:$NFS_EXPORT"
 	bg_start mountd "rpc.mountd --foreground --no-nfs-version 2 --no-nfs-version 3"
-	rpc.nfsd --no-nfs-version 3 --grace-time 10 --rdma="$1" 2
+	rpc.nfsd --no-nfs-version 3 --grace-time 10 "--${STORAGE_OVER/tcp/port}=$1" 2
 	# Nobody has a state to reclaim. A kernel that keeps no list of clients refuses to be told.
 	(echo Y >/proc/fs/nfsd/v4_end_grace) 2>/dev/null || true
-	poll 20 rdma_listens "$1"
+	poll 20 "${STORAGE_OVER}_listens" "$1"
 }
 
 nfs_serve_end() {
@@ -36,10 +38,10 @@ nfs_mount() {
 	at_clean_up "umount -f $NFS_MOUNT"
 	mkdir -p "$NFS_MOUNT"
 	case $1 in
-	*:*) mount.nfs "[$1]:/" "$NFS_MOUNT" -o "vers=4.2,proto=rdma6,port=$2" ;;
-	*) mount.nfs "$1:/" "$NFS_MOUNT" -o "vers=4.2,proto=rdma,port=$2" ;;
+	*:*) mount.nfs "[$1]:/" "$NFS_MOUNT" -o "vers=4.2,proto=${STORAGE_OVER}6,port=$2" ;;
+	*) mount.nfs "$1:/" "$NFS_MOUNT" -o "vers=4.2,proto=$STORAGE_OVER,port=$2" ;;
 	esac
-	grep " $NFS_MOUNT nfs4 .*proto=rdma" /proc/mounts
+	grep " $NFS_MOUNT nfs4 .*proto=$STORAGE_OVER" /proc/mounts
 }
 
 # From the server, not from memory

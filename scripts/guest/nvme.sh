@@ -1,20 +1,26 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
 #
-# NVMe over RDMA in a guest; for commands that source it. The target's disk is a file in memory.
+# NVMe over RDMA in a guest, or over TCP; for commands that source it. The target's disk is a file in memory.
+
+STORAGE_OVER=${STORAGE_OVER:-rdma}	# or tcp
 
 NVME_NQN=nqn.2000-01.test.iw-mpa:disk
 NVME_UUID=12345678-1234-4321-8765-123456789abc
 NVME_DISK=/run/disk
 NVMET=/sys/kernel/config/nvmet
 
-# nvme_serve FAMILY ADDRESS PORT SRQ: SRQ is 1 if the queues are to have a shared receive queue, or 0
+# nvme_serve FAMILY ADDRESS PORT SRQ: SRQ is 1 if the queues are to have a shared receive queue, or 0; over
+# RDMA
 nvme_serve() {
 	local subsystem=$NVMET/subsystems/$NVME_NQN port=$NVMET/ports/1
 
 	at_clean_up ". ${BASH_ENV%/*}/nvme.sh; nvme_serve_end"
 	modprobe -a configfs nvmet
-	modprobe nvmet-rdma "use_srq=$4"
+	case $STORAGE_OVER in
+	rdma) modprobe nvmet-rdma "use_srq=$4" ;;
+	tcp) modprobe nvmet-tcp ;;
+	esac
 	mount -t configfs config /sys/kernel/config
 	truncate -s 16M "$NVME_DISK"
 	mkdir "$subsystem" "$subsystem/namespaces/1" "$port"
@@ -23,12 +29,12 @@ nvme_serve() {
 	echo "$NVME_DISK" >"$subsystem/namespaces/1/device_path"
 	echo 1 >"$subsystem/namespaces/1/buffered_io"
 	echo 1 >"$subsystem/namespaces/1/enable"
-	echo rdma >"$port/addr_trtype"
+	echo "$STORAGE_OVER" >"$port/addr_trtype"
 	echo "ipv$1" >"$port/addr_adrfam"
 	echo "$2" >"$port/addr_traddr"
 	echo "$3" >"$port/addr_trsvcid"
 	ln -s "$subsystem" "$port/subsystems/"
-	poll 20 rdma_listens "$3"
+	poll 20 "${STORAGE_OVER}_listens" "$3"
 }
 
 nvme_serve_end() {
@@ -40,7 +46,7 @@ nvme_serve_end() {
 	rmdir "$subsystem/namespaces/1" "$subsystem"
 	umount /sys/kernel/config
 	rm "$NVME_DISK"
-	modprobe -r nvmet-rdma
+	modprobe -r "nvmet-$STORAGE_OVER"
 }
 
 # nvme_srqs NUMBER: are there so many shared receive queues: none, or some?
@@ -57,8 +63,8 @@ nvme_fabrics() {
 
 	shift 3
 	[[ $command == discover ]] || set -- --nqn="$NVME_NQN" "$@"
-	modprobe nvme-rdma
-	nvme "$command" --transport=rdma --traddr="$address" --trsvcid="$port" \
+	modprobe "nvme-$STORAGE_OVER"
+	nvme "$command" --transport="$STORAGE_OVER" --traddr="$address" --trsvcid="$port" \
 		--hostnqn="nqn.2014-08.org.nvmexpress:uuid:$NVME_UUID" --hostid="$NVME_UUID" "$@"
 }
 
