@@ -7,10 +7,10 @@
 # measure that has no result leaves a gap in the table, and is a failure.
 #
 #   scripts/bench.sh [-k REGEX]        only the measures whose name matches
-#   scripts/bench.sh --users [-k REGEX] [--kernel NAME]
+#   scripts/bench.sh --users [-k REGEX] [--kernel NAME] [--write]
 #                                      what I/Os of NVMe, NFS and iSCSI cost, over RDMA and over their own TCP
 #                                      protocols: users.tsv, users.rst and users.html in $CACHE/bench, and of
-#                                      another kernel users-NAME.tsv and so on
+#                                      another kernel users-NAME.tsv and so on; --write: the tables in the pages
 #   scripts/bench.sh --mtu N           what messages cost at an MTU of 1500, 9000 or 65536, beside bare TCP
 #                                      and siw: mtu-N.tsv, mtu.rst and mtu.html in $CACHE/bench
 #   scripts/bench.sh --guard           judges: srnic and siw_mpa against siw, connect, two kinds of
@@ -522,7 +522,7 @@ main() {
 	"2 --mtu") [[ " $MTUS " == *" $2 "* ]] || die "--mtu takes one of $MTUS" ;;
 	"1 -k" | "1 --mtu") die "$1 needs one more word" ;;
 	1*) [[ " $OPTIONS " == *" $1 "* ]] || die "no such option: $1" ;;
-	*) die "usage: bench.sh [-k REGEX | --users [-k REGEX] [--kernel NAME] | --mtu N | ${OPTIONS// / | }]" ;;
+	*) die "usage: bench.sh [-k REGEX | --users [-k REGEX] [--kernel NAME] [--write] | --mtu N | ${OPTIONS// / | }]" ;;
 	esac
 	"$TOP/scripts/setup.sh" build guest
 	mkdir -p "$OUT"

@@ -18,6 +18,10 @@ import subprocess
 import sys
 import textwrap
 
+sys.dont_write_bytecode = True
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent / 'bench'))
+import users    # noqa: E402
+
 WIDTH = 92    # of a table that is written
 
 TOP = pathlib.Path(__file__).resolve().parent.parent
@@ -30,6 +34,7 @@ CONSUMERS = 'Documentation/infiniband/iw_mpa_consumers.rst'
 ADMIN = 'Documentation/infiniband/iw_mpa_admin.rst'
 CONFORMANCE = 'Documentation/infiniband/iw_mpa_conformance.rst'
 TESTING = 'Documentation/infiniband/iw_mpa_testing.rst'
+PERFORMANCE = 'Documentation/infiniband/iw_mpa_performance.rst'
 SRNIC = 'drivers/infiniband/sw/srnic'
 SRNIC_PAGE = 'Documentation/infiniband/srnic.rst'
 
@@ -273,7 +278,16 @@ def srnic_error_rows():
     return [('err_' + name, words) for name, words in rows if name != 'NONE']
 
 
-# Tables that are written from the code
+def users_table(lines):
+    """Figures that bench.sh --users --write has put there, and the ratios of these"""
+    return users.page_lines(users.figures_of(lines))
+
+
+def users_markdown(_lines):
+    return users.readme_lines(users.figures_of(table(read(PERFORMANCE), 'users')))
+
+
+# Tables that are written from the code, and from those of another page
 WRITTEN = {(OVERVIEW, 'states'): states_table, (OVERVIEW, 'transitions'): transitions_table,
            (OVERVIEW, 'settings'): settings_table, (README, 'settings'): settings_markdown,
            (OVERVIEW, 'reasons'): with_prose(reason_rows),
@@ -281,6 +295,7 @@ WRITTEN = {(OVERVIEW, 'states'): states_table, (OVERVIEW, 'transitions'): transi
            (OVERVIEW, 'counters'): with_prose(counter_rows),
            (OVERVIEW, 'tracepoints'): with_prose(tracepoint_rows),
            (SRNIC_PAGE, 'srnic-counters'): meanings_table('Counter', srnic_counter_rows),
+           (PERFORMANCE, 'users'): users_table, (README, 'users'): users_markdown,
            (SRNIC_PAGE, 'srnic-errors'): meanings_table('Counter', srnic_error_rows)}
 
 

@@ -165,12 +165,19 @@ test_bench_table() {
 	grep -qF '<svg' "$WORK/bench/bench.html"
 }
 
-# All rows of two columns, with few I/Os; then a row on another kernel
+# All rows of two columns, with few I/Os, and the pages of a copy of this tree; then a row on another kernel
 test_bench_users() {
-	short USERS_COLUMNS='tcp srnic' USERS_TIMES='40 20 12 6' "$TOP/scripts/bench.sh" --users || return
+	local copy=$WORK/tree file
+
+	copy_tree "$copy"
+	short USERS_COLUMNS='tcp srnic' USERS_TIMES='40 20 12 6' "$copy/scripts/bench.sh" --users --write || return
 	said $'^nvme-read-128k\t[0-9]+\t-\t-\t-\t[0-9]+\t-\t-\t-$' $'^nfs-write-1m\t[0-9]+\t-\t-\t-\t[0-9]+\t' \
-		$'^iser-read-4k\t[0-9]+\t-\t-\t-\t[0-9]+\t' '^# bench: 1 passed, 0 failed$' || return
+		$'^iser-read-4k\t[0-9]+\t-\t-\t-\t[0-9]+\t' || return
 	grep -qF '<svg' "$WORK/bench/users.html" || return
+	for file in README.md Documentation/infiniband/iw_mpa_performance.rst; do
+		! cmp -s "$TOP/$file" "$copy/$file" || { echo "$file was not written" && return 1; }
+	done
+	"$copy/scripts/check-docs.py" || return
 	short USERS_COLUMNS=tcp USERS_TIMES='40 20 12 6' "$TOP/scripts/bench.sh" --users --kernel 6.12 -k '^nvme-read-4k$' ||
 		return
 	grep -qE $'^nvme-read-4k\t[0-9]+\t' "$WORK/bench/users-6.12.tsv"

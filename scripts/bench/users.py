@@ -4,12 +4,15 @@
 
     users.py FOLDER             FOLDER.tsv, FOLDER.rst and FOLDER.html, from FOLDER, which has files
                                 COLUMN.ROW.short and COLUMN.ROW.long as report.py's, and FOLDER.when
+    users.py --write FOLDER     the figures into the page; check-docs.py --write takes them to README.md
 
 A figure is marginal: (long run - short run) / (I/Os of the long one - I/Os of the short one).
 """
 
 import collections
 import os
+import pathlib
+import re
 import sys
 
 sys.dont_write_bytecode = True
@@ -31,11 +34,15 @@ ROWS = {
     "iser-write-4k": "iSCSI, write 4 KiB",
     "iser-read-128k": "iSCSI, read 128 KiB",
 }
+TCP_NAME = {"nvme": "NVMe/TCP", "nfs": "NFS over TCP", "iser": "iSCSI over TCP"}
 # Like with like: both ends sum all bytes up, or neither does.
 RATIOS = (("plain", "tcp"), ("srnic", "tcp-digest"), ("plain-large", "tcp"), ("srnic-large", "tcp-digest"))
+NEAR = 0.05     # no reason to take one or the other
+PAGE = "Documentation/infiniband/iw_mpa_performance.rst"
+TOP = pathlib.Path(__file__).resolve().parent.parent.parent
 
 
-# --- from figures to text ------------------------------------------
+# --- the tables of the pages: from figures to text, and back ------------------------------------------
 
 Figures = collections.namedtuple("Figures", "when rows")    # "DATE COMMIT KERNEL VERSION"; {row: {column: n}}
 
@@ -55,7 +62,7 @@ def when_of(figures):
 
 
 def page_lines(figures):
-    """A table in two parts: what was measured, and ratios"""
+    """The table of PAGE, in two parts: what was measured, and ratios"""
     yield ""
     yield when_of(figures) + ":"
     for head, cells in ((COLUMNS, lambda values: [f"{values[name]:,}" if name in values else "-"
@@ -68,6 +75,38 @@ def page_lines(figures):
                                                         zip(row[1:], widths[1:])]) for row in rows]
         yield from ("", rule, lines[0], rule, *lines[1:], rule)
     yield ""
+
+
+def figures_of(lines):
+    """The opposite: what the first part has"""
+    text = "\n".join(lines)
+    when = re.search(r"Measured on (\S+), with commit (\S+), on Linux (\S+) \((\S+)\)", text)
+    rows = {}
+    for line in lines:
+        name, *cells = line.split() or [""]
+        if name in ROWS and len(cells) == len(COLUMNS):
+            rows[name] = {column: int(cell.replace(",", "")) for column, cell in zip(COLUMNS, cells)
+                          if cell != "-"}
+    return Figures(" ".join(when.groups()) if when else "- - - -", rows)
+
+
+def choice(kind, value):
+    """What to take by a ratio, with the ratio"""
+    if value == "-":
+        return "-"
+    if abs(float(value) - 1) <= NEAR:
+        return f"either ({value})"
+    return f"{'srnic' if float(value) < 1 else TCP_NAME[kind]} ({value})"
+
+
+def readme_lines(figures):
+    """The short table of README.md"""
+    yield from ("", "| I/O | without CRC and digests | with them |", "| --- | --- | --- |")
+    for name, words in ROWS.items():
+        values = figures.rows.get(name, {})
+        cells = [choice(name.split("-")[0], quotient(values, *pair)) for pair in RATIOS[:2]]
+        yield f"| {words} | {cells[0]} | {cells[1]} |"
+    yield from ("", when_of(figures) + ".", "")
 
 
 # --- what was measured --------------------------------------------------------------------------------
@@ -177,8 +216,21 @@ def report_all(folder):
     return figures
 
 
+def write(folder):
+    """Replace what PAGE has"""
+    text = (TOP / PAGE).read_text(encoding="utf-8")
+    lines = "\n".join(page_lines(report_all(folder))) + "\n"
+    new, count = re.subn(r"(check: users\n).*?(?=\.\. check: end)", lambda match: match[1] + lines, text,
+                         flags=re.DOTALL)
+    if count != 1:
+        sys.exit(f"{PAGE} has no table of users")
+    (TOP / PAGE).write_text(new, encoding="utf-8")
+
+
 def main():
     match sys.argv[1:]:
+        case ["--write", folder]:
+            write(folder)
         case [folder] if not folder.startswith("-"):
             report_all(folder)
         case _:

@@ -10,6 +10,7 @@ USERS_COLUMNS=${USERS_COLUMNS:-'tcp tcp-digest siw rxe srnic plain srnic-large p
 # I/Os of a long and a short run: of NVMe and iSER, of NFS
 USERS_TIMES=${USERS_TIMES:-'2500 500 300 100'}
 USERS_KERNEL=
+USERS_WRITE=no
 
 # NAME OCTETS KIND WHAT: as ULPS of ulps.sh
 USERS='
@@ -26,18 +27,20 @@ iser-write-4k	4096	iser randwrite
 iser-read-128k	131072	iser randread
 '
 
-# users_options [-k REGEX] [--kernel NAME]
+# users_options [-k REGEX] [--kernel NAME] [--write]
 users_options() {
 	while [[ $# -gt 0 ]]; do
 		case $1 in
 		-k) ONLY=${2?-k needs one more word} && shift ;;
 		--kernel) USERS_KERNEL=${2?--kernel needs one more word} && shift ;;
+		--write) USERS_WRITE=yes ;;
 		*) die "no such option of --users: $1" ;;
 		esac
 		shift
 	done
 	[[ -z $USERS_KERNEL ]] || kernel_row "$USERS_KERNEL" ||
 		die "no such kernel: $USERS_KERNEL ($(kernel_names | paste -sd ' '))"
+	[[ $USERS_WRITE == no || $ONLY == . ]] || die '--write wants all rows'
 }
 
 # users_begin KIND COLUMN: client and server, of those kernel modules whose functions the plugin is told of
@@ -172,4 +175,12 @@ measure_users() {
 	python3 "$TOP/scripts/bench/users.py" "$RAW"
 	cat "$RAW.tsv"
 	say "in ${RAW%/*}: $(cd "${RAW%/*}" && echo "${RAW##*/}".{tsv,rst,html})"
+	[[ $USERS_WRITE == no ]] || users_write
+}
+
+users_write() {
+	[[ $RAW == */users ]] || die 'the pages have the table of the default kernel'
+	[[ $GAPS -eq 0 ]] || die 'not all rows were seen: nothing is written'
+	python3 "$TOP/scripts/bench/users.py" --write "$RAW"
+	"$TOP/scripts/check-docs.py" --write
 }
