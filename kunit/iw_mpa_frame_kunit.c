@@ -31,6 +31,7 @@ static void expect_frame(struct kunit *test, const struct iw_mpa_frame *got,
 	KUNIT_EXPECT_EQ(test, got->reject, want->reject);
 	KUNIT_EXPECT_EQ(test, got->enhanced, want->enhanced);
 	KUNIT_EXPECT_EQ(test, got->p2p, want->p2p);
+	KUNIT_EXPECT_EQ(test, got->large_fpdu, want->large_fpdu);
 }
 
 /*
@@ -182,6 +183,18 @@ static const u8 vec_reply_depth[] = {
 	0x3f, 0xff, 0x12, 0x34,
 };
 
+static const u8 vec_request_large[] = {
+	0x4d, 0x50, 0x41, 0x20, 0x49, 0x44, 0x20, 0x52,
+	0x65, 0x71, 0x20, 0x46, 0x72, 0x61, 0x6d, 0x65,
+	0x08, 0x01, 0x00, 0x00,
+};
+
+static const u8 vec_reply_large[] = {
+	0x4d, 0x50, 0x41, 0x20, 0x49, 0x44, 0x20, 0x52,
+	0x65, 0x70, 0x20, 0x46, 0x72, 0x61, 0x6d, 0x65,
+	0x44, 0x01, 0x00, 0x00,
+};
+
 struct vec_row {
 	const char		*desc;
 	struct iw_mpa_frame	frame;
@@ -209,6 +222,9 @@ static const struct vec_row vec_rows[] = {
 	{ "E-9-1_depths_do_not_spill",
 	  ENH(.reply = true, .crc = true, .ird = 0xffff, .ord = 0xd234),
 	  vec_reply_depth, sizeof(vec_reply_depth) },
+	{ "large_request", V1(.large_fpdu = true), vec_request_large, sizeof(vec_request_large) },
+	{ "large_reply", V1(.reply = true, .crc = true, .large_fpdu = true), vec_reply_large,
+	  sizeof(vec_reply_large) },
 };
 
 static void vec_desc(const struct vec_row *row, char *desc)
@@ -307,6 +323,7 @@ static void random_frame(struct rnd_state *rnd, const u8 *pd, struct iw_mpa_fram
 	frame->markers = bits & BIT(2);
 	frame->crc = bits & BIT(3);
 	frame->reject = frame->reply && (bits & BIT(4));
+	frame->large_fpdu = bits & BIT(16);
 	frame->enhanced = frame->rev == 2 && (bits & BIT(5));
 	if (frame->enhanced) {
 		frame->ird = prandom_u32_state(rnd) & 0x3fff;
@@ -325,7 +342,7 @@ static bool frame_is_same(const struct iw_mpa_frame *a, const struct iw_mpa_fram
 	return a->pd_len == b->pd_len && a->ird == b->ird && a->ord == b->ord &&
 	       a->rev == b->rev && a->rtr == b->rtr && a->reply == b->reply &&
 	       a->markers == b->markers && a->crc == b->crc && a->reject == b->reject &&
-	       a->enhanced == b->enhanced && a->p2p == b->p2p;
+	       a->enhanced == b->enhanced && a->p2p == b->p2p && a->large_fpdu == b->large_fpdu;
 }
 
 #define HOLDS(cond)	KUNIT_ASSERT_TRUE_MSG(test, cond, "seed %u, round %d", SEED, round)

@@ -49,6 +49,30 @@ static const struct stream_row marker_rows[] = {
 	{ "M-4.3-1_markers_peer_on_own_only_receives", 1, 0, 1, 0, IW_MPA_R_MARKERS },
 };
 
+/* Large FPDUs: what each end allows, and whose Markers are wanted */
+struct large_row {
+	const char	*desc;
+	bool		own, peer, own_markers, peer_markers;
+	bool		on;
+};
+
+static const struct large_row large_rows[] = {
+	{ "large_nobody", 0, 0, 0, 0, 0 },
+	{ "large_own_alone", 1, 0, 0, 0, 0 },
+	{ "large_peer_alone", 0, 1, 0, 0, 0 },
+	{ "large_both", 1, 1, 0, 0, 1 },
+	{ "large_both_but_own_markers", 1, 1, 1, 0, 0 },
+	{ "large_both_but_peers_markers", 1, 1, 0, 1, 0 },
+	{ "large_both_but_markers", 1, 1, 1, 1, 0 },
+};
+
+static void large_desc(const struct large_row *row, char *desc)
+{
+	strscpy(desc, row->desc, KUNIT_PARAM_DESC_SIZE);
+}
+
+KUNIT_ARRAY_PARAM(large, large_rows, large_desc);
+
 static void stream_desc(const struct stream_row *row, char *desc)
 {
 	strscpy(desc, row->desc, KUNIT_PARAM_DESC_SIZE);
@@ -119,6 +143,36 @@ static void negotiate_either_role_markers_as_receiver_asks(struct kunit *test)
 	if (!reason) {
 		KUNIT_EXPECT_EQ(test, params.tx_markers, row->on);
 		KUNIT_EXPECT_EQ(test, params.rx_markers, row->own);
+	}
+}
+
+/* Large FPDUs if both ends have said so, and never with Markers */
+static void negotiate_either_role_large_fpdu_if_both_say_so(struct kunit *test)
+{
+	const struct large_row *row = test->param_value;
+	struct iw_mpa_local local = local_plain;
+	struct iw_mpa_frame peer, own;
+	struct iw_mpa_params params;
+	int enhanced;
+
+	local.tx_markers = true;
+	local.rx_markers = row->own_markers;
+	local.large_fpdu = row->own;
+	for (enhanced = 0; enhanced < 2; enhanced++) {
+		peer = (struct iw_mpa_frame) { .rev = 1 + enhanced, .enhanced = enhanced,
+					       .markers = row->peer_markers,
+					       .large_fpdu = row->peer };
+		local.rev = peer.rev;
+
+		KUNIT_EXPECT_EQ(test, iw_mpa_negotiate_request(&local, &peer, &own, &params), OK);
+		KUNIT_EXPECT_EQ(test, params.large_fpdu, row->on);
+		KUNIT_EXPECT_EQ(test, own.large_fpdu, row->on);
+
+		iw_mpa_make_request(&local, &own);
+		KUNIT_EXPECT_EQ(test, own.large_fpdu, row->own && !row->own_markers);
+		peer.reply = true;
+		KUNIT_EXPECT_EQ(test, iw_mpa_negotiate_reply(&local, &own, &peer, &params), OK);
+		KUNIT_EXPECT_EQ(test, params.large_fpdu, row->on);
 	}
 }
 
@@ -254,6 +308,7 @@ static void negotiate_lost_is_what_was_asked_for_in_vain(struct kunit *test)
 static struct kunit_case negotiate_stream_cases[] = {
 	KUNIT_CASE_PARAM(negotiate_either_role_crc_if_one_asks, crc_gen_params),
 	KUNIT_CASE_PARAM(negotiate_either_role_markers_as_receiver_asks, marker_gen_params),
+	KUNIT_CASE_PARAM(negotiate_either_role_large_fpdu_if_both_say_so, large_gen_params),
 	KUNIT_CASE_PARAM(negotiate_request_any_format_answered_in_same, interop_gen_params),
 	KUNIT_CASE_PARAM(negotiate_reply_any_format_taken_for_what_it_is, interop_gen_params),
 	KUNIT_CASE_PARAM(negotiate_lost_is_what_was_asked_for_in_vain, lost_gen_params),

@@ -86,8 +86,8 @@ static const struct good_row good_rows[] = {
 	{ "rfc5044_7_1_1_c_in_reply", { REP, 0x40, 1, 0, 0 }, V1(.reply = true, .crc = true) },
 	{ "rfc5044_7_1_1_r_in_reply", { REP, 0x20, 1, 0, 0 }, V1(.reply = true, .reject = true) },
 	{ "M-7.1.1-9_r_in_request_not_checked", { REQ, 0x20, 1, 0, 0 }, V1() },
-	{ "M-7.1.1-10_res_in_v1_not_checked", { REQ, 0x1f, 1, 0, 0 }, V1() },
-	{ "M-7.1.1-10_res_in_v1_reply_not_checked", { REP, 0x1f, 1, 3, 3 },
+	{ "M-7.1.1-10_res_in_v1_not_checked", { REQ, 0x17, 1, 0, 0 }, V1() },
+	{ "M-7.1.1-10_res_in_v1_reply_not_checked", { REP, 0x1b, 1, 3, 3 },
 	  V1(.reply = true, .pd_len = 3) },
 	{ "M-7.1.1-16_pd_1", { REQ, 0, 1, 1, 1 }, V1(.pd_len = 1) },
 	{ "M-7.1.1-16_pd_256", { REQ, 0, 1, 256, 256 }, V1(.pd_len = 256) },
@@ -95,7 +95,9 @@ static const struct good_row good_rows[] = {
 	{ "M-7.1.1-16_pd_512", { REP, 0, 1, 512, 512 }, V1(.reply = true, .pd_len = 512) },
 	{ "E-10-4_v2_without_s", { REQ, 0x40, 2, 0, 0 }, V2(.crc = true) },
 	{ "E-10-4_v2_without_s_pd_kept", { REQ, 0, 2, 8, 8 }, V2(.pd_len = 8) },
-	{ "E-6-1_res_in_v2_not_checked", { REQ, 0x1f, 2, 4, 4 }, ENH() },
+	{ "E-6-1_res_in_v2_not_checked", { REQ, 0x17, 2, 4, 4 }, ENH() },
+	{ "large_in_request", { REQ, 0x08, 1, 0, 0 }, V1(.large_fpdu = true) },
+	{ "large_in_reply", { REP, 0x14, 2, 4, 4 }, ENH(.reply = true, .large_fpdu = true) },
 	{ "E-6-2_s_in_v1_is_reserved", { REQ, 0x10, 1, 4, 4, 0x8001, 0xc002 },
 	  V1(.pd_len = 4) },
 	{ "E-6-4_no_ulp_pd", { REQ, 0x10, 2, 4, 4, 5, 6 }, ENH(.ird = 5, .ord = 6) },
@@ -121,7 +123,7 @@ static const struct good_row good_rows[] = {
 	  ENH(.reply = true, .ird = 1, .ord = 2) },
 	{ "E-6-1_all_ones", { REP, 0xff, 2, 4, 4, 0xffff, 0xffff },
 	  ENH(.reply = true, .markers = true, .crc = true, .reject = true, .p2p = true,
-	      .rtr = IW_MPA_RTR_ALL, .ird = 0x3fff, .ord = 0x3fff) },
+	      .large_fpdu = true, .rtr = IW_MPA_RTR_ALL, .ird = 0x3fff, .ord = 0x3fff) },
 };
 
 static void good_desc(const struct good_row *row, char *desc)

@@ -14,6 +14,8 @@
 --   iw_mpa.s                        the frame is enhanced: S, of revision 2
 --   iw_mpa.a .b .c .d               peer-to-peer model; RTR by Send, by RDMA Write, by RDMA Read
 --   iw_mpa.ird iw_mpa.ord           depths; 0x3fff: the ULPs see to it
+--   iw_mpa.large                    FPDUs of more than one TCP segment are allowed: an extension, in
+--                                   reserved bits, in force if Request and Reply have it
 --   iw_mpa.pd_len iw_mpa.pd         private data of the ULP: without the four octets of the above
 --   iw_mpa.term                     Terminate of layer 2 (LLP), type 0 (MPA): its error code
 --   iw_mpa.crc_good                 for each FPDU whose CRC was checked; only where details show
@@ -46,6 +48,7 @@ local FUNCTION = {
 
 local fields = {
     s = ProtoField.bool("iw_mpa.s", "Enhanced (S)"),
+    large = ProtoField.bool("iw_mpa.large", "FPDUs of more than one TCP segment are allowed"),
     a = ProtoField.bool("iw_mpa.a", "Peer-to-peer model (A)", 16, nil, 0x8000),
     b = ProtoField.bool("iw_mpa.b", "RTR by zero-length Send (B)", 16, nil, 0x4000),
     ird = ProtoField.uint16("iw_mpa.ird", "IRD", base.DEC, nil, 0x3fff),
@@ -103,11 +106,18 @@ end
 
 local function add_frame(tree, frame)
     local bits, rev, size = flags().value, revision().value, length().value
-    local enhanced = rev == 2 and bits == S
+    local bit = request() and 0x08 or 0x04
+    local large = bits % (2 * bit) >= bit
     local data = private()
+
+    bits = large and bits - bit or bits
+    local enhanced = rev == 2 and bits == S
 
     tree = tree:add(mpa, frame.range)
     tree:add(fields.s, flags().range, enhanced):set_generated()
+    if large then
+        tree:add(fields.large, flags().range, true):set_generated()
+    end
     if rev < 1 or rev > 2 then
         tree:add_proto_expert_info(wrong, "there is no revision " .. rev)
     elseif bits ~= 0 and not enhanced then

@@ -40,6 +40,8 @@ struct net_device;
  *	earlier
  * @IW_MPA_CAP_TAKEOVER: takes the TCP connection itself over, as the record @tcb of &struct
  *	iw_mpa_handoff describes it; the host's TCP is shut off before prepare
+ * @IW_MPA_CAP_LARGE_FPDU: can receive FPDUs of more than one TCP segment, and send them; the
+ *	setting large_fpdu says whether the peer is told
  */
 enum iw_mpa_cap {
 	IW_MPA_CAP_TX_MARKERS	= BIT(0),
@@ -49,9 +51,10 @@ enum iw_mpa_cap {
 	IW_MPA_CAP_TX_FENCE	= BIT(4),
 	IW_MPA_CAP_ATOMIC_OPEN	= BIT(5),
 	IW_MPA_CAP_TAKEOVER	= BIT(6),
+	IW_MPA_CAP_LARGE_FPDU	= BIT(7),
 };
 
-#define IW_MPA_CAP_ALL		(2 * IW_MPA_CAP_TAKEOVER - 1)
+#define IW_MPA_CAP_ALL		(2 * IW_MPA_CAP_LARGE_FPDU - 1)
 
 /**
  * struct iw_mpa_stream - what sk_user_data of a connection's socket points to

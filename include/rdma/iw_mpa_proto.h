@@ -30,7 +30,8 @@
 /**
  * struct iw_mpa_hdr - fixed part of an MPA Request or Reply on the wire
  * @key: IW_MPA_KEY_REQ or IW_MPA_KEY_REP, without the NUL
- * @flags: IW_MPA_HDR_*; the low four bits are reserved, sent as 0, not checked
+ * @flags: IW_MPA_HDR_*; the low four bits are reserved, not checked, and sent as 0, but for the two
+ *	by which both ends agree on large FPDUs
  * @rev: MPA revision of the sender
  * @pd_length: octets of private data that follow, 0..512, RFC 6581 data included
  */
@@ -48,6 +49,14 @@ struct iw_mpa_hdr {
 #define IW_MPA_HDR_C		BIT(6)	/* sender wants CRC */
 #define IW_MPA_HDR_R		BIT(5)	/* Reply only: connection rejected */
 #define IW_MPA_HDR_S		BIT(4)	/* private data begins with RFC 6581 data */
+
+/*
+ * An extension: the sender of the Request allows FPDUs of more than one TCP segment, and so does
+ * the sender of the Reply. These are two bits, since a responder may send back what the Request has
+ * in reserved bits.
+ */
+#define IW_MPA_HDR_REQ_LARGE	BIT(3)
+#define IW_MPA_HDR_REP_LARGE	BIT(2)
 
 /**
  * struct iw_mpa_enhanced - RFC 6581 data at the start of the private data
@@ -145,6 +154,7 @@ u8 iw_mpa_reason_term_code(enum iw_mpa_reason reason);
  * @reject: Reply only
  * @enhanced: RFC 6581 data is present
  * @p2p: control flag A; valid if @enhanced
+ * @large_fpdu: the sender allows FPDUs of more than one TCP segment
  */
 struct iw_mpa_frame {
 	const u8	*pd;
@@ -159,6 +169,7 @@ struct iw_mpa_frame {
 	bool		reject;
 	bool		enhanced;
 	bool		p2p;
+	bool		large_fpdu;
 };
 
 /**
@@ -222,6 +233,7 @@ int iw_mpa_frame_encode(const struct iw_mpa_frame *frame, void *buf,
  * @tx_markers: Markers can be sent
  * @strict: refuse rather than adjust IRD and ORD
  * @rtr_one: name one RTR type only, in Requests and Replies, where there is a choice
+ * @large_fpdu: allow FPDUs of more than one TCP segment, in both directions
  */
 struct iw_mpa_local {
 	u16	ird;
@@ -238,6 +250,7 @@ struct iw_mpa_local {
 	bool	tx_markers;
 	bool	strict;
 	bool	rtr_one;
+	bool	large_fpdu;
 };
 
 /**
@@ -255,6 +268,7 @@ struct iw_mpa_local {
  * @crc: FPDUs carry a valid CRC32c and it is checked
  * @tx_markers: FPDUs sent carry Markers
  * @rx_markers: FPDUs received carry Markers
+ * @large_fpdu: FPDUs may have more than one TCP segment, in both directions; never with Markers
  *
  * Even after a failed negotiation @ird and @ord are within the limits of &struct iw_mpa_local, and
  * @rtr has only types that the device knows. So a device that can send a Terminate message only on
@@ -274,6 +288,7 @@ struct iw_mpa_params {
 	bool	crc;
 	bool	tx_markers;
 	bool	rx_markers;
+	bool	large_fpdu;
 };
 
 void iw_mpa_make_request(const struct iw_mpa_local *local,

@@ -323,7 +323,8 @@ def expect(condition, text):
 def check_frame(frame, kind):
     expect(frame, f"no MPA {kind}")
     expect(frame.kind == kind, f"{frame.kind} where a {kind} is due")
-    expect((frame.rev == 2) == (frame.raw_res == 0x10) and frame.rev in (1, 2),
+    reserved = frame.raw_res & ~(0x08 if kind == "Request" else 0x04)   # large FPDUs are allowed
+    expect((frame.rev == 2) == (reserved == 0x10) and frame.rev in (1, 2),
            f"{kind}: rev {frame.rev} with reserved bits {frame.raw_res:#x}")
     expect(frame.pd_len <= 512, f"{kind}: pd_length {frame.pd_len}")
     expect(not frame.s or frame.enhanced, f"{kind}: S is set, private data too short")

@@ -475,6 +475,56 @@ def F_3_2_longest_ulpdu_that_is_sent(b, role):
     check(max(len(segment.ulpdu) for segment in link.peer.heard) <= fpdu.MAX_ULPDU, "too long")
 
 
+def large_bit(role):
+    """By which the peer of a device in this role allows large FPDUs"""
+    return mpa.REQ_LARGE if role == "responder" else mpa.REP_LARGE
+
+
+@rule("F-4.5-1: ULPDUs of several TCP segments, where both ends have said so, and none too long; such "
+      "ones from the peer are placed", cases=both(({"crc": 1}, 1), ({"crc": 0}, 1), ({"crc": 1}, 2)))
+def F_4_5_1_large_fpdus_if_both_ends_say_so(b, settings, rev, role):
+    link = Link(b, role, mss=1460, large=large_bit(role), says_large=True, rev=rev,
+                crc=bool(settings["crc"]), settings={"large_fpdu": 1, **settings})
+    for _ in range(8):
+        data = random_octets(200000)
+        link.qp.send(data)
+        equal(link.peer.hear_message(SEND), data, "what was sent")
+        link.qp.sent()
+    longest = max(len(segment.ulpdu) for segment in link.peer.heard)
+    check(longest > 4 * 1460, f"the longest ULPDU has {longest} octets")
+    check(longest <= fpdu.MAX_ULPDU, f"a ULPDU of {longest} octets")
+    data = random_octets(60000)
+    place = link.qp.recv(len(data))
+    link.peer.send(data)
+    link.qp.received(place, data)
+    link.works()
+
+
+@rule("F-4.5-1: no ULPDU of more than one TCP segment where one end has not said so, or there are "
+      "Markers", cases=both(
+          (0, 1, {}), (1, 0, {}), ("echo", 1, {}), (1, 1, {"markers": 1}), (1, 1, "markers")))
+def F_4_5_1_no_large_fpdus_else(b, peer, own, more, role):
+    """peer: it says so; by a bit that an editor of Requests would send back in the Reply, too"""
+    markers = more == "markers"
+    if peer == "echo":
+        bits = mpa.REP_LARGE if role == "responder" else mpa.REQ_LARGE
+    else:
+        bits = large_bit(role) if peer else 0
+    settings = {"large_fpdu": own, **({} if markers else more)}
+    # A Request says so unless its sender wants Markers; a Reply does only if large FPDUs will come.
+    says = role == "initiator" and bool(own) and not settings.get("markers")
+    link = Link(b, role, mss=1460, large=bits, markers=markers, settings=settings, says_large=says)
+    link.peer.conduct.mulpdu = link.mulpdu = fpdu.mulpdu(1460 - 12, markers)
+    for _ in range(4):
+        data = random_octets(100000)
+        link.qp.send(data)
+        equal(link.peer.hear_message(SEND), data, "what was sent")
+        link.qp.sent()
+    longest = max(len(segment.ulpdu) for segment in link.peer.heard)
+    equal(longest, link.mulpdu, "octets of the longest ULPDU")
+    link.works()
+
+
 @rule("F-4.5-4: the longest of the last ULPDUs fits the new MTU, and all Writes arrive whole",
       cases=both())
 def F_4_5_4_mulpdu_follows_the_path(b, role):

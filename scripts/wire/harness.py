@@ -101,19 +101,22 @@ class Peer:
             data += part
         return data
 
-    def recv_frame(self, key):
+    def recv_frame(self, key, large):
         data = self.recv(mpa.HDR)
         length, = struct.unpack(">H", data[18:20])
-        return mpa.Frame(data + self.recv(length), key)
+        frame = mpa.Frame(data + self.recv(length), key)
+        if frame.large != large:
+            raise mpa.Bad(f"large FPDUs: {frame.large} where {large} is due")
+        return frame
 
-    def recv_request(self):
-        return self.recv_frame(mpa.KEY_REQ)
+    def recv_request(self, large=False):
+        return self.recv_frame(mpa.KEY_REQ, large)
 
     def is_readable(self):
         return bool(select.select([self.sock], [], [], 0)[0])
 
-    def recv_reply(self):
-        return self.recv_frame(mpa.KEY_REP)
+    def recv_reply(self, large=False):
+        return self.recv_frame(mpa.KEY_REP, large)
 
     def recv_fpdu(self, crc=True):
         data = self.recv(2)

@@ -37,9 +37,10 @@ def flaw_of_frame(frame, kind):
         return f"a {frame.kind} in place of the {kind}"
     if frame.rev not in (1, 2):
         return f"revision {frame.rev}"
-    if frame.raw_res not in (0, 0x10) or frame.raw_res and frame.rev == 1:
-        return f"reserved bits are {frame.raw_res:#x}"
-    if frame.raw_res and not frame.enhanced:
+    reserved = frame.raw_res & ~(0x08 if kind == "Request" else 0x04)   # large FPDUs are allowed
+    if reserved not in (0, 0x10) or reserved and frame.rev == 1:
+        return f"reserved bits are {reserved:#x}"
+    if reserved and not frame.enhanced:
         return "S without IRD and ORD"
     if kind == "Request" and frame.r:
         return "R in a Request"

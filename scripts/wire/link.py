@@ -60,19 +60,20 @@ class Link:
     model; rev: 1 or 2; ird, ord: the device's; peer_ird, peer_ord: what the peer says; mss: of TCP,
     None for what TCP likes; narrow: the peer's receive buffer is small; setup(dut, qp): what is to
     be done before; qp: words for verbs.Qp;
-    first=False: a responder's first FPDU is left to the test; pd, dut_pd: private data
+    first=False: a responder's first FPDU is left to the test; pd, dut_pd: private data; large: what
+    the peer's frame has in its reserved bits; says_large: the device's frame allows large FPDUs
     """
 
     def __init__(self, b, role, *, crc=True, markers=False, rtr=mpa.WRITE, rev=2, ird=4, ord=4,
                  peer_ird=4, peer_ord=4, mss=MSS, setup=None, first=True, pd=b"", dut_pd=b"",
-                 dut=None, qp=None, name="", settings=None,
-                 narrow=False):  # pylint: disable=redefined-builtin
+                 dut=None, qp=None, name="", settings=None, narrow=False, large=0,
+                 says_large=False):  # pylint: disable=redefined-builtin
         self.b, self.role, self.name = b, role, name
         rtr = 0 if rev == 1 else rtr
         self.crc, self.want_markers, self.rtr, self.rev = crc, markers, rtr, rev
         self.ird, self.ord, self.peer_ird, self.peer_ord = ird, ord, peer_ird, peer_ord
         self.mss, self.first, self.pd, self.dut_pd = mss, first, pd, pd_arg(dut_pd)
-        self.narrow = narrow
+        self.narrow, self.large, self.says_large = narrow, large, says_large
         if not crc:
             b.set(crc=0)
         if not rtr and role == "initiator":
@@ -106,7 +107,7 @@ class Link:
 
     @property
     def flags(self):
-        return (mpa.C if self.crc else 0) | (mpa.M if self.want_markers else 0)
+        return (mpa.C if self.crc else 0) | (mpa.M if self.want_markers else 0) | self.large
 
     def _enhanced(self, rtr):
         return {"a": int(bool(rtr)), "rtr": rtr, "ird": self.peer_ird, "ord": self.peer_ord}
@@ -118,6 +119,8 @@ class Link:
         crc = self.crc or bool(frame.flags & mpa.C)
         self.emss = self.mss - TIMESTAMPS if self.mss else None
         mulpdu = fpdu.mulpdu(self.emss, self.want_markers) if self.mss else fpdu.MAX_ULPDU
+        if self.says_large and self.large:
+            mulpdu = fpdu.MAX_ULPDU
         self.mulpdu = mulpdu
         self.peer = RdmapPeer(tcp, crc=crc, out_markers=bool(frame.flags & mpa.M),
                               in_markers=self.want_markers, mulpdu=mulpdu, depth=depth,
@@ -151,7 +154,7 @@ class Link:
     def accept(self):
         self.verbs.do(f"accept {self.id} {self.qp.name} {self.ird} {self.ord} "
                       f"{self.dut_pd}")
-        reply = self.tcp.recv_reply()
+        reply = self.tcp.recv_reply(self.says_large)
         self._enter(self.tcp, reply, reply.ord)
 
     def send_rtr(self):
@@ -180,7 +183,7 @@ class Link:
         listening.close()
         b.things.append(sock.close)
         self.tcp = b.player("responder", sock, address[1])
-        request = self.tcp.recv_request()
+        request = self.tcp.recv_request(self.says_large)
         if self.rev == 1:
             self.tcp.send(mpa.reply(self.pd, self.flags))
         else:

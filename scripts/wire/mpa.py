@@ -12,6 +12,8 @@ KEY_REP = b"MPA ID Rep Frame"
 HDR = 20
 
 M, C, R, S = 0x80, 0x40, 0x20, 0x10
+# FPDUs of more than one TCP segment are allowed: an extension, in the Request and in the Reply
+REQ_LARGE, REP_LARGE = 0x08, 0x04
 
 SEND, WRITE, READ = 1, 2, 4
 
@@ -68,7 +70,9 @@ class Frame:
         self.pd = data[HDR:]
         if len(self.pd) != self.pd_length:
             raise Bad(f"PD_Length {self.pd_length}, {len(self.pd)} octets")
-        if self.flags & 0x0f:
+        large = REQ_LARGE if key == KEY_REQ else REP_LARGE
+        self.large = bool(self.flags & large)
+        if self.flags & 0x0f & ~large:
             raise Bad(f"reserved bits are set: {self.flags:#x}")
         if key == KEY_REQ and self.flags & R:
             raise Bad("R is set in a Request")

@@ -42,6 +42,9 @@ struct net;
 	U8(crc, 0, 1, 1) \
 	/* ask for Markers; 1 has an effect only on devices that can receive them */ \
 	U8(markers, 0, 1, 0) \
+	/* allow FPDUs of more than one TCP segment, if the peer allows them, too; not with */ \
+	/* Markers; 1 has an effect only on devices that know them */ \
+	U8(large_fpdu, 0, 1, 0) \
 	/* initiator: the revision of MPA to offer */ \
 	U8(mpa_rev, 1, 2, 2) \
 	/* initiator: ask for the peer-to-peer model, in which either end may send first */ \

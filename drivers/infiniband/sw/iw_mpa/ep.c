@@ -90,6 +90,7 @@ static void ep_init_local(struct iw_mpa_ep *ep)
 	local->rx_markers = READ_ONCE(config->markers) && (attr->caps & IW_MPA_CAP_RX_MARKERS);
 	local->tx_markers = attr->caps & IW_MPA_CAP_TX_MARKERS;
 	local->strict = READ_ONCE(config->strict_ird_ord);
+	local->large_fpdu = READ_ONCE(config->large_fpdu) && (attr->caps & IW_MPA_CAP_LARGE_FPDU);
 }
 
 /*

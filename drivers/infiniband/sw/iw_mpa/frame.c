@@ -149,6 +149,11 @@ void iw_mpa_enhanced_decode(const u8 *pd, struct iw_mpa_frame *frame)
 		frame->rtr |= IW_MPA_RTR_READ;
 }
 
+static u8 frame_large_bit(bool reply)
+{
+	return reply ? IW_MPA_HDR_REP_LARGE : IW_MPA_HDR_REQ_LARGE;
+}
+
 static void frame_decode_hdr(const struct iw_mpa_hdr *hdr, bool reply, struct iw_mpa_frame *frame)
 {
 	memset(frame, 0, sizeof(*frame));
@@ -158,6 +163,7 @@ static void frame_decode_hdr(const struct iw_mpa_hdr *hdr, bool reply, struct iw
 	frame->crc = hdr->flags & IW_MPA_HDR_C;
 	frame->reject = reply && (hdr->flags & IW_MPA_HDR_R);
 	frame->enhanced = frame_is_enhanced(hdr);
+	frame->large_fpdu = hdr->flags & frame_large_bit(reply);
 }
 
 /**
@@ -291,6 +297,8 @@ int iw_mpa_frame_encode_head(const struct iw_mpa_frame *frame, void *buf, size_t
 		hdr.flags |= IW_MPA_HDR_R;
 	if (frame->enhanced)
 		hdr.flags |= IW_MPA_HDR_S;
+	if (frame->large_fpdu)
+		hdr.flags |= frame_large_bit(frame->reply);
 	hdr.rev = frame->rev;
 	hdr.pd_length = cpu_to_be16(len - sizeof(hdr));
 

@@ -53,6 +53,7 @@ void iw_mpa_make_request(const struct iw_mpa_local *local, struct iw_mpa_frame *
 	req->rev = local->rev;
 	req->crc = local->crc;
 	req->markers = local->rx_markers;
+	req->large_fpdu = local->large_fpdu && !local->rx_markers;
 	if (local->rev < IW_MPA_REV_2)
 		return;
 	req->enhanced = true;
@@ -79,7 +80,10 @@ static u16 neg_ord(const struct iw_mpa_local *local, u16 peer_ird)
 	return peer_ird == IW_MPA_DEPTH_ULP ? ord : min(ord, peer_ird);
 }
 
-/* RFC 5044 7.1.1: one side suffices to turn CRC on; Markers are the receiver's wish. */
+/*
+ * RFC 5044 7.1.1: one side suffices to turn CRC on; Markers are the receiver's wish. Markers are for
+ * receivers that place each TCP segment by itself, and large FPDUs are for those that do not.
+ */
 static void neg_stream(const struct iw_mpa_local *local,
 		       const struct iw_mpa_frame *own,
 		       const struct iw_mpa_frame *peer,
@@ -88,6 +92,7 @@ static void neg_stream(const struct iw_mpa_local *local,
 	params->crc = own->crc || peer->crc;
 	params->tx_markers = peer->markers;
 	params->rx_markers = own->markers;
+	params->large_fpdu = own->large_fpdu && peer->large_fpdu && !peer->markers;
 	params->ird = neg_depth(local->ird, local->max_ird);
 	params->ord = neg_depth(local->ord, local->max_ord);
 	if (peer->enhanced) {
@@ -186,6 +191,7 @@ enum iw_mpa_reason iw_mpa_negotiate_request(const struct iw_mpa_local *local,
 	rep->enhanced = req->enhanced;
 	rep->crc = local->crc || req->crc;
 	rep->markers = local->rx_markers;
+	rep->large_fpdu = local->large_fpdu && req->large_fpdu && !rep->markers && !req->markers;
 
 	params->rev = rep->rev;
 	params->enhanced = rep->enhanced;

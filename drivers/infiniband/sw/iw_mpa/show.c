@@ -63,8 +63,8 @@ static void show_ep(struct seq_file *seq, const struct iw_mpa_ep *ep)
 		   iw_mpa_state_name(READ_ONCE(ep->state)), &ep->tuple.local.sa,
 		   &ep->tuple.remote.sa, jiffies64_to_msecs(get_jiffies_64() - ep->born),
 		   qpn);
-	seq_printf(seq, " rev=%u crc=%d tx_markers=%d rx_markers=%d", params.rev,
-		   params.crc, params.tx_markers, params.rx_markers);
+	seq_printf(seq, " rev=%u crc=%d tx_markers=%d rx_markers=%d large_fpdu=%d", params.rev,
+		   params.crc, params.tx_markers, params.rx_markers, params.large_fpdu);
 	show_rtr(seq, params.rtr);
 	seq_printf(seq, " ird=%u ord=%u peer_ird=%u peer_ord=%u", params.ird,
 		   params.ord, params.peer_ird, params.peer_ord);

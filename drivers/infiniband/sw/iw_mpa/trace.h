@@ -86,6 +86,7 @@ TRACE_EVENT(iw_mpa_frame,
 		__field(bool, reject)
 		__field(bool, enhanced)
 		__field(bool, p2p)
+		__field(bool, large_fpdu)
 		__field(u8, rtr)
 		__field(u16, ird)
 		__field(u16, ord)
@@ -101,16 +102,17 @@ TRACE_EVENT(iw_mpa_frame,
 		__entry->reject = frame->reject;
 		__entry->enhanced = frame->enhanced;
 		__entry->p2p = frame->p2p;
+		__entry->large_fpdu = frame->large_fpdu;
 		__entry->rtr = frame->rtr;
 		__entry->ird = frame->ird;
 		__entry->ord = frame->ord;
 		__entry->pd_len = frame->pd_len;
 	),
-	TP_printk("id=%lu %s %s rev=%u M=%d C=%d R=%d S=%d A=%d rtr=%s ird=%u ord=%u pd_len=%u",
+	TP_printk("id=%lu %s %s rev=%u M=%d C=%d R=%d S=%d A=%d L=%d rtr=%s ird=%u ord=%u pd_len=%u",
 		  __entry->id, __entry->sent ? "sent" : "received",
 		  __entry->reply ? "Reply" : "Request", __entry->rev,
 		  __entry->markers, __entry->crc, __entry->reject,
-		  __entry->enhanced, __entry->p2p,
+		  __entry->enhanced, __entry->p2p, __entry->large_fpdu,
 		  iw_mpa_show_rtr(__entry->rtr),
 		  __entry->ird, __entry->ord, __entry->pd_len)
 );

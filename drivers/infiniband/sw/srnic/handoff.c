@@ -254,7 +254,8 @@ static void handoff_stop(struct ib_qp *ibqp, enum iw_mpa_reason why)
 const struct iw_mpa_device_attr srnic_device_attr = {
 	.caps		= IW_MPA_CAP_TX_MARKERS | IW_MPA_CAP_RX_MARKERS |
 			  IW_MPA_CAP_NO_CRC | IW_MPA_CAP_EARLY_RX |
-			  IW_MPA_CAP_TX_FENCE | IW_MPA_CAP_ATOMIC_OPEN,
+			  IW_MPA_CAP_TX_FENCE | IW_MPA_CAP_ATOMIC_OPEN |
+			  IW_MPA_CAP_LARGE_FPDU,
 	.rtr_send	= IW_MPA_RTR_ALL,
 	.rtr_accept	= IW_MPA_RTR_ALL,
 	.max_ird	= SRNIC_MAX_DEPTH,

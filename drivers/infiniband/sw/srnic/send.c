@@ -426,6 +426,15 @@ static void send_fail_msg(struct srnic_qp *qp, enum srnic_mem_fault fault)
 }
 
 /*
+ * An FPDU has to fit in a segment of TCP (RFC 5044 4.5). If both ends have said that this will do,
+ * it has to fit in a packet that TCP cuts into segments.
+ */
+static u32 send_emss(const struct srnic_tx *tx, const struct tcp_sock *tp, u32 mss)
+{
+	return tx->large ? max_t(u32, READ_ONCE(tp->gso_segs), 1) * mss : mss;
+}
+
+/*
  * A batch ends where a packet of TCP ends, or several, so that TCP need not send the last FPDU of
  * each batch in a packet of its own. If a packet holds one FPDU, or TCP has sent nothing yet,
  * nothing can be gained.
@@ -469,7 +478,7 @@ int srnic_send_fill(struct srnic_qp *qp)
 	const struct tcp_sock *tp = tcp_sk(tx->sock->sk);
 	/* EMSS may change, so it is read for each batch. What is in a batch is not cut again. */
 	u32 mss = READ_ONCE(tp->mss_cache);
-	u16 mulpdu = srnic_mulpdu(mss, tx->markers);
+	u16 mulpdu = srnic_mulpdu(send_emss(tx, tp, mss), tx->markers);
 	struct srnic_writer w;
 	int steps, err = 0;
 

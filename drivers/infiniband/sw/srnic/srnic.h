@@ -495,6 +495,7 @@ struct srnic_msg {
  *	under the QP's lock
  * @crc: FPDUs have a CRC
  * @markers: FPDUs have Markers
+ * @large: FPDUs may have several segments of TCP
  * @deadline: when the Terminate message is given up, in jiffies; 0 if none is due
  * @give_up: when it is given up whatever the peer acknowledges, in jiffies
  * @acked: what the peer had acknowledged when @deadline was set
@@ -513,6 +514,7 @@ struct srnic_tx {
 	bool			starved;
 	bool			crc;
 	bool			markers;
+	bool			large;
 	u16			ord;
 	unsigned long		deadline;
 	unsigned long		give_up;

@@ -455,6 +455,7 @@ void srnic_tx_start(struct srnic_qp *qp, const struct iw_mpa_handoff *ho)
 	WRITE_ONCE(tx->starved, false);
 	tx->crc = params->crc;
 	tx->markers = params->tx_markers;
+	tx->large = params->large_fpdu;
 	tx->ord = params->ord;
 	tx->deadline = 0;
 	tx->pos = 0;

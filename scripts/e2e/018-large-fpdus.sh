@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash disable=SC2034
+DESCRIPTION="both ends allow large FPDUs: verified round trips of 65,000 octets in few FPDUs, the wire has them"
+WIRES="clean rough"
+
+# Of all drivers only srnic has them.
+applies() { [[ $CLIENT_DRIVER/$SERVER_DRIVER == srnic/srnic ]]; }
+
+allow_large_fpdus() {
+	on "$1" "at_clean_up 'sysctl -q -w net.iw_mpa.large_fpdu=0'; sysctl -q -w net.iw_mpa.large_fpdu=1"
+}
+
+# endpoints_have ROLE GUEST LARGE
+endpoints_have() {
+	on "$2" "/host$TOP/scripts/iw-mpa endpoints -j" | python3 -c '
+import json, sys
+ep, = [ep for ep in json.load(sys.stdin) if ep["state"] == "OFFLOADED"]
+assert (ep["role"], ep["large_fpdu"]) == (sys.argv[1], int(sys.argv[2])), ep' "$1" "$3"
+}
+
+# connection_has LARGE: a connection at both ends
+connection_has() {
+	serve "rping -s -P -a $SERVER_IP -p $PORT"
+	guest_bg "$CLIENT" client "rping -c -a $SERVER_IP -p $PORT -C 1000000 -V -v"
+	on "$CLIENT" "poll 20 grep -q 'rdma-ping-0:' /run/bg/client/output"
+	endpoints_have initiator "$CLIENT" "$1"
+	endpoints_have responder "$SERVER" "$1"
+	guest_stop "$CLIENT" client >/dev/null
+	guest_stop "$SERVER" server >/dev/null
+}
+
+tx_fpdus() { on "$CLIENT" 'rdma statistic show link siw0/1' | sed -n 's/.*tx_fpdus \([0-9]*\).*/\1/p'; }
+
+check() {
+	local capture=$GUEST_RUN/share/wire.pcapng before fpdus
+
+	allow_large_fpdus "$CLIENT"
+	connection_has 0
+	allow_large_fpdus "$SERVER"
+	connection_has 1
+
+	on "$CLIENT" capture_start
+	before=$(tx_fpdus)
+	rping_once 20 65000
+	fpdus=$(($(tx_fpdus) - before))
+	on "$CLIENT" "capture_stop wire.pcapng && capture_is_whole"
+	echo "result: $fpdus FPDUs from the client"
+	# 45 for each Read Response of 65,000 octets where an FPDU is a segment
+	[[ $WIRE != clean ]] || ((fpdus < 20 * 20)) || fail "$fpdus FPDUs"
+	"$TOP/scripts/guest/startup.py" --check --expect-connections 1 --expect-rtr --expect-crc \
+		--expect-send-bytes 16 "$capture"
+	[[ $WIRE != clean ]] || "$TOP/scripts/wire/judge.py" "$capture"
+}
