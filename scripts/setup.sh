@@ -42,7 +42,7 @@ declare -A GROUP=(
 	[root]="mmdebstrap util-linux"
 	[series]="git perl python3 python3-docutils"
 )
-TOOLS="nfs-common nfs-kernel-server nvme-cli open-iscsi python3-pyverbs"
+TOOLS="nfs-common nfs-kernel-server nvme-cli open-iscsi prometheus-node-exporter python3-pyverbs"
 # Kernels with detectors have an SMB server. What it wants to hear of its daemon has changed since
 # Debian 12 was released, in updates of its kernel, too: Debian 13's is the first that knows.
 SMB_SUITE=trixie

@@ -6,22 +6,27 @@ FAMILIES="4"
 
 applies() { both_ours; }
 
-# Runs in the guest, on a terminal of 100 columns: what was drawn before q, and that q ends it
+# Runs in the guest, on a terminal of 80 columns and 24 lines: connections, then the ends, for which there is a
+# key; and that q ends it. The first part of what was drawn is before the line "keys".
 on_terminal='
 import fcntl, os, pty, struct, sys, termios, time
 pid, fd = pty.fork()
 if not pid:
     os.environ["TERM"] = "vt100"
     os.execv(sys.argv[1], [sys.argv[1], "top", "-d", "0.5"])
-fcntl.ioctl(fd, termios.TIOCSWINSZ, struct.pack("HHHH", 30, 100, 0, 0))
-text, end = b"", time.monotonic() + 30
+fcntl.ioctl(fd, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
+text, keys, end = b"", False, time.monotonic() + 30
 while time.monotonic() < end:
     try:
         text += os.read(fd, 4096)
     except OSError:
         break
-    if b"OFFLOADED" in text and b"quit" in text:
-        os.write(fd, b"sq")
+    if not keys and b"OFFLOADED" in text and b"quit" in text:
+        os.write(fd, b"se")
+        text += b"\nkeys\n"
+        keys = True
+    if keys and b"a second" in text.split(b"\nkeys\n")[1]:
+        os.write(fd, b"q")
 status = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
 sys.stdout.write(text.decode(errors="replace"))
 sys.exit(status)'
@@ -57,11 +62,13 @@ check() {
 	# One look at the least sees one connection and nothing new, one that another came and went.
 	expect_text "$output" ' 1 connections, .*1 OFFLOADED'
 	expect_text "$output" 'a second: 0\.0 established, 0\.0 closed, 0\.0 failed'
-	expect_text "$output" 'a second: 0\.[45] established'
-	expect_text "$output" '^ULP_CLOSE  *[0-9]+  *0\.[45]$'
-	expect_text "$output" "^siw0 .* OFFLOADED .* $SERVER_IP:$PORT  *[0-9.]+[smh]"
+	expect_text "$output" 'a second: 0\.[2-5] established'
+	expect_text "$output" '^ULP_CLOSE  *[0-9]+  *0\.[2-5]$'
+	expect_text "$output" "^$SERVER_IP:$PORT  *OFFLOADED  *[0-9.]+[kM]?  *[0-9.]+[kM]?  *[0-9.]+k?  *0 .* no .* siw0 "
 	output=$(on "$CLIENT" "python3 -c '$on_terminal' /host$TOP/scripts/iw-mpa" 60)
-	expect_text "$output" 'OFFLOADED'
+	expect_text "${output%%keys*}" "$SERVER_IP:$PORT .*OFFLOADED"
+	[[ ${output%%keys*} != *ULP_CLOSE* ]] || fail 'ends are shown before connections'
+	expect_text "${output#*keys}" 'ULP_CLOSE'
 	expect_text "$output" 'q: quit'
 	on "$CLIENT" "python3 -c '$without_keys' /host$TOP/scripts/iw-mpa" 60 || fail "it does not wait" || return 1
 	guest_stop "$CLIENT" long >/dev/null
