@@ -87,7 +87,8 @@ concerned_by() {
 	drivers/infiniband/hw/* | drivers/infiniband/sw/iw_mpa_skeleton/*) echo static kunit mutate series usage takeover e2e ;;
 	kunit/*) echo static kunit mutate series ;;
 	scripts/bench.sh | scripts/bench/*) echo static bench usage ;;
-	scripts/conformance.py | scripts/check-docs.py | scripts/check-layers.py) echo static ;;
+	scripts/check-docs.py) echo static bench usage ;;
+	scripts/conformance.py | scripts/check-layers.py) echo static ;;
 	scripts/deb/* | scripts/deb.sh | scripts/package.sh) echo static package usage refusals ;;
 	scripts/dkms.sh) echo static refusals dkms ;;
 	scripts/e2e/* | scripts/e2e.sh) echo static e2e debug interop dkms package usage suites ;;

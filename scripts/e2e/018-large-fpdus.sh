@@ -46,6 +46,7 @@ check() {
 	on "$CLIENT" "capture_stop wire.pcapng && capture_is_whole"
 	echo "result: $fpdus FPDUs from the client"
 	# 45 for each Read Response of 65,000 octets where an FPDU is a segment
+	# shellcheck disable=SC2153 # from who runs the test
 	[[ $WIRE != clean ]] || ((fpdus < 20 * 20)) || fail "$fpdus FPDUs"
 	"$TOP/scripts/guest/startup.py" --check --expect-connections 1 --expect-rtr --expect-crc \
 		--expect-send-bytes 16 "$capture"

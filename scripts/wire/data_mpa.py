@@ -481,12 +481,12 @@ def large_bit(role):
 
 
 @rule("F-4.5-1: ULPDUs of several TCP segments, where both ends have said so, and none too long; such "
-      "ones from the peer are placed", cases=both(({"crc": 1}, 1), ({"crc": 0}, 1), ({"crc": 1}, 2)))
-def F_4_5_1_large_fpdus_if_both_ends_say_so(b, settings, rev, role):
-    link = Link(b, role, mss=1460, large=large_bit(role), says_large=True, rev=rev,
-                crc=bool(settings["crc"]), settings={"large_fpdu": 1, **settings})
+      "ones from the peer are placed", cases=both((True, 1), (False, 1), (True, 2)))
+def F_4_5_1_large_fpdus_if_both_ends_say_so(b, crc, rev, role):
+    link = Link(b, role, mss=1460, large=large_bit(role), says_large=True, rev=rev, crc=crc,
+                settings={"large_fpdu": 1})
     for _ in range(8):
-        data = random_octets(200000)
+        data = random_octets(100000)
         link.qp.send(data)
         equal(link.peer.hear_message(SEND), data, "what was sent")
         link.qp.sent()
@@ -502,17 +502,16 @@ def F_4_5_1_large_fpdus_if_both_ends_say_so(b, settings, rev, role):
 
 @rule("F-4.5-1: no ULPDU of more than one TCP segment where one end has not said so, or there are "
       "Markers", cases=both(
-          (0, 1, {}), (1, 0, {}), ("echo", 1, {}), (1, 1, {"markers": 1}), (1, 1, "markers")))
+          ("silent", 1, "none"), ("allows", 0, "none"), ("echo", 1, "none"),
+          ("allows", 1, "markers_in"), ("allows", 1, "markers_out")))
 def F_4_5_1_no_large_fpdus_else(b, peer, own, more, role):
-    """peer: it says so; by a bit that an editor of Requests would send back in the Reply, too"""
-    markers = more == "markers"
-    if peer == "echo":
-        bits = mpa.REP_LARGE if role == "responder" else mpa.REQ_LARGE
-    else:
-        bits = large_bit(role) if peer else 0
-    settings = {"large_fpdu": own, **({} if markers else more)}
+    """echo: the peer has the bit of the other frame, as if it had sent back what it received"""
+    markers = more == "markers_out"
+    bits = {"silent": 0, "allows": large_bit(role),
+            "echo": large_bit("initiator" if role == "responder" else "responder")}[peer]
+    settings = {"large_fpdu": own, "markers": int(more == "markers_in")}
     # A Request says so unless its sender wants Markers; a Reply does only if large FPDUs will come.
-    says = role == "initiator" and bool(own) and not settings.get("markers")
+    says = role == "initiator" and bool(own) and more != "markers_in"
     link = Link(b, role, mss=1460, large=bits, markers=markers, settings=settings, says_large=says)
     link.peer.conduct.mulpdu = link.mulpdu = fpdu.mulpdu(1460 - 12, markers)
     for _ in range(4):

@@ -81,8 +81,8 @@ static u16 neg_ord(const struct iw_mpa_local *local, u16 peer_ird)
 }
 
 /*
- * RFC 5044 7.1.1: one side suffices to turn CRC on; Markers are the receiver's wish. Markers are for
- * receivers that place each TCP segment by itself, and large FPDUs are for those that do not.
+ * RFC 5044 7.1.1: one side suffices to turn CRC on; Markers are the receiver's wish. Markers are
+ * for receivers that place each TCP segment by itself, and large FPDUs are for those that do not.
  */
 static void neg_stream(const struct iw_mpa_local *local,
 		       const struct iw_mpa_frame *own,
