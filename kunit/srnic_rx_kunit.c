@@ -80,7 +80,8 @@ static void rx_bad_crc_in_the_middle(struct kunit *test)
 /* --- an invalidation amid a call --- */
 
 #define LATE_FRAGS	16	/* of each segment, all of which are the same memory */
-#define LATE_SEGMENTS	4
+#define LATE_SEGMENTS	4	/* of a stream, at first */
+#define LATE_SEGMENTS_MOST	1024
 #define LATE_TICKS	2	/* until it is due */
 #define LATE_REFILLED	0xdd
 
@@ -112,10 +113,10 @@ static void late_comes(struct timer_list *timer)
 }
 
 /*
- * Megabytes of Writes, of which one of @each has a byte, and the others have
- * none
+ * @segments full of Writes, of which one of @each has a byte, and the others
+ * have none
  */
-static void late_make(struct kunit *test, u32 each)
+static void late_make(struct kunit *test, u32 each, u32 segments)
 {
 	struct oracle *o = &feed_world.o;
 	u32 i, n;
@@ -126,7 +127,7 @@ static void late_make(struct kunit *test, u32 each)
 			.to = FEED_BASE + i / each % FEED_REGION, .payload = "\x55",
 			.len = i % each == 0,
 		});
-	for (n = 0; n < LATE_SEGMENTS; n++) {
+	for (n = 0; n < segments; n++) {
 		struct sk_buff *skb = alloc_skb(0, GFP_KERNEL);
 
 		KUNIT_ASSERT_NOT_NULL(test, skb);
@@ -147,22 +148,39 @@ static void late_desc(const u32 *each, char *desc)
 
 KUNIT_ARRAY_PARAM(late, late_eachs, late_desc);
 
-/*
- * A call in process context takes all there is. However short its Writes are,
- * an invalidation does not wait for its end, and nothing is placed from then
- * on.
- */
-static void rx_short_writes_do_not_hold_off_an_invalidation(struct kunit *test)
+/* Whether the invalidation was due while RX took @segments in one call */
+static bool late_run(struct kunit *test, u32 segments)
 {
+	unsigned long end;
+
 	late = (struct late) {};
 	feed_begin(test, false, false);
-	late_make(test, *(const u32 *)test->param_value);
+	late_make(test, *(const u32 *)test->param_value, segments);
 	timer_setup(&late.timer, late_comes, 0);
 	mod_timer(&late.timer, jiffies + LATE_TICKS);
 	WRITE_ONCE(late.in_call, true);
 	srnic_driver_ops.kick_rx(&single.qp->ibqp);
+	end = jiffies;
 	WRITE_ONCE(late.in_call, false);
 	timer_delete_sync(&late.timer);
+	return time_after_eq(end, late.timer.expires);
+}
+
+/*
+ * A call in process context takes all there is. However short its Writes are,
+ * an invalidation does not wait for its end, and nothing is placed from then
+ * on. A machine that is done with a stream before the invalidation is due gets
+ * one of twice the length.
+ */
+static void rx_short_writes_do_not_hold_off_an_invalidation(struct kunit *test)
+{
+	u32 segments = LATE_SEGMENTS;
+
+	while (!late_run(test, segments)) {
+		feed_end(test);
+		segments *= 2;
+		KUNIT_ASSERT_LE(test, segments, LATE_SEGMENTS_MOST);
+	}
 	KUNIT_EXPECT_TRUE(test, late.amid);
 	KUNIT_EXPECT_TRUE(test, late.placed);
 	KUNIT_EXPECT_LE(test, late.ticks, 1);
