@@ -30,6 +30,8 @@ SKELETON = 'drivers/infiniband/sw/iw_mpa_skeleton'
 README = 'README.md'
 OVERVIEW = 'Documentation/infiniband/iw_mpa.rst'
 DRIVER = 'Documentation/infiniband/iw_mpa_driver.rst'
+TAKEOVER = 'Documentation/infiniband/iw_mpa_takeover.rst'
+ENGINE = 'Documentation/infiniband/iw_mpa_engine.rst'
 CONSUMERS = 'Documentation/infiniband/iw_mpa_consumers.rst'
 ADMIN = 'Documentation/infiniband/iw_mpa_admin.rst'
 CONFORMANCE = 'Documentation/infiniband/iw_mpa_conformance.rst'
@@ -125,21 +127,30 @@ def settings():
             for comments, name, value in rows}
 
 
+def struct_of(name):
+    """The body of a structure that drivers fill in; empty if there is none of that name."""
+    match = re.search(r'struct %s \{(.*?)\n\};' % name, headers(), re.DOTALL)
+    return match[1] if match else ''
+
+
+def headers():
+    """What a driver includes, without the protocol"""
+    return code_of('include/rdma/iw_mpa.h') + code_of('include/rdma/iw_mpa_tcb.h')
+
+
 def members():
     """What a driver registers: (what a device can do, callbacks)."""
-    attr, ops = (re.search(r'struct iw_mpa_%s \{(.*?)\n\};' % name,
-                           code_of('include/rdma/iw_mpa.h'), re.DOTALL)[1]
-                 for name in ('device_attr', 'driver_ops'))
-    return re.findall(r'\tu\d+\t(\w+);', attr), re.findall(r'\(\*(\w+)\)\(', ops)
+    ops = struct_of('iw_mpa_takeover_ops')
+    return (re.findall(r'\tu\d+\t+(\w+);', struct_of('iw_mpa_device_attr') + ops),
+            re.findall(r'\(\*(\w+)\)\(', struct_of('iw_mpa_driver_ops') + ops))
 
 
 def capabilities():
     return re.findall(r'(IW_MPA_CAP_\w+)\s*=', code_of('include/rdma/iw_mpa.h'))
 
 
-def verbs():
-    """Functions of the driver's header."""
-    return sorted(set(re.findall(r'\b(iw_mpa_\w+)\(', code_of('include/rdma/iw_mpa.h'))))
+def functions(code):
+    return sorted(set(re.findall(r'\b(iw_mpa_\w+)\(', code)))
 
 
 def sources():
@@ -317,14 +328,17 @@ def check_diagram(docs):
 def check_contract(docs):
     """Each callback has a section; each capability and function is explained."""
     data, callbacks = members()
-    text = docs[DRIVER]
+    text = docs[DRIVER] + docs[TAKEOVER]
     sections = re.findall(r'^(\w+)\n~+$', text, re.MULTILINE)
     yield from compare('ops', sections, callbacks)
-    yield from compare('declared', first_column(text, 'declared'), data)
-    yield from compare('capabilities', first_column(text, 'capabilities'), capabilities())
-    for name in verbs() + ['iw_mpa_ib_device_ops']:
+    yield from compare('declared', first_column(docs[DRIVER], 'declared'), data)
+    yield from compare('capabilities', first_column(docs[DRIVER], 'capabilities'), capabilities())
+    for name in functions(headers()) + ['iw_mpa_ib_device_ops']:
         if '``%s' % name not in text:
             yield '%s: %s is missing' % (DRIVER, name)
+    for name in functions(code_of('include/rdma/iw_mpa_proto.h')):
+        if '``%s()' % name not in docs[ENGINE]:
+            yield '%s: %s is missing' % (ENGINE, name)
 
 
 def check_names(docs):
@@ -575,6 +589,9 @@ SELFTEST = (
     (check_contract, DRIVER, '\nkick_rx\n', '\nkick_tx\n'),
     (check_contract, DRIVER, '``IW_MPA_CAP_NO_CRC``', '``IW_MPA_CAP_CRC``'),
     (check_contract, DRIVER, '``iw_mpa_qp_gone', '``iw_mpa_qp_done'),
+    (check_contract, TAKEOVER, '\nlet_go\n', '\nlet_come\n'),
+    (check_contract, TAKEOVER, '``iw_mpa_stream_watch', '``iw_mpa_stream_match'),
+    (check_contract, ENGINE, '``iw_mpa_lost()', '``iw_mpa_last()'),
     (check_written, OVERVIEW, '``iw_mpa_upcall``', '``iw_mpa_call``'),
     (check_written, OVERVIEW, '``v1_fallback``        ', '``v1_backfall``        '),
     (check_names, DRIVER, 'iw_mpa_stream_down()', 'iw_mpa_stream_up()'),

@@ -36,7 +36,7 @@ OBJ=$WORK/x86
 UM=$WORK/um
 SW=drivers/infiniband/sw
 DOC=Documentation/infiniband
-PAGES=(iw_mpa iw_mpa_driver srnic)
+PAGES=(iw_mpa iw_mpa_driver iw_mpa_takeover iw_mpa_engine srnic)
 ABI=Documentation/ABI/testing/sysfs-class-infiniband-iw_mpa
 
 # What the series changes; all else is new.
@@ -332,7 +332,9 @@ add_11-documentation() {
 	done
 	take "$ABI"
 	after $DOC/index.rst '^   ipoib$' '   iw_mpa\
-   iw_mpa_driver'
+   iw_mpa_driver\
+   iw_mpa_engine\
+   iw_mpa_takeover'
 	before $DOC/index.rst '^   sysfs$' '   srnic'
 }
 
