@@ -250,7 +250,7 @@ static struct iw_mpa_ep *dial_barred(struct fake_conn *c, struct fakes *f,
 	conn_dial(c, f);
 	bitmap_zero(f->config->peer_to_peer_ports, U16_MAX + 1);
 	set_device_choice(f, IW_MPA_CHOICE_DEFAULT);
-	ep = iw_mpa_ep_find_cm_id(&c->fid->id);
+	ep = fake_ep(c->fid);
 	KUNIT_ASSERT_NOT_NULL(f->test, ep);
 	return ep;
 }
@@ -359,7 +359,7 @@ static void connect_linger_ends_by_octets(struct kunit *test)
 	vec.iov_base = kunit_kzalloc(test, vec.iov_len, GFP_KERNEL);
 	KUNIT_ASSERT_NOT_NULL(test, vec.iov_base);
 	conn_dial(c, f);
-	ep = iw_mpa_ep_find_cm_id(&c->fid->id);
+	ep = fake_ep(c->fid);
 	KUNIT_ASSERT_NOT_NULL(test, ep);
 	peer_make_v2(&c->frame, true, MPA_C, MPA_A | 8, 1, NULL, 0);
 	peer_send_frame(f, c->peer, &c->frame);

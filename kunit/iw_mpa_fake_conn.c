@@ -152,6 +152,35 @@ void conn_expect_reject_and_fin(struct fake_conn *c)
 	peer_expect_eof(c->f, c->peer);
 }
 
+/**
+ * struct fake_search - for an endpoint
+ * @id: cm_id for which it raises events
+ * @found: the endpoint, with a reference, or NULL
+ */
+struct fake_search {
+	const struct iw_cm_id	*id;
+	struct iw_mpa_ep	*found;
+};
+
+static void fake_look(struct iw_mpa_ep *ep, void *arg)
+{
+	struct fake_search *search = arg;
+
+	if (READ_ONCE(ep->up.cm_id) == search->id && !search->found)
+		search->found = iw_mpa_ep_get(ep);
+}
+
+/* The live endpoint that raises events for a cm_id, with a reference, or NULL. */
+struct iw_mpa_ep *fake_ep(struct fake_id *fid)
+{
+	struct fake_search search = { .id = &fid->id };
+	unsigned int i;
+
+	for (i = 0; i < IW_MPA_EP_BUCKETS; i++)
+		iw_mpa_ep_look(i, fake_look, &search);
+	return search.found;
+}
+
 /* An endpoint that no runner looks at: what is raised waits in @events. */
 void fake_ep_setup(struct iw_mpa_ep *ep)
 {

@@ -422,6 +422,7 @@ void conn_expect_refusal(struct fake_conn *c, const char *pd, u8 term);
 void conn_expect_reject_and_fin(struct fake_conn *c);
 
 /* A socket of the library without an endpoint, or with one whose events nobody handles */
+struct iw_mpa_ep *fake_ep(struct fake_id *fid);
 void fake_ep_setup(struct iw_mpa_ep *ep);
 void fake_sock_ignore(struct iw_mpa_sock *ms);
 void fake_sock_ignore_failure(struct iw_mpa_sock *ms, int err);

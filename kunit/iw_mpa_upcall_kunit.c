@@ -289,7 +289,7 @@ static void upcall_rejected_is_silent(struct kunit *test)
 	struct fake_id *fid = line_up(test, &ep, IW_MPA_UP_ESTABLISHED);
 
 	fid->state = FAKE_IDLE;
-	iw_mpa_upcall_rejected(ep);
+	ep->up.rejected = true;
 	KUNIT_EXPECT_EQ(test, line_is_up(ep, NULL, NULL), 0);
 	line_is_down(ep, IW_MPA_R_LOCAL, NULL);
 	fake_expect_closed(fid, 0);

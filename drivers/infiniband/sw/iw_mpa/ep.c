@@ -13,7 +13,6 @@
 #include <linux/export.h>
 #include <linux/printk.h>
 #include <linux/ratelimit.h>
-#include <linux/sched.h>
 #include <linux/slab.h>
 #include <net/net_namespace.h>
 #include <rdma/ib_verbs.h>
@@ -175,49 +174,21 @@ void iw_mpa_ep_unregister(struct iw_mpa_ep *ep)
 	hlist_bl_unlock(bucket);
 }
 
-/* The endpoint in a bucket that has a number, which 0 is none, or raises events for a cm_id. */
-static struct iw_mpa_ep *ep_find(struct hlist_bl_head *bucket, unsigned long id,
-				 const struct iw_cm_id *cm_id)
+/* Return: the live endpoint of a number, with a reference, or NULL. In any context. */
+struct iw_mpa_ep *iw_mpa_ep_find(unsigned long id)
 {
 	struct iw_mpa_ep *ep, *found = NULL;
 	struct hlist_bl_node *node;
 
 	rcu_read_lock();
-	hlist_bl_for_each_entry_rcu(ep, node, bucket, registered) {
-		/* Pairs with upcall.c. No other cm_id has the address while this one is held. */
-		if (ep->id != id && (!cm_id || READ_ONCE(ep->up.cm_id) != cm_id))
-			continue;
-		if (kref_get_unless_zero(&ep->ref)) {
+	hlist_bl_for_each_entry_rcu(ep, node, ep_bucket(id), registered) {
+		if (ep->id == id && kref_get_unless_zero(&ep->ref)) {
 			found = ep;
 			break;
 		}
 	}
 	rcu_read_unlock();
 	return found;
-}
-
-/* Return: the live endpoint of a number, with a reference, or NULL. In any context. */
-struct iw_mpa_ep *iw_mpa_ep_find(unsigned long id)
-{
-	return ep_find(ep_bucket(id), id, NULL);
-}
-
-/*
- * All endpoints are searched: this is called only if a ULP answers twice. In process context.
- *
- * Return: the endpoint that raises events for a cm_id, with a reference; NULL if it has raised its
- * last event.
- */
-struct iw_mpa_ep *iw_mpa_ep_find_cm_id(const struct iw_cm_id *id)
-{
-	struct iw_mpa_ep *ep = NULL;
-	unsigned int i;
-
-	for (i = 0; i < IW_MPA_EP_BUCKETS && !ep; i++) {
-		ep = ep_find(&ep_table[i], 0, id);
-		cond_resched();
-	}
-	return ep;
 }
 
 /*

@@ -60,8 +60,8 @@ enum iw_mpa_upcall_phase {
  *
  * iw_cm crashes the kernel on an event out of order. The phase allows these sequences alone:
  * CONNECT_REPLY(0), CLOSE; CONNECT_REPLY(<0); ESTABLISHED, CLOSE; and a part of the last one if the
- * ULP rejects what it has accepted. There is no lock: only the endpoint's runner calls these
- * functions, but for iw_mpa_upcall_rejected().
+ * ULP rejects what it has accepted. There is no lock: only the endpoint's runner uses it, but for
+ * @rejected.
  */
 struct iw_mpa_upcall {
 	struct iw_cm_id			*cm_id;
@@ -255,7 +255,6 @@ struct iw_mpa_ep *iw_mpa_ep_alloc(struct iw_mpa_device *dev, struct net *net, bo
 int iw_mpa_ep_register(struct iw_mpa_ep *ep);
 void iw_mpa_ep_unregister(struct iw_mpa_ep *ep);
 struct iw_mpa_ep *iw_mpa_ep_find(unsigned long id);
-struct iw_mpa_ep *iw_mpa_ep_find_cm_id(const struct iw_cm_id *id);
 void iw_mpa_ep_set_reason(struct iw_mpa_ep *ep, enum iw_mpa_reason reason, int err);
 void iw_mpa_ep_log_loss(const struct iw_mpa_ep *ep);
 void iw_mpa_ep_note_end(struct iw_mpa_ep *ep, enum iw_mpa_event event);

@@ -2,35 +2,20 @@
 /*
  * Which endpoint has which QP. A table that all devices share has the endpoints by the numbers of
  * their QPs. An XArray would grow a node for a lone QP, and free it again, in each connection.
- *
- * iw_cm may forget a reference on a QP: see cm.c. The driver waits for this reference before
- * it frees the QP. iw_get_qp may not find the QP any more. If the driver has called
- * iw_mpa_qp_gone(), the QP is in a list until it is freed, so it is found, and the reference is
- * given back. If not, the library notes a debt, and pays it when the driver calls.
  */
 
 #include "qp.h"
 #include "device.h"
 #include "ep.h"
 #include "event.h"
+#include "iwcm_faults.h"
 #include "offload.h"
 
 #include <linux/export.h>
 #include <linux/hash.h>
 #include <linux/list_bl.h>
-#include <linux/slab.h>
 #include <linux/wait_bit.h>
 #include <rdma/ib_verbs.h>
-
-/**
- * struct qp_debt - a reference of iw_cm that nobody can give back yet
- * @node: in the device's list, under its lock
- * @qpn: number of the QP, for which the driver is going to call iw_mpa_qp_gone()
- */
-struct qp_debt {
-	struct list_head	node;
-	u32			qpn;
-};
 
 /* With 100,000 endpoints a bucket has 12. */
 #define QP_TABLE_BITS	13
@@ -112,67 +97,6 @@ void iw_mpa_qp_unbind(struct iw_mpa_ep *ep)
 }
 
 /*
- * The QP is being destroyed, or its driver hides it.
- *
- * A debt must not be lost, and iw_accept has no way to fail: see cm.c. Memory for it cannot
- * be set aside with the QP of a connection, since iw_cm may forget any number of references on a
- * QP, also on one that never had a connection. So the allocation waits until there is memory.
- */
-static void qp_owe(struct iw_mpa_device *dev, u32 qpn)
-{
-	struct qp_debt *debt = kmalloc_obj(*debt, GFP_NOIO | __GFP_NOFAIL);
-	struct iw_mpa_qp_end *end;
-	struct ib_qp *qp = NULL;
-
-	debt->qpn = qpn;
-	spin_lock(&dev->lock);
-	list_for_each_entry(end, &dev->ending_qps, node) {
-		if (end->qp->qp_num == qpn)
-			qp = end->qp;
-	}
-	if (!qp)
-		list_add(&debt->node, &dev->debts);
-	spin_unlock(&dev->lock);
-	if (qp) {	/* destroy_qp waits for the reference: so the QP is still there */
-		kfree(debt);
-		iw_mpa_offload_put_qp(qp);
-	}
-}
-
-/*
- * iw_cm has forgotten a reference on the QP, which keeps its number as long as there is the
- * reference. It is dropped at once, or as soon as the driver calls iw_mpa_qp_gone(). This sleeps.
- */
-void iw_mpa_qp_give_back(struct iw_mpa_device *dev, u32 qpn)
-{
-	struct ib_qp *qp = iw_mpa_offload_find_qp(dev->ibdev, qpn);
-
-	if (qp)
-		iw_mpa_offload_put_qp(qp);
-	else
-		qp_owe(dev, qpn);
-}
-
-/* Give back what iw_cm has forgotten of the QP. From now on qp_owe() finds the QP. */
-static void qp_pay_debts(struct iw_mpa_device *dev, struct iw_mpa_qp_end *end)
-{
-	struct qp_debt *debt, *next;
-	LIST_HEAD(paid);
-
-	spin_lock(&dev->lock);
-	list_add(&end->node, &dev->ending_qps);
-	list_for_each_entry_safe(debt, next, &dev->debts, node) {
-		if (debt->qpn == end->qp->qp_num)
-			list_move(&debt->node, &paid);
-	}
-	spin_unlock(&dev->lock);
-	list_for_each_entry_safe(debt, next, &paid, node) {
-		iw_mpa_offload_put_qp(end->qp);
-		kfree(debt);
-	}
-}
-
-/*
  * wake_up_var() looks for waiters without a barrier. qp_set_free() and this function take the same
  * lock, which serves as the barrier: either the endpoint is gone here, or the waker finds the
  * waiter.
@@ -226,7 +150,7 @@ void iw_mpa_qp_gone(struct ib_qp *qp, struct iw_mpa_qp_end *end)
 	if (!end->dev)
 		return;
 	qp_end(end->dev, qp);
-	qp_pay_debts(end->dev, end);
+	iw_mpa_faults_qp_gone(end->dev, end);
 }
 EXPORT_SYMBOL_GPL(iw_mpa_qp_gone);
 
@@ -244,18 +168,7 @@ void iw_mpa_qp_freed(struct iw_mpa_qp_end *end)
 
 	if (!dev)
 		return;
-	spin_lock(&dev->lock);
-	list_del(&end->node);
-	spin_unlock(&dev->lock);
+	iw_mpa_faults_qp_freed(dev, end);
 	iw_mpa_device_put(dev);
 }
 EXPORT_SYMBOL_GPL(iw_mpa_qp_freed);
-
-/* The device goes, with all its QPs. */
-void iw_mpa_qp_forget_debts(struct iw_mpa_device *dev)
-{
-	struct qp_debt *debt, *next;
-
-	list_for_each_entry_safe(debt, next, &dev->debts, node)
-		kfree(debt);
-}

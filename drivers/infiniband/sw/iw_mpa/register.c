@@ -6,8 +6,8 @@
 #include "device.h"
 #include "ep.h"
 #include "event.h"
+#include "iwcm_faults.h"
 #include "offload.h"
-#include "qp.h"
 #include "show.h"
 #include "stats.h"
 #include "watch.h"
@@ -274,7 +274,7 @@ void iw_mpa_unregister_device(struct ib_device *ibdev)
 		iw_mpa_watch_end(&dev->takeovers);
 		iw_mpa_takeovers_end(&dev->takeovers);
 	}
-	iw_mpa_qp_forget_debts(dev);
+	iw_mpa_faults_forget_debts(dev);
 	netdev_put(dev->netdev, &dev->netdev_tracker);
 	free_percpu(dev->stats);
 	kfree_rcu(dev, rcu);

@@ -3,6 +3,7 @@
 
 #include "upcall.h"
 #include "device.h"
+#include "iwcm_faults.h"
 #include "trace.h"
 
 #include <linux/bug.h>
@@ -24,7 +25,7 @@ static int upcall_raise(const struct iw_mpa_ep *ep, struct iw_cm_id *cm_id,
 {
 	int ret;
 
-	if (READ_ONCE(ep->up.rejected))
+	if (iw_mpa_faults_is_rejected(ep))
 		return 0;
 	ret = cm_id->event_handler(cm_id, event);
 	trace_iw_mpa_upcall(ep->id, event->event, event->status, event->private_data_len, ret);
@@ -68,7 +69,7 @@ static void upcall_end(struct iw_mpa_ep *ep)
 void iw_mpa_upcall_expect(struct iw_mpa_ep *ep, struct iw_cm_id *id)
 {
 	id->add_ref(id);
-	/* Pairs with iw_mpa_ep_find_cm_id() */
+	/* Pairs with iwcm_faults.c */
 	WRITE_ONCE(ep->up.cm_id, id);
 	ep->up.phase = ep->initiator ? IW_MPA_UP_REPLY : IW_MPA_UP_ESTABLISHED;
 }
@@ -78,16 +79,6 @@ void iw_mpa_upcall_cancel(struct iw_mpa_ep *ep)
 {
 	if (ep->up.phase != IW_MPA_UP_SILENT)
 		upcall_end(ep);
-}
-
-/*
- * iw_reject was called. iw_cm has left the state in which it takes an event of the connection. So
- * none is raised from now on, as if iw_cm had dropped it. What the connection does is up to its
- * state machine. In any context, beside the runner.
- */
-void iw_mpa_upcall_rejected(struct iw_mpa_ep *ep)
-{
-	WRITE_ONCE(ep->up.rejected, true);
 }
 
 /*

@@ -10,7 +10,6 @@ struct net;
 
 void iw_mpa_upcall_expect(struct iw_mpa_ep *ep, struct iw_cm_id *id);
 void iw_mpa_upcall_cancel(struct iw_mpa_ep *ep);
-void iw_mpa_upcall_rejected(struct iw_mpa_ep *ep);
 int iw_mpa_upcall_request(struct iw_mpa_ep *ep, struct iw_cm_id *listen_id);
 int iw_mpa_upcall_up(struct iw_mpa_ep *ep);
 void iw_mpa_upcall_down(struct iw_mpa_ep *ep);

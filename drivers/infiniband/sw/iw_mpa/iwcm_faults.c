@@ -1,0 +1,248 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * What iw_cm gets wrong in iw_accept and iw_reject, and how the library lives with it. iw_cm would
+ * crash, or wait for ever, if a provider took its calls at their word.
+ *
+ * provider_data of a passive cm_id is a number:
+ *
+ *	of the connection, odd		until iw_accept has returned: see cm.c
+ *	of a QP, even			from then on: the QP of the last iw_accept
+ *	0				if iw_accept has failed, or has not returned when iw_reject
+ *					begins
+ *
+ * iw_cm lets a ULP accept again until it has handled ESTABLISHED. It then takes a reference on the
+ * QP of the new call, and forgets the reference of the call before. If iw_accept returned an error,
+ * iw_cm would believe that no event follows, and crash on the event. So a further iw_accept returns
+ * success, and drops the forgotten reference, even if the connection has ended and the endpoint is
+ * gone. The number of a QP leads to that reference. While there is this reference, no other QP can
+ * get the number.
+ *
+ * The driver waits for the reference before it frees the QP. iw_get_qp may not find the QP any
+ * more. If the driver has called iw_mpa_qp_gone(), the QP is in a list until it is freed, so it is
+ * found, and the reference is dropped. If not, the library records a leaked reference, and drops it
+ * when the driver calls.
+ *
+ * Accepts of one cm_id do not overlap: the callers of rdma_cm ensure that. iw_reject may overlap
+ * with iw_accept. When iw_cm calls iw_reject it has left CONN_RECV, the only state in which it
+ * takes an error of iw_accept; in any other the error is a BUG there. So iw_reject clears the
+ * number first, and an iw_accept that finds its number gone returns 0. iw_cm then expects no event.
+ *
+ * That covers an iw_reject that begins before iw_accept has settled the number. It cannot cover one
+ * that begins later, while iw_accept returns an error. rdma_ucm has one mutex for both calls, and
+ * iw_cm waits for the end of iw_accept before it destroys a cm_id. So this concerns a ULP in the
+ * kernel alone: it must not reject a connection while its own rdma_accept() of it runs.
+ */
+
+#include "iwcm_faults.h"
+#include "device.h"
+#include "event.h"
+#include "offload.h"
+#include "stats.h"
+
+#include <linux/sched.h>
+#include <linux/slab.h>
+#include <rdma/ib_verbs.h>
+#include <rdma/iw_cm.h>
+
+/**
+ * struct faults_debt - a leaked reference on a QP that is not found
+ * @node: in the device's list, under its lock
+ * @qpn: number of the QP, for which the driver is going to call iw_mpa_qp_gone()
+ */
+struct faults_debt {
+	struct list_head	node;
+	u32			qpn;
+};
+
+static unsigned long faults_word(const struct iw_cm_id *id)
+{
+	return (unsigned long)READ_ONCE(id->provider_data);
+}
+
+/* Return: false if provider_data is not @from any more. */
+static bool faults_change_word(struct iw_cm_id *id, unsigned long from, unsigned long to)
+{
+	return cmpxchg(&id->provider_data, (void *)from, (void *)to) == (void *)from;
+}
+
+static bool faults_is_connection(unsigned long word)
+{
+	return word & 1;
+}
+
+/* Numbers of QPs have 24 bits. */
+static unsigned long faults_of_qp(u32 qpn)
+{
+	return ((unsigned long)qpn + 1) << 1;
+}
+
+static u32 faults_qpn(unsigned long word)
+{
+	return (word >> 1) - 1;
+}
+
+/**
+ * struct faults_search - for the endpoint that raises events for a cm_id
+ * @id: the cm_id
+ * @found: the endpoint, with a reference, or NULL
+ */
+struct faults_search {
+	const struct iw_cm_id	*id;
+	struct iw_mpa_ep	*found;
+};
+
+static void faults_look(struct iw_mpa_ep *ep, void *arg)
+{
+	struct faults_search *search = arg;
+
+	/* Pairs with upcall.c. No other cm_id has the address while this one is held. */
+	if (!search->found && READ_ONCE(ep->up.cm_id) == search->id &&
+	    kref_get_unless_zero(&ep->ref))
+		search->found = ep;
+}
+
+/*
+ * All endpoints are searched: a ULP seldom answers twice.
+ *
+ * Return: the connection of a passive cm_id, with a reference; NULL if it has ended.
+ */
+static struct iw_mpa_ep *faults_find(const struct iw_cm_id *id, unsigned long word)
+{
+	struct faults_search search = { .id = id };
+	unsigned int i;
+
+	if (faults_is_connection(word))
+		return iw_mpa_ep_find(word);
+	for (i = 0; word && i < IW_MPA_EP_BUCKETS && !search.found; i++) {
+		iw_mpa_ep_look(i, faults_look, &search);
+		cond_resched();
+	}
+	return search.found;
+}
+
+/*
+ * The QP is being destroyed, or its driver hides it.
+ *
+ * A debt must not be lost, and iw_accept has no way to fail. Memory for it cannot be set aside with
+ * the QP of a connection, since iw_cm may forget any number of references on a QP, also on one that
+ * never had a connection. So the allocation waits until there is memory.
+ */
+static void faults_owe(struct iw_mpa_device *dev, u32 qpn)
+{
+	struct faults_debt *debt = kmalloc_obj(*debt, GFP_NOIO | __GFP_NOFAIL);
+	struct iw_mpa_qp_end *end;
+	struct ib_qp *qp = NULL;
+
+	debt->qpn = qpn;
+	spin_lock(&dev->lock);
+	list_for_each_entry(end, &dev->ending_qps, node) {
+		if (end->qp->qp_num == qpn)
+			qp = end->qp;
+	}
+	if (!qp)
+		list_add(&debt->node, &dev->debts);
+	spin_unlock(&dev->lock);
+	if (qp) {	/* destroy_qp waits for the reference: so the QP is still there */
+		kfree(debt);
+		iw_mpa_offload_put_qp(qp);
+	}
+}
+
+/* Drop a leaked reference at once, or as soon as the driver calls iw_mpa_qp_gone(). */
+static void faults_put_qp(struct iw_mpa_device *dev, u32 qpn)
+{
+	struct ib_qp *qp = iw_mpa_offload_find_qp(dev->ibdev, qpn);
+
+	if (qp)
+		iw_mpa_offload_put_qp(qp);
+	else
+		faults_owe(dev, qpn);
+}
+
+/*
+ * iw_accept, and @word does not name a connection. If it is 0, iw_reject has begun. Else iw_cm has
+ * replaced its reference on the QP that @word names by one on the QP of number @qpn. With the QP of
+ * the connection a further iw_accept says nothing new. With another one the connection ends: iw_cm
+ * would close that QP from now on, and keep it as long as the connection lives.
+ */
+int iw_mpa_faults_accept(struct iw_cm_id *id, unsigned long word, u32 qpn)
+{
+	struct iw_mpa_device *dev;
+	struct iw_mpa_ep *ep;
+
+	if (!word)
+		return 0;
+	dev = iw_mpa_device_get(id->device);
+	if (!dev)
+		return 0;	/* removed: iw_cm must not even call */
+	iw_mpa_count_for(dev->stats, IW_MPA_CNT_accepted_again);
+	faults_change_word(id, word, faults_of_qp(qpn));
+	faults_put_qp(dev, faults_qpn(word));
+	ep = faults_find(id, word);
+	if (ep && ep->off.qpn != qpn)
+		iw_mpa_raise(ep, IW_MPA_EV_ULP_ABORTED);
+	if (ep)
+		iw_mpa_ep_put(ep);
+	iw_mpa_device_put(dev);
+	return 0;
+}
+
+/* Return: what iw_accept returns after @err: 0 if iw_reject has begun. */
+int iw_mpa_faults_accepted(struct iw_cm_id *id, unsigned long word, int err, u32 qpn)
+{
+	return faults_change_word(id, word, err ? 0 : faults_of_qp(qpn)) ? err : 0;
+}
+
+/*
+ * iw_reject begins: the connection raises no event any more.
+ *
+ * Return: the connection, with a reference; NULL if it has ended.
+ */
+struct iw_mpa_ep *iw_mpa_faults_reject(struct iw_cm_id *id)
+{
+	unsigned long word = faults_word(id);
+	struct iw_mpa_ep *ep;
+
+	/* Pairs with iw_mpa_faults_accepted(). */
+	if (faults_is_connection(word) && !faults_change_word(id, word, 0))
+		word = faults_word(id);
+	ep = faults_find(id, word);
+	if (ep)
+		WRITE_ONCE(ep->up.rejected, true);
+	return ep;
+}
+
+/* The QP is hidden. Drop what iw_cm has leaked. From now on faults_owe() finds the QP. */
+void iw_mpa_faults_qp_gone(struct iw_mpa_device *dev, struct iw_mpa_qp_end *end)
+{
+	struct faults_debt *debt, *next;
+	LIST_HEAD(paid);
+
+	spin_lock(&dev->lock);
+	list_add(&end->node, &dev->ending_qps);
+	list_for_each_entry_safe(debt, next, &dev->debts, node) {
+		if (debt->qpn == end->qp->qp_num)
+			list_move(&debt->node, &paid);
+	}
+	spin_unlock(&dev->lock);
+	list_for_each_entry_safe(debt, next, &paid, node) {
+		iw_mpa_offload_put_qp(end->qp);
+		kfree(debt);
+	}
+}
+
+void iw_mpa_faults_qp_freed(struct iw_mpa_device *dev, struct iw_mpa_qp_end *end)
+{
+	spin_lock(&dev->lock);
+	list_del(&end->node);
+	spin_unlock(&dev->lock);
+}
+
+/* The device goes, with all its QPs. */
+void iw_mpa_faults_forget_debts(struct iw_mpa_device *dev)
+{
+	struct faults_debt *debt, *next;
+
+	list_for_each_entry_safe(debt, next, &dev->debts, node)
+		kfree(debt);
+}
