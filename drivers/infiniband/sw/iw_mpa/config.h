@@ -22,7 +22,7 @@ struct net;
 	UINT(verdict_timeout_ms, 10, 3600000, 50000) \
 	/* responder: time for the RTR message to come */ \
 	UINT(rtr_timeout_ms, 10, 3600000, 20000) \
-	/* time for the peer to close after a Reject or Terminate, and for the next octet of */ \
+	/* time for the peer to close after a Reject or Terminate, and for the next byte of */ \
 	/* an orderly end to move */ \
 	UINT(linger_timeout_ms, 10, 3600000, 5000) \
 	/* time for an orderly end as a whole, whatever moves; what was posted and is not out */ \

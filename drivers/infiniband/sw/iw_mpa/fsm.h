@@ -10,7 +10,7 @@
 /*
  * The state machine of a connection, as data: states, timers, events and actions. The table in
  * fsm.c joins them, and makes all decisions. Trace events, debugfs and
- * Documentation/infiniband/iw_mpa.rst, which has a diagram, take names and texts from here.
+ * Documentation/infiniband/iw_mpa.rst take names and texts from here.
  */
 
 /* Timers: the setting with the time, and the reason if the timer ends the connection. */
@@ -69,7 +69,7 @@
 	X(PEER_FINISHED, LINGER, END,	TOTAL,				\
 	  "the driver to let out what was posted; the peer has closed")	\
 	X(LINGER,	LINGER,	END,	OWN,				\
-	  "the peer to close after the last octet of this end")		\
+	  "the peer to close after the last byte of this end")		\
 	X(DEAD,		NONE,	END,	OWN,				\
 	  "the last reference to go")
 
