@@ -2,9 +2,10 @@
 /*
  * Completion queues.
  *
- * The queues of kernel ULPs are rings of the kernel's own. The queues of applications are in memory
- * that they poll and arm without a system call. An entry there is free when its VALID bit is not
- * set, whatever the application does with the bit.
+ * A kernel ULP's queue is a ring in the kernel's own memory. An application's
+ * is in memory that the application polls and arms without a system call. An
+ * entry there is free when its VALID bit is clear; if the application misuses
+ * the bit, it can only lose its own completions.
  */
 
 #include "cq.h"
@@ -15,12 +16,12 @@
 #include <linux/slab.h>
 #include <rdma/uverbs_ioctl.h>
 
-/* How often the kernel tries to disarm a queue that its application arms anew all the time */
+/* An application may arm its queue all the time while the kernel disarms it. */
 #define CQ_DISARM_TRIES	8
-/* Calls of a handler in a row, before a work item goes on */
+/* Calls of a handler in a row, before a work item makes the rest */
 #define CQ_CALLS	8
 
-/* The opcodes that an application sees. A user QP posts only what has a row here. */
+/* A QP of an application accepts only work requests that have a row here. */
 static const u8 cq_user_op[SRNIC_WR_COUNT] = {
 	[SRNIC_WR_WRITE]	= SIW_OP_WRITE,
 	[SRNIC_WR_READ]		= SIW_OP_READ,
@@ -73,9 +74,9 @@ static bool cq_put_user(struct srnic_cq *cq, const struct srnic_cqe *cqe)
 	slot->bytes = cqe->bytes;
 	slot->inval_stag = cqe->inv ? cqe->inv_stag : 0;
 	slot->qp_id = cqe->qp->qp_num;
-	/* If the application sees that the entry is valid, it sees all of the entry. */
+	/* An application that sees VALID must see the rest of the entry. */
 	smp_store_release(&slot->flags,
-			  cqe->inv ? SIW_WQE_VALID | SIW_WQE_REM_INVAL : SIW_WQE_VALID);
+			  SIW_WQE_VALID | (cqe->inv ? SIW_WQE_REM_INVAL : 0));
 	return true;
 }
 
@@ -88,22 +89,23 @@ static bool cq_put_kernel(struct srnic_cq *cq, const struct srnic_cqe *cqe)
 }
 
 /*
- * Is the handler to be called? The application writes the word, then polls. The kernel has written
- * the entry, and now reads the word. So at least one of them sees what the other has written.
- *
- * The application may arm the queue anew at the same moment. The kernel takes the arming that it
- * has looked at, and no other: that may be for solicited completions, and this is none. If the
- * application writes all the time the kernel gives up, and calls the handler once too often.
+ * Is the handler to be called? The word *@cq->notify says for which completions
+ * the ULP has armed the queue. Only the state that was read is cleared, by
+ * compare and exchange: an application may have armed the queue anew, for
+ * solicited completions only, and this may be none. If it does so all the time
+ * the kernel gives up, and calls the handler once too often.
  */
 static bool cq_disarm(struct srnic_cq *cq, bool solicited)
 {
-	u32 wanted = SIW_NOTIFY_NEXT_COMPLETION | (solicited ? SIW_NOTIFY_SOLICITED : 0);
+	u32 wanted = SIW_NOTIFY_NEXT_COMPLETION |
+		     (solicited ? SIW_NOTIFY_SOLICITED : 0);
 	u32 armed;
 	int tries;
 
 	/*
-	 * The entry is written before the word is read. An application writes the word and then
-	 * reads entries.
+	 * Write the entry, then read the word. The ULP writes the word, then
+	 * reads entries (srnic_cq_arm(), libsiw). So one of them sees what the
+	 * other has written, and no completion is missed.
 	 */
 	smp_mb();
 	armed = READ_ONCE(*cq->notify);
@@ -131,12 +133,12 @@ static void upcalls_add(struct srnic_upcalls *up, struct srnic_cq *cq)
 }
 
 /*
- * If there is no room the completion is lost, @up->full is set, and the ULP is told of the
- * overflow; the QP cannot go on. A QP that is being destroyed completes nothing any more, since
- * whoever polls could not look at the QP.
+ * If there is no room the completion is lost, the overflow is reported to the
+ * ULP, and @up->full stops the QP. A QP in destroy_qp completes nothing more,
+ * since a poller could not use the pointer to it.
  */
-void srnic_cq_put(struct srnic_cq *cq, const struct srnic_cqe *cqe, bool solicited,
-		  struct srnic_upcalls *up)
+void srnic_cq_put(struct srnic_cq *cq, const struct srnic_cqe *cqe,
+		  bool solicited, struct srnic_upcalls *up)
 {
 	unsigned long flags;
 	bool fits;
@@ -161,9 +163,10 @@ void srnic_cq_put(struct srnic_cq *cq, const struct srnic_cqe *cqe, bool solicit
 }
 
 /*
- * Make the calls that are due. The caller has made @upcalls 1, or goes on for the one that has. An
- * application can have calls come as fast as they are made. So after a few of them a work item goes
- * on, and softirqs have their turn. @upcalls is not 0 meanwhile: so nobody else calls.
+ * Call the handler until no call is due. The caller has raised @upcalls from 0,
+ * or is the work item that goes on for that one. An application can cause calls
+ * as fast as they are made, so after some of them a work item goes on, and
+ * other softirqs run. Until then @upcalls is not 0, so no other CPU calls.
  */
 static void cq_call(struct srnic_cq *cq)
 {
@@ -180,8 +183,9 @@ static void cq_call(struct srnic_cq *cq)
 }
 
 /*
- * A queue's handler runs once at a time (Documentation/infiniband/core_locking.rst). If it is
- * running already, whoever runs it calls it once more.
+ * A queue's handler must not run on two CPUs at once
+ * (Documentation/infiniband/core_locking.rst). If it is running already, the
+ * CPU that runs it calls it once more.
  */
 static void cq_upcall(struct srnic_cq *cq)
 {
@@ -190,15 +194,15 @@ static void cq_upcall(struct srnic_cq *cq)
 }
 
 /*
- * RX may run within a sender's call of TCP. What the ULP allocates in a handler is not to come
- * from the reserves that the sender may use.
+ * RX may run within a call of TCP by a sender that may use the emergency
+ * reserves of memory. What a ULP allocates in its handler must not use them.
  */
 void srnic_cq_call_due(struct srnic_upcalls *up)
 {
 	bool reserves = current->flags & PF_MEMALLOC;
 	int i;
 
-	/* Others may read the flags meanwhile: they are not written for nothing. */
+		/* Other CPUs may read the flags: no needless write. */
 	if (reserves)
 		current->flags &= ~PF_MEMALLOC;
 	for (i = 0; i < SRNIC_UPCALLS && up->cq[i]; i++) {
@@ -212,8 +216,8 @@ void srnic_cq_call_due(struct srnic_upcalls *up)
 }
 
 /*
- * This is for verbs. A ULP that calls a verb may hold locks that its handler takes. So a driver
- * must not call the handler from within a verb (Documentation/infiniband/core_locking.rst).
+ * For verbs: a ULP may call a verb with locks held that its handler takes, so
+ * a verb must not call the handler (Documentation/infiniband/core_locking.rst).
  */
 void srnic_cq_call_later(struct srnic_upcalls *up)
 {
@@ -260,10 +264,11 @@ int srnic_cq_poll(struct srnic_cq *cq, int max, struct ib_wc *wc)
 }
 
 /*
- * Entries that stay move down over those that go. Between them is a gap, from @gap to @gap_end, and
- * the entries behind @gap_end were not looked at. The lock is dropped between two steps: whoever
- * polls meanwhile jumps over the gap. Then nothing is left in front of the gap. False: all entries
- * were looked at.
+ * Remove some entries of @qp. Entries of other QPs move down over them, which
+ * leaves a gap of void entries from @gap to @gap_end; entries from @gap_end on
+ * were not looked at. The lock is dropped between two steps. If a poller has
+ * passed the gap by then, the gap starts anew where the poller is. Returns
+ * false if all entries were looked at.
  */
 static bool cq_forget_step(struct srnic_cq *cq, const struct ib_qp *qp)
 {
@@ -275,7 +280,8 @@ static bool cq_forget_step(struct srnic_cq *cq, const struct ib_qp *qp)
 		cq->gap_end = cq->get;
 	}
 	for (n = 0; n < SRNIC_QUEUE_STEP && cq->gap_end != cq->put; n++) {
-		const struct srnic_cqe *cqe = &cq->kring[cq->gap_end++ & (cq->size - 1)];
+		const struct srnic_cqe *cqe =
+			&cq->kring[cq->gap_end++ & (cq->size - 1)];
 
 		if (cqe->qp != qp)
 			cq->kring[cq->gap++ & (cq->size - 1)] = *cqe;
@@ -283,7 +289,7 @@ static bool cq_forget_step(struct srnic_cq *cq, const struct ib_qp *qp)
 	return cq->gap_end != cq->put;
 }
 
-/* Interrupts are not kept waiting for a whole queue. */
+/* In steps, since a whole queue would keep interrupts off for too long */
 void srnic_cq_forget(struct srnic_cq *cq, const struct ib_qp *qp)
 {
 	if (cq->uring)
@@ -309,15 +315,16 @@ void srnic_cq_join(struct srnic_cq *cq)
 }
 
 /*
- * When a kernel ULP frees a completion queue, the RDMA core first ends its own work on the queue,
- * and then calls the driver. A handler that is called in between would begin that work anew. So
- * the last QP waits until no call is due. Nothing makes another one due then.
+ * When a kernel ULP frees a completion queue, the RDMA core first stops its own
+ * work on the queue, then calls the driver. A handler called in between would
+ * start that work again. So the last QP that leaves waits until no call is due;
+ * without a QP none becomes due again.
  */
 void srnic_cq_leave(struct srnic_cq *cq)
 {
 	if (!atomic_dec_and_test(&cq->users) || cq->uring)
 		return;
-	/* The work item may have queued itself again while this waited: see cq_call(). */
+	/* cq_call() in the work item may have queued it again. */
 	while (flush_work(&cq->event_work))
 		;
 }
@@ -325,11 +332,11 @@ void srnic_cq_leave(struct srnic_cq *cq)
 static bool cq_has_some(const struct srnic_cq *cq)
 {
 	if (cq->uring)
-		return READ_ONCE(cq->uring[(cq->put - 1) & (cq->size - 1)].flags) & SIW_WQE_VALID;
+		return READ_ONCE(cq->uring[(cq->put - 1) & (cq->size - 1)]
+				 .flags) & SIW_WQE_VALID;
 	return cq->get != cq->put;
 }
 
-/* A queue that is armed for the next completion stays so until that has come. */
 int srnic_cq_arm(struct srnic_cq *cq, enum ib_cq_notify_flags flags)
 {
 	bool solicited = (flags & IB_CQ_SOLICITED_MASK) == IB_CQ_SOLICITED;
@@ -338,11 +345,11 @@ int srnic_cq_arm(struct srnic_cq *cq, enum ib_cq_notify_flags flags)
 	int missed;
 
 	spin_lock_irqsave(&cq->lock, irq);
-	/* A queue that is armed for all completions stays armed for all. */
+	/* A queue armed for all completions stays so until one arrives. */
 	if (solicited)
 		keep = READ_ONCE(*cq->notify) & SIW_NOTIFY_NEXT_COMPLETION;
 	WRITE_ONCE(*cq->notify, SIW_NOTIFY_SOLICITED | keep);
-	/* This pairs with cq_disarm(). */
+	/* Write the word, then read entries: pairs with cq_disarm(). */
 	smp_mb();
 	missed = (flags & IB_CQ_REPORT_MISSED_EVENTS) && cq_has_some(cq);
 	spin_unlock_irqrestore(&cq->lock, irq);
@@ -359,7 +366,7 @@ static void cq_event_work(struct work_struct *work)
 	};
 	struct srnic_upcalls up = {};
 
-	/* Whoever sets one of these bits queues this work item afterwards. */
+	/* This work item is queued after a bit is set, so no bit is missed. */
 	if (test_and_clear_bit(SRNIC_CQ_GO_ON, &cq->due)) {
 		local_bh_disable();
 		cq_call(cq);
@@ -369,7 +376,8 @@ static void cq_event_work(struct work_struct *work)
 		up.cq[0] = cq;
 		srnic_cq_call(&up);
 	}
-	if (test_and_clear_bit(SRNIC_CQ_LOST, &cq->due) && cq->ibcq.event_handler)
+	if (test_and_clear_bit(SRNIC_CQ_LOST, &cq->due) &&
+	    cq->ibcq.event_handler)
 		cq->ibcq.event_handler(&event, cq->ibcq.cq_context);
 }
 
@@ -386,7 +394,7 @@ void srnic_cq_setup(struct srnic_cq *cq)
 static int cq_create_user(struct srnic_cq *cq, struct ib_udata *udata)
 {
 	struct siw_uresp_create_cq resp = { .num_cqe = cq->size };
-	size_t octets = cq->size * sizeof(*cq->uring);
+	size_t len = cq->size * sizeof(*cq->uring);
 	struct siw_cq_ctrl *ctrl;
 	struct srnic_ring *ring;
 	int err;
@@ -394,10 +402,11 @@ static int cq_create_user(struct srnic_cq *cq, struct ib_udata *udata)
 	err = srnic_udata_check(udata, sizeof(resp));
 	if (err)
 		return err;
-	ring = srnic_ring_create(srnic_ucontext_of(udata), octets + sizeof(*ctrl), &resp.cq_key);
+	ring = srnic_ring_create(srnic_ucontext_of(udata), len + sizeof(*ctrl),
+				 &resp.cq_key);
 	if (IS_ERR(ring))
 		return PTR_ERR(ring);
-	ctrl = ring->va + octets;
+	ctrl = ring->va + len;
 	cq->ring = ring;
 	cq->uring = ring->va;
 	cq->notify = &ctrl->flags;
@@ -435,7 +444,7 @@ int srnic_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
 	return err;
 }
 
-/* No QP is left. For a kernel ULP the last one has waited for the handler: srnic_cq_leave(). */
+/* No QP is left, so no handler runs any more: see srnic_cq_leave(). */
 int srnic_destroy_cq(struct ib_cq *ibcq, struct ib_udata *udata)
 {
 	struct srnic_dev *dev = to_srnic_dev(ibcq->device);

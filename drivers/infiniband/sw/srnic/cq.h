@@ -1,22 +1,20 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Completion queues: put, polled, armed. */
 #ifndef _SRNIC_CQ_H
 #define _SRNIC_CQ_H
 
 #include "srnic.h"
 
-#define SRNIC_UPCALLS	2	/* completion queues that one QP has */
+#define SRNIC_UPCALLS	2	/* completion queues of a QP */
 
-/* struct srnic_upcalls - what is to be done when all locks are released */
+/* What is to be done when all locks are released */
 struct srnic_upcalls {
-	/* completion queues whose handlers are due, NULL if there are fewer */
-	struct srnic_cq	*cq[SRNIC_UPCALLS];
-	bool		kick;	/* the sender waits for what has happened */
+	struct srnic_cq	*cq[SRNIC_UPCALLS]; /* call their handlers; or NULL */
+	bool		kick;	/* wake the sender */
 	bool		full;	/* a completion was lost */
 };
 
-void srnic_cq_put(struct srnic_cq *cq, const struct srnic_cqe *cqe, bool solicited,
-		  struct srnic_upcalls *up);
+void srnic_cq_put(struct srnic_cq *cq, const struct srnic_cqe *cqe,
+		  bool solicited, struct srnic_upcalls *up);
 void srnic_cq_call_due(struct srnic_upcalls *up);
 void srnic_cq_call_later(struct srnic_upcalls *up);
 void srnic_cq_join(struct srnic_cq *cq);

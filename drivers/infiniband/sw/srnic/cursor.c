@@ -2,12 +2,14 @@
 /*
  * Reading TCP's receive queue in place.
  *
- * This file walks the queue as tcp_recv_skb() does. A segment may overlap what was read before, so
- * the place in it is found by its sequence number. Pages of fragments have an address, since there
- * is no high memory. Nothing here takes octets, allocates, or changes the queue.
+ * The queue is walked as tcp_recv_skb() does it: a segment may overlap what was
+ * read before, so a place in it is found by its sequence number. A buffer here
+ * is the linear part or a page fragment of an skb; all have a kernel address,
+ * since there is no high memory. Nothing here consumes bytes, allocates, or
+ * changes the queue.
  *
- * "Raw" octets are those of the stream, with Markers. Functions without "raw" in their name leave
- * Markers out.
+ * Functions with "raw" in their name read the stream with its Markers, the
+ * others leave Markers out.
  */
 
 #include "cursor.h"
@@ -16,12 +18,13 @@
 #include <linux/crc32c.h>
 #include <net/tcp.h>
 
-/* The next piece of the segment; false if there is none. */
+/* Go to the next buffer of the segment; false if there is none. */
 static bool cursor_next_in_skb(struct srnic_cursor *cur)
 {
 	for (;;) {
 		while (cur->frag < skb_shinfo(cur->part)->nr_frags) {
-			const skb_frag_t *frag = &skb_shinfo(cur->part)->frags[cur->frag++];
+			const skb_frag_t *frag =
+				&skb_shinfo(cur->part)->frags[cur->frag++];
 
 			cur->ptr = skb_frag_address(frag);
 			cur->left = skb_frag_size(frag);
@@ -60,14 +63,15 @@ static void cursor_enter(struct srnic_cursor *cur, struct sk_buff *skb, u32 off)
 	cur->left -= off;
 }
 
-/* The caller knows that there are more octets. If there are none, the cursor is broken. */
+/* The caller knows that there is more. If not, the cursor is broken. */
 void srnic_cursor_refill(struct srnic_cursor *cur)
 {
 	struct sk_buff *skb = cur->skb;
 
 	if (cur->queue && cur->part && cursor_next_in_skb(cur))
 		return;
-	while (cur->queue && !cur->left && !skb_queue_is_last(cur->queue, skb)) {
+	while (cur->queue && !cur->left &&
+	       !skb_queue_is_last(cur->queue, skb)) {
 		u32 off;
 
 		skb = skb_queue_next(cur->queue, skb);
@@ -78,7 +82,7 @@ void srnic_cursor_refill(struct srnic_cursor *cur)
 	cur->broken |= !cur->left;
 }
 
-/* Has no part of the segment parts of its own? cursor_next_in_skb() does not look for those. */
+/* cursor_next_in_skb() does not look for a fragment list in a fragment list. */
 static bool cursor_is_flat(const struct sk_buff *skb)
 {
 	const struct sk_buff *part;
@@ -89,7 +93,6 @@ static bool cursor_is_flat(const struct sk_buff *skb)
 	return true;
 }
 
-/* Can the CPU read all segments that have come, and this file, too? */
 static bool cursor_is_readable(const struct sk_buff_head *queue)
 {
 	const struct sk_buff *skb;
@@ -100,14 +103,13 @@ static bool cursor_is_readable(const struct sk_buff_head *queue)
 	return true;
 }
 
-/* The caller has set @pos and @seq_start: what TCP has not given out begins there. */
+/* @pos and @seq_start are set: TCP's next unread byte is at @pos. */
 bool srnic_cursor_at(struct srnic_cursor *cur, struct sock *sk)
 {
 	struct sk_buff *skb;
 	u32 off;
 
 	skb = tcp_recv_skb(sk, cur->seq_start + cur->pos, &off);
-
 	if (!skb || !cursor_is_readable(&sk->sk_receive_queue))
 		return false;
 	cur->broken = false;
@@ -116,16 +118,16 @@ bool srnic_cursor_at(struct srnic_cursor *cur, struct sock *sk)
 	return true;
 }
 
-void srnic_cursor_at_memory(struct srnic_cursor *cur, const u8 *octets, u32 len)
+void srnic_cursor_at_memory(struct srnic_cursor *cur, const u8 *bytes, u32 len)
 {
 	cur->queue = NULL;
 	cur->part = NULL;
 	cur->broken = false;
-	cur->ptr = octets;
+	cur->ptr = bytes;
 	cur->left = len;
 }
 
-/* A piece of at most @len octets at @cur->ptr; none if the cursor is broken */
+/* How many of @len bytes stand at @cur->ptr; 0 if the cursor is broken */
 static u32 cursor_piece(struct srnic_cursor *cur, u32 len)
 {
 	if (!cur->left)
@@ -174,8 +176,8 @@ void srnic_cursor_read_raw(struct srnic_cursor *cur, void *to, u32 len)
 }
 
 /*
- * Go over a Marker, if there is one. Returns how many octets of at most @len, which are not a
- * Marker's, are in a row at @cur->ptr; 0 if the cursor is broken.
+ * Skip a Marker, if one is here. Returns how many of @len bytes stand at
+ * @cur->ptr before the next Marker; 0 if the cursor is broken.
  */
 u32 srnic_cursor_piece(struct srnic_cursor *cur, u32 len)
 {

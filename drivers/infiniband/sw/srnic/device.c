@@ -2,16 +2,17 @@
 /*
  * RDMA devices: one for each network device that an administrator chooses.
  *
- * The device has a reference on its network device from its first moment to its last. It keeps
- * copies of what is asked for often; notifiers keep the copies up to date.
+ * An RDMA device holds a reference on its network device for all its life. It
+ * keeps copies of what is asked for often; notifiers update the copies.
  *
- * siw and siw_mpa have the same number in the RDMA core as srnic. Each would take the other's
- * devices for its own. So neither of them may be loaded together with srnic.
- *
- * A module that comes is refused by a notifier. A module that is there has a folder in /sys/module.
- * In between, when it has told its coming to the notifiers of that time and has no folder yet, it
- * is not seen. So srnic looks again before it makes a device: a rival cannot take what is not
- * there. That leaves a rival that takes longer to load than somebody to add a link meanwhile.
+ * siw and siw_mpa register with the same driver number as srnic in the RDMA
+ * core, so each would take the other's devices for its own. That is why neither
+ * of them may be loaded together with srnic. One that is loaded later is
+ * refused by a notifier; one that is loaded already has a folder in
+ * /sys/module. One that is being loaded, and was announced before srnic's
+ * notifier was registered, is seen by neither. So srnic checks again before it
+ * makes a device. That leaves a module that takes longer to load than an
+ * administrator takes to add a link.
  */
 
 #include "device.h"
@@ -42,13 +43,15 @@ static bool rival_is(const char *name)
 	return match_string(rivals, ARRAY_SIZE(rivals), name) >= 0;
 }
 
-static int srnic_rival_event(struct notifier_block *nb, unsigned long event, void *arg)
+static int srnic_rival_event(struct notifier_block *nb, unsigned long event,
+			     void *arg)
 {
 	const struct module *module = arg;
 
 	if (event != MODULE_STATE_COMING || !rival_is(module->name))
 		return NOTIFY_DONE;
-	pr_err("srnic: %s cannot be loaded beside srnic: remove that first\n", module->name);
+	pr_err("srnic: %s cannot be loaded beside srnic: remove that first\n",
+	       module->name);
 	return notifier_from_errno(-EBUSY);
 }
 
@@ -56,7 +59,7 @@ static struct notifier_block srnic_rival_nb = {
 	.notifier_call = srnic_rival_event,
 };
 
-/* The kernel's log has its name. */
+/* -EBUSY if a conflicting driver is there; the kernel's log has its name. */
 int srnic_rival_look(void)
 {
 	int i;
@@ -66,11 +69,12 @@ int srnic_rival_look(void)
 		pr_err("srnic: this kernel has siw built in, which uses the same number in the RDMA core\n");
 		return -EBUSY;
 	}
-	/* If srnic is built in, its notifier is there before any module can be loaded. */
+	/* If srnic is built in, its notifier is there before any module. */
 	if (!__is_defined(MODULE))
 		return 0;
 	for (i = 0; i < ARRAY_SIZE(rivals); i++) {
-		struct kobject *rival = kset_find_obj(THIS_MODULE->mkobj.kobj.kset, rivals[i]);
+		struct kset *modules = THIS_MODULE->mkobj.kobj.kset;
+		struct kobject *rival = kset_find_obj(modules, rivals[i]);
 
 		if (!rival)
 			continue;
@@ -82,7 +86,6 @@ int srnic_rival_look(void)
 	return 0;
 }
 
-/* Returns 0; -EBUSY if there is one already; a negative errno. */
 int srnic_rival_init(void)
 {
 	int err = register_module_notifier(&srnic_rival_nb);
@@ -100,7 +103,7 @@ void srnic_rival_exit(void)
 	unregister_module_notifier(&srnic_rival_nb);
 }
 
-/* Software has no firmware: this is the version of the module, of which numbers may be left out. */
+/* Software has no firmware: the version of the module is shown in its place. */
 static u64 device_fw_ver(void)
 {
 	unsigned int major = 0, minor = 0, patch = 0;
@@ -116,13 +119,14 @@ static void srnic_get_dev_fw_str(struct ib_device *ibdev, char *str)
 }
 
 /*
- * Devices by their interfaces. The RDMA core has such a table, too, but finds no device that is
- * disabled, as one is while it is taken to another network namespace: then an interface could get a
- * second device. A device is here from its first moment until its removal is asked for. From then
- * on, while the removal goes on, its interface may get another one.
+ * All devices, to find them by their interface. The RDMA core's own table hides
+ * a device that is disabled, as one is on its way to another network namespace,
+ * and an interface could then get a second device. A device stays here from its
+ * setup until its removal is asked for; from then on its interface may get a
+ * new one.
  */
 static LIST_HEAD(taken_devices);
-static DEFINE_SPINLOCK(taken_lock);	/* protects taken_devices; process context */
+static DEFINE_SPINLOCK(taken_lock);	/* taken_devices; process context */
 
 static struct srnic_dev *device_find(const struct net_device *netdev)
 {
@@ -136,7 +140,7 @@ static struct srnic_dev *device_find(const struct net_device *netdev)
 	return NULL;
 }
 
-/* Two administrators may be here at once. */
+/* Two administrators may add a link to one interface at once. */
 static int device_take(struct srnic_dev *dev)
 {
 	int err = 0;
@@ -168,9 +172,8 @@ static bool device_has_left(struct srnic_dev *dev)
 }
 
 /*
- * @leaves: its interface goes
- *
- * Return: the device of an interface, for ib_device_put(); NULL if it has none, or it is disabled.
+ * Returns the device of an interface, for ib_device_put(); NULL if it has none,
+ * or a disabled one. If the interface @leaves, it has no device from now on.
  */
 static struct srnic_dev *device_of(const struct net_device *netdev, bool leaves)
 {
@@ -186,48 +189,50 @@ static struct srnic_dev *device_of(const struct net_device *netdev, bool leaves)
 	return dev;
 }
 
-static int srnic_query_device(struct ib_device *ibdev, struct ib_device_attr *attr,
+static int srnic_query_device(struct ib_device *ibdev,
+			      struct ib_device_attr *attr,
 			      struct ib_udata *udata)
 {
 	struct srnic_dev *dev = to_srnic_dev(ibdev);
 
-	/* Since Linux 7.3 the core itself calls this without an application's data. */
+	/* From Linux 7.3 on the core, too, calls this, with empty udata. */
 	if (udata && (udata->inlen || udata->outlen))
 		return -EINVAL;
 	*attr = (struct ib_device_attr) {
-		.fw_ver				= device_fw_ver(),
-		.vendor_id			= SRNIC_VENDOR_ID,
-		.vendor_part_id			= SRNIC_PART_ID,
-		.max_mr_size			= min_t(u64, SRNIC_MAX_MR_SIZE, TASK_SIZE_MAX),
-		.page_size_cap			= PAGE_SIZE,
-		.device_cap_flags		= IB_DEVICE_MEM_MGT_EXTENSIONS,
-		.kernel_cap_flags		= IBK_ALLOW_USER_UNREG | IBK_LOCAL_DMA_LKEY |
-						  IBK_SG_GAPS_REG,
-		.atomic_cap			= IB_ATOMIC_NONE,
-		.max_qp				= SRNIC_MAX_QP,
-		.max_qp_wr			= SRNIC_MAX_WR,
-		.max_send_sge			= SRNIC_MAX_SGE,
-		.max_recv_sge			= SRNIC_MAX_SGE,
-		.max_sge_rd			= SRNIC_MAX_SGE_RD,
-		.max_cq				= SRNIC_MAX_CQ,
-		.max_cqe			= SRNIC_MAX_CQE,
-		.max_mr				= SRNIC_MAX_MR,
-		.max_pd				= SRNIC_MAX_PD,
-		.max_qp_rd_atom			= SRNIC_MAX_DEPTH,
-		.max_qp_init_rd_atom		= SRNIC_MAX_DEPTH,
-		.max_res_rd_atom		= SRNIC_MAX_DEPTH * SRNIC_MAX_QP,
-		.max_srq			= SRNIC_MAX_SRQ,
-		.max_srq_wr			= SRNIC_MAX_WR,
-		.max_srq_sge			= SRNIC_MAX_SGE,
-		.max_fast_reg_page_list_len	= SRNIC_MAX_FAST_SG,
+		.fw_ver			= device_fw_ver(),
+		.vendor_id		= SRNIC_VENDOR_ID,
+		.vendor_part_id		= SRNIC_PART_ID,
+		.max_mr_size		= min_t(u64, SRNIC_MAX_MR_SIZE,
+						TASK_SIZE_MAX),
+		.page_size_cap		= PAGE_SIZE,
+		.device_cap_flags	= IB_DEVICE_MEM_MGT_EXTENSIONS,
+		.kernel_cap_flags	= IBK_ALLOW_USER_UNREG |
+					  IBK_LOCAL_DMA_LKEY | IBK_SG_GAPS_REG,
+		.atomic_cap		= IB_ATOMIC_NONE,
+		.max_qp			= SRNIC_MAX_QP,
+		.max_qp_wr		= SRNIC_MAX_WR,
+		.max_send_sge		= SRNIC_MAX_SGE,
+		.max_recv_sge		= SRNIC_MAX_SGE,
+		.max_sge_rd		= SRNIC_MAX_SGE_RD,
+		.max_cq			= SRNIC_MAX_CQ,
+		.max_cqe		= SRNIC_MAX_CQE,
+		.max_mr			= SRNIC_MAX_MR,
+		.max_pd			= SRNIC_MAX_PD,
+		.max_qp_rd_atom		= SRNIC_MAX_DEPTH,
+		.max_qp_init_rd_atom	= SRNIC_MAX_DEPTH,
+		.max_res_rd_atom	= SRNIC_MAX_DEPTH * SRNIC_MAX_QP,
+		.max_srq		= SRNIC_MAX_SRQ,
+		.max_srq_wr		= SRNIC_MAX_WR,
+		.max_srq_sge		= SRNIC_MAX_SGE,
+		.max_fast_reg_page_list_len = SRNIC_MAX_FAST_SG,
 	};
 	attr->sys_image_guid = READ_ONCE(dev->ibdev.node_guid);
 	return 0;
 }
 
 /*
- * An administrator can set the speed of a network device, and nobody is told. So the network device
- * is asked each time. The result is 0 if it does not know.
+ * No notifier reports that an administrator has set the speed of a network
+ * device, so the speed is read each time. 0 if it is unknown.
  */
 static u32 device_ask_speed(const struct srnic_dev *dev)
 {
@@ -243,9 +248,9 @@ static u32 device_ask_speed(const struct srnic_dev *dev)
 }
 
 /*
- * Speeds of Ethernet, and the width and speed of InfiniBand that ib_get_eth_speed() makes of them.
- * That function would take rtnl once more. If the speed is unknown it makes a guess, and tells the
- * kernel's log each time. Any process may ask. Here the guess is the first row.
+ * Speeds of Ethernet, and the width and speed that ib_get_eth_speed() makes of
+ * them. That function would take rtnl once more, and logs each guess at an
+ * unknown speed, though any process may ask. Here the guess is the first row.
  */
 static const struct device_speed {
 	u32	ethernet;	/* Mbit/s */
@@ -273,14 +278,16 @@ static void device_set_speed(u32 ethernet, struct ib_port_attr *attr)
 	attr->active_speed = row->speed;
 }
 
-static int srnic_query_port(struct ib_device *ibdev, u32 port, struct ib_port_attr *attr)
+static int srnic_query_port(struct ib_device *ibdev, u32 port,
+			    struct ib_port_attr *attr)
 {
 	struct srnic_dev *dev = to_srnic_dev(ibdev);
 	bool up = READ_ONCE(dev->port_up);
 
 	*attr = (struct ib_port_attr) {
 		.state		= up ? IB_PORT_ACTIVE : IB_PORT_DOWN,
-		.phys_state	= up ? IB_PORT_PHYS_STATE_LINK_UP : IB_PORT_PHYS_STATE_DISABLED,
+		.phys_state	= up ? IB_PORT_PHYS_STATE_LINK_UP :
+				       IB_PORT_PHYS_STATE_DISABLED,
 		.max_mtu	= ib_mtu_int_to_enum(READ_ONCE(dev->mtu)),
 		.active_mtu	= ib_mtu_int_to_enum(READ_ONCE(dev->mtu)),
 		.gid_tbl_len	= 1,
@@ -299,8 +306,9 @@ static int srnic_get_port_immutable(struct ib_device *ibdev, u32 port,
 	return 0;
 }
 
-/* rdma_cm finds the device by the MAC address. */
-static int srnic_query_gid(struct ib_device *ibdev, u32 port, int index, union ib_gid *gid)
+/* rdma_cm finds the device by its GID, which holds the MAC address. */
+static int srnic_query_gid(struct ib_device *ibdev, u32 port, int index,
+			   union ib_gid *gid)
 {
 	memset(gid, 0, sizeof(*gid));
 	u64_to_ether_addr(READ_ONCE(to_srnic_dev(ibdev)->mac), gid->raw);
@@ -337,9 +345,11 @@ static void srnic_dealloc_driver(struct ib_device *ibdev)
 	netdev_put(dev->netdev, &dev->netdev_tracker);
 }
 
-static void device_note_netdev(struct srnic_dev *dev, const struct net_device *netdev)
+static void device_note_netdev(struct srnic_dev *dev,
+			       const struct net_device *netdev)
 {
-	WRITE_ONCE(dev->port_up, netif_running(netdev) && netif_carrier_ok(netdev));
+	WRITE_ONCE(dev->port_up,
+		   netif_running(netdev) && netif_carrier_ok(netdev));
 	WRITE_ONCE(dev->mtu, netdev->mtu);
 }
 
@@ -354,40 +364,42 @@ static void device_tell(struct srnic_dev *dev, enum ib_event_type type)
 	ib_dispatch_event(&event);
 }
 
-static void device_follow_port(struct srnic_dev *dev, const struct net_device *netdev)
+static void device_follow_port(struct srnic_dev *dev,
+			       const struct net_device *netdev)
 {
 	bool was_up = dev->port_up;
 
 	device_note_netdev(dev, netdev);
 	if (dev->port_up != was_up)
-		device_tell(dev, dev->port_up ? IB_EVENT_PORT_ACTIVE : IB_EVENT_PORT_ERR);
+		device_tell(dev, dev->port_up ? IB_EVENT_PORT_ACTIVE :
+						IB_EVENT_PORT_ERR);
 }
 
 #ifndef COMPAT_LACKS_REPORT_PORT_EVENT
 /*
- * If a driver has no such function the core reports UP, DOWN and CHANGE itself: a second time where
- * srnic does, and even if the port has not changed. The core does not call it for bonds, and older
- * kernels do not have it: there srnic_netdev_event() does the same. If both come, the second finds
- * nothing new. Called under rtnl.
+ * In place of this function, which it does not call for bonds, the core would
+ * report UP, DOWN and CHANGE itself: a second time where srnic does, and even
+ * if the port has not changed. srnic_netdev_event() does the same for bonds and
+ * for older kernels. If both run, the second finds nothing new. Under rtnl.
  */
-static void srnic_report_port_event(struct ib_device *ibdev, struct net_device *netdev,
+static void srnic_report_port_event(struct ib_device *ibdev,
+				    struct net_device *netdev,
 				    unsigned long event)
 {
 	device_follow_port(to_srnic_dev(ibdev), netdev);
 }
 #endif
 
-/* The loopback device has an address of zeroes, which does not count. */
+/* The loopback device's address is all zeroes, which does not count. */
 static bool device_has_mac(const struct net_device *netdev)
 {
-	return netdev->addr_len >= ETH_ALEN && !is_zero_ether_addr(netdev->dev_addr);
+	return netdev->addr_len >= ETH_ALEN &&
+	       !is_zero_ether_addr(netdev->dev_addr);
 }
 
-/*
- * Programs may read the address at any time. On 64 bits they get the old one or the new one, not a
- * mixture.
- */
-static void device_note_mac(struct srnic_dev *dev, const struct net_device *netdev)
+/* Applications may read the address at any time: no mixture of old and new. */
+static void device_note_mac(struct srnic_dev *dev,
+			    const struct net_device *netdev)
 {
 	u8 mac[ETH_ALEN];
 	__be64 guid;
@@ -404,7 +416,8 @@ static void device_note_mac(struct srnic_dev *dev, const struct net_device *netd
 	WRITE_ONCE(dev->ibdev.attrs.sys_image_guid, guid);
 }
 
-static void device_follow_mac(struct srnic_dev *dev, const struct net_device *netdev)
+static void device_follow_mac(struct srnic_dev *dev,
+			      const struct net_device *netdev)
 {
 	u64 before = dev->mac;
 
@@ -413,21 +426,23 @@ static void device_follow_mac(struct srnic_dev *dev, const struct net_device *ne
 		device_tell(dev, IB_EVENT_GID_CHANGE);
 }
 
-static void device_follow_name(struct srnic_dev *dev, const struct net_device *netdev)
+static void device_follow_name(struct srnic_dev *dev,
+			       const struct net_device *netdev)
 {
-	strscpy(dev->ibdev.iw_ifname, netdev->name, sizeof(dev->ibdev.iw_ifname));
+	strscpy(dev->ibdev.iw_ifname, netdev->name,
+		sizeof(dev->ibdev.iw_ifname));
 }
 
 /*
- * Only an enabled device can be used. So nobody tells of what happens to the network device before
- * that, nor while the RDMA device is on its way to another namespace.
+ * Events of the network device do not reach a disabled RDMA device: before it
+ * is enabled first, and on its way to another namespace.
  */
 static void srnic_device_catch_up(struct work_struct *work)
 {
 	struct srnic_dev *dev = container_of(work, struct srnic_dev, catch_up);
 	const struct net_device *netdev = dev->netdev;
 
-	/* When it is enabled again there will be another look. */
+	/* It is disabled again. This runs once more when it is enabled. */
 	if (!ib_device_try_get(&dev->ibdev))
 		return;
 	rtnl_lock();
@@ -444,8 +459,9 @@ static void srnic_device_catch_up(struct work_struct *work)
 }
 
 /*
- * The RDMA core holds a lock of its own, behind which others wait under rtnl. A queue of srnic's
- * would not do: whoever has rtnl may wait for storage, which waits for those.
+ * Deferred, since the RDMA core calls this with a lock held for which others
+ * wait under rtnl. On the system's work queue: one of srnic's serves storage,
+ * for which the holder of rtnl may wait.
  */
 static int srnic_enable_driver(struct ib_device *ibdev)
 {
@@ -453,7 +469,7 @@ static int srnic_enable_driver(struct ib_device *ibdev)
 	return 0;
 }
 
-/* The number is siw's, and so is the ABI. So libsiw of any rdma-core serves this device. */
+/* With siw's number and ABI, libsiw of any rdma-core serves this device. */
 static const struct ib_device_ops srnic_device_ops = {
 	.owner			= THIS_MODULE,
 	.driver_id		= RDMA_DRIVER_SIW,
@@ -483,7 +499,7 @@ static bool device_is_possible(const struct net_device *netdev)
 	case ARPHRD_IEEE802:
 	case ARPHRD_LOOPBACK:
 		return true;
-	case ARPHRD_NONE:	/* has no address of its own, tun for one */
+	case ARPHRD_NONE:	/* no address of its own, as tun */
 		return true;
 	default:
 		return false;
@@ -493,19 +509,17 @@ static bool device_is_possible(const struct net_device *netdev)
 static int device_setup(struct srnic_dev *dev, struct net_device *netdev)
 {
 	/*
-	 * xa_init_flags() gives both tables one lockdep class. The lock of @qps is taken with
-	 * interrupts off, since iw_cm looks for QPs with interrupts off; that of @mrs is not.
+	 * xa_init_flags() gives both tables one lockdep class, but only the
+	 * lock of @qps is taken with interrupts off: iw_cm looks up QPs so.
 	 */
 	static struct lock_class_key mrs_key;
 	struct ib_device *ibdev = &dev->ibdev;
 
 	INIT_LIST_HEAD(&dev->taken);
 	INIT_WORK(&dev->catch_up, srnic_device_catch_up);
-	xa_init_flags(&dev->qps, XA_FLAGS_ALLOC1 | XA_FLAGS_LOCK_IRQ | XA_FLAGS_ACCOUNT);
-	/*
-	 * STags are random, so the table needs more memory for a region than the region's
-	 * structure.
-	 */
+	xa_init_flags(&dev->qps, XA_FLAGS_ALLOC1 | XA_FLAGS_LOCK_IRQ |
+				 XA_FLAGS_ACCOUNT);
+	/* STags are random: an entry may cost more memory than its region. */
 	xa_init_flags(&dev->mrs, XA_FLAGS_ACCOUNT);
 	lockdep_set_class(&dev->mrs.xa_lock, &mrs_key);
 	dev->stats = alloc_percpu(struct srnic_stats);
@@ -530,7 +544,7 @@ static int device_setup(struct srnic_dev *dev, struct net_device *netdev)
 	return device_take(dev) ?: ib_device_set_netdev(ibdev, netdev, 1);
 }
 
-/* Whatever fails, ib_dealloc_device() calls dealloc_driver, which undoes what was done. */
+/* On failure ib_dealloc_device() undoes all, by way of dealloc_driver. */
 static int device_make(struct net_device *netdev, const char *name)
 {
 	struct srnic_dev *dev = ib_alloc_device(srnic_dev, ibdev);
@@ -540,7 +554,8 @@ static int device_make(struct net_device *netdev, const char *name)
 		return -ENOMEM;
 	err = device_setup(dev, netdev);
 	if (!err)
-		err = iw_mpa_register_device(&dev->ibdev, netdev, &srnic_driver_ops,
+		err = iw_mpa_register_device(&dev->ibdev, netdev,
+					     &srnic_driver_ops,
 					     &srnic_device_attr);
 	if (!err) {
 		ib_mark_name_assigned_by_user(&dev->ibdev);
@@ -558,7 +573,7 @@ static int link_add(const char *name, struct net_device *netdev)
 	if (!device_is_possible(netdev))
 		return -EINVAL;
 #ifdef COMPAT_RDMA_CM_BY_MAC
-	/* It would be there, and ACTIVE, and no program could use it. */
+	/* The device would be ACTIVE, and no program could use it. */
 	if (!device_has_mac(netdev)) {
 		pr_err("srnic: %s has no hardware address: before Linux 6.5 rdma_cm finds no device there\n",
 		       netdev_name(netdev));
@@ -569,7 +584,7 @@ static int link_add(const char *name, struct net_device *netdev)
 	return err ?: device_make(netdev, name);
 }
 
-/* Whoever has added a device finds it as its network device is. */
+/* Before the link is reported as added, its port's state is up to date. */
 static void device_settle(struct net_device *netdev)
 {
 	struct srnic_dev *dev = device_of(netdev, false);
@@ -595,13 +610,14 @@ static struct rdma_link_ops srnic_link_ops = {
 };
 MODULE_ALIAS_RDMA_LINK("srnic");
 
-/* Called under rtnl. Connections survive while a network device is down, as TCP's do. */
-static int srnic_netdev_event(struct notifier_block *nb, unsigned long event, void *arg)
+/* Under rtnl. As with TCP, connections outlast a network device going down. */
+static int srnic_netdev_event(struct notifier_block *nb, unsigned long event,
+			      void *arg)
 {
 	struct net_device *netdev = netdev_notifier_info_to_dev(arg);
 	struct srnic_dev *dev = device_of(netdev, event == NETDEV_UNREGISTER);
 
-	/* While it is disabled there is nothing to do: it will catch up. */
+	/* A disabled device catches up when it is enabled. */
 	if (!dev)
 		return NOTIFY_DONE;
 	switch (event) {

@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * FPDUs in memory that TCP gets as it is.
+ * FPDUs in memory that TCP sends without a copy.
  *
- * A batch is made of whole FPDUs in a row, in page fragments. While a batch is built the fragment
- * belongs to the writer. In between it belongs to the CPU, so an idle QP has no memory of this
- * kind.
- * Each piece of a batch has a reference on its page, until the peer has acknowledged its octets.
- * Octets are added to the CRC soon after they were written, and as many at once as are in a row,
- * since a call costs more than 64 octets.
+ * A batch is whole FPDUs in a row, in page fragments. While a batch is built
+ * the fragment belongs to the writer, and otherwise to the CPU, so an idle QP
+ * holds no such memory. Each bvec entry of a batch has a reference on its page,
+ * until the peer has acknowledged its bytes. Bytes are added to the CRC soon
+ * after they were written, and as many at once as are contiguous, since a call
+ * costs more than the CRC of 64 bytes.
  *
- * Each CPU keeps a few fragments in a row, the oldest first. A writer takes the newest, which may
- * have room left. When that is full, the oldest is used again if nobody else has a reference on it.
- * So a CPU that sends all the time, to peers that answer, neither allocates nor clears pages, and
- * writes to memory that its caches know.
+ * Each CPU caches a few fragments, the oldest first. A writer takes the newest,
+ * which may have room left. When that is full, the oldest is used again if the
+ * cache has the only reference on it. So a CPU that sends all the time, to
+ * peers that acknowledge, neither allocates nor clears pages, and writes to
+ * memory that its own caches hold.
  *
- * A fragment in a row belongs to that row, and any other to its writer. A page of the emergency
- * reserves goes back at once, and so does a single page: it was taken because memory is in pieces,
- * which may be over.
+ * A page from the emergency reserves does not stay in the cache. Neither does a
+ * single page, which was used because memory was fragmented at that time.
  */
 
 #include "fpdu.h"
@@ -30,11 +30,7 @@
 
 #define FRAG_ROW	4	/* 128 KiB for each CPU */
 
-/**
- * struct frag_row - fragments of one CPU
- * @frag: the fragments, the oldest first
- * @n: how many
- */
+/* Fragments that a CPU caches, the oldest first */
 struct frag_row {
 	struct page_frag	frag[FRAG_ROW];
 	unsigned int		n;
@@ -49,13 +45,14 @@ static void row_take_oldest(struct frag_row *row, struct page_frag *frag)
 	memmove(row->frag, row->frag + 1, row->n * sizeof(row->frag[0]));
 }
 
-/* A page of the emergency reserves is for those whose work frees memory. */
+/* A page of the emergency reserves is for work that frees memory. */
 static bool frag_is_worth_keeping(const struct page_frag *frag)
 {
-	return frag->size == PAGE_SIZE << SKB_FRAG_PAGE_ORDER && !page_is_pfmemalloc(frag->page);
+	return frag->size == PAGE_SIZE << SKB_FRAG_PAGE_ORDER &&
+	       !page_is_pfmemalloc(frag->page);
 }
 
-/* Nobody else has a reference. Nobody can get one, since only a writer gives references away. */
+/* Only a writer adds references. The caller is one, so a count of 1 stays 1. */
 static bool frag_is_free(const struct page_frag *frag)
 {
 	return page_ref_count(frag->page) == 1;
@@ -96,7 +93,7 @@ void srnic_frag_give(struct page_frag *frag)
 	frag_put(&oldest);
 }
 
-/* Swap a full fragment for the oldest of this CPU, or for none if that is still in use. */
+/* Swap a full fragment for this CPU's oldest, or for none if that is in use. */
 static void frag_swap(struct page_frag *frag)
 {
 	struct page_frag oldest = {};
@@ -133,13 +130,16 @@ void srnic_frag_exit(void)
 	}
 }
 
-/* If memory is short, fragments are single pages. Of 64 bytes at most one is a Marker's. */
+/*
+ * bvec entries for the longest FPDU: if memory is short, fragments are single
+ * pages. At most one of 64 bytes is a Marker's.
+ */
 static u8 writer_pieces(u32 mulpdu)
 {
 	return (mulpdu + mulpdu / 64) / (PAGE_SIZE - SRNIC_FRAG_MIN) + 2;
 }
 
-/* What is written from now on is in the fragment. */
+/* What is written from now on is in @w->frag, and needs a bvec entry. */
 static void writer_begin_piece(struct srnic_writer *w)
 {
 	struct srnic_batch *batch = w->batch;
@@ -156,8 +156,8 @@ static void writer_begin_piece(struct srnic_writer *w)
 	w->end = page_address(frag->page) + frag->size;
 }
 
-void srnic_writer_open(struct srnic_writer *w, struct srnic_tx *tx, u16 mulpdu, u32 full,
-		       gfp_t gfp)
+void srnic_writer_open(struct srnic_writer *w, struct srnic_tx *tx, u16 mulpdu,
+		       u32 full, gfp_t gfp)
 {
 	*w = (struct srnic_writer) {
 		.batch		= &tx->batch,
@@ -170,8 +170,9 @@ void srnic_writer_open(struct srnic_writer *w, struct srnic_tx *tx, u16 mulpdu, 
 		.pos		= tx->pos - tx->batch.len,
 	};
 	srnic_frag_take(&w->frag);
-	/* What is there is enough: nothing is allocated. */
-	if (w->frag.page && (frag_is_free(&w->frag) || frag_has_room(&w->frag)) &&
+	/* Without an allocation: srnic_fpdu_more() allocates if need be. */
+	if (w->frag.page &&
+	    (frag_is_free(&w->frag) || frag_has_room(&w->frag)) &&
 	    srnic_frag_refill(&w->frag, gfp)) {
 		writer_begin_piece(w);
 		w->stop = w->end;
@@ -183,7 +184,6 @@ static void batch_put_page(struct bio_vec *bv)
 	put_page(bv->bv_page);
 }
 
-/* What was written belongs to the batch. */
 static void writer_end_piece(struct srnic_writer *w)
 {
 	struct srnic_batch *batch = w->batch;
@@ -221,15 +221,15 @@ void srnic_batch_reset(struct srnic_batch *batch)
 	batch->done = 0;
 }
 
-/* Octets of a batch up to the end of an FPDU */
+/* Bytes of a batch up to the end of an FPDU */
 static u32 batch_end(const struct srnic_batch *batch, u8 fpdu)
 {
 	return batch->ends[fpdu] * 4;
 }
 
 /*
- * If TCP has a part of an FPDU, its rest has to go out. The next octet of the stream stands behind
- * that, and Markers are counted from there.
+ * Drop what TCP has not begun to send. The rest of an FPDU that it has begun
+ * has to go out. Positions, and so Markers, count on from the end of that.
  */
 void srnic_batch_cut(struct srnic_tx *tx)
 {
@@ -239,12 +239,13 @@ void srnic_batch_cut(struct srnic_tx *tx)
 
 	while (n < batch->fpdus && batch_end(batch, n) < batch->done)
 		n++;
-	batch->len = batch->done && n < batch->fpdus ? batch_end(batch, n) : batch->done;
+	batch->len = batch->done && n < batch->fpdus ? batch_end(batch, n) :
+						       batch->done;
 	tx->pos -= len - batch->len;
 	batch->fpdus = 0;
 }
 
-/* The way back is to other pieces from now on. */
+/* For srnic_fpdu_undo(): the FPDU goes on in another fragment. */
 static void fpdu_leave(struct srnic_writer *w)
 {
 	if (w->moved)
@@ -287,14 +288,13 @@ static void fpdu_set_stop(struct srnic_writer *w)
 	if (w->crc)
 		w->stop = min_t(u8 *, w->stop, w->from + SRNIC_FPDU_PIECE);
 	if (w->markers)
-		w->stop = min_t(u8 *, w->stop, w->at + srnic_marker_gap(fpdu_pos(w)));
+		w->stop = min_t(u8 *, w->stop,
+				w->at + srnic_marker_gap(fpdu_pos(w)));
 }
 
 /*
- * Nothing can be written at @at, which is @stop. What is due is done: the CRC of what was written,
- * another fragment, a Marker.
- *
- * Returns 0; -ENOMEM.
+ * @at has reached @stop: update the CRC, take another fragment or write a
+ * Marker, whichever is due. 0 or -ENOMEM.
  */
 int srnic_fpdu_more(struct srnic_writer *w)
 {
@@ -345,8 +345,9 @@ void srnic_fpdu_put_crc(struct srnic_writer *w)
 }
 
 /*
- * Nothing of the FPDU stays in the batch. If it began in another fragment, that one is not the
- * writer's any more, and what comes next begins a new piece.
+ * Remove the FPDU under way from the batch. If it began in another fragment,
+ * that one is not the writer's any more, and the next FPDU begins a new bvec
+ * entry.
  */
 void srnic_fpdu_undo(struct srnic_writer *w)
 {

@@ -1,17 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * srnic's half of the hand-off: a QP gets a stream, and gives it back.
+ * srnic's half of the hand-off: a QP gets a stream, and loses it again.
  *
- * What says that there is a stream, in the order in which it comes and goes:
+ * States of the QP and of its sender, in the order of the calls:
  *
  *	prepare		qp->state is RTS: the ULP may post
- *	prepare, end	qp->tx.state is SHUT: the sender has a socket, and may look
+ *	prepare, end	qp->tx.state is SHUT: the sender has a socket
  *	open_tx		qp->tx.state is OPEN: the sender may send
- *	stop		qp->state is ENDING: what is posted now is flushed, soon
+ *	stop		qp->state is ENDING: what is posted now is flushed soon
  *	stop		qp->tx.state is CLOSED: no sender uses the socket
- *	stop, end	qp->state is ERROR: what is posted is flushed; another stream may come
+ *	stop, end	qp->state is ERROR: what was posted is flushed; the QP
+ *			may get another stream
  *
- * So a ULP may post before the sender has the socket: srnic_tx_open() looks for that.
+ * So a ULP may post before the sender has a socket: srnic_tx_open() wakes the
+ * sender for that.
  */
 
 #include "handoff.h"
@@ -29,8 +31,9 @@
 #include <trace/events/sock.h>
 
 /*
- * The sender's lock keeps a modify to RESET away, which discards what is posted. An event of the
- * stream before, of which the ULP was not told yet, would be taken for one of this stream.
+ * The sender's lock keeps away a modify to RESET, which discards what was
+ * posted. Events of the previous stream that were not yet reported go: the ULP
+ * would take them for this stream's.
  */
 static int handoff_claim(struct srnic_qp *qp, const struct iw_mpa_handoff *ho)
 {
@@ -55,8 +58,9 @@ static int handoff_claim(struct srnic_qp *qp, const struct iw_mpa_handoff *ho)
 }
 
 /*
- * A sender may use the last memory that there is. The peer's answers then come in such memory, too,
- * and TCP has to accept them: see "Memory reclaim" in srnic.rst.
+ * A sender for storage may use the emergency reserves of memory. The peer's
+ * answers then arrive in such memory, and TCP must accept them: see "Memory
+ * reclaim" in srnic.rst.
  */
 static void handoff_share_reserves(const struct srnic_qp *qp, struct sock *sk)
 {
@@ -68,9 +72,10 @@ static void handoff_share_reserves(const struct srnic_qp *qp, struct sock *sk)
 }
 
 /*
- * A packet that came in the last memory may wait until a process unlocks the socket. TCP then takes
- * it for a bug if the socket has no right to it any more. While the socket has no owner no packet
- * waits: so the right ends then, and TCP refuses such packets from there on.
+ * A packet in reserve memory may wait in the socket's backlog until a process
+ * releases the socket. If the socket has lost its right to the reserves by
+ * then, TCP warns. So the right ends while the socket is unowned, when the
+ * backlog is empty; after that TCP refuses such packets.
  */
 static void handoff_leave_reserves(const struct srnic_qp *qp, struct sock *sk)
 {
@@ -119,7 +124,7 @@ static void srnic_sk_data_ready(struct sock *sk)
 	read_unlock_bh(&sk->sk_callback_lock);
 }
 
-/* TCP's own callback clears the note that somebody waits for room. So look for room before. */
+/* TCP's callback clears SOCK_NOSPACE, so check for room before the call. */
 static void srnic_sk_write_space(struct sock *sk)
 {
 	struct iw_mpa_stream *stream;
@@ -136,14 +141,15 @@ static void srnic_sk_write_space(struct sock *sk)
 	read_unlock_bh(&sk->sk_callback_lock);
 }
 
-static void handoff_attach(struct ib_qp *ibqp, struct sock *sk, struct iw_mpa_stream *stream)
+static void handoff_attach(struct ib_qp *ibqp, struct sock *sk,
+			   struct iw_mpa_stream *stream)
 {
 	stream->priv = to_srnic_qp(ibqp);
 	sk->sk_data_ready = srnic_sk_data_ready;
 	sk->sk_write_space = srnic_sk_write_space;
 }
 
-/* Take all that is there, since octets before the peer's FIN count. */
+/* No budget: all bytes before the peer's FIN count. */
 static void handoff_kick_rx(struct ib_qp *ibqp)
 {
 	srnic_rx_look(to_srnic_qp(ibqp));
@@ -170,9 +176,9 @@ static void handoff_finish_tx(struct ib_qp *ibqp)
 }
 
 /*
- * Has the peer closed, or fallen silent, within an FPDU or a message, or without an answer to a
- * Read? If RX has ended nothing comes behind the FIN that was taken, and TCP's numbers do not
- * change.
+ * Did the peer close or fall silent within an FPDU or a message, or with a Read
+ * unanswered? After RX has reached the FIN nothing arrives any more, so
+ * TCP's numbers are stable without the socket's lock.
  */
 static bool handoff_is_cut(struct srnic_qp *qp)
 {
@@ -191,7 +197,7 @@ static bool handoff_is_cut(struct srnic_qp *qp)
 	return cut || srnic_sq_has_reads(qp);
 }
 
-/* Has the stream ended in a way that the ULP has to be told of (RFC 5044 8, code 1)? */
+/* Does the end of the stream count as an error (RFC 5044 8, code 1)? */
 static bool handoff_is_abort(struct srnic_qp *qp, enum iw_mpa_reason why)
 {
 	switch (why) {
@@ -226,10 +232,10 @@ static unsigned long handoff_events(const struct srnic_qp *qp)
 }
 
 /*
- * The library has taken the callbacks back, so RX runs only in its work item. First the work item
- * is ended. Then the sender is ended, which still tries to send a Terminate message. Then what is
- * posted is flushed, and the ULP is told. As soon as the state is ERROR the QP may have another
- * stream.
+ * iw_mpa has restored the socket's callbacks, so RX runs in its work item only.
+ * Order matters: the work item ends first; then the sender, after its last try
+ * to send a Terminate message; then what was posted is flushed and the ULP gets
+ * its events. In state ERROR, which comes last, the QP may get a new stream.
  */
 static void handoff_stop(struct ib_qp *ibqp, enum iw_mpa_reason why)
 {

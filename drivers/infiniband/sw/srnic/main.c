@@ -27,16 +27,18 @@ static void main_destroy_queues(void)
 }
 
 /*
- * Storage waits for all of them: whoever destroys a QP waits for its events, and the library, which
- * serves storage, waits for the work of any QP when it ends a stream.
+ * Storage depends on each of them, hence WQ_MEM_RECLAIM: destroying a QP waits
+ * for its events, and iw_mpa, which serves storage, waits for the work of any
+ * QP whose stream it ends.
  */
 static int main_make_queues(void)
 {
 	int i;
 
 	for (i = 0; i < ARRAY_SIZE(main_queues); i++) {
-		*main_queues[i].wq = alloc_workqueue("%s", WQ_MEM_RECLAIM | WQ_PERCPU, 0,
-						     main_queues[i].name);
+		*main_queues[i].wq = alloc_workqueue("%s",
+						     WQ_MEM_RECLAIM | WQ_PERCPU,
+						     0, main_queues[i].name);
 		if (!*main_queues[i].wq) {
 			main_destroy_queues();
 			return -ENOMEM;
@@ -67,7 +69,7 @@ rival:
 	return err;
 }
 
-/* Devices go first. The last regions are freed when the readers of the table of STags are done. */
+/* Frees all devices, and with them all that uses the queues and fragments. */
 static void __exit srnic_exit(void)
 {
 	srnic_device_exit();
