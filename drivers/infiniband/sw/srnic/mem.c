@@ -2,20 +2,21 @@
 /*
  * STags: 24 bits of index, chosen at random, and 8 bits of key.
  *
- * Whoever accesses a region holds it: finds it under RCU, and takes mr->lock for reading. While the
- * region is held its key, protection domain, rights and size cannot change, so they are checked
- * once for a run of segments. Invalidation and deregistration take the lock for writing: when they
- * return nobody touches the memory any more, and nobody will (RFC 5040 8.1.1). Softirqs are off
- * under the lock, so a hold ends after SRNIC_MEM_HOLD bytes, or one FPDU if that is longer.
+ * To access a region RX or the sender "holds" it: finds it under RCU, and takes
+ * mr->lock for reading. Key, protection domain, rights and size cannot change
+ * then, so they are checked once for a run of segments. Invalidation and
+ * deregistration take the lock for writing: after they return the memory is
+ * never touched again (RFC 5040 8.1.1). Softirqs are off under the lock, so a
+ * hold ends after SRNIC_MEM_HOLD bytes, or one FPDU if that is longer.
  *
- * The kernel lets readers that have softirqs off overtake a writer that waits for such a lock. If
- * peers kept two CPUs busy with a region, the writer would wait, with softirqs off. So a writer
- * closes the gate first. A reader that holds the region looks at the gate before each FPDU, and
- * lets go if it is closed. Each CPU has at most one reader that is past the gate. All others wait
- * there until the change is done.
+ * Readers with softirqs off pass a writer that waits for an rwlock. If peers
+ * kept two CPUs busy with a region the writer would never get it. So a writer
+ * first closes a gate. A holder looks at the gate before each FPDU, and ends
+ * its hold if it is closed; each CPU has at most one of these. All other
+ * readers wait at the gate until the change is done.
  *
- * The device has no DMA, so the RDMA core gives it virtual addresses in place of bus addresses, and
- * makes sure that there is no high memory. So every page has an address.
+ * The device has no DMA: the RDMA core gives it virtual addresses in place of
+ * bus addresses, and ensures that there is no high memory.
  */
 
 #include "mem.h"
@@ -72,8 +73,9 @@ static u32 stag_index(u32 stag)
 }
 
 /*
- * Returns 0; -EOPNOTSUPP for a right that no region of the device has; -EINVAL for rights of which
- * one needs another: whoever lets a peer write has to let the device write, too.
+ * Returns 0; -EOPNOTSUPP for a right that no region of the device has; -EINVAL
+ * if one is missing that another needs: a peer's right to write needs the
+ * device's own.
  */
 int srnic_stag_check_access(struct ib_device *ibdev, int access)
 {
@@ -88,11 +90,7 @@ void srnic_stag_setup(struct srnic_mr *mr)
 	spin_lock_init(&mr->gate);
 }
 
-/*
- * Indices are random, and so is the key (RFC 5040 8.1.1, rule 8).
- *
- * Returns 0; -ENOMEM, also if no index is free.
- */
+/* Index and key are random (RFC 5040 8.1.1, rule 8). 0 or -ENOMEM. */
 int srnic_stag_add(struct srnic_dev *dev, struct srnic_mr *mr)
 {
 	int tries, err = -EBUSY;
@@ -120,7 +118,8 @@ void srnic_stag_remove(struct srnic_dev *dev, struct srnic_mr *mr)
 	stag_unlock(mr);
 }
 
-static enum srnic_mem_fault hold_check(const struct srnic_mr *mr, const struct srnic_name *name)
+static enum srnic_mem_fault hold_check(const struct srnic_mr *mr,
+				       const struct srnic_name *name)
 {
 	if (!mr->valid || mr->stag != name->stag)
 		return SRNIC_MEM_STAG;
@@ -132,13 +131,13 @@ static enum srnic_mem_fault hold_check(const struct srnic_mr *mr, const struct s
 }
 
 /*
- * Let go of what is held, and hold what @name names. The cursor is at the region's first byte: the
- * same name may stand for other memory than before.
- *
- * Returns SRNIC_MEM_OK; any other value: nothing is held. Nothing is held either for
- * SRNIC_LOCAL_DMA_LKEY: nobody can take that memory away.
+ * End the hold that there is, and hold what @name names. The cursor starts at
+ * the region's first byte, since the name may stand for other memory than
+ * before. After a fault no region is held, and none for SRNIC_LOCAL_DMA_LKEY:
+ * that memory is never invalidated.
  */
-enum srnic_mem_fault srnic_hold_take(struct srnic_dev *dev, struct srnic_hold *hold,
+enum srnic_mem_fault srnic_hold_take(struct srnic_dev *dev,
+				     struct srnic_hold *hold,
 				     const struct srnic_name *name)
 {
 	enum srnic_mem_fault fault;
@@ -183,16 +182,14 @@ void srnic_hold_end(struct srnic_hold *hold)
 	rcu_read_unlock();
 }
 
-static int stag_register(struct srnic_mr *mr, const struct ib_pd *pd, u32 stag, u64 base,
-			 u64 size, u32 access)
+static int stag_register(struct srnic_mr *mr, const struct ib_pd *pd, u32 stag,
+			 u64 base, u64 size, u32 access)
 {
 	u8 table = mr->active ^ mr->mapped;
 
-	/*
-	 * The sender may have found the region before it was removed. Its tables are about to be
-	 * freed then.
-	 */
-	if (mr->removed || mr->kind != SRNIC_MR_FAST || mr->valid || mr->ibmr.pd != pd)
+	/* The region may have been removed since the sender has found it. */
+	if (mr->removed || mr->kind != SRNIC_MR_FAST || mr->valid ||
+	    mr->ibmr.pd != pd)
 		return -EINVAL;
 	if (size > srnic_target_size(mr, table))
 		return -EINVAL;
@@ -207,14 +204,14 @@ static int stag_register(struct srnic_mr *mr, const struct ib_pd *pd, u32 stag, 
 }
 
 /*
- * The region gets what map_mr_sg has mapped last. If nothing was mapped since the registration
- * before, it keeps what it had then.
+ * The region gets what map_mr_sg has mapped last; if that was not called since
+ * the last registration, it keeps what it had.
  *
- * Returns 0; -EINVAL if the region is valid already, is of another protection domain, is not a
- * fast-registered one, is too small, or does not exist.
+ * Returns 0; -EINVAL if the region is valid, of another protection domain, not
+ * fast-registered, or too small, or does not exist.
  */
-int srnic_stag_register(struct srnic_dev *dev, const struct ib_pd *pd, u32 stag, u64 base,
-			u64 size, u32 access)
+int srnic_stag_register(struct srnic_dev *dev, const struct ib_pd *pd, u32 stag,
+			u64 base, u64 size, u32 access)
 {
 	struct srnic_mr *mr;
 	int err = -EINVAL;
@@ -230,9 +227,9 @@ int srnic_stag_register(struct srnic_dev *dev, const struct ib_pd *pd, u32 stag,
 	return err;
 }
 
-/* Who may invalidate: under mr->lock */
-static enum srnic_err stag_may_invalidate(const struct srnic_mr *mr, const struct ib_pd *pd,
-					  u32 stag, bool remote)
+static enum srnic_err stag_may_invalidate(const struct srnic_mr *mr,
+					  const struct ib_pd *pd, u32 stag,
+					  bool remote)
 {
 	const u32 rights = IB_ACCESS_REMOTE_READ | IB_ACCESS_REMOTE_WRITE;
 
@@ -245,7 +242,8 @@ static enum srnic_err stag_may_invalidate(const struct srnic_mr *mr, const struc
 	return SRNIC_ERR_NONE;
 }
 
-static enum srnic_err stag_invalidate(struct srnic_dev *dev, const struct ib_pd *pd, u32 stag,
+static enum srnic_err stag_invalidate(struct srnic_dev *dev,
+				      const struct ib_pd *pd, u32 stag,
 				      bool remote)
 {
 	enum srnic_err err = SRNIC_ERR_INV_STAG;
@@ -265,27 +263,27 @@ static enum srnic_err stag_invalidate(struct srnic_dev *dev, const struct ib_pd 
 }
 
 /*
- * The STag may be invalid already. A Send of the peer may have invalidated it since the work
- * request was posted, and the ULP could not know.
- *
- * Returns 0; -EINVAL if there is no such STag to invalidate.
+ * An STag that is invalid already is no error: a Send of the peer may have
+ * invalidated it after the work request was posted. 0; -EINVAL if there is no
+ * such STag to invalidate.
  */
-int srnic_stag_invalidate(struct srnic_dev *dev, const struct ib_pd *pd, u32 stag)
+int srnic_stag_invalidate(struct srnic_dev *dev, const struct ib_pd *pd,
+			  u32 stag)
 {
 	return stag_invalidate(dev, pd, stag, false) ? -EINVAL : 0;
 }
 
 /*
- * A peer may invalidate an STag only if it is of the same protection domain, is fast-registered,
- * and has a remote right (RFC 5040 5.3, 8.1.1).
+ * A peer may invalidate an STag of the QP's protection domain that is valid,
+ * fast-registered and has a remote right (RFC 5040 5.3, 8.1.1).
  */
-enum srnic_err srnic_stag_invalidate_remote(struct srnic_dev *dev, const struct ib_pd *pd,
-					    u32 stag)
+enum srnic_err srnic_stag_invalidate_remote(struct srnic_dev *dev,
+					    const struct ib_pd *pd, u32 stag)
 {
 	return stag_invalidate(dev, pd, stag, true);
 }
 
-/* The first of a fast-registered region's pieces that ends after @off */
+/* Index of the first extent that ends after @off */
 static u32 target_find(const struct srnic_mr *mr, u64 off)
 {
 	const struct srnic_extent *map = mr->map[mr->active];
@@ -302,7 +300,7 @@ static u32 target_find(const struct srnic_mr *mr, u64 off)
 	return low;
 }
 
-/* The caller has checked that @off is within the region. */
+/* @off is within the region. */
 void srnic_hold_seek(struct srnic_hold *hold, u64 off)
 {
 	hold->off = off;
@@ -311,7 +309,6 @@ void srnic_hold_seek(struct srnic_hold *hold, u64 off)
 		hold->next = target_find(hold->mr, off);
 }
 
-/* Pinned pages: blocks of one size, found by their number */
 static void hold_piece_user(struct srnic_hold *hold)
 {
 	const struct srnic_mr *mr = hold->mr;
@@ -319,7 +316,8 @@ static void hold_piece_user(struct srnic_hold *hold)
 	u64 pos = mr->block_off + hold->off;
 	u64 within = pos & (size - 1);
 
-	hold->va = ib_virt_dma_to_ptr(mr->blocks[pos >> mr->block_shift] + within);
+	hold->va = ib_virt_dma_to_ptr(mr->blocks[pos >> mr->block_shift] +
+				      within);
 	hold->left = size - within;
 }
 
@@ -364,7 +362,6 @@ static noinline void hold_read_pieces(struct srnic_hold *hold, u8 *to, u32 len)
 	}
 }
 
-/* From the region to an FPDU */
 noinline void srnic_hold_read(struct srnic_hold *hold, u8 *to, u32 len)
 {
 	if (!hold->left)
@@ -382,8 +379,9 @@ u64 srnic_target_size(const struct srnic_mr *mr, u8 table)
 	return n ? mr->map[table][n - 1].end : 0;
 }
 
-/* If a piece begins where the one before ends, it needs no entry of its own. */
-static bool target_append(struct srnic_extent *map, u32 *n, u32 max, void *va, u32 len)
+/* An entry that begins where the one before ends does not need an extent. */
+static bool target_append(struct srnic_extent *map, u32 *n, u32 max, void *va,
+			  u32 len)
 {
 	u64 before = *n ? map[*n - 1].end : 0;
 	u64 begin = *n > 1 ? map[*n - 2].end : 0;
@@ -400,14 +398,16 @@ static bool target_append(struct srnic_extent *map, u32 *n, u32 max, void *va, u
 }
 
 /*
- * A valid registration keeps the table that it has. Pieces may begin and end anywhere. In the
- * region they follow each other. The region begins at the first octet's place in its page, and not
- * at its address: ULPs tell their peers where it begins, and no peer has to know the kernel's
- * addresses.
+ * A valid registration keeps the table that it has. Entries of @sgl may begin
+ * and end anywhere; the region joins them. Its first address is not that of the
+ * memory, but only the offset in the page: ULPs send it to their peers, which
+ * need not know the kernel's addresses.
  *
- * Returns pieces of @sgl that are mapped; -EINVAL if there is none, or @off is behind the first.
+ * Returns how many entries were mapped; -EINVAL if there are none, or @off is
+ * beyond the first.
  */
-int srnic_target_map(struct srnic_mr *mr, struct scatterlist *sgl, int nents, unsigned int *off)
+int srnic_target_map(struct srnic_mr *mr, struct scatterlist *sgl, int nents,
+		     unsigned int *off)
 {
 	unsigned int skip = off ? *off : 0;
 	u8 table = !mr->active;
@@ -422,8 +422,10 @@ int srnic_target_map(struct srnic_mr *mr, struct scatterlist *sgl, int nents, un
 	for_each_sg(sgl, sg, nents, i) {
 		u32 len = sg_dma_len(sg) - skip;
 
-		if (len && !target_append(mr->map[table], &n, mr->max_extents,
-					  ib_virt_dma_to_ptr(sg_dma_address(sg) + skip), len))
+		if (len &&
+		    !target_append(mr->map[table], &n, mr->max_extents,
+				   ib_virt_dma_to_ptr(sg_dma_address(sg) +
+						      skip), len))
 			break;
 		mr->ibmr.length += len;
 		skip = 0;
@@ -435,12 +437,12 @@ int srnic_target_map(struct srnic_mr *mr, struct scatterlist *sgl, int nents, un
 	return i;
 }
 
-/* Sizes of blocks that pinned memory may consist of: pages and huge pages */
+/* Block sizes of pinned memory: pages and huge pages */
 #define MR_BLOCKS	(PAGE_SIZE | SZ_2M | SZ_1G)
 
 /*
- * A region of a process's memory is charged to its cgroup; other regions are charged to nobody. The
- * table of STags makes no such difference: see "Security" in srnic.rst.
+ * A region of an application's memory is charged to its cgroup, others to none.
+ * The table of STags is charged for either: see "Security" in srnic.rst.
  */
 static struct srnic_mr *mr_alloc(struct ib_pd *pd, enum srnic_mr_kind kind)
 {
@@ -462,7 +464,7 @@ static struct srnic_mr *mr_alloc(struct ib_pd *pd, enum srnic_mr_kind kind)
 	return mr;
 }
 
-/* Nobody accesses the memory any more. Readers of the table may still look at the structure. */
+/* The memory is not accessed any more; lookups may still read the struct. */
 static void mr_free(struct srnic_mr *mr)
 {
 	struct srnic_dev *dev = to_srnic_dev(mr->ibmr.device);
@@ -496,10 +498,7 @@ static struct ib_mr *mr_publish(struct srnic_mr *mr)
 	return &mr->ibmr;
 }
 
-/*
- * The region is all memory of the kernel, for local work requests. A peer never gets a right to
- * it.
- */
+/* All memory of the kernel, for local work requests. Peers get no right. */
 struct ib_mr *srnic_get_dma_mr(struct ib_pd *pd, int access)
 {
 	struct srnic_mr *mr;
@@ -554,8 +553,9 @@ static int mr_pin(struct srnic_mr *mr, u64 start, u64 len, u64 iova, int access)
 	return mr_fill_blocks(mr, size);
 }
 
-struct ib_mr *srnic_reg_user_mr(struct ib_pd *pd, u64 start, u64 len, u64 iova, int access,
-				struct ib_dmah *dmah, struct ib_udata *udata)
+struct ib_mr *srnic_reg_user_mr(struct ib_pd *pd, u64 start, u64 len, u64 iova,
+				int access, struct ib_dmah *dmah,
+				struct ib_udata *udata)
 {
 	struct siw_uresp_reg_mr resp = {};
 	struct srnic_mr *mr;
@@ -610,7 +610,8 @@ struct ib_mr *srnic_alloc_mr(struct ib_pd *pd, enum ib_mr_type type, u32 max_sg)
 		return ERR_PTR(-ENOMEM);
 	mr->max_extents = max_sg;
 	for (i = 0; i < 2; i++) {
-		mr->map[i] = kvcalloc(max_sg, sizeof(*mr->map[i]), GFP_KERNEL);
+		mr->map[i] = kvcalloc(max_sg, sizeof(*mr->map[i]),
+				      GFP_KERNEL);
 		if (!mr->map[i]) {
 			mr_free(mr);
 			return ERR_PTR(-ENOMEM);
@@ -619,12 +620,13 @@ struct ib_mr *srnic_alloc_mr(struct ib_pd *pd, enum ib_mr_type type, u32 max_sg)
 	return mr_publish(mr);
 }
 
-int srnic_map_mr_sg(struct ib_mr *ibmr, struct scatterlist *sg, int nents, unsigned int *off)
+int srnic_map_mr_sg(struct ib_mr *ibmr, struct scatterlist *sg, int nents,
+		    unsigned int *off)
 {
 	return srnic_target_map(to_srnic_mr(ibmr), sg, nents, off);
 }
 
-/* When it returns nobody accesses the memory. */
+/* After it returns the memory is not accessed any more. */
 int srnic_dereg_mr(struct ib_mr *ibmr, struct ib_udata *udata)
 {
 	struct srnic_mr *mr = to_srnic_mr(ibmr);

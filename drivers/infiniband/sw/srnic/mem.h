@@ -11,48 +11,41 @@
 #include <rdma/ib_verbs.h>
 
 /*
- * The lkey that stands for all memory of the kernel in work requests of kernel ULPs. Its index is
- * in no table, so neither a peer nor an application can use it.
+ * For kernel ULPs: stands for all memory of the kernel. Its index is in no
+ * table, so neither a peer nor an application can use it.
  */
 #define SRNIC_LOCAL_DMA_LKEY	0xffffff00
 #define SRNIC_STAG_MAX_INDEX	0xfffffe
 
-/* Rights that have an effect */
-#define SRNIC_ACCESS		(IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE | \
-				 IB_ACCESS_REMOTE_READ)
-/* Rights that are accepted without effect */
-#define SRNIC_ACCESS_VOID	(IB_ACCESS_REMOTE_ATOMIC | IB_ACCESS_HUGETLB | IB_ACCESS_OPTIONAL)
+/* Rights that have an effect, and rights that are accepted without one */
+#define SRNIC_ACCESS		(IB_ACCESS_LOCAL_WRITE | \
+				 IB_ACCESS_REMOTE_WRITE | IB_ACCESS_REMOTE_READ)
+#define SRNIC_ACCESS_VOID	(IB_ACCESS_REMOTE_ATOMIC | \
+				 IB_ACCESS_HUGETLB | IB_ACCESS_OPTIONAL)
 
-/* A hold ends after so many bytes, so that softirqs run. */
+/* A hold ends after so many bytes, and then softirqs run. */
 #define SRNIC_MEM_HOLD		SZ_32K
-/* A short FPDU takes the time of so many bytes. */
+/* The least that an FPDU counts as, however short it is */
 #define SRNIC_FPDU_COST		256
 
-/**
- * struct srnic_hold - a region that is held, so that several segments can access it
- * @mr: the region, NULL if none is held: mr->lock is held for reading, softirqs are off, and RCU
- *	readers' side is entered
- * @is: the name under which it was found; what it names cannot change while the region is held
- * @quota: bytes until the hold has to end
- * @cost: bytes that the FPDU counts as
- * @off: cursor: place in the region
- * @va: cursor: address of the byte there
- * @left: cursor: bytes in a row there; 0 if the next piece has to be found
- * @next: cursor: SRNIC_MR_FAST: the piece that it is in, or one before
- *
- * It is on the stack of one call, zeroed at first. While a region is held the caller takes no lock,
- * calls neither TCP nor the library, completes nothing and does not allocate: it drops the hold
- * before. So mr->lock is the innermost lock, and a hold cannot wait for its own end.
+/*
+ * A region that is held, so that several segments can access it, with a cursor.
+ * It is on the stack of one call, zeroed at first. While a region is held, the
+ * caller takes no lock, calls neither TCP nor iw_mpa, completes nothing and
+ * does not allocate: it drops the hold before. So mr->lock is the innermost
+ * lock, and a hold cannot wait for its own end.
  */
 struct srnic_hold {
+	/* with mr->lock, softirqs off, in rcu_read_lock(); NULL: none held */
 	struct srnic_mr		*mr;
-	struct srnic_name	is;
-	s32			quota;
-	u32			cost;
-	u64			off;
-	u8			*va;
-	u32			left;
-	u32			next;
+	struct srnic_name	is;	/* under which it was found */
+	s32			quota;	/* bytes until the hold has to end */
+	u32			cost;	/* bytes that the FPDU counts as */
+	/* The cursor: */
+	u64			off;	/* in the region */
+	u8			*va;	/* of the byte there */
+	u32			left;	/* contiguous bytes; 0: look them up */
+	u32			next;	/* MR_FAST: extent of @off, or before */
 };
 
 static inline bool srnic_name_is_local_dma(const struct srnic_name *name)
@@ -61,8 +54,8 @@ static inline bool srnic_name_is_local_dma(const struct srnic_name *name)
 }
 
 /*
- * The RDMA core passes both on with 64 bits, and drops the upper half of them where the kernel's
- * addresses have 32. A region must not be larger than what was pinned.
+ * On 32 bits the RDMA core pins memory at the lower halves of these: a region
+ * must not be larger than what was pinned.
  */
 static inline bool srnic_stag_is_possible(u64 start, u64 len, u64 max)
 {
@@ -73,13 +66,15 @@ int srnic_stag_check_access(struct ib_device *ibdev, int access);
 void srnic_stag_setup(struct srnic_mr *mr);
 int srnic_stag_add(struct srnic_dev *dev, struct srnic_mr *mr);
 void srnic_stag_remove(struct srnic_dev *dev, struct srnic_mr *mr);
-int srnic_stag_register(struct srnic_dev *dev, const struct ib_pd *pd, u32 stag, u64 base,
-			u64 size, u32 access);
-int srnic_stag_invalidate(struct srnic_dev *dev, const struct ib_pd *pd, u32 stag);
-enum srnic_err srnic_stag_invalidate_remote(struct srnic_dev *dev, const struct ib_pd *pd,
-					    u32 stag);
+int srnic_stag_register(struct srnic_dev *dev, const struct ib_pd *pd, u32 stag,
+			u64 base, u64 size, u32 access);
+int srnic_stag_invalidate(struct srnic_dev *dev, const struct ib_pd *pd,
+			  u32 stag);
+enum srnic_err srnic_stag_invalidate_remote(struct srnic_dev *dev,
+					    const struct ib_pd *pd, u32 stag);
 
-enum srnic_mem_fault srnic_hold_take(struct srnic_dev *dev, struct srnic_hold *hold,
+enum srnic_mem_fault srnic_hold_take(struct srnic_dev *dev,
+				     struct srnic_hold *hold,
 				     const struct srnic_name *name);
 void srnic_hold_end(struct srnic_hold *hold);
 void srnic_hold_seek(struct srnic_hold *hold, u64 off);
@@ -87,8 +82,8 @@ void srnic_hold_next_piece(struct srnic_hold *hold);
 void srnic_hold_read(struct srnic_hold *hold, u8 *to, u32 len);
 
 /*
- * Returns the bytes at the cursor, and in @len, which is > 0, how many are in a row there, of those
- * that are wanted. The cursor moves over them.
+ * Returns the address of the next bytes, at most *@len, which is > 0, and in
+ * @len how many are contiguous. The cursor moves over them.
  */
 static inline u8 *srnic_hold_piece(struct srnic_hold *hold, u32 *len)
 {
@@ -111,8 +106,8 @@ static inline void srnic_hold_drop(struct srnic_hold *hold)
 }
 
 /*
- * At the head of each FPDU, before anything else is done for it. A writer that waits at the gate
- * waits for one FPDU of each CPU, empty ones too.
+ * Comes first for each FPDU, also for an empty one. So a writer at the gate
+ * waits for one FPDU of each CPU at most.
  */
 static inline void srnic_hold_yield(struct srnic_hold *hold, u32 bytes)
 {
@@ -125,8 +120,8 @@ static inline void srnic_hold_yield(struct srnic_hold *hold, u32 bytes)
 }
 
 /*
- * The same before an FPDU of @cost that goes on at the cursor. False: the hold is over, and ends at
- * the head of the next FPDU.
+ * Before an FPDU of @cost that goes on at the cursor. False: the hold has to
+ * end, and srnic_hold_yield() of the next FPDU will end it.
  */
 static inline bool srnic_hold_goes_on(struct srnic_hold *hold, s32 cost)
 {
@@ -138,13 +133,13 @@ static inline bool srnic_hold_goes_on(struct srnic_hold *hold, s32 cost)
 	return true;
 }
 
-/* Bytes after the cursor of a region that is held; none is at an address after the last */
+/* Bytes of the held region from the cursor on, without those beyond 2^64 */
 static inline u64 srnic_hold_room(const struct srnic_hold *hold)
 {
 	return min(hold->mr->size - hold->off, ~(hold->mr->base + hold->off));
 }
 
-/* Without a region: all memory of the kernel, by its virtual address */
+/* Without a region: kernel memory by its virtual address */
 static inline void srnic_hold_memory(struct srnic_hold *hold, u64 addr, u32 len)
 {
 	hold->va = ib_virt_dma_to_ptr(addr);
@@ -152,15 +147,15 @@ static inline void srnic_hold_memory(struct srnic_hold *hold, u64 addr, u32 len)
 }
 
 /*
- * Go to [@addr, @addr + @len) in the region, and hold it first if it is not held. The caller has
- * dropped the hold of any other name. What was checked when the hold began cannot have changed; the
- * range is checked each time. The order of the checks is that of enum srnic_mem_fault.
- *
- * Returns SRNIC_MEM_OK; any other value: nothing is held.
+ * Move the cursor to [@addr, @addr + @len) in the region, which is held first
+ * if it is not. If another name was held, the caller has dropped that hold.
+ * What was checked when the hold began cannot have changed, only the range is
+ * checked each time, in the order of enum srnic_mem_fault. After a fault
+ * nothing is held.
  */
-static inline enum srnic_mem_fault srnic_hold_next(struct srnic_dev *dev, struct srnic_hold *hold,
-						   const struct srnic_name *name, u64 addr,
-						   u32 len)
+static inline enum srnic_mem_fault
+srnic_hold_next(struct srnic_dev *dev, struct srnic_hold *hold,
+		const struct srnic_name *name, u64 addr, u32 len)
 {
 	enum srnic_mem_fault fault;
 	u64 off;
@@ -174,7 +169,8 @@ static inline enum srnic_mem_fault srnic_hold_next(struct srnic_dev *dev, struct
 			return SRNIC_MEM_OK;
 		}
 	}
-	fault = srnic_range_check(hold->mr->base, hold->mr->size, addr, len);
+	fault = srnic_range_check(hold->mr->base, hold->mr->size, addr,
+				  len);
 	if (unlikely(fault)) {
 		srnic_hold_end(hold);
 		return fault;
@@ -186,26 +182,32 @@ static inline enum srnic_mem_fault srnic_hold_next(struct srnic_dev *dev, struct
 }
 
 /* As srnic_hold_next(), whatever was held before */
-static inline enum srnic_mem_fault srnic_hold_at(struct srnic_dev *dev, struct srnic_hold *hold,
-						 const struct srnic_name *name, u64 addr,
-						 u32 len)
+static inline enum srnic_mem_fault
+srnic_hold_at(struct srnic_dev *dev, struct srnic_hold *hold,
+	      const struct srnic_name *name, u64 addr, u32 len)
 {
-	if (unlikely(hold->is.stag != name->stag || hold->is.rights != name->rights ||
-		     hold->is.pd != name->pd || hold->is.kernel != name->kernel))
+	if (unlikely(hold->is.stag != name->stag ||
+		     hold->is.rights != name->rights ||
+		     hold->is.pd != name->pd ||
+		     hold->is.kernel != name->kernel))
 		srnic_hold_drop(hold);
 	return srnic_hold_next(dev, hold, name, addr, len);
 }
 
 u64 srnic_target_size(const struct srnic_mr *mr, u8 table);
-int srnic_target_map(struct srnic_mr *mr, struct scatterlist *sgl, int nents, unsigned int *off);
+int srnic_target_map(struct srnic_mr *mr, struct scatterlist *sgl, int nents,
+		     unsigned int *off);
 
 struct ib_dmah;
 
 struct ib_mr *srnic_get_dma_mr(struct ib_pd *pd, int access);
-struct ib_mr *srnic_alloc_mr(struct ib_pd *pd, enum ib_mr_type type, u32 max_sg);
-int srnic_map_mr_sg(struct ib_mr *ibmr, struct scatterlist *sg, int nents, unsigned int *off);
-struct ib_mr *srnic_reg_user_mr(struct ib_pd *pd, u64 start, u64 len, u64 iova, int access,
-				struct ib_dmah *dmah, struct ib_udata *udata);
+struct ib_mr *srnic_alloc_mr(struct ib_pd *pd, enum ib_mr_type type,
+			     u32 max_sg);
+int srnic_map_mr_sg(struct ib_mr *ibmr, struct scatterlist *sg, int nents,
+		    unsigned int *off);
+struct ib_mr *srnic_reg_user_mr(struct ib_pd *pd, u64 start, u64 len, u64 iova,
+				int access, struct ib_dmah *dmah,
+				struct ib_udata *udata);
 int srnic_dereg_mr(struct ib_mr *ibmr, struct ib_udata *udata);
 
 #endif /* _SRNIC_MEM_H */

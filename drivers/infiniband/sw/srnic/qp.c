@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * QPs: what a ULP may do to their state, what happens to work when there is no stream, and how they
- * end. The table of states is in srnic.rst.
+ * QPs: changes of state that a ULP asks for, flushing of work without a stream,
+ * events, and destruction. The table of states is in qp_state.c.
  *
- * qp->lock protects the state. It is held only to read and change the state.
+ * qp->lock protects the state, and is held only to read and change it.
  */
 
 #include "qp.h"
@@ -38,7 +38,9 @@ void srnic_qp_tell(struct srnic_qp *qp, unsigned long events)
 static void srnic_qp_event_work(struct work_struct *work)
 {
 	static const u8 order[] = {
-		IB_EVENT_QP_LAST_WQE_REACHED, IB_EVENT_QP_FATAL, IB_EVENT_QP_REQ_ERR,
+		IB_EVENT_QP_LAST_WQE_REACHED,
+		IB_EVENT_QP_FATAL,
+		IB_EVENT_QP_REQ_ERR,
 		IB_EVENT_QP_ACCESS_ERR,
 	};
 	struct srnic_qp *qp = container_of(work, struct srnic_qp, event_work);
@@ -61,7 +63,7 @@ static void srnic_qp_event_work(struct work_struct *work)
 	}
 }
 
-/* Receives end, after the one that a message has begun to fill. Receives of an SRQ stay there. */
+/* A receive that a message has begun to fill was flushed before these. */
 static bool qp_flush_rq(struct srnic_qp *qp, struct srnic_upcalls *up)
 {
 	struct srnic_rwqe rwqe;
@@ -79,7 +81,7 @@ static bool qp_flush_rq(struct srnic_qp *qp, struct srnic_upcalls *up)
 	return n;
 }
 
-/* The look that is due may be far away. If something was found the next one is @soon. */
+/* @soon: the poll that is queued may be far away, but work was just found. */
 static void qp_look_again(struct srnic_qp *qp, bool soon)
 {
 	unsigned long delay = msecs_to_jiffies(qp->flush_ms);
@@ -91,8 +93,8 @@ static void qp_look_again(struct srnic_qp *qp, bool soon)
 }
 
 /*
- * End all that is posted, if there is no stream. The sender's lock is held: nobody sends,
- * nobody else flushes, and nobody brings the QP to another state.
+ * Flush all that was posted, if there is no stream. The sender's lock keeps
+ * away the sender, other flushes and changes to IDLE.
  */
 static void qp_flush_locked(struct srnic_qp *qp, struct srnic_upcalls *up)
 {
@@ -100,8 +102,8 @@ static void qp_flush_locked(struct srnic_qp *qp, struct srnic_upcalls *up)
 
 	lockdep_assert_held(&qp->tx.lock);
 	/*
-	 * Pairs with the barrier of a ULP that posts: the ULP sees the state, or this sees what it
-	 * posted.
+	 * Pairs with the barrier of the poster: either the poster sees the
+	 * state, or this sees what was posted.
 	 */
 	smp_mb();
 	if (srnic_state(qp) != SRNIC_ERROR)
@@ -110,20 +112,25 @@ static void qp_flush_locked(struct srnic_qp *qp, struct srnic_upcalls *up)
 	more = srnic_retire_flush(qp, up);
 	found = qp_flush_rq(qp, up);
 
-	/* With an SRQ no receive can come, but a Send can, without a doorbell, during the flush. */
+	/*
+	 * Nothing reports what an application adds to its rings: poll them. A
+	 * QP with an SRQ has no receives of its own, and its send queue is
+	 * polled only if a Send was added during this flush.
+	 */
 	if (!qp->user || (qp->srq && !more))
 		return;
 	if (found || more)
 		qp->flush_ms = SRNIC_FLUSH_MIN_MS;
 	if (!READ_ONCE(qp->dying))
 		qp_look_again(qp, found || more);
-	/* Nobody waits longer than a small part of the time in which there was nothing. */
-	qp->flush_ms = min_t(u32, qp->flush_ms + DIV_ROUND_UP(qp->flush_ms, 8), SRNIC_FLUSH_MAX_MS);
+	/* By 1/8 each time: a delay is short beside the idle time before it. */
+	qp->flush_ms = min_t(u32, qp->flush_ms + DIV_ROUND_UP(qp->flush_ms, 8),
+			     SRNIC_FLUSH_MAX_MS);
 }
 
 /*
- * The stream has ended. The ULP may bring the QP to another state as soon as it has a completion.
- * So what is posted is not flushed before.
+ * The stream has ended. A ULP may change the QP's state as soon as it polls a
+ * completion, so the state is ERROR before anything is flushed.
  */
 void srnic_qp_forget(struct srnic_qp *qp)
 {
@@ -136,10 +143,11 @@ void srnic_qp_forget(struct srnic_qp *qp)
 	srnic_cq_call(&up);
 }
 
-/* An application's rings may have more when this returns: see qp_flush_locked(). */
+/* Only for what was in an application's ring: see qp_flush_locked(). */
 static void srnic_qp_flush_work(struct work_struct *work)
 {
-	struct srnic_qp *qp = container_of(to_delayed_work(work), struct srnic_qp, flush_work);
+	struct srnic_qp *qp = container_of(to_delayed_work(work),
+					   struct srnic_qp, flush_work);
 	struct srnic_upcalls up = {};
 
 	mutex_lock(&qp->tx.lock);
@@ -164,7 +172,7 @@ void srnic_qp_setup(struct srnic_qp *qp)
 	INIT_WORK(&qp->event_work, srnic_qp_event_work);
 	qp->flush_ms = SRNIC_FLUSH_MIN_MS;
 	qp->found = get_completed_synchronize_rcu();
-	/* RNICs have no state before this one, in which receives may be posted. */
+	/* In RESET receives cannot be posted, and RNICs have no such state. */
 	qp->idle_state = IB_QPS_INIT;
 	srnic_rx_setup(qp);
 	srnic_tx_setup(qp);
@@ -181,15 +189,15 @@ void srnic_qp_put(struct srnic_qp *qp)
 }
 
 /*
- * Numbers are taken in turn, so a number that has become free stays free for a while. An
- * application may still have completions of the old QP in its completion queue, and must not take
- * them for those of a new QP. But numbers stay low: they are taken from the lowest range in which
- * three of four are free. An XArray has a node for each 64 numbers of which one is used, and nodes
- * above these. If a node comes and goes with a lone QP, that costs as much as a queue. The same
- * holds for the tables of the RDMA core and of iw_mpa.
+ * Numbers are given in turn, so that a number stays unused for a while after
+ * its QP: an application must not take completions of the old QP, still in its
+ * queue, for those of a new one. But they stay low: they are from the lowest
+ * range in which three of four are free. An XArray needs a node for each 64
+ * numbers of which one is used, and nodes above these; a node that a lone QP
+ * allocates and frees costs as much as a queue. That holds for the tables of
+ * the RDMA core and of iw_mpa, too.
  *
- * Nobody finds a QP by the number before the QP is in @dev->qps. The QP is counted in
- * @dev->objects.
+ * The caller has counted the QP in @dev->objects.
  */
 int srnic_qp_take_number(struct srnic_dev *dev, u32 *qpn)
 {
@@ -198,15 +206,16 @@ int srnic_qp_take_number(struct srnic_dev *dev, u32 *qpn)
 	int err;
 
 	BUILD_BUG_ON(roundup_pow_of_two(4 * SRNIC_MAX_QP) - 1 > QP_MAX_NUMBER);
-	err = xa_alloc_cyclic_irq(&dev->qps, qpn, NULL, XA_LIMIT(1, max), &dev->next_qpn,
-				  GFP_KERNEL);
+	err = xa_alloc_cyclic_irq(&dev->qps, qpn, NULL, XA_LIMIT(1, max),
+				  &dev->next_qpn, GFP_KERNEL);
 	return err < 0 ? -ENOMEM : 0;
 }
 
 /*
- * Has it a connection, which is nobody else's to use? iw_cm lets a ULP accept again, with the same
- * QP, until it has handled ESTABLISHED. TX is open by then. So the QP of a responder is found for
- * some time after that, which is longer than iw_cm takes.
+ * Does it have a connection that no other may replace? iw_cm lets a ULP accept
+ * once more, with the same QP, until iw_cm has handled ESTABLISHED, which comes
+ * after open_tx. So the QP of a responder is found for some time after
+ * that, longer than iw_cm takes.
  */
 static bool qp_is_taken(struct srnic_qp *qp)
 {
@@ -216,20 +225,22 @@ static bool qp_is_taken(struct srnic_qp *qp)
 	lockdep_assert_held(&qp->dev->qps.xa_lock);
 	spin_lock(&qp->lock);
 	taken = qp->initiator ||
-		(srnic_tx_was_opened(qp->tx.state) && now - qp->tx.opened > SRNIC_FOUND_S);
+		(srnic_tx_was_opened(qp->tx.state) &&
+		 now - qp->tx.opened > SRNIC_FOUND_S);
 	taken &= srnic_state_has_stream(qp->state);
 	spin_unlock(&qp->lock);
 	return taken;
 }
 
 /*
- * iw_cm calls this, and then iw_add_ref, under one spinlock that it has taken with interrupts off.
- * That is a read-side critical section of RCU, also in real-time kernels. srnic_qp_end() first
- * makes sure that the QP is not found any more. Then it waits for a grace period that has begun
- * after the QP was last found: whoever has found the QP has a reference by then, or wants none.
+ * iw_cm calls this and then iw_add_ref in one critical section of a spinlock
+ * with interrupts off, which is an RCU read-side critical section, on real-time
+ * kernels, too. qp_hide() first makes the QP unfindable, then waits for a grace
+ * period that began after it was last found. By then each finder has its
+ * reference, or does not want one.
  *
- * Returns the QP, without a reference; NULL if there is none, or it is being destroyed, or it has
- * a connection with which no ULP begins any more.
+ * Returns the QP, without a reference; NULL if there is none, or it is being
+ * destroyed, or has a connection that may not be replaced.
  */
 struct srnic_qp *srnic_qp_find(struct srnic_dev *dev, u32 qpn)
 {
@@ -246,7 +257,7 @@ struct srnic_qp *srnic_qp_find(struct srnic_dev *dev, u32 qpn)
 	return qp;
 }
 
-/* When this returns nobody finds the QP, and those who found it before have a reference. */
+/* After this the QP is not found, and all that found it have a reference. */
 static void qp_hide(struct srnic_qp *qp)
 {
 	unsigned long found;
@@ -261,12 +272,15 @@ static void qp_hide(struct srnic_qp *qp)
 }
 
 /*
- * First the QP is hidden, so no connection begins. Then the library ends the connection that there
- * is. When the library returns, stop has run: no callback of the socket runs, and no sender has
- * the socket. Then iw_cm drops its references when it has handled its events. As long as it has
- * one, it may bring the QP to ERR, which queues a flush. From then on nobody queues a work item:
- * RX and stop have ended, the ULP must not post to a QP that it destroys, and the work items look
- * at @dying. So a work item that is cancelled stays away. stop has ended the timer of the sender.
+ * 1. The QP is hidden, so no connection begins.
+ * 2. iw_mpa ends the connection that there is. When it returns, stop has run:
+ *    no callback of the socket runs, no sender has the socket, and the sender's
+ *    timer has ended.
+ * 3. iw_cm drops its references when it has handled its events. As long as it
+ *    has one it may modify the QP to ERR, which queues a flush.
+ * 4. From then on no work item is queued: RX and stop have ended, the ULP must
+ *    not post to a QP that it destroys, and work items look at @dying before
+ *    they queue themselves. So a work item that is cancelled stays away.
  */
 void srnic_qp_end(struct srnic_qp *qp)
 {
@@ -312,7 +326,7 @@ static bool qp_is_empty(struct srnic_qp *qp)
 	return empty;
 }
 
-/* What was posted is forgotten, and nothing completes. Receives of an SRQ stay there. */
+/* Without completions. Receives of an SRQ stay there. */
 static void qp_discard(struct srnic_qp *qp)
 {
 	struct srnic_rwqe rwqe;
@@ -327,10 +341,11 @@ static void qp_discard(struct srnic_qp *qp)
 }
 
 /*
- * Bring the QP back to a state in which a connection can begin, or keep it there. What was posted
- * in ERR is flushed before, since it does not belong to the next connection. One flush goes around
- * an application's ring once, and the ring may have been filled again before that: so the next
- * flush takes the rest. If the application posts still more meanwhile the QP stays in ERR.
+ * Return the QP to a state in which a connection can begin, or keep it there.
+ * What was posted in ERR is flushed first, since it must not become part of the
+ * next connection. A flush goes once around an application's ring, which may
+ * have been filled again before it began: a second flush takes the rest. If the
+ * application posts still more while these run, the QP stays in ERR.
  */
 static int qp_to_idle(struct srnic_qp *qp, enum ib_qp_state state)
 {
@@ -359,26 +374,29 @@ static int qp_to_idle(struct srnic_qp *qp, enum ib_qp_state state)
 	return err;
 }
 
-/* Only prepare brings a QP there. */
+/* Only prepare moves a QP to RTS. */
 static int qp_to_rts(struct srnic_qp *qp)
 {
 	return srnic_state(qp) == SRNIC_RTS ? 0 : -EINVAL;
 }
 
-/* Is nobody sending, and is nothing left to send? More may be posted meanwhile. */
+/* No sender runs, and nothing is left to send. Both may change at any time. */
 static bool qp_is_quiet(struct srnic_qp *qp)
 {
-	return !mutex_is_locked(&qp->tx.lock) && srnic_sq_is_empty(qp) && !srnic_sq_has_more(qp);
+	return !mutex_is_locked(&qp->tx.lock) && srnic_sq_is_empty(qp) &&
+	       !srnic_sq_has_more(qp);
 }
 
 /*
- * When a ULP disconnects, iw_cm and librdmacm ask for SQD, even if the connection has ended. That
- * is no error. If an application has posted nothing, only the FIN is left to send: the caller does
- * that. Otherwise the library's work item sends what is posted.
+ * When a ULP disconnects, iw_cm and librdmacm ask for SQD, even if the
+ * connection has ended. That is no error. If an application has posted nothing,
+ * only the FIN is left to send, and is sent here. Otherwise iw_mpa's work item
+ * sends what was posted.
  *
- * Whoever sends FIN locks the socket. When it unlocks the socket, RX may run and call completion
- * handlers. A kernel ULP's must not be called within a verb: see core_locking.rst. An application's
- * handler is the RDMA core's, and only wakes the application.
+ * To send a FIN locks the socket, and when it is unlocked RX may run and call
+ * completion handlers. A kernel ULP's handler must not be called within a verb
+ * (core_locking.rst). An application's is the RDMA core's own, and only wakes
+ * the application.
  */
 static int qp_to_closing(struct srnic_qp *qp)
 {
@@ -400,7 +418,7 @@ static int qp_to_closing(struct srnic_qp *qp)
 	return from == SRNIC_IDLE ? -EINVAL : 0;
 }
 
-/* Without a connection there will be no stop that flushes and tells. */
+/* Without a connection no stop flushes the QP and reports events. */
 static int qp_to_err(struct srnic_qp *qp)
 {
 	enum srnic_state from;
@@ -420,17 +438,19 @@ static int qp_to_err(struct srnic_qp *qp)
 }
 
 /*
- * Only the rights of memory regions count, and not those of a QP. Before a connection rdma_cm sets
- * a QP's rights to none, whatever the ULP wants, and does not set them again.
+ * Only rights of memory regions count, not those of the QP: before a connection
+ * rdma_cm sets a QP's rights to none, whatever the ULP wants, and never again.
  *
- * This is quick, since libsiw holds spinlocks meanwhile. It waits for nobody but the sender, and
- * for whoever has locked the socket.
+ * This has to be quick, since libsiw holds spinlocks while it runs. It waits
+ * for the sender, and for the owner of the socket, but not for the peer.
  *
  * Returns 0; -EINVAL if the change is not possible now.
  */
-int srnic_qp_modify(struct srnic_qp *qp, const struct ib_qp_attr *attr, int mask)
+int srnic_qp_modify(struct srnic_qp *qp, const struct ib_qp_attr *attr,
+		    int mask)
 {
-	if ((mask & IB_QP_CUR_STATE) && attr->cur_qp_state != srnic_qp_state(qp))
+	if ((mask & IB_QP_CUR_STATE) &&
+	    attr->cur_qp_state != srnic_qp_state(qp))
 		return -EINVAL;
 	if (!(mask & IB_QP_STATE))
 		return 0;
@@ -458,14 +478,13 @@ static int qp_check(const struct ib_qp_init_attr *init)
 		return -EOPNOTSUPP;
 	if (!init->send_cq || !init->recv_cq)
 		return -EINVAL;
-	if (cap->max_send_wr > SRNIC_MAX_WR || cap->max_send_sge > SRNIC_MAX_SGE ||
+	if (cap->max_send_wr > SRNIC_MAX_WR ||
+	    cap->max_send_sge > SRNIC_MAX_SGE ||
 	    cap->max_inline_data > SRNIC_MAX_INLINE)
 		return -EINVAL;
-	/*
-	 * A QP with an SRQ has no receive queue. ibv_create_qp(3) says that both values are ignored
-	 * then.
-	 */
-	if (!init->srq && (cap->max_recv_wr > SRNIC_MAX_WR || cap->max_recv_sge > SRNIC_MAX_SGE))
+	/* With an SRQ both values are ignored: ibv_create_qp(3). */
+	if (!init->srq && (cap->max_recv_wr > SRNIC_MAX_WR ||
+			   cap->max_recv_sge > SRNIC_MAX_SGE))
 		return -EINVAL;
 	return 0;
 }
@@ -476,7 +495,7 @@ static void qp_destroy_queues(struct srnic_qp *qp)
 	srnic_sq_destroy(&qp->sq);
 }
 
-/* libsiw maps a receive queue of any size, so there is at least one entry. */
+/* libsiw maps a receive queue of any size, so it has at least one entry. */
 static int qp_create_queues(struct srnic_qp *qp, const struct ib_qp_cap *cap,
 			    struct ib_udata *udata)
 {
@@ -489,7 +508,8 @@ static int qp_create_queues(struct srnic_qp *qp, const struct ib_qp_cap *cap,
 		return err;
 	err = srnic_sq_create(&qp->sq, cap->max_send_wr, ctx, &resp.sq_key);
 	if (!err && !qp->srq)
-		err = srnic_rq_create(&qp->rq, max(cap->max_recv_wr, 1U), ctx, &resp.rq_key);
+		err = srnic_rq_create(&qp->rq, max(cap->max_recv_wr, 1U), ctx,
+				      &resp.rq_key);
 	if (!err && udata) {
 		resp.num_sqe = qp->sq.size;
 		resp.num_rqe = qp->rq.size;
@@ -510,7 +530,7 @@ static void qp_grant(struct srnic_qp *qp, struct ib_qp_cap *cap)
 	qp->cap = *cap;
 }
 
-/* The number is taken first. The QP is found by it only when the QP is complete. */
+/* Its number is reserved first, but finds the QP only when that is complete. */
 int srnic_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *init,
 		    struct ib_udata *udata)
 {
@@ -550,10 +570,12 @@ count:
 }
 
 /*
- * Attributes that a QP of iWARP does not have, or that do not change after create_qp; and the wish
- * to be told when SQD has drained the send queue: SQD closes the connection, and that is told.
+ * Attributes that iWARP's QPs do not have, or that are fixed by create_qp; and
+ * the event for a drained send queue in SQD, where here the connection closes,
+ * which is an event of its own.
  */
-#define QP_NEVER_MODIFIED	(IB_QP_CAP | IB_QP_QKEY | IB_QP_ALT_PATH | IB_QP_PATH_MIG_STATE | \
+#define QP_NEVER_MODIFIED	(IB_QP_CAP | IB_QP_QKEY | IB_QP_ALT_PATH | \
+				 IB_QP_PATH_MIG_STATE | \
 				 IB_QP_EN_SQD_ASYNC_NOTIFY)
 
 int srnic_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
@@ -561,7 +583,8 @@ int srnic_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 {
 	if (mask & (~IB_QP_ATTR_STANDARD_BITS | QP_NEVER_MODIFIED))
 		return -EOPNOTSUPP;
-	return srnic_udata_check(udata, 0) ?: srnic_qp_modify(to_srnic_qp(ibqp), attr, mask);
+	return srnic_udata_check(udata, 0) ?:
+	       srnic_qp_modify(to_srnic_qp(ibqp), attr, mask);
 }
 
 int srnic_query_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
@@ -573,13 +596,14 @@ int srnic_query_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 	*attr = (struct ib_qp_attr) {
 		.qp_state		= srnic_qp_state(qp),
 		.cur_qp_state		= srnic_qp_state(qp),
-		.path_mtu		= ib_mtu_int_to_enum(READ_ONCE(dev->mtu)),
-		.qp_access_flags	= IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE |
+		.path_mtu = ib_mtu_int_to_enum(READ_ONCE(dev->mtu)),
+		.qp_access_flags	= IB_ACCESS_LOCAL_WRITE |
+					  IB_ACCESS_REMOTE_WRITE |
 					  IB_ACCESS_REMOTE_READ,
 		.cap			= qp->cap,
-		/* A connection that comes up sets this: the value is the old or the new one. */
+		/* prepare may write it at this time: either value is right. */
 		.max_rd_atomic		= data_race(qp->tx.ord),
-		/* A connection that comes up sets this, too. */
+		/* The same holds here. */
 		.max_dest_rd_atomic	= data_race(qp->irq.ird),
 		.port_num		= 1,
 	};
@@ -590,7 +614,8 @@ int srnic_query_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 		.recv_cq	= ibqp->recv_cq,
 		.srq		= ibqp->srq,
 		.cap		= qp->cap,
-		.sq_sig_type	= qp->sig_all ? IB_SIGNAL_ALL_WR : IB_SIGNAL_REQ_WR,
+		.sq_sig_type	= qp->sig_all ? IB_SIGNAL_ALL_WR :
+						IB_SIGNAL_REQ_WR,
 		.qp_type	= IB_QPT_RC,
 	};
 	return 0;

@@ -1,20 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The states of a QP. A dot is for "does not change".
+ * The next state for each state and event; a dot: no change.
  *
- *			BEGIN	CLOSE	ABORT	FAULT		STOP	FORGET	RESET
- *	IDLE		RTS	.	ERROR	.		.	.	.
- *	RTS		.	CLOSING	ABORTED	TERMINATE	ENDING	.	.
- *	CLOSING		.	.	ABORTED	TERMINATE	ENDING	.	.
- *	ABORTED		.	.	.	TERMINATE	ENDING	.	.
- *	TERMINATE	.	.	.	.		ENDING	.	.
- *	ENDING		.	.	.	.		.	ERROR	.
- *	ERROR		.	.	.	.		.	.	IDLE
+ *		BEGIN	CLOSE	ABORT	FAULT		STOP	FORGET	RESET
+ *  IDLE	RTS	.	ERROR	.		.	.	.
+ *  RTS		.	CLOSING	ABORTED	TERMINATE	ENDING	.	.
+ *  CLOSING	.	.	ABORTED	TERMINATE	ENDING	.	.
+ *  ABORTED	.	.	.	TERMINATE	ENDING	.	.
+ *  TERMINATE	.	.	.	.		ENDING	.	.
+ *  ENDING	.	.	.	.		.	ERROR	.
+ *  ERROR	.	.	.	.		.	.	IDLE
  */
 
 #include "qp_state.h"
 
-enum srnic_state srnic_state_next(enum srnic_state state, enum srnic_event event)
+enum srnic_state srnic_state_next(enum srnic_state state,
+				  enum srnic_event event)
 {
 	switch (event) {
 	case SRNIC_EV_BEGIN:
@@ -26,7 +27,8 @@ enum srnic_state srnic_state_next(enum srnic_state state, enum srnic_event event
 			return SRNIC_ERROR;
 		return state < SRNIC_ABORTED ? SRNIC_ABORTED : state;
 	case SRNIC_EV_FAULT:
-		return state >= SRNIC_RTS && state < SRNIC_TERMINATE ? SRNIC_TERMINATE : state;
+		return state >= SRNIC_RTS && state < SRNIC_TERMINATE ?
+		       SRNIC_TERMINATE : state;
 	case SRNIC_EV_STOP:
 		return srnic_state_has_stream(state) ? SRNIC_ENDING : state;
 	case SRNIC_EV_FORGET:

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Read Requests of the peer. There are exactly as many slots as were negotiated. One request more
- * is an error of the peer (RFC 5040 6.1).
+ * Read Requests of the peer. There are as many slots as were negotiated; one
+ * request more is an error of the peer (RFC 5040 6.1).
  */
 
 #include "reads.h"
@@ -27,24 +27,24 @@ void srnic_irq_free(struct srnic_irq *irq)
 
 bool srnic_irq_is_full(const struct srnic_irq *irq)
 {
-	/* The sender has copied what was in the slot. */
+	/* Pairs with srnic_irq_get(): the slot was read before it is reused. */
 	return irq->put - smp_load_acquire(&irq->get) >= irq->ird;
 }
 
 void srnic_irq_put(struct srnic_irq *irq, const u8 hdr[SRNIC_READ_ULPDU])
 {
 	memcpy(irq->ring[irq->put & irq->mask].hdr, hdr, SRNIC_READ_ULPDU);
-	/* If the sender sees the index it sees the request. */
+	/* The request is written before the index that shows it. */
 	smp_store_release(&irq->put, irq->put + 1);
 }
 
-/* Returns the oldest one, or NULL; NULL also behind the limit. */
+/* The oldest one; NULL if there is none, or none before the limit */
 const struct srnic_irqe *srnic_irq_head(const struct srnic_qp *qp)
 {
 	const struct srnic_irq *irq = &qp->irq;
 	u32 end;
 
-	/* Pairs with srnic_irq_put(), which writes the request before the index. */
+	/* Pairs with srnic_irq_put(): the request is there. */
 	end = smp_load_acquire(&irq->put);
 	if (READ_ONCE(qp->tx.state) == SRNIC_TX_ANSWERING)
 		end = irq->limit;
@@ -52,11 +52,11 @@ const struct srnic_irqe *srnic_irq_head(const struct srnic_qp *qp)
 }
 
 /*
- * The sender calls this before the last octet of the response can reach the peer: the peer may
- * send the next request then.
+ * The sender calls this before the last byte of the response can reach the
+ * peer, which may send its next request then.
  */
 void srnic_irq_get(struct srnic_irq *irq)
 {
-	/* The request was read before its slot is free. */
+	/* The request was read before its slot becomes free. */
 	smp_store_release(&irq->get, irq->get + 1);
 }

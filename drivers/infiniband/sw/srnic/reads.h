@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/*
- * Read Requests of the peer go from RX to the sender. RX writes put, the sender writes get, and
- * neither waits.
- */
+/* RX passes Read Requests to the sender, in a ring that needs no lock. */
 #ifndef _SRNIC_READS_H
 #define _SRNIC_READS_H
 

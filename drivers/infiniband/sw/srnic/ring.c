@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Memory shared with an application.
+ * Memory shared with an application: rings of WQEs and completions.
  *
- * The memory is made of pages. They are charged to the application's memory cgroup, and count
- * against its RLIMIT_MEMLOCK, as registered memory does. The kernel maps them in a row. The
- * application maps them with a reference on each, so they stay as long as they are mapped. The
- * pages go with the last reference on the entry. An mmap that is under way holds one, too, so
- * destroying an object never takes memory from an mmap.
+ * Its pages are charged to the application's memory cgroup and RLIMIT_MEMLOCK,
+ * as registered memory is. The kernel maps them contiguously. The application's
+ * mapping has a reference on each page, so they stay as long as they are
+ * mapped. They are freed with the last reference on the mmap entry, which an
+ * mmap call that is under way holds, too. So destroying an object never frees
+ * pages under an mmap call.
  *
- * An application may write any octet at any time. So the kernel acquires the flags of an element,
- * copies the element once, and looks only at the copy.
+ * An application may write any byte at any time. So the kernel reads the flags
+ * of an element with acquire, copies the element once, and uses only the copy.
  */
 
 #include "ring.h"
@@ -22,15 +23,16 @@
 #include <linux/string.h>
 #include <linux/vmalloc.h>
 
-/* libsiw takes SIW_INVAL_UOBJ_KEY for "none", so keys begin behind it. */
+/* libsiw takes SIW_INVAL_UOBJ_KEY for "no key". */
 #define RING_FIRST_PAGE		((SIW_INVAL_UOBJ_KEY >> PAGE_SHIFT) + 1)
 
 /*
- * No verb has input of the driver's own. What a later libsiw may send is refused, unless it is
- * zeroes, which ask for nothing: today's sends some when it registers memory. These are read
- * without an allocation.
+ * No verb has driver-specific input. What a later libsiw may send is refused,
+ * except zeroes, which ask for nothing: today's libsiw sends them to register
+ * memory. Few zeroes are read without an allocation.
  *
- * Returns 0; -EINVAL if there is no room for the response; -EOPNOTSUPP for input; -EFAULT.
+ * Returns 0; -EINVAL if there is no room for the response; -EOPNOTSUPP for
+ * input; -EFAULT.
  */
 int srnic_udata_check(struct ib_udata *udata, size_t room)
 {
@@ -45,19 +47,20 @@ int srnic_udata_check(struct ib_udata *udata, size_t room)
 	if (ib_copy_from_udata(&first, udata, len))
 		return -EFAULT;
 	if (memchr_inv(&first, 0, sizeof(first)) ||
-	    (udata->inlen > len && !ib_is_udata_cleared(udata, len, udata->inlen - len)))
+	    (udata->inlen > len &&
+	     !ib_is_udata_cleared(udata, len, udata->inlen - len)))
 		return -EOPNOTSUPP;
 	return 0;
 }
 
-/* What is destroyed, and still mapped, is the process's like any of its pages. */
+/* Pages that stay mapped after this count as any of the process's pages. */
 static void ring_uncharge(struct srnic_ring *ring)
 {
 	atomic64_sub(ring->npages, &ring->mm->pinned_vm);
 	mmdrop(ring->mm);
 }
 
-/* As ib_umem_get() does for regions: both count against the same limit. */
+/* As in ib_umem_get(): regions and rings count against one limit. */
 static int ring_charge(struct srnic_ring *ring)
 {
 	unsigned long limit = rlimit(RLIMIT_MEMLOCK) >> PAGE_SHIFT;
@@ -99,13 +102,16 @@ static int ring_fill(struct srnic_ring *ring)
 	return ring->va ? 0 : -ENOMEM;
 }
 
-struct srnic_ring *srnic_ring_create(struct ib_ucontext *ctx, size_t size, u64 *key)
+struct srnic_ring *srnic_ring_create(struct ib_ucontext *ctx, size_t size,
+				     u64 *key)
 {
 	unsigned int npages = PAGE_ALIGN(size) >> PAGE_SHIFT;
+	size_t len = (size_t)npages << PAGE_SHIFT;
 	struct srnic_ring *ring;
 	int err;
 
-	ring = kvzalloc(struct_size(ring, pages, npages), GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
+	ring = kvzalloc(struct_size(ring, pages, npages),
+			GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
 	if (!ring)
 		return ERR_PTR(-ENOMEM);
 	ring->npages = npages;
@@ -117,8 +123,8 @@ struct srnic_ring *srnic_ring_create(struct ib_ucontext *ctx, size_t size, u64 *
 	err = ring_fill(ring);
 	if (!err)
 		err = rdma_user_mmap_entry_insert_range(ctx, &ring->entry,
-							(size_t)npages << PAGE_SHIFT,
-							RING_FIRST_PAGE, U32_MAX);
+							len, RING_FIRST_PAGE,
+							U32_MAX);
 	if (err) {
 		ring_free(ring);
 		return ERR_PTR(err);
@@ -152,35 +158,33 @@ void srnic_ring_mmap_free(struct rdma_user_mmap_entry *entry)
 	ring_free(container_of(entry, struct srnic_ring, entry));
 }
 
-/* Returns true if so; it may change that at any time. */
+/* A hint: the application may change it at any time. */
 bool srnic_ring_has_sqe(const struct siw_sqe *slot)
 {
 	return READ_ONCE(slot->flags) & SIW_WQE_VALID;
 }
 
-/* An element of either kind, with the place of its flags */
-static __always_inline bool ring_copy(const void *slot, const u16 *slot_flags, void *copy,
-				      u16 *copy_flags, size_t size)
+/* Returns false, and does not write @copy, if the element is not valid. */
+static __always_inline bool ring_copy(const void *slot, const u16 *slot_flags,
+				      void *copy, u16 *copy_flags, size_t size)
 {
-	/* The application wrote the flags last. */
+	/* The application writes the flags last. */
 	u16 flags = smp_load_acquire(slot_flags);
 
 	if (!(flags & SIW_WQE_VALID))
 		return false;
 	memcpy(copy, slot, size);
-	/* The compiler must not look at @slot again. */
+	/* The compiler must not read @slot a second time. */
 	barrier();
 	*copy_flags = flags;
 	return true;
 }
 
-/* Returns false if the element is not valid; then @copy is not written. */
 bool srnic_ring_copy_sqe(const struct siw_sqe *slot, struct siw_sqe *copy)
 {
 	return ring_copy(slot, &slot->flags, copy, &copy->flags, sizeof(*copy));
 }
 
-/* Returns false if the element is not valid; then @copy is not written. */
 bool srnic_ring_copy_rqe(const struct siw_rqe *slot, struct siw_rqe *copy)
 {
 	return ring_copy(slot, &slot->flags, copy, &copy->flags, sizeof(*copy));

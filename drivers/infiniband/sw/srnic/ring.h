@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Memory that is shared with an application: made, mapped, and read once. */
 #ifndef _SRNIC_RING_H
 #define _SRNIC_RING_H
 
@@ -7,27 +6,26 @@
 
 #include <rdma/uverbs_ioctl.h>
 
-/* struct srnic_ring - memory shared with an application */
 struct srnic_ring {
-	/* the RDMA core's entry, by which it is mapped */
 	struct rdma_user_mmap_entry	entry;
-	/* of the process whose RLIMIT_MEMLOCK it counts against */
-	struct mm_struct		*mm;
-	void				*va;		/* all of it in a row */
-	unsigned int			npages;		/* how many pages */
-	struct page			*pages[];	/* the memory */
+	struct mm_struct		*mm;	/* for RLIMIT_MEMLOCK */
+	void				*va;
+	unsigned int			npages;
+	struct page			*pages[];
 };
 
 static inline struct ib_ucontext *srnic_ucontext_of(struct ib_udata *udata)
 {
-	struct srnic_ucontext *ctx = rdma_udata_to_drv_context(udata, struct srnic_ucontext, ibctx);
+	struct srnic_ucontext *ctx =
+		rdma_udata_to_drv_context(udata, struct srnic_ucontext, ibctx);
 
 	return ctx ? &ctx->ibctx : NULL;
 }
 
 int srnic_udata_check(struct ib_udata *udata, size_t room);
 
-struct srnic_ring *srnic_ring_create(struct ib_ucontext *ctx, size_t size, u64 *key);
+struct srnic_ring *srnic_ring_create(struct ib_ucontext *ctx, size_t size,
+				     u64 *key);
 void srnic_ring_destroy(struct srnic_ring *ring);
 int srnic_ring_mmap(struct ib_ucontext *ctx, struct vm_area_struct *vma);
 void srnic_ring_mmap_free(struct rdma_user_mmap_entry *entry);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Objects of srnic. Documentation/infiniband/srnic.rst says who owns them, and which lock protects
- * what. Here each member says it.
+ * Objects of srnic. Documentation/infiniband/srnic.rst says who owns them and
+ * in which order locks are taken.
  */
 #ifndef _SRNIC_H
 #define _SRNIC_H
@@ -26,175 +26,126 @@
 #include <rdma/iw_mpa.h>
 #include <rdma/siw-abi.h>
 
-/* Limits that a ULP can ask for; the first two are those of libsiw's rings */
+/* Limits of what a ULP may ask for; the first two are fixed by libsiw's ABI */
 #define SRNIC_MAX_SGE		SIW_MAX_SGE
 #define SRNIC_MAX_INLINE	SIW_MAX_INLINE
 #define SRNIC_MAX_SGE_RD	1
 #define SRNIC_MAX_WR		32768
-/* On 32 bits the kernel has few addresses to map rings at, for all that need some. */
+/* A 32-bit kernel has few addresses at which it can map rings. */
 #define SRNIC_MAX_CQE		(BITS_PER_LONG == 64 ? 4194304 : 65536)
 #define SRNIC_MAX_DEPTH		128
 #define SRNIC_MAX_QP		131072
 #define SRNIC_MAX_CQ		262144
 #define SRNIC_MAX_MR		1048576
-/*
- * Octets of a region, wherever they begin in a page, and however small the pieces of memory are:
- * the list of pages is one allocation, which cannot be larger.
- */
+/* A region's list of pages is one allocation, of at most INT_MAX bytes. */
 #define SRNIC_MAX_MR_SIZE	((u64)(INT_MAX / sizeof(u64) - 1) << PAGE_SHIFT)
 #define SRNIC_MAX_PD		131072
 #define SRNIC_MAX_SRQ		65536
 #define SRNIC_MAX_FAST_SG	512
 
-/*
- * What ibv_devinfo(1) shows. No vendor of software has a number. So these are letters in ASCII, as
- * siw has other ones.
- */
+/* ibv_devinfo(1) shows these: ASCII, since software has no vendor number. */
 #define SRNIC_VENDOR_ID		0x73726e	/* "srn" */
 #define SRNIC_PART_ID		1
 
-/* What a batch of the sender may have before one more FPDU, and the pieces that it may be in */
+/* The sender's batch is full with so many FPDUs, bytes, or bvec entries. */
 #define SRNIC_BATCH_FPDUS	64
 #define SRNIC_BATCH_OCTETS	SZ_64K
 #define SRNIC_BATCH_BVECS	30
-/* Octets that one run may handle before others have a turn */
+/* Bytes that one QP may send or receive before other QPs have a turn */
 #define SRNIC_TX_QUOTA		SZ_1M
 #define SRNIC_RX_BUDGET		SZ_256K
 /* Elements of a queue that are handled in a row with interrupts off */
 #define SRNIC_QUEUE_STEP	256
-/* How long a Terminate message waits for room in the socket while the peer acknowledges nothing */
+/* A Terminate message waits for room this long without an ack, and in all */
 #define SRNIC_TERM_MS		5000
-/* How long it waits at the most: only then the ULP is told of the error */
 #define SRNIC_TERM_MAX_MS	30000
-/* How long to wait before another try if there was no memory */
+/* Delay before the next try after an allocation has failed */
 #define SRNIC_RETRY_MS		10
-/* How often to look for receives that an application posts to a QP in error */
+/* How often a QP in error looks for receives that its application posts */
 #define SRNIC_FLUSH_MIN_MS	10
 #define SRNIC_FLUSH_MAX_MS	4000
 
-/* How long a QP is found that has accepted, after TX was opened */
+/* How long after open_tx iw_cm still finds a QP that has accepted */
 #define SRNIC_FOUND_S		60
 
 struct srnic_ring;
 
 /*
- * Queues of work of all devices. One is for streams and completions of kernel ULPs, one for those
- * of applications, and the third tells ULPs of async events. "Memory reclaim" in srnic.rst says
+ * Work queues for all devices: streams and completions of kernel ULPs; those
+ * of applications; asynchronous events. "Memory reclaim" in srnic.rst says
  * what may run on which.
  */
 extern struct workqueue_struct *srnic_wq;
 extern struct workqueue_struct *srnic_user_wq;
 extern struct workqueue_struct *srnic_event_wq;
 
-/**
- * struct srnic_dev - an RDMA device
- * @ibdev: what the RDMA core knows
- * @netdev: the network device
- * @netdev_tracker: of the reference on it
- * @taken: in the list of devices that have an interface: see device.c
- * @catch_up: looks at it after a time in which the RDMA core did not find the RDMA device
- * @qps: QPs by number; a QP comes when it is complete, and leaves last. Its lock is taken with
- *	interrupts off
- * @mrs: memory regions by STag index
- * @next_qpn: where to look for a free number
- * @mac: MAC address of the network device, or one made up: the GID
- * @port_up: the network device is up and has a carrier
- * @mtu: of the network device, in octets
- * @objects: how many there are of each kind, against the limits
- * @stats: counters of the data path
- * @stat_descs: names of the library's counters and of these
- * @library_stats: how many of @stat_descs are the library's
- */
 struct srnic_dev {
 	struct ib_device	ibdev;
 	struct net_device	*netdev;
 	netdevice_tracker	netdev_tracker;
-	struct list_head	taken;
+	struct list_head	taken;		/* taken_devices in device.c */
+	/* rereads @netdev, whose events miss a disabled device */
 	struct work_struct	catch_up;
+	/* complete QPs by number; its lock is taken with interrupts off */
 	struct xarray		qps;
-	struct xarray		mrs;
-	u32			next_qpn;
-	u64			mac;
+	struct xarray		mrs;		/* by STag index */
+	u32			next_qpn;	/* tried first for a new QP */
+	u64			mac;		/* of @netdev or random: GID */
 	bool			port_up;
-	u32			mtu;
+	u32			mtu;		/* of @netdev */
 	struct {
 		atomic_t	qp, cq, mr, pd, srq;
-	} objects;
+	} objects;				/* how many exist */
 	struct srnic_stats __percpu *stats;
-	struct rdma_stat_desc	*stat_descs;
-	int			library_stats;
+	struct rdma_stat_desc	*stat_descs;	/* iw_mpa's, then srnic's */
+	int			library_stats;	/* how many are iw_mpa's */
 };
 
-/* enum srnic_mr_kind - what is behind an STag */
 enum srnic_mr_kind {
 	SRNIC_MR_DMA,		/* all memory of the kernel */
 	SRNIC_MR_USER,		/* pinned pages of an application */
-	SRNIC_MR_FAST,		/* what a kernel ULP maps and registers by work request */
+	SRNIC_MR_FAST,		/* mapped and registered by a kernel ULP */
 };
 
-/* struct srnic_extent - a piece of a fast-registered region */
+/* A part of a fast-registered region, contiguous in memory */
 struct srnic_extent {
-	void	*va;	/* its first octet */
-	u64	end;	/* octets of the region up to the end of this piece */
+	void	*va;
+	u64	end;	/* offset in the region of the next extent */
 };
 
-/**
- * struct srnic_mr - a memory region
- * @ibmr: what the RDMA core knows
- * @rcu: readers of @mrs may still look at it
- * @lock: an access holds it for reading, a change for writing; softirqs off
- * @gate: a change holds it, too, before @lock
- * @closed: readers wait at @gate
- * @kind: what it is; does not change
- * @valid: may be accessed; under @lock
- * @removed: has left the table of STags, and is never valid again; under @lock
- * @stag: index and key; under @lock
- * @access: set of IB_ACCESS_*; under @lock
- * @base: address of its first octet, as in SGEs and on the wire; under @lock
- * @size: octets; under @lock
- * @umem: SRNIC_MR_USER: the pinned pages
- * @blocks: SRNIC_MR_USER: addresses of its blocks
- * @block_shift: SRNIC_MR_USER: log2 of a block's size
- * @block_off: SRNIC_MR_USER: where in the first block @base is
- * @block: SRNIC_MR_USER: the only one of @blocks, if there is but one
- * @map: SRNIC_MR_FAST: the table in use, and the one that map_mr_sg fills
- * @extents: SRNIC_MR_FAST: how many pieces each of @map has
- * @max_extents: SRNIC_MR_FAST: room in each
- * @active: SRNIC_MR_FAST: index of the table in use; under @lock
- * @mapped: SRNIC_MR_FAST: the other table is newer, and for the next registration
- */
 struct srnic_mr {
 	struct ib_mr		ibmr;
-	struct rcu_head		rcu;
-	rwlock_t		lock;
-	spinlock_t		gate;
-	bool			closed;
+	struct rcu_head		rcu;	/* lookups take no lock */
+	rwlock_t		lock;	/* accesses read, changes write */
+	spinlock_t		gate;	/* a change takes it before @lock */
+	bool			closed;	/* readers wait at @gate */
 	enum srnic_mr_kind	kind;
+	/* Under @lock up to @size: */
 	bool			valid;
-	bool			removed;
-	u32			stag;
-	u32			access;
-	u64			base;
+	bool			removed; /* has no STag: never valid again */
+	u32			stag;	/* index and key */
+	u32			access;	/* IB_ACCESS_* */
+	u64			base;	/* first address, in SGEs and FPDUs */
 	u64			size;
 	union {
-		struct {
+		struct { /* SRNIC_MR_USER: DMA blocks of equal size */
 			struct ib_umem		*umem;
 			u64			*blocks;
-			u64			block;
-			u32			block_off;
+			u64			block;	/* if it is one */
+			u32			block_off; /* of @base */
 			u8			block_shift;
 		};
-		struct {
+		struct { /* SRNIC_MR_FAST: one map in use, one to be filled */
 			struct srnic_extent	*map[2];
 			u32			extents[2];
 			u32			max_extents;
-			u8			active;
-			bool			mapped;
+			u8			active;	/* under @lock */
+			bool			mapped;	/* the other is newer */
 		};
 	};
 };
 
-/* enum srnic_wr_op - what a ULP may post; SRNIC_WR_RECV is for completions */
+/* What a ULP may post. SRNIC_WR_RECV is for completions only. */
 enum srnic_wr_op {
 	SRNIC_WR_WRITE,
 	SRNIC_WR_READ,
@@ -207,65 +158,42 @@ enum srnic_wr_op {
 	SRNIC_WR_COUNT
 };
 
-/* struct srnic_cqe - a completion */
 struct srnic_cqe {
-	/* the ULP's wr_id, or the address of its wr_cqe */
-	u64		id;
-	struct ib_qp	*qp;	/* whose work it was */
-	u32		bytes;	/* octets received or read */
-	/* STag that the peer has invalidated, if @inv */
-	u32		inv_stag;
+	u64		id;	/* wr_id, or the address of wr_cqe */
+	struct ib_qp	*qp;
+	u32		bytes;	/* received or read */
+	u32		inv_stag; /* the peer has invalidated it, if @inv */
 	u8		op;	/* enum srnic_wr_op */
 	u8		status;	/* enum ib_wc_status */
-	bool		inv;	/* @inv_stag is valid */
+	bool		inv;
 };
 
-/* What a completion queue has a work item do, by number of the bit */
+/* Bits of srnic_cq.due: what the work item has to do */
 enum srnic_cq_due {
-	SRNIC_CQ_CALL,		/* the handler */
-	SRNIC_CQ_GO_ON,		/* the calls of the handler that somebody has left to it */
-	SRNIC_CQ_LOST,		/* tell of the overflow */
+	SRNIC_CQ_CALL,		/* call the handler */
+	SRNIC_CQ_GO_ON,		/* make the calls that cq_call() has left */
+	SRNIC_CQ_LOST,		/* report the overflow */
 };
 
-/**
- * struct srnic_cq - a completion queue
- * @ibcq: what the RDMA core knows
- * @lock: protects all but @users, @upcalls and @due
- * @size: completions that it has room for, a power of two
- * @put: completions that were ever put
- * @get: kernel: completions that were ever polled
- * @forget: held by whoever takes out the completions of a QP, before @lock
- * @gap: kernel: entries from here to before @gap_end are void, while @forget is held
- * @gap_end: kernel: where the gap ends; there is none if it is @gap
- * @kring: kernel: the completions
- * @uring: application: the completions, in @ring
- * @ring: application: memory shared with it
- * @notify: set of SIW_NOTIFY_*: @armed, or a word in @ring
- * @armed: kernel: what it is armed for
- * @overflowed: a completion was lost; tell once
- * @users: queues of QPs that complete here
- * @upcalls: calls of the handler that are due; whoever makes it 1 calls, or has @event_work call
- * @due: set of SRNIC_CQ_* that @event_work has to do; @lock is not needed
- * @event_work: calls the handler, or tells the ULP of the overflow
- */
 struct srnic_cq {
 	struct ib_cq		ibcq;
-	spinlock_t		lock;
-	u32			size;
+	spinlock_t		lock;	/* all but @users, @upcalls, @due */
+	u32			size;	/* a power of two */
+	/* count entries; an application's queue uses @put only */
 	u32			put;
 	u32			get;
-	struct mutex		forget;
-	u32			gap;
-	u32			gap_end;
-	struct srnic_cqe	*kring;
-	struct siw_cqe		*uring;
+	struct mutex		forget;	/* to remove a QP's; before @lock */
+	u32			gap;	/* first void entry, under @forget */
+	u32			gap_end; /* first entry after the void ones */
+	struct srnic_cqe	*kring;	/* a kernel ULP's entries */
+	struct siw_cqe		*uring;	/* an application's entries, in @ring */
 	struct srnic_ring	*ring;
-	u32			*notify;
+	u32			*notify; /* SIW_NOTIFY_*: @armed or in @ring */
 	u32			armed;
-	bool			overflowed;
-	atomic_t		users;
-	atomic_t		upcalls;
-	unsigned long		due;
+	bool			overflowed; /* reported once */
+	atomic_t		users;	/* queues of QPs that complete here */
+	atomic_t		upcalls; /* calls of the handler that are due */
+	unsigned long		due;	/* SRNIC_CQ_*; atomic bits */
 	struct work_struct	event_work;
 };
 
@@ -274,383 +202,245 @@ struct srnic_cq {
 #define SRNIC_WQE_SOLICITED	BIT(1)
 #define SRNIC_WQE_FENCE		BIT(2)
 #define SRNIC_WQE_INLINE	BIT(3)
-#define SRNIC_WQE_BAD		BIT(4)	/* cannot be done: completes with @status */
+#define SRNIC_WQE_BAD		BIT(4)	/* completes with @status at once */
 
-/* struct srnic_wqe - a work request of the send queue */
+/* A work request of the send queue */
 struct srnic_wqe {
 	u64	id;	/* the ULP's */
-	/* remote address; SRNIC_WR_REG: address of the first octet */
-	u64	raddr;
-	/* remote STag; STag to invalidate of SEND_INV and INV; STag of REG */
-	u32	rkey;
+	u64	raddr;	/* at the peer; SRNIC_WR_REG: new base of the region */
+	u32	rkey;	/* STag at the peer; STag to register or invalidate */
 	u32	bytes;	/* sum of the lengths */
 	u8	op;	/* enum srnic_wr_op */
 	u8	flags;	/* SRNIC_WQE_* */
-	/* SGEs in @sge, 0..SRNIC_MAX_SGE; none with SRNIC_WQE_INLINE */
-	u8	num_sge;
-	bool	done;	/* nothing is left to do; under the lock of the queue */
+	u8	num_sge; /* 0 with SRNIC_WQE_INLINE */
+	bool	done;	/* may retire; under srnic_sq.lock */
 	u8	status;	/* enum ib_wc_status, when @done */
 	union {
-		/* what to send, or where to read to */
-		struct ib_sge	sge[SRNIC_MAX_SGE];
-		/* SRNIC_WQE_INLINE: the octets */
-		u8		data[SRNIC_MAX_INLINE];
+		struct ib_sge	sge[SRNIC_MAX_SGE]; /* a Read's: sink */
+		u8		data[SRNIC_MAX_INLINE]; /* SRNIC_WQE_INLINE */
 		struct {
 			u64	size;
 			u32	access;
-		} reg; /* SRNIC_WR_REG: size and rights of the region */
+		} reg;	/* SRNIC_WR_REG */
 	};
 };
 
-/**
- * struct srnic_sq - a send queue
- * @lock: protects all members but @uring. The sender reads @put and writes @next also without it,
- *	with acquire and release; if there is an @uring it writes @put without it, too
- * @ring: the WQEs, each used from @put to @get
- * @size: a power of two
- * @put: WQEs that were ever posted, or copied from the application's ring by the sender, who alone
- *	moves it then
- * @next: WQEs of which all segments were ever put into a batch
- * @sent: WQEs of which TCP has ever accepted all
- * @get: WQEs that were ever retired
- * @read: no Read that waits for its response is before this WQE
- * @reads: Reads that count against ORD, that of an RTR message too
- * @limit: WQEs that may still go out, counted as @put, when the sender is FINISHING or ANSWERING
- * @failed: a WQE was retired with an error: none behind it succeeds
- * @rtr_read: the oldest of them is the RTR message
- * @waits: the sender waits for a Read to complete or a WQE to retire
- * @uring: application: its ring, in @shared, with the same indices; the sender's alone
- * @shared: application: memory shared with it
+/*
+ * A send queue. @put, @next, @sent and @get count WQEs: get <= sent <= next <=
+ * put. @lock protects all but @uring. The sender (see struct srnic_tx) reads
+ * @put and writes @next also without @lock, with acquire and release. If there
+ * is a @uring, the sender alone writes @put, and without @lock.
  */
 struct srnic_sq {
 	spinlock_t		lock;
 	struct srnic_wqe	*ring;
-	u32			size;
-	u32			put;
-	u32			next;
-	u32			sent;
-	u32			get;
-	u32			read;
-	u32			reads;
-	u32			limit;
-	bool			failed;
-	bool			rtr_read;
-	bool			waits;
-	struct siw_sqe		*uring;
-	struct srnic_ring	*shared;
-};
-
-/* struct srnic_rwqe - a receive */
-struct srnic_rwqe {
-	u64		id;			/* the ULP's */
-	u32		num_sge;		/* SGEs in @sge */
-	struct ib_sge	sge[SRNIC_MAX_SGE];	/* where to */
-};
-
-/* struct srnic_rq - a receive queue, of a QP or shared */
-struct srnic_rq {
-	spinlock_t		lock;	/* protects all of it */
 	u32			size;	/* a power of two */
-	/* kernel: receives that were ever posted */
-	u32			put;
-	u32			get;	/* receives that were ever taken */
-	struct srnic_rwqe	*kring;	/* kernel: the receives */
-	struct siw_rqe		*uring;	/* application: its ring, in @shared */
-	/* application: memory shared with it */
+	u32			put;	/* posted, or copied from @uring */
+	u32			next;	/* wholly in a batch or sent */
+	u32			sent;	/* TCP has accepted the last byte */
+	u32			get;	/* retired */
+	u32			read;	/* before it all Reads have completed */
+	u32			reads;	/* count against ORD; with RTR's */
+	u32			limit;	/* when TX ends: send until here */
+	bool			failed;	/* a WQE failed: none later succeeds */
+	bool			rtr_read; /* the oldest is the RTR message */
+	bool			waits;	/* the sender, for a WQE to complete */
+	struct siw_sqe		*uring;	/* an application's, in @shared */
 	struct srnic_ring	*shared;
 };
 
-/**
- * struct srnic_srq - a shared receive queue
- * @ibsrq: what the RDMA core knows
- * @rq: the queue
- * @max_sge: SGEs that a receive may have
- * @limit: tell when fewer receives than this are left; 0 if not armed; under @rq.lock
- * @event_work: tells the ULP that the limit was reached
- */
+/* A receive */
+struct srnic_rwqe {
+	u64		id;	/* the ULP's */
+	u32		num_sge;
+	struct ib_sge	sge[SRNIC_MAX_SGE];
+};
+
+/* A receive queue, of a QP or shared */
+struct srnic_rq {
+	spinlock_t		lock;	/* all of it */
+	u32			size;	/* a power of two */
+	u32			put;	/* a kernel ULP's receives so far */
+	u32			get;	/* receives used so far */
+	struct srnic_rwqe	*kring;	/* a kernel ULP's receives */
+	struct siw_rqe		*uring;	/* an application's, in @shared */
+	struct srnic_ring	*shared;
+};
+
 struct srnic_srq {
 	struct ib_srq		ibsrq;
 	struct srnic_rq		rq;
-	u32			max_sge;
-	u32			limit;
-	struct work_struct	event_work;
+	u32			max_sge; /* of a receive */
+	u32			limit;	/* report if fewer left; 0: never */
+	struct work_struct	event_work; /* reports that */
 };
 
-/* struct srnic_irqe - a Read Request that is to be answered */
+/* A Read Request that is to be answered */
 struct srnic_irqe {
 	u8	hdr[SRNIC_READ_ULPDU];	/* DDP and RDMAP header as received */
 };
 
-/**
- * struct srnic_irq - Read Requests of the peer
- * @ring: a power of two of them, @ird at least
- * @mask: turns an index into a place in @ring
- * @ird: as was negotiated: @put - @get is no more
- * @put: requests that have come; written by RX
- * @get: requests that were answered; written by the sender
- * @limit: none from here on is answered when the sender is ANSWERING
- */
+/* Read Requests of the peer, in a ring: put - get <= ird <= mask + 1 */
 struct srnic_irq {
 	struct srnic_irqe	*ring;
 	u32			mask;
-	u32			ird;
-	u32			put;
-	u32			get;
-	u32			limit;
+	u32			ird;	/* as negotiated */
+	u32			put;	/* received; RX writes it */
+	u32			get;	/* answered; the sender writes it */
+	u32			limit;	/* when TX ends: answer until here */
 };
 
-/**
- * struct srnic_batch - FPDUs on their way to TCP
- * @bv: pieces of pages, each with a reference
- * @ends: where each FPDU ends in the batch, in units of 4 octets, which all of their lengths are
- * @nbv: pieces
- * @fpdus: FPDUs
- * @len: octets
- * @done: octets that TCP has accepted
- *
- * This is the largest part of a QP, which takes twice the memory if it has more than 2 KiB.
+/*
+ * FPDUs on their way to TCP. This is the largest part of a QP, which takes
+ * twice the memory if it has more than 2 KiB.
  */
 struct srnic_batch {
-	struct bio_vec	bv[SRNIC_BATCH_BVECS];
-	u16		ends[SRNIC_BATCH_FPDUS];
+	struct bio_vec	bv[SRNIC_BATCH_BVECS];	/* each holds its page */
+	u16		ends[SRNIC_BATCH_FPDUS]; /* of FPDUs, in 4 bytes */
 	u8		nbv;
 	u8		fpdus;
-	u32		len;
-	u32		done;
+	u32		len;			/* bytes */
+	u32		done;			/* of these, accepted by TCP */
 };
 
-/* enum srnic_msg_kind - what the sender is in the middle of, or has sent */
+/* What the sender is in the middle of, or has sent */
 enum srnic_msg_kind {
 	SRNIC_MSG_NONE,
 	SRNIC_MSG_WR,
 	SRNIC_MSG_RESP,
 };
 
-/**
- * struct srnic_name - a region, as a work request or a segment names it
- * @pd: protection domain of the QP, or of the SRQ
- * @stag: STag
- * @rights: IB_ACCESS_* that are needed, all of them; 0 to read for a local work request
- * @kernel: the name comes from a kernel ULP: @stag may be SRNIC_LOCAL_DMA_LKEY
- */
+/* A region, as a work request or a segment names it */
 struct srnic_name {
-	const struct ib_pd	*pd;
+	const struct ib_pd	*pd;	/* of the QP, or of the SRQ */
 	u32			stag;
-	u32			rights;
-	bool			kernel;
+	u32			rights;	/* IB_ACCESS_* needed; 0: local read */
+	bool			kernel;	/* may be SRNIC_LOCAL_DMA_LKEY */
 };
 
-/* struct srnic_msg_cursor - a place in the payload of a message */
+/* A place in the payload of a message */
 struct srnic_msg_cursor {
-	u64	addr;	/* address in the region, or within inline data */
-	u32	run;	/* bytes in a row there: to the end of the SGE */
-	u8	sge;	/* the SGE after that */
+	u64	addr;	/* in the region, or in inline data */
+	u32	run;	/* bytes from here to the end of the SGE */
+	u8	sge;	/* the next SGE */
 };
 
-/**
- * struct srnic_msg - the message that the sender is in the middle of
- * @kind: which sort
- * @last: which sort had its turn last: the other one is asked next
- * @op: enum srnic_opcode
- * @head_len: bytes of @head
- * @head: ULPDU_Length and DDP header; what differs between segments is written for each
- * @seg_len: bytes of payload that @head is for, if it is not the last segment's; else 0
- * @len: bytes of the message
- * @left: of these, not in a batch
- * @off: tagged offset, or message offset, of the next segment
- * @src: the region that the payload comes from
- * @cur: where the payload goes on
- * @wqe: SRNIC_MSG_WR: the WQE
- * @irqe: SRNIC_MSG_RESP: the request
- * @read: SRNIC_MSG_RESP: the request in host order
- */
+/* The message that the sender is in the middle of */
 struct srnic_msg {
 	enum srnic_msg_kind	kind;
-	enum srnic_msg_kind	last;
-	u8			op;
+	enum srnic_msg_kind	last;	/* the other kind has the next turn */
+	u8			op;	/* enum srnic_opcode */
 	u8			head_len;
+	/* ULPDU_Length and DDP header; a segment overwrites what differs */
 	u8			head[2 + SRNIC_DDP_HDR_MAX];
+	/* payload per segment that @head is for; 0: the last segment's */
 	u32			seg_len;
 	u32			len;
-	u32			left;
-	u64			off;
+	u32			left;	/* of @len, not yet in a batch */
+	u64			off;	/* tagged or message offset to send */
 	struct srnic_name	src;
-	struct srnic_msg_cursor	cur;
-	struct srnic_wqe	*wqe;
-	struct srnic_irqe	irqe;
-	struct srnic_read	read;
+	struct srnic_msg_cursor	cur;	/* in @src, as sent next */
+	struct srnic_wqe	*wqe;	/* SRNIC_MSG_WR */
+	struct srnic_irqe	irqe;	/* SRNIC_MSG_RESP: the request */
+	struct srnic_read	read;	/* SRNIC_MSG_RESP: in host order */
 };
 
-/**
- * struct srnic_tx - the sending half of a QP's stream
- * @lock: whoever holds it is the sender, and owns all that follows but the work items and what
- *	says so
- * @work: sends
- * @retry: queues @work, when memory may be there or @deadline is over
- * @sock: the stream; valid unless @state is CLOSED
- * @starved: there was no memory; nobody tries again before @retry has run, which clears it
- * @state: enum srnic_tx_state; changes under the QP's lock, and but for open_tx under @lock, too;
- *	may be read without them as a hint
- * @opened: when the stream began, then when @state became OPEN or later, in seconds since boot;
- *	under the QP's lock
- * @crc: FPDUs have a CRC
- * @markers: FPDUs have Markers
- * @large: FPDUs may have several segments of TCP
- * @deadline: when the Terminate message is given up, in jiffies; 0 if none is due
- * @give_up: when it is given up whatever the peer acknowledges, in jiffies
- * @acked: what the peer had acknowledged when @deadline was set
- * @ord: Reads that may be unanswered
- * @pos: octets since SeqStart, Markers included, modulo 2^32
- * @msn: next MSN of each queue
- * @msg: the message under way
- * @batch: FPDUs that TCP has not accepted yet
+/*
+ * The sending half of a QP's stream. The holder of @lock is "the sender", and
+ * owns all that follows, except the work items and what says otherwise.
  */
 struct srnic_tx {
 	struct mutex		lock;
 	struct work_struct	work;
-	struct delayed_work	retry;
-	struct socket		*sock;
+	struct delayed_work	retry;	/* queues @work: memory, @deadline */
+	struct socket		*sock;	/* valid unless @state is CLOSED */
+	/*
+	 * enum srnic_tx_state. Written under srnic_qp.lock, and except for
+	 * open_tx under @lock, too. Read without them it is a hint.
+	 */
 	u8			state;
-	bool			starved;
+	bool			starved; /* no memory: wait for @retry */
 	bool			crc;
 	bool			markers;
-	bool			large;
-	u16			ord;
+	bool			large;	/* FPDUs may span TCP segments */
+	u16			ord;	/* Reads that may be unanswered */
+	/* jiffies: when to give the Terminate message up; 0: there is none */
 	unsigned long		deadline;
-	unsigned long		give_up;
-	u32			acked;
-	u32			pos;
+	unsigned long		give_up; /* even if the peer acks: jiffies */
+	u32			acked;	/* by the peer as @deadline was set */
+	u32			pos;	/* bytes since SeqStart, with Markers */
+	/* when prepare, then open_tx came: seconds; under srnic_qp.lock */
 	u32			opened;
-	u32			msn[SRNIC_QN_COUNT];
+	u32			msn[SRNIC_QN_COUNT]; /* next of each queue */
 	struct srnic_msg	msg;
-	struct srnic_batch	batch;
+	struct srnic_batch	batch;	/* not yet accepted by TCP */
 };
 
-/**
- * struct srnic_rx - the receiving half of a QP's stream; under the socket's lock
- * @work: goes on behind the budget, and makes room for FPDUs that TCP cannot hold; with a
- *	delay if there was no memory for that
- * @sk: the stream, from prepare to stop
- * @crc: FPDUs have a CRC
- * @markers: FPDUs have Markers
- * @first: no FPDU was validated yet
- * @ended: the peer has closed, and all that came before was taken; the sender looks at it
- * @responder: iw_mpa is to be told of the first one
- * @send_busy: a Send has begun: @rwqe is in use
- * @send_op: enum srnic_opcode of that
- * @write_busy: a Write has begun, and its last segment has not come
- * @rtr: RTR types that may come as first FPDU
- * @need: octets that have to be there before there is anything to do
- * @seq_start: TCP's sequence number of SeqStart
- * @msn: MSN that is expected, of each queue
- * @send_inv: STag that the Send invalidates
- * @send_len: octets of the Send that were placed
- * @rwqe: the receive that it is for
- * @read: the Read whose response has begun, or NULL
- * @read_len: octets of that which were placed
- * @part: an FPDU that TCP could not hold, or NULL
- * @part_len: octets of @part that are there
- * @part_size: room in @part; without @part: room that it should have, or 0
- */
+/* The receiving half of a QP's stream; under the socket's lock */
 struct srnic_rx {
-	struct delayed_work	work;
-	struct sock		*sk;
+	struct delayed_work	work;	/* after the budget; allocates @part */
+	struct sock		*sk;	/* from prepare to stop */
 	bool			crc;
 	bool			markers;
-	bool			first;
-	bool			ended;
-	bool			responder;
-	bool			send_busy;
-	u8			send_op;
-	bool			write_busy;
-	u8			rtr;
-	u32			need;
-	u32			seq_start;
-	u32			msn[SRNIC_QN_COUNT];
-	u32			send_inv;
-	u32			send_len;
+	bool			first;	/* no FPDU was validated yet */
+	bool			ended;	/* the peer's FIN was reached */
+	bool			responder; /* report the first FPDU to iw_mpa */
+	bool			send_busy; /* a Send has begun, into @rwqe */
+	u8			send_op; /* its enum srnic_opcode */
+	bool			write_busy; /* a Write has begun */
+	u8			rtr;	/* RTR types valid as first FPDU */
+	u32			need;	/* bytes to wait for */
+	u32			seq_start; /* SeqStart in TCP's numbers */
+	u32			msn[SRNIC_QN_COUNT]; /* expected next */
+	u32			send_inv; /* STag that the Send invalidates */
+	u32			send_len; /* bytes of the Send placed */
 	struct srnic_rwqe	rwqe;
-	struct srnic_wqe	*read;
-	u32			read_len;
-	u8			*part;
-	u32			part_len;
-	u32			part_size;
+	struct srnic_wqe	*read;	/* its response has begun, or NULL */
+	u32			read_len; /* bytes of the response placed */
+	u8			*part;	/* an FPDU too large for TCP, or NULL */
+	u32			part_len; /* bytes in @part */
+	u32			part_size; /* of @part, or to allocate, or 0 */
 };
 
-/**
- * struct srnic_qp - a QP
- * @ibqp: what the RDMA core knows
- * @dev: device
- * @ref: one for its life, those of iw_cm and iw_mpa
- * @free: completed when @ref drops to 0
- * @lock: protects the members up to @fault
- * @state: enum srnic_state; see state.h
- * @idle_state: SRNIC_IDLE: IB_QPS_RESET, INIT or RTR, as the ULP has set
- * @dying: destroy_qp was called: iw_get_qp does not find it any more; set under the lock of
- *	srnic_dev.qps, too
- * @found: when iw_get_qp last found it, as a state of RCU; under the lock of srnic_dev.qps
- * @broken_off: the ULP has broken the stream off, also where @state does not say so any more
- * @initiator: @ep was connected, and not accepted
- * @ep: the connection, while there is a stream
- * @fault: the first error
- * @events: bits of enum ib_event_type that @event_work is to tell; under @lock
- * @user: an application's, with shared rings; else a kernel ULP's
- * @sig_all: every WQE is signaled
- * @cap: as granted
- * @scq: completions of the send queue
- * @rcq: completions of the receive queue
- * @srq: shared receive queue, or NULL
- * @sq: send queue
- * @rq: receive queue; not used with @srq
- * @irq: Read Requests of the peer
- * @rx: receiving half
- * @tx: sending half
- * @flush_work: flushes in SRNIC_ERROR
- * @flush_ms: when it looks again
- * @event_work: tells the ULP
- */
 struct srnic_qp {
 	struct ib_qp		ibqp;
 	struct srnic_dev	*dev;
-	struct kref		ref;
-	struct completion	free;
+	struct kref		ref;	/* for its life; iw_cm; iw_mpa */
+	struct completion	free;	/* when @ref is 0 */
 
+	/* RCU state of the last iw_get_qp; under the lock of srnic_dev.qps */
 	unsigned long		found;
-	spinlock_t		lock;
-	u8			state;
-	u8			idle_state;
+	spinlock_t		lock;	/* the next members, up to @events */
+	u8			state;	/* enum srnic_state */
+	u8			idle_state; /* IB_QPS_RESET, INIT or RTR */
+	/* in destroy_qp; written under the lock of srnic_dev.qps, too */
 	bool			dying;
-	bool			broken_off;
-	bool			initiator;
-	struct iw_mpa_ep	*ep;
-	struct srnic_fault	fault;
+	bool			broken_off; /* the ULP has aborted the stream */
+	bool			initiator; /* of @ep */
+	struct iw_mpa_ep	*ep;	/* while there is a stream */
+	struct srnic_fault	fault;	/* the first error */
+	unsigned long		events;	/* BIT(ib_event_type) to report */
 
-	unsigned long		events;
-	bool			user;
-	bool			sig_all;
-	struct ib_qp_cap	cap;
+	bool			user;	/* an application's, with rings */
+	bool			sig_all; /* every WQE is signaled */
+	struct ib_qp_cap	cap;	/* as granted */
 	struct srnic_cq		*scq;
 	struct srnic_cq		*rcq;
-	struct srnic_srq	*srq;
+	struct srnic_srq	*srq;	/* or NULL */
 	struct srnic_sq		sq;
-	struct srnic_rq		rq;
+	struct srnic_rq		rq;	/* unused with @srq */
 	struct srnic_irq	irq;
 	struct srnic_rx		rx;
 	struct srnic_tx		tx;
-	struct delayed_work	flush_work;
-	u32			flush_ms;
-	struct work_struct	event_work;
+	struct delayed_work	flush_work; /* of a QP in SRNIC_ERROR */
+	u32			flush_ms; /* next delay of @flush_work */
+	struct work_struct	event_work; /* reports @events */
 };
 
-/* struct srnic_pd - a protection domain */
 struct srnic_pd {
-	struct ib_pd	ibpd;	/* what the RDMA core knows, and all there is */
+	struct ib_pd	ibpd;
 };
 
-/**
- * struct srnic_ucontext - an application's use of a device
- * @ibctx: what the RDMA core knows, and all there is
- */
 struct srnic_ucontext {
 	struct ib_ucontext	ibctx;
 };
@@ -665,10 +455,7 @@ static inline struct srnic_qp *to_srnic_qp(const struct ib_qp *ibqp)
 	return container_of(ibqp, struct srnic_qp, ibqp);
 }
 
-/*
- * The work queue of a QP. QPs of applications have one of their own, since a thread of an
- * application can hold up the work of its QPs.
- */
+/* A thread of an application can hold up the work of that one's QPs. */
 static inline struct workqueue_struct *srnic_qp_wq(const struct srnic_qp *qp)
 {
 	return qp->user ? srnic_user_wq : srnic_wq;

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The state of a QP, and the first error of its stream, in either direction. All changes are made
- * here, by the table in qp_state.c. The ULP learns of the first error alone (RFC 5040 7.1).
+ * The state of a QP, and the first error of its stream in either direction. All
+ * changes are made here, by the table in qp_state.c. The ULP gets the first
+ * error only (RFC 5040 7.1).
  */
 
 #include "state.h"
 #include "trace.h"
 
-/* The caller holds qp->lock. Returns the state before. */
+/* Returns the previous state. */
 enum srnic_state srnic_state_change(struct srnic_qp *qp, enum srnic_event event)
 {
 	enum srnic_state from = qp->state, to = srnic_state_next(from, event);
@@ -30,7 +31,7 @@ void srnic_state_event(struct srnic_qp *qp, enum srnic_event event)
 	spin_unlock_irqrestore(&qp->lock, flags);
 }
 
-/* False: it is not the first one. The caller, or the sender that it kicks, ends the stream. */
+/* False if it was not the first. The caller or the sender ends the stream. */
 bool srnic_fault_record(struct srnic_qp *qp, const struct srnic_fault *fault)
 {
 	unsigned long flags;
