@@ -9,7 +9,8 @@
 #include <linux/slab.h>
 #include <rdma/uverbs_ioctl.h>
 
-static int rq_post_one(struct srnic_rq *rq, const struct ib_recv_wr *wr, u32 max_sge)
+static int rq_post_one(struct srnic_rq *rq, const struct ib_recv_wr *wr,
+		       u32 max_sge)
 {
 	struct srnic_rwqe *rwqe = &rq->kring[rq->put & (rq->size - 1)];
 
@@ -25,8 +26,8 @@ static int rq_post_one(struct srnic_rq *rq, const struct ib_recv_wr *wr, u32 max
 }
 
 /* Returns 0; -EINVAL for too many SGEs; -ENOMEM if the queue is full. */
-int srnic_rq_post(struct srnic_rq *rq, const struct ib_recv_wr *wr, u32 max_sge,
-		  const struct ib_recv_wr **bad)
+int srnic_rq_post(struct srnic_rq *rq, const struct ib_recv_wr *wr,
+		  u32 max_sge, const struct ib_recv_wr **bad)
 {
 	unsigned long flags;
 	int err = 0;
@@ -43,7 +44,7 @@ int srnic_rq_post(struct srnic_rq *rq, const struct ib_recv_wr *wr, u32 max_sge,
 	return err;
 }
 
-/* Copy the slot once, and check the copy. Then the slot is the application's again. */
+/* The application may change a slot at any time: copy first, then check. */
 static int rq_take_user(struct srnic_rq *rq, struct srnic_rwqe *rwqe)
 {
 	struct siw_rqe *slot = &rq->uring[rq->get & (rq->size - 1)];
@@ -52,7 +53,7 @@ static int rq_take_user(struct srnic_rq *rq, struct srnic_rwqe *rwqe)
 
 	if (!srnic_ring_copy_rqe(slot, &rqe))
 		return -ENOENT;
-	/* The slot was copied before it is free. */
+	/* The slot was copied before it becomes the application's again. */
 	smp_store_release(&slot->flags, 0);
 	rwqe->id = rqe.id;
 	rwqe->num_sge = 0;
@@ -76,21 +77,21 @@ static int rq_take_kernel(struct srnic_rq *rq, struct srnic_rwqe *rwqe)
 	return 0;
 }
 
-/* Receives are posted in order. If the last of them is there, so are those before. */
+/* Receives are posted in order: if the last of @n is there, all are. */
 bool srnic_rq_has(const struct srnic_rq *rq, u32 n)
 {
 	lockdep_assert_held(&rq->lock);
 	if (n > rq->size)
 		return false;
 	if (rq->uring)
-		return READ_ONCE(rq->uring[(rq->get + n - 1) & (rq->size - 1)].flags) &
-		       SIW_WQE_VALID;
+		return READ_ONCE(rq->uring[(rq->get + n - 1) & (rq->size - 1)]
+				 .flags) & SIW_WQE_VALID;
 	return rq->put - rq->get >= n;
 }
 
 /*
- * Returns 0; -ENOENT if there is none; -EINVAL if the application's element is invalid: then it is
- * taken, and @rwqe->id is its id.
+ * Returns 0; -ENOENT if there is none; -EINVAL if the application's element is
+ * invalid: then it is used up, and @rwqe->id is its id.
  */
 int srnic_rq_take(struct srnic_rq *rq, struct srnic_rwqe *rwqe)
 {
@@ -113,15 +114,18 @@ void srnic_srq_look(struct srnic_srq *srq)
 	queue_work(srnic_event_wq, &srq->event_work);
 }
 
-int srnic_rq_create(struct srnic_rq *rq, u32 entries, struct ib_ucontext *ctx, u64 *key)
+int srnic_rq_create(struct srnic_rq *rq, u32 entries, struct ib_ucontext *ctx,
+		    u64 *key)
 {
 	spin_lock_init(&rq->lock);
 	rq->size = roundup_pow_of_two(entries);
 	if (!ctx) {
-		rq->kring = kvcalloc(rq->size, sizeof(*rq->kring), GFP_KERNEL);
+		rq->kring = kvcalloc(rq->size, sizeof(*rq->kring),
+				     GFP_KERNEL);
 		return rq->kring ? 0 : -ENOMEM;
 	}
-	rq->shared = srnic_ring_create(ctx, rq->size * sizeof(*rq->uring), key);
+	rq->shared = srnic_ring_create(ctx, rq->size * sizeof(*rq->uring),
+				       key);
 	if (IS_ERR(rq->shared)) {
 		int err = PTR_ERR(rq->shared);
 
@@ -140,7 +144,8 @@ void srnic_rq_destroy(struct srnic_rq *rq)
 
 static void srnic_srq_event_work(struct work_struct *work)
 {
-	struct srnic_srq *srq = container_of(work, struct srnic_srq, event_work);
+	struct srnic_srq *srq = container_of(work, struct srnic_srq,
+					     event_work);
 	struct ib_event event = {
 		.device		= srq->ibsrq.device,
 		.element.srq	= &srq->ibsrq,
@@ -157,13 +162,15 @@ static int srq_check(const struct ib_srq_init_attr *init)
 
 	if (init->srq_type != IB_SRQT_BASIC)
 		return -EOPNOTSUPP;
-	if (!attr->max_wr || attr->max_wr > SRNIC_MAX_WR || attr->max_sge > SRNIC_MAX_SGE)
+	if (!attr->max_wr || attr->max_wr > SRNIC_MAX_WR ||
+	    attr->max_sge > SRNIC_MAX_SGE)
 		return -EINVAL;
 	return 0;
 }
 
-/* The limit is not looked at: ibv_create_srq(3) says so, and programs leave anything there. */
-int srnic_create_srq(struct ib_srq *ibsrq, struct ib_srq_init_attr *init, struct ib_udata *udata)
+/* ibv_create_srq(3) ignores the limit, and applications leave it unset. */
+int srnic_create_srq(struct ib_srq *ibsrq, struct ib_srq_init_attr *init,
+		     struct ib_udata *udata)
 {
 	struct srnic_dev *dev = to_srnic_dev(ibsrq->device);
 	struct srnic_srq *srq = to_srnic_srq(ibsrq);
@@ -184,7 +191,8 @@ int srnic_create_srq(struct ib_srq *ibsrq, struct ib_srq_init_attr *init, struct
 
 	INIT_WORK(&srq->event_work, srnic_srq_event_work);
 	srq->max_sge = init->attr.max_sge ?: 1;
-	err = srnic_rq_create(&srq->rq, init->attr.max_wr, ctx, &resp.srq_key);
+	err = srnic_rq_create(&srq->rq, init->attr.max_wr, ctx,
+			      &resp.srq_key);
 	if (!err && udata) {
 		resp.num_rqe = srq->rq.size;
 		err = ib_copy_to_udata(udata, &resp, sizeof(resp));
@@ -200,11 +208,11 @@ int srnic_create_srq(struct ib_srq *ibsrq, struct ib_srq_init_attr *init, struct
 }
 
 /*
- * A ULP that sets the limit when fewer receives are left than that is told at once. It may wait
- * for the event before it posts more.
+ * If fewer receives than the new limit are left, that is reported at once: the
+ * ULP may wait for the event before it posts more.
  */
-int srnic_modify_srq(struct ib_srq *ibsrq, struct ib_srq_attr *attr, enum ib_srq_attr_mask mask,
-		     struct ib_udata *udata)
+int srnic_modify_srq(struct ib_srq *ibsrq, struct ib_srq_attr *attr,
+		     enum ib_srq_attr_mask mask, struct ib_udata *udata)
 {
 	struct srnic_srq *srq = to_srnic_srq(ibsrq);
 	int err;
@@ -277,8 +285,8 @@ int srnic_recv_take(struct srnic_qp *qp, struct srnic_rwqe *rwqe)
 	return err;
 }
 
-void srnic_recv_complete(struct srnic_qp *qp, u64 id, enum ib_wc_status status,
-			 struct srnic_upcalls *up)
+void srnic_recv_complete(struct srnic_qp *qp, u64 id,
+			 enum ib_wc_status status, struct srnic_upcalls *up)
 {
 	const struct srnic_cqe cqe = {
 		.id	= id,

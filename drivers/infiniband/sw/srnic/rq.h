@@ -1,19 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Receive queues, of a QP or shared. */
 #ifndef _SRNIC_RQ_H
 #define _SRNIC_RQ_H
 
 #include "cq.h"
 #include "srnic.h"
 
-int srnic_rq_post(struct srnic_rq *rq, const struct ib_recv_wr *wr, u32 max_sge,
-		  const struct ib_recv_wr **bad);
+int srnic_rq_post(struct srnic_rq *rq, const struct ib_recv_wr *wr,
+		  u32 max_sge, const struct ib_recv_wr **bad);
 int srnic_rq_take(struct srnic_rq *rq, struct srnic_rwqe *rwqe);
 bool srnic_rq_has(const struct srnic_rq *rq, u32 n);
 void srnic_srq_look(struct srnic_srq *srq);
 int srnic_recv_take(struct srnic_qp *qp, struct srnic_rwqe *rwqe);
-void srnic_recv_complete(struct srnic_qp *qp, u64 id, enum ib_wc_status status,
-			 struct srnic_upcalls *up);
+void srnic_recv_complete(struct srnic_qp *qp, u64 id,
+			 enum ib_wc_status status, struct srnic_upcalls *up);
 
 static inline u64 srnic_rwqe_size(const struct srnic_rwqe *rwqe)
 {
@@ -25,7 +24,8 @@ static inline u64 srnic_rwqe_size(const struct srnic_rwqe *rwqe)
 	return size;
 }
 
-int srnic_rq_create(struct srnic_rq *rq, u32 entries, struct ib_ucontext *ctx, u64 *key);
+int srnic_rq_create(struct srnic_rq *rq, u32 entries, struct ib_ucontext *ctx,
+		    u64 *key);
 void srnic_rq_destroy(struct srnic_rq *rq);
 
 int srnic_create_srq(struct ib_srq *ibsrq, struct ib_srq_init_attr *init,

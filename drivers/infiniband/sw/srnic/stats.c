@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* What people see: counters, per CPU, and resource tracking. */
+/* Counters, which are per CPU, and what "rdma resource" shows. */
 
 #include "stats.h"
 #include "srnic.h"
@@ -18,7 +18,8 @@ static const char * const stats_names[SRNIC_CNT_COUNT] = {
 };
 
 static const char * const stats_err_names[SRNIC_ERR_COUNT] = {
-#define X(name, etype, code, form, tell, text) [SRNIC_ERR_##name] = "err_" #name,
+#define X(name, etype, code, form, tell, text)	\
+	[SRNIC_ERR_##name] = "err_" #name,
 	SRNIC_ERRORS(X)
 #undef X
 };
@@ -43,7 +44,7 @@ static void stats_describe(struct rdma_stat_desc *descs)
 		descs[SRNIC_CNT_COUNT + i - 1].name = stats_err_names[i];
 }
 
-/* Name the library's counters of connections, then those of the data path. */
+/* iw_mpa's counters of connections come first, then those of the data path. */
 static int stats_make_descs(struct srnic_dev *dev)
 {
 	struct rdma_hw_stats *library;
@@ -55,9 +56,11 @@ static int stats_make_descs(struct srnic_dev *dev)
 	if (!library)
 		return -ENOMEM;
 	n = library->num_counters;
-	dev->stat_descs = kcalloc(n + STATS_COUNT, sizeof(*dev->stat_descs), GFP_KERNEL);
+	dev->stat_descs = kcalloc(n + STATS_COUNT, sizeof(*dev->stat_descs),
+				  GFP_KERNEL);
 	if (dev->stat_descs) {
-		memcpy(dev->stat_descs, library->descs, n * sizeof(*dev->stat_descs));
+		memcpy(dev->stat_descs, library->descs,
+		       n * sizeof(*dev->stat_descs));
 		stats_describe(dev->stat_descs + n);
 		dev->library_stats = n;
 	}
@@ -65,18 +68,20 @@ static int stats_make_descs(struct srnic_dev *dev)
 	return dev->stat_descs ? 0 : -ENOMEM;
 }
 
-/* A device has one table of counters: those of the library, and those of srnic. */
-struct rdma_hw_stats *srnic_alloc_hw_port_stats(struct ib_device *ibdev, u32 port_num)
+/* A device has one table: the counters of iw_mpa, and those of srnic. */
+struct rdma_hw_stats *srnic_alloc_hw_port_stats(struct ib_device *ibdev,
+						u32 port_num)
 {
 	struct srnic_dev *dev = to_srnic_dev(ibdev);
 
 	if (stats_make_descs(dev))
 		return NULL;
-	return rdma_alloc_hw_stats_struct(dev->stat_descs, dev->library_stats + STATS_COUNT,
+	return rdma_alloc_hw_stats_struct(dev->stat_descs,
+					  dev->library_stats + STATS_COUNT,
 					  RDMA_HW_STATS_DEFAULT_LIFESPAN);
 }
 
-/* The sum is a word, too: it wraps as one counter would. */
+/* The sum has the type of one counter, so it wraps as that does. */
 static unsigned long stats_sum(const unsigned long __percpu *counter)
 {
 	unsigned long sum = 0;
@@ -88,16 +93,15 @@ static unsigned long stats_sum(const unsigned long __percpu *counter)
 }
 
 /*
- * Nothing is allocated: the RDMA core of Linux 6.1 leaks its tables if this fails while a device
- * is registered.
+ * No allocation: Linux 6.1's RDMA core leaks its tables if this fails while a
+ * device is registered.
  */
-int srnic_get_hw_stats(struct ib_device *ibdev, struct rdma_hw_stats *stats, u32 port_num,
-		       int index)
+int srnic_get_hw_stats(struct ib_device *ibdev, struct rdma_hw_stats *stats,
+		       u32 port_num, int index)
 {
 	struct srnic_dev *dev = to_srnic_dev(ibdev);
 	int i, n;
 
-	/* The library's counters come first. */
 	n = iw_mpa_ib_device_ops.get_hw_stats(ibdev, stats, port_num, index);
 	if (n < 0)
 		return n;
@@ -108,7 +112,7 @@ int srnic_get_hw_stats(struct ib_device *ibdev, struct rdma_hw_stats *stats, u32
 	return n;
 }
 
-/* The value is for a person, and may change at the same moment. */
+/* For a person to read: it may change at any time. */
 #define show_now(number)	data_race(number)
 
 static int show_end(struct sk_buff *msg, struct nlattr *table, int err)
@@ -121,7 +125,7 @@ static int show_end(struct sk_buff *msg, struct nlattr *table, int err)
 	return 0;
 }
 
-/* The indices are shown as they are. &struct srnic_sq says what is between two of them. */
+/* struct srnic_sq says what the indices mean. */
 int srnic_fill_res_qp(struct sk_buff *msg, struct ib_qp *ibqp)
 {
 	struct srnic_qp *qp = to_srnic_qp(ibqp);
@@ -140,7 +144,8 @@ int srnic_fill_res_qp(struct sk_buff *msg, struct ib_qp *ibqp)
 	      rdma_nl_put_driver_u32(msg, "ird", show_now(qp->irq.ird)) ?:
 	      rdma_nl_put_driver_u32(msg, "rq_size", qp->rq.size) ?:
 	      rdma_nl_put_driver_u32(msg, "rq_get", show_now(qp->rq.get)) ?:
-	      rdma_nl_put_driver_u32(msg, "tx_batch", show_now(qp->tx.batch.len)) ?:
+	      rdma_nl_put_driver_u32(msg, "tx_batch",
+				     show_now(qp->tx.batch.len)) ?:
 	      rdma_nl_put_driver_u32(msg, "err", show_now(qp->fault.err));
 	return show_end(msg, table, err);
 }
@@ -155,7 +160,8 @@ int srnic_fill_res_cq(struct sk_buff *msg, struct ib_cq *ibcq)
 		return -EMSGSIZE;
 	err = rdma_nl_put_driver_u32(msg, "put", show_now(cq->put)) ?:
 	      rdma_nl_put_driver_u32(msg, "get", show_now(cq->get)) ?:
-	      rdma_nl_put_driver_u32(msg, "overflowed", show_now(cq->overflowed));
+	      rdma_nl_put_driver_u32(msg, "overflowed",
+				     show_now(cq->overflowed));
 	return show_end(msg, table, err);
 }
 

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Counters, and what "rdma resource" shows. */
 #ifndef _SRNIC_STATS_H
 #define _SRNIC_STATS_H
 
@@ -12,31 +11,30 @@ struct rdma_hw_stats;
 struct srnic_dev;
 
 /* Name and meaning. srnic.rst takes its tables from here and from term.h. */
-#define SRNIC_COUNTERS(X)							\
-	X(tx_fpdus,		"FPDUs sent")					\
-	X(tx_octets,		"octets of the ULPDUs sent")			\
-	X(tx_batches,		"batches of FPDUs given to TCP")		\
-	X(tx_no_room,		"times TCP had no room")			\
-	X(tx_no_memory,		"times there was no memory to send")		\
-	X(tx_doorbells,		"runs of the sender in a caller's context")	\
-	X(tx_work,		"runs of the sender's work item")		\
-	X(tx_terminates,	"Terminate messages sent")			\
-	X(tx_terminates_lost,	"Terminate messages that could not be sent")	\
-	X(tx_rtr,		"RTR messages sent")				\
-	X(rx_fpdus,		"FPDUs received and good")			\
-	X(rx_octets,		"octets of the ULPDUs received")		\
-	X(rx_deferred,		"times a callback left octets to the work item") \
-	X(rx_copied_out,	"FPDUs that TCP had no room for as a whole")	\
-	X(rx_no_memory,		"times there was no memory to copy such an FPDU") \
-	X(rx_terminates,	"Terminate messages received")			\
-	X(rx_rtr,		"RTR messages received")			\
-	X(rx_rdmap_v0,		"segments with RDMAP version 0")		\
-	X(wr_flushed,		"work requests and receives that were flushed")	\
-	X(wr_invalid,		"invalid elements in rings of applications")	\
-	X(remote_invalidated,	"STags invalidated by peers")			\
+#define SRNIC_COUNTERS(X)						\
+	X(tx_fpdus,		"FPDUs sent")				\
+	X(tx_octets,		"bytes of the ULPDUs sent")		\
+	X(tx_batches,		"batches of FPDUs given to TCP")	\
+	X(tx_no_room,		"times TCP had no room")		\
+	X(tx_no_memory,		"times there was no memory to send")	\
+	X(tx_doorbells,		"runs of the sender in a caller's context") \
+	X(tx_work,		"runs of the sender's work item")	\
+	X(tx_terminates,	"Terminate messages sent")		\
+	X(tx_terminates_lost,	"Terminate messages that could not be sent") \
+	X(tx_rtr,		"RTR messages sent")			\
+	X(rx_fpdus,		"FPDUs received and good")		\
+	X(rx_octets,		"bytes of the ULPDUs received")		\
+	X(rx_deferred,	"times a callback left bytes to the work item")	\
+	X(rx_copied_out,	"FPDUs that TCP had no room for as a whole") \
+	X(rx_no_memory,	"times there was no memory to copy such an FPDU") \
+	X(rx_terminates,	"Terminate messages received")		\
+	X(rx_rtr,		"RTR messages received")		\
+	X(rx_rdmap_v0,		"segments with RDMAP version 0")	\
+	X(wr_flushed,	"work requests and receives that were flushed")	\
+	X(wr_invalid,		"invalid elements in rings of applications") \
+	X(remote_invalidated,	"STags invalidated by peers")		\
 	X(srq_limit_events,	"times the limit of an SRQ was reached")
 
-/* enum srnic_counter - see SRNIC_COUNTERS() */
 enum srnic_counter {
 #define X(name, text) SRNIC_CNT_##name,
 	SRNIC_COUNTERS(X)
@@ -44,14 +42,10 @@ enum srnic_counter {
 	SRNIC_CNT_COUNT
 };
 
-/**
- * struct srnic_stats - counters of a device on one CPU, each one word that any CPU can read
- * @counter: by enum srnic_counter
- * @err: streams that ended by each enum srnic_err
- */
+/* Counters of a device on one CPU; each is a word, which any CPU can read. */
 struct srnic_stats {
 	unsigned long	counter[SRNIC_CNT_COUNT];
-	unsigned long	err[SRNIC_ERR_COUNT];
+	unsigned long	err[SRNIC_ERR_COUNT];	/* streams that it has ended */
 };
 
 #define srnic_count(dev, name) \
@@ -59,9 +53,10 @@ struct srnic_stats {
 #define srnic_count_n(dev, name, n) \
 	this_cpu_add((dev)->stats->counter[SRNIC_CNT_##name], n)
 
-struct rdma_hw_stats *srnic_alloc_hw_port_stats(struct ib_device *ibdev, u32 port_num);
-int srnic_get_hw_stats(struct ib_device *ibdev, struct rdma_hw_stats *stats, u32 port_num,
-		       int index);
+struct rdma_hw_stats *srnic_alloc_hw_port_stats(struct ib_device *ibdev,
+						u32 port_num);
+int srnic_get_hw_stats(struct ib_device *ibdev, struct rdma_hw_stats *stats,
+		       u32 port_num, int index);
 void srnic_stats_free(struct srnic_dev *dev);
 
 struct ib_cq;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Errors of a stream, and Terminate messages. Pure. */
+/* See term.h. No function here has side effects. */
 
 #include "term.h"
 #include "wire.h"
@@ -17,14 +17,14 @@ struct term_row {
 };
 
 static const struct term_row term_rows[SRNIC_ERR_COUNT] = {
-#define X(_name, _type, _code, _form, _tell, _text)				\
-	[SRNIC_ERR_##_name] = {							\
-		.name = #_name,							\
-		.text = _text,							\
-		.type = _type,							\
-		.code = _code,							\
-		.form = SRNIC_TERM_##_form,					\
-		.tell = SRNIC_TELL_##_tell,					\
+#define X(_name, _type, _code, _form, _tell, _text)			\
+	[SRNIC_ERR_##_name] = {						\
+		.name = #_name,						\
+		.text = _text,						\
+		.type = _type,						\
+		.code = _code,						\
+		.form = SRNIC_TERM_##_form,				\
+		.tell = SRNIC_TELL_##_tell,				\
 	},
 	SRNIC_ERRORS(X)
 #undef X
@@ -40,7 +40,7 @@ const char *srnic_err_text(enum srnic_err err)
 	return term_rows[err].text;
 }
 
-/* Returns the form of the Terminate message; SRNIC_TERM_SILENT if none is due. */
+/* SRNIC_TERM_SILENT if no Terminate message is due */
 enum srnic_term_form srnic_err_form(enum srnic_err err)
 {
 	return term_rows[err].form;
@@ -52,11 +52,12 @@ enum srnic_tell srnic_err_tell(enum srnic_err err)
 }
 
 /*
- * DDP has no code for a missing right (RFC 5041 7.1). So a Write without the right counts as a
- * Write with an invalid STag. So does a Read Response if the ULP has made the sink unwritable
- * meanwhile.
+ * DDP has no code for a missing right (RFC 5041 7.1), so a Write without the
+ * right counts as one with an invalid STag; and so does a Read Response, if the
+ * ULP has made the sink unwritable since it posted the Read.
  */
-enum srnic_err srnic_err_of_mem(enum srnic_mem_use use, enum srnic_mem_fault fault)
+enum srnic_err srnic_err_of_mem(enum srnic_mem_use use,
+				enum srnic_mem_fault fault)
 {
 	static const u8 table[][SRNIC_MEM_BOUNDS + 1] = {
 		[SRNIC_USE_WRITE] = {
@@ -92,11 +93,9 @@ enum srnic_err srnic_err_of_mem(enum srnic_mem_use use, enum srnic_mem_fault fau
 	return table[use][fault];
 }
 
-/*
- * Headers whose bit is 0 are left out. The others are exact copies of what was received (RFC 5040
- * 4.8).
- */
-size_t srnic_term_build(const struct srnic_fault *fault, u8 payload[SRNIC_TERM_MAX])
+/* Headers that follow are exact copies of what was received (RFC 5040 4.8). */
+size_t srnic_term_build(const struct srnic_fault *fault,
+			u8 payload[SRNIC_TERM_MAX])
 {
 	const struct term_row *row = &term_rows[fault->err];
 	size_t copied = fault->ddp_len;
@@ -104,7 +103,8 @@ size_t srnic_term_build(const struct srnic_fault *fault, u8 payload[SRNIC_TERM_M
 
 	*p++ = row->type;
 	*p++ = row->code;
-	*p++ = row->form == SRNIC_TERM_MDR ? SRNIC_TERM_M | SRNIC_TERM_D | SRNIC_TERM_R :
+	*p++ = row->form == SRNIC_TERM_MDR ?
+		       SRNIC_TERM_M | SRNIC_TERM_D | SRNIC_TERM_R :
 	       row->form == SRNIC_TERM_MD ? SRNIC_TERM_M | SRNIC_TERM_D : 0;
 	*p++ = 0;
 	if (row->form == SRNIC_TERM_BARE)
@@ -118,10 +118,10 @@ size_t srnic_term_build(const struct srnic_fault *fault, u8 payload[SRNIC_TERM_M
 }
 
 /*
- * Unknown layers, types and codes are reported as they are. If header bits promise more than there
- * is, the result has what is there.
+ * Unknown layers, types and codes are reported as they are. Of the headers that
+ * M, D and R promise, @term has what is there.
  *
- * Returns false if there is not even Terminate Control; then @term is not written.
+ * Returns false, and does not write @term, without a whole Terminate Control.
  */
 bool srnic_term_parse(const u8 *payload, size_t len, struct srnic_term *term)
 {
@@ -134,11 +134,14 @@ bool srnic_term_parse(const u8 *payload, size_t len, struct srnic_term *term)
 		.layer	= payload[0] >> 4,
 		.etype	= payload[0] & 0xf,
 		.code	= payload[1],
-		.hdrct	= payload[2] & (SRNIC_TERM_M | SRNIC_TERM_D | SRNIC_TERM_R),
+		.hdrct	= payload[2] &
+			  (SRNIC_TERM_M | SRNIC_TERM_D | SRNIC_TERM_R),
 	};
-	if (!(term->hdrct & SRNIC_TERM_M) || !(term->hdrct & SRNIC_TERM_D) || len <= ddp)
+	if (!(term->hdrct & SRNIC_TERM_M) || !(term->hdrct & SRNIC_TERM_D) ||
+	    len <= ddp)
 		return true;
-	size = payload[ddp] & SRNIC_DDP_T ? SRNIC_DDP_TAGGED_LEN : SRNIC_DDP_UNTAGGED_LEN;
+	size = payload[ddp] & SRNIC_DDP_T ? SRNIC_DDP_TAGGED_LEN :
+					    SRNIC_DDP_UNTAGGED_LEN;
 	if (len - ddp >= size) {
 		term->ddp = payload + ddp;
 		term->ddp_len = size;

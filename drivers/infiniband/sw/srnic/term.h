@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What may go wrong on a stream, and the Terminate message that tells of it
- * (RFC 5040 4.8). Pure: octets and numbers only.
+ * What may go wrong on a stream, and the Terminate message that reports it
+ * (RFC 5040 4.8). Nothing but bytes and numbers: no locks, no side effects.
  */
 #ifndef _SRNIC_TERM_H
 #define _SRNIC_TERM_H
 
 #include <linux/types.h>
 
-/* Terminate Control, octet 2: which headers follow */
+/* Terminate Control, third byte: which headers follow */
 #define SRNIC_TERM_M		0x80	/* DDP Segment Length */
 #define SRNIC_TERM_D		0x40	/* DDP header */
 #define SRNIC_TERM_R		0x20	/* RDMAP header of a Read Request */
@@ -16,72 +16,61 @@
 #define SRNIC_TERM_CTRL		4
 #define SRNIC_TERM_DDP_MAX	18
 #define SRNIC_TERM_RDMAP	28
-#define SRNIC_TERM_MAX		(SRNIC_TERM_CTRL + 2 + SRNIC_TERM_DDP_MAX + SRNIC_TERM_RDMAP)
+#define SRNIC_TERM_MAX		(SRNIC_TERM_CTRL + 2 + SRNIC_TERM_DDP_MAX + \
+				 SRNIC_TERM_RDMAP)
 
-/**
- * enum srnic_term_form - what a Terminate message carries
- * @SRNIC_TERM_SILENT: no Terminate message goes out
- * @SRNIC_TERM_BARE: the four octets of Terminate Control alone
- * @SRNIC_TERM_MD: DDP Segment Length and DDP header
- * @SRNIC_TERM_MDR: that, and the Read Request header
- */
+/* What a Terminate message has, or that there is none */
 enum srnic_term_form {
-	SRNIC_TERM_SILENT,
-	SRNIC_TERM_BARE,
-	SRNIC_TERM_MD,
-	SRNIC_TERM_MDR,
+	SRNIC_TERM_SILENT,	/* no message */
+	SRNIC_TERM_BARE,	/* Terminate Control only */
+	SRNIC_TERM_MD,		/* also DDP Segment Length and DDP header */
+	SRNIC_TERM_MDR,		/* also the header of the Read Request */
 };
 
-/**
- * enum srnic_tell - which async event tells the ULP
- * @SRNIC_TELL_NONE: none
- * @SRNIC_TELL_FATAL: IB_EVENT_QP_FATAL
- * @SRNIC_TELL_REQ: IB_EVENT_QP_REQ_ERR, the peer asked for something invalid
- * @SRNIC_TELL_ACCESS: IB_EVENT_QP_ACCESS_ERR, the peer had no right
- */
+/* Which asynchronous event reports an error to the ULP */
 enum srnic_tell {
 	SRNIC_TELL_NONE,
-	SRNIC_TELL_FATAL,
-	SRNIC_TELL_REQ,
-	SRNIC_TELL_ACCESS,
+	SRNIC_TELL_FATAL,	/* IB_EVENT_QP_FATAL */
+	SRNIC_TELL_REQ,		/* IB_EVENT_QP_REQ_ERR: invalid request */
+	SRNIC_TELL_ACCESS,	/* IB_EVENT_QP_ACCESS_ERR: no right */
 };
 
 /*
- * Every way in which a stream fails: name, layer and error type, error code, form of the Terminate
- * message, event, and meaning. Counters and traces use the same name.
+ * All errors of a stream: name, layer and error type, error code, form of the
+ * Terminate message, event, meaning. Counters and traces use the same names.
  */
-#define SRNIC_ERRORS(X)								\
-	X(NONE,		0x00, 0x00, SILENT, NONE,   "no error")			\
-	X(CRC,		0x20, 0x02, BARE,   FATAL,  "wrong CRC")		\
+#define SRNIC_ERRORS(X)							\
+	X(NONE,		0x00, 0x00, SILENT, NONE,   "no error")		\
+	X(CRC,		0x20, 0x02, BARE,   FATAL,  "wrong CRC")	\
 	X(MARKER,	0x20, 0x03, BARE,   FATAL,  "Marker and length disagree") \
 	X(URGENT,	0x00, 0x00, SILENT, FATAL,  "urgent data in the stream") \
-	X(UNREADABLE,	0x00, 0x00, BARE,   FATAL,  "octets that the host cannot read") \
+	X(UNREADABLE,	0x00, 0x00, BARE,   FATAL,  "bytes that the host cannot read") \
 	X(STREAM,	0x00, 0x00, SILENT, FATAL,  "TCP failed, or the peer closed too early") \
 	X(SHORT,	0x02, 0xff, BARE,   REQ,    "ULPDU shorter than its header") \
 	X(DV_TAGGED,	0x11, 0x04, MD,     REQ,    "wrong DDP version, tagged segment") \
 	X(DV_UNTAGGED,	0x12, 0x06, MD,     REQ,    "wrong DDP version, untagged segment") \
-	X(RV,		0x02, 0x05, MD,     REQ,    "wrong RDMAP version")	\
+	X(RV,		0x02, 0x05, MD,     REQ,    "wrong RDMAP version") \
 	X(OPCODE,	0x02, 0x06, MD,     REQ,    "wrong opcode, or wrong queue or T bit") \
-	X(QN,		0x12, 0x01, MD,     REQ,    "wrong queue number")	\
+	X(QN,		0x12, 0x01, MD,     REQ,    "wrong queue number") \
 	X(NO_BUFFER,	0x12, 0x02, MD,     REQ,    "no receive buffer, or IRD exceeded") \
 	X(MSN,		0x12, 0x03, MD,     REQ,    "wrong message sequence number") \
-	X(MO,		0x12, 0x04, MD,     REQ,    "wrong message offset")	\
+	X(MO,		0x12, 0x04, MD,     REQ,    "wrong message offset") \
 	X(TOO_LONG,	0x12, 0x05, MD,     REQ,    "message longer than its buffer") \
-	X(WRITE_STAG,	0x11, 0x00, MD,     ACCESS, "Write: invalid STag")	\
-	X(WRITE_RIGHT,	0x11, 0x00, MD,     ACCESS, "Write: no right")		\
-	X(WRITE_BOUNDS,	0x11, 0x01, MD,     ACCESS, "Write: out of bounds")	\
+	X(WRITE_STAG,	0x11, 0x00, MD,     ACCESS, "Write: invalid STag") \
+	X(WRITE_RIGHT,	0x11, 0x00, MD,     ACCESS, "Write: no right")	\
+	X(WRITE_BOUNDS,	0x11, 0x01, MD,     ACCESS, "Write: out of bounds") \
 	X(WRITE_PD,	0x11, 0x02, MD,     ACCESS, "Write: STag of another stream") \
-	X(WRITE_WRAP,	0x11, 0x03, MD,     ACCESS, "Write: offset wraps")	\
+	X(WRITE_WRAP,	0x11, 0x03, MD,     ACCESS, "Write: offset wraps") \
 	X(RESP_STAG,	0x11, 0x00, MD,     ACCESS, "Read Response: STag is not the sink's") \
 	X(RESP_BOUNDS,	0x11, 0x01, MD,     ACCESS, "Read Response: wrong offset or size") \
 	X(RESP_PD,	0x11, 0x02, MD,     ACCESS, "Read Response: sink of another stream") \
 	X(RESP_NONE,	0x02, 0x06, MD,     REQ,    "Read Response without a Read") \
-	X(READ_STAG,	0x01, 0x00, MDR,    ACCESS, "Read: invalid STag")	\
-	X(READ_BOUNDS,	0x01, 0x01, MDR,    ACCESS, "Read: out of bounds")	\
-	X(READ_RIGHT,	0x01, 0x02, MDR,    ACCESS, "Read: no right")		\
+	X(READ_STAG,	0x01, 0x00, MDR,    ACCESS, "Read: invalid STag") \
+	X(READ_BOUNDS,	0x01, 0x01, MDR,    ACCESS, "Read: out of bounds") \
+	X(READ_RIGHT,	0x01, 0x02, MDR,    ACCESS, "Read: no right")	\
 	X(READ_PD,	0x01, 0x03, MDR,    ACCESS, "Read: STag of another stream") \
-	X(READ_WRAP,	0x01, 0x04, MDR,    ACCESS, "Read: offset wraps")	\
-	X(READ_FORM,	0x02, 0xff, MD,     REQ,    "Read Request cut short")	\
+	X(READ_WRAP,	0x01, 0x04, MDR,    ACCESS, "Read: offset wraps") \
+	X(READ_FORM,	0x02, 0xff, MD,     REQ,    "Read Request cut short") \
 	X(INV_FOREIGN,	0x01, 0x09, MD,     ACCESS, "Invalidate: STag of another stream") \
 	X(INV_STAG,	0x02, 0x09, MD,     ACCESS, "Invalidate: STag invalid or shared") \
 	X(TERM_BAD,	0x00, 0x00, SILENT, FATAL,  "malformed Terminate message") \
@@ -89,7 +78,6 @@ enum srnic_tell {
 	X(LOCAL,	0x00, 0x00, BARE,   FATAL,  "local work request in error") \
 	X(CQ_FULL,	0x02, 0x07, BARE,   FATAL,  "completion queue overflow")
 
-/* enum srnic_err - see SRNIC_ERRORS() */
 enum srnic_err {
 #define X(name, type, code, form, tell, text) SRNIC_ERR_##name,
 	SRNIC_ERRORS(X)
@@ -102,45 +90,33 @@ const char *srnic_err_text(enum srnic_err err);
 enum srnic_term_form srnic_err_form(enum srnic_err err);
 enum srnic_tell srnic_err_tell(enum srnic_err err);
 
-/**
- * enum srnic_mem_fault - why memory may not be accessed
- * @SRNIC_MEM_OK: it may
- * @SRNIC_MEM_STAG: no such STag, wrong key, or not valid now
- * @SRNIC_MEM_PD: the STag is of another protection domain
- * @SRNIC_MEM_RIGHT: the right is missing
- * @SRNIC_MEM_WRAP: address and length exceed 64 bits
- * @SRNIC_MEM_BOUNDS: outside of the region
- */
+/* Why memory may not be accessed, in the order of the checks */
 enum srnic_mem_fault {
 	SRNIC_MEM_OK,
-	SRNIC_MEM_STAG,
-	SRNIC_MEM_PD,
-	SRNIC_MEM_RIGHT,
-	SRNIC_MEM_WRAP,
-	SRNIC_MEM_BOUNDS,
+	SRNIC_MEM_STAG,		/* no such STag, wrong key, or not valid now */
+	SRNIC_MEM_PD,		/* the STag is of another protection domain */
+	SRNIC_MEM_RIGHT,	/* the right is missing */
+	SRNIC_MEM_WRAP,		/* address and length exceed 64 bits */
+	SRNIC_MEM_BOUNDS,	/* outside of the region */
 };
 
-/**
- * enum srnic_mem_use - what memory is accessed for
- * @SRNIC_USE_WRITE: an RDMA Write arrives
- * @SRNIC_USE_RESP: a Read Response arrives
- * @SRNIC_USE_READ: a peer reads
- * @SRNIC_USE_LOCAL: a local work request, either direction
- */
+/* What memory is accessed for */
 enum srnic_mem_use {
-	SRNIC_USE_WRITE,
-	SRNIC_USE_RESP,
-	SRNIC_USE_READ,
-	SRNIC_USE_LOCAL,
+	SRNIC_USE_WRITE,	/* an RDMA Write arrives */
+	SRNIC_USE_RESP,		/* a Read Response arrives */
+	SRNIC_USE_READ,		/* a peer reads */
+	SRNIC_USE_LOCAL,	/* a local work request, either direction */
 };
 
-enum srnic_err srnic_err_of_mem(enum srnic_mem_use use, enum srnic_mem_fault fault);
+enum srnic_err srnic_err_of_mem(enum srnic_mem_use use,
+				enum srnic_mem_fault fault);
 
 /*
- * The check forms no sum that could wrap. The last byte of the address space cannot be accessed,
- * since a sum of 0 counts as a wrap (RFC 5041 7.1).
+ * No sum here can wrap. The last byte of the address space cannot be accessed,
+ * since an end of 0 counts as a wrap (RFC 5041 7.1).
  */
-static inline enum srnic_mem_fault srnic_range_check(u64 base, u64 size, u64 addr, u32 len)
+static inline enum srnic_mem_fault srnic_range_check(u64 base, u64 size,
+						     u64 addr, u32 len)
 {
 	u64 off = addr - base;
 
@@ -153,35 +129,29 @@ static inline enum srnic_mem_fault srnic_range_check(u64 base, u64 size, u64 add
 	return SRNIC_MEM_OK;
 }
 
-/**
- * struct srnic_fault - the first error of a stream, as a Terminate message wants it
- * @err: what went wrong; SRNIC_ERR_NONE if nothing did
- * @silent: no Terminate message goes out, though the form of @err is another
- * @own: the sender found it: what is in its batch is before the fault, and goes out
- * @ulpdu_len: ULPDU_Length of the FPDU at fault, host order
- * @ddp_len: octets of DDP header in @hdr: 0, 14 or 18
- * @hdr: the DDP header as received, directly behind it a Read Request's 28 octets
- */
+/* The first error of a stream, with what its Terminate message needs */
 struct srnic_fault {
 	enum srnic_err	err;
-	bool		silent;
+	bool		silent;	/* no Terminate message, whatever @err says */
+	/* found by the sender: its batch is from before, and goes out */
 	bool		own;
-	u16		ulpdu_len;
-	u8		ddp_len;
+	u16		ulpdu_len; /* of the FPDU at fault, host order */
+	u8		ddp_len; /* bytes of DDP header in @hdr: 0, 14 or 18 */
+	/* DDP header as received, then a Read Request's RDMAP header */
 	u8		hdr[SRNIC_TERM_DDP_MAX + SRNIC_TERM_RDMAP];
 };
 
-size_t srnic_term_build(const struct srnic_fault *fault, u8 payload[SRNIC_TERM_MAX]);
+size_t srnic_term_build(const struct srnic_fault *fault,
+			u8 payload[SRNIC_TERM_MAX]);
 
-/* struct srnic_term - a Terminate message that was received */
+/* A Terminate message that was received */
 struct srnic_term {
 	u8		layer;	/* 0 RDMAP, 1 DDP, 2 LLP, others as received */
 	u8		etype;	/* error type, 0..15 */
 	u8		code;	/* error code, 0..255 */
 	u8		hdrct;	/* SRNIC_TERM_M, D and R as received */
-	u8		ddp_len;	/* octets of @ddp: 0, 14 or 18 */
-	/* the copied DDP header, or NULL if there is none or it is cut short */
-	const u8	*ddp;
+	u8		ddp_len; /* bytes of @ddp: 0, 14 or 18 */
+	const u8	*ddp;	/* header in the message, if whole, or NULL */
 };
 
 bool srnic_term_parse(const u8 *payload, size_t len, struct srnic_term *term);

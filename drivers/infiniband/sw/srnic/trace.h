@@ -10,7 +10,8 @@
 #include "srnic.h"
 
 #undef X
-#define X(name, type, code, form, tell, text) TRACE_DEFINE_ENUM(SRNIC_ERR_##name);
+#define X(name, type, code, form, tell, text)	\
+	TRACE_DEFINE_ENUM(SRNIC_ERR_##name);
 SRNIC_ERRORS(X)
 #undef X
 TRACE_DEFINE_ENUM(SRNIC_IDLE);
@@ -23,7 +24,8 @@ TRACE_DEFINE_ENUM(SRNIC_ERROR);
 
 #define X_ERR(name, type, code, form, tell, text) { SRNIC_ERR_##name, #name },
 
-#define show_srnic_err(err)	__print_symbolic(err, SRNIC_ERRORS(X_ERR) { -1, "?" })
+#define show_srnic_err(err)					\
+	__print_symbolic(err, SRNIC_ERRORS(X_ERR) { -1, "?" })
 #define show_srnic_state(state)					\
 	__print_symbolic(state,					\
 		{ SRNIC_IDLE,		"IDLE" },		\
@@ -47,7 +49,8 @@ TRACE_EVENT(srnic_state,
 		__entry->from = from;
 		__entry->to = to;
 	),
-	TP_printk("qp=%u %s -> %s", __entry->qpn, show_srnic_state(__entry->from),
+	TP_printk("qp=%u %s -> %s", __entry->qpn,
+		  show_srnic_state(__entry->from),
 		  show_srnic_state(__entry->to))
 );
 
@@ -68,8 +71,9 @@ TRACE_EVENT(srnic_fault,
 		__entry->ddp_len = fault->ddp_len;
 		memcpy(__entry->hdr, fault->hdr, SRNIC_READ_ULPDU);
 	),
-	TP_printk("qp=%u err=%s ulpdu_len=%u ddp=%s", __entry->qpn, show_srnic_err(__entry->err),
-		  __entry->ulpdu_len, __print_hex(__entry->hdr, __entry->ddp_len))
+	TP_printk("qp=%u err=%s ulpdu_len=%u ddp=%s", __entry->qpn,
+		  show_srnic_err(__entry->err), __entry->ulpdu_len,
+		  __print_hex(__entry->hdr, __entry->ddp_len))
 );
 
 TRACE_EVENT(srnic_terminate,
@@ -94,9 +98,9 @@ TRACE_EVENT(srnic_terminate,
 		if (term->ddp)
 			memcpy(__entry->ddp, term->ddp, term->ddp_len);
 	),
-	TP_printk("qp=%u layer=%u etype=%u code=0x%02x hdrct=0x%02x ddp=%s", __entry->qpn,
-		  __entry->layer, __entry->etype, __entry->code, __entry->hdrct,
-		  __print_hex(__entry->ddp, __entry->ddp_len))
+	TP_printk("qp=%u layer=%u etype=%u code=0x%02x hdrct=0x%02x ddp=%s",
+		  __entry->qpn, __entry->layer, __entry->etype, __entry->code,
+		  __entry->hdrct, __print_hex(__entry->ddp, __entry->ddp_len))
 );
 
 #endif /* _SRNIC_TRACE_H */

@@ -1,27 +1,28 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What the sending half of a stream may send. A dot is for "does not change".
+ * The next state of a QP's sender for each state and event; a dot: no change.
  *
- *		EARLY	OPEN	FINISH		ANSWER		ALL_SENT	TERM	CLOSE
- * SHUT		DENIED	OPEN	.		.		.		.	CLOSED
- * DENIED	.	OPEN	.		.		.		.	CLOSED
- * OPEN		.	.	FINISHING	.		.		TERM	CLOSED
- * FINISHING	.	.	.		ANSWERING	FINISHED	TERM	CLOSED
- * ANSWERING	.	.	.		.		FINISHED	TERM	CLOSED
- * TERM		.	.	.		.		.		.	CLOSED
- * FINISHED	.	.	.		.		.		.	CLOSED
- * CLOSED	.	.	.		.		.		.	.
+ *	     EARLY	OPEN	FINISH	  ANSWER    ALL_SENT  TERM	CLOSE
+ * SHUT	     DENIED	OPEN	.	  .	    .	      .		CLOSED
+ * DENIED    .		OPEN	.	  .	    .	      .		CLOSED
+ * OPEN	     .		.	FINISHING .	    .	      TERM	CLOSED
+ * FINISHING .		.	.	  ANSWERING FINISHED  TERM	CLOSED
+ * ANSWERING .		.	.	  .	    FINISHED  TERM	CLOSED
+ * TERM	     .		.	.	  .	    .	      .		CLOSED
+ * FINISHED  .		.	.	  .	    .	      .		CLOSED
+ * CLOSED    .		.	.	  .	    .	      .		.
  *
- * A new QP is CLOSED. START leads to SHUT from everywhere. Nothing else leads back. OPEN and FINISH
- * may find CLOSED, since the sender may give up at any time.
+ * A new QP is CLOSED. START leads from each state to SHUT. OPEN and FINISH may
+ * find CLOSED, since the sender may give up at any time.
  *
- * An error of the stream is not in this table: qp->state says it. Once there is one, the sender has
- * only the Terminate message to send. It sends none before TX is opened, and none behind the FIN.
+ * An error of the stream is a matter of qp->state. After one the sender sends
+ * the Terminate message only, but not before TX was opened or after the FIN.
  */
 
 #include "tx_state.h"
 
-enum srnic_tx_state srnic_tx_next(enum srnic_tx_state state, enum srnic_tx_event event)
+enum srnic_tx_state srnic_tx_next(enum srnic_tx_state state,
+				  enum srnic_tx_event event)
 {
 	switch (event) {
 	case SRNIC_TX_EV_START:
@@ -37,8 +38,8 @@ enum srnic_tx_state srnic_tx_next(enum srnic_tx_state state, enum srnic_tx_event
 	case SRNIC_TX_EV_ALL_SENT:
 		return srnic_tx_is_finishing(state) ? SRNIC_TX_FINISHED : state;
 	case SRNIC_TX_EV_TERM:
-		return state == SRNIC_TX_OPEN || srnic_tx_is_finishing(state) ? SRNIC_TX_TERM :
-		       state;
+		return state == SRNIC_TX_OPEN || srnic_tx_is_finishing(state) ?
+		       SRNIC_TX_TERM : state;
 	default:
 		return SRNIC_TX_CLOSED;
 	}

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Verbs: what the RDMA core calls, for applications by libsiw's ABI and for kernel ULPs. */
+/* Verbs, for kernel ULPs and, by libsiw's ABI, for applications */
 
 #include "verbs.h"
 #include "compat/device_ops.h"
@@ -28,7 +28,7 @@ static void srnic_dealloc_ucontext(struct ib_ucontext *ctx)
 {
 }
 
-/* An application has references on the pages that it has mapped. So they may stay. */
+/* Rings may stay mapped: the mapping has references on their pages. */
 static void srnic_disassociate_ucontext(struct ib_ucontext *ctx)
 {
 }
@@ -39,8 +39,8 @@ static int srnic_alloc_pd(struct ib_pd *pd, struct ib_udata *udata)
 
 	if (err)
 		return err;
-	return atomic_add_unless(&to_srnic_dev(pd->device)->objects.pd, 1, SRNIC_MAX_PD) ?
-	       0 : -ENOMEM;
+	return atomic_add_unless(&to_srnic_dev(pd->device)->objects.pd, 1,
+				 SRNIC_MAX_PD) ? 0 : -ENOMEM;
 }
 
 static int srnic_dealloc_pd(struct ib_pd *pd, struct ib_udata *udata)
@@ -52,8 +52,8 @@ static int srnic_dealloc_pd(struct ib_pd *pd, struct ib_udata *udata)
 static enum srnic_state state_after_post(const struct srnic_qp *qp)
 {
 	/*
-	 * Pairs with the barrier of qp_flush_locked(): that sees what was posted, or this sees the
-	 * state.
+	 * Pairs with the barrier of qp_flush_locked(): either that sees what
+	 * was posted, or this sees the state.
 	 */
 	smp_mb();
 	return srnic_state(qp);
@@ -69,7 +69,7 @@ static void qp_doorbell(struct srnic_qp *qp)
 		srnic_tx_doorbell(qp);
 }
 
-/* An application's doorbell has no work requests, since these are in its ring. */
+/* An application's doorbell has no work requests: these are in its ring. */
 static int srnic_post_send(struct ib_qp *ibqp, const struct ib_send_wr *wr,
 			   const struct ib_send_wr **bad)
 {

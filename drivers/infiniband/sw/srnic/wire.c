@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Headers of DDP segments and Read Requests, sizes of segments, Markers. Pure. */
+/* See wire.h. No function here has side effects. */
 
 #include "wire.h"
 
@@ -8,7 +8,7 @@
 #include <linux/string.h>
 #include <asm/byteorder.h>
 
-/* RFC 5040 fig. 4: how each opcode travels */
+/* RFC 5040 fig. 4: tagged or not, and the queue, of each opcode */
 static const struct {
 	bool	tagged;
 	u8	qn;
@@ -45,8 +45,8 @@ static void ddp_get(const u8 *ulpdu, struct srnic_seg *seg)
 }
 
 /*
- * What can be told to be a Terminate message, by version and opcode, is never answered by another
- * one, even if it is malformed (RFC 5040 4.8).
+ * What version and opcode show to be a Terminate message is never answered by
+ * another one, even if it is malformed (RFC 5040 4.8).
  */
 static enum srnic_err ddp_misplaced(const struct srnic_seg *seg)
 {
@@ -58,13 +58,15 @@ static enum srnic_err ddp_misplaced(const struct srnic_seg *seg)
 }
 
 /*
- * The order of checks is fixed, so that two faults in one segment have one answer: room for the
- * header, DV, RV, opcode, T, QN.
+ * The order of checks decides which of two faults in one segment is answered:
+ * room for the header, DV, RV, opcode, T, QN.
  */
-enum srnic_err srnic_ddp_parse(const u8 *ulpdu, u16 ulpdu_len, struct srnic_seg *seg)
+enum srnic_err srnic_ddp_parse(const u8 *ulpdu, u16 ulpdu_len,
+			       struct srnic_seg *seg)
 {
 	BUILD_BUG_ON(sizeof(struct srnic_ddp_tagged) != SRNIC_DDP_TAGGED_LEN);
-	BUILD_BUG_ON(sizeof(struct srnic_ddp_untagged) != SRNIC_DDP_UNTAGGED_LEN);
+	BUILD_BUG_ON(sizeof(struct srnic_ddp_untagged) !=
+		     SRNIC_DDP_UNTAGGED_LEN);
 
 	seg->hdr_len = 0;
 	if (!ulpdu_len || ulpdu_len < srnic_ddp_hdr_len(ulpdu[0]))
@@ -77,21 +79,24 @@ enum srnic_err srnic_ddp_parse(const u8 *ulpdu, u16 ulpdu_len, struct srnic_seg 
 	ddp_get(ulpdu, seg);
 
 	if ((ulpdu[0] & SRNIC_DDP_DV) != SRNIC_DDP_VERSION)
-		return seg->tagged ? SRNIC_ERR_DV_TAGGED : SRNIC_ERR_DV_UNTAGGED;
+		return seg->tagged ? SRNIC_ERR_DV_TAGGED :
+				     SRNIC_ERR_DV_UNTAGGED;
 	if ((ulpdu[1] & SRNIC_RDMAP_RV) > SRNIC_RDMAP_VERSION)
 		return SRNIC_ERR_RV;
 	if (seg->op >= SRNIC_OP_COUNT)
 		return SRNIC_ERR_OPCODE;
-	if (seg->tagged != ddp_ops[seg->op].tagged || seg->qn != ddp_ops[seg->op].qn)
+	if (seg->tagged != ddp_ops[seg->op].tagged ||
+	    seg->qn != ddp_ops[seg->op].qn)
 		return ddp_misplaced(seg);
 	return SRNIC_ERR_NONE;
 }
 
-void srnic_ddp_put_tagged(u8 hdr[SRNIC_DDP_TAGGED_LEN], enum srnic_opcode op, bool last,
-			  u32 stag, u64 to)
+void srnic_ddp_put_tagged(u8 hdr[SRNIC_DDP_TAGGED_LEN], enum srnic_opcode op,
+			  bool last, u32 stag, u64 to)
 {
 	const struct srnic_ddp_tagged wire = {
-		.ddp	= SRNIC_DDP_T | SRNIC_DDP_VERSION | (last ? SRNIC_DDP_L : 0),
+		.ddp	= SRNIC_DDP_T | SRNIC_DDP_VERSION |
+			  (last ? SRNIC_DDP_L : 0),
 		.rdmap	= SRNIC_RDMAP_VERSION | op,
 		.stag	= cpu_to_be32(stag),
 		.to	= cpu_to_be64(to),
@@ -100,8 +105,9 @@ void srnic_ddp_put_tagged(u8 hdr[SRNIC_DDP_TAGGED_LEN], enum srnic_opcode op, bo
 	memcpy(hdr, &wire, sizeof(wire));
 }
 
-void srnic_ddp_put_untagged(u8 hdr[SRNIC_DDP_UNTAGGED_LEN], enum srnic_opcode op, bool last,
-			    u32 inv_stag, u32 msn, u32 mo)
+void srnic_ddp_put_untagged(u8 hdr[SRNIC_DDP_UNTAGGED_LEN],
+			    enum srnic_opcode op, bool last, u32 inv_stag,
+			    u32 msn, u32 mo)
 {
 	const struct srnic_ddp_untagged wire = {
 		.ddp		= SRNIC_DDP_VERSION | (last ? SRNIC_DDP_L : 0),
@@ -143,9 +149,7 @@ void srnic_read_put(u8 wire[SRNIC_READ_REQ_LEN], const struct srnic_read *read)
 	memcpy(wire, &hdr, sizeof(hdr));
 }
 
-/*
- * If a response was sent in part, a Terminate message about it has these values (RFC 5040 4.8).
- */
+/* A Terminate message about a response that was sent in part (RFC 5040 4.8) */
 void srnic_read_advance(struct srnic_read *read, u32 done)
 {
 	read->sink_to += done;
@@ -164,12 +168,13 @@ enum srnic_err srnic_read_check(const struct srnic_seg *seg)
 	return SRNIC_ERR_NONE;
 }
 
-/* What is between two Markers */
+/* Bytes between two Markers */
 #define MARKER_DATA	(SRNIC_MARKER_STEP - SRNIC_MARKER_LEN)
 
 /*
- * The segment also has room for length, CRC and Markers, and the FPDU needs no padding (RFC 5044
- * 4.5). The result is never below 128, whatever TCP says, and never above 64768.
+ * The longest ULPDU whose FPDU, with length, CRC and Markers but without
+ * padding, fits into a TCP segment (RFC 5044 4.5). At least 128, whatever TCP
+ * reports, and at most 64768.
  */
 u16 srnic_mulpdu(u32 emss, bool markers)
 {
@@ -183,7 +188,7 @@ u16 srnic_mulpdu(u32 emss, bool markers)
 	return min_t(u32, emss - overhead, SRNIC_MULPDU_MAX);
 }
 
-/* A Marker directly behind the FPDU belongs to the next FPDU. */
+/* A Marker directly after the FPDU belongs to the next FPDU. */
 u32 srnic_marker_count(u32 pos, u32 len)
 {
 	u32 gap = srnic_marker_gap(pos);
@@ -193,13 +198,15 @@ u32 srnic_marker_count(u32 pos, u32 len)
 	return (len - gap + MARKER_DATA - 1) / MARKER_DATA;
 }
 
-/* FPDUPTR: from ULPDU_Length to the Marker; 0 if the Marker comes first */
+/* FPDUPTR: bytes from ULPDU_Length to the Marker; 0: the Marker comes first */
 static u16 marker_ptr(u32 fpdu_pos, u32 marker_pos)
 {
-	return marker_pos + SRNIC_MARKER_LEN == fpdu_pos ? 0 : marker_pos - fpdu_pos;
+	return marker_pos + SRNIC_MARKER_LEN == fpdu_pos ?
+	       0 : marker_pos - fpdu_pos;
 }
 
-void srnic_marker_put(u8 marker[SRNIC_MARKER_LEN], u32 fpdu_pos, u32 marker_pos)
+void srnic_marker_put(u8 marker[SRNIC_MARKER_LEN], u32 fpdu_pos,
+		      u32 marker_pos)
 {
 	u16 ptr = marker_ptr(fpdu_pos, marker_pos);
 
@@ -210,10 +217,11 @@ void srnic_marker_put(u8 marker[SRNIC_MARKER_LEN], u32 fpdu_pos, u32 marker_pos)
 }
 
 /*
- * RFC 5044 4.2: the upper half is reserved and not looked at, and the two low bits of FPDUPTR
- * count as 0.
+ * The upper half is reserved and not checked, and the two low bits of FPDUPTR
+ * count as 0 (RFC 5044 4.2).
  */
-bool srnic_marker_is_good(const u8 marker[SRNIC_MARKER_LEN], u32 fpdu_pos, u32 marker_pos)
+bool srnic_marker_is_good(const u8 marker[SRNIC_MARKER_LEN], u32 fpdu_pos,
+			  u32 marker_pos)
 {
 	u16 ptr = marker[2] << 8 | (marker[3] & ~3);
 

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What goes over the wire (RFC 5040, RFC 5041): headers of DDP segments and of Read Requests, sizes
- * of segments, and Markers (RFC 5044 4.3). Pure: octets and numbers only.
+ * What goes over the wire: headers of DDP segments (RFC 5041) and of Read
+ * Requests (RFC 5040), sizes of segments, and Markers (RFC 5044 4.3). Nothing
+ * but bytes and numbers: no locks, no side effects.
  *
- * Positions count octets of the TCP stream from SeqStart, the first octet of Full Operation in that
- * direction, Markers included. A Marker stands at each multiple of 512. Only the position modulo
- * 512 counts, so it may wrap at 2^32.
+ * Positions count bytes of the TCP stream, Markers included, from SeqStart, the
+ * first byte of Full Operation in that direction. A Marker stands at each
+ * multiple of 512. Only the position modulo 512 counts, so it may wrap at 2^32.
  */
 #ifndef _SRNIC_WIRE_H
 #define _SRNIC_WIRE_H
@@ -18,13 +19,13 @@
 #include <linux/types.h>
 #include <linux/unaligned.h>
 
-/* DDP control octet */
+/* DDP control byte */
 #define SRNIC_DDP_T		0x80	/* tagged */
 #define SRNIC_DDP_L		0x40	/* last segment of its message */
 #define SRNIC_DDP_DV		0x03	/* DDP version */
 #define SRNIC_DDP_VERSION	0x01
-/* RDMAP control octet */
-#define SRNIC_RDMAP_RV		0xc0	/* RDMAP version that is sent; 0 is accepted, too */
+/* RDMAP control byte */
+#define SRNIC_RDMAP_RV		0xc0	/* RDMAP version; 0 is accepted, too */
 #define SRNIC_RDMAP_VERSION	0x40
 #define SRNIC_RDMAP_OPCODE	0x0f
 
@@ -33,7 +34,7 @@
 #define SRNIC_DDP_HDR_MAX	SRNIC_DDP_UNTAGGED_LEN
 #define SRNIC_MO_MAX		U32_MAX
 
-/* enum srnic_opcode - RDMAP opcodes, as on the wire */
+/* RDMAP opcodes, as on the wire */
 enum srnic_opcode {
 	SRNIC_OP_WRITE,
 	SRNIC_OP_READ_REQ,
@@ -54,15 +55,13 @@ enum srnic_qn {
 	SRNIC_QN_COUNT
 };
 
-/* struct srnic_ddp_tagged - header of a tagged segment on the wire */
 struct srnic_ddp_tagged {
 	u8	ddp;	/* T, L, DV */
 	u8	rdmap;	/* RV, opcode */
-	__be32	stag;	/* STag of the buffer */
+	__be32	stag;
 	__be64	to;	/* tagged offset */
 } __packed;
 
-/* struct srnic_ddp_untagged - header of an untagged segment on the wire */
 struct srnic_ddp_untagged {
 	u8	ddp;		/* L, DV */
 	u8	rdmap;		/* RV, opcode */
@@ -72,18 +71,13 @@ struct srnic_ddp_untagged {
 	__be32	mo;		/* message offset */
 } __packed;
 
-/*
- * struct srnic_seg - header of a segment in host order
- *
- * If @hdr_len is 0 nothing else counts.
- */
+/* The header of a segment in host order; valid unless @hdr_len is 0 */
 struct srnic_seg {
 	u8	op;	/* enum srnic_opcode */
-	/* octets of the DDP header: 14 or 18; 0 if there was no room for one */
-	u8	hdr_len;
+	u8	hdr_len; /* of DDP: 14 or 18; 0: the ULPDU is too short */
 	bool	tagged;	/* T */
 	bool	last;	/* L */
-	u32	len;	/* octets of the ULPDU behind the DDP header */
+	u32	len;	/* bytes of the ULPDU after the DDP header */
 	u32	stag;	/* STag, or Invalidate STag */
 	u64	to;	/* tagged offset; 0 if not @tagged */
 	u32	qn;	/* queue number; 0 if @tagged */
@@ -93,16 +87,23 @@ struct srnic_seg {
 
 static inline u8 srnic_ddp_hdr_len(u8 ddp)
 {
-	return ddp & SRNIC_DDP_T ? SRNIC_DDP_TAGGED_LEN : SRNIC_DDP_UNTAGGED_LEN;
+	return ddp & SRNIC_DDP_T ? SRNIC_DDP_TAGGED_LEN :
+				   SRNIC_DDP_UNTAGGED_LEN;
 }
 
-enum srnic_err srnic_ddp_parse(const u8 *ulpdu, u16 ulpdu_len, struct srnic_seg *seg);
-void srnic_ddp_put_tagged(u8 hdr[SRNIC_DDP_TAGGED_LEN], enum srnic_opcode op, bool last,
-			  u32 stag, u64 to);
-void srnic_ddp_put_untagged(u8 hdr[SRNIC_DDP_UNTAGGED_LEN], enum srnic_opcode op, bool last,
-			    u32 inv_stag, u32 msn, u32 mo);
+enum srnic_err srnic_ddp_parse(const u8 *ulpdu, u16 ulpdu_len,
+			       struct srnic_seg *seg);
+void srnic_ddp_put_tagged(u8 hdr[SRNIC_DDP_TAGGED_LEN], enum srnic_opcode op,
+			  bool last, u32 stag, u64 to);
+void srnic_ddp_put_untagged(u8 hdr[SRNIC_DDP_UNTAGGED_LEN],
+			    enum srnic_opcode op, bool last, u32 inv_stag,
+			    u32 msn, u32 mo);
 
-/* What differs between the segments of a message */
+/* Where the offset stands in a header, tagged or untagged */
+#define SRNIC_DDP_TO	offsetof(struct srnic_ddp_tagged, to)
+#define SRNIC_DDP_MO	offsetof(struct srnic_ddp_untagged, mo)
+
+/* L and the offset are all that differs between the segments of a message. */
 static inline void srnic_ddp_put_last(u8 *hdr, bool last)
 {
 	hdr[0] = (hdr[0] & ~SRNIC_DDP_L) | (last ? SRNIC_DDP_L : 0);
@@ -111,51 +112,48 @@ static inline void srnic_ddp_put_last(u8 *hdr, bool last)
 static inline void srnic_ddp_put_off(u8 *hdr, u64 off)
 {
 	if (hdr[0] & SRNIC_DDP_T)
-		put_unaligned_be64(off, hdr + offsetof(struct srnic_ddp_tagged, to));
+		put_unaligned_be64(off, hdr + SRNIC_DDP_TO);
 	else
-		put_unaligned_be32(off, hdr + offsetof(struct srnic_ddp_untagged, mo));
+		put_unaligned_be32(off, hdr + SRNIC_DDP_MO);
 }
 
 /*
- * Is the FPDU of the same message as the one before, as long, and as little its last? Both begin
- * with ULPDU_Length, and then the DDP header.
+ * Is this FPDU of the same message as the one before, of equal length, and
+ * neither or both the last? Both begin with ULPDU_Length and the DDP header.
  */
 static inline bool srnic_fpdu_is_next(const u8 *before, const u8 *fpdu)
 {
 	if (before[2] & SRNIC_DDP_T)
-		return !memcmp(before, fpdu, 2 + offsetof(struct srnic_ddp_tagged, to));
-	return !memcmp(before, fpdu, 2 + offsetof(struct srnic_ddp_untagged, mo));
+		return !memcmp(before, fpdu, 2 + SRNIC_DDP_TO);
+	return !memcmp(before, fpdu, 2 + SRNIC_DDP_MO);
 }
 
-/* Where the payload goes; @ddp is the header's first octet */
+/* Tagged or message offset; @ddp is the header's first byte */
 static inline u64 srnic_ddp_off(u8 ddp, const u8 *hdr)
 {
 	if (ddp & SRNIC_DDP_T)
-		return get_unaligned_be64(hdr + offsetof(struct srnic_ddp_tagged, to));
-	return get_unaligned_be32(hdr + offsetof(struct srnic_ddp_untagged, mo));
+		return get_unaligned_be64(hdr + SRNIC_DDP_TO);
+	return get_unaligned_be32(hdr + SRNIC_DDP_MO);
 }
 
 #define SRNIC_READ_REQ_LEN	28
 #define SRNIC_READ_ULPDU	(SRNIC_DDP_UNTAGGED_LEN + SRNIC_READ_REQ_LEN)
 
-/* struct srnic_read_wire - RDMAP header of a Read Request on the wire */
 struct srnic_read_wire {
-	__be32	sink_stag;	/* STag that the response goes to */
-	__be64	sink_to;	/* tagged offset that the response goes to */
-	__be32	size;		/* octets to read */
-	__be32	src_stag;	/* STag to read from */
-	__be64	src_to;		/* tagged offset to read from */
+	__be32	sink_stag;
+	__be64	sink_to;
+	__be32	size;
+	__be32	src_stag;
+	__be64	src_to;
 } __packed;
 
-/* struct srnic_read - a Read Request in host order */
+/* A Read Request in host order */
 struct srnic_read {
-	/* STag that the response goes to; not interpreted at the source */
-	u32	sink_stag;
-	u32	size;		/* octets to read, 0..2^32-1 */
-	/* tagged offset that the response goes to; likewise */
+	u32	sink_stag;	/* at the requester; so is @sink_to */
+	u32	size;		/* bytes to read, 0..2^32-1 */
 	u64	sink_to;
-	u64	src_to;		/* tagged offset to read from */
-	u32	src_stag;	/* STag to read from */
+	u64	src_to;
+	u32	src_stag;
 };
 
 void srnic_read_get(const u8 wire[SRNIC_READ_REQ_LEN], struct srnic_read *read);
@@ -188,24 +186,26 @@ static inline enum srnic_opcode srnic_op_of_send(bool solicited, bool inv)
 #define SRNIC_MULPDU_MIN	128
 #define SRNIC_MULPDU_MAX	64768
 #define SRNIC_CRC_LEN		4
-#define SRNIC_FPDU_OVERHEAD	(2 + SRNIC_CRC_LEN)	/* ULPDU_Length and CRC */
+#define SRNIC_FPDU_OVERHEAD	(2 + SRNIC_CRC_LEN)	/* ULPDU_Length, CRC */
 
 u16 srnic_mulpdu(u32 emss, bool markers);
 
-/* Returns octets of payload; the segment is the last one if that is all of @left. */
+/* Payload of a segment, which is the last one if that is all of @left */
 static inline u32 srnic_segment_len(u32 left, u16 mulpdu, u8 hdr_len)
 {
 	return min_t(u32, left, mulpdu - hdr_len);
 }
 
-/* Returns 0..511; 0 if a Marker stands at @pos. */
+/* Bytes to the next Marker: 0..511; 0 if one stands at @pos */
 static inline u32 srnic_marker_gap(u32 pos)
 {
 	return -pos % SRNIC_MARKER_STEP;
 }
 
 u32 srnic_marker_count(u32 pos, u32 len);
-void srnic_marker_put(u8 marker[SRNIC_MARKER_LEN], u32 fpdu_pos, u32 marker_pos);
-bool srnic_marker_is_good(const u8 marker[SRNIC_MARKER_LEN], u32 fpdu_pos, u32 marker_pos);
+void srnic_marker_put(u8 marker[SRNIC_MARKER_LEN], u32 fpdu_pos,
+		      u32 marker_pos);
+bool srnic_marker_is_good(const u8 marker[SRNIC_MARKER_LEN], u32 fpdu_pos,
+			  u32 marker_pos);
 
 #endif /* _SRNIC_WIRE_H */

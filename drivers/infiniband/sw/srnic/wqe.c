@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * This makes a WQE of what a ULP posts: operation, flags, SGEs, inline data. If something is
- * invalid, a kernel ULP gets an error at once. An application's WQE is made all the same, and
- * completes in error in its turn. Nothing is read or written besides but the ULP's inline data.
+ * From a work request, as posted, to a WQE: operation, flags, SGEs, inline
+ * data. A kernel ULP gets an error at once if something is invalid; an
+ * application's WQE is made all the same, and completes in error in its turn.
+ * No memory of the ULP is touched but its inline data.
  */
 
 #include "wqe.h"
@@ -43,7 +44,7 @@ static u8 wqe_flags_of(const struct srnic_qp *qp, int flags)
 	return set;
 }
 
-/* The ULP may use its buffers again as soon as it has posted. */
+/* Inline: the ULP may use its buffers again as soon as it has posted. */
 static int wqe_copy_inline(struct srnic_wqe *wqe, const struct ib_send_wr *wr)
 {
 	int i;
@@ -53,7 +54,8 @@ static int wqe_copy_inline(struct srnic_wqe *wqe, const struct ib_send_wr *wr)
 
 		if (sge->length > SRNIC_MAX_INLINE - wqe->bytes)
 			return -EINVAL;
-		memcpy(wqe->data + wqe->bytes, ib_virt_dma_to_ptr(sge->addr), sge->length);
+		memcpy(wqe->data + wqe->bytes, ib_virt_dma_to_ptr(sge->addr),
+		       sge->length);
 		wqe->bytes += sge->length;
 	}
 	wqe->flags |= SRNIC_WQE_INLINE;
@@ -61,7 +63,7 @@ static int wqe_copy_inline(struct srnic_wqe *wqe, const struct ib_send_wr *wr)
 	return 0;
 }
 
-/* RFC 5041 5.2: a message is shorter than 2^32 octets. */
+/* A message is shorter than 2^32 bytes (RFC 5041 5.2). */
 static int wqe_set_bytes(struct srnic_wqe *wqe, u32 num_sge, u64 bytes)
 {
 	wqe->num_sge = num_sge;
@@ -88,12 +90,13 @@ static int wqe_fill_data(const struct srnic_qp *qp, struct srnic_wqe *wqe,
 		return -EINVAL;
 	if (wr->send_flags & IB_SEND_INLINE && !srnic_wqe_is_read(wqe))
 		return wqe_copy_inline(wqe, wr);
-	if (wr->num_sge > (srnic_wqe_is_read(wqe) ? SRNIC_MAX_SGE_RD : qp->cap.max_send_sge))
+	if (wr->num_sge > (srnic_wqe_is_read(wqe) ? SRNIC_MAX_SGE_RD :
+						    qp->cap.max_send_sge))
 		return -EINVAL;
 	return wqe_set_sge(wqe, wr->sg_list, wr->num_sge);
 }
 
-/* Address and length are those that the region has now; key and rights are those of the WR. */
+/* Base and length are the region's as of now; key and rights are the WR's. */
 static int wqe_fill_reg(const struct srnic_qp *qp, struct srnic_wqe *wqe,
 			const struct ib_send_wr *wr)
 {
@@ -109,10 +112,11 @@ static int wqe_fill_reg(const struct srnic_qp *qp, struct srnic_wqe *wqe,
 }
 
 /*
- * Returns 0; -EINVAL for SGEs, lengths, STags or rights that are impossible; -EOPNOTSUPP for an
- * operation that iWARP does not have, or a right that the device does not have.
+ * Returns 0; -EINVAL for impossible SGEs, lengths, STags or rights; -EOPNOTSUPP
+ * for an operation that iWARP, or a right that the device, does not have.
  */
-int srnic_wqe_fill(const struct srnic_qp *qp, struct srnic_wqe *wqe, const struct ib_send_wr *wr)
+int srnic_wqe_fill(const struct srnic_qp *qp, struct srnic_wqe *wqe,
+		   const struct ib_send_wr *wr)
 {
 	int op = wqe_op_of(wr->opcode);
 
@@ -144,7 +148,7 @@ int srnic_wqe_fill(const struct srnic_qp *qp, struct srnic_wqe *wqe, const struc
 	}
 }
 
-/* The operations that applications may post */
+/* Fewer operations than for kernel ULPs: no registration, no READ_INV */
 static int wqe_op_of_user(u8 opcode)
 {
 	switch (opcode) {
@@ -174,21 +178,23 @@ static u8 wqe_flags_of_user(const struct srnic_qp *qp, u16 flags)
 	return set;
 }
 
-/* libsiw puts inline octets behind the first SGE, and leaves the application's number of SGEs. */
+/* libsiw puts inline data after the first SGE, and keeps the number of SGEs. */
 static int wqe_fill_user_data(struct srnic_wqe *wqe, const struct siw_sqe *sqe)
 {
 	u64 bytes = 0;
 	u32 i;
 
 	if (sqe->flags & SIW_WQE_INLINE) {
-		if (srnic_wqe_is_read(wqe) || sqe->sge[0].length > SRNIC_MAX_INLINE)
+		if (srnic_wqe_is_read(wqe) ||
+		    sqe->sge[0].length > SRNIC_MAX_INLINE)
 			return -EINVAL;
 		wqe->flags |= SRNIC_WQE_INLINE;
 		wqe->bytes = sqe->sge[0].length;
 		memcpy(wqe->data, &sqe->sge[1], wqe->bytes);
 		return 0;
 	}
-	if (sqe->num_sge > (srnic_wqe_is_read(wqe) ? SRNIC_MAX_SGE_RD : SRNIC_MAX_SGE))
+	if (sqe->num_sge > (srnic_wqe_is_read(wqe) ? SRNIC_MAX_SGE_RD :
+						     SRNIC_MAX_SGE))
 		return -EINVAL;
 	for (i = 0; i < sqe->num_sge; i++) {
 		wqe->sge[i] = (struct ib_sge) {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Work requests, as posted, become WQEs. */
 #ifndef _SRNIC_WQE_H
 #define _SRNIC_WQE_H
 
 #include "srnic.h"
 
-int srnic_wqe_fill(const struct srnic_qp *qp, struct srnic_wqe *wqe, const struct ib_send_wr *wr);
+int srnic_wqe_fill(const struct srnic_qp *qp, struct srnic_wqe *wqe,
+		   const struct ib_send_wr *wr);
 void srnic_wqe_fill_user(const struct srnic_qp *qp, struct srnic_wqe *wqe,
 			 const struct siw_sqe *sqe);
 
