@@ -36,7 +36,7 @@ OBJ=$WORK/x86
 UM=$WORK/um
 SW=drivers/infiniband/sw
 DOC=Documentation/infiniband
-PAGES=(iw_mpa iw_mpa_driver iw_mpa_takeover iw_mpa_engine srnic)
+PAGES=(iw_mpa iw_mpa_driver iw_mpa_takeover iw_mpa_engine srnic srnic_design)
 ABI=Documentation/ABI/testing/sysfs-class-infiniband-iw_mpa
 
 # What the series changes; all else is new.
@@ -335,7 +335,8 @@ add_11-documentation() {
    iw_mpa_driver\
    iw_mpa_engine\
    iw_mpa_takeover'
-	before $DOC/index.rst '^   sysfs$' '   srnic'
+	before $DOC/index.rst '^   sysfs$' '   srnic\
+   srnic_design'
 }
 
 # Who runs this signs off, if git knows who that is; else who maintains this tree, which nobody can send.
