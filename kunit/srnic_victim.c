@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 
 #include "srnic_victim.h"
+#include "srnic_pair_tcp.h"
 
 #include <linux/string.h>
 #include <linux/unaligned.h>
@@ -131,4 +132,10 @@ void fault_expect_term(struct pair *p, const struct fault_row *row, const u8 *ul
 	KUNIT_EXPECT_EQ(p->test, memcmp(term, row->term, 4), 0);
 	KUNIT_EXPECT_EQ(p->test, get_unaligned_be16(term + 4), len);
 	KUNIT_EXPECT_EQ(p->test, memcmp(term + 6, ulpdu, copied), 0);
+	/* The log says the same. */
+	KUNIT_EXPECT_PTR_EQ(p->test, pair_tcp.fault.text, srnic_err_text(row->err));
+	KUNIT_EXPECT_EQ(p->test, pair_tcp.fault.term, IW_MPA_TERM_SENT);
+	KUNIT_EXPECT_EQ(p->test, pair_tcp.fault.layer, term[0] >> 4);
+	KUNIT_EXPECT_EQ(p->test, pair_tcp.fault.etype, term[0] & 0xf);
+	KUNIT_EXPECT_EQ(p->test, pair_tcp.fault.code, term[1]);
 }

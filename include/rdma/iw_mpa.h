@@ -217,6 +217,34 @@ struct iw_mpa_qp_end {
 	struct list_head	node;
 };
 
+/**
+ * enum iw_mpa_term - is there a Terminate message?
+ * @IW_MPA_TERM_NONE: no
+ * @IW_MPA_TERM_SENT: it is sent
+ * @IW_MPA_TERM_RECEIVED: the peer has sent it
+ */
+enum iw_mpa_term {
+	IW_MPA_TERM_NONE,
+	IW_MPA_TERM_SENT,
+	IW_MPA_TERM_RECEIVED,
+};
+
+/**
+ * struct iw_mpa_fault - why a stream is given up, for the log
+ * @text: what went wrong, a constant string
+ * @term: an enum iw_mpa_term
+ * @layer: of the Terminate message: 0 RDMAP, 1 DDP, 2 LLP
+ * @etype: its error type
+ * @code: its error code
+ */
+struct iw_mpa_fault {
+	const char	*text;
+	u8		term;
+	u8		layer;
+	u8		etype;
+	u8		code;
+};
+
 int iw_mpa_register_device(struct ib_device *ibdev, struct net_device *netdev,
 			   const struct iw_mpa_driver_ops *ops,
 			   const struct iw_mpa_device_attr *attr);
@@ -224,6 +252,7 @@ void iw_mpa_unregister_device(struct ib_device *ibdev);
 extern const struct ib_device_ops iw_mpa_ib_device_ops;
 
 void iw_mpa_first_fpdu(struct iw_mpa_ep *ep);
+void iw_mpa_stream_fault(struct iw_mpa_ep *ep, const struct iw_mpa_fault *fault);
 void iw_mpa_stream_down(struct iw_mpa_ep *ep);
 void iw_mpa_peer_closed(struct iw_mpa_ep *ep, int err);
 void iw_mpa_stream_watch(struct iw_mpa_takeover *takeover, void *priv);

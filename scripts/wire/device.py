@@ -11,6 +11,7 @@ class Srnic:
     outlived = True                 # programs that have it open do not keep it
     tells_of_runts = True           # a first FPDU shorter than its header is DDP's error, and told
     urgent = "err_URGENT"           # what counts streams that end as urgent data comes
+    says_why = True                 # the library is told what is wrong with a stream
     own_terminates = True           # the library or the driver makes them, not siw
 
     @staticmethod
@@ -25,6 +26,7 @@ class SiwMpa:
     outlived = False
     tells_of_runts = False
     urgent = "STREAM"
+    says_why = False
     own_terminates = False
 
     @staticmethod

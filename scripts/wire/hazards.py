@@ -6,6 +6,7 @@ what has to happen, the test is in initiator.py or responder.py and has both ids
 """
 
 import errno
+import re
 import threading
 import time
 
@@ -411,6 +412,46 @@ def errno_is_logged_where_there_is_one(b):
                     f"PEER_RESET, errno {-errno.ECONNRESET} (peer reset the connection)")
     check(poll(lambda: lines() == [line]), f"not {line!r}: {lines()}")
     server.fails("accept 4 4 -")
+
+
+# How a connection that is up ends, and what the log says in brackets; of the first it says nothing.
+ENDS = (
+    (lambda peer: peer.close(), None),
+    (lambda peer: peer.reset(), "peer reset the connection"),
+    (lambda peer: peer.send(mpa.send(b"data", bad_crc=True)),
+     "wrong CRC; Terminate sent: layer 2, type 0, code 0x02"),
+    (lambda peer: peer.send(mpa.terminate(0x02)),
+     "the peer found an error; Terminate received: layer 2, type 0, code 0x02"),
+)
+
+
+@rule()
+def end_of_a_connection_that_was_up_is_logged_if_it_is_an_error(b):
+    server = b.server()
+    lines = fresh_log(b)
+    want = []
+    for end, why in ENDS:
+        peer = b.dial()
+        port = peer.sock.getsockname()[1]
+        peer.send(mpa.request2(a=1, rtr=WRITE, ird=4, ord=4))
+        server.event("CONNECT_REQUEST")
+        server.do("accept 4 4 -")
+        peer.recv_reply()
+        peer.send(mpa.rtr_write())
+        equal(server.event("ESTABLISHED").status, 0, "status")
+        end(peer)
+        server.event("DISCONNECTED")
+        peer.close()
+        if why is None:
+            continue
+        reason = f"PEER_RESET, errno {-errno.ECONNRESET}" if "reset" in why else "STREAM"
+        if reason == "STREAM" and not device().says_why:
+            why = "the driver gave the stream up"
+        want.append(re.escape(log_line(b, "responder", port, f"{reason} ({why}; ")) +
+                    r"[1-9]\d* bytes sent, [1-9]\d* received\)")
+    check(poll(lambda: len(lines()) == len(want)), f"not {len(want)} lines: {lines()}")
+    for regex, line in zip(want, lines()):
+        check(re.fullmatch(regex, line), f"{line!r} is not {regex}")
 
 
 @rule()

@@ -71,8 +71,9 @@ struct net;
 	/* TCP Fast Open: an initiator sends its Request with the SYN, a new listener takes */ \
 	/* it; see iw_mpa.rst first */ \
 	U8(fast_open, 0, 1, 0) \
-	/* write a line into the kernel's log for each startup that fails, or that comes up */ \
-	/* without what was asked for, at most 10 for a device in 5 s */ \
+	/* write a line into the kernel's log for each connection that fails, before or after */ \
+	/* it is up, or that comes up without what was asked for, at most 10 for a device in */ \
+	/* 5 s */ \
 	U8(log, 0, 1, 1)
 
 /*

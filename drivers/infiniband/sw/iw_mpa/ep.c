@@ -11,9 +11,11 @@
 
 #include <linux/errno.h>
 #include <linux/export.h>
+#include <linux/kernel.h>
 #include <linux/printk.h>
 #include <linux/ratelimit.h>
 #include <linux/slab.h>
+#include <linux/spinlock.h>
 #include <net/net_namespace.h>
 #include <rdma/ib_verbs.h>
 
@@ -231,7 +233,7 @@ static enum iw_mpa_reason ep_tcp_reason(const struct iw_mpa_ep *ep)
  * The log is for administrators. It does not name what a ULP at either end wanted, a port on which
  * nobody listens, and a client that says nothing, as port scanners do.
  */
-static bool ep_is_news(const struct iw_mpa_ep *ep)
+static bool ep_is_news(const struct iw_mpa_ep *ep, bool up)
 {
 	switch (ep->reason) {
 	case IW_MPA_R_OK:
@@ -244,8 +246,9 @@ static bool ep_is_news(const struct iw_mpa_ep *ep)
 	case IW_MPA_R_LISTENER_GONE:
 		return false;
 	case IW_MPA_R_PEER_CLOSED:
+		return !up && (ep->initiator || ep->reader.have);
 	case IW_MPA_R_PEER_RESET:
-		return ep->initiator || ep->reader.have;
+		return up || ep->initiator || ep->reader.have;
 	default:
 		return true;
 	}
@@ -265,17 +268,68 @@ static void ep_log(const struct iw_mpa_ep *ep, const char *what, const char *err
 		  &ep->tuple.local.sa, &ep->tuple.remote.sa, what, err, why);
 }
 
-static void ep_log_failure(const struct iw_mpa_ep *ep)
+/* Of a connection that was up: what the driver has found, and how much had gone over it. */
+static void ep_describe(struct iw_mpa_ep *ep, char *buf, size_t size)
+{
+	static const char * const whose[] = {
+		[IW_MPA_TERM_SENT]	= "sent",
+		[IW_MPA_TERM_RECEIVED]	= "received",
+	};
+	struct iw_mpa_fault fault;
+	unsigned long flags;
+	u64 sent, received;
+	int len;
+
+	spin_lock_irqsave(&ep->lock, flags);
+	fault = ep->fault;
+	spin_unlock_irqrestore(&ep->lock, flags);
+	if (ep->reason != IW_MPA_R_STREAM || !fault.text)
+		fault = (struct iw_mpa_fault){ .text = iw_mpa_reason_text(ep->reason) };
+	len = scnprintf(buf, size, "%s", fault.text);
+	if (fault.term)
+		len += scnprintf(buf + len, size - len,
+				 "; Terminate %s: layer %u, type %u, code 0x%02x",
+				 whose[fault.term], fault.layer, fault.etype, fault.code);
+	iw_mpa_sock_bytes(&ep->sock, &sent, &received);
+	scnprintf(buf + len, size - len, "; %llu bytes sent, %llu received", sent, received);
+}
+
+static void ep_log_failure(struct iw_mpa_ep *ep)
 {
 	char err[sizeof(", errno -2147483648")] = "";
+	bool up = ep->up.phase == IW_MPA_UP_CLOSE;
+	char why[160];
 
 	/* If iw_connect fails at once, its errno has already told the caller. */
-	if (ep->up.phase == IW_MPA_UP_CLOSE || (ep->initiator && ep->call) || !ep_is_news(ep))
+	if ((ep->initiator && ep->call && !up) || !ep_is_news(ep, up))
 		return;
 	if (ep->err)
 		snprintf(err, sizeof(err), ", errno %d", ep->err);
-	ep_log(ep, iw_mpa_reason_name(ep->reason), err, iw_mpa_reason_text(ep->reason));
+	if (up)
+		ep_describe(ep, why, sizeof(why));
+	ep_log(ep, iw_mpa_reason_name(ep->reason), err,
+	       up ? why : iw_mpa_reason_text(ep->reason));
 }
+
+/**
+ * iw_mpa_stream_fault - say why the stream is going to be given up
+ * @ep: endpoint, from the hand-off
+ * @fault: is copied; its text has to stay
+ *
+ * It is for the kernel's log alone. iw_mpa_stream_down() follows. The first call counts.
+ *
+ * Context: any, also softirq; locks of the QP may be held.
+ */
+void iw_mpa_stream_fault(struct iw_mpa_ep *ep, const struct iw_mpa_fault *fault)
+{
+	unsigned long flags;
+
+	spin_lock_irqsave(&ep->lock, flags);
+	if (!ep->fault.text)
+		ep->fault = *fault;
+	spin_unlock_irqrestore(&ep->lock, flags);
+}
+EXPORT_SYMBOL_GPL(iw_mpa_stream_fault);
 
 /* For the log: what an initiator does without. It has a good Reply, and @lost is not empty. */
 void iw_mpa_ep_log_loss(const struct iw_mpa_ep *ep)

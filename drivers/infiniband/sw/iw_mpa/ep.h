@@ -162,6 +162,7 @@ struct iw_mpa_call {
  * @lost: initiator: what the first Request has asked for in vain, IW_MPA_LOST_*
  * @err: the errno behind @reason, for people, or 0
  * @tcp_err: the sk_err that TCP failed with
+ * @fault: what the driver says of the end, under @lock; @text is NULL if it says nothing
  * @drained: octets dropped while lingering
  * @progress: how far TCP had come at the last look, in an orderly end
  * @local: what this end can and wants
@@ -231,6 +232,7 @@ struct iw_mpa_ep {
 	s16			tcp_err;
 	u32			drained;
 	u32			progress;
+	struct iw_mpa_fault	fault;
 
 	struct iw_mpa_sock	sock;
 	struct iw_mpa_upcall	up;

@@ -123,6 +123,7 @@ int iw_mpa_sock_send_first(struct iw_mpa_sock *ms, const void *buf, size_t len);
 void iw_mpa_sock_shutdown(struct iw_mpa_sock *ms);
 void iw_mpa_sock_seq(struct iw_mpa_sock *ms, u32 *snd_nxt, u32 *rcv_nxt,
 		     bool *rx_queued);
+void iw_mpa_sock_bytes(const struct iw_mpa_sock *ms, u64 *sent, u64 *received);
 u32 iw_mpa_sk_unread(const struct sock *sk);
 u32 iw_mpa_sock_unread(struct iw_mpa_sock *ms);
 void iw_mpa_sock_tuple(const struct socket *sock, struct iw_mpa_tuple *tuple);

@@ -200,6 +200,20 @@ void iw_mpa_sock_seq(struct iw_mpa_sock *ms, u32 *snd_nxt, u32 *rcv_nxt, bool *r
 	release_sock(sk);
 }
 
+/*
+ * How much went over a connection, for people: what the peer's TCP has acknowledged, and what has
+ * come, also if nobody has read it. On 32 bits one half of a number may be older than the other.
+ */
+void iw_mpa_sock_bytes(const struct iw_mpa_sock *ms, u64 *sent, u64 *received)
+{
+	const struct tcp_sock *tp = tcp_sk(ms->sock->sk);
+
+	/* TCP counts on, and some is as good as more. */
+	*sent = data_race(tp->bytes_acked);
+	/* as is that */
+	*received = data_race(tp->bytes_received);
+}
+
 #if IS_ENABLED(CONFIG_IPV6)
 static void stream_name_v6(const struct sock *sk, bool peer, struct sockaddr_in6 *name)
 {

@@ -31,6 +31,25 @@ void srnic_state_event(struct srnic_qp *qp, enum srnic_event event)
 	spin_unlock_irqrestore(&qp->lock, flags);
 }
 
+/*
+ * For the log, before anybody can end the stream. The library knows what TCP does, and
+ * place_terminate() has said what the peer reports. The caller holds qp->lock.
+ */
+static void fault_describe(struct srnic_qp *qp, const struct srnic_fault *fault)
+{
+	struct iw_mpa_fault why = { .text = srnic_err_text(fault->err) };
+
+	if (fault->err == SRNIC_ERR_STREAM || fault->err == SRNIC_ERR_TERM_RECEIVED)
+		return;
+	if (!fault->silent && srnic_err_form(fault->err) != SRNIC_TERM_SILENT) {
+		why.term = IW_MPA_TERM_SENT;
+		why.layer = srnic_err_type(fault->err) >> 4;
+		why.etype = srnic_err_type(fault->err) & 0xf;
+		why.code = srnic_err_code(fault->err);
+	}
+	iw_mpa_stream_fault(qp->ep, &why);
+}
+
 /* False if it was not the first. The caller or the sender ends the stream. */
 bool srnic_fault_record(struct srnic_qp *qp, const struct srnic_fault *fault)
 {
@@ -41,6 +60,7 @@ bool srnic_fault_record(struct srnic_qp *qp, const struct srnic_fault *fault)
 	first = srnic_state_next(qp->state, SRNIC_EV_FAULT) != qp->state;
 	if (first) {
 		qp->fault = *fault;
+		fault_describe(qp, fault);
 		srnic_state_change(qp, SRNIC_EV_FAULT);
 	}
 	spin_unlock_irqrestore(&qp->lock, flags);

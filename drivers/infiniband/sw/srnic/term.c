@@ -46,6 +46,17 @@ enum srnic_term_form srnic_err_form(enum srnic_err err)
 	return term_rows[err].form;
 }
 
+/* Layer in the upper half, and error type, as the first byte of a Terminate message has them */
+u8 srnic_err_type(enum srnic_err err)
+{
+	return term_rows[err].type;
+}
+
+u8 srnic_err_code(enum srnic_err err)
+{
+	return term_rows[err].code;
+}
+
 enum srnic_tell srnic_err_tell(enum srnic_err err)
 {
 	return term_rows[err].tell;

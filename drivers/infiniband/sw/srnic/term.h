@@ -88,6 +88,8 @@ enum srnic_err {
 const char *srnic_err_name(enum srnic_err err);
 const char *srnic_err_text(enum srnic_err err);
 enum srnic_term_form srnic_err_form(enum srnic_err err);
+u8 srnic_err_type(enum srnic_err err);
+u8 srnic_err_code(enum srnic_err err);
 enum srnic_tell srnic_err_tell(enum srnic_err err);
 
 /* Why memory may not be accessed, in the order of the checks */
