@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* A QP's connection: who holds it, and how siw gives it up. */
+/* A QP's connection: references, and how siw gives it up. */
 
 #define SIW_MPA_OWN_FILE
 
@@ -16,23 +16,12 @@ static void cep_release(struct kref *ref)
 	kfree_rcu(cep, rcu);
 }
 
-/**
- * siw_cep_put - drop a reference on a connection
- * @cep: connection
- */
 void siw_cep_put(struct siw_cep *cep)
 {
 	kref_put(&cep->ref, cep_release);
 }
 
-/**
- * siw_cep_get_of_qp - take a reference on a QP's connection
- * @qp: the QP
- *
- * Context: any.
- *
- * Return: the connection, or NULL.
- */
+/* Returns a reference on the QP's connection, or NULL. Any context. */
 struct siw_cep *siw_cep_get_of_qp(struct siw_qp *qp)
 {
 	struct siw_cep *cep;
@@ -45,14 +34,10 @@ struct siw_cep *siw_cep_get_of_qp(struct siw_qp *qp)
 	return cep;
 }
 
-/**
- * siw_qp_cm_drop - siw gives a connection up
- * @qp: the QP
- * @schedule: not used: nothing here waits
- *
- * siw calls this after an error in TX or RX, or from modify_qp with the state_lock held.
- *
- * Context: any.
+/*
+ * siw calls this to give a connection up: after an error in TX or RX, or from
+ * modify_qp with the state_lock held. Nothing here waits, so @schedule does not
+ * matter.
  */
 void siw_qp_cm_drop(struct siw_qp *qp, int schedule)
 {
@@ -67,6 +52,7 @@ void siw_qp_cm_drop(struct siw_qp *qp, int schedule)
 	if (qp->attrs.state == SIW_QP_STATE_RTS)
 		iw_mpa_stream_down(cep->ep);
 	else
-		iw_mpa_disconnect(cep->ep, qp->attrs.state != SIW_QP_STATE_CLOSING);
+		iw_mpa_disconnect(cep->ep,
+				  qp->attrs.state != SIW_QP_STATE_CLOSING);
 	siw_cep_put(cep);
 }

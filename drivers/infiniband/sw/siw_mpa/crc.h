@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * Whether a QP of siw computes CRCs. SIW_HAS_CRC_FLAG is a probe of the Kbuild: the siw of Linux
- * 6.1 and 6.12 keeps state of the crypto layer for each direction, which is there if CRC is on.
+ * Does a QP of siw compute CRCs? Newer siw has a flag, which Kbuild probes
+ * (SIW_HAS_CRC_FLAG). The siw of Linux 6.1 and 6.12 has state of the crypto
+ * layer for each direction, allocated only if CRC is on.
  */
 #ifndef _SIW_MPA_CRC_H
 #define _SIW_MPA_CRC_H

@@ -2,11 +2,13 @@
 /*
  * siw's half of the hand-off.
  *
- * TX is fenced from prepare to send_rtr or open_tx by a Read Response that is never sent: it
- * occupies the one slot of the send queue's current work, so a post_send that comes early queues
- * and does nothing else. tx_suspend keeps the TX thread off the slot.
+ * From prepare to send_rtr or open_tx TX is fenced by a Read Response that is
+ * never sent: it occupies the one slot for the work that is being sent, so a
+ * post_send that comes early only queues. tx_suspend keeps siw's TX thread away
+ * from the slot.
  *
- * qp->cep is set in prepare and cleared in stop. port.c prevents siw from clearing it in between.
+ * qp->cep is set in prepare and cleared in stop. port.c prevents siw from
+ * clearing it in between.
  */
 
 #define SIW_MPA_OWN_FILE
@@ -20,8 +22,8 @@
 #include <linux/slab.h>
 
 /*
- * Return: size of the first FPDU, from its first four octets; 0 if it is shorter than the header of
- * its opcode, as siw would take what follows for the rest of it.
+ * The size of the first FPDU, from its first four bytes; 0 if it is shorter
+ * than the header of its opcode: siw would take what follows for its rest.
  */
 static u32 handoff_fpdu_size(const u8 head[4])
 {
@@ -34,7 +36,7 @@ static u32 handoff_fpdu_size(const u8 head[4])
 	return iw_mpa_fpdu_size(ulpdu_len);
 }
 
-/* siw has got another part of the first FPDU, and maybe more behind it. */
+/* Of the bytes that siw has received some may follow the first FPDU. */
 static void handoff_note_rx(struct siw_cep *cep, u32 len)
 {
 	if (cep->rx_seen < cep->rx_size)
@@ -46,7 +48,6 @@ static bool handoff_first_is_whole(const struct siw_cep *cep)
 	return cep->rx_size && cep->rx_seen >= cep->rx_size;
 }
 
-/* Give siw what was held back, in one piece. */
 static int handoff_rx_release(read_descriptor_t *desc, struct siw_cep *cep)
 {
 	int err = siw_mpa_rx_octets(desc, cep->rx_head, cep->rx_held);
@@ -58,7 +59,7 @@ static int handoff_rx_release(read_descriptor_t *desc, struct siw_cep *cep)
 	return 0;
 }
 
-/* Hold octets back until they tell the size of the first FPDU. */
+/* Hold bytes back until they show the size of the first FPDU. */
 static int handoff_rx_hold(read_descriptor_t *desc, struct sk_buff *skb,
 			   unsigned int off, size_t len)
 {
@@ -98,9 +99,10 @@ static int handoff_rx_first(read_descriptor_t *desc, struct sk_buff *skb,
 }
 
 /*
- * A socket callback cannot wait for the state_lock. If somebody changes the QP, the callback leaves
- * a note in rx_missed, and whoever releases the lock looks at the stream. After the note the
- * callback tries once more, so one of the two sees the other.
+ * A socket callback cannot wait for the state_lock. If that is taken, the
+ * callback sets rx_missed, and the holder polls the stream after it has
+ * released the lock. The callback then tries once more, so that either it gets
+ * the lock or the holder sees rx_missed.
  */
 static bool handoff_try_lock(struct siw_cep *cep)
 {
@@ -115,7 +117,7 @@ static bool handoff_try_lock(struct siw_cep *cep)
 	return true;
 }
 
-/* Octets are left: siw has given the stream up, or found the lock taken. */
+/* Bytes are left: siw has given the stream up, or has found the lock taken. */
 static bool handoff_can_retry(struct sock *sk)
 {
 	struct iw_mpa_stream *stream;
@@ -126,7 +128,8 @@ static bool handoff_can_retry(struct sock *sk)
 	if (stream && stream->priv) {
 		struct siw_cep *cep = stream->priv;
 
-		retry = !cep->qp->rx_stream.rx_suspend && handoff_try_lock(cep);
+		retry = !cep->qp->rx_stream.rx_suspend &&
+			handoff_try_lock(cep);
 		if (retry)
 			up_read(&cep->qp->state_lock);
 	}
@@ -135,14 +138,15 @@ static bool handoff_can_retry(struct sock *sk)
 }
 
 /*
- * siw's callbacks expect softirqs to be off. They are not when TCP calls from
- * release_sock(), and the lock they take is one that softirqs write-lock.
+ * siw's callbacks need softirqs off, as they take a lock that softirqs
+ * write-lock; TCP calls them from release_sock() with softirqs on.
  */
 static void siw_mpa_data_ready(struct sock *sk)
 {
 	local_bh_disable();
 	siw_qp_llp_data_ready(sk);
-	if (unlikely(!skb_queue_empty(&sk->sk_receive_queue)) && handoff_can_retry(sk))
+	if (unlikely(!skb_queue_empty(&sk->sk_receive_queue)) &&
+	    handoff_can_retry(sk))
 		siw_qp_llp_data_ready(sk);
 	local_bh_enable();
 }
@@ -155,9 +159,9 @@ static void siw_mpa_write_space(struct sock *sk)
 }
 
 /*
- * A responder receives this way until the first FPDU has been validated, that is, until all of it
- * has come and siw found nothing wrong. The caller is TCP's data_ready, and holds the QP's
- * state_lock for reading.
+ * How a responder receives until the first FPDU is validated, which is when
+ * siw has all of it and has found no error. TCP's data_ready calls this, and
+ * holds the QP's state_lock for reading.
  */
 static void handoff_rx_until_first(struct siw_qp *qp, struct sock *sk)
 {
@@ -214,7 +218,7 @@ static int handoff_modify_to_rts(struct siw_qp *qp,
 		.state = SIW_QP_STATE_RTS,
 		.flags = params->crc ? SIW_MPA_CRC : 0,
 		.irq_size = params->ird,
-		/* siw rounds queues up, but a longer queue would exceed the peer's IRD. */
+		/* siw rounds up, which would exceed the peer's IRD. */
 		.orq_size = params->ord ? rounddown_pow_of_two(params->ord) : 0,
 		.sk = ho->sock,
 	};
@@ -226,7 +230,7 @@ static int handoff_modify_to_rts(struct siw_qp *qp,
 			    SIW_QP_ATTR_MPA);
 	if (!err)
 		return 0;
-	/* The QP may be used again, so nothing may be left that siw would lose. */
+	/* Leave nothing that siw would leak when the QP is used again. */
 	siw_mpa_crc_off(qp);
 	qp->irq = NULL;
 	qp->orq = NULL;
@@ -293,7 +297,7 @@ static void handoff_attach(struct ib_qp *base_qp, struct sock *sk,
 	sk->sk_write_space = siw_mpa_write_space;
 }
 
-/* This is called as TCP calls it: with the socket locked and softirqs off. */
+/* tcp_read_sock() needs the socket locked, siw's callback softirqs off. */
 static void handoff_read(struct siw_qp *qp, struct sock *sk)
 {
 	lock_sock(sk);
@@ -309,16 +313,17 @@ static void handoff_read(struct siw_qp *qp, struct sock *sk)
 	release_sock(sk);
 }
 
-/* While the state_lock is held for reading and qp->cep is this one, the socket stays. */
+/* The state_lock, held for reading, and qp->cep keep the socket. */
 static void handoff_look(struct siw_qp *qp, struct siw_cep *cep)
 {
 	down_read(&qp->state_lock);
-	if (qp->cep == cep && qp->attrs.state == SIW_QP_STATE_RTS && !qp->rx_stream.rx_suspend)
+	if (qp->cep == cep && qp->attrs.state == SIW_QP_STATE_RTS &&
+	    !qp->rx_stream.rx_suspend)
 		handoff_read(qp, cep->sock->sk);
 	up_read(&qp->state_lock);
 }
 
-/* What comes later finds the new callbacks, so an empty queue needs no look under the lock. */
+/* Bytes that come later find the new callbacks, so a peek needs no lock. */
 static void handoff_kick_rx(struct ib_qp *base_qp)
 {
 	struct siw_qp *qp = to_siw_qp(base_qp);
@@ -327,13 +332,9 @@ static void handoff_kick_rx(struct ib_qp *base_qp)
 		handoff_look(qp, qp->cep);
 }
 
-/**
- * siw_mpa_look_again - the QP's state_lock was held for writing, and is released
- * @qp: the QP
- *
- * This reads what came meanwhile: see handoff_try_lock().
- *
- * Context: process; no lock of the QP is held.
+/*
+ * After the QP's state_lock was held for writing: read what came in that time,
+ * see handoff_try_lock(). Process context, without a lock of the QP.
  */
 void siw_mpa_look_again(struct siw_qp *qp)
 {
@@ -371,12 +372,12 @@ static void handoff_open_tx(struct ib_qp *base_qp)
 }
 
 /*
- * A flag of an ORQ entry that siw does not know: nobody has posted this Read. If an application
- * sets it in an SQE it loses its own completion.
+ * A flag of an ORQ entry that siw does not know: this Read has no poster. An
+ * application that sets it in an SQE loses only its own completion.
  */
 #define HANDOFF_RTR	BIT(15)
 
-/* Of an RTR message siw knows only that a Read is to be answered. */
+/* For siw an RTR message is a Read whose response is to come. */
 static int handoff_expect_read(struct siw_qp *qp)
 {
 	struct siw_sqe rtr = { .opcode = SIW_OP_READ, .flags = HANDOFF_RTR };
@@ -404,8 +405,8 @@ static int handoff_put_rtr(struct siw_cep *cep, u8 rtr, bool crc)
 }
 
 /*
- * The RTR message does not go through siw's queues. A WQE that fails or is flushed completes,
- * signalled or not, and the ULP has not posted this one.
+ * The RTR message does not go through siw's queues: siw completes a WQE that
+ * fails or is flushed, even if it is not signalled, and this one has no poster.
  */
 static int handoff_send_rtr(struct ib_qp *base_qp, u8 rtr)
 {
@@ -416,7 +417,8 @@ static int handoff_send_rtr(struct ib_qp *base_qp, u8 rtr)
 	if (qp->attrs.state == SIW_QP_STATE_RTS) {
 		err = rtr == IW_MPA_RTR_READ ? handoff_expect_read(qp) : 0;
 		if (!err)
-			err = handoff_put_rtr(qp->cep, rtr, siw_mpa_crc_is_on(qp));
+			err = handoff_put_rtr(qp->cep, rtr,
+					      siw_mpa_crc_is_on(qp));
 	}
 	up_read(&qp->state_lock);
 	if (!err)
@@ -424,7 +426,7 @@ static int handoff_send_rtr(struct ib_qp *base_qp, u8 rtr)
 	return err;
 }
 
-/* If nothing is being sent, close the fence: what is posted from now on only queues. */
+/* Close the fence unless siw is sending: what is posted then only queues. */
 static bool handoff_fence_if_idle(struct siw_qp *qp)
 {
 	unsigned long flags;
@@ -439,7 +441,7 @@ static bool handoff_fence_if_idle(struct siw_qp *qp)
 	return idle;
 }
 
-/* If siw is sending, the peer gets octets anyway. */
+/* If siw is sending, the peer receives FPDUs without a repetition. */
 static int handoff_repeat_rtr(struct ib_qp *base_qp)
 {
 	struct siw_qp *qp = to_siw_qp(base_qp);
@@ -451,7 +453,8 @@ static int handoff_repeat_rtr(struct ib_qp *base_qp)
 	down_read(&qp->state_lock);
 	fenced = handoff_fence_if_idle(qp);
 	if (fenced)
-		err = handoff_put_rtr(cep, IW_MPA_RTR_WRITE, siw_mpa_crc_is_on(qp));
+		err = handoff_put_rtr(cep, IW_MPA_RTR_WRITE,
+				      siw_mpa_crc_is_on(qp));
 	if (err == -EPIPE)
 		siw_qp_cm_drop(qp, 1);
 	up_read(&qp->state_lock);
@@ -462,8 +465,8 @@ static int handoff_repeat_rtr(struct ib_qp *base_qp)
 }
 
 /*
- * The connection ends, and siw is going to flush the QP: the RTR message needs no answer any
- * more. The QP's state_lock is held for writing.
+ * The connection ends and siw is going to flush the QP: no answer to the RTR
+ * message is due any more. Under the QP's state_lock, held for writing.
  */
 static void handoff_forget_rtr(struct siw_qp *qp)
 {
@@ -478,15 +481,9 @@ static void handoff_forget_rtr(struct siw_qp *qp)
 	qp->orq_get++;
 }
 
-/**
- * siw_mpa_qp_modify - siw's siw_qp_modify(), as its verbs and its network device call it
- * @qp: as there; its state_lock is held for writing
- * @attrs: as there
- * @mask: as there
- *
- * Context: process.
- *
- * Return: as there.
+/*
+ * siw's verbs and its notifier call this as siw_qp_modify(), with the QP's
+ * state_lock held for writing.
  */
 int siw_mpa_qp_modify(struct siw_qp *qp, struct siw_qp_attrs *attrs,
 		      enum siw_qp_attr_mask mask)
@@ -496,19 +493,9 @@ int siw_mpa_qp_modify(struct siw_qp *qp, struct siw_qp_attrs *attrs,
 	return siw_qp_modify(qp, attrs, mask);
 }
 
-/**
- * siw_mpa_sqe_complete - siw's siw_sqe_complete(), as its receive path calls it
- * @qp: as there
- * @sqe: as there
- * @bytes: as there
- * @status: as there
- *
- * A WQE that fails completes, signalled or not. An RTR message whose answer is bad must not
- * complete.
- *
- * Context: any.
- *
- * Return: as there.
+/*
+ * siw's receive path calls this as siw_sqe_complete(). A WQE that fails
+ * completes, even if it is not signalled; an RTR message must not.
  */
 int siw_mpa_sqe_complete(struct siw_qp *qp, struct siw_sqe *sqe, u32 bytes,
 			 enum siw_wc_status status)
@@ -519,8 +506,8 @@ int siw_mpa_sqe_complete(struct siw_qp *qp, struct siw_sqe *sqe, u32 bytes,
 }
 
 /*
- * A Terminate message of siw goes out, unless the fence is still closed: a responder sends nothing
- * before it has seen one good FPDU.
+ * siw's Terminate message goes out, unless the fence is still closed: a
+ * responder sends nothing before it has received one good FPDU.
  */
 static void handoff_stop(struct ib_qp *base_qp, enum iw_mpa_reason why)
 {

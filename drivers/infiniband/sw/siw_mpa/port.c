@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* Where siw's own files meet iw_mpa: load, registration, QP destruction, mmap keys. */
+/* Where siw's own files call iw_mpa: load, registration, QPs, mmap keys. */
 
 #define SIW_MPA_OWN_FILE
 
@@ -11,22 +11,19 @@
 #include <linux/rcupdate.h>
 #include <rdma/siw-abi.h>
 
-/* A function of siw that is static there. It is the same for every device. */
+/* siw's dealloc_driver, which is static there and the same for each device */
 static void (*port_siw_dealloc)(struct ib_device *ibdev);
 
-/**
- * siw_cm_init - may this module be loaded?
- *
- * The RDMA core has one driver for a link type. It ignores a second one, but would later take that
- * one off a list on which it never was.
- *
- * Context: process, while the module loads.
- *
- * Return: 0, or -EBUSY if siw is loaded; not -EEXIST, which modprobe takes for success.
+/*
+ * May this module be loaded? The RDMA core has one driver for a link type. It
+ * ignores a second one, but would later remove that from a list on which it
+ * never was. 0, or -EBUSY if siw is loaded; not -EEXIST, which modprobe takes
+ * for success.
  */
 int siw_cm_init(void)
 {
-	struct kobject *siw = kset_find_obj(THIS_MODULE->mkobj.kobj.kset, "siw");
+	struct kset *modules = THIS_MODULE->mkobj.kobj.kset;
+	struct kobject *siw = kset_find_obj(modules, "siw");
 
 	if (!siw)
 		return 0;
@@ -42,9 +39,10 @@ static void port_dealloc(struct ib_device *ibdev)
 }
 
 /*
- * No connection starts on a QP that is being destroyed. The array's lock is not taken here: iw_cm's
- * own lock is held, which softirqs take, and siw takes the array's with softirqs on. What is found
- * stays for a grace period: see port_destroy_qp().
+ * No connection starts on a QP that is being destroyed. The lock of the XArray
+ * is not taken: iw_cm calls this with a lock held that softirqs take, and siw
+ * takes the XArray's with softirqs on. A QP that was found stays for a grace
+ * period: see port_destroy_qp().
  */
 static struct ib_qp *port_get_qp(struct ib_device *ibdev, int qpn)
 {
@@ -60,10 +58,12 @@ static struct ib_qp *port_get_qp(struct ib_device *ibdev, int qpn)
 }
 
 /*
- * siw frees what a hand-off needs, so the connection has to be over before. iw_cm finds the QP and
- * takes its reference under one spinlock, which is a reader of RCU. So a grace period is enough to
- * wait for whoever has found the QP. siw takes the QP off its array, and the RDMA core frees the QP
- * when this function returns: the second grace period waits for whoever still reads its flags.
+ * siw frees what a hand-off needs, so the connection has to end first. iw_cm
+ * finds the QP and takes its reference under one spinlock, which is an RCU
+ * read-side critical section: after one grace period each finder has its
+ * reference. siw removes the QP from its XArray, and the RDMA core frees the QP
+ * when this returns: the second grace period is for port_get_qp(), which may
+ * still read the QP's flags.
  */
 static int port_destroy_qp(struct ib_qp *base_qp, struct ib_udata *udata)
 {
@@ -83,8 +83,8 @@ static int port_destroy_qp(struct ib_qp *base_qp, struct ib_udata *udata)
 }
 
 /*
- * User space posts into mapped queues. If it posts to a QP that is in error and was flushed before,
- * siw does not find the work, and the poster would wait for ever.
+ * Applications post into mapped queues. siw does not see what is posted to a QP
+ * in error that was flushed before, and the application would wait for ever.
  */
 static void port_flush_late(struct siw_qp *qp)
 {
@@ -106,7 +106,7 @@ static int port_post_send(struct ib_qp *base_qp, const struct ib_send_wr *wr,
 	return err;
 }
 
-/* A QP goes back to IDLE only when its connection has ended. */
+/* A QP returns to IDLE only after its connection has ended. */
 static int port_modify_qp(struct ib_qp *base_qp, struct ib_qp_attr *attr,
 			  int mask, struct ib_udata *udata)
 {
@@ -114,7 +114,8 @@ static int port_modify_qp(struct ib_qp *base_qp, struct ib_qp_attr *attr,
 	int err;
 
 	if ((mask & IB_QP_STATE) &&
-	    (attr->qp_state == IB_QPS_RESET || attr->qp_state == IB_QPS_INIT) &&
+	    (attr->qp_state == IB_QPS_RESET ||
+	     attr->qp_state == IB_QPS_INIT) &&
 	    READ_ONCE(qp->cep))
 		return -EINVAL;
 	err = siw_verbs_modify_qp(base_qp, attr, mask, udata);
@@ -124,8 +125,8 @@ static int port_modify_qp(struct ib_qp *base_qp, struct ib_qp_attr *attr,
 }
 
 /*
- * siw of 6.1 does not return the state, and no siw returns the signalling. The core does not clear
- * these.
+ * siw of 6.1 does not return the state, no siw returns the type of signalling,
+ * and the core does not clear the structures before the call.
  */
 static int port_query_qp(struct ib_qp *base_qp, struct ib_qp_attr *attr,
 			 int mask, struct ib_qp_init_attr *init_attr)
@@ -148,13 +149,13 @@ static int port_query_qp(struct ib_qp *base_qp, struct ib_qp_attr *attr,
 	if (!(READ_ONCE(attrs->flags) & SIW_SIGNAL_ALL_WR))
 		init_attr->sq_sig_type = IB_SIGNAL_REQ_WR;
 	err = siw_query_qp(base_qp, attr, mask, init_attr);
-	/* max_rd_atomic counts the Reads that this QP sends. */
+	/* max_rd_atomic is for Reads that this QP sends. */
 	attr->max_rd_atomic = attrs->orq_size;
 	attr->max_dest_rd_atomic = attrs->irq_size;
 	return err;
 }
 
-/* Take a reference on siw's network device. SIW_HAS_NETDEV is a probe of the Kbuild. */
+/* Returns a reference on siw's network device; Kbuild probes SIW_HAS_NETDEV. */
 #ifdef SIW_HAS_NETDEV
 static struct net_device *port_get_netdev(struct ib_device *ibdev)
 {
@@ -168,14 +169,7 @@ static struct net_device *port_get_netdev(struct ib_device *ibdev)
 }
 #endif
 
-/**
- * siw_mpa_ib_register - siw's ib_register_device()
- * @ibdev: the device, with siw's ops
- * @name: its name
- * @dma_device: none
- *
- * Return: 0 or a negative errno; then siw calls ib_dealloc_device().
- */
+/* siw calls this as ib_register_device(); if it fails, ib_dealloc_device(). */
 int siw_mpa_ib_register(struct ib_device *ibdev, const char *name,
 			struct device *dma_device)
 {
@@ -202,16 +196,9 @@ int siw_mpa_ib_register(struct ib_device *ibdev, const char *name,
 	return ib_register_device(ibdev, name, dma_device);
 }
 
-/**
- * siw_mpa_mmap_insert - siw's rdma_user_mmap_entry_insert()
- * @ucontext: as there
- * @entry: as there
- * @length: as there
- *
- * User space takes one key for "none", and a process with many QPs would get that key. So keys
- * begin behind it.
- *
- * Return: 0 or a negative errno.
+/*
+ * siw calls this as rdma_user_mmap_entry_insert(). libsiw takes one key for "no
+ * key", and a process with many QPs would get it: keys begin after that.
  */
 int siw_mpa_mmap_insert(struct ib_ucontext *ucontext,
 			struct rdma_user_mmap_entry *entry, size_t length)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* This file gives siw what comes from TCP, in portions that siw can take. */
+/* From TCP to siw, in portions that siw can handle. */
 
 #define SIW_MPA_OWN_FILE
 
@@ -9,24 +9,18 @@
 /* Padding and CRC */
 #define RX_TRAILER_MAX	(3 + MPA_CRC_SIZE)
 
-/**
- * siw_mpa_rx_octets - give siw octets that are in no skb of TCP
- * @desc: with the QP
- * @octets: the next ones of the stream
- * @len: how many
- *
- * Context: softirqs off, as siw_tcp_rx_data().
- *
- * Return: 0 or -ENOMEM.
+/*
+ * Pass @bytes to siw that are not in an skb of TCP, with softirqs off, as
+ * siw_tcp_rx_data() needs. 0 or -ENOMEM.
  */
-int siw_mpa_rx_octets(read_descriptor_t *desc, const void *octets,
+int siw_mpa_rx_octets(read_descriptor_t *desc, const void *bytes,
 		      unsigned int len)
 {
 	struct sk_buff *skb = alloc_skb(len, GFP_ATOMIC);
 
 	if (!skb)
 		return -ENOMEM;
-	skb_put_data(skb, octets, len);
+	skb_put_data(skb, bytes, len);
 	siw_tcp_rx_data(desc, skb, 0, len);
 	kfree_skb(skb);
 	return 0;
@@ -39,8 +33,8 @@ static bool rx_trailer_is_cut(const struct siw_rx_stream *srx)
 }
 
 /*
- * siw has the beginning of the trailer, and would write the rest over it. So the rest is put where
- * it belongs. When the trailer is whole siw gets all of it once more.
+ * siw has the first bytes of a trailer, and would write the next ones over
+ * them. So they are added here, and siw gets the trailer once it is whole.
  */
 static int rx_rest_of_trailer(read_descriptor_t *desc, struct sk_buff *skb,
 			      unsigned int off, size_t len)
@@ -63,19 +57,11 @@ static int rx_rest_of_trailer(read_descriptor_t *desc, struct sk_buff *skb,
 	return used;
 }
 
-/**
- * siw_mpa_rx_data - siw's siw_tcp_rx_data(), for all that TCP may do
- * @desc: as there
- * @skb: as there
- * @off: as there
- * @len: octets of @skb that may be read
- *
- * siw reads to the end of @skb. But TCP may have urgent data in @skb, where siw has to stop; no
- * RNIC sends any. And TCP may cut a trailer in two, where its window ends.
- *
- * Context: softirqs off.
- *
- * Return: octets consumed.
+/*
+ * In place of siw_tcp_rx_data(), with softirqs off. siw reads to the end of
+ * @skb. But TCP may have urgent data in @skb, where siw has to stop: no RNIC
+ * sends any, so that is an error. And TCP may split a trailer, where its window
+ * ends. Returns how many bytes were consumed.
  */
 int siw_mpa_rx_data(read_descriptor_t *desc, struct sk_buff *skb,
 		    unsigned int off, size_t len)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * siw's own files include this header in place of siw's. It has what they want of a connection
- * manager, by iw_mpa.
+ * siw's own files include this in place of siw's header: what they need of a
+ * connection manager, implemented by iw_mpa.
  */
 #ifndef _SIW_CM_H
 #define _SIW_CM_H
@@ -17,43 +17,27 @@
 
 struct siw_qp;
 
-/**
- * struct siw_cep - a QP's connection, from prepare until the QP lets go of it
- * @ref: one of the QP
- * @rcu: readers without the QP's state_lock
- * @ep: iw_mpa's name for it; held
- * @qp: the QP
- * @sock: the stream, valid until stop
- * @sk_write_space: TCP's own callback
- * @tx_lock: held by whoever sends in the place of siw's TX thread; taken before the QP's state_lock
- * @tx_flags: notes between such a sender and the thread, see tx.c
- * @rx_missed: octets came while the QP's state_lock was held for writing: whoever releases it has
- *	to look for them
- * @responder: local role
- * @tx_open: FPDUs may be sent
- * @validated: one whole FPDU was received without error
- * @rx_size: size of the first FPDU, once known; under the socket's lock
- * @rx_seen: octets of it that siw has got; likewise
- * @rx_held: octets of it in @rx_head; likewise
- * @rx_head: what tells the size
- */
+/* A QP's connection, from prepare until the QP drops its reference */
 struct siw_cep {
 	struct kref		ref;
-	struct rcu_head		rcu;
-	struct iw_mpa_ep	*ep;
+	struct rcu_head		rcu;	/* readers without state_lock */
+	struct iw_mpa_ep	*ep;	/* with a reference */
 	struct siw_qp		*qp;
-	struct socket		*sock;
-	void			(*sk_write_space)(struct sock *sk);
+	struct socket		*sock;	/* valid until stop */
+	void			(*sk_write_space)(struct sock *sk); /* TCP's */
+	/* of senders other than siw's TX thread; before the QP's state_lock */
 	struct mutex		tx_lock;
-	unsigned long		tx_flags;
+	unsigned long		tx_flags; /* see tx.c */
 	bool			responder;
-	bool			tx_open;
-	bool			validated;
+	bool			tx_open; /* FPDUs may be sent */
+	bool			validated; /* the first FPDU was good */
+	/* state_lock was taken when bytes came: its holder must poll them */
 	atomic_t		rx_missed;
-	u32			rx_size;
-	u32			rx_seen;
-	u8			rx_held;
-	u8			rx_head[4];
+	/* Of the first FPDU, under the socket's lock: */
+	u32			rx_size; /* once it is known */
+	u32			rx_seen; /* bytes that siw has */
+	u8			rx_held; /* bytes in @rx_head */
+	u8			rx_head[4]; /* show the size */
 };
 
 void siw_mpa_tx_begin(struct siw_cep *cep);
@@ -61,7 +45,7 @@ void siw_mpa_tx_end(struct siw_cep *cep);
 struct siw_cep *siw_cep_get_of_qp(struct siw_qp *qp);
 void siw_cep_put(struct siw_cep *cep);
 
-/* siw's data_ready looks at sk_user_data first, its write_space does not. */
+/* siw's write_space does not check sk_user_data first, its data_ready does. */
 #define sk_to_qp(sk)	(to_siw_qp(iw_mpa_sk_stream(sk)->qp))
 
 static inline struct siw_cep *sk_to_cep(const struct sock *sk)
@@ -77,7 +61,7 @@ static inline void siw_cm_exit(void)
 {
 }
 
-/* siw_mpa_ib_register() puts iw_mpa's functions in their place. */
+/* siw_mpa_ib_register() sets iw_mpa's functions over these. */
 #define siw_accept		NULL
 #define siw_connect		NULL
 #define siw_create_listen	NULL
@@ -98,7 +82,7 @@ int siw_mpa_sqe_complete(struct siw_qp *qp, struct siw_sqe *sqe, u32 bytes,
 			 enum siw_wc_status status);
 int siw_mpa_post_send(struct ib_qp *base_qp, const struct ib_send_wr *wr,
 		      const struct ib_send_wr **bad_wr);
-int siw_mpa_rx_octets(read_descriptor_t *desc, const void *octets,
+int siw_mpa_rx_octets(read_descriptor_t *desc, const void *bytes,
 		      unsigned int len);
 int siw_mpa_rx_data(read_descriptor_t *desc, struct sk_buff *skb,
 		    unsigned int off, size_t len);

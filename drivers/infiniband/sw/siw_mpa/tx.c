@@ -2,12 +2,13 @@
 /*
  * One sender at a time.
  *
- * Whoever posts sends at once, if nothing is being sent. If TCP has no room, the rest is left to
- * siw's TX thread, which TCP wakes up. TCP may do so before the poster has noted where it stopped,
- * and then both would go on with the same FPDU. So posters hold tx_lock. Many QPs share the thread,
- * so it does not wait for the lock. If the lock is taken the thread leaves a note, and the poster
- * wakes it again. A poster need not wait for the thread: as long as something is being sent, a post
- * only queues.
+ * post_send sends at once if nothing is being sent. If TCP has no room, siw's
+ * TX thread sends the rest, once TCP has woken it. TCP may do so before the
+ * poster has recorded where it stopped, and then both would go on with the same
+ * FPDU. So posters hold tx_lock. The thread serves many QPs and must not wait
+ * for one: if the lock is taken, it sets TX_MISSED, and the poster wakes it
+ * again. A poster need not wait for the thread: while something is being sent,
+ * post_send only queues.
  */
 
 #define SIW_MPA_OWN_FILE
@@ -19,41 +20,36 @@
 
 /* Bits of siw_cep.tx_flags */
 enum {
-	TX_QUEUED,	/* for the thread; it has not looked yet */
-	TX_MISSED,	/* the thread came while somebody else was sending */
+	TX_QUEUED,	/* in the thread's list, not yet visited */
+	TX_MISSED,	/* the thread has found tx_lock taken */
 };
 
-/**
- * siw_mpa_tx_begin - send in the place of siw's TX thread
- * @cep: connection
- *
- * Context: process, sleeps; without the QP's state_lock.
+/*
+ * To send in place of siw's TX thread. Process context; sleeps; without the
+ * QP's state_lock.
  */
 void siw_mpa_tx_begin(struct siw_cep *cep)
 {
 	mutex_lock(&cep->tx_lock);
 }
 
-/**
- * siw_mpa_tx_end - end what siw_mpa_tx_begin() began, and wake the thread if it came meanwhile
- * @cep: connection, from siw_mpa_tx_begin(); its QP has not been given up
- */
+/* Wakes the thread if that has found the lock taken; needs cep->qp. */
 void siw_mpa_tx_end(struct siw_cep *cep)
 {
 	mutex_unlock(&cep->tx_lock);
-	/* Pairs with the barrier in tx_try() */
+	/* Pairs with tx_try(): unlock first, then read TX_MISSED. */
 	smp_mb();
 	if (test_and_clear_bit(TX_MISSED, &cep->tx_flags))
 		siw_sq_start(cep->qp);
 }
 
-/* If this fails, the note was left before the lock is released. Otherwise the lock is free. */
+/* If it fails, TX_MISSED was set before the holder releases the lock. */
 static bool tx_try(struct siw_cep *cep)
 {
 	if (mutex_trylock(&cep->tx_lock))
 		return true;
 	set_bit(TX_MISSED, &cep->tx_flags);
-	/* Pairs with the barrier in siw_mpa_tx_end() */
+	/* Pairs with siw_mpa_tx_end(): set TX_MISSED first, then try again. */
 	smp_mb__after_atomic();
 	if (!mutex_trylock(&cep->tx_lock))
 		return false;
@@ -61,7 +57,7 @@ static bool tx_try(struct siw_cep *cep)
 	return true;
 }
 
-/* Is there a WQE to go on with? Otherwise siw would complete an old one once more. */
+/* If there is no WQE to go on with, siw would complete an old one once more. */
 static bool tx_is_active(struct siw_qp *qp)
 {
 	unsigned long flags;
@@ -73,15 +69,9 @@ static bool tx_is_active(struct siw_qp *qp)
 	return active;
 }
 
-/**
- * siw_mpa_tx_resume - siw's TX thread wants to go on with a QP
- * @state_lock: the QP's; locked for reading if there is something to send
- *
- * siw calls this in the place of down_read_trylock().
- *
- * Context: process.
- *
- * Return: 1 if @state_lock was taken, else 0: leave the QP alone.
+/*
+ * siw's TX thread calls this as down_read_trylock(), to go on with a QP. 1 if
+ * @state_lock was taken; 0: nothing to send, leave the QP alone.
  */
 int siw_mpa_tx_resume(struct rw_semaphore *state_lock)
 {
@@ -92,7 +82,7 @@ int siw_mpa_tx_resume(struct rw_semaphore *state_lock)
 	if (!cep)
 		return 0;
 	clear_bit(TX_QUEUED, &cep->tx_flags);
-	/* Pairs with test_and_set_bit(): a post that comes now queues the QP anew. */
+	/* Before the flags are read: a later post queues the QP again. */
 	smp_mb__after_atomic();
 	if (tx_try(cep)) {
 		active = tx_is_active(qp);
@@ -102,17 +92,10 @@ int siw_mpa_tx_resume(struct rw_semaphore *state_lock)
 	return active && down_read_trylock(state_lock);
 }
 
-/**
- * siw_mpa_tx_queue - give a QP to siw's TX thread
- * @tx_list: the QP's; the caller has taken a reference for the thread
- * @queue: the thread's
- *
- * siw calls this in the place of llist_add(). If the QP were in the list already, llist_add() would
- * lose the QPs in front of it.
- *
- * Context: any.
- *
- * Return: whether @queue was empty.
+/*
+ * siw calls this as llist_add(), to pass a QP to a TX thread, which gets the
+ * caller's reference. llist_add() for a QP that is in the list would lose the
+ * QPs before it. Returns whether @queue was empty. Any context.
  */
 bool siw_mpa_tx_queue(struct llist_node *tx_list, struct llist_head *queue)
 {
@@ -130,17 +113,11 @@ bool siw_mpa_tx_queue(struct llist_node *tx_list, struct llist_head *queue)
 	return false;
 }
 
-/**
- * siw_mpa_tx_stop - siw, which is being unloaded, stops a TX thread
- * @thread: the thread
- *
- * siw calls this in the place of kthread_stop(), and would remove its devices only after that. This
- * removes the devices first. Otherwise a consumer in the kernel, which may post work when it lets
- * go of a device, would wait for a thread that has ended, and so would whoever destroys the QP.
- *
- * Context: process, sleeps.
- *
- * Return: what the thread returned.
+/*
+ * siw calls this as kthread_stop() while it is unloaded, before it removes its
+ * devices. They have to go first: a kernel ULP, which may post work when it
+ * loses its device, would wait for a thread that has ended, and so would
+ * destroy_qp.
  */
 int siw_mpa_tx_stop(struct task_struct *thread)
 {
@@ -148,16 +125,7 @@ int siw_mpa_tx_stop(struct task_struct *thread)
 	return kthread_stop(thread);
 }
 
-/**
- * siw_mpa_post_send - siw's siw_post_send()
- * @base_qp: as there
- * @wr: as there
- * @bad_wr: as there
- *
- * Context: process for a QP of user space, else any.
- *
- * Return: 0 or a negative errno.
- */
+/* In place of siw_post_send(). Process context for a QP of an application. */
 int siw_mpa_post_send(struct ib_qp *base_qp, const struct ib_send_wr *wr,
 		      const struct ib_send_wr **bad_wr)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * The compiler reads this in front of siw_qp_tx.c, and so replaces three functions that siw's TX
- * threads call. siw_qp_tx.c tries one lock, has one list, and stops threads in one place; Kbuild
- * counts these.
+ * The compiler reads this before siw_qp_tx.c, to replace three functions that
+ * siw's TX threads call. siw_qp_tx.c calls each of them in one place, which
+ * Kbuild checks.
  */
 #ifndef _SIW_MPA_TX_H
 #define _SIW_MPA_TX_H
