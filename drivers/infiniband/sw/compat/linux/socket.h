@@ -4,7 +4,7 @@
 
 #include_next <linux/socket.h>
 
-/* Later kernels tell addresses of any length from those as short as the structure. */
+/* Later kernels have a type for addresses longer than struct sockaddr. */
 #ifndef COMPAT_HAS_SOCKADDR_UNSIZED
 #define sockaddr_unsized sockaddr
 #endif

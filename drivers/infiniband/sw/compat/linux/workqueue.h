@@ -4,7 +4,7 @@
 
 #include_next <linux/workqueue.h>
 
-/* A queue without WQ_UNBOUND is bound to CPUs. Later kernels warn if it does not say so. */
+/* Later kernels warn of a queue that says neither WQ_UNBOUND nor WQ_PERCPU. */
 #ifndef COMPAT_HAS_WQ_PERCPU
 #define WQ_PERCPU 0
 #endif

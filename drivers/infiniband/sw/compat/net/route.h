@@ -6,10 +6,11 @@
 
 #include <net/inet_dscp.h>
 
-/* Before, TCP looked for routes by four bits of the byte that RFC 1349 calls TOS. */
+/* Older kernels look up TCP's routes by the four TOS bits of RFC 1349. */
 #ifndef COMPAT_HAS_FLOWI4_DSCP
 #define flowi4_init_output(fl4, oif, mark, dscp, ...) \
-	flowi4_init_output(fl4, oif, mark, RT_TOS(inet_dscp_to_dsfield(dscp)), __VA_ARGS__)
+	flowi4_init_output(fl4, oif, mark, \
+			   RT_TOS(inet_dscp_to_dsfield(dscp)), __VA_ARGS__)
 #endif
 
 #endif

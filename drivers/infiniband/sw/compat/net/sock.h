@@ -5,8 +5,9 @@
 #include_next <net/sock.h>
 
 /*
- * In later kernels a socket of the kernel holds its namespace weakly. This makes the reference a
- * full one. Since Linux 6.2 a record is kept of the weak one, too, if references are tracked.
+ * A kernel socket has no reference that keeps its namespace alive; this takes
+ * one. If references are tracked, Linux 6.2 and later have a tracker for the
+ * socket before that, which is freed first.
  */
 #ifndef COMPAT_HAS_NETNS_WEAK_TRACKER
 #define __netns_tracker_free(net, tracker, refcounted) ((void)0)
@@ -25,14 +26,14 @@ static inline void sk_net_refcnt_upgrade(struct sock *sk)
 #endif
 
 /*
- * In later kernels any socket can hold the module that its lockdep class is in. In older ones an
- * accepted socket cannot, so it keeps TCP's class.
+ * In later kernels any socket can hold the module that its lockdep class is in.
+ * In older ones an accepted socket cannot, so it keeps TCP's class.
  */
 #ifndef COMPAT_HAS_SOCK_OWNER
 #define COMPAT_LACKS_SOCK_OWNER
 #endif
 
-/* Early releases of 6.1 do not have this field: sk_allocation alone says whose fragment is used. */
+/* Early 6.1 has no such field: sk_allocation alone selects the fragment. */
 #ifndef COMPAT_HAS_TASK_FRAG
 #define COMPAT_LACKS_TASK_FRAG
 #endif

@@ -4,7 +4,7 @@
 
 #include_next <net/tcp.h>
 
-/* Later kernels may have time stamps with ticks of a microsecond. */
+/* Time stamps with ticks of a microsecond came later. */
 #ifndef COMPAT_HAS_TCP_CLOCK_TS
 #define COMPAT_LACKS_TCP_USEC_TS
 
@@ -14,7 +14,7 @@ static inline u32 tcp_clock_ts(bool usec_ts)
 }
 #endif
 
-/* The flags are for ECN. */
+/* The flags, which are for ECN, came later. */
 #ifndef COMPAT_HAS_TCP_SEND_ACK_FLAGS
 #define __tcp_send_ack(sk, rcv_nxt, flags) __tcp_send_ack(sk, rcv_nxt)
 #endif
@@ -27,7 +27,7 @@ static inline bool tcp_ecn_mode_any(const struct tcp_sock *tp)
 }
 #endif
 
-/* Another name; a suite of KUnit sets the timer. */
+/* The older name. Only a KUnit suite sets the timer. */
 #ifndef COMPAT_HAS_TCP_RESET_KEEPALIVE
 #define tcp_reset_keepalive_timer inet_csk_reset_keepalive_timer
 #endif
