@@ -107,7 +107,7 @@ left_by_siw() {
 
 # siw_left_octets LOG PORT: is that so of each family that failed, and did the step fail in no other
 # way? As a responder siw can miss the first FPDU, which may come before it looks:
-# iw_mpa_security.rst. IPv4 is on PORT, IPv6 on the next.
+# B-08 in iw_mpa_conformance.rst. IPv4 is on PORT, IPv6 on the next.
 siw_left_octets() {
 	local family how proved=no
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """What must not hurt: peers, loads and ULPs that have hurt others.
 
-The ids are those of Documentation/infiniband/iw_mpa_security.rst. Where a rule of the RFCs says
+The ids are those of Documentation/infiniband/iw_mpa_conformance.rst. Where a rule of the RFCs says
 what has to happen, the test is in initiator.py or responder.py and has both ids.
 """
 
