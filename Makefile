@@ -3,7 +3,7 @@
 # For people: every target calls one script. Kbuild is the kernel's side.
 
 .PHONY: help modules install uninstall clean setup check static kunit fuzz wire soak interop e2e takeover dkms debug bench demo
-.PHONY: check-all deb package series refusals usage mutate suites
+.PHONY: check-all deb release package series refusals usage mutate suites
 
 export T
 
@@ -25,7 +25,8 @@ help:
 	@echo 'make suites    suites that others wrote: rdma-core, perftest, libfabric, blktests...; SUITE=name'
 	@echo 'make takeover  TCP connections that leave the host for hardware, which is a second TCP'
 	@echo 'make dkms      dkms.conf on 6.1 and 6.12: add, build, install, load, rping, remove'
-	@echo 'make deb       the Debian package iw-mpa-dkms, judged by lintian'
+	@echo 'make deb       the Debian package iw-mpa-dkms'
+	@echo 'make release   what a release page carries: that package, an RPM, the sources, notes, checksums'
 	@echo 'make package   the Debian package in guests: install, boot, use, upgrade, purge'
 	@echo 'make series    the tree as patches for the newest kernel tree, and what proves them'
 	@echo 'make refusals  what cannot be done fails with a one-line message: no root, no space, no network'
@@ -50,7 +51,7 @@ setup:
 check-all:
 	@scripts/check.sh --all $(if $(PART),--part $(PART))
 
-uninstall check static kunit fuzz wire soak interop e2e takeover dkms deb package series refusals usage debug bench demo mutate suites:
+uninstall check static kunit fuzz wire soak interop e2e takeover dkms deb release package series refusals usage debug bench demo mutate suites:
 	@scripts/$@.sh
 
 clean:

@@ -9,7 +9,7 @@
 #
 # The names of kernels are those of scripts/kernels, and fetch its headers and sources; "modules" alone, which
 # is for those who build just our modules, needs no sources but for ports, which are made of them. Included are
-# $KERNEL, unless deb or root alone is wanted, and 6.1, of whose sources user mode Linux and the kernels with
+# $KERNEL, unless deb, release or root alone is wanted, and 6.1, of whose sources user mode Linux and the kernels with
 # detectors are made. KREL may name a release of the host's own kernel: then its headers are installed.
 #
 # The guests also run programs whose packages would start services on the host, now and after each
@@ -36,7 +36,8 @@ declare -A GROUP=(
 		wireguard-tools"
 	[fuzz]="clang libclang-rt-14-dev|libclang-rt-19-dev llvm libc6-dev python3 tshark"
 	[dkms]="dkms openssl kmod util-linux"
-	[deb]="build-essential debhelper dh-dkms dpkg-dev lintian"
+	[deb]="build-essential debhelper dh-dkms dpkg-dev"
+	[release]="build-essential debhelper dh-dkms dpkg-dev rpm xz-utils"
 	[arch]="gcc-s390x-linux-gnu qemu-system-s390x|qemu-system-misc qemu-system-x86"
 	[kernel]="pahole xz-utils kmod"
 	[root]="mmdebstrap util-linux"
@@ -265,7 +266,7 @@ main() {
 		return
 	fi
 	[[ $# -gt 0 ]] || set -- build static kunit guest fuzz dkms 6.1 6.12
-	if [[ $* != deb && $* != root ]] && { kernel_row "$KERNEL" || is_other "$KERNEL"; }; then
+	if [[ $* != deb && $* != release && $* != root ]] && { kernel_row "$KERNEL" || is_other "$KERNEL"; }; then
 		need_headers
 		is_other "$KERNEL" || set -- "$@" "$KERNEL"
 	fi

@@ -75,6 +75,50 @@ test_deb() {
 		{ echo "no package: $(<"$WORK/said")" && return 1; }
 }
 
+# below FOLDER: its files but documents, with their modes, and what is in them
+installed() {
+	(cd "$1" && find . ! -type d ! -path './usr/share/doc/*' ! -path './var/*' ! -path './root/*' -printf '%P %m ' -exec sha256sum {} \; |
+		sed 's| [^ ]*$||' | sort)
+}
+
+# A release of its own sources, made elsewhere by somebody with other habits, has the same bytes. The RPM is what
+# the Debian package is, but for the documents, and the line that has env find an interpreter.
+test_release() {
+	local dir again=$WORK/again version
+
+	rm -rf "$again"
+	version=$(our_version)
+	ends make -s -C "$TOP" release || return
+	dir=$(<"$WORK/said")
+	(cd "$dir" && sha256sum -c SHA256SUMS) || return
+	mkdir -p "$again"/{cache,deb,rpm}
+	(umask 077 && tar -C "$again" --no-same-permissions -xf "$dir/iw-mpa-$version.tar.xz" &&
+		ends env IW_MPA_CACHE="$again/cache" TZ=Pacific/Auckland LC_ALL=C USER=other \
+			make -s -C "$again/iw-mpa-$version" release) || return
+	diff -r "$dir" "$(<"$WORK/said")" || return
+	grep -A 2 '^For drivers' "$dir/NOTES.md" || return
+
+	"$TOP/scripts/setup.sh" deb "=lintian" "=rpmlint" || return
+	lintian --fail-on error --tag-display-limit 0 "$CACHE/deb/$version"/*.changes || return
+	rpmlint -c "$TOP/scripts/rpm/rpmlint.toml" "$dir"/*.rpm | tee "$WORK/said"
+	said '1 packages and 0 specfiles checked; 0 errors, 0 warnings' || return
+	ends rpm -qp --qf '%{VERSION}-%{RELEASE} %{ARCH} %{LICENSE}\n[%{REQUIRES}\n]' "$dir"/*.noarch.rpm || return
+	said "^${version//./\\.}-1 noarch GPL-2.0-only$" '^dkms$' '^python3$' '^iproute$' || return
+	ends rpm -qp --scripts "$dir"/*.noarch.rpm || return
+	said "^dkms add -m iw_mpa -v $version " "^dkms remove -m iw_mpa -v $version " 'iw-mpa/link down' || return
+
+	rpm --root "$again/rpm" --nodeps --noscripts -i "$dir"/*.noarch.rpm || return
+	rpm --root "$again/rpm" -q iw-mpa-dkms && rpm --root "$again/rpm" --nodeps -V iw-mpa-dkms || return
+	dpkg-deb -x "$dir"/*.deb "$again/deb" || return
+	sed -i '1s|/usr/bin/env python3|/usr/bin/python3|' "$again/deb/usr/sbin/iw-mpa"
+	installed "$again/deb" >"$again/deb.files"
+	installed "$again/rpm" >"$again/rpm.files"
+	[[ $(wc -l <"$again/deb.files") -gt 100 ]] && diff "$again/deb.files" "$again/rpm.files" || return
+	rpm --root "$again/rpm" --nodeps --noscripts -e iw-mpa-dkms || return
+	installed "$again/rpm" | grep . && return 1
+	rm -r "$again"
+}
+
 # The first command that README.md names, with its page
 test_demo() {
 	ends make -s -C "$TOP" demo || return
@@ -223,7 +267,7 @@ test_bench_pong() {
 	said '^median: srnic to siw +[0-9.]+ '
 }
 
-ALL=(help setup modules any_kernel deb demo check static stage_siw takeover_list suites e2e_kernels debug_kernel series_make interop_write
+ALL=(help setup modules any_kernel deb release demo check static stage_siw takeover_list suites e2e_kernels debug_kernel series_make interop_write
 	bench_table bench_users bench_rtt bench_storm bench_comeback bench_hops bench_scale bench_rate bench_load bench_pong)
 
 main() {

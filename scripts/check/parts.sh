@@ -90,6 +90,7 @@ concerned_by() {
 	scripts/check-docs.py) echo static bench usage ;;
 	scripts/conformance.py | scripts/check-layers.py) echo static ;;
 	scripts/deb/* | scripts/deb.sh | scripts/package.sh) echo static package usage refusals ;;
+	scripts/rpm/* | scripts/release.sh) echo static usage ;;
 	scripts/dkms.sh) echo static refusals dkms ;;
 	scripts/e2e/* | scripts/e2e.sh) echo static e2e debug interop dkms package usage suites ;;
 	scripts/fuzz.sh | scripts/fuzz/*) echo static fuzz usage ;;
