@@ -219,13 +219,6 @@ def settings_table(_lines):
     yield from (rule, '')
 
 
-def settings_markdown(_lines):
-    yield from ('', '| Setting | Default | Meaning |', '| --- | --- | --- |')
-    for name, (default, words) in settings().items():
-        yield '| `%s` | %s | %s |' % (name, default, words)
-    yield ''
-
-
 def with_prose(rows):
     """A simple table with these rows, and the prose that it has for each now."""
     def make(lines):
@@ -297,8 +290,7 @@ def users_markdown(_lines):
 
 
 # Tables that are written from the code, and from those of another page
-WRITTEN = {(OVERVIEW, 'states'): states_table,
-           (OVERVIEW, 'settings'): settings_table, (README, 'settings'): settings_markdown,
+WRITTEN = {(OVERVIEW, 'states'): states_table, (OVERVIEW, 'settings'): settings_table,
            (OVERVIEW, 'reasons'): with_prose(reason_rows),
            (OVERVIEW, 'timers'): with_prose(timer_rows),
            (OVERVIEW, 'counters'): with_prose(counter_rows),
@@ -489,6 +481,12 @@ def check_links(docs):
                 yield '%s: there is no page %s' % (doc, page)
 
 
+def check_readme(docs):
+    """A new user reads it to the end."""
+    if docs[README].count('\n') > 120:
+        yield '%s has more than 120 lines' % README
+
+
 def check_guide(docs):
     """Every command that an administrator is shown is run by a test."""
     blocks = re.findall(r'(.*)\n\n::$', docs[ADMIN], re.MULTILINE)
@@ -557,7 +555,7 @@ def check_silent(docs):
 CHECKS = (check_counters, check_silent, check_written, check_contract,
           check_names, check_paths,
           check_version, check_quotes, check_skeleton, check_consumers, check_troubles, check_log,
-          check_guide, check_wire, check_rows, check_links)
+          check_guide, check_readme, check_wire, check_rows, check_links)
 
 # (check, document, words there, what to put in their place): each has to be found
 SELFTEST = (
@@ -575,7 +573,7 @@ SELFTEST = (
     (check_written, OVERVIEW, 'AWAIT_REQ: TCP_ACCEPTED', 'AWAIT_REP: TCP_ACCEPTED'),
     (check_written, SRNIC_PAGE, '``err_CRC``', '``err_CRD``'),
     (check_written, SRNIC_PAGE, '``tx_fpdus``', '``tx_fpdos``'),
-    (check_written, README, '`verdict_timeout_ms`', '`verdict_timeout`'),
+    (check_written, OVERVIEW, '``verdict_timeout_ms``', '``verdict_timeout``'),
     (check_written, OVERVIEW, '``mpa_rev``                 2', '``mpa_rev``                1'),
     (check_contract, DRIVER, '\nkick_rx\n', '\nkick_tx\n'),
     (check_contract, DRIVER, '``IW_MPA_CAP_NO_CRC``', '``IW_MPA_CAP_CRC``'),
@@ -588,9 +586,9 @@ SELFTEST = (
     (check_names, DRIVER, 'iw_mpa_stream_down()', 'iw_mpa_stream_up()'),
     (check_names, OVERVIEW, '``AWAIT_VERDICT``', '``AWAIT_VERDICTS``'),
     (check_names, README, 'net.iw_mpa.crc', 'net.iw_mpa.src'),
-    (check_paths, README, 'scripts/guest/', 'scripts/guests/'),
+    (check_paths, TESTING, 'scripts/kernels', 'scripts/colonels'),
     (check_paths, README, 'make check', 'make chicken'),
-    (check_version, README, 'iw_mpa/0.', 'iw_mpa/7.'),
+    (check_version, ADMIN, 'iw_mpa/0.', 'iw_mpa/7.'),
     (check_version, ADMIN, '/usr/src/iw_mpa-0.', '/usr/src/iw_mpa-7.'),
     (check_quotes, DRIVER, 'lock_sock(sk);', 'lock_sock(ks);'),
     (check_quotes, DRIVER, '           skel_read(', '        skel_read('),
@@ -601,6 +599,7 @@ SELFTEST = (
     (check_log, ADMIN, '\n``iw_mpa: a driver was refused: ..., network device ...: ...``\n', '\n``iw_mpa: a driver was not taken``\n'),
     (check_guide, ADMIN, 'Who listens, on the server:\n\n.. run: server\n', 'Who listens:\n'),
     (check_guide, ADMIN, 'Who listens, on the server:', 'Who listens, on the server::'),
+    (check_readme, README, '## Try it', '\n' * 20 + '## Try it'),
     (check_rows, ADMIN, '``TCP_CONNECT``, ``TCP_RECONNECT``  ', '``TCP_CONNECT``,                   x\n``TCP_RECONNECT``  '),
     (check_rows, ADMIN, '``AWAIT_RTR``                       the client', '``AWAIT_RTR``'),
     (check_links, README, '(CHANGELOG.md)', '(CHANGES.md)'),

@@ -14,23 +14,29 @@
 
 OUT=$CACHE/deb
 HERE=$TOP/scripts/deb
-README_SETTINGS='/<!-- check: settings -->/,/<!-- check: end -->/'
 
 maintainer() { sed -n 's/^M:[[:space:]]*//p' "$TOP/MAINTAINERS" | head -n 1; }
 
-# The settings with their defaults: those of the README, which a test holds against the code
+# The settings with their defaults: the table of iw_mpa.rst, which a test holds against the code
 sysctl_example() {
 	cat <<-'END'
 	# Settings of iw_mpa, with their defaults. To change one, copy its line to a file in /etc/sysctl.d, without
 	# the # in front, and give it another value. A change applies to new connections.
-
 	END
-	# shellcheck disable=SC2016 # backquotes of Markdown
-	sed -n "$README_SETTINGS"'s/^| `\([a-z_0-9]*\)` | \([^|]*[^| ]\) *| \(.*[^ ]\) *|$/\1|\2|\3/p' \
-		"$TOP/README.md" | while IFS='|' read -r name default meaning; do
-		[[ $default != none ]] || default=
-		printf '# %s\n#net.iw_mpa.%s = %s\n\n' "${meaning//\`/}" "$name" "$default"
-	done
+	awk '/check: settings/, /check: end/ {
+			if (/^``/) {
+				gsub(/``/, "", $1)
+				name[++n] = $1
+				value[n] = $2 == "none" ? "" : $2
+				$1 = $2 = ""
+			} else if (!/^ /) {
+				next
+			}
+			sub(/^ +/, "")
+			words[n] = words[n] (words[n] == "" ? "" : " ") $0
+		}
+		END { for (i = 1; i <= n; i++) printf "\n# %s\n#net.iw_mpa.%s = %s\n", words[i], name[i], value[i] }' \
+		"$TOP/Documentation/infiniband/iw_mpa.rst"
 }
 
 # All that README.md has links to is in the folder where the package has README.md itself, and debhelper
@@ -54,7 +60,7 @@ make_tree() {
 		[[ ! -d $TOP/$sw/$module ]] || cp -r "$TOP/$sw/$module" "$tree/$sw"
 	done
 	sysctl_example >"$tree/iw-mpa.sysctl.conf"
-	grep -q '^#net\.iw_mpa\.' "$tree/iw-mpa.sysctl.conf" || die 'README.md has no table of settings'
+	grep -q '^#net\.iw_mpa\.' "$tree/iw-mpa.sysctl.conf" || die 'iw_mpa.rst has no table of settings'
 	# dh_dkms reads this line, and does not run it.
 	sed -i "s/^PACKAGE_VERSION=.*/PACKAGE_VERSION=\"$version\"/" "$tree/dkms.conf"
 	sed -i "s/^\(#define IW_MPA_VERSION\t*\)\"[^\"]*\"/\1\"$version\"/" "$tree/include/rdma/iw_mpa.h"

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # dkms.conf at work, on kernels whose headers are there: dkms adds, builds, installs and removes
-# the modules with the commands of the README, and two guests that boot the kernel run rping over
+# the modules with the commands of iw_mpa_admin.rst, and two guests that boot the kernel run rping over
 # what it installed: srnic, and siw_mpa where an administrator asks for that, too.
 #
 #   scripts/dkms.sh [KERNEL...]        default: 6.1, and 6.12 if its headers are there
@@ -180,7 +180,7 @@ field() {
 }
 
 # Host A loads the driver by its name; on host B the kernel asks for it by the type of the link, with
-# what the README advises.
+# what the guide advises.
 test_rping() (
 	set -e
 	PORT=7300

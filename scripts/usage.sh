@@ -119,7 +119,7 @@ test_release() {
 	rm -r "$again"
 }
 
-# The first command that README.md names, with its page
+# With the page that it leaves
 test_demo() {
 	ends make -s -C "$TOP" demo || return
 	said '^[0-9]+ steps, all of them passed data' || return
