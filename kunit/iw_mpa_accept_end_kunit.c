@@ -298,12 +298,16 @@ static void accept_while_tcp_is_busy_is_told_the_peer(struct kunit *test)
 static void accept_reply_not_sent_is_eio(struct kunit *test)
 {
 	struct fake_conn *c = conn_new(test);
+	struct iw_mpa_ep *ep;
 
 	conn_call(c, test->priv);
-	c->qp->fail[FAKE_SEND_REPLY] = -EPIPE;
+	ep = iw_mpa_ep_find((unsigned long)c->fid->id.provider_data);
+	KUNIT_ASSERT_NOT_NULL(test, ep);
+	WRITE_ONCE(ep->sock.sock->sk->sk_sndbuf, 0);
+	iw_mpa_ep_put(ep);
 	KUNIT_EXPECT_EQ(test, fake_accept(c->fid, &c->param), -EIO);
 	fake_expect_closed(c->fid, 0);
-	KUNIT_EXPECT_STREQ(test, c->qp->log, "prepare attach send_reply stop");
+	KUNIT_EXPECT_STREQ(test, c->qp->log, "prepare attach stop");
 	KUNIT_EXPECT_EQ(test, c->qp->refs, 1);
 	peer_expect_rst(c->f, c->peer);
 }

@@ -14,7 +14,7 @@
 /*
  * Rules: E-9.1-1: the depths of CONNECT_REQUEST and ESTABLISHED; E-9.2-4 E-9.2-5 E-9.2-6: the
  * two words of the Reply; E-10-1: revision and S of the Reply; M-7.1-2: prepare and attach come
- * before send_reply; M-7.1.1-3: the key of the Reply; M-7.1.2-5: flags of the Reply;
+ * before the Reply; M-7.1.1-3: the key of the Reply; M-7.1.2-5: flags of the Reply;
  * M-7.1.2-10: no event and no open_tx before the RTR message
  */
 static void accept_v2_p2p_comes_up_after_rtr(struct kunit *test)
@@ -51,13 +51,13 @@ static void accept_v2_p2p_comes_up_after_rtr(struct kunit *test)
 
 	iw_mpa_quiet(IW_MPA_QUIET_MS);
 	KUNIT_EXPECT_EQ(test, c->fid->nr_events, 0);
-	KUNIT_EXPECT_STREQ(test, c->qp->log, "prepare attach send_reply kick_rx");
+	KUNIT_EXPECT_STREQ(test, c->qp->log, "prepare attach kick_rx");
 	conn_send_rtr(c);
 	fake_expect_event(c->fid, 0, IW_CM_EVENT_ESTABLISHED, 0);
 	KUNIT_EXPECT_EQ(test, c->fid->events[0].ird, CONN_PEER_IRD);
 	KUNIT_EXPECT_EQ(test, c->fid->events[0].ord, CONN_PEER_ORD);
 	KUNIT_EXPECT_STREQ(test, c->qp->log,
-			   "prepare attach send_reply kick_rx open_tx");
+			   "prepare attach kick_rx open_tx");
 
 	peer_fin(c->peer);
 	fake_expect_event(c->fid, 1, IW_CM_EVENT_CLOSE, 0);
@@ -120,7 +120,7 @@ static void accept_later_fpdus_change_nothing(struct kunit *test)
 	fake_expect_event(c->fid, 1, IW_CM_EVENT_CLOSE, 0);
 	fake_expect_closed(c->fid, 2);
 	KUNIT_EXPECT_STREQ(test, c->qp->log,
-			   "prepare attach send_reply kick_rx open_tx stop");
+			   "prepare attach kick_rx open_tx stop");
 }
 
 struct plain_case {
@@ -175,7 +175,7 @@ static void accept_client_server_opens_tx_after_first_fpdu(struct kunit *test)
 	if (enhanced)
 		KUNIT_EXPECT_EQ(test, peer_frame_word(&c->frame, 0) & MPA_A, 0);
 	iw_mpa_quiet(IW_MPA_QUIET_MS);
-	KUNIT_EXPECT_STREQ(test, c->qp->log, "prepare attach send_reply kick_rx");
+	KUNIT_EXPECT_STREQ(test, c->qp->log, "prepare attach kick_rx");
 
 	conn_send_rtr(c);
 	FAKE_WAIT(f, strstr(c->qp->log, "open_tx") && !c->qp->busy);

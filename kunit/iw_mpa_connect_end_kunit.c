@@ -4,7 +4,6 @@
 #include "device.h"
 #include "ep.h"
 #include "iw_mpa_fakes.h"
-#include "tcb.h"
 
 #include <linux/bitmap.h>
 #include <linux/in.h>
@@ -415,12 +414,9 @@ static void connect_tcp_option_is_a_failed_reply(struct kunit *test)
 	struct fake_conn *c = conn_new(test);
 	struct fakes *f = test->priv;
 
-	f->drv.attach = NULL;
-	f->drv.kick_rx = NULL;
-	f->attr.tcp_options = 0;
-	fake_set_caps(f, f->attr.caps | IW_MPA_CAP_TAKEOVER);
+	fake_have_takeover(f);
+	f->takeover.tcp_options = 0;
 	conn_dial(c, f);
-	KUNIT_ASSERT_NE(test, iw_mpa_tcb_options(c->peer->sk), 0);
 	conn_send_good_reply(c);
 	expect_failed(c, -EIO);
 	KUNIT_EXPECT_STREQ(test, c->qp->log, "");

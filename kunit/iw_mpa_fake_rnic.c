@@ -81,7 +81,6 @@ static struct fake_qp *fake_op_begin(struct ib_qp *ib, enum fake_op op)
 	static const char *const names[FAKE_OPS] = {
 		[FAKE_PREPARE]		= "prepare",
 		[FAKE_ATTACH]		= "attach",
-		[FAKE_SEND_REPLY]	= "send_reply",
 		[FAKE_KICK_RX]		= "kick_rx",
 		[FAKE_SEND_RTR]		= "send_rtr",
 		[FAKE_REPEAT_RTR]	= "repeat_rtr",
@@ -215,24 +214,13 @@ static void fake_attach(struct ib_qp *ib, struct sock *sk,
 	lockdep_assert_held_write(&sk->sk_callback_lock);
 	if (stream->qp != ib || !stream->write_space)
 		fake_fault(qp->f, "attach: the stream is not set up");
+	if (!qp->params.initiator && tcp_sk(sk)->write_seq == qp->ho.snd_nxt)
+		fake_fault(qp->f, "attach: the Reply was sent before");
 	stream->priv = qp;
 	sk->sk_data_ready = fake_sk_data_ready;
 	qp->sk = sk;
 	qp->attached = true;
 	fake_op_end(qp);
-}
-
-static int fake_send_reply(struct ib_qp *ib, const void *reply, size_t len)
-{
-	struct kvec iov = { .iov_base = (void *)reply, .iov_len = len };
-	struct msghdr msg = {};
-	struct fake_qp *qp = fake_qp_of(ib);
-	int err = fake_op_sleep(ib, FAKE_SEND_REPLY);
-
-	if (!err && kernel_sendmsg(qp->ho.sock, &msg, &iov, 1, len) != len)
-		err = -EPIPE;
-	fake_op_end(qp);
-	return err;
 }
 
 static void fake_kick_rx(struct ib_qp *ib)
@@ -333,15 +321,30 @@ static void fake_let_busy_go(struct ib_qp *ib)
 	qp->busy_sk = NULL;
 }
 
-/* A device takes the TCP connection alone, and a segment of the host does not leave it. */
-void fake_have_busy_tcp(struct fakes *f)
+static int fake_send_no_reply(struct ib_qp *ib, const void *reply, size_t len)
 {
+	return -EIO;
+}
+
+/* A device takes TCP connections alone, whatever options they have. */
+void fake_have_takeover(struct fakes *f)
+{
+	if (!IS_ENABLED(CONFIG_IW_MPA_TAKEOVER))
+		kunit_skip(f->test, "the library was built without takeover");
 	f->drv.attach = NULL;
 	f->drv.kick_rx = NULL;
-	f->drv.hold = fake_hold_busy;
-	f->drv.let_go = fake_let_busy_go;
-	f->attr.tcp_options = IW_MPA_TCP_ALL;
-	fake_set_caps(f, f->attr.caps | IW_MPA_CAP_TAKEOVER);
+	f->takeover.tcp_options = IW_MPA_TCP_ALL;
+	f->takeover.send_reply = fake_send_no_reply;
+	f->attr.takeover = &f->takeover;
+	fake_register_again(f);
+}
+
+/* And a segment of the host does not leave it. */
+void fake_have_busy_tcp(struct fakes *f)
+{
+	fake_have_takeover(f);
+	f->takeover.hold = fake_hold_busy;
+	f->takeover.let_go = fake_let_busy_go;
 }
 
 static void fake_stop(struct ib_qp *ib, enum iw_mpa_reason why)
@@ -374,7 +377,6 @@ static const struct iw_mpa_device_attr fake_attr = {
 static const struct iw_mpa_driver_ops fake_driver = {
 	.prepare	= fake_prepare,
 	.attach		= fake_attach,
-	.send_reply	= fake_send_reply,
 	.kick_rx	= fake_kick_rx,
 	.send_rtr	= fake_send_rtr,
 	.open_tx	= fake_open_tx,

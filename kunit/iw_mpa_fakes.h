@@ -135,7 +135,6 @@ struct fake_id {
 enum fake_op {
 	FAKE_PREPARE,
 	FAKE_ATTACH,
-	FAKE_SEND_REPLY,
 	FAKE_KICK_RX,
 	FAKE_SEND_RTR,
 	FAKE_REPEAT_RTR,
@@ -219,6 +218,7 @@ struct fake_qp {
  * @ibdev: the IB device
  * @drv: the driver's ops; a test may change them until it connects or listens
  * @attr: what the device can do; a change counts after fake_register_again()
+ * @takeover: for @attr
  * @registered: the library knows @ibdev
  * @config: settings of init_net, writable
  * @saved: what they were before
@@ -241,6 +241,7 @@ struct fakes {
 	struct ib_device		*ibdev;
 	struct iw_mpa_driver_ops	drv;
 	struct iw_mpa_device_attr	attr;
+	struct iw_mpa_takeover_ops	takeover;
 	bool				registered;
 	struct iw_mpa_config		*config;
 	struct iw_mpa_config		saved;
@@ -322,6 +323,7 @@ void fake_qp_freed(struct fake_qp *qp);
 void fake_qp_gone(struct fake_qp *qp);
 void fake_have_repeat_rtr(struct fakes *f);
 void fake_have_finish_tx(struct fakes *f);
+void fake_have_takeover(struct fakes *f);
 void fake_have_busy_tcp(struct fakes *f);
 
 /* interfaces */

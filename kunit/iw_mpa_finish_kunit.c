@@ -360,7 +360,7 @@ static void fenced_end_does_not_finish(struct kunit *test)
 	peer_recv_frame(f, c->peer, &c->frame);
 	fake_disconnect(c->fid);
 	peer_expect_eof(f, c->peer);
-	expect_closed(c, IW_MPA_R_ULP_CLOSE, "prepare attach send_reply kick_rx stop");
+	expect_closed(c, IW_MPA_R_ULP_CLOSE, "prepare attach kick_rx stop");
 	peer_fin(c->peer);
 }
 

@@ -3,7 +3,6 @@
 
 #include "iw_mpa_leaving.h"
 #include "sock.h"
-#include "watch.h"
 
 #include <linux/sched/mm.h>
 #include <net/tcp.h>
@@ -16,11 +15,16 @@ static void leaving_closed(struct iw_mpa_sock *ms)
 	now->closed++;
 }
 
+static void leaving_failed(struct iw_mpa_sock *ms, int err)
+{
+	now->failed = err;
+}
+
 static const struct iw_mpa_sock_ops leaving_ops = {
 	.connected	= fake_sock_ignore,
 	.readable	= fake_sock_ignore,
 	.closed		= leaving_closed,
-	.failed		= fake_sock_ignore_failure,
+	.failed		= leaving_failed,
 };
 
 int leaving_connect(struct leaving *lv, struct iw_mpa_sock *ms)
@@ -72,6 +76,13 @@ static int leaving_send_reply(struct ib_qp *qp, const void *reply, size_t len)
 	return 0;
 }
 
+static int leaving_send_rtr(struct ib_qp *qp, u8 rtr)
+{
+	leaving_noted("send_rtr");
+	now->rtr = rtr;
+	return 0;
+}
+
 static void leaving_open_tx(struct ib_qp *qp)
 {
 	leaving_noted("open_tx");
@@ -92,12 +103,17 @@ static void leaving_path_changed(void *priv, const struct iw_mpa_path *path)
 }
 
 static const struct iw_mpa_driver_ops leaving_driver = {
-	.hold		= leaving_hold,
-	.let_go		= leaving_let_go,
 	.prepare	= leaving_prepare,
-	.send_reply	= leaving_send_reply,
+	.send_rtr	= leaving_send_rtr,
 	.open_tx	= leaving_open_tx,
 	.stop		= leaving_stop,
+};
+
+static const struct iw_mpa_takeover_ops leaving_takeover = {
+	.tcp_options	= IW_MPA_TCP_ALL,
+	.hold		= leaving_hold,
+	.let_go		= leaving_let_go,
+	.send_reply	= leaving_send_reply,
 	.path_changed	= leaving_path_changed,
 };
 
@@ -118,37 +134,60 @@ struct leaving *leaving_open(struct kunit *test)
 	lv->ms = &lv->ep.sock;
 	lv->dev.stats = alloc_percpu(struct iw_mpa_stats);
 	KUNIT_ASSERT_TRUE(test, !!lv->dev.stats);
-	iw_mpa_takeovers_init(&lv->dev.takeovers, lv->dev.stats);
-	iw_mpa_watch_begin(&lv->dev.takeovers, &leaving_driver);
 	fake_ep_setup(&lv->ep);
 	KUNIT_ASSERT_EQ(test, 0, leaving_connect(lv, lv->ms));
+	lv->sk = lv->ms->sock->sk;
 	lv->peer = peer_accept(f, lv->listener);
 	f->drv = leaving_driver;
 	lv->dev.ops = &f->drv;
 	lv->dev.attr = f->attr;
-	lv->dev.attr.caps |= IW_MPA_CAP_TAKEOVER;
-	lv->dev.attr.tcp_options = IW_MPA_TCP_ALL;
+	lv->ops = leaving_takeover;
+	lv->dev.attr.takeover = &lv->ops;
+	KUNIT_ASSERT_EQ(test, 0, iw_mpa_takeovers_begin(&lv->dev));
 	lv->ep.dev = &lv->dev;
 	lv->ep.config = f->config;
 	lv->ep.off.qp = &f->qps[0].ib;
 	return lv;
 }
 
+/* As state DEAD does */
+void leaving_release(struct leaving *lv)
+{
+	iw_mpa_sock_release(lv->ms);
+	if (lv->ep.takeover)
+		iw_mpa_takeover_put(&lv->ep);
+}
+
+void leaving_end_device(struct leaving *lv)
+{
+	if (lv->dev.takeovers)
+		iw_mpa_takeovers_end(&lv->dev);
+}
+
 void leaving_close(struct leaving *lv)
 {
 	if (lv->ep.off.started)
 		iw_mpa_offload_stop(&lv->ep, IW_MPA_R_ULP_CLOSE);
-	iw_mpa_sock_release(lv->ms);
-	iw_mpa_watch_end(&lv->dev.takeovers);
-	iw_mpa_takeovers_end(&lv->dev.takeovers);
+	leaving_release(lv);
+	leaving_end_device(lv);
 	free_percpu(lv->dev.stats);
+}
+
+enum iw_mpa_reason leaving_record(struct leaving *lv)
+{
+	struct iw_mpa_handoff ho = {};
+	enum iw_mpa_reason why = iw_mpa_takeover_freeze(&lv->ep, &ho);
+
+	if (!why)
+		lv->tcb = *ho.tcb;
+	return why;
 }
 
 enum iw_mpa_reason leaving_freeze(struct leaving *lv)
 {
-	int err = iw_mpa_takeover_begin(lv->ms, &lv->dev.takeovers, false);
+	int err = iw_mpa_takeover_begin(&lv->ep, false);
 
-	return err ? IW_MPA_R_LOCAL : iw_mpa_takeover_freeze(lv->ms, &lv->tcb);
+	return err ? IW_MPA_R_LOCAL : leaving_record(lv);
 }
 
 unsigned long leaving_count(const struct leaving *lv, enum iw_mpa_counter counter)
@@ -180,7 +219,7 @@ void leaving_talk(struct leaving *lv, struct kunit *test)
 	KUNIT_ASSERT_EQ(test, 0, iw_mpa_sock_send(lv->ms, "request", 7));
 	peer_recv(f, lv->peer, buf, 7);
 	peer_send(f, lv->peer, "the reply", 9);
-	FAKE_POLL(f, tcp_inq(lv->ms->sock->sk) == 9);
+	FAKE_POLL(f, tcp_inq(lv->sk) == 9);
 	leaving_read(lv, 9);
 }
 

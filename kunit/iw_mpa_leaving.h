@@ -8,7 +8,8 @@
 #include "iw_mpa_quiet.h"
 #include "offload.h"
 #include "stats.h"
-#include "takeover.h"
+#include "takeover/takeover.h"
+#include "takeover/takeovers.h"
 
 #define QUIET_MS	300	/* longer than TCP delays an acknowledgment, and its first RTO */
 #define RX_MAX		16
@@ -17,7 +18,9 @@
  * struct leaving - a connection, and what a device was given of it
  * @ep: the endpoint, of which little is used
  * @ms: its socket
+ * @sk: of the socket, which is the device's later on
  * @dev: its device
+ * @ops: what the device can do
  * @fid: has the addresses
  * @listener: the peer's
  * @peer: the peer's socket
@@ -25,7 +28,9 @@
  * @rx: a copy of what it points to
  * @takeover: what to release
  * @log: ops of the driver
- * @closed: how often the socket told that the peer has closed
+ * @closed: how often the socket reported that the peer has closed
+ * @failed: the error that the socket reported
+ * @rtr: of send_rtr
  * @fail: what prepare returns
  * @within: what happens meanwhile, or NULL
  * @watch: prepare wants to know of the path
@@ -35,7 +40,9 @@
 struct leaving {
 	struct iw_mpa_ep	ep;
 	struct iw_mpa_sock	*ms;
+	struct sock		*sk;
 	struct iw_mpa_device	dev;
+	struct iw_mpa_takeover_ops ops;
 	struct fake_id		*fid;
 	struct socket		*listener;
 	struct socket		*peer;
@@ -44,6 +51,8 @@ struct leaving {
 	struct iw_mpa_takeover	*takeover;
 	char			log[80];
 	unsigned int		closed;
+	int			failed;
+	u8			rtr;
 	int			fail;
 	void			(*within)(void);
 	bool			watch;
@@ -53,6 +62,9 @@ struct leaving {
 
 struct leaving *leaving_open(struct kunit *test);
 void leaving_close(struct leaving *lv);
+void leaving_release(struct leaving *lv);
+void leaving_end_device(struct leaving *lv);
+enum iw_mpa_reason leaving_record(struct leaving *lv);
 enum iw_mpa_reason leaving_freeze(struct leaving *lv);
 unsigned long leaving_count(const struct leaving *lv, enum iw_mpa_counter counter);
 void leaving_read(struct leaving *lv, size_t len);

@@ -252,7 +252,7 @@ static void passive_counts_the_reply(struct kunit *test)
 	u8 reply[LINE_REPLY_LEN];
 
 	KUNIT_EXPECT_EQ(test, line_passive(line, true), IW_MPA_EV_HANDED_OFF_FENCED);
-	KUNIT_EXPECT_STREQ(test, line->qp->log, "prepare attach send_reply");
+	KUNIT_EXPECT_STREQ(test, line->qp->log, "prepare attach");
 	peer_recv(test->priv, line->peer, reply, sizeof(reply));
 	KUNIT_EXPECT_EQ(test, memcmp(reply, LINE_REPLY, sizeof(reply)), 0);
 	KUNIT_EXPECT_EQ(test, line->qp->ho.snd_nxt,
@@ -381,7 +381,7 @@ static void passive_p2p_keeps_tx_closed(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, line_passive(line, false), IW_MPA_EV_HANDED_OFF_RTR);
 	iw_mpa_offload_open_tx(&line->ep);
 	line_close(line);
-	KUNIT_EXPECT_STREQ(test, line->qp->log, "prepare attach send_reply open_tx stop");
+	KUNIT_EXPECT_STREQ(test, line->qp->log, "prepare attach open_tx stop");
 }
 
 static void passive_without_fence_opens_tx(struct kunit *test)
@@ -390,32 +390,19 @@ static void passive_without_fence_opens_tx(struct kunit *test)
 
 	KUNIT_EXPECT_EQ(test, line_passive(line, false), IW_MPA_EV_HANDED_OFF);
 	line_close(line);
-	KUNIT_EXPECT_STREQ(test, line->qp->log, "prepare attach send_reply open_tx stop");
+	KUNIT_EXPECT_STREQ(test, line->qp->log, "prepare attach open_tx stop");
 }
 
-static void send_reply_that_fails_is_told(struct kunit *test)
+static void reply_that_fails_is_told(struct kunit *test)
 {
 	struct line *line = line_open(test->priv);
 
-	line->qp->fail[FAKE_SEND_REPLY] = -ENOBUFS;
+	WRITE_ONCE(line->ms->sock->sk->sk_sndbuf, 0);
 	KUNIT_EXPECT_EQ(test, line_passive(line, true), IW_MPA_EV_REPLY_FAILED);
 	KUNIT_EXPECT_EQ(test, line->ep.reason, IW_MPA_R_SEND);
-	KUNIT_EXPECT_EQ(test, line->ep.err, -ENOBUFS);
+	KUNIT_EXPECT_EQ(test, line->ep.err, -EAGAIN);
 	line_close(line);
-	KUNIT_EXPECT_STREQ(test, line->qp->log, "prepare attach send_reply stop");
-}
-
-static void passive_without_send_reply_uses_the_socket(struct kunit *test)
-{
-	struct fakes *f = test->priv;
-	struct line *line = line_open(f);
-	u8 buf[LINE_REPLY_LEN];
-
-	f->drv.send_reply = NULL;
-	KUNIT_EXPECT_EQ(test, line_passive(line, true), IW_MPA_EV_HANDED_OFF_FENCED);
-	peer_recv(f, line->peer, buf, sizeof(buf));
-	KUNIT_EXPECT_EQ(test, memcmp(buf, LINE_REPLY, sizeof(buf)), 0);
-	line_close(line);
+	KUNIT_EXPECT_STREQ(test, line->qp->log, "prepare attach stop");
 }
 
 static void stop_takes_the_callbacks_back(struct kunit *test)
@@ -434,7 +421,7 @@ static void stop_takes_the_callbacks_back(struct kunit *test)
 	KUNIT_EXPECT_PTR_EQ(test, sk->sk_data_ready, ours);
 	KUNIT_EXPECT_PTR_EQ(test, sk->sk_write_space, line->ms->stream.write_space);
 	line_close(line);
-	KUNIT_EXPECT_STREQ(test, line->qp->log, "prepare attach send_reply kick_rx stop");
+	KUNIT_EXPECT_STREQ(test, line->qp->log, "prepare attach kick_rx stop");
 }
 
 static void passive_without_attach_leaves_the_socket(struct kunit *test)
@@ -444,7 +431,6 @@ static void passive_without_attach_leaves_the_socket(struct kunit *test)
 
 	f->drv.attach = NULL;
 	f->drv.kick_rx = NULL;
-	f->drv.send_reply = NULL;
 	KUNIT_EXPECT_EQ(test, line_passive(line, true), IW_MPA_EV_HANDED_OFF_FENCED);
 	iw_mpa_offload_kick_rx(&line->ep);
 	/* TCP is the device's: the socket does not know what was sent. */
@@ -469,8 +455,7 @@ static struct kunit_case offload_cases[] = {
 	KUNIT_CASE(active_rtr_that_fails_is_told),
 	KUNIT_CASE(passive_p2p_keeps_tx_closed),
 	KUNIT_CASE(passive_without_fence_opens_tx),
-	KUNIT_CASE(send_reply_that_fails_is_told),
-	KUNIT_CASE(passive_without_send_reply_uses_the_socket),
+	KUNIT_CASE(reply_that_fails_is_told),
 	KUNIT_CASE(stop_takes_the_callbacks_back),
 	KUNIT_CASE(passive_without_attach_leaves_the_socket),
 	{}

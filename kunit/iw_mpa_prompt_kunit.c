@@ -45,7 +45,7 @@ static void prompt_rtr_establishes_where_it_comes(struct kunit *test)
 	fake_expect_event(c->fid, 1, IW_CM_EVENT_CLOSE, 0);
 	fake_expect_closed(c->fid, 2);
 	KUNIT_EXPECT_STREQ(test, c->qp->log,
-			   "prepare attach send_reply kick_rx open_tx kick_rx stop");
+			   "prepare attach kick_rx open_tx kick_rx stop");
 }
 
 /* Rules: M-7.1.2-10: open_tx comes with the first FPDU */
@@ -86,7 +86,7 @@ static void prompt_rtr_that_kick_rx_finds_waits_for_it(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, fake_accept(c->fid, &c->param), 0);
 	fake_expect_event(c->fid, 0, IW_CM_EVENT_ESTABLISHED, 0);
 	KUNIT_EXPECT_FALSE(test, c->qp->opened_in_rx);
-	KUNIT_EXPECT_STREQ(test, c->qp->log, "prepare attach send_reply kick_rx open_tx");
+	KUNIT_EXPECT_STREQ(test, c->qp->log, "prepare attach kick_rx open_tx");
 }
 
 /* What was raised before waits for a process, and so does what comes behind it. */
@@ -104,7 +104,7 @@ static void prompt_event_in_front_is_not_overtaken(struct kunit *test)
 	fake_expect_event(c->fid, 0, IW_CM_EVENT_ESTABLISHED, 0);
 	fake_expect_event(c->fid, 1, IW_CM_EVENT_CLOSE, 0);
 	fake_expect_closed(c->fid, 2);
-	KUNIT_EXPECT_STREQ(test, c->qp->log, "prepare attach send_reply kick_rx open_tx stop");
+	KUNIT_EXPECT_STREQ(test, c->qp->log, "prepare attach kick_rx open_tx stop");
 }
 
 /* What is raised while such a runner is at work is handled after it, by a process. */

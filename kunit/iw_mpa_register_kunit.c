@@ -89,21 +89,9 @@ static void spoil_caps(struct brought *b)
 	b->attr.caps |= BIT(31);
 }
 
-static void spoil_takeover_reply(struct brought *b)
-{
-	b->attr.caps |= IW_MPA_CAP_TAKEOVER;
-	b->drv.send_reply = NULL;
-}
-
 static int never_repeat_rtr(struct ib_qp *qp)
 {
 	return -EAGAIN;
-}
-
-static void spoil_takeover_repeat(struct brought *b)
-{
-	b->attr.caps |= IW_MPA_CAP_TAKEOVER;
-	b->drv.repeat_rtr = never_repeat_rtr;
 }
 
 static int never_hold(struct ib_qp *qp, struct sock *sk)
@@ -111,30 +99,62 @@ static int never_hold(struct ib_qp *qp, struct sock *sk)
 	return -EAGAIN;
 }
 
+static int never_send_reply(struct ib_qp *qp, const void *reply, size_t len)
+{
+	return -EAGAIN;
+}
+
+static const struct iw_mpa_takeover_ops takeover_without_send_reply;
+
+static const struct iw_mpa_takeover_ops takeover_alone = {
+	.send_reply = never_send_reply,
+};
+
+static const struct iw_mpa_takeover_ops takeover_without_let_go = {
+	.send_reply = never_send_reply, .hold = never_hold,
+};
+
+static const struct iw_mpa_takeover_ops takeover_of_unknown = {
+	.send_reply = never_send_reply, .tcp_options = BIT(7),
+};
+
+static void spoil_takeover_reply(struct brought *b)
+{
+	b->attr.takeover = &takeover_without_send_reply;
+}
+
+static void spoil_takeover_repeat(struct brought *b)
+{
+	b->attr.takeover = &takeover_alone;
+	b->drv.repeat_rtr = never_repeat_rtr;
+}
+
 static void spoil_let_go(struct brought *b)
 {
-	b->attr.caps |= IW_MPA_CAP_TAKEOVER;
-	b->drv.hold = never_hold;
+	b->attr.takeover = &takeover_without_let_go;
 }
 
 static void spoil_tcp_options(struct brought *b)
 {
-	b->attr.tcp_options = BIT(7);
+	b->attr.takeover = &takeover_of_unknown;
 }
 
 static void make_takeover(struct brought *b)
 {
-	b->attr.caps |= IW_MPA_CAP_TAKEOVER;
-	b->attr.tcp_options = IW_MPA_TCP_ALL;
+	b->attr.takeover = &takeover_alone;
 	b->drv.attach = NULL;
 	b->drv.kick_rx = NULL;
+}
+
+static void make_either(struct brought *b)
+{
+	b->attr.takeover = &takeover_alone;
 }
 
 static void make_toe(struct brought *b)
 {
 	b->drv.attach = NULL;
 	b->drv.kick_rx = NULL;
-	b->drv.send_reply = NULL;
 	b->attr.rtr_send = 0;
 	b->drv.send_rtr = NULL;
 }
@@ -154,7 +174,16 @@ static void make_read_alone(struct brought *b)
 static const struct check_case check_cases[] = {
 	{ "complete", NULL, spoil_nothing },
 	{ "toe_needs_least", NULL, make_toe },
+#if IS_ENABLED(CONFIG_IW_MPA_TAKEOVER)
 	{ "takeover_needs_no_attach", NULL, make_takeover },
+	{ "takeover_without_send_reply", "send_reply", spoil_takeover_reply },
+	{ "takeover_with_repeat_rtr", "repeat_rtr", spoil_takeover_repeat },
+	{ "hold_without_let_go", "let_go", spoil_let_go },
+	{ "unknown_tcp_option", "tcp_options", spoil_tcp_options },
+#else
+	{ "takeover_is_not_built", "CONFIG_IW_MPA_TAKEOVER", make_takeover },
+#endif
+	{ "takeover_or_a_socket", NULL, make_either },
 	{ "rfc6581_9_1_largest_depths", NULL, make_deepest },
 	{ "rfc6581_9_2_read_alone_with_ird", NULL, make_read_alone },
 	{ "no_prepare", "prepare", spoil_prepare },
@@ -169,10 +198,6 @@ static const struct check_case check_cases[] = {
 	{ "max_ird_is_no_number", "max_ird", spoil_max_ird },
 	{ "max_ord_is_no_number", "max_ord", spoil_max_ord },
 	{ "unknown_cap", "caps", spoil_caps },
-	{ "takeover_without_send_reply", "send_reply", spoil_takeover_reply },
-	{ "takeover_with_repeat_rtr", "repeat_rtr", spoil_takeover_repeat },
-	{ "hold_without_let_go", "let_go", spoil_let_go },
-	{ "unknown_tcp_option", "tcp_options", spoil_tcp_options },
 };
 
 static void check_desc(const struct check_case *c, char *desc)

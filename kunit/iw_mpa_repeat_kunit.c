@@ -211,7 +211,7 @@ static void fence_stays_as_long_as_the_peer_is_silent(struct kunit *test)
 	struct fake_conn *c = fenced(test, 0);
 
 	iw_mpa_quiet(500);
-	KUNIT_EXPECT_STREQ(test, c->qp->log, "prepare attach send_reply kick_rx");
+	KUNIT_EXPECT_STREQ(test, c->qp->log, "prepare attach kick_rx");
 	peer_rst(c->f, c->peer);
 	fake_expect_closed(c->fid, 2);
 }
@@ -221,12 +221,12 @@ static void fence_is_lifted_if_the_administrator_says_when(struct kunit *test)
 {
 	struct fake_conn *c = fenced(test, 50);
 
-	KUNIT_EXPECT_STREQ(test, c->qp->log, "prepare attach send_reply kick_rx");
+	KUNIT_EXPECT_STREQ(test, c->qp->log, "prepare attach kick_rx");
 	FAKE_WAIT(c->f, strstr(c->qp->log, " open_tx"));
 	/* The first FPDU has nothing to open any more. */
 	conn_send_rtr(c);
 	iw_mpa_quiet(50);
-	KUNIT_EXPECT_STREQ(test, c->qp->log, "prepare attach send_reply kick_rx open_tx");
+	KUNIT_EXPECT_STREQ(test, c->qp->log, "prepare attach kick_rx open_tx");
 	peer_rst(c->f, c->peer);
 	fake_expect_closed(c->fid, 2);
 }
@@ -238,7 +238,7 @@ static void fence_is_opened_once_by_an_early_fpdu(struct kunit *test)
 	conn_send_rtr(c);
 	FAKE_WAIT(c->f, strstr(c->qp->log, " open_tx"));
 	iw_mpa_quiet(500);
-	KUNIT_EXPECT_STREQ(test, c->qp->log, "prepare attach send_reply kick_rx open_tx");
+	KUNIT_EXPECT_STREQ(test, c->qp->log, "prepare attach kick_rx open_tx");
 	peer_rst(c->f, c->peer);
 	fake_expect_closed(c->fid, 2);
 }

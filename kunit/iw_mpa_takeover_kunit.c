@@ -3,7 +3,7 @@
 
 #include "iw_mpa_leaving.h"
 #include "sock.h"
-#include "tcb.h"
+#include "takeover/tcb.h"
 
 #include <linux/module.h>
 #include <linux/tcp.h>
@@ -47,8 +47,7 @@ static void record_agrees_with_the_peer(struct kunit *test)
 	KUNIT_EXPECT_GT(test, tcb->rto_us, tcb->srtt_us);
 	KUNIT_EXPECT_STREQ(test, tcb->cc, inet_csk(lv->peer->sk)->icsk_ca_ops->name);
 	KUNIT_EXPECT_EQ(test, tcb->rx_len, 0);
-	iw_mpa_tcb_free(&lv->tcb);
-	iw_mpa_takeover_undo(lv->ms);
+	iw_mpa_takeover_undo(&lv->ep);
 	leaving_close(lv);
 }
 
@@ -59,15 +58,14 @@ static void record_has_what_came_early(struct kunit *test)
 
 	peer_send(f, lv->peer, "Reply+", 6);
 	peer_send(f, lv->peer, "early", 5);
-	FAKE_POLL(f, tcp_inq(lv->ms->sock->sk) == 11);
+	FAKE_POLL(f, tcp_inq(lv->sk) == 11);
 	leaving_read(lv, 5);
 	KUNIT_ASSERT_EQ(test, leaving_freeze(lv), IW_MPA_R_OK);
 	KUNIT_ASSERT_EQ(test, lv->tcb.rx_len, 6);
 	KUNIT_EXPECT_EQ(test, memcmp(lv->tcb.rx, "+early", 6), 0);
 	KUNIT_EXPECT_EQ(test, lv->tcb.copied_seq + 6, lv->tcb.rcv_nxt);
 	KUNIT_EXPECT_EQ(test, lv->tcb.rcv_nxt, tcp_sk(lv->peer->sk)->snd_nxt);
-	iw_mpa_tcb_free(&lv->tcb);
-	iw_mpa_takeover_undo(lv->ms);
+	iw_mpa_takeover_undo(&lv->ep);
 	leaving_close(lv);
 }
 
@@ -81,13 +79,11 @@ static void record_has_the_time_to_live(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, leaving_freeze(lv), IW_MPA_R_OK);
 	WRITE_ONCE(init_net.ipv4.sysctl_ip_default_ttl, was);
 	KUNIT_EXPECT_EQ(test, lv->tcb.ttl, 33);
-	iw_mpa_tcb_free(&lv->tcb);
-	iw_mpa_takeover_undo(lv->ms);
-	inet_sk(lv->ms->sock->sk)->uc_ttl = 7;
+	iw_mpa_takeover_undo(&lv->ep);
+	inet_sk(lv->sk)->uc_ttl = 7;
 	KUNIT_ASSERT_EQ(test, leaving_freeze(lv), IW_MPA_R_OK);
 	KUNIT_EXPECT_EQ(test, lv->tcb.ttl, 7);
-	iw_mpa_tcb_free(&lv->tcb);
-	iw_mpa_takeover_undo(lv->ms);
+	iw_mpa_takeover_undo(&lv->ep);
 	leaving_close(lv);
 }
 
@@ -96,13 +92,12 @@ static void record_without_a_route(struct kunit *test)
 {
 	struct leaving *lv = leaving_open(test);
 
-	KUNIT_ASSERT_EQ(test, 0, iw_mpa_takeover_begin(lv->ms, &lv->dev.takeovers, false));
-	sk_dst_reset(lv->ms->sock->sk);
-	KUNIT_ASSERT_EQ(test, iw_mpa_takeover_freeze(lv->ms, &lv->tcb), IW_MPA_R_OK);
+	KUNIT_ASSERT_EQ(test, 0, iw_mpa_takeover_begin(&lv->ep, false));
+	sk_dst_reset(lv->sk);
+	KUNIT_ASSERT_EQ(test, leaving_record(lv), IW_MPA_R_OK);
 	KUNIT_EXPECT_NULL(test, lv->tcb.path.dst);
 	KUNIT_EXPECT_NE(test, lv->tcb.remote.in.sin_port, 0);
-	iw_mpa_tcb_free(&lv->tcb);
-	iw_mpa_takeover_undo(lv->ms);
+	iw_mpa_takeover_undo(&lv->ep);
 	leaving_close(lv);
 }
 
@@ -110,7 +105,7 @@ static void record_without_a_route(struct kunit *test)
 static void frame_leaves_no_page_behind(struct kunit *test)
 {
 	struct leaving *lv = leaving_open(test);
-	struct sock *sk = lv->ms->sock->sk;
+	struct sock *sk = lv->sk;
 
 	leaving_talk(lv, test);
 	KUNIT_EXPECT_NULL(test, sk->sk_frag.page);
@@ -122,13 +117,13 @@ static void frame_leaves_no_page_behind(struct kunit *test)
 static void segment_under_way_is_a_reason(struct kunit *test)
 {
 	struct leaving *lv = leaving_open(test);
-	struct sock *sk = lv->ms->sock->sk;
+	struct sock *sk = lv->sk;
 
 	leaving_talk(lv, test);
 	refcount_add(100, &sk->sk_wmem_alloc);
 	KUNIT_EXPECT_EQ(test, leaving_freeze(lv), IW_MPA_R_TCP_BUSY);
 	WARN_ON(refcount_sub_and_test(100, &sk->sk_wmem_alloc));
-	iw_mpa_takeover_undo(lv->ms);
+	iw_mpa_takeover_undo(&lv->ep);
 	leaving_close(lv);
 }
 
@@ -136,7 +131,7 @@ static void segment_under_way_is_a_reason(struct kunit *test)
 static void timers_of_a_frozen_socket_are_stopped(struct kunit *test)
 {
 	struct leaving *lv = leaving_open(test);
-	struct sock *sk = lv->ms->sock->sk;
+	struct sock *sk = lv->sk;
 	struct hrtimer *const timers[] = {
 		&tcp_sk(sk)->pacing_timer, &tcp_sk(sk)->compressed_ack_timer,
 	};
@@ -144,8 +139,7 @@ static void timers_of_a_frozen_socket_are_stopped(struct kunit *test)
 
 	leaving_talk(lv, test);
 	KUNIT_ASSERT_EQ(test, leaving_freeze(lv), IW_MPA_R_OK);
-	iw_mpa_tcb_free(&lv->tcb);
-	iw_mpa_takeover_undo(lv->ms);
+	iw_mpa_takeover_undo(&lv->ep);
 	refs = refcount_read(&sk->sk_refcnt);
 	for (i = 0; i < ARRAY_SIZE(timers); i++) {
 		sock_hold(sk);
@@ -155,8 +149,7 @@ static void timers_of_a_frozen_socket_are_stopped(struct kunit *test)
 	for (i = 0; i < ARRAY_SIZE(timers); i++)
 		KUNIT_EXPECT_FALSE(test, hrtimer_active(timers[i]));
 	KUNIT_EXPECT_EQ(test, refcount_read(&sk->sk_refcnt), refs);
-	iw_mpa_tcb_free(&lv->tcb);
-	iw_mpa_takeover_undo(lv->ms);
+	iw_mpa_takeover_undo(&lv->ep);
 	leaving_close(lv);
 }
 
@@ -168,21 +161,20 @@ static void octets_behind_the_hold_are_not_for_tcp(struct kunit *test)
 {
 	struct leaving *lv = leaving_open(test);
 	const struct tcp_sock *peer = tcp_sk(lv->peer->sk);
-	struct sock *sk = lv->ms->sock->sk;
+	struct sock *sk = lv->sk;
 	struct fakes *f = test->priv;
 	u32 rcv_nxt;
 
 	leaving_talk(lv, test);
 	rcv_nxt = tcp_sk(sk)->rcv_nxt;
-	KUNIT_ASSERT_EQ(test, 0, iw_mpa_takeover_begin(lv->ms, &lv->dev.takeovers, true));
+	KUNIT_ASSERT_EQ(test, 0, iw_mpa_takeover_begin(&lv->ep, true));
 	peer_send(f, lv->peer, "FPDU", 4);
 	FAKE_POLL(f, peer->total_retrans);
 	KUNIT_EXPECT_EQ(test, tcp_sk(sk)->rcv_nxt, rcv_nxt);
-	KUNIT_ASSERT_EQ(test, iw_mpa_takeover_freeze(lv->ms, &lv->tcb), IW_MPA_R_OK);
+	KUNIT_ASSERT_EQ(test, leaving_record(lv), IW_MPA_R_OK);
 	KUNIT_EXPECT_EQ(test, lv->tcb.rcv_nxt, rcv_nxt);
 	KUNIT_EXPECT_EQ(test, lv->tcb.rx_len, 0);
-	iw_mpa_tcb_free(&lv->tcb);
-	iw_mpa_takeover_undo(lv->ms);
+	iw_mpa_takeover_undo(&lv->ep);
 	FAKE_POLL(f, tcp_inq(sk) == 4);
 	leaving_close(lv);
 }
@@ -202,7 +194,7 @@ static void leaving_probes(struct sock *sk)
 static void late_keepalive_finds_nothing_to_do(struct kunit *test)
 {
 	struct leaving *lv = leaving_open(test);
-	struct sock *sk = lv->ms->sock->sk;
+	struct sock *sk = lv->sk;
 
 	leaving_talk(lv, test);
 	leaving_probes(sk);
@@ -212,8 +204,7 @@ static void late_keepalive_finds_nothing_to_do(struct kunit *test)
 	iw_mpa_quiet(QUIET_MS);
 	KUNIT_EXPECT_EQ(test, leaving_count(lv, IW_MPA_CNT_held_back), 0);
 	KUNIT_EXPECT_EQ(test, sk->sk_state, TCP_ESTABLISHED);
-	iw_mpa_tcb_free(&lv->tcb);
-	iw_mpa_takeover_undo(lv->ms);
+	iw_mpa_takeover_undo(&lv->ep);
 	leaving_close(lv);
 }
 
@@ -221,7 +212,7 @@ static void undone_takeover_goes_on_with_keepalive(struct kunit *test)
 {
 	struct leaving *lv = leaving_open(test);
 	const struct tcp_sock *peer = tcp_sk(lv->peer->sk);
-	struct sock *sk = lv->ms->sock->sk;
+	struct sock *sk = lv->sk;
 	struct fakes *f = test->priv;
 	u32 segs_in;
 
@@ -229,8 +220,7 @@ static void undone_takeover_goes_on_with_keepalive(struct kunit *test)
 	leaving_probes(sk);
 	KUNIT_ASSERT_EQ(test, leaving_freeze(lv), IW_MPA_R_OK);
 	segs_in = peer->segs_in;
-	iw_mpa_tcb_free(&lv->tcb);
-	iw_mpa_takeover_undo(lv->ms);
+	iw_mpa_takeover_undo(&lv->ep);
 	KUNIT_EXPECT_TRUE(test, sock_flag(sk, SOCK_KEEPOPEN));
 	FAKE_POLL(f, peer->segs_in > segs_in);
 	KUNIT_EXPECT_EQ(test, sk->sk_state, TCP_ESTABLISHED);
@@ -244,9 +234,8 @@ static void undone_takeover_has_no_keepalive_of_its_own(struct kunit *test)
 
 	KUNIT_ASSERT_EQ(test, leaving_freeze(lv), IW_MPA_R_OK);
 	KUNIT_EXPECT_FALSE(test, lv->tcb.keepalive);
-	iw_mpa_tcb_free(&lv->tcb);
-	iw_mpa_takeover_undo(lv->ms);
-	KUNIT_EXPECT_FALSE(test, sock_flag(lv->ms->sock->sk, SOCK_KEEPOPEN));
+	iw_mpa_takeover_undo(&lv->ep);
+	KUNIT_EXPECT_FALSE(test, sock_flag(lv->sk, SOCK_KEEPOPEN));
 	leaving_close(lv);
 }
 
@@ -255,7 +244,7 @@ static void frozen_socket_is_silent(struct kunit *test)
 {
 	struct leaving *lv = leaving_open(test);
 	const struct tcp_sock *peer = tcp_sk(lv->peer->sk);
-	struct sock *sk = lv->ms->sock->sk;
+	struct sock *sk = lv->sk;
 	struct fakes *f = test->priv;
 	u32 segs_in, una;
 
@@ -283,8 +272,7 @@ static void frozen_socket_is_silent(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, peer->segs_in, segs_in);
 	KUNIT_EXPECT_EQ(test, lv->peer->sk->sk_state, TCP_ESTABLISHED);
 	KUNIT_EXPECT_GE(test, leaving_count(lv, IW_MPA_CNT_held_back), 3);
-	iw_mpa_tcb_free(&lv->tcb);
-	iw_mpa_takeover_undo(lv->ms);
+	iw_mpa_takeover_undo(&lv->ep);
 	leaving_close(lv);
 }
 
@@ -298,10 +286,9 @@ static void undone_takeover_leaves_no_trace(struct kunit *test)
 	leaving_talk(lv, test);
 	KUNIT_ASSERT_EQ(test, leaving_freeze(lv), IW_MPA_R_OK);
 	peer_send(f, lv->peer, "FPDU", 4);
-	iw_mpa_tcb_free(&lv->tcb);
-	iw_mpa_takeover_undo(lv->ms);
-	KUNIT_EXPECT_NULL(test, lv->ms->takeover);
-	FAKE_POLL(f, tcp_inq(lv->ms->sock->sk) == 4);
+	iw_mpa_takeover_undo(&lv->ep);
+	KUNIT_EXPECT_NULL(test, lv->ep.takeover);
+	FAKE_POLL(f, tcp_inq(lv->sk) == 4);
 	FAKE_POLL(f, peer->snd_una == peer->write_seq);
 	KUNIT_EXPECT_EQ(test, 0, iw_mpa_sock_send(lv->ms, "back", 4));
 	peer_recv(f, lv->peer, buf, 4);
@@ -329,7 +316,7 @@ static void four_tuple_is_held_until_released(struct kunit *test)
 	/* Nobody will tell of the peer's FIN. */
 	iw_mpa_sock_shutdown(lv->ms);
 	KUNIT_EXPECT_EQ(test, lv->closed, 1);
-	iw_mpa_sock_release(lv->ms);
+	leaving_release(lv);
 	KUNIT_EXPECT_NE(test, 0, leaving_connect(lv, &again));
 	KUNIT_EXPECT_EQ(test, leaving_count(lv, IW_MPA_CNT_tcp_released), 0);
 
@@ -343,6 +330,48 @@ static void four_tuple_is_held_until_released(struct kunit *test)
 	KUNIT_EXPECT_STREQ(test, lv->log, "hold prepare open_tx stop");
 }
 
+/* "ss -K": TCP calls the connection dead, in whose output nothing leaves the host. */
+static void end_by_the_administrator_is_reported(struct kunit *test)
+{
+	struct leaving *lv = leaving_open(test);
+	const struct tcp_sock *peer = tcp_sk(lv->peer->sk);
+	u32 segs_in;
+
+	leaving_talk(lv, test);
+	KUNIT_ASSERT_EQ(test, iw_mpa_offload_active(&lv->ep), IW_MPA_EV_HANDED_OFF);
+	segs_in = peer->segs_in;
+	KUNIT_EXPECT_EQ(test, lv->failed, 0);
+	tcp_abort(lv->sk, ECONNABORTED);
+	KUNIT_EXPECT_EQ(test, lv->failed, ECONNABORTED);
+	KUNIT_EXPECT_EQ(test, peer->segs_in, segs_in);
+	leaving_close(lv);
+}
+
+/* What the endpoint still does after the device has the connection */
+static void endpoint_without_a_socket_does_nothing_to_tcp(struct kunit *test)
+{
+	struct leaving *lv = leaving_open(test);
+	const struct tcp_sock *peer = tcp_sk(lv->peer->sk);
+	u32 segs_in;
+
+	leaving_talk(lv, test);
+	KUNIT_ASSERT_EQ(test, iw_mpa_offload_active(&lv->ep), IW_MPA_EV_HANDED_OFF);
+	segs_in = peer->segs_in;
+	KUNIT_ASSERT_NULL(test, lv->ms->sock);
+	KUNIT_EXPECT_EQ(test, iw_mpa_sock_send(lv->ms, "Terminate", 9), -EPIPE);
+	KUNIT_EXPECT_EQ(test, iw_mpa_sock_discard(lv->ms, 1), 0);
+	KUNIT_EXPECT_EQ(test, iw_mpa_sock_snd_nxt(lv->ms), 0);
+	KUNIT_EXPECT_EQ(test, iw_mpa_sock_progress(lv->ms), 0);
+	iw_mpa_offload_kick_rx(&lv->ep);
+	iw_mpa_offload_stop(&lv->ep, IW_MPA_R_ULP_CLOSE);
+	iw_mpa_sock_reset(lv->ms);
+	iw_mpa_sock_unhook(lv->ms);
+	KUNIT_EXPECT_EQ(test, lv->sk->sk_state, TCP_ESTABLISHED);
+	KUNIT_EXPECT_EQ(test, peer->segs_in, segs_in);
+	leaving_close(lv);
+	KUNIT_EXPECT_STREQ(test, lv->log, "hold prepare open_tx stop");
+}
+
 static void device_that_goes_releases_all(struct kunit *test)
 {
 	struct leaving *lv = leaving_open(test);
@@ -350,8 +379,8 @@ static void device_that_goes_releases_all(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, iw_mpa_offload_active(&lv->ep),
 			IW_MPA_EV_HANDED_OFF);
 	iw_mpa_offload_stop(&lv->ep, IW_MPA_R_DEVICE_GONE);
-	iw_mpa_sock_release(lv->ms);
-	iw_mpa_takeovers_end(&lv->dev.takeovers);
+	leaving_release(lv);
+	leaving_end_device(lv);
 	KUNIT_EXPECT_EQ(test, leaving_count(lv, IW_MPA_CNT_tcp_released), 1);
 	KUNIT_EXPECT_EQ(test, lv->peer->sk->sk_state, TCP_ESTABLISHED);
 	leaving_close(lv);
@@ -362,11 +391,11 @@ static void stream_behind_a_fin_is_refused(struct kunit *test)
 	struct leaving *lv = leaving_open(test);
 
 	peer_fin(lv->peer);
-	FAKE_POLL((struct fakes *)test->priv, lv->ms->sock->sk->sk_state == TCP_CLOSE_WAIT);
+	FAKE_POLL((struct fakes *)test->priv, lv->sk->sk_state == TCP_CLOSE_WAIT);
 	KUNIT_EXPECT_EQ(test, iw_mpa_offload_active(&lv->ep),
 			IW_MPA_EV_PREPARE_FAILED);
 	KUNIT_EXPECT_EQ(test, lv->ep.reason, IW_MPA_R_TCP_BUSY);
-	KUNIT_EXPECT_NULL(test, lv->ms->takeover);
+	KUNIT_EXPECT_NULL(test, lv->ep.takeover);
 	KUNIT_EXPECT_TRUE(test, iw_mpa_offload_is_untouched(&lv->ep));
 	KUNIT_EXPECT_STREQ(test, lv->log, "hold let_go");
 	leaving_close(lv);
@@ -397,8 +426,8 @@ static struct leaving *leaving_open_with(struct kunit *test, u8 without, u8 lack
 	lv = leaving_open(test);
 	for (i = 0; i < ARRAY_SIZE(options); i++)
 		WRITE_ONCE(*options[i].sysctl, old[i]);
-	lv->dev.attr.tcp_options = IW_MPA_TCP_ALL & ~lacks;
-	KUNIT_ASSERT_EQ(test, iw_mpa_tcb_options(lv->ms->sock->sk),
+	lv->ops.tcp_options = IW_MPA_TCP_ALL & ~lacks;
+	KUNIT_ASSERT_EQ(test, iw_mpa_tcb_options(lv->sk),
 			(u8)(IW_MPA_TCP_ALL & ~without));
 	return lv;
 }
@@ -457,6 +486,27 @@ static void option_that_was_not_agreed_on_is_no_reason(struct kunit *test)
 	}
 }
 
+/* Rules: E-9.2-8: the type that the driver is told to send */
+static void device_sends_the_rtr_message(struct kunit *test)
+{
+	static const u8 types[] = { IW_MPA_RTR_SEND, IW_MPA_RTR_WRITE, IW_MPA_RTR_READ };
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(types); i++) {
+		struct leaving *lv = leaving_open(test);
+
+		lv->ep.params.initiator = true;
+		lv->ep.params.p2p = true;
+		lv->ep.params.rtr = types[i];
+		lv->ep.params.rtr_single = true;
+		KUNIT_EXPECT_EQ(test, iw_mpa_offload_active(&lv->ep), IW_MPA_EV_HANDED_OFF);
+		KUNIT_EXPECT_EQ(test, lv->rtr, types[i]);
+		KUNIT_EXPECT_FALSE(test, iw_mpa_offload_is_untouched(&lv->ep));
+		leaving_close(lv);
+		KUNIT_EXPECT_STREQ(test, lv->log, "hold prepare send_rtr stop");
+	}
+}
+
 static void device_sends_the_reply(struct kunit *test)
 {
 	struct leaving *lv = leaving_open(test);
@@ -488,7 +538,7 @@ static void device_that_refuses_leaves_it_to_tcp(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, iw_mpa_offload_is_untouched(&lv->ep));
 	KUNIT_EXPECT_EQ(test, 0, iw_mpa_sock_send(lv->ms, "Reject", 6));
 	peer_recv(f, lv->peer, buf, 6);
-	KUNIT_EXPECT_TRUE(test, list_empty(&lv->dev.takeovers.list));
+	KUNIT_EXPECT_TRUE(test, list_empty(&lv->dev.takeovers->list));
 	leaving_close(lv);
 	peer_expect_eof(f, lv->peer);
 	KUNIT_EXPECT_STREQ(test, lv->log, "hold prepare let_go");
@@ -500,7 +550,7 @@ static void early_octets_are_refused_unless_declared(struct kunit *test)
 	struct fakes *f = test->priv;
 
 	peer_send(f, lv->peer, "xyz", 3);
-	FAKE_POLL(f, tcp_inq(lv->ms->sock->sk) == 3);
+	FAKE_POLL(f, tcp_inq(lv->sk) == 3);
 	KUNIT_EXPECT_EQ(test, iw_mpa_offload_active(&lv->ep),
 			IW_MPA_EV_PREPARE_FAILED);
 	KUNIT_EXPECT_EQ(test, lv->ep.reason, IW_MPA_R_EARLY_DATA);
@@ -530,11 +580,14 @@ static struct kunit_case takeover_cases[] = {
 	KUNIT_CASE(frozen_socket_is_silent),
 	KUNIT_CASE(undone_takeover_leaves_no_trace),
 	KUNIT_CASE(four_tuple_is_held_until_released),
+	KUNIT_CASE(end_by_the_administrator_is_reported),
+	KUNIT_CASE(endpoint_without_a_socket_does_nothing_to_tcp),
 	KUNIT_CASE(device_that_goes_releases_all),
 	KUNIT_CASE(stream_behind_a_fin_is_refused),
 	KUNIT_CASE(option_that_the_device_lacks_is_refused),
 	KUNIT_CASE(option_that_the_device_lacks_keeps_it_on_the_socket),
 	KUNIT_CASE(option_that_was_not_agreed_on_is_no_reason),
+	KUNIT_CASE(device_sends_the_rtr_message),
 	KUNIT_CASE(device_sends_the_reply),
 	KUNIT_CASE(device_that_refuses_leaves_it_to_tcp),
 	KUNIT_CASE(early_octets_are_refused_unless_declared),

@@ -2,7 +2,7 @@
 /* A TCP connection that the device has takes another path, and the driver is told. */
 
 #include "iw_mpa_leaving.h"
-#include "path.h"
+#include "takeover/path.h"
 #include "sock.h"
 
 #include <linux/etherdevice.h>
@@ -40,7 +40,7 @@ static void driver_is_told_of_a_neighbour_that_moves(struct kunit *test)
 	static const u8 home[ETH_ALEN], away[ETH_ALEN] = { 2, 0, 0, 0, 0, 1 };
 	struct leaving *lv = leaving_open_watched(test);
 	struct fakes *f = test->priv;
-	struct dst_entry *dst = sk_dst_get(lv->ms->sock->sk);
+	struct dst_entry *dst = sk_dst_get(lv->sk);
 
 	KUNIT_ASSERT_NOT_NULL(test, dst);
 	neighbour_moves(test, dst, away);
@@ -99,7 +99,7 @@ static bool event_stirs(struct leaving *lv, unsigned long event, void *arg)
 
 	preempt_disable();
 	call_netevent_notifiers(event, arg);
-	stirs = READ_ONCE(lv->dev.takeovers.stirred);
+	stirs = READ_ONCE(lv->dev.takeovers->stirred);
 	preempt_enable();
 	return stirs;
 }
@@ -113,11 +113,11 @@ static void redirect_has_the_path_looked_at(struct kunit *test)
 	unsigned int round;
 
 	/* The wish to know is a reason, too. */
-	FAKE_POLL(f, READ_ONCE(lv->dev.takeovers.round) && !READ_ONCE(lv->dev.takeovers.stirred));
+	FAKE_POLL(f, READ_ONCE(lv->dev.takeovers->round) && !READ_ONCE(lv->dev.takeovers->stirred));
 	KUNIT_EXPECT_FALSE(test, event_stirs(lv, NETEVENT_IPV4_MPATH_HASH_UPDATE, &init_net));
-	round = READ_ONCE(lv->dev.takeovers.round);
+	round = READ_ONCE(lv->dev.takeovers->round);
 	KUNIT_EXPECT_TRUE(test, event_stirs(lv, NETEVENT_REDIRECT, &redirect));
-	FAKE_POLL(f, READ_ONCE(lv->dev.takeovers.round) != round);
+	FAKE_POLL(f, READ_ONCE(lv->dev.takeovers->round) != round);
 	KUNIT_EXPECT_EQ(test, leaving_told(lv), 0);
 	leaving_close(lv);
 }
@@ -213,7 +213,7 @@ static void path_that_is_not_known(struct kunit *test)
 {
 	static const u8 home[ETH_ALEN];
 	struct leaving *lv = leaving_open(test);
-	struct sock *sk = lv->ms->sock->sk;
+	struct sock *sk = lv->sk;
 	struct dst_entry *dst = sk_dst_get(sk);
 	struct iw_mpa_path path;
 	struct neighbour *neigh;
@@ -248,18 +248,18 @@ static void look_that_takes_long_is_measured(struct kunit *test)
 {
 	static const u8 home[ETH_ALEN], away[ETH_ALEN] = { 2, 0, 0, 0, 0, 1 };
 	struct leaving *lv = leaving_open_watched(test);
-	struct dst_entry *dst = sk_dst_get(lv->ms->sock->sk);
+	struct dst_entry *dst = sk_dst_get(lv->sk);
 	struct fakes *f = test->priv;
 
 	KUNIT_ASSERT_NOT_NULL(test, dst);
-	FAKE_POLL(f, READ_ONCE(lv->dev.takeovers.round) && !READ_ONCE(lv->dev.takeovers.stirred));
-	KUNIT_EXPECT_EQ(test, READ_ONCE(lv->dev.takeovers.took), 0);
-	mutex_lock(&lv->dev.takeovers.looking);
+	FAKE_POLL(f, READ_ONCE(lv->dev.takeovers->round) && !READ_ONCE(lv->dev.takeovers->stirred));
+	KUNIT_EXPECT_EQ(test, READ_ONCE(lv->dev.takeovers->took), 0);
+	mutex_lock(&lv->dev.takeovers->looking);
 	neighbour_moves(test, dst, away);
-	FAKE_POLL(f, !READ_ONCE(lv->dev.takeovers.stirred));
+	FAKE_POLL(f, !READ_ONCE(lv->dev.takeovers->stirred));
 	iw_mpa_quiet(QUIET_MS);
-	mutex_unlock(&lv->dev.takeovers.looking);
-	FAKE_POLL(f, leaving_told(lv) == 1 && READ_ONCE(lv->dev.takeovers.took));
+	mutex_unlock(&lv->dev.takeovers->looking);
+	FAKE_POLL(f, leaving_told(lv) == 1 && READ_ONCE(lv->dev.takeovers->took));
 	neighbour_moves(test, dst, home);
 	dst_release(dst);
 	leaving_close(lv);

@@ -141,7 +141,7 @@ def headers():
 def members():
     """What a driver registers: (what a device can do, callbacks)."""
     ops = struct_of('iw_mpa_takeover_ops')
-    return (re.findall(r'\tu\d+\t+(\w+);', struct_of('iw_mpa_device_attr') + ops),
+    return (re.findall(r'(?:\tu\d+\t+|\*)(\w+);', struct_of('iw_mpa_device_attr') + ops),
             re.findall(r'\(\*(\w+)\)\(', struct_of('iw_mpa_driver_ops') + ops))
 
 
@@ -154,7 +154,7 @@ def functions(code):
 
 
 def sources():
-    files = ('include/rdma/*.h', LIBRARY + '/*.[ch]', SKELETON + '/*.[ch]',
+    files = ('include/rdma/*.h', LIBRARY + '/*.[ch]', LIBRARY + '/*/*.[ch]', SKELETON + '/*.[ch]',
              'drivers/infiniband/sw/siw_mpa/*.[ch]', 'drivers/infiniband/sw/srnic/*.[ch]',
              'include/uapi/rdma/*.h', 'drivers/infiniband/hw/*_mpa/*.[ch]',
              'Kbuild')
@@ -255,7 +255,8 @@ def counter_rows():
 
 
 def tracepoint_rows():
-    return [(name,) for name in re.findall(r'TRACE_EVENT\((\w+)', code_of(LIBRARY + '/trace.h'))]
+    code = code_of(LIBRARY + '/trace.h') + code_of(LIBRARY + '/takeover/trace_takeover.h')
+    return [(name,) for name in re.findall(r'TRACE_EVENT\((\w+)', code)]
 
 
 def meanings_table(title, rows):

@@ -11,6 +11,7 @@ the link line in its Kbuild.
 
 import argparse
 import pathlib
+import posixpath
 import re
 import subprocess
 import sys
@@ -25,8 +26,18 @@ def link_line():
     text = (TOP / LIBRARY / 'Kbuild').read_text(encoding='utf-8')
     layers = {}
     for layer, objects in re.findall(r'^iw_mpa-(l\d|leaves)(?:-\w+)? := (.*)$', text, re.MULTILINE):
-        layers.setdefault(layer, []).extend(re.findall(r'(\w+)\.o', objects))
+        layers.setdefault(layer, []).extend(re.findall(r'([\w/]+)\.o', objects))
     return layers
+
+
+def name_of(path):
+    """What the link line calls the object of a file; a header in a folder belongs to the folder's main
+    object, unless it has one of its own."""
+    name = path.with_suffix('').as_posix()
+    folder = path.parent.as_posix()
+    if name not in LAYER_OF and folder != '.':
+        name = '%s/%s' % (folder, folder)
+    return name
 
 
 # A file may include what is in its layer and below; an object may call what is linked before it,
@@ -87,7 +98,8 @@ def driver_ops(top):
 
 
 def check_include(path, kind, name):
-    user, used = path.stem, pathlib.PurePath(name).stem
+    user = name_of(path)
+    used = name_of(pathlib.PurePath(posixpath.normpath((path.parent / name).as_posix())))
     if kind == '"':
         if used not in LAYER_OF:
             return 'includes "%s", which has no layer' % name
@@ -102,7 +114,7 @@ def check_doors(path, code, ops):
     """Calls that one file alone may make."""
     if path.stem != 'upcall' and EVENT_HANDLER.search(code):
         yield 'only upcall.c raises events of iw_cm'
-    if path.stem == 'offload':
+    if path.stem == 'offload' or path.parts[0] == 'takeover':
         return
     # What a driver declares is for everybody to read; its callbacks are not
     for name in re.findall(r'\b(?:drv|ops)\s*->\s*(\w+)', code):
@@ -117,17 +129,18 @@ def check_library(top):
     ops = driver_ops(top)
     if (top / PUBLIC).exists() and not ops:
         yield PUBLIC, 'no struct iw_mpa_driver_ops with callbacks found'
-    for path in sorted((top / LIBRARY).glob('*.[ch]')):
-        where = '%s/%s' % (LIBRARY, path.name)
-        if path.stem not in LAYER_OF:
+    for path in sorted((top / LIBRARY).glob('**/*.[ch]')):
+        inside = path.relative_to(top / LIBRARY)
+        where = '%s/%s' % (LIBRARY, inside)
+        if name_of(inside) not in LAYER_OF:
             yield where, 'has no layer: give it one in Kbuild'
             continue
         code = code_of(path)
         for kind, name in INCLUDE.findall(code):
-            fault = check_include(path, kind, name)
+            fault = check_include(inside, kind, name)
             if fault:
                 yield where, fault
-        for fault in check_doors(path, code, ops):
+        for fault in check_doors(inside, code, ops):
             yield where, fault
 
 
@@ -179,21 +192,23 @@ def check_symbols(tables):
                 yield user + '.o', 'points up: %s by %s' % (arrow(user, used), symbol)
             elif not used and LAYER_OF[user] == 'L0' and not L0_SYMBOLS.match(symbol):
                 yield user + '.o', '%s is not for the pure layer' % symbol
-            elif not used and user not in ('sock', 'stream', 'tcb', 'takeover') and TCP_SYMBOLS.match(symbol):
+            elif (not used and user not in ('sock', 'stream') and not user.startswith('takeover/') and
+                  TCP_SYMBOLS.match(symbol)):
                 yield user + '.o', 'only sock.o and its neighbours speak TCP: %s' % symbol
 
 
 def check_objects(top, objects):
     tables = {}
-    for path in sorted((top / LIBRARY).glob('*.c')):
-        obj = objects / (path.stem + '.o')
-        if path.stem not in LAYER_OF:
+    for path in sorted((top / LIBRARY).glob('**/*.c')):
+        name = name_of(path.relative_to(top / LIBRARY))
+        obj = objects / (name + '.o')
+        if name not in LAYER_OF:
             continue
         if not obj.exists():
-            yield '%s.o' % path.stem, 'not built'
+            yield '%s.o' % name, 'not built'
             continue
         nm = subprocess.run(['nm', str(obj)], check=True, capture_output=True, text=True)
-        tables[path.stem] = parse_nm(nm.stdout)
+        tables[name] = parse_nm(nm.stdout)
     if not tables:
         yield str(objects), 'holds no object of the library'
     yield from check_symbols(tables)
@@ -233,6 +248,10 @@ SELFTEST_FILES = (
     (LIBRARY + '/ep.c', 'err = dev->ops->prepare(qp);', 'only offload.c calls'),
     (LIBRARY + '/ep.c', 'cb = drv->prepare;', 'only offload.c knows'),
     (LIBRARY + '/ep.c', 'x = ep->drv->caps;', None),
+    (LIBRARY + '/takeover/tcb.c', '#include "path.h"\n#include "../sock.h"', None),
+    (LIBRARY + '/takeover/tcb.c', '#include "../listen.h"', 'points up: takeover/tcb (L2) -> listen (L3)'),
+    (LIBRARY + '/takeover/other.h', '#include "../ep.h"', None),
+    (LIBRARY + '/sock.c', '#include "takeover/takeover.h"', 'points up: sock (L1) -> takeover/takeover (L2)'),
     (PROTO, '#include <rdma/iw_cm.h>', 'no business'),
     (PUBLIC, OPS + '#include "../../drivers/infiniband/sw/iw_mpa/ep.h"', 'no business'),
     (PUBLIC, 'struct nothing;', 'no struct iw_mpa_driver_ops'),

@@ -3,7 +3,7 @@
 #
 # Run the KUnit suites on user mode Linux, with the kernel's own kunit.py.
 #
-#   scripts/kunit.sh [pure] [net] [splice] [s390] [i386]      (no argument: pure, net and splice)
+#   scripts/kunit.sh [pure] [net] [splice] [bare] [s390] [i386]      (no argument: pure, net and splice)
 #   scripts/kunit.sh SUITE[.CASE]                    one suite, or one case of it
 #
 #   pure   the protocol layers of library and srnic alone, in a kernel without network; the suites
@@ -11,6 +11,7 @@
 #   net    the whole library, over TCP on the loopback device
 #   splice srnic's sender as kernels from 6.5 on have it: the same kernel as net, with one object compiled
 #          otherwise
+#   bare   as net, with a library that was built without takeover
 #   s390   the protocol layer on a big-endian architecture, emulated by QEMU; the rest of the library
 #          is compiled for it, without IPv6
 #   i386   and on one of 32 bits
@@ -34,7 +35,7 @@ ONE=				# SUITE[.CASE]; empty: all suites
 test_all_listed() {
 	local file listed
 
-	listed=" $(variable iw_mpa-kunit-l0) $(variable iw_mpa-kunit-net) "
+	listed=" $(variable iw_mpa-kunit-l0) $(variable iw_mpa-kunit-net) $(variable iw_mpa-kunit-takeover) "
 	for file in "$TOP"/kunit/*_kunit.c; do
 		file=$(basename "$file" .c).o
 		[[ $listed == *" $file "* ]] || { echo "$file is not in kunit/Makefile"; return 1; }

@@ -42,7 +42,7 @@ EXPLAINED = TOP / 'scripts/mutants.explained'
 FOLDER = 'drivers/infiniband/sw/'
 GROUPS = {
     'srnic R0 to R3': ('srnic', ('srnic-r0', 'srnic-r1', 'srnic-r2', 'srnic-r3')),
-    'library L1 to L3': ('iw_mpa', ('iw_mpa-l1', 'iw_mpa-l2', 'iw_mpa-l3')),
+    'library L1 to L3': ('iw_mpa', ('iw_mpa-l1', 'iw_mpa-l2-memory', 'iw_mpa-l2-takeover', 'iw_mpa-l2', 'iw_mpa-l3')),
 }
 WANTED = 95             # per cent
 SLOWEST = 15            # seconds for one suite, at the least

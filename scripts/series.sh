@@ -84,7 +84,8 @@ makefile() {
 	sed -E "/^# out of tree\$/,/^# in tree\$/d
 		s/^obj-.*(\\\$\\(CONFIG_[A-Z_]+\\))\\) \\+=/obj-\\1 +=/
 		/^$module-y := /d
-		s/^$module-[a-z0-9]+ :=/$module-y +=/
+		s/^iw_mpa-l2-takeover :=/iw_mpa-\$(CONFIG_IW_MPA_TAKEOVER) +=/
+		s/^$module-[a-z0-9-]+ :=/$module-y +=/
 		s/\\\$\\($module-dir\\)/\$(src)/" "$TOP/$SW/$module/Kbuild" | cat -s
 }
 
@@ -146,9 +147,9 @@ compose() {
 	rm -rf "$NEW"
 	mkdir -p "$NEW/include/rdma" "$NEW/$DOC" "$NEW/samples/iw_mpa" "$NEW/${ABI%/*}"
 	for name in iw_mpa srnic; do
-		for file in "$TOP/$SW/$name"/*.[ch]; do
-			stays "$file" || c_file "$file" "$NEW/$SW/$name/${file##*/}"
-		done
+		while IFS= read -r file; do
+			stays "$file" || c_file "$file" "$NEW/${file#"$TOP/"}"
+		done < <(find "$TOP/$SW/$name" -name '*.[ch]' ! -path '*/compat/*')
 		makefile "$name" >"$NEW/$SW/$name/Makefile"
 		tests "$name"
 		echo "obj-\$(CONFIG_${name^^}_KUNIT_TEST) += tests/" >"$NEW/$SW/$name/Makefile.kunit"
@@ -202,7 +203,7 @@ take_layers() {
 	awk -v dir="$REPO/$dir/" -v module="$module" '
 		function there(name) { return (getline line <(dir name)) >= 0 }
 		/^# / && seen { comment = comment $0 "\n"; next }
-		$1 == module "-y" && $2 == "+=" {
+		$1 ~ "^" module "-(y|[$].CONFIG_[A-Z_]*.)$" && $2 == "+=" {
 			seen = 1
 			name = $3
 			sub(/o$/, "c", name)
@@ -299,7 +300,10 @@ add_02-worlds() {
 	take include/rdma/iw_mpa_tcb.h
 	take_layers iw_mpa leaves l1
 }
-add_03-endpoint() { take_layers iw_mpa l2; }
+add_03-endpoint() {
+	take_layers iw_mpa l2-memory l2-takeover l2
+	take $SW/iw_mpa/takeover/{takeovers,trace_takeover}.h
+}
 add_04-library() {
 	take_layers iw_mpa l3
 	build_in iw_mpa before rxe

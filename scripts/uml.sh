@@ -30,6 +30,7 @@ FAKED_HANDOFF=sk_clear_memalloc
 declare -A PUSH=([splice]=-USRNIC_HAS_SENDPAGE)
 
 declare -A CONFIG=([pure]=kunit/pure.kunitconfig [net]=kunit/.kunitconfig [splice]=kunit/.kunitconfig
+	[bare]=kunit/.kunitconfig
 	[s390]=kunit/arch.kunitconfig [i386]=kunit/arch.kunitconfig)
 # Of those that kunit.py knows by this name: the prefix of their compiler
 declare -A CROSS=([s390]=s390x-linux-gnu- [i386]='')
@@ -82,7 +83,8 @@ put_makefiles() {
 		obj-y += \$(addprefix $LIB/,\$(iw_mpa-l0))
 		obj-y += \$(addprefix $SRNIC/,\$(srnic-r0))
 		ifneq (\$(SRCARCH),um)
-		extra-y += \$(addprefix $LIB/,\$(filter-out \$(iw_mpa-l0) trace.o,\$(iw_mpa-y)))
+		extra-y += \$(addprefix $LIB/,\$(filter-out \$(iw_mpa-l0) trace.o,\$(iw_mpa-y)) \
+			takeover/path.o takeover/tcb.o)
 		endif
 		endif
 		obj-y += kunit/
@@ -125,16 +127,18 @@ suites() {
 		return
 	fi
 	for object in $(variable iw_mpa-kunit-l0) \
-		$([[ $1 != net ]] || variable iw_mpa-kunit-net); do
+		$([[ $1 != net && $1 != bare ]] || variable iw_mpa-kunit-net) \
+		$([[ $1 != net ]] || variable iw_mpa-kunit-takeover); do
 		[[ $object != *_kunit.o ]] || echo "${object%_kunit.o}"
 	done
 }
 
-# arch NAME: sets ARCH, what kunit.py wants to know of it. The option is one of x86 alone: without it
+# arch NAME: sets ARCH, what kunit.py wants to know of it. NOHIGHMEM is an option of x86 alone: without it
 # kconfig would choose high memory, for which srnic is not made.
 arch() {
 	ARCH=()
 	[[ -z ${CROSS[$1]+set} ]] || ARCH=("--arch=$1" "--cross_compile=${CROSS[$1]}")
+	[[ $1 != bare ]] || ARCH+=(--kconfig_add=CONFIG_IW_MPA_TAKEOVER=n)
 	[[ $1 != i386 ]] || ARCH+=(--kconfig_add=CONFIG_NOHIGHMEM=y)
 }
 

@@ -22,7 +22,6 @@ struct ib_device_ops;
 struct ib_qp;
 struct iw_mpa_device;
 struct iw_mpa_ep;
-struct iw_mpa_takeover;
 struct net_device;
 
 /**
@@ -38,8 +37,6 @@ struct net_device;
  * @IW_MPA_CAP_ATOMIC_OPEN: open_tx does not sleep, and may be called within iw_mpa_first_fpdu(),
  *	with all locks that the driver holds there; a responder's ULP is then told one work item
  *	earlier
- * @IW_MPA_CAP_TAKEOVER: takes the TCP connection itself over, as the record @tcb of &struct
- *	iw_mpa_handoff describes it; the host's TCP is shut off before prepare
  * @IW_MPA_CAP_LARGE_FPDU: can receive FPDUs of more than one TCP segment, and send them; the
  *	setting large_fpdu says whether the peer is told
  */
@@ -50,8 +47,7 @@ enum iw_mpa_cap {
 	IW_MPA_CAP_EARLY_RX	= BIT(3),
 	IW_MPA_CAP_TX_FENCE	= BIT(4),
 	IW_MPA_CAP_ATOMIC_OPEN	= BIT(5),
-	IW_MPA_CAP_TAKEOVER	= BIT(6),
-	IW_MPA_CAP_LARGE_FPDU	= BIT(7),
+	IW_MPA_CAP_LARGE_FPDU	= BIT(6),
 };
 
 #define IW_MPA_CAP_ALL		(2 * IW_MPA_CAP_LARGE_FPDU - 1)
@@ -82,9 +78,8 @@ struct iw_mpa_stream {
  *	responder: behind the Reply, which is still to be sent
  * @rcv_nxt: TCP sequence number of the first octet that the driver receives
  * @rx_queued: octets from @rcv_nxt on are in the socket already
- * @tcb: record of the TCP connection, which belongs to the device from now on; NULL without
- *	IW_MPA_CAP_TAKEOVER, or if the connection stays on the socket. The record and what it points
- *	to are valid within prepare
+ * @tcb: record of the TCP connection, which belongs to the device from now on; NULL if it stays
+ *	on the socket. The record and what it points to are valid within prepare
  * @takeover: with @tcb: for iw_mpa_stream_watch() and iw_mpa_stream_released()
  *
  * The structure itself is valid within prepare. The sequence numbers are sampled under lock_sock.
@@ -111,9 +106,8 @@ struct iw_mpa_handoff {
  *	@max_ird is 0
  * @max_ird: most inbound Reads per connection, 0..IW_MPA_DEPTH_MAX
  * @max_ord: most outbound Reads per connection, 0..IW_MPA_DEPTH_MAX
- * @tcp_options: with IW_MPA_CAP_TAKEOVER: TCP options that the device can go on with, a
- *	set of IW_MPA_TCP_*. A connection with another one stays on the socket if there is
- *	attach; else it fails (TCP_OPTION)
+ * @takeover: for a device that takes the TCP connection itself over, as the record @tcb of &struct
+ *	iw_mpa_handoff describes it: the host's TCP is shut off before prepare; else NULL
  *
  * Given at registration, and copied there.
  */
@@ -123,19 +117,11 @@ struct iw_mpa_device_attr {
 	u8	rtr_accept;
 	u16	max_ird;
 	u16	max_ord;
-	u8	tcp_options;
+	const struct iw_mpa_takeover_ops *takeover;
 };
 
 /**
  * struct iw_mpa_driver_ops - the driver's half of the hand-off
- * @hold: Have the device keep the packets of the connection of @sk, from now on until prepare or
- *	let_go. On return the network stack must have the packets that came before. Process context,
- *	may sleep, at most once per connection, before prepare, only with IW_MPA_CAP_TAKEOVER.
- *	Return 0 or a negative errno. Optional: without it the host drops the packets that come
- *	until the device has the connection, and the peer has to repeat them.
- * @let_go: The host keeps the connection: give it the packets that were held, and those that come.
- *	Process context, may sleep, once after a hold that returned 0, if there is no takeover or if
- *	prepare fails. Required with hold.
  * @prepare: Bind the QP to the stream: it must take inbound FPDUs from now on and must not
  *	transmit. An initiator that is to send an RTR message (@params->rtr) must keep it ahead of
  *	whatever the ULP posts. Process context, may sleep, may take the QP's locks. At most once
@@ -144,10 +130,6 @@ struct iw_mpa_device_attr {
  *	@priv. Called with sk_callback_lock write-held and softirqs off, once after prepare; must
  *	not sleep, cannot fail. Optional: a device that takes the TCP stream into hardware needs
  *	none.
- * @send_reply: Send the octets of the MPA Reply, then be ready for FPDUs. Process context, may
- *	sleep, once after attach. Return 0 or a negative errno. Optional: without it the library
- *	sends the Reply on the socket. Required with IW_MPA_CAP_TAKEOVER, and then not called for a
- *	connection that stays on the socket.
  * @kick_rx: Look at the stream now; octets may have come before attach. Process context, softirqs
  *	on, may be called more than once between attach and stop. Required with attach.
  * @send_rtr: Initiator in the peer-to-peer model: send the RTR message (@params->rtr of prepare) as
@@ -170,36 +152,23 @@ struct iw_mpa_device_attr {
  *	when the connection is closed is lost.
  * @stop: Forget the stream and bring the QP to the error state. The library has already taken back
  *	the socket's callbacks. Process context, may sleep, exactly once after a prepare that
- *	returned 0; nothing but path_changed is called after it. @why says what ended the
- *	connection.
+ *	returned 0. @why says what ended the connection.
  *
- * @path_changed: The device has taken a TCP connection over, and its packets go another way from
- *	now on: @path, valid within the call, has the interface, the MTU and the next hop. This is
- *	for connections of iw_mpa_stream_watch(), and gets the @priv given there. It may be called
- *	until iw_mpa_stream_released(), also after stop, and at the same time as any other op. A
- *	lock of the library is held, and interrupts are off: must not sleep, and must not call the
- *	library. Optional.
- *
- * No lock of the library is held in any op but attach and path_changed. Ops of one connection,
- * except path_changed, never run at the same time; ops of different connections do. A responder's
- * hand-off runs within iw_accept, and any op may run within iw_connect, iw_accept or iw_reject.
- * iw_cm may call iw_accept from its one ordered work queue: a slow op there holds up the
- * connections of the whole host.
+ * No lock of the library is held in any op but attach. Ops of one connection never run at the same
+ * time; ops of different connections do. A responder's hand-off runs within iw_accept, and any op
+ * may run within iw_connect, iw_accept or iw_reject. iw_cm may call iw_accept from its one ordered
+ * work queue: a slow op there holds up the connections of the whole host.
  */
 struct iw_mpa_driver_ops {
-	int	(*hold)(struct ib_qp *qp, struct sock *sk);
-	void	(*let_go)(struct ib_qp *qp);
 	int	(*prepare)(struct ib_qp *qp, const struct iw_mpa_handoff *ho);
 	void	(*attach)(struct ib_qp *qp, struct sock *sk,
 			  struct iw_mpa_stream *stream);
-	int	(*send_reply)(struct ib_qp *qp, const void *reply, size_t len);
 	void	(*kick_rx)(struct ib_qp *qp);
 	int	(*send_rtr)(struct ib_qp *qp, u8 rtr);
 	int	(*repeat_rtr)(struct ib_qp *qp);
 	void	(*open_tx)(struct ib_qp *qp);
 	void	(*finish_tx)(struct ib_qp *qp);
 	void	(*stop)(struct ib_qp *qp, enum iw_mpa_reason why);
-	void	(*path_changed)(void *priv, const struct iw_mpa_path *path);
 };
 
 /**
@@ -254,9 +223,6 @@ extern const struct ib_device_ops iw_mpa_ib_device_ops;
 void iw_mpa_first_fpdu(struct iw_mpa_ep *ep);
 void iw_mpa_stream_fault(struct iw_mpa_ep *ep, const struct iw_mpa_fault *fault);
 void iw_mpa_stream_down(struct iw_mpa_ep *ep);
-void iw_mpa_peer_closed(struct iw_mpa_ep *ep, int err);
-void iw_mpa_stream_watch(struct iw_mpa_takeover *takeover, void *priv);
-void iw_mpa_stream_released(struct iw_mpa_takeover *takeover);
 void iw_mpa_disconnect(struct iw_mpa_ep *ep, bool abrupt);
 void iw_mpa_close(struct iw_mpa_ep *ep);
 void iw_mpa_tx_finished(struct iw_mpa_ep *ep);

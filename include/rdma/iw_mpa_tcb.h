@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The record of a TCP connection that leaves the host's TCP. A device needs it to go on with the
- * connection. <rdma/iw_mpa.h> includes this file.
+ * For devices that take TCP connections over: the record of a connection that leaves the host's
+ * TCP, the driver's functions for that, and what it calls. <rdma/iw_mpa.h> includes this file.
  */
 #ifndef _RDMA_IW_MPA_TCB_H
 #define _RDMA_IW_MPA_TCB_H
@@ -13,6 +13,10 @@
 #include <linux/types.h>
 
 struct dst_entry;
+struct ib_qp;
+struct iw_mpa_ep;
+struct iw_mpa_takeover;
+struct sock;
 
 /* TCP options that both ends may have agreed on, as sets */
 #define IW_MPA_TCP_TIMESTAMPS	BIT(0)	/* RFC 7323 3 */
@@ -45,7 +49,7 @@ union iw_mpa_addr {
  * @lladdr: link-layer address of the next hop, if @lladdr_known
  * @lladdr_known: @lladdr is known; otherwise the host is asking for it
  *
- * The path may change at any time: see path_changed of &struct iw_mpa_driver_ops.
+ * The path may change at any time: see path_changed of &struct iw_mpa_takeover_ops.
  */
 struct iw_mpa_path {
 	struct dst_entry	*dst;
@@ -172,5 +176,41 @@ struct iw_mpa_tcb {
 	u32			rx_len;
 	u32			rx_dropped;
 };
+
+/**
+ * struct iw_mpa_takeover_ops - how a device takes TCP connections over
+ * @tcp_options: TCP options that the device can go on with, a set of IW_MPA_TCP_*. A connection
+ *	with another one stays on the socket if the driver has attach; else it fails (TCP_OPTION)
+ * @hold: Have the device keep the packets of the connection of @sk, from now on until prepare or
+ *	let_go. On return the network stack must have the packets that came before. Process context,
+ *	may sleep, at most once per connection, before prepare. Return 0 or a negative errno.
+ *	Optional: without it the host drops the packets that come until the device has the
+ *	connection, and the peer has to repeat them.
+ * @let_go: The host keeps the connection: give it the packets that were held, and those that come.
+ *	Process context, may sleep, once after a hold that returned 0, if there is no takeover or if
+ *	prepare fails. Required with hold.
+ * @send_reply: Send the bytes of the MPA Reply, then be ready for FPDUs. Process context, may
+ *	sleep, once after prepare. Return 0 or a negative errno.
+ * @path_changed: The packets of a connection go another way from now on: @path, valid within the
+ *	call, has the interface, the MTU and the next hop. This is for connections of
+ *	iw_mpa_stream_watch(), and gets the @priv given there. It may be called until
+ *	iw_mpa_stream_released(), also after stop, and at the same time as any other op. A lock of
+ *	the library is held, and interrupts are off: must not sleep, and must not call the library.
+ *	Optional.
+ *
+ * The device's attributes point to it; it stays until iw_mpa_unregister_device(). The rules of
+ * &struct iw_mpa_driver_ops hold for all but path_changed.
+ */
+struct iw_mpa_takeover_ops {
+	u8	tcp_options;
+	int	(*hold)(struct ib_qp *qp, struct sock *sk);
+	void	(*let_go)(struct ib_qp *qp);
+	int	(*send_reply)(struct ib_qp *qp, const void *reply, size_t len);
+	void	(*path_changed)(void *priv, const struct iw_mpa_path *path);
+};
+
+void iw_mpa_peer_closed(struct iw_mpa_ep *ep, int err);
+void iw_mpa_stream_watch(struct iw_mpa_takeover *takeover, void *priv);
+void iw_mpa_stream_released(struct iw_mpa_takeover *takeover);
 
 #endif /* _RDMA_IW_MPA_TCB_H */

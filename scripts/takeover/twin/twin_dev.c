@@ -168,7 +168,7 @@ static void twin_stop(struct ib_qp *qp, enum iw_mpa_reason why)
 	if (twin.thawed)
 		kernel_sock_shutdown(twin.thawed, SHUT_WR);
 	twin.thawed = NULL;
-	twin_ask("op stop why=%s\n", iw_mpa_reason_name(why));
+	twin_ask("op stop why=%d\n", why);
 }
 
 static void twin_path_changed(void *priv, const struct iw_mpa_path *path)
@@ -178,14 +178,17 @@ static void twin_path_changed(void *priv, const struct iw_mpa_path *path)
 }
 
 static const struct iw_mpa_driver_ops twin_driver_ops = {
-	.hold		= twin_hold,
-	.let_go		= twin_let_go,
 	.prepare	= twin_prepare,
-	.send_reply	= twin_send_reply,
 	.send_rtr	= twin_send_rtr,
 	.open_tx	= twin_open_tx,
 	.finish_tx	= twin_finish_tx,
 	.stop		= twin_stop,
+};
+
+static struct iw_mpa_takeover_ops twin_takeover_ops = {
+	.hold		= twin_hold,
+	.let_go		= twin_let_go,
+	.send_reply	= twin_send_reply,
 	.path_changed	= twin_path_changed,
 };
 
@@ -452,16 +455,17 @@ static const struct ib_device_ops twin_device_ops = {
 static int twin_register(struct twin_dev *dev, const char *name)
 {
 	const struct iw_mpa_device_attr attr = {
-		.caps		= IW_MPA_CAP_EARLY_RX | IW_MPA_CAP_TX_FENCE | IW_MPA_CAP_TAKEOVER,
+		.caps		= IW_MPA_CAP_EARLY_RX | IW_MPA_CAP_TX_FENCE,
 		.rtr_send	= IW_MPA_RTR_WRITE,
 		.rtr_accept	= IW_MPA_RTR_WRITE,
 		.max_ird	= TWIN_DEPTH,
 		.max_ord	= TWIN_DEPTH,
-		.tcp_options	= IW_MPA_TCP_ALL & ~lacks,
+		.takeover	= &twin_takeover_ops,
 	};
 	struct ib_device *ibdev = &dev->ibdev;
 	int err;
 
+	twin_takeover_ops.tcp_options = IW_MPA_TCP_ALL & ~lacks;
 	ib_set_device_ops(ibdev, &twin_device_ops);
 	ib_set_device_ops(ibdev, &iw_mpa_ib_device_ops);
 	err = ib_device_set_netdev(ibdev, dev->netdev, 1);

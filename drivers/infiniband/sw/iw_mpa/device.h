@@ -11,10 +11,9 @@
 
 #include <rdma/iw_mpa.h>
 
-#include "takeover.h"
-
 struct iw_cm_id;
 struct iw_mpa_stats;
+struct iw_mpa_takeovers;
 
 /**
  * struct iw_mpa_device - a registered RNIC: what its endpoints share
@@ -37,7 +36,7 @@ struct iw_mpa_stats;
  * @dying: no new endpoint, and less time for those that begin to end
  * @attached: the RDMA core has told its clients of the device, rdma_cm before the library
  * @ending_qps: QPs that are being destroyed, from iw_mpa_qp_gone() on
- * @takeovers: TCP connections that the device has
+ * @takeovers: the TCP connections that the device has taken over; NULL if it takes none over
  * @debts: references of iw_cm on QPs: see qp.c
  * @rcu: for the list of devices
  */
@@ -60,7 +59,7 @@ struct iw_mpa_device {
 	bool				dying;
 	bool				attached;
 	struct list_head		ending_qps;
-	struct iw_mpa_takeovers		takeovers;
+	struct iw_mpa_takeovers		*takeovers;
 	struct list_head		debts;
 	struct rcu_head			rcu;
 };

@@ -290,6 +290,8 @@ static void ep_describe(struct iw_mpa_ep *ep, char *buf, size_t size)
 		len += scnprintf(buf + len, size - len,
 				 "; Terminate %s: layer %u, type %u, code 0x%02x",
 				 whose[fault.term], fault.layer, fault.etype, fault.code);
+	if (!ep->sock.sock)	/* a device has taken the connection over, and counts by itself */
+		return;
 	iw_mpa_sock_bytes(&ep->sock, &sent, &received);
 	scnprintf(buf + len, size - len, "; %llu bytes sent, %llu received", sent, received);
 }

@@ -75,7 +75,6 @@ struct iw_mpa_upcall {
  * @qpn: number of the QP, also after it was unbound
  * @started: prepare returned 0 and stop was not called
  * @taken: prepare has returned 0
- * @takeover: the device has the TCP connection itself
  * @snd_nxt: TCP sequence number of the first octet that the driver sends
  * @rcv_nxt: TCP sequence number of the first octet that the driver receives
  * @rtr_end: TCP sequence number behind the RTR message, or behind its last repeat
@@ -87,7 +86,6 @@ struct iw_mpa_offload {
 	u32				qpn;
 	bool				started;
 	bool				taken;
-	bool				takeover;
 	u32				snd_nxt;
 	u32				rcv_nxt;
 	u32				rtr_end;
@@ -150,7 +148,9 @@ struct iw_mpa_call {
  * @rcu: frees the memory after a grace period, for those who find the endpoint in the table. An
  *	endpoint without references is in no list, so @queued_crowd is free
  *
- * @sock: its TCP socket
+ * @sock: its TCP socket; none before TCP opens it, and none any more once the device has taken the
+ *	connection over
+ * @takeover: the device has taken the connection over, or is about to; else NULL
  * @up: its line to iw_cm
  * @off: its line to the driver
  * @tuple: its addresses, for people; family 0 until they are known
@@ -235,6 +235,7 @@ struct iw_mpa_ep {
 	struct iw_mpa_fault	fault;
 
 	struct iw_mpa_sock	sock;
+	struct iw_mpa_takeover	*takeover;
 	struct iw_mpa_upcall	up;
 	struct iw_mpa_offload	off;
 	struct iw_mpa_tuple	tuple;

@@ -172,25 +172,6 @@ void iw_mpa_stream_down(struct iw_mpa_ep *ep)
 EXPORT_SYMBOL_GPL(iw_mpa_stream_down);
 
 /**
- * iw_mpa_peer_closed - the device found the peer's FIN, or that TCP has failed
- * @ep: endpoint of a connection that the device has taken over, from prepare until stop
- * @err: 0: FIN, and all in front of it is handled; else a positive errno as in sk_err: ECONNRESET,
- *	ETIMEDOUT and the like
- *
- * The host's TCP sees neither. After FIN, finish_tx and stop() follow; after an error stop() alone.
- *
- * Context: any.
- */
-void iw_mpa_peer_closed(struct iw_mpa_ep *ep, int err)
-{
-	if (err)
-		event_sock_failed(&ep->sock, err);
-	else
-		event_sock_closed(&ep->sock);
-}
-EXPORT_SYMBOL_GPL(iw_mpa_peer_closed);
-
-/**
  * iw_mpa_disconnect - the ULP closes the connection
  * @ep: endpoint, from the hand-off
  * @abrupt: at once; else what the ULP has posted goes out first, if the driver has finish_tx

@@ -7,8 +7,6 @@
 #include "listen.h"
 #include "register.h"
 #include "show.h"
-#include "takeover.h"
-#include "watch.h"
 
 #include <linux/export.h>
 #include <linux/module.h>
@@ -41,15 +39,9 @@ static int __init iw_mpa_module_init(void)
 	err = iw_mpa_config_init();
 	if (err)
 		return err;
-	err = iw_mpa_takeover_init();
-	if (err)
-		goto exit_config;
-	err = iw_mpa_watch_init();
-	if (err)
-		goto exit_takeover;
 	err = iw_mpa_event_init();
 	if (err)
-		goto exit_watch;
+		goto exit_config;
 	err = iw_mpa_device_init();
 	if (err)
 		goto exit_event;
@@ -58,10 +50,6 @@ static int __init iw_mpa_module_init(void)
 
 exit_event:
 	iw_mpa_event_exit();
-exit_watch:
-	iw_mpa_watch_exit();
-exit_takeover:
-	iw_mpa_takeover_exit();
 exit_config:
 	iw_mpa_config_exit();
 	return err;
@@ -72,8 +60,6 @@ static void __exit iw_mpa_module_exit(void)
 	iw_mpa_show_exit();
 	iw_mpa_device_exit();
 	iw_mpa_event_exit();
-	iw_mpa_watch_exit();
-	iw_mpa_takeover_exit();
 	iw_mpa_config_exit();
 }
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * This file, with its header, hands a stream to the driver, and calls the driver from then on. No
- * other calls a driver's ops, but for path_changed, and gets and puts references on its QPs. The
- * contract promises an order of calls: that order is in iw_mpa_offload_active() and
+ * other calls a driver's ops, except those of takeover/, and gets and puts references on its QPs.
+ * The contract promises an order of calls: that order is in iw_mpa_offload_active() and
  * iw_mpa_offload_passive().
  */
 
@@ -10,8 +10,7 @@
 #include "config.h"
 #include "sock.h"
 #include "stats.h"
-#include "takeover.h"
-#include "tcb.h"
+#include "takeover/takeover.h"
 #include "trace.h"
 
 #include <linux/errno.h>
@@ -23,7 +22,6 @@
 const char *iw_mpa_offload_check(const struct iw_mpa_driver_ops *drv,
 				 const struct iw_mpa_device_attr *attr)
 {
-	const bool takeover = attr->caps & IW_MPA_CAP_TAKEOVER;
 	const u8 rtr = attr->rtr_send | attr->rtr_accept;
 	const struct {
 		bool		wrong;
@@ -41,10 +39,6 @@ const char *iw_mpa_offload_check(const struct iw_mpa_driver_ops *drv,
 		{ rtr & ~IW_MPA_RTR_ALL, "rtr_send or rtr_accept has an unknown RTR type" },
 		{ attr->max_ird > IW_MPA_DEPTH_MAX, "max_ird is above 0x3ffe" },
 		{ attr->max_ord > IW_MPA_DEPTH_MAX, "max_ord is above 0x3ffe" },
-		{ takeover && !drv->send_reply, "IW_MPA_CAP_TAKEOVER needs send_reply" },
-		{ takeover && drv->repeat_rtr, "IW_MPA_CAP_TAKEOVER cannot have repeat_rtr" },
-		{ drv->hold && !drv->let_go, "hold needs let_go" },
-		{ attr->tcp_options & ~IW_MPA_TCP_ALL, "tcp_options has an unknown TCP option" },
 		{ attr->caps & ~IW_MPA_CAP_ALL, "caps has an unknown bit" },
 	};
 	int i;
@@ -53,7 +47,11 @@ const char *iw_mpa_offload_check(const struct iw_mpa_driver_ops *drv,
 		if (rules[i].wrong)
 			return rules[i].problem;
 	}
-	return NULL;
+	if (!attr->takeover)
+		return NULL;
+	if (IS_ENABLED(CONFIG_IW_MPA_TAKEOVER))
+		return iw_mpa_takeover_check(drv, attr->takeover);
+	return drv->attach ? NULL : "takeover needs CONFIG_IW_MPA_TAKEOVER";
 }
 
 /*
@@ -83,108 +81,34 @@ void iw_mpa_offload_put_qp(struct ib_qp *qp)
 	qp->device->ops.iw_rem_ref(qp);
 }
 
-/* If a device has taken TCP over, the socket keeps the callbacks of the library. */
+/* A device that has taken TCP over needs no attach: it has the bytes itself. */
 static void offload_attach(struct iw_mpa_ep *ep)
 {
 	const struct iw_mpa_driver_ops *drv = ep->dev->ops;
 	struct iw_mpa_sock *ms = &ep->sock;
-	struct sock *sk = ms->sock->sk;
+	struct sock *sk;
 
+	if (!ms->sock) {
+		ms->stream.qp = ep->off.qp;
+		return;
+	}
+	sk = ms->sock->sk;
 	write_lock_bh(&sk->sk_callback_lock);
 	ms->stream.qp = ep->off.qp;
-	if (drv->attach && !ep->off.takeover)
+	if (drv->attach)
 		drv->attach(ep->off.qp, sk, &ms->stream);
 	write_unlock_bh(&sk->sk_callback_lock);
-}
-
-static void offload_let_go(struct iw_mpa_ep *ep)
-{
-	const struct iw_mpa_driver_ops *drv = ep->dev->ops;
-
-	if (drv->hold && drv->let_go)
-		drv->let_go(ep->off.qp);
-}
-
-static enum iw_mpa_reason offload_freeze(struct iw_mpa_ep *ep, struct iw_mpa_tcb *tcb, int *err)
-{
-	struct iw_mpa_device *dev = ep->dev;
-	enum iw_mpa_reason why;
-
-	*err = iw_mpa_takeover_begin(&ep->sock, &dev->takeovers, dev->ops->hold);
-	if (*err)
-		return *err == -EBUSY ? IW_MPA_R_TCP_BUSY : IW_MPA_R_LOCAL;
-	why = iw_mpa_takeover_freeze(&ep->sock, tcb);
-	if (why)
-		iw_mpa_takeover_undo(&ep->sock);
-	return why;
-}
-
-/*
- * Take the connection off the host's TCP. First nothing comes in any more. Then the host handles
- * what it has. Then TCP is shut off, and the record of its state is made.
- *
- * Return: IW_MPA_R_OK; or why TCP has the connection as before.
- */
-static enum iw_mpa_reason offload_take(struct iw_mpa_ep *ep, struct iw_mpa_tcb *tcb, int *err)
-{
-	const struct iw_mpa_driver_ops *drv = ep->dev->ops;
-	struct sock *sk = ep->sock.sock->sk;
-	enum iw_mpa_reason why;
-
-	if (iw_mpa_tcb_options(sk) & ~ep->dev->attr.tcp_options)
-		return IW_MPA_R_TCP_OPTION;
-	*err = drv->hold ? drv->hold(ep->off.qp, sk) : 0;
-	if (*err)
-		return IW_MPA_R_DRIVER;
-	why = offload_freeze(ep, tcb, err);
-	if (why)
-		offload_let_go(ep);
-	return why;
 }
 
 /* Return: IW_MPA_R_OK; or why the driver does not have the stream. */
 static enum iw_mpa_reason offload_prepare(struct iw_mpa_ep *ep, const struct iw_mpa_handoff *ho,
 					  int *err)
 {
-	*err = 0;
 	if (ho->rx_queued && !(ep->dev->attr.caps & IW_MPA_CAP_EARLY_RX))
 		return IW_MPA_R_EARLY_DATA;
-	if (ep->sock.takeover)
-		iw_mpa_takeover_give(&ep->sock);
 	*err = ep->dev->ops->prepare(ep->off.qp, ho);
 	trace_iw_mpa_handoff(ep->id, ho->params, ho->snd_nxt, ho->rcv_nxt, *err);
 	return *err ? IW_MPA_R_DRIVER : IW_MPA_R_OK;
-}
-
-/* Return: as offload_prepare() */
-static enum iw_mpa_reason offload_takeover(struct iw_mpa_ep *ep, struct iw_mpa_handoff *ho,
-					   int *err)
-{
-	struct iw_mpa_device *dev = ep->dev;
-	struct iw_mpa_tcb tcb = {};
-	enum iw_mpa_reason why = offload_take(ep, &tcb, err);
-
-	trace_iw_mpa_takeover(ep->id, &tcb, why);
-	if (why && !dev->ops->attach)
-		return why;
-	if (why) {
-		iw_mpa_count_for(dev->stats, IW_MPA_CNT_tcp_kept);
-		return offload_prepare(ep, ho, err);
-	}
-	ho->rx_queued = tcb.rx_len;
-	ho->tcb = &tcb;
-	ho->takeover = ep->sock.takeover;
-	why = offload_prepare(ep, ho, err);
-	iw_mpa_tcb_free(&tcb);
-	if (why) {
-		iw_mpa_takeover_undo(&ep->sock);
-		offload_let_go(ep);
-		return why;
-	}
-	iw_mpa_takeover_taken(&ep->sock);
-	iw_mpa_count_for(dev->stats, IW_MPA_CNT_tcp_taken_over);
-	ep->off.takeover = true;
-	return IW_MPA_R_OK;
 }
 
 /*
@@ -203,22 +127,24 @@ static enum iw_mpa_reason offload_start(struct iw_mpa_ep *ep, size_t reply_len, 
 		.sock = ep->sock.sock,
 		.params = &ep->params,
 	};
-	enum iw_mpa_reason why;
+	enum iw_mpa_reason why = IW_MPA_R_OK;
 
 	iw_mpa_sock_seq(&ep->sock, &off->snd_nxt, &off->rcv_nxt, &ho.rx_queued);
 	ho.snd_nxt = off->snd_nxt + reply_len;
 	ho.rcv_nxt = off->rcv_nxt;
-	if (caps & IW_MPA_CAP_TAKEOVER)
-		why = offload_takeover(ep, &ho, err);
-	else
+	if (iw_mpa_takeover_is_due(ep->dev))
+		why = iw_mpa_takeover_shut_off(ep, &ho, err);
+	if (!why)
 		why = offload_prepare(ep, &ho, err);
+	if (iw_mpa_takeover_is_on(ep))
+		iw_mpa_takeover_settle(ep, !why);
 	if (why)
 		return why;
 	off->started = true;
 	off->taken = true;
 	offload_attach(ep);
 
-	if (!off->takeover && !(caps & IW_MPA_CAP_EARLY_RX) && iw_mpa_sock_unread(&ep->sock)) {
+	if (ep->sock.sock && !(caps & IW_MPA_CAP_EARLY_RX) && iw_mpa_sock_unread(&ep->sock)) {
 		iw_mpa_offload_stop(ep, IW_MPA_R_EARLY_DATA);
 		return IW_MPA_R_EARLY_DATA;
 	}
@@ -266,10 +192,8 @@ enum iw_mpa_event iw_mpa_offload_active(struct iw_mpa_ep *ep)
 
 static int offload_send_reply(struct iw_mpa_ep *ep, const void *reply, size_t len)
 {
-	const struct iw_mpa_device *dev = ep->dev;
-
-	if (dev->ops->send_reply && (ep->off.takeover || !(dev->attr.caps & IW_MPA_CAP_TAKEOVER)))
-		return dev->ops->send_reply(ep->off.qp, reply, len);
+	if (iw_mpa_takeover_is_on(ep))
+		return iw_mpa_takeover_send_reply(ep, reply, len);
 	return iw_mpa_sock_send(&ep->sock, reply, len);
 }
 
@@ -343,15 +267,6 @@ bool iw_mpa_offload_is_untouched(const struct iw_mpa_ep *ep)
 {
 	const struct iw_mpa_offload *off = &ep->off;
 
-	return !off->taken || (ep->dev->ops->attach && !off->takeover &&
+	return !off->taken || (ep->sock.sock && ep->dev->ops->attach &&
 			       iw_mpa_sock_snd_nxt(&ep->sock) == off->snd_nxt);
-}
-
-/*
- * What takeover.c has to call if a path changes: path_changed, or NULL if the driver does not want
- * to know of paths. The connection may have outlived its endpoint.
- */
-iw_mpa_takeover_tell *iw_mpa_offload_teller(const struct iw_mpa_driver_ops *drv)
-{
-	return drv->path_changed;
 }

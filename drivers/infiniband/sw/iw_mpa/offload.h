@@ -20,7 +20,6 @@ bool iw_mpa_offload_is_answered(const struct iw_mpa_ep *ep);
 bool iw_mpa_offload_repeat_rtr(struct iw_mpa_ep *ep, bool after_work);
 void iw_mpa_offload_stop(struct iw_mpa_ep *ep, enum iw_mpa_reason why);
 bool iw_mpa_offload_is_untouched(const struct iw_mpa_ep *ep);
-iw_mpa_takeover_tell *iw_mpa_offload_teller(const struct iw_mpa_driver_ops *drv);
 
 /* Let the ULP's work out. In any context with IW_MPA_CAP_ATOMIC_OPEN; else it may sleep. */
 static inline void iw_mpa_offload_open_tx(struct iw_mpa_ep *ep)
@@ -31,7 +30,7 @@ static inline void iw_mpa_offload_open_tx(struct iw_mpa_ep *ep)
 /* A device that has taken TCP over needs no kick: it has the bytes itself. */
 static inline void iw_mpa_offload_kick_rx(struct iw_mpa_ep *ep)
 {
-	if (ep->dev->ops->kick_rx && !ep->off.takeover)
+	if (ep->dev->ops->kick_rx && ep->sock.sock)
 		ep->dev->ops->kick_rx(ep->off.qp);
 }
 

@@ -10,7 +10,7 @@
 #include "offload.h"
 #include "show.h"
 #include "stats.h"
-#include "watch.h"
+#include "takeover/takeover.h"
 
 #include <linux/export.h>
 #include <linux/if_vlan.h>
@@ -41,6 +41,23 @@ static const char *device_check(const struct ib_device *ibdev, const struct net_
 	if (!iw_mpa_show_check(&ibdev->ops))
 		return "ib_device_ops.get_hw_stats and alloc_hw_port_stats belong together";
 	return iw_mpa_offload_check(ops, attr);
+}
+
+static int device_begin_takeovers(struct iw_mpa_device *dev)
+{
+	if (!dev->attr.takeover)
+		return 0;
+	if (IS_ENABLED(CONFIG_IW_MPA_TAKEOVER))
+		return iw_mpa_takeovers_begin(dev);
+	pr_notice("iw_mpa: %s: built without CONFIG_IW_MPA_TAKEOVER: TCP connections stay with the host\n",
+		  netdev_name(dev->netdev));
+	return 0;
+}
+
+static void device_end_takeovers(struct iw_mpa_device *dev)
+{
+	if (iw_mpa_takeover_is_due(dev))
+		iw_mpa_takeovers_end(dev);
 }
 
 /**
@@ -92,12 +109,11 @@ int iw_mpa_register_device(struct ib_device *ibdev, struct net_device *netdev,
 	INIT_LIST_HEAD(&dev->listeners);
 	INIT_LIST_HEAD(&dev->ending_qps);
 	INIT_LIST_HEAD(&dev->debts);
-	iw_mpa_takeovers_init(&dev->takeovers, dev->stats);
-
-	err = iw_mpa_device_add(dev);
-	if (!err && (attr->caps & IW_MPA_CAP_TAKEOVER))
-		iw_mpa_watch_begin(&dev->takeovers, ops);
+	err = device_begin_takeovers(dev);
+	if (!err)
+		err = iw_mpa_device_add(dev);
 	if (err) {
+		device_end_takeovers(dev);
 		netdev_put(netdev, &dev->netdev_tracker);
 		free_percpu(dev->stats);
 		kfree(dev);
@@ -270,10 +286,7 @@ void iw_mpa_unregister_device(struct ib_device *ibdev)
 	device_end_endpoints(dev, device_end_endpoint);
 	iw_mpa_device_put(dev);
 	wait_for_completion(&dev->unused);
-	if (dev->attr.caps & IW_MPA_CAP_TAKEOVER) {
-		iw_mpa_watch_end(&dev->takeovers);
-		iw_mpa_takeovers_end(&dev->takeovers);
-	}
+	device_end_takeovers(dev);
 	iw_mpa_faults_forget_debts(dev);
 	netdev_put(dev->netdev, &dev->netdev_tracker);
 	free_percpu(dev->stats);

@@ -23,6 +23,7 @@
 #include "qp.h"
 #include "startup.h"
 #include "stats.h"
+#include "takeover/takeover.h"
 #include "trace.h"
 #include "upcall.h"
 #include "way.h"
@@ -319,7 +320,7 @@ static enum iw_mpa_event run_handoff_passive(struct iw_mpa_ep *ep)
 		return IW_MPA_EV_ACCEPT_FAILED;
 	event = iw_mpa_offload_passive(ep, fence, reply, len);
 	/* FIN in place of a Reply would say that the revision is unknown here. */
-	if (event == IW_MPA_EV_REPLY_FAILED && !ep->off.takeover)
+	if (event == IW_MPA_EV_REPLY_FAILED)
 		iw_mpa_sock_reset(&ep->sock);
 	return event;
 }
@@ -433,6 +434,8 @@ static void run_release(struct iw_mpa_ep *ep)
 	struct iw_mpa_device *dev = ep->dev;
 
 	iw_mpa_sock_release(&ep->sock);
+	if (iw_mpa_takeover_is_on(ep))
+		iw_mpa_takeover_put(ep);
 	timer_delete_sync(&ep->timer);
 	iw_mpa_startup_end(ep);
 	iw_mpa_backlog_put(ep);

@@ -10,7 +10,6 @@
 
 #include "sock.h"
 #include "stats.h"
-#include "takeover.h"
 
 #include <linux/in.h>
 #include <linux/in6.h>
@@ -145,8 +144,13 @@ static int sock_hook(struct iw_mpa_sock *ms, struct socket *sock,
  */
 void iw_mpa_sock_detach(struct iw_mpa_sock *ms)
 {
-	struct sock *sk = ms->sock->sk;
+	struct sock *sk;
 
+	if (!ms->sock) {
+		ms->stream.qp = NULL;
+		return;
+	}
+	sk = ms->sock->sk;
 	write_lock_bh(&sk->sk_callback_lock);
 	sk->sk_data_ready = iw_mpa_sk_data_ready;
 	sk->sk_write_space = ms->stream.write_space;
@@ -176,6 +180,20 @@ void iw_mpa_sock_unhook(struct iw_mpa_sock *ms)
 	write_unlock_bh(&sk->sk_callback_lock);
 }
 
+/* Give a hooked socket to another owner: it reports to @ops from now on. No driver is attached. */
+void iw_mpa_sock_move(struct iw_mpa_sock *from, struct iw_mpa_sock *to,
+		      const struct iw_mpa_sock_ops *ops)
+{
+	struct sock *sk = from->sock->sk;
+
+	write_lock_bh(&sk->sk_callback_lock);
+	*to = *from;
+	to->ops = ops;
+	rcu_assign_sk_user_data(sk, &to->stream);
+	from->sock = NULL;
+	write_unlock_bh(&sk->sk_callback_lock);
+}
+
 static bool sock_fin_is_due(struct sock *sk)
 {
 	return (1 << inet_sk_state_load(sk)) & (TCPF_ESTABLISHED | TCPF_CLOSE_WAIT);
@@ -201,20 +219,19 @@ static void sock_send_fin(struct socket *sock)
  * Send FIN, go on receiving. If there is no memory for a FIN the peer gets RST. While a driver had
  * the stream, TCP reported to the driver: what has arrived by then is reported now.
  *
- * If a device has taken the connection over, the device sends FIN. After its driver has let go,
- * nothing reports the peer's FIN. So it is reported at once.
+ * If another owner has the socket, that sends FIN. After its driver was stopped nothing reports the
+ * peer's FIN. So it is reported at once.
  */
 void iw_mpa_sock_shutdown(struct iw_mpa_sock *ms)
 {
-	struct sock *sk = ms->sock->sk;
+	struct sock *sk;
 
-	if (ms->takeover) {
-		read_lock_bh(&sk->sk_callback_lock);
+	if (!ms->sock) {
 		if (!ms->stream.qp)
 			ms->ops->closed(ms);
-		read_unlock_bh(&sk->sk_callback_lock);
 		return;
 	}
+	sk = ms->sock->sk;
 	sock_send_fin(ms->sock);
 	read_lock_bh(&sk->sk_callback_lock);
 	if (!skb_queue_empty_lockless(&sk->sk_receive_queue))
@@ -233,35 +250,27 @@ static void sock_close(struct socket *sock)
 
 /*
  * Unhook and close a socket, unless it is closed. TCP still delivers what was sent, and then sends
- * FIN; or RST if bytes have arrived that were not read, or if there is no memory for a FIN. If a
- * device has taken the connection over, TCP sends nothing, and the socket stays until the driver
- * has released it, too.
+ * FIN; or RST if bytes have arrived that were not read, or if there is no memory for a FIN.
  */
 void iw_mpa_sock_release(struct iw_mpa_sock *ms)
 {
 	if (!ms->sock)
 		return;
 	iw_mpa_sock_unhook(ms);
-	if (ms->takeover) {
-		iw_mpa_takeover_put(ms);
-		return;
-	}
 	sock_close(ms->sock);
 	ms->sock = NULL;
 	iw_mpa_count(IW_MPA_CNT_sock_destroyed);
 }
 
-/*
- * Send RST. No device has taken the socket over. It stays until it is released; @ops->failed is
- * called.
- */
+/* Send RST, if there is a socket. It stays until it is released; @ops->failed is called. */
 void iw_mpa_sock_reset(struct iw_mpa_sock *ms)
 {
-	tcp_abort(ms->sock->sk, ECONNABORTED);
+	if (ms->sock)
+		tcp_abort(ms->sock->sk, ECONNABORTED);
 }
 
 /*
- * Unhook and close a socket that no device has taken over, so that its local port is free at once.
+ * Unhook and close a socket so that its local port is free at once.
  * TCP sends RST, and forgets the connection: with the same port this end may connect to the same
  * peer again. After a FIN it could not until the peer has acknowledged that.
  */

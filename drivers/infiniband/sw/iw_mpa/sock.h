@@ -18,7 +18,6 @@
 #define IW_MPA_SOCK_GFP	(GFP_NOIO | __GFP_NORETRY)
 
 struct iw_mpa_sock;
-struct iw_mpa_takeover;
 
 /**
  * struct iw_mpa_sock_ops - how a socket reports upwards
@@ -39,12 +38,11 @@ struct iw_mpa_sock_ops {
 /**
  * struct iw_mpa_sock - a kernel TCP socket, hooked
  * @stream: what sk_user_data points to; first, since drivers see it
- * @sock: the socket, NULL before open and after release
+ * @sock: the socket, NULL before open, after release, and after another owner has got it
  * @ops: who is told
  * @data_ready: TCP's own callback, put back by unhook
  * @state_change: likewise
  * @error_report: likewise
- * @takeover: a device has the connection, or is about to get it: see takeover.c; or NULL
  * @fin_ack: sequence number up to which the peer had acknowledged when it sent FIN, or 0; written
  *	by a callback, before the FIN is reported
  *
@@ -57,7 +55,6 @@ struct iw_mpa_sock {
 	void				(*data_ready)(struct sock *sk);
 	void				(*state_change)(struct sock *sk);
 	void				(*error_report)(struct sock *sk);
-	struct iw_mpa_takeover		*takeover;
 	u32				fin_ack;
 };
 
@@ -128,6 +125,8 @@ u32 iw_mpa_sk_unread(const struct sock *sk);
 u32 iw_mpa_sock_unread(struct iw_mpa_sock *ms);
 void iw_mpa_sock_tuple(const struct socket *sock, struct iw_mpa_tuple *tuple);
 void iw_mpa_sock_detach(struct iw_mpa_sock *ms);
+void iw_mpa_sock_move(struct iw_mpa_sock *from, struct iw_mpa_sock *to,
+		      const struct iw_mpa_sock_ops *ops);
 void iw_mpa_sock_unhook(struct iw_mpa_sock *ms);
 void iw_mpa_sock_release(struct iw_mpa_sock *ms);
 void iw_mpa_sock_reset(struct iw_mpa_sock *ms);
@@ -139,21 +138,23 @@ static inline bool iw_mpa_sock_is_up(const struct iw_mpa_sock *ms)
 	return inet_sk_state_load(ms->sock->sk) != TCP_SYN_SENT;
 }
 
-/* Sequence number of the next byte that TCP is given. */
+/* Sequence number of the next byte that TCP is given; 0 without a socket, as those below. */
 static inline u32 iw_mpa_sock_snd_nxt(const struct iw_mpa_sock *ms)
 {
-	return READ_ONCE(tcp_sk(ms->sock->sk)->write_seq);
+	return ms->sock ? READ_ONCE(tcp_sk(ms->sock->sk)->write_seq) : 0;
 }
 
 /* Sequence number of the next byte that TCP expects. */
 static inline u32 iw_mpa_sock_rcv_nxt(const struct iw_mpa_sock *ms)
 {
-	return READ_ONCE(tcp_sk(ms->sock->sk)->rcv_nxt);
+	return ms->sock ? READ_ONCE(tcp_sk(ms->sock->sk)->rcv_nxt) : 0;
 }
 
 /* Grows, modulo 2^32, with each byte that the peer acknowledges or sends. */
 static inline u32 iw_mpa_sock_progress(const struct iw_mpa_sock *ms)
 {
+	if (!ms->sock)
+		return 0;
 	return READ_ONCE(tcp_sk(ms->sock->sk)->snd_una) + iw_mpa_sock_rcv_nxt(ms);
 }
 

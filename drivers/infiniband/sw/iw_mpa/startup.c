@@ -333,8 +333,6 @@ void iw_mpa_startup_send_reject(struct iw_mpa_ep *ep)
  */
 int iw_mpa_send(struct iw_mpa_ep *ep, const void *octets, size_t len)
 {
-	if (ep->sock.takeover)
-		return -EPIPE;
 	return iw_mpa_sock_send(&ep->sock, octets, len);
 }
 EXPORT_SYMBOL_GPL(iw_mpa_send);

@@ -79,6 +79,8 @@ int iw_mpa_sock_discard(struct iw_mpa_sock *ms, size_t len)
 {
 	struct msghdr msg = {};
 
+	if (!ms->sock)
+		return 0;
 	return kernel_recvmsg(ms->sock, &msg, NULL, 0, len, MSG_DONTWAIT | MSG_TRUNC);
 }
 
@@ -122,13 +124,16 @@ static int stream_send(struct sock *sk, const void *buf, size_t len, bool first)
  * Send all of a startup frame or an FPDU, in a memalloc_noio scope. This does not wait: the send
  * buffer of a connection that is starting up has room for all that the library sends.
  *
- * Return: 0; -EAGAIN if TCP took nothing; -EPIPE if it took a part, or the stream has ended; or
- * another negative errno.
+ * Return: 0; -EAGAIN if TCP took nothing; -EPIPE if it took a part, if the stream has ended, or if
+ * there is no socket; or another negative errno.
  */
 int iw_mpa_sock_send(struct iw_mpa_sock *ms, const void *buf, size_t len)
 {
-	int sent = stream_send(ms->sock->sk, buf, len, false);
+	int sent;
 
+	if (!ms->sock)
+		return -EPIPE;
+	sent = stream_send(ms->sock->sk, buf, len, false);
 	if (sent < 0)
 		return sent;
 	return sent == len ? 0 : -EPIPE;

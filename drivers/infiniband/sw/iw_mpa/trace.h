@@ -10,7 +10,6 @@
 
 #include <rdma/iw_cm.h>
 #include <rdma/iw_mpa_proto.h>
-#include <rdma/iw_mpa_tcb.h>
 
 #include "fsm.h"
 
@@ -190,49 +189,6 @@ TRACE_EVENT(iw_mpa_handoff,
 		  __entry->ird, __entry->ord, __entry->peer_ird,
 		  __entry->peer_ord, __entry->snd_nxt, __entry->rcv_nxt,
 		  __entry->err)
-);
-
-TRACE_EVENT(iw_mpa_takeover,
-	TP_PROTO(unsigned long id, const struct iw_mpa_tcb *tcb, enum iw_mpa_reason reason),
-	TP_ARGS(id, tcb, reason),
-	TP_STRUCT__entry(
-		__field(unsigned long, id)
-		__field(u8, reason)
-		__field(u8, options)
-		__field(u32, snd_nxt)
-		__field(u32, snd_wnd)
-		__field(u32, rcv_nxt)
-		__field(u32, rcv_wup)
-		__field(u32, rcv_wnd)
-		__field(u32, ts_val)
-		__field(u32, ts_recent)
-		__field(u32, rx_len)
-		__field(u32, rx_dropped)
-	),
-	TP_fast_assign(
-		__entry->id = id;
-		__entry->reason = reason;
-		__entry->options = tcb->options;
-		__entry->snd_nxt = tcb->snd_nxt;
-		__entry->snd_wnd = tcb->snd_wnd;
-		__entry->rcv_nxt = tcb->rcv_nxt;
-		__entry->rcv_wup = tcb->rcv_wup;
-		__entry->rcv_wnd = tcb->rcv_wnd;
-		__entry->ts_val = tcb->ts_val;
-		__entry->ts_recent = tcb->ts_recent;
-		__entry->rx_len = tcb->rx_len;
-		__entry->rx_dropped = tcb->rx_dropped;
-	),
-	TP_printk("id=%lu reason=%s options=%s snd_nxt=%u snd_wnd=%u rcv_nxt=%u rcv_wup=%u rcv_wnd=%u ts_val=%u ts_recent=%u rx_len=%u rx_dropped=%u",
-		  __entry->id, show_reason(__entry->reason),
-		  __print_flags(__entry->options, "|",
-				{ IW_MPA_TCP_TIMESTAMPS, "timestamps" },
-				{ IW_MPA_TCP_WSCALE, "wscale" },
-				{ IW_MPA_TCP_SACK, "sack" },
-				{ IW_MPA_TCP_ECN, "ecn" }),
-		  __entry->snd_nxt, __entry->snd_wnd, __entry->rcv_nxt, __entry->rcv_wup,
-		  __entry->rcv_wnd, __entry->ts_val, __entry->ts_recent, __entry->rx_len,
-		  __entry->rx_dropped)
 );
 
 TRACE_EVENT(iw_mpa_upcall,

@@ -8,9 +8,9 @@
  * but has no verbs to use that device with. The skel_hw_* functions are where the hardware is
  * programmed. It is quoted and explained in Documentation/infiniband/iw_mpa_driver.rst.
  *
- * This one reads the TCP stream from the kernel's socket. A device that takes TCP over declares
- * IW_MPA_CAP_TAKEOVER and its tcp_options, leaves attach and kick_rx out, brings send_reply, sends
- * RTR message and FIN itself, and has all that it needs of the connection in prepare: @ho->tcb.
+ * This one reads the TCP stream from the kernel's socket. A device that takes TCP over has a struct
+ * iw_mpa_takeover_ops in its attributes, leaves attach and kick_rx out, sends Reply, RTR message
+ * and FIN itself, and has all that it needs of the connection in prepare: @ho->tcb.
  */
 
 #include <linux/completion.h>

@@ -71,26 +71,16 @@ static void path_read(struct sock *sk, struct iw_mpa_path *path, bool used)
 	neigh_release(neigh);
 }
 
-/**
- * iw_mpa_path_read - where TCP has sent the last packets
- * @sk: socket, locked, of a connection that is up
- * @path: result, for iw_mpa_path_put()
- *
- * Context: process.
- */
+/* Where TCP has sent the last packets. With the socket locked; for iw_mpa_path_put(). */
 void iw_mpa_path_read(struct sock *sk, struct iw_mpa_path *path)
 {
 	path_read(sk, path, false);
 }
 
-/**
- * iw_mpa_path_refresh - where TCP would send the next packet
- * @sk: frozen socket, not locked
- * @path: result, for iw_mpa_path_put(); zeroes if there is no way, or TCP has ended the connection
- *
- * The host resolves a next hop that it does not know, and has an old entry confirmed.
- *
- * Context: process.
+/*
+ * Where TCP would send the next packet; for iw_mpa_path_put(). @path is zeroes if there is no way,
+ * or TCP has ended the connection. The host resolves a next hop that it does not know, and has an
+ * old entry confirmed.
  */
 void iw_mpa_path_refresh(struct sock *sk, struct iw_mpa_path *path)
 {
@@ -102,13 +92,9 @@ void iw_mpa_path_refresh(struct sock *sk, struct iw_mpa_path *path)
 	release_sock(sk);
 }
 
-/**
- * iw_mpa_path_differs - would a packet go elsewhere?
- * @a: a path
- * @b: another one
- *
- * Return: true if it would, or if its size limit differs. Another route to the same next hop is no
- * difference.
+/*
+ * Would a packet go elsewhere, or does its size limit differ? Another route to the same next hop is
+ * no difference.
  */
 bool iw_mpa_path_differs(const struct iw_mpa_path *a, const struct iw_mpa_path *b)
 {
@@ -117,10 +103,6 @@ bool iw_mpa_path_differs(const struct iw_mpa_path *a, const struct iw_mpa_path *
 	       memcmp(a->lladdr, b->lladdr, sizeof(a->lladdr));
 }
 
-/**
- * iw_mpa_path_put - let go of the route
- * @path: path, or zeroes
- */
 void iw_mpa_path_put(struct iw_mpa_path *path)
 {
 	dst_release(path->dst);

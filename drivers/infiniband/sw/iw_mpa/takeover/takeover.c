@@ -20,14 +20,16 @@
  *		the host goes its way
  *	FROZEN	iw_mpa_takeover_freeze(): both gates are shut, no timer runs, and the record is
  *		made, all under one hold of the socket's lock
- *	GIVEN	iw_mpa_takeover_give(): the driver gets it
+ *	GIVEN	takeover_give(): the driver gets it
+ *	TAKEN	prepare has returned 0: the endpoint has no socket any more
  *	FREE	the endpoint has put it, and the driver has released it: the socket is closed
  *
  * iw_mpa_takeover_undo() leads from HELD, FROZEN and a GIVEN that prepare refused back to OPEN.
  *
  * Ownership: until GIVEN, the endpoint's. Then there are two users: the endpoint, until
  * iw_mpa_takeover_put(), and the driver, until iw_mpa_stream_released() or the end of the device.
- * The last has the socket closed, by a work item: the driver may call from any context.
+ * The last has the socket closed, by a work item: the driver may call from any context. As long as
+ * the endpoint is a user it hears if an administrator ends the TCP connection by "ss -K".
  *
  * Locking: the socket's lock protects both gates. TCP reads them under that lock, or within RCU, so
  * the memory is freed a grace period after the gates were opened. The lock of the list is a leaf.
@@ -39,28 +41,33 @@
  * TCP behind the record.
  *
  * A work item looks at the path of a connection that the driver watches: when a netevent says that
- * something has changed, and once in a second, since some changes of routes have no notifier. The
- * driver is told under the lock of the list. So it is not told any more once
- * iw_mpa_stream_released() has returned, in whatever context it was called.
+ * something has changed, and once in a second, since some changes of routes have no notifier. Most
+ * netevents only say that a neighbour is alive, and few say that it has moved. So they only cause a
+ * look, which compares. The driver is called under the lock of the list. So it is not called any
+ * more once iw_mpa_stream_released() has returned, in whatever context that was called.
  *
  * The flag of TCP_REPAIR makes TCP close without FIN and RST. Nothing else is written into a
  * tcp_sock.
  */
 
 #include "takeover.h"
+#include "../sock.h"
 #include "path.h"
-#include "sock.h"
-#include "stats.h"
+#include "takeovers.h"
 #include "tcb.h"
 
+#define CREATE_TRACE_POINTS
+#include "trace_takeover.h"
+
 #include <linux/delay.h>
+#include <linux/export.h>
 #include <linux/filter.h>
 #include <linux/hrtimer.h>
 #include <linux/kref.h>
 #include <linux/rcupdate.h>
 #include <linux/slab.h>
-#include <linux/workqueue.h>
 #include <net/inet_connection_sock.h>
+#include <net/netevent.h>
 #include <net/tcp.h>
 
 /* How often and how long a takeover waits for the host to send what TCP has given to it */
@@ -73,18 +80,20 @@
 
 /**
  * struct iw_mpa_takeover - a connection that the device has, or is about to get
- * @node: in the list of @all, while the driver has it
- * @all: the list
- * @users: the endpoint, and the driver
- * @sock: the socket
+ * @node: in the device's list from GIVEN on, until the driver releases it
+ * @all: the device's
+ * @users: the endpoint, and from GIVEN on the driver
+ * @ep: the endpoint, as long as it is a user
+ * @ms: from TAKEN on: the socket; its callbacks report to @ep
+ * @tcb: the record, until prepare has returned
  * @af_ops: the gate out
- * @tcp_af_ops: TCP's own, of which @af_ops is a copy
+ * @tcp_af_ops: TCP's own functions, once the gate out is shut
  * @filter: the gate in
  * @keepalive: probes were wanted when the gate out was shut
- * @work: closes @sock
+ * @work: closes the socket
  * @rcu: for readers of @filter and @af_ops
  * @watched: the driver wants to know of @path; under the list's lock
- * @taken: prepare has succeeded, so @priv is valid until the driver releases it; likewise
+ * @taken: state TAKEN, so @priv is valid until the driver releases it; under the list's lock
  * @priv: the driver's, for that
  * @path: the path that the driver knows; the route itself may be gone
  * @round: of the last look at this connection
@@ -93,7 +102,9 @@ struct iw_mpa_takeover {
 	struct list_head				node;
 	struct iw_mpa_takeovers				*all;
 	struct kref					users;
-	struct socket					*sock;
+	struct iw_mpa_ep				*ep;
+	struct iw_mpa_sock				ms;
+	struct iw_mpa_tcb				tcb;
 	struct inet_connection_sock_af_ops		af_ops;
 	const struct inet_connection_sock_af_ops	*tcp_af_ops;
 	struct sk_filter				filter;
@@ -107,6 +118,9 @@ struct iw_mpa_takeover {
 	unsigned int					round;
 };
 
+static DEFINE_MUTEX(takeover_mutex);
+/* These are there while a device is. They change under the mutex. */
+static unsigned int takeover_devices;
 static struct bpf_prog *takeover_drop_all;
 static struct workqueue_struct *takeover_wq;
 
@@ -190,14 +204,14 @@ static void takeover_unlooked(struct iw_mpa_takeovers *all)
 static void takeover_close(struct work_struct *work)
 {
 	struct iw_mpa_takeover *t = container_of(work, struct iw_mpa_takeover, work);
-	struct sock *sk = t->sock->sk;
+	struct sock *sk = t->ms.sock->sk;
 
 	takeover_unlooked(t->all);
 	sock_hold(sk);
 	lock_sock(sk);
 	tcp_sk(sk)->repair = 1;
 	release_sock(sk);
-	sock_release(t->sock);
+	sock_release(t->ms.sock);
 	lock_sock(sk);
 	takeover_open(t, sk);
 	release_sock(sk);
@@ -223,23 +237,28 @@ static void takeover_acknowledge(struct sock *sk)
 	release_sock(sk);
 }
 
-/**
- * iw_mpa_takeover_begin - let nothing more come to the host's TCP
- * @ms: open socket, not taken over
- * @all: the device's
- * @held: the device has begun to hold back what comes; otherwise it is dropped from now on
- *
- * What the host has received before is with TCP when this returns, and TCP has acknowledged it.
- * What comes later does not reach TCP, even if the device lets it through.
- *
- * Context: process, sleeps for one grace period, or for two with @held.
- *
- * Return: 0, for iw_mpa_takeover_freeze() or iw_mpa_takeover_undo(); -ENOMEM; -EBUSY if somebody
- * else uses the socket.
- */
-int iw_mpa_takeover_begin(struct iw_mpa_sock *ms, struct iw_mpa_takeovers *all, bool held)
+/* Something in the network has changed. In any context. */
+static void takeovers_stir(struct iw_mpa_takeovers *all)
 {
-	struct sock *sk = ms->sock->sk;
+	if (all->ops->path_changed && !list_empty_careful(&all->list) && !xchg(&all->stirred, 1))
+		mod_delayed_work(takeover_wq, &all->look,
+				 TAKEOVER_LOOK_SOON + READ_ONCE(all->took));
+}
+
+/*
+ * Let nothing more come to the host's TCP. What the host has received before is with TCP when this
+ * returns, and TCP has acknowledged it. What comes later does not reach TCP, even if the device
+ * lets it through. @held: the device has begun to hold back what comes; otherwise it is dropped
+ * from now on.
+ *
+ * Sleeps for one grace period, or for two with @held.
+ *
+ * Return: 0, for iw_mpa_takeover_freeze() or iw_mpa_takeover_undo(); -ENOMEM; -EBUSY if the socket
+ * has another user.
+ */
+int iw_mpa_takeover_begin(struct iw_mpa_ep *ep, bool held)
+{
+	struct sock *sk = ep->sock.sock->sk;
 	struct iw_mpa_takeover *t;
 	int err = 0;
 
@@ -251,8 +270,8 @@ int iw_mpa_takeover_begin(struct iw_mpa_sock *ms, struct iw_mpa_takeovers *all, 
 	kref_init(&t->users);
 	refcount_set(&t->filter.refcnt, 1);
 	t->filter.prog = takeover_drop_all;
-	t->all = all;
-	t->sock = ms->sock;
+	t->all = ep->dev->takeovers;
+	t->ep = ep;
 
 	if (held)
 		synchronize_rcu_expedited();
@@ -266,7 +285,7 @@ int iw_mpa_takeover_begin(struct iw_mpa_sock *ms, struct iw_mpa_takeovers *all, 
 		kfree(t);
 		return err;
 	}
-	ms->takeover = t;
+	ep->takeover = t;
 	synchronize_rcu_expedited();
 	takeover_acknowledge(sk);
 	return 0;
@@ -282,40 +301,41 @@ static bool takeover_is_sent(struct sock *sk)
 	return !sk_wmem_alloc_get(sk);
 }
 
-static enum iw_mpa_reason takeover_freeze(struct iw_mpa_takeover *t, struct sock *sk,
-					  struct iw_mpa_tcb *tcb)
+static enum iw_mpa_reason takeover_freeze(struct iw_mpa_takeover *t, struct sock *sk)
 {
 	if (!iw_mpa_tcb_is_at_rest(sk))
 		return IW_MPA_R_TCP_BUSY;
-	if (iw_mpa_tcb_read(sk, tcb))
+	if (iw_mpa_tcb_read(sk, &t->tcb))
 		return IW_MPA_R_LOCAL;
-	t->path = tcb->path;
+	t->path = t->tcb.path;
 	takeover_shut_out(t, sk);
 	return IW_MPA_R_OK;
 }
 
-/**
- * iw_mpa_takeover_freeze - shut the host's TCP off, and say how it left the connection
- * @ms: socket, after iw_mpa_takeover_begin()
- * @tcb: result, for iw_mpa_tcb_free(); zeroes on failure
- *
- * Context: process, in a memalloc_noio scope; waits for the host's own packets, 20 ms at the most.
+/*
+ * Shut the host's TCP off, and put into @ho how it left the connection. After
+ * iw_mpa_takeover_begin(). Waits for the host's own packets, 20 ms at most.
  *
  * Return: IW_MPA_R_OK; IW_MPA_R_TCP_BUSY, or IW_MPA_R_LOCAL for lack of memory: then nothing has
  * changed.
  */
-enum iw_mpa_reason iw_mpa_takeover_freeze(struct iw_mpa_sock *ms, struct iw_mpa_tcb *tcb)
+enum iw_mpa_reason iw_mpa_takeover_freeze(struct iw_mpa_ep *ep, struct iw_mpa_handoff *ho)
 {
-	struct sock *sk = ms->sock->sk;
+	struct iw_mpa_takeover *t = ep->takeover;
+	struct sock *sk = ep->sock.sock->sk;
 	enum iw_mpa_reason why;
 
-	memset(tcb, 0, sizeof(*tcb));
 	if (!takeover_is_sent(sk))
 		return IW_MPA_R_TCP_BUSY;
 	lock_sock(sk);
-	why = takeover_freeze(ms->takeover, sk, tcb);
+	why = takeover_freeze(t, sk);
 	release_sock(sk);
-	return why;
+	if (why)
+		return why;
+	ho->rx_queued = t->tcb.rx_len;
+	ho->tcb = &t->tcb;
+	ho->takeover = t;
+	return IW_MPA_R_OK;
 }
 
 /* Return: false if the driver does not have it any more */
@@ -331,78 +351,179 @@ static bool takeover_take_back(struct iw_mpa_takeovers *all, struct iw_mpa_takeo
 	return had;
 }
 
-/**
- * iw_mpa_takeover_undo - give the connection back to the host's TCP
- * @ms: socket, after iw_mpa_takeover_begin(); the driver does not want it, if it was given
- *
- * TCP goes on as before: it acknowledges what it owes, and keepalive begins anew. The peer has to
- * repeat what has come meanwhile.
- *
- * Context: process.
+/*
+ * Give the connection back to the host's TCP. The driver does not want it, if it was given. TCP
+ * goes on as before: it acknowledges what it owes, and keepalive begins anew. The peer has to
+ * repeat what has come since iw_mpa_takeover_begin().
  */
-void iw_mpa_takeover_undo(struct iw_mpa_sock *ms)
+void iw_mpa_takeover_undo(struct iw_mpa_ep *ep)
 {
-	struct iw_mpa_takeover *t = ms->takeover;
-	struct sock *sk = ms->sock->sk;
+	struct iw_mpa_takeover *t = ep->takeover;
+	struct sock *sk = ep->sock.sock->sk;
 
 	if (takeover_take_back(t->all, t))
 		takeover_unlooked(t->all);
+	iw_mpa_tcb_free(&t->tcb);
 	lock_sock(sk);
 	takeover_open(t, sk);
 	takeover_start_timers(t, sk);
 	release_sock(sk);
 	takeover_acknowledge(sk);
-	ms->takeover = NULL;
+	ep->takeover = NULL;
 	kfree_rcu(t, rcu);
 }
 
-/**
- * iw_mpa_takeover_give - the driver gets the connection
- * @ms: frozen socket
- *
- * This comes before prepare, since the driver may call iw_mpa_stream_released() as soon as prepare
- * returns.
- *
- * Context: process.
- */
-void iw_mpa_takeover_give(struct iw_mpa_sock *ms)
+/* Before prepare: the driver may call iw_mpa_stream_released() as soon as prepare returns. */
+static void takeover_give(struct iw_mpa_takeover *t)
 {
-	struct iw_mpa_takeover *t = ms->takeover;
-
 	kref_get(&t->users);
 	spin_lock_irq(&t->all->lock);
 	list_add_tail(&t->node, &t->all->list);
 	spin_unlock_irq(&t->all->lock);
 }
 
-/**
- * iw_mpa_takeover_taken - the driver has taken the connection: it may be told of the path
- * @ms: frozen socket that it was given
- *
- * Context: process.
- */
-void iw_mpa_takeover_taken(struct iw_mpa_sock *ms)
+static void takeover_let_go(const struct iw_mpa_ep *ep)
 {
-	struct iw_mpa_takeover *t = ms->takeover;
+	const struct iw_mpa_takeover_ops *ops = ep->dev->takeovers->ops;
 
+	if (ops->hold)
+		ops->let_go(ep->off.qp);
+}
+
+static enum iw_mpa_reason takeover_begin_and_freeze(struct iw_mpa_ep *ep,
+						    struct iw_mpa_handoff *ho, int *err)
+{
+	enum iw_mpa_reason why;
+
+	*err = iw_mpa_takeover_begin(ep, ep->dev->takeovers->ops->hold);
+	if (*err)
+		return *err == -EBUSY ? IW_MPA_R_TCP_BUSY : IW_MPA_R_LOCAL;
+	why = iw_mpa_takeover_freeze(ep, ho);
+	if (why)
+		iw_mpa_takeover_undo(ep);
+	return why;
+}
+
+/*
+ * First nothing comes in any more. Then the host handles what it has. Then TCP is shut off, and the
+ * record of its state is made.
+ */
+static enum iw_mpa_reason takeover_shut_off(struct iw_mpa_ep *ep, struct iw_mpa_handoff *ho,
+					    int *err)
+{
+	const struct iw_mpa_takeover_ops *ops = ep->dev->takeovers->ops;
+	struct sock *sk = ep->sock.sock->sk;
+	enum iw_mpa_reason why;
+
+	if (iw_mpa_tcb_options(sk) & ~ops->tcp_options)
+		return IW_MPA_R_TCP_OPTION;
+	*err = ops->hold ? ops->hold(ep->off.qp, sk) : 0;
+	if (*err)
+		return IW_MPA_R_DRIVER;
+	why = takeover_begin_and_freeze(ep, ho, err);
+	if (why)
+		takeover_let_go(ep);
+	return why;
+}
+
+/*
+ * Take the connection off the host's TCP, before prepare; the device has takeovers. If that does
+ * not work, and the driver also works on a socket, TCP goes on as before, and @ho has no record.
+ *
+ * Return: IW_MPA_R_OK; or why the driver cannot have the stream, with *@err.
+ */
+enum iw_mpa_reason iw_mpa_takeover_shut_off(struct iw_mpa_ep *ep, struct iw_mpa_handoff *ho,
+					    int *err)
+{
+	static const struct iw_mpa_tcb none;
+	enum iw_mpa_reason why = takeover_shut_off(ep, ho, err);
+
+	trace_iw_mpa_takeover(ep->id, why ? &none : ho->tcb, why);
+	if (!why) {
+		takeover_give(ep->takeover);
+		return IW_MPA_R_OK;
+	}
+	if (!ep->dev->ops->attach)
+		return why;
+	iw_mpa_count_for(ep->dev->stats, IW_MPA_CNT_tcp_kept);
+	*err = 0;
+	return IW_MPA_R_OK;
+}
+
+static void takeover_sock_ignore(struct iw_mpa_sock *ms)
+{
+}
+
+static void takeover_sock_closed(struct iw_mpa_sock *ms)
+{
+	iw_mpa_peer_closed(container_of(ms, struct iw_mpa_takeover, ms)->ep, 0);
+}
+
+static void takeover_sock_failed(struct iw_mpa_sock *ms, int err)
+{
+	iw_mpa_peer_closed(container_of(ms, struct iw_mpa_takeover, ms)->ep, err);
+}
+
+static const struct iw_mpa_sock_ops takeover_sock_ops = {
+	.connected	= takeover_sock_ignore,
+	.readable	= takeover_sock_ignore,
+	.closed		= takeover_sock_closed,
+	.failed		= takeover_sock_failed,
+};
+
+/* After prepare: has the driver @taken the connection? Then the endpoint has no socket any more. */
+void iw_mpa_takeover_settle(struct iw_mpa_ep *ep, bool taken)
+{
+	struct iw_mpa_takeover *t = ep->takeover;
+
+	if (!taken) {
+		iw_mpa_takeover_undo(ep);
+		takeover_let_go(ep);
+		return;
+	}
+	iw_mpa_tcb_free(&t->tcb);
+	iw_mpa_sock_move(&ep->sock, &t->ms, &takeover_sock_ops);
 	spin_lock_irq(&t->all->lock);
 	t->taken = true;
 	spin_unlock_irq(&t->all->lock);
-	iw_mpa_takeovers_stir(t->all);
+	takeovers_stir(t->all);
+	iw_mpa_count_for(ep->dev->stats, IW_MPA_CNT_tcp_taken_over);
+}
+
+/* The connection was taken over. Return: what send_reply returns. */
+int iw_mpa_takeover_send_reply(struct iw_mpa_ep *ep, const void *reply, size_t len)
+{
+	return ep->dev->takeovers->ops->send_reply(ep->off.qp, reply, len);
+}
+
+/* The endpoint of a connection that was taken over ends. */
+void iw_mpa_takeover_put(struct iw_mpa_ep *ep)
+{
+	struct iw_mpa_takeover *t = ep->takeover;
+
+	iw_mpa_sock_unhook(&t->ms);
+	ep->takeover = NULL;
+	kref_put(&t->users, takeover_free);
 }
 
 /**
- * iw_mpa_takeover_put - the endpoint does not need the socket any more
- * @ms: frozen socket that the driver was given; closed on return
+ * iw_mpa_peer_closed - the device found the peer's FIN, or that TCP has failed
+ * @ep: endpoint of a connection that the device has taken over, from prepare until stop
+ * @err: 0: FIN, and all in front of it is handled; else a positive errno as in sk_err: ECONNRESET,
+ *	ETIMEDOUT and the like
+ *
+ * The host's TCP sees neither. After FIN, finish_tx and stop() follow; after an error stop() alone.
  *
  * Context: any.
  */
-void iw_mpa_takeover_put(struct iw_mpa_sock *ms)
+void iw_mpa_peer_closed(struct iw_mpa_ep *ep, int err)
 {
-	kref_put(&ms->takeover->users, takeover_free);
-	ms->takeover = NULL;
-	ms->sock = NULL;
+	if (err)
+		ep->sock.ops->failed(&ep->sock, err);
+	else
+		ep->sock.ops->closed(&ep->sock);
 }
+EXPORT_SYMBOL_GPL(iw_mpa_peer_closed);
 
 /**
  * iw_mpa_stream_released - the device is done with a TCP connection
@@ -441,24 +562,11 @@ void iw_mpa_stream_watch(struct iw_mpa_takeover *takeover, void *priv)
 
 	spin_lock_irqsave(&all->lock, flags);
 	takeover->priv = priv;
-	takeover->watched = all->tell;
+	takeover->watched = all->ops->path_changed;
 	spin_unlock_irqrestore(&all->lock, flags);
-	iw_mpa_takeovers_stir(all);
+	takeovers_stir(all);
 }
 EXPORT_SYMBOL_GPL(iw_mpa_stream_watch);
-
-/**
- * iw_mpa_takeovers_stir - something in the network has changed
- * @all: the device's
- *
- * Context: any.
- */
-void iw_mpa_takeovers_stir(struct iw_mpa_takeovers *all)
-{
-	if (all->tell && !list_empty_careful(&all->list) && !xchg(&all->stirred, 1))
-		mod_delayed_work(takeover_wq, &all->look,
-				 TAKEOVER_LOOK_SOON + READ_ONCE(all->took));
-}
 
 /*
  * Connections that this round has looked at are at the end of the list. Return: a watched one
@@ -486,11 +594,11 @@ static void takeover_look(struct iw_mpa_takeovers *all, struct iw_mpa_takeover *
 {
 	struct iw_mpa_path path;
 
-	iw_mpa_path_refresh(t->sock->sk, &path);
+	iw_mpa_path_refresh(t->ms.sock->sk, &path);
 	spin_lock_irq(&all->lock);
 	if (!list_empty(&t->node) && iw_mpa_path_differs(&path, &t->path)) {
 		t->path = path;
-		all->tell(t->priv, &path);
+		all->ops->path_changed(t->priv, &path);
 	}
 	spin_unlock_irq(&all->lock);
 	iw_mpa_path_put(&path);
@@ -528,53 +636,15 @@ static void takeovers_look(struct work_struct *work)
 		queue_delayed_work(takeover_wq, &all->look, TAKEOVER_LOOK_EACH);
 }
 
-/**
- * iw_mpa_takeovers_init - no connection yet
- * @all: the device's
- * @stats: its counters
- */
-void iw_mpa_takeovers_init(struct iw_mpa_takeovers *all, struct iw_mpa_stats __percpu *stats)
+/* In process context or softirq. */
+static int takeovers_netevent(struct notifier_block *nb, unsigned long event, void *arg)
 {
-	spin_lock_init(&all->lock);
-	INIT_LIST_HEAD(&all->list);
-	INIT_DELAYED_WORK(&all->look, takeovers_look);
-	mutex_init(&all->looking);
-	all->stats = stats;
+	if (event == NETEVENT_NEIGH_UPDATE || event == NETEVENT_REDIRECT)
+		takeovers_stir(container_of(nb, struct iw_mpa_takeovers, netevent));
+	return NOTIFY_DONE;
 }
 
-static struct iw_mpa_takeover *takeover_first(struct iw_mpa_takeovers *all)
-{
-	struct iw_mpa_takeover *t;
-
-	spin_lock_irq(&all->lock);
-	t = list_first_entry_or_null(&all->list, struct iw_mpa_takeover, node);
-	spin_unlock_irq(&all->lock);
-	return t;
-}
-
-/**
- * iw_mpa_takeovers_end - release what the driver of a device that goes has not released
- * @all: the device's; no endpoint uses a connection of it, the driver does not call any more, and
- *	nobody stirs it
- *
- * Context: process, sleeps until the last socket is closed.
- */
-void iw_mpa_takeovers_end(struct iw_mpa_takeovers *all)
-{
-	struct iw_mpa_takeover *t;
-
-	cancel_delayed_work_sync(&all->look);
-	while ((t = takeover_first(all)))
-		iw_mpa_stream_released(t);
-	flush_workqueue(takeover_wq);
-}
-
-/**
- * iw_mpa_takeover_init - make takeovers possible
- *
- * Return: 0 or -ENOMEM.
- */
-int iw_mpa_takeover_init(void)
+static int takeover_set_up(void)
 {
 	struct sock_filter drop = BPF_STMT(BPF_RET | BPF_K, 0);
 	struct sock_fprog_kern prog = { .len = 1, .filter = &drop };
@@ -589,10 +659,103 @@ int iw_mpa_takeover_init(void)
 	return -ENOMEM;
 }
 
-/** iw_mpa_takeover_exit - every device is gone */
-void iw_mpa_takeover_exit(void)
+static void takeover_tear_down(void)
 {
 	destroy_workqueue(takeover_wq);
 	synchronize_rcu();	/* TCP may still be in the filter */
 	bpf_prog_destroy(takeover_drop_all);
+}
+
+static int takeover_add_device(void)
+{
+	int err = 0;
+
+	mutex_lock(&takeover_mutex);
+	if (!takeover_devices)
+		err = takeover_set_up();
+	if (!err)
+		takeover_devices++;
+	mutex_unlock(&takeover_mutex);
+	return err;
+}
+
+static void takeover_remove_device(void)
+{
+	mutex_lock(&takeover_mutex);
+	if (!--takeover_devices)
+		takeover_tear_down();
+	mutex_unlock(&takeover_mutex);
+}
+
+/* Return: NULL if what a driver registers is complete; else what is wrong, in words. */
+const char *iw_mpa_takeover_check(const struct iw_mpa_driver_ops *drv,
+				  const struct iw_mpa_takeover_ops *ops)
+{
+	if (!ops->send_reply)
+		return "takeover needs send_reply";
+	if (drv->repeat_rtr)
+		return "takeover cannot have repeat_rtr";
+	if (ops->hold && !ops->let_go)
+		return "hold needs let_go";
+	if (ops->tcp_options & ~IW_MPA_TCP_ALL)
+		return "tcp_options has an unknown TCP option";
+	return NULL;
+}
+
+/* A device comes that takes connections over. Return: 0 or a negative errno. */
+int iw_mpa_takeovers_begin(struct iw_mpa_device *dev)
+{
+	const struct iw_mpa_takeover_ops *ops = dev->attr.takeover;
+	struct iw_mpa_takeovers *all;
+	int err;
+
+	all = kzalloc_obj(*all, GFP_KERNEL);
+	if (!all)
+		return -ENOMEM;
+	err = takeover_add_device();
+	if (err) {
+		kfree(all);
+		return err;
+	}
+	spin_lock_init(&all->lock);
+	INIT_LIST_HEAD(&all->list);
+	INIT_DELAYED_WORK(&all->look, takeovers_look);
+	mutex_init(&all->looking);
+	all->ops = ops;
+	all->stats = dev->stats;
+	all->netevent.notifier_call = takeovers_netevent;
+	dev->takeovers = all;
+	if (ops->path_changed)
+		register_netevent_notifier(&all->netevent);
+	return 0;
+}
+
+static struct iw_mpa_takeover *takeover_first(struct iw_mpa_takeovers *all)
+{
+	struct iw_mpa_takeover *t;
+
+	spin_lock_irq(&all->lock);
+	t = list_first_entry_or_null(&all->list, struct iw_mpa_takeover, node);
+	spin_unlock_irq(&all->lock);
+	return t;
+}
+
+/*
+ * The device goes: no endpoint uses a connection of it, and the driver does not call any more. What
+ * its driver has not released is released. Sleeps until the last socket is closed.
+ */
+void iw_mpa_takeovers_end(struct iw_mpa_device *dev)
+{
+	struct iw_mpa_takeovers *all = dev->takeovers;
+	struct iw_mpa_takeover *t;
+
+	if (all->ops->path_changed)
+		unregister_netevent_notifier(&all->netevent);	/* waits for those that stir */
+	cancel_delayed_work_sync(&all->look);
+	while ((t = takeover_first(all)))
+		iw_mpa_stream_released(t);
+	flush_workqueue(takeover_wq);
+	dev->takeovers = NULL;
+	takeover_remove_device();
+	kfree(all);
 }

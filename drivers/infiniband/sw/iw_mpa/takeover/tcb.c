@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * This file reads the state of a TCP connection from the host's TCP, and does not change it. Octets
+ * This file reads the state of a TCP connection from the host's TCP, and does not change it. Bytes
  * are copied from where they are, since reading them from the socket would send a window update.
  */
 
 #include "tcb.h"
+#include "../sock.h"
 #include "path.h"
-#include "sock.h"
 
 #include <linux/errno.h>
 #include <linux/ktime.h>
@@ -18,14 +18,7 @@
 #include <net/route.h>
 #include <net/tcp.h>
 
-/**
- * iw_mpa_tcb_options - which TCP options did both ends agree on?
- * @sk: socket of a connection that is up
- *
- * Context: any; these do not change any more.
- *
- * Return: a set of IW_MPA_TCP_*.
- */
+/* TCP options that both ends have agreed on, of a connection that is up: these do not change. */
 u8 iw_mpa_tcb_options(const struct sock *sk)
 {
 	const struct tcp_sock *tp = tcp_sk(sk);
@@ -42,15 +35,9 @@ u8 iw_mpa_tcb_options(const struct sock *sk)
 	return options;
 }
 
-/**
- * iw_mpa_tcb_is_at_rest - can a record describe the whole connection?
- * @sk: socket, locked
- *
- * A record cannot have octets that the peer has not acknowledged, a FIN, or urgent data.
- *
- * Context: process.
- *
- * Return: true if it can.
+/*
+ * Can a record describe the whole connection? It cannot have bytes that the peer has not
+ * acknowledged, a FIN, or urgent data. With the socket locked.
  */
 bool iw_mpa_tcb_is_at_rest(const struct sock *sk)
 {
@@ -163,7 +150,7 @@ static void tcb_read_ip(struct sock *sk, struct iw_mpa_tcb *tcb)
 	}
 }
 
-static u32 tcb_skb_octets(const struct sk_buff *skb)
+static u32 tcb_skb_bytes(const struct sk_buff *skb)
 {
 	return TCP_SKB_CB(skb)->end_seq - TCP_SKB_CB(skb)->seq;
 }
@@ -173,10 +160,10 @@ static void tcb_count_dropped(const struct tcp_sock *tp, struct iw_mpa_tcb *tcb)
 	struct rb_node *node;
 
 	for (node = rb_first(&tp->out_of_order_queue); node; node = rb_next(node))
-		tcb->rx_dropped += tcb_skb_octets(rb_to_skb(node));
+		tcb->rx_dropped += tcb_skb_bytes(rb_to_skb(node));
 }
 
-/* There is no FIN and no urgent data, so sequence numbers count only octets. */
+/* There is no FIN and no urgent data, so sequence numbers count bytes alone. */
 static int tcb_copy_rx(struct sock *sk, struct iw_mpa_tcb *tcb)
 {
 	u32 len = tcb->rcv_nxt - tcb->copied_seq, done = 0;
@@ -207,12 +194,9 @@ static int tcb_copy_rx(struct sock *sk, struct iw_mpa_tcb *tcb)
 	return 0;
 }
 
-/**
- * iw_mpa_tcb_read - make the record of a connection
- * @sk: socket, locked, of a connection at rest
- * @tcb: result, for iw_mpa_tcb_free()
- *
- * Context: process, in a memalloc_noio scope; sleeps for memory only.
+/*
+ * Make the record of a connection at rest, for iw_mpa_tcb_free(). With the socket locked, in a
+ * memalloc_noio scope; sleeps for memory only.
  *
  * Return: 0; -ENOMEM; -EPROTO if what is in the receive queue is not what TCP says.
  */
@@ -235,12 +219,7 @@ int iw_mpa_tcb_read(struct sock *sk, struct iw_mpa_tcb *tcb)
 	return 0;
 }
 
-/**
- * iw_mpa_tcb_free - free what the record points to
- * @tcb: of iw_mpa_tcb_read(), or zeroes
- *
- * Context: process.
- */
+/* Free what a record points to, of iw_mpa_tcb_read(), or zeroes. */
 void iw_mpa_tcb_free(struct iw_mpa_tcb *tcb)
 {
 	kvfree(tcb->rx);

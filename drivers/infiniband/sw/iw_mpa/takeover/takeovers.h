@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+#ifndef _IW_MPA_TAKEOVERS_H
+#define _IW_MPA_TAKEOVERS_H
+
+#include <linux/list.h>
+#include <linux/mutex.h>
+#include <linux/notifier.h>
+#include <linux/spinlock.h>
+#include <linux/workqueue.h>
+
+#include "../ep.h"
+#include "../stats.h"
+
+/**
+ * struct iw_mpa_takeovers - the TCP connections that a device has
+ * @ops: the driver's functions
+ * @lock: protects @list, and the driver's part of its members; any context
+ * @list: connections that the driver has not released
+ * @stats: counters of the device
+ * @netevent: with path_changed: is called for netevents
+ * @look: looks at the path of each connection
+ * @stirred: @look is about to run, as something has changed
+ * @looking: held by @look while it uses the socket of a connection
+ * @round: of @look
+ * @took: how long the last round has lasted, in jiffies
+ */
+struct iw_mpa_takeovers {
+	const struct iw_mpa_takeover_ops	*ops;
+	spinlock_t				lock;
+	struct list_head			list;
+	struct iw_mpa_stats __percpu		*stats;
+	struct notifier_block			netevent;
+	struct delayed_work			look;
+	unsigned long				stirred;
+	struct mutex				looking;
+	unsigned int				round;
+	unsigned long				took;
+};
+
+/* The steps of iw_mpa_takeover_shut_off(), and the way back: the suites take them one by one. */
+int iw_mpa_takeover_begin(struct iw_mpa_ep *ep, bool held);
+enum iw_mpa_reason iw_mpa_takeover_freeze(struct iw_mpa_ep *ep, struct iw_mpa_handoff *ho);
+void iw_mpa_takeover_undo(struct iw_mpa_ep *ep);
+
+#endif /* _IW_MPA_TAKEOVERS_H */
