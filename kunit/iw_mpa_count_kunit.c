@@ -7,6 +7,7 @@
 #include <linux/module.h>
 
 #include "device.h"
+#include "reason.h"
 #include "stats.h"
 
 #define REASON(name)	(IW_MPA_CNT_REASON + IW_MPA_R_##name - 1)

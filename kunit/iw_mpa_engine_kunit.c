@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What drivers with a TCP engine of their own need beyond the sockets' path: frames sent in
- * two parts, readers fed from a driver's buffer, a highest revision, an RTR type of choice.
+ * What drivers with a TCP engine of their own need beyond the sockets' path: readers fed from a
+ * driver's buffer, a highest revision, RTR types.
  */
 
 #include "raw_frame.h"
@@ -33,68 +33,6 @@ static struct iw_mpa_frame peer_frame(bool reply, u8 rtr)
 		.rev = 2, .reply = reply, .enhanced = true, .p2p = true, .rtr = rtr,
 		.ird = 8, .ord = 8,
 	};
-}
-
-/* Frames in two parts */
-
-static void engine_head_is_the_frame_without_private_data(struct kunit *test)
-{
-	const struct good_row *row = test->param_value;
-	u8 whole[IW_MPA_FRAME_MAX], head[IW_MPA_HEAD_MAX];
-	struct iw_mpa_frame frame = row->want;
-	int len, size;
-
-	/* Arrange */
-	frame.pd = kunit_kzalloc(test, frame.pd_len + 1, GFP_KERNEL);
-	KUNIT_ASSERT_NOT_NULL(test, frame.pd);
-	len = iw_mpa_frame_encode(&frame, whole, sizeof(whole));
-
-	/* Act */
-	frame.pd = NULL;
-	size = iw_mpa_frame_encode_head(&frame, head, sizeof(head));
-
-	/* Assert */
-	KUNIT_ASSERT_EQ(test, size, len - frame.pd_len);
-	KUNIT_EXPECT_EQ(test, size, frame.enhanced ? 24 : 20);
-	KUNIT_EXPECT_EQ(test, memcmp(head, whole, size), 0);
-}
-
-struct head_row {
-	const char		*desc;
-	struct iw_mpa_frame	frame;
-	size_t			room;
-	int			head;	/* of iw_mpa_frame_encode_head() */
-};
-
-static const struct head_row head_rows[] = {
-	{ "pd_512", V1(.pd_len = 512), IW_MPA_HEAD_MAX, 20 },
-	{ "pd_513", V1(.pd_len = 513), IW_MPA_HEAD_MAX, -EMSGSIZE },
-	{ "pd_508_enhanced", ENH(.pd_len = 508), IW_MPA_HEAD_MAX, 24 },
-	{ "pd_509_enhanced", ENH(.pd_len = 509), IW_MPA_HEAD_MAX, -EMSGSIZE },
-	{ "pd_65535_enhanced", ENH(.pd_len = 65535), IW_MPA_HEAD_MAX, -EMSGSIZE },
-	{ "enhanced_in_v1", { .rev = 1, .enhanced = true }, IW_MPA_HEAD_MAX, -EINVAL },
-	{ "room_for_the_head_alone", V1(.pd_len = 9), 20, 20 },
-	{ "no_room_for_header", V1(.pd_len = 9), 19, -ENOSPC },
-	{ "no_room_for_depths", ENH(.pd_len = 9), 23, -ENOSPC },
-};
-
-static void head_desc(const struct head_row *row, char *desc)
-{
-	strscpy(desc, row->desc, KUNIT_PARAM_DESC_SIZE);
-}
-
-KUNIT_ARRAY_PARAM(head, head_rows, head_desc);
-
-static void engine_head_that_does_not_fit_is_not_written(struct kunit *test)
-{
-	const struct head_row *row = test->param_value;
-	u8 buf[IW_MPA_HEAD_MAX + 1], as_it_was[sizeof(buf)];
-	size_t kept = row->head < 0 ? 0 : row->head;
-
-	memset(buf, 0x55, sizeof(buf));
-	memset(as_it_was, 0x55, sizeof(as_it_was));
-	KUNIT_EXPECT_EQ(test, iw_mpa_frame_encode_head(&row->frame, buf, row->room), row->head);
-	KUNIT_EXPECT_EQ(test, memcmp(buf + kept, as_it_was + kept, sizeof(buf) - kept), 0);
 }
 
 /* Readers fed from a driver's buffer */
@@ -192,31 +130,19 @@ static void engine_responder_takes_no_revision_above_its_own(struct kunit *test)
 			IW_MPA_R_BAD_REV);
 }
 
-/* RTR types of choice */
+/* RTR types */
 
 struct choice_row {
 	const char	*desc;
-	u8		prefer;
-	bool		one;
 	u8		peer;		/* what the peer names */
-	u8		offer;		/* of our Request */
-	u8		named;		/* by our Reply */
 	u8		sent;		/* as initiator */
 };
 
 static const struct choice_row choice_rows[] = {
-	{ "no_wish", 0, false, S | W | R, S | W | R, S | W | R, W },
-	{ "no_wish_read_or_send", 0, false, S | R, S | W | R, S | R, R },
-	{ "no_wish_one", 0, true, S | W | R, W, W, W },
-	{ "no_wish_one_read_or_send", 0, true, S | R, W, R, R },
-	{ "no_wish_one_send", 0, true, S, W, S, S },
-	{ "read", R, false, S | W | R, S | W | R, S | W | R, R },
-	{ "send", S, false, S | W | R, S | W | R, S | W | R, S },
-	{ "read_one", R, true, S | W | R, R, R, R },
-	{ "send_one", S, true, S | W | R, S, S, S },
-	{ "read_one_not_in_common", R, true, S | W, R, W, W },
-	{ "two_is_no_wish", S | R, true, S | W | R, W, W, W },
-	{ "two_of_which_one_is_common", S | R, true, W | R, W, R, R },
+	{ "all", S | W | R, W },
+	{ "read_or_send", S | R, R },
+	{ "write_or_send", S | W, W },
+	{ "send", S, S },
 };
 
 static void choice_desc(const struct choice_row *row, char *desc)
@@ -226,7 +152,7 @@ static void choice_desc(const struct choice_row *row, char *desc)
 
 KUNIT_ARRAY_PARAM(choice, choice_rows, choice_desc);
 
-static void engine_rtr_type_is_the_one_preferred(struct kunit *test)
+static void engine_rtr_type_is_write_read_or_send(struct kunit *test)
 {
 	const struct choice_row *row = test->param_value;
 	struct iw_mpa_frame req, rep, peer_req = peer_frame(false, row->peer);
@@ -234,47 +160,24 @@ static void engine_rtr_type_is_the_one_preferred(struct kunit *test)
 	struct iw_mpa_local local = local_plain;
 	struct iw_mpa_params params;
 
-	/* Arrange */
 	local.p2p = true;
-	local.rtr_prefer = row->prefer;
-	local.rtr_one = row->one;
-
-	/* Act, Assert */
 	iw_mpa_make_request(&local, &req);
 	KUNIT_EXPECT_TRUE(test, req.p2p);
-	KUNIT_EXPECT_EQ(test, req.rtr, row->offer);
+	KUNIT_EXPECT_EQ(test, req.rtr, S | W | R);
 	KUNIT_ASSERT_EQ(test, iw_mpa_negotiate_request(&local, &peer_req, &rep, &params), OK);
-	KUNIT_EXPECT_EQ(test, rep.rtr, row->named);
-	KUNIT_EXPECT_EQ(test, params.rtr, row->named);
+	KUNIT_EXPECT_EQ(test, rep.rtr, row->peer);
+	KUNIT_EXPECT_EQ(test, params.rtr, row->peer);
 	KUNIT_ASSERT_EQ(test, iw_mpa_negotiate_reply(&local, &req, &peer_rep, &params), OK);
 	KUNIT_EXPECT_EQ(test, params.rtr, row->sent);
 }
 
-/* RFC 6581 9.2: with nothing in common, the Reply names what this end can take */
-static void engine_one_rtr_type_is_named_with_none_in_common(struct kunit *test)
-{
-	struct iw_mpa_frame req = peer_frame(false, W), rep;
-	struct iw_mpa_local local = local_plain;
-	struct iw_mpa_params params;
-
-	local.rtr_accept = S | R;
-	local.rtr_one = true;
-	KUNIT_ASSERT_EQ(test, iw_mpa_negotiate_request(&local, &req, &rep, &params), OK);
-	KUNIT_EXPECT_EQ(test, rep.rtr, R);
-	local.rtr_prefer = S;
-	KUNIT_ASSERT_EQ(test, iw_mpa_negotiate_request(&local, &req, &rep, &params), OK);
-	KUNIT_EXPECT_EQ(test, rep.rtr, S);
-}
-
-/* A device that can send nothing asks for nothing, and a wish does not change that. */
+/* A device that can send nothing asks for nothing. */
 static void engine_device_without_rtr_asks_for_none(struct kunit *test)
 {
 	struct iw_mpa_local local = local_plain;
 	struct iw_mpa_frame req;
 
 	local.p2p = true;
-	local.rtr_one = true;
-	local.rtr_prefer = W;
 	local.rtr_send = 0;
 	iw_mpa_make_request(&local, &req);
 	KUNIT_EXPECT_FALSE(test, req.p2p);
@@ -323,64 +226,14 @@ static void engine_params_of_an_error_can_be_programmed(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, params.peer_ord, IW_MPA_DEPTH_MAX);
 }
 
-/* RFC 6581 10: once, and not to a peer that has begun to answer */
-static void engine_falls_back_to_revision_1_once(struct kunit *test)
-{
-	u8 buf[IW_MPA_FRAME_MAX] __aligned(2);
-	struct iw_mpa_local local = local_plain;
-	struct iw_mpa_frame req;
-	struct iw_mpa_reader rd;
-	enum iw_mpa_reason reason;
-
-	iw_mpa_make_request(&local, &req);
-	iw_mpa_reader_init(&rd, true, buf);
-	KUNIT_EXPECT_TRUE(test, iw_mpa_may_fall_back(&req, &rd));
-	iw_mpa_reader_feed(&rd, "M", 1, &reason);
-	KUNIT_EXPECT_FALSE(test, iw_mpa_may_fall_back(&req, &rd));
-
-	local.rev = IW_MPA_REV_1;
-	iw_mpa_make_request(&local, &req);
-	iw_mpa_reader_init(&rd, true, buf);
-	KUNIT_EXPECT_FALSE(test, iw_mpa_may_fall_back(&req, &rd));
-}
-
-/* Depths for events */
-
-static void engine_event_has_the_depths_of_the_peer(struct kunit *test)
-{
-	struct iw_mpa_frame peer = peer_frame(false, W);
-	struct iw_mpa_depths depths;
-
-	peer.ird = 3;
-	peer.ord = 256;
-	depths = iw_mpa_event_depths(&peer, 16, 12);
-	KUNIT_EXPECT_EQ(test, depths.ird, 3);
-	KUNIT_EXPECT_EQ(test, depths.ord, 255);
-	peer.ird = ULP;
-	peer.ord = 0;
-	depths = iw_mpa_event_depths(&peer, 16, 12);
-	KUNIT_EXPECT_EQ(test, depths.ird, 255);
-	KUNIT_EXPECT_EQ(test, depths.ord, 0);
-	/* one that does not say may do what we can */
-	peer.enhanced = false;
-	depths = iw_mpa_event_depths(&peer, 16, 12);
-	KUNIT_EXPECT_EQ(test, depths.ird, 12);
-	KUNIT_EXPECT_EQ(test, depths.ord, 16);
-}
-
 static struct kunit_case engine_cases[] = {
-	KUNIT_CASE_PARAM(engine_head_is_the_frame_without_private_data, good_gen_params),
-	KUNIT_CASE_PARAM(engine_head_that_does_not_fit_is_not_written, head_gen_params),
 	KUNIT_CASE_PARAM(engine_reader_takes_the_frame_and_no_more, good_gen_params),
 	KUNIT_CASE_PARAM(engine_reader_of_a_bad_frame_says_so_for_good, bad_gen_params),
 	KUNIT_CASE(engine_responder_takes_no_revision_above_its_own),
-	KUNIT_CASE_PARAM(engine_rtr_type_is_the_one_preferred, choice_gen_params),
-	KUNIT_CASE(engine_one_rtr_type_is_named_with_none_in_common),
+	KUNIT_CASE_PARAM(engine_rtr_type_is_write_read_or_send, choice_gen_params),
 	KUNIT_CASE(engine_device_without_rtr_asks_for_none),
 	KUNIT_CASE(engine_read_alone_without_ird_stays_within_the_limits),
 	KUNIT_CASE(engine_params_of_an_error_can_be_programmed),
-	KUNIT_CASE(engine_falls_back_to_revision_1_once),
-	KUNIT_CASE(engine_event_has_the_depths_of_the_peer),
 	{}
 };
 

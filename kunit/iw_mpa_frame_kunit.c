@@ -12,6 +12,7 @@
 #include <linux/unaligned.h>
 #include <rdma/iw_mpa_proto.h>
 
+#include "frame.h"
 #include "raw_frame.h"
 
 #define GUARD		32	/* octets on each side of what may be written */

@@ -9,7 +9,8 @@
 #include <linux/module.h>
 #include <linux/prandom.h>
 #include <linux/string.h>
-#include <rdma/iw_mpa_proto.h>
+
+#include "reason.h"
 
 #define ULP	IW_MPA_DEPTH_ULP
 #define SEED	6581
@@ -71,8 +72,6 @@ static void random_local(struct rnd_state *rnd, struct iw_mpa_local *local)
 	local->rx_markers = (bits & BIT(11)) && (bits & BIT(12));
 	local->tx_markers = bits & BIT(13);
 	local->strict = (bits & BIT(14)) && (bits & BIT(15));
-	local->rtr_prefer = (bits >> 16) & IW_MPA_RTR_ALL;
-	local->rtr_one = (bits & BIT(19)) && (bits & BIT(20));
 }
 
 /* @sent as the other end reads it */
@@ -151,25 +150,12 @@ static u8 can_take(const struct pair *p)
 	return others && (kept_at_0 || !p->res.max_ird) ? others : p->res.rtr_accept;
 }
 
-/* What an end names that could name all of @types */
-static void expect_names(struct pair *p, const struct iw_mpa_local *local, u8 types, u8 named)
-{
-	u8 prefer = types & local->rtr_prefer;
-
-	if (!local->rtr_one) {
-		EXPECT(named == types);
-		return;
-	}
-	EXPECT(!(named & ~types) && hweight8(named) == !!types);
-	EXPECT(IMPLIES(hweight8(prefer) == 1, named == prefer));
-}
-
 /* A Request offers what can be sent; a Reply names what of it can come, or else anything. */
 static void expect_rtr_named(struct pair *p)
 {
 	u8 both = p->req.rtr & can_take(p);
 
-	expect_names(p, &p->ini, p->req.p2p ? can_send(p) : 0, p->req.rtr);
+	EXPECT(p->req.rtr == (p->req.p2p ? can_send(p) : 0));
 	EXPECT(p->req.p2p == (p->req.enhanced && p->ini.p2p && can_send(p)));
 	EXPECT(p->rep.p2p == p->req.p2p && p->res_got.p2p == p->req.p2p);
 	EXPECT(p->rep.rtr == p->res_got.rtr);
@@ -177,7 +163,7 @@ static void expect_rtr_named(struct pair *p)
 		EXPECT(!p->rep.rtr);
 		return;
 	}
-	expect_names(p, &p->res, both ?: can_take(p), p->rep.rtr);
+	EXPECT(p->rep.rtr == (both ?: can_take(p)));
 	if (!(p->rep.rtr & IW_MPA_RTR_READ))
 		return;
 	EXPECT(p->res_got.ird);
@@ -201,8 +187,6 @@ static void expect_common_rtr(struct pair *p)
 	EXPECT(i->rtr & r->rtr);
 	EXPECT(i->rtr & p->ini.rtr_send);
 	EXPECT(i->rtr & p->res.rtr_accept);
-	EXPECT(IMPLIES(i->rtr != p->ini.rtr_prefer && hweight8(p->ini.rtr_prefer) == 1,
-		       !(p->ini.rtr_prefer & can_send(p) & p->rep.rtr)));
 	EXPECT(!(r->rtr & ~p->res.rtr_accept));
 	EXPECT(IMPLIES(i->rtr == IW_MPA_RTR_READ, i->ord && r->ird));
 }
@@ -239,7 +223,7 @@ static void expect_refused(struct pair *p)
 		return;
 	case IW_MPA_R_NO_RTR:
 		EXPECT(!(can_send(p) & p->rep.rtr));
-		EXPECT(p->ini.rtr_one || p->res.rtr_one || !(can_send(p) & can_take(p)));
+		EXPECT(!(can_send(p) & can_take(p)));
 		return;
 	default:
 		KUNIT_FAIL(p->test, "seed %u, round %u: initiator: %s", SEED, p->round,

@@ -8,7 +8,8 @@
 #include <linux/minmax.h>
 #include <linux/module.h>
 #include <linux/string.h>
-#include <rdma/iw_mpa_proto.h>
+
+#include "negotiate.h"
 
 #define OWN	8	/* what our ULP asks for */
 #define OK	IW_MPA_R_OK

@@ -14,6 +14,7 @@
 #include <rdma/iw_mpa_proto.h>
 
 #include "raw_frame.h"
+#include "reason.h"
 
 #define SEED	6581
 

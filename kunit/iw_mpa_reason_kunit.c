@@ -8,7 +8,8 @@
 #include <linux/err.h>
 #include <linux/module.h>
 #include <linux/string.h>
-#include <rdma/iw_mpa_proto.h>
+
+#include "reason.h"
 
 struct reason_row {
 	const char		*desc;

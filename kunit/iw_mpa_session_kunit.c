@@ -10,6 +10,7 @@
 #include <linux/module.h>
 #include <linux/string.h>
 
+#include "reason.h"
 #include "session.h"
 
 static void decode(u32 ppid, const u8 *bytes, size_t len,

@@ -224,7 +224,6 @@ static void toe_revision_above_its_own_is_closed(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, p->res.why, IW_MPA_R_BAD_REV);
 	KUNIT_EXPECT_FALSE(test, p->res.asked);
 	KUNIT_EXPECT_EQ(test, p->res.wire_len, 0);
-	KUNIT_EXPECT_TRUE(test, iw_mpa_may_fall_back(&p->ini.conn.sent, &p->ini.conn.reader));
 }
 
 /* RFC 6581 8: layer 2, type 0, and the code */

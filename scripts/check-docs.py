@@ -581,7 +581,7 @@ SELFTEST = (
     (check_contract, DRIVER, '``iw_mpa_qp_gone', '``iw_mpa_qp_done'),
     (check_contract, TAKEOVER, '\nlet_go\n', '\nlet_come\n'),
     (check_contract, TAKEOVER, '``iw_mpa_stream_watch', '``iw_mpa_stream_match'),
-    (check_contract, ENGINE, '``iw_mpa_lost()', '``iw_mpa_last()'),
+    (check_contract, ENGINE, '``iw_mpa_fpdu_term()', '``iw_mpa_fpdu_tram()'),
     (check_written, OVERVIEW, '``iw_mpa_upcall``', '``iw_mpa_call``'),
     (check_written, OVERVIEW, '``v1_fallback``        ', '``v1_backfall``        '),
     (check_names, DRIVER, 'iw_mpa_stream_down()', 'iw_mpa_stream_up()'),

@@ -30,8 +30,8 @@
 /**
  * struct iw_mpa_hdr - fixed part of an MPA Request or Reply on the wire
  * @key: IW_MPA_KEY_REQ or IW_MPA_KEY_REP, without the NUL
- * @flags: IW_MPA_HDR_*; the low four bits are reserved, not checked, and sent as 0, but for the two
- *	by which both ends agree on large FPDUs
+ * @flags: see frame.c; the low four bits are reserved, not checked, and sent as 0, but for two that
+ *	are for large FPDUs
  * @rev: MPA revision of the sender
  * @pd_length: octets of private data that follow, 0..512, RFC 6581 data included
  */
@@ -45,38 +45,7 @@ struct iw_mpa_hdr {
 #define IW_MPA_HDR_SIZE		20
 #define IW_MPA_FRAME_MAX	(IW_MPA_HDR_SIZE + IW_MPA_PD_MAX)
 
-#define IW_MPA_HDR_M		BIT(7)	/* sender wants Markers in what it receives */
-#define IW_MPA_HDR_C		BIT(6)	/* sender wants CRC */
-#define IW_MPA_HDR_R		BIT(5)	/* Reply only: connection rejected */
-#define IW_MPA_HDR_S		BIT(4)	/* private data begins with RFC 6581 data */
-
-/*
- * An extension: the sender of the Request allows FPDUs of more than one TCP segment, and so does
- * the sender of the Reply. These are two bits, since a responder may send back what the Request has
- * in reserved bits.
- */
-#define IW_MPA_HDR_REQ_LARGE	BIT(3)
-#define IW_MPA_HDR_REP_LARGE	BIT(2)
-
-/**
- * struct iw_mpa_enhanced - RFC 6581 data at the start of the private data
- * @ird: control flags A and B, then 14 bits of IRD
- * @ord: control flags C and D, then 14 bits of ORD
- */
-struct iw_mpa_enhanced {
-	__be16	ird;
-	__be16	ord;
-};
-
-#define IW_MPA_ENH_A		BIT(15)	/* in @ird: peer-to-peer model */
-#define IW_MPA_ENH_B		BIT(14)	/* in @ird: RTR by zero-length Send */
-#define IW_MPA_ENH_C		BIT(15)	/* in @ord: RTR by zero-length Write */
-#define IW_MPA_ENH_D		BIT(14)	/* in @ord: RTR by zero-length Read */
-
-/* Octets in front of the ULP's private data, at most */
-#define IW_MPA_HEAD_MAX		(IW_MPA_HDR_SIZE + IW_MPA_ENHANCED_SIZE)
-
-/* RTR types, as sets. On the wire they are the flags B, C and D. */
+/* RTR types, as sets. On the wire they are the flags B, C and D of RFC 6581. */
 #define IW_MPA_RTR_SEND		BIT(0)
 #define IW_MPA_RTR_WRITE	BIT(1)
 #define IW_MPA_RTR_READ		BIT(2)
@@ -135,8 +104,6 @@ enum iw_mpa_reason {
 	IW_MPA_R_COUNT
 };
 
-const char *iw_mpa_reason_name(enum iw_mpa_reason reason);
-const char *iw_mpa_reason_text(enum iw_mpa_reason reason);
 int iw_mpa_reason_errno(enum iw_mpa_reason reason);
 u8 iw_mpa_reason_term_code(enum iw_mpa_reason reason);
 
@@ -190,30 +157,35 @@ struct iw_mpa_reader {
 	bool	reply;
 };
 
-void iw_mpa_reader_init(struct iw_mpa_reader *rd, bool reply, void *buf);
-size_t iw_mpa_reader_feed(struct iw_mpa_reader *rd, const void *octets,
-			  size_t len, enum iw_mpa_reason *reason);
+/**
+ * iw_mpa_reader_init - start to collect a frame
+ * @rd: reader
+ * @reply: expect an MPA Reply if true, an MPA Request if false
+ * @buf: for the frame; aligned for &struct iw_mpa_hdr, room for IW_MPA_FRAME_MAX bytes, or for
+ *	IW_MPA_HDR_SIZE if the caller replaces it when the reader asks for more
+ */
+static inline void iw_mpa_reader_init(struct iw_mpa_reader *rd, bool reply, void *buf)
+{
+	*rd = (struct iw_mpa_reader) { .buf = buf, .need = IW_MPA_HDR_SIZE, .reply = reply };
+}
+
+size_t iw_mpa_reader_feed(struct iw_mpa_reader *rd, const void *octets, size_t len,
+			  enum iw_mpa_reason *reason);
 
 /**
- * iw_mpa_reader_want - how many octets the reader takes next
+ * iw_mpa_reader_want - how many bytes the reader takes next
  * @rd: reader
  *
- * Context: any.
- *
- * Return: octets until the header or the frame is complete; 0 once the frame is.
+ * Return: bytes until the header or the frame is complete; 0 once the frame is.
  */
 static inline size_t iw_mpa_reader_want(const struct iw_mpa_reader *rd)
 {
 	return rd->need;
 }
 
-void iw_mpa_frame_decode_head(const void *buf, bool reply, struct iw_mpa_frame *frame);
 enum iw_mpa_reason iw_mpa_frame_decode(const void *buf, size_t len, bool reply,
 				       struct iw_mpa_frame *frame);
-int iw_mpa_frame_encode_head(const struct iw_mpa_frame *frame, void *buf,
-			     size_t size);
-int iw_mpa_frame_encode(const struct iw_mpa_frame *frame, void *buf,
-			size_t size);
+int iw_mpa_frame_encode(const struct iw_mpa_frame *frame, void *buf, size_t size);
 
 /**
  * struct iw_mpa_local - what this end can do and wants, for one connection
@@ -223,16 +195,13 @@ int iw_mpa_frame_encode(const struct iw_mpa_frame *frame, void *buf,
  * @max_ord: the device's limit, 0..IW_MPA_DEPTH_MAX
  * @rev: highest revision to use, IW_MPA_REV_1 or IW_MPA_REV_2: the one to offer, and the last that
  *	is taken in a Request
- * @rtr_send: RTR types the device can generate
+ * @rtr_send: RTR types the device can generate; of several the order is Write, Read, Send
  * @rtr_accept: RTR types the device can take, not empty
- * @rtr_prefer: the RTR type to take if there is a choice; if this is 0, or cannot be taken, the
- *	order is Write, Read, Send
  * @p2p: initiator: ask for the peer-to-peer model
  * @crc: ask for CRC
  * @rx_markers: ask for Markers in what is received
  * @tx_markers: Markers can be sent
  * @strict: refuse rather than adjust IRD and ORD
- * @rtr_one: name one RTR type only, in Requests and Replies, where there is a choice
  * @large_fpdu: allow FPDUs of more than one TCP segment, in both directions
  */
 struct iw_mpa_local {
@@ -243,13 +212,11 @@ struct iw_mpa_local {
 	u8	rev;
 	u8	rtr_send;
 	u8	rtr_accept;
-	u8	rtr_prefer;
 	bool	p2p;
 	bool	crc;
 	bool	rx_markers;
 	bool	tx_markers;
 	bool	strict;
-	bool	rtr_one;
 	bool	large_fpdu;
 };
 
@@ -291,8 +258,7 @@ struct iw_mpa_params {
 	bool	large_fpdu;
 };
 
-void iw_mpa_make_request(const struct iw_mpa_local *local,
-			 struct iw_mpa_frame *req);
+void iw_mpa_make_request(const struct iw_mpa_local *local, struct iw_mpa_frame *req);
 enum iw_mpa_reason iw_mpa_check_request(const struct iw_mpa_local *local,
 					const struct iw_mpa_frame *req);
 enum iw_mpa_reason iw_mpa_negotiate_request(const struct iw_mpa_local *local,
@@ -303,29 +269,6 @@ enum iw_mpa_reason iw_mpa_negotiate_reply(const struct iw_mpa_local *local,
 					  const struct iw_mpa_frame *req,
 					  const struct iw_mpa_frame *rep,
 					  struct iw_mpa_params *params);
-
-bool iw_mpa_may_fall_back(const struct iw_mpa_frame *req,
-			  const struct iw_mpa_reader *rd);
-
-/* What a Request of revision 2 may ask for in vain, as sets */
-#define IW_MPA_LOST_P2P		BIT(0)	/* the peer-to-peer model */
-#define IW_MPA_LOST_DEPTHS	BIT(1)	/* depths that both ends agree on */
-#define IW_MPA_LOST_ALL		(IW_MPA_LOST_P2P | IW_MPA_LOST_DEPTHS)
-
-u8 iw_mpa_lost(const struct iw_mpa_frame *req, const struct iw_mpa_params *params);
-
-/**
- * struct iw_mpa_depths - depths as the ULP is told of them
- * @ird: 0..255
- * @ord: 0..255
- */
-struct iw_mpa_depths {
-	u8	ird;
-	u8	ord;
-};
-
-struct iw_mpa_depths iw_mpa_event_depths(const struct iw_mpa_frame *peer,
-					 u16 max_ird, u16 max_ord);
 
 /* FPDUs of the startup phase */
 #define IW_MPA_FPDU_WRITE_SIZE	20
@@ -339,8 +282,6 @@ struct iw_mpa_depths iw_mpa_event_depths(const struct iw_mpa_frame *peer,
 /**
  * iw_mpa_fpdu_size - octets of an FPDU on the wire, without Markers
  * @ulpdu_len: the FPDU's first two octets, in host order
- *
- * Context: any.
  *
  * Return: length field, ULPDU, padding and CRC field together (RFC 5044 4.1).
  */

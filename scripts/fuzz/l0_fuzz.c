@@ -87,8 +87,6 @@ static struct iw_mpa_local make_local(const u8 *head)
 		.strict		= head[6] & 32,
 		.rtr_send	= head[7] & IW_MPA_RTR_ALL,
 		.rtr_accept	= (head[7] >> 3 & IW_MPA_RTR_ALL) ?: IW_MPA_RTR_WRITE,
-		.rtr_prefer	= head[8] & IW_MPA_RTR_ALL,
-		.rtr_one	= head[7] & 64,
 		.ird		= head[8],
 		.ord		= head[9],
 	};

@@ -12,6 +12,7 @@
  * Letters are those of session.py.
  */
 
+#include "reason.h"
 #include "session.h"
 
 #include <ctype.h>

@@ -26,29 +26,40 @@ void c4mpa_init(struct c4mpa_conn *conn, const struct c4mpa_ops *ops,
 		.max_ird	= settings->max_ird,
 		.max_ord	= settings->max_ord,
 		.rev		= settings->rev,
-		.rtr_send	= C4MPA_RTR,
-		.rtr_accept	= C4MPA_RTR,
-		.rtr_prefer	= settings->rtr,
-		.rtr_one	= true,
+		.rtr_send	= settings->rtr,
+		.rtr_accept	= settings->rtr,
 		.p2p		= settings->p2p,
 		.crc		= settings->crc,
 		.rx_markers	= settings->markers,
 		.tx_markers	= true,
 	};
+	conn->rtr = settings->rtr;
 	conn->v1_rtr = settings->p2p ? settings->rtr : 0;
 	iw_mpa_reader_init(&conn->reader, initiator, conn->rx);
 }
 
-/* Make the head here. The driver gathers the private data. */
+/*
+ * The device awaits one RTR type: of those that the peer has named and the device has, the one of
+ * the settings; else that, whatever the peer has named.
+ */
+static u8 c4mpa_rtr(const struct c4mpa_conn *conn)
+{
+	u8 both = conn->peer.rtr & C4MPA_RTR;
+
+	return !both || (both & conn->rtr) ? conn->rtr : both;
+}
+
+/* The driver gathers the private data. */
 static int c4mpa_send(struct c4mpa_conn *conn, const void *pd, u16 pd_len)
 {
 	struct iw_mpa_frame frame = conn->sent;
-	u8 head[IW_MPA_HEAD_MAX];
+	u8 buf[IW_MPA_FRAME_MAX];
 	int len;
 
+	frame.pd = pd;
 	frame.pd_len = pd_len;
-	len = iw_mpa_frame_encode_head(&frame, head, sizeof(head));
-	return len < 0 ? len : conn->ops->send(conn, head, len, pd, pd_len);
+	len = iw_mpa_frame_encode(&frame, buf, sizeof(buf));
+	return len < 0 ? len : conn->ops->send(conn, buf, len - pd_len, pd, pd_len);
 }
 
 /**
@@ -93,7 +104,8 @@ static int c4mpa_tell(struct c4mpa_conn *conn, enum c4mpa_event_type type, int s
 	struct c4mpa_event event = { .type = type, .status = status };
 	const struct iw_mpa_frame *peer = &conn->peer;
 
-	event.depths = iw_mpa_event_depths(peer, conn->local.max_ird, conn->local.max_ord);
+	event.depths.ird = min_t(u16, peer->enhanced ? peer->ird : conn->local.max_ord, U8_MAX);
+	event.depths.ord = min_t(u16, peer->enhanced ? peer->ord : conn->local.max_ird, U8_MAX);
 	if (pd) {
 		event.pd = peer->pd;
 		event.pd_len = min_t(u16, peer->pd_len, U8_MAX);
@@ -152,6 +164,7 @@ static enum c4mpa_verdict c4mpa_judge_reply(struct c4mpa_conn *conn)
 	enum iw_mpa_reason why;
 	u8 code;
 
+	conn->local.rtr_send = c4mpa_rtr(conn);
 	why = iw_mpa_negotiate_reply(&conn->local, &conn->sent, &conn->peer, &conn->params);
 	if (why == IW_MPA_R_REJECTED)
 		return c4mpa_tell_reply(conn, why, C4MPA_CLOSE);
@@ -231,6 +244,7 @@ int c4mpa_accept(struct c4mpa_conn *conn, u16 ird, u16 ord, const void *pd, u16 
 
 	conn->local.ird = ird;
 	conn->local.ord = ord;
+	conn->local.rtr_accept = c4mpa_rtr(conn);
 	conn->why = iw_mpa_negotiate_request(&conn->local, &conn->peer, &conn->sent,
 					     &conn->params);
 	if (conn->why)
@@ -266,6 +280,7 @@ int c4mpa_reject(struct c4mpa_conn *conn, const void *pd, u16 pd_len)
 
 	local->ird = min(conn->peer.ord, local->max_ird);
 	local->ord = min(conn->peer.ird, local->max_ord);
+	local->rtr_accept = c4mpa_rtr(conn);
 	iw_mpa_negotiate_request(local, &conn->peer, &conn->sent, &conn->params);
 	conn->sent.reject = true;
 	conn->why = IW_MPA_R_ULP_REJECT;
@@ -276,11 +291,13 @@ int c4mpa_reject(struct c4mpa_conn *conn, const void *pd, u16 pd_len)
  * c4mpa_may_fall_back - the peer has reset the connection: may it be tried with revision 1?
  * @conn: connection after c4mpa_connect()
  *
+ * A peer that has begun to answer knows the revision.
+ *
  * Return: true if so.
  */
 bool c4mpa_may_fall_back(const struct c4mpa_conn *conn)
 {
-	return iw_mpa_may_fall_back(&conn->sent, &conn->reader);
+	return conn->sent.rev > IW_MPA_REV_1 && !conn->reader.have;
 }
 
 /**

@@ -50,14 +50,17 @@ enum c4mpa_event_type {
  * struct c4mpa_event - an event for iw_cm
  * @type: which
  * @status: 0 or a negative errno
- * @depths: the peer's
+ * @depths: the peer's, or what the device can do if the peer names none; 0..255
  * @pd: private data, or NULL; valid as long as the connection
  * @pd_len: octets of it
  */
 struct c4mpa_event {
 	enum c4mpa_event_type	type;
 	int			status;
-	struct iw_mpa_depths	depths;
+	struct {
+		u8	ird;
+		u8	ord;
+	} depths;
 	const u8		*pd;
 	u8			pd_len;
 };
@@ -108,6 +111,7 @@ struct c4mpa_settings {
  * struct c4mpa_conn - the startup of one connection
  * @ops: what it runs on; NULL before c4mpa_init()
  * @local: what this end can do and wants
+ * @rtr: RTR type of the settings
  * @v1_rtr: RTR type of a connection with revision 1, or 0
  * @reader: collects the peer's frame in @rx
  * @rx: the peer's frame
@@ -120,6 +124,7 @@ struct c4mpa_settings {
 struct c4mpa_conn {
 	const struct c4mpa_ops	*ops;
 	struct iw_mpa_local	local;
+	u8			rtr;
 	u8			v1_rtr;
 	struct iw_mpa_reader	reader;
 	u8			rx[IW_MPA_FRAME_MAX] __aligned(__alignof__(struct iw_mpa_hdr));

@@ -7,6 +7,8 @@
 #include "ep.h"
 #include "config.h"
 #include "device.h"
+#include "negotiate.h"
+#include "reason.h"
 #include "stats.h"
 
 #include <linux/errno.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * MPA Request and Reply: octets to struct and back, and the reader, which collects a frame from a
+ * MPA Request and Reply: bytes to struct and back, and the reader, which collects a frame from a
  * stream (RFC 5044 7.1.1, RFC 6581 6 and 9).
  */
 
@@ -14,6 +14,35 @@
 #include <asm/byteorder.h>
 
 #include "frame.h"
+
+/* Flags of the header, RFC 5044 7.1.1 and RFC 6581 6 */
+#define FRAME_M		BIT(7)	/* sender wants Markers in what it receives */
+#define FRAME_C		BIT(6)	/* sender wants CRC */
+#define FRAME_R		BIT(5)	/* Reply only: connection rejected */
+#define FRAME_S		BIT(4)	/* private data begins with RFC 6581 data */
+
+/*
+ * An extension: the sender of the Request allows FPDUs of more than one TCP segment, and so does
+ * the sender of the Reply. These are two bits, since a responder may send back what the Request has
+ * in reserved bits.
+ */
+#define FRAME_REQ_LARGE	BIT(3)
+#define FRAME_REP_LARGE	BIT(2)
+
+/**
+ * struct frame_enhanced - RFC 6581 data at the start of the private data
+ * @ird: control flags A and B, then 14 bits of IRD
+ * @ord: control flags C and D, then 14 bits of ORD
+ */
+struct frame_enhanced {
+	__be16	ird;
+	__be16	ord;
+};
+
+#define FRAME_ENH_A	BIT(15)	/* in @ird: peer-to-peer model */
+#define FRAME_ENH_B	BIT(14)	/* in @ird: RTR by zero-length Send */
+#define FRAME_ENH_C	BIT(15)	/* in @ord: RTR by zero-length Write */
+#define FRAME_ENH_D	BIT(14)	/* in @ord: RTR by zero-length Read */
 
 static const char *frame_key(bool reply)
 {
@@ -38,7 +67,7 @@ static enum iw_mpa_reason frame_check_key(const u8 *buf, size_t len, bool reply)
 /* In revision 1 the S bit is one of the reserved bits, which are not checked. */
 static bool frame_is_enhanced(const struct iw_mpa_hdr *hdr)
 {
-	return hdr->rev >= IW_MPA_REV_2 && (hdr->flags & IW_MPA_HDR_S);
+	return hdr->rev >= IW_MPA_REV_2 && (hdr->flags & FRAME_S);
 }
 
 static enum iw_mpa_reason frame_check_hdr(const struct iw_mpa_hdr *hdr)
@@ -53,24 +82,6 @@ static enum iw_mpa_reason frame_check_hdr(const struct iw_mpa_hdr *hdr)
 		return IW_MPA_R_SHORT_ENHANCED;
 	return IW_MPA_R_OK;
 }
-
-/**
- * iw_mpa_reader_init - start to collect a frame
- * @rd: reader
- * @reply: expect an MPA Reply if true, an MPA Request if false
- * @buf: for the frame; aligned for &struct iw_mpa_hdr, room for IW_MPA_FRAME_MAX octets, or for
- *	IW_MPA_HDR_SIZE if the caller replaces it when the reader asks for more
- *
- * Context: any.
- */
-void iw_mpa_reader_init(struct iw_mpa_reader *rd, bool reply, void *buf)
-{
-	rd->buf = buf;
-	rd->have = 0;
-	rd->need = IW_MPA_HDR_SIZE;
-	rd->reply = reply;
-}
-EXPORT_SYMBOL_GPL(iw_mpa_reader_init);
 
 /* What has come decides: a frame that is bad stays bad, for the same reason. */
 static enum iw_mpa_reason reader_verdict(const struct iw_mpa_reader *rd)
@@ -127,7 +138,7 @@ EXPORT_SYMBOL_GPL(iw_mpa_reader_feed);
 
 void iw_mpa_enhanced_decode(const u8 *pd, struct iw_mpa_frame *frame)
 {
-	struct iw_mpa_enhanced enh;
+	struct frame_enhanced enh;
 	u16 ird, ord;
 
 	BUILD_BUG_ON(sizeof(enh) != IW_MPA_ENHANCED_SIZE);
@@ -138,20 +149,20 @@ void iw_mpa_enhanced_decode(const u8 *pd, struct iw_mpa_frame *frame)
 
 	frame->ird = ird & IW_MPA_DEPTH_ULP;
 	frame->ord = ord & IW_MPA_DEPTH_ULP;
-	frame->p2p = ird & IW_MPA_ENH_A;
+	frame->p2p = ird & FRAME_ENH_A;
 	if (!frame->p2p)
 		return;		/* RFC 6581 9.2: without A, ignore B, C and D */
-	if (ird & IW_MPA_ENH_B)
+	if (ird & FRAME_ENH_B)
 		frame->rtr |= IW_MPA_RTR_SEND;
-	if (ord & IW_MPA_ENH_C)
+	if (ord & FRAME_ENH_C)
 		frame->rtr |= IW_MPA_RTR_WRITE;
-	if (ord & IW_MPA_ENH_D)
+	if (ord & FRAME_ENH_D)
 		frame->rtr |= IW_MPA_RTR_READ;
 }
 
 static u8 frame_large_bit(bool reply)
 {
-	return reply ? IW_MPA_HDR_REP_LARGE : IW_MPA_HDR_REQ_LARGE;
+	return reply ? FRAME_REP_LARGE : FRAME_REQ_LARGE;
 }
 
 static void frame_decode_hdr(const struct iw_mpa_hdr *hdr, bool reply, struct iw_mpa_frame *frame)
@@ -159,20 +170,16 @@ static void frame_decode_hdr(const struct iw_mpa_hdr *hdr, bool reply, struct iw
 	memset(frame, 0, sizeof(*frame));
 	frame->reply = reply;
 	frame->rev = hdr->rev;
-	frame->markers = hdr->flags & IW_MPA_HDR_M;
-	frame->crc = hdr->flags & IW_MPA_HDR_C;
-	frame->reject = reply && (hdr->flags & IW_MPA_HDR_R);
+	frame->markers = hdr->flags & FRAME_M;
+	frame->crc = hdr->flags & FRAME_C;
+	frame->reject = reply && (hdr->flags & FRAME_R);
 	frame->enhanced = frame_is_enhanced(hdr);
 	frame->large_fpdu = hdr->flags & frame_large_bit(reply);
 }
 
-/**
- * iw_mpa_frame_decode_head - read the header of a startup frame whose rest is not kept
- * @buf: IW_MPA_HDR_SIZE octets that an &struct iw_mpa_reader has found good
- * @reply: the frame is an MPA Reply if true, an MPA Request if false
- * @frame: result; depths of 0, no RTR types, and no private data, whatever the frame had
- *
- * Context: any.
+/*
+ * Read the header of a frame whose rest is not kept: IW_MPA_HDR_SIZE bytes that a reader has found
+ * good. The result has depths of 0, no RTR types and no private data, whatever the frame had.
  */
 void iw_mpa_frame_decode_head(const void *buf, bool reply, struct iw_mpa_frame *frame)
 {
@@ -181,7 +188,6 @@ void iw_mpa_frame_decode_head(const void *buf, bool reply, struct iw_mpa_frame *
 	memcpy(&hdr, buf, sizeof(hdr));
 	frame_decode_hdr(&hdr, reply, frame);
 }
-EXPORT_SYMBOL_GPL(iw_mpa_frame_decode_head);
 
 /**
  * iw_mpa_frame_decode - read a whole startup frame
@@ -233,103 +239,80 @@ void iw_mpa_enhanced_encode(const struct iw_mpa_frame *frame, u8 *pd)
 {
 	u16 ird = frame->ird & IW_MPA_DEPTH_ULP;
 	u16 ord = frame->ord & IW_MPA_DEPTH_ULP;
-	struct iw_mpa_enhanced enh;
+	struct frame_enhanced enh;
 
 	if (frame->p2p) {
-		ird |= IW_MPA_ENH_A;
+		ird |= FRAME_ENH_A;
 		if (frame->rtr & IW_MPA_RTR_SEND)
-			ird |= IW_MPA_ENH_B;
+			ird |= FRAME_ENH_B;
 		if (frame->rtr & IW_MPA_RTR_WRITE)
-			ord |= IW_MPA_ENH_C;
+			ord |= FRAME_ENH_C;
 		if (frame->rtr & IW_MPA_RTR_READ)
-			ord |= IW_MPA_ENH_D;
+			ord |= FRAME_ENH_D;
 	}
 	enh.ird = cpu_to_be16(ird);
 	enh.ord = cpu_to_be16(ord);
 	memcpy(pd, &enh, sizeof(enh));
 }
 
-static size_t frame_head_size(const struct iw_mpa_frame *frame)
-{
-	return IW_MPA_HDR_SIZE + (frame->enhanced ? IW_MPA_ENHANCED_SIZE : 0);
-}
-
 static int frame_size(const struct iw_mpa_frame *frame)
 {
-	size_t size = frame_head_size(frame) + frame->pd_len;
+	size_t size = IW_MPA_HDR_SIZE + frame->pd_len;
 
+	if (frame->enhanced)
+		size += IW_MPA_ENHANCED_SIZE;
 	if (frame->enhanced && frame->rev < IW_MPA_REV_2)
 		return -EINVAL;
 	return size > IW_MPA_FRAME_MAX ? -EMSGSIZE : size;
 }
 
-/**
- * iw_mpa_frame_encode_head - write a startup frame up to the ULP's private data
- * @frame: what to write; @frame->pd_len counts, @frame->pd is not looked at
- * @buf: room for the octets; nothing is written on error
- * @size: octets at @buf; IW_MPA_HEAD_MAX always suffices
- *
- * This is for a device that gathers what it sends. @frame->pd_len octets of private data follow.
- *
- * Context: any.
- *
- * Return: octets written, which are IW_MPA_HDR_SIZE or IW_MPA_HEAD_MAX; -ENOSPC if @size is too
- * small; -EMSGSIZE if the private data exceeds 512 octets, 508 with RFC 6581 data; -EINVAL if
- * @frame->enhanced goes with a revision below 2.
- */
-int iw_mpa_frame_encode_head(const struct iw_mpa_frame *frame, void *buf, size_t size)
+static void frame_put_hdr(const struct iw_mpa_frame *frame, u16 pd_length, u8 *buf)
 {
-	size_t head = frame_head_size(frame);
-	int len = frame_size(frame);
 	struct iw_mpa_hdr hdr = {};
-
-	if (len < 0)
-		return len;
-	if (head > size)
-		return -ENOSPC;
 
 	memcpy(hdr.key, frame_key(frame->reply), sizeof(hdr.key));
 	if (frame->markers)
-		hdr.flags |= IW_MPA_HDR_M;
+		hdr.flags |= FRAME_M;
 	if (frame->crc)
-		hdr.flags |= IW_MPA_HDR_C;
+		hdr.flags |= FRAME_C;
 	if (frame->reply && frame->reject)
-		hdr.flags |= IW_MPA_HDR_R;
+		hdr.flags |= FRAME_R;
 	if (frame->enhanced)
-		hdr.flags |= IW_MPA_HDR_S;
+		hdr.flags |= FRAME_S;
 	if (frame->large_fpdu)
 		hdr.flags |= frame_large_bit(frame->reply);
 	hdr.rev = frame->rev;
-	hdr.pd_length = cpu_to_be16(len - sizeof(hdr));
-
+	hdr.pd_length = cpu_to_be16(pd_length);
 	memcpy(buf, &hdr, sizeof(hdr));
-	if (frame->enhanced)
-		iw_mpa_enhanced_encode(frame, (u8 *)buf + sizeof(hdr));
-	return head;
 }
-EXPORT_SYMBOL_GPL(iw_mpa_frame_encode_head);
 
 /**
  * iw_mpa_frame_encode - write a startup frame
  * @frame: what to write; @frame->pd may be NULL only if @frame->pd_len is 0
  * @buf: room for the frame; nothing is written on error
- * @size: octets at @buf; IW_MPA_FRAME_MAX always suffices
+ * @size: bytes at @buf; IW_MPA_FRAME_MAX always suffices
  *
  * Context: any.
  *
- * Return: octets written, or an errno as of iw_mpa_frame_encode_head().
+ * Return: bytes written; -ENOSPC if @size is too small; -EMSGSIZE if the private data exceeds 512
+ * bytes, 508 with RFC 6581 data; -EINVAL if @frame->enhanced goes with a revision below 2.
  */
 int iw_mpa_frame_encode(const struct iw_mpa_frame *frame, void *buf, size_t size)
 {
 	int len = frame_size(frame);
+	u8 *pd = (u8 *)buf + IW_MPA_HDR_SIZE;
 
 	if (len < 0)
 		return len;
 	if (len > size)
 		return -ENOSPC;
-	iw_mpa_frame_encode_head(frame, buf, size);
+	frame_put_hdr(frame, len - IW_MPA_HDR_SIZE, buf);
+	if (frame->enhanced) {
+		iw_mpa_enhanced_encode(frame, pd);
+		pd += IW_MPA_ENHANCED_SIZE;
+	}
 	if (frame->pd_len)
-		memcpy((u8 *)buf + frame_head_size(frame), frame->pd, frame->pd_len);
+		memcpy(pd, frame->pd, frame->pd_len);
 	return len;
 }
 EXPORT_SYMBOL_GPL(iw_mpa_frame_encode);

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* RFC 6581 data, which MPA frames and SCTP session messages share */
 #ifndef _IW_MPA_FRAME_H
 #define _IW_MPA_FRAME_H
 
@@ -7,7 +6,10 @@
 
 struct iw_mpa_frame;
 
+void iw_mpa_frame_decode_head(const void *buf, bool reply, struct iw_mpa_frame *frame);
+
 /*
+ * RFC 6581 data, which MPA frames and SCTP session messages share.
  * @pd: IW_MPA_ENHANCED_SIZE bytes, of any alignment
  * Decoding only adds to @frame->rtr, which has to be 0 before.
  */

@@ -4,10 +4,9 @@
  * 9 and 10, RFC 5044 7.1.1). The steps are in the order of the RFC.
  */
 
-#include <rdma/iw_mpa_proto.h>
+#include "negotiate.h"
 
 #include <linux/export.h>
-#include <linux/limits.h>
 #include <linux/minmax.h>
 #include <linux/string.h>
 
@@ -22,22 +21,15 @@ static u8 neg_can_send(const struct iw_mpa_local *local)
 	return local->max_ord ? local->rtr_send : local->rtr_send & ~IW_MPA_RTR_READ;
 }
 
-/* Return: the RTR type to take of @types, or 0. A Write needs no resource at either end. */
-static u8 neg_pick(const struct iw_mpa_local *local, u8 types)
+/* Return: the RTR type to take of @types, or 0. */
+static u8 neg_pick(u8 types)
 {
 	static const u8 order[] = { IW_MPA_RTR_WRITE, IW_MPA_RTR_READ, IW_MPA_RTR_SEND };
 	size_t i = 0;
 
-	if (neg_is_one(types & local->rtr_prefer))
-		return types & local->rtr_prefer;
 	while (i < sizeof(order) - 1 && !(types & order[i]))
 		i++;
 	return types & order[i];
-}
-
-static u8 neg_name(const struct iw_mpa_local *local, u8 types)
-{
-	return local->rtr_one ? neg_pick(local, types) : types;
 }
 
 /**
@@ -59,7 +51,7 @@ void iw_mpa_make_request(const struct iw_mpa_local *local, struct iw_mpa_frame *
 	req->enhanced = true;
 	req->ird = local->ird;
 	req->ord = local->ord;
-	req->rtr = local->p2p ? neg_name(local, neg_can_send(local)) : 0;
+	req->rtr = local->p2p ? neg_can_send(local) : 0;
 	req->p2p = req->rtr;
 }
 EXPORT_SYMBOL_GPL(iw_mpa_make_request);
@@ -140,7 +132,7 @@ static u8 neg_responder_rtr(const struct iw_mpa_local *local,
 		accept &= ~IW_MPA_RTR_READ;
 	if (!accept)
 		accept = local->rtr_accept;
-	return neg_name(local, (req->rtr & accept) ?: accept);
+	return (req->rtr & accept) ?: accept;
 }
 
 /**
@@ -238,7 +230,7 @@ static enum iw_mpa_reason neg_initiator_depths(const struct iw_mpa_local *local,
 /*
  * RFC 6581 9.2: the initiator takes one RTR type that the Reply names and the device can generate.
  * A Write needs nothing at either end, a Read needs a queue entry at both ends, a Send takes a
- * receive buffer of the responder. That is their order unless the device prefers another type.
+ * receive buffer of the responder. That is their order.
  */
 static enum iw_mpa_reason neg_initiator_rtr(const struct iw_mpa_local *local,
 					    const struct iw_mpa_frame *rep,
@@ -249,7 +241,7 @@ static enum iw_mpa_reason neg_initiator_rtr(const struct iw_mpa_local *local,
 
 	if (!params->ord && !may_raise)
 		both &= ~IW_MPA_RTR_READ;
-	params->rtr = neg_pick(local, both);
+	params->rtr = neg_pick(both);
 	if (!params->rtr)
 		return IW_MPA_R_NO_RTR;
 	if (params->rtr == IW_MPA_RTR_READ)
@@ -305,33 +297,9 @@ enum iw_mpa_reason iw_mpa_negotiate_reply(const struct iw_mpa_local *local,
 }
 EXPORT_SYMBOL_GPL(iw_mpa_negotiate_reply);
 
-/**
- * iw_mpa_may_fall_back - may a connection be tried again with revision 1?
- * @req: the Request that was sent
- * @rd: reader of the Reply
- *
- * An initiator asks this if the peer has answered the Request by FIN or RST. RFC 5044 makes a
- * responder close if it does not know the revision (RFC 6581 10). A peer that has begun to answer
- * knows the revision. After a Request of revision 1 there is no further try.
- *
- * Context: any.
- *
- * Return: true if so; then connect anew, with @rev of &struct iw_mpa_local IW_MPA_REV_1.
- */
-bool iw_mpa_may_fall_back(const struct iw_mpa_frame *req, const struct iw_mpa_reader *rd)
-{
-	return req->rev > IW_MPA_REV_1 && !rd->have;
-}
-EXPORT_SYMBOL_GPL(iw_mpa_may_fall_back);
-
-/**
- * iw_mpa_lost - what has an initiator asked for in vain?
- * @req: the first Request that it sent
- * @params: what was agreed in the end, maybe after a further Request
- *
- * Context: any.
- *
- * Return: set of IW_MPA_LOST_*.
+/*
+ * What an initiator has asked for in vain, as a set of IW_MPA_LOST_*. @req: the first Request that
+ * it sent. @params: what was agreed in the end, maybe after a further Request.
  */
 u8 iw_mpa_lost(const struct iw_mpa_frame *req, const struct iw_mpa_params *params)
 {
@@ -343,31 +311,3 @@ u8 iw_mpa_lost(const struct iw_mpa_frame *req, const struct iw_mpa_params *param
 		lost |= IW_MPA_LOST_DEPTHS;
 	return lost;
 }
-EXPORT_SYMBOL_GPL(iw_mpa_lost);
-
-/* iw_cm and rdma_cm have 8 bits for a depth. 0x3fff, "the ULP decides", becomes 255. */
-static u8 neg_event_depth(u16 depth)
-{
-	return min_t(u16, depth, U8_MAX);
-}
-
-/**
- * iw_mpa_event_depths - the peer's depths for an event to the ULP
- * @peer: frame of the peer
- * @max_ird: the device's limit, for a peer that does not say
- * @max_ord: likewise
- *
- * A peer that names no depths is assumed to allow what this end can do: its IRD is this end's ORD.
- *
- * Context: any.
- *
- * Return: the peer's IRD and ORD, for @ird and @ord of &struct iw_cm_event.
- */
-struct iw_mpa_depths iw_mpa_event_depths(const struct iw_mpa_frame *peer, u16 max_ird, u16 max_ord)
-{
-	return (struct iw_mpa_depths) {
-		.ird = neg_event_depth(peer->enhanced ? peer->ird : max_ord),
-		.ord = neg_event_depth(peer->enhanced ? peer->ord : max_ird),
-	};
-}
-EXPORT_SYMBOL_GPL(iw_mpa_event_depths);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Why a startup or a connection ended: name, text, errno and Terminate code of each reason. */
 
-#include <rdma/iw_mpa_proto.h>
+#include "reason.h"
 
 #include <linux/errno.h>
 #include <linux/export.h>
@@ -22,33 +22,17 @@ static bool reason_is_known(enum iw_mpa_reason reason)
 	return (unsigned int)reason < IW_MPA_R_COUNT;
 }
 
-/**
- * iw_mpa_reason_name - a reason's name, as in counters and traces
- * @reason: any value
- *
- * Context: any.
- *
- * Return: a constant string, "?" for what is not a reason.
- */
+/* A reason's name, as in counters and traces; "?" for what is not a reason. */
 const char *iw_mpa_reason_name(enum iw_mpa_reason reason)
 {
 	return reason_is_known(reason) ? reasons[reason].name : "?";
 }
-EXPORT_SYMBOL_GPL(iw_mpa_reason_name);
 
-/**
- * iw_mpa_reason_text - a reason in words
- * @reason: any value
- *
- * Context: any.
- *
- * Return: a constant string, "unknown" for what is not a reason.
- */
+/* A reason in words; "unknown" for what is not a reason. */
 const char *iw_mpa_reason_text(enum iw_mpa_reason reason)
 {
 	return reason_is_known(reason) ? reasons[reason].text : "unknown";
 }
-EXPORT_SYMBOL_GPL(iw_mpa_reason_text);
 
 /**
  * iw_mpa_reason_errno - what the ULP is told

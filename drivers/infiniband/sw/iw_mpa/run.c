@@ -19,6 +19,7 @@
 #include "device.h"
 #include "ep.h"
 #include "event.h"
+#include "negotiate.h"
 #include "offload.h"
 #include "qp.h"
 #include "startup.h"

@@ -11,6 +11,7 @@
 #include "device.h"
 #include "ep.h"
 #include "listen.h"
+#include "negotiate.h"
 #include "stats.h"
 
 #include <linux/debugfs.h>

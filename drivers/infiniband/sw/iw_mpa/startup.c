@@ -6,6 +6,8 @@
 #include "device.h"
 #include "ep.h"
 #include "event.h"
+#include "frame.h"
+#include "negotiate.h"
 #include "offload.h"
 #include "trace.h"
 

@@ -2,6 +2,7 @@
 /* Counters, per CPU: show.c shows them. */
 
 #include "stats.h"
+#include "reason.h"
 
 #include <linux/irqflags.h>
 #include <linux/percpu.h>

@@ -12,6 +12,7 @@
 #include <rdma/iw_mpa_proto.h>
 
 #include "fsm.h"
+#include "negotiate.h"
 
 /* The events of iw_cm, whose names the kernel has only as an enum */
 #define IW_CM_EVENTS(X) \

@@ -39,17 +39,17 @@ static void upcall_set_addresses(struct iw_cm_event *event, const struct iw_mpa_
 }
 
 /*
- * What the peer's frame says. The device's limits stand in for depths that it does not name. iw_cm
- * copies the private data of a Request and of a Reply, but not of ESTABLISHED.
+ * What the peer's frame says. A peer that names no depths is assumed to allow what the device can
+ * do: its IRD is the device's ORD. iw_cm has 8 bits for a depth. It copies the private data of a
+ * Request and of a Reply, but not of ESTABLISHED.
  */
 static void upcall_set_peer(const struct iw_mpa_ep *ep, struct iw_cm_event *event)
 {
 	const struct iw_mpa_device_attr *attr = &ep->dev->attr;
-	struct iw_mpa_depths depths;
+	const struct iw_mpa_frame *peer = &ep->peer;
 
-	depths = iw_mpa_event_depths(&ep->peer, attr->max_ird, attr->max_ord);
-	event->ird = depths.ird;
-	event->ord = depths.ord;
+	event->ird = min_t(u16, peer->enhanced ? peer->ird : attr->max_ord, U8_MAX);
+	event->ord = min_t(u16, peer->enhanced ? peer->ord : attr->max_ird, U8_MAX);
 	if (event->event == IW_CM_EVENT_ESTABLISHED)
 		return;
 	event->private_data = (void *)ep->peer.pd;
