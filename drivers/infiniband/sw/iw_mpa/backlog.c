@@ -34,11 +34,11 @@
 /* How often a backlog looks whether iw_cm or the ULP has room again */
 #define BACKLOG_LOOK_MS		10
 
-/* Return: true if the ULP has room for an endpoint's Request, or had time enough to make room. */
-static bool backlog_may_ask(const struct iw_mpa_ep *ep)
+/* How many Requests may the ULP have at once? More if it had time enough to make room. */
+static void backlog_update_allowed(struct iw_mpa_backlog *backlog,
+				   const struct iw_mpa_config *config)
 {
-	unsigned int ms = READ_ONCE(ep->config->verdict_timeout_ms) / BACKLOG_PATIENCE;
-	struct iw_mpa_backlog *backlog = ep->backlog;
+	unsigned int ms = READ_ONCE(config->verdict_timeout_ms) / BACKLOG_PATIENCE;
 
 	lockdep_assert_held(&backlog->dev->lock);
 
@@ -46,6 +46,10 @@ static bool backlog_may_ask(const struct iw_mpa_ep *ep)
 		backlog->allowed = backlog->limit;
 	else if (time_after(jiffies, backlog->moved + msecs_to_jiffies(ms)))
 		backlog->allowed = 2 * backlog->unanswered;
+}
+
+static bool backlog_has_room(const struct iw_mpa_backlog *backlog)
+{
 	return backlog->unanswered < backlog->allowed;
 }
 
@@ -56,9 +60,12 @@ static bool backlog_raise_room(struct iw_mpa_backlog *backlog)
 
 	lockdep_assert_held(&backlog->dev->lock);
 	first = list_first_entry_or_null(&backlog->no_room, struct iw_mpa_ep, queued);
-	if (first && backlog_may_ask(first))
+	if (!first)
+		return false;
+	backlog_update_allowed(backlog, first->config);
+	if (backlog_has_room(backlog))
 		iw_mpa_raise(first, IW_MPA_EV_ROOM);
-	return first;
+	return true;
 }
 
 static void backlog_look_later(struct iw_mpa_backlog *backlog)
@@ -280,11 +287,11 @@ enum iw_mpa_event iw_mpa_backlog_turn(struct iw_mpa_ep *ep, struct iw_cm_id **li
 	spin_lock(&ep->dev->lock);
 	if (ep->queue == IW_MPA_Q_REQUEST)
 		backlog_remove(ep);
+	backlog_update_allowed(backlog, ep->config);
 	if (!backlog->id) {
 		event = IW_MPA_EV_LISTENER_GONE;
-	} else if (!list_empty(waiting) && !list_is_first(&ep->queued, waiting)) {
-		event = IW_MPA_EV_NO_ROOM;
-	} else if (!backlog_may_ask(ep)) {
+	} else if ((!list_empty(waiting) && !list_is_first(&ep->queued, waiting)) ||
+		   !backlog_has_room(backlog)) {
 		event = IW_MPA_EV_NO_ROOM;
 	} else {
 		backlog_ask(ep);

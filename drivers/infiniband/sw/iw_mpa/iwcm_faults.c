@@ -36,7 +36,7 @@
 #include "iwcm_faults.h"
 #include "device.h"
 #include "event.h"
-#include "offload.h"
+#include "qp.h"
 #include "stats.h"
 
 #include <linux/sched.h>
@@ -144,17 +144,17 @@ static void faults_owe(struct iw_mpa_device *dev, u32 qpn)
 	spin_unlock(&dev->lock);
 	if (qp) {	/* destroy_qp waits for the reference: so the QP is still there */
 		kfree(debt);
-		iw_mpa_offload_put_qp(qp);
+		iw_mpa_qp_put(qp);
 	}
 }
 
 /* Drop a leaked reference at once, or as soon as the driver calls iw_mpa_qp_gone(). */
 static void faults_put_qp(struct iw_mpa_device *dev, u32 qpn)
 {
-	struct ib_qp *qp = iw_mpa_offload_find_qp(dev->ibdev, qpn);
+	struct ib_qp *qp = iw_mpa_qp_find(dev->ibdev, qpn);
 
 	if (qp)
-		iw_mpa_offload_put_qp(qp);
+		iw_mpa_qp_put(qp);
 	else
 		faults_owe(dev, qpn);
 }
@@ -226,7 +226,7 @@ void iw_mpa_faults_qp_gone(struct iw_mpa_device *dev, struct iw_mpa_qp_end *end)
 	}
 	spin_unlock(&dev->lock);
 	list_for_each_entry_safe(debt, next, &paid, node) {
-		iw_mpa_offload_put_qp(end->qp);
+		iw_mpa_qp_put(end->qp);
 		kfree(debt);
 	}
 }

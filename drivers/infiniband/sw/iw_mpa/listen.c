@@ -301,15 +301,17 @@ static bool listen_is_served(struct iw_mpa_listener *lis)
  * Whoever listens later, when all clients have been told of the device, gets the error. rdma_cm is
  * told first if it was loaded before the library, as modprobe does it.
  */
-static bool listen_comes_with_device(struct iw_mpa_listener *lis, int err)
+static bool listen_comes_with_device(const struct iw_mpa_listener *lis)
 {
-	if (err != -EADDRINUSE || !listen_is_wildcard(lis->cm_id) || READ_ONCE(lis->dev->attached))
-		return false;
+	return listen_is_wildcard(lis->cm_id) && !READ_ONCE(lis->dev->attached);
+}
+
+static void listen_log_no_socket(struct iw_mpa_listener *lis, int err)
+{
 	if (___ratelimit(&lis->dev->log_limit, "iw_mpa"))
 		pr_notice("iw_mpa: %s: a wildcard listener has no socket for port %u on %s, errno %d\n",
 			  dev_name(&lis->dev->ibdev->dev), ntohs(*iw_mpa_addr_port(&lis->addr)),
 			  netdev_name(lis->dev->netdev), err);
-	return true;
 }
 
 /*
@@ -337,9 +339,13 @@ static int listen_open(struct iw_mpa_listener *lis, struct net *net)
 	lis->ifindex = listen_ifindex(lis, net);
 	opts = listen_opts(lis, net);
 	err = iw_mpa_sock_listen(&lis->sock, &listen_sock_ops, &opts, lis->depth);
-	if (err)
-		lis->deaf = (err == -EADDRINUSE && listen_is_served(lis)) ||
-			    listen_comes_with_device(lis, err);
+	if (err != -EADDRINUSE)
+		return err;
+	lis->deaf = listen_is_served(lis);
+	if (!lis->deaf && listen_comes_with_device(lis)) {
+		listen_log_no_socket(lis, err);
+		lis->deaf = true;
+	}
 	return lis->deaf ? 0 : err;
 }
 

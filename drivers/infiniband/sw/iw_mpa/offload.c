@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * This file, with its header, hands a stream to the driver, and calls the driver from then on. No
- * other calls a driver's ops, except those of takeover/, and gets and puts references on its QPs.
- * The contract promises an order of calls: that order is in iw_mpa_offload_active() and
- * iw_mpa_offload_passive().
+ * other calls a driver's ops, except those of takeover/. The contract promises an order of calls:
+ * that order is in iw_mpa_offload_active() and iw_mpa_offload_passive().
  */
 
 #include "offload.h"
@@ -14,6 +13,7 @@
 #include "trace.h"
 
 #include <linux/errno.h>
+#include <linux/export.h>
 #include <linux/kernel.h>
 #include <linux/string.h>
 #include <rdma/ib_verbs.h>
@@ -52,33 +52,6 @@ const char *iw_mpa_offload_check(const struct iw_mpa_driver_ops *drv,
 	if (IS_ENABLED(CONFIG_IW_MPA_TAKEOVER))
 		return iw_mpa_takeover_check(drv, attr->takeover);
 	return drv->attach ? NULL : "takeover needs CONFIG_IW_MPA_TAKEOVER";
-}
-
-/*
- * Return: the QP of a number, without a reference; NULL if there is none, or it is being destroyed.
- */
-struct ib_qp *iw_mpa_offload_find_qp(struct ib_device *ibdev, u32 qpn)
-{
-	return ibdev->ops.iw_get_qp(ibdev, qpn);
-}
-
-/*
- * The caller of iw_connect or iw_accept has a reference on the QP.
- *
- * Return: as iw_mpa_offload_find_qp(), with a reference.
- */
-struct ib_qp *iw_mpa_offload_get_qp(struct ib_device *ibdev, u32 qpn)
-{
-	struct ib_qp *qp = iw_mpa_offload_find_qp(ibdev, qpn);
-
-	if (qp)
-		ibdev->ops.iw_add_ref(qp);
-	return qp;
-}
-
-void iw_mpa_offload_put_qp(struct ib_qp *qp)
-{
-	qp->device->ops.iw_rem_ref(qp);
 }
 
 /* A device that has taken TCP over needs no attach: it has the bytes itself. */
@@ -270,3 +243,22 @@ bool iw_mpa_offload_is_untouched(const struct iw_mpa_ep *ep)
 	return !off->taken || (ep->sock.sock && ep->dev->ops->attach &&
 			       iw_mpa_sock_snd_nxt(&ep->sock) == off->snd_nxt);
 }
+
+/**
+ * iw_mpa_send - send bytes of Full Operation that are not the ULP's
+ * @ep: endpoint, from send_rtr or open_tx on, until stop returns
+ * @octets: an RTR message, or a Terminate message
+ * @len: all of it
+ *
+ * This is for drivers that send on the socket. It does not give the socket a page of its own.
+ *
+ * Context: process, within an op; does not wait.
+ *
+ * Return: 0; -EAGAIN if TCP took nothing; -EPIPE if it took a part, or the stream has ended: it
+ * cannot be used any more; or another negative errno.
+ */
+int iw_mpa_send(struct iw_mpa_ep *ep, const void *octets, size_t len)
+{
+	return iw_mpa_sock_send(&ep->sock, octets, len);
+}
+EXPORT_SYMBOL_GPL(iw_mpa_send);

@@ -5,14 +5,8 @@
 #include "ep.h"
 #include "device.h"
 
-struct ib_device;
-
 const char *iw_mpa_offload_check(const struct iw_mpa_driver_ops *drv,
 				 const struct iw_mpa_device_attr *attr);
-struct ib_qp *iw_mpa_offload_find_qp(struct ib_device *ibdev, u32 qpn);
-struct ib_qp *iw_mpa_offload_get_qp(struct ib_device *ibdev, u32 qpn);
-void iw_mpa_offload_put_qp(struct ib_qp *qp);
-
 enum iw_mpa_event iw_mpa_offload_active(struct iw_mpa_ep *ep);
 enum iw_mpa_event iw_mpa_offload_passive(struct iw_mpa_ep *ep, bool fence, const void *reply,
 					 size_t len);

@@ -9,13 +9,11 @@
 #include "ep.h"
 #include "event.h"
 #include "iwcm_faults.h"
-#include "offload.h"
 
 #include <linux/export.h>
 #include <linux/hash.h>
 #include <linux/list_bl.h>
 #include <linux/wait_bit.h>
-#include <rdma/ib_verbs.h>
 
 /* With 100,000 endpoints a bucket has 12. */
 #define QP_TABLE_BITS	13
@@ -74,12 +72,14 @@ int iw_mpa_qp_bind(struct iw_mpa_ep *ep, u32 qpn)
 	if (!qp_set_taken(ep, qpn))
 		return -EBUSY;
 	/* If the QP is being destroyed, it is not found, or qp_end() finds the endpoint. */
-	ep->off.qp = iw_mpa_offload_get_qp(ep->dev->ibdev, qpn);
+	ep->off.qp = iw_mpa_qp_find(ep->dev->ibdev, qpn);
 	if (!ep->off.qp) {
 		qp_set_free(ep);
 		ep->off.qpn = 0;
 		return -EINVAL;
 	}
+	/* The caller of iw_connect or iw_accept has a reference on the QP. */
+	ep->dev->ibdev->ops.iw_add_ref(ep->off.qp);
 	ep->user = ep->off.qp->uobject;
 	return 0;
 }
@@ -91,7 +91,7 @@ void iw_mpa_qp_unbind(struct iw_mpa_ep *ep)
 
 	if (qp) {
 		ep->off.qp = NULL;
-		iw_mpa_offload_put_qp(qp);
+		iw_mpa_qp_put(qp);
 		qp_set_free(ep);
 	}
 }

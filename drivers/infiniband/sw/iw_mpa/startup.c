@@ -11,7 +11,6 @@
 #include "offload.h"
 #include "trace.h"
 
-#include <linux/export.h>
 #include <linux/minmax.h>
 #include <linux/slab.h>
 #include <linux/string.h>
@@ -319,22 +318,3 @@ void iw_mpa_startup_send_reject(struct iw_mpa_ep *ep)
 		iw_mpa_sock_shutdown(&ep->sock);
 	iw_mpa_backlog_refused(ep);
 }
-
-/**
- * iw_mpa_send - send octets of Full Operation that are not the ULP's
- * @ep: endpoint, from send_rtr or open_tx on, until stop returns
- * @octets: an RTR message, or a Terminate message
- * @len: all of it
- *
- * This is for drivers that send on the socket. It does not give the socket a page of its own.
- *
- * Context: process, within an op; does not wait.
- *
- * Return: 0; -EAGAIN if TCP took nothing; -EPIPE if it took a part, or the stream has ended: it
- * cannot be used any more; or another negative errno.
- */
-int iw_mpa_send(struct iw_mpa_ep *ep, const void *octets, size_t len)
-{
-	return iw_mpa_sock_send(&ep->sock, octets, len);
-}
-EXPORT_SYMBOL_GPL(iw_mpa_send);
