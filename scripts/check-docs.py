@@ -404,11 +404,10 @@ def check_quotes(docs):
 
 def check_skeleton(_docs):
     """A driver needs one header of the library."""
-    want = {'iw_mpa_skeleton.c': ['rdma/iw_mpa.h'], 'iw_mpa_toe.c': [],
-            'iw_mpa_toe.h': ['rdma/iw_mpa_proto.h']}
+    want = {'skel.h': ['rdma/iw_mpa.h'], 'iw_mpa_toe.h': ['rdma/iw_mpa_proto.h']}
     for path in sorted((TOP / SKELETON).glob('*.[ch]')):
         headers = re.findall(r'#\s*include\s*[<"]([^>"]*/iw_mpa[^>"]*)', path.read_text())
-        if headers != want.get(path.name):
+        if headers != want.get(path.name, []):
             yield '%s includes %s' % (path.name, headers)
 
 

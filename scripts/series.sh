@@ -69,7 +69,8 @@ c_file() {
 	mkdir -p "${2%/*}"
 	# It says by 1 that there was something to do.
 	{ "$WORK/unifdef" -UCOMPAT "${options[@]}" "$1" || [[ $? -eq 1 ]]; } |
-		sed -E 's/\bcompat_[a-z_]+\(([a-z_]+)\)/\1/' | sed "$TREE_PATHS" >"$2"
+		sed -E -e '/^#include "compat[./]/d' -e 's/\bcompat_[a-z_]+\(([a-z_]+)\)/\1/' |
+		sed "$TREE_PATHS" >"$2"
 }
 
 page() {
@@ -142,7 +143,7 @@ L:\tlinux-rdma@vger.kernel.org' | sed '/^F:/d'
 }
 
 compose() {
-	local file name
+	local file name objects
 
 	rm -rf "$NEW"
 	mkdir -p "$NEW/include/rdma" "$NEW/$DOC" "$NEW/samples/iw_mpa" "$NEW/${ABI%/*}"
@@ -161,9 +162,14 @@ compose() {
 	for file in iw_mpa iw_mpa_proto iw_mpa_tcb; do
 		c_file "$TOP/include/rdma/$file.h" "$NEW/include/rdma/$file.h"
 	done
-	c_file "$TOP/$SW/iw_mpa_skeleton/iw_mpa_skeleton.c" "$NEW/samples/iw_mpa/iw_mpa_skeleton.c"
+	objects=$(sed -n 's/^iw_mpa_skeleton-y := //p' "$TOP/$SW/iw_mpa_skeleton/Kbuild")
+	for file in $objects skel.h; do
+		file=${file/%.o/.c}
+		c_file "$TOP/$SW/iw_mpa_skeleton/$file" "$NEW/samples/iw_mpa/$file"
+	done
 	printf '%s\n' '# SPDX-License-Identifier: GPL-2.0' \
-		"obj-\$(CONFIG_SAMPLE_IW_MPA) += iw_mpa_skeleton.o" >"$NEW/samples/iw_mpa/Makefile"
+		"obj-\$(CONFIG_SAMPLE_IW_MPA) += iw_mpa_skeleton.o" "iw_mpa_skeleton-y := $objects" \
+		>"$NEW/samples/iw_mpa/Makefile"
 	for name in "${PAGES[@]}"; do
 		page "$TOP/$DOC/$name.rst" "$NEW/$DOC/$name.rst"
 	done
@@ -311,7 +317,8 @@ add_04-library() {
 }
 add_05-iw_mpa-kunit() { add_tests iw_mpa; }
 add_06-sample() {
-	take samples/iw_mpa/{Makefile,iw_mpa_skeleton.c}
+	# shellcheck disable=SC2046 # names without blanks
+	take $(cd "$NEW" && echo samples/iw_mpa/*)
 	before samples/Kconfig '^config SAMPLE_TRACE_EVENTS' "$(fragment Kconfig.sample | sed 's/$/\\/')
 "
 	after samples/Makefile '^obj-.*SAMPLE_HW_BREAKPOINT' \

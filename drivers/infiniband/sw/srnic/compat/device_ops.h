@@ -13,7 +13,7 @@
  *
  * Linux 6.11 gives create_cq all attributes, and NULL for a kernel ULP.
  */
-#ifdef SRNIC_HAS_CQ_ATTRS
+#ifdef COMPAT_HAS_CQ_ATTRS
 #define compat_create_cq(verb) verb
 #else
 #define compat_create_cq(verb) verb ## _udata
@@ -27,7 +27,7 @@ static inline int srnic_create_cq_udata(struct ib_cq *ibcq, const struct ib_cq_i
 #endif
 
 /* Linux 6.17 adds hints of where DMA should go. */
-#ifdef SRNIC_HAS_DMAH
+#ifdef COMPAT_HAS_DMAH
 #define compat_reg_user_mr(verb) verb
 #else
 #define compat_reg_user_mr(verb) verb ## _udata

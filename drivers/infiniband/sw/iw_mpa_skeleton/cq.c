@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Completion queues.
+ *
+ * The handler of a queue is called by its work item alone. So it runs once at a time, and never
+ * within a verb (Documentation/infiniband/core_locking.rst). The core's own handler wants softirqs
+ * off, so that what it raises runs soon.
+ */
+
+#include "skel.h"
+
+#include <linux/log2.h>
+#include <linux/slab.h>
+
+static void skel_cq_work(struct work_struct *work)
+{
+	struct skel_cq *cq = container_of(work, struct skel_cq, work);
+	struct ib_event event = {
+		.device		= cq->ib.device,
+		.element.cq	= &cq->ib,
+		.event		= IB_EVENT_CQ_ERR,
+	};
+	bool call, lost;
+
+	spin_lock_irq(&cq->lock);
+	call = cq->call;
+	lost = cq->lost;
+	cq->call = false;
+	cq->lost = false;
+	spin_unlock_irq(&cq->lock);
+
+	if (call && cq->ib.comp_handler) {
+		local_bh_disable();
+		cq->ib.comp_handler(&cq->ib, cq->ib.cq_context);
+		local_bh_enable();
+	}
+	if (lost && cq->ib.event_handler)
+		cq->ib.event_handler(&event, cq->ib.cq_context);
+}
+
+/* Is the queue armed for this completion? The notification is one-shot. */
+static bool cq_disarm(struct skel_cq *cq, bool solicited)
+{
+	if (!cq->armed || (cq->armed == IB_CQ_SOLICITED && !solicited))
+		return false;
+	cq->armed = 0;
+	return true;
+}
+
+/* False: the queue is full, and the completion is lost. An error counts as solicited. */
+bool skel_cq_put(struct skel_cq *cq, const struct ib_wc *wc, bool solicited)
+{
+	unsigned long flags;
+	bool fits;
+
+	spin_lock_irqsave(&cq->lock, flags);
+	fits = cq->put - cq->get < cq->size;
+	if (fits) {
+		cq->ring[cq->put++ & (cq->size - 1)] = *wc;
+		cq->call |= cq_disarm(cq, solicited || wc->status != IB_WC_SUCCESS);
+	} else if (!cq->overflowed) {
+		cq->overflowed = true;
+		cq->lost = true;
+	}
+	if (cq->call || cq->lost)
+		queue_work(skel_wq, &cq->work);
+	spin_unlock_irqrestore(&cq->lock, flags);
+	return fits;
+}
+
+/* A QP goes: who polls must not get it any more. Nothing completes for it. */
+void skel_cq_forget(struct skel_cq *cq, const struct ib_qp *ibqp)
+{
+	u32 from, to;
+
+	spin_lock_irq(&cq->lock);
+	for (from = cq->get, to = cq->get; from != cq->put; from++) {
+		const struct ib_wc *wc = &cq->ring[from & (cq->size - 1)];
+
+		if (wc->qp != ibqp)
+			cq->ring[to++ & (cq->size - 1)] = *wc;
+	}
+	cq->put = to;
+	spin_unlock_irq(&cq->lock);
+	/*
+	 * When the ULP frees the queue the core ends its own work first. A handler that was called
+	 * after that would begin it anew. The last QP goes before that, and waits here.
+	 */
+	flush_work(&cq->work);
+}
+
+/* Any context */
+int skel_poll_cq(struct ib_cq *ibcq, int max, struct ib_wc *wc)
+{
+	struct skel_cq *cq = to_skel_cq(ibcq);
+	unsigned long flags;
+	int n;
+
+	spin_lock_irqsave(&cq->lock, flags);
+	for (n = 0; n < max && cq->get != cq->put; n++)
+		wc[n] = cq->ring[cq->get++ & (cq->size - 1)];
+	spin_unlock_irqrestore(&cq->lock, flags);
+	return n;
+}
+
+/*
+ * Any context. A completion that came before the queue was armed calls no handler: a ULP that asks
+ * for it is told that there is one, and polls again.
+ */
+int skel_req_notify_cq(struct ib_cq *ibcq, enum ib_cq_notify_flags flags)
+{
+	struct skel_cq *cq = to_skel_cq(ibcq);
+	unsigned long irq;
+	int missed;
+
+	spin_lock_irqsave(&cq->lock, irq);
+	/* A queue that is armed for all completions stays so. */
+	if (cq->armed != IB_CQ_NEXT_COMP)
+		cq->armed = flags & IB_CQ_SOLICITED_MASK;
+	missed = (flags & IB_CQ_REPORT_MISSED_EVENTS) && cq->get != cq->put;
+	spin_unlock_irqrestore(&cq->lock, irq);
+	return missed;
+}
+
+int skel_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
+		   struct uverbs_attr_bundle *attrs)
+{
+	struct skel_cq *cq = to_skel_cq(ibcq);
+
+	if (attr->flags)
+		return -EOPNOTSUPP;
+	if (!attr->cqe || attr->cqe > SKEL_MAX_CQE)
+		return -EINVAL;
+	cq->size = roundup_pow_of_two(attr->cqe);
+	cq->ring = kvcalloc(cq->size, sizeof(*cq->ring), GFP_KERNEL);
+	if (!cq->ring)
+		return -ENOMEM;
+	spin_lock_init(&cq->lock);
+	INIT_WORK(&cq->work, skel_cq_work);
+	ibcq->cqe = cq->size;
+	return 0;
+}
+
+/* No QP is left that could complete here. */
+int skel_destroy_cq(struct ib_cq *ibcq, struct ib_udata *udata)
+{
+	struct skel_cq *cq = to_skel_cq(ibcq);
+
+	cancel_work_sync(&cq->work);
+	kvfree(cq->ring);
+	return 0;
+}

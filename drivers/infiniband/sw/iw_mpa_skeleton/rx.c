@@ -1,0 +1,324 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Receiving, for the engine: collect one FPDU, verify it, place it.
+ *
+ * Nothing of an FPDU is placed before all of it has come and its CRC was found right (RFC 5044 6).
+ * It is in a buffer of the QP's own by then, so it does not change any more.
+ */
+
+#include "skel.h"
+
+#include <linux/crc32c.h>
+#include <linux/net.h>
+#include <linux/socket.h>
+#include <linux/string.h>
+#include <linux/tcp.h>
+#include <linux/unaligned.h>
+
+static enum skel_err rx_fault_of(enum skel_mem fault, bool read)
+{
+	switch (fault) {
+	case SKEL_MEM_OK:
+		return SKEL_OK;
+	case SKEL_MEM_PD:
+		return read ? SKEL_E_READ_PD : SKEL_E_TAG_PD;
+	case SKEL_MEM_RIGHT:
+		return read ? SKEL_E_READ_RIGHT : SKEL_E_TAG_STAG;
+	case SKEL_MEM_WRAP:
+		return read ? SKEL_E_READ_WRAP : SKEL_E_TAG_WRAP;
+	case SKEL_MEM_BASE:
+		return read ? SKEL_E_READ_BASE : SKEL_E_TAG_BASE;
+	default:
+		return read ? SKEL_E_READ_STAG : SKEL_E_TAG_STAG;
+	}
+}
+
+enum skel_err skel_err_of_read(enum skel_mem fault)
+{
+	return rx_fault_of(fault, true);
+}
+
+static u32 rx_qn_of(u8 op)
+{
+	return op == SKEL_OP_READ_REQ ? SKEL_QN_READ_REQ :
+	       op == SKEL_OP_TERMINATE ? SKEL_QN_TERMINATE : SKEL_QN_SEND;
+}
+
+/*
+ * The header of a segment (RFC 5041 4, RFC 5040 4.1). The order of the checks is fixed: room, DDP
+ * version, RDMAP version, opcode, and whether the opcode travels so (RFC 5040 fig. 4).
+ */
+static enum skel_err rx_parse(const u8 *ulpdu, u16 ulpdu_len, struct skel_seg *seg)
+{
+	bool tagged = ulpdu_len && (ulpdu[0] & 0x80);
+	u8 hdr_len = tagged ? SKEL_DDP_TAGGED : SKEL_DDP_UNTAGGED;
+
+	*seg = (struct skel_seg) { .ulpdu = ulpdu, .ulpdu_len = ulpdu_len, .tagged = tagged };
+	if (ulpdu_len < hdr_len)
+		return SKEL_E_SHORT;
+	seg->hdr_len = hdr_len;
+	seg->last = ulpdu[0] & 0x40;
+	seg->op = ulpdu[1] & 0x0f;
+	seg->stag = get_unaligned_be32(ulpdu + 2);
+	seg->payload = ulpdu + hdr_len;
+	seg->len = ulpdu_len - hdr_len;
+	if (tagged) {
+		seg->to = get_unaligned_be64(ulpdu + 6);
+	} else {
+		seg->qn = get_unaligned_be32(ulpdu + 6);
+		seg->msn = get_unaligned_be32(ulpdu + 10);
+		seg->mo = get_unaligned_be32(ulpdu + 14);
+	}
+	if ((ulpdu[0] & 0x03) != 1)
+		return tagged ? SKEL_E_DV_TAG : SKEL_E_DV;
+	/* RFC 5040 4.1 has 1; 0 is that of the consortium before */
+	if (ulpdu[1] >> 6 > 1)
+		return SKEL_E_RV;
+	if (seg->op > SKEL_OP_TERMINATE)
+		return SKEL_E_OPCODE;
+	if (tagged == (seg->op == SKEL_OP_WRITE || seg->op == SKEL_OP_READ_RESP) &&
+	    (tagged || seg->qn == rx_qn_of(seg->op)))
+		return SKEL_OK;
+	/* A Terminate message is not answered, even if it is malformed (RFC 5040 4.8). */
+	if (seg->op == SKEL_OP_TERMINATE)
+		return SKEL_E_STREAM;
+	return tagged || seg->qn < SKEL_QN_COUNT ? SKEL_E_OPCODE : SKEL_E_QN;
+}
+
+/* RFC 5040 5.1: the STag is the peer's to name, and the memory has to be open to Writes. */
+static enum skel_err rx_write(struct skel_qp *qp, const struct skel_seg *seg)
+{
+	qp->rx.write_busy = !seg->last;
+	return rx_fault_of(skel_mem_copy(qp, seg->stag, IB_ACCESS_REMOTE_WRITE, seg->to,
+					 (void *)seg->payload, seg->len), false);
+}
+
+/*
+ * RFC 5040 5.2.1: at most as many Reads as were agreed on wait for their response. The source is
+ * checked now, and again for each segment of the response. tx.c answers.
+ */
+static enum skel_err rx_read_req(struct skel_qp *qp, const struct skel_seg *seg)
+{
+	struct skel_irq *irq = &qp->irq;
+	enum skel_mem fault;
+
+	if (seg->msn != qp->rx.msn[SKEL_QN_READ_REQ])
+		return SKEL_E_MSN;
+	if (irq->put - irq->get >= irq->ird)
+		return SKEL_E_BUFFER;
+	if (seg->mo)
+		return SKEL_E_MO;
+	if (seg->len > SKEL_READ_REQ)
+		return SKEL_E_LONG;
+	if (seg->len < SKEL_READ_REQ || !seg->last)
+		return SKEL_E_FORM;
+	fault = skel_mem_copy(qp, get_unaligned_be32(seg->payload + 16), IB_ACCESS_REMOTE_READ,
+			      get_unaligned_be64(seg->payload + 20), NULL,
+			      get_unaligned_be32(seg->payload + 12));
+	if (fault)
+		return rx_fault_of(fault, true);
+	qp->rx.msn[SKEL_QN_READ_REQ]++;
+	memcpy(irq->ulpdu[irq->put++ % SKEL_MAX_DEPTH], seg->ulpdu, SKEL_READ_ULPDU);
+	return SKEL_OK;
+}
+
+static void rx_read_done(struct skel_qp *qp, struct skel_wqe *wqe, enum ib_wc_status status)
+{
+	qp->rx.read_len = 0;
+	qp->sq.reads--;
+	skel_wqe_done(wqe, status);
+	skel_complete_sends(qp);
+}
+
+/*
+ * RFC 5040 5.2.2: a response goes into the sink of the oldest Read, in order, and has as many bytes
+ * as were asked for. The STag and the offset have to be those of the request: a peer cannot choose
+ * them.
+ */
+static enum skel_err rx_read_resp(struct skel_qp *qp, const struct skel_seg *seg)
+{
+	static const struct ib_sge none;
+	struct skel_rx *rx = &qp->rx;
+	struct skel_wqe *wqe = skel_sq_at(&qp->sq, qp->sq.get);
+	const struct ib_sge *sink;
+	enum skel_mem fault;
+
+	if (qp->sq.get == qp->sq.next)
+		return SKEL_E_OPCODE;	/* there is no Read */
+	sink = wqe->num_sge ? &wqe->sge[0] : &none;
+	if (seg->len && seg->stag != sink->lkey)
+		return SKEL_E_TAG_STAG;
+	if ((seg->len && seg->to != sink->addr + rx->read_len) ||
+	    seg->len > wqe->bytes - rx->read_len ||
+	    (seg->last && seg->len != wqe->bytes - rx->read_len))
+		return SKEL_E_TAG_BASE;
+	fault = skel_mem_copy(qp, sink->lkey, IB_ACCESS_LOCAL_WRITE, seg->to,
+			      (void *)seg->payload, seg->len);
+	if (fault) {
+		rx_read_done(qp, wqe, IB_WC_LOC_PROT_ERR);
+		return rx_fault_of(fault, false);
+	}
+	rx->read_len += seg->len;
+	if (!seg->last)
+		return SKEL_OK;
+	/* Before the ULP learns of the completion the peer can no more write to the sink. */
+	if (wqe->op == IB_WR_RDMA_READ_WITH_INV && skel_mr_invalidate(qp, sink->lkey, false)) {
+		rx_read_done(qp, wqe, IB_WC_LOC_QP_OP_ERR);
+		return SKEL_E_LOCAL;
+	}
+	rx_read_done(qp, wqe, IB_WC_SUCCESS);
+	return SKEL_OK;
+}
+
+/* The receive that is being filled ends in error. */
+static enum skel_err rx_send_fails(struct skel_qp *qp, enum ib_wc_status status, enum skel_err err)
+{
+	struct ib_wc wc = { .status = status };
+
+	skel_complete_recv(qp, &wc, false);
+	return err;
+}
+
+/* The message is whole. RFC 5040 5.3: the STag is invalid before the ULP has the message. */
+static enum skel_err rx_deliver(struct skel_qp *qp)
+{
+	struct skel_rx *rx = &qp->rx;
+	struct ib_wc wc = { .status = IB_WC_SUCCESS, .byte_len = rx->send_len };
+	enum skel_err err;
+
+	if (rx->send_op == SKEL_OP_SEND_INV || rx->send_op == SKEL_OP_SEND_SE_INV) {
+		err = skel_mr_invalidate(qp, rx->send_inv, true);
+		if (err)
+			return rx_send_fails(qp, IB_WC_REM_INV_REQ_ERR, err);
+		wc.wc_flags = IB_WC_WITH_INVALIDATE;
+		wc.ex.invalidate_rkey = rx->send_inv;
+	}
+	rx->msn[SKEL_QN_SEND]++;
+	skel_complete_recv(qp, &wc, rx->send_op >= SKEL_OP_SEND_SE);
+	return SKEL_OK;
+}
+
+/*
+ * RFC 5041 5.3, RFC 5040 5.3: a Send takes the oldest receive. Its segments come in order, have the
+ * same opcode, and must fit. Nothing of a segment is placed if a part of it cannot be.
+ */
+static enum skel_err rx_send(struct skel_qp *qp, const struct skel_seg *seg)
+{
+	struct skel_rx *rx = &qp->rx;
+
+	if (seg->msn != rx->msn[SKEL_QN_SEND])
+		return SKEL_E_MSN;
+	if (!rx->send_busy) {
+		if (!skel_take_recv(qp, &rx->rwqe))
+			return SKEL_E_BUFFER;
+		rx->send_busy = true;
+		rx->send_op = seg->op;
+		rx->send_inv = seg->stag;
+		rx->send_len = 0;
+	} else if (seg->op != rx->send_op) {
+		return SKEL_E_OPCODE;
+	}
+	if (seg->mo != rx->send_len)
+		return SKEL_E_MO;
+	if (seg->len > rx->rwqe.bytes - rx->send_len)
+		return rx_send_fails(qp, IB_WC_LOC_LEN_ERR, SKEL_E_LONG);
+	if (skel_sge_copy(qp, rx->rwqe.sge, IB_ACCESS_LOCAL_WRITE, seg->mo, NULL, seg->len) ||
+	    skel_sge_copy(qp, rx->rwqe.sge, IB_ACCESS_LOCAL_WRITE, seg->mo,
+			  (void *)seg->payload, seg->len))
+		return rx_send_fails(qp, IB_WC_LOC_PROT_ERR, SKEL_E_LOCAL);
+	rx->send_len += seg->len;
+	return seg->last ? rx_deliver(qp) : SKEL_OK;
+}
+
+static enum skel_err rx_place(struct skel_qp *qp, const struct skel_seg *seg)
+{
+	switch (seg->op) {
+	case SKEL_OP_WRITE:
+		return rx_write(qp, seg);
+	case SKEL_OP_READ_REQ:
+		return rx_read_req(qp, seg);
+	case SKEL_OP_READ_RESP:
+		return rx_read_resp(qp, seg);
+	case SKEL_OP_TERMINATE:	/* whatever it says, it is the last message (RFC 5040 4.8) */
+		return SKEL_E_STREAM;
+	default:
+		return rx_send(qp, seg);
+	}
+}
+
+/*
+ * One whole FPDU of so many bytes. The library is told of the first good one, before what it says
+ * is done: a responder's ULP may send from then on. A Terminate message does not count.
+ */
+static void rx_fpdu(struct skel_qp *qp, u32 size)
+{
+	u32 covered = size - 4;
+	u16 ulpdu_len = get_unaligned_be16(qp->rx.buf);
+	struct skel_seg seg;
+	enum skel_err err;
+
+	if (qp->rx.crc &&
+	    get_unaligned_le32(qp->rx.buf + covered) != ~crc32c(~0, qp->rx.buf, covered)) {
+		skel_fail(qp, SKEL_E_CRC, NULL);
+		return;
+	}
+	err = rx_parse(qp->rx.buf + 2, ulpdu_len, &seg);
+	if (qp->rx.first && err != SKEL_E_STREAM && (err || seg.op != SKEL_OP_TERMINATE)) {
+		qp->rx.first = false;
+		iw_mpa_first_fpdu(qp->ep);
+	}
+	if (!err)
+		err = rx_place(qp, &seg);
+	if (err)
+		skel_fail(qp, err, &seg);
+}
+
+/* A FIN within an FPDU or a message, or before an answer, is an error (RFC 5044 8, code 1). */
+static void rx_end(struct skel_qp *qp)
+{
+	struct skel_rx *rx = &qp->rx;
+
+	rx->ended = true;
+	if (rx->have || rx->send_busy || rx->write_busy || qp->sq.reads)
+		skel_fail(qp, SKEL_E_STREAM, NULL);
+}
+
+/*
+ * Receive at least @budget bytes if there are so many. True: there may be more. Who waits for the
+ * rest of an FPDU is called again by sk_data_ready.
+ */
+bool skel_rx(struct skel_qp *qp, u32 budget)
+{
+	struct skel_rx *rx = &qp->rx;
+	u32 used = 0;
+
+	lockdep_assert_held(&qp->run);
+	while (skel_is_flowing(qp) && !rx->ended) {
+		struct msghdr msg = { .msg_flags = MSG_DONTWAIT };
+		u32 need = rx->have < 2 ? 2 : iw_mpa_fpdu_size(get_unaligned_be16(rx->buf));
+		struct kvec vec = { .iov_base = rx->buf + rx->have, .iov_len = need - rx->have };
+		int n;
+
+		if (used > budget)
+			return true;
+		/* TCP would leave a byte out, and all FPDUs behind would be wrong. */
+		if (tcp_sk(qp->sock->sk)->urg_data) {
+			skel_fail(qp, SKEL_E_STREAM, NULL);
+			return true;
+		}
+		n = kernel_recvmsg(qp->sock, &msg, &vec, 1, vec.iov_len, msg.msg_flags);
+		if (n < 0)	/* the library sees errors by itself */
+			return false;
+		if (!n) {
+			rx_end(qp);
+			return true;
+		}
+		used += n;
+		rx->have += n;
+		if (need > 2 && rx->have == need) {
+			rx->have = 0;
+			rx_fpdu(qp, need);
+		}
+	}
+	return false;
+}
