@@ -44,7 +44,8 @@ static void pair_qp_init(struct pair *p, struct pair_end *e, u32 qpn)
 	qp->cap.max_send_sge = SRNIC_MAX_SGE;
 	qp->cap.max_recv_sge = SRNIC_MAX_SGE;
 	qp->sq.size = PAIR_WRS;
-	qp->sq.ring = kunit_kcalloc(test, PAIR_WRS, sizeof(*qp->sq.ring), GFP_KERNEL);
+	qp->sq.wqe_size = srnic_wqe_size(SRNIC_MAX_SEND_SGE);
+	qp->sq.ring = kunit_kcalloc(test, PAIR_WRS, qp->sq.wqe_size, GFP_KERNEL);
 	qp->rq.size = PAIR_WRS;
 	qp->rq.kring = kunit_kcalloc(test, PAIR_WRS, sizeof(*qp->rq.kring), GFP_KERNEL);
 	e->mem = kunit_kzalloc(test, PAIR_MEM, GFP_KERNEL);

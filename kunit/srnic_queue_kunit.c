@@ -194,7 +194,7 @@ static void sq_user_ring_full_of_reads_sender_kicked(struct kunit *test)
 	KUNIT_EXPECT_PTR_EQ(test, srnic_sq_next(e->qp), NULL);
 	KUNIT_EXPECT_TRUE(test, e->qp->sq.waits);
 	wqe = srnic_sq_oldest_read(e->qp, &rtr);
-	KUNIT_ASSERT_PTR_EQ(test, wqe, &e->qp->sq.ring[0]);
+	KUNIT_ASSERT_PTR_EQ(test, wqe, srnic_sq_wqe(&e->qp->sq, 0));
 	srnic_retire_read(e->qp, wqe, IB_WC_SUCCESS, &up);
 	KUNIT_EXPECT_TRUE(test, up.kick);
 	KUNIT_EXPECT_EQ(test, e->qp->sq.get, PAIR_WRS);
@@ -319,13 +319,13 @@ static void sq_limit_ends_the_stream(struct kunit *test)
 	pair_start(p, &queue_opts);
 	for (wr.wr_id = 0; wr.wr_id < 2; wr.wr_id++)
 		KUNIT_ASSERT_EQ(test, pair_post(&p->end[0], &wr), 0);
-	KUNIT_EXPECT_FALSE(test, srnic_send_is_at_limit(qp));
+	KUNIT_EXPECT_FALSE(test, srnic_sq_is_at_limit(qp));
 	srnic_sq_limit(qp);
 	qp->tx.state = SRNIC_TX_FINISHING;
-	KUNIT_EXPECT_FALSE(test, srnic_send_is_at_limit(qp));
+	KUNIT_EXPECT_FALSE(test, srnic_sq_is_at_limit(qp));
 	KUNIT_ASSERT_EQ(test, pair_post(&p->end[0], &wr), 0);
 	pair_send(p, 0);
-	KUNIT_EXPECT_TRUE(test, srnic_send_is_at_limit(qp));
+	KUNIT_EXPECT_TRUE(test, srnic_sq_is_at_limit(qp));
 	queue_expect_sent(p, 2);
 	pair_expect_wc(p, &p->end[0].scq, 0, IB_WC_SUCCESS);
 	pair_expect_wc(p, &p->end[0].scq, 1, IB_WC_SUCCESS);
@@ -358,7 +358,7 @@ static void sq_user_limit_counts_the_ring(struct kunit *test)
 	pair_post_user(e, n, &sqe);
 	pair_send(p, 0);
 	queue_expect_sent(p, 3 + PAIR_WRS);
-	KUNIT_EXPECT_TRUE(test, srnic_send_is_at_limit(e->qp));
+	KUNIT_EXPECT_TRUE(test, srnic_sq_is_at_limit(e->qp));
 }
 
 /*
@@ -401,7 +401,7 @@ static void sq_flush_of_a_long_queue_in_order(struct kunit *test)
 	p->end[0].scq.kring = kvcalloc(size, sizeof(struct srnic_cqe), GFP_KERNEL);
 	KUNIT_ASSERT_NOT_NULL(test, p->end[0].scq.kring);
 	sq->size = size;
-	sq->ring = kvcalloc(size, sizeof(*sq->ring), GFP_KERNEL);
+	sq->ring = kvcalloc(size, sq->wqe_size, GFP_KERNEL);
 	KUNIT_ASSERT_NOT_NULL(test, sq->ring);
 	pair_start(p, &queue_opts);
 	KUNIT_ASSERT_EQ(test, pair_post(&p->end[0], &read.wr), 0);
@@ -526,17 +526,17 @@ static void sq_long_row_behind_a_read_is_retired_in_steps(struct kunit *test)
 	u32 i;
 
 	pair_start(p, &queue_opts);
-	sq->ring = kunit_kcalloc(test, count, sizeof(*sq->ring), GFP_KERNEL);
+	sq->ring = kunit_kcalloc(test, count, sq->wqe_size, GFP_KERNEL);
 	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, sq->ring);
 	sq->size = count;
 	for (i = 0; i < count; i++)
-		sq->ring[i].done = i;
-	sq->ring[0].op = SRNIC_WR_READ;
+		srnic_sq_wqe(sq, i)->done = i;
+	srnic_sq_wqe(sq, 0)->op = SRNIC_WR_READ;
 	sq->reads = 1;
 	sq->put = count;
 	sq->next = count;
 	sq->sent = count;
-	srnic_retire_read(qp, &sq->ring[0], IB_WC_SUCCESS, &up);
+	srnic_retire_read(qp, srnic_sq_wqe(sq, 0), IB_WC_SUCCESS, &up);
 	KUNIT_EXPECT_LT(test, sq->get, count);
 	KUNIT_EXPECT_TRUE(test, up.kick);
 	srnic_sq_retire(qp, &up);

@@ -7,8 +7,10 @@
 
 #include <kunit/test.h>
 
+#include <linux/sched/mm.h>
 #include <linux/string.h>
 
+#include "fpdu.h"
 #include "srnic_oracle.h"
 #include "srnic_pair_tcp.h"
 #include "../srnic/mem.h"	/* user mode Linux has a mem.h, too */
@@ -181,6 +183,26 @@ static void send_memory_ends_anywhere(struct kunit *test)
 	pair_expect_fault(p, 0, SRNIC_ERR_NONE);
 }
 
+/* Of the emergency reserves each batch keeps a page until it is acknowledged, not a fragment. */
+static void send_reserves_are_taken_by_the_page(struct kunit *test)
+{
+	struct page_frag frag = {};
+	unsigned int flags;
+	bool found;
+
+	send_begin(test, &send_rows[2]);
+	pair_tcp.pieces = 0;
+	KUNIT_EXPECT_FALSE(test, srnic_frag_refill(&frag, GFP_NOIO));
+	KUNIT_EXPECT_PTR_EQ(test, frag.page, NULL);
+	flags = memalloc_noreclaim_save();
+	found = srnic_frag_refill(&frag, GFP_NOIO);
+	memalloc_noreclaim_restore(flags);
+	KUNIT_ASSERT_TRUE(test, found);
+	KUNIT_EXPECT_EQ(test, frag.size, PAGE_SIZE);
+	KUNIT_EXPECT_EQ(test, frag.offset, 0);
+	put_page(frag.page);
+}
+
 static const u32 undo_lens[] = {
 	0, 1, 60, 61, 62, 63, 64, 80, 96, 97, 98, 100, 350, 358, 359, 360, 361,
 	362, 363, 364, 365, 366, 367, 368, 400, 504, 505, 512, 513, 600, 900, 1100,
@@ -332,9 +354,62 @@ static void send_runs_end_anywhere(struct kunit *test)
 	pair_expect_fault(p, 0, SRNIC_ERR_NONE);
 }
 
+/* As many pieces as a kernel ULP can send, each before the one before it in memory */
+static void runs_over(struct kunit *test, struct send_world *w, u32 msn, u32 len, u64 addr,
+		      u32 lkey)
+{
+	struct pair *p = test->priv;
+	struct ib_sge sge[SRNIC_MAX_SEND_SGE];
+	struct oracle_msg msg = {
+		.op = ORACLE_SEND, .msn = msn, .len = SRNIC_MAX_SEND_SGE * len,
+	};
+	u8 *payload = kunit_kmalloc(test, msg.len, GFP_KERNEL);
+	u32 i;
+
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, payload);
+	msg.payload = payload;
+	for (i = 0; i < SRNIC_MAX_SEND_SGE; i++) {
+		u32 at = (SRNIC_MAX_SEND_SGE - 1 - i) * len;
+
+		memcpy(payload + i * len, p->end[0].mem + at, len);
+		sge[i] = (struct ib_sge) { .addr = addr + at, .length = len, .lkey = lkey };
+	}
+	oracle_message(&w->o, &msg);
+	send_post(test, msn, sge, SRNIC_MAX_SEND_SGE);
+	pair_tcp_run(w->qp);
+	send_expect_all(test, w);
+	pair_expect_wc(p, &p->end[0].scq, msn, IB_WC_SUCCESS);
+	pair_tcp_acked(test);
+	kunit_kfree(test, payload);
+}
+
+/* Pieces shorter than a segment, as long, and longer: they end anywhere in one */
+static void send_runs_over_pieces(struct kunit *test)
+{
+	const struct run_row *row = test->param_value;
+	struct send_world *w = run_begin(test, row);
+	struct pair *p = test->priv;
+	u32 room = w->o.mulpdu - 18, msn = 0, i, lkey = SRNIC_LOCAL_DMA_LKEY;
+	const u32 lens[] = { 1, 7, room / 3, room - 1, room, room + 1, 2 * room - 1 };
+	u64 addr = (uintptr_t)p->end[0].mem;
+
+	w->qp->cap.max_send_sge = SRNIC_MAX_SEND_SGE;
+	for (i = 0; i < PAIR_MEM; i++)
+		p->end[0].mem[i] = i * 7 + (i >> 8);
+	if (row->region) {
+		addr = 0x100000005;
+		lkey = pair_reg(p, &p->pd, p->end[0].mem, addr, PAIR_MEM, 0)->stag;
+	}
+	for (i = 0; i < ARRAY_SIZE(lens); i++)
+		runs_over(test, w, ++msn, lens[i], addr, lkey);
+	pair_expect_fault(p, 0, SRNIC_ERR_NONE);
+}
+
 static struct kunit_case send_cases[] = {
 	KUNIT_CASE_PARAM(send_runs_end_anywhere, run_gen_params),
+	KUNIT_CASE_PARAM(send_runs_over_pieces, run_gen_params),
 	KUNIT_CASE_PARAM(send_memory_ends_anywhere, send_gen_params),
+	KUNIT_CASE(send_reserves_are_taken_by_the_page),
 	KUNIT_CASE_PARAM(send_undone_without_markers, undo_gen_params),
 	KUNIT_CASE_PARAM(send_undone_with_markers, undo_gen_params),
 	{}

@@ -320,6 +320,43 @@ static void end_finish_answers_reads_until_tcp_has_all(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, pair_tcp.downs, 0);
 }
 
+/*
+ * The end comes amid a Read Response of two batches. A Read that comes amid the
+ * second one is not answered.
+ */
+static void end_finish_amid_a_response_answers_no_more(struct kunit *test)
+{
+	static const struct pair_opts opts = { .emss = 536, .ord = 2 };
+	struct srnic_qp *qp = pair_tcp_begin(test, &opts);
+	struct pair *p = test->priv;
+	struct srnic_mr *mr = pair_reg(p, &p->pd, p->end[0].mem, 0, PAIR_MEM, IB_ACCESS_REMOTE_READ);
+	struct ib_sge sge = {
+		.addr = (uintptr_t)p->end[1].mem, .length = 60000, .lkey = SRNIC_LOCAL_DMA_LKEY,
+	};
+	struct ib_rdma_wr read = {
+		.wr = { .opcode = IB_WR_RDMA_READ, .sg_list = &sge, .num_sge = 1 },
+		.rkey = mr->stag,
+	};
+
+	KUNIT_ASSERT_EQ(test, pair_post(&p->end[1], &read.wr), 0);
+	pair_send(p, 1);
+	pair_tcp.limited = true;
+	pair_tcp.room = 1000;
+	pair_tcp_arrive(p);
+	srnic_driver_ops.finish_tx(&qp->ibqp);
+	pair_tcp_give_room(p, 40000);
+	KUNIT_EXPECT_EQ(test, pair_tcp.finishes, 0);
+	KUNIT_EXPECT_GT(test, qp->tx.batch.len, qp->tx.batch.done);
+	KUNIT_ASSERT_EQ(test, pair_post(&p->end[1], &read.wr), 0);
+	pair_send(p, 1);
+	pair_tcp_arrive(p);
+	pair_tcp_give_room(p, U32_MAX);
+	KUNIT_EXPECT_EQ(test, pair_tcp.finishes, 1);
+	KUNIT_EXPECT_EQ(test, pair_tcp.downs, 0);
+	pair_deliver(p, 0);
+	KUNIT_EXPECT_EQ(test, p->end[1].qp->sq.reads, 1);
+}
+
 /* Of nothing that could be told, or where nothing may be sent any more: at once */
 static void end_terminate_without_message_not_waited_for(struct kunit *test)
 {
@@ -533,6 +570,7 @@ static struct kunit_case end_cases[] = {
 	KUNIT_CASE_PARAM(end_own_error_is_reported_to_the_peer_in_time, end_own_gen_params),
 	KUNIT_CASE(end_finish_does_not_wait_for_room),
 	KUNIT_CASE(end_finish_answers_reads_until_tcp_has_all),
+	KUNIT_CASE(end_finish_amid_a_response_answers_no_more),
 	KUNIT_CASE(end_terminate_without_message_not_waited_for),
 	KUNIT_CASE(end_terminate_behind_finish_lost),
 	KUNIT_CASE(end_stop_tries_to_terminate),

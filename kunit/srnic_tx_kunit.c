@@ -394,7 +394,7 @@ static struct srnic_qp *tx_send_long_row_behind_read(struct kunit *test)
 	int i;
 
 	qp->sq.size = TX_QUEUE;
-	qp->sq.ring = kunit_kcalloc(test, TX_QUEUE, sizeof(*qp->sq.ring), GFP_KERNEL);
+	qp->sq.ring = kunit_kcalloc(test, TX_QUEUE, qp->sq.wqe_size, GFP_KERNEL);
 	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, qp->sq.ring);
 	cq->size = TX_QUEUE;
 	cq->kring = kunit_kcalloc(test, TX_QUEUE, sizeof(*cq->kring), GFP_KERNEL);

@@ -70,16 +70,21 @@ static int create_srq(struct thing *thing, struct uverbs_attr_bundle *attrs)
 	return srnic_verbs.create_srq(&thing->srq.ibsrq, &init, udata);
 }
 
-static int create_qp(struct thing *thing, struct uverbs_attr_bundle *attrs)
+static int create_qp_with(struct thing *thing, u32 sges, struct uverbs_attr_bundle *attrs)
 {
 	struct ib_qp_init_attr init = {
 		.send_cq	= &single.p->end[0].scq.ibcq,
 		.recv_cq	= &single.p->end[0].rcq.ibcq,
 		.qp_type	= IB_QPT_RC,
-		.cap		= { .max_send_wr = 1, .max_recv_wr = 1 },
+		.cap		= { .max_send_wr = 1, .max_recv_wr = 1, .max_send_sge = sges },
 	};
 
 	return srnic_verbs.create_qp(&thing->qp.ibqp, &init, attrs ? &attrs->driver_udata : NULL);
+}
+
+static int create_qp(struct thing *thing, struct uverbs_attr_bundle *attrs)
+{
+	return create_qp_with(thing, 1, attrs);
 }
 
 static int mr_made(struct thing *thing, struct ib_mr *mr)
@@ -236,6 +241,25 @@ static void verbs_kinds_are_counted_apart(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, xa_empty(&single.p->dev->mrs));
 }
 
+/* A kernel ULP may send more pieces than libsiw's ring has room for. */
+static void verbs_pieces_of_a_send(struct kunit *test)
+{
+	struct thing *thing = thing_new(test);
+
+	KUNIT_EXPECT_EQ(test, create_qp_with(thing, SRNIC_MAX_SEND_SGE + 1, NULL), -EINVAL);
+	KUNIT_ASSERT_EQ(test, create_qp_with(thing, SRNIC_MAX_SEND_SGE, NULL), 0);
+	KUNIT_EXPECT_EQ(test, thing->qp.cap.max_send_sge, SRNIC_MAX_SEND_SGE);
+	KUNIT_EXPECT_EQ(test, destroy_qp(thing), 0);
+	thing = thing_new(test);
+	KUNIT_EXPECT_EQ(test, create_qp_with(thing, SIW_MAX_SGE + 1, &thing->attrs), -EINVAL);
+	/* It would be made, if the RDMA core had room for the key of a ring. */
+	no_core.insert_err = -EBUSY;
+	no_core_process_begin();
+	KUNIT_EXPECT_EQ(test, create_qp_with(thing, SIW_MAX_SGE, &thing->attrs), -EBUSY);
+	no_core_process_end();
+	no_core.insert_err = 0;
+}
+
 /* The table of QPs is as a device has it. */
 static int verbs_init(struct kunit *test)
 {
@@ -251,6 +275,7 @@ static struct kunit_case verbs_cases[] = {
 	KUNIT_CASE(verbs_that_fail_count_nothing),
 	KUNIT_CASE(verbs_region_that_cannot_be_pinned_counts_nothing),
 	KUNIT_CASE(verbs_kinds_are_counted_apart),
+	KUNIT_CASE(verbs_pieces_of_a_send),
 	{}
 };
 

@@ -111,11 +111,23 @@ static bool frag_has_room(const struct page_frag *frag)
 	return frag->size - frag->offset >= SRNIC_FRAG_MIN;
 }
 
+/*
+ * Of the emergency reserves a single page is taken. A whole fragment would be
+ * of no use to anybody until the peer has acknowledged the batch.
+ */
 bool srnic_frag_refill(struct page_frag *frag, gfp_t gfp)
 {
 	if (frag->page && !frag_has_room(frag) && !frag_is_free(frag))
 		frag_swap(frag);
-	return skb_page_frag_refill(SRNIC_FRAG_MIN, frag, gfp);
+	if (skb_page_frag_refill(SRNIC_FRAG_MIN, frag, gfp | __GFP_NOMEMALLOC))
+		return true;
+	if (!(current->flags & PF_MEMALLOC))
+		return false;
+	*frag = (struct page_frag) {
+		.page = alloc_page(gfp),
+		.size = PAGE_SIZE,
+	};
+	return frag->page;
 }
 
 void srnic_frag_exit(void)
@@ -234,15 +246,13 @@ static u32 batch_end(const struct srnic_batch *batch, u8 fpdu)
 void srnic_batch_cut(struct srnic_tx *tx)
 {
 	struct srnic_batch *batch = &tx->batch;
-	u32 len = batch->len;
-	u8 n = 0;
+	u32 end = 0, fpdus = 0;
 
-	while (n < batch->fpdus && batch_end(batch, n) < batch->done)
-		n++;
-	batch->len = batch->done && n < batch->fpdus ? batch_end(batch, n) :
-						       batch->done;
-	tx->pos -= len - batch->len;
-	batch->fpdus = 0;
+	while (end < batch->done)
+		end = batch_end(batch, fpdus++);
+	tx->pos -= batch->len - end;
+	batch->len = end;
+	batch->fpdus = fpdus;
 }
 
 /* For srnic_fpdu_undo(): the FPDU goes on in another fragment. */

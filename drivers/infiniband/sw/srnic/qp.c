@@ -470,8 +470,9 @@ int srnic_qp_modify(struct srnic_qp *qp, const struct ib_qp_attr *attr,
 	}
 }
 
-static int qp_check(const struct ib_qp_init_attr *init)
+static int qp_check(const struct ib_qp_init_attr *init, bool user)
 {
+	const u32 max_send_sge = user ? SRNIC_MAX_SGE : SRNIC_MAX_SEND_SGE;
 	const struct ib_qp_cap *cap = &init->cap;
 
 	if (init->create_flags || init->qp_type != IB_QPT_RC)
@@ -479,7 +480,7 @@ static int qp_check(const struct ib_qp_init_attr *init)
 	if (!init->send_cq || !init->recv_cq)
 		return -EINVAL;
 	if (cap->max_send_wr > SRNIC_MAX_WR ||
-	    cap->max_send_sge > SRNIC_MAX_SGE ||
+	    cap->max_send_sge > max_send_sge ||
 	    cap->max_inline_data > SRNIC_MAX_INLINE)
 		return -EINVAL;
 	/* With an SRQ both values are ignored: ibv_create_qp(3). */
@@ -506,7 +507,8 @@ static int qp_create_queues(struct srnic_qp *qp, const struct ib_qp_cap *cap,
 	err = srnic_udata_check(udata, sizeof(resp));
 	if (err)
 		return err;
-	err = srnic_sq_create(&qp->sq, cap->max_send_wr, ctx, &resp.sq_key);
+	err = srnic_sq_create(&qp->sq, cap->max_send_wr, cap->max_send_sge,
+			      ctx, &resp.sq_key);
 	if (!err && !qp->srq)
 		err = srnic_rq_create(&qp->rq, max(cap->max_recv_wr, 1U), ctx,
 				      &resp.rq_key);
@@ -538,7 +540,7 @@ int srnic_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *init,
 	struct srnic_qp *qp = to_srnic_qp(ibqp);
 	int err;
 
-	err = qp_check(init);
+	err = qp_check(init, udata);
 	if (err)
 		return err;
 	if (!atomic_add_unless(&dev->objects.qp, 1, SRNIC_MAX_QP))

@@ -69,30 +69,6 @@ static void send_next_sge(struct srnic_msg *msg)
 	msg->cur.sge = sge - msg->wqe->sge + 1;
 }
 
-/* Back to where the payload of the next segment begins, after one that could not be made */
-static void send_seek(struct srnic_msg *msg)
-{
-	u32 done = msg->len - msg->left;
-
-	if (msg->kind == SRNIC_MSG_RESP) {
-		msg->cur.addr = msg->read.src_to + done;
-		msg->cur.run = msg->left;
-		return;
-	}
-	msg->cur = (struct srnic_msg_cursor) {};
-	if (msg->op == SRNIC_OP_READ_REQ || (msg->wqe->flags & SRNIC_WQE_INLINE))
-		return;
-	while (done) {
-		u32 n;
-
-		send_next_sge(msg);
-		n = min(done, msg->cur.run);
-		msg->cur.addr += n;
-		msg->cur.run -= n;
-		done -= n;
-	}
-}
-
 static void send_put_head(struct srnic_msg *msg, u32 stag, u64 to, u32 msn)
 {
 	u8 *hdr = msg->head + 2;
@@ -102,7 +78,6 @@ static void send_put_head(struct srnic_msg *msg, u32 stag, u64 to, u32 msn)
 	else
 		srnic_ddp_put_untagged(hdr, msg->op, false, stag, msn, 0);
 	msg->head_len = 2 + srnic_ddp_hdr_len(hdr[0]);
-	msg->seg_len = 0;
 	msg->off = to;
 }
 
@@ -160,26 +135,23 @@ static bool send_next_resp(struct srnic_qp *qp)
 {
 	const struct srnic_irqe *irqe = srnic_irq_head(qp);
 	struct srnic_msg *msg = &qp->tx.msg;
+	struct srnic_read read;
 
 	if (!irqe)
 		return false;
+	srnic_read_get(irqe->hdr + SRNIC_DDP_UNTAGGED_LEN, &read);
 	msg->kind = SRNIC_MSG_RESP;
 	msg->last = SRNIC_MSG_RESP;
 	msg->op = SRNIC_OP_READ_RESP;
-	msg->irqe = *irqe;
-	srnic_read_get(irqe->hdr + SRNIC_DDP_UNTAGGED_LEN, &msg->read);
-	msg->len = msg->read.size;
-	msg->left = msg->read.size;
+	msg->len = read.size;
+	msg->left = read.size;
 	msg->src = (struct srnic_name) {
 		.pd	= qp->ibqp.pd,
-		.stag	= msg->read.src_stag,
+		.stag	= read.src_stag,
 		.rights	= IB_ACCESS_REMOTE_READ,
 	};
-	msg->cur = (struct srnic_msg_cursor) {
-		.addr	= msg->read.src_to,
-		.run	= msg->read.size,
-	};
-	send_put_head(msg, msg->read.sink_stag, msg->read.sink_to, 0);
+	msg->cur = (struct srnic_msg_cursor) { .addr = read.src_to, .run = read.size };
+	send_put_head(msg, read.sink_stag, read.sink_to, 0);
 	return true;
 }
 
@@ -292,7 +264,10 @@ static int send_payload(struct srnic_qp *qp, struct srnic_writer *w, u32 len)
 /* The peer is told which part of its Read was not answered (RFC 5040 4.8). */
 static void send_fail_resp(struct srnic_qp *qp, enum srnic_mem_fault mem)
 {
-	struct srnic_msg *msg = &qp->tx.msg;
+	/* The request stays there until its response has ended. */
+	const u8 *hdr = srnic_irq_head(qp)->hdr;
+	const struct srnic_msg *msg = &qp->tx.msg;
+	struct srnic_read read;
 	struct srnic_fault fault = {
 		.err		= srnic_err_of_mem(SRNIC_USE_READ, mem),
 		.ulpdu_len	= SRNIC_READ_ULPDU,
@@ -300,9 +275,10 @@ static void send_fail_resp(struct srnic_qp *qp, enum srnic_mem_fault mem)
 		.own		= true,
 	};
 
-	memcpy(fault.hdr, msg->irqe.hdr, SRNIC_DDP_UNTAGGED_LEN);
-	srnic_read_advance(&msg->read, msg->len - msg->left);
-	srnic_read_put(fault.hdr + SRNIC_DDP_UNTAGGED_LEN, &msg->read);
+	memcpy(fault.hdr, hdr, SRNIC_DDP_UNTAGGED_LEN);
+	srnic_read_get(hdr + SRNIC_DDP_UNTAGGED_LEN, &read);
+	srnic_read_advance(&read, msg->len - msg->left);
+	srnic_read_put(fault.hdr + SRNIC_DDP_UNTAGGED_LEN, &read);
 	srnic_fault_record(qp, &fault);
 }
 
@@ -321,38 +297,31 @@ static void send_end(struct srnic_qp *qp)
 	msg->kind = SRNIC_MSG_NONE;
 }
 
-/* What changes where segments get another length, and in the last one */
-static noinline void send_put_len(struct srnic_msg *msg, u32 len)
-{
-	put_unaligned_be16(msg->head_len - 2 + len, msg->head);
-	srnic_ddp_put_last(msg->head + 2, len == msg->left);
-	msg->seg_len = len == msg->left ? 0 : len;
-}
-
 /*
- * The next segment of the message, as one FPDU, or not at all.
+ * The next segment of the message, with @len bytes, as one FPDU, or not at all.
  *
  * Returns 0; -ENOMEM; enum srnic_mem_fault.
  */
-static inline int send_segment(struct srnic_qp *qp, struct srnic_writer *w, u16 mulpdu)
+static inline int send_segment(struct srnic_qp *qp, struct srnic_writer *w, u32 len)
 {
 	struct srnic_msg *msg = &qp->tx.msg;
-	u8 hdr_len = msg->head_len - 2;
-	u32 len = srnic_segment_len(msg->left, mulpdu, hdr_len);
+	const struct srnic_msg_cursor begin = msg->cur;
+	const u32 stag = msg->src.stag, ulpdu_len = msg->head_len - 2 + len;
 	int err;
 
-	if (len == msg->left || len != msg->seg_len)
-		send_put_len(msg, len);
+	put_unaligned_be16(ulpdu_len, msg->head);
+	srnic_ddp_put_last(msg->head + 2, len == msg->left);
 	srnic_ddp_put_off(msg->head + 2, msg->off);
-	srnic_hold_yield(&w->hold, hdr_len + len);
+	srnic_hold_yield(&w->hold, ulpdu_len);
 	err = srnic_fpdu_begin(w, msg->head, msg->head_len);
 	if (!err)
 		err = send_payload(qp, w, len);
 	if (!err)
-		err = srnic_fpdu_end(w, hdr_len + len);
+		err = srnic_fpdu_end(w, ulpdu_len);
 	if (unlikely(err)) {
 		srnic_fpdu_undo(w);
-		send_seek(msg);
+		msg->cur = begin;
+		msg->src.stag = stag;
 		return err;
 	}
 	msg->off += len;
@@ -360,36 +329,67 @@ static inline int send_segment(struct srnic_qp *qp, struct srnic_writer *w, u16 
 	return 0;
 }
 
-/*
- * The segments after the one before that are as long, are not the message's last, come from the
- * same region and go to the same fragment. All of that is found out once, so that each costs
- * little more than its header and its copy. There are no Markers.
- */
-static inline void send_run(struct srnic_writer *w, struct srnic_msg *msg)
+static bool msg_is_memory(const struct srnic_msg *msg)
 {
-	const u32 len = msg->seg_len, ulpdu_len = msg->head_len - 2 + len;
+	return msg->kind == SRNIC_MSG_WR && (msg->wqe->flags & SRNIC_WQE_MEMORY);
+}
+
+/* The kernel's memory, wherever SGEs end, becomes payload: nothing has to be held for that. */
+static void send_copy(struct srnic_msg *msg, u8 *to, u32 len)
+{
+	struct srnic_msg_cursor *cur = &msg->cur;
+
+	while (len) {
+		u32 n;
+
+		if (!cur->run)
+			send_next_sge(msg);
+		n = min(len, cur->run);
+		memcpy(to, ib_virt_dma_to_ptr(cur->addr), n);
+		cur->addr += n;
+		cur->run -= n;
+		to += n;
+		len -= n;
+	}
+}
+
+/*
+ * The segments after one of @len bytes that are as long, are not the message's last, come from the
+ * same region, or from the kernel's memory, and go to the same fragment. All of that is found out
+ * once, so that each costs little more than its header and its copy. There are no Markers.
+ */
+static inline void send_run(struct srnic_writer *w, struct srnic_msg *msg, const u32 len)
+{
+	const u32 ulpdu_len = msg->head_len - 2 + len;
 	const u32 size = iw_mpa_fpdu_size(ulpdu_len), cost = max_t(u32, ulpdu_len, SRNIC_FPDU_COST);
+	const bool memory = msg_is_memory(msg);
 	struct srnic_hold *hold = &w->hold;
-	u64 room = min(msg->cur.run, msg->left - 1);
+	u64 room = msg->left - 1;
 	u32 i, n;
 
 	if (w->crc && size > SRNIC_FPDU_PIECE)
 		return;
-	if (hold->mr)
-		room = min(room, srnic_hold_room(hold));
-	else if (!srnic_name_is_local_dma(&msg->src))
-		return;
+	if (!memory) {
+		if (!hold->mr)
+			return;
+		room = min3(room, (u64)msg->cur.run, srnic_hold_room(hold));
+	}
 	n = min3((u32)room / len, (u32)(w->end - w->at) / size, srnic_writer_room(w, size));
-	if (!hold->mr)
-		srnic_hold_memory(hold, msg->cur.addr, n * len);
 	for (i = 0; i < n && srnic_hold_goes_on(hold, cost); i++) {
+		u8 *payload = w->at + msg->head_len;
+
 		srnic_ddp_put_off(msg->head + 2, msg->off);
 		memcpy(w->at, msg->head, SRNIC_FPDU_HEAD);
-		srnic_hold_read(hold, w->at + msg->head_len, len);
+		if (memory)
+			send_copy(msg, payload, len);
+		else
+			srnic_hold_read(hold, payload, len);
 		srnic_fpdu_close(w, 2 + ulpdu_len, size);
 		msg->off += len;
 	}
 	msg->left -= i * len;
+	if (memory)
+		return;
 	msg->cur.addr += i * len;
 	msg->cur.run -= i * len;
 }
@@ -397,21 +397,23 @@ static inline void send_run(struct srnic_writer *w, struct srnic_msg *msg)
 /* Returns 0 if the message has ended, or the batch is full; else as send_segment() */
 static int send_msg(struct srnic_qp *qp, struct srnic_writer *w, u16 mulpdu)
 {
-	u32 left = qp->tx.msg.left, fpdus = w->batch->fpdus;
+	struct srnic_msg *msg = &qp->tx.msg;
+	const u32 hdr_len = msg->head_len - 2;
+	u32 left = msg->left, fpdus = w->batch->fpdus;
 	int err;
 
 	do {
-		err = send_segment(qp, w, mulpdu);
-		if (!err && !w->markers && qp->tx.msg.left > qp->tx.msg.seg_len &&
-		    srnic_writer_has_room(w))
-			send_run(w, &qp->tx.msg);
-	} while (!err && qp->tx.msg.left && srnic_writer_has_room(w));
+		u32 len = srnic_segment_len(msg->left, mulpdu, hdr_len);
+
+		err = send_segment(qp, w, len);
+		if (!err && !w->markers && msg->left > len && srnic_writer_has_room(w))
+			send_run(w, msg, len);
+	} while (!err && msg->left && srnic_writer_has_room(w));
 	srnic_hold_drop(&w->hold);
 	fpdus = w->batch->fpdus - fpdus;
 	srnic_count_n(qp->dev, tx_fpdus, fpdus);
-	srnic_count_n(qp->dev, tx_octets,
-		      left - qp->tx.msg.left + fpdus * (qp->tx.msg.head_len - 2));
-	if (!err && !qp->tx.msg.left)
+	srnic_count_n(qp->dev, tx_octets, left - msg->left + fpdus * hdr_len);
+	if (!err && !msg->left)
 		send_end(qp);
 	return err;
 }
@@ -500,11 +502,6 @@ int srnic_send_fill(struct srnic_qp *qp)
 	if (tx->batch.len || qp->sq.next != qp->sq.sent)
 		return 1;
 	return err == -ENOMEM ? err : 0;
-}
-
-bool srnic_send_is_at_limit(struct srnic_qp *qp)
-{
-	return qp->tx.msg.kind == SRNIC_MSG_NONE && srnic_sq_is_at_limit(qp);
 }
 
 /* Put a whole ULPDU that is there already, with room for its length before it. */

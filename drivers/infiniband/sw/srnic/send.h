@@ -7,7 +7,6 @@
 
 int srnic_send_fill(struct srnic_qp *qp);
 bool srnic_send_has_work(const struct srnic_qp *qp);
-bool srnic_send_is_at_limit(struct srnic_qp *qp);
 int srnic_send_term(struct srnic_qp *qp);
 int srnic_send_rtr(struct srnic_qp *qp, u8 rtr);
 

@@ -63,7 +63,7 @@ void srnic_sq_start(struct srnic_qp *qp)
 	spin_unlock_irq(&sq->lock);
 }
 
-/* False: there is no element. The caller moves "put". */
+/* False: there is no element. */
 bool srnic_sq_fetch(struct srnic_qp *qp)
 {
 	struct srnic_sq *sq = &qp->sq;
@@ -72,6 +72,7 @@ bool srnic_sq_fetch(struct srnic_qp *qp)
 	if (!srnic_ring_copy_sqe(&sq->uring[sq->put & (sq->size - 1)], &sqe))
 		return false;
 	srnic_wqe_fill_user(qp, srnic_sq_wqe(sq, sq->put), &sqe);
+	WRITE_ONCE(sq->put, sq->put + 1);
 	return true;
 }
 
@@ -101,10 +102,7 @@ static bool sq_copy_next(struct srnic_qp *qp)
 		sq->waits |= !room;
 		spin_unlock_irq(&sq->lock);
 	}
-	if (!room || !srnic_sq_fetch(qp))
-		return false;
-	WRITE_ONCE(sq->put, sq->put + 1);
-	return true;
+	return room && srnic_sq_fetch(qp);
 }
 
 /*
@@ -442,11 +440,9 @@ static void retire_fetch_all(struct srnic_qp *qp)
 
 	if (!sq->uring)
 		return;
-	for (n = 0; n < sq->size && sq->put - sq->get < sq->size; n++) {
+	for (n = 0; n < sq->size && sq->put - sq->get < sq->size; n++)
 		if (!srnic_sq_fetch(qp))
 			break;
-		WRITE_ONCE(sq->put, sq->put + 1);
-	}
 	retire_give_back(sq, sq->sent, sq->put);
 }
 
@@ -491,11 +487,13 @@ void srnic_retire_discard(struct srnic_qp *qp)
 	spin_unlock_irq(&sq->lock);
 }
 
-int srnic_sq_create(struct srnic_sq *sq, u32 entries, struct ib_ucontext *ctx, u64 *key)
+/* An application's element may have more SGEs than it has asked for, up to those of its ring. */
+int srnic_sq_create(struct srnic_sq *sq, u32 entries, u32 sges, struct ib_ucontext *ctx, u64 *key)
 {
 	spin_lock_init(&sq->lock);
 	sq->size = roundup_pow_of_two(max(entries, 1U));
-	sq->ring = kvcalloc(sq->size, sizeof(*sq->ring), ctx ? GFP_KERNEL_ACCOUNT : GFP_KERNEL);
+	sq->wqe_size = srnic_wqe_size(ctx ? SRNIC_MAX_SGE : sges);
+	sq->ring = kvcalloc(sq->size, sq->wqe_size, ctx ? GFP_KERNEL_ACCOUNT : GFP_KERNEL);
 	if (!sq->ring)
 		return -ENOMEM;
 	if (!ctx)

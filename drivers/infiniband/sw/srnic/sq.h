@@ -8,10 +8,17 @@
 
 static inline struct srnic_wqe *srnic_sq_wqe(struct srnic_sq *sq, u32 index)
 {
-	return &sq->ring[index & (sq->size - 1)];
+	return sq->ring + (index & (sq->size - 1)) * sq->wqe_size;
 }
 
-int srnic_sq_create(struct srnic_sq *sq, u32 entries, struct ib_ucontext *ctx, u64 *key);
+/* Bytes of a WQE with room for @sges */
+static inline u32 srnic_wqe_size(u32 sges)
+{
+	return max(sizeof(struct srnic_wqe),
+		   offsetof(struct srnic_wqe, sge) + sges * sizeof(struct ib_sge));
+}
+
+int srnic_sq_create(struct srnic_sq *sq, u32 entries, u32 sges, struct ib_ucontext *ctx, u64 *key);
 void srnic_sq_destroy(struct srnic_sq *sq);
 int srnic_sq_post(struct srnic_qp *qp, const struct ib_send_wr *wr, const struct ib_send_wr **bad);
 void srnic_sq_start(struct srnic_qp *qp);

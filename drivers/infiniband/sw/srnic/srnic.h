@@ -30,6 +30,8 @@
 #define SRNIC_MAX_SGE		SIW_MAX_SGE
 #define SRNIC_MAX_INLINE	SIW_MAX_INLINE
 #define SRNIC_MAX_SGE_RD	1
+/* of what a ULP in the kernel sends: 128 KiB in pages */
+#define SRNIC_MAX_SEND_SGE	32
 #define SRNIC_MAX_WR		32768
 /* A 32-bit kernel has few addresses at which it can map rings. */
 #define SRNIC_MAX_CQE		(BITS_PER_LONG == 64 ? 4194304 : 65536)
@@ -203,6 +205,7 @@ struct srnic_cq {
 #define SRNIC_WQE_FENCE		BIT(2)
 #define SRNIC_WQE_INLINE	BIT(3)
 #define SRNIC_WQE_BAD		BIT(4)	/* completes with @status at once */
+#define SRNIC_WQE_MEMORY	BIT(5)	/* SRNIC_LOCAL_DMA_LKEY in all SGEs */
 
 /* A work request of the send queue */
 struct srnic_wqe {
@@ -216,7 +219,8 @@ struct srnic_wqe {
 	bool	done;	/* may retire; under srnic_sq.lock */
 	u8	status;	/* enum ib_wc_status, when @done */
 	union {
-		struct ib_sge	sge[SRNIC_MAX_SGE]; /* a Read's: sink */
+		/* a Read's: sink; as many as srnic_sq.wqe_size has room for */
+		DECLARE_FLEX_ARRAY(struct ib_sge, sge);
 		u8		data[SRNIC_MAX_INLINE]; /* SRNIC_WQE_INLINE */
 		struct {
 			u64	size;
@@ -233,7 +237,8 @@ struct srnic_wqe {
  */
 struct srnic_sq {
 	spinlock_t		lock;
-	struct srnic_wqe	*ring;
+	void			*ring;	/* struct srnic_wqe, @wqe_size each */
+	u32			wqe_size;
 	u32			size;	/* a power of two */
 	u32			put;	/* posted, or copied from @uring */
 	u32			next;	/* wholly in a batch or sent */
@@ -333,16 +338,12 @@ struct srnic_msg {
 	u8			head_len;
 	/* ULPDU_Length and DDP header; a segment overwrites what differs */
 	u8			head[2 + SRNIC_DDP_HDR_MAX];
-	/* payload per segment that @head is for; 0: the last segment's */
-	u32			seg_len;
 	u32			len;
 	u32			left;	/* of @len, not yet in a batch */
 	u64			off;	/* tagged or message offset to send */
 	struct srnic_name	src;
 	struct srnic_msg_cursor	cur;	/* in @src, as sent next */
 	struct srnic_wqe	*wqe;	/* SRNIC_MSG_WR */
-	struct srnic_irqe	irqe;	/* SRNIC_MSG_RESP: the request */
-	struct srnic_read	read;	/* SRNIC_MSG_RESP: in host order */
 };
 
 /*

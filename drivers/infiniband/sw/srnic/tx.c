@@ -112,11 +112,11 @@ static int tx_push(struct srnic_qp *qp)
 	while (batch->done < batch->len) {
 		int n = push_splice(qp);
 
-		if (n == -ENOMEM || n == -ENOBUFS) {
+		if (n == -ENOMEM || n == -ENOBUFS || !n) {
 			tx_push_later(qp);
 			return -EAGAIN;
 		}
-		if (n == -EAGAIN || n == -EINTR || !n) {
+		if (n == -EAGAIN || n == -EINTR) {
 			srnic_count(qp->dev, tx_no_room);
 			return -EAGAIN;
 		}
@@ -309,7 +309,7 @@ static enum tx_next tx_build(struct srnic_qp *qp)
 	bool ended;
 	int n;
 
-	if (tx_state(qp) == SRNIC_TX_FINISHING && srnic_send_is_at_limit(qp))
+	if (tx_state(qp) == SRNIC_TX_FINISHING && srnic_sq_is_at_limit(qp))
 		tx_answer(qp);
 	if (tx_is_done(qp))
 		return tx_finish(qp);
@@ -376,10 +376,10 @@ static enum tx_next tx_turn_with_reserves(struct srnic_qp *qp, struct srnic_upca
 }
 
 /*
- * Be the sender until there is nothing to do, or the quota is used up. As soon as there are
- * completions the handlers are called, without the lock. False: the quota is used up.
+ * Be the sender until there is nothing to do, or the quota is used up: then the work item goes on.
+ * As soon as there are completions the handlers are called, without the lock.
  */
-static bool tx_run(struct srnic_qp *qp)
+static void tx_run(struct srnic_qp *qp)
 {
 	u32 spent = 0;
 
@@ -394,10 +394,12 @@ static bool tx_run(struct srnic_qp *qp)
 		mutex_unlock(&qp->tx.lock);
 		srnic_cq_call(&up);
 		if (next == TX_WAIT)
-			return true;
+			return;
 		spent += TX_TURN_COST;
-		if (spent >= SRNIC_TX_QUOTA)
-			return false;
+		if (spent >= SRNIC_TX_QUOTA) {
+			srnic_tx_kick(qp);
+			return;
+		}
 		cond_resched();
 		mutex_lock(&qp->tx.lock);
 	}
@@ -411,8 +413,7 @@ void srnic_tx_doorbell(struct srnic_qp *qp)
 		return;
 	}
 	srnic_count(qp->dev, tx_doorbells);
-	if (!tx_run(qp))
-		srnic_tx_kick(qp);
+	tx_run(qp);
 }
 
 /* Nothing here starts I/O of its own to get memory: storage may wait for it. */
@@ -423,8 +424,7 @@ static void srnic_tx_work(struct work_struct *work)
 
 	srnic_count(qp->dev, tx_work);
 	mutex_lock(&qp->tx.lock);
-	if (!tx_run(qp))
-		srnic_tx_kick(qp);
+	tx_run(qp);
 	memalloc_noio_restore(noio);
 }
 

@@ -73,13 +73,17 @@ static int wqe_set_bytes(struct srnic_wqe *wqe, u32 num_sge, u64 bytes)
 
 static int wqe_set_sge(struct srnic_wqe *wqe, const struct ib_sge *sge, u32 n)
 {
+	bool memory = true;
 	u64 bytes = 0;
 	u32 i;
 
 	for (i = 0; i < n; i++) {
 		wqe->sge[i] = sge[i];
 		bytes += sge[i].length;
+		memory &= sge[i].lkey == SRNIC_LOCAL_DMA_LKEY;
 	}
+	if (memory)
+		wqe->flags |= SRNIC_WQE_MEMORY;
 	return wqe_set_bytes(wqe, n, bytes);
 }
 
