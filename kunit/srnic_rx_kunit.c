@@ -22,47 +22,59 @@
 #define MIDDLE_BAD	4	/* the fifth */
 #define MIDDLE_LEN	60U
 
-static const bool rx_markers[] = { false, true };
+struct middle_row {
+	const char	*desc;
+	bool		markers;
+	u32		fpdus;		/* of each Write */
+};
 
-static void rx_markers_desc(const bool *markers, char *desc)
+static const struct middle_row middle_rows[] = {
+	{ "a Write each",		false, 1 },
+	{ "a Write each, Markers",	true, 1 },
+	{ "all of one Write",		false, MIDDLE_WRITES },
+	{ "all of one Write, Markers",	true, MIDDLE_WRITES },
+};
+
+static void middle_desc(const struct middle_row *row, char *desc)
 {
-	snprintf(desc, KUNIT_PARAM_DESC_SIZE, "markers_%d", *markers);
+	strscpy(desc, row->desc, KUNIT_PARAM_DESC_SIZE);
 }
 
-KUNIT_ARRAY_PARAM(rx_markers, rx_markers, rx_markers_desc);
+KUNIT_ARRAY_PARAM(middle, middle_rows, middle_desc);
 
-/* Eight Writes, side by side; the CRC of the fifth is wrong. */
-static void middle_make(void)
+/* Eight FPDUs, whose bytes go side by side from @to on */
+static void middle_make(u64 to, u32 fpdus)
 {
 	struct feed_world *w = &feed_world;
-	u8 payload[MIDDLE_LEN];
+	u8 payload[MIDDLE_WRITES * MIDDLE_LEN];
 	int i;
 
 	memset(payload, 0x55, sizeof(payload));
-	for (i = 0; i < MIDDLE_WRITES; i++)
+	w->o.mulpdu = ORACLE_TAGGED + MIDDLE_LEN;
+	for (i = 0; i < MIDDLE_WRITES; i += fpdus)
 		oracle_message(&w->o, &(struct oracle_msg) {
 			.op = ORACLE_WRITE, .stag = w->mr[0]->stag,
-			.to = FEED_BASE + i * MIDDLE_LEN, .payload = payload,
-			.len = MIDDLE_LEN,
+			.to = to + i * MIDDLE_LEN, .payload = payload,
+			.len = fpdus * MIDDLE_LEN,
 		});
-	w->o.to[w->o.ends[MIDDLE_BAD] - 1] ^= 0x80;
 }
 
 /*
- * In one call, in pieces of each size: what is before it is placed, and nothing
- * after it.
+ * The CRC of the fifth is wrong. In one call, in pieces of each size: what is
+ * before it is placed, and nothing after it.
  */
 static void rx_bad_crc_in_the_middle(struct kunit *test)
 {
-	const bool markers = *(const bool *)test->param_value;
+	const struct middle_row *row = test->param_value;
 	const u32 good = MIDDLE_BAD * MIDDLE_LEN;
 	u64 fpdus = 0;
 	struct feed_cut cut = { .piece = 1 };
 
 	do {
 		for (cut.shape = 0; cut.shape < SHAPE_RANDOM; cut.shape++) {
-			feed_begin(test, true, markers);
-			middle_make();
+			feed_begin(test, true, row->markers);
+			middle_make(FEED_BASE, row->fpdus);
+			feed_world.o.to[feed_world.o.ends[MIDDLE_BAD] - 1] ^= 0x80;
 			cut.end = feed_world.o.len;
 			feed_arrive(test, &cut);
 			KUNIT_ASSERT_EQ(test, feed_err(), SRNIC_ERR_CRC);
@@ -72,6 +84,31 @@ static void rx_bad_crc_in_the_middle(struct kunit *test)
 			KUNIT_ASSERT_EQ(test, tcp_inq(single.p->sock->sk), 0);
 			fpdus += MIDDLE_BAD;
 			KUNIT_ASSERT_EQ(test, pair_count(single.p, SRNIC_CNT_rx_fpdus), fpdus);
+			feed_end(test);
+		}
+	} while (cut.piece++ < cut.end);
+}
+
+/* The region ends where the fifth begins. */
+static void rx_region_ends_in_the_middle(struct kunit *test)
+{
+	const struct middle_row *row = test->param_value;
+	const u32 good = MIDDLE_BAD * MIDDLE_LEN, at = FEED_REGION - good;
+	struct feed_cut cut = { .piece = 1 };
+	const u8 *region;
+
+	do {
+		for (cut.shape = 0; cut.shape < SHAPE_RANDOM; cut.shape++) {
+			feed_begin(test, cut.piece & 1, row->markers);
+			middle_make(FEED_BASE + at, row->fpdus);
+			cut.end = feed_world.o.len;
+			feed_arrive(test, &cut);
+			KUNIT_ASSERT_EQ(test, feed_err(), SRNIC_ERR_WRITE_BOUNDS);
+			region = feed_region(0);
+			KUNIT_ASSERT_PTR_EQ(test, memchr_inv(region, FEED_UNTOUCHED, at), NULL);
+			KUNIT_ASSERT_PTR_EQ(test, memchr_inv(region + at, 0x55, good), NULL);
+			KUNIT_ASSERT_PTR_EQ(test, memchr_inv(feed_region(1), FEED_UNTOUCHED,
+							     FEED_REGION), NULL);
 			feed_end(test);
 		}
 	} while (cut.piece++ < cut.end);
@@ -190,7 +227,8 @@ static void rx_short_writes_do_not_hold_off_an_invalidation(struct kunit *test)
 }
 
 static struct kunit_case rx_cases[] = {
-	KUNIT_CASE_PARAM(rx_bad_crc_in_the_middle, rx_markers_gen_params),
+	KUNIT_CASE_PARAM(rx_bad_crc_in_the_middle, middle_gen_params),
+	KUNIT_CASE_PARAM(rx_region_ends_in_the_middle, middle_gen_params),
 	KUNIT_CASE_PARAM(rx_short_writes_do_not_hold_off_an_invalidation, late_gen_params),
 	{}
 };

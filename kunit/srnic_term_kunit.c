@@ -276,10 +276,6 @@ static void err_of_mem_each_use_and_fault_mapped(struct kunit *test)
 			SRNIC_ERR_NONE, SRNIC_ERR_READ_STAG, SRNIC_ERR_READ_PD,
 			SRNIC_ERR_READ_RIGHT, SRNIC_ERR_READ_WRAP, SRNIC_ERR_READ_BOUNDS,
 		},
-		[SRNIC_USE_LOCAL] = {
-			SRNIC_ERR_NONE, SRNIC_ERR_LOCAL, SRNIC_ERR_LOCAL,
-			SRNIC_ERR_LOCAL, SRNIC_ERR_LOCAL, SRNIC_ERR_LOCAL,
-		},
 	};
 	int use, fault;
 

@@ -329,7 +329,8 @@ static void end_finish_amid_a_response_answers_no_more(struct kunit *test)
 	static const struct pair_opts opts = { .emss = 536, .ord = 2 };
 	struct srnic_qp *qp = pair_tcp_begin(test, &opts);
 	struct pair *p = test->priv;
-	struct srnic_mr *mr = pair_reg(p, &p->pd, p->end[0].mem, 0, PAIR_MEM, IB_ACCESS_REMOTE_READ);
+	struct srnic_mr *mr = pair_reg(p, &p->pd, p->end[0].mem, 0, PAIR_MEM,
+				       IB_ACCESS_REMOTE_READ);
 	struct ib_sge sge = {
 		.addr = (uintptr_t)p->end[1].mem, .length = 60000, .lkey = SRNIC_LOCAL_DMA_LKEY,
 	};

@@ -44,7 +44,7 @@ static void place_fill(struct srnic_arrival *arr, u32 len)
 	struct srnic_cursor *cur = arr->cur;
 	const u8 *flat = srnic_cursor_peek(cur, len);
 
-	if (flat && len) {
+	if (flat) {
 		srnic_place_bytes(&arr->hold, flat, len);
 		srnic_cursor_advance(cur, len);
 		return;
@@ -60,8 +60,8 @@ static void place_fill(struct srnic_arrival *arr, u32 len)
 	}
 }
 
-/* The segment was not the last. What may come next, at @off, goes to where the cursor is. */
-static void place_goes_on(struct srnic_arrival *arr, u64 off, u64 room, u32 *done)
+/* The segment was not the last. What may come next goes to where the cursor is. */
+static void place_goes_on(struct srnic_arrival *arr, u64 room, u32 *done)
 {
 	struct srnic_hold *hold = &arr->hold;
 
@@ -71,12 +71,7 @@ static void place_goes_on(struct srnic_arrival *arr, u64 off, u64 room, u32 *don
 	room = min_t(u64, room, S32_MAX);
 	if (!hold->mr)
 		hold->left = room;
-	arr->run = (struct srnic_run) {
-		.off	= off,
-		.room	= room,
-		.done	= done,
-		.mr	= hold->mr,
-	};
+	arr->run = (struct srnic_run) { .room = room, .done = done };
 }
 
 /* Place @len bytes at @addr of the region that @name names, or none of them. */
@@ -106,7 +101,7 @@ static enum srnic_err place_write(struct srnic_qp *qp, struct srnic_arrival *arr
 	if (fault)
 		return srnic_err_of_mem(SRNIC_USE_WRITE, fault);
 	if (!arr->seg.last)
-		place_goes_on(arr, arr->seg.to + arr->seg.len, U64_MAX, NULL);
+		place_goes_on(arr, U64_MAX, NULL);
 	return SRNIC_ERR_NONE;
 }
 
@@ -238,8 +233,7 @@ static noinline enum srnic_err place_read_resp(struct srnic_qp *qp, struct srnic
 			return err;
 		rx->read_len += arr->seg.len;
 		if (!arr->seg.last)
-			place_goes_on(arr, arr->seg.to + arr->seg.len,
-				      rx->read->bytes - rx->read_len, &rx->read_len);
+			place_goes_on(arr, rx->read->bytes - rx->read_len, &rx->read_len);
 	}
 	if (!arr->seg.last)
 		return SRNIC_ERR_NONE;
@@ -317,7 +311,7 @@ static enum srnic_err place_scatter(struct srnic_qp *qp, struct srnic_arrival *a
 		if (fill)
 			place_fill(arr, n);
 		if (fill && n == left && !arr->seg.last)
-			place_goes_on(arr, end, min(sge->length - off - n, U32_MAX - end),
+			place_goes_on(arr, min(sge->length - off - n, U32_MAX - end),
 				      &qp->rx.send_len);
 		off = 0;
 	}
@@ -390,13 +384,12 @@ static noinline enum srnic_err place_send(struct srnic_qp *qp, struct srnic_arri
 	}
 	if (seg->mo != rx->send_len)
 		return SRNIC_ERR_MO;
-	if ((u64)seg->mo + seg->len > srnic_rwqe_size(&rx->rwqe)) {
+	/* RFC 5041 5.2: a message is shorter than 2^32 bytes, whatever room the receive has. */
+	if ((u64)seg->mo + seg->len > min_t(u64, srnic_rwqe_size(&rx->rwqe), U32_MAX)) {
 		srnic_hold_drop(&arr->hold);
 		place_send_fails(qp, IB_WC_LOC_LEN_ERR, arr->up);
 		return SRNIC_ERR_TOO_LONG;
 	}
-	if ((u64)seg->mo + seg->len > U32_MAX)
-		return SRNIC_ERR_TOO_LONG;
 	err = place_payload(qp, arr);
 	if (err) {
 		place_send_fails(qp, IB_WC_LOC_PROT_ERR, arr->up);
@@ -434,7 +427,7 @@ enum srnic_err place_terminate(struct srnic_qp *qp, struct srnic_arrival *arr)
 	return SRNIC_ERR_TERM_RECEIVED;
 }
 
-static inline enum srnic_err place_segment(struct srnic_qp *qp, struct srnic_arrival *arr)
+enum srnic_err srnic_place(struct srnic_qp *qp, struct srnic_arrival *arr)
 {
 	switch (arr->seg.op) {
 	case SRNIC_OP_WRITE:
@@ -448,15 +441,6 @@ static inline enum srnic_err place_segment(struct srnic_qp *qp, struct srnic_arr
 	default:
 		return place_send(qp, arr);
 	}
-}
-
-enum srnic_err srnic_place(struct srnic_qp *qp, struct srnic_arrival *arr)
-{
-	enum srnic_err err = place_segment(qp, arr);
-
-	if (err)
-		srnic_hold_drop(&arr->hold);
-	return err;
 }
 
 /* Its receive was taken already, maybe from an SRQ. So that receive completes first. */

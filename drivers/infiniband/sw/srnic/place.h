@@ -12,14 +12,12 @@
  * struct srnic_run - how a message goes on
  *
  * The next segment is one of the run if its header is that of the segment before, but for the
- * offset, and the offset is @off. Of such a segment nothing else has to be looked at, as long as it
- * has at most @room bytes, and @mr is held.
+ * offset, which follows that segment's bytes. Nothing else of it has to be looked at, as long as it
+ * has at most @room bytes, and the hold that the segment before had goes on.
  */
 struct srnic_run {
-	u64			off;	/* tagged offset, or message offset */
-	u32			room;	/* 0: there is no run */
-	u32			*done;	/* counts the bytes of the message */
-	const struct srnic_mr	*mr;	/* NULL for memory that nobody takes away */
+	u32	room;	/* 0: there is no run */
+	u32	*done;	/* counts the bytes of the message; NULL if nobody does */
 };
 
 /**
@@ -32,7 +30,7 @@ struct srnic_run {
  * @fpdus: how many have come in this call
  * @bytes: their ULPDUs
  * @cost: their time, in bytes
- * @hold: the region that was accessed last; none after srnic_place() has returned an error
+ * @hold: the region that was accessed last; the caller of srnic_place() drops it after an error
  */
 struct srnic_arrival {
 	struct srnic_seg	seg;

@@ -180,10 +180,7 @@ void rx_fail(struct srnic_qp *qp, enum srnic_err err, const struct srnic_arrival
 
 	if (arr) {
 		fault.ddp_len = arr->seg.hdr_len;
-		/* A Read Request's own header is there if it was read. */
-		memcpy(fault.hdr, arr->hdr,
-		       fault.ddp_len && arr->seg.op == SRNIC_OP_READ_REQ ? sizeof(fault.hdr) :
-									     fault.ddp_len);
+		memcpy(fault.hdr, arr->hdr, sizeof(fault.hdr));
 	}
 	srnic_fault_record(qp, &fault);
 }
@@ -267,14 +264,14 @@ static u32 rx_run(struct srnic_qp *qp, struct srnic_cursor *cur, u32 left, u32 b
 {
 	const u32 raw = iw_mpa_fpdu_size(ulpdu_len), cost = max_t(u32, raw, SRNIC_FPDU_COST);
 	const u32 hdr_len = arr->seg.hdr_len, len = ulpdu_len - hdr_len;
+	u64 off = arr->seg.to + arr->seg.mo + arr->seg.len;
 	struct srnic_hold *hold = &arr->hold;
 	struct srnic_run *run = &arr->run;
 	u8 head[SRNIC_FPDU_HEAD];
-	u64 off = run->off;
 	u32 i, n;
 
 	/* Segments of version 0 are counted one by one. With Markers none is in a row. */
-	if (!run->room || arr->cost >= budget || hold->mr != run->mr || qp->rx.markers ||
+	if (!run->room || arr->cost >= budget || qp->rx.markers ||
 	    unlikely(!(arr->hdr[1] & SRNIC_RDMAP_RV)))
 		return 0;
 	put_unaligned_be16(ulpdu_len, head);
@@ -285,8 +282,8 @@ static u32 rx_run(struct srnic_qp *qp, struct srnic_cursor *cur, u32 left, u32 b
 
 		srnic_cursor_settle(cur);
 		flat = srnic_cursor_peek(cur, raw);
-		if (!flat || !srnic_fpdu_is_next(head, flat) ||
-		    srnic_ddp_off(head[RX_LEN_SIZE], flat + RX_LEN_SIZE) != off ||
+		srnic_ddp_put_off(head + RX_LEN_SIZE, off);
+		if (!flat || !srnic_fpdu_begins_with(flat, head) ||
 		    !srnic_hold_goes_on(hold, cost) || rx_verify(&qp->rx, cur, flat, raw))
 			break;
 		srnic_place_bytes(hold, flat + RX_LEN_SIZE + hdr_len, len);
@@ -452,6 +449,14 @@ static void rx_finish(struct srnic_qp *qp, struct srnic_upcalls *up)
 		srnic_tx_kick(qp);
 }
 
+/* What TCP has cannot be taken. Nothing of it counts, so the peer need not wait with the rest. */
+static void rx_refuse(struct srnic_qp *qp, struct sock *sk, enum srnic_err err)
+{
+	rx_fail(qp, err, NULL, 0);
+	rx_drop_all(qp, sk);
+	srnic_tx_kick(qp);
+}
+
 void srnic_rx_run(struct srnic_qp *qp, struct sock *sk, u32 budget)
 {
 	struct srnic_rx *rx = &qp->rx;
@@ -465,8 +470,7 @@ void srnic_rx_run(struct srnic_qp *qp, struct sock *sk, u32 budget)
 		return;
 	}
 	if (unlikely(tcp_sk(sk)->urg_data)) {
-		rx_fail(qp, SRNIC_ERR_URGENT, NULL, 0);
-		rx_finish(qp, &up);
+		rx_refuse(qp, sk, SRNIC_ERR_URGENT);
 		return;
 	}
 	avail = max(tcp_inq(sk), 0);
@@ -476,8 +480,7 @@ void srnic_rx_run(struct srnic_qp *qp, struct sock *sk, u32 budget)
 	cur.pos = rx_pos(rx, sk);
 	cur.seq_start = rx->seq_start;
 	if (!srnic_cursor_at(&cur, sk)) {
-		rx_fail(qp, SRNIC_ERR_UNREADABLE, NULL, 0);
-		rx_finish(qp, &up);
+		rx_refuse(qp, sk, SRNIC_ERR_UNREADABLE);
 		return;
 	}
 	used = srnic_rx_take(qp, &cur, avail, budget, &up);

@@ -92,13 +92,6 @@ enum srnic_err srnic_err_of_mem(enum srnic_mem_use use,
 			[SRNIC_MEM_WRAP]	= SRNIC_ERR_READ_WRAP,
 			[SRNIC_MEM_BOUNDS]	= SRNIC_ERR_READ_BOUNDS,
 		},
-		[SRNIC_USE_LOCAL] = {
-			[SRNIC_MEM_STAG]	= SRNIC_ERR_LOCAL,
-			[SRNIC_MEM_PD]		= SRNIC_ERR_LOCAL,
-			[SRNIC_MEM_RIGHT]	= SRNIC_ERR_LOCAL,
-			[SRNIC_MEM_WRAP]	= SRNIC_ERR_LOCAL,
-			[SRNIC_MEM_BOUNDS]	= SRNIC_ERR_LOCAL,
-		},
 	};
 
 	return table[use][fault];

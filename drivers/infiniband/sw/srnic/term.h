@@ -107,7 +107,6 @@ enum srnic_mem_use {
 	SRNIC_USE_WRITE,	/* an RDMA Write arrives */
 	SRNIC_USE_RESP,		/* a Read Response arrives */
 	SRNIC_USE_READ,		/* a peer reads */
-	SRNIC_USE_LOCAL,	/* a local work request, either direction */
 };
 
 enum srnic_err srnic_err_of_mem(enum srnic_mem_use use,

@@ -32,7 +32,6 @@
 #define SRNIC_DDP_TAGGED_LEN	14
 #define SRNIC_DDP_UNTAGGED_LEN	18
 #define SRNIC_DDP_HDR_MAX	SRNIC_DDP_UNTAGGED_LEN
-#define SRNIC_MO_MAX		U32_MAX
 
 /* RDMAP opcodes, as on the wire */
 enum srnic_opcode {
@@ -117,23 +116,12 @@ static inline void srnic_ddp_put_off(u8 *hdr, u64 off)
 		put_unaligned_be32(off, hdr + SRNIC_DDP_MO);
 }
 
-/*
- * Is this FPDU of the same message as the one before, of equal length, and
- * neither or both the last? Both begin with ULPDU_Length and the DDP header.
- */
-static inline bool srnic_fpdu_is_next(const u8 *before, const u8 *fpdu)
+/* Both begin with ULPDU_Length, and then the DDP header. */
+static inline bool srnic_fpdu_begins_with(const u8 *fpdu, const u8 *head)
 {
-	if (before[2] & SRNIC_DDP_T)
-		return !memcmp(before, fpdu, 2 + SRNIC_DDP_TO);
-	return !memcmp(before, fpdu, 2 + SRNIC_DDP_MO);
-}
-
-/* Tagged or message offset; @ddp is the header's first byte */
-static inline u64 srnic_ddp_off(u8 ddp, const u8 *hdr)
-{
-	if (ddp & SRNIC_DDP_T)
-		return get_unaligned_be64(hdr + SRNIC_DDP_TO);
-	return get_unaligned_be32(hdr + SRNIC_DDP_MO);
+	if (head[2] & SRNIC_DDP_T)
+		return !memcmp(fpdu, head, 2 + SRNIC_DDP_TAGGED_LEN);
+	return !memcmp(fpdu, head, 2 + SRNIC_DDP_UNTAGGED_LEN);
 }
 
 #define SRNIC_READ_REQ_LEN	28
