@@ -11,6 +11,7 @@
 #include <linux/string.h>
 
 #include "fpdu.h"
+#include "send.h"
 #include "srnic_oracle.h"
 #include "srnic_pair_tcp.h"
 #include "../srnic/mem.h"	/* user mode Linux has a mem.h, too */
@@ -354,6 +355,34 @@ static void send_runs_end_anywhere(struct kunit *test)
 	pair_expect_fault(p, 0, SRNIC_ERR_NONE);
 }
 
+/* Large FPDUs: the second message is cut where TCP's packet ends, and its rest comes after that. */
+static void send_large_fpdu_ends_with_the_packet(struct kunit *test)
+{
+	static const struct pair_opts opts = { .crc = true, .emss = 1448, .ord = 1 };
+	const u32 packet = 45 * 1448, first = 1000 + 24, second = packet - first;
+	struct srnic_qp *qp = pair_tcp_begin(test, &opts);
+	struct pair *p = test->priv;
+	struct ib_sge sge = {
+		.addr = (uintptr_t)p->end[0].mem, .lkey = SRNIC_LOCAL_DMA_LKEY,
+	};
+
+	tcp_sk(p->sock->sk)->gso_segs = 45;
+	qp->tx.large = true;
+	pair_tcp.keeps = true;
+	sge.length = 1000;
+	send_post(test, 1, &sge, 1);
+	sge.length = second - 24 + 100;
+	send_post(test, 2, &sge, 1);
+	KUNIT_ASSERT_GT(test, srnic_send_fill(qp), 0);
+	KUNIT_EXPECT_EQ(test, qp->tx.batch.fpdus, 2);
+	KUNIT_EXPECT_EQ(test, qp->tx.batch.len, packet);
+	pair_tcp_run(qp);
+	KUNIT_ASSERT_EQ(test, p->end[0].wire_len, packet + 100 + 24);
+	KUNIT_EXPECT_EQ(test, get_unaligned_be16(p->end[0].wire + first), second - 6);
+	KUNIT_EXPECT_EQ(test, get_unaligned_be16(p->end[0].wire + packet), 100 + 18);
+	pair_tcp_acked(test);
+}
+
 /* As many pieces as a kernel ULP can send, each before the one before it in memory */
 static void runs_over(struct kunit *test, struct send_world *w, u32 msn, u32 len, u64 addr,
 		      u32 lkey)
@@ -408,6 +437,7 @@ static void send_runs_over_pieces(struct kunit *test)
 static struct kunit_case send_cases[] = {
 	KUNIT_CASE_PARAM(send_runs_end_anywhere, run_gen_params),
 	KUNIT_CASE_PARAM(send_runs_over_pieces, run_gen_params),
+	KUNIT_CASE(send_large_fpdu_ends_with_the_packet),
 	KUNIT_CASE_PARAM(send_memory_ends_anywhere, send_gen_params),
 	KUNIT_CASE(send_reserves_are_taken_by_the_page),
 	KUNIT_CASE_PARAM(send_undone_without_markers, undo_gen_params),

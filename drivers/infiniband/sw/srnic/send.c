@@ -394,8 +394,24 @@ static inline void send_run(struct srnic_writer *w, struct srnic_msg *msg, const
 	msg->cur.run -= i * len;
 }
 
+/*
+ * An FPDU of several TCP segments ends where TCP's packet ends, as batches do.
+ * Else the packet's end would be in the middle of it, and the rest of it in a
+ * packet of its own.
+ */
+static u16 send_room(const struct srnic_tx *tx, const struct srnic_writer *w,
+		     u16 mulpdu, u32 mss)
+{
+	u32 room = w->full + mss - 1 - srnic_writer_len(w);
+
+	if (!tx->large)
+		return mulpdu;
+	return clamp_t(u32, round_down(room, 4) - SRNIC_FPDU_OVERHEAD,
+		       SRNIC_MULPDU_MIN, mulpdu);
+}
+
 /* Returns 0 if the message has ended, or the batch is full; else as send_segment() */
-static int send_msg(struct srnic_qp *qp, struct srnic_writer *w, u16 mulpdu)
+static int send_msg(struct srnic_qp *qp, struct srnic_writer *w, u16 mulpdu, u32 mss)
 {
 	struct srnic_msg *msg = &qp->tx.msg;
 	const u32 hdr_len = msg->head_len - 2;
@@ -403,7 +419,8 @@ static int send_msg(struct srnic_qp *qp, struct srnic_writer *w, u16 mulpdu)
 	int err;
 
 	do {
-		u32 len = srnic_segment_len(msg->left, mulpdu, hdr_len);
+		u16 room = send_room(&qp->tx, w, mulpdu, mss);
+		u32 len = srnic_segment_len(msg->left, room, hdr_len);
 
 		err = send_segment(qp, w, len);
 		if (!err && !w->markers && msg->left > len && srnic_writer_has_room(w))
@@ -492,7 +509,7 @@ int srnic_send_fill(struct srnic_qp *qp)
 			break;
 		if (tx->msg.kind == SRNIC_MSG_NONE)
 			continue;
-		err = send_msg(qp, &w, mulpdu);
+		err = send_msg(qp, &w, mulpdu, mss);
 		if (err > 0)
 			send_fail_msg(qp, err);
 		if (err)
