@@ -21,11 +21,11 @@
 #define IW_MPA_REV_1		1	/* RFC 5044 */
 #define IW_MPA_REV_2		2	/* RFC 6581 */
 
-#define IW_MPA_PD_MAX		512	/* RFC 5044 7.1.1, octets on the wire */
+#define IW_MPA_PD_MAX		512	/* RFC 5044 7.1.1, bytes on the wire */
 #define IW_MPA_ENHANCED_SIZE	4	/* RFC 6581 9, part of the 512 */
 
-#define IW_MPA_DEPTH_MAX	0x3ffe	/* largest IRD or ORD that is a number */
-#define IW_MPA_DEPTH_ULP	0x3fff	/* "the ULP negotiates it", RFC 6581 9.1 */
+#define IW_MPA_DEPTH_MAX	0x3ffe	/* largest number of Reads */
+#define IW_MPA_DEPTH_ULP	0x3fff	/* the ULP negotiates: RFC 6581 9.1 */
 
 /**
  * struct iw_mpa_hdr - fixed part of an MPA Request or Reply on the wire
@@ -33,7 +33,7 @@
  * @flags: see frame.c; the low four bits are reserved, not checked, and sent as 0, but for two that
  *	are for large FPDUs
  * @rev: MPA revision of the sender
- * @pd_length: octets of private data that follow, 0..512, RFC 6581 data included
+ * @pd_length: bytes of private data that follow, 0..512, RFC 6581 data included
  */
 struct iw_mpa_hdr {
 	__u8	key[IW_MPA_KEY_SIZE];
@@ -49,12 +49,13 @@ struct iw_mpa_hdr {
 #define IW_MPA_RTR_SEND		BIT(0)
 #define IW_MPA_RTR_WRITE	BIT(1)
 #define IW_MPA_RTR_READ		BIT(2)
-#define IW_MPA_RTR_ALL		(IW_MPA_RTR_SEND | IW_MPA_RTR_WRITE | IW_MPA_RTR_READ)
+#define IW_MPA_RTR_ALL		(IW_MPA_RTR_SEND | IW_MPA_RTR_WRITE | \
+				 IW_MPA_RTR_READ)
 
 /*
- * Why a startup or a connection ended: name, errno that the ULP sees, code of
- * the TERM message (layer 2, type 0) or 0 where none is due, and one line for
- * people. The name is also that of the counter and the one in traces.
+ * Why a startup or a connection ended: name, errno that the ULP sees, code of the TERM message
+ * (layer 2, type 0) or 0 where none is due, and one line for a person to read. The name is also
+ * that of the counter and the one in traces.
  */
 #define IW_MPA_REASONS(X)							\
 	X(OK,			0,		0, "no error")			\
@@ -110,9 +111,9 @@ u8 iw_mpa_reason_term_code(enum iw_mpa_reason reason);
 /**
  * struct iw_mpa_frame - an MPA Request or Reply in host order
  * @pd: ULP private data, or NULL; not owned by the frame
- * @pd_len: octets at @pd: 0..512, 0..508 if @enhanced
+ * @pd_len: bytes at @pd: 0..512, 0..508 if @enhanced
  * @ird: peer's or own IRD, 0..0x3fff; valid if @enhanced
- * @ord: likewise ORD
+ * @ord: peer's or own ORD, 0..0x3fff; valid if @enhanced
  * @rev: MPA revision
  * @rtr: set of IW_MPA_RTR_*; valid if @p2p
  * @reply: MPA Reply if true, MPA Request if false
@@ -142,13 +143,13 @@ struct iw_mpa_frame {
 /**
  * struct iw_mpa_reader - collects one startup frame from a stream
  * @buf: the frame as received
- * @have: octets in @buf
- * @need: octets until the next thing can be decided
+ * @have: bytes in @buf
+ * @need: bytes to collect before the next decision
  * @reply: collects a Reply if true, a Request if false
  *
- * The reader never takes an octet behind the frame: what follows belongs to the RNIC. It takes
- * IW_MPA_HDR_SIZE octets first. The size of the rest is known then, so the caller may replace @buf
- * by a larger buffer, with the @have octets copied.
+ * The reader never consumes a byte after the frame: what follows belongs to the RNIC. It collects
+ * IW_MPA_HDR_SIZE bytes first. The size of the rest is known then, so the caller may replace @buf
+ * by a larger buffer, with the @have bytes copied.
  */
 struct iw_mpa_reader {
 	u8	*buf;
@@ -164,16 +165,21 @@ struct iw_mpa_reader {
  * @buf: for the frame; aligned for &struct iw_mpa_hdr, room for IW_MPA_FRAME_MAX bytes, or for
  *	IW_MPA_HDR_SIZE if the caller replaces it when the reader asks for more
  */
-static inline void iw_mpa_reader_init(struct iw_mpa_reader *rd, bool reply, void *buf)
+static inline void iw_mpa_reader_init(struct iw_mpa_reader *rd, bool reply,
+				      void *buf)
 {
-	*rd = (struct iw_mpa_reader) { .buf = buf, .need = IW_MPA_HDR_SIZE, .reply = reply };
+	*rd = (struct iw_mpa_reader) {
+		.buf	= buf,
+		.need	= IW_MPA_HDR_SIZE,
+		.reply	= reply,
+	};
 }
 
-size_t iw_mpa_reader_feed(struct iw_mpa_reader *rd, const void *octets, size_t len,
-			  enum iw_mpa_reason *reason);
+size_t iw_mpa_reader_feed(struct iw_mpa_reader *rd, const void *octets,
+			  size_t len, enum iw_mpa_reason *reason);
 
 /**
- * iw_mpa_reader_want - how many bytes the reader takes next
+ * iw_mpa_reader_want - how many bytes the reader consumes next
  * @rd: reader
  *
  * Return: bytes until the header or the frame is complete; 0 once the frame is.
@@ -185,7 +191,8 @@ static inline size_t iw_mpa_reader_want(const struct iw_mpa_reader *rd)
 
 enum iw_mpa_reason iw_mpa_frame_decode(const void *buf, size_t len, bool reply,
 				       struct iw_mpa_frame *frame);
-int iw_mpa_frame_encode(const struct iw_mpa_frame *frame, void *buf, size_t size);
+int iw_mpa_frame_encode(const struct iw_mpa_frame *frame, void *buf,
+			size_t size);
 
 /**
  * struct iw_mpa_local - what this end can do and wants, for one connection
@@ -193,10 +200,10 @@ int iw_mpa_frame_encode(const struct iw_mpa_frame *frame, void *buf, size_t size
  * @ord: ORD that the ULP asks for, 0..@max_ord, or IW_MPA_DEPTH_ULP
  * @max_ird: the device's limit, 0..IW_MPA_DEPTH_MAX
  * @max_ord: the device's limit, 0..IW_MPA_DEPTH_MAX
- * @rev: highest revision to use, IW_MPA_REV_1 or IW_MPA_REV_2: the one to offer, and the last that
- *	is taken in a Request
+ * @rev: highest revision to use, IW_MPA_REV_1 or IW_MPA_REV_2: the one to offer, and the highest
+ *	that is accepted in a Request
  * @rtr_send: RTR types the device can generate; of several the order is Write, Read, Send
- * @rtr_accept: RTR types the device can take, not empty
+ * @rtr_accept: RTR types the device accepts, not empty
  * @p2p: initiator: ask for the peer-to-peer model
  * @crc: ask for CRC
  * @rx_markers: ask for Markers in what is received
@@ -239,7 +246,7 @@ struct iw_mpa_local {
  *
  * Even after a failed negotiation @ird and @ord are within the limits of &struct iw_mpa_local, and
  * @rtr has only types that the device knows. So a device that can send a Terminate message only on
- * a running stream may be programmed with these values.
+ *	a running stream may be programmed with these values.
  */
 struct iw_mpa_params {
 	u16	ird;
@@ -258,7 +265,8 @@ struct iw_mpa_params {
 	bool	large_fpdu;
 };
 
-void iw_mpa_make_request(const struct iw_mpa_local *local, struct iw_mpa_frame *req);
+void iw_mpa_make_request(const struct iw_mpa_local *local,
+			 struct iw_mpa_frame *req);
 enum iw_mpa_reason iw_mpa_check_request(const struct iw_mpa_local *local,
 					const struct iw_mpa_frame *req);
 enum iw_mpa_reason iw_mpa_negotiate_request(const struct iw_mpa_local *local,
@@ -275,13 +283,13 @@ enum iw_mpa_reason iw_mpa_negotiate_reply(const struct iw_mpa_local *local,
 #define IW_MPA_FPDU_SEND_SIZE	24
 #define IW_MPA_FPDU_TERM_SIZE	28
 #define IW_MPA_FPDU_READ_SIZE	52
-/* The STag of RTR messages: some RNICs refuse 0 even if no octet is placed */
+/* The STag of RTR messages: some RNICs refuse 0 even if no byte is placed */
 #define IW_MPA_FPDU_STAG	1
 #define IW_MPA_FPDU_MAX		IW_MPA_FPDU_READ_SIZE
 
 /**
- * iw_mpa_fpdu_size - octets of an FPDU on the wire, without Markers
- * @ulpdu_len: the FPDU's first two octets, in host order
+ * iw_mpa_fpdu_size - bytes of an FPDU on the wire, without Markers
+ * @ulpdu_len: the FPDU's first two bytes, in host order
  *
  * Return: length field, ULPDU, padding and CRC field together (RFC 5044 4.1).
  */

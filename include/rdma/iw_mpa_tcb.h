@@ -42,10 +42,10 @@ union iw_mpa_addr {
 
 /**
  * struct iw_mpa_path - where a connection's packets go
- * @dst: the route, on which the library has a reference for as long as this is valid; NULL: there
- *	is no route any more, and the rest is zero
+ * @dst: the route, on which iw_mpa has a reference for as long as this is valid; NULL: there is no
+ *	route any more, and the rest is zero
  * @ifindex: interface that the route leads to
- * @mtu: of the route, in octets of IP
+ * @mtu: of the route, in bytes of an IP packet
  * @lladdr: link-layer address of the next hop, if @lladdr_known
  * @lladdr_known: @lladdr is known; otherwise the host is asking for it
  *
@@ -64,38 +64,39 @@ struct iw_mpa_path {
  * @local: this end; an IPv4 connection of an IPv6 socket has IPv4 addresses
  * @remote: the peer
  *
- * @snd_una: sequence number of the first octet that the peer has not acknowledged
- * @snd_nxt: likewise of the next octet to be sent; equal to @snd_una: nothing is on its way, and
- *	nothing waits to be sent (Linux: write_seq)
- * @snd_wl1: likewise of the segment that had the last update of @snd_wnd (RFC 9293 3.10.7.4)
- * @snd_wnd: the peer's window behind @snd_una, in octets, scale applied
- * @snd_wnd_max: largest window that the peer ever gave, in octets
- * @rcv_nxt: sequence number of the next octet that the peer is to send: behind @rx
- * @copied_seq: likewise of the next octet that nobody has handled: the first of @rx, or @rcv_nxt
- * @rcv_wup: what was acknowledged last. If it is not @rcv_nxt, which is rare, an acknowledgment
- *	is owed, for which no timer of the host runs any more
- * @rcv_wnd: window behind @rcv_wup that the peer was told, in octets, scale applied. Its right
+ * @snd_una: sequence number of the first byte that the peer has not acknowledged
+ * @snd_nxt: sequence number of the next byte to be sent; equal to @snd_una: nothing is on its way,
+ *	and nothing waits to be sent (Linux: write_seq)
+ * @snd_wl1: sequence number of the segment that has updated @snd_wnd last (RFC 9293 3.10.7.4)
+ * @snd_wnd: the peer's window after @snd_una, in bytes, scale applied
+ * @snd_wnd_max: largest window that the peer has ever advertised, in bytes
+ * @rcv_nxt: sequence number of the next byte that the peer is to send: after @rx
+ * @copied_seq: sequence number of the next byte that was not processed: the first of @rx, or
+ *	@rcv_nxt
+ * @rcv_wup: what was acknowledged last. If it is not @rcv_nxt, which is rare, an acknowledgment is
+ *	owed, for which no timer of the host runs any more
+ * @rcv_wnd: window after @rcv_wup that the peer was granted, in bytes, scale applied. Its right
  *	edge, @rcv_wup + @rcv_wnd, must not move to the left (RFC 9293 3.8.6)
- * @snd_wscale: shift count of windows that the peer tells, 0..14; 0 without IW_MPA_TCP_WSCALE
- * @rcv_wscale: likewise of windows that are told to the peer
+ * @snd_wscale: shift count of windows that the peer advertises, 0..14; 0 without IW_MPA_TCP_WSCALE
+ * @rcv_wscale: shift count of windows that are advertised to the peer
  * @options: what both ends agreed on, a set of IW_MPA_TCP_*
  *
- * @mss_clamp: largest segment that the peer takes, of its MSS option, in octets without headers
+ * @mss_clamp: largest segment that the peer accepts, by its MSS option, in bytes without headers
  *	and with TCP's options
- * @advmss: likewise of this end's MSS option
- * @mss: octets of payload of a full segment to be sent: path and options are counted in, and
- *	@snd_wnd_max, if it is small
+ * @advmss: the same by this end's MSS option
+ * @mss: bytes of payload of a full segment to be sent: it depends on path and options, and on
+ *	@snd_wnd_max if that is small
  *
  * @ts_val: time stamp (TSval) that belongs to the moment of @sampled. Older ones have been sent:
  *	those that follow must not be smaller (RFC 7323 5)
  * @ts_offset: what TCP adds to the host's clock to get a TSval, in ticks of the time stamp
  * @ts_tick_us: a tick of the time stamp, in microseconds: 1000 or 1
  * @ts_recent: the peer's time stamp to echo (TSecr); 0 if none was seen
- * @ts_recent_age: how long it is there, in seconds; it counts no more after 24 days
- * @sampled: when, of ktime_get_ns(), in nanoseconds
+ * @ts_recent_age: age of @ts_recent, in seconds; after 24 days that is not valid
+ * @sampled: time of the sample by ktime_get_ns(), in nanoseconds
  *
- * @cwnd: congestion window, in segments of @mss octets
- * @ssthresh: slow start threshold, likewise; 0x7fffffff if there is none
+ * @cwnd: congestion window, in segments of @mss bytes
+ * @ssthresh: slow start threshold, in segments; 0x7fffffff if there is none
  * @srtt_us: smoothed round-trip time, in microseconds; 0 if none was measured
  * @rttvar_us: its mean deviation, in microseconds
  * @rto_us: retransmission timeout, in microseconds
@@ -105,8 +106,8 @@ struct iw_mpa_path {
  * @keepidle_s: idle time before the first, in seconds
  * @keepintvl_s: time between two, in seconds
  * @keepcnt: how many without an answer end the connection
- * @user_timeout_ms: how long octets may be without an acknowledgment, in milliseconds; 0: as the
- *	system says
+ * @user_timeout_ms: how long bytes may stay unacknowledged, in milliseconds; 0: the system's
+ *	setting
  *
  * @tos: type of service or traffic class, with the bits of ECN 0
  * @ttl: time to live or hop limit
@@ -115,14 +116,14 @@ struct iw_mpa_path {
  * @priority: of the socket, for queueing
  * @path: route and next hop
  *
- * @rx: octets that the host's TCP has acknowledged and nobody has handled, or NULL
+ * @rx: bytes that the host's TCP has acknowledged and that were not processed, or NULL
  * @rx_len: how many
- * @rx_dropped: octets that came behind a gap. They are not in @rx: the peer has to send them
- *	again, as it has to expect (RFC 2018 8)
+ * @rx_dropped: bytes that arrived after a gap. They are not in @rx: the peer has to send them
+ *	again, which it must be ready for (RFC 2018 8)
  *
  * The state is ESTABLISHED: no other is taken over. All numbers are in host order, addresses and
  * @flowlabel in network order. Sampled at one moment, under the socket's lock, as the host's TCP is
- * shut off.
+ *	shut off.
  */
 struct iw_mpa_tcb {
 	union iw_mpa_addr	local;
@@ -182,11 +183,11 @@ struct iw_mpa_tcb {
  * @tcp_options: TCP options that the device can go on with, a set of IW_MPA_TCP_*. A connection
  *	with another one stays on the socket if the driver has attach; else it fails (TCP_OPTION)
  * @hold: Have the device keep the packets of the connection of @sk, from now on until prepare or
- *	let_go. On return the network stack must have the packets that came before. Process context,
- *	may sleep, at most once per connection, before prepare. Return 0 or a negative errno.
- *	Optional: without it the host drops the packets that come until the device has the
+ *	let_go. On return the network stack must have the packets that arrived before. Process
+ *	context, may sleep, at most once per connection, before prepare. Return 0 or a negative
+ *	errno. Optional: without it the host drops the packets that arrive until the device has the
  *	connection, and the peer has to repeat them.
- * @let_go: The host keeps the connection: give it the packets that were held, and those that come.
+ * @let_go: The host keeps the connection: pass it the packets that were held, and all that arrive.
  *	Process context, may sleep, once after a hold that returned 0, if there is no takeover or if
  *	prepare fails. Required with hold.
  * @send_reply: Send the bytes of the MPA Reply, then be ready for FPDUs. Process context, may
@@ -195,8 +196,7 @@ struct iw_mpa_tcb {
  *	call, has the interface, the MTU and the next hop. This is for connections of
  *	iw_mpa_stream_watch(), and gets the @priv given there. It may be called until
  *	iw_mpa_stream_released(), also after stop, and at the same time as any other op. A lock of
- *	the library is held, and interrupts are off: must not sleep, and must not call the library.
- *	Optional.
+ *	iw_mpa is held, and interrupts are off: must not sleep, and must not call iw_mpa. Optional.
  *
  * The device's attributes point to it; it stays until iw_mpa_unregister_device(). The rules of
  * &struct iw_mpa_driver_ops hold for all but path_changed.
