@@ -288,7 +288,7 @@ void pair_put_ulpdu(struct pair *p, int from, const void *ulpdu, u16 len)
 	const u8 head[SRNIC_FPDU_HEAD] = { len >> 8, len };
 	struct srnic_writer w;
 
-	srnic_writer_open(&w, &e->qp->tx, len, SRNIC_BATCH_OCTETS, GFP_KERNEL);
+	srnic_writer_open(&w, &e->qp->tx, len, SRNIC_BATCH_BYTES, GFP_KERNEL);
 	KUNIT_ASSERT_EQ(p->test, srnic_fpdu_begin(&w, head, 2), 0);
 	KUNIT_ASSERT_EQ(p->test, srnic_fpdu_put(&w, ulpdu, len), 0);
 	KUNIT_ASSERT_EQ(p->test, srnic_fpdu_end(&w, len), 0);

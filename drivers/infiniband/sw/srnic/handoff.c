@@ -60,7 +60,7 @@ static int handoff_claim(struct srnic_qp *qp, const struct iw_mpa_handoff *ho)
 /*
  * A sender for storage may use the emergency reserves of memory. The peer's
  * answers then arrive in such memory, and TCP must accept them: see "Memory
- * reclaim" in srnic.rst.
+ * reclaim" in srnic_design.rst.
  */
 static void handoff_share_reserves(const struct srnic_qp *qp, struct sock *sk)
 {

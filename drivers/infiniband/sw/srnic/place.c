@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What a segment means depends on its opcode (RFC 5040 5). These functions get one whole FPDU at a
- * time, whose CRC was right, under the socket's lock.
- *
- * Sends, Writes and Read Responses have separate states. So a segment of a Write may come between
- * two segments of a Send (RFC 5041 5.3).
+ * The meaning of a segment, by its opcode (RFC 5040 5). These functions get one
+ * whole, verified FPDU at a time, under the socket's lock. Sends, Writes and
+ * Read Responses have states of their own, since a segment of a Write may come
+ * between two segments of a Send (RFC 5041 5.3).
  */
 
 #include "place.h"
@@ -15,7 +14,8 @@
 #include "state.h"
 #include "trace.h"
 
-static noinline void place_pieces(struct srnic_hold *hold, const u8 *from, u32 len)
+static noinline void place_pieces(struct srnic_hold *hold, const u8 *from,
+				  u32 len)
 {
 	while (len) {
 		u32 n = len;
@@ -27,8 +27,9 @@ static noinline void place_pieces(struct srnic_hold *hold, const u8 *from, u32 l
 	}
 }
 
-/* This is the only place where a peer's bytes get into memory. The region is held. */
-noinline void srnic_place_bytes(struct srnic_hold *hold, const u8 *from, u32 len)
+/* The only place where a peer's bytes get into memory. The region is held. */
+noinline void srnic_place_bytes(struct srnic_hold *hold, const u8 *from,
+				u32 len)
 {
 	if (!hold->left)
 		srnic_hold_next_piece(hold);
@@ -38,7 +39,7 @@ noinline void srnic_place_bytes(struct srnic_hold *hold, const u8 *from, u32 len
 		place_pieces(hold, from, len);
 }
 
-/* Place what is at the cursor, piece by piece of what TCP has, and without Markers. */
+/* Place @len bytes, buffer by buffer of TCP's queue and without Markers. */
 static void place_fill(struct srnic_arrival *arr, u32 len)
 {
 	struct srnic_cursor *cur = arr->cur;
@@ -60,32 +61,37 @@ static void place_fill(struct srnic_arrival *arr, u32 len)
 	}
 }
 
-/* The segment was not the last. What may come next goes to where the cursor is. */
+/* The segment is not the last: payload of the next one goes to @hold. */
 static void place_goes_on(struct srnic_arrival *arr, u64 room, u32 *done)
 {
 	struct srnic_hold *hold = &arr->hold;
 
 	if (hold->mr)
 		room = min(room, srnic_hold_room(hold));
-	/* More does not come in one call. */
+	/* One call never has more bytes than this. */
 	room = min_t(u64, room, S32_MAX);
 	if (!hold->mr)
 		hold->left = room;
 	arr->run = (struct srnic_run) { .room = room, .done = done };
 }
 
-/* Place @len bytes at @addr of the region that @name names, or none of them. */
-static enum srnic_mem_fault place_at(struct srnic_qp *qp, struct srnic_arrival *arr,
-				     const struct srnic_name *name, u64 addr, u32 len)
+/* Place all of @len bytes in the region that @name names, or none. */
+static enum srnic_mem_fault place_at(struct srnic_qp *qp,
+				     struct srnic_arrival *arr,
+				     const struct srnic_name *name, u64 addr,
+				     u32 len)
 {
-	enum srnic_mem_fault fault = srnic_hold_at(qp->dev, &arr->hold, name, addr, len);
+	enum srnic_mem_fault fault;
+
+	fault = srnic_hold_at(qp->dev, &arr->hold, name, addr, len);
 
 	if (!fault)
 		place_fill(arr, len);
 	return fault;
 }
 
-static enum srnic_err place_write(struct srnic_qp *qp, struct srnic_arrival *arr)
+static enum srnic_err place_write(struct srnic_qp *qp,
+				  struct srnic_arrival *arr)
 {
 	const struct srnic_name name = {
 		.pd	= qp->ibqp.pd,
@@ -105,8 +111,9 @@ static enum srnic_err place_write(struct srnic_qp *qp, struct srnic_arrival *arr
 	return SRNIC_ERR_NONE;
 }
 
-/* The source is checked now, and again for each segment of the response. */
-static enum srnic_err place_check_source(struct srnic_qp *qp, struct srnic_arrival *arr,
+/* Checked once more for each segment of the response */
+static enum srnic_err place_check_source(struct srnic_qp *qp,
+					 struct srnic_arrival *arr,
 					 const struct srnic_read *read)
 {
 	const struct srnic_name name = {
@@ -117,8 +124,9 @@ static enum srnic_err place_check_source(struct srnic_qp *qp, struct srnic_arriv
 
 	if (!read->size)
 		return SRNIC_ERR_NONE;
-	return srnic_err_of_mem(SRNIC_USE_READ, srnic_hold_at(qp->dev, &arr->hold, &name,
-							      read->src_to, read->size));
+	return srnic_err_of_mem(SRNIC_USE_READ,
+				srnic_hold_at(qp->dev, &arr->hold, &name,
+					      read->src_to, read->size));
 }
 
 static noinline_for_stack
@@ -146,12 +154,13 @@ enum srnic_err place_read_req(struct srnic_qp *qp, struct srnic_arrival *arr)
 	return SRNIC_ERR_NONE;
 }
 
-/* The answer to an RTR message has no octets. */
-static enum srnic_err place_resp_to_rtr(struct srnic_qp *qp, struct srnic_arrival *arr)
+/* The response to an RTR message has no payload. */
+static enum srnic_err place_resp_to_rtr(struct srnic_qp *qp,
+					struct srnic_arrival *arr)
 {
 	if (arr->seg.len)
-		return arr->seg.stag == IW_MPA_FPDU_STAG ? SRNIC_ERR_RESP_BOUNDS :
-							   SRNIC_ERR_RESP_STAG;
+		return arr->seg.stag == IW_MPA_FPDU_STAG ?
+		       SRNIC_ERR_RESP_BOUNDS : SRNIC_ERR_RESP_STAG;
 	if (arr->seg.last)
 		srnic_retire_read(qp, NULL, IB_WC_SUCCESS, arr->up);
 	return SRNIC_ERR_NONE;
@@ -169,15 +178,17 @@ static void place_read_ends(struct srnic_qp *qp, enum ib_wc_status status,
 }
 
 /*
- * RFC 5040 5.2.2: the octets go into the sink of the oldest Read, in order, and as many as were
- * asked for. If a segment says too early that it is the last one, none of it is placed.
+ * Payload goes into the sink of the oldest Read, in order, and as much as was
+ * asked for (RFC 5040 5.2.2). A last segment that is too short is not placed.
  */
-static enum srnic_err place_resp_octets(struct srnic_qp *qp, struct srnic_arrival *arr)
+static enum srnic_err place_resp_payload(struct srnic_qp *qp,
+					 struct srnic_arrival *arr)
 {
 	const struct srnic_wqe *wqe = qp->rx.read;
 	const struct srnic_seg *seg = &arr->seg;
-	/* This is as in the request: a Read of length zero may have no SGE. */
-	const struct ib_sge none = {}, *sink = wqe->num_sge ? &wqe->sge[0] : &none;
+	/* As in the request: a Read of length zero may have no SGE. */
+	const struct ib_sge none = {};
+	const struct ib_sge *sink = wqe->num_sge ? &wqe->sge[0] : &none;
 	u32 left = wqe->bytes - qp->rx.read_len;
 	const struct srnic_name name = {
 		.pd	= qp->ibqp.pd,
@@ -200,8 +211,8 @@ static enum srnic_err place_resp_octets(struct srnic_qp *qp, struct srnic_arriva
 }
 
 /*
- * A Read with invalidate invalidates its sink. The STag that the ULP names separately is not used:
- * the RDMA core has taken it before it chose the key.
+ * READ_INV invalidates its sink. The STag that the ULP names separately is not
+ * used: the RDMA core has filled it in before it chose the key.
  */
 static bool place_read_invalidates(struct srnic_qp *qp)
 {
@@ -213,7 +224,8 @@ static bool place_read_invalidates(struct srnic_qp *qp)
 	       !srnic_stag_invalidate(qp->dev, qp->ibqp.pd, wqe->sge[0].lkey);
 }
 
-static noinline enum srnic_err place_read_resp(struct srnic_qp *qp, struct srnic_arrival *arr)
+static noinline enum srnic_err place_read_resp(struct srnic_qp *qp,
+					       struct srnic_arrival *arr)
 {
 	struct srnic_rx *rx = &qp->rx;
 	enum srnic_err err;
@@ -228,12 +240,13 @@ static noinline enum srnic_err place_read_resp(struct srnic_qp *qp, struct srnic
 	if (!rx->read)
 		return SRNIC_ERR_RESP_NONE;
 	if (arr->seg.len) {
-		err = place_resp_octets(qp, arr);
+		err = place_resp_payload(qp, arr);
 		if (err)
 			return err;
 		rx->read_len += arr->seg.len;
 		if (!arr->seg.last)
-			place_goes_on(arr, rx->read->bytes - rx->read_len, &rx->read_len);
+			place_goes_on(arr, rx->read->bytes - rx->read_len,
+				      &rx->read_len);
 	}
 	if (!arr->seg.last)
 		return SRNIC_ERR_NONE;
@@ -255,14 +268,16 @@ static void place_send_fails(struct srnic_qp *qp, enum ib_wc_status status,
 	srnic_recv_complete(qp, qp->rx.rwqe.id, status, up);
 }
 
-/* RFC 6581 9.2: the RTR message uses an MSN, but no receive of the ULP. */
-static bool place_is_rtr_send(const struct srnic_qp *qp, const struct srnic_seg *seg)
+/* The RTR message uses an MSN, but no receive of the ULP (RFC 6581 9.2). */
+static bool place_is_rtr_send(const struct srnic_qp *qp,
+			      const struct srnic_seg *seg)
 {
-	return qp->rx.first && (qp->rx.rtr & IW_MPA_RTR_SEND) && seg->op == SRNIC_OP_SEND &&
-	       seg->last && !seg->len && !seg->mo;
+	return qp->rx.first && (qp->rx.rtr & IW_MPA_RTR_SEND) &&
+	       seg->op == SRNIC_OP_SEND && seg->last && !seg->len && !seg->mo;
 }
 
-static enum srnic_err place_send_begins(struct srnic_qp *qp, struct srnic_arrival *arr)
+static enum srnic_err place_send_begins(struct srnic_qp *qp,
+					struct srnic_arrival *arr)
 {
 	struct srnic_rx *rx = &qp->rx;
 	int err;
@@ -283,10 +298,11 @@ static enum srnic_err place_send_begins(struct srnic_qp *qp, struct srnic_arriva
 }
 
 /*
- * Walk the SGEs from the message's offset on. The caller knows that they have room. If not @fill
- * they are only checked.
+ * From the message's offset on, over the SGEs, which are large enough. Without
+ * @fill they are only checked.
  */
-static enum srnic_err place_scatter(struct srnic_qp *qp, struct srnic_arrival *arr, bool fill)
+static enum srnic_err place_scatter(struct srnic_qp *qp,
+				    struct srnic_arrival *arr, bool fill)
 {
 	const struct ib_sge *sge = qp->rx.rwqe.sge;
 	u32 left = arr->seg.len, n = 0;
@@ -306,20 +322,23 @@ static enum srnic_err place_scatter(struct srnic_qp *qp, struct srnic_arrival *a
 			continue;
 		}
 		n = min_t(u64, left, sge->length - off);
-		if (srnic_hold_at(qp->dev, &arr->hold, &name, sge->addr + off, n))
+		if (srnic_hold_at(qp->dev, &arr->hold, &name, sge->addr + off,
+				  n))
 			return SRNIC_ERR_LOCAL;
 		if (fill)
 			place_fill(arr, n);
 		if (fill && n == left && !arr->seg.last)
-			place_goes_on(arr, min(sge->length - off - n, U32_MAX - end),
+			place_goes_on(arr,
+				      min(sge->length - off - n, U32_MAX - end),
 				      &qp->rx.send_len);
 		off = 0;
 	}
 	return SRNIC_ERR_NONE;
 }
 
-/* Nothing of a segment is placed if one of its SGEs cannot be used when the segment comes. */
-static enum srnic_err place_payload(struct srnic_qp *qp, struct srnic_arrival *arr)
+/* If one of several SGEs cannot be used, nothing of the segment is placed. */
+static enum srnic_err place_payload(struct srnic_qp *qp,
+				    struct srnic_arrival *arr)
 {
 	enum srnic_err err = SRNIC_ERR_NONE;
 
@@ -328,7 +347,8 @@ static enum srnic_err place_payload(struct srnic_qp *qp, struct srnic_arrival *a
 	return err ?: place_scatter(qp, arr, true);
 }
 
-static enum srnic_err place_deliver(struct srnic_qp *qp, struct srnic_arrival *arr)
+static enum srnic_err place_deliver(struct srnic_qp *qp,
+				    struct srnic_arrival *arr)
 {
 	struct srnic_rx *rx = &qp->rx;
 	struct srnic_cqe cqe = {
@@ -342,7 +362,8 @@ static enum srnic_err place_deliver(struct srnic_qp *qp, struct srnic_arrival *a
 
 	srnic_hold_drop(&arr->hold);
 	if (srnic_op_has_inv(rx->send_op)) {
-		err = srnic_stag_invalidate_remote(qp->dev, qp->ibqp.pd, rx->send_inv);
+		err = srnic_stag_invalidate_remote(qp->dev, qp->ibqp.pd,
+						   rx->send_inv);
 		if (err) {
 			place_send_fails(qp, IB_WC_REM_INV_REQ_ERR, arr->up);
 			return err;
@@ -353,11 +374,13 @@ static enum srnic_err place_deliver(struct srnic_qp *qp, struct srnic_arrival *a
 	}
 	rx->send_busy = false;
 	rx->msn[SRNIC_QN_SEND]++;
-	srnic_cq_put(qp->rcq, &cqe, srnic_op_has_se(rx->send_op), arr->up);
+	srnic_cq_put(qp->rcq, &cqe, srnic_op_has_se(rx->send_op),
+		     arr->up);
 	return SRNIC_ERR_NONE;
 }
 
-static noinline enum srnic_err place_send(struct srnic_qp *qp, struct srnic_arrival *arr)
+static noinline enum srnic_err place_send(struct srnic_qp *qp,
+					  struct srnic_arrival *arr)
 {
 	const struct srnic_seg *seg = &arr->seg;
 	struct srnic_rx *rx = &qp->rx;
@@ -372,8 +395,9 @@ static noinline enum srnic_err place_send(struct srnic_qp *qp, struct srnic_arri
 	if (!rx->send_busy) {
 		err = place_send_begins(qp, arr);
 		/*
-		 * What a ULP posts after a modify to ERR must be flushed. If the modify came before
-		 * the receive was taken, this sees it. Otherwise the receive was posted before.
+		 * A receive that is posted after a modify to ERR must be
+		 * flushed. If the modify came before this receive was taken,
+		 * this sees it; else the receive was posted before the modify.
 		 */
 		if (!srnic_is_flowing(qp))
 			return SRNIC_ERR_NONE;
@@ -384,8 +408,9 @@ static noinline enum srnic_err place_send(struct srnic_qp *qp, struct srnic_arri
 	}
 	if (seg->mo != rx->send_len)
 		return SRNIC_ERR_MO;
-	/* RFC 5041 5.2: a message is shorter than 2^32 bytes, whatever room the receive has. */
-	if ((u64)seg->mo + seg->len > min_t(u64, srnic_rwqe_size(&rx->rwqe), U32_MAX)) {
+	/* A message is shorter than 2^32 bytes, even if the receive has room. */
+	if ((u64)seg->mo + seg->len >
+	    min_t(u64, srnic_rwqe_size(&rx->rwqe), U32_MAX)) {
 		srnic_hold_drop(&arr->hold);
 		place_send_fails(qp, IB_WC_LOC_LEN_ERR, arr->up);
 		return SRNIC_ERR_TOO_LONG;
@@ -399,7 +424,7 @@ static noinline enum srnic_err place_send(struct srnic_qp *qp, struct srnic_arri
 	return seg->last ? place_deliver(qp, arr) : SRNIC_ERR_NONE;
 }
 
-/* RFC 5040 4.8: a Terminate message is the last message, and is not answered. */
+/* The last message, which is not answered (RFC 5040 4.8) */
 static noinline_for_stack
 enum srnic_err place_terminate(struct srnic_qp *qp, struct srnic_arrival *arr)
 {
@@ -443,7 +468,7 @@ enum srnic_err srnic_place(struct srnic_qp *qp, struct srnic_arrival *arr)
 	}
 }
 
-/* Its receive was taken already, maybe from an SRQ. So that receive completes first. */
+/* The Send has taken its receive, so that one completes before the others. */
 void srnic_place_flush(struct srnic_qp *qp, struct srnic_upcalls *up)
 {
 	if (qp->rx.send_busy) {

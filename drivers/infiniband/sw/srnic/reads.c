@@ -27,7 +27,7 @@ void srnic_irq_free(struct srnic_irq *irq)
 
 bool srnic_irq_is_full(const struct srnic_irq *irq)
 {
-	/* Pairs with srnic_irq_get(): the response has ended, or does so now. */
+	/* Pairs with srnic_irq_get(): the response has ended, or just ends. */
 	return irq->put - smp_load_acquire(&irq->get) >= irq->ird;
 }
 

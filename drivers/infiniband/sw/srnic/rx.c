@@ -2,12 +2,14 @@
 /*
  * Receiving: look, verify, place.
  *
- * RX takes nothing from TCP before a whole FPDU is there. It places nothing of the FPDU before its
- * CRC and its Markers were found good (RFC 5044 6). It reads the octets where TCP has them, first
- * for the CRC, then for the payload. TCP gets them back once for all FPDUs of a call.
+ * RX consumes nothing of TCP's queue before a whole FPDU is there, and places
+ * nothing of the FPDU before its CRC and its Markers were found good (RFC 5044
+ * 6). It reads the bytes in TCP's queue, first for the CRC, then for the
+ * payload, and frees them once for all FPDUs of a call.
  *
- * The socket's lock protects all state. Softirqs hold it as a spinlock, processes own the socket.
- * Nothing here sends: RX kicks the sender, which sends Read Responses and Terminate messages.
+ * The socket's lock protects all state: softirqs hold the spinlock, processes
+ * own the socket. Nothing here sends: RX kicks the sender, which sends Read
+ * Responses and Terminate messages.
  */
 
 #include "rx.h"
@@ -33,10 +35,11 @@ static u32 rx_pos(const struct srnic_rx *rx, const struct sock *sk)
 	return tcp_sk(sk)->copied_seq - rx->seq_start;
 }
 
-/* Octets that are needed to know how long the FPDU at @pos is */
+/* Bytes that are needed to know how long the FPDU at @pos is */
 static u32 rx_head(const struct srnic_rx *rx, u32 pos)
 {
-	return RX_LEN_SIZE + (rx->markers && !srnic_marker_gap(pos) ? SRNIC_MARKER_LEN : 0);
+	return RX_LEN_SIZE +
+	       (rx->markers && !srnic_marker_gap(pos) ? SRNIC_MARKER_LEN : 0);
 }
 
 static u16 rx_ulpdu_len(const struct srnic_cursor *cur)
@@ -48,7 +51,7 @@ static u16 rx_ulpdu_len(const struct srnic_cursor *cur)
 	if (at) {
 		u16 flat = get_unaligned_be16(at);
 
-		/* The memory may change, and this is not to be read again. */
+		/* The memory may change: the compiler must read it once. */
 		OPTIMIZER_HIDE_VAR(flat);
 		return flat;
 	}
@@ -58,10 +61,12 @@ static u16 rx_ulpdu_len(const struct srnic_cursor *cur)
 }
 
 /*
- * How many octets there have to be before more can be done: those that tell how long the next FPDU
- * is, if @left are not enough for that, else the FPDU with its Markers; then @ulpdu_len is set.
+ * How many bytes there have to be before more can be done: up to ULPDU_Length
+ * of the next FPDU, if @left are too few for that, else all of the FPDU, with
+ * its Markers; then @ulpdu_len is set.
  */
-static inline u32 rx_measure(const struct srnic_rx *rx, const struct srnic_cursor *cur, u32 left,
+static inline u32 rx_measure(const struct srnic_rx *rx,
+			     const struct srnic_cursor *cur, u32 left,
 			     u16 *ulpdu_len)
 {
 	u32 head = rx_head(rx, cur->pos), raw;
@@ -75,9 +80,9 @@ static inline u32 rx_measure(const struct srnic_rx *rx, const struct srnic_curso
 	return raw;
 }
 
-/* An FPDU that is not in a row: TCP may have less of it than it says, with a CRC or without. */
-static enum srnic_err rx_verify_pieces(const struct srnic_rx *rx, struct srnic_cursor cur,
-				       u32 raw)
+/* TCP may have fewer bytes than it has reported: checked without CRC, too. */
+static enum srnic_err rx_verify_pieces(const struct srnic_rx *rx,
+				       struct srnic_cursor cur, u32 raw)
 {
 	__le32 field = 0;
 	u32 sum = ~0;
@@ -89,10 +94,11 @@ static enum srnic_err rx_verify_pieces(const struct srnic_rx *rx, struct srnic_c
 	srnic_cursor_read_raw(&cur, &field, sizeof(field));
 	if (cur.broken)
 		return SRNIC_ERR_UNREADABLE;
-	return rx->crc && le32_to_cpu(field) != ~sum ? SRNIC_ERR_CRC : SRNIC_ERR_NONE;
+	return rx->crc && le32_to_cpu(field) != ~sum ? SRNIC_ERR_CRC :
+						       SRNIC_ERR_NONE;
 }
 
-/* RFC 5044 8, code 3: each Marker has to point to where the FPDU begins. */
+/* Each Marker has to point to where the FPDU begins (RFC 5044 8, code 3). */
 static bool rx_markers_are_good(struct srnic_cursor cur, u32 raw)
 {
 	u32 start = cur.pos, fpdu_pos = start;
@@ -107,13 +113,15 @@ static bool rx_markers_are_good(struct srnic_cursor cur, u32 raw)
 			return true;
 		srnic_cursor_skip(&cur, gap);
 		srnic_cursor_read_raw(&cur, marker, sizeof(marker));
-		if (!srnic_marker_is_good(marker, fpdu_pos, cur.pos - sizeof(marker)))
+		if (!srnic_marker_is_good(marker, fpdu_pos,
+					  cur.pos - sizeof(marker)))
 			return false;
 	}
 }
 
 static noinline_for_stack
-enum srnic_err rx_verify_slow(const struct srnic_rx *rx, const struct srnic_cursor *cur, u32 raw)
+enum srnic_err rx_verify_slow(const struct srnic_rx *rx,
+			      const struct srnic_cursor *cur, u32 raw)
 {
 	enum srnic_err err = rx_verify_pieces(rx, *cur, raw);
 
@@ -122,22 +130,24 @@ enum srnic_err rx_verify_slow(const struct srnic_rx *rx, const struct srnic_curs
 	return err;
 }
 
-/* Look, and verify. @flat is the whole FPDU, or NULL if it is not in a row. */
-static inline enum srnic_err rx_verify(const struct srnic_rx *rx, const struct srnic_cursor *cur,
+/* @flat is the whole FPDU, or NULL if it is not contiguous. */
+static inline enum srnic_err rx_verify(const struct srnic_rx *rx,
+				       const struct srnic_cursor *cur,
 				       const u8 *flat, u32 raw)
 {
 	u32 covered = raw - SRNIC_CRC_LEN;
 
 	if (!flat)
 		return rx_verify_slow(rx, cur, raw);
-	if (rx->crc && get_unaligned_le32(flat + covered) != ~crc32c(~0, flat, covered))
+	if (rx->crc &&
+	    get_unaligned_le32(flat + covered) != ~crc32c(~0, flat, covered))
 		return SRNIC_ERR_CRC;
 	return SRNIC_ERR_NONE;
 }
 
 /*
- * Read as much of the DDP header as there is. The memory in TCP's queue may be somebody else's, and
- * may change. So only the copy counts.
+ * Read as much of the DDP header as there is. The memory in TCP's queue may
+ * belong to the sending process, which may change it: only the copy counts.
  */
 static noinline void rx_read_hdr(struct srnic_arrival *arr, u16 ulpdu_len)
 {
@@ -148,15 +158,18 @@ static noinline void rx_read_hdr(struct srnic_arrival *arr, u16 ulpdu_len)
 	srnic_cursor_read(arr->cur, arr->hdr, len);
 	if (len < SRNIC_DDP_TAGGED_LEN || (arr->hdr[0] & SRNIC_DDP_T))
 		return;
-	len = min_t(u16, ulpdu_len, SRNIC_DDP_UNTAGGED_LEN) - SRNIC_DDP_TAGGED_LEN;
+	len = min_t(u16, ulpdu_len, SRNIC_DDP_UNTAGGED_LEN) -
+	      SRNIC_DDP_TAGGED_LEN;
 	srnic_cursor_read(arr->cur, arr->hdr + SRNIC_DDP_TAGGED_LEN, len);
 }
 
-static inline enum srnic_err rx_take_hdr(struct srnic_arrival *arr, const u8 *flat, u16 ulpdu_len)
+static inline enum srnic_err rx_take_hdr(struct srnic_arrival *arr,
+					 const u8 *flat, u16 ulpdu_len)
 {
 	if (flat && ulpdu_len >= SRNIC_DDP_HDR_MAX) {
 		memcpy(arr->hdr, flat + RX_LEN_SIZE, SRNIC_DDP_HDR_MAX);
-		srnic_cursor_advance(arr->cur, RX_LEN_SIZE + srnic_ddp_hdr_len(arr->hdr[0]));
+		srnic_cursor_advance(arr->cur, RX_LEN_SIZE +
+					       srnic_ddp_hdr_len(arr->hdr[0]));
 	} else {
 		rx_read_hdr(arr, ulpdu_len);
 	}
@@ -164,12 +177,12 @@ static inline enum srnic_err rx_take_hdr(struct srnic_arrival *arr, const u8 *fl
 }
 
 /*
- * A responder that has had no good FPDU yet may not send (RFC 5044 7.1.2), not even a Terminate
- * message. If an administrator has turned the fence off, TX is open and it may.
+ * A responder that has received no good FPDU may not send (RFC 5044 7.1.2), not
+ * even a Terminate message. With the fence off TX is open and it may.
  */
-static noinline_for_stack
-void rx_fail(struct srnic_qp *qp, enum srnic_err err, const struct srnic_arrival *arr,
-	     u16 ulpdu_len)
+static noinline_for_stack void rx_fail(struct srnic_qp *qp, enum srnic_err err,
+				       const struct srnic_arrival *arr,
+				       u16 ulpdu_len)
 {
 	struct srnic_fault fault = {
 		.err		= err,
@@ -186,20 +199,24 @@ void rx_fail(struct srnic_qp *qp, enum srnic_err err, const struct srnic_arrival
 }
 
 /*
- * The first FPDU is good, so the responder may send, before what it says is done: its answer may
- * have to be. A Terminate message, good or not, is no RTR message, and nothing is sent after it.
+ * The first FPDU is good. The responder may send before the segment is placed,
+ * as it may have to answer it. A Terminate message, good or not, is no RTR
+ * message, and nothing is sent after it.
  */
-static void rx_first(struct srnic_qp *qp, const struct srnic_arrival *arr, enum srnic_err err)
+static void rx_first(struct srnic_qp *qp, const struct srnic_arrival *arr,
+		     enum srnic_err err)
 {
-	bool is_term = err ? err == SRNIC_ERR_TERM_BAD : arr->seg.op == SRNIC_OP_TERMINATE;
+	bool is_term = err ? err == SRNIC_ERR_TERM_BAD :
+			     arr->seg.op == SRNIC_OP_TERMINATE;
 
 	/* No segment was placed before, so no region is held. */
 	if (qp->rx.responder && !is_term)
 		iw_mpa_first_fpdu(qp->ep);
 }
 
-/* Count an RTR message. A first Read Request is counted whatever it asks for. */
-static void rx_first_done(struct srnic_qp *qp, const struct srnic_seg *seg, enum srnic_err err)
+/* Count an RTR message; a first Read Request counts whatever it asks for. */
+static void rx_first_done(struct srnic_qp *qp, const struct srnic_seg *seg,
+			  enum srnic_err err)
 {
 	static const u8 types[SRNIC_OP_COUNT] = {
 		[SRNIC_OP_WRITE]	= IW_MPA_RTR_WRITE,
@@ -213,9 +230,9 @@ static void rx_first_done(struct srnic_qp *qp, const struct srnic_seg *seg, enum
 		srnic_count(qp->dev, rx_rtr);
 }
 
-/* Take one FPDU, all of which is there, and leave @cur after it. False: the stream has failed. */
-static bool rx_take(struct srnic_qp *qp, struct srnic_cursor *cur, u32 raw, u16 ulpdu_len,
-		    struct srnic_arrival *arr)
+/* One FPDU, all of which is there; @cur ends after it. False: failed. */
+static bool rx_take(struct srnic_qp *qp, struct srnic_cursor *cur, u32 raw,
+		    u16 ulpdu_len, struct srnic_arrival *arr)
 {
 	const u8 *flat = srnic_cursor_peek(cur, raw);
 	u32 end = cur->pos + raw;
@@ -253,16 +270,17 @@ static bool rx_take(struct srnic_qp *qp, struct srnic_cursor *cur, u32 raw, u16 
 }
 
 /*
- * Take the FPDUs that go on with the message of the one before: where their bytes go was decided
- * with that. Each is in a row, and verified before it is placed. One that is not as expected is
- * left to rx_take(), which finds out what is the matter.
+ * The FPDUs that continue the message of the one before: where their bytes go
+ * was decided with that. Each is contiguous, and verified before it is placed.
+ * One that is not as expected is left to rx_take(), which finds the error.
  *
- * Returns octets that were taken, of @left.
+ * Returns how many bytes were consumed, of @left.
  */
-static u32 rx_run(struct srnic_qp *qp, struct srnic_cursor *cur, u32 left, u32 budget,
-		  u16 ulpdu_len, struct srnic_arrival *arr)
+static u32 rx_run(struct srnic_qp *qp, struct srnic_cursor *cur, u32 left,
+		  u32 budget, u16 ulpdu_len, struct srnic_arrival *arr)
 {
-	const u32 raw = iw_mpa_fpdu_size(ulpdu_len), cost = max_t(u32, raw, SRNIC_FPDU_COST);
+	const u32 raw = iw_mpa_fpdu_size(ulpdu_len);
+	const u32 cost = max_t(u32, raw, SRNIC_FPDU_COST);
 	const u32 hdr_len = arr->seg.hdr_len, len = ulpdu_len - hdr_len;
 	u64 off = arr->seg.to + arr->seg.mo + arr->seg.len;
 	struct srnic_hold *hold = &arr->hold;
@@ -270,13 +288,14 @@ static u32 rx_run(struct srnic_qp *qp, struct srnic_cursor *cur, u32 left, u32 b
 	u8 head[SRNIC_FPDU_HEAD];
 	u32 i, n;
 
-	/* Segments of version 0 are counted one by one. With Markers none is in a row. */
+	/* Version 0 is counted by segment; Markers make no FPDU contiguous. */
 	if (!run->room || arr->cost >= budget || qp->rx.markers ||
 	    unlikely(!(arr->hdr[1] & SRNIC_RDMAP_RV)))
 		return 0;
 	put_unaligned_be16(ulpdu_len, head);
 	memcpy(head + RX_LEN_SIZE, arr->hdr, SRNIC_DDP_HDR_MAX);
-	n = min3(run->room / len, left / raw, (budget - arr->cost - 1) / cost + 1);
+	n = min3(run->room / len, left / raw,
+		 (budget - arr->cost - 1) / cost + 1);
 	for (i = 0; i < n && srnic_is_flowing(qp); i++) {
 		const u8 *flat;
 
@@ -284,7 +303,8 @@ static u32 rx_run(struct srnic_qp *qp, struct srnic_cursor *cur, u32 left, u32 b
 		flat = srnic_cursor_peek(cur, raw);
 		srnic_ddp_put_off(head + RX_LEN_SIZE, off);
 		if (!flat || !srnic_fpdu_begins_with(flat, head) ||
-		    !srnic_hold_goes_on(hold, cost) || rx_verify(&qp->rx, cur, flat, raw))
+		    !srnic_hold_goes_on(hold, cost) ||
+		    rx_verify(&qp->rx, cur, flat, raw))
 			break;
 		srnic_place_bytes(hold, flat + RX_LEN_SIZE + hdr_len, len);
 		srnic_cursor_advance(cur, raw);
@@ -298,31 +318,35 @@ static u32 rx_run(struct srnic_qp *qp, struct srnic_cursor *cur, u32 left, u32 b
 	return i * raw;
 }
 
-/* If TCP has too few octets to tell the FPDU's length, this is the room for the longest FPDU. */
+/* The longest FPDU, if TCP has too few bytes to show the length. */
 u32 srnic_rx_part_size(const struct srnic_rx *rx, u32 pos)
 {
 	u32 size = iw_mpa_fpdu_size(U16_MAX);
 
 	if (rx->need > rx_head(rx, pos))
 		return rx->need;
-	return size + (rx->markers ? SRNIC_MARKER_LEN * srnic_marker_count(0, size) : 0);
+	return size + (rx->markers ? SRNIC_MARKER_LEN *
+				     srnic_marker_count(0, size) : 0);
 }
 
-/* A cursor at the octets that were copied out. @end is the position behind them. */
+/* A cursor at the bytes in @part, which end at position @end */
 static struct srnic_cursor rx_at_part(const struct srnic_rx *rx, u32 end)
 {
-	struct srnic_cursor at = { .markers = rx->markers, .pos = end - rx->part_len };
+	struct srnic_cursor at = {
+		.markers = rx->markers,
+		.pos = end - rx->part_len,
+	};
 
 	srnic_cursor_at_memory(&at, rx->part, rx->part_len);
 	return at;
 }
 
 /*
- * Collect an FPDU that TCP cannot hold: first the octets that tell its length, then the rest.
+ * Collect an FPDU that TCP cannot hold: first up to its length, then the rest.
  * False: the stream has failed.
  */
-static bool rx_take_part(struct srnic_qp *qp, struct srnic_cursor *cur, u32 left, u32 *used,
-			 struct srnic_arrival *arr)
+static bool rx_take_part(struct srnic_qp *qp, struct srnic_cursor *cur,
+			 u32 left, u32 *used, struct srnic_arrival *arr)
 {
 	struct srnic_rx *rx = &qp->rx;
 	struct srnic_cursor at = rx_at_part(rx, cur->pos);
@@ -331,7 +355,7 @@ static bool rx_take_part(struct srnic_qp *qp, struct srnic_cursor *cur, u32 left
 	bool good;
 
 	size = rx_measure(rx, &at, rx->part_len, &ulpdu_len);
-	/* The memory in TCP's queue may be somebody else's, and may have changed since. */
+	/* The length in TCP's queue may have changed since it was copied. */
 	if (size > rx->part_size) {
 		rx_fail(qp, SRNIC_ERR_UNREADABLE, NULL, 0);
 		return false;
@@ -357,18 +381,19 @@ static bool rx_take_part(struct srnic_qp *qp, struct srnic_cursor *cur, u32 left
 	return good;
 }
 
-/* A completion was lost, or the ULP or the sender has ended the stream since. */
-static bool rx_is_over(const struct srnic_qp *qp, const struct srnic_upcalls *up)
+/* A completion was lost, or the stream has ended while this ran. */
+static bool rx_is_over(const struct srnic_qp *qp,
+		       const struct srnic_upcalls *up)
 {
 	return up->full || !srnic_is_flowing(qp);
 }
 
 /*
- * Returns octets that were taken; if the stream has failed or was broken off, all that are there,
- * since nothing behind that counts.
+ * Returns how many bytes were consumed; all, if the stream has failed or was
+ * aborted, since nothing after that counts.
  */
-u32 srnic_rx_take(struct srnic_qp *qp, struct srnic_cursor *cur, u32 avail, u32 budget,
-		  struct srnic_upcalls *up)
+u32 srnic_rx_take(struct srnic_qp *qp, struct srnic_cursor *cur, u32 avail,
+		  u32 budget, struct srnic_upcalls *up)
 {
 	struct srnic_arrival arr = { .up = up };
 	struct srnic_rx *rx = &qp->rx;
@@ -393,7 +418,8 @@ u32 srnic_rx_take(struct srnic_qp *qp, struct srnic_cursor *cur, u32 avail, u32 
 			}
 			used += raw;
 			good = rx_take(qp, cur, raw, ulpdu_len, &arr);
-			used += rx_run(qp, cur, avail - used, budget, ulpdu_len, &arr);
+			used += rx_run(qp, cur, avail - used, budget, ulpdu_len,
+				       &arr);
 		}
 		if (!good || rx_is_over(qp, up)) {
 			used = avail;
@@ -406,22 +432,22 @@ u32 srnic_rx_take(struct srnic_qp *qp, struct srnic_cursor *cur, u32 avail, u32 
 	return used;
 }
 
-/* Would TCP close its window before the rest can come? If the host lacks memory it might. */
+/* Might TCP close its window before the rest arrives, as without memory? */
 static bool rx_is_stuck(const struct sock *sk)
 {
 	return tcp_epollin_ready(sk, INT_MAX);
 }
 
-/* If the work item waits for memory, it runs sooner now. */
+/* A work item that waits for memory runs sooner now. */
 static void rx_defer(struct srnic_qp *qp)
 {
 	mod_delayed_work(srnic_qp_wq(qp), &qp->rx.work, 0);
 }
 
 /*
- * If the host, or the cgroup, lacks memory each FPDU that is not whole counts as one that TCP
- * cannot hold. Nearly always the rest comes in a moment. Copies of all of them would take memory
- * that others need. So the work item looks only after that moment.
+ * If the host or the cgroup lacks memory, any FPDU that is not whole counts as
+ * one that TCP cannot hold. Nearly always its rest arrives in a moment, and
+ * copies of all would use up memory. So the work item runs after that moment.
  */
 static void rx_defer_part(struct srnic_qp *qp, const struct sock *sk)
 {
@@ -429,7 +455,8 @@ static void rx_defer_part(struct srnic_qp *qp, const struct sock *sk)
 		rx_defer(qp);
 		return;
 	}
-	queue_delayed_work(srnic_qp_wq(qp), &qp->rx.work, msecs_to_jiffies(SRNIC_RETRY_MS));
+	queue_delayed_work(srnic_qp_wq(qp), &qp->rx.work,
+			   msecs_to_jiffies(SRNIC_RETRY_MS));
 }
 
 static void rx_drop_all(struct srnic_qp *qp, struct sock *sk)
@@ -449,7 +476,7 @@ static void rx_finish(struct srnic_qp *qp, struct srnic_upcalls *up)
 		srnic_tx_kick(qp);
 }
 
-/* What TCP has cannot be taken. Nothing of it counts, so the peer need not wait with the rest. */
+/* TCP's bytes cannot be read. Drop all, so that the peer can send the rest. */
 static void rx_refuse(struct srnic_qp *qp, struct sock *sk, enum srnic_err err)
 {
 	rx_fail(qp, err, NULL, 0);
@@ -464,7 +491,7 @@ void srnic_rx_run(struct srnic_qp *qp, struct sock *sk, u32 budget)
 	struct srnic_cursor cur = {};
 	u32 avail, used;
 
-	/* If the ULP has brought the QP to ERR, nothing is placed or delivered any more. */
+	/* After a modify to ERR nothing is placed or delivered any more. */
 	if (!srnic_is_flowing(qp)) {
 		rx_drop_all(qp, sk);
 		return;
@@ -487,7 +514,7 @@ void srnic_rx_run(struct srnic_qp *qp, struct sock *sk, u32 budget)
 	if (used)
 		tcp_read_done(sk, used);
 	rx_finish(qp, &up);
-	/* If an FPDU is not whole, TCP calls again. If the budget was spent, nobody else looks. */
+	/* TCP calls again for an FPDU that is not whole, but not for others. */
 	if (used < avail && !rx->need) {
 		srnic_count(qp->dev, rx_deferred);
 		rx_defer(qp);
@@ -498,15 +525,17 @@ void srnic_rx_run(struct srnic_qp *qp, struct sock *sk, u32 budget)
 }
 
 /*
- * Does the sender have to know that the peer has closed? It does if it has to tell of an error, or
- * if it finishes and waits for answers. If it begins to finish later, the caller is the same.
+ * Does the sender have to know that the peer has closed? If it reports an
+ * error, or waits for answers before the FIN. A sender that begins to finish
+ * later sees rx.ended: iw_mpa calls kick_rx and finish_tx in turn.
  */
 static bool rx_end_is_awaited(const struct srnic_qp *qp)
 {
-	return srnic_has_failed(qp) || srnic_tx_is_finishing(READ_ONCE(qp->tx.state));
+	return srnic_has_failed(qp) ||
+	       srnic_tx_is_finishing(READ_ONCE(qp->tx.state));
 }
 
-/* If the stream has ended within an FPDU, that is an error (RFC 5044 8, code 1). */
+/* A stream that ends within an FPDU is an error (RFC 5044 8, code 1). */
 void srnic_rx_look(struct srnic_qp *qp)
 {
 	struct sock *sk = qp->rx.sk;
@@ -520,7 +549,7 @@ void srnic_rx_look(struct srnic_qp *qp)
 	if ((sk->sk_shutdown & RCV_SHUTDOWN) && !rx->ended) {
 		if (srnic_is_flowing(qp) && (rx->part || tcp_inq(sk) > 0))
 			srnic_fail(qp, SRNIC_ERR_STREAM);
-		/* Answered Reads have completed before this is visible: see tx_build(). */
+		/* Pairs with tx_build(): first all answered Reads completed. */
 		smp_store_release(&rx->ended, true);
 		if (rx_end_is_awaited(qp))
 			srnic_tx_kick(qp);
@@ -529,8 +558,8 @@ void srnic_rx_look(struct srnic_qp *qp)
 }
 
 /*
- * TCP cannot hold an FPDU, so a buffer for it is allocated before the socket is locked. If memory
- * is short the allocation gives up early, since others need the worker more than this QP does.
+ * A buffer for an FPDU that TCP cannot hold, allocated without the socket's
+ * lock. NORETRY: other QPs wait for the worker while the allocation tries.
  */
 static void *rx_alloc_part(struct srnic_qp *qp, struct sock *sk, u32 *size)
 {
@@ -550,7 +579,8 @@ static void *rx_alloc_part(struct srnic_qp *qp, struct sock *sk, u32 *size)
 
 static void srnic_rx_work(struct work_struct *work)
 {
-	struct srnic_qp *qp = container_of(to_delayed_work(work), struct srnic_qp, rx.work);
+	struct srnic_qp *qp = container_of(to_delayed_work(work),
+					   struct srnic_qp, rx.work);
 	struct sock *sk = qp->rx.sk;
 	struct srnic_rx *rx = &qp->rx;
 	void *part;
@@ -559,7 +589,8 @@ static void srnic_rx_work(struct work_struct *work)
 	part = rx_alloc_part(qp, sk, &size);
 	if (size && !part) {
 		srnic_count(qp->dev, rx_no_memory);
-		queue_delayed_work(srnic_qp_wq(qp), &rx->work, msecs_to_jiffies(SRNIC_RETRY_MS));
+		queue_delayed_work(srnic_qp_wq(qp), &rx->work,
+				   msecs_to_jiffies(SRNIC_RETRY_MS));
 		return;
 	}
 	lock_sock(sk);
@@ -600,7 +631,7 @@ void srnic_rx_start(struct srnic_qp *qp, const struct iw_mpa_handoff *ho)
 	rx->read_len = 0;
 }
 
-/* Within an FPDU, or within a message. */
+/* Within an FPDU, or within a message */
 bool srnic_rx_is_cut(const struct srnic_qp *qp)
 {
 	const struct srnic_rx *rx = &qp->rx;
@@ -609,7 +640,7 @@ bool srnic_rx_is_cut(const struct srnic_qp *qp)
 	       tcp_inq(rx->sk) > 0;
 }
 
-/* So nobody else runs RX, and nobody defers it any more. */
+/* Callbacks have ended, so RX neither runs nor is deferred after this. */
 void srnic_rx_quiesce(struct srnic_qp *qp)
 {
 	cancel_delayed_work_sync(&qp->rx.work);

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* From TCP's receive queue to whole, good FPDUs. */
 #ifndef _SRNIC_RX_H
 #define _SRNIC_RX_H
 
@@ -9,8 +8,8 @@
 
 void srnic_rx_setup(struct srnic_qp *qp);
 void srnic_rx_start(struct srnic_qp *qp, const struct iw_mpa_handoff *ho);
-u32 srnic_rx_take(struct srnic_qp *qp, struct srnic_cursor *cur, u32 avail, u32 budget,
-		  struct srnic_upcalls *up);
+u32 srnic_rx_take(struct srnic_qp *qp, struct srnic_cursor *cur, u32 avail,
+		  u32 budget, struct srnic_upcalls *up);
 u32 srnic_rx_part_size(const struct srnic_rx *rx, u32 pos);
 void srnic_rx_run(struct srnic_qp *qp, struct sock *sk, u32 budget);
 void srnic_rx_look(struct srnic_qp *qp);

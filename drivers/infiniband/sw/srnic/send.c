@@ -2,10 +2,11 @@
 /*
  * From work requests and Read Requests to FPDUs in a batch.
  *
- * Only the sender, which holds tx.lock, calls these functions. Messages are never mixed (RFC 5041
- * 5.3). The payload of each segment is copied when the segment is made. The segments of a message
- * that are made in a row hold its region; nothing is held when another message begins, or a fault
- * is recorded. If a segment cannot be made, nothing of it is left in the batch.
+ * Only the sender, which holds tx.lock, calls these functions. Messages are
+ * never mixed (RFC 5041 5.3). The payload of a segment is copied when the
+ * segment is made. The segments of a message that are made in a row hold its
+ * region; nothing is held when another message begins, or a fault is recorded.
+ * If a segment cannot be made, nothing of it stays in the batch.
  */
 
 #include "send.h"
@@ -22,25 +23,26 @@
 #include <linux/tcp.h>
 #include <linux/unaligned.h>
 
-/* At most this many work requests that need no stream are done in a row. */
+/* Work requests without a segment that are done in a row */
 #define SEND_STEPS	256
 
-/* Others wait for the worker, and may be storage. If there is no memory the timer tries again. */
+/* Storage may wait for the sender. Without memory the timer tries again. */
 #define SEND_GFP	(GFP_NOIO | __GFP_NORETRY | __GFP_NOWARN)
 
-/*
- * A work request cannot be done for a local reason. A Terminate message takes its place (RFC 5040
- * 7.1).
- */
-static void send_fail(struct srnic_qp *qp, struct srnic_wqe *wqe, enum ib_wc_status status)
+/* A local error: a Terminate message goes out in its place (RFC 5040 7.1). */
+static void send_fail(struct srnic_qp *qp, struct srnic_wqe *wqe,
+		      enum ib_wc_status status)
 {
-	static const struct srnic_fault fault = { .err = SRNIC_ERR_LOCAL, .own = true };
+	static const struct srnic_fault fault = {
+		.err = SRNIC_ERR_LOCAL,
+		.own = true,
+	};
 
 	srnic_sq_done(qp, wqe, status);
 	srnic_fault_record(qp, &fault);
 }
 
-/* This work request needs no stream. It is done when all before it is in a batch. */
+/* REG_MR and LOCAL_INV, in order: all before it is in a batch. */
 static void send_local(struct srnic_qp *qp, struct srnic_wqe *wqe)
 {
 	int err;
@@ -48,15 +50,16 @@ static void send_local(struct srnic_qp *qp, struct srnic_wqe *wqe)
 	if (wqe->op == SRNIC_WR_INV)
 		err = srnic_stag_invalidate(qp->dev, qp->ibqp.pd, wqe->rkey);
 	else
-		err = srnic_stag_register(qp->dev, qp->ibqp.pd, wqe->rkey, wqe->raddr,
-					  wqe->reg.size, wqe->reg.access);
+		err = srnic_stag_register(qp->dev, qp->ibqp.pd, wqe->rkey,
+					  wqe->raddr, wqe->reg.size,
+					  wqe->reg.access);
 	if (err)
 		send_fail(qp, wqe, IB_WC_LOC_QP_OP_ERR);
 	else
 		srnic_sq_done(qp, wqe, IB_WC_SUCCESS);
 }
 
-/* The next piece of a work request's payload. The caller knows that there is one. */
+/* The next SGE with payload. The caller knows that there is one. */
 static void send_next_sge(struct srnic_msg *msg)
 {
 	const struct ib_sge *sge = &msg->wqe->sge[msg->cur.sge];
@@ -88,7 +91,10 @@ static void send_begin_wr(struct srnic_qp *qp, struct srnic_wqe *wqe)
 	msg->kind = SRNIC_MSG_WR;
 	msg->wqe = wqe;
 	msg->len = wqe->bytes;
-	msg->src = (struct srnic_name) { .pd = qp->ibqp.pd, .kernel = !qp->user };
+	msg->src = (struct srnic_name) {
+		.pd	= qp->ibqp.pd,
+		.kernel	= !qp->user,
+	};
 	msg->cur = (struct srnic_msg_cursor) {};
 	switch (wqe->op) {
 	case SRNIC_WR_WRITE:
@@ -108,11 +114,12 @@ static void send_begin_wr(struct srnic_qp *qp, struct srnic_wqe *wqe)
 			      qp->tx.msn[SRNIC_QN_SEND]);
 	}
 	msg->left = msg->len;
-	if (wqe->bytes && !(wqe->flags & SRNIC_WQE_INLINE) && msg->op != SRNIC_OP_READ_REQ)
+	if (wqe->bytes && !(wqe->flags & SRNIC_WQE_INLINE) &&
+	    msg->op != SRNIC_OP_READ_REQ)
 		send_next_sge(msg);
 }
 
-/* Go on with the send queue. False: there is nothing, or it has to wait. */
+/* False: the send queue has nothing, or it has to wait. */
 static bool send_next_wr(struct srnic_qp *qp)
 {
 	struct srnic_wqe *wqe = srnic_sq_next(qp);
@@ -150,7 +157,8 @@ static bool send_next_resp(struct srnic_qp *qp)
 		.stag	= read.src_stag,
 		.rights	= IB_ACCESS_REMOTE_READ,
 	};
-	msg->cur = (struct srnic_msg_cursor) { .addr = read.src_to, .run = read.size };
+	msg->cur = (struct srnic_msg_cursor){ .addr = read.src_to,
+					      .run = read.size };
 	send_put_head(msg, read.sink_stag, read.sink_to, 0);
 	return true;
 }
@@ -163,8 +171,9 @@ static bool send_next(struct srnic_qp *qp)
 	return send_next_resp(qp) || send_next_wr(qp);
 }
 
-/* Where a piece, a fragment or an SGE ends within the segment */
-static noinline int send_gather_pieces(struct srnic_qp *qp, struct srnic_writer *w, u32 len)
+/* A segment in which an SGE or a page fragment ends */
+static noinline int send_gather_pieces(struct srnic_qp *qp,
+				       struct srnic_writer *w, u32 len)
 {
 	struct srnic_msg *msg = &qp->tx.msg;
 
@@ -177,7 +186,8 @@ static noinline int send_gather_pieces(struct srnic_qp *qp, struct srnic_writer 
 		if (w->at == w->stop && srnic_fpdu_more(w))
 			return -ENOMEM;
 		n = min3(len, (u32)(w->stop - w->at), msg->cur.run);
-		fault = srnic_hold_at(qp->dev, &w->hold, &msg->src, msg->cur.addr, n);
+		fault = srnic_hold_at(qp->dev, &w->hold, &msg->src,
+				      msg->cur.addr, n);
 		if (fault)
 			return fault;
 		srnic_hold_read(&w->hold, w->at, n);
@@ -189,16 +199,18 @@ static noinline int send_gather_pieces(struct srnic_qp *qp, struct srnic_writer 
 	return 0;
 }
 
-/* Registered memory becomes payload. Returns 0; -ENOMEM; enum srnic_mem_fault. */
-static inline int send_gather(struct srnic_qp *qp, struct srnic_writer *w, u32 len)
+/* Registered memory as payload. Returns 0; -ENOMEM; enum srnic_mem_fault. */
+static inline int send_gather(struct srnic_qp *qp, struct srnic_writer *w,
+			      u32 len)
 {
 	struct srnic_msg *msg = &qp->tx.msg;
 	enum srnic_mem_fault fault;
 
-	/* The key of an SGE without bytes is not looked at. */
+	/* The key of an SGE without bytes is not checked. */
 	if (!len || len > msg->cur.run || len > w->stop - w->at)
 		return send_gather_pieces(qp, w, len);
-	fault = srnic_hold_next(qp->dev, &w->hold, &msg->src, msg->cur.addr, len);
+	fault = srnic_hold_next(qp->dev, &w->hold, &msg->src, msg->cur.addr,
+				len);
 	if (unlikely(fault))
 		return fault;
 	srnic_hold_read(&w->hold, w->at, len);
@@ -208,11 +220,9 @@ static inline int send_gather(struct srnic_qp *qp, struct srnic_writer *w, u32 l
 	return 0;
 }
 
-/*
- * The sink is checked now, and again when the response comes. So a Read that cannot end well is not
- * sent.
- */
-static enum srnic_mem_fault send_check_sink(struct srnic_qp *qp, struct srnic_writer *w,
+/* A Read that cannot end well is not sent. The response checks it once more. */
+static enum srnic_mem_fault send_check_sink(struct srnic_qp *qp,
+					    struct srnic_writer *w,
 					    const struct srnic_wqe *wqe)
 {
 	const struct srnic_name name = {
@@ -225,12 +235,14 @@ static enum srnic_mem_fault send_check_sink(struct srnic_qp *qp, struct srnic_wr
 
 	if (!wqe->bytes)
 		return SRNIC_MEM_OK;
-	fault = srnic_hold_at(qp->dev, &w->hold, &name, wqe->sge[0].addr, wqe->bytes);
+	fault = srnic_hold_at(qp->dev, &w->hold, &name, wqe->sge[0].addr,
+			      wqe->bytes);
 	srnic_hold_drop(&w->hold);
 	return fault;
 }
 
-static int send_put_read(struct srnic_qp *qp, struct srnic_writer *w, const struct srnic_wqe *wqe)
+static int send_put_read(struct srnic_qp *qp, struct srnic_writer *w,
+			 const struct srnic_wqe *wqe)
 {
 	const struct srnic_read read = {
 		.sink_stag	= wqe->num_sge ? wqe->sge[0].lkey : 0,
@@ -256,12 +268,13 @@ static int send_payload(struct srnic_qp *qp, struct srnic_writer *w, u32 len)
 		if (msg->op == SRNIC_OP_READ_REQ)
 			return send_put_read(qp, w, msg->wqe);
 		if (msg->wqe->flags & SRNIC_WQE_INLINE)
-			return srnic_fpdu_put(w, msg->wqe->data + msg->len - msg->left, len);
+			return srnic_fpdu_put(w, msg->wqe->data + msg->len -
+						 msg->left, len);
 	}
 	return send_gather(qp, w, len);
 }
 
-/* The peer is told which part of its Read was not answered (RFC 5040 4.8). */
+/* Report which part of the Read was not answered (RFC 5040 4.8). */
 static void send_fail_resp(struct srnic_qp *qp, enum srnic_mem_fault mem)
 {
 	/* The request stays there until its response has ended. */
@@ -297,12 +310,9 @@ static void send_end(struct srnic_qp *qp)
 	msg->kind = SRNIC_MSG_NONE;
 }
 
-/*
- * The next segment of the message, with @len bytes, as one FPDU, or not at all.
- *
- * Returns 0; -ENOMEM; enum srnic_mem_fault.
- */
-static inline int send_segment(struct srnic_qp *qp, struct srnic_writer *w, u32 len)
+/* Make one segment, or nothing. Returns 0; -ENOMEM; enum srnic_mem_fault. */
+static inline int send_segment(struct srnic_qp *qp, struct srnic_writer *w,
+			       u32 len)
 {
 	struct srnic_msg *msg = &qp->tx.msg;
 	const struct srnic_msg_cursor begin = msg->cur;
@@ -331,10 +341,11 @@ static inline int send_segment(struct srnic_qp *qp, struct srnic_writer *w, u32 
 
 static bool msg_is_memory(const struct srnic_msg *msg)
 {
-	return msg->kind == SRNIC_MSG_WR && (msg->wqe->flags & SRNIC_WQE_MEMORY);
+	return msg->kind == SRNIC_MSG_WR &&
+	       (msg->wqe->flags & SRNIC_WQE_MEMORY);
 }
 
-/* The kernel's memory, wherever SGEs end, becomes payload: nothing has to be held for that. */
+/* Payload from the kernel's own memory, for which no region has to be held */
 static void send_copy(struct srnic_msg *msg, u8 *to, u32 len)
 {
 	struct srnic_msg_cursor *cur = &msg->cur;
@@ -354,14 +365,17 @@ static void send_copy(struct srnic_msg *msg, u8 *to, u32 len)
 }
 
 /*
- * The segments after one of @len bytes that are as long, are not the message's last, come from the
- * same region, or from the kernel's memory, and go to the same fragment. All of that is found out
- * once, so that each costs little more than its header and its copy. There are no Markers.
+ * The next segments, if they are of @len bytes, too, not the message's last,
+ * from the same region or from the kernel's memory, in the same fragment, and
+ * without Markers. That is decided once, so that each costs little more than
+ * its header and its copy.
  */
-static inline void send_run(struct srnic_writer *w, struct srnic_msg *msg, const u32 len)
+static inline void send_run(struct srnic_writer *w, struct srnic_msg *msg,
+			    const u32 len)
 {
 	const u32 ulpdu_len = msg->head_len - 2 + len;
-	const u32 size = iw_mpa_fpdu_size(ulpdu_len), cost = max_t(u32, ulpdu_len, SRNIC_FPDU_COST);
+	const u32 size = iw_mpa_fpdu_size(ulpdu_len);
+	const u32 cost = max_t(u32, ulpdu_len, SRNIC_FPDU_COST);
 	const bool memory = msg_is_memory(msg);
 	struct srnic_hold *hold = &w->hold;
 	u64 room = msg->left - 1;
@@ -374,7 +388,8 @@ static inline void send_run(struct srnic_writer *w, struct srnic_msg *msg, const
 			return;
 		room = min3(room, (u64)msg->cur.run, srnic_hold_room(hold));
 	}
-	n = min3((u32)room / len, (u32)(w->end - w->at) / size, srnic_writer_room(w, size));
+	n = min3((u32)room / len, (u32)(w->end - w->at) / size,
+		 srnic_writer_room(w, size));
 	for (i = 0; i < n && srnic_hold_goes_on(hold, cost); i++) {
 		u8 *payload = w->at + msg->head_len;
 
@@ -410,8 +425,9 @@ static u16 send_room(const struct srnic_tx *tx, const struct srnic_writer *w,
 		       SRNIC_MULPDU_MIN, mulpdu);
 }
 
-/* Returns 0 if the message has ended, or the batch is full; else as send_segment() */
-static int send_msg(struct srnic_qp *qp, struct srnic_writer *w, u16 mulpdu, u32 mss)
+/* 0: the message has ended, or the batch is full; else as send_segment() */
+static int send_msg(struct srnic_qp *qp, struct srnic_writer *w, u16 mulpdu,
+		    u32 mss)
 {
 	struct srnic_msg *msg = &qp->tx.msg;
 	const u32 hdr_len = msg->head_len - 2;
@@ -423,13 +439,15 @@ static int send_msg(struct srnic_qp *qp, struct srnic_writer *w, u16 mulpdu, u32
 		u32 len = srnic_segment_len(msg->left, room, hdr_len);
 
 		err = send_segment(qp, w, len);
-		if (!err && !w->markers && msg->left > len && srnic_writer_has_room(w))
+		if (!err && !w->markers && msg->left > len &&
+		    srnic_writer_has_room(w))
 			send_run(w, msg, len);
 	} while (!err && msg->left && srnic_writer_has_room(w));
 	srnic_hold_drop(&w->hold);
 	fpdus = w->batch->fpdus - fpdus;
 	srnic_count_n(qp->dev, tx_fpdus, fpdus);
-	srnic_count_n(qp->dev, tx_octets, left - msg->left + fpdus * hdr_len);
+	srnic_count_n(qp->dev, tx_octets,
+		      left - msg->left + fpdus * hdr_len);
 	if (!err && !msg->left)
 		send_end(qp);
 	return err;
@@ -445,57 +463,58 @@ static void send_fail_msg(struct srnic_qp *qp, enum srnic_mem_fault fault)
 }
 
 /*
- * An FPDU has to fit in a segment of TCP (RFC 5044 4.5). If both ends have said that this will do,
- * it has to fit in a packet that TCP cuts into segments.
+ * An FPDU has to fit into a segment of TCP (RFC 5044 4.5), or, if both ends
+ * allow it, into a packet that TCP splits into segments.
  */
-static u32 send_emss(const struct srnic_tx *tx, const struct tcp_sock *tp, u32 mss)
+static u32 send_emss(const struct srnic_tx *tx, const struct tcp_sock *tp,
+		     u32 mss)
 {
 	return tx->large ? max_t(u32, READ_ONCE(tp->gso_segs), 1) * mss : mss;
 }
 
 /*
- * A batch ends where a packet of TCP ends, or several, so that TCP need not send the last FPDU of
- * each batch in a packet of its own. If a packet holds one FPDU, or TCP has sent nothing yet,
- * nothing can be gained.
- *
- * Returns the bytes from which on a batch has no room for one more FPDU.
+ * At how many bytes a batch is full: at the end of one or several packets of
+ * TCP, so that the last FPDU of a batch does not go out in a packet of its own.
+ * Nothing is gained if a packet holds one FPDU, or TCP has sent nothing yet.
  */
 static u32 send_full(const struct tcp_sock *tp, u32 mss)
 {
 	u32 segs = READ_ONCE(tp->gso_segs), packet = segs * mss;
 
-	if (segs < 2 || packet > SRNIC_BATCH_OCTETS)
-		return SRNIC_BATCH_OCTETS;
-	return rounddown(SRNIC_BATCH_OCTETS, packet) - mss + 1;
+	if (segs < 2 || packet > SRNIC_BATCH_BYTES)
+		return SRNIC_BATCH_BYTES;
+	return rounddown(SRNIC_BATCH_BYTES, packet) - mss + 1;
 }
 
 /*
- * False only if srnic_send_fill() would do nothing at all. Whoever posts, or adds a Read Request,
- * kicks the sender afterwards. An application rings no doorbell while its element before is valid.
- * So the caller calls this after srnic_sq_sent().
+ * False only if srnic_send_fill() would do nothing at all. A poster, and RX for
+ * a Read Request, kicks the sender afterwards. But an application rings no
+ * doorbell while its last element is valid, so call this after srnic_sq_sent(),
+ * which returns elements.
  */
 bool srnic_send_has_work(const struct srnic_qp *qp)
 {
 	const struct srnic_sq *sq = &qp->sq;
 
-	if (qp->tx.msg.kind != SRNIC_MSG_NONE || srnic_irq_head(qp) || srnic_sq_has_more(qp))
+	if (qp->tx.msg.kind != SRNIC_MSG_NONE || srnic_irq_head(qp) ||
+	    srnic_sq_has_more(qp))
 		return true;
-	/* If there is no room for a WQE the sender has to say that it waits. */
+	/* Without room for a WQE the sender has to record that it waits. */
 	return sq->uring && sq->put - READ_ONCE(sq->get) == sq->size;
 }
 
 /*
- * Fill a batch that is empty. It ends at the first error of a work request or of a Read Response.
- * The error is recorded. What is in the batch goes out before the Terminate message.
+ * Fill an empty batch. It ends at the first error of a work request or a Read
+ * Response, which is recorded; the batch goes out before the Terminate message.
  *
- * Returns 1 if there is something for TCP, or a work request was done; 0 if there was nothing to
- * do; -ENOMEM if there is no memory for a single FPDU.
+ * Returns 1 if there is something for TCP, or a work request was done; 0 if
+ * there was nothing to do; -ENOMEM if there was no memory for a single FPDU.
  */
 int srnic_send_fill(struct srnic_qp *qp)
 {
 	struct srnic_tx *tx = &qp->tx;
 	const struct tcp_sock *tp = tcp_sk(tx->sock->sk);
-	/* EMSS may change, so it is read for each batch. What is in a batch is not cut again. */
+	/* EMSS may change. What is in a batch is not segmented again. */
 	u32 mss = READ_ONCE(tp->mss_cache);
 	u16 mulpdu = srnic_mulpdu(send_emss(tx, tp, mss), tx->markers);
 	struct srnic_writer w;
@@ -521,7 +540,7 @@ int srnic_send_fill(struct srnic_qp *qp)
 	return err == -ENOMEM ? err : 0;
 }
 
-/* Put a whole ULPDU that is there already, with room for its length before it. */
+/* Make an FPDU of a whole ULPDU; @head has room for its length first. */
 static int send_ulpdu(struct srnic_qp *qp, u8 *head, u16 len)
 {
 	struct srnic_writer w;
@@ -529,7 +548,7 @@ static int send_ulpdu(struct srnic_qp *qp, u8 *head, u16 len)
 	int err;
 
 	put_unaligned_be16(len, head);
-	srnic_writer_open(&w, &qp->tx, len, SRNIC_BATCH_OCTETS, SEND_GFP);
+	srnic_writer_open(&w, &qp->tx, len, SRNIC_BATCH_BYTES, SEND_GFP);
 	err = srnic_fpdu_begin(&w, head, head_len);
 	if (!err)
 		err = srnic_fpdu_put(&w, head + head_len, 2 + len - head_len);
@@ -557,8 +576,7 @@ int srnic_send_term(struct srnic_qp *qp)
 }
 
 /*
- * The message uses an MSN, and no work request. A Read also counts against ORD.
- *
+ * The message uses an MSN, but no work request; a Read counts against ORD.
  * Returns 0; -ENOMEM; -EIO for a Read with ORD 0.
  */
 int srnic_send_rtr(struct srnic_qp *qp, u8 rtr)

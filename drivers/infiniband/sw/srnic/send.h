@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What goes into a batch: messages in turn, segment by segment. */
 #ifndef _SRNIC_SEND_H
 #define _SRNIC_SEND_H
 

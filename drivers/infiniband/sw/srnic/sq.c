@@ -4,19 +4,22 @@
  *
  *	get <= sent <= next <= put <= get + size
  *
- * put    is moved by a kernel ULP's post, or by the sender when it copies an element of an
- *        application's ring;
- * next   by the sender, when all segments of a WQE are in a batch, or a WQE without any is done;
+ * put    is advanced by a kernel ULP's post, or by the sender when it copies an
+ *        element of an application's ring;
+ * next   by the sender, when all segments of a WQE are in a batch, or a WQE
+ *        without any is done;
  * sent   by the sender, when TCP has accepted that batch;
- * get    by whoever finds that the WQE there is done: sender, RX or flush.
+ * get    by sender, RX or flush, whichever finds that the WQE there is done.
  *
- * A WQE is retired only at the head. So completions are in the order of posting, and none succeeds
- * behind one that has failed (RFC 5040 5.5). A Read is done when its response is whole. That may be
- * before the sender knows that TCP has accepted the request: then the Read waits for "sent".
+ * WQEs retire at the head only. So completions are in the order of posting, and
+ * none succeeds after one that has failed (RFC 5040 5.5). A Read is done when
+ * its response is complete. That may be before the sender knows that TCP has
+ * accepted the request: then the Read waits for "sent".
  *
- * An application's element has the index of its WQE. The element is given back between "sent" and
- * the completion. The sender then executes a full barrier and looks at the next element, because
- * the application rings no doorbell while the element before is still valid.
+ * An application's element has the index of its WQE. It is returned between
+ * "sent" and the completion. After that the sender executes a full barrier and
+ * checks the next element, because the application rings no doorbell while the
+ * element before is still valid.
  */
 
 #include "sq.h"
@@ -28,10 +31,11 @@
 #include <linux/slab.h>
 
 /*
- * Returns 0; -EINVAL for SGEs, lengths or STags that are impossible; -EOPNOTSUPP for an operation
- * that iWARP does not have; -ENOMEM if the queue is full.
+ * Returns 0; -EINVAL for impossible SGEs, lengths or STags; -EOPNOTSUPP for an
+ * operation that iWARP does not have; -ENOMEM if the queue is full.
  */
-int srnic_sq_post(struct srnic_qp *qp, const struct ib_send_wr *wr, const struct ib_send_wr **bad)
+int srnic_sq_post(struct srnic_qp *qp, const struct ib_send_wr *wr,
+		  const struct ib_send_wr **bad)
 {
 	struct srnic_sq *sq = &qp->sq;
 	unsigned long flags;
@@ -45,7 +49,7 @@ int srnic_sq_post(struct srnic_qp *qp, const struct ib_send_wr *wr, const struct
 			err = srnic_wqe_fill(qp, srnic_sq_wqe(sq, sq->put), wr);
 		if (err)
 			break;
-		/* The WQE is written before the sender, who takes no lock for that, sees it. */
+		/* Pairs with srnic_sq_next(): the WQE before the index */
 		smp_store_release(&sq->put, sq->put + 1);
 	}
 	if (err)
@@ -76,8 +80,9 @@ bool srnic_sq_fetch(struct srnic_qp *qp)
 	return true;
 }
 
-/* What cannot be sent at all does not wait for its failure. */
-static bool sq_has_to_wait(const struct srnic_sq *sq, const struct srnic_wqe *wqe, u16 ord)
+/* A WQE that cannot be sent at all does not wait, but fails at once. */
+static bool sq_has_to_wait(const struct srnic_sq *sq,
+			   const struct srnic_wqe *wqe, u16 ord)
 {
 	bool read = srnic_wqe_is_read(wqe);
 
@@ -89,11 +94,11 @@ static bool sq_has_to_wait(const struct srnic_sq *sq, const struct srnic_wqe *wq
 	return (wqe->flags & SRNIC_WQE_FENCE) && sq->reads;
 }
 
-/* Have the next element of an application's ring copied. False: there is none, or no room. */
+/* Copy the next element of an application's ring. False: none, or no room. */
 static bool sq_copy_next(struct srnic_qp *qp)
 {
 	struct srnic_sq *sq = &qp->sq;
-	/* Pairs with retire_some(). */
+	/* Pairs with retire_some(): the slot was read before it is reused. */
 	bool room = sq->put - smp_load_acquire(&sq->get) < sq->size;
 
 	if (!room) {
@@ -106,14 +111,16 @@ static bool sq_copy_next(struct srnic_qp *qp)
 }
 
 /*
- * At most ORD Reads may be unanswered (RFC 5040 6.1). A fence waits for all of them.
+ * At most ORD Reads may be unanswered (RFC 5040 6.1). A fence waits for all of
+ * them.
  *
- * What a ULP posts after a modify to ERR must be flushed, since the ULP waits for that. So the
- * sender first looks at what is posted, and then whether the ULP has broken the stream off. The
- * acquire, of "put" or of an element's flags, keeps that order.
+ * What a ULP posts after a modify to ERR must be flushed, since the ULP waits
+ * for that. So the sender first reads what is posted, then whether the ULP has
+ * aborted the stream. The acquire of "put", or of an element's flags, keeps
+ * that order.
  *
- * Returns the WQE; NULL if there is none before the limit, if what is left is to be flushed, or if
- * it has to wait: then the sender will be kicked.
+ * Returns the WQE; NULL if there is none before the limit, if what is left is
+ * to be flushed, or if it has to wait: then the sender will be kicked.
  */
 struct srnic_wqe *srnic_sq_next(struct srnic_qp *qp)
 {
@@ -122,8 +129,9 @@ struct srnic_wqe *srnic_sq_next(struct srnic_qp *qp)
 
 	if (srnic_sq_is_at_limit(qp))
 		return NULL;
-	/* Pairs with srnic_sq_post(). */
-	if (sq->next == smp_load_acquire(&sq->put) && (!sq->uring || !sq_copy_next(qp)))
+	/* Pairs with srnic_sq_post(): the index before the WQE */
+	if (sq->next == smp_load_acquire(&sq->put) &&
+	    (!sq->uring || !sq_copy_next(qp)))
 		return NULL;
 	wqe = srnic_sq_wqe(sq, sq->next);
 	if (srnic_wqe_is_read(wqe) || (wqe->flags & SRNIC_WQE_FENCE)) {
@@ -137,23 +145,25 @@ struct srnic_wqe *srnic_sq_next(struct srnic_qp *qp)
 	return srnic_is_flowing(qp) ? wqe : NULL;
 }
 
-/* That may be a WQE, or an element of an application's ring that is not a WQE yet. */
+/* A WQE, or an element of an application's ring that is no WQE yet */
 bool srnic_sq_has_more(const struct srnic_qp *qp)
 {
 	const struct srnic_sq *sq = &qp->sq;
 	u32 put = READ_ONCE(sq->put);
 
 	return READ_ONCE(sq->next) != put ||
-	       (sq->uring && srnic_ring_has_sqe(&sq->uring[put & (sq->size - 1)]));
+	       (sq->uring &&
+		srnic_ring_has_sqe(&sq->uring[put & (sq->size - 1)]));
 }
 
-/* Count the elements in an application's ring that the sender, who calls this, has not fetched. */
+/* How many elements of an application's ring the sender has not yet copied */
 static u32 sq_count_user(const struct srnic_sq *sq)
 {
 	u32 n, room = sq->size - (sq->put - sq->sent);
 
 	for (n = 0; n < room; n++) {
-		if (!srnic_ring_has_sqe(&sq->uring[(sq->put + n) & (sq->size - 1)]))
+		if (!srnic_ring_has_sqe(&sq->uring[(sq->put + n) &
+						   (sq->size - 1)]))
 			break;
 	}
 	return n;
@@ -169,19 +179,20 @@ void srnic_sq_limit(struct srnic_qp *qp)
 	spin_unlock_irq(&sq->lock);
 }
 
-/* Returns true if so; false if there is no limit. */
+/* False if there is no limit */
 bool srnic_sq_is_at_limit(struct srnic_qp *qp)
 {
-	return srnic_tx_is_finishing(READ_ONCE(qp->tx.state)) && qp->sq.next == qp->sq.limit;
+	return srnic_tx_is_finishing(READ_ONCE(qp->tx.state)) &&
+	       qp->sq.next == qp->sq.limit;
 }
 
-/* All segments of the WQE are in a batch. RX looks for Reads, and for nothing else. */
+/* All segments of the WQE are in a batch. Only Reads concern RX. */
 void srnic_sq_taken(struct srnic_qp *qp, const struct srnic_wqe *wqe)
 {
 	struct srnic_sq *sq = &qp->sq;
 
 	if (!srnic_wqe_is_read(wqe)) {
-		/* RX, which looks for Reads, sees the WQE if it sees the index. */
+		/* Pairs with sq_seek_read() of RX: the WQE before the index */
 		smp_store_release(&sq->next, sq->next + 1);
 		return;
 	}
@@ -191,8 +202,9 @@ void srnic_sq_taken(struct srnic_qp *qp, const struct srnic_wqe *wqe)
 	spin_unlock_irq(&sq->lock);
 }
 
-/* The WQE completes when those before it have completed. */
-void srnic_sq_done(struct srnic_qp *qp, struct srnic_wqe *wqe, enum ib_wc_status status)
+/* The WQE completes after those before it. */
+void srnic_sq_done(struct srnic_qp *qp, struct srnic_wqe *wqe,
+		   enum ib_wc_status status)
 {
 	struct srnic_sq *sq = &qp->sq;
 
@@ -216,14 +228,15 @@ bool srnic_sq_expect_rtr(struct srnic_qp *qp)
 	return true;
 }
 
-/* Move @sq->read to the next Read that has no whole response; NULL: not among the next few WQEs. */
+/* Advance @read to a Read without a whole response; NULL: not within a step. */
 static struct srnic_wqe *sq_seek_read(struct srnic_sq *sq)
 {
 	u32 n;
 
 	lockdep_assert_held(&sq->lock);
-	/* Pairs with srnic_sq_taken(). */
-	for (n = 0; n < SRNIC_QUEUE_STEP && sq->read != smp_load_acquire(&sq->next);
+	for (n = 0;
+	     /* Pairs with srnic_sq_taken(): the index before the WQE */
+	     n < SRNIC_QUEUE_STEP && sq->read != smp_load_acquire(&sq->next);
 	     n++, sq->read++) {
 		struct srnic_wqe *wqe = srnic_sq_wqe(sq, sq->read);
 
@@ -233,7 +246,7 @@ static struct srnic_wqe *sq_seek_read(struct srnic_sq *sq)
 	return NULL;
 }
 
-/* Returns the WQE, which stays until srnic_retire_read(); NULL if there is none. */
+/* The WQE stays until srnic_retire_read(). NULL: there is no Read, or @rtr. */
 struct srnic_wqe *srnic_sq_oldest_read(struct srnic_qp *qp, bool *rtr)
 {
 	struct srnic_sq *sq = &qp->sq;
@@ -246,13 +259,14 @@ struct srnic_wqe *srnic_sq_oldest_read(struct srnic_qp *qp, bool *rtr)
 		*rtr = sq->rtr_read;
 		if (!*rtr && sq->reads)
 			found = sq_seek_read(sq);
-		more = !*rtr && !found && sq->reads && sq->read != READ_ONCE(sq->next);
+		more = !*rtr && !found && sq->reads &&
+		       sq->read != READ_ONCE(sq->next);
 		spin_unlock_irqrestore(&sq->lock, flags);
 	} while (more);
 	return found;
 }
 
-/* Returns true if so; the sender may send another one at any time. */
+/* A hint: the sender may send another one at any time. */
 bool srnic_sq_has_reads(struct srnic_qp *qp)
 {
 	unsigned long flags;
@@ -264,7 +278,7 @@ bool srnic_sq_has_reads(struct srnic_qp *qp)
 	return found;
 }
 
-/* Returns true if so; an application's ring may have elements that were not looked at. */
+/* Elements of an application's ring that were not copied do not count. */
 bool srnic_sq_is_empty(struct srnic_qp *qp)
 {
 	unsigned long flags;
@@ -293,8 +307,8 @@ static void retire_complete(struct srnic_qp *qp, const struct srnic_wqe *wqe,
 }
 
 /*
- * Retire WQEs up to @to, which is "sent" or before it, but no more than a few with interrupts off.
- * True: there may be more.
+ * Retire WQEs up to @to, which is "sent" or before it; few, since interrupts
+ * are off. True: there may be more.
  */
 static bool retire_some(struct srnic_qp *qp, u32 to, struct srnic_upcalls *up)
 {
@@ -302,20 +316,23 @@ static bool retire_some(struct srnic_qp *qp, u32 to, struct srnic_upcalls *up)
 	u32 n;
 
 	lockdep_assert_held(&sq->lock);
-	for (n = 0; n < SRNIC_QUEUE_STEP && sq->get != to && srnic_sq_wqe(sq, sq->get)->done; n++) {
+	for (n = 0;
+	     n < SRNIC_QUEUE_STEP && sq->get != to &&
+	     srnic_sq_wqe(sq, sq->get)->done;
+	     n++) {
 		struct srnic_wqe *wqe = srnic_sq_wqe(sq, sq->get);
 
-		/* The peer may have it, but a work request before it has failed. */
+		/* The peer may have it, but an earlier work request failed. */
 		if (sq->failed && wqe->status == IB_WC_SUCCESS) {
 			wqe->status = IB_WC_WR_FLUSH_ERR;
 			srnic_count(qp->dev, wr_flushed);
 		}
 		sq->failed |= wqe->status != IB_WC_SUCCESS;
 		retire_complete(qp, wqe, up);
-		/* The WQE was read before the sender copies another one to its place. */
+		/* Pairs with sq_copy_next(): read the WQE, then reuse it. */
 		smp_store_release(&sq->get, sq->get + 1);
 	}
-	/* The index must not fall behind by more than the length of the queue. */
+	/* Indices wrap: @read must not fall behind by more than the queue. */
 	if ((s32)(sq->get - sq->read) > 0)
 		sq->read = sq->get;
 	if (sq->waits && n) {
@@ -325,20 +342,20 @@ static bool retire_some(struct srnic_qp *qp, u32 to, struct srnic_upcalls *up)
 	return n == SRNIC_QUEUE_STEP;
 }
 
-/* Give elements back, before the completions, and before the next element is looked at. */
+/* Return elements, before the completions and a look at the next element. */
 static void retire_give_back(struct srnic_sq *sq, u32 from, u32 to)
 {
 	for (; from != to; from++)
-		/* The element was copied before it is free. */
+		/* The element was copied before it becomes free. */
 		smp_store_release(&sq->uring[from & (sq->size - 1)].flags, 0);
 	/*
-	 * The element is free before the next one is looked at. The application writes that, and
-	 * then looks whether this one is free.
+	 * Free this element, then look at the next. The application writes the
+	 * next, then looks whether this one is free.
 	 */
 	smp_mb();
 }
 
-/* All that can be; sq->lock is held, and dropped now and then. */
+/* sq->lock is held, and dropped now and then. */
 static void retire_all(struct srnic_qp *qp, struct srnic_upcalls *up)
 {
 	struct srnic_sq *sq = &qp->sq;
@@ -350,15 +367,15 @@ static void retire_all(struct srnic_qp *qp, struct srnic_upcalls *up)
 	}
 }
 
-/* RX retires only a few WQEs behind a Read that has ended. The sender, who calls this, goes on. */
+/* RX retires a few WQEs after a Read that has ended; the sender the rest. */
 void srnic_sq_retire(struct srnic_qp *qp, struct srnic_upcalls *up)
 {
 	struct srnic_sq *sq = &qp->sq;
 	u32 get = READ_ONCE(sq->get);
 
 	/*
-	 * RX may have retired this one since, and a ULP may be using its place again. RX goes on by
-	 * itself then, or kicks.
+	 * RX may have retired this WQE by now, and a poster may be writing to
+	 * it. In that case RX retires the rest, or kicks.
 	 */
 	if (get == sq->sent || !data_race(srnic_sq_wqe(sq, get)->done))
 		return;
@@ -387,8 +404,8 @@ void srnic_sq_sent(struct srnic_qp *qp, struct srnic_upcalls *up)
 	spin_unlock_irq(&sq->lock);
 }
 
-void srnic_retire_read(struct srnic_qp *qp, struct srnic_wqe *wqe, enum ib_wc_status status,
-		       struct srnic_upcalls *up)
+void srnic_retire_read(struct srnic_qp *qp, struct srnic_wqe *wqe,
+		       enum ib_wc_status status, struct srnic_upcalls *up)
 {
 	struct srnic_sq *sq = &qp->sq;
 	unsigned long flags;
@@ -419,8 +436,9 @@ static void retire_flush_one(struct srnic_qp *qp, struct srnic_wqe *wqe)
 	srnic_count(qp->dev, wr_flushed);
 }
 
-/* Flush a few WQEs, since interrupts are off. False: @end is reached. */
-static bool retire_flush_step(struct srnic_qp *qp, u32 end, struct srnic_upcalls *up)
+/* Flush few WQEs, since interrupts are off. False: @end is reached. */
+static bool retire_flush_step(struct srnic_qp *qp, u32 end,
+			      struct srnic_upcalls *up)
 {
 	struct srnic_sq *sq = &qp->sq;
 	u32 n, to = sq->get + min_t(u32, end - sq->get, SRNIC_QUEUE_STEP);
@@ -432,7 +450,7 @@ static bool retire_flush_step(struct srnic_qp *qp, u32 end, struct srnic_upcalls
 	return to != end;
 }
 
-/* Fetch an application's ring once around at most, and give the elements back. */
+/* Copy an application's ring, once around at most, and return the elements. */
 static void retire_fetch_all(struct srnic_qp *qp)
 {
 	struct srnic_sq *sq = &qp->sq;
@@ -447,10 +465,10 @@ static void retire_fetch_all(struct srnic_qp *qp)
 }
 
 /*
- * A WQE that is done already completes as it is, if all before it were successful. The rest
- * completes as flushed. An application's ring is flushed once around at most, since the
- * application can post as fast as this flushes. If a kernel ULP posts meanwhile, its post asks for
- * another flush.
+ * A WQE that is done already completes as it is, if all before it were
+ * successful. The rest completes as flushed. An application's ring is flushed
+ * once around at most, since the application can post as fast as that. If a
+ * kernel ULP posts while this runs, its post asks for another flush.
  */
 bool srnic_retire_flush(struct srnic_qp *qp, struct srnic_upcalls *up)
 {
@@ -487,18 +505,21 @@ void srnic_retire_discard(struct srnic_qp *qp)
 	spin_unlock_irq(&sq->lock);
 }
 
-/* An application's element may have more SGEs than it has asked for, up to those of its ring. */
-int srnic_sq_create(struct srnic_sq *sq, u32 entries, u32 sges, struct ib_ucontext *ctx, u64 *key)
+/* An application may use all SGEs of an element, whatever it has asked for. */
+int srnic_sq_create(struct srnic_sq *sq, u32 entries, u32 sges,
+		    struct ib_ucontext *ctx, u64 *key)
 {
 	spin_lock_init(&sq->lock);
 	sq->size = roundup_pow_of_two(max(entries, 1U));
 	sq->wqe_size = srnic_wqe_size(ctx ? SRNIC_MAX_SGE : sges);
-	sq->ring = kvcalloc(sq->size, sq->wqe_size, ctx ? GFP_KERNEL_ACCOUNT : GFP_KERNEL);
+	sq->ring = kvcalloc(sq->size, sq->wqe_size,
+			    ctx ? GFP_KERNEL_ACCOUNT : GFP_KERNEL);
 	if (!sq->ring)
 		return -ENOMEM;
 	if (!ctx)
 		return 0;
-	sq->shared = srnic_ring_create(ctx, sq->size * sizeof(*sq->uring), key);
+	sq->shared = srnic_ring_create(ctx, sq->size * sizeof(*sq->uring),
+				       key);
 	if (IS_ERR(sq->shared)) {
 		int err = PTR_ERR(sq->shared);
 

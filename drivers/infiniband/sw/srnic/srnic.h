@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Objects of srnic. Documentation/infiniband/srnic.rst says who owns them and
- * in which order locks are taken.
+ * Objects of srnic. Documentation/infiniband/srnic_design.rst says who owns
+ * them and in which order locks are taken.
  */
 #ifndef _SRNIC_H
 #define _SRNIC_H
@@ -51,7 +51,7 @@
 
 /* The sender's batch is full with so many FPDUs, bytes, or bvec entries. */
 #define SRNIC_BATCH_FPDUS	64
-#define SRNIC_BATCH_OCTETS	SZ_64K
+#define SRNIC_BATCH_BYTES	SZ_64K
 #define SRNIC_BATCH_BVECS	30
 /* Bytes that one QP may send or receive before other QPs have a turn */
 #define SRNIC_TX_QUOTA		SZ_1M
@@ -74,8 +74,8 @@ struct srnic_ring;
 
 /*
  * Work queues for all devices: streams and completions of kernel ULPs; those
- * of applications; asynchronous events. "Memory reclaim" in srnic.rst says
- * what may run on which.
+ * of applications; asynchronous events. "Memory reclaim" in srnic_design.rst
+ * says what may run on which.
  */
 extern struct workqueue_struct *srnic_wq;
 extern struct workqueue_struct *srnic_user_wq;

@@ -32,14 +32,16 @@ void srnic_state_event(struct srnic_qp *qp, enum srnic_event event)
 }
 
 /*
- * For the log, before anybody can end the stream. The library knows what TCP does, and
- * place_terminate() has said what the peer reports. The caller holds qp->lock.
+ * Pass the fault to iw_mpa, for its log, before the stream can end: qp->lock is
+ * held. iw_mpa itself knows of TCP's errors, and has the peer's Terminate
+ * message from place_terminate().
  */
 static void fault_describe(struct srnic_qp *qp, const struct srnic_fault *fault)
 {
 	struct iw_mpa_fault why = { .text = srnic_err_text(fault->err) };
 
-	if (fault->err == SRNIC_ERR_STREAM || fault->err == SRNIC_ERR_TERM_RECEIVED)
+	if (fault->err == SRNIC_ERR_STREAM ||
+	    fault->err == SRNIC_ERR_TERM_RECEIVED)
 		return;
 	if (!fault->silent && srnic_err_form(fault->err) != SRNIC_TERM_SILENT) {
 		why.term = IW_MPA_TERM_SENT;

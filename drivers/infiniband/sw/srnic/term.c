@@ -46,7 +46,7 @@ enum srnic_term_form srnic_err_form(enum srnic_err err)
 	return term_rows[err].form;
 }
 
-/* Layer in the upper half, and error type, as the first byte of a Terminate message has them */
+/* Layer and error type, as in the first byte of a Terminate message */
 u8 srnic_err_type(enum srnic_err err)
 {
 	return term_rows[err].type;

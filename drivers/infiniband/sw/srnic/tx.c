@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The sender.
+ * The sender is the holder of tx.lock. It pushes the batch to TCP, builds the
+ * next, and so on until there is nothing to do, nothing can be done, or its
+ * quota is used up. A poster that finds the lock taken queues the work item,
+ * which waits for the lock, so nothing that was posted is overlooked. A table
+ * in srnic_design.rst lists what a sender may leave, and what wakes it again.
  *
- * Whoever holds tx.lock is the sender. It pushes the batch to TCP, builds the next, and so on until
- * there is nothing to do, nothing can be done, or its quota is used up. If somebody cannot have the
- * lock, they queue the work item, which waits for the lock. So nothing that was posted is
- * overlooked. A table in srnic.rst says what a sender may leave behind, and who looks again.
+ * When the sender calls TCP, TCP may run RX for its backlog. RX takes no lock
+ * that is held here.
  *
- * When the sender calls TCP, TCP may run RX for its backlog. RX takes no lock that is held here.
- *
- * A sender without memory waits for the timer, and for nothing else (tx.starved). If TCP refuses
- * octets for want of memory while nothing is on its way, it calls write_space at once. A sender
- * that came back then would be refused again, without end.
+ * A sender without memory waits for the timer only (tx.starved). TCP calls
+ * write_space at once if it lacks memory while nothing is on its way; a sender
+ * that tried again then would be refused again, without end.
  */
 
 #include "tx.h"
@@ -30,20 +30,17 @@
 #include <linux/uio.h>
 #include <net/tcp.h>
 
-/* Nobody tries again before the timer. */
+/* No sender tries again before the timer. */
 static void tx_push_later(struct srnic_qp *qp)
 {
 	srnic_count(qp->dev, tx_no_memory);
-	/* This comes before the timer, which clears it. */
+	/* Set before the timer is, which clears it */
 	WRITE_ONCE(qp->tx.starved, true);
-	mod_delayed_work(srnic_qp_wq(qp), &qp->tx.retry, msecs_to_jiffies(SRNIC_RETRY_MS));
+	mod_delayed_work(srnic_qp_wq(qp), &qp->tx.retry,
+			 msecs_to_jiffies(SRNIC_RETRY_MS));
 }
 
-/*
- * When there is room again TCP calls write_space, if it knows that somebody waits.
- *
- * Returns true if so; else the sender will be kicked.
- */
+/* False: there is no room, and TCP will call write_space when there is. */
 static bool tx_ask_for_room(struct srnic_qp *qp)
 {
 	struct sock *sk = qp->tx.sock->sk;
@@ -51,7 +48,7 @@ static bool tx_ask_for_room(struct srnic_qp *qp)
 	if (sk_stream_memory_free(sk))
 		return true;
 	set_bit(SOCK_NOSPACE, &qp->tx.sock->flags);
-	/* Pairs with the barrier of tcp_check_space(): TCP sees the bit, or this sees the room. */
+	/* Pairs with tcp_check_space(): TCP sees the bit, or this the room. */
 	smp_mb__after_atomic();
 	if (sk_stream_memory_free(sk))
 		return true;
@@ -60,14 +57,17 @@ static bool tx_ask_for_room(struct srnic_qp *qp)
 }
 
 /*
- * Give pages to TCP without a copy: octets [@skip, @skip + @len) of @bv. Does not wait.
- * Returns octets that TCP has accepted, maybe fewer, or a negative errno. No security module is
- * asked what the process may do that happens to send: the stream is not its own.
+ * Pass bytes [@skip, @skip + @len) of @bv to TCP without a copy. Does not wait.
+ * Returns how many TCP has accepted, or a negative errno. Security modules are
+ * not asked what the current process may send: the stream is not its own.
  */
 #ifndef COMPAT_TCP_SPLICE
-static int tcp_splice(struct socket *sock, struct bio_vec *bv, unsigned int nbv, u32 skip, u32 len)
+static int tcp_splice(struct socket *sock, struct bio_vec *bv,
+		      unsigned int nbv, u32 skip, u32 len)
 {
-	struct msghdr msg = { .msg_flags = MSG_DONTWAIT | MSG_NOSIGNAL | MSG_SPLICE_PAGES };
+	struct msghdr msg = {
+		.msg_flags = MSG_DONTWAIT | MSG_NOSIGNAL | MSG_SPLICE_PAGES,
+	};
 	int sent;
 
 	iov_iter_bvec(&msg.msg_iter, ITER_SOURCE, bv, nbv, skip + len);
@@ -80,9 +80,9 @@ static int tcp_splice(struct socket *sock, struct bio_vec *bv, unsigned int nbv,
 #endif
 
 /*
- * Give TCP as many octets as it takes. TCP returns -EAGAIN if it has no room, and also if it has no
- * memory. Room may have come meanwhile. So only if TCP refuses twice though there is room, memory
- * is short.
+ * TCP returns -EAGAIN without room and without memory. If there is room when
+ * that is checked, it may have come since; if TCP refuses once more, there is
+ * no memory.
  */
 static int push_splice(struct srnic_qp *qp)
 {
@@ -99,11 +99,10 @@ static int push_splice(struct srnic_qp *qp)
 }
 
 /*
- * TCP may run RX for its backlog meanwhile.
- *
- * Returns 0 if TCP has all, and the batch is empty; -EAGAIN if TCP has no room, and will call
- * write_space, or if memory is short, and the timer runs; any other error if the stream has
- * failed, as TCP tells the library, too.
+ * TCP may run RX for its backlog in here. Returns 0 if TCP has all, and the
+ * batch is empty; -EAGAIN if TCP has no room, and will call write_space, or no
+ * memory, and the timer runs; another error if the stream has failed, which TCP
+ * reports to iw_mpa, too.
  */
 static int tx_push(struct srnic_qp *qp)
 {
@@ -130,13 +129,13 @@ static int tx_push(struct srnic_qp *qp)
 	return 0;
 }
 
-/* A turn takes time also if there is little to send, or nothing, as for REG_MR and LOCAL_INV. */
+/* Bytes that a turn counts as, if it sends fewer, or nothing (REG_MR) */
 #define TX_TURN_COST	SZ_16K
 
-/* enum tx_next - how a turn of the sender ended */
+/* How a turn of the sender ended */
 enum tx_next {
 	TX_GO_ON,	/* there may be more to do */
-	TX_WAIT,	/* somebody will kick */
+	TX_WAIT,	/* the sender will be kicked */
 };
 
 static enum srnic_tx_state tx_state(const struct srnic_qp *qp)
@@ -145,10 +144,11 @@ static enum srnic_tx_state tx_state(const struct srnic_qp *qp)
 }
 
 /*
- * All changes of the state, under qp->lock; the table is in tx_state.c. The caller holds tx.lock,
- * too, unless it opens TX. Returns the state before.
+ * All changes of the state, by the table in tx_state.c. Except for opening TX
+ * the caller holds tx.lock. Returns the previous state.
  */
-static enum srnic_tx_state tx_event(struct srnic_qp *qp, enum srnic_tx_event event)
+static enum srnic_tx_state tx_event(struct srnic_qp *qp,
+				    enum srnic_tx_event event)
 {
 	enum srnic_tx_state from, to;
 	unsigned long flags;
@@ -170,7 +170,7 @@ void srnic_tx_kick(struct srnic_qp *qp)
 	queue_work(srnic_qp_wq(qp), &qp->tx.work);
 }
 
-/* The stream has nothing to carry any more; the library sends the FIN. */
+/* The stream ends: iw_mpa closes it. */
 static enum tx_next tx_close(struct srnic_qp *qp)
 {
 	tx_event(qp, SRNIC_TX_EV_CLOSE);
@@ -181,10 +181,11 @@ static enum tx_next tx_close(struct srnic_qp *qp)
 
 static bool tx_term_is_due(const struct srnic_qp *qp)
 {
-	return srnic_err_form(qp->fault.err) != SRNIC_TERM_SILENT && !qp->fault.silent;
+	return srnic_err_form(qp->fault.err) != SRNIC_TERM_SILENT &&
+	       !qp->fault.silent;
 }
 
-/* Push what is left of the batch, then the Terminate message. As tx_push(). */
+/* Push the rest of the batch, then the Terminate message. As tx_push() */
 static int tx_put_term(struct srnic_qp *qp, struct srnic_upcalls *up)
 {
 	int err = tx_push(qp);
@@ -214,11 +215,9 @@ static void tx_term_gone(struct srnic_qp *qp)
 }
 
 /*
- * A sender that comes too early says so: TX becomes DENIED. TX may be opened at the same moment, in
- * a context that cannot have tx.lock. Then this sees that TX is open, or srnic_tx_open() sees that
- * a sender was denied.
- *
- * Returns the state.
+ * A sender that comes too early makes TX DENIED. At the same moment TX may be
+ * opened, without tx.lock. Then either this sees that TX is open, or
+ * srnic_tx_open() sees that a sender was denied, and kicks.
  */
 static enum srnic_tx_state tx_enter(struct srnic_qp *qp)
 {
@@ -227,7 +226,7 @@ static enum srnic_tx_state tx_enter(struct srnic_qp *qp)
 	return tx_state(qp);
 }
 
-/* As long as the peer takes octets, the Terminate message behind them may still go out. */
+/* While the peer acks, the Terminate message may still get through. */
 static void tx_extend_deadline(struct srnic_qp *qp)
 {
 	u32 acked = READ_ONCE(tcp_sk(qp->tx.sock->sk)->snd_una);
@@ -245,9 +244,9 @@ static void tx_extend_deadline(struct srnic_qp *qp)
 }
 
 /*
- * The stream has failed. If the sender has found a work request or Read Response that cannot be
- * sent, what is before that goes out. Otherwise the batch ends with the FPDU of which TCP has a
- * part.
+ * The stream has failed. If the sender has found a work request or Read
+ * Response that cannot be sent, what is before that goes out. Otherwise the
+ * batch is cut after the FPDU of which TCP has a part.
  */
 static enum tx_next tx_terminate(struct srnic_qp *qp, struct srnic_upcalls *up)
 {
@@ -266,7 +265,7 @@ static enum tx_next tx_terminate(struct srnic_qp *qp, struct srnic_upcalls *up)
 		err = 0;
 	left = tx->deadline - jiffies;
 	if (err == -EAGAIN && left > 0) {
-		/* If the timer is set already, for want of memory, it stays, and fires earlier. */
+		/* A timer that is set already, for memory, fires earlier. */
 		queue_delayed_work(srnic_qp_wq(qp), &tx->retry, left + 1);
 		return TX_WAIT;
 	}
@@ -275,8 +274,8 @@ static enum tx_next tx_terminate(struct srnic_qp *qp, struct srnic_upcalls *up)
 }
 
 /*
- * The sender has nothing left to send, so the library sends the FIN. RX goes on. RX may have found
- * an error since the last look: the peer is told of it before the FIN, or never.
+ * Nothing is left to send, so iw_mpa sends the FIN, and RX goes on. If RX has
+ * found an error by now, the peer gets the Terminate message before the FIN.
  */
 static enum tx_next tx_finish(struct srnic_qp *qp)
 {
@@ -288,8 +287,9 @@ static enum tx_next tx_finish(struct srnic_qp *qp)
 }
 
 /*
- * As long as the ULP's own work waits for answers, the peer's Reads are answered: the peer may wait
- * in the same way. After that only the Reads that have come are answered.
+ * While the ULP's own work waits for answers, the peer's Reads are answered:
+ * the peer may wait in the same way. From now on only the Reads that have
+ * arrived are answered.
  */
 static void tx_answer(struct srnic_qp *qp)
 {
@@ -299,11 +299,11 @@ static void tx_answer(struct srnic_qp *qp)
 
 static bool tx_is_done(const struct srnic_qp *qp)
 {
-	return tx_state(qp) == SRNIC_TX_ANSWERING && qp->tx.msg.kind == SRNIC_MSG_NONE &&
-	       !srnic_irq_head(qp);
+	return tx_state(qp) == SRNIC_TX_ANSWERING &&
+	       qp->tx.msg.kind == SRNIC_MSG_NONE && !srnic_irq_head(qp);
 }
 
-/* The batch is empty. TX_GO_ON: there is one now, or something was done without. */
+/* TX_GO_ON: a batch was built, or something was done that needs none. */
 static enum tx_next tx_build(struct srnic_qp *qp)
 {
 	bool ended;
@@ -313,10 +313,10 @@ static enum tx_next tx_build(struct srnic_qp *qp)
 		tx_answer(qp);
 	if (tx_is_done(qp))
 		return tx_finish(qp);
-	/* If the ULP breaks the stream off, what is not on its way will be flushed. */
+	/* If the ULP aborts the stream, what is not on its way is flushed. */
 	if (!srnic_is_flowing(qp) || !tx_ask_for_room(qp))
 		return TX_WAIT;
-	/* Before the look for work: if the peer has closed, no more Reads will be answered. */
+	/* Read before the queues: once the peer has closed, Reads stay open. */
 	ended = smp_load_acquire(&qp->rx.ended);
 	n = srnic_send_fill(qp);
 	if (n > 0 || srnic_has_failed(qp))
@@ -325,11 +325,13 @@ static enum tx_next tx_build(struct srnic_qp *qp)
 		tx_push_later(qp);
 		return TX_WAIT;
 	}
-	return ended && srnic_tx_is_finishing(tx_state(qp)) ? tx_finish(qp) : TX_WAIT;
+	return ended && srnic_tx_is_finishing(tx_state(qp)) ? tx_finish(qp) :
+							      TX_WAIT;
 }
 
-/* Build a batch, push it, retire what is sent. @spent counts the bytes. */
-static enum tx_next tx_turn(struct srnic_qp *qp, struct srnic_upcalls *up, u32 *spent)
+/* Build a batch, push it, retire what was sent. @spent counts bytes. */
+static enum tx_next tx_turn(struct srnic_qp *qp, struct srnic_upcalls *up,
+			    u32 *spent)
 {
 	enum srnic_tx_state state = tx_enter(qp);
 	struct srnic_tx *tx = &qp->tx;
@@ -337,7 +339,7 @@ static enum tx_next tx_turn(struct srnic_qp *qp, struct srnic_upcalls *up, u32 *
 
 	if (state == SRNIC_TX_CLOSED)
 		return TX_WAIT;
-	/* RX relies on this also while nothing may be sent, or TCP has no room. */
+	/* RX relies on it, even if nothing may be sent or TCP has no room. */
 	srnic_sq_retire(qp, up);
 	if (up->full)
 		srnic_fail(qp, SRNIC_ERR_CQ_FULL);
@@ -347,7 +349,7 @@ static enum tx_next tx_turn(struct srnic_qp *qp, struct srnic_upcalls *up, u32 *
 		return TX_WAIT;
 	if (!tx->batch.len && tx_build(qp) == TX_WAIT)
 		return TX_WAIT;
-	/* What was found then ends the stream: the batch goes out with a limit of time. */
+	/* An error found by building: tx_terminate() pushes, within a limit. */
 	if (srnic_has_failed(qp))
 		return TX_GO_ON;
 	*spent += tx->batch.len - tx->batch.done;
@@ -366,7 +368,8 @@ static enum tx_next tx_turn(struct srnic_qp *qp, struct srnic_upcalls *up, u32 *
 	return srnic_send_has_work(qp) ? TX_GO_ON : TX_WAIT;
 }
 
-static enum tx_next tx_turn_with_reserves(struct srnic_qp *qp, struct srnic_upcalls *up, u32 *spent)
+static enum tx_next tx_turn_with_reserves(struct srnic_qp *qp,
+					  struct srnic_upcalls *up, u32 *spent)
 {
 	unsigned int noreclaim = memalloc_noreclaim_save();
 	enum tx_next next = tx_turn(qp, up, spent);
@@ -376,8 +379,9 @@ static enum tx_next tx_turn_with_reserves(struct srnic_qp *qp, struct srnic_upca
 }
 
 /*
- * Be the sender until there is nothing to do, or the quota is used up: then the work item goes on.
- * As soon as there are completions the handlers are called, without the lock.
+ * Be the sender until there is nothing to do, or the quota is used up: then the
+ * work item goes on. Completion handlers are called after each turn, without
+ * the lock.
  */
 static void tx_run(struct srnic_qp *qp)
 {
@@ -405,7 +409,7 @@ static void tx_run(struct srnic_qp *qp)
 	}
 }
 
-/* The application's own time is used, unless somebody else sends. */
+/* The poster sends in its own context, unless there is a sender already. */
 void srnic_tx_doorbell(struct srnic_qp *qp)
 {
 	if (!mutex_trylock(&qp->tx.lock)) {
@@ -416,7 +420,7 @@ void srnic_tx_doorbell(struct srnic_qp *qp)
 	tx_run(qp);
 }
 
-/* Nothing here starts I/O of its own to get memory: storage may wait for it. */
+/* No I/O to get memory in here: storage may wait for this work item. */
 static void srnic_tx_work(struct work_struct *work)
 {
 	struct srnic_qp *qp = container_of(work, struct srnic_qp, tx.work);
@@ -430,7 +434,8 @@ static void srnic_tx_work(struct work_struct *work)
 
 static void srnic_tx_retry(struct work_struct *work)
 {
-	struct srnic_qp *qp = container_of(to_delayed_work(work), struct srnic_qp, tx.retry);
+	struct srnic_qp *qp = container_of(to_delayed_work(work),
+					   struct srnic_qp, tx.retry);
 
 	WRITE_ONCE(qp->tx.starved, false);
 	srnic_tx_kick(qp);
@@ -469,20 +474,21 @@ void srnic_tx_start(struct srnic_qp *qp, const struct iw_mpa_handoff *ho)
 }
 
 /*
- * Whoever posts from now on sends. A sender that came before was denied. A ULP may also have posted
- * before there was a stream.
+ * Kick if a sender found TX shut (DENIED), or WRs were posted before there was
+ * a stream. tx.lock is not taken: this may run in RX, within the sender's call
+ * of TCP.
  */
 void srnic_tx_open(struct srnic_qp *qp)
 {
 	bool denied = tx_event(qp, SRNIC_TX_EV_OPEN) == SRNIC_TX_DENIED;
 
-	/* A sender that has found no socket was queued behind its post: the post is seen here. */
+	/* Pairs with the poster's barrier: it sees TX open, or this the WR. */
 	smp_mb();
 	if (denied || srnic_sq_has_more(qp))
 		srnic_tx_kick(qp);
 }
 
-/* Returns 0; -ENOMEM or -EIO if there cannot be an RTR message. */
+/* Returns 0; -ENOMEM; -EIO if there cannot be an RTR message. */
 int srnic_tx_send_rtr(struct srnic_qp *qp, u8 rtr)
 {
 	int err;
@@ -497,14 +503,14 @@ int srnic_tx_send_rtr(struct srnic_qp *qp, u8 rtr)
 	return err;
 }
 
-/* Is the sender between two messages, and does TCP have everything before? */
+/* TCP has all messages so far, and no other has begun. */
 static bool tx_is_idle(struct srnic_qp *qp)
 {
-	return tx_state(qp) == SRNIC_TX_OPEN && !srnic_has_failed(qp) && !qp->tx.batch.len &&
-	       qp->tx.msg.kind == SRNIC_MSG_NONE;
+	return tx_state(qp) == SRNIC_TX_OPEN && !srnic_has_failed(qp) &&
+	       !qp->tx.batch.len && qp->tx.msg.kind == SRNIC_MSG_NONE;
 }
 
-/* Returns 0; -EBUSY if the stream moves or ends; -ENOMEM. */
+/* Returns 0; -EBUSY if the stream is in use or ends; -ENOMEM. */
 int srnic_tx_repeat_rtr(struct srnic_qp *qp)
 {
 	int err = -EBUSY;
@@ -519,8 +525,8 @@ int srnic_tx_repeat_rtr(struct srnic_qp *qp)
 }
 
 /*
- * iw_mpa_tx_finished() follows, or iw_mpa_stream_down() if the stream fails before. Work that
- * waits for answered Reads goes out as long as the peer has not closed.
+ * iw_mpa_tx_finished() follows, or iw_mpa_stream_down() if the stream fails
+ * first. Work that waits for answered Reads goes out unless the peer closes.
  */
 void srnic_tx_finish(struct srnic_qp *qp)
 {
@@ -531,17 +537,14 @@ void srnic_tx_finish(struct srnic_qp *qp)
 	srnic_tx_doorbell(qp);
 }
 
-/*
- * If TCP has room now, the rest of an FPDU still goes out, and the Terminate message if one is
- * due.
- */
+/* If TCP has room: the rest of an FPDU, then a Terminate message that is due */
 void srnic_tx_stop(struct srnic_qp *qp)
 {
 	struct srnic_tx *tx = &qp->tx;
 	struct srnic_upcalls up = {};
 
 	mutex_lock(&tx->lock);
-	/* Whoever waits for memory gives TCP nothing. But this is the last try. */
+	/* The last try is made without waiting for memory. */
 	WRITE_ONCE(tx->starved, false);
 	if (srnic_tx_may_send(tx_state(qp))) {
 		if (!tx->deadline && !qp->fault.own)

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The sender: one at a time, by whoever posts or by a work item. */
 #ifndef _SRNIC_TX_H
 #define _SRNIC_TX_H
 
 #include "srnic.h"
 
-/* If storage of this host may be behind a QP, its sender may take the last memory there is. */
+/* Storage of this host may use such a QP: its sender may use the reserves. */
 static inline bool srnic_tx_has_reserves(const struct srnic_qp *qp)
 {
 	return !qp->user && qp->initiator;

@@ -181,8 +181,8 @@ u16 srnic_mulpdu(u32 emss, bool markers)
 	u32 overhead = SRNIC_FPDU_OVERHEAD + emss % 4;
 
 	if (markers)
-		overhead += SRNIC_MARKER_LEN *
-			    ((emss + SRNIC_MARKER_STEP - 1) / SRNIC_MARKER_STEP);
+		overhead += SRNIC_MARKER_LEN * ((emss + SRNIC_MARKER_STEP - 1) /
+						SRNIC_MARKER_STEP);
 	if (emss < SRNIC_MULPDU_MIN + overhead)
 		return SRNIC_MULPDU_MIN;
 	return min_t(u32, emss - overhead, SRNIC_MULPDU_MAX);
