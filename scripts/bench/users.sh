@@ -137,6 +137,32 @@ users_take() {
 	guest_run A "echo 1 >$large" "$LIMIT"
 }
 
+# users_cost COLUMN ROW: of the table
+users_cost() {
+	awk -F '\t' -v column="$1" -v row="$2" 'NR == 1 { for (i = 2; i <= NF; i++) if ($i == column) at = i }
+		$1 == row { print $at + 0 }' "$RAW.tsv"
+}
+
+# judge_ios KERNEL: of GUARDED_IOS, in a guest that counts
+judge_ios() {
+	local row column other most cost base USERS_TIMES=$GUARDED_IO_TIMES RAW=$OUT/guard ONLY
+	local -a columns
+
+	ONLY="^($(awk 'NF { print $1 }' <<<"$GUARDED_IOS" | sort -u | paste -sd '|'))\$"
+	mapfile -t columns < <(awk 'NF { print $3; print $2 }' <<<"$GUARDED_IOS" | sort -u)
+	rm -rf "$RAW"
+	mkdir "$RAW"
+	users_when >"$RAW.when"
+	measure_columns "${columns[*]}"
+	python3 "$TOP/scripts/bench/users.py" "$RAW"
+	while read -r row column other most; do
+		cost=$(users_cost "$column" "$row")
+		base=$(users_cost "$other" "$row")
+		echo "# $1 $row: $cost instructions of the kernel over $column, $other: $base, limit: $most %"
+		tap_run "$1: $row costs what it may: $column" within "$most" "$cost" "$base"
+	done <<<"${GUARDED_IOS:1:-1}"
+}
+
 # measure_columns COLUMNS: into $RAW
 measure_columns() {
 	local column
