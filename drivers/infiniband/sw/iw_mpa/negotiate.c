@@ -10,11 +10,6 @@
 #include <linux/minmax.h>
 #include <linux/string.h>
 
-static bool neg_is_one(u8 types)
-{
-	return types && !(types & (types - 1));
-}
-
 /* The RTR types that this end can generate: a Read takes outbound resources. */
 static u8 neg_can_send(const struct iw_mpa_local *local)
 {
@@ -247,7 +242,7 @@ static enum iw_mpa_reason neg_initiator_rtr(const struct iw_mpa_local *local,
 	if (params->rtr == IW_MPA_RTR_READ)
 		params->ord = max_t(u16, params->ord, 1);
 	params->p2p = true;
-	params->rtr_single = neg_is_one(rep->rtr);
+	params->rtr_single = !(rep->rtr & (rep->rtr - 1));
 	return IW_MPA_R_OK;
 }
 
