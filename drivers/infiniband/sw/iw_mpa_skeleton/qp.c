@@ -33,6 +33,8 @@ static unsigned long fault_event(enum skel_err err)
 	case 0x12:
 		return BIT(IB_EVENT_QP_REQ_ERR);
 	case 0x02:
+		if (err == SKEL_E_INV_STAG)
+			return BIT(IB_EVENT_QP_ACCESS_ERR);
 		return err == SKEL_E_CQ ? BIT(IB_EVENT_QP_FATAL) : BIT(IB_EVENT_QP_REQ_ERR);
 	default:
 		return BIT(IB_EVENT_QP_FATAL);
