@@ -30,8 +30,8 @@
 /**
  * struct iw_mpa_hdr - fixed part of an MPA Request or Reply on the wire
  * @key: IW_MPA_KEY_REQ or IW_MPA_KEY_REP, without the NUL
- * @flags: see frame.c; the low four bits are reserved, not checked, and sent as 0, but for two that
- *	are for large FPDUs
+ * @flags: M, C, R (RFC 5044 7.1) and S (RFC 6581 9). The low four bits are reserved, not checked,
+ *	and sent as 0, but for two by which both ends agree on large FPDUs
  * @rev: MPA revision of the sender
  * @pd_length: bytes of private data that follow, 0..512, RFC 6581 data included
  */

@@ -8,8 +8,9 @@
 #include <linux/net.h>
 
 /*
- * tx.c says what this does. Since Linux 6.5 a flag of sendmsg() does it; before there was a call
- * for each piece. Some stable kernels define the flag, and it has no effect there.
+ * Pass pages to TCP without a copy, as tx.c does it by MSG_SPLICE_PAGES. Before
+ * Linux 6.5 there was a call for each page instead. Some stable kernels define
+ * the flag, but it has no effect there.
  */
 #ifdef SRNIC_HAS_SENDPAGE
 #define COMPAT_TCP_SPLICE
