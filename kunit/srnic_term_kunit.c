@@ -81,6 +81,8 @@ static void term_build_each_error_octets_exact(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, size, sizes[row->form]);
 	KUNIT_EXPECT_EQ(test, memcmp(payload, row->octets, 3), 0);
 	KUNIT_EXPECT_EQ(test, payload[3], 0);
+	KUNIT_EXPECT_EQ(test, srnic_err_type(row->err), row->octets[0]);
+	KUNIT_EXPECT_EQ(test, srnic_err_code(row->err), row->octets[1]);
 	/* Those above belong to startup. */
 	if (payload[0] >> 4 == 2)
 		KUNIT_EXPECT_LE(test, payload[1], 3);
