@@ -288,12 +288,10 @@ int c4mpa_reject(struct c4mpa_conn *conn, const void *pd, u16 pd_len)
 }
 
 /**
- * c4mpa_may_fall_back - the peer has reset the connection: may it be tried with revision 1?
+ * c4mpa_may_fall_back - may a connection that the peer has reset be tried with revision 1?
  * @conn: connection after c4mpa_connect()
  *
- * A peer that has begun to answer knows the revision.
- *
- * Return: true if so.
+ * Return: false if the peer has begun to answer: then it knows the revision; else true.
  */
 bool c4mpa_may_fall_back(const struct c4mpa_conn *conn)
 {

@@ -48,11 +48,11 @@ enum c4mpa_event_type {
 
 /**
  * struct c4mpa_event - an event for iw_cm
- * @type: which
+ * @type: which event
  * @status: 0 or a negative errno
  * @depths: the peer's, or what the device can do if the peer names none; 0..255
  * @pd: private data, or NULL; valid as long as the connection
- * @pd_len: octets of it
+ * @pd_len: bytes of @pd
  */
 struct c4mpa_event {
 	enum c4mpa_event_type	type;

@@ -70,14 +70,14 @@ struct iw_mpa_upcall {
 };
 
 /**
- * struct iw_mpa_offload - an endpoint's line to the driver
+ * struct iw_mpa_offload - what the driver has of an endpoint's stream
  * @qp: the QP, with a reference; NULL while none is bound
  * @qpn: number of the QP, also after it was unbound
  * @started: prepare returned 0 and stop was not called
  * @taken: prepare has returned 0
- * @snd_nxt: TCP sequence number of the first octet that the driver sends
- * @rcv_nxt: TCP sequence number of the first octet that the driver receives
- * @rtr_end: TCP sequence number behind the RTR message, or behind its last repeat
+ * @snd_nxt: TCP sequence number of the first byte that the driver sends
+ * @rcv_nxt: TCP sequence number of the first byte that the driver receives
+ * @rtr_end: TCP sequence number after the RTR message, or after its last repeat
  *
  * There is no lock: only the endpoint's runner calls these functions.
  */

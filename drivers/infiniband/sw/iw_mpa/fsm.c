@@ -70,14 +70,16 @@
 	GOTO(TCP_FAILED,	DEAD,	FAIL_QUIETLY)
 
 /*
- * RFC 6581 10: who reads a Request of revision 2 and closes does not know that revision. So a Reply
- * rejects, though nobody is left who could wait for the peer behind it.
+ * RFC 6581 10: an initiator takes a responder that reads its Request of revision
+ * 2 and closes for one of revision 1. So a Reply rejects, though the responder
+ * does not wait until the peer has read it.
  */
 #define REJECT_AND_GO	(DO(SEND_REJECT) | DO(RELEASE))
 
 /*
- * A FIN ends a connection that the driver has. But octets in front of the FIN count: the driver
- * looks once more, and what it finds is handled before STREAM_ENDED.
+ * A FIN ends a connection that the driver has. But bytes that came before the
+ * FIN count: the driver looks once more, and what it finds is handled before
+ * STREAM_ENDED.
  */
 #define LOOK_AGAIN	(DO(KICK_RX) | DO(END_STREAM))
 

@@ -102,7 +102,8 @@ static void faults_look(struct iw_mpa_ep *ep, void *arg)
 }
 
 /*
- * All endpoints are searched: a ULP seldom answers twice.
+ * All endpoints are searched, which may take long: this is for a ULP that
+ * answers a connection twice, and hardly any does.
  *
  * Return: the connection of a passive cm_id, with a reference; NULL if it has ended.
  */

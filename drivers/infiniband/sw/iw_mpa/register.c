@@ -153,8 +153,9 @@ static void device_end_endpoints(struct iw_mpa_device *dev,
 }
 
 /*
- * Would rdma_cm take @first for the addresses of the interface of @dev, if it came to @first
- * before? Under RCU.
+ * rdma_cm looks for the device of an address in the order in which devices were
+ * registered. Would it take @first for an address of the interface of @dev, if
+ * @first was registered before @dev? The caller is in a reader's section of RCU.
  */
 static bool device_passes_for(const struct iw_mpa_device *first, const struct iw_mpa_device *dev)
 {

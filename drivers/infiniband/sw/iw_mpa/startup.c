@@ -131,8 +131,9 @@ static enum iw_mpa_event startup_decode(struct iw_mpa_ep *ep)
 }
 
 /*
- * The frame has no memory, but its header has come. The header says whether the peer understands a
- * Terminate message, which needs none of the rest. A peer that rejects expects no answer.
+ * The header of a frame has come, and there is no memory for the rest. The
+ * header says whether the peer understands a Terminate message, and that is all
+ * that one needs. A peer that rejects expects no answer.
  */
 static enum iw_mpa_event startup_decode_head(struct iw_mpa_ep *ep)
 {

@@ -45,8 +45,9 @@ static u32 rx_qn_of(u8 op)
 }
 
 /*
- * The header of a segment (RFC 5041 4, RFC 5040 4.1). The order of the checks is fixed: room, DDP
- * version, RDMAP version, opcode, and whether the opcode travels so (RFC 5040 fig. 4).
+ * The header of a segment (RFC 5041 4, RFC 5040 4.1). The order of the checks is
+ * fixed: room, DDP version, RDMAP version, opcode, and whether messages of that
+ * opcode are tagged, or untagged in this queue (RFC 5040 fig. 4).
  */
 static enum skel_err rx_parse(const u8 *ulpdu, u16 ulpdu_len, struct skel_seg *seg)
 {
