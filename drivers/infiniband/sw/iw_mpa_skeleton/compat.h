@@ -5,7 +5,7 @@
 
 #include "skel.h"
 
-/* Linux 6.11 gives create_cq all attributes. The skeleton looks at none. */
+/* Linux 6.11 gives create_cq all attributes. None is looked at here. */
 #ifdef COMPAT_HAS_CQ_ATTRS
 #define compat_create_cq(verb) verb
 #else
