@@ -28,20 +28,25 @@ HERE = "/run/pyverbs"
 # What the suites import: the providers' files, too, which need no device of theirs
 SHARED = ("__init__", "args_parser", "base", "base_rdmacm", "efa_base", "mlx5_base",
           "mlx5_prm_structs", "rdmacm_utils", "utils")
+# Some import others.
+IMPORTED = re.compile(r"^ *(?:from|import) tests\.(\w+)", re.M)
 PASS, FAIL, SKIP = "pass", "fail", "skip"
 PATIENCE = 4        # times what the suites allow
 
 
 def unpack(tools, suites):
-    """Debian compresses what is longer than 4 KiB."""
+    """Suites, and what they import of others. Debian compresses what is longer than 4 KiB."""
     folder = tools + "/usr/share/doc/rdma-core/tests/"
     shutil.rmtree(HERE, ignore_errors=True)
     os.makedirs(HERE + "/tests")
-    for name in (*SHARED, *suites):
+    names = [*SHARED, *suites]
+    for name in names:
         path = f"{folder}{name}.py"
-        with open(path, "rb") if os.path.exists(path) else gzip.open(path + ".gz") as file, \
-                open(f"{HERE}/tests/{name}.py", "wb") as copy:
-            shutil.copyfileobj(file, copy)
+        with open(path, "rb") if os.path.exists(path) else gzip.open(path + ".gz") as file:
+            text = file.read()
+        with open(f"{HERE}/tests/{name}.py", "wb") as copy:
+            copy.write(text)
+        names += {*IMPORTED.findall(text.decode())}.difference(names)
 
 
 def read_expected(path):
