@@ -38,21 +38,27 @@ help:
 
 modules install: export ANY_KERNEL = y
 modules:
-	@scripts/setup.sh modules
-	@scripts/build.sh modules
+	@scripts/lib/setup.sh modules
+	@scripts/lib/build.sh modules
 
 install:
-	@scripts/setup.sh modules
-	@scripts/build.sh install
+	@scripts/lib/setup.sh modules
+	@scripts/lib/build.sh install
 
 setup:
-	@scripts/setup.sh
+	@scripts/lib/setup.sh
 
 check-all:
 	@scripts/check.sh --all $(if $(PART),--part $(PART))
 
-uninstall check static kunit fuzz wire soak interop e2e takeover dkms deb release package series refusals usage debug bench demo mutate suites:
+check static kunit wire e2e series bench mutate:
 	@scripts/$@.sh
 
+fuzz soak interop takeover suites dkms package refusals usage debug demo:
+	@scripts/test/$@.sh
+
+uninstall deb release:
+	@scripts/lib/$@.sh
+
 clean:
-	@KERNEL=6.1 KERNELS= bash -c '. scripts/lib.sh; clean_cache'
+	@KERNEL=6.1 KERNELS= bash -c '. scripts/lib/lib.sh; clean_cache'

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * What stands in for others in the calls of the sender and of QPs. Both are compiled with these
- * names in place of theirs: see scripts/uml.sh. A kernel that also has real devices cannot have
+ * names in place of theirs: see scripts/lib/uml.sh. A kernel that also has real devices cannot have
  * that.
  */
 #ifndef _SRNIC_PAIR_TCP_H

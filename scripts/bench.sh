@@ -37,12 +37,12 @@
 # may be in IW_MPA_BENCH, and fewer of all that is measured in variables such as VARIANTS and ROUNDS: those below
 # that have a default.
 
-# shellcheck source=scripts/lib.sh
-. "$(dirname "$0")/lib.sh"
-# shellcheck source=scripts/tap.sh
-. "$TOP/scripts/tap.sh"
-# shellcheck source=scripts/guest/guest.sh
-. "$TOP/scripts/guest/guest.sh"
+# shellcheck source=scripts/lib/lib.sh
+. "$(dirname "$0")/lib/lib.sh"
+# shellcheck source=scripts/lib/tap.sh
+. "$TOP/scripts/lib/tap.sh"
+# shellcheck source=scripts/lib/guest/guest.sh
+. "$TOP/scripts/lib/guest/guest.sh"
 
 OUT=${IW_MPA_BENCH:-$CACHE/bench}
 RAW=$OUT/raw
@@ -129,20 +129,20 @@ TRIP_ROUNDS=5
 STORM=${STORM:-'1000 5 128'}
 STORM_VARIANTS=${STORM_VARIANTS:-'siw siw_mpa srnic'}
 
-# shellcheck source=scripts/bench/scale.sh
-. "$TOP/scripts/bench/scale.sh"
-# shellcheck source=scripts/bench/hops.sh
-. "$TOP/scripts/bench/hops.sh"
-# shellcheck source=scripts/bench/load.sh
-. "$TOP/scripts/bench/load.sh"
-# shellcheck source=scripts/bench/mtu.sh
-. "$TOP/scripts/bench/mtu.sh"
-# shellcheck source=scripts/bench/ulps.sh
-. "$TOP/scripts/bench/ulps.sh"
-# shellcheck source=scripts/bench/users.sh
-. "$TOP/scripts/bench/users.sh"
-# shellcheck source=scripts/bench/registrations.sh
-. "$TOP/scripts/bench/registrations.sh"
+# shellcheck source=scripts/test/bench/scale.sh
+. "$TOP/scripts/test/bench/scale.sh"
+# shellcheck source=scripts/test/bench/hops.sh
+. "$TOP/scripts/test/bench/hops.sh"
+# shellcheck source=scripts/test/bench/load.sh
+. "$TOP/scripts/test/bench/load.sh"
+# shellcheck source=scripts/test/bench/mtu.sh
+. "$TOP/scripts/test/bench/mtu.sh"
+# shellcheck source=scripts/test/bench/ulps.sh
+. "$TOP/scripts/test/bench/ulps.sh"
+# shellcheck source=scripts/test/bench/users.sh
+. "$TOP/scripts/test/bench/users.sh"
+# shellcheck source=scripts/test/bench/registrations.sh
+. "$TOP/scripts/test/bench/registrations.sh"
 
 # Hundredths of what siw takes to connect, which the variants may take
 declare -A LIMITS=([siw_mpa]=104 [srnic]=95 [plain]=87)
@@ -186,18 +186,18 @@ boot_with() {
 }
 
 build_program() {
-	gcc -Wall -Wextra -Werror -O2 -o "$OUT/$1" "$TOP/scripts/bench/$1.c" -lrdmacm -libverbs \
+	gcc -Wall -Wextra -Werror -O2 -o "$OUT/$1" "$TOP/scripts/test/bench/$1.c" -lrdmacm -libverbs \
 		-lpthread
 }
 
 build_plugin() {
-	gcc -Wall -Wextra -Werror -O2 -shared -fPIC -o "$OUT/split.so" "$TOP/scripts/bench/split.c"
+	gcc -Wall -Wextra -Werror -O2 -shared -fPIC -o "$OUT/split.so" "$TOP/scripts/test/bench/split.c"
 }
 
 # The plugin has to know where this driver's functions are.
 tell_plugin() {
 	guest_run A 'cat /proc/kallsyms >/share/kallsyms' "$LIMIT"
-	python3 "$TOP/scripts/bench/functions.py" "$GUEST_RUN/share/kallsyms" \
+	python3 "$TOP/scripts/test/bench/functions.py" "$GUEST_RUN/share/kallsyms" \
 		"${IW_MPA_BUILD:-$CACHE/build/$KREL}" >"$OUT/map"
 	guest_run A '/share/cm_bench load' "$LIMIT"
 }
@@ -327,7 +327,7 @@ guard_kernel() {
 	local siw variant cost row
 
 	need_kernel "$1"
-	"$TOP/scripts/build.sh"
+	"$TOP/scripts/lib/build.sh"
 	boot_counting
 	siw=$(cost siw)
 	for variant in "${!LIMITS[@]}"; do
@@ -352,7 +352,7 @@ guard() {
 	[[ $KERNEL != 6.1 ]] || KERNELS=${KERNELS:-6.1 6.12}
 	KERNELS=${KERNELS:-$KERNEL}
 	# shellcheck disable=SC2046,SC2086 # lists of words
-	"$TOP/scripts/setup.sh" build $(stock_kernels $KERNELS)
+	"$TOP/scripts/lib/setup.sh" build $(stock_kernels $KERNELS)
 	build_program rdma_data
 	build_program registrations
 	build_plugin
@@ -368,7 +368,7 @@ measure_trips() {
 	local variant trip
 
 	need_krel
-	"$TOP/scripts/build.sh"
+	"$TOP/scripts/lib/build.sh"
 	rm -rf "$OUT/rtt"
 	mkdir "$OUT/rtt"
 	build_program cm_trip
@@ -387,7 +387,7 @@ measure_trips() {
 		guest_run A 'tc qdisc del dev lo root' "$LIMIT"
 	done
 	guest_down || gap "the guest did not end well: see $GUEST_RUN"
-	python3 "$TOP/scripts/bench/report.py" --rtt "$OUT"
+	python3 "$TOP/scripts/test/bench/report.py" --rtt "$OUT"
 	cat "$OUT/rtt.rst"
 	say "in $OUT: rtt.rst, rtt.html"
 }
@@ -407,7 +407,7 @@ measure_storms() {
 	local variant
 
 	need_krel
-	"$TOP/scripts/build.sh"
+	"$TOP/scripts/lib/build.sh"
 	rm -rf "$OUT/storm"
 	mkdir "$OUT/storm"
 	build_program cm_storm
@@ -421,7 +421,7 @@ measure_storms() {
 		[[ $variant == siw ]] || tap_run "storm: all come back: $variant" bore_storm "$variant"
 	done
 	guest_kill_all		# how guests end is judged by other tests
-	python3 "$TOP/scripts/bench/report.py" --storm "$OUT"
+	python3 "$TOP/scripts/test/bench/report.py" --storm "$OUT"
 	cat "$OUT/storm.rst" >&2
 	tap_end bench
 }
@@ -448,7 +448,7 @@ measure_rates() {
 	local round variant
 
 	need_krel
-	"$TOP/scripts/build.sh"
+	"$TOP/scripts/lib/build.sh"
 	begin_rounds rate
 	GUEST_SMP=4
 	for ((round = FIRST_ROUND; round <= ROUNDS; round++)); do
@@ -456,7 +456,7 @@ measure_rates() {
 			rate "$variant" "$round"
 		done
 	done
-	python3 "$TOP/scripts/bench/report.py" --rate "$OUT"
+	python3 "$TOP/scripts/test/bench/report.py" --rate "$OUT"
 	cat "$OUT/rate.rst"
 	say "in $OUT: rate.rst, rate.html"
 }
@@ -484,7 +484,7 @@ measure_everything() {
 		[[ $variant == markers ]] || measure_ulps "$variant"
 	done
 	guest_down || gap "the guest did not end well: see $GUEST_RUN"
-	python3 "$TOP/scripts/bench/report.py" "$OUT"
+	python3 "$TOP/scripts/test/bench/report.py" "$OUT"
 	cat "$OUT/table.rst"
 	say "in $OUT: table.rst, connect.svg, bench.html"
 }
@@ -533,7 +533,7 @@ main() {
 	1*) [[ " $OPTIONS " == *" $1 "* ]] || die "no such option: $1" ;;
 	*) die "usage: bench.sh [-k REGEX | --users [-k REGEX] [--kernel NAME] [--write] | --mtu N | ${OPTIONS// / | }]" ;;
 	esac
-	"$TOP/scripts/setup.sh" build guest
+	"$TOP/scripts/lib/setup.sh" build guest
 	mkdir -p "$OUT"
 	locked bench run_option "$@"
 }

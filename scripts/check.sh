@@ -4,7 +4,7 @@
 # Run every suite, also after a failure, and sum up what they print.
 #
 #   scripts/check.sh [SUITE...]               (no argument: static kunit fuzz wire interop bench e2e takeover)
-#   scripts/check.sh --all [--part N/M]       all rows of scripts/check/rows, or part N of M of them: some hours
+#   scripts/check.sh --all [--part N/M]       all rows of scripts/test/check/rows, or part N of M of them: some hours
 #   scripts/check.sh --all [--part N/M] -l    which rows these are, and what is known of each
 #   scripts/check.sh --selftest               does it find what it is there for?
 #
@@ -20,11 +20,11 @@
 # said, and so is what has not begun.
 #
 # With --all what has passed is kept, and not run again before something has changed that concerns it; AFRESH=y
-# runs it. When all of scripts/check/rows has passed, its sum is printed: see check/parts.sh.
+# runs it. When all of scripts/test/check/rows has passed, its sum is printed: see test/check/parts.sh.
 
-. "$(dirname "$0")/lib.sh"
-# shellcheck source=scripts/tap.sh
-. "$TOP/scripts/tap.sh"
+. "$(dirname "$0")/lib/lib.sh"
+# shellcheck source=scripts/lib/tap.sh
+. "$TOP/scripts/lib/tap.sh"
 
 # All of these would take too long here.
 declare -A OPTION=([wire]=--sample [interop]=--sample [bench]=--guard [e2e]=--sample [takeover]=--sample)
@@ -82,6 +82,9 @@ last_of() {
 	echo "${line:-nothing}"
 }
 
+# script_of SUITE: what is not called by its own name so often stands in a folder
+script_of() { if [[ -e $SCRIPTS/$1.sh ]]; then echo "$SCRIPTS/$1.sh"; else echo "$SCRIPTS/test/$1.sh"; fi; }
+
 # suite_of [VARIABLE=VALUE...] SUITE [ARGUMENT...]
 suite_of() {
 	while [[ $1 == *=* ]]; do
@@ -110,7 +113,7 @@ may_take() { DEADLINE=$((SECONDS + 60 * $1)); }
 # process goes that started it. What bash starts in the background ignores Ctrl-C: not so a suite,
 # which may end programs like that.
 start() {
-	local suite left=$((DEADLINE - SECONDS))
+	local script left=$((DEADLINE - SECONDS))
 	local -a settings=()
 
 	((left > 0)) || { echo 'it has not begun' && exit 124; }
@@ -118,10 +121,10 @@ start() {
 		settings+=("$1")
 		shift
 	done
-	suite=$1
+	script=$(script_of "$1")
 	shift
 	exec setpriv --pdeathsig TERM env --default-signal=INT,QUIT "${settings[@]}" \
-		timeout -k 1m "$left" "$SCRIPTS/$suite.sh" "$@" </dev/null
+		timeout -k 1m "$left" "$script" "$@" </dev/null
 }
 
 # status_of STATUS: of what has just ended. A suite may end with timeout's status for reasons of its own.
@@ -228,7 +231,7 @@ is_roomy() {
 prepare() {
 	local rc=0
 
-	timeout -k 1m $((DEADLINE - SECONDS)) "$TOP/scripts/setup.sh" build static kunit fuzz guest 6.1 6.12 \
+	timeout -k 1m $((DEADLINE - SECONDS)) "$TOP/scripts/lib/setup.sh" build static kunit fuzz guest 6.1 6.12 \
 		</dev/null >&2 &
 	wait "$!" || rc=$?
 	[[ $(status_of "$rc") != late ]] || fail_suite setup 'did not end within the time for all'
@@ -258,10 +261,10 @@ run_all() {
 	run_suites takeover
 }
 
-# shellcheck source=scripts/check/parts.sh
-. "$TOP/scripts/check/parts.sh"
-# shellcheck source=scripts/check/selftest.sh
-. "$TOP/scripts/check/selftest.sh"
+# shellcheck source=scripts/test/check/parts.sh
+. "$TOP/scripts/test/check/parts.sh"
+# shellcheck source=scripts/test/check/selftest.sh
+. "$TOP/scripts/test/check/selftest.sh"
 
 main() {
 	case ${1:-} in

@@ -16,12 +16,12 @@
 # The guests are booted once; a case that loses one, or leaves something behind, fails, and the
 # next case gets fresh guests. The tests are in scripts/e2e, see lib.sh there.
 
-# shellcheck source=scripts/lib.sh
-. "$(dirname "$0")/lib.sh"
-# shellcheck source=scripts/tap.sh
-. "$TOP/scripts/tap.sh"
-# shellcheck source=scripts/guest/guest.sh
-. "$TOP/scripts/guest/guest.sh"
+# shellcheck source=scripts/lib/lib.sh
+. "$(dirname "$0")/lib/lib.sh"
+# shellcheck source=scripts/lib/tap.sh
+. "$TOP/scripts/lib/tap.sh"
+# shellcheck source=scripts/lib/guest/guest.sh
+. "$TOP/scripts/lib/guest/guest.sh"
 # shellcheck source=scripts/e2e/lib.sh
 . "$TOP/scripts/e2e/lib.sh"
 
@@ -227,9 +227,9 @@ build_for() (
 	need_kernel "$1"
 	export KERNEL
 	if [[ $PAIRS == *siw_mpa* || $PAIRS == *srnic* ]]; then
-		"$TOP/scripts/build.sh"
+		"$TOP/scripts/lib/build.sh"
 	else
-		"$TOP/scripts/build.sh" --stock
+		"$TOP/scripts/lib/build.sh" --stock
 	fi
 )
 
@@ -238,7 +238,7 @@ prepare() {
 
 	# shellcheck disable=SC2086 # a list of words is what it is
 	mapfile -t kernels < <(stock_kernels $KERNELS)
-	"$TOP/scripts/setup.sh" build guest "${kernels[@]}"
+	"$TOP/scripts/lib/setup.sh" build guest "${kernels[@]}"
 	need_krel
 	build_for "$KERNEL_A"
 	[[ $KERNEL_A == "$KERNEL_B" ]] || build_for "$KERNEL_B"

@@ -23,10 +23,10 @@
 # they are here, so that relative includes and the one link line (the library's Kbuild) stay
 # true. The kernels are built beside it and kept: a change of ours is compiled and linked alone.
 
-. "$(dirname "$0")/lib.sh"
-. "$TOP/scripts/tap.sh"
-# shellcheck source=scripts/uml.sh
-. "$TOP/scripts/uml.sh"
+. "$(dirname "$0")/lib/lib.sh"
+. "$TOP/scripts/lib/tap.sh"
+# shellcheck source=scripts/lib/uml.sh
+. "$TOP/scripts/lib/uml.sh"
 
 TIMEOUT=${KUNIT_TIMEOUT:-300}	# seconds that a kernel may take for its tests
 ONE=				# SUITE[.CASE]; empty: all suites
@@ -74,7 +74,7 @@ run_tests() {
 	mapfile -t suites < <(if [[ -n $ONE ]]; then echo "${ONE%%.*}"; else suites "$name"; fi)
 	[[ $name != s390 ]] || set -- "$@" --mute
 	(run_kernel "$linux" "$build" "$name") >"$build/console.log" 2>"$build/run.log" </dev/null
-	verdicts "$name" < <("$TOP/scripts/ktap.py" "${@:4}" "$build/console.log" "${suites[@]}" ||
+	verdicts "$name" < <("$TOP/scripts/lib/ktap.py" "${@:4}" "$build/console.log" "${suites[@]}" ||
 		echo "not ok the console could not be read")
 }
 
@@ -87,7 +87,7 @@ coverage() {
 		{ variable iw_mpa-l0 && variable iw_mpa-l0-sctp; } | tr ' ' '\n' | sed "s|^|$LIB/|"
 		variable srnic-r0 | tr ' ' '\n' | sed "s|^|$SRNIC/|"
 	)
-	verdicts "$name" < <("$TOP/scripts/coverage.py" "$build" drivers/iw_mpa \
+	verdicts "$name" < <("$TOP/scripts/lib/coverage.py" "$build" drivers/iw_mpa \
 		"$build/console.log" "$TOP/$LIB/fsm.h" "${objects[@]}" ||
 		echo "not ok coverage: the counts could not be read")
 }
@@ -158,10 +158,10 @@ main() {
 	for name in "$@"; do
 		[[ -n ${CONFIG[$name]:-} ]] || die "no such kernel: $name (${!CONFIG[*]})"
 	done
-	"$TOP/scripts/setup.sh" kunit
+	"$TOP/scripts/lib/setup.sh" kunit
 	need_space 500
-	[[ " $* " != *' s390 '* && " $* " != *' i386 '* ]] || "$TOP/scripts/setup.sh" arch
-	linux=$("$TOP/scripts/linux-source.sh")
+	[[ " $* " != *' s390 '* && " $* " != *' i386 '* ]] || "$TOP/scripts/lib/setup.sh" arch
+	linux=$("$TOP/scripts/lib/linux-source.sh")
 	locked kunit suite "$linux" "$@"
 }
 

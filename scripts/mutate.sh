@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # Do the tests find faults? Small faults are made in the library's L1 to L3 and in srnic's R0 to R3,
-# and the KUnit suites run against each: see scripts/mutate.py.
+# and the KUnit suites run against each: see scripts/test/mutate/mutate.py.
 #
 #   scripts/mutate.sh [--seed N] [--count N] [--minutes N] [--keep]
 #
@@ -10,17 +10,17 @@
 # --minutes the run ends then, and the next one goes on. --keep is for who works on tests or code: what
 # was found before stays found.
 
-. "$(dirname "$0")/lib.sh"
-. "$TOP/scripts/tap.sh"
-# shellcheck source=scripts/uml.sh
-. "$TOP/scripts/uml.sh"
+. "$(dirname "$0")/lib/lib.sh"
+. "$TOP/scripts/lib/tap.sh"
+# shellcheck source=scripts/lib/uml.sh
+. "$TOP/scripts/lib/uml.sh"
 
 WORK=$CACHE/mutate
 MINUTES=()
 KEEP=()
 CHOICE=()
 
-mutate() { "$TOP/scripts/mutate.py" --state "$WORK/state.json" "${CHOICE[@]}" "${KEEP[@]}" "$@"; }
+mutate() { "$TOP/scripts/test/mutate/mutate.py" --state "$WORK/state.json" "${CHOICE[@]}" "${KEEP[@]}" "$@"; }
 
 # Warnings are of no interest: a fault may well deserve one.
 put_mutants() {
@@ -81,8 +81,8 @@ main() {
 		esac
 		shift 2
 	done
-	"$TOP/scripts/setup.sh" kunit
-	linux=$("$TOP/scripts/linux-source.sh")
+	"$TOP/scripts/lib/setup.sh" kunit
+	linux=$("$TOP/scripts/lib/linux-source.sh")
 	mkdir -p "$WORK"
 	mapfile -t suites < <(suites net)
 	say 'mutate: building one kernel with all mutants'

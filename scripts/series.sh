@@ -21,12 +21,12 @@
 # configuration, as a module when Kconfig knows it, and checkpatch.pl --strict of these sources has
 # nothing to say. Behind the last, kunit.py runs the suites in the kernel tree, on user mode Linux.
 
-# shellcheck source=scripts/lib.sh
-. "$(dirname "$0")/lib.sh"
-# shellcheck source=scripts/tap.sh
-. "$TOP/scripts/tap.sh"
+# shellcheck source=scripts/lib/lib.sh
+. "$(dirname "$0")/lib/lib.sh"
+# shellcheck source=scripts/lib/tap.sh
+. "$TOP/scripts/lib/tap.sh"
 
-HERE=$TOP/scripts/series
+HERE=$TOP/scripts/test/series
 WORK=$CACHE/series
 OUT=$WORK/patches
 NEW=$WORK/new		# our files as they are in the kernel tree
@@ -296,7 +296,7 @@ add_00-iwcm() {
 	mv "$WORK/iwcm.c" "$REPO/drivers/infiniband/core/iwcm.c"
 }
 
-# What each patch adds, by its name in scripts/series
+# What each patch adds, by its name in scripts/test/series
 add_01-protocol() {
 	take include/rdma/iw_mpa_proto.h
 	take_layers iw_mpa l0
@@ -481,7 +481,7 @@ build_all() {
 checkpatch() (
 	local ignore types
 
-	types=$(awk '/^[A-Z]/ { print $1 }' "$TOP/scripts/checkpatch.ignore" | paste -sd ,)
+	types=$(awk '/^[A-Z]/ { print $1 }' "$TOP/scripts/test/static/checkpatch.ignore" | paste -sd ,)
 	ignore=$types,FILE_PATH_CHANGES
 	# The trace headers' own way to be laid out is not that of C.
 	! grep -q '^+++ b/.*/trace.*\.h' "$1" || ignore+=,OPEN_ENDED_LINE,PARENTHESIS_ALIGNMENT
@@ -573,7 +573,7 @@ test_kunit() {
 			--kunitconfig=$SW/srnic --jobs="$(nproc)" --timeout=300 --raw_output=all \
 			--kernel_args="uml_dir=$UM/uml/"
 	) >"$log" 2>&1 </dev/null || { tail -n 100 "$log"; return 1; }
-	"$TOP/scripts/ktap.py" "$log" "${suites[@]}" >"$WORK/kunit.log" || true
+	"$TOP/scripts/lib/ktap.py" "$log" "${suites[@]}" >"$WORK/kunit.log" || true
 	grep -v '^ok ' "$WORK/kunit.log" || true
 	echo "$(grep -c '^ok ' "$WORK/kunit.log") cases passed"
 	grep -q '^ok ' "$WORK/kunit.log" && ! grep -q '^not ok ' "$WORK/kunit.log"
@@ -662,9 +662,9 @@ main() {
 	PARTS=("$@")
 	newest=$(kernel_names | tail -n 1)
 	need_space 6000
-	"$TOP/scripts/setup.sh" build series "$newest"
+	"$TOP/scripts/lib/setup.sh" build series "$newest"
 	need_kernel "$newest"
-	linux=$("$TOP/scripts/linux-source.sh" "$newest")
+	linux=$("$TOP/scripts/lib/linux-source.sh" "$newest")
 	locked series suite "$linux"
 }
 

@@ -11,15 +11,15 @@
 # The sources of siw and iw_cxgb4, which are staged for the build, are not ours to judge: only
 # messages about files of this tree count.
 
-. "$(dirname "$0")/lib.sh"
-. "$TOP/scripts/tap.sh"
+. "$(dirname "$0")/lib/lib.sh"
+. "$TOP/scripts/lib/tap.sh"
 
 export IW_MPA_BUILD=$CACHE/static	# objects of our own, for build.sh
 MAX_LINES=1000			# of a file in C: more than one subject, as a rule
 MAX_HEADER_LINES=1000
 
 # What checkpatch says of good code here
-mapfile -t IGNORE < <(awk '/^[A-Z]/ { print $1 }' "$TOP/scripts/checkpatch.ignore")
+mapfile -t IGNORE < <(awk '/^[A-Z]/ { print $1 }' "$TOP/scripts/test/static/checkpatch.ignore")
 # The trace headers' own way to be laid out is not that of C:
 IGNORE_TRACE=(OPEN_ENDED_LINE PARENTHESIS_ALIGNMENT)
 
@@ -110,7 +110,7 @@ build_clean() {
 
 	mapfile -t settings < <(examples "$2")
 	built "$1 for $2" "$IW_MPA_BUILD/build.log" env KERNEL="$2" IW_MPA_SIW=y "${settings[@]}" \
-		scripts/build.sh modules W=1 "${@:3}"
+		scripts/lib/build.sh modules W=1 "${@:3}"
 }
 
 test_compiler() { build_clean 'warnings with W=1' 6.1; }
@@ -197,8 +197,8 @@ test_high_memory() {
 test_sparse() {
 	local -a inputs
 
-	mapfile -t inputs < <(files 'drivers/*' 'include/*' Kbuild scripts/kernels scripts/build.sh \
-		scripts/kernel.sh scripts/lib.sh 'scripts/stage*')
+	mapfile -t inputs < <(files 'drivers/*' 'include/*' Kbuild scripts/kernels 'scripts/lib/stage*' \
+		scripts/lib/{build,kernel,lib}.sh)
 	unless_passed sparse "$(sum_of "$(sparse --version) $(gcc --version) $(kernel_release 6.1)" \
 		"${inputs[@]}")" build_clean sparse 6.1 C=2 CF=-D__CHECK_ENDIAN__
 }
@@ -216,7 +216,7 @@ checkpatch_file() {
 
 # checkpatch IGNORED FILE...: on every processor, as it takes a second for each file
 checkpatch() (
-	linux=$(scripts/linux-source.sh)
+	linux=$(scripts/lib/linux-source.sh)
 	judge=$(sha256sum "$linux"/scripts/{checkpatch.pl,spelling.txt,const_structs.checkpatch})
 	export -f checkpatch_file sum_of unless_passed
 	export IGNORED=$1 JUDGE=$judge CHECKPATCH=$linux/scripts/checkpatch.pl
@@ -255,7 +255,7 @@ test_kernel_doc() {
 	local linux
 
 	undue_kernel_doc | none 'kernel-doc on what is not exported: a plain comment says why' || return 1
-	linux=$(scripts/linux-source.sh)
+	linux=$(scripts/lib/linux-source.sh)
 	# shellcheck disable=SC2046 # names without spaces, one argument each
 	perl "$linux/scripts/kernel-doc" -Werror -none \
 		$(files 'include/rdma/*.h' 'drivers/infiniband/*.[ch]')
@@ -286,27 +286,28 @@ test_python() {
 }
 
 # What changes the sources of another driver on their way says so if it cannot.
-test_stage_edit() { scripts/stage-edit.py --selftest; }
+test_stage_edit() { scripts/lib/stage-edit.py --selftest; }
 
-test_layers_selftest() { scripts/check-layers.py --selftest; }
+test_layers_selftest() { scripts/test/static/check-layers.py --selftest; }
 
-test_mutants() { scripts/mutate.py --selftest; }
+test_mutants() { scripts/test/mutate/mutate.py --selftest; }
 
 test_layers() {
 	local objects
 
 	objects=$(dirname "$(find "$IW_MPA_BUILD" -path '*/sw/iw_mpa/iw_mpa.o' | head -n 1)")
-	scripts/check-layers.py --objects "$objects"
+	scripts/test/static/check-layers.py --objects "$objects"
 }
 
 # Valid, and in agreement with the code
 test_docs() {
 	local file
 
-	scripts/check-docs.py --selftest || return 1
+	scripts/test/static/check-docs.py --selftest || return 1
 	scripts/e2e/guide.py --selftest || return 1
-	scripts/page.py --selftest && scripts/page.py --check Documentation/infiniband/iw_mpa_demo.svg || return 1
-	scripts/check-docs.py || return 1
+	scripts/lib/page.py --selftest || return 1
+	scripts/lib/page.py --check Documentation/infiniband/iw_mpa_demo.svg || return 1
+	scripts/test/static/check-docs.py || return 1
 	for file in $(files '*.rst'); do
 		unless_passed "rst/${file//\//-}" "$(sum_of "$(rst2html --version)" "$file")" \
 			check_rst "$file" || return 1
@@ -353,7 +354,7 @@ test_work_queues() {
 
 # Each rule has a test, each test's rules are on the page
 test_conformance() {
-	scripts/conformance.py --selftest && scripts/conformance.py
+	scripts/test/static/conformance.py --selftest && scripts/test/static/conformance.py
 }
 
 # check.sh finds what it is there for. Nothing that a row of its list names is empty, and each foreign suite, and
@@ -363,7 +364,7 @@ test_check() {
 	local -a words
 
 	scripts/check.sh --selftest && scripts/check.sh --all -l >/dev/null || return 1
-	rows=$(sed -n 's/^[0-9]* //p' scripts/check/rows)
+	rows=$(sed -n 's/^[0-9]* //p' scripts/test/check/rows)
 	[[ -z $(sort <<<"$rows" | uniq -d) ]] || { echo 'a row is there twice'; return 1; }
 	while IFS= read -r entry; do
 		read -ra words <<<"${entry/e2e/scripts/e2e.sh -l}"
@@ -372,14 +373,14 @@ test_check() {
 		[[ $entry == *@(KERNEL|DEBUG|DRIVER)=* ]] || ends+=$some$'\n'
 	done < <(grep -E '(^|=[^ ]* )e2e( |$)' <<<"$rows")
 	comm -13 <(sort -u <<<"$ends") <(scripts/e2e.sh -l | sort -u) |
-		none 'tests end to end that are in no row of scripts/check/rows' || return 1
+		none 'tests end to end that are in no row of scripts/test/check/rows' || return 1
 	comm -13 <(listed_by "$rows" | sort -u) <(all_on_the_wire | sort -u) |
-		none 'tests on the wire that are in no row of scripts/check/rows' || return 1
-	comm -13 <(sed -n 's/^usage //p' <<<"$rows" | tr ' ' '\n' | sort) <(scripts/usage.sh -l | sort) |
-		none 'tests of usage.sh that are in no row of scripts/check/rows' || return 1
+		none 'tests on the wire that are in no row of scripts/test/check/rows' || return 1
+	comm -13 <(sed -n 's/^usage //p' <<<"$rows" | tr ' ' '\n' | sort) <(scripts/test/usage.sh -l | sort) |
+		none 'tests of usage.sh that are in no row of scripts/test/check/rows' || return 1
 	comm -13 <(sed -nE 's/^SUITE=([^ ]*) suites.*/\1/p' <<<"$rows" | tr ',' '\n' | sort) \
 		<(cd scripts/suites && printf '%s\n' *.sh | sed 's/\.sh$//; /^lib$/d' | sort) |
-		none 'foreign suites that are in no row of scripts/check/rows' || return 1
+		none 'foreign suites that are in no row of scripts/test/check/rows' || return 1
 	# A PART of somebody else's leaves nothing out.
 	[[ $(PART=1/9 scripts/wire.sh --sample -l) == "$(scripts/wire.sh --sample -l)" ]] ||
 		{ echo 'wire.sh takes PART for its own'; return 1; }
@@ -387,7 +388,7 @@ test_check() {
 
 # What make and the scripts offer is in one of these rows, or called by what is.
 test_offered() {
-	scripts/offered.py --selftest && scripts/offered.py
+	scripts/test/static/offered.py --selftest && scripts/test/static/offered.py
 }
 
 # listed_by RUNS: the tests on the wire that they run
@@ -399,7 +400,7 @@ listed_by() {
 		case $entry in
 		'debug '*' wire'*) words=(KERNEL="$(cut -d ' ' -f 2 <<<"$entry")" scripts/wire.sh -l) ;;
 		wire* | *' wire'*) read -ra words <<<"${entry/wire/scripts/wire.sh -l}" ;;
-		soak) words=(scripts/soak.sh -l) ;;
+		soak) words=(scripts/test/soak.sh -l) ;;
 		*) continue ;;
 		esac
 		env -u KERNELS -u DRIVER "${words[@]}" || echo "not ok: $entry"
@@ -438,7 +439,7 @@ test_versions() {
 test_spdx() {
 	local file
 
-	for file in $(files | grep -Ev '^(LICENSES|scripts/fuzz/corpus|scripts/deb/debian)/'); do
+	for file in $(files | grep -Ev '^(LICENSES|scripts/test/fuzz/corpus|scripts/deb/debian)/'); do
 		head -n 3 "$file" | grep -q 'SPDX-License-Identifier: ' || echo "$file"
 	done | none 'no licence line at the top'
 }
@@ -466,7 +467,7 @@ main() {
 	local name
 
 	[[ $# -gt 0 ]] || set -- "${ALL[@]}"
-	"$TOP/scripts/setup.sh" build static 6.12
+	"$TOP/scripts/lib/setup.sh" build static 6.12
 	cd "$TOP"
 	[[ -n $(c_files) ]] || die 'no sources: is this a git tree?'
 	for name in "$@"; do

@@ -14,12 +14,12 @@
 # DRIVER=siw_mpa runs those about MPA startup on that one in place of srnic.
 # KERNELS="6.1 6.12" chooses them; without it a KERNEL other than 6.1 is the only one.
 
-# shellcheck source=scripts/lib.sh
-. "$(dirname "$0")/lib.sh"
-# shellcheck source=scripts/tap.sh
-. "$TOP/scripts/tap.sh"
-# shellcheck source=scripts/guest/guest.sh
-. "$TOP/scripts/guest/guest.sh"
+# shellcheck source=scripts/lib/lib.sh
+. "$(dirname "$0")/lib/lib.sh"
+# shellcheck source=scripts/lib/tap.sh
+. "$TOP/scripts/lib/tap.sh"
+# shellcheck source=scripts/lib/guest/guest.sh
+. "$TOP/scripts/lib/guest/guest.sh"
 # shellcheck source=scripts/wire/lib.sh
 . "$TOP/scripts/wire/lib.sh"
 
@@ -162,7 +162,7 @@ on_each() {
 	local kernel number=0 all
 
 	# shellcheck disable=SC2046,SC2086 # lists of words
-	"$TOP/scripts/setup.sh" build guest $(stock_kernels $KERNELS)
+	"$TOP/scripts/lib/setup.sh" build guest $(stock_kernels $KERNELS)
 	all=$(wc -w <<<"$KERNELS")
 	for kernel in $KERNELS; do
 		number=$((number + 1))
@@ -174,9 +174,9 @@ on_each() {
 }
 
 on_one() {
-	"$TOP/scripts/setup.sh" build guest
+	"$TOP/scripts/lib/setup.sh" build guest
 	need_krel
-	"$TOP/scripts/build.sh"
+	"$TOP/scripts/lib/build.sh"
 	tap_run 'tshark and its judge find what is wrong' "$TOP/scripts/wire/judge.py" --selftest
 	tap_run 'the formats are those of the RFCs' "$TOP/scripts/wire/selftest.py"
 	if [[ -z $CHOSEN ]]; then
@@ -220,7 +220,7 @@ main() {
 	[[ ${KERNEL:?} != 6.1 ]] || KERNELS=${KERNELS:-6.1 6.12}
 	KERNELS=${KERNELS:-$KERNEL}
 	# run.py needs python3, which a new machine lacks.
-	command -v python3 >/dev/null || "$TOP/scripts/setup.sh" build guest
+	command -v python3 >/dev/null || "$TOP/scripts/lib/setup.sh" build guest
 	choose
 	if [[ $list == yes ]]; then
 		echo "$CHOSEN"

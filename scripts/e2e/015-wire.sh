@@ -13,7 +13,7 @@ check() {
 	! is_ours "$CLIENT_DRIVER" || expect=(--expect-rtr)
 	# The same goes for CRCs, which are in use when either side wants them.
 	[[ $CLIENT_DRIVER/$SERVER_DRIVER == siw/siw ]] || expect+=(--expect-crc)
-	"$TOP/scripts/guest/startup.py" --check --expect-connections 1 "${expect[@]}" "$capture"
+	"$TOP/scripts/lib/guest/startup.py" --check --expect-connections 1 "${expect[@]}" "$capture"
 	# tshark loses its place in FPDUs that TCP cut or sent twice.
 	[[ $WIRE != clean ]] || "$TOP/scripts/wire/judge.py" "$capture"
 }

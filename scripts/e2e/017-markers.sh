@@ -35,7 +35,7 @@ check() {
 	on "$CLIENT" capture_start
 	rping_once 10 "$size"
 	on "$CLIENT" "capture_stop wire.pcapng && capture_is_whole"
-	"$TOP/scripts/guest/startup.py" --check --expect-connections 1 --expect-rtr --expect-crc \
+	"$TOP/scripts/lib/guest/startup.py" --check --expect-connections 1 --expect-rtr --expect-crc \
 		--expect-markers --expect-send-bytes 16 "$capture"
 	# It looks at the place and the pointer of each Marker, and at each CRC.
 	[[ $WIRE != clean ]] || "$TOP/scripts/wire/judge.py" "$capture"

@@ -48,7 +48,7 @@ check() {
 	# 45 for each Read Response of 65,000 octets where an FPDU is a segment
 	# shellcheck disable=SC2153 # from who runs the test
 	[[ $WIRE != clean ]] || ((fpdus < 20 * 20)) || fail "$fpdus FPDUs"
-	"$TOP/scripts/guest/startup.py" --check --expect-connections 1 --expect-rtr --expect-crc \
+	"$TOP/scripts/lib/guest/startup.py" --check --expect-connections 1 --expect-rtr --expect-crc \
 		--expect-send-bytes 16 "$capture"
 	[[ $WIRE != clean ]] || "$TOP/scripts/wire/judge.py" "$capture"
 }

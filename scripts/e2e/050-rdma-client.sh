@@ -9,6 +9,6 @@ check() {
 	server_ends
 	on "$CLIENT" "capture_stop wire.pcapng"
 	# Neither program looks at the status of its completions.
-	"$TOP/scripts/guest/startup.py" --check --expect-connections 1 --expect-send-bytes 16 \
+	"$TOP/scripts/lib/guest/startup.py" --check --expect-connections 1 --expect-send-bytes 16 \
 		"$GUEST_RUN/share/wire.pcapng"
 }

@@ -4,7 +4,7 @@ DESCRIPTION="connections of each kind go by the device and the interface that th
 WIRES="clean"
 KIT=arrangements
 
-# What they are is in scripts/guest/arrangements.sh.
+# What they are is in scripts/lib/guest/arrangements.sh.
 ALL="plain exclusive bond bridge macvlan link-local/6 link-local-twice/6
 	two-nics two-wires two-nics-arp/4 two-nics-metric two-nics-rule
 	vlan-last vlan-first vlan-parent vlan-alone

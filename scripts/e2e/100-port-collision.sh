@@ -11,7 +11,7 @@ check() {
 	local i output
 
 	on "$CLIENT" "port_range_set 40000 40063"
-	guest_bg "$CLIENT" hold "/host$TOP/scripts/guest/hold_ports.py $CLIENT_IP 40000 40063 8"
+	guest_bg "$CLIENT" hold "/host$TOP/scripts/lib/guest/hold_ports.py $CLIENT_IP 40000 40063 8"
 	on "$CLIENT" "poll 20 grep -q 'holding 56 ports' /run/bg/hold/output"
 	serve "rping -s -P -a $SERVER_IP -p $PORT"
 	for i in 1 2 3 4 5; do

@@ -9,7 +9,7 @@ KIT=nvme
 # The kernels with detectors leave out what NVMe needs.
 applies() { [[ $SERVER_DRIVER == srnic ]] && stock_kernel; }
 
-PAIR="python3 /host$TOP/scripts/guest/kverbs_pair.py"
+PAIR="python3 /host$TOP/scripts/lib/guest/kverbs_pair.py"
 
 # Runs in the guest, with the functions of inside.sh.
 acme_comes() {
@@ -93,7 +93,7 @@ check() {
 	storage_ends "$SERVER" "$CLIENT"
 	storage "$CLIENT" "$SERVER"
 	# The driver goes while its consumer writes.
-	guest_bg "$SERVER" load ". /host$TOP/scripts/guest/nvme.sh; while nvme_write /run/data; do :; done"
+	guest_bg "$SERVER" load ". /host$TOP/scripts/lib/guest/nvme.sh; while nvme_write /run/data; do :; done"
 	on "$SERVER" "rmmod acme && rmmod iw_mpa" 60
 	inside "$SERVER" "bg_stop load; poll 20 nvme_is_gone"
 	inside "$CLIENT" "nvme_serve_end"

@@ -11,6 +11,6 @@ check() {
 	client "rdma_xclient -s $SERVER_IP -p $PORT -c r"
 	server_ends
 	on "$CLIENT" "capture_stop wire.pcapng"
-	"$TOP/scripts/guest/startup.py" --check --expect-connections 1 --one-way \
+	"$TOP/scripts/lib/guest/startup.py" --check --expect-connections 1 --one-way \
 		--expect-send-bytes 16 "$GUEST_RUN/share/wire.pcapng"
 }

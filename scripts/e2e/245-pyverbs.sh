@@ -13,7 +13,7 @@ check() {
 	local kind=inet output
 
 	[[ $FAMILY == 4 ]] || kind=inet6
-	output=$(client "python3 /host$TOP/scripts/guest/pyverbs.py /host$CACHE/tools siw0 eth0 \
+	output=$(client "python3 /host$TOP/scripts/lib/guest/pyverbs.py /host$CACHE/tools siw0 eth0 \
 		$kind /host$TOP/scripts/e2e/pyverbs.expected $SUITES" 300)
 	echo "$output"
 	grep '^result: ' <<<"$output"

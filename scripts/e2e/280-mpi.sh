@@ -14,10 +14,10 @@ OPTIONS="--mca pml cm --mca mtl ofi --mca mtl_ofi_provider_include 'verbs;ofi_rx
 OPTIONS+=" --mca oob_tcp_if_include eth0 --mca mpi_yield_when_idle 1"
 # Why a rank finds no device, if one does not
 OPTIONS+=" -x FI_LOG_LEVEL=warn"
-OPTIONS+=" --mca plm_rsh_agent /host$TOP/scripts/guest/mpi_agent"
+OPTIONS+=" --mca plm_rsh_agent /host$TOP/scripts/lib/guest/mpi_agent"
 AS_ROOT="OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1"
 # The launcher of Open MPI 5 has options of its own; it takes hosts out of a file alone.
-AS_ROOT+=" PRTE_MCA_plm_ssh_agent=/host$TOP/scripts/guest/mpi_agent"
+AS_ROOT+=" PRTE_MCA_plm_ssh_agent=/host$TOP/scripts/lib/guest/mpi_agent"
 
 # find_device GUEST: two programs at the same time, as the ranks of a host are, and none was there
 # before them: both have to find the device. A rank that did not has been seen once.
@@ -40,7 +40,7 @@ run_ranks() {
 		exit \$status"
 	output=$(client "cd /run; printf '%s slots=2\n' $CLIENT_IP $SERVER_IP >hosts
 		$AS_ROOT mpirun -n 4 --hostfile hosts $OPTIONS \
-		/usr/bin/python3 -m mpi4py /host$TOP/scripts/guest/mpi_exchange.py" 300)
+		/usr/bin/python3 -m mpi4py /host$TOP/scripts/lib/guest/mpi_exchange.py" 300)
 }
 
 check() {

@@ -7,7 +7,7 @@
 #   FAMILIES        "4 6" unless it says otherwise
 #   WIRES           "clean rough flap" unless it says otherwise
 #   LONG            yes: not in a sample
-#   KIT             a file of functions in scripts/guest, for inside()
+#   KIT             a file of functions in scripts/lib/guest, for inside()
 #   VARIANTS        names of variants, each a case of its own; NAME/FAMILY if it has only that family
 #
 # and defines check(), which fails by any command that fails, and may define applies(), which says
@@ -56,8 +56,8 @@ few() { echo $(($1 / SLOW)); }
 
 on() { loudly guest_run "$@"; }
 
-# inside GUEST COMMAND [SECONDS]: with the functions of scripts/guest/$KIT.sh
-inside() { on "$1" "set -e; . /host$TOP/scripts/guest/$KIT.sh; $2" "${3:-60}"; }
+# inside GUEST COMMAND [SECONDS]: with the functions of scripts/lib/guest/$KIT.sh
+inside() { on "$1" "set -e; . /host$TOP/scripts/lib/guest/$KIT.sh; $2" "${3:-60}"; }
 
 # loses_connections GUEST: does its driver end them when the link goes? siw of 6.1 does; later ones,
 # and ours, leave that to TCP.
@@ -137,10 +137,10 @@ our_end() { if is_ours "$SERVER_DRIVER"; then echo "$SERVER"; else echo "$CLIENT
 # established GUEST: connections that iw_mpa has established there so far
 established() { on "$1" "sed -n 's/^established //p' /sys/kernel/debug/iw_mpa/stats"; }
 
-# need_program NAME: scripts/guest/NAME.c, for the guests as /share/NAME
+# need_program NAME: scripts/lib/guest/NAME.c, for the guests as /share/NAME
 need_program() {
 	[[ -e $GUEST_RUN/share/$1 ]] ||
-		gcc -Wall -Wextra -Werror -O2 -o "$GUEST_RUN/share/$1" "$TOP/scripts/guest/$1.c" \
+		gcc -Wall -Wextra -Werror -O2 -o "$GUEST_RUN/share/$1" "$TOP/scripts/lib/guest/$1.c" \
 			-lrdmacm -libverbs
 }
 

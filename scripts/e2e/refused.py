@@ -12,7 +12,7 @@ import os
 import sys
 
 TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-sys.path.insert(0, os.path.join(TOP, "scripts", "guest"))
+sys.path.insert(0, os.path.join(TOP, "scripts", "lib", "guest"))
 
 import startup  # noqa: E402
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash disable=SC2153
 #
-# What foreign suites share: their sources, what is expected of them, their results. scripts/suites.sh sources
+# What foreign suites share: their sources, what is expected of them, their results. scripts/test/suites.sh sources
 # this. scripts/suites/NAME.sh is a suite. It sets
 #
 #   DESCRIPTION   one line: what it is
@@ -110,7 +110,7 @@ build_suite() {
 	local -a packages
 
 	read -ra packages <<<"$PACKAGES"
-	[[ -z $PACKAGES ]] || "$TOP/scripts/setup.sh" "${packages[@]/#/=}"
+	[[ -z $PACKAGES ]] || "$TOP/scripts/lib/setup.sh" "${packages[@]/#/=}"
 	declare -F build >/dev/null || return 0
 	[[ ! -e $BUILT ]] || return 0
 	mkdir -p "$CACHE/suites/built"

@@ -6,7 +6,7 @@
     judge.py --selftest                             prove that it finds what is wrong
 
 Each direction of each connection is read twice: by tshark with scripts/iw_mpa.lua, and by
-scripts/guest/startup.py and judge_own.py. Packet by packet, both have to see the same MPA frames and
+scripts/lib/guest/startup.py and judge_own.py. Packet by packet, both have to see the same MPA frames and
 FPDUs, down to the last octet. tshark must find nothing malformed, no expert error, and all CRCs good
 if either end wants CRC. A capture in which octets are missing is none.
 
@@ -41,7 +41,7 @@ import textwrap
 from collections import Counter, namedtuple
 
 TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-sys.path.insert(0, os.path.join(TOP, "scripts", "guest"))
+sys.path.insert(0, os.path.join(TOP, "scripts", "lib", "guest"))
 
 import fpdu         # noqa: E402
 import judge_data   # noqa: E402

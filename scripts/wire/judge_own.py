@@ -12,7 +12,7 @@ from bisect import bisect_right
 from collections import namedtuple
 
 TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-sys.path.insert(0, os.path.join(TOP, "scripts", "guest"))
+sys.path.insert(0, os.path.join(TOP, "scripts", "lib", "guest"))
 
 import fpdu         # noqa: E402
 import judge_data   # noqa: E402

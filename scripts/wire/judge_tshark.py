@@ -14,7 +14,7 @@ import tempfile
 from collections import namedtuple
 
 TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-sys.path.insert(0, os.path.join(TOP, "scripts", "guest"))
+sys.path.insert(0, os.path.join(TOP, "scripts", "lib", "guest"))
 
 import judge_data   # noqa: E402
 import startup      # noqa: E402

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
 #
-# The tests of this folder in a guest: what scripts/wire.sh and scripts/soak.sh share.
+# The tests of this folder in a guest: what scripts/wire.sh and scripts/test/soak.sh share.
 
 # share_tests: the guest sees the share wherever this tree is; its own /tmp hides ours.
 share_tests() {

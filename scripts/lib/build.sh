@@ -1,0 +1,217 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# Build the modules outside the tree:
+#
+#   scripts/lib/build.sh [MAKE-VARIABLE=VALUE...]       e.g. W=1 C=2 CF=-D__CHECK_ENDIAN__
+#   scripts/lib/build.sh --stock                        unmodified siw alone
+#   scripts/lib/build.sh modules                        what users want: iw_mpa and srnic, and what the
+#                                                   environment asks for: IW_MPA_SIW=y, IW_MPA_SKELETON=y
+#   scripts/lib/build.sh install                        then into /lib/modules/$KREL/updates
+#   scripts/lib/build.sh --siw FILE.ko NAME=VALUE...    siw with other values of these constants
+#
+# For the kernel that KERNEL or KREL names, see kernel.sh:
+#
+#   $BUILD/src         a copy of our sources plus siw's, iw_mpa.ko and siw_mpa.ko
+#   $BUILD/siw-stock   siw as the kernel has it: siw.ko, the peer in the end-to-end tests
+#   $BUILD/fault_point for scripts/wire/faults.py, where the kernel lets allocations fail
+#   $BUILD/mistake     for scripts/lib/guest/detectors.sh, where the kernel has detectors
+#   $BUILD/net_refs    for scripts/wire/storms.py, where the kernel tracks references
+#   $BUILD/slow_point  for scripts/wire/hazards.py
+#   $BUILD/kverbs      for scripts/wire/data_kernel.py: a kernel's ULP
+#
+# BUILD is $CACHE/build/$KREL, or IW_MPA_BUILD if that is set. Objects are kept: a second run compiles what changed, and
+# asks nobody if neither what the modules are made of nor the modules have changed.
+
+# shellcheck source=scripts/lib/lib.sh
+. "$(dirname "$0")/lib.sh"
+
+need_krel
+BUILD=${IW_MPA_BUILD:-$CACHE/build/$KREL}
+SRC=$BUILD/src
+STOCK=$BUILD/siw-stock
+
+# Compare contents, not times, and do not carry times over: make then rebuilds exactly what
+# differs, even after a checkout of older files. What a build or stage-siw.sh left behind is
+# protected from --delete, which is there for our own files that went away.
+copy_tree() {
+	mkdir -p "$SRC"
+	rsync -rc --delete --delete-excluded \
+		--filter='P *.o' --filter='P *.ko' --filter='P *.mod' --filter='P *.mod.c' \
+		--filter='P .*' --filter='P modules.order' --filter='P Module.symvers' \
+		--filter='P /drivers/infiniband/sw/siw_mpa/siw/' \
+		--filter='P /drivers/infiniband/hw/cxgb4_mpa/cxgb4/' \
+		--filter='P /drivers/infiniband/hw/cxgb4_mpa/chelsio/' \
+		--filter='- *.o' --filter='- *.ko' --filter='- *.mod' --filter='- *.mod.c' \
+		--filter='- .*' --filter='- modules.order' --filter='- Module.symvers' \
+		"$TOP/include" "$TOP/drivers" "$TOP/Kbuild" "$SRC/"
+}
+
+# The headers of the device are those of its network driver.
+stage_cxgb4() {
+	local folder
+
+	"$TOP/scripts/lib/stage-siw.sh" --driver hw/cxgb4 \
+		--edits "$TOP/drivers/infiniband/hw/cxgb4_mpa/edits" "$1/cxgb4" Makefile Kconfig
+	for folder in cxgb4 libcxgb; do
+		"$TOP/scripts/lib/stage-siw.sh" --headers "drivers/net/ethernet/chelsio/$folder" \
+			"$1/chelsio/$folder"
+	done
+}
+
+build_ours() {
+	copy_tree
+	if [[ -d $TOP/drivers/infiniband/sw/siw_mpa && " $* " != *' IW_MPA_SIW=n '* ]]; then
+		"$TOP/scripts/lib/stage-siw.sh" "$SRC/drivers/infiniband/sw/siw_mpa/siw" \
+			siw_cm.c siw_cm.h Makefile Kconfig
+	fi
+	if [[ " $* " == *' IW_MPA_CXGB4=y '* ]]; then
+		stage_cxgb4 "$SRC/drivers/infiniband/hw/cxgb4_mpa"
+	fi
+	kernel_make M="$SRC" "$@" modules
+}
+
+# Its own symbol table and no extra variables: warnings in siw are not ours to show.
+build_stock() {
+	"$TOP/scripts/lib/stage-siw.sh" "$STOCK"
+	kernel_make M="$STOCK" CONFIG_RDMA_SIW=m modules
+}
+
+# build_test_module NAME: a module of the wire tests
+build_test_module() {
+	mkdir -p "$BUILD/$1"
+	rsync -rc "$TOP/scripts/wire/$1/" "$BUILD/$1/"
+	kernel_make M="$BUILD/$1" modules
+}
+
+# What lets allocations fail is only for a kernel that can.
+build_test_modules() {
+	build_test_module slow_point
+	build_test_module kverbs
+	! grep -q '^CONFIG_FAILSLAB=y' "$KDIR/.config" || build_test_module fault_point
+	! grep -q '^CONFIG_NET_NS_REFCNT_TRACKER=y' "$KDIR/.config" || build_test_module net_refs
+	! kernel_debugs "$KERNEL" || build_test_module mistake
+}
+
+# siw's settings are constants; this is how its other behaviours become peers to test against.
+# One folder for all of them, so that only what the constants are in is compiled again.
+build_siw_with() {
+	local file=$1 dir=$CACHE/siw-with/$KREL constant
+
+	shift
+	mkdir -p "${file%/*}"
+	"$TOP/scripts/lib/stage-siw.sh" "$dir"
+	for constant in "$@"; do
+		set_constant "$dir" "${constant%%=*}" "${constant#*=}"
+	done
+	kernel_make M="$dir" CONFIG_RDMA_SIW=m modules
+	cp "$dir/siw.ko" "$file.tmp"
+	mv "$file.tmp" "$file"
+}
+
+# It is in one line of one file, or this is not the siw that we know.
+set_constant() {
+	local dir=$1 name=$2 value=$3 define files
+
+	define="^((static |const )*(bool|u_char|__be16) $name)( = [^;]*)?;"
+	files=$(grep -El "$define" "$dir"/*.c) || die "siw has no constant $name"
+	[[ $(cat "$dir"/*.c | grep -Ec "$define") -eq 1 ]] || die "siw has $name more than once"
+	sed -Ei "s/$define/\1 = $value;/" "$files"
+}
+
+# What the modules are made of, and the modules, as one word
+state() {
+	local made_of=(include drivers Kbuild scripts/lib/{build,stage-siw}.sh scripts/lib/stage-edit.py
+		scripts/wire/{slow_point,kverbs,fault_point,mistake,net_refs})
+
+	{
+		kernel_version
+		source_version
+		cat "$KDIR/.config" "$KDIR/Module.symvers"
+		(cd "$TOP" && find "${made_of[@]}" -type f -print0 | LC_ALL=C sort -z | xargs -0 sha256sum)
+		find "$BUILD" -name '*.ko' -print0 | LC_ALL=C sort -z | xargs -0r sha256sum
+	} | sha256sum
+}
+
+# build_all --stock|'' MAKE-VARIABLE...: with variables, make is always asked: whoever sets one wants
+# to hear something, or has other objects.
+build_all() {
+	local stock=$1 made=$BUILD/made
+
+	shift
+	[[ $# -gt 0 || $(cat "$made" 2>/dev/null) != "$(state)" ]] || return 0
+	build_stock
+	build_test_modules
+	[[ -z $stock ]] || return 0
+	build_ours "$@"
+	[[ $# -gt 0 ]] || state >"$made"
+}
+
+# build_for_users MAKE-VARIABLE...: without what only the tests need; siw_mpa needs sources of siw, which
+# may be nowhere. What was asked for once, and no more, is not in modules.order any more.
+build_for_users() {
+	local name
+
+	for name in IW_MPA_{SKELETON,CXGB4}; do
+		set -- "$@" "$name=${!name:-n}"
+	done
+	build_ours "$@" "IW_MPA_SIW=${IW_MPA_SIW:-n}"
+}
+
+# need_place FOLDER...: they can be written to, and have space
+need_place() {
+	local dir
+
+	for dir in "$@"; do
+		if ! mkdir -p "$dir" 2>/dev/null || [[ ! -w $dir ]]; then
+			die "no permission to write into $dir: as root, please"
+		fi
+		need_space 50 "$dir"
+	done
+}
+
+# INSTALL_MOD_PATH as in the kernel's own Makefile: a root folder other than /. modules.order of 6.12
+# has names of objects.
+install_ours() {
+	local dest=${INSTALL_MOD_PATH:-}/lib/modules/$KREL/updates
+	local sbin=${INSTALL_MOD_PATH:-}/usr/local/sbin modules stale
+
+	need_place "$dest" "$sbin"
+	install -m 755 "$TOP/scripts/iw-mpa" "$sbin"
+	mapfile -t modules < <(sed 's/\.o$/.ko/' "$SRC/modules.order")
+	# What was asked for another time does not fit the library of this time.
+	stale=("${ALL_MODULES[@]/#/$dest/}")
+	rm -f "${stale[@]/%/.ko}"
+	install -m 644 -t "$dest" "${modules[@]}"
+	depmod -b "${INSTALL_MOD_PATH:-/}" "$KREL"
+	say "installed ${modules[*]##*/} in $dest, iw-mpa in $sbin"
+}
+
+main() {
+	local verb='' stock=''
+
+	case ${1:-} in
+	--siw)
+		shift
+		locked siw-with build_siw_with "$@"
+		return
+		;;
+	--stock | modules | install)
+		verb=$1
+		shift
+		;;
+	esac
+	need_space 300
+	[[ $verb != install ]] || need_place "${INSTALL_MOD_PATH:-}"/{lib/modules/"$KREL"/updates,usr/local/sbin}
+	say "building modules for $KREL"
+	mkdir -p "$BUILD"
+	[[ $verb != --stock ]] || stock=--stock
+	case $verb in
+	modules | install) build_locked build_for_users "$@" ;;
+	*) build_locked build_all "$stock" "$@" ;;
+	esac
+	[[ $verb != install ]] || install_ours
+	say "built: $(find "$BUILD" -name '*.ko' -printf '%f ')in $BUILD"
+}
+
+main "$@"

@@ -1,0 +1,111 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# make deb: the Debian package iw-mpa-dkms, in $CACHE/deb. Its file is what this prints.
+#
+#   scripts/lib/deb.sh [VERSION]       another version than that of iw_mpa.h: for tests of upgrades
+#   scripts/lib/deb.sh --tree FOLDER   only the tree that packages are made of
+#
+# debhelper wants debian/ at the top of a source tree: that is made in the cache, of the folders that
+# the package needs and of scripts/deb.
+
+# shellcheck source=scripts/lib/lib.sh
+. "$(dirname "$0")/lib.sh"
+
+OUT=$CACHE/deb
+HERE=$TOP/scripts/deb
+
+maintainer() { sed -n 's/^M:[[:space:]]*//p' "$TOP/MAINTAINERS" | head -n 1; }
+
+# The settings with their defaults: the table of iw_mpa.rst, which a test holds against the code
+sysctl_example() {
+	cat <<-'END'
+	# Settings of iw_mpa, with their defaults. To change one, copy its line to a file in /etc/sysctl.d, without
+	# the # in front, and give it another value. A change applies to new connections.
+	END
+	awk '/check: settings/, /check: end/ {
+			if (/^``/) {
+				gsub(/``/, "", $1)
+				name[++n] = $1
+				value[n] = $2 == "none" ? "" : $2
+				$1 = $2 = ""
+			} else if (!/^ /) {
+				next
+			}
+			sub(/^ +/, "")
+			words[n] = words[n] (words[n] == "" ? "" : " ") $0
+		}
+		END { for (i = 1; i <= n; i++) printf "\n# %s\n#net.iw_mpa.%s = %s\n", words[i], name[i], value[i] }' \
+		"$TOP/Documentation/infiniband/iw_mpa.rst"
+}
+
+# All that README.md has links to is in the folder where the package has README.md itself, and debhelper
+# has a name of its own for the list of changes.
+mend_links() {
+	sed -i 's|\[Documentation/infiniband\](Documentation/infiniband)|this folder|
+		s|(Documentation/infiniband/|(|g; s|(CHANGELOG\.md)|(changelog)|' "$1"/{README,CHANGELOG}.md
+}
+
+# make_tree FOLDER VERSION
+make_tree() {
+	local tree=$1 version=$2 module sw=drivers/infiniband/sw
+
+	rm -rf "$tree"
+	mkdir -p "$tree/$sw" "$tree/Documentation/infiniband"
+	cp -r "$HERE"/* "$tree"
+	rm -r "${tree:?}"/{README.md,rpm}
+	cp -r "$TOP"/{CHANGELOG.md,Kbuild,README.md,dkms.conf,include} "$TOP"/scripts/{iw-mpa,iw_mpa.lua} "$tree"
+	cp "$TOP"/Documentation/infiniband/*.{rst,svg} "$tree/Documentation/infiniband/"
+	mend_links "$tree"
+	cp -r "$TOP/$sw/compat" "$tree/$sw"
+	for module in "${PACKAGED[@]}"; do
+		[[ ! -d $TOP/$sw/$module ]] || cp -r "$TOP/$sw/$module" "$tree/$sw"
+	done
+	sysctl_example >"$tree/iw-mpa.sysctl.conf"
+	grep -q '^#net\.iw_mpa\.' "$tree/iw-mpa.sysctl.conf" || die 'iw_mpa.rst has no table of settings'
+	# dh_dkms reads this line, and does not run it.
+	sed -i "s/^PACKAGE_VERSION=.*/PACKAGE_VERSION=\"$version\"/" "$tree/dkms.conf"
+	sed -i "s/^\(#define IW_MPA_VERSION\t*\)\"[^\"]*\"/\1\"$version\"/" "$tree/include/rdma/iw_mpa.h"
+	sed -i "s|@VERSION@|$version|; s|@MAINTAINER@|$(maintainer)|
+		s|@COPYRIGHT@|$(year) $(maintainer)|" "$tree"/*.[58] "$tree"/debian/{control,changelog,copyright}
+	sed -i "1s/([^-]*-/($version-/" "$tree/debian/changelog"
+}
+
+# Of the last entry: a tarball has no git.
+year() { sed -n 's/^ -- .* \(20[0-9][0-9]\) .*/\1/p' "$HERE/debian/changelog" | head -n 1; }
+
+build_package() {
+	cd "$1" || return
+	dpkg-buildpackage -us -uc -b
+}
+
+# make_package FOLDER VERSION: nobody else makes one meanwhile
+make_package() {
+	local dir=$1 version=$2
+
+	make_tree "$dir/iw-mpa-$version" "$version"
+	rm -f "$dir"/*.deb "$dir"/*.changes
+	quietly "building iw-mpa-dkms $version" \
+		build_package "$dir/iw-mpa-$version" >&2
+}
+
+main() {
+	local have version dir
+
+	have=$(our_version)
+	if [[ ${1:-} == --tree ]]; then
+		make_tree "${2:?FOLDER}" "$have"
+		return
+	fi
+	version=${1:-$have}
+	[[ $version =~ ^[0-9][0-9.]*$ ]] || die 'usage: deb.sh [VERSION], VERSION of digits and dots, or deb.sh --tree FOLDER'
+	[[ -n ${1:-} || $(sed -n '1s/.*(\(.*\)-[^-]*).*/\1/p' "$HERE/debian/changelog") == "$have" ]] ||
+		die "this is version $have, scripts/deb/debian/changelog is not: add an entry there"
+	"$TOP/scripts/lib/setup.sh" deb
+	need_space 50
+	dir=$OUT/$version
+	locked deb make_package "$dir" "$version"
+	ls "$dir"/iw-mpa-dkms_*.deb
+}
+
+main "$@"

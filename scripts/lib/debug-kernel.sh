@@ -1,0 +1,99 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# Build a kernel with detectors out of Debian's 6.1 sources, and print where it is:
+#
+#   scripts/lib/debug-kernel.sh kasan|kcsan
+#
+#   build                 the build folder, with .config and vmlinux: for make -C
+#   vmlinuz               the kernel
+#   lib/modules/RELEASE   what modprobe wants to know of it; all is built in
+#   release               RELEASE
+#
+# The configuration is scripts/lib/guest/debug.config with NAME.config, and nothing else: what they
+# do not name is off. A kernel is built once for each version of the sources, of these files and of
+# this one, and RELEASE tells them apart.
+
+# shellcheck source=scripts/lib/lib.sh
+. "$(dirname "$0")/lib.sh"
+
+unset -v DEBUG MAKEFLAGS	# "make e2e DEBUG=kasan" is not for the kernel's own tools
+HERE=$TOP/scripts/lib/guest
+
+# What the kernel depends on, as one word
+key() {
+	{
+		echo "$1"
+		cat "$HERE/debug.config" "$HERE/$2.config" "$TOP/scripts/lib/debug-kernel.sh"
+	} | sha256sum | cut -d ' ' -f 1
+}
+
+# Every line has to have taken effect: kconfig drops in silence what depends on something else.
+check_config() {
+	local line
+
+	while read -r line; do
+		[[ $line == CONFIG_* ]] || continue
+		grep -qxF "$line" "$2" || { echo "not in the kernel: $line"; return 1; }
+	done <"$1"
+}
+
+# Failing allocations below one function need its name in the stack. The condition on x86_64 is
+# from before stacks could be trusted there, and is gone in later kernels.
+allow_stacktrace_filter() {
+	local entry='/^config FAULT_INJECTION_STACKTRACE_FILTER/,/^	help/' file=lib/Kconfig.debug
+	local line='/^	depends on !X86_64$/'
+
+	[[ -z $(sed -n "$entry{${line}p}" "$file") ]] || sed -i "$entry{${line}d}" "$file"
+}
+
+# opinfo_put() of ksmbd, with a check for NULL where it has none
+check_ksmbd() {
+	local function='/^void opinfo_put(/,/^}/' file=fs/smb/server/oplock.c
+
+	[[ $(sed -n "$function p" "$file") == *'!opinfo'* ]] ||
+		sed -i "$function"'s/^{$/&\n\tif (!opinfo)\n\t\treturn;/' "$file"
+}
+
+build() {
+	local linux=$1 dir=$2 name=$3 key=$4 release
+	local -a make=(nice make -s -C "$1" "O=$2/build")
+
+	mkdir -p "$dir/build"
+	rm -rf "${dir:?}/key" "${dir:?}/lib"
+	cd "$linux" || return
+	allow_stacktrace_filter
+	check_ksmbd
+	cat "$HERE/debug.config" "$HERE/$name.config" >"$dir/wanted"
+	echo "CONFIG_LOCALVERSION=\"-$name-${key::8}\"" >>"$dir/wanted"
+	KCONFIG_ALLCONFIG=$dir/wanted "${make[@]}" allnoconfig
+	check_config "$dir/wanted" "$dir/build/.config"
+	"${make[@]}" -j"$(nproc)" bzImage modules
+	release=$("${make[@]}" kernelrelease)
+	"${make[@]}" INSTALL_MOD_PATH="$dir" modules_install
+	depmod -b "$dir" "$release"
+	cp "$dir/build/arch/x86/boot/bzImage" "$dir/vmlinuz"
+	echo "$release" >"$dir/release"
+}
+
+build_once() {
+	local linux=$1 dir=$2 name=$3 key=$4
+
+	[[ ! -e $dir/key || $(<"$dir/key") != "$key" ]] || return 0
+	quietly "building the $name kernel (from nothing it takes minutes)" \
+		build "$linux" "$dir" "$name" "$key"
+	echo "$key" >"$dir/key"
+}
+
+main() {
+	local name=${1:-} linux dir
+
+	[[ -n $name && -e $HERE/$name.config && $name != debug ]] ||
+		die 'usage: debug-kernel.sh kasan|kcsan'
+	linux=$("$TOP/scripts/lib/linux-source.sh")
+	dir=$CACHE/linux-$name
+	locked "linux-$name" build_once "$linux" "$dir" "$name" "$(key "$linux" "$name")"
+	echo "$dir"
+}
+
+main "$@"

@@ -1,0 +1,128 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# Make what a guest boots from, in $CACHE/guest/VERSION, and print that folder:
+#
+#   scripts/lib/guest/image.sh [NAME]      of the kernel NAME, see kernel.sh; $KERNEL by default
+#
+#   vmlinuz               the kernel
+#   boot                  what QEMU boots of it: itself, unpacked, or vmlinuz. Under emulation the kernel
+#                         needs some seconds to unpack itself
+#   lib/modules/KREL      its modules, with dependency lists
+#   initrd                busybox and the few modules that reach the host's root over 9p, or a disk
+#
+# A kernel package is fetched and unpacked, not installed.
+
+# shellcheck source=scripts/lib/lib.sh
+. "$(dirname "$0")/../lib.sh"
+
+HERE=$TOP/scripts/lib/guest
+ROOT_MODULES="virtio_pci 9pnet_virtio 9p overlay"
+DISK_MODULES="virtio_blk ext4"	# the kernels with detectors have none
+
+# Everything happens in a folder of its own that is renamed when complete.
+unpack_kernel() {
+	local dir=$1 tmp
+
+	tmp=$(mktemp -d "$dir.XXXXXX")
+	cd "$tmp" || return
+	kernel_files
+	chmod 755 .
+	mv -T "$tmp" "$dir"
+}
+
+# number FILE OFFSET OCTETS
+number() { od -An "-tu$3" -j "$2" -N "$3" "$1" | tr -d ' '; }
+
+# payload FILE COMMAND...: what is packed in a kernel, through the command. Documentation/arch/x86/boot.rst
+# of the kernel has the offsets; the last four octets are the length.
+payload() {
+	local skip count
+
+	skip=$((($(number "$1" 0x1f1 1) + 1) * 512 + $(number "$1" 0x248 4)))
+	count=$(($(number "$1" 0x24c 4) - 4))
+	dd "if=$1" bs=1M iflag=skip_bytes,count_bytes "skip=$skip" "count=$count" status=none | "${@:2}"
+}
+
+# QEMU enters an ELF file where a note of type 18 says, which the kernel has with CONFIG_PVH.
+make_boot() {
+	local dir=$1 unpack tmp=$1/boot.tmp
+
+	case $(payload "$dir/vmlinuz" od -An -tx1 -N 4 | tr -d ' ') in
+	fd377a58) unpack=xz ;;
+	28b52ffd) unpack=zstd ;;
+	*) unpack=false ;;
+	esac
+	if payload "$dir/vmlinuz" "$unpack" -dc >"$tmp" &&
+		[[ $(readelf -nW "$tmp" 2>/dev/null) == *'(0x00000012)'* ]]; then
+		mv "$tmp" "$dir/boot"
+	else
+		rm "$tmp"
+		ln -s vmlinuz "$dir/boot"
+	fi
+}
+
+# modules_for DIR MODULE...: in the order in which they have to be loaded
+modules_for() {
+	local dir=$1 module
+
+	shift
+	for module in "$@"; do
+		modprobe -d "$dir" -S "$KREL" --show-depends "$module"
+	done | awk '$1 == "insmod" && !seen[$2]++ { print $2 }'
+}
+
+# put_modules DIR ORDER: those that stdin names and DIR lacks, and how to load them into ORDER
+put_modules() {
+	local module name
+
+	: >"$2"
+	while read -r module; do
+		name=$(basename "$module" .xz)
+		[[ ! -e $1/$name ]] || continue
+		cp "$module" "$1/"
+		[[ $module != *.xz ]] || xz -d "$1/$name.xz"
+		echo "$name" >>"$2"
+	done
+}
+
+make_initrd() {
+	local dir=$1 tmp
+
+	tmp=$(mktemp -d "$dir/initrd.XXXXXX")
+	mkdir -p "$tmp"/{bin,dev,proc,modules,lower,upper,root}
+	cp /bin/busybox "$tmp/bin/"
+	install -m 755 "$HERE/init" "$tmp/init"
+	# shellcheck disable=SC2086 # lists of words are what they are
+	modules_for "$dir" $ROOT_MODULES | put_modules "$tmp/modules" "$tmp/modules/order"
+	# shellcheck disable=SC2086
+	{ modules_for "$dir" $DISK_MODULES 2>/dev/null || true; } |
+		put_modules "$tmp/modules" "$tmp/modules/order-disk"
+	(cd "$tmp" && find . | cpio -o -H newc --quiet | gzip -1) >"$tmp.gz"
+	mv "$tmp.gz" "$dir/initrd"
+	rm -rf "$tmp"
+}
+
+make_image() {
+	local dir=$1
+
+	[[ -d $dir ]] || quietly "taking kernel $KREL" unpack_kernel "$dir"
+	[[ -e $dir/boot ]] || make_boot "$dir"
+	if [[ ! -e $dir/initrd || $HERE/init -nt $dir/initrd || $HERE/image.sh -nt $dir/initrd ]]
+	then
+		make_initrd "$dir"
+	fi
+}
+
+main() {
+	local version dir
+
+	need_kernel "${1:-$KERNEL}"
+	version=$(kernel_version)
+	dir=$CACHE/guest/$KREL-$version
+	mkdir -p "$CACHE/guest"
+	locked guest-image make_image "$dir"
+	echo "$dir"
+}
+
+main "$@"

@@ -1,0 +1,298 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash
+#
+# Kernels by name; lib.sh sources it. This is the only place that knows what a name stands for:
+#
+#   a name of scripts/kernels   Debian's stock kernel: headers and sources that are installed, or
+#                               those that setup.sh unpacks in $CACHE/debian; the host stays as
+#                               it is
+#   kasan, kcsan                6.1 with detectors, built by debug-kernel.sh; DEBUG chooses one, too
+#   other                       if ANY_KERNEL is set, for those who build just our modules: any that KREL names
+#
+#   need_kernel NAME   sets; need_krel does it for $KERNEL:
+#       KERNEL         the name
+#       KREL           its release, as uname -r says it there
+#       KDIR           where modules for it are built: with kernel_make
+#       KROOT          whose compiler builds them: a release of Debian in a folder, see root.sh;
+#                      empty: the host's
+#       KSOURCE        the package of its sources
+#       KTARBALL       its sources
+#   kernel_run         a command where its compiler is
+#   kernel_make        make for it
+#   build_locked       a command while nobody else builds in the folder of build.sh
+#   kernel_version     what all Debian packages of it agree on, e.g. 6.1.192-2
+#   source_version     the same of KTARBALL; empty if it is missing
+#   kernel_files       fills the current folder: vmlinuz and lib/modules/$KREL
+#   kernel_debugs NAME does it have detectors?
+#   kernel_names       all of scripts/kernels
+#   stock_kernels NAME...  those of the names that are there
+#   kernel_row NAME    sets what the table says of it: KDEBIAN KSUITE KHEADERS KRELEASES
+
+KTABLE=$TOP/scripts/kernels
+
+kernel_names() { awk '/^[^#]/ { print $1 }' "$KTABLE"; }
+
+kernel_row() {
+	local name
+
+	while read -r name KDEBIAN KSUITE KHEADERS KRELEASES; do
+		[[ $name != "$1" ]] || return 0
+	done < <(grep '^[^#]' "$KTABLE")
+	return 1
+}
+
+stock_kernels() {
+	local name
+
+	for name in "$@"; do
+		! kernel_row "$name" || echo "$name"
+	done
+}
+
+# kernel_of RELEASE: whoever asks for a release need not name the kernel.
+kernel_of() {
+	awk -v release="$1" '/^[^#]/ && release ~ "^" $5 "$" { print $1; exit }' "$KTABLE"
+}
+
+# The version of Debian that the host has; testing does not say
+host_debian() {
+	local version
+
+	version=$(. /etc/os-release && [[ $ID == debian ]] && echo "${VERSION_ID:-99}")
+	echo "${version:-0}"
+}
+
+# Whoever builds for any kernel means the one that runs, unless its headers are nowhere: in a container, for one
+running_kernel() {
+	local krel
+
+	krel=$(uname -r)
+	if [[ -n $(kernel_of "$krel") || -e /lib/modules/$krel/build/Makefile ]] ||
+		apt-cache show "linux-headers-$krel" >/dev/null 2>&1; then
+		echo "$krel"
+	else
+		say "the kernel that runs, $krel, has no headers here: choose one by KREL="
+	fi
+}
+
+is_new_enough() {
+	[[ $(printf '%s\n' 6.1 "$KREL" | sort -V | head -n 1) == 6.1 ]] ||
+		die "kernel $KREL is not supported: it is older than 6.1"
+}
+
+# Without a word of the caller's: what the host's own release has, or the last one before it
+default_kernel() {
+	awk -v debian="$(host_debian)" '/^[^#]/ && $2 <= debian && $2 > most { most = $2; name = $1 }
+		END { print name }' "$KTABLE"
+}
+
+name_kernel() {
+	local name
+
+	if [[ -z $KREL ]]; then
+		name=$(default_kernel)
+		[[ -n $name ]] || die 'this is not Debian 12 or later: see "Supported kernels" in README.md'
+	else
+		name=$(kernel_of "$KREL")
+		[[ -n $name || -z ${ANY_KERNEL:-} ]] || { is_new_enough && name=other; }
+		[[ -n $name ]] || die "kernel $KREL is not supported: see scripts/kernels for those that are;" \
+			'DKMS builds for others from 6.1 on'
+	fi
+	echo "$name"
+}
+
+KREL=${KREL:-}
+[[ -n $KREL || -z ${ANY_KERNEL:-} || -n ${KERNEL:-}${DEBUG:-} ]] || KREL=$(running_kernel)
+from=KERNEL
+[[ -n ${KERNEL:-} || -z ${DEBUG:-} ]] || from=DEBUG	# many have one that is not meant for us
+KERNEL=${KERNEL:-${DEBUG:-$(name_kernel)}}
+export KERNEL KREL
+
+is_other() { [[ $1 == other && -n ${ANY_KERNEL:-} && -n $KREL ]]; }
+kernel_debugs() { [[ $1 == kasan || $1 == kcsan ]]; }
+
+# Before anything is installed, fetched or built. $from: the variable that has the names, if one has
+check_names() {
+	local name
+
+	for name in "$@"; do
+		kernel_row "$name" || kernel_debugs "$name" || is_other "$name" ||
+			die "no such kernel: $name ($(kernel_names | paste -sd ' ') kasan kcsan)${from:+: see the variable $from}"
+	done
+}
+
+check_names "$KERNEL"
+# shellcheck disable=SC2086 # a list of words is what it is
+from=KERNELS check_names ${KERNELS:-}
+unset -v from
+
+# Call it before the first use of KREL: setup.sh may have brought the headers since.
+need_krel() { need_kernel "$KERNEL"; }
+
+need_kernel() {
+	KERNEL=$1
+	KROOT=
+	if kernel_debugs "$KERNEL"; then
+		need_debug_kernel
+	elif is_other "$KERNEL"; then
+		need_other_kernel
+	else
+		check_names "$KERNEL"
+		kernel_row "$KERNEL"
+		need_debian_kernel
+	fi
+}
+
+# Its release changes with its configuration.
+need_debug_kernel() {
+	local dir
+
+	dir=$("$TOP/scripts/lib/debug-kernel.sh" "$KERNEL")
+	KREL=$(<"$dir/release")
+	KDIR=$dir/build
+	KSOURCE=linux-source-6.1
+	KTARBALL=$(source_tarball 6.1)
+}
+
+need_other_kernel() {
+	KDIR=/lib/modules/$KREL/build
+	[[ -e $KDIR/Makefile ]] || die "$(no_headers)"
+	KSOURCE=$(source_package "$KREL")
+	KTARBALL=/usr/src/$KSOURCE.tar.xz
+	say "kernel $KREL: not tested on this one"
+}
+
+no_headers() {
+	echo "no headers for kernel $KREL: apt-get install linux-headers-$KREL," \
+		'or, if the archive has them no more, upgrade the kernel and reboot'
+}
+
+need_debian_kernel() {
+	[[ -n $KREL && $(kernel_of "$KREL") == "$KERNEL" ]] || KREL=$(find_krel "$KERNEL")
+	[[ -n $KREL ]] || die "no headers for kernel $KERNEL: run KERNEL=$KERNEL scripts/lib/setup.sh build"
+	KDIR=/lib/modules/$KREL/build
+	KSOURCE=$(source_package "$KREL")
+	KTARBALL=/usr/src/$KSOURCE.tar.xz
+	if [[ ! -e $KDIR/Makefile ]]; then
+		KDIR=$CACHE/debian/$KREL/build
+		KTARBALL=$CACHE/debian/$KREL$KTARBALL
+	fi
+	[[ -e $KDIR/Makefile ]] || die "$(no_headers)"
+	KROOT=$(root_of "$KERNEL")
+}
+
+# root_of NAME: where its compiler is, as KROOT; sets what kernel_row sets
+root_of() { kernel_row "$1" && { [[ $KDEBIAN -le $(host_debian) ]] || echo "${KSUITE%-backports}"; }; }
+
+# source_package RELEASE: 6.12.107+deb13-amd64 is in linux-source-6.12
+source_package() { sed -E 's/^([0-9]+\.[0-9]+).*/linux-source-\1/' <<<"$1"; }
+
+# source_tarball NAME: of a kernel that may have no headers here
+source_tarball() {
+	local krel tarball
+
+	kernel_row "$1"
+	krel=$(find_krel "$1")
+	tarball=/usr/src/$(source_package "${krel:-$1}").tar.xz
+	[[ -z $krel || -e /lib/modules/$krel/build/Makefile ]] || tarball=$CACHE/debian/$krel$tarball
+	echo "$tarball"
+}
+
+# The newest release of a kernel that modules can be built for; empty if there is none.
+find_krel() {
+	local top dir newest
+
+	for top in /lib/modules "$CACHE/debian"; do
+		newest=$(for dir in "$top"/*-amd64; do
+			[[ -e $dir/build/Makefile && $(kernel_of "${dir##*/}") == "$1" ]] || continue
+			echo "${dir##*/}"
+		done | sort -V | tail -n 1)
+		[[ -z $newest ]] || { echo "$newest"; return; }
+	done
+}
+
+kernel_run() {
+	local -a in=()
+
+	[[ -z $KROOT ]] || in=("$TOP/scripts/lib/root.sh" "$KROOT")
+	nice "${in[@]}" "$@"
+}
+
+kernel_make() { kernel_run make -s -C "$KDIR" -j"$(nproc)" "$@"; }
+
+# Who builds elsewhere need not wait.
+build_locked() { locked "build-$(cksum <<<"${IW_MPA_BUILD:-$CACHE/build/$KREL}" | cut -d ' ' -f 1)" "$@"; }
+
+unpacked() { [[ $KDIR == "$CACHE"/debian/* ]]; }
+package_version() { dpkg-query -W -f '${Version}' "$1" 2>/dev/null || true; }
+
+kernel_version() {
+	local version
+
+	if unpacked; then
+		cat "$CACHE/debian/$KREL/version"
+		return
+	fi
+	if kernel_debugs "$KERNEL"; then
+		source_version
+		return
+	fi
+	version=$(package_version "linux-headers-$KREL")
+	[[ -n $version ]] || die "linux-headers-$KREL is not an installed Debian package"
+	echo "$version"
+}
+
+source_version() {
+	if [[ $KTARBALL == "$CACHE"/debian/* ]]; then
+		cat "${KTARBALL%/usr/src/*}/version"
+	elif [[ -e $KTARBALL ]]; then
+		package_version "$KSOURCE"
+	fi
+}
+
+# depends SUITE PACKAGE REGEX: what it depends on, by name
+depends() {
+	archive "$1" apt-cache show --no-all-versions "$2" 2>/dev/null |
+		sed -n 's/^Depends: //p' | tr -s ',|' '\n' | sed 's/^ *//; s/ .*//' |
+		grep -xE "$3" | sort -u
+}
+
+# Most of a kernel is drivers of hardware that no guest has.
+KERNEL_LEFT_OUT=(sound net/bluetooth net/mac80211 net/wireless
+	drivers/{accel,ata,bluetooth,comedi,edac,gpu,hwmon,iio,input,isdn,media,mfd,mtd,pinctrl}
+	drivers/{platform,power,regulator,staging,thunderbolt,usb} drivers/net/{can,ethernet,wireless})
+
+# Of later kernels, image is a package without files, and folders are below /usr.
+kernel_files() {
+	local -a packages
+
+	if kernel_debugs "$KERNEL"; then
+		cp -r "${KDIR%/build}"/{vmlinuz,lib} .
+		return
+	fi
+	archive_refresh "$KSUITE"
+	mapfile -t packages < <(depends "$KSUITE" "linux-image-$KREL" 'linux-(base|binary|modules)-[0-9].*')
+	[[ ${#packages[@]} -gt 0 ]] || packages=("linux-image-$KREL")
+	download "$KSUITE" "${packages[@]/%/=$(kernel_version)}" ||
+		die "Debian's archive has no kernel $KREL $(kernel_version) any more:" \
+			"$(kernel_is_old)"
+	for packages in linux-*.deb; do
+		dpkg-deb --fsys-tarfile "$packages" |
+			tar -x --exclude='./usr/share' "${KERNEL_LEFT_OUT[@]/#/--exclude=*/kernel/}"
+		rm "$packages"
+	done
+	mkdir -p boot lib
+	[[ ! -d usr/lib/modules ]] || mv usr/lib/modules lib/
+	[[ ! -e lib/modules/$KREL/vmlinuz ]] || mv "lib/modules/$KREL/vmlinuz" boot/
+	mv boot/vmlinuz* vmlinuz
+	rm -rf boot usr
+	depmod -b . "$KREL"
+}
+
+kernel_is_old() {
+	if unpacked; then
+		echo "rm -r $CACHE/debian/$KREL, and try again"
+	else
+		echo "apt-get upgrade, to get newer headers"
+	fi
+}

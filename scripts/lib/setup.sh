@@ -1,0 +1,311 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# Install the Debian packages that a job needs, and nothing when they are all there.
+#
+#   scripts/lib/setup.sh [GROUP...] [KERNEL...]   groups are below; no argument: for make check and make dkms
+#
+# "=PACKAGE" among them is a package by its name.
+#
+# The names of kernels are those of scripts/kernels, and fetch its headers and sources; "modules" alone, which
+# is for those who build just our modules, needs no sources but for ports, which are made of them. Included are
+# $KERNEL, unless deb, release or root alone is wanted, and 6.1, of whose sources user mode Linux and the kernels with
+# detectors are made. KREL may name a release of the host's own kernel: then its headers are installed.
+#
+# The guests also run programs whose packages would start services on the host, now and after each
+# boot, and tests that are in a package's documentation, which many hosts leave out. These packages are
+# unpacked in $CACHE/tools, not installed; only their libraries are.
+
+# shellcheck source=scripts/lib/lib.sh
+. "$(dirname "$0")/lib.sh"
+
+# OLD|NEW: what later releases of Debian call it
+declare -A GROUP=(
+	[build]="make gcc libc6-dev rsync xz-utils bc bison flex libelf-dev libssl-dev kmod"
+	[modules]="make gcc libc6-dev rsync kmod pahole"
+	[static]="make gcc libc6-dev rsync xz-utils sparse kmod
+		python3 python3-docutils python3-pygments perl shellcheck git"
+	[kunit]="make gcc libc6-dev rsync xz-utils bc bison flex libelf-dev python3"
+	[suites]="git"
+	[guest]="qemu-system-x86 busybox-static cpio gzip xz-utils zstd kmod mount netbase rdmacm-utils
+		ibverbs-utils ibverbs-providers rdma-core librdmacm-dev libibverbs-dev gcc libc6-dev perftest
+		qperf tshark iproute2 iputils-ping ethtool nftables procps python3 libtirpc3|libtirpc3t64
+		libwrap0 libnsl2 libnvme1|libnvme1t64 libjson-c5 fio libfabric-bin openmpi-bin
+		python3-mpi4py libopeniscsiusr libisns0|libisns0t64
+		libglib2.0-0|libglib2.0-0t64 libnl-genl-3-200 libpython3.11|libpython3.13
+		wireguard-tools"
+	[fuzz]="clang libclang-rt-14-dev|libclang-rt-19-dev llvm libc6-dev python3 tshark"
+	[dkms]="dkms openssl kmod util-linux"
+	[deb]="build-essential debhelper dh-dkms dpkg-dev"
+	[release]="build-essential debhelper dh-dkms dpkg-dev rpm xz-utils"
+	[arch]="gcc-s390x-linux-gnu qemu-system-s390x|qemu-system-misc qemu-system-x86"
+	[kernel]="pahole xz-utils kmod"
+	[root]="mmdebstrap util-linux"
+	[series]="git perl python3 python3-docutils"
+)
+TOOLS="nfs-common nfs-kernel-server nvme-cli open-iscsi prometheus-node-exporter python3-pyverbs"
+# Kernels with detectors have an SMB server. What it wants to hear of its daemon has changed since
+# Debian 12 was released, in updates of its kernel, too: Debian 13's is the first that knows.
+SMB_SUITE=trixie
+
+# The packages among the arguments that are not installed. dpkg is asked once.
+missing_of() {
+	local names name
+	local -A installed=()
+
+	while read -r name; do
+		installed[$name]=yes
+	done < <(dpkg-query -W -f '${db:Status-Status} ${Package}\n' | sed -n 's/^installed //p')
+	for names in "$@"; do
+		[[ -n ${installed[${names%|*}]:-}${installed[${names#*|}]:-} ]] || echo "$names"
+	done
+}
+
+# The name of each that this release knows
+names_of() {
+	local names
+
+	for names in "$@"; do
+		if [[ $names != *'|'* ]] || has_candidates "${names%|*}"; then
+			echo "${names%|*}"
+		else
+			echo "${names#*|}"
+		fi
+	done
+}
+
+apt() {
+	DEBIAN_FRONTEND=noninteractive apt-get -q -y -o DPkg::Lock::Timeout=600 \
+		-o APT::Install-Recommends=false "$@"
+}
+
+has_candidates() {
+	local pkg
+
+	for pkg in "$@"; do
+		apt-cache show --no-all-versions "$pkg" >/dev/null 2>&1 || return 1
+	done
+}
+
+# A package list may be absent or too old for what the mirror holds: refresh it only then.
+fetch_and_install() {
+	local -a packages
+
+	mapfile -t packages < <(names_of "$@")
+	if has_candidates "${packages[@]}" && apt install "${packages[@]}"; then
+		return 0
+	fi
+	apt update
+	mapfile -t packages < <(names_of "$@")
+	apt install "${packages[@]}"
+}
+
+install_missing() {
+	local -a missing names
+
+	mapfile -t missing < <(missing_of "$@" | sort -u)
+	[[ ${#missing[@]} -gt 0 ]] || return 0
+	mapfile -t names < <(names_of "${missing[@]}")
+	[[ $(id -u) -eq 0 ]] ||
+		die "as root, please: apt-get install --no-install-recommends ${names[*]}"
+	HINT="is there a network, and does 'apt-get update' work?" \
+		quietly "installing ${#names[@]} Debian packages: ${names[*]}" \
+		fetch_and_install "${missing[@]}"
+}
+
+# The release and the version that the archive has to offer
+newest_kernel() {
+	archive "$KSUITE" apt-cache show --no-all-versions "$KHEADERS" 2>/dev/null |
+		sed -nE 's/^Depends: (.*, )?linux-headers-([0-9][^ ]+) \(= ([^)]+)\).*/\2 \3/p'
+}
+
+# The headers find each other by relative links, but for one absolute path. Installing them would
+# install the kernel, too, and have the host boot it.
+unpack_kernel() {
+	local dir=$1 krel=$2 version=$3 tmp
+	local -a packages
+
+	tmp=$(mktemp -d "$dir.XXXXXX")
+	# shellcheck disable=SC2064 # this one; we are in a subshell
+	trap "rm -rf '$tmp'" EXIT
+	cd "$tmp" || return
+	mapfile -t packages < <(depends "$KSUITE" "linux-headers-$krel" 'linux-(headers|kbuild)-.*')
+	download "$KSUITE" "${packages[@]/%/=$version}" "linux-headers-$krel=$version" \
+		"$(source_package "$krel")=$version"
+	for packages in *.deb; do
+		dpkg-deb -x "$packages" .
+		rm "$packages"
+	done
+	ln -s "usr/src/linux-headers-$krel" build
+	sed -i "s|/usr/src/|$dir&|" build/Makefile
+	echo "$version" >version
+	chmod 755 .
+	mv -T "$tmp" "$dir"
+}
+
+# One that is here is good enough, until "make clean".
+fetch_kernel() {
+	local name=$1 krel version
+
+	kernel_row "$name"
+	[[ -z $(find_krel "$name") ]] || return 0
+	archive_refresh "$KSUITE"
+	read -r krel version < <(newest_kernel) || die "Debian's archive has no $KHEADERS in $KSUITE"
+	[[ $(kernel_of "$krel") == "$name" ]] ||
+		die "$KHEADERS of $KSUITE is $krel now: scripts/kernels has to say so"
+	mkdir -p "$CACHE/debian"
+	need_space 600
+	HINT="is there a network, and space in $CACHE?" \
+		quietly "fetching headers and sources of kernel $krel $version" \
+		unpack_kernel "$CACHE/debian/$krel" "$krel" "$version"
+}
+
+# Of the host's own release, the headers are installed as an administrator would do it.
+is_own() {
+	kernel_row "$1" && [[ $KDEBIAN == "$(host_debian)" && $1 == "$(default_kernel)" ]]
+}
+
+# headers_of NAME: the package. If KREL names a release of it, that one
+headers_of() {
+	if [[ -n $KREL && $(kernel_of "$KREL") == "$1" ]]; then echo "linux-headers-$KREL"; else echo "$KHEADERS"; fi
+}
+
+# The compiler that the headers of a kernel name, if it is the host's that builds for it: one of an
+# earlier release of Debian may want another than gcc is.
+compiler_of() {
+	local krel=$1 dir
+
+	for dir in "/lib/modules/$krel/build" "$CACHE/debian/$krel/build"; do
+		sed -nE 's/^(override )?CC = .*\)(gcc-[0-9.]+)$/\2/p' "$dir/.kernelvariables" 2>/dev/null || true
+	done | head -n 1
+}
+
+has_headers() { [[ -e /lib/modules/$1/build/Makefile || -e $CACHE/debian/$1/build/Makefile ]]; }
+
+# can_bring KERNEL RELEASE: is it one whose headers the rest of this script would bring?
+can_bring() {
+	local newest
+
+	if is_own "$1" || is_other "$1"; then
+		has_candidates "linux-headers-$2" && return
+		[[ $(id -u) -eq 0 ]] && apt update >/dev/null 2>&1 && has_candidates "linux-headers-$2"
+	else
+		[[ -z $(find_krel "$1") ]] || return
+		archive_refresh "$KSUITE"
+		read -r newest _ < <(newest_kernel) && [[ $newest == "$2" ]]
+	fi
+}
+
+# Whoever names a release is told that it cannot be had before many packages are installed for it.
+need_headers() {
+	is_other "$KERNEL" || [[ -n $KREL && $(kernel_of "$KREL") == "$KERNEL" ]] || return 0
+	has_headers "$KREL" || can_bring "$KERNEL" "$KREL" ||
+		die "$(no_headers)"
+}
+
+unpack_tools() {
+	local dir=$1 tmp package
+
+	tmp=$(mktemp -d "$dir.XXXXXX")
+	# shellcheck disable=SC2064 # this one; we are in a subshell
+	trap "rm -rf '$tmp'" EXIT
+	cd "$tmp" || return
+	# These run with the host's libraries: the host's own apt fetches them.
+	# shellcheck disable=SC2086 # a list of words is what it is
+	apt download $TOOLS || { apt update && apt download $TOOLS; }
+	for package in *.deb; do
+		dpkg-deb -x "$package" .
+		rm "$package"
+	done
+	echo "$TOOLS" >packages
+	chmod 755 .
+	rm -rf "$dir"
+	mv -T "$tmp" "$dir"
+}
+
+fetch_tools() {
+	local dir=$CACHE/tools
+
+	[[ $(cat "$dir/packages" 2>/dev/null) != "$TOOLS" ]] || return 0
+	need_space 200
+	HINT="is there a network, and does 'apt-get update' work?" \
+		quietly "fetching programs for the guests: $TOOLS" unpack_tools "$dir"
+}
+
+unpack_smb_tools() {
+	local dir=$1 tmp
+
+	tmp=$(mktemp -d "$dir.XXXXXX")
+	# shellcheck disable=SC2064 # this one; we are in a subshell
+	trap "rm -rf '$tmp'" EXIT
+	cd "$tmp" || return
+	download "$SMB_SUITE" ksmbd-tools
+	dpkg-deb -x ksmbd-tools_*.deb "$dir"
+	touch "$dir/smb"
+}
+
+# It runs with the libraries of Debian 12.
+fetch_smb_tools() {
+	local dir=$CACHE/tools
+
+	[[ ! -e $dir/smb ]] || return 0
+	archive_refresh "$SMB_SUITE"
+	HINT="is there a network, and does 'apt-get update' work?" \
+		quietly "fetching programs for the guests: ksmbd-tools" unpack_smb_tools "$dir"
+}
+
+main() {
+	local word root sources=yes
+	local -a packages=() kernels=()
+
+	[[ $* != modules || ${IW_MPA_SIW:-n}${IW_MPA_CXGB4:-n} != nn ]] || sources=
+
+	if [[ $(dpkg --print-architecture 2>/dev/null) != amd64 ]]; then
+		[[ $* == modules && -n ${ANY_KERNEL:-} ]] || die 'this needs Debian on amd64'
+		say 'not Debian on amd64: not tested here, and no packages are installed'
+		return
+	fi
+	[[ $# -gt 0 ]] || set -- build static kunit guest fuzz dkms 6.1 6.12
+	if [[ $* != deb && $* != release && $* != root ]] && { kernel_row "$KERNEL" || is_other "$KERNEL"; }; then
+		need_headers
+		is_other "$KERNEL" || set -- "$@" "$KERNEL"
+	fi
+	[[ " $* " != *' static '* && " $* " != *' kunit '* && $KERNEL != k?san ]] || set -- "$@" 6.1
+	for word in "$@"; do
+		if kernel_row "$word"; then
+			kernels+=("$word")
+			[[ -z $sources ]] || set -- "$@" kernel
+		fi
+	done
+	[[ ${#kernels[@]} -eq 0 ]] || mapfile -t kernels < <(printf '%s\n' "${kernels[@]}" | sort -u)
+	for word in "${kernels[@]}"; do
+		root=$(root_of "$word")
+		[[ -z $root ]] || set -- "$@" root
+		! is_own "$word" || packages+=("$(headers_of "$word")")
+		[[ -z $sources ]] || ! is_own "$word" || packages+=("$(source_package "${KRELEASES//\\/}")")
+	done
+	! is_other "$KERNEL" || has_headers "$KREL" || packages+=("linux-headers-$KREL")
+	for word in "$@"; do
+		kernel_row "$word" && continue
+		[[ $word != =* ]] || { packages+=("${word#=}") && continue; }
+		[[ -n ${GROUP[$word]:-} ]] ||
+			die "no such group: $word (${!GROUP[*]} $(kernel_names | paste -sd ' '))"
+		# shellcheck disable=SC2206 # a list of words is what it is
+		packages+=(${GROUP[$word]})
+	done
+	locked setup install_missing "${packages[@]}"
+	[[ " $* " != *' guest '* ]] || locked setup fetch_tools
+	[[ " $* " != *' guest '* ]] || ! kernel_debugs "$KERNEL" || locked setup fetch_smb_tools
+	for word in "${kernels[@]}"; do
+		locked setup fetch_kernel "$word"
+		root=$(root_of "$word")
+		if [[ -n $root ]]; then
+			"$TOP/scripts/lib/root.sh" --make "$root"
+		else
+			# shellcheck disable=SC2046 # none, if the headers do not say
+			locked setup install_missing $(compiler_of "$(find_krel "$word")")
+		fi
+	done
+}
+
+main "$@"

@@ -1,0 +1,48 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# make uninstall: remove what "make install" has put below /, or INSTALL_MOD_PATH: the modules of each
+# kernel, or of KREL alone, and with the last of them the command iw-mpa. What is loaded stays loaded.
+
+KRELS=${KREL:-*}
+# shellcheck source=scripts/lib/lib.sh
+. "$(dirname "$0")/lib.sh"
+
+remove() {
+	rm -f "$1" 2>/dev/null || die "no permission to remove $1: as root, please"
+	say "removed $1"
+}
+
+# any_left ROOT: has a kernel still modules that the command is for?
+any_left() {
+	local module
+
+	for module in "${ALL_MODULES[@]}"; do
+		! compgen -G "$1/lib/modules/*/updates/$module.ko" >/dev/null || return 0
+	done
+	return 1
+}
+
+main() {
+	local root=${INSTALL_MOD_PATH:-} updates module changed
+
+	# shellcheck disable=SC2231 # a pattern is what it is
+	for updates in "$root"/lib/modules/$KRELS/updates; do
+		changed=no
+		for module in "${ALL_MODULES[@]}"; do
+			[[ -e $updates/$module.ko ]] || continue
+			remove "$updates/$module.ko"
+			changed=yes
+		done
+		[[ $changed == yes ]] || continue
+		# A kernel that is gone may have left the folder.
+		if [[ -e ${updates%/updates}/modules.order ]]; then
+			depmod -b "${root:-/}" "$(basename "${updates%/updates}")"
+		else
+			rmdir "$updates" "${updates%/updates}" 2>/dev/null || true
+		fi
+	done
+	[[ ! -e $root/usr/local/sbin/iw-mpa ]] || any_left "$root" || remove "$root/usr/local/sbin/iw-mpa"
+}
+
+main "$@"

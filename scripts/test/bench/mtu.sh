@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash
+#
+# Sourced by bench.sh: what messages cost at the MTU of a network, by the plugin's count. A segment of TCP,
+# and so an FPDU, is as small then as it is there. The loopback device keeps its segmentation offload,
+# so TCP passes large packets, as it does with a network card that has TSO and GRO.
+
+MTUS='1500 9000 65536'
+MTU_VARIANTS='siw srnic plain markers'
+
+# NAME OCTETS TIMES PROGRAM, as DATA of bench.sh
+MTU_DATA='
+write-64k	65536	1000	ib_write_bw
+read-64k	65536	1000	ib_read_bw -e
+send-64k	65536	1000	ib_send_bw -e
+write-4k	4096	2000	ib_write_bw
+send-4k	4096	2000	ib_send_bw -e
+ping-64	64	2000	ib_send_lat -e
+'
+
+# measure_at MTU: with bare TCP and all drivers in one boot
+measure_at() {
+	local variant RAW=$OUT/mtu-$1
+
+	need_krel
+	"$TOP/scripts/lib/build.sh"
+	rm -rf "$RAW"
+	mkdir "$RAW"
+	build_program cm_bench
+	build_program tcp_data
+	build_plugin
+	boot_counting
+	cp "$OUT/tcp_data" "$GUEST_RUN/share/"
+	guest_run A "ip link set lo mtu $1" "$LIMIT"
+	for variant in $MTU_VARIANTS; do
+		take_driver "$variant"
+		tell_plugin
+		[[ $variant != siw ]] || measure_data tcp "$MTU_DATA"
+		measure_data "$variant" "$MTU_DATA"
+	done
+	guest_down || gap "the guest did not end well: see $GUEST_RUN"
+	python3 "$TOP/scripts/test/bench/report.py" --mtu "$OUT"
+	cat "$OUT/mtu-$1.tsv"
+	say "in $OUT: mtu-$1.tsv, mtu.rst, mtu.html"
+}

@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash
+#
+# Sourced by bench.sh: what it costs to register memory, with few regions and with very many, beside siw in
+# one boot.
+
+REGISTRATIONS=${REGISTRATIONS:-100000}
+# Hundredths of what siw takes for one; and of one of the first thousand, which one of the last may take
+REGISTERED_LIMIT=110
+
+# A process is in a memory cgroup, as under systemd: what srnic has the cgroup charged for costs, too.
+# shellcheck disable=SC2016
+IN_CGROUP='mkdir -p /run/cgroup; mountpoint -q /run/cgroup || mount -t cgroup2 none /run/cgroup
+	echo +memory >/run/cgroup/cgroup.subtree_control; mkdir -p /run/cgroup/bench
+	echo $BASHPID >/run/cgroup/bench/cgroup.procs; exec '
+
+# registered VARIANT user|kernel COUNT: see registrations.c
+registered() {
+	local command="/share/registrations $2" file=$OUT/register/$1.$2
+
+	take_driver "$1"
+	if [[ $2 == kernel ]]; then
+		guest_run A "insmod /share/modules/kverbs.ko" "$LIMIT"
+		command+=" 10.0.0.1 $3"
+	else
+		command="($IN_CGROUP $command siw0 $3)"
+	fi
+	guest_run A "$command" "$LIMIT" >"$file" || die "$1, $2: $(cat "$file")"
+	[[ $2 == user ]] || guest_run A 'rmmod kverbs' "$LIMIT"
+}
+
+# registered_value VARIANT KIND KEY
+registered_value() { awk -v key="$3" '$1 == key { print $2 }' "$OUT/register/$1.$2"; }
+
+# judge_registered KIND COUNT: what all took, both ways, and whether the last to be registered took what the
+# first did. What they leave to RCU when they go is freed meanwhile, at any time.
+judge_registered() {
+	local variant what first last cost siw
+
+	for variant in siw srnic; do
+		registered "$variant" "$1" "$2"
+	done
+	for what in register deregister; do
+		siw=$(registered_value siw "$1" "$what")
+		cost=$(registered_value srnic "$1" "$what")
+		first=$(registered_value srnic "$1" "${what}_first")
+		last=$(registered_value srnic "$1" "${what}_last")
+		echo "# $KERNEL, $1: $cost instructions to $what one of $2 regions, $first at first and $last" \
+			"at last, siw: $siw, limit: $REGISTERED_LIMIT %"
+		tap_run "$KERNEL: to $what costs what it may: $1" within "$REGISTERED_LIMIT" "$cost" "$siw"
+		[[ $what != register ]] || tap_run "$KERNEL: the last to $what costs what the first did: $1" \
+			within "$REGISTERED_LIMIT" "$last" "$first"
+	done
+}
+
+# judge_registrations COUNT: of both kinds, in a guest that counts
+judge_registrations() {
+	local kind
+
+	rm -rf "$OUT/register"
+	mkdir "$OUT/register"
+	cp "$OUT/registrations" "$GUEST_RUN/share/"
+	for kind in user kernel; do
+		judge_registered "$kind" "$1"
+	done
+}
+
+measure_registrations() {
+	need_krel
+	"$TOP/scripts/lib/build.sh"
+	build_program cm_bench
+	build_program registrations
+	boot_counted
+	judge_registrations "$REGISTRATIONS"
+	guest_kill_all		# how guests end is judged by other tests
+	tap_end bench
+}

@@ -1,0 +1,669 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0
+"""What bench.sh measured, as tables (table.rst), a picture (connect.svg) and a page (bench.html).
+
+    report.py FOLDER
+    report.py --mtu FOLDER      messages at the MTU of a network (mtu-N.tsv, mtu.rst, mtu.html), from
+                                FOLDER/mtu-N, which is as FOLDER/raw
+    report.py --rate FOLDER     connections a second (rate.rst, rate.html), from
+                                FOLDER/rate/VARIANT.ROUND
+    report.py --load FOLDER     octets a second of many QPs (load.rst, load.html), from
+                                FOLDER/load/VARIANT.ROUND
+    report.py --pong FOLDER     there and back (pong.rst, pong.html), from FOLDER/pong/VARIANT.ROUND
+    report.py --rtt FOLDER      round trips (rtt.rst, rtt.html), from
+                                FOLDER/rtt/VARIANT.MICROSECONDS
+    report.py --storm FOLDER    a server that is started again (storm.rst, storm.html), from
+                                FOLDER/storm/VARIANT
+    report.py --comeback FOLDER controllers of NVMe that come back (comeback.rst, comeback.html), from
+                                FOLDER/comeback/VARIANT.ROUND
+    report.py --hops FOLDER     what each of two hosts does (hops.rst, hops.html), from
+                                FOLDER/hops/VARIANT.END
+    report.py --scale FOLDER    more processors, very many connections (scale.rst, scale.html), from
+                                FOLDER/scale/VARIANT.cpus-NUMBER, srnic.crowd, srnic.removal
+
+FOLDER/raw has a file VARIANT.MEASURE with what cm_bench printed, "KEY NUMBER" a line, and
+VARIANT.MEASURE.split with what split.c counted, "PHASE GROUP FUNCTION INSTRUCTIONS CALLS".
+"""
+
+import collections
+import os
+import random
+import re
+import statistics
+import sys
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../lib"))
+import page     # noqa: E402
+
+VARIANTS = ("tcp", "siw", "siw_mpa", "srnic", "plain", "markers")
+PHASES = ("", "setup", "connect", "qp", "close", "destroy", "settle", "data")
+# As functions.py numbers them
+GROUPS = (
+    ("", ""),
+    ("application and its libraries", "#9aa7b4"),
+    ("system calls", "#6b7f92"),
+    ("rdma_ucm, rdma_cm, iw_cm", "#8d6fb0"),
+    ("verbs: ib_core, ib_uverbs", "#b79bd3"),
+    ("connection manager", "#d1495b"),
+    ("the rest of the driver", "#edae49"),
+    ("TCP/IP", "#30638e"),
+    ("scheduler, workqueues", "#66a182"),
+    ("interrupts, timers", "#c9c9c9"),
+    ("copying", "#5fa8d3"),
+    ("CRC32c", "#c0ca33"),
+    ("storage protocols", "#b5838d"),
+)
+USER, CM, STORAGE = 1, 5, 12
+# Every allocation from a slab goes through one of these.
+ALLOCATIONS = re.compile(r"__kmem_cache_alloc_node|kmem_cache_alloc(_lru)?|kmem_cache_alloc_node")
+
+
+class Measure:
+    """One run of cm_bench, as numbers for one connection."""
+
+    def __init__(self, path):
+        self.values = {}
+        with open(path, encoding="ascii") as lines:
+            for line in lines:
+                key, value, *rest = line.split()
+                if not rest:
+                    self.values[key] = int(value)
+        self.count = self.values.get("connections", 1)
+        self.insns = collections.Counter()
+        self.calls = collections.Counter()
+        if os.path.exists(path + ".split"):
+            self.read_split(path + ".split")
+
+    def read_split(self, path):
+        with open(path, encoding="ascii") as lines:
+            for line in lines:
+                phase, group, function, insns, calls = line.split()
+                key = PHASES[int(phase)], int(group)
+                self.insns[key] += int(insns)
+                self.calls[key + (function,)] += int(calls)
+
+    def phase(self, name):
+        return self.values.get(name)
+
+    def total(self):
+        """All phases, with what was put off until the end; by the plugin's count."""
+        return round(sum(self.insns.values()) / self.count)
+
+    def of_phase(self, name):
+        """One phase; by the plugin's count"""
+        return round(sum(insns for (phase, _), insns in self.insns.items()
+                         if phase == name) / self.count)
+
+    def kernel(self):
+        """What the kernel did; by the plugin's count"""
+        return round(sum(insns for (_, group), insns in self.insns.items()
+                         if group != USER) / self.count)
+
+    def part(self, phase, group):
+        """Of one phase, or of all of them if it has no name"""
+        return round(sum(insns for (p, g), insns in self.insns.items()
+                         if g == group and phase in ("", p)) / self.count)
+
+    def calls_of(self, pattern, phase=None, group=None):
+        number = sum(calls for (p, g, function), calls in self.calls.items()
+                     if re.fullmatch(pattern, function)
+                     and phase in (None, p) and group in (None, g))
+        return number / self.count
+
+
+def load(folder):
+    found = collections.defaultdict(dict)
+    for name in os.listdir(folder):
+        if not name.endswith(".split"):
+            variant, measure = name.split(".", 1)
+            found[measure][variant] = Measure(os.path.join(folder, name))
+    return found
+
+
+# --- tables ---------------------------------------------------------------------------------------
+
+
+def number(value):
+    if value is None:
+        return "-"
+    return f"{value:.2f}" if isinstance(value, float) else f"{value:,}"
+
+
+def ratio(value, base):
+    return f"{value / base:.2f}" if value and base else "-"
+
+
+Table = collections.namedtuple("Table", "title head rows")
+
+
+def cells_of(table):
+    return [[cell if isinstance(cell, str) else number(cell) for cell in row]
+            for row in table.rows]
+
+
+def as_text(table):
+    title, rows = table.title, [table.head] + cells_of(table)
+    widths = [max(len(row[i]) for row in rows) for i in range(len(table.head))]
+    rule = "  ".join("=" * width for width in widths)
+    lines = ["  ".join([row[0].ljust(widths[0])] +
+                       [cell.rjust(width) for cell, width in zip(row[1:], widths[1:])])
+             for row in rows]
+    return "\n".join([title, "-" * len(title), "", rule, lines[0], rule] + lines[1:] + [rule, ""])
+
+
+def as_page(table):
+    """A plot of what was counted, and the table; nothing of a table without numbers."""
+    names = [name for name in table.head[1:] if "/" not in name]
+    rows = [(row[0], [None if isinstance(cell, str) else cell for cell in row[1:len(names) + 1]])
+            for row in table.rows]
+    if not any(value for _, values in rows for value in values):
+        return []
+    return [page.heading(table.title), page.figure(page.bars(names, rows)),
+            page.table(table.head, cells_of(table))]
+
+
+def write_page(folder, name, title, tables, *pictures):
+    parts = [page.paragraph("tcp: connections without RDMA; siw: as the kernel has it; siw_mpa and "
+                            "srnic: as they come; plain: srnic with no more than siw does; markers: "
+                            "srnic with Markers.")]
+    parts += [page.figure(picture) for picture in pictures]
+    parts.append(page.note("In the plots below each group of bars has a scale of its own."))
+    for table in tables:
+        parts += as_page(table)
+    write(folder, name, page.judged(page.page(title, *parts)))
+
+
+HEAD = ["", *VARIANTS, "srnic/siw", "plain/siw"]
+
+
+def row_of(name, values):
+    """A row with the ratios at its end; values by variant."""
+    siw = values.get("siw")
+    return [name, *[values.get(variant) for variant in VARIANTS],
+            ratio(values.get("srnic"), siw), ratio(values.get("plain"), siw)]
+
+
+def by_variant(measures, function):
+    return {variant: function(measure) for variant, measure in measures.items()}
+
+
+def table_of_costs(found):
+    rows = []
+    for name in sorted(found):
+        if re.match(r"held|half-open|memory|data|ulp", name):
+            continue
+        phases = ("setup", "destroy") if name == "listen" else ("connect", "close")
+        for phase in phases:
+            values = by_variant(found[name], lambda m, p=phase: m.phase(p))
+            if any(values.values()):
+                rows.append(row_of(f"{name}: {phase}", values))
+        rows.append(row_of(f"{name}: all", by_variant(found[name], Measure.total)))
+    return Table("Instructions per connection", HEAD, rows)
+
+
+def table_of_parts(measures, phase, title):
+    rows = []
+    for group, (name, _) in enumerate(GROUPS):
+        if name and group != STORAGE and (phase != "data" or group != USER):
+            rows.append(row_of(name, by_variant(measures, lambda m, g=group: m.part(phase, g))))
+    return Table(title, HEAD, rows)
+
+
+def table_of_events(measures):
+    kinds = (
+        ("context switches", r"__switch_to", "connect", None),
+        ("TCP segments", r"__tcp_transmit_skb|tcp_v[46]_send_synack", "connect", None),
+        ("work items run", r"process_one_work", "connect", None),
+        ("allocations of the connection manager", ALLOCATIONS, None, CM),
+    )
+    rows = [row_of(name, by_variant(measures, lambda m, a=args: float(m.calls_of(*a))))
+            for name, *args in kinds]
+    return Table("Events per connection", HEAD, rows)
+
+
+def table_of_memory(found):
+    rows = []
+    for name in ("half-open", "waiting", "established"):
+        for key, text in (("slab", "slab"), ("memory", "all pages")):
+            values = by_variant(found.get("memory-" + name, {}), lambda m, k=key: m.values.get(k))
+            rows.append(row_of(f"{name}: {text}", values))
+    return Table("Octets per connection, both ends", HEAD, rows)
+
+
+def table_of_scale(found):
+    rows = []
+    for name in sorted(found):
+        if re.match(r"held|half-open", name):
+            rows.append(row_of(name.replace("-", " "),
+                               by_variant(found[name], lambda m: m.phase("connect"))))
+    return Table("Instructions per connect while others are held", HEAD, rows)
+
+
+def table_of_data(found):
+    rows = [row_of(name, by_variant(found[name], Measure.kernel))
+            for name in sorted(found) if name.startswith("data")]
+    return Table("Instructions of the kernel per message, both ends", HEAD, rows)
+
+
+# --- messages at the MTU of a network
+
+MTU_VARIANTS = ("tcp", "siw", "srnic", "plain", "markers")
+MTU_MEASURES = ("write-64k", "read-64k", "send-64k", "write-4k", "send-4k", "ping-64")
+MTU_RATIOS = (("srnic", "tcp"), ("plain", "tcp"), ("plain", "siw"))
+DRIVER = 6
+TCP_HEADERS, FPDU_HEADERS = 52, 20      # IPv4 and TCP with time stamps; length, DDP header and CRC
+
+
+def mtu_rows(folder, mtu):
+    """measure: {variant: instructions}"""
+    found = load(os.path.join(folder, f"mtu-{mtu}"))
+    return {name: by_variant(found.get(name, {}), Measure.kernel) for name in MTU_MEASURES}
+
+
+def write_tsv(folder, mtu, rows):
+    lines = [("measure", *MTU_VARIANTS)]
+    lines += [(name, *(str(values.get(variant, "-")) for variant in MTU_VARIANTS))
+              for name, values in rows.items()]
+    write(folder, f"mtu-{mtu}.tsv", "".join("\t".join(line) + "\n" for line in lines))
+
+
+def table_of_mtu(folder, mtu):
+    rows = mtu_rows(folder, mtu)
+    write_tsv(folder, mtu, rows)
+    return Table(f"Instructions of the kernel per message at an MTU of {mtu}, both ends",
+                 ["", *MTU_VARIANTS, *(f"{a}/{b}" for a, b in MTU_RATIOS)],
+                 [[name, *map(values.get, MTU_VARIANTS),
+                   *(ratio(values.get(a), values.get(b)) for a, b in MTU_RATIOS)]
+                  for name, values in rows.items()])
+
+
+def fpdus(mtu, octets=65536):
+    return -(-octets // (mtu - TCP_HEADERS - FPDU_HEADERS))
+
+
+def by_function(folder, mtu, variant, name):
+    """What each function of the driver takes for a message, with what it calls of the kernel's"""
+    measure = Measure(os.path.join(folder, f"mtu-{mtu}", f"{variant}.{name}"))
+    path = os.path.join(folder, f"mtu-{mtu}", f"{variant}.{name}.split")
+    found = collections.Counter()
+    with open(path, encoding="ascii") as lines:
+        for line in lines:
+            _, group, function, insns, _ = line.split()
+            if int(group) == DRIVER:
+                found[function] += int(insns) / measure.count
+    return found
+
+
+def table_of_fpdu(folder, small=1500, large=9000):
+    """The difference between two MTUs has the cost of FPDUs, and not that of the message."""
+    more = fpdus(small) - fpdus(large)
+    parts = {}
+    for variant in ("srnic", "plain"):
+        least = by_function(folder, large, variant, "write-64k")
+        for function, insns in by_function(folder, small, variant, "write-64k").items():
+            parts.setdefault(function, {})[variant] = (insns - least[function]) / more
+    total = {variant: sum(by.get(variant, 0) for by in parts.values())
+             for variant in ("srnic", "plain")}
+    rows = [[function, *(float(by.get(variant, 0)) for variant in ("srnic", "plain"))]
+            for function, by in sorted(parts.items(), key=lambda item: -item[1].get("plain", 0))
+            if max(by.values()) >= 1]
+    return Table(f"The driver per FPDU: Write of 64 KiB at an MTU of {small} less that at {large}",
+                 ["", "srnic", "plain"], [["all", total["srnic"], total["plain"]], *rows])
+
+
+def mtus_of(folder):
+    return sorted(int(name[4:]) for name in os.listdir(folder)
+                  if re.fullmatch(r"mtu-\d+", name) and os.listdir(os.path.join(folder, name)))
+
+
+def report_mtu(folder):
+    mtus = mtus_of(folder)
+    tables = [with_crc(table_of_mtu(folder, mtu), folder) for mtu in mtus]
+    if {1500, 9000} <= set(mtus):
+        tables.append(table_of_fpdu(folder))
+    write(folder, "mtu.rst", "\n".join(map(as_text, tables)))
+    write_page(folder, "mtu.html", "iw_mpa: messages at the MTU of a network", tables)
+
+
+def table_of_ulps(found):
+    rows = [row_of(name[4:], by_variant(found[name], Measure.kernel))
+            for name in sorted(found) if name.startswith("ulp")]
+    return Table("Instructions of the kernel per I/O, both ends", HEAD, rows)
+
+
+def table_of_iops(found):
+    """By the guest's clock, so with fio, and with the time in which it waited"""
+    rows = [row_of(name[4:], by_variant(found[name], lambda m: m.values.get("iops")))
+            for name in sorted(found) if name.startswith("ulp-nvme")]
+    return Table("I/Os of NVMe in a second of 1,000,000,000 instructions", HEAD, rows)
+
+
+def with_crc(table, folder):
+    """The title says what summed CRC32c up: a table with software would be another one."""
+    path = os.path.join(folder, "crc32c")
+    if not os.path.exists(path):
+        return table
+    with open(path, encoding="ascii") as lines:
+        return table._replace(title=f"{table.title} (CRC32c: {lines.read().strip()})")
+
+
+def rates_of(path):
+    """(load, connections a second, attempts that failed) of one round; cm_rate.c has the lines."""
+    with open(path, encoding="ascii") as lines:
+        for line in lines:
+            load, *rest = line.split()
+            values = dict(zip(rest[::2], map(int, rest[1::2])))
+            yield load, values["connections"] * 1000 / values["milliseconds"], values["failed"]
+
+
+def interval(values):
+    """The median, and between what 95 % of medians are that are drawn from the same values."""
+    draw = random.Random(len(values))
+    medians = sorted(statistics.median(draw.choices(values, k=len(values))) for _ in range(4000))
+    return [statistics.median(values), medians[100], medians[-101]]
+
+
+def ratios(found, variant, base):
+    """Of one load, round by round: FOUND has VARIANT: {ROUND: rate}."""
+    both = sorted(set(found[variant]) & set(found[base]))
+    return interval([found[variant][i] / found[base][i] for i in both]) if both else [None] * 3
+
+
+def table_of_rates(folder):
+    """The median of the rounds, what failed in all of them, and the ratios of each round."""
+    found = collections.defaultdict(lambda: collections.defaultdict(dict))
+    failed = collections.Counter()
+    for name in os.listdir(folder):
+        variant, turn = name.split(".")
+        for load, rate, failures in rates_of(os.path.join(folder, name)):
+            found[tuple(map(int, load.split("-")))][variant][turn] = rate
+            failed[variant] += failures
+    variants = [variant for variant in VARIANTS if variant in failed]
+    rows = [["{}, {}, {}".format(*load),
+             *(round(statistics.median(by[variant].values())) if by[variant] else None
+               for variant in variants), *ratios(by, "srnic", "siw")]
+            for load, by in sorted(found.items())]
+    rows.append(["attempts that failed", *(failed[variant] for variant in variants), None, None, None])
+    return Table("Connections a second, by clients, listeners, stalled peers of each",
+                 ["", *variants, "srnic/siw", "95 %/from", "95 %/to"], rows)
+
+
+LOAD_PAIRS = (("plain", "siw"), ("srnic", "siw_mpa"), ("srnic", "siw"))
+
+
+def table_of_load(folder):
+    """The ratios of each round, and what the QP with least got of what one of them gets on average."""
+    total = collections.defaultdict(lambda: collections.defaultdict(dict))
+    share = collections.defaultdict(lambda: collections.defaultdict(list))
+    for name in os.listdir(folder):
+        variant, turn = name.split(".")
+        with open(os.path.join(folder, name), encoding="ascii") as lines:
+            for line in lines:
+                qps, *rest = line.split()
+                values = dict(zip(rest[::2], map(int, rest[1::2])))
+                total[int(qps)][variant][turn] = values["total"]
+                share[int(qps)][variant].append(values["least"] * int(qps) / values["total"])
+    rows = [[f"{qps}: {a} to {b}", *ratios(by, a, b)] for qps, by in sorted(total.items())
+            for a, b in LOAD_PAIRS]
+    rows += [[f"{qps}: least of {variant}", *interval(values)]
+             for qps, by in sorted(share.items()) if qps > 1
+             for variant, values in sorted(by.items())]
+    return Table("Writes of QPs, four processors", ["", "median", "95 %: from", "to"], rows)
+
+
+def table_of_pongs(folder):
+    found = collections.defaultdict(lambda: collections.defaultdict(dict))
+    for name in os.listdir(folder):
+        variant, turn = name.split(".")
+        for what, value in Measure(os.path.join(folder, name)).values.items():
+            found[what][variant][turn] = value
+    rows = [[f"{what}: {a} to {b}", *ratios(found[what], a, b)]
+            for what in ("median", "p99") for a, b in LOAD_PAIRS]
+    return Table("64 octets there and back", ["", "median", "95 %: from", "to"], rows)
+
+
+TRIP_VARIANTS = ("siw", "siw_mpa", "srnic", "plain", "srnic-tfo", "plain-tfo")
+TRIPS = (
+    ("initiator-sends", "the initiator's first Send has completed"),
+    ("responder-sends", "the responder's first Send has completed"),
+    ("responder-gets", "the initiator's first message has arrived"),
+    ("initiator-gets", "the responder's first message has arrived"),
+    ("answered", "the initiator has its first answer"),
+)
+
+
+def table_of_trips(folder):
+    """Time since rdma_connect, in round trips."""
+    found = collections.defaultdict(lambda: collections.defaultdict(dict))
+    for name in os.listdir(folder):
+        variant, trip = name.split(".")
+        with open(os.path.join(folder, name), encoding="ascii") as lines:
+            for line in lines:
+                what, value = line.split()
+                found[what][int(trip)][variant] = int(value) / 1000 / int(trip)
+    rows = [[f"{text}, {trip / 1000:g} ms", *map(by.get, TRIP_VARIANTS)]
+            for what, text in TRIPS for trip, by in sorted(found[what].items())]
+    return Table("Round trips until", ["", *TRIP_VARIANTS], rows)
+
+
+STORM_VARIANTS = ("siw", "siw_mpa", "srnic")
+STORM = (
+    ("rejected", "attempts that were rejected"),
+    ("failed", "attempts that failed otherwise"),
+    ("missing", "clients that never came back"),
+    ("median", "half are back, ms"),
+    ("p99", "99 % are back, ms"),
+    ("last", "all are back, ms"),
+    ("peak", "octets of memory of the host for a client, at most"),
+    ("stays", "the same when all are back"),
+)
+
+
+def table_of_storm(folder):
+    found = {variant: Measure(os.path.join(folder, variant)).values
+             for variant in os.listdir(folder)}
+    rows = [[text, *(found.get(variant, {}).get(what) for variant in STORM_VARIANTS)]
+            for what, text in STORM]
+    return Table("A server is started again", ["", *STORM_VARIANTS], rows)
+
+
+COMEBACK = (
+    ("median", "half are live, ms"),
+    ("last", "all are live, ms"),
+    ("failed", "attempts that failed"),
+)
+
+
+def table_of_comebacks(folder):
+    """The median of the rounds, and the least and the most of them"""
+    found = collections.defaultdict(lambda: collections.defaultdict(list))
+    for name in os.listdir(folder):
+        variant = name.split(".")[0]
+        for what, value in Measure(os.path.join(folder, name)).values.items():
+            found[what][variant].append(value)
+    rows = []
+    for what, text in COMEBACK:
+        for suffix, function in (("", statistics.median), (", least", min), (", most", max)):
+            rows.append([text + suffix, *(round(function(found[what][variant]))
+                                          if found[what][variant] else None
+                                          for variant in STORM_VARIANTS)])
+    return Table("A target of NVMe comes back", ["", *STORM_VARIANTS], rows)
+
+
+HOPS_VARIANTS = ("siw", "srnic", "plain")
+HOPS = (
+    ("context switches", r"__switch_to"),
+    ("wake-ups", r"try_to_wake_up"),
+    ("work items run", r"process_one_work"),
+    ("interrupts", r"asm_common_interrupt|asm_sysvec_\w+"),
+    ("TCP segments sent", r"__tcp_transmit_skb|tcp_v[46]_send_synack"),
+)
+
+
+def table_of_hops(folder):
+    rows = []
+    for end in ("initiator", "responder"):
+        measures = {variant: Measure(os.path.join(folder, f"{variant}.{end}"))
+                    for variant in HOPS_VARIANTS if os.path.exists(f"{folder}/{variant}.{end}")}
+        kinds = [(f"instructions, {phase}", lambda m, p=phase: m.of_phase(p))
+                 for phase in ("connect", "close")]
+        kinds.append(("instructions, whole life", Measure.total))
+        kinds += [(f"connection manager, {phase}", lambda m, p=phase: m.part(p, CM))
+                  for phase in ("connect", "close")]
+        kinds += [(text, lambda m, p=pattern: float(m.calls_of(p))) for text, pattern in HOPS]
+        for text, function in kinds:
+            values = by_variant(measures, function)
+            rows.append([f"{end}: {text}", *map(values.get, HOPS_VARIANTS),
+                         *(ratio(values.get(v), values.get("siw")) for v in HOPS_VARIANTS[1:])])
+    return Table("What a connection costs each of two hosts",
+                 ["", *HOPS_VARIANTS, "srnic/siw", "plain/siw"], rows)
+
+
+def table_of_processors(found):
+    rows = []
+    for variant, measures in sorted(found.items()):
+        totals = [measure.total() for _, measure in sorted(measures.items())]
+        rows.append([variant, *totals, ratio(totals[-1], totals[0])])
+    return Table("Instructions of a connection's whole life, by processors",
+                 ["", *map(str, sorted(found["srnic"])), "most/least"], rows)
+
+
+CROWD = (
+    ("endpoints", "endpoints"),
+    ("memory", "octets of memory for a pair"),
+    ("slab", "of them in slabs"),
+    ("listing", "the listing, instructions"),
+    ("longest", "its longest part under one RCU read lock"),
+    ("removal", "rdma link delete, instructions"),
+)
+SPREAD = (
+    ("removal", "rdma link delete, ns by the clock"),
+    ("cpu0", "connections that end on the first"),
+    ("cpu1", "on the second"),
+    ("cpu2", "on the third"),
+    ("cpu3", "on the fourth"),
+)
+
+
+def table_of_crowd(path, title, lines):
+    values = Measure(path).values
+    return Table(title, ["", "srnic"], [[text, values.get(what)] for what, text in lines])
+
+
+def tables_about_scale(folder):
+    found = collections.defaultdict(dict)
+    for name in os.listdir(folder):
+        variant, what = name.split(".", 1)
+        if re.fullmatch(r"cpus-\d+", what):
+            found[variant][int(what[5:])] = Measure(os.path.join(folder, name))
+    tables = [table_of_processors(found)] if found else []
+    for what, title, lines in (("crowd", "Very many connections, srnic", CROWD),
+                               ("removal", "A device goes, with four processors", SPREAD)):
+        path = os.path.join(folder, "srnic." + what)
+        if os.path.exists(path):
+            tables.append(table_of_crowd(path, title, lines))
+    return tables
+
+
+# --- picture --------------------------------------------------------------------------------------
+
+WIDTH, BAR, LEFT = 900, 34, 90
+SVG = """<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" \
+font-family="sans-serif" font-size="13">
+<rect width="100%" height="100%" fill="white"/>
+<text x="10" y="22" font-size="16">Instructions from connect to ESTABLISHED, both ends</text>
+{body}
+</svg>
+"""
+
+
+def bar(variant, measure, y, scale):
+    x, lines = LEFT, [f'<text x="10" y="{y + 22}">{variant}</text>']
+    for group, (name, colour) in enumerate(GROUPS):
+        width = measure.part("connect", group) * scale
+        if name and width:
+            lines.append(f'<rect x="{x:.1f}" y="{y}" width="{width:.1f}" height="{BAR}"'
+                         f' fill="{colour}"><title>{name}</title></rect>')
+        x += width
+    lines.append(f'<text x="{x + 6:.1f}" y="{y + 22}">{measure.phase("connect"):,}</text>')
+    return lines
+
+
+def legend(y):
+    lines = []
+    for i, (name, colour) in enumerate(GROUPS[1:STORAGE]):
+        x, row = LEFT + i % 3 * 270, y + i // 3 * 22
+        lines.append(f'<rect x="{x}" y="{row}" width="14" height="14" fill="{colour}"/>')
+        lines.append(f'<text x="{x + 20}" y="{row + 12}">{name}</text>')
+    return lines
+
+
+def picture(measures):
+    most = max(measure.phase("connect") for measure in measures.values())
+    scale, y, body = (WIDTH - LEFT - 90) / most, 40, []
+    for variant in VARIANTS:
+        if variant in measures:
+            body += bar(variant, measures[variant], y, scale)
+            y += BAR + 10
+    body += legend(y + 8)
+    return SVG.format(width=WIDTH, height=y + 80, body="\n".join(body))
+
+
+def write(folder, name, text):
+    with open(os.path.join(folder, name), "w", encoding="utf-8") as out:
+        out.write(text)
+
+
+# OPTION: what makes its tables, and the title of its page
+KINDS = {
+    "rate": (table_of_rates, "connections a second"),
+    "load": (table_of_load, "many QPs"),
+    "pong": (table_of_pongs, "there and back"),
+    "rtt": (table_of_trips, "round trips"),
+    "storm": (table_of_storm, "a server is started again"),
+    "comeback": (table_of_comebacks, "a target of NVMe comes back"),
+    "hops": (table_of_hops, "two hosts"),
+    "scale": (tables_about_scale, "scale"),
+}
+
+
+def report_kind(folder, kind):
+    function, title = KINDS[kind]
+    tables = function(os.path.join(folder, kind))
+    tables = [tables] if isinstance(tables, Table) else tables
+    write(folder, kind + ".rst", "\n".join(map(as_text, tables)))
+    write_page(folder, kind + ".html", "iw_mpa: " + title, tables)
+
+
+def main():
+    folder = sys.argv[-1]
+    if sys.argv[1] == "--mtu":
+        report_mtu(folder)
+        return
+    if len(sys.argv) == 3:
+        report_kind(folder, sys.argv[1].removeprefix("--"))
+        return
+    found = load(os.path.join(folder, "raw"))
+    tables, pictures = [table_of_costs(found)], []
+    if 1500 in mtus_of(folder):
+        tables.insert(0, with_crc(table_of_mtu(folder, 1500), folder))
+    one = {variant: measure for variant, measure in found.get("connect-1", {}).items()
+           if measure.phase("connect")}
+    if one:
+        tables += [table_of_parts(one, phase, f"Where they go, {phase or 'whole life'}, one at a time")
+                   for phase in ("", "connect", "close")]
+        tables.append(table_of_events(one))
+        pictures.append(picture(one))
+        write(folder, "connect.svg", pictures[0])
+    tables += [table_of_memory(found), table_of_scale(found),
+               with_crc(table_of_data(found), folder), with_crc(table_of_ulps(found), folder),
+               table_of_iops(found)]
+    tables += [table_of_parts(found[name], "data", f"Where they go, {name}")
+               for name in ("data-write-64k", "data-read-64k", "data-send-64") if name in found]
+    write(folder, "table.rst", "\n".join(map(as_text, tables)))
+    write_page(folder, "bench.html", "iw_mpa: what connections cost", tables, *pictures)
+
+
+if __name__ == "__main__":
+    main()

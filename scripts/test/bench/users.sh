@@ -1,0 +1,212 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash
+#
+# Sourced by bench.sh: what the kernel does for an I/O of NVMe, NFS and iSCSI over RDMA, and over the TCP
+# protocol that each of them has, which is what users have to choose between. Both ends are on one host with
+# an MTU of 1500, by the plugin's count. A figure is marginal: of a long run is taken off what a short one
+# takes, and with it the start and the end of the program.
+
+USERS_COLUMNS=${USERS_COLUMNS:-'tcp tcp-digest siw rxe srnic plain srnic-large plain-large'}
+# I/Os of a long and a short run: of NVMe and iSER, of NFS
+USERS_TIMES=${USERS_TIMES:-'2500 500 300 100'}
+USERS_KERNEL=
+USERS_WRITE=no
+
+# NAME OCTETS KIND WHAT: as ULPS of ulps.sh
+USERS='
+nvme-read-4k	4096	nvme randread
+nvme-write-4k	4096	nvme randwrite
+nvme-read-128k	131072	nvme randread
+nvme-write-128k	131072	nvme randwrite
+nfs-read-4k	4096	nfs read
+nfs-write-4k	4096	nfs write
+nfs-read-1m	1048576	nfs read
+nfs-write-1m	1048576	nfs write
+iser-read-4k	4096	iser randread
+iser-write-4k	4096	iser randwrite
+iser-read-128k	131072	iser randread
+'
+
+# users_options [-k REGEX] [--kernel NAME] [--write]
+users_options() {
+	while [[ $# -gt 0 ]]; do
+		case $1 in
+		-k) ONLY=${2?-k needs one more word} && shift ;;
+		--kernel) USERS_KERNEL=${2?--kernel needs one more word} && shift ;;
+		--write) USERS_WRITE=yes ;;
+		*) die "no such option of --users: $1" ;;
+		esac
+		shift
+	done
+	[[ -z $USERS_KERNEL ]] || kernel_row "$USERS_KERNEL" ||
+		die "no such kernel: $USERS_KERNEL ($(kernel_names | paste -sd ' '))"
+	[[ $USERS_WRITE == no || $ONLY == . ]] || die '--write wants all rows'
+}
+
+# users_begin KIND COLUMN: client and server, of those kernel modules whose functions the plugin is told of
+users_begin() {
+	local digests=()
+
+	case $1 in
+	nvme)
+		[[ $2 != tcp-digest ]] || digests=(--hdr-digest --data-digest)
+		in_kit nvme "nvme_serve 4 10.0.0.1 4420 0
+			nvme_fabrics connect 10.0.0.1 4420 ${digests[*]}; poll 20 nvme_block"
+		;;
+	nfs)
+		in_kit nfs "nfs_serve 20049; dd if=/dev/zero of=\$NFS_EXPORT/file bs=1M count=300 status=none
+			nfs_mount 10.0.0.1 20049"
+		;;
+	iser)
+		[[ $2 != tcp-digest ]] || digests=(iscsi.{Header,Data}Digest=CRC32C)
+		in_kit iser "iser_serve 10.0.0.1 3260; iser_start; iser_login 10.0.0.1 3260 ${digests[*]}"
+		;;
+	esac && tell_plugin
+}
+
+# users_end KIND COLUMN. rxe has always a QP, of its own.
+users_end() {
+	case $1 in
+	nvme) in_kit nvme 'nvme_detach; nvme_serve_end' ;;
+	nfs) in_kit nfs "umount \$NFS_MOUNT; nfs_serve_end" ;;
+	iser) in_kit iser 'iser_logout; iser_end; iser_serve_end 10.0.0.1 3260' ;;
+	esac && { [[ $2 == tcp* || $2 == rxe ]] || guest_run A 'poll 30 rdma_is_idle || poll 30 only_pool' "$LIMIT"; }
+}
+
+# users_row COLUMN NAME OCTETS KIND WHAT: a short run that is not counted, a short one, and a long one
+users_row() {
+	local long short run
+
+	read -r long short <<<"$(users_times "$4")"
+	in_kit "$4" "$(ulp_command "$3" "$short" "$4" "$5")" >"$OUT/log" ||
+		{ gap "$1 $2: $(cat "$OUT/log")" && return; }
+	for run in "short $short" "long $long"; do
+		count_io "$RAW/$1.$2.${run% *}" "$4" "$(ulp_command "$3" "${run#* }" "$4" "$5")" "${run#* }" ||
+			gap "$1 $2: $(cat "$OUT/log")"
+	done
+}
+
+# users_times KIND: of a long and a short run
+users_times() {
+	local io_long io_short file_long file_short
+
+	read -r io_long io_short file_long file_short <<<"$USERS_TIMES"
+	if [[ $1 == nfs ]]; then echo "$file_long $file_short"; else echo "$io_long $io_short"; fi
+}
+
+# users_rows COLUMN: one kind after the other
+users_rows() {
+	local kind rows row
+
+	for kind in nvme nfs iser; do
+		[[ $1 != tcp-digest || $kind != nfs ]] || continue	# NFS has none
+		mapfile -t rows < <(awk -v kind="$kind" -v only="$ONLY" '$3 == kind && $1 ~ only' <<<"$USERS")
+		[[ ${#rows[@]} -gt 0 ]] || continue
+		users_begin "$kind" "$1" >"$OUT/log" || { gap "$1: no $kind: $(cat "$OUT/log")" && return; }
+		for row in "${rows[@]}"; do
+			say "$1: ${row%%[[:blank:]]*}"
+			# shellcheck disable=SC2086 # words
+			users_row "$1" $row
+		done
+		users_end "$kind" "$1" >"$OUT/log" || { gap "$1: $kind did not end: $(cat "$OUT/log")" && return; }
+	done
+}
+
+# What turns large FPDUs on, if srnic has them
+large_fpdu() {
+	guest_run A 'ls -d /proc/sys/net/iw_mpa/large_fpdu /sys/module/{srnic,iw_mpa}/parameters/large_fpdu 2>/dev/null |
+		head -n 1' "$LIMIT"
+}
+
+# users_take COLUMN: fails, with a line of what there is not, for a column that this tree has not
+users_take() {
+	local large
+
+	STORAGE_OVER=rdma
+	case $1 in
+	tcp*)
+		STORAGE_OVER=tcp
+		guest_run A 'driver_clear' "$LIMIT"
+		need_crc32c A
+		;;
+	*) take_driver "$1" ;;
+	esac
+	[[ $1 == *-large ]] || return 0
+	large=$(large_fpdu)
+	[[ -n $large ]] || { say "$1: there is no setting large_fpdu" && return 1; }
+	guest_run A "echo 1 >$large" "$LIMIT"
+}
+
+# users_cost COLUMN ROW: of the table
+users_cost() {
+	awk -F '\t' -v column="$1" -v row="$2" 'NR == 1 { for (i = 2; i <= NF; i++) if ($i == column) at = i }
+		$1 == row { print $at + 0 }' "$RAW.tsv"
+}
+
+# judge_ios KERNEL: of GUARDED_IOS, in a guest that counts
+judge_ios() {
+	local row column other most cost base USERS_TIMES=$GUARDED_IO_TIMES RAW=$OUT/guard ONLY
+	local -a columns
+
+	ONLY="^($(awk 'NF { print $1 }' <<<"$GUARDED_IOS" | sort -u | paste -sd '|'))\$"
+	mapfile -t columns < <(awk 'NF { print $3; print $2 }' <<<"$GUARDED_IOS" | sort -u)
+	rm -rf "$RAW"
+	mkdir "$RAW"
+	users_when >"$RAW.when"
+	measure_columns "${columns[*]}"
+	python3 "$TOP/scripts/test/bench/users.py" "$RAW"
+	while read -r row column other most; do
+		cost=$(users_cost "$column" "$row")
+		base=$(users_cost "$other" "$row")
+		echo "# $1 $row: $cost instructions of the kernel over $column, $other: $base, limit: $most %"
+		tap_run "$1: $row costs what it may: $column" within "$most" "$cost" "$base"
+	done <<<"${GUARDED_IOS:1:-1}"
+}
+
+# measure_columns COLUMNS: into $RAW
+measure_columns() {
+	local column
+
+	guest_run A 'ip link set lo mtu 1500' "$LIMIT"
+	for column in $1; do
+		! users_take "$column" || users_rows "$column"
+	done
+}
+
+# What figures are of: date, the last commit of what was measured, kernel
+users_when() {
+	local -a git=(git -c safe.directory='*' -C "$TOP")
+	local commit
+
+	commit=$("${git[@]}" log -1 --format=%h -- drivers include 2>/dev/null) || commit=unknown
+	[[ -z $("${git[@]}" status --porcelain -- drivers include 2>/dev/null) ]] || commit+=+
+	echo "$(date -u +%F) $commit $KREL $(kernel_version)"
+}
+
+measure_users() {
+	local RAW
+
+	need_kernel "${USERS_KERNEL:-$KERNEL}"
+	"$TOP/scripts/lib/setup.sh" build "$KERNEL"
+	"$TOP/scripts/lib/build.sh"
+	RAW=$OUT/users
+	[[ -z $USERS_KERNEL || $USERS_KERNEL == "$(default_kernel)" ]] || RAW+=-$USERS_KERNEL
+	rm -rf "$RAW"
+	mkdir "$RAW"
+	users_when >"$RAW.when"
+	build_plugin
+	boot_counting
+	measure_columns "$USERS_COLUMNS"
+	guest_down || gap "the guest did not end well: see $GUEST_RUN"
+	python3 "$TOP/scripts/test/bench/users.py" "$RAW"
+	cat "$RAW.tsv"
+	say "in ${RAW%/*}: $(cd "${RAW%/*}" && echo "${RAW##*/}".{tsv,rst,html})"
+	[[ $USERS_WRITE == no ]] || users_write
+}
+
+users_write() {
+	[[ $RAW == */users ]] || die 'the pages have the table of the default kernel'
+	[[ $GAPS -eq 0 ]] || die 'not all rows were seen: nothing is written'
+	python3 "$TOP/scripts/test/bench/users.py" --write "$RAW"
+	"$TOP/scripts/test/static/check-docs.py" --write
+}

@@ -1,0 +1,284 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash
+#
+# Sourced by check.sh: the rows of scripts/test/check/rows, in parts that one can wait for.
+#
+# What a row has come to is kept in $CACHE/check-all, with the commit that it ran on. One that has passed
+# is not run again while nothing that concerns it has changed: see concerned_by. AFRESH=y runs it. When all
+# rows have passed, their sum is printed.
+
+PART_LIMIT_MIN=240	# for a part: a hang is to be reported, not waited for
+PART_MIN=100		# by the minutes of scripts/test/check/rows: the longest part of make check-all,
+MOST_MIN=120		# and of any --part
+USAGE_ALL='usage: check.sh --all [--part N/M] [-l]'
+
+TREE=$TOP		# of git; the selftest has its own, as the next
+KEPT=$CACHE/check-all
+
+# What would make a row another one, were it in the environment
+FOREIGN=(AFRESH DEBUG DRIVER KERNEL KERNELS KREL MAKEFLAGS MAKEOVERRIDES MFLAGS PAIRS PART PEER PEERS T)
+
+ROWS=()		# of scripts/test/check/rows, in its order
+MINUTES=()	# of each, as it says there
+PART_OF=()	# of each, from 1 on
+PARTS=0
+
+read_rows() {
+	local minutes row
+
+	while read -r minutes row; do
+		MINUTES+=("$minutes")
+		ROWS+=("$row")
+	done < <(grep '^[0-9]' "$SCRIPTS/test/check/rows")
+	[[ ${#ROWS[@]} -gt 0 ]] || die "$SCRIPTS/test/check/rows has no row"
+}
+
+# fill MINUTES: parts in the order of the rows, each as long as it may be
+fill() {
+	local row sum=0
+
+	PARTS=1
+	for row in "${!ROWS[@]}"; do
+		if ((sum > 0 && sum + MINUTES[row] > $1)); then
+			PARTS=$((PARTS + 1))
+			sum=0
+		fi
+		sum=$((sum + MINUTES[row]))
+		PART_OF[row]=$PARTS
+	done
+}
+
+# divide NUMBER: the longest of so many parts is as short as it can be
+divide() {
+	local low=0 high=0 row middle
+
+	for row in "${!ROWS[@]}"; do
+		((MINUTES[row] <= low)) || low=${MINUTES[row]}
+		high=$((high + MINUTES[row]))
+	done
+	while ((low < high)); do
+		middle=$(((low + high) / 2))
+		fill "$middle"
+		if ((PARTS <= $1)); then high=$middle; else low=$((middle + 1)); fi
+	done
+	fill "$low"
+}
+
+in_git() { git -c safe.directory='*' -C "$TREE" "$@"; }
+
+# commit_of_tree: nothing, unless the tree is just that of the commit
+commit_of_tree() {
+	local changes
+
+	changes=$(in_git status --porcelain 2>/dev/null) || return 0
+	[[ -n $changes ]] || in_git rev-parse HEAD 2>/dev/null || true
+}
+
+# concerned_by FILE: the suites to which a change of it can make a difference. A file that is not here
+# concerns all. A row of scripts/test/check/rows that has changed is another row, of which nothing is kept.
+concerned_by() {
+	case $1 in
+	scripts/test/check/rows) echo static ;;
+	Documentation/infiniband/iw_mpa_admin.rst) echo static series package usage e2e ;;	# 130-admin-guide
+	Documentation/infiniband/iw_mpa_interop.rst) echo static series package usage interop ;;
+	Documentation/* | *.md | LICENSES/* | MAINTAINERS) echo static series package usage ;;
+	.ci/* | Makefile | scripts/test/usage.sh | scripts/test/static/offered.py) echo static refusals usage ;;
+	scripts/check.sh | scripts/test/check/*) echo static refusals usage check ;;
+	drivers/infiniband/hw/* | drivers/infiniband/sw/iw_mpa_skeleton/*) echo static kunit mutate series usage takeover e2e ;;
+	kunit/*) echo static kunit mutate series ;;
+	scripts/bench.sh | scripts/test/bench/*) echo static bench usage ;;
+	scripts/test/static/check-docs.py) echo static bench usage ;;
+	scripts/test/static/conformance.py | scripts/test/static/check-layers.py) echo static ;;
+	scripts/deb/rpm/* | scripts/lib/release.sh) echo static usage ;;
+	scripts/deb/* | scripts/lib/deb.sh | scripts/test/package.sh) echo static package usage refusals ;;
+	scripts/test/dkms.sh) echo static refusals dkms ;;
+	scripts/e2e/* | scripts/e2e.sh) echo static e2e debug interop dkms package usage suites ;;
+	scripts/test/fuzz.sh | scripts/test/fuzz/*) echo static fuzz usage ;;
+	scripts/test/interop.sh | scripts/test/interop/*) echo static interop usage ;;
+	scripts/mutate.sh | scripts/test/mutate/*) echo static mutate ;;
+	scripts/series.sh | scripts/test/series/*) echo static series refusals usage ;;
+	scripts/test/soak.sh) echo static soak debug ;;
+	scripts/static.sh) echo static refusals usage ;;
+	scripts/test/suites.sh | scripts/suites/*) echo static suites usage ;;
+	scripts/test/takeover.sh | scripts/test/takeover/*) echo static takeover usage ;;
+	scripts/wire/*/*) echo all ;;	# modules that build.sh builds for each guest
+	scripts/wire.sh | scripts/wire/*) echo static refusals wire debug soak takeover e2e fuzz usage ;;
+	*) echo all ;;
+	esac
+}
+
+# concerns FILE SUITE: check runs others; it has static, too, but not for the sake of pages.
+concerns() {
+	local concerned suite
+
+	concerned=" $(concerned_by "$1") "
+	[[ $concerned != ' all ' ]] || return 0
+	for suite in ${2/#check/check kunit fuzz wire interop bench e2e takeover}; do
+		[[ $concerned != *" $suite "* ]] || return 0
+	done
+	return 1
+}
+
+# holds COMMIT SUITE: is what ran on that commit true of the tree as it is, with what is not committed?
+holds() {
+	local file files
+
+	files=$(in_git diff --name-only --no-renames "$1" 2>/dev/null &&
+		in_git ls-files --others --exclude-standard) || return 1
+	while IFS= read -r file; do
+		[[ -z $file ]] || ! concerns "$file" "$2" || return 1
+	done <<<"$files"
+}
+
+kept_file() { echo "$KEPT/$(cksum <<<"$1" | cut -d ' ' -f 1)"; }
+
+# read_kept ROW: sets what is known: WAS is one of passed, failed, stale and none
+read_kept() {
+	local file
+
+	WAS=none RAN_ON=- DID_PASS=0 DID_FAIL=0 TOOK=0 USED=0
+	file=$(kept_file "$1")
+	[[ -e $file && $(tail -n 1 "$file") == "$1" ]] || return 0
+	read -r RAN_ON DID_PASS DID_FAIL TOOK USED <"$file"
+	# shellcheck disable=SC2086 # words
+	if ! holds "$RAN_ON" "$(suite_of $1)"; then
+		WAS=stale
+	elif [[ $DID_FAIL -eq 0 ]]; then
+		WAS=passed
+	else
+		WAS=failed
+	fi
+}
+
+# keep ROW COMMIT PASSED FAILED SECONDS SECONDS-OF-PROCESSORS: of a run that began on COMMIT
+keep() {
+	if [[ -z $2 || $(commit_of_tree) != "$2" ]]; then
+		echo "# not kept, for the tree is not, or was not all the time, that of a commit: $1"
+		return
+	fi
+	printf '%s\n' "${*:2}" "$1" >"$(kept_file "$1").tmp"
+	mv "$(kept_file "$1").tmp" "$(kept_file "$1")"
+}
+
+# processors: sets SPENT, the seconds of processors that all took that has ended. How long a row takes
+# where nothing is beside it shows in them also on a busy machine.
+processors() {
+	times >"$KEPT/times"
+	SPENT=$(awk 'NR == 2 { split($1 "s" $2, t, /[ms]/); print int(60 * (t[1] + t[4]) + t[2] + t[5]) }' "$KEPT/times")
+}
+
+run_row() {
+	local row=$1 commit before="$PASSED $FAILED" began=$SECONDS spent
+
+	read_kept "$row"
+	if [[ $WAS == passed && -z $AGAIN ]]; then
+		echo "# suite $row"
+		echo "# $DID_PASS passed on ${RAN_ON:0:12} in $TOOK s, and nothing that concerns it has changed"
+		PASSED=$((PASSED + DID_PASS))
+		REPORT+=("$(printf '%-7s %4d passed, 0 failed, %d s, on %s' "$row" "$DID_PASS" "$TOOK" "${RAN_ON:0:12}")")
+		return
+	fi
+	commit=$(commit_of_tree)
+	mkdir -p "$KEPT"
+	processors
+	spent=$SPENT
+	# shellcheck disable=SC2086 # words
+	run_suite $row
+	processors
+	keep "$row" "$commit" $((PASSED - ${before% *})) $((FAILED - ${before#* })) $((SECONDS - began)) \
+		$((SPENT - spent))
+}
+
+# run_part NUMBER
+run_part() {
+	local row began=$SECONDS before="$PASSED $FAILED"
+
+	may_take "$PART_LIMIT_MIN"
+	echo "# part $1/$PARTS"
+	for row in "${!ROWS[@]}"; do
+		[[ ${PART_OF[row]} -ne $1 ]] || run_row "${ROWS[row]}"
+	done
+	REPORT+=("$(printf 'part %s: %d passed, %d failed, %d s' "$1/$PARTS" $((PASSED - ${before% *})) \
+		$((FAILED - ${before#* })) $((SECONDS - began)))")
+}
+
+# sum_up: of all rows, whatever ran now
+sum_up() {
+	local row commits=() passed=0 seconds=0 left=()
+
+	for row in "${!ROWS[@]}"; do
+		read_kept "${ROWS[row]}"
+		[[ $WAS == passed ]] || { left+=("${ROWS[row]}") && continue; }
+		passed=$((passed + DID_PASS))
+		seconds=$((seconds + TOOK))
+		commits+=("${RAN_ON:0:12}")
+	done
+	if [[ ${#left[@]} -eq 0 ]]; then
+		echo "# check-all: all ${#ROWS[@]} rows: $passed passed, 0 failed, $((seconds / 60)) min;" \
+			"on: $(printf '%s\n' "${commits[@]}" | sort -u | paste -sd ' ')"
+	else
+		echo "# check-all: ${#left[@]} of ${#ROWS[@]} rows have not passed on this commit:" \
+			"$(printf '%s, ' "${left[@]}" | sed 's/, $//')"
+	fi
+}
+
+# list_rows: of the parts from FIRST to LAST
+list_rows() {
+	local row took used
+
+	printf '%-5s %7s %7s %7s  %-7s %-12s %s\n' part minutes took cpu result commit row
+	for row in "${!ROWS[@]}"; do
+		[[ ${PART_OF[row]} -ge $FIRST && ${PART_OF[row]} -le $LAST ]] || continue
+		read_kept "${ROWS[row]}"
+		took=- used=-
+		[[ $WAS == none ]] || { took=$(((TOOK + 30) / 60)) && used=$(((USED + 30) / 60)); }
+		printf '%-5s %7d %7s %7s  %-7s %-12s %s\n' "${PART_OF[row]}/$PARTS" "${MINUTES[row]}" "$took" "$used" \
+			"$WAS" "${RAN_ON:0:12}" "${ROWS[row]}"
+	done
+}
+
+# take_part N/M: sets FIRST and LAST
+take_part() {
+	local row sums=()
+
+	[[ $1 =~ ^[1-9][0-9]{0,2}/[1-9][0-9]{0,2}$ ]] || die "no such part: $1 ($USAGE_ALL)"
+	divide "${1#*/}"
+	[[ $PARTS -eq ${1#*/} && ${1%/*} -le $PARTS ]] ||
+		die "there is no part $1: the rows of scripts/test/check/rows make $PARTS parts at most"
+	for row in "${!ROWS[@]}"; do
+		sums[PART_OF[row]]=$((${sums[PART_OF[row]]:-0} + MINUTES[row]))
+	done
+	for row in "${sums[@]}"; do
+		((row <= MOST_MIN)) || die "a part would take $row minutes: make more of them than $PARTS"
+	done
+	FIRST=${1%/*}
+	LAST=$FIRST
+}
+
+# all_of_it [--part N/M] [-l]
+all_of_it() {
+	local list=no number
+
+	read_rows
+	fill "$PART_MIN"
+	divide "$PARTS"
+	FIRST=1
+	LAST=$PARTS
+	while [[ $# -gt 0 ]]; do
+		case $1 in
+		--part) take_part "${2?$USAGE_ALL}" && shift ;;
+		-l) list=yes ;;
+		*) die "$USAGE_ALL" ;;
+		esac
+		shift
+	done
+	if [[ $list == yes ]]; then
+		list_rows
+		exit
+	fi
+	AGAIN=${AFRESH:-}
+	unset -v "${FOREIGN[@]}"
+	for ((number = FIRST; number <= LAST; number++)); do
+		run_part "$number"
+	done
+}

@@ -1,0 +1,204 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash disable=SC2016
+#
+# Sourced by check.sh: check.sh --selftest. Suites that are made up err in each way that it has to see.
+
+# fake SUITE COMMANDS
+fake() {
+	printf '#!/bin/bash\n%s\n' "$2" >"$SCRIPTS/$1.sh"
+	chmod +x "$SCRIPTS/$1.sh"
+}
+
+# outcome COMMAND...: in a process of its own, what it says and how it ends
+outcome() {
+	(
+		"$@"
+		printf '# %s\n' "${REPORT[@]}"
+		[[ ${#ROWS[@]} -eq 0 ]] || sum_up
+		echo "$PASSED passed, $FAILED failed"
+	) >"$OUTPUT" 2>&1 </dev/null || echo "exit status $?" >>"$OUTPUT"
+}
+
+# says REGEX...: each is a line of that
+says() {
+	local regex
+
+	for regex in "$@"; do
+		grep -qxE -- "$regex" "$OUTPUT" || die "not said: $regex; but: $(<"$OUTPUT")"
+	done
+}
+
+# within SECONDS COMMAND...
+within() {
+	DEADLINE=$((SECONDS + $1))
+	"${@:2}"
+}
+
+# in_the_end SECONDS "FAKE..." COMMAND...: outcome, with more and more time until each of these suites has
+# had its turn. On a busy machine it may not have come by then.
+in_the_end() {
+	local seconds fake
+
+	for ((seconds = $1; seconds < 2000; seconds *= 3)); do
+		rm -f "$SCRIPTS"/*.began
+		outcome within "$seconds" "${@:3}"
+		for fake in $2; do
+			[[ -e $SCRIPTS/$fake.began ]] || continue 2
+		done
+		return
+	done
+	die "not begun after $seconds s: one of $2"
+}
+
+lanes() {
+	run_beside rest slow hangs never
+	run_suites passes
+	finish_beside
+}
+
+selftest_of_judge() {
+	fake passes 'echo "ok 1 a"; echo "# passes: 1 passed, 0 failed"; touch "$0.began"'
+	fake fails 'echo "ok 1 a"; echo "not ok 2 b"; echo "# fails: 1 passed, 1 failed"; exit 1'
+	fake dies 'echo "ok 1 a"; exit 124'
+	fake miscounts 'echo "ok 1 a"; echo "# miscounts: 2 passed, 0 failed"'
+	fake pretends 'echo "ok 1 a"; echo "# pretends: 1 passed, 0 failed"; exit 3'
+	fake idles 'echo "# idles: 0 passed, 0 failed"'
+	fake skips 'echo "ok 1 a # SKIP"; echo "# skips: 1 passed, 0 failed"'
+	outcome within 3000 run_suites passes fails dies miscounts pretends idles skips
+	says 'not ok dies: died without its summary \(exit status 124\)' \
+		'not ok miscounts: printed 1 ok and 0 not ok, but sums up: # miscounts: 2 passed, 0 failed' \
+		'not ok pretends: exit status 3 after no failure' 'not ok idles: ran no test' \
+		'not ok skips: left a test out' '6 passed, 6 failed'
+}
+
+# No suite is too slow, all of them together may be.
+selftest_of_limit() {
+	local late='did not end within the time for all; the last that it said'
+
+	fake slow 'sleep 2; echo "ok 1 a"; echo "# slow: 1 passed, 0 failed"'
+	fake hangs 'echo "ok 1 a"; echo "hangs: begins with b"; touch "$0.began"; exec sleep 3000'
+	fake never 'echo "ok 1 a"; echo "# never: 1 passed, 0 failed"'
+	in_the_end 4 "passes.sh hangs.sh" run_suites passes hangs never
+	says "not ok hangs: $late: hangs: begins with b" "not ok never: $late: it has not begun" '2 passed, 2 failed'
+	in_the_end 5 "passes.sh hangs.sh" lanes
+	says '# slow +1 passed, 0 failed, .*' '# passes +1 passed, 0 failed, .*' \
+		"not ok hangs: $late: hangs: begins with b" "not ok never: $late: it has not begun" \
+		'3 passed, 2 failed'
+}
+
+commit_all() {
+	in_git add -A
+	in_git -c user.name=a -c user.email=a@b -c commit.gpgsign=false -c core.hooksPath=/dev/null commit -q -m a
+}
+
+selftest_of_parts() {
+	local on='on [0-9a-f]{12} in [0-9]+ s, and nothing that concerns it has changed'
+
+	in_git init -q
+	mkdir "$TREE/kunit"
+	touch "$TREE/kunit/broken" "$TREE/README.md"
+	printf '%s\n' '# MINUTES ROW' '60 bench' '50 A=b mutate x' '70 wire' >"$SCRIPTS/test/check/rows"
+	fake bench 'echo "ok 1 a"; echo "# bench: 1 passed, 0 failed"'
+	fake mutate '[[ $A == b && $1 == x && -z ${PART:-}${KERNEL:-} && ! -e ${0%/*}/../kunit/broken ]] || exit 1
+		echo "ok 1 a"; echo "# mutate: 1 passed, 0 failed"'
+	fake wire 'python3 -c "import time
+while time.process_time() < 1.2: pass"
+		echo "ok 1 a"; echo "ok 2 b"; echo "# wire: 2 passed, 0 failed"'
+	commit_all
+	export PART=1/2 KERNEL=6.12
+
+	outcome all_of_it --part 1/2
+	says '# part 1/2' '# suite bench' '# suite A=b mutate x' 'not ok A=b mutate x: died .*' \
+		'# part 1/2: 1 passed, 1 failed, .*' '# check-all: 2 of 3 rows have not passed .*: A=b mutate x, wire' \
+		'1 passed, 1 failed'
+	outcome all_of_it --part 2/2
+	says '# check-all: 1 of 3 rows .*: A=b mutate x' '2 passed, 0 failed'
+	outcome all_of_it -l
+	says '1/3 +60 +[0-9]+ +[0-9]+  passed .* bench' '2/3 +50 +[0-9]+ +[0-9]+  failed .* A=b mutate x' \
+		'3/3 +70 +[0-9]+ +[0-9]+  passed .* wire'
+	read_kept wire
+	[[ $USED -ge 1 ]] || die "wire took no processor: $(<"$(kept_file wire)")"
+	# What has passed is not run again; what has not, is.
+	rm "$TREE/kunit/broken"
+	commit_all
+	outcome all_of_it
+	says "# 1 passed $on" "# 2 passed $on" '# suite A=b mutate x' '4 passed, 0 failed' \
+		'# check-all: all 3 rows: 4 passed, 0 failed, [0-9]+ min; on: [0-9a-f]{12} [0-9a-f]{12}'
+	# A page changes, then what concerns one row; this is not committed, and so nothing is kept of it.
+	echo 'a page' >"$TREE/README.md"
+	outcome all_of_it -l
+	says '.* passed .* bench' '.* passed .* A=b mutate x' '.* passed .* wire'
+	echo '# more' >>"$SCRIPTS/bench.sh"
+	outcome all_of_it -l
+	says '.* stale .* bench' '.* passed .* A=b mutate x' '.* passed .* wire'
+	outcome all_of_it --part 1/2
+	says '# not kept, .*: bench' "# 1 passed $on" '2 passed, 0 failed'
+	AFRESH=y outcome all_of_it --part 1/3
+	says '# suite bench' '1 passed, 0 failed'
+	# Of a file that is not known all rows are suspicious.
+	commit_all
+	outcome all_of_it --part 1/3
+	echo '# more' >"$SCRIPTS/lib.sh"
+	outcome all_of_it -l
+	says '.* stale .* bench' '.* stale .* A=b mutate x' '.* stale .* wire'
+	outcome all_of_it --part 1/1
+	says '.*a part would take 180 minutes.*' 'exit status 1'
+	outcome all_of_it --part 2/4
+	says '.*there is no part 2/4.*' 'exit status 1'
+}
+
+# A suite that names a script or a folder of them, or a target of make, is concerned by it; and so it is if
+# a file of its own folder does.
+selftest_of_concerns() {
+	local suite path
+
+	for suite in $(suites_of_rows); do
+		while IFS= read -r path; do
+			[[ ! -d $TOP/$path ]] || path+=/file
+			[[ ! -e $TOP/${path%/file} ]] || concerns "$path" "$suite" ||
+				die "$suite names $path, but concerned_by does not know"
+		done < <(named_by "$suite")
+	done
+	! concerns README.md check || die 'check is run for a page'
+	concerns kunit/NAME_kunit.c check || die 'check is not run for a unit test'
+	concerns scripts/check.sh check || die 'check is not run for what runs it'
+}
+
+# named_by SUITE: the scripts, and those of targets
+named_by() {
+	local script folder
+	local -a files
+
+	script=$(script_of "$1")
+	files=("$script")
+	for folder in "$TOP/scripts/$1" "$TOP/scripts/test/$1"; do
+		[[ ! -d $folder || $1 == check ]] || files+=("$folder")
+	done
+	grep -rhIv --exclude=README.md '^[[:space:]]*#' "${files[@]}" |
+		grep -oE 'scripts/[a-z0-9_/.-]*[a-z0-9]|make -s (-C "\$TOP" )?[a-z0-9]+' |
+		sed -E 's,make -s (-C "\$TOP" )?(.*),scripts/\2.sh\nscripts/test/\2.sh\nscripts/lib/\2.sh,' | sort -u
+}
+
+suites_of_rows() {
+	local row
+
+	read_rows
+	for row in "${ROWS[@]}"; do
+		# shellcheck disable=SC2086 # words
+		suite_of $row
+	done | sort -u
+}
+
+selftest() (
+	dir=$(mktemp -d "$CACHE/selftest.XXXXXX")
+	trap 'end_processes; rm -rf "$dir"' EXIT
+	selftest_of_concerns
+	TREE=$dir/tree
+	SCRIPTS=$TREE/scripts
+	KEPT=$dir/kept
+	OUTPUT=$dir/output
+	mkdir -p "$SCRIPTS/test/check"
+	selftest_of_judge
+	selftest_of_limit
+	selftest_of_parts
+)

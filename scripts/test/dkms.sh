@@ -1,0 +1,289 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# dkms.conf at work, on kernels whose headers are there: dkms adds, builds, installs and removes
+# the modules with the commands of iw_mpa_admin.rst, and two guests that boot the kernel run rping over
+# what it installed: srnic, and siw_mpa where an administrator asks for that, too.
+#
+#   scripts/test/dkms.sh [KERNEL...]        default: 6.1, and 6.12 if its headers are there
+#
+# dkms finds its usual folders, but they are not the host's: all of this runs in a mount namespace
+# in which /usr/src, /etc/dkms, /lib/modules and /var/lib/dkms are covered by throw-away layers. The kernel's
+# own modules are those of the image that the guests boot.
+
+# shellcheck source=scripts/lib/lib.sh
+. "$(dirname "$0")/../lib/lib.sh"
+# shellcheck source=scripts/lib/tap.sh
+. "$TOP/scripts/lib/tap.sh"
+# shellcheck source=scripts/lib/guest/guest.sh
+. "$TOP/scripts/lib/guest/guest.sh"
+# shellcheck source=scripts/e2e/lib.sh
+. "$TOP/scripts/e2e/lib.sh"
+
+WORK=$CACHE/dkms
+VERSION=$(our_version)
+NAME=iw_mpa/$VERSION
+
+# cover FOLDER LOWER...: writes go nowhere
+cover() {
+	local folder=$1 dir=$WORK/layers$1
+
+	shift
+	mkdir -p "$dir"/{upper,work}
+	mount -t overlay -o "lowerdir=$(IFS=:; echo "$*"),upperdir=$dir/upper,workdir=$dir/work" \
+		dkms "$folder"
+}
+
+cover_folders() {
+	local image
+
+	image=$("$TOP/scripts/lib/guest/image.sh")
+	mkdir -p "$WORK"
+	mount -t tmpfs -o mode=755 dkms "$WORK"
+	mkdir "$WORK/var"
+	cover /usr/src /usr/src
+	cover /etc/dkms /etc/dkms
+	cover /lib/modules "$image/lib/modules" /lib/modules
+	mount --bind "$WORK/var" /var/lib/dkms
+	# All that dkms takes from there in spite of --kernelsourcedir is what signs modules.
+	! unpacked || { mkdir "/lib/modules/$KREL/build" &&
+		ln -s "$KDIR/scripts" "/lib/modules/$KREL/build"; }
+}
+
+uncover_folders() { umount /usr/src /etc/dkms /lib/modules /var/lib/dkms "$WORK"; }
+
+# As an administrator's shell has it: without our variables. But only $CACHE knows where the
+# headers are that are not installed.
+run_dkms() {
+	local -a environment=(env -u IW_MPA_CACHE -u TOP -u KERNEL -u KREL) kernel=()
+
+	if unpacked; then
+		environment+=("IW_MPA_CACHE=$CACHE")
+		kernel=(--kernelsourcedir "$KDIR")
+	fi
+	"${environment[@]}" dkms "$@" "${kernel[@]}"
+}
+
+installed() {
+	find "/lib/modules/$KREL/updates/dkms" -name '*.ko*' -printf '%f\n' |
+		sed 's/\.ko.*//' | sort
+}
+
+# expect_installed MODULE...: these and no others, and dkms and depmod know
+expect_installed() {
+	local have module
+
+	have=$(installed | paste -sd ' ')
+	[[ $have == "$*" ]] ||
+		fail "not $*, but installed: $have" || return 1
+	expect_text "$(dkms status "$NAME" -k "$KREL")" \
+		"^$NAME, ${KREL//+/\\+}, x86_64: installed" || return 1
+	for module in "$@"; do
+		expect_text "$(modinfo -k "$KREL" -n "$module")" "/updates/dkms/$module\.ko" || return 1
+	done
+}
+
+# --- the tests ---------------------------------------------------------------------------------
+
+test_add() {
+	run_dkms add "$TOP" &&
+		expect_text "$(dkms status)" "^$NAME: added"
+}
+
+# with_package_version VERSION COMMAND...: what dpkg-query says of linux-source; empty: nothing.
+with_package_version() (
+	mkdir -p "$WORK/bin"
+	cat >"$WORK/bin/dpkg-query" <<-END
+	#!/bin/sh
+	case "\$*" in
+	*linux-source-*) ${1:+echo "$1"; exit 0;} exit 1 ;;
+	esac
+	exec $(command -v dpkg-query) "\$@"
+	END
+	chmod +x "$WORK/bin/dpkg-query"
+	PATH=$WORK/bin:$PATH
+	shift
+	"$@"
+)
+
+test_install() {
+	install_expecting iw_mpa srnic
+}
+
+# install_expecting MODULE...
+install_expecting() {
+	local output
+
+	output=$(run_dkms install "$NAME" -k "$KREL") || { echo "$output"; return 1; }
+	echo "$output"
+	[[ $output != *'LEFT OUT'* ]] || return 1
+	expect_installed "$@"
+}
+
+# All of it without the package; of the message alone, also with another version of it.
+test_no_source() {
+	local output want
+
+	want=$(kernel_version)
+	touch /etc/dkms/iw_mpa-siw
+	run_dkms unbuild "$NAME" -k "$KREL" || return 1
+	output=$(with_package_version '' run_dkms install "$NAME" -k "$KREL") || return 1
+	echo "$output"
+	expect_text "$output" "siw_mpa is LEFT OUT for $KREL" &&
+		expect_text "$output" "apt-get install $KSOURCE=$want$" &&
+		expect_text "$(</var/lib/dkms/iw_mpa/"$VERSION/$KREL"/x86_64/log/make.log)" 'LEFT OUT' &&
+		expect_installed iw_mpa srnic
+}
+
+test_other_source() {
+	local output want
+
+	want=$(kernel_version)
+	cp -r "$TOP/scripts" "$WORK/var/"
+	output=$(with_package_version 6.1.1-1 env -u IW_MPA_CACHE \
+		"$WORK/var/scripts/lib/dkms-siw.sh" "$KREL" "$VERSION")
+	echo "$output"
+	rm -r "$WORK/var"/{scripts,make.log}
+	expect_text "$output" "LEFT OUT for $KREL" &&
+		expect_text "$output" "$KSOURCE is 6.1.1-1, the headers of $KREL are $want" &&
+		expect_text "$output" "apt-get install $KSOURCE=$want"
+}
+
+# As the message says
+test_with_siw() {
+	touch /etc/dkms/iw_mpa-siw
+	run_dkms unbuild "$NAME" -k "$KREL" && install_expecting iw_mpa siw_mpa srnic
+}
+
+test_modinfo() {
+	local module field
+
+	for module in iw_mpa srnic siw_mpa; do
+		for field in description author license srcversion depends; do
+			field "$module" "$field" . || return 1
+		done
+		field "$module" version "^$VERSION$" || return 1
+		field "$module" vermagic "^${KREL//+/\\+} " || return 1
+		field "$module" signer '^DKMS module signing key$' || return 1
+	done
+	field srnic depends '\biw_mpa\b' &&
+		field siw_mpa depends '\biw_mpa\b'
+}
+
+# field MODULE NAME REGEX
+field() {
+	local value
+
+	value=$(modinfo -k "$KREL" -F "$2" "$1")
+	echo "$1 $2: $value"
+	grep -Eq "$3" <<<"$value" || fail "$1: $2 is not like $3"
+}
+
+# Host A loads the driver by its name; on host B the kernel asks for it by the type of the link, with
+# what the guide advises.
+test_rping() (
+	set -e
+	PORT=7300
+	set_addresses 4
+	for guest in A B; do
+		guest_run "$guest" "mount --bind /host/lib/modules /lib/modules &&
+			echo blacklist siw >/etc/modprobe.d/siw_mpa.conf"
+	done
+	rping_over srnic srnic
+	rping_over siw_mpa siw
+)
+
+# rping_over DRIVER TYPE-OF-LINK
+rping_over() {
+	local guest module
+
+	guest_run A "modprobe $1 && rdma_add"
+	guest_run B "poll 10 has_carrier && rdma link add siw0 type $2 netdev eth0 && poll 10 rdma_is_up"
+	for guest in A B; do
+		[[ $(guest_run "$guest" driver_get) == "$1" ]] || fail "$guest: another driver"
+		for module in iw_mpa "$1"; do
+			[[ $(guest_run "$guest" "cat /sys/module/$module/srcversion") == \
+				"$(modinfo -k "$KREL" -F srcversion "$module")" ]] ||
+				fail "$guest: $module is not the one that dkms installed"
+		done
+	done
+	rping_once 10
+	for guest in A B; do
+		guest_run "$guest" "rdma link delete siw0 && modprobe -r $1 && ! grep iw_mpa /proc/modules"
+	done
+}
+
+# errexit has to be on in it: no "if", no "||"
+rping_in_guests() {
+	local status
+
+	IW_MPA_BUILD=/lib/modules/$KREL/updates guest_boot A B
+	set +e
+	test_rping >"$CACHE/dkms.log" 2>&1
+	status=$?
+	set -e
+	guest_down || status=1
+	guest_kill_all
+	if [[ $status -eq 0 ]]; then
+		tap ok "$1"
+		guest_forget_logs
+	else
+		tap 'not ok' "$1"
+		sed 's/^/# /' "$CACHE/dkms.log"
+		echo "# logs: $GUEST_RUN"
+	fi
+}
+
+# What depmod writes anew has to be without our names; dkms keeps its key.
+list_files() {
+	find "/lib/modules/$KREL/" /var/lib/dkms ! -name 'modules.*' ! -name 'mok.*' | sort
+}
+
+test_remove() {
+	local left
+
+	run_dkms remove "$NAME" --all || return 1
+	list_files | diff "$WORK/files" - || fail 'dkms remove left something' || return 1
+	! grep -lE 'iw_mpa|srnic' "/lib/modules/$KREL"/modules.* || fail 'depmod still has it' || return 1
+	left=$(dkms status) || fail 'dkms status fails' || return 1
+	[[ -z $left ]] || fail "$left"
+}
+
+test_kernel() {
+	need_kernel "$1"
+	say "dkms for $KREL"
+	cover_folders
+	list_files >"$WORK/files"
+	tap_run "$1: dkms add" test_add
+	tap_run "$1: dkms install: iw_mpa and srnic" test_install
+	if ! unpacked; then
+		tap_run "$1: siw_mpa, too, but no linux-source: what to install" test_no_source
+		tap_run "$1: linux-source of another version: what to install" test_other_source
+	fi
+	tap_run "$1: dkms unbuild and install, as that said: siw_mpa, too" test_with_siw
+	tap_run "$1: modinfo is complete, the modules are signed" test_modinfo
+	say "booting two guests with $KREL"
+	rping_in_guests "$1: rping over the installed modules"
+	tap_run "$1: dkms remove leaves nothing" test_remove
+	uncover_folders
+}
+
+main() {
+	local kernel
+
+	if [[ ${1:-} != --inside ]]; then
+		need_root 'this covers folders of the host in a mount namespace'
+		"$TOP/scripts/lib/setup.sh" build guest dkms
+		unshare -m true || die 'no permission to make a mount namespace'
+		[[ $# -gt 0 || -z $(find_krel 6.12) ]] || set -- 6.1 6.12
+		[[ $# -gt 0 ]] || set -- 6.1
+		exec unshare -m "$0" --inside "$@"
+	fi
+	shift
+	for kernel in "$@"; do
+		test_kernel "$kernel"
+	done
+	tap_end dkms
+}
+
+main "$@"

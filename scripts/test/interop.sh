@@ -1,0 +1,260 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# Interoperability: srnic in guest A, unmodified siw of 6.1 and of 6.12 in guest B, both roles,
+# IPv4 and IPv6, over the settings of both sides.
+#
+#   scripts/test/interop.sh             fails if a cell is not as the rules in interop/cells.py say, or
+#                                  the table in the documentation is not what was seen
+#   scripts/test/interop.sh --sample    a third of the steps; make check has the time for these. Cells that
+#                                  are not tried are taken to be as the rules say, as with -k
+#   scripts/test/interop.sh -k REGEX    the steps whose line (interop/cells.py steps) matches
+#   scripts/test/interop.sh --write     writes the table
+#
+# Guest A runs $KERNEL, and in the sample the kernel that guest B does not: the cells are the same.
+
+# shellcheck source=scripts/lib/lib.sh
+. "$(dirname "$0")/../lib/lib.sh"
+# shellcheck source=scripts/lib/tap.sh
+. "$TOP/scripts/lib/tap.sh"
+# shellcheck source=scripts/lib/guest/guest.sh
+. "$TOP/scripts/lib/guest/guest.sh"
+# shellcheck source=scripts/e2e/lib.sh
+. "$TOP/scripts/e2e/lib.sh"
+
+PEERS=${PEERS:-6.1 6.12}
+SAMPLE=
+PATTERN=
+CELLS=$TOP/scripts/test/interop/cells.py
+TABLE=$TOP/Documentation/infiniband/iw_mpa_interop.rst
+RESULTS=
+CAPTURES=0
+LOADED=		# the variant of siw in guest B
+FRESH=no
+export KEEP_JOB=capture
+
+# ours PEER: the kernel of guest A
+ours() {
+	case $SAMPLE$1 in
+	--sample6.1) echo 6.12 ;;
+	--sample6.12) echo 6.1 ;;
+	*) echo "$KERNEL" ;;
+	esac
+}
+
+# variant_file VARIANT: for the kernel of need_kernel; made again when siw or the values change.
+variant_file() {
+	local key
+
+	key=$(cat - "$CACHE/build/$KREL/siw-stock/siw.ko" <<<"$*" | sha256sum)
+	echo "$CACHE/siw-with/$KREL.ko/$1-${key:0:16}.ko"
+}
+
+# In a subshell, as the next: the kernel is only for here.
+build_ours() (
+	need_kernel "$(ours "$1")"
+	export KERNEL
+	"$TOP/scripts/lib/build.sh"
+)
+
+build_peer() (
+	need_kernel "$1"
+	export KERNEL
+	"$TOP/scripts/lib/build.sh" --stock
+	mkdir -p "$WORK/$1"
+	"$CELLS" variants | while read -r -a words; do
+		file=$(variant_file "${words[@]}")
+		[[ -e $file ]] || quietly "siw of $KERNEL with ${words[*]:1}" \
+			"$TOP/scripts/lib/build.sh" --siw "$file" "${words[@]:1}"
+		cp "$file" "$WORK/$1/${words[0]}.ko"
+	done
+)
+
+boot() {
+	say "booting: srnic on $(ours "$1"), siw of $1"
+	GUEST_KERNEL=([A]=$(ours "$1") [B]=$1)
+	guest_boot A B
+	guest_run A "driver_set srnic && capture_start"
+	LOADED=
+	FRESH=yes
+}
+
+end_capture() {
+	guest_is_dead A || guest_run A "capture_stop wire.pcapng" >/dev/null
+	CAPTURES=$((CAPTURES + 1))
+	# As many digits for each: the judge takes the last by name for the newest.
+	cp "$GUEST_RUN/share/wire.pcapng" "$WORK/$(printf '%03d' "$CAPTURES").pcapng"
+}
+
+load_variant() {
+	[[ $LOADED != "$1" ]] || return 0
+	cp "$WORK/$2/$1.ko" "$GUEST_RUN/share/modules-B/siw.ko"
+	guest_run B driver_clear
+	LOADED=$1
+}
+
+TRIES=4		# of a step in which siw was at fault: a guest that is starved of time is late each time
+
+# left_by_siw LOG PORT: is there one connection of ours to that port, all of whose octets siw's TCP has
+# acknowledged, while octets of that very connection lie in its socket?
+left_by_siw() {
+	awk -v port=":$2\$" '
+		/^--- guest / { guest = $3 }
+		$1 == "ESTAB" && guest == "A:" && $5 ~ port { n++; end = $5 " " $4; waits = $3 }
+		$1 == "ESTAB" && guest == "B:" && $4 ~ port && $2 > 0 { left[$4 " " $5] }
+		END { exit !(n == 1 && waits == 0 && end in left) }' "$1"
+}
+
+# siw_left_octets LOG PORT: is that so of each family that failed, and did the step fail in no other
+# way? As a responder siw can miss the first FPDU, which may come before it looks:
+# B-08 in iw_mpa_conformance.rst. IPv4 is on PORT, IPv6 on the next.
+siw_left_octets() {
+	local family how proved=no
+
+	while read -r family how; do
+		[[ $how == stuck ]] && left_by_siw "$1" $(($2 + (family == 6))) || return 1
+		proved=yes
+	done < <(sed -n 's/^failed: //p' "$1")
+	[[ $proved == yes ]]
+}
+
+# proof_of FAILED... -- OURS... -- THEIRS...: is a log of these lines, the last two what ss shows in
+# the guests A and B, an excuse for a step on the ports 7000 and 7001?
+proof_of() {
+	local line log=$WORK/proof prefix='failed: '
+
+	for line in "$@"; do
+		case $prefix$line in
+		'failed: --') prefix='--- guest A:' && echo "$prefix" ;;
+		'--- guest A:--') prefix='--- guest B:' && echo "$prefix" ;;
+		failed:*) echo "$prefix$line" ;;
+		*) echo "ESTAB $line" ;;
+		esac
+	done >"$log"
+	siw_left_octets "$log" 7000
+}
+
+# A socket that has nothing to do with what failed is no excuse.
+self_test() {
+	local ours4='0 0 10.0.0.1:50 10.0.0.2:7000' theirs4='48 0 10.0.0.2:7000 10.0.0.1:50'
+	local ours6='0 0 [fd00::1]:50 [fd00::2]:7001' theirs6='48 0 [fd00::2]:7001 [fd00::1]:50'
+	local -a both=(-- "$ours4" "$ours6" -- "$theirs4" "$theirs6")
+
+	proof_of '4 stuck' -- "$ours4" -- "$theirs4" || return 1
+	proof_of '6 stuck' "${both[@]}" || return 1
+	proof_of '4 stuck' '6 stuck' "${both[@]}" || return 1
+	! proof_of "${both[@]}" || return 1
+	! proof_of '4 otherwise' "${both[@]}" || return 1
+	! proof_of '4 stuck' '6 otherwise' "${both[@]}" || return 1
+	! proof_of '4 stuck' '6 stuck' -- "$ours4" "$ours6" -- "$theirs4" || return 1
+	! proof_of '4 stuck' -- "$ours4" "$ours6" -- "$theirs6" || return 1
+	! proof_of '6 stuck' -- "$ours4" "$ours6" -- "$theirs4" || return 1
+	! proof_of '4 stuck' -- "$ours4" -- "${theirs4/%50/51}" || return 1
+	! proof_of '4 stuck' -- "$ours4" -- "${theirs4/#48/0}" || return 1
+	! proof_of '4 stuck' -- "${ours4/0 0/0 48}" -- "$theirs4" || return 1
+	! proof_of '4 stuck' -- -- "$theirs4" || return 1
+	! proof_of '4 stuck' -- "$ours4" "${ours4/:50/:52}" -- "$theirs4" || return 1
+}
+
+# run_step PEER NUMBER VARIANT ROLE REV P2P CRC PROGRAM: PROGRAM is for the step
+# shellcheck disable=SC2034
+run_step() {
+	local peer=$1 STEP=$2 role=$4 SETTINGS="net.iw_mpa.crc=$7" PROGRAM=$8 log drivers="srnic siw" try
+
+	CLIENT=A
+	SERVER=B
+	[[ $role == responder ]] || SETTINGS+=" net.iw_mpa.mpa_rev=$5"
+	[[ $role == responder || $5 -eq 1 ]] || SETTINGS+=" net.iw_mpa.peer_to_peer=$6"
+	if [[ $role == responder ]]; then
+		CLIENT=B
+		SERVER=A
+		drivers="siw srnic"
+	fi
+	[[ $FRESH == yes ]] || boot "$peer"
+	load_variant "$3" "$peer"
+	log=$WORK/$peer-step-$STEP.log
+	for ((try = 1; try <= TRIES; try++)); do
+		# shellcheck disable=SC2086 # two words
+		try_case "$log" ../test/interop/step.sh $drivers 4 $((7000 + 2 * STEP))
+		tap_retried_in "$log"
+		[[ $STATUS -ne 0 && $CLEAN -eq 0 && $role == initiator ]] || break
+		siw_left_octets "$log" $((7000 + 2 * STEP)) || break
+		tap_retried 'unmodified siw left what had come in its socket'
+	done
+	if [[ $CLEAN -ne 0 ]]; then
+		tap 'not ok' "siw $peer: step $STEP leaves something behind"
+		end_capture
+		guest_kill_all
+		FRESH=no
+	fi
+	sed -n 's/^outcome: //p' "$log" >>"$WORK/outcomes"
+	[[ $STATUS -eq 0 && $CLEAN -eq 0 ]] || sed 's/^/# /' "$log" | tail -n 60
+}
+
+run_peer() {
+	local peer=$1 line
+
+	CAPTURES=0
+	: >"$WORK/outcomes"
+	boot "$peer"
+	while read -r -u 4 -a line; do
+		run_step "$peer" "${line[@]}"
+	done 4<"$WORK/steps"
+	if [[ $FRESH == yes ]]; then
+		end_capture
+		for line in A B; do
+			tap_run "siw $peer: the driver of guest $line unloads" \
+				guest_run "$line" driver_clear
+		done
+		tap_run "siw $peer: both guests go down by themselves" guest_down
+	fi
+	FRESH=no
+	guest_kill_all
+	while IFS= read -r line; do
+		case $line in
+		'ok - '*) tap ok "${line#ok - }" ;;
+		'not ok - '*) tap 'not ok' "${line#not ok - }" ;;
+		*) echo "# $line" ;;
+		esac
+	done < <("$CELLS" judge "$RESULTS" "$peer" "$WORK/steps" "$WORK/outcomes" \
+		"$WORK"/*.pcapng 2>&1 || echo "not ok - siw $peer: the judge died")
+	rm "$WORK"/*.pcapng
+	[[ $TAP_FAILED -ne 0 ]] || guest_forget_logs
+}
+
+main() {
+	local peer write=no seen='the table in the documentation is what was seen'
+
+	case ${1:-} in
+	'') ;;
+	--write) write=yes ;;
+	--sample) SAMPLE=--sample ;;
+	-k) PATTERN=${2:?regex} ;;
+	*) die 'usage: interop.sh [--sample | -k REGEX | --write]' ;;
+	esac
+	"$TOP/scripts/lib/setup.sh" build guest 6.1 6.12
+	need_krel
+	mkdir -p "$CACHE/run"
+	WORK=$(mktemp -d "$CACHE/run/interop.XXXXXX")	# guest.sh removes it when it is old
+	RESULTS=$WORK/results
+	"$CELLS" steps $SAMPLE | grep -E -- "$PATTERN" >"$WORK/steps" || die "no step has a line like $PATTERN"
+	[[ -z $SAMPLE$PATTERN && $PEERS == '6.1 6.12' ]] ||
+		seen='the cells that were tried are as the table in the documentation has them'
+	tap_run 'only octets in the socket of what failed are proof of another try' self_test
+	for peer in $PEERS; do
+		build_ours "$peer"
+		build_peer "$peer"
+	done
+	for peer in $PEERS; do
+		run_peer "$peer"
+	done
+	"$CELLS" table "$RESULTS" >"$WORK/table"
+	[[ $write == no || $PEERS == '6.1 6.12' ]] || die 'not all cells were seen: --write wants all PEERS'
+	[[ $write == no ]] || cp "$WORK/table" "$TABLE"
+	tap_run "$seen" diff -u "$TABLE" "$WORK/table"
+	say 'end of the interoperability tests'
+	tap_end interop || die "logs: $WORK"
+	rm -rf "$WORK"
+}
+
+main "$@"

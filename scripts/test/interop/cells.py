@@ -1,0 +1,305 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0
+"""srnic against unmodified siw: what is tried, what has to come of it, and the table.
+
+    cells.py variants           a line per build of siw: NAME CONSTANT=VALUE...
+    cells.py steps [--sample]   a line per step: NUMBER VARIANT ROLE REV P2P CRC PROGRAM
+    cells.py judge RESULTS PEER STEPS OUTCOMES CAPTURE...
+                                "ok" or "not ok" for each cell of STEPS; adds to RESULTS
+    cells.py table RESULTS      the document; what was not tried is as the rules say, so only a run of
+                                all steps proves it
+
+Roles and REV (MPA revision), P2P (peer-to-peer model) and CRC are srnic's. A step is two
+cells: IPv4 on port 7000 + 2 * NUMBER, IPv6 on the next. siw is as the kernel has it: its settings
+are constants in its source, and a variant is siw with other values of these.
+"""
+
+import importlib.util
+import json
+import re
+import sys
+from collections import Counter, namedtuple
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+
+Variant = namedtuple("Variant", "name title constants rev p2p rtr crc no_crc")
+Step = namedtuple("Step", "number variant role rev p2p crc")
+
+PEERS = ("6.1", "6.12")
+FAMILIES = ("4", "6")
+CRC = re.compile(r"\b(Good|Bad) CRC32\b")      # as tshark has it
+
+
+def variant(name, title, constants=(), rev=2, p2p=False, rtr=None, crc=False, no_crc=False):
+    return Variant(name, title, dict(constants), rev, p2p, rtr, crc, no_crc)
+
+
+WRITE, READ = "MPA_V2_RDMA_WRITE_RTR", "MPA_V2_RDMA_READ_RTR"
+VARIANTS = [
+    variant("default", "as it is"),
+    variant("crc", "mpa_crc_required", {"mpa_crc_required": "true"}, crc=True),
+    variant("no-crc", "mpa_crc_strict", {"mpa_crc_strict": "true"}, no_crc=True),
+    variant("p2p", "peer_to_peer", {"peer_to_peer": "true"}, p2p=True, rtr="Write"),
+    variant("p2p-write", "peer_to_peer, rtr_type Write",
+            {"peer_to_peer": "true", "rtr_type": WRITE}, p2p=True, rtr="Write"),
+    variant("p2p-read", "peer_to_peer, rtr_type Read",
+            {"peer_to_peer": "true", "rtr_type": READ}, p2p=True, rtr="Read"),
+    variant("v1", "mpa_version 1", {"mpa_version": "MPA_REVISION_1"}, rev=1),
+]
+BY_NAME = {v.name: v for v in VARIANTS}
+
+
+def make_steps():
+    """siw looks at most of its constants only as initiator: as responder, at those for CRC."""
+    number = 0
+    for v in VARIANTS:
+        for crc in (1, 0):
+            yield Step(number, v.name, "responder", "-", "-", crc)
+            number += 1
+        if v.constants and not (v.crc or v.no_crc):
+            continue
+        for rev, p2p in ((2, 1), (2, 0), (1, 0)):
+            for crc in (1, 0):
+                yield Step(number, v.name, "initiator", rev, p2p, crc)
+                number += 1
+
+
+STEPS = list(make_steps())
+
+
+def in_sample(step):
+    """Each variant in each role where it matters, and each revision and model of ours."""
+    if step.role == "responder":
+        return step.crc == 1
+    return (step.variant == "default" and step.crc == 1) or (
+        step.variant != "default" and (step.rev, step.p2p, step.crc) == (2, 1, step.variant != "crc"))
+
+
+def program(step):
+    """rping's server takes its depths from the Request; siw finds none in one of revision 1, so
+    the server cannot read. rdma_client and rdma_server send one message each way."""
+    without_depths = (step.role, step.rev) == ("initiator", 1)
+    return "rdma_client" if without_depths and expected(step).startswith("MPA") else "rping"
+
+
+# --- the rules -------------------------------------------------------------------------------
+
+def up(rev, crc, rtr):
+    """rping wants one RDMA Read at a time in each direction; revision 1 has no IRD and ORD."""
+    depths = "IRD/ORD 1/1" if rev == 2 else "no IRD/ORD"
+    return ", ".join([f"MPA v{rev}", "CRC" if crc else "no CRC",
+                      f"RTR {rtr}" if rtr else "no RTR", depths])
+
+
+def expected(step):
+    peer = BY_NAME[step.variant]
+    if step.role == "initiator":
+        # siw repeats C of the Request in its Reply, unless it must not; then it rejects. Of the
+        # RTRs that srnic offers it takes the Write first.
+        if peer.no_crc and step.crc:
+            return "siw rejects a Request with C"
+        return up(step.rev, step.crc, "Write" if step.p2p else None)
+    # CRC is on if one side wants it (RFC 5044 section 7.1.1); the initiator chooses the rest.
+    crc = step.crc or peer.crc
+    if crc and peer.no_crc:
+        return "siw closes on a Reply with C"
+    return up(peer.rev, crc, peer.rtr)
+
+
+# --- what was seen ---------------------------------------------------------------------------
+
+def startup():
+    spec = importlib.util.spec_from_file_location("startup", HERE.parents[1] / "lib" / "guest" / "startup.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def rtr_of(connection):
+    """The RTR that was sent, which has to be one that both frames name."""
+    req, rep = connection.request.enhanced, connection.reply.enhanced
+    rtr = connection.rtr()
+    if not (req and rep and req.a and rep.a):
+        return "an RTR that nobody asked for" if rtr else None
+    agreed = {"Send": req.b and rep.b, "Write": req.c and rep.c, "Read": req.d and rep.d}
+    return rtr if agreed.get(rtr) else f"{rtr}, not agreed on"
+
+
+def seen_on_wire(connection, outcome):
+    req, rep = connection.request, connection.reply
+    if not req or not rep:
+        return f"{outcome}; no MPA frames in the capture"
+    if outcome == "refused":
+        return refused(req, rep, connection)
+    if outcome != "connected":
+        return outcome
+    if rep.r or rep.rev != req.rev or rep.m or req.m or bool(req.enhanced) != bool(rep.enhanced):
+        return f"connected on {req} and {rep}"
+    if not has_message(connection.out_fpdus) or not has_message(connection.back_fpdus):
+        return "connected, but not a message each way"
+    text = up(rep.rev, req.c or rep.c, rtr_of(connection))
+    if rep.enhanced and (rep.enhanced.ird, rep.enhanced.ord) != (1, 1):
+        text += f", but {rep.enhanced.ird}/{rep.enhanced.ord} in the Reply"
+    return text
+
+
+def has_message(fpdus):
+    return any(fpdu.opcode == 3 and fpdu.data_len >= 16 for _, fpdu in fpdus)
+
+
+def refused(req, rep, connection):
+    with_c = "with C" if (rep.c if not rep.r else req.c) else "without C"
+    if rep.r:
+        return f"{{responder}} rejects a Request {with_c}"
+    if not connection.out_fpdus:
+        return f"{{initiator}} closes on a Reply {with_c}"
+    return "refused after the startup"
+
+
+def judge(results_path, peer, steps_path, outcomes_path, captures):
+    """OUTCOMES: lines NUMBER FAMILY connected|refused"""
+    module = startup()
+    by_port = {c.dport: c for capture in captures            # the last one counts
+               for c in module.read_connections(capture)}
+    crcs = Counter(crc for capture in captures
+                   for crc in CRC.findall(module.tshark(capture, "-V")))
+    results = json.loads(results_path.read_text()) if results_path.exists() else {}
+    told = {tuple(line.split()[:2]): line.split()[2] for line in open(outcomes_path)}
+    steps = [STEPS[int(line.split()[0])] for line in open(steps_path)]
+    for step in steps:
+        for family in FAMILIES:
+            seen = cell(step, family, by_port, told)
+            results[key(step, peer, family)] = seen
+            tell(seen == expected(step), f"{cell_name(step, peer, family)}: {seen}")
+            if seen != expected(step):
+                print(f"# expected: {expected(step)}")
+    # Who finds none at all has not looked.
+    with_crc = any(", CRC," in expected(step) for step in steps)
+    tell(not crcs["Bad"] and (crcs["Good"] or not with_crc),
+         f"siw {peer}: tshark finds {crcs['Good']} good CRCs, and {crcs['Bad']} bad ones")
+    results_path.write_text(json.dumps(results))
+
+
+def tell(good, text):
+    print("ok - " if good else "not ok - ", text, sep="")
+
+
+def key(step, peer, family):
+    return f"{peer} {family} {step.number}"
+
+
+def cell(step, family, by_port, told):
+    connection = by_port.get(port(step, family))
+    outcome = told.get((str(step.number), family), "failed")
+    if not connection:
+        return f"{outcome}; no connection in the capture"
+    ours, theirs = step.role, {"initiator": "responder", "responder": "initiator"}[step.role]
+    return seen_on_wire(connection, outcome).format(**{ours: "srnic", theirs: "siw"})
+
+
+def port(step, family):
+    return 7000 + 2 * step.number + (family == "6")
+
+
+def ours(step):
+    text = [f"crc={step.crc}"]
+    if step.role == "initiator":
+        text = [f"mpa_rev={step.rev}"] + [f"peer_to_peer={step.p2p}"] * (step.rev == 2) + text
+    return " ".join(text)
+
+
+def cell_name(step, peer, family):
+    ends = ["srnic", f"siw {peer} ({BY_NAME[step.variant].title})"]
+    if step.role == "responder":
+        ends.reverse()
+    return f"{' -> '.join(ends)}, {ours(step)}, IPv{family}"
+
+
+# --- the document ----------------------------------------------------------------------------
+
+TEXT = """\
+.. SPDX-License-Identifier: GPL-2.0
+.. Written by scripts/test/interop.sh --write; do not edit.
+
+=================================
+srnic and siw: interoperability
+=================================
+
+``make interop`` runs srnic on Linux 6.1, and ``KERNEL=6.12 make interop`` on 6.12,
+against the kernel's own siw, of Linux 6.1 and of 6.12, in two guests on one wire. What
+two ends agreed on was read from a capture on the wire. The run fails if a cell differs
+from what the RFCs and the settings ask for, or from this page. ``make check`` runs a
+third of it, 6.1 against 6.12 and the other way round. In the cells:
+
+verified
+    ``rping`` connected, and all data was right: Send, RDMA Read, RDMA Write
+Send
+    ``rdma_client`` and ``rdma_server`` connected and sent a message each way
+refused
+    no connection, for the reason in the column before
+
+siw is unmodified. Its settings are constants in its source: a row that names one
+was made with siw built with that value, and nothing else. ``mpa_crc_strict`` without
+``mpa_crc_required`` stands for "never with CRC". srnic's settings are its sysctls
+``net.iw_mpa.*``; those that a row does not name have no part in that role.
+
+RTR is the message that the initiator sends first in the peer-to-peer model. C is
+the bit that asks for CRC. A connection is refused where one end is set to ask for
+CRC and the other never to use it. In revision 1 nothing is said of IRD and ORD;
+siw as responder then starts with none, so there a program without RDMA Reads is used.
+"""
+
+ROLES = (("initiator", "srnic connects to siw"), ("responder", "siw connects to srnic"))
+
+
+def simple_table(rows):
+    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
+    rule = "  ".join("=" * width for width in widths)
+    lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths)).rstrip()
+             for row in rows]
+    return "\n".join([rule, lines[0], rule, *lines[1:], rule])
+
+
+def rows_of(role, results):
+    columns = [(peer, family) for peer in PEERS for family in FAMILIES]
+    yield ("siw", "srnic", "result", *(f"{peer} IPv{family}" for peer, family in columns))
+    for step in STEPS:
+        if step.role == role:
+            yield (BY_NAME[step.variant].title, ours(step), expected(step),
+                   *(short(step, results.get(key(step, peer, family), expected(step)))
+                     for peer, family in columns))
+
+
+def short(step, seen):
+    if seen != expected(step):
+        return seen
+    if not seen.startswith("MPA"):
+        return "refused"
+    return "verified" if program(step) == "rping" else "Send"
+
+
+def table(results):
+    parts = [TEXT]
+    for role, title in ROLES:
+        parts.append(f"{title}\n{'=' * len(title)}\n\n{simple_table(list(rows_of(role, results)))}\n")
+    return "\n".join(parts)
+
+
+def main():
+    verb, *args = sys.argv[1:]
+    if verb == "variants":
+        for v in VARIANTS:
+            print(v.name, " ".join(f"{name}={value}" for name, value in v.constants.items()))
+    elif verb == "steps":
+        for step in STEPS:
+            if not args or in_sample(step):
+                print(*step, program(step))
+    elif verb == "judge":
+        judge(Path(args[0]), *args[1:4], args[4:])
+    elif verb == "table":
+        print(table(json.loads(Path(args[0]).read_text())), end="")
+
+
+if __name__ == "__main__":
+    main()

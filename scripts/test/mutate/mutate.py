@@ -1,0 +1,399 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0
+"""Make mutants of the library and of srnic, and run the KUnit suites against each.
+
+    mutate.py --make TREE             write the sources with all mutants over a staged copy
+    mutate.py --kunit KERNEL SUITE... run them in that kernel, a user mode Linux
+    mutate.py --verdict               what was found, group by group, as results
+    mutate.py --selftest              are mutants what they should be, explanations of today?
+
+    --state FILE    the list of mutants and what is known of them: each step goes on with it
+    --seed N        which ones are chosen; the same for the same code
+    --count N       in each group
+    --minutes N     end after that; the next call goes on
+    --keep          what was found before stays found, though tests or other code changed
+    --drop FILE     with --make: a log of the compiler; what it did not take is no mutant
+
+See mutants.py for what a mutant is. One kernel holds all of them. First each suite runs with none
+switched on and tells which mutants it reaches; then a mutant is switched on by the kernel's
+command line, and the suites that reach it run until one fails, the kernel warns, dies or hangs.
+ktap.py judges the console. scripts/test/mutate/mutants.explained has those that no suite finds, and why.
+"""
+
+import argparse
+import contextlib
+import hashlib
+import json
+import os
+import pathlib
+import re
+import select
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+TOP = pathlib.Path(__file__).resolve().parents[3]
+sys.path.insert(0, str(TOP / 'scripts/lib'))
+
+import ktap          # noqa: E402
+import mutants       # noqa: E402
+
+EXPLAINED = TOP / 'scripts/test/mutate/mutants.explained'
+FOLDER = 'drivers/infiniband/sw/'
+GROUPS = {
+    'srnic R0 to R3': ('srnic', ('srnic-r0', 'srnic-r1', 'srnic-r2', 'srnic-r3')),
+    'library L1 to L3': ('iw_mpa', ('iw_mpa-l1', 'iw_mpa-l2-memory', 'iw_mpa-l2-takeover', 'iw_mpa-l2', 'iw_mpa-l3')),
+}
+WANTED = 95             # per cent
+SLOWEST = 15            # seconds for one suite, at the least
+
+HEADER = '''/* SPDX-License-Identifier: GPL-2.0 */
+#ifndef __ASSEMBLY__
+#ifndef MUTANT_H
+#define MUTANT_H
+extern int mutant_on;
+extern unsigned char mutant_reached[];
+static inline int mutant_is(int n)
+{
+	mutant_reached[n] = 1;
+	return mutant_on == n;
+}
+#define MUTANT(n) mutant_is(n)
+#endif
+#endif
+'''
+
+# What the kernel is told, and what it tells at its end
+MODULE = '''// SPDX-License-Identifier: GPL-2.0
+#include <linux/init.h>
+#include <linux/moduleparam.h>
+#include <linux/printk.h>
+#include <linux/reboot.h>
+
+int mutant_on;
+unsigned char mutant_reached[%d];
+module_param_named(mutant, mutant_on, int, 0444);
+
+static int mutant_tell(struct notifier_block *block, unsigned long code, void *unused)
+{
+	int n;
+
+	for (n = 0; n < sizeof(mutant_reached); n++) {
+		if (mutant_reached[n])
+			pr_info("mutant-reached %%d\\n", n);
+	}
+	return NOTIFY_DONE;
+}
+
+static struct notifier_block mutant_block = { .notifier_call = mutant_tell };
+
+static int __init mutant_init(void)
+{
+	return register_reboot_notifier(&mutant_block);
+}
+device_initcall(mutant_init);
+'''
+
+
+def layer_files(layers):
+    """Their sources, as the link lines name them"""
+    files = []
+    for layer in layers:
+        folder = FOLDER + layer.split('-')[0]
+        text = (TOP / folder / 'Kbuild').read_text(encoding='utf-8')
+        objects = re.search(rf'^{layer} := (.*)$', text, re.MULTILINE)[1].split()
+        files += [f"{folder}/{name[:-2]}.c" for name in objects]
+    return files
+
+
+def pick(args, dropped):
+    """group -> its mutants, in the order of the sources, numbered through"""
+    chosen, number = {}, 0
+    for group, (_, layers) in GROUPS.items():
+        paths = layer_files(layers)
+        sources = mutants.load(TOP, paths)
+        for source in sources.values():
+            source.mutants = [m for m in source.mutants if m.name() not in dropped]
+        some = mutants.choose(sources, paths, args.seed, args.count)
+        some.sort(key=lambda m: (paths.index(m.path), m.line, m.name()))
+        for mutant in some:
+            number += 1
+            mutant.number = number
+        chosen[group] = sources, some
+    return chosen
+
+
+class State:
+    """What is known, in a file, for the next call"""
+
+    def __init__(self, path):
+        self.path = path
+        self.data = {"mutants": [], "dropped": [], "suites": {}}
+        with contextlib.suppress(FileNotFoundError):
+            self.data = json.loads(path.read_text(encoding='utf-8'))
+
+    def save(self):
+        temporary = self.path.with_suffix('.tmp')
+        temporary.write_text(json.dumps(self.data, indent=1), encoding='utf-8')
+        temporary.replace(self.path)
+
+    def mutants(self):
+        return self.data["mutants"]
+
+
+# --- making them ------------------------------------------------------------------------------
+
+def not_taken(state, log):
+    """Mutants of the lines about which the compiler complains"""
+    errors = set(re.findall(r'(drivers/infiniband/sw/\w+/\w+\.c):(\d+):\d+: error', log))
+    names = [m["name"] for m in state.mutants() if (m["path"], str(m["line"])) in errors]
+    return names
+
+
+def put(path, text):
+    """But leave a file alone that holds just that"""
+    if not path.exists() or path.read_text(encoding='utf-8') != text:
+        path.write_text(text, encoding='utf-8')
+
+
+def make(args, state):
+    if args.drop:
+        names = not_taken(state, args.drop.read_text(encoding='utf-8', errors='replace'))
+        if not names:
+            sys.exit("mutate.py: the compiler complains, but of no mutant")
+        state.data["dropped"] += names
+        print(f"# {len(names)} that do not compile: others in their place")
+    dropped = set(state.data["dropped"])
+    chosen = pick(args, dropped)
+    listed = []
+    for group, (sources, some) in chosen.items():
+        for path, source in sources.items():
+            mine = [m for m in some if m.path == path]
+            put(args.make / path, mutants.schemata(source, mine))
+        listed += [{"group": group, "number": m.number, "name": m.name(), "path": m.path,
+                    "line": m.line, "kind": m.kind, "found": None} for m in some]
+    put(args.make / 'mutant.h', HEADER)
+    put(args.make / 'mutant.c', MODULE % (len(listed) + 1))
+    old = {m["name"]: m for m in state.mutants()}
+    same = {name: m["number"] for name, m in old.items()} == \
+        {m["name"]: m["number"] for m in listed}
+    if not same:
+        for mutant in listed if args.keep else ():
+            mutant["found"] = old.get(mutant["name"], {}).get("found")
+        state.data.update(mutants=listed, suites={})
+    state.save()
+    print(f"# seed {args.seed}: {len(listed)} mutants of {len(chosen)} groups")
+
+
+# --- running them -----------------------------------------------------------------------------
+
+class Found(Exception):
+    """A suite has found the mutant; the text is how."""
+
+
+class Judge(ktap.Log):
+    """Ends with the first failure"""
+
+    def verdict(self, passed, name):
+        if not passed:
+            raise Found(name)
+
+
+class Kernel:
+    def __init__(self, path):
+        self.path = path
+
+    def lines(self, arguments, limit):
+        """Of its console, until it ends; None at the end if it did not in time"""
+        end = time.monotonic() + limit
+        with tempfile.TemporaryDirectory(prefix='mutant.') as folder:
+            process = subprocess.Popen(     # pylint: disable=consider-using-with
+                [self.path, 'mem=1G', 'console=tty', 'kunit_shutdown=halt', 'kasan_multi_shot',
+                 f'uml_dir={folder}', *arguments], stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE, stderr=subprocess.STDOUT, start_new_session=True)
+            try:
+                yield from self.read(process.stdout.fileno(), end)
+            finally:
+                with contextlib.suppress(ProcessLookupError):
+                    os.killpg(process.pid, signal.SIGKILL)
+                process.stdout.close()
+                process.wait()
+
+    @staticmethod
+    def read(fd, end):
+        rest = b''
+        while True:
+            left = end - time.monotonic()
+            if left <= 0 or not select.select([fd], [], [], left)[0]:
+                yield None
+                return
+            octets = os.read(fd, 65536)
+            if not octets:
+                return
+            *whole, rest = (rest + octets).split(b'\n')
+            for line in whole:
+                yield line.decode(errors='replace').rstrip()
+
+    def run(self, suite, mutant, limit, case=None):
+        """How the suite, or that case, finds the mutant; None: it does not. And what it has
+        reached."""
+        judge, reached = Judge([]), []
+        try:
+            glob = f'{suite}.{case}' if case else suite
+            words = f'kunit.filter_glob={glob}', f'mutant.mutant={mutant}'
+            for line in self.lines(words, limit):
+                if line is None:
+                    raise Found("hangs")
+                tell = re.search(r'mutant-reached (\d+)', line)
+                if tell:
+                    reached.append(int(tell[1]))
+                judge.feed(line)
+            judge.finish()
+            if judge.suites != [suite]:
+                raise Found("the suite did not run to its end")
+        except Found as how:
+            return f"{suite}: {how}", reached
+        return None, reached
+
+    def finds(self, suite, mutant, limit):
+        """How; but a busy machine is no find. A case that fails does so twice; where a suite is
+        too slow, the original is not."""
+        how, _ = self.run(suite, mutant, limit)
+        if how == f"{suite}: hangs" and self.run(suite, 0, limit)[0]:
+            return self.run(suite, mutant, 4 * limit)[0]
+        if how is None or how == f"{suite}: hangs":
+            return how
+        case = re.match(rf'{suite}: {suite}\.(\w+)', how)
+        return case and self.run(suite, mutant, limit, case[1])[0] or \
+            self.run(suite, mutant, limit)[0]
+
+
+def original_passes(kernel, suites, state):
+    """Each suite with no mutant: which ones it reaches, and how long it takes"""
+    for suite in suites:
+        if suite in state.data["suites"]:
+            continue
+        start = time.monotonic()
+        how, reached = kernel.run(suite, 0, 10 * SLOWEST)
+        if how:
+            sys.exit(f"mutate.py: the original fails: {how}")
+        seconds = time.monotonic() - start
+        print(f"# {suite}: {seconds:.1f} s, {len(reached)} mutants reached", flush=True)
+        state.data["suites"][suite] = {"seconds": seconds, "reached": reached}
+        state.save()
+
+
+def kunit(args, state, suites):
+    kernel = Kernel(args.kunit)
+    end = time.monotonic() + 60 * args.minutes if args.minutes else None
+    digest = hashlib.sha256(pathlib.Path(args.kunit).read_bytes()).hexdigest()
+    if state.data.get("kernel") != digest:
+        state.data.update(kernel=digest, suites={})
+        for mutant in state.mutants():
+            if not args.keep or mutant["found"] in SURVIVES:
+                mutant["found"] = None
+    original_passes(kernel, suites, state)
+    known = state.data["suites"]
+    found_by = {}
+    for mutant in (m for m in state.mutants() if m["found"] is None):
+        if end and time.monotonic() > end:
+            print("# to be continued")
+            return
+        reaching = [name for name in suites if mutant["number"] in known[name]["reached"]]
+        # A suite that finds much in little time is the first to be asked
+        reaching.sort(key=lambda name: known[name]["seconds"] / (1 + found_by.get(name, 0)))
+        how = None
+        for name in reaching:
+            how = kernel.finds(name, mutant["number"], max(SLOWEST, 3 * known[name]["seconds"]))
+            if how:
+                found_by[name] = found_by.get(name, 0) + 1
+                break
+        mutant["found"] = how or ("survives" if reaching else "not reached")
+        print(f"# {mutant['number']} {mutant['name']}\n#   {mutant['found']}", flush=True)
+        state.save()
+
+
+# --- what came of it --------------------------------------------------------------------------
+
+SURVIVES = 'survives', 'not reached'
+HOW = 'same:', 'lost:'
+
+
+def explained():
+    """name -> why it is not found by a suite"""
+    reasons, name = {}, None
+    for line in EXPLAINED.read_text(encoding='utf-8').splitlines():
+        if not line.strip() or line.startswith('#'):
+            name = None
+        elif line.startswith('\t'):
+            reasons[name] = f"{reasons[name]} {line.strip()}".strip()
+        else:
+            name = line.strip()
+            reasons[name] = ''
+    return reasons
+
+
+def verdict(state):
+    """A result for each survivor without a reason, and one for each group"""
+    reasons = explained()
+    for group in GROUPS:
+        mine = [m for m in state.mutants() if m["group"] == group]
+        if any(m["found"] is None for m in mine) or not mine:
+            print(f"not ok {group}: not all were run")
+            continue
+        lost = [m for m in mine if m["found"] in SURVIVES]
+        same = [m for m in lost if reasons.get(m["name"], '').startswith('same:')]
+        for mutant in lost:
+            if mutant["name"] not in reasons:
+                print(f"not ok {group}: {mutant['name']}: {mutant['found']}")
+        real = len(mine) - len(same)
+        found = len(mine) - len(lost)
+        print("ok" if 100 * found >= WANTED * real else "not ok",
+              f"{group}: {found} of {real} mutants are found; {len(same)} more change nothing")
+
+
+def selftest():
+    """mutants.py makes what it should; each explanation is of a mutant that there is"""
+    mutants.selftest()
+    paths = [path for _, layers in GROUPS.values() for path in layer_files(layers)]
+    sources = mutants.load(TOP, paths)
+    for source in sources.values():
+        mutants.check_whole(source)
+    names = {m.name() for source in sources.values() for m in source.mutants}
+    bad = [name for name, reason in explained().items()
+           if name not in names or not reason.startswith(HOW)]
+    if bad:
+        sys.exit("\n".join(["mutants.explained: no such mutant, or no reason:", *bad]))
+
+
+def main():
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit("mutate.py: told to end"))
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--make", type=pathlib.Path)
+    parser.add_argument("--kunit")
+    parser.add_argument("--selftest", action="store_true")
+    parser.add_argument("--keep", action="store_true")
+    parser.add_argument("--verdict", action="store_true")
+    parser.add_argument("--state", type=pathlib.Path)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--count", type=int, default=130)
+    parser.add_argument("--minutes", type=float)
+    parser.add_argument("--drop", type=pathlib.Path)
+    parser.add_argument("suites", nargs="*")
+    args = parser.parse_args()
+    if args.selftest:
+        selftest()
+        return
+    state = State(args.state)
+    if args.make:
+        make(args, state)
+    if args.kunit:
+        kunit(args, state, args.suites)
+    if args.verdict:
+        verdict(state)
+
+
+if __name__ == '__main__':
+    main()

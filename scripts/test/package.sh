@@ -1,0 +1,413 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# The Debian package at work, for each kernel: apt installs it on a fresh Debian, DKMS builds the
+# modules, a guest boots that with systemd, which brings a link up, and rping uses it; then the
+# package is upgraded, removed and purged.
+#
+#   scripts/test/package.sh [KERNEL...]     names of scripts/kernels; all that there are, without any
+#
+# What compiles runs in a chroot of the guest's disk while the guest is off: an emulated processor would
+# take half an hour for it.
+
+# shellcheck source=scripts/lib/lib.sh
+. "$(dirname "$0")/../lib/lib.sh"
+# shellcheck source=scripts/lib/tap.sh
+. "$TOP/scripts/lib/tap.sh"
+# shellcheck source=scripts/lib/guest/guest.sh
+. "$TOP/scripts/lib/guest/guest.sh"
+# shellcheck source=scripts/e2e/lib.sh
+. "$TOP/scripts/e2e/lib.sh"
+
+WORK=$CACHE/package
+NEXT=0.3		# the version to upgrade to
+
+# --- roots -------------------------------------------------------------------------------------
+
+# make_debs KREL: the headers of a kernel, and a package that stands for the kernel that QEMU boots
+make_debs() {
+	local dir=$1 image=linux-image-$KREL version packages compilers
+
+	version=$(kernel_version)
+	mkdir -p "$dir/$image/DEBIAN"
+	cd "$dir" || return
+	archive_refresh "$KSUITE"
+	mapfile -t packages < <(depends "$KSUITE" "linux-headers-$KREL" 'linux-(headers|kbuild|compiler|base)-.*')
+	# Names for the compiler of a release, which its guests have under another
+	mapfile -t compilers < <(depends "$KSUITE" "linux-headers-$KREL" 'gcc-.*-for-host')
+	[[ ${#compilers[@]} -eq 0 ]] ||
+		mapfile -t -O 1 compilers < <(depends "$KSUITE" "${compilers[0]}" 'cpp-.*-for-host')
+	download "$KSUITE" "${packages[@]/%/=$version}" "linux-headers-$KREL=$version" "${compilers[@]}"
+	printf '%s\n' "Package: $image" "Version: $version" 'Architecture: amd64' \
+		'Maintainer: nobody <nobody@localhost>' 'Description: the kernel that QEMU boots' \
+		>"$image/DEBIAN/control"
+	dpkg-deb -b "$image" .
+	rm -r "$image"
+}
+
+debs_of() {
+	local dir=$WORK/debs-$KREL
+
+	if [[ ! -e $dir/complete ]]; then
+		rm -rf "$dir"
+		quietly "fetching the packages of the headers of $KREL" make_debs "$dir"
+		touch "$dir/complete"
+	fi
+	echo "$dir"
+}
+
+# Links: what a package brings replaces a file, and changes none.
+make_guest_root() {
+	local base=$1 dir=$2 debs=$3
+
+	rm -rf "$dir.new"
+	cp -al "$base" "$dir.new"
+	mkdir -p "$dir.new/debs"
+	cp "$debs"/*.deb "$dir.new/debs/"
+	chroot "$dir.new" sh -c 'DEBIAN_FRONTEND=noninteractive dpkg -i --force-depends /debs/*.deb'
+	rm -r "$dir.new/debs"
+	mv -T "$dir.new" "$dir"
+}
+
+# guest_root: of the kernel of need_kernel
+guest_root() {
+	local base=${KSUITE%-backports}-guest dir=$WORK/root-$KREL debs
+
+	"$TOP/scripts/lib/root.sh" --make "$base"
+	if [[ ! -d $dir || $CACHE/root/$base/packages -nt $dir ]]; then
+		rm -rf "$dir"
+		debs=$(debs_of)
+		quietly "installing the headers of $KREL in a root folder" \
+			make_guest_root "$CACHE/root/$base" "$dir" "$debs"
+		touch "$dir"
+	fi
+	echo "$dir"
+}
+
+make_disk() {
+	rm -f "$1"
+	truncate -s 6G "$1"
+	mke2fs -q -t ext4 -O ^orphan_file "$1" 2>/dev/null || mke2fs -q -t ext4 "$1"
+}
+
+# depmod reads each module, which takes an emulated processor minutes.
+prune_modules() {
+	inside "cd /usr/lib/modules/$KREL/kernel/drivers; rm -rf ../sound
+		ls | grep -vxE 'infiniband|net|virtio|block|char|scsi|target|nvme' | xargs rm -rf
+		find net -mindepth 1 -type d -prune -exec rm -rf {} +
+		depmod $KREL; [[ -e infiniband ]]"
+}
+
+boot() {
+	say "booting a guest with $KREL and systemd"
+	GUEST_KERNEL=([A]=$KERNEL)
+	GUEST_BOOT_LIMIT=400
+	guest_boot A
+	RUNS=yes
+}
+
+power_off() {
+	RUNS=no
+	guest_down
+}
+
+# on_disk SHELL-COMMAND: as a guest sees its root, see guest/init, in a namespace of mounts
+on_disk() {
+	DISK=${GUEST_DISK[A]} ROOT=${GUEST_ROOT[A]} IMAGE=$("$TOP/scripts/lib/guest/image.sh" "$KERNEL") \
+		unshare -m "$0" --on-disk "$1"
+}
+
+mount_disk() {
+	local dir=$HERE/mnt lower
+
+	: "${DISK:?}" "${ROOT:?}" "${IMAGE:?}"
+	mkdir -p "$dir"
+	mount -t tmpfs -o mode=755 package "$dir"
+	mkdir "$dir"/{disk,root}
+	mount -o loop "$DISK" "$dir/disk"
+	mkdir -p "$dir/disk"/{data,work,modules,modules-work}
+	mount -t overlay -o "lowerdir=$ROOT,upperdir=$dir/disk/data,workdir=$dir/disk/work" \
+		root "$dir/root"
+	lower=$IMAGE/lib/modules:$ROOT/usr/lib/modules
+	mount -t overlay -o "lowerdir=$lower,upperdir=$dir/disk/modules,workdir=$dir/disk/modules-work" \
+		modules "$dir/root/usr/lib/modules"
+	mkdir -p "$dir/root/share"
+	mount --bind "$HERE/share" "$dir/root/share"
+	mount -t proc proc "$dir/root/proc"
+	mount --rbind /dev "$dir/root/dev"
+}
+
+# --- where the package is ----------------------------------------------------------------------
+
+# inside COMMAND [SECONDS]: in the guest if it runs, else on its disk
+inside() {
+	if [[ $RUNS == yes ]]; then
+		guest_run A "set -e; $1" "${2:-60}"
+	else
+		on_disk "set -e; $1"
+	fi
+}
+
+# Where packages and dkms have files, but for dkms's key, what a first boot leaves, and headers with
+# the names of their compilers
+list_files() {
+	inside "cd /; find etc usr/lib/modules/*/updates usr/lib/modules-load.d usr/lib/systemd \
+		usr/libexec usr/sbin usr/share usr/src var/lib/dkms \( -type f -o -type l \) \
+		! -name 'mok.*' ! -path 'etc/systemd/system/*agent.service' ! -path etc/machine-id \
+		! -path etc/hostname ! -path etc/resolv.conf ! -path etc/.updated ! -path '*/mime*' \
+		! -path 'usr/src/linux-*' ! -path 'usr/share/*/linux-*' ! -path 'usr/lib/linux-*' \
+		! -path 'usr/share/doc/*-for-host' \
+		2>/dev/null | sort" 180
+}
+
+install_package() { inside "DEBIAN_FRONTEND=noninteractive apt-get -q -y install /share/${1##*/}" 300; }
+
+# expect_modules VERSION: built, signed and found for the running kernel
+expect_modules() {
+	inside "dkms status iw_mpa/$1 -k $KREL | grep installed"
+	inside "for module in ${MODULES[*]}; do
+		modinfo -k $KREL -n \$module | grep '/updates/dkms/'
+		modinfo -k $KREL -F version \$module | grep -x $1
+	done"
+}
+
+test_install() {
+	install_package "$OLD"
+	expect_modules "$(version_of "$OLD")"
+	inside 'man -w iw-mpa && man -w iw-mpa-links && /usr/sbin/iw-mpa -h'
+	inside '! find /lib/modules/ /usr/src/iw_mpa-* -name "siw_mpa*" | grep .'
+}
+
+# What the first boot is to find
+test_configure() {
+	inside "printf '%s\n' 'rnic-0 eth0' 'rnic-lo lo' 'rnic-spare spare0' >>/etc/iw-mpa/links
+		sed 's/^#\(net.iw_mpa.reply_timeout_ms\) .*/\1 = 12345/' \
+			/usr/share/doc/iw-mpa-dkms/examples/iw-mpa.sysctl.conf >/etc/sysctl.d/iw-mpa.conf
+		grep -x 'net.iw_mpa.reply_timeout_ms = 12345' /etc/sysctl.d/iw-mpa.conf"
+}
+
+# A link that names nothing, and lines that are wrong, are told.
+test_bad_links() {
+	local output
+
+	output=$(inside "cp /etc/iw-mpa/links /run/links
+		printf '%s\n' 'a' 'b nosuch0' 'c eth0 nosuchtype' 'e/f eth0' 'g eth0 rxe' 'rnic-spare eth0' \
+			>/etc/iw-mpa/links; echo blacklist rdma_rxe >/etc/modprobe.d/rxe.conf
+		/usr/libexec/iw-mpa/link up 2>&1 && exit 1; /usr/libexec/iw-mpa/link up d 2>&1 && exit 1
+		cp /run/links /etc/iw-mpa/links; rm /etc/modprobe.d/rxe.conf")
+	echo "$output"
+	expect_text "$output" 'iw-mpa: /etc/iw-mpa/links: a line is a name, a network device.*: a'
+	expect_text "$output" 'iw-mpa: b: there is no network device nosuch0'
+	expect_text "$output" "iw-mpa: c: kernel $KREL_RE has no driver for links of type nosuchtype: install"
+	expect_text "$output" 'iw-mpa: g: the driver for links of type rxe is blacklisted in /etc/modprobe.d'
+	expect_text "$output" 'iw-mpa: rnic-spare is a link on spare0: rdma link delete rnic-spare first'
+	expect_text "$output" 'iw-mpa: /etc/iw-mpa/links has no link d'
+	expect_text "$output" 'iw-mpa: /etc/iw-mpa/links: a name has letters, digits.*: e/f'
+}
+
+link_works() {
+	inside "poll 60 systemctl is-active iw-mpa-link@rnic-0 && rdma link show rnic-0/1 | grep 'netdev eth0'"
+	inside "poll 20 grep -q 4: /sys/class/infiniband/rnic-0/ports/1/state
+		rping -s -a 10.0.0.1 -C 10 & sleep 1; rping -c -a 10.0.0.1 -C 10 -v >/run/pings; wait
+		[[ \$(grep -c 'ping data' /run/pings) -eq 10 ]]"
+}
+
+# Before Linux 6.5 rdma_cm finds no device on lo, so there the kernel refuses the link, and says why.
+test_lo() {
+	if [[ $KREL == 6.[0-4].* ]]; then
+		inside 'poll 60 systemctl is-failed iw-mpa-link@rnic-lo
+			dmesg | grep "srnic: lo has no hardware address"
+			systemctl reset-failed iw-mpa-link@rnic-lo'
+	else
+		inside 'poll 60 systemctl is-active iw-mpa-link@rnic-lo
+			rdma link show rnic-lo/1 | grep "netdev lo"'
+	fi
+}
+
+# Nobody has typed anything since the boot. An interface that comes later gets its link, too.
+test_boot() {
+	link_works
+	inside 'grep -x 12345 /proc/sys/net/iw_mpa/reply_timeout_ms'
+	test_lo
+	inside 'ip link add spare0 type veth peer name spare1
+		poll 60 systemctl is-active iw-mpa-link@rnic-spare
+		rdma link show rnic-spare/1 | grep "netdev spare0"'
+	inside '/usr/sbin/iw-mpa counters | grep established'
+	inside '! systemctl --failed --no-legend | grep iw-mpa'
+}
+
+# By hand, as the manual page says
+test_restart() {
+	inside "sed -i '/^rnic-0 /d' /etc/iw-mpa/links
+		systemctl stop iw-mpa-link@rnic-0
+		[[ ! -e /sys/class/infiniband/rnic-0 ]]; systemctl daemon-reload"
+	# A line is changed. The last line is one without its newline, too.
+	inside "printf 'rnic-0 spare0' >>/etc/iw-mpa/links; rdma link delete rnic-spare
+		systemctl daemon-reload && systemctl restart iw-mpa-link@rnic-0
+		rdma link show rnic-0/1 | grep 'netdev spare0'"
+	inside "sed -i 's/^rnic-0 spare0/rnic-0 eth0/' /etc/iw-mpa/links
+		systemctl daemon-reload && systemctl restart iw-mpa-link@rnic-0"
+	link_works
+}
+
+# The example starts rdma-core's port mapper with a link, and nothing else does. What is up stays up when it
+# ends, which it does with the last link.
+test_port_mapper() {
+	local rule=76-srnic-iwpmd.rules
+
+	inside '! systemctl is-active iwpmd'
+	inside 'systemctl start iwpmd; poll 20 eval "! systemctl is-active iwpmd"'
+	inside "cp /usr/share/doc/iw-mpa-dkms/examples/$rule /etc/udev/rules.d; udevadm control --reload
+		systemctl restart iw-mpa-link@rnic-0; poll 60 systemctl is-active iwpmd
+		poll 20 eval '[[ -n \$(ss -Huln sport = :3935) ]]'" 120
+	link_works
+	inside 'systemctl stop iw-mpa-link@rnic-0 iw-mpa-link@rnic-lo; poll 60 eval "! systemctl is-active iwpmd"' 120
+	inside "rm /etc/udev/rules.d/$rule; udevadm control --reload
+		systemctl start iw-mpa-link@rnic-0 iw-mpa-link@rnic-lo; sleep 2; ! systemctl is-active iwpmd" 120
+	link_works
+}
+
+test_upgrade() {
+	install_package "$NEW"
+	expect_modules "$NEXT"
+	inside "[[ ! -e /usr/src/iw_mpa-$(version_of "$OLD") ]]"
+	inside 'grep rnic-0 /etc/iw-mpa/links'
+}
+
+test_boot_upgraded() {
+	link_works
+	inside "for module in ${MODULES[*]}; do grep -x $NEXT /sys/module/\$module/version; done"
+}
+
+# The kernel's headers come later: DKMS builds for it as they are installed. It need not run. The
+# module is asked by its file, for newer releases of dkms leave depmod to the package of the kernel
+# itself, where that has not come yet.
+test_second_kernel() {
+	local release
+
+	release=$(need_kernel "$1" && echo "$KREL")
+	mkdir -p "$HERE/share/second"
+	(need_kernel "$1" && cp "$(debs_of)"/*.deb "$HERE/share/second/")
+	inside 'dpkg -i --force-depends /share/second/*.deb'
+	# apt is to have nothing to complain about: it would refuse whatever comes next.
+	inside 'apt-get -q check'
+	inside "dkms status iw_mpa -k $release | grep installed"
+	inside "modinfo -F vermagic /usr/lib/modules/$release/updates/dkms/iw_mpa.ko* | grep -F $release"
+}
+
+test_remove() {
+	inside 'DEBIAN_FRONTEND=noninteractive apt-get -q -y remove iw-mpa-dkms' 1200
+	inside '! grep -E "^(iw_mpa|srnic) " /proc/modules'
+	# shellcheck disable=SC2016 # there
+	inside 'left=$(dkms status); [[ ! -e /sys/class/infiniband/rnic-0 && -z $left ]]'
+	inside '[[ -e /etc/iw-mpa/links && ! -e /usr/sbin/iw-mpa && ! -d /usr/src/iw_mpa-'$NEXT' ]]'
+	inside '! find /usr/lib/modules -name "iw_mpa*" | grep .'
+}
+
+test_purge() {
+	inside 'rm /etc/sysctl.d/iw-mpa.conf; DEBIAN_FRONTEND=noninteractive apt-get -q -y purge iw-mpa-dkms' 600
+	list_files >"$HERE/after"
+	diff "$HERE/before" "$HERE/after"
+	inside '[[ ! -e /etc/iw-mpa ]]'
+}
+
+# --- all of it ---------------------------------------------------------------------------------
+
+version_of() { dpkg-deb -f "$1" Version | sed 's/-[^-]*$//'; }
+
+# step NAME FUNCTION [ARGUMENT]: errexit is to be on in it, so no "if", no "||"
+step() {
+	local name="$KERNEL: $1" status
+
+	say "package: $name"
+	shift
+	set +e
+	(set -e; "$@") >"$HERE/log" 2>&1 </dev/null
+	status=$?
+	set -e
+	if [[ $status -eq 0 ]]; then
+		tap ok "$name"
+		return
+	fi
+	tap 'not ok' "$name"
+	tail -n 60 "$HERE/log" | sed 's/^/# /'
+	echo "# logs: $GUEST_RUN"
+	KEEP=yes
+}
+
+# Another kernel of the same Debian whose headers were fetched
+second_kernel() {
+	local name suite=${KSUITE%-backports} kernel=$KERNEL
+
+	for name in $(kernel_names); do
+		kernel_row "$name"
+		[[ $name == "$kernel" || ${KSUITE%-backports} != "$suite" || -z $(find_krel "$name") ]] ||
+			{ echo "$name"; return; }
+	done
+}
+
+# Booting again is done here: the guest belongs to the shell that started it.
+test_kernel() {
+	local second root
+
+	need_kernel "$1"
+	KREL_RE=${KREL//+/\\+}
+	export HERE=$WORK/test-$KREL
+	KEEP=no
+	second=$(second_kernel)
+	root=$(guest_root)
+	GUEST_ROOT=([A]=$root)
+	GUEST_DISK=([A]=$WORK/disk-$KREL)
+	make_disk "${GUEST_DISK[A]}"
+	RUNS=no
+	rm -rf "$HERE"
+	mkdir -p "$HERE/share"
+	cp "$OLD" "$NEW" "$HERE/share/"
+	tap_run "$KERNEL: a guest without drivers of hardware" prune_modules
+	list_files >"$HERE/before"
+	step 'apt installs the package, DKMS builds the modules' test_install
+	step 'links and settings are configured' test_configure
+	boot
+	step 'the boot brings a link up, with the settings; rping uses it' test_boot
+	step 'links that are wrong are told' test_bad_links
+	step 'a link goes and comes by hand' test_restart
+	step 'a rule of udev starts the port mapper, if asked for' test_port_mapper
+	tap_run "$KERNEL: the guest ends well" power_off
+	[[ $KEEP == yes ]] || guest_forget_logs
+	step 'an upgrade builds the new version' test_upgrade
+	[[ -z $second ]] || step "DKMS builds for $second when its headers come" test_second_kernel "$second"
+	boot
+	step 'after the upgrade, a boot brings the link up' test_boot_upgraded
+	step 'removed: nothing is loaded, nothing is built' test_remove
+	step 'purged: nothing is left' test_purge
+	tap_run "$KERNEL: the guest ends well again" power_off
+	rm -f "${GUEST_DISK[A]}"
+	[[ $KEEP == yes ]] || guest_forget_logs
+}
+
+main() {
+	local name
+
+	if [[ ${1:-} == --on-disk ]]; then
+		mount_disk
+		exec chroot "$HERE/mnt/root" /usr/bin/env -i HOME=/root LC_ALL=C \
+			PATH=/usr/sbin:/usr/bin:/sbin:/bin bash -c "$2"
+	fi
+	KERNELS=("$@")
+	[[ $# -gt 0 ]] || mapfile -t KERNELS < <(kernel_names)
+	need_root 'this makes root folders of Debian'
+	"$TOP/scripts/lib/setup.sh" build guest deb root "${KERNELS[@]}"
+	mkdir -p "$WORK"
+	MODULES=()
+	for name in "${PACKAGED[@]}"; do
+		[[ ! -d $TOP/drivers/infiniband/sw/$name ]] || MODULES+=("$name")
+	done
+	OLD=$("$TOP/scripts/lib/deb.sh")
+	NEW=$("$TOP/scripts/lib/deb.sh" "$NEXT")
+	for name in "${KERNELS[@]}"; do
+		test_kernel "$name"
+	done
+	tap_end package
+}
+
+main "$@"

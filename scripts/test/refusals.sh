@@ -1,0 +1,182 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# What cannot be done is refused: by an exit status, by one sentence that says what to do, and with
+# nothing left half done. An unsupported kernel, missing headers, no root, no space, no network.
+#
+# Each command runs with a cache of its own, in mounts of our own, so that nothing of the host's is
+# found, and nothing is lost if it is not refused.
+
+# shellcheck source=scripts/lib/lib.sh
+. "$(dirname "$0")/../lib/lib.sh"
+# shellcheck source=scripts/lib/tap.sh
+. "$TOP/scripts/lib/tap.sh"
+
+HERE=/mnt	# covered by a file system of our own
+
+# fresh MEGABYTES: an empty cache of that size, for all users
+fresh() {
+	umount "$HERE/cache" 2>/dev/null || true
+	mount -t tmpfs -o "size=${1}m,mode=777" refusals "$HERE/cache"
+}
+
+make_places() {
+	mount -t tmpfs -o mode=755 refusals "$HERE"
+	mkdir "$HERE"/{tree,cache,bin,root}
+	mount --bind "$TOP" "$HERE/tree"
+	mount -t tmpfs -o size=10m refusals "$HERE/root"
+	# One package is missing, in the list of all and if it is asked for.
+	printf '%s\n' '#!/bin/sh' 'case "$*" in *sparse*) exit 1 ;; esac' \
+		"$(command -v dpkg-query) \"\$@\" | grep -v ' sparse$'" >"$HERE/bin/dpkg-query"
+	chmod +x "$HERE/bin/dpkg-query"
+}
+
+# As who has not come by our scripts
+as_a_user() {
+	env -u IW_MPA_CACHE -u IW_MPA_BUILD -u TOP -u KREL -u KERNEL -u KERNELS -u DEBUG -u LC_ALL \
+		XDG_CACHE_HOME="$HERE/cache" timeout 300 "$@" </dev/null
+}
+
+# outcome REGEX COMMAND...: it fails, says one sentence that is like this, and leaves nothing
+outcome() {
+	local regex=$1 output status=0 left
+
+	shift
+	cd "$HERE/tree" || return
+	output=$(as_a_user "$@" 2>&1) || status=$?
+	printf '%s\nexit status %d\n' "$output" "$status"
+	[[ $status -ne 0 && $status -ne 124 ]] || return 1
+	[[ $(grep -c '^error: ' <<<"$output") -eq 1 ]] || { echo 'not one sentence'; return 1; }
+	grep -qE "^error: .*$regex" <<<"$output" || { echo "not like: $regex"; return 1; }
+	left=$(find "$HERE/cache" "$HERE/root" -type f ! -name '*.lock' ! -name CACHEDIR.TAG ! -path '*/apt/*')
+	[[ -z $left ]] || { printf 'left:\n%s\n' "$left"; return 1; }
+}
+
+# refused NAME REGEX COMMAND...
+refused() {
+	local name=$1
+
+	shift
+	tap_run "$name" outcome "$@"
+}
+
+nobody() { echo runuser -u nobody --; }
+
+test_kernels() {
+	fresh 20
+	tap_run 'headers that are installed, and unpacked as well' headers_twice
+	fresh 2000
+	refused 'a kernel that is not supported, by its release' 'kernel 5\.10\.0-1-amd64 is not supported: see' \
+		make -s wire KREL=5.10.0-1-amd64
+	refused 'one that is too old to build for' 'kernel 5\.10\.0-1-amd64 is not supported: it is older than 6\.1$' \
+		env PATH="$HERE/bin:$PATH" make -s modules KREL=5.10.0-1-amd64
+	refused 'one of another distribution whose headers are missing' \
+		'no headers for kernel 6\.14\.0-1017-azure: apt-get install linux-headers-6\.14\.0-1017-azure, or,' \
+		make -s modules KREL=6.14.0-1017-azure
+	refused 'a kernel that is not supported, by its name' 'no such kernel: 5\.10 \(6\.1 ' \
+		make -s demo KERNEL=5.10
+	refused 'one of several kernels' 'no such kernel: nosuch ' make -s wire KERNELS='6.1 nosuch'
+	refused 'a kernel whose headers are missing' 'apt-get install linux-headers-6\.1\.0-1-amd64, or,' \
+		make -s install KREL=6.1.0-1-amd64
+	refused 'the same, before a package is installed' 'no headers for kernel 6\.1\.0-1-amd64: apt-get install' \
+		env PATH="$HERE/bin:$PATH" make -s static KREL=6.1.0-1-amd64
+}
+
+# Headers that are installed, and were unpacked before: those that are installed count.
+# shellcheck disable=SC2016 # the other shell
+headers_twice() {
+	local find='. scripts/lib/lib.sh; find_krel "$KERNEL"' krel
+
+	cd "$HERE/tree" || return
+	krel=$(as_a_user bash -c "$find") || return
+	mkdir -p "$HERE/cache/iw_mpa/debian/$krel/build"
+	touch "$HERE/cache/iw_mpa/debian/$krel/build/Makefile"
+	[[ -n $krel && $(as_a_user bash -c "$find") == "$krel" ]] || { echo "not $krel"; return 1; }
+	as_a_user bash -c '. scripts/lib/lib.sh; need_krel; [[ $KDIR == "/lib/modules/$KREL/build" ]]'
+}
+
+# Variables that others have for themselves are neither taken for ours nor stumbled over.
+clean_alone() {
+	mkdir -p "$HERE/cache/others/src"
+	touch "$HERE/cache/others/src/file"
+	cd "$HERE/tree" || return
+	as_a_user env "CACHE=$HERE/cache/others" "BUILD=$HERE/cache/others" CDPATH=.:/usr DEBUG=1 \
+		make -s clean "CACHE=$HERE/cache/others" || return
+	[[ -e $HERE/cache/others/src/file && ! -e $HERE/cache/iw_mpa ]] ||
+		{ find "$HERE/cache"; return 1; }
+}
+
+test_clean() {
+	fresh 20
+	tap_run 'make clean removes the cache alone' clean_alone
+	fresh 20
+	refused 'make clean: a folder that is not ours' 'was not made by these scripts' \
+		env IW_MPA_CACHE="$HERE/bin" make -s clean
+	tap_run 'it is still there' test -e "$HERE/bin/dpkg-query"
+}
+
+test_names() {
+	fresh 20
+	refused 'a DEBUG that is not ours' 'no such kernel: 1 .*: see the variable DEBUG$' \
+		env DEBUG=1 make -s modules
+	refused 'a folder with a blank in its name' 'a blank in its name is not supported: .*/a b/iw_mpa$' \
+		env XDG_CACHE_HOME="$HERE/cache/a b" make -s modules
+}
+
+test_no_root() {
+	local -a as
+
+	read -ra as < <(nobody)
+	fresh 2000
+	refused 'no root: a package is missing' 'as root, please: apt-get install .*sparse' \
+		"${as[@]}" env PATH="$HERE/bin:$PATH" make -s static
+	refused 'no root: make check, at once' 'as root, please: apt-get install .*sparse' \
+		"${as[@]}" env PATH="$HERE/bin:$PATH" make -s check
+	refused 'no root: make install' 'no permission to write into .*: as root, please' \
+		"${as[@]}" make -s install INSTALL_MOD_PATH="$HERE/bin"
+	refused 'no root: make package' 'as root, please: ' "${as[@]}" make -s package
+	refused 'no root: make dkms' 'as root, please: ' "${as[@]}" make -s dkms
+	refused 'a cache that cannot be written' 'no permission to write into /proc/.*: set XDG_CACHE_HOME' \
+		env XDG_CACHE_HOME=/proc/nowhere make -s modules
+}
+
+test_no_space() {
+	local target
+
+	for target in modules demo kunit deb series check; do
+		fresh 20
+		refused "no space: make $target" "has [0-9]+ MB left, this needs [0-9]+: make space, or set XDG" \
+			make -s "$target"
+	done
+	fresh 2000
+	refused 'no space: make install' "$HERE/root/.* has [0-9]+ MB left, this needs [0-9]+: make space$" \
+		make -s install INSTALL_MOD_PATH="$HERE/root"
+}
+
+test_no_network() {
+	fresh 2000
+	refused 'no network: headers of another Debian' 'is there a network, and does .apt-get update. work' \
+		unshare -n make -s modules KERNEL=trixie
+	refused 'no network: programs for the guests' 'is there a network, and does .apt-get update. work' \
+		unshare -n make -s demo
+	refused 'no network: make check, at once' 'is there a network, and does .apt-get update. work' \
+		unshare -n make -s check
+}
+
+main() {
+	if [[ ${1:-} != --inside ]]; then
+		need_root 'this mounts file systems, in a namespace of its own'
+		"$TOP/scripts/lib/setup.sh" build
+		exec unshare -m --propagation private "$0" --inside
+	fi
+	make_places
+	test_clean
+	test_names
+	test_kernels
+	test_no_root
+	test_no_space
+	test_no_network
+	tap_end refusals
+}
+
+main "$@"

@@ -1,0 +1,667 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0
+"""Fail when the documents and the code do not name the same things.
+
+    check-docs.py                  check README.md and Documentation/infiniband/*.rst
+    check-docs.py --selftest       prove that each kind of difference is found
+    check-docs.py --write          write the tables and quotations that are the code's
+
+Tables that must be complete stand between the comments "check: NAME" and
+"check: end". --write makes the columns that the code has, and leaves the prose in the last column. A
+quotation follows a comment "quote: FILE" and has to be in that
+file, word by word; its tabs are spaces, as reStructuredText wants them.
+"""
+
+import pathlib
+import re
+import subprocess
+import sys
+import textwrap
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / 'bench'))
+import users    # noqa: E402
+
+WIDTH = 92    # of a table that is written
+
+TOP = pathlib.Path(__file__).resolve().parents[3]
+LIBRARY = 'drivers/infiniband/sw/iw_mpa'
+SKELETON = 'drivers/infiniband/sw/iw_mpa_skeleton'
+README = 'README.md'
+OVERVIEW = 'Documentation/infiniband/iw_mpa.rst'
+DRIVER = 'Documentation/infiniband/iw_mpa_driver.rst'
+TAKEOVER = 'Documentation/infiniband/iw_mpa_takeover.rst'
+ENGINE = 'Documentation/infiniband/iw_mpa_engine.rst'
+CONSUMERS = 'Documentation/infiniband/iw_mpa_consumers.rst'
+ADMIN = 'Documentation/infiniband/iw_mpa_admin.rst'
+CONFORMANCE = 'Documentation/infiniband/iw_mpa_conformance.rst'
+TESTING = 'Documentation/infiniband/iw_mpa_testing.rst'
+PERFORMANCE = 'Documentation/infiniband/iw_mpa_performance.rst'
+SRNIC = 'drivers/infiniband/sw/srnic'
+SRNIC_PAGE = 'Documentation/infiniband/srnic.rst'
+
+# Words in capitals that are not ours: events of iw_cm, and of rdma_cm without their prefix
+FOREIGN = {
+    'CONNECT_REQUEST', 'CONNECT_REPLY', 'ESTABLISHED', 'DISCONNECT', 'CLOSE', 'REJECTED',
+    'UNREACHABLE', 'CONNECT_ERROR', 'ERR', 'SQD', 'RTS', 'KREL', 'LAST_WQE_REACHED',
+    'RDMA_CM_EVENT_CONNECT_ERROR', 'RDMA_CM_EVENT_DEVICE_REMOVAL'}
+COMMENT = re.compile(r'/\*.*?\*/|//[^\n]*', re.DOTALL)
+PATH = re.compile(r'(?<![\w/$~.-])((?:drivers|include|scripts|Documentation|kunit|LICENSES)/'
+                  r'[\w./*-]*[\w*/])')
+FUNCTION = re.compile(r'\b(iw_mpa_\w+)\(\)')
+
+
+def read(path):
+    return (TOP / path).read_text(encoding='utf-8')
+
+
+def code_of(path):
+    """The text without its comments."""
+    return COMMENT.sub(' ', read(path))
+
+
+def macro(path, name):
+    """The body of a macro, its lines joined."""
+    match = re.search(r'#define %s(?:\([^)]*\))?((?:.*\\\n)*.*)' % name, code_of(path))
+    if not match:
+        sys.exit('%s: no macro %s' % (path, name))
+    return match[1].replace('\\\n', ' ')
+
+
+def x_list(path, name):
+    return re.findall(r'\bX\((\w+)', macro(path, name))
+
+
+def reasons():
+    """name -> (errno, TERM code)"""
+    rows = re.findall(r'X\((\w+),\s*(\S+),\s*(\d+),', macro('include/rdma/iw_mpa_proto.h',
+                                                          'IW_MPA_REASONS'))
+    return {name: (err, term) for name, err, term in rows}
+
+
+def fsm_list(name):
+    return x_list(LIBRARY + '/fsm.h', 'IW_MPA_' + name)
+
+
+def events():
+    return fsm_list('RAISED_EVENTS') + fsm_list('FOUND_EVENTS')
+
+
+def states():
+    """state -> (its timer, what it waits for)"""
+    rows = re.findall(r'\bX\((\w+),\s*(\w+),\s*\w+,\s*\w+,\s*"([^"]*)"\)',
+                      macro(LIBRARY + '/fsm.h', 'IW_MPA_STATES'))
+    return {name: (timer, text) for name, timer, text in rows}
+
+
+def timers():
+    """timer -> its setting"""
+    return dict(re.findall(r'\bX\((\w+),\s*(\w+),', macro(LIBRARY + '/fsm.h',
+                                                          'IW_MPA_TIMERS')))
+
+
+def cells():
+    """The state table: set of (state, event, next state)."""
+    code = code_of(LIBRARY + '/fsm.c')
+    table = code[code.index(' iw_mpa_fsm['):]
+    rows = re.compile(r'\bGOTO(?:_FAILED)?\((\w+),\s*(\w+),|\b([A-Z_]{4,})\b(?=,?(?:\s|$))')
+    defined = set(re.findall(r'#define (\w+)', code)) - {'GOTO', 'GOTO_FAILED', 'DO'}
+
+    def gotos(body):
+        for event, after, name in rows.findall(body):
+            if event:
+                yield event, after
+            elif name in defined:
+                yield from gotos(macro(LIBRARY + '/fsm.c', name))
+    return [(state, event, after)
+            for state, body in re.findall(r'\[IW_MPA_ST_(\w+)\] = \{(.*?)\n\t\},', table,
+                                          re.DOTALL)
+            for event, after in gotos(body)]
+
+
+def settings():
+    """sysctl -> (default, meaning)"""
+    body = re.search(r'#define IW_MPA_SETTINGS\(.*?\n\n', read(LIBRARY + '/config.h'), re.DOTALL)[0]
+    rows = re.findall(r'((?:/\*.*?\*/[\s\\]*)+)\w+\((\w+)(?:, \d+, \d+, (\d+))?\)', body)
+    return {name: (value or 'none', ' '.join(re.findall(r'/\* (.*?) \*/', comments)))
+            for comments, name, value in rows}
+
+
+def struct_of(name):
+    """The body of a structure that drivers fill in; empty if there is none of that name."""
+    match = re.search(r'struct %s \{(.*?)\n\};' % name, headers(), re.DOTALL)
+    return match[1] if match else ''
+
+
+def headers():
+    """What a driver includes, without the protocol"""
+    return code_of('include/rdma/iw_mpa.h') + code_of('include/rdma/iw_mpa_tcb.h')
+
+
+def members():
+    """What a driver registers: (what a device can do, callbacks)."""
+    ops = struct_of('iw_mpa_takeover_ops')
+    return (re.findall(r'(?:\tu\d+\t+|\*)(\w+);', struct_of('iw_mpa_device_attr') + ops),
+            re.findall(r'\(\*(\w+)\)\(', struct_of('iw_mpa_driver_ops') + ops))
+
+
+def capabilities():
+    return re.findall(r'(IW_MPA_CAP_\w+)\s*=', code_of('include/rdma/iw_mpa.h'))
+
+
+def functions(code):
+    return sorted(set(re.findall(r'\b(iw_mpa_\w+)\(', code)))
+
+
+def sources():
+    files = ('include/rdma/*.h', LIBRARY + '/*.[ch]', LIBRARY + '/*/*.[ch]', SKELETON + '/*.[ch]',
+             'drivers/infiniband/sw/siw_mpa/*.[ch]', 'drivers/infiniband/sw/srnic/*.[ch]',
+             'include/uapi/rdma/*.h', 'drivers/infiniband/hw/*_mpa/*.[ch]',
+             'Kbuild')
+    return '\n'.join(path.read_text(encoding='utf-8')
+                     for pattern in files for path in sorted(TOP.glob(pattern)))
+
+
+def documents():
+    names = [README] + sorted(str(path.relative_to(TOP))
+                              for path in (TOP / 'Documentation/infiniband').glob('*.rst'))
+    return {name: read(name) for name in names}
+
+
+def table(text, name):
+    """The lines of a table that has to be complete."""
+    match = re.search(r'check: %s\b[^\n]*\n(.*?)(?:\.\. |<!-- )check: end' % name, text, re.DOTALL)
+    return match[1].splitlines() if match else []
+
+
+def first_column(text, name):
+    return [match[1] for match in (re.match(r'\|?\s*`+(\w+)`+', line)
+                                   for line in table(text, name)) if match]
+
+
+def compare(where, have, want):
+    for name in sorted(set(want) - set(have)):
+        yield '%s: %s is missing' % (where, name)
+    for name in sorted(set(have) - set(want)):
+        yield '%s: there is no %s' % (where, name)
+    for name in sorted({name for name in have if have.count(name) > 1}):
+        yield '%s: %s is there twice' % (where, name)
+
+
+def states_table(_lines):
+    """What each state waits for, and where each event leads that does not leave it in place"""
+    width = max(len(name) for name in states()) + 4
+    rule = '%s  %s' % ('=' * width, '=' * (WIDTH - width - 2))
+    yield from ('', rule, '%-*s  Waits for, and where it leads' % (width, 'State'), rule)
+    for name, (_, words) in states().items():
+        ways = {}
+        for state, event, after in cells():
+            if state == name != after:
+                ways.setdefault(after, []).append(event)
+        ends = ('LINGER', 'DEAD')
+        order = sorted(ways, key=lambda after: ends.index(after) + 1 if after in ends else 0)
+        text = '. '.join([words] + ['To %s: %s' % (after, ', '.join(ways[after]))
+                                    for after in order])
+        lines = textwrap.wrap(text, WIDTH - width - 2)
+        yield '%-*s  %s' % (width, '``%s``' % name, lines[0])
+        yield from (' ' * (width + 2) + line for line in lines[1:])
+    yield from (rule, '')
+
+
+def settings_table(_lines):
+    width = max(len(name) for name in settings()) + 4
+    rule = '  '.join('=' * n for n in (width, 7, WIDTH - width - 11))
+    yield from ('', rule, '%-*s  Default  Meaning' % (width, 'Setting'), rule)
+    for name, (default, words) in settings().items():
+        lines = textwrap.wrap(words, WIDTH - width - 11)
+        yield '%-*s  %-7s  %s' % (width, '``%s``' % name, default, lines[0])
+        yield from (' ' * (width + 11) + line for line in lines[1:])
+    yield from (rule, '')
+
+
+def with_prose(rows):
+    """A simple table with these rows, and the prose that it has for each now."""
+    def make(lines):
+        first, body, end = [i for i, line in enumerate(lines) if re.fullmatch(r'=+(  +=+)+', line)]
+        starts = [match.start() for match in re.finditer(r'=+', lines[first])]
+        prose, name = {}, None
+        for line in lines[body + 1:end]:
+            name = line[:starts[1]].strip(' `') or name
+            prose[name] = '%s %s' % (prose.get(name, ''), line[starts[-1]:].strip())
+        yield from lines[:body + 1]
+        for row in rows():
+            cells = [cell if cell == '-' or cell.isdigit() else '``%s``' % cell for cell in row]
+            head = ''.join(cell.ljust(end - start)
+                           for cell, start, end in zip(cells, starts, starts[1:]))
+            words = textwrap.wrap(prose.get(row[0], '?').strip(), len(lines[first]) - starts[-1])
+            yield head + words[0]
+            yield from (' ' * starts[-1] + more for more in words[1:])
+        yield from lines[end:]
+    return make
+
+
+def reason_rows():
+    return [(name, err, '-' if term == '0' else term)
+            for name, (err, term) in reasons().items() if name != 'OK']
+
+
+def timer_rows():
+    return [(state, timers()[timer], settings()[timers()[timer]][0])
+            for state, (timer, _) in states().items() if timer != 'NONE']
+
+
+def counter_rows():
+    return [(name,) for name in x_list(LIBRARY + '/stats.h', 'IW_MPA_COUNTERS')]
+
+
+def tracepoint_rows():
+    code = code_of(LIBRARY + '/trace.h') + code_of(LIBRARY + '/takeover/trace_takeover.h')
+    return [(name,) for name in re.findall(r'TRACE_EVENT\((\w+)', code)]
+
+
+def meanings_table(title, rows):
+    """A simple table of names and meanings, both the code's."""
+    def make(_lines):
+        names = dict(rows())
+        width = max(len(name) for name in names) + 4
+        rule = '%s  %s' % ('=' * width, '=' * (WIDTH - width - 2))
+        yield from ('', rule, '%-*s  Counts' % (width, title), rule)
+        for name, words in names.items():
+            yield '%-*s  %s' % (width, '``%s``' % name, words)
+        yield from (rule, '')
+    return make
+
+
+def srnic_counter_rows():
+    return re.findall(r'\bX\((\w+),\s*"([^"]*)"\)', macro(SRNIC + '/stats.h', 'SRNIC_COUNTERS'))
+
+
+def srnic_error_rows():
+    rows = re.findall(r'\bX\((\w+),[^"]*"([^"]*)"\)', macro(SRNIC + '/term.h', 'SRNIC_ERRORS'))
+    return [('err_' + name, words) for name, words in rows if name != 'NONE']
+
+
+def users_table(lines):
+    """Figures that bench.sh --users --write has put there, and the ratios of these"""
+    return users.page_lines(users.figures_of(lines))
+
+
+def users_markdown(_lines):
+    return users.readme_lines(users.figures_of(table(read(PERFORMANCE), 'users')))
+
+
+# Tables that are written from the code, and from those of another page
+WRITTEN = {(OVERVIEW, 'states'): states_table, (OVERVIEW, 'settings'): settings_table,
+           (OVERVIEW, 'reasons'): with_prose(reason_rows),
+           (OVERVIEW, 'timers'): with_prose(timer_rows),
+           (OVERVIEW, 'counters'): with_prose(counter_rows),
+           (OVERVIEW, 'tracepoints'): with_prose(tracepoint_rows),
+           (SRNIC_PAGE, 'srnic-counters'): meanings_table('Counter', srnic_counter_rows),
+           (PERFORMANCE, 'users'): users_table, (README, 'users'): users_markdown,
+           (SRNIC_PAGE, 'srnic-errors'): meanings_table('Counter', srnic_error_rows)}
+
+
+def check_written(docs):
+    for (doc, name), make in WRITTEN.items():
+        have = table(docs[doc], name)
+        if have != list(make(have)):
+            yield '%s, %s: the table is not the code\'s: run check-docs.py --write' % (doc, name)
+        if any(line.endswith(' ?') for line in have):
+            yield '%s, %s: a row has no prose' % (doc, name)
+
+
+def check_contract(docs):
+    """Each callback has a section; each capability and function is explained."""
+    data, callbacks = members()
+    text = docs[DRIVER] + docs[TAKEOVER]
+    sections = re.findall(r'^(\w+)\n~+$', text, re.MULTILINE)
+    yield from compare('ops', sections, callbacks)
+    yield from compare('declared', first_column(docs[DRIVER], 'declared'), data)
+    yield from compare('capabilities', first_column(docs[DRIVER], 'capabilities'), capabilities())
+    for name in functions(headers()) + ['iw_mpa_ib_device_ops']:
+        if '``%s' % name not in text:
+            yield '%s: %s is missing' % (DRIVER, name)
+    for name in functions(code_of('include/rdma/iw_mpa_proto.h')):
+        if '``%s()' % name not in docs[ENGINE]:
+            yield '%s: %s is missing' % (ENGINE, name)
+
+
+def check_names(docs):
+    """Nothing is named that does not exist."""
+    text = sources()
+    known = set(reasons()) | FOREIGN
+    known |= set(events()) | set(fsm_list('STATES')) | set(fsm_list('ACTIONS'))
+    for doc, words in docs.items():
+        for word in re.findall(r'`([A-Z][A-Z0-9_]{2,})`', words):
+            if word not in known and not (TOP / word).exists() and not re.search(
+                    r'\b(?:S?RNIC_\w+_|SRNIC_)?%s\b' % word, text):
+                yield '%s: %s does not exist' % (doc, word)
+        for word in set(FUNCTION.findall(words) + re.findall(r'\bIW_MPA_[A-Z0-9_]*\w\b', words) +
+                        re.findall(r'\b(iw_mpa_\w+)`', words) +
+                        re.findall(r'struct (iw_mpa_\w+)', words)):
+            if not re.search(r'\b%s\b' % word, text) and not (TOP / SKELETON).match('*/' + word):
+                yield '%s: %s does not exist' % (doc, word)
+        for word in re.findall(r'net[./]iw_mpa[./](\w+)', words):
+            if word not in settings():
+                yield '%s: there is no setting %s' % (doc, word)
+
+
+def check_paths(docs):
+    """Files, folders and make targets that are named exist."""
+    targets = re.findall(r'^([a-z][a-z0-9 ]*):', read('Makefile'), re.MULTILINE)
+    targets = set(' '.join(targets).split())
+    for doc, words in docs.items():
+        for path in set(PATH.findall(words)):
+            if not list(TOP.glob(path.rstrip('/'))):
+                yield '%s: %s does not exist' % (doc, path)
+        for target in re.findall(r'(?:`|^    )make ([a-z][a-z0-9]*)', words, re.MULTILINE):
+            if target not in targets:
+                yield '%s: there is no make %s' % (doc, target)
+
+
+def check_version(docs):
+    """Where a page names the version, it is ours: it stands in paths and commands of dkms."""
+    want = re.search(r'IW_MPA_VERSION\s+"([^"]+)"', read('include/rdma/iw_mpa.h'))[1]
+    for doc, words in docs.items():
+        for have in set(re.findall(r'iw_mpa[/-](\d+(?:\.\d+)+)', words)) - {want}:
+            yield '%s: version %s is not ours, which is %s' % (doc, have, want)
+
+
+def check_consumers(docs):
+    """The page names tests that exist, and its table has all that are about a consumer alone: 2xx."""
+    name_of = re.compile(r'``(\d{3}-[a-z-]+)``')
+    cells = re.findall(r'^     - (``\d{3}-.*)$', docs[CONSUMERS], re.MULTILINE)
+    tests = {path.stem for path in (TOP / 'scripts/e2e').glob('[0-9]*.sh')}
+    for name in sorted(set(name_of.findall(docs[CONSUMERS])) - tests):
+        yield '%s: there is no test %s' % (CONSUMERS, name)
+    for name in sorted(tests - set(name_of.findall(' '.join(cells)))):
+        if name.startswith('2'):
+            yield '%s: %s is missing' % (CONSUMERS, name)
+
+
+QUOTE = re.compile(r'^(\.\. quote: (\S+)\n\n\.\. code-block:: c\n\n)((?:(?:   ?.*)?\n)+)', re.MULTILINE)
+
+
+def quote_of(path, first):
+    """What a file has from a line to the next bracket that ends a function or a table."""
+    code = read(path).expandtabs()
+    start = code.find(first + '\n')
+    end = re.compile(r'^\};?\n', re.MULTILINE).search(code, max(start, 0))
+    return code[start:end.end()] if start >= 0 and end else ''
+
+
+def check_quotes(docs):
+    quotes = 0
+    for doc, words in docs.items():
+        for _, path, block in QUOTE.findall(words):
+            quotes += 1
+            quote = textwrap.dedent(block).strip('\n')
+            if quote + '\n' not in read(path).expandtabs():
+                yield '%s: not in %s: run check-docs.py --write\n%s' % (doc, path, quote)
+    if not quotes:
+        yield 'no quotation found'
+
+
+def check_skeleton(_docs):
+    """A driver needs one header of the library."""
+    want = {'skel.h': ['rdma/iw_mpa.h'], 'iw_mpa_toe.h': ['rdma/iw_mpa_proto.h']}
+    for path in sorted((TOP / SKELETON).glob('*.[ch]')):
+        headers = re.findall(r'#\s*include\s*[<"]([^>"]*/iw_mpa[^>"]*)', path.read_text())
+        if headers != want.get(path.name, []):
+            yield '%s includes %s' % (path.name, headers)
+
+
+def check_troubles(docs):
+    """What to do about each reason."""
+    rows = '\n'.join(table(docs[ADMIN], 'troubles'))
+    yield from compare('troubles', re.findall(r'^``(\w+)``\n    \S', rows, re.MULTILINE),
+                       [name for name in reasons() if name != 'OK'])
+
+
+def log_lines():
+    """What the modules write into the kernel's log, with "..." for what differs."""
+    for folder in (LIBRARY, SRNIC, 'drivers/infiniband/sw/siw_mpa'):
+        for path in sorted((TOP / folder).glob('*.c')):
+            for words in re.findall(r'\b(?:pr|dev|ibdev|netdev)_(?:err|warn|notice|info)\w*\(\s*'
+                                    r'(?:[^",]*,\s*)?"([^"]*)"', path.read_text(encoding='utf-8')):
+                yield re.sub(r'(?:%(?:p\w*|[-0-9]*[a-z]+))+', '...', words.removesuffix(r'\n'))
+
+
+def check_log(docs):
+    """What each line of the kernel's log means. One is of ___ratelimit()."""
+    rows = '\n'.join(table(docs[ADMIN], 'log'))
+    yield from compare('log', re.findall(r'^``(.*)``\n    \S', rows, re.MULTILINE),
+                       [*log_lines(), 'iw_mpa: ... callbacks suppressed'])
+
+
+BORDER = re.compile(r'^ *=+( +=+)+ *$')
+
+
+def tables_of(text):
+    """The columns and the lines of each simple table: its line number, and its cells"""
+    lines = text.split('\n')
+    while lines:
+        if not BORDER.match(lines[0]):
+            lines.pop(0)
+            continue
+        spans = [match.span() for match in re.finditer('=+', lines.pop(0))]
+        spans[-1] = (spans[-1][0], None)
+        rows = []
+        while lines and lines[0].strip():
+            line = lines.pop(0)
+            if not BORDER.match(line):
+                rows.append([line[start:end].strip() for start, end in spans])
+        yield rows
+
+
+def check_rows(docs):
+    """A line with words in the first column begins another row: so the first column cannot be wrapped."""
+    for doc, words in docs.items():
+        if not doc.endswith('.rst'):
+            continue
+        for rows in tables_of(words):
+            for before, row in zip([[''], *rows], rows):
+                if row[0] and (not any(row[1:]) or before[0].endswith(',')):
+                    yield '%s: a row of a table is cut in two: %s' % (doc, row[0])
+
+
+def check_links(docs):
+    """What a page links to is there: a file, a section of the same page."""
+    for doc, words in docs.items():
+        folder = (TOP / doc).parent
+        for link in re.findall(r'\]\(([^)#:]+)\)', words) if doc.endswith('.md') else ():
+            if not (folder / link).exists():
+                yield '%s: a link to %s leads nowhere' % (doc, link)
+        titles = {title.lower() for title in re.findall(r'^(\S.*)\n(?:=+|-+|~+)$', words, re.MULTILINE)}
+        for link in re.findall(r'(?<!`)`([^`<]+)`_\b', words) if doc.endswith('.rst') else ():
+            if ' '.join(link.split()).lower() not in titles:
+                yield '%s: there is no section "%s"' % (doc, link)
+        for page in re.findall(r'\b((?:iw_mpa|srnic)[a-z_]*\.rst)\b', words):
+            if not (TOP / 'Documentation/infiniband' / page).exists():
+                yield '%s: there is no page %s' % (doc, page)
+
+
+def check_readme(docs):
+    """A new user reads it to the end."""
+    if docs[README].count('\n') > 120:
+        yield '%s has more than 120 lines' % README
+
+
+def check_guide(docs):
+    """Every command that an administrator is shown is run by a test."""
+    blocks = re.findall(r'(.*)\n\n::$', docs[ADMIN], re.MULTILINE)
+    blocks += re.findall(r'(.*\w::)$', docs[ADMIN], re.MULTILINE)
+    for before in blocks:
+        if not re.match(r'\.\. run: (client|server|both)$', before):
+            yield '%s: no test runs the commands behind: %s' % (ADMIN, before)
+
+
+def check_wire(docs):
+    """Each command of the page that chooses tests on the wire finds one."""
+    commands = re.findall(r"scripts/wire\.sh -k ('[^'`]*'|[^\s`]+)([ \w]*)`", docs[TESTING])
+    if not commands:
+        yield '%s: no command with wire.sh -k' % TESTING
+    for regex, files in commands:
+        listed = subprocess.run([TOP / 'scripts/wire/run.py', '-l', '-k', regex.strip("'"),
+                                 '--file', '|'.join(files.split()) or '.*'],
+                                stdout=subprocess.PIPE, check=False, text=True)
+        if listed.returncode or not listed.stdout:
+            yield '%s: no test is chosen by wire.sh -k %s%s' % (TESTING, regex, files)
+
+
+def tests():
+    """What looks at counters: the suites that run the modules"""
+    files = ('kunit/*.c', 'scripts/wire/*.py', 'scripts/e2e/*.sh')
+    return '\n'.join(path.read_text(encoding='utf-8')
+                     for pattern in files for path in sorted(TOP.glob(pattern)))
+
+
+def check_counters(docs):
+    """Each counter is named by a test, as the code or as a user has it."""
+    text = tests()
+    named = set(re.findall(r'"(\w+)"', text))
+    for constant, names in (
+            (r'(?:SRNIC|IW_MPA)_CNT_', first_column(docs[OVERVIEW], 'counters') +
+             first_column(docs[SRNIC_PAGE], 'srnic-counters')),
+            (r'(?:IW_MPA_R_|REASON\()', first_column(docs[OVERVIEW], 'reasons')),
+            (r'SRNIC_ERR_', [name[len('err_'):] for name in
+                             first_column(docs[SRNIC_PAGE], 'srnic-errors')])):
+        for name in names:
+            if not named & {name, 'err_' + name} and \
+                    not re.search(r'\b%s%s\b' % (constant, name), text):
+                yield 'no test names the counter %s' % name
+
+
+def check_silent(docs):
+    """Which local errors the peer is told of, and which not: the code, its test, and the page"""
+    row = re.search(r'\* - E-9\.3-1\n((?:     .*\n)+)', docs[CONFORMANCE])[1]
+    told, _, silent = row.partition('None is sent: ')
+    silent = silent.partition('\n     - ')[0]
+    codes = reasons()
+    aloud = [name for name, (_, code) in codes.items() if code == '5']
+    yield from compare('E-9.3-1, told', re.findall(r'``([A-Z_]+)``', told), aloud)
+    suite = read('kunit/iw_mpa_reason_kunit.c')
+    yield from compare('iw_mpa_reason_kunit.c, E-9.3-1',
+                       re.findall(r'\{ "E-9\.3-1_\w+", IW_MPA_R_(\w+), ', suite), aloud)
+    # The peer has erred if the errno says so, and needs no word of it; time-outs go together.
+    own = [name for name, (err, code) in codes.items() if code == '0' and name != 'REJECTED' and
+           err in ('-EIO', '-ENOMEM', '-ECONNABORTED', '-ECONNREFUSED')]
+    yield from compare('E-9.3-1, silent', re.findall(r'``([A-Z_]+)``', silent), own)
+    if any(name.startswith('TIMEOUT_') and code == '0' for name, (_, code) in codes.items()) and \
+            'the time-outs' not in ' '.join(silent.split()):
+        yield 'E-9.3-1, silent: the time-outs are missing'
+
+
+CHECKS = (check_counters, check_silent, check_written, check_contract,
+          check_names, check_paths,
+          check_version, check_quotes, check_skeleton, check_consumers, check_troubles, check_log,
+          check_guide, check_readme, check_wire, check_rows, check_links)
+
+# (check, document, words there, what to put in their place): each has to be found
+SELFTEST = (
+    (check_counters, OVERVIEW, '``fence_lifted``', '``fence_sifted``'),
+    (check_counters, OVERVIEW, '``NO_RTR``', '``NO_RTS``'),
+    (check_counters, SRNIC_PAGE, '``tx_no_room``', '``tx_no_broom``'),
+    (check_counters, SRNIC_PAGE, '``err_READ_WRAP``', '``err_READ_TRAP``'),
+    (check_silent, CONFORMANCE, '``TCP_BUSY``', '``TCP_DIZZY``'),
+    (check_silent, CONFORMANCE, '``OVERLOAD``,', '``SAME_ROLE``,'),
+    (check_silent, CONFORMANCE, 'the time-outs', 'the times-out'),
+    (check_written, OVERVIEW, '``NO_RTR``', '``NO_RTS``'),
+    (check_written, OVERVIEW, '``BAD_KEY``            ``-EPROTO``', '``BAD_KEY``            ``-EIO``'),
+    (check_written, OVERVIEW, '``FENCED``   ', '``FANCY``    '),
+    (check_written, OVERVIEW, '``rtr_timeout_ms``      20000', '``rtr_timeout_ms``      20001'),
+    (check_written, OVERVIEW, 'AWAIT_REQ: TCP_ACCEPTED', 'AWAIT_REP: TCP_ACCEPTED'),
+    (check_written, SRNIC_PAGE, '``err_CRC``', '``err_CRD``'),
+    (check_written, SRNIC_PAGE, '``tx_fpdus``', '``tx_fpdos``'),
+    (check_written, OVERVIEW, '``verdict_timeout_ms``', '``verdict_timeout``'),
+    (check_written, OVERVIEW, '``mpa_rev``                 2', '``mpa_rev``                1'),
+    (check_contract, DRIVER, '\nkick_rx\n', '\nkick_tx\n'),
+    (check_contract, DRIVER, '``IW_MPA_CAP_NO_CRC``', '``IW_MPA_CAP_CRC``'),
+    (check_contract, DRIVER, '``iw_mpa_qp_gone', '``iw_mpa_qp_done'),
+    (check_contract, TAKEOVER, '\nlet_go\n', '\nlet_come\n'),
+    (check_contract, TAKEOVER, '``iw_mpa_stream_watch', '``iw_mpa_stream_match'),
+    (check_contract, ENGINE, '``iw_mpa_fpdu_term()', '``iw_mpa_fpdu_tram()'),
+    (check_written, OVERVIEW, '``iw_mpa_upcall``', '``iw_mpa_call``'),
+    (check_written, OVERVIEW, '``v1_fallback``        ', '``v1_backfall``        '),
+    (check_names, DRIVER, 'iw_mpa_stream_down()', 'iw_mpa_stream_up()'),
+    (check_names, OVERVIEW, '``AWAIT_VERDICT``', '``AWAIT_VERDICTS``'),
+    (check_names, README, 'net.iw_mpa.crc', 'net.iw_mpa.src'),
+    (check_paths, TESTING, 'scripts/kernels', 'scripts/colonels'),
+    (check_paths, README, 'make check', 'make chicken'),
+    (check_version, ADMIN, 'iw_mpa/0.', 'iw_mpa/7.'),
+    (check_version, ADMIN, '/usr/src/iw_mpa-0.', '/usr/src/iw_mpa-7.'),
+    (check_quotes, DRIVER, 'stream->write_space(sk);', 'stream->write_space(ks);'),
+    (check_quotes, DRIVER, '           read_lock_bh(', '        read_lock_bh('),
+    (check_consumers, CONSUMERS, '     - ``200-nfs``', '     - ``200-ntfs``'),
+    (check_consumers, CONSUMERS, '     - ``210-nvme``', '     - nothing'),
+    (check_troubles, ADMIN, '\n``NO_RTR``\n', '\n``NO_RTS``\n'),
+    (check_log, ADMIN, '``srnic: ... cannot be loaded', '``srnic: ... can not be loaded'),
+    (check_log, ADMIN, '\n``iw_mpa: a driver was refused: ..., network device ...: ...``\n', '\n``iw_mpa: a driver was not taken``\n'),
+    (check_guide, ADMIN, 'Who listens, on the server:\n\n.. run: server\n', 'Who listens:\n'),
+    (check_guide, ADMIN, 'Who listens, on the server:', 'Who listens, on the server::'),
+    (check_readme, README, '## Try it', '\n' * 20 + '## Try it'),
+    (check_rows, ADMIN, '``TCP_CONNECT``, ``TCP_RECONNECT``  ', '``TCP_CONNECT``,                   x\n``TCP_RECONNECT``  '),
+    (check_rows, ADMIN, '``AWAIT_RTR``                       the client', '``AWAIT_RTR``'),
+    (check_links, README, '(CHANGELOG.md)', '(CHANGES.md)'),
+    (check_links, ADMIN, '`Remove it`_', '`Move it`_'),
+    (check_links, ADMIN, 'iw_mpa_security.rst', 'iw_mpa_secrecy.rst'),
+    (check_wire, TESTING, '-k rtr_offer responder', '-k rtr_scoffer responder'),
+    (check_wire, TESTING, '-k rtr_offer responder', '-k rtr_offer sponder'),
+)
+
+
+def selftest():
+    good = True
+    for check, name, old, new in SELFTEST:
+        docs = documents()
+        if old not in docs[name]:
+            print('selftest: %s: %r is not in %s any more' % (check.__name__, old, name))
+            good = False
+            continue
+        docs[name] = docs[name].replace(old, new)
+        if not list(check(docs)):
+            print('selftest: %s does not see %r in place of %r' % (check.__name__, new, old))
+            good = False
+    return 0 if good else 1
+
+
+def quote_anew(match):
+    """The same function or table as it is now, if it still is where it was."""
+    quote = textwrap.dedent(match[3]).strip('\n') + '\n'
+    if quote in read(match[2]).expandtabs():
+        return match[0]
+    now = quote_of(match[2], quote.split('\n', 1)[0])
+    return match[1] + textwrap.indent(now, '   ') + '\n' if now else match[0]
+
+
+def write():
+    for (doc, name), make in WRITTEN.items():
+        lines = '\n'.join(make(table(read(doc), name))) + '\n'
+        text = re.sub(r'(check: %s\b[^\n]*\n).*?(?=(?:\.\. |<!-- )check: end)' % name,
+                      lambda match, lines=lines: match[1] + lines, read(doc), flags=re.DOTALL)
+        (TOP / doc).write_text(text, encoding='utf-8')
+    for name, words in documents().items():
+        (TOP / name).write_text(QUOTE.sub(quote_anew, words).rstrip('\n') + '\n',
+                                encoding='utf-8')
+    return 0
+
+
+def main():
+    if sys.argv[1:] == ['--selftest']:
+        return selftest()
+    if sys.argv[1:] == ['--write']:
+        return write()
+    if sys.argv[1:]:
+        sys.exit(__doc__)
+    docs = documents()
+    failed = 0
+    for number, check in enumerate(CHECKS, 1):
+        faults = list(check(docs))
+        failed += bool(faults)
+        print('%s %d docs: %s' % ('not ok' if faults else 'ok', number, check.__name__[6:]))
+        for fault in faults:
+            print('# ' + fault.replace('\n', '\n#   '))
+    return 1 if failed else 0
+
+
+sys.exit(main())

@@ -1,0 +1,297 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# What make and the scripts offer, and no other suite runs, in a short form. scripts/test/static/offered.py says if
+# something is left out.
+#
+#   scripts/test/usage.sh [TEST...]    (no argument: all of them)
+#   scripts/test/usage.sh -l           their names
+
+# shellcheck source=scripts/lib/lib.sh
+. "$(dirname "$0")/../lib/lib.sh"
+# shellcheck source=scripts/lib/tap.sh
+. "$TOP/scripts/lib/tap.sh"
+
+WORK=$CACHE/usage
+
+# ends COMMAND...: well; what it says on stdout is in $WORK/said
+ends() { "$@" >"$WORK/said" || { cat "$WORK/said"; return 1; }; }
+
+# said REGEX...: each of a line of that
+said() {
+	local regex
+
+	for regex in "$@"; do
+		grep -qE -- "$regex" "$WORK/said" || { echo "not said: $regex" && cat "$WORK/said" && return 1; }
+	done
+}
+
+# --- targets -----------------------------------------------------------------------------------
+
+# make alone names each target.
+test_help() {
+	local target
+	local -a targets
+
+	read -ra targets < <(sed -n 's/^\.PHONY: //p' "$TOP/Makefile" | paste -sd ' ')
+	[[ ${#targets[@]} -gt 20 ]] || { echo "the Makefile has ${targets[*]}" && return 1; }
+	ends make -s -C "$TOP" || return
+	for target in "${targets[@]}"; do
+		[[ $target == help ]] || said "^make $target +[^ ]" || return
+	done
+}
+
+test_setup() { ends make -s -C "$TOP" setup; }
+
+test_modules() {
+	local module
+
+	ends make -s -C "$TOP" modules || return
+	need_krel
+	for module in iw_mpa srnic; do
+		[[ $(modinfo -F vermagic "$CACHE/build/$KREL/src/drivers/infiniband/sw/$module/$module.ko") == "$KREL "* ]] ||
+			{ echo "no $module.ko for $KREL" && return 1; }
+	done
+}
+
+# Nobody is refused for the name of a kernel: here that of another distribution, with the headers of ours.
+# shellcheck disable=SC2016 # the other shell
+test_any_kernel() {
+	local krel=6.14.0-1017-azure headers
+
+	need_krel
+	headers=$(realpath "$KDIR")
+	ends env -u KREL -u KERNEL unshare -m bash -c 'mount -t tmpfs any /lib/modules && mkdir "/lib/modules/$1" &&
+		ln -s "$2" "/lib/modules/$1/build" && make -s -C "$3" modules KREL="$1" 2>&1' \
+		- "$krel" "$headers" "$TOP" || return
+	said "kernel ${krel//./\\.}: not tested on this one$" || return
+	[[ -e $CACHE/build/$krel/src/drivers/infiniband/sw/srnic/srnic.ko ]] || { echo "no srnic.ko for $krel" && return 1; }
+	rm -r "${CACHE:?}/build/$krel"
+}
+
+test_deb() {
+	ends make -s -C "$TOP" deb || return
+	[[ $(wc -l <"$WORK/said") -eq 1 && $(dpkg-deb -f "$(<"$WORK/said")" Version) == "$(our_version)"-* ]] ||
+		{ echo "no package: $(<"$WORK/said")" && return 1; }
+}
+
+# below FOLDER: its files but documents, with their modes, and what is in them
+installed() {
+	(cd "$1" && find . ! -type d ! -path './usr/share/doc/*' ! -path './var/*' ! -path './root/*' -printf '%P %m ' -exec sha256sum {} \; |
+		sed 's| [^ ]*$||' | sort)
+}
+
+# A release of its own sources, made elsewhere by somebody with other habits, has the same bytes. The RPM is what
+# the Debian package is, but for the documents, and the line that has env find an interpreter.
+test_release() {
+	local dir again=$WORK/again version
+
+	rm -rf "$again"
+	version=$(our_version)
+	ends make -s -C "$TOP" release || return
+	dir=$(<"$WORK/said")
+	(cd "$dir" && sha256sum -c SHA256SUMS) || return
+	mkdir -p "$again"/{cache,deb,rpm}
+	(umask 077 && tar -C "$again" --no-same-permissions -xf "$dir/iw-mpa-$version.tar.xz" &&
+		ends env IW_MPA_CACHE="$again/cache" TZ=Pacific/Auckland LC_ALL=C USER=other \
+			make -s -C "$again/iw-mpa-$version" release) || return
+	diff -r "$dir" "$(<"$WORK/said")" || return
+	grep -A 2 '^For drivers' "$dir/NOTES.md" || return
+
+	"$TOP/scripts/lib/setup.sh" deb "=lintian" "=rpmlint" || return
+	lintian --fail-on error --tag-display-limit 0 "$CACHE/deb/$version"/*.changes || return
+	rpmlint -c "$TOP/scripts/deb/rpm/rpmlint.toml" "$dir"/*.rpm | tee "$WORK/said"
+	said '1 packages and 0 specfiles checked; 0 errors, 0 warnings' || return
+	ends rpm -qp --qf '%{VERSION}-%{RELEASE} %{ARCH} %{LICENSE}\n[%{REQUIRES}\n]' "$dir"/*.noarch.rpm || return
+	said "^${version//./\\.}-1 noarch GPL-2.0-only$" '^dkms$' '^python3$' '^iproute$' || return
+	ends rpm -qp --scripts "$dir"/*.noarch.rpm || return
+	said "^dkms add -m iw_mpa -v $version " "^dkms remove -m iw_mpa -v $version " 'iw-mpa/link down' || return
+
+	rpm --root "$again/rpm" --nodeps --noscripts -i "$dir"/*.noarch.rpm || return
+	rpm --root "$again/rpm" -q iw-mpa-dkms && rpm --root "$again/rpm" --nodeps -V iw-mpa-dkms || return
+	dpkg-deb -x "$dir"/*.deb "$again/deb" || return
+	sed -i '1s|/usr/bin/env python3|/usr/bin/python3|' "$again/deb/usr/sbin/iw-mpa"
+	installed "$again/deb" >"$again/deb.files"
+	installed "$again/rpm" >"$again/rpm.files"
+	[[ $(wc -l <"$again/deb.files") -gt 100 ]] && diff "$again/deb.files" "$again/rpm.files" || return
+	rpm --root "$again/rpm" --nodeps --noscripts -e iw-mpa-dkms || return
+	installed "$again/rpm" | grep . && return 1
+	rm -r "$again"
+}
+
+# With the page that it leaves
+test_demo() {
+	ends make -s -C "$TOP" demo || return
+	said '^[0-9]+ steps, all of them passed data' || return
+	grep -qF '<svg' "$(sed -n 's/^The same as a page: //p' "$WORK/said")"
+}
+
+# --- scripts -----------------------------------------------------------------------------------
+
+# A suite by its name
+test_check() {
+	ends env T=1 "$TOP/scripts/check.sh" fuzz || return
+	said '^# fuzz +[0-9]+ passed, 0 failed' '^[1-9][0-9]* passed, 0 failed$'
+}
+
+# The list of a suite that is one of Debian's packages needs no source.
+test_suites() {
+	ends env SUITES="$WORK" SUITE=librdmacm "$TOP/scripts/test/suites.sh" -l -k '^librdmacm rping' || return
+	said '^librdmacm rping/23$' || return
+	! grep -v '^librdmacm rping/' "$WORK/said"
+}
+
+test_static() {
+	ends "$TOP/scripts/static.sh" spdx length || return
+	said '^ok 2 length$' '^# static: 2 passed, 0 failed$'
+}
+
+test_debug_kernel() {
+	ends "$TOP/scripts/lib/debug-kernel.sh" kasan && [[ -e $(<"$WORK/said")/vmlinuz ]] || return
+	ends "$TOP/scripts/lib/debug-kernel.sh" kcsan && [[ -e $(<"$WORK/said")/vmlinuz ]]
+}
+
+test_stage_siw() { ends "$TOP/scripts/lib/stage-siw.sh" --check; }
+
+test_takeover_list() {
+	ends "$TOP/scripts/test/takeover.sh" -l || return
+	said '^passive_4 ' '^control_deaf_4 '
+}
+
+# The newer kernel in guest A
+test_e2e_kernels() {
+	ends env KERNELS='6.12 6.1' PAIRS=srnic/srnic "$TOP/scripts/e2e.sh" -k '^010' || return
+	said '^ok [0-9]+ 010-rping srnic 6.12->srnic 6.1 IPv4' '^# e2e: [0-9]+ passed, 0 failed$'
+}
+
+test_series_make() {
+	ends "$TOP/scripts/series.sh" make || return
+	said '^[0-9]+ files against linux-source-.*: .*/patches$'
+}
+
+# copy_tree FOLDER: for what writes into the tree
+copy_tree() {
+	rm -rf "$1"
+	mkdir -p "$1"
+	git -c safe.directory='*' -C "$TOP" ls-files -co --exclude-standard --deduplicate |
+		(cd "$TOP" && rsync -a --files-from=- --ignore-missing-args . "$1")
+}
+
+# In a copy of this tree, whose table is not the one that will be seen
+test_interop_write() {
+	local page=Documentation/infiniband/iw_mpa_interop.rst copy=$WORK/tree
+
+	copy_tree "$copy"
+	sed -i 's/verified/refused /' "$copy/$page"
+	! cmp -s "$TOP/$page" "$copy/$page" || { echo 'the table has not been changed' && return 1; }
+	ends "$copy/scripts/test/interop.sh" --write || return
+	said '^# interop: [1-9][0-9]* passed, 0 failed$' || return
+	diff -u "$TOP/$page" "$copy/$page"
+}
+
+# --- bench.sh, which leaves alone what was measured before --------------------------------------
+
+# Nothing is there that another option has built.
+short() {
+	rm -rf "$WORK/bench"
+	ends env IW_MPA_BENCH="$WORK/bench" "$@"
+}
+
+# With storage, which takes most of what a guest can do
+test_bench_table() {
+	local row numbers=' +- +[0-9,]+ +- +[0-9,]+ '
+
+	short VARIANTS='siw srnic' "$TOP/scripts/bench.sh" -k '^(connect-1|reject|data-send-64|ulp-.*)$' || return
+	said '^connect-1: connect +[0-9,]+ +[0-9,]+ +- +[0-9,]+ ' "^data-send-64$numbers" || return
+	for row in nvme-{read,write}-{4k,128k} nfs-{read,write}-1m; do
+		said "^$row$numbers" || return
+	done
+	grep -qF '<svg' "$WORK/bench/bench.html"
+}
+
+# All rows of two columns, with few I/Os, and the pages of a copy of this tree; then a row on another kernel
+test_bench_users() {
+	local copy=$WORK/tree file
+
+	copy_tree "$copy"
+	short USERS_COLUMNS='tcp srnic' USERS_TIMES='40 20 12 6' "$copy/scripts/bench.sh" --users --write || return
+	said $'^nvme-read-128k\t[0-9]+\t-\t-\t-\t[0-9]+\t-\t-\t-$' $'^nfs-write-1m\t[0-9]+\t-\t-\t-\t[0-9]+\t' \
+		$'^iser-read-4k\t[0-9]+\t-\t-\t-\t[0-9]+\t' || return
+	grep -qF '<svg' "$WORK/bench/users.html" || return
+	for file in README.md Documentation/infiniband/iw_mpa_performance.rst; do
+		! cmp -s "$TOP/$file" "$copy/$file" || { echo "$file was not written" && return 1; }
+	done
+	"$copy/scripts/test/static/check-docs.py" || return
+	short USERS_COLUMNS=tcp USERS_TIMES='40 20 12 6' "$TOP/scripts/bench.sh" --users --kernel 6.12 -k '^nvme-read-4k$' ||
+		return
+	grep -qE $'^nvme-read-4k\t[0-9]+\t' "$WORK/bench/users-6.12.tsv"
+}
+
+test_bench_rtt() {
+	short TRIPS=1000 TRIP_VARIANTS='siw srnic' "$TOP/scripts/bench.sh" --rtt || return
+	said '^the initiator has its first answer, 1 ms +[0-9.]+ +- +[0-9.]+ '
+}
+
+test_bench_storm() {
+	short STORM='50 5 128' STORM_VARIANTS='siw srnic' "$TOP/scripts/bench.sh" --storm || return
+	said '^# bench: 1 passed, 0 failed$'
+}
+
+test_bench_comeback() {
+	short COMEBACK='4 2' COMEBACK_ROUNDS=1 COMEBACK_VARIANTS='siw srnic' "$TOP/scripts/bench.sh" --comeback || return
+	said '^all are live, ms +[0-9,]+ +- +[0-9,]+$'
+}
+
+test_bench_hops() {
+	short HOPS_COUNT=32 HOPS_VARIANTS='siw srnic' "$TOP/scripts/bench.sh" --hops || return
+	said '^initiator: instructions, connect +[0-9,]+ +[0-9,]+ ' '^responder: context switches +[0-9.]+ +[0-9.]+ '
+}
+
+test_bench_scale() {
+	short SCALE_CPUS='1 2' SCALE_PAIRS=100 SPREAD_PAIRS=100 "$TOP/scripts/bench.sh" --scale || return
+	said '^srnic +[0-9,]+ +[0-9,]+ ' '^endpoints +[1-9][0-9]+$' '^rdma link delete, ns by the clock +[0-9,]+$'
+}
+
+test_bench_rate() {
+	short ROUNDS=1 LOADS='1-1-0 4-1-0' RATE_VARIANTS='siw srnic' "$TOP/scripts/bench.sh" --rate || return
+	said '^4, 1, 0 +[0-9,]+ +[0-9,]+ ' '^attempts that failed +0 +0 '
+}
+
+test_bench_load() {
+	short ROUNDS=1 LOAD_QPS='1 8' LOAD_VARIANTS='siw srnic' "$TOP/scripts/bench.sh" --load || return
+	said '^8: srnic to siw +[0-9.]+ '
+}
+
+test_bench_pong() {
+	short ROUNDS=1 PONG_VARIANTS='siw srnic' "$TOP/scripts/bench.sh" --pong || return
+	said '^median: srnic to siw +[0-9.]+ '
+}
+
+ALL=(help setup modules any_kernel deb release demo check static stage_siw takeover_list suites e2e_kernels debug_kernel series_make interop_write
+	bench_table bench_users bench_rtt bench_storm bench_comeback bench_hops bench_scale bench_rate bench_load bench_pong)
+
+main() {
+	local name
+
+	case ${1:-} in
+	-l)
+		printf '%s\n' "${ALL[@]}"
+		return
+		;;
+	-*) die 'usage: usage.sh [TEST... | -l]' ;;
+	esac
+	[[ $# -gt 0 ]] || set -- "${ALL[@]}"
+	for name in "$@"; do
+		[[ $(type -t "test_$name") == function ]] || die "no such test: $name (${ALL[*]})"
+	done
+	"$TOP/scripts/lib/setup.sh" build guest
+	mkdir -p "$WORK"
+	for name in "$@"; do
+		say "usage: $name"
+		tap_run "$name" "test_$name"
+	done
+	rm -rf "${WORK:?}"/{tree,bench}
+	tap_end usage
+}
+
+main "$@"
