@@ -14,6 +14,6 @@ huge_pages() { on "$CLIENT" "echo $1 >/sys/kernel/mm/hugepages/hugepages-2048kB/
 # Both ends of each test are on one host. Some want huge pages.
 check() {
 	huge_pages 8
-	client "python3 /host$TOP/scripts/guest/pyverbs.py /host$CACHE/tools siw0 eth0 inet - $VARIANT" 300
+	client "python3 /host$TOP/scripts/lib/guest/pyverbs.py /host$CACHE/tools siw0 eth0 inet - $VARIANT" 300
 	huge_pages 0
 }
