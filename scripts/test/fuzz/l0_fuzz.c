@@ -19,19 +19,6 @@
 
 int LLVMFuzzerTestOneInput(const u8 *data, size_t size);
 
-u32 crc32c(u32 crc, const void *data, unsigned int len)
-{
-	const u8 *p = data;
-	int i;
-
-	for (; len; len--) {
-		crc ^= *p++;
-		for (i = 0; i < 8; i++)
-			crc = (crc >> 1) ^ (crc & 1 ? 0x82f63b78 : 0);
-	}
-	return crc;
-}
-
 static void must(bool cond)
 {
 	if (!cond)

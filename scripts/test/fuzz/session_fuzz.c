@@ -20,11 +20,6 @@
 
 int LLVMFuzzerTestOneInput(const u8 *data, size_t size);
 
-u32 crc32c(u32 crc, const void *data, unsigned int len)
-{
-	return crc;	/* Segments have none. */
-}
-
 static void must(bool cond)
 {
 	if (!cond)

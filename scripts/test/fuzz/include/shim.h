@@ -35,6 +35,17 @@ typedef uint64_t u64, __be64;
 #define cpu_to_be64		htobe64
 #define cpu_to_le32		htole32
 
-u32 crc32c(u32 crc, const void *data, unsigned int len);
+static inline u32 crc32c(u32 crc, const void *data, unsigned int len)
+{
+	const u8 *p = data;
+	int i;
+
+	for (; len; len--) {
+		crc ^= *p++;
+		for (i = 0; i < 8; i++)
+			crc = (crc >> 1) ^ (crc & 1 ? 0x82f63b78 : 0);
+	}
+	return crc;
+}
 
 #endif /* _FUZZ_SHIM_H */

@@ -23,11 +23,6 @@
 
 static const char letters[] = "siartecx";
 
-u32 crc32c(u32 crc, const void *data, unsigned int len)
-{
-	return crc;	/* Segments have none. */
-}
-
 static size_t unhex(const char *text, u8 *to)
 {
 	size_t len = 0;
