@@ -10,6 +10,9 @@
 #include <linux/string.h>
 #include <net/tcp.h>
 
+/* What the fake driver says of a stream that it gives up */
+const struct iw_mpa_fault fake_broken = { .text = "an FPDU in error" };
+
 struct fake_qp *fake_qp_of(struct ib_qp *qp)
 {
 	return container_of(qp, struct fake_qp, ib);
@@ -138,7 +141,7 @@ static void fake_take_fpdu(struct fake_qp *qp, u32 size)
 	qp->rx_have = 0;
 	if (memcmp(qp->rx + size - sizeof(sum), &sum, sizeof(sum))) {
 		qp->stop_rx = true;
-		iw_mpa_stream_down(qp->ho.ep);
+		iw_mpa_stream_down(qp->ho.ep, &fake_broken);
 		return;
 	}
 	qp->nr_fpdus++;
@@ -168,7 +171,7 @@ static int fake_recv_skb(read_descriptor_t *desc, struct sk_buff *skb,
 
 		if (!n) {
 			qp->stop_rx = true;
-			iw_mpa_stream_down(qp->ho.ep);
+			iw_mpa_stream_down(qp->ho.ep, &fake_broken);
 			break;
 		}
 		n = min_t(size_t, n, len - done);
@@ -237,8 +240,14 @@ static void fake_kick_rx(struct ib_qp *ib)
 static int fake_put_rtr(struct fake_qp *qp, u8 rtr)
 {
 	u8 fpdu[IW_MPA_FPDU_MAX];
+	size_t len = iw_mpa_fpdu_rtr(rtr, qp->params.crc, fpdu);
+	struct msghdr msg = { .msg_flags = MSG_DONTWAIT | MSG_NOSIGNAL };
+	struct kvec vec = { .iov_base = fpdu, .iov_len = len };
+	int sent = kernel_sendmsg(qp->ho.sock, &msg, &vec, 1, len);
 
-	return iw_mpa_send(qp->ho.ep, fpdu, iw_mpa_fpdu_rtr(rtr, qp->params.crc, fpdu));
+	if (sent < 0)
+		return sent;
+	return sent == len ? 0 : -EPIPE;
 }
 
 static int fake_send_rtr(struct ib_qp *ib, u8 rtr)
@@ -282,7 +291,7 @@ static void fake_open_tx(struct ib_qp *ib)
 	qp->tx_open = true;
 	qp->opened_in_rx = qp->in_rx;
 	if (qp->down_in_open)
-		iw_mpa_stream_down(qp->ho.ep);
+		iw_mpa_stream_down(qp->ho.ep, &fake_broken);
 	fake_op_end(qp);
 }
 
@@ -294,7 +303,7 @@ static void fake_finish_tx(struct ib_qp *ib)
 	qp->finishing = true;
 	/* A part of an FPDU that nothing follows */
 	if (qp->rx_have && iw_mpa_sk_stream(qp->sk) && (qp->sk->sk_shutdown & RCV_SHUTDOWN))
-		iw_mpa_stream_down(qp->ho.ep);
+		iw_mpa_stream_down(qp->ho.ep, &fake_broken);
 	else if (!qp->slow_finish)
 		iw_mpa_tx_finished(qp->ho.ep);
 	fake_op_end(qp);
@@ -426,7 +435,7 @@ void fake_qp_stream_down(struct fake_qp *qp)
 
 	if (!ep)
 		return;
-	iw_mpa_stream_down(ep);
+	iw_mpa_stream_down(ep, &fake_broken);
 	iw_mpa_ep_put(ep);
 }
 

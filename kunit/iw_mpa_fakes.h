@@ -260,6 +260,8 @@ struct fakes {
 	int				nr_faults;
 };
 
+extern const struct iw_mpa_fault fake_broken;
+
 bool fakes_has_no_endpoint(void);
 int fakes_init(struct kunit *test);
 void fakes_exit(struct kunit *test);

@@ -483,7 +483,7 @@ static void close_does_not_overtake(struct kunit *test)
 
 	KUNIT_ASSERT_NOT_NULL(test, ep);
 	flush_work(&ep->work);
-	iw_mpa_stream_down(ep);
+	iw_mpa_stream_down(ep, &fake_broken);
 	iw_mpa_close(ep);
 	iw_mpa_ep_put(ep);
 	expect_closed(c, IW_MPA_R_STREAM, UP " stop");
@@ -491,20 +491,26 @@ static void close_does_not_overtake(struct kunit *test)
 	peer_fin(c->peer);
 }
 
-/* An event without a cell is kept if another one, which waits for a runner, may bring a cell. */
+/*
+ * An event without a cell is kept if another one, which waits for a runner, may bring a cell. And
+ * the log says what the driver has found first.
+ */
 static void event_waits_behind_another(struct kunit *test)
 {
+	const struct iw_mpa_fault later = { .text = "found later" };
 	struct fake_conn *c = active_up(test, false);
 	struct iw_mpa_ep *ep = fake_qp_ep(c->qp);
 
 	KUNIT_ASSERT_NOT_NULL(test, ep);
 	flush_work(&ep->work);
 	preempt_disable();
-	iw_mpa_stream_down(ep);
+	iw_mpa_stream_down(ep, &fake_broken);
+	iw_mpa_stream_down(ep, &later);
 	iw_mpa_raise(ep, IW_MPA_EV_YIELD_LINGER);
 	preempt_enable();
 	flush_work(&ep->work);
 	KUNIT_EXPECT_EQ(test, (int)READ_ONCE(ep->state), (int)IW_MPA_ST_DEAD);
+	KUNIT_EXPECT_PTR_EQ(test, ep->fault.text, fake_broken.text);
 	iw_mpa_ep_put(ep);
 	expect_closed(c, IW_MPA_R_STREAM, UP " stop");
 }

@@ -166,7 +166,7 @@ void leaving_end_device(struct leaving *lv)
 
 void leaving_close(struct leaving *lv)
 {
-	if (lv->ep.off.started)
+	if (lv->ep.sock.stream.qp)
 		iw_mpa_offload_stop(&lv->ep, IW_MPA_R_ULP_CLOSE);
 	leaving_release(lv);
 	leaving_end_device(lv);

@@ -43,7 +43,7 @@ static struct line *line_open(struct fakes *f)
 
 static void line_close(struct line *line)
 {
-	if (line->ep.off.started)
+	if (line->ep.sock.stream.qp)
 		iw_mpa_offload_stop(&line->ep, IW_MPA_R_ULP_CLOSE);
 	iw_mpa_sock_release(line->ms);
 }
@@ -218,7 +218,7 @@ static void active_prepares_then_attaches(struct kunit *test)
 
 	KUNIT_EXPECT_EQ(test, line_active(line), IW_MPA_EV_HANDED_OFF);
 	KUNIT_EXPECT_STREQ(test, line->qp->log, "prepare attach open_tx");
-	KUNIT_EXPECT_TRUE(test, line->ep.off.started);
+	KUNIT_EXPECT_NOT_NULL(test, line->ep.sock.stream.qp);
 	KUNIT_EXPECT_PTR_EQ(test, line->qp->ho.sock, line->ms->sock);
 	KUNIT_EXPECT_PTR_EQ(test, line->qp->ho.ep, &line->ep);
 	KUNIT_EXPECT_PTR_EQ(test, iw_mpa_sk_stream(sk)->qp, &line->qp->ib);
@@ -280,7 +280,7 @@ static void early_data_is_refused(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, line_active(line), IW_MPA_EV_PREPARE_FAILED);
 	KUNIT_EXPECT_EQ(test, line->ep.reason, IW_MPA_R_EARLY_DATA);
 	KUNIT_EXPECT_STREQ(test, line->qp->log, "");
-	KUNIT_EXPECT_FALSE(test, line->ep.off.started);
+	KUNIT_EXPECT_NULL(test, line->ep.sock.stream.qp);
 	/* and is still there */
 	KUNIT_EXPECT_EQ(test, 1, line_read(line, 1));
 	line_close(line);
@@ -297,7 +297,7 @@ static void early_data_while_the_driver_prepares_is_refused(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, line_passive(line, true), IW_MPA_EV_ACCEPT_FAILED);
 	KUNIT_EXPECT_EQ(test, line->ep.reason, IW_MPA_R_EARLY_DATA);
 	KUNIT_EXPECT_STREQ(test, line->qp->log, "prepare attach stop");
-	KUNIT_EXPECT_FALSE(test, line->ep.off.started);
+	KUNIT_EXPECT_NULL(test, line->ep.sock.stream.qp);
 	line_close(line);
 }
 

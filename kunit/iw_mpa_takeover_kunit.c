@@ -518,7 +518,7 @@ static void device_sends_the_reply(struct kunit *test)
 			IW_MPA_EV_HANDED_OFF_FENCED);
 	segs_in = peer->segs_in;
 	KUNIT_EXPECT_EQ(test, leaving_count(lv, IW_MPA_CNT_tcp_taken_over), 1);
-	KUNIT_EXPECT_EQ(test, iw_mpa_send(&lv->ep, "Terminate", 9), -EPIPE);
+	KUNIT_EXPECT_EQ(test, iw_mpa_sock_send(&lv->ep.sock, "Terminate", 9), -EPIPE);
 	KUNIT_EXPECT_FALSE(test, iw_mpa_offload_is_untouched(&lv->ep));
 	leaving_close(lv);
 	KUNIT_EXPECT_EQ(test, peer->segs_in, segs_in);

@@ -156,13 +156,9 @@ void pair_iw_mpa_disconnect(struct iw_mpa_ep *ep, bool abrupt)
 	pair_tcp.disconnects++;
 }
 
-void pair_iw_mpa_stream_fault(struct iw_mpa_ep *ep, const struct iw_mpa_fault *fault)
+void pair_iw_mpa_stream_down(struct iw_mpa_ep *ep, const struct iw_mpa_fault *fault)
 {
 	pair_tcp.fault = *fault;
-}
-
-void pair_iw_mpa_stream_down(struct iw_mpa_ep *ep)
-{
 	pair_tcp.downs++;
 }
 

@@ -25,7 +25,7 @@
  * @task_flags: of who asked last
  * @closes: calls of iw_mpa_close()
  * @disconnects: calls of iw_mpa_disconnect()
- * @fault: of the last iw_mpa_stream_fault()
+ * @fault: of the last iw_mpa_stream_down()
  * @downs: calls of iw_mpa_stream_down()
  * @finishes: calls of iw_mpa_tx_finished()
  * @piece: bytes of a page fragment, a multiple of 4; or 0: then they are the kernel's own
@@ -64,8 +64,7 @@ struct iw_mpa_ep *pair_iw_mpa_ep_get(struct iw_mpa_ep *ep);
 void pair_iw_mpa_ep_put(struct iw_mpa_ep *ep);
 void pair_iw_mpa_close(struct iw_mpa_ep *ep);
 void pair_iw_mpa_disconnect(struct iw_mpa_ep *ep, bool abrupt);
-void pair_iw_mpa_stream_fault(struct iw_mpa_ep *ep, const struct iw_mpa_fault *fault);
-void pair_iw_mpa_stream_down(struct iw_mpa_ep *ep);
+void pair_iw_mpa_stream_down(struct iw_mpa_ep *ep, const struct iw_mpa_fault *fault);
 void pair_iw_mpa_tx_finished(struct iw_mpa_ep *ep);
 bool pair_skb_page_frag_refill(unsigned int sz, struct page_frag *frag, gfp_t gfp);
 void pair_sk_clear_memalloc(struct sock *sk);

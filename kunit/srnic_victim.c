@@ -9,6 +9,7 @@
 #include "../srnic/mem.h"	/* user mode Linux has a mem.h, too */
 #include "send.h"
 #include "fpdu.h"
+#include "state.h"
 
 static const struct pair_opts fault_opts = { .crc = true, .emss = 1448, .ord = 4 };
 
@@ -124,6 +125,7 @@ u32 fault_term(struct pair *p, u8 *payload)
 void fault_expect_term(struct pair *p, const struct fault_row *row, const u8 *ulpdu, u16 len)
 {
 	u32 copied = row->term_len - 6;
+	struct iw_mpa_fault said;
 	u8 term[SRNIC_TERM_MAX];
 
 	if (srnic_err_form(row->err) == SRNIC_TERM_SILENT)
@@ -133,9 +135,10 @@ void fault_expect_term(struct pair *p, const struct fault_row *row, const u8 *ul
 	KUNIT_EXPECT_EQ(p->test, get_unaligned_be16(term + 4), len);
 	KUNIT_EXPECT_EQ(p->test, memcmp(term + 6, ulpdu, copied), 0);
 	/* The log says the same. */
-	KUNIT_EXPECT_PTR_EQ(p->test, pair_tcp.fault.text, srnic_err_text(row->err));
-	KUNIT_EXPECT_EQ(p->test, pair_tcp.fault.term, IW_MPA_TERM_SENT);
-	KUNIT_EXPECT_EQ(p->test, pair_tcp.fault.layer, term[0] >> 4);
-	KUNIT_EXPECT_EQ(p->test, pair_tcp.fault.etype, term[0] & 0xf);
-	KUNIT_EXPECT_EQ(p->test, pair_tcp.fault.code, term[1]);
+	said = srnic_fault_describe(p->end[1].qp);
+	KUNIT_EXPECT_PTR_EQ(p->test, said.text, srnic_err_text(row->err));
+	KUNIT_EXPECT_EQ(p->test, said.term, IW_MPA_TERM_SENT);
+	KUNIT_EXPECT_EQ(p->test, said.layer, term[0] >> 4);
+	KUNIT_EXPECT_EQ(p->test, said.etype, term[0] & 0xf);
+	KUNIT_EXPECT_EQ(p->test, said.code, term[1]);
 }

@@ -201,7 +201,7 @@ enum iw_mpa_term {
 
 /**
  * struct iw_mpa_fault - why a stream is given up, for the log
- * @text: what went wrong, a constant string
+ * @text: what went wrong, a constant string; not NULL
  * @term: an enum iw_mpa_term
  * @layer: of the Terminate message: 0 RDMAP, 1 DDP, 2 LLP
  * @etype: its error type
@@ -222,15 +222,12 @@ void iw_mpa_unregister_device(struct ib_device *ibdev);
 extern const struct ib_device_ops iw_mpa_ib_device_ops;
 
 void iw_mpa_first_fpdu(struct iw_mpa_ep *ep);
-void iw_mpa_stream_fault(struct iw_mpa_ep *ep,
-			 const struct iw_mpa_fault *fault);
-void iw_mpa_stream_down(struct iw_mpa_ep *ep);
+void iw_mpa_stream_down(struct iw_mpa_ep *ep, const struct iw_mpa_fault *fault);
 void iw_mpa_disconnect(struct iw_mpa_ep *ep, bool abrupt);
 void iw_mpa_close(struct iw_mpa_ep *ep);
 void iw_mpa_tx_finished(struct iw_mpa_ep *ep);
 void iw_mpa_qp_gone(struct ib_qp *qp, struct iw_mpa_qp_end *end);
 void iw_mpa_qp_freed(struct iw_mpa_qp_end *end);
-int iw_mpa_send(struct iw_mpa_ep *ep, const void *octets, size_t len);
 
 struct iw_mpa_ep *iw_mpa_ep_get(struct iw_mpa_ep *ep);
 void iw_mpa_ep_put(struct iw_mpa_ep *ep);

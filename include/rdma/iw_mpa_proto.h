@@ -267,8 +267,6 @@ struct iw_mpa_params {
 
 void iw_mpa_make_request(const struct iw_mpa_local *local,
 			 struct iw_mpa_frame *req);
-enum iw_mpa_reason iw_mpa_check_request(const struct iw_mpa_local *local,
-					const struct iw_mpa_frame *req);
 enum iw_mpa_reason iw_mpa_negotiate_request(const struct iw_mpa_local *local,
 					    const struct iw_mpa_frame *req,
 					    struct iw_mpa_frame *rep,

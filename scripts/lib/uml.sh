@@ -21,7 +21,6 @@ VERBS='verbs.o'
 # What kunit/srnic_pair_tcp.c does in place of TCP, of the library and of the page allocator
 FAKED_TX='iw_mpa_stream_down iw_mpa_tx_finished kernel_sendpage_locked tcp_sendmsg_locked'
 FAKED_QP='iw_mpa_close iw_mpa_disconnect iw_mpa_ep_get iw_mpa_ep_put'
-FAKED_FAULT=iw_mpa_stream_fault		# in both of its callers
 FAKED_FRAG=skb_page_frag_refill
 FAKED_HANDOFF=sk_clear_memalloc
 
@@ -68,8 +67,6 @@ put_makefiles() {
 		CFLAGS_$SRNIC/trace.o += \$(CFLAGS_trace.o)
 		CFLAGS_$SRNIC/tx.o += \$(foreach name,$FAKED_TX,-D\$(name)=pair_\$(name)) ${PUSH[${2:-net}]:-}
 		CFLAGS_$SRNIC/qp.o += \$(foreach name,$FAKED_QP,-D\$(name)=pair_\$(name))
-		CFLAGS_$SRNIC/state.o += \$(foreach name,$FAKED_FAULT,-D\$(name)=pair_\$(name))
-		CFLAGS_$SRNIC/place.o += \$(foreach name,$FAKED_FAULT,-D\$(name)=pair_\$(name))
 		CFLAGS_$SRNIC/fpdu.o += \$(foreach name,$FAKED_FRAG,-D\$(name)=pair_\$(name))
 		CFLAGS_$SRNIC/handoff.o += \$(foreach name,$FAKED_HANDOFF,-D\$(name)=pair_\$(name))
 		else

@@ -11,7 +11,7 @@ class Srnic:
     outlived = True                 # programs that have it open do not keep it
     tells_of_runts = True           # a first FPDU shorter than its header is DDP's error, and told
     urgent = "err_URGENT"           # what counts streams that end as urgent data comes
-    says_why = True                 # the library is told what is wrong with a stream
+    faults = {}                     # what the log says of a stream in other words than srnic
     own_terminates = True           # the library or the driver makes them, not siw
 
     @staticmethod
@@ -26,7 +26,9 @@ class SiwMpa:
     outlived = False
     tells_of_runts = False
     urgent = "STREAM"
-    says_why = False
+    faults = {"wrong CRC": "siw found an error",
+              "the peer found an error; Terminate received: layer 2, type 0, code 0x02":
+              "siw gave the stream up"}
     own_terminates = False
 
     @staticmethod

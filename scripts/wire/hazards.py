@@ -445,8 +445,8 @@ def end_of_a_connection_that_was_up_is_logged_if_it_is_an_error(b):
         if why is None:
             continue
         reason = f"PEER_RESET, errno {-errno.ECONNRESET}" if "reset" in why else "STREAM"
-        if reason == "STREAM" and not device().says_why:
-            why = "the driver gave the stream up"
+        for said, instead in device().faults.items():
+            why = why.replace(said, instead)
         want.append(re.escape(log_line(b, "responder", port, f"{reason} ({why}; ")) +
                     r"[1-9]\d* bytes sent, [1-9]\d* received\)")
     check(poll(lambda: len(lines()) == len(want)), f"not {len(want)} lines: {lines()}")

@@ -217,8 +217,8 @@ enum c4mpa_verdict c4mpa_rx_request(struct c4mpa_conn *conn, const void *octets,
 
 	if (!why && iw_mpa_reader_want(&conn->reader))
 		return C4MPA_GO_ON;
-	if (!why)
-		why = iw_mpa_check_request(&conn->local, &conn->peer);
+	if (!why && conn->peer.rev > conn->local.rev)
+		why = IW_MPA_R_BAD_REV;
 	if (!why && c4mpa_tell(conn, C4MPA_CONNECT_REQUEST, 0, true))
 		why = IW_MPA_R_EVENT_LOST;
 	conn->why = why;

@@ -277,16 +277,12 @@ static void ep_describe(struct iw_mpa_ep *ep, char *buf, size_t size)
 		[IW_MPA_TERM_SENT]	= "sent",
 		[IW_MPA_TERM_RECEIVED]	= "received",
 	};
-	struct iw_mpa_fault fault;
-	unsigned long flags;
+	struct iw_mpa_fault fault = { .text = iw_mpa_reason_text(ep->reason) };
 	u64 sent, received;
 	int len;
 
-	spin_lock_irqsave(&ep->lock, flags);
-	fault = ep->fault;
-	spin_unlock_irqrestore(&ep->lock, flags);
-	if (ep->reason != IW_MPA_R_STREAM || !fault.text)
-		fault = (struct iw_mpa_fault){ .text = iw_mpa_reason_text(ep->reason) };
+	if (ep->reason == IW_MPA_R_STREAM)
+		fault = ep->fault;
 	len = scnprintf(buf, size, "%s", fault.text);
 	if (fault.term)
 		len += scnprintf(buf + len, size - len,
@@ -314,26 +310,6 @@ static void ep_log_failure(struct iw_mpa_ep *ep)
 	ep_log(ep, iw_mpa_reason_name(ep->reason), err,
 	       up ? why : iw_mpa_reason_text(ep->reason));
 }
-
-/**
- * iw_mpa_stream_fault - say why the stream is going to be given up
- * @ep: endpoint, from the hand-off
- * @fault: is copied; its text has to stay
- *
- * It is for the kernel's log alone. iw_mpa_stream_down() follows. The first call counts.
- *
- * Context: any, also softirq; locks of the QP may be held.
- */
-void iw_mpa_stream_fault(struct iw_mpa_ep *ep, const struct iw_mpa_fault *fault)
-{
-	unsigned long flags;
-
-	spin_lock_irqsave(&ep->lock, flags);
-	if (!ep->fault.text)
-		ep->fault = *fault;
-	spin_unlock_irqrestore(&ep->lock, flags);
-}
-EXPORT_SYMBOL_GPL(iw_mpa_stream_fault);
 
 /* For the log: what an initiator does without. It has a good Reply, and @lost is not empty. */
 void iw_mpa_ep_log_loss(const struct iw_mpa_ep *ep)

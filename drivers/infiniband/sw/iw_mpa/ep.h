@@ -73,7 +73,6 @@ struct iw_mpa_upcall {
  * struct iw_mpa_offload - what the driver has of an endpoint's stream
  * @qp: the QP, with a reference; NULL while none is bound
  * @qpn: number of the QP, also after it was unbound
- * @started: prepare returned 0 and stop was not called
  * @taken: prepare has returned 0
  * @snd_nxt: TCP sequence number of the first byte that the driver sends
  * @rcv_nxt: TCP sequence number of the first byte that the driver receives
@@ -84,7 +83,6 @@ struct iw_mpa_upcall {
 struct iw_mpa_offload {
 	struct ib_qp			*qp;
 	u32				qpn;
-	bool				started;
 	bool				taken;
 	u32				snd_nxt;
 	u32				rcv_nxt;
@@ -162,7 +160,7 @@ struct iw_mpa_call {
  * @lost: initiator: what the first Request has asked for in vain, IW_MPA_LOST_*
  * @err: the errno behind @reason, for people, or 0
  * @tcp_err: the sk_err that TCP failed with
- * @fault: what the driver says of the end, under @lock; @text is NULL if it says nothing
+ * @fault: why the driver gave the stream up; written under @lock, before STREAM_DOWN is raised
  * @drained: octets dropped while lingering
  * @progress: how far TCP had come at the last look, in an orderly end
  * @local: what this end can and wants

@@ -159,14 +159,22 @@ const struct iw_mpa_sock_ops iw_mpa_event_sock_ops = {
 /**
  * iw_mpa_stream_down - the driver cannot go on with the stream
  * @ep: endpoint, from the hand-off
+ * @fault: why: an FPDU in error, a Terminate message received, or an error of TCP that the device
+ *	found. It is for the kernel's log, and is copied; that of the first call counts
  *
- * The reason is an FPDU in error, a Terminate message received or sent, or an error of TCP that the
- * device found. stop() follows, then FIN, and the ULP's event.
+ * stop() follows, then FIN, and the ULP's event.
  *
- * Context: any.
+ * Context: any; locks of the QP may be held.
  */
-void iw_mpa_stream_down(struct iw_mpa_ep *ep)
+void iw_mpa_stream_down(struct iw_mpa_ep *ep, const struct iw_mpa_fault *fault)
 {
+	unsigned long flags;
+
+	spin_lock_irqsave(&ep->lock, flags);
+	/* The runner reads what is there when it has got the event: so that must not change. */
+	if (!ep->fault.text)
+		ep->fault = *fault;
+	spin_unlock_irqrestore(&ep->lock, flags);
 	iw_mpa_raise(ep, IW_MPA_EV_STREAM_DOWN);
 }
 EXPORT_SYMBOL_GPL(iw_mpa_stream_down);

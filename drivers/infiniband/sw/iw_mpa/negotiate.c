@@ -131,23 +131,6 @@ static u8 neg_responder_rtr(const struct iw_mpa_local *local,
 }
 
 /**
- * iw_mpa_check_request - may the ULP be asked about a Request?
- * @local: what this end can do
- * @req: the Request received
- *
- * Context: any.
- *
- * Return: IW_MPA_R_OK; BAD_REV if the revision is above @local->rev: RFC 5044 7.1.1 has the
- * connection closed without a Reply, and an initiator may try again with a lower one.
- */
-enum iw_mpa_reason iw_mpa_check_request(const struct iw_mpa_local *local,
-					const struct iw_mpa_frame *req)
-{
-	return req->rev > local->rev ? IW_MPA_R_BAD_REV : IW_MPA_R_OK;
-}
-EXPORT_SYMBOL_GPL(iw_mpa_check_request);
-
-/**
  * iw_mpa_negotiate_request - decide on a Request, as responder
  * @local: what this end can do and its ULP wants
  * @req: the Request received
@@ -158,8 +141,8 @@ EXPORT_SYMBOL_GPL(iw_mpa_check_request);
  *
  * Context: any.
  *
- * Return: IW_MPA_R_OK; what iw_mpa_check_request() returns; MARKERS if the peer wants Markers and
- * there are none; INSUFFICIENT_IRD if @local->strict and the peer's IRD is below @local->ord (the
+ * Return: IW_MPA_R_OK; BAD_REV if the revision is above @local->rev; MARKERS if the peer wants
+ * Markers and there are none; INSUFFICIENT_IRD if @local->strict and the peer's IRD is below @local->ord (the
  * Reply then says which ORD was wanted).
  */
 enum iw_mpa_reason iw_mpa_negotiate_request(const struct iw_mpa_local *local,
@@ -168,7 +151,6 @@ enum iw_mpa_reason iw_mpa_negotiate_request(const struct iw_mpa_local *local,
 					    struct iw_mpa_params *params)
 {
 	enum iw_mpa_reason reason = IW_MPA_R_OK;
-	enum iw_mpa_reason check = iw_mpa_check_request(local, req);
 
 	memset(rep, 0, sizeof(*rep));
 	memset(params, 0, sizeof(*params));
@@ -195,8 +177,8 @@ enum iw_mpa_reason iw_mpa_negotiate_request(const struct iw_mpa_local *local,
 	}
 	if (req->markers && !local->tx_markers)
 		reason = IW_MPA_R_MARKERS;
-	if (check)
-		reason = check;
+	if (req->rev > local->rev)
+		reason = IW_MPA_R_BAD_REV;
 
 	rep->reject = reason != IW_MPA_R_OK;
 	return reason;

@@ -13,7 +13,6 @@
 #include "trace.h"
 
 #include <linux/errno.h>
-#include <linux/export.h>
 #include <linux/kernel.h>
 #include <linux/string.h>
 #include <rdma/ib_verbs.h>
@@ -113,7 +112,6 @@ static enum iw_mpa_reason offload_start(struct iw_mpa_ep *ep, size_t reply_len, 
 		iw_mpa_takeover_settle(ep, !why);
 	if (why)
 		return why;
-	off->started = true;
 	off->taken = true;
 	offload_attach(ep);
 
@@ -228,7 +226,6 @@ bool iw_mpa_offload_repeat_rtr(struct iw_mpa_ep *ep, bool after_work)
 void iw_mpa_offload_stop(struct iw_mpa_ep *ep, enum iw_mpa_reason why)
 {
 	iw_mpa_sock_detach(&ep->sock);
-	ep->off.started = false;
 	ep->dev->ops->stop(ep->off.qp, why);
 }
 
@@ -243,22 +240,3 @@ bool iw_mpa_offload_is_untouched(const struct iw_mpa_ep *ep)
 	return !off->taken || (ep->sock.sock && ep->dev->ops->attach &&
 			       iw_mpa_sock_snd_nxt(&ep->sock) == off->snd_nxt);
 }
-
-/**
- * iw_mpa_send - send bytes of Full Operation that are not the ULP's
- * @ep: endpoint, from send_rtr or open_tx on, until stop returns
- * @octets: an RTR message, or a Terminate message
- * @len: all of it
- *
- * This is for drivers that send on the socket. It does not give the socket a page of its own.
- *
- * Context: process, within an op; does not wait.
- *
- * Return: 0; -EAGAIN if TCP took nothing; -EPIPE if it took a part, or the stream has ended: it
- * cannot be used any more; or another negative errno.
- */
-int iw_mpa_send(struct iw_mpa_ep *ep, const void *octets, size_t len)
-{
-	return iw_mpa_sock_send(&ep->sock, octets, len);
-}
-EXPORT_SYMBOL_GPL(iw_mpa_send);

@@ -107,8 +107,8 @@ static void toe_have_frame(struct toe_conn *conn)
 
 	why = iw_mpa_frame_decode(conn->reader.buf, conn->reader.have,
 				  conn->reader.reply, &conn->peer);
-	if (!why && !conn->reader.reply)
-		why = iw_mpa_check_request(&conn->local, &conn->peer);
+	if (!why && !conn->reader.reply && conn->peer.rev > conn->local.rev)
+		why = IW_MPA_R_BAD_REV;
 	if (why) {
 		toe_close(conn, why);
 	} else if (conn->reader.reply) {

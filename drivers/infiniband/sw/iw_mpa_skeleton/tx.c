@@ -365,6 +365,23 @@ static int tx_try_term(struct skel_qp *qp)
 	return tx_push(qp) == -EAGAIN ? -EAGAIN : 0;
 }
 
+/* The library ends the stream, and writes why into the kernel's log. */
+static void tx_stream_down(struct skel_qp *qp)
+{
+	const enum skel_err err = qp->fault.err;
+	struct iw_mpa_fault fault = { .text = "an FPDU or a work request is in error" };
+
+	if (err == SKEL_E_STREAM)
+		fault.text = "TCP failed, or the peer closed too early or gave up";
+	if (qp->tx.term_made) {
+		fault.term = IW_MPA_TERM_SENT;
+		fault.layer = err >> 20;
+		fault.etype = err >> 16 & 0xf;
+		fault.code = err >> 8 & 0xff;
+	}
+	iw_mpa_stream_down(qp->ep, &fault);
+}
+
 /*
  * The stream has failed. The FPDU of which TCP has a part is finished, the Terminate message
  * follows (RFC 5040 7.1), and the library ends the stream. It gets some time for that, since the
@@ -389,7 +406,7 @@ bool skel_tx_terminate(struct skel_qp *qp, bool last_try)
 		return false;
 	}
 	tx->closed = true;
-	iw_mpa_stream_down(qp->ep);
+	tx_stream_down(qp);
 	return true;
 }
 

@@ -34,6 +34,22 @@ struct siw_cep *siw_cep_get_of_qp(struct siw_qp *qp)
 	return cep;
 }
 
+/* siw keeps no more of an error than its Terminate message says. */
+static void cep_stream_down(const struct siw_qp *qp, struct siw_cep *cep)
+{
+	struct iw_mpa_fault fault = { .text = "siw gave the stream up" };
+
+	if (qp->term_info.valid) {
+		fault.text = "siw found an error";
+		fault.term = cep->tx_open ? IW_MPA_TERM_SENT :
+					    IW_MPA_TERM_NONE;
+		fault.layer = qp->term_info.layer;
+		fault.etype = qp->term_info.etype;
+		fault.code = qp->term_info.ecode;
+	}
+	iw_mpa_stream_down(cep->ep, &fault);
+}
+
 /*
  * siw calls this to give a connection up: after an error in TX or RX, or from
  * modify_qp with the state_lock held. Nothing here waits, so @schedule does not
@@ -50,7 +66,7 @@ void siw_qp_cm_drop(struct siw_qp *qp, int schedule)
 	if (!cep)
 		return;
 	if (qp->attrs.state == SIW_QP_STATE_RTS)
-		iw_mpa_stream_down(cep->ep);
+		cep_stream_down(qp, cep);
 	else
 		iw_mpa_disconnect(cep->ep,
 				  qp->attrs.state != SIW_QP_STATE_CLOSING);

@@ -397,11 +397,20 @@ static int handoff_expect_read(struct siw_qp *qp)
 	return rreq ? 0 : -EIO;
 }
 
+/* All of it, or -EAGAIN: nothing; or -EPIPE, and the stream is lost. */
 static int handoff_put_rtr(struct siw_cep *cep, u8 rtr, bool crc)
 {
+	struct msghdr msg = { .msg_flags = MSG_DONTWAIT | MSG_NOSIGNAL };
 	u8 fpdu[IW_MPA_FPDU_MAX];
+	struct kvec vec = {
+		.iov_base	= fpdu,
+		.iov_len	= iw_mpa_fpdu_rtr(rtr, crc, fpdu),
+	};
+	int sent = kernel_sendmsg(cep->sock, &msg, &vec, 1, vec.iov_len);
 
-	return iw_mpa_send(cep->ep, fpdu, iw_mpa_fpdu_rtr(rtr, crc, fpdu));
+	if (sent < 0)
+		return sent;
+	return sent == vec.iov_len ? 0 : -EPIPE;
 }
 
 /*

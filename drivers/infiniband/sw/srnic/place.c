@@ -431,7 +431,6 @@ enum srnic_err place_terminate(struct srnic_qp *qp, struct srnic_arrival *arr)
 	const struct srnic_seg *seg = &arr->seg;
 	u8 payload[SRNIC_TERM_MAX];
 	u32 len = min_t(u32, seg->len, sizeof(payload));
-	struct iw_mpa_fault why;
 	struct srnic_term term;
 
 	if (seg->msn != qp->rx.msn[SRNIC_QN_TERMINATE] || seg->mo || !seg->last)
@@ -441,14 +440,13 @@ enum srnic_err place_terminate(struct srnic_qp *qp, struct srnic_arrival *arr)
 		return SRNIC_ERR_TERM_BAD;
 	srnic_count(qp->dev, rx_terminates);
 	trace_srnic_terminate(qp, &term);
-	why = (struct iw_mpa_fault){
+	qp->rx.term = (struct iw_mpa_fault) {
 		.text	= "the peer found an error",
 		.term	= IW_MPA_TERM_RECEIVED,
 		.layer	= term.layer,
 		.etype	= term.etype,
 		.code	= term.code,
 	};
-	iw_mpa_stream_fault(qp->ep, &why);
 	return SRNIC_ERR_TERM_RECEIVED;
 }
 

@@ -401,6 +401,7 @@ struct srnic_rx {
 	u8			*part;	/* an FPDU too large for TCP, or NULL */
 	u32			part_len; /* bytes in @part */
 	u32			part_size; /* of @part, or to allocate, or 0 */
+	struct iw_mpa_fault	term;	/* with SRNIC_ERR_TERM_RECEIVED */
 };
 
 struct srnic_qp {

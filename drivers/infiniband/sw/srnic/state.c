@@ -31,27 +31,6 @@ void srnic_state_event(struct srnic_qp *qp, enum srnic_event event)
 	spin_unlock_irqrestore(&qp->lock, flags);
 }
 
-/*
- * Pass the fault to iw_mpa, for its log, before the stream can end: qp->lock is
- * held. iw_mpa itself knows of TCP's errors, and has the peer's Terminate
- * message from place_terminate().
- */
-static void fault_describe(struct srnic_qp *qp, const struct srnic_fault *fault)
-{
-	struct iw_mpa_fault why = { .text = srnic_err_text(fault->err) };
-
-	if (fault->err == SRNIC_ERR_STREAM ||
-	    fault->err == SRNIC_ERR_TERM_RECEIVED)
-		return;
-	if (!fault->silent && srnic_err_form(fault->err) != SRNIC_TERM_SILENT) {
-		why.term = IW_MPA_TERM_SENT;
-		why.layer = srnic_err_type(fault->err) >> 4;
-		why.etype = srnic_err_type(fault->err) & 0xf;
-		why.code = srnic_err_code(fault->err);
-	}
-	iw_mpa_stream_fault(qp->ep, &why);
-}
-
 /* False if it was not the first. The caller or the sender ends the stream. */
 bool srnic_fault_record(struct srnic_qp *qp, const struct srnic_fault *fault)
 {
@@ -62,7 +41,6 @@ bool srnic_fault_record(struct srnic_qp *qp, const struct srnic_fault *fault)
 	first = srnic_state_next(qp->state, SRNIC_EV_FAULT) != qp->state;
 	if (first) {
 		qp->fault = *fault;
-		fault_describe(qp, fault);
 		srnic_state_change(qp, SRNIC_EV_FAULT);
 	}
 	spin_unlock_irqrestore(&qp->lock, flags);
@@ -78,4 +56,28 @@ bool srnic_fail(struct srnic_qp *qp, enum srnic_err err)
 	const struct srnic_fault fault = { .err = err };
 
 	return srnic_fault_record(qp, &fault);
+}
+
+/* Is the first fault one that a Terminate message tells the peer of? */
+bool srnic_term_is_due(const struct srnic_qp *qp)
+{
+	return srnic_err_form(qp->fault.err) != SRNIC_TERM_SILENT &&
+	       !qp->fault.silent;
+}
+
+/* What iw_mpa's log says of the first fault. */
+struct iw_mpa_fault srnic_fault_describe(const struct srnic_qp *qp)
+{
+	enum srnic_err err = qp->fault.err;
+	struct iw_mpa_fault why = { .text = srnic_err_text(err) };
+
+	if (err == SRNIC_ERR_TERM_RECEIVED)
+		return qp->rx.term;
+	if (srnic_term_is_due(qp)) {
+		why.term = IW_MPA_TERM_SENT;
+		why.layer = srnic_err_type(err) >> 4;
+		why.etype = srnic_err_type(err) & 0xf;
+		why.code = srnic_err_code(err);
+	}
+	return why;
 }

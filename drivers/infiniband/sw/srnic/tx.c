@@ -170,19 +170,15 @@ void srnic_tx_kick(struct srnic_qp *qp)
 	queue_work(srnic_qp_wq(qp), &qp->tx.work);
 }
 
-/* The stream ends: iw_mpa closes it. */
+/* The stream ends: iw_mpa closes it, and its log says why. */
 static enum tx_next tx_close(struct srnic_qp *qp)
 {
+	struct iw_mpa_fault why = srnic_fault_describe(qp);
+
 	tx_event(qp, SRNIC_TX_EV_CLOSE);
 	srnic_batch_reset(&qp->tx.batch);
-	iw_mpa_stream_down(qp->ep);
+	iw_mpa_stream_down(qp->ep, &why);
 	return TX_WAIT;
-}
-
-static bool tx_term_is_due(const struct srnic_qp *qp)
-{
-	return srnic_err_form(qp->fault.err) != SRNIC_TERM_SILENT &&
-	       !qp->fault.silent;
 }
 
 /* Push the rest of the batch, then the Terminate message. As tx_push() */
@@ -194,7 +190,7 @@ static int tx_put_term(struct srnic_qp *qp, struct srnic_upcalls *up)
 		return err;
 	if (qp->fault.own)
 		srnic_sq_sent(qp, up);
-	if (!tx_term_is_due(qp))
+	if (!srnic_term_is_due(qp))
 		return 0;
 	if (srnic_send_term(qp)) {
 		tx_push_later(qp);
@@ -206,7 +202,7 @@ static int tx_put_term(struct srnic_qp *qp, struct srnic_upcalls *up)
 
 static void tx_term_gone(struct srnic_qp *qp)
 {
-	if (!tx_term_is_due(qp))
+	if (!srnic_term_is_due(qp))
 		return;
 	if (tx_state(qp) == SRNIC_TX_TERM && !qp->tx.batch.len)
 		srnic_count(qp->dev, tx_terminates);
@@ -261,7 +257,7 @@ static enum tx_next tx_terminate(struct srnic_qp *qp, struct srnic_upcalls *up)
 		err = 0;
 	else if (srnic_tx_was_opened(tx_state(qp)))
 		err = READ_ONCE(tx->starved) ? -EAGAIN : tx_put_term(qp, up);
-	else if (!tx_term_is_due(qp))
+	else if (!srnic_term_is_due(qp))
 		err = 0;
 	left = tx->deadline - jiffies;
 	if (err == -EAGAIN && left > 0) {
