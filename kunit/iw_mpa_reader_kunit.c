@@ -290,14 +290,14 @@ static void reader_buffer_replaced_frame_goes_on(struct kunit *test)
 {
 	u8 stream[IW_MPA_HDR_SIZE + 8] = REQ "\x40\x02\x00\x08lateroom";
 	enum iw_mpa_reason reason;
-	struct iw_mpa_hdr small;
+	u8 small[IW_MPA_HDR_SIZE] __aligned(2);
 	struct iw_mpa_reader rd;
 	u8 *large;
 
 	/* Arrange */
 	large = kunit_kzalloc(test, sizeof(stream), GFP_KERNEL);
 	KUNIT_ASSERT_NOT_NULL(test, large);
-	iw_mpa_reader_init(&rd, false, &small);
+	iw_mpa_reader_init(&rd, false, small);
 
 	/* Act: the header, then the rest elsewhere */
 	KUNIT_ASSERT_EQ(test, iw_mpa_reader_want(&rd), sizeof(small));

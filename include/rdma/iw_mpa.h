@@ -50,8 +50,6 @@ enum iw_mpa_cap {
 	IW_MPA_CAP_LARGE_FPDU	= BIT(6),
 };
 
-#define IW_MPA_CAP_ALL		(2 * IW_MPA_CAP_LARGE_FPDU - 1)
-
 /**
  * struct iw_mpa_stream - what sk_user_data of a connection's socket points to
  * @qp: the QP, from attach until stop
@@ -188,28 +186,18 @@ struct iw_mpa_qp_end {
 };
 
 /**
- * enum iw_mpa_term - is there a Terminate message?
- * @IW_MPA_TERM_NONE: no
- * @IW_MPA_TERM_SENT: it is sent
- * @IW_MPA_TERM_RECEIVED: the peer has sent it
- */
-enum iw_mpa_term {
-	IW_MPA_TERM_NONE,
-	IW_MPA_TERM_SENT,
-	IW_MPA_TERM_RECEIVED,
-};
-
-/**
  * struct iw_mpa_fault - why a stream is given up, for the log
  * @text: what went wrong, a constant string; not NULL
- * @term: an enum iw_mpa_term
- * @layer: of the Terminate message: 0 RDMAP, 1 DDP, 2 LLP
+ * @term: there is a Terminate message
+ * @sent: the driver has sent it, not the peer
+ * @layer: of the message: 0 RDMAP, 1 DDP, 2 LLP
  * @etype: its error type
  * @code: its error code
  */
 struct iw_mpa_fault {
 	const char	*text;
-	u8		term;
+	bool		term;
+	bool		sent;
 	u8		layer;
 	u8		etype;
 	u8		code;

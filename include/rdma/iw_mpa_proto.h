@@ -14,10 +14,6 @@
 #include <linux/bits.h>
 #include <linux/types.h>
 
-#define IW_MPA_KEY_SIZE		16
-#define IW_MPA_KEY_REQ		"MPA ID Req Frame"
-#define IW_MPA_KEY_REP		"MPA ID Rep Frame"
-
 #define IW_MPA_REV_1		1	/* RFC 5044 */
 #define IW_MPA_REV_2		2	/* RFC 6581 */
 
@@ -27,30 +23,15 @@
 #define IW_MPA_DEPTH_MAX	0x3ffe	/* largest number of Reads */
 #define IW_MPA_DEPTH_ULP	0x3fff	/* the ULP negotiates: RFC 6581 9.1 */
 
-/**
- * struct iw_mpa_hdr - fixed part of an MPA Request or Reply on the wire
- * @key: IW_MPA_KEY_REQ or IW_MPA_KEY_REP, without the NUL
- * @flags: M, C, R (RFC 5044 7.1) and S (RFC 6581 9). The low four bits are reserved, not checked,
- *	and sent as 0, but for two by which both ends agree on large FPDUs
- * @rev: MPA revision of the sender
- * @pd_length: bytes of private data that follow, 0..512, RFC 6581 data included
- */
-struct iw_mpa_hdr {
-	__u8	key[IW_MPA_KEY_SIZE];
-	__u8	flags;
-	__u8	rev;
-	__be16	pd_length;
-};
-
-#define IW_MPA_HDR_SIZE		20
+#define IW_MPA_KEY_SIZE		16	/* the header begins with the key */
+#define IW_MPA_HDR_SIZE		20	/* RFC 5044 7.1.1 */
 #define IW_MPA_FRAME_MAX	(IW_MPA_HDR_SIZE + IW_MPA_PD_MAX)
 
 /* RTR types, as sets. On the wire they are the flags B, C and D of RFC 6581. */
 #define IW_MPA_RTR_SEND		BIT(0)
 #define IW_MPA_RTR_WRITE	BIT(1)
 #define IW_MPA_RTR_READ		BIT(2)
-#define IW_MPA_RTR_ALL		(IW_MPA_RTR_SEND | IW_MPA_RTR_WRITE | \
-				 IW_MPA_RTR_READ)
+#define IW_MPA_RTR_ALL		(IW_MPA_RTR_SEND | IW_MPA_RTR_WRITE | IW_MPA_RTR_READ)
 
 /*
  * Why a startup or a connection ended: name, errno that the ULP sees, code of the TERM message
@@ -162,8 +143,8 @@ struct iw_mpa_reader {
  * iw_mpa_reader_init - start to collect a frame
  * @rd: reader
  * @reply: expect an MPA Reply if true, an MPA Request if false
- * @buf: for the frame; aligned for &struct iw_mpa_hdr, room for IW_MPA_FRAME_MAX bytes, or for
- *	IW_MPA_HDR_SIZE if the caller replaces it when the reader asks for more
+ * @buf: for the frame; aligned to 2 bytes, room for IW_MPA_FRAME_MAX bytes, or for IW_MPA_HDR_SIZE
+ *	if the caller replaces it when the reader asks for more
  */
 static inline void iw_mpa_reader_init(struct iw_mpa_reader *rd, bool reply,
 				      void *buf)
@@ -278,12 +259,10 @@ enum iw_mpa_reason iw_mpa_negotiate_reply(const struct iw_mpa_local *local,
 
 /* FPDUs of the startup phase */
 #define IW_MPA_FPDU_WRITE_SIZE	20
-#define IW_MPA_FPDU_SEND_SIZE	24
 #define IW_MPA_FPDU_TERM_SIZE	28
-#define IW_MPA_FPDU_READ_SIZE	52
+#define IW_MPA_FPDU_MAX		52	/* a Read Request */
 /* The STag of RTR messages: some RNICs refuse 0 even if no byte is placed */
 #define IW_MPA_FPDU_STAG	1
-#define IW_MPA_FPDU_MAX		IW_MPA_FPDU_READ_SIZE
 
 /**
  * iw_mpa_fpdu_size - bytes of an FPDU on the wire, without Markers

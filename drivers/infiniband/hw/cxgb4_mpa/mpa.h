@@ -127,7 +127,7 @@ struct c4mpa_conn {
 	u8			rtr;
 	u8			v1_rtr;
 	struct iw_mpa_reader	reader;
-	u8			rx[IW_MPA_FRAME_MAX] __aligned(__alignof__(struct iw_mpa_hdr));
+	u8			rx[IW_MPA_FRAME_MAX] __aligned(2);
 	struct iw_mpa_frame	sent;
 	struct iw_mpa_frame	peer;
 	struct iw_mpa_params	params;

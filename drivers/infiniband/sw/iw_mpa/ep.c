@@ -273,10 +273,6 @@ static void ep_log(const struct iw_mpa_ep *ep, const char *what, const char *err
 /* Of a connection that was up: what the driver has found, and how much had gone over it. */
 static void ep_describe(struct iw_mpa_ep *ep, char *buf, size_t size)
 {
-	static const char * const whose[] = {
-		[IW_MPA_TERM_SENT]	= "sent",
-		[IW_MPA_TERM_RECEIVED]	= "received",
-	};
 	struct iw_mpa_fault fault = { .text = iw_mpa_reason_text(ep->reason) };
 	u64 sent, received;
 	int len;
@@ -287,7 +283,8 @@ static void ep_describe(struct iw_mpa_ep *ep, char *buf, size_t size)
 	if (fault.term)
 		len += scnprintf(buf + len, size - len,
 				 "; Terminate %s: layer %u, type %u, code 0x%02x",
-				 whose[fault.term], fault.layer, fault.etype, fault.code);
+				 fault.sent ? "sent" : "received", fault.layer, fault.etype,
+				 fault.code);
 	if (!ep->sock.sock)	/* a device has taken the connection over, and counts by itself */
 		return;
 	iw_mpa_sock_bytes(&ep->sock, &sent, &received);

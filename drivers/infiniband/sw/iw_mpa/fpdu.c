@@ -98,7 +98,7 @@ static size_t fpdu_rtr_read(u8 *fpdu, bool crc)
 {
 	struct fpdu_read_req *rd = (struct fpdu_read_req *)fpdu;
 
-	BUILD_BUG_ON(sizeof(*rd) + 4 != IW_MPA_FPDU_READ_SIZE);
+	BUILD_BUG_ON(sizeof(*rd) + 4 != IW_MPA_FPDU_MAX);
 	fpdu_untagged_init(&rd->hdr, FPDU_RDMAP_READ_REQ, FPDU_QN_READ_REQ);
 	rd->sink_stag = cpu_to_be32(IW_MPA_FPDU_STAG);
 	rd->source_stag = cpu_to_be32(IW_MPA_FPDU_STAG);
@@ -109,7 +109,7 @@ static size_t fpdu_rtr_send(u8 *fpdu, bool crc)
 {
 	struct fpdu_untagged *snd = (struct fpdu_untagged *)fpdu;
 
-	BUILD_BUG_ON(sizeof(*snd) + 4 != IW_MPA_FPDU_SEND_SIZE);
+	BUILD_BUG_ON(sizeof(*snd) + 4 != 24);
 	fpdu_untagged_init(snd, FPDU_RDMAP_SEND, FPDU_QN_SEND);
 	return fpdu_seal(fpdu, sizeof(*snd), crc);
 }

@@ -15,6 +15,24 @@
 
 #include "frame.h"
 
+#define FRAME_KEY_REQ	"MPA ID Req Frame"
+#define FRAME_KEY_REP	"MPA ID Rep Frame"
+
+/**
+ * struct frame_hdr - fixed part of an MPA Request or Reply
+ * @key: FRAME_KEY_REQ or FRAME_KEY_REP, without the NUL
+ * @flags: set of FRAME_*; the low four bits are reserved, not checked, and sent as 0, but for two
+ *	by which both ends agree on large FPDUs
+ * @rev: MPA revision of the sender
+ * @pd_length: bytes of private data that follow, 0..512, RFC 6581 data included
+ */
+struct frame_hdr {
+	u8	key[IW_MPA_KEY_SIZE];
+	u8	flags;
+	u8	rev;
+	__be16	pd_length;
+};
+
 /* Flags of the header, RFC 5044 7.1.1 and RFC 6581 6 */
 #define FRAME_M		BIT(7)	/* sender wants Markers in what it receives */
 #define FRAME_C		BIT(6)	/* sender wants CRC */
@@ -46,7 +64,7 @@ struct frame_enhanced {
 
 static const char *frame_key(bool reply)
 {
-	return reply ? IW_MPA_KEY_REP : IW_MPA_KEY_REQ;
+	return reply ? FRAME_KEY_REP : FRAME_KEY_REQ;
 }
 
 /*
@@ -65,12 +83,12 @@ static enum iw_mpa_reason frame_check_key(const u8 *buf, size_t len, bool reply)
 }
 
 /* In revision 1 the S bit is one of the reserved bits, which are not checked. */
-static bool frame_is_enhanced(const struct iw_mpa_hdr *hdr)
+static bool frame_is_enhanced(const struct frame_hdr *hdr)
 {
 	return hdr->rev >= IW_MPA_REV_2 && (hdr->flags & FRAME_S);
 }
 
-static enum iw_mpa_reason frame_check_hdr(const struct iw_mpa_hdr *hdr)
+static enum iw_mpa_reason frame_check_hdr(const struct frame_hdr *hdr)
 {
 	u16 pd_length = be16_to_cpu(hdr->pd_length);
 
@@ -90,7 +108,7 @@ static enum iw_mpa_reason reader_verdict(const struct iw_mpa_reader *rd)
 
 	if (reason || rd->have < IW_MPA_HDR_SIZE)
 		return reason;
-	return frame_check_hdr((const struct iw_mpa_hdr *)rd->buf);
+	return frame_check_hdr((const struct frame_hdr *)rd->buf);
 }
 
 /**
@@ -112,7 +130,7 @@ static enum iw_mpa_reason reader_verdict(const struct iw_mpa_reader *rd)
 size_t iw_mpa_reader_feed(struct iw_mpa_reader *rd, const void *octets,
 			  size_t len, enum iw_mpa_reason *reason)
 {
-	const struct iw_mpa_hdr *hdr = (const struct iw_mpa_hdr *)rd->buf;
+	const struct frame_hdr *hdr = (const struct frame_hdr *)rd->buf;
 	const u8 *from = octets;
 	size_t n, used = 0;
 
@@ -165,7 +183,7 @@ static u8 frame_large_bit(bool reply)
 	return reply ? FRAME_REP_LARGE : FRAME_REQ_LARGE;
 }
 
-static void frame_decode_hdr(const struct iw_mpa_hdr *hdr, bool reply, struct iw_mpa_frame *frame)
+static void frame_decode_hdr(const struct frame_hdr *hdr, bool reply, struct iw_mpa_frame *frame)
 {
 	memset(frame, 0, sizeof(*frame));
 	frame->reply = reply;
@@ -183,7 +201,7 @@ static void frame_decode_hdr(const struct iw_mpa_hdr *hdr, bool reply, struct iw
  */
 void iw_mpa_frame_decode_head(const void *buf, bool reply, struct iw_mpa_frame *frame)
 {
-	struct iw_mpa_hdr hdr;
+	struct frame_hdr hdr;
 
 	memcpy(&hdr, buf, sizeof(hdr));
 	frame_decode_hdr(&hdr, reply, frame);
@@ -204,7 +222,7 @@ void iw_mpa_frame_decode_head(const void *buf, bool reply, struct iw_mpa_frame *
 enum iw_mpa_reason iw_mpa_frame_decode(const void *buf, size_t len, bool reply,
 				       struct iw_mpa_frame *frame)
 {
-	struct iw_mpa_hdr hdr;
+	struct frame_hdr hdr;
 	enum iw_mpa_reason reason;
 	const u8 *pd = (const u8 *)buf + sizeof(hdr);
 	u16 pd_len;
@@ -268,7 +286,7 @@ static int frame_size(const struct iw_mpa_frame *frame)
 
 static void frame_put_hdr(const struct iw_mpa_frame *frame, u16 pd_length, u8 *buf)
 {
-	struct iw_mpa_hdr hdr = {};
+	struct frame_hdr hdr = {};
 
 	memcpy(hdr.key, frame_key(frame->reply), sizeof(hdr.key));
 	if (frame->markers)

@@ -38,7 +38,7 @@ const char *iw_mpa_offload_check(const struct iw_mpa_driver_ops *drv,
 		{ rtr & ~IW_MPA_RTR_ALL, "rtr_send or rtr_accept has an unknown RTR type" },
 		{ attr->max_ird > IW_MPA_DEPTH_MAX, "max_ird is above 0x3ffe" },
 		{ attr->max_ord > IW_MPA_DEPTH_MAX, "max_ord is above 0x3ffe" },
-		{ attr->caps & ~IW_MPA_CAP_ALL, "caps has an unknown bit" },
+		{ attr->caps >= 2 * IW_MPA_CAP_LARGE_FPDU, "caps has an unknown bit" },
 	};
 	int i;
 

@@ -47,7 +47,7 @@ struct toe_conn {
 	struct iw_mpa_local	local;
 	enum toe_state		state;
 	struct iw_mpa_reader	reader;
-	u8			rx_buf[IW_MPA_FRAME_MAX] __aligned(__alignof__(struct iw_mpa_hdr));
+	u8			rx_buf[IW_MPA_FRAME_MAX] __aligned(2);
 	struct iw_mpa_frame	sent;
 	struct iw_mpa_frame	peer;
 	struct iw_mpa_params	params;

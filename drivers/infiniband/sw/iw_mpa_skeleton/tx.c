@@ -374,7 +374,8 @@ static void tx_stream_down(struct skel_qp *qp)
 	if (err == SKEL_E_STREAM)
 		fault.text = "TCP failed, or the peer closed too early or gave up";
 	if (qp->tx.term_made) {
-		fault.term = IW_MPA_TERM_SENT;
+		fault.term = true;
+		fault.sent = true;
 		fault.layer = err >> 20;
 		fault.etype = err >> 16 & 0xf;
 		fault.code = err >> 8 & 0xff;

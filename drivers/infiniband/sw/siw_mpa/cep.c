@@ -41,8 +41,8 @@ static void cep_stream_down(const struct siw_qp *qp, struct siw_cep *cep)
 
 	if (qp->term_info.valid) {
 		fault.text = "siw found an error";
-		fault.term = cep->tx_open ? IW_MPA_TERM_SENT :
-					    IW_MPA_TERM_NONE;
+		fault.term = cep->tx_open;
+		fault.sent = true;
 		fault.layer = qp->term_info.layer;
 		fault.etype = qp->term_info.etype;
 		fault.code = qp->term_info.ecode;

@@ -442,7 +442,7 @@ enum srnic_err place_terminate(struct srnic_qp *qp, struct srnic_arrival *arr)
 	trace_srnic_terminate(qp, &term);
 	qp->rx.term = (struct iw_mpa_fault) {
 		.text	= "the peer found an error",
-		.term	= IW_MPA_TERM_RECEIVED,
+		.term	= true,
 		.layer	= term.layer,
 		.etype	= term.etype,
 		.code	= term.code,

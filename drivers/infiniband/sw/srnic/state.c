@@ -74,7 +74,8 @@ struct iw_mpa_fault srnic_fault_describe(const struct srnic_qp *qp)
 	if (err == SRNIC_ERR_TERM_RECEIVED)
 		return qp->rx.term;
 	if (srnic_term_is_due(qp)) {
-		why.term = IW_MPA_TERM_SENT;
+		why.term = true;
+		why.sent = true;
 		why.layer = srnic_err_type(err) >> 4;
 		why.etype = srnic_err_type(err) & 0xf;
 		why.code = srnic_err_code(err);
