@@ -61,24 +61,6 @@ static bool listen_is_possible(const struct iw_mpa_device *dev, struct net *net)
 	return !net || iw_mpa_device_may_respond(dev, READ_ONCE(iw_mpa_config(net)->fence));
 }
 
-/*
- * rdma_cm takes a wildcard listener back from all devices if one of them refuses, and does not even
- * attach a device that refuses while it is added. So a device that cannot be responder, or is in
- * another namespace than the listener, lets such a listener be, without a socket.
- */
-static int listen_judge(struct iw_mpa_listener *lis, struct net *net)
-{
-	bool possible = listen_is_possible(lis->dev, net);
-
-	if (listen_is_wildcard(lis->cm_id)) {
-		lis->deaf = !possible || iw_mpa_upcall_is_foreign(lis->cm_id, net);
-		return 0;
-	}
-	if (!net)
-		return -ENODEV;
-	return possible ? 0 : -EOPNOTSUPP;
-}
-
 /* Has an interface this address? Under RCU. */
 static bool listen_netdev_has(const struct net_device *netdev, const union iw_mpa_addr *addr)
 {
@@ -284,28 +266,6 @@ static int listen_look_for_socket(struct iw_mpa_device *other, void *arg)
 	return found ? -EEXIST : 0;
 }
 
-/*
- * rdma_cm listens on both devices of an interface, and gives a port to one wildcard listener alone.
- * One socket takes the connections of the interface: the other device needs none.
- */
-static bool listen_is_served(struct iw_mpa_listener *lis)
-{
-	return listen_is_wildcard(lis->cm_id) &&
-	       iw_mpa_device_for_each(listen_look_for_socket, lis) == -EEXIST;
-}
-
-/*
- * A device is added while there are wildcard listeners: rdma_cm has them listen on it, and does not
- * attach the device at all if one fails. Then no ULP could use the device, only because some
- * process has a TCP port. So a listener that gets no socket there has none, and the log says so.
- * Whoever listens later, when all clients have been told of the device, gets the error. rdma_cm is
- * told first if it was loaded before the library, as modprobe does it.
- */
-static bool listen_comes_with_device(const struct iw_mpa_listener *lis)
-{
-	return listen_is_wildcard(lis->cm_id) && !READ_ONCE(lis->dev->attached);
-}
-
 static void listen_log_no_socket(struct iw_mpa_listener *lis, int err)
 {
 	if (___ratelimit(&lis->dev->log_limit, "iw_mpa"))
@@ -326,37 +286,52 @@ static int listen_ifindex(const struct iw_mpa_listener *lis, struct net *net)
 	return l3mdev_master_ifindex_by_index(net, iw_mpa_upcall_ifindex(lis->cm_id));
 }
 
+/*
+ * Open the listener's socket, if it is to have one.
+ *
+ * rdma_cm takes a wildcard listener back from all devices if one of them refuses, and does not even
+ * attach a device that refuses while it is added: then no ULP could use the device, only because
+ * some process has a TCP port. So a wildcard listener is without a socket on
+ *  - a device that cannot be responder, or is in another namespace than the listener;
+ *  - the second device of an interface: rdma_cm listens on both, and gives a port to one wildcard
+ *    listener alone, so one socket takes the connections of the interface;
+ *  - a device that is being added, on whose interface TCP uses the port; the log says so. A ULP
+ *    that listens later, when all clients have been told of the device, gets the error. rdma_cm is
+ *    told first if it was loaded before the library, as modprobe does it.
+ */
 static int listen_open(struct iw_mpa_listener *lis, struct net *net)
 {
+	bool possible = listen_is_possible(lis->dev, net);
+	bool wildcard = listen_is_wildcard(lis->cm_id);
 	struct iw_mpa_sock_opts opts;
-	int err = listen_judge(lis, net);
+	int err;
 
-	if (err || lis->deaf)
-		return err;
+	if (wildcard && (!possible || iw_mpa_upcall_is_foreign(lis->cm_id, net)))
+		return 0;
 	if (!net)
 		return -ENODEV;
+	if (!possible)
+		return -EOPNOTSUPP;
 	iw_mpa_upcall_keep_requests(lis->cm_id);
 	lis->ifindex = listen_ifindex(lis, net);
 	opts = listen_opts(lis, net);
 	err = iw_mpa_sock_listen(&lis->sock, &listen_sock_ops, &opts, lis->depth);
-	if (err != -EADDRINUSE)
+	if (err != -EADDRINUSE || !wildcard)
 		return err;
-	lis->deaf = listen_is_served(lis);
-	if (!lis->deaf && listen_comes_with_device(lis)) {
-		listen_log_no_socket(lis, err);
-		lis->deaf = true;
-	}
-	return lis->deaf ? 0 : err;
+	if (iw_mpa_device_for_each(listen_look_for_socket, lis) == -EEXIST)
+		return 0;
+	if (READ_ONCE(lis->dev->attached))
+		return err;
+	listen_log_no_socket(lis, err);
+	return 0;
 }
 
 /*
  * iw_cm's iw_create_listen. @backlog, > 0: Requests that the ULP has room for, and connections that
  * may wait in TCP. CONNECT_REQUEST may be raised before the return.
  *
- * A wildcard listener has no socket on a device of another network namespace, nor on one that
- * cannot be responder, nor on a further device of one interface, nor on a device that comes later
- * and on whose interface TCP uses the port: there it takes no port, gets no connection, and holds
- * no namespace.
+ * Where a wildcard listener has no socket, see listen_open(), it takes no port, gets no connection,
+ * and holds no namespace.
  *
  * Return: 0 or a negative errno: -EOPNOTSUPP if the address is not the wildcard, the setting fence
  * asks to hold TX back, and the device cannot; -EADDRNOTAVAIL if the ULP's network namespace does

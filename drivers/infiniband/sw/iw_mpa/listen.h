@@ -14,7 +14,7 @@ struct iw_mpa_device;
 /**
  * struct iw_mpa_listener - a listening cm_id
  * @id: its number
- * @sock: its TCP socket, closed if @deaf
+ * @sock: its TCP socket; none for a wildcard listener on a device that is not for it
  * @dev: its device, held
  * @node: in the device's list, which is changed under its lock and read under RCU
  * @cm_id: its cm_id, held
@@ -23,7 +23,6 @@ struct iw_mpa_device;
  * @depth: what the ULP said in rdma_listen()
  * @ifindex: interface or L3 master to which its socket is bound, or 0
  * @addr: where it listens
- * @deaf: without a socket: a wildcard listener on a device that is not for it
  * @rcu: for readers of the list
  *
  * It lives from create_listen to destroy_listen, which waits for @work, the only other user.
@@ -38,7 +37,6 @@ struct iw_mpa_listener {
 	struct delayed_work	work;
 	int			depth;
 	int			ifindex;
-	bool			deaf;
 	union iw_mpa_addr	addr;
 	struct rcu_head		rcu;
 };

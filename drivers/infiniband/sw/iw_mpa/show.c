@@ -3,8 +3,8 @@
  * This file shows to people and scripts what there is: endpoints, listeners and stats in debugfs
  * iw_mpa/, and the counters of "rdma statistic show link".
  *
- * No lock is held while a file is written. Endpoints and listeners come and go meanwhile; each is
- * shown at most once.
+ * No lock is held while a file is written. While it is, endpoints and listeners come and go; each
+ * is shown at most once.
  */
 
 #include "show.h"
@@ -122,10 +122,13 @@ static int show_listeners_of(struct iw_mpa_device *dev, void *seq)
 
 	rcu_read_lock();
 	list_for_each_entry_rcu(lis, &dev->listeners, node) {
+		/* It may be going, and close its socket. */
+		bool has_socket = data_race(lis->sock.sock);
+
 		seq_printf(seq, "id=%lu", lis->id);
 		show_device(seq, dev);
 		seq_printf(seq, " local=%pISpc backlog=%d socket=%s\n", &lis->addr.sa,
-			   lis->depth, lis->deaf ? "no" : "yes");
+			   lis->depth, has_socket ? "yes" : "no");
 	}
 	rcu_read_unlock();
 	return 0;
