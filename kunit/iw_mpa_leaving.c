@@ -195,19 +195,9 @@ unsigned long leaving_count(const struct leaving *lv, enum iw_mpa_counter counte
 	return iw_mpa_count_read(lv->dev.stats, counter);
 }
 
-static size_t leaving_take(void *arg, const u8 *octets, size_t len)
-{
-	size_t *left = arg, n = min(*left, len);
-
-	*left -= n;
-	return n;
-}
-
 void leaving_read(struct leaving *lv, size_t len)
 {
-	bool closed;
-
-	iw_mpa_sock_read(lv->ms, leaving_take, &len, &closed);
+	iw_mpa_sock_discard(lv->ms, len);
 }
 
 /* Both ends have sent octets, which the other has read. */

@@ -62,20 +62,10 @@ static enum iw_mpa_event line_passive(struct line *line, bool fence)
 	return iw_mpa_offload_passive(&line->ep, fence, LINE_REPLY, LINE_REPLY_LEN);
 }
 
-static size_t line_take(void *arg, const u8 *octets, size_t len)
-{
-	size_t *left = arg, n = min(*left, len);
-
-	*left -= n;
-	return n;
-}
-
 /* Octets that were read */
 static int line_read(struct line *line, size_t len)
 {
-	bool closed;
-
-	return iw_mpa_sock_read(line->ms, line_take, &len, &closed);
+	return iw_mpa_sock_discard(line->ms, len);
 }
 
 static const struct iw_mpa_sock_opts called_opts;

@@ -21,8 +21,6 @@
 #include <net/tcp.h>
 #include <trace/events/sock.h>
 
-/* Bytes that are handed over at a time. Most startup frames fit. */
-#define SOCK_CHUNK		128
 /* What sk_allocation is within a send */
 #define SOCK_SEND_GFP		(GFP_KERNEL | __GFP_NORETRY)
 
@@ -116,7 +114,7 @@ static void iw_mpa_sk_error_report(struct sock *sk)
 	read_unlock_bh(&sk->sk_callback_lock);
 }
 
-/* Return: 0; -EBUSY if somebody else uses the socket: BPF may have put it into a sockmap. */
+/* Return: 0; -EBUSY if the socket has another user: BPF may have put it into a sockmap. */
 static int sock_hook(struct iw_mpa_sock *ms, struct socket *sock,
 		     const struct iw_mpa_sock_ops *ops, unsigned long flags)
 {
@@ -310,7 +308,7 @@ static void sock_classify(struct sock *sk)
 /*
  * TCP uses an accepted socket already: so its locks are held while their class changes. Another
  * processor that waits for the spinlock has told lockdep before, and may look its class up
- * meanwhile. lockdep warns if it finds the name of one class with the key of another. So all
+ * just then. lockdep warns if it finds the name of one class with the key of another. So all
  * spinlocks of the family have the name that kernel sockets have, and the key alone changes, in one
  * store.
  */
@@ -543,7 +541,7 @@ int iw_mpa_sock_adopt(struct iw_mpa_sock *ms, struct socket *sock,
 	ms->data_ready = listener->data_ready;
 	ms->state_change = listener->state_change;
 	ms->error_report = listener->error_report;
-	/* The connection may have ended before it had sk_user_data: nobody was told. */
+	/* The connection may have ended before it had sk_user_data: then it was not reported. */
 	read_lock_bh(&sock->sk->sk_callback_lock);
 	if (inet_sk_state_load(sock->sk) != TCP_ESTABLISHED)
 		sock_report_state(ms);
@@ -571,20 +569,18 @@ void iw_mpa_sock_drop(struct socket *sock, const struct iw_mpa_sock *listener)
 	sock_close(sock);
 }
 
-struct sock_reading {
-	iw_mpa_sock_taker	take;
-	void			*arg;
-};
-
+/* TCP stops when this returns 0: @desc->count bytes are wanted. */
 static int sock_take(read_descriptor_t *desc, struct sk_buff *skb, unsigned int off, size_t len)
 {
-	const struct sock_reading *reading = desc->arg.data;
-	u8 octets[SOCK_CHUNK];
 	int err;
 
-	len = min(len, sizeof(octets));
-	err = skb_copy_bits(skb, off, octets, len);
-	return err ?: reading->take(reading->arg, octets, len);
+	len = min(len, desc->count);
+	err = skb_copy_bits(skb, off, desc->arg.data, len);
+	if (err)
+		return err;
+	desc->arg.data += len;
+	desc->count -= len;
+	return len;
 }
 
 /*
@@ -597,8 +593,9 @@ static int sock_read_all(struct sock *sk, read_descriptor_t *desc)
 
 	if (len)
 		return len;
+	/* It stays: the next read has to find it, too. */
 	if (sk->sk_err)
-		return sock_error(sk);
+		return -sk->sk_err;
 	if (sk->sk_shutdown & RCV_SHUTDOWN)
 		return 0;
 	if (inet_sk_state_load(sk) == TCP_CLOSE)
@@ -607,27 +604,25 @@ static int sock_read_all(struct sock *sk, read_descriptor_t *desc)
 }
 
 /*
- * Hand over what has arrived, until @take takes less than it gets. This does not wait.
+ * Read what has arrived, @len > 0 bytes at most. This does not wait.
  *
- * @closed: result: the peer has sent FIN; bytes that @take has not taken may be in front of it
+ * @closed: result: the peer has sent FIN; bytes that were not read may be in front of it
  *
- * Return: bytes taken, 0 if the peer closed, -EAGAIN if nothing is there, or another negative
- * errno.
+ * Return: bytes read, 0 if the peer closed, -EAGAIN if nothing is there, or another negative errno.
  */
-int iw_mpa_sock_read(struct iw_mpa_sock *ms, iw_mpa_sock_taker take, void *arg, bool *closed)
+int iw_mpa_sock_read(struct iw_mpa_sock *ms, void *buf, size_t len, bool *closed)
 {
-	struct sock_reading reading = { take, arg };
-	read_descriptor_t desc = { .arg.data = &reading, .count = 1 };
+	read_descriptor_t desc = { .arg.data = buf, .count = len };
 	struct sock *sk = ms->sock->sk;
-	int len;
+	int ret;
 
 	lock_sock(sk);
-	len = sock_read_all(sk, &desc);
-	/* An error shuts the socket down, too, and is not a FIN. Reading has reset sk_err. */
-	*closed = (len >= 0 || len == -EAGAIN) &&
+	ret = sock_read_all(sk, &desc);
+	/* An error shuts the socket down, too, and is not a FIN. */
+	*closed = (ret >= 0 || ret == -EAGAIN) &&
 		  (sk->sk_shutdown & RCV_SHUTDOWN) && !sk->sk_err;
 	release_sock(sk);
-	return len;
+	return ret;
 }
 
 /* As iw_mpa_sock_read(), for bytes dropped, @len > 0 at most. */
@@ -643,7 +638,7 @@ int iw_mpa_sock_discard(struct iw_mpa_sock *ms, size_t len)
 /*
  * TCP copies bytes into a page fragment. That of the socket has 32 KiB, which it keeps for its
  * life: 3 GiB for 100,000 connections whose drivers send pages of their own. That of the task costs
- * nothing. Nobody who calls is within a send of its own: no connection is made, and none ends, in
+ * nothing. No caller is within a send of its own: no connection is made, and none ends, in
  * the task that has to reclaim memory.
  *
  * TCP uses the task's only if sk_allocation names __GFP_FS. The rule of IW_MPA_SOCK_GFP holds all
@@ -763,7 +758,7 @@ void iw_mpa_sock_seq(struct iw_mpa_sock *ms, u32 *snd_nxt, u32 *rcv_nxt, bool *r
 
 /*
  * How much went over a connection, for people: what the peer's TCP has acknowledged, and what has
- * come, also if nobody has read it. On 32 bits one half of a number may be older than the other.
+ * come, read or not. On 32 bits one half of a number may be older than the other.
  */
 void iw_mpa_sock_bytes(const struct iw_mpa_sock *ms, u64 *sent, u64 *received)
 {

@@ -41,8 +41,8 @@ struct iw_mpa_sock_ops {
  * @sock: the socket, NULL before open, after release, and after another owner has got it
  * @ops: who is told
  * @data_ready: TCP's own callback, put back by unhook
- * @state_change: likewise
- * @error_report: likewise
+ * @state_change: TCP's own, too
+ * @error_report: TCP's own, too
  * @fin_ack: sequence number up to which the peer had acknowledged when it sent FIN, or 0; written
  *	by a callback, before the FIN is reported
  *
@@ -95,12 +95,6 @@ struct iw_mpa_sock_opts {
 	bool				fast_open;
 };
 
-/*
- * Takes as many octets as it wants of those that have come, and returns how many. It must not read
- * the socket.
- */
-typedef size_t (*iw_mpa_sock_taker)(void *arg, const u8 *octets, size_t len);
-
 int iw_mpa_sock_connect(struct iw_mpa_sock *ms,
 			const struct iw_mpa_sock_ops *ops,
 			const struct iw_mpa_sock_opts *opts);
@@ -113,7 +107,7 @@ int iw_mpa_sock_adopt(struct iw_mpa_sock *ms, struct socket *sock,
 		      const struct iw_mpa_sock_ops *ops,
 		      const struct iw_mpa_sock_opts *opts);
 void iw_mpa_sock_drop(struct socket *sock, const struct iw_mpa_sock *listener);
-int iw_mpa_sock_read(struct iw_mpa_sock *ms, iw_mpa_sock_taker take, void *arg, bool *ended);
+int iw_mpa_sock_read(struct iw_mpa_sock *ms, void *buf, size_t len, bool *closed);
 int iw_mpa_sock_discard(struct iw_mpa_sock *ms, size_t len);
 int iw_mpa_sock_send(struct iw_mpa_sock *ms, const void *buf, size_t len);
 int iw_mpa_sock_send_first(struct iw_mpa_sock *ms, const void *buf, size_t len);

@@ -12,8 +12,14 @@
 #include "trace.h"
 
 #include <linux/minmax.h>
+#include <linux/sizes.h>
 #include <linux/slab.h>
 #include <linux/string.h>
+
+/* Bytes that are read at a time. Most startup frames fit. */
+#define STARTUP_CHUNK		128
+/* What is dropped if there is no memory for a frame; after that the connection lingers */
+#define STARTUP_DROP		SZ_1M
 
 /* Encode @ep->sent into @buf. */
 static int startup_encode(struct iw_mpa_ep *ep, const void *pd, u16 pd_len,
@@ -92,29 +98,34 @@ void iw_mpa_startup_end(struct iw_mpa_ep *ep)
 }
 
 /*
- * Take the octets of the frame, and none behind them: FPDUs are for the driver. Without memory
- * there will be no driver, so everything is taken: TCP sends RST in place of FIN if it has to drop
- * octets.
+ * Read into the frame what has come of it, and nothing after it: FPDUs are for the driver. Without
+ * memory there will be no driver, so what has come is dropped: TCP sends RST in place of FIN if it
+ * has to drop bytes.
+ *
+ * Return: as the last iw_mpa_sock_read(). But if TCP fails after a part of the frame was read, that
+ * is left to TCP's event: a peer that has begun its Reply is not offered another revision.
  */
-static size_t startup_take(void *arg, const u8 *octets, size_t len)
+static int startup_fill(struct iw_mpa_ep *ep, bool *closed)
 {
-	struct iw_mpa_ep *ep = arg;
 	struct iw_mpa_reader *rd = &ep->reader;
 	enum iw_mpa_reason reason = IW_MPA_R_OK;
-	size_t used = ep->reason == IW_MPA_R_LOCAL ? len : 0;
+	const u16 before = rd->have;
+	u8 bytes[STARTUP_CHUNK];
+	int len;
 
-	while (used < len && iw_mpa_reader_want(rd) && !reason) {
-		if (!startup_make_room(ep)) {
+	do {
+		len = iw_mpa_sock_read(&ep->sock, bytes,
+				       min(iw_mpa_reader_want(rd), sizeof(bytes)), closed);
+		if (len > 0)
+			iw_mpa_reader_feed(rd, bytes, len, &reason);
+		if (!reason && !startup_make_room(ep)) {
+			iw_mpa_sock_discard(&ep->sock, STARTUP_DROP);
 			reason = IW_MPA_R_LOCAL;
-			used = len;
-			break;
 		}
-		used += iw_mpa_reader_feed(rd, octets + used,
-					   min(iw_mpa_reader_want(rd), len - used), &reason);
-	}
+	} while (len > 0 && !reason && iw_mpa_reader_want(rd));
 	if (reason)
 		iw_mpa_ep_set_reason(ep, reason, 0);
-	return used;
+	return len < 0 && rd->have != before ? -EAGAIN : len;
 }
 
 static enum iw_mpa_event startup_decode(struct iw_mpa_ep *ep)
@@ -157,12 +168,12 @@ static enum iw_mpa_event startup_read(struct iw_mpa_ep *ep)
 	bool closed, no_memory;
 	int len;
 
-	len = iw_mpa_sock_read(&ep->sock, startup_take, ep, &closed);
+	len = startup_fill(ep, &closed);
 	no_memory = ep->reason == IW_MPA_R_LOCAL;
 	if (ep->reason && !no_memory)
 		return IW_MPA_EV_FRAME_BAD;
 	if (no_memory || !iw_mpa_reader_want(rd)) {
-		/* A FIN behind the frame counts later. TCP does not report it again. */
+		/* A FIN after the frame counts later. TCP does not report it again. */
 		if (closed)
 			iw_mpa_raise(ep, IW_MPA_EV_PEER_CLOSED);
 		return no_memory ? startup_decode_head(ep) : startup_decode(ep);
