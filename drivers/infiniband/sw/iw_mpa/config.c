@@ -141,14 +141,6 @@ static int config_alloc(struct config_net *cn)
 	return -ENOMEM;
 }
 
-/* Since Linux 6.6 the number of entries ends the table; before, the empty entry does. */
-#ifdef register_net_sysctl
-#define config_register register_net_sysctl_sz
-#else
-#define config_register(net, path, table, count) \
-	register_net_sysctl(net, path, table)
-#endif
-
 static int config_net_init(struct net *net)
 {
 	struct config_net *cn = net_generic(net, config_net_id);
@@ -161,7 +153,8 @@ static int config_net_init(struct net *net)
 	for (entry = cn->table; entry->procname; entry++)
 		entry->data = (void *)&cn->config + (unsigned long)entry->data;
 
-	cn->header = config_register(net, "net/iw_mpa", cn->table, ARRAY_SIZE(config_table) - 1);
+	cn->header = register_net_sysctl_sz(net, "net/iw_mpa", cn->table,
+					    ARRAY_SIZE(config_table) - 1);
 	if (!cn->header) {
 		config_free(cn);
 		return -ENOMEM;
