@@ -124,8 +124,9 @@ int iw_mpa_accept(struct iw_cm_id *id, struct iw_cm_conn_param *param)
 
 /*
  * iw_cm's iw_reject. A connection that was accepted is ended; iw_cm expects no event any more then.
- * On return nobody uses the cm_id: iw_cm may free it in its work queue, which would wait for itself
- * if it had to wait for a user. So this waits for the runner, which may be within an op.
+ * On return the library does not use the cm_id: iw_cm may free it in its work queue, which would
+ * wait for itself if it had to wait for a user. So this waits for the runner, which may be within
+ * an op.
  *
  * Return: 0; -ECONNRESET if the connection has ended. No event follows.
  */

@@ -142,8 +142,8 @@ static u8 neg_responder_rtr(const struct iw_mpa_local *local,
  * Context: any.
  *
  * Return: IW_MPA_R_OK; BAD_REV if the revision is above @local->rev; MARKERS if the peer wants
- * Markers and there are none; INSUFFICIENT_IRD if @local->strict and the peer's IRD is below @local->ord (the
- * Reply then says which ORD was wanted).
+ * Markers and there are none; INSUFFICIENT_IRD if @local->strict and the peer's IRD is below
+ * @local->ord (the Reply then says which ORD was wanted).
  */
 enum iw_mpa_reason iw_mpa_negotiate_request(const struct iw_mpa_local *local,
 					    const struct iw_mpa_frame *req,

@@ -134,10 +134,10 @@ static void qp_end(struct iw_mpa_device *dev, const struct ib_qp *qp)
  * @qp: the QP
  * @end: room for the library's notes, until iw_mpa_qp_freed()
  *
- * destroy_qp calls this when iw_get_qp returns NULL for the QP, and whoever has found the QP before
- * that has taken a reference: a grace period of RCU is enough. A connection of the QP ends, in
- * whatever state it is. After return no op runs or will run for the QP, and the library
- * has no reference on it. iw_cm drops its reference when it handles the event. If iw_cm forgets a
+ * destroy_qp calls this when iw_get_qp returns NULL for the QP, and each caller that has found the
+ * QP before has taken a reference: a grace period of RCU is enough. A connection of the QP ends, in
+ * whatever state it is. After return no op runs or will run for the QP, and the library has no
+ * reference on it. iw_cm drops its reference when it handles the event. If iw_cm forgets a
  * reference the library gives it back.
  *
  * Context: process, sleeps; no lock that an op takes may be held.
@@ -155,7 +155,7 @@ void iw_mpa_qp_gone(struct ib_qp *qp, struct iw_mpa_qp_end *end)
 EXPORT_SYMBOL_GPL(iw_mpa_qp_gone);
 
 /**
- * iw_mpa_qp_freed - nobody has a reference on a QP any more
+ * iw_mpa_qp_freed - the last reference on a QP was dropped
  * @end: of iw_mpa_qp_gone()
  *
  * destroy_qp calls this when it has waited for the last reference, and on every other way out.

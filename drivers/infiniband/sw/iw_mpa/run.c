@@ -574,7 +574,7 @@ static void run_arm(struct iw_mpa_ep *ep)
 
 /*
  * The first event that waits and has a cell in the state, or IW_MPA_EV_NONE. Events without a cell
- * are dropped: they make nobody the runner. TIMED_OUT is dropped, too, if the wait has begun anew
+ * are dropped: they need no runner. TIMED_OUT is dropped, too, if the wait has begun anew
  * since the timer fired.
  */
 static enum iw_mpa_event run_first(struct iw_mpa_ep *ep)
@@ -598,7 +598,7 @@ static enum iw_mpa_event run_first(struct iw_mpa_ep *ep)
 /*
  * The event that the runner handles next, if its actions are among @actions and the runner may go
  * on. If there is none the caller is not the runner any more. One decision under the lock: no event
- * is left to nobody.
+ * is left without a runner.
  *
  * A @found event goes first, and is left to the work item: @busy stays set until the work item has
  * taken it. Other events are left to a call that waits for the runner, or to the work item.
@@ -712,8 +712,8 @@ void iw_mpa_run(struct iw_mpa_ep *ep, enum iw_mpa_event event)
 }
 
 /*
- * Return: false if the caller has to wait. Until it tries again nobody else becomes the runner. An
- * answer that comes too late makes nobody the runner: the work item gets the events that wait.
+ * Return: false if the caller has to wait. Until it tries again no other context becomes the
+ * runner. An answer that comes too late needs no runner: the work item gets the events that wait.
  */
 static bool run_try_claim(struct iw_mpa_ep *ep, enum iw_mpa_event event, bool *claimed)
 {
