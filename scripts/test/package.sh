@@ -101,7 +101,7 @@ prune_modules() {
 boot() {
 	say "booting a guest with $KREL and systemd"
 	GUEST_KERNEL=([A]=$KERNEL)
-	GUEST_BOOT_LIMIT=400
+	GUEST_BOOT_LIMIT=900
 	guest_boot A
 	RUNS=yes
 }
