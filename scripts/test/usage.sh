@@ -105,7 +105,7 @@ test_release() {
 	ends rpm -qp --qf '%{VERSION}-%{RELEASE} %{ARCH} %{LICENSE}\n[%{REQUIRES}\n]' "$dir"/*.noarch.rpm || return
 	said "^${version//./\\.}-1 noarch GPL-2.0-only$" '^dkms$' '^python3$' '^iproute$' || return
 	ends rpm -qp --scripts "$dir"/*.noarch.rpm || return
-	said "^dkms add -m iw_mpa -v $version " "^dkms remove -m iw_mpa -v $version " 'iw-mpa/link down' || return
+	said "^dkms add -m iw_mpa -v $version " "^dkms remove -m iw_mpa -v $version " 'iw-mpa/link remove' || return
 
 	rpm --root "$again/rpm" --nodeps --noscripts -i "$dir"/*.noarch.rpm || return
 	rpm --root "$again/rpm" -q iw-mpa-dkms && rpm --root "$again/rpm" --nodeps -V iw-mpa-dkms || return

@@ -90,6 +90,7 @@ concerned_by() {
 	scripts/test/static/check-docs.py) echo static bench usage ;;
 	scripts/test/static/conformance.py | scripts/test/static/check-layers.py) echo static ;;
 	scripts/deb/rpm/* | scripts/lib/release.sh) echo static usage ;;
+	scripts/deb/link) echo static package usage refusals e2e ;;	# 126-link
 	scripts/deb/* | scripts/lib/deb.sh | scripts/test/package.sh) echo static package usage refusals ;;
 	scripts/test/dkms.sh) echo static refusals dkms ;;
 	scripts/e2e/* | scripts/e2e.sh) echo static e2e debug interop dkms package usage suites ;;

@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash disable=SC2034
+DESCRIPTION="iw-mpa link: what the kernel uses stays without --force, and a target at all addresses listens again"
+WIRES=clean
+FAMILIES="4"
+KIT=nvme
+LONG=yes
+
+applies() { [[ $CLIENT_DRIVER/$SERVER_DRIVER == srnic/srnic ]] && stock_kernel; }
+
+link() { on "$1" "/host$TOP/scripts/iw-mpa link $2 2>&1" 60; }
+
+# What units and the package call
+libexec() { on "$1" "/usr/libexec/iw-mpa/link $2 2>&1" 60; }
+
+# refuses GUEST ARGUMENTS USER: it does, and says who uses the link, which stays
+refuses() {
+	local output
+
+	! output=$(guest_run "$1" "/host$TOP/scripts/iw-mpa link $2 2>&1") || fail "link $2 is not refused" || return 1
+	expect_text "$output" "^iw-mpa: siw0 stays, for the kernel uses it: $3: end that, or: iw-mpa link down --force siw0$"
+	on "$1" '[[ -e /sys/class/infiniband/siw0 ]]'
+}
+
+# A link of a unit of an interface; the file wins.
+of_an_interface() {
+	on "$CLIENT" 'ip link add plain0 type veth peer name plain1; at_clean_up "ip link delete plain0 2>/dev/null || :"'
+	libexec "$CLIENT" 'up --netdev plain0'
+	on "$CLIENT" "rdma link show srnic_plain0/1 | grep 'netdev plain0'"
+	libexec "$CLIENT" 'down --netdev plain0'
+	on "$CLIENT" 'ip link delete plain0; [[ ! -e /sys/class/infiniband/srnic_plain0 ]]'
+	expect_text "$(libexec "$CLIENT" 'up --netdev eth0')" '^iw-mpa: eth0 has a line in /etc/iw-mpa/links, which holds$'
+	on "$CLIENT" '[[ ! -e /sys/class/infiniband/srnic_eth0 ]]'
+}
+
+# A target at an address of the link does not listen again by itself, but by what the guide says.
+port_at_an_address() {
+	local links='/sys/kernel/config/nvmet/ports/1/subsystems'
+
+	inside "$SERVER" "nvme_serve 4 $SERVER_IP $PORT 0"
+	link "$SERVER" 'down siw0'
+	link "$SERVER" 'up siw0'
+	on "$SERVER" "poll 20 rdma_is_up && sleep 3 && ! tcp_listens $PORT"
+	on "$SERVER" "name=\$(ls $links); rm $links/\$name; ln -s /sys/kernel/config/nvmet/subsystems/\$name $links/
+		poll 20 tcp_listens $PORT"
+	inside "$SERVER" 'nvme_serve_end'
+}
+
+check() {
+	local want name output
+
+	for name in "$CLIENT" "$SERVER"; do
+		on "$name" "mkdir -p /usr/libexec/iw-mpa && ln -s /host$TOP/scripts/deb/link /usr/libexec/iw-mpa/link
+			at_clean_up 'rm -r /usr/libexec/iw-mpa'"
+		on "$name" 'mkdir -p /etc/iw-mpa && echo siw0 eth0 >/etc/iw-mpa/links; at_clean_up "rm -f /etc/iw-mpa/links"'
+	done
+	of_an_interface
+	guest_serve "$SERVER" server $((PORT + 1000)) "rping -s -P -a $SERVER_IP -p $((PORT + 1000))"
+	guest_bg "$CLIENT" client "rping -c -a $SERVER_IP -p $((PORT + 1000)) -C 10000000"
+	on "$CLIENT" 'program_is_connected() { rdma resource show cm_id link siw0/1 | grep -q "state CONNECT .* comm rping"; }
+		poll 20 program_is_connected && pkill -STOP rping'
+	inside "$SERVER" "nvme_serve 4 0.0.0.0 $PORT 0"
+	inside "$CLIENT" "nvme_attach $SERVER_IP $PORT"
+	disk_write_and_compare 'at first'
+	# Programs do not count.
+	expect_text "$(libexec "$CLIENT" users)" "^siw0: nvme_rdma with $SERVER_IP:$PORT$"
+	[[ $(libexec "$CLIENT" users | wc -l) -eq 1 ]] || fail 'a program is a user' || return 1
+	refuses "$CLIENT" 'down siw0' "nvme_rdma with $SERVER_IP:$PORT"
+	refuses "$CLIENT" restart "nvme_rdma with $SERVER_IP:$PORT"
+	refuses "$SERVER" 'down siw0' "nvmet_rdma with $CLIENT_IP:.*"
+	! output=$(guest_run "$CLIENT" '/usr/libexec/iw-mpa/link remove 2>&1') || fail 'remove is not refused' || return 1
+	expect_text "$output" "^siw0: nvme_rdma with $SERVER_IP:$PORT$"
+	disk_has "$want" 'after what was refused'
+	link "$CLIENT" 'down --force siw0'
+	inside "$CLIENT" 'poll 30 nvme_is_gone; [[ ! -e /sys/class/infiniband/siw0 ]]'
+	link "$CLIENT" 'up siw0'
+	on "$CLIENT" 'poll 20 rdma_is_up'
+	link "$SERVER" 'down --force siw0'
+	link "$SERVER" 'up siw0'
+	on "$SERVER" "poll 20 rdma_is_up && poll 20 tcp_listens $PORT"
+	inside "$CLIENT" "nvme_attach $SERVER_IP $PORT"
+	disk_has "$want" 'after both links were gone'
+	inside "$CLIENT" 'nvme_detach'
+	inside "$SERVER" 'nvme_serve_end'
+	port_at_an_address
+	on "$CLIENT" 'pkill -CONT rping || :'
+	guest_stop "$CLIENT" client >/dev/null || :
+	guest_stop "$SERVER" server >/dev/null || :
+	devices_go
+}
