@@ -9,7 +9,7 @@
 
 #include "fpdu.h"
 
-#define FRAG_ROW	4	/* as in frag.c */
+#define FRAG_ROW	8	/* as in fpdu.c */
 
 /**
  * struct frag_test - fragments of a test

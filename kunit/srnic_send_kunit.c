@@ -374,8 +374,8 @@ static void send_large_fpdu_ends_with_the_packet(struct kunit *test)
 	sge.length = second - 24 + 100;
 	send_post(test, 2, &sge, 1);
 	KUNIT_ASSERT_GT(test, srnic_send_fill(qp), 0);
-	KUNIT_EXPECT_EQ(test, qp->tx.batch.fpdus, 2);
-	KUNIT_EXPECT_EQ(test, qp->tx.batch.len, packet);
+	KUNIT_EXPECT_EQ(test, qp->tx.batch.fpdus, 3);
+	KUNIT_EXPECT_EQ(test, qp->tx.batch.len, packet + 100 + 24);
 	pair_tcp_run(qp);
 	KUNIT_ASSERT_EQ(test, p->end[0].wire_len, packet + 100 + 24);
 	KUNIT_EXPECT_EQ(test, get_unaligned_be16(p->end[0].wire + first), second - 6);

@@ -20,7 +20,8 @@
 
 #define TURN_EMSS	1448U
 #define TURN_PIECE	40000U		/* bytes of an SGE */
-#define TURN_LEN	(2 * TURN_PIECE)	/* of a message that one batch cannot hold */
+#define TURN_PIECES	4
+#define TURN_LEN	(TURN_PIECES * TURN_PIECE)	/* more than a batch can hold */
 #define TURN_BASE	0x100000ULL
 
 static const struct pair_opts turn_opts = { .crc = true, .emss = TURN_EMSS, .ord = 2 };
@@ -135,13 +136,14 @@ static void turn_read_without_memory_is_not_asked(struct kunit *test)
 /* --- messages that TCP has a part of --- */
 
 /*
- * The bytes of a message of two pieces of the same memory, and what it is on
+ * The bytes of a message of some pieces of the same memory, and what it is on
  * the wire
  */
 static struct oracle *turn_oracle(struct kunit *test, const u8 *mem)
 {
 	struct oracle *o = kunit_kzalloc(test, sizeof(*o), GFP_KERNEL);
 	u8 *payload = kunit_kzalloc(test, TURN_LEN, GFP_KERNEL);
+	int i;
 
 	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, o);
 	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, payload);
@@ -150,8 +152,8 @@ static struct oracle *turn_oracle(struct kunit *test, const u8 *mem)
 		.mulpdu = oracle_mulpdu(TURN_EMSS, false),
 	};
 	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, o->to);
-	memcpy(payload, mem, TURN_PIECE);
-	memcpy(payload + TURN_PIECE, mem, TURN_PIECE);
+	for (i = 0; i < TURN_PIECES; i++)
+		memcpy(payload + i * TURN_PIECE, mem, TURN_PIECE);
 	oracle_message(o, &(struct oracle_msg) {
 		.op = ORACLE_SEND, .msn = 1, .payload = payload, .len = TURN_LEN,
 	});
@@ -173,14 +175,14 @@ static void turn_fill(u8 *mem)
  */
 static void turn_element_is_given_back_with_the_last_byte(struct kunit *test)
 {
-	static const u32 portions[] = { 1, 999, 1448, 40000, 30000, 5000, 3000 };
+	static const u32 portions[] = { 1, 999, 1448, 40000, 100000, 5000, 3000 };
 	struct srnic_qp *qp = turn_begin_user(test);
 	struct pair *p = test->priv;
 	struct pair_end *e = &p->end[0];
 	struct siw_sqe *ring = qp->sq.uring;
 	struct siw_sge sge = { .laddr = TURN_BASE, .length = TURN_PIECE };
 	struct siw_sqe sqe = {
-		.id = 1, .opcode = SIW_OP_SEND, .flags = SIW_WQE_SIGNALLED, .num_sge = 2,
+		.id = 1, .opcode = SIW_OP_SEND, .flags = SIW_WQE_SIGNALLED, .num_sge = TURN_PIECES,
 	};
 	const struct siw_sqe empty = {
 		.id = 2, .opcode = SIW_OP_SEND, .flags = SIW_WQE_SIGNALLED,
@@ -189,8 +191,8 @@ static void turn_element_is_given_back_with_the_last_byte(struct kunit *test)
 	int i;
 
 	sge.lkey = pair_reg(p, &p->pd, e->mem, TURN_BASE, TURN_PIECE, 0)->stag;
-	sqe.sge[0] = sge;
-	sqe.sge[1] = sge;
+	for (i = 0; i < TURN_PIECES; i++)
+		sqe.sge[i] = sge;
 	turn_fill(e->mem);
 	o = turn_oracle(test, e->mem);
 	pair_post_user(e, 0, &sqe);
@@ -225,15 +227,12 @@ static void turn_message_under_way_does_not_complete(struct kunit *test)
 	struct srnic_qp *qp = pair_tcp_begin(test, &turn_opts);
 	struct pair *p = test->priv;
 	struct pair_end *e = &p->end[0];
-	struct ib_sge sge[] = {
-		{ .addr = (uintptr_t)e->mem, .length = TURN_PIECE, .lkey = SRNIC_LOCAL_DMA_LKEY },
-		{ .addr = (uintptr_t)e->mem, .length = TURN_PIECE, .lkey = SRNIC_LOCAL_DMA_LKEY },
-	};
+	struct ib_sge sge[TURN_PIECES];
 	struct ib_send_wr wr[] = {
 		{ .wr_id = 2, .opcode = IB_WR_SEND, .send_flags = IB_SEND_SIGNALED,
 		  .next = &wr[1] },
 		{ .wr_id = 3, .opcode = IB_WR_SEND, .send_flags = IB_SEND_SIGNALED,
-		  .next = &wr[2], .sg_list = sge, .num_sge = 2 },
+		  .next = &wr[2], .sg_list = sge, .num_sge = TURN_PIECES },
 		{ .wr_id = 4, .opcode = IB_WR_SEND, .send_flags = IB_SEND_SIGNALED },
 	};
 	struct ib_sge sink = {
@@ -249,11 +248,16 @@ static void turn_message_under_way_does_not_complete(struct kunit *test)
 	};
 	int i;
 
+	for (i = 0; i < TURN_PIECES; i++)
+		sge[i] = (struct ib_sge) {
+			.addr = (uintptr_t)e->mem, .length = TURN_PIECE,
+			.lkey = SRNIC_LOCAL_DMA_LKEY,
+		};
 	pair_tcp.limited = true;
 	KUNIT_ASSERT_EQ(test, turn_post(p, &read.wr), 0);
 	pair_tcp_run(qp);
-	pair_tcp_give_room(p, 70000);
-	KUNIT_EXPECT_EQ(test, pair_tcp.taken, 70000);
+	pair_tcp_give_room(p, SRNIC_BATCH_BYTES + 10000);
+	KUNIT_EXPECT_EQ(test, pair_tcp.taken, SRNIC_BATCH_BYTES + 10000);
 	pair_expect_no_wc(p, &e->scq);
 	oracle_message(&o, &(struct oracle_msg) {
 		.op = ORACLE_READ_RESP, .stag = sink.lkey, .to = sink.addr, .payload = e->mem,
@@ -314,7 +318,7 @@ static void turn_full_queue_goes_on_with_the_answer(struct kunit *test)
 
 /* --- how long it goes on --- */
 
-#define QUOTA_SLACK	(2 * SZ_64K)	/* a batch that is too much, and its headers */
+#define QUOTA_SLACK	(2 * SRNIC_BATCH_BYTES)	/* a batch that is too much, and its headers */
 #define QUOTA_TOTAL	(PAIR_WRS * SRNIC_MAX_SGE * PAIR_MEM)
 
 /*

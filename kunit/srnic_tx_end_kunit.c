@@ -345,7 +345,7 @@ static void end_finish_amid_a_response_answers_no_more(struct kunit *test)
 	pair_tcp.room = 1000;
 	pair_tcp_arrive(p);
 	srnic_driver_ops.finish_tx(&qp->ibqp);
-	pair_tcp_give_room(p, 40000);
+	pair_tcp_give_room(p, 54000);	/* the first batch, and a part of the next */
 	KUNIT_EXPECT_EQ(test, pair_tcp.finishes, 0);
 	KUNIT_EXPECT_GT(test, qp->tx.batch.len, qp->tx.batch.done);
 	KUNIT_ASSERT_EQ(test, pair_post(&p->end[1], &read.wr), 0);

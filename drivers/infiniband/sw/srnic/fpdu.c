@@ -28,7 +28,7 @@
 #include <linux/string.h>
 #include <net/sock.h>
 
-#define FRAG_ROW	4	/* 128 KiB for each CPU */
+#define FRAG_ROW	8	/* 256 KiB for each CPU */
 
 /* Fragments that a CPU caches, the oldest first */
 struct frag_row {

@@ -415,19 +415,20 @@ static inline void send_run(struct srnic_writer *w, struct srnic_msg *msg,
  * packet of its own.
  */
 static u16 send_room(const struct srnic_tx *tx, const struct srnic_writer *w,
-		     u16 mulpdu, u32 mss)
+		     u16 mulpdu, u32 emss)
 {
-	u32 room = w->full + mss - 1 - srnic_writer_len(w);
+	u32 room;
 
 	if (!tx->large)
 		return mulpdu;
-	return clamp_t(u32, round_down(room, 4) - SRNIC_FPDU_OVERHEAD,
+	room = emss - srnic_writer_len(w) % emss;
+	return clamp_t(int, round_down(room, 4) - SRNIC_FPDU_OVERHEAD,
 		       SRNIC_MULPDU_MIN, mulpdu);
 }
 
 /* 0: the message has ended, or the batch is full; else as send_segment() */
 static int send_msg(struct srnic_qp *qp, struct srnic_writer *w, u16 mulpdu,
-		    u32 mss)
+		    u32 emss)
 {
 	struct srnic_msg *msg = &qp->tx.msg;
 	const u32 hdr_len = msg->head_len - 2;
@@ -435,11 +436,12 @@ static int send_msg(struct srnic_qp *qp, struct srnic_writer *w, u16 mulpdu,
 	int err;
 
 	do {
-		u16 room = send_room(&qp->tx, w, mulpdu, mss);
+		u16 room = send_room(&qp->tx, w, mulpdu, emss);
 		u32 len = srnic_segment_len(msg->left, room, hdr_len);
 
 		err = send_segment(qp, w, len);
-		if (!err && !w->markers && msg->left > len &&
+		/* A large FPDU's end depends on where it begins. */
+		if (!err && !w->markers && !qp->tx.large && msg->left > len &&
 		    srnic_writer_has_room(w))
 			send_run(w, msg, len);
 	} while (!err && msg->left && srnic_writer_has_room(w));
@@ -516,7 +518,8 @@ int srnic_send_fill(struct srnic_qp *qp)
 	const struct tcp_sock *tp = tcp_sk(tx->sock->sk);
 	/* EMSS may change. What is in a batch is not segmented again. */
 	u32 mss = READ_ONCE(tp->mss_cache);
-	u16 mulpdu = srnic_mulpdu(send_emss(tx, tp, mss), tx->markers);
+	u32 emss = send_emss(tx, tp, mss);
+	u16 mulpdu = srnic_mulpdu(emss, tx->markers);
 	struct srnic_writer w;
 	int steps, err = 0;
 
@@ -528,7 +531,7 @@ int srnic_send_fill(struct srnic_qp *qp)
 			break;
 		if (tx->msg.kind == SRNIC_MSG_NONE)
 			continue;
-		err = send_msg(qp, &w, mulpdu, mss);
+		err = send_msg(qp, &w, mulpdu, emss);
 		if (err > 0)
 			send_fail_msg(qp, err);
 		if (err)

@@ -50,8 +50,8 @@
 #define SRNIC_PART_ID		1
 
 /* The sender's batch is full with so many FPDUs, bytes, or bvec entries. */
-#define SRNIC_BATCH_FPDUS	64
-#define SRNIC_BATCH_BYTES	SZ_64K
+#define SRNIC_BATCH_FPDUS	96
+#define SRNIC_BATCH_BYTES	SZ_128K
 #define SRNIC_BATCH_BVECS	30
 /* Bytes that one QP may send or receive before other QPs have a turn */
 #define SRNIC_TX_QUOTA		SZ_1M
