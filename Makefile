@@ -2,7 +2,7 @@
 #
 # For people: every target calls one script. Kbuild is the kernel's side.
 
-.PHONY: help modules install uninstall clean setup check static kunit fuzz wire soak interop e2e takeover dkms debug bench demo
+.PHONY: help modules install uninstall clean setup check static kunit fuzz wire soak interop e2e takeover dkms debug bench clock demo
 .PHONY: check-all deb release package series refusals usage mutate suites
 
 export T
@@ -33,6 +33,7 @@ help:
 	@echo 'make usage     what make and the scripts offer, and no other suite runs, in a short form'
 	@echo 'make debug     wire and e2e under a kernel with KASAN and lockdep; DEBUG=kasan|kcsan for each'
 	@echo 'make bench     what connections cost in instructions, next to unmodified siw and bare TCP'
+	@echo 'make clock     NVMe over srnic beside NVMe/TCP by the clock, in a kernel that is a process of the host'
 	@echo 'make setup     install the Debian packages that make check and make dkms need (they do it, too)'
 	@echo 'make clean     remove everything that was built: the cache outside the tree'
 
@@ -54,7 +55,7 @@ check-all:
 check static kunit wire e2e series bench mutate:
 	@scripts/$@.sh
 
-fuzz soak interop takeover suites dkms package refusals usage debug demo:
+fuzz soak interop takeover suites dkms package refusals usage debug clock demo:
 	@scripts/test/$@.sh
 
 uninstall deb release:

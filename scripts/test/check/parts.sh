@@ -86,7 +86,8 @@ concerned_by() {
 	scripts/check.sh | scripts/test/check/*) echo static refusals usage check ;;
 	drivers/infiniband/hw/* | drivers/infiniband/sw/iw_mpa_skeleton/*) echo static kunit mutate series usage takeover e2e ;;
 	kunit/*) echo static kunit mutate series ;;
-	scripts/bench.sh | scripts/test/bench/*) echo static bench usage ;;
+	scripts/bench.sh | scripts/test/bench/*) echo static bench clock usage ;;
+	scripts/test/clock.sh | scripts/test/clock/*) echo static clock ;;
 	scripts/test/static/check-docs.py) echo static bench usage ;;
 	scripts/test/static/conformance.py | scripts/test/static/check-layers.py) echo static ;;
 	scripts/deb/rpm/* | scripts/lib/release.sh) echo static usage ;;
