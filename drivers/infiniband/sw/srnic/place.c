@@ -440,13 +440,9 @@ enum srnic_err place_terminate(struct srnic_qp *qp, struct srnic_arrival *arr)
 		return SRNIC_ERR_TERM_BAD;
 	srnic_count(qp->dev, rx_terminates);
 	trace_srnic_terminate(qp, &term);
-	qp->rx.term = (struct iw_mpa_fault) {
-		.text	= "the peer found an error",
-		.term	= true,
-		.layer	= term.layer,
-		.etype	= term.etype,
-		.code	= term.code,
-	};
+	qp->rx.term.layer = term.layer;
+	qp->rx.term.etype = term.etype;
+	qp->rx.term.code = term.code;
 	return SRNIC_ERR_TERM_RECEIVED;
 }
 

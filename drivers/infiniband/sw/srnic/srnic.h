@@ -390,6 +390,9 @@ struct srnic_rx {
 	u8			send_op; /* its enum srnic_opcode */
 	bool			write_busy; /* a Write has begun */
 	u8			rtr;	/* RTR types valid as first FPDU */
+	struct {
+		u8		layer, etype, code;
+	} term;				/* with SRNIC_ERR_TERM_RECEIVED */
 	u32			need;	/* bytes to wait for */
 	u32			seq_start; /* SeqStart in TCP's numbers */
 	u32			msn[SRNIC_QN_COUNT]; /* expected next */
@@ -401,7 +404,6 @@ struct srnic_rx {
 	u8			*part;	/* an FPDU too large for TCP, or NULL */
 	u32			part_len; /* bytes in @part */
 	u32			part_size; /* of @part, or to allocate, or 0 */
-	struct iw_mpa_fault	term;	/* with SRNIC_ERR_TERM_RECEIVED */
 };
 
 struct srnic_qp {

@@ -71,9 +71,13 @@ struct iw_mpa_fault srnic_fault_describe(const struct srnic_qp *qp)
 	enum srnic_err err = qp->fault.err;
 	struct iw_mpa_fault why = { .text = srnic_err_text(err) };
 
-	if (err == SRNIC_ERR_TERM_RECEIVED)
-		return qp->rx.term;
-	if (srnic_term_is_due(qp)) {
+	if (err == SRNIC_ERR_TERM_RECEIVED) {
+		why.text = "the peer found an error";
+		why.term = true;
+		why.layer = qp->rx.term.layer;
+		why.etype = qp->rx.term.etype;
+		why.code = qp->rx.term.code;
+	} else if (srnic_term_is_due(qp)) {
 		why.term = true;
 		why.sent = true;
 		why.layer = srnic_err_type(err) >> 4;
