@@ -119,6 +119,7 @@ static void rx_region_ends_in_the_middle(struct kunit *test)
 #define LATE_FRAGS	16	/* of each segment, all of which are the same memory */
 #define LATE_SEGMENTS	4	/* of a stream, at first */
 #define LATE_SEGMENTS_MOST	1024
+#define LATE_RUNS	5
 #define LATE_TICKS	2	/* until it is due */
 #define LATE_REFILLED	0xdd
 
@@ -204,12 +205,10 @@ static bool late_run(struct kunit *test, u32 segments)
 }
 
 /*
- * A call in process context takes all there is. However short its Writes are,
- * an invalidation does not wait for its end, and nothing is placed from then
- * on. A machine that is done with a stream before the invalidation is due gets
- * one of twice the length.
+ * A machine that is done with a stream before the invalidation is due gets one
+ * of twice the length.
  */
-static void rx_short_writes_do_not_hold_off_an_invalidation(struct kunit *test)
+static void late_run_amid(struct kunit *test)
 {
 	u32 segments = LATE_SEGMENTS;
 
@@ -217,6 +216,23 @@ static void rx_short_writes_do_not_hold_off_an_invalidation(struct kunit *test)
 		feed_end(test);
 		segments *= 2;
 		KUNIT_ASSERT_LE(test, segments, LATE_SEGMENTS_MOST);
+	}
+}
+
+/*
+ * A call in process context takes all there is. However short its Writes are,
+ * an invalidation does not wait for its end, and nothing is placed from then
+ * on. What RX holds it off is the same in each run, so the shortest wait
+ * counts: the host may have taken the processor away in the others.
+ */
+static void rx_short_writes_do_not_hold_off_an_invalidation(struct kunit *test)
+{
+	int runs;
+
+	late_run_amid(test);
+	for (runs = 1; runs < LATE_RUNS && late.ticks > 1; runs++) {
+		feed_end(test);
+		late_run_amid(test);
 	}
 	KUNIT_EXPECT_TRUE(test, late.amid);
 	KUNIT_EXPECT_TRUE(test, late.placed);
