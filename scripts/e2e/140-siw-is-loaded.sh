@@ -32,7 +32,7 @@ comes_with_siw() {
 	local point=/sys/module/slow_point/parameters siw
 
 	rmmod srnic && insmod /share/modules/slow_point.ko function=mod_sysfs_setup || return 1
-	echo $((3000 * ${slow:-1})) >$point/ms
+	echo $((10000 * ${slow:-1})) >$point/ms
 	insmod /share/modules/siw.ko &
 	siw=$!
 	poll 10 grep -qx 1 $point/calls || fail "siw does not load slowly" || return 1
