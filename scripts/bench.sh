@@ -296,10 +296,20 @@ measure_data() {
 	done <<<"${2:1:-1}"
 }
 
+# least KEY COMMAND: the smallest number of three runs that print "KEY NUMBER". What runs beside the measured, as
+# RCU and the memory's shrinkers do, can only add, and added 8 % to one run of 36.
+least() {
+	local round
+
+	for round in 1 2 3; do
+		guest_run A "$2" "$LIMIT" || return
+	done | awk -v key="$1" '$1 == key && (!n || $2 < n) { n = $2 } END { print n + 0 }'
+}
+
 # cost VARIANT: instructions per connect
 cost() {
 	take_driver "$1"
-	guest_run A '/share/cm_bench -n 128 connect' "$LIMIT" | awk '$1 == "connect" { print $2 }'
+	least connect '/share/cm_bench -n 128 connect'
 }
 
 # within LIMIT COST COST-OF-SIW: it was measured, and is not above its limit
@@ -310,8 +320,7 @@ within() {
 # message VARIANT OCTETS TIMES KIND: instructions of one
 message() {
 	take_driver "$1"
-	guest_run A "/share/rdma_data 10.0.0.1 $2 $3 $4" "$LIMIT" |
-		awk '$1 == "message" { print $2 }'
+	least message "/share/rdma_data 10.0.0.1 $2 $3 $4"
 }
 
 guard_message() {
