@@ -213,8 +213,10 @@ link_works() {
 }
 
 # Before Linux 6.5 rdma_cm finds no device on lo, so there the kernel refuses the link, and says why.
+lo_has_link() { [[ $KREL != 6.[0-4].* ]]; }
+
 test_lo() {
-	if [[ $KREL == 6.[0-4].* ]]; then
+	if ! lo_has_link; then
 		inside 'poll 60 systemctl is-failed iw-mpa-link@rnic-lo
 			dmesg | grep "srnic: lo has no hardware address"
 			systemctl reset-failed iw-mpa-link@rnic-lo'
@@ -253,17 +255,116 @@ test_restart() {
 # The example starts rdma-core's port mapper with a link, and nothing else does. What is up stays up when it
 # ends, which it does with the last link.
 test_port_mapper() {
-	local rule=76-srnic-iwpmd.rules
+	local rule=76-srnic-iwpmd.rules links=iw-mpa-link@rnic-0
 
+	! lo_has_link || links+=' iw-mpa-link@rnic-lo'
 	inside '! systemctl is-active iwpmd'
 	inside 'systemctl start iwpmd; poll 20 eval "! systemctl is-active iwpmd"'
 	inside "cp /usr/share/doc/iw-mpa-dkms/examples/$rule /etc/udev/rules.d; udevadm control --reload
 		systemctl restart iw-mpa-link@rnic-0; poll 60 systemctl is-active iwpmd
 		poll 20 eval '[[ -n \$(ss -Huln sport = :3935) ]]'" 120
 	link_works
-	inside 'systemctl stop iw-mpa-link@rnic-0 iw-mpa-link@rnic-lo; poll 60 eval "! systemctl is-active iwpmd"' 120
+	inside "systemctl stop $links; poll 60 eval '! systemctl is-active iwpmd'" 120
 	inside "rm /etc/udev/rules.d/$rule; udevadm control --reload
-		systemctl start iw-mpa-link@rnic-0 iw-mpa-link@rnic-lo; sleep 2; ! systemctl is-active iwpmd" 120
+		systemctl start $links; sleep 2; ! systemctl is-active iwpmd" 120
+	link_works
+}
+
+# The example leaves RDMA to the users of a group.
+test_group() {
+	local rule=91-rdma-group.rules files='/dev/infiniband/uverbs* /dev/infiniband/rdma_cm'
+
+	inside "[[ \$(stat -c %a $files | sort -u) == 666 ]]
+		echo 'g rdma -' | systemd-sysusers -; cp /usr/share/doc/iw-mpa-dkms/examples/$rule /etc/udev/rules.d
+		udevadm control --reload; udevadm trigger --subsystem-match=infiniband_verbs --subsystem-match=misc
+		udevadm settle; [[ \$(stat -c '%G %a' $files | sort -u) == 'rdma 660' ]]
+		[[ -z \$(setpriv --reuid nobody --regid nogroup --clear-groups cat $files 2>&1 | grep -v 'Permission denied') ]]
+		systemctl restart iw-mpa-link@rnic-0; udevadm settle
+		[[ \$(stat -c '%G %a' $files | sort -u) == 'rdma 660' ]]" 120
+	link_works
+	inside "rm /etc/udev/rules.d/$rule; sed -i /^rdma:/d /etc/group /etc/gshadow; udevadm control --reload
+		chmod 666 $files; chgrp root $files"
+}
+
+# All is well on a host that runs it, and doctor says so for each kernel that is tested.
+test_doctor() {
+	local output
+
+	output=$(inside 'iw-mpa doctor eth0')
+	echo "$output"
+	expect_text "$output" "^ok       kernel $KREL_RE$"
+	expect_text "$output" '^ok       srnic [0-9.]+ is installed for this kernel$'
+	expect_text "$output" '^ok       DKMS builds it again for each new kernel$'
+	expect_text "$output" '^ok       srnic [0-9.]+ is loaded$'
+	expect_text "$output" '^ok       libsiw,'
+	expect_text "$output" '^ok       link rnic-0 on eth0: 10\.0\.0\.1,'
+	output=$(inside 'iw-mpa doctor nosuch0 || echo "status $?"')
+	expect_text "$output" '^fault    there is no interface nosuch0$'
+	expect_text "$output" '^status 1$'
+}
+
+# A link without a line, unless there is a line. The interface may come later.
+test_netdev() {
+	local unit=iw-mpa-netdev@
+
+	# Where lo can have no link, "up" says so.
+	inside "sed -i '/^rnic-lo /d' /etc/iw-mpa/links; iw-mpa link down rnic-lo; systemctl daemon-reload"
+	inside "ip link add plain0 type veth peer name plain1; systemctl enable --now ${unit}plain0
+		rdma link show srnic_plain0/1 | grep 'netdev plain0'
+		systemctl enable --now ${unit}eth0; [[ ! -e /sys/class/infiniband/srnic_eth0 ]]
+		journalctl -u ${unit}eth0 | grep 'eth0 has a line in /etc/iw-mpa/links, which holds'" 120
+	# By hand, all of them or one; systemd follows.
+	inside "iw-mpa link down srnic_plain0; [[ ! -e /sys/class/infiniband/srnic_plain0 ]]
+		[[ \$(systemctl is-active ${unit}plain0) == inactive ]]
+		iw-mpa link down; [[ ! -e /sys/class/infiniband/rnic-0 ]]
+		[[ \$(systemctl is-active iw-mpa-link@rnic-0) == inactive ]]
+		iw-mpa link up; rdma link show srnic_plain0/1; rdma link show rnic-0/1
+		systemctl is-active ${unit}plain0 iw-mpa-link@rnic-0" 180
+	inside "ip link delete plain0; poll 60 eval '! systemctl is-active ${unit}plain0'
+		ip link add plain0 type veth peer name plain1; poll 60 systemctl is-active ${unit}plain0
+		systemctl disable --now ${unit}plain0 ${unit}eth0; [[ ! -e /sys/class/infiniband/srnic_plain0 ]]
+		systemctl enable ${unit}later0
+		ip link delete plain0; rdma link show rnic-0/1" 120
+}
+
+attach_disk() {
+	inside ". /share/guest/nvme.sh; modprobe nvme-rdma; echo \"transport=rdma,traddr=10.0.0.1,trsvcid=4420,\\
+nqn=\$NVME_NQN,hostnqn=nqn.2014-08.org.nvmexpress:uuid:\$NVME_UUID,hostid=\$NVME_UUID\" >/dev/nvme-fabrics
+		poll 20 nvme_block && nvme_read 4096 | wc -c | grep -x 4096" 90
+}
+
+detach_disk() {
+	# shellcheck disable=SC2016 # there
+	inside '. /share/guest/nvme.sh; echo 1 >"$(nvme_controller)/delete_controller"; poll 30 nvme_is_gone' 120
+}
+
+# shellcheck disable=SC2016 # there
+# What the kernel uses is not taken away without --force: by hand, by systemd, or with the package. The target
+# at all addresses listens again when the link is back.
+test_users() {
+	local output user='nvme_rdma with 10\.0\.0\.1:4420'
+
+	inside '. /share/guest/nvme.sh; nvme_serve 4 0.0.0.0 4420 0' 90
+	attach_disk
+	output=$(inside 'refused() { ! "$@" 2>&1; }
+		refused iw-mpa link down rnic-0; refused iw-mpa link restart; refused iw-mpa link restart rnic-0
+		systemctl restart iw-mpa-link@rnic-0; systemctl is-active iw-mpa-link@rnic-0
+		systemctl stop iw-mpa-link@rnic-0; iw-mpa link up rnic-0; journalctl -q -o cat -u iw-mpa-link@rnic-0
+		refused env DEBIAN_FRONTEND=noninteractive apt-get -q -y remove iw-mpa-dkms; dpkg -s iw-mpa-dkms' 300)
+	echo "$output"
+	# Three times by hand, twice in the journal
+	[[ $(grep -cE "^iw-mpa: rnic-0 stays, for the kernel uses it: .*$user" <<<"$output") -eq 5 ]] ||
+		fail 'it does not say why a link stays'
+	expect_text "$output" '^active$'
+	expect_text "$output" "^rnic-0: $user"
+	expect_text "$output" '^Status: [a-z]+ ok installed$'
+	inside '. /share/guest/nvme.sh; nvme_read 4096 | wc -c | grep -x 4096'
+	inside '. /share/guest/nvme.sh; iw-mpa link down --force rnic-0; poll 30 nvme_is_gone
+		[[ ! -e /sys/class/infiniband/rnic-0 && $(systemctl is-active iw-mpa-link@rnic-0) == inactive ]]
+		iw-mpa link up rnic-0; systemctl is-active iw-mpa-link@rnic-0' 120
+	attach_disk
+	detach_disk
+	inside '. /share/guest/nvme.sh; nvme_serve_end; : >/run/at_clean_up' 60
 	link_works
 }
 
@@ -372,6 +473,10 @@ test_kernel() {
 	step 'links that are wrong are told' test_bad_links
 	step 'a link goes and comes by hand' test_restart
 	step 'a rule of udev starts the port mapper, if asked for' test_port_mapper
+	step 'RDMA for a group, if asked for' test_group
+	step 'iw-mpa doctor finds nothing wrong' test_doctor
+	step 'a unit makes a link of an interface' test_netdev
+	step 'what the kernel uses is not taken away' test_users
 	tap_run "$KERNEL: the guest ends well" power_off
 	[[ $KEEP == yes ]] || guest_forget_logs
 	step 'an upgrade builds the new version' test_upgrade

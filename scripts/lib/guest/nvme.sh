@@ -21,7 +21,7 @@ nvme_serve() {
 	rdma) modprobe nvmet-rdma "use_srq=$4" ;;
 	tcp) modprobe nvmet-tcp ;;
 	esac
-	mount -t configfs config /sys/kernel/config
+	mountpoint -q /sys/kernel/config || mount -t configfs config /sys/kernel/config
 	truncate -s 16M "$NVME_DISK"
 	mkdir "$subsystem" "$subsystem/namespaces/1" "$port"
 	echo 1 >"$subsystem/attr_allow_any_host"
