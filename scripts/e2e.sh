@@ -154,6 +154,22 @@ self_test() {
 	else
 		tap 'not ok' "000-self-test: only $seen of $all failures were seen"
 	fi
+	tap_run '000-self-test: what a job says is its own' guest_run A \
+		"$(declare -f says_nothing_old); says_nothing_old" 240
+}
+
+# What a job of the same name has said before is not its output, from the moment that it was started. Runs
+# in the guest.
+says_nothing_old() {
+	local n
+
+	mkdir -p /run/bg/parrot
+	for ((n = 0; n < 10; n++)); do
+		echo old >/run/bg/parrot/output
+		bg_start parrot true
+		[[ ! -s /run/bg/parrot/output ]] || fail 'it has said so before' || return 1
+		bg_wait parrot 20 || return 1
+	done
 }
 
 run_case() {

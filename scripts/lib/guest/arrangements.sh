@@ -680,7 +680,6 @@ try() {
 	[[ $role != [CO]A ]] || from=$HOST_IP
 	GOT="- $LINK_FAILURE"
 	[[ -z $LINK_FAILURE ]] || return 0
-	rm -f /run/bg/{client,server}/output
 	bg_start server "exec ip netns exec $server /share/place listen $at $port"
 	poll 20 has_said server listens || fail 'the server does not listen'
 	GOT="- $SAID"

@@ -23,12 +23,14 @@ doze() { ! read -r -t "$1" <>/run/silence; }
 
 # --- background jobs ---------------------------------------------------------------------
 
-# bg_start NAME COMMAND: in a process group of its own, output and exit status into /run/bg/NAME.
+# bg_start NAME COMMAND: in a process group of its own, output and exit status into /run/bg/NAME. What
+# the last job of that name has said is gone when this returns.
 bg_start() {
 	local dir=/run/bg/$1
 
 	[[ -d $dir ]] || mkdir -p "$dir"
 	: >"$dir/status"
+	: >"$dir/output"
 	set -m
 	{
 		set +em
