@@ -75,16 +75,25 @@ bg_stop() {
 	cat "$dir/output"
 }
 
-# Where the processes of its group sleep in the kernel
-bg_sleepers() {
+# bg_processes NAME: those of its group, "PID (COMMAND) STATE" each
+bg_processes() {
 	local dir stat
 
 	for dir in /proc/[0-9]*/; do
 		read -r stat 2>/dev/null <"$dir/stat" || continue
 		[[ ${stat##*) } =~ ^(.)\ [0-9]+\ $(<"/run/bg/$1/pid")\  ]] || continue
 		echo "${stat%)*}) ${BASH_REMATCH[1]}"
-		cat "$dir/stack"
 	done
+}
+
+# Where they sleep in the kernel
+bg_sleepers() {
+	local process
+
+	while IFS= read -r process; do
+		echo "$process"
+		cat "/proc/${process%% *}/stack"
+	done < <(bg_processes "$1")
 }
 
 # Now and then bash does not notice that a child of its own has ended, and then is not told again.
@@ -413,10 +422,30 @@ capture_start() {
 	poll 60 capture_runs || fail "dumpcap does not start: $(</run/bg/capture/output)"
 }
 
-# dumpcap looks at its buffer four times a second, and not again when it is told to end.
+# times_asleep PID: how often it has gone to sleep
+times_asleep() {
+	local key value
+
+	while read -r key value; do
+		[[ $key != voluntary_ctxt_switches: ]] || echo "$value"
+	done <"/proc/$1/status"
+}
+
+has_slept() { [[ $(times_asleep "$1") -ge $2 ]]; }
+
+# dumpcap_stop NAME: dumpcap sleeps until its buffer has something, a quarter of a second at the most, and
+# does not look again when it is told to end. So it ends when it has looked a few times since all was there.
+dumpcap_stop() {
+	local pid
+
+	pid=$(bg_processes "$1" | sed -n 's/ (dumpcap) .*//p')
+	[[ -z $pid ]] || poll 20 has_slept "$pid" $(($(times_asleep "$pid") + 3)) ||
+		fail "dumpcap does not look at its buffer" || return 1
+	bg_stop "$1" INT
+}
+
 capture_stop() {
-	sleep 0.5
-	bg_stop capture INT
+	dumpcap_stop capture || return 1
 	cp /run/capture.pcapng "/share/$1"
 }
 
@@ -449,7 +478,6 @@ refusals_start() {
 refusals_run() { grep -q '^File: ' /run/bg/refusals/output; }
 
 refusals_stop() {
-	sleep 0.5	# as in capture_stop
-	bg_stop refusals INT
+	dumpcap_stop refusals || return 1
 	cp /run/refusals.pcapng "/share/$1"
 }
