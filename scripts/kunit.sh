@@ -28,7 +28,7 @@
 # shellcheck source=scripts/lib/uml.sh
 . "$TOP/scripts/lib/uml.sh"
 
-TIMEOUT=${KUNIT_TIMEOUT:-300}	# seconds that a kernel may take for its tests
+TIMEOUT=${KUNIT_TIMEOUT:-1200}	# seconds that a kernel may take for its tests: a hang is to end
 ONE=				# SUITE[.CASE]; empty: all suites
 
 # A suite that nobody builds would be silent for ever

@@ -23,7 +23,7 @@
 # shellcheck source=scripts/wire/lib.sh
 . "$TOP/scripts/wire/lib.sh"
 
-LIMIT=600	# seconds for one batch of tests
+LIMIT=1200	# seconds for one batch of tests: a hang is to end
 # The protocol above TCP does not know the family: over IPv6 what touches addresses, and a sample.
 SAMPLE='v1_request|rtr_offer|request_by_default|rejected|reject_v|nobody|bad_re|depths_4|tried|ends'
 SAMPLE="^(responder|initiator|hazards)_.*($SAMPLE|_failed_.*_is_logged)|^fast_open_"

@@ -16,7 +16,7 @@ talk() {
 	loudly guest_serve "$SERVER" "$1-$2" "$((from + ($2 - 1) / 25))" \
 		"/share/first_word listen $SERVER_IP $from $1 $2"
 	loudly guest_bg_run "$CLIENT" client 300 \
-		"/share/first_word talk $SERVER_IP $from $1 $2 $rounds 20"
+		"/share/first_word talk $SERVER_IP $from $1 $2 $rounds 60"
 	guest_stop "$SERVER" "$1-$2"
 	PORT=$((PORT + 4))
 }
@@ -29,7 +29,7 @@ talk_without_rtr() {
 	talk client 10
 	loudly guest_serve "$SERVER" silent "$PORT" "/share/first_word listen $SERVER_IP $PORT server 1"
 	output=$(guest_bg_run "$CLIENT" silent 30 \
-		"/share/first_word talk $SERVER_IP $PORT server 1 1 3") || status=$?
+		"/share/first_word talk $SERVER_IP $PORT server 1 1 10") || status=$?
 	echo "$output"
 	[[ $status -ne 0 ]] || fail "the server spoke first, and was heard"
 	[[ $status -eq 1 ]] || fail "the client died, or the guest is lost: exit status $status"

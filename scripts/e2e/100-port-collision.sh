@@ -15,7 +15,7 @@ check() {
 	on "$CLIENT" "poll 20 grep -q 'holding 56 ports' /run/bg/hold/output"
 	serve "rping -s -P -a $SERVER_IP -p $PORT"
 	for i in 1 2 3 4 5; do
-		output=$(client "rping -c -a $SERVER_IP -p $PORT -C 3 -V -v" 20) ||
+		output=$(client "rping -c -a $SERVER_IP -p $PORT -C 3 -V -v") ||
 			fail "connection $i: $output"
 		expect_pings "$output" 3
 	done

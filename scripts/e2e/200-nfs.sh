@@ -30,7 +30,7 @@ check() {
 
 	before=$(established "$(our_end)")
 	inside "$CLIENT" "bg_start copy \"sleep 0.5; cp /run/two \$NFS_MOUNT; sync \$NFS_MOUNT/two\"
-		link_flap 2; $cut bg_wait copy 40"
+		link_flap 2; $cut bg_wait copy 100" 150
 	compare two
 	[[ $(established "$(our_end)") -gt $before ]] || fail "it did not connect again"
 

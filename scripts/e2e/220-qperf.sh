@@ -31,7 +31,7 @@ check() {
 		on "$SERVER" "poll 20 tcp_listens $own_port"
 		watch_server
 		before=$(listeners)
-		! output=$(client "qperf -lp $own_port $SERVER_IP -cm 1 -t 1 rc_lat") || break
+		! output=$(client "qperf -lp $own_port $SERVER_IP -to 30 -cm 1 -t 1 rc_lat") || break
 		server_was_late || came_and_went "$before" || fail "qperf: $output"
 		retried 'TCP was refused: the server of qperf did not listen yet'
 		guest_stop "$SERVER" server >/dev/null

@@ -10,7 +10,7 @@ applies() { both_ours; }
 refused() {
 	local output status=0
 
-	output=$(client "$1" 10 2>/dev/null) || status=$?
+	output=$(client "$1" 2>/dev/null) || status=$?
 	echo "$1: exit status $status: $output"
 	[[ $status -ne 124 ]] || fail "$1 hangs"
 	[[ $status -ne 125 ]] || fail "the guest is lost"

@@ -175,7 +175,7 @@ arr_namespace() {
 	ip netns add "$1"
 	ip netns exec "$1" bash -c 'echo 0 >/proc/sys/net/ipv6/conf/default/accept_dad
 		cd /proc/sys/net/ipv4/conf/all && echo 1 >arp_ignore && echo 2 >arp_announce
-		echo 2000 >/proc/sys/net/iw_mpa/connect_timeout_ms'
+		echo 5000 >/proc/sys/net/iw_mpa/connect_timeout_ms'
 	ips "$1" 'link set lo up'
 }
 

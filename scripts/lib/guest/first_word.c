@@ -27,6 +27,7 @@
 #include <rdma/rdma_cma.h>
 
 #define WORD_SIZE	16
+#define RESOLVE_MS	20000	/* for an address, and for a route */
 /* libsiw has room for some seventy QPs in a process. */
 #define PER_PROCESS	25
 /* Those of a round may still be ending. */
@@ -196,7 +197,7 @@ static void take_event(void)
 	rdma_ack_cm_event(event);
 	switch (copy.event) {
 	case RDMA_CM_EVENT_ADDR_RESOLVED:
-		if (rdma_resolve_route(copy.id, 2000))
+		if (rdma_resolve_route(copy.id, RESOLVE_MS))
 			conn_end(conn, &copy);
 		break;
 	case RDMA_CM_EVENT_ROUTE_RESOLVED:
@@ -328,7 +329,7 @@ static int talk_once(const struct rdma_addrinfo *res, int count, double seconds)
 	for (i = 0; i < count; i++) {
 		conns[i].step = CONNECTING;
 		if (rdma_create_id(channel, &conns[i].id, &conns[i], RDMA_PS_TCP) ||
-		    rdma_resolve_addr(conns[i].id, NULL, res->ai_dst_addr, 2000))
+		    rdma_resolve_addr(conns[i].id, NULL, res->ai_dst_addr, RESOLVE_MS))
 			die("rdma_resolve_addr");
 	}
 	while (!all_settled(count) && now() < limit)

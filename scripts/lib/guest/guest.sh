@@ -190,7 +190,7 @@ guest_broken_by_qemu() {
 
 # As a condition of the caller's, so that failures end it only where it says so
 guest_boot_once() {
-	local name image number=0 limit=$((SECONDS + ${GUEST_BOOT_LIMIT:-180} * SLOW))
+	local name image number=0 limit=$((SECONDS + ${GUEST_BOOT_LIMIT:-600} * SLOW))
 
 	guest_make_run_folder || return
 	for name in "$@"; do
@@ -329,11 +329,11 @@ guest_kill_all() {
 
 # Clean end of all guests; a guest that does not go off by itself is a failure.
 guest_down() {
-	local name limit=$((SECONDS + 60)) command status=0
+	local name limit=$((SECONDS + 240)) command status=0
 
 	for name in "${!GUEST_PID[@]}"; do
 		command='busybox poweroff -f'
-		[[ -z ${GUEST_ROOT[$name]:-} ]] || { command='systemctl poweroff' && limit=$((SECONDS + 240)); }
+		[[ -z ${GUEST_ROOT[$name]:-} ]] || command='systemctl poweroff'
 		# No limit by the guest's own clock, which may jump: see boot_counted of bench.sh.
 		guest_is_dead "$name" || printf 'off 3600 %q\n' "$command" >&"${GUEST_IN[$name]}"
 	done

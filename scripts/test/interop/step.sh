@@ -30,7 +30,7 @@ connect_both() {
 	bg_start client6 "$2"
 	for family in 4 6; do
 		status=0
-		bg_wait "client$family" 15 >"/run/client$family" 2>&1 || status=$?
+		bg_wait "client$family" 40 >"/run/client$family" 2>&1 || status=$?
 		sed "s/^/$family: /" "/run/client$family"
 		echo "$family: status $status"
 	done
@@ -41,7 +41,7 @@ call() {
 	local guest=$1 function=$2
 
 	shift 2
-	on "$guest" "$(declare -f "$function"); $(printf '%q ' "$function" "$@")" 60
+	on "$guest" "$(declare -f "$function"); $(printf '%q ' "$function" "$@")" 100
 }
 
 # outcome FAMILY TEXT: it is called before "||", so each command that can fail says so
@@ -52,7 +52,7 @@ outcome() {
 	pings=$({ grep -o 'ping data: rdma-ping-[0-9]*:' <<<"$text" || true; } | sort -u | wc -l)
 	[[ $PROGRAM == rping ]] || pings=$PINGS
 	if [[ $text == *"$family: status 0" && $pings -eq $PINGS ]]; then
-		if on "$SERVER" "bg_wait server$family 15"; then
+		if on "$SERVER" "bg_wait server$family 40"; then
 			echo "outcome: $STEP $family connected"
 			return
 		fi

@@ -56,7 +56,7 @@ job_start() {
 
 	shift
 	bg_start "$name" "${*@Q}"
-	poll 20 job_is_ready "$name" || { cat "/run/bg/$name/output"; return 1; }
+	poll 40 job_is_ready "$name" || { cat "/run/bg/$name/output"; return 1; }
 }
 
 job_is_ready() { grep -q '^ready' "/run/bg/$1/output"; }
