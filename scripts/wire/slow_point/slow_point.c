@@ -5,6 +5,7 @@
  *
  *	function	which, when the module is loaded
  *	ms		how much longer it takes
+ *	release		not 0: what is slow now goes on at once
  *	calls		how often it was slow
  */
 
@@ -18,6 +19,9 @@ module_param(function, charp, 0444);
 static unsigned int ms;
 module_param(ms, uint, 0644);
 
+static bool release;
+module_param(release, bool, 0644);
+
 static unsigned int calls;
 module_param(calls, uint, 0444);
 
@@ -27,7 +31,8 @@ static int slow_point_enter(struct kprobe *kp, struct pt_regs *regs)
 
 	if (delay) {
 		WRITE_ONCE(calls, calls + 1);
-		mdelay(delay);
+		for (; delay && !READ_ONCE(release); delay--)
+			mdelay(1);
 	}
 	return 0;
 }
