@@ -242,11 +242,12 @@ static void accept_destroyed_before_rtr_ends_silently(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, c->qp->why, IW_MPA_R_ULP_REJECT);
 }
 
-static void accepted_with_nap(struct fake_conn *c, struct fakes *f, enum fake_op op)
+static void accepted_and_held(struct fake_conn *c, struct fakes *f, enum fake_op op)
 {
 	conn_call(c, f);
 	KUNIT_ASSERT_EQ(f->test, fake_accept(c->fid, &c->param), 0);
-	c->qp->nap[op] = HZ / 2;
+	c->qp->nap[op] = HZ / 10;
+	c->qp->held = BIT(op);
 }
 
 /*
@@ -261,6 +262,7 @@ static void reject_is_silent_during(struct fake_conn *c, const char *op, int err
 
 	FAKE_POLL(f, strstr(c->qp->log, op));
 	c->fid->state = FAKE_IDLE;
+	fake_qp_go_on(c->qp);
 	KUNIT_EXPECT_EQ(test, c->fid->id.device->ops.iw_reject(&c->fid->id, NULL, 0), err);
 	KUNIT_EXPECT_EQ(test, READ_ONCE(c->fid->refs), 1);
 	KUNIT_EXPECT_EQ(test, c->fid->nr_events, 0);
@@ -273,7 +275,7 @@ static void reject_while_accepted_ends_is_silent(struct kunit *test)
 {
 	struct fake_conn *c = conn_new(test);
 
-	accepted_with_nap(c, test->priv, FAKE_STOP);
+	accepted_and_held(c, test->priv, FAKE_STOP);
 	peer_rst(c->f, c->peer);
 	reject_is_silent_during(c, "stop", -ECONNRESET);
 }
@@ -283,7 +285,7 @@ static void reject_while_accepted_comes_up_is_silent(struct kunit *test)
 {
 	struct fake_conn *c = conn_new(test);
 
-	accepted_with_nap(c, test->priv, FAKE_OPEN_TX);
+	accepted_and_held(c, test->priv, FAKE_OPEN_TX);
 	conn_send_rtr(c);
 	reject_is_silent_during(c, "open_tx", 0);
 	KUNIT_EXPECT_EQ(test, c->qp->why, IW_MPA_R_ULP_REJECT);
@@ -378,6 +380,7 @@ static void reject_within_prepare(struct work_struct *work)
 	struct early_reject *early = container_of(work, struct early_reject, work);
 
 	FAKE_POLL(early->c->f, strstr(early->c->qp->log, "prepare"));
+	fake_qp_go_on(early->c->qp);
 	early->err = fake_try_reject(early->c->fid);
 }
 
@@ -395,7 +398,8 @@ static void reject_while_accept_runs(struct fake_conn *c, struct fakes *f, int e
 	peer_make_v2(&c->frame, false, MPA_C, CONN_PEER_IRD, CONN_PEER_ORD, NULL, 0);
 	peer_send_frame(f, c->peer, &c->frame);
 	c->fid = fake_next_request(c->lis);
-	c->qp->nap[FAKE_PREPARE] = HZ / 2;
+	c->qp->nap[FAKE_PREPARE] = HZ / 10;
+	c->qp->held = BIT(FAKE_PREPARE);
 	INIT_WORK_ONSTACK(&early.work, reject_within_prepare);
 	schedule_work(&early.work);
 	KUNIT_EXPECT_EQ(test, fake_accept(c->fid, &c->param), 0);

@@ -114,7 +114,10 @@ static void fake_op_end(struct fake_qp *qp)
 static int fake_op_sleep(struct ib_qp *ib, enum fake_op op)
 {
 	struct fake_qp *qp = fake_op_begin(ib, op);
+	int ticks = msecs_to_jiffies(FAKE_WAIT_MS);
 
+	while ((READ_ONCE(qp->held) & BIT(op)) && ticks--)
+		schedule_timeout_uninterruptible(1);
 	schedule_timeout_uninterruptible(1 + qp->nap[op]);
 	return qp->fail[op];
 }
@@ -415,6 +418,12 @@ void fake_qp_disconnect(struct fake_qp *qp, bool abrupt)
 	else
 		iw_mpa_disconnect(ep, abrupt);
 	iw_mpa_ep_put(ep);
+}
+
+/* An op that was held goes on, a tick after this at the soonest. */
+void fake_qp_go_on(struct fake_qp *qp)
+{
+	WRITE_ONCE(qp->held, 0);
 }
 
 /* What was posted before finish_tx is out. */

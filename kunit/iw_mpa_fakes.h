@@ -156,6 +156,7 @@ enum fake_op {
  * @log: names of the ops called, in order
  * @fail: errno that each op is to return, 0 for success
  * @nap: how much longer than a jiffy each op that may sleep does, in jiffies
+ * @held: such ops, as bits, do not go on before a test says so; see fake_qp_go_on()
  * @busy: an op is running
  * @prepared: prepare returned 0 and stop was not called
  * @attached: attach was called
@@ -189,6 +190,7 @@ struct fake_qp {
 	char				log[FAKE_LOG_SIZE];
 	int				fail[FAKE_OPS];
 	int				nap[FAKE_OPS];
+	unsigned long			held;
 	bool				busy;
 	bool				prepared;
 	bool				attached;
@@ -322,6 +324,7 @@ void fake_qp_disconnect(struct fake_qp *qp, bool abrupt);
 void fake_qp_tx_finished(struct fake_qp *qp);
 void fake_qp_stream_down(struct fake_qp *qp);
 void fake_qp_freed(struct fake_qp *qp);
+void fake_qp_go_on(struct fake_qp *qp);
 void fake_qp_gone(struct fake_qp *qp);
 void fake_have_repeat_rtr(struct fakes *f);
 void fake_have_finish_tx(struct fakes *f);

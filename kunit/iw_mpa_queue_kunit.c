@@ -14,8 +14,6 @@
 
 #include "event.h"
 
-#define QUEUE_STOP_TICKS	HZ
-
 static void queue_set_slots(int slots)
 {
 	workqueue_set_max_active(iw_mpa_wq, slots);
@@ -37,7 +35,7 @@ static struct fake_conn *queue_user(struct kunit *test, bool initiator)
 	struct fakes *f = test->priv;
 
 	f->qps[0].ib.uobject = object;
-	f->qps[0].nap[FAKE_STOP] = QUEUE_STOP_TICKS;
+	f->qps[0].held = BIT(FAKE_STOP);
 	if (initiator)
 		conn_active_up(c, f);
 	else
@@ -77,6 +75,7 @@ static void queue_expect_no_wait(struct kunit *test, bool initiator)
 	fake_qp_disconnect(kernel->qp, true);
 	fake_expect_event(kernel->fid, 1, IW_CM_EVENT_CLOSE, 0);
 	KUNIT_EXPECT_EQ(test, user->fid->nr_events, 1);
+	fake_qp_go_on(user->qp);
 	fake_expect_event(user->fid, 1, IW_CM_EVENT_CLOSE, 0);
 	fake_expect_closed(user->fid, 2);
 	fake_expect_closed(kernel->fid, 2);

@@ -53,13 +53,12 @@ static void end_time_is_up(struct srnic_qp *qp)
 	flush_work(&qp->tx.work);
 }
 
-/* Set a moment ago, and not sooner */
-static void end_expect_left(struct kunit *test, unsigned long at, unsigned int ms)
+/* Set behind @since, for a time of @ms */
+static void end_expect_left(struct kunit *test, unsigned long at, unsigned long since,
+			    unsigned int ms)
 {
-	long left = at - jiffies;
-
-	KUNIT_EXPECT_LE(test, left, (long)msecs_to_jiffies(ms) + 2);
-	KUNIT_EXPECT_GE(test, left, (long)msecs_to_jiffies(ms) - HZ);
+	KUNIT_EXPECT_FALSE(test, time_after(at, jiffies + msecs_to_jiffies(ms) + 2));
+	KUNIT_EXPECT_FALSE(test, time_before(at, since + msecs_to_jiffies(ms)));
 }
 
 static void end_terminate_is_waited_for(struct kunit *test, bool in_time)
@@ -68,6 +67,7 @@ static void end_terminate_is_waited_for(struct kunit *test, bool in_time)
 	struct sock *sk = qp->rx.sk;
 	int queued = sk->sk_wmem_queued;
 	u32 una = tcp_sk(sk)->snd_una;
+	unsigned long since = jiffies;
 
 	pair_tcp_post(test, 1);
 	sk->sk_wmem_queued = sk->sk_sndbuf + 1;		/* no room, so write_space will come */
@@ -76,15 +76,16 @@ static void end_terminate_is_waited_for(struct kunit *test, bool in_time)
 	srnic_fail(qp, SRNIC_ERR_CRC);
 	srnic_tx_kick(qp);
 	flush_work(&qp->tx.work);
-	end_expect_left(test, qp->tx.deadline, SRNIC_TERM_MS);
-	end_expect_left(test, qp->tx.give_up, SRNIC_TERM_MAX_MS);
+	end_expect_left(test, qp->tx.deadline, since, SRNIC_TERM_MS);
+	end_expect_left(test, qp->tx.give_up, since, SRNIC_TERM_MAX_MS);
 	/* Nobody may come any more, so the sender comes by itself. */
 	KUNIT_EXPECT_TRUE(test, delayed_work_pending(&qp->tx.retry));
-	end_expect_left(test, qp->tx.retry.timer.expires, SRNIC_TERM_MS);
+	end_expect_left(test, qp->tx.retry.timer.expires, since, SRNIC_TERM_MS);
 	tcp_sk(sk)->snd_una++;
+	since = jiffies;
 	end_time_is_up(qp);
 	KUNIT_EXPECT_EQ(test, pair_tcp.downs, 0);
-	end_expect_left(test, qp->tx.deadline, SRNIC_TERM_MS);
+	end_expect_left(test, qp->tx.deadline, since, SRNIC_TERM_MS);
 	if (!in_time) {
 		tcp_sk(sk)->snd_una++;
 		qp->tx.give_up = jiffies - 2;
