@@ -31,16 +31,16 @@ find_device() {
 		done" 150
 }
 
-# mpirun has the second host run what it finds in the folder that the guests share.
+# run_ranks NUMBER SECONDS COMMAND: sets output. mpirun has the second host run what it finds in the folder that
+# the guests share.
 run_ranks() {
 	rm -f "$GUEST_RUN"/share/mpi.*
-	guest_bg "$SERVER" server "cd /run; poll 300 test -e /share/mpi.command || exit 1
+	guest_bg "$SERVER" server "cd /run; poll $2 test -e /share/mpi.command || exit 1
 		status=0; $AS_ROOT sh /share/mpi.command || status=\$?
 		echo \$status >/share/mpi.status; mv /share/mpi.status /share/mpi.ended
 		exit \$status"
 	output=$(client "cd /run; printf '%s slots=2\n' $CLIENT_IP $SERVER_IP >hosts
-		$AS_ROOT mpirun -n 4 --hostfile hosts $OPTIONS \
-		/usr/bin/python3 -m mpi4py /host$TOP/scripts/lib/guest/mpi_exchange.py" 300)
+		$AS_ROOT mpirun -n $1 --hostfile hosts $OPTIONS $3" "$2")
 }
 
 check() {
@@ -51,7 +51,7 @@ check() {
 		find_device "$name"
 		! is_ours "$(driver_of "$name")" || before[$name]=$(established "$name")
 	done
-	run_ranks
+	run_ranks 4 300 "/usr/bin/python3 -m mpi4py /host$TOP/scripts/lib/guest/mpi_exchange.py"
 	expect_text "$output" '^4 of 4 ranks have what was sent$'
 	server_ends
 	# Four pairs of ranks are on two hosts; one pair is on this host, and has both ends here.
