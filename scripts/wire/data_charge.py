@@ -6,7 +6,7 @@ The kernels with detectors have no such controller.
 
 import os
 
-from harness import SLOW, check, poll
+from harness import check, poll
 from kernel import cgroups, lines_of
 from registry import rule, say
 from rings import CQE, MAX_SGE, RQE, SGE, SQE
@@ -49,7 +49,7 @@ def R_8_1_2_1_regions_are_charged_to_who_registers_them(b):
     before = group.charged("slab")
     for n in range(MANY):
         dut.verbs.do(f"mr region{n} pd memory 4096 64 {LOCAL_WRITE}")
-    check(poll(lambda: group.charged("slab") - before > MANY * 1000, 5 * SLOW),
+    check(poll(lambda: group.charged("slab") - before > MANY * 1000),
           f"{group.charged('slab') - before} octets are charged for {MANY} regions")
     say(f"{(group.charged('slab') - before) / MANY:.0f} octets charged for a region")
 
@@ -75,8 +75,8 @@ def R_8_1_2_1_queues_are_charged_to_who_makes_them(b, what):
     line, size = RINGS[what]
     before = group.charged("kernel")
     dut.verbs.do(line)
-    check(poll(lambda: group.charged("kernel") - before >= ELEMENTS * size, 5 * SLOW),
+    check(poll(lambda: group.charged("kernel") - before >= ELEMENTS * size),
           f"{group.charged('kernel') - before} octets are charged for {ELEMENTS} {what}")
     dut.verbs.do("destroy big")
-    check(poll(lambda: group.charged("kernel") - before < ELEMENTS * 16, 5 * SLOW),
+    check(poll(lambda: group.charged("kernel") - before < ELEMENTS * 16),
           f"{group.charged('kernel') - before} octets are charged when they have gone")

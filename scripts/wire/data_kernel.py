@@ -552,7 +552,7 @@ def R_5_3_1_shared_receives_of_a_kernel_ulp(b, role):
 @rule("D-6.2.2-1: the half-filled receive and the work requests have completed, once, when it "
       "returns; QP_LAST_WQE_REACHED; none of the SRQ's other receives does", cases=both())
 def D_6_2_2_1_drain_with_a_shared_receive_queue(b, role):
-    """Newer kernels wait in it, for seconds, until the QP tells that it takes no more receives."""
+    """Newer kernels wait in it, for ten seconds, until the QP tells that it takes no more receives."""
     link = shared(b, role)
     link.peer.send(b"octets")
     link.kv.wc(0x20)
@@ -568,7 +568,7 @@ def D_6_2_2_1_drain_with_a_shared_receive_queue(b, role):
     start = time.monotonic()
     link.kv.do("drain")
     took = time.monotonic() - start
-    check(took < 5 * SLOW, f"it took {took:.1f} s")
+    check(took < 8 * SLOW, f"it took {took:.1f} s")
     link.kv.async_event("QP_LAST_WQE_REACHED")
     got = sorted((wc.id, wc.status) for wc in (link.kv.any_wc() for _ in range(4)))
     equal(got, [(n, WR_FLUSH_ERR) for n in (0, 1, 2, 0x21)], "what has completed")

@@ -327,11 +327,11 @@ def namespaces():
     return slabs(("net_namespace",))["net_namespace"]
 
 
-def namespaces_fall(most):
+def namespaces_fall(most, limit=LIMIT):
     """Newer kernels free the memory of one when the next goes, and take their time for that. So one
     more comes and goes here, and after that its memory may be the last to stay."""
     run("ip netns add other && ip netns delete other")
-    return poll(lambda: namespaces() <= most, 4 * SLOW)
+    return poll(lambda: namespaces() <= most, limit)
 
 
 def fail_for_namespaces(number):
@@ -359,7 +359,7 @@ def delete_namespace_with_all(b):
 def network_namespace_is_deleted(b, rounds=1):
     """While programs are in it, it stays; then it goes, and its device and its memory with it."""
     quiet()
-    stay = 0 if namespaces_fall(0) else 1
+    stay = 0 if namespaces_fall(0, 4 * SLOW) else 1
     check(namespaces_fall(stay), "others are left")
     for number in range(rounds):
         delete_namespace_with_all(b.another())
