@@ -6,6 +6,7 @@
 #   SUITE         with its compilers. Kernels newer than the host's release need them: the programs
 #                 that come with their headers do not run with an older C library
 #   SUITE-guest   for guests that systemd boots: see guest/guest.sh
+#   SUITE-fresh   what each installation has, for such guests: apt also installs there what packages recommend
 #   SUITE-host    with hardly anything, to set up and test this tree there
 #
 #   scripts/lib/root.sh ROOT COMMAND...   run a command there
@@ -22,12 +23,13 @@ declare -A PACKAGES_FOR=(
 		python3 perl bison flex"
 	[guest]="systemd-sysv udev dkms make gcc gcc-12 libc6-dev kmod iproute2 python3 procps
 		rdma-core rdmacm-utils ibverbs-providers ibverbs-utils man-db linux-base pahole"
+	[fresh]="systemd-sysv iproute2"
 	[host]="make git"
 )
 
 kind_of() {
 	case $1 in
-	*-guest | *-host) echo "${1##*-}" ;;
+	*-guest | *-fresh | *-host) echo "${1##*-}" ;;
 	*) echo build ;;
 	esac
 }
@@ -35,12 +37,14 @@ kind_of() {
 packages_for() { echo "${PACKAGES_FOR[$(kind_of "$1")]}" | tr -s ' \t\n' ' ' | sed 's/ $//'; }
 
 make_root() {
-	local suite=$1 dir=$2 packages=$3 tmp=$2.new
+	local suite=$1 dir=$2 packages=$3 tmp=$2.new variant=apt
 
+	[[ $(kind_of "$dir") != fresh ]] || variant=important
 	rm -rf "$tmp"
-	archive_sources "$suite" | nice mmdebstrap --variant=apt --include="${packages// /,}" \
+	archive_sources "$suite" | nice mmdebstrap --variant=$variant --include="${packages// /,}" \
 		--aptopt='APT::Install-Recommends "false"' --skip=check/empty \
 		"$suite" "$tmp" -
+	[[ $variant == apt ]] || rm "$tmp/etc/apt/apt.conf.d/99mmdebstrap"
 	echo "$packages" >"$tmp/packages"
 	mv -T "$tmp" "$dir"
 }

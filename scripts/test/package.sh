@@ -6,6 +6,10 @@
 # package is upgraded, removed and purged.
 #
 #   scripts/test/package.sh [KERNEL...]     names of scripts/kernels; all that there are, without any
+#   scripts/test/package.sh --readme [KERNEL...]
+#                                      in place of that, the commands of README.md, word for word, on a Debian that has
+#                                      nothing but what each has. What they said, and how long that took, is in
+#                                      $CACHE/package/readme-KERNEL
 #
 # What compiles runs in a chroot of the guest's disk while the guest is off: an emulated processor would
 # take half an hour for it.
@@ -69,16 +73,29 @@ make_guest_root() {
 	mv -T "$dir.new" "$dir"
 }
 
-# guest_root: of the kernel of need_kernel
-guest_root() {
-	local base=${KSUITE%-backports}-guest dir=$WORK/root-$KREL debs
+# make_fresh_root: one that has the kernel that QEMU boots, as its packages see it, and no headers
+make_fresh_root() {
+	local base=$1 dir=$2 debs=$3
 
+	rm -rf "$dir.new"
+	cp -al "$base" "$dir.new"
+	mkdir -p "$dir.new/usr/lib/modules"
+	cp "$debs/linux-image-${KREL}_"*.deb "$dir.new/tmp/"
+	chroot "$dir.new" sh -c 'dpkg -i /tmp/*.deb'
+	rm "$dir.new"/tmp/*.deb
+	mv -T "$dir.new" "$dir"
+}
+
+# guest_root guest|fresh: of the kernel of need_kernel
+guest_root() {
+	local base=${KSUITE%-backports}-$1 dir=$WORK/root-$KREL debs
+
+	[[ $1 == guest ]] || dir=$WORK/$1-$KREL
 	"$TOP/scripts/lib/root.sh" --make "$base"
 	if [[ ! -d $dir || $CACHE/root/$base/packages -nt $dir ]]; then
 		rm -rf "$dir"
 		debs=$(debs_of)
-		quietly "installing the headers of $KREL in a root folder" \
-			make_guest_root "$CACHE/root/$base" "$dir" "$debs"
+		quietly "making a root folder for $KREL" "make_$1_root" "$CACHE/root/$base" "$dir" "$debs"
 		touch "$dir"
 	fi
 	echo "$dir"
@@ -412,6 +429,71 @@ test_purge() {
 	inside '[[ ! -e /etc/iw-mpa ]]'
 }
 
+# --- README.md ---------------------------------------------------------------------------------
+
+# readme BLOCK: its commands
+readme() {
+	awk -v mark="<!-- run: $1 -->" '$0 == mark { on = 1; next }
+		on && sub(/^    /, "") { print; next }
+		on { exit }' "$TOP/README.md" | grep .
+}
+
+# as_typed SECONDS COMMANDS: in one shell after another, with the variables of the one before. A user goes on after a
+# command that has failed; this does not.
+as_typed() {
+	local output status=0 start=$SECONDS
+
+	output=$(inside "cd /root; [[ ! -e /root/variables ]] || . /root/variables
+		$2
+		wait; declare -p ADDRESS NETDEV >/root/variables 2>/dev/null || :" "$1" 2>&1) || status=$?
+	printf '%s\n' "# $2" "$output" "(after $((SECONDS - start)) s)" '' | tee -a "$WORK/readme-$KERNEL"
+	return "$status"
+}
+
+# While the guest is off: the kernel that runs is the host's, and "uname -r" says that of the guest.
+# shellcheck disable=SC2016 # there
+test_readme_install() {
+	inside "cp /share/${OLD##*/} /root; ! type -P dkms rping make"
+	inside 'uname() { if [[ $* == -r ]]; then echo '"$KREL"'; else command uname "$@"; fi; }
+		declare -f uname >/root/variables'
+	as_typed 0 "export DEBIAN_FRONTEND=noninteractive
+		$(readme install)"
+	inside 'rm -f /root/variables'
+	expect_modules "$(version_of "$OLD")"
+}
+
+test_readme_link() {
+	as_typed 120 "$(readme link)"
+	inside "rdma link show srnic_eth0/1 | grep 'state ACTIVE .*netdev eth0'"
+}
+
+test_readme_try() {
+	local output
+
+	output=$(as_typed 120 "$(readme try)")
+	echo "$output"
+	[[ $(grep -c '^ping data: ' <<<"$output") -eq 10 ]]
+}
+
+# Nobody has typed anything since the boot.
+test_readme_boot() {
+	inside 'poll 60 eval "rdma link show srnic_eth0/1 | grep \"netdev eth0\""' 90
+}
+
+test_readme() {
+	test_begin "$1" fresh
+	: >"$WORK/readme-$1"
+	step 'README.md: it installs' test_readme_install
+	boot
+	step 'README.md: there is a link' test_readme_link
+	step 'README.md: rping answers' test_readme_try
+	tap_run "$KERNEL: the guest ends well" power_off
+	[[ $KEEP == yes ]] || guest_forget_logs
+	boot
+	step 'README.md: the link comes with the next boot' test_readme_boot
+	test_finish
+}
+
 # --- all of it ---------------------------------------------------------------------------------
 
 version_of() { dpkg-deb -f "$1" Version | sed 's/-[^-]*$//'; }
@@ -447,24 +529,38 @@ second_kernel() {
 	done
 }
 
-# Booting again is done here: the guest belongs to the shell that started it.
-test_kernel() {
-	local second root
+# test_begin KERNEL guest|fresh
+test_begin() {
+	local root
 
 	need_kernel "$1"
 	KREL_RE=${KREL//+/\\+}
 	export HERE=$WORK/test-$KREL
 	KEEP=no
-	second=$(second_kernel)
-	root=$(guest_root)
+	root=$(guest_root "$2")
 	GUEST_ROOT=([A]=$root)
 	GUEST_DISK=([A]=$WORK/disk-$KREL)
 	make_disk "${GUEST_DISK[A]}"
 	RUNS=no
 	rm -rf "$HERE"
 	mkdir -p "$HERE/share"
-	cp "$OLD" "$NEW" "$HERE/share/"
+	cp "$OLD" "$HERE/share/"
 	tap_run "$KERNEL: a guest without drivers of hardware" prune_modules
+}
+
+test_finish() {
+	tap_run "$KERNEL: the guest ends well again" power_off
+	rm -f "${GUEST_DISK[A]}"
+	[[ $KEEP == yes ]] || guest_forget_logs
+}
+
+# Booting again is done here: the guest belongs to the shell that started it.
+test_kernel() {
+	local second
+
+	test_begin "$1" guest
+	second=$(second_kernel)
+	cp "$NEW" "$HERE/share/"
 	list_files >"$HERE/before"
 	step 'apt installs the package, DKMS builds the modules' test_install
 	step 'links and settings are configured' test_configure
@@ -485,9 +581,7 @@ test_kernel() {
 	step 'after the upgrade, a boot brings the link up' test_boot_upgraded
 	step 'removed: nothing is loaded, nothing is built' test_remove
 	step 'purged: nothing is left' test_purge
-	tap_run "$KERNEL: the guest ends well again" power_off
-	rm -f "${GUEST_DISK[A]}"
-	[[ $KEEP == yes ]] || guest_forget_logs
+	test_finish
 }
 
 main() {
@@ -497,6 +591,11 @@ main() {
 		mount_disk
 		exec chroot "$HERE/mnt/root" /usr/bin/env -i HOME=/root LC_ALL=C \
 			PATH=/usr/sbin:/usr/bin:/sbin:/bin bash -c "$2"
+	fi
+	TEST=test_kernel
+	if [[ ${1:-} == --readme ]]; then
+		TEST=test_readme
+		shift
 	fi
 	KERNELS=("$@")
 	[[ $# -gt 0 ]] || mapfile -t KERNELS < <(kernel_names)
@@ -510,7 +609,7 @@ main() {
 	OLD=$("$TOP/scripts/lib/deb.sh")
 	NEW=$("$TOP/scripts/lib/deb.sh" "$NEXT")
 	for name in "${KERNELS[@]}"; do
-		test_kernel "$name"
+		"$TEST" "$name"
 	done
 	tap_end package
 }

@@ -482,9 +482,14 @@ def check_links(docs):
 
 
 def check_readme(docs):
-    """A new user reads it to the end."""
+    """A new user reads it to the end, and copies commands: a test runs each block of them."""
     if docs[README].count('\n') > 120:
         yield '%s has more than 120 lines' % README
+    run = re.findall(r'\(readme (\w+)', read('scripts/test/package.sh'))
+    for mark, block in re.findall(r'(.*)\n((?:    .*\n)+)', docs[README]):
+        name = re.fullmatch(r'<!-- run: (\w+) -->', mark)
+        if not name or name[1] not in run:
+            yield '%s: no test runs the block of: %s' % (README, block.strip().split('\n')[0])
 
 
 def check_guide(docs):
@@ -600,6 +605,8 @@ SELFTEST = (
     (check_guide, ADMIN, 'Who listens, on the server:\n\n.. run: server\n', 'Who listens:\n'),
     (check_guide, ADMIN, 'Who listens, on the server:', 'Who listens, on the server::'),
     (check_readme, README, '## Try it', '\n' * 20 + '## Try it'),
+    (check_readme, README, '<!-- run: link -->', '<!-- run: lynx -->'),
+    (check_readme, README, '<!-- run: try -->\n', '\n'),
     (check_rows, ADMIN, '``TCP_CONNECT``, ``TCP_RECONNECT``  ', '``TCP_CONNECT``,                   x\n``TCP_RECONNECT``  '),
     (check_rows, ADMIN, '``AWAIT_RTR``                       the client', '``AWAIT_RTR``'),
     (check_links, README, '(CHANGELOG.md)', '(CHANGES.md)'),
