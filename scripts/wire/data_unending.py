@@ -159,6 +159,7 @@ WAYS = [("bytes", "FINISHING"), ("writes", "FINISHING"), ("reads", "FINISHING"),
         ("reads", "HALF_CLOSED"), ("acks", "PEER_FINISHED")]
 ROLES = "responder", "initiator"
 FINISH_MS = 10000
+LINGER_MS = 4000    # so that a step may be late by seconds
 
 
 @rule("M-7.2-1 D-6.2.1-4: DISCONNECTED at finish_timeout_ms, and not before, while a byte, an empty "
@@ -167,7 +168,7 @@ FINISH_MS = 10000
              for n, (how, state) in enumerate(WAYS)])
 def M_7_2_1_end_has_a_limit(b, who, how, state, role):
     """For programs and for kernel ULPs, in each state that such a peer could keep"""
-    b.set(linger_timeout_ms=1000, finish_timeout_ms=FINISH_MS)
+    b.set(linger_timeout_ms=LINGER_MS, finish_timeout_ms=FINISH_MS)
     b.may_reset = True      # what the peer says too late is read by nobody
     link = LINKS[who](b, role, narrow=how == "acks")
     with no_sooner_than(FINISH_MS - 1000):
@@ -177,8 +178,8 @@ def M_7_2_1_end_has_a_limit(b, who, how, state, role):
         disconnected(link, LIMIT + FINISH_MS / 1000)
     took = time.monotonic() - start
     mover.stop()
-    check(took < 12 * SLOW, f"DISCONNECTED came after {took:.1f} s")
-    check(mover.moved >= FINISH_MS / 1000, f"it moved {mover.moved} times only")
+    check(took < 2 * FINISH_MS / 1000 * SLOW, f"DISCONNECTED came after {took:.1f} s")
+    check(mover.moved > 2 * FINISH_MS / LINGER_MS, f"it moved {mover.moved} times only")
     right_to_place_has_ended(link)
 
 
@@ -222,7 +223,7 @@ def L_02_device_does_not_wait_for_an_end(b, who, role):
 def L_02_end_on_a_device_that_goes_is_short(b, role):
     """A kernel ULP hears of the removal, and closes in order."""
     quiet()
-    b.set(linger_timeout_ms=1000, finish_timeout_ms=600000)
+    b.set(linger_timeout_ms=3000, finish_timeout_ms=600000)
     link = on_ground_of_its_own(b, kernel_link, role)
     deletion = subprocess.Popen(["rdma", "link", "delete", "siw1"])
     b.things.append(lambda: deletion.wait(SLOWLY))
@@ -230,6 +231,6 @@ def L_02_end_on_a_device_that_goes_is_short(b, role):
     link.kv.event("DEVICE_REMOVAL")
     bring_to(link, "HALF_CLOSED", "bytes")
     Mover(link.b, link, "bytes")
-    check(poll(lambda: not list(endpoints(link.b.port)), SOON + SLOW), "the connection stays")
+    check(poll(lambda: not list(endpoints(link.b.port)), SOON + 3), "the connection stays")
     link.kv.close()
     check(poll(lambda: deletion.poll() is not None, SOON), "rdma link delete waits")
