@@ -25,7 +25,7 @@ help:
 	@echo 'make suites    suites that others wrote: rdma-core, perftest, libfabric, blktests...; SUITE=name'
 	@echo 'make takeover  TCP connections that leave the host for hardware, which is a second TCP'
 	@echo 'make dkms      dkms.conf on 6.1 and 6.12: add, build, install, load, rping, remove'
-	@echo 'make deb       the Debian package iw-mpa-dkms'
+	@echo 'make deb       the Debian packages iw-mpa-dkms, and iw-mpa-dev for authors of drivers'
 	@echo 'make release   what a release page carries: that package, an RPM, the sources, notes, checksums'
 	@echo 'make package   the Debian package in guests: install, boot, use, upgrade, purge'
 	@echo 'make series    the tree as patches for the newest kernel tree, and what proves them'

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# make deb: the Debian package iw-mpa-dkms, in $CACHE/deb. Its file is what this prints.
+# make deb: the Debian packages iw-mpa-dkms and iw-mpa-dev, in $CACHE/deb. The file of the first is what this prints.
 #
 #   scripts/lib/deb.sh [VERSION]       another version than that of iw_mpa.h: for tests of upgrades
 #   scripts/lib/deb.sh --tree FOLDER   only the tree that packages are made of
@@ -61,13 +61,18 @@ make_tree() {
 	for module in "${PACKAGED[@]}"; do
 		[[ ! -d $TOP/$sw/$module ]] || cp -r "$TOP/$sw/$module" "$tree/$sw"
 	done
+	install -D -t "$tree/scripts/lib" "$TOP/scripts/lib/dkms-symvers.sh"
+	cp "$TOP/scripts/lib/skeleton.sh" "$tree"
+	cp -r "$TOP/$sw/iw_mpa_skeleton" "$tree/skeleton"
+	rm "$tree"/skeleton/iw_mpa_toe.*
+	sed -i 's/ iw_mpa_toe\.o$//' "$tree/skeleton/Kbuild"
 	sysctl_example >"$tree/iw-mpa.sysctl.conf"
 	grep -q '^#net\.iw_mpa\.' "$tree/iw-mpa.sysctl.conf" || die 'iw_mpa.rst has no table of settings'
 	# dh_dkms reads this line, and does not run it.
 	sed -i "s/^PACKAGE_VERSION=.*/PACKAGE_VERSION=\"$version\"/" "$tree/dkms.conf"
 	sed -i "s/^\(#define IW_MPA_VERSION\t*\)\"[^\"]*\"/\1\"$version\"/" "$tree/include/rdma/iw_mpa.h"
-	sed -i "s|@VERSION@|$version|; s|@MAINTAINER@|$(maintainer)|
-		s|@COPYRIGHT@|$(year) $(maintainer)|" "$tree"/*.[58] "$tree"/debian/{control,changelog,copyright}
+	sed -i "s|@VERSION@|$version|g; s|@MAINTAINER@|$(maintainer)|
+		s|@COPYRIGHT@|$(year) $(maintainer)|" "$tree"/*.[58] "$tree"/dev/* "$tree"/debian/{control,changelog,copyright}
 	sed -i "1s/([^-]*-/($version-/" "$tree/debian/changelog"
 }
 
@@ -85,7 +90,7 @@ make_package() {
 
 	make_tree "$dir/iw-mpa-$version" "$version"
 	rm -f "$dir"/*.deb "$dir"/*.changes
-	quietly "building iw-mpa-dkms $version" \
+	quietly "building iw-mpa-dkms and iw-mpa-dev $version" \
 		build_package "$dir/iw-mpa-$version" >&2
 }
 

@@ -38,8 +38,9 @@ rpm_changes() {
 make_spec() {
 	local maintainer=$1 summary
 
-	summary=$(sed -n 's/^Description: //p' "$DEBIAN/control")
-	sed -n '/^Description: /,$s/^ //p' "$DEBIAN/control" | sed 's/^\.$//' >description
+	sed -n '/^Package: iw-mpa-dkms$/,/^$/p' "$DEBIAN/control" >package
+	summary=$(sed -n 's/^Description: //p' package)
+	sed -n '/^Description: /,$s/^ //p' package | sed 's/^\.$//' >description
 	rpm_changes "$maintainer" >changes
 	sed -e "s|@VERSION@|$VERSION|; s|@SUMMARY@|$summary|" -e '/^@DESCRIPTION@$/{r description
 		d
@@ -81,6 +82,7 @@ notes() {
 	| File | For |
 	| --- | --- |
 	| \`iw-mpa-dkms_$VERSION-1_all.deb\` | Debian: \`apt install ./FILE linux-headers-\$(uname -r)\` |
+	| \`iw-mpa-dev_$VERSION-1_all.deb\` | Debian: beside it, to write drivers of RDMA devices |
 	| \`iw-mpa-dkms-$VERSION-1.noarch.rpm\` | distributions with RPM and DKMS, and Linux 6.1 or later. It was built with Debian's tools, and was not tried on such a distribution |
 	| \`iw-mpa-$VERSION.tar.xz\` | the whole tree, with its tests |
 	| \`SHA256SUMS\` | \`sha256sum -c SHA256SUMS\` |
@@ -91,12 +93,13 @@ notes() {
 
 # make_release FOLDER: another release at the same moment has to wait
 make_release() {
-	local dir=$1
+	local dir=$1 deb
 
 	rm -rf "$dir"
 	mkdir -p "$dir"
 	notes >"$dir/NOTES.md"
-	cp "$("$TOP/scripts/lib/deb.sh")" "$dir/"
+	deb=$("$TOP/scripts/lib/deb.sh")
+	cp "$deb" "${deb/iw-mpa-dkms_/iw-mpa-dev_}" "$dir/"
 	list_sources | pack "$TOP" "iw-mpa-$VERSION" | xz -6 -T1 >"$dir/iw-mpa-$VERSION.tar.xz"
 	quietly 'building the RPM' build_rpm "$dir/rpm" >&2
 	mv "$dir"/rpm/top/RPMS/noarch/*.rpm "$dir/"

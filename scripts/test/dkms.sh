@@ -3,7 +3,8 @@
 #
 # dkms.conf at work, on kernels whose headers are there: dkms adds, builds, installs and removes
 # the modules with the commands of iw_mpa_admin.rst, and two guests that boot the kernel run rping over
-# what it installed: srnic, and siw_mpa where an administrator asks for that, too.
+# what it installed: srnic, and siw_mpa where an administrator asks for that, too. A driver of another source, made
+# by the package iw-mpa-dev, is built against that, connects, and is built again when iw_mpa is upgraded.
 #
 #   scripts/test/dkms.sh [KERNEL...]        default: 6.1, and 6.12 if its headers are there
 #
@@ -21,6 +22,7 @@
 . "$TOP/scripts/e2e/lib.sh"
 
 WORK=$CACHE/dkms
+KIT=nvme	# what commands inside a guest know of
 VERSION=$(our_version)
 NAME=iw_mpa/$VERSION
 
@@ -179,6 +181,43 @@ field() {
 	grep -Eq "$3" <<<"$value" || fail "$1: $2 is not like $3"
 }
 
+# As the author of a driver has it, who has the packages and not this tree
+test_driver() {
+	get_dev "$("$TOP/scripts/lib/deb.sh")"
+	"$WORK/dev/usr/bin/iw-mpa-new-driver" acme "$WORK/acme" && run_dkms add "$WORK/acme" &&
+		run_dkms install acme/0.1 -k "$KREL" || return
+	field acme depends '\biw_mpa\b' && field iw_mpa iw_mpa_api '^[0-9]+$'
+}
+
+# get_dev PACKAGE: of iw-mpa-dkms; the other one is beside it
+get_dev() {
+	rm -rf "${WORK:?}/dev"
+	dpkg-deb -x "${1/iw-mpa-dkms_/iw-mpa-dev_}" "$WORK/dev"
+}
+
+NEXT=99
+
+# Another version of iw_mpa takes the place of this one, as dpkg has it: iw-mpa-dev is configured last.
+test_upgrade() {
+	local next built=/var/lib/dkms/acme/0.1/$KREL/x86_64/module
+
+	next=$("$TOP/scripts/lib/deb.sh" "$NEXT") || return
+	touch "$WORK/before"
+	dpkg-deb -x "$next" "$WORK/next" && cp -r "$WORK/next/usr/src/iw_mpa-$NEXT" /usr/src/ || return
+	run_dkms remove "$NAME" --all && run_dkms add "iw_mpa/$NEXT" && run_dkms install "iw_mpa/$NEXT" -k "$KREL" || return
+	get_dev "$next"
+	[[ -z $(find "$built" -newer "$WORK/before") ]] || fail 'it was built again before' || return
+	dpkg-deb --ctrl-tarfile "${next/iw-mpa-dkms_/iw-mpa-dev_}" | tar -xO ./postinst | sh -s configure "$VERSION-1" || return
+	[[ -n $(find "$built" -name 'acme.ko*' -newer "$WORK/before") ]] || fail 'it was not built again' || return
+	[[ -n $(find "/lib/modules/$KREL/updates/dkms" -name 'acme.ko*' -newer "$WORK/before") ]] ||
+		fail 'it was not installed again' || return
+	run_dkms remove acme/0.1 --all && run_dkms remove "iw_mpa/$NEXT" --all || return
+	rm -r "/usr/src/iw_mpa-$NEXT" /usr/src/acme-0.1
+	run_dkms add "$TOP" && run_dkms install "$NAME" -k "$KREL"
+}
+
+test_driver_goes() { run_dkms remove acme/0.1 --all && rm -r /usr/src/acme-0.1; }
+
 # Host A loads the driver by its name; on host B the kernel asks for it by the type of the link, with
 # what the guide advises.
 test_rping() (
@@ -191,7 +230,20 @@ test_rping() (
 	done
 	rping_over srnic srnic
 	rping_over siw_mpa siw
+	nvme_over_acme
 )
+
+# The driver of the other source has no verbs for applications.
+nvme_over_acme() {
+	guest_run A "modprobe acme && rdma link add siw0 type acme netdev eth0 && poll 10 rdma_is_up"
+	guest_run B "modprobe srnic && rdma link add siw0 type srnic netdev eth0 && poll 10 rdma_is_up"
+	inside B "nvme_serve 4 10.0.0.2 4420 0"
+	inside A "nvme_attach 10.0.0.2 4420" 120
+	inside A "nvme_detach"
+	inside B "nvme_serve_end"
+	guest_run A "rdma link delete siw0 && modprobe -r acme && ! grep iw_mpa /proc/modules"
+	guest_run B "poll 10 only_pool && rdma link delete siw0 && modprobe -r srnic"
+}
 
 # rping_over DRIVER TYPE-OF-LINK
 rping_over() {
@@ -262,8 +314,14 @@ test_kernel() {
 	fi
 	tap_run "$1: dkms unbuild and install, as that said: siw_mpa, too" test_with_siw
 	tap_run "$1: modinfo is complete, the modules are signed" test_modinfo
+	tap_run "$1: a driver of another source, by iw-mpa-new-driver: dkms add and install" test_driver
 	say "booting two guests with $KREL"
-	rping_in_guests "$1: rping over the installed modules"
+	rping_in_guests "$1: rping over the installed modules, and NVMe over the other source's"
+	if unpacked; then
+		tap_run "$1: dkms removes the other source's driver" test_driver_goes
+	else
+		tap_run "$1: an upgrade of iw_mpa builds the other source's driver again" test_upgrade
+	fi
 	tap_run "$1: dkms remove leaves nothing" test_remove
 	uncover_folders
 }
@@ -273,7 +331,7 @@ main() {
 
 	if [[ ${1:-} != --inside ]]; then
 		need_root 'this covers folders of the host in a mount namespace'
-		"$TOP/scripts/lib/setup.sh" build guest dkms
+		"$TOP/scripts/lib/setup.sh" build guest dkms deb
 		unshare -m true || die 'no permission to make a mount namespace'
 		[[ $# -gt 0 || -z $(find_krel 6.12) ]] || set -- 6.1 6.12
 		[[ $# -gt 0 ]] || set -- 6.1

@@ -109,7 +109,7 @@ test_release() {
 
 	rpm --root "$again/rpm" --nodeps --noscripts -i "$dir"/*.noarch.rpm || return
 	rpm --root "$again/rpm" -q iw-mpa-dkms && rpm --root "$again/rpm" --nodeps -V iw-mpa-dkms || return
-	dpkg-deb -x "$dir"/*.deb "$again/deb" || return
+	dpkg-deb -x "$dir"/iw-mpa-dkms_*.deb "$again/deb" || return
 	sed -i '1s|/usr/bin/env python3|/usr/bin/python3|' "$again/deb/usr/sbin/iw-mpa"
 	installed "$again/deb" >"$again/deb.files"
 	installed "$again/rpm" >"$again/rpm.files"

@@ -10,6 +10,7 @@
 
 #include <linux/export.h>
 #include <linux/module.h>
+#include <linux/stringify.h>
 #include <rdma/ib_verbs.h>
 
 /**
@@ -71,3 +72,4 @@ MODULE_AUTHOR("The iw_mpa authors");
 MODULE_LICENSE("GPL");
 MODULE_SOFTDEP("pre: rdma_cm");	/* see iw_mpa_device_init() */
 MODULE_VERSION(IW_MPA_VERSION);
+MODULE_INFO(iw_mpa_api, __stringify(IW_MPA_API));

@@ -21,6 +21,7 @@
 #include <linux/rcupdate.h>
 #include <linux/slab.h>
 #include <linux/string.h>
+#include <linux/stringify.h>
 #include <linux/sysfs.h>
 #include <net/net_namespace.h>
 #include <rdma/ib_verbs.h>
@@ -28,8 +29,12 @@
 /* Return: NULL, or what is wrong with what a driver registers. */
 static const char *device_check(const struct ib_device *ibdev, const struct net_device *netdev,
 				const struct iw_mpa_driver_ops *ops,
-				const struct iw_mpa_device_attr *attr)
+				const struct iw_mpa_device_attr *attr, unsigned int api)
 {
+	/* First, since the structures may be others, too. */
+	if (api != IW_MPA_API)
+		return "it is compiled for another IW_MPA_API than "
+		       __stringify(IW_MPA_API) ", which this iw_mpa has";
 	if (!netdev)
 		return "the network device is missing";
 	if (!ibdev->ops.iw_get_qp)
@@ -61,25 +66,22 @@ static void device_end_takeovers(struct iw_mpa_device *dev)
 }
 
 /**
- * iw_mpa_register_device - have a device's connections managed
- * @ibdev: the device, with iw_get_qp, iw_add_ref and iw_rem_ref set; call ib_set_device_ops() with
- *	&iw_mpa_ib_device_ops for the others
- * @netdev: its network device, held until iw_mpa_unregister_device()
- * @ops: the driver's half; must stay
- * @attr: what the device can do; copied
- *
- * A driver calls this before ib_register_device(), since listeners come from within that.
+ * __iw_mpa_register_device - have a device's connections managed
+ * @ibdev: as for iw_mpa_register_device(), which drivers call
+ * @netdev: likewise
+ * @ops: likewise
+ * @attr: likewise
+ * @api: IW_MPA_API of the header that the driver is compiled with
  *
  * Context: process, sleeps; no lock that iw_get_qp or an op takes may be held.
  *
- * Return: 0; -EINVAL, with a message that says what is missing; -EEXIST if @ibdev is registered;
- * -ENOMEM.
+ * Return: as iw_mpa_register_device().
  */
-int iw_mpa_register_device(struct ib_device *ibdev, struct net_device *netdev,
-			   const struct iw_mpa_driver_ops *ops,
-			   const struct iw_mpa_device_attr *attr)
+int __iw_mpa_register_device(struct ib_device *ibdev, struct net_device *netdev,
+			     const struct iw_mpa_driver_ops *ops,
+			     const struct iw_mpa_device_attr *attr, unsigned int api)
 {
-	const char *problem = device_check(ibdev, netdev, ops, attr);
+	const char *problem = device_check(ibdev, netdev, ops, attr, api);
 	struct iw_mpa_device *dev;
 	int err;
 
@@ -120,7 +122,7 @@ int iw_mpa_register_device(struct ib_device *ibdev, struct net_device *netdev,
 	}
 	return err;
 }
-EXPORT_SYMBOL_GPL(iw_mpa_register_device);
+EXPORT_SYMBOL_GPL(__iw_mpa_register_device);
 
 static void device_end_endpoint(struct iw_mpa_ep *ep, void *dev)
 {

@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash
+#
+# Sourced by new-driver, and by iw-mpa-new-driver of the package iw-mpa-dev: the skeleton, in $SKELETON, under the
+# name of another driver.
+
+# The objects of the skeleton
+objects() { sed -n 's/^iw_mpa_skeleton-y := //p' "$SKELETON/Kbuild"; }
+
+# The skeleton in NAME's words, into DIR. Devices of two drivers with one id would be taken for each other's.
+copy_renamed() {
+	local name=$1 dir=$2 upper=${1^^} id file
+
+	id=$(printf '%s' "$name" | cksum | cut -d ' ' -f 1)
+	for file in $(objects) skel.h compat.h; do
+		file=${file/%.o/.c}
+		sed -E -e "s/0x6d7061/0x$(printf '%06x' $((id % 0x1000000)))/" \
+			-e "s/\biw_mpa_skeleton\b/$name/g" -e "s/\bSkeleton of an RNIC driver\b/RNIC driver $name/" \
+			-e "s/\bskel_/${name}_/g; s/\bSKEL_/${upper}_/g; s/_skel_/_${name}_/g; s/_SKEL_/_${upper}_/g" \
+			-e "s/\bskel0\b/${name}0/g; s/\bskel\.h\b/$name.h/g" "$SKELETON/$file" >"$dir/${file/#skel./$name.}"
+	done
+}
+
+# write_kbuild NAME DIR LINE...: the lines say where iw_mpa's headers are
+write_kbuild() {
+	cat >"$2/Kbuild" <<-END
+		# SPDX-License-Identifier: GPL-2.0
+
+		obj-m += $1.o
+		$1-y := $(objects)
+
+	END
+	printf '%s\n' "${@:3}" >>"$2/Kbuild"
+}
+
+# refuse COMMAND NAME DIR: prints why, if that cannot be made
+refuse() {
+	if [[ ! $2 =~ ^[a-z][a-z0-9_]{0,14}$ || -z $3 ]]; then
+		echo "usage: $1, NAME of 15 small letters, digits and _ at most"
+	elif [[ $2 =~ ^(siw|rxe|srnic|siw_mpa|iw_mpa.*)$ ]]; then
+		echo "$2 is the name of another module"
+	elif [[ -e $3 ]]; then
+		echo "$3 is there already"
+	elif [[ $(realpath -m "$3") == *[[:space:]]* ]]; then
+		echo "a blank in the name of a folder is nothing that make can build in: $3"
+	fi
+}
