@@ -39,6 +39,8 @@ refuse() {
 		echo "usage: $1, NAME of 15 small letters, digits and _ at most"
 	elif [[ $2 =~ ^(siw|rxe|srnic|siw_mpa|iw_mpa.*)$ ]]; then
 		echo "$2 is the name of another module"
+	elif [[ $2 == compat || " $(objects) " == *" $2.o "* ]]; then
+		echo "$2 is the name of a file in it"
 	elif [[ -e $3 ]]; then
 		echo "$3 is there already"
 	elif [[ $(realpath -m "$3") == *[[:space:]]* ]]; then

@@ -207,7 +207,7 @@ test_upgrade() {
 	run_dkms remove "$NAME" --all && run_dkms add "iw_mpa/$NEXT" && run_dkms install "iw_mpa/$NEXT" -k "$KREL" || return
 	get_dev "$next"
 	[[ -z $(find "$built" -newer "$WORK/before") ]] || fail 'it was built again before' || return
-	dpkg-deb --ctrl-tarfile "${next/iw-mpa-dkms_/iw-mpa-dev_}" | tar -xO ./postinst | sh -s configure "$VERSION-1" || return
+	dpkg-deb --ctrl-tarfile "${next/iw-mpa-dkms_/iw-mpa-dev_}" | tar -xO ./postinst | sh -s configure || return
 	[[ -n $(find "$built" -name 'acme.ko*' -newer "$WORK/before") ]] || fail 'it was not built again' || return
 	[[ -n $(find "/lib/modules/$KREL/updates/dkms" -name 'acme.ko*' -newer "$WORK/before") ]] ||
 		fail 'it was not installed again' || return
