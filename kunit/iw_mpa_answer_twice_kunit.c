@@ -246,7 +246,7 @@ static void accepted_and_held(struct fake_conn *c, struct fakes *f, enum fake_op
 {
 	conn_call(c, f);
 	KUNIT_ASSERT_EQ(f->test, fake_accept(c->fid, &c->param), 0);
-	c->qp->nap[op] = HZ / 10;
+	c->qp->nap[op] = HZ / 2;
 	c->qp->held = BIT(op);
 }
 
@@ -398,7 +398,7 @@ static void reject_while_accept_runs(struct fake_conn *c, struct fakes *f, int e
 	peer_make_v2(&c->frame, false, MPA_C, CONN_PEER_IRD, CONN_PEER_ORD, NULL, 0);
 	peer_send_frame(f, c->peer, &c->frame);
 	c->fid = fake_next_request(c->lis);
-	c->qp->nap[FAKE_PREPARE] = HZ / 10;
+	c->qp->nap[FAKE_PREPARE] = HZ / 2;
 	c->qp->held = BIT(FAKE_PREPARE);
 	INIT_WORK_ONSTACK(&early.work, reject_within_prepare);
 	schedule_work(&early.work);

@@ -15,18 +15,25 @@ mapper_off() { local guest; for guest in "$@"; do inside "$guest" mapper_end; do
 # ping_server [ADDRESS [PORT]]
 ping_server() { guest_serve "$SERVER" server "${2:-$PORT}" "rping -s -P -a ${1:-$SERVER_IP} -p ${2:-$PORT}"; }
 
-# waits_of GUEST: how often its kernel has waited for a port mapper in vain; the log has the commands, too
-waits_of() { on "$1" "dmesg | grep -c 'iwpm_wait_complete_req: [T]imeout $WAIT sec' || :"; }
+# How often either kernel has waited for a port mapper in vain; the log has the commands, too
+waits() {
+	local guest sum=0
+
+	for guest in "$CLIENT" "$SERVER"; do
+		sum=$((sum + $(on "$guest" "dmesg | grep -c 'iwpm_wait_complete_req: [T]imeout $WAIT sec' || :")))
+	done
+	echo $sum
+}
 
 # pings WHEN: a client sends blocks and verifies what comes back; TOOK: seconds; WAITED: how often
 pings() {
 	local output start before
 
-	before=$(waits_of "$CLIENT")
+	before=$(waits)
 	start=$(date +%s%N)
 	output=$(client "rping -c -a $SERVER_IP -p $PORT -C 3 -V -v")
 	TOOK=$((($(date +%s%N) - start) / 1000000000))
-	WAITED=$(($(waits_of "$CLIENT") - before))
+	WAITED=$(($(waits) - before))
 	expect_pings "$output" 3
 	echo "result: $1: $TOOK s"
 }

@@ -29,15 +29,19 @@ keeps_siw_out() {
 
 # siw has told that it comes, and cannot be seen yet: srnic loads, but has no device beside siw.
 comes_with_siw() {
-	local point=/sys/module/slow_point/parameters try
+	local point=/sys/module/slow_point/parameters try status
 
 	rmmod srnic && insmod /share/modules/slow_point.ko function=mod_sysfs_setup || return 1
 	for try in 1 2 3; do
-		! loads_before_siw_is_seen "$point" "$try" || break
-		[[ $try -lt 3 && -d /sys/module/srnic ]] || return 1
+		status=0
+		loads_before_siw_is_seen "$point" "$try" || status=$?
+		[[ $status -eq 2 ]] || break
 		echo 'retried: siw could be seen before srnic was loaded, on a slow host'
-		rmmod srnic siw || return 1
+		rmmod siw || return 1
+		[[ ! -d /sys/module/srnic ]] || rmmod srnic || return 1
 	done
+	[[ $status -ne 2 ]] || fail 'siw could be seen too early, three times'
+	[[ $status -eq 0 ]] || return 1
 	ip link add beside0 type veth peer name beside1 || return 1
 	! rdma link add beside type srnic netdev beside0 || fail "a device beside siw" || return 1
 	dmesg | tail -n 5 | grep 'srnic: siw is loaded' || fail "the log does not say why" || return 1
@@ -47,21 +51,25 @@ comes_with_siw() {
 }
 
 # loads_before_siw_is_seen PARAMETERS TRY: siw is slow until srnic is loaded, which is not; but not so long
-# that the kernel reports a processor that is busy with it. False: siw was loaded by then; or an error.
+# that the kernel reports a processor that is busy with it. 2: siw could be seen by then.
 loads_before_siw_is_seen() {
-	local siw seen=no
+	local siw called=no loaded=no seen=no
 
 	echo 0 >"$1/release"
 	echo 15000 >"$1/ms"
 	insmod /share/modules/siw.ko &
 	siw=$!
-	poll 10 grep -qx "$2" "$1/calls" || fail "siw does not load slowly" || return 1
-	echo 0 >"$1/ms"
-	insmod /share/modules/srnic.ko || fail "srnic does not load" || return 1
-	[[ ! -e /sys/module/siw ]] || seen=yes
+	if poll 10 grep -qx "$2" "$1/calls"; then
+		called=yes
+		echo 0 >"$1/ms"
+		! insmod /share/modules/srnic.ko || loaded=yes
+		[[ ! -e /sys/module/siw ]] || seen=yes
+	fi
 	echo 1 >"$1/release"
 	wait $siw || fail "siw does not load" || return 1
-	[[ $seen == no ]]
+	[[ $called == yes ]] || fail "siw does not load slowly" || return 1
+	[[ $seen == no ]] || return 2
+	[[ $loaded == yes ]] || fail "srnic does not load"
 }
 
 check() {

@@ -31,8 +31,8 @@ find_device() {
 		done" 150
 }
 
-# run_ranks NUMBER SECONDS COMMAND: sets output. mpirun has the second host run what it finds in the folder that
-# the guests share.
+# run_ranks "NUMBER OPTION..." SECONDS COMMAND: sets output. mpirun has the second host run what it finds in the
+# folder that the guests share.
 run_ranks() {
 	rm -f "$GUEST_RUN"/share/mpi.*
 	guest_bg "$SERVER" server "cd /run; poll $2 test -e /share/mpi.command || exit 1

@@ -22,6 +22,7 @@ QPS_RTS, QPS_ERR = 3, 6     # enum ibv_qp_state
 # Seconds in which one connection comes up, whatever others do: enough on a busy emulator, and less
 # than the time-outs in the way of the tests that ask.
 SOON = 4.5 * SLOW
+FAR_MS = 300000     # a timer that is not to be what ends a test
 
 
 def qp_is(probe, state):
@@ -218,6 +219,7 @@ def ulp_can_ask_what_its_qp_is(b):
 @rule("P-01", "P-11", "B-10", cases=[("destroy_qp",), ("destroy_id",)])
 def silent_peer_holds_nobody_up(b, how):
     """No RTR comes, the timer is far away, the ULP wants to go: at once."""
+    b.set(rtr_timeout_ms=FAR_MS)
     server, peer, _ = b.accepted(mpa.request2(a=1, rtr=WRITE, ird=4, ord=4))
     if how == "destroy_qp":
         server.do("destroy_qp")
@@ -233,6 +235,7 @@ def silent_peer_holds_nobody_up(b, how):
 @rule("B-20", "P-03", cases=[("destroy_qp",), ("quit",)])
 def connect_to_where_nobody_answers(b, how):
     """connect returns, and so does the end."""
+    b.set(connect_timeout_ms=FAR_MS)
     b.unanswering()
     client = b.client()
     start = time.monotonic()

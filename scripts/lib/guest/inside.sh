@@ -436,12 +436,12 @@ has_slept() { [[ $(times_asleep "$1") -ge $2 ]]; }
 # dumpcap_stop NAME: dumpcap sleeps until its buffer has something, a quarter of a second at the most, and
 # does not look again when it is told to end. So it ends when it has looked a few times since all was there.
 dumpcap_stop() {
-	local pid
+	local pid has_looked=yes
 
 	pid=$(bg_processes "$1" | sed -n 's/ (dumpcap) .*//p')
-	[[ -z $pid ]] || poll 20 has_slept "$pid" $(($(times_asleep "$pid") + 3)) ||
-		fail "dumpcap does not look at its buffer" || return 1
-	bg_stop "$1" INT
+	[[ -z $pid ]] || poll 20 has_slept "$pid" $(($(times_asleep "$pid") + 3)) || has_looked=no
+	bg_stop "$1" INT || return
+	[[ $has_looked == yes ]] || fail "dumpcap does not look at its buffer"
 }
 
 capture_stop() {
