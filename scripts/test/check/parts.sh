@@ -84,7 +84,7 @@ concerned_by() {
 	Documentation/* | *.md | LICENSES/* | MAINTAINERS) echo static series package usage ;;
 	.ci/* | Makefile | scripts/test/usage.sh | scripts/test/static/offered.py) echo static refusals usage ;;
 	scripts/check.sh | scripts/test/check/*) echo static refusals usage check ;;
-	drivers/infiniband/hw/* | drivers/infiniband/sw/iw_mpa_skeleton/*) echo static kunit mutate series usage takeover e2e ;;
+	drivers/infiniband/hw/* | drivers/infiniband/sw/iw_mpa_skeleton/*) echo static kunit mutate series usage takeover e2e dkms package ;;
 	kunit/*) echo static kunit mutate series ;;
 	scripts/bench.sh | scripts/test/bench/*) echo static bench clock usage ;;
 	scripts/test/clock.sh | scripts/test/clock/*) echo static clock ;;
@@ -92,7 +92,8 @@ concerned_by() {
 	scripts/test/static/conformance.py | scripts/test/static/check-layers.py) echo static ;;
 	scripts/deb/rpm/* | scripts/lib/release.sh) echo static usage ;;
 	scripts/deb/link) echo static package usage refusals e2e ;;	# 126-link
-	scripts/deb/* | scripts/lib/deb.sh | scripts/test/package.sh) echo static package usage refusals ;;
+	scripts/deb/* | scripts/lib/deb.sh) echo static dkms package usage refusals ;;
+	scripts/test/package.sh) echo static package usage refusals ;;
 	scripts/test/dkms.sh) echo static refusals dkms ;;
 	scripts/e2e/* | scripts/e2e.sh) echo static e2e debug interop dkms package usage suites ;;
 	scripts/test/fuzz.sh | scripts/test/fuzz/*) echo static fuzz usage ;;
