@@ -189,23 +189,11 @@ void fake_ep_setup(struct iw_mpa_ep *ep)
 	ep->found = IW_MPA_EV_NONE;
 }
 
-void fake_sock_ignore(struct iw_mpa_sock *ms)
+void fake_sock_ignore(struct iw_mpa_sock *ms, enum iw_mpa_event event, int err)
 {
 }
 
-void fake_sock_ignore_failure(struct iw_mpa_sock *ms, int err)
-{
-}
-
-const struct iw_mpa_sock_ops fake_sock_ops = {
-	.connected	= fake_sock_ignore,
-	.readable	= fake_sock_ignore,
-	.closed		= fake_sock_ignore,
-	.failed		= fake_sock_ignore_failure,
-};
-
-int fake_sock_connect(struct fake_id *fid, struct iw_mpa_sock *ms,
-		      const struct iw_mpa_sock_ops *ops)
+int fake_sock_connect(struct fake_id *fid, struct iw_mpa_sock *ms)
 {
 	struct iw_mpa_sock_opts opts = {
 		.net	= &init_net,
@@ -213,7 +201,7 @@ int fake_sock_connect(struct fake_id *fid, struct iw_mpa_sock *ms,
 		.remote	= iw_mpa_addr(&fid->id.m_remote_addr),
 	};
 
-	return iw_mpa_sock_connect(ms, ops, &opts);
+	return iw_mpa_sock_connect(ms, &opts);
 }
 
 /* In the scope that a runner has; the test ends with its task. Return: the peer's socket. */
@@ -223,7 +211,8 @@ struct socket *fake_sock_open(struct fakes *f, struct iw_mpa_sock *ms)
 	struct socket *listener = peer_listen(f, fid, AF_INET);
 
 	memalloc_noio_save();
-	KUNIT_ASSERT_EQ(f->test, 0, fake_sock_connect(fid, ms, &fake_sock_ops));
+	ms->report = fake_sock_ignore;
+	KUNIT_ASSERT_EQ(f->test, 0, fake_sock_connect(fid, ms));
 	return peer_accept(f, listener);
 }
 

@@ -21,6 +21,7 @@
 #include <rdma/iw_mpa.h>
 
 #include "config.h"
+#include "fsm.h"
 
 #define FAKE_WAIT_MS	20000	/* how long something that must happen may take */
 #define FAKE_SHORT_MS	40	/* a timer of the library that a test waits for */
@@ -36,7 +37,6 @@ struct fakes;
 struct rdma_cm_id;
 struct iw_mpa_ep;
 struct iw_mpa_sock;
-struct iw_mpa_sock_ops;
 
 /* The states of iw_cm's cm_ids. */
 enum fake_state {
@@ -431,11 +431,8 @@ void conn_expect_reject_and_fin(struct fake_conn *c);
 /* A socket of the library without an endpoint, or with one whose events nobody handles */
 struct iw_mpa_ep *fake_ep(struct fake_id *fid);
 void fake_ep_setup(struct iw_mpa_ep *ep);
-void fake_sock_ignore(struct iw_mpa_sock *ms);
-void fake_sock_ignore_failure(struct iw_mpa_sock *ms, int err);
-extern const struct iw_mpa_sock_ops fake_sock_ops;
-int fake_sock_connect(struct fake_id *fid, struct iw_mpa_sock *ms,
-		      const struct iw_mpa_sock_ops *ops);
+void fake_sock_ignore(struct iw_mpa_sock *ms, enum iw_mpa_event event, int err);
+int fake_sock_connect(struct fake_id *fid, struct iw_mpa_sock *ms);
 struct socket *fake_sock_open(struct fakes *f, struct iw_mpa_sock *ms);
 
 /* RFC 6581 9.2: the zero-length Write, made by hand */

@@ -10,26 +10,18 @@
 /* The one of the test that runs: a driver's ops have nothing but the QP. */
 static struct leaving *now;
 
-static void leaving_closed(struct iw_mpa_sock *ms)
+static void leaving_of_sock(struct iw_mpa_sock *ms, enum iw_mpa_event event, int err)
 {
-	now->closed++;
+	if (event == IW_MPA_EV_PEER_CLOSED)
+		now->closed++;
+	if (err)
+		now->failed = err;
 }
-
-static void leaving_failed(struct iw_mpa_sock *ms, int err)
-{
-	now->failed = err;
-}
-
-static const struct iw_mpa_sock_ops leaving_ops = {
-	.connected	= fake_sock_ignore,
-	.readable	= fake_sock_ignore,
-	.closed		= leaving_closed,
-	.failed		= leaving_failed,
-};
 
 int leaving_connect(struct leaving *lv, struct iw_mpa_sock *ms)
 {
-	return fake_sock_connect(lv->fid, ms, &leaving_ops);
+	ms->report = leaving_of_sock;
+	return fake_sock_connect(lv->fid, ms);
 }
 
 static void leaving_noted(const char *op)

@@ -84,7 +84,8 @@ static struct socket *called_open(struct kunit *test, struct iw_mpa_sock *listen
 	int err, tries = 0;
 
 	((struct sockaddr_in *)&fid->id.m_local_addr)->sin_port = htons(20999);
-	KUNIT_ASSERT_EQ(test, 0, iw_mpa_sock_listen(listener, &fake_sock_ops, &opts, 4));
+	listener->report = fake_sock_ignore;
+	KUNIT_ASSERT_EQ(test, 0, iw_mpa_sock_listen(listener, &opts, 4));
 	peer = peer_connect(f, fid);
 	/* The peer is connected when it has the SYN-ACK; its own answer may still be on its way. */
 	while ((err = iw_mpa_sock_accept(listener, sock)) == -EAGAIN && tries++ < 1000)
@@ -96,14 +97,14 @@ static struct socket *called_open(struct kunit *test, struct iw_mpa_sock *listen
 /* A sockops program may have put the connection into a sockmap before it was accepted. */
 static void sock_adopt_leaves_what_others_use(struct kunit *test)
 {
-	struct iw_mpa_sock listener = {}, ms = {};
+	struct iw_mpa_sock listener = {}, ms = { .report = fake_sock_ignore };
 	struct socket *sock;
 	unsigned long marker;	/* TCP has flags in the low bits of the address */
 
 	called_open(test, &listener, &sock);
 	rcu_assign_sk_user_data(sock->sk, &marker);
 	KUNIT_EXPECT_EQ(test, -EBUSY,
-			iw_mpa_sock_adopt(&ms, sock, &listener, &fake_sock_ops, &called_opts));
+			iw_mpa_sock_adopt(&ms, sock, &listener, &called_opts));
 	KUNIT_EXPECT_PTR_EQ(test, sock->sk->sk_user_data, (void *)&marker);
 	rcu_assign_sk_user_data(sock->sk, NULL);
 	iw_mpa_sock_drop(sock, &listener);
@@ -181,8 +182,8 @@ static void sock_adopt_tells_of_the_end(struct kunit *test)
 		peer_rst(f, peer);
 	FAKE_POLL(f, tcp_inq(sock->sk) == tc->octets &&
 		  (!tc->rst || inet_sk_state_load(sock->sk) == TCP_CLOSE));
-	KUNIT_ASSERT_EQ(test, 0, iw_mpa_sock_adopt(&ep->sock, sock, &listener,
-						   &iw_mpa_event_sock_ops, &called_opts));
+	ep->sock.report = iw_mpa_event_of_sock;
+	KUNIT_ASSERT_EQ(test, 0, iw_mpa_sock_adopt(&ep->sock, sock, &listener, &called_opts));
 	KUNIT_EXPECT_EQ(test, tc->rst, !!(ep->events & BIT(IW_MPA_EV_PEER_RESET)));
 	KUNIT_EXPECT_FALSE(test, ep->events & BIT(IW_MPA_EV_PEER_CLOSED));
 	if (tc->octets)

@@ -21,14 +21,14 @@ static void sock_unhook_restores_each_callback(struct kunit *test)
 		.net = &init_net,
 		.local = iw_mpa_addr(&fid->id.m_local_addr),
 	};
-	struct iw_mpa_sock ms = {};
+	struct iw_mpa_sock ms = { .report = fake_sock_ignore };
 	struct socket *other;
 	struct sock *sk;
 
 	((struct sockaddr_in *)&fid->id.m_local_addr)->sin_port = htons(20998);
 	KUNIT_ASSERT_EQ(test, 0, sock_create_kern(&init_net, AF_INET, SOCK_STREAM, IPPROTO_TCP,
 						  &other));
-	KUNIT_ASSERT_EQ(test, 0, iw_mpa_sock_listen(&ms, &fake_sock_ops, &opts, 4));
+	KUNIT_ASSERT_EQ(test, 0, iw_mpa_sock_listen(&ms, &opts, 4));
 	sk = ms.sock->sk;
 	KUNIT_EXPECT_FALSE(test, sk->sk_data_ready == other->sk->sk_data_ready);
 	KUNIT_EXPECT_FALSE(test, sk->sk_state_change == other->sk->sk_state_change);
@@ -58,11 +58,11 @@ static void sock_unhook_leaves_alone_what_is_not_ours(struct kunit *test)
 			.local = iw_mpa_addr(&fid->id.m_local_addr),
 		};
 		void *theirs = (void *)((uintptr_t)test->priv | flags[i]);
-		struct iw_mpa_sock ms = {};
+		struct iw_mpa_sock ms = { .report = fake_sock_ignore };
 		struct sock *sk;
 
 		((struct sockaddr_in *)&fid->id.m_local_addr)->sin_port = htons(20994 - i);
-		KUNIT_ASSERT_EQ(test, 0, iw_mpa_sock_listen(&ms, &fake_sock_ops, &opts, 4));
+		KUNIT_ASSERT_EQ(test, 0, iw_mpa_sock_listen(&ms, &opts, 4));
 		sk = ms.sock->sk;
 		iw_mpa_sock_unhook(&ms);
 		sk->sk_user_data = theirs;
@@ -85,11 +85,11 @@ static void sock_detach_takes_both_callbacks_back(struct kunit *test)
 		.local = iw_mpa_addr(&fid->id.m_local_addr),
 	};
 	void (*ours)(struct sock *sk), (*tcps)(struct sock *sk);
-	struct iw_mpa_sock ms = {};
+	struct iw_mpa_sock ms = { .report = fake_sock_ignore };
 	struct sock *sk;
 
 	((struct sockaddr_in *)&fid->id.m_local_addr)->sin_port = htons(20997);
-	KUNIT_ASSERT_EQ(test, 0, iw_mpa_sock_listen(&ms, &fake_sock_ops, &opts, 4));
+	KUNIT_ASSERT_EQ(test, 0, iw_mpa_sock_listen(&ms, &opts, 4));
 	sk = ms.sock->sk;
 	ours = sk->sk_data_ready;
 	tcps = sk->sk_write_space;
@@ -112,15 +112,15 @@ static void sock_send_leaves_the_reserves_to_the_socket(struct kunit *test)
 		},
 	}, from = to;
 	struct iw_mpa_sock_opts opts = { .net = &init_net, .local = &to };
-	struct iw_mpa_sock lis = {}, ms = {};
+	struct iw_mpa_sock lis = { .report = fake_sock_ignore }, ms = lis;
 	unsigned int noio;
 	struct sock *sk;
 
-	KUNIT_ASSERT_EQ(test, 0, iw_mpa_sock_listen(&lis, &fake_sock_ops, &opts, 4));
+	KUNIT_ASSERT_EQ(test, 0, iw_mpa_sock_listen(&lis, &opts, 4));
 	from.in.sin_port = 0;
 	opts.local = &from;
 	opts.remote = &to;
-	KUNIT_ASSERT_EQ(test, 0, iw_mpa_sock_connect(&ms, &fake_sock_ops, &opts));
+	KUNIT_ASSERT_EQ(test, 0, iw_mpa_sock_connect(&ms, &opts));
 	FAKE_POLL((struct fakes *)test->priv, iw_mpa_sock_is_up(&ms));
 	sk = ms.sock->sk;
 	noio = memalloc_noio_save();
@@ -147,16 +147,16 @@ static void sock_listens_to_ipv6_alone(struct kunit *test)
 	};
 	struct iw_mpa_sock_opts opts = { .net = &init_net, .local = &any6 };
 	struct iw_mpa_sock_opts other = { .net = &init_net, .local = &any4, .afonly = true };
-	struct iw_mpa_sock six = {}, four = {};
+	struct iw_mpa_sock six = { .report = fake_sock_ignore }, four = six;
 
-	KUNIT_ASSERT_EQ(test, 0, iw_mpa_sock_listen(&six, &fake_sock_ops, &opts, 4));
-	KUNIT_EXPECT_EQ(test, -EADDRINUSE, iw_mpa_sock_listen(&four, &fake_sock_ops, &other, 4));
+	KUNIT_ASSERT_EQ(test, 0, iw_mpa_sock_listen(&six, &opts, 4));
+	KUNIT_EXPECT_EQ(test, -EADDRINUSE, iw_mpa_sock_listen(&four, &other, 4));
 	iw_mpa_sock_release(&six);
 	opts.afonly = true;
 	six = (struct iw_mpa_sock) {};
 	four = (struct iw_mpa_sock) {};
-	KUNIT_ASSERT_EQ(test, 0, iw_mpa_sock_listen(&six, &fake_sock_ops, &opts, 4));
-	KUNIT_EXPECT_EQ(test, 0, iw_mpa_sock_listen(&four, &fake_sock_ops, &other, 4));
+	KUNIT_ASSERT_EQ(test, 0, iw_mpa_sock_listen(&six, &opts, 4));
+	KUNIT_EXPECT_EQ(test, 0, iw_mpa_sock_listen(&four, &other, 4));
 	iw_mpa_sock_release(&four);
 	iw_mpa_sock_release(&six);
 }

@@ -121,40 +121,18 @@ void iw_mpa_event_may_wait(void)
 	lock_map_release(&iw_mpa_runner_map);
 }
 
-static struct iw_mpa_ep *ep_of(struct iw_mpa_sock *ms)
+/*
+ * What an endpoint's socket reports. With Fast Open a responder, too, has a socket before TCP is
+ * connected: then TCP_UP is void.
+ */
+void iw_mpa_event_of_sock(struct iw_mpa_sock *ms, enum iw_mpa_event event, int err)
 {
-	return container_of(ms, struct iw_mpa_ep, sock);
-}
+	struct iw_mpa_ep *ep = container_of(ms, struct iw_mpa_ep, sock);
 
-/* With Fast Open a responder, too, has a socket before TCP is connected. Its event is void. */
-static void event_sock_connected(struct iw_mpa_sock *ms)
-{
-	iw_mpa_raise(ep_of(ms), IW_MPA_EV_TCP_UP);
+	if (err)
+		WRITE_ONCE(ep->tcp_err, err);
+	iw_mpa_raise(ep, event);
 }
-
-static void event_sock_readable(struct iw_mpa_sock *ms)
-{
-	iw_mpa_raise(ep_of(ms), IW_MPA_EV_READABLE);
-}
-
-static void event_sock_closed(struct iw_mpa_sock *ms)
-{
-	iw_mpa_raise(ep_of(ms), IW_MPA_EV_PEER_CLOSED);
-}
-
-static void event_sock_failed(struct iw_mpa_sock *ms, int err)
-{
-	WRITE_ONCE(ep_of(ms)->tcp_err, err);
-	iw_mpa_raise(ep_of(ms), err == ECONNRESET || err == EPIPE ? IW_MPA_EV_PEER_RESET :
-								    IW_MPA_EV_TCP_FAILED);
-}
-
-const struct iw_mpa_sock_ops iw_mpa_event_sock_ops = {
-	.connected	= event_sock_connected,
-	.readable	= event_sock_readable,
-	.closed		= event_sock_closed,
-	.failed		= event_sock_failed,
-};
 
 /**
  * iw_mpa_stream_down - the driver cannot go on with the stream

@@ -7,13 +7,12 @@
 #include "fsm.h"
 
 struct iw_mpa_ep;
-struct iw_mpa_sock_ops;
+struct iw_mpa_sock;
 struct timer_list;
 struct workqueue_struct;
 
 extern struct workqueue_struct *iw_mpa_wq;
 extern struct workqueue_struct *iw_mpa_user_wq;
-extern const struct iw_mpa_sock_ops iw_mpa_event_sock_ops;
 #ifdef CONFIG_LOCKDEP
 extern struct lockdep_map iw_mpa_runner_map;
 #endif
@@ -23,6 +22,7 @@ void iw_mpa_raise_unless_up(struct iw_mpa_ep *ep, enum iw_mpa_event event);
 void iw_mpa_event_queue_work(struct iw_mpa_ep *ep);
 void iw_mpa_event_timeout(struct timer_list *timer);
 void iw_mpa_event_may_wait(void);
+void iw_mpa_event_of_sock(struct iw_mpa_sock *ms, enum iw_mpa_event event, int err);
 
 int iw_mpa_event_init(void);
 void iw_mpa_event_exit(void);

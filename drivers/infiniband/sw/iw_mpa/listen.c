@@ -152,7 +152,7 @@ static int listen_adopt(struct iw_mpa_listener *lis, struct socket *sock)
 	iw_mpa_sock_tuple(sock, &ep->tuple);
 	ep->stray = listen_is_for_other(lis, net, &ep->tuple.local);
 	iw_mpa_backlog_enter(ep, lis->backlog);
-	err = iw_mpa_sock_adopt(&ep->sock, sock, &lis->sock, &iw_mpa_event_sock_ops, &opts);
+	err = iw_mpa_sock_adopt(&ep->sock, sock, &lis->sock, &opts);
 	if (err) {
 		iw_mpa_sock_drop(sock, &lis->sock);
 		WRITE_ONCE(ep->tcp_err, -err);
@@ -195,27 +195,14 @@ static void iw_mpa_listen_work(struct work_struct *work)
 	memalloc_noio_restore(noio);
 }
 
-static void listen_sock_readable(struct iw_mpa_sock *ms)
+/* What a listener's socket reports. If TCP fails there are no more connections. */
+static void listen_of_sock(struct iw_mpa_sock *ms, enum iw_mpa_event event, int err)
 {
 	struct iw_mpa_listener *lis = container_of(ms, struct iw_mpa_listener, sock);
 
-	queue_delayed_work(iw_mpa_wq, &lis->work, 0);
+	if (event == IW_MPA_EV_READABLE)
+		queue_delayed_work(iw_mpa_wq, &lis->work, 0);
 }
-
-static void listen_sock_ignore(struct iw_mpa_sock *ms)
-{
-}
-
-static void listen_sock_failed(struct iw_mpa_sock *ms, int err)
-{
-}
-
-static const struct iw_mpa_sock_ops listen_sock_ops = {
-	.connected	= listen_sock_ignore,
-	.readable	= listen_sock_readable,
-	.closed		= listen_sock_ignore,
-	.failed		= listen_sock_failed,
-};
 
 static struct iw_mpa_listener *listen_alloc(struct iw_mpa_device *dev, const struct net *net,
 					    struct iw_cm_id *id, int depth)
@@ -230,6 +217,7 @@ static struct iw_mpa_listener *listen_alloc(struct iw_mpa_device *dev, const str
 		return NULL;
 	}
 	INIT_DELAYED_WORK(&lis->work, iw_mpa_listen_work);
+	lis->sock.report = listen_of_sock;
 	lis->id = iw_mpa_new_id();
 	lis->dev = dev;
 	lis->cm_id = id;
@@ -315,7 +303,7 @@ static int listen_open(struct iw_mpa_listener *lis, struct net *net)
 	iw_mpa_upcall_keep_requests(lis->cm_id);
 	lis->ifindex = listen_ifindex(lis, net);
 	opts = listen_opts(lis, net);
-	err = iw_mpa_sock_listen(&lis->sock, &listen_sock_ops, &opts, lis->depth);
+	err = iw_mpa_sock_listen(&lis->sock, &opts, lis->depth);
 	if (err != -EADDRINUSE || !wildcard)
 		return err;
 	if (iw_mpa_device_for_each(listen_look_for_socket, lis) == -EEXIST)

@@ -200,11 +200,11 @@ static enum iw_mpa_event run_open(struct iw_mpa_ep *ep)
 	ep->request_out = false;
 	ep->request_sent = 0;
 	opts.way = iw_mpa_way(&opts, ep->ifindex);
-	err = iw_mpa_sock_connect(&ep->sock, &iw_mpa_event_sock_ops, &opts);
+	err = iw_mpa_sock_connect(&ep->sock, &opts);
 	if ((err == -EADDRINUSE || err == -EADDRNOTAVAIL) &&
 	    READ_ONCE(ep->config->source_port_retry)) {
 		opts.any_port = true;
-		err = iw_mpa_sock_connect(&ep->sock, &iw_mpa_event_sock_ops, &opts);
+		err = iw_mpa_sock_connect(&ep->sock, &opts);
 	}
 	if (err < 0) {
 		if (ep->call)
@@ -694,6 +694,7 @@ struct iw_mpa_ep *iw_mpa_run_create(struct iw_mpa_device *dev, struct net *net, 
 		return ERR_PTR(-ENOMEM);
 	INIT_WORK(&ep->work, iw_mpa_run_work);
 	timer_setup(&ep->timer, iw_mpa_event_timeout, 0);
+	ep->sock.report = iw_mpa_event_of_sock;
 	err = iw_mpa_ep_register(ep);
 	if (err) {
 		iw_mpa_ep_put(ep);

@@ -51,7 +51,7 @@ static void iw_mpa_sk_data_ready(struct sock *sk)
 	now = READ_ONCE(sk->sk_data_ready);
 	ms = sock_of(sk);
 	if (ms && now == iw_mpa_sk_data_ready)
-		ms->ops->readable(ms);
+		ms->report(ms, IW_MPA_EV_READABLE, 0);
 	read_unlock_bh(&sk->sk_callback_lock);
 	if (ms && now != iw_mpa_sk_data_ready)
 		now(sk);
@@ -68,22 +68,19 @@ static void sock_report_state(struct iw_mpa_sock *ms)
 	case TCP_LISTEN:
 		break;
 	case TCP_ESTABLISHED:
-		ms->ops->connected(ms);
+		ms->report(ms, IW_MPA_EV_TCP_UP, 0);
 		break;
 	case TCP_CLOSE_WAIT:
 		WRITE_ONCE(ms->fin_ack, tcp_sk(sk)->snd_una);
-		ms->ops->closed(ms);
+		ms->report(ms, IW_MPA_EV_PEER_CLOSED, 0);
 		break;
 	case TCP_CLOSE:
-		if (err) {
-			ms->ops->failed(ms, err);
-			break;
-		}
-		fallthrough;
+		ms->report(ms, iw_mpa_sock_end(err), err);
+		break;
 	case TCP_LAST_ACK:
 	case TCP_CLOSING:
 	case TCP_TIME_WAIT:
-		ms->ops->closed(ms);
+		ms->report(ms, IW_MPA_EV_PEER_CLOSED, 0);
 		break;
 	case TCP_FIN_WAIT1:
 	case TCP_FIN_WAIT2:
@@ -110,13 +107,12 @@ static void iw_mpa_sk_error_report(struct sock *sk)
 	read_lock_bh(&sk->sk_callback_lock);
 	ms = sock_of(sk);
 	if (ms && err)
-		ms->ops->failed(ms, err);
+		ms->report(ms, iw_mpa_sock_end(err), err);
 	read_unlock_bh(&sk->sk_callback_lock);
 }
 
 /* Return: 0; -EBUSY if the socket has another user: BPF may have put it into a sockmap. */
-static int sock_hook(struct iw_mpa_sock *ms, struct socket *sock,
-		     const struct iw_mpa_sock_ops *ops, unsigned long flags)
+static int sock_hook(struct iw_mpa_sock *ms, struct socket *sock, unsigned long flags)
 {
 	struct sock *sk = sock->sk;
 
@@ -126,7 +122,6 @@ static int sock_hook(struct iw_mpa_sock *ms, struct socket *sock,
 		return -EBUSY;
 	}
 	ms->sock = sock;
-	ms->ops = ops;
 	ms->fin_ack = 0;
 	ms->data_ready = sk->sk_data_ready;
 	ms->state_change = sk->sk_state_change;
@@ -183,15 +178,15 @@ void iw_mpa_sock_unhook(struct iw_mpa_sock *ms)
 	write_unlock_bh(&sk->sk_callback_lock);
 }
 
-/* Give a hooked socket to another owner: it reports to @ops from now on. No driver is attached. */
-void iw_mpa_sock_move(struct iw_mpa_sock *from, struct iw_mpa_sock *to,
-		      const struct iw_mpa_sock_ops *ops)
+/* Give a hooked socket to another owner, whose @report is set. No driver is attached. */
+void iw_mpa_sock_move(struct iw_mpa_sock *from, struct iw_mpa_sock *to)
 {
+	typeof(to->report) report = to->report;
 	struct sock *sk = from->sock->sk;
 
 	write_lock_bh(&sk->sk_callback_lock);
 	*to = *from;
-	to->ops = ops;
+	to->report = report;
 	rcu_assign_sk_user_data(sk, &to->stream);
 	from->sock = NULL;
 	write_unlock_bh(&sk->sk_callback_lock);
@@ -231,14 +226,14 @@ void iw_mpa_sock_shutdown(struct iw_mpa_sock *ms)
 
 	if (!ms->sock) {
 		if (!ms->stream.qp)
-			ms->ops->closed(ms);
+			ms->report(ms, IW_MPA_EV_PEER_CLOSED, 0);
 		return;
 	}
 	sk = ms->sock->sk;
 	sock_send_fin(ms->sock);
 	read_lock_bh(&sk->sk_callback_lock);
 	if (!skb_queue_empty_lockless(&sk->sk_receive_queue))
-		ms->ops->readable(ms);
+		ms->report(ms, IW_MPA_EV_READABLE, 0);
 	if (inet_sk_state_load(sk) != TCP_ESTABLISHED)
 		sock_report_state(ms);
 	read_unlock_bh(&sk->sk_callback_lock);
@@ -265,7 +260,7 @@ void iw_mpa_sock_release(struct iw_mpa_sock *ms)
 	iw_mpa_count(IW_MPA_CNT_sock_destroyed);
 }
 
-/* Send RST, if there is a socket. It stays until it is released; @ops->failed is called. */
+/* Send RST, if there is a socket. It stays until it is released, and reports a failure. */
 void iw_mpa_sock_reset(struct iw_mpa_sock *ms)
 {
 	if (ms->sock)
@@ -396,7 +391,7 @@ static int sock_bind(struct socket *sock, const struct iw_mpa_sock_opts *opts)
 }
 
 static int sock_init(struct iw_mpa_sock *ms, struct socket *sock,
-		     const struct iw_mpa_sock_ops *ops, const struct iw_mpa_sock_opts *opts)
+		     const struct iw_mpa_sock_opts *opts)
 {
 	int err = sock_setup(sock, opts);
 
@@ -414,11 +409,10 @@ static int sock_init(struct iw_mpa_sock *ms, struct socket *sock,
 	 * namespace close() stops the retransmission timers. Connections inherit the reference.
 	 */
 	sk_net_refcnt_upgrade(sock->sk);
-	return sock_hook(ms, sock, ops, opts->remote ? 0 : SK_USER_DATA_NOCOPY);
+	return sock_hook(ms, sock, opts->remote ? 0 : SK_USER_DATA_NOCOPY);
 }
 
-static int sock_open(struct iw_mpa_sock *ms, const struct iw_mpa_sock_ops *ops,
-		     const struct iw_mpa_sock_opts *opts)
+static int sock_open(struct iw_mpa_sock *ms, const struct iw_mpa_sock_opts *opts)
 {
 	struct socket *sock;
 	int err;
@@ -429,7 +423,7 @@ static int sock_open(struct iw_mpa_sock *ms, const struct iw_mpa_sock_ops *ops,
 			       IPPROTO_TCP, &sock);
 	if (err)
 		return err;
-	err = sock_init(ms, sock, ops, opts);
+	err = sock_init(ms, sock, opts);
 	if (err)
 		sock_release(sock);
 	return err;
@@ -452,17 +446,15 @@ static void sock_forget_way(struct sock *sk, int ifindex)
 }
 
 /*
- * Start to connect. This does not wait for the peer: @ops->connected or @ops->failed follows.
+ * Start to connect. This does not wait for the peer: TCP_UP or a failure is reported.
  *
  * Return: 0; 1 with @opts->fast_open if TCP waits with its SYN for iw_mpa_sock_send_first(); or a
- * negative errno and no callback: -EADDRINUSE or -EADDRNOTAVAIL if TCP uses the local port already,
+ * negative errno and no report: -EADDRINUSE or -EADDRNOTAVAIL if TCP uses the local port already,
  * -ENETUNREACH and the like.
  */
-int iw_mpa_sock_connect(struct iw_mpa_sock *ms,
-			const struct iw_mpa_sock_ops *ops,
-			const struct iw_mpa_sock_opts *opts)
+int iw_mpa_sock_connect(struct iw_mpa_sock *ms, const struct iw_mpa_sock_opts *opts)
 {
-	int err = sock_open(ms, ops, opts);
+	int err = sock_open(ms, opts);
 
 	if (err)
 		return err;
@@ -482,12 +474,10 @@ int iw_mpa_sock_connect(struct iw_mpa_sock *ms,
 	return err;
 }
 
-/* @ops->readable is called when there is something to accept. */
-int iw_mpa_sock_listen(struct iw_mpa_sock *ms,
-		       const struct iw_mpa_sock_ops *ops,
-		       const struct iw_mpa_sock_opts *opts, int backlog)
+/* READABLE is reported when there is something to accept. */
+int iw_mpa_sock_listen(struct iw_mpa_sock *ms, const struct iw_mpa_sock_opts *opts, int backlog)
 {
-	int err = sock_open(ms, ops, opts);
+	int err = sock_open(ms, opts);
 
 	if (err)
 		return err;
@@ -524,9 +514,7 @@ int iw_mpa_sock_accept(struct iw_mpa_sock *listener, struct socket **sock)
  * iw_mpa_sock_drop().
  */
 int iw_mpa_sock_adopt(struct iw_mpa_sock *ms, struct socket *sock,
-		      const struct iw_mpa_sock *listener,
-		      const struct iw_mpa_sock_ops *ops,
-		      const struct iw_mpa_sock_opts *opts)
+		      const struct iw_mpa_sock *listener, const struct iw_mpa_sock_opts *opts)
 {
 	int err;
 
@@ -534,7 +522,7 @@ int iw_mpa_sock_adopt(struct iw_mpa_sock *ms, struct socket *sock,
 	/* TCP may have given it the TOS of the peer, and has given it no priority. */
 	if (opts->tos_set)
 		sock_set_tos(sock, opts->tos);
-	err = sock_hook(ms, sock, ops, 0);
+	err = sock_hook(ms, sock, 0);
 	if (err)
 		return err;
 	/* TCP's callbacks are those that the listener has saved. */
@@ -706,7 +694,7 @@ int iw_mpa_sock_send(struct iw_mpa_sock *ms, const void *buf, size_t len)
  * If TCP was connected before the call nothing reports that it has room for more. So then it has to
  * take all.
  *
- * Return: what TCP has taken, less than @len only if @ops->connected follows; -ENOBUFS if TCP was
+ * Return: what TCP has taken, less than @len only if TCP_UP follows; -ENOBUFS if TCP was
  * connected and has taken a part; or another negative errno.
  */
 int iw_mpa_sock_send_first(struct iw_mpa_sock *ms, const void *buf, size_t len)

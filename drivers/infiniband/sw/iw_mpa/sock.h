@@ -4,6 +4,7 @@
 
 #include <rdma/iw_mpa.h>
 
+#include <linux/errno.h>
 #include <linux/in.h>
 #include <linux/in6.h>
 #include <linux/socket.h>
@@ -11,35 +12,21 @@
 #include <net/ipv6.h>
 #include <net/sock.h>
 
+#include "fsm.h"
+
 /*
  * How TCP gets memory for a stream. File systems and swap may wait for a connection. So sending
  * must not wait for storage, and must not wait for ever until there is memory.
  */
 #define IW_MPA_SOCK_GFP	(GFP_NOIO | __GFP_NORETRY)
 
-struct iw_mpa_sock;
-
-/**
- * struct iw_mpa_sock_ops - how a socket reports upwards
- * @connected: TCP is up
- * @readable: octets or a FIN may be there; on a listener: a connection
- * @closed: the peer sent FIN and nothing more will come
- * @failed: TCP is gone; @err is positive as in sk_err
- *
- * Called with sk_callback_lock read-held, softirqs off: set a bit, queue work.
- */
-struct iw_mpa_sock_ops {
-	void (*connected)(struct iw_mpa_sock *ms);
-	void (*readable)(struct iw_mpa_sock *ms);
-	void (*closed)(struct iw_mpa_sock *ms);
-	void (*failed)(struct iw_mpa_sock *ms, int err);
-};
-
 /**
  * struct iw_mpa_sock - a kernel TCP socket, hooked
  * @stream: what sk_user_data points to; first, since drivers see it
  * @sock: the socket, NULL before open, after release, and after another owner has got it
- * @ops: who is told
+ * @report: the owner's, set before the socket is opened: called with IW_MPA_EV_TCP_UP; READABLE,
+ *	for bytes, a FIN, or a connection of a listener; or what iw_mpa_sock_end() says of @err. In
+ *	softirq, with sk_callback_lock read-held: it sets a bit or queues work
  * @data_ready: TCP's own callback, put back by unhook
  * @state_change: TCP's own, too
  * @error_report: TCP's own, too
@@ -51,7 +38,8 @@ struct iw_mpa_sock_ops {
 struct iw_mpa_sock {
 	struct iw_mpa_stream		stream;
 	struct socket			*sock;
-	const struct iw_mpa_sock_ops	*ops;
+	void				(*report)(struct iw_mpa_sock *ms, enum iw_mpa_event event,
+						  int err);
 	void				(*data_ready)(struct sock *sk);
 	void				(*state_change)(struct sock *sk);
 	void				(*error_report)(struct sock *sk);
@@ -95,17 +83,11 @@ struct iw_mpa_sock_opts {
 	bool				fast_open;
 };
 
-int iw_mpa_sock_connect(struct iw_mpa_sock *ms,
-			const struct iw_mpa_sock_ops *ops,
-			const struct iw_mpa_sock_opts *opts);
-int iw_mpa_sock_listen(struct iw_mpa_sock *ms,
-		       const struct iw_mpa_sock_ops *ops,
-		       const struct iw_mpa_sock_opts *opts, int backlog);
+int iw_mpa_sock_connect(struct iw_mpa_sock *ms, const struct iw_mpa_sock_opts *opts);
+int iw_mpa_sock_listen(struct iw_mpa_sock *ms, const struct iw_mpa_sock_opts *opts, int backlog);
 int iw_mpa_sock_accept(struct iw_mpa_sock *listener, struct socket **sock);
 int iw_mpa_sock_adopt(struct iw_mpa_sock *ms, struct socket *sock,
-		      const struct iw_mpa_sock *listener,
-		      const struct iw_mpa_sock_ops *ops,
-		      const struct iw_mpa_sock_opts *opts);
+		      const struct iw_mpa_sock *listener, const struct iw_mpa_sock_opts *opts);
 void iw_mpa_sock_drop(struct socket *sock, const struct iw_mpa_sock *listener);
 int iw_mpa_sock_read(struct iw_mpa_sock *ms, void *buf, size_t len, bool *closed);
 int iw_mpa_sock_discard(struct iw_mpa_sock *ms, size_t len);
@@ -119,12 +101,19 @@ u32 iw_mpa_sk_unread(const struct sock *sk);
 u32 iw_mpa_sock_unread(struct iw_mpa_sock *ms);
 void iw_mpa_sock_tuple(const struct socket *sock, struct iw_mpa_tuple *tuple);
 void iw_mpa_sock_detach(struct iw_mpa_sock *ms);
-void iw_mpa_sock_move(struct iw_mpa_sock *from, struct iw_mpa_sock *to,
-		      const struct iw_mpa_sock_ops *ops);
+void iw_mpa_sock_move(struct iw_mpa_sock *from, struct iw_mpa_sock *to);
 void iw_mpa_sock_unhook(struct iw_mpa_sock *ms);
 void iw_mpa_sock_release(struct iw_mpa_sock *ms);
 void iw_mpa_sock_reset(struct iw_mpa_sock *ms);
 void iw_mpa_sock_abort(struct iw_mpa_sock *ms);
+
+/* What ends a connection: FIN if @err is 0, else what TCP failed with, > 0 as in sk_err. */
+static inline enum iw_mpa_event iw_mpa_sock_end(int err)
+{
+	if (!err)
+		return IW_MPA_EV_PEER_CLOSED;
+	return err == ECONNRESET || err == EPIPE ? IW_MPA_EV_PEER_RESET : IW_MPA_EV_TCP_FAILED;
+}
 
 /* Has TCP been connected? While its SYN is not answered it has not. */
 static inline bool iw_mpa_sock_is_up(const struct iw_mpa_sock *ms)

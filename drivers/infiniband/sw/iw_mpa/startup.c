@@ -182,8 +182,7 @@ static enum iw_mpa_event startup_read(struct iw_mpa_ep *ep)
 		return rd->have ? IW_MPA_EV_FRAME_CUT : IW_MPA_EV_STREAM_ENDED;
 	if (len < 0 && len != -EAGAIN) {
 		WRITE_ONCE(ep->tcp_err, -len);
-		return len == -ECONNRESET || len == -EPIPE ? IW_MPA_EV_PEER_RESET :
-							     IW_MPA_EV_TCP_FAILED;
+		return iw_mpa_sock_end(-len);
 	}
 	return rd->have ? IW_MPA_EV_REP_BEGUN : IW_MPA_EV_NONE;
 }

@@ -450,26 +450,12 @@ enum iw_mpa_reason iw_mpa_takeover_shut_off(struct iw_mpa_ep *ep, struct iw_mpa_
 	return IW_MPA_R_OK;
 }
 
-static void takeover_sock_ignore(struct iw_mpa_sock *ms)
+/* Only the end of the connection matters: the device has what comes before. */
+static void takeover_of_sock(struct iw_mpa_sock *ms, enum iw_mpa_event event, int err)
 {
+	if (event != IW_MPA_EV_TCP_UP && event != IW_MPA_EV_READABLE)
+		iw_mpa_peer_closed(container_of(ms, struct iw_mpa_takeover, ms)->ep, err);
 }
-
-static void takeover_sock_closed(struct iw_mpa_sock *ms)
-{
-	iw_mpa_peer_closed(container_of(ms, struct iw_mpa_takeover, ms)->ep, 0);
-}
-
-static void takeover_sock_failed(struct iw_mpa_sock *ms, int err)
-{
-	iw_mpa_peer_closed(container_of(ms, struct iw_mpa_takeover, ms)->ep, err);
-}
-
-static const struct iw_mpa_sock_ops takeover_sock_ops = {
-	.connected	= takeover_sock_ignore,
-	.readable	= takeover_sock_ignore,
-	.closed		= takeover_sock_closed,
-	.failed		= takeover_sock_failed,
-};
 
 /* After prepare: has the driver @taken the connection? Then the endpoint has no socket any more. */
 void iw_mpa_takeover_settle(struct iw_mpa_ep *ep, bool taken)
@@ -482,7 +468,8 @@ void iw_mpa_takeover_settle(struct iw_mpa_ep *ep, bool taken)
 		return;
 	}
 	iw_mpa_tcb_free(&t->tcb);
-	iw_mpa_sock_move(&ep->sock, &t->ms, &takeover_sock_ops);
+	t->ms.report = takeover_of_sock;
+	iw_mpa_sock_move(&ep->sock, &t->ms);
 	spin_lock_irq(&t->all->lock);
 	t->taken = true;
 	spin_unlock_irq(&t->all->lock);
@@ -518,10 +505,7 @@ void iw_mpa_takeover_put(struct iw_mpa_ep *ep)
  */
 void iw_mpa_peer_closed(struct iw_mpa_ep *ep, int err)
 {
-	if (err)
-		ep->sock.ops->failed(&ep->sock, err);
-	else
-		ep->sock.ops->closed(&ep->sock);
+	ep->sock.report(&ep->sock, iw_mpa_sock_end(err), err);
 }
 EXPORT_SYMBOL_GPL(iw_mpa_peer_closed);
 
