@@ -189,9 +189,8 @@ static void show_nothing_of_what_cannot_be_looked_at(struct kunit *test)
 
 	KUNIT_ASSERT_NOT_NULL(test, gone);
 	KUNIT_ASSERT_NOT_NULL(test, dev);
-	ep = iw_mpa_ep_alloc(dev, &init_net, true, NULL, 0);
-	KUNIT_ASSERT_NOT_NULL(test, ep);
-	KUNIT_ASSERT_EQ(test, iw_mpa_ep_register(ep), 0);
+	ep = iw_mpa_ep_create(dev, &init_net, true, NULL, 0);
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, ep);
 	KUNIT_EXPECT_STREQ(test, show_read(test, "iw_mpa/endpoints"), "");
 	ep->tuple.local.sa.sa_family = AF_INET;
 	ep->tuple.remote.sa.sa_family = AF_INET;
@@ -202,7 +201,7 @@ static void show_nothing_of_what_cannot_be_looked_at(struct kunit *test)
 	KUNIT_EXPECT_STREQ(test, show_read(test, "iw_mpa/endpoints"), "");
 	ep->dev = dev;
 	iw_mpa_ep_unregister(ep);
-	iw_mpa_device_put(dev);		/* what iw_mpa_ep_register() has taken */
+	iw_mpa_device_put(dev);		/* what iw_mpa_ep_create() has taken */
 	iw_mpa_ep_put(ep);
 	iw_mpa_device_put(dev);
 }

@@ -26,10 +26,12 @@ struct startup {
 static struct startup startup_open(struct kunit *test)
 {
 	struct fakes *f = test->priv;
+	struct iw_mpa_device *dev = iw_mpa_device_get(f->ibdev);
 	struct startup s;
 
-	s.ep = iw_mpa_ep_alloc(iw_mpa_device_get(f->ibdev), &init_net, true, "data", 4);
-	KUNIT_ASSERT_NOT_NULL(test, s.ep);
+	s.ep = iw_mpa_ep_create(dev, &init_net, true, "data", 4);
+	iw_mpa_device_put(dev);
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, s.ep);
 	s.peer = fake_sock_open(f, &s.ep->sock);
 	FAKE_POLL(f, iw_mpa_sock_is_up(&s.ep->sock));
 	return s;
@@ -40,6 +42,7 @@ static void startup_close(const struct startup *s)
 	struct iw_mpa_device *dev = s->ep->dev;
 
 	iw_mpa_sock_release(&s->ep->sock);
+	iw_mpa_ep_unregister(s->ep);
 	iw_mpa_ep_put(s->ep);
 	iw_mpa_device_put(dev);
 }

@@ -11,7 +11,7 @@
 #include "reason.h"
 #include "stats.h"
 
-#include <linux/errno.h>
+#include <linux/err.h>
 #include <linux/export.h>
 #include <linux/kernel.h>
 #include <linux/printk.h>
@@ -26,7 +26,7 @@ static atomic_long_t ep_last_id = ATOMIC_LONG_INIT(-1);
 
 /*
  * A number for a connection or a listener: odd. Where a long has 32 bits the numbers begin again
- * after 2^31 connections: iw_mpa_ep_register() then skips a number that is in use.
+ * after 2^31 connections: ep_register() then skips a number that is in use.
  */
 unsigned long iw_mpa_new_id(void)
 {
@@ -96,37 +96,6 @@ static void ep_init_local(struct iw_mpa_ep *ep)
 	local->large_fpdu = READ_ONCE(config->large_fpdu) && (attr->caps & IW_MPA_CAP_LARGE_FPDU);
 }
 
-/*
- * Return: a new endpoint in state IDLE, for iw_mpa_run_create(), whose caller is its runner; NULL
- * without memory. The caller uses @dev and @net; an initiator's private data is copied.
- */
-struct iw_mpa_ep *iw_mpa_ep_alloc(struct iw_mpa_device *dev, struct net *net, bool initiator,
-				  const void *request_pd, u16 request_pd_len)
-{
-	struct iw_mpa_ep *ep;
-
-	ep = kzalloc(struct_size(ep, request_pd, request_pd_len), GFP_NOIO);
-	if (!ep)
-		return NULL;
-	kref_init(&ep->ref);
-	spin_lock_init(&ep->lock);
-	ep->busy = true;
-	ep->found = IW_MPA_EV_NONE;
-	ep->id = iw_mpa_new_id();
-	ep->dev = dev;
-	ep->net = get_net_track(net, &ep->net_tracker, GFP_NOIO);
-	ep->config = iw_mpa_config(net);
-	ep->initiator = initiator;
-	ep->born = get_jiffies_64();
-	iw_mpa_reader_init(&ep->reader, initiator, ep->frame);
-	ep_init_local(ep);
-	ep->request_pd_len = request_pd_len;
-	if (request_pd_len)
-		memcpy(ep->request_pd, request_pd, request_pd_len);
-	iw_mpa_count(IW_MPA_CNT_ep_created);
-	return ep;
-}
-
 static bool ep_id_is_taken(struct hlist_bl_head *bucket, unsigned long id)
 {
 	struct hlist_bl_node *node;
@@ -141,12 +110,17 @@ static bool ep_id_is_taken(struct hlist_bl_head *bucket, unsigned long id)
 	return false;
 }
 
-/*
- * From now on others find the endpoint, and the state machine has to come to RELEASE.
- *
- * Return: -ENODEV if the device is being removed: the endpoint is not live then.
- */
-int iw_mpa_ep_register(struct iw_mpa_ep *ep)
+void iw_mpa_ep_unregister(struct iw_mpa_ep *ep)
+{
+	struct hlist_bl_head *bucket = ep_bucket(ep->id);
+
+	hlist_bl_lock(bucket);
+	hlist_bl_del_rcu(&ep->registered);
+	hlist_bl_unlock(bucket);
+}
+
+/* Return: false if the device is being removed: the endpoint is not live then. */
+static bool ep_register(struct iw_mpa_ep *ep)
 {
 	struct iw_mpa_device *dev = ep->dev;
 	struct hlist_bl_head *bucket = ep_bucket(ep->id);
@@ -163,19 +137,46 @@ int iw_mpa_ep_register(struct iw_mpa_ep *ep)
 	 * and @dying is seen here.
 	 */
 	if (!READ_ONCE(dev->dying))
-		return 0;
+		return true;
 	iw_mpa_ep_unregister(ep);
 	iw_mpa_device_put(dev);
-	return -ENODEV;
+	return false;
 }
 
-void iw_mpa_ep_unregister(struct iw_mpa_ep *ep)
+/*
+ * For iw_mpa_run_create(). The caller uses @dev and @net; an initiator's private data is copied.
+ *
+ * Return: a new endpoint in state IDLE, whose runner is the caller. Others find it, and the state
+ * machine has to come to RELEASE. Or an error: -ENOMEM; -ENODEV if the device is being removed.
+ */
+struct iw_mpa_ep *iw_mpa_ep_create(struct iw_mpa_device *dev, struct net *net, bool initiator,
+				   const void *request_pd, u16 request_pd_len)
 {
-	struct hlist_bl_head *bucket = ep_bucket(ep->id);
+	struct iw_mpa_ep *ep;
 
-	hlist_bl_lock(bucket);
-	hlist_bl_del_rcu(&ep->registered);
-	hlist_bl_unlock(bucket);
+	ep = kzalloc(struct_size(ep, request_pd, request_pd_len), GFP_NOIO);
+	if (!ep)
+		return ERR_PTR(-ENOMEM);
+	kref_init(&ep->ref);
+	spin_lock_init(&ep->lock);
+	ep->busy = true;
+	ep->found = IW_MPA_EV_NONE;
+	ep->id = iw_mpa_new_id();
+	ep->dev = dev;
+	ep->net = get_net_track(net, &ep->net_tracker, GFP_NOIO);
+	ep->config = iw_mpa_config(net);
+	ep->initiator = initiator;
+	ep->born = get_jiffies_64();
+	iw_mpa_reader_init(&ep->reader, initiator, ep->frame);
+	ep_init_local(ep);
+	ep->request_pd_len = request_pd_len;
+	if (request_pd_len)
+		memcpy(ep->request_pd, request_pd, request_pd_len);
+	iw_mpa_count(IW_MPA_CNT_ep_created);
+	if (ep_register(ep))
+		return ep;
+	iw_mpa_ep_put(ep);
+	return ERR_PTR(-ENODEV);
 }
 
 /* Return: the live endpoint of a number, with a reference, or NULL. In any context. */
@@ -199,7 +200,7 @@ struct iw_mpa_ep *iw_mpa_ep_find(unsigned long id)
  * Visit the endpoints of one bucket of the table. @look must not sleep. The memory of endpoint and
  * device stays within the call, but both may be on their way out.
  *
- * The lock of the bucket orders this with iw_mpa_ep_register(): an endpoint that is not found sees
+ * The lock of the bucket orders this with ep_register(): an endpoint that is not found sees
  * what the caller has written before. The lock is a bit spinlock, within which no other lock can be
  * taken with PREEMPT_RT. So it is released before @look is called. In process context.
  */

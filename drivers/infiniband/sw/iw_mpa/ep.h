@@ -251,9 +251,8 @@ struct iw_mpa_ep {
 	u8			request_pd[];
 };
 
-struct iw_mpa_ep *iw_mpa_ep_alloc(struct iw_mpa_device *dev, struct net *net, bool initiator,
-				  const void *request_pd, u16 request_pd_len);
-int iw_mpa_ep_register(struct iw_mpa_ep *ep);
+struct iw_mpa_ep *iw_mpa_ep_create(struct iw_mpa_device *dev, struct net *net, bool initiator,
+				   const void *request_pd, u16 request_pd_len);
 void iw_mpa_ep_unregister(struct iw_mpa_ep *ep);
 struct iw_mpa_ep *iw_mpa_ep_find(unsigned long id);
 void iw_mpa_ep_set_reason(struct iw_mpa_ep *ep, enum iw_mpa_reason reason, int err);

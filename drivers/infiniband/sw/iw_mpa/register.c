@@ -146,7 +146,7 @@ static void device_end_endpoints(struct iw_mpa_device *dev,
 	unsigned int i;
 
 	/*
-	 * Pairs with iw_mpa_ep_register(). No reference on the endpoints is needed:
+	 * Pairs with ep_register(). No reference on the endpoints is needed:
 	 * iw_mpa_raise() queues work only for those that are live.
 	 */
 	WRITE_ONCE(dev->dying, true);

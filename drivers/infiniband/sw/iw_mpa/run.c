@@ -687,19 +687,14 @@ static void iw_mpa_run_work(struct work_struct *work)
 struct iw_mpa_ep *iw_mpa_run_create(struct iw_mpa_device *dev, struct net *net, bool initiator,
 				    const void *request_pd, u16 request_pd_len)
 {
-	struct iw_mpa_ep *ep = iw_mpa_ep_alloc(dev, net, initiator, request_pd, request_pd_len);
-	int err;
+	struct iw_mpa_ep *ep = iw_mpa_ep_create(dev, net, initiator, request_pd, request_pd_len);
 
-	if (!ep)
-		return ERR_PTR(-ENOMEM);
+	if (IS_ERR(ep))
+		return ep;
+	/* While it has a runner no other context uses any of this. */
 	INIT_WORK(&ep->work, iw_mpa_run_work);
 	timer_setup(&ep->timer, iw_mpa_event_timeout, 0);
 	ep->sock.report = iw_mpa_event_of_sock;
-	err = iw_mpa_ep_register(ep);
-	if (err) {
-		iw_mpa_ep_put(ep);
-		return ERR_PTR(err);
-	}
 	return iw_mpa_ep_get(ep);
 }
 
