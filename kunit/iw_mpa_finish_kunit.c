@@ -5,7 +5,6 @@
  */
 
 #include "ep.h"
-#include "event.h"
 #include "iw_mpa_fakes.h"
 #include "iw_mpa_no_core.h"
 

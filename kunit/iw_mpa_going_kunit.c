@@ -6,7 +6,7 @@
 
 #include "iw_mpa_fakes.h"
 #include "iw_mpa_no_core.h"
-#include "register.h"
+#include "main.h"
 
 #include <linux/module.h>
 

@@ -4,12 +4,10 @@
 #include "backlog.h"
 #include "device.h"
 #include "ep.h"
-#include "event.h"
 #include "iw_mpa_fakes.h"
 #include "iw_mpa_quiet.h"
 #include "listen.h"
-#include "register.h"
-#include "run.h"
+#include "main.h"
 #include "stats.h"
 
 #include <linux/kthread.h>

@@ -3,11 +3,9 @@
 
 #include "device.h"
 #include "ep.h"
-#include "event.h"
 #include "iw_mpa_fakes.h"
 #include "offload.h"
 #include "sock.h"
-#include "startup.h"
 
 #include <linux/delay.h>
 #include <linux/module.h>

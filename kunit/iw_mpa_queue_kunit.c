@@ -6,13 +6,13 @@
  */
 
 #include "iw_mpa_fakes.h"
+#include "ep.h"
 
 #include <linux/lockdep.h>
 #include <linux/module.h>
 #include <linux/sched.h>
 #include <linux/workqueue.h>
 
-#include "event.h"
 
 static void queue_set_slots(int slots)
 {

@@ -2,8 +2,8 @@
 /* What a driver must bring to its registration. */
 
 #include "iw_mpa_fakes.h"
+#include "main.h"
 #include "offload.h"
-#include "register.h"
 
 #include <linux/device.h>
 #include <linux/gfp.h>

@@ -8,7 +8,6 @@
  */
 
 #include "ep.h"
-#include "event.h"
 #include "iw_mpa_fakes.h"
 
 #include <linux/module.h>

@@ -5,7 +5,6 @@
 #include "ep.h"
 #include "iw_mpa_fakes.h"
 #include "sock.h"
-#include "startup.h"
 
 #include <linux/module.h>
 #include <net/tcp.h>

@@ -2,8 +2,8 @@
 /* Events to iw_cm: each phase with each call, and what an event tells. */
 
 #include "device.h"
+#include "ep.h"
 #include "iw_mpa_fakes.h"
-#include "upcall.h"
 
 #include <linux/in.h>
 #include <linux/module.h>

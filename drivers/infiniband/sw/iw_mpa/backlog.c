@@ -23,7 +23,6 @@
 #include "config.h"
 #include "device.h"
 #include "ep.h"
-#include "event.h"
 
 #include <linux/jiffies.h>
 #include <linux/slab.h>

@@ -9,13 +9,11 @@
  * cm_id. The number leads to the endpoint while that lives, and never to another one.
  */
 
-#include "cm.h"
+#include "main.h"
 #include "config.h"
 #include "device.h"
 #include "ep.h"
 #include "iwcm_faults.h"
-#include "run.h"
-#include "upcall.h"
 
 #include <linux/err.h>
 #include <linux/jiffies.h>

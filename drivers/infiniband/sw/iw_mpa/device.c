@@ -2,7 +2,7 @@
 /* The list of devices. A user of a device holds a reference; its removal waits for the last. */
 
 #include "device.h"
-#include "upcall.h"
+#include "ep.h"
 
 #include <linux/lockdep.h>
 #include <linux/mutex.h>

@@ -4,6 +4,7 @@
 
 #include <linux/kref.h>
 #include <linux/list.h>
+#include <linux/lockdep.h>
 #include <linux/rculist_bl.h>
 #include <linux/spinlock.h>
 #include <linux/timer.h>
@@ -251,6 +252,18 @@ struct iw_mpa_ep {
 	u8			request_pd[];
 };
 
+/* There is no runner, and none is due: see @awaited. */
+static inline bool iw_mpa_ep_is_idle(const struct iw_mpa_ep *ep)
+{
+	lockdep_assert_held(&ep->lock);
+
+	return !ep->busy && !ep->awaited;
+}
+
+/* ep.c */
+#define IW_MPA_EP_BUCKETS	4096	/* of the table of endpoints */
+
+unsigned long iw_mpa_new_id(void);
 struct iw_mpa_ep *iw_mpa_ep_create(struct iw_mpa_device *dev, struct net *net, bool initiator,
 				   const void *request_pd, u16 request_pd_len);
 void iw_mpa_ep_unregister(struct iw_mpa_ep *ep);
@@ -261,16 +274,52 @@ void iw_mpa_ep_note_end(struct iw_mpa_ep *ep, enum iw_mpa_event event);
 void iw_mpa_ep_look(unsigned int bucket, void (*look)(struct iw_mpa_ep *ep, void *arg),
 		    void *arg);
 
-/* There is no runner, and none is due: see @awaited. */
-static inline bool iw_mpa_ep_is_idle(const struct iw_mpa_ep *ep)
-{
-	lockdep_assert_held(&ep->lock);
+/* upcall.c */
+void iw_mpa_upcall_expect(struct iw_mpa_ep *ep, struct iw_cm_id *id);
+void iw_mpa_upcall_cancel(struct iw_mpa_ep *ep);
+int iw_mpa_upcall_request(struct iw_mpa_ep *ep, struct iw_cm_id *listen_id);
+int iw_mpa_upcall_up(struct iw_mpa_ep *ep);
+void iw_mpa_upcall_down(struct iw_mpa_ep *ep);
+bool iw_mpa_upcall_is_foreign(struct iw_cm_id *id, const struct net *net);
+struct net *iw_mpa_upcall_get_net(struct iw_cm_id *id);
+int iw_mpa_upcall_ifindex(struct iw_cm_id *id);
+void iw_mpa_upcall_keep_requests(struct iw_cm_id *id);
+const struct ib_device *iw_mpa_upcall_device(struct iw_cm_id *id);
 
-	return !ep->busy && !ep->awaited;
-}
+/* event.c */
+extern struct workqueue_struct *iw_mpa_wq;
+extern struct workqueue_struct *iw_mpa_user_wq;
+#ifdef CONFIG_LOCKDEP
+extern struct lockdep_map iw_mpa_runner_map;
+#endif
 
-#define IW_MPA_EP_BUCKETS	4096	/* of the table of endpoints */
+void iw_mpa_raise(struct iw_mpa_ep *ep, enum iw_mpa_event event);
+void iw_mpa_raise_unless_up(struct iw_mpa_ep *ep, enum iw_mpa_event event);
+void iw_mpa_event_queue_work(struct iw_mpa_ep *ep);
+void iw_mpa_event_timeout(struct timer_list *timer);
+void iw_mpa_event_may_wait(void);
+void iw_mpa_event_of_sock(struct iw_mpa_sock *ms, enum iw_mpa_event event, int err);
+int iw_mpa_event_init(void);
+void iw_mpa_event_exit(void);
 
-unsigned long iw_mpa_new_id(void);
+/* qp.c */
+int iw_mpa_qp_bind(struct iw_mpa_ep *ep, u32 qpn);
+void iw_mpa_qp_unbind(struct iw_mpa_ep *ep);
+
+/* startup.c */
+enum iw_mpa_event iw_mpa_startup_send_request(struct iw_mpa_ep *ep);
+enum iw_mpa_event iw_mpa_startup_read_request(struct iw_mpa_ep *ep);
+enum iw_mpa_event iw_mpa_startup_read_reply(struct iw_mpa_ep *ep);
+int iw_mpa_startup_make_reply(struct iw_mpa_ep *ep, u8 buf[IW_MPA_FRAME_MAX]);
+void iw_mpa_startup_send_reject(struct iw_mpa_ep *ep);
+void iw_mpa_startup_send_term(struct iw_mpa_ep *ep);
+void iw_mpa_startup_end(struct iw_mpa_ep *ep);
+
+/* run.c */
+struct iw_mpa_ep *iw_mpa_run_create(struct iw_mpa_device *dev, struct net *net, bool initiator,
+				    const void *request_pd, u16 request_pd_len);
+void iw_mpa_run(struct iw_mpa_ep *ep, enum iw_mpa_event event);
+bool iw_mpa_run_claim(struct iw_mpa_ep *ep, enum iw_mpa_event event);
+bool iw_mpa_run_answer(struct iw_mpa_ep *ep, struct iw_mpa_call *call, enum iw_mpa_event answer);
 
 #endif /* _IW_MPA_EP_H */

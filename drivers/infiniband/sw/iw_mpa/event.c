@@ -8,7 +8,6 @@
  * event that has a cell in the state table meets a runner.
  */
 
-#include "event.h"
 #include "ep.h"
 
 #include <linux/export.h>

@@ -35,8 +35,7 @@
 
 #include "iwcm_faults.h"
 #include "device.h"
-#include "event.h"
-#include "qp.h"
+#include "ep.h"
 #include "stats.h"
 
 #include <linux/sched.h>
@@ -145,17 +144,17 @@ static void faults_owe(struct iw_mpa_device *dev, u32 qpn)
 	spin_unlock(&dev->lock);
 	if (qp) {	/* destroy_qp waits for the reference: so the QP is still there */
 		kfree(debt);
-		iw_mpa_qp_put(qp);
+		dev->ibdev->ops.iw_rem_ref(qp);
 	}
 }
 
 /* Drop a leaked reference at once, or as soon as the driver calls iw_mpa_qp_gone(). */
 static void faults_put_qp(struct iw_mpa_device *dev, u32 qpn)
 {
-	struct ib_qp *qp = iw_mpa_qp_find(dev->ibdev, qpn);
+	struct ib_qp *qp = dev->ibdev->ops.iw_get_qp(dev->ibdev, qpn);
 
 	if (qp)
-		iw_mpa_qp_put(qp);
+		dev->ibdev->ops.iw_rem_ref(qp);
 	else
 		faults_owe(dev, qpn);
 }
@@ -227,7 +226,7 @@ void iw_mpa_faults_qp_gone(struct iw_mpa_device *dev, struct iw_mpa_qp_end *end)
 	}
 	spin_unlock(&dev->lock);
 	list_for_each_entry_safe(debt, next, &paid, node) {
-		iw_mpa_qp_put(end->qp);
+		dev->ibdev->ops.iw_rem_ref(end->qp);
 		kfree(debt);
 	}
 }

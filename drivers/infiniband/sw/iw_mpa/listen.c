@@ -6,12 +6,9 @@
 #include "config.h"
 #include "device.h"
 #include "ep.h"
-#include "event.h"
-#include "register.h"
-#include "run.h"
+#include "main.h"
 #include "sock.h"
 #include "stats.h"
-#include "upcall.h"
 
 #include <linux/err.h>
 #include <linux/if_vlan.h>

@@ -41,7 +41,4 @@ struct iw_mpa_listener {
 	struct rcu_head		rcu;
 };
 
-int iw_mpa_create_listen(struct iw_cm_id *id, int backlog);
-int iw_mpa_destroy_listen(struct iw_cm_id *id);
-
 #endif /* _IW_MPA_LISTEN_H */

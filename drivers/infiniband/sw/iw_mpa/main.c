@@ -1,12 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /* The module, and the verbs that it gives to drivers. */
 
-#include "cm.h"
+#include "main.h"
 #include "config.h"
-#include "event.h"
-#include "listen.h"
-#include "register.h"
-#include "show.h"
+#include "ep.h"
 
 #include <linux/export.h>
 #include <linux/module.h>

@@ -4,16 +4,15 @@
  * their QPs. An XArray would grow a node for a lone QP, and free it again, in each connection.
  */
 
-#include "qp.h"
-#include "device.h"
 #include "ep.h"
-#include "event.h"
+#include "device.h"
 #include "iwcm_faults.h"
 
 #include <linux/export.h>
 #include <linux/hash.h>
 #include <linux/list_bl.h>
 #include <linux/wait_bit.h>
+#include <rdma/ib_verbs.h>
 
 /* With 100,000 endpoints a bucket has 12. */
 #define QP_TABLE_BITS	13
@@ -72,7 +71,7 @@ int iw_mpa_qp_bind(struct iw_mpa_ep *ep, u32 qpn)
 	if (!qp_set_taken(ep, qpn))
 		return -EBUSY;
 	/* If the QP is being destroyed, it is not found, or qp_end() finds the endpoint. */
-	ep->off.qp = iw_mpa_qp_find(ep->dev->ibdev, qpn);
+	ep->off.qp = ep->dev->ibdev->ops.iw_get_qp(ep->dev->ibdev, qpn);
 	if (!ep->off.qp) {
 		qp_set_free(ep);
 		ep->off.qpn = 0;
@@ -91,7 +90,7 @@ void iw_mpa_qp_unbind(struct iw_mpa_ep *ep)
 
 	if (qp) {
 		ep->off.qp = NULL;
-		iw_mpa_qp_put(qp);
+		qp->device->ops.iw_rem_ref(qp);
 		qp_set_free(ep);
 	}
 }

@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Devices: drivers register and unregister them; their attributes in sysfs. */
 
-#include "register.h"
+#include "main.h"
 #include "config.h"
 #include "device.h"
 #include "ep.h"
-#include "event.h"
 #include "iwcm_faults.h"
 #include "offload.h"
-#include "show.h"
 #include "stats.h"
 #include "takeover/takeover.h"
 

@@ -13,21 +13,16 @@
  * sends the FIN itself, if the driver lets it. The rest is left to the work item.
  */
 
-#include "run.h"
+#include "ep.h"
 #include "backlog.h"
 #include "config.h"
 #include "device.h"
-#include "ep.h"
-#include "event.h"
 #include "negotiate.h"
 #include "offload.h"
-#include "qp.h"
-#include "startup.h"
 #include "stats.h"
-#include "takeover/takeover.h"
 #include "trace.h"
-#include "upcall.h"
 #include "way.h"
+#include "takeover/takeover.h"
 
 #include <linux/export.h>
 #include <linux/jiffies.h>

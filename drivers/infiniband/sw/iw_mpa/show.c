@@ -7,7 +7,7 @@
  * is shown at most once.
  */
 
-#include "show.h"
+#include "main.h"
 #include "device.h"
 #include "ep.h"
 #include "listen.h"

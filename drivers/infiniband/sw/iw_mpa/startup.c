@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Startup frames, which an endpoint sends and receives, and Terminate messages of the startup. */
 
-#include "startup.h"
+#include "ep.h"
 #include "backlog.h"
 #include "device.h"
-#include "ep.h"
-#include "event.h"
 #include "frame.h"
 #include "negotiate.h"
 #include "offload.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /* iw_cm: the only caller of its event handler, and the only reader of what is behind a cm_id. */
 
-#include "upcall.h"
+#include "ep.h"
 #include "device.h"
 #include "iwcm_faults.h"
 #include "trace.h"
