@@ -248,13 +248,6 @@ void iw_mpa_backlog_enter(struct iw_mpa_ep *ep, struct iw_mpa_backlog *backlog)
 	spin_unlock(&ep->dev->lock);
 }
 
-static void backlog_ask(struct iw_mpa_ep *ep)
-{
-	ep->asked = true;
-	ep->backlog->unanswered++;
-	ep->backlog->moved = jiffies;
-}
-
 /*
  * The ULP was not asked after all, or has one Request less to answer. It is up to the caller to
  * tell the next Request that waits.
@@ -293,7 +286,9 @@ enum iw_mpa_event iw_mpa_backlog_turn(struct iw_mpa_ep *ep, struct iw_cm_id **li
 		   !backlog_has_room(backlog)) {
 		event = IW_MPA_EV_NO_ROOM;
 	} else {
-		backlog_ask(ep);
+		ep->asked = true;
+		backlog->unanswered++;
+		backlog->moved = jiffies;
 		*listen_id = backlog->id;
 		backlog->id->add_ref(backlog->id);
 	}

@@ -335,6 +335,13 @@ void iw_mpa_ep_set_reason(struct iw_mpa_ep *ep, enum iw_mpa_reason reason, int e
 	ep->err = err;
 }
 
+/* An action fails with @err < 0, and ends in @event, which has the reason. Return: @event */
+enum iw_mpa_event iw_mpa_ep_fail(struct iw_mpa_ep *ep, enum iw_mpa_event event, int err)
+{
+	iw_mpa_ep_set_reason(ep, iw_mpa_fsm_reason(ep->state, event), err);
+	return event;
+}
+
 /*
  * An event ends the connection, which is still in the state that met the event. The event is the
  * reason, unless an action has found a better one.

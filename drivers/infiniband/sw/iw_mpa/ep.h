@@ -269,6 +269,7 @@ struct iw_mpa_ep *iw_mpa_ep_create(struct iw_mpa_device *dev, struct net *net, b
 void iw_mpa_ep_unregister(struct iw_mpa_ep *ep);
 struct iw_mpa_ep *iw_mpa_ep_find(unsigned long id);
 void iw_mpa_ep_set_reason(struct iw_mpa_ep *ep, enum iw_mpa_reason reason, int err);
+enum iw_mpa_event iw_mpa_ep_fail(struct iw_mpa_ep *ep, enum iw_mpa_event event, int err);
 void iw_mpa_ep_log_loss(const struct iw_mpa_ep *ep);
 void iw_mpa_ep_note_end(struct iw_mpa_ep *ep, enum iw_mpa_event event);
 void iw_mpa_ep_look(unsigned int bucket, void (*look)(struct iw_mpa_ep *ep, void *arg),

@@ -52,12 +52,6 @@ static bool listen_is_wildcard(struct iw_cm_id *id)
 	return iw_mpa_addr_is_known(addr) && iw_mpa_addr_is_any(addr);
 }
 
-/* @net is the namespace of its sockets; NULL if that is going, then nobody connects anyway. */
-static bool listen_is_possible(const struct iw_mpa_device *dev, struct net *net)
-{
-	return !net || iw_mpa_device_may_respond(dev, READ_ONCE(iw_mpa_config(net)->fence));
-}
-
 /* Has an interface this address? Under RCU. */
 static bool listen_netdev_has(const struct net_device *netdev, const union iw_mpa_addr *addr)
 {
@@ -286,11 +280,13 @@ static int listen_ifindex(const struct iw_mpa_listener *lis, struct net *net)
  */
 static int listen_open(struct iw_mpa_listener *lis, struct net *net)
 {
-	bool possible = listen_is_possible(lis->dev, net);
 	bool wildcard = listen_is_wildcard(lis->cm_id);
 	struct iw_mpa_sock_opts opts;
+	bool possible;
 	int err;
 
+	/* Without @net, which is going, nothing connects anyway. */
+	possible = !net || iw_mpa_device_may_respond(lis->dev, READ_ONCE(iw_mpa_config(net)->fence));
 	if (wildcard && (!possible || iw_mpa_upcall_is_foreign(lis->cm_id, net)))
 		return 0;
 	if (!net)

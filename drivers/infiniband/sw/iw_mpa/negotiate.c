@@ -51,18 +51,13 @@ void iw_mpa_make_request(const struct iw_mpa_local *local, struct iw_mpa_frame *
 }
 EXPORT_SYMBOL_GPL(iw_mpa_make_request);
 
-/* IW_MPA_DEPTH_ULP is above each limit. The device is then programmed with its limit. */
-static u16 neg_depth(u16 depth, u16 limit)
-{
-	return min(depth, limit);
-}
-
 /*
  * The ORD of this end must not exceed the peer's IRD, unless the peer leaves that to the ULPs.
+ * IW_MPA_DEPTH_ULP is above each limit, here and below: the device is programmed with its limit.
  */
 static u16 neg_ord(const struct iw_mpa_local *local, u16 peer_ird)
 {
-	u16 ord = neg_depth(local->ord, local->max_ord);
+	u16 ord = min(local->ord, local->max_ord);
 
 	return peer_ird == IW_MPA_DEPTH_ULP ? ord : min(ord, peer_ird);
 }
@@ -80,8 +75,8 @@ static void neg_stream(const struct iw_mpa_local *local,
 	params->tx_markers = peer->markers;
 	params->rx_markers = own->markers;
 	params->large_fpdu = own->large_fpdu && peer->large_fpdu && !peer->markers;
-	params->ird = neg_depth(local->ird, local->max_ird);
-	params->ord = neg_depth(local->ord, local->max_ord);
+	params->ird = min(local->ird, local->max_ird);
+	params->ord = min(local->ord, local->max_ord);
 	if (peer->enhanced) {
 		params->peer_ird = peer->ird;
 		params->peer_ord = peer->ord;
@@ -97,9 +92,9 @@ static enum iw_mpa_reason neg_responder_depths(const struct iw_mpa_local *local,
 	u16 wanted = params->ord;
 
 	if (req->ord != IW_MPA_DEPTH_ULP && !local->strict)
-		params->ird = max(params->ird, neg_depth(req->ord, local->max_ird));
+		params->ird = max_t(u16, params->ird, min(req->ord, local->max_ird));
 	if ((params->rtr & IW_MPA_RTR_READ) && !params->ird)
-		params->ird = neg_depth(1, local->max_ird);
+		params->ird = min_t(u16, 1, local->max_ird);
 	rep->ird = req->ord == IW_MPA_DEPTH_ULP ? IW_MPA_DEPTH_ULP : params->ird;
 
 	params->ord = neg_ord(local, req->ird);

@@ -150,10 +150,8 @@ enum iw_mpa_event iw_mpa_offload_active(struct iw_mpa_ep *ep)
 		return IW_MPA_EV_HANDED_OFF;
 	}
 	err = drv->send_rtr(ep->off.qp, params->rtr);
-	if (err) {
-		iw_mpa_ep_set_reason(ep, IW_MPA_R_DRIVER, err);
-		return IW_MPA_EV_RTR_FAILED;
-	}
+	if (err)
+		return iw_mpa_ep_fail(ep, IW_MPA_EV_RTR_FAILED, err);
 	ep->off.rtr_end = iw_mpa_sock_snd_nxt(&ep->sock);
 	if (params->rtr_single && params->rtr == IW_MPA_RTR_WRITE && drv->repeat_rtr &&
 	    READ_ONCE(ep->config->rtr_repeat_ms))
@@ -188,10 +186,8 @@ enum iw_mpa_event iw_mpa_offload_passive(struct iw_mpa_ep *ep, bool fence, const
 		return IW_MPA_EV_ACCEPT_FAILED;
 	}
 	err = offload_send_reply(ep, reply, len);
-	if (err) {
-		iw_mpa_ep_set_reason(ep, IW_MPA_R_SEND, err);
-		return IW_MPA_EV_REPLY_FAILED;
-	}
+	if (err)
+		return iw_mpa_ep_fail(ep, IW_MPA_EV_REPLY_FAILED, err);
 	if (ep->params.p2p)
 		return IW_MPA_EV_HANDED_OFF_RTR;
 	if (fence)

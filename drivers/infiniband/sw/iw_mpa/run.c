@@ -153,8 +153,7 @@ static enum iw_mpa_event run_bind(struct iw_mpa_ep *ep)
 		err = iw_mpa_qp_bind(ep, param->qpn);
 	if (err) {
 		ep->call->err = err;
-		iw_mpa_ep_set_reason(ep, IW_MPA_R_LOCAL, err);
-		return IW_MPA_EV_BIND_FAILED;
+		return iw_mpa_ep_fail(ep, IW_MPA_EV_BIND_FAILED, err);
 	}
 	iw_mpa_upcall_expect(ep, ep->call->id);
 	return IW_MPA_EV_NONE;
@@ -204,8 +203,7 @@ static enum iw_mpa_event run_open(struct iw_mpa_ep *ep)
 	if (err < 0) {
 		if (ep->call)
 			ep->call->err = err;
-		iw_mpa_ep_set_reason(ep, IW_MPA_R_TCP_ERROR, err);
-		return IW_MPA_EV_OPEN_FAILED;
+		return iw_mpa_ep_fail(ep, IW_MPA_EV_OPEN_FAILED, err);
 	}
 	iw_mpa_sock_tuple(ep->sock.sock, &ep->tuple);
 	if (opts.any_port)
@@ -251,10 +249,8 @@ static void run_forget_tcp(struct iw_mpa_ep *ep)
 /* The peer has closed without a Reply. The next connection has the same source port. */
 static enum iw_mpa_event run_reopen(struct iw_mpa_ep *ep)
 {
-	if (!ep->fallback) {
-		iw_mpa_ep_set_reason(ep, IW_MPA_R_NO_REV_2, -READ_ONCE(ep->tcp_err));
-		return IW_MPA_EV_NO_REV_2;
-	}
+	if (!ep->fallback)
+		return iw_mpa_ep_fail(ep, IW_MPA_EV_NO_REV_2, -READ_ONCE(ep->tcp_err));
 	run_choose_revision(ep);
 	iw_mpa_sock_abort(&ep->sock);
 	run_forget_tcp(ep);
@@ -308,8 +304,7 @@ static enum iw_mpa_event run_handoff_passive(struct iw_mpa_ep *ep)
 	/* iw_create_listen has refused such a device, unless the setting was changed since. */
 	if (!iw_mpa_device_may_respond(ep->dev, fence)) {
 		ep->call->err = -EOPNOTSUPP;
-		iw_mpa_ep_set_reason(ep, IW_MPA_R_LOCAL, -EOPNOTSUPP);
-		return IW_MPA_EV_ACCEPT_FAILED;
+		return iw_mpa_ep_fail(ep, IW_MPA_EV_ACCEPT_FAILED, -EOPNOTSUPP);
 	}
 	len = iw_mpa_startup_make_reply(ep, reply);
 	if (len < 0)
@@ -321,29 +316,13 @@ static enum iw_mpa_event run_handoff_passive(struct iw_mpa_ep *ep)
 	return event;
 }
 
-/* No FPDU has come, but fence_timeout_ms has passed. */
-static void run_lift_fence(struct iw_mpa_ep *ep)
-{
-	iw_mpa_count_for(ep->dev->stats, IW_MPA_CNT_fence_lifted);
-	iw_mpa_offload_open_tx(ep);
-}
-
 static enum iw_mpa_event run_report_up(struct iw_mpa_ep *ep)
 {
 	int err = iw_mpa_upcall_up(ep);
 
-	if (err) {
-		iw_mpa_ep_set_reason(ep, IW_MPA_R_EVENT_LOST, err);
-		return IW_MPA_EV_EVENT_LOST;
-	}
+	if (err)
+		return iw_mpa_ep_fail(ep, IW_MPA_EV_EVENT_LOST, err);
 	iw_mpa_count_for(ep->dev->stats, IW_MPA_CNT_established);
-	return IW_MPA_EV_NONE;
-}
-
-static enum iw_mpa_event run_check_answer(struct iw_mpa_ep *ep)
-{
-	if (ep->repeats == RUN_REPEATS || iw_mpa_offload_is_answered(ep))
-		return IW_MPA_EV_RTR_SETTLED;
 	return IW_MPA_EV_NONE;
 }
 
@@ -373,23 +352,6 @@ static enum iw_mpa_event run_finish_tx(struct iw_mpa_ep *ep)
 {
 	ep->progress = iw_mpa_sock_progress(&ep->sock);
 	return iw_mpa_offload_finish_tx(ep) ? IW_MPA_EV_NONE : IW_MPA_EV_CANNOT_FINISH;
-}
-
-/*
- * iw_connect or iw_accept returns the errno of what has failed in BIND or OPEN. After other
- * failures it returns the errno of the reason.
- */
-static void run_fail_call(struct iw_mpa_ep *ep)
-{
-	if (!ep->call->err)
-		ep->call->err = iw_mpa_reason_errno(ep->reason);
-}
-
-static void run_report_down(struct iw_mpa_ep *ep)
-{
-	iw_mpa_count_for(ep->dev->stats, ep->up.phase == IW_MPA_UP_CLOSE ?
-					 IW_MPA_CNT_closed : IW_MPA_CNT_failed);
-	iw_mpa_upcall_down(ep);
 }
 
 /*
@@ -467,16 +429,18 @@ static enum iw_mpa_event run_action(struct iw_mpa_ep *ep, enum iw_mpa_action_nr 
 		return iw_mpa_offload_active(ep);
 	case IW_MPA_ACT_HANDOFF_PASSIVE:
 		return run_handoff_passive(ep);
+	case IW_MPA_ACT_LIFT_FENCE:
+		iw_mpa_count_for(ep->dev->stats, IW_MPA_CNT_fence_lifted);
+		fallthrough;
 	case IW_MPA_ACT_OPEN_TX:
 		iw_mpa_offload_open_tx(ep);
-		break;
-	case IW_MPA_ACT_LIFT_FENCE:
-		run_lift_fence(ep);
 		break;
 	case IW_MPA_ACT_REPORT_UP:
 		return run_report_up(ep);
 	case IW_MPA_ACT_CHECK_ANSWER:
-		return run_check_answer(ep);
+		if (ep->repeats == RUN_REPEATS || iw_mpa_offload_is_answered(ep))
+			return IW_MPA_EV_RTR_SETTLED;
+		break;
 	case IW_MPA_ACT_REPEAT_RTR:
 		run_repeat_rtr(ep);
 		break;
@@ -509,10 +473,13 @@ static enum iw_mpa_event run_action(struct iw_mpa_ep *ep, enum iw_mpa_action_nr 
 		iw_mpa_upcall_cancel(ep);
 		break;
 	case IW_MPA_ACT_FAIL_CALL:
-		run_fail_call(ep);
+		if (!ep->call->err)	/* BIND or OPEN may have set it */
+			ep->call->err = iw_mpa_reason_errno(ep->reason);
 		break;
 	case IW_MPA_ACT_REPORT_DOWN:
-		run_report_down(ep);
+		iw_mpa_count_for(ep->dev->stats, ep->up.phase == IW_MPA_UP_CLOSE ?
+						 IW_MPA_CNT_closed : IW_MPA_CNT_failed);
+		iw_mpa_upcall_down(ep);
 		break;
 	case IW_MPA_ACT_SHUTDOWN:
 		iw_mpa_sock_shutdown(&ep->sock);

@@ -43,10 +43,8 @@ static enum iw_mpa_event startup_put_request(struct iw_mpa_ep *ep)
 	sent = len < 0 ? len : iw_mpa_sock_send_first(&ep->sock, buf + ep->request_sent,
 						      len - ep->request_sent);
 	/* If the peer is gone TCP has reported that, too: the event is waiting. */
-	if (sent < 0 && sent != -ECONNRESET && sent != -EPIPE) {
-		iw_mpa_ep_set_reason(ep, IW_MPA_R_SEND, sent);
-		return IW_MPA_EV_SEND_FAILED;
-	}
+	if (sent < 0 && sent != -ECONNRESET && sent != -EPIPE)
+		return iw_mpa_ep_fail(ep, IW_MPA_EV_SEND_FAILED, sent);
 	if (sent > 0)
 		ep->request_sent += sent;
 	ep->request_out = sent < 0 || ep->request_sent == len;
