@@ -13,7 +13,6 @@
 #include <linux/sched.h>
 #include <linux/workqueue.h>
 
-
 static void queue_set_slots(int slots)
 {
 	workqueue_set_max_active(iw_mpa_wq, slots);

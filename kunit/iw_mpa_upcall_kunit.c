@@ -4,6 +4,7 @@
 #include "device.h"
 #include "ep.h"
 #include "iw_mpa_fakes.h"
+#include "iwcm_faults.h"
 
 #include <linux/in.h>
 #include <linux/module.h>
@@ -442,7 +443,7 @@ static void upcall_keep_requests_sets_the_port(struct kunit *test)
 	if (c->wildcard)
 		((struct sockaddr_in *)&fid->id.local_addr)->sin_addr.s_addr = 0;
 	owner = owner_of(c, fid, other);
-	iw_mpa_upcall_keep_requests(&fid->id);
+	iw_mpa_faults_keep_requests(&fid->id);
 	KUNIT_EXPECT_EQ(test, owner->port_num, c->want_port);
 }
 
@@ -458,10 +459,10 @@ static void upcall_device_is_what_rdma_cm_chose(struct kunit *test)
 	owner = owner_of(c, fid, other);
 	((struct sockaddr_in *)&owner->route.addr.src_addr)->sin_port = htons(1);
 	((struct sockaddr_in *)&owner->route.addr.dst_addr)->sin_port = htons(2);
-	KUNIT_EXPECT_PTR_EQ(test, iw_mpa_upcall_device(&fid->id),
+	KUNIT_EXPECT_PTR_EQ(test, iw_mpa_faults_device(&fid->id),
 			    c->want_other ? other : fid->id.device);
 	owner->device = NULL;
-	KUNIT_EXPECT_PTR_EQ(test, iw_mpa_upcall_device(&fid->id), fid->id.device);
+	KUNIT_EXPECT_PTR_EQ(test, iw_mpa_faults_device(&fid->id), fid->id.device);
 }
 
 static struct kunit_case upcall_cases[] = {

@@ -67,14 +67,14 @@ int iw_mpa_connect(struct iw_cm_id *id, struct iw_cm_conn_param *param)
 	if (!dev)
 		return -ENODEV;
 	err = -ENODEV;
-	net = iw_mpa_device_get_net_for(dev, id);
+	net = iw_mpa_faults_get_net(dev, id);
 	if (!net)
 		goto put_device;
 	ep = iw_mpa_run_create(dev, net, true, param->private_data, pd_len);
 	err = PTR_ERR_OR_ZERO(ep);
 	if (err)
 		goto put_net;
-	ep->ifindex = iw_mpa_upcall_ifindex(id);
+	ep->ifindex = iw_mpa_faults_ifindex(id);
 	cm_choose_model(ep, id);
 	ep->until = cm_deadline(ep);
 	ep->call = &call;

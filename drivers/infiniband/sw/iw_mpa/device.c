@@ -2,12 +2,10 @@
 /* The list of devices. A user of a device holds a reference; its removal waits for the last. */
 
 #include "device.h"
-#include "ep.h"
 
 #include <linux/lockdep.h>
 #include <linux/mutex.h>
 #include <linux/netdevice.h>
-#include <linux/printk.h>
 #include <linux/rculist.h>
 #include <net/net_namespace.h>
 #include <rdma/ib_verbs.h>
@@ -80,37 +78,6 @@ struct net *iw_mpa_device_get_net(struct iw_mpa_device *dev)
 	rcu_read_lock();
 	net = maybe_get_net(dev_net(dev->netdev));
 	rcu_read_unlock();
-	return net;
-}
-
-/* For the log of an administrator who looks in one namespace, and finds the sockets in another */
-static void device_tell_lent(struct iw_mpa_device *dev)
-{
-	if (READ_ONCE(dev->lent))
-		return;
-	WRITE_ONCE(dev->lent, true);
-	pr_notice("iw_mpa: %s: is used from another network namespace, in which an interface has the hardware address of %s\n",
-		  dev_name(&dev->ibdev->dev), netdev_name(dev->netdev));
-}
-
-/*
- * For a socket that is not bound to the interface. Addresses and routes are those of the ULP's
- * namespace, so the socket is there. Mostly the device is, too. But rdma_cm of Linux before 6.5
- * finds a device by its hardware address, which an interface of another namespace may have, too,
- * such as an IPVLAN of it; and an id outlives the move of its device to another namespace. Within
- * iw_connect or iw_create_listen.
- *
- * Return: the namespace, with a reference; NULL if it is not known, and the device's is on its way
- * out.
- */
-struct net *iw_mpa_device_get_net_for(struct iw_mpa_device *dev, struct iw_cm_id *id)
-{
-	struct net *net = iw_mpa_upcall_get_net(id);
-
-	if (!net)
-		return iw_mpa_device_get_net(dev);
-	if (!net_eq(net, dev_net(dev->netdev)))
-		device_tell_lent(dev);
 	return net;
 }
 

@@ -11,7 +11,6 @@
 
 #include <rdma/iw_mpa.h>
 
-struct iw_cm_id;
 struct iw_mpa_stats;
 struct iw_mpa_takeovers;
 
@@ -81,7 +80,6 @@ int iw_mpa_device_add(struct iw_mpa_device *dev);
 struct iw_mpa_device *iw_mpa_device_remove(const struct ib_device *ibdev);
 struct iw_mpa_device *iw_mpa_device_get(const struct ib_device *ibdev);
 struct net *iw_mpa_device_get_net(struct iw_mpa_device *dev);
-struct net *iw_mpa_device_get_net_for(struct iw_mpa_device *dev, struct iw_cm_id *id);
 int iw_mpa_device_for_each(int (*look)(struct iw_mpa_device *dev, void *arg), void *arg);
 
 #endif /* _IW_MPA_DEVICE_H */

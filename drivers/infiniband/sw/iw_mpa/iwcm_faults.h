@@ -4,9 +4,11 @@
 
 #include "ep.h"
 
+struct ib_device;
 struct iw_cm_id;
 struct iw_mpa_device;
 struct iw_mpa_qp_end;
+struct net;
 
 int iw_mpa_faults_accept(struct iw_cm_id *id, unsigned long word, u32 qpn);
 int iw_mpa_faults_accepted(struct iw_cm_id *id, unsigned long word, int err, u32 qpn);
@@ -14,6 +16,12 @@ struct iw_mpa_ep *iw_mpa_faults_reject(struct iw_cm_id *id);
 void iw_mpa_faults_qp_gone(struct iw_mpa_device *dev, struct iw_mpa_qp_end *end);
 void iw_mpa_faults_qp_freed(struct iw_mpa_device *dev, struct iw_mpa_qp_end *end);
 void iw_mpa_faults_forget_debts(struct iw_mpa_device *dev);
+
+bool iw_mpa_faults_is_foreign(struct iw_cm_id *id, const struct net *net);
+struct net *iw_mpa_faults_get_net(struct iw_mpa_device *dev, struct iw_cm_id *id);
+int iw_mpa_faults_ifindex(struct iw_cm_id *id);
+void iw_mpa_faults_keep_requests(struct iw_cm_id *id);
+const struct ib_device *iw_mpa_faults_device(struct iw_cm_id *id);
 
 /*
  * Was iw_reject called? Then iw_cm has left the state in which it takes an event of the connection.

@@ -6,6 +6,7 @@
 #include "config.h"
 #include "device.h"
 #include "ep.h"
+#include "iwcm_faults.h"
 #include "main.h"
 #include "sock.h"
 #include "stats.h"
@@ -262,7 +263,7 @@ static int listen_ifindex(const struct iw_mpa_listener *lis, struct net *net)
 {
 	if (listen_is_wildcard(lis->cm_id))
 		return lis->dev->netdev->ifindex;
-	return l3mdev_master_ifindex_by_index(net, iw_mpa_upcall_ifindex(lis->cm_id));
+	return l3mdev_master_ifindex_by_index(net, iw_mpa_faults_ifindex(lis->cm_id));
 }
 
 /*
@@ -280,20 +281,20 @@ static int listen_ifindex(const struct iw_mpa_listener *lis, struct net *net)
  */
 static int listen_open(struct iw_mpa_listener *lis, struct net *net)
 {
+	/* Without @net, which is going, nothing connects anyway. */
+	bool fence = net && READ_ONCE(iw_mpa_config(net)->fence);
+	bool possible = iw_mpa_device_may_respond(lis->dev, fence);
 	bool wildcard = listen_is_wildcard(lis->cm_id);
 	struct iw_mpa_sock_opts opts;
-	bool possible;
 	int err;
 
-	/* Without @net, which is going, nothing connects anyway. */
-	possible = !net || iw_mpa_device_may_respond(lis->dev, READ_ONCE(iw_mpa_config(net)->fence));
-	if (wildcard && (!possible || iw_mpa_upcall_is_foreign(lis->cm_id, net)))
+	if (wildcard && (!possible || iw_mpa_faults_is_foreign(lis->cm_id, net)))
 		return 0;
 	if (!net)
 		return -ENODEV;
 	if (!possible)
 		return -EOPNOTSUPP;
-	iw_mpa_upcall_keep_requests(lis->cm_id);
+	iw_mpa_faults_keep_requests(lis->cm_id);
 	lis->ifindex = listen_ifindex(lis, net);
 	opts = listen_opts(lis, net);
 	err = iw_mpa_sock_listen(&lis->sock, &opts, lis->depth);
@@ -332,7 +333,7 @@ int iw_mpa_create_listen(struct iw_cm_id *id, int backlog)
 	if (listen_is_wildcard(id))
 		net = iw_mpa_device_get_net(dev);
 	else
-		net = iw_mpa_device_get_net_for(dev, id);
+		net = iw_mpa_faults_get_net(dev, id);
 	err = -ENOMEM;
 	lis = listen_alloc(dev, net, id, backlog);
 	if (!lis)

@@ -17,6 +17,7 @@
 #include "backlog.h"
 #include "config.h"
 #include "device.h"
+#include "iwcm_faults.h"
 #include "negotiate.h"
 #include "offload.h"
 #include "stats.h"
@@ -130,7 +131,7 @@ static int run_check_device(struct iw_mpa_ep *ep)
 	struct iw_mpa_device *dev = ep->dev;
 	const struct ib_device *chosen;
 
-	chosen = ep->initiator ? dev->ibdev : iw_mpa_upcall_device(ep->call->id);
+	chosen = ep->initiator ? dev->ibdev : iw_mpa_faults_device(ep->call->id);
 	if (chosen == dev->ibdev)
 		return 0;
 	iw_mpa_ep_set_reason(ep, IW_MPA_R_WRONG_DEVICE, -EINVAL);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* iw_cm: the only caller of its event handler, and the only reader of what is behind a cm_id. */
+/* iw_cm: the only caller of its event handler. */
 
 #include "ep.h"
 #include "device.h"
@@ -10,9 +10,7 @@
 #include <linux/errno.h>
 #include <linux/minmax.h>
 #include <linux/string.h>
-#include <net/net_namespace.h>
 #include <rdma/iw_cm.h>
-#include <rdma/rdma_cm.h>
 
 /*
  * The library calls iw_cm's event handler only by pointers of cm_ids. This reference to a symbol of
@@ -187,115 +185,4 @@ void iw_mpa_upcall_down(struct iw_mpa_ep *ep)
 		WARN_ON_ONCE(upcall_raise(ep, ep->up.cm_id, &close));
 	}
 	upcall_end(ep);
-}
-
-/*
- * What rdma_cm has decided is not in the cm_id, and iw_cm has no function that tells it. But
- * iw_cm has one client, rdma_cm. The context of its cm_ids is the rdma_cm_id, which begins with
- * its public part. Before that is read, the device and the address of the rdma_cm_id are compared
- * with those of the cm_id, which rdma_cm has copied from it. If they differ, the context is not
- * an rdma_cm_id.
- *
- * This holds only within iw_connect and iw_create_listen: rdma_cm holds the rdma_cm_id until they
- * have returned.
- *
- * Return: the rdma_cm_id of a ULP that connects or listens; NULL if it is not known.
- */
-static struct rdma_cm_id *upcall_owner(struct iw_cm_id *id)
-{
-	const union iw_mpa_addr *addr = iw_mpa_addr(&id->local_addr);
-	size_t size = addr->sa.sa_family == AF_INET ? sizeof(addr->in) : sizeof(addr->in6);
-	struct rdma_cm_id *owner = id->context;
-
-	if (!iw_mpa_addr_is_known(addr) || !owner || owner->device != id->device ||
-	    memcmp(&owner->route.addr.src_addr, addr, size))
-		return NULL;
-	return owner;
-}
-
-/*
- * Is the ULP of a listening cm_id known to be in another network namespace than the device? That is
- * @net, NULL if it is going.
- *
- * rdma_cm makes a wildcard listener listen on the devices of all namespaces, also on a device
- * that is added later, in the context of the task that adds it. So neither the device nor the
- * caller tells the namespace of the ULP. If rdma_cm does not tell it either, the ULP is taken for
- * one of the device's namespace. Within iw_create_listen.
- */
-bool iw_mpa_upcall_is_foreign(struct iw_cm_id *id, const struct net *net)
-{
-	const struct rdma_cm_id *owner = upcall_owner(id);
-
-	return owner && !net_eq(owner->route.addr.dev_addr.net, net);
-}
-
-/*
- * Return: the network namespace of the ULP, with a reference; NULL if it is not known. Within
- * iw_connect and iw_create_listen.
- */
-struct net *iw_mpa_upcall_get_net(struct iw_cm_id *id)
-{
-	const struct rdma_cm_id *owner = upcall_owner(id);
-
-	/* rdma_cm has a reference, too. */
-	return owner ? get_net(owner->route.addr.dev_addr.net) : NULL;
-}
-
-/*
- * The interface that rdma_cm has chosen: it has the local address, or is that of the route. The
- * device of the cm_id may be that of another interface: one with the same hardware address, or a
- * VLAN or its parent. Within iw_connect and iw_create_listen.
- *
- * Return: its index in the namespace of the ULP; 0 if it is not known, or there is none.
- */
-int iw_mpa_upcall_ifindex(struct iw_cm_id *id)
-{
-	const struct rdma_cm_id *owner = upcall_owner(id);
-
-	return owner ? owner->route.addr.dev_addr.bound_dev_if : 0;
-}
-
-/*
- * Have rdma_cm take a wildcard listener's Requests for its device's.
- *
- * At a CONNECT_REQUEST rdma_cm looks for the device of the new connection. It begins with the
- * device and the port that the listener has, and goes on with all others that the local address
- * fits: with the same hardware address there may be several. The id that it makes for a wildcard
- * listener on each device lacks the number of the port. So it would begin with the others, and the
- * ULP's QP would be another device's. This sets the number. Within iw_create_listen, before the
- * first Request.
- */
-void iw_mpa_upcall_keep_requests(struct iw_cm_id *id)
-{
-	struct rdma_cm_id *owner = upcall_owner(id);
-
-	if (owner && !owner->port_num && iw_mpa_addr_is_any(iw_mpa_addr(&id->local_addr)))
-		owner->port_num = rdma_start_port(id->device);
-}
-
-/*
- * The device that rdma_cm has chosen for a connection to a listener: the QP that the ULP accepts
- * with is one of this device. rdma_cm has copied both addresses of the connection into the
- * rdma_cm_id: if they differ, the context of @id is not an rdma_cm_id. The ports do not count, as a
- * port mapper may have changed them.
- *
- * Within iw_accept, while the ULP holds the rdma_cm_id. Within iw_reject it may be gone.
- *
- * Return: that device; the cm_id's own if it is not known.
- */
-const struct ib_device *iw_mpa_upcall_device(struct iw_cm_id *id)
-{
-	struct rdma_cm_id *owner = id->context;
-	struct rdma_addr *addr;
-
-	if (!owner)
-		return id->device;
-	addr = &owner->route.addr;
-	if (!iw_mpa_addr_is_same_host(iw_mpa_addr(&addr->src_addr),
-				      iw_mpa_addr(&id->m_local_addr)) ||
-	    !iw_mpa_addr_is_same_host(iw_mpa_addr(&addr->dst_addr),
-				      iw_mpa_addr(&id->m_remote_addr)))
-		return id->device;
-	/* NULL if it is being removed */
-	return READ_ONCE(owner->device) ?: id->device;
 }
