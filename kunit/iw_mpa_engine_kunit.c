@@ -72,7 +72,7 @@ static void engine_reader_takes_the_frame_and_no_more(struct kunit *test)
 		iw_mpa_reader_init(&rd, row->want.reply, buf);
 		KUNIT_EXPECT_EQ(test, feed(&rd, octets, len + BEHIND, pieces[i], &reason), len);
 		KUNIT_ASSERT_EQ(test, reason, OK);
-		KUNIT_EXPECT_EQ(test, iw_mpa_reader_want(&rd), 0);
+		KUNIT_EXPECT_EQ(test, rd.need, 0);
 		KUNIT_EXPECT_EQ(test, memcmp(buf, octets, len), 0);
 		KUNIT_EXPECT_EQ(test, iw_mpa_frame_decode(rd.buf, rd.have, rd.reply, &frame), OK);
 		KUNIT_EXPECT_EQ(test, frame.pd_len, row->want.pd_len);

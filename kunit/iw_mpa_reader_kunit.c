@@ -33,9 +33,9 @@ static enum iw_mpa_reason feed_cut(struct kunit *test, struct iw_mpa_reader *rd,
 
 	iw_mpa_reader_init(rd, reply, rd->buf);
 	*used = 0;
-	while (!reason && iw_mpa_reader_want(rd) && *used < len) {
+	while (!reason && rd->need && *used < len) {
 		n = cuts ? 1 + prandom_u32_state(cuts) % chunk : chunk;
-		n = min3(iw_mpa_reader_want(rd), n, len - *used);
+		n = min3((size_t)rd->need, n, len - *used);
 		KUNIT_ASSERT_LE(test, rd->have + n, IW_MPA_FRAME_MAX);
 		KUNIT_ASSERT_EQ(test, iw_mpa_reader_feed(rd, stream + *used, n, &reason), n);
 		*used += n;
@@ -78,7 +78,7 @@ static void reader_feed_good_any_chunk_taken_whole(struct kunit *test)
 
 		/* Assert */
 		KUNIT_ASSERT_EQ(test, reason, IW_MPA_R_OK);
-		KUNIT_ASSERT_EQ(test, iw_mpa_reader_want(rd), 0);
+		KUNIT_ASSERT_EQ(test, rd->need, 0);
 		KUNIT_ASSERT_EQ(test, used, len);
 		KUNIT_ASSERT_EQ(test, rd->have, len);
 		KUNIT_ASSERT_EQ(test, memcmp(rd->buf, buf, len), 0);
@@ -184,11 +184,11 @@ static void reader_want_any_length_never_behind_frame(struct kunit *test)
 
 		/* Act: random chunks */
 		iw_mpa_reader_init(rd, true, rd->buf);
-		for (used = 0; iw_mpa_reader_want(rd); used += n) {
+		for (used = 0; rd->need; used += n) {
 			/* Assert */
-			KUNIT_ASSERT_LE_MSG(test, iw_mpa_reader_want(rd), len - used,
+			KUNIT_ASSERT_LE_MSG(test, rd->need, len - used,
 					    "seed %u, %u octets", SEED, raw.pd_length);
-			n = 1 + prandom_u32_state(&rnd) % iw_mpa_reader_want(rd);
+			n = 1 + prandom_u32_state(&rnd) % rd->need;
 			KUNIT_ASSERT_EQ(test, iw_mpa_reader_feed(rd, stream + used, n, &reason), n);
 			KUNIT_ASSERT_EQ_MSG(test, reason, IW_MPA_R_OK,
 					    "seed %u, %u octets", SEED, raw.pd_length);
@@ -300,20 +300,20 @@ static void reader_buffer_replaced_frame_goes_on(struct kunit *test)
 	iw_mpa_reader_init(&rd, false, small);
 
 	/* Act: the header, then the rest elsewhere */
-	KUNIT_ASSERT_EQ(test, iw_mpa_reader_want(&rd), sizeof(small));
+	KUNIT_ASSERT_EQ(test, rd.need, sizeof(small));
 	KUNIT_ASSERT_EQ(test, iw_mpa_reader_feed(&rd, stream, sizeof(small), &reason),
 			sizeof(small));
 	KUNIT_ASSERT_EQ(test, reason, IW_MPA_R_OK);
 	memcpy(large, rd.buf, rd.have);
 	rd.buf = large;
-	KUNIT_ASSERT_EQ(test, rd.have + iw_mpa_reader_want(&rd), sizeof(stream));
+	KUNIT_ASSERT_EQ(test, rd.have + rd.need, sizeof(stream));
 	KUNIT_ASSERT_EQ(test, iw_mpa_reader_feed(&rd, stream + sizeof(small),
 						 sizeof(stream) - sizeof(small), &reason),
 			sizeof(stream) - sizeof(small));
 
 	/* Assert */
 	KUNIT_ASSERT_EQ(test, reason, IW_MPA_R_OK);
-	KUNIT_EXPECT_EQ(test, iw_mpa_reader_want(&rd), 0);
+	KUNIT_EXPECT_EQ(test, rd.need, 0);
 	KUNIT_EXPECT_EQ(test, memcmp(large, stream, sizeof(stream)), 0);
 }
 

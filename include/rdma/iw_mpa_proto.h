@@ -125,7 +125,7 @@ struct iw_mpa_frame {
  * struct iw_mpa_reader - collects one startup frame from a stream
  * @buf: the frame as received
  * @have: bytes in @buf
- * @need: bytes to collect before the next decision
+ * @need: bytes until the header or the frame is complete; 0 once the frame is
  * @reply: collects a Reply if true, a Request if false
  *
  * The reader never consumes a byte after the frame: what follows belongs to the RNIC. It collects
@@ -158,17 +158,6 @@ static inline void iw_mpa_reader_init(struct iw_mpa_reader *rd, bool reply,
 
 size_t iw_mpa_reader_feed(struct iw_mpa_reader *rd, const void *octets,
 			  size_t len, enum iw_mpa_reason *reason);
-
-/**
- * iw_mpa_reader_want - how many bytes the reader consumes next
- * @rd: reader
- *
- * Return: bytes until the header or the frame is complete; 0 once the frame is.
- */
-static inline size_t iw_mpa_reader_want(const struct iw_mpa_reader *rd)
-{
-	return rd->need;
-}
 
 enum iw_mpa_reason iw_mpa_frame_decode(const void *buf, size_t len, bool reply,
 				       struct iw_mpa_frame *frame);

@@ -94,7 +94,7 @@ static enum iw_mpa_reason c4mpa_collect(struct c4mpa_conn *conn, const void *oct
 		return why;
 	if (used < len)
 		return IW_MPA_R_EARLY_DATA;
-	if (iw_mpa_reader_want(rd))
+	if (rd->need)
 		return IW_MPA_R_OK;
 	return iw_mpa_frame_decode(rd->buf, rd->have, rd->reply, &conn->peer);
 }
@@ -191,7 +191,7 @@ enum c4mpa_verdict c4mpa_rx_reply(struct c4mpa_conn *conn, const void *octets, s
 {
 	enum iw_mpa_reason why = c4mpa_collect(conn, octets, len);
 
-	if (!why && iw_mpa_reader_want(&conn->reader))
+	if (!why && conn->reader.need)
 		return C4MPA_GO_ON;
 	if (!conn->ops->disarm(conn))
 		return C4MPA_GO_ON;
@@ -215,7 +215,7 @@ enum c4mpa_verdict c4mpa_rx_request(struct c4mpa_conn *conn, const void *octets,
 {
 	enum iw_mpa_reason why = c4mpa_collect(conn, octets, len);
 
-	if (!why && iw_mpa_reader_want(&conn->reader))
+	if (!why && conn->reader.need)
 		return C4MPA_GO_ON;
 	if (!why && conn->peer.rev > conn->local.rev)
 		why = IW_MPA_R_BAD_REV;

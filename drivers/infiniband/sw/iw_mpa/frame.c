@@ -47,14 +47,10 @@ struct frame_hdr {
 #define FRAME_REQ_LARGE	BIT(3)
 #define FRAME_REP_LARGE	BIT(2)
 
-/**
- * struct frame_enhanced - RFC 6581 data at the start of the private data
- * @ird: control flags A and B, then 14 bits of IRD
- * @ord: control flags C and D, then 14 bits of ORD
- */
+/* RFC 6581 data at the start of the private data */
 struct frame_enhanced {
-	__be16	ird;
-	__be16	ord;
+	__be16	ird;	/* control flags A and B, then 14 bits of IRD */
+	__be16	ord;	/* control flags C and D, then 14 bits of ORD */
 };
 
 #define FRAME_ENH_A	BIT(15)	/* in @ird: peer-to-peer model */
@@ -111,9 +107,30 @@ static enum iw_mpa_reason reader_verdict(const struct iw_mpa_reader *rd)
 	return frame_check_hdr((const struct frame_hdr *)rd->buf);
 }
 
+/*
+ * @n bytes more of the frame are in the buffer, @rd->need at most. Return: as @reason of
+ * iw_mpa_reader_feed()
+ */
+enum iw_mpa_reason iw_mpa_reader_filled(struct iw_mpa_reader *rd, size_t n)
+{
+	const struct frame_hdr *hdr = (const struct frame_hdr *)rd->buf;
+	bool in_hdr = rd->have < IW_MPA_HDR_SIZE;
+	enum iw_mpa_reason reason;
+
+	BUILD_BUG_ON(sizeof(*hdr) != IW_MPA_HDR_SIZE);
+	rd->have += n;
+	rd->need -= n;
+	if (!in_hdr)
+		return IW_MPA_R_OK;
+	reason = reader_verdict(rd);
+	if (!reason && !rd->need)
+		rd->need = be16_to_cpu(hdr->pd_length);
+	return reason;
+}
+
 /**
  * iw_mpa_reader_feed - take what belongs to the frame out of a buffer
- * @rd: reader, with room for a whole frame; for iw_mpa_reader_want() octets if @len is not more
+ * @rd: reader, with room for a whole frame; for @rd->need octets if @len is not more
  * @octets: the driver's buffer
  * @len: octets in the buffer
  * @reason: result: IW_MPA_R_OK while the frame may still turn out well, or why it cannot: BAD_KEY,
@@ -125,30 +142,20 @@ static enum iw_mpa_reason reader_verdict(const struct iw_mpa_reader *rd)
  * Context: any.
  *
  * Return: octets taken, 0..@len. The frame is whole if @reason is IW_MPA_R_OK and
- * iw_mpa_reader_want() is 0; the octets left in the buffer are FPDUs then.
+ * @rd->need is 0; the octets left in the buffer are FPDUs then.
  */
 size_t iw_mpa_reader_feed(struct iw_mpa_reader *rd, const void *octets,
 			  size_t len, enum iw_mpa_reason *reason)
 {
-	const struct frame_hdr *hdr = (const struct frame_hdr *)rd->buf;
 	const u8 *from = octets;
 	size_t n, used = 0;
 
-	BUILD_BUG_ON(sizeof(*hdr) != IW_MPA_HDR_SIZE);
 	*reason = reader_verdict(rd);
 	while (!*reason && used < len && rd->need) {
-		bool in_hdr = rd->have < IW_MPA_HDR_SIZE;
-
 		n = min_t(size_t, rd->need, len - used);
 		memcpy(rd->buf + rd->have, from + used, n);
 		used += n;
-		rd->have += n;
-		rd->need -= n;
-		if (!in_hdr)
-			continue;
-		*reason = reader_verdict(rd);
-		if (!*reason && !rd->need)
-			rd->need = be16_to_cpu(hdr->pd_length);
+		*reason = iw_mpa_reader_filled(rd, n);
 	}
 	return used;
 }

@@ -2,10 +2,9 @@
 #ifndef _IW_MPA_FRAME_H
 #define _IW_MPA_FRAME_H
 
-#include <linux/types.h>
+#include <rdma/iw_mpa_proto.h>
 
-struct iw_mpa_frame;
-
+enum iw_mpa_reason iw_mpa_reader_filled(struct iw_mpa_reader *rd, size_t n);
 void iw_mpa_frame_decode_head(const void *buf, bool reply, struct iw_mpa_frame *frame);
 
 /*

@@ -14,8 +14,6 @@
 #include <linux/slab.h>
 #include <linux/string.h>
 
-/* Bytes that are read at a time. Most startup frames fit. */
-#define STARTUP_CHUNK		128
 /* What is dropped if there is no memory for a frame; after that the connection lingers */
 #define STARTUP_DROP		SZ_1M
 
@@ -72,7 +70,7 @@ enum iw_mpa_event iw_mpa_startup_send_request(struct iw_mpa_ep *ep)
 static bool startup_make_room(struct iw_mpa_ep *ep)
 {
 	struct iw_mpa_reader *rd = &ep->reader;
-	size_t size = rd->have + iw_mpa_reader_want(rd);
+	size_t size = rd->have + rd->need;
 	u8 *buf;
 
 	if (rd->buf != ep->frame || size <= sizeof(ep->frame))
@@ -106,19 +104,17 @@ static int startup_fill(struct iw_mpa_ep *ep, bool *closed)
 	struct iw_mpa_reader *rd = &ep->reader;
 	enum iw_mpa_reason reason = IW_MPA_R_OK;
 	const u16 before = rd->have;
-	u8 bytes[STARTUP_CHUNK];
 	int len;
 
 	do {
-		len = iw_mpa_sock_read(&ep->sock, bytes,
-				       min(iw_mpa_reader_want(rd), sizeof(bytes)), closed);
+		len = iw_mpa_sock_read(&ep->sock, rd->buf + rd->have, rd->need, closed);
 		if (len > 0)
-			iw_mpa_reader_feed(rd, bytes, len, &reason);
+			reason = iw_mpa_reader_filled(rd, len);
 		if (!reason && !startup_make_room(ep)) {
 			iw_mpa_sock_discard(&ep->sock, STARTUP_DROP);
 			reason = IW_MPA_R_LOCAL;
 		}
-	} while (len > 0 && !reason && iw_mpa_reader_want(rd));
+	} while (len > 0 && !reason && rd->need);
 	if (reason)
 		iw_mpa_ep_set_reason(ep, reason, 0);
 	return len < 0 && rd->have != before ? -EAGAIN : len;
@@ -168,7 +164,7 @@ static enum iw_mpa_event startup_read(struct iw_mpa_ep *ep)
 	no_memory = ep->reason == IW_MPA_R_LOCAL;
 	if (ep->reason && !no_memory)
 		return IW_MPA_EV_FRAME_BAD;
-	if (no_memory || !iw_mpa_reader_want(rd)) {
+	if (no_memory || !rd->need) {
 		/* A FIN after the frame counts later. TCP does not report it again. */
 		if (closed)
 			iw_mpa_raise(ep, IW_MPA_EV_PEER_CLOSED);
@@ -189,7 +185,7 @@ enum iw_mpa_event iw_mpa_startup_read_request(struct iw_mpa_ep *ep)
 
 	if (event == IW_MPA_EV_REP_BEGUN)
 		return IW_MPA_EV_NONE;
-	if (event == IW_MPA_EV_NONE && !iw_mpa_reader_want(&ep->reader))
+	if (event == IW_MPA_EV_NONE && !ep->reader.need)
 		return IW_MPA_EV_REQ_GOOD;
 	return event;
 }
@@ -221,7 +217,7 @@ enum iw_mpa_event iw_mpa_startup_read_reply(struct iw_mpa_ep *ep)
 	enum iw_mpa_event event = startup_read(ep);
 	enum iw_mpa_reason reason;
 
-	if (event != IW_MPA_EV_NONE || iw_mpa_reader_want(&ep->reader))
+	if (event != IW_MPA_EV_NONE || ep->reader.need)
 		return event;
 	reason = startup_judge_reply(ep);
 	if (!reason) {

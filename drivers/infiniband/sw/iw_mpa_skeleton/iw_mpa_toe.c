@@ -138,7 +138,7 @@ size_t toe_rx(struct toe_conn *conn, const void *buf, size_t len)
 	used = iw_mpa_reader_feed(&conn->reader, buf, len, &why);
 	if (why)
 		toe_close(conn, why);
-	else if (!iw_mpa_reader_want(&conn->reader))
+	else if (!conn->reader.need)
 		toe_have_frame(conn);
 	return used;
 }
