@@ -117,20 +117,6 @@ static bool backlog_join(struct iw_mpa_backlog *backlog, const struct net *net)
 	return true;
 }
 
-/* The last one takes the crowd along. */
-static void backlog_part(struct iw_mpa_backlog *backlog)
-{
-	struct iw_mpa_crowd *crowd = backlog->crowd;
-
-	spin_lock(&backlog->dev->lock);
-	if (--crowd->backlogs)
-		crowd = NULL;
-	else
-		list_del(&crowd->node);
-	spin_unlock(&backlog->dev->lock);
-	kfree(crowd);
-}
-
 /*
  * Return: the backlog of a new listener, or NULL. The listener holds @id until
  * iw_mpa_backlog_stop(). @net is the namespace of its socket, NULL if it will have none; @limit is
@@ -177,12 +163,23 @@ void iw_mpa_backlog_stop(struct iw_mpa_backlog *backlog)
 	cancel_delayed_work_sync(&backlog->look);
 }
 
-/* Drop a reference: a listener's that has gone or never came up, or an endpoint's. */
+/*
+ * Drop a reference: a listener's that has gone or never came up, or an endpoint's. The last backlog
+ * takes the crowd along.
+ */
 void iw_mpa_backlog_close(struct iw_mpa_backlog *backlog)
 {
+	struct iw_mpa_crowd *crowd = backlog->crowd;
+
 	if (!refcount_dec_and_test(&backlog->ref))
 		return;
-	backlog_part(backlog);
+	spin_lock(&backlog->dev->lock);
+	if (--crowd->backlogs)
+		crowd = NULL;
+	else
+		list_del(&crowd->node);
+	spin_unlock(&backlog->dev->lock);
+	kfree(crowd);
 	kfree(backlog);
 }
 

@@ -25,30 +25,18 @@ struct iw_mpa_device;
 /* Room for the frames of most peers */
 #define IW_MPA_EP_FRAME		40
 
-/**
- * enum iw_mpa_queue - in which list of its listener's backlog a responder is
- * @IW_MPA_Q_NONE: in none
- * @IW_MPA_Q_REQUEST: half-open: it waits for the MPA Request
- * @IW_MPA_Q_LINGER: half-open, too: it was refused, and waits for the peer to close
- * @IW_MPA_Q_ROOM: its Request waits for iw_cm or the ULP to have room
- */
+/* In which list of its listener's backlog a responder is */
 enum iw_mpa_queue {
 	IW_MPA_Q_NONE,
-	IW_MPA_Q_REQUEST,
-	IW_MPA_Q_LINGER,
-	IW_MPA_Q_ROOM,
+	IW_MPA_Q_REQUEST,	/* half-open: it waits for the MPA Request */
+	IW_MPA_Q_LINGER,	/* half-open, too: refused, it waits for the peer to close */
+	IW_MPA_Q_ROOM,		/* its Request waits for iw_cm or the ULP to have room */
 };
 
-/**
- * enum iw_mpa_upcall_phase - the event that iw_cm expects next
- * @IW_MPA_UP_SILENT: nothing: no connect or accept has returned 0
- * @IW_MPA_UP_REPLY: one CONNECT_REPLY
- * @IW_MPA_UP_ESTABLISHED: one ESTABLISHED
- * @IW_MPA_UP_CLOSE: one CLOSE
- */
+/* The event that iw_cm expects next */
 enum iw_mpa_upcall_phase {
-	IW_MPA_UP_SILENT,
-	IW_MPA_UP_REPLY,
+	IW_MPA_UP_SILENT,	/* none: no connect or accept has returned 0 */
+	IW_MPA_UP_REPLY,	/* one CONNECT_REPLY */
 	IW_MPA_UP_ESTABLISHED,
 	IW_MPA_UP_CLOSE,
 };

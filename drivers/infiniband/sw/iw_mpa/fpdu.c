@@ -83,37 +83,6 @@ static void fpdu_untagged_init(struct fpdu_untagged *hdr, u8 rdmap, u32 qn)
 	hdr->msn = cpu_to_be32(1);	/* the first message of its queue */
 }
 
-static size_t fpdu_rtr_write(u8 *fpdu, bool crc)
-{
-	struct fpdu_tagged *wr = (struct fpdu_tagged *)fpdu;
-
-	BUILD_BUG_ON(sizeof(*wr) + 4 != IW_MPA_FPDU_WRITE_SIZE);
-	wr->ddp = FPDU_DDP_TAGGED | FPDU_DDP_LAST_V1;
-	wr->rdmap = FPDU_RDMAP_WRITE;
-	wr->stag = cpu_to_be32(IW_MPA_FPDU_STAG);
-	return fpdu_seal(fpdu, sizeof(*wr), crc);
-}
-
-static size_t fpdu_rtr_read(u8 *fpdu, bool crc)
-{
-	struct fpdu_read_req *rd = (struct fpdu_read_req *)fpdu;
-
-	BUILD_BUG_ON(sizeof(*rd) + 4 != IW_MPA_FPDU_MAX);
-	fpdu_untagged_init(&rd->hdr, FPDU_RDMAP_READ_REQ, FPDU_QN_READ_REQ);
-	rd->sink_stag = cpu_to_be32(IW_MPA_FPDU_STAG);
-	rd->source_stag = cpu_to_be32(IW_MPA_FPDU_STAG);
-	return fpdu_seal(fpdu, sizeof(*rd), crc);
-}
-
-static size_t fpdu_rtr_send(u8 *fpdu, bool crc)
-{
-	struct fpdu_untagged *snd = (struct fpdu_untagged *)fpdu;
-
-	BUILD_BUG_ON(sizeof(*snd) + 4 != 24);
-	fpdu_untagged_init(snd, FPDU_RDMAP_SEND, FPDU_QN_SEND);
-	return fpdu_seal(fpdu, sizeof(*snd), crc);
-}
-
 /**
  * iw_mpa_fpdu_rtr - make an RTR message
  * @rtr: one of IW_MPA_RTR_SEND, IW_MPA_RTR_WRITE, IW_MPA_RTR_READ
@@ -128,14 +97,27 @@ static size_t fpdu_rtr_send(u8 *fpdu, bool crc)
  */
 size_t iw_mpa_fpdu_rtr(u8 rtr, bool crc, u8 fpdu[IW_MPA_FPDU_MAX])
 {
+	struct fpdu_read_req *rd = (struct fpdu_read_req *)fpdu;
+	struct fpdu_tagged *wr = (struct fpdu_tagged *)fpdu;
+
+	BUILD_BUG_ON(sizeof(rd->hdr) + 4 != 24);
+	BUILD_BUG_ON(sizeof(*wr) + 4 != IW_MPA_FPDU_WRITE_SIZE);
+	BUILD_BUG_ON(sizeof(*rd) + 4 != IW_MPA_FPDU_MAX);
 	memset(fpdu, 0, IW_MPA_FPDU_MAX);
 	switch (rtr) {
 	case IW_MPA_RTR_SEND:
-		return fpdu_rtr_send(fpdu, crc);
+		fpdu_untagged_init(&rd->hdr, FPDU_RDMAP_SEND, FPDU_QN_SEND);
+		return fpdu_seal(fpdu, sizeof(rd->hdr), crc);
 	case IW_MPA_RTR_WRITE:
-		return fpdu_rtr_write(fpdu, crc);
+		wr->ddp = FPDU_DDP_TAGGED | FPDU_DDP_LAST_V1;
+		wr->rdmap = FPDU_RDMAP_WRITE;
+		wr->stag = cpu_to_be32(IW_MPA_FPDU_STAG);
+		return fpdu_seal(fpdu, sizeof(*wr), crc);
 	case IW_MPA_RTR_READ:
-		return fpdu_rtr_read(fpdu, crc);
+		fpdu_untagged_init(&rd->hdr, FPDU_RDMAP_READ_REQ, FPDU_QN_READ_REQ);
+		rd->sink_stag = cpu_to_be32(IW_MPA_FPDU_STAG);
+		rd->source_stag = cpu_to_be32(IW_MPA_FPDU_STAG);
+		return fpdu_seal(fpdu, sizeof(*rd), crc);
 	}
 	return 0;
 }

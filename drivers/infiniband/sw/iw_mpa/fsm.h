@@ -184,14 +184,9 @@ enum iw_mpa_timer {
 	IW_MPA_TMR_COUNT
 };
 
-/**
- * enum iw_mpa_phase - where in a connection's life a state is
- * @IW_MPA_PHASE_START: it is coming up: iw_cm may wait for the event that says so
- * @IW_MPA_PHASE_UP: it is established
- * @IW_MPA_PHASE_END: it ends
- */
+/* Where in a connection's life a state is */
 enum iw_mpa_phase {
-	IW_MPA_PHASE_START,
+	IW_MPA_PHASE_START,	/* it is coming up: iw_cm may wait for the event that says so */
 	IW_MPA_PHASE_UP,
 	IW_MPA_PHASE_END,
 };
@@ -241,16 +236,11 @@ struct iw_mpa_transition {
 	u32	actions;
 };
 
-/**
- * struct iw_mpa_state_info - one row of IW_MPA_STATES()
- * @timer: an enum iw_mpa_timer
- * @phase: an enum iw_mpa_phase
- * @total: the limit of several waits together ends this wait, too
- */
+/* One row of IW_MPA_STATES() */
 struct iw_mpa_state_info {
-	u8	timer;
-	u8	phase;
-	bool	total;
+	u8	timer;		/* enum iw_mpa_timer */
+	u8	phase;		/* enum iw_mpa_phase */
+	bool	total;		/* the limit of several waits together ends this wait, too */
 };
 
 extern const struct iw_mpa_transition iw_mpa_fsm[IW_MPA_ST_COUNT][IW_MPA_EV_COUNT];

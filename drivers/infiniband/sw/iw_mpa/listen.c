@@ -73,16 +73,11 @@ static bool listen_netdev_has(const struct net_device *netdev, const union iw_mp
 	return false;
 }
 
-/**
- * struct listen_call - a connection that a listener has taken
- * @netdev: network device of the listener
- * @net: namespace of the connection
- * @addr: its local address
- */
+/* A connection that a listener has taken */
 struct listen_call {
-	const struct net_device	*netdev;
-	const struct net	*net;
-	const union iw_mpa_addr	*addr;
+	const struct net_device	*netdev;	/* of the listener */
+	const struct net	*net;		/* of the connection */
+	const union iw_mpa_addr	*addr;		/* its local address */
 };
 
 /* Return: -EXDEV if a connection is for an address of this device, and not for the listener's. */

@@ -46,14 +46,10 @@ struct iw_mpa_sock {
 	u32				fin_ack;
 };
 
-/**
- * struct iw_mpa_tuple - who is connected to whom
- * @local: this end
- * @remote: the peer
- */
+/* Who is connected to whom */
 struct iw_mpa_tuple {
-	union iw_mpa_addr	local;
-	union iw_mpa_addr	remote;
+	union iw_mpa_addr	local;	/* this end */
+	union iw_mpa_addr	remote;	/* the peer */
 };
 
 /**

@@ -36,10 +36,7 @@ enum iw_mpa_counter {
 	IW_MPA_CNT_COUNT = IW_MPA_CNT_REASON + IW_MPA_R_COUNT - 1
 };
 
-/**
- * struct iw_mpa_stats - one CPU's counters, of a device or of the whole machine
- * @counter: see &enum iw_mpa_counter
- */
+/* One CPU's counters, of a device or of the whole machine */
 struct iw_mpa_stats {
 	unsigned long	counter[IW_MPA_CNT_COUNT];
 };

@@ -6,24 +6,15 @@
 
 struct iw_mpa_sock_opts;
 
-/**
- * struct iw_mpa_route - the route of a flow, and what the tables rank it by
- * @ifindex: interface by which it leaves; 0 if there is no route
- * @table: routing table, which the rules have chosen
- * @metric: the least counts
- * @prefix_len: bits of the destination; the longest prefix counts
- * @source_len: bits of the source
- * @local: the destination is an address of this host
- * @many: there are several next hops, out of which a hash takes one
- */
+/* The route of a flow, and what the tables rank it by */
 struct iw_mpa_route {
-	int	ifindex;
-	u32	table;
-	u32	metric;
-	u8	prefix_len;
-	u8	source_len;
-	bool	local;
-	bool	many;
+	int	ifindex;	/* interface by which it leaves; 0 if there is no route */
+	u32	table;		/* routing table, which the rules have chosen */
+	u32	metric;		/* the least counts */
+	u8	prefix_len;	/* bits of the destination; the longest prefix counts */
+	u8	source_len;	/* bits of the source */
+	bool	local;		/* the destination is an address of this host */
+	bool	many;		/* there are several next hops, out of which a hash takes one */
 };
 
 bool iw_mpa_way_is_tie(const struct iw_mpa_route *host, const struct iw_mpa_route *chosen,
