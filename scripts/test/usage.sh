@@ -81,6 +81,28 @@ installed() {
 		sed 's| [^ ]*$||' | sort)
 }
 
+# enabled ROOT: what systemd is to start there
+enabled() { find "$1/etc/systemd" -name 'iw-mpa-*' -printf '%P\n' | sort; }
+
+# rpm_goes RPM: on a copy of this host. Links that come at boot still do after an upgrade, and leave nothing with the
+# package.
+rpm_goes() {
+	local tmp=$WORK/host root=$WORK/host/root
+
+	mkdir -p "$tmp"
+	mount -t tmpfs -o mode=755 usage "$tmp" && mkdir "$tmp"/{upper,work,root} &&
+		mount -t overlay -o "lowerdir=/,upperdir=$tmp/upper,workdir=$tmp/work" usage "$root" &&
+		rpm --root "$root" --nodeps --noscripts -i "$1" || return
+	enabled "$root" >"$WORK/before"
+	systemctl --root="$root" -q enable iw-mpa-netdev@eth0 iw-mpa-netdev@enp0s3.100 || return
+	enabled "$root" >"$WORK/between"
+	[[ $(wc -l <"$WORK/between") -eq $(($(wc -l <"$WORK/before") + 2)) ]] || return
+	rpm -qp --qf '%{PREUN}' "$1" | chroot "$root" sh -s 1
+	enabled "$root" | diff "$WORK/between" - || return
+	rpm --root "$root" --nodeps -e iw-mpa-dkms || return
+	enabled "$root" | diff "$WORK/before" -
+}
+
 # A release of its own sources, made elsewhere by somebody with other habits, has the same bytes. The RPM is what
 # the Debian package is, but for the documents, and the line that has env find an interpreter.
 test_release() {
@@ -116,6 +138,7 @@ test_release() {
 	[[ $(wc -l <"$again/deb.files") -gt 100 ]] && diff "$again/deb.files" "$again/rpm.files" || return
 	rpm --root "$again/rpm" --nodeps --noscripts -e iw-mpa-dkms || return
 	installed "$again/rpm" | grep . && return 1
+	unshare -m "$0" --rpm-goes "$dir"/*.noarch.rpm || return
 	rm -r "$again"
 }
 
@@ -274,6 +297,10 @@ main() {
 	local name
 
 	case ${1:-} in
+	--rpm-goes)
+		rpm_goes "$2"
+		return
+		;;
 	-l)
 		printf '%s\n' "${ALL[@]}"
 		return
