@@ -8,8 +8,8 @@
 #   scripts/test/package.sh [KERNEL...]     names of scripts/kernels; all that there are, without any
 #   scripts/test/package.sh --readme [KERNEL...]
 #                                      in place of that, the commands of README.md, word for word, on a Debian that has
-#                                      nothing but what each has. What they said, and how long that took, is in
-#                                      $CACHE/package/readme-KERNEL
+#                                      nothing but what each has, as far as to a disk and a mount. What they said, and
+#                                      how long that took, is in $CACHE/package/readme-KERNEL
 #
 # What compiles runs in a chroot of the guest's disk while the guest is off: an emulated processor would
 # take half an hour for it.
@@ -81,7 +81,8 @@ make_fresh_root() {
 	cp -al "$base" "$dir.new"
 	mkdir -p "$dir.new/usr/lib/modules"
 	cp "$debs/linux-image-${KREL}_"*.deb "$dir.new/tmp/"
-	chroot "$dir.new" sh -c 'dpkg -i /tmp/*.deb'
+	# apt would take the archive's for newer, which is as old, and have an initramfs made.
+	chroot "$dir.new" sh -c "dpkg -i /tmp/*.deb && apt-mark hold linux-image-$KREL"
 	rm "$dir.new"/tmp/*.deb
 	mv -T "$dir.new" "$dir"
 }
@@ -454,10 +455,14 @@ as_typed() {
 # shellcheck disable=SC2016 # there
 test_readme_install() {
 	inside "cp /share/${OLD##*/} /root; ! type -P dkms rping make"
+	# As on each host, /var/tmp is of a file system that says what its blocks are, as our layer does not.
+	inside 'mke2fs -q -t ext4 /var/layer 2G; echo "/var/layer /var/tmp ext4 loop" >>/etc/fstab'
 	inside 'uname() { if [[ $* == -r ]]; then echo '"$KREL"'; else command uname "$@"; fi; }
 		declare -f uname >/root/variables'
 	as_typed 0 "export DEBIAN_FRONTEND=noninteractive
 		$(readme install)"
+	as_typed 0 "export DEBIAN_FRONTEND=noninteractive
+		$(readme nfs | head -n 1)"
 	inside 'rm -f /root/variables'
 	expect_modules "$(version_of "$OLD")"
 }
@@ -475,22 +480,63 @@ test_readme_try() {
 	[[ $(grep -c '^ping data: ' <<<"$output") -eq 10 ]]
 }
 
-# Nobody has typed anything since the boot.
+# What is written is read again when the disk was away.
+# shellcheck disable=SC2016 # there
+test_readme_disk() {
+	local block
+
+	block=$(readme disk)
+	as_typed 300 "$block"
+	inside 'findmnt -n -o SOURCE /mnt | grep -x "/dev/nvme[0-9]*n1"; iw-mpa endpoints | grep OFFLOADED
+		head -c 1000000 /dev/urandom >/root/wanted; cp /root/wanted /mnt/file; umount /mnt
+		nvme disconnect -n disk; . /root/variables
+		'"$(sed -n '/^nvme connect /,$p' <<<"$block")"'; cmp /root/wanted /mnt/file' 120
+}
+
+# NFS 4 starts at the root of the server, which has to be of a file system that can be exported. Our layer cannot, so
+# here mount.nfs takes version 3.
+# shellcheck disable=SC2016 # there
+test_readme_nfs() {
+	[[ $(readme nfs | head -n 1) == apt-get* ]]
+	inside 'poll 60 systemctl is-active nfs-server' 90
+	as_typed 300 "$(readme nfs | tail -n +2)"
+	inside 'findmnt -n -o FSTYPE,OPTIONS /media | grep -E "^nfs4? .*proto=rdma"; cmp /root/wanted /media/file
+		umount /media; systemctl stop nfs-server' 180
+}
+
+# The host shuts down while the disk is mounted: what was written last is on the target's disk.
+# shellcheck disable=SC2016 # there
 test_readme_boot() {
 	inside 'poll 60 eval "rdma link show srnic_eth0/1 | grep \"netdev eth0\""' 90
+	inside 'modprobe loop; mount -o loop,ro /var/tmp/disk /mnt; cmp /root/wanted /mnt/last; umount /mnt' 60
+}
+
+# shellcheck disable=SC2016 # words of README.md
+# What stands between newlines, ;, &&, || and pipes is one. A person has an hour, and patience for 14.
+test_readme_count() {
+	local commands
+
+	commands=$( (readme install && readme link && readme disk) | sed 's/\$([^)|]*)/x/g' |
+		grep -oE '(\|\||&&|[|;&]|^)[^|;&]+')
+	echo "$commands"
+	[[ $(wc -l <<<"$commands") -gt 5 && $(wc -l <<<"$commands") -lt 15 ]]
 }
 
 test_readme() {
 	test_begin "$1" fresh
 	: >"$WORK/readme-$1"
+	step 'README.md: the way to a disk has less than 15 commands' test_readme_count
 	step 'README.md: it installs' test_readme_install
 	boot
 	step 'README.md: there is a link' test_readme_link
 	step 'README.md: rping answers' test_readme_try
+	step 'README.md: a disk is mounted' test_readme_disk
+	step 'README.md: NFS has it, too' test_readme_nfs
+	inside 'cp /root/wanted /mnt/last' || :
 	tap_run "$KERNEL: the guest ends well" power_off
 	[[ $KEEP == yes ]] || guest_forget_logs
 	boot
-	step 'README.md: the link comes with the next boot' test_readme_boot
+	step 'README.md: the link comes with the next boot, and the disk has what was written' test_readme_boot
 	test_finish
 }
 
