@@ -230,7 +230,8 @@ static void cq_armed_called_once_for_what_was_asked(struct kunit *test)
 		up.cq[0] = NULL;
 		while (pair_poll(cq, &wc))
 			;
-		KUNIT_EXPECT_EQ(test, srnic_cq_arm(cq, rows[i].arm | IB_CQ_REPORT_MISSED_EVENTS),
+		KUNIT_EXPECT_EQ(test, srnic_req_notify_cq(&cq->ibcq, rows[i].arm |
+								IB_CQ_REPORT_MISSED_EVENTS),
 				0);
 		srnic_cq_put(cq, &cqe, rows[i].solicited, &up);
 		KUNIT_EXPECT_PTR_EQ(test, up.cq[0], rows[i].due ? cq : NULL);
@@ -239,8 +240,9 @@ static void cq_armed_called_once_for_what_was_asked(struct kunit *test)
 		up.cq[0] = NULL;
 		srnic_cq_put(cq, &cqe, true, &up);
 		KUNIT_EXPECT_PTR_EQ(test, up.cq[0], NULL);
-		KUNIT_EXPECT_EQ(test, srnic_cq_arm(cq, rows[i].arm), 0);
-		KUNIT_EXPECT_EQ(test, srnic_cq_arm(cq, rows[i].arm | IB_CQ_REPORT_MISSED_EVENTS),
+		KUNIT_EXPECT_EQ(test, srnic_req_notify_cq(&cq->ibcq, rows[i].arm), 0);
+		KUNIT_EXPECT_EQ(test, srnic_req_notify_cq(&cq->ibcq, rows[i].arm |
+								IB_CQ_REPORT_MISSED_EVENTS),
 				1);
 	}
 }
@@ -253,12 +255,12 @@ static void cq_armed_for_next_stays_so(struct kunit *test)
 	const struct srnic_cqe cqe = { .qp = &p->end[0].qp->ibqp };
 	struct srnic_upcalls up = {};
 
-	srnic_cq_arm(cq, IB_CQ_NEXT_COMP);
-	srnic_cq_arm(cq, IB_CQ_SOLICITED);
+	srnic_req_notify_cq(&cq->ibcq, IB_CQ_NEXT_COMP);
+	srnic_req_notify_cq(&cq->ibcq, IB_CQ_SOLICITED);
 	srnic_cq_put(cq, &cqe, false, &up);
 	KUNIT_EXPECT_PTR_EQ(test, up.cq[0], cq);
 	up.cq[0] = NULL;
-	srnic_cq_arm(cq, IB_CQ_SOLICITED);
+	srnic_req_notify_cq(&cq->ibcq, IB_CQ_SOLICITED);
 	srnic_cq_put(cq, &cqe, false, &up);
 	KUNIT_EXPECT_PTR_EQ(test, up.cq[0], NULL);
 }
@@ -325,7 +327,7 @@ static void cq_of_a_qp_that_goes_has_none_of_it(struct kunit *test)
 		srnic_cq_put(cq, &cqe, false, &up);
 	}
 	p->end[0].qp->dying = true;
-	srnic_cq_arm(cq, IB_CQ_NEXT_COMP);
+	srnic_req_notify_cq(&cq->ibcq, IB_CQ_NEXT_COMP);
 	cqe.qp = &p->end[0].qp->ibqp;
 	srnic_cq_put(cq, &cqe, false, &up);
 	KUNIT_EXPECT_PTR_EQ(test, up.cq[0], NULL);

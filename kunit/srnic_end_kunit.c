@@ -89,7 +89,7 @@ static bool end_waits_for_references(void)
 /* Rules: L-07 */
 static void end_flush_by_who_has_a_reference(struct kunit *test)
 {
-	const struct ib_qp_attr attr = { .qp_state = IB_QPS_ERR };
+	struct ib_qp_attr attr = { .qp_state = IB_QPS_ERR };
 	struct srnic_qp *qp = end_world.qp;
 	struct task_struct *thread;
 
@@ -98,7 +98,7 @@ static void end_flush_by_who_has_a_reference(struct kunit *test)
 	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, thread);
 	KUNIT_EXPECT_TRUE(test, end_waits_for_references());
 
-	KUNIT_EXPECT_EQ(test, srnic_qp_modify(qp, &attr, IB_QP_STATE), 0);
+	KUNIT_EXPECT_EQ(test, srnic_modify_qp(&qp->ibqp, &attr, IB_QP_STATE, NULL), 0);
 	KUNIT_EXPECT_TRUE(test, delayed_work_pending(&qp->flush_work));
 	srnic_qp_put(qp);
 	wait_for_completion(&end_world.ended);

@@ -10,7 +10,6 @@
 #include <net/sock.h>
 #include <net/tcp.h>
 
-#include "handoff.h"
 #include "../srnic/qp.h"	/* the library has a qp.h, too */
 
 #define FEED_FRAGS	5	/* of a segment at most */
@@ -113,11 +112,11 @@ static void feed_stop(void)
 /* Nothing is left of it: the QP can have another one. */
 void feed_end(struct kunit *test)
 {
-	const struct ib_qp_attr init = { .qp_state = IB_QPS_INIT };
+	struct ib_qp_attr init = { .qp_state = IB_QPS_INIT };
 	struct ib_wc wc;
 
 	feed_stop();
-	KUNIT_ASSERT_EQ(test, srnic_qp_modify(single.qp, &init, IB_QP_STATE), 0);
+	KUNIT_ASSERT_EQ(test, srnic_modify_qp(&single.qp->ibqp, &init, IB_QP_STATE, NULL), 0);
 	while (pair_poll(&single.p->end[0].rcq, &wc))
 		;
 }

@@ -7,7 +7,6 @@
 #include <net/sock.h>
 
 #include "state.h"
-#include "handoff.h"
 #include "iw_mpa_quiet.h"
 #include "../srnic/qp.h"	/* the library has a qp.h, too */
 
@@ -73,7 +72,7 @@ static void handoff_prepared_when_idle_alone(struct kunit *test)
 /* A stream that was aborted, or has failed, leaves nothing to the next one. */
 static void handoff_begins_anew(struct kunit *test)
 {
-	const struct ib_qp_attr sqd = { .qp_state = IB_QPS_SQD };
+	struct ib_qp_attr sqd = { .qp_state = IB_QPS_SQD };
 	struct srnic_qp *qp = single.qp;
 
 	qp->broken_off = true;
@@ -83,7 +82,7 @@ static void handoff_begins_anew(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, qp->fault.err, SRNIC_ERR_NONE);
 	KUNIT_EXPECT_FALSE(test, qp->fault.own);
 	KUNIT_EXPECT_FALSE(test, qp->broken_off);
-	KUNIT_EXPECT_EQ(test, srnic_qp_modify(qp, &sqd, IB_QP_STATE), 0);
+	KUNIT_EXPECT_EQ(test, srnic_modify_qp(&qp->ibqp, &sqd, IB_QP_STATE, NULL), 0);
 	KUNIT_EXPECT_EQ(test, srnic_qp_state(qp), IB_QPS_SQD);
 	handoff_stop_as(test, IW_MPA_R_ULP_CLOSE);
 	single_expect_events(test, 0);
@@ -216,7 +215,7 @@ static const struct handoff_tell {
 
 static void handoff_tell_desc(const struct handoff_tell *tell, char *desc)
 {
-	strscpy(desc, srnic_err_name(tell->err), KUNIT_PARAM_DESC_SIZE);
+	strscpy(desc, srnic_errs[tell->err].name, KUNIT_PARAM_DESC_SIZE);
 }
 
 KUNIT_ARRAY_PARAM(handoff_tell, handoff_tells, handoff_tell_desc);

@@ -175,7 +175,7 @@ static void mem_map_sg_any_pieces_walked_in_order(struct kunit *test)
 	for (i = 0; i < MEM_SGS; i++)
 		total += left[i];
 
-	KUNIT_ASSERT_EQ(test, srnic_target_map(&mr, sg, MEM_SGS, &skip), MEM_SGS);
+	KUNIT_ASSERT_EQ(test, srnic_map_mr_sg(&mr.ibmr, sg, MEM_SGS, &skip), MEM_SGS);
 	KUNIT_EXPECT_EQ(test, skip, 0);
 	KUNIT_EXPECT_EQ(test, mr.ibmr.length, total);
 	KUNIT_EXPECT_EQ(test, mr.ibmr.iova, offset_in_page(pieces[0].va));
@@ -211,7 +211,7 @@ static void mem_map_sg_too_many_pieces_as_many_as_fit(struct kunit *test)
 		sg_dma_len(&sg[i]) = i == 1 ? 10 : 4096;
 	}
 	/* The first two are in a row and need one entry; the third has a gap before it. */
-	KUNIT_EXPECT_EQ(test, srnic_target_map(mr, sg, 3, NULL), 2);
+	KUNIT_EXPECT_EQ(test, srnic_map_mr_sg(&mr->ibmr, sg, 3, NULL), 2);
 	KUNIT_EXPECT_EQ(test, mr->ibmr.length, 4106);
 }
 
@@ -277,7 +277,7 @@ static void mem_register_uses_what_was_mapped_last(struct kunit *test)
 	sg.dma_address = (uintptr_t)p->end[1].mem;
 	sg_dma_len(&sg) = 200;
 	KUNIT_ASSERT_EQ(test, srnic_stag_register(p->dev, &p->pd, index | 1, 0, 100, 0), 0);
-	KUNIT_ASSERT_EQ(test, srnic_target_map(mr, &sg, 1, NULL), 1);
+	KUNIT_ASSERT_EQ(test, srnic_map_mr_sg(&mr->ibmr, &sg, 1, NULL), 1);
 	name.stag = index | 1;
 	KUNIT_ASSERT_EQ(test, mem_access(p, &name, 0, 1, &walk), SRNIC_MEM_OK);
 	KUNIT_EXPECT_PTR_EQ(test, walk.va[0], (void *)p->end[0].mem);
@@ -425,17 +425,17 @@ static void mem_map_sg_of_nothing_refused(struct kunit *test)
 	sg.dma_address = (uintptr_t)p->end[0].mem;
 	sg_dma_len(&sg) = 100;
 	mr->mapped = false;
-	KUNIT_EXPECT_EQ(test, srnic_target_map(mr, &sg, 1, &skip), -EINVAL);
-	KUNIT_EXPECT_EQ(test, srnic_target_map(mr, &sg, 0, NULL), -EINVAL);
-	KUNIT_EXPECT_EQ(test, srnic_target_map(mr, &sg, -1, NULL), -EINVAL);
+	KUNIT_EXPECT_EQ(test, srnic_map_mr_sg(&mr->ibmr, &sg, 1, &skip), -EINVAL);
+	KUNIT_EXPECT_EQ(test, srnic_map_mr_sg(&mr->ibmr, &sg, 0, NULL), -EINVAL);
+	KUNIT_EXPECT_EQ(test, srnic_map_mr_sg(&mr->ibmr, &sg, -1, NULL), -EINVAL);
 	KUNIT_EXPECT_FALSE(test, mr->mapped);
 	KUNIT_EXPECT_EQ(test, skip, 101);
 	KUNIT_EXPECT_EQ(test, mr->ibmr.length, 0);
 	skip = 100;
-	KUNIT_EXPECT_EQ(test, srnic_target_map(mr, &sg, 1, &skip), 1);
+	KUNIT_EXPECT_EQ(test, srnic_map_mr_sg(&mr->ibmr, &sg, 1, &skip), 1);
 	KUNIT_EXPECT_EQ(test, mr->ibmr.length, 0);
 	skip = 99;
-	KUNIT_EXPECT_EQ(test, srnic_target_map(mr, &sg, 1, &skip), 1);
+	KUNIT_EXPECT_EQ(test, srnic_map_mr_sg(&mr->ibmr, &sg, 1, &skip), 1);
 	KUNIT_EXPECT_EQ(test, mr->ibmr.length, 1);
 	KUNIT_EXPECT_TRUE(test, mr->mapped);
 }

@@ -298,7 +298,7 @@ void pair_put_ulpdu(struct pair *p, int from, const void *ulpdu, u16 len)
 
 int pair_poll(struct srnic_cq *cq, struct ib_wc *wc)
 {
-	return srnic_cq_poll(cq, 1, wc);
+	return srnic_poll_cq(&cq->ibcq, 1, wc);
 }
 
 void pair_expect_wc(struct pair *p, struct srnic_cq *cq, u64 id, enum ib_wc_status status)
@@ -321,7 +321,7 @@ void pair_expect_fault(struct pair *p, int end, enum srnic_err err)
 {
 	struct srnic_qp *qp = p->end[end].qp;
 
-	KUNIT_EXPECT_STREQ(p->test, srnic_err_name(qp->fault.err), srnic_err_name(err));
+	KUNIT_EXPECT_STREQ(p->test, srnic_errs[qp->fault.err].name, srnic_errs[err].name);
 	KUNIT_EXPECT_EQ(p->test, qp->state == SRNIC_TERMINATE, !!err);
 }
 

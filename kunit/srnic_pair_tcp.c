@@ -247,7 +247,7 @@ struct srnic_qp *pair_tcp_begin(struct kunit *test, const struct pair_opts *opts
 	struct pair *p = test->priv;
 
 	pair_start(p, opts);
-	srnic_tx_open(p->end[0].qp);
+	srnic_tx_open(&p->end[0].qp->ibqp);
 	return p->end[0].qp;
 }
 

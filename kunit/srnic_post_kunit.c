@@ -12,11 +12,9 @@
 #include <linux/module.h>
 #include <net/sock.h>
 
-#include "handoff.h"
 #include "iw_mpa_quiet.h"
 #include "srnic_pair_tcp.h"
 #include "../srnic/mem.h"	/* user mode Linux has a mem.h, too */
-#include "verbs.h"
 #include "../srnic/qp.h"	/* the library has a qp.h, too */
 
 #define POST_WHILE_MS	50

@@ -36,9 +36,9 @@ static void qp_drop(struct work_struct *work)
 
 static int qp_modify(struct srnic_qp *qp, enum ib_qp_state state)
 {
-	const struct ib_qp_attr attr = { .qp_state = state };
+	struct ib_qp_attr attr = { .qp_state = state };
 
-	return srnic_qp_modify(qp, &attr, IB_QP_STATE);
+	return srnic_modify_qp(&qp->ibqp, &attr, IB_QP_STATE, NULL);
 }
 
 static void qp_post_recvs(void)
@@ -154,11 +154,13 @@ static void qp_modified_by_mask(struct kunit *test)
 	struct srnic_qp *qp = single.qp;
 	struct ib_qp_attr attr = { .qp_state = IB_QPS_RESET, .cur_qp_state = IB_QPS_RTR };
 
-	KUNIT_EXPECT_EQ(test, srnic_qp_modify(qp, &attr, IB_QP_STATE | IB_QP_CUR_STATE), -EINVAL);
-	KUNIT_EXPECT_EQ(test, srnic_qp_modify(qp, &attr, IB_QP_ACCESS_FLAGS), 0);
+	KUNIT_EXPECT_EQ(test, srnic_modify_qp(&qp->ibqp, &attr, IB_QP_STATE | IB_QP_CUR_STATE,
+					      NULL), -EINVAL);
+	KUNIT_EXPECT_EQ(test, srnic_modify_qp(&qp->ibqp, &attr, IB_QP_ACCESS_FLAGS, NULL), 0);
 	KUNIT_EXPECT_EQ(test, srnic_qp_state(qp), IB_QPS_INIT);
 	attr.cur_qp_state = IB_QPS_INIT;
-	KUNIT_EXPECT_EQ(test, srnic_qp_modify(qp, &attr, IB_QP_STATE | IB_QP_CUR_STATE), 0);
+	KUNIT_EXPECT_EQ(test, srnic_modify_qp(&qp->ibqp, &attr, IB_QP_STATE | IB_QP_CUR_STATE,
+					      NULL), 0);
 	KUNIT_EXPECT_EQ(test, srnic_qp_state(qp), IB_QPS_RESET);
 }
 
@@ -257,7 +259,7 @@ static void qp_handler_not_called_from_within_modify(struct kunit *test)
 	cq->ibcq.comp_handler = qp_note_caller;
 	single.qp->state = SRNIC_ERROR;
 	qp_post_recvs();
-	srnic_cq_arm(cq, IB_CQ_NEXT_COMP);
+	srnic_req_notify_cq(&cq->ibcq, IB_CQ_NEXT_COMP);
 	KUNIT_EXPECT_EQ(test, qp_modify(single.qp, IB_QPS_INIT), 0);
 	flush_work(&cq->event_work);
 	KUNIT_EXPECT_NOT_NULL(test, qp_called_by);
@@ -432,7 +434,7 @@ static void qp_with_a_connection_is_not_found(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, qp_is_found());
 	qp->initiator = false;
 	KUNIT_EXPECT_TRUE(test, qp_is_found());
-	srnic_tx_open(qp);
+	srnic_tx_open(&qp->ibqp);
 	qp->tx.opened -= SRNIC_FOUND_S - 10;
 	KUNIT_EXPECT_TRUE(test, qp_is_found());
 	qp->tx.opened -= 11;

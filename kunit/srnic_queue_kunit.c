@@ -420,7 +420,7 @@ static void sq_flush_of_a_long_queue_in_order(struct kunit *test)
 	kvfree(p->end[0].scq.kring);
 }
 
-/* A limit and a failure belong to a stream, whoever ended that. */
+/* A limit belongs to a stream, whoever ended that. */
 static void sq_next_stream_begins_anew(struct kunit *test)
 {
 	const struct iw_mpa_params params = { .initiator = true, .ord = 1 };
@@ -431,11 +431,9 @@ static void sq_next_stream_begins_anew(struct kunit *test)
 	pair_start(p, &queue_opts);
 	srnic_sq_limit(qp);
 	qp->tx.state = SRNIC_TX_FINISHING;
-	qp->sq.failed = true;
 	KUNIT_EXPECT_TRUE(test, srnic_sq_is_at_limit(qp));
 	srnic_tx_start(qp, &ho);
 	KUNIT_EXPECT_FALSE(test, srnic_sq_is_at_limit(qp));
-	KUNIT_EXPECT_FALSE(test, qp->sq.failed);
 }
 
 /* A response that is owed goes out, one that is asked for later does not */

@@ -12,7 +12,6 @@
 #include <net/sock.h>
 #include <net/tcp.h>
 
-#include "handoff.h"
 #include "iw_mpa_quiet.h"
 #include "srnic_pair_tcp.h"
 

@@ -12,7 +12,6 @@
 #include "rq.h"
 #include "srnic_oracle.h"
 #include "srnic_pair.h"
-#include "verbs.h"
 
 #define CALL_BASE	0x123400000000ULL
 #define CALL_UNTOUCHED	0xee

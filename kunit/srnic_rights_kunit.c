@@ -17,7 +17,6 @@
 #include "srnic_oracle.h"
 #include "srnic_pair_tcp.h"
 #include "../srnic/mem.h"	/* user mode Linux has a mem.h, too */
-#include "verbs.h"
 
 #define RIGHTS_BASE	0x123400000000ULL
 #define RIGHTS_LEN	30000U	/* bytes of a message, and of each memory */

@@ -413,13 +413,13 @@ static void cq_poll_jumps_over_the_gap(struct kunit *test)
 	}
 	cq->gap = 3;
 	cq->gap_end = 6;
-	KUNIT_ASSERT_EQ(test, srnic_cq_poll(cq, ARRAY_SIZE(wc), wc), (int)ARRAY_SIZE(left));
+	KUNIT_ASSERT_EQ(test, srnic_poll_cq(&cq->ibcq, ARRAY_SIZE(wc), wc), (int)ARRAY_SIZE(left));
 	for (i = 0; i < ARRAY_SIZE(left); i++)
 		KUNIT_EXPECT_EQ(test, wc[i].wr_id, left[i]);
 	/* Then nothing is left that was looked at, nor is there a gap. */
 	srnic_cq_forget(cq, &p->end[0].qp->ibqp);
 	KUNIT_EXPECT_EQ(test, cq->put, 10);
-	KUNIT_EXPECT_EQ(test, srnic_cq_poll(cq, 1, wc), 0);
+	KUNIT_EXPECT_EQ(test, srnic_poll_cq(&cq->ibcq, 1, wc), 0);
 }
 
 static struct kunit_case ring_cases[] = {

@@ -13,7 +13,6 @@
 #include <net/sock.h>
 #include <net/tcp.h>
 
-#include "handoff.h"
 #include "../srnic/mem.h"	/* user mode Linux has a mem.h, too */
 
 /* --- an FPDU amid others --- */

@@ -12,7 +12,6 @@
 #include <net/tcp.h>
 
 #include "state.h"
-#include "handoff.h"
 #include "iw_mpa_quiet.h"
 #include "rx.h"
 #include "../srnic/mem.h"	/* user mode Linux has a mem.h, too */
@@ -237,14 +236,14 @@ static void socket_closed_behind_an_fpdu(struct kunit *test)
 	socket_post(test, 1, SOCKET_LEN);
 	socket_feed(test, single.p->end[1].wire_len);
 	socket_expect_arrival(test, 1, SOCKET_LEN);
-	srnic_rx_look(qp);
+	srnic_rx_look(&qp->ibqp);
 	KUNIT_EXPECT_FALSE(test, qp->rx.ended);
 	kernel_sock_shutdown(socket_world.peer, SHUT_WR);
 	iw_mpa_quiet(SOCKET_WHILE_MS);
-	srnic_rx_look(qp);
+	srnic_rx_look(&qp->ibqp);
 	KUNIT_EXPECT_TRUE(test, qp->rx.ended);
 	KUNIT_EXPECT_EQ(test, qp->fault.err, SRNIC_ERR_NONE);
-	srnic_rx_look(qp);
+	srnic_rx_look(&qp->ibqp);
 	KUNIT_EXPECT_EQ(test, qp->fault.err, SRNIC_ERR_NONE);
 	socket_stop(IW_MPA_R_PEER_CLOSED);
 	KUNIT_EXPECT_EQ(test, qp->fault.err, SRNIC_ERR_NONE);
@@ -258,7 +257,7 @@ static void socket_closed_within_an_fpdu(struct kunit *test)
 	socket_feed(test, single.p->end[1].wire_len - 1);
 	kernel_sock_shutdown(socket_world.peer, SHUT_WR);
 	iw_mpa_quiet(SOCKET_WHILE_MS);
-	srnic_rx_look(qp);
+	srnic_rx_look(&qp->ibqp);
 	KUNIT_EXPECT_TRUE(test, qp->rx.ended);
 	KUNIT_EXPECT_EQ(test, qp->fault.err, SRNIC_ERR_STREAM);
 	socket_expect_nothing(test);
@@ -275,7 +274,7 @@ static void socket_end_wakes_the_sender(struct kunit *test, bool awaited)
 	cancel_work_sync(&qp->tx.work);
 	mutex_lock(&qp->tx.lock);	/* The sender runs when the case has looked. */
 	WRITE_ONCE(qp->tx.state, awaited ? SRNIC_TX_FINISHING : SRNIC_TX_FINISHED);
-	srnic_rx_look(qp);
+	srnic_rx_look(&qp->ibqp);
 	KUNIT_EXPECT_TRUE(test, qp->rx.ended);
 	KUNIT_EXPECT_EQ(test, !!work_busy(&qp->tx.work), awaited);
 	WRITE_ONCE(qp->tx.state, state);

@@ -72,7 +72,7 @@ static void term_build_each_error_octets_exact(struct kunit *test)
 	u8 payload[SRNIC_TERM_MAX];
 	size_t size;
 
-	KUNIT_EXPECT_EQ(test, srnic_err_form(row->err), row->form);
+	KUNIT_EXPECT_EQ(test, srnic_errs[row->err].form, row->form);
 	if (row->form == SRNIC_TERM_MDR)
 		fault.ddp_len = 18;
 	memset(fault.hdr, 0x5c, sizeof(fault.hdr));
@@ -81,8 +81,8 @@ static void term_build_each_error_octets_exact(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, size, sizes[row->form]);
 	KUNIT_EXPECT_EQ(test, memcmp(payload, row->octets, 3), 0);
 	KUNIT_EXPECT_EQ(test, payload[3], 0);
-	KUNIT_EXPECT_EQ(test, srnic_err_type(row->err), row->octets[0]);
-	KUNIT_EXPECT_EQ(test, srnic_err_code(row->err), row->octets[1]);
+	KUNIT_EXPECT_EQ(test, srnic_errs[row->err].type, row->octets[0]);
+	KUNIT_EXPECT_EQ(test, srnic_errs[row->err].code, row->octets[1]);
 	/* Those above belong to startup. */
 	if (payload[0] >> 4 == 2)
 		KUNIT_EXPECT_LE(test, payload[1], 3);
@@ -104,7 +104,7 @@ static void err_form_silent_ones_known(struct kunit *test)
 	int i;
 
 	for (i = 0; i < ARRAY_SIZE(silent); i++)
-		KUNIT_EXPECT_EQ(test, srnic_err_form(silent[i]), SRNIC_TERM_SILENT);
+		KUNIT_EXPECT_EQ(test, srnic_errs[silent[i]].form, SRNIC_TERM_SILENT);
 	KUNIT_EXPECT_EQ(test, ARRAY_SIZE(silent) + ARRAY_SIZE(code_rows), SRNIC_ERR_COUNT);
 }
 
@@ -113,16 +113,16 @@ static void err_each_named_and_told(struct kunit *test)
 	int err;
 
 	for (err = 0; err < SRNIC_ERR_COUNT; err++) {
-		KUNIT_EXPECT_GT(test, strlen(srnic_err_name(err)), 0);
-		KUNIT_EXPECT_GT(test, strlen(srnic_err_text(err)), 0);
-		KUNIT_EXPECT_EQ(test, srnic_err_tell(err) == SRNIC_TELL_NONE,
+		KUNIT_EXPECT_GT(test, strlen(srnic_errs[err].name), 0);
+		KUNIT_EXPECT_GT(test, strlen(srnic_errs[err].text), 0);
+		KUNIT_EXPECT_EQ(test, srnic_errs[err].tell == SRNIC_TELL_NONE,
 				err == SRNIC_ERR_NONE);
 	}
-	KUNIT_EXPECT_STREQ(test, srnic_err_name(SRNIC_ERR_CRC), "CRC");
-	KUNIT_EXPECT_EQ(test, srnic_err_tell(SRNIC_ERR_CRC), SRNIC_TELL_FATAL);
-	KUNIT_EXPECT_EQ(test, srnic_err_tell(SRNIC_ERR_TERM_RECEIVED), SRNIC_TELL_FATAL);
-	KUNIT_EXPECT_EQ(test, srnic_err_tell(SRNIC_ERR_WRITE_STAG), SRNIC_TELL_ACCESS);
-	KUNIT_EXPECT_EQ(test, srnic_err_tell(SRNIC_ERR_MSN), SRNIC_TELL_REQ);
+	KUNIT_EXPECT_STREQ(test, srnic_errs[SRNIC_ERR_CRC].name, "CRC");
+	KUNIT_EXPECT_EQ(test, srnic_errs[SRNIC_ERR_CRC].tell, SRNIC_TELL_FATAL);
+	KUNIT_EXPECT_EQ(test, srnic_errs[SRNIC_ERR_TERM_RECEIVED].tell, SRNIC_TELL_FATAL);
+	KUNIT_EXPECT_EQ(test, srnic_errs[SRNIC_ERR_WRITE_STAG].tell, SRNIC_TELL_ACCESS);
+	KUNIT_EXPECT_EQ(test, srnic_errs[SRNIC_ERR_MSN].tell, SRNIC_TELL_REQ);
 }
 
 /* The whole octets of four Terminate payloads */
@@ -283,8 +283,8 @@ static void err_of_mem_each_use_and_fault_mapped(struct kunit *test)
 
 	for (use = 0; use < ARRAY_SIZE(errs); use++)
 		for (fault = SRNIC_MEM_OK; fault <= SRNIC_MEM_BOUNDS; fault++)
-			KUNIT_EXPECT_STREQ(test, srnic_err_name(srnic_err_of_mem(use, fault)),
-					   srnic_err_name(errs[use][fault]));
+			KUNIT_EXPECT_STREQ(test, srnic_errs[srnic_err_of_mem(use, fault)].name,
+					   srnic_errs[errs[use][fault]].name);
 }
 
 static struct kunit_case term_cases[] = {

@@ -10,13 +10,11 @@
 #include <linux/sizes.h>
 #include <linux/string.h>
 
-#include "handoff.h"
 #include "rq.h"
 #include "srnic_oracle.h"
 #include "srnic_pair_tcp.h"
 #include "../srnic/mem.h"	/* user mode Linux has a mem.h, too */
 #include "tx.h"
-#include "verbs.h"
 
 #define TURN_EMSS	1448U
 #define TURN_PIECE	40000U		/* bytes of an SGE */

@@ -5,7 +5,6 @@
 
 #include <linux/sched.h>
 
-#include "handoff.h"
 #include "state.h"
 #include "sq.h"
 #include "srnic_pair_tcp.h"
@@ -380,7 +379,7 @@ static void end_terminate_behind_finish_lost(struct kunit *test)
 	struct pair *p = test->priv;
 	struct srnic_qp *qp = pair_tcp_begin(test, &end_opts);
 
-	srnic_tx_finish(qp);
+	srnic_tx_finish(&qp->ibqp);
 	KUNIT_EXPECT_EQ(test, pair_tcp.finishes, 1);
 	srnic_fail(qp, SRNIC_ERR_CRC);
 	srnic_tx_kick(qp);
@@ -434,7 +433,7 @@ static void end_stop_where_nothing_may_be_sent(struct kunit *test)
 	const struct iw_mpa_handoff ho = { .params = &params, .sock = p->sock };
 	struct srnic_qp *qp = pair_tcp_begin(test, &end_opts);
 
-	srnic_tx_finish(qp);
+	srnic_tx_finish(&qp->ibqp);
 	srnic_fail(qp, SRNIC_ERR_CRC);
 	srnic_tx_stop(qp);
 	KUNIT_EXPECT_EQ(test, p->end[0].wire_len, 0);
@@ -472,13 +471,13 @@ static void end_states_of_a_stream_that_finishes(struct kunit *test)
 	srnic_tx_kick(qp);
 	flush_work(&qp->tx.work);
 	KUNIT_EXPECT_EQ(test, qp->tx.state, SRNIC_TX_DENIED);
-	srnic_tx_open(qp);
+	srnic_tx_open(&qp->ibqp);
 	flush_work(&qp->tx.work);
 	KUNIT_EXPECT_EQ(test, qp->tx.state, SRNIC_TX_OPEN);
 	qp->tx.opened = 1;
 	pair_tcp_post(test, 1);
 	pair_tcp.err = -ENOMEM;
-	srnic_tx_finish(qp);
+	srnic_tx_finish(&qp->ibqp);
 	KUNIT_EXPECT_EQ(test, qp->tx.state, SRNIC_TX_FINISHING);
 	pair_tcp.err = 0;
 	KUNIT_EXPECT_TRUE(test, pair_tcp_poll(&pair_tcp.finishes, 1));
@@ -502,7 +501,7 @@ static void end_states_of_a_stream_that_fails(struct kunit *test)
 	flush_work(&qp->tx.work);
 	KUNIT_EXPECT_EQ(test, qp->tx.state, SRNIC_TX_TERM);
 	/* The library may ask for the end now: the Terminate message stays the last. */
-	srnic_tx_finish(qp);
+	srnic_tx_finish(&qp->ibqp);
 	KUNIT_EXPECT_EQ(test, qp->tx.state, SRNIC_TX_TERM);
 	pair_tcp.err = 0;
 	KUNIT_EXPECT_TRUE(test, pair_tcp_poll(&pair_tcp.downs, 1));
@@ -529,9 +528,9 @@ static void end_states_of_a_stream_that_was_never_opened(struct kunit *test)
 	KUNIT_EXPECT_LT(test, (u32)ktime_get_seconds() - qp->tx.opened, SRNIC_FOUND_S);
 	KUNIT_EXPECT_EQ(test, pair_tcp.downs, 1);
 	pair_tcp_post(test, 1);
-	srnic_tx_open(qp);
+	srnic_tx_open(&qp->ibqp);
 	flush_work(&qp->tx.work);
-	srnic_tx_finish(qp);
+	srnic_tx_finish(&qp->ibqp);
 	KUNIT_EXPECT_EQ(test, qp->tx.state, SRNIC_TX_CLOSED);
 	KUNIT_EXPECT_EQ(test, p->end[0].wire_len, 0);
 	KUNIT_EXPECT_EQ(test, pair_tcp.finishes, 0);
@@ -545,7 +544,7 @@ static void end_states_of_a_stream_that_was_never_opened(struct kunit *test)
  */
 static void end_closed_in_the_time_of_applications_alone(struct kunit *test)
 {
-	const struct ib_qp_attr sqd = { .qp_state = IB_QPS_SQD };
+	struct ib_qp_attr sqd = { .qp_state = IB_QPS_SQD };
 	struct srnic_qp *qp = pair_tcp_begin(test, &end_opts);
 	int user;
 
@@ -555,7 +554,7 @@ static void end_closed_in_the_time_of_applications_alone(struct kunit *test)
 		qp->state = SRNIC_RTS;
 		pair_tcp.closes = 0;
 		pair_tcp.disconnects = 0;
-		KUNIT_EXPECT_EQ(test, srnic_qp_modify(qp, &sqd, IB_QP_STATE), 0);
+		KUNIT_EXPECT_EQ(test, srnic_modify_qp(&qp->ibqp, &sqd, IB_QP_STATE, NULL), 0);
 		KUNIT_EXPECT_EQ(test, srnic_qp_state(qp), IB_QPS_SQD);
 		KUNIT_EXPECT_EQ(test, pair_tcp.closes, user);
 		KUNIT_EXPECT_EQ(test, pair_tcp.disconnects, !user);

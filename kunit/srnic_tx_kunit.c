@@ -251,7 +251,7 @@ static void tx_open_within_rx_lets_out_what_is_posted(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, pair_tcp.calls, 0);
 	mutex_lock(&qp->tx.lock);
 	local_bh_disable();
-	srnic_tx_open(qp);
+	srnic_tx_open(&qp->ibqp);
 	local_bh_enable();
 	mutex_unlock(&qp->tx.lock);
 	KUNIT_EXPECT_TRUE(test, pair_tcp_poll(&qp->sq.get, 1));
@@ -274,7 +274,7 @@ static void tx_open_lets_out_what_was_posted_before_the_stream(struct kunit *tes
 	flush_work(&qp->tx.work);
 	KUNIT_EXPECT_EQ(test, pair_tcp.calls, 0);
 	srnic_tx_start(qp, &ho);
-	srnic_tx_open(qp);
+	srnic_tx_open(&qp->ibqp);
 	KUNIT_EXPECT_TRUE(test, pair_tcp_poll(&qp->sq.get, 1));
 	pair_tcp_expect_arrival(test, 1);
 }
@@ -295,7 +295,7 @@ static void tx_finish_nothing_posted_at_once(struct kunit *test)
 {
 	struct srnic_qp *qp = pair_tcp_begin(test, &tx_plain);
 
-	srnic_tx_finish(qp);
+	srnic_tx_finish(&qp->ibqp);
 	KUNIT_EXPECT_EQ(test, pair_tcp.finishes, 1);
 	KUNIT_EXPECT_EQ(test, pair_tcp.downs, 0);
 	srnic_tx_doorbell(qp);
@@ -312,7 +312,7 @@ static void tx_finish_lets_out_what_is_posted(struct kunit *test)
 	pair_tcp_post(test, 1);
 	pair_tcp_post(test, 2);
 	pair_tcp.err = -ENOMEM;
-	srnic_tx_finish(qp);
+	srnic_tx_finish(&qp->ibqp);
 	KUNIT_EXPECT_EQ(test, pair_tcp.finishes, 0);
 	pair_tcp_post(test, 3);
 	pair_tcp.err = 0;
@@ -338,7 +338,7 @@ static void tx_finish_answers_reads_that_have_come(struct kunit *test)
 	pair_send(p, 1);
 	pair_deliver(p, 1);
 	pair_tcp.err = -ENOMEM;
-	srnic_tx_finish(qp);
+	srnic_tx_finish(&qp->ibqp);
 	pair_tcp.err = 0;
 	KUNIT_EXPECT_TRUE(test, pair_tcp_poll(&pair_tcp.finishes, 1));
 	KUNIT_EXPECT_GT(test, p->end[0].wire_len, 3000);
@@ -370,7 +370,7 @@ static void tx_finish_peer_has_closed_nothing_to_wait_for(struct kunit *test)
 
 	KUNIT_ASSERT_EQ(test, pair_post(&p->end[0], &read.wr), 0);
 	KUNIT_ASSERT_EQ(test, pair_post(&p->end[0], &fenced), 0);
-	srnic_tx_finish(qp);
+	srnic_tx_finish(&qp->ibqp);
 	KUNIT_EXPECT_EQ(test, pair_tcp.finishes, 0);
 	/* As srnic_rx_look() does */
 	smp_store_release(&qp->rx.ended, true);
@@ -434,7 +434,7 @@ static void tx_finished_sender_retires_what_rx_leaves(struct kunit *test)
 {
 	struct srnic_qp *qp = tx_send_long_row_behind_read(test);
 
-	srnic_tx_finish(qp);
+	srnic_tx_finish(&qp->ibqp);
 	KUNIT_EXPECT_EQ(test, pair_tcp.finishes, 1);
 	tx_expect_long_row_completes(test, qp);
 	KUNIT_EXPECT_EQ(test, pair_tcp.finishes, 1);
@@ -459,7 +459,7 @@ static void tx_finished_sender_tells_of_a_full_queue(struct kunit *test)
 	struct srnic_qp *qp = tx_send_long_row_behind_read(test);
 	struct srnic_upcalls up = {};
 
-	srnic_tx_finish(qp);
+	srnic_tx_finish(&qp->ibqp);
 	srnic_retire_read(qp, qp->sq.ring, IB_WC_SUCCESS, &up);
 	qp->scq->overflowed = true;	/* there is no ULP to be told by a work item */
 	qp->scq->get = qp->scq->put - qp->scq->size;
@@ -476,7 +476,7 @@ static void tx_finish_behind_error_terminates(struct kunit *test)
 	struct srnic_qp *qp = pair_tcp_begin(test, &tx_marked);
 
 	srnic_fail(qp, SRNIC_ERR_CQ_FULL);
-	srnic_tx_finish(qp);
+	srnic_tx_finish(&qp->ibqp);
 	KUNIT_EXPECT_EQ(test, pair_tcp.finishes, 0);
 	KUNIT_EXPECT_EQ(test, pair_tcp.downs, 1);
 	pair_deliver(p, 0);
@@ -495,7 +495,7 @@ static void tx_repeat_rtr_write_of_nothing(struct kunit *test)
 	for (id = 1; id <= 10; id++) {
 		u32 fpdus = qp->tx.pos;
 
-		KUNIT_EXPECT_EQ(test, srnic_tx_repeat_rtr(qp), 0);
+		KUNIT_EXPECT_EQ(test, srnic_tx_repeat_rtr(&qp->ibqp), 0);
 		KUNIT_EXPECT_GT(test, qp->tx.pos, fpdus);
 		pair_deliver(p, 0);
 		pair_tcp_post(test, id);
@@ -512,11 +512,11 @@ static void tx_repeat_rtr_moving_stream_busy(struct kunit *test)
 	pair_tcp_post(test, 1);
 	pair_tcp.err = -ENOMEM;
 	srnic_tx_doorbell(qp);
-	KUNIT_EXPECT_EQ(test, srnic_tx_repeat_rtr(qp), -EBUSY);
+	KUNIT_EXPECT_EQ(test, srnic_tx_repeat_rtr(&qp->ibqp), -EBUSY);
 	pair_tcp.err = 0;
 	KUNIT_EXPECT_TRUE(test, pair_tcp_poll(&qp->sq.get, 1));
-	srnic_tx_finish(qp);
-	KUNIT_EXPECT_EQ(test, srnic_tx_repeat_rtr(qp), -EBUSY);
+	srnic_tx_finish(&qp->ibqp);
+	KUNIT_EXPECT_EQ(test, srnic_tx_repeat_rtr(&qp->ibqp), -EBUSY);
 	pair_tcp_expect_arrival(test, 1);
 }
 
@@ -536,7 +536,7 @@ static void tx_repeat_rtr_memory_ends_midway_nothing_sent(struct kunit *test)
 		int err;
 
 		pair_tcp_pages(4, pieces);
-		err = srnic_tx_repeat_rtr(qp);
+		err = srnic_tx_repeat_rtr(&qp->ibqp);
 		pair_tcp.piece = 0;
 		if (err) {
 			KUNIT_EXPECT_EQ(test, err, -ENOMEM);

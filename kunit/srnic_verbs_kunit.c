@@ -12,7 +12,6 @@
 #include <rdma/uverbs_ioctl.h>
 
 #include "rq.h"
-#include "verbs.h"
 
 /**
  * struct thing - an object of each kind; a test makes some of them
@@ -25,12 +24,12 @@
  * @attrs: what comes with its calls
  */
 struct thing {
-	struct srnic_pd			pd;
+	struct ib_pd			pd;
 	struct srnic_cq			cq;
 	struct srnic_srq		srq;
 	struct srnic_qp			qp;
 	struct ib_mr			*mr;
-	struct srnic_ucontext		ctx;
+	struct ib_ucontext		ctx;
 	struct uverbs_attr_bundle	attrs;
 };
 
@@ -40,11 +39,11 @@ static struct thing *thing_new(struct kunit *test)
 	struct ib_device *ibdev = &single.p->dev->ibdev;
 
 	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, thing);
-	thing->pd.ibpd.device = ibdev;
+	thing->pd.device = ibdev;
 	thing->cq.ibcq.device = ibdev;
 	thing->srq.ibsrq.device = ibdev;
 	thing->qp.ibqp.device = ibdev;
-	thing->attrs.context = &thing->ctx.ibctx;
+	thing->attrs.context = &thing->ctx;
 	thing->attrs.driver_udata.outlen = 1024;	/* nobody comes to write there */
 	return thing;
 }
@@ -52,7 +51,7 @@ static struct thing *thing_new(struct kunit *test)
 /* An application's, if @attrs is given */
 static int create_pd(struct thing *thing, struct uverbs_attr_bundle *attrs)
 {
-	return srnic_verbs.alloc_pd(&thing->pd.ibpd, attrs ? &attrs->driver_udata : NULL);
+	return srnic_verbs.alloc_pd(&thing->pd, attrs ? &attrs->driver_udata : NULL);
 }
 
 static int create_cq(struct thing *thing, struct uverbs_attr_bundle *attrs)
@@ -95,17 +94,17 @@ static int mr_made(struct thing *thing, struct ib_mr *mr)
 
 static int create_dma_mr(struct thing *thing, struct uverbs_attr_bundle *attrs)
 {
-	return mr_made(thing, srnic_verbs.get_dma_mr(&thing->pd.ibpd, IB_ACCESS_LOCAL_WRITE));
+	return mr_made(thing, srnic_verbs.get_dma_mr(&thing->pd, IB_ACCESS_LOCAL_WRITE));
 }
 
 static int create_fast_mr(struct thing *thing, struct uverbs_attr_bundle *attrs)
 {
-	return mr_made(thing, srnic_verbs.alloc_mr(&thing->pd.ibpd, IB_MR_TYPE_MEM_REG, 1));
+	return mr_made(thing, srnic_verbs.alloc_mr(&thing->pd, IB_MR_TYPE_MEM_REG, 1));
 }
 
 static int destroy_pd(struct thing *thing)
 {
-	return srnic_verbs.dealloc_pd(&thing->pd.ibpd, NULL);
+	return srnic_verbs.dealloc_pd(&thing->pd, NULL);
 }
 
 static int destroy_cq(struct thing *thing)
@@ -216,7 +215,7 @@ static void verbs_that_fail_count_nothing(struct kunit *test)
 static void verbs_region_that_cannot_be_pinned_counts_nothing(struct kunit *test)
 {
 	struct thing *thing = thing_new(test);
-	struct ib_mr *mr = srnic_verbs.reg_user_mr(&thing->pd.ibpd, 0, 1, 0, 0, NULL);
+	struct ib_mr *mr = srnic_verbs.reg_user_mr(&thing->pd, 0, 1, 0, 0, NULL);
 
 	KUNIT_EXPECT_EQ(test, mr_made(thing, mr), -EOPNOTSUPP);
 	KUNIT_EXPECT_EQ(test, atomic_read(&single.p->dev->objects.mr), 0);

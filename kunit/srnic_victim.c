@@ -128,7 +128,7 @@ void fault_expect_term(struct pair *p, const struct fault_row *row, const u8 *ul
 	struct iw_mpa_fault said;
 	u8 term[SRNIC_TERM_MAX];
 
-	if (srnic_err_form(row->err) == SRNIC_TERM_SILENT)
+	if (srnic_errs[row->err].form == SRNIC_TERM_SILENT)
 		return;
 	KUNIT_ASSERT_EQ(p->test, fault_term(p, term), row->term_len);
 	KUNIT_EXPECT_EQ(p->test, memcmp(term, row->term, 4), 0);
@@ -136,7 +136,7 @@ void fault_expect_term(struct pair *p, const struct fault_row *row, const u8 *ul
 	KUNIT_EXPECT_EQ(p->test, memcmp(term + 6, ulpdu, copied), 0);
 	/* The log says the same. */
 	said = srnic_fault_describe(p->end[1].qp);
-	KUNIT_EXPECT_PTR_EQ(p->test, said.text, srnic_err_text(row->err));
+	KUNIT_EXPECT_PTR_EQ(p->test, said.text, srnic_errs[row->err].text);
 	KUNIT_EXPECT_TRUE(p->test, said.term && said.sent);
 	KUNIT_EXPECT_EQ(p->test, said.layer, term[0] >> 4);
 	KUNIT_EXPECT_EQ(p->test, said.etype, term[0] & 0xf);

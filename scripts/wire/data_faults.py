@@ -118,7 +118,7 @@ def stream_of_a_responder(b):
     with_a_server(b, fail_each, "handoff_prepare", way, 1)
 
 
-@rule("O-05", cases=[("handoff_prepare", 1), ("handoff_send_rtr", 1)])
+@rule("O-05", cases=[("handoff_prepare", 1), ("srnic_tx_send_rtr", 1)])
 def stream_of_an_initiator(b, function, least):
     quiet()
     sock = b.listen()

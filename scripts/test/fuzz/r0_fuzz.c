@@ -47,7 +47,7 @@ static void check_term(const u8 *ulpdu, u16 len, const struct srnic_seg *seg, en
 	struct srnic_term term;
 	size_t size;
 
-	if (srnic_err_form(err) == SRNIC_TERM_SILENT)
+	if (srnic_errs[err].form == SRNIC_TERM_SILENT)
 		return;
 	memcpy(fault.hdr, ulpdu, seg->hdr_len);
 	size = srnic_term_build(&fault, payload);

@@ -104,8 +104,8 @@ static bool cq_disarm(struct srnic_cq *cq, bool solicited)
 
 	/*
 	 * Write the entry, then read the word. The ULP writes the word, then
-	 * reads entries (srnic_cq_arm(), libsiw). So one of them sees what the
-	 * other has written, and no completion is missed.
+	 * reads entries (srnic_req_notify_cq(), libsiw). So one of them sees
+	 * what the other has written, and no completion is missed.
 	 */
 	smp_mb();
 	armed = READ_ONCE(*cq->notify);
@@ -186,14 +186,7 @@ static void cq_call(struct srnic_cq *cq)
  * A queue's handler must not run on two CPUs at once
  * (Documentation/infiniband/core_locking.rst). If it is running already, the
  * CPU that runs it calls it once more.
- */
-static void cq_upcall(struct srnic_cq *cq)
-{
-	if (!atomic_fetch_inc(&cq->upcalls))
-		cq_call(cq);
-}
-
-/*
+ *
  * RX may run within a call of TCP by a sender that may use the emergency
  * reserves of memory. What a ULP allocates in its handler must not use them.
  */
@@ -202,12 +195,13 @@ void srnic_cq_call_due(struct srnic_upcalls *up)
 	bool reserves = current->flags & PF_MEMALLOC;
 	int i;
 
-		/* Other CPUs may read the flags: no needless write. */
+	/* Other CPUs may read the flags: no needless write. */
 	if (reserves)
 		current->flags &= ~PF_MEMALLOC;
 	for (i = 0; i < SRNIC_UPCALLS && up->cq[i]; i++) {
 		local_bh_disable();
-		cq_upcall(up->cq[i]);
+		if (!atomic_fetch_inc(&up->cq[i]->upcalls))
+			cq_call(up->cq[i]);
 		local_bh_enable();
 		up->cq[i] = NULL;
 	}
@@ -246,8 +240,9 @@ static void cq_to_wc(const struct srnic_cqe *cqe, struct ib_wc *wc)
 	}
 }
 
-int srnic_cq_poll(struct srnic_cq *cq, int max, struct ib_wc *wc)
+int srnic_poll_cq(struct ib_cq *ibcq, int max, struct ib_wc *wc)
 {
+	struct srnic_cq *cq = to_srnic_cq(ibcq);
 	unsigned long flags;
 	int n = 0;
 
@@ -337,8 +332,9 @@ static bool cq_has_some(const struct srnic_cq *cq)
 	return cq->get != cq->put;
 }
 
-int srnic_cq_arm(struct srnic_cq *cq, enum ib_cq_notify_flags flags)
+int srnic_req_notify_cq(struct ib_cq *ibcq, enum ib_cq_notify_flags flags)
 {
+	struct srnic_cq *cq = to_srnic_cq(ibcq);
 	bool solicited = (flags & IB_CQ_SOLICITED_MASK) == IB_CQ_SOLICITED;
 	u32 keep = SIW_NOTIFY_NEXT_COMPLETION;
 	unsigned long irq;
@@ -455,14 +451,4 @@ int srnic_destroy_cq(struct ib_cq *ibcq, struct ib_udata *udata)
 	kvfree(cq->kring);
 	atomic_dec(&dev->objects.cq);
 	return 0;
-}
-
-int srnic_poll_cq(struct ib_cq *ibcq, int max, struct ib_wc *wc)
-{
-	return srnic_cq_poll(to_srnic_cq(ibcq), max, wc);
-}
-
-int srnic_req_notify_cq(struct ib_cq *ibcq, enum ib_cq_notify_flags flags)
-{
-	return srnic_cq_arm(to_srnic_cq(ibcq), flags);
 }

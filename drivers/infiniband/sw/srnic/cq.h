@@ -20,8 +20,6 @@ void srnic_cq_call_later(struct srnic_upcalls *up);
 void srnic_cq_join(struct srnic_cq *cq);
 void srnic_cq_leave(struct srnic_cq *cq);
 void srnic_cq_forget(struct srnic_cq *cq, const struct ib_qp *qp);
-int srnic_cq_poll(struct srnic_cq *cq, int max, struct ib_wc *wc);
-int srnic_cq_arm(struct srnic_cq *cq, enum ib_cq_notify_flags flags);
 void srnic_cq_setup(struct srnic_cq *cq);
 
 int srnic_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,

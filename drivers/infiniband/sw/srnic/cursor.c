@@ -149,18 +149,7 @@ u32 srnic_cursor_crc(struct srnic_cursor *cur, u32 crc, u32 len)
 	return crc;
 }
 
-void srnic_cursor_skip_slow(struct srnic_cursor *cur, u32 len)
-{
-	while (len) {
-		u32 n = cursor_piece(cur, len);
-
-		if (!n)
-			break;
-		srnic_cursor_advance(cur, n);
-		len -= n;
-	}
-}
-
+/* @to is NULL: skip the bytes. */
 void srnic_cursor_read_raw(struct srnic_cursor *cur, void *to, u32 len)
 {
 	while (len) {
@@ -168,9 +157,11 @@ void srnic_cursor_read_raw(struct srnic_cursor *cur, void *to, u32 len)
 
 		if (!n)
 			break;
-		memcpy(to, cur->ptr, n);
+		if (to) {
+			memcpy(to, cur->ptr, n);
+			to += n;
+		}
 		srnic_cursor_advance(cur, n);
-		to += n;
 		len -= n;
 	}
 }

@@ -37,7 +37,6 @@ u32 srnic_cursor_crc(struct srnic_cursor *cur, u32 crc, u32 len);
 void srnic_cursor_read_raw(struct srnic_cursor *cur, void *to, u32 len);
 void srnic_cursor_read_slow(struct srnic_cursor *cur, void *to, u32 len);
 void srnic_cursor_refill(struct srnic_cursor *cur);
-void srnic_cursor_skip_slow(struct srnic_cursor *cur, u32 len);
 u32 srnic_cursor_piece(struct srnic_cursor *cur, u32 len);
 
 /* @len <= @cur->left */
@@ -72,7 +71,7 @@ static inline void srnic_cursor_read(struct srnic_cursor *cur, void *to,
 static inline void srnic_cursor_skip(struct srnic_cursor *cur, u32 len)
 {
 	if (cur->left < len)
-		srnic_cursor_skip_slow(cur, len);
+		srnic_cursor_read_raw(cur, NULL, len);
 	else
 		srnic_cursor_advance(cur, len);
 }

@@ -16,11 +16,9 @@
  */
 
 #include "device.h"
-#include "handoff.h"
 #include "mem.h"
 #include "qp.h"
 #include "srnic.h"
-#include "verbs.h"
 
 #include <linux/etherdevice.h>
 #include <linux/ethtool.h>

@@ -191,11 +191,6 @@ void srnic_writer_open(struct srnic_writer *w, struct srnic_tx *tx, u16 mulpdu,
 	}
 }
 
-static void batch_put_page(struct bio_vec *bv)
-{
-	put_page(bv->bv_page);
-}
-
 static void writer_end_piece(struct srnic_writer *w)
 {
 	struct srnic_batch *batch = w->batch;
@@ -204,7 +199,7 @@ static void writer_end_piece(struct srnic_writer *w)
 		return;
 	w->frag.offset = ALIGN(w->at - (u8 *)page_address(w->frag.page), 4);
 	if (w->at == w->start) {
-		batch_put_page(&batch->bv[--batch->nbv]);
+		put_page(batch->bv[--batch->nbv].bv_page);
 	} else {
 		batch->bv[batch->nbv - 1].bv_len = w->at - w->start;
 		w->len = srnic_writer_len(w);
@@ -227,16 +222,10 @@ void srnic_writer_close(struct srnic_writer *w, struct srnic_tx *tx)
 void srnic_batch_reset(struct srnic_batch *batch)
 {
 	while (batch->nbv)
-		batch_put_page(&batch->bv[--batch->nbv]);
+		put_page(batch->bv[--batch->nbv].bv_page);
 	batch->fpdus = 0;
 	batch->len = 0;
 	batch->done = 0;
-}
-
-/* Bytes of a batch up to the end of an FPDU */
-static u32 batch_end(const struct srnic_batch *batch, u8 fpdu)
-{
-	return batch->ends[fpdu] * 4;
 }
 
 /*
@@ -249,7 +238,7 @@ void srnic_batch_cut(struct srnic_tx *tx)
 	u32 end = 0, fpdus = 0;
 
 	while (end < batch->done)
-		end = batch_end(batch, fpdus++);
+		end = batch->ends[fpdus++] * 4;
 	tx->pos -= batch->len - end;
 	batch->len = end;
 	batch->fpdus = fpdus;
@@ -370,7 +359,7 @@ void srnic_fpdu_undo(struct srnic_writer *w)
 	while (batch->nbv > w->nbv) {
 		batch->nbv--;
 		w->len -= batch->bv[batch->nbv].bv_len;
-		batch_put_page(&batch->bv[batch->nbv]);
+		put_page(batch->bv[batch->nbv].bv_page);
 	}
 	if (w->last) {
 		w->len -= batch->bv[batch->nbv - 1].bv_len - w->last;

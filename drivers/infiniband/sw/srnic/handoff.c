@@ -16,13 +16,12 @@
  * sender for that.
  */
 
-#include "handoff.h"
-#include "state.h"
 #include "qp.h"
 #include "reads.h"
 #include "rx.h"
 #include "sq.h"
 #include "srnic.h"
+#include "state.h"
 #include "tx.h"
 
 #include <linux/net.h>
@@ -149,32 +148,6 @@ static void handoff_attach(struct ib_qp *ibqp, struct sock *sk,
 	sk->sk_write_space = srnic_sk_write_space;
 }
 
-/* No budget: all bytes before the peer's FIN count. */
-static void handoff_kick_rx(struct ib_qp *ibqp)
-{
-	srnic_rx_look(to_srnic_qp(ibqp));
-}
-
-static int handoff_send_rtr(struct ib_qp *ibqp, u8 rtr)
-{
-	return srnic_tx_send_rtr(to_srnic_qp(ibqp), rtr);
-}
-
-static void handoff_open_tx(struct ib_qp *ibqp)
-{
-	srnic_tx_open(to_srnic_qp(ibqp));
-}
-
-static int handoff_repeat_rtr(struct ib_qp *ibqp)
-{
-	return srnic_tx_repeat_rtr(to_srnic_qp(ibqp));
-}
-
-static void handoff_finish_tx(struct ib_qp *ibqp)
-{
-	srnic_tx_finish(to_srnic_qp(ibqp));
-}
-
 /*
  * Did the peer close or fall silent within an FPDU or a message, or with a Read
  * unanswered? After RX has reached the FIN nothing arrives any more, so
@@ -224,7 +197,7 @@ static unsigned long handoff_events(const struct srnic_qp *qp)
 		[SRNIC_TELL_REQ]	= BIT(IB_EVENT_QP_REQ_ERR),
 		[SRNIC_TELL_ACCESS]	= BIT(IB_EVENT_QP_ACCESS_ERR),
 	};
-	unsigned long set = events[srnic_err_tell(qp->fault.err)];
+	unsigned long set = events[srnic_errs[qp->fault.err].tell];
 
 	if (qp->srq)
 		set |= BIT(IB_EVENT_QP_LAST_WQE_REACHED);
@@ -271,10 +244,10 @@ const struct iw_mpa_device_attr srnic_device_attr = {
 const struct iw_mpa_driver_ops srnic_driver_ops = {
 	.prepare	= handoff_prepare,
 	.attach		= handoff_attach,
-	.kick_rx	= handoff_kick_rx,
-	.send_rtr	= handoff_send_rtr,
-	.repeat_rtr	= handoff_repeat_rtr,
-	.open_tx	= handoff_open_tx,
-	.finish_tx	= handoff_finish_tx,
+	.kick_rx	= srnic_rx_look,
+	.send_rtr	= srnic_tx_send_rtr,
+	.repeat_rtr	= srnic_tx_repeat_rtr,
+	.open_tx	= srnic_tx_open,
+	.finish_tx	= srnic_tx_finish,
 	.stop		= handoff_stop,
 };

@@ -144,7 +144,7 @@ enum srnic_mem_fault srnic_hold_take(struct srnic_dev *dev,
 	struct srnic_mr *mr;
 
 	srnic_hold_drop(hold);
-	if (srnic_name_is_local_dma(name))
+	if (name->kernel && name->stag == SRNIC_LOCAL_DMA_LKEY)
 		return SRNIC_MEM_OK;
 
 	rcu_read_lock();
@@ -406,9 +406,10 @@ static bool target_append(struct srnic_extent *map, u32 *n, u32 max, void *va,
  * Returns how many entries were mapped; -EINVAL if there are none, or @off is
  * beyond the first.
  */
-int srnic_target_map(struct srnic_mr *mr, struct scatterlist *sgl, int nents,
-		     unsigned int *off)
+int srnic_map_mr_sg(struct ib_mr *ibmr, struct scatterlist *sgl, int nents,
+		    unsigned int *off)
 {
+	struct srnic_mr *mr = to_srnic_mr(ibmr);
 	unsigned int skip = off ? *off : 0;
 	u8 table = !mr->active;
 	struct scatterlist *sg;
@@ -417,8 +418,8 @@ int srnic_target_map(struct srnic_mr *mr, struct scatterlist *sgl, int nents,
 
 	if (nents <= 0 || skip > sg_dma_len(sgl))
 		return -EINVAL;
-	mr->ibmr.iova = (sg_dma_address(sgl) + skip) % PAGE_SIZE;
-	mr->ibmr.length = 0;
+	ibmr->iova = (sg_dma_address(sgl) + skip) % PAGE_SIZE;
+	ibmr->length = 0;
 	for_each_sg(sgl, sg, nents, i) {
 		u32 len = sg_dma_len(sg) - skip;
 
@@ -427,7 +428,7 @@ int srnic_target_map(struct srnic_mr *mr, struct scatterlist *sgl, int nents,
 				   ib_virt_dma_to_ptr(sg_dma_address(sg) +
 						      skip), len))
 			break;
-		mr->ibmr.length += len;
+		ibmr->length += len;
 		skip = 0;
 	}
 	if (off)
@@ -475,7 +476,7 @@ static void mr_free(struct srnic_mr *mr)
 	case SRNIC_MR_USER:
 		if (mr->blocks != &mr->block)
 			kvfree(mr->blocks);
-		if (mr->umem)
+		if (!IS_ERR(mr->umem))
 			ib_umem_release(mr->umem);
 		break;
 	case SRNIC_MR_FAST:
@@ -541,12 +542,8 @@ static int mr_pin(struct srnic_mr *mr, u64 start, u64 len, u64 iova, int access)
 	unsigned long size;
 
 	mr->umem = ib_umem_get_va(mr->ibmr.device, start, len, access);
-	if (IS_ERR(mr->umem)) {
-		int err = PTR_ERR(mr->umem);
-
-		mr->umem = NULL;
-		return err;
-	}
+	if (IS_ERR(mr->umem))
+		return PTR_ERR(mr->umem);
 	size = ib_umem_find_best_pgsz(mr->umem, MR_BLOCKS, iova);
 	if (!size)
 		return -EINVAL;
@@ -618,12 +615,6 @@ struct ib_mr *srnic_alloc_mr(struct ib_pd *pd, enum ib_mr_type type, u32 max_sg)
 		}
 	}
 	return mr_publish(mr);
-}
-
-int srnic_map_mr_sg(struct ib_mr *ibmr, struct scatterlist *sg, int nents,
-		    unsigned int *off)
-{
-	return srnic_target_map(to_srnic_mr(ibmr), sg, nents, off);
 }
 
 /* After it returns the memory is not accessed any more. */

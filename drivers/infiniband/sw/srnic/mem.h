@@ -48,11 +48,6 @@ struct srnic_hold {
 	u32			next;	/* MR_FAST: extent of @off, or before */
 };
 
-static inline bool srnic_name_is_local_dma(const struct srnic_name *name)
-{
-	return name->kernel && name->stag == SRNIC_LOCAL_DMA_LKEY;
-}
-
 /*
  * On 32 bits the RDMA core pins memory at the lower halves of these: a region
  * must not be larger than what was pinned.
@@ -139,13 +134,6 @@ static inline u64 srnic_hold_room(const struct srnic_hold *hold)
 	return min(hold->mr->size - hold->off, ~(hold->mr->base + hold->off));
 }
 
-/* Without a region: kernel memory by its virtual address */
-static inline void srnic_hold_memory(struct srnic_hold *hold, u64 addr, u32 len)
-{
-	hold->va = ib_virt_dma_to_ptr(addr);
-	hold->left = len;
-}
-
 /*
  * Move the cursor to [@addr, @addr + @len) in the region, which is held first
  * if it is not. If another name was held, the caller has dropped that hold.
@@ -165,7 +153,9 @@ srnic_hold_next(struct srnic_dev *dev, struct srnic_hold *hold,
 		if (fault)
 			return fault;
 		if (!hold->mr) {
-			srnic_hold_memory(hold, addr, len);
+			/* Kernel memory by its virtual address */
+			hold->va = ib_virt_dma_to_ptr(addr);
+			hold->left = len;
 			return SRNIC_MEM_OK;
 		}
 	}
@@ -195,15 +185,13 @@ srnic_hold_at(struct srnic_dev *dev, struct srnic_hold *hold,
 }
 
 u64 srnic_target_size(const struct srnic_mr *mr, u8 table);
-int srnic_target_map(struct srnic_mr *mr, struct scatterlist *sgl, int nents,
-		     unsigned int *off);
 
 struct ib_dmah;
 
 struct ib_mr *srnic_get_dma_mr(struct ib_pd *pd, int access);
 struct ib_mr *srnic_alloc_mr(struct ib_pd *pd, enum ib_mr_type type,
 			     u32 max_sg);
-int srnic_map_mr_sg(struct ib_mr *ibmr, struct scatterlist *sg, int nents,
+int srnic_map_mr_sg(struct ib_mr *ibmr, struct scatterlist *sgl, int nents,
 		    unsigned int *off);
 struct ib_mr *srnic_reg_user_mr(struct ib_pd *pd, u64 start, u64 len, u64 iova,
 				int access, struct ib_dmah *dmah,

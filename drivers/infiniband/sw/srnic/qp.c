@@ -374,12 +374,6 @@ static int qp_to_idle(struct srnic_qp *qp, enum ib_qp_state state)
 	return err;
 }
 
-/* Only prepare moves a QP to RTS. */
-static int qp_to_rts(struct srnic_qp *qp)
-{
-	return srnic_state(qp) == SRNIC_RTS ? 0 : -EINVAL;
-}
-
 /* No sender runs, and nothing is left to send. Both may change at any time. */
 static bool qp_is_quiet(struct srnic_qp *qp)
 {
@@ -437,39 +431,6 @@ static int qp_to_err(struct srnic_qp *qp)
 	return 0;
 }
 
-/*
- * Only rights of memory regions count, not those of the QP: before a connection
- * rdma_cm sets a QP's rights to none, whatever the ULP wants, and never again.
- *
- * This has to be quick, since libsiw holds spinlocks while it runs. It waits
- * for the sender, and for the owner of the socket, but not for the peer.
- *
- * Returns 0; -EINVAL if the change is not possible now.
- */
-int srnic_qp_modify(struct srnic_qp *qp, const struct ib_qp_attr *attr,
-		    int mask)
-{
-	if ((mask & IB_QP_CUR_STATE) &&
-	    attr->cur_qp_state != srnic_qp_state(qp))
-		return -EINVAL;
-	if (!(mask & IB_QP_STATE))
-		return 0;
-	switch (attr->qp_state) {
-	case IB_QPS_RESET:
-	case IB_QPS_INIT:
-	case IB_QPS_RTR:
-		return qp_to_idle(qp, attr->qp_state);
-	case IB_QPS_RTS:
-		return qp_to_rts(qp);
-	case IB_QPS_SQD:
-		return qp_to_closing(qp);
-	case IB_QPS_ERR:
-		return qp_to_err(qp);
-	default:
-		return -EINVAL;
-	}
-}
-
 static int qp_check(const struct ib_qp_init_attr *init, bool user)
 {
 	const u32 max_send_sge = user ? SRNIC_MAX_SGE : SRNIC_MAX_SEND_SGE;
@@ -500,7 +461,7 @@ static void qp_destroy_queues(struct srnic_qp *qp)
 static int qp_create_queues(struct srnic_qp *qp, const struct ib_qp_cap *cap,
 			    struct ib_udata *udata)
 {
-	struct ib_ucontext *ctx = udata ? srnic_ucontext_of(udata) : NULL;
+	struct ib_ucontext *ctx = srnic_ucontext_of(udata);
 	struct siw_uresp_create_qp resp = { .qp_id = qp->ibqp.qp_num };
 	int err;
 
@@ -580,13 +541,46 @@ count:
 				 IB_QP_PATH_MIG_STATE | \
 				 IB_QP_EN_SQD_ASYNC_NOTIFY)
 
+/*
+ * Only rights of memory regions count, not those of the QP: before a connection
+ * rdma_cm sets a QP's rights to none, whatever the ULP wants, and never again.
+ *
+ * This has to be quick, since libsiw holds spinlocks while it runs. It waits
+ * for the sender, and for the owner of the socket, but not for the peer.
+ *
+ * Returns 0; -EINVAL if the change is not possible now, or another error.
+ */
 int srnic_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 		    struct ib_udata *udata)
 {
+	struct srnic_qp *qp = to_srnic_qp(ibqp);
+	int err;
+
 	if (mask & (~IB_QP_ATTR_STANDARD_BITS | QP_NEVER_MODIFIED))
 		return -EOPNOTSUPP;
-	return srnic_udata_check(udata, 0) ?:
-	       srnic_qp_modify(to_srnic_qp(ibqp), attr, mask);
+	err = srnic_udata_check(udata, 0);
+	if (err)
+		return err;
+	if ((mask & IB_QP_CUR_STATE) &&
+	    attr->cur_qp_state != srnic_qp_state(qp))
+		return -EINVAL;
+	if (!(mask & IB_QP_STATE))
+		return 0;
+	switch (attr->qp_state) {
+	case IB_QPS_RESET:
+	case IB_QPS_INIT:
+	case IB_QPS_RTR:
+		return qp_to_idle(qp, attr->qp_state);
+	case IB_QPS_RTS:
+		/* Only prepare moves a QP there. */
+		return srnic_state(qp) == SRNIC_RTS ? 0 : -EINVAL;
+	case IB_QPS_SQD:
+		return qp_to_closing(qp);
+	case IB_QPS_ERR:
+		return qp_to_err(qp);
+	default:
+		return -EINVAL;
+	}
 }
 
 int srnic_query_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,

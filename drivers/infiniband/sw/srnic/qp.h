@@ -5,8 +5,6 @@
 #include "srnic.h"
 
 void srnic_qp_setup(struct srnic_qp *qp);
-int srnic_qp_modify(struct srnic_qp *qp, const struct ib_qp_attr *attr,
-		    int mask);
 enum ib_qp_state srnic_qp_state(struct srnic_qp *qp);
 void srnic_qp_forget(struct srnic_qp *qp);
 void srnic_qp_flush_soon(struct srnic_qp *qp);

@@ -133,9 +133,10 @@ struct srnic_ring *srnic_ring_create(struct ib_ucontext *ctx, size_t size,
 	return ring;
 }
 
+/* @ring may be NULL, or what srnic_ring_create() has returned as an error. */
 void srnic_ring_destroy(struct srnic_ring *ring)
 {
-	if (ring)
+	if (!IS_ERR_OR_NULL(ring))
 		rdma_user_mmap_entry_remove(&ring->entry);
 }
 

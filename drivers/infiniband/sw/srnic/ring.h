@@ -14,12 +14,10 @@ struct srnic_ring {
 	struct page			*pages[];
 };
 
+/* NULL for a kernel ULP */
 static inline struct ib_ucontext *srnic_ucontext_of(struct ib_udata *udata)
 {
-	struct srnic_ucontext *ctx =
-		rdma_udata_to_drv_context(udata, struct srnic_ucontext, ibctx);
-
-	return ctx ? &ctx->ibctx : NULL;
+	return udata ? rdma_udata_to_uverbs_attr_bundle(udata)->context : NULL;
 }
 
 int srnic_udata_check(struct ib_udata *udata, size_t room);

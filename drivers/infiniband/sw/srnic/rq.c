@@ -126,12 +126,8 @@ int srnic_rq_create(struct srnic_rq *rq, u32 entries, struct ib_ucontext *ctx,
 	}
 	rq->shared = srnic_ring_create(ctx, rq->size * sizeof(*rq->uring),
 				       key);
-	if (IS_ERR(rq->shared)) {
-		int err = PTR_ERR(rq->shared);
-
-		rq->shared = NULL;
-		return err;
-	}
+	if (IS_ERR(rq->shared))
+		return PTR_ERR(rq->shared);
 	rq->uring = rq->shared->va;
 	return 0;
 }
@@ -175,7 +171,7 @@ int srnic_create_srq(struct ib_srq *ibsrq, struct ib_srq_init_attr *init,
 	struct srnic_dev *dev = to_srnic_dev(ibsrq->device);
 	struct srnic_srq *srq = to_srnic_srq(ibsrq);
 	struct siw_uresp_create_srq resp = {};
-	struct ib_ucontext *ctx = NULL;
+	struct ib_ucontext *ctx = srnic_ucontext_of(udata);
 	int err;
 
 	err = srq_check(init);
@@ -184,8 +180,6 @@ int srnic_create_srq(struct ib_srq *ibsrq, struct ib_srq_init_attr *init,
 	err = srnic_udata_check(udata, sizeof(resp));
 	if (err)
 		return err;
-	if (udata)
-		ctx = srnic_ucontext_of(udata);
 	if (!atomic_add_unless(&dev->objects.srq, 1, SRNIC_MAX_SRQ))
 		return -ENOMEM;
 

@@ -535,9 +535,13 @@ static bool rx_end_is_awaited(const struct srnic_qp *qp)
 	       srnic_tx_is_finishing(READ_ONCE(qp->tx.state));
 }
 
-/* A stream that ends within an FPDU is an error (RFC 5044 8, code 1). */
-void srnic_rx_look(struct srnic_qp *qp)
+/*
+ * No budget: all bytes before the peer's FIN count. A stream that ends within
+ * an FPDU is an error (RFC 5044 8, code 1).
+ */
+void srnic_rx_look(struct ib_qp *ibqp)
 {
+	struct srnic_qp *qp = to_srnic_qp(ibqp);
 	struct sock *sk = qp->rx.sk;
 	struct srnic_rx *rx = &qp->rx;
 

@@ -12,7 +12,7 @@ u32 srnic_rx_take(struct srnic_qp *qp, struct srnic_cursor *cur, u32 avail,
 		  u32 budget, struct srnic_upcalls *up);
 u32 srnic_rx_part_size(const struct srnic_rx *rx, u32 pos);
 void srnic_rx_run(struct srnic_qp *qp, struct sock *sk, u32 budget);
-void srnic_rx_look(struct srnic_qp *qp);
+void srnic_rx_look(struct ib_qp *ibqp);
 bool srnic_rx_is_cut(const struct srnic_qp *qp);
 void srnic_rx_quiesce(struct srnic_qp *qp);
 void srnic_rx_stop(struct srnic_qp *qp);

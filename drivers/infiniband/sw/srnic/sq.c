@@ -58,15 +58,6 @@ int srnic_sq_post(struct srnic_qp *qp, const struct ib_send_wr *wr,
 	return err;
 }
 
-void srnic_sq_start(struct srnic_qp *qp)
-{
-	struct srnic_sq *sq = &qp->sq;
-
-	spin_lock_irq(&sq->lock);
-	sq->failed = false;
-	spin_unlock_irq(&sq->lock);
-}
-
 /* False: there is no element. */
 bool srnic_sq_fetch(struct srnic_qp *qp)
 {
@@ -427,15 +418,6 @@ void srnic_retire_read(struct srnic_qp *qp, struct srnic_wqe *wqe,
 	spin_unlock_irqrestore(&sq->lock, flags);
 }
 
-static void retire_flush_one(struct srnic_qp *qp, struct srnic_wqe *wqe)
-{
-	if (wqe->done)
-		return;
-	wqe->status = IB_WC_WR_FLUSH_ERR;
-	wqe->done = true;
-	srnic_count(qp->dev, wr_flushed);
-}
-
 /* Flush few WQEs, since interrupts are off. False: @end is reached. */
 static bool retire_flush_step(struct srnic_qp *qp, u32 end,
 			      struct srnic_upcalls *up)
@@ -444,8 +426,15 @@ static bool retire_flush_step(struct srnic_qp *qp, u32 end,
 	u32 n, to = sq->get + min_t(u32, end - sq->get, SRNIC_QUEUE_STEP);
 
 	lockdep_assert_held(&sq->lock);
-	for (n = sq->get; n != to; n++)
-		retire_flush_one(qp, srnic_sq_wqe(sq, n));
+	for (n = sq->get; n != to; n++) {
+		struct srnic_wqe *wqe = srnic_sq_wqe(sq, n);
+
+		if (wqe->done)
+			continue;
+		wqe->status = IB_WC_WR_FLUSH_ERR;
+		wqe->done = true;
+		srnic_count(qp->dev, wr_flushed);
+	}
 	retire_some(qp, to, up);
 	return to != end;
 }
@@ -520,12 +509,8 @@ int srnic_sq_create(struct srnic_sq *sq, u32 entries, u32 sges,
 		return 0;
 	sq->shared = srnic_ring_create(ctx, sq->size * sizeof(*sq->uring),
 				       key);
-	if (IS_ERR(sq->shared)) {
-		int err = PTR_ERR(sq->shared);
-
-		sq->shared = NULL;
-		return err;
-	}
+	if (IS_ERR(sq->shared))
+		return PTR_ERR(sq->shared);
 	sq->uring = sq->shared->va;
 	return 0;
 }

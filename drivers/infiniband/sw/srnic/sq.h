@@ -23,7 +23,6 @@ int srnic_sq_create(struct srnic_sq *sq, u32 entries, u32 sges,
 void srnic_sq_destroy(struct srnic_sq *sq);
 int srnic_sq_post(struct srnic_qp *qp, const struct ib_send_wr *wr,
 		  const struct ib_send_wr **bad);
-void srnic_sq_start(struct srnic_qp *qp);
 bool srnic_sq_fetch(struct srnic_qp *qp);
 struct srnic_wqe *srnic_sq_next(struct srnic_qp *qp);
 void srnic_sq_limit(struct srnic_qp *qp);

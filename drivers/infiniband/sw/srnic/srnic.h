@@ -81,6 +81,11 @@ extern struct workqueue_struct *srnic_wq;
 extern struct workqueue_struct *srnic_user_wq;
 extern struct workqueue_struct *srnic_event_wq;
 
+/* What a device is made of */
+extern const struct ib_device_ops srnic_verbs;			/* verbs.c */
+extern const struct iw_mpa_driver_ops srnic_driver_ops;		/* handoff.c */
+extern const struct iw_mpa_device_attr srnic_device_attr;	/* handoff.c */
+
 struct srnic_dev {
 	struct ib_device	ibdev;
 	struct net_device	*netdev;
@@ -439,14 +444,6 @@ struct srnic_qp {
 	struct delayed_work	flush_work; /* of a QP in SRNIC_ERROR */
 	u32			flush_ms; /* next delay of @flush_work */
 	struct work_struct	event_work; /* reports @events */
-};
-
-struct srnic_pd {
-	struct ib_pd	ibpd;
-};
-
-struct srnic_ucontext {
-	struct ib_ucontext	ibctx;
 };
 
 static inline struct srnic_dev *to_srnic_dev(const struct ib_device *ibdev)

@@ -31,8 +31,8 @@ void srnic_state_event(struct srnic_qp *qp, enum srnic_event event)
 	spin_unlock_irqrestore(&qp->lock, flags);
 }
 
-/* False if it was not the first. The caller or the sender ends the stream. */
-bool srnic_fault_record(struct srnic_qp *qp, const struct srnic_fault *fault)
+/* Only the first counts. The caller or the sender ends the stream. */
+void srnic_fault_record(struct srnic_qp *qp, const struct srnic_fault *fault)
 {
 	unsigned long flags;
 	bool first;
@@ -44,34 +44,33 @@ bool srnic_fault_record(struct srnic_qp *qp, const struct srnic_fault *fault)
 		srnic_state_change(qp, SRNIC_EV_FAULT);
 	}
 	spin_unlock_irqrestore(&qp->lock, flags);
-	if (!first)
-		return false;
-	this_cpu_inc(qp->dev->stats->err[fault->err]);
-	trace_srnic_fault(qp, fault);
-	return true;
+	if (first) {
+		this_cpu_inc(qp->dev->stats->err[fault->err]);
+		trace_srnic_fault(qp, fault);
+	}
 }
 
-bool srnic_fail(struct srnic_qp *qp, enum srnic_err err)
+void srnic_fail(struct srnic_qp *qp, enum srnic_err err)
 {
 	const struct srnic_fault fault = { .err = err };
 
-	return srnic_fault_record(qp, &fault);
+	srnic_fault_record(qp, &fault);
 }
 
 /* Is the first fault one that a Terminate message tells the peer of? */
 bool srnic_term_is_due(const struct srnic_qp *qp)
 {
-	return srnic_err_form(qp->fault.err) != SRNIC_TERM_SILENT &&
+	return srnic_errs[qp->fault.err].form != SRNIC_TERM_SILENT &&
 	       !qp->fault.silent;
 }
 
 /* What iw_mpa's log says of the first fault. */
 struct iw_mpa_fault srnic_fault_describe(const struct srnic_qp *qp)
 {
-	enum srnic_err err = qp->fault.err;
-	struct iw_mpa_fault why = { .text = srnic_err_text(err) };
+	const struct srnic_err_row *row = &srnic_errs[qp->fault.err];
+	struct iw_mpa_fault why = { .text = row->text };
 
-	if (err == SRNIC_ERR_TERM_RECEIVED) {
+	if (qp->fault.err == SRNIC_ERR_TERM_RECEIVED) {
 		why.text = "the peer found an error";
 		why.term = true;
 		why.layer = qp->rx.term.layer;
@@ -80,9 +79,9 @@ struct iw_mpa_fault srnic_fault_describe(const struct srnic_qp *qp)
 	} else if (srnic_term_is_due(qp)) {
 		why.term = true;
 		why.sent = true;
-		why.layer = srnic_err_type(err) >> 4;
-		why.etype = srnic_err_type(err) & 0xf;
-		why.code = srnic_err_code(err);
+		why.layer = row->type >> 4;
+		why.etype = row->type & 0xf;
+		why.code = row->code;
 	}
 	return why;
 }

@@ -7,16 +7,7 @@
 #include <linux/build_bug.h>
 #include <linux/string.h>
 
-struct term_row {
-	const char	*name;
-	const char	*text;
-	u8		type;
-	u8		code;
-	u8		form;
-	u8		tell;
-};
-
-static const struct term_row term_rows[SRNIC_ERR_COUNT] = {
+const struct srnic_err_row srnic_errs[SRNIC_ERR_COUNT] = {
 #define X(_name, _type, _code, _form, _tell, _text)			\
 	[SRNIC_ERR_##_name] = {						\
 		.name = #_name,						\
@@ -29,38 +20,6 @@ static const struct term_row term_rows[SRNIC_ERR_COUNT] = {
 	SRNIC_ERRORS(X)
 #undef X
 };
-
-const char *srnic_err_name(enum srnic_err err)
-{
-	return term_rows[err].name;
-}
-
-const char *srnic_err_text(enum srnic_err err)
-{
-	return term_rows[err].text;
-}
-
-/* SRNIC_TERM_SILENT if no Terminate message is due */
-enum srnic_term_form srnic_err_form(enum srnic_err err)
-{
-	return term_rows[err].form;
-}
-
-/* Layer and error type, as in the first byte of a Terminate message */
-u8 srnic_err_type(enum srnic_err err)
-{
-	return term_rows[err].type;
-}
-
-u8 srnic_err_code(enum srnic_err err)
-{
-	return term_rows[err].code;
-}
-
-enum srnic_tell srnic_err_tell(enum srnic_err err)
-{
-	return term_rows[err].tell;
-}
 
 /*
  * DDP has no code for a missing right (RFC 5041 7.1), so a Write without the
@@ -101,7 +60,7 @@ enum srnic_err srnic_err_of_mem(enum srnic_mem_use use,
 size_t srnic_term_build(const struct srnic_fault *fault,
 			u8 payload[SRNIC_TERM_MAX])
 {
-	const struct term_row *row = &term_rows[fault->err];
+	const struct srnic_err_row *row = &srnic_errs[fault->err];
 	size_t copied = fault->ddp_len;
 	u8 *p = payload;
 

@@ -85,12 +85,17 @@ enum srnic_err {
 	SRNIC_ERR_COUNT
 };
 
-const char *srnic_err_name(enum srnic_err err);
-const char *srnic_err_text(enum srnic_err err);
-enum srnic_term_form srnic_err_form(enum srnic_err err);
-u8 srnic_err_type(enum srnic_err err);
-u8 srnic_err_code(enum srnic_err err);
-enum srnic_tell srnic_err_tell(enum srnic_err err);
+/* A row of SRNIC_ERRORS */
+struct srnic_err_row {
+	const char	*name;
+	const char	*text;
+	u8		type;	/* layer and error type, as on the wire */
+	u8		code;
+	u8		form;	/* enum srnic_term_form */
+	u8		tell;	/* enum srnic_tell */
+};
+
+extern const struct srnic_err_row srnic_errs[SRNIC_ERR_COUNT];
 
 /* Why memory may not be accessed, in the order of the checks */
 enum srnic_mem_fault {

@@ -464,7 +464,6 @@ void srnic_tx_start(struct srnic_qp *qp, const struct iw_mpa_handoff *ho)
 		tx->msn[qn] = 1;
 	tx->msg.kind = SRNIC_MSG_NONE;
 	tx->msg.last = SRNIC_MSG_WR;
-	srnic_sq_start(qp);
 	tx_event(qp, SRNIC_TX_EV_START);
 	mutex_unlock(&tx->lock);
 }
@@ -474,29 +473,15 @@ void srnic_tx_start(struct srnic_qp *qp, const struct iw_mpa_handoff *ho)
  * a stream. tx.lock is not taken: this may run in RX, within the sender's call
  * of TCP.
  */
-void srnic_tx_open(struct srnic_qp *qp)
+void srnic_tx_open(struct ib_qp *ibqp)
 {
+	struct srnic_qp *qp = to_srnic_qp(ibqp);
 	bool denied = tx_event(qp, SRNIC_TX_EV_OPEN) == SRNIC_TX_DENIED;
 
 	/* Pairs with the poster's barrier: it sees TX open, or this the WR. */
 	smp_mb();
 	if (denied || srnic_sq_has_more(qp))
 		srnic_tx_kick(qp);
-}
-
-/* Returns 0; -ENOMEM; -EIO if there cannot be an RTR message. */
-int srnic_tx_send_rtr(struct srnic_qp *qp, u8 rtr)
-{
-	int err;
-
-	mutex_lock(&qp->tx.lock);
-	err = srnic_send_rtr(qp, rtr);
-	if (!err)
-		tx_event(qp, SRNIC_TX_EV_OPEN);
-	mutex_unlock(&qp->tx.lock);
-	if (!err)
-		srnic_tx_doorbell(qp);
-	return err;
 }
 
 /* TCP has all messages so far, and no other has begun. */
@@ -506,26 +491,41 @@ static bool tx_is_idle(struct srnic_qp *qp)
 	       !qp->tx.batch.len && qp->tx.msg.kind == SRNIC_MSG_NONE;
 }
 
-/* Returns 0; -EBUSY if the stream is in use or ends; -ENOMEM. */
-int srnic_tx_repeat_rtr(struct srnic_qp *qp)
+static int tx_send_rtr(struct srnic_qp *qp, u8 rtr, bool repeat)
 {
 	int err = -EBUSY;
 
 	mutex_lock(&qp->tx.lock);
-	if (tx_is_idle(qp))
-		err = srnic_send_rtr(qp, IW_MPA_RTR_WRITE);
+	if (!repeat || tx_is_idle(qp))
+		err = srnic_send_rtr(qp, rtr);
+	if (!err)
+		tx_event(qp, SRNIC_TX_EV_OPEN);
 	mutex_unlock(&qp->tx.lock);
 	if (!err)
 		srnic_tx_doorbell(qp);
 	return err;
 }
 
+/* Returns 0; -ENOMEM; -EIO if there cannot be an RTR message. */
+int srnic_tx_send_rtr(struct ib_qp *ibqp, u8 rtr)
+{
+	return tx_send_rtr(to_srnic_qp(ibqp), rtr, false);
+}
+
+/* Returns 0; -EBUSY if the stream is in use or ends; -ENOMEM. */
+int srnic_tx_repeat_rtr(struct ib_qp *ibqp)
+{
+	return tx_send_rtr(to_srnic_qp(ibqp), IW_MPA_RTR_WRITE, true);
+}
+
 /*
  * iw_mpa_tx_finished() follows, or iw_mpa_stream_down() if the stream fails
  * first. Work that waits for answered Reads goes out unless the peer closes.
  */
-void srnic_tx_finish(struct srnic_qp *qp)
+void srnic_tx_finish(struct ib_qp *ibqp)
 {
+	struct srnic_qp *qp = to_srnic_qp(ibqp);
+
 	mutex_lock(&qp->tx.lock);
 	srnic_sq_limit(qp);
 	tx_event(qp, SRNIC_TX_EV_FINISH);

@@ -14,10 +14,10 @@ void srnic_tx_setup(struct srnic_qp *qp);
 void srnic_tx_start(struct srnic_qp *qp, const struct iw_mpa_handoff *ho);
 void srnic_tx_kick(struct srnic_qp *qp);
 void srnic_tx_doorbell(struct srnic_qp *qp);
-void srnic_tx_open(struct srnic_qp *qp);
-int srnic_tx_send_rtr(struct srnic_qp *qp, u8 rtr);
-int srnic_tx_repeat_rtr(struct srnic_qp *qp);
-void srnic_tx_finish(struct srnic_qp *qp);
+void srnic_tx_open(struct ib_qp *ibqp);
+int srnic_tx_send_rtr(struct ib_qp *ibqp, u8 rtr);
+int srnic_tx_repeat_rtr(struct ib_qp *ibqp);
+void srnic_tx_finish(struct ib_qp *ibqp);
 void srnic_tx_stop(struct srnic_qp *qp);
 
 #endif /* _SRNIC_TX_H */

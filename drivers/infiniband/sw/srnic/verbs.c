@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Verbs, for kernel ULPs and, by libsiw's ABI, for applications */
 
-#include "verbs.h"
 #include "compat/device_ops.h"
 #include "cq.h"
 #include "mem.h"
@@ -24,12 +23,8 @@ static int srnic_alloc_ucontext(struct ib_ucontext *ctx, struct ib_udata *udata)
 	       ib_copy_to_udata(udata, &resp, sizeof(resp));
 }
 
-static void srnic_dealloc_ucontext(struct ib_ucontext *ctx)
-{
-}
-
 /* Rings may stay mapped: the mapping has references on their pages. */
-static void srnic_disassociate_ucontext(struct ib_ucontext *ctx)
+static void srnic_ucontext_ends(struct ib_ucontext *ctx)
 {
 }
 
@@ -116,12 +111,12 @@ const struct ib_device_ops srnic_verbs = {
 	.create_qp		= srnic_create_qp,
 	.create_srq		= srnic_create_srq,
 	.dealloc_pd		= srnic_dealloc_pd,
-	.dealloc_ucontext	= srnic_dealloc_ucontext,
+	.dealloc_ucontext	= srnic_ucontext_ends,
 	.dereg_mr		= srnic_dereg_mr,
 	.destroy_cq		= srnic_destroy_cq,
 	.destroy_qp		= srnic_destroy_qp,
 	.destroy_srq		= srnic_destroy_srq,
-	.disassociate_ucontext	= srnic_disassociate_ucontext,
+	.disassociate_ucontext	= srnic_ucontext_ends,
 	.fill_res_cq_entry	= srnic_fill_res_cq,
 	.fill_res_mr_entry	= srnic_fill_res_mr,
 	.fill_res_qp_entry	= srnic_fill_res_qp,
@@ -141,8 +136,8 @@ const struct ib_device_ops srnic_verbs = {
 	.req_notify_cq		= srnic_req_notify_cq,
 
 	INIT_RDMA_OBJ_SIZE(ib_cq, srnic_cq, ibcq),
-	INIT_RDMA_OBJ_SIZE(ib_pd, srnic_pd, ibpd),
 	INIT_RDMA_OBJ_SIZE(ib_qp, srnic_qp, ibqp),
 	INIT_RDMA_OBJ_SIZE(ib_srq, srnic_srq, ibsrq),
-	INIT_RDMA_OBJ_SIZE(ib_ucontext, srnic_ucontext, ibctx),
+	.size_ib_pd		= sizeof(struct ib_pd),
+	.size_ib_ucontext	= sizeof(struct ib_ucontext),
 };

@@ -31,17 +31,12 @@ static int wqe_op_of(enum ib_wr_opcode opcode)
 	}
 }
 
-static u8 wqe_flags_of(const struct srnic_qp *qp, int flags)
+static u8 wqe_flags(const struct srnic_qp *qp, bool signaled, bool solicited,
+		    bool fence)
 {
-	u8 set = 0;
-
-	if ((flags & IB_SEND_SIGNALED) || qp->sig_all)
-		set |= SRNIC_WQE_SIGNALED;
-	if (flags & IB_SEND_SOLICITED)
-		set |= SRNIC_WQE_SOLICITED;
-	if (flags & IB_SEND_FENCE)
-		set |= SRNIC_WQE_FENCE;
-	return set;
+	return (signaled || qp->sig_all ? SRNIC_WQE_SIGNALED : 0) |
+	       (solicited ? SRNIC_WQE_SOLICITED : 0) |
+	       (fence ? SRNIC_WQE_FENCE : 0);
 }
 
 /* Inline: the ULP may use its buffers again as soon as it has posted. */
@@ -129,7 +124,9 @@ int srnic_wqe_fill(const struct srnic_qp *qp, struct srnic_wqe *wqe,
 	*wqe = (struct srnic_wqe) {
 		.id	= wr->wr_id,
 		.op	= op,
-		.flags	= wqe_flags_of(qp, wr->send_flags),
+		.flags	= wqe_flags(qp, wr->send_flags & IB_SEND_SIGNALED,
+				    wr->send_flags & IB_SEND_SOLICITED,
+				    wr->send_flags & IB_SEND_FENCE),
 		.status	= IB_WC_SUCCESS,
 	};
 	switch (wqe->op) {
@@ -167,19 +164,6 @@ static int wqe_op_of_user(u8 opcode)
 	default:
 		return -EINVAL;
 	}
-}
-
-static u8 wqe_flags_of_user(const struct srnic_qp *qp, u16 flags)
-{
-	u8 set = 0;
-
-	if ((flags & SIW_WQE_SIGNALLED) || qp->sig_all)
-		set |= SRNIC_WQE_SIGNALED;
-	if (flags & SIW_WQE_SOLICITED)
-		set |= SRNIC_WQE_SOLICITED;
-	if (flags & SIW_WQE_READ_FENCE)
-		set |= SRNIC_WQE_FENCE;
-	return set;
 }
 
 /* libsiw puts inline data after the first SGE, and keeps the number of SGEs. */
@@ -222,7 +206,9 @@ void srnic_wqe_fill_user(const struct srnic_qp *qp, struct srnic_wqe *wqe,
 		.raddr	= sqe->raddr,
 		.rkey	= sqe->rkey,
 		.op	= max(op, 0),
-		.flags	= wqe_flags_of_user(qp, sqe->flags),
+		.flags	= wqe_flags(qp, sqe->flags & SIW_WQE_SIGNALLED,
+				    sqe->flags & SIW_WQE_SOLICITED,
+				    sqe->flags & SIW_WQE_READ_FENCE),
 		.status	= IB_WC_SUCCESS,
 	};
 	if (op >= 0)
