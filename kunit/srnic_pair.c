@@ -135,7 +135,8 @@ struct srnic_mr *pair_fast(struct pair *p, void *va, u64 size, u32 access)
 	int i;
 
 	KUNIT_ASSERT_NOT_ERR_OR_NULL(p->test, mr);
-	srnic_stag_setup(mr);
+	rwlock_init(&mr->lock);
+	spin_lock_init(&mr->gate);
 	mr->kind = SRNIC_MR_FAST;
 	mr->ibmr.pd = &p->pd;
 	mr->max_extents = 1;

@@ -159,16 +159,6 @@ static void device_leave(struct srnic_dev *dev)
 	spin_unlock(&taken_lock);
 }
 
-static bool device_has_left(struct srnic_dev *dev)
-{
-	bool left;
-
-	spin_lock(&taken_lock);
-	left = device_find(dev->netdev) != dev;
-	spin_unlock(&taken_lock);
-	return left;
-}
-
 /*
  * Returns the device of an interface, for ib_device_put(); NULL if it has none,
  * or a disabled one. If the interface @leaves, it has no device from now on.
@@ -281,14 +271,15 @@ static int srnic_query_port(struct ib_device *ibdev, u32 port,
 			    struct ib_port_attr *attr)
 {
 	struct srnic_dev *dev = to_srnic_dev(ibdev);
+	enum ib_mtu mtu = ib_mtu_int_to_enum(READ_ONCE(dev->netdev->mtu));
 	bool up = READ_ONCE(dev->port_up);
 
 	*attr = (struct ib_port_attr) {
 		.state		= up ? IB_PORT_ACTIVE : IB_PORT_DOWN,
 		.phys_state	= up ? IB_PORT_PHYS_STATE_LINK_UP :
 				       IB_PORT_PHYS_STATE_DISABLED,
-		.max_mtu	= ib_mtu_int_to_enum(READ_ONCE(dev->mtu)),
-		.active_mtu	= ib_mtu_int_to_enum(READ_ONCE(dev->mtu)),
+		.max_mtu	= mtu,
+		.active_mtu	= mtu,
 		.gid_tbl_len	= 1,
 		.port_cap_flags	= IB_PORT_CM_SUP,
 		.max_msg_sz	= U32_MAX,
@@ -349,7 +340,6 @@ static void device_note_netdev(struct srnic_dev *dev,
 {
 	WRITE_ONCE(dev->port_up,
 		   netif_running(netdev) && netif_carrier_ok(netdev));
-	WRITE_ONCE(dev->mtu, netdev->mtu);
 }
 
 static void device_tell(struct srnic_dev *dev, enum ib_event_type type)
@@ -445,7 +435,8 @@ static void srnic_device_catch_up(struct work_struct *work)
 	if (!ib_device_try_get(&dev->ibdev))
 		return;
 	rtnl_lock();
-	if (netdev->reg_state == NETREG_REGISTERED && !device_has_left(dev)) {
+	if (netdev->reg_state == NETREG_REGISTERED &&
+	    !list_empty_careful(&dev->taken)) {
 		device_follow_port(dev, netdev);
 		device_follow_mac(dev, netdev);
 		device_follow_name(dev, netdev);
@@ -497,7 +488,6 @@ static bool device_is_possible(const struct net_device *netdev)
 	case ARPHRD_ETHER:
 	case ARPHRD_IEEE802:
 	case ARPHRD_LOOPBACK:
-		return true;
 	case ARPHRD_NONE:	/* no address of its own, as tun */
 		return true;
 	default:
@@ -565,24 +555,6 @@ static int device_make(struct net_device *netdev, const char *name)
 	return err;
 }
 
-static int link_add(const char *name, struct net_device *netdev)
-{
-	int err;
-
-	if (!device_is_possible(netdev))
-		return -EINVAL;
-#ifdef COMPAT_RDMA_CM_BY_MAC
-	/* The device would be ACTIVE, and no program could use it. */
-	if (!device_has_mac(netdev)) {
-		pr_err("srnic: %s has no hardware address: before Linux 6.5 rdma_cm finds no device there\n",
-		       netdev_name(netdev));
-		return -EOPNOTSUPP;
-	}
-#endif
-	err = srnic_rival_look();
-	return err ?: device_make(netdev, name);
-}
-
 /* Before the link is reported as added, its port's state is up to date. */
 static void device_settle(struct net_device *netdev)
 {
@@ -596,8 +568,19 @@ static void device_settle(struct net_device *netdev)
 
 static int srnic_newlink(const char *name, struct net_device *netdev)
 {
-	int err = link_add(name, netdev);
+	int err;
 
+	if (!device_is_possible(netdev))
+		return -EINVAL;
+#ifdef COMPAT_RDMA_CM_BY_MAC
+	/* The device would be ACTIVE, and no program could use it. */
+	if (!device_has_mac(netdev)) {
+		pr_err("srnic: %s has no hardware address: before Linux 6.5 rdma_cm finds no device there\n",
+		       netdev_name(netdev));
+		return -EOPNOTSUPP;
+	}
+#endif
+	err = srnic_rival_look() ?: device_make(netdev, name);
 	if (!err)
 		device_settle(netdev);
 	return err;
@@ -623,7 +606,6 @@ static int srnic_netdev_event(struct notifier_block *nb, unsigned long event,
 	case NETDEV_UP:
 	case NETDEV_DOWN:
 	case NETDEV_CHANGE:
-	case NETDEV_CHANGEMTU:
 		device_follow_port(dev, netdev);
 		break;
 	case NETDEV_CHANGEADDR:

@@ -167,7 +167,8 @@ static bool handoff_is_cut(struct srnic_qp *qp)
 		cut = srnic_rx_is_cut(qp);
 		release_sock(sk);
 	}
-	return cut || srnic_sq_has_reads(qp);
+	/* A hint: the sender may send another Read at any time. */
+	return cut || data_race(qp->sq.reads);
 }
 
 /* Does the end of the stream count as an error (RFC 5044 8, code 1)? */

@@ -84,12 +84,6 @@ int srnic_stag_check_access(struct ib_device *ibdev, int access)
 	return ib_check_mr_access(ibdev, access);
 }
 
-void srnic_stag_setup(struct srnic_mr *mr)
-{
-	rwlock_init(&mr->lock);
-	spin_lock_init(&mr->gate);
-}
-
 /* Index and key are random (RFC 5040 8.1.1, rule 8). 0 or -ENOMEM. */
 int srnic_stag_add(struct srnic_dev *dev, struct srnic_mr *mr)
 {
@@ -458,7 +452,8 @@ static struct srnic_mr *mr_alloc(struct ib_pd *pd, enum srnic_mr_kind kind)
 		atomic_dec(&dev->objects.mr);
 		return NULL;
 	}
-	srnic_stag_setup(mr);
+	rwlock_init(&mr->lock);
+	spin_lock_init(&mr->gate);
 	mr->kind = kind;
 	mr->ibmr.device = pd->device;
 	mr->ibmr.pd = pd;

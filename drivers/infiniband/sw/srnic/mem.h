@@ -58,7 +58,6 @@ static inline bool srnic_stag_is_possible(u64 start, u64 len, u64 max)
 }
 
 int srnic_stag_check_access(struct ib_device *ibdev, int access);
-void srnic_stag_setup(struct srnic_mr *mr);
 int srnic_stag_add(struct srnic_dev *dev, struct srnic_mr *mr);
 void srnic_stag_remove(struct srnic_dev *dev, struct srnic_mr *mr);
 int srnic_stag_register(struct srnic_dev *dev, const struct ib_pd *pd, u32 stag,

@@ -84,7 +84,6 @@ static enum srnic_mem_fault place_at(struct srnic_qp *qp,
 	enum srnic_mem_fault fault;
 
 	fault = srnic_hold_at(qp->dev, &arr->hold, name, addr, len);
-
 	if (!fault)
 		place_fill(arr, len);
 	return fault;

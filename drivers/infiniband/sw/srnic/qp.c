@@ -81,23 +81,13 @@ static bool qp_flush_rq(struct srnic_qp *qp, struct srnic_upcalls *up)
 	return n;
 }
 
-/* @soon: the poll that is queued may be far away, but work was just found. */
-static void qp_look_again(struct srnic_qp *qp, bool soon)
-{
-	unsigned long delay = msecs_to_jiffies(qp->flush_ms);
-
-	if (soon)
-		mod_delayed_work(srnic_qp_wq(qp), &qp->flush_work, delay);
-	else
-		queue_delayed_work(srnic_qp_wq(qp), &qp->flush_work, delay);
-}
-
 /*
  * Flush all that was posted, if there is no stream. The sender's lock keeps
  * away the sender, other flushes and changes to IDLE.
  */
 static void qp_flush_locked(struct srnic_qp *qp, struct srnic_upcalls *up)
 {
+	unsigned long delay;
 	bool found, more;
 
 	lockdep_assert_held(&qp->tx.lock);
@@ -121,8 +111,12 @@ static void qp_flush_locked(struct srnic_qp *qp, struct srnic_upcalls *up)
 		return;
 	if (found || more)
 		qp->flush_ms = SRNIC_FLUSH_MIN_MS;
-	if (!READ_ONCE(qp->dying))
-		qp_look_again(qp, found || more);
+	delay = msecs_to_jiffies(qp->flush_ms);
+	/* The poll that is queued may be far away, but work was just found. */
+	if (!READ_ONCE(qp->dying) && (found || more))
+		mod_delayed_work(srnic_qp_wq(qp), &qp->flush_work, delay);
+	else if (!READ_ONCE(qp->dying))
+		queue_delayed_work(srnic_qp_wq(qp), &qp->flush_work, delay);
 	/* By 1/8 each time: a delay is short beside the idle time before it. */
 	qp->flush_ms = min_t(u32, qp->flush_ms + DIV_ROUND_UP(qp->flush_ms, 8),
 			     SRNIC_FLUSH_MAX_MS);
@@ -592,7 +586,7 @@ int srnic_query_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 	*attr = (struct ib_qp_attr) {
 		.qp_state		= srnic_qp_state(qp),
 		.cur_qp_state		= srnic_qp_state(qp),
-		.path_mtu = ib_mtu_int_to_enum(READ_ONCE(dev->mtu)),
+		.path_mtu = ib_mtu_int_to_enum(READ_ONCE(dev->netdev->mtu)),
 		.qp_access_flags	= IB_ACCESS_LOCAL_WRITE |
 					  IB_ACCESS_REMOTE_WRITE |
 					  IB_ACCESS_REMOTE_READ,

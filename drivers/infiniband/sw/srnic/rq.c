@@ -152,31 +152,22 @@ static void srnic_srq_event_work(struct work_struct *work)
 		srq->ibsrq.event_handler(&event, srq->ibsrq.srq_context);
 }
 
-static int srq_check(const struct ib_srq_init_attr *init)
-{
-	const struct ib_srq_attr *attr = &init->attr;
-
-	if (init->srq_type != IB_SRQT_BASIC)
-		return -EOPNOTSUPP;
-	if (!attr->max_wr || attr->max_wr > SRNIC_MAX_WR ||
-	    attr->max_sge > SRNIC_MAX_SGE)
-		return -EINVAL;
-	return 0;
-}
-
 /* ibv_create_srq(3) ignores the limit, and applications leave it unset. */
 int srnic_create_srq(struct ib_srq *ibsrq, struct ib_srq_init_attr *init,
 		     struct ib_udata *udata)
 {
 	struct srnic_dev *dev = to_srnic_dev(ibsrq->device);
 	struct srnic_srq *srq = to_srnic_srq(ibsrq);
+	struct ib_srq_attr *attr = &init->attr;
 	struct siw_uresp_create_srq resp = {};
 	struct ib_ucontext *ctx = srnic_ucontext_of(udata);
 	int err;
 
-	err = srq_check(init);
-	if (err)
-		return err;
+	if (init->srq_type != IB_SRQT_BASIC)
+		return -EOPNOTSUPP;
+	if (!attr->max_wr || attr->max_wr > SRNIC_MAX_WR ||
+	    attr->max_sge > SRNIC_MAX_SGE)
+		return -EINVAL;
 	err = srnic_udata_check(udata, sizeof(resp));
 	if (err)
 		return err;
@@ -184,8 +175,8 @@ int srnic_create_srq(struct ib_srq *ibsrq, struct ib_srq_init_attr *init,
 		return -ENOMEM;
 
 	INIT_WORK(&srq->event_work, srnic_srq_event_work);
-	srq->max_sge = init->attr.max_sge ?: 1;
-	err = srnic_rq_create(&srq->rq, init->attr.max_wr, ctx,
+	srq->max_sge = attr->max_sge ?: 1;
+	err = srnic_rq_create(&srq->rq, attr->max_wr, ctx,
 			      &resp.srq_key);
 	if (!err && udata) {
 		resp.num_rqe = srq->rq.size;
@@ -196,8 +187,8 @@ int srnic_create_srq(struct ib_srq *ibsrq, struct ib_srq_init_attr *init,
 		atomic_dec(&dev->objects.srq);
 		return err;
 	}
-	init->attr.max_wr = srq->rq.size;
-	init->attr.max_sge = srq->max_sge;
+	attr->max_wr = srq->rq.size;
+	attr->max_sge = srq->max_sge;
 	return 0;
 }
 

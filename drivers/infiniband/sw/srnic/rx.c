@@ -381,13 +381,6 @@ static bool rx_take_part(struct srnic_qp *qp, struct srnic_cursor *cur,
 	return good;
 }
 
-/* A completion was lost, or the stream has ended while this ran. */
-static bool rx_is_over(const struct srnic_qp *qp,
-		       const struct srnic_upcalls *up)
-{
-	return up->full || !srnic_is_flowing(qp);
-}
-
 /*
  * Returns how many bytes were consumed; all, if the stream has failed or was
  * aborted, since nothing after that counts.
@@ -421,7 +414,8 @@ u32 srnic_rx_take(struct srnic_qp *qp, struct srnic_cursor *cur, u32 avail,
 			used += rx_run(qp, cur, avail - used, budget, ulpdu_len,
 				       &arr);
 		}
-		if (!good || rx_is_over(qp, up)) {
+		/* Or a completion was lost, or the stream has ended by now. */
+		if (!good || up->full || !srnic_is_flowing(qp)) {
 			used = avail;
 			break;
 		}

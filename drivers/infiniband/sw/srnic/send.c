@@ -339,12 +339,6 @@ static inline int send_segment(struct srnic_qp *qp, struct srnic_writer *w,
 	return 0;
 }
 
-static bool msg_is_memory(const struct srnic_msg *msg)
-{
-	return msg->kind == SRNIC_MSG_WR &&
-	       (msg->wqe->flags & SRNIC_WQE_MEMORY);
-}
-
 /* Payload from the kernel's own memory, for which no region has to be held */
 static void send_copy(struct srnic_msg *msg, u8 *to, u32 len)
 {
@@ -376,7 +370,8 @@ static inline void send_run(struct srnic_writer *w, struct srnic_msg *msg,
 	const u32 ulpdu_len = msg->head_len - 2 + len;
 	const u32 size = iw_mpa_fpdu_size(ulpdu_len);
 	const u32 cost = max_t(u32, ulpdu_len, SRNIC_FPDU_COST);
-	const bool memory = msg_is_memory(msg);
+	const bool memory = msg->kind == SRNIC_MSG_WR &&
+			    (msg->wqe->flags & SRNIC_WQE_MEMORY);
 	struct srnic_hold *hold = &w->hold;
 	u64 room = msg->left - 1;
 	u32 i, n;

@@ -257,18 +257,6 @@ struct srnic_wqe *srnic_sq_oldest_read(struct srnic_qp *qp, bool *rtr)
 	return found;
 }
 
-/* A hint: the sender may send another one at any time. */
-bool srnic_sq_has_reads(struct srnic_qp *qp)
-{
-	unsigned long flags;
-	bool found;
-
-	spin_lock_irqsave(&qp->sq.lock, flags);
-	found = qp->sq.reads;
-	spin_unlock_irqrestore(&qp->sq.lock, flags);
-	return found;
-}
-
 /* Elements of an application's ring that were not copied do not count. */
 bool srnic_sq_is_empty(struct srnic_qp *qp)
 {

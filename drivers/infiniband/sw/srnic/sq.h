@@ -33,7 +33,6 @@ void srnic_sq_done(struct srnic_qp *qp, struct srnic_wqe *wqe,
 bool srnic_sq_expect_rtr(struct srnic_qp *qp);
 struct srnic_wqe *srnic_sq_oldest_read(struct srnic_qp *qp, bool *rtr);
 bool srnic_sq_has_more(const struct srnic_qp *qp);
-bool srnic_sq_has_reads(struct srnic_qp *qp);
 bool srnic_sq_is_empty(struct srnic_qp *qp);
 
 void srnic_sq_retire(struct srnic_qp *qp, struct srnic_upcalls *up);

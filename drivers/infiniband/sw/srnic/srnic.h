@@ -99,7 +99,6 @@ struct srnic_dev {
 	u32			next_qpn;	/* tried first for a new QP */
 	u64			mac;		/* of @netdev or random: GID */
 	bool			port_up;
-	u32			mtu;		/* of @netdev */
 	struct {
 		atomic_t	qp, cq, mr, pd, srq;
 	} objects;				/* how many exist */

@@ -34,21 +34,12 @@ void srnic_stats_free(struct srnic_dev *dev)
 	free_percpu(dev->stats);
 }
 
-static void stats_describe(struct rdma_stat_desc *descs)
-{
-	int i;
-
-	for (i = 0; i < SRNIC_CNT_COUNT; i++)
-		descs[i].name = stats_names[i];
-	for (i = SRNIC_ERR_NONE + 1; i < SRNIC_ERR_COUNT; i++)
-		descs[SRNIC_CNT_COUNT + i - 1].name = stats_err_names[i];
-}
-
 /* iw_mpa's counters of connections come first, then those of the data path. */
 static int stats_make_descs(struct srnic_dev *dev)
 {
 	struct rdma_hw_stats *library;
-	int n;
+	struct rdma_stat_desc *desc;
+	int i, n;
 
 	if (dev->stat_descs)
 		return 0;
@@ -56,16 +47,19 @@ static int stats_make_descs(struct srnic_dev *dev)
 	if (!library)
 		return -ENOMEM;
 	n = library->num_counters;
-	dev->stat_descs = kcalloc(n + STATS_COUNT, sizeof(*dev->stat_descs),
-				  GFP_KERNEL);
-	if (dev->stat_descs) {
-		memcpy(dev->stat_descs, library->descs,
-		       n * sizeof(*dev->stat_descs));
-		stats_describe(dev->stat_descs + n);
+	desc = kcalloc(n + STATS_COUNT, sizeof(*desc), GFP_KERNEL);
+	if (desc) {
+		dev->stat_descs = desc;
 		dev->library_stats = n;
+		memcpy(desc, library->descs, n * sizeof(*desc));
+		desc += n;
+		for (i = 0; i < SRNIC_CNT_COUNT; i++)
+			desc++->name = stats_names[i];
+		for (i = SRNIC_ERR_NONE + 1; i < SRNIC_ERR_COUNT; i++)
+			desc++->name = stats_err_names[i];
 	}
 	rdma_free_hw_stats_struct(library);
-	return dev->stat_descs ? 0 : -ENOMEM;
+	return desc ? 0 : -ENOMEM;
 }
 
 /* A device has one table: the counters of iw_mpa, and those of srnic. */

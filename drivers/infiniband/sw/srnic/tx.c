@@ -282,17 +282,6 @@ static enum tx_next tx_finish(struct srnic_qp *qp)
 	return TX_WAIT;
 }
 
-/*
- * While the ULP's own work waits for answers, the peer's Reads are answered:
- * the peer may wait in the same way. From now on only the Reads that have
- * arrived are answered.
- */
-static void tx_answer(struct srnic_qp *qp)
-{
-	qp->irq.limit = READ_ONCE(qp->irq.put);
-	tx_event(qp, SRNIC_TX_EV_ANSWER);
-}
-
 static bool tx_is_done(const struct srnic_qp *qp)
 {
 	return tx_state(qp) == SRNIC_TX_ANSWERING &&
@@ -305,8 +294,15 @@ static enum tx_next tx_build(struct srnic_qp *qp)
 	bool ended;
 	int n;
 
-	if (tx_state(qp) == SRNIC_TX_FINISHING && srnic_sq_is_at_limit(qp))
-		tx_answer(qp);
+	/*
+	 * While the ULP's own work waits for answers, the peer's Reads are
+	 * answered: the peer may wait in the same way. From now on only the
+	 * Reads that have arrived are answered.
+	 */
+	if (tx_state(qp) == SRNIC_TX_FINISHING && srnic_sq_is_at_limit(qp)) {
+		qp->irq.limit = READ_ONCE(qp->irq.put);
+		tx_event(qp, SRNIC_TX_EV_ANSWER);
+	}
 	if (tx_is_done(qp))
 		return tx_finish(qp);
 	/* If the ULP aborts the stream, what is not on its way is flushed. */
