@@ -8,7 +8,6 @@
 #include <linux/string.h>
 
 #include "place.h"
-#include "reads.h"
 #include "rq.h"
 #include "send.h"
 #include "sq.h"

@@ -9,7 +9,6 @@
 
 #include "cursor.h"
 #include "fpdu.h"
-#include "reads.h"
 #include "sq.h"
 #include "rq.h"
 #include "rx.h"

@@ -10,7 +10,7 @@
 #include <linux/slab.h>
 #include <linux/string.h>
 
-#include "reads.h"
+#include "rq.h"
 #include "sq.h"
 #include "send.h"
 #include "../srnic/mem.h"	/* user mode Linux has a mem.h, too */

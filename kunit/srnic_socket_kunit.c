@@ -493,7 +493,7 @@ static void socket_rx_begins_anew(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, qp->rx.responder);
 	KUNIT_EXPECT_EQ(test, qp->rx.rtr, 0);
 	queue_delayed_work(srnic_wq, &qp->rx.work, msecs_to_jiffies(SOCKET_PATIENCE_MS));
-	srnic_rx_quiesce(qp);
+	cancel_delayed_work_sync(&qp->rx.work);
 	srnic_rx_stop(qp);
 	KUNIT_EXPECT_FALSE(test, delayed_work_pending(&qp->rx.work));
 }

@@ -4,7 +4,7 @@
 #include <kunit/test.h>
 #include <linux/module.h>
 
-#include "tx_state.h"
+#include "qp_state.h"
 
 #define NO_CHANGE SRNIC_TX_STATES
 

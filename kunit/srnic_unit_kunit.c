@@ -10,7 +10,6 @@
 #include "../srnic/qp.h"	/* the library has a qp.h, too */
 #include "state.h"
 #include "place.h"
-#include "reads.h"
 #include "rq.h"
 #include "rx.h"
 #include "sq.h"

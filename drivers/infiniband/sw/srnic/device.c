@@ -29,7 +29,6 @@
 #include <linux/rtnetlink.h>
 #include <linux/string.h>
 #include <net/addrconf.h>
-#include <net/net_namespace.h>
 #include <rdma/ib_user_verbs.h>
 #include <rdma/iw_cm.h>
 #include <rdma/rdma_netlink.h>

@@ -17,7 +17,7 @@
  */
 
 #include "qp.h"
-#include "reads.h"
+#include "rq.h"
 #include "rx.h"
 #include "sq.h"
 #include "srnic.h"
@@ -26,7 +26,6 @@
 
 #include <linux/net.h>
 #include <net/sock.h>
-#include <net/tcp.h>
 #include <trace/events/sock.h>
 
 /*
@@ -217,7 +216,7 @@ static void handoff_stop(struct ib_qp *ibqp, enum iw_mpa_reason why)
 	unsigned long events;
 	bool abort;
 
-	srnic_rx_quiesce(qp);
+	cancel_delayed_work_sync(&qp->rx.work);
 	abort = handoff_is_abort(qp, why);
 	srnic_rx_stop(qp);
 	if (abort)

@@ -558,10 +558,8 @@ struct ib_mr *srnic_reg_user_mr(struct ib_pd *pd, u64 start, u64 len, u64 iova,
 		return ERR_PTR(-EINVAL);
 	if (dmah)
 		return ERR_PTR(-EOPNOTSUPP);
-	err = srnic_stag_check_access(pd->device, access);
-	if (err)
-		return ERR_PTR(err);
-	err = srnic_udata_check(udata, sizeof(resp));
+	err = srnic_stag_check_access(pd->device, access) ?:
+	      srnic_udata_check(udata, sizeof(resp));
 	if (err)
 		return ERR_PTR(err);
 	mr = mr_alloc(pd, SRNIC_MR_USER);

@@ -8,7 +8,6 @@
 
 #include "place.h"
 #include "mem.h"
-#include "reads.h"
 #include "rq.h"
 #include "sq.h"
 #include "state.h"
@@ -335,17 +334,6 @@ static enum srnic_err place_scatter(struct srnic_qp *qp,
 	return SRNIC_ERR_NONE;
 }
 
-/* If one of several SGEs cannot be used, nothing of the segment is placed. */
-static enum srnic_err place_payload(struct srnic_qp *qp,
-				    struct srnic_arrival *arr)
-{
-	enum srnic_err err = SRNIC_ERR_NONE;
-
-	if (qp->rx.rwqe.num_sge > 1)
-		err = place_scatter(qp, arr, false);
-	return err ?: place_scatter(qp, arr, true);
-}
-
 static enum srnic_err place_deliver(struct srnic_qp *qp,
 				    struct srnic_arrival *arr)
 {
@@ -414,7 +402,10 @@ static noinline enum srnic_err place_send(struct srnic_qp *qp,
 		place_send_fails(qp, IB_WC_LOC_LEN_ERR, arr->up);
 		return SRNIC_ERR_TOO_LONG;
 	}
-	err = place_payload(qp, arr);
+	/* If one of several SGEs cannot be used, nothing is placed. */
+	err = rx->rwqe.num_sge > 1 ? place_scatter(qp, arr, false) :
+				     SRNIC_ERR_NONE;
+	err = err ?: place_scatter(qp, arr, true);
 	if (err) {
 		place_send_fails(qp, IB_WC_LOC_PROT_ERR, arr->up);
 		return err;

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
+/* What untagged messages of the peer need: receives, and slots for Reads. */
 #ifndef _SRNIC_RQ_H
 #define _SRNIC_RQ_H
 
@@ -23,6 +24,13 @@ static inline u64 srnic_rwqe_size(const struct srnic_rwqe *rwqe)
 		size += rwqe->sge[i].length;
 	return size;
 }
+
+int srnic_irq_alloc(struct srnic_irq *irq, u16 ird);
+void srnic_irq_free(struct srnic_irq *irq);
+bool srnic_irq_is_full(const struct srnic_irq *irq);
+void srnic_irq_put(struct srnic_irq *irq, const u8 hdr[SRNIC_READ_ULPDU]);
+const struct srnic_irqe *srnic_irq_head(const struct srnic_qp *qp);
+void srnic_irq_get(struct srnic_irq *irq);
 
 int srnic_rq_create(struct srnic_rq *rq, u32 entries, struct ib_ucontext *ctx,
 		    u64 *key);

@@ -21,7 +21,6 @@
 #include "tx.h"
 
 #include <linux/crc32c.h>
-#include <linux/mm.h>
 #include <linux/sched/mm.h>
 #include <linux/slab.h>
 #include <linux/unaligned.h>
@@ -636,12 +635,6 @@ bool srnic_rx_is_cut(const struct srnic_qp *qp)
 
 	return rx->part || rx->send_busy || rx->write_busy || rx->read ||
 	       tcp_inq(rx->sk) > 0;
-}
-
-/* Callbacks have ended, so RX neither runs nor is deferred after this. */
-void srnic_rx_quiesce(struct srnic_qp *qp)
-{
-	cancel_delayed_work_sync(&qp->rx.work);
 }
 
 void srnic_rx_stop(struct srnic_qp *qp)

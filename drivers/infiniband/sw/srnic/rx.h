@@ -14,7 +14,6 @@ u32 srnic_rx_part_size(const struct srnic_rx *rx, u32 pos);
 void srnic_rx_run(struct srnic_qp *qp, struct sock *sk, u32 budget);
 void srnic_rx_look(struct ib_qp *ibqp);
 bool srnic_rx_is_cut(const struct srnic_qp *qp);
-void srnic_rx_quiesce(struct srnic_qp *qp);
 void srnic_rx_stop(struct srnic_qp *qp);
 
 #endif /* _SRNIC_RX_H */

@@ -11,7 +11,7 @@
 
 #include "send.h"
 #include "state.h"
-#include "reads.h"
+#include "rq.h"
 #include "wire.h"
 #include "sq.h"
 #include "mem.h"
@@ -221,41 +221,34 @@ static inline int send_gather(struct srnic_qp *qp, struct srnic_writer *w,
 }
 
 /* A Read that cannot end well is not sent. The response checks it once more. */
-static enum srnic_mem_fault send_check_sink(struct srnic_qp *qp,
-					    struct srnic_writer *w,
-					    const struct srnic_wqe *wqe)
-{
-	const struct srnic_name name = {
-		.pd	= qp->ibqp.pd,
-		.stag	= wqe->sge[0].lkey,
-		.rights	= IB_ACCESS_LOCAL_WRITE,
-		.kernel	= !qp->user,
-	};
-	enum srnic_mem_fault fault;
-
-	if (!wqe->bytes)
-		return SRNIC_MEM_OK;
-	fault = srnic_hold_at(qp->dev, &w->hold, &name, wqe->sge[0].addr,
-			      wqe->bytes);
-	srnic_hold_drop(&w->hold);
-	return fault;
-}
-
 static int send_put_read(struct srnic_qp *qp, struct srnic_writer *w,
 			 const struct srnic_wqe *wqe)
 {
+	const struct ib_sge none = {};
+	const struct ib_sge *sge = wqe->num_sge ? &wqe->sge[0] : &none;
+	const struct srnic_name sink = {
+		.pd	= qp->ibqp.pd,
+		.stag	= sge->lkey,
+		.rights	= IB_ACCESS_LOCAL_WRITE,
+		.kernel	= !qp->user,
+	};
 	const struct srnic_read read = {
-		.sink_stag	= wqe->num_sge ? wqe->sge[0].lkey : 0,
-		.sink_to	= wqe->num_sge ? wqe->sge[0].addr : 0,
+		.sink_stag	= sge->lkey,
+		.sink_to	= sge->addr,
 		.size		= wqe->bytes,
 		.src_stag	= wqe->rkey,
 		.src_to		= wqe->raddr,
 	};
-	enum srnic_mem_fault fault = send_check_sink(qp, w, wqe);
+	enum srnic_mem_fault fault;
 	u8 wire[SRNIC_READ_REQ_LEN];
 
-	if (fault)
-		return fault;
+	if (wqe->bytes) {
+		fault = srnic_hold_at(qp->dev, &w->hold, &sink, sge->addr,
+				      wqe->bytes);
+		srnic_hold_drop(&w->hold);
+		if (fault)
+			return fault;
+	}
 	srnic_read_put(wire, &read);
 	return srnic_fpdu_put(w, wire, sizeof(wire));
 }

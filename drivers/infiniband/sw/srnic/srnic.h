@@ -10,7 +10,6 @@
 #include "wire.h"
 #include "stats.h"
 #include "term.h"
-#include "tx_state.h"
 
 #include <linux/bvec.h>
 #include <linux/completion.h>

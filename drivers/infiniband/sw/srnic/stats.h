@@ -5,9 +5,8 @@
 #include "term.h"
 
 #include <linux/percpu.h>
+#include <rdma/ib_verbs.h>
 
-struct ib_device;
-struct rdma_hw_stats;
 struct srnic_dev;
 
 /* Name and meaning. srnic.rst takes its tables from here and from term.h. */
@@ -58,11 +57,6 @@ struct rdma_hw_stats *srnic_alloc_hw_port_stats(struct ib_device *ibdev,
 int srnic_get_hw_stats(struct ib_device *ibdev, struct rdma_hw_stats *stats,
 		       u32 port_num, int index);
 void srnic_stats_free(struct srnic_dev *dev);
-
-struct ib_cq;
-struct ib_mr;
-struct ib_qp;
-struct sk_buff;
 
 int srnic_fill_res_qp(struct sk_buff *msg, struct ib_qp *ibqp);
 int srnic_fill_res_cq(struct sk_buff *msg, struct ib_cq *ibcq);

@@ -14,27 +14,20 @@
 	TRACE_DEFINE_ENUM(SRNIC_ERR_##name);
 SRNIC_ERRORS(X)
 #undef X
-TRACE_DEFINE_ENUM(SRNIC_IDLE);
-TRACE_DEFINE_ENUM(SRNIC_RTS);
-TRACE_DEFINE_ENUM(SRNIC_CLOSING);
-TRACE_DEFINE_ENUM(SRNIC_ABORTED);
-TRACE_DEFINE_ENUM(SRNIC_TERMINATE);
-TRACE_DEFINE_ENUM(SRNIC_ENDING);
-TRACE_DEFINE_ENUM(SRNIC_ERROR);
+
+#define SRNIC_STATE_NAMES(X)						\
+	X(IDLE) X(RTS) X(CLOSING) X(ABORTED) X(TERMINATE) X(ENDING) X(ERROR)
+#define X(name) TRACE_DEFINE_ENUM(SRNIC_##name);
+SRNIC_STATE_NAMES(X)
+#undef X
 
 #define X_ERR(name, type, code, form, tell, text) { SRNIC_ERR_##name, #name },
+#define X_STATE(name) { SRNIC_##name, #name },
 
 #define show_srnic_err(err)					\
 	__print_symbolic(err, SRNIC_ERRORS(X_ERR) { -1, "?" })
 #define show_srnic_state(state)					\
-	__print_symbolic(state,					\
-		{ SRNIC_IDLE,		"IDLE" },		\
-		{ SRNIC_RTS,		"RTS" },		\
-		{ SRNIC_CLOSING,	"CLOSING" },		\
-		{ SRNIC_ABORTED,	"ABORTED" },		\
-		{ SRNIC_TERMINATE,	"TERMINATE" },		\
-		{ SRNIC_ENDING,		"ENDING" },		\
-		{ SRNIC_ERROR,		"ERROR" })
+	__print_symbolic(state, SRNIC_STATE_NAMES(X_STATE) { -1, "?" })
 
 TRACE_EVENT(srnic_state,
 	TP_PROTO(const struct srnic_qp *qp, u8 from, u8 to),

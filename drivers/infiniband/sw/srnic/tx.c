@@ -17,7 +17,7 @@
 #include "tx.h"
 #include "cq.h"
 #include "fpdu.h"
-#include "reads.h"
+#include "rq.h"
 #include "send.h"
 #include "sq.h"
 #include "state.h"
@@ -144,7 +144,7 @@ static enum srnic_tx_state tx_state(const struct srnic_qp *qp)
 }
 
 /*
- * All changes of the state, by the table in tx_state.c. Except for opening TX
+ * All changes of the state, by the table in qp_state.c. Except for opening TX
  * the caller holds tx.lock. Returns the previous state.
  */
 static enum srnic_tx_state tx_event(struct srnic_qp *qp,
