@@ -10,6 +10,8 @@
 #                                      in place of that, the commands of README.md, word for word, on a Debian that has
 #                                      nothing but what each has, as far as to a disk and a mount. What they said, and
 #                                      how long that took, is in $CACHE/package/readme-KERNEL
+#   scripts/test/package.sh --ci [KERNEL...]
+#                                      scripts/ci-setup, on the same Debian
 #
 # What compiles runs in a chroot of the guest's disk while the guest is off: an emulated processor would
 # take half an hour for it.
@@ -540,6 +542,64 @@ test_readme() {
 	test_finish
 }
 
+# --- ci-setup ----------------------------------------------------------------------------------
+
+# ci_setup RELEASE ARGUMENT...: while the guest is off, as above. RELEASE is what "uname -r" says.
+ci_setup() {
+	inside "uname() { if [[ \$* == -r ]]; then echo $1; else command uname \"\$@\"; fi; }; export -f uname
+		/root/ci-setup ${*:2} /root/${OLD##*/} 2>&1"
+}
+
+# The packages are those of the kernel that runs, whatever its name is: here that of a hosted runner
+test_ci_install() {
+	local output cloud=6.14.0-1017-azure
+
+	inside "cp /share/${OLD##*/} /share/ci-setup /root; ! type -P dkms rping make"
+	! output=$(ci_setup $cloud) || fail "it goes on with $cloud"
+	echo "$output"
+	expect_text "$output" "^ci-setup: there is no package linux-headers-$cloud: upgrade the kernel, and reboot$"
+	inside '! type -P dkms'
+	ci_setup "$KREL" --install
+	expect_modules "$(version_of "$OLD")"
+}
+
+# It says where the link is, and no more, so that a job takes it as it is; once more it finds all there.
+# shellcheck disable=SC2016 # there
+test_ci_link() {
+	local output
+
+	output=$(inside 'cd /root; ./ci-setup 2>log || { cat log; exit 1; }' 300)
+	[[ $output == $'RDMA_DEVICE=srnic_eth0\nRDMA_NETDEV=eth0\nRDMA_ADDRESS=10.0.0.1' ]] || fail "it says $output"
+	inside 'eval "$(/root/ci-setup)"; rdma link show $RDMA_DEVICE/1 | grep "state ACTIVE .*netdev $RDMA_NETDEV"
+		rping -s -a $RDMA_ADDRESS -C 3 & sleep 2; rping -c -a $RDMA_ADDRESS -C 3 -v' 300
+	inside 'ip link add plain0 type veth peer name plain1; ip address add 10.9.0.1/24 dev plain0
+		ip link set plain0 up; ip link set plain1 up; NETDEV=plain0 /root/ci-setup | grep -x RDMA_DEVICE=srnic_plain0
+		ip link delete plain0' 300
+}
+
+# Where no data passes, it says so, and what doctor knows of that.
+test_ci_fault() {
+	local output
+
+	output=$(inside 'iw-mpa link down srnic_eth0; echo "blacklist srnic" >/etc/modprobe.d/ci.conf; rmmod srnic
+		! /root/ci-setup 2>&1; rm /etc/modprobe.d/ci.conf; ! NETDEV=nosuch0 /root/ci-setup 2>&1' 300)
+	echo "$output"
+	expect_text "$output" '^fault    '
+	expect_text "$output" '^ci-setup: no data passes over eth0: see above$'
+	expect_text "$output" '^ci-setup: there is no interface nosuch0$'
+	! grep '^RDMA_' <<<"$output"
+}
+
+test_ci() {
+	test_begin "$1" fresh
+	cp "$TOP/scripts/ci-setup" "$HERE/share/"
+	step 'ci-setup installs what the kernel that runs needs' test_ci_install
+	boot
+	step 'ci-setup makes a link, over which data passes' test_ci_link
+	step 'ci-setup says that no data passes' test_ci_fault
+	test_finish
+}
+
 # --- all of it ---------------------------------------------------------------------------------
 
 version_of() { dpkg-deb -f "$1" Version | sed 's/-[^-]*$//'; }
@@ -639,10 +699,12 @@ main() {
 			PATH=/usr/sbin:/usr/bin:/sbin:/bin bash -c "$2"
 	fi
 	TEST=test_kernel
-	if [[ ${1:-} == --readme ]]; then
-		TEST=test_readme
+	case ${1:-} in
+	--readme | --ci)
+		TEST=test_${1#--}
 		shift
-	fi
+		;;
+	esac
 	KERNELS=("$@")
 	[[ $# -gt 0 ]] || mapfile -t KERNELS < <(kernel_names)
 	need_root 'this makes root folders of Debian'
