@@ -304,7 +304,7 @@ static void accept_reply_not_sent_is_eio(struct kunit *test)
 	ep = iw_mpa_ep_find((unsigned long)c->fid->id.provider_data);
 	KUNIT_ASSERT_NOT_NULL(test, ep);
 	WRITE_ONCE(ep->sock.sock->sk->sk_sndbuf, 0);
-	iw_mpa_ep_put(ep);
+	iw_mpa_ep_drop(ep);
 	KUNIT_EXPECT_EQ(test, fake_accept(c->fid, &c->param), -EIO);
 	fake_expect_closed(c->fid, 0);
 	KUNIT_EXPECT_STREQ(test, c->qp->log, "prepare attach stop");
@@ -322,7 +322,7 @@ static void reject_not_sent_is_a_reset(struct kunit *test)
 	ep = iw_mpa_ep_find((unsigned long)c->fid->id.provider_data);
 	KUNIT_ASSERT_NOT_NULL(test, ep);
 	WRITE_ONCE(ep->sock.sock->sk->sk_sndbuf, 0);
-	iw_mpa_ep_put(ep);
+	iw_mpa_ep_drop(ep);
 	KUNIT_EXPECT_EQ(test, fake_reject(c->fid, NULL, 0), 0);
 	peer_expect_rst(c->f, c->peer);
 }

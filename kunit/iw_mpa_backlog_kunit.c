@@ -36,7 +36,7 @@ static struct iw_mpa_backlog *backlog_of(struct fake_id *child)
 
 	KUNIT_ASSERT_NOT_NULL(child->f->test, ep);
 	backlog = ep->backlog;
-	iw_mpa_ep_put(ep);
+	iw_mpa_ep_drop(ep);
 	return backlog;
 }
 

@@ -340,7 +340,7 @@ static void connect_fallback_does_not_wait_twice(struct kunit *test)
 	KUNIT_ASSERT_NOT_NULL(test, ep);
 	KUNIT_EXPECT_NE(test, READ_ONCE(ep->deadline), 0);
 	KUNIT_EXPECT_FALSE(test, time_after(READ_ONCE(ep->deadline), until));
-	iw_mpa_ep_put(ep);
+	iw_mpa_ep_drop(ep);
 	expect_timed_out(c);
 	KUNIT_EXPECT_GE(test, jiffies_to_msecs(jiffies - start), 100 + TRIES_MS);
 }

@@ -271,7 +271,7 @@ static void connect_barred_from_revision_1_fails(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, ep->reason, IW_MPA_R_NO_REV_2);
 	KUNIT_EXPECT_EQ(test, ep->err, bc->rst ? -ECONNRESET : 0);
 	KUNIT_EXPECT_TRUE(test, reqsk_queue_empty(&inet_csk(c->listener->sk)->icsk_accept_queue));
-	iw_mpa_ep_put(ep);
+	iw_mpa_ep_drop(ep);
 	if (!bc->rst)
 		peer_expect_eof(f, c->peer);
 }
@@ -290,7 +290,7 @@ static void connect_barred_from_revision_1_refuses_its_reply(struct kunit *test)
 	expect_failed(c, -ECONNRESET);
 	KUNIT_EXPECT_EQ(test, ep->reason, IW_MPA_R_NO_REV_2);
 	KUNIT_EXPECT_STREQ(test, c->qp->log, "");
-	iw_mpa_ep_put(ep);
+	iw_mpa_ep_drop(ep);
 	peer_expect_eof(f, c->peer);
 }
 
@@ -374,7 +374,7 @@ static void connect_linger_ends_by_octets(struct kunit *test)
 	KUNIT_EXPECT_GT(test, sent, SZ_8M);
 	KUNIT_EXPECT_LT(test, sent, 2 * SZ_8M);
 	KUNIT_EXPECT_EQ(test, ep->drained, SZ_8M);
-	iw_mpa_ep_put(ep);
+	iw_mpa_ep_drop(ep);
 }
 
 static void connect_linger_ends_by_timer(struct kunit *test)

@@ -167,7 +167,7 @@ static void fake_look(struct iw_mpa_ep *ep, void *arg)
 	struct fake_search *search = arg;
 
 	if (READ_ONCE(ep->up.cm_id) == search->id && !search->found)
-		search->found = iw_mpa_ep_get(ep);
+		search->found = iw_mpa_ep_hold(ep);
 }
 
 /* The live endpoint that raises events for a cm_id, with a reference, or NULL. */
@@ -187,6 +187,7 @@ void fake_ep_setup(struct iw_mpa_ep *ep)
 	spin_lock_init(&ep->lock);
 	ep->busy = true;
 	ep->found = IW_MPA_EV_NONE;
+	atomic_set(&ep->held, 1);
 }
 
 void fake_sock_ignore(struct iw_mpa_sock *ms, enum iw_mpa_event event, int err)

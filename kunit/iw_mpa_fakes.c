@@ -67,9 +67,12 @@ static bool fake_call(struct fakes *f, void (*fn)(void *arg), void *arg)
 static void fake_do_qp_gone(void *arg)
 {
 	struct fake_qp *qp = arg;
+	bool hidden = qp->hidden;
 
 	fake_qp_freed(qp);
+	WRITE_ONCE(qp->hidden, !qp->seen);
 	iw_mpa_qp_gone(&qp->ib, &qp->end);
+	WRITE_ONCE(qp->hidden, hidden);	/* a test uses it again */
 	qp->ending = true;
 }
 

@@ -150,6 +150,7 @@ enum fake_op {
  * @f: the world it is in
  * @refs: references, 1 while nobody uses it
  * @hidden: iw_get_qp does not find it, as if it was being destroyed
+ * @seen: and it still finds it while iw_mpa_qp_gone() runs, which is a mistake
  * @end: the library's notes while it is being destroyed
  * @ending: it is: @end is in use
  * @reject: passive cm_id that the ULP rejects while the library lets go of the QP, or NULL
@@ -184,6 +185,7 @@ struct fake_qp {
 	struct fakes			*f;
 	int				refs;
 	bool				hidden;
+	bool				seen;
 	struct iw_mpa_qp_end		end;
 	bool				ending;
 	struct fake_id			*reject;

@@ -157,7 +157,7 @@ static struct iw_mpa_ep *the_half_open(struct fake_id *lis)
 	FAKE_POLL(lis->f, half_opens(dev) == 1);
 	spin_lock_irq(&dev->lock);
 	crowd = list_first_entry(&dev->crowds, struct iw_mpa_crowd, node);
-	ep = iw_mpa_ep_get(list_first_entry(&crowd->half_open, struct iw_mpa_ep, queued_crowd));
+	ep = iw_mpa_ep_hold(list_first_entry(&crowd->half_open, struct iw_mpa_ep, queued_crowd));
 	spin_unlock_irq(&dev->lock);
 	iw_mpa_device_put(dev);
 	return ep;
@@ -183,13 +183,13 @@ static void half_open_yield_after_the_request_is_void(struct kunit *test)
 	peer_send(f, c->peer, c->frame.buf + HALF, c->frame.len - HALF);
 	FAKE_POLL(f, READ_ONCE(ep->events) & BIT(IW_MPA_EV_READABLE));
 	iw_mpa_raise(ep, IW_MPA_EV_YIELD);
-	iw_mpa_run(iw_mpa_ep_get(ep), IW_MPA_EV_READABLE);
+	iw_mpa_run(iw_mpa_ep_hold(ep), IW_MPA_EV_READABLE);
 
 	fake_next_request(c->lis);
 	peer_recv_frame(f, c->peer, &c->frame);
 	flush_work(&ep->work);
 	KUNIT_EXPECT_EQ(test, (int)READ_ONCE(ep->state), (int)IW_MPA_ST_LINGER);
-	iw_mpa_ep_put(ep);
+	iw_mpa_ep_drop(ep);
 	peer_fin(c->peer);
 	FAKE_POLL(f, endpoints_are(0));
 }

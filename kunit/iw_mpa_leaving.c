@@ -57,9 +57,14 @@ static int leaving_prepare(struct ib_qp *qp, const struct iw_mpa_handoff *ho)
 	return now->fail;
 }
 
+static void leaving_data_ready(struct sock *sk)
+{
+}
+
 void leaving_attach(struct ib_qp *qp, struct sock *sk, struct iw_mpa_stream *stream)
 {
 	leaving_noted("attach");
+	sk->sk_data_ready = leaving_data_ready;
 }
 
 static int leaving_send_reply(struct ib_qp *qp, const void *reply, size_t len)
@@ -131,6 +136,7 @@ struct leaving *leaving_open(struct kunit *test)
 	lv->sk = lv->ms->sock->sk;
 	lv->peer = peer_accept(f, lv->listener);
 	f->drv = leaving_driver;
+	lv->dev.ibdev = f->ibdev;
 	lv->dev.ops = &f->drv;
 	lv->dev.attr = f->attr;
 	lv->ops = leaving_takeover;

@@ -30,6 +30,7 @@ static struct line *line_open(struct fakes *f)
 	fake_ep_setup(&line->ep);
 	line->peer = fake_sock_open(f, line->ms);
 	line->qp = &f->qps[0];
+	line->dev.ibdev = f->ibdev;
 	line->dev.ops = &f->drv;
 	line->dev.attr = f->attr;
 	line->ep.dev = &line->dev;

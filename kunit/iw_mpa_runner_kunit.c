@@ -98,7 +98,7 @@ static void flood_end(struct fake_conn *c)
 	peer_fin(c->peer);
 	FAKE_POLL(c->f, READ_ONCE(flood->ep->state) == IW_MPA_ST_DEAD);
 	flush_work(&flood->ep->work);
-	iw_mpa_ep_put(flood->ep);
+	iw_mpa_ep_drop(flood->ep);
 }
 
 /* The ULP was asked, was silent for too long, and the peer sends one byte after the other. */

@@ -202,7 +202,7 @@ static void show_nothing_of_what_cannot_be_looked_at(struct kunit *test)
 	ep->dev = dev;
 	iw_mpa_ep_unregister(ep);
 	iw_mpa_device_put(dev);		/* what iw_mpa_ep_create() has taken */
-	iw_mpa_ep_put(ep);
+	iw_mpa_ep_drop(ep);
 	iw_mpa_device_put(dev);
 }
 

@@ -42,7 +42,7 @@ static void startup_close(const struct startup *s)
 
 	iw_mpa_sock_release(&s->ep->sock);
 	iw_mpa_ep_unregister(s->ep);
-	iw_mpa_ep_put(s->ep);
+	iw_mpa_ep_drop(s->ep);
 	iw_mpa_device_put(dev);
 }
 

@@ -209,8 +209,8 @@ int __iw_mpa_register_device(struct ib_device *ibdev, struct net_device *netdev,
 
 /**
  * iw_mpa_register_device - have a device's connections managed
- * @ibdev: the device, with iw_get_qp, iw_add_ref and iw_rem_ref set; call ib_set_device_ops() with
- *	&iw_mpa_ib_device_ops for the others
+ * @ibdev: the device, with iw_get_qp, iw_add_ref and iw_rem_ref set, and the others by
+ *	ib_set_device_ops() with &iw_mpa_ib_device_ops
  * @netdev: its network device, held until iw_mpa_unregister_device()
  * @ops: the driver's half; must stay
  * @attr: what the device can do; copied

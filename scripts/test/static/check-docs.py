@@ -424,7 +424,22 @@ def log_lines():
         for path in sorted((TOP / folder).glob('*.c')):
             for words in re.findall(r'\b(?:pr|dev|ibdev|netdev)_(?:err|warn|notice|info)\w*\(\s*'
                                     r'(?:[^",]*,\s*)?"([^"]*)"', path.read_text(encoding='utf-8')):
-                yield re.sub(r'(?:%(?:p\w*|[-0-9]*[a-z]+))+', '...', words.removesuffix(r'\n'))
+                yield without_values(words)
+    yield 'iw_mpa: driver mistake: ...'
+
+
+def without_values(words):
+    return re.sub(r'(?:%(?:p\w*|[-0-9]*[a-z]+))+', '...', words.removesuffix(r'\n'))
+
+
+def check_mistakes(docs):
+    """Each line of the log that names a driver's mistake is in the contract, and no other."""
+    code = ''.join(read(path.relative_to(TOP)) for path in sorted((TOP / LIBRARY).glob('*.c')))
+    want = ['iw_mpa: driver mistake: ' + without_values(words)
+            for words in re.findall(r'\biw_mpa_blame\(\s*"([^"]*)"', code)]
+    rows = re.findall(r'``(iw_mpa: [^`]*)``', '\n'.join(table(docs[DRIVER], 'mistakes')))
+    yield from compare('mistakes', [row for row in rows if 'mistake' in row], want)
+    yield from compare('mistakes', [row for row in {*rows} if row not in [*log_lines(), *want]], [])
 
 
 def check_log(docs):
@@ -559,7 +574,7 @@ def check_silent(docs):
 
 CHECKS = (check_counters, check_silent, check_written, check_contract,
           check_names, check_paths,
-          check_version, check_quotes, check_skeleton, check_consumers, check_troubles, check_log,
+          check_version, check_quotes, check_skeleton, check_consumers, check_troubles, check_log, check_mistakes,
           check_guide, check_readme, check_wire, check_rows, check_links)
 
 # (check, document, words there, what to put in their place): each has to be found
@@ -602,6 +617,8 @@ SELFTEST = (
     (check_troubles, ADMIN, '\n``NO_RTR``\n', '\n``NO_RTS``\n'),
     (check_log, ADMIN, '``srnic: ... cannot be loaded', '``srnic: ... can not be loaded'),
     (check_log, ADMIN, '\n``iw_mpa: a driver was refused: ..., network device ...: ...``\n', '\n``iw_mpa: a driver was not taken``\n'),
+    (check_mistakes, DRIVER, 'driver mistake: ...: connection ...: after stop', 'driver mistake: ...: after stop'),
+    (check_mistakes, DRIVER, 'while ... of iw_mpa_ep_get()', 'while all of iw_mpa_ep_get()'),
     (check_guide, ADMIN, 'Who listens, on the server:\n\n.. run: server\n', 'Who listens:\n'),
     (check_guide, ADMIN, 'Who listens, on the server:', 'Who listens, on the server::'),
     (check_readme, README, '## Try it', '\n' * 20 + '## Try it'),

@@ -5,6 +5,7 @@
 #include <linux/completion.h>
 #include <linux/list.h>
 #include <linux/netdevice.h>
+#include <linux/printk.h>
 #include <linux/ratelimit_types.h>
 #include <linux/refcount.h>
 #include <linux/spinlock.h>
@@ -26,6 +27,8 @@ struct iw_mpa_takeovers;
  * @log_limit: how much its connections may write into the kernel's log
  * @peer_to_peer: the device's choice in place of net.iw_mpa.peer_to_peer, &enum iw_mpa_choice
  * @users: one for the registration, one for each live endpoint and listener
+ * @held: one for the registration, one for each reference of the driver on an endpoint: the last
+ *	one frees the memory
  * @unused: completed when @users drops to 0
  * @lock: protects @listeners, @ending_qps, @debts, @crowds and the backlogs of its listeners;
  *	process context
@@ -50,6 +53,7 @@ struct iw_mpa_device {
 	struct ratelimit_state		log_limit;
 	u8				peer_to_peer;
 	refcount_t			users;
+	refcount_t			held;
 	struct completion		unused;
 	spinlock_t			lock;
 	struct list_head		crowds;
@@ -63,11 +67,22 @@ struct iw_mpa_device {
 	struct rcu_head			rcu;
 };
 
+/* What a driver does against its contract: iw_mpa_driver.rst has a table of these lines. */
+#define iw_mpa_blame(fmt, ...)						\
+	pr_err_ratelimited("iw_mpa: driver mistake: " fmt "\n", ##__VA_ARGS__)
+
 /* In any context. The device may be gone afterwards. */
 static inline void iw_mpa_device_put(struct iw_mpa_device *dev)
 {
 	if (refcount_dec_and_test(&dev->users))
 		complete(&dev->unused);
+}
+
+/* In any context. The memory may be gone afterwards. */
+static inline void iw_mpa_device_drop(struct iw_mpa_device *dev)
+{
+	if (refcount_dec_and_test(&dev->held))
+		kfree_rcu(dev, rcu);
 }
 
 /* @fence: a responder holds TX back until the first FPDU (RFC 5044 7.1.2). */

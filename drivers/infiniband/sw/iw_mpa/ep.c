@@ -48,6 +48,18 @@ static void ep_free(struct kref *ref)
 	kfree_rcu(ep, rcu);
 }
 
+/* A reference of the library, on an endpoint on which the caller has one or that is live */
+struct iw_mpa_ep *iw_mpa_ep_hold(struct iw_mpa_ep *ep)
+{
+	kref_get(&ep->ref);
+	return ep;
+}
+
+void iw_mpa_ep_drop(struct iw_mpa_ep *ep)
+{
+	kref_put(&ep->ref, ep_free);
+}
+
 /**
  * iw_mpa_ep_get - take a reference
  * @ep: endpoint, on which the caller has one or that is live
@@ -58,8 +70,9 @@ static void ep_free(struct kref *ref)
  */
 struct iw_mpa_ep *iw_mpa_ep_get(struct iw_mpa_ep *ep)
 {
-	kref_get(&ep->ref);
-	return ep;
+	atomic_inc(&ep->held);
+	refcount_inc(&ep->dev->held);
+	return iw_mpa_ep_hold(ep);
 }
 EXPORT_SYMBOL_GPL(iw_mpa_ep_get);
 
@@ -71,9 +84,28 @@ EXPORT_SYMBOL_GPL(iw_mpa_ep_get);
  */
 void iw_mpa_ep_put(struct iw_mpa_ep *ep)
 {
-	kref_put(&ep->ref, ep_free);
+	struct iw_mpa_device *dev = ep->dev;
+
+	if (atomic_dec_if_positive(&ep->held) < 0) {
+		iw_mpa_blame("connection %lu: a put without iw_mpa_ep_get()", ep->id);
+		return;
+	}
+	iw_mpa_ep_drop(ep);
+	iw_mpa_device_drop(dev);
 }
 EXPORT_SYMBOL_GPL(iw_mpa_ep_put);
+
+/*
+ * May a driver call about a connection? From the return of stop on it needs a reference, or the
+ * endpoint may be gone. If it is not yet, the log says so. Nothing but the endpoint is read here.
+ */
+bool iw_mpa_ep_may_call(const struct iw_mpa_ep *ep, const char *call)
+{
+	if (READ_ONCE(ep->off.qp) || atomic_read(&ep->held))
+		return true;
+	iw_mpa_blame("connection %lu: %s() after stop, without iw_mpa_ep_get()", ep->id, call);
+	return false;
+}
 
 static void ep_init_local(struct iw_mpa_ep *ep)
 {
@@ -175,7 +207,7 @@ struct iw_mpa_ep *iw_mpa_ep_create(struct iw_mpa_device *dev, struct net *net, b
 	iw_mpa_count(IW_MPA_CNT_ep_created);
 	if (ep_register(ep))
 		return ep;
-	iw_mpa_ep_put(ep);
+	iw_mpa_ep_drop(ep);
 	return ERR_PTR(-ENODEV);
 }
 
@@ -295,6 +327,7 @@ static void ep_describe(struct iw_mpa_ep *ep, char *buf, size_t size)
 static void ep_log_failure(struct iw_mpa_ep *ep)
 {
 	char err[sizeof(", errno -2147483648")] = "";
+	const char *text = iw_mpa_reason_text(ep->reason);
 	bool up = ep->up.phase == IW_MPA_UP_CLOSE;
 	char why[160];
 
@@ -305,8 +338,10 @@ static void ep_log_failure(struct iw_mpa_ep *ep)
 		snprintf(err, sizeof(err), ", errno %d", ep->err);
 	if (up)
 		ep_describe(ep, why, sizeof(why));
-	ep_log(ep, iw_mpa_reason_name(ep->reason), err,
-	       up ? why : iw_mpa_reason_text(ep->reason));
+	if (ep->reason == IW_MPA_R_TIMEOUT_RTR && ep->sock.sock &&
+	    iw_mpa_sock_rcv_nxt(&ep->sock) != ep->off.rcv_nxt)
+		text = "bytes have come, and no iw_mpa_first_fpdu() of the driver";
+	ep_log(ep, iw_mpa_reason_name(ep->reason), err, up ? why : text);
 }
 
 /* For the log: what an initiator does without. It has a good Reply, and @lost is not empty. */

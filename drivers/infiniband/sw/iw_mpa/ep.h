@@ -101,6 +101,7 @@ struct iw_mpa_call {
  * @registered: in the table of all endpoints, under the lock of its bucket
  * @bound: in the table of qp.c while it has a QP, under the lock of its bucket
  * @ref: 1 while live, 1 while @work is queued, and what drivers take
+ * @held: how many of @ref are the driver's
  * @dev: its device; held while the endpoint is live
  * @net: its network namespace, that of each of its sockets; held until it is freed
  * @net_tracker: of that reference
@@ -116,6 +117,7 @@ struct iw_mpa_call {
  * @events: set of events raised and not yet handled
  * @state: written by the runner only
  * @busy: there is a runner
+ * @runner: the task of the runner, for what waits for it
  * @found: event that a runner in atomic context has left to the work item, which is the runner
  *	then; or IW_MPA_EV_NONE
  * @awaited: a call of iw_cm waits to be the runner, and is the next one; it clears this itself
@@ -179,6 +181,7 @@ struct iw_mpa_ep {
 	struct hlist_bl_node	registered;
 	struct hlist_bl_node	bound;
 	struct kref		ref;
+	atomic_t		held;
 	struct iw_mpa_device	*dev;
 	struct net		*net;
 	netns_tracker		net_tracker;
@@ -194,6 +197,7 @@ struct iw_mpa_ep {
 	bool			awaited;
 	bool			initiator;
 	bool			user;
+	const struct task_struct *runner;
 	unsigned long		deadline;
 	unsigned long		until;
 	struct timer_list	timer;
@@ -256,6 +260,9 @@ struct iw_mpa_ep *iw_mpa_ep_create(struct iw_mpa_device *dev, struct net *net, b
 				   const void *request_pd, u16 request_pd_len);
 void iw_mpa_ep_unregister(struct iw_mpa_ep *ep);
 struct iw_mpa_ep *iw_mpa_ep_find(unsigned long id);
+struct iw_mpa_ep *iw_mpa_ep_hold(struct iw_mpa_ep *ep);
+void iw_mpa_ep_drop(struct iw_mpa_ep *ep);
+bool iw_mpa_ep_may_call(const struct iw_mpa_ep *ep, const char *call);
 void iw_mpa_ep_set_reason(struct iw_mpa_ep *ep, enum iw_mpa_reason reason, int err);
 enum iw_mpa_event iw_mpa_ep_fail(struct iw_mpa_ep *ep, enum iw_mpa_event event, int err);
 void iw_mpa_ep_log_loss(const struct iw_mpa_ep *ep);

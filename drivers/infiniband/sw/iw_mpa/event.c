@@ -39,7 +39,7 @@ void iw_mpa_event_queue_work(struct iw_mpa_ep *ep)
 
 	kref_get(&ep->ref);
 	if (!queue_work(ep->user ? iw_mpa_user_wq : iw_mpa_wq, &ep->work))
-		iw_mpa_ep_put(ep);
+		iw_mpa_ep_drop(ep);
 }
 
 /*
@@ -147,6 +147,8 @@ void iw_mpa_stream_down(struct iw_mpa_ep *ep, const struct iw_mpa_fault *fault)
 {
 	unsigned long flags;
 
+	if (!iw_mpa_ep_may_call(ep, __func__))
+		return;
 	spin_lock_irqsave(&ep->lock, flags);
 	/* The runner reads what is there when it has got the event: so that must not change. */
 	if (!ep->fault.text)
@@ -168,7 +170,8 @@ EXPORT_SYMBOL_GPL(iw_mpa_stream_down);
  */
 void iw_mpa_disconnect(struct iw_mpa_ep *ep, bool abrupt)
 {
-	iw_mpa_raise(ep, abrupt ? IW_MPA_EV_ULP_ABORTED : IW_MPA_EV_ULP_CLOSED);
+	if (iw_mpa_ep_may_call(ep, __func__))
+		iw_mpa_raise(ep, abrupt ? IW_MPA_EV_ULP_ABORTED : IW_MPA_EV_ULP_CLOSED);
 }
 EXPORT_SYMBOL_GPL(iw_mpa_disconnect);
 
@@ -182,7 +185,8 @@ EXPORT_SYMBOL_GPL(iw_mpa_disconnect);
  */
 void iw_mpa_tx_finished(struct iw_mpa_ep *ep)
 {
-	iw_mpa_raise(ep, IW_MPA_EV_TX_FINISHED);
+	if (iw_mpa_ep_may_call(ep, __func__))
+		iw_mpa_raise(ep, IW_MPA_EV_TX_FINISHED);
 }
 EXPORT_SYMBOL_GPL(iw_mpa_tx_finished);
 

@@ -188,7 +188,7 @@ int iw_mpa_faults_accept(struct iw_cm_id *id, unsigned long word, u32 qpn)
 	if (ep && ep->off.qpn != qpn)
 		iw_mpa_raise(ep, IW_MPA_EV_ULP_ABORTED);
 	if (ep)
-		iw_mpa_ep_put(ep);
+		iw_mpa_ep_drop(ep);
 	iw_mpa_device_put(dev);
 	return 0;
 }

@@ -350,14 +350,14 @@ put_net:
 	return err;
 }
 
-/* Take a cm_id's listener out of its device's list. */
+/* Take a cm_id's listener, or any if it is NULL, out of its device's list. */
 static struct iw_mpa_listener *listen_remove(struct iw_mpa_device *dev, struct iw_cm_id *id)
 {
 	struct iw_mpa_listener *lis, *found = NULL;
 
 	spin_lock(&dev->lock);
 	list_for_each_entry(lis, &dev->listeners, node) {
-		if (lis->cm_id == id) {
+		if (!id || lis->cm_id == id) {
 			list_del_rcu(&lis->node);
 			found = lis;
 			break;
@@ -368,28 +368,44 @@ static struct iw_mpa_listener *listen_remove(struct iw_mpa_device *dev, struct i
 }
 
 /*
- * iw_cm's iw_destroy_listen. After unhook no callback queues the work item that accepts, and it
+ * The end of a listener. After unhook no callback queues the work item that accepts, and it
  * does not queue itself while it is cancelled. When it has ended no connection enters the backlog
  * any more. So iw_mpa_backlog_stop(), which cancels the other work item, ends all connections but
  * those that the ULP was asked about. This sleeps.
+ *
+ * Return: false if there is none.
  */
+static bool listen_end(struct iw_mpa_device *dev, struct iw_cm_id *id)
+{
+	struct iw_mpa_listener *lis = listen_remove(dev, id);
+
+	if (!lis)
+		return false;
+	iw_mpa_sock_unhook(&lis->sock);
+	cancel_delayed_work_sync(&lis->work);
+	iw_mpa_backlog_stop(lis->backlog);
+	iw_mpa_sock_release(&lis->sock);
+	listen_free(lis);
+	iw_mpa_count(IW_MPA_CNT_listener_destroyed);
+	iw_mpa_device_put(dev);
+	return true;
+}
+
+/* iw_cm's iw_destroy_listen. */
 int iw_mpa_destroy_listen(struct iw_cm_id *id)
 {
 	struct iw_mpa_device *dev = iw_mpa_device_get(id->device);
-	struct iw_mpa_listener *lis;
 
 	if (!dev)
 		return 0;
-	lis = listen_remove(dev, id);
-	if (lis) {
-		iw_mpa_sock_unhook(&lis->sock);
-		cancel_delayed_work_sync(&lis->work);
-		iw_mpa_backlog_stop(lis->backlog);
-		iw_mpa_sock_release(&lis->sock);
-		listen_free(lis);
-		iw_mpa_count(IW_MPA_CNT_listener_destroyed);
-		iw_mpa_device_put(dev);
-	}
+	listen_end(dev, id);
 	iw_mpa_device_put(dev);
 	return 0;
+}
+
+/* The device goes, and iw_cm finds none for its listeners any more. In process context; sleeps. */
+void iw_mpa_listen_end(struct iw_mpa_device *dev)
+{
+	while (listen_end(dev, NULL))
+		;
 }

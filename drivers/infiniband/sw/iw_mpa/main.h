@@ -9,6 +9,7 @@ struct ib_device;
 struct ib_device_ops;
 struct iw_cm_conn_param;
 struct iw_cm_id;
+struct iw_mpa_device;
 struct rdma_hw_stats;
 
 /* cm.c */
@@ -33,5 +34,6 @@ void iw_mpa_device_exit(void);
 /* listen.c */
 int iw_mpa_create_listen(struct iw_cm_id *id, int backlog);
 int iw_mpa_destroy_listen(struct iw_cm_id *id);
+void iw_mpa_listen_end(struct iw_mpa_device *dev);
 
 #endif /* _IW_MPA_MAIN_H */

@@ -53,23 +53,49 @@ const char *iw_mpa_offload_check(const struct iw_mpa_driver_ops *drv,
 	return drv->attach ? NULL : "takeover needs CONFIG_IW_MPA_TAKEOVER";
 }
 
-/* A device that has taken TCP over needs no attach: it has the bytes itself. */
-static void offload_attach(struct iw_mpa_ep *ep)
+/*
+ * Has the driver sent before TX was opened? Then the peer finds bytes in front of the Reply or the
+ * RTR message, or before the first FPDU that RFC 5044 7.1.2 asks a responder to await.
+ */
+static bool offload_has_sent(struct iw_mpa_ep *ep, const char *before)
+{
+	u32 sent = iw_mpa_sock_snd_nxt(&ep->sock) - ep->off.snd_nxt;
+
+	if (!sent || !ep->sock.sock || !ep->dev->ops->attach)
+		return false;
+	iw_mpa_blame("%s: connection %lu: %u bytes were sent before %s",
+		     dev_name(&ep->dev->ibdev->dev), ep->id, sent, before);
+	return true;
+}
+
+/*
+ * A device that has taken TCP over needs no attach: it has the bytes itself.
+ *
+ * Return: false if the driver has changed what it must not.
+ */
+static bool offload_attach(struct iw_mpa_ep *ep)
 {
 	const struct iw_mpa_driver_ops *drv = ep->dev->ops;
 	struct iw_mpa_sock *ms = &ep->sock;
+	const char *wrong = NULL;
 	struct sock *sk;
 
 	if (!ms->sock) {
 		ms->stream.qp = ep->off.qp;
-		return;
+		return true;
 	}
 	sk = ms->sock->sk;
 	write_lock_bh(&sk->sk_callback_lock);
 	ms->stream.qp = ep->off.qp;
-	if (drv->attach)
+	if (drv->attach) {
 		drv->attach(ep->off.qp, sk, &ms->stream);
+		wrong = iw_mpa_sock_mend(ms, true);
+	}
 	write_unlock_bh(&sk->sk_callback_lock);
+	if (wrong)
+		iw_mpa_blame("%s: connection %lu: after attach %s of the socket is wrong",
+			     dev_name(&ep->dev->ibdev->dev), ep->id, wrong);
+	return !wrong;
 }
 
 /* Return: IW_MPA_R_OK; or why the driver does not have the stream. */
@@ -113,8 +139,11 @@ static enum iw_mpa_reason offload_start(struct iw_mpa_ep *ep, size_t reply_len, 
 	if (why)
 		return why;
 	off->taken = true;
-	offload_attach(ep);
-
+	if (!offload_attach(ep) || offload_has_sent(ep, "the hand-off")) {
+		*err = -EINVAL;
+		iw_mpa_offload_stop(ep, IW_MPA_R_DRIVER);
+		return IW_MPA_R_DRIVER;
+	}
 	if (ep->sock.sock && !(caps & IW_MPA_CAP_EARLY_RX) && iw_mpa_sock_unread(&ep->sock)) {
 		iw_mpa_offload_stop(ep, IW_MPA_R_EARLY_DATA);
 		return IW_MPA_R_EARLY_DATA;
@@ -146,9 +175,10 @@ enum iw_mpa_event iw_mpa_offload_active(struct iw_mpa_ep *ep)
 		return IW_MPA_EV_PREPARE_FAILED;
 	}
 	if (!params->rtr) {
-		drv->open_tx(ep->off.qp);
+		iw_mpa_offload_open_tx(ep);
 		return IW_MPA_EV_HANDED_OFF;
 	}
+	offload_has_sent(ep, "send_rtr");
 	err = drv->send_rtr(ep->off.qp, params->rtr);
 	if (err)
 		return iw_mpa_ep_fail(ep, IW_MPA_EV_RTR_FAILED, err);
@@ -188,12 +218,20 @@ enum iw_mpa_event iw_mpa_offload_passive(struct iw_mpa_ep *ep, bool fence, const
 	err = offload_send_reply(ep, reply, len);
 	if (err)
 		return iw_mpa_ep_fail(ep, IW_MPA_EV_REPLY_FAILED, err);
+	ep->off.snd_nxt += len;
 	if (ep->params.p2p)
 		return IW_MPA_EV_HANDED_OFF_RTR;
 	if (fence)
 		return IW_MPA_EV_HANDED_OFF_FENCED;
 	iw_mpa_offload_open_tx(ep);
 	return IW_MPA_EV_HANDED_OFF;
+}
+
+/* Let the ULP's work out. In any context with IW_MPA_CAP_ATOMIC_OPEN; else it may sleep. */
+void iw_mpa_offload_open_tx(struct iw_mpa_ep *ep)
+{
+	offload_has_sent(ep, "open_tx");
+	ep->dev->ops->open_tx(ep->off.qp);
 }
 
 /* Has the peer sent a byte since the hand-off? */
@@ -218,11 +256,17 @@ bool iw_mpa_offload_repeat_rtr(struct iw_mpa_ep *ep, bool after_work)
 	return true;
 }
 
-/* Take the stream back: first its callbacks, then the driver forgets it. */
+/* Take the stream back: first its callbacks, then the driver forgets it, and leaves them alone. */
 void iw_mpa_offload_stop(struct iw_mpa_ep *ep, enum iw_mpa_reason why)
 {
+	const char *changed;
+
 	iw_mpa_sock_detach(&ep->sock);
 	ep->dev->ops->stop(ep->off.qp, why);
+	changed = iw_mpa_sock_detach(&ep->sock);
+	if (changed)
+		iw_mpa_blame("%s: connection %lu: after stop %s of the socket is wrong",
+			     dev_name(&ep->dev->ibdev->dev), ep->id, changed);
 }
 
 /*

@@ -10,16 +10,11 @@ const char *iw_mpa_offload_check(const struct iw_mpa_driver_ops *drv,
 enum iw_mpa_event iw_mpa_offload_active(struct iw_mpa_ep *ep);
 enum iw_mpa_event iw_mpa_offload_passive(struct iw_mpa_ep *ep, bool fence, const void *reply,
 					 size_t len);
+void iw_mpa_offload_open_tx(struct iw_mpa_ep *ep);
 bool iw_mpa_offload_is_answered(const struct iw_mpa_ep *ep);
 bool iw_mpa_offload_repeat_rtr(struct iw_mpa_ep *ep, bool after_work);
 void iw_mpa_offload_stop(struct iw_mpa_ep *ep, enum iw_mpa_reason why);
 bool iw_mpa_offload_is_untouched(const struct iw_mpa_ep *ep);
-
-/* Let the ULP's work out. In any context with IW_MPA_CAP_ATOMIC_OPEN; else it may sleep. */
-static inline void iw_mpa_offload_open_tx(struct iw_mpa_ep *ep)
-{
-	ep->dev->ops->open_tx(ep->off.qp);
-}
 
 /* A device that has taken TCP over needs no kick: it has the bytes itself. */
 static inline void iw_mpa_offload_kick_rx(struct iw_mpa_ep *ep)

@@ -11,6 +11,7 @@
 #include <linux/export.h>
 #include <linux/hash.h>
 #include <linux/list_bl.h>
+#include <linux/sched.h>
 #include <linux/wait_bit.h>
 #include <rdma/ib_verbs.h>
 
@@ -89,7 +90,7 @@ void iw_mpa_qp_unbind(struct iw_mpa_ep *ep)
 	struct ib_qp *qp = ep->off.qp;
 
 	if (qp) {
-		ep->off.qp = NULL;
+		WRITE_ONCE(ep->off.qp, NULL);	/* pairs with iw_mpa_ep_may_call() */
 		qp->device->ops.iw_rem_ref(qp);
 		qp_set_free(ep);
 	}
@@ -115,17 +116,25 @@ static void qp_end(struct iw_mpa_device *dev, const struct ib_qp *qp)
 {
 	struct hlist_bl_head *bucket = qp_bucket(qp->qp_num);
 	struct iw_mpa_ep *ep;
+	bool within;
 
 	hlist_bl_lock(bucket);
 	ep = qp_owner(bucket, dev, qp->qp_num);
 	if (ep)
-		iw_mpa_ep_get(ep);
+		iw_mpa_ep_hold(ep);
 	hlist_bl_unlock(bucket);
+	within = ep && READ_ONCE(ep->runner) == current;
+	if (!within)
+		iw_mpa_event_may_wait();
 	if (!ep)
 		return;
 	iw_mpa_raise(ep, IW_MPA_EV_QP_GONE);
-	wait_var_event(&ep->off, qp_is_unbound(bucket, ep));
-	iw_mpa_ep_put(ep);
+	if (within)
+		iw_mpa_blame("%s: connection %lu: iw_mpa_qp_gone() waits for the op that calls it",
+			     dev_name(&qp->device->dev), ep->id);
+	else
+		wait_var_event(&ep->off, qp_is_unbound(bucket, ep));
+	iw_mpa_ep_drop(ep);
 }
 
 /**
@@ -143,11 +152,13 @@ static void qp_end(struct iw_mpa_device *dev, const struct ib_qp *qp)
  */
 void iw_mpa_qp_gone(struct ib_qp *qp, struct iw_mpa_qp_end *end)
 {
-	iw_mpa_event_may_wait();
 	end->qp = qp;
 	end->dev = iw_mpa_device_get(qp->device);
 	if (!end->dev)
 		return;
+	if (qp->device->ops.iw_get_qp(qp->device, qp->qp_num) == qp)
+		iw_mpa_blame("%s: iw_get_qp finds the QP %u, which is being destroyed",
+			     dev_name(&qp->device->dev), qp->qp_num);
 	qp_end(end->dev, qp);
 	iw_mpa_faults_qp_gone(end->dev, end);
 }

@@ -41,6 +41,13 @@ static const char *device_check(const struct ib_device *ibdev, const struct net_
 		return "ib_device_ops.iw_add_ref is missing";
 	if (!ibdev->ops.iw_rem_ref)
 		return "ib_device_ops.iw_rem_ref is missing";
+	if (ibdev->ops.iw_connect != iw_mpa_connect || ibdev->ops.iw_accept != iw_mpa_accept ||
+	    ibdev->ops.iw_reject != iw_mpa_reject ||
+	    ibdev->ops.iw_create_listen != iw_mpa_create_listen ||
+	    ibdev->ops.iw_destroy_listen != iw_mpa_destroy_listen)
+		return "ib_device_ops has not the verbs of iw_mpa_ib_device_ops, or has others";
+	if (refcount_read(&ibdev->refcount))
+		return "ib_register_device() was called before iw_mpa_register_device()";
 	if (!iw_mpa_show_check(&ibdev->ops))
 		return "ib_device_ops.get_hw_stats and alloc_hw_port_stats belong together";
 	return iw_mpa_offload_check(ops, attr);
@@ -102,6 +109,7 @@ int __iw_mpa_register_device(struct ib_device *ibdev, struct net_device *netdev,
 	dev->ops = ops;
 	dev->attr = *attr;
 	ratelimit_state_init(&dev->log_limit, DEFAULT_RATELIMIT_INTERVAL, DEFAULT_RATELIMIT_BURST);
+	refcount_set(&dev->held, 1);
 	refcount_set(&dev->users, 1);
 	init_completion(&dev->unused);
 	spin_lock_init(&dev->lock);
@@ -270,9 +278,9 @@ void iw_mpa_device_exit(void)
  * @ibdev: the device, registered or not
  *
  * A driver calls this from dealloc_driver or after ib_unregister_device(), when iw_cm does not call
- * any more. The library refuses new connections, ends those that live, and waits for them. After
- * return no op runs, and no socket of the device is open. This includes the sockets of TCP
- * connections that the device had taken over.
+ * any more, and holds no endpoint. The library refuses new connections, ends those that live, and
+ * waits for them. After return no op runs, and no socket of the device is open. This includes the
+ * sockets of TCP connections that the device had taken over.
  *
  * Context: process, sleeps; no lock that an op takes may be held.
  */
@@ -284,14 +292,23 @@ void iw_mpa_unregister_device(struct ib_device *ibdev)
 	if (!dev)
 		return;
 
+	if (refcount_read(&ibdev->refcount))
+		iw_mpa_blame("%s: unregistered before ib_unregister_device()",
+			     dev_name(&ibdev->dev));
 	device_end_endpoints(dev, device_end_endpoint);
 	iw_mpa_device_put(dev);
-	wait_for_completion(&dev->unused);
+	/* There are listeners only in this wrong order: then iw_cm may be making one just now. */
+	do {
+		iw_mpa_listen_end(dev);
+	} while (!wait_for_completion_timeout(&dev->unused, HZ));
 	device_end_takeovers(dev);
 	iw_mpa_faults_forget_debts(dev);
 	netdev_put(dev->netdev, &dev->netdev_tracker);
 	free_percpu(dev->stats);
-	kfree_rcu(dev, rcu);
+	if (refcount_read(&dev->held) > 1)
+		iw_mpa_blame("%s: unregistered while %u of iw_mpa_ep_get() are held",
+			     dev_name(&ibdev->dev), refcount_read(&dev->held) - 1);
+	iw_mpa_device_drop(dev);
 }
 EXPORT_SYMBOL_GPL(iw_mpa_unregister_device);
 

@@ -400,7 +400,7 @@ static void run_release(struct iw_mpa_ep *ep)
 	iw_mpa_backlog_put(ep);
 	iw_mpa_ep_unregister(ep);
 	iw_mpa_count_reason(dev->stats, ep->reason);
-	iw_mpa_ep_put(ep);
+	iw_mpa_ep_drop(ep);
 	iw_mpa_device_put(dev);
 }
 
@@ -512,6 +512,7 @@ static enum iw_mpa_event run_event(struct iw_mpa_ep *ep, enum iw_mpa_event event
 
 	if (WARN_ON_ONCE(!tr->defined))
 		return IW_MPA_EV_NONE;
+	WRITE_ONCE(ep->runner, current);
 	if (iw_mpa_fsm_states[tr->next].phase == IW_MPA_PHASE_END)
 		iw_mpa_ep_note_end(ep, event);
 	trace_iw_mpa_state(ep->id, ep->state, event, tr->next, ep->reason);
@@ -583,6 +584,7 @@ static enum iw_mpa_event run_next(struct iw_mpa_ep *ep, enum iw_mpa_event found,
 		spin_unlock_irqrestore(&ep->lock, flags);
 		return event;
 	}
+	WRITE_ONCE(ep->runner, NULL);
 	ep->found = found;
 	ep->busy = found != IW_MPA_EV_NONE;
 	if (ep->busy || (event != IW_MPA_EV_NONE && !awaited))
@@ -618,7 +620,7 @@ static void run_events(struct iw_mpa_ep *ep, enum iw_mpa_event event, unsigned i
 	}
 	lock_map_release(&iw_mpa_runner_map);
 	memalloc_noio_restore(noio);
-	iw_mpa_ep_put(ep);
+	iw_mpa_ep_drop(ep);
 }
 
 /* The work item is the runner already if it is given an event that another runner has found. */
@@ -658,7 +660,7 @@ struct iw_mpa_ep *iw_mpa_run_create(struct iw_mpa_device *dev, struct net *net, 
 	INIT_WORK(&ep->work, iw_mpa_run_work);
 	timer_setup(&ep->timer, iw_mpa_event_timeout, 0);
 	ep->sock.report = iw_mpa_event_of_sock;
-	return iw_mpa_ep_get(ep);
+	return iw_mpa_ep_hold(ep);
 }
 
 /*
@@ -715,7 +717,7 @@ bool iw_mpa_run_claim(struct iw_mpa_ep *ep, enum iw_mpa_event event)
 bool iw_mpa_run_answer(struct iw_mpa_ep *ep, struct iw_mpa_call *call, enum iw_mpa_event answer)
 {
 	if (!iw_mpa_run_claim(ep, answer)) {
-		iw_mpa_ep_put(ep);
+		iw_mpa_ep_drop(ep);
 		return false;
 	}
 	iw_mpa_backlog_answered(ep);
@@ -763,6 +765,8 @@ void iw_mpa_first_fpdu(struct iw_mpa_ep *ep)
 {
 	const u32 actions = IW_MPA_PROMPT_ACTIONS;
 
+	if (!iw_mpa_ep_may_call(ep, __func__))
+		return;
 	if ((ep->dev->attr.caps & IW_MPA_CAP_ATOMIC_OPEN) &&
 	    run_claim_in_place(ep, IW_MPA_EV_FIRST_FPDU, actions))
 		run_in_place(ep, IW_MPA_EV_FIRST_FPDU, actions);
@@ -792,6 +796,9 @@ void iw_mpa_close(struct iw_mpa_ep *ep)
 	const u32 actions = IW_MPA_CLOSE_ACTIONS;
 	unsigned int noio;
 
+	might_sleep();
+	if (!iw_mpa_ep_may_call(ep, __func__))
+		return;
 	if (!run_claim_in_place(ep, IW_MPA_EV_ULP_CLOSED, actions)) {
 		iw_mpa_raise(ep, IW_MPA_EV_ULP_CLOSED);
 		return;

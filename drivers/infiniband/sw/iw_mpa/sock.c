@@ -137,24 +137,56 @@ static int sock_hook(struct iw_mpa_sock *ms, struct socket *sock, unsigned long 
 }
 
 /*
+ * Put back what a driver has changed of a hooked socket, and what is not its own. With
+ * sk_callback_lock write-held.
+ *
+ * Return: a name of what that was; NULL if it was nothing, and the driver's sk_data_ready is there
+ * if it is @attached, and not there else.
+ */
+const char *iw_mpa_sock_mend(struct iw_mpa_sock *ms, bool attached)
+{
+	struct sock *sk = ms->sock->sk;
+	bool own = sk->sk_data_ready == iw_mpa_sk_data_ready;
+	const char *name = NULL;
+
+	if (own == attached)
+		name = "sk_data_ready";
+	if (sk->sk_error_report != iw_mpa_sk_error_report)
+		name = "sk_error_report";
+	if (sk->sk_state_change != iw_mpa_sk_state_change)
+		name = "sk_state_change";
+	if (sock_of(sk) != ms)
+		name = "sk_user_data";
+	sk->sk_error_report = iw_mpa_sk_error_report;
+	sk->sk_state_change = iw_mpa_sk_state_change;
+	rcu_assign_sk_user_data(sk, &ms->stream);
+	return name;
+}
+
+/*
  * Take a socket's callbacks back from a driver. After return no callback of the driver runs; those
  * of the library go on.
+ *
+ * Return: as iw_mpa_sock_mend(), for a driver that is not attached any more.
  */
-void iw_mpa_sock_detach(struct iw_mpa_sock *ms)
+const char *iw_mpa_sock_detach(struct iw_mpa_sock *ms)
 {
+	const char *changed;
 	struct sock *sk;
 
 	if (!ms->sock) {
 		ms->stream.qp = NULL;
-		return;
+		return NULL;
 	}
 	sk = ms->sock->sk;
 	write_lock_bh(&sk->sk_callback_lock);
+	changed = iw_mpa_sock_mend(ms, false);
 	sk->sk_data_ready = iw_mpa_sk_data_ready;
 	sk->sk_write_space = ms->stream.write_space;
 	ms->stream.qp = NULL;
 	ms->stream.priv = NULL;
 	write_unlock_bh(&sk->sk_callback_lock);
+	return changed;
 }
 
 /*

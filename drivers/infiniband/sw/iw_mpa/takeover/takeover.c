@@ -505,7 +505,8 @@ void iw_mpa_takeover_put(struct iw_mpa_ep *ep)
  */
 void iw_mpa_peer_closed(struct iw_mpa_ep *ep, int err)
 {
-	ep->sock.report(&ep->sock, iw_mpa_sock_end(err), err);
+	if (iw_mpa_ep_may_call(ep, __func__))
+		ep->sock.report(&ep->sock, iw_mpa_sock_end(err), err);
 }
 EXPORT_SYMBOL_GPL(iw_mpa_peer_closed);
 

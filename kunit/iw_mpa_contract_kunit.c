@@ -1,0 +1,406 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * A driver that makes each of the ten mistakes of iw_mpa_driver.rst, in that order. The log
+ * names the mistake; library, iw_cm and driver live on.
+ */
+
+#include "ep.h"
+#include "iw_mpa_fakes.h"
+
+#include <linux/kmsg_dump.h>
+#include <linux/module.h>
+#include <linux/string.h>
+#include <net/tcp.h>
+
+/* The driver that does it right up to the mistake; one test runs at a time. */
+static struct iw_mpa_driver_ops right;
+
+/* What the log says from here on is new. */
+static struct kmsg_dump_iter news;
+
+static int contract_init(struct kunit *test)
+{
+	int err = fakes_init(test);
+	struct fakes *f = test->priv;
+
+	if (err)
+		return err;
+	right = f->drv;
+	f->config->log = 0;	/* but mistakes of a driver are always named */
+	kmsg_dump_rewind(&news);
+	news.cur_seq = news.next_seq;
+	return 0;
+}
+
+/* Return: the log has a new line with both texts. */
+static bool log_says(const char *text, const char *more)
+{
+	char line[256];
+	size_t len;
+
+	while (kmsg_dump_get_line(&news, false, line, sizeof(line) - 1, &len)) {
+		line[len] = '\0';
+		if (strstr(line, "iw_mpa: ") && strstr(line, text) && strstr(line, more))
+			return true;
+	}
+	return false;
+}
+
+#define EXPECT_LOG(test, text, more)					\
+	KUNIT_EXPECT_TRUE_MSG(test, log_says(text, more), "no line: %s %s", text, more)
+
+/* In a connection that ends as it should nothing is named. */
+static void contract_kept_says_nothing(struct kunit *test)
+{
+	struct fake_conn *active = conn_new(test), *passive = conn_new(test);
+	struct fakes *f = test->priv;
+
+	fake_have_finish_tx(f);
+	conn_active_up(active, f);
+	fake_disconnect(active->fid);
+	peer_fin(active->peer);
+	fake_expect_closed(active->fid, 2);
+	conn_passive_up(passive, f);
+	fake_qp_disconnect(passive->qp, true);
+	fake_expect_closed(passive->fid, 2);
+	fake_destroy(passive->lis);
+	fake_qp_gone(passive->qp);
+	fake_qp_freed(passive->qp);
+	fake_unregister(f);
+	KUNIT_EXPECT_FALSE(test, log_says("", ""));
+}
+
+/* 1. Something is missing. */
+static int own_connect(struct iw_cm_id *id, struct iw_cm_conn_param *param)
+{
+	return -EOPNOTSUPP;
+}
+
+static void something_is_missing(struct kunit *test)
+{
+	struct fakes *f = test->priv;
+
+	fake_unregister(f);
+	f->drv.stop = NULL;
+	KUNIT_EXPECT_EQ(test, fake_register(f), -EINVAL);
+	EXPECT_LOG(test, "a driver was refused", "stop is missing");
+	f->drv = right;
+	f->ibdev->ops.iw_connect = own_connect;
+	KUNIT_EXPECT_EQ(test, fake_register(f), -EINVAL);
+	EXPECT_LOG(test, "a driver was refused", "iw_mpa_ib_device_ops");
+	f->ibdev->ops.iw_connect = iw_mpa_ib_device_ops.iw_connect;
+	KUNIT_EXPECT_EQ(test, fake_register(f), 0);
+}
+
+/* 2. The RDMA core has the device before the library has, or while the library lets it go. */
+static void registered_too_late(struct kunit *test)
+{
+	struct fakes *f = test->priv;
+
+	fake_unregister(f);
+	refcount_set(&f->ibdev->refcount, 2);
+	KUNIT_EXPECT_EQ(test, fake_register(f), -EINVAL);
+	EXPECT_LOG(test, "a driver was refused", "ib_register_device()");
+	refcount_set(&f->ibdev->refcount, 0);
+	KUNIT_EXPECT_EQ(test, fake_register(f), 0);
+}
+
+/* Listeners and connections are there, and iw_cm lets go of them afterwards. */
+static void unregistered_too_early(struct kunit *test)
+{
+	struct fake_conn *c = conn_new(test);
+	struct fakes *f = test->priv;
+
+	conn_passive_up(c, f);
+	refcount_set(&f->ibdev->refcount, 2);
+	fake_unregister(f);
+	EXPECT_LOG(test, "driver mistake", "unregistered before ib_unregister_device()");
+	fake_expect_closed(c->fid, 2);
+	fake_destroy(c->lis);
+	refcount_set(&f->ibdev->refcount, 0);
+	KUNIT_EXPECT_EQ(test, fake_register(f), 0);
+}
+
+/* 3. attach takes what is the library's, or does not take what is to be the driver's. */
+static const char *spoils;	/* a name of those below */
+
+static void no_callback(struct sock *sk)
+{
+}
+
+static void spoil_socket(struct sock *sk, const char *name)
+{
+	if (!strcmp(name, "sk_user_data"))
+		sk->sk_user_data = NULL;
+	else if (!strcmp(name, "sk_state_change"))
+		sk->sk_state_change = no_callback;
+	else if (!strcmp(name, "sk_error_report"))
+		sk->sk_error_report = no_callback;
+	else
+		sk->sk_data_ready = no_callback;
+}
+
+static void wrong_attach(struct ib_qp *qp, struct sock *sk, struct iw_mpa_stream *stream)
+{
+	void (*library)(struct sock *sk) = sk->sk_data_ready;
+
+	right.attach(qp, sk, stream);
+	if (!strcmp(spoils, "sk_data_ready"))
+		sk->sk_data_ready = library;
+	else
+		spoil_socket(sk, spoils);
+}
+
+static const char * const socket_names[] = {
+	"sk_user_data", "sk_state_change", "sk_error_report", "sk_data_ready",
+};
+
+static void attach_takes_what_is_the_librarys(struct kunit *test)
+{
+	struct fakes *f = test->priv;
+	int i;
+
+	f->drv.attach = wrong_attach;
+	for (i = 0; i < ARRAY_SIZE(socket_names); i++) {
+		struct fake_conn *active = conn_new(test), *passive = conn_new(test);
+
+		spoils = socket_names[i];
+		conn_dial(active, f);
+		conn_send_good_reply(active);
+		fake_expect_event(active->fid, 0, IW_CM_EVENT_CONNECT_REPLY, -EIO);
+		EXPECT_LOG(test, "after attach", socket_names[i]);
+		KUNIT_EXPECT_EQ(test, active->qp->why, IW_MPA_R_DRIVER);
+		peer_fin(active->peer);
+
+		conn_call(passive, f);
+		KUNIT_EXPECT_EQ(test, fake_accept(passive->fid, &passive->param), -EIO);
+		EXPECT_LOG(test, "after attach", socket_names[i]);
+		peer_fin(passive->peer);
+		fake_destroy(passive->lis);
+		FAKE_POLL(f, fakes_has_no_endpoint());
+	}
+}
+
+/* 4. The driver sends before it may. */
+static void send_early(struct socket *sock)
+{
+	struct msghdr msg = { .msg_flags = MSG_DONTWAIT | MSG_NOSIGNAL };
+	struct kvec vec = { .iov_base = "early", .iov_len = 5 };
+
+	kernel_sendmsg(sock, &msg, &vec, 1, vec.iov_len);
+}
+
+static int wrong_prepare(struct ib_qp *qp, const struct iw_mpa_handoff *ho)
+{
+	send_early(ho->sock);
+	return right.prepare(qp, ho);
+}
+
+static void prepare_sends(struct kunit *test)
+{
+	struct fake_conn *active = conn_new(test), *passive = conn_new(test);
+	struct fakes *f = test->priv;
+
+	f->drv.prepare = wrong_prepare;
+	conn_dial(active, f);
+	conn_send_good_reply(active);
+	fake_expect_event(active->fid, 0, IW_CM_EVENT_CONNECT_REPLY, -EIO);
+	EXPECT_LOG(test, "5 bytes were sent", "before the hand-off");
+	conn_call(passive, f);
+	KUNIT_EXPECT_EQ(test, fake_accept(passive->fid, &passive->param), -EIO);
+	EXPECT_LOG(test, "5 bytes were sent", "before the hand-off");
+}
+
+static void responder_sends_before_the_first_fpdu(struct kunit *test)
+{
+	struct fake_conn *c = conn_new(test);
+	struct fakes *f = test->priv;
+
+	conn_call(c, f);
+	KUNIT_ASSERT_EQ(test, fake_accept(c->fid, &c->param), 0);
+	peer_recv_frame(f, c->peer, &c->frame);
+	send_early(c->qp->ho.sock);
+	conn_send_rtr(c);
+	fake_expect_event(c->fid, 0, IW_CM_EVENT_ESTABLISHED, 0);
+	EXPECT_LOG(test, "5 bytes were sent", "before open_tx");
+}
+
+/* 5. Bytes come, and the driver reports no FPDU. It is the log of connections that says so. */
+static void first_fpdu_is_not_reported(struct kunit *test)
+{
+	struct fake_conn *c = conn_new(test);
+	struct fakes *f = test->priv;
+
+	f->config->log = 1;
+	f->config->rtr_timeout_ms = FAKE_SHORT_MS;
+	conn_call(c, f);
+	c->qp->stop_rx = true;
+	KUNIT_ASSERT_EQ(test, fake_accept(c->fid, &c->param), 0);
+	peer_recv_frame(f, c->peer, &c->frame);
+	conn_send_rtr(c);
+	fake_expect_event(c->fid, 0, IW_CM_EVENT_ESTABLISHED, -ETIMEDOUT);
+	EXPECT_LOG(test, "TIMEOUT_RTR", "bytes have come, and no iw_mpa_first_fpdu()");
+}
+
+/* 6. destroy_qp does not hide the QP. */
+static void qp_is_found_while_it_goes(struct kunit *test)
+{
+	struct fake_conn *c = conn_new(test);
+	struct fakes *f = test->priv;
+
+	conn_active_up(c, f);
+	c->qp->seen = true;
+	fake_qp_gone(c->qp);
+	EXPECT_LOG(test, "driver mistake", "iw_get_qp finds the QP 1,");
+	fake_expect_closed(c->fid, 2);
+	c->qp->seen = false;
+}
+
+/* 7. An op waits for its own end. */
+static void wrong_stop_destroys(struct ib_qp *ib, enum iw_mpa_reason why)
+{
+	struct fake_qp *qp = fake_qp_of(ib);
+
+	right.stop(ib, why);
+	qp->hidden = true;
+	iw_mpa_qp_gone(ib, &qp->end);
+	qp->ending = true;
+}
+
+static void qp_gone_within_stop(struct kunit *test)
+{
+	struct fake_conn *c = conn_new(test);
+	struct fakes *f = test->priv;
+
+	f->drv.stop = wrong_stop_destroys;
+	conn_active_up(c, f);
+	fake_qp_disconnect(c->qp, true);
+	fake_expect_closed(c->fid, 2);
+	EXPECT_LOG(test, "iw_mpa_qp_gone()", "waits for the op that calls it");
+	fake_qp_freed(c->qp);
+}
+
+/* 8. The driver keeps the socket. */
+static void wrong_stop_keeps(struct ib_qp *ib, enum iw_mpa_reason why)
+{
+	struct sock *sk = fake_qp_of(ib)->sk;
+
+	right.stop(ib, why);
+	write_lock_bh(&sk->sk_callback_lock);
+	spoil_socket(sk, spoils);
+	write_unlock_bh(&sk->sk_callback_lock);
+}
+
+static void stop_keeps_the_socket(struct kunit *test)
+{
+	struct fakes *f = test->priv;
+	int i;
+
+	f->drv.stop = wrong_stop_keeps;
+	for (i = 0; i < ARRAY_SIZE(socket_names); i++) {
+		struct fake_conn *c = conn_new(test);
+
+		spoils = socket_names[i];
+		conn_active_up(c, f);
+		fake_qp_disconnect(c->qp, true);
+		fake_expect_closed(c->fid, 2);
+		EXPECT_LOG(test, "after stop", socket_names[i]);
+		peer_expect_eof(f, c->peer);
+		peer_fin(c->peer);	/* the library hears of it all the same */
+		FAKE_POLL(f, fakes_has_no_endpoint());
+	}
+}
+
+/* 9. References are leaked, or dropped twice. */
+static void reference_is_leaked(struct kunit *test)
+{
+	struct fake_conn *c = conn_new(test);
+	struct fakes *f = test->priv;
+	struct iw_mpa_ep *ep;
+
+	conn_active_up(c, f);
+	ep = fake_qp_ep(c->qp);
+	fake_qp_disconnect(c->qp, true);
+	fake_expect_closed(c->fid, 2);
+	fake_unregister(f);
+	EXPECT_LOG(test, "driver mistake", "unregistered while 1 of iw_mpa_ep_get()");
+
+	/* It is good for as long as it is held, without its device. */
+	iw_mpa_first_fpdu(ep);
+	iw_mpa_disconnect(ep, true);
+	KUNIT_EXPECT_FALSE(test, fakes_has_no_endpoint());
+	iw_mpa_ep_put(ep);
+	KUNIT_EXPECT_FALSE(test, log_says("", ""));
+	FAKE_POLL(f, fakes_has_no_endpoint());
+}
+
+static void reference_is_dropped_twice(struct kunit *test)
+{
+	struct fake_conn *c = conn_new(test);
+	struct fakes *f = test->priv;
+	struct iw_mpa_ep *ep;
+
+	conn_active_up(c, f);
+	ep = fake_qp_ep(c->qp);
+	iw_mpa_ep_put(ep);
+	iw_mpa_ep_put(ep);
+	EXPECT_LOG(test, "driver mistake", "a put without iw_mpa_ep_get()");
+	fake_qp_disconnect(c->qp, true);
+	fake_expect_closed(c->fid, 2);
+}
+
+/* 10. The driver calls after stop. The endpoint is there as long as its peer does not close. */
+static void call_after_the_end(struct kunit *test)
+{
+	static const char * const calls[] = {
+		"iw_mpa_first_fpdu()", "iw_mpa_stream_down()", "iw_mpa_disconnect()",
+		"iw_mpa_close()", "iw_mpa_tx_finished()",
+	};
+	struct fake_conn *c = conn_new(test);
+	struct fakes *f = test->priv;
+	struct iw_mpa_ep *ep;
+	int i;
+
+	conn_active_up(c, f);
+	ep = c->qp->ho.ep;
+	fake_qp_disconnect(c->qp, true);
+	fake_expect_closed(c->fid, 2);
+	iw_mpa_first_fpdu(ep);
+	iw_mpa_stream_down(ep, &fake_broken);
+	iw_mpa_disconnect(ep, false);
+	iw_mpa_close(ep);
+	iw_mpa_tx_finished(ep);
+	for (i = 0; i < ARRAY_SIZE(calls); i++)
+		EXPECT_LOG(test, calls[i], "after stop, without iw_mpa_ep_get()");
+	KUNIT_EXPECT_NULL(test, ep->fault.text);
+	KUNIT_EXPECT_EQ(test, ep->events, 0);
+}
+
+static struct kunit_case contract_cases[] = {
+	KUNIT_CASE(contract_kept_says_nothing),
+	KUNIT_CASE(something_is_missing),
+	KUNIT_CASE(registered_too_late),
+	KUNIT_CASE(unregistered_too_early),
+	KUNIT_CASE(attach_takes_what_is_the_librarys),
+	KUNIT_CASE(prepare_sends),
+	KUNIT_CASE(responder_sends_before_the_first_fpdu),
+	KUNIT_CASE(first_fpdu_is_not_reported),
+	KUNIT_CASE(qp_is_found_while_it_goes),
+	KUNIT_CASE(qp_gone_within_stop),
+	KUNIT_CASE(stop_keeps_the_socket),
+	KUNIT_CASE(reference_is_leaked),
+	KUNIT_CASE(reference_is_dropped_twice),
+	KUNIT_CASE(call_after_the_end),
+	{}
+};
+
+static struct kunit_suite contract_suite = {
+	.name = "iw_mpa_contract",
+	.init = contract_init,
+	.exit = fakes_exit,
+	.test_cases = contract_cases,
+};
+
+kunit_test_suite(contract_suite);
+
+MODULE_LICENSE("GPL");
