@@ -306,9 +306,6 @@ static void backlog_leave_queue(struct iw_mpa_ep *ep)
 /* iw_cm has the Request of a responder whose turn it was. */
 void iw_mpa_backlog_asked(struct iw_mpa_ep *ep)
 {
-	/* Only the runner puts the endpoint into a list, though others may take it out. */
-	if (data_race(ep->queue) == IW_MPA_Q_NONE)
-		return;
 	spin_lock(&ep->dev->lock);
 	backlog_leave_queue(ep);
 	spin_unlock(&ep->dev->lock);

@@ -190,17 +190,6 @@ enum iw_mpa_event iw_mpa_startup_read_request(struct iw_mpa_ep *ep)
 	return event;
 }
 
-/* An unenhanced Reply to an enhanced Request is a fall-back to revision 1, too. */
-static enum iw_mpa_reason startup_judge_reply(struct iw_mpa_ep *ep)
-{
-	enum iw_mpa_reason reason;
-
-	reason = iw_mpa_negotiate_reply(&ep->local, &ep->sent, &ep->peer, &ep->params);
-	if (!reason && ep->sent.enhanced && !ep->peer.enhanced && !ep->fallback)
-		reason = IW_MPA_R_NO_REV_2;
-	return reason;
-}
-
 /* The connection comes up, maybe without something that this end has asked for. */
 static void startup_report_loss(struct iw_mpa_ep *ep)
 {
@@ -219,7 +208,10 @@ enum iw_mpa_event iw_mpa_startup_read_reply(struct iw_mpa_ep *ep)
 
 	if (event != IW_MPA_EV_NONE || ep->reader.need)
 		return event;
-	reason = startup_judge_reply(ep);
+	reason = iw_mpa_negotiate_reply(&ep->local, &ep->sent, &ep->peer, &ep->params);
+	/* An unenhanced Reply to an enhanced Request is a fall-back to revision 1, too. */
+	if (!reason && ep->sent.enhanced && !ep->peer.enhanced && !ep->fallback)
+		reason = IW_MPA_R_NO_REV_2;
 	if (!reason) {
 		startup_report_loss(ep);
 		return IW_MPA_EV_REP_GOOD;
