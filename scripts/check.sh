@@ -27,7 +27,7 @@
 . "$TOP/scripts/lib/tap.sh"
 
 # All of these would take too long here.
-declare -A OPTION=([wire]=--sample [interop]=--sample [bench]=--guard [e2e]=--sample [takeover]=--sample)
+declare -A OPTION=([wire]="--sample${DRIVER:+ --device $DRIVER}" [interop]=--sample [bench]=--guard [e2e]=--sample [takeover]=--sample)
 LIMIT_MIN=75	# for all that runs without arguments
 
 # The end-to-end tests in two halves

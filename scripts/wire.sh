@@ -5,13 +5,17 @@
 # with an application that prints what the ULP sees: see scripts/wire/run.py. tshark then judges what
 # was captured meanwhile: see scripts/wire/judge.py.
 #
-#   scripts/wire.sh [-k REGEX] [--sample] [-l] [FILE...]
+#   scripts/wire.sh [-k REGEX] [--sample] [-l] [--device NAME] [FILE...]
 #
 # FILE is one of scripts/wire without .py; -k takes only the tests whose name or rule ids match;
 # --sample takes one case of each test, on one of the kernels; -l lists what would run, each with its
 # rule ids. To choose no test is an error.
 #
-# DRIVER=siw_mpa runs those about MPA startup on that one in place of srnic.
+# NAME is srnic, siw_mpa or siw, of whose driver the device is. siw_mpa runs what is about MPA startup, and other files
+# if they are named. siw is the kernel's own: tests that need iw_mpa are skipped, and say what they need, and so are
+# those in which its kernel may crash. With --device a report by rule is written, as text, HTML and JUnit, into the
+# cache; the last lines name it.
+#
 # KERNELS="6.1 6.12" chooses them; without it a KERNEL other than 6.1 is the only one.
 
 # shellcheck source=scripts/lib/lib.sh
@@ -38,6 +42,8 @@ NOT_JUDGED="load storms data_storms data_faults data_charge data_stock"	# they s
 PATTERN=
 SAMPLE_OPTION=
 ASKED=		# files that the command line names
+DRIVER=srnic	# of the guest's device
+REPORT=		# yes: --device was given
 # choose_for sets these:
 STARTUP=	# files of a kernel
 DATA=
@@ -60,6 +66,7 @@ choose_for() {
 		OPTIONS=(--sample "$1" --part "$2")
 		DATA=${DATA/ data_storms/}
 	fi
+	[[ $DRIVER != siw_mpa || -n $ASKED ]] || DATA=
 	FILES=
 	for file in $STARTUP $DATA; do
 		[[ -n $ASKED && " $ASKED " != *" $file "* ]] || FILES+=" $file"
@@ -110,7 +117,19 @@ judge_batch() {
 	output=$("$TOP/scripts/wire/judge.py" --exchanges "$EXCHANGES" --map "$share/wire/map" \
 		"$share/$2" 2>&1) || status=$?
 	[[ $status -eq 0 || $output == *'not ok - '* ]] || output+=$'\nnot ok - tshark: no verdict'
+	[[ -z $REPORT ]] || printf '%s\n' "$output" >>"$share/wire/captured"
 	relay "$1" "$output"
+}
+
+# write_report DEVICE KERNEL RESULTS CAPTURED WORDS-OF-CM_PROBE: into the cache
+write_report() {
+	local folder
+
+	folder=$CACHE/reports/$1-$2-$(date +%Y%m%d-%H%M%S)
+	"$TOP/scripts/wire/report.py" --about "device=$1" --about "kernel=$2" \
+		--about "vendor, part, firmware=$(sed -n 's/^VENDOR //p' "$5")" \
+		--about "suite=$(our_version)" --capture "$4" "$3" "$folder" | sed 's/^/# /'
+	echo "# report: $folder"
 }
 
 # listed DRIVER FILE...: the tests of those that were asked for
@@ -128,7 +147,7 @@ listed() {
 # list: of all that would run
 list() {
 	# shellcheck disable=SC2086 # words
-	listed "${DRIVER:-srnic}" $STARTUP && listed srnic $DATA
+	listed "$DRIVER" $STARTUP && listed "$DRIVER" $DATA
 }
 
 # run_file FILE ADDRESS FAMILY PATTERN
@@ -186,20 +205,23 @@ on_one() {
 	say 'booting a guest'
 	guest_boot A
 	share_tests
-	[[ -z $PATTERN ]] || EXCHANGES=0
+	[[ -z $PATTERN && $DRIVER != siw ]] || EXCHANGES=0
+	[[ -z $REPORT ]] || OPTIONS+=(--results /share/wire/results)
 	# shellcheck disable=SC2086 # words
-	if run_files "${DRIVER:-srnic}" $STARTUP && [[ -z $PATTERN && $FILES == "$STARTUP"* ]]; then
+	if run_files "$DRIVER" $STARTUP && [[ -z $PATTERN && $FILES == "$STARTUP"* ]]; then
 		batch fd00::1 "$SAMPLE" IPv6 sample "${STARTUP// /|}"
 	fi
-	DEVICE=srnic
+	DEVICE=$DRIVER
 	guest_run A 'insmod /share/modules/kverbs.ko'
 	# shellcheck disable=SC2086 # words
-	if run_files srnic $DATA && [[ -z $PATTERN && $FILES == *"$DATA" ]]; then
-		OPTIONS=(--sample "$KERNEL" --part "${IW_MPA_PART:-1/1}")
+	if run_files "$DRIVER" $DATA && [[ -z $PATTERN && $FILES == *"$DATA" ]]; then
+		OPTIONS+=(--sample "$KERNEL" --part "${IW_MPA_PART:-1/1}")
 		batch fd00::1 "$DATA_SAMPLE" IPv6 'data sample' 'data_.*'
 	fi
 	guest_run A 'rmmod kverbs'
+	[[ -z $REPORT ]] || guest_run A '/run/cm_probe device siw0 >/share/wire/device; : >>/share/wire/captured'
 	end_guest
+	[[ -z $REPORT ]] || write_report "$DRIVER" "$KREL" "$GUEST_RUN"/share/wire/{results,captured,device}
 	tap_end wire || die "logs: $GUEST_RUN"
 	guest_forget_logs
 }
@@ -212,11 +234,13 @@ main() {
 		-k) PATTERN=${2?which tests?} && shift ;;
 		--sample) SAMPLE_OPTION=--sample ;;
 		-l) list=yes ;;
-		-*) die 'usage: wire.sh [-k REGEX] [--sample] [-l] [FILE...]' ;;
+		--device) DRIVER=${2?which device?} && REPORT=yes && shift ;;
+		-*) die 'usage: wire.sh [-k REGEX] [--sample] [-l] [--device NAME] [FILE...]' ;;
 		*) ASKED+=" $1" ;;
 		esac
 		shift
 	done
+	[[ $DRIVER == @(srnic|siw_mpa|siw) ]] || die "no such device: $DRIVER (srnic siw_mpa siw)"
 	[[ ${KERNEL:?} != 6.1 ]] || KERNELS=${KERNELS:-6.1 6.12}
 	KERNELS=${KERNELS:-$KERNEL}
 	# run.py needs python3, which a new machine lacks.

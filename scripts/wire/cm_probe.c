@@ -5,6 +5,13 @@
  *
  *	cm_probe listen ADDRESS PORT [BACKLOG]
  *	cm_probe connect ADDRESS PORT [SOURCE-PORT]
+ *	cm_probe device NAME
+ *
+ * The last prints what a report says of a device, and ends:
+ *
+ *	FOUND			or NONE, if libibverbs has none of that name
+ *	VENDOR ID PART FIRMWARE
+ *	DEPTHS IRD ORD		of a QP, at the most
  *
  * Commands, one a line; N is a number, HEX are octets, "-" is none:
  *
@@ -514,14 +521,45 @@ static void set_up(const char *mode, const char *address, const char *port,
 	printf("READY\n");
 }
 
+static void print_limits(struct ibv_device *device)
+{
+	struct ibv_context *context = ibv_open_device(device);
+	struct ibv_device_attr attr;
+
+	if (!context || ibv_query_device(context, &attr))
+		fatal("ibv_query_device");
+	printf("VENDOR 0x%x %u %s\n", attr.vendor_id, attr.vendor_part_id,
+	       attr.fw_ver[0] ? attr.fw_ver : "-");
+	printf("DEPTHS %d %d\n", attr.max_qp_rd_atom, attr.max_qp_init_rd_atom);
+	ibv_close_device(context);
+}
+
+static int show_device(const char *name)
+{
+	struct ibv_device **all = ibv_get_device_list(NULL), **one = all;
+
+	while (one && *one && strcmp(ibv_get_device_name(*one), name))
+		one++;
+	if (!one || !*one) {
+		printf("NONE\n");
+		return 1;
+	}
+	printf("FOUND\n");
+	print_limits(*one);
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
 	struct pollfd fds[2];
 
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	setvbuf(stdin, NULL, _IONBF, 0);
+	if (argc == 3 && !strcmp(argv[1], "device"))
+		return show_device(argv[2]);
 	if (argc != 4 && argc != 5) {
-		fprintf(stderr, "usage: cm_probe listen|connect ADDRESS PORT [NUMBER]\n");
+		fprintf(stderr, "usage: cm_probe listen|connect ADDRESS PORT [NUMBER]\n"
+			"       cm_probe device NAME\n");
 		return 2;
 	}
 	set_up(argv[1], argv[2], argv[3], argv[4]);

@@ -5,6 +5,7 @@ import errno
 import re
 import subprocess
 
+import needs
 import rdmap
 import rings
 from harness import SLOW, check, equal, poll
@@ -354,7 +355,7 @@ def device_says_who_it_is(b):
     numbers = re.match(r"\d+(\.\d+){,2}", version).group().split(".")
     equal(caps["fw"], ".".join([*numbers, "0", "0"][:3]), "firmware")
     equal((int(caps["vendor"], 0), caps["part"]), (int.from_bytes(b"srn", "big"), "1"), "vendor and part")
-    said = subprocess.run(["rdma", "dev", "show", "siw0"], check=True, text=True,
+    said = subprocess.run(["rdma", "dev", "show", needs.Place.ib_device], check=True, text=True,
                           stdout=subprocess.PIPE).stdout.split()
     equal(said[said.index("fw") + 1], version, "firmware of rdma dev")
     # The most that one region can have; a program has no more addresses anyhow.

@@ -1,12 +1,21 @@
 # SPDX-License-Identifier: GPL-2.0
 """The device under test, as far as a peer and a ULP can tell one from another."""
 
+import re
+
 from mpa import READ, SEND, WRITE
+
+OURS = 128          # Reads that our devices take, and send, at a time
 
 
 class Srnic:
     rtr = SEND | WRITE | READ       # the RTR types that it takes and sends
-    bad_crc = "WC RECV Work Request Flushed Error 0"    # of a Send whose CRC is wrong
+    rev = 2                         # the newest revision of MPA that it has
+    asks_rtr = True                 # does it ask for an RTR message?
+    asks_crc = True
+    has_markers = True
+    most_ird = most_ord = OURS
+    bad_crc = "WC RECV Work Request Flushed Error 0"    # of a Send whose CRC is wrong; None: any error
     modify_qp = "srnic_modify_qp"   # a function of its own that handles ibv_modify_qp
     outlived = True                 # programs that have it open do not keep it
     tells_of_runts = True           # a first FPDU shorter than its header is DDP's error, and told
@@ -19,8 +28,9 @@ class Srnic:
         return ird, ord
 
 
-class SiwMpa:
+class SiwMpa(Srnic):
     rtr = WRITE | READ
+    has_markers = False
     bad_crc = "WC RECV general error {size}"
     modify_qp = "siw_mpa_qp_modify"
     outlived = False
@@ -38,8 +48,28 @@ class SiwMpa:
         return 1 << (ird - 1).bit_length() if ird else 0, 1 << ord.bit_length() - 1 if ord else 0
 
 
-DEVICES = {"srnic": Srnic, "siw_mpa": SiwMpa}
+class Siw(Srnic):
+    """The kernel's own, as an example of a driver that is not ours. Its first connections say what it has: see
+    survey.py."""
+
+    rtr = 0
+    has_markers = False
+    bad_crc = None
+    modify_qp = None
+    outlived = False
+
+
+DEVICES = {"srnic": Srnic, "siw_mpa": SiwMpa, "siw": Siw}
+OWN = "srnic", "siw_mpa"
 CHOSEN = ["srnic"]
+
+# What a device need not have: a name, whether this one has it, and the rules that are about it
+FEATURES = (
+    ("MPA revision 2", lambda it: it.rev >= 2, r"(E|X)-.*|F-rtr"),
+    ("to ask for an RTR message", lambda it: it.asks_rtr,
+     r"initiator .*(E-5-[12]|E-9\.2-(1|2|8|9|12|13)|E-8-1|F-rtr)"),
+    ("Markers", lambda it: it.has_markers, r"F-4\.3-\d+|M-4\.3-.*|M-7\.1\.1-5"),
+)
 
 
 def choose(name):
@@ -52,3 +82,12 @@ def driver_name():
 
 def device():
     return DEVICES[driver_name()]
+
+
+def lacks(module, ids):
+    """The feature that a test of these rules is about, if the device does not have it. Of our own devices each
+    test knows itself what they have."""
+    if driver_name() in OWN:
+        return None
+    return next((name for name, has, rules in FEATURES if not has(device()) and
+                 any(re.fullmatch(rules, one) or re.fullmatch(rules, f"{module} {one}") for one in ids)), None)

@@ -14,6 +14,8 @@ import threading
 import time
 
 import mpa
+import needs
+from needs import TRACEFS
 
 
 def slow():
@@ -26,7 +28,6 @@ def slow():
 SLOW = slow()
 LIMIT = 20.0 * SLOW     # seconds for what must come: guests are slow on a busy host
 QUIET = 0.3 * SLOW      # seconds in which what must not come does not
-TRACEFS = "/sys/kernel/tracing/"
 
 
 class Failed(Exception):
@@ -350,10 +351,8 @@ class Bench:
 
     def put(self, path, value):
         """Write value into a setting until the end of the test."""
-        with open(path, encoding="ascii") as f:
-            self.settings.append((path, f.read()))
-        with open(path, "w", encoding="ascii") as f:
-            f.write(str(value))
+        self.settings.append((path, needs.read(path)))
+        needs.write(path, str(value))
 
     def set(self, **settings):
         """sysctl net.iw_mpa.NAME=VALUE. Those of another network namespace go with it."""
@@ -365,25 +364,26 @@ class Bench:
                 self.put("/proc/sys/net/iw_mpa/" + name, value)
 
     def set_device(self, name, value):
-        self.put("/sys/class/infiniband/siw0/iw_mpa/" + name, value)
+        self.put(needs.ib_path("iw_mpa/") + name, value)
 
     def trace(self, system="iw_mpa"):
         """Begin to trace; the function returned gives the lines so far."""
         trace = TRACEFS + "trace"
         self.put(TRACEFS + f"events/{system}/enable", 1)
-        with open(trace, "w", encoding="ascii"):
-            pass    # this empties it
+        needs.write(trace, "")      # this empties it
 
         def lines():
-            with open(trace, encoding="ascii") as f:
-                return [line.rstrip() for line in f if not line.startswith("#")]
+            return [line.rstrip() for line in needs.read(trace).splitlines()
+                    if not line.startswith("#")]
         return lines
 
-    def kernel_log(self, prefix="iw_mpa: siw0: "):
+    def kernel_log(self, prefix=None):
         """The function returned gives what the library has logged since now, and of whom.
 
         The number of a connection is given as ID.
         """
+        needs.need("log")
+        prefix = prefix or f"iw_mpa: {needs.Place.ib_device}: "
         log = os.open("/dev/kmsg", os.O_RDONLY | os.O_NONBLOCK)
         os.lseek(log, 0, os.SEEK_END)
         self.things.append(lambda: os.close(log))
@@ -488,7 +488,6 @@ class Bench:
         except Failed as err:
             failed = err
         for path, value in reversed(self.settings):
-            with open(path, "w", encoding="ascii") as f:
-                f.write(value)
+            needs.write(path, value)
         if failed:
             raise failed

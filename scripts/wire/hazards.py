@@ -11,6 +11,7 @@ import threading
 import time
 
 import mpa
+import needs
 from device import device
 from harness import QUIET, SLOW, Failed, check, equal, poll
 from kernel import LOG_BURST, LOG_INTERVAL, SlowPoint, counter, fresh_log, gone, quiet
@@ -304,7 +305,7 @@ def log_line(b, role, port, text):
     ends = [f"[{b.address}]:{n}" if ":" in b.address else f"{b.address}:{n}"
             for n in (b.port, port)]
     own, peer = ends if role == "responder" else ends[::-1]
-    return f"iw_mpa: siw0: connection ID: {role} {own}, peer {peer}: {text}"
+    return f"iw_mpa: {needs.Place.ib_device}: connection ID: {role} {own}, peer {peer}: {text}"
 
 
 def bad_client(b):

@@ -15,7 +15,6 @@ from kernel import DEBUGFS, counter, fresh_log, lines_of
 from mpa import C, M, R, READ, S, SEND, WRITE
 from registry import rule
 
-LIMIT_IRD = LIMIT_ORD = 128
 PD_SEEN = 255           # octets of private data that struct iw_cm_event can tell
 ULP = 0x3fff
 DEPTHS = (0, 1, 4, 127, 128, 129, 0x3ffe, 0x3fff)
@@ -25,7 +24,7 @@ REJECTED = {-errno.ECONNREFUSED, -errno.ECONNRESET}
 
 def up(client, peer, frame, rtr="WRITE", crc=True):
     peer.send(frame)
-    if rtr:
+    if rtr and device().asks_rtr:
         fpdu = peer.recv_fpdu(crc)
         equal(fpdu.op, rtr, "RTR")
         if rtr == "READ":
@@ -340,7 +339,7 @@ def read_rtr_with_ord_0(b):
 def own_depths(b, ird, ord):  # pylint: disable=redefined-builtin
     """255 is librdmacm's "as many as the device has"; 129 it refuses itself."""
     client, peer, req = b.connecting(ird=ird, ord=ord)
-    equal((req.ird, req.ord), (min(ird, LIMIT_IRD), min(ord, LIMIT_ORD)), "IRD and ORD")
+    equal((req.ird, req.ord), (min(ird, device().most_ird), min(ord, device().most_ord)), "IRD and ORD")
     up(client, peer, mpa.reply2(a=1, rtr=WRITE, ird=req.ord, ord=req.ird))
     equal(client.depths(), device().depths(req.ird, req.ord), "IRD and ORD of the QP")
 
@@ -360,7 +359,7 @@ def programmed(own, peer_ird, peer_ord):
 def depths_of_the_reply(b, ird, ord):  # pylint: disable=redefined-builtin
     client, peer, _ = b.connecting(ird=16, ord=16)
     peer.send(mpa.reply2(a=1, rtr=WRITE, ird=ird, ord=ord))
-    if ord != ULP and ord > LIMIT_IRD:
+    if ord != ULP and ord > device().most_ird:
         peer.expect_refusal(6)
         fails(client, {"CONNECT_ERROR"})
         return

@@ -7,10 +7,10 @@ import re
 import subprocess
 import time
 
+import needs
 from harness import check, poll
+from needs import STATS as DEBUGFS
 
-DEBUGFS = "/sys/kernel/debug/iw_mpa/"
-HW_COUNTERS = "/sys/class/infiniband/siw0/ports/1/hw_counters/"
 LOG_BURST, LOG_INTERVAL = 10, 5     # lines in so many seconds, of one device
 AGE = 0.05      # seconds; what the core says of a counter may be 10 ms old
 ENDPOINT = re.compile(r"role=(\w+) state=(\w+) local=(\S+) remote=(\S+)")
@@ -19,18 +19,23 @@ SLABS = ("TCP", "TCPv6", "sock_inode_cache", "request_sock_TCP", "kmalloc-1k", "
 
 
 def lines_of(path):
-    with open(path, encoding="ascii") as f:
-        return f.read().splitlines()
+    return needs.read(path).splitlines()
+
+
+def hw_counters():
+    return needs.ib_path("ports/1/hw_counters/")
 
 
 def hw_counter(name):
     """One of the device's. The core reads them now and then: a new value wants poll()."""
-    return int(lines_of(HW_COUNTERS + name)[0])
+    return int(lines_of(hw_counters() + name)[0])
 
 
 def errors_counted():
     """What the device has counted by errors of streams: name -> how often"""
-    return {name: hw_counter(name) for name in os.listdir(HW_COUNTERS) if name.startswith("err_")}
+    needs.need("counters")
+    return {name: hw_counter(name) for name in os.listdir(hw_counters())
+            if name.startswith("err_")}
 
 
 @contextlib.contextmanager
@@ -91,6 +96,7 @@ class SlowPoint:
     FOLDER = "/sys/module/slow_point/parameters/"
 
     def __init__(self, b, function, ms):
+        needs.need("guest")
         subprocess.run(["insmod", "/share/modules/slow_point.ko", f"function={function}",
                         f"ms={ms}"], check=True)
         b.things.append(lambda: subprocess.run(["rmmod", "slow_point"], check=True))

@@ -8,6 +8,7 @@ import collections
 import os
 import time
 
+import needs
 from harness import LIMIT, Failed, check, equal, poll
 from link import Link
 from peer import SETTLE
@@ -31,6 +32,7 @@ class Kverbs:
     """An open /dev/kverbs"""
 
     def __init__(self):
+        needs.need("kverbs")
         self.file = os.open(DEVICE, os.O_RDWR)
         self.wcs = collections.deque()
         self.events = collections.deque()

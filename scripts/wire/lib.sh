@@ -1,11 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
 #
-# The tests of this folder in a guest: what scripts/wire.sh and scripts/test/soak.sh share.
+# The tests of this folder: what scripts/wire.sh and scripts/test/soak.sh share.
 
 # share_tests: the guest sees the share wherever this tree is; its own /tmp hides ours.
-share_tests() {
-	local dir=$GUEST_RUN/share/wire
+share_tests() { tests_build "$GUEST_RUN/share/wire"; }
+
+# tests_build FOLDER: a new one gets them, and their programs
+tests_build() {
+	local dir=$1
 
 	mkdir "$dir"
 	cp "$TOP"/scripts/wire/*.py "$dir"

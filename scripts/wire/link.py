@@ -13,13 +13,16 @@ import subprocess
 
 import fpdu
 import mpa
+import needs
 import rdmap
+from device import device
 from harness import LIMIT, check, equal, pd_arg, poll
 from peer import FIN, RST, RdmapPeer
 from verbs import ERR, WR_FLUSH_ERR, Dut, Qp
 
 ROLES = "responder", "initiator"
 TIMESTAMPS = 12         # octets of each segment that are not EMSS
+TCPI_OPTIONS = 5        # where it is in struct tcp_info; bit 0 is that of time stamps
 MSS = 1460
 NARROW = 1 << 14        # octets of a receive buffer, which the kernel doubles
 
@@ -42,6 +45,27 @@ FRAMINGS = {
 }
 
 
+def usual_rtr(role):
+    """The type of the RTR message where a test does not care: a Write, if the device has that"""
+    if role == "initiator" and not device().asks_rtr:
+        return 0
+    return next((kind for kind in (mpa.WRITE, mpa.READ, mpa.SEND) if device().rtr & kind), 0)
+
+
+def has_rtr(role, rtr):
+    """The type that a test is about, if the device has it"""
+    if rtr and role == "initiator" and not device().asks_rtr:
+        raise needs.Unsupported("to ask for an RTR message")
+    if rtr & ~device().rtr:
+        raise needs.Unsupported("an RTR message of each type")
+    return rtr
+
+
+def has_timestamps(sock):
+    """Does each segment of the connection have them?"""
+    return bool(sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 8)[TCPI_OPTIONS] & 1)
+
+
 def event_of(error):
     special = {rdmap.TAGGED_VERSION: REQUEST, rdmap.STREAM_CATASTROPHIC: FATAL,
                rdmap.CANNOT_INVALIDATE: ACCESS}
@@ -57,26 +81,30 @@ class Link:
     """How the connection is to come up:
 
     crc, markers: what the peer asks for; rtr: the type of the RTR message, 0 for the client-server
-    model; rev: 1 or 2; ird, ord: the device's; peer_ird, peer_ord: what the peer says; mss: of TCP,
+    model, None for one that the device has; rev: 1 or 2, None for the newest that it has; ird, ord: the device's; peer_ird, peer_ord: what the peer says; mss: of TCP,
     None for what TCP likes; narrow: the peer's receive buffer is small; setup(dut, qp): what is to
     be done before; qp: words for verbs.Qp;
     first=False: a responder's first FPDU is left to the test; pd, dut_pd: private data; large: what
     the peer's frame has in its reserved bits; says_large: the device's frame allows large FPDUs
     """
 
-    def __init__(self, b, role, *, crc=True, markers=False, rtr=mpa.WRITE, rev=2, ird=4, ord=4,
+    def __init__(self, b, role, *, crc=True, markers=False, rtr=None, rev=None, ird=4, ord=4,
                  peer_ird=4, peer_ord=4, mss=MSS, setup=None, first=True, pd=b"", dut_pd=b"",
                  dut=None, qp=None, name="", settings=None, narrow=False, large=0,
                  says_large=False):  # pylint: disable=redefined-builtin
         self.b, self.role, self.name = b, role, name
+        rev = device().rev if rev is None else rev
+        rtr = usual_rtr(role) if rtr is None else has_rtr(role, rtr)
+        if markers and not device().has_markers:
+            raise needs.Unsupported("Markers")
         rtr = 0 if rev == 1 else rtr
         self.crc, self.want_markers, self.rtr, self.rev = crc, markers, rtr, rev
         self.ird, self.ord, self.peer_ird, self.peer_ord = ird, ord, peer_ird, peer_ord
         self.mss, self.first, self.pd, self.dut_pd = mss, first, pd, pd_arg(dut_pd)
         self.narrow, self.large, self.says_large = narrow, large, says_large
-        if not crc:
+        if not crc and device().asks_crc:
             b.set(crc=0)
-        if not rtr and role == "initiator":
+        if not rtr and rev == 2 and role == "initiator" and device().asks_rtr:
             b.set(peer_to_peer=0)
         b.set(**(settings or {}))
         if narrow:
@@ -117,7 +145,7 @@ class Link:
         self.frame = frame
         # With C in either frame, CRCs are there in both directions.
         crc = self.crc or bool(frame.flags & mpa.C)
-        self.emss = self.mss - TIMESTAMPS if self.mss else None
+        self.emss = self.mss - TIMESTAMPS * has_timestamps(tcp.sock) if self.mss else None
         mulpdu = fpdu.mulpdu(self.emss, self.want_markers) if self.mss else fpdu.MAX_ULPDU
         if self.says_large and self.large:
             mulpdu = fpdu.MAX_ULPDU

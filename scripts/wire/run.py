@@ -3,15 +3,16 @@
 """Run the wire tests against the device of this host.
 
     run.py [-k REGEX] [--file REGEX] [-l] [--sample SALT [--part K/N]] [--soak] [--map FILE]
-           [--device NAME] PROGRAM ADDRESS
+           [--device NAME] [--results FILE] PROGRAM ADDRESS
 
 PROGRAM is cm_probe, ADDRESS one of the device's own. One result line for each test; -l lists
 each test with the rules that it proves. --file chooses by the names of the files here, --sample
 takes one case of each test, and another one for another SALT, --part leaves N-1 of N tests to
-others, --soak takes the long cases, and --device says what ADDRESS belongs to. FILE is for judge.py:
+others, --soak takes the long cases, and --device says what ADDRESS belongs to. One that is not ours says
+at first what it has. FILE of --map is for judge.py:
 a line for each test with its port, and for each connection of its peer who that was and the two
 ports; whether the device may be cut amid an FPDU, on all of its connections or on those; what else
-it may do, see may().
+it may do, see may(). FILE of --results is for report.py.
 """
 
 import argparse
@@ -47,10 +48,12 @@ import hazards
 import initiator
 import load
 import mpa
+import needs
 import rdmap
 import registry
 import responder
 import storms
+import survey
 import verbs
 
 DATA = (data_mpa, data_ddp, data_rdmap, data_ops, data_order, data_states, data_term, data_unending,
@@ -88,26 +91,41 @@ EXPECTED = harness.Failed, mpa.Bad, fpdu.Bad, rdmap.Bad
 
 def told(err):
     """What went wrong, and in which line of the test"""
-    line = traceback.extract_tb(err.__traceback__)[1].lineno
+    frames = traceback.extract_tb(err.__traceback__)
+    line = frames[min(2, len(frames) - 1)].lineno
     text = str(err) if isinstance(err, EXPECTED) else f"{type(err).__name__}: {err}"
     return f"line {line}: {text}"
 
 
-def run_one(bench, function, case):
-    problem = None
+def try_one(bench, ids, function, case):
+    lacking = device.lacks(function.__module__, ids)
+    if lacking:
+        raise needs.Unsupported(lacking)
+    needs.need(*needs.OF_FILES.get(function.__module__, ()))
+    # A program may take longer to say its first word than the RTR message's repeat waits. What
+    # repeats are for has tests, which turn them on.
+    if not function.defaults and needs.has("settings"):
+        bench.set(rtr_repeat_ms=0)
+    function(bench, *case)
+
+
+def run_one(bench, *test):
+    """passed, failed, skipped or unsupported, and why"""
+    result, why = "passed", None
     try:
-        # A program may take longer to say its first word than the RTR message's repeat waits. What
-        # repeats are for has tests, which turn them on.
-        if not function.defaults:
-            bench.set(rtr_repeat_ms=0)
-        function(bench, *case)
+        try_one(bench, *test)
+    except needs.Unsupported as err:
+        result, why = "unsupported", str(err)
+    except needs.Skipped as err:
+        result, why = "skipped", str(err)
     except Exception as err:  # pylint: disable=broad-exception-caught
-        problem = told(err)
+        result, why = "failed", told(err)
     try:
         bench.end()
     except Exception as err:  # pylint: disable=broad-exception-caught
-        problem = problem or told(err)
-    return problem
+        if result != "failed":
+            result, why = "failed", told(err)
+    return result, why
 
 
 def may(bench):
@@ -115,26 +133,49 @@ def may(bench):
     return ["reset"] * bench.may_reset + ["terminate"] * (not device.device().own_terminates)
 
 
-def run_all(args, ports):
-    failed = 0
+def make_bench(args):
+    return harness.Bench((args.program,), args.address)
+
+
+def show(name, ids, result, why):
+    skip = {"skipped": f" # SKIP {why}", "unsupported": f" # SKIP not supported: {why}"}
+    print(f"{'not ok' if result == 'failed' else 'ok'} - {name} [{' '.join(ids)}]{skip.get(result, '')}",
+          flush=True)
+    if result == "failed":
+        print(f"# {why}", flush=True)
+
+
+def is_stuck(why):
+    """A driver that is not ours holds a program: what would come then says nothing of the device."""
+    return not needs.Place.ours and "cannot end" in (why or "")
+
+
+def run_all(args, ports, results):
+    failed, stuck = 0, None
     for name, ids, function, case in selected(args):
-        bench = harness.Bench((args.program,), args.address)
+        bench = make_bench(args)
         start = time.monotonic()
-        problem = run_one(bench, function, case)
-        failed += bool(problem)
+        result, why = ("skipped", stuck) if stuck else run_one(bench, ids, function, case)
+        if is_stuck(why):
+            stuck = f"the device holds a program since {name}: start its host again"
+        failed += result == "failed"
         for line in registry.said():
             print(f"# {line}", flush=True)
         if args.soak:
             print(f"# {time.monotonic() - start:.1f} s", flush=True)
-        print(f"{'not ok' if problem else 'ok'} - {name} [{' '.join(ids)}]", flush=True)
-        if problem:
-            print(f"# {problem}", flush=True)
+        show(name, ids, result, why)
+        print(json.dumps({"test": name, "shows": function.shows, "result": result, "why": why,
+                          "seconds": round(time.monotonic() - start, 2)}), file=results, flush=True)
         judged = function.__module__ not in LOADS
         for one in (bench, *bench.others):
             print(json.dumps({"test": name, "port": one.port, "judged": judged,
                               "peers": one.peers, "cut": one.may_be_cut, "cuts": one.cuts,
                               "may": may(one)}), file=ports)
     return failed
+
+
+def set_place(args):
+    needs.Place.ours = args.device in device.OWN
 
 
 def main():
@@ -147,17 +188,26 @@ def main():
     parser.add_argument("--soak", action="store_true")
     parser.add_argument("--device", default="srnic", choices=device.DEVICES)
     parser.add_argument("--map", default="/dev/null")
+    parser.add_argument("--results", default="/dev/null")
     parser.add_argument("program", nargs="?")
     parser.add_argument("address", nargs="?")
     args = parser.parse_args()
     device.choose(args.device)
+    set_place(args)
     if args.l:
         for name, ids, _, _ in selected(args):
             print(name, *ids)
         return 0
-    with open(args.map, "w", encoding="ascii") as ports:
+    with open(args.map, "w", encoding="ascii") as ports, \
+            open(args.results, "a", encoding="ascii") as results:
         try:
-            return 1 if run_all(args, ports) else 0
+            if not needs.Place.ours:
+                survey.learn(lambda: make_bench(args))
+            print(json.dumps({"about": list(survey.lines())}), file=results, flush=True)
+            return 1 if run_all(args, ports, results) else 0
+        except survey.NoConnection as err:
+            print(f"error: no connection came up: {err}", file=sys.stderr)
+            return 2
         finally:
             verbs.Verbs.end_spare()
 

@@ -13,6 +13,7 @@ import threading
 import time
 
 import mpa
+import needs
 from device import device, driver_name
 from harness import LIMIT, SLOW, Failed, check, equal, poll
 from hazards import SOON, comes_up
@@ -207,6 +208,7 @@ class Ground:
     """A device with a network device and an address of its own, all of it to be taken away."""
 
     def __init__(self, b, netns=None):
+        needs.need("guest")
         self.netns = netns
         self.address, self.other = "10.1.0.1", "10.1.0.2"
         b.things.append(self.remove)

@@ -52,13 +52,14 @@ STATIC = re.compile(r'^# Rules:(.*)\n(?:#.*\n)*test_(\w+)\(\)', re.MULTILINE)
 WORD = re.compile(r'``([a-z0-9]+(?:_[a-z0-9]+){3,})``')
 CASE = re.compile(r'^static void (\w+)\(struct kunit \*test\)', re.MULTILINE)
 
-# Who runs the tests on the wire: a word for the page, the script, and its environment. A test has
-# the word of the first that runs it.
-SUITES = (('', 'wire.sh', {}),
-          ('soak', 'test/soak.sh', {}),
-          ('siw_mpa', 'wire.sh', {'DRIVER': 'siw_mpa'}),
-          ('KASAN', 'wire.sh', {'KERNEL': 'kasan'}),
-          ('siw_mpa under KASAN', 'wire.sh', {'KERNEL': 'kasan', 'DRIVER': 'siw_mpa'}))
+# Who runs the tests on the wire: a word for the page, the script with its options, and its environment.
+# A test has the word of the first that runs it.
+ON_SIW_MPA = 'wire.sh', '--device', 'siw_mpa'
+SUITES = (('', ('wire.sh',), {}),
+          ('soak', ('test/soak.sh',), {}),
+          ('siw_mpa', ON_SIW_MPA, {}),
+          ('KASAN', ('wire.sh',), {'KERNEL': 'kasan'}),
+          ('siw_mpa under KASAN', ON_SIW_MPA, {'KERNEL': 'kasan'}))
 NOBODY = 'nobody'
 Proof = collections.namedtuple('Proof', 'what suite')
 
@@ -92,12 +93,12 @@ def gathered(tests):
     return found
 
 
-def listed(script, settings):
+def listed(words, settings):
     """The cases that a suite runs: name and rule ids"""
     env = {name: value for name, value in os.environ.items()
            if name not in ('DRIVER', 'KERNEL', 'KERNELS', 'KREL', 'DEBUG')}
-    return set(subprocess.run([TOP / 'scripts' / script, '-l'], env={**env, **settings}, text=True,
-                              stdout=subprocess.PIPE, check=True).stdout.splitlines())
+    return set(subprocess.run([TOP / 'scripts' / words[0], *words[1:], '-l'], env={**env, **settings},
+                              text=True, stdout=subprocess.PIPE, check=True).stdout.splitlines())
 
 
 def suites_of(tests, suites):
@@ -131,7 +132,7 @@ def wire_name(function):
 
 def wire_tests():
     tests = wire_registry()
-    suites = suites_of(tests, [(word, listed(script, env)) for word, script, env in SUITES])
+    suites = suites_of(tests, [(word, listed(words, env)) for word, words, env in SUITES])
     for _, function in tests:
         yield wire_name(function), function.shows, suites[function]
 

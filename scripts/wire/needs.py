@@ -1,0 +1,115 @@
+# SPDX-License-Identifier: GPL-2.0
+"""What a test needs beside the wire, and the host of the device, where that is to be had or not.
+
+What makes use of a thing asks for it, by need() or in the function that gives it. Where it is missing the test
+is skipped, and the report names it. See device.py for what the device itself has or has not.
+"""
+
+import os
+
+TEXTS = {
+    "hazards": "a driver of ours: others may crash their host",
+    "settings": "the sysctls of iw_mpa",
+    "attributes": "iw_mpa's attributes of the device",
+    "stats": "iw_mpa's folder in debugfs",
+    "counters": "counters of the device as srnic has them",
+    "trace": "iw_mpa's trace events",
+    "log": "iw_mpa's lines in the kernel's log",
+    "kverbs": "kverbs, this suite's program in the kernel",
+    "guest": "a guest of this suite, with its modules",
+}
+# What all tests of a file need
+OF_FILES = {
+    "hazards": ("hazards",),
+    "data_fuzz": ("hazards",),
+    "data_rings": ("hazards",),
+    "data_kernel": ("kverbs",),
+    **dict.fromkeys(("storms", "load", "faults", "data_storms", "data_faults", "data_charge",
+                     "data_stock", "data_unending"), ("hazards", "guest")),
+}
+GUEST = "/share/modules"        # in a guest of ours alone
+STATS = "/sys/kernel/debug/iw_mpa/"
+TRACEFS = "/sys/kernel/tracing/"
+# In whose folder what a test reads and writes is
+OF_PATHS = (
+    ("/proc/sys/net/iw_mpa/", "settings"),
+    (STATS, "stats"),
+    (TRACEFS, "trace"),
+    ("/sys/module/", "guest"),
+)
+
+
+class Skipped(Exception):
+    """The test cannot judge the device here."""
+
+
+class Unsupported(Skipped):
+    """The device does not do what the test is about: its name."""
+
+
+class Place:
+    """Where the device is, and what has been found out of that"""
+
+    ib_device = "siw0"
+    ours = True         # is the driver srnic or siw_mpa?
+    known = {}
+
+
+def ib_path(rest):
+    return f"/sys/class/infiniband/{Place.ib_device}/{rest}"
+
+
+# How to find out. What is not there is asked for once.
+FOUND = {
+    "hazards": lambda: Place.ours,
+    "settings": lambda: os.path.exists("/proc/sys/net/iw_mpa/crc"),
+    "attributes": lambda: os.path.exists(ib_path("iw_mpa")),
+    "counters": lambda: has("attributes") and os.path.exists(ib_path("ports/1/hw_counters")),
+    "stats": lambda: os.path.exists(STATS + "stats"),
+    "trace": lambda: os.path.exists(TRACEFS + "events/iw_mpa"),
+    "log": lambda: has("attributes") and os.access("/dev/kmsg", os.R_OK),
+    "kverbs": lambda: os.path.exists("/dev/kverbs"),
+    "guest": lambda: os.path.exists(GUEST),
+}
+
+
+def has(name):
+    # There everything is. Tests take the device away now and then, and with it what would be looked for.
+    if name != "kverbs" and Place.ours and os.path.exists(GUEST):
+        return True
+    if name not in Place.known:
+        Place.known[name] = FOUND[name]()
+    return Place.known[name]
+
+
+def need(*names):
+    for name in names:
+        if not has(name):
+            raise Skipped(f"needs {TEXTS[name]}")
+
+
+def need_path(path):
+    """What is at that path is there, or the test is skipped."""
+    if path.startswith(ib_path("iw_mpa/")):
+        need("attributes")
+    elif path.startswith(ib_path("ports/1/hw_counters/")):
+        need("counters")
+    else:
+        need(*[name for start, name in OF_PATHS if path.startswith(start)][:1])
+
+
+def read(path):
+    need_path(path)
+    try:
+        with open(path, encoding="ascii") as f:
+            return f.read()
+    except FileNotFoundError:
+        if Place.ours:
+            raise
+        raise Skipped(f"needs {path}") from None
+
+
+def write(path, value):
+    need_path(path)
+    with open(path, "w", encoding="ascii") as f:
+        f.write(value)
