@@ -15,7 +15,7 @@
 struct policy_case {
 	const char		*desc;
 	u8			net;		/* net.iw_mpa.peer_to_peer */
-	enum iw_mpa_choice	device;
+	s8			device;
 	int			yes;		/* peer_to_peer_ports */
 	int			no;		/* client_server_ports */
 	bool			p2p;
@@ -23,17 +23,17 @@ struct policy_case {
 
 /* The connection is from port 1111 to port 2222. */
 static const struct policy_case policy_cases[] = {
-	{ "namespace_off", 0, IW_MPA_CHOICE_DEFAULT, -1, -1, false },
-	{ "namespace_on", 1, IW_MPA_CHOICE_DEFAULT, -1, -1, true },
-	{ "device_off", 1, IW_MPA_CHOICE_OFF, -1, -1, false },
-	{ "device_on", 0, IW_MPA_CHOICE_ON, -1, -1, true },
-	{ "remote_port_on", 0, IW_MPA_CHOICE_OFF, 2222, -1, true },
-	{ "local_port_on", 0, IW_MPA_CHOICE_OFF, 1111, -1, true },
-	{ "remote_port_off", 1, IW_MPA_CHOICE_ON, -1, 2222, false },
-	{ "local_port_off", 1, IW_MPA_CHOICE_ON, -1, 1111, false },
-	{ "both_lists", 0, IW_MPA_CHOICE_DEFAULT, 1111, 2222, true },
-	{ "another_port_on", 0, IW_MPA_CHOICE_DEFAULT, 2223, -1, false },
-	{ "another_port_off", 1, IW_MPA_CHOICE_DEFAULT, -1, 65535, true },
+	{ "namespace_off", 0, IW_MPA_DEFAULT, -1, -1, false },
+	{ "namespace_on", 1, IW_MPA_DEFAULT, -1, -1, true },
+	{ "device_off", 1, 0, -1, -1, false },
+	{ "device_on", 0, 1, -1, -1, true },
+	{ "remote_port_on", 0, 0, 2222, -1, true },
+	{ "local_port_on", 0, 0, 1111, -1, true },
+	{ "remote_port_off", 1, 1, -1, 2222, false },
+	{ "local_port_off", 1, 1, -1, 1111, false },
+	{ "both_lists", 0, IW_MPA_DEFAULT, 1111, 2222, true },
+	{ "another_port_on", 0, IW_MPA_DEFAULT, 2223, -1, false },
+	{ "another_port_off", 1, IW_MPA_DEFAULT, -1, 65535, true },
 };
 
 static void policy_desc(const struct policy_case *c, char *desc)
@@ -63,8 +63,9 @@ static void config_narrower_rtr_policy_wins(struct kunit *test)
 		.peer_to_peer_ports	= port_list(test, c->yes),
 		.client_server_ports	= port_list(test, c->no),
 	};
+	struct iw_mpa_device_config device = { .peer_to_peer = c->device };
 
-	KUNIT_EXPECT_EQ(test, iw_mpa_config_peer_to_peer(&config, c->device, 1111, 2222),
+	KUNIT_EXPECT_EQ(test, iw_mpa_config_peer_to_peer(&config, &device, 1111, 2222),
 			c->p2p);
 }
 
@@ -73,7 +74,7 @@ struct fall_back_case {
 	u8			v1_fallback;
 	u8			strict;
 	u8			net;		/* net.iw_mpa.peer_to_peer */
-	enum iw_mpa_choice	device;
+	s8			device;
 	int			yes;		/* peer_to_peer_ports */
 	int			no;		/* client_server_ports */
 	bool			will_do;
@@ -81,19 +82,19 @@ struct fall_back_case {
 
 static const struct fall_back_case fall_back_cases[] = {
 	/* What holds for all applications of the namespace says nothing of this one. */
-	{ "defaults", 1, 0, 1, IW_MPA_CHOICE_DEFAULT, -1, -1, true },
-	{ "namespace_off", 1, 0, 0, IW_MPA_CHOICE_DEFAULT, -1, -1, true },
-	{ "turned_off", 0, 0, 0, IW_MPA_CHOICE_DEFAULT, -1, -1, false },
-	{ "turned_off_for_client_server", 0, 0, 0, IW_MPA_CHOICE_OFF, -1, 2222, false },
-	{ "strict", 1, 1, 0, IW_MPA_CHOICE_DEFAULT, -1, -1, false },
-	{ "strict_client_server", 1, 1, 0, IW_MPA_CHOICE_OFF, -1, 2222, false },
-	{ "device_on", 1, 0, 0, IW_MPA_CHOICE_ON, -1, -1, false },
-	{ "device_off", 1, 0, 1, IW_MPA_CHOICE_OFF, -1, -1, true },
-	{ "remote_port_on", 1, 0, 0, IW_MPA_CHOICE_OFF, 2222, -1, false },
-	{ "local_port_on", 1, 0, 0, IW_MPA_CHOICE_DEFAULT, 1111, -1, false },
-	{ "remote_port_off_of_a_device_that_is_on", 1, 0, 1, IW_MPA_CHOICE_ON, -1, 2222, true },
-	{ "both_lists", 1, 0, 0, IW_MPA_CHOICE_DEFAULT, 2222, 1111, false },
-	{ "another_port_on", 1, 0, 1, IW_MPA_CHOICE_DEFAULT, 2223, -1, true },
+	{ "defaults", 1, 0, 1, IW_MPA_DEFAULT, -1, -1, true },
+	{ "namespace_off", 1, 0, 0, IW_MPA_DEFAULT, -1, -1, true },
+	{ "turned_off", 0, 0, 0, IW_MPA_DEFAULT, -1, -1, false },
+	{ "turned_off_for_client_server", 0, 0, 0, 0, -1, 2222, false },
+	{ "strict", 1, 1, 0, IW_MPA_DEFAULT, -1, -1, false },
+	{ "strict_client_server", 1, 1, 0, 0, -1, 2222, false },
+	{ "device_on", 1, 0, 0, 1, -1, -1, false },
+	{ "device_off", 1, 0, 1, 0, -1, -1, true },
+	{ "remote_port_on", 1, 0, 0, 0, 2222, -1, false },
+	{ "local_port_on", 1, 0, 0, IW_MPA_DEFAULT, 1111, -1, false },
+	{ "remote_port_off_of_a_device_that_is_on", 1, 0, 1, 1, -1, 2222, true },
+	{ "both_lists", 1, 0, 0, IW_MPA_DEFAULT, 2222, 1111, false },
+	{ "another_port_on", 1, 0, 1, IW_MPA_DEFAULT, 2223, -1, true },
 };
 
 static void fall_back_desc(const struct fall_back_case *c, char *desc)
@@ -114,8 +115,9 @@ static void config_revision_1_does_not_do_where_more_is_asked_for(struct kunit *
 		.peer_to_peer_ports	= port_list(test, c->yes),
 		.client_server_ports	= port_list(test, c->no),
 	};
+	struct iw_mpa_device_config device = { .peer_to_peer = c->device };
 
-	KUNIT_EXPECT_EQ(test, iw_mpa_config_fall_back(&config, c->device, 1111, 2222),
+	KUNIT_EXPECT_EQ(test, iw_mpa_config_fall_back(&config, &device, 1111, 2222),
 			c->will_do);
 }
 

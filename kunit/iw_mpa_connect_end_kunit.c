@@ -225,15 +225,6 @@ static void barred_desc(const struct barred_case *c, char *desc)
 
 KUNIT_ARRAY_PARAM(barred, barred_cases, barred_desc);
 
-static void set_device_choice(struct fakes *f, enum iw_mpa_choice choice)
-{
-	struct iw_mpa_device *dev = iw_mpa_device_get(f->ibdev);
-
-	KUNIT_ASSERT_NOT_NULL(f->test, dev);
-	WRITE_ONCE(dev->peer_to_peer, choice);
-	iw_mpa_device_put(dev);
-}
-
 /* The settings of @bc are those of one connection; the endpoint has a reference. */
 static struct iw_mpa_ep *dial_barred(struct fake_conn *c, struct fakes *f,
 				     const struct barred_case *bc)
@@ -245,10 +236,10 @@ static struct iw_mpa_ep *dial_barred(struct fake_conn *c, struct fakes *f,
 	if (bc->port)
 		bitmap_fill(f->config->peer_to_peer_ports, U16_MAX + 1);
 	if (bc->device)
-		set_device_choice(f, IW_MPA_CHOICE_ON);
+		fake_set_device(f, "peer_to_peer", "1");
 	conn_dial(c, f);
 	bitmap_zero(f->config->peer_to_peer_ports, U16_MAX + 1);
-	set_device_choice(f, IW_MPA_CHOICE_DEFAULT);
+	fake_set_device(f, "peer_to_peer", "default");
 	ep = fake_ep(c->fid);
 	KUNIT_ASSERT_NOT_NULL(f->test, ep);
 	return ep;

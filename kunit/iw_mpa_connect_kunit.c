@@ -442,6 +442,61 @@ static void connect_asks_for_crc_unless_it_need_not(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, c->qp->params.crc, cc->asked);
 }
 
+#define MPA_LARGE	0x08
+
+/* The device says one thing, its network namespace the other. */
+struct device_case {
+	const char	*desc;
+	const char	*name;
+	const char	*device;
+	size_t		setting;	/* in struct iw_mpa_config */
+	u8		net;
+	u8		flags;		/* of the Request */
+	u8		rev;
+};
+
+static const struct device_case device_cases[] = {
+#define CASE(text, which, own, wide, ...) \
+	{ .desc = text, .name = #which, .device = own, .net = wide, \
+	  .setting = offsetof(struct iw_mpa_config, which), __VA_ARGS__ }
+	CASE("crc_off", crc, "0", 1, .flags = MPA_S, .rev = 2),
+	CASE("crc_on", crc, "1", 0, .flags = MPA_S | MPA_C, .rev = 2),
+	CASE("crc_default", crc, "default", 0, .flags = MPA_S, .rev = 2),
+	CASE("markers_on", markers, "1", 0, .flags = MPA_S | MPA_C | MPA_M, .rev = 2),
+	CASE("markers_off", markers, "0", 1, .flags = MPA_S | MPA_C, .rev = 2),
+	CASE("large_fpdu_on", large_fpdu, "1", 0, .flags = MPA_S | MPA_C | MPA_LARGE, .rev = 2),
+	CASE("large_fpdu_off", large_fpdu, "0", 1, .flags = MPA_S | MPA_C, .rev = 2),
+	CASE("mpa_rev_1", mpa_rev, "1", 2, .flags = MPA_C, .rev = 1),
+	CASE("mpa_rev_2", mpa_rev, "2", 1, .flags = MPA_S | MPA_C, .rev = 2),
+};
+
+#undef CASE
+
+static void device_desc(const struct device_case *c, char *desc)
+{
+	strscpy(desc, c->desc, KUNIT_PARAM_DESC_SIZE);
+}
+
+KUNIT_ARRAY_PARAM(device, device_cases, device_desc);
+
+static void connect_setting_of_the_device_comes_first(struct kunit *test)
+{
+	const struct device_case *dc = test->param_value;
+	struct fake_conn *c = conn_new(test);
+	struct fakes *f = test->priv;
+
+	fake_set_caps(f, f->attr.caps | IW_MPA_CAP_NO_CRC | IW_MPA_CAP_RX_MARKERS |
+			 IW_MPA_CAP_LARGE_FPDU);
+	f->config->v1_fallback = 0;
+	*((u8 *)f->config + dc->setting) = dc->net;
+	fake_set_device(f, dc->name, dc->device);
+	conn_dial(c, f);
+	KUNIT_EXPECT_EQ(test, peer_frame_flags(&c->frame), dc->flags);
+	KUNIT_EXPECT_EQ(test, peer_frame_rev(&c->frame), dc->rev);
+	peer_rst(f, c->peer);
+	fake_expect_event(c->fid, 0, IW_CM_EVENT_CONNECT_REPLY, -ECONNRESET);
+}
+
 static void connect_without_device_is_enodev(struct kunit *test)
 {
 	struct iw_cm_conn_param param = { .qpn = 1 };
@@ -528,6 +583,7 @@ static struct kunit_case connect_cases[] = {
 	KUNIT_CASE_PARAM(connect_refuses_what_it_cannot, refuse_gen_params),
 	KUNIT_CASE_PARAM(connect_asks_for_markers_if_set_so, markers_gen_params),
 	KUNIT_CASE_PARAM(connect_asks_for_crc_unless_it_need_not, crc_gen_params),
+	KUNIT_CASE_PARAM(connect_setting_of_the_device_comes_first, device_gen_params),
 	KUNIT_CASE(connect_without_device_is_enodev),
 	KUNIT_CASE(connect_from_another_namespace_is_there),
 	KUNIT_CASE(connect_unknown_family_is_refused),

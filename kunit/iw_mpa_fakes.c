@@ -149,6 +149,28 @@ void fake_set_caps(struct fakes *f, u32 caps)
 	fake_register_again(f);
 }
 
+/* A setting of the device, which sysfs has; the fake device is not there. */
+struct device_attribute *fake_device_attr(struct fakes *f, const char *name)
+{
+	struct attribute **attr;
+
+	f->ibdev->coredev.owner = f->ibdev;
+	for (attr = iw_mpa_device_group.attrs; *attr; attr++)
+		if (!strcmp((*attr)->name, name))
+			return container_of(*attr, struct device_attribute, attr);
+	KUNIT_FAIL(f->test, "a device has no setting %s", name);
+	return NULL;
+}
+
+void fake_set_device(struct fakes *f, const char *name, const char *value)
+{
+	struct device_attribute *attr = fake_device_attr(f, name);
+
+	KUNIT_ASSERT_NOT_NULL(f->test, attr);
+	KUNIT_ASSERT_EQ(f->test, attr->store(&f->ibdev->dev, attr, value, strlen(value)),
+			strlen(value));
+}
+
 static int fakes_bring_up_lo(struct net *net)
 {
 	int err;

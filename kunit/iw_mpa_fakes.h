@@ -276,6 +276,8 @@ void fake_attach_device(struct ib_device *ibdev, bool attached);
 void fake_unregister(struct fakes *f);
 void fake_register_again(struct fakes *f);
 void fake_set_caps(struct fakes *f, u32 caps);
+struct device_attribute *fake_device_attr(struct fakes *f, const char *name);
+void fake_set_device(struct fakes *f, const char *name, const char *value);
 
 /* Wait until @cond, which other contexts make true; a test cannot go on without. */
 #define FAKE_WAIT(f, cond)						\

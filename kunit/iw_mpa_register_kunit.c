@@ -328,28 +328,57 @@ static void register_refused_leaves_nothing(struct kunit *test)
 	KUNIT_EXPECT_LE(test, pcpu_nr_pages(), pages);
 }
 
-/* /sys/class/infiniband/DEVICE/iw_mpa/peer_to_peer, as a person writes and reads it */
-static void register_choice_of_peer_to_peer(struct kunit *test)
+struct setting_case {
+	const char	*desc;	/* its name */
+	const char	*least;
+	const char	*greatest;
+	const char	*below;
+	const char	*above;
+};
+
+static const struct setting_case setting_cases[] = {
+	{ "crc", "0\n", "1\n", "-2\n", "2\n" },
+	{ "markers", "0\n", "1\n", "-2\n", "2\n" },
+	{ "large_fpdu", "0\n", "1\n", "-2\n", "2\n" },
+	{ "mpa_rev", "1\n", "2\n", "0\n", "3\n" },
+	{ "peer_to_peer", "0\n", "1\n", "-2\n", "2\n" },
+};
+
+static void setting_desc(const struct setting_case *c, char *desc)
 {
-	static const char *const words[] = { "1\n", "0\n", "default\n" };
+	strscpy(desc, c->desc, KUNIT_PARAM_DESC_SIZE);
+}
+
+KUNIT_ARRAY_PARAM(setting, setting_cases, setting_desc);
+
+/* /sys/class/infiniband/DEVICE/iw_mpa/..., as a person writes and reads it */
+static void register_device_has_settings(struct kunit *test)
+{
+	const struct setting_case *c = test->param_value;
+	const char *const good[] = { c->least, c->greatest, "default\n" };
+	const char *const bad[] = { c->below, c->above, "-1\n", "257\n", "\n", "defaults\n",
+				    "1x\n" };
 	struct fakes *f = test->priv;
 	struct device *device = &f->ibdev->dev;
-	struct device_attribute *attr = container_of(iw_mpa_device_group.attrs[0],
-						     struct device_attribute, attr);
+	struct device_attribute *attr = fake_device_attr(f, c->desc);
 	char *page = (char *)get_zeroed_page(GFP_KERNEL);
-	int i;
+	int i, j;
 
+	KUNIT_ASSERT_NOT_NULL(test, attr);
 	KUNIT_ASSERT_NOT_NULL(test, page);
-	f->ibdev->coredev.owner = f->ibdev;
 	KUNIT_EXPECT_EQ(test, attr->show(device, attr, page), 8);
 	KUNIT_EXPECT_STREQ(test, page, "default\n");
-	for (i = 0; i < ARRAY_SIZE(words); i++) {
-		KUNIT_EXPECT_EQ(test, attr->store(device, attr, words[i], strlen(words[i])),
-				strlen(words[i]));
-		KUNIT_EXPECT_EQ(test, attr->store(device, attr, "2\n", 2), -EINVAL);
-		KUNIT_EXPECT_EQ(test, attr->show(device, attr, page), strlen(words[i]));
-		KUNIT_EXPECT_STREQ(test, page, words[i]);
+	for (i = 0; i < ARRAY_SIZE(good); i++) {
+		fake_set_device(f, c->desc, good[i]);
+		for (j = 0; j < ARRAY_SIZE(bad); j++)
+			KUNIT_EXPECT_EQ(test, attr->store(device, attr, bad[j], strlen(bad[j])),
+					-EINVAL);
+		KUNIT_EXPECT_EQ(test, attr->show(device, attr, page), strlen(good[i]));
+		KUNIT_EXPECT_STREQ(test, page, good[i]);
 	}
+	fake_unregister(f);
+	KUNIT_EXPECT_EQ(test, attr->show(device, attr, page), -ENODEV);
+	KUNIT_EXPECT_EQ(test, attr->store(device, attr, "1\n", 2), -ENODEV);
 	free_page((unsigned long)page);
 }
 
@@ -363,7 +392,7 @@ static struct kunit_case register_cases[] = {
 	KUNIT_CASE(register_twice_is_refused),
 	KUNIT_CASE(unregister_twice_is_harmless),
 	KUNIT_CASE(register_refused_leaves_nothing),
-	KUNIT_CASE(register_choice_of_peer_to_peer),
+	KUNIT_CASE_PARAM(register_device_has_settings, setting_gen_params),
 	{}
 };
 

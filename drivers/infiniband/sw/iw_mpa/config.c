@@ -1,13 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Settings: sysctl net.iw_mpa.* in every network namespace. */
+/*
+ * Settings: sysctl net.iw_mpa.* in every network namespace, and those of a device in sysfs, which
+ * come first.
+ */
 
 #include "config.h"
+#include "device.h"
 
 #include <linux/bitmap.h>
+#include <linux/device.h>
+#include <linux/kernel.h>
 #include <linux/slab.h>
+#include <linux/string.h>
 #include <linux/sysctl.h>
+#include <linux/sysfs.h>
 #include <net/net_namespace.h>
 #include <net/netns/generic.h>
+#include <rdma/ib_verbs.h>
 
 #define CONFIG_PORTS		65536
 
@@ -81,15 +90,15 @@ static bool config_has_port(const unsigned long *ports, u16 local, u16 remote)
 }
 
 /* What the narrower settings say of the model: a port stands for an application. */
-static enum iw_mpa_choice config_narrow_choice(const struct iw_mpa_config *config,
-					       enum iw_mpa_choice device, u16 local_port,
-					       u16 remote_port)
+static s8 config_peer_to_peer(const struct iw_mpa_config *config,
+			      const struct iw_mpa_device_config *device, u16 local_port,
+			      u16 remote_port)
 {
 	if (config_has_port(config->peer_to_peer_ports, local_port, remote_port))
-		return IW_MPA_CHOICE_ON;
+		return 1;
 	if (config_has_port(config->client_server_ports, local_port, remote_port))
-		return IW_MPA_CHOICE_OFF;
-	return device;
+		return 0;
+	return READ_ONCE(device->peer_to_peer);
 }
 
 /*
@@ -98,13 +107,12 @@ static enum iw_mpa_choice config_narrow_choice(const struct iw_mpa_config *confi
  * network namespace.
  */
 bool iw_mpa_config_peer_to_peer(const struct iw_mpa_config *config,
-				enum iw_mpa_choice device, u16 local_port,
-				u16 remote_port)
+				const struct iw_mpa_device_config *device,
+				u16 local_port, u16 remote_port)
 {
-	enum iw_mpa_choice choice = config_narrow_choice(config, device, local_port, remote_port);
+	s8 narrow = config_peer_to_peer(config, device, local_port, remote_port);
 
-	return choice == IW_MPA_CHOICE_DEFAULT ? READ_ONCE(config->peer_to_peer) :
-						 choice == IW_MPA_CHOICE_ON;
+	return iw_mpa_config_narrow(&narrow, &config->peer_to_peer);
 }
 
 /*
@@ -113,12 +121,92 @@ bool iw_mpa_config_peer_to_peer(const struct iw_mpa_config *config,
  * will not do where the application's port or the device asks for that model, or where depths have
  * to fit. The default of the network namespace says nothing of an application.
  */
-bool iw_mpa_config_fall_back(const struct iw_mpa_config *config, enum iw_mpa_choice device,
+bool iw_mpa_config_fall_back(const struct iw_mpa_config *config,
+			     const struct iw_mpa_device_config *device,
 			     u16 local_port, u16 remote_port)
 {
 	return READ_ONCE(config->v1_fallback) && !READ_ONCE(config->strict_ird_ord) &&
-	       config_narrow_choice(config, device, local_port, remote_port) != IW_MPA_CHOICE_ON;
+	       config_peer_to_peer(config, device, local_port, remote_port) != 1;
 }
+
+/* A new device has none of its own. */
+void iw_mpa_config_init_device(struct iw_mpa_device_config *device)
+{
+#define DEFAULT(name)	.name = IW_MPA_DEFAULT,
+	*device = (struct iw_mpa_device_config) { IW_MPA_DEVICE_SETTINGS(DEFAULT) };
+#undef DEFAULT
+}
+
+struct config_attr {
+	struct device_attribute	attr;
+	size_t			offset;		/* in struct iw_mpa_device_config */
+	const unsigned int	*bounds;
+};
+
+static const struct config_attr *config_attr(struct device_attribute *attr)
+{
+	return container_of(attr, struct config_attr, attr);
+}
+
+static s8 *config_own(struct iw_mpa_device *dev, const struct config_attr *attr)
+{
+	return (void *)&dev->config + attr->offset;
+}
+
+static ssize_t config_show(struct device *device, struct device_attribute *attr, char *buf)
+{
+	struct iw_mpa_device *dev = iw_mpa_device_get(rdma_device_to_ibdev(device));
+	s8 value;
+
+	if (!dev)
+		return -ENODEV;
+	value = READ_ONCE(*config_own(dev, config_attr(attr)));
+	iw_mpa_device_put(dev);
+	if (value == IW_MPA_DEFAULT)
+		return sysfs_emit(buf, "default\n");
+	return sysfs_emit(buf, "%d\n", value);
+}
+
+static ssize_t config_store(struct device *device, struct device_attribute *attr,
+			    const char *buf, size_t len)
+{
+	const struct config_attr *own = config_attr(attr);
+	struct iw_mpa_device *dev;
+	s8 value = IW_MPA_DEFAULT;
+
+	if (!sysfs_streq(buf, "default") &&
+	    (kstrtos8(buf, 0, &value) || value < (int)own->bounds[0] ||
+	     value > (int)own->bounds[1]))
+		return -EINVAL;
+	dev = iw_mpa_device_get(rdma_device_to_ibdev(device));
+	if (!dev)
+		return -ENODEV;
+	WRITE_ONCE(*config_own(dev, own), value);
+	iw_mpa_device_put(dev);
+	return len;
+}
+
+#define ATTR(name)							\
+	static struct config_attr config_attr_##name = {		\
+		.attr	= __ATTR(name, 0644, config_show, config_store),	\
+		.offset	= offsetof(struct iw_mpa_device_config, name),	\
+		.bounds	= config_bounds.name,				\
+	};
+IW_MPA_DEVICE_SETTINGS(ATTR)
+#undef ATTR
+
+static struct attribute *config_attrs[] = {
+#define ATTR(name)	&config_attr_##name.attr.attr,
+	IW_MPA_DEVICE_SETTINGS(ATTR)
+#undef ATTR
+	NULL
+};
+
+/* /sys/class/infiniband/DEVICE/iw_mpa */
+const struct attribute_group iw_mpa_device_group = {
+	.name	= "iw_mpa",
+	.attrs	= config_attrs,
+};
 
 static void config_free(struct config_net *cn)
 {

@@ -2,9 +2,13 @@
 #ifndef _IW_MPA_CONFIG_H
 #define _IW_MPA_CONFIG_H
 
+#include <linux/compiler.h>
 #include <linux/types.h>
 
+struct attribute_group;
 struct net;
+
+extern const struct attribute_group iw_mpa_device_group;
 
 /*
  * The settings, sysctl net.iw_mpa.* of each network namespace: meaning, name, least and greatest
@@ -90,24 +94,41 @@ struct iw_mpa_config {
 #undef MEMBER_PORTS
 };
 
-/**
- * enum iw_mpa_choice - a setting that may be left to a wider one
- * @IW_MPA_CHOICE_DEFAULT: as the network namespace has it
- * @IW_MPA_CHOICE_OFF: off
- * @IW_MPA_CHOICE_ON: on
+#define IW_MPA_DEFAULT	(-1)
+
+/*
+ * The settings that a device may have for itself, in sysfs, by the same names and with the same
+ * values; IW_MPA_DEFAULT: as the network namespace has it. For readers and changes the same holds.
  */
-enum iw_mpa_choice {
-	IW_MPA_CHOICE_DEFAULT,
-	IW_MPA_CHOICE_OFF,
-	IW_MPA_CHOICE_ON,
+#define IW_MPA_DEVICE_SETTINGS(S8) \
+	S8(crc) \
+	S8(markers) \
+	S8(large_fpdu) \
+	S8(mpa_rev) \
+	S8(peer_to_peer)
+
+struct iw_mpa_device_config {
+#define MEMBER_S8(name)		s8 name;
+	IW_MPA_DEVICE_SETTINGS(MEMBER_S8)
+#undef MEMBER_S8
 };
+
+/* What holds for a device, of its own setting and that of the network namespace */
+static inline u8 iw_mpa_config_narrow(const s8 *device, const u8 *net)
+{
+	s8 value = READ_ONCE(*device);
+
+	return value == IW_MPA_DEFAULT ? READ_ONCE(*net) : value;
+}
 
 const struct iw_mpa_config *iw_mpa_config(struct net *net);
 bool iw_mpa_config_peer_to_peer(const struct iw_mpa_config *config,
-				enum iw_mpa_choice device, u16 local_port,
-				u16 remote_port);
-bool iw_mpa_config_fall_back(const struct iw_mpa_config *config, enum iw_mpa_choice device,
+				const struct iw_mpa_device_config *device,
+				u16 local_port, u16 remote_port);
+bool iw_mpa_config_fall_back(const struct iw_mpa_config *config,
+			     const struct iw_mpa_device_config *device,
 			     u16 local_port, u16 remote_port);
+void iw_mpa_config_init_device(struct iw_mpa_device_config *device);
 int iw_mpa_config_init(void);
 void iw_mpa_config_exit(void);
 

@@ -2,6 +2,8 @@
 #ifndef _IW_MPA_DEVICE_H
 #define _IW_MPA_DEVICE_H
 
+#include "config.h"
+
 #include <linux/completion.h>
 #include <linux/list.h>
 #include <linux/netdevice.h>
@@ -25,7 +27,7 @@ struct iw_mpa_takeovers;
  * @attr: what the device can do
  * @stats: its counters
  * @log_limit: how much its connections may write into the kernel's log
- * @peer_to_peer: the device's choice in place of net.iw_mpa.peer_to_peer, &enum iw_mpa_choice
+ * @config: its own settings, which come before those of the network namespace
  * @users: one for the registration, one for each live endpoint and listener
  * @held: one for the registration, one for each reference of the driver on an endpoint: the last
  *	one frees the memory
@@ -51,7 +53,7 @@ struct iw_mpa_device {
 	struct iw_mpa_device_attr	attr;
 	struct iw_mpa_stats __percpu	*stats;
 	struct ratelimit_state		log_limit;
-	u8				peer_to_peer;
+	struct iw_mpa_device_config	config;
 	refcount_t			users;
 	refcount_t			held;
 	struct completion		unused;

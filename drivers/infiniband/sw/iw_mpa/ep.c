@@ -110,6 +110,7 @@ bool iw_mpa_ep_may_call(const struct iw_mpa_ep *ep, const char *call)
 static void ep_init_local(struct iw_mpa_ep *ep)
 {
 	const struct iw_mpa_device_attr *attr = &ep->dev->attr;
+	const struct iw_mpa_device_config *own = &ep->dev->config;
 	const struct iw_mpa_config *config = ep->config;
 	struct iw_mpa_local *local = &ep->local;
 
@@ -118,14 +119,18 @@ static void ep_init_local(struct iw_mpa_ep *ep)
 	local->ird = attr->max_ird;
 	local->ord = attr->max_ord;
 	/* The setting limits what is offered. A responder takes each revision that it knows. */
-	local->rev = ep->initiator ? READ_ONCE(config->mpa_rev) : IW_MPA_REV_2;
+	local->rev = ep->initiator ? iw_mpa_config_narrow(&own->mpa_rev, &config->mpa_rev) :
+				     IW_MPA_REV_2;
 	local->rtr_send = attr->rtr_send;
 	local->rtr_accept = attr->rtr_accept;
-	local->crc = READ_ONCE(config->crc) || !(attr->caps & IW_MPA_CAP_NO_CRC);
-	local->rx_markers = READ_ONCE(config->markers) && (attr->caps & IW_MPA_CAP_RX_MARKERS);
+	local->crc = iw_mpa_config_narrow(&own->crc, &config->crc) ||
+		     !(attr->caps & IW_MPA_CAP_NO_CRC);
+	local->rx_markers = iw_mpa_config_narrow(&own->markers, &config->markers) &&
+			    (attr->caps & IW_MPA_CAP_RX_MARKERS);
 	local->tx_markers = attr->caps & IW_MPA_CAP_TX_MARKERS;
 	local->strict = READ_ONCE(config->strict_ird_ord);
-	local->large_fpdu = READ_ONCE(config->large_fpdu) && (attr->caps & IW_MPA_CAP_LARGE_FPDU);
+	local->large_fpdu = iw_mpa_config_narrow(&own->large_fpdu, &config->large_fpdu) &&
+			    (attr->caps & IW_MPA_CAP_LARGE_FPDU);
 }
 
 static bool ep_id_is_taken(struct hlist_bl_head *bucket, unsigned long id)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Devices: drivers register and unregister them; their attributes in sysfs. */
+/* Devices: drivers register and unregister them. */
 
 #include "main.h"
 #include "config.h"
@@ -20,7 +20,6 @@
 #include <linux/slab.h>
 #include <linux/string.h>
 #include <linux/stringify.h>
-#include <linux/sysfs.h>
 #include <net/net_namespace.h>
 #include <rdma/ib_verbs.h>
 
@@ -108,6 +107,7 @@ int __iw_mpa_register_device(struct ib_device *ibdev, struct net_device *netdev,
 	netdev_hold(netdev, &dev->netdev_tracker, GFP_KERNEL);
 	dev->ops = ops;
 	dev->attr = *attr;
+	iw_mpa_config_init_device(&dev->config);
 	ratelimit_state_init(&dev->log_limit, DEFAULT_RATELIMIT_INTERVAL, DEFAULT_RATELIMIT_BURST);
 	refcount_set(&dev->held, 1);
 	refcount_set(&dev->users, 1);
@@ -311,55 +311,3 @@ void iw_mpa_unregister_device(struct ib_device *ibdev)
 	iw_mpa_device_drop(dev);
 }
 EXPORT_SYMBOL_GPL(iw_mpa_unregister_device);
-
-static const char * const device_choices[] = {
-	[IW_MPA_CHOICE_DEFAULT]	= "default",
-	[IW_MPA_CHOICE_OFF]	= "0",
-	[IW_MPA_CHOICE_ON]	= "1",
-};
-
-static ssize_t peer_to_peer_show(struct device *device, struct device_attribute *attr, char *buf)
-{
-	struct ib_device *ibdev = rdma_device_to_ibdev(device);
-	struct iw_mpa_device *dev = iw_mpa_device_get(ibdev);
-	ssize_t len;
-
-	if (!dev)
-		return -ENODEV;
-	len = sysfs_emit(buf, "%s\n",
-			 device_choices[READ_ONCE(dev->peer_to_peer)]);
-	iw_mpa_device_put(dev);
-	return len;
-}
-
-static ssize_t peer_to_peer_store(struct device *device,
-				  struct device_attribute *attr,
-				  const char *buf, size_t len)
-{
-	struct ib_device *ibdev = rdma_device_to_ibdev(device);
-	struct iw_mpa_device *dev;
-	int choice;
-
-	choice = sysfs_match_string(device_choices, buf);
-	if (choice < 0)
-		return choice;
-	dev = iw_mpa_device_get(ibdev);
-	if (!dev)
-		return -ENODEV;
-	WRITE_ONCE(dev->peer_to_peer, choice);
-	iw_mpa_device_put(dev);
-	return len;
-}
-
-static DEVICE_ATTR_RW(peer_to_peer);
-
-static struct attribute *device_attrs[] = {
-	&dev_attr_peer_to_peer.attr,
-	NULL
-};
-
-/* /sys/class/infiniband/DEVICE/iw_mpa */
-const struct attribute_group iw_mpa_device_group = {
-	.name	= "iw_mpa",
-	.attrs	= device_attrs,
-};
