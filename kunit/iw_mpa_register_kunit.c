@@ -118,23 +118,23 @@ static const struct iw_mpa_takeover_ops takeover_of_unknown = {
 	.send_reply = never_send_reply, .tcp_options = BIT(7),
 };
 
-static void spoil_takeover_reply(struct brought *b)
+static void __maybe_unused spoil_takeover_reply(struct brought *b)
 {
 	b->attr.takeover = &takeover_without_send_reply;
 }
 
-static void spoil_takeover_repeat(struct brought *b)
+static void __maybe_unused spoil_takeover_repeat(struct brought *b)
 {
 	b->attr.takeover = &takeover_alone;
 	b->drv.repeat_rtr = never_repeat_rtr;
 }
 
-static void spoil_let_go(struct brought *b)
+static void __maybe_unused spoil_let_go(struct brought *b)
 {
 	b->attr.takeover = &takeover_without_let_go;
 }
 
-static void spoil_tcp_options(struct brought *b)
+static void __maybe_unused spoil_tcp_options(struct brought *b)
 {
 	b->attr.takeover = &takeover_of_unknown;
 }
