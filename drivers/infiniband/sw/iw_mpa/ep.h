@@ -67,7 +67,8 @@ struct iw_mpa_upcall {
  * @rcv_nxt: TCP sequence number of the first byte that the driver receives
  * @rtr_end: TCP sequence number after the RTR message, or after its last repeat
  *
- * There is no lock: only the endpoint's runner calls these functions.
+ * There is no lock: only the endpoint's runner calls these functions. Others may look whether there
+ * is a @qp.
  */
 struct iw_mpa_offload {
 	struct ib_qp			*qp;
@@ -117,7 +118,8 @@ struct iw_mpa_call {
  * @events: set of events raised and not yet handled
  * @state: written by the runner only
  * @busy: there is a runner
- * @runner: the task of the runner, for what waits for it
+ * @runner: the task of the runner, or the one that it has interrupted, for what waits for the
+ *	runner: a task that waits is not interrupted where it would see itself here
  * @found: event that a runner in atomic context has left to the work item, which is the runner
  *	then; or IW_MPA_EV_NONE
  * @awaited: a call of iw_cm waits to be the runner, and is the next one; it clears this itself

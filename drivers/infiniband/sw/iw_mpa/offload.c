@@ -54,10 +54,12 @@ const char *iw_mpa_offload_check(const struct iw_mpa_driver_ops *drv,
 }
 
 /*
- * Has the driver sent before TX was opened? Then the peer finds bytes in front of the Reply or the
- * RTR message, or before the first FPDU that RFC 5044 7.1.2 asks a responder to await.
+ * Blame a driver that has sent before TX was opened: the peer finds bytes in front of the Reply or
+ * the RTR message, or before the first FPDU that RFC 5044 7.1.2 asks a responder to await.
+ *
+ * Return: true if it has.
  */
-static bool offload_has_sent(struct iw_mpa_ep *ep, const char *before)
+static bool offload_blame_early(struct iw_mpa_ep *ep, const char *before)
 {
 	u32 sent = iw_mpa_sock_snd_nxt(&ep->sock) - ep->off.snd_nxt;
 
@@ -139,7 +141,7 @@ static enum iw_mpa_reason offload_start(struct iw_mpa_ep *ep, size_t reply_len, 
 	if (why)
 		return why;
 	off->taken = true;
-	if (!offload_attach(ep) || offload_has_sent(ep, "the hand-off")) {
+	if (!offload_attach(ep) || offload_blame_early(ep, "the hand-off")) {
 		*err = -EINVAL;
 		iw_mpa_offload_stop(ep, IW_MPA_R_DRIVER);
 		return IW_MPA_R_DRIVER;
@@ -178,7 +180,6 @@ enum iw_mpa_event iw_mpa_offload_active(struct iw_mpa_ep *ep)
 		iw_mpa_offload_open_tx(ep);
 		return IW_MPA_EV_HANDED_OFF;
 	}
-	offload_has_sent(ep, "send_rtr");
 	err = drv->send_rtr(ep->off.qp, params->rtr);
 	if (err)
 		return iw_mpa_ep_fail(ep, IW_MPA_EV_RTR_FAILED, err);
@@ -230,7 +231,7 @@ enum iw_mpa_event iw_mpa_offload_passive(struct iw_mpa_ep *ep, bool fence, const
 /* Let the ULP's work out. In any context with IW_MPA_CAP_ATOMIC_OPEN; else it may sleep. */
 void iw_mpa_offload_open_tx(struct iw_mpa_ep *ep)
 {
-	offload_has_sent(ep, "open_tx");
+	offload_blame_early(ep, "open_tx");
 	ep->dev->ops->open_tx(ep->off.qp);
 }
 

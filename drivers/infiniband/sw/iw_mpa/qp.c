@@ -154,8 +154,10 @@ void iw_mpa_qp_gone(struct ib_qp *qp, struct iw_mpa_qp_end *end)
 {
 	end->qp = qp;
 	end->dev = iw_mpa_device_get(qp->device);
-	if (!end->dev)
+	if (!end->dev) {
+		iw_mpa_event_may_wait();
 		return;
+	}
 	if (qp->device->ops.iw_get_qp(qp->device, qp->qp_num) == qp)
 		iw_mpa_blame("%s: iw_get_qp finds the QP %u, which is being destroyed",
 			     dev_name(&qp->device->dev), qp->qp_num);

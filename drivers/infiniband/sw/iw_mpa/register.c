@@ -287,20 +287,25 @@ void iw_mpa_device_exit(void)
 void iw_mpa_unregister_device(struct ib_device *ibdev)
 {
 	struct iw_mpa_device *dev = iw_mpa_device_remove(ibdev);
+	bool early = refcount_read(&ibdev->refcount);
 
 	iw_mpa_event_may_wait();
 	if (!dev)
 		return;
 
-	if (refcount_read(&ibdev->refcount))
+	if (early)
 		iw_mpa_blame("%s: unregistered before ib_unregister_device()",
 			     dev_name(&ibdev->dev));
 	device_end_endpoints(dev, device_end_endpoint);
 	iw_mpa_device_put(dev);
 	/* There are listeners only in this wrong order: then iw_cm may be making one just now. */
-	do {
-		iw_mpa_listen_end(dev);
-	} while (!wait_for_completion_timeout(&dev->unused, HZ));
+	if (early) {
+		do {
+			iw_mpa_listen_end(dev);
+		} while (!wait_for_completion_timeout(&dev->unused, HZ));
+	} else {
+		wait_for_completion(&dev->unused);
+	}
 	device_end_takeovers(dev);
 	iw_mpa_faults_forget_debts(dev);
 	netdev_put(dev->netdev, &dev->netdev_tracker);

@@ -158,10 +158,13 @@ static void siw_mpa_write_space(struct sock *sk)
 	local_bh_enable();
 }
 
+static void siw_mpa_first_data_ready(struct sock *sk);
+
 /*
  * How a responder receives until the first FPDU is validated, which is when
  * siw has all of it and has found no error. TCP's data_ready calls this, and
- * holds the QP's state_lock for reading.
+ * holds the QP's state_lock for reading. So does a look at what was missed,
+ * without a lock of the socket: the library may have taken data_ready back.
  */
 static void handoff_rx_until_first(struct siw_qp *qp, struct sock *sk)
 {
@@ -170,7 +173,7 @@ static void handoff_rx_until_first(struct siw_qp *qp, struct sock *sk)
 	tcp_read_sock(sk, &desc, handoff_rx_first);
 	if (!handoff_first_is_whole(qp->cep) || qp->rx_stream.rx_suspend)
 		return;
-	WRITE_ONCE(sk->sk_data_ready, siw_mpa_data_ready);
+	cmpxchg(&sk->sk_data_ready, siw_mpa_first_data_ready, siw_mpa_data_ready);
 	WRITE_ONCE(qp->cep->validated, true);
 	iw_mpa_first_fpdu(qp->cep->ep);
 }

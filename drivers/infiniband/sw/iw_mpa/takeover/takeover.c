@@ -453,8 +453,10 @@ enum iw_mpa_reason iw_mpa_takeover_shut_off(struct iw_mpa_ep *ep, struct iw_mpa_
 /* Only the end of the connection matters: the device has what comes before. */
 static void takeover_of_sock(struct iw_mpa_sock *ms, enum iw_mpa_event event, int err)
 {
+	struct iw_mpa_ep *ep = container_of(ms, struct iw_mpa_takeover, ms)->ep;
+
 	if (event != IW_MPA_EV_TCP_UP && event != IW_MPA_EV_READABLE)
-		iw_mpa_peer_closed(container_of(ms, struct iw_mpa_takeover, ms)->ep, err);
+		ep->sock.report(&ep->sock, event, err);
 }
 
 /* After prepare: has the driver @taken the connection? Then the endpoint has no socket any more. */
