@@ -457,8 +457,8 @@ as_typed() {
 # shellcheck disable=SC2016 # there
 test_readme_install() {
 	inside "cp /share/${OLD##*/} /root; ! type -P dkms rping make"
-	# As on each host, /var/tmp is of a file system that says what its blocks are, as our layer does not.
-	inside 'mke2fs -q -t ext4 /var/layer 2G; echo "/var/layer /var/tmp ext4 loop" >>/etc/fstab'
+	# As on each host, /srv is of a file system that says what its blocks are, as our layer does not.
+	inside 'mke2fs -q -t ext4 /var/layer 2G; echo "/var/layer /srv ext4 loop" >>/etc/fstab'
 	inside 'uname() { if [[ $* == -r ]]; then echo '"$KREL"'; else command uname "$@"; fi; }
 		declare -f uname >/root/variables'
 	as_typed 0 "export DEBIAN_FRONTEND=noninteractive
@@ -510,7 +510,7 @@ test_readme_nfs() {
 # shellcheck disable=SC2016 # there
 test_readme_boot() {
 	inside 'poll 60 eval "rdma link show srnic_eth0/1 | grep \"netdev eth0\""' 90
-	inside 'modprobe loop; mount -o loop,ro /var/tmp/disk /mnt; cmp /root/wanted /mnt/last; umount /mnt' 60
+	inside 'modprobe loop; mount -o loop,ro /srv/disk /mnt; cmp /root/wanted /mnt/last; umount /mnt' 60
 }
 
 # shellcheck disable=SC2016 # words of README.md
