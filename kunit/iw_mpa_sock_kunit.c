@@ -153,8 +153,8 @@ static void sock_listens_to_ipv6_alone(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, -EADDRINUSE, iw_mpa_sock_listen(&four, &other, 4));
 	iw_mpa_sock_release(&six);
 	opts.afonly = true;
-	six = (struct iw_mpa_sock) {};
-	four = (struct iw_mpa_sock) {};
+	six = (struct iw_mpa_sock) { .report = fake_sock_ignore };
+	four = six;
 	KUNIT_ASSERT_EQ(test, 0, iw_mpa_sock_listen(&six, &opts, 4));
 	KUNIT_EXPECT_EQ(test, 0, iw_mpa_sock_listen(&four, &other, 4));
 	iw_mpa_sock_release(&four);

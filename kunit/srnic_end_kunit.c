@@ -8,7 +8,7 @@
 #include <linux/module.h>
 #include <linux/workqueue.h>
 
-#include "../srnic/qp.h"	/* the library has a qp.h, too */
+#include "qp.h"
 #include "tx.h"
 
 #define END_PATIENCE_MS	2000

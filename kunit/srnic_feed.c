@@ -10,7 +10,7 @@
 #include <net/sock.h>
 #include <net/tcp.h>
 
-#include "../srnic/qp.h"	/* the library has a qp.h, too */
+#include "qp.h"
 
 #define FEED_FRAGS	5	/* of a segment at most */
 #define FEED_GARBAGE	0xbd

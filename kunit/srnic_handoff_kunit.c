@@ -8,7 +8,7 @@
 
 #include "state.h"
 #include "iw_mpa_quiet.h"
-#include "../srnic/qp.h"	/* the library has a qp.h, too */
+#include "qp.h"
 
 #define HANDOFF_WHILE_MS	50
 

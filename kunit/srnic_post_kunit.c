@@ -15,7 +15,7 @@
 #include "iw_mpa_quiet.h"
 #include "srnic_pair_tcp.h"
 #include "../srnic/mem.h"	/* user mode Linux has a mem.h, too */
-#include "../srnic/qp.h"	/* the library has a qp.h, too */
+#include "qp.h"
 
 #define POST_WHILE_MS	50
 #define POST_PATIENCE_MS 2000

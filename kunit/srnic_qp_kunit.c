@@ -6,7 +6,7 @@
 #include <linux/delay.h>
 #include <linux/module.h>
 
-#include "../srnic/qp.h"	/* the library has a qp.h, too */
+#include "qp.h"
 #include "rq.h"
 #include "sq.h"
 #include "tx.h"

@@ -8,7 +8,7 @@
 #include <net/sock.h>
 #include <net/tcp.h>
 
-#include "../srnic/qp.h"	/* the library has a qp.h, too */
+#include "qp.h"
 
 struct single single;
 

@@ -6,7 +6,7 @@
 #include <linux/module.h>
 #include <linux/workqueue.h>
 
-#include "../srnic/qp.h"	/* the library has a qp.h, too */
+#include "qp.h"
 #include "rq.h"
 
 static struct srnic_srq *srq_new(struct kunit *test)

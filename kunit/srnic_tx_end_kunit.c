@@ -10,7 +10,7 @@
 #include "srnic_pair_tcp.h"
 #include "../srnic/mem.h"	/* user mode Linux has a mem.h, too */
 #include "tx.h"
-#include "../srnic/qp.h"	/* the library has a qp.h, too */
+#include "qp.h"
 
 static const struct pair_opts end_opts = { .crc = true, .emss = 1448, .ord = 1 };
 

@@ -7,7 +7,7 @@
 #include <linux/module.h>
 
 #include "cursor.h"
-#include "../srnic/qp.h"	/* the library has a qp.h, too */
+#include "qp.h"
 #include "state.h"
 #include "place.h"
 #include "rq.h"

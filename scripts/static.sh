@@ -360,7 +360,7 @@ test_conformance() {
 # check.sh finds what it is there for. Nothing that a row of its list names is empty, and each foreign suite, and
 # each test on the wire, end to end and of usage.sh, is in one of them.
 test_check() {
-	local entry rows some ends=
+	local entry listed rows some ends=
 	local -a words
 
 	scripts/check.sh --selftest && scripts/check.sh --all -l >/dev/null || return 1
@@ -374,7 +374,8 @@ test_check() {
 	done < <(grep -E '(^|=[^ ]* )e2e( |$)' <<<"$rows")
 	comm -13 <(sort -u <<<"$ends") <(scripts/e2e.sh -l | sort -u) |
 		none 'tests end to end that are in no row of scripts/test/check/rows' || return 1
-	comm -13 <(listed_by "$rows" | sort -u) <(all_on_the_wire | sort -u) |
+	listed=$(listed_by "$rows") || return 1
+	comm -13 <(sort -u <<<"$listed") <(all_on_the_wire | sort -u) |
 		none 'tests on the wire that are in no row of scripts/test/check/rows' || return 1
 	comm -13 <(sed -n 's/^usage //p' <<<"$rows" | tr ' ' '\n' | sort) <(scripts/test/usage.sh -l | sort) |
 		none 'tests of usage.sh that are in no row of scripts/test/check/rows' || return 1
@@ -398,12 +399,13 @@ listed_by() {
 
 	while IFS= read -r entry; do
 		case $entry in
+		'usage '*) continue ;;
 		'debug '*' wire'*) words=(KERNEL="$(cut -d ' ' -f 2 <<<"$entry")" scripts/wire.sh -l) ;;
 		wire* | *' wire'*) read -ra words <<<"${entry/wire/scripts/wire.sh -l}" ;;
 		soak) words=(scripts/test/soak.sh -l) ;;
 		*) continue ;;
 		esac
-		env -u KERNELS -u DRIVER "${words[@]}" || echo "not ok: $entry"
+		env -u KERNELS -u DRIVER "${words[@]}" || { echo "cannot be listed: $entry" >&2; return 1; }
 	done <<<"$1"
 }
 

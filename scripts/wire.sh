@@ -198,6 +198,7 @@ on_one() {
 	"$TOP/scripts/lib/build.sh"
 	tap_run 'tshark and its judge find what is wrong' "$TOP/scripts/wire/judge.py" --selftest
 	tap_run 'the formats are those of the RFCs' "$TOP/scripts/wire/selftest.py"
+	tap_run 'a report says what was found' "$TOP/scripts/wire/report.py" --selftest
 	if [[ -z $CHOSEN ]]; then
 		tap_end wire
 		return
@@ -219,9 +220,10 @@ on_one() {
 		batch fd00::1 "$DATA_SAMPLE" IPv6 'data sample' 'data_.*'
 	fi
 	guest_run A 'rmmod kverbs'
-	[[ -z $REPORT ]] || guest_run A '/run/cm_probe device siw0 >/share/wire/device; : >>/share/wire/captured'
+	[[ -z $REPORT ]] || guest_run A '/run/cm_probe device siw0 >/share/wire/device || :; : >>/share/wire/captured'
 	end_guest
-	[[ -z $REPORT ]] || write_report "$DRIVER" "$KREL" "$GUEST_RUN"/share/wire/{results,captured,device}
+	[[ -z $REPORT ]] || write_report "$DRIVER" "$KREL" "$GUEST_RUN"/share/wire/{results,captured,device} ||
+		tap 'not ok' 'the report is written'
 	tap_end wire || die "logs: $GUEST_RUN"
 	guest_forget_logs
 }

@@ -44,7 +44,8 @@ begin() {
 		poll 10 ns_is_up plain && poll 10 ns_is_up other
 		ns_serve host $PORT
 		cd /sys/class/infiniband; [[ \$(cat plain/iw_mpa/crc) == default && \$(cat other/iw_mpa/crc) == 0 ]]
-		! echo 3 2>/dev/null >plain/iw_mpa/mpa_rev && [[ \$(cat plain/iw_mpa/mpa_rev) == default ]]
+		if echo 3 2>/dev/null >plain/iw_mpa/mpa_rev; then false; fi
+		[[ \$(cat plain/iw_mpa/mpa_rev) == default ]]
 		echo 0 >siw-host-c-eth1/iw_mpa/crc; echo 1 >siw-host-c/iw_mpa/mpa_rev
 		echo 0 >siw-host-c-eth1/iw_mpa/peer_to_peer"
 }
@@ -57,7 +58,7 @@ take_back() {
 # What the file may say wrongly
 complaints() {
 	inside "$1" "printf '%s\n' 'other eth1 speed=9' 'plain eth0 crc=2' 'third eth0 srnic crc= x' >/etc/iw-mpa/links
-		! ip netns exec host /host$TOP/scripts/deb/link up 2>/run/complaints
+		if ip netns exec host /host$TOP/scripts/deb/link up 2>/run/complaints; then false; fi
 		grep -qx 'iw-mpa: other: its driver has no setting speed' /run/complaints
 		grep -qx 'iw-mpa: plain: the kernel refuses crc=2' /run/complaints
 		grep -q '^iw-mpa: /etc/iw-mpa/links: a line is a name, .*: third eth0 srnic crc= x$' /run/complaints"

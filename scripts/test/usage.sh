@@ -300,7 +300,7 @@ test_bench_pong() {
 }
 
 ALL=(help setup modules any_kernel deb release demo check static stage_siw takeover_list suites e2e_kernels debug_kernel series_make interop_write
-	bench_table bench_users bench_rtt bench_storm bench_comeback bench_hops bench_scale bench_rate bench_load bench_pong)
+	bench_table bench_users bench_rtt bench_storm bench_comeback bench_hops bench_scale bench_rate bench_load bench_pong wire_device)
 
 main() {
 	local name

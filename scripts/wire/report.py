@@ -46,13 +46,14 @@ def rule_texts(pages):
 
 
 def read_results(lines):
-    """What the device says of itself, and the tests; one that ran twice has failed if it did once"""
+    """What the device says of itself, and the tests; one that ran twice has the first of both results in ORDER"""
     about, tests = {}, {}
     for line in lines:
         words = json.loads(line)
         if "about" in words:
             about.update(dict.fromkeys(map(tuple, words["about"])))
-        elif words["test"] not in tests or tests[words["test"]].result != "failed":
+        elif words["test"] not in tests or \
+                ORDER.index(words["result"]) < ORDER.index(tests[words["test"]].result):
             tests[words["test"]] = Test(words["test"], words["shows"], words["result"], words["why"],
                                         words["seconds"])
     return list(about), list(tests.values())

@@ -80,7 +80,6 @@ def lines():
     yield "asks for an RTR message", "yes" if it.asks_rtr else "no"
     yield "asks for CRC", "yes" if it.asks_crc else "no"
     yield "Markers", "yes" if it.has_markers else "no"
-    yield "IRD and ORD of a QP", f"{it.most_ird} and {it.most_ord}"
     for name in ("settings", "attributes", "stats", "counters", "trace", "log", "kverbs",
                  "guest", "hazards"):
         if not needs.has(name):
