@@ -3,6 +3,7 @@
 
 #include "device.h"
 #include "iw_mpa_fakes.h"
+#include "main.h"
 #include "stats.h"
 
 #include <linux/completion.h>

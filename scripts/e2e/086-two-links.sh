@@ -30,7 +30,7 @@ sys.exit(f"not {sys.argv[1:]}: {eps}")' "$@"
 connected() {
 	inside "$1" "bg_start client-$2 'ip netns exec host-c rping -c -a 10.$2.0.1 -p $PORT -C 1000000 -V -v'
 		poll 20 grep -q 'rdma-ping-0:' /run/bg/client-$2/output" &&
-		inside "$1" 'kill -STOP $(ip netns pids host-c)'
+		inside "$1" "kill -STOP \$(ip netns pids host-c)"
 }
 
 gone() { inside "$1" "kill -CONT \$(ip netns pids host-c); bg_stop client-$2 >/dev/null"; }

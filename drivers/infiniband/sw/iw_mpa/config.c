@@ -5,10 +5,8 @@
  */
 
 #include "config.h"
-#include "device.h"
 
 #include <linux/bitmap.h>
-#include <linux/device.h>
 #include <linux/kernel.h>
 #include <linux/slab.h>
 #include <linux/string.h>
@@ -16,7 +14,6 @@
 #include <linux/sysfs.h>
 #include <net/net_namespace.h>
 #include <net/netns/generic.h>
-#include <rdma/ib_verbs.h>
 
 #define CONFIG_PORTS		65536
 
@@ -137,76 +134,54 @@ void iw_mpa_config_init_device(struct iw_mpa_device_config *device)
 #undef DEFAULT
 }
 
-struct config_attr {
-	struct device_attribute	attr;
+static const struct {
+	const char		*name;
 	size_t			offset;		/* in struct iw_mpa_device_config */
 	const unsigned int	*bounds;
+} config_of_device[] = {
+#define S8(field) { #field, offsetof(struct iw_mpa_device_config, field), config_bounds.field },
+	IW_MPA_DEVICE_SETTINGS(S8)
+#undef S8
 };
 
-static const struct config_attr *config_attr(struct device_attribute *attr)
+/* Print a setting of a device that has this name. Return: the length */
+int iw_mpa_config_show(const struct iw_mpa_device_config *device, const char *name, char *buf)
 {
-	return container_of(attr, struct config_attr, attr);
-}
-
-static s8 *config_own(struct iw_mpa_device *dev, const struct config_attr *attr)
-{
-	return (void *)&dev->config + attr->offset;
-}
-
-static ssize_t config_show(struct device *device, struct device_attribute *attr, char *buf)
-{
-	struct iw_mpa_device *dev = iw_mpa_device_get(rdma_device_to_ibdev(device));
 	s8 value;
+	int i;
 
-	if (!dev)
-		return -ENODEV;
-	value = READ_ONCE(*config_own(dev, config_attr(attr)));
-	iw_mpa_device_put(dev);
-	if (value == IW_MPA_DEFAULT)
-		return sysfs_emit(buf, "default\n");
-	return sysfs_emit(buf, "%d\n", value);
+	for (i = 0; i < ARRAY_SIZE(config_of_device); i++) {
+		if (strcmp(name, config_of_device[i].name))
+			continue;
+		value = READ_ONCE(*(s8 *)((void *)device + config_of_device[i].offset));
+		if (value == IW_MPA_DEFAULT)
+			return sysfs_emit(buf, "default\n");
+		return sysfs_emit(buf, "%d\n", value);
+	}
+	return -EINVAL;
 }
 
-static ssize_t config_store(struct device *device, struct device_attribute *attr,
-			    const char *buf, size_t len)
+/* Set it to what @buf says: a number, or "default". Return: 0 or -EINVAL */
+int iw_mpa_config_store(struct iw_mpa_device_config *device, const char *name, const char *buf)
 {
-	const struct config_attr *own = config_attr(attr);
-	struct iw_mpa_device *dev;
 	s8 value = IW_MPA_DEFAULT;
+	bool number = !sysfs_streq(buf, "default");
+	int i;
 
-	if (!sysfs_streq(buf, "default") &&
-	    (kstrtos8(buf, 0, &value) || value < (int)own->bounds[0] ||
-	     value > (int)own->bounds[1]))
+	if (number && kstrtos8(buf, 0, &value))
 		return -EINVAL;
-	dev = iw_mpa_device_get(rdma_device_to_ibdev(device));
-	if (!dev)
-		return -ENODEV;
-	WRITE_ONCE(*config_own(dev, own), value);
-	iw_mpa_device_put(dev);
-	return len;
+	for (i = 0; i < ARRAY_SIZE(config_of_device); i++) {
+		const unsigned int *bounds = config_of_device[i].bounds;
+
+		if (strcmp(name, config_of_device[i].name))
+			continue;
+		if (number && (value < (int)bounds[0] || value > (int)bounds[1]))
+			return -EINVAL;
+		WRITE_ONCE(*(s8 *)((void *)device + config_of_device[i].offset), value);
+		return 0;
+	}
+	return -EINVAL;
 }
-
-#define ATTR(name)							\
-	static struct config_attr config_attr_##name = {		\
-		.attr	= __ATTR(name, 0644, config_show, config_store),	\
-		.offset	= offsetof(struct iw_mpa_device_config, name),	\
-		.bounds	= config_bounds.name,				\
-	};
-IW_MPA_DEVICE_SETTINGS(ATTR)
-#undef ATTR
-
-static struct attribute *config_attrs[] = {
-#define ATTR(name)	&config_attr_##name.attr.attr,
-	IW_MPA_DEVICE_SETTINGS(ATTR)
-#undef ATTR
-	NULL
-};
-
-/* /sys/class/infiniband/DEVICE/iw_mpa */
-const struct attribute_group iw_mpa_device_group = {
-	.name	= "iw_mpa",
-	.attrs	= config_attrs,
-};
 
 static void config_free(struct config_net *cn)
 {

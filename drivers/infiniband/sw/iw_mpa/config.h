@@ -5,10 +5,7 @@
 #include <linux/compiler.h>
 #include <linux/types.h>
 
-struct attribute_group;
 struct net;
-
-extern const struct attribute_group iw_mpa_device_group;
 
 /*
  * The settings, sysctl net.iw_mpa.* of each network namespace: meaning, name, least and greatest
@@ -129,6 +126,8 @@ bool iw_mpa_config_fall_back(const struct iw_mpa_config *config,
 			     const struct iw_mpa_device_config *device,
 			     u16 local_port, u16 remote_port);
 void iw_mpa_config_init_device(struct iw_mpa_device_config *device);
+int iw_mpa_config_show(const struct iw_mpa_device_config *device, const char *name, char *buf);
+int iw_mpa_config_store(struct iw_mpa_device_config *device, const char *name, const char *buf);
 int iw_mpa_config_init(void);
 void iw_mpa_config_exit(void);
 

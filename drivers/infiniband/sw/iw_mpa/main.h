@@ -4,6 +4,7 @@
 
 #include <linux/types.h>
 
+struct attribute_group;
 struct ib_device;
 struct ib_device_ops;
 struct iw_cm_conn_param;
@@ -25,6 +26,8 @@ int iw_mpa_get_hw_stats(struct ib_device *ibdev, struct rdma_hw_stats *stats, u3
 			int index);
 
 /* register.c */
+extern const struct attribute_group iw_mpa_device_group;
+
 int iw_mpa_device_init(void);
 void iw_mpa_device_exit(void);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Devices: drivers register and unregister them. */
+/* Devices: drivers register and unregister them; their settings in sysfs. */
 
 #include "main.h"
 #include "config.h"
@@ -20,6 +20,7 @@
 #include <linux/slab.h>
 #include <linux/string.h>
 #include <linux/stringify.h>
+#include <linux/sysfs.h>
 #include <net/net_namespace.h>
 #include <rdma/ib_verbs.h>
 
@@ -316,3 +317,47 @@ void iw_mpa_unregister_device(struct ib_device *ibdev)
 	iw_mpa_device_drop(dev);
 }
 EXPORT_SYMBOL_GPL(iw_mpa_unregister_device);
+
+static ssize_t device_show(struct device *device, struct device_attribute *attr, char *buf)
+{
+	struct iw_mpa_device *dev = iw_mpa_device_get(rdma_device_to_ibdev(device));
+	ssize_t len;
+
+	if (!dev)
+		return -ENODEV;
+	len = iw_mpa_config_show(&dev->config, attr->attr.name, buf);
+	iw_mpa_device_put(dev);
+	return len;
+}
+
+static ssize_t device_store(struct device *device, struct device_attribute *attr,
+			    const char *buf, size_t len)
+{
+	struct iw_mpa_device *dev = iw_mpa_device_get(rdma_device_to_ibdev(device));
+	int err;
+
+	if (!dev)
+		return -ENODEV;
+	err = iw_mpa_config_store(&dev->config, attr->attr.name, buf);
+	iw_mpa_device_put(dev);
+	return err ?: len;
+}
+
+#define ATTR(name)								\
+	static struct device_attribute device_attr_##name =			\
+		__ATTR(name, 0644, device_show, device_store);
+IW_MPA_DEVICE_SETTINGS(ATTR)
+#undef ATTR
+
+static struct attribute *device_attrs[] = {
+#define ATTR(name)	&device_attr_##name.attr,
+	IW_MPA_DEVICE_SETTINGS(ATTR)
+#undef ATTR
+	NULL
+};
+
+/* /sys/class/infiniband/DEVICE/iw_mpa */
+const struct attribute_group iw_mpa_device_group = {
+	.name	= "iw_mpa",
+	.attrs	= device_attrs,
+};
