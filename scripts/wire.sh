@@ -42,6 +42,7 @@ NOT_JUDGED="load storms data_storms data_faults data_charge data_stock"	# they s
 PATTERN=
 SAMPLE_OPTION=
 ASKED=		# files that the command line names
+ENVIRONMENT=${DRIVER:-}
 DRIVER=srnic	# of the guest's device
 REPORT=		# yes: --device was given
 # choose_for sets these:
@@ -243,6 +244,8 @@ main() {
 		shift
 	done
 	[[ $DRIVER == @(srnic|siw_mpa|siw) ]] || die "no such device: $DRIVER (srnic siw_mpa siw)"
+	[[ -z $ENVIRONMENT || $ENVIRONMENT == "$DRIVER" ]] ||
+		die "DRIVER=$ENVIRONMENT says nothing here: --device $ENVIRONMENT"
 	[[ ${KERNEL:?} != 6.1 ]] || KERNELS=${KERNELS:-6.1 6.12}
 	KERNELS=${KERNELS:-$KERNEL}
 	# run.py needs python3, which a new machine lacks.
