@@ -2,7 +2,7 @@
 #
 # For people: every target calls one script. Kbuild is the kernel's side.
 
-.PHONY: help modules install uninstall clean setup check static kunit fuzz wire soak interop e2e takeover dkms debug bench clock demo
+.PHONY: help modules install install-dev uninstall clean setup check static kunit fuzz wire soak interop e2e takeover dkms debug bench clock demo
 .PHONY: check-all deb release package series refusals usage mutate suites
 
 export T
@@ -13,7 +13,8 @@ help:
 	@echo 'make check-all all suites in full, on more kernels and drivers: many hours; PART=N/M: one part of M'
 	@echo 'make modules   build iw_mpa.ko and srnic.ko for KREL (default: the kernel that runs)'
 	@echo 'make install   the same, then put them below /lib/modules/KREL/updates; IW_MPA_SIW=y: siw_mpa, too'
-	@echo 'make uninstall remove what make install has put there, for each kernel or for KREL'
+	@echo 'make install-dev the same, and what authors of drivers build with: headers, driver.mk, iw-mpa-new-driver'
+	@echo 'make uninstall remove what these have put there, for each kernel or for KREL'
 	@echo 'make static    compiler warnings, sparse, checkpatch, kernel-doc, layers, style'
 	@echo 'make kunit     unit tests on user mode Linux'
 	@echo 'make fuzz      the protocol layer under libFuzzer, T=seconds (default 10)'
@@ -37,14 +38,14 @@ help:
 	@echo 'make setup     install the Debian packages that make check and make dkms need (they do it, too)'
 	@echo 'make clean     remove everything that was built: the cache outside the tree'
 
-modules install: export ANY_KERNEL = y
+modules install install-dev: export ANY_KERNEL = y
 modules:
 	@scripts/lib/setup.sh modules
 	@scripts/lib/build.sh modules
 
-install:
+install install-dev:
 	@scripts/lib/setup.sh modules
-	@scripts/lib/build.sh install
+	@scripts/lib/build.sh $@
 
 setup:
 	@scripts/lib/setup.sh

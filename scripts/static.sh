@@ -150,6 +150,24 @@ installed() {
 # user_make ARGUMENT...: below $root; with W=1, lest all be compiled again without
 user_make() { built 'warnings' "$IW_MPA_BUILD/install.log" make -s "$@" W=1 "INSTALL_MOD_PATH=$root"; }
 
+# builds_driver: of another source, with what is below $root, and with nothing of this tree. A later "make install"
+# takes away what the new modules export no more.
+builds_driver() {
+	local dir=$IW_MPA_BUILD/author symbols=$root/usr/local/share/iw-mpa/symvers/$KREL
+
+	rm -rf "$dir"
+	built 'what iw-mpa-new-driver says' "$dir.log" "$root/usr/local/bin/iw-mpa-new-driver" acme "$dir" &&
+		built 'warnings' "$dir.log" make -C "$dir" KDIR="$KDIR" || return 1
+	{ grep -E 'warning:|WARNING:|ERROR:|is not built for' "$dir.log" || true; } | none 'of the driver' || return 1
+	modinfo -F depends "$dir/acme.ko" | grep -qw iw_mpa || { echo 'it does without iw_mpa'; return 1; }
+	{ grep -rl "$TOP" "$dir" || true; } | none 'looks into the tree' || return 1
+	[[ -e $symbols ]] || { echo 'no symbols'; return 1; }
+	user_make install || return 1
+	[[ ! -e $symbols ]] || { echo 'stale symbols'; return 1; }
+	! make -C "$dir" KDIR="$KDIR" >"$dir.log" 2>&1 || { echo 'it builds without symbols'; return 1; }
+	grep -q 'is not built for' "$dir.log" || { cat "$dir.log"; return 1; }
+}
+
 install_for() (
 	root=$IW_MPA_BUILD/root
 	need_kernel "$1"
@@ -170,6 +188,9 @@ install_for() (
 	user_make uninstall || exit 1
 	find "$root" -type f ! -name 'modules.*' | none 'left by make uninstall' || exit 1
 	user_make install IW_MPA_SKELETON=y && installed {iw_mpa,iw_mpa_skeleton,iw_mpa_toe,srnic}.ko || exit 1
+	user_make install-dev && builds_driver || exit 1
+	user_make uninstall || exit 1
+	find "$root" -type f ! -name 'modules.*' | none 'left by make uninstall after install-dev' || exit 1
 	user_make install && installed {iw_mpa,srnic}.ko || exit 1
 	# The command stays as long as another kernel has modules.
 	other=$root/lib/modules/6.1.0-1-amd64/updates

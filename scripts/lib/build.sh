@@ -8,6 +8,7 @@
 #   scripts/lib/build.sh modules                        what users want: iw_mpa and srnic, and what the
 #                                                   environment asks for: IW_MPA_SIW=y, IW_MPA_SKELETON=y
 #   scripts/lib/build.sh install                        then into /lib/modules/$KREL/updates
+#   scripts/lib/build.sh install-dev                    and what drivers of other sources are built with
 #   scripts/lib/build.sh --siw FILE.ko NAME=VALUE...    siw with other values of these constants
 #
 # For the kernel that KERNEL or KREL names, see kernel.sh:
@@ -170,6 +171,23 @@ need_place() {
 	done
 }
 
+# What the package iw-mpa-dev has, and the headers, which that takes from DKMS's sources
+install_dev() {
+	local usr=${INSTALL_MOD_PATH:-}/usr/local share=${INSTALL_MOD_PATH:-}/usr/local/share/iw-mpa tree=$BUILD/dev
+	local compat=drivers/infiniband/sw/compat
+
+	"$TOP/scripts/lib/deb.sh" --tree "$tree"
+	rm -rf "$share"/{include,drivers,skeleton}
+	mkdir -p "$share/${compat%/*}"
+	cp -r "$tree"/{include,skeleton} "$share"
+	cp -r "$tree/$compat" "$share/$compat"
+	install -m 644 -t "$share" "$tree"/{dev/driver.mk,skeleton.sh}
+	install -D -m 644 "$SRC/Module.symvers" "$share/symvers/$KREL"
+	install -D -m 755 -t "$usr/bin" "$tree/dev/iw-mpa-new-driver"
+	install -D -m 644 -t "$usr/share/man/man1" "$tree/dev/iw-mpa-new-driver.1"
+	say "installed iw-mpa-new-driver in $usr/bin, headers and driver.mk in $share"
+}
+
 # INSTALL_MOD_PATH as in the kernel's own Makefile: a root folder other than /. modules.order of 6.12
 # has names of objects.
 install_ours() {
@@ -181,7 +199,7 @@ install_ours() {
 	mapfile -t modules < <(sed 's/\.o$/.ko/' "$SRC/modules.order")
 	# What was asked for another time does not fit the library of this time.
 	stale=("${ALL_MODULES[@]/#/$dest/}")
-	rm -f "${stale[@]/%/.ko}"
+	rm -f "${stale[@]/%/.ko}" "${INSTALL_MOD_PATH:-}/usr/local/share/iw-mpa/symvers/$KREL"
 	install -m 644 -t "$dest" "${modules[@]}"
 	depmod -b "${INSTALL_MOD_PATH:-/}" "$KREL"
 	say "installed ${modules[*]##*/} in $dest, iw-mpa in $sbin"
@@ -196,21 +214,23 @@ main() {
 		locked siw-with build_siw_with "$@"
 		return
 		;;
-	--stock | modules | install)
+	--stock | modules | install | install-dev)
 		verb=$1
 		shift
 		;;
 	esac
 	need_space 300
-	[[ $verb != install ]] || need_place "${INSTALL_MOD_PATH:-}"/{lib/modules/"$KREL"/updates,usr/local/sbin}
+	[[ $verb != install* ]] || need_place "${INSTALL_MOD_PATH:-}"/{lib/modules/"$KREL"/updates,usr/local/sbin}
+	[[ $verb != install-dev ]] || need_place "${INSTALL_MOD_PATH:-}"/usr/local/{bin,share/iw-mpa,share/man/man1}
 	say "building modules for $KREL"
 	mkdir -p "$BUILD"
 	[[ $verb != --stock ]] || stock=--stock
 	case $verb in
-	modules | install) build_locked build_for_users "$@" ;;
+	modules | install*) build_locked build_for_users "$@" ;;
 	*) build_locked build_all "$stock" "$@" ;;
 	esac
-	[[ $verb != install ]] || install_ours
+	[[ $verb != install* ]] || install_ours
+	[[ $verb != install-dev ]] || install_dev
 	say "built: $(find "$BUILD" -name '*.ko' -printf '%f ')in $BUILD"
 }
 

@@ -1,15 +1,16 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# make uninstall: remove what "make install" has put below /, or INSTALL_MOD_PATH: the modules of each
-# kernel, or of KREL alone, and with the last of them the command iw-mpa. What is loaded stays loaded.
+# make uninstall: remove what "make install" and "make install-dev" have put below /, or INSTALL_MOD_PATH: the modules
+# of each kernel, or of KREL alone, and with the last of them what is for all kernels. What is loaded stays loaded.
 
 KRELS=${KREL:-*}
 # shellcheck source=scripts/lib/lib.sh
 . "$(dirname "$0")/lib.sh"
 
 remove() {
-	rm -f "$1" 2>/dev/null || die "no permission to remove $1: as root, please"
+	[[ -e $1 ]] || return 0
+	rm -r "$1" 2>/dev/null || die "no permission to remove $1: as root, please"
 	say "removed $1"
 }
 
@@ -24,7 +25,7 @@ any_left() {
 }
 
 main() {
-	local root=${INSTALL_MOD_PATH:-} updates module changed
+	local root=${INSTALL_MOD_PATH:-} updates module changed krel file
 
 	# shellcheck disable=SC2231 # a pattern is what it is
 	for updates in "$root"/lib/modules/$KRELS/updates; do
@@ -35,14 +36,19 @@ main() {
 			changed=yes
 		done
 		[[ $changed == yes ]] || continue
+		krel=$(basename "${updates%/updates}")
+		remove "$root/usr/local/share/iw-mpa/symvers/$krel"
 		# A kernel that is gone may have left the folder.
 		if [[ -e ${updates%/updates}/modules.order ]]; then
-			depmod -b "${root:-/}" "$(basename "${updates%/updates}")"
+			depmod -b "${root:-/}" "$krel"
 		else
 			rmdir "$updates" "${updates%/updates}" 2>/dev/null || true
 		fi
 	done
-	[[ ! -e $root/usr/local/sbin/iw-mpa ]] || any_left "$root" || remove "$root/usr/local/sbin/iw-mpa"
+	! any_left "$root" || return 0
+	for file in sbin/iw-mpa bin/iw-mpa-new-driver share/man/man1/iw-mpa-new-driver.1 share/iw-mpa; do
+		remove "$root/usr/local/$file"
+	done
 }
 
 main "$@"

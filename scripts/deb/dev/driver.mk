@@ -1,13 +1,21 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # The Kbuild of a driver includes this file: it finds the headers of the installed iw_mpa, and what iw_mpa exports
-# to the kernel that the driver is built for. DKMS has built that before the driver, if the driver's dkms.conf says
-# BUILD_DEPENDS[0]="iw_mpa".
+# to the kernel that the driver is built for. "make install-dev" puts both beside this file. With the packages DKMS
+# has them: it has built iw_mpa before the driver, if the driver's dkms.conf says BUILD_DEPENDS[0]="iw_mpa".
 
+iw-mpa-source := $(patsubst %/,%,$(dir $(lastword $(MAKEFILE_LIST))))
+ifneq ($(wildcard $(iw-mpa-source)/include),)
+iw-mpa-symbols := $(wildcard $(iw-mpa-source)/symvers/$(KERNELRELEASE))
+iw-mpa-build := make install-dev KREL=$(KERNELRELEASE)
+else
+iw-mpa-source := /usr/src/iw_mpa-@VERSION@
 iw-mpa-symbols := $(wildcard /var/lib/dkms/iw_mpa/@VERSION@/$(KERNELRELEASE)/*/Module.symvers)
+iw-mpa-build := dkms install iw_mpa/@VERSION@ -k $(KERNELRELEASE)
+endif
 ifeq ($(iw-mpa-symbols),)
-$(warning iw_mpa @VERSION@ is not built for $(KERNELRELEASE): dkms install iw_mpa/@VERSION@ -k $(KERNELRELEASE))
+$(warning iw_mpa @VERSION@ is not built for $(KERNELRELEASE): $(iw-mpa-build))
 endif
 KBUILD_EXTRA_SYMBOLS += $(iw-mpa-symbols)
-ccflags-y += -I/usr/src/iw_mpa-@VERSION@/include
-include /usr/src/iw_mpa-@VERSION@/drivers/infiniband/sw/compat/Kbuild.include
+ccflags-y += -I$(iw-mpa-source)/include
+include $(iw-mpa-source)/drivers/infiniband/sw/compat/Kbuild.include

@@ -348,13 +348,13 @@ def check_names(docs):
 
 def check_paths(docs):
     """Files, folders and make targets that are named exist."""
-    targets = re.findall(r'^([a-z][a-z0-9 ]*):', read('Makefile'), re.MULTILINE)
+    targets = re.findall(r'^([a-z][a-z0-9 -]*):', read('Makefile'), re.MULTILINE)
     targets = set(' '.join(targets).split())
     for doc, words in docs.items():
         for path in set(PATH.findall(words)):
             if not list(TOP.glob(path.rstrip('/'))):
                 yield '%s: %s does not exist' % (doc, path)
-        for target in re.findall(r'(?:`|^    )make ([a-z][a-z0-9]*)', words, re.MULTILINE):
+        for target in re.findall(r'(?:`|^    )make ([a-z][a-z0-9-]*)', words, re.MULTILINE):
             if target not in targets:
                 yield '%s: there is no make %s' % (doc, target)
 
