@@ -96,7 +96,7 @@ suite_file() { foreign_git -C "$CACHE/suites/git/$(repository)" show "${SOURCE#*
 build_here() {
 	local tmp
 
-	tmp=$(mktemp -d "$BUILT.XXXXXX")
+	tmp=$(mktemp -d "$BUILT.XXXXXX.new")
 	cd "$tmp" || return
 	[[ -z $SOURCE ]] ||
 		foreign_git -C "$CACHE/suites/git/$(repository)" archive "${SOURCE#* }" | tar x
