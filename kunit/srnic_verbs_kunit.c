@@ -215,7 +215,7 @@ static void verbs_that_fail_count_nothing(struct kunit *test)
 static void verbs_region_that_cannot_be_pinned_counts_nothing(struct kunit *test)
 {
 	struct thing *thing = thing_new(test);
-	struct ib_mr *mr = srnic_verbs.reg_user_mr(&thing->pd, 0, 1, 0, 0, NULL);
+	struct ib_mr *mr = srnic_reg_user_mr(&thing->pd, 0, 1, 0, 0, NULL, NULL);
 
 	KUNIT_EXPECT_EQ(test, mr_made(thing, mr), -EOPNOTSUPP);
 	KUNIT_EXPECT_EQ(test, atomic_read(&single.p->dev->objects.mr), 0);

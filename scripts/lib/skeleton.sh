@@ -28,6 +28,7 @@ write_kbuild() {
 
 		obj-m += $1.o
 		$1-y := $(objects)
+		ccflags-y += -include \$(src)/compat.h
 
 	END
 	printf '%s\n' "${@:3}" >>"$2/Kbuild"

@@ -421,7 +421,7 @@ def check_troubles(docs):
 def log_lines():
     """What the modules write into the kernel's log, with "..." for what differs."""
     for folder in (LIBRARY, SRNIC, 'drivers/infiniband/sw/siw_mpa'):
-        for path in sorted((TOP / folder).glob('*.c')):
+        for path in sorted([*(TOP / folder).glob('*.c'), *(TOP / folder).glob('compat/**/*.h')]):
             for words in re.findall(r'\b(?:pr|dev|ibdev|netdev)_(?:err|warn|notice|info)\w*\(\s*'
                                     r'(?:[^",]*,\s*)?"([^"]*)"', path.read_text(encoding='utf-8')):
                 yield without_values(words)

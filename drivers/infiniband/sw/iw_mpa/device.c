@@ -3,6 +3,7 @@
 
 #include "device.h"
 
+#include <linux/if_vlan.h>
 #include <linux/lockdep.h>
 #include <linux/mutex.h>
 #include <linux/netdevice.h>
@@ -95,4 +96,19 @@ int iw_mpa_device_for_each(int (*look)(struct iw_mpa_device *dev, void *arg), vo
 	}
 	mutex_unlock(&device_mutex);
 	return err;
+}
+
+/*
+ * rdma_cm looks for the device of an address in the order in which devices were
+ * registered. Would it take @first for an address of the interface of @dev, if
+ * @first was registered before @dev? The caller is in a reader's section of RCU.
+ */
+bool iw_mpa_device_passes_for(const struct iw_mpa_device *first, const struct iw_mpa_device *dev)
+{
+	const struct net_device *theirs = first->netdev, *ours = dev->netdev;
+
+	if (!net_eq(dev_net(theirs), dev_net(ours)))
+		return false;
+	return theirs == ours || (is_vlan_dev(ours) && vlan_dev_real_dev(ours) == theirs) ||
+	       (is_vlan_dev(theirs) && vlan_dev_real_dev(theirs) == ours);
 }

@@ -98,5 +98,6 @@ struct iw_mpa_device *iw_mpa_device_remove(const struct ib_device *ibdev);
 struct iw_mpa_device *iw_mpa_device_get(const struct ib_device *ibdev);
 struct net *iw_mpa_device_get_net(struct iw_mpa_device *dev);
 int iw_mpa_device_for_each(int (*look)(struct iw_mpa_device *dev, void *arg), void *arg);
+bool iw_mpa_device_passes_for(const struct iw_mpa_device *first, const struct iw_mpa_device *dev);
 
 #endif /* _IW_MPA_DEVICE_H */

@@ -11,7 +11,6 @@
 #include "takeover/takeover.h"
 
 #include <linux/export.h>
-#include <linux/if_vlan.h>
 #include <linux/module.h>
 #include <linux/netdevice.h>
 #include <linux/percpu.h>
@@ -161,26 +160,6 @@ static void device_end_endpoints(struct iw_mpa_device *dev,
 		iw_mpa_ep_look(i, end, dev);
 }
 
-/*
- * rdma_cm looks for the device of an address in the order in which devices were
- * registered. Would it take @first for an address of the interface of @dev, if
- * @first was registered before @dev? The caller is in a reader's section of RCU.
- */
-static bool device_passes_for(const struct iw_mpa_device *first, const struct iw_mpa_device *dev)
-{
-	const struct net_device *theirs = first->netdev, *ours = dev->netdev;
-
-#ifdef COMPAT_RDMA_CM_BY_MAC
-	return theirs->addr_len == ours->addr_len &&
-	       !memcmp(theirs->dev_addr, ours->dev_addr, ours->addr_len);
-#else
-	if (!net_eq(dev_net(theirs), dev_net(ours)))
-		return false;
-	return theirs == ours || (is_vlan_dev(ours) && vlan_dev_real_dev(ours) == theirs) ||
-	       (is_vlan_dev(theirs) && vlan_dev_real_dev(theirs) == ours);
-#endif
-}
-
 /* rdma_cm has the devices in the order in which they were attached. */
 static int device_look_for_first(struct iw_mpa_device *first, void *arg)
 {
@@ -190,7 +169,7 @@ static int device_look_for_first(struct iw_mpa_device *first, void *arg)
 	if (first == dev || !READ_ONCE(first->attached))
 		return 0;
 	rcu_read_lock();
-	passes = device_passes_for(first, dev);
+	passes = iw_mpa_device_passes_for(first, dev);
 	rcu_read_unlock();
 	if (!passes)
 		return 0;

@@ -341,7 +341,6 @@ static void sock_classify(struct sock *sk)
  */
 static void sock_classify_accepted(struct sock *sk)
 {
-#ifndef COMPAT_LACKS_SOCK_OWNER
 	int v6 = sk->sk_family == AF_INET6;
 
 	lock_sock(sk);
@@ -352,7 +351,6 @@ static void sock_classify_accepted(struct sock *sk)
 		       &sock_spin_keys[v6], 0, _RET_IP_);
 	spin_unlock_bh(&sk->sk_lock.slock);
 	release_sock(sk);
-#endif
 }
 #else
 static void sock_classify(struct sock *sk)
@@ -393,9 +391,7 @@ static int sock_setup(struct socket *sock, const struct iw_mpa_sock_opts *opts)
 	sock_classify(sk);
 	lock_sock(sk);
 	sk->sk_allocation = IW_MPA_SOCK_GFP;
-#ifndef COMPAT_LACKS_TASK_FRAG
 	sk->sk_use_task_frag = false;
-#endif
 	/*
 	 * After a restart connections stay in TIME_WAIT for a minute. A server gets its port at
 	 * once all the same, and so does a client with a port that rdma_cm chose. rdma_cm sees to
@@ -679,13 +675,9 @@ static int sock_send(struct sock *sk, const void *buf, size_t len, bool first)
 		inet_csk_enter_pingpong_mode(sk);
 	gfp = sk->sk_allocation;
 	sk->sk_allocation = SOCK_SEND_GFP | (gfp & __GFP_MEMALLOC);
-#ifndef COMPAT_LACKS_TASK_FRAG
 	sk->sk_use_task_frag = true;
-#endif
 	sent = tcp_sendmsg_locked(sk, &msg, len);
-#ifndef COMPAT_LACKS_TASK_FRAG
 	sk->sk_use_task_frag = false;
-#endif
 	sk->sk_allocation = gfp;
 	release_sock(sk);
 	return sent;

@@ -9,7 +9,6 @@
  */
 
 #include "skel.h"
-#include "compat.h"
 
 #include <linux/module.h>
 #include <net/addrconf.h>
@@ -106,7 +105,7 @@ static const struct ib_device_ops skel_device_ops = {
 	.driver_id		= SKEL_DRIVER_ID,
 	.alloc_mr		= skel_alloc_mr,
 	.alloc_pd		= skel_alloc_pd,
-	.create_cq		= compat_create_cq(skel_create_cq),
+	.create_cq		= skel_create_cq,
 	.create_qp		= skel_create_qp,
 	.dealloc_driver		= skel_dealloc,
 	.dealloc_pd		= skel_dealloc_pd,
@@ -127,7 +126,7 @@ static const struct ib_device_ops skel_device_ops = {
 	.query_gid		= skel_query_gid,
 	.query_port		= skel_query_port,
 	.query_qp		= skel_query_qp,
-	.reg_user_mr		= compat_reg_user_mr(skel_reg_user_mr),
+	.reg_user_mr		= skel_reg_user_mr,
 	.req_notify_cq		= skel_req_notify_cq,
 
 	INIT_RDMA_OBJ_SIZE(ib_cq, skel_cq, ib),

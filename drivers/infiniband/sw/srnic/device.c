@@ -363,7 +363,6 @@ static void device_follow_port(struct srnic_dev *dev,
 						IB_EVENT_PORT_ERR);
 }
 
-#ifndef COMPAT_LACKS_REPORT_PORT_EVENT
 /*
  * In place of this function, which it does not call for bonds, the core would
  * report UP, DOWN and CHANGE itself: a second time where srnic does, and even
@@ -376,7 +375,6 @@ static void srnic_report_port_event(struct ib_device *ibdev,
 {
 	device_follow_port(to_srnic_dev(ibdev), netdev);
 }
-#endif
 
 /* The loopback device's address is all zeroes, which does not count. */
 static bool device_has_mac(const struct net_device *netdev)
@@ -476,9 +474,7 @@ static const struct ib_device_ops srnic_device_ops = {
 	.query_device		= srnic_query_device,
 	.query_gid		= srnic_query_gid,
 	.query_port		= srnic_query_port,
-#ifndef COMPAT_LACKS_REPORT_PORT_EVENT
 	.report_port_event	= srnic_report_port_event,
-#endif
 };
 
 static bool device_is_possible(const struct net_device *netdev)
@@ -571,14 +567,6 @@ static int srnic_newlink(const char *name, struct net_device *netdev)
 
 	if (!device_is_possible(netdev))
 		return -EINVAL;
-#ifdef COMPAT_RDMA_CM_BY_MAC
-	/* The device would be ACTIVE, and no program could use it. */
-	if (!device_has_mac(netdev)) {
-		pr_err("srnic: %s has no hardware address: before Linux 6.5 rdma_cm finds no device there\n",
-		       netdev_name(netdev));
-		return -EOPNOTSUPP;
-	}
-#endif
 	err = srnic_rival_look() ?: device_make(netdev, name);
 	if (!err)
 		device_settle(netdev);

@@ -61,7 +61,6 @@ static bool tx_ask_for_room(struct srnic_qp *qp)
  * Returns how many TCP has accepted, or a negative errno. Security modules are
  * not asked what the current process may send: the stream is not its own.
  */
-#ifndef COMPAT_TCP_SPLICE
 static int tcp_splice(struct socket *sock, struct bio_vec *bv,
 		      unsigned int nbv, u32 skip, u32 len)
 {
@@ -77,7 +76,6 @@ static int tcp_splice(struct socket *sock, struct bio_vec *bv,
 	release_sock(sock->sk);
 	return sent;
 }
-#endif
 
 /*
  * TCP returns -EAGAIN without room and without memory. If there is room when

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Verbs, for kernel ULPs and, by libsiw's ABI, for applications */
 
-#include "compat/device_ops.h"
 #include "cq.h"
 #include "mem.h"
 #include "qp.h"
@@ -107,7 +106,7 @@ const struct ib_device_ops srnic_verbs = {
 	.alloc_mr		= srnic_alloc_mr,
 	.alloc_pd		= srnic_alloc_pd,
 	.alloc_ucontext		= srnic_alloc_ucontext,
-	.create_cq		= compat_create_cq(srnic_create_cq),
+	.create_cq		= srnic_create_cq,
 	.create_qp		= srnic_create_qp,
 	.create_srq		= srnic_create_srq,
 	.dealloc_pd		= srnic_dealloc_pd,
@@ -132,7 +131,7 @@ const struct ib_device_ops srnic_verbs = {
 	.post_srq_recv		= srnic_post_srq_recv,
 	.query_qp		= srnic_query_qp,
 	.query_srq		= srnic_query_srq,
-	.reg_user_mr		= compat_reg_user_mr(srnic_reg_user_mr),
+	.reg_user_mr		= srnic_reg_user_mr,
 	.req_notify_cq		= srnic_req_notify_cq,
 
 	INIT_RDMA_OBJ_SIZE(ib_cq, srnic_cq, ibcq),

@@ -30,12 +30,23 @@ static inline void sk_net_refcnt_upgrade(struct sock *sk)
  * In older ones an accepted socket cannot, so it keeps TCP's class.
  */
 #ifndef COMPAT_HAS_SOCK_OWNER
-#define COMPAT_LACKS_SOCK_OWNER
+static inline void compat_lock_set_class(struct lockdep_map *lock, const char *name,
+					 struct lock_class_key *key, unsigned int subclass,
+					 unsigned long ip)
+{
+}
+
+#undef lock_set_class
+#define lock_set_class compat_lock_set_class
+#define sk_owner_set(sk, owner) ((void)(owner))
 #endif
 
-/* Early 6.1 has no such field: sk_allocation alone selects the fragment. */
+/*
+ * Early 6.1 has no such field: sk_allocation alone selects the fragment. What is
+ * assigned goes to bits that nobody reads.
+ */
 #ifndef COMPAT_HAS_TASK_FRAG
-#define COMPAT_LACKS_TASK_FRAG
+#define sk_use_task_frag sk_txtime_unused
 #endif
 
 #endif

@@ -4,9 +4,12 @@
 
 #include_next <net/tcp.h>
 
-/* Time stamps with ticks of a microsecond came later. */
+/*
+ * Time stamps with ticks of a microsecond came later. Who asks for them reads
+ * another bit, which only an application can set, and never on these sockets.
+ */
 #ifndef COMPAT_HAS_TCP_CLOCK_TS
-#define COMPAT_LACKS_TCP_USEC_TS
+#define tcp_usec_ts recvmsg_inq
 
 static inline u32 tcp_clock_ts(bool usec_ts)
 {

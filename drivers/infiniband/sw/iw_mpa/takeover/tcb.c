@@ -68,18 +68,9 @@ static void tcb_read_seq(const struct sock *sk, struct iw_mpa_tcb *tcb)
 	tcb->options = iw_mpa_tcb_options(sk);
 }
 
-static bool tcb_ticks_are_us(const struct tcp_sock *tp)
-{
-#ifdef COMPAT_LACKS_TCP_USEC_TS
-	return false;
-#else
-	return tp->tcp_usec_ts;
-#endif
-}
-
 static void tcb_read_timestamps(const struct tcp_sock *tp, struct iw_mpa_tcb *tcb)
 {
-	bool us = tcb_ticks_are_us(tp);
+	bool us = tp->tcp_usec_ts;
 
 	tcb->sampled = ktime_get_ns();
 	tcb->ts_offset = tp->tsoffset;

@@ -6,45 +6,46 @@
 
 #include <linux/bvec.h>
 #include <linux/net.h>
+#include <linux/uio.h>
 
 /*
- * Pass pages to TCP without a copy, as tx.c does it by MSG_SPLICE_PAGES. Before
- * Linux 6.5 there was a call for each page instead. Some stable kernels define
- * the flag, but it has no effect there.
+ * tx.c passes pages to TCP without a copy, by MSG_SPLICE_PAGES. Before Linux 6.5
+ * there was a call for each page instead. Some stable kernels define the flag,
+ * but it has no effect there. Under the socket's lock; nothing else in srnic
+ * calls this function of TCP.
  */
 #ifdef SRNIC_HAS_SENDPAGE
-#define COMPAT_TCP_SPLICE
+#ifndef MSG_SPLICE_PAGES
+#define MSG_SPLICE_PAGES 0
+#endif
 
-static inline int tcp_splice(struct socket *sock, struct bio_vec *bv, unsigned int nbv,
-			     u32 skip, u32 len)
+static inline int compat_splice_locked(struct sock *sk, struct msghdr *msg, size_t size)
 {
+	const int flags = msg->msg_flags & ~MSG_SPLICE_PAGES;
 	const int more = MSG_MORE | MSG_SENDPAGE_NOTLAST;
-	u32 sent = 0;
+	struct iov_iter *iter = &msg->msg_iter;
+	size_t sent = 0;
 	int n = 0;
 
-	lock_sock(sock->sk);
-	for (; len; bv++) {
-		u32 piece = bv->bv_len;
+	while (sent < size) {
+		const struct bio_vec *bv = iter->bvec;
+		size_t skip = iter->iov_offset;
+		size_t piece = min_t(size_t, bv->bv_len - skip, size - sent);
 
-		if (skip >= piece) {
-			skip -= piece;
-			continue;
-		}
-		piece = min(piece - skip, len);
-		n = kernel_sendpage_locked(sock->sk, bv->bv_page, bv->bv_offset + skip, piece,
-					   MSG_DONTWAIT | MSG_NOSIGNAL |
-					   (piece < len ? more : 0));
+		n = kernel_sendpage_locked(sk, bv->bv_page, bv->bv_offset + skip, piece,
+					   flags | (piece < size - sent ? more : 0));
 		if (n <= 0)
 			break;
 		sent += n;
-		len -= n;
 		if (n < piece)
 			break;
-		skip = 0;
+		iov_iter_advance(iter, n);
 	}
-	release_sock(sock->sk);
-	return sent ? (int)sent : n;
+	return sent ?: n;
 }
+
+#undef tcp_sendmsg_locked
+#define tcp_sendmsg_locked compat_splice_locked
 #endif
 
 #endif /* _SRNIC_COMPAT_NET_TCP_H */

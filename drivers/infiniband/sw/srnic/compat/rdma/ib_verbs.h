@@ -4,6 +4,10 @@
 
 #include_next <rdma/ib_verbs.h>
 
+#include <linux/etherdevice.h>
+#include <linux/netdevice.h>
+#include <linux/printk.h>
+
 /*
  * The device has no DMA, so each page needs an address. In the tree Kconfig sees to that. Out of
  * tree the Kbuild of all modules does, which leaves srnic out.
@@ -33,7 +37,43 @@ static inline void ib_mark_name_assigned_by_user(struct ib_device *ibdev)
 
 /* Since Linux 6.14 the core reports changes of ports, unless the driver has a function for that. */
 #ifndef SRNIC_HAS_REPORT_PORT_EVENT
-#define COMPAT_LACKS_REPORT_PORT_EVENT
+/*
+ * There is no such member: the table says 0 of another that is 0. The function,
+ * whose name is followed by (, is not used.
+ */
+#define report_port_event size_ib_counters
+enum { srnic_report_port_event };
+#define srnic_report_port_event(...) __maybe_unused compat_report_port_event(__VA_ARGS__)
+#endif
+
+/*
+ * The verbs are written for the newest kernel. If an older one calls a verb with
+ * other arguments, the verb is renamed wherever it is followed by (. The bare
+ * name, in the table of verbs, is that of a function in uverbs_ioctl.h.
+ *
+ * Linux 6.11 gives create_cq all attributes, 6.17 hints to reg_user_mr of where
+ * DMA should go.
+ */
+#ifndef COMPAT_HAS_CQ_ATTRS
+#define srnic_create_cq(...) srnic_create_cq_attrs(__VA_ARGS__)
+#endif
+#ifndef COMPAT_HAS_DMAH
+#define srnic_reg_user_mr(...) srnic_reg_user_mr_dmah(__VA_ARGS__)
+#endif
+
+/* The device would be ACTIVE, and no program could use it. */
+#ifdef COMPAT_RDMA_CM_BY_MAC
+static inline int compat_set_netdev(struct ib_device *ibdev, struct net_device *netdev, u32 port)
+{
+	if (netdev->addr_len < ETH_ALEN || is_zero_ether_addr(netdev->dev_addr)) {
+		pr_err("srnic: %s has no hardware address: before Linux 6.5 rdma_cm finds no device there\n",
+		       netdev_name(netdev));
+		return -EOPNOTSUPP;
+	}
+	return ib_device_set_netdev(ibdev, netdev, port);
+}
+
+#define ib_device_set_netdev compat_set_netdev
 #endif
 
 #endif /* _SRNIC_COMPAT_RDMA_IB_VERBS_H */
