@@ -5,7 +5,9 @@
 # this. scripts/suites/NAME.sh is a suite. It sets
 #
 #   DESCRIPTION   one line: what it is
-#   SOURCE        "ADDRESS COMMIT" of a repository of git, if it is none of Debian's packages
+#   SOURCE        "ADDRESS COMMIT" of a repository of git, if it is none of Debian's packages; or "ADDRESS
+#                 FOLDER:COMMIT...", and each is in a folder of its own
+#   BUILT_OF      other files of this tree that it is built of
 #   PACKAGES      of Debian, which no other suite needs; a release of it may not have them
 #   SAMPLED       a regular expression: the groups in a sample
 #
@@ -34,6 +36,7 @@ load_suite() {
 
 	NAME=$1
 	SOURCE=
+	BUILT_OF=
 	PACKAGES=
 	SAMPLED=.
 	BUILT_FOR=all
@@ -41,15 +44,16 @@ load_suite() {
 	# shellcheck source=/dev/null
 	. "$TOP/scripts/suites/$1.sh"
 	BUILT=$CACHE/suites/built/$NAME
-	[[ -z $SOURCE ]] || BUILT+=-${SOURCE##* }
+	[[ -z $SOURCE ]] || BUILT+=-${SOURCE##*[ :]}
 	[[ $BUILT_FOR != kernel ]] || BUILT+=-${KREL:-}
-	what=$(sha256sum <"$TOP/scripts/suites/$1.sh")
+	# shellcheck disable=SC2086 # words and patterns
+	what=$(cd "$TOP" && cat "scripts/suites/$1.sh" $BUILT_OF | sha256sum)
 	BUILT+=-${what::12}
 	read_expected "$TOP/scripts/suites/$NAME.expected"
 }
 
 repository() {
-	local address=${SOURCE% *}
+	local address=${SOURCE%% *}
 
 	address=${address##*/}
 	echo "${address%.git}"
@@ -57,7 +61,16 @@ repository() {
 
 # Foreign folders: git would not look at those of another user.
 foreign_git() { git -c safe.directory='*' -c advice.detachedHead=false "$@"; }
-has_commit() { foreign_git -C "$1" rev-parse -q --verify "${SOURCE#* }^{commit}" >/dev/null 2>&1; }
+commits() { tr ' ' '\n' <<<"${SOURCE#* }" | sed 's/.*://'; }
+
+# has_commits FOLDER
+has_commits() {
+	local commit
+
+	for commit in $(commits); do
+		foreign_git -C "$1" rev-parse -q --verify "$commit^{commit}" >/dev/null 2>&1 || return 1
+	done
+}
 
 # has_packages: does this release of Debian have them?
 has_packages() {
@@ -69,7 +82,7 @@ has_packages() {
 	done
 }
 
-# has_source: brings the commit into the cache, if it is not there. SUITES comes first: it costs no wait for a
+# has_source: brings each commit into the cache, if it is not there. SUITES comes first: it costs no wait for a
 # network that is not there.
 has_source() {
 	local have from
@@ -77,29 +90,31 @@ has_source() {
 	has_packages || return 1
 	[[ -n $SOURCE ]] || return 0
 	have=$CACHE/suites/git/$(repository)
-	! has_commit "$have" || return 0
+	! has_commits "$have" || return 0
 	mkdir -p "$have"
 	[[ -e $have/HEAD ]] || git init -q --bare "$have"
-	for from in ${SUITES:+"$SUITES/$(repository).git"} "${SOURCE% *}"; do
+	for from in ${SUITES:+"$SUITES/$(repository).git"} "${SOURCE%% *}"; do
 		[[ $from == *://* || -d $from ]] || continue
 		say "suite $NAME: fetching ${SOURCE#* } from $from"
+		# shellcheck disable=SC2046 # words
 		GIT_TERMINAL_PROMPT=0 timeout 600 git -c safe.directory='*' -C "$have" fetch -q --depth 1 "$from" \
-			"${SOURCE#* }" 2>&1 | sed 's/^/# /' >&2 || true
-		! has_commit "$have" || return 0
+			$(commits) 2>&1 | sed 's/^/# /' >&2 || true
+		! has_commits "$have" || return 0
 	done
 	return 1
 }
 
-# suite_file PATH: of the source
-suite_file() { foreign_git -C "$CACHE/suites/git/$(repository)" show "${SOURCE#* }:$1"; }
-
 build_here() {
-	local tmp
+	local what folder tmp
 
-	tmp=$(mktemp -d "$BUILT.XXXXXX")
+	tmp=$(mktemp -d "$BUILT.XXXXXX.new")
 	cd "$tmp" || return
-	[[ -z $SOURCE ]] ||
-		foreign_git -C "$CACHE/suites/git/$(repository)" archive "${SOURCE#* }" | tar x
+	for what in ${SOURCE#* }; do
+		folder=.
+		[[ $what != *:* ]] || folder=${what%:*}
+		mkdir -p "$folder"
+		foreign_git -C "$CACHE/suites/git/$(repository)" archive "${what#*:}" | tar x -C "$folder"
+	done
 	build
 	chmod 755 "$tmp"
 	rm -rf "$CACHE/suites/built/$NAME"-*[0-9a-f]

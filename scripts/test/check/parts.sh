@@ -102,10 +102,10 @@ concerned_by() {
 	scripts/series.sh | scripts/test/series/*) echo static series refusals usage ;;
 	scripts/test/soak.sh) echo static soak debug ;;
 	scripts/static.sh) echo static refusals usage ;;
-	scripts/test/suites.sh | scripts/suites/*) echo static suites usage ;;
+	scripts/test/suites.sh | scripts/suites/* | scripts/rdma-core/*) echo static suites usage ;;
 	scripts/test/takeover.sh | scripts/test/takeover/*) echo static takeover usage ;;
 	scripts/wire/*/*) echo all ;;	# modules that build.sh builds for each guest
-	scripts/wire.sh | scripts/wire/*) echo static refusals wire debug soak takeover e2e fuzz usage ;;
+	scripts/wire.sh | scripts/wire/*) echo static refusals wire debug soak takeover e2e fuzz usage suites ;;
 	*) echo all ;;
 	esac
 }
