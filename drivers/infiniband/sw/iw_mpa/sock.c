@@ -783,56 +783,44 @@ void iw_mpa_sock_bytes(const struct iw_mpa_sock *ms, u64 *sent, u64 *received)
 }
 
 #if IS_ENABLED(CONFIG_IPV6)
-static void sock_name_v6(const struct sock *sk, bool peer, struct sockaddr_in6 *name)
+static void sock_name_v6(const struct sock *sk, const struct in6_addr *addr, __be16 port,
+			 union iw_mpa_addr *name)
 {
-	const struct in6_addr *addr = peer ? &sk->sk_v6_daddr :
-					     &sk->sk_v6_rcv_saddr;
-
-	if (ipv6_addr_any(addr) && !peer)
-		addr = &inet6_sk(sk)->saddr;
-	*name = (struct sockaddr_in6) {
+	name->in6 = (struct sockaddr_in6) {
 		.sin6_family	= AF_INET6,
-		.sin6_port	= peer ? inet_sk(sk)->inet_dport :
-					 inet_sk(sk)->inet_sport,
+		.sin6_port	= port,
 		.sin6_addr	= *addr,
 		.sin6_scope_id	= ipv6_iface_scope_id(addr, sk->sk_bound_dev_if),
 	};
 }
 #endif
 
-static void sock_name_v4(const struct sock *sk, bool peer, struct sockaddr_in *name)
+static void sock_name_v4(__be32 addr, __be16 port, union iw_mpa_addr *name)
 {
-	const struct inet_sock *inet = inet_sk(sk);
-
-	*name = (struct sockaddr_in) {
+	name->in = (struct sockaddr_in) {
 		.sin_family	= AF_INET,
-		.sin_port	= peer ? inet->inet_dport : inet->inet_sport,
-		.sin_addr	= { peer ? inet->inet_daddr :
-				    inet->inet_rcv_saddr ?: inet->inet_saddr },
+		.sin_port	= port,
+		.sin_addr	= { addr },
 	};
 }
 
 /*
- * getsockname() and getpeername() take the socket's lock, which is not needed: the addresses of a
- * connection do not change. An IPv4 connection of an IPv6 socket gets IPv4 addresses here.
- */
-static void sock_name(const struct sock *sk, bool peer, union iw_mpa_addr *name)
-{
-#if IS_ENABLED(CONFIG_IPV6)
-	if (sk->sk_family == AF_INET6 && !ipv6_addr_v4mapped(&sk->sk_v6_daddr)) {
-		sock_name_v6(sk, peer, &name->in6);
-		return;
-	}
-#endif
-	sock_name_v4(sk, peer, &name->in);
-}
-
-/*
  * Both addresses of a socket, connected or connecting, also of one that was not adopted yet. An
- * IPv4 connection of an IPv6 socket has IPv4 addresses.
+ * IPv4 connection of an IPv6 socket has IPv4 addresses. getsockname() and getpeername() would take
+ * the socket's lock, which is not needed: the addresses of a connection do not change.
  */
 void iw_mpa_sock_tuple(const struct socket *sock, struct iw_mpa_tuple *tuple)
 {
-	sock_name(sock->sk, false, &tuple->local);
-	sock_name(sock->sk, true, &tuple->remote);
+	const struct sock *sk = sock->sk;
+	const struct inet_sock *inet = inet_sk(sk);
+
+#if IS_ENABLED(CONFIG_IPV6)
+	if (sk->sk_family == AF_INET6 && !ipv6_addr_v4mapped(&sk->sk_v6_daddr)) {
+		sock_name_v6(sk, &sk->sk_v6_rcv_saddr, inet->inet_sport, &tuple->local);
+		sock_name_v6(sk, &sk->sk_v6_daddr, inet->inet_dport, &tuple->remote);
+		return;
+	}
+#endif
+	sock_name_v4(inet->inet_rcv_saddr, inet->inet_sport, &tuple->local);
+	sock_name_v4(inet->inet_daddr, inet->inet_dport, &tuple->remote);
 }
