@@ -9,6 +9,7 @@
 #include "main.h"
 
 #include <linux/module.h>
+#include <rdma/ib_verbs.h>
 
 static void going_expect_connect_refused(struct fake_conn *c, struct fakes *f)
 {
@@ -146,9 +147,9 @@ static void foreign_device_is_left_alone(struct kunit *test)
 /* As the module does: the RDMA core calls nobody who has gone. */
 static void library_that_goes_is_no_client(struct kunit *test)
 {
-	iw_mpa_device_exit();
+	ib_unregister_client(&iw_mpa_device_client);
 	KUNIT_EXPECT_NULL(test, no_core.client);
-	KUNIT_ASSERT_EQ(test, iw_mpa_device_init(), 0);
+	KUNIT_ASSERT_EQ(test, ib_register_client(&iw_mpa_device_client), 0);
 	KUNIT_EXPECT_NOT_NULL(test, no_core.client);
 }
 

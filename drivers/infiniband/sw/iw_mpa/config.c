@@ -233,20 +233,10 @@ static void config_net_exit(struct net *net)
 	config_free(cn);
 }
 
-static struct pernet_operations config_net_ops = {
+/* Gives every network namespace its settings. */
+struct pernet_operations iw_mpa_config_net_ops = {
 	.init	= config_net_init,
 	.exit	= config_net_exit,
 	.id	= &config_net_id,
 	.size	= sizeof(struct config_net),
 };
-
-/* Give every network namespace its settings. */
-int iw_mpa_config_init(void)
-{
-	return register_pernet_subsys(&config_net_ops);
-}
-
-void iw_mpa_config_exit(void)
-{
-	unregister_pernet_subsys(&config_net_ops);
-}

@@ -6,6 +6,7 @@
 #include <linux/types.h>
 
 struct net;
+struct pernet_operations;
 
 /*
  * The settings, sysctl net.iw_mpa.* of each network namespace: meaning, name, least and greatest
@@ -118,6 +119,8 @@ static inline u8 iw_mpa_config_narrow(const s8 *device, const u8 *net)
 	return value == IW_MPA_DEFAULT ? READ_ONCE(*net) : value;
 }
 
+extern struct pernet_operations iw_mpa_config_net_ops;
+
 const struct iw_mpa_config *iw_mpa_config(struct net *net);
 bool iw_mpa_config_peer_to_peer(const struct iw_mpa_config *config,
 				const struct iw_mpa_device_config *device,
@@ -128,7 +131,5 @@ bool iw_mpa_config_fall_back(const struct iw_mpa_config *config,
 void iw_mpa_config_init_device(struct iw_mpa_device_config *device);
 int iw_mpa_config_show(const struct iw_mpa_device_config *device, const char *name, char *buf);
 int iw_mpa_config_store(struct iw_mpa_device_config *device, const char *name, const char *buf);
-int iw_mpa_config_init(void);
-void iw_mpa_config_exit(void);
 
 #endif /* _IW_MPA_CONFIG_H */

@@ -8,6 +8,7 @@
 #include <linux/export.h>
 #include <linux/module.h>
 #include <linux/stringify.h>
+#include <net/net_namespace.h>
 #include <rdma/ib_verbs.h>
 
 /**
@@ -34,13 +35,14 @@ static int __init iw_mpa_module_init(void)
 {
 	int err;
 
-	err = iw_mpa_config_init();
+	err = register_pernet_subsys(&iw_mpa_config_net_ops);
 	if (err)
 		return err;
 	err = iw_mpa_event_init();
 	if (err)
 		goto exit_config;
-	err = iw_mpa_device_init();
+	/* From now on the library hears when a device is about to go. */
+	err = ib_register_client(&iw_mpa_device_client);
 	if (err)
 		goto exit_event;
 	iw_mpa_show_init();
@@ -49,16 +51,16 @@ static int __init iw_mpa_module_init(void)
 exit_event:
 	iw_mpa_event_exit();
 exit_config:
-	iw_mpa_config_exit();
+	unregister_pernet_subsys(&iw_mpa_config_net_ops);
 	return err;
 }
 
 static void __exit iw_mpa_module_exit(void)
 {
 	iw_mpa_show_exit();
-	iw_mpa_device_exit();
+	ib_unregister_client(&iw_mpa_device_client);
 	iw_mpa_event_exit();
-	iw_mpa_config_exit();
+	unregister_pernet_subsys(&iw_mpa_config_net_ops);
 }
 
 module_init(iw_mpa_module_init);
@@ -67,6 +69,6 @@ module_exit(iw_mpa_module_exit);
 MODULE_DESCRIPTION("iWARP connection manager for RNIC drivers (MPA, RFC 5044 and RFC 6581)");
 MODULE_AUTHOR("The iw_mpa authors");
 MODULE_LICENSE("GPL");
-MODULE_SOFTDEP("pre: rdma_cm");	/* see iw_mpa_device_init() */
+MODULE_SOFTDEP("pre: rdma_cm");	/* see iw_mpa_device_client */
 MODULE_VERSION(IW_MPA_VERSION);
 MODULE_INFO(iw_mpa_api, __stringify(IW_MPA_API));

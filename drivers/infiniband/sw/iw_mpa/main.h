@@ -5,6 +5,7 @@
 #include <linux/types.h>
 
 struct attribute_group;
+struct ib_client;
 struct ib_device;
 struct ib_device_ops;
 struct iw_cm_conn_param;
@@ -27,9 +28,7 @@ int iw_mpa_get_hw_stats(struct ib_device *ibdev, struct rdma_hw_stats *stats, u3
 
 /* register.c */
 extern const struct attribute_group iw_mpa_device_group;
-
-int iw_mpa_device_init(void);
-void iw_mpa_device_exit(void);
+extern struct ib_client iw_mpa_device_client;
 
 /* listen.c */
 int iw_mpa_create_listen(struct iw_cm_id *id, int backlog);

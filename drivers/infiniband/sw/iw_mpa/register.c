@@ -236,22 +236,11 @@ static void device_client_remove(struct ib_device *ibdev, void *unused)
 	iw_mpa_device_put(dev);
 }
 
-static struct ib_client device_client = {
+struct ib_client iw_mpa_device_client = {
 	.name	= "iw_mpa",
 	.add	= device_client_add,
 	.remove	= device_client_remove,
 };
-
-/* From now on the library hears when a device is about to go. */
-int iw_mpa_device_init(void)
-{
-	return ib_register_client(&device_client);
-}
-
-void iw_mpa_device_exit(void)
-{
-	ib_unregister_client(&device_client);
-}
 
 /**
  * iw_mpa_unregister_device - let go of a device
