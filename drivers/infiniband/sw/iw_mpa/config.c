@@ -126,14 +126,6 @@ bool iw_mpa_config_fall_back(const struct iw_mpa_config *config,
 	       config_peer_to_peer(config, device, local_port, remote_port) != 1;
 }
 
-/* A new device has none of its own. */
-void iw_mpa_config_init_device(struct iw_mpa_device_config *device)
-{
-#define DEFAULT(name)	.name = IW_MPA_DEFAULT,
-	*device = (struct iw_mpa_device_config) { IW_MPA_DEVICE_SETTINGS(DEFAULT) };
-#undef DEFAULT
-}
-
 static const struct {
 	const char		*name;
 	size_t			offset;		/* in struct iw_mpa_device_config */
@@ -144,43 +136,41 @@ static const struct {
 #undef S8
 };
 
-/* Print a setting of a device that has this name. Return: the length */
-int iw_mpa_config_show(const struct iw_mpa_device_config *device, const char *name, char *buf)
+/* Return: the value of a device's setting that has this name. */
+static s8 *config_find(struct iw_mpa_device_config *device, const char *name,
+		       const unsigned int **bounds)
 {
-	s8 value;
-	int i;
+	int i = 0;
 
-	for (i = 0; i < ARRAY_SIZE(config_of_device); i++) {
-		if (strcmp(name, config_of_device[i].name))
-			continue;
-		value = READ_ONCE(*(s8 *)((void *)device + config_of_device[i].offset));
-		if (value == IW_MPA_DEFAULT)
-			return sysfs_emit(buf, "default\n");
-		return sysfs_emit(buf, "%d\n", value);
-	}
-	return -EINVAL;
+	while (strcmp(name, config_of_device[i].name))
+		i++;
+	*bounds = config_of_device[i].bounds;
+	return (s8 *)((void *)device + config_of_device[i].offset);
+}
+
+/* Print a setting of a device, by its name. Return: the length */
+int iw_mpa_config_show(struct iw_mpa_device_config *device, const char *name, char *buf)
+{
+	const unsigned int *bounds;
+	s8 value = READ_ONCE(*config_find(device, name, &bounds));
+
+	if (value == IW_MPA_DEFAULT)
+		return sysfs_emit(buf, "default\n");
+	return sysfs_emit(buf, "%d\n", value);
 }
 
 /* Set it to what @buf says: a number, or "default". Return: 0 or -EINVAL */
 int iw_mpa_config_store(struct iw_mpa_device_config *device, const char *name, const char *buf)
 {
+	const unsigned int *bounds;
+	s8 *setting = config_find(device, name, &bounds);
 	s8 value = IW_MPA_DEFAULT;
-	bool number = !sysfs_streq(buf, "default");
-	int i;
 
-	if (number && kstrtos8(buf, 0, &value))
+	if (!sysfs_streq(buf, "default") &&
+	    (kstrtos8(buf, 0, &value) || value < (int)bounds[0] || value > (int)bounds[1]))
 		return -EINVAL;
-	for (i = 0; i < ARRAY_SIZE(config_of_device); i++) {
-		const unsigned int *bounds = config_of_device[i].bounds;
-
-		if (strcmp(name, config_of_device[i].name))
-			continue;
-		if (number && (value < (int)bounds[0] || value > (int)bounds[1]))
-			return -EINVAL;
-		WRITE_ONCE(*(s8 *)((void *)device + config_of_device[i].offset), value);
-		return 0;
-	}
-	return -EINVAL;
+	WRITE_ONCE(*setting, value);
+	return 0;
 }
 
 static void config_free(struct config_net *cn)

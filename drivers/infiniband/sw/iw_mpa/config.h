@@ -92,11 +92,12 @@ struct iw_mpa_config {
 #undef MEMBER_PORTS
 };
 
+/* Of a device: as the network namespace has it; each byte of this is the same. */
 #define IW_MPA_DEFAULT	(-1)
 
 /*
  * The settings that a device may have for itself, in sysfs, by the same names and with the same
- * values; IW_MPA_DEFAULT: as the network namespace has it. For readers and changes the same holds.
+ * values. For readers and changes the same holds.
  */
 #define IW_MPA_DEVICE_SETTINGS(S8) \
 	S8(crc) \
@@ -128,8 +129,7 @@ bool iw_mpa_config_peer_to_peer(const struct iw_mpa_config *config,
 bool iw_mpa_config_fall_back(const struct iw_mpa_config *config,
 			     const struct iw_mpa_device_config *device,
 			     u16 local_port, u16 remote_port);
-void iw_mpa_config_init_device(struct iw_mpa_device_config *device);
-int iw_mpa_config_show(const struct iw_mpa_device_config *device, const char *name, char *buf);
+int iw_mpa_config_show(struct iw_mpa_device_config *device, const char *name, char *buf);
 int iw_mpa_config_store(struct iw_mpa_device_config *device, const char *name, const char *buf);
 
 #endif /* _IW_MPA_CONFIG_H */

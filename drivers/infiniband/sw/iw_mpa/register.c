@@ -107,7 +107,7 @@ int __iw_mpa_register_device(struct ib_device *ibdev, struct net_device *netdev,
 	netdev_hold(netdev, &dev->netdev_tracker, GFP_KERNEL);
 	dev->ops = ops;
 	dev->attr = *attr;
-	iw_mpa_config_init_device(&dev->config);
+	memset(&dev->config, IW_MPA_DEFAULT, sizeof(dev->config));	/* has none of its own */
 	ratelimit_state_init(&dev->log_limit, DEFAULT_RATELIMIT_INTERVAL, DEFAULT_RATELIMIT_BURST);
 	refcount_set(&dev->held, 1);
 	refcount_set(&dev->users, 1);
