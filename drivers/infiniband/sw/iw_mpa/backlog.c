@@ -293,31 +293,19 @@ enum iw_mpa_event iw_mpa_backlog_turn(struct iw_mpa_ep *ep, struct iw_cm_id **li
 	return event;
 }
 
-/* An endpoint leaves its list. If it waited for room, the next one has its turn. */
-static void backlog_leave_queue(struct iw_mpa_ep *ep)
+/* An endpoint leaves its list. The first Request that waits has its turn. */
+static void backlog_leave(struct iw_mpa_ep *ep)
 {
-	bool had_waited = ep->queue == IW_MPA_Q_ROOM;
-
 	backlog_remove(ep);
-	if (had_waited)
-		backlog_raise_room(ep->backlog);
+	backlog_raise_room(ep->backlog);
 }
 
 /* iw_cm has the Request of a responder whose turn it was. */
 void iw_mpa_backlog_asked(struct iw_mpa_ep *ep)
 {
 	spin_lock(&ep->dev->lock);
-	backlog_leave_queue(ep);
+	backlog_leave(ep);
 	spin_unlock(&ep->dev->lock);
-}
-
-/* The question is over: another Request has its turn. */
-static void backlog_end_question(struct iw_mpa_ep *ep)
-{
-	if (!ep->asked)
-		return;
-	backlog_unask(ep);
-	backlog_raise_room(ep->backlog);
 }
 
 /*
@@ -326,7 +314,8 @@ static void backlog_end_question(struct iw_mpa_ep *ep)
 void iw_mpa_backlog_answered(struct iw_mpa_ep *ep)
 {
 	spin_lock(&ep->dev->lock);
-	backlog_end_question(ep);
+	backlog_unask(ep);
+	backlog_leave(ep);
 	spin_unlock(&ep->dev->lock);
 }
 
@@ -380,8 +369,8 @@ bool iw_mpa_backlog_is_full(struct iw_mpa_backlog *backlog, const struct iw_mpa_
 void iw_mpa_backlog_refused(struct iw_mpa_ep *ep)
 {
 	spin_lock(&ep->dev->lock);
-	backlog_leave_queue(ep);
-	backlog_end_question(ep);
+	backlog_unask(ep);
+	backlog_leave(ep);
 	backlog_add_half_open(ep, IW_MPA_Q_LINGER);
 	spin_unlock(&ep->dev->lock);
 }
@@ -391,10 +380,7 @@ void iw_mpa_backlog_put(struct iw_mpa_ep *ep)
 {
 	if (!ep->backlog)
 		return;
-	spin_lock(&ep->dev->lock);
-	backlog_leave_queue(ep);
-	backlog_end_question(ep);
-	spin_unlock(&ep->dev->lock);
+	iw_mpa_backlog_answered(ep);
 	iw_mpa_backlog_close(ep->backlog);
 	ep->backlog = NULL;
 }
