@@ -29,28 +29,28 @@ static void crowd(struct fake_conn *c, struct fakes *f, struct socket **peers)
 }
 
 /* The endpoint of a question that is open; the listener keeps it alive. */
-static struct iw_mpa_backlog *backlog_of(struct fake_id *child)
+static struct iw_mpa_listener *listener_of(struct fake_id *child)
 {
 	struct iw_mpa_ep *ep = iw_mpa_ep_find((unsigned long)child->id.provider_data);
-	struct iw_mpa_backlog *backlog;
+	struct iw_mpa_listener *lis;
 
 	KUNIT_ASSERT_NOT_NULL(child->f->test, ep);
-	backlog = ep->backlog;
+	lis = ep->listener;
 	iw_mpa_ep_drop(ep);
-	return backlog;
+	return lis;
 }
 
-static bool so_many_wait(const struct iw_mpa_backlog *backlog, unsigned int count)
+static bool so_many_wait(const struct iw_mpa_listener *lis, unsigned int count)
 {
 	/* The caller looks again and again. */
-	return data_race(backlog->no_room_count) == count;
+	return data_race(lis->no_room_count) == count;
 }
 
-static void look_again_later(struct iw_mpa_backlog *backlog)
+static void look_again_later(struct iw_mpa_listener *lis)
 {
-	spin_lock_bh(&backlog->dev->lock);
-	backlog->moved = jiffies - 100 * HZ;
-	spin_unlock_bh(&backlog->dev->lock);
+	spin_lock_bh(&lis->dev->lock);
+	lis->moved = jiffies - 100 * HZ;
+	spin_unlock_bh(&lis->dev->lock);
 }
 
 /* Rules: B-12 */
@@ -65,7 +65,7 @@ static void backlog_asks_as_many_as_the_ulp_said_in_order(struct kunit *test)
 	crowd(c, f, peers);
 	for (i = 0; i < SAID; i++)
 		ids[i] = fake_next_request(c->lis);
-	FAKE_POLL(f, so_many_wait(backlog_of(ids[0]), PEERS - SAID));
+	FAKE_POLL(f, so_many_wait(listener_of(ids[0]), PEERS - SAID));
 	KUNIT_EXPECT_EQ(test, READ_ONCE(c->lis->nr_events), SAID);
 	for (i = 0; i < PEERS; i++) {
 		if (i >= SAID)
@@ -96,7 +96,7 @@ static void backlog_accept_and_a_peer_that_leaves_make_room(struct kunit *test)
 	ids[SAID] = fake_next_request(c->lis);
 	peer_rst(f, peers[1]);
 	ids[SAID + 1] = fake_next_request(c->lis);
-	FAKE_POLL(f, so_many_wait(backlog_of(ids[SAID]), PEERS - SAID - 2));
+	FAKE_POLL(f, so_many_wait(listener_of(ids[SAID]), PEERS - SAID - 2));
 	KUNIT_EXPECT_EQ(test, READ_ONCE(c->lis->nr_events), SAID + 2);
 	fake_expect_event(ids[0], 0, IW_CM_EVENT_ESTABLISHED, 0);
 }
@@ -114,9 +114,9 @@ static void backlog_peer_that_leaves_while_it_waits_is_forgotten(struct kunit *t
 	crowd(c, f, peers);
 	for (i = 0; i < SAID; i++)
 		ids[i] = fake_next_request(c->lis);
-	FAKE_POLL(f, so_many_wait(backlog_of(ids[0]), PEERS - SAID));
+	FAKE_POLL(f, so_many_wait(listener_of(ids[0]), PEERS - SAID));
 	peer_rst(f, peers[SAID]);
-	FAKE_POLL(f, so_many_wait(backlog_of(ids[0]), PEERS - SAID - 1));
+	FAKE_POLL(f, so_many_wait(listener_of(ids[0]), PEERS - SAID - 1));
 	KUNIT_EXPECT_EQ(test, READ_ONCE(c->lis->nr_events), SAID);
 	KUNIT_EXPECT_EQ(test, fake_reject(ids[0], NULL, 0), 0);
 	next = fake_next_request(c->lis);
@@ -130,20 +130,20 @@ static void backlog_ulp_that_does_not_answer_is_asked_again(struct kunit *test)
 {
 	struct fake_conn *c = conn_new(test);
 	struct fakes *f = test->priv;
-	struct iw_mpa_backlog *backlog;
+	struct iw_mpa_listener *lis;
 	struct socket *peers[PEERS];
 	int i;
 
 	crowd(c, f, peers);
 	for (i = 0; i < SAID; i++)
-		backlog = backlog_of(fake_next_request(c->lis));
-	FAKE_POLL(f, so_many_wait(backlog, PEERS - SAID));
-	look_again_later(backlog);
+		lis = listener_of(fake_next_request(c->lis));
+	FAKE_POLL(f, so_many_wait(lis, PEERS - SAID));
+	look_again_later(lis);
 	for (i = 0; i < SAID; i++)
 		fake_next_request(c->lis);
-	FAKE_POLL(f, so_many_wait(backlog, PEERS - 2 * SAID));
+	FAKE_POLL(f, so_many_wait(lis, PEERS - 2 * SAID));
 	KUNIT_EXPECT_EQ(test, READ_ONCE(c->lis->nr_events), 2 * SAID);
-	look_again_later(backlog);
+	look_again_later(lis);
 	fake_next_request(c->lis);
 }
 
@@ -153,7 +153,7 @@ static void backlog_too_many_wait_in_tcp(struct kunit *test)
 {
 	struct fake_conn *c = conn_new(test);
 	struct fakes *f = test->priv;
-	struct iw_mpa_backlog *backlog;
+	struct iw_mpa_listener *lis;
 	struct socket *peers[PEERS];
 	struct fake_id *ids[SAID];
 	int i;
@@ -162,8 +162,8 @@ static void backlog_too_many_wait_in_tcp(struct kunit *test)
 	crowd(c, f, peers);
 	for (i = 0; i < SAID; i++)
 		ids[i] = fake_next_request(c->lis);
-	backlog = backlog_of(ids[0]);
-	FAKE_POLL(f, so_many_wait(backlog, 1));
+	lis = listener_of(ids[0]);
+	FAKE_POLL(f, so_many_wait(lis, 1));
 	peer_expect_quiet(f, peers[PEERS - 1]);
 	KUNIT_EXPECT_EQ(test, iw_mpa_count_read(NULL, IW_MPA_CNT_ep_created) -
 			      iw_mpa_count_read(NULL, IW_MPA_CNT_ep_destroyed), (u64)SAID + 1);

@@ -6,7 +6,6 @@
 #include "ep.h"
 #include "iw_mpa_fakes.h"
 #include "iw_mpa_quiet.h"
-#include "listen.h"
 #include "main.h"
 #include "stats.h"
 

@@ -3,7 +3,7 @@
 
 #include "device.h"
 #include "iw_mpa_fakes.h"
-#include "listen.h"
+#include "backlog.h"
 #include "stats.h"
 
 #include <linux/in.h>

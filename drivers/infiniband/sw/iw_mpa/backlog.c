@@ -34,53 +34,52 @@
 #define BACKLOG_LOOK_MS		10
 
 /* How many Requests may the ULP have at once? More if it had time enough to make room. */
-static void backlog_update_allowed(struct iw_mpa_backlog *backlog,
-				   const struct iw_mpa_config *config)
+static void backlog_update_allowed(struct iw_mpa_listener *lis, const struct iw_mpa_config *config)
 {
 	unsigned int ms = READ_ONCE(config->verdict_timeout_ms) / BACKLOG_PATIENCE;
 
-	lockdep_assert_held(&backlog->dev->lock);
+	lockdep_assert_held(&lis->dev->lock);
 
-	if (backlog->unanswered < backlog->limit)
-		backlog->allowed = backlog->limit;
-	else if (time_after(jiffies, backlog->moved + msecs_to_jiffies(ms)))
-		backlog->allowed = 2 * backlog->unanswered;
+	if (lis->unanswered < lis->depth)
+		lis->allowed = lis->depth;
+	else if (time_after(jiffies, lis->moved + msecs_to_jiffies(ms)))
+		lis->allowed = 2 * lis->unanswered;
 }
 
-static bool backlog_has_room(const struct iw_mpa_backlog *backlog)
+static bool backlog_has_room(const struct iw_mpa_listener *lis)
 {
-	return backlog->unanswered < backlog->allowed;
+	return lis->unanswered < lis->allowed;
 }
 
 /* The first Request that waits has its turn, if there is room. Return: true if one waits. */
-static bool backlog_raise_room(struct iw_mpa_backlog *backlog)
+static bool backlog_raise_room(struct iw_mpa_listener *lis)
 {
 	struct iw_mpa_ep *first;
 
-	lockdep_assert_held(&backlog->dev->lock);
-	first = list_first_entry_or_null(&backlog->no_room, struct iw_mpa_ep, queued);
+	lockdep_assert_held(&lis->dev->lock);
+	first = list_first_entry_or_null(&lis->no_room, struct iw_mpa_ep, queued);
 	if (!first)
 		return false;
-	backlog_update_allowed(backlog, first->config);
-	if (backlog_has_room(backlog))
+	backlog_update_allowed(lis, first->config);
+	if (backlog_has_room(lis))
 		iw_mpa_raise(first, IW_MPA_EV_ROOM);
 	return true;
 }
 
-static void backlog_look_later(struct iw_mpa_backlog *backlog)
+static void backlog_look_later(struct iw_mpa_listener *lis)
 {
-	queue_delayed_work(iw_mpa_wq, &backlog->look, msecs_to_jiffies(BACKLOG_LOOK_MS));
+	queue_delayed_work(iw_mpa_wq, &lis->look, msecs_to_jiffies(BACKLOG_LOOK_MS));
 }
 
 static void iw_mpa_backlog_work(struct work_struct *work)
 {
-	struct iw_mpa_backlog *backlog = container_of(to_delayed_work(work),
-						      struct iw_mpa_backlog, look);
+	struct iw_mpa_listener *lis = container_of(to_delayed_work(work),
+						   struct iw_mpa_listener, look);
 
-	spin_lock(&backlog->dev->lock);
-	if (backlog_raise_room(backlog))
-		backlog_look_later(backlog);
-	spin_unlock(&backlog->dev->lock);
+	spin_lock(&lis->dev->lock);
+	if (backlog_raise_room(lis))
+		backlog_look_later(lis);
+	spin_unlock(&lis->dev->lock);
 }
 
 static struct iw_mpa_crowd *backlog_find_crowd(struct iw_mpa_device *dev, const struct net *net)
@@ -95,97 +94,80 @@ static struct iw_mpa_crowd *backlog_find_crowd(struct iw_mpa_device *dev, const 
 	return NULL;
 }
 
-/* Return: false if there is no memory. */
-static bool backlog_join(struct iw_mpa_backlog *backlog, const struct net *net)
+/*
+ * Set a new listener's backlog up, until iw_mpa_backlog_close(). @net is the namespace of the
+ * listener's socket, NULL if it will have none.
+ *
+ * Return: false if there is no memory.
+ */
+bool iw_mpa_backlog_open(struct iw_mpa_listener *lis, const struct net *net)
 {
 	struct iw_mpa_crowd *fresh = kzalloc_obj(*fresh, GFP_NOIO);
-	struct iw_mpa_device *dev = backlog->dev;
+	struct iw_mpa_device *dev = lis->dev;
 
 	if (!fresh)
 		return false;
+	refcount_set(&lis->ref, 1);
+	lis->allowed = lis->depth;
+	INIT_DELAYED_WORK(&lis->look, iw_mpa_backlog_work);
+	INIT_LIST_HEAD(&lis->half_open);
+	INIT_LIST_HEAD(&lis->no_room);
 	spin_lock(&dev->lock);
-	backlog->crowd = backlog_find_crowd(dev, net);
-	if (!backlog->crowd) {
-		swap(backlog->crowd, fresh);
-		backlog->crowd->net = net;
-		INIT_LIST_HEAD(&backlog->crowd->half_open);
-		list_add(&backlog->crowd->node, &dev->crowds);
+	lis->crowd = backlog_find_crowd(dev, net);
+	if (!lis->crowd) {
+		swap(lis->crowd, fresh);
+		lis->crowd->net = net;
+		INIT_LIST_HEAD(&lis->crowd->half_open);
+		list_add(&lis->crowd->node, &dev->crowds);
 	}
-	backlog->crowd->backlogs++;
+	lis->crowd->listeners++;
 	spin_unlock(&dev->lock);
 	kfree(fresh);
 	return true;
 }
 
 /*
- * Return: the backlog of a new listener, or NULL. The listener holds @id until
- * iw_mpa_backlog_stop(). @net is the namespace of its socket, NULL if it will have none; @limit is
- * what the ULP has room for, > 0.
- */
-struct iw_mpa_backlog *iw_mpa_backlog_open(struct iw_mpa_device *dev, const struct net *net,
-					   struct iw_cm_id *id, unsigned int limit)
-{
-	struct iw_mpa_backlog *backlog = kzalloc_obj(*backlog, GFP_NOIO);
-
-	if (!backlog)
-		return NULL;
-	refcount_set(&backlog->ref, 1);
-	backlog->dev = dev;
-	backlog->id = id;
-	backlog->limit = limit;
-	backlog->allowed = limit;
-	INIT_DELAYED_WORK(&backlog->look, iw_mpa_backlog_work);
-	INIT_LIST_HEAD(&backlog->half_open);
-	INIT_LIST_HEAD(&backlog->no_room);
-	if (!backlog_join(backlog, net)) {
-		kfree(backlog);
-		return NULL;
-	}
-	return backlog;
-}
-
-/*
  * The listener goes, and no connection enters any more. Those that iw_cm does not know yet cannot
  * be announced any more: they end. This sleeps.
  */
-void iw_mpa_backlog_stop(struct iw_mpa_backlog *backlog)
+void iw_mpa_backlog_stop(struct iw_mpa_listener *lis)
 {
 	struct iw_mpa_ep *ep;
 
-	spin_lock(&backlog->dev->lock);
-	backlog->id = NULL;
+	spin_lock(&lis->dev->lock);
+	lis->gone = true;
 	/* A connection that was refused ignores the event, and waits for its peer as before. */
-	list_for_each_entry(ep, &backlog->half_open, queued)
+	list_for_each_entry(ep, &lis->half_open, queued)
 		iw_mpa_raise(ep, IW_MPA_EV_LISTENER_GONE);
-	list_for_each_entry(ep, &backlog->no_room, queued)
+	list_for_each_entry(ep, &lis->no_room, queued)
 		iw_mpa_raise(ep, IW_MPA_EV_LISTENER_GONE);
-	spin_unlock(&backlog->dev->lock);
-	cancel_delayed_work_sync(&backlog->look);
+	spin_unlock(&lis->dev->lock);
+	cancel_delayed_work_sync(&lis->look);
 }
 
 /*
- * Drop a reference: a listener's that has gone or never came up, or an endpoint's. The last backlog
- * takes the crowd along.
+ * Drop a reference: a listener's that has gone or never came up, or an endpoint's. The last
+ * listener takes the crowd along.
  */
-void iw_mpa_backlog_close(struct iw_mpa_backlog *backlog)
+void iw_mpa_backlog_close(struct iw_mpa_listener *lis)
 {
-	struct iw_mpa_crowd *crowd = backlog->crowd;
+	struct iw_mpa_crowd *crowd = lis->crowd;
 
-	if (!refcount_dec_and_test(&backlog->ref))
+	if (!refcount_dec_and_test(&lis->ref))
 		return;
-	spin_lock(&backlog->dev->lock);
-	if (--crowd->backlogs)
+	spin_lock(&lis->dev->lock);
+	if (--crowd->listeners)
 		crowd = NULL;
 	else
 		list_del(&crowd->node);
-	spin_unlock(&backlog->dev->lock);
+	spin_unlock(&lis->dev->lock);
 	kfree(crowd);
-	kfree(backlog);
+	kfree_rcu(lis, rcu);
 }
 
 static void backlog_remove(struct iw_mpa_ep *ep)
 {
-	struct iw_mpa_backlog *backlog = ep->backlog;
+	struct iw_mpa_listener *lis = ep->listener;
 
 	lockdep_assert_held(&ep->dev->lock);
 
@@ -193,12 +175,12 @@ static void backlog_remove(struct iw_mpa_ep *ep)
 		return;
 	list_del(&ep->queued);
 	if (ep->queue == IW_MPA_Q_ROOM) {
-		backlog->no_room_count--;
-		backlog->crowd->no_room_count--;
+		lis->no_room_count--;
+		lis->crowd->no_room_count--;
 	} else {
 		list_del(&ep->queued_crowd);
-		backlog->half_open_count--;
-		backlog->crowd->half_open_count--;
+		lis->half_open_count--;
+		lis->crowd->half_open_count--;
 	}
 	ep->queue = IW_MPA_Q_NONE;
 }
@@ -219,27 +201,27 @@ static void backlog_yield(struct iw_mpa_ep *ep)
 
 static void backlog_add_half_open(struct iw_mpa_ep *ep, enum iw_mpa_queue queue)
 {
-	struct iw_mpa_backlog *backlog = ep->backlog;
-	struct iw_mpa_crowd *crowd = backlog->crowd;
+	struct iw_mpa_listener *lis = ep->listener;
+	struct iw_mpa_crowd *crowd = lis->crowd;
 
 	lockdep_assert_held(&ep->dev->lock);
 
-	if (backlog->half_open_count >= READ_ONCE(ep->config->half_open_listener_max))
-		backlog_yield(list_first_entry(&backlog->half_open, struct iw_mpa_ep, queued));
+	if (lis->half_open_count >= READ_ONCE(ep->config->half_open_listener_max))
+		backlog_yield(list_first_entry(&lis->half_open, struct iw_mpa_ep, queued));
 	else if (crowd->half_open_count >= READ_ONCE(ep->config->half_open_max))
 		backlog_yield(list_first_entry(&crowd->half_open, struct iw_mpa_ep, queued_crowd));
 	ep->queue = queue;
-	list_add_tail(&ep->queued, &backlog->half_open);
+	list_add_tail(&ep->queued, &lis->half_open);
 	list_add_tail(&ep->queued_crowd, &crowd->half_open);
-	backlog->half_open_count++;
+	lis->half_open_count++;
 	crowd->half_open_count++;
 }
 
-/* A listener has taken a connection, which gets a reference on the backlog. */
-void iw_mpa_backlog_enter(struct iw_mpa_ep *ep, struct iw_mpa_backlog *backlog)
+/* A listener has taken a connection, which gets a reference on it. */
+void iw_mpa_backlog_enter(struct iw_mpa_ep *ep, struct iw_mpa_listener *lis)
 {
-	refcount_inc(&backlog->ref);
-	ep->backlog = backlog;
+	refcount_inc(&lis->ref);
+	ep->listener = lis;
 	spin_lock(&ep->dev->lock);
 	backlog_add_half_open(ep, IW_MPA_Q_REQUEST);
 	spin_unlock(&ep->dev->lock);
@@ -256,8 +238,8 @@ static void backlog_unask(struct iw_mpa_ep *ep)
 	if (!ep->asked)
 		return;
 	ep->asked = false;
-	ep->backlog->unanswered--;
-	ep->backlog->moved = jiffies;
+	ep->listener->unanswered--;
+	ep->listener->moved = jiffies;
 }
 
 /*
@@ -269,25 +251,25 @@ static void backlog_unask(struct iw_mpa_ep *ep)
  */
 enum iw_mpa_event iw_mpa_backlog_turn(struct iw_mpa_ep *ep, struct iw_cm_id **listen_id)
 {
-	struct iw_mpa_backlog *backlog = ep->backlog;
-	struct list_head *waiting = &backlog->no_room;
+	struct iw_mpa_listener *lis = ep->listener;
+	struct list_head *waiting = &lis->no_room;
 	enum iw_mpa_event event = IW_MPA_EV_NONE;
 
 	spin_lock(&ep->dev->lock);
 	if (ep->queue == IW_MPA_Q_REQUEST)
 		backlog_remove(ep);
-	backlog_update_allowed(backlog, ep->config);
-	if (!backlog->id) {
+	backlog_update_allowed(lis, ep->config);
+	if (lis->gone) {
 		event = IW_MPA_EV_LISTENER_GONE;
 	} else if ((!list_empty(waiting) && !list_is_first(&ep->queued, waiting)) ||
-		   !backlog_has_room(backlog)) {
+		   !backlog_has_room(lis)) {
 		event = IW_MPA_EV_NO_ROOM;
 	} else {
 		ep->asked = true;
-		backlog->unanswered++;
-		backlog->moved = jiffies;
-		*listen_id = backlog->id;
-		backlog->id->add_ref(backlog->id);
+		lis->unanswered++;
+		lis->moved = jiffies;
+		*listen_id = lis->cm_id;
+		lis->cm_id->add_ref(lis->cm_id);
 	}
 	spin_unlock(&ep->dev->lock);
 	return event;
@@ -297,7 +279,7 @@ enum iw_mpa_event iw_mpa_backlog_turn(struct iw_mpa_ep *ep, struct iw_cm_id **li
 static void backlog_leave(struct iw_mpa_ep *ep)
 {
 	backlog_remove(ep);
-	backlog_raise_room(ep->backlog);
+	backlog_raise_room(ep->listener);
 }
 
 /* iw_cm has the Request of a responder whose turn it was. */
@@ -325,7 +307,7 @@ void iw_mpa_backlog_answered(struct iw_mpa_ep *ep)
  */
 void iw_mpa_backlog_queue(struct iw_mpa_ep *ep)
 {
-	struct iw_mpa_backlog *backlog = ep->backlog;
+	struct iw_mpa_listener *lis = ep->listener;
 
 	if (!ep->until)
 		ep->until = ep->deadline;
@@ -333,13 +315,13 @@ void iw_mpa_backlog_queue(struct iw_mpa_ep *ep)
 	backlog_unask(ep);
 	if (ep->queue != IW_MPA_Q_ROOM) {
 		ep->queue = IW_MPA_Q_ROOM;
-		backlog->no_room_count++;
-		backlog->crowd->no_room_count++;
-		list_add_tail(&ep->queued, &backlog->no_room);
-		if (backlog->id && list_is_first(&ep->queued, &backlog->no_room))
-			backlog_look_later(backlog);
-		if (!backlog->id)	/* the listener went while iw_cm was asked */
+		lis->no_room_count++;
+		lis->crowd->no_room_count++;
+		list_add_tail(&ep->queued, &lis->no_room);
+		if (lis->gone)	/* while iw_cm was asked */
 			iw_mpa_raise(ep, IW_MPA_EV_LISTENER_GONE);
+		else if (list_is_first(&ep->queued, &lis->no_room))
+			backlog_look_later(lis);
 	}
 	spin_unlock(&ep->dev->lock);
 }
@@ -348,17 +330,17 @@ void iw_mpa_backlog_queue(struct iw_mpa_ep *ep)
  * Shall a listener take no more connections? Requests that wait for room do not yield. So while
  * some wait, they count as half-open, too.
  */
-bool iw_mpa_backlog_is_full(struct iw_mpa_backlog *backlog, const struct iw_mpa_config *config)
+bool iw_mpa_backlog_is_full(struct iw_mpa_listener *lis, const struct iw_mpa_config *config)
 {
-	const struct iw_mpa_crowd *crowd = backlog->crowd;
+	const struct iw_mpa_crowd *crowd = lis->crowd;
 	bool full;
 
-	spin_lock(&backlog->dev->lock);
-	full = backlog->no_room_count &&
-	       (backlog->no_room_count + backlog->half_open_count >=
+	spin_lock(&lis->dev->lock);
+	full = lis->no_room_count &&
+	       (lis->no_room_count + lis->half_open_count >=
 			READ_ONCE(config->half_open_listener_max) ||
 		crowd->no_room_count + crowd->half_open_count >= READ_ONCE(config->half_open_max));
-	spin_unlock(&backlog->dev->lock);
+	spin_unlock(&lis->dev->lock);
 	return full;
 }
 
@@ -378,9 +360,9 @@ void iw_mpa_backlog_refused(struct iw_mpa_ep *ep)
 /* An endpoint of either role leaves its listener, if it has one. */
 void iw_mpa_backlog_put(struct iw_mpa_ep *ep)
 {
-	if (!ep->backlog)
+	if (!ep->listener)
 		return;
 	iw_mpa_backlog_answered(ep);
-	iw_mpa_backlog_close(ep->backlog);
-	ep->backlog = NULL;
+	iw_mpa_backlog_close(ep->listener);
+	ep->listener = NULL;
 }

@@ -18,14 +18,14 @@
 
 struct iw_cm_conn_param;
 struct iw_cm_id;
-struct iw_mpa_backlog;
 struct iw_mpa_config;
 struct iw_mpa_device;
+struct iw_mpa_listener;
 
 /* Room for the frames of most peers */
 #define IW_MPA_EP_FRAME		40
 
-/* In which list of its listener's backlog a responder is */
+/* In which list of its listener a responder is */
 enum iw_mpa_queue {
 	IW_MPA_Q_NONE,
 	IW_MPA_Q_REQUEST,	/* half-open: it waits for the MPA Request */
@@ -130,8 +130,8 @@ struct iw_mpa_call {
  * @timer: raises TIMED_OUT at @deadline; may fire before
  * @work: runs the endpoint
  *
- * @backlog: responder: its listener's; held while the endpoint is live
- * @queue: in which list of @backlog it is; under the device's lock
+ * @listener: responder: where it came from; held while the endpoint is live
+ * @queue: in which list of @listener it is; under the device's lock
  * @queued: entry in that list; under the device's lock
  * @queued_crowd: half-open: entry in the list of its crowd; under the device's lock
  * @asked: the ULP was asked, and has not answered; under the device's lock
@@ -205,7 +205,7 @@ struct iw_mpa_ep {
 	struct timer_list	timer;
 	struct work_struct	work;
 
-	struct iw_mpa_backlog	*backlog;
+	struct iw_mpa_listener	*listener;
 	struct list_head	queued;
 	union {
 		struct list_head	queued_crowd;

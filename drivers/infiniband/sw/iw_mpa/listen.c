@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Listeners: iw_create_listen and iw_destroy_listen; they take connections from TCP. */
 
-#include "listen.h"
+#include "main.h"
 #include "backlog.h"
 #include "config.h"
 #include "device.h"
 #include "ep.h"
 #include "iwcm_faults.h"
-#include "main.h"
 #include "sock.h"
 #include "stats.h"
 
@@ -138,7 +137,7 @@ static int listen_adopt(struct iw_mpa_listener *lis, struct socket *sock)
 	}
 	iw_mpa_sock_tuple(sock, &ep->tuple);
 	ep->stray = listen_is_for_other(lis, net, &ep->tuple.local);
-	iw_mpa_backlog_enter(ep, lis->backlog);
+	iw_mpa_backlog_enter(ep, lis);
 	err = iw_mpa_sock_adopt(&ep->sock, sock, &lis->sock, &opts);
 	if (err) {
 		iw_mpa_sock_drop(sock, &lis->sock);
@@ -157,7 +156,7 @@ static int listen_take(struct iw_mpa_listener *lis)
 	int i, err;
 
 	for (i = 0; i < LISTEN_BATCH; i++) {
-		if (iw_mpa_backlog_is_full(lis->backlog, config))
+		if (iw_mpa_backlog_is_full(lis, config))
 			return LISTEN_ROOM_MS;
 		err = iw_mpa_sock_accept(&lis->sock, &sock);
 		if (err == -ECONNABORTED)
@@ -198,11 +197,6 @@ static struct iw_mpa_listener *listen_alloc(struct iw_mpa_device *dev, const str
 
 	if (!lis)
 		return NULL;
-	lis->backlog = iw_mpa_backlog_open(dev, net, id, depth);
-	if (!lis->backlog) {
-		kfree(lis);
-		return NULL;
-	}
 	INIT_DELAYED_WORK(&lis->work, iw_mpa_listen_work);
 	lis->sock.report = listen_of_sock;
 	lis->id = iw_mpa_new_id();
@@ -210,15 +204,18 @@ static struct iw_mpa_listener *listen_alloc(struct iw_mpa_device *dev, const str
 	lis->cm_id = id;
 	lis->depth = depth;
 	lis->addr = *iw_mpa_addr(&id->m_local_addr);
+	if (!iw_mpa_backlog_open(lis, net)) {
+		kfree(lis);
+		return NULL;
+	}
 	id->add_ref(id);
 	return lis;
 }
 
 static void listen_free(struct iw_mpa_listener *lis)
 {
-	iw_mpa_backlog_close(lis->backlog);
 	lis->cm_id->rem_ref(lis->cm_id);
-	kfree_rcu(lis, rcu);
+	iw_mpa_backlog_close(lis);
 }
 
 /* Return: -EEXIST if another device of the interface has a socket for a wildcard listener. */
@@ -383,7 +380,7 @@ static bool listen_end(struct iw_mpa_device *dev, struct iw_cm_id *id)
 		return false;
 	iw_mpa_sock_unhook(&lis->sock);
 	cancel_delayed_work_sync(&lis->work);
-	iw_mpa_backlog_stop(lis->backlog);
+	iw_mpa_backlog_stop(lis);
 	iw_mpa_sock_release(&lis->sock);
 	listen_free(lis);
 	iw_mpa_count(IW_MPA_CNT_listener_destroyed);

@@ -8,9 +8,9 @@
  */
 
 #include "main.h"
+#include "backlog.h"
 #include "device.h"
 #include "ep.h"
-#include "listen.h"
 #include "negotiate.h"
 #include "stats.h"
 
@@ -127,7 +127,7 @@ static int show_listeners_of(struct iw_mpa_device *dev, void *seq)
 
 		seq_printf(seq, "id=%lu", lis->id);
 		show_device(seq, dev);
-		seq_printf(seq, " local=%pISpc backlog=%d socket=%s\n", &lis->addr.sa,
+		seq_printf(seq, " local=%pISpc backlog=%u socket=%s\n", &lis->addr.sa,
 			   lis->depth, has_socket ? "yes" : "no");
 	}
 	rcu_read_unlock();
