@@ -43,8 +43,12 @@
 /* The end of a connection that the ULP had accepted and then rejected: iw_cm expects no event */
 #define WITHDRAW	(DO(STOP) | DO(UNBIND) | DO(CANCEL) | DO(SHUTDOWN))
 
-/* What ends the connection of an initiator that waits for TCP */
-#define CONNECT_FAILS							\
+/* Cells of both states that wait for TCP */
+#define TCP_COMES							\
+	GOTO(V2_SENT,		V2_OFFERED,	0),			\
+	GOTO(REQ_SENT,		AWAIT_REP,	0),			\
+	GOTO(SEND_FAILED,	DEAD,	FAIL_CONNECT),			\
+	GOTO(PEER_CLOSED,	DEAD,	FAIL_CONNECT),			\
 	GOTO(PEER_RESET,	DEAD,	FAIL_CONNECT),			\
 	GOTO(TCP_FAILED,	DEAD,	FAIL_CONNECT),			\
 	GOTO(TIMED_OUT,		DEAD,	FAIL_CONNECT),			\
@@ -136,11 +140,7 @@ const struct iw_mpa_transition iw_mpa_fsm[IW_MPA_ST_COUNT][IW_MPA_EV_COUNT] = {
 		GOTO(OPEN_FAILED,	DEAD,
 		     DO(UNBIND) | DO(CANCEL) | DO(FAIL_CALL) | DO(RELEASE)),
 		GOTO(TCP_UP,		TCP_CONNECT,	DO(SEND_REQ)),
-		GOTO(V2_SENT,		V2_OFFERED,	0),
-		GOTO(REQ_SENT,		AWAIT_REP,	0),
-		GOTO(SEND_FAILED,	DEAD,		FAIL_CONNECT),
-		GOTO(PEER_CLOSED,	DEAD,		FAIL_CONNECT),
-		CONNECT_FAILS,
+		TCP_COMES,
 	},
 	[IW_MPA_ST_V2_OFFERED] = {
 		GOTO(READABLE,		V2_OFFERED,	DO(READ_REP)),
@@ -154,11 +154,7 @@ const struct iw_mpa_transition iw_mpa_fsm[IW_MPA_ST_COUNT][IW_MPA_EV_COUNT] = {
 		GOTO(NO_REV_2,		DEAD,		FAIL_CONNECT),
 		GOTO(OPEN_FAILED,	DEAD,		FAIL_CONNECT),
 		GOTO(TCP_UP,		TCP_RECONNECT,	DO(SEND_REQ)),
-		GOTO(V2_SENT,		V2_OFFERED,	0),
-		GOTO(REQ_SENT,		AWAIT_REP,	0),
-		GOTO(SEND_FAILED,	DEAD,		FAIL_CONNECT),
-		GOTO(PEER_CLOSED,	DEAD,		FAIL_CONNECT),
-		CONNECT_FAILS,
+		TCP_COMES,
 	},
 	[IW_MPA_ST_AWAIT_REP] = {
 		GOTO(READABLE,		AWAIT_REP,	DO(READ_REP)),
