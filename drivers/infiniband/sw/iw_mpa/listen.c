@@ -72,24 +72,17 @@ static bool listen_netdev_has(const struct net_device *netdev, const union iw_mp
 	return false;
 }
 
-/* A connection that a listener has taken */
-struct listen_call {
-	const struct net_device	*netdev;	/* of the listener */
-	const struct net	*net;		/* of the connection */
-	const union iw_mpa_addr	*addr;		/* its local address */
-};
-
 /* Return: -EXDEV if a connection is for an address of this device, and not for the listener's. */
 static int listen_look_at_other(struct iw_mpa_device *other, void *arg)
 {
-	const struct listen_call *call = arg;
 	const struct net_device *netdev = other->netdev;
+	const struct iw_mpa_ep *ep = arg;
 	bool theirs;
 
-	if (is_vlan_dev(netdev) && vlan_dev_real_dev(netdev) == call->netdev)
+	if (is_vlan_dev(netdev) && vlan_dev_real_dev(netdev) == ep->dev->netdev)
 		return 0;
 	rcu_read_lock();
-	theirs = net_eq(dev_net(netdev), call->net) && listen_netdev_has(netdev, call->addr);
+	theirs = net_eq(dev_net(netdev), ep->net) && listen_netdev_has(netdev, &ep->tuple.local);
 	rcu_read_unlock();
 	return theirs ? -EXDEV : 0;
 }
@@ -104,18 +97,16 @@ static int listen_look_at_other(struct iw_mpa_device *other, void *arg)
  * VLANs; and those that belong to no device of the library, on lo, on a bridge or on a VRF
  * device.
  */
-static bool listen_is_for_other(const struct iw_mpa_listener *lis, const struct net *net,
-				const union iw_mpa_addr *addr)
+static bool listen_is_for_other(const struct iw_mpa_listener *lis, struct iw_mpa_ep *ep)
 {
-	struct listen_call call = { lis->dev->netdev, net, addr };
 	bool ours;
 
 	if (!listen_is_wildcard(lis->cm_id))
 		return false;
 	rcu_read_lock();
-	ours = listen_netdev_has(call.netdev, addr);
+	ours = listen_netdev_has(ep->dev->netdev, &ep->tuple.local);
 	rcu_read_unlock();
-	return !ours && iw_mpa_device_for_each(listen_look_at_other, &call) == -EXDEV;
+	return !ours && iw_mpa_device_for_each(listen_look_at_other, ep) == -EXDEV;
 }
 
 /*
@@ -136,7 +127,7 @@ static int listen_adopt(struct iw_mpa_listener *lis, struct socket *sock)
 		return PTR_ERR(ep);
 	}
 	iw_mpa_sock_tuple(sock, &ep->tuple);
-	ep->stray = listen_is_for_other(lis, net, &ep->tuple.local);
+	ep->stray = listen_is_for_other(lis, ep);
 	iw_mpa_backlog_enter(ep, lis);
 	err = iw_mpa_sock_adopt(&ep->sock, sock, &lis->sock, &opts);
 	if (err) {
