@@ -63,10 +63,15 @@ static int device_begin_takeovers(struct iw_mpa_device *dev)
 	return 0;
 }
 
-static void device_end_takeovers(struct iw_mpa_device *dev)
+/* No connection and no list has the device any more. */
+static void device_free(struct iw_mpa_device *dev)
 {
 	if (iw_mpa_takeover_is_due(dev))
 		iw_mpa_takeovers_end(dev);
+	iw_mpa_faults_forget_debts(dev);
+	netdev_put(dev->netdev, &dev->netdev_tracker);
+	free_percpu(dev->stats);
+	iw_mpa_device_drop(dev);
 }
 
 /**
@@ -97,11 +102,6 @@ int __iw_mpa_register_device(struct ib_device *ibdev, struct net_device *netdev,
 	dev = kzalloc_obj(*dev, GFP_KERNEL);
 	if (!dev)
 		return -ENOMEM;
-	dev->stats = alloc_percpu(struct iw_mpa_stats);
-	if (!dev->stats) {
-		kfree(dev);
-		return -ENOMEM;
-	}
 	dev->ibdev = ibdev;
 	dev->netdev = netdev;
 	netdev_hold(netdev, &dev->netdev_tracker, GFP_KERNEL);
@@ -117,15 +117,12 @@ int __iw_mpa_register_device(struct ib_device *ibdev, struct net_device *netdev,
 	INIT_LIST_HEAD(&dev->listeners);
 	INIT_LIST_HEAD(&dev->ending_qps);
 	INIT_LIST_HEAD(&dev->debts);
-	err = device_begin_takeovers(dev);
+	dev->stats = alloc_percpu(struct iw_mpa_stats);
+	err = dev->stats ? device_begin_takeovers(dev) : -ENOMEM;
 	if (!err)
 		err = iw_mpa_device_add(dev);
-	if (err) {
-		device_end_takeovers(dev);
-		netdev_put(netdev, &dev->netdev_tracker);
-		free_percpu(dev->stats);
-		kfree(dev);
-	}
+	if (err)
+		device_free(dev);
 	return err;
 }
 EXPORT_SYMBOL_GPL(__iw_mpa_register_device);
@@ -275,14 +272,10 @@ void iw_mpa_unregister_device(struct ib_device *ibdev)
 	} else {
 		wait_for_completion(&dev->unused);
 	}
-	device_end_takeovers(dev);
-	iw_mpa_faults_forget_debts(dev);
-	netdev_put(dev->netdev, &dev->netdev_tracker);
-	free_percpu(dev->stats);
 	if (refcount_read(&dev->held) > 1)
 		iw_mpa_blame("%s: unregistered while %u of iw_mpa_ep_get() are held",
 			     dev_name(&ibdev->dev), refcount_read(&dev->held) - 1);
-	iw_mpa_device_drop(dev);
+	device_free(dev);
 }
 EXPORT_SYMBOL_GPL(iw_mpa_unregister_device);
 
