@@ -236,9 +236,15 @@ static void run_choose_revision(struct iw_mpa_ep *ep)
 	trace_iw_mpa_retry(ep->id, ep->local.rev, read);
 }
 
-/* Drop the events of a socket that was released. */
+/*
+ * Give the TCP connection up so that its local port is free at once, and drop its events.
+ * TCP sends RST, and forgets the connection: with the same port this end may connect to the same
+ * peer again. After a FIN it could not until the peer has acknowledged that.
+ */
 static void run_forget_tcp(struct iw_mpa_ep *ep)
 {
+	iw_mpa_sock_reset(&ep->sock);
+	iw_mpa_sock_release(&ep->sock);
 	spin_lock_irq(&ep->lock);
 	ep->events &= ~(BIT(IW_MPA_EV_TCP_UP) | BIT(IW_MPA_EV_READABLE) |
 			BIT(IW_MPA_EV_PEER_CLOSED) | BIT(IW_MPA_EV_PEER_RESET) |
@@ -253,7 +259,6 @@ static enum iw_mpa_event run_reopen(struct iw_mpa_ep *ep)
 	if (!ep->fallback)
 		return iw_mpa_ep_fail(ep, IW_MPA_EV_NO_REV_2, -READ_ONCE(ep->tcp_err));
 	run_choose_revision(ep);
-	iw_mpa_sock_abort(&ep->sock);
 	run_forget_tcp(ep);
 	return run_open(ep);
 }
@@ -727,10 +732,11 @@ bool iw_mpa_run_answer(struct iw_mpa_ep *ep, struct iw_mpa_call *call, enum iw_m
 }
 
 /*
- * Become the runner for an event where it is found, if its actions are among @actions. The work
- * item has to be the runner if other events wait, since they go first.
+ * Become the runner for an event where it is found, and for those that follow, as long as their
+ * actions are among @actions; else raise it. The work item has to be the runner if other events
+ * wait, since they go first.
  */
-static bool run_claim_in_place(struct iw_mpa_ep *ep, enum iw_mpa_event event, u32 actions)
+static void run_in_place(struct iw_mpa_ep *ep, enum iw_mpa_event event, u32 actions)
 {
 	unsigned long flags;
 	bool claimed;
@@ -741,13 +747,9 @@ static bool run_claim_in_place(struct iw_mpa_ep *ep, enum iw_mpa_event event, u3
 	if (claimed)
 		ep->busy = true;
 	spin_unlock_irqrestore(&ep->lock, flags);
-	return claimed;
-}
-
-/* Handle the event, and those that follow as long as their actions are among @actions, too. */
-static void run_in_place(struct iw_mpa_ep *ep, enum iw_mpa_event event, u32 actions)
-{
-	while (event != IW_MPA_EV_NONE)
+	if (!claimed)
+		iw_mpa_raise(ep, event);
+	while (claimed && event != IW_MPA_EV_NONE)
 		event = run_next(ep, run_event(ep, event), actions, true);
 }
 
@@ -763,15 +765,10 @@ static void run_in_place(struct iw_mpa_ep *ep, enum iw_mpa_event event, u32 acti
  */
 void iw_mpa_first_fpdu(struct iw_mpa_ep *ep)
 {
-	const u32 actions = IW_MPA_PROMPT_ACTIONS;
-
-	if (!iw_mpa_ep_may_call(ep, __func__))
-		return;
-	if ((ep->dev->attr.caps & IW_MPA_CAP_ATOMIC_OPEN) &&
-	    run_claim_in_place(ep, IW_MPA_EV_FIRST_FPDU, actions))
-		run_in_place(ep, IW_MPA_EV_FIRST_FPDU, actions);
-	else
-		iw_mpa_raise(ep, IW_MPA_EV_FIRST_FPDU);
+	if (iw_mpa_ep_may_call(ep, __func__))
+		run_in_place(ep, IW_MPA_EV_FIRST_FPDU,
+			     ep->dev->attr.caps & IW_MPA_CAP_ATOMIC_OPEN ?
+			     IW_MPA_PROMPT_ACTIONS : 0);
 }
 EXPORT_SYMBOL_GPL(iw_mpa_first_fpdu);
 
@@ -793,19 +790,14 @@ EXPORT_SYMBOL_GPL(iw_mpa_first_fpdu);
  */
 void iw_mpa_close(struct iw_mpa_ep *ep)
 {
-	const u32 actions = IW_MPA_CLOSE_ACTIONS;
 	unsigned int noio;
 
 	might_sleep();
 	if (!iw_mpa_ep_may_call(ep, __func__))
 		return;
-	if (!run_claim_in_place(ep, IW_MPA_EV_ULP_CLOSED, actions)) {
-		iw_mpa_raise(ep, IW_MPA_EV_ULP_CLOSED);
-		return;
-	}
 	noio = memalloc_noio_save();
 	lock_map_acquire(&iw_mpa_runner_map);
-	run_in_place(ep, IW_MPA_EV_ULP_CLOSED, actions);
+	run_in_place(ep, IW_MPA_EV_ULP_CLOSED, IW_MPA_CLOSE_ACTIONS);
 	lock_map_release(&iw_mpa_runner_map);
 	memalloc_noio_restore(noio);
 }

@@ -300,18 +300,6 @@ void iw_mpa_sock_reset(struct iw_mpa_sock *ms)
 }
 
 /*
- * Unhook and close a socket so that its local port is free at once.
- * TCP sends RST, and forgets the connection: with the same port this end may connect to the same
- * peer again. After a FIN it could not until the peer has acknowledged that.
- */
-void iw_mpa_sock_abort(struct iw_mpa_sock *ms)
-{
-	iw_mpa_sock_unhook(ms);
-	iw_mpa_sock_reset(ms);
-	iw_mpa_sock_release(ms);
-}
-
-/*
  * The library's sockets are locked while locks of rdma_cm are held. Other sockets are locked before
  * such locks are taken. So the library's sockets have a lockdep class of their own. The class is in
  * the module, so a socket with this class holds the module.

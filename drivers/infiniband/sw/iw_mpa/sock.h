@@ -102,7 +102,6 @@ void iw_mpa_sock_move(struct iw_mpa_sock *from, struct iw_mpa_sock *to);
 void iw_mpa_sock_unhook(struct iw_mpa_sock *ms);
 void iw_mpa_sock_release(struct iw_mpa_sock *ms);
 void iw_mpa_sock_reset(struct iw_mpa_sock *ms);
-void iw_mpa_sock_abort(struct iw_mpa_sock *ms);
 
 /* What ends a connection: FIN if @err is 0, else what TCP failed with, > 0 as in sk_err. */
 static inline enum iw_mpa_event iw_mpa_sock_end(int err)
