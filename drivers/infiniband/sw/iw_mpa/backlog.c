@@ -33,8 +33,8 @@
 /* How often a backlog looks whether iw_cm or the ULP has room again */
 #define BACKLOG_LOOK_MS		10
 
-/* How many Requests may the ULP have at once? More if it had time enough to make room. */
-static void backlog_update_allowed(struct iw_mpa_listener *lis, const struct iw_mpa_config *config)
+/* May the ULP have one more Request? More than it said if it had time enough to make room. */
+static bool backlog_has_room(struct iw_mpa_listener *lis, const struct iw_mpa_config *config)
 {
 	unsigned int ms = READ_ONCE(config->verdict_timeout_ms) / BACKLOG_PATIENCE;
 
@@ -44,10 +44,6 @@ static void backlog_update_allowed(struct iw_mpa_listener *lis, const struct iw_
 		lis->allowed = lis->depth;
 	else if (time_after(jiffies, lis->moved + msecs_to_jiffies(ms)))
 		lis->allowed = 2 * lis->unanswered;
-}
-
-static bool backlog_has_room(const struct iw_mpa_listener *lis)
-{
 	return lis->unanswered < lis->allowed;
 }
 
@@ -60,8 +56,7 @@ static bool backlog_raise_room(struct iw_mpa_listener *lis)
 	first = list_first_entry_or_null(&lis->no_room, struct iw_mpa_ep, queued);
 	if (!first)
 		return false;
-	backlog_update_allowed(lis, first->config);
-	if (backlog_has_room(lis))
+	if (backlog_has_room(lis, first->config))
 		iw_mpa_raise(first, IW_MPA_EV_ROOM);
 	return true;
 }
@@ -258,11 +253,10 @@ enum iw_mpa_event iw_mpa_backlog_turn(struct iw_mpa_ep *ep, struct iw_cm_id **li
 	spin_lock(&ep->dev->lock);
 	if (ep->queue == IW_MPA_Q_REQUEST)
 		backlog_remove(ep);
-	backlog_update_allowed(lis, ep->config);
 	if (lis->gone) {
 		event = IW_MPA_EV_LISTENER_GONE;
 	} else if ((!list_empty(waiting) && !list_is_first(&ep->queued, waiting)) ||
-		   !backlog_has_room(lis)) {
+		   !backlog_has_room(lis, ep->config)) {
 		event = IW_MPA_EV_NO_ROOM;
 	} else {
 		ep->asked = true;
