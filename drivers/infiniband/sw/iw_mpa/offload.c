@@ -17,6 +17,9 @@
 #include <linux/string.h>
 #include <rdma/ib_verbs.h>
 
+/* From this repeat on an RTR message is repeated also if the ULP has sent something since. */
+#define OFFLOAD_REPEAT_AFTER_WORK	3
+
 /* Return: NULL if a driver's description is complete; else what is wrong, in words. */
 const char *iw_mpa_offload_check(const struct iw_mpa_driver_ops *drv,
 				 const struct iw_mpa_device_attr *attr)
@@ -243,18 +246,19 @@ bool iw_mpa_offload_is_answered(const struct iw_mpa_ep *ep)
 
 /*
  * Send one more zero-length RDMA Write, unless the peer has answered. If the ULP has sent something
- * since, the peer looks at that, too: then only with @after_work.
- *
- * Return: true if the driver has sent one.
+ * since, the peer looks at that, too: then only the later repeats are sent.
  */
-bool iw_mpa_offload_repeat_rtr(struct iw_mpa_ep *ep, bool after_work)
+void iw_mpa_offload_repeat_rtr(struct iw_mpa_ep *ep)
 {
+	bool after_work = iw_mpa_sock_snd_nxt(&ep->sock) != ep->off.rtr_end;
+
+	ep->repeats++;
 	if (iw_mpa_offload_is_answered(ep) ||
-	    (!after_work && iw_mpa_sock_snd_nxt(&ep->sock) != ep->off.rtr_end) ||
+	    (after_work && ep->repeats < OFFLOAD_REPEAT_AFTER_WORK) ||
 	    ep->dev->ops->repeat_rtr(ep->off.qp))
-		return false;
+		return;
 	ep->off.rtr_end = iw_mpa_sock_snd_nxt(&ep->sock);
-	return true;
+	iw_mpa_count_for(ep->dev->stats, IW_MPA_CNT_rtr_repeated);
 }
 
 /* Take the stream back: first its callbacks, then the driver forgets it, and leaves them alone. */

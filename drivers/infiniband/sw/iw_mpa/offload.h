@@ -12,7 +12,7 @@ enum iw_mpa_event iw_mpa_offload_passive(struct iw_mpa_ep *ep, bool fence, const
 					 size_t len);
 void iw_mpa_offload_open_tx(struct iw_mpa_ep *ep);
 bool iw_mpa_offload_is_answered(const struct iw_mpa_ep *ep);
-bool iw_mpa_offload_repeat_rtr(struct iw_mpa_ep *ep, bool after_work);
+void iw_mpa_offload_repeat_rtr(struct iw_mpa_ep *ep);
 void iw_mpa_offload_stop(struct iw_mpa_ep *ep, enum iw_mpa_reason why);
 bool iw_mpa_offload_is_untouched(const struct iw_mpa_ep *ep);
 

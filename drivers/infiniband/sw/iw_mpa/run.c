@@ -49,8 +49,6 @@
  * four times as long as the one before: so the last goes out after 341 times rtr_repeat_ms.
  */
 #define RUN_REPEATS		5
-/* From this repeat on it is sent also if the ULP has sent something since. */
-#define RUN_REPEAT_AFTER_WORK	3
 
 static unsigned int run_timeout_ms(const struct iw_mpa_ep *ep, enum iw_mpa_timer timer)
 {
@@ -332,13 +330,6 @@ static enum iw_mpa_event run_report_up(struct iw_mpa_ep *ep)
 	return IW_MPA_EV_NONE;
 }
 
-static void run_repeat_rtr(struct iw_mpa_ep *ep)
-{
-	ep->repeats++;
-	if (iw_mpa_offload_repeat_rtr(ep, ep->repeats >= RUN_REPEAT_AFTER_WORK))
-		iw_mpa_count_for(ep->dev->stats, IW_MPA_CNT_rtr_repeated);
-}
-
 /*
  * Has the peer acknowledged or sent bytes since the last check, and is there time left for the end?
  * A peer that moves one byte at a time would otherwise keep the connection, its right to place and
@@ -448,7 +439,7 @@ static enum iw_mpa_event run_action(struct iw_mpa_ep *ep, enum iw_mpa_action_nr 
 			return IW_MPA_EV_RTR_SETTLED;
 		break;
 	case IW_MPA_ACT_REPEAT_RTR:
-		run_repeat_rtr(ep);
+		iw_mpa_offload_repeat_rtr(ep);
 		break;
 	case IW_MPA_ACT_CHECK_PROGRESS:
 		return run_check_progress(ep);
