@@ -64,9 +64,10 @@ static void config_narrower_rtr_policy_wins(struct kunit *test)
 		.client_server_ports	= port_list(test, c->no),
 	};
 	struct iw_mpa_device_config device = { .peer_to_peer = c->device };
+	bool will_do;
 
-	KUNIT_EXPECT_EQ(test, iw_mpa_config_peer_to_peer(&config, &device, 1111, 2222),
-			c->p2p);
+	KUNIT_EXPECT_EQ(test, c->p2p,
+			iw_mpa_config_peer_to_peer(&config, &device, 1111, 2222, &will_do));
 }
 
 struct fall_back_case {
@@ -116,9 +117,10 @@ static void config_revision_1_does_not_do_where_more_is_asked_for(struct kunit *
 		.client_server_ports	= port_list(test, c->no),
 	};
 	struct iw_mpa_device_config device = { .peer_to_peer = c->device };
+	bool will_do;
 
-	KUNIT_EXPECT_EQ(test, iw_mpa_config_fall_back(&config, &device, 1111, 2222),
-			c->will_do);
+	iw_mpa_config_peer_to_peer(&config, &device, 1111, 2222, &will_do);
+	KUNIT_EXPECT_EQ(test, will_do, c->will_do);
 }
 
 static struct kunit_case config_cases[] = {

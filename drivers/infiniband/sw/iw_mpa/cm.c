@@ -26,8 +26,8 @@ static void cm_choose_model(struct iw_mpa_ep *ep, struct iw_cm_id *id)
 	u16 local = ntohs(*iw_mpa_addr_port(iw_mpa_addr(&id->local_addr)));
 	u16 remote = ntohs(*iw_mpa_addr_port(iw_mpa_addr(&id->remote_addr)));
 
-	ep->local.p2p = iw_mpa_config_peer_to_peer(ep->config, &ep->dev->config, local, remote);
-	ep->fallback = iw_mpa_config_fall_back(ep->config, &ep->dev->config, local, remote);
+	ep->local.p2p = iw_mpa_config_peer_to_peer(ep->config, &ep->dev->config, local, remote,
+						   &ep->fallback);
 }
 
 /*

@@ -102,28 +102,21 @@ static s8 config_peer_to_peer(const struct iw_mpa_config *config,
  * Shall an initiator ask for an RTR message? RFC 6581 5 asks for a choice per application: here a
  * port, in host order, stands for an application. The port decides first, then the device, then the
  * network namespace.
+ *
+ * @fall_back: will revision 1 do if revision 2 was offered? RFC 6581 10 allows revision 1 if it is
+ * compatible with the application. It has neither the peer-to-peer model nor depths. So it will not
+ * do where the application's port or the device asks for that model, or where depths have to fit.
+ * The default of the network namespace says nothing of an application.
  */
 bool iw_mpa_config_peer_to_peer(const struct iw_mpa_config *config,
 				const struct iw_mpa_device_config *device,
-				u16 local_port, u16 remote_port)
+				u16 local_port, u16 remote_port, bool *fall_back)
 {
 	s8 narrow = config_peer_to_peer(config, device, local_port, remote_port);
 
+	*fall_back = READ_ONCE(config->v1_fallback) && !READ_ONCE(config->strict_ird_ord) &&
+		     narrow != 1;
 	return iw_mpa_config_narrow(&narrow, &config->peer_to_peer);
-}
-
-/*
- * Will revision 1 do for an initiator that has offered revision 2? RFC 6581 10 allows revision 1 if
- * it is compatible with the application. It has neither the peer-to-peer model nor depths. So it
- * will not do where the application's port or the device asks for that model, or where depths have
- * to fit. The default of the network namespace says nothing of an application.
- */
-bool iw_mpa_config_fall_back(const struct iw_mpa_config *config,
-			     const struct iw_mpa_device_config *device,
-			     u16 local_port, u16 remote_port)
-{
-	return READ_ONCE(config->v1_fallback) && !READ_ONCE(config->strict_ird_ord) &&
-	       config_peer_to_peer(config, device, local_port, remote_port) != 1;
 }
 
 static const struct {

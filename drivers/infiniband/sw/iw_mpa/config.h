@@ -125,10 +125,7 @@ extern struct pernet_operations iw_mpa_config_net_ops;
 const struct iw_mpa_config *iw_mpa_config(struct net *net);
 bool iw_mpa_config_peer_to_peer(const struct iw_mpa_config *config,
 				const struct iw_mpa_device_config *device,
-				u16 local_port, u16 remote_port);
-bool iw_mpa_config_fall_back(const struct iw_mpa_config *config,
-			     const struct iw_mpa_device_config *device,
-			     u16 local_port, u16 remote_port);
+				u16 local_port, u16 remote_port, bool *fall_back);
 int iw_mpa_config_show(struct iw_mpa_device_config *device, const char *name, char *buf);
 int iw_mpa_config_store(struct iw_mpa_device_config *device, const char *name, const char *buf);
 
