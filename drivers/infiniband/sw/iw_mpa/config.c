@@ -173,39 +173,28 @@ static void config_free(struct config_net *cn)
 	bitmap_free(cn->config.peer_to_peer_ports);
 }
 
-static int config_alloc(struct config_net *cn)
+static int config_net_init(struct net *net)
 {
+	struct config_net *cn = net_generic(net, config_net_id);
 	struct iw_mpa_config *config = &cn->config;
+	struct ctl_table *entry;
 
 	*config = config_default;
 	config->peer_to_peer_ports = bitmap_zalloc(CONFIG_PORTS, GFP_KERNEL);
 	config->client_server_ports = bitmap_zalloc(CONFIG_PORTS, GFP_KERNEL);
 	cn->table = kmemdup(config_table, sizeof(config_table), GFP_KERNEL);
-	if (cn->table && config->peer_to_peer_ports && config->client_server_ports)
-		return 0;
-	config_free(cn);
-	return -ENOMEM;
-}
-
-static int config_net_init(struct net *net)
-{
-	struct config_net *cn = net_generic(net, config_net_id);
-	struct ctl_table *entry;
-	int err;
-
-	err = config_alloc(cn);
-	if (err)
-		return err;
+	if (!cn->table || !config->peer_to_peer_ports || !config->client_server_ports)
+		goto free;
 	for (entry = cn->table; entry->procname; entry++)
-		entry->data = (void *)&cn->config + (unsigned long)entry->data;
+		entry->data = (void *)config + (unsigned long)entry->data;
 
 	cn->header = register_net_sysctl_sz(net, "net/iw_mpa", cn->table,
 					    ARRAY_SIZE(config_table) - 1);
-	if (!cn->header) {
-		config_free(cn);
-		return -ENOMEM;
-	}
-	return 0;
+	if (cn->header)
+		return 0;
+free:
+	config_free(cn);
+	return -ENOMEM;
 }
 
 static void config_net_exit(struct net *net)
