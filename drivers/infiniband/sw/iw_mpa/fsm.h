@@ -271,13 +271,6 @@ static inline bool iw_mpa_fsm_does_only(enum iw_mpa_state state, enum iw_mpa_eve
 	return tr->defined && !(tr->actions & ~actions);
 }
 
-/* Does a connection begin to end with this step? */
-static inline bool iw_mpa_fsm_begins_end(enum iw_mpa_state from, enum iw_mpa_state to)
-{
-	return iw_mpa_fsm_states[from].phase != IW_MPA_PHASE_END &&
-	       iw_mpa_fsm_states[to].phase == IW_MPA_PHASE_END;
-}
-
 /*
  * When a wait ends: never 0; or 0 if nothing ends it. @now may wrap, in any unit. @wait is what the
  * timer of the state takes, 0 if it has none; @until the limit of several waits together, or 0.

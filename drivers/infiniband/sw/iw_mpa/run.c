@@ -83,11 +83,12 @@ static unsigned long run_end_until(const struct iw_mpa_ep *ep)
 /* Enter a state, or begin to wait anew in the same. The timer follows in run_arm(). */
 static void run_enter(struct iw_mpa_ep *ep, enum iw_mpa_state state)
 {
-	unsigned int ms = run_timeout_ms(ep, iw_mpa_fsm_states[state].timer);
+	const struct iw_mpa_state_info *to = &iw_mpa_fsm_states[state];
+	unsigned int ms = run_timeout_ms(ep, to->timer);
 	unsigned long flags;
 
 	spin_lock_irqsave(&ep->lock, flags);
-	if (iw_mpa_fsm_begins_end(ep->state, state))
+	if (to->phase > iw_mpa_fsm_states[ep->state].phase && to->phase == IW_MPA_PHASE_END)
 		ep->until = run_end_until(ep);
 	ep->state = state;
 	ep->deadline = iw_mpa_fsm_deadline(state, jiffies, msecs_to_jiffies(ms), ep->until);
