@@ -23,13 +23,13 @@ static inline void iw_mpa_offload_kick_rx(struct iw_mpa_ep *ep)
 		ep->dev->ops->kick_rx(ep->off.qp);
 }
 
-/* Return: true if iw_mpa_tx_finished() follows; false if the driver cannot do that. */
-static inline bool iw_mpa_offload_finish_tx(struct iw_mpa_ep *ep)
+/* Return: IW_MPA_EV_NONE, then iw_mpa_tx_finished() follows; or IW_MPA_EV_CANNOT_FINISH. */
+static inline enum iw_mpa_event iw_mpa_offload_finish_tx(struct iw_mpa_ep *ep)
 {
 	if (!ep->dev->ops->finish_tx)
-		return false;
+		return IW_MPA_EV_CANNOT_FINISH;
 	ep->dev->ops->finish_tx(ep->off.qp);
-	return true;
+	return IW_MPA_EV_NONE;
 }
 
 #endif /* _IW_MPA_OFFLOAD_H */

@@ -88,7 +88,8 @@ static void run_enter(struct iw_mpa_ep *ep, enum iw_mpa_state state)
 	unsigned long flags;
 
 	spin_lock_irqsave(&ep->lock, flags);
-	if (to->phase > iw_mpa_fsm_states[ep->state].phase && to->phase == IW_MPA_PHASE_END)
+	if (to->phase == IW_MPA_PHASE_END &&
+	    iw_mpa_fsm_states[ep->state].phase != IW_MPA_PHASE_END)
 		ep->until = run_end_until(ep);
 	ep->state = state;
 	ep->deadline = iw_mpa_fsm_deadline(state, jiffies, msecs_to_jiffies(ms), ep->until);
@@ -346,12 +347,6 @@ static enum iw_mpa_event run_check_progress(struct iw_mpa_ep *ep)
 									     IW_MPA_EV_NONE;
 }
 
-static enum iw_mpa_event run_finish_tx(struct iw_mpa_ep *ep)
-{
-	ep->progress = iw_mpa_sock_progress(&ep->sock);
-	return iw_mpa_offload_finish_tx(ep) ? IW_MPA_EV_NONE : IW_MPA_EV_CANNOT_FINISH;
-}
-
 /*
  * If bytes of the peer were left unread, TCP would send RST in place of FIN. The second read finds
  * as a rule that nothing is left. If it does not, more is arriving all the time: this event has
@@ -454,7 +449,8 @@ static enum iw_mpa_event run_action(struct iw_mpa_ep *ep, enum iw_mpa_action_nr 
 		iw_mpa_raise(ep, IW_MPA_EV_STREAM_ENDED);
 		break;
 	case IW_MPA_ACT_FINISH_TX:
-		return run_finish_tx(ep);
+		ep->progress = iw_mpa_sock_progress(&ep->sock);
+		return iw_mpa_offload_finish_tx(ep);
 	case IW_MPA_ACT_STOP:
 		iw_mpa_offload_stop(ep, ep->reason);
 		break;
