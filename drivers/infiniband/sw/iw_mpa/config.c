@@ -86,18 +86,6 @@ static bool config_has_port(const unsigned long *ports, u16 local, u16 remote)
 	return test_bit(local, ports) || test_bit(remote, ports);
 }
 
-/* What the narrower settings say of the model: a port stands for an application. */
-static s8 config_peer_to_peer(const struct iw_mpa_config *config,
-			      const struct iw_mpa_device_config *device, u16 local_port,
-			      u16 remote_port)
-{
-	if (config_has_port(config->peer_to_peer_ports, local_port, remote_port))
-		return 1;
-	if (config_has_port(config->client_server_ports, local_port, remote_port))
-		return 0;
-	return READ_ONCE(device->peer_to_peer);
-}
-
 /*
  * Shall an initiator ask for an RTR message? RFC 6581 5 asks for a choice per application: here a
  * port, in host order, stands for an application. The port decides first, then the device, then the
@@ -112,8 +100,12 @@ bool iw_mpa_config_peer_to_peer(const struct iw_mpa_config *config,
 				const struct iw_mpa_device_config *device,
 				u16 local_port, u16 remote_port, bool *fall_back)
 {
-	s8 narrow = config_peer_to_peer(config, device, local_port, remote_port);
+	s8 narrow = READ_ONCE(device->peer_to_peer);
 
+	if (config_has_port(config->peer_to_peer_ports, local_port, remote_port))
+		narrow = 1;
+	else if (config_has_port(config->client_server_ports, local_port, remote_port))
+		narrow = 0;
 	*fall_back = READ_ONCE(config->v1_fallback) && !READ_ONCE(config->strict_ird_ord) &&
 		     narrow != 1;
 	return iw_mpa_config_narrow(&narrow, &config->peer_to_peer);
