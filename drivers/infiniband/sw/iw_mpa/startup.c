@@ -31,36 +31,27 @@ static int startup_encode(struct iw_mpa_ep *ep, const void *pd, u16 pd_len,
 	return len;
 }
 
-static enum iw_mpa_event startup_put_request(struct iw_mpa_ep *ep)
-{
-	u8 buf[IW_MPA_FRAME_MAX];
-	int len, sent;
-
-	iw_mpa_make_request(&ep->local, &ep->sent);
-	len = startup_encode(ep, ep->request_pd, ep->request_pd_len, buf);
-	sent = len < 0 ? len : iw_mpa_sock_send_first(&ep->sock, buf + ep->request_sent,
-						      len - ep->request_sent);
-	/* If the peer is gone TCP has reported that, too: the event is waiting. */
-	if (sent < 0 && sent != -ECONNRESET && sent != -EPIPE)
-		return iw_mpa_ep_fail(ep, IW_MPA_EV_SEND_FAILED, sent);
-	if (sent > 0)
-		ep->request_sent += sent;
-	ep->request_out = sent < 0 || ep->request_sent == len;
-	return IW_MPA_EV_NONE;
-}
-
 /*
  * Send the MPA Request, or what is left of it. TCP is up, or takes bytes with its SYN. If the
  * Request went out with the SYN, the wait for TCP goes on.
  */
 enum iw_mpa_event iw_mpa_startup_send_request(struct iw_mpa_ep *ep)
 {
-	enum iw_mpa_event event = IW_MPA_EV_NONE;
+	u8 buf[IW_MPA_FRAME_MAX];
+	int len, sent;
 
-	if (!ep->request_out)
-		event = startup_put_request(ep);
-	if (event != IW_MPA_EV_NONE)
-		return event;
+	if (!ep->request_out) {
+		iw_mpa_make_request(&ep->local, &ep->sent);
+		len = startup_encode(ep, ep->request_pd, ep->request_pd_len, buf);
+		sent = len < 0 ? len : iw_mpa_sock_send_first(&ep->sock, buf + ep->request_sent,
+							      len - ep->request_sent);
+		/* If the peer is gone TCP has reported that, too: the event is waiting. */
+		if (sent < 0 && sent != -ECONNRESET && sent != -EPIPE)
+			return iw_mpa_ep_fail(ep, IW_MPA_EV_SEND_FAILED, sent);
+		if (sent > 0)
+			ep->request_sent += sent;
+		ep->request_out = sent < 0 || ep->request_sent == len;
+	}
 	if (!ep->request_out || !iw_mpa_sock_is_up(&ep->sock))
 		return IW_MPA_EV_NONE;
 	return ep->sent.rev > IW_MPA_REV_1 ? IW_MPA_EV_V2_SENT : IW_MPA_EV_REQ_SENT;
