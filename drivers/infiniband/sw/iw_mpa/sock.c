@@ -63,27 +63,21 @@ static void sock_report_state(struct iw_mpa_sock *ms)
 	int err = READ_ONCE(sk->sk_err);
 
 	switch (inet_sk_state_load(sk)) {
-	case TCP_SYN_SENT:
-	case TCP_SYN_RECV:
-	case TCP_LISTEN:
-		break;
 	case TCP_ESTABLISHED:
 		ms->report(ms, IW_MPA_EV_TCP_UP, 0);
 		break;
 	case TCP_CLOSE_WAIT:
 		WRITE_ONCE(ms->fin_ack, tcp_sk(sk)->snd_una);
-		ms->report(ms, IW_MPA_EV_PEER_CLOSED, 0);
-		break;
-	case TCP_CLOSE:
-		ms->report(ms, iw_mpa_sock_end(err), err);
-		break;
+		fallthrough;
 	case TCP_LAST_ACK:
 	case TCP_CLOSING:
 	case TCP_TIME_WAIT:
 		ms->report(ms, IW_MPA_EV_PEER_CLOSED, 0);
 		break;
-	case TCP_FIN_WAIT1:
-	case TCP_FIN_WAIT2:
+	case TCP_CLOSE:
+		ms->report(ms, iw_mpa_sock_end(err), err);
+		break;
+	default:	/* it opens or listens, or the peer has not closed yet */
 		break;
 	}
 }
