@@ -2,15 +2,13 @@
 /*
  * What an endpoint does: the runner, who handles its events, and the actions of the state table.
  *
- * There is one runner at a time. It is the work item, or a call that has time for some events: then
- * the answer to a call of iw_cm needs no work item. Such a borrowed runner hands over to the work
- * item after RUN_BORROWED events, since iw_cm has one worker for all connections. Also a call that
- * waits for the runner is the next one after the event that is being handled.
+ * A call that is the runner hands over to the work item after RUN_BORROWED events, since iw_cm has
+ * one worker for all connections. Also a call that waits for the runner is the next one after the
+ * event that is being handled.
  *
- * Two calls handle an event in place if no other waits and its actions allow that. The first FPDU
- * is handled where the driver finds it, in any context, if open_tx does not sleep: then a
- * responder's ULP, which waits for the FPDU, hears of it one work item earlier. A ULP that closes
- * sends the FIN itself, if the driver lets it. The rest is left to the work item.
+ * Two calls handle an event in place if no other waits and its actions allow that. Where the driver
+ * finds the first FPDU, a responder's ULP, which waits for it, then hears of it one work item
+ * earlier. A ULP that closes sends the FIN itself, if the driver lets it.
  */
 
 #include "ep.h"
