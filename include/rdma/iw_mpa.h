@@ -207,27 +207,9 @@ int __iw_mpa_register_device(struct ib_device *ibdev, struct net_device *netdev,
 			     const struct iw_mpa_driver_ops *ops,
 			     const struct iw_mpa_device_attr *attr, unsigned int api);
 
-/**
- * iw_mpa_register_device - have a device's connections managed
- * @ibdev: the device, with iw_get_qp, iw_add_ref and iw_rem_ref set, and the others by
- *	ib_set_device_ops() with &iw_mpa_ib_device_ops
- * @netdev: its network device, held until iw_mpa_unregister_device()
- * @ops: the driver's half; must stay
- * @attr: what the device can do; copied
- *
- * A driver calls this before ib_register_device(), since listeners come from within that.
- *
- * Context: process, sleeps; no lock that iw_get_qp or an op takes may be held.
- *
- * Return: 0; -EINVAL, with a message that says what is missing, or that the driver is compiled for
- * another IW_MPA_API; -EEXIST if @ibdev is registered; -ENOMEM.
- */
-static inline int iw_mpa_register_device(struct ib_device *ibdev, struct net_device *netdev,
-					 const struct iw_mpa_driver_ops *ops,
-					 const struct iw_mpa_device_attr *attr)
-{
-	return __iw_mpa_register_device(ibdev, netdev, ops, attr, IW_MPA_API);
-}
+/* What a driver calls: the library refuses one that is compiled for another IW_MPA_API. */
+#define iw_mpa_register_device(ibdev, netdev, ops, attr)	\
+	__iw_mpa_register_device(ibdev, netdev, ops, attr, IW_MPA_API)
 
 void iw_mpa_unregister_device(struct ib_device *ibdev);
 extern const struct ib_device_ops iw_mpa_ib_device_ops;

@@ -76,15 +76,19 @@ static void device_free(struct iw_mpa_device *dev)
 
 /**
  * __iw_mpa_register_device - have a device's connections managed
- * @ibdev: as for iw_mpa_register_device(), which drivers call
- * @netdev: likewise
- * @ops: likewise
- * @attr: likewise
- * @api: IW_MPA_API of the header that the driver is compiled with
+ * @ibdev: the device, with iw_get_qp, iw_add_ref and iw_rem_ref set, and the others by
+ *	ib_set_device_ops() with &iw_mpa_ib_device_ops
+ * @netdev: its network device, held until iw_mpa_unregister_device()
+ * @ops: the driver's half; must stay
+ * @attr: what the device can do; copied
+ * @api: IW_MPA_API of the header that the driver is compiled with: iw_mpa_register_device() adds it
+ *
+ * A driver calls this before ib_register_device(), since listeners come from within that.
  *
  * Context: process, sleeps; no lock that iw_get_qp or an op takes may be held.
  *
- * Return: as iw_mpa_register_device().
+ * Return: 0; -EINVAL, with a message that says what is missing, or that the driver is compiled for
+ * another IW_MPA_API; -EEXIST if @ibdev is registered; -ENOMEM.
  */
 int __iw_mpa_register_device(struct ib_device *ibdev, struct net_device *netdev,
 			     const struct iw_mpa_driver_ops *ops,
