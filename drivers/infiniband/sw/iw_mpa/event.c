@@ -43,15 +43,6 @@ void iw_mpa_event_queue_work(struct iw_mpa_ep *ep)
 }
 
 /*
- * The runner alone changes the state. If there is none, and none is due, the work item would find
- * this state, and drop the event.
- */
-static bool event_is_void(const struct iw_mpa_ep *ep, enum iw_mpa_event event)
-{
-	return iw_mpa_ep_is_idle(ep) && !ep->events && !iw_mpa_fsm_step(ep->state, event)->defined;
-}
-
-/*
  * Of several events that wait, the first in IW_MPA_RAISED_EVENTS is handled first. An event that
  * has no cell in the state is dropped: here if nothing else is to be handled, else by the runner.
  *
@@ -60,13 +51,19 @@ static bool event_is_void(const struct iw_mpa_ep *ep, enum iw_mpa_event event)
 void iw_mpa_raise(struct iw_mpa_ep *ep, enum iw_mpa_event event)
 {
 	unsigned long flags;
+	bool idle;
 
 	if (WARN_ON_ONCE(event >= IW_MPA_EV_RAISED_COUNT))
 		return;
 	spin_lock_irqsave(&ep->lock, flags);
-	if (!event_is_void(ep, event)) {
+	idle = iw_mpa_ep_is_idle(ep);
+	/*
+	 * The runner alone changes the state. If there is none, and none is due, the work item
+	 * would find this state, and drop the event.
+	 */
+	if (!idle || ep->events || iw_mpa_fsm_step(ep->state, event)->defined) {
 		ep->events |= BIT(event);
-		if (iw_mpa_ep_is_idle(ep) && ep->state != IW_MPA_ST_DEAD)
+		if (idle && ep->state != IW_MPA_ST_DEAD)
 			iw_mpa_event_queue_work(ep);
 	}
 	spin_unlock_irqrestore(&ep->lock, flags);
