@@ -308,31 +308,33 @@ static void ep_log(const struct iw_mpa_ep *ep, const char *what, const char *err
 		  &ep->tuple.local.sa, &ep->tuple.remote.sa, what, err, why);
 }
 
-/* Of a connection that was up: what the driver has found, and how much had gone over it. */
-static void ep_describe(struct iw_mpa_ep *ep, char *buf, size_t size)
+/* Why; of a connection that was @up, also what the driver has found, and how much went over it. */
+static void ep_describe(const struct iw_mpa_ep *ep, bool up, char *buf, size_t size)
 {
 	struct iw_mpa_fault fault = { .text = iw_mpa_reason_text(ep->reason) };
 	u64 sent, received;
 	int len;
 
-	if (ep->reason == IW_MPA_R_STREAM)
+	if (up && ep->reason == IW_MPA_R_STREAM)
 		fault = ep->fault;
+	if (ep->reason == IW_MPA_R_TIMEOUT_RTR && ep->sock.sock &&
+	    iw_mpa_sock_rcv_nxt(&ep->sock) != ep->off.rcv_nxt)
+		fault.text = "bytes have come, and no iw_mpa_first_fpdu() of the driver";
 	len = scnprintf(buf, size, "%s", fault.text);
 	if (fault.term)
 		len += scnprintf(buf + len, size - len,
 				 "; Terminate %s: layer %u, type %u, code 0x%02x",
 				 fault.sent ? "sent" : "received", fault.layer, fault.etype,
 				 fault.code);
-	if (!ep->sock.sock)	/* a device has taken the connection over, and counts by itself */
+	if (!up || !ep->sock.sock)	/* a device that has taken it over counts by itself */
 		return;
 	iw_mpa_sock_bytes(&ep->sock, &sent, &received);
 	scnprintf(buf + len, size - len, "; %llu bytes sent, %llu received", sent, received);
 }
 
-static void ep_log_failure(struct iw_mpa_ep *ep)
+static void ep_log_failure(const struct iw_mpa_ep *ep)
 {
 	char err[sizeof(", errno -2147483648")] = "";
-	const char *text = iw_mpa_reason_text(ep->reason);
 	bool up = ep->up.phase == IW_MPA_UP_CLOSE;
 	char why[160];
 
@@ -341,12 +343,8 @@ static void ep_log_failure(struct iw_mpa_ep *ep)
 		return;
 	if (ep->err)
 		snprintf(err, sizeof(err), ", errno %d", ep->err);
-	if (up)
-		ep_describe(ep, why, sizeof(why));
-	if (ep->reason == IW_MPA_R_TIMEOUT_RTR && ep->sock.sock &&
-	    iw_mpa_sock_rcv_nxt(&ep->sock) != ep->off.rcv_nxt)
-		text = "bytes have come, and no iw_mpa_first_fpdu() of the driver";
-	ep_log(ep, iw_mpa_reason_name(ep->reason), err, up ? why : text);
+	ep_describe(ep, up, why, sizeof(why));
+	ep_log(ep, iw_mpa_reason_name(ep->reason), err, why);
 }
 
 /* For the log: what an initiator does without. It has a good Reply, and @lost is not empty. */
