@@ -16,17 +16,6 @@ static u8 neg_can_send(const struct iw_mpa_local *local)
 	return local->max_ord ? local->rtr_send : local->rtr_send & ~IW_MPA_RTR_READ;
 }
 
-/* Return: the RTR type to take of @types, or 0. */
-static u8 neg_pick(u8 types)
-{
-	static const u8 order[] = { IW_MPA_RTR_WRITE, IW_MPA_RTR_READ, IW_MPA_RTR_SEND };
-	size_t i = 0;
-
-	while (i < sizeof(order) - 1 && !(types & order[i]))
-		i++;
-	return types & order[i];
-}
-
 /**
  * iw_mpa_make_request - the MPA Request that an initiator sends
  * @local: what this end wants
@@ -213,7 +202,8 @@ static enum iw_mpa_reason neg_initiator_rtr(const struct iw_mpa_local *local,
 
 	if (!params->ord && !may_raise)
 		both &= ~IW_MPA_RTR_READ;
-	params->rtr = neg_pick(both);
+	params->rtr = (both & IW_MPA_RTR_WRITE) ?: (both & IW_MPA_RTR_READ) ?:
+		      (both & IW_MPA_RTR_SEND);
 	if (!params->rtr)
 		return IW_MPA_R_NO_RTR;
 	if (params->rtr == IW_MPA_RTR_READ)
