@@ -190,8 +190,14 @@ static u8 frame_large_bit(bool reply)
 	return reply ? FRAME_REP_LARGE : FRAME_REQ_LARGE;
 }
 
-static void frame_decode_hdr(const struct frame_hdr *hdr, bool reply, struct iw_mpa_frame *frame)
+/*
+ * Read the header of a frame, IW_MPA_HDR_SIZE bytes that were found good. The result has depths of
+ * 0, no RTR types and no private data, whatever the frame has.
+ */
+void iw_mpa_frame_decode_head(const void *buf, bool reply, struct iw_mpa_frame *frame)
 {
+	const struct frame_hdr *hdr = buf;
+
 	memset(frame, 0, sizeof(*frame));
 	frame->reply = reply;
 	frame->rev = hdr->rev;
@@ -200,18 +206,6 @@ static void frame_decode_hdr(const struct frame_hdr *hdr, bool reply, struct iw_
 	frame->reject = reply && (hdr->flags & FRAME_R);
 	frame->enhanced = frame_is_enhanced(hdr);
 	frame->large_fpdu = hdr->flags & frame_large_bit(reply);
-}
-
-/*
- * Read the header of a frame whose rest is not kept: IW_MPA_HDR_SIZE bytes that a reader has found
- * good. The result has depths of 0, no RTR types and no private data, whatever the frame had.
- */
-void iw_mpa_frame_decode_head(const void *buf, bool reply, struct iw_mpa_frame *frame)
-{
-	struct frame_hdr hdr;
-
-	memcpy(&hdr, buf, sizeof(hdr));
-	frame_decode_hdr(&hdr, reply, frame);
 }
 
 /**
@@ -248,7 +242,7 @@ enum iw_mpa_reason iw_mpa_frame_decode(const void *buf, size_t len, bool reply,
 	if (pd_len != len - sizeof(hdr))
 		return IW_MPA_R_BAD_PD_LENGTH;
 
-	frame_decode_hdr(&hdr, reply, frame);
+	iw_mpa_frame_decode_head(&hdr, reply, frame);
 	if (frame->enhanced) {
 		iw_mpa_enhanced_decode(pd, frame);
 		pd += IW_MPA_ENHANCED_SIZE;
@@ -278,17 +272,6 @@ void iw_mpa_enhanced_encode(const struct iw_mpa_frame *frame, u8 *pd)
 	enh.ird = cpu_to_be16(ird);
 	enh.ord = cpu_to_be16(ord);
 	memcpy(pd, &enh, sizeof(enh));
-}
-
-static int frame_size(const struct iw_mpa_frame *frame)
-{
-	size_t size = IW_MPA_HDR_SIZE + frame->pd_len;
-
-	if (frame->enhanced)
-		size += IW_MPA_ENHANCED_SIZE;
-	if (frame->enhanced && frame->rev < IW_MPA_REV_2)
-		return -EINVAL;
-	return size > IW_MPA_FRAME_MAX ? -EMSGSIZE : size;
 }
 
 static void frame_put_hdr(const struct iw_mpa_frame *frame, u16 pd_length, u8 *buf)
@@ -324,11 +307,15 @@ static void frame_put_hdr(const struct iw_mpa_frame *frame, u16 pd_length, u8 *b
  */
 int iw_mpa_frame_encode(const struct iw_mpa_frame *frame, void *buf, size_t size)
 {
-	int len = frame_size(frame);
+	size_t len = IW_MPA_HDR_SIZE + frame->pd_len;
 	u8 *pd = (u8 *)buf + IW_MPA_HDR_SIZE;
 
-	if (len < 0)
-		return len;
+	if (frame->enhanced)
+		len += IW_MPA_ENHANCED_SIZE;
+	if (frame->enhanced && frame->rev < IW_MPA_REV_2)
+		return -EINVAL;
+	if (len > IW_MPA_FRAME_MAX)
+		return -EMSGSIZE;
 	if (len > size)
 		return -ENOSPC;
 	frame_put_hdr(frame, len - IW_MPA_HDR_SIZE, buf);
