@@ -42,12 +42,7 @@ void iw_mpa_event_queue_work(struct iw_mpa_ep *ep)
 		iw_mpa_ep_drop(ep);
 }
 
-/*
- * Of several events that wait, the first in IW_MPA_RAISED_EVENTS is handled first. An event that
- * has no cell in the state is dropped: here if nothing else is to be handled, else by the runner.
- *
- * In any context.
- */
+/* In any context. An event that has no cell in the state is dropped, here or by the runner. */
 void iw_mpa_raise(struct iw_mpa_ep *ep, enum iw_mpa_event event)
 {
 	unsigned long flags;

@@ -163,9 +163,7 @@ static enum iw_mpa_reason offload_start(struct iw_mpa_ep *ep, size_t reply_len, 
  * name one type look at the stream for the first time after their Reply has gone out. If the RTR
  * message arrives before that, they see it only when more bytes do.
  *
- * Return: IW_MPA_EV_HANDED_OFF; IW_MPA_EV_HANDED_OFF_QUIET if the peer may have missed the RTR
- * message and the driver can repeat it; or with the endpoint's reason set:
- * IW_MPA_EV_PREPARE_FAILED, the driver has no stream; IW_MPA_EV_RTR_FAILED.
+ * Return: what fsm.h names for HANDOFF_ACTIVE.
  */
 enum iw_mpa_event iw_mpa_offload_active(struct iw_mpa_ep *ep)
 {
@@ -204,9 +202,7 @@ static int offload_send_reply(struct iw_mpa_ep *ep, const void *reply, size_t le
  * Hand a responder's stream to the driver, and send the Reply. The stream is positioned after the
  * Request. With @fence TX is held back until the first FPDU, as RFC 5044 7.1.2 asks.
  *
- * Return: IW_MPA_EV_HANDED_OFF_RTR, IW_MPA_EV_HANDED_OFF_FENCED, or IW_MPA_EV_HANDED_OFF: TX is
- * open; or with the endpoint's reason set: IW_MPA_EV_ACCEPT_FAILED, nothing was sent and the driver
- * has no stream; IW_MPA_EV_REPLY_FAILED.
+ * Return: what fsm.h names for HANDOFF_PASSIVE.
  */
 enum iw_mpa_event iw_mpa_offload_passive(struct iw_mpa_ep *ep, bool fence, const void *reply,
 					 size_t len)
