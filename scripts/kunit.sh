@@ -20,7 +20,7 @@
 # name of a function there, and may have * in it.
 #
 # Our tree is copied to drivers/iw_mpa/ of the kernel sources in the cache, with the folders as
-# they are here, so that relative includes and the one link line (the library's Kbuild) stay
+# they are here, so that relative includes and the one link line (the library's Makefile) stay
 # true. The kernels are built beside it and kept: a change of ours is compiled and linked alone.
 
 . "$(dirname "$0")/lib/lib.sh"

@@ -10,10 +10,9 @@
 #
 # What is ours goes to where the kernel has such files, with these changes and no others:
 #
-#   - parts between the lines "out of tree" and "in tree" of a Kbuild or a page are left out, and so
-#     is what only older kernels need: the compat folders, COMPAT_* in #ifdef, compat_VERB() around
-#     the name of a function
-#   - a Kbuild becomes a Makefile, whose layers are added one by one
+#   - parts between the lines "out of tree" and "in tree" of a page are left out, and so is what only older
+#     kernels need: the compat folders
+#   - each Kbuild stays here; the layers of a Makefile are added one by one
 #   - kunit/ becomes the folders tests/ beside what is tested, iw_mpa_skeleton/ becomes samples/iw_mpa/
 #
 # Kconfig and what each patch says are in scripts/series. A patch is proved by applying it behind
@@ -53,8 +52,6 @@ git_here() { GIT_CEILING_DIRECTORIES=$CACHE git -c safe.directory='*' "$@"; }
 
 # Where our files are there; for texts that name them
 TREE_PATHS="
-	s|$SW/iw_mpa/Kbuild|$SW/iw_mpa/Makefile|g
-	s|$SW/srnic/Kbuild|$SW/srnic/Makefile|g
 	s|\(\.\./drivers/infiniband/sw/iw_mpa_skeleton/\)\(iw_mpa_toe\.h\)|\2|g
 	s|$SW/iw_mpa_skeleton/iw_mpa_toe|$SW/iw_mpa/tests/iw_mpa_toe|g
 	s|$SW/iw_mpa_skeleton/|samples/iw_mpa/|g
@@ -82,13 +79,14 @@ page() {
 makefile() {
 	local module=$1
 
-	sed -E "/^# out of tree\$/,/^# in tree\$/d
-		s/^obj-.*(\\\$\\(CONFIG_[A-Z_]+\\))\\) \\+=/obj-\\1 +=/
-		/^$module-y := /d
-		s/^iw_mpa-l2-takeover :=/iw_mpa-\$(CONFIG_IW_MPA_TAKEOVER) +=/
+	sed -E "s/^iw_mpa-l2-takeover :=/iw_mpa-\$(CONFIG_IW_MPA_TAKEOVER) +=/
 		s/^$module-[a-z0-9-]+ :=/$module-y +=/
-		s/\\\$\\($module-dir\\)/\$(src)/" "$TOP/$SW/$module/Kbuild" | cat -s
+		/^$module-.* [:+]= [$]\(/d; / tests\/\$/d" "$TOP/$SW/$module/Makefile" | cat -s
 }
+
+# Its Kconfig, without the tests, and those alone
+kconfig() { sed '/^config .*_KUNIT_TEST/,$d' "$TOP/$SW/$1/Kconfig" | sed '$d'; }
+kconfig_tests() { echo && sed -n '/^config .*_KUNIT_TEST/,$p' "$TOP/$SW/$1/Kconfig"; }
 
 fragment() { tail -n +2 "$HERE/$1"; }
 
@@ -154,8 +152,7 @@ compose() {
 		makefile "$name" >"$NEW/$SW/$name/Makefile"
 		tests "$name"
 		echo "obj-\$(CONFIG_${name^^}_KUNIT_TEST) += tests/" >"$NEW/$SW/$name/Makefile.kunit"
-		{ echo '# SPDX-License-Identifier: GPL-2.0'; fragment "Kconfig.$name"; } \
-			>"$NEW/$SW/$name/Kconfig"
+		kconfig "$name" >"$NEW/$SW/$name/Kconfig"
 		fragment kunitconfig.iw_mpa >"$NEW/$SW/$name/.kunitconfig"
 	done
 	fragment kunitconfig.srnic >>"$NEW/$SW/srnic/.kunitconfig"
@@ -188,13 +185,13 @@ take() {
 	done
 }
 
-# objects MODULE LAYER...: as its Kbuild has them
+# objects MODULE LAYER...: as its Makefile has them
 objects() {
 	local module=$1 layer
 
 	shift
 	for layer in "$@"; do
-		sed -n "s/^$module-$layer := //p" "$TOP/$SW/$module/Kbuild"
+		sed -n "s/^$module-$layer := //p" "$TOP/$SW/$module/Makefile"
 	done
 }
 
@@ -261,7 +258,7 @@ add_tests() {
 	for file in "$NEW/$dir/tests"/*; do
 		take "$dir/tests/${file##*/}"
 	done
-	fragment "Kconfig.$1-kunit" >>"$REPO/$dir/Kconfig"
+	kconfig_tests "$1" >>"$REPO/$dir/Kconfig"
 	sed -i "/^obj-/r $NEW/$dir/Makefile.kunit" "$REPO/$dir/Makefile"
 }
 

@@ -61,10 +61,9 @@ put_makefiles() {
 		ifdef CONFIG_IW_MPA
 		obj-y += $LIB/
 		include \$(srctree)/drivers/iw_mpa/$SRNIC/Kbuild
-		obj-m :=
 		obj-y += \$(addprefix $SRNIC/,\$(srnic-r0) \$(srnic-r1) \$(srnic-r2) \$(srnic-r3) \$(srnic-leaves))
 		obj-y += \$(addprefix $SRNIC/,$VERBS)
-		CFLAGS_$SRNIC/trace.o += \$(CFLAGS_trace.o)
+		CFLAGS_$SRNIC/trace.o += -I\$(srctree)/drivers/iw_mpa/$SRNIC
 		CFLAGS_$SRNIC/tx.o += \$(foreach name,$FAKED_TX,-D\$(name)=pair_\$(name)) ${PUSH[${2:-net}]:-}
 		CFLAGS_$SRNIC/qp.o += \$(foreach name,$FAKED_QP,-D\$(name)=pair_\$(name))
 		CFLAGS_$SRNIC/fpdu.o += \$(foreach name,$FAKED_FRAG,-D\$(name)=pair_\$(name))
@@ -72,7 +71,6 @@ put_makefiles() {
 		else
 		include \$(srctree)/drivers/iw_mpa/$LIB/Kbuild
 		include \$(srctree)/drivers/iw_mpa/$SRNIC/Kbuild
-		obj-m :=
 		obj-y := \$(addprefix $LIB/,\$(iw_mpa-l0-sctp))
 		ifeq (\$(SRCARCH),um)
 		ccflags-y := --coverage -Og \$(addprefix -D__HAVE_BUILTIN_BSWAP,16__ 32__ 64__)

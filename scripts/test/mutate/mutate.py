@@ -102,7 +102,7 @@ def layer_files(layers):
     files = []
     for layer in layers:
         folder = FOLDER + layer.split('-')[0]
-        text = (TOP / folder / 'Kbuild').read_text(encoding='utf-8')
+        text = ''.join((TOP / folder / name).read_text(encoding='utf-8') for name in ('Makefile', 'Kbuild'))
         objects = re.search(rf'^{layer} := (.*)$', text, re.MULTILINE)[1].split()
         files += [f"{folder}/{name[:-2]}.c" for name in objects]
     return files

@@ -6,7 +6,7 @@
     check-layers.py --selftest         prove that each kind of violation is found
 
 DIR holds the built objects of drivers/infiniband/sw/iw_mpa. The layers are those of
-the link line in its Kbuild.
+the link line in its Makefile.
 """
 
 import argparse
@@ -23,7 +23,7 @@ LIBRARY = 'drivers/infiniband/sw/iw_mpa'
 
 def link_line():
     """layer -> its objects, in the order in which they are linked"""
-    text = (TOP / LIBRARY / 'Kbuild').read_text(encoding='utf-8')
+    text = ''.join((TOP / LIBRARY / name).read_text(encoding='utf-8') for name in ('Makefile', 'Kbuild'))
     layers = {}
     for layer, objects in re.findall(r'^iw_mpa-(l\d|leaves)(?:-\w+)? := (.*)$', text, re.MULTILINE):
         layers.setdefault(layer, []).extend(re.findall(r'([\w/]+)\.o', objects))
@@ -133,7 +133,7 @@ def check_library(top):
         inside = path.relative_to(top / LIBRARY)
         where = '%s/%s' % (LIBRARY, inside)
         if name_of(inside) not in LAYER_OF:
-            yield where, 'has no layer: give it one in Kbuild'
+            yield where, 'has no layer: give it one in the Makefile'
             continue
         code = code_of(path)
         for kind, name in INCLUDE.findall(code):
