@@ -16,7 +16,7 @@
 #          is compiled for it, without IPv6
 #   i386   and on one of 32 bits
 #
-# A SUITE is a file kunit/SUITE_kunit.c, and runs in the first of pure and net that has it. CASE is the
+# A SUITE is a file kunit/*/SUITE_kunit.c, and runs in the first of pure and net that has it. CASE is the
 # name of a function there, and may have * in it.
 #
 # Our tree is copied to drivers/iw_mpa/ of the kernel sources in the cache, with the folders as
@@ -36,7 +36,7 @@ test_all_listed() {
 	local file listed
 
 	listed=" $(variable iw_mpa-kunit-l0) $(variable iw_mpa-kunit-net) $(variable iw_mpa-kunit-takeover) "
-	for file in "$TOP"/kunit/*_kunit.c; do
+	for file in "$TOP"/kunit/*/*_kunit.c; do
 		file=$(basename "$file" .c).o
 		[[ $listed == *" $file "* ]] || { echo "$file is not in kunit/Makefile"; return 1; }
 	done
@@ -131,11 +131,12 @@ suite() {
 
 # kernel_for SUITE[.CASE]: which of pure and net runs it
 kernel_for() {
-	local suite=${1%%.*} file=$TOP/kunit/${1%%.*}_kunit.c what=${1#*.} name
+	local suite=${1%%.*} file what=${1#*.} name
 
-	[[ -e $file ]] || die "no such kernel or suite: $1 (${!CONFIG[*]}, or NAME of a file kunit/NAME_kunit.c)"
+	file=$(find "$TOP/kunit" -name "${suite}_kunit.c")
+	[[ -e $file ]] || die "no such kernel or suite: $1 (${!CONFIG[*]}, or NAME of a file kunit/*/NAME_kunit.c)"
 	[[ $1 != *.* || $what == *'*'* ]] || grep -qE "KUNIT_CASE(_[A-Z]+)?\($what\b" "$file" ||
-		die "no such case: $what. These are in kunit/${suite}_kunit.c: $(cases_of "$file")"
+		die "no such case: $what. These are in ${file#"$TOP/"}: $(cases_of "$file")"
 	for name in pure net; do
 		[[ " $(suites "$name" | paste -sd ' ') " == *" $suite "* ]] || continue
 		echo "$name"

@@ -13,7 +13,7 @@
 #   - parts between the lines "out of tree" and "in tree" of a page are left out, and so is what only older
 #     kernels need: the compat folders
 #   - each Kbuild stays here; the layers of a Makefile are added one by one
-#   - kunit/ becomes the folders tests/ beside what is tested, iw_mpa_skeleton/ becomes samples/iw_mpa/
+#   - kunit/MODULE/ becomes MODULE/tests/, iw_mpa_skeleton/ becomes samples/iw_mpa/
 #
 # Kconfig and what each patch says are in scripts/series. A patch is proved by applying it behind
 # those before it to the kernel's sources: its objects build without a warning with W=1 and Debian's
@@ -52,11 +52,9 @@ git_here() { GIT_CEILING_DIRECTORIES=$CACHE git -c safe.directory='*' "$@"; }
 
 # Where our files are there; for texts that name them
 TREE_PATHS="
-	s|\(\.\./drivers/infiniband/sw/iw_mpa_skeleton/\)\(iw_mpa_toe\.h\)|\2|g
 	s|$SW/iw_mpa_skeleton/iw_mpa_toe|$SW/iw_mpa/tests/iw_mpa_toe|g
 	s|$SW/iw_mpa_skeleton/|samples/iw_mpa/|g
-	s|\bkunit/\(iw_mpa_[a-z_]*\.[ch]\)|$SW/iw_mpa/tests/\1|g
-	s|\bkunit/\(srnic_[a-z_]*\.[ch]\)|$SW/srnic/tests/\1|g"
+	s|\bkunit/\(iw_mpa\|srnic\)/|$SW/\1/tests/|g"
 
 # c_file FROM TO
 c_file() {
@@ -90,24 +88,20 @@ kconfig_tests() { echo && sed -n '/^config .*_KUNIT_TEST/,$p' "$TOP/$SW/$1/Kconf
 
 fragment() { tail -n +2 "$HERE/$1"; }
 
-# What suites lean on that stay here: kernels without INFINIBAND; a kernel where nobody else uses the
-# sender, see srnic_pair_tcp.h; a port that stays out of the tree; SCTP's session control, which no socket
-# uses. iw_mpa_build is about the first.
-STAYS='iw_mpa_build_kunit|session|iw_mpa_no_core|srnic_pair_tcp|cxgb4_adapter'
+# In kunit/here/ is what leans on kernels without INFINIBAND, which iw_mpa_build is about; on a kernel where
+# nobody else uses the sender, see srnic_pair_tcp.h; on a port that stays out of the tree; on SCTP's session
+# control, which no socket uses.
+STAYS=session
 
-stays() { [[ ${1##*/} =~ ^($STAYS)\.[ch]$ ]] || grep -qE "^#include \"($STAYS)\.h\"" "$1"; }
+stays() { [[ ${1##*/} =~ ^($STAYS)\.[ch]$ ]]; }
 
-# tests MODULE: the suites of which the names begin so, and the headers of no module that they include
+# tests MODULE
 tests() {
 	local module=$1 dir=$NEW/$SW/$1/tests file
 
 	mkdir -p "$dir"
-	for file in "$TOP/kunit/$module"_*.[ch]; do
-		stays "$file" || c_file "$file" "$dir/${file##*/}"
-	done
-	for file in "$TOP"/kunit/*.h; do
-		[[ ${file##*/} =~ ^(iw_mpa|srnic)_ ]] ||
-			! grep -qx "#include \"${file##*/}\"" "$dir"/*.[ch] || c_file "$file" "$dir/${file##*/}"
+	for file in "$TOP/kunit/$module"/*.[ch]; do
+		c_file "$file" "$dir/${file##*/}"
 	done
 	[[ $module != iw_mpa ]] || for file in iw_mpa_toe.c iw_mpa_toe.h; do
 		c_file "$TOP/$SW/iw_mpa_skeleton/$file" "$dir/$file"

@@ -15,10 +15,10 @@ COMPAT=drivers/infiniband/sw/compat
 SKELETON=drivers/infiniband/sw/iw_mpa_skeleton
 CXGB4=drivers/infiniband/hw/cxgb4_mpa
 
-# Of R4, what kunit/iw_mpa_no_core.c makes possible without the RDMA core
+# Of R4, what kunit/here/iw_mpa_no_core.c makes possible without the RDMA core
 VERBS='verbs.o'
 
-# What kunit/srnic_pair_tcp.c does in place of TCP, of the library and of the page allocator
+# What kunit/here/srnic_pair_tcp.c does in place of TCP, of the library and of the page allocator
 FAKED_TX='iw_mpa_stream_down iw_mpa_tx_finished kernel_sendpage_locked tcp_sendmsg_locked'
 FAKED_QP='iw_mpa_close iw_mpa_disconnect iw_mpa_ep_get iw_mpa_ep_put'
 FAKED_FRAG=skb_page_frag_refill
@@ -118,7 +118,7 @@ suites() {
 	local object
 
 	if [[ $1 == splice ]]; then
-		(cd "$TOP/kunit" && grep -l '^#include "srnic_pair_tcp.h"' ./*_kunit.c) | sed 's|^\./||; s|_kunit\.c$||'
+		(cd "$TOP/kunit" && grep -l '^#include "srnic_pair_tcp.h"' ./*/*_kunit.c) | sed 's|.*/||; s|_kunit\.c$||'
 		return
 	fi
 	for object in $(variable iw_mpa-kunit-l0) \

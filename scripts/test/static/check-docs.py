@@ -531,7 +531,7 @@ def check_wire(docs):
 
 def tests():
     """What looks at counters: the suites that run the modules"""
-    files = ('kunit/*.c', 'scripts/wire/*.py', 'scripts/e2e/*.sh')
+    files = ('kunit/*/*.c', 'scripts/wire/*.py', 'scripts/e2e/*.sh')
     return '\n'.join(path.read_text(encoding='utf-8')
                      for pattern in files for path in sorted(TOP.glob(pattern)))
 
@@ -560,7 +560,7 @@ def check_silent(docs):
     codes = reasons()
     aloud = [name for name, (_, code) in codes.items() if code == '5']
     yield from compare('E-9.3-1, told', re.findall(r'``([A-Z_]+)``', told), aloud)
-    suite = read('kunit/iw_mpa_reason_kunit.c')
+    suite = read('kunit/iw_mpa/iw_mpa_reason_kunit.c')
     yield from compare('iw_mpa_reason_kunit.c, E-9.3-1',
                        re.findall(r'\{ "E-9\.3-1_\w+", IW_MPA_R_(\w+), ', suite), aloud)
     # The peer has erred if the errno says so, and needs no word of it; time-outs go together.

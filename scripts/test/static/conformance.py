@@ -170,7 +170,7 @@ def read_all(pattern):
 def known_words():
     """All that may stand for itself in a text, if it has as many parts as WORD wants"""
     words = {wire_name(function).split(': ')[1] for _, function in wire_registry()}
-    for _, text in read_all('kunit/*_kunit.c'):
+    for _, text in read_all('kunit/*/*_kunit.c'):
         words.update(CASE.findall(text))
     for _, text in read_all('drivers/infiniband/sw/*/*.[ch]'):
         words.update(re.findall(r'\w+', text))
@@ -178,7 +178,7 @@ def known_words():
 
 
 def all_tests():
-    return gathered([*wire_tests(), *kunit_tests(read_all('kunit/*_kunit.c')),
+    return gathered([*wire_tests(), *kunit_tests(read_all('kunit/*/*_kunit.c')),
                      *e2e_tests(read_all('scripts/e2e/*.sh')),
                      *static_tests((TOP / 'scripts/static.sh').read_text(encoding='utf-8'))])
 
@@ -330,7 +330,7 @@ def main():
             for path, page in zip(PAGES, pages):
                 path.write_text(page, encoding='utf-8')
         found = list(problems(pages, tests, known_words()))
-        found += unread_citations(read_all('kunit/*_kunit.c'))
+        found += unread_citations(read_all('kunit/*/*_kunit.c'))
     for problem in found:
         print(problem)
     return 1 if found else 0

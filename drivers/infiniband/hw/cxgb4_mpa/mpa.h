@@ -2,7 +2,7 @@
 /*
  * MPA startup of iw_cxgb4 on the protocol part of iw_mpa, without I/O: what the device and
  * iw_cm do is behind struct c4mpa_ops. cm_mpa.c has it done by iw_cxgb4's cm.c; a KUnit
- * suite, kunit/iw_mpa_cxgb4_kunit.c, by an adapter of its own.
+ * suite, kunit/here/iw_mpa_cxgb4_kunit.c, by an adapter of its own.
  *
  * The state of a connection is the driver's: com.state of struct c4iw_ep. So are its lock,
  * com.mutex, which is held in every call, and its timer. What is kept here is frames:

@@ -5,7 +5,7 @@
  * What the device does is behind struct toe_hw. Timers, the events of iw_cm and
  * the retry with revision 1 are left to the driver.
  *
- * kunit/iw_mpa_toe_kunit.c has two of these connect to each other.
+ * The KUnit suite iw_mpa_toe has two of these connect to each other.
  */
 
 #include "iw_mpa_toe.h"

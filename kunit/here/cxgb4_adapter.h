@@ -6,7 +6,7 @@
 #ifndef _CXGB4_ADAPTER_H
 #define _CXGB4_ADAPTER_H
 
-#include "../drivers/infiniband/hw/cxgb4_mpa/mpa.h"
+#include "../../drivers/infiniband/hw/cxgb4_mpa/mpa.h"
 #include "raw_frame.h"
 
 #include <kunit/test.h>

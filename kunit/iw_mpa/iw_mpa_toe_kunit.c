@@ -4,7 +4,7 @@
  * of octets between them.
  */
 
-#include "../drivers/infiniband/sw/iw_mpa_skeleton/iw_mpa_toe.h"
+#include "iw_mpa_toe.h"
 
 #include <kunit/test.h>
 #include <linux/errno.h>
