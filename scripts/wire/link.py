@@ -104,7 +104,7 @@ class Link:
         self.narrow, self.large, self.says_large = narrow, large, says_large
         if not crc and device().asks_crc:
             b.set(crc=0)
-        if not rtr and rev == 2 and role == "initiator" and device().asks_rtr:
+        if not rtr and role == "initiator" and device().asks_rtr:
             b.set(peer_to_peer=0)
         b.set(**(settings or {}))
         if narrow:
