@@ -11,7 +11,7 @@
 #include <linux/unaligned.h>
 
 #include "place.h"
-#include "send.h"
+#include "tx.h"
 #include "sq.h"
 #include "../srnic/mem.h"	/* user mode Linux has a mem.h, too */
 #include "fpdu.h"
@@ -202,9 +202,9 @@ static void fault_marker_points_elsewhere_found(struct kunit *test)
 	u16 len = fault_ulpdu(w, &row, ulpdu);
 	int bit;
 
-	qp->rx.markers = true;
-	qp->rx.crc = false;
-	e->qp->tx.markers = true;
+	qp->params.rx_markers = true;
+	qp->params.crc = false;
+	e->qp->params.tx_markers = true;
 	for (bit = 0; bit < 32; bit++) {
 		bool reserved = bit < 16 || bit == 24 || bit == 25;
 
@@ -230,7 +230,7 @@ static void fault_junk_crc_with_crc_off_fine(struct kunit *test)
 	struct pair_end *e = &w->p->end[0];
 	u8 ulpdu[256];
 
-	w->p->end[1].qp->rx.crc = false;
+	w->p->end[1].qp->params.crc = false;
 	pair_put_ulpdu(w->p, 0, ulpdu, fault_ulpdu(w, &row, ulpdu));
 	e->wire[e->wire_len - 1] ^= 0xff;
 	pair_deliver(w->p, 0);

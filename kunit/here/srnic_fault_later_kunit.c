@@ -14,7 +14,7 @@
 #include "sq.h"
 #include "rq.h"
 #include "rx.h"
-#include "send.h"
+#include "tx.h"
 #include "../srnic/mem.h"	/* user mode Linux has a mem.h, too */
 #include "fpdu.h"
 
@@ -153,7 +153,7 @@ static void fault_source_revoked_in_response_rest_told(struct kunit *test)
 	qp->tx.batch.fpdus = SRNIC_BATCH_FPDUS - 2;	/* room for two */
 	KUNIT_ASSERT_GT(test, srnic_send_fill(qp), 0);
 	srnic_batch_reset(&qp->tx.batch);
-	KUNIT_ASSERT_EQ(test, srnic_stag_invalidate(w->p->dev, &w->p->pd, mr->stag), 0);
+	KUNIT_ASSERT_EQ(test, srnic_stag_invalidate(w->p->dev, &w->p->pd, mr->stag, false), 0);
 	KUNIT_ASSERT_EQ(test, srnic_send_fill(qp), 0);
 	KUNIT_EXPECT_EQ(test, qp->tx.batch.len, 0);
 	pair_expect_fault(w->p, 1, SRNIC_ERR_READ_STAG);
@@ -185,7 +185,8 @@ static void fault_each_segment_checked_by_itself(struct kunit *test)
 	pair_put_ulpdu(w->p, 0, ulpdu, fault_ulpdu(w, &row, ulpdu));
 	pair_deliver(w->p, 0);
 	pair_expect_fault(w->p, 1, SRNIC_ERR_NONE);
-	KUNIT_ASSERT_EQ(test, srnic_stag_invalidate(w->p->dev, &w->p->pd, w->stags[STAG_WRITE]), 0);
+	KUNIT_ASSERT_EQ(test, srnic_stag_invalidate(w->p->dev, &w->p->pd,
+						    w->stags[STAG_WRITE], false), 0);
 	row.to = BASE + 8;
 	pair_put_ulpdu(w->p, 0, ulpdu, fault_ulpdu(w, &row, ulpdu));
 	pair_deliver(w->p, 0);

@@ -11,7 +11,7 @@
 #include <linux/string.h>
 
 #include "fpdu.h"
-#include "send.h"
+#include "tx.h"
 #include "srnic_oracle.h"
 #include "srnic_pair_tcp.h"
 #include "../srnic/mem.h"	/* user mode Linux has a mem.h, too */
@@ -193,10 +193,10 @@ static void send_reserves_are_taken_by_the_page(struct kunit *test)
 
 	send_begin(test, &send_rows[2]);
 	pair_tcp.pieces = 0;
-	KUNIT_EXPECT_FALSE(test, srnic_frag_refill(&frag, GFP_NOIO));
+	KUNIT_EXPECT_FALSE(test, srnic_frag_refill(&frag));
 	KUNIT_EXPECT_PTR_EQ(test, frag.page, NULL);
 	flags = memalloc_noreclaim_save();
-	found = srnic_frag_refill(&frag, GFP_NOIO);
+	found = srnic_frag_refill(&frag);
 	memalloc_noreclaim_restore(flags);
 	KUNIT_ASSERT_TRUE(test, found);
 	KUNIT_EXPECT_EQ(test, frag.size, PAGE_SIZE);
@@ -367,7 +367,7 @@ static void send_large_fpdu_ends_with_the_packet(struct kunit *test)
 	};
 
 	tcp_sk(p->sock->sk)->gso_segs = 45;
-	qp->tx.large = true;
+	qp->params.large_fpdu = true;
 	pair_tcp.keeps = true;
 	sge.length = 1000;
 	send_post(test, 1, &sge, 1);

@@ -183,7 +183,7 @@ static void end_post_own(struct kunit *test, bool reads)
 	}
 	pair_send(p, 1);
 	pair_deliver(p, 1);
-	KUNIT_ASSERT_EQ(test, srnic_stag_invalidate(p->dev, &p->pd, mr->stag), 0);
+	KUNIT_ASSERT_EQ(test, srnic_stag_invalidate(p->dev, &p->pd, mr->stag, false), 0);
 }
 
 /* So much time passes, in which the peer acknowledges something or not. */
@@ -470,7 +470,7 @@ static void end_states_of_a_stream_that_finishes(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, qp->tx.state, SRNIC_TX_SHUT);
 	srnic_tx_kick(qp);
 	flush_work(&qp->tx.work);
-	KUNIT_EXPECT_EQ(test, qp->tx.state, SRNIC_TX_DENIED);
+	KUNIT_EXPECT_EQ(test, qp->tx.state, SRNIC_TX_SHUT);
 	srnic_tx_open(&qp->ibqp);
 	flush_work(&qp->tx.work);
 	KUNIT_EXPECT_EQ(test, qp->tx.state, SRNIC_TX_OPEN);
@@ -488,6 +488,44 @@ static void end_states_of_a_stream_that_finishes(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, qp->tx.state, SRNIC_TX_CLOSED);
 	KUNIT_EXPECT_EQ(test, qp->tx.opened, 1);
 	KUNIT_EXPECT_EQ(test, pair_tcp.downs, 1);
+}
+
+/* A fault was found while TX was shut: nobody but who opens TX looks again. */
+static void end_open_lets_out_a_terminate(struct kunit *test)
+{
+	struct pair *p = test->priv;
+	struct srnic_qp *qp = p->end[0].qp;
+
+	pair_start(p, &end_opts);
+	srnic_fail(qp, SRNIC_ERR_CRC);
+	srnic_tx_kick(qp);
+	flush_work(&qp->tx.work);
+	KUNIT_EXPECT_EQ(test, pair_tcp.downs, 0);
+	srnic_tx_open(&qp->ibqp);
+	flush_work(&qp->tx.work);
+	KUNIT_EXPECT_EQ(test, pair_tcp.downs, 1);
+	KUNIT_EXPECT_EQ(test, end_count(test, SRNIC_CNT_tx_terminates), 1);
+}
+
+/* The same for a Read of the peer */
+static void end_open_lets_out_a_response(struct kunit *test)
+{
+	struct pair *p = test->priv;
+	struct srnic_qp *qp = p->end[0].qp;
+	const struct ib_rdma_wr read = { .wr.opcode = IB_WR_RDMA_READ };
+
+	pair_start(p, &end_opts);
+	KUNIT_ASSERT_EQ(test, pair_post(&p->end[1], &read.wr), 0);
+	pair_send(p, 1);
+	pair_tcp_arrive(p);
+	srnic_tx_kick(qp);
+	flush_work(&qp->tx.work);
+	KUNIT_EXPECT_EQ(test, pair_tcp.calls, 0);
+	srnic_tx_open(&qp->ibqp);
+	flush_work(&qp->tx.work);
+	KUNIT_EXPECT_EQ(test, pair_tcp.calls, 1);
+	pair_deliver(p, 0);
+	KUNIT_EXPECT_EQ(test, p->end[1].qp->sq.reads, 0);
 }
 
 static void end_states_of_a_stream_that_fails(struct kunit *test)
@@ -520,7 +558,7 @@ static void end_states_of_a_stream_that_was_never_opened(struct kunit *test)
 	srnic_fail(qp, SRNIC_ERR_CRC);
 	srnic_tx_kick(qp);
 	flush_work(&qp->tx.work);
-	KUNIT_EXPECT_EQ(test, qp->tx.state, SRNIC_TX_DENIED);
+	KUNIT_EXPECT_EQ(test, qp->tx.state, SRNIC_TX_SHUT);
 	qp->tx.opened = ktime_get_seconds() - SRNIC_FOUND_S;
 	end_time_is_up(qp);
 	end_time_is_up(qp);
@@ -580,6 +618,8 @@ static struct kunit_case end_cases[] = {
 	KUNIT_CASE(end_next_stream_begins_anew),
 	KUNIT_CASE(end_closed_in_the_time_of_applications_alone),
 	KUNIT_CASE(end_states_of_a_stream_that_finishes),
+	KUNIT_CASE(end_open_lets_out_a_terminate),
+	KUNIT_CASE(end_open_lets_out_a_response),
 	KUNIT_CASE(end_states_of_a_stream_that_fails),
 	KUNIT_CASE(end_states_of_a_stream_that_was_never_opened),
 	{}

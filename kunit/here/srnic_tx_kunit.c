@@ -182,7 +182,7 @@ static void tx_reserves_for_storage_alone(struct kunit *test)
 	pair_start(p, &tx_plain);
 	pair_tcp_post(test, 1);
 	qp->user = who->user;
-	qp->initiator = who->initiator;
+	qp->params = params;
 	srnic_tx_start(qp, &ho);
 	qp->tx.state = SRNIC_TX_OPEN;
 	srnic_tx_kick(qp);

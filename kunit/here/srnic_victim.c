@@ -7,7 +7,7 @@
 #include <linux/unaligned.h>
 
 #include "../srnic/mem.h"	/* user mode Linux has a mem.h, too */
-#include "send.h"
+#include "tx.h"
 #include "fpdu.h"
 #include "state.h"
 
@@ -40,7 +40,7 @@ struct fault_world *fault_begin(struct kunit *test)
 	dead = pair_reg(p, &p->pd, mem, BASE, SIZE,
 			IB_ACCESS_REMOTE_WRITE | IB_ACCESS_REMOTE_READ);
 	w->stags[STAG_DEAD] = dead->stag;
-	KUNIT_ASSERT_EQ(test, srnic_stag_invalidate(p->dev, &p->pd, dead->stag), 0);
+	KUNIT_ASSERT_EQ(test, srnic_stag_invalidate(p->dev, &p->pd, dead->stag, false), 0);
 	w->stags[STAG_KEY] = w->stags[STAG_WRITE] ^ 1;
 	w->stags[STAG_INDEX] = w->stags[STAG_WRITE] ^ 0x100;
 	w->stags[STAG_DMA] = SRNIC_LOCAL_DMA_LKEY;

@@ -9,10 +9,9 @@
 
 #include "place.h"
 #include "rq.h"
-#include "send.h"
+#include "tx.h"
 #include "sq.h"
 #include "../srnic/mem.h"	/* user mode Linux has a mem.h, too */
-#include "tx.h"
 #include "fpdu.h"
 
 static const struct pair_opts queue_opts = { .crc = true, .emss = 1448, .ord = 2 };

@@ -47,7 +47,7 @@ static struct page *frag_fill(struct kunit *test)
 {
 	struct frag_test *t = test->priv;
 
-	KUNIT_ASSERT_TRUE(test, srnic_frag_refill(&t->frag, GFP_KERNEL));
+	KUNIT_ASSERT_TRUE(test, srnic_frag_refill(&t->frag));
 	KUNIT_ASSERT_EQ(test, t->frag.offset, 0);
 	KUNIT_ASSERT_EQ(test, t->frag.size, PAGE_SIZE << SKB_FRAG_PAGE_ORDER);
 	t->frag.offset = t->frag.size;
@@ -129,7 +129,7 @@ static void frag_newest_goes_on(struct kunit *test)
 	srnic_frag_take(&t->frag);
 	KUNIT_EXPECT_PTR_EQ(test, t->frag.page, page);
 	KUNIT_EXPECT_EQ(test, t->frag.offset, 1000);
-	KUNIT_ASSERT_TRUE(test, srnic_frag_refill(&t->frag, GFP_KERNEL));
+	KUNIT_ASSERT_TRUE(test, srnic_frag_refill(&t->frag));
 	KUNIT_EXPECT_EQ(test, t->frag.offset, 1000);
 	srnic_frag_give(&t->frag);
 }

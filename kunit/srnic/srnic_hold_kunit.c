@@ -287,7 +287,7 @@ static void hold_begins_anew_in_other_memory(struct kunit *test)
 	srnic_hold_yield(&w.hold, 4);
 	WRITE_ONCE(w.mr->closed, false);
 	hold_expect(test, &w, false);
-	KUNIT_ASSERT_EQ(test, srnic_stag_invalidate(w.p->dev, &w.p->pd, w.name.stag), 0);
+	KUNIT_ASSERT_EQ(test, srnic_stag_invalidate(w.p->dev, &w.p->pd, w.name.stag, false), 0);
 	sg_init_table(&sg, 1);
 	sg.dma_address = (uintptr_t)w.p->end[1].mem;
 	sg_dma_len(&sg) = HOLD_SIZE;

@@ -283,7 +283,7 @@ static void mem_register_uses_what_was_mapped_last(struct kunit *test)
 	KUNIT_EXPECT_PTR_EQ(test, walk.va[0], (void *)p->end[0].mem);
 
 	KUNIT_EXPECT_EQ(test, srnic_stag_register(p->dev, &p->pd, index | 2, 0, 200, 0), -EINVAL);
-	KUNIT_ASSERT_EQ(test, srnic_stag_invalidate(p->dev, &p->pd, index | 1), 0);
+	KUNIT_ASSERT_EQ(test, srnic_stag_invalidate(p->dev, &p->pd, index | 1, false), 0);
 	KUNIT_EXPECT_EQ(test, mem_access(p, &name, 0, 1, &walk), SRNIC_MEM_STAG);
 	KUNIT_EXPECT_EQ(test, srnic_stag_register(p->dev, &p->pd, index | 2, 0, 201, 0), -EINVAL);
 	KUNIT_EXPECT_EQ(test, srnic_stag_register(p->dev, &p->other_pd, index | 2, 0, 200, 0),
@@ -294,7 +294,7 @@ static void mem_register_uses_what_was_mapped_last(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, mem_access(p, &name, 0, 1, &walk), SRNIC_MEM_OK);
 	KUNIT_EXPECT_PTR_EQ(test, walk.va[0], (void *)p->end[1].mem);
 
-	KUNIT_ASSERT_EQ(test, srnic_stag_invalidate(p->dev, &p->pd, index | 2), 0);
+	KUNIT_ASSERT_EQ(test, srnic_stag_invalidate(p->dev, &p->pd, index | 2, false), 0);
 	KUNIT_ASSERT_EQ(test, srnic_stag_register(p->dev, &p->pd, index | 3, 0, 200, 0), 0);
 	name.stag = index | 3;
 	walk.n = 0;
@@ -364,7 +364,8 @@ static void mem_removed_region_is_invalid(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, mr->valid);
 	srnic_stag_remove(p->dev, mr);
 	KUNIT_EXPECT_FALSE(test, mr->valid);
-	KUNIT_EXPECT_EQ(test, srnic_stag_invalidate(p->dev, &p->pd, mr->stag), -EINVAL);
+	KUNIT_EXPECT_EQ(test, srnic_stag_invalidate(p->dev, &p->pd, mr->stag, false),
+			SRNIC_ERR_INV_STAG);
 	/* As one that has found it before, and is too late */
 	KUNIT_ASSERT_EQ(test, xa_err(xa_store(&p->dev->mrs, mr->stag >> 8, mr, GFP_KERNEL)), 0);
 	KUNIT_EXPECT_EQ(test, srnic_stag_register(p->dev, &p->pd, mr->stag, 0, 100, 0), -EINVAL);
@@ -388,9 +389,10 @@ static void mem_invalidate_user_and_dma_regions_refused(struct kunit *test)
 		struct srnic_mr *mr = pair_reg(p, &p->pd, p->end[0].mem, 0, 100, all);
 
 		mr->kind = kinds[i];
-		KUNIT_EXPECT_EQ(test, srnic_stag_invalidate_remote(p->dev, &p->pd, mr->stag),
+		KUNIT_EXPECT_EQ(test, srnic_stag_invalidate(p->dev, &p->pd, mr->stag, true),
 				SRNIC_ERR_INV_STAG);
-		KUNIT_EXPECT_EQ(test, srnic_stag_invalidate(p->dev, &p->pd, mr->stag), -EINVAL);
+		KUNIT_EXPECT_EQ(test, srnic_stag_invalidate(p->dev, &p->pd, mr->stag, false),
+				SRNIC_ERR_INV_STAG);
 		KUNIT_EXPECT_TRUE(test, mr->valid);
 		mr->kind = SRNIC_MR_FAST;
 	}
@@ -402,14 +404,16 @@ static void mem_invalidate_what_is_invalid_succeeds(struct kunit *test)
 	struct pair *p = test->priv;
 	struct srnic_mr *mr = pair_reg(p, &p->pd, p->end[0].mem, 0, 100, IB_ACCESS_REMOTE_READ);
 
-	KUNIT_ASSERT_EQ(test, srnic_stag_invalidate_remote(p->dev, &p->pd, mr->stag),
+	KUNIT_ASSERT_EQ(test, srnic_stag_invalidate(p->dev, &p->pd, mr->stag, true),
 			SRNIC_ERR_NONE);
-	KUNIT_EXPECT_EQ(test, srnic_stag_invalidate(p->dev, &p->pd, mr->stag), 0);
+	KUNIT_EXPECT_EQ(test, srnic_stag_invalidate(p->dev, &p->pd, mr->stag, false), 0);
 	KUNIT_EXPECT_FALSE(test, mr->valid);
-	KUNIT_EXPECT_EQ(test, srnic_stag_invalidate(p->dev, &p->pd, mr->stag ^ 1), -EINVAL);
-	KUNIT_EXPECT_EQ(test, srnic_stag_invalidate(p->dev, &p->other_pd, mr->stag), -EINVAL);
+	KUNIT_EXPECT_EQ(test, srnic_stag_invalidate(p->dev, &p->pd, mr->stag ^ 1, false),
+			SRNIC_ERR_INV_STAG);
+	KUNIT_EXPECT_EQ(test, srnic_stag_invalidate(p->dev, &p->other_pd, mr->stag, false),
+			SRNIC_ERR_INV_FOREIGN);
 	/* A peer has to name one that it could use. */
-	KUNIT_EXPECT_EQ(test, srnic_stag_invalidate_remote(p->dev, &p->pd, mr->stag),
+	KUNIT_EXPECT_EQ(test, srnic_stag_invalidate(p->dev, &p->pd, mr->stag, true),
 			SRNIC_ERR_INV_STAG);
 }
 

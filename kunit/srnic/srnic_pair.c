@@ -12,9 +12,8 @@
 #include "sq.h"
 #include "rq.h"
 #include "rx.h"
-#include "send.h"
-#include "../srnic/mem.h"	/* user mode Linux has a mem.h, too */
 #include "tx.h"
+#include "../srnic/mem.h"	/* user mode Linux has a mem.h, too */
 
 static void pair_cq_init(struct pair *p, struct srnic_cq *cq)
 {
@@ -102,7 +101,7 @@ void pair_exit(struct kunit *test)
 	srnic_frag_exit();
 }
 
-/* As prepare and open_tx do, for end 0 as initiator; none asks the library for anything. */
+/* As prepare does, and the first FPDU; none asks the library for anything, or is for storage. */
 void pair_start(struct pair *p, const struct pair_opts *opts)
 {
 	int i;
@@ -111,7 +110,6 @@ void pair_start(struct pair *p, const struct pair_opts *opts)
 	p->portion = opts->portion;
 	for (i = 0; i < 2; i++) {
 		const struct iw_mpa_params params = {
-			.initiator	= true,
 			.crc		= opts->crc,
 			.ird		= PAIR_IRD,
 			.ord		= opts->ord,
@@ -122,7 +120,9 @@ void pair_start(struct pair *p, const struct pair_opts *opts)
 		struct srnic_qp *qp = p->end[i].qp;
 
 		KUNIT_ASSERT_EQ(p->test, srnic_irq_alloc(&qp->irq, PAIR_IRD), 0);
+		qp->params = params;
 		srnic_rx_start(qp, &ho);
+		qp->rx.first = false;
 		srnic_tx_start(qp, &ho);
 		qp->state = SRNIC_RTS;
 	}
@@ -224,7 +224,7 @@ static u32 pair_take(struct pair *p, int from, u32 avail, struct srnic_upcalls *
 {
 	struct pair_end *e = &p->end[from];
 	struct srnic_qp *to = p->end[!from].qp;
-	struct srnic_cursor cur = { .markers = to->rx.markers, .pos = e->wire_pos };
+	struct srnic_cursor cur = { .markers = to->params.rx_markers, .pos = e->wire_pos };
 	u32 used;
 
 	srnic_cursor_at_memory(&cur, e->wire, avail);
@@ -288,7 +288,7 @@ void pair_put_ulpdu(struct pair *p, int from, const void *ulpdu, u16 len)
 	const u8 head[SRNIC_FPDU_HEAD] = { len >> 8, len };
 	struct srnic_writer w;
 
-	srnic_writer_open(&w, &e->qp->tx, len, SRNIC_BATCH_BYTES, GFP_KERNEL);
+	srnic_writer_open(&w, e->qp, len, SRNIC_BATCH_BYTES);
 	KUNIT_ASSERT_EQ(p->test, srnic_fpdu_begin(&w, head, 2), 0);
 	KUNIT_ASSERT_EQ(p->test, srnic_fpdu_put(&w, ulpdu, len), 0);
 	KUNIT_ASSERT_EQ(p->test, srnic_fpdu_end(&w, len), 0);

@@ -38,12 +38,12 @@ static struct pair *part_begin(struct kunit *test)
 /* As the work item does when TCP cannot hold the FPDU of which the first octet is there */
 static void part_copy_out(struct pair *p, struct pair_end *from, struct srnic_qp *to)
 {
-	struct srnic_cursor cur = { .markers = to->rx.markers, .pos = from->wire_pos };
+	struct srnic_cursor cur = { .markers = to->params.rx_markers, .pos = from->wire_pos };
 	struct srnic_upcalls up = {};
 
 	srnic_cursor_at_memory(&cur, from->wire, 1);
 	KUNIT_ASSERT_EQ(p->test, srnic_rx_take(to, &cur, 1, U32_MAX, &up), 0);
-	to->rx.part_size = srnic_rx_part_size(&to->rx, from->wire_pos);
+	to->rx.part_size = srnic_rx_part_size(to, from->wire_pos);
 	to->rx.part_len = 0;
 	to->rx.part = kvmalloc(to->rx.part_size, GFP_KERNEL);
 	KUNIT_ASSERT_NOT_NULL(p->test, to->rx.part);
@@ -89,15 +89,17 @@ static void part_by_first_octet_arrives(struct kunit *test)
 static void part_size_holds_any_fpdu(struct kunit *test)
 {
 	const u32 longest = iw_mpa_fpdu_size(U16_MAX);
-	struct srnic_rx rx = { .need = 2 };
+	struct srnic_qp *qp = kunit_kzalloc(test, sizeof(*qp), GFP_KERNEL);
 
-	KUNIT_EXPECT_EQ(test, srnic_rx_part_size(&rx, 7), longest);
-	rx.need = 8;
-	KUNIT_EXPECT_EQ(test, srnic_rx_part_size(&rx, 0), 8);
-	rx.markers = true;
-	KUNIT_EXPECT_EQ(test, srnic_rx_part_size(&rx, 4), 8);
-	rx.need = 6;
-	KUNIT_EXPECT_EQ(test, srnic_rx_part_size(&rx, 1024),
+	KUNIT_ASSERT_NOT_NULL(test, qp);
+	qp->rx.need = 2;
+	KUNIT_EXPECT_EQ(test, srnic_rx_part_size(qp, 7), longest);
+	qp->rx.need = 8;
+	KUNIT_EXPECT_EQ(test, srnic_rx_part_size(qp, 0), 8);
+	qp->params.rx_markers = true;
+	KUNIT_EXPECT_EQ(test, srnic_rx_part_size(qp, 4), 8);
+	qp->rx.need = 6;
+	KUNIT_EXPECT_EQ(test, srnic_rx_part_size(qp, 1024),
 			longest + 4 * DIV_ROUND_UP(longest, 508));
 }
 

@@ -430,9 +430,9 @@ static void qp_with_a_connection_is_not_found(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, xa_err(xa_store_irq(&dev->qps, 7, qp, GFP_KERNEL)), 0);
 	qp->state = SRNIC_RTS;
 	qp->tx.state = SRNIC_TX_SHUT;
-	qp->initiator = true;
+	qp->params.initiator = true;
 	KUNIT_EXPECT_FALSE(test, qp_is_found());
-	qp->initiator = false;
+	qp->params.initiator = false;
 	KUNIT_EXPECT_TRUE(test, qp_is_found());
 	srnic_tx_open(&qp->ibqp);
 	qp->tx.opened -= SRNIC_FOUND_S - 10;

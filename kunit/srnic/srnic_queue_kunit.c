@@ -12,9 +12,8 @@
 
 #include "rq.h"
 #include "sq.h"
-#include "send.h"
-#include "../srnic/mem.h"	/* user mode Linux has a mem.h, too */
 #include "tx.h"
+#include "../srnic/mem.h"	/* user mode Linux has a mem.h, too */
 #include "fpdu.h"
 
 static const struct pair_opts queue_opts = { .crc = true, .emss = 1448, .ord = 2 };
@@ -210,7 +209,7 @@ static void sq_read_with_ord_0_fails(struct kunit *test)
 	struct srnic_upcalls up = {};
 
 	pair_start(p, &queue_opts);
-	p->end[0].qp->tx.ord = 0;
+	p->end[0].qp->params.ord = 0;
 	KUNIT_ASSERT_EQ(test, pair_post(&p->end[0], &wr.wr), 0);
 	KUNIT_ASSERT_GT(test, srnic_send_fill(p->end[0].qp), 0);
 	KUNIT_EXPECT_EQ(test, p->end[0].qp->tx.batch.len, 0);

@@ -17,7 +17,7 @@
 #include "../srnic/mem.h"	/* user mode Linux has a mem.h, too */
 #include "sq.h"
 #include "rx.h"
-#include "send.h"
+#include "tx.h"
 #include "fpdu.h"
 
 static const struct pair_opts stream_opts[] = {
@@ -466,6 +466,7 @@ static void stream_rtr_uses_no_work_request(struct kunit *test)
 
 		a->qp->tx.msn[SRNIC_QN_SEND] = 1;
 		b->qp->rx.msn[SRNIC_QN_SEND] = 1;
+		b->qp->params.initiator = true;	/* the library is not told */
 		b->qp->rx.first = true;
 		b->qp->rx.rtr = types[i];
 		KUNIT_ASSERT_EQ(test, srnic_send_rtr(a->qp, types[i]), 0);

@@ -10,35 +10,31 @@
 
 static const enum srnic_tx_state tx_state_next[SRNIC_TX_STATES][SRNIC_TX_EVENTS] = {
 	[SRNIC_TX_SHUT] = {
-		NO_CHANGE, SRNIC_TX_DENIED, SRNIC_TX_OPEN, NO_CHANGE,
-		NO_CHANGE, NO_CHANGE, NO_CHANGE, SRNIC_TX_CLOSED,
-	},
-	[SRNIC_TX_DENIED] = {
-		SRNIC_TX_SHUT, NO_CHANGE, SRNIC_TX_OPEN, NO_CHANGE,
+		NO_CHANGE, SRNIC_TX_OPEN, NO_CHANGE,
 		NO_CHANGE, NO_CHANGE, NO_CHANGE, SRNIC_TX_CLOSED,
 	},
 	[SRNIC_TX_OPEN] = {
-		SRNIC_TX_SHUT, NO_CHANGE, NO_CHANGE, SRNIC_TX_FINISHING,
+		SRNIC_TX_SHUT, NO_CHANGE, SRNIC_TX_FINISHING,
 		NO_CHANGE, NO_CHANGE, SRNIC_TX_TERM, SRNIC_TX_CLOSED,
 	},
 	[SRNIC_TX_FINISHING] = {
-		SRNIC_TX_SHUT, NO_CHANGE, NO_CHANGE, NO_CHANGE,
+		SRNIC_TX_SHUT, NO_CHANGE, NO_CHANGE,
 		SRNIC_TX_ANSWERING, SRNIC_TX_FINISHED, SRNIC_TX_TERM, SRNIC_TX_CLOSED,
 	},
 	[SRNIC_TX_ANSWERING] = {
-		SRNIC_TX_SHUT, NO_CHANGE, NO_CHANGE, NO_CHANGE,
+		SRNIC_TX_SHUT, NO_CHANGE, NO_CHANGE,
 		NO_CHANGE, SRNIC_TX_FINISHED, SRNIC_TX_TERM, SRNIC_TX_CLOSED,
 	},
 	[SRNIC_TX_TERM] = {
-		SRNIC_TX_SHUT, NO_CHANGE, NO_CHANGE, NO_CHANGE,
+		SRNIC_TX_SHUT, NO_CHANGE, NO_CHANGE,
 		NO_CHANGE, NO_CHANGE, NO_CHANGE, SRNIC_TX_CLOSED,
 	},
 	[SRNIC_TX_FINISHED] = {
-		SRNIC_TX_SHUT, NO_CHANGE, NO_CHANGE, NO_CHANGE,
+		SRNIC_TX_SHUT, NO_CHANGE, NO_CHANGE,
 		NO_CHANGE, NO_CHANGE, NO_CHANGE, SRNIC_TX_CLOSED,
 	},
 	[SRNIC_TX_CLOSED] = {
-		SRNIC_TX_SHUT, NO_CHANGE, NO_CHANGE, NO_CHANGE,
+		SRNIC_TX_SHUT, NO_CHANGE, NO_CHANGE,
 		NO_CHANGE, NO_CHANGE, NO_CHANGE, NO_CHANGE,
 	},
 };
@@ -67,7 +63,7 @@ static void tx_state_never_goes_back(struct kunit *test)
 	enum srnic_tx_state from;
 
 	for (from = 0; from < SRNIC_TX_STATES; from++) {
-		for (event = SRNIC_TX_EV_EARLY; event < SRNIC_TX_EVENTS; event++) {
+		for (event = SRNIC_TX_EV_OPEN; event < SRNIC_TX_EVENTS; event++) {
 			enum srnic_tx_state to = srnic_tx_next(from, event);
 
 			KUNIT_EXPECT_GE(test, (int)to, (int)from);
@@ -83,14 +79,13 @@ static void tx_state_never_goes_back(struct kunit *test)
 static void tx_state_who_may_send(struct kunit *test)
 {
 	KUNIT_EXPECT_FALSE(test, srnic_tx_may_send(SRNIC_TX_SHUT));
-	KUNIT_EXPECT_FALSE(test, srnic_tx_may_send(SRNIC_TX_DENIED));
 	KUNIT_EXPECT_TRUE(test, srnic_tx_may_send(SRNIC_TX_OPEN));
 	KUNIT_EXPECT_TRUE(test, srnic_tx_may_send(SRNIC_TX_FINISHING));
 	KUNIT_EXPECT_TRUE(test, srnic_tx_may_send(SRNIC_TX_ANSWERING));
 	KUNIT_EXPECT_TRUE(test, srnic_tx_may_send(SRNIC_TX_TERM));
 	KUNIT_EXPECT_FALSE(test, srnic_tx_may_send(SRNIC_TX_FINISHED));
 	KUNIT_EXPECT_FALSE(test, srnic_tx_may_send(SRNIC_TX_CLOSED));
-	KUNIT_EXPECT_FALSE(test, srnic_tx_was_opened(SRNIC_TX_DENIED));
+	KUNIT_EXPECT_FALSE(test, srnic_tx_was_opened(SRNIC_TX_SHUT));
 	KUNIT_EXPECT_TRUE(test, srnic_tx_was_opened(SRNIC_TX_OPEN));
 	KUNIT_EXPECT_TRUE(test, srnic_tx_was_opened(SRNIC_TX_CLOSED));
 	KUNIT_EXPECT_FALSE(test, srnic_tx_is_finishing(SRNIC_TX_OPEN));

@@ -132,6 +132,13 @@ static void upcalls_add(struct srnic_upcalls *up, struct srnic_cq *cq)
 	}
 }
 
+static void cq_queue_event(struct srnic_cq *cq, enum srnic_cq_due due)
+{
+	/* The work item is queued after the bit is set, so no bit is missed. */
+	set_bit(due, &cq->due);
+	queue_work(srnic_event_wq, &cq->event_work);
+}
+
 /*
  * If there is no room the completion is lost, the overflow is reported to the
  * ULP, and @up->full stops the QP. A QP in destroy_qp completes nothing more,
@@ -155,18 +162,16 @@ void srnic_cq_put(struct srnic_cq *cq, const struct srnic_cqe *cqe,
 		up->full = true;
 		if (!cq->overflowed) {
 			cq->overflowed = true;
-			set_bit(SRNIC_CQ_LOST, &cq->due);
-			queue_work(srnic_event_wq, &cq->event_work);
+			cq_queue_event(cq, SRNIC_CQ_LOST);
 		}
 	}
 	spin_unlock_irqrestore(&cq->lock, flags);
 }
 
 /*
- * Call the handler until no call is due. The caller has raised @upcalls from 0,
- * or is the work item that goes on for that one. An application can cause calls
- * as fast as they are made, so after some of them a work item goes on, and
- * other softirqs run. Until then @upcalls is not 0, so no other CPU calls.
+ * Call the handler until no call is due. The caller has raised @upcalls from 0.
+ * An application can cause calls as fast as they are made, so after some of
+ * them a work item makes the next, and other softirqs run.
  */
 static void cq_call(struct srnic_cq *cq)
 {
@@ -178,8 +183,8 @@ static void cq_call(struct srnic_cq *cq)
 		if (!atomic_sub_return(due, &cq->upcalls))
 			return;
 	}
-	set_bit(SRNIC_CQ_GO_ON, &cq->due);
-	queue_work(srnic_event_wq, &cq->event_work);
+	atomic_set(&cq->upcalls, 0);
+	cq_queue_event(cq, SRNIC_CQ_CALL);
 }
 
 /*
@@ -218,8 +223,7 @@ void srnic_cq_call_later(struct srnic_upcalls *up)
 	int i;
 
 	for (i = 0; i < SRNIC_UPCALLS && up->cq[i]; i++) {
-		set_bit(SRNIC_CQ_CALL, &up->cq[i]->due);
-		queue_work(srnic_event_wq, &up->cq[i]->event_work);
+		cq_queue_event(up->cq[i], SRNIC_CQ_CALL);
 		up->cq[i] = NULL;
 	}
 }
@@ -362,12 +366,6 @@ static void cq_event_work(struct work_struct *work)
 	};
 	struct srnic_upcalls up = {};
 
-	/* This work item is queued after a bit is set, so no bit is missed. */
-	if (test_and_clear_bit(SRNIC_CQ_GO_ON, &cq->due)) {
-		local_bh_disable();
-		cq_call(cq);
-		local_bh_enable();
-	}
 	if (test_and_clear_bit(SRNIC_CQ_CALL, &cq->due)) {
 		up.cq[0] = cq;
 		srnic_cq_call(&up);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * RDMA devices: one for each network device that an administrator chooses.
+ * The module, and its RDMA devices: one for each network device that an
+ * administrator chooses.
  *
  * An RDMA device holds a reference on its network device for all its life. It
  * keeps copies of what is asked for often; notifiers update the copies.
@@ -15,7 +16,7 @@
  * administrator takes to add a link.
  */
 
-#include "device.h"
+#include "fpdu.h"
 #include "mem.h"
 #include "qp.h"
 #include "srnic.h"
@@ -57,7 +58,7 @@ static struct notifier_block srnic_rival_nb = {
 };
 
 /* -EBUSY if a conflicting driver is there; the kernel's log has its name. */
-int srnic_rival_look(void)
+static int rival_look(void)
 {
 	int i;
 
@@ -83,23 +84,6 @@ int srnic_rival_look(void)
 	return 0;
 }
 
-int srnic_rival_init(void)
-{
-	int err = register_module_notifier(&srnic_rival_nb);
-
-	if (err)
-		return err;
-	err = srnic_rival_look();
-	if (err)
-		srnic_rival_exit();
-	return err;
-}
-
-void srnic_rival_exit(void)
-{
-	unregister_module_notifier(&srnic_rival_nb);
-}
-
 /* Software has no firmware: the version of the module is shown in its place. */
 static u64 device_fw_ver(void)
 {
@@ -122,40 +106,25 @@ static void srnic_get_dev_fw_str(struct ib_device *ibdev, char *str)
  * setup until its removal is asked for; from then on its interface may get a
  * new one.
  */
-static LIST_HEAD(taken_devices);
-static DEFINE_SPINLOCK(taken_lock);	/* taken_devices; process context */
-
-static struct srnic_dev *device_find(const struct net_device *netdev)
-{
-	struct srnic_dev *dev;
-
-	lockdep_assert_held(&taken_lock);
-	list_for_each_entry(dev, &taken_devices, taken) {
-		if (dev->netdev == netdev)
-			return dev;
-	}
-	return NULL;
-}
+static DEFINE_XARRAY(taken_devices);	/* by the interface's address */
 
 /* Two administrators may add a link to one interface at once. */
 static int device_take(struct srnic_dev *dev)
 {
-	int err = 0;
+	int err = xa_insert(&taken_devices, (unsigned long)dev->netdev, dev,
+			    GFP_KERNEL);
 
-	spin_lock(&taken_lock);
-	if (device_find(dev->netdev))
-		err = -EEXIST;
-	else
-		list_add(&dev->taken, &taken_devices);
-	spin_unlock(&taken_lock);
-	return err;
+	return err == -EBUSY ? -EEXIST : err;
+}
+
+static bool device_is_taken(const struct srnic_dev *dev)
+{
+	return xa_load(&taken_devices, (unsigned long)dev->netdev) == dev;
 }
 
 static void device_leave(struct srnic_dev *dev)
 {
-	spin_lock(&taken_lock);
-	list_del_init(&dev->taken);
-	spin_unlock(&taken_lock);
+	xa_cmpxchg(&taken_devices, (unsigned long)dev->netdev, dev, NULL, 0);
 }
 
 /*
@@ -166,13 +135,14 @@ static struct srnic_dev *device_of(const struct net_device *netdev, bool leaves)
 {
 	struct srnic_dev *dev;
 
-	spin_lock(&taken_lock);
-	dev = device_find(netdev);
-	if (dev && leaves)
-		list_del_init(&dev->taken);
+	xa_lock(&taken_devices);
+	if (leaves)
+		dev = __xa_erase(&taken_devices, (unsigned long)netdev);
+	else
+		dev = xa_load(&taken_devices, (unsigned long)netdev);
 	if (dev && !ib_device_try_get(&dev->ibdev))
 		dev = NULL;
-	spin_unlock(&taken_lock);
+	xa_unlock(&taken_devices);
 	return dev;
 }
 
@@ -433,7 +403,7 @@ static void srnic_device_catch_up(struct work_struct *work)
 		return;
 	rtnl_lock();
 	if (netdev->reg_state == NETREG_REGISTERED &&
-	    !list_empty_careful(&dev->taken)) {
+	    device_is_taken(dev)) {
 		device_follow_port(dev, netdev);
 		device_follow_mac(dev, netdev);
 		device_follow_name(dev, netdev);
@@ -499,7 +469,6 @@ static int device_setup(struct srnic_dev *dev, struct net_device *netdev)
 	static struct lock_class_key mrs_key;
 	struct ib_device *ibdev = &dev->ibdev;
 
-	INIT_LIST_HEAD(&dev->taken);
 	INIT_WORK(&dev->catch_up, srnic_device_catch_up);
 	xa_init_flags(&dev->qps, XA_FLAGS_ALLOC1 | XA_FLAGS_LOCK_IRQ |
 				 XA_FLAGS_ACCOUNT);
@@ -521,7 +490,7 @@ static int device_setup(struct srnic_dev *dev, struct net_device *netdev)
 	ibdev->local_dma_lkey = SRNIC_LOCAL_DMA_LKEY;
 	ibdev->uverbs_cmd_mask |= BIT_ULL(IB_USER_VERBS_CMD_POST_SEND);
 	ibdev->iw_driver_flags = IW_F_NO_PORT_MAP;
-	strscpy(ibdev->iw_ifname, netdev->name, sizeof(ibdev->iw_ifname));
+	device_follow_name(dev, netdev);
 	ib_set_device_ops(ibdev, &srnic_device_ops);
 	ib_set_device_ops(ibdev, &srnic_verbs);
 	ib_set_device_ops(ibdev, &iw_mpa_ib_device_ops);
@@ -567,7 +536,7 @@ static int srnic_newlink(const char *name, struct net_device *netdev)
 
 	if (!device_is_possible(netdev))
 		return -EINVAL;
-	err = srnic_rival_look() ?: device_make(netdev, name);
+	err = rival_look() ?: device_make(netdev, name);
 	if (!err)
 		device_settle(netdev);
 	return err;
@@ -613,18 +582,84 @@ static struct notifier_block srnic_netdev_nb = {
 	.notifier_call = srnic_netdev_event,
 };
 
-int srnic_device_init(void)
-{
-	int err = register_netdevice_notifier(&srnic_netdev_nb);
+static const struct {
+	struct workqueue_struct	**wq;
+	const char		*name;
+} queues[] = {
+	{ &srnic_wq, "srnic" },
+	{ &srnic_user_wq, "srnic_user" },
+	{ &srnic_event_wq, "srnic_event" },
+};
 
-	if (!err)
-		rdma_link_register(&srnic_link_ops);
+static void destroy_queues(void)
+{
+	int i;
+
+	for (i = ARRAY_SIZE(queues) - 1; i >= 0; i--) {
+		if (*queues[i].wq)
+			destroy_workqueue(*queues[i].wq);
+	}
+}
+
+/*
+ * Storage depends on each of them, hence WQ_MEM_RECLAIM: destroying a QP waits
+ * for its events, and iw_mpa, which serves storage, waits for the work of any
+ * QP whose stream it ends.
+ */
+static int make_queues(void)
+{
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(queues); i++) {
+		*queues[i].wq = alloc_workqueue("%s",
+						WQ_MEM_RECLAIM | WQ_PERCPU, 0,
+						queues[i].name);
+		if (!*queues[i].wq) {
+			destroy_queues();
+			return -ENOMEM;
+		}
+	}
+	return 0;
+}
+
+static int __init srnic_init(void)
+{
+	int err;
+
+	err = register_module_notifier(&srnic_rival_nb);
+	if (err)
+		return err;
+	err = rival_look() ?: make_queues();
+	if (err)
+		goto rival;
+	err = register_netdevice_notifier(&srnic_netdev_nb);
+	if (err)
+		goto queues;
+	rdma_link_register(&srnic_link_ops);
+	return 0;
+
+queues:
+	destroy_queues();
+rival:
+	unregister_module_notifier(&srnic_rival_nb);
 	return err;
 }
 
-void srnic_device_exit(void)
+/* Frees all devices, and with them all that uses the queues and fragments. */
+static void __exit srnic_exit(void)
 {
 	rdma_link_unregister(&srnic_link_ops);
 	unregister_netdevice_notifier(&srnic_netdev_nb);
 	ib_unregister_driver(RDMA_DRIVER_SIW);
+	destroy_queues();
+	srnic_frag_exit();
+	unregister_module_notifier(&srnic_rival_nb);
 }
+
+module_init(srnic_init);
+module_exit(srnic_exit);
+
+MODULE_DESCRIPTION("Software RNIC for iWARP");
+MODULE_AUTHOR("The iw_mpa authors");
+MODULE_LICENSE("GPL");
+MODULE_VERSION(IW_MPA_VERSION);

@@ -30,6 +30,9 @@
 
 #define FRAG_ROW	8	/* 256 KiB for each CPU */
 
+/* Storage may wait for the sender. Without memory the timer tries again. */
+#define FRAG_GFP	(GFP_NOIO | __GFP_NORETRY | __GFP_NOWARN)
+
 /* Fragments that a CPU caches, the oldest first */
 struct frag_row {
 	struct page_frag	frag[FRAG_ROW];
@@ -115,16 +118,17 @@ static bool frag_has_room(const struct page_frag *frag)
  * Of the emergency reserves a single page is taken. A whole fragment would be
  * of no use to anybody until the peer has acknowledged the batch.
  */
-bool srnic_frag_refill(struct page_frag *frag, gfp_t gfp)
+bool srnic_frag_refill(struct page_frag *frag)
 {
 	if (frag->page && !frag_has_room(frag) && !frag_is_free(frag))
 		frag_swap(frag);
-	if (skb_page_frag_refill(SRNIC_FRAG_MIN, frag, gfp | __GFP_NOMEMALLOC))
+	if (skb_page_frag_refill(SRNIC_FRAG_MIN, frag,
+				 FRAG_GFP | __GFP_NOMEMALLOC))
 		return true;
 	if (!(current->flags & PF_MEMALLOC))
 		return false;
 	*frag = (struct page_frag) {
-		.page = alloc_page(gfp),
+		.page = alloc_page(FRAG_GFP),
 		.size = PAGE_SIZE,
 	};
 	return frag->page;
@@ -168,16 +172,17 @@ static void writer_begin_piece(struct srnic_writer *w)
 	w->end = page_address(frag->page) + frag->size;
 }
 
-void srnic_writer_open(struct srnic_writer *w, struct srnic_tx *tx, u16 mulpdu,
-		       u32 full, gfp_t gfp)
+void srnic_writer_open(struct srnic_writer *w, struct srnic_qp *qp, u16 mulpdu,
+		       u32 full)
 {
+	struct srnic_tx *tx = &qp->tx;
+
 	*w = (struct srnic_writer) {
 		.batch		= &tx->batch,
-		.gfp		= gfp,
 		.pieces		= writer_pieces(mulpdu),
 		.full		= full,
-		.crc		= tx->crc,
-		.markers	= tx->markers,
+		.crc		= qp->params.crc,
+		.markers	= qp->params.tx_markers,
 		.len		= tx->batch.len,
 		.pos		= tx->pos - tx->batch.len,
 	};
@@ -185,7 +190,7 @@ void srnic_writer_open(struct srnic_writer *w, struct srnic_tx *tx, u16 mulpdu,
 	/* Without an allocation: srnic_fpdu_more() allocates if need be. */
 	if (w->frag.page &&
 	    (frag_is_free(&w->frag) || frag_has_room(&w->frag)) &&
-	    srnic_frag_refill(&w->frag, gfp)) {
+	    srnic_frag_refill(&w->frag)) {
 		writer_begin_piece(w);
 		w->stop = w->end;
 	}
@@ -262,7 +267,7 @@ static int fpdu_refill(struct srnic_writer *w)
 	fpdu_leave(w);
 	writer_end_piece(w);
 	if (WARN_ON_ONCE(w->batch->nbv == SRNIC_BATCH_BVECS) ||
-	    !srnic_frag_refill(&w->frag, w->gfp))
+	    !srnic_frag_refill(&w->frag))
 		return -ENOMEM;
 	writer_begin_piece(w);
 	return 0;

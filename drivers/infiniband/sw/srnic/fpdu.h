@@ -17,7 +17,7 @@
 
 void srnic_frag_take(struct page_frag *frag);
 void srnic_frag_give(struct page_frag *frag);
-bool srnic_frag_refill(struct page_frag *frag, gfp_t gfp);
+bool srnic_frag_refill(struct page_frag *frag);
 void srnic_frag_exit(void);
 
 /* Bytes per CRC call: few enough to be in the first-level cache still */
@@ -34,7 +34,6 @@ void srnic_frag_exit(void);
 struct srnic_writer {
 	struct srnic_batch	*batch;
 	struct page_frag	frag;	/* offset: of its bvec entry */
-	gfp_t			gfp;
 	struct srnic_hold	hold;	/* where the payload comes from */
 	u8			pieces;	/* bvec entries that an FPDU may need */
 	u32			full;	/* at so many bytes the batch is full */
@@ -64,8 +63,8 @@ struct srnic_writer {
 	u32			last;
 };
 
-void srnic_writer_open(struct srnic_writer *w, struct srnic_tx *tx, u16 mulpdu,
-		       u32 full, gfp_t gfp);
+void srnic_writer_open(struct srnic_writer *w, struct srnic_qp *qp, u16 mulpdu,
+		       u32 full);
 void srnic_writer_close(struct srnic_writer *w, struct srnic_tx *tx);
 int srnic_fpdu_more(struct srnic_writer *w);
 void srnic_fpdu_begin_marked(struct srnic_writer *w);

@@ -41,7 +41,7 @@ static int handoff_claim(struct srnic_qp *qp, const struct iw_mpa_handoff *ho)
 	spin_lock_irq(&qp->lock);
 	if (qp->state == SRNIC_IDLE && !qp->dying) {
 		WRITE_ONCE(qp->broken_off, false);
-		qp->initiator = ho->params->initiator;
+		qp->params = *ho->params;
 		qp->ep = ho->ep;
 		qp->events = 0;
 		qp->fault = (struct srnic_fault) { .err = SRNIC_ERR_NONE };
@@ -149,8 +149,7 @@ static void handoff_attach(struct ib_qp *ibqp, struct sock *sk,
 
 /*
  * Did the peer close or fall silent within an FPDU or a message, or with a Read
- * unanswered? After RX has reached the FIN nothing arrives any more, so
- * TCP's numbers are stable without the socket's lock.
+ * unanswered?
  */
 static bool handoff_is_cut(struct srnic_qp *qp)
 {
@@ -159,13 +158,9 @@ static bool handoff_is_cut(struct srnic_qp *qp)
 
 	if (!srnic_is_flowing(qp))
 		return false;
-	if (qp->rx.ended) {
-		cut = srnic_rx_is_cut(qp);
-	} else {
-		lock_sock(sk);
-		cut = srnic_rx_is_cut(qp);
-		release_sock(sk);
-	}
+	lock_sock(sk);
+	cut = srnic_rx_is_cut(qp);
+	release_sock(sk);
 	/* A hint: the sender may send another Read at any time. */
 	return cut || data_race(qp->sq.reads);
 }

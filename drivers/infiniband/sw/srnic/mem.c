@@ -236,9 +236,15 @@ static enum srnic_err stag_may_invalidate(const struct srnic_mr *mr,
 	return SRNIC_ERR_NONE;
 }
 
-static enum srnic_err stag_invalidate(struct srnic_dev *dev,
-				      const struct ib_pd *pd, u32 stag,
-				      bool remote)
+/*
+ * For the ULP an STag that is invalid already is no error: a Send of the peer
+ * may have invalidated it after the work request was posted. A peer, @remote,
+ * may invalidate an STag of the QP's protection domain that is valid,
+ * fast-registered and has a remote right (RFC 5040 5.3, 8.1.1).
+ */
+enum srnic_err srnic_stag_invalidate(struct srnic_dev *dev,
+				     const struct ib_pd *pd, u32 stag,
+				     bool remote)
 {
 	enum srnic_err err = SRNIC_ERR_INV_STAG;
 	struct srnic_mr *mr;
@@ -254,27 +260,6 @@ static enum srnic_err stag_invalidate(struct srnic_dev *dev,
 	}
 	rcu_read_unlock();
 	return err;
-}
-
-/*
- * An STag that is invalid already is no error: a Send of the peer may have
- * invalidated it after the work request was posted. 0; -EINVAL if there is no
- * such STag to invalidate.
- */
-int srnic_stag_invalidate(struct srnic_dev *dev, const struct ib_pd *pd,
-			  u32 stag)
-{
-	return stag_invalidate(dev, pd, stag, false) ? -EINVAL : 0;
-}
-
-/*
- * A peer may invalidate an STag of the QP's protection domain that is valid,
- * fast-registered and has a remote right (RFC 5040 5.3, 8.1.1).
- */
-enum srnic_err srnic_stag_invalidate_remote(struct srnic_dev *dev,
-					    const struct ib_pd *pd, u32 stag)
-{
-	return stag_invalidate(dev, pd, stag, true);
 }
 
 /* Index of the first extent that ends after @off */
@@ -344,7 +329,7 @@ void srnic_hold_next_piece(struct srnic_hold *hold)
 	}
 }
 
-static noinline void hold_read_pieces(struct srnic_hold *hold, u8 *to, u32 len)
+noinline void srnic_hold_read(struct srnic_hold *hold, u8 *to, u32 len)
 {
 	while (len) {
 		u32 n = len;
@@ -354,16 +339,6 @@ static noinline void hold_read_pieces(struct srnic_hold *hold, u8 *to, u32 len)
 		to += n;
 		len -= n;
 	}
-}
-
-noinline void srnic_hold_read(struct srnic_hold *hold, u8 *to, u32 len)
-{
-	if (!hold->left)
-		srnic_hold_next_piece(hold);
-	if (len <= hold->left)
-		memcpy(to, srnic_hold_piece(hold, &len), len);
-	else
-		hold_read_pieces(hold, to, len);
 }
 
 u64 srnic_target_size(const struct srnic_mr *mr, u8 table)

@@ -62,10 +62,9 @@ int srnic_stag_add(struct srnic_dev *dev, struct srnic_mr *mr);
 void srnic_stag_remove(struct srnic_dev *dev, struct srnic_mr *mr);
 int srnic_stag_register(struct srnic_dev *dev, const struct ib_pd *pd, u32 stag,
 			u64 base, u64 size, u32 access);
-int srnic_stag_invalidate(struct srnic_dev *dev, const struct ib_pd *pd,
-			  u32 stag);
-enum srnic_err srnic_stag_invalidate_remote(struct srnic_dev *dev,
-					    const struct ib_pd *pd, u32 stag);
+enum srnic_err srnic_stag_invalidate(struct srnic_dev *dev,
+				     const struct ib_pd *pd, u32 stag,
+				     bool remote);
 
 enum srnic_mem_fault srnic_hold_take(struct srnic_dev *dev,
 				     struct srnic_hold *hold,
@@ -134,20 +133,23 @@ static inline u64 srnic_hold_room(const struct srnic_hold *hold)
 }
 
 /*
- * Move the cursor to [@addr, @addr + @len) in the region, which is held first
- * if it is not. If another name was held, the caller has dropped that hold.
- * What was checked when the hold began cannot have changed, only the range is
- * checked each time, in the order of enum srnic_mem_fault. After a fault
- * nothing is held.
+ * Move the cursor to [@addr, @addr + @len) in the region that @name names,
+ * which is held first if it is not. What was checked when the hold began cannot
+ * have changed, only the range is checked each time, in the order of enum
+ * srnic_mem_fault. After a fault nothing is held.
  */
 static inline enum srnic_mem_fault
-srnic_hold_next(struct srnic_dev *dev, struct srnic_hold *hold,
-		const struct srnic_name *name, u64 addr, u32 len)
+srnic_hold_at(struct srnic_dev *dev, struct srnic_hold *hold,
+	      const struct srnic_name *name, u64 addr, u32 len)
 {
 	enum srnic_mem_fault fault;
 	u64 off;
 
-	if (unlikely(!hold->mr || READ_ONCE(hold->mr->closed))) {
+	if (unlikely(!hold->mr || READ_ONCE(hold->mr->closed) ||
+		     hold->is.stag != name->stag ||
+		     hold->is.rights != name->rights ||
+		     hold->is.pd != name->pd ||
+		     hold->is.kernel != name->kernel)) {
 		fault = srnic_hold_take(dev, hold, name);
 		if (fault)
 			return fault;
@@ -168,19 +170,6 @@ srnic_hold_next(struct srnic_dev *dev, struct srnic_hold *hold,
 	if (unlikely(off != hold->off) && len)
 		srnic_hold_seek(hold, off);
 	return SRNIC_MEM_OK;
-}
-
-/* As srnic_hold_next(), whatever was held before */
-static inline enum srnic_mem_fault
-srnic_hold_at(struct srnic_dev *dev, struct srnic_hold *hold,
-	      const struct srnic_name *name, u64 addr, u32 len)
-{
-	if (unlikely(hold->is.stag != name->stag ||
-		     hold->is.rights != name->rights ||
-		     hold->is.pd != name->pd ||
-		     hold->is.kernel != name->kernel))
-		srnic_hold_drop(hold);
-	return srnic_hold_next(dev, hold, name, addr, len);
 }
 
 u64 srnic_target_size(const struct srnic_mr *mr, u8 table);

@@ -13,8 +13,9 @@
 #include "state.h"
 #include "trace.h"
 
-static noinline void place_pieces(struct srnic_hold *hold, const u8 *from,
-				  u32 len)
+/* The only place where a peer's bytes get into memory. The region is held. */
+noinline void srnic_place_bytes(struct srnic_hold *hold, const u8 *from,
+				u32 len)
 {
 	while (len) {
 		u32 n = len;
@@ -26,29 +27,11 @@ static noinline void place_pieces(struct srnic_hold *hold, const u8 *from,
 	}
 }
 
-/* The only place where a peer's bytes get into memory. The region is held. */
-noinline void srnic_place_bytes(struct srnic_hold *hold, const u8 *from,
-				u32 len)
-{
-	if (!hold->left)
-		srnic_hold_next_piece(hold);
-	if (len <= hold->left)
-		memcpy(srnic_hold_piece(hold, &len), from, len);
-	else
-		place_pieces(hold, from, len);
-}
-
 /* Place @len bytes, buffer by buffer of TCP's queue and without Markers. */
 static void place_fill(struct srnic_arrival *arr, u32 len)
 {
 	struct srnic_cursor *cur = arr->cur;
-	const u8 *flat = srnic_cursor_peek(cur, len);
 
-	if (flat) {
-		srnic_place_bytes(&arr->hold, flat, len);
-		srnic_cursor_advance(cur, len);
-		return;
-	}
 	while (len) {
 		u32 n = srnic_cursor_piece(cur, len);
 
@@ -219,7 +202,8 @@ static bool place_read_invalidates(struct srnic_qp *qp)
 	if (wqe->op != SRNIC_WR_READ_INV)
 		return true;
 	return wqe->num_sge &&
-	       !srnic_stag_invalidate(qp->dev, qp->ibqp.pd, wqe->sge[0].lkey);
+	       !srnic_stag_invalidate(qp->dev, qp->ibqp.pd, wqe->sge[0].lkey,
+				      false);
 }
 
 static noinline enum srnic_err place_read_resp(struct srnic_qp *qp,
@@ -349,8 +333,8 @@ static enum srnic_err place_deliver(struct srnic_qp *qp,
 
 	srnic_hold_drop(&arr->hold);
 	if (srnic_op_has_inv(rx->send_op)) {
-		err = srnic_stag_invalidate_remote(qp->dev, qp->ibqp.pd,
-						   rx->send_inv);
+		err = srnic_stag_invalidate(qp->dev, qp->ibqp.pd, rx->send_inv,
+					    true);
 		if (err) {
 			place_send_fails(qp, IB_WC_REM_INV_REQ_ERR, arr->up);
 			return err;

@@ -218,7 +218,7 @@ static bool qp_is_taken(struct srnic_qp *qp)
 
 	lockdep_assert_held(&qp->dev->qps.xa_lock);
 	spin_lock(&qp->lock);
-	taken = qp->initiator ||
+	taken = qp->params.initiator ||
 		(srnic_tx_was_opened(qp->tx.state) &&
 		 now - qp->tx.opened > SRNIC_FOUND_S);
 	taken &= srnic_state_has_stream(qp->state);
@@ -592,7 +592,7 @@ int srnic_query_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 					  IB_ACCESS_REMOTE_READ,
 		.cap			= qp->cap,
 		/* prepare may write it at this time: either value is right. */
-		.max_rd_atomic		= data_race(qp->tx.ord),
+		.max_rd_atomic		= data_race(qp->params.ord),
 		/* The same holds here. */
 		.max_dest_rd_atomic	= data_race(qp->irq.ird),
 		.port_num		= 1,

@@ -40,15 +40,14 @@ enum srnic_state srnic_state_next(enum srnic_state state,
 /*
  * The next state of a QP's sender for each state and event; a dot: no change.
  *
- *	     EARLY	OPEN	FINISH	  ANSWER    ALL_SENT  TERM	CLOSE
- * SHUT	     DENIED	OPEN	.	  .	    .	      .		CLOSED
- * DENIED    .		OPEN	.	  .	    .	      .		CLOSED
- * OPEN	     .		.	FINISHING .	    .	      TERM	CLOSED
- * FINISHING .		.	.	  ANSWERING FINISHED  TERM	CLOSED
- * ANSWERING .		.	.	  .	    FINISHED  TERM	CLOSED
- * TERM	     .		.	.	  .	    .	      .		CLOSED
- * FINISHED  .		.	.	  .	    .	      .		CLOSED
- * CLOSED    .		.	.	  .	    .	      .		.
+ *	     OPEN	FINISH	  ANSWER    ALL_SENT  TERM	CLOSE
+ * SHUT	     OPEN	.	  .	    .	      .		CLOSED
+ * OPEN	     .		FINISHING .	    .	      TERM	CLOSED
+ * FINISHING .		.	  ANSWERING FINISHED  TERM	CLOSED
+ * ANSWERING .		.	  .	    FINISHED  TERM	CLOSED
+ * TERM	     .		.	  .	    .	      .		CLOSED
+ * FINISHED  .		.	  .	    .	      .		CLOSED
+ * CLOSED    .		.	  .	    .	      .		.
  *
  * A new QP is CLOSED. START leads from each state to SHUT. OPEN and FINISH may
  * find CLOSED, since the sender may give up at any time.
@@ -62,10 +61,8 @@ enum srnic_tx_state srnic_tx_next(enum srnic_tx_state state,
 	switch (event) {
 	case SRNIC_TX_EV_START:
 		return SRNIC_TX_SHUT;
-	case SRNIC_TX_EV_EARLY:
-		return state == SRNIC_TX_SHUT ? SRNIC_TX_DENIED : state;
 	case SRNIC_TX_EV_OPEN:
-		return srnic_tx_was_opened(state) ? state : SRNIC_TX_OPEN;
+		return state == SRNIC_TX_SHUT ? SRNIC_TX_OPEN : state;
 	case SRNIC_TX_EV_FINISH:
 		return state == SRNIC_TX_OPEN ? SRNIC_TX_FINISHING : state;
 	case SRNIC_TX_EV_ANSWER:

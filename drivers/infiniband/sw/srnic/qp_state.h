@@ -44,7 +44,6 @@ static inline bool srnic_state_has_stream(enum srnic_state state)
 /* States of the sender; their order matters. */
 enum srnic_tx_state {
 	SRNIC_TX_SHUT,		/* nothing may go out yet */
-	SRNIC_TX_DENIED,	/* nor here, but a sender waits to be woken */
 	SRNIC_TX_OPEN,		/* all that is posted goes out */
 	SRNIC_TX_FINISHING,	/* what was posted before finish_tx goes out */
 	SRNIC_TX_ANSWERING,	/* then the answers to Reads received so far */
@@ -57,7 +56,6 @@ enum srnic_tx_state {
 /* What changes the state of the sender */
 enum srnic_tx_event {
 	SRNIC_TX_EV_START,	/* prepare: the QP gets a stream */
-	SRNIC_TX_EV_EARLY,	/* a sender has found TX shut */
 	SRNIC_TX_EV_OPEN,	/* open_tx, send_rtr */
 	SRNIC_TX_EV_FINISH,	/* finish_tx */
 	SRNIC_TX_EV_ANSWER,	/* the last WQE was sent */

@@ -111,7 +111,7 @@ int srnic_rq_take(struct srnic_rq *rq, struct srnic_rwqe *rwqe)
 	return err;
 }
 
-void srnic_srq_look(struct srnic_srq *srq)
+static void srq_look(struct srnic_srq *srq)
 {
 	lockdep_assert_held(&srq->rq.lock);
 	if (!srq->limit || srnic_rq_has(&srq->rq, srq->limit))
@@ -220,7 +220,7 @@ int srnic_modify_srq(struct ib_srq *ibsrq, struct ib_srq_attr *attr,
 		return -EINVAL;
 	spin_lock_irq(&srq->rq.lock);
 	WRITE_ONCE(srq->limit, attr->srq_limit);
-	srnic_srq_look(srq);
+	srq_look(srq);
 	spin_unlock_irq(&srq->rq.lock);
 	return 0;
 }
@@ -270,7 +270,7 @@ int srnic_recv_take(struct srnic_qp *qp, struct srnic_rwqe *rwqe)
 	spin_lock_irqsave(&rq->lock, flags);
 	err = srnic_rq_take(rq, rwqe);
 	if (srq)
-		srnic_srq_look(srq);
+		srq_look(srq);
 	spin_unlock_irqrestore(&rq->lock, flags);
 	if (err == -EINVAL)
 		srnic_count(qp->dev, wr_invalid);

@@ -10,7 +10,6 @@ int srnic_rq_post(struct srnic_rq *rq, const struct ib_recv_wr *wr,
 		  u32 max_sge, const struct ib_recv_wr **bad);
 int srnic_rq_take(struct srnic_rq *rq, struct srnic_rwqe *rwqe);
 bool srnic_rq_has(const struct srnic_rq *rq, u32 n);
-void srnic_srq_look(struct srnic_srq *srq);
 int srnic_recv_take(struct srnic_qp *qp, struct srnic_rwqe *rwqe);
 void srnic_recv_complete(struct srnic_qp *qp, u64 id,
 			 enum ib_wc_status status, struct srnic_upcalls *up);

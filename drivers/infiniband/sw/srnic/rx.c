@@ -35,10 +35,11 @@ static u32 rx_pos(const struct srnic_rx *rx, const struct sock *sk)
 }
 
 /* Bytes that are needed to know how long the FPDU at @pos is */
-static u32 rx_head(const struct srnic_rx *rx, u32 pos)
+static u32 rx_head(const struct srnic_qp *qp, u32 pos)
 {
 	return RX_LEN_SIZE +
-	       (rx->markers && !srnic_marker_gap(pos) ? SRNIC_MARKER_LEN : 0);
+	       (qp->params.rx_markers && !srnic_marker_gap(pos) ?
+		SRNIC_MARKER_LEN : 0);
 }
 
 static u16 rx_ulpdu_len(const struct srnic_cursor *cur)
@@ -64,37 +65,37 @@ static u16 rx_ulpdu_len(const struct srnic_cursor *cur)
  * of the next FPDU, if @left are too few for that, else all of the FPDU, with
  * its Markers; then @ulpdu_len is set.
  */
-static inline u32 rx_measure(const struct srnic_rx *rx,
+static inline u32 rx_measure(const struct srnic_qp *qp,
 			     const struct srnic_cursor *cur, u32 left,
 			     u16 *ulpdu_len)
 {
-	u32 head = rx_head(rx, cur->pos), raw;
+	u32 head = rx_head(qp, cur->pos), raw;
 
 	if (left < head)
 		return head;
 	*ulpdu_len = rx_ulpdu_len(cur);
 	raw = iw_mpa_fpdu_size(*ulpdu_len);
-	if (rx->markers)
+	if (qp->params.rx_markers)
 		raw += SRNIC_MARKER_LEN * srnic_marker_count(cur->pos, raw);
 	return raw;
 }
 
 /* TCP may have fewer bytes than it has reported: checked without CRC, too. */
-static enum srnic_err rx_verify_pieces(const struct srnic_rx *rx,
+static enum srnic_err rx_verify_pieces(const struct srnic_qp *qp,
 				       struct srnic_cursor cur, u32 raw)
 {
 	__le32 field = 0;
 	u32 sum = ~0;
 
-	if (rx->crc)
+	if (qp->params.crc)
 		sum = srnic_cursor_crc(&cur, sum, raw - SRNIC_CRC_LEN);
 	else
 		srnic_cursor_skip(&cur, raw - SRNIC_CRC_LEN);
 	srnic_cursor_read_raw(&cur, &field, sizeof(field));
 	if (cur.broken)
 		return SRNIC_ERR_UNREADABLE;
-	return rx->crc && le32_to_cpu(field) != ~sum ? SRNIC_ERR_CRC :
-						       SRNIC_ERR_NONE;
+	return qp->params.crc && le32_to_cpu(field) != ~sum ? SRNIC_ERR_CRC :
+							      SRNIC_ERR_NONE;
 }
 
 /* Each Marker has to point to where the FPDU begins (RFC 5044 8, code 3). */
@@ -119,26 +120,26 @@ static bool rx_markers_are_good(struct srnic_cursor cur, u32 raw)
 }
 
 static noinline_for_stack
-enum srnic_err rx_verify_slow(const struct srnic_rx *rx,
+enum srnic_err rx_verify_slow(const struct srnic_qp *qp,
 			      const struct srnic_cursor *cur, u32 raw)
 {
-	enum srnic_err err = rx_verify_pieces(rx, *cur, raw);
+	enum srnic_err err = rx_verify_pieces(qp, *cur, raw);
 
-	if (!err && rx->markers && !rx_markers_are_good(*cur, raw))
+	if (!err && qp->params.rx_markers && !rx_markers_are_good(*cur, raw))
 		err = SRNIC_ERR_MARKER;
 	return err;
 }
 
 /* @flat is the whole FPDU, or NULL if it is not contiguous. */
-static inline enum srnic_err rx_verify(const struct srnic_rx *rx,
+static inline enum srnic_err rx_verify(const struct srnic_qp *qp,
 				       const struct srnic_cursor *cur,
 				       const u8 *flat, u32 raw)
 {
 	u32 covered = raw - SRNIC_CRC_LEN;
 
 	if (!flat)
-		return rx_verify_slow(rx, cur, raw);
-	if (rx->crc &&
+		return rx_verify_slow(qp, cur, raw);
+	if (qp->params.crc &&
 	    get_unaligned_le32(flat + covered) != ~crc32c(~0, flat, covered))
 		return SRNIC_ERR_CRC;
 	return SRNIC_ERR_NONE;
@@ -185,7 +186,7 @@ static noinline_for_stack void rx_fail(struct srnic_qp *qp, enum srnic_err err,
 {
 	struct srnic_fault fault = {
 		.err		= err,
-		.silent		= qp->rx.first && qp->rx.responder &&
+		.silent		= qp->rx.first && !qp->params.initiator &&
 				  !srnic_tx_was_opened(READ_ONCE(qp->tx.state)),
 		.ulpdu_len	= ulpdu_len,
 	};
@@ -209,7 +210,7 @@ static void rx_first(struct srnic_qp *qp, const struct srnic_arrival *arr,
 			     arr->seg.op == SRNIC_OP_TERMINATE;
 
 	/* No segment was placed before, so no region is held. */
-	if (qp->rx.responder && !is_term)
+	if (!qp->params.initiator && !is_term)
 		iw_mpa_first_fpdu(qp->ep);
 }
 
@@ -240,7 +241,7 @@ static bool rx_take(struct srnic_qp *qp, struct srnic_cursor *cur, u32 raw,
 
 	arr->run.room = 0;
 	srnic_hold_yield(&arr->hold, raw);
-	err = rx_verify(rx, cur, flat, raw);
+	err = rx_verify(qp, cur, flat, raw);
 	if (unlikely(err)) {
 		srnic_hold_drop(&arr->hold);
 		rx_fail(qp, err, NULL, 0);
@@ -288,7 +289,7 @@ static u32 rx_run(struct srnic_qp *qp, struct srnic_cursor *cur, u32 left,
 	u32 i, n;
 
 	/* Version 0 is counted by segment; Markers make no FPDU contiguous. */
-	if (!run->room || arr->cost >= budget || qp->rx.markers ||
+	if (!run->room || arr->cost >= budget || qp->params.rx_markers ||
 	    unlikely(!(arr->hdr[1] & SRNIC_RDMAP_RV)))
 		return 0;
 	put_unaligned_be16(ulpdu_len, head);
@@ -303,7 +304,7 @@ static u32 rx_run(struct srnic_qp *qp, struct srnic_cursor *cur, u32 left,
 		srnic_ddp_put_off(head + RX_LEN_SIZE, off);
 		if (!flat || !srnic_fpdu_begins_with(flat, head) ||
 		    !srnic_hold_goes_on(hold, cost) ||
-		    rx_verify(&qp->rx, cur, flat, raw))
+		    rx_verify(qp, cur, flat, raw))
 			break;
 		srnic_place_bytes(hold, flat + RX_LEN_SIZE + hdr_len, len);
 		srnic_cursor_advance(cur, raw);
@@ -318,25 +319,26 @@ static u32 rx_run(struct srnic_qp *qp, struct srnic_cursor *cur, u32 left,
 }
 
 /* The longest FPDU, if TCP has too few bytes to show the length. */
-u32 srnic_rx_part_size(const struct srnic_rx *rx, u32 pos)
+u32 srnic_rx_part_size(const struct srnic_qp *qp, u32 pos)
 {
 	u32 size = iw_mpa_fpdu_size(U16_MAX);
 
-	if (rx->need > rx_head(rx, pos))
-		return rx->need;
-	return size + (rx->markers ? SRNIC_MARKER_LEN *
-				     srnic_marker_count(0, size) : 0);
+	if (qp->rx.need > rx_head(qp, pos))
+		return qp->rx.need;
+	if (qp->params.rx_markers)
+		size += SRNIC_MARKER_LEN * srnic_marker_count(0, size);
+	return size;
 }
 
 /* A cursor at the bytes in @part, which end at position @end */
-static struct srnic_cursor rx_at_part(const struct srnic_rx *rx, u32 end)
+static struct srnic_cursor rx_at_part(const struct srnic_qp *qp, u32 end)
 {
 	struct srnic_cursor at = {
-		.markers = rx->markers,
-		.pos = end - rx->part_len,
+		.markers = qp->params.rx_markers,
+		.pos = end - qp->rx.part_len,
 	};
 
-	srnic_cursor_at_memory(&at, rx->part, rx->part_len);
+	srnic_cursor_at_memory(&at, qp->rx.part, qp->rx.part_len);
 	return at;
 }
 
@@ -348,12 +350,12 @@ static bool rx_take_part(struct srnic_qp *qp, struct srnic_cursor *cur,
 			 u32 left, u32 *used, struct srnic_arrival *arr)
 {
 	struct srnic_rx *rx = &qp->rx;
-	struct srnic_cursor at = rx_at_part(rx, cur->pos);
+	struct srnic_cursor at = rx_at_part(qp, cur->pos);
 	u16 ulpdu_len;
 	u32 n, size;
 	bool good;
 
-	size = rx_measure(rx, &at, rx->part_len, &ulpdu_len);
+	size = rx_measure(qp, &at, rx->part_len, &ulpdu_len);
 	/* The length in TCP's queue may have changed since it was copied. */
 	if (size > rx->part_size) {
 		rx_fail(qp, SRNIC_ERR_UNREADABLE, NULL, 0);
@@ -367,8 +369,8 @@ static bool rx_take_part(struct srnic_qp *qp, struct srnic_cursor *cur,
 	}
 	rx->part_len += n;
 	*used += n;
-	at = rx_at_part(rx, cur->pos);
-	size = rx_measure(rx, &at, rx->part_len, &ulpdu_len);
+	at = rx_at_part(qp, cur->pos);
+	size = rx_measure(qp, &at, rx->part_len, &ulpdu_len);
 	if (rx->part_len < size)
 		return true;
 	good = rx_take(qp, &at, size, ulpdu_len, arr);
@@ -403,7 +405,7 @@ u32 srnic_rx_take(struct srnic_qp *qp, struct srnic_cursor *cur, u32 avail,
 			good = rx_take_part(qp, cur, avail - used, &used, &arr);
 		} else {
 			srnic_cursor_settle(cur);
-			raw = rx_measure(rx, cur, avail - used, &ulpdu_len);
+			raw = rx_measure(qp, cur, avail - used, &ulpdu_len);
 			if (raw > avail - used) {
 				rx->need = raw;
 				break;
@@ -496,7 +498,7 @@ void srnic_rx_run(struct srnic_qp *qp, struct sock *sk, u32 budget)
 	avail = max(tcp_inq(sk), 0);
 	if (!avail || (avail < rx->need && !rx_is_stuck(sk)))
 		return;
-	cur.markers = rx->markers;
+	cur.markers = qp->params.rx_markers;
 	cur.pos = rx_pos(rx, sk);
 	cur.seq_start = rx->seq_start;
 	if (!srnic_cursor_at(&cur, sk)) {
@@ -512,7 +514,7 @@ void srnic_rx_run(struct srnic_qp *qp, struct sock *sk, u32 budget)
 		srnic_count(qp->dev, rx_deferred);
 		rx_defer(qp);
 	} else if (rx->need && !rx->part && rx_is_stuck(sk)) {
-		rx->part_size = srnic_rx_part_size(rx, rx_pos(rx, sk));
+		rx->part_size = srnic_rx_part_size(qp, rx_pos(rx, sk));
 		rx_defer_part(qp, sk);
 	}
 }
@@ -612,12 +614,9 @@ void srnic_rx_start(struct srnic_qp *qp, const struct iw_mpa_handoff *ho)
 	int qn;
 
 	rx->sk = ho->sock->sk;
-	rx->crc = ho->params->crc;
-	rx->markers = ho->params->rx_markers;
 	rx->first = true;
 	rx->ended = false;
-	rx->responder = !ho->params->initiator;
-	rx->rtr = rx->responder ? ho->params->rtr : 0;
+	rx->rtr = qp->params.initiator ? 0 : qp->params.rtr;
 	rx->need = 0;
 	rx->seq_start = ho->rcv_nxt;
 	for (qn = 0; qn < SRNIC_QN_COUNT; qn++)

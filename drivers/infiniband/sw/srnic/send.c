@@ -9,13 +9,12 @@
  * If a segment cannot be made, nothing of it stays in the batch.
  */
 
-#include "send.h"
+#include "tx.h"
 #include "state.h"
 #include "rq.h"
 #include "wire.h"
 #include "sq.h"
 #include "mem.h"
-#include "wqe.h"
 #include "fpdu.h"
 
 #include <linux/math.h>
@@ -25,9 +24,6 @@
 
 /* Work requests without a segment that are done in a row */
 #define SEND_STEPS	256
-
-/* Storage may wait for the sender. Without memory the timer tries again. */
-#define SEND_GFP	(GFP_NOIO | __GFP_NORETRY | __GFP_NOWARN)
 
 /* A local error: a Terminate message goes out in its place (RFC 5040 7.1). */
 static void send_fail(struct srnic_qp *qp, struct srnic_wqe *wqe,
@@ -48,7 +44,8 @@ static void send_local(struct srnic_qp *qp, struct srnic_wqe *wqe)
 	int err;
 
 	if (wqe->op == SRNIC_WR_INV)
-		err = srnic_stag_invalidate(qp->dev, qp->ibqp.pd, wqe->rkey);
+		err = srnic_stag_invalidate(qp->dev, qp->ibqp.pd, wqe->rkey,
+					    false);
 	else
 		err = srnic_stag_register(qp->dev, qp->ibqp.pd, wqe->rkey,
 					  wqe->raddr, wqe->reg.size,
@@ -129,7 +126,7 @@ static bool send_next_wr(struct srnic_qp *qp)
 	qp->tx.msg.last = SRNIC_MSG_WR;
 	if (wqe->flags & SRNIC_WQE_BAD)
 		send_fail(qp, wqe, wqe->status);
-	else if (srnic_wqe_is_read(wqe) && !qp->tx.ord)
+	else if (srnic_wqe_is_read(wqe) && !qp->params.ord)
 		send_fail(qp, wqe, IB_WC_LOC_QP_OP_ERR);
 	else if (wqe->op == SRNIC_WR_REG || wqe->op == SRNIC_WR_INV)
 		send_local(qp, wqe);
@@ -171,9 +168,11 @@ static bool send_next(struct srnic_qp *qp)
 	return send_next_resp(qp) || send_next_wr(qp);
 }
 
-/* A segment in which an SGE or a page fragment ends */
-static noinline int send_gather_pieces(struct srnic_qp *qp,
-				       struct srnic_writer *w, u32 len)
+/*
+ * Registered memory as payload; the key of an SGE without bytes is not checked.
+ * Returns 0; -ENOMEM; enum srnic_mem_fault.
+ */
+static int send_gather(struct srnic_qp *qp, struct srnic_writer *w, u32 len)
 {
 	struct srnic_msg *msg = &qp->tx.msg;
 
@@ -196,27 +195,6 @@ static noinline int send_gather_pieces(struct srnic_qp *qp,
 		msg->cur.run -= n;
 		len -= n;
 	}
-	return 0;
-}
-
-/* Registered memory as payload. Returns 0; -ENOMEM; enum srnic_mem_fault. */
-static inline int send_gather(struct srnic_qp *qp, struct srnic_writer *w,
-			      u32 len)
-{
-	struct srnic_msg *msg = &qp->tx.msg;
-	enum srnic_mem_fault fault;
-
-	/* The key of an SGE without bytes is not checked. */
-	if (!len || len > msg->cur.run || len > w->stop - w->at)
-		return send_gather_pieces(qp, w, len);
-	fault = srnic_hold_next(qp->dev, &w->hold, &msg->src, msg->cur.addr,
-				len);
-	if (unlikely(fault))
-		return fault;
-	srnic_hold_read(&w->hold, w->at, len);
-	w->at += len;
-	msg->cur.addr += len;
-	msg->cur.run -= len;
 	return 0;
 }
 
@@ -402,12 +380,12 @@ static inline void send_run(struct srnic_writer *w, struct srnic_msg *msg,
  * Else the packet's end would be in the middle of it, and the rest of it in a
  * packet of its own.
  */
-static u16 send_room(const struct srnic_tx *tx, const struct srnic_writer *w,
+static u16 send_room(const struct srnic_qp *qp, const struct srnic_writer *w,
 		     u16 mulpdu, u32 emss)
 {
 	u32 room;
 
-	if (!tx->large)
+	if (!qp->params.large_fpdu)
 		return mulpdu;
 	room = emss - srnic_writer_len(w) % emss;
 	return clamp_t(int, round_down(room, 4) - SRNIC_FPDU_OVERHEAD,
@@ -424,12 +402,12 @@ static int send_msg(struct srnic_qp *qp, struct srnic_writer *w, u16 mulpdu,
 	int err;
 
 	do {
-		u16 room = send_room(&qp->tx, w, mulpdu, emss);
+		u16 room = send_room(qp, w, mulpdu, emss);
 		u32 len = srnic_segment_len(msg->left, room, hdr_len);
 
 		err = send_segment(qp, w, len);
 		/* A large FPDU's end depends on where it begins. */
-		if (!err && !w->markers && !qp->tx.large && msg->left > len &&
+		if (!err && !w->markers && !qp->params.large_fpdu && msg->left > len &&
 		    srnic_writer_has_room(w))
 			send_run(w, msg, len);
 	} while (!err && msg->left && srnic_writer_has_room(w));
@@ -456,10 +434,11 @@ static void send_fail_msg(struct srnic_qp *qp, enum srnic_mem_fault fault)
  * An FPDU has to fit into a segment of TCP (RFC 5044 4.5), or, if both ends
  * allow it, into a packet that TCP splits into segments.
  */
-static u32 send_emss(const struct srnic_tx *tx, const struct tcp_sock *tp,
+static u32 send_emss(const struct srnic_qp *qp, const struct tcp_sock *tp,
 		     u32 mss)
 {
-	return tx->large ? max_t(u32, READ_ONCE(tp->gso_segs), 1) * mss : mss;
+	return qp->params.large_fpdu ?
+	       max_t(u32, READ_ONCE(tp->gso_segs), 1) * mss : mss;
 }
 
 /*
@@ -506,12 +485,12 @@ int srnic_send_fill(struct srnic_qp *qp)
 	const struct tcp_sock *tp = tcp_sk(tx->sock->sk);
 	/* EMSS may change. What is in a batch is not segmented again. */
 	u32 mss = READ_ONCE(tp->mss_cache);
-	u32 emss = send_emss(tx, tp, mss);
-	u16 mulpdu = srnic_mulpdu(emss, tx->markers);
+	u32 emss = send_emss(qp, tp, mss);
+	u16 mulpdu = srnic_mulpdu(emss, qp->params.tx_markers);
 	struct srnic_writer w;
 	int steps, err = 0;
 
-	srnic_writer_open(&w, tx, mulpdu, send_full(tp, mss), SEND_GFP);
+	srnic_writer_open(&w, qp, mulpdu, send_full(tp, mss));
 	for (steps = 0; steps < SEND_STEPS && !srnic_has_failed(qp); steps++) {
 		if (!srnic_writer_has_room(&w))
 			break;
@@ -539,7 +518,7 @@ static int send_ulpdu(struct srnic_qp *qp, u8 *head, u16 len)
 	int err;
 
 	put_unaligned_be16(len, head);
-	srnic_writer_open(&w, &qp->tx, len, SRNIC_BATCH_BYTES, SEND_GFP);
+	srnic_writer_open(&w, qp, len, SRNIC_BATCH_BYTES);
 	err = srnic_fpdu_begin(&w, head, head_len);
 	if (!err)
 		err = srnic_fpdu_put(&w, head + head_len, 2 + len - head_len);

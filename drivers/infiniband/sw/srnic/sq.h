@@ -18,6 +18,15 @@ static inline u32 srnic_wqe_size(u32 sges)
 		   sges * sizeof(struct ib_sge));
 }
 
+static inline bool srnic_wqe_is_read(const struct srnic_wqe *wqe)
+{
+	return wqe->op == SRNIC_WR_READ || wqe->op == SRNIC_WR_READ_INV;
+}
+
+int srnic_wqe_fill(const struct srnic_qp *qp, struct srnic_wqe *wqe,
+		   const struct ib_send_wr *wr);
+void srnic_wqe_fill_user(const struct srnic_qp *qp, struct srnic_wqe *wqe,
+			 const struct siw_sqe *sqe);
 int srnic_sq_create(struct srnic_sq *sq, u32 entries, u32 sges,
 		    struct ib_ucontext *ctx, u64 *key);
 void srnic_sq_destroy(struct srnic_sq *sq);

@@ -89,7 +89,6 @@ struct srnic_dev {
 	struct ib_device	ibdev;
 	struct net_device	*netdev;
 	netdevice_tracker	netdev_tracker;
-	struct list_head	taken;		/* taken_devices in device.c */
 	/* rereads @netdev, whose events miss a disabled device */
 	struct work_struct	catch_up;
 	/* complete QPs by number; its lock is taken with interrupts off */
@@ -176,7 +175,6 @@ struct srnic_cqe {
 /* Bits of srnic_cq.due: what the work item has to do */
 enum srnic_cq_due {
 	SRNIC_CQ_CALL,		/* call the handler */
-	SRNIC_CQ_GO_ON,		/* make the calls that cq_call() has left */
 	SRNIC_CQ_LOST,		/* report the overflow */
 };
 
@@ -233,20 +231,20 @@ struct srnic_wqe {
 };
 
 /*
- * A send queue. @put, @next, @sent and @get count WQEs: get <= sent <= next <=
- * put. @lock protects all but @uring. The sender (see struct srnic_tx) reads
- * @put and writes @next also without @lock, with acquire and release. If there
- * is a @uring, the sender alone writes @put, and without @lock.
+ * A send queue; sq.c says what the indices count. @lock protects all but
+ * @uring. The sender (see struct srnic_tx) reads @put and writes @next also
+ * without @lock, with acquire and release. If there is a @uring, the sender
+ * alone writes @put, and without @lock.
  */
 struct srnic_sq {
 	spinlock_t		lock;
 	void			*ring;	/* struct srnic_wqe, @wqe_size each */
 	u32			wqe_size;
 	u32			size;	/* a power of two */
-	u32			put;	/* posted, or copied from @uring */
-	u32			next;	/* wholly in a batch or sent */
-	u32			sent;	/* TCP has accepted the last byte */
-	u32			get;	/* retired */
+	u32			put;
+	u32			next;
+	u32			sent;
+	u32			get;
 	u32			read;	/* before it all Reads have completed */
 	u32			reads;	/* count against ORD; with RTR's */
 	u32			limit;	/* when TX ends: send until here */
@@ -364,10 +362,6 @@ struct srnic_tx {
 	 */
 	u8			state;
 	bool			starved; /* no memory: wait for @retry */
-	bool			crc;
-	bool			markers;
-	bool			large;	/* FPDUs may span TCP segments */
-	u16			ord;	/* Reads that may be unanswered */
 	/* jiffies: when to give the Terminate message up; 0: there is none */
 	unsigned long		deadline;
 	unsigned long		give_up; /* even if the peer acks: jiffies */
@@ -384,11 +378,8 @@ struct srnic_tx {
 struct srnic_rx {
 	struct delayed_work	work;	/* after the budget; allocates @part */
 	struct sock		*sk;	/* from prepare to stop */
-	bool			crc;
-	bool			markers;
 	bool			first;	/* no FPDU was validated yet */
 	bool			ended;	/* the peer's FIN was reached */
-	bool			responder; /* report the first FPDU to iw_mpa */
 	bool			send_busy; /* a Send has begun, into @rwqe */
 	u8			send_op; /* its enum srnic_opcode */
 	bool			write_busy; /* a Write has begun */
@@ -423,8 +414,8 @@ struct srnic_qp {
 	/* in destroy_qp; written under the lock of srnic_dev.qps, too */
 	bool			dying;
 	bool			broken_off; /* the ULP has aborted the stream */
-	bool			initiator; /* of @ep */
 	struct iw_mpa_ep	*ep;	/* while there is a stream */
+	struct iw_mpa_params	params;	/* of this or the last stream */
 	struct srnic_fault	fault;	/* the first error */
 	unsigned long		events;	/* BIT(ib_event_type) to report */
 

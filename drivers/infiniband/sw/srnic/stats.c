@@ -119,7 +119,7 @@ static int show_end(struct sk_buff *msg, struct nlattr *table, int err)
 	return 0;
 }
 
-/* struct srnic_sq says what the indices mean. */
+/* sq.c says what the indices mean. */
 int srnic_fill_res_qp(struct sk_buff *msg, struct ib_qp *ibqp)
 {
 	struct srnic_qp *qp = to_srnic_qp(ibqp);
@@ -134,7 +134,7 @@ int srnic_fill_res_qp(struct sk_buff *msg, struct ib_qp *ibqp)
 	      rdma_nl_put_driver_u32(msg, "sq_sent", show_now(qp->sq.sent)) ?:
 	      rdma_nl_put_driver_u32(msg, "sq_get", show_now(qp->sq.get)) ?:
 	      rdma_nl_put_driver_u32(msg, "reads", show_now(qp->sq.reads)) ?:
-	      rdma_nl_put_driver_u32(msg, "ord", show_now(qp->tx.ord)) ?:
+	      rdma_nl_put_driver_u32(msg, "ord", show_now(qp->params.ord)) ?:
 	      rdma_nl_put_driver_u32(msg, "ird", show_now(qp->irq.ird)) ?:
 	      rdma_nl_put_driver_u32(msg, "rq_size", qp->rq.size) ?:
 	      rdma_nl_put_driver_u32(msg, "rq_get", show_now(qp->rq.get)) ?:

@@ -18,7 +18,6 @@
 #include "cq.h"
 #include "fpdu.h"
 #include "rq.h"
-#include "send.h"
 #include "sq.h"
 #include "state.h"
 #include "trace.h"
@@ -208,18 +207,6 @@ static void tx_term_gone(struct srnic_qp *qp)
 		srnic_count(qp->dev, tx_terminates_lost);
 }
 
-/*
- * A sender that comes too early makes TX DENIED. At the same moment TX may be
- * opened, without tx.lock. Then either this sees that TX is open, or
- * srnic_tx_open() sees that a sender was denied, and kicks.
- */
-static enum srnic_tx_state tx_enter(struct srnic_qp *qp)
-{
-	if (tx_state(qp) == SRNIC_TX_SHUT)
-		tx_event(qp, SRNIC_TX_EV_EARLY);
-	return tx_state(qp);
-}
-
 /* While the peer acks, the Terminate message may still get through. */
 static void tx_extend_deadline(struct srnic_qp *qp)
 {
@@ -323,7 +310,7 @@ static enum tx_next tx_build(struct srnic_qp *qp)
 static enum tx_next tx_turn(struct srnic_qp *qp, struct srnic_upcalls *up,
 			    u32 *spent)
 {
-	enum srnic_tx_state state = tx_enter(qp);
+	enum srnic_tx_state state = tx_state(qp);
 	struct srnic_tx *tx = &qp->tx;
 	int err;
 
@@ -358,16 +345,6 @@ static enum tx_next tx_turn(struct srnic_qp *qp, struct srnic_upcalls *up,
 	return srnic_send_has_work(qp) ? TX_GO_ON : TX_WAIT;
 }
 
-static enum tx_next tx_turn_with_reserves(struct srnic_qp *qp,
-					  struct srnic_upcalls *up, u32 *spent)
-{
-	unsigned int noreclaim = memalloc_noreclaim_save();
-	enum tx_next next = tx_turn(qp, up, spent);
-
-	memalloc_noreclaim_restore(noreclaim);
-	return next;
-}
-
 /*
  * Be the sender until there is nothing to do, or the quota is used up: then the
  * work item goes on. Completion handlers are called after each turn, without
@@ -378,13 +355,16 @@ static void tx_run(struct srnic_qp *qp)
 	u32 spent = 0;
 
 	for (;;) {
+		bool reserves = srnic_tx_has_reserves(qp);
 		struct srnic_upcalls up = {};
+		unsigned int noreclaim;
 		enum tx_next next;
 
-		if (srnic_tx_has_reserves(qp))
-			next = tx_turn_with_reserves(qp, &up, &spent);
-		else
-			next = tx_turn(qp, &up, &spent);
+		if (reserves)
+			noreclaim = memalloc_noreclaim_save();
+		next = tx_turn(qp, &up, &spent);
+		if (reserves)
+			memalloc_noreclaim_restore(noreclaim);
 		mutex_unlock(&qp->tx.lock);
 		srnic_cq_call(&up);
 		if (next == TX_WAIT)
@@ -441,17 +421,12 @@ void srnic_tx_setup(struct srnic_qp *qp)
 
 void srnic_tx_start(struct srnic_qp *qp, const struct iw_mpa_handoff *ho)
 {
-	const struct iw_mpa_params *params = ho->params;
 	struct srnic_tx *tx = &qp->tx;
 	int qn;
 
 	mutex_lock(&tx->lock);
 	tx->sock = ho->sock;
 	WRITE_ONCE(tx->starved, false);
-	tx->crc = params->crc;
-	tx->markers = params->tx_markers;
-	tx->large = params->large_fpdu;
-	tx->ord = params->ord;
 	tx->deadline = 0;
 	tx->pos = 0;
 	for (qn = 0; qn < SRNIC_QN_COUNT; qn++)
@@ -463,18 +438,22 @@ void srnic_tx_start(struct srnic_qp *qp, const struct iw_mpa_handoff *ho)
 }
 
 /*
- * Kick if a sender found TX shut (DENIED), or WRs were posted before there was
- * a stream. tx.lock is not taken: this may run in RX, within the sender's call
- * of TCP.
+ * A sender that came too early has found TX shut, and left what it came for.
+ * tx.lock is not taken: this may run in RX, within the sender's call of TCP.
  */
 void srnic_tx_open(struct ib_qp *ibqp)
 {
 	struct srnic_qp *qp = to_srnic_qp(ibqp);
-	bool denied = tx_event(qp, SRNIC_TX_EV_OPEN) == SRNIC_TX_DENIED;
 
-	/* Pairs with the poster's barrier: it sees TX open, or this the WR. */
+	if (tx_event(qp, SRNIC_TX_EV_OPEN) != SRNIC_TX_SHUT)
+		return;
+	/*
+	 * Pairs with the barrier of the poster, or of the work item that RX has
+	 * queued: that sender sees TX open, or this what it was to send.
+	 */
 	smp_mb();
-	if (denied || srnic_sq_has_more(qp))
+	/* A hint only if there is a sender by now, which sees all of it. */
+	if (data_race(srnic_send_has_work(qp)) || srnic_has_failed(qp))
 		srnic_tx_kick(qp);
 }
 

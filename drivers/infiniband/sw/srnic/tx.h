@@ -7,8 +7,14 @@
 /* Storage of this host may use such a QP: its sender may use the reserves. */
 static inline bool srnic_tx_has_reserves(const struct srnic_qp *qp)
 {
-	return !qp->user && qp->initiator;
+	return !qp->user && qp->params.initiator;
 }
+
+/* send.c fills the batches of tx.c. */
+int srnic_send_fill(struct srnic_qp *qp);
+bool srnic_send_has_work(const struct srnic_qp *qp);
+int srnic_send_term(struct srnic_qp *qp);
+int srnic_send_rtr(struct srnic_qp *qp, u8 rtr);
 
 void srnic_tx_setup(struct srnic_qp *qp);
 void srnic_tx_start(struct srnic_qp *qp, const struct iw_mpa_handoff *ho);
