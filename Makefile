@@ -3,7 +3,7 @@
 # For people: every target calls one script. Kbuild is the kernel's side.
 
 .PHONY: help modules install install-dev uninstall clean setup check static kunit fuzz wire soak interop e2e takeover dkms debug bench clock demo
-.PHONY: check-all deb release package series refusals usage mutate suites
+.PHONY: check-all deb release package series refusals usage mutate suites device
 
 export T
 
@@ -19,6 +19,7 @@ help:
 	@echo 'make kunit     unit tests on user mode Linux'
 	@echo 'make fuzz      the protocol layer under libFuzzer, T=seconds (default 10)'
 	@echo 'make wire      conformance: scripted peers, by rule: MPA startup, and the data path'
+	@echo 'make device    wire over a device of another host, over ssh: two guests'
 	@echo 'make soak      life-cycle storms and hostile load by the thousand; DEBUG=kasan is a choice'
 	@echo 'make mutate    small faults made in the sources: do the tests find each of them?'
 	@echo 'make interop   srnic against siw of 6.1 and 6.12, all settings: a table'
@@ -56,7 +57,7 @@ check-all:
 check static kunit wire e2e series bench mutate:
 	@scripts/$@.sh
 
-fuzz soak interop takeover suites dkms package refusals usage debug clock demo:
+fuzz soak interop takeover suites device dkms package refusals usage debug clock demo:
 	@scripts/test/$@.sh
 
 uninstall deb release:

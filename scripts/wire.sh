@@ -5,7 +5,7 @@
 # with an application that prints what the ULP sees: see scripts/wire/run.py. tshark then judges what
 # was captured meanwhile: see scripts/wire/judge.py.
 #
-#   scripts/wire.sh [-k REGEX] [--sample] [-l] [--device NAME] [FILE...]
+#   scripts/wire.sh [-k REGEX] [--sample] [-l] [--device NAME [--remote HOST]] [--hazards] [FILE...]
 #
 # FILE is one of scripts/wire without .py; -k takes only the tests whose name or rule ids match;
 # --sample takes one case of each test, on one of the kernels; -l lists what would run, each with its
@@ -15,6 +15,11 @@
 # if they are named. siw is the kernel's own: tests that need iw_mpa are skipped, and say what they need, and so are
 # those in which its kernel may crash. With --device a report by rule is written, as text, HTML and JUnit, into the
 # cache; the last lines name it.
+#
+# With --remote, NAME is an RDMA device of HOST, to which ssh needs no password; no guest is booted. The peer is this
+# host, which has to reach an address of the device. Two programs are copied to HOST while the tests run. All that
+# looks into the device's host is skipped, and says what it needs. --hazards takes tests in which a driver that is not
+# ours may crash its host.
 #
 # KERNELS="6.1 6.12" chooses them; without it a KERNEL other than 6.1 is the only one.
 
@@ -26,6 +31,8 @@
 . "$TOP/scripts/lib/guest/guest.sh"
 # shellcheck source=scripts/wire/lib.sh
 . "$TOP/scripts/wire/lib.sh"
+# shellcheck source=scripts/wire/remote.sh
+. "$TOP/scripts/wire/remote.sh"
 
 LIMIT=1200	# seconds for one batch of tests: a hang is to end
 # The protocol above TCP does not know the family: over IPv6 what touches addresses, and a sample.
@@ -45,6 +52,9 @@ ASKED=		# files that the command line names
 ENVIRONMENT=${DRIVER:-}
 DRIVER=srnic	# of the guest's device
 REPORT=		# yes: --device was given
+NAME=		# with --remote: of the device
+HOST=
+HAZARDS=()
 # choose_for sets these:
 STARTUP=	# files of a kernel
 DATA=
@@ -208,6 +218,7 @@ on_one() {
 	guest_boot A
 	share_tests
 	[[ -z $PATTERN && $DRIVER != siw ]] || EXCHANGES=0
+	OPTIONS+=("${HAZARDS[@]}")
 	[[ -z $REPORT ]] || OPTIONS+=(--results /share/wire/results)
 	# shellcheck disable=SC2086 # words
 	if run_files "$DRIVER" $STARTUP && [[ -z $PATTERN && $FILES == "$STARTUP"* ]]; then
@@ -229,6 +240,45 @@ on_one() {
 	guest_forget_logs
 }
 
+# run_there FILE: fails if no connection comes up any more
+run_there() {
+	local file=$1 output status=0 tests
+
+	tests=$(listed other "$file") || die "run.py cannot list the tests of $file"
+	[[ -n $tests ]] || return 0
+	say "wire: $file"
+	output=$(WIRE_LIMIT=60 python3 "$REMOTE_PROGRAMS/run.py" "${REMOTE_OPTIONS[@]}" "${OPTIONS[@]}" --file "$file" \
+		-k "$PATTERN" --results "$REMOTE_HERE/results" "$REMOTE_THERE/cm_probe" "$REMOTE_ADDRESS" 2>&1) || status=$?
+	relay "$NAME" "$output"
+	[[ $(grep -cE '^(not )?ok - ' <<<"$output") -eq $(wc -l <<<"$tests") ]] ||
+		tap 'not ok' "$NAME $file: not all tests ran"
+	[[ $status -ne 2 ]]
+}
+
+# The device is in another host, the peer in this one.
+on_remote() {
+	local file
+
+	"$TOP/scripts/lib/setup.sh" remote
+	remote_open "$HOST"
+	remote_build
+	remote_copy
+	remote_find "$NAME"
+	mapfile -t REMOTE_OPTIONS < <(remote_arguments "$NAME")
+	OPTIONS+=("${HAZARDS[@]}")
+	say "wire: $NAME, $REMOTE_ADDRESS, with its peer at $REMOTE_PEER"
+	[[ ${#HAZARDS[@]} -eq 0 ]] || say "WARNING: $HOST may crash: --hazards was asked for"
+	: >"$REMOTE_HERE/results"
+	for file in $FILES; do
+		run_there "$file" || break
+	done
+	: >"$REMOTE_HERE/captured"
+	printf '%s\n' "${REMOTE_SAID[@]}" >"$REMOTE_HERE/device"
+	write_report "$NAME" "$("${REMOTE_SSH[@]}" uname -r)" "$REMOTE_HERE"/{results,captured,device} ||
+		tap 'not ok' 'the report is written'
+	tap_end wire
+}
+
 main() {
 	local arguments=("$@") list=no
 
@@ -238,12 +288,21 @@ main() {
 		--sample) SAMPLE_OPTION=--sample ;;
 		-l) list=yes ;;
 		--device) DRIVER=${2?which device?} && REPORT=yes && shift ;;
-		-*) die 'usage: wire.sh [-k REGEX] [--sample] [-l] [--device NAME] [FILE...]' ;;
+		--remote) HOST=${2?which host?} && shift ;;
+		--hazards) HAZARDS=(--hazards) ;;
+		-*) die 'usage: wire.sh [-k REGEX] [--sample] [-l] [--device NAME [--remote HOST]] [--hazards] [FILE...]' ;;
 		*) ASKED+=" $1" ;;
 		esac
 		shift
 	done
-	[[ $DRIVER == @(srnic|siw_mpa|siw) ]] || die "no such device: $DRIVER (srnic siw_mpa siw)"
+	if [[ -n $HOST ]]; then
+		[[ -n $REPORT ]] || die "which device of $HOST? --device NAME"
+		[[ $HOST != -* && $DRIVER =~ ^[[:alnum:]_.-]+$ ]] || die "no such device or host: $DRIVER of $HOST"
+		NAME=$DRIVER
+		DRIVER=other
+		KERNELS=$KERNEL
+	fi
+	[[ -n $HOST || $DRIVER == @(srnic|siw_mpa|siw) ]] || die "no such device: $DRIVER (srnic siw_mpa siw)"
 	[[ -z $ENVIRONMENT || $ENVIRONMENT == "$DRIVER" ]] ||
 		die "DRIVER=$ENVIRONMENT says nothing here: --device $ENVIRONMENT"
 	[[ ${KERNEL:?} != 6.1 ]] || KERNELS=${KERNELS:-6.1 6.12}
@@ -253,6 +312,8 @@ main() {
 	choose
 	if [[ $list == yes ]]; then
 		echo "$CHOSEN"
+	elif [[ -n $HOST ]]; then
+		on_remote
 	elif [[ $KERNELS == "$KERNEL" ]]; then
 		on_one
 	else

@@ -9,7 +9,7 @@
 #
 # The names of kernels are those of scripts/kernels, and fetch its headers and sources; "modules" alone, which
 # is for those who build just our modules, needs no sources but for ports, which are made of them. Included are
-# $KERNEL, unless deb, release or root alone is wanted, and 6.1, of whose sources user mode Linux and the kernels with
+# $KERNEL, unless deb, release, root or remote alone is wanted, and 6.1, of whose sources user mode Linux and the kernels with
 # detectors are made. KREL may name a release of the host's own kernel: then its headers are installed.
 #
 # The guests also run programs whose packages would start services on the host, now and after each
@@ -34,6 +34,8 @@ declare -A GROUP=(
 		python3-mpi4py libopeniscsiusr libisns0|libisns0t64
 		libglib2.0-0|libglib2.0-0t64 libnl-genl-3-200 libpython3.11|libpython3.13
 		wireguard-tools"
+	[remote]="python3 gcc libc6-dev librdmacm-dev libibverbs-dev iproute2 openssh-client"
+	[device]="openssh-client dropbear-bin"
 	[fuzz]="clang libclang-rt-14-dev|libclang-rt-19-dev llvm libc6-dev python3 tshark"
 	[dkms]="dkms openssl kmod util-linux"
 	[deb]="build-essential debhelper dh-dkms dpkg-dev"
@@ -261,12 +263,12 @@ main() {
 	[[ $* != modules || ${IW_MPA_SIW:-n}${IW_MPA_CXGB4:-n} != nn ]] || sources=
 
 	if [[ $(dpkg --print-architecture 2>/dev/null) != amd64 ]]; then
-		[[ $* == modules && -n ${ANY_KERNEL:-} ]] || die 'this needs Debian on amd64'
+		[[ $* == remote || $* == modules && -n ${ANY_KERNEL:-} ]] || die 'this needs Debian on amd64'
 		say 'not Debian on amd64: not tested here, and no packages are installed'
 		return
 	fi
 	[[ $# -gt 0 ]] || set -- build static kunit guest fuzz dkms 6.1 6.12
-	if [[ $* != deb && $* != release && $* != root ]] && { kernel_row "$KERNEL" || is_other "$KERNEL"; }; then
+	if [[ $* != @(deb|release|root|remote) ]] && { kernel_row "$KERNEL" || is_other "$KERNEL"; }; then
 		need_headers
 		is_other "$KERNEL" || set -- "$@" "$KERNEL"
 	fi

@@ -10,8 +10,10 @@
  * The last prints what a report says of a device, and ends:
  *
  *	FOUND			or NONE, if libibverbs has none of that name
+ *	TRANSPORT iWARP		or other
  *	VENDOR ID PART FIRMWARE
  *	DEPTHS IRD ORD		of a QP, at the most
+ *	ADDRESS A		each that rdma_cm takes for the device's
  *
  * Commands, one a line; N is a number, HEX are octets, "-" is none:
  *
@@ -47,7 +49,9 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
+#include <ifaddrs.h>
 #include <infiniband/verbs.h>
+#include <netdb.h>
 #include <poll.h>
 #include <rdma/rdma_cma.h>
 #include <rdma/rdma_verbs.h>
@@ -528,10 +532,54 @@ static void print_limits(struct ibv_device *device)
 
 	if (!context || ibv_query_device(context, &attr))
 		fatal("ibv_query_device");
+	printf("TRANSPORT %s\n",
+	       device->transport_type == IBV_TRANSPORT_IWARP ? "iWARP" : "other");
 	printf("VENDOR 0x%x %u %s\n", attr.vendor_id, attr.vendor_part_id,
 	       attr.fw_ver[0] ? attr.fw_ver : "-");
 	printf("DEPTHS %d %d\n", attr.max_qp_rd_atom, attr.max_qp_init_rd_atom);
 	ibv_close_device(context);
+}
+
+static bool is_address_of(struct sockaddr *address, const char *name)
+{
+	struct rdma_cm_id *id;
+	bool is;
+
+	if (rdma_create_id(channel, &id, NULL, RDMA_PS_TCP))
+		fatal("rdma_create_id");
+	is = !rdma_bind_addr(id, address) && id->verbs &&
+	     !strcmp(ibv_get_device_name(id->verbs->device), name);
+	rdma_destroy_id(id);
+	return is;
+}
+
+/* An address of the link alone would need its interface's name, too. */
+static bool is_of_use(const struct sockaddr *address)
+{
+	if (!address)
+		return false;
+	if (address->sa_family == AF_INET)
+		return true;
+	return address->sa_family == AF_INET6 &&
+	       !IN6_IS_ADDR_LINKLOCAL(&((struct sockaddr_in6 *)address)->sin6_addr);
+}
+
+static void print_addresses(const char *name)
+{
+	struct ifaddrs *all, *one;
+	char text[INET6_ADDRSTRLEN];
+
+	channel = rdma_create_event_channel();
+	if (!channel || getifaddrs(&all))
+		fatal("rdma_create_event_channel");
+	for (one = all; one; one = one->ifa_next) {
+		if (!is_of_use(one->ifa_addr) || !is_address_of(one->ifa_addr, name))
+			continue;
+		if (!getnameinfo(one->ifa_addr, sizeof(struct sockaddr_in6), text, sizeof(text),
+				 NULL, 0, NI_NUMERICHOST))
+			printf("ADDRESS %s\n", text);
+	}
+	freeifaddrs(all);
 }
 
 static int show_device(const char *name)
@@ -546,6 +594,7 @@ static int show_device(const char *name)
 	}
 	printf("FOUND\n");
 	print_limits(*one);
+	print_addresses(name);
 	return 0;
 }
 

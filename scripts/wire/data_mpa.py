@@ -8,6 +8,7 @@ import subprocess
 
 import fpdu
 import mpa
+import needs
 import rdmap
 from harness import LIMIT, check, equal, poll
 from kernel import hw_counter
@@ -360,6 +361,7 @@ def F_8_1_time_out_of_tcp(b, role):
 
 
 def killed(link):
+    needs.need("here")
     link.verbs.proc.kill()
     link.verbs.proc.wait(LIMIT)
 
@@ -528,6 +530,7 @@ def F_4_5_1_no_large_fpdus_else(b, peer, own, more, role):
       cases=both())
 def F_4_5_4_mulpdu_follows_the_path(b, role):
     """The MTU shrinks while the device sends: what is queued stays as it is, what follows fits."""
+    needs.need("here")
     link = Link(b, role, mss=None)
     mtu = subprocess.run(["cat", "/sys/class/net/lo/mtu"], check=True, text=True,
                          stdout=subprocess.PIPE).stdout.strip()

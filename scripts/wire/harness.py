@@ -15,6 +15,7 @@ import time
 
 import mpa
 import needs
+from device import need_depths
 from needs import TRACEFS
 
 
@@ -26,7 +27,8 @@ def slow():
 
 
 SLOW = slow()
-LIMIT = 20.0 * SLOW     # seconds for what must come: guests are slow on a busy host
+# Seconds for what must come: guests are slow on a busy host, and so are programs that ssh starts
+LIMIT = float(os.environ.get("WIRE_LIMIT", 20)) * SLOW
 QUIET = 0.3 * SLOW      # seconds in which what must not come does not
 
 
@@ -293,6 +295,7 @@ class Probe:
 
     @contextlib.contextmanager
     def paused(self):
+        needs.need("here")
         self.proc.send_signal(signal.SIGSTOP)
         try:
             yield
@@ -330,7 +333,7 @@ class Bench:
     def __init__(self, program, address):
         self.program = program      # words: a test may put some in front of the program
         self.address = address
-        self.listen_address = address   # of the test, to be connected to
+        self.listen_address = needs.Place.peer or address   # of the test, to be connected to
         self.netns = None           # where the program runs, if that is not where the test does
         self.family = socket.AF_INET6 if ":" in address else socket.AF_INET
         self.things = []
@@ -427,6 +430,7 @@ class Bench:
 
     def accepted(self, frame, ird=4, ord=4, pd=b""):  # pylint: disable=redefined-builtin
         """... and accepted it: server, peer, Reply."""
+        need_depths(ird, ord)
         server, peer, _ = self.asked(frame)
         server.do(f"accept {ird} {ord} {pd_arg(pd)}")
         return server, peer, peer.recv_reply()
@@ -463,6 +467,7 @@ class Bench:
 
     def connecting(self, ird=4, ord=4, pd=b""):  # pylint: disable=redefined-builtin
         """A client that connects to the test: client, peer, Request."""
+        need_depths(ird, ord)
         sock = self.listen()
         client = self.client()
         client.do(f"connect {ird} {ord} {pd_arg(pd)}")

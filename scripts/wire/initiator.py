@@ -515,12 +515,12 @@ def silence_instead_of_a_reply(b):
 def silence_instead_of_tcp(b):
     """A backlog that is full: SYNs are dropped."""
     b.set(connect_timeout_ms=400)
-    sock = socket.create_server((b.address, b.port), family=b.family, backlog=0)
+    sock = socket.create_server((b.listen_address, b.port), family=b.family, backlog=0)
     b.things.append(sock.close)
     for fill in [socket.socket(b.family) for _ in range(4)]:
         b.things.append(fill.close)
         fill.setblocking(False)
-        fill.connect_ex((b.address, b.port))
+        fill.connect_ex((b.listen_address, b.port))
     client = b.client()
     with no_sooner_than(400):
         client.do("connect 4 4 -")
@@ -702,6 +702,7 @@ def wish(b, name):
 @contextlib.contextmanager
 def deaf(b):
     """What comes to the port of the test and is more than TCP's own gets lost."""
+    needs.need("here")
     table = f"deaf_{b.port}"
     subprocess.run(["nft", "-f", "-"], check=True, text=True, input=f"""
         table inet {table} {{

@@ -11,15 +11,22 @@ tests_build() {
 	local dir=$1
 
 	mkdir "$dir"
+	probes_build "$dir"
+	gcc -Wall -Wextra -Werror -O2 -o "$dir/load_peer" "$TOP/scripts/wire/load_peer.c"
+	gcc -Wall -Wextra -Werror -O2 -o "$dir/storm_verbs" "$TOP/scripts/wire/storm_verbs.c" \
+		-lrdmacm -libverbs -lpthread
+}
+
+# probes_build FOLDER: the tests, and the programs that are under test with a device
+probes_build() {
+	local dir=$1
+
 	cp "$TOP"/scripts/wire/*.py "$dir"
 	gcc -Wall -Wextra -Werror -O2 -o "$dir/cm_probe" "$TOP/scripts/wire/cm_probe.c" \
 		-lrdmacm -libverbs
-	gcc -Wall -Wextra -Werror -O2 -o "$dir/load_peer" "$TOP/scripts/wire/load_peer.c"
 	# It has to see libsiw's calls of mmap(); handlers do not use all of their arguments.
 	gcc -Wall -Wextra -Wno-unused-parameter -Werror -O2 -rdynamic -o "$dir/verbs_probe" \
 		"$TOP"/scripts/wire/verbs_*.c -lrdmacm -libverbs -lpthread
-	gcc -Wall -Wextra -Werror -O2 -o "$dir/storm_verbs" "$TOP/scripts/wire/storm_verbs.c" \
-		-lrdmacm -libverbs -lpthread
 	gcc -Wall -Wextra -Werror -O2 -shared -fPIC -o "$dir/crc32c.so" "$TOP/scripts/wire/crc32c.c"
 }
 

@@ -15,7 +15,7 @@ import fpdu
 import mpa
 import needs
 import rdmap
-from device import device
+from device import device, need_depths
 from harness import LIMIT, check, equal, pd_arg, poll
 from peer import FIN, RST, RdmapPeer
 from verbs import ERR, WR_FLUSH_ERR, Dut, Qp
@@ -99,6 +99,7 @@ class Link:
             raise needs.Unsupported("Markers")
         rtr = 0 if rev == 1 else rtr
         self.crc, self.want_markers, self.rtr, self.rev = crc, markers, rtr, rev
+        need_depths(ird, ord)
         self.ird, self.ord, self.peer_ird, self.peer_ord = ird, ord, peer_ird, peer_ord
         self.mss, self.first, self.pd, self.dut_pd = mss, first, pd, pd_arg(dut_pd)
         self.narrow, self.large, self.says_large = narrow, large, says_large
@@ -264,6 +265,7 @@ class Link:
 
     def in_tcp(self):
         """Octets of the device that TCP has, at either end, and that the peer has not read"""
+        needs.need("here")
         side = "sport" if self.role == "responder" else "dport"
         lines = subprocess.run(["ss", "-Htn", f"{side} = :{self.b.port}"], check=True, text=True,
                                stdout=subprocess.PIPE, timeout=LIMIT).stdout.splitlines()

@@ -8,7 +8,8 @@ is skipped, and the report names it. See device.py for what the device itself ha
 import os
 
 TEXTS = {
-    "hazards": "a driver of ours: others may crash their host",
+    "here": "the device in the host of the peer",
+    "hazards": "--hazards, for its host may crash",
     "settings": "the sysctls of iw_mpa",
     "attributes": "iw_mpa's attributes of the device",
     "stats": "iw_mpa's folder in debugfs",
@@ -22,7 +23,7 @@ TEXTS = {
 OF_FILES = {
     "hazards": ("hazards",),
     "data_fuzz": ("hazards",),
-    "data_rings": ("hazards",),
+    "data_rings": ("hazards", "guest"),
     "data_kernel": ("kverbs",),
     **dict.fromkeys(("storms", "load", "faults", "data_storms", "data_faults", "data_charge",
                      "data_stock", "data_unending"), ("hazards", "guest")),
@@ -36,6 +37,7 @@ OF_PATHS = (
     (STATS, "stats"),
     (TRACEFS, "trace"),
     ("/sys/module/", "guest"),
+    ("/proc/sys/net/ipv", "here"),
 )
 
 
@@ -52,6 +54,9 @@ class Place:
 
     ib_device = "siw0"
     ours = True         # is the driver srnic or siw_mpa?
+    over = ()           # words in front of a program in the device's host, if that is another
+    peer = None         # the address of this host, as the device is to know it
+    hazards = False     # were they asked for?
     known = {}
 
 
@@ -61,7 +66,8 @@ def ib_path(rest):
 
 # How to find out. What is not there is asked for once.
 FOUND = {
-    "hazards": lambda: Place.ours,
+    "here": lambda: True,
+    "hazards": lambda: Place.ours or Place.hazards,
     "settings": lambda: os.path.exists("/proc/sys/net/iw_mpa/crc"),
     "attributes": lambda: os.path.exists(ib_path("iw_mpa")),
     "counters": lambda: has("attributes") and os.path.exists(ib_path("ports/1/hw_counters")),
@@ -77,6 +83,9 @@ def has(name):
     # There everything is. Tests take the device away now and then, and with it what would be looked for.
     if Place.ours and os.path.exists(GUEST):
         return True
+    # Of another host, nobody here can see more than programs say.
+    if Place.over:
+        return name == "hazards" and Place.hazards
     if name not in Place.known:
         Place.known[name] = FOUND[name]()
     return Place.known[name]

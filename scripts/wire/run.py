@@ -3,7 +3,8 @@
 """Run the wire tests against the device of this host.
 
     run.py [-k REGEX] [--file REGEX] [-l] [--sample SALT [--part K/N]] [--soak] [--map FILE]
-           [--device NAME] [--results FILE] PROGRAM ADDRESS
+           [--device NAME] [--results FILE] [--hazards] [--over WORDS --ib-device NAME --peer ADDRESS]
+           PROGRAM ADDRESS
 
 PROGRAM is cm_probe, ADDRESS one of the device's own. One result line for each test; -l lists
 each test with the rules that it proves. --file chooses by the names of the files here, --sample
@@ -13,11 +14,16 @@ at first what it has. FILE of --map is for judge.py:
 a line for each test with its port, and for each connection of its peer who that was and the two
 ports; whether the device may be cut amid an FPDU, on all of its connections or on those; what else
 it may do, see may(). FILE of --results is for report.py.
+
+The device may be in another host: WORDS are put in front of PROGRAM, which then runs there; the NAME of --ib-device is
+what libibverbs calls it, and the ADDRESS of --peer is of this host. --hazards takes tests in which a driver that is not
+ours may crash its host.
 """
 
 import argparse
 import json
 import re
+import shlex
 import sys
 import time
 import traceback
@@ -134,7 +140,7 @@ def may(bench):
 
 
 def make_bench(args):
-    return harness.Bench((args.program,), args.address)
+    return harness.Bench((*needs.Place.over, args.program), args.address)
 
 
 def show(name, ids, result, why):
@@ -168,14 +174,35 @@ def run_all(args, ports, results):
                           "seconds": round(time.monotonic() - start, 2)}), file=results, flush=True)
         judged = function.__module__ not in LOADS
         for one in (bench, *bench.others):
-            print(json.dumps({"test": name, "port": one.port, "judged": judged,
-                              "peers": one.peers, "cut": one.may_be_cut, "cuts": one.cuts,
-                              "may": may(one)}), file=ports)
+            note(one, name, judged, ports)
     return failed
+
+
+def note(bench, name, judged, ports):
+    print(json.dumps({"test": name, "port": bench.port, "judged": judged, "peers": bench.peers,
+                      "cut": bench.may_be_cut, "cuts": bench.cuts, "may": may(bench)}), file=ports)
+
+
+def learn(args, ports):
+    benches = []
+
+    def make():
+        benches.append(make_bench(args))
+        return benches[-1]
+
+    try:
+        survey.learn((*needs.Place.over, args.program), make)
+    finally:
+        for bench in benches:
+            note(bench, "survey", False, ports)
 
 
 def set_place(args):
     needs.Place.ours = args.device in device.OWN
+    needs.Place.over = tuple(shlex.split(args.over))
+    needs.Place.ib_device = args.ib_device
+    needs.Place.peer = args.peer
+    needs.Place.hazards = args.hazards
 
 
 def main():
@@ -189,6 +216,10 @@ def main():
     parser.add_argument("--device", default="srnic", choices=device.DEVICES)
     parser.add_argument("--map", default="/dev/null")
     parser.add_argument("--results", default="/dev/null")
+    parser.add_argument("--hazards", action="store_true")
+    parser.add_argument("--over", default="", metavar="WORDS")
+    parser.add_argument("--ib-device", default="siw0", metavar="NAME")
+    parser.add_argument("--peer", metavar="ADDRESS")
     parser.add_argument("program", nargs="?")
     parser.add_argument("address", nargs="?")
     args = parser.parse_args()
@@ -202,7 +233,7 @@ def main():
             open(args.results, "a", encoding="ascii") as results:
         try:
             if not needs.Place.ours:
-                survey.learn(lambda: make_bench(args))
+                learn(args, ports)
             print(json.dumps({"about": list(survey.lines())}), file=results, flush=True)
             return 1 if run_all(args, ports, results) else 0
         except survey.NoConnection as err:

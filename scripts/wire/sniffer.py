@@ -5,6 +5,8 @@ import socket
 import struct
 from collections import namedtuple
 
+import needs
+
 FIN, SYN, ACK = 0x01, 0x02, 0x10
 
 ETH_P_ALL = 3
@@ -30,6 +32,7 @@ class Sniffer:
     """The segments from and to one port, from now on"""
 
     def __init__(self, b, port):
+        needs.need("here")
         self.port = port
         self.sock = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(ETH_P_ALL))
         b.things.append(self.sock.close)

@@ -5,6 +5,8 @@ Nothing is judged here. What the device does not have is not held against it aft
 """
 
 import contextlib
+import re
+import subprocess
 
 import mpa
 import needs
@@ -52,9 +54,20 @@ def _ended(bench):
             bench.end()
 
 
-def learn(make):
-    """make: of a harness.Bench"""
+def _depths(program, it):
+    """Of the device, as libibverbs has them"""
+    said = subprocess.run((*program, "device", needs.Place.ib_device), check=False, text=True,
+                          stdout=subprocess.PIPE).stdout
+    found = re.search(r"^DEPTHS (\d+) (\d+)$", said, re.MULTILINE)
+    if not found:
+        raise NoConnection(f"nobody knows {needs.Place.ib_device}: {said}")
+    it.most_ird, it.most_ord = map(int, found.groups())
+
+
+def learn(program, make):
+    """program: words for cm_probe; make: of a harness.Bench"""
     it = device()
+    _depths(program, it)
     try:
         with _ended(make()) as bench:
             it.rtr = _asks(bench, it)
@@ -74,13 +87,15 @@ def lines():
     """For the report"""
     it = device()
     kinds = [name for name, bit in (("Send", SEND), ("Write", WRITE), ("Read", READ)) if it.rtr & bit]
-    yield "driver", driver_name()
+    if not needs.Place.over:
+        yield "driver", driver_name()
     yield "MPA revision", str(it.rev)
+    yield "Reads at a time, taken and sent", f"{it.most_ird}, {it.most_ord}"
     yield "RTR messages", ", ".join(kinds) or "none"
     yield "asks for an RTR message", "yes" if it.asks_rtr else "no"
     yield "asks for CRC", "yes" if it.asks_crc else "no"
     yield "Markers", "yes" if it.has_markers else "no"
-    for name in ("settings", "attributes", "stats", "counters", "trace", "log", "kverbs",
+    for name in ("here", "settings", "attributes", "stats", "counters", "trace", "log", "kverbs",
                  "guest", "hazards"):
         if not needs.has(name):
             yield "without", needs.TEXTS[name]

@@ -6,6 +6,7 @@ import os
 import struct
 import subprocess
 
+import needs
 from harness import check
 
 POST_SEND, POST_RECV, CREATE_CQ, CREATE_QP, CREATE_SRQ, REG_MR, GET_CONTEXT, DEREG_MR, POLL_CQ, \
@@ -47,6 +48,7 @@ def get_context(tail):
 
 def resources():
     """Objects of the device, as the core counts them"""
+    needs.need("here")
     said = subprocess.run(["rdma", "resource", "show"], check=True, text=True,
                           stdout=subprocess.PIPE).stdout.split()
     return [int(said[said.index(kind) + 1]) for kind in ("pd", "cq", "qp", "mr")]

@@ -14,7 +14,9 @@ import re
 import select
 import subprocess
 import time
+import zlib
 
+import needs
 from harness import LIMIT, Failed, check, equal
 from peer import SETTLE
 
@@ -218,6 +220,33 @@ class Verbs:
 
 # --- memory ----------------------------------------------------------------------------------
 
+class Far:
+    """The octets of a program in another host, as far as Memory wants to know them"""
+
+    PART = 1 << 14      # of octets in a line
+
+    def __init__(self, verbs, name, size):
+        self.verbs, self.name, self.size = verbs, name, size
+
+    def _parts(self, at):
+        start, end, _ = at.indices(self.size)
+        return ((part, min(part + self.PART, end)) for part in range(start, end, self.PART))
+
+    def __getitem__(self, at):
+        return b"".join(bytes.fromhex(self.verbs.words(f"peek {self.name} {start} {end - start}")[0])
+                        for start, end in self._parts(at))
+
+    def __setitem__(self, at, data):
+        for start, end in self._parts(at):
+            part, data = data[:end - start], data[end - start:]
+            self.verbs.do(f"poke {self.name} {start} {part.hex()}")
+
+    def are(self, should):
+        said, = self.verbs.words(f"sum {self.name} 0 {self.size}")
+        return int(said, 0) == zlib.crc32(should)
+
+
+
 class Memory:
     """A file that the program has mapped, and what should be in it."""
 
@@ -229,13 +258,24 @@ class Memory:
         self.path = f"/dev/shm/wire-{os.getpid()}-{Memory.count}"
         self.size = size
         self.used = 4096        # a guard page in front
-        with open(self.path, "w+b") as file:
-            file.truncate(size)
-            self.octets = mmap.mmap(file.fileno(), size)
-        self.octets[:] = bytes([GUARD]) * size
-        self.should = bytearray(self.octets)
+        self.should = bytearray([GUARD]) * size
         self.unknown = []       # (from, to): nobody can say
-        self.base = int(verbs.words(f"memory {name} {self.path} {size}")[0], 0)
+        if needs.has("here"):
+            self._share(verbs)
+        else:
+            self.base = self._map(verbs, "-")
+            verbs.do(f"fill {name} 0 {size} {GUARD}")
+            self.octets = Far(verbs, name, size)
+
+    def _map(self, verbs, path):
+        return int(verbs.words(f"memory {self.name} {path} {self.size}")[0], 0)
+
+    def _share(self, verbs):
+        with open(self.path, "w+b") as file:
+            file.truncate(self.size)
+            self.octets = mmap.mmap(file.fileno(), self.size)
+        self.octets[:] = bytes(self.should)
+        self.base = self._map(verbs, self.path)
         os.unlink(self.path)
 
     def allocate(self, size, shift=0):
@@ -266,15 +306,21 @@ class Memory:
         """Not one octet is otherwise than it should be."""
         for start, end in self.unknown:
             self.should[start:end] = self.octets[start:end]
-        if self.octets[:] == bytes(self.should):
+        if self._is_right():
             return
         got = self.octets[:]
         at = next(i for i, (a, b) in enumerate(zip(got, self.should)) if a != b)
         raise Failed(f"{self.name}: the octet at {at:#x} changed: "
                      f"{self.octets[at:at + 16].hex()}, not {self.should[at:at + 16].hex()}")
 
+    def _is_right(self):
+        if isinstance(self.octets, Far):
+            return self.octets.are(self.should)
+        return self.octets[:] == bytes(self.should)
+
     def close(self):
-        self.octets.close()
+        if not isinstance(self.octets, Far):
+            self.octets.close()
 
 
 class Mr:
@@ -493,8 +539,10 @@ class Dut:
 
     def __init__(self, bench, memory=1 << 20, cqes=64, channel=False, before=()):
         """before: words in front of the program's name"""
+        if before:
+            needs.need("here")
         program = os.path.join(os.path.dirname(bench.program[-1]), "verbs_probe")
-        self.verbs = Verbs.take((*before, program), bench.address)
+        self.verbs = Verbs.take((*before, *needs.Place.over, program), bench.address)
         self.qps = {}
         self.srqs = {}
         bench.things.append(self.end)
@@ -512,10 +560,15 @@ class Dut:
 
     def end(self):
         """What is in memory is compared when nothing can come any more."""
+        far = [memory for memory in self.memories if isinstance(memory.octets, Far)]
         try:
+            # What is in another host goes with its program.
+            for memory in far:
+                memory.check()
             self.verbs.end()
             for memory in self.memories:
-                memory.check()
+                if memory not in far:
+                    memory.check()
         finally:
             for memory in self.memories:
                 memory.close()

@@ -131,6 +131,25 @@ static int do_fill(int argc, char **argv)
 	return 0;
 }
 
+/* The CRC of zlib and Ethernet: another host need not be sent the octets to know that they are right. */
+static int do_sum(int argc, char **argv)
+{
+	size_t size = number(argv[2]), i;
+	uint8_t *at = octets(argv, size);
+	uint32_t crc = ~0;
+	int bit;
+
+	if (!at)
+		return -1;
+	for (i = 0; i < size; i++) {
+		crc ^= at[i];
+		for (bit = 0; bit < 8; bit++)
+			crc = crc >> 1 ^ (crc & 1 ? 0xedb88320 : 0);
+	}
+	printf("SUM 0x%x\n", ~crc);
+	return 0;
+}
+
 /* The same octets once more, at another address */
 static int do_remap(int argc, char **argv)
 {
@@ -496,6 +515,7 @@ const struct command raw_commands[] = {
 	{ "peek", do_peek, 3 },		/* MEMORY OFFSET SIZE: "DATA HEX" */
 	{ "poke", do_poke, 3 },		/* MEMORY OFFSET HEX */
 	{ "fill", do_fill, 4 },		/* MEMORY OFFSET SIZE OCTET */
+	{ "sum", do_sum, 3 },		/* MEMORY OFFSET SIZE: "SUM CRC" */
 	{ "remap", do_remap, 2 },	/* MEMORY RING */
 	{ "map_key", do_map_key, 3 },	/* MEMORY OFFSET SIZE [private]: of the device file */
 	{ "protect", do_protect, 1 },	/* MEMORY: from now on it can only be read */

@@ -96,6 +96,7 @@ concerned_by() {
 	scripts/test/package.sh) echo static package usage refusals ;;
 	scripts/test/dkms.sh) echo static refusals dkms ;;
 	scripts/e2e/* | scripts/e2e.sh) echo static e2e debug interop dkms package usage suites ;;
+	scripts/test/device.sh) echo static device ;;
 	scripts/test/fuzz.sh | scripts/test/fuzz/*) echo static fuzz usage ;;
 	scripts/test/interop.sh | scripts/test/interop/*) echo static interop usage ;;
 	scripts/mutate.sh | scripts/test/mutate/*) echo static mutate ;;
@@ -105,7 +106,7 @@ concerned_by() {
 	scripts/test/suites.sh | scripts/suites/* | scripts/rdma-core/*) echo static suites usage ;;
 	scripts/test/takeover.sh | scripts/test/takeover/*) echo static takeover usage ;;
 	scripts/wire/*/*) echo all ;;	# modules that build.sh builds for each guest
-	scripts/wire.sh | scripts/wire/*) echo static refusals wire debug soak takeover e2e fuzz usage suites ;;
+	scripts/wire.sh | scripts/wire/*) echo static refusals wire device debug soak takeover e2e fuzz usage suites ;;
 	*) echo all ;;
 	esac
 }
