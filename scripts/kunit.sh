@@ -33,12 +33,15 @@ ONE=				# SUITE[.CASE]; empty: all suites
 
 # A suite that nobody builds would be silent for ever
 test_all_listed() {
-	local file listed
+	local file folder listed
 
 	listed=" $(variable iw_mpa-kunit-l0) $(variable iw_mpa-kunit-net) $(variable iw_mpa-kunit-takeover) "
 	for file in "$TOP"/kunit/*/*_kunit.c; do
+		folder=${file%/*}
 		file=$(basename "$file" .c).o
 		[[ $listed == *" $file "* ]] || { echo "$file is not in kunit/Makefile"; return 1; }
+		[[ $folder == */here ]] || grep -qw "$file" "$folder/Makefile" ||
+			{ echo "$file is not in the Makefile of its folder, which the series takes"; return 1; }
 	done
 }
 

@@ -236,7 +236,7 @@ struct ib_mr *skel_alloc_mr(struct ib_pd *pd, enum ib_mr_type type, u32 max_page
 		return ERR_PTR(-EOPNOTSUPP);
 	if (!max_pages || max_pages > SKEL_MAX_PAGES)
 		return ERR_PTR(-EINVAL);
-	mr = kzalloc(sizeof(*mr), GFP_KERNEL);
+	mr = kzalloc_obj(*mr, GFP_KERNEL);
 	if (!mr)
 		return ERR_PTR(-ENOMEM);
 	mr->ib.device = pd->device;
