@@ -183,7 +183,7 @@ static void half_open_yield_after_the_request_is_void(struct kunit *test)
 	/* READABLE may still be that of the first half. */
 	FAKE_POLL(f, ep->reader.have + iw_mpa_sock_unread(&ep->sock) == c->frame.len);
 	iw_mpa_raise(ep, IW_MPA_EV_YIELD);
-	iw_mpa_run(iw_mpa_ep_hold(ep), IW_MPA_EV_READABLE);
+	iw_mpa_run(iw_mpa_ep_hold(ep), IW_MPA_EV_READABLE, IW_MPA_BORROWED);
 
 	fake_next_request(c->lis);
 	peer_recv_frame(f, c->peer, &c->frame);

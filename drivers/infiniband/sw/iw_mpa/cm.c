@@ -77,7 +77,7 @@ int iw_mpa_connect(struct iw_cm_id *id, struct iw_cm_conn_param *param)
 	ep->until = cm_deadline(ep);
 	ep->call = &call;
 	/* TCP to an address of this host is up at once. Then the Request goes out from here. */
-	iw_mpa_run(ep, IW_MPA_EV_ULP_CONNECTS);
+	iw_mpa_run(ep, IW_MPA_EV_ULP_CONNECTS, IW_MPA_BORROWED);
 	err = call.err;
 put_net:
 	put_net(net);

@@ -309,9 +309,11 @@ void iw_mpa_startup_send_term(struct iw_mpa_ep *ep);
 void iw_mpa_startup_end(struct iw_mpa_ep *ep);
 
 /* run.c */
+#define IW_MPA_BORROWED		4	/* events that a call handles after the first */
+
 struct iw_mpa_ep *iw_mpa_run_create(struct iw_mpa_device *dev, struct net *net, bool initiator,
 				    const void *request_pd, u16 request_pd_len);
-void iw_mpa_run(struct iw_mpa_ep *ep, enum iw_mpa_event event);
+void iw_mpa_run(struct iw_mpa_ep *ep, enum iw_mpa_event event, unsigned int budget);
 bool iw_mpa_run_claim(struct iw_mpa_ep *ep, enum iw_mpa_event event);
 bool iw_mpa_run_answer(struct iw_mpa_ep *ep, struct iw_mpa_call *call, enum iw_mpa_event answer);
 

@@ -135,7 +135,7 @@ static int listen_adopt(struct iw_mpa_listener *lis, struct socket *sock)
 		WRITE_ONCE(ep->tcp_err, -err);
 		event = IW_MPA_EV_TCP_FAILED;
 	}
-	iw_mpa_run(ep, event);
+	iw_mpa_run(ep, event, IW_MPA_BORROWED);
 	return 0;
 }
 

@@ -2,7 +2,7 @@
 /*
  * What an endpoint does: the runner, who handles its events, and the actions of the state table.
  *
- * A call that is the runner hands over to the work item after RUN_BORROWED events, since iw_cm has
+ * A call that is the runner hands over to the work item after IW_MPA_BORROWED events, since iw_cm has
  * one worker for all connections. Also a call that waits for the runner is the next one after the
  * event that is being handled.
  *
@@ -35,8 +35,6 @@
 #include <rdma/ib_verbs.h>
 #include <rdma/iw_cm.h>
 
-/* Events that a runner in a borrowed context handles after the first. */
-#define RUN_BORROWED		4
 #define RUN_ANY_ACTION		U32_MAX
 /* What a lingering peer may still send until it hears of the end. */
 #define RUN_LINGER_BYTES	SZ_8M
@@ -589,15 +587,15 @@ static enum iw_mpa_event run_next(struct iw_mpa_ep *ep, enum iw_mpa_event found,
 }
 
 /*
- * Handle an event, and then those that were raised since, up to @budget. The caller is the runner,
- * and gives a reference away.
+ * Handle an event that has a cell, and then those that were raised since, up to @budget. The caller
+ * is the runner, and gives a reference away.
  *
  * Storage reconnects through the library. So nothing that is allocated here, also by a driver, may
  * wait until storage has been written.
  *
  * In process context; may sleep.
  */
-static void run_events(struct iw_mpa_ep *ep, enum iw_mpa_event event, unsigned int budget)
+void iw_mpa_run(struct iw_mpa_ep *ep, enum iw_mpa_event event, unsigned int budget)
 {
 	unsigned int noio = memalloc_noio_save();
 
@@ -632,7 +630,7 @@ static void iw_mpa_run_work(struct work_struct *work)
 			run_arm(ep);
 	}
 	spin_unlock_irq(&ep->lock);
-	run_events(ep, event, UINT_MAX);
+	iw_mpa_run(ep, event, UINT_MAX);
 }
 
 /*
@@ -652,15 +650,6 @@ struct iw_mpa_ep *iw_mpa_run_create(struct iw_mpa_device *dev, struct net *net, 
 	timer_setup(&ep->timer, iw_mpa_event_timeout, 0);
 	ep->sock.report = iw_mpa_event_of_sock;
 	return iw_mpa_ep_hold(ep);
-}
-
-/*
- * Handle an event that has a cell, in the time of iw_cm or of a listener. The caller is the runner,
- * and gives a reference away.
- */
-void iw_mpa_run(struct iw_mpa_ep *ep, enum iw_mpa_event event)
-{
-	run_events(ep, event, RUN_BORROWED);
 }
 
 /*
@@ -713,7 +702,7 @@ bool iw_mpa_run_answer(struct iw_mpa_ep *ep, struct iw_mpa_call *call, enum iw_m
 	}
 	iw_mpa_backlog_answered(ep);
 	ep->call = call;
-	iw_mpa_run(ep, answer);
+	iw_mpa_run(ep, answer, IW_MPA_BORROWED);
 	return true;
 }
 
