@@ -31,16 +31,6 @@ static void cm_choose_model(struct iw_mpa_ep *ep, struct iw_cm_id *id)
 }
 
 /*
- * A further try gets what those before have left of the time for TCP and the Reply: a program that
- * ends waits for its connection, and must not wait several times as long.
- */
-static unsigned long cm_deadline(const struct iw_mpa_ep *ep)
-{
-	return (jiffies + msecs_to_jiffies(READ_ONCE(ep->config->connect_timeout_ms)) +
-		msecs_to_jiffies(READ_ONCE(ep->config->reply_timeout_ms))) | 1;
-}
-
-/*
  * iw_cm's iw_connect. It does not wait for the peer.
  *
  * Return: 0, then exactly one CONNECT_REPLY follows, maybe before the return; or a negative errno,
@@ -74,7 +64,12 @@ int iw_mpa_connect(struct iw_cm_id *id, struct iw_cm_conn_param *param)
 		goto put_net;
 	ep->ifindex = iw_mpa_faults_ifindex(id);
 	cm_choose_model(ep, id);
-	ep->until = cm_deadline(ep);
+	/*
+	 * A further try gets what those before have left of the time for TCP and the Reply: a
+	 * program that ends waits for its connection, and must not wait several times as long.
+	 */
+	ep->until = (jiffies + msecs_to_jiffies(READ_ONCE(ep->config->connect_timeout_ms)) +
+		     msecs_to_jiffies(READ_ONCE(ep->config->reply_timeout_ms))) | 1;
 	ep->call = &call;
 	/* TCP to an address of this host is up at once. Then the Request goes out from here. */
 	iw_mpa_run(ep, IW_MPA_EV_ULP_CONNECTS, IW_MPA_BORROWED);
