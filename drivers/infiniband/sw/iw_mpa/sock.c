@@ -388,21 +388,10 @@ static int sock_setup(struct socket *sock, const struct iw_mpa_sock_opts *opts)
 	return opts->tos_set ? sock_set_tos(sock, opts->tos) : 0;
 }
 
-static int sock_bind(struct socket *sock, const struct iw_mpa_sock_opts *opts)
-{
-	union iw_mpa_addr addr = *opts->local;
-
-	if (opts->any_port) {
-		*iw_mpa_addr_port(&addr) = 0;
-		/* TCP then needs a port that is free for this remote address only. */
-		sock_set_int(sock, SOL_IP, IP_BIND_ADDRESS_NO_PORT, 1);
-	}
-	return kernel_bind(sock, (struct sockaddr_unsized *)&addr, sizeof(addr));
-}
-
 static int sock_init(struct iw_mpa_sock *ms, struct socket *sock,
 		     const struct iw_mpa_sock_opts *opts)
 {
+	union iw_mpa_addr addr = *opts->local;
 	int err = sock_setup(sock, opts);
 
 	if (!err && opts->afonly && opts->local->sa.sa_family == AF_INET6)
@@ -410,8 +399,14 @@ static int sock_init(struct iw_mpa_sock *ms, struct socket *sock,
 	/* Once, for a second time would ask for a capability of the caller. */
 	if (!err && (opts->way || opts->ifindex))
 		err = sock_bindtoindex(sock->sk, opts->way ?: opts->ifindex, true);
-	if (!err)
-		err = sock_bind(sock, opts);
+	if (err)
+		return err;
+	if (opts->any_port) {
+		*iw_mpa_addr_port(&addr) = 0;
+		/* TCP then needs a port that is free for this remote address only. */
+		sock_set_int(sock, SOL_IP, IP_BIND_ADDRESS_NO_PORT, 1);
+	}
+	err = kernel_bind(sock, (struct sockaddr_unsized *)&addr, sizeof(addr));
 	if (err)
 		return err;
 	/*
