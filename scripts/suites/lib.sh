@@ -9,6 +9,7 @@
 #                 FOLDER:COMMIT...", and each is in a folder of its own
 #   BUILT_OF      other files of this tree that it is built of
 #   PACKAGES      of Debian, which no other suite needs; a release of it may not have them
+#   UNPACKED      of Debian, likewise, which would start services on the host: only unpacked, in $BUILT/usr
 #   SAMPLED       a regular expression: the groups in a sample
 #
 # and defines
@@ -38,6 +39,7 @@ load_suite() {
 	SOURCE=
 	BUILT_OF=
 	PACKAGES=
+	UNPACKED=
 	SAMPLED=.
 	BUILT_FOR=all
 	unset -f build
@@ -76,7 +78,7 @@ has_commits() {
 has_packages() {
 	local package
 
-	for package in $PACKAGES; do
+	for package in $PACKAGES $UNPACKED; do
 		[[ -n $(package_version "$package") ]] || apt-cache show --no-all-versions "$package" >/dev/null 2>&1 ||
 			return 1
 	done
@@ -115,7 +117,15 @@ build_here() {
 		mkdir -p "$folder"
 		foreign_git -C "$CACHE/suites/git/$(repository)" archive "${what#*:}" | tar x -C "$folder"
 	done
-	build
+	if [[ -n $UNPACKED ]]; then
+		# shellcheck disable=SC2086 # words
+		apt-get -q download $UNPACKED
+		for what in *.deb; do
+			dpkg-deb -x "$what" .
+			rm "$what"
+		done
+	fi
+	! declare -F build >/dev/null || build
 	chmod 755 "$tmp"
 	rm -rf "$CACHE/suites/built/$NAME"-*[0-9a-f]
 	mv -T "$tmp" "$BUILT"
@@ -126,7 +136,7 @@ build_suite() {
 
 	read -ra packages <<<"$PACKAGES"
 	[[ -z $PACKAGES ]] || "$TOP/scripts/lib/setup.sh" "${packages[@]/#/=}"
-	declare -F build >/dev/null || return 0
+	declare -F build >/dev/null || [[ -n $UNPACKED ]] || return 0
 	[[ ! -e $BUILT ]] || return 0
 	mkdir -p "$CACHE/suites/built"
 	need_space 300
