@@ -44,7 +44,7 @@ places() {
 
 # Pages name files where they are there.
 page() {
-	sed '/^\.\. out of tree$/,/^\.\. in tree$/d; /^\.\. \(quote\|check\|run\): /d' "$1" | cat -s |
+	sed '/^\.\. out of tree$/,/^\.\. in tree$/d; /^\.\. \(quote\|check\|run\): /d' "$1" | cat -s | sed '${/^$/d}' |
 		sed "s|$SW/iw_mpa_skeleton/iw_mpa_toe|$SW/iw_mpa/tests/iw_mpa_toe|g
 			s|$SW/iw_mpa_skeleton/|samples/iw_mpa/|g; s|\bkunit/\(iw_mpa\|srnic\)/|$SW/\1/tests/|g"
 }
