@@ -2,9 +2,9 @@
 /*
  * What an endpoint does: the runner, who handles its events, and the actions of the state table.
  *
- * A call that is the runner hands over to the work item after IW_MPA_BORROWED events, since iw_cm has
- * one worker for all connections. Also a call that waits for the runner is the next one after the
- * event that is being handled.
+ * A call that is the runner hands over to the work item after IW_MPA_BORROWED events, since iw_cm
+ * has one worker for all connections. Also a call that waits for the runner is the next one after
+ * the event that is being handled.
  *
  * Two calls handle an event in place if no other waits and its actions allow that. Where the driver
  * finds the first FPDU, a responder's ULP, which waits for it, then hears of it one work item
