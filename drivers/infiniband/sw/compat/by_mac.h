@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The Kbuild of iw_mpa has register.c read this first, if rdma_cm finds a device by its GID, which is
- * the hardware address of the interface.
+ * The Kbuild of iw_mpa has register.c read this first, if rdma_cm finds a device by its GID, which
+ * is the hardware address of the interface.
  */
 #ifndef _COMPAT_BY_MAC_H
 #define _COMPAT_BY_MAC_H
