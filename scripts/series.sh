@@ -151,7 +151,8 @@ build_folder() {
 	local dir=$TREE/$1 module=$2
 	local -a objects not=() flags=(W=1 KCFLAGS=-Werror "M=$TREE/$1" "MO=$WORK/mo-$2" "CONFIG_$3=m")
 
-	[[ -d $dir ]] && mkdir -p "$WORK/mo-$module" || return 0
+	[[ -d $dir ]] || return 0
+	mkdir -p "$WORK/mo-$module" || return
 	[[ $module == iw_mpa ]] || flags+=("KBUILD_EXTRA_SYMBOLS=$WORK/mo-iw_mpa/Module.symvers")
 	[[ -e $dir/.kunitconfig ]] || not+=(! -path './tests/*')
 	[[ -e $dir/takeover/takeover.c ]] || not+=(! -path './takeover/*')

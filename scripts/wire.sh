@@ -139,7 +139,7 @@ write_report() {
 	folder=$CACHE/reports/$1-$2-$(date +%Y%m%d-%H%M%S)
 	"$TOP/scripts/wire/report.py" --about "device=$1" --about "kernel=$2" \
 		--about "vendor, part, firmware=$(sed -n 's/^VENDOR //p' "$5")" \
-		--about "suite=$(our_version)" --capture "$4" "$3" "$folder" | sed 's/^/# /'
+		--about "suite=$(our_version)" --capture "$4" "$3" "$folder" | sed 's/^/# /' || return
 	echo "# report: $folder"
 }
 

@@ -10,7 +10,7 @@ KRELS=${KREL:-*}
 
 remove() {
 	[[ -e $1 ]] || return 0
-	rm -r "$1" 2>/dev/null || die "no permission to remove $1: as root, please"
+	rm -rf "$1" 2>/dev/null || die "no permission to remove $1: as root, please"
 	say "removed $1"
 }
 

@@ -110,6 +110,8 @@ build_here() {
 	local what folder tmp
 
 	tmp=$(mktemp -d "$BUILT.XXXXXX.new")
+	# shellcheck disable=SC2064 # the folder of now
+	trap "rm -rf '$tmp'" EXIT
 	cd "$tmp" || return
 	for what in ${SOURCE#* }; do
 		folder=.
