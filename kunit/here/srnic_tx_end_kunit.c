@@ -428,16 +428,14 @@ static void end_stop_terminates_in_place_of_what_waits(struct kunit *test)
 /* Behind a stream's end, or before its beginning: nothing */
 static void end_stop_where_nothing_may_be_sent(struct kunit *test)
 {
-	const struct iw_mpa_params params = { .crc = true };
 	struct pair *p = test->priv;
-	const struct iw_mpa_handoff ho = { .params = &params, .sock = p->sock };
 	struct srnic_qp *qp = pair_tcp_begin(test, &end_opts);
 
 	srnic_tx_finish(&qp->ibqp);
 	srnic_fail(qp, SRNIC_ERR_CRC);
 	srnic_tx_stop(qp);
 	KUNIT_EXPECT_EQ(test, p->end[0].wire_len, 0);
-	srnic_tx_start(qp, &ho);
+	srnic_tx_start(qp, p->sock);
 	srnic_tx_stop(qp);
 	KUNIT_EXPECT_EQ(test, p->end[0].wire_len, 0);
 	KUNIT_EXPECT_EQ(test, end_count(test, SRNIC_CNT_tx_terminates), 0);
@@ -445,17 +443,16 @@ static void end_stop_where_nothing_may_be_sent(struct kunit *test)
 
 static void end_next_stream_begins_anew(struct kunit *test)
 {
-	const struct iw_mpa_params params = { .crc = true };
 	struct srnic_qp *qp = pair_tcp_begin(test, &end_opts);
-	const struct iw_mpa_handoff ho = { .params = &params, .sock = qp->tx.sock };
+	struct socket *sock = qp->tx.sock;
 
 	qp->tx.deadline = 1;
 	srnic_tx_stop(qp);
 	KUNIT_EXPECT_EQ(test, qp->tx.state, SRNIC_TX_CLOSED);
 	KUNIT_EXPECT_NULL(test, qp->tx.sock);
-	srnic_tx_start(qp, &ho);
+	srnic_tx_start(qp, sock);
 	KUNIT_EXPECT_EQ(test, qp->tx.state, SRNIC_TX_SHUT);
-	KUNIT_EXPECT_PTR_EQ(test, qp->tx.sock, ho.sock);
+	KUNIT_EXPECT_PTR_EQ(test, qp->tx.sock, sock);
 	KUNIT_EXPECT_EQ(test, qp->tx.deadline, 0);
 }
 
@@ -490,7 +487,7 @@ static void end_states_of_a_stream_that_finishes(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, pair_tcp.downs, 1);
 }
 
-/* A fault was found while TX was shut: nobody but who opens TX looks again. */
+/* A fault was found while TX was shut: nobody but who opens TX looks again so soon. */
 static void end_open_lets_out_a_terminate(struct kunit *test)
 {
 	struct pair *p = test->priv;

@@ -176,14 +176,13 @@ static void tx_reserves_for_storage_alone(struct kunit *test)
 	const struct tx_who *who = test->param_value;
 	const struct iw_mpa_params params = { .initiator = who->initiator, .crc = true };
 	struct pair *p = test->priv;
-	const struct iw_mpa_handoff ho = { .params = &params, .sock = p->sock };
 	struct srnic_qp *qp = p->end[0].qp;
 
 	pair_start(p, &tx_plain);
 	pair_tcp_post(test, 1);
 	qp->user = who->user;
 	qp->params = params;
-	srnic_tx_start(qp, &ho);
+	srnic_tx_start(qp, p->sock);
 	qp->tx.state = SRNIC_TX_OPEN;
 	srnic_tx_kick(qp);
 	KUNIT_EXPECT_TRUE(test, pair_tcp_poll(&pair_tcp.calls, 1));
@@ -261,9 +260,7 @@ static void tx_open_within_rx_lets_out_what_is_posted(struct kunit *test)
 /* A ULP can post as soon as the QP is in RTS, which is before the sender has the stream. */
 static void tx_open_lets_out_what_was_posted_before_the_stream(struct kunit *test)
 {
-	const struct iw_mpa_params params = { .crc = true };
 	struct pair *p = test->priv;
-	const struct iw_mpa_handoff ho = { .params = &params, .sock = p->sock };
 	struct srnic_qp *qp = p->end[0].qp;
 
 	pair_start(p, &tx_plain);
@@ -273,7 +270,7 @@ static void tx_open_lets_out_what_was_posted_before_the_stream(struct kunit *tes
 	srnic_tx_kick(qp);
 	flush_work(&qp->tx.work);
 	KUNIT_EXPECT_EQ(test, pair_tcp.calls, 0);
-	srnic_tx_start(qp, &ho);
+	srnic_tx_start(qp, p->sock);
 	srnic_tx_open(&qp->ibqp);
 	KUNIT_EXPECT_TRUE(test, pair_tcp_poll(&qp->sq.get, 1));
 	pair_tcp_expect_arrival(test, 1);

@@ -95,13 +95,15 @@ static void handoff_reserves_shared_with_storage(struct kunit *test)
 	struct sock *sk = single.p->sock->sk;
 	int i;
 
+	params.tx_markers = true;
+	params.large_fpdu = true;
 	for (i = 0; i < 4; i++) {
 		params.initiator = i & 1;
 		single.qp->user = i & 2;
 		single.qp->state = SRNIC_IDLE;
 		KUNIT_ASSERT_EQ(test, handoff_prepare_by(&params), 0);
 		KUNIT_EXPECT_EQ(test, sock_flag(sk, SOCK_MEMALLOC), i == 1);
-		KUNIT_EXPECT_EQ(test, single.qp->params.initiator, params.initiator);
+		KUNIT_EXPECT_EQ(test, memcmp(&single.qp->params, &params, sizeof(params)), 0);
 		/* An application's QP is looked at again and again: see qp_flush_locked(). */
 		handoff_stop_as(test, IW_MPA_R_ULP_CLOSE);
 		cancel_delayed_work_sync(&single.qp->flush_work);

@@ -123,7 +123,7 @@ void pair_start(struct pair *p, const struct pair_opts *opts)
 		qp->params = params;
 		srnic_rx_start(qp, &ho);
 		qp->rx.first = false;
-		srnic_tx_start(qp, &ho);
+		srnic_tx_start(qp, p->sock);
 		qp->state = SRNIC_RTS;
 	}
 }

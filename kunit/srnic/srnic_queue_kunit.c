@@ -422,8 +422,6 @@ static void sq_flush_of_a_long_queue_in_order(struct kunit *test)
 /* A limit belongs to a stream, whoever ended that. */
 static void sq_next_stream_begins_anew(struct kunit *test)
 {
-	const struct iw_mpa_params params = { .initiator = true, .ord = 1 };
-	const struct iw_mpa_handoff ho = { .params = &params };
 	struct pair *p = test->priv;
 	struct srnic_qp *qp = p->end[0].qp;
 
@@ -431,7 +429,7 @@ static void sq_next_stream_begins_anew(struct kunit *test)
 	srnic_sq_limit(qp);
 	qp->tx.state = SRNIC_TX_FINISHING;
 	KUNIT_EXPECT_TRUE(test, srnic_sq_is_at_limit(qp));
-	srnic_tx_start(qp, &ho);
+	srnic_tx_start(qp, p->sock);
 	KUNIT_EXPECT_FALSE(test, srnic_sq_is_at_limit(qp));
 }
 

@@ -289,6 +289,8 @@ void iw_mpa_backlog_asked(struct iw_mpa_ep *ep)
  */
 void iw_mpa_backlog_answered(struct iw_mpa_ep *ep)
 {
+	if (WARN_ON_ONCE(!ep->listener))
+		return;
 	spin_lock(&ep->dev->lock);
 	backlog_unask(ep);
 	backlog_leave(ep);

@@ -183,7 +183,8 @@ static void cq_call(struct srnic_cq *cq)
 		if (!atomic_sub_return(due, &cq->upcalls))
 			return;
 	}
-	atomic_set(&cq->upcalls, 0);
+	/* Who raises it from 0 sees what the handler has done here. */
+	atomic_set_release(&cq->upcalls, 0);
 	cq_queue_event(cq, SRNIC_CQ_CALL);
 }
 

@@ -106,7 +106,7 @@ static int handoff_prepare(struct ib_qp *ibqp, const struct iw_mpa_handoff *ho)
 	qp->irq = irq;
 	handoff_share_reserves(qp, ho->sock->sk);
 	srnic_rx_start(qp, ho);
-	srnic_tx_start(qp, ho);
+	srnic_tx_start(qp, ho->sock);
 	return 0;
 }
 

@@ -415,10 +415,11 @@ struct srnic_qp {
 	bool			dying;
 	bool			broken_off; /* the ULP has aborted the stream */
 	struct iw_mpa_ep	*ep;	/* while there is a stream */
-	struct iw_mpa_params	params;	/* of this or the last stream */
 	struct srnic_fault	fault;	/* the first error */
 	unsigned long		events;	/* BIT(ib_event_type) to report */
 
+	/* of this or the last stream; prepare writes it, before it begins */
+	struct iw_mpa_params	params;
 	bool			user;	/* an application's, with rings */
 	bool			sig_all; /* every WQE is signaled */
 	struct ib_qp_cap	cap;	/* as granted */

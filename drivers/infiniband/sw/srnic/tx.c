@@ -357,7 +357,7 @@ static void tx_run(struct srnic_qp *qp)
 	for (;;) {
 		bool reserves = srnic_tx_has_reserves(qp);
 		struct srnic_upcalls up = {};
-		unsigned int noreclaim;
+		unsigned int noreclaim = 0;
 		enum tx_next next;
 
 		if (reserves)
@@ -419,13 +419,13 @@ void srnic_tx_setup(struct srnic_qp *qp)
 	INIT_DELAYED_WORK(&qp->tx.retry, srnic_tx_retry);
 }
 
-void srnic_tx_start(struct srnic_qp *qp, const struct iw_mpa_handoff *ho)
+void srnic_tx_start(struct srnic_qp *qp, struct socket *sock)
 {
 	struct srnic_tx *tx = &qp->tx;
 	int qn;
 
 	mutex_lock(&tx->lock);
-	tx->sock = ho->sock;
+	tx->sock = sock;
 	WRITE_ONCE(tx->starved, false);
 	tx->deadline = 0;
 	tx->pos = 0;

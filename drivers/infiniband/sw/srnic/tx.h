@@ -17,7 +17,7 @@ int srnic_send_term(struct srnic_qp *qp);
 int srnic_send_rtr(struct srnic_qp *qp, u8 rtr);
 
 void srnic_tx_setup(struct srnic_qp *qp);
-void srnic_tx_start(struct srnic_qp *qp, const struct iw_mpa_handoff *ho);
+void srnic_tx_start(struct srnic_qp *qp, struct socket *sock);
 void srnic_tx_kick(struct srnic_qp *qp);
 void srnic_tx_doorbell(struct srnic_qp *qp);
 void srnic_tx_open(struct ib_qp *ibqp);
