@@ -61,6 +61,7 @@ make_tree() {
 	for module in "${PACKAGED[@]}"; do
 		[[ ! -d $TOP/$sw/$module ]] || cp -r "$TOP/$sw/$module" "$tree/$sw"
 	done
+	rm -f "$tree/$sw"/*/.kunitconfig	# for kunit.py, in a kernel tree
 	install -D -t "$tree/scripts/lib" "$TOP/scripts/lib/dkms-symvers.sh"
 	cp "$TOP/scripts/lib/skeleton.sh" "$tree"
 	cp -r "$TOP/$sw/iw_mpa_skeleton" "$tree/skeleton"
