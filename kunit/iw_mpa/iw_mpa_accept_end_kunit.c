@@ -276,6 +276,7 @@ static void accept_that_fails_behind_a_takeover_sends_only_fin(struct kunit *tes
 	peer_expect_eof(f, c->peer);
 }
 
+#ifdef CONFIG_IW_MPA_TAKEOVER
 /* Octets of the host are still under way. TCP has the connection as before. */
 /* Rules: E-9.3-1: the Reject, and each octet of the Terminate message for TCP_BUSY */
 static void accept_while_tcp_is_busy_is_told_the_peer(struct kunit *test)
@@ -292,6 +293,7 @@ static void accept_while_tcp_is_busy_is_told_the_peer(struct kunit *test)
 	fake_expect_closed(c->fid, 0);
 	KUNIT_EXPECT_EQ(test, c->qp->refs, 1);
 }
+#endif
 
 /* FIN would say that the Request was read, and that its revision is unknown here. */
 /* Rules: R-07; E-10-1: RST in place of FIN where TCP does not take the Reply */
@@ -551,7 +553,9 @@ static struct kunit_case accept_end_cases[] = {
 	KUNIT_CASE(accept_races_with_rst),
 	KUNIT_CASE_PARAM(accept_that_fails_is_told_the_peer, refuse_gen_params),
 	KUNIT_CASE(accept_that_fails_behind_a_takeover_sends_only_fin),
+#ifdef CONFIG_IW_MPA_TAKEOVER
 	KUNIT_CASE(accept_while_tcp_is_busy_is_told_the_peer),
+#endif
 	KUNIT_CASE(accept_reply_not_sent_is_eio),
 	KUNIT_CASE(reject_not_sent_is_a_reset),
 	KUNIT_CASE_PARAM(accept_without_rtr_is_established_and_closed,

@@ -398,6 +398,7 @@ static void connect_send_rtr_fails_is_a_failed_reply(struct kunit *test)
 	peer_fin(c->peer);
 }
 
+#ifdef CONFIG_IW_MPA_TAKEOVER
 /* A device that takes the TCP connection, cannot go on with its options, and has no socket path */
 /* Rules: E-9.3-1: each octet of the Terminate message for TCP_OPTION, then FIN */
 static void connect_tcp_option_is_a_failed_reply(struct kunit *test)
@@ -431,6 +432,7 @@ static void connect_tcp_busy_is_a_failed_reply(struct kunit *test)
 	peer_expect_term(f, c->peer, 5);
 	peer_fin(c->peer);
 }
+#endif
 
 /* Rules: E-9.3-1: FIN behind the RTR message, and nothing between them */
 static void connect_reply_event_lost_is_a_failed_reply(struct kunit *test)
@@ -631,8 +633,10 @@ static struct kunit_case connect_end_cases[] = {
 	KUNIT_CASE(connect_linger_ends_by_octets),
 	KUNIT_CASE(connect_linger_ends_by_timer),
 	KUNIT_CASE(connect_send_rtr_fails_is_a_failed_reply),
+#ifdef CONFIG_IW_MPA_TAKEOVER
 	KUNIT_CASE(connect_tcp_option_is_a_failed_reply),
 	KUNIT_CASE(connect_tcp_busy_is_a_failed_reply),
+#endif
 	KUNIT_CASE(connect_reply_event_lost_is_a_failed_reply),
 	KUNIT_CASE(connect_rst_after_hand_off_closes),
 	KUNIT_CASE(connect_reply_and_fin_comes_up_and_closes),
