@@ -1,14 +1,14 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# Do the tests find faults? Small faults are made in the library's L1 to L3 and in srnic's R0 to R3,
-# and the KUnit suites run against each: see scripts/test/mutate/mutate.py.
+# Do the tests find faults? This makes small faults in the library's layers L1 to L3 and in srnic's R0
+# to R3, and runs the KUnit suites against each: see scripts/test/mutate/mutate.py.
 #
 #   scripts/mutate.sh [--seed N] [--count N] [--minutes N] [--keep]
 #
-# Of each group N mutants; the seed chooses which, and is always the same unless it is given. With
-# --minutes the run ends then, and the next one goes on. --keep is for who works on tests or code: what
-# was found before stays found.
+# N mutants of each group are tried; the seed, which has a fixed default, chooses them. With --minutes the run ends
+# after that time, and the next one goes on there. --keep is for work on tests or code: mutants that were found before
+# that work count as found.
 
 . "$(dirname "$0")/lib/lib.sh"
 . "$TOP/scripts/lib/tap.sh"

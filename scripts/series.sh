@@ -1,17 +1,18 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# make series: this tree as series of patches for the kernel tree, in $CACHE/series/patches, made against the
-# newest linux-source of scripts/kernels; and what proves them.
+# make series: make this tree into series of patches for the kernel tree, in $CACHE/series/patches, on top of the newest
+# linux-source of scripts/kernels, and prove that they build and pass.
 #
 #   scripts/series.sh [make] [text] [build] [kunit]    (no argument: all; the patches are always made)
 #
-# scripts/test/series says which patches there are. They take files whole, to where their path says: kunit/MODULE/ is
-# tests/ beside its code, iw_mpa_skeleton/ is samples/iw_mpa/. The compat folders and each Kbuild stay here. Pages leave
-# out what is between "out of tree" and "in tree".
+# scripts/test/series lists the patches. They add whole files, at the same paths as in this tree, except that
+# kunit/MODULE/ becomes the folder tests/ of the module, and iw_mpa_skeleton/ becomes samples/iw_mpa/. The compat
+# folders and each Kbuild are left out, and in pages of documentation the text between "out of tree" and "in tree".
 #
-# Behind each patch all objects build without a warning with W=1 and Debian's configuration, and the module when Kconfig
-# knows it; checkpatch.pl --strict has nothing to say. At the end kunit.py runs the suites, on user mode Linux.
+# After each patch all objects build without a warning with W=1 and Debian's configuration, and so does the module, once
+# Kconfig has an entry for it; checkpatch.pl --strict reports nothing. At the end kunit.py runs the suites on user mode
+# Linux.
 
 # shellcheck source=scripts/lib/lib.sh
 . "$(dirname "$0")/lib/lib.sh"
@@ -34,12 +35,15 @@ in_repo() { git_here -C "$REPO" "$@"; }
 # "FROM TO" of each file that the kernel has
 places() {
 	(cd "$TOP" && find $SW/{iw_mpa,srnic,iw_mpa_skeleton} include/rdma kunit/{iw_mpa,srnic} $DOC $ABI -type f) |
-		sed -nE "\:/(compat|Kbuild|session\.): d
+		sed -nE "\:/(compat|Kbuild|session\.|iwcm_faults\.|iwcm\.h): d
 			s:^$SW/iw_mpa_skeleton/(iw_mpa_toe\..*):& $SW/iw_mpa/tests/\1:p; t
 			s:^$SW/iw_mpa_skeleton/(.*):& samples/iw_mpa/\1:p; t
 			s:^kunit/([a-z_]+)/(.*):& $SW/\1/tests/\2:p; t
 			\:^$DOC/: { \:/($PAGES)\.rst$: !d }
 			s:.*:& &:p"
+	# For an iw_cm as the first patches make it
+	echo "scripts/test/series/iw_mpa/iwcm.h $SW/iw_mpa/iwcm.h"
+	echo "scripts/test/series/iw_mpa/iw_mpa_fake_owner.c $SW/iw_mpa/tests/iw_mpa_fake_owner.c"
 }
 
 # Pages name files where they are there.
@@ -60,8 +64,9 @@ compose() {
 	sed -i 1d "$NEW/$ABI"	# these files have no comments
 }
 
-# refresh FOLDER: in its Makefile the objects that have a source by now, in its Kconfig the options that the Makefile
-# names. Takeover comes in one piece, and so do the suites: the configuration for kunit.py is the last of them.
+# refresh FOLDER: write its Makefile with only those objects whose source has been added so far, and its Kconfig with
+# only the options that this Makefile names. The parts for takeover are added all at once, and so are those for the
+# suites, whose last file is the configuration for kunit.py.
 refresh() {
 	local from=$NEW/$1 to=$REPO/$1 object
 	local -a edits=()
@@ -93,8 +98,9 @@ commit() {
 	in_repo add -Af && sed '/^#/d' "$1" | in_repo commit -q --signoff -F -
 }
 
-# Who runs this signs off, if git knows who that is; else who maintains this tree, which nobody can send.
-# Of the user's settings nothing else has a part in the patches: not the form of a diff, no hooks, no key.
+# The patches are signed off by the user of git; if git has no name for the user, by the tree's maintainer, and then
+# they cannot be sent. No other setting of the user's git, such as the form of diffs, hooks or keys, changes the
+# patches.
 identify() {
 	WHO=$(sed -n 's/^M:[[:space:]]*//p' "$TOP/MAINTAINERS" | head -n 1)
 	SIGNED=$(git_here -C "$TOP" config user.name || true)
@@ -181,8 +187,8 @@ build_all() {
 	! grep -iE 'warning|error:' "$log"
 }
 
-# "Does MAINTAINERS need updating?" is answered by test_maintainers. The trace headers' own way to be laid out is not
-# that of C. In a git tree it would ask git about a kernel.
+# Ignored messages: what "Does MAINTAINERS need updating?" asks is checked by test_maintainers, and trace headers are
+# not laid out like other C. checkpatch.pl runs outside of a git tree, since there it would ask git about a kernel.
 checkpatch() (
 	ignore=$(awk '/^[A-Z]/ { print $1 }' "$TOP/scripts/test/static/checkpatch.ignore" | paste -sd ,),FILE_PATH_CHANGES
 	! grep -q '^+++ b/.*/trace.*\.h' "$1" || ignore+=,OPEN_ENDED_LINE,PARENTHESIS_ALIGNMENT

@@ -192,11 +192,11 @@ struct iw_mpa_tcb {
  *	prepare fails. Required with hold.
  * @send_reply: Send the bytes of the MPA Reply, then be ready for FPDUs. Process context, may
  *	sleep, once after prepare. Return 0 or a negative errno.
- * @path_changed: The packets of a connection go another way from now on: @path, valid within the
- *	call, has the interface, the MTU and the next hop. This is for connections of
- *	iw_mpa_stream_watch(), and gets the @priv given there. It may be called until
- *	iw_mpa_stream_released(), also after stop, and at the same time as any other op. A lock of
- *	iw_mpa is held, and interrupts are off: must not sleep, and must not call iw_mpa. Optional.
+ * @path_changed: The path of a connection's packets has changed: @path, valid within the call, has
+ *	the interface, the MTU and the next hop. This is for connections of iw_mpa_stream_watch(),
+ *	and gets the @priv given there. It may be called until iw_mpa_stream_released(), also after
+ *	stop, and at the same time as any other op. A lock of iw_mpa is held, and interrupts are
+ *	off: must not sleep, and must not call iw_mpa. Optional.
  *
  * The device's attributes point to it; it stays until iw_mpa_unregister_device(). The rules of
  * &struct iw_mpa_driver_ops hold for all but path_changed.

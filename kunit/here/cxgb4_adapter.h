@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * An adapter for cxgb4_mpa that is none: octets go in and out, events are kept, and each thing
- * it is asked for can fail. The suites of cxgb4_mpa share it.
+ * A fake adapter, shared by the suites of cxgb4_mpa: a test feeds it bytes and reads what was sent,
+ * the events for iw_cm are recorded, and each operation can be made to fail.
  */
 #ifndef _CXGB4_ADAPTER_H
 #define _CXGB4_ADAPTER_H
@@ -22,42 +22,26 @@
 #define W	IW_MPA_RTR_WRITE
 #define R	IW_MPA_RTR_READ
 
-/**
- * struct adapter - one end
- * @conn: its connection
- * @settings: of the module
- * @out: what was sent and not taken
- * @out_len: octets of it
- * @sends: how often something was sent
- * @starts: how often the QP was started
- * @program: @params as they were then
- * @event: what iw_cm was told
- * @events: how many of @event
- * @armed: the timer runs
- * @expired: it has expired
- * @no_send: send fails
- * @no_start: start fails
- * @no_abort: abort fails
- * @aborts: how often the connection was aborted
- * @events_lost: so many events fail
- */
+/* A fake adapter with one connection */
 struct adapter {
-	struct c4mpa_conn	conn;
-	struct c4mpa_settings	settings;
+	struct c4mpa_conn	conn;			/* the connection */
+	struct c4mpa_settings	settings;		/* settings of the module */
+	/* bytes that were sent, and that the test has not read yet */
 	u8			out[OUT_SIZE];
-	size_t			out_len;
-	unsigned int		sends;
-	unsigned int		starts;
+	size_t			out_len;		/* number of bytes in @out */
+	unsigned int		sends;			/* how often something was sent */
+	unsigned int		starts;			/* how often the QP was started */
+	/* parameters with which the QP was started last */
 	struct iw_mpa_params	program;
-	struct c4mpa_event	event[EVENTS_MAX];
-	unsigned int		events;
-	bool			armed;
-	bool			expired;
-	bool			no_send;
-	bool			no_start;
-	bool			no_abort;
-	unsigned int		aborts;
-	unsigned int		events_lost;
+	struct c4mpa_event	event[EVENTS_MAX];	/* the events for iw_cm, in order */
+	unsigned int		events;			/* number of elements of @event */
+	bool			armed;			/* the timer is running */
+	bool			expired;		/* the timer has expired */
+	bool			no_send;		/* sending fails */
+	bool			no_start;		/* starting the QP fails */
+	bool			no_abort;		/* aborting the connection fails */
+	unsigned int		aborts;		/* how often the connection was aborted */
+	unsigned int		events_lost;	/* iw_cm refuses this many further events */
 };
 
 static struct adapter *adapter_of(struct c4mpa_conn *conn)
@@ -165,7 +149,7 @@ static inline void adapter_connect(struct kunit *test, struct adapter *a)
 	a->sends = 0;
 }
 
-/* How octets come in is nobody's choice: in pieces, each in a buffer of just its size */
+/* How bytes come in is nobody's choice: in pieces, each in a buffer of just its size */
 static inline enum c4mpa_verdict adapter_rx(struct kunit *test, struct adapter *a,
 					    const u8 *octets, size_t len, size_t piece)
 {

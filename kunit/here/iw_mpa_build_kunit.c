@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What every other suite takes for granted about the kernel it runs in.
+ * Checks of options of the kernel that every other suite relies on.
  */
 
 #include <kunit/test.h>
 #include <linux/crc32c.h>
 #include <linux/kconfig.h>
-#include <linux/module.h>
 
 /* RFC 3720 B.4: 32 bytes of zeroes; the CRC goes out least significant byte first. */
 static void crc32c_rfc3720_b4_zeroes_matches(struct kunit *test)
@@ -35,5 +34,3 @@ static struct kunit_suite build_suite = {
 };
 
 kunit_test_suite(build_suite);
-
-MODULE_LICENSE("GPL");

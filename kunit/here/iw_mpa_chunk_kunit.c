@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Chunks of DDP over SCTP, as bytes written down from RFC 5043 5.2 and RFC 6581 7 and 9. Rules are
- * named S-5.2.1-1 and so on after the sections of RFC 5043, E-7-1 after those of RFC 6581.
+ * Encoding and decoding of chunks of DDP over SCTP. Their bytes are written down here from RFC 5043
+ * 5.2 and RFC 6581 7 and 9. Names of rules: S-5.2.1-1 is the first of section 5.2.1 of RFC 5043,
+ * E-7-1 the first of section 7 of RFC 6581.
  */
 
 #include <kunit/test.h>
 #include <linux/errno.h>
-#include <linux/module.h>
 #include <linux/prandom.h>
 #include <linux/string.h>
 
@@ -63,12 +63,7 @@ static const struct vec_row vec_rows[] = {
 	  BYTES(0, 0, 0, 7, 0xbf, 0xff, 0x7f, 0xfe, 'r') },
 };
 
-static void vec_desc(const struct vec_row *row, char *desc)
-{
-	strscpy(desc, row->desc, KUNIT_PARAM_DESC_SIZE);
-}
-
-KUNIT_ARRAY_PARAM(vec, vec_rows, vec_desc);
+KUNIT_ARRAY_PARAM_DESC(vec, vec_rows, desc);
 
 static const struct iw_mpa_frame *vec_frame(const struct vec_row *row)
 {
@@ -76,9 +71,11 @@ static const struct iw_mpa_frame *vec_frame(const struct vec_row *row)
 }
 
 /*
- * Rules: S-5.2.1-1: the first two bytes; S-5.2.3-1: each byte, and their number;
- * S-5.2.3-2: the function code; S-5.2.3-3 E-7-2: private data that follows; S-5.2.3-5 E-7-5: four
- * bytes of a Terminate; E-7-3: the order of both; E-7-7: the function code; E-9-1: each byte
+ * Rules: S-5.2.1-1: the first two bytes of an encoded chunk; S-5.2.3-1: each byte of an encoded
+ * chunk, and how many there are; S-5.2.3-2: the function code in an encoded chunk; S-5.2.3-3 E-7-2:
+ * the private data at the end of an encoded chunk; S-5.2.3-5 E-7-5: the four bytes of an encoded
+ * Terminate; E-7-3: the enhanced data comes before the private data; E-7-7: the function code of an
+ * enhanced chunk; E-9-1: each byte of the enhanced data
  */
 static void chunk_encode_good_each_byte(struct kunit *test)
 {
@@ -133,9 +130,10 @@ static void expect_frame(struct kunit *test, const struct iw_mpa_frame *got,
 }
 
 /*
- * Rules: S-5.2.1-1: the DDP-SSN; S-5.2.3-1: length and place of private data; S-5.2.3-2: the
- * function code; S-5.2.3-3 S-5.2.3-6 E-7-2: private data as sent; E-7-3: where it begins; E-9-1: A,
- * B, C, D, IRD and ORD
+ * Rules: S-5.2.1-1: the DDP-SSN that is decoded; S-5.2.3-1: length and place of the private data
+ * that is decoded; S-5.2.3-2: the function code that is decoded; S-5.2.3-3 S-5.2.3-6 E-7-2: the
+ * private data is what was sent; E-7-3: where the private data begins; E-9-1: the bits A, B, C and
+ * D, IRD and ORD that are decoded
  */
 static void chunk_decode_good_each_field(struct kunit *test)
 {
@@ -190,16 +188,14 @@ static void chunk_decode_bcd_without_a_ignored(struct kunit *test)
 
 /* Chunks that are bad */
 
-struct bad_row {
+static const struct bad_row {
 	const char		*desc;
 	u32			ppid;
 	u16			ssn;
 	u16			code;
 	size_t			len;	/* all of it: 4 and private data */
 	enum iw_mpa_reason	reason;
-};
-
-static const struct bad_row bad_rows[] = {
+} bad_rows[] = {
 	{ "S-5.1-2_ppid_0", 0, 1, 1, 4, IW_MPA_R_BAD_KEY },
 	{ "S-5.2-1_ppid_15", 15, 1, 1, 4, IW_MPA_R_BAD_KEY },
 	{ "S-5.2-1_ppid_18", 18, 1, 1, 4, IW_MPA_R_BAD_KEY },
@@ -227,17 +223,13 @@ static const struct bad_row bad_rows[] = {
 	{ "E-7-2_reject_3", 17, 0, 7, 7, IW_MPA_R_SHORT_ENHANCED },
 };
 
-static void bad_desc(const struct bad_row *row, char *desc)
-{
-	strscpy(desc, row->desc, KUNIT_PARAM_DESC_SIZE);
-}
-
-KUNIT_ARRAY_PARAM(bad, bad_rows, bad_desc);
+KUNIT_ARRAY_PARAM_DESC(bad, bad_rows, desc);
 
 /*
- * Rules: S-5.1-2 S-5.2-1: BAD_KEY for each other PPID; S-5.2.1-1 S-5.2.3-1: TRUNCATED for a chunk
- * cut within DDP-SSN or function code; S-5.2.3-2: BAD_KEY for each other function code;
- * S-5.2.3-4 E-7-4: BAD_PD_LENGTH; E-7-2: SHORT_ENHANCED
+ * Rules: S-5.1-2 S-5.2-1: the error BAD_KEY for each other PPID; S-5.2.1-1 S-5.2.3-1: the error
+ * TRUNCATED for a chunk that ends within DDP-SSN or function code; S-5.2.3-2: the error BAD_KEY for
+ * each other function code; S-5.2.3-4 E-7-4: the error BAD_PD_LENGTH; E-7-2: the error
+ * SHORT_ENHANCED
  */
 static void chunk_decode_bad_reason_named(struct kunit *test)
 {
@@ -354,16 +346,14 @@ static void chunk_encode_random_same_as_mpa(struct kunit *test)
 
 /* Segments: RTR and Terminate messages of RFC 5040 4, without length, padding and CRC */
 
-struct segment_row {
+static const struct segment_row {
 	const char	*desc;
 	u8		rtr;		/* or 0 */
 	u8		term;
 	u16		ssn;
 	u8		bytes[IW_MPA_FPDU_MAX];
 	size_t		len;
-};
-
-static const struct segment_row segment_rows[] = {
+} segment_rows[] = {
 	{ "write", IW_MPA_RTR_WRITE, 0, 1,
 	  BYTES(0, 1, 0xc1, 0x40, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0) },
 	{ "send", IW_MPA_RTR_SEND, 0, 0x1234,
@@ -378,12 +368,7 @@ static const struct segment_row segment_rows[] = {
 		0, 0, 0, 0, 0x20, 7, 0, 0) },
 };
 
-static void segment_desc(const struct segment_row *row, char *desc)
-{
-	strscpy(desc, row->desc, KUNIT_PARAM_DESC_SIZE);
-}
-
-KUNIT_ARRAY_PARAM(segment, segment_rows, segment_desc);
+KUNIT_ARRAY_PARAM_DESC(segment, segment_rows, desc);
 
 /* Rules: S-5.2.2-1: each byte of the chunk, and their number; S-5.2.1-1: the DDP-SSN as read */
 static void chunk_segment_each_byte(struct kunit *test)
@@ -427,5 +412,3 @@ static struct kunit_suite chunk_suite = {
 };
 
 kunit_test_suite(chunk_suite);
-
-MODULE_LICENSE("GPL");

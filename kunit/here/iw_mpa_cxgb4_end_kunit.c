@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * cxgb4_mpa without its adapter: what goes wrong beside the frames, revision 1, and two of
- * them that connect to each other.
+ * Tests of cxgb4_mpa with a fake adapter: failures that no bad frame causes, MPA revision 1, and
+ * two instances that connect to each other.
  */
 
 #include "cxgb4_adapter.h"
 
-#include <linux/module.h>
 #include <linux/unaligned.h>
 
 #define OK	IW_MPA_R_OK
@@ -177,7 +176,7 @@ static void cxgb4_device_that_does_not_send_fails_the_connection(struct kunit *t
 	KUNIT_EXPECT_EQ(test, c4mpa_reject(&a->conn, NULL, 0), -ENOBUFS);
 }
 
-/* iw_cm has private data of 255 octets at most; what does not fit into a frame is no frame. */
+/* iw_cm has private data of 255 bytes at most; what does not fit into a frame is no frame. */
 static void cxgb4_private_data_beyond_a_frame_are_refused(struct kunit *test)
 {
 	struct adapter *a = adapter_new(test, true);
@@ -486,5 +485,3 @@ static struct kunit_suite cxgb4_end_suite = {
 };
 
 kunit_test_suite(cxgb4_end_suite);
-
-MODULE_LICENSE("GPL");

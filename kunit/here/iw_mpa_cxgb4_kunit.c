@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * cxgb4_mpa without its adapter: every startup frame, good and bad, in both roles, as octets
- * that come in pieces. What goes out is judged octet by octet, not by the codec.
+ * Tests of cxgb4_mpa with a fake adapter: every startup frame, good and bad, in both roles,
+ * received in pieces. Frames that cxgb4_mpa sends are compared byte by byte, not parsed by the
+ * library's codec.
  */
 
 #include "cxgb4_adapter.h"
 
-#include <linux/module.h>
 #include <linux/unaligned.h>
 
 #define OK	IW_MPA_R_OK
@@ -32,7 +32,7 @@ static const void *good_reply_gen_params(const void *prev, char *desc)
 	return good_of(prev, desc, true);
 }
 
-/* What the ULP is to see of the private data in @octets */
+/* What the ULP is to see of the private data in @bytes */
 static void expect_pd(struct kunit *test, const struct c4mpa_event *event,
 		      const struct iw_mpa_frame *peer, const u8 *octets)
 {
@@ -76,7 +76,7 @@ static u8 rtr_awaited(const struct iw_mpa_frame *req)
 	return (req->rtr & (W | R)) == W ? W : R;
 }
 
-/* Octet by octet: key, flags, revision, length, RFC 6581 data, private data */
+/* Byte by byte: key, flags, revision, length, RFC 6581 data, private data */
 static void expect_reply(struct kunit *test, const struct adapter *a,
 			 const struct iw_mpa_frame *req, bool reject, const char *pd)
 {
@@ -273,7 +273,7 @@ static const struct good_row reply_rows[] = {
 	  ANSWER(.reject = true, .rtr = R, .pd_len = 8) },
 };
 
-KUNIT_ARRAY_PARAM(reply, reply_rows, good_desc);
+KUNIT_ARRAY_PARAM_DESC(reply, reply_rows, desc);
 
 static void cxgb4_reply_that_fits_the_request_or_not_is_taken(struct kunit *test)
 {
@@ -281,14 +281,12 @@ static void cxgb4_reply_that_fits_the_request_or_not_is_taken(struct kunit *test
 }
 
 /* Depths of a Reply: @reason, and what is programmed */
-struct depth_row {
+static const struct depth_row {
 	const char		*desc;
 	u16			ird, ord;	/* of the Reply */
 	enum iw_mpa_reason	reason;
 	u16			want_ird, want_ord;
-};
-
-static const struct depth_row depth_rows[] = {
+} depth_rows[] = {
 	{ "E-9.1-6_as_asked", 2, 4, OK, 4, 2 },
 	{ "E-9.1-6_ird_1", 1, 4, OK, 4, 1 },
 	{ "E-9.1-5_ord_above_request", 2, 16, OK, 16, 2 },
@@ -298,12 +296,7 @@ static const struct depth_row depth_rows[] = {
 	{ "E-9.2-9_read_without_ird", 0, 4, IW_MPA_R_NO_RTR, 0, 0 },
 };
 
-static void depth_desc(const struct depth_row *row, char *desc)
-{
-	strscpy(desc, row->desc, KUNIT_PARAM_DESC_SIZE);
-}
-
-KUNIT_ARRAY_PARAM(depth, depth_rows, depth_desc);
+KUNIT_ARRAY_PARAM_DESC(depth, depth_rows, desc);
 
 static void cxgb4_depths_of_a_reply_are_programmed_or_terminated(struct kunit *test)
 {
@@ -328,7 +321,7 @@ static void cxgb4_depths_of_a_reply_are_programmed_or_terminated(struct kunit *t
 	KUNIT_EXPECT_EQ(test, a->program.rtr, R);
 }
 
-/* What goes out first, octet by octet */
+/* What goes out first, byte by byte */
 static void cxgb4_request_names_one_rtr_type(struct kunit *test)
 {
 	static const u8 read[] = { 0x50, 2, 0, 9, 0x80, 4, 0x40, 2, 'h' };
@@ -404,5 +397,3 @@ static struct kunit_suite cxgb4_suite = {
 };
 
 kunit_test_suite(cxgb4_suite);
-
-MODULE_LICENSE("GPL");

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Orderly ends, with a driver that can let out what was posted. Each half of the stream ends by
- * itself: RFC 5044 7.2, RFC 5041 6.2.1.
+ * Orderly ends of connections whose driver has the op finish_tx. Each half of the stream ends
+ * separately: RFC 5044 7.2, RFC 5041 6.2.1.
  */
 
 #include "ep.h"
@@ -9,7 +9,6 @@
 #include "iw_mpa_no_core.h"
 
 #include <linux/delay.h>
-#include <linux/module.h>
 #include <linux/preempt.h>
 #include <linux/workqueue.h>
 
@@ -19,11 +18,10 @@
 static struct fake_conn *active_up(struct kunit *test, bool slow)
 {
 	struct fake_conn *c = conn_new(test);
-	struct fakes *f = test->priv;
 
-	fake_have_finish_tx(f);
-	f->qps[0].slow_finish = slow;
-	conn_active_up(c, f);
+	fake_have_finish_tx(c->f);
+	c->f->qps[0].slow_finish = slow;
+	conn_active_up(c);
 	return c;
 }
 
@@ -31,11 +29,8 @@ static void expect_closed(struct fake_conn *c, enum iw_mpa_reason why, const cha
 {
 	struct kunit *test = c->f->test;
 
-	fake_expect_event(c->fid, 1, IW_CM_EVENT_CLOSE, 0);
-	fake_expect_closed(c->fid, 2);
+	conn_expect_closed(c, why);
 	KUNIT_EXPECT_STREQ(test, c->qp->log, log);
-	KUNIT_EXPECT_EQ(test, c->qp->why, why);
-	KUNIT_EXPECT_EQ(test, c->qp->refs, 1);
 }
 
 /* For a while nothing happens. */
@@ -45,7 +40,7 @@ static void expect_nothing(struct fake_conn *c)
 	KUNIT_EXPECT_EQ(c->f->test, c->fid->nr_events, 1);
 }
 
-/* Rules: M-7.2-1: FIN, and what comes behind it is still received */
+/* Rules: M-7.2-1: FIN, and what comes after it is still received */
 static void ulp_closes_and_goes_on_receiving(struct kunit *test)
 {
 	struct fake_conn *c = active_up(test, false);
@@ -92,7 +87,7 @@ static void peer_closes_while_the_driver_finishes(struct kunit *test)
 	peer_expect_eof(c->f, c->peer);
 }
 
-/* Rules: M-7.2-1: FIN behind what the driver still sends */
+/* Rules: M-7.2-1: FIN after what the driver still sends */
 static void peer_closes_and_what_was_posted_goes_out(struct kunit *test)
 {
 	struct fake_conn *c = active_up(test, true);
@@ -125,25 +120,18 @@ static void peer_closes_within_an_fpdu(struct kunit *test)
 }
 
 /* The driver, or the peer, does not do its part. */
-struct stuck {
+static const struct stuck {
 	const char *desc;
 	bool slow;		/* the driver */
 	bool ulp;		/* who closes first */
 	bool fin;		/* this end has sent FIN before */
-};
-
-static const struct stuck stuck_cases[] = {
+} stuck_cases[] = {
 	{ "driver_does_not_finish_for_the_ulp", true, true, false },
 	{ "driver_does_not_finish_for_the_peer", true, false, false },
 	{ "peer_does_not_close", false, true, true },
 };
 
-static void stuck_desc(const struct stuck *tc, char *desc)
-{
-	strscpy(desc, tc->desc, KUNIT_PARAM_DESC_SIZE);
-}
-
-KUNIT_ARRAY_PARAM(stuck, stuck_cases, stuck_desc);
+KUNIT_ARRAY_PARAM_DESC(stuck, stuck_cases, desc);
 
 static void bring_to(struct fake_conn *c, const struct stuck *tc)
 {
@@ -173,7 +161,7 @@ static void end_is_bounded_by_a_timer(struct kunit *test)
 	fake_qp_tx_finished(c->qp);
 }
 
-/* What was posted goes out, or the peer goes on sending behind this end's FIN. */
+/* What was posted goes out, or the peer goes on sending after this end's FIN. */
 static void move_an_octet(struct fake_conn *c, const struct stuck *tc)
 {
 	struct kvec iov = { .iov_base = "x", .iov_len = 1 };
@@ -189,8 +177,8 @@ static void move_an_octet(struct fake_conn *c, const struct stuck *tc)
 #define MOVE_TRIES	5
 
 /*
- * When the last octet began to move. If so much time passes until the next that the linger timer
- * may have found nothing that moved, the host was too slow: that proves nothing, and is tried anew.
+ * Was the host too slow? A byte began to move at the time @moved. If the next one begins so much
+ * later that the linger timer may have seen no progress, the test proves nothing, and is repeated.
  */
 static bool too_slow(unsigned long moved)
 {
@@ -220,21 +208,14 @@ static bool octets_move(struct kunit *test, struct fake_conn *c, const struct st
 	return true;
 }
 
-static void expect_cut(struct fake_conn *c)
-{
-	fake_expect_event(c->fid, 1, IW_CM_EVENT_CLOSE, 0);
-	fake_expect_closed(c->fid, 2);
-	KUNIT_EXPECT_EQ(c->f->test, c->qp->why, IW_MPA_R_TIMEOUT_FINISH);
-}
-
 /* Nothing moves any more. */
 static void ended_by_a_slow_host(struct fake_conn *c)
 {
-	expect_cut(c);
+	conn_expect_closed(c, IW_MPA_R_TIMEOUT_FINISH);
 	c->qp->log[0] = '\0';
 }
 
-/* Rules: M-7.2-1: what was posted, or comes from the peer, counts for as long as octets move */
+/* Rules: M-7.2-1: what was posted, or comes from the peer, counts for as long as bytes move */
 static void end_takes_as_long_as_octets_move(struct kunit *test)
 {
 	const struct stuck *tc = test->param_value;
@@ -259,8 +240,8 @@ static void end_takes_as_long_as_octets_move(struct kunit *test)
 }
 
 /*
- * Octets move at each look, for ever, or until the library has had enough. Return: false if the
- * host was too slow
+ * Let one byte move before each of the library's checks of progress, until the library ends the
+ * connection. Return false if the host was too slow for that.
  */
 static bool move_until_closed(struct fake_conn *c, const struct stuck *tc, unsigned int *took)
 {
@@ -297,12 +278,12 @@ static void end_has_a_limit_whatever_moves(struct kunit *test)
 			break;
 		ended_by_a_slow_host(c);
 	}
-	/* A part of it has passed before the first octet. */
+	/* A part of it has passed before the first byte. */
 	KUNIT_EXPECT_GE(test, took, 700);
-	expect_cut(c);
+	conn_expect_closed(c, IW_MPA_R_TIMEOUT_FINISH);
 }
 
-/* Rules: L-02: nobody waits for a peer that moves octets */
+/* Rules: L-02: nobody waits for a peer that moves bytes */
 static void device_that_goes_ends_what_is_ending(struct kunit *test)
 {
 	const struct stuck *tc = test->param_value;
@@ -312,8 +293,8 @@ static void device_that_goes_ends_what_is_ending(struct kunit *test)
 	c->f->config->finish_timeout_ms = 600000;
 	bring_to(c, tc);
 	no_core.client->remove(c->f->ibdev, NULL);
-	fake_expect_event(c->fid, 1, IW_CM_EVENT_CLOSE, 0);
-	fake_expect_closed(c->fid, 2);
+	/* The reason is that for which the end began. */
+	conn_expect_closed(c, tc->ulp ? IW_MPA_R_ULP_CLOSE : IW_MPA_R_PEER_CLOSED);
 }
 
 /* Rules: L-02: the ULP has heard that the device goes, and closes in order */
@@ -326,7 +307,7 @@ static void end_on_a_device_that_goes_is_short(struct kunit *test)
 	c->f->config->linger_timeout_ms = 300;
 	no_core.client->remove(c->f->ibdev, NULL);
 	move_until_closed(c, tc, &took);
-	expect_cut(c);
+	conn_expect_closed(c, IW_MPA_R_TIMEOUT_FINISH);
 }
 
 /* What else may come while an orderly end is under way */
@@ -406,18 +387,12 @@ static void abrupt_end_does_not_finish(struct kunit *test)
 static void fenced_end_does_not_finish(struct kunit *test)
 {
 	struct fake_conn *c = conn_new(test);
-	struct fakes *f = test->priv;
 
-	fake_have_finish_tx(f);
-	conn_listen(c, f);
-	c->peer = peer_connect(f, c->lis);
-	peer_make(&c->frame, false, MPA_C, 1, NULL, 0);
-	peer_send_frame(f, c->peer, &c->frame);
-	c->fid = fake_next_request(c->lis);
-	KUNIT_ASSERT_EQ(test, fake_accept(c->fid, &c->param), 0);
-	peer_recv_frame(f, c->peer, &c->frame);
+	fake_have_finish_tx(c->f);
+	conn_call_v1(c);
+	conn_accept(c);
 	fake_disconnect(c->fid);
-	peer_expect_eof(f, c->peer);
+	peer_expect_eof(c->f, c->peer);
 	expect_closed(c, IW_MPA_R_ULP_CLOSE, "prepare attach kick_rx stop");
 	peer_fin(c->peer);
 }
@@ -427,14 +402,14 @@ static void driver_that_cannot_finish_stops(struct kunit *test)
 {
 	struct fake_conn *c = conn_new(test);
 
-	conn_active_up(c, test->priv);
+	conn_active_up(c);
 	fake_disconnect(c->fid);
 	peer_expect_eof(c->f, c->peer);
 	expect_closed(c, IW_MPA_R_ULP_CLOSE, UP " stop");
 	peer_fin(c->peer);
 }
 
-/* The RTR message is repeated before, and not behind. */
+/* The RTR message is repeated before, and not after. */
 static void unanswered_end_finishes(struct kunit *test)
 {
 	struct fakes *f = test->priv;
@@ -520,7 +495,7 @@ static void close_leaves_stop_to_the_work_item(struct kunit *test)
 	struct fake_conn *c = conn_new(test);
 	struct iw_mpa_ep *ep;
 
-	conn_active_up(c, test->priv);
+	conn_active_up(c);
 	ep = fake_qp_ep(c->qp);
 	KUNIT_ASSERT_NOT_NULL(test, ep);
 	flush_work(&ep->work);
@@ -550,8 +525,9 @@ static void close_does_not_overtake(struct kunit *test)
 }
 
 /*
- * An event without a cell is kept if another one, which waits for a runner, may bring a cell. And
- * the log says what the driver has found first.
+ * An event that the state table does not list for the present state is kept if another event, which
+ * also waits for a runner, may lead to a state that does list it. And of the faults that the driver
+ * reports, the first one is logged.
  */
 static void event_waits_behind_another(struct kunit *test)
 {
@@ -606,5 +582,3 @@ static struct kunit_suite finish_suite = {
 };
 
 kunit_test_suite(finish_suite);
-
-MODULE_LICENSE("GPL");

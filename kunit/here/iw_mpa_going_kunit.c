@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The RDMA core takes a device from its clients, of which the library is one: it is about to go, or
- * moves to another network namespace. iw_cm is not to wait for who comes up.
+ * The RDMA core removes a device from its clients, of which the library is one, when the device is
+ * removed or moved to another network namespace. iw_cm must not have to wait for connections that
+ * are just being set up.
  */
 
 #include "iw_mpa_fakes.h"
 #include "iw_mpa_no_core.h"
 #include "main.h"
 
-#include <linux/module.h>
 #include <rdma/ib_verbs.h>
 
 static void going_expect_connect_refused(struct fake_conn *c, struct fakes *f)
@@ -21,31 +21,25 @@ static void going_expect_connect_refused(struct fake_conn *c, struct fakes *f)
 static void going_connect_that_awaits_a_reply_ends(struct kunit *test)
 {
 	struct fake_conn *c = conn_new(test);
-	struct fakes *f = test->priv;
 
-	conn_dial(c, f);
-	no_core.client->remove(f->ibdev, NULL);
-	fake_expect_event(c->fid, 0, IW_CM_EVENT_CONNECT_REPLY, -ECONNABORTED);
-	fake_expect_closed(c->fid, 1);
-	peer_expect_end(f, c->peer);
-	going_expect_connect_refused(c, f);
+	conn_dial(c);
+	no_core.client->remove(c->f->ibdev, NULL);
+	conn_expect_failed(c, -ECONNABORTED);
+	peer_expect_end(c->f, c->peer);
+	going_expect_connect_refused(c, c->f);
 }
 
 /* Rules: L-02 */
 static void going_accept_that_awaits_the_rtr_ends(struct kunit *test)
 {
 	struct fake_conn *c = conn_new(test);
-	struct fakes *f = test->priv;
 
-	conn_call(c, f);
-	KUNIT_ASSERT_EQ(test, fake_accept(c->fid, &c->param), 0);
-	peer_recv_frame(f, c->peer, &c->frame);
-	no_core.client->remove(f->ibdev, NULL);
+	conn_call(c);
+	conn_accept(c);
+	no_core.client->remove(c->f->ibdev, NULL);
 	fake_expect_event(c->fid, 0, IW_CM_EVENT_ESTABLISHED, -ECONNABORTED);
-	fake_expect_event(c->fid, 1, IW_CM_EVENT_CLOSE, 0);
-	fake_expect_closed(c->fid, 2);
-	KUNIT_EXPECT_EQ(test, c->qp->why, IW_MPA_R_DEVICE_GONE);
-	peer_expect_end(f, c->peer);
+	conn_expect_closed(c, IW_MPA_R_DEVICE_GONE);
+	peer_expect_end(c->f, c->peer);
 }
 
 /* Rules: L-02; E-10-1: R, revision and S of the Reply as the device goes */
@@ -53,7 +47,7 @@ static void going_request_that_awaits_its_verdict_is_rejected(struct kunit *test
 {
 	struct fake_conn *c = conn_new(test);
 
-	conn_call(c, test->priv);
+	conn_call(c);
 	no_core.client->remove(c->f->ibdev, NULL);
 	conn_expect_reject_and_fin(c);
 	fake_reject(c->fid, NULL, 0);
@@ -63,16 +57,13 @@ static void going_request_that_awaits_its_verdict_is_rejected(struct kunit *test
 static void going_request_that_awaits_room_is_rejected(struct kunit *test)
 {
 	struct fake_conn *c = conn_new(test);
-	struct fakes *f = test->priv;
 
-	conn_listen(c, f);
+	conn_listen(c);
 	c->lis->fail_events = INT_MAX;
-	c->peer = peer_connect(f, c->lis);
-	conn_make_good_request(c);
-	peer_send_frame(f, c->peer, &c->frame);
+	conn_send_request(c);
 	/* It is asked for the second time only out of that state. */
-	FAKE_POLL(f, READ_ONCE(c->lis->fail_events) < INT_MAX - 1);
-	no_core.client->remove(f->ibdev, NULL);
+	FAKE_POLL(c->f, READ_ONCE(c->lis->fail_events) < INT_MAX - 1);
+	no_core.client->remove(c->f->ibdev, NULL);
 	conn_expect_reject_and_fin(c);
 }
 
@@ -81,41 +72,38 @@ static void going_request_that_awaits_room_is_rejected(struct kunit *test)
 static void going_established_connection_stays(struct kunit *test)
 {
 	struct fake_conn *c = conn_new(test);
-	struct fakes *f = test->priv;
 
-	conn_active_up(c, f);
-	no_core.client->remove(f->ibdev, NULL);
-	peer_expect_quiet(f, c->peer);
+	conn_active_up(c);
+	no_core.client->remove(c->f->ibdev, NULL);
+	peer_expect_quiet(c->f, c->peer);
 	KUNIT_EXPECT_EQ(test, c->fid->nr_events, 1);
 	KUNIT_EXPECT_NULL(test, strstr(c->qp->log, "stop"));
-	going_expect_connect_refused(c, f);
+	going_expect_connect_refused(c, c->f);
 }
 
 static void moved_device_connects(struct kunit *test)
 {
 	struct fake_conn *c = conn_new(test);
-	struct fakes *f = test->priv;
 
-	no_core.client->remove(f->ibdev, NULL);
-	KUNIT_ASSERT_EQ(test, no_core.client->add(f->ibdev), 0);
-	conn_active_up(c, f);
+	no_core.client->remove(c->f->ibdev, NULL);
+	KUNIT_ASSERT_EQ(test, no_core.client->add(c->f->ibdev), 0);
+	conn_active_up(c);
 }
 
 /* While it is moved, rdma_cm gets it anew, with all wildcard listeners. */
 static void moved_device_is_attached_where_a_port_is_taken(struct kunit *test)
 {
 	struct fake_conn *c = conn_new(test);
-	struct fakes *f = test->priv;
 	struct fake_id *lis[3];
 	int i;
 
-	conn_listen(c, f);
+	conn_listen(c);
 	for (i = 0; i < ARRAY_SIZE(lis); i++)
-		lis[i] = conn_wildcard(c, f);
+		lis[i] = conn_wildcard(c, c->f);
 	KUNIT_EXPECT_EQ(test, fake_listen(lis[0]), -EADDRINUSE);
-	no_core.client->remove(f->ibdev, NULL);
+	no_core.client->remove(c->f->ibdev, NULL);
 	KUNIT_EXPECT_EQ(test, fake_listen(lis[1]), 0);
-	KUNIT_ASSERT_EQ(test, no_core.client->add(f->ibdev), 0);
+	KUNIT_ASSERT_EQ(test, no_core.client->add(c->f->ibdev), 0);
 	KUNIT_EXPECT_EQ(test, fake_listen(lis[2]), -EADDRINUSE);
 }
 
@@ -125,7 +113,7 @@ static void moved_device_serves_who_came_meanwhile(struct kunit *test)
 	struct fake_conn *c = conn_new(test);
 	struct fakes *f = test->priv;
 
-	conn_listen(c, f);
+	conn_listen(c);
 	conn_make_good_request(c);
 	no_core.client->remove(f->ibdev, NULL);
 	peer_expect_end(f, peer_connect(f, c->lis));
@@ -175,5 +163,3 @@ static struct kunit_suite going_suite = {
 };
 
 kunit_test_suite(going_suite);
-
-MODULE_LICENSE("GPL");

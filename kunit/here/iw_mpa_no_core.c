@@ -46,15 +46,16 @@ void ib_unregister_client(struct ib_client *client)
 }
 
 /*
- * A test is a thread of the kernel's own. Between these two it has the memory of a process, so
- * verbs can take it for an application.
+ * A test is a kernel thread. From no_core_process_begin() to no_core_process_end() it has the
+ * memory of a process, so that verbs treat it as an application.
  */
 struct mm_struct *no_core_process_begin(void)
 {
 #ifdef CONFIG_UML
 	/*
-	 * In each tick user mode Linux signals the host's process that has this memory. There is
-	 * none. 0 would be the kernel itself, which would take the signal for the next tick.
+	 * At each tick user mode Linux sends a signal to the host's process that has the current
+	 * memory. Here there is no such process. A pid of 0 would send the signal to the kernel
+	 * itself, which would take it for the next tick.
 	 */
 	init_mm.context.id.u.pid = INT_MAX;
 #endif

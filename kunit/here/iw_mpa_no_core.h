@@ -7,12 +7,12 @@
 #include <rdma/ib_verbs.h>
 
 /**
- * struct no_core - what stands in for the RDMA core
- * @insert_err: what it says to a ring that is to be mapped: 0 or a negative errno
- * @entry: the last one, as long as it can be mapped
- * @refs: references on it that mmap has
- * @mmap_free: the driver's, or NULL
- * @client: the library, as a client of the RDMA core
+ * struct no_core - a fake of the RDMA core
+ * @insert_err: result for a ring that a driver wants to be mapped: 0 or a negative errno
+ * @entry: the last ring that was made mappable, as long as it is
+ * @refs: references on @entry that mmap() has
+ * @mmap_free: the driver's function of this name, or NULL
+ * @client: the library, which is a client of the RDMA core
  */
 struct no_core {
 	int			insert_err;

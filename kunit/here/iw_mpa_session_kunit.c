@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Sessions of DDP over SCTP: what is legal when, by RFC 5043 6 and RFC 6581 7, and in which order
- * it is judged. Rules are named as in iw_mpa_chunk_kunit.c.
+ * Sessions of DDP over SCTP: which chunk is legal in which state (RFC 5043 6 and RFC 6581 7), and
+ * in which order chunks are checked. Names of rules: S-6.1-1 is the first of section 6.1 of RFC
+ * 5043, E-7-1 the first of section 7 of RFC 6581.
  */
 
 #include <kunit/test.h>
 #include <linux/ctype.h>
 #include <linux/errno.h>
-#include <linux/module.h>
 #include <linux/string.h>
 
 #include "reason.h"
@@ -21,15 +21,20 @@ static void decode(u32 ppid, const u8 *bytes, size_t len,
 }
 
 /*
- * Sequences are written as letters, one for each chunk. Those of the active side are capital:
- * s Segment, i Initiate, a Accept, r Reject, t Terminate, and enhanced: e Initiate, c Accept,
- * x Reject; b is a chunk that is BAD.
+ * A sequence of chunks is written as a string with a letter for each chunk, a capital one if the
+ * active side sends it: s Segment, i Initiate, a Accept, r Reject, t Terminate, e Enhanced
+ * Initiate, c Enhanced Accept, x Enhanced Reject; b is a malformed chunk.
  */
 static const char letters[] = "siartecxb";
 
 static enum iw_mpa_chunk_code code_of(char letter)
 {
 	return strchr(letters, tolower(letter)) - letters;
+}
+
+static int may_send(const struct iw_mpa_session *session, char letter)
+{
+	return iw_mpa_session_may_send(session, code_of(letter));
 }
 
 /* @ssn is in order: what is wrong with a chunk is its code, and why it is BAD. */
@@ -63,7 +68,7 @@ static void walk(struct kunit *test, struct iw_mpa_session *session,
 			rx++;
 		} else {
 			KUNIT_ASSERT_EQ_MSG(test, 0,
-					    iw_mpa_session_may_send(session, code),
+					    may_send(session, *sequence),
 					    "at %s", sequence);
 			iw_mpa_session_sent(session, code);
 			iw_mpa_session_acked(session);
@@ -102,12 +107,7 @@ static const struct step_row step_rows[] = {
 	{ "E-7-7_enhanced_terminate", "Et", "" },
 };
 
-static void step_desc(const struct step_row *row, char *desc)
-{
-	strscpy(desc, row->desc, KUNIT_PARAM_DESC_SIZE);
-}
-
-KUNIT_ARRAY_PARAM(step, step_rows, step_desc);
+KUNIT_ARRAY_PARAM_DESC(step, step_rows, desc);
 
 /* What an end is in after a chunk that is not legal: can it still send a Terminate? */
 static enum iw_mpa_session_state broken(const struct step_row *row, bool active)
@@ -126,7 +126,7 @@ static void send_step(struct kunit *test, const struct step_row *row,
 
 	walk(test, &session, active, row->before);
 	KUNIT_EXPECT_EQ_MSG(test, legal ? 0 : -EPROTO,
-			    iw_mpa_session_may_send(&session, code_of(letter)),
+			    may_send(&session, letter),
 			    "%c", letter);
 }
 
@@ -153,9 +153,11 @@ static void receive_step(struct kunit *test, const struct step_row *row,
 }
 
 /*
- * Rules: S-6.1-1: DDP-SSNs of both directions, counted from 0; S-6.1-2 S-6.2-1 S-6.5-1: of each
- * chunk, by each side, at each point, whether it may be sent and whether it is taken; S-6.1-3: what
- * is not legal breaks the session; E-7-1 E-7-7: the same of the enhanced ones
+ * Rules: S-6.1-1: the DDP-SSNs of each direction, which are counted from 0; S-6.1-2 S-6.2-1
+ * S-6.5-1: for each chunk, each side and each point of a session whether the chunk may be sent, and
+ * whether it is accepted; S-6.1-3: an illegal chunk ends the session with an error; E-7-1 E-7-7:
+ * for each enhanced chunk and each point of a session whether the chunk may be sent, and whether it
+ * is accepted
  */
 static void session_each_chunk_at_each_point(struct kunit *test)
 {
@@ -182,15 +184,13 @@ static void session_reject_of_enhanced_taken(struct kunit *test)
 
 /* Why a session was broken */
 
-struct fault_row {
+static const struct fault_row {
 	const char		*desc;
 	bool			active;		/* the end that judges */
 	const char		*before;
 	char			fault;
 	enum iw_mpa_reason	reason;
-};
-
-static const struct fault_row fault_rows[] = {
+} fault_rows[] = {
 	{ "segment_first", false, "", 'S', IW_MPA_R_BAD_KEY },
 	{ "terminate_first", false, "", 'T', IW_MPA_R_BAD_KEY },
 	{ "accept_first", false, "", 'A', IW_MPA_R_SAME_ROLE },
@@ -215,16 +215,11 @@ static const struct fault_row fault_rows[] = {
 	{ "short_enhanced", false, "", 'b', IW_MPA_R_BAD_KEY },
 };
 
-static void fault_desc(const struct fault_row *row, char *desc)
-{
-	strscpy(desc, row->desc, KUNIT_PARAM_DESC_SIZE);
-}
-
-KUNIT_ARRAY_PARAM(fault, fault_rows, fault_desc);
+KUNIT_ARRAY_PARAM_DESC(fault, fault_rows, desc);
 
 /*
- * Rules: S-6.1-3: the reason; E-7-1: BAD_REV for an answer that is enhanced where the question was
- * not, and the reverse
+ * Rules: S-6.1-3: the reason of the violation; E-7-1: the reason BAD_REV if an enhanced chunk
+ * answers one that is not, or the reverse
  */
 static void session_fault_reason_named(struct kunit *test)
 {
@@ -254,27 +249,20 @@ static void session_bad_chunk_breaks_in_its_turn(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, session.state, IW_MPA_SESSION_BROKEN);
 }
 
-struct side_row {
+static const struct side_row {
 	const char	*desc;
 	bool		active;		/* the end whose peer breaks the session */
 	const char	*letters;	/* of the peer: a second start, s, t */
-};
-
-static const struct side_row side_rows[] = {
+} side_rows[] = {
 	{ "active", true, "ast" },
 	{ "passive", false, "IST" },
 };
 
-static void side_desc(const struct side_row *row, char *desc)
-{
-	strscpy(desc, row->desc, KUNIT_PARAM_DESC_SIZE);
-}
-
-KUNIT_ARRAY_PARAM(side, side_rows, side_desc);
+KUNIT_ARRAY_PARAM_DESC(side, side_rows, desc);
 
 /*
- * Rules: S-6.1-3: a Terminate, once, is all that may be sent after a violation; S-6.2-2: it is owed
- * until it is sent, or the peer's has come
+ * Rules: S-6.1-3: after a violation nothing may be sent but one Terminate; S-6.2-2: the Terminate
+ * is due until it is sent, or the peer's has arrived
  */
 static void session_broken_one_terminate(struct kunit *test)
 {
@@ -287,8 +275,7 @@ static void session_broken_one_terminate(struct kunit *test)
 
 	for (i = 0; i < sizeof(letters) - 1; i++)
 		KUNIT_EXPECT_EQ_MSG(test, letters[i] == 't' ? 0 : -EPROTO,
-				    iw_mpa_session_may_send(&session,
-							    code_of(letters[i])),
+				    may_send(&session, letters[i]),
 				    "%c", letters[i]);
 	KUNIT_EXPECT_TRUE(test, iw_mpa_session_owes_terminate(&session));
 	KUNIT_EXPECT_EQ(test, receive(&session, row->letters[1]),
@@ -299,9 +286,7 @@ static void session_broken_one_terminate(struct kunit *test)
 
 	KUNIT_EXPECT_EQ(test, session.state, IW_MPA_SESSION_OVER);
 	KUNIT_EXPECT_FALSE(test, iw_mpa_session_owes_terminate(&session));
-	KUNIT_EXPECT_EQ(test, -EPROTO,
-			iw_mpa_session_may_send(&session,
-						IW_MPA_CHUNK_TERMINATE));
+	KUNIT_EXPECT_EQ(test, -EPROTO, may_send(&session, 't'));
 	KUNIT_EXPECT_EQ(test, receive(&session, row->letters[2]),
 			IW_MPA_R_BAD_KEY);
 	KUNIT_EXPECT_EQ(test, session.state, IW_MPA_SESSION_OVER);
@@ -341,15 +326,13 @@ static void session_break_state(struct kunit *test)
 
 /* The order of DDP-SSNs */
 
-struct place_row {
+static const struct place_row {
 	const char			*desc;
 	u16				expected;
 	u16				ssn;
 	u16				window;
 	enum iw_mpa_session_place	place;
-};
-
-static const struct place_row place_rows[] = {
+} place_rows[] = {
 	{ "S-6.1-1_first", 0, 0, 1, IW_MPA_PLACE_NEXT },
 	{ "next", 77, 77, 1, IW_MPA_PLACE_NEXT },
 	{ "S-5.2.1-2_2_before_1", 1, 2, 64, IW_MPA_PLACE_AHEAD },
@@ -367,12 +350,7 @@ static const struct place_row place_rows[] = {
 	  IW_MPA_PLACE_INVALID },
 };
 
-static void place_desc(const struct place_row *row, char *desc)
-{
-	strscpy(desc, row->desc, KUNIT_PARAM_DESC_SIZE);
-}
-
-KUNIT_ARRAY_PARAM(place, place_rows, place_desc);
+KUNIT_ARRAY_PARAM_DESC(place, place_rows, desc);
 
 /* Rules: S-5.2.1-2 S-6-1 S-10-4: whether a chunk is taken, kept, or invalid, by its DDP-SSN */
 static void session_place_each(struct kunit *test)
@@ -439,14 +417,10 @@ static void session_ssn_taken_when_sent(struct kunit *test)
 	walk(test, &session, false, "Ia");
 	for (i = 1; i < 0x10010; i++) {
 		KUNIT_ASSERT_EQ(test, session.tx_ssn, (u16)i);
-		KUNIT_ASSERT_EQ(test, 0,
-				iw_mpa_session_may_send(&session,
-							IW_MPA_CHUNK_SEGMENT));
+		KUNIT_ASSERT_EQ(test, 0, may_send(&session, 's'));
 		/* Here SCTP would refuse the first of two tries. */
 		if (i & 1)
-			KUNIT_ASSERT_EQ(test, 0,
-					iw_mpa_session_may_send(&session,
-								IW_MPA_CHUNK_SEGMENT));
+			KUNIT_ASSERT_EQ(test, 0, may_send(&session, 's'));
 		iw_mpa_session_sent(&session, IW_MPA_CHUNK_SEGMENT);
 	}
 	KUNIT_EXPECT_EQ(test, session.state, IW_MPA_SESSION_OPEN);
@@ -475,18 +449,14 @@ static void session_terminate_waits_for_ack(struct kunit *test)
 	walk(test, &session, false, "I");
 	iw_mpa_session_sent(&session, IW_MPA_CHUNK_ACCEPT);
 
-	KUNIT_EXPECT_EQ(test, -EAGAIN,
-			iw_mpa_session_may_send(&session, IW_MPA_CHUNK_TERMINATE));
-	KUNIT_EXPECT_EQ(test, 0,
-			iw_mpa_session_may_send(&session, IW_MPA_CHUNK_SEGMENT));
+	KUNIT_EXPECT_EQ(test, -EAGAIN, may_send(&session, 't'));
+	KUNIT_EXPECT_EQ(test, 0, may_send(&session, 's'));
 	iw_mpa_session_sent(&session, IW_MPA_CHUNK_SEGMENT);
-	KUNIT_EXPECT_EQ(test, -EAGAIN,
-			iw_mpa_session_may_send(&session, IW_MPA_CHUNK_TERMINATE));
+	KUNIT_EXPECT_EQ(test, -EAGAIN, may_send(&session, 't'));
 
 	iw_mpa_session_acked(&session);
 
-	KUNIT_EXPECT_EQ(test, 0,
-			iw_mpa_session_may_send(&session, IW_MPA_CHUNK_TERMINATE));
+	KUNIT_EXPECT_EQ(test, 0, may_send(&session, 't'));
 }
 
 /* Rules: S-6.6-1: a legal chunk shows that the Accept has come; one out of turn does not */
@@ -497,14 +467,12 @@ static void session_terminate_waits_for_answer(struct kunit *test)
 	walk(test, &session, false, "I");
 	iw_mpa_session_sent(&session, IW_MPA_CHUNK_ACCEPT);
 	receive(&session, 'S');
-	KUNIT_EXPECT_EQ(test, 0,
-			iw_mpa_session_may_send(&session, IW_MPA_CHUNK_TERMINATE));
+	KUNIT_EXPECT_EQ(test, 0, may_send(&session, 't'));
 
 	walk(test, &session, false, "I");
 	iw_mpa_session_sent(&session, IW_MPA_CHUNK_ACCEPT);
 	receive(&session, 'I');
-	KUNIT_EXPECT_EQ(test, -EAGAIN,
-			iw_mpa_session_may_send(&session, IW_MPA_CHUNK_TERMINATE));
+	KUNIT_EXPECT_EQ(test, -EAGAIN, may_send(&session, 't'));
 }
 
 /* Rules: S-6.6-2: no Segment before the Accept, even if SCTP has acknowledged the Initiate */
@@ -514,25 +482,20 @@ static void session_segment_waits_for_accept(struct kunit *test)
 
 	iw_mpa_session_init(&session, true);
 	iw_mpa_session_sent(&session, IW_MPA_CHUNK_INITIATE);
-	KUNIT_EXPECT_EQ(test, -EPROTO,
-			iw_mpa_session_may_send(&session, IW_MPA_CHUNK_SEGMENT));
+	KUNIT_EXPECT_EQ(test, -EPROTO, may_send(&session, 's'));
 	iw_mpa_session_acked(&session);
-	KUNIT_EXPECT_EQ(test, -EPROTO,
-			iw_mpa_session_may_send(&session, IW_MPA_CHUNK_SEGMENT));
+	KUNIT_EXPECT_EQ(test, -EPROTO, may_send(&session, 's'));
 	receive(&session, 'a');
-	KUNIT_EXPECT_EQ(test, 0,
-			iw_mpa_session_may_send(&session, IW_MPA_CHUNK_SEGMENT));
+	KUNIT_EXPECT_EQ(test, 0, may_send(&session, 's'));
 }
 
 /* Who owes a Terminate */
 
-struct owe_row {
+static const struct owe_row {
 	const char	*before;
 	bool		active;
 	bool		passive;
-};
-
-static const struct owe_row owe_rows[] = {
+} owe_rows[] = {
 	{ "", false, false },
 	{ "I", false, true },
 	{ "E", false, true },
@@ -546,12 +509,7 @@ static const struct owe_row owe_rows[] = {
 	{ "Ex", false, false },
 };
 
-static void owe_desc(const struct owe_row *row, char *desc)
-{
-	strscpy(desc, row->before, KUNIT_PARAM_DESC_SIZE);
-}
-
-KUNIT_ARRAY_PARAM(owe, owe_rows, owe_desc);
+KUNIT_ARRAY_PARAM_DESC(owe, owe_rows, before);
 
 /* Rules: S-6.2-2: which side may not leave without a Terminate, at each point */
 static void session_owes_terminate(struct kunit *test)
@@ -566,8 +524,8 @@ static void session_owes_terminate(struct kunit *test)
 }
 
 /*
- * Rules: S-6.3-1: of all reasons, those with a Reject; S-5.2.3-7 S-6.4-2: a Terminate if there are
- * too many requests; E-7-1: an Enhanced Reject for what the enhanced data has ruled out
+ * Rules: S-6.3-1: which of all reasons lead to a Reject; S-5.2.3-7 S-6.4-2: a Terminate if there
+ * are too many requests; E-7-1: an Enhanced Reject if the enhanced data was the reason
  */
 static void session_refusal_each_reason(struct kunit *test)
 {
@@ -605,8 +563,8 @@ static void cross(struct kunit *test, u16 ssn, const struct iw_mpa_frame *sent,
 }
 
 /*
- * Rules: E-7-1: an Enhanced Reject of a strict responder, with the ORD that it wanted; E-7-6: the
- * depths and RTR types of both messages, as the other end negotiates them
+ * Rules: E-7-1: a strict responder sends an Enhanced Reject, with the ORD that it needs; E-7-6: the
+ * depths and RTR types of Initiate and Accept, as the other end negotiates them
  */
 static void session_negotiated_like_mpa(struct kunit *test)
 {
@@ -683,5 +641,3 @@ static struct kunit_suite session_suite = {
 };
 
 kunit_test_suite(session_suite);
-
-MODULE_LICENSE("GPL");

@@ -2,24 +2,19 @@
 /* Counters of the sender: each moves for its cause, by how much, and no other one does. */
 
 #include <kunit/test.h>
-#include <linux/module.h>
 #include <net/sock.h>
 
 #include "srnic_pair_tcp.h"
 #include "tx.h"
 
-#define COUNT_HDR	18	/* octets of the header of an untagged segment */
+#define COUNT_HDR	18	/* bytes of the header of an untagged segment */
 
 static const struct pair_opts count_opts = { .crc = true, .emss = 1448, .ord = 1 };
 
-/**
- * struct count_row - a counter and by how much it is to have moved
- * @counter: which
- * @by: how much; 0 ends a list
- */
+/* A counter, and by how much it is expected to have changed */
 struct count_row {
-	enum srnic_counter	counter;
-	unsigned int		by;
+	enum srnic_counter	counter;	/* the counter */
+	unsigned int		by;		/* the difference; 0 ends a list of these */
 };
 
 static void count_expect(struct kunit *test, const struct count_row *rows)
@@ -54,8 +49,7 @@ static void count_messages_and_who_sends_them(struct kunit *test)
 	for (i = 0; i < 3; i++)
 		pair_tcp_post(test, i);
 	srnic_tx_doorbell(qp);
-	srnic_tx_kick(qp);
-	flush_work(&qp->tx.work);
+	pair_tcp_run(qp);
 	count_expect(test, rows);
 }
 
@@ -122,5 +116,3 @@ static struct kunit_suite count_suite = {
 };
 
 kunit_test_suite(count_suite);
-
-MODULE_LICENSE("GPL");

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What a peer may not do: the error that is found, the Terminate message, what was placed
- * and what was delivered. One FPDU, or a few, for each row.
+ * A peer violates the protocol: which error srnic finds, what its Terminate message says, which
+ * bytes were placed and which messages delivered. Each row of the tables is a violation by one or a
+ * few FPDUs.
  */
 
 #include "srnic_victim.h"
 
-#include <linux/module.h>
 #include <linux/string.h>
 #include <linux/unaligned.h>
 
@@ -15,6 +15,7 @@
 #include "sq.h"
 #include "../srnic/mem.h"	/* user mode Linux has a mem.h, too */
 #include "fpdu.h"
+
 static const struct fault_row fault_rows[] = {
 	A_WRITE("D-7.1-10_write_all", NONE, STAG_WRITE, BASE, SIZE, { 0 }),
 	A_WRITE("D-7.1-10_write_last_octet", NONE, STAG_WRITE, BASE + SIZE - 1, 1, { 0 }),
@@ -92,15 +93,10 @@ static const struct fault_row fault_rows[] = {
 	{ "R-5.4-6_terminate_on_0", SRNIC_ERR_TERM_BAD, 0x41, 0x47, .qn = 0, .msn = 1, .len = 4 },
 };
 
-static void fault_desc(const struct fault_row *row, char *desc)
-{
-	strscpy(desc, row->desc, KUNIT_PARAM_DESC_SIZE);
-}
-
-KUNIT_ARRAY_PARAM(fault, fault_rows, fault_desc);
+KUNIT_ARRAY_PARAM_DESC(fault, fault_rows, desc);
 
 /* One Terminate message, nothing placed, nothing delivered */
-/* Rules: R-6.2.1-1: the error and each octet of the Terminate message, and untouched memory */
+/* Rules: R-6.2.1-1: the error and each byte of the Terminate message, and untouched memory */
 static void fault_one_fpdu_judged(struct kunit *test)
 {
 	const struct fault_row *row = test->param_value;
@@ -128,8 +124,9 @@ static void fault_one_fpdu_judged(struct kunit *test)
 }
 
 /*
- * The same between two good Writes, all in one call of RX: the first is placed, and the second if
- * nothing is wrong. What the first was allowed means nothing for what follows.
+ * The FPDU of each row is received between two good Writes, in one call of RX: the first Write is
+ * placed, and the second one unless the row's FPDU is an error. Permission for one access must not
+ * count for the next.
  */
 static void fault_one_fpdu_amid_others_judged(struct kunit *test)
 {
@@ -161,8 +158,8 @@ static void fault_one_fpdu_amid_others_judged(struct kunit *test)
 
 /* Each bit of an FPDU counts, and nothing of it is placed */
 /*
- * Rules: F-4.4-3: the error for each bit; F-6-1 F-8-5: memory, though a good FPDU is behind each
- * bad one; R-7.1-2: the error is the first one's
+ * Rules: F-4.4-3: the error for each bit that is flipped; F-6-1 F-8-5: no memory is changed, though
+ * a good FPDU follows each bad one; R-7.1-2: the error is that of the first bad FPDU
  */
 static void fault_any_bit_flipped_crc_found(struct kunit *test)
 {
@@ -174,14 +171,14 @@ static void fault_any_bit_flipped_crc_found(struct kunit *test)
 	u16 len = fault_ulpdu(w, &row, ulpdu);
 	u32 size = iw_mpa_fpdu_size(len), bit;
 
-	/* The length itself is left alone: it may ask for octets that never come. */
+	/* The length itself is left alone: it may ask for bytes that never come. */
 	for (bit = 16; bit < size * 8; bit++) {
 		qp->state = SRNIC_RTS;
 		qp->fault.err = SRNIC_ERR_NONE;
 		e->wire_len = 0;
 		pair_put_ulpdu(w->p, 0, ulpdu, len);
 		e->wire[bit / 8] ^= 1 << bit % 8;
-		pair_put_ulpdu(w->p, 0, ulpdu, len);	/* a good one behind it */
+		pair_put_ulpdu(w->p, 0, ulpdu, len);	/* a good one after it */
 		pair_deliver(w->p, 0);
 		KUNIT_ASSERT_EQ(test, qp->fault.err, SRNIC_ERR_CRC);
 	}
@@ -222,7 +219,7 @@ static void fault_marker_points_elsewhere_found(struct kunit *test)
 }
 
 /* With CRC off the field is not looked at */
-/* Rules: F-4.1-4: the octets are placed */
+/* Rules: F-4.1-4: the bytes are placed */
 static void fault_junk_crc_with_crc_off_fine(struct kunit *test)
 {
 	struct fault_world *w = fault_begin(test);
@@ -240,8 +237,8 @@ static void fault_junk_crc_with_crc_off_fine(struct kunit *test)
 
 /* Any ULPDU that is shorter than its header */
 /*
- * Rules: F-4.1-5 T-20: the error for each opcode and length, and the octets of the last one's
- * Terminate message
+ * Rules: F-4.1-5 T-20: the error for a ULPDU of each opcode and each length that is too short for a
+ * header, and the bytes of the Terminate message for the last of them
  */
 static void fault_short_ulpdu_found(struct kunit *test)
 {
@@ -268,7 +265,7 @@ static void fault_short_ulpdu_found(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, get_unaligned_be32(term), 0x02ff0000);
 }
 
-/* Exactly the IRD that was negotiated, Reads of no octets too */
+/* Exactly the IRD that was negotiated, Reads of no bytes too */
 /* Rules: R-6.1-3 R-5.2.1-1: no error up to IRD, and 1/2/02 for one more, all of them of nothing */
 static void fault_one_read_more_than_ird_refused(struct kunit *test)
 {
@@ -289,7 +286,7 @@ static void fault_one_read_more_than_ird_refused(struct kunit *test)
 }
 
 /* A slot is free before the last segment of the response is on the wire */
-/* Rules: R-6.1-4: no error in 100 Reads, each behind a response that was only made */
+/* Rules: R-6.1-4: no error in 100 Reads, each after a response that was only made */
 static void fault_next_read_behind_response_fine(struct kunit *test)
 {
 	struct fault_world *w = fault_begin(test);
@@ -329,5 +326,3 @@ static struct kunit_suite fault_suite = {
 };
 
 kunit_test_suite(fault_suite);
-
-MODULE_LICENSE("GPL");

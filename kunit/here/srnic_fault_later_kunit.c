@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What a peer may not do behind a good beginning: answers to Reads, later segments, second
- * errors; and what the victim does wrong itself.
+ * A peer violates the protocol after correct FPDUs: by answers to Reads, by later segments, by
+ * second errors. And errors of the end under test.
  */
 
 #include "srnic_victim.h"
 
-#include <linux/module.h>
 #include <linux/string.h>
 #include <linux/unaligned.h>
 
@@ -18,8 +17,8 @@
 #include "../srnic/mem.h"	/* user mode Linux has a mem.h, too */
 #include "fpdu.h"
 
-/* What a peer may do wrong with the answer to a Read of SIZE octets at BASE */
-struct resp_row {
+/* What a peer may do wrong with the answer to a Read of SIZE bytes at BASE */
+static const struct resp_row {
 	const char	*desc;
 	enum srnic_err	err;
 	u32		lens[3];	/* of up to three segments */
@@ -27,9 +26,7 @@ struct resp_row {
 	s32		shift;		/* of the last one's offset */
 	bool		stag;		/* the last one's is wrong */
 	bool		open;		/* the last one has no L */
-};
-
-static const struct resp_row resp_rows[] = {
+} resp_rows[] = {
 	{ "R-5.2.2-4_exact", SRNIC_ERR_NONE, { SIZE }, 1 },
 	{ "R-5.2.2-4_last_is_empty", SRNIC_ERR_NONE, { SIZE, 0 }, 2 },
 	{ "R-5.2.2-3_three", SRNIC_ERR_NONE, { 10, 20, SIZE - 30 }, 3 },
@@ -44,12 +41,7 @@ static const struct resp_row resp_rows[] = {
 	{ "R-5.2.2-4_never_ends", SRNIC_ERR_RESP_BOUNDS, { SIZE, 1 }, 2, .open = true },
 };
 
-static void resp_desc(const struct resp_row *row, char *desc)
-{
-	strscpy(desc, row->desc, KUNIT_PARAM_DESC_SIZE);
-}
-
-KUNIT_ARRAY_PARAM(resp, resp_rows, resp_desc);
+KUNIT_ARRAY_PARAM_DESC(resp, resp_rows, desc);
 
 static void fault_read_response_judged(struct kunit *test)
 {
@@ -57,15 +49,9 @@ static void fault_read_response_judged(struct kunit *test)
 	struct fault_world *w = fault_begin(test);
 	struct pair_end *e = &w->p->end[1];
 	struct ib_sge sge = { .addr = BASE, .length = SIZE, .lkey = w->stags[STAG_NONE] };
-	const struct ib_rdma_wr wr = {
-		.wr = {
-			.wr_id = 5, .opcode = IB_WR_RDMA_READ, .sg_list = &sge, .num_sge = 1,
-			.send_flags = IB_SEND_SIGNALED,
-		},
-	};
 	u32 off = 0, i;
 
-	KUNIT_ASSERT_EQ(test, pair_post(e, &wr.wr), 0);
+	pair_post_rdma(w->p, 1, 5, IB_WR_RDMA_READ, &sge, 0, 0);
 	pair_send(w->p, 1);
 	for (i = 0; i < row->segments; i++) {
 		bool last = i + 1 == row->segments;
@@ -90,8 +76,8 @@ static void fault_read_response_judged(struct kunit *test)
 	KUNIT_EXPECT_PTR_EQ(test, memchr_inv(w->mem, 0x55, SIZE), NULL);
 }
 
-/* Octets for a Read of nothing, to its sink and to another */
-/* Rules: R-5.2.2-3: the error for an octet that nobody asked for */
+/* Bytes for a Read of nothing, to its sink and to another */
+/* Rules: R-5.2.2-3: the error for a byte that nobody asked for */
 static void fault_octets_for_a_read_of_nothing_judged(struct kunit *test)
 {
 	static const struct { u32 stag; u64 to; bool sge; enum srnic_err err; } rows[] = {
@@ -131,8 +117,8 @@ static void fault_octets_for_a_read_of_nothing_judged(struct kunit *test)
 
 /* Revoked in the middle of the response */
 /*
- * Rules: R-4.8-6: size, SinkTO and SourceTO in the Terminate message, less two segments;
- * R-8.1.1-6: not an octet is made behind the invalidation
+ * Rules: R-4.8-6: the copied header in the Terminate message has size, SinkTO and SourceTO as they
+ * are after two segments; R-8.1.1-6: no byte is sent after the invalidation
  */
 static void fault_source_revoked_in_response_rest_told(struct kunit *test)
 {
@@ -167,10 +153,10 @@ static void fault_source_revoked_in_response_rest_told(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, rest.src_to, 2 * 1428);
 }
 
-/* An empty segment without L says nothing of those behind it */
+/* An empty segment without L says nothing of those after it */
 /*
- * Rules: D-5.2-6 T-1: the segment with octets lands, behind one without; T-22: the error, and
- * memory, for one behind the invalidation
+ * Rules: D-5.2-6 T-1: a segment with payload is placed that follows one without; T-22: the error,
+ * and unchanged memory, for a segment that follows the invalidation
  */
 static void fault_each_segment_checked_by_itself(struct kunit *test)
 {
@@ -225,8 +211,8 @@ static void fault_send_changes_opcode_refused(struct kunit *test)
 
 /* A work request that cannot be done; what was before it is sent and completes */
 /*
- * Rules: R-7.1-1: LOC_PROT_ERR, and four octets of the Terminate message, the Send before it
- * succeeds
+ * Rules: R-7.1-1: the completion has LOC_PROT_ERR, the four bytes of the Terminate message are
+ * right, and the Send before it succeeds
  */
 static void fault_local_work_request_terminates(struct kunit *test)
 {
@@ -320,8 +306,8 @@ static void fault_second_sge_of_a_receive_nothing_placed(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, w->mem[8], 0xee);
 }
 
-/* A stream must not end behind the first segment of a Write */
-/* Rules: F-8-1: a FIN behind the first segment would be an abort */
+/* A stream must not end after the first segment of a Write */
+/* Rules: F-8-1: a FIN after the first segment would be an abort */
 static void fault_end_within_a_write_is_cut(struct kunit *test)
 {
 	struct fault_world *w = fault_begin(test);
@@ -362,5 +348,3 @@ static struct kunit_suite later_suite = {
 };
 
 kunit_test_suite(later_suite);
-
-MODULE_LICENSE("GPL");

@@ -20,18 +20,12 @@
 
 struct pair_tcp pair_tcp;
 
-/**
- * struct pair_kept - a piece of memory that TCP has, and the peer has not acknowledged
- * @page: with a reference
- * @offset: where it begins
- * @len: bytes
- * @sum: of the bytes that TCP was given
- */
+/* Memory that was passed to the fake TCP, until the peer acknowledges it */
 struct pair_kept {
-	struct page	*page;
-	u32		offset;
-	u32		len;
-	u32		sum;
+	struct page	*page;	/* the page, with a reference */
+	u32		offset;	/* offset of the memory in @page */
+	u32		len;	/* its length in bytes */
+	u32		sum;	/* checksum of its bytes at that time, to find later changes */
 };
 
 #define PAIR_TCP_KEPT	512
@@ -46,11 +40,13 @@ static void tcp_is_full(struct sock *sk)
 }
 
 /*
- * As TCP, which calls write_space when it refuses bytes and nothing is on its
- * way. 0: it does not refuse them
+ * Return the error by which TCP refuses bytes, or 0. Like TCP this calls write_space if bytes are
+ * refused although all earlier ones are acknowledged.
  */
-static int tcp_refuses(struct sock *sk)
+static int tcp_refuses(struct sock *sk, int flags)
 {
+	/* What TCP has is not written to, which it is told: tcp_keep() proves it. */
+	WARN_ON_ONCE(!(flags & MSG_NO_SHARED_FRAGS));
 	pair_tcp.calls++;
 	pair_tcp.task_flags = current->flags;
 	if (pair_tcp.asked)
@@ -99,14 +95,14 @@ static int tcp_take(struct sock *sk, struct page *page, u32 offset, u32 len)
 int pair_kernel_sendpage_locked(struct sock *sk, struct page *page, int offset, size_t size,
 				int flags)
 {
-	return tcp_refuses(sk) ?: tcp_take(sk, page, offset, size);
+	return tcp_refuses(sk, flags) ?: tcp_take(sk, page, offset, size);
 }
 
 /* And since */
 int pair_tcp_sendmsg_locked(struct sock *sk, struct msghdr *msg, size_t size)
 {
 	struct iov_iter *iter = &msg->msg_iter;
-	int err = tcp_refuses(sk), sent = 0;
+	int err = tcp_refuses(sk, msg->msg_flags), sent = 0;
 
 	if (err)
 		return err;
@@ -251,15 +247,11 @@ struct srnic_qp *pair_tcp_begin(struct kunit *test, const struct pair_opts *opts
 	return p->end[0].qp;
 }
 
-/* A Send of PAIR_TCP_LEN octets, and a receive for it */
+/* A Send of PAIR_TCP_LEN bytes, and a receive for it */
 void pair_tcp_post(struct kunit *test, u64 id)
 {
 	struct pair *p = test->priv;
-	struct ib_sge sge = {
-		.addr	= (uintptr_t)p->end[0].mem,
-		.length	= PAIR_TCP_LEN,
-		.lkey	= SRNIC_LOCAL_DMA_LKEY,
-	};
+	struct ib_sge sge = pair_sge(p->end[0].mem, PAIR_TCP_LEN);
 	const struct ib_send_wr wr = {
 		.wr_id = id, .opcode = IB_WR_SEND, .sg_list = &sge, .num_sge = 1,
 		.send_flags = IB_SEND_SIGNALED,
@@ -294,8 +286,8 @@ void pair_tcp_give_room(struct pair *p, u32 len)
 }
 
 /*
- * There are so many page fragments of so many bytes, a multiple of 4 as the kernel's own are, and
- * none left over from before.
+ * From now on the fake page allocator has just @pieces page fragments, each of @piece bytes, which
+ * is a multiple of 4 as in the kernel. Fragments that the sender still has are dropped.
  */
 void pair_tcp_pages(unsigned int piece, unsigned int pieces)
 {
@@ -307,9 +299,8 @@ void pair_tcp_pages(unsigned int piece, unsigned int pieces)
 #define PAIR_TCP_STEPS	20
 
 /*
- * So much time passes: the clock that timers go by is put forward, in steps, in
- * each of which what is due has its turn. Nobody waits for it. There is one
- * CPU, so none other writes to the clock.
+ * Advance jiffies by @ms milliseconds without waiting, in steps, and run the timers that are due
+ * after each step. There is only one CPU, so no other CPU writes jiffies.
  */
 void pair_tcp_pass(unsigned int ms)
 {

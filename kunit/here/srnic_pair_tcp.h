@@ -1,37 +1,39 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What stands in for others in the calls of the sender and of QPs. Both are compiled with these
- * names in place of theirs: see scripts/lib/uml.sh. A kernel that also has real devices cannot have
- * that.
+ * Fakes of the kernel's functions that srnic's sender and QPs call. scripts/lib/uml.sh compiles the
+ * sources of both with the names of these fakes in place of the real ones, so such objects are of
+ * no use in a kernel with real devices.
  */
 #ifndef _SRNIC_PAIR_TCP_H
 #define _SRNIC_PAIR_TCP_H
 
 #include "srnic_pair.h"
 
-#define PAIR_TCP_LEN	100	/* octets of a Send */
+#define PAIR_TCP_LEN	100	/* bytes of a Send */
 
 /**
- * struct pair_tcp - what stands in for TCP, library and page allocator in the sender's calls
- * @to: whose wire gets the octets; NULL: they are only counted
- * @err: how TCP refuses octets, or 0
+ * struct pair_tcp - a fake of TCP, of the library and of the page allocator, for srnic's sender
+ * @to: the end whose wire gets the bytes; NULL: they are only counted
+ * @err: the errno by which TCP refuses bytes, or 0
  * @limited: TCP has room for @room bytes and no more, see pair_tcp_give_room()
- * @room: with @limited
- * @keeps: TCP keeps its pages until pair_tcp_acked()
- * @taken: bytes that TCP has accepted
- * @asked: is called each time TCP is asked, before it takes anything; or NULL
- * @wants_page: is called each time a sender wants a page fragment; or NULL
- * @calls: how often TCP was asked
- * @task_flags: of who asked last
- * @closes: calls of iw_mpa_close()
- * @disconnects: calls of iw_mpa_disconnect()
- * @fault: of the last iw_mpa_stream_down()
- * @downs: calls of iw_mpa_stream_down()
- * @finishes: calls of iw_mpa_tx_finished()
- * @piece: bytes of a page fragment, a multiple of 4; or 0: then they are the kernel's own
- * @whole: these are what is left of a large fragment, else of a page
- * @pieces: how many of these there are still
- * @clear_memalloc: is called before a socket's right to the last memory ends, or NULL
+ * @room: bytes for which TCP has room, if @limited
+ * @keeps: TCP keeps the pages that it gets until pair_tcp_acked()
+ * @taken: number of bytes that TCP has accepted
+ * @asked: function that is called for each attempt to send, before TCP accepts anything; or NULL
+ * @wants_page: function that is called when the sender asks for a page fragment; or NULL
+ * @calls: number of attempts to send
+ * @task_flags: flags of the task that made the last attempt
+ * @closes: number of calls of iw_mpa_close()
+ * @disconnects: number of calls of iw_mpa_disconnect()
+ * @fault: fault that the last iw_mpa_stream_down() reported
+ * @downs: number of calls of iw_mpa_stream_down()
+ * @finishes: number of calls of iw_mpa_tx_finished()
+ * @piece: bytes of each page fragment, a multiple of 4; 0: fragments are the kernel's own
+ * @whole: a fragment is the rest of a large one, not of a page
+ * @pieces: number of fragments that can still be allocated
+ * @clear_memalloc: function that is called before a socket loses its right to the emergency
+ *	reserves; or
+ * NULL
  */
 struct pair_tcp {
 	struct pair_end	*to;

@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A ULP posts at each moment of a stream's beginning and of its end, and an
- * application rings its doorbell if it has to. Whatever it posts goes out or is
- * flushed, once and in order, and none waits for ever.
+ * A ULP posts at each moment of a stream's beginning and end, and an
+ * application rings its doorbell if it has to. Every work request is sent or
+ * flushed, once and in order, and none is left waiting.
  */
 
 #include "srnic_single.h"
 
 #include <linux/bottom_half.h>
 #include <linux/delay.h>
-#include <linux/module.h>
 #include <net/sock.h>
 
 #include "iw_mpa_quiet.h"
@@ -37,30 +36,19 @@ enum post_moment {
 	AT_NEVER
 };
 
-/**
- * struct post_world - the ULP
- * @app: it is an application
- * @sends: how many Sends it has posted
- * @recvs: how many receives
- * @at: when it posts next, of itself
- * @bell: an application's thread, which rings the doorbell
- * @stop: the library's worker
- * @why: why the stream ends
- * @done: Sends that have completed
- * @recvs_done: receives that have
- * @failed: one of the Sends has failed
- */
+/* The ULP of a test */
 struct post_world {
-	bool			app;
-	u32			sends;
-	u32			recvs;
-	enum post_moment	at;
+	bool			app;	/* the ULP is an application, not in the kernel */
+	u32			sends;		/* number of Sends that the ULP has posted */
+	u32			recvs;		/* number of receives that the ULP has posted */
+	enum post_moment	at;		/* moment at which the ULP posts next */
+	/* work item that rings the doorbell, like a thread of the application */
 	struct work_struct	bell;
-	struct work_struct	stop;
-	enum iw_mpa_reason	why;
-	u32			done;
-	u32			recvs_done;
-	bool			failed;
+	struct work_struct	stop;	/* work item that stops the stream, like the library */
+	enum iw_mpa_reason	why;		/* reason for the stream's end */
+	u32			done;		/* number of Sends that have completed */
+	u32			recvs_done;	/* number of receives that have completed */
+	bool			failed;		/* a Send has completed with an error */
 };
 
 static struct post_world post;
@@ -80,8 +68,9 @@ static void post_doorbell(struct work_struct *unused)
 }
 
 /*
- * As libsiw: the doorbell is due if the element before is free. @key: of the
- * memory, 0 for none
+ * Post a Send like libsiw, with memory of the STag @key, 0 for none. Return
+ * true if the application has to ring the doorbell, since the element before is
+ * free.
  */
 static bool post_send_app(u32 key)
 {
@@ -248,8 +237,8 @@ static void post_prepare(struct work_struct *unused)
 }
 
 /*
- * A QP that was never used, as create_qp makes it; the other end of the pair
- * has a stream already.
+ * Make a QP that was never used, like create_qp does. The pair's other end has
+ * had a stream already.
  */
 static void post_begin(struct kunit *test, enum post_ulp ulp)
 {
@@ -310,8 +299,8 @@ static void post_expect_all_flushed(struct kunit *test)
 	int looks;
 
 	/*
-	 * An application posts receives without a word: they are looked for now
-	 * and then.
+	 * An application posts receives without a system call, so the QP polls
+	 * for them from time to time.
 	 */
 	for (looks = 0; looks < 2 * POST_LOOKS; looks++) {
 		flush_work(&post.bell);
@@ -449,20 +438,13 @@ static const struct post_open {
 	{ "fault, application", WHAT_TERMINATE, ULP_APP },
 };
 
-static void post_open_desc(const struct post_open *row, char *desc)
-{
-	strscpy(desc, row->desc, KUNIT_PARAM_DESC_SIZE);
-}
-
-KUNIT_ARRAY_PARAM(post_open, post_opens, post_open_desc);
+KUNIT_ARRAY_PARAM_DESC(post_open, post_opens, desc);
 
 static void post_open_have(struct kunit *test, enum post_what what)
 {
 	static const u8 bad_opcode[18] = { 0x41, 0x4f };
 	struct pair *p = single.p;
-	struct ib_sge sge = {
-		.addr = (uintptr_t)p->end[1].mem, .length = 8, .lkey = SRNIC_LOCAL_DMA_LKEY,
-	};
+	struct ib_sge sge = pair_sge(p->end[1].mem, 8);
 	struct ib_rdma_wr read = {
 		.wr = { .opcode = IB_WR_RDMA_READ, .sg_list = &sge, .num_sge = 1,
 			.send_flags = IB_SEND_SIGNALED },
@@ -488,8 +470,8 @@ static void post_open_have(struct kunit *test, enum post_what what)
 }
 
 /*
- * Nothing goes out before TX is opened, and then it does, and none has to
- * come again for that.
+ * Nothing is sent before the library has opened TX. Then what was posted before
+ * is sent, without another post or doorbell.
  */
 static void post_open_lets_it_out(struct kunit *test)
 {
@@ -548,5 +530,3 @@ static struct kunit_suite post_suite = {
 };
 
 kunit_test_suite(post_suite);
-
-MODULE_LICENSE("GPL");

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A packet that came in the last memory, and the end of the stream that had a right to such memory.
- * TCP has BUG_ON() for a packet that waits in a socket without the right.
+ * A packet whose memory is from the emergency reserves arrives while a stream that may use them
+ * ends. TCP has a BUG_ON() for such a packet in the receive queue of a socket that may not use the
+ * reserves.
  */
 
 #include "srnic_single.h"
 
 #include <linux/ip.h>
-#include <linux/module.h>
 #include <linux/tcp.h>
 #include <net/sock.h>
 #include <net/tcp.h>
@@ -19,21 +19,15 @@
 
 #define RESERVES_TEXT		"late"
 
-/**
- * struct reserves - a stream of a kernel ULP that has connected, and its last packet
- * @peer: sends the packet
- * @sock: the QP's
- * @send: has the peer send
- * @stop: ends the stream
- */
+/* A stream of a kernel ULP, and the last packet that it receives */
 static struct reserves {
-	struct socket		*peer;
-	struct socket		*sock;
-	struct work_struct	send;
-	struct work_struct	stop;
+	struct socket		*peer;	/* socket of the peer, which sends the packet */
+	struct socket		*sock;	/* socket of the QP */
+	struct work_struct	send;	/* work item that has the peer send */
+	struct work_struct	stop;	/* work item that ends the stream */
 } reserves;
 
-/* A tap sees each packet before TCP does: octets for the QP came in the last memory. */
+/* A tap sees each packet before TCP does: bytes for the QP came in the last memory. */
 static int reserves_mark(struct sk_buff *skb, struct net_device *dev, struct packet_type *unused,
 			 struct net_device *orig_dev)
 {
@@ -72,8 +66,8 @@ static bool reserves_waits_in_socket(void)
 }
 
 /*
- * This is for a context that has locked the QP's socket. It must not lock the other one: for
- * lockdep both are one.
+ * The caller has locked the QP's socket. This must not lock the peer's socket, too: lockdep does
+ * not distinguish the two locks.
  */
 static void reserves_packet_comes(void)
 {
@@ -181,5 +175,3 @@ static struct kunit_suite reserves_suite = {
 };
 
 kunit_test_suite(reserves_suite);
-
-MODULE_LICENSE("GPL");

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Each segment of a message is checked by itself: a region is invalidated,
- * registered anew, with another map, key, right or size, or goes, while a
- * message is under way. No byte that the region had before is touched from then
- * on.
+ * Each segment of a message is checked by itself. In the middle of a message
+ * the region is invalidated, deregistered, or registered anew with another map,
+ * key, right or size: from then on no byte of the region's old memory is
+ * accessed.
  */
 
 #include <kunit/test.h>
@@ -57,7 +57,9 @@ static bool rights_use_is_rx(enum rights_use use)
 }
 
 /*
- * In the order of uses, and of changes for each; a local source needs no right
+ * Expected errors: for each use of the region one for each change of it. For
+ * memory that an end itself sends from no right is needed, so there a change of
+ * rights is no error.
  */
 static const u8 rights_errs[USE_COUNT * CHANGE_COUNT] = {
 	/* Write */
@@ -78,24 +80,16 @@ static const u8 rights_errs[USE_COUNT * CHANGE_COUNT] = {
 	SRNIC_ERR_NONE, SRNIC_ERR_LOCAL, SRNIC_ERR_LOCAL,
 };
 
-/**
- * struct rights - the region, and what is on the other side of the message
- * @p: the pair
- * @use: what the region is to the message
- * @mr: the region
- * @key: its STag
- * @old: its memory at first
- * @new: its memory, if it is registered with other memory
- * @far: memory at the other end
- */
+/* A region, and the memory at the other end of the message */
 struct rights {
-	struct pair	*p;
-	enum rights_use	use;
-	struct ib_mr	*mr;
-	u32		key;
-	u8		*old;
+	struct pair	*p;	/* the pair of QPs */
+	enum rights_use	use;	/* what the message uses the region for */
+	struct ib_mr	*mr;	/* the region */
+	u32		key;	/* STag of the region */
+	u8		*old;	/* memory of the region before the change */
+	/* memory of the region after it, if it is registered with other memory */
 	u8		*new;
-	u8		*far;
+	u8		*far;	/* memory at the other end */
 };
 
 static void rights_fill(u8 *mem, u8 seed)
@@ -138,8 +132,8 @@ static void rights_invalidate(struct rights *r)
 }
 
 /*
- * All that another CPU might do at this moment. What the region had is
- * refilled, so it has another owner.
+ * Change the region as another CPU might at this moment. Its old memory is
+ * filled with other bytes, as by a new owner.
  */
 static void rights_change(struct rights *r, enum rights_change change)
 {
@@ -194,9 +188,7 @@ static struct ib_sge rights_sge(const struct rights *r)
 
 static struct ib_sge rights_far_sge(const struct rights *r)
 {
-	return (struct ib_sge) {
-		.addr = (uintptr_t)r->far, .length = RIGHTS_LEN, .lkey = SRNIC_LOCAL_DMA_LKEY,
-	};
+	return pair_sge(r->far, RIGHTS_LEN);
 }
 
 static void rights_post_recv(struct pair_end *e, u64 id, struct ib_sge *sge)
@@ -237,8 +229,8 @@ static void rights_post(struct rights *r, u64 id)
 }
 
 /*
- * Bytes of the first @n FPDUs on the wire, and of payload in these; all of them
- * if @n is -1
+ * Count the bytes of the first @n FPDUs on the wire, and the payload in them;
+ * of all FPDUs if @n is -1
  */
 static u32 rights_measure(const struct rights *r, int n, u32 *payload)
 {
@@ -365,34 +357,41 @@ static void rights_wants_page(void)
 		rights_change(rights_soon.r, rights_soon.change);
 }
 
-struct rights_piece {
+static const struct rights_piece {
+	const char		*desc;
 	enum rights_use		use;
 	enum rights_change	change;
 	enum srnic_err		err;
-};
-
-static const struct rights_piece rights_pieces[] = {
-	{ USE_SOURCE, CHANGE_MAP, SRNIC_ERR_NONE },
-	{ USE_SOURCE, CHANGE_INVALID, SRNIC_ERR_READ_STAG },
-	{ USE_SOURCE, CHANGE_RIGHT, SRNIC_ERR_READ_RIGHT },
-	{ USE_SOURCE, CHANGE_GONE, SRNIC_ERR_READ_STAG },
-	{ USE_SEND, CHANGE_MAP, SRNIC_ERR_NONE },
-	{ USE_SEND, CHANGE_INVALID, SRNIC_ERR_LOCAL },
-	{ USE_SEND, CHANGE_GONE, SRNIC_ERR_LOCAL },
+} rights_pieces[] = {
+	{ "response, other memory", USE_SOURCE, CHANGE_MAP, SRNIC_ERR_NONE },
+	{ "response, invalid", USE_SOURCE, CHANGE_INVALID, SRNIC_ERR_READ_STAG },
+	{ "response, no right", USE_SOURCE, CHANGE_RIGHT, SRNIC_ERR_READ_RIGHT },
+	{ "response, gone", USE_SOURCE, CHANGE_GONE, SRNIC_ERR_READ_STAG },
+	{ "Send, other memory", USE_SEND, CHANGE_MAP, SRNIC_ERR_NONE },
+	{ "Send, invalid", USE_SEND, CHANGE_INVALID, SRNIC_ERR_LOCAL },
+	{ "Send, gone", USE_SEND, CHANGE_GONE, SRNIC_ERR_LOCAL },
 };
 
 static const unsigned int rights_moments[] = { 1, 2, 3, 4, 5, 6, 40 };
 
-static void rights_moment_desc(const unsigned int *moment, char *desc)
+#define MOMENTS		ARRAY_SIZE(rights_moments)
+
+/* Each change at each moment: where an element stands says which, its value nothing */
+static const u8 rights_amid[ARRAY_SIZE(rights_pieces) * MOMENTS];
+
+static void rights_amid_desc(const u8 *row, char *desc)
 {
-	snprintf(desc, KUNIT_PARAM_DESC_SIZE, "%u", *moment);
+	u32 at = row - rights_amid;
+
+	snprintf(desc, KUNIT_PARAM_DESC_SIZE, "%s: page %u", rights_pieces[at / MOMENTS].desc,
+		 rights_moments[at % MOMENTS]);
 }
 
-KUNIT_ARRAY_PARAM(rights_moment, rights_moments, rights_moment_desc);
+KUNIT_ARRAY_PARAM(rights_amid, rights_amid, rights_amid_desc);
 
 /*
- * What has come to the peer is of the region's old memory, then of the new one
- * or nothing.
+ * Check that what the peer has received is first bytes of the region's old
+ * memory, then only bytes of the new memory or none.
  */
 static void rights_expect_old_then_new(struct rights *r, bool ends)
 {
@@ -409,15 +408,17 @@ static void rights_expect_old_then_new(struct rights *r, bool ends)
 		KUNIT_EXPECT_EQ(test, memcmp(r->far + n, r->new + n, RIGHTS_LEN - n), 0);
 }
 
-static void rights_changed_amid_segment(struct kunit *test, const struct rights_piece *row)
+static void rights_changed_amid_segment(struct kunit *test)
 {
+	u32 at = (const u8 *)test->param_value - rights_amid;
+	const struct rights_piece *row = &rights_pieces[at / MOMENTS];
 	struct rights *r = rights_begin(test, row->use);
 	struct pair *p = r->p;
 
 	rights_post(r, 1);
 	rights_soon.r = r;
 	rights_soon.change = row->change;
-	rights_soon.left = *(const unsigned int *)test->param_value;
+	rights_soon.left = rights_moments[at % MOMENTS];
 	pair_tcp.wants_page = rights_wants_page;
 	pair_tcp_pages(100, UINT_MAX);
 	pair_send(p, 0);
@@ -428,44 +429,10 @@ static void rights_changed_amid_segment(struct kunit *test, const struct rights_
 	rights_expect_old_then_new(r, row->err);
 }
 
-static void rights_amid_response_other_memory(struct kunit *test)
-{
-	rights_changed_amid_segment(test, &rights_pieces[0]);
-}
-
-static void rights_amid_response_invalid(struct kunit *test)
-{
-	rights_changed_amid_segment(test, &rights_pieces[1]);
-}
-
-static void rights_amid_response_no_right(struct kunit *test)
-{
-	rights_changed_amid_segment(test, &rights_pieces[2]);
-}
-
-static void rights_amid_response_gone(struct kunit *test)
-{
-	rights_changed_amid_segment(test, &rights_pieces[3]);
-}
-
-static void rights_amid_send_other_memory(struct kunit *test)
-{
-	rights_changed_amid_segment(test, &rights_pieces[4]);
-}
-
-static void rights_amid_send_invalid(struct kunit *test)
-{
-	rights_changed_amid_segment(test, &rights_pieces[5]);
-}
-
-static void rights_amid_send_gone(struct kunit *test)
-{
-	rights_changed_amid_segment(test, &rights_pieces[6]);
-}
-
 /*
- * Read Responses and Sends from one region are in one batch. Its own ULP may
- * send from it, and the peer may not read from it any more.
+ * One batch has both Read Responses and Sends from the same region. The
+ * region's own ULP may send from it, and the peer may not read from it any
+ * more: only the Sends go on.
  */
 static void rights_of_the_ulp_are_not_the_peers(struct kunit *test)
 {
@@ -473,19 +440,13 @@ static void rights_of_the_ulp_are_not_the_peers(struct kunit *test)
 	struct pair *p = r->p;
 	struct ib_sge near = { .addr = RIGHTS_BASE, .length = 8, .lkey = r->key };
 	struct ib_sge far = rights_far_sge(r);
-	struct ib_rdma_wr read = {
-		.wr = { .opcode = IB_WR_RDMA_READ, .sg_list = &far, .num_sge = 1,
-			.send_flags = IB_SEND_SIGNALED },
-		.remote_addr = RIGHTS_BASE,
-	};
 	const struct ib_send_wr send = { .opcode = IB_WR_SEND, .sg_list = &near, .num_sge = 1 };
 	u32 other = pair_reg(p, &p->pd, r->new, RIGHTS_BASE, 8, IB_ACCESS_REMOTE_READ)->stag;
 	int i;
 
 	far.length = 8;
 	for (i = 0; i < 2; i++) {
-		read.rkey = i ? r->key : other;
-		KUNIT_ASSERT_EQ(test, pair_post(&p->end[1], &read.wr), 0);
+		pair_post_rdma(p, 1, 0, IB_WR_RDMA_READ, &far, RIGHTS_BASE, i ? r->key : other);
 		KUNIT_ASSERT_EQ(test, pair_post(&p->end[0], &send), 0);
 		pair_post_recv(&p->end[1], i, r->far + 100, 8);
 	}
@@ -511,13 +472,7 @@ static void rights_exit(struct kunit *test)
 
 static struct kunit_case rights_cases[] = {
 	KUNIT_CASE_PARAM(rights_of_each_segment_checked, rights_gen_params),
-	KUNIT_CASE_PARAM(rights_amid_response_other_memory, rights_moment_gen_params),
-	KUNIT_CASE_PARAM(rights_amid_response_invalid, rights_moment_gen_params),
-	KUNIT_CASE_PARAM(rights_amid_response_no_right, rights_moment_gen_params),
-	KUNIT_CASE_PARAM(rights_amid_response_gone, rights_moment_gen_params),
-	KUNIT_CASE_PARAM(rights_amid_send_other_memory, rights_moment_gen_params),
-	KUNIT_CASE_PARAM(rights_amid_send_invalid, rights_moment_gen_params),
-	KUNIT_CASE_PARAM(rights_amid_send_gone, rights_moment_gen_params),
+	KUNIT_CASE_PARAM(rights_changed_amid_segment, rights_amid_gen_params),
 	KUNIT_CASE(rights_of_the_ulp_are_not_the_peers),
 	{}
 };
@@ -530,5 +485,3 @@ static struct kunit_suite rights_suite = {
 };
 
 kunit_test_suite(rights_suite);
-
-MODULE_LICENSE("GPL");

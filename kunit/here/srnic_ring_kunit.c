@@ -6,7 +6,6 @@
 
 #include <linux/delay.h>
 #include <linux/mm.h>
-#include <linux/module.h>
 #include <linux/sched/mm.h>
 #include <linux/vmalloc.h>
 
@@ -63,8 +62,8 @@ static void ring_that_cannot_be_is_told(struct kunit *test)
 }
 
 /*
- * It counts against what its process may lock, from the first moment to the last, also if the
- * process is another one by then; one that could not be made does not.
+ * A ring counts against its process's limit of locked memory from its creation to its end, also if
+ * another process ends it. A ring that could not be made does not count.
  */
 static void ring_counts_as_locked_memory(struct kunit *test)
 {
@@ -292,6 +291,37 @@ static void cq_handler_called_in_a_row_a_few_times(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, calls.calls, RING_MORE + 2);
 }
 
+/* What stands behind the last queue is no queue. */
+static void cq_handlers_of_both_queues_called_later(struct kunit *test)
+{
+	struct workqueue_struct *wq = srnic_event_wq;
+	struct pair *p = test->priv;
+	struct srnic_cq *cqs[SRNIC_UPCALLS] = { &p->end[0].scq, &p->end[0].rcq };
+	struct ring_calls calls[SRNIC_UPCALLS] = {};
+	union {
+		struct srnic_upcalls	up;
+		struct srnic_cq		*cq[SRNIC_UPCALLS + 1];
+	} all = { .cq = { cqs[0], cqs[1], cqs[0] } };
+	int i;
+
+	srnic_event_wq = alloc_workqueue("srnic_ring_kunit", WQ_PERCPU, 0);
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, srnic_event_wq);
+	for (i = 0; i < SRNIC_UPCALLS; i++) {
+		calls[i] = (struct ring_calls) { .cq = cqs[i], .test = current };
+		cqs[i]->ibcq.comp_handler = ring_handler;
+		cqs[i]->ibcq.cq_context = &calls[i];
+	}
+	srnic_cq_call_later(&all.up);
+	destroy_workqueue(srnic_event_wq);
+	srnic_event_wq = wq;
+	for (i = 0; i < SRNIC_UPCALLS; i++) {
+		KUNIT_EXPECT_PTR_EQ(test, all.cq[i], NULL);
+		KUNIT_EXPECT_EQ(test, calls[i].calls, 1);
+		KUNIT_EXPECT_EQ(test, calls[i].by_test, 0);
+	}
+	KUNIT_EXPECT_PTR_EQ(test, all.cq[SRNIC_UPCALLS], cqs[0]);
+}
+
 static void ring_note_flags(struct ib_cq *ibcq, void *context)
 {
 	*(unsigned int *)context = current->flags;
@@ -328,8 +358,8 @@ static void ring_block(struct work_struct *work)
 }
 
 /*
- * The RDMA core does not expect calls of a kernel ULP's handler behind the last QP, and frees what
- * the handler uses.
+ * Once the last QP of a completion queue is destroyed, the RDMA core frees the data that a kernel
+ * ULP's handler uses: the handler must not be called any more.
  */
 static void cq_last_qp_waits_for_the_handler(struct kunit *test)
 {
@@ -433,6 +463,7 @@ static struct kunit_case ring_cases[] = {
 	KUNIT_CASE(cq_full_at_any_place),
 	KUNIT_CASE(cq_handler_called_again_not_within_itself),
 	KUNIT_CASE(cq_handler_called_in_a_row_a_few_times),
+	KUNIT_CASE(cq_handlers_of_both_queues_called_later),
 	KUNIT_CASE(cq_handler_does_not_get_the_reserves),
 	KUNIT_CASE(cq_last_qp_waits_for_the_handler),
 	KUNIT_CASE(cq_forget_in_a_long_queue_exact),
@@ -454,5 +485,3 @@ static struct kunit_suite ring_suite = {
 };
 
 kunit_test_suite(ring_suite);
-
-MODULE_LICENSE("GPL");

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What the sender gives to TCP is what a simple maker of FPDUs makes
- * (srnic_oracle.h), wherever page fragments and memory end, and wherever a work
- * request turns out to be bad.
+ * The sender passes the same bytes to TCP as a simple generator of FPDUs (srnic_oracle.h) makes,
+ * wherever page fragments and the supply of memory end, and wherever a work request turns out to be
+ * bad.
  */
 
 #include <kunit/test.h>
@@ -23,14 +23,12 @@
 #define SEND_BAD	0x4711	/* no region has this STag */
 #define SEND_LEAST	128U	/* MULPDU on the shortest segments (RFC 5044 4.5) */
 
-struct send_row {
+static const struct send_row {
 	const char	*desc;
 	bool		crc, markers;
 	u32		piece;		/* bytes of a page fragment */
 	bool		whole;		/* it is the end of a large one, which is used again */
-};
-
-static const struct send_row send_rows[] = {
+} send_rows[] = {
 	{ "pages",			true, false, 96, false },
 	{ "pages, Markers",		true, true, 96, false },
 	{ "fragments",			true, false, 96, true },
@@ -39,27 +37,15 @@ static const struct send_row send_rows[] = {
 	{ "no CRC, Markers",		false, true, 604, false },
 };
 
-static void send_desc(const struct send_row *row, char *desc)
-{
-	strscpy(desc, row->desc, KUNIT_PARAM_DESC_SIZE);
-}
+KUNIT_ARRAY_PARAM_DESC(send, send_rows, desc);
 
-KUNIT_ARRAY_PARAM(send, send_rows, send_desc);
-
-/**
- * struct send_world - what is beside the pair
- * @qp: end 0, which sends
- * @o: what it should send
- * @sge: six pieces of memory, all but one with bytes
- * @payload: the bytes of all
- * @len: how many
- */
+/* A message to be sent, and the QP that sends it */
 struct send_world {
-	struct srnic_qp	*qp;
-	struct oracle	o;
-	struct ib_sge	sge[SEND_SGES];
-	u8		payload[SEND_MAX];
-	u32		len;
+	struct srnic_qp	*qp;			/* the QP, end 0 of the pair */
+	struct oracle	o;		/* generator of the bytes that @qp should send */
+	struct ib_sge	sge[SEND_SGES];		/* six pieces of memory, one of them empty */
+	u8		payload[SEND_MAX];	/* the bytes of all pieces */
+	u32		len;			/* number of these bytes */
 };
 
 /* Every second piece is of a region, the others of all memory. */
@@ -141,10 +127,9 @@ static void send_expect_all(struct kunit *test, struct send_world *w)
 }
 
 /*
- * Six pieces in four segments, and there is memory for any number of page
- * fragments, but not for all. What was whole goes out without it. When there is
- * memory again the rest follows, as if nothing had been: no byte is missing,
- * and none comes twice.
+ * A message of six pieces makes four segments, and there is memory for any number of the page
+ * fragments that it needs, but not for all. The segments that are complete are sent; when there is
+ * memory again the rest follows, with no byte missing and none sent twice.
  */
 static void send_memory_ends_anywhere(struct kunit *test)
 {
@@ -217,10 +202,9 @@ static void undo_desc(const u32 *len, char *desc)
 KUNIT_ARRAY_PARAM(undo, undo_lens, undo_desc);
 
 /*
- * A segment is given up when its first bytes are in the batch, after the end
- * of a page fragment and after a Marker or not. What is before it goes out,
- * then the Terminate message, and Markers and CRCs stand where they would if
- * it had not been begun.
+ * A segment is given up when its first bytes are in the batch already, with or without the end of a
+ * page fragment or a Marker between them. The segments before it are sent, then the Terminate
+ * message, with Markers and CRCs as if the segment had not been begun.
  */
 static void send_undone(struct kunit *test, const struct send_row *row)
 {
@@ -229,7 +213,7 @@ static void send_undone(struct kunit *test, const struct send_row *row)
 	struct send_world *w = send_begin(test, row);
 	struct pair *p = test->priv;
 	struct ib_sge sge[] = {
-		{ .addr = (uintptr_t)p->end[0].mem, .length = good, .lkey = SRNIC_LOCAL_DMA_LKEY },
+		pair_sge(p->end[0].mem, good),
 		{ .length = 8, .lkey = SEND_BAD },
 	};
 
@@ -263,27 +247,20 @@ static void send_undone_with_markers(struct kunit *test)
 	send_undone(test, &send_rows[3]);
 }
 
-struct run_row {
+static const struct run_row {
 	const char	*desc;
 	bool		crc;
 	bool		region;		/* the payload is of one, else of all memory */
 	u32		emss;
 	u32		piece;		/* bytes of a page fragment; 0: the kernel's own */
-};
-
-static const struct run_row run_rows[] = {
+} run_rows[] = {
 	{ "region, CRC",		true, true, SEND_EMSS, 0 },
 	{ "all memory",			false, false, SEND_EMSS, 0 },
 	{ "least MULPDU, CRC",		true, false, 100, 0 },
 	{ "region, short fragments",	false, true, SEND_EMSS, 2216 },
 };
 
-static void run_desc(const struct run_row *row, char *desc)
-{
-	strscpy(desc, row->desc, KUNIT_PARAM_DESC_SIZE);
-}
-
-KUNIT_ARRAY_PARAM(run, run_rows, run_desc);
+KUNIT_ARRAY_PARAM_DESC(run, run_rows, desc);
 
 static struct send_world *run_begin(struct kunit *test, const struct run_row *row)
 {
@@ -320,9 +297,9 @@ static void run_of(struct kunit *test, struct send_world *w, u32 msn, struct ib_
 }
 
 /*
- * Segments of one length in a row, as many as a batch has room for, one fewer
- * and more; the message or its first piece ends with one of them, a byte before
- * that and a byte after it.
+ * Segments of the same length fill a batch exactly, or there is one fewer or one more of them. The
+ * message, or its first piece, ends at the end of such a segment, a byte before that or a byte
+ * after it.
  */
 static void send_runs_end_anywhere(struct kunit *test)
 {
@@ -453,5 +430,3 @@ static struct kunit_suite send_suite = {
 };
 
 kunit_test_suite(send_suite);
-
-MODULE_LICENSE("GPL");

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What the sender has done when it stops for a while: which work requests have
- * completed, which elements of its ring an application has again, and how long
- * others had to wait.
+ * What is true whenever the sender pauses: which work requests have completed,
+ * which elements of its ring an application may reuse, and how long other work
+ * had to wait.
  */
 
 #include <kunit/test.h>
@@ -49,18 +49,16 @@ static struct srnic_qp *turn_begin_user(struct kunit *test)
 /* --- what needs no memory --- */
 
 /*
- * LOCAL_INV gives a ULP its memory back, so it must not wait for memory.
- * Neither must REG_MR, though a Send that there is no page for is posted with
- * them.
+ * A ULP can free memory by LOCAL_INV, so LOCAL_INV must not wait for memory.
+ * Nor must REG_MR, even if it was posted together with a Send for which there
+ * is no page.
  */
 static void turn_what_needs_no_memory_completes_without(struct kunit *test)
 {
 	struct srnic_qp *qp = pair_tcp_begin(test, &turn_opts);
 	struct pair *p = test->priv;
 	struct srnic_mr *mr = pair_reg(p, &p->pd, p->end[0].mem, TURN_BASE, 100, 0);
-	struct ib_sge sge = {
-		.addr = (uintptr_t)p->end[0].mem, .length = 100, .lkey = SRNIC_LOCAL_DMA_LKEY,
-	};
+	struct ib_sge sge = pair_sge(p->end[0].mem, 100);
 	struct ib_send_wr send = {
 		.wr_id = 4, .opcode = IB_WR_SEND, .sg_list = &sge, .num_sge = 1,
 		.send_flags = IB_SEND_SIGNALED,
@@ -97,20 +95,15 @@ static void turn_what_needs_no_memory_completes_without(struct kunit *test)
 }
 
 /*
- * A Read whose request waits for memory was not sent: nothing of the peer's can
- * be its answer.
+ * While a Read Request waits for memory it is not sent: so a Read Response that
+ * arrives now cannot be its answer.
  */
 static void turn_read_without_memory_is_not_asked(struct kunit *test)
 {
 	static const u8 payload[8];
 	struct srnic_qp *qp = pair_tcp_begin(test, &turn_opts);
 	struct pair *p = test->priv;
-	struct ib_sge sge = {
-		.addr = (uintptr_t)p->end[0].mem, .length = 8, .lkey = SRNIC_LOCAL_DMA_LKEY,
-	};
-	const struct ib_rdma_wr read = {
-		.wr = { .opcode = IB_WR_RDMA_READ, .sg_list = &sge, .num_sge = 1 },
-	};
+	struct ib_sge sge = pair_sge(p->end[0].mem, 8);
 	struct oracle o = {
 		.to = p->end[1].wire, .size = PAIR_WIRE, .crc = true,
 		.mulpdu = oracle_mulpdu(TURN_EMSS, false),
@@ -118,7 +111,7 @@ static void turn_read_without_memory_is_not_asked(struct kunit *test)
 
 	pair_tcp_pages(4, 0);
 	memset(p->end[0].mem, 0xee, 8);
-	KUNIT_ASSERT_EQ(test, turn_post(p, &read.wr), 0);
+	pair_post_rdma(p, 0, 0, IB_WR_RDMA_READ, &sge, 0, 0);
 	pair_tcp_run(qp);
 	oracle_message(&o, &(struct oracle_msg) {
 		.op = ORACLE_READ_RESP, .stag = sge.lkey, .to = sge.addr, .payload = payload,
@@ -134,8 +127,8 @@ static void turn_read_without_memory_is_not_asked(struct kunit *test)
 /* --- messages that TCP has a part of --- */
 
 /*
- * The bytes of a message of some pieces of the same memory, and what it is on
- * the wire
+ * Make the bytes that have to be on the wire for a message of several pieces,
+ * all of the same memory
  */
 static struct oracle *turn_oracle(struct kunit *test, const u8 *mem)
 {
@@ -167,9 +160,9 @@ static void turn_fill(u8 *mem)
 }
 
 /*
- * An element of an application's ring is the application's again when TCP has
- * the last byte of its message, and not before, in however many batches and
- * portions TCP takes it.
+ * An application may reuse an element of its ring when TCP has the last byte of
+ * the element's message, and not before, in however many batches and portions
+ * TCP accepts the message.
  */
 static void turn_element_is_given_back_with_the_last_byte(struct kunit *test)
 {
@@ -217,8 +210,9 @@ static void turn_element_is_given_back_with_the_last_byte(struct kunit *test)
 }
 
 /*
- * A Read is answered while TCP has a part of the message after it. The Read
- * completes, and with it what is between them, but not that message.
+ * The answer to a Read arrives while TCP has only a part of a later message.
+ * The Read completes, and so do the work requests between the two, but not that
+ * message.
  */
 static void turn_message_under_way_does_not_complete(struct kunit *test)
 {
@@ -233,9 +227,7 @@ static void turn_message_under_way_does_not_complete(struct kunit *test)
 		  .next = &wr[2], .sg_list = sge, .num_sge = TURN_PIECES },
 		{ .wr_id = 4, .opcode = IB_WR_SEND, .send_flags = IB_SEND_SIGNALED },
 	};
-	struct ib_sge sink = {
-		.addr = (uintptr_t)e->mem + TURN_PIECE, .length = 8, .lkey = SRNIC_LOCAL_DMA_LKEY,
-	};
+	struct ib_sge sink = pair_sge(e->mem + TURN_PIECE, 8);
 	const struct ib_rdma_wr read = {
 		.wr = { .wr_id = 1, .opcode = IB_WR_RDMA_READ, .send_flags = IB_SEND_SIGNALED,
 			.sg_list = &sink, .num_sge = 1, .next = &wr[0] },
@@ -247,10 +239,7 @@ static void turn_message_under_way_does_not_complete(struct kunit *test)
 	int i;
 
 	for (i = 0; i < TURN_PIECES; i++)
-		sge[i] = (struct ib_sge) {
-			.addr = (uintptr_t)e->mem, .length = TURN_PIECE,
-			.lkey = SRNIC_LOCAL_DMA_LKEY,
-		};
+		sge[i] = pair_sge(e->mem, TURN_PIECE);
 	pair_tcp.limited = true;
 	KUNIT_ASSERT_EQ(test, turn_post(p, &read.wr), 0);
 	pair_tcp_run(qp);
@@ -273,9 +262,9 @@ static void turn_message_under_way_does_not_complete(struct kunit *test)
 }
 
 /*
- * Elements after a Read that is not answered are the application's again, and
- * it posts there. There is no place for what it posts, and it rings no second
- * time. The answer gets the sender going.
+ * While a Read is not answered the application reuses the ring's elements after
+ * it. There is no free WQE for what it posts, and it does not ring the doorbell
+ * again. The answer to the Read wakes the sender.
  */
 static void turn_full_queue_goes_on_with_the_answer(struct kunit *test)
 {
@@ -320,8 +309,8 @@ static void turn_full_queue_goes_on_with_the_answer(struct kunit *test)
 #define QUOTA_TOTAL	(PAIR_WRS * SRNIC_MAX_SGE * PAIR_MEM)
 
 /*
- * Six megabytes: the sender of a kernel ULP gives its worker up after each
- * megabyte that TCP took.
+ * A kernel ULP sends six megabytes: the sender leaves its worker to other work
+ * after each megabyte that TCP has accepted.
  */
 static void turn_of_a_worker_ends_with_the_quota(struct kunit *test)
 {
@@ -335,10 +324,7 @@ static void turn_of_a_worker_ends_with_the_quota(struct kunit *test)
 	int i;
 
 	for (i = 0; i < SRNIC_MAX_SGE; i++)
-		sge[i] = (struct ib_sge) {
-			.addr = (uintptr_t)p->end[0].mem, .length = PAIR_MEM,
-			.lkey = SRNIC_LOCAL_DMA_LKEY,
-		};
+		sge[i] = pair_sge(p->end[0].mem, PAIR_MEM);
 	pair_tcp.to = NULL;
 	for (i = 0; i < PAIR_WRS; i++)
 		KUNIT_ASSERT_EQ(test, pair_post(&p->end[0], &wr), 0);
@@ -392,5 +378,3 @@ static struct kunit_suite turn_suite = {
 };
 
 kunit_test_suite(turn_suite);
-
-MODULE_LICENSE("GPL");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* How a stream ends for its sender: the Terminate message, and what it stands behind. */
+/* How a stream ends for its sender: the Terminate message, and what is sent before it. */
 
 #include <kunit/test.h>
 
@@ -48,11 +48,10 @@ static void end_time_is_up(struct srnic_qp *qp)
 	mutex_lock(&qp->tx.lock);
 	qp->tx.deadline = (jiffies - 1) | 1;
 	mutex_unlock(&qp->tx.lock);
-	srnic_tx_kick(qp);
-	flush_work(&qp->tx.work);
+	pair_tcp_run(qp);
 }
 
-/* Set behind @since, for a time of @ms */
+/* Set after @since, for a time of @ms */
 static void end_expect_left(struct kunit *test, unsigned long at, unsigned long since,
 			    unsigned int ms)
 {
@@ -73,8 +72,7 @@ static void end_terminate_is_waited_for(struct kunit *test, bool in_time)
 	pair_tcp.err = -EAGAIN;
 	srnic_tx_doorbell(qp);
 	srnic_fail(qp, SRNIC_ERR_CRC);
-	srnic_tx_kick(qp);
-	flush_work(&qp->tx.work);
+	pair_tcp_run(qp);
 	end_expect_left(test, qp->tx.deadline, since, SRNIC_TERM_MS);
 	end_expect_left(test, qp->tx.give_up, since, SRNIC_TERM_MAX_MS);
 	/* Nobody may come any more, so the sender comes by itself. */
@@ -102,7 +100,7 @@ static void end_terminate_waits_while_the_peer_acknowledges(struct kunit *test)
 	end_terminate_is_waited_for(test, true);
 }
 
-/* A peer that acknowledges an octet now and then does not keep the error from the ULP. */
+/* A peer that acknowledges a byte now and then does not keep the error from the ULP. */
 static void end_terminate_is_not_waited_for_without_end(struct kunit *test)
 {
 	end_terminate_is_waited_for(test, false);
@@ -147,12 +145,7 @@ static const struct end_own {
 	{ "Read, slow peer", true, 50, true, SRNIC_TERM_MAX_MS },
 };
 
-static void end_own_desc(const struct end_own *row, char *desc)
-{
-	strscpy(desc, row->desc, KUNIT_PARAM_DESC_SIZE);
-}
-
-KUNIT_ARRAY_PARAM(end_own, end_owns, end_own_desc);
+KUNIT_ARRAY_PARAM_DESC(end_own, end_owns, desc);
 
 /* The second of two, and the first is good: Sends, or Reads of the peer */
 static void end_post_own(struct kunit *test, bool reads)
@@ -256,8 +249,8 @@ static void end_own_error_is_reported_to_the_peer_in_time(struct kunit *test)
 /* --- an orderly end while TCP has no room --- */
 
 /*
- * TCP has taken all that there is, and has no room for more. There is no more,
- * so none waits for room.
+ * TCP has accepted all bytes, and has no room for more. Since there are no more, finishing does not
+ * wait for room.
  */
 static void end_finish_does_not_wait_for_room(struct kunit *test)
 {
@@ -278,22 +271,15 @@ static void end_finish_does_not_wait_for_room(struct kunit *test)
 }
 
 /*
- * The last message waits for room. A Read that comes in that time is answered,
- * and one that comes after it is not.
+ * The last message waits for room in TCP. A Read of the peer that arrives during this wait is
+ * answered, one that arrives later is not.
  */
 static void end_finish_answers_reads_until_tcp_has_all(struct kunit *test)
 {
 	struct srnic_qp *qp = pair_tcp_begin(test, &end_opts);
 	struct pair *p = test->priv;
 	struct srnic_mr *mr = pair_reg(p, &p->pd, p->end[0].mem, 0, 100, IB_ACCESS_REMOTE_READ);
-	struct ib_sge sge = {
-		.addr = (uintptr_t)p->end[1].mem, .length = 100, .lkey = SRNIC_LOCAL_DMA_LKEY,
-	};
-	struct ib_rdma_wr read = {
-		.wr = { .opcode = IB_WR_RDMA_READ, .sg_list = &sge, .num_sge = 1,
-			.send_flags = IB_SEND_SIGNALED },
-		.rkey = mr->stag,
-	};
+	struct ib_sge sge = pair_sge(p->end[1].mem, 100);
 	u32 sent;
 
 	pair_tcp_post(test, 1);
@@ -302,7 +288,7 @@ static void end_finish_answers_reads_until_tcp_has_all(struct kunit *test)
 	pair_tcp_run(qp);
 	srnic_driver_ops.finish_tx(&qp->ibqp);
 	KUNIT_EXPECT_EQ(test, pair_tcp.finishes, 0);
-	KUNIT_ASSERT_EQ(test, pair_post(&p->end[1], &read.wr), 0);
+	pair_post_rdma(p, 1, 0, IB_WR_RDMA_READ, &sge, 0, mr->stag);
 	pair_send(p, 1);
 	pair_tcp_arrive(p);
 	KUNIT_EXPECT_EQ(test, pair_tcp.finishes, 0);
@@ -312,7 +298,7 @@ static void end_finish_answers_reads_until_tcp_has_all(struct kunit *test)
 	sent = pair_tcp.taken;
 	pair_tcp_expect_arrival(test, 1);
 	pair_expect_wc(p, &p->end[1].scq, 0, IB_WC_SUCCESS);
-	KUNIT_ASSERT_EQ(test, pair_post(&p->end[1], &read.wr), 0);
+	pair_post_rdma(p, 1, 0, IB_WR_RDMA_READ, &sge, 0, mr->stag);
 	pair_send(p, 1);
 	pair_tcp_arrive(p);
 	KUNIT_EXPECT_EQ(test, pair_tcp.taken, sent);
@@ -321,8 +307,8 @@ static void end_finish_answers_reads_until_tcp_has_all(struct kunit *test)
 }
 
 /*
- * The end comes amid a Read Response of two batches. A Read that comes amid the
- * second one is not answered.
+ * finish_tx is called in the middle of a Read Response that takes two batches. A Read that arrives
+ * during the second batch is not answered.
  */
 static void end_finish_amid_a_response_answers_no_more(struct kunit *test)
 {
@@ -331,15 +317,9 @@ static void end_finish_amid_a_response_answers_no_more(struct kunit *test)
 	struct pair *p = test->priv;
 	struct srnic_mr *mr = pair_reg(p, &p->pd, p->end[0].mem, 0, PAIR_MEM,
 				       IB_ACCESS_REMOTE_READ);
-	struct ib_sge sge = {
-		.addr = (uintptr_t)p->end[1].mem, .length = 60000, .lkey = SRNIC_LOCAL_DMA_LKEY,
-	};
-	struct ib_rdma_wr read = {
-		.wr = { .opcode = IB_WR_RDMA_READ, .sg_list = &sge, .num_sge = 1 },
-		.rkey = mr->stag,
-	};
+	struct ib_sge sge = pair_sge(p->end[1].mem, 60000);
 
-	KUNIT_ASSERT_EQ(test, pair_post(&p->end[1], &read.wr), 0);
+	pair_post_rdma(p, 1, 0, IB_WR_RDMA_READ, &sge, 0, mr->stag);
 	pair_send(p, 1);
 	pair_tcp.limited = true;
 	pair_tcp.room = 1000;
@@ -348,7 +328,7 @@ static void end_finish_amid_a_response_answers_no_more(struct kunit *test)
 	pair_tcp_give_room(p, 54000);	/* the first batch, and a part of the next */
 	KUNIT_EXPECT_EQ(test, pair_tcp.finishes, 0);
 	KUNIT_EXPECT_GT(test, qp->tx.batch.len, qp->tx.batch.done);
-	KUNIT_ASSERT_EQ(test, pair_post(&p->end[1], &read.wr), 0);
+	pair_post_rdma(p, 1, 0, IB_WR_RDMA_READ, &sge, 0, mr->stag);
 	pair_send(p, 1);
 	pair_tcp_arrive(p);
 	pair_tcp_give_room(p, U32_MAX);
@@ -366,8 +346,7 @@ static void end_terminate_without_message_not_waited_for(struct kunit *test)
 
 	pair_start(p, &end_opts);
 	srnic_fail(qp, SRNIC_ERR_STREAM);
-	srnic_tx_kick(qp);
-	flush_work(&qp->tx.work);
+	pair_tcp_run(qp);
 	KUNIT_EXPECT_EQ(test, pair_tcp.downs, 1);
 	KUNIT_EXPECT_EQ(test, p->end[0].wire_len, 0);
 	KUNIT_EXPECT_EQ(test, end_count(test, SRNIC_CNT_tx_terminates), 0);
@@ -382,8 +361,7 @@ static void end_terminate_behind_finish_lost(struct kunit *test)
 	srnic_tx_finish(&qp->ibqp);
 	KUNIT_EXPECT_EQ(test, pair_tcp.finishes, 1);
 	srnic_fail(qp, SRNIC_ERR_CRC);
-	srnic_tx_kick(qp);
-	flush_work(&qp->tx.work);
+	pair_tcp_run(qp);
 	KUNIT_EXPECT_EQ(test, pair_tcp.downs, 1);
 	KUNIT_EXPECT_EQ(test, p->end[0].wire_len, 0);
 	KUNIT_EXPECT_EQ(test, end_count(test, SRNIC_CNT_tx_terminates), 0);
@@ -425,7 +403,7 @@ static void end_stop_terminates_in_place_of_what_waits(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, end_count(test, SRNIC_CNT_tx_terminates), 1);
 }
 
-/* Behind a stream's end, or before its beginning: nothing */
+/* After a stream's end, or before its beginning: nothing */
 static void end_stop_where_nothing_may_be_sent(struct kunit *test)
 {
 	struct pair *p = test->priv;
@@ -465,8 +443,7 @@ static void end_states_of_a_stream_that_finishes(struct kunit *test)
 
 	pair_start(p, &end_opts);
 	KUNIT_EXPECT_EQ(test, qp->tx.state, SRNIC_TX_SHUT);
-	srnic_tx_kick(qp);
-	flush_work(&qp->tx.work);
+	pair_tcp_run(qp);
 	KUNIT_EXPECT_EQ(test, qp->tx.state, SRNIC_TX_SHUT);
 	srnic_tx_open(&qp->ibqp);
 	flush_work(&qp->tx.work);
@@ -480,8 +457,7 @@ static void end_states_of_a_stream_that_finishes(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, pair_tcp_poll(&pair_tcp.finishes, 1));
 	KUNIT_EXPECT_EQ(test, qp->tx.state, SRNIC_TX_FINISHED);
 	srnic_fail(qp, SRNIC_ERR_CRC);
-	srnic_tx_kick(qp);
-	flush_work(&qp->tx.work);
+	pair_tcp_run(qp);
 	KUNIT_EXPECT_EQ(test, qp->tx.state, SRNIC_TX_CLOSED);
 	KUNIT_EXPECT_EQ(test, qp->tx.opened, 1);
 	KUNIT_EXPECT_EQ(test, pair_tcp.downs, 1);
@@ -495,8 +471,7 @@ static void end_open_lets_out_a_terminate(struct kunit *test)
 
 	pair_start(p, &end_opts);
 	srnic_fail(qp, SRNIC_ERR_CRC);
-	srnic_tx_kick(qp);
-	flush_work(&qp->tx.work);
+	pair_tcp_run(qp);
 	KUNIT_EXPECT_EQ(test, pair_tcp.downs, 0);
 	srnic_tx_open(&qp->ibqp);
 	flush_work(&qp->tx.work);
@@ -515,8 +490,7 @@ static void end_open_lets_out_a_response(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, pair_post(&p->end[1], &read.wr), 0);
 	pair_send(p, 1);
 	pair_tcp_arrive(p);
-	srnic_tx_kick(qp);
-	flush_work(&qp->tx.work);
+	pair_tcp_run(qp);
 	KUNIT_EXPECT_EQ(test, pair_tcp.calls, 0);
 	srnic_tx_open(&qp->ibqp);
 	flush_work(&qp->tx.work);
@@ -532,8 +506,7 @@ static void end_states_of_a_stream_that_fails(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, qp->tx.state, SRNIC_TX_OPEN);
 	pair_tcp.err = -ENOMEM;
 	srnic_fail(qp, SRNIC_ERR_CRC);
-	srnic_tx_kick(qp);
-	flush_work(&qp->tx.work);
+	pair_tcp_run(qp);
 	KUNIT_EXPECT_EQ(test, qp->tx.state, SRNIC_TX_TERM);
 	/* The library may ask for the end now: the Terminate message stays the last. */
 	srnic_tx_finish(&qp->ibqp);
@@ -553,8 +526,7 @@ static void end_states_of_a_stream_that_was_never_opened(struct kunit *test)
 
 	pair_start(p, &end_opts);
 	srnic_fail(qp, SRNIC_ERR_CRC);
-	srnic_tx_kick(qp);
-	flush_work(&qp->tx.work);
+	pair_tcp_run(qp);
 	KUNIT_EXPECT_EQ(test, qp->tx.state, SRNIC_TX_SHUT);
 	qp->tx.opened = ktime_get_seconds() - SRNIC_FOUND_S;
 	end_time_is_up(qp);
@@ -574,8 +546,9 @@ static void end_states_of_a_stream_that_was_never_opened(struct kunit *test)
 }
 
 /*
- * Within iw_mpa_close() RX may run and call completion handlers. A kernel ULP's must not be called
- * within a verb: see core_locking.rst. An application's handler is the RDMA core's, and may be.
+ * Within iw_mpa_close() RX may run and call completion handlers. For a kernel ULP srnic must not
+ * call its handler within one of the ULP's calls of a verb: see core_locking.rst. For an
+ * application the handler is the RDMA core's, and may be called.
  */
 static void end_closed_in_the_time_of_applications_alone(struct kunit *test)
 {
@@ -630,5 +603,3 @@ static struct kunit_suite end_suite = {
 };
 
 kunit_test_suite(end_suite);
-
-MODULE_LICENSE("GPL");

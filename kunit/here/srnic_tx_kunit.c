@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The sender, with a TCP that does what a test wants: see struct pair_tcp. It sends for end
- * 0; end 1 takes what is on the wire, and is the judge of it.
+ * The sender, with a fake TCP (struct pair_tcp) that the test controls. End 0 of a pair of QPs
+ * sends; end 1 receives the bytes on the wire, and checks them.
  */
 
 #include <kunit/test.h>
@@ -26,21 +26,13 @@ static const struct pair_opts tx_marked = {
 	.crc = true, .emss = 1448, .ord = 1, .markers = { true, true },
 };
 
-/* The peer's Read, of @len octets of our memory */
+/* The peer's Read, of @len bytes of our memory */
 static void tx_post_read(struct kunit *test, struct srnic_mr *src, u32 len)
 {
 	struct pair *p = test->priv;
-	struct ib_sge sge = {
-		.addr	= (uintptr_t)p->end[1].mem,
-		.length	= len,
-		.lkey	= SRNIC_LOCAL_DMA_LKEY,
-	};
-	const struct ib_rdma_wr wr = {
-		.wr = { .opcode = IB_WR_RDMA_READ, .sg_list = &sge, .num_sge = 1 },
-		.remote_addr = src->base, .rkey = src->stag,
-	};
+	struct ib_sge sge = pair_sge(p->end[1].mem, len);
 
-	KUNIT_ASSERT_EQ(test, pair_post(&p->end[1], &wr.wr), 0);
+	pair_post_rdma(p, 1, 0, IB_WR_RDMA_READ, &sge, src->base, src->stag);
 }
 
 /* --- want of memory and want of room --- */
@@ -149,26 +141,19 @@ static void tx_terminate_without_memory_given_up(struct kunit *test)
 
 /* --- whose memory --- */
 
-struct tx_who {
+static const struct tx_who {
 	bool user;
 	bool initiator;
 	bool reserves;
 	const char *name;
-};
-
-static const struct tx_who tx_whos[] = {
+} tx_whos[] = {
 	{ .name = "kernel, initiator", .initiator = true, .reserves = true },
 	{ .name = "kernel, responder" },
 	{ .name = "application, initiator", .user = true, .initiator = true },
 	{ .name = "application, responder", .user = true },
 };
 
-static void tx_who_desc(const struct tx_who *who, char *desc)
-{
-	strscpy(desc, who->name, KUNIT_PARAM_DESC_SIZE);
-}
-
-KUNIT_ARRAY_PARAM(tx_who, tx_whos, tx_who_desc);
+KUNIT_ARRAY_PARAM_DESC(tx_who, tx_whos, name);
 
 /* The last memory is for a ULP of the kernel that has connected, and for nobody else. */
 static void tx_reserves_for_storage_alone(struct kunit *test)
@@ -267,8 +252,7 @@ static void tx_open_lets_out_what_was_posted_before_the_stream(struct kunit *tes
 	qp->tx.state = SRNIC_TX_CLOSED;
 	qp->tx.sock = NULL;
 	pair_tcp_post(test, 1);
-	srnic_tx_kick(qp);
-	flush_work(&qp->tx.work);
+	pair_tcp_run(qp);
 	KUNIT_EXPECT_EQ(test, pair_tcp.calls, 0);
 	srnic_tx_start(qp, p->sock);
 	srnic_tx_open(&qp->ibqp);
@@ -300,7 +284,7 @@ static void tx_finish_nothing_posted_at_once(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, pair_tcp.finishes, 1);
 }
 
-/* What was posted before goes out, what is posted behind it does not. */
+/* What was posted before goes out, what is posted after it does not. */
 static void tx_finish_lets_out_what_is_posted(struct kunit *test)
 {
 	struct pair *p = test->priv;
@@ -354,9 +338,7 @@ static void tx_finish_peer_has_closed_nothing_to_wait_for(struct kunit *test)
 {
 	struct pair *p = test->priv;
 	struct srnic_qp *qp = pair_tcp_begin(test, &tx_plain);
-	struct ib_sge sge = {
-		.addr = (uintptr_t)p->end[0].mem, .length = 8, .lkey = SRNIC_LOCAL_DMA_LKEY,
-	};
+	struct ib_sge sge = pair_sge(p->end[0].mem, 8);
 	struct ib_rdma_wr read = {
 		.wr = { .opcode = IB_WR_RDMA_READ, .sg_list = &sge, .num_sge = 1 },
 	};
@@ -382,13 +364,7 @@ static struct srnic_qp *tx_send_long_row_behind_read(struct kunit *test)
 	struct pair *p = test->priv;
 	struct srnic_qp *qp = pair_tcp_begin(test, &tx_plain);
 	struct srnic_cq *cq = &p->end[0].scq;
-	struct ib_sge sge = {
-		.addr = (uintptr_t)p->end[0].mem, .length = 8, .lkey = SRNIC_LOCAL_DMA_LKEY,
-	};
-	const struct ib_rdma_wr read = {
-		.wr = { .opcode = IB_WR_RDMA_READ, .sg_list = &sge, .num_sge = 1,
-			.send_flags = IB_SEND_SIGNALED },
-	};
+	struct ib_sge sge = pair_sge(p->end[0].mem, 8);
 	const struct ib_send_wr send = { .opcode = IB_WR_SEND, .send_flags = IB_SEND_SIGNALED };
 	int i;
 
@@ -398,7 +374,7 @@ static struct srnic_qp *tx_send_long_row_behind_read(struct kunit *test)
 	cq->size = TX_QUEUE;
 	cq->kring = kunit_kcalloc(test, TX_QUEUE, sizeof(*cq->kring), GFP_KERNEL);
 	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, cq->kring);
-	KUNIT_ASSERT_EQ(test, pair_post(&p->end[0], &read.wr), 0);
+	pair_post_rdma(p, 0, 0, IB_WR_RDMA_READ, &sge, 0, 0);
 	for (i = 1; i < TX_ROW; i++)
 		KUNIT_ASSERT_EQ(test, pair_post(&p->end[0], &send), 0);
 	srnic_tx_doorbell(qp);
@@ -420,13 +396,12 @@ static void tx_expect_long_row_completes(struct kunit *test, struct srnic_qp *qp
 	srnic_retire_read(qp, wqe, IB_WC_SUCCESS, &up);
 	KUNIT_EXPECT_LT(test, qp->sq.get, TX_ROW);
 	KUNIT_EXPECT_TRUE(test, up.kick);
-	srnic_tx_kick(qp);
-	flush_work(&qp->tx.work);
+	pair_tcp_run(qp);
 	KUNIT_EXPECT_EQ(test, qp->sq.get, TX_ROW);
 	KUNIT_EXPECT_EQ(test, qp->scq->put, TX_ROW);
 }
 
-/* RX goes on behind the end of TX, and leaves work to a sender that may not send. */
+/* RX goes on after the end of TX, and leaves work to a sender that may not send. */
 static void tx_finished_sender_retires_what_rx_leaves(struct kunit *test)
 {
 	struct srnic_qp *qp = tx_send_long_row_behind_read(test);
@@ -460,8 +435,7 @@ static void tx_finished_sender_tells_of_a_full_queue(struct kunit *test)
 	srnic_retire_read(qp, qp->sq.ring, IB_WC_SUCCESS, &up);
 	qp->scq->overflowed = true;	/* there is no ULP to be told by a work item */
 	qp->scq->get = qp->scq->put - qp->scq->size;
-	srnic_tx_kick(qp);
-	flush_work(&qp->tx.work);
+	pair_tcp_run(qp);
 	KUNIT_EXPECT_EQ(test, qp->fault.err, SRNIC_ERR_CQ_FULL);
 	KUNIT_EXPECT_EQ(test, pair_tcp.downs, 1);
 }
@@ -482,7 +456,7 @@ static void tx_finish_behind_error_terminates(struct kunit *test)
 
 /* --- the RTR message, again --- */
 
-/* A Write of nothing, whatever Markers stand in it; the stream goes on behind it. */
+/* A Write of nothing, whatever Markers stand in it; the stream goes on after it. */
 static void tx_repeat_rtr_write_of_nothing(struct kunit *test)
 {
 	struct pair *p = test->priv;
@@ -518,8 +492,8 @@ static void tx_repeat_rtr_moving_stream_busy(struct kunit *test)
 }
 
 /*
- * Memory for any number of its pieces of 4 bytes, but not for all: nothing of it goes out, and
- * where Markers stand is not forgotten.
+ * There is memory for some of the message's pieces of 4 bytes, but not for all: no byte of the
+ * message is sent, and later Markers are at the right positions.
  */
 static void tx_repeat_rtr_memory_ends_midway_nothing_sent(struct kunit *test)
 {
@@ -585,5 +559,3 @@ static struct kunit_suite tx_suite = {
 };
 
 kunit_test_suite(tx_suite);
-
-MODULE_LICENSE("GPL");

@@ -1,36 +1,27 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * How many objects of each kind a device has: as many as it says, not one more, and each that goes,
- * or never came to be, makes room for another.
+ * Limits of the number of objects: a device allows as many of each kind as it reports, not one
+ * more. An object that is destroyed, or could not be made, does not count.
  */
 
 #include "iw_mpa_no_core.h"
 #include "srnic_single.h"
 
-#include <linux/module.h>
 #include <linux/slab.h>
 #include <rdma/uverbs_ioctl.h>
 
 #include "rq.h"
 
-/**
- * struct thing - an object of each kind; a test makes some of them
- * @pd: protection domain, without which there is no other
- * @cq: completion queue
- * @srq: shared receive queue
- * @qp: QP
- * @mr: region, NULL if none could be made
- * @ctx: an application
- * @attrs: what comes with its calls
- */
+/* One object of each kind, of which a test makes some */
 struct thing {
+	/* protection domain, which the other objects need */
 	struct ib_pd			pd;
-	struct srnic_cq			cq;
-	struct srnic_srq		srq;
-	struct srnic_qp			qp;
-	struct ib_mr			*mr;
-	struct ib_ucontext		ctx;
-	struct uverbs_attr_bundle	attrs;
+	struct srnic_cq			cq;	/* completion queue */
+	struct srnic_srq		srq;	/* shared receive queue */
+	struct srnic_qp			qp;	/* QP */
+	struct ib_mr			*mr;	/* memory region, NULL if none could be made */
+	struct ib_ucontext		ctx;	/* context of an application */
+	struct uverbs_attr_bundle	attrs;	/* attributes of the application's calls */
 };
 
 static struct thing *thing_new(struct kunit *test)
@@ -147,12 +138,7 @@ static const struct kind {
 #undef OF
 };
 
-static void kind_desc(const struct kind *kind, char *desc)
-{
-	strscpy(desc, kind->desc, KUNIT_PARAM_DESC_SIZE);
-}
-
-KUNIT_ARRAY_PARAM(kind, kinds, kind_desc);
+KUNIT_ARRAY_PARAM_DESC(kind, kinds, desc);
 
 static atomic_t *count_of(const struct kind *kind)
 {
@@ -160,8 +146,8 @@ static atomic_t *count_of(const struct kind *kind)
 }
 
 /*
- * Rules: R-8.1.2-1: ENOMEM for one object of each kind more than the device says that it has, not
- * for the last one, and not when another has gone
+ * Rules: R-8.1.2-1: ENOMEM for one object more of each kind than the device reports, not for the
+ * last one that it allows, and not after another one was destroyed
  */
 static void verbs_past_the_number_refused(struct kunit *test)
 {
@@ -286,5 +272,3 @@ static struct kunit_suite verbs_suite = {
 };
 
 kunit_test_suite(verbs_suite);
-
-MODULE_LICENSE("GPL");

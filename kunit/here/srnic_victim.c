@@ -13,11 +13,9 @@
 
 static const struct pair_opts fault_opts = { .crc = true, .emss = 1448, .ord = 4 };
 
-/**
- * fault_begin - begin a stream, and register what the STags of rows stand for
- * @test: the test
- *
- * Return: the victim and its memory.
+/*
+ * Begin a stream, and register the regions that the STags in the tables of
+ * violations stand for
  */
 struct fault_world *fault_begin(struct kunit *test)
 {
@@ -51,13 +49,9 @@ struct fault_world *fault_begin(struct kunit *test)
 	return w;
 }
 
-/**
- * fault_ulpdu - make the ULPDU of a row
- * @w: the victim
- * @row: what it is
- * @ulpdu: result, 256 octets
- *
- * Return: ULPDU_Length.
+/*
+ * Make the ULPDU of @row in @ulpdu, which has room for 256 bytes. Return its
+ * length.
  */
 u16 fault_ulpdu(const struct fault_world *w, const struct fault_row *row, u8 *ulpdu)
 {
@@ -89,12 +83,9 @@ u16 fault_ulpdu(const struct fault_world *w, const struct fault_row *row, u8 *ul
 	return payload - ulpdu + row->len;
 }
 
-/**
- * fault_term - have the victim make its Terminate message
- * @p: the pair
- * @payload: result, SRNIC_TERM_MAX octets
- *
- * Return: octets of the payload.
+/*
+ * Have the end under test make its Terminate message in @payload, of
+ * SRNIC_TERM_MAX bytes. Return its length.
  */
 u32 fault_term(struct pair *p, u8 *payload)
 {
@@ -115,12 +106,8 @@ u32 fault_term(struct pair *p, u8 *payload)
 	return len;
 }
 
-/**
- * fault_expect_term - judge the victim's Terminate message
- * @p: the pair
- * @row: what it should say
- * @ulpdu: what it is about
- * @len: its ULPDU_Length
+/*
+ * Check that the Terminate message is that of @row, about a ULPDU of @len bytes
  */
 void fault_expect_term(struct pair *p, const struct fault_row *row, const u8 *ulpdu, u16 len)
 {

@@ -10,7 +10,7 @@
 
 /* STags of the victim, put into rows by their number */
 enum fault_stag {
-	STAG_WRITE,		/* SIZE octets at BASE, remote write */
+	STAG_WRITE,		/* SIZE bytes at BASE, remote write */
 	STAG_READ,		/* the same, remote read */
 	STAG_NONE,		/* no remote right */
 	STAG_OTHER,		/* of another protection domain */
@@ -31,9 +31,9 @@ struct fault_row {
 	u8		stag;
 	u64		to;
 	u32		qn, msn, mo;
-	u32		len;		/* octets of payload */
+	u32		len;		/* bytes of payload */
 	u32		size;		/* Read Request: size */
-	u32		recv;		/* octets of a receive that is posted, or 0 for none */
+	u32		recv;		/* bytes of a receive that is posted, or 0 for none */
 	u8		term[4];	/* Terminate Control; nothing if silent */
 	u8		term_len;
 };
@@ -61,7 +61,7 @@ struct fault_row {
 /* End 1 is the victim. */
 struct fault_world {
 	struct pair	*p;
-	u8		*mem;		/* SIZE octets, guards around */
+	u8		*mem;		/* SIZE bytes, guards around */
 	u32		stags[STAG_COUNT];
 };
 

@@ -4,19 +4,17 @@
 #include "ep.h"
 #include "iw_mpa_fakes.h"
 
-#include <linux/module.h>
-
 static void expect_reject(struct fake_conn *c, const char *pd)
 {
 	conn_expect_refusal(c, pd, 0);
 }
 
-/* Rules: M-7.1.2-4: TCP is open behind the Reply; M-7.1.2-12: R and private data of the Reply */
+/* Rules: M-7.1.2-4: TCP is open after the Reply; M-7.1.2-12: R and private data of the Reply */
 static void reject_with_private_data_is_sent(struct kunit *test)
 {
 	struct fake_conn *c = conn_new(test);
 
-	conn_call(c, test->priv);
+	conn_call(c);
 	KUNIT_EXPECT_EQ(test, fake_reject(c->fid, "go away", 7), 0);
 	expect_reject(c, "go away");
 	fake_expect_closed(c->fid, 0);
@@ -30,7 +28,7 @@ static void reject_of_most_private_data_is_sent(struct kunit *test)
 
 	memset(pd, 'x', 255);
 	pd[255] = '\0';
-	conn_call(c, test->priv);
+	conn_call(c);
 	KUNIT_EXPECT_EQ(test, fake_reject(c->fid, pd, 255), 0);
 	expect_reject(c, pd);
 }
@@ -41,7 +39,7 @@ static void reject_without_private_data_is_sent(struct kunit *test)
 {
 	struct fake_conn *c = conn_new(test);
 
-	conn_call(c, test->priv);
+	conn_call(c);
 	fake_destroy(c->fid);
 	expect_reject(c, "");
 }
@@ -50,15 +48,10 @@ static void reject_without_private_data_is_sent(struct kunit *test)
 static void reject_of_v1_is_v1(struct kunit *test)
 {
 	struct fake_conn *c = conn_new(test);
-	struct fakes *f = test->priv;
 
-	conn_listen(c, f);
-	c->peer = peer_connect(f, c->lis);
-	peer_make(&c->frame, false, MPA_C, 1, NULL, 0);
-	peer_send_frame(f, c->peer, &c->frame);
-	c->fid = fake_next_request(c->lis);
+	conn_call_v1(c);
 	KUNIT_EXPECT_EQ(test, fake_reject(c->fid, "no", 2), 0);
-	peer_recv_frame(f, c->peer, &c->frame);
+	peer_recv_frame(c->f, c->peer, &c->frame);
 	KUNIT_EXPECT_EQ(test, peer_frame_flags(&c->frame), MPA_C | MPA_R);
 	KUNIT_EXPECT_EQ(test, peer_frame_rev(&c->frame), 1);
 	KUNIT_EXPECT_EQ(test, peer_frame_pd_len(&c->frame), 2);
@@ -67,13 +60,12 @@ static void reject_of_v1_is_v1(struct kunit *test)
 static void reject_peer_does_not_close_is_closed_by_timer(struct kunit *test)
 {
 	struct fake_conn *c = conn_new(test);
-	struct fakes *f = test->priv;
 
-	f->config->linger_timeout_ms = FAKE_SHORT_MS;
-	conn_call(c, f);
+	c->f->config->linger_timeout_ms = FAKE_SHORT_MS;
+	conn_call(c);
 	KUNIT_EXPECT_EQ(test, fake_reject(c->fid, NULL, 0), 0);
-	peer_recv_frame(f, c->peer, &c->frame);
-	peer_expect_eof(f, c->peer);
+	peer_recv_frame(c->f, c->peer, &c->frame);
+	peer_expect_eof(c->f, c->peer);
 }
 
 /* What the peer still sends does not turn the Reject into a RST. */
@@ -81,13 +73,12 @@ static void reject_peer_does_not_close_is_closed_by_timer(struct kunit *test)
 static void reject_peer_goes_on_sending_is_drained(struct kunit *test)
 {
 	struct fake_conn *c = conn_new(test);
-	struct fakes *f = test->priv;
 	int i;
 
-	conn_call(c, f);
+	conn_call(c);
 	KUNIT_EXPECT_EQ(test, fake_reject(c->fid, "no", 2), 0);
 	for (i = 0; i < 5; i++)
-		peer_send(f, c->peer, c->frame.buf, sizeof(c->frame.buf));
+		peer_send(c->f, c->peer, c->frame.buf, sizeof(c->frame.buf));
 	expect_reject(c, "no");
 }
 
@@ -95,29 +86,25 @@ static void reject_peer_goes_on_sending_is_drained(struct kunit *test)
 static void reject_peer_sends_without_end_is_closed(struct kunit *test)
 {
 	struct fake_conn *c = conn_new(test);
-	struct fakes *f = test->priv;
 	int i;
 
-	conn_call(c, f);
+	conn_call(c);
 	KUNIT_EXPECT_EQ(test, fake_reject(c->fid, NULL, 0), 0);
-	peer_recv_frame(f, c->peer, &c->frame);
+	peer_recv_frame(c->f, c->peer, &c->frame);
 	for (i = 0; i < 40; i++)
-		peer_send(f, c->peer, c->frame.buf, sizeof(c->frame.buf));
-	peer_expect_end(f, c->peer);
+		peer_send(c->f, c->peer, c->frame.buf, sizeof(c->frame.buf));
+	peer_expect_end(c->f, c->peer);
 }
 
 /* Also what came with the Request, before the Reject. */
 static void reject_peer_has_sent_more_is_drained(struct kunit *test)
 {
 	struct fake_conn *c = conn_new(test);
-	struct fakes *f = test->priv;
 
-	conn_listen(c, f);
-	c->peer = peer_connect(f, c->lis);
+	conn_listen(c);
 	conn_make_good_request(c);
 	c->frame.len += peer_make_rtr_write(c->frame.buf + c->frame.len);
-	peer_send_frame(f, c->peer, &c->frame);
-	c->fid = fake_next_request(c->lis);
+	conn_ask(c);
 	KUNIT_EXPECT_EQ(test, fake_reject(c->fid, "no", 2), 0);
 	expect_reject(c, "no");
 }
@@ -125,10 +112,9 @@ static void reject_peer_has_sent_more_is_drained(struct kunit *test)
 static void accept_verdict_is_late_after_reject_by_timer(struct kunit *test)
 {
 	struct fake_conn *c = conn_new(test);
-	struct fakes *f = test->priv;
 
-	f->config->verdict_timeout_ms = FAKE_SHORT_MS;
-	conn_call(c, f);
+	c->f->config->verdict_timeout_ms = FAKE_SHORT_MS;
+	conn_call(c);
 	conn_expect_refusal(c, "", 5);
 	KUNIT_EXPECT_EQ(test, fake_accept(c->fid, &c->param), -ECONNRESET);
 	fake_expect_closed(c->fid, 0);
@@ -140,7 +126,7 @@ static void accept_after_fin_is_econnreset(struct kunit *test)
 {
 	struct fake_conn *c = conn_new(test);
 
-	conn_call(c, test->priv);
+	conn_call(c);
 	peer_fin(c->peer);
 	peer_expect_eof(c->f, c->peer);
 	KUNIT_EXPECT_EQ(test, fake_accept(c->fid, &c->param), -ECONNRESET);
@@ -153,7 +139,7 @@ static void accept_after_rst_is_econnreset(struct kunit *test)
 {
 	struct fake_conn *c = conn_new(test);
 
-	conn_call(c, test->priv);
+	conn_call(c);
 	peer_rst(c->f, c->peer);
 	FAKE_POLL(c->f, fakes_has_no_endpoint());
 	KUNIT_EXPECT_EQ(test, fake_accept(c->fid, &c->param), -ECONNRESET);
@@ -165,7 +151,7 @@ static void reject_after_rst_is_econnreset(struct kunit *test)
 {
 	struct fake_conn *c = conn_new(test);
 
-	conn_call(c, test->priv);
+	conn_call(c);
 	peer_rst(c->f, c->peer);
 	FAKE_POLL(c->f, fakes_has_no_endpoint());
 	KUNIT_EXPECT_EQ(test, fake_reject(c->fid, NULL, 0), -ECONNRESET);
@@ -177,7 +163,7 @@ static void accept_races_with_rst(struct kunit *test)
 	struct fake_conn *c = conn_new(test);
 	int err;
 
-	conn_call(c, test->priv);
+	conn_call(c);
 	peer_rst(c->f, c->peer);
 	err = fake_accept(c->fid, &c->param);
 	fake_expect_closed(c->fid, err ? 0 : 2);
@@ -220,18 +206,13 @@ static const struct refuse_case refuse_cases[] = {
 	  .term = 5, .early = true },
 };
 
-static void refuse_desc(const struct refuse_case *c, char *desc)
-{
-	strscpy(desc, c->desc, KUNIT_PARAM_DESC_SIZE);
-}
-
-KUNIT_ARRAY_PARAM(refuse, refuse_cases, refuse_desc);
+KUNIT_ARRAY_PARAM_DESC(refuse, refuse_cases, desc);
 
 /*
- * Rules: P-06 R-02; E-7-4: an errno for too much private data; E-8-1: no octet behind the Reject
- * for a peer that wants Markers, where another has a Terminate message; E-9.1-4 E-9.3-1: R of the
- * Reply, and the octets of the Terminate message behind it; M-4.3-1: R of the Reply to a Request
- * with M; M-7.1.2-4: TCP is open behind the Reply
+ * Rules: P-06 R-02; E-7-4: the errno of iw_accept for too much private data; E-8-1: no byte follows
+ * the Reject to a peer that wants Markers, while a Terminate message follows the Reject to another
+ * peer; E-9.1-4 E-9.3-1: the bit R of the Reply, and the bytes of the Terminate message after it;
+ * M-4.3-1: the bit R of the Reply to a Request with M; M-7.1.2-4: TCP stays open after the Reply
  */
 static void accept_that_fails_is_told_the_peer(struct kunit *test)
 {
@@ -240,19 +221,17 @@ static void accept_that_fails_is_told_the_peer(struct kunit *test)
 	struct fakes *f = test->priv;
 
 	fake_set_caps(f, f->attr.caps | rc->caps);
-	conn_call(other, f);
+	conn_call(other);
 	other->param.qpn = 3;
 	KUNIT_ASSERT_EQ(test, fake_accept(other->fid, &other->param), 0);
 
 	f->config->strict_ird_ord = rc->strict;
-	conn_listen(c, f);
+	conn_listen(c);
 	c->qp->fail[FAKE_PREPARE] = rc->prepare;
-	c->peer = peer_connect(f, c->lis);
 	peer_make_v2(&c->frame, false, rc->flags, rc->ird, 0, "world", 5);
 	if (rc->early)
 		c->frame.len += peer_make_rtr_write(c->frame.buf + c->frame.len);
-	peer_send_frame(f, c->peer, &c->frame);
-	c->fid = fake_next_request(c->lis);
+	conn_ask(c);
 
 	KUNIT_EXPECT_EQ(test, fake_accept(c->fid, &rc->param), rc->err);
 	conn_expect_refusal(c, "", rc->term);
@@ -265,27 +244,25 @@ static void accept_that_fails_is_told_the_peer(struct kunit *test)
 static void accept_that_fails_behind_a_takeover_sends_only_fin(struct kunit *test)
 {
 	struct fake_conn *c = conn_new(test);
-	struct fakes *f = test->priv;
 
-	f->drv.attach = NULL;
-	f->drv.kick_rx = NULL;
-	conn_call(c, f);
+	c->f->drv.attach = NULL;
+	c->f->drv.kick_rx = NULL;
+	conn_call(c);
 	c->qp->speak = c->peer;
 	KUNIT_EXPECT_EQ(test, fake_accept(c->fid, &c->param), -EIO);
 	KUNIT_EXPECT_STREQ(test, c->qp->log, "prepare stop");
-	peer_expect_eof(f, c->peer);
+	peer_expect_eof(c->f, c->peer);
 }
 
 #ifdef CONFIG_IW_MPA_TAKEOVER
-/* Octets of the host are still under way. TCP has the connection as before. */
-/* Rules: E-9.3-1: the Reject, and each octet of the Terminate message for TCP_BUSY */
+/* Bytes of the host are still under way. TCP has the connection as before. */
+/* Rules: E-9.3-1: the Reject, and each byte of the Terminate message for TCP_BUSY */
 static void accept_while_tcp_is_busy_is_told_the_peer(struct kunit *test)
 {
 	struct fake_conn *c = conn_new(test);
-	struct fakes *f = test->priv;
 
-	fake_have_busy_tcp(f);
-	conn_call(c, f);
+	fake_have_busy_tcp(c->f);
+	conn_call(c);
 	KUNIT_EXPECT_EQ(test, fake_accept(c->fid, &c->param), -EIO);
 	KUNIT_EXPECT_STREQ(test, c->qp->log, "");
 	KUNIT_EXPECT_NULL(test, c->qp->busy_sk);
@@ -302,7 +279,7 @@ static void accept_reply_not_sent_is_eio(struct kunit *test)
 	struct fake_conn *c = conn_new(test);
 	struct iw_mpa_ep *ep;
 
-	conn_call(c, test->priv);
+	conn_call(c);
 	ep = iw_mpa_ep_find((unsigned long)c->fid->id.provider_data);
 	KUNIT_ASSERT_NOT_NULL(test, ep);
 	WRITE_ONCE(ep->sock.sock->sk->sk_sndbuf, 0);
@@ -320,7 +297,7 @@ static void reject_not_sent_is_a_reset(struct kunit *test)
 	struct fake_conn *c = conn_new(test);
 	struct iw_mpa_ep *ep;
 
-	conn_call(c, test->priv);
+	conn_call(c);
 	ep = iw_mpa_ep_find((unsigned long)c->fid->id.provider_data);
 	KUNIT_ASSERT_NOT_NULL(test, ep);
 	WRITE_ONCE(ep->sock.sock->sk->sk_sndbuf, 0);
@@ -341,14 +318,12 @@ enum end {
 	END_DEVICE_GONE,
 };
 
-struct end_case {
+static const struct end_case {
 	const char		*desc;
 	enum end		end;
 	int			status;
 	enum iw_mpa_reason	why;
-};
-
-static const struct end_case end_cases[] = {
+} end_cases[] = {
 	{ "fin", END_FIN, -ECONNRESET, IW_MPA_R_PEER_CLOSED },
 	{ "rst", END_RST, -ECONNRESET, IW_MPA_R_PEER_RESET },
 	{ "silence", END_SILENCE, -ETIMEDOUT, IW_MPA_R_TIMEOUT_RTR },
@@ -359,12 +334,7 @@ static const struct end_case end_cases[] = {
 	{ "device_gone", END_DEVICE_GONE, -ECONNABORTED, IW_MPA_R_DEVICE_GONE },
 };
 
-static void end_desc(const struct end_case *c, char *desc)
-{
-	strscpy(desc, c->desc, KUNIT_PARAM_DESC_SIZE);
-}
-
-KUNIT_ARRAY_PARAM(end, end_cases, end_desc);
+KUNIT_ARRAY_PARAM_DESC(end, end_cases, desc);
 
 static void end_it(struct fake_conn *c, enum end end)
 {
@@ -403,58 +373,46 @@ static void end_it(struct fake_conn *c, enum end end)
 }
 
 /*
- * Rules: B-07 B-10 P-02; M-7.1.2-10: open_tx is not called; M-7.1.2-17: the status after a
- * silence; M-8-1: the status of each end
+ * Rules: B-07 B-10 P-02; M-7.1.2-10: the driver's open_tx is not called; M-7.1.2-17: the status of
+ * the event after the peer was silent; M-8-1: the status of the event for each way to end
  */
 static void accept_without_rtr_is_established_and_closed(struct kunit *test)
 {
 	const struct end_case *ec = test->param_value;
 	struct fake_conn *c = conn_new(test);
-	struct fakes *f = test->priv;
 
 	if (ec->end == END_SILENCE)
-		f->config->rtr_timeout_ms = FAKE_SHORT_MS;
-	conn_call(c, f);
-	KUNIT_ASSERT_EQ(test, fake_accept(c->fid, &c->param), 0);
-	peer_recv_frame(f, c->peer, &c->frame);
+		c->f->config->rtr_timeout_ms = FAKE_SHORT_MS;
+	conn_call(c);
+	conn_accept(c);
 	end_it(c, ec->end);
 	fake_expect_event(c->fid, 0, IW_CM_EVENT_ESTABLISHED, ec->status);
-	fake_expect_event(c->fid, 1, IW_CM_EVENT_CLOSE, 0);
-	fake_expect_closed(c->fid, 2);
-	KUNIT_EXPECT_EQ(test, c->qp->why, ec->why);
-	KUNIT_EXPECT_EQ(test, c->qp->refs, 1);
+	conn_expect_closed(c, ec->why);
 	KUNIT_EXPECT_NULL(test, strstr(c->qp->log, "open_tx"));
 	if (c->peer)
-		peer_expect_end(f, c->peer);
+		peer_expect_end(c->f, c->peer);
 }
 
 /*
- * Rules: M-7.1.2-10: open_tx is not called; M-7.2-1: CLOSE, and the reason that the driver is
- * told
+ * Rules: M-7.1.2-10: the driver's open_tx is not called; M-7.2-1: the event CLOSE, and the reason
+ * that the driver gets
  */
 static void accept_client_server_ends_with_close(struct kunit *test)
 {
 	const struct end_case *ec = test->param_value;
 	struct fake_conn *c = conn_new(test);
-	struct fakes *f = test->priv;
 
-	conn_listen(c, f);
-	c->peer = peer_connect(f, c->lis);
-	peer_make(&c->frame, false, MPA_C, 1, NULL, 0);
-	peer_send_frame(f, c->peer, &c->frame);
-	c->fid = fake_next_request(c->lis);
+	conn_call_v1(c);
 	KUNIT_ASSERT_EQ(test, fake_accept(c->fid, &c->param), 0);
 	fake_expect_event(c->fid, 0, IW_CM_EVENT_ESTABLISHED, 0);
-	peer_recv_frame(f, c->peer, &c->frame);
+	peer_recv_frame(c->f, c->peer, &c->frame);
 	if (ec->end == END_SILENCE)
 		return;		/* that is for the ULP to judge */
 	end_it(c, ec->end);
-	fake_expect_event(c->fid, 1, IW_CM_EVENT_CLOSE, 0);
-	fake_expect_closed(c->fid, 2);
-	KUNIT_EXPECT_EQ(test, c->qp->why, ec->why);
+	conn_expect_closed(c, ec->why);
 	KUNIT_EXPECT_NULL(test, strstr(c->qp->log, "open_tx"));
 	if (c->peer)
-		peer_expect_end(f, c->peer);
+		peer_expect_end(c->f, c->peer);
 }
 
 static void accept_established_ends_with_close(struct kunit *test)
@@ -462,31 +420,26 @@ static void accept_established_ends_with_close(struct kunit *test)
 	const struct end_case *ec = test->param_value;
 	struct fake_conn *c = conn_new(test);
 
-	conn_passive_up(c, test->priv);
+	conn_passive_up(c);
 	if (ec->end == END_SILENCE)
 		return;
 	end_it(c, ec->end);
-	fake_expect_event(c->fid, 1, IW_CM_EVENT_CLOSE, 0);
-	fake_expect_closed(c->fid, 2);
-	KUNIT_EXPECT_EQ(test, c->qp->why, ec->why);
+	conn_expect_closed(c, ec->why);
 	if (c->peer)
 		peer_expect_end(c->f, c->peer);
 }
 
-/* Rules: E-9.3-1: FIN behind the Reply, and nothing between them */
+/* Rules: E-9.3-1: FIN after the Reply, and nothing between them */
 static void accept_event_lost_is_reported_by_close(struct kunit *test)
 {
 	struct fake_conn *c = conn_new(test);
 
-	conn_call(c, test->priv);
-	KUNIT_ASSERT_EQ(test, fake_accept(c->fid, &c->param), 0);
-	peer_recv_frame(c->f, c->peer, &c->frame);
+	conn_call(c);
+	conn_accept(c);
 	c->fid->fail_events = 1;
 	conn_send_rtr(c);
 	fake_expect_event(c->fid, 0, IW_CM_EVENT_ESTABLISHED, -ENOMEM);
-	fake_expect_event(c->fid, 1, IW_CM_EVENT_CLOSE, 0);
-	fake_expect_closed(c->fid, 2);
-	KUNIT_EXPECT_EQ(test, c->qp->why, IW_MPA_R_EVENT_LOST);
+	conn_expect_closed(c, IW_MPA_R_EVENT_LOST);
 	peer_expect_eof(c->f, c->peer);
 }
 
@@ -494,33 +447,24 @@ static void accept_event_lost_is_reported_by_close(struct kunit *test)
 static void accept_event_lost_within_accept_is_success(struct kunit *test)
 {
 	struct fake_conn *c = conn_new(test);
-	struct fakes *f = test->priv;
 
-	conn_listen(c, f);
-	c->peer = peer_connect(f, c->lis);
-	peer_make(&c->frame, false, MPA_C, 1, NULL, 0);
-	peer_send_frame(f, c->peer, &c->frame);
-	c->fid = fake_next_request(c->lis);
+	conn_call_v1(c);
 	c->fid->fail_events = 1;
 	KUNIT_ASSERT_EQ(test, fake_accept(c->fid, &c->param), 0);
 	fake_expect_event(c->fid, 0, IW_CM_EVENT_ESTABLISHED, -ENOMEM);
-	fake_expect_event(c->fid, 1, IW_CM_EVENT_CLOSE, 0);
-	fake_expect_closed(c->fid, 2);
+	conn_expect_closed(c, IW_MPA_R_EVENT_LOST);
 }
 
 /* iw_cm has no room, however long one waits. */
-/* Rules: I-11 Q-06; E-9.3-1: R of the Reply, and each octet of the Terminate message behind it */
+/* Rules: I-11 Q-06; E-9.3-1: R of the Reply, and each byte of the Terminate message after it */
 static void request_event_lost_is_rejected(struct kunit *test)
 {
 	struct fake_conn *c = conn_new(test);
-	struct fakes *f = test->priv;
 
-	f->config->verdict_timeout_ms = 4 * FAKE_SHORT_MS;
-	conn_listen(c, f);
+	c->f->config->verdict_timeout_ms = 4 * FAKE_SHORT_MS;
+	conn_listen(c);
 	c->lis->fail_events = INT_MAX;
-	c->peer = peer_connect(f, c->lis);
-	conn_make_good_request(c);
-	peer_send_frame(f, c->peer, &c->frame);
+	conn_send_request(c);
 	conn_expect_refusal(c, "", 5);
 	KUNIT_EXPECT_EQ(test, c->lis->nr_events, 0);
 }
@@ -529,7 +473,7 @@ static void device_gone_lingering_is_closed(struct kunit *test)
 {
 	struct fake_conn *c = conn_new(test);
 
-	conn_call(c, test->priv);
+	conn_call(c);
 	KUNIT_EXPECT_EQ(test, fake_reject(c->fid, NULL, 0), 0);
 	peer_recv_frame(c->f, c->peer, &c->frame);
 	fake_destroy(c->lis);
@@ -577,5 +521,3 @@ static struct kunit_suite accept_end_suite = {
 };
 
 kunit_test_suite(accept_end_suite);
-
-MODULE_LICENSE("GPL");

@@ -7,23 +7,21 @@
 
 #include <linux/in.h>
 #include <linux/in6.h>
-#include <linux/module.h>
 #include <linux/tcp.h>
-#include <rdma/rdma_cm.h>
 
 /*
- * Rules: E-9.1-1: the depths of CONNECT_REQUEST and ESTABLISHED; E-9.2-4 E-9.2-5 E-9.2-6: the
- * two words of the Reply; E-10-1: revision and S of the Reply; M-7.1-2: prepare and attach come
- * before the Reply; M-7.1.1-3: the key of the Reply; M-7.1.2-5: flags of the Reply;
- * M-7.1.2-10: no event and no open_tx before the RTR message
+ * Rules: E-9.1-1: IRD and ORD of CONNECT_REQUEST and ESTABLISHED; E-9.2-4 E-9.2-5 E-9.2-6: the IRD
+ * word and the ORD word of the Reply; E-10-1: revision and bit S of the Reply; M-7.1-2: the
+ * driver's prepare and attach are called before the Reply is sent; M-7.1.1-3: the key of the Reply;
+ * M-7.1.2-5: flags of the Reply; M-7.1.2-10: no event is reported and open_tx is not called before
+ * the RTR message arrives
  */
 static void accept_v2_p2p_comes_up_after_rtr(struct kunit *test)
 {
 	struct fake_conn *c = conn_new(test);
-	struct fakes *f = test->priv;
 	const struct fake_event *event;
 
-	conn_call(c, f);
+	conn_call(c);
 	fake_expect_event(c->lis, 0, IW_CM_EVENT_CONNECT_REQUEST, 0);
 	event = &c->lis->events[0];
 	KUNIT_EXPECT_EQ(test, event->ird, CONN_PEER_IRD);
@@ -34,7 +32,7 @@ static void accept_v2_p2p_comes_up_after_rtr(struct kunit *test)
 				     sizeof(struct sockaddr_in)), 0);
 
 	KUNIT_EXPECT_EQ(test, fake_accept(c->fid, &c->param), 0);
-	peer_recv_frame(f, c->peer, &c->frame);
+	peer_recv_frame(c->f, c->peer, &c->frame);
 	KUNIT_EXPECT_EQ(test, memcmp(c->frame.buf, "MPA ID Rep Frame", 16), 0);
 	KUNIT_EXPECT_EQ(test, peer_frame_flags(&c->frame), MPA_C | MPA_S);
 	KUNIT_EXPECT_EQ(test, peer_frame_rev(&c->frame), 2);
@@ -52,24 +50,21 @@ static void accept_v2_p2p_comes_up_after_rtr(struct kunit *test)
 	iw_mpa_quiet(IW_MPA_QUIET_MS);
 	KUNIT_EXPECT_EQ(test, c->fid->nr_events, 0);
 	KUNIT_EXPECT_STREQ(test, c->qp->log, "prepare attach kick_rx");
-	conn_send_rtr(c);
-	fake_expect_event(c->fid, 0, IW_CM_EVENT_ESTABLISHED, 0);
+	conn_establish(c);
 	KUNIT_EXPECT_EQ(test, c->fid->events[0].ird, CONN_PEER_IRD);
 	KUNIT_EXPECT_EQ(test, c->fid->events[0].ord, CONN_PEER_ORD);
 	KUNIT_EXPECT_STREQ(test, c->qp->log,
 			   "prepare attach kick_rx open_tx");
 
 	peer_fin(c->peer);
-	fake_expect_event(c->fid, 1, IW_CM_EVENT_CLOSE, 0);
-	fake_expect_closed(c->fid, 2);
-	KUNIT_EXPECT_EQ(test, c->qp->why, IW_MPA_R_PEER_CLOSED);
-	peer_expect_eof(f, c->peer);
+	conn_expect_closed(c, IW_MPA_R_PEER_CLOSED);
+	peer_expect_eof(c->f, c->peer);
 }
 
 /*
- * Rules: E-9-1: the two words of the Reply; E-9.1-2a E-9.1-2b: ORD of the Reply, and that which the
- * driver is given; E-9.1-13: those of the Reply for a wish of 0x3FFF, and those that the driver is
- * given
+ * Rules: E-9-1: the IRD word and the ORD word of the Reply; E-9.1-2a E-9.1-2b: ORD of the Reply,
+ * and the ORD that the driver gets; E-9.1-13: IRD and ORD of the Reply, and those that the driver
+ * gets, if the ULP asks for 0x3FFF
  */
 static void accept_depths_are_left_to_the_ulps(struct kunit *test)
 {
@@ -77,32 +72,29 @@ static void accept_depths_are_left_to_the_ulps(struct kunit *test)
 	struct fakes *f = test->priv;
 	u16 ord = min_t(u16, CONN_PEER_IRD, f->attr.max_ord);
 
-	conn_call(c, f);
+	conn_call(c);
 	c->param.ird = IW_MPA_DEPTH_ULP;
 	c->param.ord = IW_MPA_DEPTH_ULP;
-	KUNIT_ASSERT_EQ(test, fake_accept(c->fid, &c->param), 0);
-	peer_recv_frame(f, c->peer, &c->frame);
+	conn_accept(c);
 	KUNIT_EXPECT_EQ(test, peer_frame_word(&c->frame, 0) & 0x3fff, f->attr.max_ird);
 	KUNIT_EXPECT_EQ(test, peer_frame_word(&c->frame, 1) & 0x3fff, ord);
 	KUNIT_EXPECT_EQ(test, c->qp->params.ird, f->attr.max_ird);
 	KUNIT_EXPECT_EQ(test, c->qp->params.ord, ord);
 }
 
-/* Rules: E-7-4 M-7.1.1-14: PD_Length of the Reply, and each octet that it counts */
+/* Rules: E-7-4 M-7.1.1-14: PD_Length of the Reply, and each byte that it counts */
 static void accept_with_most_private_data_is_sent(struct kunit *test)
 {
 	struct fake_conn *c = conn_new(test);
-	struct fakes *f = test->priv;
 	static u8 pd[IW_MPA_PD_MAX - 4];
 	int i;
 
 	for (i = 0; i < ARRAY_SIZE(pd); i++)
 		pd[i] = 1 + i % 251;
-	conn_call(c, f);
+	conn_call(c);
 	c->param.private_data = pd;
 	c->param.private_data_len = sizeof(pd);
-	KUNIT_ASSERT_EQ(test, fake_accept(c->fid, &c->param), 0);
-	peer_recv_frame(f, c->peer, &c->frame);
+	conn_accept(c);
 	KUNIT_EXPECT_EQ(test, peer_frame_pd_len(&c->frame), IW_MPA_PD_MAX);
 	KUNIT_EXPECT_EQ(test, memcmp(c->frame.buf + 24, pd, sizeof(pd)), 0);
 }
@@ -112,41 +104,34 @@ static void accept_later_fpdus_change_nothing(struct kunit *test)
 {
 	struct fake_conn *c = conn_new(test);
 
-	conn_passive_up(c, test->priv);
+	conn_passive_up(c);
 	conn_send_rtr(c);
 	conn_send_rtr(c);
 	FAKE_WAIT(c->f, c->qp->nr_fpdus == 3);
 	fake_disconnect(c->fid);
-	fake_expect_event(c->fid, 1, IW_CM_EVENT_CLOSE, 0);
-	fake_expect_closed(c->fid, 2);
+	conn_expect_closed(c, IW_MPA_R_ULP_CLOSE);
 	KUNIT_EXPECT_STREQ(test, c->qp->log,
 			   "prepare attach kick_rx open_tx stop");
 }
 
-struct plain_case {
+static const struct plain_case {
 	const char	*desc;
 	u8		rev;
 	u8		flags;
-};
-
-static const struct plain_case plain_cases[] = {
+} plain_cases[] = {
 	{ "rfc6581_9_2_a_0", 2, MPA_C | MPA_S },
 	{ "rfc6581_9_v2_without_s", 2, MPA_C },
 	{ "rfc5044_v1", 1, MPA_C },
 	{ "rfc5044_v1_without_crc", 1, 0 },
 };
 
-static void plain_desc(const struct plain_case *c, char *desc)
-{
-	strscpy(desc, c->desc, KUNIT_PARAM_DESC_SIZE);
-}
-
-KUNIT_ARRAY_PARAM(plain, plain_cases, plain_desc);
+KUNIT_ARRAY_PARAM_DESC(plain, plain_cases, desc);
 
 /* RFC 5044 7.1.2: established at once, but silent until the first FPDU. */
 /*
- * Rules: E-6-3 E-10-4: ESTABLISHED; E-9.2-11: A of the Reply; E-10-2: revision and flags of the
- * Reply; M-7.1.1-8: C of the Reply; M-7.1.2-10: open_tx comes behind the first FPDU
+ * Rules: E-6-3 E-10-4: the event ESTABLISHED; E-9.2-11: the bit A of the Reply; E-10-2: revision
+ * and flags of the Reply; M-7.1.1-8: the bit C of the Reply; M-7.1.2-10: the driver's open_tx is
+ * called after the first FPDU has arrived
  */
 static void accept_client_server_opens_tx_after_first_fpdu(struct kunit *test)
 {
@@ -154,21 +139,18 @@ static void accept_client_server_opens_tx_after_first_fpdu(struct kunit *test)
 	const struct plain_case *pc = test->param_value;
 	bool enhanced = pc->flags & MPA_S;
 	struct fake_conn *c = conn_new(test);
-	struct fakes *f = test->priv;
 
-	conn_listen(c, f);
-	c->peer = peer_connect(f, c->lis);
+	conn_listen(c);
 	peer_make(&c->frame, false, pc->flags, pc->rev, pd, sizeof(pd));
-	peer_send_frame(f, c->peer, &c->frame);
-	c->fid = fake_next_request(c->lis);
+	conn_ask(c);
 	KUNIT_EXPECT_EQ(test, c->lis->events[0].pd_len, enhanced ? 2 : 6);
 	KUNIT_EXPECT_EQ(test, c->lis->events[0].ird,
-			enhanced ? 3 : f->attr.max_ord);
+			enhanced ? 3 : c->f->attr.max_ord);
 
 	KUNIT_ASSERT_EQ(test, fake_accept(c->fid, &c->param), 0);
 	KUNIT_EXPECT_EQ(test, c->fid->nr_events, 1);
 	fake_expect_event(c->fid, 0, IW_CM_EVENT_ESTABLISHED, 0);
-	peer_recv_frame(f, c->peer, &c->frame);
+	peer_recv_frame(c->f, c->peer, &c->frame);
 	KUNIT_EXPECT_EQ(test, peer_frame_rev(&c->frame), pc->rev);
 	KUNIT_EXPECT_EQ(test, peer_frame_flags(&c->frame), MPA_C | pc->flags);
 	KUNIT_EXPECT_EQ(test, peer_frame_pd_len(&c->frame), enhanced ? 9 : 5);
@@ -178,16 +160,14 @@ static void accept_client_server_opens_tx_after_first_fpdu(struct kunit *test)
 	KUNIT_EXPECT_STREQ(test, c->qp->log, "prepare attach kick_rx");
 
 	conn_send_rtr(c);
-	FAKE_WAIT(f, strstr(c->qp->log, "open_tx") && !c->qp->busy);
+	FAKE_WAIT(c->f, strstr(c->qp->log, "open_tx") && !c->qp->busy);
 	KUNIT_EXPECT_EQ(test, c->fid->nr_events, 1);
 }
 
-struct split_case {
+static const struct split_case {
 	const char	*desc;
-	size_t		first;	/* octets sent at first, 0 for one by one */
-};
-
-static const struct split_case split_cases[] = {
+	size_t		first;	/* bytes sent at first, 0 for one by one */
+} split_cases[] = {
 	{ "octet_by_octet", 0 },
 	{ "within_key", 7 },
 	{ "behind_key", 16 },
@@ -201,56 +181,46 @@ static const struct split_case split_cases[] = {
 	{ "before_last_octet", 28 },
 };
 
-static void split_desc(const struct split_case *c, char *desc)
-{
-	strscpy(desc, c->desc, KUNIT_PARAM_DESC_SIZE);
-}
+KUNIT_ARRAY_PARAM_DESC(split, split_cases, desc);
 
-KUNIT_ARRAY_PARAM(split, split_cases, split_desc);
-
-/* Rules: M-7.1.2-2: silence as long as the last octet of the Request is missing */
+/* Rules: M-7.1.2-2: silence as long as the last byte of the Request is missing */
 static void accept_request_in_parts_comes_up(struct kunit *test)
 {
 	const struct split_case *sc = test->param_value;
 	struct fake_conn *c = conn_new(test);
-	struct fakes *f = test->priv;
 	size_t n, sent;
 
-	conn_listen(c, f);
-	c->peer = peer_connect(f, c->lis);
+	conn_listen(c);
+	c->peer = peer_connect(c->f, c->lis);
 	conn_make_good_request(c);
 	for (sent = 0; sent < c->frame.len; sent += n) {
 		n = sc->first ?: 1;
 		n = min(n, c->frame.len - sent);
-		/* An event may come late: where one octet is missing, and behind the first part. */
+		/* An event may come late: where one byte is missing, and after the first part. */
 		if (sent == c->frame.len - 1 || (sc->first && sent))
 			iw_mpa_quiet(IW_MPA_QUIET_MS);
 		KUNIT_EXPECT_EQ(test, c->lis->nr_events, 0);
-		peer_send(f, c->peer, c->frame.buf + sent, n);
+		peer_send(c->f, c->peer, c->frame.buf + sent, n);
 		/* time to read too much */
 		schedule_timeout_uninterruptible(sent % 2);
 	}
 	c->fid = fake_next_request(c->lis);
 	KUNIT_EXPECT_EQ(test, c->lis->events[0].pd_len, 5);
 	KUNIT_ASSERT_EQ(test, fake_accept(c->fid, &c->param), 0);
-	conn_send_rtr(c);
-	fake_expect_event(c->fid, 0, IW_CM_EVENT_ESTABLISHED, 0);
+	conn_establish(c);
 }
 
-/* The RTR came with the Request: not one octet of it was read by the library. */
-/* Rules: M-7.1-1 M-7.1.5-2: the octets behind the Request are still in the socket */
+/* The RTR came with the Request: not one byte of it was read by the library. */
+/* Rules: M-7.1-1 M-7.1.5-2: the bytes after the Request are still in the socket */
 static void accept_glued_fpdu_is_left_to_the_driver(struct kunit *test)
 {
 	struct fake_conn *c = conn_new(test);
-	struct fakes *f = test->priv;
 
-	fake_set_caps(f, f->attr.caps | IW_MPA_CAP_EARLY_RX);
-	conn_listen(c, f);
-	c->peer = peer_connect(f, c->lis);
+	fake_set_caps(c->f, c->f->attr.caps | IW_MPA_CAP_EARLY_RX);
+	conn_listen(c);
 	conn_make_good_request(c);
 	c->frame.len += peer_make_rtr_write(c->frame.buf + c->frame.len);
-	peer_send_frame(f, c->peer, &c->frame);
-	c->fid = fake_next_request(c->lis);
+	conn_ask(c);
 	KUNIT_ASSERT_EQ(test, fake_accept(c->fid, &c->param), 0);
 	KUNIT_EXPECT_TRUE(test, c->qp->ho.rx_queued);
 	KUNIT_EXPECT_EQ(test, c->qp->ho.rcv_nxt + IW_MPA_FPDU_WRITE_SIZE,
@@ -275,17 +245,13 @@ static int answer_reject(struct fake_id *child)
 static void accept_before_the_upcall_returns_comes_up(struct kunit *test)
 {
 	struct fake_conn *c = conn_new(test);
-	struct fakes *f = test->priv;
 
-	conn_listen(c, f);
+	conn_listen(c);
 	c->lis->answer = answer_accept;
-	c->peer = peer_connect(f, c->lis);
 	conn_make_good_request(c);
-	peer_send_frame(f, c->peer, &c->frame);
-	c->fid = fake_next_request(c->lis);
-	peer_recv_frame(f, c->peer, &c->frame);
-	conn_send_rtr(c);
-	fake_expect_event(c->fid, 0, IW_CM_EVENT_ESTABLISHED, 0);
+	conn_ask(c);
+	peer_recv_frame(c->f, c->peer, &c->frame);
+	conn_establish(c);
 	KUNIT_EXPECT_EQ(test, fake_answer_of(c->fid), 0);
 }
 
@@ -293,30 +259,26 @@ static void accept_before_the_upcall_returns_comes_up(struct kunit *test)
 static void reject_before_the_upcall_returns_is_sent(struct kunit *test)
 {
 	struct fake_conn *c = conn_new(test);
-	struct fakes *f = test->priv;
 
-	conn_listen(c, f);
+	conn_listen(c);
 	c->lis->answer = answer_reject;
-	c->peer = peer_connect(f, c->lis);
 	conn_make_good_request(c);
-	peer_send_frame(f, c->peer, &c->frame);
-	c->fid = fake_next_request(c->lis);
-	peer_recv_frame(f, c->peer, &c->frame);
+	conn_ask(c);
+	peer_recv_frame(c->f, c->peer, &c->frame);
 	KUNIT_EXPECT_EQ(test, peer_frame_flags(&c->frame) & MPA_R, MPA_R);
 	KUNIT_EXPECT_EQ(test, peer_frame_pd_len(&c->frame), 4 + 2);
 	KUNIT_EXPECT_EQ(test, fake_answer_of(c->fid), 0);
 	peer_fin(c->peer);
-	peer_expect_eof(f, c->peer);
+	peer_expect_eof(c->f, c->peer);
 }
 
 /* An event that means nothing while the ULP thinks does not spoil its answer. */
 static void accept_after_octets_that_come_early_comes_up(struct kunit *test)
 {
 	struct fake_conn *c = conn_new(test);
-	struct fakes *f = test->priv;
 
-	fake_set_caps(f, f->attr.caps | IW_MPA_CAP_EARLY_RX);
-	conn_call(c, f);
+	fake_set_caps(c->f, c->f->attr.caps | IW_MPA_CAP_EARLY_RX);
+	conn_call(c);
 	conn_send_rtr(c);
 	KUNIT_ASSERT_EQ(test, fake_accept(c->fid, &c->param), 0);
 	fake_expect_event(c->fid, 0, IW_CM_EVENT_ESTABLISHED, 0);
@@ -329,29 +291,22 @@ static void accept_rtr_and_fin_is_established_and_closed(struct kunit *test)
 {
 	struct fake_conn *c = conn_new(test);
 
-	conn_call(c, test->priv);
+	conn_call(c);
 	KUNIT_ASSERT_EQ(test, fake_accept(c->fid, &c->param), 0);
 	conn_send_rtr(c);
 	peer_fin(c->peer);
 	fake_expect_event(c->fid, 0, IW_CM_EVENT_ESTABLISHED, 0);
-	fake_expect_event(c->fid, 1, IW_CM_EVENT_CLOSE, 0);
-	fake_expect_closed(c->fid, 2);
+	conn_expect_closed(c, IW_MPA_R_PEER_CLOSED);
 }
 
 /* Rules: M-4.3-1 M-7.1.1-5 M-7.1.1-6 M-7.1.2-13: tx_markers that the driver is given */
 static void accept_markers_of_the_peer_are_told_the_driver(struct kunit *test)
 {
 	struct fake_conn *c = conn_new(test);
-	struct fakes *f = test->priv;
 
-	fake_set_caps(f, f->attr.caps | IW_MPA_CAP_TX_MARKERS);
-	conn_listen(c, f);
-	c->peer = peer_connect(f, c->lis);
-	peer_make_v2(&c->frame, false, MPA_C | MPA_M, CONN_PEER_IRD, CONN_PEER_ORD, NULL, 0);
-	peer_send_frame(f, c->peer, &c->frame);
-	c->fid = fake_next_request(c->lis);
-	KUNIT_ASSERT_EQ(test, fake_accept(c->fid, &c->param), 0);
-	peer_recv_frame(f, c->peer, &c->frame);
+	fake_set_caps(c->f, c->f->attr.caps | IW_MPA_CAP_TX_MARKERS);
+	conn_call_v2(c, MPA_C | MPA_M);
+	conn_accept(c);
 
 	KUNIT_EXPECT_EQ(test, peer_frame_flags(&c->frame), MPA_C | MPA_S);
 	KUNIT_EXPECT_TRUE(test, c->qp->params.tx_markers);
@@ -363,17 +318,11 @@ static void accept_markers_of_the_peer_are_told_the_driver(struct kunit *test)
 static void accept_asks_for_markers_if_set_so(struct kunit *test)
 {
 	struct fake_conn *c = conn_new(test);
-	struct fakes *f = test->priv;
 
-	fake_set_caps(f, f->attr.caps | IW_MPA_CAP_RX_MARKERS);
-	f->config->markers = 1;
-	conn_listen(c, f);
-	c->peer = peer_connect(f, c->lis);
-	peer_make_v2(&c->frame, false, MPA_C, CONN_PEER_IRD, CONN_PEER_ORD, NULL, 0);
-	peer_send_frame(f, c->peer, &c->frame);
-	c->fid = fake_next_request(c->lis);
-	KUNIT_ASSERT_EQ(test, fake_accept(c->fid, &c->param), 0);
-	peer_recv_frame(f, c->peer, &c->frame);
+	fake_set_caps(c->f, c->f->attr.caps | IW_MPA_CAP_RX_MARKERS);
+	c->f->config->markers = 1;
+	conn_call_v2(c, MPA_C);
+	conn_accept(c);
 
 	KUNIT_EXPECT_EQ(test, peer_frame_flags(&c->frame), MPA_C | MPA_M | MPA_S);
 	KUNIT_EXPECT_TRUE(test, c->qp->params.rx_markers);
@@ -382,24 +331,18 @@ static void accept_asks_for_markers_if_set_so(struct kunit *test)
 
 /* The peer does not want CRCs. */
 /*
- * Rules: M-4.4-1 M-7.1.1-7: C of the Reply, and CRC as the driver is told, with crc 0 on a device
- * that can do without, and on one that cannot
+ * Rules: M-4.4-1 M-7.1.1-7: the bit C of the Reply, and whether the driver is to use CRC, if the
+ * setting crc is 0, for a device that can work without CRC and for one that cannot
  */
 static void accept_asks_for_crc_unless_it_need_not(struct kunit *test)
 {
 	const struct crc_case *cc = test->param_value;
 	struct fake_conn *c = conn_new(test);
-	struct fakes *f = test->priv;
 
-	fake_set_caps(f, f->attr.caps | cc->caps);
-	f->config->crc = cc->setting;
-	conn_listen(c, f);
-	c->peer = peer_connect(f, c->lis);
-	peer_make_v2(&c->frame, false, 0, CONN_PEER_IRD, CONN_PEER_ORD, NULL, 0);
-	peer_send_frame(f, c->peer, &c->frame);
-	c->fid = fake_next_request(c->lis);
-	KUNIT_ASSERT_EQ(test, fake_accept(c->fid, &c->param), 0);
-	peer_recv_frame(f, c->peer, &c->frame);
+	fake_set_caps(c->f, c->f->attr.caps | cc->caps);
+	c->f->config->crc = cc->setting;
+	conn_call_v2(c, 0);
+	conn_accept(c);
 	KUNIT_EXPECT_EQ(test, !!(peer_frame_flags(&c->frame) & MPA_C), cc->asked);
 	KUNIT_EXPECT_EQ(test, c->qp->params.crc, cc->asked);
 }
@@ -424,7 +367,7 @@ static u64 stat_of(struct kunit *test, const char *name)
 	return value;
 }
 
-/* Counted behind the event that a test waits for */
+/* Counted after the event that a test waits for */
 static void expect_stat(struct kunit *test, const char *name, u64 value)
 {
 	int i;
@@ -440,55 +383,22 @@ static void statistics_count_for_the_device(struct kunit *test)
 	struct fakes *f = test->priv;
 
 	KUNIT_EXPECT_EQ(test, stat_of(test, "established"), 0);
-	conn_call(c, f);
+	conn_call(c);
 	KUNIT_EXPECT_EQ(test, fake_accept(c->fid, &c->param), 0);
 	peer_recv_frame(f, c->peer, &c->frame);
-	conn_send_rtr(c);
-	fake_expect_event(c->fid, 0, IW_CM_EVENT_ESTABLISHED, 0);
+	conn_establish(c);
 	expect_stat(test, "established", 1);
 	KUNIT_EXPECT_EQ(test, stat_of(test, "closed"), 0);
 	peer_fin(c->peer);
 	fake_expect_closed(c->fid, 2);
 
-	conn_listen(bad, f);
+	conn_listen(bad);
 	bad->peer = peer_connect(f, bad->lis);
 	peer_send(f, bad->peer, "garbage", 7);
 	peer_expect_eof(f, bad->peer);
 	expect_stat(test, "closed", 1);
 	expect_stat(test, "PEER_CLOSED", 1);
 	expect_stat(test, "BAD_KEY", 1);
-}
-
-/*
- * The ULP has made its QP on the device that rdma_cm has chosen. If that is not the listener's, a
- * QP of this number here is another ULP's.
- */
-static void accept_with_a_qp_of_another_device_is_refused(struct kunit *test)
-{
-	struct ib_device *other = kunit_kzalloc(test, sizeof(*other), GFP_KERNEL);
-	struct fake_conn *c = conn_new(test);
-
-	KUNIT_ASSERT_NOT_NULL(test, other);
-	conn_call(c, test->priv);
-	fake_own(c->fid)->device = other;
-	KUNIT_EXPECT_EQ(test, fake_accept(c->fid, &c->param), -EINVAL);
-	conn_expect_refusal(c, "", 5);
-	fake_expect_closed(c->fid, 0);
-	KUNIT_EXPECT_STREQ(test, c->qp->log, "");
-	KUNIT_EXPECT_EQ(test, c->qp->refs, 1);
-}
-
-/* With the QP of its own device nothing changes. */
-static void accept_with_a_qp_of_the_device_comes_up(struct kunit *test)
-{
-	struct fake_conn *c = conn_new(test);
-
-	conn_call(c, test->priv);
-	fake_own(c->fid);
-	KUNIT_EXPECT_EQ(test, fake_accept(c->fid, &c->param), 0);
-	peer_recv_frame(c->f, c->peer, &c->frame);
-	conn_send_rtr(c);
-	fake_expect_event(c->fid, 0, IW_CM_EVENT_ESTABLISHED, 0);
 }
 
 static struct kunit_case accept_cases[] = {
@@ -508,8 +418,6 @@ static struct kunit_case accept_cases[] = {
 	KUNIT_CASE(accept_asks_for_markers_if_set_so),
 	KUNIT_CASE_PARAM(accept_asks_for_crc_unless_it_need_not, crc_gen_params),
 	KUNIT_CASE(statistics_count_for_the_device),
-	KUNIT_CASE(accept_with_a_qp_of_another_device_is_refused),
-	KUNIT_CASE(accept_with_a_qp_of_the_device_comes_up),
 	{}
 };
 
@@ -521,5 +429,3 @@ static struct kunit_suite accept_suite = {
 };
 
 kunit_test_suite(accept_suite);
-
-MODULE_LICENSE("GPL");

@@ -8,19 +8,18 @@
 #include "stats.h"
 
 #include <linux/jiffies.h>
-#include <linux/module.h>
 
 #define PEERS	5
 #define SAID	2	/* what the ULP says in rdma_listen() */
 
-/* PEERS clients, one behind the other, with a good Request each. */
+/* PEERS clients, one after the other, with a good Request each. */
 static void crowd(struct fake_conn *c, struct fakes *f, struct socket **peers)
 {
 	int i;
 
 	f->backlog = SAID;
 	f->config->verdict_timeout_ms = 3600000;	/* so that the ULP has time */
-	conn_listen(c, f);
+	conn_listen(c);
 	conn_make_good_request(c);
 	for (i = 0; i < PEERS; i++) {
 		peers[i] = peer_connect(f, c->lis);
@@ -57,22 +56,21 @@ static void look_again_later(struct iw_mpa_listener *lis)
 static void backlog_asks_as_many_as_the_ulp_said_in_order(struct kunit *test)
 {
 	struct fake_conn *c = conn_new(test);
-	struct fakes *f = test->priv;
 	struct fake_id *ids[PEERS];
 	struct socket *peers[PEERS];
 	int i;
 
-	crowd(c, f, peers);
+	crowd(c, c->f, peers);
 	for (i = 0; i < SAID; i++)
 		ids[i] = fake_next_request(c->lis);
-	FAKE_POLL(f, so_many_wait(listener_of(ids[0]), PEERS - SAID));
+	FAKE_POLL(c->f, so_many_wait(listener_of(ids[0]), PEERS - SAID));
 	KUNIT_EXPECT_EQ(test, READ_ONCE(c->lis->nr_events), SAID);
 	for (i = 0; i < PEERS; i++) {
 		if (i >= SAID)
 			ids[i] = fake_next_request(c->lis);
 		KUNIT_EXPECT_LE(test, READ_ONCE(c->lis->nr_events), SAID + i);
 		KUNIT_EXPECT_EQ(test, fake_reject(ids[i], NULL, 0), 0);
-		peer_recv_frame(f, peers[i], &c->frame);
+		peer_recv_frame(c->f, peers[i], &c->frame);
 	}
 }
 
@@ -129,19 +127,18 @@ static void backlog_peer_that_leaves_while_it_waits_is_forgotten(struct kunit *t
 static void backlog_ulp_that_does_not_answer_is_asked_again(struct kunit *test)
 {
 	struct fake_conn *c = conn_new(test);
-	struct fakes *f = test->priv;
 	struct iw_mpa_listener *lis;
 	struct socket *peers[PEERS];
 	int i;
 
-	crowd(c, f, peers);
+	crowd(c, c->f, peers);
 	for (i = 0; i < SAID; i++)
 		lis = listener_of(fake_next_request(c->lis));
-	FAKE_POLL(f, so_many_wait(lis, PEERS - SAID));
+	FAKE_POLL(c->f, so_many_wait(lis, PEERS - SAID));
 	look_again_later(lis);
 	for (i = 0; i < SAID; i++)
 		fake_next_request(c->lis);
-	FAKE_POLL(f, so_many_wait(lis, PEERS - 2 * SAID));
+	FAKE_POLL(c->f, so_many_wait(lis, PEERS - 2 * SAID));
 	KUNIT_EXPECT_EQ(test, READ_ONCE(c->lis->nr_events), 2 * SAID);
 	look_again_later(lis);
 	fake_next_request(c->lis);
@@ -192,5 +189,3 @@ static struct kunit_suite backlog_suite = {
 };
 
 kunit_test_suite(backlog_suite);
-
-MODULE_LICENSE("GPL");

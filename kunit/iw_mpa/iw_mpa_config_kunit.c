@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Settings: who decides whether an initiator asks for an RTR message (RFC 6581 5), and whether it
- * can do with revision 1 (RFC 6581 10).
+ * Which setting decides whether an initiator asks for an RTR message (RFC 6581 5), and whether MPA
+ * revision 1 is allowed (RFC 6581 10).
  */
 
 #include "config.h"
 
 #include <kunit/test.h>
 #include <linux/bitmap.h>
-#include <linux/module.h>
 
 #define PORTS	65536
 
@@ -36,12 +35,7 @@ static const struct policy_case policy_cases[] = {
 	{ "another_port_off", 1, IW_MPA_DEFAULT, -1, 65535, true },
 };
 
-static void policy_desc(const struct policy_case *c, char *desc)
-{
-	strscpy(desc, c->desc, KUNIT_PARAM_DESC_SIZE);
-}
-
-KUNIT_ARRAY_PARAM(policy, policy_cases, policy_desc);
+KUNIT_ARRAY_PARAM_DESC(policy, policy_cases, desc);
 
 static unsigned long *port_list(struct kunit *test, int port)
 {
@@ -70,7 +64,7 @@ static void config_narrower_rtr_policy_wins(struct kunit *test)
 			iw_mpa_config_peer_to_peer(&config, &device, 1111, 2222, &will_do));
 }
 
-struct fall_back_case {
+static const struct fall_back_case {
 	const char		*desc;
 	u8			v1_fallback;
 	u8			strict;
@@ -79,9 +73,7 @@ struct fall_back_case {
 	int			yes;		/* peer_to_peer_ports */
 	int			no;		/* client_server_ports */
 	bool			will_do;
-};
-
-static const struct fall_back_case fall_back_cases[] = {
+} fall_back_cases[] = {
 	/* What holds for all applications of the namespace says nothing of this one. */
 	{ "defaults", 1, 0, 1, IW_MPA_DEFAULT, -1, -1, true },
 	{ "namespace_off", 1, 0, 0, IW_MPA_DEFAULT, -1, -1, true },
@@ -98,12 +90,7 @@ static const struct fall_back_case fall_back_cases[] = {
 	{ "another_port_on", 1, 0, 1, IW_MPA_DEFAULT, 2223, -1, true },
 };
 
-static void fall_back_desc(const struct fall_back_case *c, char *desc)
-{
-	strscpy(desc, c->desc, KUNIT_PARAM_DESC_SIZE);
-}
-
-KUNIT_ARRAY_PARAM(fall_back, fall_back_cases, fall_back_desc);
+KUNIT_ARRAY_PARAM_DESC(fall_back, fall_back_cases, desc);
 
 /* Rules: E-10-6: whether revision 1 will do, by setting, depths, port and device */
 static void config_revision_1_does_not_do_where_more_is_asked_for(struct kunit *test)
@@ -136,5 +123,3 @@ static struct kunit_suite config_suite = {
 };
 
 kunit_test_suite(config_suite);
-
-MODULE_LICENSE("GPL");

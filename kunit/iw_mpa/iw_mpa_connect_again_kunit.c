@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The initiator tries again: from another source port, or with MPA of version 1; and a QP is used
- * again.
+ * The initiator tries again after a failure, from another source port or with MPA revision 1; and a
+ * QP is used for a second connection.
  */
 
 #include "ep.h"
@@ -11,7 +11,6 @@
 
 #include <linux/in.h>
 #include <linux/in6.h>
-#include <linux/module.h>
 #include <linux/tcp.h>
 #include <net/tcp.h>
 
@@ -30,16 +29,12 @@ static __be16 take_port(struct fakes *f, struct fake_id *fid)
 static void connect_source_port_in_use_takes_another(struct kunit *test)
 {
 	struct fake_conn *c = conn_new(test);
-	struct fakes *f = test->priv;
 	struct sockaddr_storage peer;
 	struct sockaddr_in *sin;
 	__be16 taken;
 
-	c->f = f;
-	c->fid = fake_id_create(f);
-	c->listener = peer_listen(f, c->fid, AF_INET);
-	c->param.qpn = 1;
-	taken = take_port(f, c->fid);
+	conn_aim(c, AF_INET);
+	taken = take_port(c->f, c->fid);
 	KUNIT_ASSERT_EQ(test, fake_connect(c->fid, &c->param), 0);
 	conn_answer_dial(c);
 
@@ -66,22 +61,17 @@ static __be16 peers_port(struct kunit *test, struct socket *peer)
 static void connect_source_port_of_a_mapped_address_stays(struct kunit *test)
 {
 	struct fake_conn *c = conn_new(test);
-	struct fakes *f = test->priv;
 	struct sockaddr_storage before;
 	__be16 taken;
 
-	c->f = f;
-	c->fid = fake_id_create(f);
-	c->listener = peer_listen(f, c->fid, AF_INET);
-	c->param.qpn = 1;
-	taken = take_port(f, c->fid);
+	conn_aim(c, AF_INET);
+	taken = take_port(c->f, c->fid);
 	c->fid->id.mapped = true;
 	before = c->fid->id.m_local_addr;
 	KUNIT_ASSERT_EQ(test, fake_connect(c->fid, &c->param), 0);
 	conn_answer_dial(c);
 	KUNIT_EXPECT_NE(test, peers_port(test, c->peer), taken);
-	conn_send_good_reply(c);
-	fake_expect_event(c->fid, 0, IW_CM_EVENT_CONNECT_REPLY, 0);
+	conn_connect(c);
 	KUNIT_EXPECT_EQ(test, memcmp(&c->fid->events[0].local, &before, sizeof(before)), 0);
 	KUNIT_EXPECT_EQ(test, memcmp(&c->fid->id.m_local_addr, &before, sizeof(before)), 0);
 	KUNIT_EXPECT_EQ(test, memcmp(&c->fid->id.local_addr, &before, sizeof(before)), 0);
@@ -102,25 +92,18 @@ static void connect_source_port_in_use_is_refused_if_set_so(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, f->qps[0].refs, 1);
 }
 
-struct fallback_case {
+static const struct fallback_case {
 	const char	*desc;
 	bool		rst;
 	bool		port_retry;
-};
-
-static const struct fallback_case fallback_cases[] = {
+} fallback_cases[] = {
 	{ "rfc6581_10_fin", false, true },
 	{ "rfc6581_10_rst", true, true },
 	{ "fin_on_a_fixed_port", false, false },
 	{ "rst_on_a_fixed_port", true, false },
 };
 
-static void fallback_desc(const struct fallback_case *c, char *desc)
-{
-	strscpy(desc, c->desc, KUNIT_PARAM_DESC_SIZE);
-}
-
-KUNIT_ARRAY_PARAM(fallback, fallback_cases, fallback_desc);
+KUNIT_ARRAY_PARAM_DESC(fallback, fallback_cases, desc);
 
 /* The peer has reset the connection, which may have had any cause: it gets the same Request. */
 static void dial_again(struct fake_conn *c, struct fakes *f)
@@ -136,7 +119,7 @@ static void dial_again(struct fake_conn *c, struct fakes *f)
 
 static void fall_back(struct fake_conn *c, struct fakes *f, bool rst)
 {
-	conn_dial(c, f);
+	conn_dial(c);
 	if (rst) {
 		dial_again(c, f);
 		peer_rst(f, c->peer);
@@ -154,12 +137,11 @@ static void connect_v2_refused_comes_up_with_v1(struct kunit *test)
 {
 	const struct fallback_case *fc = test->param_value;
 	struct fake_conn *c = conn_new(test);
-	struct fakes *f = test->priv;
 
-	f->config->source_port_retry = fc->port_retry;
-	fall_back(c, f, fc->rst);
+	c->f->config->source_port_retry = fc->port_retry;
+	fall_back(c, c->f, fc->rst);
 	peer_make(&c->frame, true, MPA_C, 1, NULL, 0);
-	peer_send_frame(f, c->peer, &c->frame);
+	peer_send_frame(c->f, c->peer, &c->frame);
 	fake_expect_event(c->fid, 0, IW_CM_EVENT_CONNECT_REPLY, 0);
 	KUNIT_EXPECT_EQ(test, c->fid->nr_events, 1);
 	KUNIT_EXPECT_EQ(test, c->qp->params.rev, 1);
@@ -169,8 +151,7 @@ static void expect_up_with_v2(struct fake_conn *c)
 {
 	struct kunit *test = c->f->test;
 
-	conn_send_good_reply(c);
-	fake_expect_event(c->fid, 0, IW_CM_EVENT_CONNECT_REPLY, 0);
+	conn_connect(c);
 	KUNIT_EXPECT_EQ(test, c->fid->nr_events, 1);
 	KUNIT_EXPECT_EQ(test, c->qp->params.rev, 2);
 	KUNIT_EXPECT_TRUE(test, c->qp->params.p2p);
@@ -182,10 +163,9 @@ static void expect_up_with_v2(struct fake_conn *c)
 static void connect_v2_reset_once_comes_up_with_v2(struct kunit *test)
 {
 	struct fake_conn *c = conn_new(test);
-	struct fakes *f = test->priv;
 
-	conn_dial(c, f);
-	dial_again(c, f);
+	conn_dial(c);
+	dial_again(c, c->f);
 	expect_up_with_v2(c);
 }
 
@@ -205,11 +185,7 @@ static void connect_v2_closed_unread_comes_up_with_v2(struct kunit *test)
 	struct fakes *f = test->priv;
 	int size;
 
-	c->f = f;
-	c->qp = &f->qps[0];
-	c->fid = fake_id_create(f);
-	c->param.qpn = 1;
-	c->listener = peer_listen(f, c->fid, AF_INET);
+	conn_aim(c, AF_INET);
 	size = close_window(c->listener);
 	KUNIT_ASSERT_EQ(test, fake_connect(c->fid, &c->param), 0);
 	c->peer = peer_accept(f, c->listener);
@@ -227,20 +203,19 @@ static bool fallbacks_are(u64 count)
 }
 
 /*
- * The peer's FIN comes over a network: its TCP does not hear of the end of the first connection
- * before the second one is opened.
+ * Over a network the peer's TCP may learn of the end of the first connection only after the second
+ * one is opened.
  */
 static void connect_v2_refused_keeps_its_source_port(struct kunit *test)
 {
 	u64 fallbacks = iw_mpa_count_read(NULL, IW_MPA_CNT_v1_fallback);
 	struct fake_conn *c = conn_new(test);
-	struct fakes *f = test->priv;
 	struct sock *sk;
 	__be16 port;
 	int i;
 
-	f->config->source_port_retry = 0;
-	conn_dial(c, f);
+	c->f->config->source_port_retry = 0;
+	conn_dial(c);
 	port = peers_port(test, c->peer);
 	sk = c->peer->sk;
 	lock_sock(sk);
@@ -263,22 +238,18 @@ static void connect_v2_refused_is_tried_again_once(struct kunit *test)
 
 	fall_back(c, test->priv, true);
 	peer_rst(c->f, c->peer);
-	fake_expect_event(c->fid, 0, IW_CM_EVENT_CONNECT_REPLY, -ECONNRESET);
-	fake_expect_closed(c->fid, 1);
+	conn_expect_failed(c, -ECONNRESET);
 }
 
 /* Rules: E-10-6: the status of CONNECT_REPLY, where nobody listens for a second connection */
 static void connect_v2_reset_by_a_listener_that_goes_fails(struct kunit *test)
 {
 	struct fake_conn *c = conn_new(test);
-	struct fakes *f = test->priv;
 
-	conn_dial(c, f);
-	peer_rst(f, c->listener);
-	peer_rst(f, c->peer);
-	fake_expect_event(c->fid, 0, IW_CM_EVENT_CONNECT_REPLY, -ECONNRESET);
-	fake_expect_closed(c->fid, 1);
-	KUNIT_EXPECT_EQ(test, c->qp->refs, 1);
+	conn_dial(c);
+	peer_rst(c->f, c->listener);
+	peer_rst(c->f, c->peer);
+	conn_expect_failed(c, -ECONNRESET);
 }
 
 /* Then it is not the revision that the peer dislikes. */
@@ -289,15 +260,7 @@ static void connect_fallback_refuses_a_v2_reply(struct kunit *test)
 
 	fall_back(c, test->priv, true);
 	conn_send_good_reply(c);
-	fake_expect_event(c->fid, 0, IW_CM_EVENT_CONNECT_REPLY, -EPROTO);
-	fake_expect_closed(c->fid, 1);
-}
-
-static void expect_timed_out(struct fake_conn *c)
-{
-	fake_expect_event(c->fid, 0, IW_CM_EVENT_CONNECT_REPLY, -ETIMEDOUT);
-	fake_expect_closed(c->fid, 1);
-	KUNIT_EXPECT_EQ(c->f->test, c->qp->refs, 1);
+	conn_expect_failed(c, -EPROTO);
 }
 
 /* Time enough for all tries, where the host is slow, and short enough to wait for its end */
@@ -308,17 +271,15 @@ static void expect_timed_out(struct fake_conn *c)
 static void connect_silence_after_fallback_times_out(struct kunit *test)
 {
 	struct fake_conn *c = conn_new(test);
-	struct fakes *f = test->priv;
 
-	f->config->reply_timeout_ms = TRIES_MS;
-	fall_back(c, f, true);
-	expect_timed_out(c);
-	peer_expect_eof(f, c->peer);
+	c->f->config->reply_timeout_ms = TRIES_MS;
+	fall_back(c, c->f, true);
+	conn_expect_failed(c, -ETIMEDOUT);
+	peer_expect_eof(c->f, c->peer);
 }
 
 /*
- * All tries have one time together, which begins with the first: who waits for a program to end
- * waits once.
+ * All tries share one time limit, which begins with the first: a program that ends waits only once.
  */
 static void connect_fallback_does_not_wait_twice(struct kunit *test)
 {
@@ -329,7 +290,7 @@ static void connect_fallback_does_not_wait_twice(struct kunit *test)
 
 	f->config->connect_timeout_ms = 100;
 	f->config->reply_timeout_ms = TRIES_MS;
-	conn_dial(c, f);
+	conn_dial(c);
 	until = (jiffies + msecs_to_jiffies(100 + TRIES_MS)) | 1;	/* 0 is for no limit */
 	schedule_timeout_uninterruptible(msecs_to_jiffies(100));
 	dial_again(c, f);
@@ -341,7 +302,7 @@ static void connect_fallback_does_not_wait_twice(struct kunit *test)
 	KUNIT_EXPECT_NE(test, READ_ONCE(ep->deadline), 0);
 	KUNIT_EXPECT_FALSE(test, time_after(READ_ONCE(ep->deadline), until));
 	iw_mpa_ep_drop(ep);
-	expect_timed_out(c);
+	conn_expect_failed(c, -ETIMEDOUT);
 	KUNIT_EXPECT_GE(test, jiffies_to_msecs(jiffies - start), 100 + TRIES_MS);
 }
 
@@ -349,13 +310,12 @@ static void connect_fallback_does_not_wait_twice(struct kunit *test)
 static void connect_qp_can_be_used_again_after_close(struct kunit *test)
 {
 	struct fake_conn *c = conn_new(test);
-	struct fakes *f = test->priv;
 	struct fake_id *fid;
 
-	conn_active_up(c, f);
+	conn_active_up(c);
 	peer_fin(c->peer);
 	fake_next_event(c->fid, 1);
-	fid = fake_id_create(f);
+	fid = fake_id_create(c->f);
 	fid->id.m_remote_addr = c->fid->id.m_remote_addr;
 	KUNIT_EXPECT_EQ(test, fake_connect(fid, &c->param), 0);
 }
@@ -363,14 +323,12 @@ static void connect_qp_can_be_used_again_after_close(struct kunit *test)
 static void connect_second_on_one_qp_is_busy(struct kunit *test)
 {
 	struct fake_conn *c = conn_new(test);
-	struct fakes *f = test->priv;
-	struct fake_id *fid = fake_id_create(f);
+	struct fake_id *fid = fake_id_create(c->f);
 
-	conn_dial(c, f);
+	conn_dial(c);
 	fid->id.m_remote_addr = c->fid->id.m_remote_addr;
 	KUNIT_EXPECT_EQ(test, fake_connect(fid, &c->param), -EBUSY);
-	conn_send_good_reply(c);
-	fake_expect_event(c->fid, 0, IW_CM_EVENT_CONNECT_REPLY, 0);
+	conn_connect(c);
 }
 
 static struct kunit_case again_cases[] = {
@@ -399,5 +357,3 @@ static struct kunit_suite again_suite = {
 };
 
 kunit_test_suite(again_suite);
-
-MODULE_LICENSE("GPL");

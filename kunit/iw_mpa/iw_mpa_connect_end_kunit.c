@@ -7,45 +7,19 @@
 
 #include <linux/bitmap.h>
 #include <linux/in.h>
-#include <linux/module.h>
 #include <linux/net.h>
 #include <linux/sizes.h>
 #include <net/inet_connection_sock.h>
 
-/* The one event is a failed reply, and the QP was never the driver's. */
-static void expect_failed(struct fake_conn *c, int status)
-{
-	struct kunit *test = c->f->test;
-
-	fake_expect_event(c->fid, 0, IW_CM_EVENT_CONNECT_REPLY, status);
-	fake_expect_closed(c->fid, 1);
-	KUNIT_EXPECT_EQ(test, c->qp->refs, 1);
-}
-
-/* Likewise of one that was up. */
-static void expect_closed(struct fake_conn *c, enum iw_mpa_reason why)
-{
-	struct kunit *test = c->f->test;
-
-	fake_expect_event(c->fid, 1, IW_CM_EVENT_CLOSE, 0);
-	fake_expect_closed(c->fid, 2);
-	KUNIT_EXPECT_EQ(test, c->qp->why, why);
-	KUNIT_EXPECT_EQ(test, c->qp->refs, 1);
-}
-
 static void connect_refused_port_is_an_event(struct kunit *test)
 {
 	struct fake_conn *c = conn_new(test);
-	struct fakes *f = test->priv;
 
-	c->f = f;
-	c->qp = &f->qps[0];
-	c->fid = fake_id_create(f);
-	c->param.qpn = 1;
-	peer_rst(f, peer_listen(f, c->fid, AF_INET));
+	conn_aim(c, AF_INET);
+	peer_rst(c->f, c->listener);
 	KUNIT_EXPECT_EQ(test, fake_connect(c->fid, &c->param), 0);
 	/* -ECONNREFUSED would promise private data of a Reject. */
-	expect_failed(c, -ECONNRESET);
+	conn_expect_failed(c, -ECONNRESET);
 	KUNIT_EXPECT_EQ(test, memcmp(&c->fid->events[0].remote,
 				     &c->fid->id.remote_addr,
 				     sizeof(struct sockaddr_in)), 0);
@@ -57,30 +31,30 @@ static void expect_rejected(struct fake_conn *c)
 	struct kunit *test = c->f->test;
 
 	peer_send_frame(c->f, c->peer, &c->frame);
-	expect_failed(c, -ECONNREFUSED);
+	conn_expect_failed(c, -ECONNREFUSED);
 	KUNIT_EXPECT_EQ(test, c->fid->events[0].pd_len, 7);
 	KUNIT_EXPECT_EQ(test, memcmp(c->fid->events[0].pd, "go away", 7), 0);
 	KUNIT_EXPECT_STREQ(test, c->qp->log, "");
 	peer_expect_eof(c->f, c->peer);
 }
 
-/* Rules: M-7.1.2-8: no call of the driver, and FIN without an octet before it */
+/* Rules: M-7.1.2-8: no call of the driver, and FIN without a byte before it */
 static void connect_reject_brings_private_data(struct kunit *test)
 {
 	struct fake_conn *c = conn_new(test);
 
-	conn_dial(c, test->priv);
+	conn_dial(c);
 	peer_make_v2(&c->frame, true, MPA_C | MPA_R, MPA_A | 1, 1, "go away", 7);
 	expect_rejected(c);
 }
 
 /* A peer that knows revision 1 only says no in its own words. */
-/* Rules: M-7.1.2-8: no call of the driver, and FIN without an octet before it */
+/* Rules: M-7.1.2-8: no call of the driver, and FIN without a byte before it */
 static void connect_v1_reject_of_v2_brings_private_data(struct kunit *test)
 {
 	struct fake_conn *c = conn_new(test);
 
-	conn_dial(c, test->priv);
+	conn_dial(c);
 	peer_make(&c->frame, true, MPA_C | MPA_R, 1, "go away", 7);
 	expect_rejected(c);
 }
@@ -88,30 +62,27 @@ static void connect_v1_reject_of_v2_brings_private_data(struct kunit *test)
 static void connect_reject_without_memory_is_told(struct kunit *test)
 {
 	struct fake_conn *c = conn_new(test);
-	struct fakes *f = test->priv;
 
-	conn_dial(c, f);
+	conn_dial(c);
 	c->fid->fail_copies = 1;
 	peer_make_v2(&c->frame, true, MPA_C | MPA_R, MPA_A | 1, 1, "go away", 7);
-	peer_send_frame(f, c->peer, &c->frame);
-	expect_failed(c, -ECONNREFUSED);
+	peer_send_frame(c->f, c->peer, &c->frame);
+	conn_expect_failed(c, -ECONNREFUSED);
 	KUNIT_EXPECT_EQ(test, c->fid->events[0].pd_len, 0);
 }
 
 /* What a peer may do instead of a good Reply. */
-struct bad_case {
+static const struct bad_case {
 	const char	*desc;
 	int		status;
 	u8		flags;
 	u8		rev;
 	u16		pd_len;
-	u16		send;		/* octets of the frame, 0 for all */
+	u16		send;		/* bytes of the frame, 0 for all */
 	bool		request;
 	bool		fin;
 	bool		rst;
-};
-
-static const struct bad_case bad_cases[] = {
+} bad_cases[] = {
 	{ .desc = "fin_within_header", .status = -ECONNRESET,
 	  .flags = MPA_C, .rev = 1, .send = 19, .fin = true },
 	{ .desc = "fin_within_private_data", .status = -ECONNRESET,
@@ -132,16 +103,11 @@ static const struct bad_case bad_cases[] = {
 	{ .desc = "silence", .status = -ETIMEDOUT, .send = 1 },
 };
 
-static void bad_desc(const struct bad_case *c, char *desc)
-{
-	strscpy(desc, c->desc, KUNIT_PARAM_DESC_SIZE);
-}
-
-KUNIT_ARRAY_PARAM(bad, bad_cases, bad_desc);
+KUNIT_ARRAY_PARAM_DESC(bad, bad_cases, desc);
 
 /*
- * Rules: E-6-4 M-7.1.1-12 M-7.1.1-15 M-7.1.2-7 M-7.1.2-14 M-7.1.2-17: status of CONNECT_REPLY,
- * and the driver is not called; M-8-2: TCP ends without an octet
+ * Rules: E-6-4 M-7.1.1-12 M-7.1.1-15 M-7.1.2-7 M-7.1.2-14 M-7.1.2-17: the status of CONNECT_REPLY,
+ * and no op of the driver is called; M-8-2: TCP ends, and the peer gets no further byte
  */
 static void connect_bad_reply_fails(struct kunit *test)
 {
@@ -152,7 +118,7 @@ static void connect_bad_reply_fails(struct kunit *test)
 
 	if (bc->status == -ETIMEDOUT)
 		f->config->reply_timeout_ms = FAKE_SHORT_MS;
-	conn_dial(c, f);
+	conn_dial(c);
 	peer_make(&c->frame, !bc->request, bc->flags, bc->rev, pd, bc->pd_len);
 	if (bc->send)
 		c->frame.len = bc->send;
@@ -161,53 +127,45 @@ static void connect_bad_reply_fails(struct kunit *test)
 		peer_fin(c->peer);
 	if (bc->rst)
 		peer_rst(f, c->peer);
-	expect_failed(c, bc->status);
+	conn_expect_failed(c, bc->status);
 	KUNIT_EXPECT_EQ(test, c->fid->events[0].pd_len, 0);
 	KUNIT_EXPECT_STREQ(test, c->qp->log, "");
 	if (!bc->rst)
 		peer_expect_end(f, c->peer);
 }
 
-/* Rules: M-7.1.1-4 M-7.1.2-7 M-7.1.2-11 M-8-2: status of CONNECT_REPLY after one octet */
+/* Rules: M-7.1.1-4 M-7.1.2-7 M-7.1.2-11 M-8-2: status of CONNECT_REPLY after one byte */
 static void connect_garbage_is_known_by_its_first_octet(struct kunit *test)
 {
 	struct fake_conn *c = conn_new(test);
-	struct fakes *f = test->priv;
 
-	conn_dial(c, f);
-	peer_send(f, c->peer, "H", 1);
-	expect_failed(c, -EPROTO);
-	peer_expect_end(f, c->peer);
+	conn_dial(c);
+	peer_send(c->f, c->peer, "H", 1);
+	conn_expect_failed(c, -EPROTO);
+	peer_expect_end(c->f, c->peer);
 }
 
 /* Rules: M-7.1.2-11: status of CONNECT_REPLY */
 static void connect_peer_talks_first_fails(struct kunit *test)
 {
 	struct fake_conn *c = conn_new(test);
-	struct fakes *f = test->priv;
 
-	c->f = f;
-	c->qp = &f->qps[0];
-	c->fid = fake_id_create(f);
-	c->param.qpn = 1;
-	c->listener = peer_listen(f, c->fid, AF_INET);
+	conn_aim(c, AF_INET);
 	KUNIT_ASSERT_EQ(test, fake_connect(c->fid, &c->param), 0);
-	c->peer = peer_accept(f, c->listener);
-	peer_send(f, c->peer, "220 smtp ready\r\n", 16);
-	expect_failed(c, -EPROTO);
+	c->peer = peer_accept(c->f, c->listener);
+	peer_send(c->f, c->peer, "220 smtp ready\r\n", 16);
+	conn_expect_failed(c, -EPROTO);
 }
 
 /* Who has said that revision 1 will not do, and how the peer closes in front of its Reply */
-struct barred_case {
+static const struct barred_case {
 	const char	*desc;
 	bool		setting;	/* v1_fallback is off */
 	bool		strict;
 	bool		port;
 	bool		device;
 	bool		rst;
-};
-
-static const struct barred_case barred_cases[] = {
+} barred_cases[] = {
 	{ "setting_fin", .setting = true },
 	{ "setting_rst", .setting = true, .rst = true },
 	{ "strict_fin", .strict = true },
@@ -218,12 +176,7 @@ static const struct barred_case barred_cases[] = {
 	{ "device_rst", .device = true, .rst = true },
 };
 
-static void barred_desc(const struct barred_case *c, char *desc)
-{
-	strscpy(desc, c->desc, KUNIT_PARAM_DESC_SIZE);
-}
-
-KUNIT_ARRAY_PARAM(barred, barred_cases, barred_desc);
+KUNIT_ARRAY_PARAM_DESC(barred, barred_cases, desc);
 
 /* The settings of @bc are those of one connection; the endpoint has a reference. */
 static struct iw_mpa_ep *dial_barred(struct fake_conn *c, struct fakes *f,
@@ -237,7 +190,7 @@ static struct iw_mpa_ep *dial_barred(struct fake_conn *c, struct fakes *f,
 		bitmap_fill(f->config->peer_to_peer_ports, U16_MAX + 1);
 	if (bc->device)
 		fake_set_device(f, "peer_to_peer", "1");
-	conn_dial(c, f);
+	conn_dial(c);
 	bitmap_zero(f->config->peer_to_peer_ports, U16_MAX + 1);
 	fake_set_device(f, "peer_to_peer", "default");
 	ep = fake_ep(c->fid);
@@ -250,21 +203,20 @@ static void connect_barred_from_revision_1_fails(struct kunit *test)
 {
 	const struct barred_case *bc = test->param_value;
 	struct fake_conn *c = conn_new(test);
-	struct fakes *f = test->priv;
-	struct iw_mpa_ep *ep = dial_barred(c, f, bc);
+	struct iw_mpa_ep *ep = dial_barred(c, c->f, bc);
 
 	KUNIT_EXPECT_EQ(test, peer_frame_rev(&c->frame), 2);
 	if (bc->rst)
-		peer_rst(f, c->peer);
+		peer_rst(c->f, c->peer);
 	else
 		peer_fin(c->peer);
-	expect_failed(c, -ECONNRESET);
+	conn_expect_failed(c, -ECONNRESET);
 	KUNIT_EXPECT_EQ(test, ep->reason, IW_MPA_R_NO_REV_2);
 	KUNIT_EXPECT_EQ(test, ep->err, bc->rst ? -ECONNRESET : 0);
 	KUNIT_EXPECT_TRUE(test, reqsk_queue_empty(&inet_csk(c->listener->sk)->icsk_accept_queue));
 	iw_mpa_ep_drop(ep);
 	if (!bc->rst)
-		peer_expect_eof(f, c->peer);
+		peer_expect_eof(c->f, c->peer);
 }
 
 /* A Reply that is not enhanced makes revision 1 of the connection, too. */
@@ -273,20 +225,19 @@ static void connect_barred_from_revision_1_refuses_its_reply(struct kunit *test)
 {
 	const struct barred_case *bc = test->param_value;
 	struct fake_conn *c = conn_new(test);
-	struct fakes *f = test->priv;
-	struct iw_mpa_ep *ep = dial_barred(c, f, bc);
+	struct iw_mpa_ep *ep = dial_barred(c, c->f, bc);
 
 	peer_make(&c->frame, true, MPA_C, bc->rst ? 2 : 1, NULL, 0);	/* S is clear */
-	peer_send_frame(f, c->peer, &c->frame);
-	expect_failed(c, -ECONNRESET);
+	peer_send_frame(c->f, c->peer, &c->frame);
+	conn_expect_failed(c, -ECONNRESET);
 	KUNIT_EXPECT_EQ(test, ep->reason, IW_MPA_R_NO_REV_2);
 	KUNIT_EXPECT_STREQ(test, c->qp->log, "");
 	iw_mpa_ep_drop(ep);
-	peer_expect_eof(f, c->peer);
+	peer_expect_eof(c->f, c->peer);
 }
 
 /* Negotiation failed: a TERM message of layer 2, type 0, then FIN. */
-struct term_case {
+static const struct term_case {
 	const char	*desc;
 	u8		code;
 	int		status;
@@ -295,9 +246,7 @@ struct term_case {
 	int		prepare;
 	bool		early;
 	bool		strict;
-};
-
-static const struct term_case term_cases[] = {
+} term_cases[] = {
 	{ "rfc6581_9_1_ord_above_device", 6, -EPROTO, MPA_A | 8, MPA_CW | 33 },
 	{ "rfc6581_9_1_strict_ird_too_small", 6, -EPROTO, MPA_A | 3,
 	  MPA_CW | 1, .strict = true },
@@ -308,30 +257,24 @@ static const struct term_case term_cases[] = {
 	  .early = true },
 };
 
-static void term_desc(const struct term_case *c, char *desc)
-{
-	strscpy(desc, c->desc, KUNIT_PARAM_DESC_SIZE);
-}
+KUNIT_ARRAY_PARAM_DESC(term, term_cases, desc);
 
-KUNIT_ARRAY_PARAM(term, term_cases, term_desc);
-
-/* Rules: E-8-1 E-9.1-7 E-9.2-9 E-9.3-1: each octet of the Terminate message, then FIN */
+/* Rules: E-8-1 E-9.1-7 E-9.2-9 E-9.3-1: each byte of the Terminate message, then FIN */
 static void connect_failed_negotiation_is_told_the_peer(struct kunit *test)
 {
 	const struct term_case *tc = test->param_value;
 	struct fake_conn *c = conn_new(test);
-	struct fakes *f = test->priv;
 
-	f->config->strict_ird_ord = tc->strict;
-	conn_dial(c, f);
+	c->f->config->strict_ird_ord = tc->strict;
+	conn_dial(c);
 	c->qp->fail[FAKE_PREPARE] = tc->prepare;
 	peer_make_v2(&c->frame, true, MPA_C, tc->ird, tc->ord, "world", 5);
 	if (tc->early)
 		c->frame.len += peer_make_rtr_write(c->frame.buf + c->frame.len);
-	peer_send_frame(f, c->peer, &c->frame);
-	expect_failed(c, tc->status);
+	peer_send_frame(c->f, c->peer, &c->frame);
+	conn_expect_failed(c, tc->status);
 	KUNIT_EXPECT_EQ(test, c->fid->events[0].pd_len, 0);
-	peer_expect_term(f, c->peer, tc->code);
+	peer_expect_term(c->f, c->peer, tc->code);
 	KUNIT_EXPECT_STREQ(test, c->qp->log, tc->prepare ? "prepare" : "");
 	peer_fin(c->peer);
 }
@@ -341,19 +284,18 @@ static void connect_failed_negotiation_is_told_the_peer(struct kunit *test)
 static void connect_linger_ends_by_octets(struct kunit *test)
 {
 	struct fake_conn *c = conn_new(test);
-	struct fakes *f = test->priv;
 	struct kvec vec = { .iov_len = 60001 };
 	struct iw_mpa_ep *ep;
 	u32 sent = 0;
 
 	vec.iov_base = kunit_kzalloc(test, vec.iov_len, GFP_KERNEL);
 	KUNIT_ASSERT_NOT_NULL(test, vec.iov_base);
-	conn_dial(c, f);
+	conn_dial(c);
 	ep = fake_ep(c->fid);
 	KUNIT_ASSERT_NOT_NULL(test, ep);
 	peer_make_v2(&c->frame, true, MPA_C, MPA_A | 8, 1, NULL, 0);
-	peer_send_frame(f, c->peer, &c->frame);
-	expect_failed(c, -EPROTO);
+	peer_send_frame(c->f, c->peer, &c->frame);
+	conn_expect_failed(c, -EPROTO);
 	while (sent < 2 * SZ_8M) {
 		struct msghdr msg = { .msg_flags = MSG_NOSIGNAL };
 		int len = kernel_sendmsg(c->peer, &msg, &vec, 1, vec.iov_len);
@@ -374,89 +316,85 @@ static void connect_linger_ends_by_timer(struct kunit *test)
 	struct fakes *f = test->priv;
 
 	f->config->linger_timeout_ms = FAKE_SHORT_MS;
-	conn_dial(c, f);
+	conn_dial(c);
 	peer_make_v2(&c->frame, true, MPA_C, MPA_A | 8, 1, NULL, 0);
 	peer_send_frame(f, c->peer, &c->frame);
-	expect_failed(c, -EPROTO);
+	conn_expect_failed(c, -EPROTO);
 	peer_expect_term(f, c->peer, 7);
 	peer_expect_rst_on_send(f, c->peer);
 }
 
-/* Rules: E-9.3-1: each octet of the Terminate message, then FIN */
+/* Rules: E-9.3-1: each byte of the Terminate message, then FIN */
 static void connect_send_rtr_fails_is_a_failed_reply(struct kunit *test)
 {
 	struct fake_conn *c = conn_new(test);
-	struct fakes *f = test->priv;
 
-	conn_dial(c, f);
+	conn_dial(c);
 	c->qp->fail[FAKE_SEND_RTR] = -EPIPE;
 	conn_send_good_reply(c);
-	expect_failed(c, -EIO);
+	conn_expect_failed(c, -EIO);
 	KUNIT_EXPECT_STREQ(test, c->qp->log, "prepare attach send_rtr stop");
 	KUNIT_EXPECT_EQ(test, c->qp->why, IW_MPA_R_DRIVER);
-	peer_expect_term(f, c->peer, 5);
+	peer_expect_term(c->f, c->peer, 5);
 	peer_fin(c->peer);
 }
 
 #ifdef CONFIG_IW_MPA_TAKEOVER
 /* A device that takes the TCP connection, cannot go on with its options, and has no socket path */
-/* Rules: E-9.3-1: each octet of the Terminate message for TCP_OPTION, then FIN */
+/* Rules: E-9.3-1: each byte of the Terminate message for TCP_OPTION, then FIN */
 static void connect_tcp_option_is_a_failed_reply(struct kunit *test)
 {
 	struct fake_conn *c = conn_new(test);
-	struct fakes *f = test->priv;
 
-	fake_have_takeover(f);
-	f->takeover.tcp_options = 0;
-	conn_dial(c, f);
+	fake_have_takeover(c->f);
+	c->f->takeover.tcp_options = 0;
+	conn_dial(c);
 	conn_send_good_reply(c);
-	expect_failed(c, -EIO);
+	conn_expect_failed(c, -EIO);
 	KUNIT_EXPECT_STREQ(test, c->qp->log, "");
-	peer_expect_term(f, c->peer, 5);
+	peer_expect_term(c->f, c->peer, 5);
 	peer_fin(c->peer);
 }
 
-/* Likewise if octets of the host are still under way. TCP has the connection as before. */
-/* Rules: E-9.3-1: each octet of the Terminate message for TCP_BUSY, then FIN */
+/* Likewise if bytes of the host are still under way. TCP has the connection as before. */
+/* Rules: E-9.3-1: each byte of the Terminate message for TCP_BUSY, then FIN */
 static void connect_tcp_busy_is_a_failed_reply(struct kunit *test)
 {
 	struct fake_conn *c = conn_new(test);
-	struct fakes *f = test->priv;
 
-	fake_have_busy_tcp(f);
-	conn_dial(c, f);
+	fake_have_busy_tcp(c->f);
+	conn_dial(c);
 	conn_send_good_reply(c);
-	expect_failed(c, -EIO);
+	conn_expect_failed(c, -EIO);
 	KUNIT_EXPECT_STREQ(test, c->qp->log, "");
 	KUNIT_EXPECT_NULL(test, c->qp->busy_sk);
-	peer_expect_term(f, c->peer, 5);
+	peer_expect_term(c->f, c->peer, 5);
 	peer_fin(c->peer);
 }
 #endif
 
-/* Rules: E-9.3-1: FIN behind the RTR message, and nothing between them */
+/* Rules: E-9.3-1: FIN after the RTR message, and nothing between them */
 static void connect_reply_event_lost_is_a_failed_reply(struct kunit *test)
 {
 	struct fake_conn *c = conn_new(test);
-	struct fakes *f = test->priv;
 
-	conn_dial(c, f);
+	conn_dial(c);
 	c->fid->fail_copies = 1;
 	conn_send_good_reply(c);
-	expect_failed(c, -ENOMEM);
+	conn_expect_failed(c, -ENOMEM);
 	KUNIT_EXPECT_STREQ(test, c->qp->log, "prepare attach send_rtr stop");
 	KUNIT_EXPECT_EQ(test, c->qp->why, IW_MPA_R_EVENT_LOST);
-	peer_recv_rtr(f, c->peer, IW_MPA_RTR_WRITE);
-	peer_expect_eof(f, c->peer);
+	peer_recv_rtr(c->f, c->peer, IW_MPA_RTR_WRITE);
+	peer_expect_eof(c->f, c->peer);
 }
 
 static void connect_rst_after_hand_off_closes(struct kunit *test)
 {
 	struct fake_conn *c = conn_new(test);
 
-	conn_active_up(c, test->priv);
+	conn_active_up(c);
 	peer_rst(c->f, c->peer);
-	expect_closed(c, IW_MPA_R_PEER_RESET);
+	conn_expect_closed(c, IW_MPA_R_PEER_RESET);
 	KUNIT_EXPECT_STREQ(test, c->qp->log,
 			   "prepare attach send_rtr kick_rx stop");
 }
@@ -467,11 +405,11 @@ static void connect_reply_and_fin_comes_up_and_closes(struct kunit *test)
 {
 	struct fake_conn *c = conn_new(test);
 
-	conn_dial(c, test->priv);
+	conn_dial(c);
 	conn_send_good_reply(c);
 	peer_fin(c->peer);
 	fake_expect_event(c->fid, 0, IW_CM_EVENT_CONNECT_REPLY, 0);
-	expect_closed(c, IW_MPA_R_PEER_CLOSED);
+	conn_expect_closed(c, IW_MPA_R_PEER_CLOSED);
 }
 
 /* Rules: M-8-1: CLOSE, and the reason that the driver is told */
@@ -481,18 +419,18 @@ static void connect_bad_fpdu_closes(struct kunit *test)
 	u8 fpdu[IW_MPA_FPDU_MAX];
 	size_t len;
 
-	conn_active_up(c, test->priv);
+	conn_active_up(c);
 	len = peer_make_rtr_write(fpdu);
 	fpdu[len - 1] ^= 1;
 	peer_send(c->f, c->peer, fpdu, len);
-	expect_closed(c, IW_MPA_R_STREAM);
+	conn_expect_closed(c, IW_MPA_R_STREAM);
 	KUNIT_EXPECT_STREQ(test, c->qp->log,
 			   "prepare attach send_rtr kick_rx stop");
 }
 
 /*
- * An initiator brought to each state, for those who end it from outside. There
- * TCP does not come up: a listener whose queue is full does not answer.
+ * States to which an initiator is brought, and then ended from outside. In TCP_CONNECT the peer
+ * does not answer, since it is a listener whose queue is full.
  */
 enum stage {
 	STAGE_TCP_CONNECT,
@@ -507,11 +445,7 @@ static void bring_to_tcp_connect(struct fake_conn *c, struct fakes *f)
 	struct fake_id *first = fake_id_create(f), *second = fake_id_create(f);
 	struct iw_cm_conn_param param = { .qpn = 2 };
 
-	c->f = f;
-	c->qp = &f->qps[0];
-	c->param.qpn = 1;
-	c->fid = fake_id_create(f);
-	c->listener = peer_listen(f, c->fid, AF_INET);
+	conn_aim(c, AF_INET);
 	/* A second listen() sets the backlog: there is room for one. */
 	KUNIT_ASSERT_EQ(f->test, 0, kernel_listen(c->listener, 0));
 	first->id.m_remote_addr = c->fid->id.m_remote_addr;
@@ -529,30 +463,28 @@ static void bring_to(struct fake_conn *c, struct fakes *f, enum stage stage)
 		bring_to_tcp_connect(c, f);
 		break;
 	case STAGE_AWAIT_REP:
-		conn_dial(c, f);
+		conn_dial(c);
 		break;
 	case STAGE_WITHIN_REPLY:
-		conn_dial(c, f);
+		conn_dial(c);
 		peer_send(f, c->peer, "MPA ID Rep", 10);
 		break;
 	case STAGE_OFFLOADED:
-		conn_active_up(c, f);
+		conn_active_up(c);
 		break;
 	case STAGE_LINGER:
-		conn_dial(c, f);
+		conn_dial(c);
 		peer_make_v2(&c->frame, true, MPA_C, MPA_A | 8, 1, NULL, 0);
 		peer_send_frame(f, c->peer, &c->frame);
-		expect_failed(c, -EPROTO);
+		conn_expect_failed(c, -EPROTO);
 		break;
 	}
 }
 
-struct stage_case {
+static const struct stage_case {
 	const char	*desc;
 	enum stage	stage;
-};
-
-static const struct stage_case stage_cases[] = {
+} stage_cases[] = {
 	{ "tcp_connect", STAGE_TCP_CONNECT },
 	{ "await_rep", STAGE_AWAIT_REP },
 	{ "within_reply", STAGE_WITHIN_REPLY },
@@ -560,20 +492,15 @@ static const struct stage_case stage_cases[] = {
 	{ "linger", STAGE_LINGER },
 };
 
-static void stage_desc(const struct stage_case *c, char *desc)
-{
-	strscpy(desc, c->desc, KUNIT_PARAM_DESC_SIZE);
-}
-
-KUNIT_ARRAY_PARAM(stage, stage_cases, stage_desc);
+KUNIT_ARRAY_PARAM_DESC(stage, stage_cases, desc);
 
 static void expect_ended(struct fake_conn *c, enum stage stage,
 			 enum iw_mpa_reason why)
 {
 	if (stage == STAGE_OFFLOADED)
-		expect_closed(c, why);
+		conn_expect_closed(c, why);
 	else if (stage != STAGE_LINGER)
-		expect_failed(c, -ECONNABORTED);
+		conn_expect_failed(c, -ECONNABORTED);
 }
 
 static void connect_qp_gone_ends_it(struct kunit *test)
@@ -609,12 +536,11 @@ static void connect_device_gone_ends_it(struct kunit *test)
 static void connect_tcp_does_not_come_up_times_out(struct kunit *test)
 {
 	struct fake_conn *c = conn_new(test);
-	struct fakes *f = test->priv;
 	unsigned long start = jiffies;
 
-	f->config->connect_timeout_ms = 2 * FAKE_SHORT_MS;
-	bring_to_tcp_connect(c, f);
-	expect_failed(c, -ETIMEDOUT);
+	c->f->config->connect_timeout_ms = 2 * FAKE_SHORT_MS;
+	bring_to_tcp_connect(c, c->f);
+	conn_expect_failed(c, -ETIMEDOUT);
 	KUNIT_EXPECT_GE(test, jiffies_to_msecs(jiffies - start), 2 * FAKE_SHORT_MS);
 }
 
@@ -655,5 +581,3 @@ static struct kunit_suite connect_end_suite = {
 };
 
 kunit_test_suite(connect_end_suite);
-
-MODULE_LICENSE("GPL");

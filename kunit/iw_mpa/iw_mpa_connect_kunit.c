@@ -8,7 +8,6 @@
 #include <linux/in.h>
 #include <linux/in6.h>
 #include <linux/ipv6.h>
-#include <linux/module.h>
 #include <linux/tcp.h>
 #include <net/inet_sock.h>
 
@@ -17,17 +16,8 @@
 static void connect_p2p_comes_up_on(struct kunit *test, int family)
 {
 	struct fake_conn *c = conn_new(test);
-	struct fakes *f = test->priv;
 
-	c->f = f;
-	c->fid = fake_id_create(f);
-	c->qp = &f->qps[0];
-	c->param.private_data = "hello";
-	c->param.private_data_len = 5;
-	c->param.ird = 8;
-	c->param.ord = 4;
-	c->param.qpn = 1;
-	c->listener = peer_listen(f, c->fid, family);
+	conn_aim(c, family);
 	KUNIT_ASSERT_EQ(test, 0, fake_connect(c->fid, &c->param));
 	conn_answer_dial(c);
 
@@ -38,8 +28,7 @@ static void connect_p2p_comes_up_on(struct kunit *test, int family)
 	KUNIT_EXPECT_EQ(test, peer_frame_word(&c->frame, 1), MPA_CW | MPA_D | 4);
 	KUNIT_EXPECT_EQ(test, memcmp(c->frame.buf + 24, "hello", 5), 0);
 
-	conn_send_good_reply(c);
-	fake_expect_event(c->fid, 0, IW_CM_EVENT_CONNECT_REPLY, 0);
+	conn_connect(c);
 	KUNIT_EXPECT_EQ(test, c->fid->events[0].ird, CONN_PEER_IRD);
 	KUNIT_EXPECT_EQ(test, c->fid->events[0].ord, CONN_PEER_ORD);
 	KUNIT_EXPECT_EQ(test, c->fid->events[0].pd_len, 5);
@@ -48,7 +37,7 @@ static void connect_p2p_comes_up_on(struct kunit *test, int family)
 	KUNIT_EXPECT_EQ(test, memcmp(&c->fid->events[0].remote,
 				     &c->fid->id.m_remote_addr,
 				     offsetof(struct sockaddr_in6, sin6_flowinfo)), 0);
-	peer_recv_rtr(f, c->peer, IW_MPA_RTR_WRITE);
+	peer_recv_rtr(c->f, c->peer, IW_MPA_RTR_WRITE);
 
 	KUNIT_EXPECT_TRUE(test, c->qp->params.initiator);
 	KUNIT_EXPECT_TRUE(test, c->qp->params.p2p);
@@ -61,12 +50,10 @@ static void connect_p2p_comes_up_on(struct kunit *test, int family)
 	KUNIT_EXPECT_EQ(test, c->qp->ho.rcv_nxt, tcp_sk(c->peer->sk)->write_seq);
 
 	peer_fin(c->peer);
-	fake_expect_event(c->fid, 1, IW_CM_EVENT_CLOSE, 0);
-	fake_expect_closed(c->fid, 2);
+	conn_expect_closed(c, IW_MPA_R_PEER_CLOSED);
 	KUNIT_EXPECT_STREQ(test, c->qp->log,
 			   "prepare attach send_rtr kick_rx kick_rx stop");
-	KUNIT_EXPECT_EQ(test, c->qp->why, IW_MPA_R_PEER_CLOSED);
-	peer_expect_eof(f, c->peer);
+	peer_expect_eof(c->f, c->peer);
 }
 
 /* What rdma_set_option() has set is what packets have. */
@@ -77,19 +64,15 @@ static void connect_tos_is_the_sockets(struct kunit *test)
 
 	for (i = 0; i < ARRAY_SIZE(families); i++) {
 		struct fake_conn *c = conn_new(test);
-		struct fakes *f = test->priv;
 
-		c->f = f;
-		c->fid = fake_id_create(f);
-		c->qp = &f->qps[i];
+		conn_aim(c, families[i]);
+		c->qp = &c->f->qps[i];
 		c->param.qpn = i + 1;
 		c->fid->id.tos = CONN_TOS;
 		c->fid->id.tos_set = true;
-		c->listener = peer_listen(f, c->fid, families[i]);
 		KUNIT_ASSERT_EQ(test, 0, fake_connect(c->fid, &c->param));
 		conn_answer_dial(c);
-		conn_send_good_reply(c);
-		fake_expect_event(c->fid, 0, IW_CM_EVENT_CONNECT_REPLY, 0);
+		conn_connect(c);
 		KUNIT_ASSERT_NOT_NULL(test, c->qp->sk);
 		KUNIT_EXPECT_EQ(test, inet_sk(c->qp->sk)->tos, CONN_TOS);
 		if (families[i] == AF_INET6)
@@ -100,10 +83,10 @@ static void connect_tos_is_the_sockets(struct kunit *test)
 }
 
 /*
- * Rules: Q-05; E-5-2: send_rtr is called in place of open_tx; E-9.1-1: the depths of
- * CONNECT_REPLY; E-9.2-1 E-9.2-2: the two words of the Request; E-9.2-8: the octets of the RTR
- * message; M-7.1-1: the sequence numbers that the driver is given; M-7.1.1-1 M-7.1.2-1: each
- * field of the Request; M-7.1.2-9: status of CONNECT_REPLY
+ * Rules: Q-05; E-5-2: the driver's send_rtr is called in place of open_tx; E-9.1-1: IRD and ORD of
+ * CONNECT_REPLY; E-9.2-1 E-9.2-2: the IRD word and the ORD word of the Request; E-9.2-8: the bytes
+ * of the RTR message; M-7.1-1: the sequence numbers that the driver gets; M-7.1.1-1 M-7.1.2-1: each
+ * field of the Request; M-7.1.2-9: the status of CONNECT_REPLY
  */
 static void connect_v2_p2p_ipv4_comes_up(struct kunit *test)
 {
@@ -111,10 +94,10 @@ static void connect_v2_p2p_ipv4_comes_up(struct kunit *test)
 }
 
 /*
- * Rules: Q-05; E-5-2: send_rtr is called in place of open_tx; E-9.1-1: the depths of
- * CONNECT_REPLY; E-9.2-1 E-9.2-2: the two words of the Request; E-9.2-8: the octets of the RTR
- * message; M-7.1-1: the sequence numbers that the driver is given; M-7.1.1-1 M-7.1.2-1: each
- * field of the Request; M-7.1.2-9: status of CONNECT_REPLY
+ * Rules: Q-05; E-5-2: the driver's send_rtr is called in place of open_tx; E-9.1-1: IRD and ORD of
+ * CONNECT_REPLY; E-9.2-1 E-9.2-2: the IRD word and the ORD word of the Request; E-9.2-8: the bytes
+ * of the RTR message; M-7.1-1: the sequence numbers that the driver gets; M-7.1.1-1 M-7.1.2-1: each
+ * field of the Request; M-7.1.2-9: the status of CONNECT_REPLY
  */
 static void connect_v2_p2p_ipv6_comes_up(struct kunit *test)
 {
@@ -125,24 +108,23 @@ static void connect_v2_p2p_ipv6_comes_up(struct kunit *test)
 static void connect_client_server_sends_no_rtr(struct kunit *test)
 {
 	struct fake_conn *c = conn_new(test);
-	struct fakes *f = test->priv;
 
-	f->config->peer_to_peer = 0;
-	conn_dial(c, f);
+	c->f->config->peer_to_peer = 0;
+	conn_dial(c);
 	KUNIT_EXPECT_EQ(test, peer_frame_word(&c->frame, 0), 8);
 	KUNIT_EXPECT_EQ(test, peer_frame_word(&c->frame, 1), 4);
 	peer_make_v2(&c->frame, true, MPA_C, 3, 2, NULL, 0);
-	peer_send_frame(f, c->peer, &c->frame);
+	peer_send_frame(c->f, c->peer, &c->frame);
 	fake_expect_event(c->fid, 0, IW_CM_EVENT_CONNECT_REPLY, 0);
 	KUNIT_EXPECT_EQ(test, c->qp->params.ord, 3);
-	FAKE_WAIT(f, strstr(c->qp->log, "kick_rx"));
+	FAKE_WAIT(c->f, strstr(c->qp->log, "kick_rx"));
 	KUNIT_EXPECT_STREQ(test, c->qp->log, "prepare attach open_tx kick_rx");
 }
 
 /*
- * Rules: E-9-1: the two words of the Request; E-9.1-6 E-9.1-10: ORD that the driver is given;
- * E-9.1-5 E-9.1-12: IRD that the driver is given; E-9.1-13: 0x3FFF in both words of the Request,
- * and the depths that the driver is given for either answer
+ * Rules: E-9-1: the IRD word and the ORD word of the Request; E-9.1-6 E-9.1-10: ORD that the driver
+ * gets; E-9.1-5 E-9.1-12: IRD that the driver gets; E-9.1-13: 0x3FFF in both words of the Request,
+ * and IRD and ORD that the driver gets for each answer of the peer
  */
 static void connect_depths_are_left_to_the_ulps(struct kunit *test)
 {
@@ -153,13 +135,11 @@ static void connect_depths_are_left_to_the_ulps(struct kunit *test)
 		struct fake_conn *c = conn_new(test);
 		struct fakes *f = test->priv;
 
-		c->f = f;
-		c->fid = fake_id_create(f);
+		conn_aim(c, AF_INET);
 		c->qp = &f->qps[i];
 		c->param.ird = IW_MPA_DEPTH_ULP;
 		c->param.ord = IW_MPA_DEPTH_ULP;
 		c->param.qpn = i + 1;
-		c->listener = peer_listen(f, c->fid, AF_INET);
 		KUNIT_ASSERT_EQ(test, fake_connect(c->fid, &c->param), 0);
 		conn_answer_dial(c);
 		KUNIT_EXPECT_EQ(test, peer_frame_word(&c->frame, 0), MPA_A | IW_MPA_DEPTH_ULP);
@@ -178,13 +158,12 @@ static void connect_depths_are_left_to_the_ulps(struct kunit *test)
 static void connect_reply_without_a_sends_no_rtr(struct kunit *test)
 {
 	struct fake_conn *c = conn_new(test);
-	struct fakes *f = test->priv;
 
-	conn_dial(c, f);
+	conn_dial(c);
 	peer_make_v2(&c->frame, true, MPA_C, 3, 2, NULL, 0);
-	peer_send_frame(f, c->peer, &c->frame);
+	peer_send_frame(c->f, c->peer, &c->frame);
 	fake_expect_event(c->fid, 0, IW_CM_EVENT_CONNECT_REPLY, 0);
-	FAKE_WAIT(f, strstr(c->qp->log, "kick_rx"));
+	FAKE_WAIT(c->f, strstr(c->qp->log, "kick_rx"));
 	KUNIT_EXPECT_STREQ(test, c->qp->log, "prepare attach open_tx kick_rx");
 }
 
@@ -196,7 +175,7 @@ static void expect_rtr(struct kunit *test, u16 ird, u16 ord, u8 rtr)
 
 	f->attr.rtr_send = IW_MPA_RTR_ALL;
 	fake_register_again(f);
-	conn_dial(c, f);
+	conn_dial(c);
 	peer_make_v2(&c->frame, true, MPA_C, ird, ord, NULL, 0);
 	peer_send_frame(f, c->peer, &c->frame);
 	fake_expect_event(c->fid, 0, IW_CM_EVENT_CONNECT_REPLY, 0);
@@ -204,13 +183,13 @@ static void expect_rtr(struct kunit *test, u16 ird, u16 ord, u8 rtr)
 	KUNIT_EXPECT_EQ(test, c->qp->rtr, rtr);
 }
 
-/* Rules: E-9.2-8: the type that the driver is told to send, and each octet of the message */
+/* Rules: E-9.2-8: the type that the driver is told to send, and each byte of the message */
 static void connect_rtr_is_read_if_that_is_common(struct kunit *test)
 {
 	expect_rtr(test, MPA_A | MPA_B | 1, MPA_D, IW_MPA_RTR_READ);
 }
 
-/* Rules: E-9.2-8: the type that the driver is told to send, and each octet of the message */
+/* Rules: E-9.2-8: the type that the driver is told to send, and each byte of the message */
 static void connect_rtr_is_send_if_that_is_common(struct kunit *test)
 {
 	expect_rtr(test, MPA_A | MPA_B | 1, 2, IW_MPA_RTR_SEND);
@@ -223,7 +202,7 @@ static void connect_v1_sends_and_takes_v1(struct kunit *test)
 	struct fakes *f = test->priv;
 
 	f->config->mpa_rev = 1;
-	conn_dial(c, f);
+	conn_dial(c);
 	KUNIT_EXPECT_EQ(test, peer_frame_flags(&c->frame), MPA_C);
 	KUNIT_EXPECT_EQ(test, peer_frame_rev(&c->frame), 1);
 	KUNIT_EXPECT_EQ(test, peer_frame_pd_len(&c->frame), 5);
@@ -240,17 +219,16 @@ static void connect_v1_sends_and_takes_v1(struct kunit *test)
 	KUNIT_EXPECT_STREQ(test, c->qp->log, "prepare attach open_tx kick_rx");
 }
 
-/* Rules: M-7.1.2-6: silence as long as the last octet of the Reply is missing */
+/* Rules: M-7.1.2-6: silence as long as the last byte of the Reply is missing */
 static void connect_reply_octet_by_octet_comes_up(struct kunit *test)
 {
 	struct fake_conn *c = conn_new(test);
-	struct fakes *f = test->priv;
 	size_t i;
 
-	conn_dial(c, f);
+	conn_dial(c);
 	peer_make_v2(&c->frame, true, MPA_C, MPA_A | 6, MPA_CW | 2, "world", 5);
 	for (i = 0; i < c->frame.len; i++) {
-		peer_send(f, c->peer, c->frame.buf + i, 1);
+		peer_send(c->f, c->peer, c->frame.buf + i, 1);
 		/* let the library read, now and then */
 		schedule_timeout_uninterruptible(i % 3 == 0);
 		if (i == c->frame.len - 2)
@@ -262,14 +240,14 @@ static void connect_reply_octet_by_octet_comes_up(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, c->fid->events[0].pd_len, 5);
 }
 
-/* Rules: M-7.1-1 M-7.1.5-2: the octets behind the Reply are still in the socket */
+/* Rules: M-7.1-1 M-7.1.5-2: the bytes after the Reply are still in the socket */
 static void connect_fpdu_behind_reply_is_left_to_the_driver(struct kunit *test)
 {
 	struct fake_conn *c = conn_new(test);
 	struct fakes *f = test->priv;
 
 	fake_set_caps(f, f->attr.caps | IW_MPA_CAP_EARLY_RX);
-	conn_dial(c, f);
+	conn_dial(c);
 	peer_make_v2(&c->frame, true, MPA_C, MPA_A | 6, MPA_CW | 2, NULL, 0);
 	c->frame.len += peer_make_rtr_write(c->frame.buf + c->frame.len);
 	peer_send_frame(f, c->peer, &c->frame);
@@ -285,7 +263,7 @@ static void connect_fpdus_after_hand_off_reach_the_driver(struct kunit *test)
 	struct fake_conn *c = conn_new(test);
 	int i;
 
-	conn_active_up(c, test->priv);
+	conn_active_up(c);
 	for (i = 0; i < 3; i++)
 		conn_send_rtr(c);
 	FAKE_WAIT(c->f, c->qp->nr_fpdus == 3);
@@ -296,11 +274,9 @@ static void connect_disconnect_closes(struct kunit *test)
 {
 	struct fake_conn *c = conn_new(test);
 
-	conn_active_up(c, test->priv);
+	conn_active_up(c);
 	fake_disconnect(c->fid);
-	fake_expect_event(c->fid, 1, IW_CM_EVENT_CLOSE, 0);
-	fake_expect_closed(c->fid, 2);
-	KUNIT_EXPECT_EQ(test, c->qp->why, IW_MPA_R_ULP_CLOSE);
+	conn_expect_closed(c, IW_MPA_R_ULP_CLOSE);
 	peer_expect_eof(c->f, c->peer);
 }
 
@@ -308,23 +284,21 @@ static void connect_destroy_of_established_closes(struct kunit *test)
 {
 	struct fake_conn *c = conn_new(test);
 
-	conn_active_up(c, test->priv);
+	conn_active_up(c);
 	fake_destroy(c->fid);
 	FAKE_WAIT(c->f, !c->fid->refs);
 	peer_expect_eof(c->f, c->peer);
 }
 
-static u8 long_pd[IW_MPA_PD_MAX + 1];	/* no two of 251 octets in a row are the same */
+static u8 long_pd[IW_MPA_PD_MAX + 1];	/* no two of 251 bytes in a row are the same */
 
-struct refuse_case {
+static const struct refuse_case {
 	const char		*desc;
 	int			err;
 	struct iw_cm_conn_param	param;
 	u8			rev;
 	bool			strict;
-};
-
-static const struct refuse_case refuse_cases[] = {
+} refuse_cases[] = {
 	{ "no_such_qp", -EINVAL, { .qpn = 77 }, 2 },
 	{ "rfc6581_9_pd_509", -EINVAL,
 	  { .private_data = long_pd, .private_data_len = 509, .qpn = 1 }, 2 },
@@ -340,31 +314,23 @@ static const struct refuse_case refuse_cases[] = {
 	  { .ird = 255, .ord = 255, .qpn = 1 }, 2 },
 };
 
-static void refuse_desc(const struct refuse_case *c, char *desc)
-{
-	strscpy(desc, c->desc, KUNIT_PARAM_DESC_SIZE);
-}
-
-KUNIT_ARRAY_PARAM(refuse, refuse_cases, refuse_desc);
+KUNIT_ARRAY_PARAM_DESC(refuse, refuse_cases, desc);
 
 /*
  * Rules: E-7-4: the errno of iw_connect; M-7.1.1-14 M-7.1.1-16: PD_Length of the Request, and each
- * octet that it counts
+ * byte of private data that it counts
  */
 static void connect_refuses_what_it_cannot(struct kunit *test)
 {
 	const struct refuse_case *rc = test->param_value;
 	struct fake_conn *c = conn_new(test);
-	struct fakes *f = test->priv;
 	int i;
 
 	for (i = 0; i < ARRAY_SIZE(long_pd); i++)
 		long_pd[i] = 1 + i % 251;
-	f->config->mpa_rev = rc->rev;
-	f->config->strict_ird_ord = rc->strict;
-	c->f = f;
-	c->fid = fake_id_create(f);
-	c->listener = peer_listen(f, c->fid, AF_INET);
+	c->f->config->mpa_rev = rc->rev;
+	c->f->config->strict_ird_ord = rc->strict;
+	conn_aim(c, AF_INET);
 	KUNIT_EXPECT_EQ(test, fake_connect(c->fid, &rc->param), rc->err);
 	if (rc->err) {
 		KUNIT_EXPECT_EQ(test, c->fid->nr_events, 0);
@@ -383,25 +349,18 @@ static void connect_refuses_what_it_cannot(struct kunit *test)
 	}
 }
 
-struct markers_case {
+static const struct markers_case {
 	const char	*desc;
 	u32		caps;
 	u8		setting;
 	bool		asked;
-};
-
-static const struct markers_case markers_cases[] = {
+} markers_cases[] = {
 	{ "off", IW_MPA_CAP_RX_MARKERS, 0, false },
 	{ "on", IW_MPA_CAP_RX_MARKERS, 1, true },
 	{ "on_and_the_device_cannot", IW_MPA_CAP_TX_MARKERS, 1, false },
 };
 
-static void markers_desc(const struct markers_case *c, char *desc)
-{
-	strscpy(desc, c->desc, KUNIT_PARAM_DESC_SIZE);
-}
-
-KUNIT_ARRAY_PARAM(markers, markers_cases, markers_desc);
+KUNIT_ARRAY_PARAM_DESC(markers, markers_cases, desc);
 
 /* Rules: M-7.1.1-5: tx_markers, which is off, with M of the peer clear, whatever our own is */
 static void connect_asks_for_markers_if_set_so(struct kunit *test)
@@ -412,7 +371,7 @@ static void connect_asks_for_markers_if_set_so(struct kunit *test)
 
 	fake_set_caps(f, f->attr.caps | mc->caps);
 	f->config->markers = mc->setting;
-	conn_dial(c, f);
+	conn_dial(c);
 	KUNIT_EXPECT_EQ(test, !!(peer_frame_flags(&c->frame) & MPA_M), mc->asked);
 	peer_make_v2(&c->frame, true, MPA_C, CONN_PEER_IRD, CONN_PEER_ORD, NULL, 0);
 	peer_send_frame(f, c->peer, &c->frame);
@@ -423,8 +382,8 @@ static void connect_asks_for_markers_if_set_so(struct kunit *test)
 
 /* The peer does not want CRCs. */
 /*
- * Rules: M-4.4-1 M-7.1.1-7: C of the Request, and CRC as the driver is told, with crc 0 on a device
- * that can do without, and on one that cannot
+ * Rules: M-4.4-1 M-7.1.1-7: the bit C of the Request, and whether the driver is to use CRC, if the
+ * setting crc is 0, for a device that can work without CRC and for one that cannot
  */
 static void connect_asks_for_crc_unless_it_need_not(struct kunit *test)
 {
@@ -434,7 +393,7 @@ static void connect_asks_for_crc_unless_it_need_not(struct kunit *test)
 
 	fake_set_caps(f, f->attr.caps | cc->caps);
 	f->config->crc = cc->setting;
-	conn_dial(c, f);
+	conn_dial(c);
 	KUNIT_EXPECT_EQ(test, !!(peer_frame_flags(&c->frame) & MPA_C), cc->asked);
 	peer_make_v2(&c->frame, true, 0, CONN_PEER_IRD, CONN_PEER_ORD, NULL, 0);
 	peer_send_frame(f, c->peer, &c->frame);
@@ -445,7 +404,7 @@ static void connect_asks_for_crc_unless_it_need_not(struct kunit *test)
 #define MPA_LARGE	0x08
 
 /* The device says one thing, its network namespace the other. */
-struct device_case {
+static const struct device_case {
 	const char	*desc;
 	const char	*name;
 	const char	*device;
@@ -453,9 +412,7 @@ struct device_case {
 	u8		net;
 	u8		flags;		/* of the Request */
 	u8		rev;
-};
-
-static const struct device_case device_cases[] = {
+} device_cases[] = {
 #define CASE(text, which, own, wide, ...) \
 	{ .desc = text, .name = #which, .device = own, .net = wide, \
 	  .setting = offsetof(struct iw_mpa_config, which), __VA_ARGS__ }
@@ -472,12 +429,7 @@ static const struct device_case device_cases[] = {
 
 #undef CASE
 
-static void device_desc(const struct device_case *c, char *desc)
-{
-	strscpy(desc, c->desc, KUNIT_PARAM_DESC_SIZE);
-}
-
-KUNIT_ARRAY_PARAM(device, device_cases, device_desc);
+KUNIT_ARRAY_PARAM_DESC(device, device_cases, desc);
 
 static void connect_setting_of_the_device_comes_first(struct kunit *test)
 {
@@ -490,7 +442,7 @@ static void connect_setting_of_the_device_comes_first(struct kunit *test)
 	f->config->v1_fallback = 0;
 	*((u8 *)f->config + dc->setting) = dc->net;
 	fake_set_device(f, dc->name, dc->device);
-	conn_dial(c, f);
+	conn_dial(c);
 	KUNIT_EXPECT_EQ(test, peer_frame_flags(&c->frame), dc->flags);
 	KUNIT_EXPECT_EQ(test, peer_frame_rev(&c->frame), dc->rev);
 	peer_rst(f, c->peer);
@@ -536,13 +488,9 @@ static void connect_unknown_family_is_refused(struct kunit *test)
 static void connect_goes_to_the_mapped_address(struct kunit *test)
 {
 	struct fake_conn *c = conn_new(test);
-	struct fakes *f = test->priv;
 	struct sockaddr_in *sin;
 
-	c->f = f;
-	c->fid = fake_id_create(f);
-	c->listener = peer_listen(f, c->fid, AF_INET);
-	c->param.qpn = 1;
+	conn_aim(c, AF_INET);
 	sin = (struct sockaddr_in *)&c->fid->id.remote_addr;
 	sin->sin_port = htons(9);
 	KUNIT_ASSERT_EQ(test, fake_connect(c->fid, &c->param), 0);
@@ -550,18 +498,17 @@ static void connect_goes_to_the_mapped_address(struct kunit *test)
 }
 
 /* One that wants Markers would not understand an FPDU without. */
-/* Rules: E-8-1 E-9.3-1: FIN, and no octet before it, from a device that has Markers */
+/* Rules: E-8-1 E-9.3-1: FIN, and no byte before it, from a device that has Markers */
 static void connect_refusal_with_markers_is_fin_alone(struct kunit *test)
 {
 	struct fake_conn *c = conn_new(test);
 	struct fakes *f = test->priv;
 
 	fake_set_caps(f, f->attr.caps | IW_MPA_CAP_TX_MARKERS);
-	conn_dial(c, f);
+	conn_dial(c);
 	peer_make_v2(&c->frame, true, MPA_M | MPA_C, MPA_A | 8, 1, NULL, 0);
 	peer_send_frame(f, c->peer, &c->frame);
-	fake_expect_event(c->fid, 0, IW_CM_EVENT_CONNECT_REPLY, -EPROTO);
-	fake_expect_closed(c->fid, 1);
+	conn_expect_failed(c, -EPROTO);
 	peer_expect_eof(f, c->peer);
 }
 
@@ -600,5 +547,3 @@ static struct kunit_suite connect_suite = {
 };
 
 kunit_test_suite(connect_suite);
-
-MODULE_LICENSE("GPL");

@@ -1,19 +1,23 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A driver that makes each of the ten mistakes of iw_mpa_driver.rst, in that order. The log
- * names the mistake; library, iw_cm and driver live on.
+ * A driver that makes each of the mistakes listed in iw_mpa_driver.rst. The kernel's log names the
+ * mistake; library, iw_cm and driver go on working.
  */
 
 #include "ep.h"
 #include "iw_mpa_fakes.h"
 
+#include <linux/completion.h>
+#include <linux/delay.h>
 #include <linux/kmsg_dump.h>
-#include <linux/module.h>
+#include <linux/kthread.h>
 #include <linux/string.h>
 #include <net/tcp.h>
 
 /* The driver that does it right up to the mistake; one test runs at a time. */
 static struct iw_mpa_driver_ops right;
+
+static DECLARE_COMPLETION(unregistered);
 
 /* What the log says from here on is new. */
 static struct kmsg_dump_iter news;
@@ -56,11 +60,11 @@ static void contract_kept_says_nothing(struct kunit *test)
 	struct fakes *f = test->priv;
 
 	fake_have_finish_tx(f);
-	conn_active_up(active, f);
+	conn_active_up(active);
 	fake_disconnect(active->fid);
 	peer_fin(active->peer);
 	fake_expect_closed(active->fid, 2);
-	conn_passive_up(passive, f);
+	conn_passive_up(passive);
 	fake_qp_disconnect(passive->qp, true);
 	fake_expect_closed(passive->fid, 2);
 	fake_destroy(passive->lis);
@@ -111,7 +115,7 @@ static void unregistered_too_early(struct kunit *test)
 	struct fake_conn *c = conn_new(test);
 	struct fakes *f = test->priv;
 
-	conn_passive_up(c, f);
+	conn_passive_up(c);
 	refcount_set(&f->ibdev->refcount, 2);
 	fake_unregister(f);
 	EXPECT_LOG(test, "driver mistake", "unregistered before ib_unregister_device()");
@@ -165,14 +169,14 @@ static void attach_takes_what_is_the_librarys(struct kunit *test)
 		struct fake_conn *active = conn_new(test), *passive = conn_new(test);
 
 		spoils = socket_names[i];
-		conn_dial(active, f);
+		conn_dial(active);
 		conn_send_good_reply(active);
 		fake_expect_event(active->fid, 0, IW_CM_EVENT_CONNECT_REPLY, -EIO);
 		EXPECT_LOG(test, "after attach", socket_names[i]);
 		KUNIT_EXPECT_EQ(test, active->qp->why, IW_MPA_R_DRIVER);
 		peer_fin(active->peer);
 
-		conn_call(passive, f);
+		conn_call(passive);
 		KUNIT_EXPECT_EQ(test, fake_accept(passive->fid, &passive->param), -EIO);
 		EXPECT_LOG(test, "after attach", socket_names[i]);
 		peer_fin(passive->peer);
@@ -202,11 +206,11 @@ static void prepare_sends(struct kunit *test)
 	struct fakes *f = test->priv;
 
 	f->drv.prepare = wrong_prepare;
-	conn_dial(active, f);
+	conn_dial(active);
 	conn_send_good_reply(active);
 	fake_expect_event(active->fid, 0, IW_CM_EVENT_CONNECT_REPLY, -EIO);
 	EXPECT_LOG(test, "5 bytes were sent", "before the hand-off");
-	conn_call(passive, f);
+	conn_call(passive);
 	KUNIT_EXPECT_EQ(test, fake_accept(passive->fid, &passive->param), -EIO);
 	EXPECT_LOG(test, "5 bytes were sent", "before the hand-off");
 }
@@ -214,14 +218,11 @@ static void prepare_sends(struct kunit *test)
 static void responder_sends_before_the_first_fpdu(struct kunit *test)
 {
 	struct fake_conn *c = conn_new(test);
-	struct fakes *f = test->priv;
 
-	conn_call(c, f);
-	KUNIT_ASSERT_EQ(test, fake_accept(c->fid, &c->param), 0);
-	peer_recv_frame(f, c->peer, &c->frame);
+	conn_call(c);
+	conn_accept(c);
 	send_early(c->qp->ho.sock);
-	conn_send_rtr(c);
-	fake_expect_event(c->fid, 0, IW_CM_EVENT_ESTABLISHED, 0);
+	conn_establish(c);
 	EXPECT_LOG(test, "5 bytes were sent", "before open_tx");
 }
 
@@ -229,14 +230,12 @@ static void responder_sends_before_the_first_fpdu(struct kunit *test)
 static void first_fpdu_is_not_reported(struct kunit *test)
 {
 	struct fake_conn *c = conn_new(test);
-	struct fakes *f = test->priv;
 
-	f->config->log = 1;
-	f->config->rtr_timeout_ms = FAKE_SHORT_MS;
-	conn_call(c, f);
+	c->f->config->log = 1;
+	c->f->config->rtr_timeout_ms = FAKE_SHORT_MS;
+	conn_call(c);
 	c->qp->stop_rx = true;
-	KUNIT_ASSERT_EQ(test, fake_accept(c->fid, &c->param), 0);
-	peer_recv_frame(f, c->peer, &c->frame);
+	conn_accept(c);
 	conn_send_rtr(c);
 	fake_expect_event(c->fid, 0, IW_CM_EVENT_ESTABLISHED, -ETIMEDOUT);
 	EXPECT_LOG(test, "TIMEOUT_RTR", "bytes have come, and no iw_mpa_first_fpdu()");
@@ -246,9 +245,8 @@ static void first_fpdu_is_not_reported(struct kunit *test)
 static void qp_is_found_while_it_goes(struct kunit *test)
 {
 	struct fake_conn *c = conn_new(test);
-	struct fakes *f = test->priv;
 
-	conn_active_up(c, f);
+	conn_active_up(c);
 	c->qp->seen = true;
 	fake_qp_gone(c->qp);
 	EXPECT_LOG(test, "driver mistake", "iw_get_qp finds the QP 1,");
@@ -270,10 +268,9 @@ static void wrong_stop_destroys(struct ib_qp *ib, enum iw_mpa_reason why)
 static void qp_gone_within_stop(struct kunit *test)
 {
 	struct fake_conn *c = conn_new(test);
-	struct fakes *f = test->priv;
 
-	f->drv.stop = wrong_stop_destroys;
-	conn_active_up(c, f);
+	c->f->drv.stop = wrong_stop_destroys;
+	conn_active_up(c);
 	fake_qp_disconnect(c->qp, true);
 	fake_expect_closed(c->fid, 2);
 	EXPECT_LOG(test, "iw_mpa_qp_gone()", "waits for the op that calls it");
@@ -301,13 +298,13 @@ static void stop_keeps_the_socket(struct kunit *test)
 		struct fake_conn *c = conn_new(test);
 
 		spoils = socket_names[i];
-		conn_active_up(c, f);
+		conn_active_up(c);
 		fake_qp_disconnect(c->qp, true);
 		fake_expect_closed(c->fid, 2);
 		EXPECT_LOG(test, "after stop", socket_names[i]);
-		peer_expect_eof(f, c->peer);
+		peer_expect_eof(c->f, c->peer);
 		peer_fin(c->peer);	/* the library hears of it all the same */
-		FAKE_POLL(f, fakes_has_no_endpoint());
+		FAKE_POLL(c->f, fakes_has_no_endpoint());
 	}
 }
 
@@ -315,14 +312,13 @@ static void stop_keeps_the_socket(struct kunit *test)
 static void reference_is_leaked(struct kunit *test)
 {
 	struct fake_conn *c = conn_new(test);
-	struct fakes *f = test->priv;
 	struct iw_mpa_ep *ep;
 
-	conn_active_up(c, f);
+	conn_active_up(c);
 	ep = fake_qp_ep(c->qp);
 	fake_qp_disconnect(c->qp, true);
 	fake_expect_closed(c->fid, 2);
-	fake_unregister(f);
+	fake_unregister(c->f);
 	EXPECT_LOG(test, "driver mistake", "unregistered while 1 of iw_mpa_ep_get()");
 
 	/* It is good for as long as it is held, without its device. */
@@ -331,16 +327,15 @@ static void reference_is_leaked(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, fakes_has_no_endpoint());
 	iw_mpa_ep_put(ep);
 	KUNIT_EXPECT_FALSE(test, log_says("", ""));
-	FAKE_POLL(f, fakes_has_no_endpoint());
+	FAKE_POLL(c->f, fakes_has_no_endpoint());
 }
 
 static void reference_is_dropped_twice(struct kunit *test)
 {
 	struct fake_conn *c = conn_new(test);
-	struct fakes *f = test->priv;
 	struct iw_mpa_ep *ep;
 
-	conn_active_up(c, f);
+	conn_active_up(c);
 	ep = fake_qp_ep(c->qp);
 	iw_mpa_ep_put(ep);
 	iw_mpa_ep_put(ep);
@@ -349,7 +344,55 @@ static void reference_is_dropped_twice(struct kunit *test)
 	fake_expect_closed(c->fid, 2);
 }
 
-/* 10. The driver calls after stop. The endpoint is there as long as its peer does not close. */
+/* The device waits for a QP that never goes. */
+static int unregister_thread(void *arg)
+{
+	struct fakes *f = arg;
+
+	iw_mpa_unregister_device(f->ibdev);
+	kthread_complete_and_exit(&unregistered, 0);
+}
+
+static void qp_freed_is_missing(struct kunit *test)
+{
+	struct fake_conn *c = conn_new(test);
+	struct fakes *f = test->priv;
+	bool said;
+	int i;
+
+	conn_active_up(c);
+	fake_qp_gone(c->qp);
+	fake_expect_closed(c->fid, 2);
+	f->registered = false;
+	reinit_completion(&unregistered);
+	KUNIT_ASSERT_FALSE(test, IS_ERR(kthread_run(unregister_thread, f, "iw_mpa_fake")));
+	said = log_says("driver mistake", "iw_mpa_qp_freed()");
+	for (i = 0; i < 600 && !said; i++) {
+		msleep(100);
+		said = log_says("driver mistake", "iw_mpa_qp_freed()");
+	}
+	KUNIT_EXPECT_TRUE(test, said);
+	KUNIT_EXPECT_FALSE(test, completion_done(&unregistered));
+	fake_qp_freed(c->qp);
+	wait_for_completion(&unregistered);
+}
+
+/* 10. The driver calls too early, or after stop. */
+static void tx_finished_is_called_early(struct kunit *test)
+{
+	struct fake_conn *c = conn_new(test);
+
+	fake_have_finish_tx(c->f);
+	conn_active_up(c);
+	iw_mpa_tx_finished(c->qp->ho.ep);
+	EXPECT_LOG(test, "driver mistake", "iw_mpa_tx_finished() before finish_tx");
+	fake_disconnect(c->fid);
+	peer_fin(c->peer);
+	fake_expect_closed(c->fid, 2);
+	KUNIT_EXPECT_FALSE(test, log_says("", ""));
+}
+
+/* The endpoint is there as long as its peer does not close. */
 static void call_after_the_end(struct kunit *test)
 {
 	static const char * const calls[] = {
@@ -357,11 +400,10 @@ static void call_after_the_end(struct kunit *test)
 		"iw_mpa_close()", "iw_mpa_tx_finished()",
 	};
 	struct fake_conn *c = conn_new(test);
-	struct fakes *f = test->priv;
 	struct iw_mpa_ep *ep;
 	int i;
 
-	conn_active_up(c, f);
+	conn_active_up(c);
 	ep = c->qp->ho.ep;
 	fake_qp_disconnect(c->qp, true);
 	fake_expect_closed(c->fid, 2);
@@ -390,6 +432,8 @@ static struct kunit_case contract_cases[] = {
 	KUNIT_CASE(stop_keeps_the_socket),
 	KUNIT_CASE(reference_is_leaked),
 	KUNIT_CASE(reference_is_dropped_twice),
+	KUNIT_CASE(qp_freed_is_missing),
+	KUNIT_CASE(tx_finished_is_called_early),
 	KUNIT_CASE(call_after_the_end),
 	{}
 };
@@ -402,5 +446,3 @@ static struct kunit_suite contract_suite = {
 };
 
 kunit_test_suite(contract_suite);
-
-MODULE_LICENSE("GPL");

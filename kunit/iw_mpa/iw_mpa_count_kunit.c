@@ -4,7 +4,6 @@
 #include "iw_mpa_fakes.h"
 
 #include <linux/in.h>
-#include <linux/module.h>
 
 #include "device.h"
 #include "reason.h"
@@ -12,23 +11,16 @@
 
 #define REASON(name)	(IW_MPA_CNT_REASON + IW_MPA_R_##name - 1)
 
-/**
- * struct count_row - a counter and by how much it is to move
- * @counter: which
- * @by: how much; 0 ends a list
- */
+/* A counter, and by how much it is expected to change */
 struct count_row {
-	enum iw_mpa_counter	counter;
-	unsigned int		by;
+	enum iw_mpa_counter	counter;	/* the counter */
+	unsigned int		by;		/* the difference; 0 ends a list of these */
 };
 
-/**
- * struct counts - the world of a test
- * @dev: the device, whose counters begin at 0
- * @before: those of the machine
- */
+/* Counters at the beginning of a test */
 struct counts {
-	struct iw_mpa_device	*dev;
+	struct iw_mpa_device	*dev;	/* the device, whose own counters begin at 0 */
+	/* values of the machine's counters */
 	unsigned long		before[IW_MPA_CNT_COUNT];
 };
 
@@ -67,8 +59,9 @@ static bool count_is(const struct counts *counts, const struct count_row *rows)
 }
 
 /*
- * Objects come and go, and are counted for the machine alone. The rest has moved as @rows say, for
- * the device and for the machine, if need be a moment after the ULP has its event.
+ * Check that just the counters in @rows have changed, both for the device and for the machine;
+ * counters of objects count only for the machine. A counter may change a moment after the ULP gets
+ * its event.
  */
 static void count_expect(struct kunit *test, struct counts *counts, const struct count_row *rows)
 {
@@ -96,7 +89,7 @@ static void count_a_connection_that_the_peer_closes(struct kunit *test)
 	struct counts *counts = count_begin(test);
 	struct fake_conn *c = conn_new(test);
 
-	conn_active_up(c, test->priv);
+	conn_active_up(c);
 	peer_fin(c->peer);
 	fake_expect_closed(c->fid, 2);
 	count_expect(test, counts, want);
@@ -111,7 +104,7 @@ static void count_a_connection_that_the_ulp_closes(struct kunit *test)
 	struct counts *counts = count_begin(test);
 	struct fake_conn *c = conn_new(test);
 
-	conn_passive_up(c, test->priv);
+	conn_passive_up(c);
 	fake_disconnect(c->fid);
 	fake_expect_closed(c->fid, 2);
 	count_expect(test, counts, want);
@@ -124,13 +117,11 @@ static void count_a_connection_that_is_rejected(struct kunit *test)
 	};
 	struct counts *counts = count_begin(test);
 	struct fake_conn *c = conn_new(test);
-	struct fakes *f = test->priv;
 
-	conn_dial(c, f);
+	conn_dial(c);
 	peer_make_v2(&c->frame, true, MPA_C | MPA_R, 1, 1, NULL, 0);
-	peer_send_frame(f, c->peer, &c->frame);
-	fake_expect_event(c->fid, 0, IW_CM_EVENT_CONNECT_REPLY, -ECONNREFUSED);
-	fake_expect_closed(c->fid, 1);
+	peer_send_frame(c->f, c->peer, &c->frame);
+	conn_expect_failed(c, -ECONNREFUSED);
 	peer_fin(c->peer);
 	count_expect(test, counts, want);
 }
@@ -140,13 +131,10 @@ static void count_a_source_port_that_was_taken(struct kunit *test)
 	static const struct count_row want[] = { { IW_MPA_CNT_source_port_retried, 1 }, {} };
 	struct counts *counts = count_begin(test);
 	struct fake_conn *c = conn_new(test);
-	struct fakes *f = test->priv;
-	struct fake_id *other = fake_id_create(f);
+	struct fake_id *other = fake_id_create(c->f);
 
-	c->f = f;
-	c->fid = fake_id_create(f);
-	c->listener = peer_listen(f, c->fid, AF_INET);
-	peer_listen(f, other, AF_INET);
+	conn_aim(c, AF_INET);
+	peer_listen(c->f, other, AF_INET);
 	((struct sockaddr_in *)&c->fid->id.m_local_addr)->sin_port =
 		((struct sockaddr_in *)&other->id.remote_addr)->sin_port;
 	c->fid->id.local_addr = c->fid->id.m_local_addr;
@@ -161,9 +149,8 @@ static void count_a_second_try_with_revision_1(struct kunit *test)
 	static const struct count_row want[] = { { IW_MPA_CNT_v1_fallback, 1 }, {} };
 	struct counts *counts = count_begin(test);
 	struct fake_conn *c = conn_new(test);
-	struct fakes *f = test->priv;
 
-	conn_dial(c, f);
+	conn_dial(c);
 	peer_fin(c->peer);
 	conn_answer_dial(c);
 	KUNIT_EXPECT_EQ(test, peer_frame_rev(&c->frame), 1);
@@ -175,10 +162,9 @@ static void count_a_second_try_with_revision_2(struct kunit *test)
 	static const struct count_row want[] = { { IW_MPA_CNT_v2_again, 1 }, {} };
 	struct counts *counts = count_begin(test);
 	struct fake_conn *c = conn_new(test);
-	struct fakes *f = test->priv;
 
-	conn_dial(c, f);
-	peer_rst(f, c->peer);
+	conn_dial(c);
+	peer_rst(c->f, c->peer);
 	conn_answer_dial(c);
 	KUNIT_EXPECT_EQ(test, peer_frame_rev(&c->frame), 2);
 	count_expect(test, counts, want);
@@ -195,7 +181,7 @@ static void count_each_repeat_of_the_rtr_message(struct kunit *test)
 
 	f->config->rtr_repeat_ms = 400;
 	fake_have_repeat_rtr(f);
-	conn_active_up(c, f);
+	conn_active_up(c);
 	peer_recv_rtr(f, c->peer, IW_MPA_RTR_WRITE);
 	peer_recv_rtr(f, c->peer, IW_MPA_RTR_WRITE);
 	conn_send_rtr(c);
@@ -211,20 +197,15 @@ static void count_a_fence_that_is_lifted(struct kunit *test)
 	};
 	struct counts *counts = count_begin(test);
 	struct fake_conn *c = conn_new(test);
-	struct fakes *f = test->priv;
 
-	f->config->fence_timeout_ms = FAKE_SHORT_MS;
-	conn_listen(c, f);
-	c->peer = peer_connect(f, c->lis);
-	peer_make_v2(&c->frame, false, MPA_C, CONN_PEER_IRD, CONN_PEER_ORD, NULL, 0);
-	peer_send_frame(f, c->peer, &c->frame);
-	c->fid = fake_next_request(c->lis);
+	c->f->config->fence_timeout_ms = FAKE_SHORT_MS;
+	conn_call_v2(c, MPA_C);
 	KUNIT_ASSERT_EQ(test, 0, fake_accept(c->fid, &c->param));
 	fake_expect_event(c->fid, 0, IW_CM_EVENT_ESTABLISHED, 0);
-	FAKE_WAIT(f, strstr(c->qp->log, " open_tx"));
-	/* Behind an FPDU there is nothing to lift. */
+	FAKE_WAIT(c->f, strstr(c->qp->log, " open_tx"));
+	/* After an FPDU there is nothing to lift. */
 	conn_send_rtr(c);
-	FAKE_WAIT(f, c->qp->nr_fpdus == 1);
+	FAKE_WAIT(c->f, c->qp->nr_fpdus == 1);
 	count_expect(test, counts, want);
 }
 
@@ -234,25 +215,7 @@ static void count_a_fence_that_an_fpdu_opens_is_not_lifted(struct kunit *test)
 	struct counts *counts = count_begin(test);
 	struct fake_conn *c = conn_new(test);
 
-	conn_passive_up(c, test->priv);
-	count_expect(test, counts, want);
-}
-
-/* iw_cm lets the ULP call again until it has handled ESTABLISHED. */
-static void count_each_further_accept(struct kunit *test)
-{
-	static const struct count_row want[] = {
-		{ IW_MPA_CNT_established, 1 }, { IW_MPA_CNT_accepted_again, 2 }, {}
-	};
-	struct counts *counts = count_begin(test);
-	struct fake_conn *c = conn_new(test);
-
-	conn_call(c, test->priv);
-	KUNIT_ASSERT_EQ(test, fake_accept(c->fid, &c->param), 0);
-	KUNIT_EXPECT_EQ(test, fake_accept(c->fid, &c->param), 0);
-	KUNIT_EXPECT_EQ(test, fake_accept(c->fid, &c->param), 0);
-	conn_send_rtr(c);
-	fake_expect_event(c->fid, 0, IW_CM_EVENT_ESTABLISHED, 0);
+	conn_passive_up(c);
 	count_expect(test, counts, want);
 }
 
@@ -288,7 +251,6 @@ static struct kunit_case count_cases[] = {
 	KUNIT_CASE(count_each_repeat_of_the_rtr_message),
 	KUNIT_CASE(count_a_fence_that_is_lifted),
 	KUNIT_CASE(count_a_fence_that_an_fpdu_opens_is_not_lifted),
-	KUNIT_CASE(count_each_further_accept),
 	KUNIT_CASE(count_each_reason_by_itself),
 	{}
 };
@@ -301,5 +263,3 @@ static struct kunit_suite count_suite = {
 };
 
 kunit_test_suite(count_suite);
-
-MODULE_LICENSE("GPL");

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What drivers with a TCP engine of their own need beyond the sockets' path: readers fed from a
- * driver's buffer, a highest revision, RTR types.
+ * Functions of the library that only drivers with a TCP engine of their own need: the frame reader
+ * fed from a driver's buffer, a limit of the revision, the choice of RTR types.
  */
 
 #include "raw_frame.h"
 
 #include <kunit/test.h>
 #include <linux/errno.h>
-#include <linux/module.h>
 #include <linux/string.h>
 
 #define S	IW_MPA_RTR_SEND
@@ -37,9 +36,9 @@ static struct iw_mpa_frame peer_frame(bool reply, u8 rtr)
 
 /* Readers fed from a driver's buffer */
 
-#define BEHIND	37	/* octets behind the frame, as if FPDUs had come with it */
+#define BEHIND	37	/* bytes after the frame, as if FPDUs had come with it */
 
-/* Feed @len octets in pieces of @piece. Returns octets taken; @reason is the last one. */
+/* Feed @len bytes in pieces of @piece. Returns bytes taken; @reason is the last one. */
 static size_t feed(struct iw_mpa_reader *rd, const u8 *octets, size_t len, size_t piece,
 		   enum iw_mpa_reason *reason)
 {
@@ -126,25 +125,18 @@ static void engine_responder_takes_no_revision_above_its_own(struct kunit *test)
 
 /* RTR types */
 
-struct choice_row {
+static const struct choice_row {
 	const char	*desc;
 	u8		peer;		/* what the peer names */
 	u8		sent;		/* as initiator */
-};
-
-static const struct choice_row choice_rows[] = {
+} choice_rows[] = {
 	{ "all", S | W | R, W },
 	{ "read_or_send", S | R, R },
 	{ "write_or_send", S | W, W },
 	{ "send", S, S },
 };
 
-static void choice_desc(const struct choice_row *row, char *desc)
-{
-	strscpy(desc, row->desc, KUNIT_PARAM_DESC_SIZE);
-}
-
-KUNIT_ARRAY_PARAM(choice, choice_rows, choice_desc);
+KUNIT_ARRAY_PARAM_DESC(choice, choice_rows, desc);
 
 static void engine_rtr_type_is_write_read_or_send(struct kunit *test)
 {
@@ -237,5 +229,3 @@ static struct kunit_suite engine_suite = {
 };
 
 kunit_test_suite(engine_suite);
-
-MODULE_LICENSE("GPL");

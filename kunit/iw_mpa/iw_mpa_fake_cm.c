@@ -6,7 +6,6 @@
 #include <linux/kthread.h>
 #include <linux/slab.h>
 #include <linux/string.h>
-#include <rdma/rdma_cm.h>
 
 #define FAKE_BUDGET_ACTIVE	4	/* of iw_cm_connect() */
 #define FAKE_BUDGET_PASSIVE	3	/* of cm_conn_req_handler() */
@@ -193,11 +192,9 @@ static int fake_answer_thread(void *data)
 	return 0;
 }
 
-/**
- * fake_answer_of - what the ULP's answer returned, which came before event_handler did
- * @child: passive cm_id
- *
- * Return: a negative errno or 0.
+/*
+ * Wait for the answer that the ULP gave for @child in another thread; return the result of its
+ * call, 0 or a negative errno.
  */
 int fake_answer_of(struct fake_id *child)
 {
@@ -281,10 +278,7 @@ static int fake_event_handler(struct iw_cm_id *id, struct iw_cm_event *event)
 	return room ? 0 : -ENOMEM;
 }
 
-/**
- * fake_catch_up - iw_cm handles the events of a cm_id that was late
- * @fid: the cm_id
- */
+/* Have iw_cm handle the events that it has held for a cm_id with @late set. */
 void fake_catch_up(struct fake_id *fid)
 {
 	struct ib_qp *qp = NULL;
@@ -302,12 +296,7 @@ void fake_catch_up(struct fake_id *fid)
 	wake_up_all(&fid->f->wake);
 }
 
-/**
- * fake_id_create - a new cm_id on 127.0.0.1
- * @f: the world
- *
- * Return: the cm_id, with one reference; a failure ends the test.
- */
+/* Return a new cm_id for 127.0.0.1, with one reference; a failure ends the test. */
 struct fake_id *fake_id_create(struct fakes *f)
 {
 	struct sockaddr_in sin = {
@@ -324,39 +313,11 @@ struct fake_id *fake_id_create(struct fakes *f)
 	fid->id.remote_addr = fid->id.local_addr;
 	fid->id.m_local_addr = fid->id.local_addr;
 	fid->id.m_remote_addr = fid->id.local_addr;
+	fake_live_here(fid);
 	spin_lock_irq(&f->lock);
 	list_add_tail(&fid->node, &f->ids);
 	spin_unlock_irq(&f->lock);
 	return fid;
-}
-
-/**
- * fake_own - rdma_cm's id is the context of a cm_id
- * @fid: cm_id, with its addresses set
- *
- * Return: that id, of which a test may change what rdma_cm has decided.
- */
-struct rdma_cm_id *fake_own(struct fake_id *fid)
-{
-	struct kunit *test = fid->f->test;
-	struct rdma_cm_id *owner = kunit_kzalloc(test, sizeof(*owner), GFP_KERNEL);
-
-	KUNIT_ASSERT_NOT_NULL(test, owner);
-	owner->device = fid->id.device;
-	owner->route.addr.src_addr = fid->listener ? fid->id.m_local_addr : fid->id.local_addr;
-	owner->route.addr.dst_addr = fid->listener ? fid->id.m_remote_addr : fid->id.remote_addr;
-	owner->route.addr.dev_addr.net = &init_net;
-	fid->id.context = owner;
-	return owner;
-}
-
-/**
- * fake_live_elsewhere - the ULP is in another network namespace than the device
- * @fid: cm_id, with its addresses set
- */
-void fake_live_elsewhere(struct fake_id *fid)
-{
-	fake_own(fid)->route.addr.dev_addr.net = fakes_elsewhere(fid->f);
 }
 
 /* iw_cm_connect(), but that a QP number that does not exist is the library's case. */
@@ -443,9 +404,9 @@ static int fake_reject_thread(void *data)
 	return 0;
 }
 
-/**
- * fake_reject_beside - the ULP rejects on another CPU, while the caller goes on
- * @fid: passive cm_id; see fake_answer_of()
+/*
+ * Have the ULP reject a passive cm_id on another CPU, while the caller goes on; see
+ * fake_answer_of().
  */
 void fake_reject_beside(struct fake_id *fid)
 {
@@ -520,12 +481,7 @@ void fake_disconnect(struct fake_id *fid)
 		fake_qp_disconnect(fake_qp_of(qp), false);
 }
 
-/**
- * fake_try_request - a CONNECT_REQUEST, if one has come
- * @listener: where
- *
- * Return: the new cm_id, in the order in which they came, or NULL.
- */
+/* Return the cm_id of the oldest CONNECT_REQUEST that was not returned yet, or NULL. */
 struct fake_id *fake_try_request(struct fake_id *listener)
 {
 	struct fake_id *fid, *found = NULL;
@@ -542,12 +498,7 @@ struct fake_id *fake_try_request(struct fake_id *listener)
 	return found;
 }
 
-/**
- * fake_next_request - wait for a CONNECT_REQUEST
- * @listener: where
- *
- * Return: the new cm_id, in the order in which they came.
- */
+/* Wait for a CONNECT_REQUEST, and return its cm_id; the oldest one is first. */
 struct fake_id *fake_next_request(struct fake_id *listener)
 {
 	struct fake_id *child = NULL;
@@ -556,13 +507,7 @@ struct fake_id *fake_next_request(struct fake_id *listener)
 	return child;
 }
 
-/**
- * fake_next_event - wait for an event
- * @fid: cm_id
- * @nr: which, from 0
- *
- * Return: the event.
- */
+/* Wait for event @nr of a cm_id, counted from 0. */
 const struct fake_event *fake_next_event(struct fake_id *fid, int nr)
 {
 	/* Pairs with fake_record(). */

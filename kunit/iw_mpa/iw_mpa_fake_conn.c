@@ -31,13 +31,19 @@ void conn_answer_dial(struct fake_conn *c)
 	peer_recv_frame(c->f, c->peer, &c->frame);
 }
 
-/* Initiator: the peer has the Request. */
-void conn_dial(struct fake_conn *c, struct fakes *f)
+/* Initiator: the ULP has a cm_id with the address of a peer that listens. */
+void conn_aim(struct fake_conn *c, int family)
 {
-	conn_init(c, f);
-	c->fid = fake_id_create(f);
-	c->listener = peer_listen(f, c->fid, AF_INET);
-	KUNIT_ASSERT_EQ(f->test, 0, fake_connect(c->fid, &c->param));
+	c->fid = fake_id_create(c->f);
+	c->listener = peer_listen(c->f, c->fid, family);
+}
+
+/* Initiator: the peer has the Request. */
+void conn_dial(struct fake_conn *c)
+{
+	conn_init(c, c->f);
+	conn_aim(c, AF_INET);
+	KUNIT_ASSERT_EQ(c->f->test, 0, fake_connect(c->fid, &c->param));
 	conn_answer_dial(c);
 }
 
@@ -49,13 +55,19 @@ void conn_send_good_reply(struct fake_conn *c)
 	peer_send_frame(c->f, c->peer, &c->frame);
 }
 
-/* Initiator: connected, the peer has the RTR. */
-void conn_active_up(struct fake_conn *c, struct fakes *f)
+/* Initiator: the ULP has the event that the peer's good Reply brings. */
+void conn_connect(struct fake_conn *c)
 {
-	conn_dial(c, f);
 	conn_send_good_reply(c);
 	fake_expect_event(c->fid, 0, IW_CM_EVENT_CONNECT_REPLY, 0);
-	peer_recv_rtr(f, c->peer, IW_MPA_RTR_WRITE);
+}
+
+/* Initiator: connected, the peer has the RTR. */
+void conn_active_up(struct fake_conn *c)
+{
+	conn_dial(c);
+	conn_connect(c);
+	peer_recv_rtr(c->f, c->peer, IW_MPA_RTR_WRITE);
 }
 
 struct fake_conn *conn_new(struct kunit *test)
@@ -63,21 +75,22 @@ struct fake_conn *conn_new(struct kunit *test)
 	struct fake_conn *c = kunit_kzalloc(test, sizeof(*c), GFP_KERNEL);
 
 	KUNIT_ASSERT_NOT_NULL(test, c);
+	conn_init(c, test->priv);
 	return c;
 }
 
 /* A port of its own for each listener: what a test before left does not matter. */
-void conn_listen(struct fake_conn *c, struct fakes *f)
+void conn_listen(struct fake_conn *c)
 {
 	static atomic_t port = ATOMIC_INIT(20000);
 	struct sockaddr_in *sin;
 
-	conn_init(c, f);
-	c->lis = fake_id_create(f);
+	conn_init(c, c->f);
+	c->lis = fake_id_create(c->f);
 	sin = (struct sockaddr_in *)&c->lis->id.local_addr;
 	sin->sin_port = htons(atomic_inc_return(&port));
 	c->lis->id.m_local_addr = c->lis->id.local_addr;
-	KUNIT_ASSERT_EQ(f->test, 0, fake_listen(c->lis));
+	KUNIT_ASSERT_EQ(c->f->test, 0, fake_listen(c->lis));
 }
 
 /* Peer-to-peer, any RTR. */
@@ -87,14 +100,51 @@ void conn_make_good_request(struct fake_conn *c)
 		     MPA_CW | MPA_D | CONN_PEER_ORD, "world", 5);
 }
 
-/* Responder: the ULP has been asked. */
-void conn_call(struct fake_conn *c, struct fakes *f)
+/* The peer connects, and sends a good Request. */
+void conn_send_request(struct fake_conn *c)
 {
-	conn_listen(c, f);
-	c->peer = peer_connect(f, c->lis);
+	c->peer = peer_connect(c->f, c->lis);
 	conn_make_good_request(c);
-	peer_send_frame(f, c->peer, &c->frame);
+	peer_send_frame(c->f, c->peer, &c->frame);
+}
+
+/* Responder: the peer has sent the Request in @c->frame, and the ULP has been asked. */
+void conn_ask(struct fake_conn *c)
+{
+	c->peer = peer_connect(c->f, c->lis);
+	peer_send_frame(c->f, c->peer, &c->frame);
 	c->fid = fake_next_request(c->lis);
+}
+
+/* Responder: the ULP has been asked by a Request for the peer-to-peer model. */
+void conn_call(struct fake_conn *c)
+{
+	conn_listen(c);
+	conn_send_request(c);
+	c->fid = fake_next_request(c->lis);
+}
+
+/* The same by a Request of revision 1 */
+void conn_call_v1(struct fake_conn *c)
+{
+	conn_listen(c);
+	peer_make(&c->frame, false, MPA_C, 1, NULL, 0);
+	conn_ask(c);
+}
+
+/* The same by a Request of revision 2 for the client-server model, with these flags */
+void conn_call_v2(struct fake_conn *c, u8 flags)
+{
+	conn_listen(c);
+	peer_make_v2(&c->frame, false, flags, CONN_PEER_IRD, CONN_PEER_ORD, NULL, 0);
+	conn_ask(c);
+}
+
+/* Responder: the ULP has accepted, and the peer has the Reply. */
+void conn_accept(struct fake_conn *c)
+{
+	KUNIT_ASSERT_EQ(c->f->test, 0, fake_accept(c->fid, &c->param));
+	peer_recv_frame(c->f, c->peer, &c->frame);
 }
 
 void conn_send_rtr(struct fake_conn *c)
@@ -104,19 +154,41 @@ void conn_send_rtr(struct fake_conn *c)
 	peer_send(c->f, c->peer, rtr, peer_make_rtr_write(rtr));
 }
 
-/* Responder: connected, the peer has the Reply and has sent the RTR. */
-void conn_passive_up(struct fake_conn *c, struct fakes *f)
+/* Responder: the ULP has the event that the peer's RTR brings. */
+void conn_establish(struct fake_conn *c)
 {
-	conn_call(c, f);
-	KUNIT_ASSERT_EQ(f->test, 0, fake_accept(c->fid, &c->param));
-	peer_recv_frame(f, c->peer, &c->frame);
 	conn_send_rtr(c);
 	fake_expect_event(c->fid, 0, IW_CM_EVENT_ESTABLISHED, 0);
 }
 
+/* Responder: connected, the peer has the Reply and has sent the RTR. */
+void conn_passive_up(struct fake_conn *c)
+{
+	conn_call(c);
+	conn_accept(c);
+	conn_establish(c);
+}
+
+/* The ULP of an initiator has one event, a failed reply, and the driver keeps no reference. */
+void conn_expect_failed(struct fake_conn *c, int status)
+{
+	fake_expect_event(c->fid, 0, IW_CM_EVENT_CONNECT_REPLY, status);
+	fake_expect_closed(c->fid, 1);
+	KUNIT_EXPECT_EQ(c->f->test, c->qp->refs, 1);
+}
+
+/* The connection had come up: CLOSE is the last event, and the driver was stopped for @why. */
+void conn_expect_closed(struct fake_conn *c, enum iw_mpa_reason why)
+{
+	fake_expect_event(c->fid, 1, IW_CM_EVENT_CLOSE, 0);
+	fake_expect_closed(c->fid, 2);
+	KUNIT_EXPECT_EQ(c->f->test, c->qp->why, why);
+	KUNIT_EXPECT_EQ(c->f->test, c->qp->refs, 1);
+}
+
 /*
- * RFC 5044 7.1.2: a Reply with R, and TCP stays open until the initiator closes.
- * RFC 6581 9.1, 9.3: where an error of the responder refuses, a TERM message.
+ * RFC 5044 7.1.2: a refusal is a Reply with the bit R, and TCP stays open until the initiator
+ * closes. RFC 6581 9.1, 9.3: if the responder refuses because of an error, a TERM message follows.
  */
 void conn_expect_refusal(struct fake_conn *c, const char *pd, u8 term)
 {
@@ -137,8 +209,9 @@ void conn_expect_refusal(struct fake_conn *c, const char *pd, u8 term)
 }
 
 /*
- * Its Request was read: a close without a word would say that its revision is unknown. But nobody
- * is left who could wait for the peer: FIN is behind the Reject.
+ * Expect a Reject, then FIN. The library has read the peer's Request, and without a Reject the peer
+ * would conclude that its revision is unknown. But no endpoint is left to wait for the peer: so FIN
+ * follows at once.
  */
 void conn_expect_reject_and_fin(struct fake_conn *c)
 {
@@ -152,14 +225,10 @@ void conn_expect_reject_and_fin(struct fake_conn *c)
 	peer_expect_eof(c->f, c->peer);
 }
 
-/**
- * struct fake_search - for an endpoint
- * @id: cm_id for which it raises events
- * @found: the endpoint, with a reference, or NULL
- */
+/* Search for the endpoint that reports events for a cm_id */
 struct fake_search {
-	const struct iw_cm_id	*id;
-	struct iw_mpa_ep	*found;
+	const struct iw_cm_id	*id;	/* the cm_id */
+	struct iw_mpa_ep	*found;	/* the endpoint, with a reference, or NULL */
 };
 
 static void fake_look(struct iw_mpa_ep *ep, void *arg)

@@ -26,12 +26,9 @@ static void nowhere_setup(struct net_device *netdev)
 	eth_hw_addr_random(netdev);
 }
 
-/**
- * fake_netdev_add - an interface, up, that leads nowhere
- * @test: the test
- * @address: its address. The host takes packets for it from each interface
- *
- * Return: the interface, for fake_netdev_remove().
+/*
+ * Make an interface that is up and leads nowhere. The host accepts packets for
+ * its address from each interface. Remove it by fake_netdev_remove().
  */
 struct net_device *fake_netdev_add(struct kunit *test, __be32 address)
 {

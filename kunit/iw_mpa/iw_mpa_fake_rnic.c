@@ -152,7 +152,7 @@ static void fake_take_fpdu(struct fake_qp *qp, u32 size)
 	wake_up_all(&qp->f->wake);
 }
 
-/* Octets that are still to come of the FPDU, or of its length; 0 if it is too long. */
+/* Bytes that are still to come of the FPDU, or of its length; 0 if it is too long. */
 static u32 fake_rx_need(const struct fake_qp *qp)
 {
 	u32 size;
@@ -446,12 +446,7 @@ void fake_qp_stream_down(struct fake_qp *qp)
 	iw_mpa_ep_put(ep);
 }
 
-/**
- * fake_rnic_init - make the device and its QPs
- * @f: the world
- *
- * Return: 0 or -ENOMEM.
- */
+/* Make the fake device and its QPs. Return 0 or -ENOMEM. */
 int fake_rnic_init(struct fakes *f)
 {
 	int i;

@@ -15,12 +15,9 @@
 #include <linux/slab.h>
 #include <linux/user_namespace.h>
 
-/**
- * fake_fault - note that somebody did what nobody may do
- * @f: the world
- * @what: constant string
- *
- * Context: any; @f->lock may be held or not.
+/*
+ * Record a forbidden action of the library or of the test, which fails the test at its end. @what
+ * must be a constant string. May be called in any context, with or without @f->lock.
  */
 void fake_fault(struct fakes *f, const char *what)
 {
@@ -45,7 +42,7 @@ static int fake_call_thread(void *data)
 }
 
 /*
- * Call what waits for the library; if that waits for ever, so does not the test.
+ * Call a function that waits for the library, in a thread; the test goes on if that waits for ever.
  *
  * Return: false if it did not come back: its memory must stay.
  */
@@ -86,8 +83,9 @@ void fake_qp_freed(struct fake_qp *qp)
 }
 
 /*
- * The first half of destroy_qp; when it returns the library has no reference and no op runs. Others
- * may have some; the second half comes at the end of the test if not before.
+ * The first half of destroy_qp. When it returns the library has no reference on the QP, and no op
+ * runs. iw_cm may still have references; the second half is done at the end of the test, if not
+ * before.
  */
 void fake_qp_gone(struct fake_qp *qp)
 {
@@ -182,11 +180,9 @@ static int fakes_bring_up_lo(struct net *net)
 	return err;
 }
 
-/**
- * fakes_elsewhere - another network namespace, with its own lo up
- * @f: the world
- *
- * Return: the namespace, which stays until the end of the test.
+/*
+ * Return another network namespace, with its own loopback device up; it stays until the end of the
+ * test.
  */
 struct net *fakes_elsewhere(struct fakes *f)
 {
@@ -208,11 +204,9 @@ static void fakes_set_config(struct fakes *f)
 	f->saved = *f->config;
 }
 
-/**
- * fakes_init - a suite's init: lo up, one registered device
- * @test: the test; its priv becomes the struct fakes
- *
- * Return: 0 or a negative errno.
+/*
+ * The init function of suites: bring the loopback device up and register one device. test->priv
+ * becomes the struct fakes. Return 0 or a negative errno.
  */
 int fakes_init(struct kunit *test)
 {
@@ -275,11 +269,7 @@ static bool fakes_is_balanced(enum iw_mpa_counter created,
 	return iw_mpa_count_read(NULL, created) == iw_mpa_count_read(NULL, destroyed);
 }
 
-/**
- * fakes_has_no_endpoint - is the memory of all endpoints free?
- *
- * Return: true if it is.
- */
+/* Is the memory of all endpoints free? */
 bool fakes_has_no_endpoint(void)
 {
 	return fakes_is_balanced(IW_MPA_CNT_ep_created, IW_MPA_CNT_ep_destroyed);
@@ -316,12 +306,9 @@ static void fakes_check(struct fakes *f)
 						  IW_MPA_CNT_listener_destroyed));
 }
 
-/**
- * fakes_exit - a suite's exit: everything goes, and nothing is left
- * @test: the test
- *
- * What the test left behind is torn down in the order in which the RDMA core
- * does it.
+/*
+ * The exit function of suites: remove what the test has left, in the order in which the RDMA core
+ * does, and check that no object and no reference remains.
  */
 void fakes_exit(struct kunit *test)
 {

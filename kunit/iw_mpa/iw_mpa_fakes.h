@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The worlds around the library, faked: iw_cm, an RNIC driver, and a TCP peer
- * that knows nothing of MPA but octets.
+ * Fakes of what surrounds the library: iw_cm, an RNIC driver, and a TCP peer, for which MPA frames
+ * are only bytes.
  *
- * The fakes are judges too. Whatever iw_cm or a driver may not be confronted with
- * is noted as a fault where it happens, in any context, and fails the test at its
- * end: a test says what is special in it only.
+ * The fakes also check the library. A call that iw_cm or a driver must never get is recorded as a
+ * fault where it happens, in any context, and fails the test at its end: so a test has to check
+ * only what is special about it.
  */
 #ifndef _IW_MPA_FAKES_H
 #define _IW_MPA_FAKES_H
@@ -34,7 +34,6 @@
 #define FAKE_LOG_SIZE	160
 
 struct fakes;
-struct rdma_cm_id;
 struct iw_mpa_ep;
 struct iw_mpa_sock;
 
@@ -49,56 +48,49 @@ enum fake_state {
 	FAKE_DESTROYING,
 };
 
-/**
- * struct fake_event - an event as iw_cm would have handed it on
- * @type: which
- * @status: as in struct iw_cm_event, like the fields that follow
- * @ird: peer's IRD
- * @ord: peer's ORD
- * @pd_len: octets in @pd
- * @pd: copy of the private data
- * @local: local address
- * @remote: remote address
- */
+/* An event that iw_cm has got from the library */
 struct fake_event {
-	enum iw_cm_event_type	type;
-	int			status;
-	u8			ird;
-	u8			ord;
-	u8			pd_len;
-	u8			pd[FAKE_PD_MAX];
-	struct sockaddr_storage	local;
-	struct sockaddr_storage	remote;
+	enum iw_cm_event_type	type;			/* type of the event */
+	int			status;			/* status, as in struct iw_cm_event */
+	u8			ird;			/* the peer's IRD */
+	u8			ord;			/* the peer's ORD */
+	u8			pd_len;			/* bytes of private data */
+	u8			pd[FAKE_PD_MAX];	/* copy of the private data */
+	struct sockaddr_storage	local;			/* local address */
+	struct sockaddr_storage	remote;			/* remote address */
 };
 
 /**
- * struct fake_id - a cm_id and iw_cm's view of it
- * @id: what the library sees
- * @f: the world it is in
- * @node: in @f->ids
- * @listener: passive: where it came from
- * @state: iw_cm's state machine
- * @refs: references; 0 means freed, and using it then is a fault
- * @budget: events that iw_cm has room for
- * @fail_events: so many events from now on are refused with -ENOMEM
- * @fail_copies: likewise, but only such as have private data to copy
- * @drop_requests: listener: CONNECT_REQUEST is dropped without a word, as on a
- *	listener that is being destroyed
- * @nr_dropped: how many of them
- * @late: passive: iw_cm has not come to handle the events; see fake_catch_up()
- * @held: those that wait
- * @nr_held: how many
- * @taken: passive: a test has got it from fake_next_request()
+ * struct fake_id - a cm_id, with the state that iw_cm has for it
+ * @id: the part that the library sees
+ * @f: the fakes that it belongs to
+ * @node: element of the list @f->ids
+ * @listener: the listening cm_id that a passive one belongs to
+ * @state: state in iw_cm
+ * @refs: references; 0 means freed, and any further use is recorded as a fault
+ * @budget: number of further events for which iw_cm has memory
+ * @fail_events: iw_cm refuses this many further events with -ENOMEM
+ * @fail_copies: the same, for events with private data, which iw_cm has to copy
+ * @frozen: the event handler waits until the test resets this
+ * @drop_requests: for a listener: drop each CONNECT_REQUEST silently, as iw_cm does while it
+ *	destroys the
+ * listener
+ * @nr_dropped: number of those that were dropped
+ * @late: for a passive cm_id: iw_cm does not handle events yet; see fake_catch_up()
+ * @held: events that iw_cm has not handled yet
+ * @nr_held: number of elements of @held
+ * @taken: for a passive cm_id: fake_next_request() has returned it
  * @destroyed: fake_destroy() was called
- * @hide_qp: the QP is hidden as soon as iw_cm has its reference
- * @destroy_qp: and the library is told that it is being destroyed
- * @qp: the QP that iw_cm has a reference on
- * @nr_events: how many of @events are there
- * @events: what was raised, in order
- * @answer: listener: called from another thread, which does not wait for event_handler
- *	to return
- * @has_answered: passive: @answer has returned
- * @answered: what it returned
+ * @hide_qp: hide the QP as soon as iw_cm has its reference on it
+ * @destroy_qp: call iw_mpa_qp_gone() for the QP at the same moment
+ * @qp: the QP on which iw_cm has a reference
+ * @nr_events: number of elements of @events
+ * @events: the events from the library, in order
+ * @answer: for a listener: function that answers each CONNECT_REQUEST in another thread, which does
+ *	not
+ * wait for the event handler to return
+ * @has_answered: for a passive cm_id: @answer has returned
+ * @answered: for a passive cm_id: what @answer returned
  */
 struct fake_id {
 	struct iw_cm_id		id;
@@ -128,7 +120,7 @@ struct fake_id {
 	int			answered;
 };
 
-/* Octets under way, of fake_have_busy_tcp() */
+/* Bytes under way, of fake_have_busy_tcp() */
 #define FAKE_BUSY		100
 
 /* The driver's ops, as bits for struct fake_qp's @fail. */
@@ -145,40 +137,41 @@ enum fake_op {
 };
 
 /**
- * struct fake_qp - a QP and the driver's view of its connection
- * @ib: what the library sees
- * @f: the world it is in
- * @refs: references, 1 while nobody uses it
- * @hidden: iw_get_qp does not find it, as if it was being destroyed
- * @seen: and it still finds it while iw_mpa_qp_gone() runs, which is a mistake
- * @end: the library's notes while it is being destroyed
- * @ending: it is: @end is in use
- * @reject: passive cm_id that the ULP rejects while the library lets go of the QP, or NULL
- * @log: names of the ops called, in order
- * @fail: errno that each op is to return, 0 for success
- * @nap: how much longer than a jiffy each op that may sleep does, in jiffies
- * @held: such ops, as bits, do not go on before a test says so; see fake_qp_go_on()
+ * struct fake_qp - a QP, with the state that a driver has for its connection
+ * @ib: the part that the library sees
+ * @f: the fakes that it belongs to
+ * @refs: references; 1 while it is not in use
+ * @hidden: iw_get_qp does not find the QP, as if it was being destroyed
+ * @seen: iw_get_qp still finds the QP while iw_mpa_qp_gone() runs, which is a mistake of a driver
+ * @end: state of the library while the QP is being destroyed
+ * @ending: the QP is being destroyed, and @end is in use
+ * @reject: passive cm_id that the ULP rejects while the library drops its reference on the QP, or
+ *	NULL
+ * @log: names of the ops that were called, in order
+ * @fail: for each op the errno that it returns, 0 for success
+ * @nap: for each op that may sleep: how many jiffies it takes, in addition to one
+ * @held: bit mask of ops that wait until the test calls fake_qp_go_on()
  * @busy: an op is running
- * @prepared: prepare returned 0 and stop was not called
+ * @prepared: prepare has returned 0, and stop was not called
  * @attached: attach was called
  * @tx_open: FPDUs may be sent: open_tx or send_rtr was called, and stop was not
  * @finishing: finish_tx was called
- * @slow_finish: finish_tx leaves it to the test to call iw_mpa_tx_finished()
- * @closes: an end in order is iw_mpa_close(), and not iw_mpa_disconnect()
- * @ho: of the last prepare
- * @params: likewise, copied
- * @rtr: of send_rtr
- * @why: of stop
+ * @slow_finish: finish_tx leaves the call of iw_mpa_tx_finished() to the test
+ * @closes: for an orderly end call iw_mpa_close(), not iw_mpa_disconnect()
+ * @ho: argument of the last prepare
+ * @params: copy of the parameters of the last prepare
+ * @rtr: argument of send_rtr
+ * @why: argument of stop
  * @sk: the socket, from attach to stop
  * @in_rx: data_ready is running
- * @opened_in_rx: open_tx was called by it
- * @down_in_open: the driver finds within open_tx that it cannot go on with the stream
- * @stop_rx: do not read what arrives
- * @speak: the peer's socket, from which an octet comes while the driver prepares, or NULL
- * @busy_sk: between hold and let_go of fake_have_busy_tcp()
- * @rx_have: octets of an incomplete FPDU in @rx
- * @rx: incomplete FPDU
- * @nr_fpdus: whole FPDUs with a good CRC
+ * @opened_in_rx: open_tx was called within data_ready
+ * @down_in_open: within open_tx the driver reports that the stream has failed
+ * @stop_rx: do not read bytes that arrive
+ * @speak: socket of the peer that sends a byte while prepare runs, or NULL
+ * @busy_sk: the socket of fake_have_busy_tcp(), between hold and let_go
+ * @rx_have: bytes in @rx
+ * @rx: FPDU that has not arrived completely
+ * @nr_fpdus: number of whole FPDUs with a good CRC
  */
 struct fake_qp {
 	struct ib_qp			ib;
@@ -217,28 +210,28 @@ struct fake_qp {
 };
 
 /**
- * struct fakes - everything of one test
+ * struct fakes - all fakes of one test
  * @test: the test
  * @ibdev: the IB device
- * @drv: the driver's ops; a test may change them until it connects or listens
- * @attr: what the device can do; a change counts after fake_register_again()
- * @takeover: for @attr
- * @registered: the library knows @ibdev
- * @config: settings of init_net, writable
- * @saved: what they were before
- * @lock: protects the fields that other contexts change, of all fakes
- * @wake: woken by whatever happens
- * @ids: cm_ids, none is freed before the end
- * @qps: QPs; the QP number is the index plus 1
- * @backlog: what ULPs say in rdma_listen(), FAKE_BACKLOG unless a test changes it
- * @fast_open: the peer's listeners take octets with a SYN
- * @peers_net: network namespace of the peer's sockets that are opened next
- * @socks: sockets of the peer, closed at the end
- * @nr_socks: how many
+ * @drv: ops of the driver; a test may change them until it connects or listens
+ * @attr: what the device can do; a change takes effect in fake_register_again()
+ * @takeover: ops for the takeover of TCP connections, which @attr may point to
+ * @registered: @ibdev is registered with the library
+ * @config: settings of init_net, which a test may write
+ * @saved: the settings before the test
+ * @lock: protects the fields of all fakes that other contexts change
+ * @wake: wait queue that each change wakes
+ * @ids: list of cm_ids; none is freed before the end of the test
+ * @qps: QPs; the number of a QP is its index plus 1
+ * @backlog: backlog that ULPs pass to rdma_listen(), FAKE_BACKLOG unless a test changes it
+ * @fast_open: the peer's listeners accept data with a SYN
+ * @peers_net: network namespace in which sockets of the peer are opened
+ * @socks: sockets of the peer, closed at the end of the test
+ * @nr_socks: number of elements of @socks
  * @nets: references on init_net when the test began
- * @elsewhere: another network namespace, once a test has asked for it
- * @faults: what nobody may do and somebody did
- * @nr_faults: how often
+ * @elsewhere: another network namespace, once fakes_elsewhere() has made it
+ * @faults: descriptions of the forbidden actions that were recorded
+ * @nr_faults: number of forbidden actions
  */
 struct fakes {
 	struct kunit			*test;
@@ -300,7 +293,7 @@ do {									\
 
 /* iw_cm */
 struct fake_id *fake_id_create(struct fakes *f);
-struct rdma_cm_id *fake_own(struct fake_id *fid);
+void fake_live_here(struct fake_id *fid);
 void fake_live_elsewhere(struct fake_id *fid);
 int fake_connect(struct fake_id *fid, const struct iw_cm_conn_param *param);
 int fake_listen(struct fake_id *fid);
@@ -368,14 +361,10 @@ void peer_expect_term(struct fakes *f, struct socket *sock, u8 code);
 #define MPA_CW	0x8000
 #define MPA_D	0x4000
 
-/**
- * struct peer_frame - a startup frame in the peer's hands
- * @len: octets in @buf
- * @buf: the frame
- */
+/* A startup frame that the peer sends or has received */
 struct peer_frame {
-	size_t	len;
-	u8	buf[IW_MPA_FRAME_MAX + 64];
+	size_t	len;				/* bytes of the frame */
+	u8	buf[IW_MPA_FRAME_MAX + 64];	/* the frame */
 };
 
 void peer_make(struct peer_frame *frame, bool reply, u8 flags, u8 rev,
@@ -393,14 +382,14 @@ u16 peer_frame_word(const struct peer_frame *frame, int nr);
 
 /**
  * struct fake_conn - one connection between the library and the peer
- * @f: the world
- * @fid: its cm_id
- * @qp: its QP
- * @param: what the ULP wants
- * @listener: initiator: the peer's listening socket
- * @lis: responder: the listening cm_id
+ * @f: the fakes of the test
+ * @fid: cm_id of the connection
+ * @qp: QP of the connection
+ * @param: parameters of the ULP's connect or accept
+ * @listener: if the library is the initiator: the peer's listening socket
+ * @lis: if the library is the responder: the listening cm_id
  * @peer: the peer's socket
- * @frame: the frame that the peer received last, or sent
+ * @frame: the last startup frame that the peer received or sent
  */
 struct fake_conn {
 	struct fakes			*f;
@@ -418,17 +407,27 @@ struct fake_conn {
 #define CONN_PEER_IRD	6
 #define CONN_PEER_ORD	2
 
-void conn_dial(struct fake_conn *c, struct fakes *f);
+void conn_aim(struct fake_conn *c, int family);
+void conn_dial(struct fake_conn *c);
 void conn_answer_dial(struct fake_conn *c);
 void conn_send_good_reply(struct fake_conn *c);
-void conn_active_up(struct fake_conn *c, struct fakes *f);
+void conn_connect(struct fake_conn *c);
+void conn_active_up(struct fake_conn *c);
 struct fake_conn *conn_new(struct kunit *test);
-void conn_listen(struct fake_conn *c, struct fakes *f);
+void conn_listen(struct fake_conn *c);
 struct fake_id *conn_wildcard(const struct fake_conn *c, struct fakes *f);
 void conn_make_good_request(struct fake_conn *c);
-void conn_call(struct fake_conn *c, struct fakes *f);
+void conn_send_request(struct fake_conn *c);
+void conn_ask(struct fake_conn *c);
+void conn_call(struct fake_conn *c);
+void conn_call_v1(struct fake_conn *c);
+void conn_call_v2(struct fake_conn *c, u8 flags);
+void conn_accept(struct fake_conn *c);
 void conn_send_rtr(struct fake_conn *c);
-void conn_passive_up(struct fake_conn *c, struct fakes *f);
+void conn_establish(struct fake_conn *c);
+void conn_passive_up(struct fake_conn *c);
+void conn_expect_failed(struct fake_conn *c, int status);
+void conn_expect_closed(struct fake_conn *c, enum iw_mpa_reason why);
 void conn_expect_refusal(struct fake_conn *c, const char *pd, u8 term);
 void conn_expect_reject_and_fin(struct fake_conn *c);
 

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * TCP Fast Open (RFC 7413), where both ends have turned it on, and where something is in its way:
- * then a connection comes up as it does without.
+ * TCP Fast Open (RFC 7413): both ends have enabled it, and data goes with the SYN; or something
+ * prevents that, and the connection is set up as without it.
  */
 
 #include "iw_mpa_fakes.h"
 
 #include <linux/in.h>
-#include <linux/module.h>
 #include <linux/tcp.h>
 #include <net/tcp.h>
 
@@ -31,7 +30,7 @@ static void fast_open_exit(struct kunit *test)
 	fakes_exit(test);
 }
 
-/* Did the octets that an end of the connection has sent or got come with the SYN? */
+/* Did the bytes that an end of the connection has sent or got come with the SYN? */
 static bool came_with_the_syn(const struct socket *sock)
 {
 	return tcp_sk(sock->sk)->syn_data_acked;
@@ -39,11 +38,9 @@ static bool came_with_the_syn(const struct socket *sock)
 
 static void hang_up(struct fake_conn *c)
 {
-	conn_send_good_reply(c);
-	fake_expect_event(c->fid, 0, IW_CM_EVENT_CONNECT_REPLY, 0);
+	conn_connect(c);
 	peer_fin(c->peer);
-	fake_expect_event(c->fid, 1, IW_CM_EVENT_CLOSE, 0);
-	fake_expect_closed(c->fid, 2);
+	conn_expect_closed(c, IW_MPA_R_PEER_CLOSED);
 }
 
 /* With the first connection TCP gets its cookie, which is for all ports of the peer's address. */
@@ -51,7 +48,7 @@ static void get_cookie(struct kunit *test)
 {
 	struct fake_conn *c = conn_new(test);
 
-	conn_dial(c, test->priv);
+	conn_dial(c);
 	hang_up(c);
 }
 
@@ -60,7 +57,7 @@ static void fast_open_request_goes_with_the_syn(struct kunit *test)
 	struct fake_conn *c = conn_new(test);
 
 	get_cookie(test);
-	conn_dial(c, test->priv);
+	conn_dial(c);
 	KUNIT_EXPECT_TRUE(test, came_with_the_syn(c->peer));
 	hang_up(c);
 }
@@ -68,11 +65,10 @@ static void fast_open_request_goes_with_the_syn(struct kunit *test)
 static void fast_open_off_means_off(struct kunit *test)
 {
 	struct fake_conn *c = conn_new(test);
-	struct fakes *f = test->priv;
 
 	get_cookie(test);
-	f->config->fast_open = 0;
-	conn_dial(c, f);
+	c->f->config->fast_open = 0;
+	conn_dial(c);
 	KUNIT_EXPECT_FALSE(test, came_with_the_syn(c->peer));
 	hang_up(c);
 }
@@ -81,11 +77,10 @@ static void fast_open_off_means_off(struct kunit *test)
 static void fast_open_unwanted_by_the_peer_comes_up(struct kunit *test)
 {
 	struct fake_conn *c = conn_new(test);
-	struct fakes *f = test->priv;
 
 	get_cookie(test);
-	f->fast_open = false;
-	conn_dial(c, f);
+	c->f->fast_open = false;
+	conn_dial(c);
 	KUNIT_EXPECT_FALSE(test, came_with_the_syn(c->peer));
 	hang_up(c);
 }
@@ -94,16 +89,14 @@ static void fast_open_unwanted_by_the_peer_comes_up(struct kunit *test)
 static void fast_open_refused_is_told(struct kunit *test)
 {
 	struct fake_conn *c = conn_new(test);
-	struct fakes *f = test->priv;
 
 	get_cookie(test);
 	c->param.qpn = 1;
-	c->fid = fake_id_create(f);
-	c->listener = peer_listen(f, c->fid, AF_INET);
+	c->fid = fake_id_create(c->f);
+	c->listener = peer_listen(c->f, c->fid, AF_INET);
 	kernel_sock_shutdown(c->listener, SHUT_RDWR);
 	KUNIT_ASSERT_EQ(test, fake_connect(c->fid, &c->param), 0);
-	fake_expect_event(c->fid, 0, IW_CM_EVENT_CONNECT_REPLY, -ECONNRESET);
-	fake_expect_closed(c->fid, 1);
+	conn_expect_failed(c, -ECONNRESET);
 }
 
 /* The peer closes on revision 2: revision 1 goes with a SYN, too. */
@@ -112,7 +105,7 @@ static void fast_open_falls_back_to_revision_1(struct kunit *test)
 	struct fake_conn *c = conn_new(test);
 
 	get_cookie(test);
-	conn_dial(c, test->priv);
+	conn_dial(c);
 	KUNIT_EXPECT_EQ(test, peer_frame_rev(&c->frame), 2);
 	peer_fin(c->peer);
 	conn_answer_dial(c);
@@ -126,14 +119,12 @@ static void fast_open_falls_back_to_revision_1(struct kunit *test)
 /* The peer sends its Request with the SYN, or asks for a cookie first. */
 static void call_with_the_syn(struct fake_conn *c, struct fakes *f)
 {
-	conn_listen(c, f);
+	conn_listen(c);
 	conn_make_good_request(c);
 	c->peer = peer_connect_and_send(f, c->lis, c->frame.buf, c->frame.len);
 	c->fid = fake_next_request(c->lis);
-	KUNIT_ASSERT_EQ(f->test, fake_accept(c->fid, &c->param), 0);
-	peer_recv_frame(f, c->peer, &c->frame);
-	conn_send_rtr(c);
-	fake_expect_event(c->fid, 0, IW_CM_EVENT_ESTABLISHED, 0);
+	conn_accept(c);
+	conn_establish(c);
 }
 
 static void fast_open_listener_takes_the_request(struct kunit *test)
@@ -148,11 +139,10 @@ static void fast_open_listener_takes_the_request(struct kunit *test)
 static void fast_open_off_listener_takes_no_octets_with_the_syn(struct kunit *test)
 {
 	struct fake_conn *c = conn_new(test);
-	struct fakes *f = test->priv;
 
 	get_cookie(test);
-	f->config->fast_open = 0;
-	call_with_the_syn(c, f);
+	c->f->config->fast_open = 0;
+	call_with_the_syn(c, c->f);
 	KUNIT_EXPECT_FALSE(test, came_with_the_syn(c->peer));
 }
 
@@ -175,5 +165,3 @@ static struct kunit_suite fast_open_suite = {
 };
 
 kunit_test_suite(fast_open_suite);
-
-MODULE_LICENSE("GPL");

@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The FPDUs that the startup phase may need, octet by octet: RFC 5041 4 (DDP headers),
- * RFC 5040 4 (RDMAP headers, Terminate), RFC 5044 4 (FPDU, CRC), RFC 6581 8 and 9.2.
+ * The FPDUs that the startup phase may need, byte by byte: RFC 5041 4 (DDP headers), RFC 5040 4
+ * (RDMAP headers, Terminate), RFC 5044 4 (FPDU, CRC), RFC 6581 8 and 9.2.
  */
 
 #include <kunit/test.h>
-#include <linux/module.h>
 #include <linux/string.h>
 #include <linux/unaligned.h>
 #include <rdma/iw_mpa_proto.h>
 
-#define GUARD	32	/* octets on each side of what may be written */
+#define GUARD	32	/* bytes on each side of what may be written */
 
 /* CRC32c, bit by bit: slow, plain, and no relative of what the code under test uses */
 static u32 slow_crc32c(const u8 *octets, size_t len)
@@ -27,7 +26,7 @@ static u32 slow_crc32c(const u8 *octets, size_t len)
 	return ~crc;
 }
 
-/* RFC 5044 4.4, figure 5: an FPDU with its Marker, the CRC field is the last four octets */
+/* RFC 5044 4.4, figure 5: an FPDU with its Marker, the CRC field is the last four bytes */
 static const u8 figure_5[52] = {
 	0x00, 0x00, 0x00, 0x00, 0x00, 0x2a, 0x41, 0x43,
 	[19] = 0x01,
@@ -39,17 +38,15 @@ static void slow_crc32c_rfc5044_figure_5_matches(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, slow_crc32c(figure_5, 48), get_unaligned_le32(figure_5 + 48));
 }
 
-struct fpdu_row {
+static const struct fpdu_row {
 	const char	*desc;
 	u8		rtr;	/* which RTR message, or 0: */
 	u8		term;	/* TERM with which code */
 	size_t		len;
 	u8		octets[IW_MPA_FPDU_MAX];
-};
-
-static const struct fpdu_row fpdu_rows[] = {
+} fpdu_rows[] = {
 	{ "E-9.2-8_rtr_write", .rtr = IW_MPA_RTR_WRITE, .len = 20, .octets = {
-		0x00, 0x0e,				/* ULPDU: 14 octets */
+		0x00, 0x0e,				/* ULPDU: 14 bytes */
 		0xc1,					/* DDP: Tagged, Last, version 1 */
 		0x40,					/* RDMAP: version 1, Write */
 		0x00, 0x00, 0x00, 0x01,			/* STag */
@@ -58,7 +55,7 @@ static const struct fpdu_row fpdu_rows[] = {
 		0xeb, 0xd3, 0x4c, 0x5f,			/* CRC */
 	} },
 	{ "E-9.2-8_rtr_read", .rtr = IW_MPA_RTR_READ, .len = 52, .octets = {
-		0x00, 0x2e,				/* ULPDU: 46 octets */
+		0x00, 0x2e,				/* ULPDU: 46 bytes */
 		0x41,					/* DDP: Untagged, Last, version 1 */
 		0x41,					/* RDMAP: version 1, Read Request */
 		0x00, 0x00, 0x00, 0x00,			/* reserved */
@@ -75,7 +72,7 @@ static const struct fpdu_row fpdu_rows[] = {
 		0x27, 0xdb, 0xd7, 0xe7,			/* CRC */
 	} },
 	{ "E-9.2-8_rtr_send", .rtr = IW_MPA_RTR_SEND, .len = 24, .octets = {
-		0x00, 0x12,				/* ULPDU: 18 octets */
+		0x00, 0x12,				/* ULPDU: 18 bytes */
 		0x41,					/* DDP: Untagged, Last, version 1 */
 		0x43,					/* RDMAP: version 1, Send */
 		0x00, 0x00, 0x00, 0x00,			/* reserved */
@@ -86,7 +83,7 @@ static const struct fpdu_row fpdu_rows[] = {
 	} },
 #define TERM(name, error, ...)							\
 	{ name, .term = error, .len = 28, .octets = {				\
-		0x00, 0x16,				/* ULPDU: 22 octets */	\
+		0x00, 0x16,				/* ULPDU: 22 bytes */	\
 		0x41,					/* DDP: Untagged, Last, version 1 */ \
 		0x47,					/* RDMAP: version 1, Terminate */ \
 		0x00, 0x00, 0x00, 0x00,			/* reserved */		\
@@ -102,14 +99,9 @@ static const struct fpdu_row fpdu_rows[] = {
 #undef TERM
 };
 
-static void fpdu_desc(const struct fpdu_row *row, char *desc)
-{
-	strscpy(desc, row->desc, KUNIT_PARAM_DESC_SIZE);
-}
+KUNIT_ARRAY_PARAM_DESC(fpdu, fpdu_rows, desc);
 
-KUNIT_ARRAY_PARAM(fpdu, fpdu_rows, fpdu_desc);
-
-/* A room of IW_MPA_FPDU_MAX octets in the middle of @fill */
+/* A room of IW_MPA_FPDU_MAX bytes in the middle of @fill */
 static u8 *room_alloc(struct kunit *test, u8 fill)
 {
 	u8 *room = kunit_kmalloc(test, IW_MPA_FPDU_MAX + 2 * GUARD, GFP_KERNEL);
@@ -132,8 +124,8 @@ static size_t fpdu_make(const struct fpdu_row *row, bool crc, u8 *fpdu)
 }
 
 /*
- * Rules: E-8-1 E-9.1-7 E-9.2-8 E-9.2-9 E-9.3-1: each octet of the Terminate and RTR messages;
- * M-4.4-1: their CRC
+ * Rules: E-8-1 E-9.1-7 E-9.2-8 E-9.2-9 E-9.3-1: each byte of the Terminate and RTR messages;
+ * M-4.4-1: the CRC of these messages
  */
 static void fpdu_with_crc_octets_exact(struct kunit *test)
 {
@@ -153,7 +145,7 @@ static void fpdu_with_crc_octets_exact(struct kunit *test)
 }
 
 /* RFC 5044 4.4: the field is there though nobody looks at it; ours is 0, not stack contents. */
-/* Rules: E-9.1-7 E-9.2-8 E-9.2-9 E-9.3-1 M-7.1.1-7: each octet of the Terminate and RTR messages */
+/* Rules: E-9.1-7 E-9.2-8 E-9.2-9 E-9.3-1 M-7.1.1-7: each byte of the Terminate and RTR messages */
 static void fpdu_without_crc_field_is_zero(struct kunit *test)
 {
 	const struct fpdu_row *row = test->param_value;
@@ -187,7 +179,7 @@ static void fpdu_any_room_all_octets_written(struct kunit *test)
 	expect_guarded(test, other, 0xff);
 }
 
-/* What a receiver learns from the first two octets is what was made */
+/* What a receiver learns from the first two bytes is what was made */
 static void fpdu_size_own_fpdus_agrees(struct kunit *test)
 {
 	const struct fpdu_row *row = test->param_value;
@@ -211,13 +203,11 @@ static void fpdu_rtr_not_one_type_refused(struct kunit *test)
 	expect_guarded(test, fpdu, 0xa5);
 }
 
-struct size_row {
+static const struct size_row {
 	const char	*desc;
 	u16		ulpdu_len;
 	u32		size;
-};
-
-static const struct size_row size_rows[] = {
+} size_rows[] = {
 	{ "rfc5044_4_1_ulpdu_0_pad_2", 0, 8 },
 	{ "rfc5044_4_1_ulpdu_1_pad_1", 1, 8 },
 	{ "rfc5044_4_1_ulpdu_2_no_pad", 2, 8 },
@@ -231,12 +221,7 @@ static const struct size_row size_rows[] = {
 	{ "rfc5044_4_1_ulpdu_65535_pad_3", 65535, 65544 },
 };
 
-static void size_desc(const struct size_row *row, char *desc)
-{
-	strscpy(desc, row->desc, KUNIT_PARAM_DESC_SIZE);
-}
-
-KUNIT_ARRAY_PARAM(size, size_rows, size_desc);
+KUNIT_ARRAY_PARAM_DESC(size, size_rows, desc);
 
 static void fpdu_size_any_length_padded(struct kunit *test)
 {
@@ -262,5 +247,3 @@ static struct kunit_suite fpdu_suite = {
 };
 
 kunit_test_suite(fpdu_suite);
-
-MODULE_LICENSE("GPL");

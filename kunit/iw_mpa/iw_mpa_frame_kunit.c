@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * MPA startup frames: octets to struct and back. Layout and rules: RFC 5044 7.1.1,
- * RFC 6581 6 and 9.
+ * Encoding and decoding of MPA startup frames. Layout and rules: RFC 5044 7.1.1, RFC 6581 6 and 9.
  */
 
 #include <kunit/test.h>
 #include <linux/errno.h>
-#include <linux/module.h>
 #include <linux/prandom.h>
 #include <linux/string.h>
 #include <linux/unaligned.h>
@@ -15,7 +13,7 @@
 #include "frame.h"
 #include "raw_frame.h"
 
-#define GUARD		32	/* octets on each side of what may be written */
+#define GUARD		32	/* bytes on each side of what may be written */
 #define SEED		6581
 
 static void expect_frame(struct kunit *test, const struct iw_mpa_frame *got,
@@ -36,8 +34,8 @@ static void expect_frame(struct kunit *test, const struct iw_mpa_frame *got,
 }
 
 /*
- * Rules: E-6-1 E-6-2 E-6-4 E-9-1 E-9.2-13 E-10-4 M-7.1.1-9 M-7.1.1-10 M-7.1.1-12 M-7.1.1-16:
- * each field that is read from given octets
+ * Rules: E-6-1 E-6-2 E-6-4 E-9-1 E-9.2-13 E-10-4 M-7.1.1-9 M-7.1.1-10 M-7.1.1-12 M-7.1.1-16: each
+ * field that is decoded from a frame of given bytes
  */
 static void frame_decode_good_fields_read(struct kunit *test)
 {
@@ -123,7 +121,7 @@ static const struct bad_row length_rows[] = {
 	{ "M-7.1.2-16_s_cut_within_depths", { REQ, 0x10, 2, 4, 2 }, false, IW_MPA_R_BAD_PD_LENGTH },
 };
 
-KUNIT_ARRAY_PARAM(length, length_rows, bad_desc);
+KUNIT_ARRAY_PARAM_DESC(length, length_rows, desc);
 
 /* Rules: M-7.1.1-15 M-7.1.2-16: the reason, for each length */
 static void frame_decode_wrong_length_reason_named(struct kunit *test)
@@ -131,7 +129,7 @@ static void frame_decode_wrong_length_reason_named(struct kunit *test)
 	frame_decode_malformed_reason_named(test);
 }
 
-/* However few octets of a good frame there are: a header cut short, and nothing read behind it */
+/* However few bytes of a good frame there are: a header cut short, and nothing read after it */
 /* Rules: M-7.1.2-16: the reason, for each length */
 static void frame_decode_short_of_header_truncated(struct kunit *test)
 {
@@ -154,12 +152,12 @@ static void frame_decode_short_of_header_truncated(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, iw_mpa_frame_decode(whole, 0, false, &got), IW_MPA_R_TRUNCATED);
 }
 
-/* Encoding, octet by octet */
+/* Encoding, byte by byte */
 
 static const u8 vec_request[] = {
 	0x4d, 0x50, 0x41, 0x20, 0x49, 0x44, 0x20, 0x52,
 	0x65, 0x71, 0x20, 0x46, 0x72, 0x61, 0x6d, 0x65,
-	0xd0, 0x02, 0x00, 0x07,		/* M, C, S; revision 2; 7 octets */
+	0xd0, 0x02, 0x00, 0x07,		/* M, C, S; revision 2; 7 bytes */
 	0x80, 0x05, 0xc0, 0x09,		/* A, IRD 5; C, D, ORD 9 */
 	'a', 'b', 'c',
 };
@@ -167,7 +165,7 @@ static const u8 vec_request[] = {
 static const u8 vec_reply[] = {
 	0x4d, 0x50, 0x41, 0x20, 0x49, 0x44, 0x20, 0x52,
 	0x65, 0x70, 0x20, 0x46, 0x72, 0x61, 0x6d, 0x65,
-	0x30, 0x02, 0x00, 0x04,		/* R, S; revision 2; 4 octets */
+	0x30, 0x02, 0x00, 0x04,		/* R, S; revision 2; 4 bytes */
 	0xff, 0xff, 0x3f, 0xfe,		/* A, B, IRD 0x3fff; ORD 0x3ffe */
 };
 
@@ -196,14 +194,12 @@ static const u8 vec_reply_large[] = {
 	0x44, 0x01, 0x00, 0x00,
 };
 
-struct vec_row {
+static const struct vec_row {
 	const char		*desc;
 	struct iw_mpa_frame	frame;
 	const u8		*octets;
 	size_t			len;
-};
-
-static const struct vec_row vec_rows[] = {
+} vec_rows[] = {
 	{ "E-9-1_M-7.1.1-1_request",
 	  ENH(.markers = true, .crc = true, .p2p = true, .ird = 5, .ord = 9, .pd = "abc",
 	      .rtr = IW_MPA_RTR_WRITE | IW_MPA_RTR_READ, .pd_len = 3),
@@ -228,16 +224,11 @@ static const struct vec_row vec_rows[] = {
 	  sizeof(vec_reply_large) },
 };
 
-static void vec_desc(const struct vec_row *row, char *desc)
-{
-	strscpy(desc, row->desc, KUNIT_PARAM_DESC_SIZE);
-}
-
-KUNIT_ARRAY_PARAM(vec, vec_rows, vec_desc);
+KUNIT_ARRAY_PARAM_DESC(vec, vec_rows, desc);
 
 /*
- * Rules: E-6-1 E-6-2 E-9-1 E-9.2-12 M-7.1.1-1 M-7.1.1-3 M-7.1.1-9 M-7.1.1-10 M-7.1.1-14: each
- * octet of the frame
+ * Rules: E-6-1 E-6-2 E-9-1 E-9.2-12 M-7.1.1-1 M-7.1.1-3 M-7.1.1-9 M-7.1.1-10 M-7.1.1-14: each byte
+ * of an encoded frame
  */
 static void frame_encode_good_octets_exact(struct kunit *test)
 {
@@ -245,7 +236,7 @@ static void frame_encode_good_octets_exact(struct kunit *test)
 	u8 *buf;
 	int len;
 
-	/* Arrange: not one octet more than the frame needs */
+	/* Arrange: not one byte more than the frame needs */
 	buf = kunit_kmalloc(test, row->len, GFP_KERNEL);
 	KUNIT_ASSERT_NOT_NULL(test, buf);
 	memset(buf, 0xa5, row->len);
@@ -281,12 +272,7 @@ static const struct refuse_row refuse_rows[] = {
 	{ "no_room_for_longest", V1(.pd_len = 512), 531, -ENOSPC },
 };
 
-static void refuse_desc(const struct refuse_row *row, char *desc)
-{
-	strscpy(desc, row->desc, KUNIT_PARAM_DESC_SIZE);
-}
-
-KUNIT_ARRAY_PARAM(refuse, refuse_rows, refuse_desc);
+KUNIT_ARRAY_PARAM_DESC(refuse, refuse_rows, desc);
 
 /* Rules: E-6-2 E-7-4 M-7.1.1-16: the errno, and a buffer that is as it was */
 static void frame_encode_impossible_nothing_written(struct kunit *test)
@@ -348,7 +334,7 @@ static bool frame_is_same(const struct iw_mpa_frame *a, const struct iw_mpa_fram
 
 #define HOLDS(cond)	KUNIT_ASSERT_TRUE_MSG(test, cond, "seed %u, round %d", SEED, round)
 
-/* Rules: M-7.1.1-14: each field, and up to 512 octets of private data, there and back */
+/* Rules: M-7.1.1-14: each field, and up to 512 bytes of private data, there and back */
 static void frame_encode_random_decodes_to_same(struct kunit *test)
 {
 	u8 *room[2], *pd;
@@ -373,7 +359,7 @@ static void frame_encode_random_decodes_to_same(struct kunit *test)
 		for (i = 0; i < 2; i++)
 			len[i] = iw_mpa_frame_encode(&frame, room[i] + GUARD, IW_MPA_FRAME_MAX);
 
-		/* Assert: every octet is written, none beyond, and it reads the same */
+		/* Assert: every byte is written, none beyond, and it reads the same */
 		HOLDS(len[0] == IW_MPA_HDR_SIZE + (frame.enhanced ? 4 : 0) + frame.pd_len);
 		HOLDS(len[0] == len[1]);
 		HOLDS(!memcmp(room[0] + GUARD, room[1] + GUARD, len[0]));
@@ -390,7 +376,7 @@ static void frame_encode_random_decodes_to_same(struct kunit *test)
 
 #undef HOLDS
 
-/* Every bit of a frame inverted, one at a time: what a frame is with one in @octet */
+/* Every bit of a frame inverted, one at a time: what a frame is with one in @byte */
 static enum iw_mpa_reason flip_reason(const u8 *flipped, size_t octet)
 {
 	u16 pd_length = get_unaligned_be16(flipped + 18);
@@ -449,5 +435,3 @@ static struct kunit_suite frame_suite = {
 };
 
 kunit_test_suite(frame_suite);
-
-MODULE_LICENSE("GPL");

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The state table, cell by cell: which events mean something in which state, where they lead, and
- * what bounds each wait. What is done on the way is judged by iw_mpa_fsm_walk_kunit.c.
+ * The table of states and events, cell by cell: which events each state handles, to which state
+ * they lead, and what limits each wait. The actions are checked by iw_mpa_fsm_walk_kunit.c.
  */
 
 #include <kunit/test.h>
 #include <linux/bits.h>
-#include <linux/module.h>
 #include <linux/string.h>
 
 #include "fsm.h"
@@ -104,7 +103,7 @@ static const struct event_row event_rows[] = {
 	LEG(STREAM_DOWN, ST_DRIVER, DEAD),
 	LEG(ULP_ABORTED, ST_SPEAKS, LINGER),
 	LEG(ULP_ABORTED, ST_DRIVER, DEAD),
-	/* The peer's end: who reads, reads first; there is another try before an octet has come */
+	/* The peer's end: who reads, reads first; there is another try before a byte has come */
 	LEG(PEER_CLOSED, ST_READS_REP | ST(AWAIT_REQ), COUNT),
 	LEG(PEER_CLOSED, ST_DRIVER & ~ST(PEER_FINISHED), COUNT),
 	LEG(PEER_CLOSED, ST_TCP | ST_ASKS | ST(LINGER), DEAD),
@@ -206,8 +205,9 @@ static void fsm_failed_end_has_another_reason(struct kunit *test)
 }
 
 /*
- * Time passes: only for room in iw_cm is a Request announced again, and revision 2 is offered again
- * once, which the walk counts. So every path ends; and where it can, in DEAD.
+ * No path through the states goes back, with two exceptions, which the walk counts: a Request is
+ * reported again when iw_cm has room, and revision 2 is offered once more. So every path ends, and
+ * does so in DEAD.
  */
 static void fsm_any_cell_goes_forward(struct kunit *test)
 {
@@ -226,12 +226,10 @@ static void fsm_any_cell_goes_forward(struct kunit *test)
 }
 
 /* Local ends of a startup, and where nothing is said of them: see E-9.3-1 for the reasons. */
-struct local_end {
+static const struct local_end {
 	enum iw_mpa_event	event;
 	u32			silent;
-};
-
-static const struct local_end local_ends[] = {
+} local_ends[] = {
 	/* The peer's frame is awaited, or TCP is. */
 	{ IW_MPA_EV_BIND_FAILED,	ST(TCP_CONNECT) },
 	{ IW_MPA_EV_OPEN_FAILED,	ST_TCP },
@@ -332,8 +330,8 @@ static void fsm_events_raised_from_outside_numbered_by_urgency(struct kunit *tes
 }
 
 /*
- * A state with a timer handles it; of those that wait, only what is established has none, or
- * one that ends nothing
+ * A state with a timer handles its expiry. All states that wait have a timer that ends the
+ * connection, except those of established connections.
  */
 /* Rules: M-7.1.2-15 M-7.1.2-17: the timer of each state that waits */
 static void fsm_timer_any_wait_bounded(struct kunit *test)
@@ -501,5 +499,3 @@ static struct kunit_suite fsm_suite = {
 };
 
 kunit_test_suite(fsm_suite);
-
-MODULE_LICENSE("GPL");

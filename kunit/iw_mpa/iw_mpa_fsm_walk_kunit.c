@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The state table, judged by what it promises and not by what it says. A walk visits every state
- * together with every past that can lead there, and follows each action to each event that it can
- * end in. Each action is held against the rules of iw_cm, of drivers, and of RFC 5044 7.1.2 and
- * RFC 6581 9.
+ * The table of states and events, tested by its guarantees and not cell by cell. A walk visits
+ * every state with every history that can lead there, and follows each action to each event that
+ * the action can raise. Each action is checked against the rules of iw_cm, of drivers, of RFC 5044
+ * 7.1.2 and of RFC 6581 9.
  */
 
 #include <kunit/test.h>
 #include <linux/bitmap.h>
 #include <linux/bits.h>
-#include <linux/module.h>
 
 #include "fsm.h"
 #include "fsm_names.h"
@@ -451,8 +450,9 @@ static void walk_event(struct walk *w, struct node from, enum iw_mpa_event event
 }
 
 /*
- * The actions of one transition, and every event that they can end in. Such an event is handled at
- * once, so this and walk_event() call each other; a chain is short, as each link goes forward.
+ * Walk through the actions of one transition, and through every event that they can raise. The
+ * library handles such an event at once, so this function and walk_event() call each other. The
+ * recursion is short, since no event leads back to an earlier state.
  */
 static void walk_actions(struct walk *w, struct node at, enum iw_mpa_event event, u32 actions,
 			 int depth)
@@ -477,7 +477,7 @@ static void walk_actions(struct walk *w, struct node at, enum iw_mpa_event event
 			found.past = action_done(at.past, nr, outcome);
 			walk_event(w, found, outcome, depth + 1);
 		}
-		if (always) {	/* nothing may stand behind it, since it would not be done */
+		if (always) {	/* nothing may stand after it, since it would not be done */
 			KUNIT_EXPECT_EQ_MSG(w->test, actions >> nr, 1, "%s: %s",
 					    event_name(event), action_name(nr));
 			return;
@@ -538,15 +538,15 @@ static struct walk *walk_all(struct kunit *test)
 }
 
 /*
- * The promises: an errno of the call and no event, or one REPORT_DOWN at the end and at most one
- * REPORT_UP before; STOP once after a hand-off and before UNBIND; UNBIND before the report; RELEASE
- * at last, once. They are in action_is_allowed() and state_is_sound(), which every step goes
- * through.
+ * Every path keeps these promises: either the ULP's call returns an errno and there is no event, or
+ * there is one REPORT_DOWN at the end and at most one REPORT_UP before it; after a hand-off there
+ * is one STOP, and it comes before UNBIND; UNBIND comes before the report; RELEASE is last, and
+ * comes once. The functions action_is_allowed() and state_is_sound() check them at every step.
  */
 /*
- * Rules: M-7.1.2-10 M-8-3: the order of the actions on each path through the table; F-8-3: no
- * Terminate message by the library once the driver has the stream, but for an RTR message that has
- * failed
+ * Rules: M-7.1.2-10 M-8-3: the order of the actions on each path through the state table; F-8-3:
+ * the library sends no Terminate message once the driver has the stream, except when an RTR message
+ * has failed
  */
 static void fsm_any_path_keeps_promises(struct kunit *test)
 {
@@ -581,9 +581,9 @@ static unsigned long at_tick(unsigned int tick)
 }
 
 /*
- * An orderly end on a virtual clock: each event that keeps it in the states that share the limit,
- * at each tick, as often as it likes. The deadline is never later than the limit, so TIMED_OUT
- * comes then at the latest, and CHECK_PROGRESS finds that the time is over.
+ * An orderly end on a virtual clock: at each tick any event may arrive, any number of times, that
+ * keeps the connection in the states with a common time limit. The deadline is never later than
+ * that limit, so TIMED_OUT arrives by then, and CHECK_PROGRESS finds that the time is over.
  */
 static void fsm_any_order_of_events_ends_in_time(struct kunit *test)
 {
@@ -651,5 +651,3 @@ static struct kunit_suite fsm_walk_suite = {
 };
 
 kunit_test_suite(fsm_walk_suite);
-
-MODULE_LICENSE("GPL");

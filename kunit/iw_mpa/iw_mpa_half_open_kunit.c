@@ -10,7 +10,6 @@
 #include "stats.h"
 
 #include <linux/kthread.h>
-#include <linux/module.h>
 #include <linux/workqueue.h>
 
 /* Rules: H-03 */
@@ -22,7 +21,7 @@ static void half_open_too_many_oldest_yields(struct kunit *test)
 	int i;
 
 	f->config->half_open_max = 2;
-	conn_listen(c, f);
+	conn_listen(c);
 	for (i = 0; i < 3; i++)
 		peers[i] = peer_connect(f, c->lis);
 	peer_expect_eof(f, peers[0]);
@@ -42,9 +41,9 @@ static void half_open_listener_yields_its_own(struct kunit *test)
 	int i;
 
 	f->config->half_open_listener_max = 2;
-	conn_listen(other, f);
+	conn_listen(other);
 	old = peer_connect(f, other->lis);
-	conn_listen(c, f);
+	conn_listen(c);
 	for (i = 0; i < 3; i++)
 		peers[i] = peer_connect(f, c->lis);
 	peer_expect_eof(f, peers[0]);
@@ -64,7 +63,7 @@ static void half_open_of_another_namespace_does_not_yield(struct kunit *test)
 	struct fake_id *lis;
 	int i;
 
-	conn_listen(c, f);
+	conn_listen(c);
 	c->peer = peer_connect(f, c->lis);
 	lis = fake_id_create(f);
 	lis->id.local_addr = c->lis->id.local_addr;
@@ -102,7 +101,7 @@ static void refused_too_many_oldest_yields(struct kunit *test)
 
 	f->config->half_open_max = 2;
 	f->config->linger_timeout_ms = 600000;
-	conn_listen(c, f);
+	conn_listen(c);
 	conn_make_good_request(c);
 	for (i = 0; i < 3; i++) {
 		peers[i] = peer_connect(f, c->lis);
@@ -120,7 +119,7 @@ static void refused_too_many_oldest_yields(struct kunit *test)
 	peer_fin(peers[2]);
 }
 
-#define HALF	10	/* octets of a Request */
+#define HALF	10	/* bytes of a Request */
 
 /* All connections of these tests are of listeners in one network namespace. */
 static unsigned int half_opens(struct iw_mpa_device *dev)
@@ -134,7 +133,7 @@ static void half_open(struct fake_conn *c, struct fakes *f)
 {
 	struct iw_mpa_device *dev = iw_mpa_device_get(f->ibdev);
 
-	conn_listen(c, f);
+	conn_listen(c);
 	c->peer = peer_connect(f, c->lis);
 	peer_send(f, c->peer, "MPA ID Req", HALF);
 	FAKE_POLL(f, half_opens(dev) == 1);
@@ -163,8 +162,8 @@ static struct iw_mpa_ep *the_half_open(struct fake_id *lis)
 }
 
 /*
- * It has to yield while its Request is being read, and is rejected before the reader
- * looks for further events: the peer has time to read the Reject all the same.
+ * A connection whose Request is just being read is to be closed in favour of a newer one, and is
+ * rejected before the runner gets to that event: still the peer has time to read the Reject.
  */
 /* Rules: H-03 */
 static void half_open_yield_after_the_request_is_void(struct kunit *test)
@@ -206,13 +205,13 @@ static void listener_gone_half_open_is_closed(struct kunit *test)
 }
 
 /* It goes while iw_cm says that it has no room: nobody comes back to the Request by itself. */
-/* Rules: P-05; E-9.3-1: nothing behind the Reject, and no FIN before the peer's */
+/* Rules: P-05; E-9.3-1: nothing after the Reject, and no FIN before the peer's */
 static void listener_gone_while_it_is_asked(struct kunit *test)
 {
 	struct fake_conn *c = conn_new(test);
 	struct fakes *f = test->priv;
 
-	conn_listen(c, f);
+	conn_listen(c);
 	c->lis->fail_events = 1;
 	c->lis->frozen = true;
 	c->peer = peer_connect(f, c->lis);
@@ -227,33 +226,29 @@ static void listener_gone_while_it_is_asked(struct kunit *test)
 }
 
 /* The same while the Request waits for room in iw_cm */
-/* Rules: P-05; E-9.3-1: nothing behind the Reject, and no FIN before the peer's */
+/* Rules: P-05; E-9.3-1: nothing after the Reject, and no FIN before the peer's */
 static void listener_gone_while_room_is_awaited(struct kunit *test)
 {
 	struct fake_conn *c = conn_new(test);
-	struct fakes *f = test->priv;
 
-	conn_listen(c, f);
+	conn_listen(c);
 	c->lis->fail_events = INT_MAX;
-	c->peer = peer_connect(f, c->lis);
-	conn_make_good_request(c);
-	peer_send_frame(f, c->peer, &c->frame);
+	conn_send_request(c);
 	/* It is asked for the second time only out of that state. */
-	FAKE_POLL(f, READ_ONCE(c->lis->fail_events) < INT_MAX - 1);
+	FAKE_POLL(c->f, READ_ONCE(c->lis->fail_events) < INT_MAX - 1);
 	fake_destroy(c->lis);
 	conn_expect_refusal(c, "", 0);
-	FAKE_WAIT(f, !READ_ONCE(c->lis->refs));
+	FAKE_WAIT(c->f, !READ_ONCE(c->lis->refs));
 }
 
 /* Rules: L-02; E-10-1 E-9.2-4: R, revision, S and A of the Reply as the device goes */
 static void device_gone_indicated_is_rejected(struct kunit *test)
 {
 	struct fake_conn *c = conn_new(test);
-	struct fakes *f = test->priv;
 
-	conn_call(c, f);
+	conn_call(c);
 	fake_destroy(c->lis);
-	fake_unregister(f);
+	fake_unregister(c->f);
 	conn_expect_reject_and_fin(c);
 	fake_reject(c->fid, NULL, 0);
 }
@@ -262,19 +257,14 @@ static void device_gone_indicated_is_rejected(struct kunit *test)
 static void device_gone_indicated_v1_is_rejected(struct kunit *test)
 {
 	struct fake_conn *c = conn_new(test);
-	struct fakes *f = test->priv;
 
-	conn_listen(c, f);
-	c->peer = peer_connect(f, c->lis);
-	peer_make(&c->frame, false, MPA_C, 1, NULL, 0);
-	peer_send_frame(f, c->peer, &c->frame);
-	c->fid = fake_next_request(c->lis);
+	conn_call_v1(c);
 	fake_destroy(c->lis);
-	fake_unregister(f);
-	peer_recv_frame(f, c->peer, &c->frame);
+	fake_unregister(c->f);
+	peer_recv_frame(c->f, c->peer, &c->frame);
 	KUNIT_EXPECT_EQ(test, peer_frame_rev(&c->frame), 1);
 	KUNIT_EXPECT_EQ(test, peer_frame_flags(&c->frame), MPA_C | MPA_R);
-	peer_expect_eof(f, c->peer);
+	peer_expect_eof(c->f, c->peer);
 	fake_reject(c->fid, NULL, 0);
 }
 
@@ -283,28 +273,26 @@ static void listener_gone_indicated_lives_on(struct kunit *test)
 {
 	struct fake_conn *c = conn_new(test);
 
-	conn_call(c, test->priv);
+	conn_call(c);
 	fake_destroy(c->lis);
 	FAKE_WAIT(c->f, !READ_ONCE(c->lis->refs));
 	KUNIT_ASSERT_EQ(test, fake_accept(c->fid, &c->param), 0);
-	conn_send_rtr(c);
-	fake_expect_event(c->fid, 0, IW_CM_EVENT_ESTABLISHED, 0);
+	conn_establish(c);
 }
 
 static void listener_gone_with_connections_in_tcp(struct kunit *test)
 {
 	struct fake_conn *c = conn_new(test);
-	struct fakes *f = test->priv;
 	int i;
 
-	conn_listen(c, f);
+	conn_listen(c);
 	conn_make_good_request(c);
 	for (i = 0; i < 8; i++) {
-		c->peer = peer_connect(f, c->lis);
-		peer_send_frame(f, c->peer, &c->frame);
+		c->peer = peer_connect(c->f, c->lis);
+		peer_send_frame(c->f, c->peer, &c->frame);
 	}
 	fake_destroy(c->lis);
-	FAKE_WAIT(f, !READ_ONCE(c->lis->refs));
+	FAKE_WAIT(c->f, !READ_ONCE(c->lis->refs));
 }
 
 static int destroy_thread(void *fid)
@@ -335,7 +323,7 @@ static void listener_gone_while_it_accepts(struct kunit *test)
 	int i;
 
 	f->config->request_timeout_ms = 600000;
-	conn_listen(c, f);
+	conn_listen(c);
 	lis = the_listener(c->lis);
 	sk = lis->sock.sock->sk;
 	lock_sock(sk);		/* accept() waits, and TCP goes on */
@@ -366,33 +354,32 @@ static void device_gone_half_open_is_closed(struct kunit *test)
 #define CROWD	6
 
 /*
- * iw_cm has no room for a while. Nobody is rejected: who has come waits, in the order of the
- * Requests, and who comes is left to TCP.
+ * iw_cm has no room for a while. No client is rejected: connections whose Request has arrived wait
+ * in the order of their Requests, and new ones stay in TCP's backlog.
  */
 /* Rules: I-11 Q-06 */
 static void no_room_in_iw_cm_holds_requests_back(struct kunit *test)
 {
 	struct fake_conn *c = conn_new(test);
-	struct fakes *f = test->priv;
 	struct socket *peers[CROWD];
 	struct fake_id *ids[CROWD];
 	int i;
 
-	conn_listen(c, f);
+	conn_listen(c);
 	c->lis->fail_events = 4;
 	for (i = 0; i < CROWD; i++) {
 		char pd[] = { 'a' + i };
 
-		peers[i] = peer_connect(f, c->lis);
+		peers[i] = peer_connect(c->f, c->lis);
 		peer_make_v2(&c->frame, false, MPA_C, CONN_PEER_IRD, CONN_PEER_ORD, pd, 1);
-		peer_send_frame(f, peers[i], &c->frame);
+		peer_send_frame(c->f, peers[i], &c->frame);
 		schedule_timeout_uninterruptible(1);
 	}
 	for (i = 0; i < CROWD; i++) {
 		ids[i] = fake_next_request(c->lis);
 		KUNIT_EXPECT_EQ(test, c->lis->events[i].pd[0], 'a' + i);
 		KUNIT_EXPECT_EQ(test, fake_reject(ids[i], NULL, 0), 0);
-		peer_recv_frame(f, peers[i], &c->frame);
+		peer_recv_frame(c->f, peers[i], &c->frame);
 		peer_fin(peers[i]);
 	}
 }
@@ -424,5 +411,3 @@ static struct kunit_suite half_open_suite = {
 };
 
 kunit_test_suite(half_open_suite);
-
-MODULE_LICENSE("GPL");

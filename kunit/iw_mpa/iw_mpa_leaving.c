@@ -114,9 +114,9 @@ static const struct iw_mpa_takeover_ops leaving_takeover = {
 	.path_changed	= leaving_path_changed,
 };
 
-/**
- * leaving_open - a connection, and a device that takes TCP over
- * @test: the test, with fakes
+/*
+ * Make a connection, and a device that can take TCP over; the suite has to use
+ * the fakes.
  */
 struct leaving *leaving_open(struct kunit *test)
 {
@@ -125,10 +125,10 @@ struct leaving *leaving_open(struct kunit *test)
 
 	memalloc_noio_save();	/* as a runner does; the test ends with its task */
 	KUNIT_ASSERT_NOT_NULL(test, lv);
+	lv->ms = &lv->ep.sock;
 	now = lv;
 	lv->fid = fake_id_create(f);
 	lv->listener = peer_listen(f, lv->fid, AF_INET);
-	lv->ms = &lv->ep.sock;
 	lv->dev.stats = alloc_percpu(struct iw_mpa_stats);
 	KUNIT_ASSERT_TRUE(test, !!lv->dev.stats);
 	fake_ep_setup(&lv->ep);
@@ -162,13 +162,24 @@ void leaving_end_device(struct leaving *lv)
 		iw_mpa_takeovers_end(&lv->dev);
 }
 
+/* For a test that looks at what is left, or opens another; else leaving_exit() does it. */
 void leaving_close(struct leaving *lv)
 {
+	if (lv->ep.takeover && lv->ms->sock)	/* frozen, and not the device's */
+		iw_mpa_takeover_undo(&lv->ep);
 	if (lv->ep.sock.stream.qp)
 		iw_mpa_offload_stop(&lv->ep, IW_MPA_R_ULP_CLOSE);
 	leaving_release(lv);
 	leaving_end_device(lv);
 	free_percpu(lv->dev.stats);
+	now = NULL;
+}
+
+void leaving_exit(struct kunit *test)
+{
+	if (now)
+		leaving_close(now);
+	fakes_exit(test);
 }
 
 enum iw_mpa_reason leaving_record(struct leaving *lv)
@@ -198,7 +209,7 @@ void leaving_read(struct leaving *lv, size_t len)
 	iw_mpa_sock_discard(lv->ms, len);
 }
 
-/* Both ends have sent octets, which the other has read. */
+/* Both ends have sent bytes, which the other has read. */
 void leaving_talk(struct leaving *lv, struct kunit *test)
 {
 	struct fakes *f = test->priv;

@@ -14,54 +14,37 @@
 #define QUIET_MS	300	/* longer than TCP delays an acknowledgment, and its first RTO */
 #define RX_MAX		16
 
-/**
- * struct leaving - a connection, and what a device was given of it
- * @ep: the endpoint, of which little is used
- * @ms: its socket
- * @sk: of the socket, which is the device's later on
- * @dev: its device
- * @ops: what the device can do
- * @fid: has the addresses
- * @listener: the peer's
- * @peer: the peer's socket
- * @tcb: the record
- * @rx: a copy of what it points to
- * @takeover: what to release
- * @log: ops of the driver
- * @closed: how often the socket reported that the peer has closed
- * @failed: the error that the socket reported
- * @rtr: of send_rtr
- * @fail: what prepare returns
- * @within: what happens meanwhile, or NULL
- * @watch: prepare wants to know of the path
- * @told: how often it was told
- * @path: what it was told last, without the route
- */
+/* A connection that a device takes over from the host's TCP */
 struct leaving {
-	struct iw_mpa_ep	ep;
-	struct iw_mpa_sock	*ms;
+	struct iw_mpa_ep	ep;		/* the endpoint, of which few fields are used */
+	struct iw_mpa_sock	*ms;		/* the library's socket */
+	/* TCP's part of the socket, which belongs to the device after the takeover */
 	struct sock		*sk;
-	struct iw_mpa_device	dev;
-	struct iw_mpa_takeover_ops ops;
-	struct fake_id		*fid;
-	struct socket		*listener;
-	struct socket		*peer;
-	struct iw_mpa_tcb	tcb;
+	struct iw_mpa_device	dev;		/* the device */
+	struct iw_mpa_takeover_ops ops;		/* ops for takeover that the device has */
+	struct fake_id		*fid;		/* cm_id with the addresses */
+	struct socket		*listener;	/* the peer's listening socket */
+	struct socket		*peer;		/* the peer's socket */
+	struct iw_mpa_tcb	tcb;	/* the record of TCP's state that the device got */
+	/* copy of the received bytes that the record points to */
 	u8			rx[RX_MAX];
-	struct iw_mpa_takeover	*takeover;
-	char			log[80];
+	struct iw_mpa_takeover	*takeover;	/* what a test has to release at its end */
+	char			log[80];	/* names of the driver's ops that were called */
+	/* how often the socket reported that the peer has closed */
 	unsigned int		closed;
-	int			failed;
-	u8			rtr;
-	int			fail;
+	int			failed;		/* error that the socket reported */
+	u8			rtr;		/* argument of send_rtr */
+	int			fail;		/* result of prepare */
+	/* function that is called within prepare, or NULL */
 	void			(*within)(void);
-	bool			watch;
-	int			told;
-	struct iw_mpa_path	path;
+	bool			watch;	/* prepare asks for reports of changes of the path */
+	int			told;		/* how often path_changed was called */
+	struct iw_mpa_path	path;	/* last argument of path_changed, without the route */
 };
 
 struct leaving *leaving_open(struct kunit *test);
 void leaving_close(struct leaving *lv);
+void leaving_exit(struct kunit *test);
 void leaving_release(struct leaving *lv);
 void leaving_end_device(struct leaving *lv);
 enum iw_mpa_reason leaving_record(struct leaving *lv);

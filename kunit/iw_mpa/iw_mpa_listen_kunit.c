@@ -8,7 +8,6 @@
 
 #include <linux/in.h>
 #include <linux/in6.h>
-#include <linux/module.h>
 #include <linux/pkt_sched.h>
 #include <net/inet_sock.h>
 
@@ -17,24 +16,23 @@
 static void listen_takes_several_connections(struct kunit *test)
 {
 	struct fake_conn *c = conn_new(test);
-	struct fakes *f = test->priv;
 	struct fake_id *children[3];
 	struct socket *peers[3];
 	u8 rtr[IW_MPA_FPDU_MAX];
 	int i;
 
-	conn_listen(c, f);
+	conn_listen(c);
 	conn_make_good_request(c);
 	for (i = 0; i < 3; i++)
-		peers[i] = peer_connect(f, c->lis);
+		peers[i] = peer_connect(c->f, c->lis);
 	for (i = 0; i < 3; i++) {
-		peer_send_frame(f, peers[i], &c->frame);
+		peer_send_frame(c->f, peers[i], &c->frame);
 		children[i] = fake_next_request(c->lis);
 	}
 	for (i = 0; i < 3; i++) {
 		c->param.qpn = i + 1;
 		KUNIT_ASSERT_EQ(test, fake_accept(children[i], &c->param), 0);
-		peer_send(f, peers[i], rtr, peer_make_rtr_write(rtr));
+		peer_send(c->f, peers[i], rtr, peer_make_rtr_write(rtr));
 	}
 	for (i = 0; i < 3; i++)
 		fake_expect_event(children[i], 0, IW_CM_EVENT_ESTABLISHED, 0);
@@ -48,7 +46,7 @@ static struct fake_id *call_wildcard(struct fake_conn *c, struct fakes *f, int f
 	struct sockaddr_storage addr = {};
 	__be16 port;
 
-	conn_listen(c, f);	/* for a port */
+	conn_listen(c);	/* for a port */
 	port = ((struct sockaddr_in *)&c->lis->id.local_addr)->sin_port;
 	fake_destroy(c->lis);
 	addr.ss_family = family;
@@ -65,9 +63,7 @@ static struct fake_id *call_wildcard(struct fake_conn *c, struct fakes *f, int f
 	if (peer_family == AF_INET6)
 		((struct sockaddr_in6 *)&c->lis->id.m_local_addr)->sin6_addr =
 			in6addr_loopback;
-	c->peer = peer_connect(f, c->lis);
-	conn_make_good_request(c);
-	peer_send_frame(f, c->peer, &c->frame);
+	conn_send_request(c);
 	c->fid = fake_next_request(lis);
 	return lis;
 }
@@ -108,28 +104,26 @@ static void listen_wildcard_ipv6_tells_ipv4_as_ipv4(struct kunit *test)
 }
 
 /*
- * What rdma_set_option() has set is what the packets of a connection have, and the priority that
- * goes with it: queueing disciplines and VLANs see the priority alone.
+ * Packets of a connection have the TOS that rdma_set_option() has set, and the socket has the
+ * priority that follows from it: queueing disciplines and VLANs use only the priority.
  */
 static void listen_tos_and_priority_are_those_of_its_connections(struct kunit *test)
 {
 	static const int families[][2] = {
 		{ AF_INET, AF_INET }, { AF_INET6, AF_INET6 }, { AF_INET6, AF_INET },
 	};
-	struct fakes *f = test->priv;
 	int i;
 
 	for (i = 0; i < ARRAY_SIZE(families); i++) {
 		struct fake_conn *c = conn_new(test);
 		const struct sock *sk;
 
-		call_wildcard(c, f, families[i][0], families[i][1]);
+		call_wildcard(c, c->f, families[i][0], families[i][1]);
 		c->param.qpn = i + 1;
 		KUNIT_ASSERT_EQ(test, fake_accept(c->fid, &c->param), 0);
-		peer_recv_frame(f, c->peer, &c->frame);
-		conn_send_rtr(c);
-		fake_expect_event(c->fid, 0, IW_CM_EVENT_ESTABLISHED, 0);
-		sk = f->qps[i].sk;
+		peer_recv_frame(c->f, c->peer, &c->frame);
+		conn_establish(c);
+		sk = c->f->qps[i].sk;
 		KUNIT_ASSERT_NOT_NULL(test, sk);
 		KUNIT_EXPECT_EQ(test, inet_sk(sk)->tos, LISTEN_TOS);
 		KUNIT_EXPECT_EQ_MSG(test, sk->sk_priority, TC_PRIO_INTERACTIVE, "case %d", i);
@@ -142,45 +136,41 @@ static void expect_no_socket(struct fake_conn *c, struct fakes *f, struct fake_i
 	struct kunit *test = f->test;
 
 	KUNIT_EXPECT_EQ(test, fake_listen(lis), 0);
-	c->peer = peer_connect(f, c->lis);
-	conn_make_good_request(c);
-	peer_send_frame(f, c->peer, &c->frame);
+	conn_send_request(c);
 	fake_next_request(c->lis);
 	KUNIT_EXPECT_EQ(test, lis->nr_events, 0);
 }
 
 /*
- * rdma_cm has a wildcard listener listen on each device there is, also on those of other network
- * namespaces. There it takes no port, and gets no connection.
+ * rdma_cm listens for a wildcard listener on each device, also on those of other network
+ * namespaces. There the library must use no port and accept no connection for it.
  */
 static void listen_wildcard_of_another_namespace_has_no_socket(struct kunit *test)
 {
 	struct fake_conn *c = conn_new(test);
-	struct fakes *f = test->priv;
 	struct fake_id *lis;
 
-	conn_listen(c, f);
-	lis = conn_wildcard(c, f);
+	conn_listen(c);
+	lis = conn_wildcard(c, c->f);
 	fake_live_elsewhere(lis);
-	expect_no_socket(c, f, lis);
+	expect_no_socket(c, c->f, lis);
 }
 
 /*
- * An interface there may have the address of the device, and its hardware address, too. Neither
- * listener gets the other's connections, nor the port that the other has.
+ * An interface in another namespace may have the same IP and hardware addresses as the device. Of
+ * the two listeners neither gets the other's connections, or occupies the other's port.
  */
 static void listen_on_an_address_of_another_namespace_is_there(struct kunit *test)
 {
 	struct fake_conn *c = conn_new(test);
-	struct fakes *f = test->priv;
 	struct fake_id *lis;
 
-	conn_listen(c, f);
-	lis = fake_id_create(f);
+	conn_listen(c);
+	lis = fake_id_create(c->f);
 	lis->id.local_addr = c->lis->id.local_addr;
 	lis->id.m_local_addr = c->lis->id.m_local_addr;
 	fake_live_elsewhere(lis);
-	expect_no_socket(c, f, lis);
+	expect_no_socket(c, c->f, lis);
 }
 
 static u64 wrong_devices(void)
@@ -202,8 +192,8 @@ static struct socket *call_address(struct fake_conn *c, struct fakes *f, __be32 
 }
 
 /*
- * The host finds the interface of a packet from itself by the address. Let all its packets reach
- * the one listener, as if they came by the interface of this listener.
+ * For packets that a host sends to itself, the address decides the interface. All such packets have
+ * to reach the same listener, as if they had arrived by that interface.
  */
 static void listen_to_each_interface(struct fake_id *fid)
 {
@@ -216,11 +206,10 @@ static void listen_to_each_interface(struct fake_id *fid)
 }
 
 /*
- * A wildcard listener takes only connections for addresses of its own device, or of no device:
- * not those for an address of another device, which come by its interface all the same. The peer
- * is told.
+ * A wildcard listener accepts only connections to addresses of its own device, or of no device. It
+ * rejects those to the address of another device, even if they arrive by its interface.
  */
-/* Rules: E-9.3-1: the Terminate message behind the Reject of such a connection */
+/* Rules: E-9.3-1: the Terminate message after the Reject of such a connection */
 static void listen_wildcard_leaves_addresses_of_other_devices_alone(struct kunit *test)
 {
 	struct ib_device *other = kunit_kzalloc(test, sizeof(*other), GFP_KERNEL);
@@ -235,7 +224,7 @@ static void listen_wildcard_leaves_addresses_of_other_devices_alone(struct kunit
 
 	KUNIT_ASSERT_NOT_NULL(test, other);
 	other->ops = f->ibdev->ops;
-	conn_listen(c, f);	/* for a port */
+	conn_listen(c);	/* for a port */
 	lis = conn_wildcard(c, f);
 	fake_destroy(c->lis);
 	KUNIT_ASSERT_EQ(test, fake_listen(lis), 0);
@@ -273,7 +262,7 @@ static void listen_wildcard_without_fence_has_no_socket(struct kunit *test)
 
 	fake_set_caps(f, f->attr.caps & ~IW_MPA_CAP_TX_FENCE);
 	f->config->fence = 0;
-	conn_listen(c, f);
+	conn_listen(c);
 	lis = conn_wildcard(c, f);
 	KUNIT_EXPECT_EQ(test, fake_listen(lis), -EADDRINUSE);
 	f->config->fence = 1;
@@ -296,7 +285,7 @@ static void listen_wildcard_on_a_second_device_of_an_interface(struct kunit *tes
 	KUNIT_ASSERT_EQ(test, iw_mpa_register_device(other, init_net.loopback_dev, &f->drv,
 						     &f->attr), 0);
 	fake_attach_device(other, true);
-	conn_listen(c, f);
+	conn_listen(c);
 	second = conn_wildcard(c, f);
 	second->id.device = other;
 	KUNIT_EXPECT_EQ(test, fake_listen(second), -EADDRINUSE);
@@ -314,8 +303,9 @@ static void listen_wildcard_on_a_second_device_of_an_interface(struct kunit *tes
 }
 
 /*
- * rdma_cm does not attach a device on which a wildcard listener fails. A process that has a TCP
- * port must not keep a device from everybody. Whoever listens later is told.
+ * If a wildcard listener fails on a device, rdma_cm does not use the device at all. So a process
+ * that occupies a TCP port must not make listening fail for rdma_cm; a ULP that listens later gets
+ * the error.
  */
 static void listen_wildcard_of_a_new_device_leaves_a_port_to_tcp(struct kunit *test)
 {
@@ -323,7 +313,7 @@ static void listen_wildcard_of_a_new_device_leaves_a_port_to_tcp(struct kunit *t
 	struct fakes *f = test->priv;
 	struct fake_id *second;
 
-	conn_listen(c, f);
+	conn_listen(c);
 	fake_attach_device(f->ibdev, false);
 	expect_no_socket(c, f, conn_wildcard(c, f));
 	second = fake_id_create(f);
@@ -343,7 +333,7 @@ static void accept_without_fence_is_refused(struct kunit *test)
 
 	fake_set_caps(f, f->attr.caps & ~IW_MPA_CAP_TX_FENCE);
 	f->config->fence = 0;
-	conn_call(c, f);
+	conn_call(c);
 	f->config->fence = 1;
 	KUNIT_EXPECT_EQ(test, fake_accept(c->fid, &c->param), -EOPNOTSUPP);
 	conn_expect_refusal(c, "", 5);
@@ -373,10 +363,9 @@ static void listen_without_device_is_refused(struct kunit *test)
 static void listen_on_a_port_in_use_is_refused(struct kunit *test)
 {
 	struct fake_conn *c = conn_new(test);
-	struct fakes *f = test->priv;
-	struct fake_id *second = fake_id_create(f);
+	struct fake_id *second = fake_id_create(c->f);
 
-	conn_listen(c, f);
+	conn_listen(c);
 	second->id.m_local_addr = c->lis->id.m_local_addr;
 	KUNIT_EXPECT_EQ(test, fake_listen(second), -EADDRINUSE);
 }
@@ -408,5 +397,3 @@ static struct kunit_suite listen_suite = {
 };
 
 kunit_test_suite(listen_suite);
-
-MODULE_LICENSE("GPL");

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What two ends agree on. Rows and cases are named after the rules that they show: E-9.1-5
- * is the fifth of RFC 6581 9.1, M- is RFC 5044. The device of a row has the limits below,
- * where the row has no others.
+ * What two ends agree on. Rows of tables and cases are named after the rules that they show:
+ * E-9.1-5 is the fifth of RFC 6581 9.1, and M- stands for RFC 5044. A device has the limits MAX_IRD
+ * and MAX_ORD unless a row has others.
  */
 
 #include <kunit/test.h>
-#include <linux/module.h>
 #include <linux/string.h>
 #include <rdma/iw_mpa_proto.h>
 
@@ -129,13 +128,8 @@ static const struct depth_row initiator_rows[] = {
 	{ "E-9.1-13_strict_own_ord_3fff_ird_short", 1, 8, ULP, 11, 8, 0, 0, 0, 0, FEW },
 };
 
-static void depth_desc(const struct depth_row *row, char *desc)
-{
-	strscpy(desc, row->desc, KUNIT_PARAM_DESC_SIZE);
-}
-
-KUNIT_ARRAY_PARAM(responder, responder_rows, depth_desc);
-KUNIT_ARRAY_PARAM(initiator, initiator_rows, depth_desc);
+KUNIT_ARRAY_PARAM_DESC(responder, responder_rows, desc);
+KUNIT_ARRAY_PARAM_DESC(initiator, initiator_rows, desc);
 
 static struct iw_mpa_local depth_local(const struct depth_row *row)
 {
@@ -148,8 +142,8 @@ static struct iw_mpa_local depth_local(const struct depth_row *row)
 }
 
 /*
- * Rules: E-9.1-1 E-9.1-2a E-9.1-2b E-9.1-3 E-9.1-4 E-9.1-9 E-9.1-11 E-9.1-13: what the Reply says,
- * and what is to be programmed
+ * Rules: E-9.1-1 E-9.1-2a E-9.1-2b E-9.1-3 E-9.1-4 E-9.1-9 E-9.1-11 E-9.1-13: IRD and ORD of the
+ * Reply, and those that the device is to be programmed with
  */
 static void negotiate_request_any_depths_as_ruled(struct kunit *test)
 {
@@ -176,8 +170,8 @@ static void negotiate_request_any_depths_as_ruled(struct kunit *test)
 }
 
 /*
- * Rules: E-9.1-1 E-9.1-5 E-9.1-6 E-9.1-7 E-9.1-10 E-9.1-12 E-9.1-13: what is to be programmed, or
- * the reason
+ * Rules: E-9.1-1 E-9.1-5 E-9.1-6 E-9.1-7 E-9.1-10 E-9.1-12 E-9.1-13: IRD and ORD that the device is
+ * to be programmed with, or the reason for the failure
  */
 static void negotiate_reply_any_depths_as_ruled(struct kunit *test)
 {
@@ -205,14 +199,12 @@ static void negotiate_reply_any_depths_as_ruled(struct kunit *test)
 
 /* RTR, responder: all eight offers to what three devices take */
 
-struct offer_row {
+static const struct offer_row {
 	const char	*desc;
 	u8		offer;
 	u8		accept;
 	u8		named;	/* what the Reply names */
-};
-
-static const struct offer_row offer_rows[] = {
+} offer_rows[] = {
 	{ "E-9.2-7_offer_none_own_named", 0, W | R, W | R },
 	{ "E-9.2-7_offer_b_only_own_named", S, W | R, W | R },
 	{ "E-9.2-5_offer_c", W, W | R, W },
@@ -232,12 +224,7 @@ static const struct offer_row offer_rows[] = {
 	{ "E-9.2-5_E-9.2-6_offer_b_c_d_to_all", S | W | R, S | W | R, S | W | R },
 };
 
-static void offer_desc(const struct offer_row *row, char *desc)
-{
-	strscpy(desc, row->desc, KUNIT_PARAM_DESC_SIZE);
-}
-
-KUNIT_ARRAY_PARAM(offer, offer_rows, offer_desc);
+KUNIT_ARRAY_PARAM_DESC(offer, offer_rows, desc);
 
 /* Rules: E-9.2-4 E-9.2-5 E-9.2-6 E-9.2-7: A and the types of the Reply */
 static void negotiate_request_any_offer_answered(struct kunit *test)
@@ -264,15 +251,13 @@ static void negotiate_request_any_offer_answered(struct kunit *test)
 
 /* RFC 6581 9.1: a Read RTR needs an IRD. The responder may raise it, or not name Read. */
 
-struct read_rtr_row {
+static const struct read_rtr_row {
 	const char	*desc;
 	u16		own_ird, max_ird, peer_ord;
 	u8		offer;
 	u16		ird;
 	u8		named;
-};
-
-static const struct read_rtr_row read_rtr_rows[] = {
+} read_rtr_rows[] = {
 	{ "E-9.1-3_ord_0_read_ird_raised", 0, 16, 0, R, 1, R },
 	{ "E-9.1-3_ord_0_read_among_others_ird_raised", 0, 16, 0, S | W | R, 1, S | W | R },
 	{ "E-9.1-3_ord_0_write_ird_stays_0", 0, 16, 0, W, 0, W },
@@ -283,12 +268,7 @@ static const struct read_rtr_row read_rtr_rows[] = {
 	{ "E-9.1-9_ord_3fff_read_own_ird_kept", 5, 16, ULP, R, 5, R },
 };
 
-static void read_rtr_desc(const struct read_rtr_row *row, char *desc)
-{
-	strscpy(desc, row->desc, KUNIT_PARAM_DESC_SIZE);
-}
-
-KUNIT_ARRAY_PARAM(read_rtr, read_rtr_rows, read_rtr_desc);
+KUNIT_ARRAY_PARAM_DESC(read_rtr, read_rtr_rows, desc);
 
 /* Rules: E-9.1-3 E-9.1-9: IRD to be programmed; E-9.2-5 E-9.2-7: the types of the Reply */
 static void negotiate_request_read_rtr_has_ird(struct kunit *test)
@@ -314,8 +294,9 @@ static void negotiate_request_read_rtr_has_ird(struct kunit *test)
 }
 
 /*
- * RFC 6581 9.1: to an ORD of 0x3fff the responder MUST leave its IRD unchanged; that
- * it MAY raise one that is insufficient is said of numbers. Write is common here too.
+ * RFC 6581 9.1: if the initiator's ORD is 0x3fff the responder MUST leave its IRD unchanged. That
+ * it MAY raise an IRD that is too small is said only of other values of ORD. So the IRD stays 0,
+ * and the Reply names Write, which both ends can use.
  */
 /* Rules: E-9.1-9: IRD to be programmed */
 static void negotiate_request_ord_3fff_offer_with_read_ird_0_kept(struct kunit *test)
@@ -398,12 +379,7 @@ static const struct rtr_row rtr_rows[] = {
 	{ "E-9.1-10_E-9.2-9_read_ird_3fff_ord_0_kept", R, R, 0, 16, ULP, 0, 0, NONE },
 };
 
-static void rtr_desc(const struct rtr_row *row, char *desc)
-{
-	strscpy(desc, row->desc, KUNIT_PARAM_DESC_SIZE);
-}
-
-KUNIT_ARRAY_PARAM(rtr, rtr_rows, rtr_desc);
+KUNIT_ARRAY_PARAM_DESC(rtr, rtr_rows, desc);
 
 /* Rules: E-9.1-6 E-9.1-10: ORD to be programmed; E-9.2-2 E-9.2-8: the type; E-9.2-9: the reason */
 static void negotiate_reply_with_a_one_rtr_chosen(struct kunit *test)
@@ -461,13 +437,11 @@ static void negotiate_reply_a_on_one_side_no_rtr(struct kunit *test)
 
 /* The Request */
 
-struct request_row {
+static const struct request_row {
 	const char		*desc;
 	struct iw_mpa_local	local;
 	struct iw_mpa_frame	want;
-};
-
-static const struct request_row request_rows[] = {
+} request_rows[] = {
 	{ "E-10-3_M-7.1.1-11_v1_plain",
 	  { .rev = 1, .ird = 3, .ord = 4, .p2p = true, .rtr_send = W }, { .rev = 1 } },
 	{ "M-7.1.1-8_v1_crc", { .rev = 1, .crc = true }, { .rev = 1, .crc = true } },
@@ -499,12 +473,7 @@ static const struct request_row request_rows[] = {
 	  { .rev = 2, .enhanced = true, .crc = true, .markers = true } },
 };
 
-static void request_desc(const struct request_row *row, char *desc)
-{
-	strscpy(desc, row->desc, KUNIT_PARAM_DESC_SIZE);
-}
-
-KUNIT_ARRAY_PARAM(request, request_rows, request_desc);
+KUNIT_ARRAY_PARAM_DESC(request, request_rows, desc);
 
 /*
  * Rules: E-9-1 E-9.1-13 E-9.2-1 E-9.2-2 E-9.2-10 E-9.2-12 E-10-3 M-7.1.1-8 M-7.1.1-11: each field
@@ -576,5 +545,3 @@ static struct kunit_suite negotiate_suite = {
 };
 
 kunit_test_suite(negotiate_suite);
-
-MODULE_LICENSE("GPL");

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Two engines negotiate with each other, over the wire format, whatever each of them
- * wants: what they end with must fit together (RFC 6581 9.1 and 9.2, RFC 5044 7.1.1).
+ * Two ends negotiate with each other, over the wire format, with all combinations of what each of
+ * them asks for: the results of both must fit together (RFC 6581 9.1 and 9.2, RFC 5044 7.1.1).
  */
 
 #include <kunit/test.h>
 #include <linux/bitops.h>
-#include <linux/module.h>
 #include <linux/prandom.h>
 #include <linux/string.h>
 
@@ -139,8 +138,8 @@ static u8 can_send(const struct pair *p)
 }
 
 /*
- * RTR types that the responder has the means for. An IRD of 0 that the peer's ORD says to
- * leave alone is raised only if there is no other way.
+ * RTR types that the responder can accept. If its IRD is 0, and the peer's ORD of 0x3fff leaves
+ * that unchanged, the IRD is raised only if no type other than Read is possible.
  */
 static u8 can_take(const struct pair *p)
 {
@@ -232,9 +231,9 @@ static void expect_refused(struct pair *p)
 }
 
 /*
- * Rules: E-9.1-2b E-9.1-5 E-9.1-6 E-9.1-9 E-9.1-11: the depths of both ends; E-9.2-4: A of each
- * Reply that rejects; E-9.2-8: the type, which both ends have; M-4.4-2 M-7.1.1-8: CRC, the same at
- * both ends
+ * Rules: E-9.1-2b E-9.1-5 E-9.1-6 E-9.1-9 E-9.1-11: IRD and ORD of both ends; E-9.2-4: the bit A of
+ * each Reply that rejects; E-9.2-8: both ends choose the same RTR type; M-4.4-2 M-7.1.1-8: both
+ * ends use CRC, or neither does
  */
 static void negotiate_random_pair_ends_fit(struct kunit *test)
 {
@@ -297,5 +296,3 @@ static struct kunit_suite negotiate_pair_suite = {
 };
 
 kunit_test_suite(negotiate_pair_suite);
-
-MODULE_LICENSE("GPL");

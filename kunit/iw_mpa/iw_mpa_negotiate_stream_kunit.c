@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What either role negotiates of the stream: CRC, Markers, and the format of the frames, between
- * ends of both revisions.
+ * What initiator and responder negotiate about the stream: CRC, Markers, and the format of the
+ * frames, between ends of either revision.
  */
 
 #include <kunit/test.h>
 #include <linux/minmax.h>
-#include <linux/module.h>
 #include <linux/string.h>
 
 #include "negotiate.h"
@@ -26,14 +25,12 @@ static const struct iw_mpa_local local_plain = {
 
 /* CRC and Markers: one row is one pair of ends, seen from both roles */
 
-struct stream_row {
+static const struct stream_row {
 	const char		*desc;
 	bool			own, own_can, peer;	/* @own_can: Markers only */
 	bool			on;
 	enum iw_mpa_reason	reason;
-};
-
-static const struct stream_row crc_rows[] = {
+} crc_rows[] = {
 	{ "M-7.1.1-7_crc_nobody_off", 0, 0, 0, 0, OK },
 	{ "M-7.1.1-8_crc_peer_on", 0, 0, 1, 1, OK },
 	{ "M-7.1.1-8_crc_own_on", 1, 0, 0, 1, OK },
@@ -51,13 +48,11 @@ static const struct stream_row marker_rows[] = {
 };
 
 /* Large FPDUs: what each end allows, and whose Markers are wanted */
-struct large_row {
+static const struct large_row {
 	const char	*desc;
 	bool		own, peer, own_markers, peer_markers;
 	bool		on;
-};
-
-static const struct large_row large_rows[] = {
+} large_rows[] = {
 	{ "large_nobody", 0, 0, 0, 0, 0 },
 	{ "large_own_alone", 1, 0, 0, 0, 0 },
 	{ "large_peer_alone", 0, 1, 0, 0, 0 },
@@ -67,20 +62,10 @@ static const struct large_row large_rows[] = {
 	{ "large_both_but_markers", 1, 1, 1, 1, 0 },
 };
 
-static void large_desc(const struct large_row *row, char *desc)
-{
-	strscpy(desc, row->desc, KUNIT_PARAM_DESC_SIZE);
-}
+KUNIT_ARRAY_PARAM_DESC(large, large_rows, desc);
 
-KUNIT_ARRAY_PARAM(large, large_rows, large_desc);
-
-static void stream_desc(const struct stream_row *row, char *desc)
-{
-	strscpy(desc, row->desc, KUNIT_PARAM_DESC_SIZE);
-}
-
-KUNIT_ARRAY_PARAM(crc, crc_rows, stream_desc);
-KUNIT_ARRAY_PARAM(marker, marker_rows, stream_desc);
+KUNIT_ARRAY_PARAM_DESC(crc, crc_rows, desc);
+KUNIT_ARRAY_PARAM_DESC(marker, marker_rows, desc);
 
 /* The matrix holds for all revisions alike */
 /* Rules: M-4.4-2 M-7.1.1-7 M-7.1.1-8: whether CRC is on */
@@ -179,16 +164,14 @@ static void negotiate_either_role_large_fpdu_if_both_say_so(struct kunit *test)
 
 /* Old and new ends: RFC 6581 10. @send_* is the Request, @rep_* the Reply */
 
-struct interop_row {
+static const struct interop_row {
 	const char		*desc;
 	u8			req_rev;
 	bool			req_enhanced;
 	u8			rep_rev;
 	bool			rep_enhanced;
 	enum iw_mpa_reason	reason;	/* initiator's */
-};
-
-static const struct interop_row interop_rows[] = {
+} interop_rows[] = {
 	{ "E-6-3_E-10-2_v1_to_v1", 1, 0, 1, 0, OK },
 	{ "E-10-2_E-10-4_v2_without_s_to_same", 2, 0, 2, 0, OK },
 	{ "E-10-1_enhanced_to_enhanced", 2, 1, 2, 1, OK },
@@ -198,12 +181,7 @@ static const struct interop_row interop_rows[] = {
 	{ "E-10-2_v2_without_s_answered_by_enhanced", 2, 0, 2, 1, IW_MPA_R_BAD_REV },
 };
 
-static void interop_desc(const struct interop_row *row, char *desc)
-{
-	strscpy(desc, row->desc, KUNIT_PARAM_DESC_SIZE);
-}
-
-KUNIT_ARRAY_PARAM(interop, interop_rows, interop_desc);
+KUNIT_ARRAY_PARAM_DESC(interop, interop_rows, desc);
 
 /* Who gets no RFC 6581 data programs what its own ULP asked for, and sends no RTR */
 static void expect_unenhanced(struct kunit *test, const struct iw_mpa_params *params)
@@ -273,14 +251,12 @@ static void negotiate_reply_any_format_taken_for_what_it_is(struct kunit *test)
 		expect_unenhanced(test, &params);
 }
 
-struct lost_row {
+static const struct lost_row {
 	const char	*desc;
 	bool		req_enhanced, req_p2p;	/* the first Request */
 	bool		enhanced, p2p;		/* what was agreed */
 	u8		lost;
-};
-
-static const struct lost_row lost_rows[] = {
+} lost_rows[] = {
 	{ "all_granted", true, true, true, true, 0 },
 	{ "all_lost", true, true, false, false, IW_MPA_LOST_ALL },
 	{ "E-9.2-4_reply_without_a", true, true, true, false, IW_MPA_LOST_P2P },
@@ -289,12 +265,7 @@ static const struct lost_row lost_rows[] = {
 	{ "unenhanced_asks_for_nothing", false, false, false, false, 0 },
 };
 
-static void lost_desc(const struct lost_row *row, char *desc)
-{
-	strscpy(desc, row->desc, KUNIT_PARAM_DESC_SIZE);
-}
-
-KUNIT_ARRAY_PARAM(lost, lost_rows, lost_desc);
+KUNIT_ARRAY_PARAM_DESC(lost, lost_rows, desc);
 
 /* Rules: E-10-6: what the log and debugfs are told to be lost */
 static void negotiate_lost_is_what_was_asked_for_in_vain(struct kunit *test)
@@ -322,5 +293,3 @@ static struct kunit_suite negotiate_stream_suite = {
 };
 
 kunit_test_suite(negotiate_stream_suite);
-
-MODULE_LICENSE("GPL");

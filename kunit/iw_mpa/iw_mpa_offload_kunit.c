@@ -8,7 +8,6 @@
 #include "sock.h"
 
 #include <linux/delay.h>
-#include <linux/module.h>
 #include <linux/tcp.h>
 #include <net/tcp.h>
 
@@ -61,7 +60,7 @@ static enum iw_mpa_event line_passive(struct line *line, bool fence)
 	return iw_mpa_offload_passive(&line->ep, fence, LINE_REPLY, LINE_REPLY_LEN);
 }
 
-/* Octets that were read */
+/* Bytes that were read */
 static int line_read(struct line *line, size_t len)
 {
 	return iw_mpa_sock_discard(line->ms, len);
@@ -142,25 +141,18 @@ static void sock_drop_gives_the_callbacks_back(struct kunit *test)
 }
 
 /* What came before the connection was adopted */
-struct before {
+static const struct before {
 	const char	*desc;
 	size_t		octets;
 	bool		rst;
-};
-
-static const struct before before_cases[] = {
+} before_cases[] = {
 	{ "nothing", 0, false },
 	{ "octets", 1, false },
 	{ "reset", 0, true },
 	{ "octets_and_reset", 1, true },
 };
 
-static void before_desc(const struct before *tc, char *desc)
-{
-	strscpy(desc, tc->desc, KUNIT_PARAM_DESC_SIZE);
-}
-
-KUNIT_ARRAY_PARAM(before, before_cases, before_desc);
+KUNIT_ARRAY_PARAM_DESC(before, before_cases, desc);
 
 /* An RST is no FIN, whether it is reported or found by reading. */
 static void sock_adopt_tells_of_the_end(struct kunit *test)
@@ -250,7 +242,7 @@ static void passive_counts_the_reply(struct kunit *test)
 	line_close(line);
 }
 
-/* Loopback may deliver in another context: until the octets are there. */
+/* Loopback may deliver in another context: until the bytes are there. */
 static void line_await_octets(struct line *line, int octets)
 {
 	struct sock *sk = line->ms->sock->sk;
@@ -276,7 +268,7 @@ static void early_data_is_refused(struct kunit *test)
 	line_close(line);
 }
 
-/* The octets come while the driver prepares: it has to let go again. */
+/* The bytes come while the driver prepares: it has to let go again. */
 /* Rules: M-7.1.5-1: the reason, for a device that cannot take it */
 static void early_data_while_the_driver_prepares_is_refused(struct kunit *test)
 {
@@ -291,7 +283,7 @@ static void early_data_while_the_driver_prepares_is_refused(struct kunit *test)
 	line_close(line);
 }
 
-/* Rules: M-7.1.5-2: the number of octets that the driver is told */
+/* Rules: M-7.1.5-2: the number of bytes that the driver is told */
 static void early_data_is_told(struct kunit *test)
 {
 	struct fakes *f = test->priv;
@@ -308,7 +300,7 @@ static void early_data_is_told(struct kunit *test)
 	line_close(line);
 }
 
-/* RFC 793: a FIN has a sequence number, but it is no octet. */
+/* RFC 793: a FIN has a sequence number, but it is no byte. */
 static void fin_is_no_early_data(struct kunit *test)
 {
 	struct line *line = line_open(test->priv);
@@ -459,5 +451,3 @@ static struct kunit_suite offload_suite = {
 };
 
 kunit_test_suite(offload_suite);
-
-MODULE_LICENSE("GPL");

@@ -75,13 +75,9 @@ static void peer_allow_fast_open(struct fakes *f, struct socket *listener)
 						  sizeof(connections)));
 }
 
-/**
- * peer_listen - listen, and have a cm_id know where
- * @f: the world
- * @fid: cm_id to connect; its addresses are set, with a source port of its own
- * @family: AF_INET or AF_INET6
- *
- * Return: the listening socket.
+/*
+ * Return a socket of the peer that listens, and put its address into @fid, which is to connect to
+ * it. The addresses of @fid have to be set, with a source port of its own.
  */
 struct socket *peer_listen(struct fakes *f, struct fake_id *fid, int family)
 {
@@ -125,7 +121,7 @@ struct socket *peer_connect(struct fakes *f, const struct fake_id *listener)
 	return sock;
 }
 
-/* TCP Fast Open: the octets go with the SYN, or TCP asks for a cookie with it. */
+/* TCP Fast Open: the bytes go with the SYN, or TCP asks for a cookie with it. */
 struct socket *peer_connect_and_send(struct fakes *f, const struct fake_id *listener,
 				     const void *buf, size_t len)
 {
@@ -151,7 +147,7 @@ void peer_send(struct fakes *f, struct socket *sock, const void *buf, size_t len
 			(int)len);
 }
 
-/* At most @len octets, in FAKE_WAIT_MS; otherwise like recvmsg. */
+/* At most @len bytes, in FAKE_WAIT_MS; otherwise like recvmsg. */
 static int peer_recv_some(struct socket *sock, void *buf, size_t len)
 {
 	struct kvec iov = { .iov_base = buf, .iov_len = len };
@@ -208,7 +204,7 @@ void peer_expect_rst(struct fakes *f, struct socket *sock)
 	KUNIT_EXPECT_EQ(f->test, peer_recv_some(sock, &octet, 1), -ECONNRESET);
 }
 
-/* The library closes with octets unread or not, which makes RST or FIN of it. */
+/* The library closes with bytes unread or not, which makes RST or FIN of it. */
 void peer_expect_end(struct fakes *f, struct socket *sock)
 {
 	u8 octet;
@@ -219,8 +215,8 @@ void peer_expect_end(struct fakes *f, struct socket *sock)
 }
 
 /*
- * The other end has sent FIN, and after some time is gone: what is sent then is
- * answered with RST.
+ * The library has sent FIN, and closes the socket some time later: from then on TCP answers bytes
+ * that the peer sends by RST.
  */
 void peer_expect_rst_on_send(struct fakes *f, struct socket *sock)
 {
@@ -257,7 +253,7 @@ void peer_expect_term(struct fakes *f, struct socket *sock, u8 code)
 	peer_expect_eof(f, sock);
 }
 
-/* RFC 6581 9.2, RFC 5040 4: each octet, and the CRC of RFC 5044 4.4 */
+/* RFC 6581 9.2, RFC 5040 4: each byte, and the CRC of RFC 5044 4.4 */
 static const struct {
 	u8	rtr;
 	size_t	len;
@@ -325,7 +321,7 @@ void peer_send_frame(struct fakes *f, struct socket *sock,
 	peer_send(f, sock, frame->buf, frame->len);
 }
 
-/* One startup frame and not an octet more. */
+/* One startup frame and not a byte more. */
 void peer_recv_frame(struct fakes *f, struct socket *sock,
 		     struct peer_frame *frame)
 {

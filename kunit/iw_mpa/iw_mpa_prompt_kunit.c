@@ -1,32 +1,27 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The responder whose driver can be called anywhere: TX is opened, and the ULP is told, where the
- * first FPDU comes.
+ * A responder whose driver has the capability IW_MPA_CAP_ATOMIC_OPEN: iw_mpa_first_fpdu() opens TX
+ * and reports ESTABLISHED before it returns.
  */
 
 #include "iw_mpa_fakes.h"
 #include "iw_mpa_quiet.h"
 
-#include <linux/module.h>
 #include <linux/preempt.h>
 
 /* A responder that has sent its Reply; the peer wants an RTR message, or is of RFC 5044. */
 static struct fake_conn *prompt_accept(struct kunit *test, bool p2p)
 {
 	struct fake_conn *c = conn_new(test);
-	struct fakes *f = test->priv;
 
-	fake_set_caps(f, f->attr.caps | IW_MPA_CAP_ATOMIC_OPEN);
-	conn_listen(c, f);
-	c->peer = peer_connect(f, c->lis);
+	fake_set_caps(c->f, c->f->attr.caps | IW_MPA_CAP_ATOMIC_OPEN);
+	conn_listen(c);
 	if (p2p)
 		conn_make_good_request(c);
 	else
 		peer_make(&c->frame, false, MPA_C, 1, NULL, 0);
-	peer_send_frame(f, c->peer, &c->frame);
-	c->fid = fake_next_request(c->lis);
-	KUNIT_ASSERT_EQ(test, fake_accept(c->fid, &c->param), 0);
-	peer_recv_frame(f, c->peer, &c->frame);
+	conn_ask(c);
+	conn_accept(c);
 	iw_mpa_quiet(IW_MPA_QUIET_MS);
 	KUNIT_ASSERT_EQ(test, c->fid->nr_events, p2p ? 0 : 1);
 	KUNIT_ASSERT_FALSE(test, c->qp->tx_open);
@@ -38,12 +33,10 @@ static void prompt_rtr_establishes_where_it_comes(struct kunit *test)
 {
 	struct fake_conn *c = prompt_accept(test, true);
 
-	conn_send_rtr(c);
-	fake_expect_event(c->fid, 0, IW_CM_EVENT_ESTABLISHED, 0);
+	conn_establish(c);
 	KUNIT_EXPECT_TRUE(test, c->qp->opened_in_rx);
 	peer_fin(c->peer);
-	fake_expect_event(c->fid, 1, IW_CM_EVENT_CLOSE, 0);
-	fake_expect_closed(c->fid, 2);
+	conn_expect_closed(c, IW_MPA_R_PEER_CLOSED);
 	KUNIT_EXPECT_STREQ(test, c->qp->log,
 			   "prepare attach kick_rx open_tx kick_rx stop");
 }
@@ -67,21 +60,19 @@ static void prompt_event_lost_ends_in_a_process(struct kunit *test)
 	c->fid->fail_events = 1;
 	conn_send_rtr(c);
 	fake_expect_event(c->fid, 0, IW_CM_EVENT_ESTABLISHED, -ENOMEM);
-	fake_expect_event(c->fid, 1, IW_CM_EVENT_CLOSE, 0);
-	fake_expect_closed(c->fid, 2);
+	conn_expect_closed(c, IW_MPA_R_EVENT_LOST);
 	KUNIT_EXPECT_TRUE(test, c->qp->opened_in_rx);
-	KUNIT_EXPECT_EQ(test, c->qp->why, IW_MPA_R_EVENT_LOST);
 	peer_expect_eof(c->f, c->peer);
 }
 
-/* An op is under way that finds the RTR message: the driver is called behind it, not within. */
+/* An op is under way that finds the RTR message: the driver is called after it, not within. */
 static void prompt_rtr_that_kick_rx_finds_waits_for_it(struct kunit *test)
 {
 	struct fake_conn *c = conn_new(test);
 	struct fakes *f = test->priv;
 
 	fake_set_caps(f, f->attr.caps | IW_MPA_CAP_ATOMIC_OPEN | IW_MPA_CAP_EARLY_RX);
-	conn_call(c, f);
+	conn_call(c);
 	conn_send_rtr(c);
 	KUNIT_ASSERT_EQ(test, fake_accept(c->fid, &c->param), 0);
 	fake_expect_event(c->fid, 0, IW_CM_EVENT_ESTABLISHED, 0);
@@ -89,7 +80,7 @@ static void prompt_rtr_that_kick_rx_finds_waits_for_it(struct kunit *test)
 	KUNIT_EXPECT_STREQ(test, c->qp->log, "prepare attach kick_rx open_tx");
 }
 
-/* What was raised before waits for a process, and so does what comes behind it. */
+/* What was raised before waits for a process, and so does what comes after it. */
 static void prompt_event_in_front_is_not_overtaken(struct kunit *test)
 {
 	struct fake_conn *c = prompt_accept(test, true);
@@ -102,8 +93,7 @@ static void prompt_event_in_front_is_not_overtaken(struct kunit *test)
 	preempt_enable();
 	KUNIT_EXPECT_FALSE(test, opened);
 	fake_expect_event(c->fid, 0, IW_CM_EVENT_ESTABLISHED, 0);
-	fake_expect_event(c->fid, 1, IW_CM_EVENT_CLOSE, 0);
-	fake_expect_closed(c->fid, 2);
+	conn_expect_closed(c, IW_MPA_R_ULP_CLOSE);
 	KUNIT_EXPECT_STREQ(test, c->qp->log, "prepare attach kick_rx open_tx stop");
 }
 
@@ -113,12 +103,9 @@ static void prompt_event_beside_is_handled(struct kunit *test)
 	struct fake_conn *c = prompt_accept(test, true);
 
 	c->qp->down_in_open = true;
-	conn_send_rtr(c);
-	fake_expect_event(c->fid, 0, IW_CM_EVENT_ESTABLISHED, 0);
+	conn_establish(c);
 	KUNIT_EXPECT_TRUE(test, c->qp->opened_in_rx);
-	fake_expect_event(c->fid, 1, IW_CM_EVENT_CLOSE, 0);
-	fake_expect_closed(c->fid, 2);
-	KUNIT_EXPECT_EQ(test, c->qp->why, IW_MPA_R_STREAM);
+	conn_expect_closed(c, IW_MPA_R_STREAM);
 }
 
 static struct kunit_case prompt_cases[] = {
@@ -139,5 +126,3 @@ static struct kunit_suite prompt_suite = {
 };
 
 kunit_test_suite(prompt_suite);
-
-MODULE_LICENSE("GPL");

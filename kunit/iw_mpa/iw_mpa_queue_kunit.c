@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Who waits for a runner. A driver's stop that takes long, because a thread of the QP's application
- * holds it up, is in the way of applications alone. Each queue has a single slot here, so one stop
- * takes all there are.
+ * Work queues of runners. A driver's stop may take long, since it waits for a thread of the QP's
+ * application: that must delay only connections of applications. Each queue has a single worker in
+ * these tests, so that one stop occupies it.
  */
 
 #include "iw_mpa_fakes.h"
 #include "ep.h"
 
 #include <linux/lockdep.h>
-#include <linux/module.h>
 #include <linux/sched.h>
 #include <linux/workqueue.h>
 
@@ -31,14 +30,13 @@ static struct fake_conn *queue_user(struct kunit *test, bool initiator)
 	/* compared with NULL alone */
 	static struct ib_uqp_object *const object = (void *)1;
 	struct fake_conn *c = conn_new(test);
-	struct fakes *f = test->priv;
 
-	f->qps[0].ib.uobject = object;
-	f->qps[0].held = BIT(FAKE_STOP);
+	c->f->qps[0].ib.uobject = object;
+	c->f->qps[0].held = BIT(FAKE_STOP);
 	if (initiator)
-		conn_active_up(c, f);
+		conn_active_up(c);
 	else
-		conn_passive_up(c, f);
+		conn_passive_up(c);
 	return c;
 }
 
@@ -57,8 +55,7 @@ static struct fake_conn *queue_kernel(struct kunit *test)
 	c->listener = peer_listen(f, c->fid, AF_INET);
 	KUNIT_ASSERT_EQ(test, fake_connect(c->fid, &c->param), 0);
 	conn_answer_dial(c);
-	conn_send_good_reply(c);
-	fake_expect_event(c->fid, 0, IW_CM_EVENT_CONNECT_REPLY, 0);
+	conn_connect(c);
 	return c;
 }
 
@@ -118,13 +115,12 @@ static void queue_stop(struct ib_qp *qp, enum iw_mpa_reason why)
 static void queue_runner_is_known_to_lockdep(struct kunit *test)
 {
 	struct fake_conn *c = conn_new(test);
-	struct fakes *f = test->priv;
 
 	queue_known = 0;
-	queue_drv = f->drv;
-	f->drv.prepare = queue_prepare;
-	f->drv.stop = queue_stop;
-	conn_passive_up(c, f);
+	queue_drv = c->f->drv;
+	c->f->drv.prepare = queue_prepare;
+	c->f->drv.stop = queue_stop;
+	conn_passive_up(c);
 	KUNIT_EXPECT_EQ(test, queue_known, 1);
 	peer_fin(c->peer);
 	fake_expect_closed(c->fid, 2);
@@ -149,5 +145,3 @@ static struct kunit_suite queue_suite = {
 };
 
 kunit_test_suite(queue_suite);
-
-MODULE_LICENSE("GPL");

@@ -7,22 +7,18 @@
 #include <linux/sched.h>
 #include <linux/workqueue.h>
 
-/* Long enough for an octet or an event that is only late, in milliseconds */
+/* Long enough for a byte or an event that is only late, in milliseconds */
 #define IW_MPA_QUIET_MS		100
 
 static inline void iw_mpa_quiet_hop(struct work_struct *work)
 {
 }
 
-/**
- * iw_mpa_quiet - let so much time pass that what a fault would cause has come
- * @ms: milliseconds where nothing is slow
- *
- * A slow or starved kernel needs longer until it has done anything. So time is
- * counted in rounds, each of which is a tick, and a work item that has run:
- * where those take longer, so does this.
- *
- * Context: Process context. Sleeps.
+/*
+ * Wait so long that an effect of a fault would be seen: @ms milliseconds on a
+ * fast host. A slow or starved kernel needs longer for everything, so time is
+ * counted in rounds, in each of which a tick passes and a work item runs: if
+ * those take longer, so does this wait.
  */
 static inline void iw_mpa_quiet(unsigned int ms)
 {

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The reader that collects a startup frame from a stream (RFC 5044 7.1.1): whatever TCP
- * makes of a frame, the result is the same, and what is behind it is left for the RNIC.
+ * The reader that collects a startup frame from a stream (RFC 5044 7.1.1): however TCP splits a
+ * frame, the result is the same, and bytes after the frame are left for the RNIC.
  */
 
 #include <kunit/test.h>
 #include <linux/limits.h>
 #include <linux/minmax.h>
-#include <linux/module.h>
 #include <linux/prandom.h>
 #include <linux/stddef.h>
 #include <linux/string.h>
@@ -19,10 +18,10 @@
 #define SEED	6581
 
 /*
- * Feed a reader as a socket with @len octets would, at most @chunk at a time; with @cuts
- * as many of these as chance will have it.
+ * Feed a reader as a socket with @len bytes would, at most @chunk bytes at a time, or with @cuts a
+ * random number of them.
  *
- * Return: what the reader says at last; @used: octets taken out of the stream.
+ * Return: what the reader says at last; @used: bytes taken out of the stream.
  */
 static enum iw_mpa_reason feed_cut(struct kunit *test, struct iw_mpa_reader *rd, bool reply,
 				   const u8 *stream, size_t len, size_t chunk,
@@ -60,7 +59,7 @@ static struct iw_mpa_reader *reader_alloc(struct kunit *test)
 }
 
 /* The same frames through the reader, in chunks of every size up to one shot */
-/* Rules: M-7.1.2-16: each octet of the frame, for each cut */
+/* Rules: M-7.1.2-16: each byte of the frame, for each cut */
 static void reader_feed_good_any_chunk_taken_whole(struct kunit *test)
 {
 	const struct good_row *row = test->param_value;
@@ -86,8 +85,8 @@ static void reader_feed_good_any_chunk_taken_whole(struct kunit *test)
 }
 
 /*
- * Rules: E-6-4 E-7-4 M-7.1.1-2 M-7.1.1-4 M-7.1.1-12 M-7.1.1-15 M-7.1.2-14: the reason, for each
- * cut
+ * Rules: E-6-4 E-7-4 M-7.1.1-2 M-7.1.1-4 M-7.1.1-12 M-7.1.1-15 M-7.1.2-14: the reason of the
+ * failure, at whatever byte the stream is cut
  */
 static void reader_feed_malformed_any_chunk_same_reason(struct kunit *test)
 {
@@ -105,7 +104,7 @@ static void reader_feed_malformed_any_chunk_same_reason(struct kunit *test)
 		enum iw_mpa_reason reason = feed(test, rd, row->reply, buf, raw_len(&row->raw),
 						 chunk, &used);
 
-		/* Assert: and nothing is read behind the header */
+		/* Assert: and nothing is read after the header */
 		KUNIT_ASSERT_EQ_MSG(test, reason, row->reason, "chunks of %zu", chunk);
 		KUNIT_EXPECT_LE(test, used, IW_MPA_HDR_SIZE);
 	}
@@ -139,8 +138,8 @@ static void reader_feed_other_role_garbled_any_chunk_same_reason(struct kunit *t
 	}
 }
 
-/* Garbage is known by the first octet that fits no key: there is no wait for a whole one. */
-/* Rules: M-7.1.2-11 M-8-2: the reason, at the first octet that is wrong */
+/* Garbage is known by the first byte that fits no key: there is no wait for a whole one. */
+/* Rules: M-7.1.2-11 M-8-2: the reason, at the first byte that is wrong */
 static void reader_feed_garbage_known_at_once(struct kunit *test)
 {
 	const struct raw raw = { REQ, 0, 1, 0, 0 };
@@ -163,7 +162,7 @@ static void reader_feed_garbage_known_at_once(struct kunit *test)
 }
 
 /* Frame and FPDU in one stream, as fast peers send them: the FPDU is the RNIC's. */
-/* Rules: M-7.1-1 M-7.1.2-16: how many octets it asks for */
+/* Rules: M-7.1-1 M-7.1.2-16: how many bytes it asks for */
 static void reader_want_any_length_never_behind_frame(struct kunit *test)
 {
 	enum iw_mpa_reason reason;
@@ -226,7 +225,7 @@ static void reader_feed_any_bit_inverted_agrees_with_decode(struct kunit *test)
 	}
 }
 
-/* Noise behind a key that is good, but for one bit at times: lengths are good often enough */
+/* Noise after a key that is good, but for one bit at times: lengths are good often enough */
 static void random_header(struct rnd_state *rnd, bool reply, u8 *buf)
 {
 	u32 bit = prandom_u32_state(rnd) % (4 * 8 * IW_MPA_HDR_SIZE);
@@ -271,7 +270,7 @@ static void reader_feed_random_header_any_split_same_result(struct kunit *test)
 		whole = feed(test, rd, reply, buf, IW_MPA_FRAME_MAX, IW_MPA_FRAME_MAX, &used);
 		split = feed_cut(test, rd, reply, buf, IW_MPA_FRAME_MAX, chunk, &rnd, &taken);
 
-		/* Assert: a bad key is told early, all else at the same octet */
+		/* Assert: a bad key is told early, all else at the same byte */
 		seen[whole]++;
 		HOLDS(split == whole);
 		HOLDS(memcmp(buf, reply ? REP : REQ, IW_MPA_KEY_SIZE) ? taken <= used :
@@ -335,5 +334,3 @@ static struct kunit_suite reader_suite = {
 };
 
 kunit_test_suite(reader_suite);
-
-MODULE_LICENSE("GPL");

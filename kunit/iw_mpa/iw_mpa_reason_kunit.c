@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Why a startup ended: what the ULP, the peer and people are told. RFC 5044 8 has the
- * TCP connection closed at once on a bad frame; RFC 6581 8 and 9 say when a TERM is due.
+ * Reasons for a failed startup: each has an errno for the ULP, a code for the peer and a text for
+ * the log. RFC 5044 8 requires that the TCP connection is closed at once on a bad frame; RFC 6581 8
+ * and 9 say when a TERM message is to be sent.
  */
 
 #include <kunit/test.h>
 #include <linux/err.h>
-#include <linux/module.h>
 #include <linux/string.h>
 
 #include "reason.h"
@@ -60,12 +60,7 @@ static const struct reason_row reason_rows[] = {
 	{ "E-9.3-1_wrong_device", IW_MPA_R_WRONG_DEVICE, -ECONNABORTED, 5 },
 };
 
-static void reason_desc(const struct reason_row *row, char *desc)
-{
-	strscpy(desc, row->desc, KUNIT_PARAM_DESC_SIZE);
-}
-
-KUNIT_ARRAY_PARAM(reason, reason_rows, reason_desc);
+KUNIT_ARRAY_PARAM_DESC(reason, reason_rows, desc);
 
 /* Rules: E-9.1-7 E-9.2-9 E-9.3-1: errno and code of each reason */
 static void reason_known_told_as_ruled(struct kunit *test)
@@ -162,5 +157,3 @@ static struct kunit_suite reason_suite = {
 };
 
 kunit_test_suite(reason_suite);
-
-MODULE_LICENSE("GPL");

@@ -7,7 +7,6 @@
 
 #include <linux/device.h>
 #include <linux/gfp.h>
-#include <linux/module.h>
 #include <linux/netdevice.h>
 #include <linux/percpu.h>
 #include <linux/string.h>
@@ -18,78 +17,7 @@ struct brought {
 	struct iw_mpa_device_attr	attr;
 };
 
-struct check_case {
-	const char	*desc;
-	const char	*problem;	/* a word of it, or NULL if all is well */
-	void		(*spoil)(struct brought *b);
-};
-
-static void spoil_nothing(struct brought *b)
-{
-}
-
-static void spoil_prepare(struct brought *b)
-{
-	b->drv.prepare = NULL;
-}
-
-static void spoil_open_tx(struct brought *b)
-{
-	b->drv.open_tx = NULL;
-}
-
-static void spoil_stop(struct brought *b)
-{
-	b->drv.stop = NULL;
-}
-
-static void spoil_kick_rx(struct brought *b)
-{
-	b->drv.kick_rx = NULL;
-}
-
-static void spoil_send_rtr(struct brought *b)
-{
-	b->drv.send_rtr = NULL;
-}
-
-static void spoil_rtr_accept(struct brought *b)
-{
-	b->attr.rtr_accept = 0;
-}
-
-static void spoil_read_alone(struct brought *b)
-{
-	b->attr.rtr_accept = IW_MPA_RTR_READ;
-	b->attr.max_ird = 0;
-}
-
-static void spoil_unknown_rtr(struct brought *b)
-{
-	b->attr.rtr_accept |= BIT(3);
-}
-
-static void spoil_unknown_rtr_send(struct brought *b)
-{
-	b->attr.rtr_send |= BIT(3);
-}
-
-static void spoil_max_ird(struct brought *b)
-{
-	b->attr.max_ird = 0x3fff;
-}
-
-static void spoil_max_ord(struct brought *b)
-{
-	b->attr.max_ord = 0x3fff;
-}
-
-static void spoil_caps(struct brought *b)
-{
-	b->attr.caps |= BIT(31);
-}
-
-static int never_repeat_rtr(struct ib_qp *qp)
+static int __maybe_unused never_repeat_rtr(struct ib_qp *qp)
 {
 	return -EAGAIN;
 }
@@ -104,108 +32,87 @@ static int never_send_reply(struct ib_qp *qp, const void *reply, size_t len)
 	return -EAGAIN;
 }
 
-static const struct iw_mpa_takeover_ops takeover_without_send_reply;
-
 static const struct iw_mpa_takeover_ops takeover_alone = {
 	.send_reply = never_send_reply,
 };
 
-static const struct iw_mpa_takeover_ops takeover_without_let_go = {
-	.send_reply = never_send_reply, .hold = never_hold,
+static const struct iw_mpa_takeover_ops __maybe_unused takeover_without_send_reply,
+	takeover_without_let_go = { .send_reply = never_send_reply, .hold = never_hold },
+	takeover_of_unknown = { .send_reply = never_send_reply, .tcp_options = BIT(7) };
+
+/* A member of struct brought that a case has changed; @size 0: none */
+struct change {
+	size_t		offset;
+	size_t		size;
+	unsigned long	value;
 };
 
-static const struct iw_mpa_takeover_ops takeover_of_unknown = {
-	.send_reply = never_send_reply, .tcp_options = BIT(7),
-};
-
-static void __maybe_unused spoil_takeover_reply(struct brought *b)
-{
-	b->attr.takeover = &takeover_without_send_reply;
+#define SET(member, to)	{ \
+	.offset = offsetof(struct brought, member), \
+	.size = sizeof_field(struct brought, member), \
+	.value = (unsigned long)(to), \
 }
 
-static void __maybe_unused spoil_takeover_repeat(struct brought *b)
+#define NO(op)		SET(drv.op, NULL)
+
+static void make_change(struct brought *b, const struct change *change)
 {
-	b->attr.takeover = &takeover_alone;
-	b->drv.repeat_rtr = never_repeat_rtr;
+	void *member = (void *)b + change->offset;
+
+	if (change->size == sizeof(u8))
+		*(u8 *)member = change->value;
+	else if (change->size == sizeof(u16))
+		*(u16 *)member = change->value;
+	else if (change->size == sizeof(u32))
+		*(u32 *)member = change->value;
+	else if (change->size == sizeof(void *))
+		*(unsigned long *)member = change->value;
+	else
+		WARN_ON(change->size);
 }
 
-static void __maybe_unused spoil_let_go(struct brought *b)
-{
-	b->attr.takeover = &takeover_without_let_go;
-}
-
-static void __maybe_unused spoil_tcp_options(struct brought *b)
-{
-	b->attr.takeover = &takeover_of_unknown;
-}
-
-static void make_takeover(struct brought *b)
-{
-	b->attr.takeover = &takeover_alone;
-	b->drv.attach = NULL;
-	b->drv.kick_rx = NULL;
-}
-
-static void make_either(struct brought *b)
-{
-	b->attr.takeover = &takeover_alone;
-}
-
-static void make_toe(struct brought *b)
-{
-	b->drv.attach = NULL;
-	b->drv.kick_rx = NULL;
-	b->attr.rtr_send = 0;
-	b->drv.send_rtr = NULL;
-}
-
-static void make_deepest(struct brought *b)
-{
-	b->attr.max_ird = 0x3ffe;
-	b->attr.max_ord = 0x3ffe;
-}
-
-static void make_read_alone(struct brought *b)
-{
-	b->attr.rtr_accept = IW_MPA_RTR_READ;
-	b->attr.max_ird = 1;
-}
-
-static const struct check_case check_cases[] = {
-	{ "complete", NULL, spoil_nothing },
-	{ "toe_needs_least", NULL, make_toe },
+static const struct check_case {
+	const char	*desc;
+	const char	*problem;	/* a word of it, or NULL if all is well */
+	struct change	changes[4];
+} check_cases[] = {
+	{ "complete", NULL },
+	{ "toe_needs_least", NULL,
+	  { NO(attach), NO(kick_rx), SET(attr.rtr_send, 0), NO(send_rtr) } },
 #if IS_ENABLED(CONFIG_IW_MPA_TAKEOVER)
-	{ "takeover_needs_no_attach", NULL, make_takeover },
-	{ "takeover_without_send_reply", "send_reply", spoil_takeover_reply },
-	{ "takeover_with_repeat_rtr", "repeat_rtr", spoil_takeover_repeat },
-	{ "hold_without_let_go", "let_go", spoil_let_go },
-	{ "unknown_tcp_option", "tcp_options", spoil_tcp_options },
+	{ "takeover_needs_no_attach", NULL,
+	  { SET(attr.takeover, &takeover_alone), NO(attach), NO(kick_rx) } },
+	{ "takeover_without_send_reply", "send_reply",
+	  { SET(attr.takeover, &takeover_without_send_reply) } },
+	{ "takeover_with_repeat_rtr", "repeat_rtr",
+	  { SET(attr.takeover, &takeover_alone), SET(drv.repeat_rtr, never_repeat_rtr) } },
+	{ "hold_without_let_go", "let_go", { SET(attr.takeover, &takeover_without_let_go) } },
+	{ "unknown_tcp_option", "tcp_options", { SET(attr.takeover, &takeover_of_unknown) } },
 #else
-	{ "takeover_is_not_built", "CONFIG_IW_MPA_TAKEOVER", make_takeover },
+	{ "takeover_is_not_built", "CONFIG_IW_MPA_TAKEOVER",
+	  { SET(attr.takeover, &takeover_alone), NO(attach), NO(kick_rx) } },
 #endif
-	{ "takeover_or_a_socket", NULL, make_either },
-	{ "rfc6581_9_1_largest_depths", NULL, make_deepest },
-	{ "rfc6581_9_2_read_alone_with_ird", NULL, make_read_alone },
-	{ "no_prepare", "prepare", spoil_prepare },
-	{ "no_open_tx", "open_tx", spoil_open_tx },
-	{ "no_stop", "stop", spoil_stop },
-	{ "attach_without_kick_rx", "kick_rx", spoil_kick_rx },
-	{ "rtr_send_without_send_rtr", "send_rtr", spoil_send_rtr },
-	{ "rfc6581_9_2_no_rtr_accept", "rtr_accept", spoil_rtr_accept },
-	{ "rfc6581_9_2_read_alone_without_ird", "max_ird", spoil_read_alone },
-	{ "unknown_rtr_accept", "rtr_accept", spoil_unknown_rtr },
-	{ "unknown_rtr_send", "rtr_send", spoil_unknown_rtr_send },
-	{ "max_ird_is_no_number", "max_ird", spoil_max_ird },
-	{ "max_ord_is_no_number", "max_ord", spoil_max_ord },
-	{ "unknown_cap", "caps", spoil_caps },
+	{ "takeover_or_a_socket", NULL, { SET(attr.takeover, &takeover_alone) } },
+	{ "rfc6581_9_1_largest_depths", NULL,
+	  { SET(attr.max_ird, 0x3ffe), SET(attr.max_ord, 0x3ffe) } },
+	{ "rfc6581_9_2_read_alone_with_ird", NULL,
+	  { SET(attr.rtr_accept, IW_MPA_RTR_READ), SET(attr.max_ird, 1) } },
+	{ "no_prepare", "prepare", { NO(prepare) } },
+	{ "no_open_tx", "open_tx", { NO(open_tx) } },
+	{ "no_stop", "stop", { NO(stop) } },
+	{ "attach_without_kick_rx", "kick_rx", { NO(kick_rx) } },
+	{ "rtr_send_without_send_rtr", "send_rtr", { NO(send_rtr) } },
+	{ "rfc6581_9_2_no_rtr_accept", "rtr_accept", { SET(attr.rtr_accept, 0) } },
+	{ "rfc6581_9_2_read_alone_without_ird", "max_ird",
+	  { SET(attr.rtr_accept, IW_MPA_RTR_READ), SET(attr.max_ird, 0) } },
+	{ "unknown_rtr_accept", "rtr_accept", { SET(attr.rtr_accept, IW_MPA_RTR_ALL | BIT(3)) } },
+	{ "unknown_rtr_send", "rtr_send", { SET(attr.rtr_send, IW_MPA_RTR_ALL | BIT(3)) } },
+	{ "max_ird_is_no_number", "max_ird", { SET(attr.max_ird, 0x3fff) } },
+	{ "max_ord_is_no_number", "max_ord", { SET(attr.max_ord, 0x3fff) } },
+	{ "unknown_cap", "caps", { SET(attr.caps, IW_MPA_CAP_TX_FENCE | BIT(31)) } },
 };
 
-static void check_desc(const struct check_case *c, char *desc)
-{
-	strscpy(desc, c->desc, KUNIT_PARAM_DESC_SIZE);
-}
-
-KUNIT_ARRAY_PARAM(check, check_cases, check_desc);
+KUNIT_ARRAY_PARAM_DESC(check, check_cases, desc);
 
 /* Rules: E-9.2-3: what is said of a driver that takes no type */
 static void offload_check_names_what_is_wrong(struct kunit *test)
@@ -214,8 +121,10 @@ static void offload_check_names_what_is_wrong(struct kunit *test)
 	struct fakes *f = test->priv;
 	struct brought b = { f->drv, f->attr };
 	const char *problem;
+	int i;
 
-	c->spoil(&b);
+	for (i = 0; i < ARRAY_SIZE(c->changes); i++)
+		make_change(&b, &c->changes[i]);
 	problem = iw_mpa_offload_check(&b.drv, &b.attr);
 	if (!c->problem) {
 		KUNIT_EXPECT_NULL(test, problem);
@@ -328,15 +237,13 @@ static void register_refused_leaves_nothing(struct kunit *test)
 	KUNIT_EXPECT_LE(test, pcpu_nr_pages(), pages);
 }
 
-struct setting_case {
+static const struct setting_case {
 	const char	*desc;	/* its name */
 	const char	*least;
 	const char	*greatest;
 	const char	*below;
 	const char	*above;
-};
-
-static const struct setting_case setting_cases[] = {
+} setting_cases[] = {
 	{ "crc", "0\n", "1\n", "-2\n", "2\n" },
 	{ "markers", "0\n", "1\n", "-2\n", "2\n" },
 	{ "large_fpdu", "0\n", "1\n", "-2\n", "2\n" },
@@ -344,12 +251,7 @@ static const struct setting_case setting_cases[] = {
 	{ "peer_to_peer", "0\n", "1\n", "-2\n", "2\n" },
 };
 
-static void setting_desc(const struct setting_case *c, char *desc)
-{
-	strscpy(desc, c->desc, KUNIT_PARAM_DESC_SIZE);
-}
-
-KUNIT_ARRAY_PARAM(setting, setting_cases, setting_desc);
+KUNIT_ARRAY_PARAM_DESC(setting, setting_cases, desc);
 
 /* /sys/class/infiniband/DEVICE/iw_mpa/..., as a person writes and reads it */
 static void register_device_has_settings(struct kunit *test)
@@ -404,5 +306,3 @@ static struct kunit_suite register_suite = {
 };
 
 kunit_test_suite(register_suite);
-
-MODULE_LICENSE("GPL");

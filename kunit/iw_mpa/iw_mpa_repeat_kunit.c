@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Two waits for a peer that says nothing: an initiator repeats its RTR message, and a
- * responder lifts its fence if the administrator wants that.
+ * Two waits for a peer that sends nothing: an initiator repeats its RTR message, and a responder
+ * begins to send, if a setting limits its wait for the first FPDU.
  */
 
 #include "iw_mpa_fakes.h"
 #include "iw_mpa_quiet.h"
 
 #include <linux/kthread.h>
-#include <linux/module.h>
 
 #define UP	"prepare attach send_rtr kick_rx"
 #define REPEAT	" repeat_rtr"
@@ -19,11 +18,10 @@
 static struct fake_conn *unanswered(struct kunit *test, unsigned int repeat_ms)
 {
 	struct fake_conn *c = conn_new(test);
-	struct fakes *f = test->priv;
 
-	f->config->rtr_repeat_ms = repeat_ms;
-	fake_have_repeat_rtr(f);
-	conn_active_up(c, f);
+	c->f->config->rtr_repeat_ms = repeat_ms;
+	fake_have_repeat_rtr(c->f);
+	conn_active_up(c);
 	return c;
 }
 
@@ -37,8 +35,7 @@ static void end(struct fake_conn *c)
 {
 	peer_fin(c->peer);
 	peer_expect_eof(c->f, c->peer);
-	fake_expect_event(c->fid, 1, IW_CM_EVENT_CLOSE, 0);
-	fake_expect_closed(c->fid, 2);
+	conn_expect_closed(c, IW_MPA_R_PEER_CLOSED);
 }
 
 static void repeat_five_times_to_a_silent_peer(struct kunit *test)
@@ -53,7 +50,7 @@ static void repeat_five_times_to_a_silent_peer(struct kunit *test)
 	end(c);
 }
 
-/* One octet is enough: the peer looks at the stream. */
+/* One byte is enough: the peer looks at the stream. */
 static void repeat_until_the_peer_speaks(struct kunit *test)
 {
 	struct fake_conn *c = unanswered(test, 300);
@@ -88,14 +85,14 @@ static void repeat_that_fails_is_no_error(struct kunit *test)
 	f->config->rtr_repeat_ms = 1;
 	fake_have_repeat_rtr(f);
 	f->qps[0].fail[FAKE_REPEAT_RTR] = -EBUSY;
-	conn_active_up(c, f);
+	conn_active_up(c);
 	FAKE_WAIT(f, !strcmp(c->qp->log, UP REPEAT REPEAT));
 	c->qp->fail[FAKE_REPEAT_RTR] = 0;
 	expect_repeat(c);
 	end(c);
 }
 
-/* The ULP's word goes out behind the RTR message. Return: a time before both, in jiffies */
+/* The ULP's word goes out after the RTR message. Return: a time before both, in jiffies */
 static unsigned long ulp_speaks(struct kunit *test, struct fake_conn *c, unsigned int repeat_ms)
 {
 	struct kvec iov = { .iov_base = "word", .iov_len = 4 };
@@ -105,19 +102,18 @@ static unsigned long ulp_speaks(struct kunit *test, struct fake_conn *c, unsigne
 
 	f->config->rtr_repeat_ms = repeat_ms;
 	fake_have_repeat_rtr(f);
-	conn_dial(c, f);
+	conn_dial(c);
 	start = jiffies;
-	conn_send_good_reply(c);
-	fake_expect_event(c->fid, 0, IW_CM_EVENT_CONNECT_REPLY, 0);
+	conn_connect(c);
 	peer_recv_rtr(f, c->peer, IW_MPA_RTR_WRITE);
 	KUNIT_ASSERT_EQ(test, kernel_sendmsg(c->qp->ho.sock, &msg, &iov, 1, 4), 4);
 	return start;
 }
 
 /*
- * What the ULP sends has most peers look; time is given to it: the third look is the first that
- * repeats. If the host is so slow that the first look may have come before the ULP's word, all is
- * tried anew with longer waits.
+ * Data of the ULP wakes most peers, so if the ULP has sent something, the RTR message is repeated
+ * only at the third timeout. On a slow host the first timeout may come before the ULP's data: then
+ * the test is repeated with longer waits.
  */
 static void repeat_waits_longer_behind_the_ulp(struct kunit *test)
 {
@@ -148,10 +144,8 @@ static void repeat_ends_with_a_reset(struct kunit *test)
 	struct fake_conn *c = unanswered(test, 1000);
 
 	peer_rst(c->f, c->peer);
-	fake_expect_event(c->fid, 1, IW_CM_EVENT_CLOSE, 0);
-	fake_expect_closed(c->fid, 2);
+	conn_expect_closed(c, IW_MPA_R_PEER_RESET);
 	KUNIT_EXPECT_STREQ(test, c->qp->log, UP " stop");
-	KUNIT_EXPECT_EQ(test, c->qp->why, IW_MPA_R_PEER_RESET);
 }
 
 static void repeat_ends_with_the_qp(struct kunit *test)
@@ -159,8 +153,7 @@ static void repeat_ends_with_the_qp(struct kunit *test)
 	struct fake_conn *c = unanswered(test, 1000);
 
 	fake_qp_gone(c->qp);
-	fake_expect_event(c->fid, 1, IW_CM_EVENT_CLOSE, 0);
-	fake_expect_closed(c->fid, 2);
+	conn_expect_closed(c, IW_MPA_R_QP_GONE);
 	KUNIT_EXPECT_STREQ(test, c->qp->log, UP " stop");
 }
 
@@ -169,21 +162,18 @@ static void repeat_ends_with_the_device(struct kunit *test)
 	struct fake_conn *c = unanswered(test, 1000);
 
 	fake_unregister(c->f);
-	fake_expect_event(c->fid, 1, IW_CM_EVENT_CLOSE, 0);
-	fake_expect_closed(c->fid, 2);
+	conn_expect_closed(c, IW_MPA_R_DEVICE_GONE);
 	KUNIT_EXPECT_STREQ(test, c->qp->log, UP " stop");
 }
 
 /* Who need not repeat: nothing but the RTR message goes out. */
-struct once {
+static const struct once {
 	const char *desc;
 	unsigned int repeat_ms;
 	bool has_op;
 	u16 ird_flags;		/* of the Reply: A, B */
 	u16 ord_flags;		/* C, D */
-};
-
-static const struct once once_cases[] = {
+} once_cases[] = {
 	{ "reply_names_two_types", 1, true, MPA_A, MPA_CW | MPA_D },
 	{ "reply_names_read_alone", 1, true, MPA_A, MPA_D },
 	{ "reply_names_all_types", 1, true, MPA_A | MPA_B, MPA_CW | MPA_D },
@@ -191,26 +181,20 @@ static const struct once once_cases[] = {
 	{ "driver_cannot", 1, false, MPA_A, MPA_CW },
 };
 
-static void once_desc(const struct once *tc, char *desc)
-{
-	strscpy(desc, tc->desc, KUNIT_PARAM_DESC_SIZE);
-}
-
-KUNIT_ARRAY_PARAM(once, once_cases, once_desc);
+KUNIT_ARRAY_PARAM_DESC(once, once_cases, desc);
 
 static void repeat_is_not_for_all(struct kunit *test)
 {
 	const struct once *tc = test->param_value;
 	struct fake_conn *c = conn_new(test);
-	struct fakes *f = test->priv;
 
-	f->config->rtr_repeat_ms = tc->repeat_ms;
+	c->f->config->rtr_repeat_ms = tc->repeat_ms;
 	if (tc->has_op)
-		fake_have_repeat_rtr(f);
-	conn_dial(c, f);
+		fake_have_repeat_rtr(c->f);
+	conn_dial(c);
 	peer_make_v2(&c->frame, true, MPA_C, tc->ird_flags | CONN_PEER_IRD,
 		     tc->ord_flags | CONN_PEER_ORD, NULL, 0);
-	peer_send_frame(f, c->peer, &c->frame);
+	peer_send_frame(c->f, c->peer, &c->frame);
 	fake_expect_event(c->fid, 0, IW_CM_EVENT_CONNECT_REPLY, 0);
 	peer_recv_rtr(c->f, c->peer, tc->ord_flags & MPA_CW ? IW_MPA_RTR_WRITE : IW_MPA_RTR_READ);
 	iw_mpa_quiet(100);
@@ -222,14 +206,9 @@ static void repeat_is_not_for_all(struct kunit *test)
 static struct fake_conn *fenced(struct kunit *test, unsigned int timeout_ms)
 {
 	struct fake_conn *c = conn_new(test);
-	struct fakes *f = test->priv;
 
-	f->config->fence_timeout_ms = timeout_ms;
-	conn_listen(c, f);
-	c->peer = peer_connect(f, c->lis);
-	peer_make_v2(&c->frame, false, MPA_C, CONN_PEER_IRD, CONN_PEER_ORD, NULL, 0);
-	peer_send_frame(f, c->peer, &c->frame);
-	c->fid = fake_next_request(c->lis);
+	c->f->config->fence_timeout_ms = timeout_ms;
+	conn_call_v2(c, MPA_C);
 	KUNIT_ASSERT_EQ(test, 0, fake_accept(c->fid, &c->param));
 	fake_expect_event(c->fid, 0, IW_CM_EVENT_ESTABLISHED, 0);
 	return c;
@@ -328,5 +307,3 @@ static struct kunit_suite repeat_suite = {
 };
 
 kunit_test_suite(repeat_suite);
-
-MODULE_LICENSE("GPL");

@@ -4,12 +4,11 @@
 #include "ep.h"
 #include "iw_mpa_fakes.h"
 
-#include <linux/module.h>
 #include <linux/net.h>
 #include <linux/sizes.h>
 
 /* What a peer may do instead of a good Request: iw_cm never hears of it. */
-struct bad_case {
+static const struct bad_case {
 	const char	*desc;
 	u8		flags;
 	u8		rev;
@@ -18,9 +17,7 @@ struct bad_case {
 	bool		reply;
 	bool		fin;
 	bool		silence;
-};
-
-static const struct bad_case bad_cases[] = {
+} bad_cases[] = {
 	{ .desc = "fin_at_once", .fin = true },
 	{ .desc = "fin_within_header", .flags = MPA_C, .rev = 1, .send = 19,
 	  .fin = true },
@@ -39,16 +36,11 @@ static const struct bad_case bad_cases[] = {
 	  .silence = true },
 };
 
-static void bad_desc(const struct bad_case *c, char *desc)
-{
-	strscpy(desc, c->desc, KUNIT_PARAM_DESC_SIZE);
-}
-
-KUNIT_ARRAY_PARAM(bad, bad_cases, bad_desc);
+KUNIT_ARRAY_PARAM_DESC(bad, bad_cases, desc);
 
 /*
- * Rules: E-6-4 M-7.1.1-12 M-7.1.1-15 M-7.1.2-3 M-7.1.2-14 M-7.1.2-15 M-8-2: TCP ends, without
- * an octet and without an event
+ * Rules: E-6-4 M-7.1.1-12 M-7.1.1-15 M-7.1.2-3 M-7.1.2-14 M-7.1.2-15 M-8-2: TCP ends, the peer gets
+ * no byte, and the ULP gets no event
  */
 static void bad_request_is_closed_quietly(struct kunit *test)
 {
@@ -59,7 +51,7 @@ static void bad_request_is_closed_quietly(struct kunit *test)
 
 	if (bc->silence)
 		f->config->request_timeout_ms = FAKE_SHORT_MS;
-	conn_listen(c, f);
+	conn_listen(c);
 	c->peer = peer_connect(f, c->lis);
 	peer_make(&c->frame, bc->reply, bc->flags, bc->rev, pd, bc->pd_len);
 	if (bc->send)
@@ -73,16 +65,14 @@ static void bad_request_is_closed_quietly(struct kunit *test)
 }
 
 /*
- * iw_cm drops a CONNECT_REQUEST on a listener that it destroys, and nobody ever
- * answers.
+ * iw_cm drops a CONNECT_REQUEST on a listener that it is destroying, so the library never gets an
+ * answer.
  */
 static void unanswered(struct fake_conn *c, struct fakes *f)
 {
-	conn_listen(c, f);
+	conn_listen(c);
 	c->lis->drop_requests = true;
-	c->peer = peer_connect(f, c->lis);
-	conn_make_good_request(c);
-	peer_send_frame(f, c->peer, &c->frame);
+	conn_send_request(c);
 	FAKE_WAIT(f, READ_ONCE(c->lis->nr_dropped));
 	fake_destroy(c->lis);
 }
@@ -111,12 +101,11 @@ static void device_gone_unanswered_after_fin_is_freed(struct kunit *test)
 static void unanswered_is_rejected_by_timer_and_freed(struct kunit *test)
 {
 	struct fake_conn *c = conn_new(test);
-	struct fakes *f = test->priv;
 
-	f->config->verdict_timeout_ms = FAKE_SHORT_MS;
-	unanswered(c, f);
+	c->f->config->verdict_timeout_ms = FAKE_SHORT_MS;
+	unanswered(c, c->f);
 	conn_expect_refusal(c, "", 5);
-	FAKE_POLL(f, fakes_has_no_endpoint());
+	FAKE_POLL(c->f, fakes_has_no_endpoint());
 }
 
 /* A number that leads nowhere any more does not lead to the next connection. */
@@ -125,10 +114,10 @@ static void accept_after_end_leaves_others_alone(struct kunit *test)
 	struct fake_conn *c = conn_new(test), *next = conn_new(test);
 	struct fakes *f = test->priv;
 
-	conn_call(c, f);
+	conn_call(c);
 	peer_rst(f, c->peer);
 	FAKE_POLL(f, fakes_has_no_endpoint());
-	conn_call(next, f);
+	conn_call(next);
 	KUNIT_EXPECT_EQ(test, fake_accept(c->fid, &c->param), -ECONNRESET);
 	KUNIT_ASSERT_EQ(test, fake_accept(next->fid, &next->param), 0);
 	conn_send_rtr(next);
@@ -138,7 +127,7 @@ static void accept_after_end_leaves_others_alone(struct kunit *test)
 /* RFC 5044 7.1.2: an initiator waits for the Reply. What it sends before is kept up to this. */
 #define EARLY_MAX	SZ_16K
 
-/* Return: so many octets, which mean nothing, with room for a Request in front of them */
+/* Return: so many bytes, which mean nothing, with room for a Request in front of them */
 static u8 *early_octets(struct kunit *test)
 {
 	u8 *octets = kunit_kzalloc(test, IW_MPA_FRAME_MAX + EARLY_MAX + 1, GFP_KERNEL);
@@ -150,23 +139,21 @@ static u8 *early_octets(struct kunit *test)
 static void early_octets_are_kept_up_to_a_limit(struct kunit *test)
 {
 	struct fake_conn *c = conn_new(test);
-	struct fakes *f = test->priv;
 
-	conn_call(c, f);
-	peer_send(f, c->peer, early_octets(test), EARLY_MAX);
+	conn_call(c);
+	peer_send(c->f, c->peer, early_octets(test), EARLY_MAX);
 	KUNIT_EXPECT_EQ(test, fake_reject(c->fid, NULL, 0), 0);
-	peer_recv_frame(f, c->peer, &c->frame);
+	peer_recv_frame(c->f, c->peer, &c->frame);
 	KUNIT_EXPECT_EQ(test, peer_frame_flags(&c->frame) & MPA_R, MPA_R);
 }
 
 static void early_octets_past_the_limit_end_the_wait(struct kunit *test)
 {
 	struct fake_conn *c = conn_new(test);
-	struct fakes *f = test->priv;
 
-	conn_call(c, f);
-	peer_send(f, c->peer, early_octets(test), EARLY_MAX + 1);
-	peer_expect_rst(f, c->peer);
+	conn_call(c);
+	peer_send(c->f, c->peer, early_octets(test), EARLY_MAX + 1);
+	peer_expect_rst(c->f, c->peer);
 	KUNIT_EXPECT_EQ(test, fake_accept(c->fid, &c->param), -ECONNRESET);
 }
 
@@ -175,13 +162,12 @@ static void early_octets_past_urgent_data_end_the_wait(struct kunit *test)
 {
 	struct fake_conn *c = conn_new(test);
 	struct msghdr msg = { .msg_flags = MSG_OOB };
-	struct fakes *f = test->priv;
 	struct kvec iov = { .iov_base = "!", .iov_len = 1 };
 
-	conn_call(c, f);
+	conn_call(c);
 	KUNIT_ASSERT_EQ(test, kernel_sendmsg(c->peer, &msg, &iov, 1, 1), 1);
-	peer_send(f, c->peer, early_octets(test), EARLY_MAX);
-	peer_expect_rst(f, c->peer);
+	peer_send(c->f, c->peer, early_octets(test), EARLY_MAX);
+	peer_expect_rst(c->f, c->peer);
 	KUNIT_EXPECT_EQ(test, fake_accept(c->fid, &c->param), -ECONNRESET);
 }
 
@@ -190,14 +176,13 @@ static void early_octets_past_the_limit_with_the_request_end_it(struct kunit *te
 {
 	struct fake_conn *c = conn_new(test);
 	u8 *octets = early_octets(test);
-	struct fakes *f = test->priv;
 
-	conn_listen(c, f);
-	c->peer = peer_connect(f, c->lis);
+	conn_listen(c);
+	c->peer = peer_connect(c->f, c->lis);
 	conn_make_good_request(c);
 	memcpy(octets, c->frame.buf, c->frame.len);
-	peer_send(f, c->peer, octets, c->frame.len + EARLY_MAX + 1);
-	peer_expect_rst(f, c->peer);
+	peer_send(c->f, c->peer, octets, c->frame.len + EARLY_MAX + 1);
+	peer_expect_rst(c->f, c->peer);
 	KUNIT_EXPECT_EQ(test, c->lis->nr_events, 0);
 }
 
@@ -205,16 +190,13 @@ static void early_octets_past_the_limit_with_the_request_end_it(struct kunit *te
 static void early_octets_past_the_limit_end_the_wait_for_room(struct kunit *test)
 {
 	struct fake_conn *c = conn_new(test);
-	struct fakes *f = test->priv;
 
-	conn_listen(c, f);
+	conn_listen(c);
 	c->lis->fail_events = 1;
-	c->peer = peer_connect(f, c->lis);
-	conn_make_good_request(c);
-	peer_send_frame(f, c->peer, &c->frame);
-	FAKE_POLL(f, !READ_ONCE(c->lis->fail_events));
-	peer_send(f, c->peer, early_octets(test), EARLY_MAX + 1);
-	peer_expect_rst(f, c->peer);
+	conn_send_request(c);
+	FAKE_POLL(c->f, !READ_ONCE(c->lis->fail_events));
+	peer_send(c->f, c->peer, early_octets(test), EARLY_MAX + 1);
+	peer_expect_rst(c->f, c->peer);
 }
 
 static struct kunit_case request_cases[] = {
@@ -239,5 +221,3 @@ static struct kunit_suite request_suite = {
 };
 
 kunit_test_suite(request_suite);
-
-MODULE_LICENSE("GPL");

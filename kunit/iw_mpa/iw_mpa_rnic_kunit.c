@@ -4,7 +4,6 @@
 #include "device.h"
 
 #include <kunit/test.h>
-#include <linux/module.h>
 #include <rdma/ib_verbs.h>
 
 struct rnic_look {
@@ -60,5 +59,3 @@ static struct kunit_suite rnic_suite = {
 };
 
 kunit_test_suite(rnic_suite);
-
-MODULE_LICENSE("GPL");

@@ -2,7 +2,7 @@
 /*
  * How long a call of iw_cm takes while events arrive faster than they are handled. iw_cm calls
  * iw_reject from a single worker, which serves all connections of the host: a peer that sends one
- * byte after the other must not keep it.
+ * byte after the other must not keep it busy.
  *
  * The socket's recvmsg is replaced: each time the runner reads, a further byte has arrived.
  */
@@ -10,7 +10,6 @@
 #include "ep.h"
 #include "iw_mpa_fakes.h"
 
-#include <linux/module.h>
 #include <linux/net.h>
 
 /* Events that are handled, at most, between the beginning of a call and its return */
@@ -18,23 +17,16 @@
 /* Bytes of a flood; it ends, so that a runner that handles them all fails the test and ends, too */
 #define RUNNER_FLOOD	200
 
-/**
- * struct flood - bytes that arrive while an endpoint lingers
- * @ep: the endpoint
- * @peer: the peer's end of the connection
- * @ops: of the endpoint's socket, with another recvmsg
- * @found: what recvmsg returns
- * @reads: how often the runner has read
- * @awaited: likewise, while a call waited for the runner
- * @data_ready: of the peer's socket
- */
+/* Bytes that arrive while an endpoint lingers */
 struct flood {
-	struct iw_mpa_ep	*ep;
-	struct sock		*peer;
-	struct proto_ops	ops;
-	int			found;
-	int			reads;
+	struct iw_mpa_ep	*ep;	/* the endpoint */
+	struct sock		*peer;	/* the peer's end of the connection */
+	struct proto_ops	ops;	/* ops of the endpoint's socket, with another recvmsg */
+	int			found;	/* result of recvmsg */
+	int			reads;	/* how often the runner has read */
+	/* how often it has read while a call of iw_cm waited for it */
 	int			awaited;
+	/* data_ready of the peer's socket */
 	void			(*data_ready)(struct sock *sk);
 };
 
@@ -109,7 +101,7 @@ static struct fake_conn *flood_after_the_verdict(struct kunit *test)
 
 	f->config->verdict_timeout_ms = FAKE_SHORT_MS;
 	f->config->linger_timeout_ms = 600000;
-	conn_call(c, f);
+	conn_call(c);
 	flood_begin(test, c, -EAGAIN);
 	peer_recv_frame(f, c->peer, &c->frame);
 	FAKE_POLL(f, READ_ONCE(flood->ep->state) == IW_MPA_ST_LINGER);
@@ -140,18 +132,17 @@ static void runner_lets_an_accept_in(struct kunit *test)
 static void runner_reject(struct kunit *test, int found, int reads)
 {
 	struct fake_conn *c = conn_new(test);
-	struct fakes *f = test->priv;
 	int done;
 
-	f->config->linger_timeout_ms = 600000;
-	conn_call(c, f);
+	c->f->config->linger_timeout_ms = 600000;
+	conn_call(c);
 	flood_begin(test, c, found);
 	flood_hook_peer(c);
 	KUNIT_EXPECT_EQ(test, fake_reject(c->fid, NULL, 0), 0);
 	done = READ_ONCE(flood->reads);
 	KUNIT_EXPECT_GT(test, done, 0);
 	KUNIT_EXPECT_LE(test, done, reads);
-	peer_recv_frame(f, c->peer, &c->frame);
+	peer_recv_frame(c->f, c->peer, &c->frame);
 	flood_unhook_peer();
 	flood_end(c);
 }
@@ -183,5 +174,3 @@ static struct kunit_suite runner_suite = {
 };
 
 kunit_test_suite(runner_suite);
-
-MODULE_LICENSE("GPL");

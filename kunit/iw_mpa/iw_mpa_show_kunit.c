@@ -6,7 +6,6 @@
 #include "iw_mpa_fakes.h"
 
 #include <linux/fs.h>
-#include <linux/module.h>
 #include <linux/mount.h>
 #include <linux/seq_file.h>
 #include <linux/string.h>
@@ -76,13 +75,12 @@ static int show_count(const char *text, const char *word)
 static void show_listeners_each_once(struct kunit *test)
 {
 	struct fake_conn *c = conn_new(test);
-	struct fakes *f = test->priv;
 	struct fake_id *other;
 	const char *text;
 	char address[80];
 
 	KUNIT_EXPECT_STREQ(test, show_read(test, "iw_mpa/listeners"), "");
-	conn_listen(c, f);
+	conn_listen(c);
 	text = show_read(test, "iw_mpa/listeners");
 	snprintf(address, sizeof(address), " local=%pISpc backlog=", &c->lis->id.m_local_addr);
 	KUNIT_EXPECT_EQ(test, show_count(text, "\n"), 1);
@@ -90,10 +88,10 @@ static void show_listeners_each_once(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, show_count(text, address), 1);
 	KUNIT_EXPECT_EQ(test, show_count(text, " socket=yes\n"), 1);
 	other = c->lis;
-	conn_listen(c, f);
+	conn_listen(c);
 	KUNIT_EXPECT_EQ(test, show_count(show_read(test, "iw_mpa/listeners"), "\n"), 2);
 	fake_destroy(other);
-	FAKE_WAIT(f, !READ_ONCE(other->refs));
+	FAKE_WAIT(c->f, !READ_ONCE(other->refs));
 	text = show_read(test, "iw_mpa/listeners");
 	KUNIT_EXPECT_EQ(test, show_count(text, "\n"), 1);
 	KUNIT_EXPECT_EQ(test, show_count(text, address), 0);
@@ -102,12 +100,11 @@ static void show_listeners_each_once(struct kunit *test)
 static void show_endpoints_with_what_was_agreed(struct kunit *test)
 {
 	struct fake_conn *c = conn_new(test);
-	struct fakes *f = test->priv;
 	const char *text;
 	char remote[80];
 
 	KUNIT_EXPECT_STREQ(test, show_read(test, "iw_mpa/endpoints"), "");
-	conn_active_up(c, f);
+	conn_active_up(c);
 	text = show_read(test, "iw_mpa/endpoints");
 	KUNIT_EXPECT_EQ(test, show_count(text, "\n"), 1);
 	KUNIT_EXPECT_EQ(test, show_count(text, " role=initiator state="), 1);
@@ -118,16 +115,14 @@ static void show_endpoints_with_what_was_agreed(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, show_count(text, " lost=none\n"), 1);
 }
 
-struct lost_case {
+static const struct lost_case {
 	const char	*desc;
 	const char	*shown;
 	bool		p2p;		/* asked for */
 	bool		fin;		/* the peer closes on revision 2 */
 	bool		enhanced;	/* its Reply, without A */
 	u8		rev;		/* of its Reply */
-};
-
-static const struct lost_case lost_cases[] = {
+} lost_cases[] = {
 	{ "closed", " lost=p2p,depths\n", true, true, false, 1 },
 	{ "closed_client_server", " lost=depths\n", false, true, false, 1 },
 	{ "reply_of_revision_1", " lost=p2p,depths\n", true, false, false, 1 },
@@ -136,24 +131,18 @@ static const struct lost_case lost_cases[] = {
 	{ "client_server", " lost=none\n", false, false, true, 2 },
 };
 
-static void lost_desc(const struct lost_case *c, char *desc)
-{
-	strscpy(desc, c->desc, KUNIT_PARAM_DESC_SIZE);
-}
-
-KUNIT_ARRAY_PARAM(lost, lost_cases, lost_desc);
+KUNIT_ARRAY_PARAM_DESC(lost, lost_cases, desc);
 
 /* Rules: E-10-6 X-02-2: what debugfs says to be lost */
 static void show_what_was_asked_for_in_vain(struct kunit *test)
 {
 	const struct lost_case *lc = test->param_value;
 	struct fake_conn *c = conn_new(test);
-	struct fakes *f = test->priv;
 	const char *text;
 	char rev[16];
 
-	f->config->peer_to_peer = lc->p2p;
-	conn_dial(c, f);
+	c->f->config->peer_to_peer = lc->p2p;
+	conn_dial(c);
 	if (lc->fin) {
 		peer_fin(c->peer);
 		conn_answer_dial(c);
@@ -162,7 +151,7 @@ static void show_what_was_asked_for_in_vain(struct kunit *test)
 		peer_make_v2(&c->frame, true, MPA_C, CONN_PEER_IRD, CONN_PEER_ORD, NULL, 0);
 	else
 		peer_make(&c->frame, true, MPA_C, lc->rev, NULL, 0);
-	peer_send_frame(f, c->peer, &c->frame);
+	peer_send_frame(c->f, c->peer, &c->frame);
 	fake_expect_event(c->fid, 0, IW_CM_EVENT_CONNECT_REPLY, 0);
 	text = show_read(test, "iw_mpa/endpoints");
 	snprintf(rev, sizeof(rev), " rev=%u ", lc->rev);
@@ -174,7 +163,7 @@ static void show_responder(struct kunit *test)
 {
 	struct fake_conn *c = conn_new(test);
 
-	conn_passive_up(c, test->priv);
+	conn_passive_up(c);
 	KUNIT_EXPECT_EQ(test, show_count(show_read(test, "iw_mpa/endpoints"), " role=responder "),
 			1);
 }
@@ -223,5 +212,3 @@ static struct kunit_suite show_suite = {
 };
 
 kunit_test_suite(show_suite);
-
-MODULE_LICENSE("GPL");

@@ -4,7 +4,6 @@
 #include "iw_mpa_fakes.h"
 #include "sock.h"
 
-#include <linux/module.h>
 #include <linux/net.h>
 #include <linux/sched/mm.h>
 
@@ -181,5 +180,3 @@ static struct kunit_suite sock_suite = {
 };
 
 kunit_test_suite(sock_suite);
-
-MODULE_LICENSE("GPL");

@@ -6,19 +6,14 @@
 #include "iw_mpa_fakes.h"
 #include "sock.h"
 
-#include <linux/module.h>
 #include <net/tcp.h>
 
 #define STARTUP_MSS	16	/* less than a Request */
 
-/**
- * struct startup - an endpoint, and the peer
- * @ep: an initiator
- * @peer: the peer's socket
- */
+/* An initiator's endpoint and its peer */
 struct startup {
-	struct iw_mpa_ep	*ep;
-	struct socket		*peer;
+	struct iw_mpa_ep	*ep;	/* the endpoint */
+	struct socket		*peer;	/* the peer's socket */
 };
 
 /* TCP is up, and nothing was sent. */
@@ -197,5 +192,3 @@ static struct kunit_suite startup_suite = {
 };
 
 kunit_test_suite(startup_suite);
-
-MODULE_LICENSE("GPL");

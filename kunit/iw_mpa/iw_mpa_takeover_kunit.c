@@ -5,7 +5,6 @@
 #include "sock.h"
 #include "takeover/tcb.h"
 
-#include <linux/module.h>
 #include <linux/tcp.h>
 #include <net/tcp.h>
 
@@ -47,8 +46,6 @@ static void record_agrees_with_the_peer(struct kunit *test)
 	KUNIT_EXPECT_GT(test, tcb->rto_us, tcb->srtt_us);
 	KUNIT_EXPECT_STREQ(test, tcb->cc, inet_csk(lv->peer->sk)->icsk_ca_ops->name);
 	KUNIT_EXPECT_EQ(test, tcb->rx_len, 0);
-	iw_mpa_takeover_undo(&lv->ep);
-	leaving_close(lv);
 }
 
 static void record_has_what_came_early(struct kunit *test)
@@ -65,8 +62,6 @@ static void record_has_what_came_early(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, memcmp(lv->tcb.rx, "+early", 6), 0);
 	KUNIT_EXPECT_EQ(test, lv->tcb.copied_seq + 6, lv->tcb.rcv_nxt);
 	KUNIT_EXPECT_EQ(test, lv->tcb.rcv_nxt, tcp_sk(lv->peer->sk)->snd_nxt);
-	iw_mpa_takeover_undo(&lv->ep);
-	leaving_close(lv);
 }
 
 /* The host's setting, unless the socket has one of its own */
@@ -83,8 +78,6 @@ static void record_has_the_time_to_live(struct kunit *test)
 	inet_sk(lv->sk)->uc_ttl = 7;
 	KUNIT_ASSERT_EQ(test, leaving_freeze(lv), IW_MPA_R_OK);
 	KUNIT_EXPECT_EQ(test, lv->tcb.ttl, 7);
-	iw_mpa_takeover_undo(&lv->ep);
-	leaving_close(lv);
 }
 
 /* The route may have gone meanwhile; the device looks for one. */
@@ -97,8 +90,6 @@ static void record_without_a_route(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, leaving_record(lv), IW_MPA_R_OK);
 	KUNIT_EXPECT_NULL(test, lv->tcb.path.dst);
 	KUNIT_EXPECT_NE(test, lv->tcb.remote.in.sin_port, 0);
-	iw_mpa_takeover_undo(&lv->ep);
-	leaving_close(lv);
 }
 
 /* Who has sent a frame keeps no memory for it, and what is sent later waits for no storage. */
@@ -110,7 +101,6 @@ static void frame_leaves_no_page_behind(struct kunit *test)
 	leaving_talk(lv, test);
 	KUNIT_EXPECT_NULL(test, sk->sk_frag.page);
 	KUNIT_EXPECT_EQ(test, sk->sk_allocation, IW_MPA_SOCK_GFP);
-	leaving_close(lv);
 }
 
 /* A segment that never leaves the host is not waited for without end. */
@@ -123,8 +113,6 @@ static void segment_under_way_is_a_reason(struct kunit *test)
 	refcount_add(100, &sk->sk_wmem_alloc);
 	KUNIT_EXPECT_EQ(test, leaving_freeze(lv), IW_MPA_R_TCP_BUSY);
 	WARN_ON(refcount_sub_and_test(100, &sk->sk_wmem_alloc));
-	iw_mpa_takeover_undo(&lv->ep);
-	leaving_close(lv);
 }
 
 /* A timer that has begun holds the socket, and lets go when it is stopped. */
@@ -149,13 +137,11 @@ static void timers_of_a_frozen_socket_are_stopped(struct kunit *test)
 	for (i = 0; i < ARRAY_SIZE(timers); i++)
 		KUNIT_EXPECT_FALSE(test, hrtimer_active(timers[i]));
 	KUNIT_EXPECT_EQ(test, refcount_read(&sk->sk_refcnt), refs);
-	iw_mpa_takeover_undo(&lv->ep);
-	leaving_close(lv);
 }
 
 /*
- * The device may let something through. If TCP took it behind the record, device and peer would not
- * agree on what was received.
+ * The device may let a packet through to the host. If the host's TCP accepted it after it has
+ * recorded its state for the device, device and peer would not agree on what was received.
  */
 static void octets_behind_the_hold_are_not_for_tcp(struct kunit *test)
 {
@@ -176,7 +162,6 @@ static void octets_behind_the_hold_are_not_for_tcp(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, lv->tcb.rx_len, 0);
 	iw_mpa_takeover_undo(&lv->ep);
 	FAKE_POLL(f, tcp_inq(sk) == 4);
-	leaving_close(lv);
 }
 
 /* Probes come at once, and one without an answer is the end. */
@@ -204,8 +189,6 @@ static void late_keepalive_finds_nothing_to_do(struct kunit *test)
 	iw_mpa_quiet(QUIET_MS);
 	KUNIT_EXPECT_EQ(test, leaving_count(lv, IW_MPA_CNT_held_back), 0);
 	KUNIT_EXPECT_EQ(test, sk->sk_state, TCP_ESTABLISHED);
-	iw_mpa_takeover_undo(&lv->ep);
-	leaving_close(lv);
 }
 
 static void undone_takeover_goes_on_with_keepalive(struct kunit *test)
@@ -224,7 +207,6 @@ static void undone_takeover_goes_on_with_keepalive(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, sock_flag(sk, SOCK_KEEPOPEN));
 	FAKE_POLL(f, peer->segs_in > segs_in);
 	KUNIT_EXPECT_EQ(test, sk->sk_state, TCP_ESTABLISHED);
-	leaving_close(lv);
 }
 
 /* Who did not want probes does not get them. */
@@ -236,7 +218,6 @@ static void undone_takeover_has_no_keepalive_of_its_own(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, lv->tcb.keepalive);
 	iw_mpa_takeover_undo(&lv->ep);
 	KUNIT_EXPECT_FALSE(test, sock_flag(lv->sk, SOCK_KEEPOPEN));
-	leaving_close(lv);
 }
 
 /* The control of this one is the next. */
@@ -272,8 +253,6 @@ static void frozen_socket_is_silent(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, peer->segs_in, segs_in);
 	KUNIT_EXPECT_EQ(test, lv->peer->sk->sk_state, TCP_ESTABLISHED);
 	KUNIT_EXPECT_GE(test, leaving_count(lv, IW_MPA_CNT_held_back), 3);
-	iw_mpa_takeover_undo(&lv->ep);
-	leaving_close(lv);
 }
 
 static void undone_takeover_leaves_no_trace(struct kunit *test)
@@ -344,7 +323,6 @@ static void end_by_the_administrator_is_reported(struct kunit *test)
 	tcp_abort(lv->sk, ECONNABORTED);
 	KUNIT_EXPECT_EQ(test, lv->failed, ECONNABORTED);
 	KUNIT_EXPECT_EQ(test, peer->segs_in, segs_in);
-	leaving_close(lv);
 }
 
 /* What the endpoint still does after the device has the connection */
@@ -383,7 +361,6 @@ static void device_that_goes_releases_all(struct kunit *test)
 	leaving_end_device(lv);
 	KUNIT_EXPECT_EQ(test, leaving_count(lv, IW_MPA_CNT_tcp_released), 1);
 	KUNIT_EXPECT_EQ(test, lv->peer->sk->sk_state, TCP_ESTABLISHED);
-	leaving_close(lv);
 }
 
 static void stream_behind_a_fin_is_refused(struct kunit *test)
@@ -398,7 +375,6 @@ static void stream_behind_a_fin_is_refused(struct kunit *test)
 	KUNIT_EXPECT_NULL(test, lv->ep.takeover);
 	KUNIT_EXPECT_TRUE(test, iw_mpa_offload_is_untouched(&lv->ep));
 	KUNIT_EXPECT_STREQ(test, lv->log, "hold let_go");
-	leaving_close(lv);
 }
 
 /* The options of TCP: a connection of this test has agreed on all, unless told otherwise. */
@@ -562,7 +538,6 @@ static void early_octets_are_refused_unless_declared(struct kunit *test)
 			IW_MPA_EV_HANDED_OFF);
 	KUNIT_EXPECT_EQ(test, lv->tcb.rx_len, 3);
 	KUNIT_EXPECT_EQ(test, memcmp(lv->rx, "xyz", 3), 0);
-	leaving_close(lv);
 }
 
 static struct kunit_case takeover_cases[] = {
@@ -597,10 +572,8 @@ static struct kunit_case takeover_cases[] = {
 static struct kunit_suite takeover_suite = {
 	.name = "iw_mpa_takeover",
 	.init = fakes_init,
-	.exit = fakes_exit,
+	.exit = leaving_exit,
 	.test_cases = takeover_cases,
 };
 
 kunit_test_suite(takeover_suite);
-
-MODULE_LICENSE("GPL");

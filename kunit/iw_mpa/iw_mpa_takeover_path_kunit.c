@@ -6,7 +6,6 @@
 #include "sock.h"
 
 #include <linux/etherdevice.h>
-#include <linux/module.h>
 #include <linux/rtnetlink.h>
 #include <linux/string.h>
 #include <net/neighbour.h>
@@ -34,7 +33,7 @@ static void neighbour_moves(struct kunit *test, const struct dst_entry *dst, con
 	neigh_release(neigh);
 }
 
-/* As long as the device has the connection, also behind stop, and no longer */
+/* As long as the device has the connection, also after stop, and no longer */
 static void driver_is_told_of_a_neighbour_that_moves(struct kunit *test)
 {
 	static const u8 home[ETH_ALEN], away[ETH_ALEN] = { 2, 0, 0, 0, 0, 1 };
@@ -66,7 +65,6 @@ static void driver_is_told_of_a_neighbour_that_moves(struct kunit *test)
 	neighbour_moves(test, dst, home);
 	KUNIT_EXPECT_EQ(test, leaving_told(lv), 2);
 	dst_release(dst);
-	leaving_close(lv);
 }
 
 static void loopback_mtu(struct kunit *test, int mtu)
@@ -89,7 +87,6 @@ static void driver_is_told_of_a_route_that_changes(struct kunit *test)
 	loopback_mtu(test, mtu);
 	FAKE_POLL(f, leaving_told(lv) == 2);
 	KUNIT_EXPECT_EQ(test, lv->path.mtu, lv->tcb.path.mtu);
-	leaving_close(lv);
 }
 
 /* Nobody looks in between. */
@@ -119,7 +116,6 @@ static void redirect_has_the_path_looked_at(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, event_stirs(lv, NETEVENT_REDIRECT, &redirect));
 	FAKE_POLL(f, READ_ONCE(lv->dev.takeovers->round) != round);
 	KUNIT_EXPECT_EQ(test, leaving_told(lv), 0);
-	leaving_close(lv);
 }
 
 /* The path changes, and somebody has time to tell. */
@@ -144,7 +140,6 @@ static void driver_is_told_nothing_before_it_has_prepared(struct kunit *test)
 			IW_MPA_EV_PREPARE_FAILED);
 	KUNIT_EXPECT_EQ(test, leaving_told(lv), 0);
 	loopback_mtu(test, mtu);
-	leaving_close(lv);
 }
 
 static void driver_is_told_when_it_has_prepared(struct kunit *test)
@@ -160,7 +155,6 @@ static void driver_is_told_when_it_has_prepared(struct kunit *test)
 	FAKE_POLL(f, leaving_told(lv) == 1);
 	KUNIT_EXPECT_EQ(test, lv->path.mtu, 9000);
 	loopback_mtu(test, mtu);
-	leaving_close(lv);
 }
 
 /* Not its connection, and not its wish any more */
@@ -177,7 +171,6 @@ static void driver_that_refuses_is_told_nothing(struct kunit *test)
 	iw_mpa_quiet(QUIET_MS);
 	loopback_mtu(test, mtu);
 	KUNIT_EXPECT_EQ(test, leaving_told(lv), 0);
-	leaving_close(lv);
 }
 
 /* Each of what makes a path, alone; another route that leads there is none of it. */
@@ -264,7 +257,6 @@ static void look_that_takes_long_is_measured(struct kunit *test)
 	FAKE_POLL(f, leaving_told(lv) == 1 && READ_ONCE(lv->dev.takeovers->took) >= took);
 	neighbour_moves(test, dst, home);
 	dst_release(dst);
-	leaving_close(lv);
 }
 
 static struct kunit_case path_cases[] = {
@@ -283,10 +275,8 @@ static struct kunit_case path_cases[] = {
 static struct kunit_suite path_suite = {
 	.name = "iw_mpa_takeover_path",
 	.init = fakes_init,
-	.exit = fakes_exit,
+	.exit = leaving_exit,
 	.test_cases = path_cases,
 };
 
 kunit_test_suite(path_suite);
-
-MODULE_LICENSE("GPL");

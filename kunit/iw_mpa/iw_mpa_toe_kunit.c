@@ -1,37 +1,28 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The example for devices with a TCP engine of their own: two of them, and a wire
- * of octets between them.
+ * The example driver for devices with a TCP engine of their own: two such devices, and a wire of
+ * bytes between them.
  */
 
 #include "iw_mpa_toe.h"
 
 #include <kunit/test.h>
 #include <linux/errno.h>
-#include <linux/module.h>
 #include <linux/string.h>
 
 #define WIRE_SIZE	1024
 
-/**
- * struct end - one device
- * @conn: its connection
- * @other: at the other end of the wire
- * @wire: what it has sent and the other has not taken
- * @wire_len: octets of it
- * @started: start was called
- * @refuse: start is to fail
- * @asked: ask was called
- * @why: of close, IW_MPA_R_OK if it was not called
- */
+/* One device */
 struct end {
-	struct toe_conn		conn;
-	struct end		*other;
+	struct toe_conn		conn;		/* its connection */
+	struct end		*other;		/* the device at the other end of the wire */
+	/* bytes that it has sent and the other device has not read */
 	u8			wire[WIRE_SIZE];
-	size_t			wire_len;
-	bool			started;
-	bool			refuse;
-	bool			asked;
+	size_t			wire_len;	/* number of bytes in @wire */
+	bool			started;	/* the function start was called */
+	bool			refuse;		/* make start fail */
+	bool			asked;		/* the function ask was called */
+	/* argument of the function close, IW_MPA_R_OK if it was not called */
 	enum iw_mpa_reason	why;
 };
 
@@ -146,7 +137,7 @@ static void expect_wire(struct kunit *test, const struct end *end,
 	KUNIT_EXPECT_EQ(test, memcmp(end->wire, want, len), 0);
 }
 
-/* How the octets come is nobody's choice. */
+/* How the bytes come is nobody's choice. */
 static const size_t sizes[] = { 1, 7, 20, 24, WIRE_SIZE };
 
 static void size_desc(const size_t *size, char *desc)
@@ -272,5 +263,3 @@ static struct kunit_suite toe_suite = {
 };
 
 kunit_test_suite(toe_suite);
-
-MODULE_LICENSE("GPL");

@@ -4,22 +4,15 @@
 #include "device.h"
 #include "ep.h"
 #include "iw_mpa_fakes.h"
-#include "iwcm_faults.h"
 
 #include <linux/in.h>
-#include <linux/module.h>
-#include <rdma/rdma_cm.h>
 
 static const u8 some_pd[IW_MPA_PD_MAX] = { 1, 2, 3, [254] = 5, [255] = 6 };
 
-/**
- * struct line - an endpoint of which nothing but its line to iw_cm is used
- * @ep: the endpoint
- * @dev: its device
- */
+/* An endpoint that is used only to report events to iw_cm */
 struct line {
-	struct iw_mpa_ep	ep;
-	struct iw_mpa_device	dev;
+	struct iw_mpa_ep	ep;	/* the endpoint */
+	struct iw_mpa_device	dev;	/* its device */
 };
 
 static struct iw_mpa_ep *line_new(struct kunit *test)
@@ -101,12 +94,7 @@ static const struct depth_case {
 	{ "rfc5044_frame_stands_for_own_limits", false, 0, 0, 100, 255 },
 };
 
-static void depth_desc(const struct depth_case *c, char *desc)
-{
-	strscpy(desc, c->desc, KUNIT_PARAM_DESC_SIZE);
-}
-
-KUNIT_ARRAY_PARAM(depth, depth_cases, depth_desc);
+KUNIT_ARRAY_PARAM_DESC(depth, depth_cases, desc);
 
 /* Rules: E-9.1-1: the depths of the event */
 static void upcall_up_tells_the_peers_depths(struct kunit *test)
@@ -146,12 +134,7 @@ static const struct pd_case {
 	{ "rfc5044_most_clamped", 512, 255 },
 };
 
-static void pd_desc(const struct pd_case *c, char *desc)
-{
-	strscpy(desc, c->desc, KUNIT_PARAM_DESC_SIZE);
-}
-
-KUNIT_ARRAY_PARAM(pd, pd_cases, pd_desc);
+KUNIT_ARRAY_PARAM_DESC(pd, pd_cases, desc);
 
 static void upcall_up_hands_on_private_data(struct kunit *test)
 {
@@ -379,92 +362,6 @@ static void upcall_request_enomem_is_returned(struct kunit *test)
 	lis->id.rem_ref(&lis->id);
 }
 
-/* What rdma_cm's id says, or what is no id of rdma_cm's at all */
-static const struct owner_case {
-	const char	*desc;
-	bool		none;		/* the cm_id has no context */
-	bool		other_device;
-	__be32		src;		/* in place of the cm_id's addresses */
-	__be32		dst;
-	sa_family_t	family;
-	bool		wildcard;
-	u32		port;
-	u32		want_port;	/* of the listener */
-	bool		want_other;	/* device of the connection */
-} owner_cases[] = {
-	{ "wildcard_gets_its_port", .wildcard = true, .want_port = 1 },
-	{ "wildcard_with_a_port_keeps_it", .wildcard = true, .port = 2, .want_port = 2 },
-	{ "address_has_what_rdma_cm_says" },
-	{ "no_context", .none = true, .wildcard = true },
-	{ "foreign_by_its_device", .other_device = true, .wildcard = true, .want_other = true },
-	{ "other_device_of_a_connection", .other_device = true, .want_other = true },
-	{ "foreign_by_its_local_address", .src = cpu_to_be32(0x7f000002), .wildcard = true },
-	{ "foreign_by_both", .src = cpu_to_be32(0x7f000002), .other_device = true },
-	{ "foreign_by_its_remote_address", .dst = cpu_to_be32(0x7f000002), .other_device = true },
-	{ "foreign_by_its_family", .family = AF_INET6, .other_device = true, .wildcard = true },
-};
-
-static void owner_desc(const struct owner_case *c, char *desc)
-{
-	strscpy(desc, c->desc, KUNIT_PARAM_DESC_SIZE);
-}
-
-KUNIT_ARRAY_PARAM(owner, owner_cases, owner_desc);
-
-static struct rdma_cm_id *owner_of(const struct owner_case *c, struct fake_id *fid,
-				   struct ib_device *other)
-{
-	struct rdma_cm_id *owner = fake_own(fid);
-	struct rdma_addr *addr = &owner->route.addr;
-
-	if (c->none)
-		fid->id.context = NULL;
-	if (c->other_device)
-		owner->device = other;
-	if (c->src)
-		((struct sockaddr_in *)&addr->src_addr)->sin_addr.s_addr = c->src;
-	if (c->dst)
-		((struct sockaddr_in *)&addr->dst_addr)->sin_addr.s_addr = c->dst;
-	if (c->family)
-		addr->src_addr.ss_family = c->family;
-	owner->port_num = c->port;
-	return owner;
-}
-
-/* A listener: rdma_cm's id is changed if it is known to be one, and only for the wildcard. */
-static void upcall_keep_requests_sets_the_port(struct kunit *test)
-{
-	struct ib_device *other = kunit_kzalloc(test, sizeof(*other), GFP_KERNEL);
-	const struct owner_case *c = test->param_value;
-	struct fake_id *fid = fake_id_create(test->priv);
-	const struct rdma_cm_id *owner;
-
-	KUNIT_ASSERT_NOT_NULL(test, other);
-	if (c->wildcard)
-		((struct sockaddr_in *)&fid->id.local_addr)->sin_addr.s_addr = 0;
-	owner = owner_of(c, fid, other);
-	iw_mpa_faults_keep_requests(&fid->id);
-	KUNIT_EXPECT_EQ(test, owner->port_num, c->want_port);
-}
-
-/* A connection: its addresses say whether the context is rdma_cm's id; the ports may be mapped. */
-static void upcall_device_is_what_rdma_cm_chose(struct kunit *test)
-{
-	struct ib_device *other = kunit_kzalloc(test, sizeof(*other), GFP_KERNEL);
-	const struct owner_case *c = test->param_value;
-	struct fake_id *fid = fake_id_create(test->priv);
-	struct rdma_cm_id *owner;
-
-	KUNIT_ASSERT_NOT_NULL(test, other);
-	owner = owner_of(c, fid, other);
-	((struct sockaddr_in *)&owner->route.addr.src_addr)->sin_port = htons(1);
-	((struct sockaddr_in *)&owner->route.addr.dst_addr)->sin_port = htons(2);
-	KUNIT_EXPECT_PTR_EQ(test, iw_mpa_faults_device(&fid->id),
-			    c->want_other ? other : fid->id.device);
-	owner->device = NULL;
-	KUNIT_EXPECT_PTR_EQ(test, iw_mpa_faults_device(&fid->id), fid->id.device);
-}
-
 static struct kunit_case upcall_cases[] = {
 	KUNIT_CASE_PARAM(upcall_up_tells_the_peers_depths, depth_gen_params),
 	KUNIT_CASE_PARAM(upcall_up_hands_on_private_data, pd_gen_params),
@@ -481,8 +378,6 @@ static struct kunit_case upcall_cases[] = {
 	KUNIT_CASE(upcall_down_enomem_drops_private_data),
 	KUNIT_CASE(upcall_request_makes_a_passive_id),
 	KUNIT_CASE(upcall_request_enomem_is_returned),
-	KUNIT_CASE_PARAM(upcall_keep_requests_sets_the_port, owner_gen_params),
-	KUNIT_CASE_PARAM(upcall_device_is_what_rdma_cm_chose, owner_gen_params),
 	{}
 };
 
@@ -494,5 +389,3 @@ static struct kunit_suite upcall_suite = {
 };
 
 kunit_test_suite(upcall_suite);
-
-MODULE_LICENSE("GPL");

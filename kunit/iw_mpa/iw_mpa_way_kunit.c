@@ -5,7 +5,6 @@
 #include "sock.h"
 #include "way.h"
 
-#include <linux/module.h>
 #include <linux/netdevice.h>
 #include <linux/rtnetlink.h>
 
@@ -43,12 +42,7 @@ static const struct way_case {
 	{ "no_route_at_all", {}, {}, false },
 };
 
-static void way_desc(const struct way_case *c, char *desc)
-{
-	strscpy(desc, c->desc, KUNIT_PARAM_DESC_SIZE);
-}
-
-KUNIT_ARRAY_PARAM(way, way_cases, way_desc);
+KUNIT_ARRAY_PARAM_DESC(way, way_cases, desc);
 
 static void way_is_tie_as_the_tables_rank(struct kunit *test)
 {
@@ -114,5 +108,3 @@ static struct kunit_suite way_suite = {
 };
 
 kunit_test_suite(way_suite);
-
-MODULE_LICENSE("GPL");

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Startup frames as octets, good ones and bad ones, for the suites of frame.c. They are
- * allocated with their exact size, so that KASAN sees a read behind them. Rows are named
- * after the rules that they show: E-6-4 is the fourth of RFC 6581 6, M- is RFC 5044.
+ * Startup frames as bytes, good ones and bad ones, for the suites that test frame.c. They are
+ * allocated with their exact size, so that KASAN detects a read after their end. Rows are named
+ * after the rules that they show: E-6-4 is the fourth of RFC 6581 6, and M- stands for RFC 5044.
  */
 #ifndef _RAW_FRAME_H
 #define _RAW_FRAME_H
@@ -12,7 +12,7 @@
 #include <linux/unaligned.h>
 #include <rdma/iw_mpa_proto.h>
 
-#define KEY_ROLE_AT	9	/* the octet in which the two keys differ */
+#define KEY_ROLE_AT	9	/* the byte in which the two keys differ */
 
 #define REQ	"MPA ID Req Frame"
 #define REP	"MPA ID Rep Frame"
@@ -24,7 +24,7 @@ struct raw {
 	u8		rev;
 	u16		pd_length;	/* what the header says */
 	u16		pd_octets;	/* what follows the header */
-	u16		word0;		/* first four octets of these, if as many follow */
+	u16		word0;		/* first four bytes of these, if as many follow */
 	u16		word1;
 };
 
@@ -126,23 +126,16 @@ static const struct good_row good_rows[] = {
 	      .large_fpdu = true, .rtr = IW_MPA_RTR_ALL, .ird = 0x3fff, .ord = 0x3fff) },
 };
 
-static void good_desc(const struct good_row *row, char *desc)
-{
-	strscpy(desc, row->desc, KUNIT_PARAM_DESC_SIZE);
-}
-
-KUNIT_ARRAY_PARAM(good, good_rows, good_desc);
+KUNIT_ARRAY_PARAM_DESC(good, good_rows, desc);
 
 /* Malformed frames: the header is enough to know */
 
-struct bad_row {
+static const struct bad_row {
 	const char		*desc;
 	struct raw		raw;
 	bool			reply;
 	enum iw_mpa_reason	reason;
-};
-
-static const struct bad_row bad_rows[] = {
+} bad_rows[] = {
 	{ "M-7.1.1-2_key_first_octet", { "mPA ID Req Frame", 0, 1, 0, 0 }, false,
 	  IW_MPA_R_BAD_KEY },
 	{ "M-7.1.1-2_key_last_octet", { "MPA ID Req Framf", 0, 1, 0, 0 }, false,
@@ -180,11 +173,6 @@ static const struct bad_row bad_rows[] = {
 	{ "M-7.1.1-12_rev_before_pd", { REQ, 0, 9, 513, 513 }, false, IW_MPA_R_BAD_REV },
 };
 
-static void bad_desc(const struct bad_row *row, char *desc)
-{
-	strscpy(desc, row->desc, KUNIT_PARAM_DESC_SIZE);
-}
-
-KUNIT_ARRAY_PARAM(bad, bad_rows, bad_desc);
+KUNIT_ARRAY_PARAM_DESC(bad, bad_rows, desc);
 
 #endif /* _RAW_FRAME_H */

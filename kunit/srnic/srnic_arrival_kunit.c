@@ -3,7 +3,6 @@
 
 #include "srnic_pair.h"
 
-#include <linux/module.h>
 #include <linux/slab.h>
 #include <linux/string.h>
 
@@ -129,9 +128,9 @@ static void rq_take_among_holes(struct kunit *test, struct srnic_rq *rq, u32 val
 }
 
 /*
- * An application may clear what it has posted. Whatever it leaves, what is before the first hole
- * is taken, once and in order; behind that nothing is touched; and whether the limit is reached
- * is told by the one element that has to be there.
+ * An application may clear elements of a ring that it has posted. Then the elements before the
+ * first cleared one are used, once and in order, and none after it. Whether the SRQ's limit is
+ * reached is read from a single element, which has to be valid.
  */
 static void rq_limit_among_cleared_elements_harmless(struct kunit *test)
 {
@@ -245,7 +244,7 @@ static void cq_armed_called_once_for_what_was_asked(struct kunit *test)
 	}
 }
 
-/* Who asked for the next one gets it, though another asks for less behind. */
+/* Who asked for the next one gets it, though another asks for less after. */
 static void cq_armed_for_next_stays_so(struct kunit *test)
 {
 	struct pair *p = test->priv;
@@ -359,5 +358,3 @@ static struct kunit_suite arrival_suite = {
 };
 
 kunit_test_suite(arrival_suite);
-
-MODULE_LICENSE("GPL");

@@ -2,7 +2,6 @@
 /* Headers of DDP segments: RFC 5041 4, RFC 5040 4.1. */
 
 #include <kunit/test.h>
-#include <linux/module.h>
 #include <linux/string.h>
 
 #include "wire.h"
@@ -61,12 +60,7 @@ static const struct parse_row parse_rows[] = {
 	{ "R-5.4-6_terminate_on_3", 22, SRNIC_ERR_TERM_BAD, UNTAGGED(0x41, 0x47, 3) },
 };
 
-static void parse_desc(const struct parse_row *row, char *desc)
-{
-	strscpy(desc, row->desc, KUNIT_PARAM_DESC_SIZE);
-}
-
-KUNIT_ARRAY_PARAM(parse, parse_rows, parse_desc);
+KUNIT_ARRAY_PARAM_DESC(parse, parse_rows, desc);
 
 static void ddp_parse_any_header_judged(struct kunit *test)
 {
@@ -92,7 +86,7 @@ static void ddp_parse_any_header_judged(struct kunit *test)
 }
 
 /* All 32 bits count */
-/* Rules: D-7.1-1: the error for a QN whose upper octets are not 0 */
+/* Rules: D-7.1-1: the error for a QN whose upper bytes are not 0 */
 static void ddp_parse_qn_upper_octets_count(struct kunit *test)
 {
 	u8 octets[SRNIC_DDP_HDR_MAX] = UNTAGGED(0x41, 0x43, 0);
@@ -108,7 +102,7 @@ static void ddp_parse_qn_upper_octets_count(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, srnic_ddp_parse(octets, 18, &seg), SRNIC_ERR_QN);
 }
 
-/* Exactly as many octets as there are: KASAN sees one more */
+/* Exactly as many bytes as there are: KASAN sees one more */
 static void ddp_parse_short_ulpdu_not_overread(struct kunit *test)
 {
 	struct srnic_seg seg;
@@ -177,5 +171,3 @@ static struct kunit_suite ddp_suite = {
 };
 
 kunit_test_suite(ddp_suite);
-
-MODULE_LICENSE("GPL");

@@ -5,7 +5,6 @@
 
 #include <linux/delay.h>
 #include <linux/kthread.h>
-#include <linux/module.h>
 #include <linux/workqueue.h>
 
 #include "qp.h"
@@ -13,22 +12,16 @@
 
 #define END_PATIENCE_MS	2000
 
-/**
- * struct end_world - what a case has
- * @wq: srnic's queue, if it is loaded; ours is in its place
- * @blocker: a work item in front of all that a QP queues
- * @go: @blocker may end
- * @qp: the QP that ends
- * @ended: srnic_qp_end() has returned
- * @queued: a flush was queued then
- */
+/* A QP whose destruction is tested, and its work queue */
 static struct end_world {
+	/* srnic's own queue, which the test's queue replaces, if srnic is loaded */
 	struct workqueue_struct	*wq;
+	/* work item in front of all that the QP queues */
 	struct work_struct	blocker;
-	struct completion	go;
-	struct srnic_qp		*qp;
-	struct completion	ended;
-	bool			queued;
+	struct completion	go;	/* lets @blocker end */
+	struct srnic_qp		*qp;	/* the QP */
+	struct completion	ended;	/* completed when srnic_qp_end() has returned */
+	bool			queued;	/* a flush was queued when srnic_qp_end() returned */
 } end_world;
 
 static void end_block(struct work_struct *work)
@@ -83,8 +76,9 @@ static bool end_waits_for_references(void)
 }
 
 /*
- * iw_cm, which has a reference, brings the QP to ERR while it is destroyed. That queues a
- * flush, and none may be left behind srnic_qp_end(): the RDMA core frees the QP then.
+ * iw_cm, which has a reference on the QP, brings it to ERR while it is being destroyed. That queues
+ * a flush, and none may be queued when srnic_qp_end() has returned, since then the RDMA core frees
+ * the QP.
  */
 /* Rules: L-07 */
 static void end_flush_by_who_has_a_reference(struct kunit *test)
@@ -130,5 +124,3 @@ static struct kunit_suite end_suite = {
 };
 
 kunit_test_suite(end_suite);
-
-MODULE_LICENSE("GPL");

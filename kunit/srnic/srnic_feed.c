@@ -49,8 +49,8 @@ int feed_init(struct kunit *test)
 }
 
 /*
- * The sender stays out of this: it would report faults to an endpoint, and there
- * is none.
+ * Keep the sender from running: it would report faults to an endpoint, and in
+ * these tests there is none.
  */
 static void feed_silence_sender(struct srnic_qp *qp)
 {
@@ -140,8 +140,8 @@ static u32 feed_piece(const struct feed_cut *cut)
 }
 
 /*
- * A buffer with the next bytes: @head in its linear part, if so, then in
- * fragments
+ * Make a buffer with the next bytes: @head of them in its linear part, the
+ * others in fragments
  */
 static struct sk_buff *feed_buffer(struct kunit *test, const struct feed_cut *cut, u32 twice,
 				   bool head, int frags)
@@ -211,7 +211,8 @@ void feed_arrive(struct kunit *test, const struct feed_cut *cut)
 
 	while (feed_world.at < cut->end) {
 		/*
-		 * A peer sends again what TCP has, and has given to RX maybe.
+		 * A peer may send bytes again that TCP has already, and that RX
+		 * may have read.
 		 */
 		u32 twice = cut->shape == SHAPE_RANDOM ? feed_random(4) : 0;
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * A QP whose socket has in its receive queue what a test puts there, in
- * segments of any shape: what TCP may have, and what it seldom has.
+ * A QP whose socket has a receive queue that the test fills, with segments of
+ * any shape that TCP may have there, also rare ones.
  */
 #ifndef _SRNIC_FEED_H
 #define _SRNIC_FEED_H
@@ -29,42 +29,28 @@ enum feed_shape {
 	SHAPE_RANDOM,		/* any of these; what came twice is in front of it */
 };
 
-/**
- * struct feed_world - what is beside the pair: a socket, and what comes to it
- * @stream: that the socket is of
- * @user_data: what the socket had before, as what follows
- * @data_ready: TCP's
- * @write_space: TCP's
- * @page: the bytes of the stream
- * @o: makes them
- * @at: how many of them TCP has got
- * @mr: regions that the peer may write to
- * @rnd: what is random
- */
+/* A socket for a QP of the pair, and the bytes that it receives */
 struct feed_world {
-	struct iw_mpa_stream	stream;
-	void			*user_data;
+	struct iw_mpa_stream	stream;			/* the stream of the socket */
+	void			*user_data;	/* value of sk_user_data before the test */
+	/* TCP's function, which the test replaces */
 	void			(*data_ready)(struct sock *sk);
+	/* TCP's function, which the test replaces */
 	void			(*write_space)(struct sock *sk);
-	struct page		*page;
-	struct oracle		o;
-	u32			at;
-	struct srnic_mr		*mr[FEED_REGIONS];
-	struct rnd_state	rnd;
+	struct page		*page;			/* memory for the bytes of the stream */
+	struct oracle		o;		/* generator of the bytes of the stream */
+	u32			at;		/* number of bytes that TCP has received */
+	struct srnic_mr		*mr[FEED_REGIONS];	/* regions that the peer may write to */
+	struct rnd_state	rnd;			/* state of the random numbers */
 };
 
 extern struct feed_world feed_world;
 
-/**
- * struct feed_cut - how the stream is cut into pieces
- * @shape: of segments
- * @piece: bytes of a piece, or 0 for random ones
- * @end: bytes of the stream that come
- */
+/* How the stream is cut into segments */
 struct feed_cut {
-	enum feed_shape	shape;
-	u32		piece;
-	u32		end;
+	enum feed_shape	shape;	/* shape of the segments */
+	u32		piece;	/* bytes of a segment, or 0 for random lengths */
+	u32		end;	/* number of bytes of the stream that arrive */
 };
 
 int feed_init(struct kunit *test);

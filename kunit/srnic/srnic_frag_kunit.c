@@ -4,23 +4,18 @@
 #include <kunit/test.h>
 
 #include <linux/mm.h>
-#include <linux/module.h>
 #include <net/sock.h>
 
 #include "fpdu.h"
 
 #define FRAG_ROW	8	/* as in fpdu.c */
 
-/**
- * struct frag_test - fragments of a test
- * @frag: what a writer has
- * @held: pages on which TCP, were there one, has a reference
- * @n: how many
- */
+/* Page fragments of a test */
 struct frag_test {
-	struct page_frag	frag;
+	struct page_frag	frag;	/* the fragment that a writer has */
+	/* pages on which TCP would have a reference */
 	struct page		*held[FRAG_ROW + 2];
-	unsigned int		n;
+	unsigned int		n;	/* number of elements of @held */
 };
 
 static int frag_init(struct kunit *test)
@@ -180,5 +175,3 @@ static struct kunit_suite frag_suite = {
 };
 
 kunit_test_suite(frag_suite);
-
-MODULE_LICENSE("GPL");

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A region is held for several segments: what is asked for each of them, what
- * ends the hold, and that nothing is left of it then.
+ * RX holds a region over several segments. These tests show what is checked for each segment, what
+ * ends the hold, and that nothing of the hold remains after that.
  */
 
 #include <kunit/test.h>
 
 #include <linux/lockdep.h>
-#include <linux/module.h>
 #include <linux/preempt.h>
 #include <linux/scatterlist.h>
 #include <linux/string.h>
@@ -19,18 +18,12 @@
 #define HOLD_SIZE	1000U
 #define HOLD_RIGHT	IB_ACCESS_REMOTE_WRITE
 
-/**
- * struct hold_world - a region that is held
- * @p: the pair
- * @mr: the region
- * @name: by which it was found
- * @hold: the hold
- */
+/* A region that RX holds */
 struct hold_world {
-	struct pair		*p;
-	struct srnic_mr		*mr;
-	struct srnic_name	name;
-	struct srnic_hold	hold;
+	struct pair		*p;	/* the pair of QPs */
+	struct srnic_mr		*mr;	/* the region */
+	struct srnic_name	name;	/* STag and rights by which the region was found */
+	struct srnic_hold	hold;	/* the hold */
 };
 
 static enum srnic_mem_fault hold_at(struct hold_world *w, u64 off, u32 len)
@@ -82,12 +75,7 @@ static const struct hold_range {
 	{ "address wraps", -1ULL - HOLD_BASE, 2, SRNIC_MEM_WRAP },
 };
 
-static void hold_range_desc(const struct hold_range *row, char *desc)
-{
-	strscpy(desc, row->desc, KUNIT_PARAM_DESC_SIZE);
-}
-
-KUNIT_ARRAY_PARAM(hold_range, hold_ranges, hold_range_desc);
+KUNIT_ARRAY_PARAM_DESC(hold_range, hold_ranges, desc);
 
 static void hold_range_of_each_segment(struct kunit *test)
 {
@@ -120,12 +108,7 @@ static const struct hold_name {
 	{ "none", DIFFERS_NOBODY, SRNIC_MEM_OK },
 };
 
-static void hold_name_desc(const struct hold_name *row, char *desc)
-{
-	strscpy(desc, row->desc, KUNIT_PARAM_DESC_SIZE);
-}
-
-KUNIT_ARRAY_PARAM(hold_name, hold_names, hold_name_desc);
+KUNIT_ARRAY_PARAM_DESC(hold_name, hold_names, desc);
 
 static void hold_name_of_each_segment(struct kunit *test)
 {
@@ -191,8 +174,8 @@ static void hold_ends_before_the_next_access_for_a_change(struct kunit *test)
 }
 
 /*
- * Others have a turn after so many bytes, of which those of the FPDU that takes the region are the
- * first. A short FPDU costs as much as some bytes do.
+ * A hold ends after a number of bytes, so that softirqs run; they are counted from the first FPDU
+ * that uses the region. A short FPDU counts as a minimum of bytes.
  */
 static const struct hold_quota {
 	const char	*desc;
@@ -205,12 +188,7 @@ static const struct hold_quota {
 	{ "the longest", 65536, 0 },
 };
 
-static void hold_quota_desc(const struct hold_quota *row, char *desc)
-{
-	strscpy(desc, row->desc, KUNIT_PARAM_DESC_SIZE);
-}
-
-KUNIT_ARRAY_PARAM(hold_quota, hold_quotas, hold_quota_desc);
+KUNIT_ARRAY_PARAM_DESC(hold_quota, hold_quotas, desc);
 
 /* What goes on without another look at the range ends before the same FPDU. */
 static void hold_goes_on_as_long_as_the_quota(struct kunit *test)
@@ -225,8 +203,8 @@ static void hold_goes_on_as_long_as_the_quota(struct kunit *test)
 	srnic_hold_yield(&w.hold, row->bytes);
 	KUNIT_ASSERT_EQ(test, hold_at(&w, 4, 4), SRNIC_MEM_OK);
 	for (n = 0; n < row->fpdus; n++)
-		KUNIT_ASSERT_TRUE(test, srnic_hold_goes_on(&w.hold, cost));
-	KUNIT_EXPECT_FALSE(test, srnic_hold_goes_on(&w.hold, cost));
+		KUNIT_ASSERT_TRUE(test, srnic_hold_spend(&w.hold, cost));
+	KUNIT_EXPECT_FALSE(test, srnic_hold_spend(&w.hold, cost));
 	hold_expect(test, &w, true);
 	srnic_hold_yield(&w.hold, row->bytes);
 	hold_expect(test, &w, false);
@@ -238,11 +216,11 @@ static void hold_does_not_go_on_behind_a_closed_gate(struct kunit *test)
 	struct hold_world w;
 
 	hold_begin(test, &w);
-	KUNIT_EXPECT_TRUE(test, srnic_hold_goes_on(&w.hold, 4));
+	KUNIT_EXPECT_TRUE(test, srnic_hold_spend(&w.hold, 4));
 	WRITE_ONCE(w.hold.mr->closed, true);
-	KUNIT_EXPECT_FALSE(test, srnic_hold_goes_on(&w.hold, 4));
+	KUNIT_EXPECT_FALSE(test, srnic_hold_spend(&w.hold, 4));
 	WRITE_ONCE(w.hold.mr->closed, false);
-	KUNIT_EXPECT_TRUE(test, srnic_hold_goes_on(&w.hold, 4));
+	KUNIT_EXPECT_TRUE(test, srnic_hold_spend(&w.hold, 4));
 	hold_end(test, &w);
 }
 
@@ -269,8 +247,8 @@ static void hold_ends_with_the_quota(struct kunit *test)
 }
 
 /*
- * The region gets other memory and keeps its name while it is not held. The
- * next byte comes from there, though the hold before had gone as far as that.
+ * While the region is not held it gets other memory and keeps its STag. The next byte is read from
+ * the new memory, though it follows just where the hold before ended.
  */
 static void hold_begins_anew_in_other_memory(struct kunit *test)
 {
@@ -322,5 +300,3 @@ static struct kunit_suite hold_suite = {
 };
 
 kunit_test_suite(hold_suite);
-
-MODULE_LICENSE("GPL");

@@ -3,7 +3,6 @@
 
 #include "srnic_pair.h"
 
-#include <linux/module.h>
 #include <linux/scatterlist.h>
 #include <linux/sizes.h>
 
@@ -57,7 +56,7 @@ static enum srnic_mem_fault mem_access(struct pair *p, const struct srnic_name *
 	return fault;
 }
 
-/* Octet @off of a region that is made of pieces, the slow way */
+/* Byte @off of a region that is made of pieces, the slow way */
 static u8 *mem_slow(const struct srnic_extent *pieces, const u32 *lens, int n, u64 off)
 {
 	int i;
@@ -110,8 +109,8 @@ KUNIT_ARRAY_PARAM(mem_shift, mem_shifts, mem_shift_desc);
 #define MEM_BLOCKS	6
 
 /*
- * Pinned blocks, of one size each, in any order, the region beginning and ending within one. Nobody
- * touches the memory, so there need not be any at these addresses.
+ * A region of pinned blocks of equal size, in any order, which begins and ends within a block. The
+ * memory is not accessed, so there need not be any at these addresses.
  */
 static void mem_walk_blocks_each_octet_where_it_is(struct kunit *test)
 {
@@ -129,7 +128,7 @@ static void mem_walk_blocks_each_octet_where_it_is(struct kunit *test)
 	for (i = 0; i < MEM_BLOCKS; i++)
 		blocks[i] = (1 + (i * 5) % MEM_BLOCKS) * 2 * size;
 	for (begin = 0; begin < 3 * size; begin += size / 8 + 1) {
-		/* Up to 2^31 octets: the walk has 32 bits for a length. */
+		/* Up to 2^31 bytes: the walk has 32 bits for a length. */
 		for (len = 0; len < min_t(u64, 2 * size, SZ_2G); len += size / 4 - 3) {
 			struct mem_walk walk = {};
 
@@ -216,8 +215,8 @@ static void mem_map_sg_too_many_pieces_as_many_as_fit(struct kunit *test)
 }
 
 /*
- * Of 512 pieces, none of which is next to the one before: each is found, and the last one. Nobody
- * gets room for more, and what has room for 512 does not take more.
+ * A region of 512 pieces, none of them adjacent to the one before: each piece is found, also the
+ * last one. No region for more pieces can be made, and one for 512 does not accept more.
  */
 /* Rules: R-8.1.2-1: EINVAL for one piece more than the device says that a region may have */
 static void mem_fast_region_has_512_pieces(struct kunit *test)
@@ -355,7 +354,7 @@ static void mem_dma_region_has_no_remote_right(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, xa_empty(&p->dev->mrs));
 }
 
-/* Who has found it before, and takes its lock behind that, finds nothing in it. */
+/* Who has found it before, and takes its lock after that, finds nothing in it. */
 static void mem_removed_region_is_invalid(struct kunit *test)
 {
 	struct pair *p = test->priv;
@@ -484,5 +483,3 @@ static struct kunit_suite memory_suite = {
 };
 
 kunit_test_suite(memory_suite);
-
-MODULE_LICENSE("GPL");

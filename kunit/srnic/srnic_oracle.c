@@ -51,12 +51,7 @@ static void oracle_mark(struct oracle *o, u32 back)
 	oracle_put(o, back);
 }
 
-/**
- * oracle_fpdu - make an FPDU
- * @o: the direction
- * @ulpdu: its ULPDU
- * @len: bytes
- */
+/* Make an FPDU of a ULPDU of @len bytes */
 void oracle_fpdu(struct oracle *o, const u8 *ulpdu, u32 len)
 {
 	u32 first = o->len, begin, i, sum = 0;
@@ -78,13 +73,7 @@ void oracle_fpdu(struct oracle *o, const u8 *ulpdu, u32 len)
 		o->ends[o->fpdus++] = o->len;
 }
 
-/**
- * oracle_is_end - does an FPDU end here?
- * @o: the direction
- * @len: bytes of what is on the wire
- *
- * Return: true if so, or if nothing is in front of it.
- */
+/* Does an FPDU end after @len bytes of what is on the wire? */
 bool oracle_is_end(const struct oracle *o, u32 len)
 {
 	u32 i;
@@ -113,11 +102,7 @@ static u32 oracle_put_hdr(u8 *hdr, const struct oracle_msg *msg, u32 off, bool l
 	return ORACLE_UNTAGGED;
 }
 
-/**
- * oracle_begin_message - make the beginning of a message
- * @o: the direction
- * @msg: the message, of which @begun bytes can be sent
- */
+/* Make the beginning of a message, of which @begun bytes can be sent */
 void oracle_begin_message(struct oracle *o, const struct oracle_msg *msg)
 {
 	static u8 ulpdu[ORACLE_ULPDU];
@@ -135,11 +120,6 @@ void oracle_begin_message(struct oracle *o, const struct oracle_msg *msg)
 	} while (off < msg->len);
 }
 
-/**
- * oracle_message - make a whole message
- * @o: the direction
- * @msg: the message
- */
 void oracle_message(struct oracle *o, const struct oracle_msg *msg)
 {
 	struct oracle_msg whole = *msg;

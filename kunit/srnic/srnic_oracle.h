@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What has to stand on the wire, made as simply as can be: byte by byte, in the
- * words of RFC 5044 and RFC 5041. It shares nothing with srnic, so what it
- * makes judges what srnic sends, and what a test says of it judges what srnic
- * receives.
+ * A simple generator of the bytes that have to be on the wire, byte by byte, in the terms of RFC
+ * 5044 and RFC 5041. It shares no code with srnic, so what srnic sends is compared with its bytes,
+ * and they are input that srnic has to receive.
  */
 #ifndef _SRNIC_ORACLE_H
 #define _SRNIC_ORACLE_H
@@ -15,28 +14,17 @@
 
 #define ORACLE_FPDUS	64
 
-/**
- * struct oracle - one direction of a stream
- * @to: what is on the wire
- * @size: room there
- * @len: bytes there
- * @pos: bytes since SeqStart
- * @crc: FPDUs have a CRC
- * @markers: FPDUs have Markers
- * @mulpdu: the longest ULPDU
- * @ends: where the first ORACLE_FPDUS FPDUs end in @to
- * @fpdus: how many of these there are
- */
+/* Generator of one direction of a stream */
 struct oracle {
-	u8	*to;
-	u32	size;
-	u32	len;
-	u32	pos;
-	bool	crc;
-	bool	markers;
-	u32	mulpdu;
-	u32	ends[ORACLE_FPDUS];
-	u32	fpdus;
+	u8	*to;			/* bytes on the wire */
+	u32	size;			/* size of @to */
+	u32	len;			/* number of bytes in @to */
+	u32	pos;			/* bytes since SeqStart */
+	bool	crc;			/* FPDUs have a CRC */
+	bool	markers;		/* FPDUs have Markers */
+	u32	mulpdu;			/* length of the longest ULPDU */
+	u32	ends[ORACLE_FPDUS];	/* where the first ORACLE_FPDUS FPDUs end in @to */
+	u32	fpdus;			/* number of elements of @ends */
 };
 
 /* RDMAP opcodes (RFC 5040 4.3) */
@@ -49,26 +37,19 @@ enum {
 	ORACLE_TERMINATE	= 7,
 };
 
-/**
- * struct oracle_msg - a message
- * @op: RDMAP opcode, which says whether it is tagged
- * @stag: where to, or what to invalidate
- * @to: tagged: offset
- * @qn: untagged: queue number
- * @msn: untagged: message sequence number
- * @payload: the message
- * @len: bytes
- * @begun: bytes of it that go out, if it ends too early; what comes after the last whole segment of
- *	these does not go out
- */
+/* A message to be generated */
 struct oracle_msg {
-	u8		op;
-	u32		stag;
-	u64		to;
-	u32		qn;
-	u32		msn;
-	const u8	*payload;
-	u32		len;
+	u8		op;	/* RDMAP opcode, which decides whether the message is tagged */
+	u32		stag;	/* STag of a tagged message, or the one to be invalidated */
+	u64		to;		/* tagged offset of a tagged message */
+	u32		qn;		/* queue number of an untagged message */
+	u32		msn;		/* message sequence number of an untagged message */
+	const u8	*payload;	/* bytes of the message */
+	u32		len;		/* number of bytes */
+	/*
+	 * if the message ends too early: number of bytes that are there; those after the last
+	 * whole segment are not sent
+	 */
 	u32		begun;
 };
 

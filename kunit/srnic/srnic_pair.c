@@ -164,6 +164,14 @@ struct srnic_mr *pair_reg(struct pair *p, struct ib_pd *pd, void *va, u64 base, 
 	return mr;
 }
 
+/* Memory of the kernel as a piece of a work request */
+struct ib_sge pair_sge(const void *va, u32 len)
+{
+	return (struct ib_sge) {
+		.addr = (uintptr_t)va, .length = len, .lkey = SRNIC_LOCAL_DMA_LKEY,
+	};
+}
+
 int pair_post(struct pair_end *e, const struct ib_send_wr *wr)
 {
 	const struct ib_send_wr *bad;
@@ -171,11 +179,25 @@ int pair_post(struct pair_end *e, const struct ib_send_wr *wr)
 	return srnic_sq_post(e->qp, wr, &bad);
 }
 
+/* Post an RDMA that completes, with the piece @sge or none; @addr and @rkey: the peer's memory */
+void pair_post_rdma(struct pair *p, int end, u64 id, enum ib_wr_opcode opcode, struct ib_sge *sge,
+		    u64 addr, u32 rkey)
+{
+	const struct ib_rdma_wr wr = {
+		.wr = {
+			.wr_id = id, .opcode = opcode, .sg_list = sge, .num_sge = !!sge,
+			.send_flags = IB_SEND_SIGNALED,
+		},
+		.remote_addr = addr,
+		.rkey = rkey,
+	};
+
+	KUNIT_ASSERT_EQ(p->test, pair_post(&p->end[end], &wr.wr), 0);
+}
+
 void pair_post_recv(struct pair_end *e, u64 id, void *va, u32 len)
 {
-	struct ib_sge sge = {
-		.addr = (uintptr_t)va, .length = len, .lkey = SRNIC_LOCAL_DMA_LKEY,
-	};
+	struct ib_sge sge = pair_sge(va, len);
 	const struct ib_recv_wr wr = { .wr_id = id, .sg_list = &sge, .num_sge = 1 }, *bad;
 
 	WARN_ON(srnic_rq_post(&e->qp->rq, &wr, SRNIC_MAX_SGE, &bad));
@@ -245,8 +267,8 @@ void pair_deliver_some(struct pair *p, int from, u32 len)
 }
 
 /*
- * All that is on the wire, in portions; what comes after an error is dropped. True: the sender
- * waits for what has come.
+ * Deliver all bytes on the wire, in portions; bytes after an error are dropped. Return true if the
+ * receiving end has got work for its sender from them.
  */
 bool pair_deliver(struct pair *p, int from)
 {
@@ -337,12 +359,7 @@ void pair_rings(struct pair *p, struct pair_end *e)
 	KUNIT_ASSERT_NOT_ERR_OR_NULL(p->test, qp->rq.uring);
 }
 
-/**
- * pair_post_user - as an application posts, without a doorbell
- * @e: its end
- * @n: elements that were posted before
- * @sqe: the element
- */
+/* Post @sqe like an application, without a doorbell; @n elements were posted before. */
 void pair_post_user(struct pair_end *e, u32 n, const struct siw_sqe *sqe)
 {
 	struct siw_sqe *slot = &e->qp->sq.uring[n % PAIR_WRS];
@@ -352,13 +369,7 @@ void pair_post_user(struct pair_end *e, u32 n, const struct siw_sqe *sqe)
 	smp_store_release(&slot->flags, sqe->flags | SIW_WQE_VALID);
 }
 
-/**
- * pair_user - begin a stream, with end 0 an application's
- * @p: the pair
- * @opts: of the stream
- *
- * Return: end 0; its queues are rings that the test writes to.
- */
+/* Begin a stream in which end 0 is an application's QP */
 struct pair_end *pair_user(struct pair *p, const struct pair_opts *opts)
 {
 	struct pair_end *e = &p->end[0];
@@ -368,13 +379,9 @@ struct pair_end *pair_user(struct pair *p, const struct pair_opts *opts)
 	return e;
 }
 
-/**
- * pair_user_cq - have completions written for an application
- * @test: the test
- * @cq: completion queue of PAIR_CQES
- * @word: what it arms the queue by
- *
- * Return: the ring.
+/*
+ * From now on completions of @cq, a queue of PAIR_CQES elements, are also written to memory of an
+ * application, which asks for notifications by @word. Return that memory.
  */
 struct siw_cqe *pair_user_cq(struct kunit *test, struct srnic_cq *cq, u32 *word)
 {

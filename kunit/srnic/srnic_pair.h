@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Two QPs of srnic and a wire between them that is a piece of memory: no TCP, no
- * library, no RDMA core. What one has put into a batch the other takes, in portions of any
- * size.
+ * Two QPs of srnic, with memory as the wire between them: no TCP, no library, no RDMA core. The
+ * bytes of one QP's batches are passed to the other QP, in portions of any size.
  */
 #ifndef _SRNIC_PAIR_H
 #define _SRNIC_PAIR_H
@@ -18,60 +17,37 @@
 #define PAIR_WIRE	(4 * PAIR_MEM)
 #define PAIR_IRD	4
 
-/**
- * struct pair_end - one QP with all that belongs to it
- * @qp: the QP, of a kernel ULP
- * @scq: completions of its send queue
- * @rcq: completions of its receive queue
- * @wire: octets that were sent and the other end has not taken
- * @wire_len: how many
- * @wire_pos: how many went before
- * @mem: memory that belongs to it
- */
+/* One QP, with all that belongs to it */
 struct pair_end {
-	struct srnic_qp	*qp;
-	struct srnic_cq	scq;
-	struct srnic_cq	rcq;
+	struct srnic_qp	*qp;		/* the QP, of a kernel ULP */
+	struct srnic_cq	scq;		/* completions of its send queue */
+	struct srnic_cq	rcq;		/* completions of its receive queue */
+	/* bytes that were sent, and that the other end has not received */
 	u8		*wire;
-	u32		wire_len;
-	u32		wire_pos;
-	u8		*mem;
+	u32		wire_len;	/* number of bytes in @wire */
+	u32		wire_pos;	/* number of bytes that were sent before these */
+	u8		*mem;		/* memory for the data of this end */
 };
 
-/**
- * struct pair - the world of a test
- * @test: the test
- * @dev: device of both
- * @pd: protection domain of both
- * @other_pd: another one
- * @end: the two
- * @portion: octets that the wire delivers at once; 0 for all
- * @sock: never connected; QPs ask it for the segment size
- */
+/* Two QPs that are connected to each other */
 struct pair {
-	struct kunit	*test;
-	struct srnic_dev *dev;
-	struct ib_pd	pd;
-	struct ib_pd	other_pd;
-	struct pair_end	end[2];
-	u32		portion;
+	struct kunit	*test;		/* the test */
+	struct srnic_dev *dev;		/* device of both QPs */
+	struct ib_pd	pd;		/* protection domain of both QPs */
+	struct ib_pd	other_pd;	/* another protection domain */
+	struct pair_end	end[2];		/* the two QPs */
+	u32		portion;	/* bytes that the wire delivers at once; 0 for all */
+	/* socket that is never connected, which QPs ask for TCP's segment size */
 	struct socket	*sock;
 };
 
-/**
- * struct pair_opts - what the two have agreed on
- * @crc: FPDUs have a CRC
- * @markers: of what end 0 sends, of what end 1 sends
- * @emss: segment size of TCP
- * @ord: Reads that each may have open, PAIR_IRD at most
- * @portion: see struct pair
- */
+/* What the two ends have agreed on */
 struct pair_opts {
-	bool	crc;
-	bool	markers[2];
-	u32	emss;
-	u16	ord;
-	u32	portion;
+	bool	crc;		/* FPDUs have a CRC */
+	bool	markers[2];	/* for each end, whether the FPDUs that it sends have Markers */
+	u32	emss;		/* segment size of TCP */
+	u16	ord;	/* number of Reads that each end may have open, PAIR_IRD at most */
+	u32	portion;	/* as in struct pair */
 };
 
 int pair_init(struct kunit *test);
@@ -84,7 +60,10 @@ struct siw_cqe *pair_user_cq(struct kunit *test, struct srnic_cq *cq, u32 *word)
 struct srnic_mr *pair_reg(struct pair *p, struct ib_pd *pd, void *va, u64 base, u64 size,
 			  u32 access);
 struct srnic_mr *pair_fast(struct pair *p, void *va, u64 size, u32 access);
+struct ib_sge pair_sge(const void *va, u32 len);
 int pair_post(struct pair_end *e, const struct ib_send_wr *wr);
+void pair_post_rdma(struct pair *p, int end, u64 id, enum ib_wr_opcode opcode, struct ib_sge *sge,
+		    u64 addr, u32 rkey);
 void pair_post_recv(struct pair_end *e, u64 id, void *va, u32 len);
 void pair_push(struct pair *p, struct pair_end *e);
 int pair_send_batch(struct pair *p, int from);

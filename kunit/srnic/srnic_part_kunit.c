@@ -3,7 +3,6 @@
 
 #include "srnic_pair.h"
 
-#include <linux/module.h>
 #include <linux/mm.h>
 #include <linux/string.h>
 
@@ -35,7 +34,7 @@ static struct pair *part_begin(struct kunit *test)
 	return p;
 }
 
-/* As the work item does when TCP cannot hold the FPDU of which the first octet is there */
+/* As the work item does when TCP cannot hold the FPDU of which the first byte is there */
 static void part_copy_out(struct pair *p, struct pair_end *from, struct srnic_qp *to)
 {
 	struct srnic_cursor cur = { .markers = to->params.rx_markers, .pos = from->wire_pos };
@@ -58,10 +57,7 @@ static void part_by_first_octet_arrives(struct kunit *test)
 	int i;
 
 	for (i = 0; i < ARRAY_SIZE(lens); i++) {
-		struct ib_sge sge = {
-			.addr = (uintptr_t)a->mem, .length = lens[i],
-			.lkey = SRNIC_LOCAL_DMA_LKEY,
-		};
+		struct ib_sge sge = pair_sge(a->mem, lens[i]);
 		const struct ib_send_wr wr = {
 			.opcode = IB_WR_SEND, .sg_list = &sge, .num_sge = 1,
 		};
@@ -103,7 +99,7 @@ static void part_size_holds_any_fpdu(struct kunit *test)
 			longest + 4 * DIV_ROUND_UP(longest, 508));
 }
 
-/* What is behind a completion that did not fit is not looked at, copied out or not. */
+/* What is after a completion that did not fit is not looked at, copied out or not. */
 static void part_cq_full_behind_it_stops(struct kunit *test)
 {
 	const struct ib_send_wr wr = { .opcode = IB_WR_SEND };
@@ -162,5 +158,3 @@ static struct kunit_suite part_suite = {
 };
 
 kunit_test_suite(part_suite);
-
-MODULE_LICENSE("GPL");

@@ -2,42 +2,22 @@
 /* States of a QP: each event in each state. */
 
 #include <kunit/test.h>
-#include <linux/module.h>
 
 #include "qp_state.h"
 
-#define NO_CHANGE SRNIC_STATES
+#define SRNIC_SAME	SRNIC_STATES
+#define ROW(from, begin, close, abort, fault, stop, forget, reset) \
+	[SRNIC_##from] = { SRNIC_##begin, SRNIC_##close, SRNIC_##abort, SRNIC_##fault, \
+			   SRNIC_##stop, SRNIC_##forget, SRNIC_##reset }
 
-/* BEGIN, CLOSE, ABORT, FAULT, STOP, FORGET, RESET */
 static const enum srnic_state qp_state_next[SRNIC_STATES][SRNIC_EVENTS] = {
-	[SRNIC_IDLE] = {
-		SRNIC_RTS, NO_CHANGE, SRNIC_ERROR, NO_CHANGE,
-		NO_CHANGE, NO_CHANGE, NO_CHANGE,
-	},
-	[SRNIC_RTS] = {
-		NO_CHANGE, SRNIC_CLOSING, SRNIC_ABORTED, SRNIC_TERMINATE,
-		SRNIC_ENDING, NO_CHANGE, NO_CHANGE,
-	},
-	[SRNIC_CLOSING] = {
-		NO_CHANGE, NO_CHANGE, SRNIC_ABORTED, SRNIC_TERMINATE,
-		SRNIC_ENDING, NO_CHANGE, NO_CHANGE,
-	},
-	[SRNIC_ABORTED] = {
-		NO_CHANGE, NO_CHANGE, NO_CHANGE, SRNIC_TERMINATE,
-		SRNIC_ENDING, NO_CHANGE, NO_CHANGE,
-	},
-	[SRNIC_TERMINATE] = {
-		NO_CHANGE, NO_CHANGE, NO_CHANGE, NO_CHANGE,
-		SRNIC_ENDING, NO_CHANGE, NO_CHANGE,
-	},
-	[SRNIC_ENDING] = {
-		NO_CHANGE, NO_CHANGE, NO_CHANGE, NO_CHANGE,
-		NO_CHANGE, SRNIC_ERROR, NO_CHANGE,
-	},
-	[SRNIC_ERROR] = {
-		NO_CHANGE, NO_CHANGE, NO_CHANGE, NO_CHANGE,
-		NO_CHANGE, NO_CHANGE, SRNIC_IDLE,
-	},
+	ROW(IDLE,      RTS,  SAME,    ERROR,   SAME,      SAME,   SAME,  SAME),
+	ROW(RTS,       SAME, CLOSING, ABORTED, TERMINATE, ENDING, SAME,  SAME),
+	ROW(CLOSING,   SAME, SAME,    ABORTED, TERMINATE, ENDING, SAME,  SAME),
+	ROW(ABORTED,   SAME, SAME,    SAME,    TERMINATE, ENDING, SAME,  SAME),
+	ROW(TERMINATE, SAME, SAME,    SAME,    SAME,      ENDING, SAME,  SAME),
+	ROW(ENDING,    SAME, SAME,    SAME,    SAME,      SAME,   ERROR, SAME),
+	ROW(ERROR,     SAME, SAME,    SAME,    SAME,      SAME,   SAME,  IDLE),
 };
 
 static void qp_state_table(struct kunit *test)
@@ -49,7 +29,7 @@ static void qp_state_table(struct kunit *test)
 		for (event = 0; event < SRNIC_EVENTS; event++) {
 			enum srnic_state want = qp_state_next[from][event];
 
-			if (want == NO_CHANGE)
+			if (want == SRNIC_SAME)
 				want = from;
 			KUNIT_EXPECT_EQ_MSG(test, srnic_state_next(from, event), want,
 					    "state %d, event %d", from, event);
@@ -103,5 +83,3 @@ static struct kunit_suite qp_state_suite = {
 };
 
 kunit_test_suite(qp_state_suite);
-
-MODULE_LICENSE("GPL");

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The send queue, and the ring of it that an application shares with us: here the test is
- * the application, a good one and a bad one.
+ * The send queue, whose ring an application shares with the kernel. In these tests the test is the
+ * application, a correct one or a malicious one.
  */
 
 #include "srnic_pair.h"
 
-#include <linux/module.h>
 #include <linux/slab.h>
 #include <linux/string.h>
 
@@ -65,7 +64,7 @@ static void sq_user_idle_is_nothing_at_all(struct kunit *test)
 	qp->sq.get = qp->sq.put;
 }
 
-/* What is scribbled over an element behind the snapshot means nothing. */
+/* What is scribbled over an element after the snapshot means nothing. */
 static void sq_user_element_changed_later_void(struct kunit *test)
 {
 	struct pair *p = test->priv;
@@ -115,12 +114,7 @@ static const struct bad_row bad_rows[] = {
 	    .sge = { { .length = 0x80000000 }, { .length = 0x80000000 } }),
 };
 
-static void bad_desc(const struct bad_row *row, char *desc)
-{
-	strscpy(desc, row->desc, KUNIT_PARAM_DESC_SIZE);
-}
-
-KUNIT_ARRAY_PARAM(bad, bad_rows, bad_desc);
+KUNIT_ARRAY_PARAM_DESC(bad, bad_rows, desc);
 
 /* An element that makes no sense: an error for its own QP, and the next is flushed. */
 static void sq_user_element_bad_completes_in_error(struct kunit *test)
@@ -169,7 +163,7 @@ static void sq_user_ring_always_valid_flush_ends(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, up.full);
 }
 
-/* The ring goes round more than once; Reads hold what is behind them, and the sender waits. */
+/* The ring goes round more than once; Reads hold what is after them, and the sender waits. */
 static void sq_user_ring_full_of_reads_sender_kicked(struct kunit *test)
 {
 	struct pair *p = test->priv;
@@ -245,7 +239,7 @@ static void sq_post_kernel_limits_kept(struct kunit *test)
 	KUNIT_EXPECT_PTR_EQ(test, bad, (const struct ib_send_wr *)&wr);
 }
 
-/* Nothing succeeds behind a Read that has failed; in order, once */
+/* Nothing succeeds after a Read that has failed; in order, once */
 /* Rules: D-6.2.2-1: one completion for each of four work requests, in order */
 static void sq_flush_completes_all_once(struct kunit *test)
 {
@@ -278,7 +272,7 @@ static void sq_flush_completes_all_once(struct kunit *test)
 }
 
 /* The same if RX finds that the Read has failed */
-/* Rules: D-6.2.2-1: the Send, which had left, is flushed behind the Read */
+/* Rules: D-6.2.2-1: the Send, which had left, is flushed after the Read */
 static void sq_send_behind_failed_read_flushed(struct kunit *test)
 {
 	const struct ib_rdma_wr read = {
@@ -334,7 +328,7 @@ static void sq_limit_ends_the_stream(struct kunit *test)
 }
 
 /* The same for an application, whose ring is full and of which a part was fetched */
-/* Rules: D-6.2.1-1: what is in the ring at the close leaves, and nothing behind it */
+/* Rules: D-6.2.1-1: what is in the ring at the close leaves, and nothing after it */
 static void sq_user_limit_counts_the_ring(struct kunit *test)
 {
 	const struct siw_sqe sqe = { .opcode = SIW_OP_SEND };
@@ -361,8 +355,8 @@ static void sq_user_limit_counts_the_ring(struct kunit *test)
 }
 
 /*
- * Of an application's ring, flush takes as many elements as there are free WQEs. It says that
- * there are more, for nobody rings the doorbell for them again.
+ * A flush takes as many elements of an application's ring as there are free WQEs. It reports that
+ * more are left, since the application does not ring the doorbell for those again.
  */
 static void sq_user_element_behind_flush_told(struct kunit *test)
 {
@@ -385,7 +379,7 @@ static void sq_user_element_behind_flush_told(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, e->qp->sq.uring[0].flags, 0);
 }
 
-/* More than a step of flush, behind a Read that holds what TCP has already */
+/* More than a step of flush, after a Read that holds what TCP has already */
 static void sq_flush_of_a_long_queue_in_order(struct kunit *test)
 {
 	const u32 size = 1024, sent = 700, posted = 900;
@@ -434,7 +428,7 @@ static void sq_next_stream_begins_anew(struct kunit *test)
 }
 
 /* A response that is owed goes out, one that is asked for later does not */
-/* Rules: D-6.2.1-2: one Read is served, the one behind the limit is not */
+/* Rules: D-6.2.1-2: one Read is served, the one after the limit is not */
 static void irq_limit_ends_the_stream(struct kunit *test)
 {
 	const u8 hdr[SRNIC_READ_ULPDU] = {};
@@ -451,7 +445,7 @@ static void irq_limit_ends_the_stream(struct kunit *test)
 	KUNIT_EXPECT_PTR_EQ(test, srnic_irq_head(qp), NULL);
 }
 
-/* A ULP that drains posts behind the modify, and waits for the flush of that. */
+/* A ULP that drains posts after the modify, and waits for the flush of that. */
 static void sq_what_is_posted_behind_err_is_flushed(struct kunit *test)
 {
 	struct pair *p = test->priv;
@@ -510,7 +504,7 @@ static void sq_search_for_reads_begins_at_get(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, sq->read, 3);
 }
 
-/* A Read holds up what is behind it, and then lets all of it go; not with interrupts off. */
+/* A Read holds up what is after it, and then lets all of it go; not with interrupts off. */
 static void sq_long_row_behind_a_read_is_retired_in_steps(struct kunit *test)
 {
 	const u32 count = 1024;
@@ -591,5 +585,3 @@ static struct kunit_suite queue_suite = {
 };
 
 kunit_test_suite(queue_suite);
-
-MODULE_LICENSE("GPL");

@@ -2,7 +2,6 @@
 /* Read Requests and opcodes: RFC 5040 4.4, 5. */
 
 #include <kunit/test.h>
-#include <linux/module.h>
 #include <linux/string.h>
 
 #include "wire.h"
@@ -64,15 +63,13 @@ static void read_advance_part_done_rest_left(struct kunit *test)
 	read_expect(test, &read, &rest);
 }
 
-struct check_row {
+static const struct check_row {
 	const char	*desc;
 	u32		mo;
 	u32		len;
 	bool		last;
 	enum srnic_err	err;
-};
-
-static const struct check_row check_rows[] = {
+} check_rows[] = {
 	{ "R-4.4-2_good", 0, 28, true, SRNIC_ERR_NONE },
 	{ "R-4.4-2_mo_4", 4, 28, true, SRNIC_ERR_MO },
 	{ "R-4.4-2_mo_before_length", 4, 29, false, SRNIC_ERR_MO },
@@ -83,12 +80,7 @@ static const struct check_row check_rows[] = {
 	{ "R-4.4-2_not_last", 0, 28, false, SRNIC_ERR_READ_FORM },
 };
 
-static void check_desc(const struct check_row *row, char *desc)
-{
-	strscpy(desc, row->desc, KUNIT_PARAM_DESC_SIZE);
-}
-
-KUNIT_ARRAY_PARAM(check, check_rows, check_desc);
+KUNIT_ARRAY_PARAM_DESC(check, check_rows, desc);
 
 static void read_check_any_form_judged(struct kunit *test)
 {
@@ -142,5 +134,3 @@ static struct kunit_suite rdmap_suite = {
 };
 
 kunit_test_suite(rdmap_suite);
-
-MODULE_LICENSE("GPL");

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Messages of different kinds for one region, in one call of RX: what one of
- * them may do there, the next may not do for that.
+ * Messages of different kinds use the same region in one call of RX: the rights
+ * that one message has must not count for the next one.
  */
 
 #include <kunit/test.h>
 
-#include <linux/module.h>
 #include <linux/string.h>
 
 #include "rq.h"
@@ -53,12 +52,7 @@ static const struct call_row call_rows[] = {
 	{ "receive, invalidated", { OP_SEND, OP_INV, OP_SEND }, 2, SRNIC_ERR_LOCAL, BOTH },
 };
 
-static void call_desc(const struct call_row *row, char *desc)
-{
-	strscpy(desc, row->desc, KUNIT_PARAM_DESC_SIZE);
-}
-
-KUNIT_ARRAY_PARAM(call, call_rows, call_desc);
+KUNIT_ARRAY_PARAM_DESC(call, call_rows, desc);
 
 static struct srnic_srq *call_srq(struct pair *p)
 {
@@ -133,8 +127,8 @@ static void call_expect(struct pair *p, const struct call_row *row, int i, const
 }
 
 /*
- * What the one may, the next does not for that; and what it has invalidated
- * itself it cannot use.
+ * A message does not get the rights of the one before it, and cannot use a
+ * region that it has invalidated itself.
  */
 static void call_each_message_has_rights_of_its_own(struct kunit *test)
 {
@@ -179,5 +173,3 @@ static struct kunit_suite call_suite = {
 };
 
 kunit_test_suite(call_suite);
-
-MODULE_LICENSE("GPL");

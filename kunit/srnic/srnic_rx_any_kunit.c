@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Any stream, in segments of any shape: what RX does is what a reader does that
- * goes byte by byte over all of it, and shares nothing with RX.
+ * Any stream, in segments of any shape: RX has to give the same result as a simple reader that goes
+ * over the stream byte by byte, and shares no code with RX.
  */
 
 #include "srnic_feed.h"
 
-#include <linux/module.h>
 #include <linux/string.h>
 #include <linux/unaligned.h>
 #include <net/sock.h>
@@ -14,54 +13,32 @@
 
 /* --- a reader that goes byte by byte --- */
 
-/**
- * struct plain - what it has made of a stream, and its memory
- * @markers: there are some
- * @crc: there are CRCs
- * @at: bytes that it has taken
- * @err: where it ended
- * @fpdus: how many it has found good
- * @mem: regions and receives
- * @msn: of the Send that is next, or under way
- * @send_len: bytes of that
- * @busy: it has begun
- * @taken: receives that are taken
- * @wc: how they have completed: bytes, or -1 for one that was too short
- * @nwc: how many have
- */
+/* State and memory of the simple reader */
 struct plain {
-	bool		markers;
-	bool		crc;
-	u32		at;
-	enum srnic_err	err;
-	u32		fpdus;
-	u8		mem[FEED_USED];
-	u32		msn;
-	u32		send_len;
-	bool		busy;
-	int		taken;
+	bool		markers;	/* the stream has Markers */
+	bool		crc;		/* FPDUs have a CRC */
+	u32		at;		/* bytes that the reader has consumed */
+	enum srnic_err	err;		/* error at which the reader has stopped */
+	u32		fpdus;		/* number of good FPDUs */
+	u8		mem[FEED_USED];	/* memory of regions and receives */
+	u32		msn;	/* MSN of the next Send, or of the one that is incomplete */
+	u32		send_len;	/* bytes of the incomplete Send so far */
+	bool		busy;		/* a Send is incomplete */
+	int		taken;		/* number of receives that Sends have used */
+	/* for each of these: bytes of the Send, or -1 if it was too long for the receive */
 	int		wc[FEED_RECVS];
-	int		nwc;
+	int		nwc;		/* number of elements of @wc */
 };
 
-/**
- * struct plain_fpdu - an FPDU that it reads
- * @at: where it is in the stream
- * @end: bytes of the stream that are there
- * @begin: where ULPDU_Length is
- * @cut: it is not all there
- * @marker: a Marker points elsewhere
- * @ulpdu: without anything between
- * @len: ULPDU_Length
- */
+/* An FPDU that the simple reader has read */
 struct plain_fpdu {
-	u32	at;
-	u32	end;
-	u32	begin;
-	bool	cut;
-	bool	marker;
-	u8	ulpdu[2048];
-	u32	len;
+	u32	at;		/* position of the next byte of the stream */
+	u32	end;		/* number of bytes of the stream that have arrived */
+	u32	begin;		/* position of ULPDU_Length */
+	bool	cut;		/* the FPDU is not complete */
+	bool	marker;		/* a Marker does not point to this FPDU */
+	u8	ulpdu[2048];	/* the ULPDU, without Markers */
+	u32	len;		/* its ULPDU_Length */
 };
 
 /* The next byte that is no part of a Marker, or 0 after the end */
@@ -261,8 +238,8 @@ static void any_expect(struct kunit *test, const struct plain *r, int round)
 }
 
 /*
- * Half of a stream, or any part of it, and then the rest, in any pieces: at the
- * end all is the same.
+ * A stream arrives up to any byte, and then the rest of it, in pieces of any size: RX and the
+ * simple reader end in the same state.
  */
 static void rx_any_stream_as_a_plain_reader_has_it(struct kunit *test)
 {
@@ -307,5 +284,3 @@ static struct kunit_suite any_suite = {
 };
 
 kunit_test_suite(any_suite);
-
-MODULE_LICENSE("GPL");

@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * One call of RX with many FPDUs: a bad one amid them, and an invalidation that
- * comes while it runs.
+ * One call of RX with many FPDUs: one of them is bad, or an invalidation comes while the call runs.
  */
 
 #include "srnic_feed.h"
 
-#include <linux/module.h>
 #include <linux/skbuff.h>
 #include <linux/string.h>
 #include <linux/timer.h>
@@ -21,25 +19,18 @@
 #define MIDDLE_BAD	4	/* the fifth */
 #define MIDDLE_LEN	60U
 
-struct middle_row {
+static const struct middle_row {
 	const char	*desc;
 	bool		markers;
 	u32		fpdus;		/* of each Write */
-};
-
-static const struct middle_row middle_rows[] = {
+} middle_rows[] = {
 	{ "a Write each",		false, 1 },
 	{ "a Write each, Markers",	true, 1 },
 	{ "all of one Write",		false, MIDDLE_WRITES },
 	{ "all of one Write, Markers",	true, MIDDLE_WRITES },
 };
 
-static void middle_desc(const struct middle_row *row, char *desc)
-{
-	strscpy(desc, row->desc, KUNIT_PARAM_DESC_SIZE);
-}
-
-KUNIT_ARRAY_PARAM(middle, middle_rows, middle_desc);
+KUNIT_ARRAY_PARAM_DESC(middle, middle_rows, desc);
 
 /* Eight FPDUs, whose bytes go side by side from @to on */
 static void middle_make(u64 to, u32 fpdus)
@@ -59,8 +50,8 @@ static void middle_make(u64 to, u32 fpdus)
 }
 
 /*
- * The CRC of the fifth is wrong. In one call, in pieces of each size: what is
- * before it is placed, and nothing after it.
+ * The CRC of the fifth FPDU is wrong. Received in one call, and in pieces of each size: the FPDUs
+ * before it are placed, and none after it.
  */
 static void rx_bad_crc_in_the_middle(struct kunit *test)
 {
@@ -123,20 +114,14 @@ static void rx_region_ends_in_the_middle(struct kunit *test)
 #define LATE_TICKS	2	/* until it is due */
 #define LATE_REFILLED	0xdd
 
-/**
- * struct late - an invalidation by a softirq, which RX holds off as it would hold off another CPU
- * @timer: when it is due
- * @in_call: a call of RX is under way
- * @amid: it was when the invalidation came
- * @placed: something had been placed by then
- * @ticks: how late it came
- */
+/* An invalidation by a softirq, which RX delays as it would delay another CPU's */
 struct late {
-	struct timer_list	timer;
-	bool			in_call;
+	struct timer_list	timer;		/* timer of the softirq */
+	bool			in_call;	/* a call of RX is running */
+	/* a call of RX was running when the invalidation came */
 	bool			amid;
-	bool			placed;
-	long			ticks;
+	bool			placed;		/* bytes had been placed by then */
+	long			ticks;	/* by how many ticks the invalidation came late */
 };
 
 static struct late late;
@@ -151,8 +136,8 @@ static void late_comes(struct timer_list *timer)
 }
 
 /*
- * @segments full of Writes, of which one of @each has a byte, and the others
- * have none
+ * Make @segments that are full of Writes. Of each @each Writes one has a byte of payload, the
+ * others have none.
  */
 static void late_make(struct kunit *test, u32 each, u32 segments)
 {
@@ -187,11 +172,11 @@ static void late_desc(const u32 *each, char *desc)
 KUNIT_ARRAY_PARAM(late, late_eachs, late_desc);
 
 /*
- * RX takes @segments in one call. Returns 1 if the invalidation came amid it; 0
- * if the call ended before that was due: a timer runs one tick later at the
- * earliest. -EAGAIN: it came before the call, since the host took the processor
- * away; or it was due, and still did not run, although the end of the call lets
- * softirqs run. So ksoftirqd has taken them over, which waits for this thread.
+ * RX reads @segments in one call. Return 1 if the invalidation came during the call; 0 if the call
+ * ended before the invalidation was due, since a timer runs one tick later at the earliest. Return
+ * -EAGAIN if the invalidation came before the call, as the host had taken the processor away; or if
+ * it was due, and did not run, although softirqs run at the end of the call: so ksoftirqd has taken
+ * them over, which waits for this thread.
  */
 static int late_run(struct kunit *test, u32 segments)
 {
@@ -216,8 +201,8 @@ static int late_run(struct kunit *test, u32 segments)
 }
 
 /*
- * A machine that is done with a stream before the invalidation is due gets one
- * of twice the length.
+ * If RX ends before the invalidation is due, the test is repeated with a stream of twice the
+ * length.
  */
 static void late_run_amid(struct kunit *test)
 {
@@ -237,10 +222,9 @@ static void late_run_amid(struct kunit *test)
 }
 
 /*
- * A call in process context takes all there is. However short its Writes are,
- * an invalidation does not wait for its end, and nothing is placed from then
- * on. What RX holds it off is the same in each run, so the shortest wait
- * counts: the host may have taken the processor away in the others.
+ * A call in process context reads all FPDUs. However short its Writes are, an invalidation does not
+ * wait for its end, and nothing is placed after the invalidation. RX delays it by the same time in
+ * each run, so the shortest delay counts: in other runs the host may have taken the processor away.
  */
 static void rx_short_writes_do_not_hold_off_an_invalidation(struct kunit *test)
 {
@@ -274,5 +258,3 @@ static struct kunit_suite rx_suite = {
 };
 
 kunit_test_suite(rx_suite);
-
-MODULE_LICENSE("GPL");

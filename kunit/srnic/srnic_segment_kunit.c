@@ -2,19 +2,16 @@
 /* Sizes of segments and places of Markers: RFC 5044 4.3, 4.5. */
 
 #include <kunit/test.h>
-#include <linux/module.h>
 #include <linux/string.h>
 
 #include "wire.h"
 
-struct mulpdu_row {
+static const struct mulpdu_row {
 	const char	*desc;
 	u32		emss;
 	bool		markers;
 	u16		mulpdu;
-};
-
-static const struct mulpdu_row mulpdu_rows[] = {
+} mulpdu_rows[] = {
 	{ "F-4.5-1_1448", 1448, false, 1442 },
 	{ "F-4.5-1_1447", 1447, false, 1438 },
 	{ "F-4.5-1_1460", 1460, false, 1454 },
@@ -34,12 +31,7 @@ static const struct mulpdu_row mulpdu_rows[] = {
 	{ "F-3-2_largest", U32_MAX, true, 64768 },
 };
 
-static void mulpdu_desc(const struct mulpdu_row *row, char *desc)
-{
-	strscpy(desc, row->desc, KUNIT_PARAM_DESC_SIZE);
-}
-
-KUNIT_ARRAY_PARAM(mulpdu, mulpdu_rows, mulpdu_desc);
+KUNIT_ARRAY_PARAM_DESC(mulpdu, mulpdu_rows, desc);
 
 static void mulpdu_follows_emss(struct kunit *test)
 {
@@ -48,8 +40,8 @@ static void mulpdu_follows_emss(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, srnic_mulpdu(row->emss, row->markers), row->mulpdu);
 }
 
-/* 2048 octets at MULPDU 1500: MO 0, 1482 */
-/* Rules: D-4.3-4: 1482 octets, then 566, so that the second MO is 1482 */
+/* 2048 bytes at MULPDU 1500: MO 0, 1482 */
+/* Rules: D-4.3-4: 1482 bytes, then 566, so that the second MO is 1482 */
 static void segment_len_2048_two_segments(struct kunit *test)
 {
 	KUNIT_EXPECT_EQ(test, srnic_segment_len(2048, 1500, 18), 1482);
@@ -58,7 +50,7 @@ static void segment_len_2048_two_segments(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, srnic_segment_len(U32_MAX, 64768, 14), 64754);
 }
 
-/* What the RFC says, octet by octet */
+/* What the RFC says, byte by byte */
 static u32 slow_marker_count(u32 pos, u32 len)
 {
 	u32 count = 0;
@@ -100,14 +92,12 @@ static void marker_count_at_wrap_goes_on(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, srnic_marker_gap(512), 0);
 }
 
-struct marker_row {
+static const struct marker_row {
 	const char	*desc;
 	u32		fpdu_pos;
 	u32		marker_pos;
 	u8		octets[4];
-};
-
-static const struct marker_row marker_rows[] = {
+} marker_rows[] = {
 	{ "F-4.3-2_at_seqstart_zero", 4, 0, { 0, 0, 0, 0 } },
 	{ "F-4.3-5_between_fpdus_zero", 1028, 1024, { 0, 0, 0, 0 } },
 	{ "F-4.3-3_first_inside", 4, 512, { 0, 0, 0x01, 0xfc } },
@@ -117,12 +107,7 @@ static const struct marker_row marker_rows[] = {
 	{ "F-4.3-3_farthest", 4, 65024, { 0, 0, 0xfd, 0xfc } },
 };
 
-static void marker_desc(const struct marker_row *row, char *desc)
-{
-	strscpy(desc, row->desc, KUNIT_PARAM_DESC_SIZE);
-}
-
-KUNIT_ARRAY_PARAM(marker, marker_rows, marker_desc);
+KUNIT_ARRAY_PARAM_DESC(marker, marker_rows, desc);
 
 static void marker_put_points_to_fpdu(struct kunit *test)
 {
@@ -171,5 +156,3 @@ static struct kunit_suite segment_suite = {
 };
 
 kunit_test_suite(segment_suite);
-
-MODULE_LICENSE("GPL");

@@ -83,8 +83,8 @@ static struct socket *single_socket(struct kunit *test)
 }
 
 /*
- * A connection over the loopback device, for the QP by @sock and for the test by @peer. If @rcvbuf
- * is not 0, the receive buffer of @sock has so many octets.
+ * Make a connection over the loopback device, with @sock for the QP and @peer for the test. If
+ * @rcvbuf is not 0, the receive buffer of @sock has that many bytes.
  */
 void single_connect(struct kunit *test, struct socket **peer, struct socket **sock, int rcvbuf)
 {

@@ -7,19 +7,14 @@
 
 #define SINGLE_EVENTS	8
 
-/**
- * struct single - the world of a test
- * @p: the pair
- * @qp: the QP, its end 0
- * @events: what its handler, or that of an SRQ, was told, in order
- * @n: how many
- * @own: the work queues are of the test: there is no device beside
- */
+/* One QP of a pair, which is tested */
 struct single {
-	struct pair		*p;
-	struct srnic_qp		*qp;
+	struct pair		*p;	/* the pair */
+	struct srnic_qp		*qp;	/* the QP, end 0 of the pair */
+	/* events that the handler of the QP, or of an SRQ, got, in order */
 	enum ib_event_type	events[SINGLE_EVENTS];
-	unsigned int		n;
+	unsigned int		n;	/* number of elements of @events */
+	/* the work queues are made by the test, since srnic is not loaded */
 	bool			own;
 };
 

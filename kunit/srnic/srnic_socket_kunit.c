@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What comes over real TCP: a QP has a socket, on the loopback device, and whoever holds the
- * other end puts octets there that the other QP of the pair has made, when and how the test wants.
+ * Receiving over real TCP: a QP has a socket on the loopback device. Through the socket at the
+ * other end the test sends bytes that the pair's other QP has made, when and how it wants.
  */
 
 #include "srnic_single.h"
 
 #include <linux/delay.h>
-#include <linux/module.h>
 #include <net/sock.h>
 #include <net/tcp.h>
 
@@ -16,26 +15,20 @@
 #include "rx.h"
 #include "../srnic/mem.h"	/* user mode Linux has a mem.h, too */
 
-#define SOCKET_LEN		100	/* octets of a Send */
+#define SOCKET_LEN		100	/* bytes of a Send */
 #define SOCKET_PATIENCE_MS	5000
 #define SOCKET_WHILE_MS		50
 #define SOCKET_SMALL_RCVBUF	4096	/* for less than the longest FPDU */
 
-/**
- * struct socket_world - what is beside the pair
- * @stream: stands behind the QP's socket
- * @peer: the other end of it
- * @sock: the QP's
- * @user_data: what the socket had before, as what follows
- * @data_ready: TCP's
- * @write_space: TCP's
- */
+/* The sockets of a test */
 struct socket_world {
-	struct iw_mpa_stream	stream;
-	struct socket		*peer;
-	struct socket		*sock;
-	void			*user_data;
+	struct iw_mpa_stream	stream;		/* the stream of the QP's socket */
+	struct socket		*peer;		/* socket at the other end */
+	struct socket		*sock;		/* socket of the QP */
+	void			*user_data;	/* value of sk_user_data before the test */
+	/* TCP's function, which the test replaces */
 	void			(*data_ready)(struct sock *sk);
+	/* TCP's function, which the test replaces */
 	void			(*write_space)(struct sock *sk);
 };
 
@@ -122,7 +115,7 @@ static void socket_exit(struct kunit *test)
 		sock_release(w->peer);
 }
 
-/* The first @len octets of what end 1 has on the wire */
+/* The first @len bytes of what end 1 has on the wire */
 static void socket_feed(struct kunit *test, u32 len)
 {
 	struct pair_end *e = &single.p->end[1];
@@ -136,13 +129,11 @@ static void socket_feed(struct kunit *test, u32 len)
 	e->wire_pos += len;
 }
 
-/* End 1 sends @len octets, end 0 has a receive for them. */
+/* End 1 sends @len bytes, end 0 has a receive for them. */
 static void socket_post(struct kunit *test, u64 id, u32 len)
 {
 	struct pair_end *to = &single.p->end[0], *from = &single.p->end[1];
-	struct ib_sge sge = {
-		.addr = (uintptr_t)from->mem, .length = len, .lkey = SRNIC_LOCAL_DMA_LKEY,
-	};
+	struct ib_sge sge = pair_sge(from->mem, len);
 	const struct ib_send_wr wr = { .opcode = IB_WR_SEND, .sg_list = &sge, .num_sge = 1 };
 	u32 i;
 
@@ -194,7 +185,7 @@ static void socket_sends_arrive(struct kunit *test)
 	}
 }
 
-/* An FPDU is taken when its last octet is there, not before and not later. */
+/* An FPDU is taken when its last byte is there, not before and not later. */
 static void socket_fpdu_taken_when_whole(struct kunit *test)
 {
 	struct srnic_qp *qp = socket_begin(test, &socket_opts[0], 0);
@@ -228,7 +219,7 @@ static void socket_fpdu_longer_than_the_window_arrives(struct kunit *test)
 	}
 }
 
-/* The end of a stream behind a whole FPDU is no error; within one it is. */
+/* The end of a stream after a whole FPDU is no error; within one it is. */
 static void socket_closed_behind_an_fpdu(struct kunit *test)
 {
 	struct srnic_qp *qp = socket_begin(test, &socket_opts[0], 0);
@@ -302,7 +293,7 @@ static void socket_expect_dropped(struct kunit *test, struct srnic_qp *qp)
 	KUNIT_EXPECT_EQ(test, qp->rq.get, 0);
 }
 
-/* What comes to a QP that its ULP has brought to ERR, or behind a fault: nothing is delivered. */
+/* What comes to a QP that its ULP has brought to ERR, or after a fault: nothing is delivered. */
 static void socket_dropped_behind_abrupt_end(struct kunit *test)
 {
 	struct srnic_qp *qp = socket_begin(test, &socket_opts[0], 0);
@@ -319,7 +310,7 @@ static void socket_dropped_behind_fault(struct kunit *test)
 	socket_expect_dropped(test, qp);
 }
 
-/* Urgent data has no place in the stream: its octet would be missing. */
+/* Urgent data has no place in the stream: its byte would be missing. */
 static void socket_urgent_data_ends_the_stream(struct kunit *test)
 {
 	struct srnic_qp *qp = socket_begin(test, &socket_opts[0], 0);
@@ -331,7 +322,7 @@ static void socket_urgent_data_ends_the_stream(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, qp->fault.err, SRNIC_ERR_URGENT);
 }
 
-/* Octets that TCP counts and does not have */
+/* Bytes that TCP counts and does not have */
 static void socket_unreadable_ends_the_stream(struct kunit *test)
 {
 	struct srnic_qp *qp = socket_begin(test, &socket_opts[0], 0);
@@ -347,8 +338,8 @@ static void socket_unreadable_ends_the_stream(struct kunit *test)
 }
 
 /*
- * IP may make a segment of fragments, each of which has parts of its own. It is
- * dropped then, so that TCP's window does not close.
+ * IP may make a segment of fragments that have parts of their own. RX drops the bytes of such a
+ * segment, so that TCP's window does not close.
  */
 static void socket_parts_of_parts_are_unreadable(struct kunit *test)
 {
@@ -415,8 +406,9 @@ static void socket_beyond_the_budget_taken_later(struct kunit *test)
 }
 
 /*
- * If the host lacks memory TCP may hold less than an FPDU, but the rest mostly comes in a moment:
- * then there is no copy, which would take more memory. Otherwise the FPDU is collected.
+ * If the host lacks memory TCP may be unable to hold a whole FPDU. Mostly the rest arrives in a
+ * moment: then RX makes no copy, which would take more memory. Otherwise it collects the FPDU in a
+ * buffer.
  */
 static void socket_fpdu_gets_time_to_come_under_pressure(struct kunit *test)
 {
@@ -478,7 +470,7 @@ static void socket_without_memory_asked_again(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, pair_count(single.p, SRNIC_CNT_rx_deferred), 0);
 }
 
-/* Nothing of a QP's stream before is left in the next one; nothing runs behind its end. */
+/* Nothing of a QP's stream before is left in the next one; nothing runs after its end. */
 static void socket_rx_begins_anew(struct kunit *test)
 {
 	const struct iw_mpa_params params = { .rtr = IW_MPA_RTR_ALL };
@@ -525,5 +517,3 @@ static struct kunit_suite socket_suite = {
 };
 
 kunit_test_suite(socket_suite);
-
-MODULE_LICENSE("GPL");

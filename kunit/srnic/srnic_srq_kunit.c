@@ -3,7 +3,6 @@
 
 #include "srnic_single.h"
 
-#include <linux/module.h>
 #include <linux/workqueue.h>
 
 #include "qp.h"
@@ -34,12 +33,7 @@ static const struct srq_row {
 	{ "another type",	IB_SRQT_XRC, 1, 1, -EOPNOTSUPP },
 };
 
-static void srq_row_desc(const struct srq_row *row, char *desc)
-{
-	strscpy(desc, row->desc, KUNIT_PARAM_DESC_SIZE);
-}
-
-KUNIT_ARRAY_PARAM(srq_row, srq_rows, srq_row_desc);
+KUNIT_ARRAY_PARAM_DESC(srq_row, srq_rows, desc);
 
 static void srq_created_within_limits(struct kunit *test)
 {
@@ -59,7 +53,7 @@ static void srq_created_within_limits(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, atomic_read(&single.p->dev->objects.srq), 0);
 }
 
-/* Rules: R-8.1.2-1: ENOMEM for one more than the device says that it has, and not behind it */
+/* Rules: R-8.1.2-1: ENOMEM for one more than the device says that it has, and not after it */
 static void srq_past_the_number_refused(struct kunit *test)
 {
 	struct srnic_srq *srq = srq_new(test);
@@ -227,5 +221,3 @@ static struct kunit_suite srq_suite = {
 };
 
 kunit_test_suite(srq_suite);
-
-MODULE_LICENSE("GPL");

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Messages from one QP to another, with and without CRC and Markers, cut into segments and
- * portions of any size.
+ * Messages from one QP to another, with and without CRC and Markers, cut into segments and portions
+ * of any size.
  */
 
 #include "srnic_pair.h"
 
 #include <linux/crc32c.h>
-#include <linux/module.h>
 #include <linux/slab.h>
 #include <linux/string.h>
 #include <linux/unaligned.h>
@@ -55,16 +54,9 @@ static struct pair *stream_begin(struct kunit *test)
 	return p;
 }
 
-static struct ib_sge sge_of(const void *va, u32 len)
-{
-	return (struct ib_sge) {
-		.addr = (uintptr_t)va, .length = len, .lkey = SRNIC_LOCAL_DMA_LKEY,
-	};
-}
-
 /*
- * Rules: F-4.3-6: the octets that arrive, with Markers and without; D-5.2-1 D-4.1-1: each of 17
- * lengths completes, whole, in a receive of its own
+ * Rules: F-4.3-6: the bytes that arrive, with Markers and without; D-5.2-1 D-4.1-1: messages of 17
+ * lengths each complete as a whole, in separate receives
  */
 static void stream_send_any_length_arrives(struct kunit *test)
 {
@@ -75,7 +67,7 @@ static void stream_send_any_length_arrives(struct kunit *test)
 	int i;
 
 	for (i = 0; i < ARRAY_SIZE(lens); i++) {
-		struct ib_sge sge = sge_of(p->end[0].mem + i, lens[i]);
+		struct ib_sge sge = pair_sge(p->end[0].mem + i, lens[i]);
 		const struct ib_send_wr wr = {
 			.wr_id = i, .opcode = IB_WR_SEND, .sg_list = &sge, .num_sge = 1,
 			.send_flags = IB_SEND_SIGNALED,
@@ -99,19 +91,19 @@ static void stream_send_any_length_arrives(struct kunit *test)
 }
 
 /* A gather list is one message; and one receive of several pieces */
-/* Rules: R-5.1-3: the octets of one Send of six pieces, and one receive */
+/* Rules: R-5.1-3: the bytes of one Send of six pieces, and one receive */
 static void stream_send_of_pieces_to_pieces_arrives(struct kunit *test)
 {
 	struct pair *p = stream_begin(test);
 	struct ib_sge from[] = {
-		sge_of(p->end[0].mem, 1), sge_of(p->end[0].mem, 0),
-		sge_of(p->end[0].mem + 1, 2999), sge_of(p->end[0].mem + 3000, 4096),
-		sge_of(p->end[0].mem, 0), sge_of(p->end[0].mem + 7096, 5),
+		pair_sge(p->end[0].mem, 1), pair_sge(p->end[0].mem, 0),
+		pair_sge(p->end[0].mem + 1, 2999), pair_sge(p->end[0].mem + 3000, 4096),
+		pair_sge(p->end[0].mem, 0), pair_sge(p->end[0].mem + 7096, 5),
 	};
 	struct ib_sge to[] = {
-		sge_of(p->end[1].mem, 0), sge_of(p->end[1].mem, 100),
-		sge_of(p->end[1].mem + 100, 1), sge_of(p->end[1].mem, 0),
-		sge_of(p->end[1].mem + 101, 6999), sge_of(p->end[1].mem + 7100, 500),
+		pair_sge(p->end[1].mem, 0), pair_sge(p->end[1].mem, 100),
+		pair_sge(p->end[1].mem + 100, 1), pair_sge(p->end[1].mem, 0),
+		pair_sge(p->end[1].mem + 101, 6999), pair_sge(p->end[1].mem + 7100, 500),
 	};
 	const struct ib_send_wr wr = {
 		.opcode = IB_WR_SEND, .sg_list = from, .num_sge = ARRAY_SIZE(from),
@@ -129,28 +121,13 @@ static void stream_send_of_pieces_to_pieces_arrives(struct kunit *test)
 	pair_expect_no_wc(p, &p->end[0].scq);
 }
 
-static int stream_post_rdma(struct pair_end *e, u64 id, enum ib_wr_opcode opcode,
-			    struct ib_sge *sge, u64 addr, u32 rkey, int flags)
-{
-	const struct ib_rdma_wr wr = {
-		.wr = {
-			.wr_id = id, .opcode = opcode, .sg_list = sge, .num_sge = sge ? 1 : 0,
-			.send_flags = flags | IB_SEND_SIGNALED,
-		},
-		.remote_addr = addr,
-		.rkey = rkey,
-	};
-
-	return pair_post(e, &wr.wr);
-}
-
-/* A region of all memory: octets come from it, and go to it if its ULP may write there. */
+/* A region of all memory: bytes come from it, and go to it if its ULP may write there. */
 static void stream_dma_region_is_source_and_sink(struct kunit *test)
 {
 	struct pair *p = stream_begin(test);
 	u8 *from = p->end[0].mem + 5, *to = p->end[1].mem + 3;
 	struct srnic_rwqe *rwqe = p->end[1].qp->rq.kring;
-	struct ib_sge sge = sge_of(from, 9000);
+	struct ib_sge sge = pair_sge(from, 9000);
 	const struct ib_send_wr wr = { .opcode = IB_WR_SEND, .sg_list = &sge, .num_sge = 1 };
 	struct ib_mr *source, *sink;
 	struct srnic_mr *mr;
@@ -171,8 +148,7 @@ static void stream_dma_region_is_source_and_sink(struct kunit *test)
 	mr = pair_reg(p, &p->pd, p->end[1].mem, 0, PAIR_MEM, IB_ACCESS_REMOTE_READ);
 	memset(p->end[1].mem, 0xdd, PAIR_MEM);
 	sge.lkey = sink->lkey;
-	KUNIT_ASSERT_EQ(test, stream_post_rdma(&p->end[0], 2, IB_WR_RDMA_READ, &sge, 0, mr->stag,
-					       0), 0);
+	pair_post_rdma(p, 0, 2, IB_WR_RDMA_READ, &sge, 0, mr->stag);
 	pair_run(p);
 	pair_expect_wc(p, &p->end[0].scq, 2, IB_WC_SUCCESS);
 	KUNIT_EXPECT_PTR_EQ(test, memchr_inv(from, 0xdd, 9000), NULL);
@@ -202,12 +178,11 @@ static void stream_write_any_offset_lands_there_alone(struct kunit *test)
 	int i;
 
 	for (i = 0; i < ARRAY_SIZE(lens); i++) {
-		struct ib_sge sge = sge_of(p->end[0].mem, lens[i]);
+		struct ib_sge sge = pair_sge(p->end[0].mem, lens[i]);
 		u32 off = 5 + i;
 
 		memset(p->end[1].mem, 0xee, PAIR_MEM);
-		KUNIT_ASSERT_EQ(test, stream_post_rdma(&p->end[0], i, IB_WR_RDMA_WRITE, &sge,
-						       base + off, mr->stag, 0), 0);
+		pair_post_rdma(p, 0, i, IB_WR_RDMA_WRITE, &sge, base + off, mr->stag);
 		pair_run(p);
 		pair_expect_wc(p, &p->end[0].scq, i, IB_WC_SUCCESS);
 		pair_expect_no_wc(p, &p->end[1].rcq);
@@ -219,8 +194,8 @@ static void stream_write_any_offset_lands_there_alone(struct kunit *test)
 
 /* More Reads than ORD, zero-length ones between */
 /*
- * Rules: R-5.2.1-3: ten completions, and no eleventh; R-5.2.2-3: the octets of each sink;
- * R-6.1-2: the source, whose IRD is this ORD, finds no fault
+ * Rules: R-5.2.1-3: there are ten completions, and no eleventh; R-5.2.2-3: the bytes of each sink;
+ * R-6.1-2: the source, whose IRD is the ORD of this end, finds no fault
  */
 static void stream_reads_beyond_ord_all_answered_in_order(struct kunit *test)
 {
@@ -231,11 +206,10 @@ static void stream_reads_beyond_ord_all_answered_in_order(struct kunit *test)
 
 	for (i = 0; i < 10; i++) {
 		u32 len = i % 3 ? i * 700 : 0;
-		struct ib_sge sge = sge_of(p->end[1].mem + i * 6400, len);
+		struct ib_sge sge = pair_sge(p->end[1].mem + i * 6400, len);
 
-		KUNIT_ASSERT_EQ(test, stream_post_rdma(&p->end[1], i, IB_WR_RDMA_READ,
-						       len || i ? &sge : NULL, i * 6400,
-						       len ? mr->stag : U32_MAX, 0), 0);
+		pair_post_rdma(p, 1, i, IB_WR_RDMA_READ,
+			       len || i ? &sge : NULL, i * 6400, len ? mr->stag : U32_MAX);
 	}
 	pair_run(p);
 	for (i = 0; i < 10; i++) {
@@ -250,20 +224,19 @@ static void stream_reads_beyond_ord_all_answered_in_order(struct kunit *test)
 	pair_expect_fault(p, 0, SRNIC_ERR_NONE);
 }
 
-/* A Send is sent behind a Read, and completes behind it */
+/* A Send is sent after a Read, and completes after it */
 /* Rules: R-5.5-15: no completion of a Send that has arrived, until the Read's */
 static void stream_send_behind_read_completes_behind_it(struct kunit *test)
 {
 	struct pair *p = stream_begin(test);
 	struct srnic_mr *mr = pair_reg(p, &p->pd, p->end[1].mem, 0, 100, IB_ACCESS_REMOTE_READ);
-	struct ib_sge sge = sge_of(p->end[0].mem, 100);
+	struct ib_sge sge = pair_sge(p->end[0].mem, 100);
 	const struct ib_send_wr wr = {
 		.wr_id = 2, .opcode = IB_WR_SEND, .send_flags = IB_SEND_SIGNALED,
 	};
 
 	pair_post_recv(&p->end[1], 9, NULL, 0);
-	KUNIT_ASSERT_EQ(test, stream_post_rdma(&p->end[0], 1, IB_WR_RDMA_READ, &sge, 0, mr->stag,
-					       0), 0);
+	pair_post_rdma(p, 0, 1, IB_WR_RDMA_READ, &sge, 0, mr->stag);
 	KUNIT_ASSERT_EQ(test, pair_post(&p->end[0], &wr), 0);
 	pair_send(p, 0);
 	pair_deliver(p, 0);
@@ -274,20 +247,19 @@ static void stream_send_behind_read_completes_behind_it(struct kunit *test)
 	pair_expect_wc(p, &p->end[0].scq, 2, IB_WC_SUCCESS);
 }
 
-/* A fence holds what is behind it until all Reads are answered */
+/* A fence holds what is after it until all Reads are answered */
 /* Rules: R-B-3: no receive completes until the Read is answered */
 static void stream_fenced_send_waits_for_reads(struct kunit *test)
 {
 	struct pair *p = stream_begin(test);
 	struct srnic_mr *mr = pair_reg(p, &p->pd, p->end[1].mem, 0, 100, IB_ACCESS_REMOTE_READ);
-	struct ib_sge sge = sge_of(p->end[0].mem, 100);
+	struct ib_sge sge = pair_sge(p->end[0].mem, 100);
 	const struct ib_send_wr wr = {
 		.wr_id = 2, .opcode = IB_WR_SEND, .send_flags = IB_SEND_FENCE,
 	};
 
 	pair_post_recv(&p->end[1], 9, NULL, 0);
-	KUNIT_ASSERT_EQ(test, stream_post_rdma(&p->end[0], 1, IB_WR_RDMA_READ, &sge, 0, mr->stag,
-					       0), 0);
+	pair_post_rdma(p, 0, 1, IB_WR_RDMA_READ, &sge, 0, mr->stag);
 	KUNIT_ASSERT_EQ(test, pair_post(&p->end[0], &wr), 0);
 	pair_send(p, 0);
 	pair_deliver(p, 0);
@@ -299,8 +271,8 @@ static void stream_fenced_send_waits_for_reads(struct kunit *test)
 
 /* The peer invalidates; then the STag is of no use */
 /*
- * Rules: R-5.3-3: the STag in the completion; R-8.1.1-7: a fast-registered region is invalid
- * behind it
+ * Rules: R-5.3-3: the STag in the completion; R-8.1.1-7: a fast-registered region is invalid after
+ * the message
  */
 static void stream_send_inv_invalidates_and_tells(struct kunit *test)
 {
@@ -356,11 +328,11 @@ static void stream_reg_read_inv_chain_done_in_order(struct kunit *test)
 }
 
 /* What is changed between post and sending is sent changed; not so inline */
-/* Rules: R-5.5-14: the octets that arrive are those of before the change */
+/* Rules: R-5.5-14: the bytes that arrive are those of before the change */
 static void stream_inline_copied_at_post(struct kunit *test)
 {
 	struct pair *p = stream_begin(test);
-	struct ib_sge sge[] = { sge_of(p->end[0].mem, 40), sge_of(p->end[0].mem + 40, 40) };
+	struct ib_sge sge[] = { pair_sge(p->end[0].mem, 40), pair_sge(p->end[0].mem + 40, 40) };
 	const struct ib_send_wr wr = {
 		.opcode = IB_WR_SEND, .sg_list = sge, .num_sge = 2, .send_flags = IB_SEND_INLINE,
 	};
@@ -397,10 +369,10 @@ static void stream_msn_wraps(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, p->end[0].qp->tx.msn[SRNIC_QN_SEND], 2);
 }
 
-/* The RFC's own words, octet by octet */
+/* The RFC's own words, byte by byte */
 /*
- * Rules: F-4.3-1 F-4.3-2 F-4.3-3 F-4.3-4 F-4.3-5: the place and value of each Marker, worked out
- * word by word; F-4.4-2: each CRC, summed over Markers
+ * Rules: F-4.3-1 F-4.3-2 F-4.3-3 F-4.3-4 F-4.3-5: place and value of each Marker, as calculated
+ * word by word; F-4.4-2: each CRC, which covers the Markers
  */
 static void stream_markers_and_crc_stand_where_the_rfc_has_them(struct kunit *test)
 {
@@ -414,7 +386,7 @@ static void stream_markers_and_crc_stand_where_the_rfc_has_them(struct kunit *te
 
 	pair_start(p, &opts);
 	for (i = 0; i < PAIR_WRS; i++) {
-		struct ib_sge sge = sge_of(e->mem, i * 97);
+		struct ib_sge sge = pair_sge(e->mem, i * 97);
 		const struct ib_send_wr wr = {
 			.opcode = IB_WR_SEND, .sg_list = &sge, .num_sge = 1,
 		};
@@ -448,9 +420,9 @@ static void stream_markers_and_crc_stand_where_the_rfc_has_them(struct kunit *te
 
 /* RTR messages use an MSN, a Read a slot; no WQE, no receive */
 /*
- * Rules: R-5.2.1-6: a Read counts as open until its response, the next has MSN 2, and nothing
- * completes; R-5.3-7: a Send completes nothing, and the next one the receive; E-9.2-8: the RTR
- * message, of each type
+ * Rules: R-5.2.1-6: a Read as RTR message counts as open until its response arrives, the next Read
+ * has MSN 2, and no completion is made; R-5.3-7: a Send as RTR message makes no completion, and the
+ * next Send completes the receive; E-9.2-8: the RTR message, of each type
  */
 static void stream_rtr_uses_no_work_request(struct kunit *test)
 {
@@ -494,8 +466,8 @@ static void stream_rtr_uses_no_work_request(struct kunit *test)
 
 /* Of a batch, the FPDU goes out that TCP has a part of; then the Terminate message */
 /*
- * Rules: F-4.3-1: the Terminate message behind the cut is read, with its Markers; R-5.4-7 T-17: it
- * is the one behind the FPDU that TCP had a part of
+ * Rules: F-4.3-1: the Terminate message is read with its Markers, after the FPDU that was cut;
+ * R-5.4-7 T-17: the Terminate message follows the FPDU of which TCP had got a part
  */
 static void stream_terminate_behind_cut_batch_understood(struct kunit *test)
 {
@@ -504,7 +476,7 @@ static void stream_terminate_behind_cut_batch_understood(struct kunit *test)
 	};
 	struct pair *p = test->priv;
 	struct pair_end *a = &p->end[0];
-	struct ib_sge sge = sge_of(a->mem, 300);
+	struct ib_sge sge = pair_sge(a->mem, 300);
 	const struct ib_send_wr wr = { .opcode = IB_WR_SEND, .sg_list = &sge, .num_sge = 1 };
 	u32 len;
 	int i;
@@ -554,5 +526,3 @@ static struct kunit_suite stream_suite = {
 };
 
 kunit_test_suite(stream_suite);
-
-MODULE_LICENSE("GPL");

@@ -2,20 +2,17 @@
 /* Errors and Terminate messages: RFC 5040 4.8, 7, RFC 5041 7. */
 
 #include <kunit/test.h>
-#include <linux/module.h>
 #include <linux/string.h>
 
 #include "wire.h"
 #include "term.h"
 
-struct code_row {
+static const struct code_row {
 	const char		*desc;
 	enum srnic_err		err;
 	u8			octets[3];
 	enum srnic_term_form	form;
-};
-
-static const struct code_row code_rows[] = {
+} code_rows[] = {
 	{ "R-7.1-1_local", SRNIC_ERR_LOCAL, { 0x00, 0x00, 0x00 }, SRNIC_TERM_BARE },
 	{ "D-7.2-1_unreadable", SRNIC_ERR_UNREADABLE, { 0x00, 0x00, 0x00 }, SRNIC_TERM_BARE },
 	{ "R-7.2-1_read_stag", SRNIC_ERR_READ_STAG, { 0x01, 0x00, 0xe0 }, SRNIC_TERM_MDR },
@@ -50,17 +47,12 @@ static const struct code_row code_rows[] = {
 	{ "F-8-2_marker", SRNIC_ERR_MARKER, { 0x20, 0x03, 0x00 }, SRNIC_TERM_BARE },
 };
 
-static void code_desc(const struct code_row *row, char *desc)
-{
-	strscpy(desc, row->desc, KUNIT_PARAM_DESC_SIZE);
-}
-
-KUNIT_ARRAY_PARAM(code, code_rows, code_desc);
+KUNIT_ARRAY_PARAM_DESC(code, code_rows, desc);
 
 /*
  * Rules: D-7.2-1 R-4.8-7: layer, type, code and bits for each error, as constants; R-4.8-1: three
- * octets of Terminate Control, and a fourth of 0; R-4.8-5: the length of the payload; T-3: the
- * octets of Terminate Control, on both endiannesses; F-8-3: no code of MPA above 3, in any error
+ * bytes of Terminate Control, and a fourth of 0; R-4.8-5: the length of the payload; T-3: the bytes
+ * of Terminate Control, on machines of both byte orders; F-8-3: no error has a code of MPA above 3
  */
 static void term_build_each_error_octets_exact(struct kunit *test)
 {
@@ -125,7 +117,7 @@ static void err_each_named_and_told(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, srnic_errs[SRNIC_ERR_MSN].tell, SRNIC_TELL_REQ);
 }
 
-/* The whole octets of four Terminate payloads */
+/* The whole bytes of four Terminate payloads */
 static void term_build_vectors_exact(struct kunit *test)
 {
 	static const u8 write_16[] = {
@@ -159,14 +151,12 @@ static void term_build_vectors_exact(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, memcmp(payload, read_4096, sizeof(read_4096)), 0);
 }
 
-struct term_parse_row {
+static const struct term_parse_row {
 	const char	*desc;
 	size_t		len;
 	u8		ddp_len;
 	u8		octets[SRNIC_TERM_MAX + 4];
-};
-
-static const struct term_parse_row term_parse_rows[] = {
+} term_parse_rows[] = {
 	{ "R-4.8-8_bare", 4, 0, { 0x20, 0x02, 0x00, 0x00 } },
 	{ "R-4.8-8_d_in_4_octets", 4, 0, { 0x11, 0x00, 0xc0, 0x00 } },
 	{ "R-4.8-8_d_without_m", 24, 0, { 0x11, 0x00, 0x40, 0x00, 0, 0, 0xc1 } },
@@ -180,16 +170,11 @@ static const struct term_parse_row term_parse_rows[] = {
 	{ "R-4.8-8_unknown_codes", 4, 0, { 0xfe, 0x77, 0x1f, 0xff } },
 };
 
-static void term_parse_desc(const struct term_parse_row *row, char *desc)
-{
-	strscpy(desc, row->desc, KUNIT_PARAM_DESC_SIZE);
-}
-
-KUNIT_ARRAY_PARAM(term_parse, term_parse_rows, term_parse_desc);
+KUNIT_ARRAY_PARAM_DESC(term_parse, term_parse_rows, desc);
 
 /*
- * Rules: R-4.8-8: each field, and the header where all of it is there; T-3: each field of given
- * octets, on both endiannesses
+ * Rules: R-4.8-8: each field of a received Terminate message, and the copied header if it is
+ * complete; T-3: each field decoded from given bytes, on machines of both byte orders
  */
 static void term_parse_any_payload_believed_within_length(struct kunit *test)
 {
@@ -208,7 +193,7 @@ static void term_parse_any_payload_believed_within_length(struct kunit *test)
 	KUNIT_EXPECT_PTR_EQ(test, term.ddp, row->ddp_len ? (const u8 *)payload + 6 : NULL);
 }
 
-/* Rules: R-5.4-6: no result for 0 to 3 octets */
+/* Rules: R-5.4-6: no result for 0 to 3 bytes */
 static void term_parse_less_than_control_refused(struct kunit *test)
 {
 	static const u8 payload[3] = { 0x20, 0x02, 0x00 };
@@ -247,12 +232,7 @@ static const struct range_row range_rows[] = {
 	{ "R-4.4-4_2_32_minus_1", 0, 4096, 0, U32_MAX, SRNIC_MEM_BOUNDS },
 };
 
-static void range_desc(const struct range_row *row, char *desc)
-{
-	strscpy(desc, row->desc, KUNIT_PARAM_DESC_SIZE);
-}
-
-KUNIT_ARRAY_PARAM(range, range_rows, range_desc);
+KUNIT_ARRAY_PARAM_DESC(range, range_rows, desc);
 
 static void range_check_octet_exact(struct kunit *test)
 {
@@ -305,5 +285,3 @@ static struct kunit_suite term_suite = {
 };
 
 kunit_test_suite(term_suite);
-
-MODULE_LICENSE("GPL");

@@ -2,41 +2,23 @@
 /* States of a sender: each event in each state. */
 
 #include <kunit/test.h>
-#include <linux/module.h>
 
 #include "qp_state.h"
 
-#define NO_CHANGE SRNIC_TX_STATES
+#define SRNIC_TX_SAME	SRNIC_TX_STATES
+#define ROW(from, start, open, finish, answer, all_sent, term, close) \
+	[SRNIC_TX_##from] = { SRNIC_TX_##start, SRNIC_TX_##open, SRNIC_TX_##finish, \
+			      SRNIC_TX_##answer, SRNIC_TX_##all_sent, SRNIC_TX_##term, \
+			      SRNIC_TX_##close }
 
 static const enum srnic_tx_state tx_state_next[SRNIC_TX_STATES][SRNIC_TX_EVENTS] = {
-	[SRNIC_TX_SHUT] = {
-		NO_CHANGE, SRNIC_TX_OPEN, NO_CHANGE,
-		NO_CHANGE, NO_CHANGE, NO_CHANGE, SRNIC_TX_CLOSED,
-	},
-	[SRNIC_TX_OPEN] = {
-		SRNIC_TX_SHUT, NO_CHANGE, SRNIC_TX_FINISHING,
-		NO_CHANGE, NO_CHANGE, SRNIC_TX_TERM, SRNIC_TX_CLOSED,
-	},
-	[SRNIC_TX_FINISHING] = {
-		SRNIC_TX_SHUT, NO_CHANGE, NO_CHANGE,
-		SRNIC_TX_ANSWERING, SRNIC_TX_FINISHED, SRNIC_TX_TERM, SRNIC_TX_CLOSED,
-	},
-	[SRNIC_TX_ANSWERING] = {
-		SRNIC_TX_SHUT, NO_CHANGE, NO_CHANGE,
-		NO_CHANGE, SRNIC_TX_FINISHED, SRNIC_TX_TERM, SRNIC_TX_CLOSED,
-	},
-	[SRNIC_TX_TERM] = {
-		SRNIC_TX_SHUT, NO_CHANGE, NO_CHANGE,
-		NO_CHANGE, NO_CHANGE, NO_CHANGE, SRNIC_TX_CLOSED,
-	},
-	[SRNIC_TX_FINISHED] = {
-		SRNIC_TX_SHUT, NO_CHANGE, NO_CHANGE,
-		NO_CHANGE, NO_CHANGE, NO_CHANGE, SRNIC_TX_CLOSED,
-	},
-	[SRNIC_TX_CLOSED] = {
-		SRNIC_TX_SHUT, NO_CHANGE, NO_CHANGE,
-		NO_CHANGE, NO_CHANGE, NO_CHANGE, NO_CHANGE,
-	},
+	ROW(SHUT,      SAME, OPEN, SAME,      SAME,      SAME,     SAME, CLOSED),
+	ROW(OPEN,      SHUT, SAME, FINISHING, SAME,      SAME,     TERM, CLOSED),
+	ROW(FINISHING, SHUT, SAME, SAME,      ANSWERING, FINISHED, TERM, CLOSED),
+	ROW(ANSWERING, SHUT, SAME, SAME,      SAME,      FINISHED, TERM, CLOSED),
+	ROW(TERM,      SHUT, SAME, SAME,      SAME,      SAME,     SAME, CLOSED),
+	ROW(FINISHED,  SHUT, SAME, SAME,      SAME,      SAME,     SAME, CLOSED),
+	ROW(CLOSED,    SHUT, SAME, SAME,      SAME,      SAME,     SAME, SAME),
 };
 
 static void tx_state_table(struct kunit *test)
@@ -48,7 +30,7 @@ static void tx_state_table(struct kunit *test)
 		for (event = 0; event < SRNIC_TX_EVENTS; event++) {
 			enum srnic_tx_state want = tx_state_next[from][event];
 
-			if (want == NO_CHANGE)
+			if (want == SRNIC_TX_SAME)
 				want = from;
 			KUNIT_EXPECT_EQ_MSG(test, srnic_tx_next(from, event), want,
 					    "state %d, event %d", from, event);
@@ -107,5 +89,3 @@ static struct kunit_suite tx_state_suite = {
 };
 
 kunit_test_suite(tx_state_suite);
-
-MODULE_LICENSE("GPL");

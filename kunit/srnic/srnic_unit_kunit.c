@@ -4,7 +4,6 @@
 #include "srnic_pair.h"
 
 #include <linux/mm.h>
-#include <linux/module.h>
 
 #include "cursor.h"
 #include "qp.h"
@@ -36,12 +35,12 @@ static void cursor_past_the_end_is_broken(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, cur.broken);
 	KUNIT_EXPECT_EQ(test, memcmp(to, octets, sizeof(octets)), 0);
 	KUNIT_EXPECT_PTR_EQ(test, memchr_inv(to + 10, 0, 6), NULL);
-	/* Good for other octets again */
+	/* Good for other bytes again */
 	srnic_cursor_at_memory(&cur, octets, 1);
 	KUNIT_EXPECT_FALSE(test, cur.broken);
 }
 
-/* The first that cannot be posted is named; those in front of it are posted, those behind not. */
+/* The first that cannot be posted is named; those in front of it are posted, those after not. */
 static void rq_post_names_the_first_bad_one(struct kunit *test)
 {
 	struct pair *p = test->priv;
@@ -70,9 +69,6 @@ static void sq_oldest_read_asked_twice_is_the_same(struct kunit *test)
 	struct pair *p = test->priv;
 	struct srnic_mr *mr;
 	struct ib_sge sge = { .length = 8 };
-	struct ib_rdma_wr wr = {
-		.wr = { .opcode = IB_WR_RDMA_READ, .sg_list = &sge, .num_sge = 1, .wr_id = 5 },
-	};
 	struct srnic_qp *qp = p->end[0].qp;
 	struct srnic_wqe *wqe;
 	bool rtr;
@@ -81,7 +77,7 @@ static void sq_oldest_read_asked_twice_is_the_same(struct kunit *test)
 	mr = pair_reg(p, &p->pd, p->end[0].mem, 0, 100, IB_ACCESS_LOCAL_WRITE);
 	sge.lkey = mr->stag;
 	KUNIT_EXPECT_PTR_EQ(test, srnic_sq_oldest_read(qp, &rtr), NULL);
-	KUNIT_ASSERT_EQ(test, pair_post(&p->end[0], &wr.wr), 0);
+	pair_post_rdma(p, 0, 5, IB_WR_RDMA_READ, &sge, 0, 0);
 	pair_send(p, 0);
 	wqe = srnic_sq_oldest_read(qp, &rtr);
 	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, wqe);
@@ -123,8 +119,8 @@ static void unit_cut_desc(const struct unit_cut *cut, char *desc)
 KUNIT_ARRAY_PARAM(unit_cut, unit_cuts, unit_cut_desc);
 
 /*
- * A Write of one octet, and behind it what looks as if it went on with that. The region has room
- * for nearly 2^32 octets more.
+ * A Write of one byte, followed by a truncated header that looks like a continuation of that Write.
+ * The region has room for nearly 2^32 more bytes.
  */
 static void run_header_that_is_cut_is_no_segment(struct kunit *test)
 {
@@ -188,10 +184,10 @@ static void fault_counted_once(struct kunit *test)
 }
 
 /*
- * A modify to ERR may come while RX is at work. What the ULP posts behind it is flushed, and that
- * there is no receive any more is no error of the peer.
+ * The QP may be modified to ERR while RX runs. Receives that the ULP posts after that are flushed,
+ * so a missing receive is then no error of the peer.
  */
-/* Rules: R-7-1: what is posted behind a modify to ERR that comes while RX is at work */
+/* Rules: R-7-1: what is posted after a modify to ERR that comes while RX is at work */
 static void place_behind_modify_to_err_takes_no_receive(struct kunit *test)
 {
 	const struct ib_send_wr wr = { .opcode = IB_WR_SEND };
@@ -232,16 +228,12 @@ static void read_request_wakes_the_sender(struct kunit *test)
 	struct srnic_cursor cur = {};
 	struct srnic_mr *mr, *sink;
 	struct ib_sge sge = { .length = 8 };
-	struct ib_rdma_wr wr = {
-		.wr = { .opcode = IB_WR_RDMA_READ, .sg_list = &sge, .num_sge = 1 },
-	};
 
 	pair_start(p, &unit_opts);
 	mr = pair_reg(p, &p->pd, p->end[0].mem, 0, 100, IB_ACCESS_REMOTE_READ);
 	sink = pair_reg(p, &p->pd, from->mem, 0, 100, IB_ACCESS_LOCAL_WRITE);
 	sge.lkey = sink->stag;
-	wr.rkey = mr->stag;
-	KUNIT_ASSERT_EQ(test, pair_post(from, &wr.wr), 0);
+	pair_post_rdma(p, 1, 0, IB_WR_RDMA_READ, &sge, 0, mr->stag);
 	pair_send(p, 1);
 	srnic_cursor_at_memory(&cur, from->wire, from->wire_len);
 	KUNIT_EXPECT_EQ(test, srnic_rx_take(qp, &cur, from->wire_len, U32_MAX, &up),
@@ -389,5 +381,3 @@ static struct kunit_suite unit_suite = {
 };
 
 kunit_test_suite(unit_suite);
-
-MODULE_LICENSE("GPL");

@@ -1,15 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0
 """Mutants of C sources: small faults, all compiled at once, of which one at a time is switched on.
 
-A file is cut into tokens; function bodies into statements, by the grammar and by kernel style. A
-mutant is one edit of one condition, initializer or statement. The changed text stands beside the
-original, behind "MUTANT(n)", so that one build holds all of them:
-
+A source is divided into tokens, and function bodies into statements, by C's grammar and the
+kernel's style. A mutant is one change of one condition, initializer or statement. The changed text
+stands beside the original, selected by "MUTANT(n)", so that one build has all mutants:
     if (a < b)      if (MUTANT(7) ? !!(a <= b) : !!(a < b))
     f(x);           { if (MUTANT(8)) { ; } else { f(x); } }
 
-What only observes is left alone: traces, messages, assertions. So is what orders memory, which no
-test on one processor can miss.
+Traces, messages and assertions are not changed; nor are memory barriers, since no test on one
+processor can notice that they are missing.
 """
 
 import hashlib
@@ -299,8 +298,8 @@ def load(top, paths):
 
 
 def choose(sources, paths, seed, count):
-    """The first of all mutants of these files, in an order that is the seed's. Of statements that
-    change places, none does so with two neighbours."""
+    """Choose the first mutants of these files, in an order that the seed determines. A statement is
+    swapped with at most one neighbour."""
     every = sorted((m for path in paths for m in sources[path].mutants),
                    key=lambda m: m.rank(seed))
     taken, places = [], {}

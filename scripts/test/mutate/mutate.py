@@ -2,22 +2,23 @@
 # SPDX-License-Identifier: GPL-2.0
 """Make mutants of the library and of srnic, and run the KUnit suites against each.
 
-    mutate.py --make TREE             write the sources with all mutants over a staged copy
-    mutate.py --kunit KERNEL SUITE... run them in that kernel, a user mode Linux
-    mutate.py --verdict               what was found, group by group, as results
-    mutate.py --selftest              are mutants what they should be, explanations of today?
+    mutate.py --make TREE             write sources with all mutants over the copies in TREE
+    mutate.py --kunit KERNEL SUITE... run the suites in that kernel, a user mode Linux, with each mutant
+    mutate.py --verdict               print which mutants were found, group by group, as test results
+    mutate.py --selftest              prove that mutants are as intended, and explanations up to date
 
-    --state FILE    the list of mutants and what is known of them: each step goes on with it
-    --seed N        which ones are chosen; the same for the same code
-    --count N       in each group
-    --minutes N     end after that; the next call goes on
-    --keep          what was found before stays found, though tests or other code changed
-    --drop FILE     with --make: a log of the compiler; what it did not take is no mutant
+    Options:
+    --state FILE    keep the list of mutants and their results in FILE, from step to step
+    --seed N        choose mutants by N: the same ones for the same code
+    --count N       choose N mutants in each group
+    --minutes N     end after that time; the next call goes on
+    --keep          mutants that were found before count as found, though tests or other code changed
+    --drop FILE     with --make: FILE is a log of the compiler; leave out mutants that it rejected
 
-See mutants.py for what a mutant is. One kernel holds all of them. First each suite runs with none
-switched on and tells which mutants it reaches; then a mutant is switched on by the kernel's
-command line, and the suites that reach it run until one fails, the kernel warns, dies or hangs.
-ktap.py judges the console. scripts/test/mutate/mutants.explained has those that no suite finds, and why.
+mutants.py says what a mutant is. One kernel contains all of them. At first each suite runs with no mutant switched on,
+and reports which mutants it reaches. Then one mutant at a time is switched on by the kernel's command line, and the
+suites that reach it run until one fails, or the kernel warns, crashes or hangs. ktap.py judges the console.
+scripts/test/mutate/mutants.explained lists the mutants that no suite finds, and why.
 """
 
 import argparse
@@ -147,7 +148,7 @@ class State:
 
 def not_taken(state, log):
     """Mutants of the lines about which the compiler complains"""
-    errors = set(re.findall(r'(drivers/infiniband/sw/\w+/\w+\.c):(\d+):\d+: error', log))
+    errors = set(re.findall(r'(drivers/infiniband/sw/[\w/]+\.c):(\d+):\d+: error', log))
     names = [m["name"] for m in state.mutants() if (m["path"], str(m["line"])) in errors]
     return names
 
@@ -237,8 +238,7 @@ class Kernel:
                 yield line.decode(errors='replace').rstrip()
 
     def run(self, suite, mutant, limit, case=None):
-        """How the suite, or that case, finds the mutant; None: it does not. And what it has
-        reached."""
+        """Return how the suite, or the case, finds the mutant, or None; and which mutants it has reached."""
         judge, reached = Judge([]), []
         try:
             glob = f'{suite}.{case}' if case else suite
@@ -258,8 +258,8 @@ class Kernel:
         return None, reached
 
     def finds(self, suite, mutant, limit):
-        """How; but a busy machine is no find. A case that fails does so twice; where a suite is
-        too slow, the original is not."""
+        """Return how the mutant is found. A busy machine must not find it: so a case has to fail twice, and if a suite
+        runs out of time, the original code must not do so."""
         how, _ = self.run(suite, mutant, limit)
         if how == f"{suite}: hangs" and self.run(suite, 0, limit)[0]:
             return self.run(suite, mutant, 4 * limit)[0]
@@ -366,6 +366,10 @@ def selftest():
            if name not in names or not reason.startswith(HOW)]
     if bad:
         sys.exit("\n".join(["mutants.explained: no such mutant, or no reason:", *bad]))
+    state = State(pathlib.Path("/nonexistent"))
+    for path in paths:
+        state.data["mutants"] = [{"name": "it", "path": path, "line": 9}, {"name": "not it", "path": path, "line": 8}]
+        assert not_taken(state, f"linux/drivers/iw_mpa/{path}:9:35: error: invalid initializer\n") == ["it"], path
 
 
 def main():

@@ -6,10 +6,10 @@
     check-docs.py --selftest       prove that each kind of difference is found
     check-docs.py --write          write the tables and quotations that are the code's
 
-Tables that must be complete stand between the comments "check: NAME" and
-"check: end". --write makes the columns that the code has, and leaves the prose in the last column. A
-quotation follows a comment "quote: FILE" and has to be in that
-file, word by word; its tabs are spaces, as reStructuredText wants them.
+A table that must be complete stands between the comments "check: NAME" and "check: end". --write
+writes the columns whose contents are in the code, and keeps the prose in the last column. A
+quotation follows a comment "quote: FILE" and has to be in that file, word by word; tabs of the file
+are spaces in the quotation, as reStructuredText needs them.
 """
 
 import pathlib
@@ -28,6 +28,7 @@ TOP = pathlib.Path(__file__).resolve().parents[3]
 LIBRARY = 'drivers/infiniband/sw/iw_mpa'
 SKELETON = 'drivers/infiniband/sw/iw_mpa_skeleton'
 README = 'README.md'
+CHANGES = 'CHANGELOG.md'
 OVERVIEW = 'Documentation/infiniband/iw_mpa.rst'
 DRIVER = 'Documentation/infiniband/iw_mpa_driver.rst'
 TAKEOVER = 'Documentation/infiniband/iw_mpa_takeover.rst'
@@ -480,13 +481,50 @@ def check_rows(docs):
                     yield '%s: a row of a table is cut in two: %s' % (doc, row[0])
 
 
+def titles_of(page, words):
+    """The titles of sections, which are in a table of contents"""
+    if page.endswith('.md'):
+        return [re.sub(r'\[([^]]*)\]\([^)]*\)', r'\1', title)
+                for title in re.findall(r'^#+ (.*)$', words, re.MULTILINE)]
+    return [title for title, _ in re.findall(r'^(\S.*)\n(=+|-+|~+|\.+)$', words, re.MULTILINE)]
+
+
+def anchor_of(title):
+    """What a browser of the sources makes of it: small letters, and hyphens for blanks"""
+    return re.sub(r'[^\w -]', '', title.lower()).replace(' ', '-')
+
+
+# "Title" in page.rst: a link in words
+NAMED = re.compile(r'(see )?"([A-Z][^"]{2,60})"(?: (?:in|of) `*(?:[\w/]*/)?'
+                   r'((?:iw_mpa\w*|srnic\w*|README)\.(?:rst|md)))?')
+
+
+def check_titles(docs):
+    """A section that is named with its page, or after "see", is there: in pages, and in what the sources say."""
+    known = {doc.rpartition('/')[2]: titles_of(doc, words) for doc, words in docs.items()}
+    of_all = {title for titles in known.values() for title in titles}
+    where = {**docs, CHANGES: read(CHANGES), 'the sources': re.sub(r'\n[ \t]*(?:\*|#|//)', ' ', sources()),
+             'scripts/lib/kernel.sh': read('scripts/lib/kernel.sh')}
+    found = 0
+    for doc, words in where.items():
+        for see, title, page in NAMED.findall(' '.join(words.split())):
+            found += bool(page)
+            if page and title not in known.get(page, ()) or see and not page and title not in of_all:
+                yield '%s: there is no section "%s"%s' % (doc, title, page and ' in ' + page)
+    if not found:
+        yield 'no section is named'
+
+
 def check_links(docs):
-    """What a page links to is there: a file, a section of the same page."""
-    for doc, words in docs.items():
+    """What a page links to is there: a file, and a section of the same page or of another."""
+    for doc, words in {**docs, CHANGES: read(CHANGES)}.items():
         folder = (TOP / doc).parent
-        for link in re.findall(r'\]\(([^)#:]+)\)', words) if doc.endswith('.md') else ():
-            if not (folder / link).exists():
+        for link, anchor in re.findall(r'\]\((?!\w+:)([^)#]*)(?:#([^)]*))?\)', words) if doc.endswith('.md') else ():
+            path = folder / link if link else TOP / doc
+            if not path.exists():
                 yield '%s: a link to %s leads nowhere' % (doc, link)
+            elif anchor and anchor not in map(anchor_of, titles_of(path.name, path.read_text() if link else words)):
+                yield '%s: a link to %s#%s leads to no section' % (doc, link, anchor)
         titles = {title.lower() for title in re.findall(r'^(\S.*)\n(?:=+|-+|~+)$', words, re.MULTILINE)}
         for link in re.findall(r'(?<!`)`([^`<]+)`_\b', words) if doc.endswith('.rst') else ():
             if ' '.join(link.split()).lower() not in titles:
@@ -494,6 +532,16 @@ def check_links(docs):
         for page in re.findall(r'\b((?:iw_mpa|srnic)[a-z_]*\.rst)\b', words):
             if not (TOP / 'Documentation/infiniband' / page).exists():
                 yield '%s: there is no page %s' % (doc, page)
+
+
+def check_charts(docs):
+    """The picture of the figures shows all of them, by one scale."""
+    names, rows = users.bars_of(users.figures_of(table(docs[PERFORMANCE], 'users')).rows)
+    try:
+        for chart in users.page.charts(names, rows):
+            users.page.judged(chart)
+    except ValueError as error:
+        yield '%s: %s' % (PERFORMANCE, error)
 
 
 def check_readme(docs):
@@ -511,8 +559,10 @@ def check_guide(docs):
     """Every command that an administrator is shown is run by a test."""
     blocks = re.findall(r'(.*)\n\n::$', docs[ADMIN], re.MULTILINE)
     blocks += re.findall(r'(.*\w::)$', docs[ADMIN], re.MULTILINE)
+    run = ['client', 'server', 'both', *re.findall(r'^\s*guide (\w+)', read('scripts/test/package.sh'), re.MULTILINE)]
     for before in blocks:
-        if not re.match(r'\.\. run: (client|server|both)$', before):
+        name = re.match(r'\.\. run: (\w+)$', before)
+        if not name or name[1] not in run:
             yield '%s: no test runs the commands behind: %s' % (ADMIN, before)
 
 
@@ -575,7 +625,8 @@ def check_silent(docs):
 CHECKS = (check_counters, check_silent, check_written, check_contract,
           check_names, check_paths,
           check_version, check_quotes, check_skeleton, check_consumers, check_troubles, check_log, check_mistakes,
-          check_guide, check_readme, check_wire, check_rows, check_links)
+          check_guide, check_readme, check_wire, check_rows, check_links, check_titles,
+          check_charts)
 
 # (check, document, words there, what to put in their place): each has to be found
 SELFTEST = (
@@ -616,10 +667,11 @@ SELFTEST = (
     (check_consumers, CONSUMERS, '     - ``210-nvme``', '     - nothing'),
     (check_troubles, ADMIN, '\n``NO_RTR``\n', '\n``NO_RTS``\n'),
     (check_log, ADMIN, '``srnic: ... cannot be loaded', '``srnic: ... can not be loaded'),
-    (check_log, ADMIN, '\n``iw_mpa: a driver was refused: ..., network device ...: ...``\n', '\n``iw_mpa: a driver was not taken``\n'),
+    (check_log, ADMIN, '\n``iw_mpa: a driver was refused: ... (IW_MPA_API ...), network device ...: ...``\n', '\n``iw_mpa: a driver was not taken``\n'),
     (check_mistakes, DRIVER, 'driver mistake: ...: connection ...: after stop', 'driver mistake: ...: after stop'),
     (check_mistakes, DRIVER, 'while ... of iw_mpa_ep_get()', 'while all of iw_mpa_ep_get()'),
     (check_guide, ADMIN, 'Who listens, on the server:\n\n.. run: server\n', 'Who listens:\n'),
+    (check_guide, ADMIN, '.. run: containers_host\n', '.. run: containers_guest\n'),
     (check_guide, ADMIN, 'Who listens, on the server:', 'Who listens, on the server::'),
     (check_readme, README, '## Try it', '\n' * 20 + '## Try it'),
     (check_readme, README, '<!-- run: link -->', '<!-- run: lynx -->'),
@@ -627,7 +679,13 @@ SELFTEST = (
     (check_rows, ADMIN, '``TCP_CONNECT``, ``TCP_RECONNECT``  ', '``TCP_CONNECT``,                   x\n``TCP_RECONNECT``  '),
     (check_rows, ADMIN, '``AWAIT_RTR``                       the client', '``AWAIT_RTR``'),
     (check_links, README, '(CHANGELOG.md)', '(CHANGES.md)'),
+    (check_links, README, '(#supported-kernels)', '(#supported-colonels)'),
+    (check_links, README, '## When srnic, and when', '## If srnic, or if'),
+    (check_links, README, '(Documentation/infiniband/iw_mpa_admin.rst)', '(Documentation/infiniband/iw_mpa_admin.rst#no-such)'),
     (check_links, ADMIN, '`Remove it`_', '`Move it`_'),
+    (check_titles, ADMIN, '"Mistakes of a driver" in', '"Mistakes of a card" in'),
+    (check_titles, SRNIC_PAGE, '\nSecurity\n', '\nSafety\n'),
+    (check_titles, README, '## Supported kernels', '## Kernels that are supported'),
     (check_links, ADMIN, 'iw_mpa_security.rst', 'iw_mpa_secrecy.rst'),
     (check_wire, TESTING, '-k rtr_offer responder', '-k rtr_scoffer responder'),
     (check_wire, TESTING, '-k rtr_offer responder', '-k rtr_offer sponder'),

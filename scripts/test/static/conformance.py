@@ -6,24 +6,22 @@
     conformance.py --write     write the names of the tests into the pages
     conformance.py --selftest  prove that each kind of mistake is found
 
-A page has a row for each rule: id, rule, kept, how, and tests. The last is made here, from what the
-tests say of themselves:
-
+A page has a row for each rule: id, rule, kept, how, and tests. This program writes the last column, from what the tests
+say of themselves:
     wire (scripts/wire)        @rule("E-9.2-4 E-9.2-5: what shows it", ...)
     KUnit (kunit)              /* Rules: E-9.2-4 E-9.2-5: what shows it; ... */ above the function
     e2e (scripts/e2e)          # Rules: E-9.2-4 ...
     static (scripts/static.sh) # Rules: E-9.2-4 ... above the test function
 
-So a test that goes away takes its name off the page, and the check fails. A test that the text of a
-page names, as ``name_of_the_test``, has to exist, too, whether or not it cites a rule.
+If a test is removed, its name disappears from the page, and the check fails if a rule then has no test. A test that the
+text of a page names, as ``name_of_the_test``, has to exist, too, whether or not it names a rule.
 
-A test that only passes by a rule proves nothing of it. So each test that names a rule says what it
-looks at that would be otherwise if the rule were broken: the page shows it, and a name alone is
-refused. A hazard is shown by its test's being there.
+A test that would also pass if a rule were broken does not prove the rule. So each test that names a rule has to say
+what it checks that would then be different, and the page shows that; a test that does not is refused. For a hazard it
+is enough that a test exists.
 
-Nor does a test prove anything that nobody runs. The page names the suite of each test on the wire
-that make wire leaves to others, and a rule that rests on such tests alone says so under "how". A
-test that no suite runs is refused.
+A test that is never run proves nothing. For each wire test that make wire does not run the page names the suite that
+does, and the column "how" of a rule says so if only such tests prove it. A test that no suite runs is refused.
 """
 
 import collections
@@ -52,8 +50,8 @@ STATIC = re.compile(r'^# Rules:(.*)\n(?:#.*\n)*test_(\w+)\(\)', re.MULTILINE)
 WORD = re.compile(r'``([a-z0-9]+(?:_[a-z0-9]+){3,})``')
 CASE = re.compile(r'^static void (\w+)\(struct kunit \*test\)', re.MULTILINE)
 
-# Who runs the tests on the wire: a word for the page, the script with its options, and its environment.
-# A test has the word of the first that runs it.
+# Suites that run the tests on the wire: a word for the page, the script with its options, and its environment. A test
+# gets the word of the first suite that runs it.
 ON_SIW_MPA = 'wire.sh', '--device', 'siw_mpa'
 SUITES = (('', ('wire.sh',), {}),
           ('soak', ('test/soak.sh',), {}),

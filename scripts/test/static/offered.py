@@ -5,12 +5,12 @@
     offered.py               compare the help texts with what is run
     offered.py --selftest    prove that each kind of omission is found
 
-Offered are the targets of make and the variables of "make help"; of each script NAME.sh what the comment at its
-head says: the lines "scripts/FOLDER/NAME.sh ARGUMENT...  text", and the variables that are named there, as T=.
-An argument is an option, with or without a value, a word, or in capital letters what stands for one.
+What is offered: the targets of make and the variables of "make help"; and for each script NAME.sh the lines
+"scripts/FOLDER/NAME.sh ARGUMENT... text" of the comment at its head, and the variables that this comment names, such as
+T=. An argument is an option, with or without a value, a word, or a placeholder in capital letters.
 
-Run are the rows of scripts/test/check/rows, and what the scripts call; but for what refusals.sh has refused. A variable
-may be set for any of them, since scripts hand it down.
+What is run: the rows of scripts/test/check/rows, and what the scripts call, except in refusals.sh, whose calls are
+refused. A variable may be set in a call of any script, since scripts hand it down.
 """
 
 import collections
@@ -140,8 +140,8 @@ def is_made(call, runs):
 
 
 def missing(scripts, texts, rows, makefile):
-    """SCRIPTS: text by name, of all that offer something; TEXTS: what may call them; MAKEFILE: what each target
-    runs, and what make help says"""
+    """SCRIPTS: the texts of all scripts that offer something, by name; TEXTS: texts that may call them; MAKEFILE: what
+    each target runs, and what make help says"""
     recipes, helped = makefile
     runs = list(rows_in(rows))
     for name, text in texts.items():

@@ -2,21 +2,20 @@
 /*
  * Connections that a listener has taken and about which the ULP has not decided.
  *
- * A connection is half-open while the peer is silent, and after a Reject until the peer closes.
- * The number of half-open connections is limited. If there are too many, the oldest has to yield:
- * one of the same listener if that has reached its own limit, else one of the device, in the same
- * network namespace.
+ * A connection is half-open until its Request has come, and after a Reject until the peer closes.
+ * If there are too many half-open connections, the oldest is closed: that of the listener if the
+ * listener has reached its limit, else that of the device, in the same network namespace.
  *
  * The ULP says in rdma_listen() how many Requests it has room for. rdma_cm rejects further
- * Requests, though the ULP would have taken them a moment later. So the library announces as many
- * Requests as the ULP said, and one more for each answer. The other Requests wait in order, as they
- * do while iw_cm has no room. If too many wait the listener takes no more connections from TCP, and
- * TCP's backlog holds the clients back.
+ * Requests, even if the ULP would have room a moment later. So the library reports that many
+ * Requests to iw_cm, and one more for each answer. Other Requests wait in order, also while iw_cm
+ * has no room. If too many wait the listener accepts no more connections: clients wait in TCP's
+ * backlog.
  *
- * The library does not see which events the ULP has read. This has two consequences. A ULP may want
- * to see more Requests than it said before it answers the first one. So, if the ULP has not
- * answered for a while, it gets as many Requests again as it has. And if a client gives up, its
- * place goes to another Request, though the event may still be unread: then rdma_cm may reject.
+ * The library does not see which events the ULP has read. A ULP may want to see more Requests than
+ * it said before it answers the first one: so if it has not answered for a while, it gets as many
+ * Requests again as are unanswered. And if a client gives up, another Request is reported in its
+ * place, though the first event may still be unread: then rdma_cm may reject.
  */
 
 #include "backlog.h"
@@ -33,8 +32,11 @@
 /* How often a backlog looks whether iw_cm or the ULP has room again */
 #define BACKLOG_LOOK_MS		10
 
-/* May the ULP have one more Request? More than it said if it had time enough to make room. */
-static bool backlog_has_room(struct iw_mpa_listener *lis, const struct iw_mpa_config *config)
+/*
+ * Make room for one more Request, if the ULP may have it: more than it said if it had time enough
+ * to answer.
+ */
+static bool backlog_make_room(struct iw_mpa_listener *lis, const struct iw_mpa_config *config)
 {
 	unsigned int ms = READ_ONCE(config->verdict_timeout_ms) / BACKLOG_PATIENCE;
 
@@ -56,7 +58,7 @@ static bool backlog_raise_room(struct iw_mpa_listener *lis)
 	first = list_first_entry_or_null(&lis->no_room, struct iw_mpa_ep, queued);
 	if (!first)
 		return false;
-	if (backlog_has_room(lis, first->config))
+	if (backlog_make_room(lis, first->config))
 		iw_mpa_raise(first, IW_MPA_EV_ROOM);
 	return true;
 }
@@ -122,8 +124,8 @@ bool iw_mpa_backlog_open(struct iw_mpa_listener *lis, const struct net *net)
 }
 
 /*
- * The listener goes, and no connection enters any more. Those that iw_cm does not know yet cannot
- * be announced any more: they end. This sleeps.
+ * The listener is being destroyed, and gets no more connections. Connections that were not reported
+ * to iw_cm yet cannot be any more: they end. This sleeps.
  */
 void iw_mpa_backlog_stop(struct iw_mpa_listener *lis)
 {
@@ -141,8 +143,8 @@ void iw_mpa_backlog_stop(struct iw_mpa_listener *lis)
 }
 
 /*
- * Drop a reference: a listener's that has gone or never came up, or an endpoint's. The last
- * listener takes the crowd along.
+ * Drop a reference on a listener: its own, when it is destroyed or could not be created, or an
+ * endpoint's. The crowd goes with its last listener.
  */
 void iw_mpa_backlog_close(struct iw_mpa_listener *lis)
 {
@@ -181,9 +183,8 @@ static void backlog_remove(struct iw_mpa_ep *ep)
 }
 
 /*
- * The connection that has to yield waits for its Request, or was refused and waits for the peer to
- * close. Each wait has an event of its own: an event that comes when the first wait is over must
- * not end the second.
+ * The connection to be closed waits for its Request, or, after a Reject, for the peer to close.
+ * Each wait has its own event: a late event for the first wait must not end the second.
  */
 static void backlog_yield(struct iw_mpa_ep *ep)
 {
@@ -223,8 +224,8 @@ void iw_mpa_backlog_enter(struct iw_mpa_ep *ep, struct iw_mpa_listener *lis)
 }
 
 /*
- * The ULP was not asked after all, or has one Request less to answer. It is up to the caller to
- * tell the next Request that waits.
+ * The ULP did not get the Request after all, or has one Request less to answer. The caller has to
+ * report the next Request that waits.
  */
 static void backlog_unask(struct iw_mpa_ep *ep)
 {
@@ -238,8 +239,7 @@ static void backlog_unask(struct iw_mpa_ep *ep)
 }
 
 /*
- * Is it the turn of a responder with a complete Request to be announced? It is not half-open any
- * more.
+ * May a complete Request be reported to the ULP now? Its connection is not half-open any more.
  *
  * Return: IW_MPA_EV_NONE if it is, with a reference on the listener's cm_id; IW_MPA_EV_NO_ROOM if
  * others wait in front of it, or the ULP has no room; IW_MPA_EV_LISTENER_GONE.
@@ -256,7 +256,7 @@ enum iw_mpa_event iw_mpa_backlog_turn(struct iw_mpa_ep *ep, struct iw_cm_id **li
 	if (lis->gone) {
 		event = IW_MPA_EV_LISTENER_GONE;
 	} else if ((!list_empty(waiting) && !list_is_first(&ep->queued, waiting)) ||
-		   !backlog_has_room(lis, ep->config)) {
+		   !backlog_make_room(lis, ep->config)) {
 		event = IW_MPA_EV_NO_ROOM;
 	} else {
 		ep->asked = true;
@@ -285,7 +285,7 @@ void iw_mpa_backlog_asked(struct iw_mpa_ep *ep)
 }
 
 /*
- * The ULP has answered. iw_cm has handled this Request, so it may have room for the next one, too.
+ * The ULP has answered a Request. So iw_cm has handled its event, and may have room for another.
  */
 void iw_mpa_backlog_answered(struct iw_mpa_ep *ep)
 {
@@ -298,8 +298,8 @@ void iw_mpa_backlog_answered(struct iw_mpa_ep *ep)
 }
 
 /*
- * There is no room for an endpoint's Request. If it waits already it keeps its place, and its
- * deadline.
+ * The ULP or iw_cm has no room for an endpoint's Request. A Request that waits already keeps its
+ * place and its deadline.
  */
 void iw_mpa_backlog_queue(struct iw_mpa_ep *ep)
 {
@@ -323,8 +323,8 @@ void iw_mpa_backlog_queue(struct iw_mpa_ep *ep)
 }
 
 /*
- * Shall a listener take no more connections? Requests that wait for room do not yield. So while
- * some wait, they count as half-open, too.
+ * Must a listener accept no more connections for now? Requests that wait for room are never closed
+ * for others. So while some wait, they count as half-open, too.
  */
 bool iw_mpa_backlog_is_full(struct iw_mpa_listener *lis, const struct iw_mpa_config *config)
 {

@@ -17,7 +17,8 @@ struct net;
 /**
  * struct iw_mpa_crowd - connections of a device that a network namespace's settings limit
  * @node: in the device's list; like all that follows under the device's lock
- * @net: that namespace, held by each endpoint and each listening socket
+ * @net: that namespace, held by each endpoint and each listening socket; a listener without a
+ *	socket holds none, so it is only compared
  * @listeners: how many there are, which keep it
  * @half_open: endpoints that wait for the MPA Request, or after a Reject for the peer to close;
  *	the oldest first

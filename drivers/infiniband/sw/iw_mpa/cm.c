@@ -4,8 +4,8 @@
  *
  * The state table says whether a CONNECT_REQUEST waits for its answer. This file finds the
  * connection that an answer is for: until iw_accept has returned, provider_data of a passive cm_id
- * is the connection's number, which is odd. It needs no reference. This matters since iw_cm may
- * drop a CONNECT_REQUEST silently, may answer one that is void, and does not say when it frees a
+ * is the connection's number, which is odd. A number needs no reference: iw_cm may not deliver a
+ * CONNECT_REQUEST, may answer for a connection that has ended, and does not report when it frees a
  * cm_id. The number leads to the endpoint while that lives, and never to another one.
  */
 
@@ -13,7 +13,7 @@
 #include "config.h"
 #include "device.h"
 #include "ep.h"
-#include "iwcm_faults.h"
+#include "iwcm.h"
 
 #include <linux/err.h>
 #include <linux/jiffies.h>
@@ -55,18 +55,18 @@ int iw_mpa_connect(struct iw_cm_id *id, struct iw_cm_conn_param *param)
 	if (!dev)
 		return -ENODEV;
 	err = -ENODEV;
-	net = iw_mpa_faults_get_net(dev, id);
+	net = iw_mpa_iwcm_get_net(dev, id);
 	if (!net)
 		goto put_device;
 	ep = iw_mpa_run_create(dev, net, true, param->private_data, pd_len);
 	err = PTR_ERR_OR_ZERO(ep);
 	if (err)
 		goto put_net;
-	ep->ifindex = iw_mpa_faults_ifindex(id);
+	ep->ifindex = iw_mpa_iwcm_ifindex(id);
 	cm_choose_model(ep, id);
 	/*
-	 * A further try gets what those before have left of the time for TCP and the Reply: a
-	 * program that ends waits for its connection, and must not wait several times as long.
+	 * All tries to connect share one limit, of the time for TCP and the Reply: a program that
+	 * is killed waits for its connection, and must not wait several times as long.
 	 */
 	ep->until = (jiffies + msecs_to_jiffies(READ_ONCE(ep->config->connect_timeout_ms)) +
 		     msecs_to_jiffies(READ_ONCE(ep->config->reply_timeout_ms))) | 1;
@@ -102,13 +102,13 @@ int iw_mpa_accept(struct iw_cm_id *id, struct iw_cm_conn_param *param)
 	struct iw_mpa_ep *ep;
 
 	if (!(word & 1))
-		return iw_mpa_faults_accept(id, word, param->qpn);
+		return iw_mpa_iwcm_accept_again(id, word, param->qpn);
 	/* With the last event of the connection its reference on the cm_id goes. */
 	id->add_ref(id);
 	ep = iw_mpa_ep_find(word);
 	if (!ep || !iw_mpa_run_answer(ep, &call, IW_MPA_EV_ULP_ACCEPTED))
 		call.err = -ECONNRESET;
-	call.err = iw_mpa_faults_accepted(id, word, call.err, param->qpn);
+	call.err = iw_mpa_iwcm_accepted(id, word, call.err, param->qpn);
 	id->rem_ref(id);
 	return call.err;
 }
@@ -124,7 +124,10 @@ int iw_mpa_accept(struct iw_cm_id *id, struct iw_cm_conn_param *param)
 int iw_mpa_reject(struct iw_cm_id *id, const void *pd, u8 pd_len)
 {
 	struct iw_mpa_call call = { .id = id, .pd = pd, .pd_len = pd ? pd_len : 0 };
-	struct iw_mpa_ep *ep = iw_mpa_faults_reject(id);
+	struct iw_mpa_ep *ep = iw_mpa_iwcm_find(id);
 
-	return ep && iw_mpa_run_answer(ep, &call, IW_MPA_EV_ULP_REJECTED) ? 0 : -ECONNRESET;
+	if (!ep)
+		return -ECONNRESET;
+	WRITE_ONCE(ep->up.rejected, true);
+	return iw_mpa_run_answer(ep, &call, IW_MPA_EV_ULP_REJECTED) ? 0 : -ECONNRESET;
 }

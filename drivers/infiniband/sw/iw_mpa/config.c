@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Settings: sysctl net.iw_mpa.* in every network namespace, and those of a device in sysfs, which
- * come first.
+ * Settings: sysctl net.iw_mpa.* in every network namespace, overridden by a device's own in sysfs.
  */
 
 #include "config.h"
@@ -91,10 +90,10 @@ static bool config_has_port(const unsigned long *ports, u16 local, u16 remote)
  * port, in host order, stands for an application. The port decides first, then the device, then the
  * network namespace.
  *
- * @fall_back: will revision 1 do if revision 2 was offered? RFC 6581 10 allows revision 1 if it is
- * compatible with the application. It has neither the peer-to-peer model nor depths. So it will not
- * do where the application's port or the device asks for that model, or where depths have to fit.
- * The default of the network namespace says nothing of an application.
+ * @fall_back: is revision 1 allowed after revision 2 was offered? RFC 6581 10 allows it if it is
+ * compatible with the application. Revision 1 has neither the peer-to-peer model nor depths. So it
+ * is not allowed if the application's port or the device asks for that model, or if depths have to
+ * fit. The default of the network namespace says nothing of an application.
  */
 bool iw_mpa_config_peer_to_peer(const struct iw_mpa_config *config,
 				const struct iw_mpa_device_config *device,
@@ -165,6 +164,7 @@ static void config_free(struct config_net *cn)
 	bitmap_free(cn->config.peer_to_peer_ports);
 }
 
+/* Any user can make a namespace: its memory is charged to the process that does. */
 static int config_net_init(struct net *net)
 {
 	struct config_net *cn = net_generic(net, config_net_id);
@@ -172,9 +172,9 @@ static int config_net_init(struct net *net)
 	struct ctl_table *entry;
 
 	*config = config_default;
-	config->peer_to_peer_ports = bitmap_zalloc(CONFIG_PORTS, GFP_KERNEL);
-	config->client_server_ports = bitmap_zalloc(CONFIG_PORTS, GFP_KERNEL);
-	cn->table = kmemdup(config_table, sizeof(config_table), GFP_KERNEL);
+	config->peer_to_peer_ports = bitmap_zalloc(CONFIG_PORTS, GFP_KERNEL_ACCOUNT);
+	config->client_server_ports = bitmap_zalloc(CONFIG_PORTS, GFP_KERNEL_ACCOUNT);
+	cn->table = kmemdup(config_table, sizeof(config_table), GFP_KERNEL_ACCOUNT);
 	if (!cn->table || !config->peer_to_peer_ports || !config->client_server_ports)
 		goto free;
 	for (entry = cn->table; entry->procname; entry++)

@@ -96,8 +96,8 @@ struct iw_mpa_config {
 #define IW_MPA_DEFAULT	(-1)
 
 /*
- * The settings that a device may have for itself, in sysfs, by the same names and with the same
- * values. For readers and changes the same holds.
+ * Settings that a device may override in sysfs, with the same names and values. They are read with
+ * READ_ONCE, too, and a change holds for new connections.
  */
 #define IW_MPA_DEVICE_SETTINGS(S8) \
 	S8(crc) \

@@ -67,9 +67,9 @@ struct iw_mpa_device *iw_mpa_device_get(const struct ib_device *ibdev)
 
 /*
  * The network device may be moved to another namespace at any time. So a connection or a listener
- * asks once, and stays in that namespace.
+ * calls this once, and stays in that namespace.
  *
- * Return: the namespace, with a reference; NULL if it is on its way out.
+ * Return: the namespace, with a reference; NULL if it is being destroyed.
  */
 struct net *iw_mpa_device_get_net(struct iw_mpa_device *dev)
 {

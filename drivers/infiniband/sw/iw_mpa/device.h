@@ -32,16 +32,13 @@ struct iw_mpa_takeovers;
  * @held: one for the registration, one for each reference of the driver on an endpoint: the last
  *	one frees the memory
  * @unused: completed when @users drops to 0
- * @lock: protects @listeners, @ending_qps, @debts, @crowds and the backlogs of its listeners;
- *	process context
+ * @lock: protects @listeners, @crowds and the backlogs of its listeners; process context
  * @crowds: one &struct iw_mpa_crowd for each network namespace that has listeners
  * @listeners: its listeners
  * @lent: the log has said that it is used from another network namespace
  * @dying: no new endpoint, and less time for those that begin to end
  * @attached: the RDMA core has told its clients of the device, rdma_cm before the library
- * @ending_qps: QPs that are being destroyed, from iw_mpa_qp_gone() on
  * @takeovers: the TCP connections that the device has taken over; NULL if it takes none over
- * @debts: references of iw_cm on QPs: see qp.c
  * @rcu: for the list of devices
  */
 struct iw_mpa_device {
@@ -63,9 +60,7 @@ struct iw_mpa_device {
 	bool				lent;
 	bool				dying;
 	bool				attached;
-	struct list_head		ending_qps;
 	struct iw_mpa_takeovers		*takeovers;
-	struct list_head		debts;
 	struct rcu_head			rcu;
 };
 

@@ -96,10 +96,10 @@ void iw_mpa_ep_put(struct iw_mpa_ep *ep)
 EXPORT_SYMBOL_GPL(iw_mpa_ep_put);
 
 /*
- * May a driver call about a connection? From the return of stop on it needs a reference, or the
- * endpoint may be gone. If it is not yet, the log says so. Nothing but the endpoint is read here.
+ * False if a driver may not call about a connection: once stop has returned it needs a reference.
+ * If it has none, and the endpoint is not freed yet, the log reports that. Only @ep itself is read.
  */
-bool iw_mpa_ep_may_call(const struct iw_mpa_ep *ep, const char *call)
+bool iw_mpa_ep_check_call(const struct iw_mpa_ep *ep, const char *call)
 {
 	if (READ_ONCE(ep->off.qp) || atomic_read(&ep->held))
 		return true;
@@ -235,7 +235,7 @@ struct iw_mpa_ep *iw_mpa_ep_find(unsigned long id)
 
 /*
  * Visit the endpoints of one bucket of the table. @look must not sleep. The memory of endpoint and
- * device stays within the call, but both may be on their way out.
+ * device stays valid within the call, but both may be about to be freed.
  *
  * The lock of the bucket orders this with ep_register(): an endpoint that is not found sees
  * what the caller has written before. The lock is a bit spinlock, within which no other lock can be
@@ -270,8 +270,8 @@ static enum iw_mpa_reason ep_tcp_reason(const struct iw_mpa_ep *ep)
 }
 
 /*
- * The log is for administrators. It does not name what a ULP at either end wanted, a port on which
- * nobody listens, and a client that says nothing, as port scanners do.
+ * The log is for administrators. So it has no line for an end that a ULP at either end wanted, for
+ * a port without listener, and for a client that sends nothing, such as a port scanner.
  */
 static bool ep_is_news(const struct iw_mpa_ep *ep, bool up)
 {
@@ -381,8 +381,8 @@ enum iw_mpa_event iw_mpa_ep_fail(struct iw_mpa_ep *ep, enum iw_mpa_event event, 
 }
 
 /*
- * An event ends the connection, which is still in the state that met the event. The event is the
- * reason, unless an action has found a better one.
+ * An event ends the connection, whose state has not changed yet. The event is the reason, unless an
+ * action has found a better one.
  */
 void iw_mpa_ep_note_end(struct iw_mpa_ep *ep, enum iw_mpa_event event)
 {

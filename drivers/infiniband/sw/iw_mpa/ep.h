@@ -264,7 +264,7 @@ void iw_mpa_ep_unregister(struct iw_mpa_ep *ep);
 struct iw_mpa_ep *iw_mpa_ep_find(unsigned long id);
 struct iw_mpa_ep *iw_mpa_ep_hold(struct iw_mpa_ep *ep);
 void iw_mpa_ep_drop(struct iw_mpa_ep *ep);
-bool iw_mpa_ep_may_call(const struct iw_mpa_ep *ep, const char *call);
+bool iw_mpa_ep_check_call(const struct iw_mpa_ep *ep, const char *call);
 void iw_mpa_ep_set_reason(struct iw_mpa_ep *ep, enum iw_mpa_reason reason, int err);
 enum iw_mpa_event iw_mpa_ep_fail(struct iw_mpa_ep *ep, enum iw_mpa_event event, int err);
 void iw_mpa_ep_log_loss(const struct iw_mpa_ep *ep);

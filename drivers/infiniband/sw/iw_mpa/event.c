@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What happens to an endpoint. TCP, timers, drivers and iw_cm raise events here, in any context;
- * run.c handles them. These two files alone take the endpoint's lock.
+ * Events of an endpoint. TCP, timers, drivers and iw_cm raise them here, in any context; run.c
+ * handles them. Only these two files take the endpoint's lock.
  *
- * An event is a bit: nothing is allocated for it, so none is lost. If no runner is at work the work
- * item is queued. A runner looks for further events, under the lock, before it ceases. So each
- * event that has a cell in the state table meets a runner.
+ * An event is a bit: nothing is allocated for it, so none is lost. If there is no runner the work
+ * item is queued. A runner checks for further events, under the lock, before it stops being the
+ * runner. So each event that has a cell in the state table is handled.
  */
 
 #include "ep.h"
+#include "device.h"
 
 #include <linux/export.h>
 #include <linux/jiffies.h>
@@ -17,16 +18,16 @@
 
 /*
  * A driver may have to wait in stop for a thread of the application that has the QP. The thread
- * holds a lock, and may get no processor for a while. Many such threads take up a queue's slots. In
- * a queue of their own they block applications alone, and not storage.
+ * holds a lock, and may be preempted. Many such waits could use up a queue's workers. In a queue of
+ * their own they block only applications, not storage.
  */
 struct workqueue_struct *iw_mpa_wq;		/* for all other work */
 struct workqueue_struct *iw_mpa_user_wq;	/* of endpoints with a QP of an application */
 
 /*
  * A runner is like a lock that others wait for. lockdep learns here which locks a runner takes,
- * those of a driver's ops included, and which are held by those who wait for it. It need not see
- * the two meet. iw_mpa_first_fpdu() is left out: its runner does not sleep.
+ * those of a driver's ops included, and which are held by those who wait for it. A deadlock need
+ * not happen for a report. iw_mpa_first_fpdu() is left out: its runner does not sleep.
  */
 #ifdef CONFIG_LOCKDEP
 struct lockdep_map iw_mpa_runner_map =
@@ -53,8 +54,8 @@ void iw_mpa_raise(struct iw_mpa_ep *ep, enum iw_mpa_event event)
 	spin_lock_irqsave(&ep->lock, flags);
 	idle = iw_mpa_ep_is_idle(ep);
 	/*
-	 * The runner alone changes the state. If there is none, and none is due, the work item
-	 * would find this state, and drop the event.
+	 * Only a runner changes the state. If there is none, and no event waits for one, the work
+	 * item would find this state, and drop the event.
 	 */
 	if (!idle || ep->events || iw_mpa_fsm_step(ep->state, event)->defined) {
 		ep->events |= BIT(event);
@@ -65,21 +66,24 @@ void iw_mpa_raise(struct iw_mpa_ep *ep, enum iw_mpa_event event)
 }
 
 /*
- * For an event that does not matter to an established connection. The lock orders this with a
- * runner that begins the end of the connection: such a runner sees what the caller has written
- * before, or the caller sees its phase, and raises the event.
- *
- * In any context.
+ * The lock orders this with a runner that changes the phase: such a runner sees what the caller has
+ * written before, or the caller sees the new phase.
  */
-void iw_mpa_raise_unless_up(struct iw_mpa_ep *ep, enum iw_mpa_event event)
+static enum iw_mpa_phase event_phase(struct iw_mpa_ep *ep)
 {
+	enum iw_mpa_phase phase;
 	unsigned long flags;
-	bool up;
 
 	spin_lock_irqsave(&ep->lock, flags);
-	up = iw_mpa_fsm_states[ep->state].phase == IW_MPA_PHASE_UP;
+	phase = iw_mpa_fsm_states[ep->state].phase;
 	spin_unlock_irqrestore(&ep->lock, flags);
-	if (!up)
+	return phase;
+}
+
+/* For an event that does not matter to an established connection. In any context. */
+void iw_mpa_raise_unless_up(struct iw_mpa_ep *ep, enum iw_mpa_event event)
+{
+	if (event_phase(ep) != IW_MPA_PHASE_UP)
 		iw_mpa_raise(ep, event);
 }
 
@@ -102,8 +106,7 @@ void iw_mpa_event_timeout(struct timer_list *timer)
 }
 
 /*
- * The caller waits for a runner, if there is one. lockdep checks the locks that the caller holds
- * each time, also if there is none.
+ * The caller waits for a runner. lockdep checks the caller's locks even if there is no runner.
  */
 void iw_mpa_event_may_wait(void)
 {
@@ -113,8 +116,8 @@ void iw_mpa_event_may_wait(void)
 }
 
 /*
- * What an endpoint's socket reports. With Fast Open a responder, too, has a socket before TCP is
- * connected: then TCP_UP is void.
+ * The socket of an endpoint reports an event. With Fast Open a responder, too, has a socket before
+ * TCP is connected: for it TCP_UP has no effect.
  */
 void iw_mpa_event_of_sock(struct iw_mpa_sock *ms, enum iw_mpa_event event, int err)
 {
@@ -139,7 +142,7 @@ void iw_mpa_stream_down(struct iw_mpa_ep *ep, const struct iw_mpa_fault *fault)
 {
 	unsigned long flags;
 
-	if (!iw_mpa_ep_may_call(ep, __func__))
+	if (!iw_mpa_ep_check_call(ep, __func__))
 		return;
 	spin_lock_irqsave(&ep->lock, flags);
 	/* The runner reads what is there when it has got the event: so that must not change. */
@@ -162,23 +165,27 @@ EXPORT_SYMBOL_GPL(iw_mpa_stream_down);
  */
 void iw_mpa_disconnect(struct iw_mpa_ep *ep, bool abrupt)
 {
-	if (iw_mpa_ep_may_call(ep, __func__))
+	if (iw_mpa_ep_check_call(ep, __func__))
 		iw_mpa_raise(ep, abrupt ? IW_MPA_EV_ULP_ABORTED : IW_MPA_EV_ULP_CLOSED);
 }
 EXPORT_SYMBOL_GPL(iw_mpa_disconnect);
 
 /**
- * iw_mpa_tx_finished - all that finish_tx had to let out is with TCP
+ * iw_mpa_tx_finished - TCP has all that finish_tx had to send
  * @ep: endpoint, from finish_tx on
  *
- * The library sends FIN. Later calls are void.
+ * The library sends FIN. Later calls have no effect. Nor has an earlier one, which the log names.
  *
  * Context: any, also from within finish_tx.
  */
 void iw_mpa_tx_finished(struct iw_mpa_ep *ep)
 {
-	if (iw_mpa_ep_may_call(ep, __func__))
+	if (!iw_mpa_ep_check_call(ep, __func__))
+		return;
+	if (event_phase(ep) == IW_MPA_PHASE_END)
 		iw_mpa_raise(ep, IW_MPA_EV_TX_FINISHED);
+	else
+		iw_mpa_blame("connection %lu: %s() before finish_tx", ep->id, __func__);
 }
 EXPORT_SYMBOL_GPL(iw_mpa_tx_finished);
 

@@ -64,8 +64,8 @@ static const char *frame_key(bool reply)
 }
 
 /*
- * Each octet of the key that has come must be right: so garbage is found as early as possible. That
- * the peer has the role of this end is known when the whole key has come.
+ * Each byte of the key is checked as soon as it has come, so garbage is found early. Only the whole
+ * key shows whether the peer has the same role as this end.
  */
 static enum iw_mpa_reason frame_check_key(const u8 *buf, size_t len, bool reply)
 {
@@ -129,20 +129,20 @@ enum iw_mpa_reason iw_mpa_reader_filled(struct iw_mpa_reader *rd, size_t n)
 }
 
 /**
- * iw_mpa_reader_feed - take what belongs to the frame out of a buffer
+ * iw_mpa_reader_feed - consume the bytes of a buffer that belong to the frame
  * @rd: reader, with room for a whole frame; for @rd->need octets if @len is not more
  * @octets: the driver's buffer
  * @len: octets in the buffer
- * @reason: result: IW_MPA_R_OK while the frame may still turn out well, or why it cannot: BAD_KEY,
+ * @reason: result: IW_MPA_R_OK while the frame may still be valid, or why it is not: BAD_KEY,
  *	SAME_ROLE, BAD_REV, BAD_PD_LENGTH, SHORT_ENHANCED
  *
  * The result does not depend on how the frame was split. If the frame is bad a further call gives
- * the same reason, and takes nothing.
+ * the same reason, and consumes nothing.
  *
  * Context: any.
  *
- * Return: octets taken, 0..@len. The frame is whole if @reason is IW_MPA_R_OK and
- * @rd->need is 0; the octets left in the buffer are FPDUs then.
+ * Return: bytes consumed, 0..@len. The frame is complete if @reason is IW_MPA_R_OK and @rd->need is
+ * 0; the bytes left in the buffer are FPDUs then.
  */
 size_t iw_mpa_reader_feed(struct iw_mpa_reader *rd, const void *octets,
 			  size_t len, enum iw_mpa_reason *reason)
@@ -191,8 +191,8 @@ static u8 frame_large_bit(bool reply)
 }
 
 /*
- * Read the header of a frame, IW_MPA_HDR_SIZE bytes that were found good. The result has depths of
- * 0, no RTR types and no private data, whatever the frame has.
+ * Read the header of a frame, IW_MPA_HDR_SIZE bytes that were found good. In the result depths are
+ * 0, and RTR types and private data are missing, since they are not in the header.
  */
 void iw_mpa_frame_decode_head(const void *buf, bool reply, struct iw_mpa_frame *frame)
 {

@@ -24,7 +24,7 @@
 			     .actions = (act) }
 
 /*
- * What makes an orderly end fail: octets of this end get stuck on their way. In PEER_FINISHED,
+ * An event that makes an orderly end fail: bytes of this end cannot be delivered. In PEER_FINISHED,
  * STREAM_DOWN is no failure: the peer's FIN was within an FPDU, so the reason stays that the peer
  * has closed.
  */
@@ -74,16 +74,15 @@
 	GOTO(TCP_FAILED,	DEAD,	FAIL_QUIETLY)
 
 /*
- * RFC 6581 10: an initiator takes a responder that reads its Request of revision
- * 2 and closes for one of revision 1. So a Reply rejects, though the responder
- * does not wait until the peer has read it.
+ * RFC 6581 10: if a responder reads a Request of revision 2 and closes, the initiator believes that
+ * it knows only revision 1. So a Reject is sent, though the responder does not wait until the peer
+ * has read it.
  */
 #define REJECT_AND_GO	(DO(SEND_REJECT) | DO(RELEASE))
 
 /*
- * A FIN ends a connection that the driver has. But bytes that came before the
- * FIN count: the driver looks once more, and what it finds is handled before
- * STREAM_ENDED.
+ * The peer's FIN ends a connection that the driver has. But first the driver has to read the bytes
+ * before the FIN: events that it then raises are handled before STREAM_ENDED.
  */
 #define LOOK_AGAIN	(DO(KICK_RX) | DO(END_STREAM))
 

@@ -76,8 +76,8 @@
 /*
  * Events, as past facts, with the reason if the event ends the connection.
  *
- * Events of this list are raised from outside, in any context, and may wait. Of several that wait
- * the first in the list is handled first: octets count before the close that followed them.
+ * Events of this list are raised by other contexts, and may wait for the runner. Of several that
+ * wait the first in the list is handled first: bytes before the close that followed them.
  */
 #define IW_MPA_RAISED_EVENTS(X)						\
 	X(TCP_UP,	OK)		/* TCP is connected, or takes octets with its SYN */ \
@@ -136,9 +136,8 @@
 #define IW_MPA_EVENTS(X)	IW_MPA_RAISED_EVENTS(X) IW_MPA_FOUND_EVENTS(X)
 
 /*
- * Actions, as imperatives. The actions of a transition are done in this order. An action may end in
- * one of the events behind "->": then the event is handled at once, and further actions are not
- * done.
+ * Actions, as imperatives. The actions of a transition are done in this order. An action may find
+ * one of the events after "->": that event is handled at once, in place of the further actions.
  */
 #define IW_MPA_ACTIONS(X)						\
 	X(BIND)			/* the QP, and the line to iw_cm -> BIND_FAILED */ \

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * How the library lives with what iw_cm gets wrong in iw_accept and iw_reject, and, further down,
- * with what rdma_cm knows and iw_cm does not say. iw_cm would crash, or wait for ever, if a
- * provider took its calls at their word.
+ * Workarounds for faults of iw_cm in iw_accept and iw_reject, and, further down, for facts that
+ * rdma_cm knows and iw_cm does not pass on. Without them iw_cm would crash, or wait for ever.
  *
  * provider_data of a passive cm_id is a number:
  *
@@ -34,15 +33,17 @@
  * kernel alone: it must not reject a connection while its own rdma_accept() of it runs.
  */
 
-#include "iwcm_faults.h"
+#include "iwcm.h"
 #include "device.h"
 #include "ep.h"
 #include "stats.h"
 
 #include <linux/netdevice.h>
+#include <linux/list.h>
 #include <linux/printk.h>
 #include <linux/sched.h>
 #include <linux/slab.h>
+#include <linux/spinlock.h>
 #include <linux/string.h>
 #include <net/net_namespace.h>
 #include <rdma/ib_verbs.h>
@@ -51,13 +52,21 @@
 
 /**
  * struct faults_debt - a leaked reference on a QP that is not found
- * @node: in the device's list, under its lock
+ * @node: in faults_debts
+ * @dev: the device of the QP
  * @qpn: number of the QP, for which the driver is going to call iw_mpa_qp_gone()
  */
 struct faults_debt {
 	struct list_head	node;
+	struct iw_mpa_device	*dev;
 	u32			qpn;
 };
+
+/* Protects both lists; process context. */
+static DEFINE_SPINLOCK(faults_lock);
+static LIST_HEAD(faults_debts);
+/* QPs that are being destroyed, from iw_mpa_qp_gone() on */
+static LIST_HEAD(faults_ending_qps);
 
 static unsigned long faults_word(const struct iw_cm_id *id)
 {
@@ -127,7 +136,8 @@ static struct iw_mpa_ep *faults_find(const struct iw_cm_id *id, unsigned long wo
 }
 
 /*
- * The QP is being destroyed, or its driver hides it.
+ * Record a leaked reference (debt) on a QP that iw_get_qp does not find: the QP is being destroyed,
+ * or its driver hides it.
  *
  * A debt must not be lost, and iw_accept has no way to fail. Memory for it cannot be set aside with
  * the QP of a connection, since iw_cm may forget any number of references on a QP, also on one that
@@ -139,15 +149,16 @@ static void faults_owe(struct iw_mpa_device *dev, u32 qpn)
 	struct iw_mpa_qp_end *end;
 	struct ib_qp *qp = NULL;
 
+	debt->dev = dev;
 	debt->qpn = qpn;
-	spin_lock(&dev->lock);
-	list_for_each_entry(end, &dev->ending_qps, node) {
-		if (end->qp->qp_num == qpn)
+	spin_lock(&faults_lock);
+	list_for_each_entry(end, &faults_ending_qps, node) {
+		if (end->dev == dev && end->qp->qp_num == qpn)
 			qp = end->qp;
 	}
 	if (!qp)
-		list_add(&debt->node, &dev->debts);
-	spin_unlock(&dev->lock);
+		list_add(&debt->node, &faults_debts);
+	spin_unlock(&faults_lock);
 	if (qp) {	/* destroy_qp waits for the reference: so the QP is still there */
 		kfree(debt);
 		dev->ibdev->ops.iw_rem_ref(qp);
@@ -167,11 +178,11 @@ static void faults_put_qp(struct iw_mpa_device *dev, u32 qpn)
 
 /*
  * iw_accept, and @word does not name a connection. If it is 0, iw_reject has begun. Else iw_cm has
- * replaced its reference on the QP that @word names by one on the QP of number @qpn. With the QP of
- * the connection a further iw_accept says nothing new. With another one the connection ends: iw_cm
- * would close that QP from now on, and keep it as long as the connection lives.
+ * replaced its reference on the QP that @word names by one on QP @qpn. If that is the connection's
+ * QP nothing changes. If not the connection ends: iw_cm would from now on close the new QP, and
+ * hold it as long as the connection lives.
  */
-int iw_mpa_faults_accept(struct iw_cm_id *id, unsigned long word, u32 qpn)
+int iw_mpa_iwcm_accept_again(struct iw_cm_id *id, unsigned long word, u32 qpn)
 {
 	struct iw_mpa_device *dev;
 	struct iw_mpa_ep *ep;
@@ -194,7 +205,7 @@ int iw_mpa_faults_accept(struct iw_cm_id *id, unsigned long word, u32 qpn)
 }
 
 /* Return: what iw_accept returns after @err: 0 if iw_reject has begun. */
-int iw_mpa_faults_accepted(struct iw_cm_id *id, unsigned long word, int err, u32 qpn)
+int iw_mpa_iwcm_accepted(struct iw_cm_id *id, unsigned long word, int err, u32 qpn)
 {
 	return faults_change_word(id, word, err ? 0 : faults_of_qp(qpn)) ? err : 0;
 }
@@ -204,53 +215,55 @@ int iw_mpa_faults_accepted(struct iw_cm_id *id, unsigned long word, int err, u32
  *
  * Return: the connection, with a reference; NULL if it has ended.
  */
-struct iw_mpa_ep *iw_mpa_faults_reject(struct iw_cm_id *id)
+struct iw_mpa_ep *iw_mpa_iwcm_find(struct iw_cm_id *id)
 {
 	unsigned long word = faults_word(id);
-	struct iw_mpa_ep *ep;
 
-	/* Pairs with iw_mpa_faults_accepted(). */
+	/* Pairs with iw_mpa_iwcm_accepted(). */
 	if (faults_is_connection(word) && !faults_change_word(id, word, 0))
 		word = faults_word(id);
-	ep = faults_find(id, word);
-	if (ep)
-		WRITE_ONCE(ep->up.rejected, true);
-	return ep;
+	return faults_find(id, word);
 }
 
 /* The QP is hidden. Drop what iw_cm has leaked. From now on faults_owe() finds the QP. */
-void iw_mpa_faults_qp_gone(struct iw_mpa_device *dev, struct iw_mpa_qp_end *end)
+void iw_mpa_iwcm_qp_gone(struct iw_mpa_qp_end *end)
 {
 	struct faults_debt *debt, *next;
 	LIST_HEAD(paid);
 
-	spin_lock(&dev->lock);
-	list_add(&end->node, &dev->ending_qps);
-	list_for_each_entry_safe(debt, next, &dev->debts, node) {
-		if (debt->qpn == end->qp->qp_num)
+	spin_lock(&faults_lock);
+	list_add(&end->node, &faults_ending_qps);
+	list_for_each_entry_safe(debt, next, &faults_debts, node) {
+		if (debt->dev == end->dev && debt->qpn == end->qp->qp_num)
 			list_move(&debt->node, &paid);
 	}
-	spin_unlock(&dev->lock);
+	spin_unlock(&faults_lock);
 	list_for_each_entry_safe(debt, next, &paid, node) {
-		dev->ibdev->ops.iw_rem_ref(end->qp);
+		end->qp->device->ops.iw_rem_ref(end->qp);
 		kfree(debt);
 	}
 }
 
-void iw_mpa_faults_qp_freed(struct iw_mpa_device *dev, struct iw_mpa_qp_end *end)
+void iw_mpa_iwcm_qp_freed(struct iw_mpa_qp_end *end)
 {
-	spin_lock(&dev->lock);
+	spin_lock(&faults_lock);
 	list_del(&end->node);
-	spin_unlock(&dev->lock);
+	spin_unlock(&faults_lock);
 }
 
 /* The device goes, with all its QPs. */
-void iw_mpa_faults_forget_debts(struct iw_mpa_device *dev)
+void iw_mpa_iwcm_device_gone(const struct iw_mpa_device *dev)
 {
 	struct faults_debt *debt, *next;
 
-	list_for_each_entry_safe(debt, next, &dev->debts, node)
-		kfree(debt);
+	spin_lock(&faults_lock);
+	list_for_each_entry_safe(debt, next, &faults_debts, node) {
+		if (debt->dev == dev) {
+			list_del(&debt->node);
+			kfree(debt);
+		}
+	}
+	spin_unlock(&faults_lock);
 }
 
 /*
@@ -278,15 +291,15 @@ static struct rdma_cm_id *faults_owner(struct iw_cm_id *id)
 }
 
 /*
- * Is the ULP of a listening cm_id known to be in another network namespace than the device? That is
- * @net, NULL if it is going.
+ * Is the ULP of a listening cm_id known to be in another network namespace than the device? @net is
+ * the device's, NULL if that is being destroyed.
  *
  * rdma_cm makes a wildcard listener listen on the devices of all namespaces, also on a device
  * that is added later, in the context of the task that adds it. So neither the device nor the
- * caller tells the namespace of the ULP. If rdma_cm does not tell it either, the ULP is taken for
- * one of the device's namespace. Within iw_create_listen.
+ * caller shows the namespace of the ULP. If rdma_cm does not show it either, the ULP counts as one
+ * of the device's namespace. Only for calls within iw_create_listen.
  */
-bool iw_mpa_faults_is_foreign(struct iw_cm_id *id, const struct net *net)
+bool iw_mpa_iwcm_is_foreign(struct iw_cm_id *id, const struct net *net)
 {
 	const struct rdma_cm_id *owner = faults_owner(id);
 
@@ -304,16 +317,16 @@ static void faults_log_lent(struct iw_mpa_device *dev)
 }
 
 /*
- * For a socket that is not bound to the interface. Addresses and routes are those of the ULP's
- * namespace, so the socket is there. Mostly the device is, too. But rdma_cm of Linux before 6.5
- * finds a device by its hardware address, which an interface of another namespace may have, too,
- * such as an IPVLAN of it; and an id outlives the move of its device to another namespace. Within
+ * The network namespace for a socket that is not bound to the interface: that of the ULP, whose
+ * addresses and routes count. Mostly it is the device's, too. But rdma_cm of Linux before 6.5 finds
+ * a device by its hardware address, which an interface of another namespace, such as an IPVLAN, may
+ * share; and a cm_id stays valid if its device is moved to another namespace. Only for calls within
  * iw_connect and iw_create_listen.
  *
- * Return: the namespace, with a reference; NULL if it is not known, and the device's is on its way
- * out.
+ * Return: the namespace, with a reference; NULL if it is unknown, and the device's is being
+ * destroyed.
  */
-struct net *iw_mpa_faults_get_net(struct iw_mpa_device *dev, struct iw_cm_id *id)
+struct net *iw_mpa_iwcm_get_net(struct iw_mpa_device *dev, struct iw_cm_id *id)
 {
 	const struct rdma_cm_id *owner = faults_owner(id);
 	struct net *net;
@@ -329,11 +342,11 @@ struct net *iw_mpa_faults_get_net(struct iw_mpa_device *dev, struct iw_cm_id *id
 /*
  * The interface that rdma_cm has chosen: it has the local address, or is that of the route. The
  * device of the cm_id may be that of another interface: one with the same hardware address, or a
- * VLAN or its parent. Within iw_connect and iw_create_listen.
+ * VLAN or its parent. Only for calls within iw_connect and iw_create_listen.
  *
  * Return: its index in the namespace of the ULP; 0 if it is not known, or there is none.
  */
-int iw_mpa_faults_ifindex(struct iw_cm_id *id)
+int iw_mpa_iwcm_ifindex(struct iw_cm_id *id)
 {
 	const struct rdma_cm_id *owner = faults_owner(id);
 
@@ -341,16 +354,16 @@ int iw_mpa_faults_ifindex(struct iw_cm_id *id)
 }
 
 /*
- * Have rdma_cm take a wildcard listener's Requests for its device's.
+ * Make rdma_cm assign a wildcard listener's Requests to the listener's device.
  *
  * At a CONNECT_REQUEST rdma_cm looks for the device of the new connection. It begins with the
  * device and the port that the listener has, and goes on with all others that the local address
- * fits: with the same hardware address there may be several. The id that it makes for a wildcard
- * listener on each device lacks the number of the port. So it would begin with the others, and the
- * ULP's QP would be another device's. This sets the number. Within iw_create_listen, before the
- * first Request.
+ * fits: with the same hardware address there may be several. The id that rdma_cm makes for a
+ * wildcard listener on each device lacks the number of the port. So it would begin with the other
+ * devices, and the ULP's QP would be on one of these. This function sets the number. Only for calls
+ * within iw_create_listen, before the first Request.
  */
-void iw_mpa_faults_keep_requests(struct iw_cm_id *id)
+void iw_mpa_iwcm_keep_requests(struct iw_cm_id *id)
 {
 	struct rdma_cm_id *owner = faults_owner(id);
 
@@ -364,11 +377,11 @@ void iw_mpa_faults_keep_requests(struct iw_cm_id *id)
  * rdma_cm_id: if they differ, the context of @id is not an rdma_cm_id. The ports do not count, as a
  * port mapper may have changed them.
  *
- * Within iw_accept, while the ULP holds the rdma_cm_id. Within iw_reject it may be gone.
+ * Only for calls within iw_accept, while the ULP holds the rdma_cm_id, not within iw_reject.
  *
  * Return: that device; the cm_id's own if it is not known.
  */
-const struct ib_device *iw_mpa_faults_device(struct iw_cm_id *id)
+const struct ib_device *iw_mpa_iwcm_device(struct iw_cm_id *id)
 {
 	struct rdma_cm_id *owner = id->context;
 	struct rdma_addr *addr;

@@ -6,7 +6,7 @@
 #include "config.h"
 #include "device.h"
 #include "ep.h"
-#include "iwcm_faults.h"
+#include "iwcm.h"
 #include "sock.h"
 #include "stats.h"
 
@@ -90,12 +90,11 @@ static int listen_look_at_other(struct iw_mpa_device *other, void *arg)
 /*
  * The host takes packets for each of its addresses from any interface. So a socket that is bound
  * to the interface of one device may get a connection for an address of another device. rdma_cm
- * finds a connection's device by the address. A wildcard listener does not announce such a
- * connection: its own cm_id is one of the device of the interface. The peer gets a Reject, for to
- * a peer that gets no answer it looks as if this host did not know revision 2. All other
- * addresses are taken: those of the interface, also if another device has them, too; those of its
- * VLANs; and those that belong to no device of the library, on lo, on a bridge or on a VRF
- * device.
+ * finds a connection's device by the address. A wildcard listener does not report such a
+ * connection: its cm_id belongs to the device of the interface. The peer gets a Reject, since a
+ * peer without an answer believes that this host does not know revision 2. All other addresses are
+ * accepted: those of the interface, even if another device has them, too; those of its VLANs; and
+ * those of no device of the library, on lo, on a bridge or on a VRF device.
  */
 static bool listen_is_for_other(const struct iw_mpa_listener *lis, struct iw_mpa_ep *ep)
 {
@@ -110,8 +109,8 @@ static bool listen_is_for_other(const struct iw_mpa_listener *lis, struct iw_mpa
 }
 
 /*
- * The connection is in the namespace of its listener. The device may be in another one by now.
- * Often the Request has come already: then the ULP is asked from here.
+ * Make an endpoint for an accepted connection, in the listener's network namespace: the device may
+ * have been moved since. If the Request has come already, as often, the ULP gets it from here.
  */
 static int listen_adopt(struct iw_mpa_listener *lis, struct socket *sock)
 {
@@ -238,21 +237,21 @@ static void listen_log_no_socket(struct iw_mpa_listener *lis, int err)
 }
 
 /*
- * rdma_cm opens a wildcard listener once for each device: so each is bound to the interface of
- * its device. Packets for an address may come by any interface, and answers leave as the routes
- * say. But who has an address in a VRF hears what comes by the VRF, and answers by its routes.
+ * rdma_cm opens a wildcard listener once for each device: so each is bound to the interface of its
+ * device. A listener at an address gets packets from any interface, and answers by the host's
+ * routes; but if the address is in a VRF, it is bound to the VRF, and uses its routes.
  */
 static int listen_ifindex(const struct iw_mpa_listener *lis, struct net *net)
 {
 	if (listen_is_wildcard(lis->cm_id))
 		return lis->dev->netdev->ifindex;
-	return l3mdev_master_ifindex_by_index(net, iw_mpa_faults_ifindex(lis->cm_id));
+	return l3mdev_master_ifindex_by_index(net, iw_mpa_iwcm_ifindex(lis->cm_id));
 }
 
 /*
  * Open the listener's socket, if it is to have one.
  *
- * rdma_cm takes a wildcard listener back from all devices if one of them refuses, and does not even
+ * If one device refuses a wildcard listener rdma_cm removes it from all devices, and does not even
  * attach a device that refuses while it is added: then no ULP could use the device, only because
  * some process has a TCP port. So a wildcard listener is without a socket on
  *  - a device that cannot be responder, or is in another namespace than the listener;
@@ -271,13 +270,13 @@ static int listen_open(struct iw_mpa_listener *lis, struct net *net)
 	struct iw_mpa_sock_opts opts;
 	int err;
 
-	if (wildcard && (!possible || iw_mpa_faults_is_foreign(lis->cm_id, net)))
+	if (wildcard && (!possible || iw_mpa_iwcm_is_foreign(lis->cm_id, net)))
 		return 0;
 	if (!net)
 		return -ENODEV;
 	if (!possible)
 		return -EOPNOTSUPP;
-	iw_mpa_faults_keep_requests(lis->cm_id);
+	iw_mpa_iwcm_keep_requests(lis->cm_id);
 	lis->ifindex = listen_ifindex(lis, net);
 	opts = listen_opts(lis, net);
 	err = iw_mpa_sock_listen(&lis->sock, &opts, lis->depth);
@@ -316,7 +315,7 @@ int iw_mpa_create_listen(struct iw_cm_id *id, int backlog)
 	if (listen_is_wildcard(id))
 		net = iw_mpa_device_get_net(dev);
 	else
-		net = iw_mpa_faults_get_net(dev, id);
+		net = iw_mpa_iwcm_get_net(dev, id);
 	err = -ENOMEM;
 	lis = listen_alloc(dev, net, id, backlog);
 	if (!lis)
@@ -356,10 +355,10 @@ static struct iw_mpa_listener *listen_remove(struct iw_mpa_device *dev, struct i
 }
 
 /*
- * The end of a listener. After unhook no callback queues the work item that accepts, and it
- * does not queue itself while it is cancelled. When it has ended no connection enters the backlog
- * any more. So iw_mpa_backlog_stop(), which cancels the other work item, ends all connections but
- * those that the ULP was asked about. This sleeps.
+ * End a listener. After unhook no callback queues the work item that accepts connections, and it
+ * does not queue itself while it is cancelled. Once it has ended no connection enters the backlog
+ * any more. So iw_mpa_backlog_stop(), which cancels the other work item, ends all connections whose
+ * Request the ULP did not get. This sleeps.
  *
  * Return: false if there is none.
  */

@@ -41,8 +41,9 @@ void iw_mpa_make_request(const struct iw_mpa_local *local, struct iw_mpa_frame *
 EXPORT_SYMBOL_GPL(iw_mpa_make_request);
 
 /*
- * The ORD of this end must not exceed the peer's IRD, unless the peer leaves that to the ULPs.
- * IW_MPA_DEPTH_ULP is above each limit, here and below: the device is programmed with its limit.
+ * The ORD of this end must not exceed the peer's IRD, unless the peer leaves that to the ULPs by
+ * IW_MPA_DEPTH_ULP. That value is above each limit of a device, so the minimum is the device's
+ * limit.
  */
 static u16 neg_ord(const struct iw_mpa_local *local, u16 peer_ird)
 {
@@ -52,8 +53,8 @@ static u16 neg_ord(const struct iw_mpa_local *local, u16 peer_ird)
 }
 
 /*
- * RFC 5044 7.1.1: one side suffices to turn CRC on; Markers are the receiver's wish. Markers are
- * for receivers that place each TCP segment by itself, and large FPDUs are for those that do not.
+ * RFC 5044 7.1.1: either end turns CRC on; only the receiver asks for Markers. Markers are for
+ * receivers that place each TCP segment by itself, large FPDUs for those that do not.
  */
 static void neg_stream(const struct iw_mpa_local *local,
 		       const struct iw_mpa_frame *own,
@@ -97,9 +98,9 @@ static enum iw_mpa_reason neg_responder_depths(const struct iw_mpa_local *local,
 }
 
 /*
- * RFC 6581 9.2: the RTR types that both ends can do; if there is none, those that this end can
- * take. A Read takes inbound resources. There are none if the device has none, or if the ULP wants
- * none and the peer's ORD leaves the depths to the ULPs. A device that can take only Reads names
+ * RFC 6581 9.2: the RTR types that both ends support; if there is none, those that this end
+ * accepts. A Read needs an inbound slot. There is none if the device has none, or if the ULP wants
+ * none and the peer's ORD leaves the depths to the ULPs. A device that accepts only Reads names
  * Read all the same.
  */
 static u8 neg_responder_rtr(const struct iw_mpa_local *local,
@@ -189,9 +190,9 @@ static enum iw_mpa_reason neg_initiator_depths(const struct iw_mpa_local *local,
 }
 
 /*
- * RFC 6581 9.2: the initiator takes one RTR type that the Reply names and the device can generate.
- * A Write needs nothing at either end, a Read needs a queue entry at both ends, a Send takes a
- * receive buffer of the responder. That is their order.
+ * RFC 6581 9.2: the initiator chooses one RTR type that the Reply names and the device can
+ * generate: Write, which needs nothing, before Read, which needs a queue entry at both ends, before
+ * Send, which uses up a receive buffer of the responder.
  */
 static enum iw_mpa_reason neg_initiator_rtr(const struct iw_mpa_local *local,
 					    const struct iw_mpa_frame *rep,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * This file, with its header, hands a stream to the driver, and calls the driver from then on. No
- * other calls a driver's ops, except those of takeover/. The contract promises an order of calls:
+ * This file, with its header, hands a stream to the driver, and calls the driver from then on.
+ * Besides takeover/ no other file calls a driver's ops. The contract promises an order of calls:
  * that order is in iw_mpa_offload_active() and iw_mpa_offload_passive().
  */
 
@@ -57,8 +57,8 @@ const char *iw_mpa_offload_check(const struct iw_mpa_driver_ops *drv,
 }
 
 /*
- * Blame a driver that has sent before TX was opened: the peer finds bytes in front of the Reply or
- * the RTR message, or before the first FPDU that RFC 5044 7.1.2 asks a responder to await.
+ * Report a driver that has sent before TX was opened: the peer gets its bytes before the Reply or
+ * the RTR message, or before the first FPDU, for which RFC 5044 7.1.2 has a responder wait.
  *
  * Return: true if it has.
  */
@@ -74,7 +74,7 @@ static bool offload_blame_early(struct iw_mpa_ep *ep, const char *before)
 }
 
 /*
- * A device that has taken TCP over needs no attach: it has the bytes itself.
+ * Call attach, except for a device that has taken TCP over, which gets the bytes itself.
  *
  * Return: false if the driver has changed what it must not.
  */
@@ -160,8 +160,8 @@ static enum iw_mpa_reason offload_start(struct iw_mpa_ep *ep, size_t reply_len, 
  * Hand an initiator's stream to the driver. It is positioned after the Reply.
  *
  * RFC 6581 9.2 lets a responder name one RTR type, or all that it can take. Some responders that
- * name one type look at the stream for the first time after their Reply has gone out. If the RTR
- * message arrives before that, they see it only when more bytes do.
+ * name one type begin to read the stream when they have sent their Reply. If the RTR message
+ * arrives earlier, they see it only when more bytes arrive.
  *
  * Return: what fsm.h names for HANDOFF_ACTIVE.
  */
@@ -242,7 +242,7 @@ bool iw_mpa_offload_is_answered(const struct iw_mpa_ep *ep)
 
 /*
  * Send one more zero-length RDMA Write, unless the peer has answered. If the ULP has sent something
- * since, the peer looks at that, too: then only the later repeats are sent.
+ * since, that may wake the peer, too: then only the later repeats are sent.
  */
 void iw_mpa_offload_repeat_rtr(struct iw_mpa_ep *ep)
 {
@@ -271,8 +271,8 @@ void iw_mpa_offload_stop(struct iw_mpa_ep *ep, enum iw_mpa_reason why)
 }
 
 /*
- * May the library still send on the stream, which the driver does not have? If a device has taken
- * TCP over, the socket does not know the sequence numbers of the device.
+ * May the library still send on the stream? Not if the driver has sent, nor if a device has taken
+ * TCP over: the socket does not know the device's sequence numbers.
  */
 bool iw_mpa_offload_is_untouched(const struct iw_mpa_ep *ep)
 {

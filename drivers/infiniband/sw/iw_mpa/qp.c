@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Which endpoint has which QP. A table that all devices share has the endpoints by the numbers of
- * their QPs. An XArray would grow a node for a lone QP, and free it again, in each connection.
+ * A hash table, shared by all devices, finds endpoints by the numbers of their QPs. An XArray would
+ * allocate a node for a lone QP, and free it again, in each connection.
  */
 
 #include "ep.h"
 #include "device.h"
-#include "iwcm_faults.h"
+#include "iwcm.h"
 
 #include <linux/export.h>
 #include <linux/hash.h>
@@ -90,16 +90,16 @@ void iw_mpa_qp_unbind(struct iw_mpa_ep *ep)
 	struct ib_qp *qp = ep->off.qp;
 
 	if (qp) {
-		WRITE_ONCE(ep->off.qp, NULL);	/* pairs with iw_mpa_ep_may_call() */
+		WRITE_ONCE(ep->off.qp, NULL);	/* pairs with iw_mpa_ep_check_call() */
 		qp->device->ops.iw_rem_ref(qp);
 		qp_set_free(ep);
 	}
 }
 
 /*
- * wake_up_var() looks for waiters without a barrier. qp_set_free() and this function take the same
- * lock, which serves as the barrier: either the endpoint is gone here, or the waker finds the
- * waiter.
+ * wake_up_var() checks for waiters without a barrier. qp_set_free() and this function take the same
+ * lock, which serves as the barrier: either this function finds the endpoint gone, or wake_up_var()
+ * finds this waiter.
  */
 static bool qp_is_unbound(struct hlist_bl_head *bucket, const struct iw_mpa_ep *ep)
 {
@@ -145,8 +145,7 @@ static void qp_end(struct iw_mpa_device *dev, const struct ib_qp *qp)
  * destroy_qp calls this when iw_get_qp returns NULL for the QP, and each caller that has found the
  * QP before has taken a reference: a grace period of RCU is enough. A connection of the QP ends, in
  * whatever state it is. After return no op runs or will run for the QP, and the library has no
- * reference on it. iw_cm drops its reference when it handles the event. If iw_cm forgets a
- * reference the library gives it back.
+ * reference on it. iw_cm drops its reference when it handles the last event.
  *
  * Context: process, sleeps; no lock that an op takes may be held.
  */
@@ -162,7 +161,7 @@ void iw_mpa_qp_gone(struct ib_qp *qp, struct iw_mpa_qp_end *end)
 		iw_mpa_blame("%s: iw_get_qp finds the QP %u, which is being destroyed",
 			     dev_name(&qp->device->dev), qp->qp_num);
 	qp_end(end->dev, qp);
-	iw_mpa_faults_qp_gone(end->dev, end);
+	iw_mpa_iwcm_qp_gone(end);
 }
 EXPORT_SYMBOL_GPL(iw_mpa_qp_gone);
 
@@ -180,7 +179,7 @@ void iw_mpa_qp_freed(struct iw_mpa_qp_end *end)
 
 	if (!dev)
 		return;
-	iw_mpa_faults_qp_freed(dev, end);
+	iw_mpa_iwcm_qp_freed(end);
 	iw_mpa_device_put(dev);
 }
 EXPORT_SYMBOL_GPL(iw_mpa_qp_freed);

@@ -5,7 +5,7 @@
 #include "config.h"
 #include "device.h"
 #include "ep.h"
-#include "iwcm_faults.h"
+#include "iwcm.h"
 #include "offload.h"
 #include "stats.h"
 #include "takeover/takeover.h"
@@ -22,6 +22,9 @@
 #include <linux/sysfs.h>
 #include <net/net_namespace.h>
 #include <rdma/ib_verbs.h>
+
+/* Seconds that a driver has for the end of a device, until the log names it */
+#define DEVICE_GRACE	15
 
 /* Return: NULL, or what is wrong with what a driver registers. */
 static const char *device_check(const struct ib_device *ibdev, const struct net_device *netdev,
@@ -68,7 +71,7 @@ static void device_free(struct iw_mpa_device *dev)
 {
 	if (iw_mpa_takeover_is_due(dev))
 		iw_mpa_takeovers_end(dev);
-	iw_mpa_faults_forget_debts(dev);
+	iw_mpa_iwcm_device_gone(dev);
 	netdev_put(dev->netdev, &dev->netdev_tracker);
 	free_percpu(dev->stats);
 	iw_mpa_device_drop(dev);
@@ -99,8 +102,9 @@ int __iw_mpa_register_device(struct ib_device *ibdev, struct net_device *netdev,
 	int err;
 
 	if (problem) {
-		pr_err("iw_mpa: a driver was refused: %s, network device %s: %s\n",
-		       module_name(ibdev->ops.owner), netdev ? netdev->name : "none", problem);
+		pr_err("iw_mpa: a driver was refused: %s (IW_MPA_API %u), network device %s: %s\n",
+		       module_name(ibdev->ops.owner), api, netdev ? netdev->name : "none",
+		       problem);
 		return -EINVAL;
 	}
 	dev = kzalloc_obj(*dev, GFP_KERNEL);
@@ -119,8 +123,6 @@ int __iw_mpa_register_device(struct ib_device *ibdev, struct net_device *netdev,
 	spin_lock_init(&dev->lock);
 	INIT_LIST_HEAD(&dev->crowds);
 	INIT_LIST_HEAD(&dev->listeners);
-	INIT_LIST_HEAD(&dev->ending_qps);
-	INIT_LIST_HEAD(&dev->debts);
 	dev->stats = alloc_percpu(struct iw_mpa_stats);
 	err = dev->stats ? device_begin_takeovers(dev) : -ENOMEM;
 	if (!err)
@@ -138,8 +140,8 @@ static void device_end_endpoint(struct iw_mpa_ep *ep, void *dev)
 }
 
 /*
- * A connection that is established while this runs ends, too. One that begins to end later sees
- * @dying, and has less time for that.
+ * End a connection that is coming up or ending; one that is established while this runs ends, too.
+ * A connection whose end begins later sees @dying, and has less time for it.
  */
 static void device_end_unless_up(struct iw_mpa_ep *ep, void *dev)
 {
@@ -181,8 +183,7 @@ static int device_look_for_first(struct iw_mpa_device *first, void *arg)
 }
 
 /*
- * What will not be as the administrator may think. The command that adds a device cannot say it, so
- * the kernel's log does.
+ * Log what an administrator may not expect of a new device: the command to add it cannot.
  */
 static void device_tell_surprises(struct iw_mpa_device *dev)
 {
@@ -202,14 +203,14 @@ static void device_tell_surprises(struct iw_mpa_device *dev)
 }
 
 /*
- * When a device goes the RDMA core removes it from its clients, in the reverse order of their
+ * When a device is removed the RDMA core removes it from its clients, in the reverse order of their
  * registration. rdma_cm then destroys its cm_ids, and iw_cm waits for each connection that is
  * coming up. With a silent peer this may take minutes. ULPs wait for orderly ends, too. Only then
- * QPs are destroyed and the driver is told. So the library is a client, too: it ends the
- * connections that are coming up, or are ending, at once, and refuses new ones. Established
- * connections end when their ULPs end them, in linger_timeout_ms at most. A client that was
- * registered after the library is told before the library is, and may still wait, for an orderly
- * end up to finish_timeout_ms: so rdma_cm is loaded first.
+ * QPs are destroyed and the driver is called. So the library is a client, too: it ends at once the
+ * connections that are coming up, or are ending, and refuses new ones. Established connections end
+ * when their ULPs end them, in linger_timeout_ms at most. A client that was registered after the
+ * library is called before the library, and may still wait, for an orderly end up to
+ * finish_timeout_ms: so load rdma_cm first.
  *
  * If a device is moved to another network namespace it is removed from its clients and added again.
  */
@@ -243,6 +244,26 @@ struct ib_client iw_mpa_device_client = {
 	.remove	= device_client_remove,
 };
 
+/*
+ * Wait for the last user. Connections end at once, so only the driver can make this long. There are
+ * listeners only in the wrong order, @early, which the log has named: then iw_cm may be making one
+ * just now.
+ */
+static void device_wait(struct iw_mpa_device *dev, bool early)
+{
+	int seconds;
+
+	for (seconds = 1;; seconds++) {
+		if (early)
+			iw_mpa_listen_end(dev);
+		if (wait_for_completion_timeout(&dev->unused, HZ))
+			return;
+		if (!early && seconds % DEVICE_GRACE == 0)
+			iw_mpa_blame("%s: unregistration waits for an op, or iw_mpa_qp_freed()",
+				     dev_name(&dev->ibdev->dev));
+	}
+}
+
 /**
  * iw_mpa_unregister_device - let go of a device
  * @ibdev: the device, registered or not
@@ -268,14 +289,7 @@ void iw_mpa_unregister_device(struct ib_device *ibdev)
 			     dev_name(&ibdev->dev));
 	device_end_endpoints(dev, device_end_endpoint);
 	iw_mpa_device_put(dev);
-	/* There are listeners only in this wrong order: then iw_cm may be making one just now. */
-	if (early) {
-		do {
-			iw_mpa_listen_end(dev);
-		} while (!wait_for_completion_timeout(&dev->unused, HZ));
-	} else {
-		wait_for_completion(&dev->unused);
-	}
+	device_wait(dev, early);
 	if (refcount_read(&dev->held) > 1)
 		iw_mpa_blame("%s: unregistered while %u of iw_mpa_ep_get() are held",
 			     dev_name(&ibdev->dev), refcount_read(&dev->held) - 1);

@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What an endpoint does: the runner, who handles its events, and the actions of the state table.
+ * The runner, the context that handles an endpoint's events, and the actions of the state table.
  *
- * A call that is the runner hands over to the work item after IW_MPA_BORROWED events, since iw_cm
- * has one worker for all connections. Also a call that waits for the runner is the next one after
- * the event that is being handled.
+ * A call of iw_cm that is the runner hands over to the work item after IW_MPA_BORROWED events,
+ * since iw_cm has one worker for all connections. A call that waits becomes the runner after the
+ * event that is being handled.
  *
- * Two calls handle an event in place if no other waits and its actions allow that. Where the driver
- * finds the first FPDU, a responder's ULP, which waits for it, then hears of it one work item
- * earlier. A ULP that closes sends the FIN itself, if the driver lets it.
+ * Two functions handle an event in the caller's context if no other event waits and its actions
+ * allow that. iw_mpa_first_fpdu() so reports ESTABLISHED one work item earlier. iw_mpa_close()
+ * sends the FIN itself, if the driver finishes within finish_tx.
  */
 
 #include "ep.h"
 #include "backlog.h"
 #include "config.h"
 #include "device.h"
-#include "iwcm_faults.h"
+#include "iwcm.h"
 #include "negotiate.h"
 #include "offload.h"
 #include "stats.h"
@@ -64,8 +64,8 @@ static unsigned int run_timeout_ms(const struct iw_mpa_ep *ep, enum iw_mpa_timer
 }
 
 /*
- * When the connection, which begins to end, is to be over. A device that is being removed waits for
- * ULPs that wait for this end: it gives the peer no more time than for one byte to move.
+ * The limit of an orderly end that begins now. Removal of a device waits for this end: then the
+ * peer gets no more time than for one byte.
  */
 static unsigned long run_end_until(const struct iw_mpa_ep *ep)
 {
@@ -87,7 +87,7 @@ static void run_enter(struct iw_mpa_ep *ep, enum iw_mpa_state state)
 	if (to->phase == IW_MPA_PHASE_END &&
 	    iw_mpa_fsm_states[ep->state].phase != IW_MPA_PHASE_END)
 		ep->until = run_end_until(ep);
-	ep->state = state;
+	WRITE_ONCE(ep->state, state);
 	ep->deadline = iw_mpa_fsm_deadline(state, jiffies, msecs_to_jiffies(ms), ep->until);
 	if (ep->deadline && time_after_eq(jiffies, ep->deadline))
 		ep->events |= BIT(IW_MPA_EV_TIMED_OUT);
@@ -118,16 +118,15 @@ static int run_set_depths(struct iw_mpa_ep *ep, const struct iw_cm_conn_param *p
 }
 
 /*
- * The listener's device got the connection, and the ULP has made its QP on the device that
- * rdma_cm has chosen. If these differ, the number of the QP says nothing here, or names a QP of
- * another ULP.
+ * A connection belongs to the listener's device, and the ULP has made its QP on the device that
+ * rdma_cm has chosen. If these differ, the number is invalid on the former, or another ULP's.
  */
 static int run_check_device(struct iw_mpa_ep *ep)
 {
 	struct iw_mpa_device *dev = ep->dev;
 	const struct ib_device *chosen;
 
-	chosen = ep->initiator ? dev->ibdev : iw_mpa_faults_device(ep->call->id);
+	chosen = ep->initiator ? dev->ibdev : iw_mpa_iwcm_device(ep->call->id);
 	if (chosen == dev->ibdev)
 		return 0;
 	iw_mpa_ep_set_reason(ep, IW_MPA_R_WRONG_DEVICE, -EINVAL);
@@ -213,8 +212,9 @@ static enum iw_mpa_event run_open(struct iw_mpa_ep *ep)
 
 /*
  * RFC 6581 10: a peer without revision 2 reads the Request and closes. Other closes say nothing of
- * revisions: the peer had too many connections, or its listener went. Such a peer is offered
- * revision 2 once more. If it closes again it may be one that resets, and gets revision 1.
+ * revisions: the peer had too many connections, or its listener was destroyed. Such a peer is
+ * offered revision 2 once more. If it closes again it is offered revision 1: it may be one that
+ * resets.
  */
 static void run_choose_revision(struct iw_mpa_ep *ep)
 {
@@ -260,8 +260,8 @@ static enum iw_mpa_event run_reopen(struct iw_mpa_ep *ep)
 }
 
 /*
- * RFC 5044 7.1.2: an initiator sends nothing between its Request and the Reply. What came all the
- * same is left for the driver, but a peer does not get the host to keep more while the ULP thinks.
+ * RFC 5044 7.1.2: an initiator sends nothing between its Request and the Reply. Bytes that come all
+ * the same are left for the driver, up to a limit: a peer must not use up memory.
  */
 static enum iw_mpa_event run_check_early(struct iw_mpa_ep *ep)
 {
@@ -330,9 +330,9 @@ static enum iw_mpa_event run_report_up(struct iw_mpa_ep *ep)
 
 /*
  * Has the peer acknowledged or sent bytes since the last check, and is there time left for the end?
- * A peer that moves one byte at a time would otherwise keep the connection, its right to place and
- * a ULP that waits for DISCONNECTED for ever. If a device runs TCP the numbers of the socket do not
- * move: then an orderly end takes one linger_timeout_ms at most.
+ * Without the limit a peer could, one byte at a time, keep its access to memory for ever, and a ULP
+ * that waits for DISCONNECTED. If a device runs TCP the socket's counters do not move: then an
+ * orderly end takes one linger_timeout_ms at most.
  */
 static enum iw_mpa_event run_check_progress(struct iw_mpa_ep *ep)
 {
@@ -344,9 +344,8 @@ static enum iw_mpa_event run_check_progress(struct iw_mpa_ep *ep)
 }
 
 /*
- * If bytes of the peer were left unread, TCP would send RST in place of FIN. The second read finds
- * as a rule that nothing is left. If it does not, more is arriving all the time: this event has
- * taken long enough.
+ * Read and drop the peer's bytes: unread ones would have TCP send RST in place of FIN. The second
+ * read usually finds nothing; if it does, more arrive, and are left to the next event.
  */
 static enum iw_mpa_event run_drain(struct iw_mpa_ep *ep)
 {
@@ -588,7 +587,7 @@ static enum iw_mpa_event run_next(struct iw_mpa_ep *ep, enum iw_mpa_event found,
 
 /*
  * Handle an event that has a cell, and then those that were raised since, up to @budget. The caller
- * is the runner, and gives a reference away.
+ * is the runner; this drops a reference of the caller.
  *
  * Storage reconnects through the library. So nothing that is allocated here, also by a driver, may
  * wait until storage has been written.
@@ -634,9 +633,9 @@ static void iw_mpa_run_work(struct work_struct *work)
 }
 
 /*
- * Return: an endpoint in state IDLE, live and complete, whose runner is the caller; with a
- * reference for iw_mpa_run(), and one that state DEAD drops. Or an error: -ENOMEM; -ENODEV if the
- * device is being removed.
+ * Return: a new, complete endpoint in state IDLE, whose runner is the caller; with a reference for
+ * iw_mpa_run(), and one that state DEAD drops. Or an error: -ENOMEM; -ENODEV if the device is being
+ * removed.
  */
 struct iw_mpa_ep *iw_mpa_run_create(struct iw_mpa_device *dev, struct net *net, bool initiator,
 				    const void *request_pd, u16 request_pd_len)
@@ -653,8 +652,9 @@ struct iw_mpa_ep *iw_mpa_run_create(struct iw_mpa_device *dev, struct net *net, 
 }
 
 /*
- * Return: false if the caller has to wait. Until it tries again no other context becomes the
- * runner. An answer that comes too late needs no runner: the work item gets the events that wait.
+ * Try to become the runner for an event. Return: false if the caller has to wait and call again;
+ * until then no other context becomes the runner. If the event comes too late, the work item
+ * handles those that wait.
  */
 static bool run_try_claim(struct iw_mpa_ep *ep, enum iw_mpa_event event, bool *claimed)
 {
@@ -674,9 +674,10 @@ static bool run_try_claim(struct iw_mpa_ep *ep, enum iw_mpa_event event, bool *c
 }
 
 /*
- * Become the runner for an event, where iw_cm calls. The ULP may answer on another CPU before the
- * upcall with the question has returned, and may reject while the connection comes up or ends. Then
- * this waits until the runner has handled one event: for the driver at most, not for the peer.
+ * Become the runner for an event of iw_accept or iw_reject. The ULP may answer on another CPU
+ * before the upcall of CONNECT_REQUEST has returned, and may reject while the connection comes up
+ * or ends. Then this waits until the runner has handled one event: for the driver at most, not for
+ * the peer.
  *
  * Return: true if the caller is the runner, and the event has a cell; false if it comes too late.
  */
@@ -690,7 +691,7 @@ bool iw_mpa_run_claim(struct iw_mpa_ep *ep, enum iw_mpa_event event)
 }
 
 /*
- * Have the ULP's answer to a CONNECT_REQUEST handled. The caller gives a reference away.
+ * Handle the ULP's answer to a CONNECT_REQUEST. This drops a reference of the caller.
  *
  * Return: false if it comes too late.
  */
@@ -707,9 +708,9 @@ bool iw_mpa_run_answer(struct iw_mpa_ep *ep, struct iw_mpa_call *call, enum iw_m
 }
 
 /*
- * Become the runner for an event where it is found, and for those that follow, as long as their
- * actions are among @actions; else raise it. The work item has to be the runner if other events
- * wait, since they go first.
+ * Become the runner for an event in the caller's context, and for those that it causes, as long as
+ * their actions are among @actions; else raise the event. If other events wait, they go first, and
+ * the work item has to be the runner.
  */
 static void run_in_place(struct iw_mpa_ep *ep, enum iw_mpa_event event, u32 actions)
 {
@@ -733,14 +734,13 @@ static void run_in_place(struct iw_mpa_ep *ep, enum iw_mpa_event event, u32 acti
  * @ep: endpoint, from the hand-off
  *
  * Opens a responder's TX and, in the peer-to-peer model, completes its accept (RFC 5044 7.1.2, RFC
- * 6581 9.2). Later calls are void. With IW_MPA_CAP_ATOMIC_OPEN open_tx may be called before the
- * return.
+ * 6581 9.2). Later calls have no effect. With IW_MPA_CAP_ATOMIC_OPEN this may call open_tx.
  *
  * Context: any, also the driver's socket callbacks.
  */
 void iw_mpa_first_fpdu(struct iw_mpa_ep *ep)
 {
-	if (iw_mpa_ep_may_call(ep, __func__))
+	if (iw_mpa_ep_check_call(ep, __func__))
 		run_in_place(ep, IW_MPA_EV_FIRST_FPDU,
 			     ep->dev->attr.caps & IW_MPA_CAP_ATOMIC_OPEN ?
 			     IW_MPA_PROMPT_ACTIONS : 0);
@@ -768,7 +768,7 @@ void iw_mpa_close(struct iw_mpa_ep *ep)
 	unsigned int noio;
 
 	might_sleep();
-	if (!iw_mpa_ep_may_call(ep, __func__))
+	if (!iw_mpa_ep_check_call(ep, __func__))
 		return;
 	noio = memalloc_noio_save();
 	lock_map_acquire(&iw_mpa_runner_map);

@@ -24,10 +24,10 @@
 enum { PASSIVE, ACTIVE, SIDES };
 
 /*
- * The legal sequences, RFC 5043 6.2 to 6.4 and RFC 6581 7. What is not here
- * leads to BROKEN, which is 0. A Reject after an Enhanced Initiate is for the
- * receiver alone: RFC 6581 wants 7 only for what would have been accepted
- * without enhanced data, so a peer may take 3 for the ULP's refusal.
+ * The legal sequences, RFC 5043 6.2 to 6.4 and RFC 6581 7. All others lead to
+ * BROKEN, which is 0. A Reject (3) after an Enhanced Initiate may be received,
+ * not sent: RFC 6581 demands an Enhanced Reject (7) only if the enhanced data
+ * is the reason, so a peer may send 3 if its ULP refuses.
  */
 static const u8
 session_steps[IW_MPA_SESSION_STATES][SIDES][IW_MPA_CHUNK_CODES] = {
@@ -133,8 +133,8 @@ int iw_mpa_chunk_encode(u16 ssn, const struct iw_mpa_frame *frame, void *buf,
 }
 
 /*
- * The DDP segment of an FPDU without Markers: the DDP-SSN takes the place of
- * the length; padding and CRC stay out. @fpdu is overwritten.
+ * Make a chunk of the DDP segment in an FPDU without Markers: the DDP-SSN
+ * replaces the length; padding and CRC are left out. @fpdu is overwritten.
  *
  * Return: bytes of the chunk at @fpdu.
  */
@@ -203,8 +203,8 @@ static enum iw_mpa_reason chunk_decode(u32 ppid, const u8 *buf, size_t len,
 }
 
 /*
- * The DDP segment of a Segment chunk is all that follows the DDP-SSN. A chunk
- * that is BAD has its place, too, and breaks the session when its turn comes.
+ * In a Segment chunk the DDP segment is all that follows the DDP-SSN. A BAD
+ * chunk has its place, too, and breaks the session when its turn comes.
  */
 void iw_mpa_chunk_decode(u32 ppid, const void *buf, size_t len,
 			 struct iw_mpa_chunk *chunk)
@@ -223,9 +223,10 @@ void iw_mpa_session_init(struct iw_mpa_session *session, bool active)
 }
 
 /*
- * Chunks are unordered, so a control chunk waits until the peer must have
- * received the one before it (RFC 5043 6.6). Segments need not wait: an Accept
- * has answered the Initiate, and what the passive side sends has its DDP-SSN.
+ * May a chunk be sent? SCTP delivers in any order, so a control chunk waits
+ * until the peer must have received the one before it (RFC 5043 6.6). Segments
+ * need not wait: the Accept shows that the Initiate was received, and each has
+ * a DDP-SSN.
  *
  * Return: 0; -EAGAIN until iw_mpa_session_acked() or an answer; -EPROTO if
  * @code is not legal now.
@@ -244,8 +245,8 @@ int iw_mpa_session_may_send(const struct iw_mpa_session *session,
 }
 
 /*
- * SCTP has accepted a chunk that was legal. Only this consumes the DDP-SSN: a
- * chunk that SCTP refuses must not leave a gap.
+ * Call this when SCTP has accepted a legal chunk. Only then its DDP-SSN is used
+ * up: a chunk that SCTP refuses must not leave a gap.
  */
 void iw_mpa_session_sent(struct iw_mpa_session *session,
 			 enum iw_mpa_chunk_code code)
@@ -263,8 +264,9 @@ void iw_mpa_session_acked(struct iw_mpa_session *session)
 }
 
 /*
- * Nothing is to be kept for a chunk that is INVALID: it repeats a DDP-SSN, or
- * is further ahead than chunks can be in flight (RFC 5043 10).
+ * Where in the order is a received chunk? An INVALID one must be dropped: it
+ * repeats a DDP-SSN, or is further ahead than chunks can be in flight (RFC 5043
+ * 10).
  *
  * @window: chunks that the receiver can keep, and the next one; at most
  * IW_MPA_SSN_WINDOW_MAX
@@ -347,9 +349,10 @@ bool iw_mpa_session_owes_terminate(const struct iw_mpa_session *session)
 }
 
 /*
- * How the passive side refuses for @reason. A Reject is the ULP's (RFC 5043
- * 6.3), but for what only the enhanced data has ruled out: there the Enhanced
- * Reject says what this end would have taken (RFC 6581 7).
+ * The chunk by which the passive side refuses for @reason: a Reject if the ULP
+ * refuses (RFC 5043 6.3), a Terminate else. With enhanced messages (RFC 6581 7)
+ * an Enhanced Reject takes the place of the Reject, and also says what this end
+ * would have accepted if it lacks IRD or an RTR message in common.
  */
 enum iw_mpa_chunk_code iw_mpa_session_refusal(enum iw_mpa_reason reason,
 					      bool enhanced)

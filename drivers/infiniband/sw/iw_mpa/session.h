@@ -40,9 +40,9 @@ enum iw_mpa_chunk_code {
 };
 
 /*
- * A chunk as received. @frame is what an MPA Request or Reply would be, with
- * private data that stays in the caller's buffer; zeroes in a Segment and in a
- * Terminate. @reason says why @code is BAD.
+ * A received chunk. @frame has the contents of the MPA Request or Reply that it
+ * stands for, with private data in the caller's buffer; it is zeroes for a
+ * Segment and a Terminate. @reason says why @code is BAD.
  */
 struct iw_mpa_chunk {
 	struct iw_mpa_frame		frame;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * This file shows to people and scripts what there is: endpoints, listeners and stats in debugfs
- * iw_mpa/, and the counters of "rdma statistic show link".
+ * Files for people and scripts: endpoints, listeners and stats in debugfs iw_mpa/; and the counters
+ * of "rdma statistic show link".
  *
- * No lock is held while a file is written. While it is, endpoints and listeners come and go; each
- * is shown at most once.
+ * No lock is held while a file is written. So endpoints and listeners may come and go meanwhile;
+ * each is shown at most once.
  */
 
 #include "main.h"
@@ -54,15 +54,17 @@ static void show_ep(struct seq_file *seq, const struct iw_mpa_ep *ep)
 {
 	/* The runner may be writing: a line may mix old and new values. */
 	const struct iw_mpa_params params = data_race(ep->params);
-	/* The same holds for the number of the QP. */
+	/* The same holds for the addresses. */
+	const struct iw_mpa_tuple tuple = data_race(ep->tuple);
+	/* And for the number of the QP. */
 	const u32 qpn = data_race(ep->off.qpn);
 
 	seq_printf(seq, "id=%lu", ep->id);
 	show_device(seq, ep->dev);
 	seq_printf(seq, " role=%s state=%s local=%pISpc remote=%pISpc age_ms=%llu qpn=%u",
 		   ep->initiator ? "initiator" : "responder",
-		   iw_mpa_state_name(READ_ONCE(ep->state)), &ep->tuple.local.sa,
-		   &ep->tuple.remote.sa, jiffies64_to_msecs(get_jiffies_64() - ep->born),
+		   iw_mpa_state_name(READ_ONCE(ep->state)), &tuple.local.sa,
+		   &tuple.remote.sa, jiffies64_to_msecs(get_jiffies_64() - ep->born),
 		   qpn);
 	seq_printf(seq, " rev=%u crc=%d tx_markers=%d rx_markers=%d large_fpdu=%d", params.rev,
 		   params.crc, params.tx_markers, params.rx_markers, params.large_fpdu);
@@ -80,8 +82,8 @@ static void show_ep_if_live(struct iw_mpa_ep *ep, void *seq)
 
 	if (!refcount_inc_not_zero(&dev->users))
 		return;
-	/* An endpoint that is being set up has no addresses yet. */
-	if (ep->tuple.local.sa.sa_family)
+	/* An endpoint that is being set up has no addresses yet; the runner writes them. */
+	if (data_race(ep->tuple.local.sa.sa_family))
 		show_ep(seq, ep);
 	iw_mpa_device_put(dev);
 }

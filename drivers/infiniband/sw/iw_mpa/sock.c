@@ -131,11 +131,10 @@ static int sock_hook(struct iw_mpa_sock *ms, struct socket *sock, unsigned long 
 }
 
 /*
- * Put back what a driver has changed of a hooked socket, and what is not its own. With
- * sk_callback_lock write-held.
+ * Restore what a driver must not change of a hooked socket. With sk_callback_lock write-held.
  *
- * Return: a name of what that was; NULL if it was nothing, and the driver's sk_data_ready is there
- * if it is @attached, and not there else.
+ * Return: the name of what was wrong; NULL if nothing was. sk_data_ready has to be the driver's if
+ * it is @attached, else the library's.
  */
 const char *iw_mpa_sock_mend(struct iw_mpa_sock *ms, bool attached)
 {
@@ -158,8 +157,7 @@ const char *iw_mpa_sock_mend(struct iw_mpa_sock *ms, bool attached)
 }
 
 /*
- * Take a socket's callbacks back from a driver. After return no callback of the driver runs; those
- * of the library go on.
+ * Replace a driver's callbacks by the library's. After return no callback of the driver runs.
  *
  * Return: as iw_mpa_sock_mend(), for a driver that is not attached any more.
  */
@@ -184,8 +182,8 @@ const char *iw_mpa_sock_detach(struct iw_mpa_sock *ms)
 }
 
 /*
- * Take a socket's callbacks back; it may be closed. No driver is attached. After return no callback
- * of the library runs. Once a socket is unhooked BPF may use it: what is BPF's stays.
+ * Restore TCP's callbacks of a socket, which may be closed. No driver is attached. After return no
+ * callback of the library runs. BPF may use an unhooked socket: what BPF has set is not changed.
  */
 void iw_mpa_sock_unhook(struct iw_mpa_sock *ms)
 {
@@ -241,10 +239,10 @@ static void sock_send_fin(struct socket *sock)
 
 /*
  * Send FIN, go on receiving. If there is no memory for a FIN the peer gets RST. While a driver had
- * the stream, TCP reported to the driver: what has arrived by then is reported now.
+ * the stream, TCP reported only to the driver: so what has arrived is reported now.
  *
- * If another owner has the socket, that sends FIN. After its driver was stopped nothing reports the
- * peer's FIN. So it is reported at once.
+ * If a device has taken the socket over, the device sends FIN. Once its driver was stopped nothing
+ * would report the peer's FIN. So a FIN is reported at once.
  */
 void iw_mpa_sock_shutdown(struct iw_mpa_sock *ms)
 {
@@ -363,7 +361,7 @@ static int sock_set_tos(struct socket *sock, u8 tos)
 }
 
 /*
- * A connection inherits all of this from its listener. Sending must not use the task's page
+ * A connection inherits all these options from its listener. Sending must not use the task's page
  * fragment, which the task may be using.
  */
 static int sock_setup(struct socket *sock, const struct iw_mpa_sock_opts *opts)
@@ -375,9 +373,9 @@ static int sock_setup(struct socket *sock, const struct iw_mpa_sock_opts *opts)
 	sk->sk_allocation = IW_MPA_SOCK_GFP;
 	sk->sk_use_task_frag = false;
 	/*
-	 * After a restart connections stay in TIME_WAIT for a minute. A server gets its port at
-	 * once all the same, and so does a client with a port that rdma_cm chose. rdma_cm sees to
-	 * it that two ULPs do not use one port.
+	 * Connections of a server that was restarted stay in TIME_WAIT for a minute. It must get
+	 * its port at once all the same, and so must a client with a port that rdma_cm chose.
+	 * rdma_cm ensures that two ULPs do not use one port.
 	 */
 	sk->sk_reuse = SK_CAN_REUSE;
 	/* A short FPDU must not wait for the ACK of the startup frame, which may take 40 ms. */
@@ -410,7 +408,7 @@ static int sock_init(struct iw_mpa_sock *ms, struct socket *sock,
 	if (err)
 		return err;
 	/*
-	 * TCP may have to deliver octets after the socket is closed. Without a reference on the
+	 * TCP may have to deliver bytes after the socket is closed. Without a reference on the
 	 * namespace close() stops the retransmission timers. Connections inherit the reference.
 	 */
 	sk_net_refcnt_upgrade(sock->sk);
@@ -435,12 +433,11 @@ static int sock_open(struct iw_mpa_sock *ms, const struct iw_mpa_sock_opts *opts
 }
 
 /*
- * TCP has its route, and keeps it while it is valid. What the peer sends may come by any
- * interface of the host: after a change of routes, or since the peer has an old entry for this
- * address in its neighbour table. A socket that stays bound would not hear that. Nothing else has
- * to be told of the change: the tables in which TCP finds the socket do not go by the interface,
- * but by the L3 master, which stays. A SYN-ACK that comes by another interface before this is
- * refused; TCP then sends its SYN again.
+ * Bind the socket to its L3 master @ifindex, or to nothing, once TCP has chosen a route, which it
+ * keeps while that is valid. The peer's packets may come by any interface: after a change of
+ * routes, or if the peer's neighbour table is old. TCP's tables find the socket by the L3 master,
+ * so they need no change. A SYN-ACK that comes by another interface before this call is refused;
+ * TCP then sends its SYN again.
  */
 static void sock_forget_way(struct sock *sk, int ifindex)
 {
@@ -499,7 +496,7 @@ int iw_mpa_sock_listen(struct iw_mpa_sock *ms, const struct iw_mpa_sock_opts *op
 }
 
 /*
- * Take one connection from a listener, for iw_mpa_sock_adopt() or iw_mpa_sock_drop().
+ * Accept one connection of a listener; hand it to iw_mpa_sock_adopt() or iw_mpa_sock_drop().
  *
  * Return: -EAGAIN if there is none, or another negative errno.
  */
@@ -515,8 +512,7 @@ int iw_mpa_sock_accept(struct iw_mpa_sock *listener, struct socket **sock)
  * Hook an accepted connection. Bytes that have arrived before are not reported: the caller has to
  * read. An end of the connection is reported, maybe before the return.
  *
- * Return: 0; -EBUSY if the connection has another user: it is left to the caller, for
- * iw_mpa_sock_drop().
+ * Return: 0; -EBUSY if the connection has another user: the caller has to call iw_mpa_sock_drop().
  */
 int iw_mpa_sock_adopt(struct iw_mpa_sock *ms, struct socket *sock,
 		      const struct iw_mpa_sock *listener, const struct iw_mpa_sock_opts *opts)
@@ -544,8 +540,8 @@ int iw_mpa_sock_adopt(struct iw_mpa_sock *ms, struct socket *sock,
 
 /*
  * Close an accepted connection that was not adopted. TCP may go on with a closed connection after
- * the module is gone. So the callbacks that the connection has inherited from the listener go back
- * to TCP. A callback that BPF has installed stays.
+ * the module is gone. So the callbacks that the connection has inherited from the listener are
+ * replaced by TCP's. A callback that BPF has installed stays.
  */
 void iw_mpa_sock_drop(struct socket *sock, const struct iw_mpa_sock *listener)
 {
@@ -629,15 +625,14 @@ int iw_mpa_sock_discard(struct iw_mpa_sock *ms, size_t len)
 }
 
 /*
- * TCP copies bytes into a page fragment. That of the socket has 32 KiB, which it keeps for its
- * life: 3 GiB for 100,000 connections whose drivers send pages of their own. That of the task costs
- * nothing. No caller is within a send of its own: no connection is made, and none ends, in
- * the task that has to reclaim memory.
+ * TCP copies bytes into a page fragment. The socket's has 32 KiB, for the socket's life: 3 GiB for
+ * 100,000 connections, whose drivers send other pages. The task's costs nothing. No caller is
+ * within another send, which might use it: no connection is made or ends in a task that reclaims
+ * memory.
  *
- * TCP uses the task's only if sk_allocation names __GFP_FS. The rule of IW_MPA_SOCK_GFP holds all
- * the same: in the runner's memalloc_noio scope TCP starts no I/O, and with __GFP_NORETRY it does
- * not wait for ever. A driver of storage may have let the socket use the reserves,
- * by sk_set_memalloc(): it may still.
+ * TCP uses the task's fragment only if sk_allocation has __GFP_FS. The rule of IW_MPA_SOCK_GFP
+ * holds all the same: in the runner's memalloc_noio scope TCP starts no I/O, and with __GFP_NORETRY
+ * it does not wait for ever. A driver's sk_set_memalloc() stays in effect.
  */
 static int sock_send(struct sock *sk, const void *buf, size_t len, bool first)
 {
@@ -692,8 +687,8 @@ int iw_mpa_sock_send(struct iw_mpa_sock *ms, const void *buf, size_t len)
  * listeners do. Otherwise a connect takes three segments more, which are a tenth of its
  * instructions.
  *
- * If TCP was connected before the call nothing reports that it has room for more. So then it has to
- * take all.
+ * If TCP was connected before the call nothing reports when it has room for more. So then it has to
+ * accept all bytes at once.
  *
  * Return: what TCP has taken, less than @len only if TCP_UP follows; -ENOBUFS if TCP was
  * connected and has taken a part; or another negative errno.
@@ -709,9 +704,9 @@ int iw_mpa_sock_send_first(struct iw_mpa_sock *ms, const void *buf, size_t len)
 }
 
 /*
- * How much has arrived that was not read? Unlike tcp_inq() this does not stop at urgent data. What
- * has a gap in front of it does not count, nor does a FIN, which has a sequence number until it is
- * read. The number may be a past one unless the socket is locked.
+ * How many bytes have arrived and were not read? Unlike tcp_inq() this does not stop at urgent
+ * data. Bytes after a gap do not count, nor does a FIN, though it has a sequence number. The result
+ * may be out of date unless the socket is locked.
  */
 u32 iw_mpa_sk_unread(const struct sock *sk)
 {
@@ -731,8 +726,8 @@ u32 iw_mpa_sock_unread(struct iw_mpa_sock *ms)
 }
 
 /*
- * Where the stream is at the hand-off: sequence numbers of what is sent and read next; and has
- * something arrived from there on?
+ * Position of the stream at the hand-off: sequence numbers of the next bytes to send and to read;
+ * and have bytes arrived from the latter on?
  */
 void iw_mpa_sock_seq(struct iw_mpa_sock *ms, u32 *snd_nxt, u32 *rcv_nxt, bool *rx_queued)
 {
@@ -746,8 +741,9 @@ void iw_mpa_sock_seq(struct iw_mpa_sock *ms, u32 *snd_nxt, u32 *rcv_nxt, bool *r
 }
 
 /*
- * How much went over a connection, for people: what the peer's TCP has acknowledged, and what has
- * come, read or not. On 32 bits one half of a number may be older than the other.
+ * How many bytes went over a connection, for log and debugfs: those that the peer's TCP has
+ * acknowledged, and those that have arrived, read or not. On 32 bits one half of a number may be
+ * older than the other.
  */
 void iw_mpa_sock_bytes(const struct iw_mpa_sock *ms, u64 *sent, u64 *received)
 {

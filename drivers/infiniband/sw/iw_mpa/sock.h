@@ -15,8 +15,8 @@
 #include "fsm.h"
 
 /*
- * How TCP gets memory for a stream. File systems and swap may wait for a connection. So sending
- * must not wait for storage, and must not wait for ever until there is memory.
+ * How TCP allocates memory for a stream. File systems and swap may depend on a connection. So
+ * sending must not wait for storage, nor for ever for memory.
  */
 #define IW_MPA_SOCK_GFP	(GFP_NOIO | __GFP_NORETRY)
 
@@ -139,8 +139,8 @@ static inline u32 iw_mpa_sock_progress(const struct iw_mpa_sock *ms)
 
 /*
  * Has the peer, which has closed, read all that was sent? Linux sends FIN only if its application
- * has read all that arrived; else it sends RST. What a peer acknowledges after its FIN says
- * nothing: it will not read that.
+ * has read all that arrived; else it sends RST. Bytes that a peer acknowledges after its FIN do not
+ * count: it will not read them.
  */
 static inline bool iw_mpa_sock_was_read(const struct iw_mpa_sock *ms)
 {

@@ -83,9 +83,9 @@ void iw_mpa_startup_end(struct iw_mpa_ep *ep)
 }
 
 /*
- * Read into the frame what has come of it, and nothing after it: FPDUs are for the driver. Without
- * memory there will be no driver, so what has come is dropped: TCP sends RST in place of FIN if it
- * has to drop bytes.
+ * Read the bytes of the frame that have come, and none after it: FPDUs are for the driver. Without
+ * memory the connection ends, so all bytes are dropped: unread ones make TCP send RST in place of
+ * FIN.
  *
  * Return: as the last iw_mpa_sock_read(). But if TCP fails after a part of the frame was read, that
  * is left to TCP's event: a peer that has begun its Reply is not offered another revision.
@@ -125,9 +125,8 @@ static enum iw_mpa_event startup_decode(struct iw_mpa_ep *ep)
 }
 
 /*
- * The header of a frame has come, and there is no memory for the rest. The
- * header says whether the peer understands a Terminate message, and that is all
- * that one needs. A peer that rejects expects no answer.
+ * The header of a frame has come, and there is no memory for the rest. The header shows whether the
+ * peer understands a Terminate message. A peer that rejects expects none.
  */
 static enum iw_mpa_event startup_decode_head(struct iw_mpa_ep *ep)
 {
@@ -139,11 +138,11 @@ static enum iw_mpa_event startup_decode_head(struct iw_mpa_ep *ep)
 }
 
 /*
- * Read what is there of the peer's frame.
+ * Read the part of the peer's frame that has arrived.
  *
  * Return: IW_MPA_EV_NONE if the frame is complete and well-formed, or if nothing has come;
- * IW_MPA_EV_REP_BEGUN if a part of it has; IW_MPA_EV_TERM_DUE if there is no memory for it, and the
- * peer is to be told.
+ * IW_MPA_EV_REP_BEGUN if a part of it has; IW_MPA_EV_TERM_DUE if there is no memory for it: the
+ * peer gets a Terminate message.
  */
 static enum iw_mpa_event startup_read(struct iw_mpa_ep *ep)
 {
@@ -214,7 +213,7 @@ enum iw_mpa_event iw_mpa_startup_read_reply(struct iw_mpa_ep *ep)
 }
 
 /*
- * Negotiate a Request, and make the Reply that accepts it. The call is an iw_accept, with a QP.
+ * Negotiate a Request, and make the Reply that accepts it. Within iw_accept, with the QP bound.
  *
  * Return: length of the Reply; or a negative errno, with the endpoint's reason set.
  */
@@ -235,8 +234,9 @@ int iw_mpa_startup_make_reply(struct iw_mpa_ep *ep, u8 buf[IW_MPA_FRAME_MAX])
 }
 
 /*
- * RFC 6581 8 and 9.3. A failure changes nothing: the connection ends anyway. A peer of revision 1
- * does not know the codes, and a peer that wants Markers cannot read an FPDU without them.
+ * Send a Terminate message (RFC 6581 8 and 9.3). Errors are ignored: the connection ends anyway. A
+ * peer of revision 1 does not know the codes, and a peer that wants Markers cannot read an FPDU
+ * without them.
  */
 static void startup_put_term(struct iw_mpa_ep *ep, u8 code)
 {

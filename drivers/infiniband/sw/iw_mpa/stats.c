@@ -44,8 +44,8 @@ void iw_mpa_count_reason(struct iw_mpa_stats __percpu *of_device, enum iw_mpa_re
 }
 
 /*
- * Return: the sum over all CPUs, of a device, or with NULL of the machine; what is being counted
- * now may be missing.
+ * Return: the counter's sum over all CPUs, of a device, or with NULL of the machine; increments at
+ * this moment may be missing.
  */
 unsigned long iw_mpa_count_read(const struct iw_mpa_stats __percpu *stats,
 				enum iw_mpa_counter counter)

@@ -3,7 +3,6 @@
 
 #include "ep.h"
 #include "device.h"
-#include "iwcm_faults.h"
 #include "trace.h"
 
 #include <linux/bug.h>
@@ -23,7 +22,8 @@ static int upcall_raise(const struct iw_mpa_ep *ep, struct iw_cm_id *cm_id,
 {
 	int ret;
 
-	if (iw_mpa_faults_is_rejected(ep))
+	/* iw_cm has left the state in which it takes an event, and wants none. */
+	if (READ_ONCE(ep->up.rejected))
 		return 0;
 	ret = cm_id->event_handler(cm_id, event);
 	trace_iw_mpa_upcall(ep->id, event->event, event->status, event->private_data_len, ret);
@@ -37,9 +37,9 @@ static void upcall_set_addresses(struct iw_cm_event *event, const struct iw_mpa_
 }
 
 /*
- * What the peer's frame says. A peer that names no depths is assumed to allow what the device can
- * do: its IRD is the device's ORD. iw_cm has 8 bits for a depth. It copies the private data of a
- * Request and of a Reply, but not of ESTABLISHED.
+ * Copy the peer's depths and private data into an event. A peer that sends no depths is assumed to
+ * match the device: its IRD is the device's ORD. iw_cm has 8 bits for a depth. It copies the
+ * private data of a Request and of a Reply, but not of ESTABLISHED.
  */
 static void upcall_set_peer(const struct iw_mpa_ep *ep, struct iw_cm_event *event)
 {
@@ -67,7 +67,7 @@ static void upcall_end(struct iw_mpa_ep *ep)
 void iw_mpa_upcall_expect(struct iw_mpa_ep *ep, struct iw_cm_id *id)
 {
 	id->add_ref(id);
-	/* Pairs with iwcm_faults.c */
+	/* Pairs with readers that do not run the endpoint */
 	WRITE_ONCE(ep->up.cm_id, id);
 	ep->up.phase = ep->initiator ? IW_MPA_UP_REPLY : IW_MPA_UP_ESTABLISHED;
 }

@@ -2,13 +2,12 @@
 /*
  * By which interface an initiator's packets leave.
  *
- * rdma_cm takes the interface that has the source address, and the route by that interface. TCP
- * asks the tables of the host, and takes no notice of which interface has the address. Where both
- * say the same, there is nothing to choose. Where they differ, the tables prefer one route over
- * the other for a reason: an administrator has sent these packets into a tunnel, say, and by the
- * interface of rdma_cm they would leave in clear. So TCP's route counts. But two cards on one
- * network have routes that the tables rank alike. TCP would take the first one, whatever the
- * source address is. There rdma_cm's choice decides: it breaks ties, and overrules nothing.
+ * rdma_cm chooses the interface that has the source address, and the route by that interface. TCP
+ * uses the tables of the host, whichever interface has the address. If the two differ, the tables
+ * prefer one route for a reason: for example an administrator has routed these packets into a
+ * tunnel, and by rdma_cm's interface they would leave unencrypted. So TCP's route counts. But two
+ * cards on one network have routes that the tables rank alike. TCP would take the first one,
+ * whatever the source address is. There rdma_cm's choice decides: it only breaks ties.
  */
 
 #include "way.h"
@@ -25,9 +24,8 @@
 #include <net/route.h>
 
 /*
- * Do the tables leave it open by which of two interfaces a flow leaves? @host is the route that TCP
- * would take, @chosen the one by the interface that rdma_cm has chosen. Both have to be there, not
- * go the same way, and be ranked alike.
+ * Do the routing tables rank two routes of a flow alike? @host is the route that TCP would use,
+ * @chosen the one by the interface that rdma_cm has chosen. Both have to exist, and to differ.
  */
 bool iw_mpa_way_is_tie(const struct iw_mpa_route *host, const struct iw_mpa_route *chosen,
 		       int ifindex)
@@ -123,7 +121,7 @@ static bool way_is_in_the_address(const union iw_mpa_addr *addr)
 
 /*
  * Return: @ifindex, the interface that rdma_cm has chosen, if the host's tables rank the route by
- * it and TCP's own alike: then TCP is to look for its route by that. 0 if TCP is to take its own.
+ * it and TCP's own alike: then TCP has to use that interface. 0 if TCP has to use its own route.
  */
 int iw_mpa_way(const struct iw_mpa_sock_opts *opts, int ifindex)
 {

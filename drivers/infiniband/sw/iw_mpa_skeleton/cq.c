@@ -15,6 +15,7 @@
 static void skel_cq_work(struct work_struct *work)
 {
 	struct skel_cq *cq = container_of(work, struct skel_cq, work);
+	struct skel_dev *dev = to_skel_dev(cq->ib.device);
 	struct ib_event event = {
 		.device		= cq->ib.device,
 		.element.cq	= &cq->ib,
@@ -22,12 +23,12 @@ static void skel_cq_work(struct work_struct *work)
 	};
 	bool call, lost;
 
-	spin_lock_irq(&cq->lock);
+	spin_lock_irq(&dev->spin);
 	call = cq->call;
 	lost = cq->lost;
 	cq->call = false;
 	cq->lost = false;
-	spin_unlock_irq(&cq->lock);
+	spin_unlock_irq(&dev->spin);
 
 	if (call && cq->ib.comp_handler) {
 		local_bh_disable();
@@ -38,42 +39,36 @@ static void skel_cq_work(struct work_struct *work)
 		cq->ib.event_handler(&event, cq->ib.cq_context);
 }
 
-/* Is the queue armed for this completion? The notification is one-shot. */
-static bool cq_disarm(struct skel_cq *cq, bool solicited)
-{
-	if (!cq->armed || (cq->armed == IB_CQ_SOLICITED && !solicited))
-		return false;
-	cq->armed = 0;
-	return true;
-}
-
-/* False: the queue is full, and the completion is lost. An error counts as solicited. */
+/* Returns false if the queue is full: the completion is lost. A notification is one-shot. */
 bool skel_cq_put(struct skel_cq *cq, const struct ib_wc *wc, bool solicited)
 {
-	unsigned long flags;
-	bool fits;
+	bool fits = cq->put - cq->get < cq->size;
 
-	spin_lock_irqsave(&cq->lock, flags);
-	fits = cq->put - cq->get < cq->size;
-	if (fits) {
-		cq->ring[cq->put++ & (cq->size - 1)] = *wc;
-		cq->call |= cq_disarm(cq, solicited || wc->status != IB_WC_SUCCESS);
-	} else if (!cq->overflowed) {
+	lockdep_assert_held(&to_skel_dev(cq->ib.device)->spin);
+	if (!fits && !cq->overflowed) {
 		cq->overflowed = true;
 		cq->lost = true;
+	} else if (fits) {
+		cq->ring[cq->put++ & (cq->size - 1)] = *wc;
+		/* An error counts as solicited. */
+		if (cq->armed == IB_CQ_NEXT_COMP ||
+		    (cq->armed && (solicited || wc->status != IB_WC_SUCCESS))) {
+			cq->armed = 0;
+			cq->call = true;
+		}
 	}
 	if (cq->call || cq->lost)
 		queue_work(skel_wq, &cq->work);
-	spin_unlock_irqrestore(&cq->lock, flags);
 	return fits;
 }
 
 /* A QP goes: who polls must not get it any more. Nothing completes for it. */
 void skel_cq_forget(struct skel_cq *cq, const struct ib_qp *ibqp)
 {
+	struct skel_dev *dev = to_skel_dev(cq->ib.device);
 	u32 from, to;
 
-	spin_lock_irq(&cq->lock);
+	spin_lock_irq(&dev->spin);
 	for (from = cq->get, to = cq->get; from != cq->put; from++) {
 		const struct ib_wc *wc = &cq->ring[from & (cq->size - 1)];
 
@@ -81,7 +76,7 @@ void skel_cq_forget(struct skel_cq *cq, const struct ib_qp *ibqp)
 			cq->ring[to++ & (cq->size - 1)] = *wc;
 	}
 	cq->put = to;
-	spin_unlock_irq(&cq->lock);
+	spin_unlock_irq(&dev->spin);
 	/*
 	 * When the ULP frees the queue the core ends its own work first. A handler that was called
 	 * after that would begin it anew. The last QP goes before that, and waits here.
@@ -90,35 +85,37 @@ void skel_cq_forget(struct skel_cq *cq, const struct ib_qp *ibqp)
 }
 
 /* Any context */
-int skel_poll_cq(struct ib_cq *ibcq, int max, struct ib_wc *wc)
+static int skel_poll_cq(struct ib_cq *ibcq, int max, struct ib_wc *wc)
 {
+	struct skel_dev *dev = to_skel_dev(ibcq->device);
 	struct skel_cq *cq = to_skel_cq(ibcq);
 	unsigned long flags;
 	int n;
 
-	spin_lock_irqsave(&cq->lock, flags);
+	spin_lock_irqsave(&dev->spin, flags);
 	for (n = 0; n < max && cq->get != cq->put; n++)
 		wc[n] = cq->ring[cq->get++ & (cq->size - 1)];
-	spin_unlock_irqrestore(&cq->lock, flags);
+	spin_unlock_irqrestore(&dev->spin, flags);
 	return n;
 }
 
 /*
  * Any context. A completion that came before the queue was armed calls no handler: a ULP that asks
- * for it is told that there is one, and polls again.
+ * for missed ones learns that there is one, and polls again.
  */
-int skel_req_notify_cq(struct ib_cq *ibcq, enum ib_cq_notify_flags flags)
+static int skel_req_notify_cq(struct ib_cq *ibcq, enum ib_cq_notify_flags flags)
 {
+	struct skel_dev *dev = to_skel_dev(ibcq->device);
 	struct skel_cq *cq = to_skel_cq(ibcq);
 	unsigned long irq;
 	int missed;
 
-	spin_lock_irqsave(&cq->lock, irq);
+	spin_lock_irqsave(&dev->spin, irq);
 	/* A queue that is armed for all completions stays so. */
 	if (cq->armed != IB_CQ_NEXT_COMP)
 		cq->armed = flags & IB_CQ_SOLICITED_MASK;
 	missed = (flags & IB_CQ_REPORT_MISSED_EVENTS) && cq->get != cq->put;
-	spin_unlock_irqrestore(&cq->lock, irq);
+	spin_unlock_irqrestore(&dev->spin, irq);
 	return missed;
 }
 
@@ -135,14 +132,13 @@ int skel_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
 	cq->ring = kvcalloc(cq->size, sizeof(*cq->ring), GFP_KERNEL);
 	if (!cq->ring)
 		return -ENOMEM;
-	spin_lock_init(&cq->lock);
 	INIT_WORK(&cq->work, skel_cq_work);
 	ibcq->cqe = cq->size;
 	return 0;
 }
 
 /* No QP is left that could complete here. */
-int skel_destroy_cq(struct ib_cq *ibcq, struct ib_udata *udata)
+static int skel_destroy_cq(struct ib_cq *ibcq, struct ib_udata *udata)
 {
 	struct skel_cq *cq = to_skel_cq(ibcq);
 
@@ -150,3 +146,11 @@ int skel_destroy_cq(struct ib_cq *ibcq, struct ib_udata *udata)
 	kvfree(cq->ring);
 	return 0;
 }
+
+const struct ib_device_ops skel_cq_ops = {
+	.create_cq	= skel_create_cq,
+	.destroy_cq	= skel_destroy_cq,
+	.poll_cq	= skel_poll_cq,
+	.req_notify_cq	= skel_req_notify_cq,
+	INIT_RDMA_OBJ_SIZE(ib_cq, skel_cq, ib),
+};

@@ -13,74 +13,35 @@
 
 #include "skel.h"
 
-#include <linux/slab.h>
 #include <net/tcp.h>
 #include <trace/events/sock.h>
 
-static void handoff_start(struct skel_qp *qp, const struct iw_mpa_params *params)
-{
-	int qn;
-
-	qp->irq = (struct skel_irq) { .ird = params->ird };
-	qp->rx.have = 0;
-	qp->rx.crc = params->crc;
-	qp->rx.responder = !params->initiator;
-	qp->rx.first = true;
-	qp->rx.ended = false;
-	qp->rx.write_busy = false;
-	qp->rx.send_busy = false;
-	qp->rx.read_len = 0;
-	qp->tx = (struct skel_tx) { .buf = qp->tx.buf, .crc = params->crc, .ord = params->ord };
-	qp->sq.failed = false;
-	/* RFC 5041 4.2: the first message of a queue has number 1. */
-	for (qn = 0; qn < SKEL_QN_COUNT; qn++) {
-		qp->rx.msn[qn] = 1;
-		qp->tx.msn[qn] = 1;
-	}
-}
-
-static void handoff_free(struct skel_qp *qp)
-{
-	kvfree(qp->rx.buf);
-	kvfree(qp->tx.buf);
-	qp->rx.buf = NULL;
-	qp->tx.buf = NULL;
-}
-
 /*
- * Take the stream: FPDUs may come from now on, and none goes. All memory of the stream is allocated
- * here, so that nothing later fails for lack of it. A QP with another stream, or in error, is
- * refused.
+ * Take the stream: FPDUs may come from now on, and none goes. A QP with another stream, or in
+ * error, is refused.
  */
 static int skel_prepare(struct ib_qp *ibqp, const struct iw_mpa_handoff *ho)
 {
 	struct skel_qp *qp = to_skel_qp(ibqp);
-	int err = 0;
+	int err = -EINVAL;
 
-	mutex_lock(&qp->run);
-	if (qp->sock || READ_ONCE(qp->state) > IB_QPS_RTR) {
-		mutex_unlock(&qp->run);
-		return -EINVAL;
-	}
-	qp->rx.buf = kvmalloc(SKEL_FPDU_MAX, GFP_KERNEL);
-	qp->tx.buf = kvmalloc(iw_mpa_fpdu_size(SKEL_ULPDU_MAX), GFP_KERNEL);
-	if (!qp->rx.buf || !qp->tx.buf)
-		err = -ENOMEM;
-	spin_lock_irq(&qp->lock);
-	if (!err && qp->state > IB_QPS_RTR)	/* the ULP was faster */
-		err = -EINVAL;
-	if (!err) {
-		handoff_start(qp, ho->params);
-		qp->fault = (struct skel_fault) {};
-		qp->events = 0;
-		qp->ep = ho->ep;
+	mutex_lock(&qp->dev->lock);
+	spin_lock_irq(&qp->dev->spin);
+	if (!qp->ep && qp->state <= IB_QPS_RTR) {
+		qp->rx = (struct skel_rx) {};
+		qp->tx = (struct skel_tx) {};
+		qp->irq.put = 0;
+		qp->irq.get = 0;
+		qp->err = SKEL_OK;
+		qp->event = 0;
+		qp->params = ho->params;
 		qp->sock = ho->sock;
+		qp->ep = ho->ep;
 		WRITE_ONCE(qp->state, IB_QPS_RTS);
+		err = 0;
 	}
-	spin_unlock_irq(&qp->lock);
-	if (err)
-		handoff_free(qp);
-	mutex_unlock(&qp->run);
+	spin_unlock_irq(&qp->dev->spin);
+	mutex_unlock(&qp->dev->lock);
 	return err;
 }
 
@@ -97,7 +58,7 @@ static void skel_data_ready(struct sock *sk)
 	read_unlock_bh(&sk->sk_callback_lock);
 }
 
-/* TCP calls this if somebody was told -EAGAIN. It may have others to tell. */
+/* TCP calls this if a sender got -EAGAIN. There may be others than this one. */
 static void skel_write_space(struct sock *sk)
 {
 	struct iw_mpa_stream *stream;
@@ -120,34 +81,45 @@ static void skel_attach(struct ib_qp *ibqp, struct sock *sk,
 	sk->sk_write_space = skel_write_space;
 }
 
-/* Octets may have come before attach; and those before the peer's FIN count. */
+/*
+ * Bytes may have come before attach; and those before the peer's FIN count. TCP may count the FIN
+ * with the bytes before it: only one more read finds it. Other QPs need the lock, too.
+ */
 static void skel_kick_rx(struct ib_qp *ibqp)
 {
 	struct skel_qp *qp = to_skel_qp(ibqp);
-	int queued;
+	const struct tcp_sock *tp;
+	int steps = 0;
+	u32 end;
 
-	mutex_lock(&qp->run);
-	lock_sock(qp->sock->sk);
-	queued = tcp_inq(qp->sock->sk);
-	release_sock(qp->sock->sk);
-	skel_rx(qp, max(queued, 0));
-	mutex_unlock(&qp->run);
+	mutex_lock(&qp->dev->lock);
+	qp->rx.open = true;
+	tp = tcp_sk(qp->sock->sk);
+	end = READ_ONCE(tp->rcv_nxt);
+	while (before(READ_ONCE(tp->copied_seq), end) && skel_rx(qp)) {
+		if (++steps % SKEL_STEPS)
+			continue;
+		mutex_unlock(&qp->dev->lock);
+		mutex_lock(&qp->dev->lock);
+	}
+	skel_rx(qp);
+	mutex_unlock(&qp->dev->lock);
 	skel_kick(qp, 0);
 }
 
 /*
- * The initiator's first FPDU in the peer-to-peer model (RFC 6581 9.2). Nothing is in @tx.buf yet,
+ * The initiator's first FPDU in the peer-to-peer model (RFC 6581 9.2). Nothing is in @tx_buf yet,
  * so nothing that the ULP has posted overtakes it.
  */
 static int skel_send_rtr(struct ib_qp *ibqp, u8 rtr)
 {
 	struct skel_qp *qp = to_skel_qp(ibqp);
 
-	mutex_lock(&qp->run);
-	qp->tx.len = iw_mpa_fpdu_rtr(rtr, qp->tx.crc, qp->tx.buf);
+	mutex_lock(&qp->dev->lock);
+	qp->tx.len = iw_mpa_fpdu_rtr(rtr, qp->params->crc, qp->tx_buf);
 	qp->tx.msg = SKEL_MSG_ALONE;
 	qp->tx.open = true;
-	mutex_unlock(&qp->run);
+	mutex_unlock(&qp->dev->lock);
 	skel_kick(qp, 0);
 	return 0;
 }
@@ -157,9 +129,9 @@ static void skel_open_tx(struct ib_qp *ibqp)
 {
 	struct skel_qp *qp = to_skel_qp(ibqp);
 
-	mutex_lock(&qp->run);
+	mutex_lock(&qp->dev->lock);
 	qp->tx.open = true;
-	mutex_unlock(&qp->run);
+	mutex_unlock(&qp->dev->lock);
 	skel_kick(qp, 0);
 }
 
@@ -171,16 +143,16 @@ static void skel_finish_tx(struct ib_qp *ibqp)
 {
 	struct skel_qp *qp = to_skel_qp(ibqp);
 
-	mutex_lock(&qp->run);
-	spin_lock_irq(&qp->lock);
-	qp->sq.limit = qp->sq.put;
-	spin_unlock_irq(&qp->lock);
+	mutex_lock(&qp->dev->lock);
+	spin_lock_irq(&qp->dev->spin);
+	qp->tx.limit = qp->sq.put;
+	spin_unlock_irq(&qp->dev->spin);
 	qp->tx.finishing = true;
-	mutex_unlock(&qp->run);
+	mutex_unlock(&qp->dev->lock);
 	skel_kick(qp, 0);
 }
 
-/* Did TCP end by itself? Then the ULP is told of an error (RFC 5044 8, code 1). */
+/* Did TCP end by itself? Then the ULP gets an error (RFC 5044 8, code 1). */
 static bool handoff_is_abort(enum iw_mpa_reason why)
 {
 	return why == IW_MPA_R_PEER_RESET || why == IW_MPA_R_TCP_ERROR ||
@@ -188,27 +160,26 @@ static bool handoff_is_abort(enum iw_mpa_reason why)
 }
 
 /*
- * Give the stream back. The library has taken the callbacks back already. While @run is held the
- * engine is not running, and after that it finds no socket. What is posted is flushed; then the ULP
- * may connect again.
+ * Give the stream back. The library has taken the callbacks back already. While dev->lock is held
+ * the engine is not running, and after that it finds no socket. What is posted is flushed; then the
+ * ULP may connect again.
  */
 static void skel_stop(struct ib_qp *ibqp, enum iw_mpa_reason why)
 {
 	struct skel_qp *qp = to_skel_qp(ibqp);
 
-	mutex_lock(&qp->run);
+	mutex_lock(&qp->dev->lock);
 	if (handoff_is_abort(why))
-		skel_fail(qp, SKEL_E_STREAM, NULL);
+		skel_fail(qp, SKEL_E_STREAM, NULL, 0);
 	skel_tx_terminate(qp, true);
-	spin_lock_irq(&qp->lock);
+	spin_lock_irq(&qp->dev->spin);
 	qp->ep = NULL;
 	qp->sock = NULL;
 	WRITE_ONCE(qp->state, IB_QPS_ERR);
-	spin_unlock_irq(&qp->lock);
-	handoff_free(qp);
+	spin_unlock_irq(&qp->dev->spin);
 	skel_flush(qp);
-	mutex_unlock(&qp->run);
-	skel_kick(qp, 0);	/* it tells the ULP */
+	mutex_unlock(&qp->dev->lock);
+	skel_kick(qp, 0);	/* it reports to the ULP */
 }
 
 const struct iw_mpa_driver_ops skel_driver_ops = {

@@ -27,28 +27,32 @@ static int skel_query_device(struct ib_device *ibdev,
 		.kernel_cap_flags		= IBK_ALLOW_USER_UNREG | IBK_LOCAL_DMA_LKEY,
 		.page_size_cap			= PAGE_SIZE,
 		.max_mr_size			= (u64)SKEL_MAX_PAGES * PAGE_SIZE,
-		.max_qp				= SKEL_MAX_OBJECTS,
+		.max_qp				= SKEL_MAX_QPN,
 		.max_qp_wr			= SKEL_MAX_WR,
 		.max_send_sge			= SKEL_MAX_SGE,
 		.max_recv_sge			= SKEL_MAX_SGE,
 		.max_sge_rd			= 1,	/* RFC 5040 4.4: one sink */
-		.max_cq				= SKEL_MAX_OBJECTS,
+		.max_cq				= SKEL_MAX_QPN,
 		.max_cqe			= SKEL_MAX_CQE,
-		.max_mr				= SKEL_MAX_OBJECTS,
-		.max_pd				= SKEL_MAX_OBJECTS,
+		.max_mr				= SKEL_MAX_QPN,
+		.max_pd				= SKEL_MAX_QPN,
 		.max_qp_rd_atom			= SKEL_MAX_DEPTH,
 		.max_qp_init_rd_atom		= SKEL_MAX_DEPTH,
-		.max_res_rd_atom		= SKEL_MAX_DEPTH * SKEL_MAX_OBJECTS,
 		.max_fast_reg_page_list_len	= SKEL_MAX_PAGES,
 	};
 	return 0;
+}
+
+static bool skel_is_up(const struct net_device *netdev)
+{
+	return netif_running(netdev) && netif_carrier_ok(netdev);
 }
 
 static int skel_query_port(struct ib_device *ibdev, u32 port,
 			   struct ib_port_attr *attr)
 {
 	const struct net_device *netdev = to_skel_dev(ibdev)->netdev;
-	bool up = netif_running(netdev) && netif_carrier_ok(netdev);
+	bool up = skel_is_up(netdev);
 
 	*attr = (struct ib_port_attr) {
 		.state		= up ? IB_PORT_ACTIVE : IB_PORT_DOWN,
@@ -99,57 +103,32 @@ static void skel_dealloc(struct ib_device *ibdev)
 	xa_destroy(&to_skel_dev(ibdev)->mrs);
 }
 
-/* iw_connect and its four siblings are not here, since iw_mpa has them. */
+/* iw_connect and its four siblings are in none of the tables, since iw_mpa has them. */
 static const struct ib_device_ops skel_device_ops = {
 	.owner			= THIS_MODULE,
 	.driver_id		= SKEL_DRIVER_ID,
-	.alloc_mr		= skel_alloc_mr,
 	.alloc_pd		= skel_alloc_pd,
-	.create_cq		= skel_create_cq,
-	.create_qp		= skel_create_qp,
 	.dealloc_driver		= skel_dealloc,
 	.dealloc_pd		= skel_dealloc_pd,
-	.dereg_mr		= skel_dereg_mr,
-	.destroy_cq		= skel_destroy_cq,
-	.destroy_qp		= skel_destroy_qp,
-	.get_dma_mr		= skel_get_dma_mr,
 	.get_port_immutable	= skel_get_port_immutable,
-	.iw_add_ref		= skel_add_ref,
-	.iw_get_qp		= skel_get_qp,
-	.iw_rem_ref		= skel_rem_ref,
-	.map_mr_sg		= skel_map_mr_sg,
-	.modify_qp		= skel_modify_qp,
-	.poll_cq		= skel_poll_cq,
-	.post_recv		= skel_post_recv,
-	.post_send		= skel_post_send,
 	.query_device		= skel_query_device,
 	.query_gid		= skel_query_gid,
 	.query_port		= skel_query_port,
-	.query_qp		= skel_query_qp,
-	.reg_user_mr		= skel_reg_user_mr,
-	.req_notify_cq		= skel_req_notify_cq,
-
-	INIT_RDMA_OBJ_SIZE(ib_cq, skel_cq, ib),
 	INIT_RDMA_OBJ_SIZE(ib_pd, skel_pd, ib),
-	INIT_RDMA_OBJ_SIZE(ib_qp, skel_qp, ib),
 };
 
 static int skel_register(struct skel_dev *dev, const char *name)
 {
 	struct ib_device *ibdev = &dev->ibdev;
-	int err;
 
 	ib_set_device_ops(ibdev, &skel_device_ops);
+	ib_set_device_ops(ibdev, &skel_cq_ops);
+	ib_set_device_ops(ibdev, &skel_mr_ops);
+	ib_set_device_ops(ibdev, &skel_qp_ops);
 	ib_set_device_ops(ibdev, &iw_mpa_ib_device_ops);
-
-	err = ib_device_set_netdev(ibdev, dev->netdev, 1);
-	if (err)
-		return err;
-	err = iw_mpa_register_device(ibdev, dev->netdev, &skel_driver_ops,
-				     &skel_device_attr);
-	if (err)
-		return err;
-	return ib_register_device(ibdev, name, NULL);
+	return ib_device_set_netdev(ibdev, dev->netdev, 1) ?:
+	       iw_mpa_register_device(ibdev, dev->netdev, &skel_driver_ops, &skel_device_attr) ?:
+	       ib_register_device(ibdev, name, NULL);
 }
 
 static int skel_newlink(const char *name, struct net_device *netdev)
@@ -168,7 +147,8 @@ static int skel_newlink(const char *name, struct net_device *netdev)
 	dev->netdev = netdev;
 	xa_init_flags(&dev->qps, XA_FLAGS_ALLOC1);
 	xa_init(&dev->mrs);
-	init_rwsem(&dev->mr_sem);
+	mutex_init(&dev->lock);
+	spin_lock_init(&dev->spin);
 	dev->ibdev.node_type = RDMA_NODE_RNIC;
 	dev->ibdev.phys_port_cnt = 1;
 	dev->ibdev.num_comp_vectors = num_possible_cpus();
@@ -189,35 +169,25 @@ static struct rdma_link_ops skel_link_ops = {
 	.newlink	= skel_newlink,
 };
 
-static void skel_tell(struct ib_device *ibdev, enum ib_event_type type)
-{
-	struct ib_event event = {
-		.device			= ibdev,
-		.element.port_num	= 1,
-		.event			= type,
-	};
-
-	ib_dispatch_event(&event);
-}
-
 /* Called under rtnl. The device goes with its network device. */
-static int skel_netdev_event(struct notifier_block *nb, unsigned long event,
-			     void *arg)
+static int skel_netdev_event(struct notifier_block *nb, unsigned long what, void *arg)
 {
 	struct net_device *netdev = netdev_notifier_info_to_dev(arg);
 	struct ib_device *ibdev = ib_device_get_by_netdev(netdev, SKEL_DRIVER_ID);
+	struct ib_event event = { .device = ibdev, .element.port_num = 1 };
 
 	if (!ibdev)
 		return NOTIFY_DONE;
-	switch (event) {
+	switch (what) {
 	case NETDEV_UP:
 	case NETDEV_DOWN:
 	case NETDEV_CHANGE:
-		skel_tell(ibdev, netif_running(netdev) && netif_carrier_ok(netdev) ?
-			  IB_EVENT_PORT_ACTIVE : IB_EVENT_PORT_ERR);
+		event.event = skel_is_up(netdev) ? IB_EVENT_PORT_ACTIVE : IB_EVENT_PORT_ERR;
+		ib_dispatch_event(&event);
 		break;
 	case NETDEV_CHANGEADDR:
-		skel_tell(ibdev, IB_EVENT_GID_CHANGE);
+		event.event = IB_EVENT_GID_CHANGE;
+		ib_dispatch_event(&event);
 		break;
 	case NETDEV_UNREGISTER:
 		ib_unregister_device_queued(ibdev);

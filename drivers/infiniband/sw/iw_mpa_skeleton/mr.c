@@ -2,11 +2,9 @@
 /*
  * STags, and the memory that they stand for.
  *
- * An STag has 24 bits of index, which are chosen at random, and 8 bits of key, which the ULP
- * changes with each registration. The device has no DMA: the core gives it addresses of the kernel
- * in place of bus addresses, and has no high memory.
- *
- * skel_mem_copy() is the only place where memory of the ULP is read or written.
+ * An STag has 24 bits of index, chosen at random, and 8 bits of key, which the ULP changes with
+ * each registration. The device has no DMA: the core gives it addresses of the kernel in place of
+ * bus addresses, and has no high memory.
  */
 
 #include "skel.h"
@@ -16,16 +14,14 @@
 #include <linux/scatterlist.h>
 #include <linux/slab.h>
 
-#define MR_ACCESS	(IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE | IB_ACCESS_REMOTE_READ)
 #define MR_REMOTE	(IB_ACCESS_REMOTE_WRITE | IB_ACCESS_REMOTE_READ)
+#define MR_WRITE	(IB_ACCESS_REMOTE_WRITE | IB_ACCESS_LOCAL_WRITE)
 #define MR_STAG_TRIES	64
 
-/* The caller holds dev->mr_sem. */
-static struct skel_mr *mr_find(struct skel_qp *qp, u32 stag)
+/* The region lives until the caller drops dev->lock: skel_dereg_mr() takes that. */
+static struct skel_mr *mr_find(struct skel_dev *dev, u32 stag)
 {
-	struct skel_dev *dev = to_skel_dev(qp->ib.device);
-
-	lockdep_assert_held(&dev->mr_sem);
+	lockdep_assert_held(&dev->lock);
 	return xa_load(&dev->mrs, stag >> 8);
 }
 
@@ -34,103 +30,96 @@ static struct skel_mr *mr_find(struct skel_qp *qp, u32 stag)
  * right; the range is within the region. No sum is formed that could wrap. The last byte of the
  * address space cannot be accessed, since a sum of 0 counts as a wrap.
  */
-static enum skel_mem mr_check(const struct skel_mr *mr, const struct skel_qp *qp, u32 stag,
+static enum skel_err mr_check(const struct skel_mr *mr, const struct skel_qp *qp, u32 stag,
 			      u32 right, u64 addr, u32 len)
 {
+	bool read = right & IB_ACCESS_REMOTE_READ;
+
 	if (!mr || !mr->valid || mr->stag != stag)
-		return SKEL_MEM_STAG;
+		return read ? SKEL_E_READ_STAG : SKEL_E_TAG_STAG;
 	if (mr->ib.pd != qp->ib.pd)
-		return SKEL_MEM_PD;
+		return read ? SKEL_E_READ_PD : SKEL_E_TAG_PD;
 	if ((mr->access & right) != right)
-		return SKEL_MEM_RIGHT;
+		return read ? SKEL_E_READ_RIGHT : SKEL_E_TAG_STAG;
 	if (len > ~addr)
-		return SKEL_MEM_WRAP;
-	if (addr < mr->base || addr - mr->base > mr->size || len > mr->size - (addr - mr->base))
-		return SKEL_MEM_BASE;
-	return SKEL_MEM_OK;
+		return read ? SKEL_E_READ_WRAP : SKEL_E_TAG_WRAP;
+	if (addr < mr->base || addr - mr->base > mr->pages.size ||
+	    len > mr->pages.size - (addr - mr->base))
+		return read ? SKEL_E_READ_BASE : SKEL_E_TAG_BASE;
+	return SKEL_OK;
 }
 
-static void mem_move(void *memory, void *buf, u32 len, bool write)
+static void mem_move(u64 memory, u8 *buf, u32 len, bool write)
 {
 	if (write)
-		memcpy(memory, buf, len);
+		memcpy((void *)(uintptr_t)memory, buf, len);
 	else
-		memcpy(buf, memory, len);
-}
-
-/* The range was checked, so all of its pages are there. */
-static void mr_copy(const struct skel_pages *pages, u64 off, u8 *buf, u32 len, bool write)
-{
-	const u32 size = 1 << pages->shift;
-
-	off += pages->skip;
-	while (len) {
-		u32 at = off & (size - 1);
-		u32 n = min(len, size - at);
-
-		mem_move((u8 *)(uintptr_t)pages->page[off >> pages->shift] + at, buf, n, write);
-		off += n;
-		buf += n;
-		len -= n;
-	}
+		memcpy(buf, (void *)(uintptr_t)memory, len);
 }
 
 /*
  * Copy between @buf and @len bytes at @addr of what @stag stands for, all or nothing. @right says
  * what for: REMOTE_WRITE or LOCAL_WRITE to memory, REMOTE_READ or 0 from memory. Only local work
- * requests may name SKEL_LOCAL_DMA_LKEY. Without @buf the range is only checked.
+ * requests may name SKEL_LOCAL_DMA_LKEY. Without @buf the range is only checked. Nothing else reads
+ * or writes memory of the ULP. The error is that of a Read Request, if @right is REMOTE_READ, or
+ * else that of a tagged message.
  */
-enum skel_mem skel_mem_copy(struct skel_qp *qp, u32 stag, u32 right, u64 addr, void *buf, u32 len)
+enum skel_err skel_mem_copy(struct skel_qp *qp, u32 stag, u32 right, u64 addr, u8 *buf, u32 len)
 {
-	struct skel_dev *dev = to_skel_dev(qp->ib.device);
-	bool write = right & (IB_ACCESS_REMOTE_WRITE | IB_ACCESS_LOCAL_WRITE);
+	const struct skel_pages *pages;
+	enum skel_err err;
 	struct skel_mr *mr;
-	enum skel_mem fault;
+	u64 off;
+	u32 n;
 
 	/* Without bytes no STag is looked at (RFC 5040 5.1, 5.2.1). */
 	if (!len)
-		return SKEL_MEM_OK;
+		return SKEL_OK;
 	if (stag == SKEL_LOCAL_DMA_LKEY && !(right & MR_REMOTE)) {
 		if (buf)
-			mem_move((void *)(uintptr_t)addr, buf, len, write);
-		return SKEL_MEM_OK;
+			mem_move(addr, buf, len, right & MR_WRITE);
+		return SKEL_OK;
 	}
-	down_read(&dev->mr_sem);
-	mr = mr_find(qp, stag);
-	fault = mr_check(mr, qp, stag, right, addr, len);
-	if (!fault && buf)
-		mr_copy(mr->pages, addr - mr->base, buf, len, write);
-	up_read(&dev->mr_sem);
-	return fault;
+	mr = mr_find(qp->dev, stag);
+	err = mr_check(mr, qp, stag, right, addr, len);
+	if (err || !buf)
+		return err;
+	pages = &mr->pages;
+	for (off = pages->skip + (addr - mr->base); len; off += n, buf += n, len -= n) {
+		u32 at = off & ((1 << pages->shift) - 1);
+
+		n = min(len, (1U << pages->shift) - at);
+		mem_move(pages->page[off >> pages->shift] + at, buf, n, right & MR_WRITE);
+	}
+	return SKEL_OK;
 }
 
 /* The same at @off of a list of SGEs, which has so many bytes */
-enum skel_mem skel_sge_copy(struct skel_qp *qp, const struct ib_sge *sge, u32 right, u32 off,
-			    void *buf, u32 len)
+enum skel_err skel_sge_copy(struct skel_qp *qp, const struct ib_sge *sge, u32 right, u32 off,
+			    u8 *buf, u32 len)
 {
-	enum skel_mem fault = SKEL_MEM_OK;
+	enum skel_err err = SKEL_OK;
+	u32 n;
 
-	for (; len && !fault; sge++) {
-		u32 n;
-
+	for (; len && !err; sge++) {
 		if (off >= sge->length) {
 			off -= sge->length;
 			continue;
 		}
 		n = min(len, sge->length - off);
-		fault = skel_mem_copy(qp, sge->lkey, right, sge->addr + off, buf, n);
+		err = skel_mem_copy(qp, sge->lkey, right, sge->addr + off, buf, n);
 		off = 0;
 		len -= n;
 		if (buf)
 			buf += n;
 	}
-	return fault;
+	return err;
 }
 
 /* Returns 0; -EOPNOTSUPP for an unknown right; -EINVAL for a remote Write without a local one */
-int skel_check_access(struct ib_device *ibdev, int access)
+int skel_mr_check_access(struct ib_device *ibdev, int access)
 {
-	if (access & ~(MR_ACCESS | IB_ACCESS_OPTIONAL))
+	if (access & ~(MR_REMOTE | IB_ACCESS_LOCAL_WRITE | IB_ACCESS_OPTIONAL))
 		return -EOPNOTSUPP;
 	return ib_check_mr_access(ibdev, access);
 }
@@ -138,31 +127,19 @@ int skel_check_access(struct ib_device *ibdev, int access)
 /* IB_WR_REG_MR: the region becomes valid, with what was mapped last. */
 int skel_mr_register(struct skel_qp *qp, const struct skel_wqe *wqe)
 {
-	struct skel_dev *dev = to_skel_dev(qp->ib.device);
-	const struct skel_pages *pages;
-	struct skel_mr *mr;
-	int err = -EINVAL;
+	struct skel_mr *mr = mr_find(qp->dev, wqe->rkey);
 
-	down_write(&dev->mr_sem);
-	mr = mr_find(qp, wqe->rkey);
 	if (!mr || mr->valid || mr->ib.pd != qp->ib.pd)
-		goto unlock;
-	pages = mr->mapped ? mr->next : mr->pages;
-	if (wqe->reg.size > pages->size)
-		goto unlock;
-	if (mr->mapped) {
-		swap(mr->pages, mr->next);
-		mr->mapped = false;
-	}
+		return -EINVAL;
+	/* Nothing is mapped, or something else since it was posted. */
+	if (!mr->next.size || mr->next.size != wqe->bytes)
+		return -EINVAL;
+	mr->pages = mr->next;
 	mr->stag = wqe->rkey;
 	mr->base = wqe->raddr;
-	mr->size = wqe->reg.size;
-	mr->access = wqe->reg.access;
+	mr->access = wqe->access;
 	mr->valid = true;
-	err = 0;
-unlock:
-	up_write(&dev->mr_sem);
-	return err;
+	return 0;
 }
 
 /*
@@ -171,29 +148,23 @@ unlock:
  */
 enum skel_err skel_mr_invalidate(struct skel_qp *qp, u32 stag, bool remote)
 {
-	struct skel_dev *dev = to_skel_dev(qp->ib.device);
-	enum skel_err err = SKEL_OK;
-	struct skel_mr *mr;
+	struct skel_mr *mr = mr_find(qp->dev, stag);
 
-	down_write(&dev->mr_sem);
-	mr = mr_find(qp, stag);
 	if (!mr || mr->stag != stag || (remote && !mr->valid))
-		err = SKEL_E_INV_STAG;
-	else if (mr->ib.pd != qp->ib.pd)
-		err = SKEL_E_INV_PD;
-	else if (remote && !(mr->access & MR_REMOTE))
-		err = SKEL_E_INV_STAG;
-	else
-		mr->valid = false;
-	up_write(&dev->mr_sem);
-	return err;
+		return SKEL_E_INV_STAG;
+	if (mr->ib.pd != qp->ib.pd)
+		return SKEL_E_INV_PD;
+	if (remote && !(mr->access & MR_REMOTE))
+		return SKEL_E_INV_STAG;
+	mr->valid = false;
+	return SKEL_OK;
 }
 
 /*
- * The core asks for this if a ULP wants a key of all memory for its peers. Nobody gets one. For the
+ * The core asks for this if a ULP wants a key of all memory for its peers. There is none. For the
  * ULP's own SGEs there is local_dma_lkey.
  */
-struct ib_mr *skel_get_dma_mr(struct ib_pd *pd, int access)
+static struct ib_mr *skel_get_dma_mr(struct ib_pd *pd, int access)
 {
 	return ERR_PTR(-EOPNOTSUPP);
 }
@@ -205,13 +176,6 @@ struct ib_mr *skel_reg_user_mr(struct ib_pd *pd, u64 start, u64 len, u64 iova, i
 	return ERR_PTR(-EOPNOTSUPP);
 }
 
-static void mr_free(struct skel_mr *mr)
-{
-	kvfree(mr->pages);
-	kvfree(mr->next);
-	kfree(mr);
-}
-
 /* Random, so that a peer cannot guess it (RFC 5040 8.1.1) */
 static int mr_publish(struct skel_dev *dev, struct skel_mr *mr)
 {
@@ -219,16 +183,15 @@ static int mr_publish(struct skel_dev *dev, struct skel_mr *mr)
 
 	for (tries = 0; err == -EBUSY && tries < MR_STAG_TRIES; tries++) {
 		mr->stag = get_random_u32();
-		if (!(mr->stag >> 8) || mr->stag >> 8 > SKEL_MAX_STAG_INDEX)
-			continue;
-		err = xa_insert(&dev->mrs, mr->stag >> 8, mr, GFP_KERNEL);
+		if (mr->stag >> 8 && mr->stag >> 8 != SKEL_LOCAL_DMA_LKEY >> 8)
+			err = xa_insert(&dev->mrs, mr->stag >> 8, mr, GFP_KERNEL);
 	}
 	mr->ib.lkey = mr->stag;
 	mr->ib.rkey = mr->stag;
 	return err ? -ENOMEM : 0;
 }
 
-struct ib_mr *skel_alloc_mr(struct ib_pd *pd, enum ib_mr_type type, u32 max_pages)
+static struct ib_mr *skel_alloc_mr(struct ib_pd *pd, enum ib_mr_type type, u32 max_pages)
 {
 	struct skel_mr *mr;
 
@@ -242,10 +205,8 @@ struct ib_mr *skel_alloc_mr(struct ib_pd *pd, enum ib_mr_type type, u32 max_page
 	mr->ib.device = pd->device;
 	mr->ib.pd = pd;
 	mr->max_pages = max_pages;
-	mr->pages = kvzalloc(struct_size(mr->pages, page, max_pages), GFP_KERNEL);
-	mr->next = kvzalloc(struct_size(mr->next, page, max_pages), GFP_KERNEL);
-	if (!mr->pages || !mr->next || mr_publish(to_skel_dev(pd->device), mr)) {
-		mr_free(mr);
+	if (mr_publish(to_skel_dev(pd->device), mr)) {
+		kfree(mr);
 		return ERR_PTR(-ENOMEM);
 	}
 	return &mr->ib;
@@ -255,43 +216,50 @@ static int mr_set_page(struct ib_mr *ibmr, u64 addr)
 {
 	struct skel_mr *mr = to_skel_mr(ibmr);
 
-	if (mr->next->count == mr->max_pages)
+	if (mr->next.count == mr->max_pages)
 		return -ENOMEM;
-	mr->next->page[mr->next->count++] = addr;
+	mr->next.page[mr->next.count++] = addr;
 	return 0;
 }
 
 /*
  * What is registered now is not disturbed: the list is for the next registration. The region begins
- * at its place in the first page, and not at its address: peers are told where it begins, and no
+ * at its place in the first page, and not at its address: peers learn where it begins, and no
  * peer has to know the kernel's addresses.
  */
-int skel_map_mr_sg(struct ib_mr *ibmr, struct scatterlist *sgl, int nents, unsigned int *off)
+static int skel_map_mr_sg(struct ib_mr *ibmr, struct scatterlist *sgl, int nents, unsigned int *off)
 {
 	struct skel_mr *mr = to_skel_mr(ibmr);
 	int mapped;
 
-	mr->next->count = 0;
+	mr->next.count = 0;
+	mr->next.size = 0;
 	mapped = ib_sg_to_pages(ibmr, sgl, nents, off, mr_set_page);
 	if (mapped < 0)
 		return mapped;
 	ibmr->iova &= ibmr->page_size - 1;
-	mr->next->shift = ilog2(ibmr->page_size);
-	mr->next->skip = ibmr->iova;
-	mr->next->size = ibmr->length;
-	mr->mapped = true;
+	mr->next.shift = ilog2(ibmr->page_size);
+	mr->next.skip = ibmr->iova;
+	mr->next.size = ibmr->length;
 	return mapped;
 }
 
-/* When the lock is free again nobody accesses the region, and nobody finds it. */
-int skel_dereg_mr(struct ib_mr *ibmr, struct ib_udata *udata)
+static int skel_dereg_mr(struct ib_mr *ibmr, struct ib_udata *udata)
 {
 	struct skel_dev *dev = to_skel_dev(ibmr->device);
 	struct skel_mr *mr = to_skel_mr(ibmr);
 
-	down_write(&dev->mr_sem);
+	mutex_lock(&dev->lock);
 	xa_erase(&dev->mrs, mr->stag >> 8);
-	up_write(&dev->mr_sem);
-	mr_free(mr);
+	mutex_unlock(&dev->lock);
+	kfree(mr);
 	return 0;
 }
+
+const struct ib_device_ops skel_mr_ops = {
+	.alloc_mr	= skel_alloc_mr,
+	.dereg_mr	= skel_dereg_mr,
+	.get_dma_mr	= skel_get_dma_mr,
+	.map_mr_sg	= skel_map_mr_sg,
+	.reg_user_mr	= skel_reg_user_mr,
+};

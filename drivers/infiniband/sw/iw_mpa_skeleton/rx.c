@@ -11,32 +11,8 @@
 #include <linux/crc32c.h>
 #include <linux/net.h>
 #include <linux/socket.h>
-#include <linux/string.h>
 #include <linux/tcp.h>
 #include <linux/unaligned.h>
-
-static enum skel_err rx_fault_of(enum skel_mem fault, bool read)
-{
-	switch (fault) {
-	case SKEL_MEM_OK:
-		return SKEL_OK;
-	case SKEL_MEM_PD:
-		return read ? SKEL_E_READ_PD : SKEL_E_TAG_PD;
-	case SKEL_MEM_RIGHT:
-		return read ? SKEL_E_READ_RIGHT : SKEL_E_TAG_STAG;
-	case SKEL_MEM_WRAP:
-		return read ? SKEL_E_READ_WRAP : SKEL_E_TAG_WRAP;
-	case SKEL_MEM_BASE:
-		return read ? SKEL_E_READ_BASE : SKEL_E_TAG_BASE;
-	default:
-		return read ? SKEL_E_READ_STAG : SKEL_E_TAG_STAG;
-	}
-}
-
-enum skel_err skel_err_of_read(enum skel_mem fault)
-{
-	return rx_fault_of(fault, true);
-}
 
 static u32 rx_qn_of(u8 op)
 {
@@ -45,24 +21,25 @@ static u32 rx_qn_of(u8 op)
 }
 
 /*
- * The header of a segment (RFC 5041 4, RFC 5040 4.1). The order of the checks is
- * fixed: room, DDP version, RDMAP version, opcode, and whether messages of that
- * opcode are tagged, or untagged in this queue (RFC 5040 fig. 4).
+ * The header of a segment (RFC 5041 4, RFC 5040 4.1). The order of the checks is fixed: room, DDP
+ * version, RDMAP version, opcode, and whether messages of that opcode are tagged, or untagged in
+ * this queue (RFC 5040 fig. 4).
  */
-static enum skel_err rx_parse(const u8 *ulpdu, u16 ulpdu_len, struct skel_seg *seg)
+static enum skel_err rx_parse(u8 *ulpdu, u16 ulpdu_len, struct skel_seg *seg)
 {
 	bool tagged = ulpdu_len && (ulpdu[0] & 0x80);
-	u8 hdr_len = tagged ? SKEL_DDP_TAGGED : SKEL_DDP_UNTAGGED;
+	u8 hdr_len = tagged ? SKEL_TAGGED : SKEL_UNTAGGED;
 
-	*seg = (struct skel_seg) { .ulpdu = ulpdu, .ulpdu_len = ulpdu_len, .tagged = tagged };
 	if (ulpdu_len < hdr_len)
 		return SKEL_E_SHORT;
-	seg->hdr_len = hdr_len;
-	seg->last = ulpdu[0] & 0x40;
-	seg->op = ulpdu[1] & 0x0f;
-	seg->stag = get_unaligned_be32(ulpdu + 2);
-	seg->payload = ulpdu + hdr_len;
-	seg->len = ulpdu_len - hdr_len;
+	*seg = (struct skel_seg) {
+		.op		= ulpdu[1] & 0x0f,
+		.tagged		= tagged,
+		.last		= ulpdu[0] & 0x40,
+		.stag		= get_unaligned_be32(ulpdu + 2),
+		.payload	= ulpdu + hdr_len,
+		.len		= ulpdu_len - hdr_len,
+	};
 	if (tagged) {
 		seg->to = get_unaligned_be64(ulpdu + 6);
 	} else {
@@ -90,8 +67,8 @@ static enum skel_err rx_parse(const u8 *ulpdu, u16 ulpdu_len, struct skel_seg *s
 static enum skel_err rx_write(struct skel_qp *qp, const struct skel_seg *seg)
 {
 	qp->rx.write_busy = !seg->last;
-	return rx_fault_of(skel_mem_copy(qp, seg->stag, IB_ACCESS_REMOTE_WRITE, seg->to,
-					 (void *)seg->payload, seg->len), false);
+	return skel_mem_copy(qp, seg->stag, IB_ACCESS_REMOTE_WRITE, seg->to, seg->payload,
+			     seg->len);
 }
 
 /*
@@ -100,12 +77,11 @@ static enum skel_err rx_write(struct skel_qp *qp, const struct skel_seg *seg)
  */
 static enum skel_err rx_read_req(struct skel_qp *qp, const struct skel_seg *seg)
 {
-	struct skel_irq *irq = &qp->irq;
-	enum skel_mem fault;
+	enum skel_err err;
 
-	if (seg->msn != qp->rx.msn[SKEL_QN_READ_REQ])
+	if (seg->msn != qp->rx.reads + 1)	/* RFC 5041 4.2: the first message is number 1 */
 		return SKEL_E_MSN;
-	if (irq->put - irq->get >= irq->ird)
+	if (qp->irq.put - qp->irq.get >= qp->params->ird)
 		return SKEL_E_BUFFER;
 	if (seg->mo)
 		return SKEL_E_MO;
@@ -113,61 +89,57 @@ static enum skel_err rx_read_req(struct skel_qp *qp, const struct skel_seg *seg)
 		return SKEL_E_LONG;
 	if (seg->len < SKEL_READ_REQ || !seg->last)
 		return SKEL_E_FORM;
-	fault = skel_mem_copy(qp, get_unaligned_be32(seg->payload + 16), IB_ACCESS_REMOTE_READ,
-			      get_unaligned_be64(seg->payload + 20), NULL,
-			      get_unaligned_be32(seg->payload + 12));
-	if (fault)
-		return rx_fault_of(fault, true);
-	qp->rx.msn[SKEL_QN_READ_REQ]++;
-	memcpy(irq->ulpdu[irq->put++ % SKEL_MAX_DEPTH], seg->ulpdu, SKEL_READ_ULPDU);
+	err = skel_mem_copy(qp, get_unaligned_be32(seg->payload + 16), IB_ACCESS_REMOTE_READ,
+			    get_unaligned_be64(seg->payload + 20), NULL,
+			    get_unaligned_be32(seg->payload + 12));
+	if (err)
+		return err;
+	qp->rx.reads++;
+	memcpy(qp->irq.ulpdu[qp->irq.put++ % SKEL_MAX_DEPTH], seg->payload - SKEL_UNTAGGED,
+	       SKEL_READ_ULPDU);
 	return SKEL_OK;
 }
 
-static void rx_read_done(struct skel_qp *qp, struct skel_wqe *wqe, enum ib_wc_status status)
+static void rx_read_done(struct skel_qp *qp, enum ib_wc_status status)
 {
 	qp->rx.read_len = 0;
-	qp->sq.reads--;
-	skel_wqe_done(wqe, status);
-	skel_complete_sends(qp);
+	qp->tx.read_busy = false;
+	skel_complete_send(qp, status);
 }
 
 /*
- * RFC 5040 5.2.2: a response goes into the sink of the oldest Read, in order, and has as many bytes
- * as were asked for. The STag and the offset have to be those of the request: a peer cannot choose
+ * RFC 5040 5.2.2: a response goes into the sink of our Read, in order, and has as many bytes as
+ * were asked for. The STag and the offset have to be those of the request: a peer cannot choose
  * them.
  */
 static enum skel_err rx_read_resp(struct skel_qp *qp, const struct skel_seg *seg)
 {
-	static const struct ib_sge none;
-	struct skel_rx *rx = &qp->rx;
-	struct skel_wqe *wqe = skel_sq_at(&qp->sq, qp->sq.get);
-	const struct ib_sge *sink;
-	enum skel_mem fault;
+	const struct skel_wqe *wqe = skel_wqe_at(&qp->sq, qp->sq.get);
+	const struct ib_sge *sink = &wqe->sge[0];	/* all 0 if the Read has none */
+	u32 left = wqe->bytes - qp->rx.read_len;
+	enum skel_err err;
 
-	if (qp->sq.get == qp->sq.next)
-		return SKEL_E_OPCODE;	/* there is no Read */
-	sink = wqe->num_sge ? &wqe->sge[0] : &none;
+	if (!qp->tx.read_busy)
+		return SKEL_E_OPCODE;
 	if (seg->len && seg->stag != sink->lkey)
 		return SKEL_E_TAG_STAG;
-	if ((seg->len && seg->to != sink->addr + rx->read_len) ||
-	    seg->len > wqe->bytes - rx->read_len ||
-	    (seg->last && seg->len != wqe->bytes - rx->read_len))
+	if ((seg->len && seg->to != sink->addr + qp->rx.read_len) || seg->len > left ||
+	    (seg->last && seg->len != left))
 		return SKEL_E_TAG_BASE;
-	fault = skel_mem_copy(qp, sink->lkey, IB_ACCESS_LOCAL_WRITE, seg->to,
-			      (void *)seg->payload, seg->len);
-	if (fault) {
-		rx_read_done(qp, wqe, IB_WC_LOC_PROT_ERR);
-		return rx_fault_of(fault, false);
+	err = skel_mem_copy(qp, sink->lkey, IB_ACCESS_LOCAL_WRITE, seg->to, seg->payload, seg->len);
+	if (err) {
+		rx_read_done(qp, IB_WC_LOC_PROT_ERR);
+		return err;
 	}
-	rx->read_len += seg->len;
+	qp->rx.read_len += seg->len;
 	if (!seg->last)
 		return SKEL_OK;
 	/* Before the ULP learns of the completion the peer can no more write to the sink. */
 	if (wqe->op == IB_WR_RDMA_READ_WITH_INV && skel_mr_invalidate(qp, sink->lkey, false)) {
-		rx_read_done(qp, wqe, IB_WC_LOC_QP_OP_ERR);
+		rx_read_done(qp, IB_WC_LOC_QP_OP_ERR);
 		return SKEL_E_LOCAL;
 	}
-	rx_read_done(qp, wqe, IB_WC_SUCCESS);
+	rx_read_done(qp, IB_WC_SUCCESS);
 	return SKEL_OK;
 }
 
@@ -176,7 +148,7 @@ static enum skel_err rx_send_fails(struct skel_qp *qp, enum ib_wc_status status,
 {
 	struct ib_wc wc = { .status = status };
 
-	skel_complete_recv(qp, &wc, false);
+	skel_complete_recv(qp, &wc);
 	return err;
 }
 
@@ -194,8 +166,8 @@ static enum skel_err rx_deliver(struct skel_qp *qp)
 		wc.wc_flags = IB_WC_WITH_INVALIDATE;
 		wc.ex.invalidate_rkey = rx->send_inv;
 	}
-	rx->msn[SKEL_QN_SEND]++;
-	skel_complete_recv(qp, &wc, rx->send_op >= SKEL_OP_SEND_SE);
+	rx->sends++;
+	skel_complete_recv(qp, &wc);
 	return SKEL_OK;
 }
 
@@ -205,14 +177,14 @@ static enum skel_err rx_deliver(struct skel_qp *qp)
  */
 static enum skel_err rx_send(struct skel_qp *qp, const struct skel_seg *seg)
 {
+	const struct skel_wqe *wqe = skel_wqe_at(&qp->rq, qp->rq.get);
 	struct skel_rx *rx = &qp->rx;
 
-	if (seg->msn != rx->msn[SKEL_QN_SEND])
+	if (seg->msn != rx->sends + 1)
 		return SKEL_E_MSN;
-	if (!rx->send_busy) {
-		if (!skel_take_recv(qp, &rx->rwqe))
+	if (!rx->send_op) {
+		if (!skel_is_posted(qp, &qp->rq))
 			return SKEL_E_BUFFER;
-		rx->send_busy = true;
 		rx->send_op = seg->op;
 		rx->send_inv = seg->stag;
 		rx->send_len = 0;
@@ -221,11 +193,10 @@ static enum skel_err rx_send(struct skel_qp *qp, const struct skel_seg *seg)
 	}
 	if (seg->mo != rx->send_len)
 		return SKEL_E_MO;
-	if (seg->len > rx->rwqe.bytes - rx->send_len)
+	if (seg->len > wqe->bytes - rx->send_len)
 		return rx_send_fails(qp, IB_WC_LOC_LEN_ERR, SKEL_E_LONG);
-	if (skel_sge_copy(qp, rx->rwqe.sge, IB_ACCESS_LOCAL_WRITE, seg->mo, NULL, seg->len) ||
-	    skel_sge_copy(qp, rx->rwqe.sge, IB_ACCESS_LOCAL_WRITE, seg->mo,
-			  (void *)seg->payload, seg->len))
+	if (skel_sge_copy(qp, wqe->sge, IB_ACCESS_LOCAL_WRITE, seg->mo, NULL, seg->len) ||
+	    skel_sge_copy(qp, wqe->sge, IB_ACCESS_LOCAL_WRITE, seg->mo, seg->payload, seg->len))
 		return rx_send_fails(qp, IB_WC_LOC_PROT_ERR, SKEL_E_LOCAL);
 	rx->send_len += seg->len;
 	return seg->last ? rx_deliver(qp) : SKEL_OK;
@@ -248,30 +219,31 @@ static enum skel_err rx_place(struct skel_qp *qp, const struct skel_seg *seg)
 }
 
 /*
- * One whole FPDU of so many bytes. The library is told of the first good one, before what it says
+ * One whole FPDU of so many bytes. The library hears of the first good one, before what it says
  * is done: a responder's ULP may send from then on. A Terminate message does not count.
  */
 static void rx_fpdu(struct skel_qp *qp, u32 size)
 {
+	u16 ulpdu_len = get_unaligned_be16(qp->rx_buf);
+	u8 *ulpdu = qp->rx_buf + 2;
 	u32 covered = size - 4;
-	u16 ulpdu_len = get_unaligned_be16(qp->rx.buf);
-	struct skel_seg seg;
+	struct skel_seg seg = {};
 	enum skel_err err;
 
-	if (qp->rx.crc &&
-	    get_unaligned_le32(qp->rx.buf + covered) != ~crc32c(~0, qp->rx.buf, covered)) {
-		skel_fail(qp, SKEL_E_CRC, NULL);
+	if (qp->params->crc &&
+	    get_unaligned_le32(qp->rx_buf + covered) != ~crc32c(~0, qp->rx_buf, covered)) {
+		skel_fail(qp, SKEL_E_CRC, NULL, 0);
 		return;
 	}
-	err = rx_parse(qp->rx.buf + 2, ulpdu_len, &seg);
-	if (qp->rx.first && err != SKEL_E_STREAM && (err || seg.op != SKEL_OP_TERMINATE)) {
-		qp->rx.first = false;
+	err = rx_parse(ulpdu, ulpdu_len, &seg);
+	if (!qp->rx.begun && err != SKEL_E_STREAM && (err || seg.op != SKEL_OP_TERMINATE)) {
+		qp->rx.begun = true;
 		iw_mpa_first_fpdu(qp->ep);
 	}
 	if (!err)
 		err = rx_place(qp, &seg);
 	if (err)
-		skel_fail(qp, err, &seg);
+		skel_fail(qp, err, ulpdu, ulpdu_len);
 }
 
 /* A FIN within an FPDU or a message, or before an answer, is an error (RFC 5044 8, code 1). */
@@ -280,46 +252,41 @@ static void rx_end(struct skel_qp *qp)
 	struct skel_rx *rx = &qp->rx;
 
 	rx->ended = true;
-	if (rx->have || rx->send_busy || rx->write_busy || qp->sq.reads)
-		skel_fail(qp, SKEL_E_STREAM, NULL);
+	if (rx->have || rx->send_op || rx->write_busy || qp->tx.read_busy)
+		skel_fail(qp, SKEL_E_STREAM, NULL, 0);
 }
 
 /*
- * Receive at least @budget bytes if there are so many. True: there may be more. Who waits for the
- * rest of an FPDU is called again by sk_data_ready.
+ * One step: a part of an FPDU. Returns true if there may be more. Who waits for the rest of an FPDU
+ * is called again by sk_data_ready.
  */
-bool skel_rx(struct skel_qp *qp, u32 budget)
+bool skel_rx(struct skel_qp *qp)
 {
 	struct skel_rx *rx = &qp->rx;
-	u32 used = 0;
+	struct msghdr msg = { .msg_flags = MSG_DONTWAIT };
+	u32 need = rx->have < 2 ? 2 : iw_mpa_fpdu_size(get_unaligned_be16(qp->rx_buf));
+	struct kvec vec = { .iov_base = qp->rx_buf + rx->have, .iov_len = need - rx->have };
+	int n;
 
-	lockdep_assert_held(&qp->run);
-	while (skel_is_flowing(qp) && !rx->ended) {
-		struct msghdr msg = { .msg_flags = MSG_DONTWAIT };
-		u32 need = rx->have < 2 ? 2 : iw_mpa_fpdu_size(get_unaligned_be16(rx->buf));
-		struct kvec vec = { .iov_base = rx->buf + rx->have, .iov_len = need - rx->have };
-		int n;
-
-		if (used > budget)
-			return true;
-		/* TCP would leave a byte out, and all FPDUs behind would be wrong. */
-		if (tcp_sk(qp->sock->sk)->urg_data) {
-			skel_fail(qp, SKEL_E_STREAM, NULL);
-			return true;
-		}
-		n = kernel_recvmsg(qp->sock, &msg, &vec, 1, vec.iov_len, msg.msg_flags);
-		if (n < 0)	/* the library sees errors by itself */
-			return false;
-		if (!n) {
-			rx_end(qp);
-			return true;
-		}
-		used += n;
-		rx->have += n;
-		if (need > 2 && rx->have == need) {
-			rx->have = 0;
-			rx_fpdu(qp, need);
-		}
+	lockdep_assert_held(&qp->dev->lock);
+	if (!skel_is_flowing(qp) || !rx->open || rx->ended)
+		return false;
+	/* TCP would leave a byte out, and all FPDUs after it would be wrong. */
+	if (tcp_sk(qp->sock->sk)->urg_data) {
+		skel_fail(qp, SKEL_E_STREAM, NULL, 0);
+		return true;
 	}
-	return false;
+	n = kernel_recvmsg(qp->sock, &msg, &vec, 1, vec.iov_len, msg.msg_flags);
+	if (n < 0)	/* the library sees errors by itself */
+		return false;
+	if (!n) {
+		rx_end(qp);
+		return true;
+	}
+	rx->have += n;
+	if (need > 2 && rx->have == need) {
+		rx->have = 0;
+		rx_fpdu(qp, need);
+	}
+	return true;
 }

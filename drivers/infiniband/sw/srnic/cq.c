@@ -89,7 +89,7 @@ static bool cq_put_kernel(struct srnic_cq *cq, const struct srnic_cqe *cqe)
 }
 
 /*
- * Is the handler to be called? The word *@cq->notify says for which completions
+ * Must the handler be called? The word *@cq->notify says for which completions
  * the ULP has armed the queue. Only the state that was read is cleared, by
  * compare and exchange: an application may have armed the queue anew, for
  * solicited completions only, and this may be none. If it does so all the time
@@ -103,9 +103,9 @@ static bool cq_disarm(struct srnic_cq *cq, bool solicited)
 	int tries;
 
 	/*
-	 * Write the entry, then read the word. The ULP writes the word, then
-	 * reads entries (srnic_req_notify_cq(), libsiw). So one of them sees
-	 * what the other has written, and no completion is missed.
+	 * The kernel writes the entry, then reads @notify. The ULP writes that,
+	 * then reads entries (srnic_req_notify_cq(), libsiw). So one of them
+	 * sees what the other wrote: no completion is missed.
 	 */
 	smp_mb();
 	armed = READ_ONCE(*cq->notify);

@@ -103,8 +103,7 @@ static void srnic_get_dev_fw_str(struct ib_device *ibdev, char *str)
  * All devices, to find them by their interface. The RDMA core's own table hides
  * a device that is disabled, as one is on its way to another network namespace,
  * and an interface could then get a second device. A device stays here from its
- * setup until its removal is asked for; from then on its interface may get a
- * new one.
+ * setup until the end of its removal, or until its interface goes.
  */
 static DEFINE_XARRAY(taken_devices);	/* by the interface's address */
 
@@ -207,8 +206,8 @@ static u32 device_ask_speed(const struct srnic_dev *dev)
 
 /*
  * Speeds of Ethernet, and the width and speed that ib_get_eth_speed() makes of
- * them. That function would take rtnl once more, and logs each guess at an
- * unknown speed, though any process may ask. Here the guess is the first row.
+ * them. That function logs each guess at an unknown speed, though any process
+ * may ask. Here the guess is the first row.
  */
 static const struct device_speed {
 	u32	ethernet;	/* Mbit/s */
@@ -334,10 +333,10 @@ static void device_follow_port(struct srnic_dev *dev,
 }
 
 /*
- * In place of this function, which it does not call for bonds, the core would
- * report UP, DOWN and CHANGE itself: a second time where srnic does, and even
- * if the port has not changed. srnic_netdev_event() does the same for bonds and
- * for older kernels. If both run, the second finds nothing new. Under rtnl.
+ * Without this function the RDMA core would report UP, DOWN and CHANGE itself,
+ * in addition to srnic, and even if the port has not changed. The core does not
+ * call it for bonds, nor do older kernels have it: there srnic_netdev_event()
+ * does the same. If both run, the second finds no change. Under rtnl.
  */
 static void srnic_report_port_event(struct ib_device *ibdev,
 				    struct net_device *netdev,
@@ -390,8 +389,8 @@ static void device_follow_name(struct srnic_dev *dev,
 }
 
 /*
- * Events of the network device do not reach a disabled RDMA device: before it
- * is enabled first, and on its way to another namespace.
+ * Read the network device's state again: its events do not reach an RDMA device
+ * that is not enabled yet, or is moved to another namespace.
  */
 static void srnic_device_catch_up(struct work_struct *work)
 {
@@ -416,9 +415,9 @@ static void srnic_device_catch_up(struct work_struct *work)
 }
 
 /*
- * Deferred, since the RDMA core calls this with a lock held for which others
- * wait under rtnl. On the system's work queue: one of srnic's serves storage,
- * for which the holder of rtnl may wait.
+ * A work item does the rest, since the RDMA core calls this with a lock held
+ * for which others wait under rtnl. It is on the system's work queue: one of
+ * srnic's serves storage, for which the holder of rtnl may wait.
  */
 static int srnic_enable_driver(struct ib_device *ibdev)
 {
@@ -441,6 +440,7 @@ static const struct ib_device_ops srnic_device_ops = {
 	.iw_add_ref		= srnic_qp_add_ref,
 	.iw_get_qp		= srnic_get_qp,
 	.iw_rem_ref		= srnic_qp_rem_ref,
+	.process_mad		= srnic_process_mad,
 	.query_device		= srnic_query_device,
 	.query_gid		= srnic_query_gid,
 	.query_port		= srnic_query_port,
@@ -602,9 +602,9 @@ static void destroy_queues(void)
 }
 
 /*
- * Storage depends on each of them, hence WQ_MEM_RECLAIM: destroying a QP waits
- * for its events, and iw_mpa, which serves storage, waits for the work of any
- * QP whose stream it ends.
+ * Storage depends on each work queue, hence WQ_MEM_RECLAIM: destroying a QP
+ * waits for its events, and iw_mpa, which serves storage, waits for the work of
+ * any QP whose stream it ends.
  */
 static int make_queues(void)
 {

@@ -115,8 +115,8 @@ static bool frag_has_room(const struct page_frag *frag)
 }
 
 /*
- * Of the emergency reserves a single page is taken. A whole fragment would be
- * of no use to anybody until the peer has acknowledged the batch.
+ * Of the emergency reserves take only a single page: nobody else could use the
+ * rest of a fragment until the peer has acknowledged the batch.
  */
 bool srnic_frag_refill(struct page_frag *frag)
 {
@@ -147,8 +147,8 @@ void srnic_frag_exit(void)
 }
 
 /*
- * bvec entries for the longest FPDU: if memory is short, fragments are single
- * pages. At most one of 64 bytes is a Marker's.
+ * The number of bvec entries for the longest FPDU: if memory is short,
+ * fragments are single pages. At most one byte of 64 is a Marker's.
  */
 static u8 writer_pieces(u32 mulpdu)
 {
@@ -234,8 +234,8 @@ void srnic_batch_reset(struct srnic_batch *batch)
 }
 
 /*
- * Drop what TCP has not begun to send. The rest of an FPDU that it has begun
- * has to go out. Positions, and so Markers, count on from the end of that.
+ * Drop the FPDUs that TCP has not begun to send; the rest of one that it has
+ * begun has to go out. Positions, and so Markers, count on from its end.
  */
 void srnic_batch_cut(struct srnic_tx *tx)
 {

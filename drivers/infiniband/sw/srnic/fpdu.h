@@ -27,9 +27,9 @@ void srnic_frag_exit(void);
 #define SRNIC_FPDU_HEAD		(2 + SRNIC_DDP_HDR_MAX)
 
 /*
- * The end of a batch, where an FPDU is written. FPDUs, Markers and fragments
- * begin and end at multiples of 4 bytes, in memory and in the stream, so no
- * Marker, padding or CRC is ever split.
+ * A writer adds FPDUs at the end of a batch. FPDUs, Markers and fragments begin
+ * and end at multiples of 4 bytes, in memory and in the stream, so no Marker,
+ * padding or CRC is ever split.
  */
 struct srnic_writer {
 	struct srnic_batch	*batch;
@@ -122,8 +122,8 @@ static __always_inline int srnic_fpdu_begin(struct srnic_writer *w,
 }
 
 /*
- * Without CRC the field is there, too, as 0 (RFC 5044 4.4). A Marker between
- * padding and CRC is covered by the CRC. 0 or -ENOMEM.
+ * End an FPDU by padding and CRC, or 0 without CRC (RFC 5044 4.4). A Marker
+ * between padding and CRC is covered by the CRC. Returns 0 or -ENOMEM.
  */
 static __always_inline int srnic_fpdu_end(struct srnic_writer *w, u16 ulpdu_len)
 {

@@ -30,8 +30,8 @@
 
 /*
  * The sender's lock keeps away a modify to RESET, which discards what was
- * posted. Events of the previous stream that were not yet reported go: the ULP
- * would take them for this stream's.
+ * posted. Events of the previous stream that were not yet reported are dropped:
+ * the ULP would attribute them to this stream.
  */
 static int handoff_claim(struct srnic_qp *qp, const struct iw_mpa_handoff *ho)
 {

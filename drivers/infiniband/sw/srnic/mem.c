@@ -125,8 +125,8 @@ static enum srnic_mem_fault hold_check(const struct srnic_mr *mr,
 }
 
 /*
- * End the hold that there is, and hold what @name names. The cursor starts at
- * the region's first byte, since the name may stand for other memory than
+ * End the present hold, and hold the region that @name names. The cursor starts
+ * at the region's first byte, since the name may stand for other memory than
  * before. After a fault no region is held, and none for SRNIC_LOCAL_DMA_LKEY:
  * that memory is never invalidated.
  */
@@ -198,8 +198,8 @@ static int stag_register(struct srnic_mr *mr, const struct ib_pd *pd, u32 stag,
 }
 
 /*
- * The region gets what map_mr_sg has mapped last; if that was not called since
- * the last registration, it keeps what it had.
+ * Register a region with the pages that map_mr_sg has mapped last, or with its
+ * previous ones if that was not called since the last registration.
  *
  * Returns 0; -EINVAL if the region is valid, of another protection domain, not
  * fast-registered, or too small, or does not exist.

@@ -99,8 +99,9 @@ static inline void srnic_hold_drop(struct srnic_hold *hold)
 }
 
 /*
- * Comes first for each FPDU, also for an empty one. So a writer at the gate
- * waits for one FPDU of each CPU at most.
+ * Call this first for each FPDU, even an empty one: it ends the hold if the
+ * quota is used up, or if a writer waits, who so waits for one FPDU of each CPU
+ * at most.
  */
 static inline void srnic_hold_yield(struct srnic_hold *hold, u32 bytes)
 {
@@ -113,10 +114,10 @@ static inline void srnic_hold_yield(struct srnic_hold *hold, u32 bytes)
 }
 
 /*
- * Before an FPDU of @cost that goes on at the cursor. False: the hold has to
- * end, and srnic_hold_yield() of the next FPDU will end it.
+ * Take @cost off the hold's quota, for an FPDU that continues at the cursor.
+ * False if the hold does not go on: srnic_hold_yield() of the next FPDU ends it.
  */
-static inline bool srnic_hold_goes_on(struct srnic_hold *hold, s32 cost)
+static inline bool srnic_hold_spend(struct srnic_hold *hold, s32 cost)
 {
 	if (!hold->mr)
 		return true;

@@ -159,8 +159,9 @@ static void place_read_ends(struct srnic_qp *qp, enum ib_wc_status status,
 }
 
 /*
- * Payload goes into the sink of the oldest Read, in order, and as much as was
- * asked for (RFC 5040 5.2.2). A last segment that is too short is not placed.
+ * Place payload of a Read Response in the sink of the oldest Read, in order,
+ * and only as much as was asked for (RFC 5040 5.2.2). A last segment that is
+ * too short is not placed.
  */
 static enum srnic_err place_resp_payload(struct srnic_qp *qp,
 					 struct srnic_arrival *arr)
@@ -192,10 +193,11 @@ static enum srnic_err place_resp_payload(struct srnic_qp *qp,
 }
 
 /*
- * READ_INV invalidates its sink. The STag that the ULP names separately is not
- * used: the RDMA core has filled it in before it chose the key.
+ * READ_INV invalidates its sink; false if that fails. The STag that the ULP
+ * names separately is not used: the RDMA core has filled it in before it chose
+ * the key.
  */
-static bool place_read_invalidates(struct srnic_qp *qp)
+static bool place_invalidate_sink(struct srnic_qp *qp)
 {
 	const struct srnic_wqe *wqe = qp->rx.read;
 
@@ -235,7 +237,7 @@ static noinline enum srnic_err place_read_resp(struct srnic_qp *qp,
 	if (rx->read_len != rx->read->bytes)
 		return SRNIC_ERR_RESP_BOUNDS;
 	srnic_hold_drop(&arr->hold);
-	if (!place_read_invalidates(qp)) {
+	if (!place_invalidate_sink(qp)) {
 		place_read_ends(qp, IB_WC_LOC_QP_OP_ERR, arr);
 		return SRNIC_ERR_LOCAL;
 	}
@@ -280,8 +282,8 @@ static enum srnic_err place_send_begins(struct srnic_qp *qp,
 }
 
 /*
- * From the message's offset on, over the SGEs, which are large enough. Without
- * @fill they are only checked.
+ * Copy payload to the SGEs, which are large enough, from the message's offset
+ * on. Without @fill the SGEs are only checked.
  */
 static enum srnic_err place_scatter(struct srnic_qp *qp,
 				    struct srnic_arrival *arr, bool fill)
@@ -366,9 +368,9 @@ static noinline enum srnic_err place_send(struct srnic_qp *qp,
 	if (!rx->send_busy) {
 		err = place_send_begins(qp, arr);
 		/*
-		 * A receive that is posted after a modify to ERR must be
-		 * flushed. If the modify came before this receive was taken,
-		 * this sees it; else the receive was posted before the modify.
+		 * A receive posted after a modify to ERR must be flushed. If
+		 * the modify came before this receive was taken, this check
+		 * sees it; else the receive was posted earlier.
 		 */
 		if (!srnic_is_flowing(qp))
 			return SRNIC_ERR_NONE;

@@ -92,8 +92,8 @@ static void qp_flush_locked(struct srnic_qp *qp, struct srnic_upcalls *up)
 
 	lockdep_assert_held(&qp->tx.lock);
 	/*
-	 * Pairs with the barrier of the poster: either the poster sees the
-	 * state, or this sees what was posted.
+	 * Pairs with the barrier in verbs.c: either the poster sees the state,
+	 * or the flush sees what was posted.
 	 */
 	smp_mb();
 	if (srnic_state(qp) != SRNIC_ERROR)
@@ -206,10 +206,10 @@ int srnic_qp_take_number(struct srnic_dev *dev, u32 *qpn)
 }
 
 /*
- * Does it have a connection that no other may replace? iw_cm lets a ULP accept
- * once more, with the same QP, until iw_cm has handled ESTABLISHED, which comes
- * after open_tx. So the QP of a responder is found for some time after
- * that, longer than iw_cm takes.
+ * Must the QP not be found for a new connection? Until iw_cm has handled
+ * ESTABLISHED, which comes after open_tx, it lets a ULP accept once more with
+ * the same QP. So a responder's QP is found for some time after open_tx, longer
+ * than iw_cm takes.
  */
 static bool qp_is_taken(struct srnic_qp *qp)
 {

@@ -97,8 +97,8 @@ bool srnic_rq_has(const struct srnic_rq *rq, u32 n)
 }
 
 /*
- * Returns 0; -ENOENT if there is none; -EINVAL if the application's element is
- * invalid: then it is used up, and @rwqe->id is its id.
+ * Take the oldest receive. Returns 0; -ENOENT if there is none; -EINVAL if the
+ * application's element is invalid: it is used up, and @rwqe->id is its id.
  */
 int srnic_rq_take(struct srnic_rq *rq, struct srnic_rwqe *rwqe)
 {

@@ -61,7 +61,7 @@ static u16 rx_ulpdu_len(const struct srnic_cursor *cur)
 }
 
 /*
- * How many bytes there have to be before more can be done: up to ULPDU_Length
+ * How many bytes have to arrive before RX can go on: those up to ULPDU_Length
  * of the next FPDU, if @left are too few for that, else all of the FPDU, with
  * its Markers; then @ulpdu_len is set.
  */
@@ -270,9 +270,9 @@ static bool rx_take(struct srnic_qp *qp, struct srnic_cursor *cur, u32 raw,
 }
 
 /*
- * The FPDUs that continue the message of the one before: where their bytes go
- * was decided with that. Each is contiguous, and verified before it is placed.
- * One that is not as expected is left to rx_take(), which finds the error.
+ * Place the FPDUs that continue the message of the one before, which has
+ * decided where their bytes go. Each is contiguous, and verified before. One
+ * that is not as expected is left to rx_take(), which finds the error.
  *
  * Returns how many bytes were consumed, of @left.
  */
@@ -303,7 +303,7 @@ static u32 rx_run(struct srnic_qp *qp, struct srnic_cursor *cur, u32 left,
 		flat = srnic_cursor_peek(cur, raw);
 		srnic_ddp_put_off(head + RX_LEN_SIZE, off);
 		if (!flat || !srnic_fpdu_begins_with(flat, head) ||
-		    !srnic_hold_goes_on(hold, cost) ||
+		    !srnic_hold_spend(hold, cost) ||
 		    rx_verify(qp, cur, flat, raw))
 			break;
 		srnic_place_bytes(hold, flat + RX_LEN_SIZE + hdr_len, len);
@@ -343,8 +343,8 @@ static struct srnic_cursor rx_at_part(const struct srnic_qp *qp, u32 end)
 }
 
 /*
- * Collect an FPDU that TCP cannot hold: first up to its length, then the rest.
- * False: the stream has failed.
+ * Collect an FPDU that TCP's receive buffer is too small for: first its length,
+ * then the rest. Returns false if the stream has failed.
  */
 static bool rx_take_part(struct srnic_qp *qp, struct srnic_cursor *cur,
 			 u32 left, u32 *used, struct srnic_arrival *arr)
@@ -531,8 +531,8 @@ static bool rx_end_is_awaited(const struct srnic_qp *qp)
 }
 
 /*
- * No budget: all bytes before the peer's FIN count. A stream that ends within
- * an FPDU is an error (RFC 5044 8, code 1).
+ * Without a budget, since all bytes before the peer's FIN count. A stream that
+ * ends within an FPDU is an error (RFC 5044 8, code 1).
  */
 void srnic_rx_look(struct ib_qp *ibqp)
 {

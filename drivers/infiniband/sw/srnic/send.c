@@ -169,8 +169,8 @@ static bool send_next(struct srnic_qp *qp)
 }
 
 /*
- * Registered memory as payload; the key of an SGE without bytes is not checked.
- * Returns 0; -ENOMEM; enum srnic_mem_fault.
+ * Copy payload from registered memory; the key of an SGE without bytes is not
+ * checked. Returns 0; -ENOMEM; enum srnic_mem_fault.
  */
 static int send_gather(struct srnic_qp *qp, struct srnic_writer *w, u32 len)
 {
@@ -330,10 +330,10 @@ static void send_copy(struct srnic_msg *msg, u8 *to, u32 len)
 }
 
 /*
- * The next segments, if they are of @len bytes, too, not the message's last,
- * from the same region or from the kernel's memory, in the same fragment, and
- * without Markers. That is decided once, so that each costs little more than
- * its header and its copy.
+ * Make the next segments as long as they have @len bytes, too, are not the
+ * message's last, are from the same region or the kernel's memory, fit into the
+ * fragment, and have no Markers. That is checked once, so that each costs
+ * little more than its header and its copy.
  */
 static inline void send_run(struct srnic_writer *w, struct srnic_msg *msg,
 			    const u32 len)
@@ -356,7 +356,7 @@ static inline void send_run(struct srnic_writer *w, struct srnic_msg *msg,
 	}
 	n = min3((u32)room / len, (u32)(w->end - w->at) / size,
 		 srnic_writer_room(w, size));
-	for (i = 0; i < n && srnic_hold_goes_on(hold, cost); i++) {
+	for (i = 0; i < n && srnic_hold_spend(hold, cost); i++) {
 		u8 *payload = w->at + msg->head_len;
 
 		srnic_ddp_put_off(msg->head + 2, msg->off);
@@ -377,8 +377,7 @@ static inline void send_run(struct srnic_writer *w, struct srnic_msg *msg,
 
 /*
  * An FPDU of several TCP segments ends where TCP's packet ends, as batches do.
- * Else the packet's end would be in the middle of it, and the rest of it in a
- * packet of its own.
+ * Otherwise its last part would go out in a packet of its own.
  */
 static u16 send_room(const struct srnic_qp *qp, const struct srnic_writer *w,
 		     u16 mulpdu, u32 emss)
@@ -546,8 +545,8 @@ int srnic_send_term(struct srnic_qp *qp)
 }
 
 /*
- * The message uses an MSN, but no work request; a Read counts against ORD.
- * Returns 0; -ENOMEM; -EIO for a Read with ORD 0.
+ * Make the RTR message. It uses an MSN, but no work request; a Read counts
+ * against ORD. Returns 0; -ENOMEM; -EIO for a Read with ORD 0.
  */
 int srnic_send_rtr(struct srnic_qp *qp, u8 rtr)
 {

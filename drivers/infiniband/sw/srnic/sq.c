@@ -540,8 +540,8 @@ static void retire_give_back(struct srnic_sq *sq, u32 from, u32 to)
 		/* The element was copied before it becomes free. */
 		smp_store_release(&sq->uring[from & (sq->size - 1)].flags, 0);
 	/*
-	 * Free this element, then look at the next. The application writes the
-	 * next, then looks whether this one is free.
+	 * The kernel frees this element, then checks the next. The application
+	 * writes the next, then checks whether this one is free.
 	 */
 	smp_mb();
 }
@@ -565,8 +565,8 @@ void srnic_sq_retire(struct srnic_qp *qp, struct srnic_upcalls *up)
 	u32 get = READ_ONCE(sq->get);
 
 	/*
-	 * RX may have retired this WQE by now, and a poster may be writing to
-	 * it. In that case RX retires the rest, or kicks.
+	 * RX may have retired this WQE by now, and a poster may be reusing it.
+	 * In that case RX retires the rest, or kicks the sender.
 	 */
 	if (get == sq->sent || !data_race(srnic_sq_wqe(sq, get)->done))
 		return;
@@ -698,7 +698,6 @@ void srnic_retire_discard(struct srnic_qp *qp)
 int srnic_sq_create(struct srnic_sq *sq, u32 entries, u32 sges,
 		    struct ib_ucontext *ctx, u64 *key)
 {
-	spin_lock_init(&sq->lock);
 	sq->size = roundup_pow_of_two(max(entries, 1U));
 	sq->wqe_size = srnic_wqe_size(ctx ? SRNIC_MAX_SGE : sges);
 	sq->ring = kvcalloc(sq->size, sq->wqe_size,

@@ -349,7 +349,7 @@ struct srnic_msg {
 
 /*
  * The sending half of a QP's stream. The holder of @lock is "the sender", and
- * owns all that follows, except the work items and what says otherwise.
+ * owns all other members, except the work items and those that say otherwise.
  */
 struct srnic_tx {
 	struct mutex		lock;
@@ -358,7 +358,7 @@ struct srnic_tx {
 	struct socket		*sock;	/* valid unless @state is CLOSED */
 	/*
 	 * enum srnic_tx_state. Written under srnic_qp.lock, and except for
-	 * open_tx under @lock, too. Read without them it is a hint.
+	 * open_tx under @lock, too; only a hint if read without them.
 	 */
 	u8			state;
 	bool			starved; /* no memory: wait for @retry */

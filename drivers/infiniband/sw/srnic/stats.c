@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Counters, which are per CPU, and what "rdma resource" shows. */
+/* Counters, which are per CPU; what "rdma resource" and sysfs show. */
 
 #include "stats.h"
 #include "srnic.h"
 
 #include <linux/slab.h>
 #include <net/netlink.h>
+#include <rdma/ib_pma.h>
 #include <rdma/restrack.h>
 #include <uapi/rdma/rdma_netlink.h>
 
@@ -104,6 +105,73 @@ int srnic_get_hw_stats(struct ib_device *ibdev, struct rdma_hw_stats *stats,
 	for (i = SRNIC_ERR_NONE + 1; i < SRNIC_ERR_COUNT; i++)
 		stats->value[n++] = stats_sum(&dev->stats->err[i]);
 	return n;
+}
+
+/* Data in units of four bytes, as InfiniBand has it; a packet is an FPDU. */
+static void stats_fill_pma(const struct srnic_stats __percpu *stats,
+			   struct ib_pma_portcounters_ext *pma)
+{
+#define STATS_SUM(name) stats_sum(&stats->counter[SRNIC_CNT_##name])
+	pma->port_xmit_data = cpu_to_be64(STATS_SUM(tx_octets) / 4);
+	pma->port_rcv_data = cpu_to_be64(STATS_SUM(rx_octets) / 4);
+	pma->port_xmit_packets = cpu_to_be64(STATS_SUM(tx_fpdus));
+	pma->port_rcv_packets = cpu_to_be64(STATS_SUM(rx_fpdus));
+#undef STATS_SUM
+	pma->port_unicast_xmit_packets = pma->port_xmit_packets;
+	pma->port_unicast_rcv_packets = pma->port_rcv_packets;
+}
+
+/* The same in 32 bits, in which a counter stays at its greatest value. */
+static void stats_fill_short_pma(const struct srnic_stats __percpu *stats,
+				 struct ib_pma_portcounters *pma)
+{
+	struct ib_pma_portcounters_ext ext;
+
+	stats_fill_pma(stats, &ext);
+#define STATS_CUT(name) \
+	cpu_to_be32(min_t(u64, be64_to_cpu(ext.name), U32_MAX))
+	pma->port_xmit_data = STATS_CUT(port_xmit_data);
+	pma->port_rcv_data = STATS_CUT(port_rcv_data);
+	pma->port_xmit_packets = STATS_CUT(port_xmit_packets);
+	pma->port_rcv_packets = STATS_CUT(port_rcv_packets);
+#undef STATS_CUT
+}
+
+/*
+ * The RDMA core makes ports/1/counters in sysfs by this, which monitoring tools
+ * read of every RDMA device. An iWARP device has no management datagrams: so
+ * none comes from a peer. Errors of a cable are 0.
+ */
+int srnic_process_mad(struct ib_device *ibdev, int flags, u32 port_num,
+		      const struct ib_wc *wc, const struct ib_grh *grh,
+		      const struct ib_mad *in, struct ib_mad *out,
+		      size_t *out_size, u16 *out_pkey_index)
+{
+	const struct srnic_stats __percpu *stats = to_srnic_dev(ibdev)->stats;
+	struct ib_pma_mad *pma = (struct ib_pma_mad *)out;
+	struct ib_class_port_info *info = (struct ib_class_port_info *)pma->data;
+
+	BUILD_BUG_ON(sizeof(*pma) != sizeof(*out));
+	memset(out, 0, sizeof(*out));
+	if (in->mad_hdr.mgmt_class != IB_MGMT_CLASS_PERF_MGMT ||
+	    in->mad_hdr.method != IB_MGMT_METHOD_GET)
+		return IB_MAD_RESULT_FAILURE;
+	switch (in->mad_hdr.attr_id) {
+	case IB_PMA_CLASS_PORT_INFO:
+		/* A counter is a word: of 64 bits? */
+		if (IS_ENABLED(CONFIG_64BIT))
+			info->capability_mask = IB_PMA_CLASS_CAP_EXT_WIDTH;
+		break;
+	case IB_PMA_PORT_COUNTERS:
+		stats_fill_short_pma(stats, (void *)pma->data);
+		break;
+	case IB_PMA_PORT_COUNTERS_EXT:
+		stats_fill_pma(stats, (void *)pma->data);
+		break;
+	default:
+		return IB_MAD_RESULT_FAILURE;
+	}
+	return IB_MAD_RESULT_SUCCESS | IB_MAD_RESULT_REPLY;
 }
 
 /* For a person to read: it may change at any time. */

@@ -56,6 +56,10 @@ struct rdma_hw_stats *srnic_alloc_hw_port_stats(struct ib_device *ibdev,
 						u32 port_num);
 int srnic_get_hw_stats(struct ib_device *ibdev, struct rdma_hw_stats *stats,
 		       u32 port_num, int index);
+int srnic_process_mad(struct ib_device *ibdev, int flags, u32 port_num,
+		      const struct ib_wc *wc, const struct ib_grh *grh,
+		      const struct ib_mad *in, struct ib_mad *out,
+		      size_t *out_size, u16 *out_pkey_index);
 void srnic_stats_free(struct srnic_dev *dev);
 
 int srnic_fill_res_qp(struct sk_buff *msg, struct ib_qp *ibqp);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What may go wrong on a stream, and the Terminate message that reports it
- * (RFC 5040 4.8). Nothing but bytes and numbers: no locks, no side effects.
+ * The errors of a stream, and the Terminate message that reports them (RFC 5040
+ * 4.8). Pure functions: no locks, no side effects.
  */
 #ifndef _SRNIC_TERM_H
 #define _SRNIC_TERM_H

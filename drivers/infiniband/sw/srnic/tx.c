@@ -57,14 +57,17 @@ static bool tx_ask_for_room(struct srnic_qp *qp)
 
 /*
  * Pass bytes [@skip, @skip + @len) of @bv to TCP without a copy. Does not wait.
- * Returns how many TCP has accepted, or a negative errno. Security modules are
- * not asked what the current process may send: the stream is not its own.
+ * Nobody writes to them while TCP has them, so the network stack need not copy
+ * them before it makes a checksum. Returns how many TCP has accepted, or a
+ * negative errno. Security modules are not asked what the current process may
+ * send: the stream is not its own.
  */
 static int tcp_splice(struct socket *sock, struct bio_vec *bv,
 		      unsigned int nbv, u32 skip, u32 len)
 {
 	struct msghdr msg = {
-		.msg_flags = MSG_DONTWAIT | MSG_NOSIGNAL | MSG_SPLICE_PAGES,
+		.msg_flags = MSG_DONTWAIT | MSG_NOSIGNAL | MSG_SPLICE_PAGES |
+			     MSG_NO_SHARED_FRAGS,
 	};
 	int sent;
 
@@ -141,8 +144,8 @@ static enum srnic_tx_state tx_state(const struct srnic_qp *qp)
 }
 
 /*
- * All changes of the state, by the table in qp_state.c. Except for opening TX
- * the caller holds tx.lock. Returns the previous state.
+ * Every change of tx.state is made here, by the table in qp_state.c. Except for
+ * opening TX the caller holds tx.lock. Returns the previous state.
  */
 static enum srnic_tx_state tx_event(struct srnic_qp *qp,
 				    enum srnic_tx_event event)
@@ -438,7 +441,7 @@ void srnic_tx_start(struct srnic_qp *qp, struct socket *sock)
 }
 
 /*
- * A sender that came too early has found TX shut, and left what it came for.
+ * A sender that ran before has found TX shut, and sent nothing, so kick it.
  * tx.lock is not taken: this may run in RX, within the sender's call of TCP.
  */
 void srnic_tx_open(struct ib_qp *ibqp)
@@ -449,7 +452,7 @@ void srnic_tx_open(struct ib_qp *ibqp)
 		return;
 	/*
 	 * Pairs with the barrier of the poster, or of the work item that RX has
-	 * queued: that sender sees TX open, or this what it was to send.
+	 * queued: that sender sees TX open, or this function the work.
 	 */
 	smp_mb();
 	/* A hint only if there is a sender by now, which sees all of it. */

@@ -46,8 +46,8 @@ static int srnic_dealloc_pd(struct ib_pd *pd, struct ib_udata *udata)
 static enum srnic_state state_after_post(const struct srnic_qp *qp)
 {
 	/*
-	 * Pairs with the barrier of qp_flush_locked(): either that sees what
-	 * was posted, or this sees the state.
+	 * Pairs with the barrier of qp_flush_locked(): either the flush sees
+	 * what was posted, or this poster sees the state.
 	 */
 	smp_mb();
 	return srnic_state(qp);

@@ -45,8 +45,8 @@ static void ddp_get(const u8 *ulpdu, struct srnic_seg *seg)
 }
 
 /*
- * What version and opcode show to be a Terminate message is never answered by
- * another one, even if it is malformed (RFC 5040 4.8).
+ * A segment that is a Terminate message by version and opcode is never answered
+ * by another one, even if it is malformed (RFC 5040 4.8).
  */
 static enum srnic_err ddp_misplaced(const struct srnic_seg *seg)
 {
@@ -217,8 +217,8 @@ void srnic_marker_put(u8 marker[SRNIC_MARKER_LEN], u32 fpdu_pos,
 }
 
 /*
- * The upper half is reserved and not checked, and the two low bits of FPDUPTR
- * count as 0 (RFC 5044 4.2).
+ * A Marker's upper half is reserved and not checked, and the two low bits of
+ * FPDUPTR count as 0 (RFC 5044 4.2).
  */
 bool srnic_marker_is_good(const u8 marker[SRNIC_MARKER_LEN], u32 fpdu_pos,
 			  u32 marker_pos)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What goes over the wire: headers of DDP segments (RFC 5041) and of Read
- * Requests (RFC 5040), sizes of segments, and Markers (RFC 5044 4.3). Nothing
- * but bytes and numbers: no locks, no side effects.
+ * Formats on the wire: headers of DDP segments (RFC 5041) and of Read Requests
+ * (RFC 5040), sizes of segments, and Markers (RFC 5044 4.3). Pure functions: no
+ * locks, no side effects.
  *
  * Positions count bytes of the TCP stream, Markers included, from SeqStart, the
  * first byte of Full Operation in that direction. A Marker stands at each

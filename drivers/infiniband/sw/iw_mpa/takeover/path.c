@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Where the packets of a connection go: its route and its next hop, as the host would choose them.
- * A device that has taken a connection over follows the host's choice, and learns of it here.
+ * The route and next hop of a connection, as the host would choose them. A device that has taken a
+ * connection over follows the host's choice, which this file finds out.
  */
 
 #include "path.h"
@@ -31,8 +31,8 @@ static void path_read_neighbour(struct neighbour *neigh, struct iw_mpa_path *pat
 }
 
 /*
- * The host sends nothing to the next hop any more. So the host would not notice that the entry has
- * become old, or is missing. The look counts as if the host had sent something.
+ * The host itself sends nothing to the next hop any more. So it would not notice that the neighbour
+ * entry has become old, or is missing. A check of the path counts as if the host had sent a packet.
  */
 static void path_use_neighbour(struct neighbour *neigh)
 {
@@ -78,9 +78,9 @@ void iw_mpa_path_read(struct sock *sk, struct iw_mpa_path *path)
 }
 
 /*
- * Where TCP would send the next packet; for iw_mpa_path_put(). @path is zeroes if there is no way,
- * or TCP has ended the connection. The host resolves a next hop that it does not know, and has an
- * old entry confirmed.
+ * Find where TCP would send the next packet. The caller calls iw_mpa_path_put(). @path is zeroes if
+ * there is no route, or TCP has ended the connection. The host resolves a next hop that it does not
+ * know, and has an old entry confirmed.
  */
 void iw_mpa_path_refresh(struct sock *sk, struct iw_mpa_path *path)
 {

@@ -6,8 +6,8 @@
  * segment that comes in spite of the device meets this socket, not a listener that answers it with
  * RST. Two gates of its own keep it quiet:
  *
- *  - in: a socket filter that lets nothing through. TCP asks it before it looks at a segment, and
- *    drops the segment without a word.
+ *  - in: a socket filter that lets nothing through. TCP runs it before it handles a segment, and
+ *    drops the segment silently.
  *  - out: the table of functions by which TCP reaches IP is a copy whose queue_xmit drops and
  *    counts. All that TCP sends for a socket goes through it: acknowledgments, probes, FIN, and the
  *    RST of an administrator's "ss -K".
@@ -197,8 +197,8 @@ static void takeover_unlooked(struct iw_mpa_takeovers *all)
 }
 
 /*
- * Close the socket, and send nothing to the peer. The gates stay shut while the socket closes. Then
- * they are opened: a packet may hold the sock for longer, and TCP would free a filter that it
+ * Close the socket, without a packet to the peer. The gates stay shut while the socket closes. Then
+ * they are removed: a packet may hold the sock for longer, and TCP would free a filter that it
  * finds.
  */
 static void takeover_close(struct work_struct *work)
@@ -246,10 +246,9 @@ static void takeovers_stir(struct iw_mpa_takeovers *all)
 }
 
 /*
- * Let nothing more come to the host's TCP. What the host has received before is with TCP when this
- * returns, and TCP has acknowledged it. What comes later does not reach TCP, even if the device
- * lets it through. @held: the device has begun to hold back what comes; otherwise it is dropped
- * from now on.
+ * Stop input of the host's TCP. When this returns TCP has got and acknowledged the packets that the
+ * host had received before. Later ones do not reach TCP, even if the device lets them through.
+ * @held: the device has begun to keep packets that arrive; otherwise they are dropped from now on.
  *
  * Sleeps for one grace period, or for two with @held.
  *
@@ -352,9 +351,9 @@ static bool takeover_take_back(struct iw_mpa_takeovers *all, struct iw_mpa_takeo
 }
 
 /*
- * Give the connection back to the host's TCP. The driver does not want it, if it was given. TCP
- * goes on as before: it acknowledges what it owes, and keepalive begins anew. The peer has to
- * repeat what has come since iw_mpa_takeover_begin().
+ * Return the connection to the host's TCP: there is no takeover, or the driver has refused it. TCP
+ * goes on as before: it sends acknowledgments that are due, and keepalive begins anew. The peer has
+ * to repeat what has come since iw_mpa_takeover_begin().
  */
 void iw_mpa_takeover_undo(struct iw_mpa_ep *ep)
 {
@@ -405,8 +404,8 @@ static enum iw_mpa_reason takeover_begin_and_freeze(struct iw_mpa_ep *ep,
 }
 
 /*
- * First nothing comes in any more. Then the host handles what it has. Then TCP is shut off, and the
- * record of its state is made.
+ * First stop TCP's input, then let the host handle what it has received, then shut TCP off, and
+ * make the record of its state.
  */
 static enum iw_mpa_reason takeover_shut_off(struct iw_mpa_ep *ep, struct iw_mpa_handoff *ho,
 					    int *err)
@@ -427,8 +426,8 @@ static enum iw_mpa_reason takeover_shut_off(struct iw_mpa_ep *ep, struct iw_mpa_
 }
 
 /*
- * Take the connection off the host's TCP, before prepare; the device has takeovers. If that does
- * not work, and the driver also works on a socket, TCP goes on as before, and @ho has no record.
+ * Take the connection from the host's TCP, before prepare, for a device with takeover. If that
+ * fails, and the driver also works on a socket, TCP goes on as before, and @ho has no record.
  *
  * Return: IW_MPA_R_OK; or why the driver cannot have the stream, with *@err.
  */
@@ -507,7 +506,7 @@ void iw_mpa_takeover_put(struct iw_mpa_ep *ep)
  */
 void iw_mpa_peer_closed(struct iw_mpa_ep *ep, int err)
 {
-	if (iw_mpa_ep_may_call(ep, __func__))
+	if (iw_mpa_ep_check_call(ep, __func__))
 		ep->sock.report(&ep->sock, iw_mpa_sock_end(err), err);
 }
 EXPORT_SYMBOL_GPL(iw_mpa_peer_closed);
@@ -728,8 +727,8 @@ static struct iw_mpa_takeover *takeover_first(struct iw_mpa_takeovers *all)
 }
 
 /*
- * The device goes: no endpoint uses a connection of it, and the driver does not call any more. What
- * its driver has not released is released. Sleeps until the last socket is closed.
+ * The device is being removed: no endpoint uses its connections, and the driver does not call any
+ * more. Release what the driver has not released. Sleeps until the last socket is closed.
  */
 void iw_mpa_takeovers_end(struct iw_mpa_device *dev)
 {

@@ -38,8 +38,8 @@ static inline void ib_mark_name_assigned_by_user(struct ib_device *ibdev)
 /* Since Linux 6.14 the core reports changes of ports, unless the driver has a function for that. */
 #ifndef SRNIC_HAS_REPORT_PORT_EVENT
 /*
- * There is no such member: the table says 0 of another that is 0. The function,
- * whose name is followed by (, is not used.
+ * Before Linux 6.14 ib_device_ops has no report_port_event: another member, which is 0 in any case,
+ * is set to 0. The function is not used.
  */
 #define report_port_event size_ib_counters
 enum { srnic_report_port_event };

@@ -4,7 +4,6 @@
 #include "srnic_single.h"
 
 #include <linux/delay.h>
-#include <linux/module.h>
 
 #include "qp.h"
 #include "rq.h"
@@ -16,14 +15,10 @@
 #define QP_FINDS	100
 #define QP_SHORT_MS	50
 
-/**
- * struct qp_late - a reference on the QP that is given back later
- * @work: gives it back
- * @dropped: it has
- */
+/* A reference on the QP that is released some time later */
 struct qp_late {
-	struct delayed_work	work;
-	bool			dropped;
+	struct delayed_work	work;		/* work item that releases it */
+	bool			dropped;	/* the reference was released */
 };
 
 static void qp_drop(struct work_struct *work)
@@ -128,12 +123,7 @@ static const struct qp_row {
 	{ "error, ERR",		SRNIC_ERROR, IB_QPS_ERR, 0, IB_QPS_ERR },
 };
 
-static void qp_row_desc(const struct qp_row *row, char *desc)
-{
-	strscpy(desc, row->desc, KUNIT_PARAM_DESC_SIZE);
-}
-
-KUNIT_ARRAY_PARAM(qp_row, qp_rows, qp_row_desc);
+KUNIT_ARRAY_PARAM_DESC(qp_row, qp_rows, desc);
 
 static void qp_modified_by_the_table(struct kunit *test)
 {
@@ -198,8 +188,8 @@ static void qp_error_flushes_in_order(struct kunit *test)
 }
 
 /*
- * Behind an unanswered Read the ring was the application's again, which has filled it once more.
- * Nothing of that belongs to the next connection.
+ * A Read is not answered. Meanwhile the application was allowed to reuse the elements of its ring,
+ * and has filled all of them again. None of these may become part of the QP's next connection.
  */
 static void qp_error_flushes_what_was_posted_twice_around(struct kunit *test)
 {
@@ -394,8 +384,9 @@ static void qp_numbers_in_turn_and_low(struct kunit *test)
 }
 
 /*
- * A ULP may accept a connection any number of times. For each time that iw_cm forgets, the library
- * looks the QP up once more, and takes no reference. Only the time of the look is recorded.
+ * A ULP may call accept for a connection any number of times, and iw_cm forgets a reference on the
+ * QP each time. For each of these the library calls iw_get_qp once more, and srnic counts no
+ * reference for that call: it only records when that was.
  */
 static void qp_found_without_a_reference_leaves_no_trace(struct kunit *test)
 {
@@ -474,5 +465,3 @@ static struct kunit_suite qp_suite = {
 };
 
 kunit_test_suite(qp_suite);
-
-MODULE_LICENSE("GPL");

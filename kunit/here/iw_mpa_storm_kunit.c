@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Random sequences of whatever the ULP, the peer, the driver and time may do, at the same time.
- * The fakes judge: the order of iw_cm's events, references, prepare and stop, ops that overlap.
- * At the end of each sequence all that was made has to go.
+ * Random sequences of concurrent actions of the ULP, the peer, the driver and timers. The fakes of
+ * iw_cm and of the driver check the order of events, references, prepare and stop, and that the
+ * driver's ops do not overlap. At the end of each sequence all objects have to be freed.
  *
  * A sequence is known by its number, which is the seed: a failure names it.
  */
@@ -11,26 +11,22 @@
 
 #include <linux/completion.h>
 #include <linux/kthread.h>
-#include <linux/module.h>
 #include <linux/prandom.h>
 
 #define STORMS		48
 #define STEPS		7	/* of each actor, at most */
 
-/**
- * struct storm - one sequence
- * @f: the world
- * @seed: its number
- * @c: the connection
- * @child: responder: the cm_id, once the ULP was asked
- * @done: the peer has done its part
- */
+/* One random sequence */
 struct storm {
-	struct fakes		*f;
-	int			seed;
-	struct fake_conn	*c;
+	struct fakes		*f;	/* the fakes of iw_cm, the driver and the peer */
+	int			seed;	/* seed of the random numbers */
+	struct fake_conn	*c;	/* the connection */
+	/*
+	 * if the library is the responder: the cm_id of the CONNECT_REQUEST, once it was
+	 * reported
+	 */
 	struct fake_id		*child;
-	struct completion	done;
+	struct completion	done;	/* completed when the peer has done all its actions */
 };
 
 static u32 below(struct rnd_state *rnd, u32 limit)
@@ -221,12 +217,12 @@ static void storm_set_up(struct storm *s, struct rnd_state *rnd)
 static void storm_begin(struct storm *s, struct rnd_state *rnd)
 {
 	if (below(rnd, 5) < 3) {
-		conn_listen(s->c, s->f);
+		conn_listen(s->c);
 		s->c->lis->fail_events = below(rnd, 4) ? 0 : 3;
 		s->c->peer = peer_connect(s->f, s->c->lis);
 		return;
 	}
-	conn_dial(s->c, s->f);
+	conn_dial(s->c);
 	s->c->fid->fail_events = below(rnd, 6) ? 0 : 1;
 }
 
@@ -297,5 +293,3 @@ static struct kunit_suite storm_suite = {
 };
 
 kunit_test_suite(storm_suite);
-
-MODULE_LICENSE("GPL");

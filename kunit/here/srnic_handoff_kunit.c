@@ -3,7 +3,6 @@
 
 #include "srnic_single.h"
 
-#include <linux/module.h>
 #include <net/sock.h>
 
 #include "state.h"
@@ -149,16 +148,11 @@ static const struct handoff_row {
 	{ "abrupt, peer in a Send",	IW_MPA_R_ULP_CLOSE, CUT_SEND, true, true },
 };
 
-static void handoff_row_desc(const struct handoff_row *row, char *desc)
-{
-	strscpy(desc, row->desc, KUNIT_PARAM_DESC_SIZE);
-}
-
-KUNIT_ARRAY_PARAM(handoff_row, handoff_rows, handoff_row_desc);
+KUNIT_ARRAY_PARAM_DESC(handoff_row, handoff_rows, desc);
 
 /*
- * Rules: F-8-1: QP_FATAL for RST, for an error of TCP, and for FIN or a time-out amid a message
- * or a Read
+ * Rules: F-8-1: QP_FATAL is reported for RST, for an error of TCP, and for FIN or a timeout within
+ * a message or while a Read is open
  */
 static void handoff_stop_tells_of_an_abort(struct kunit *test)
 {
@@ -222,7 +216,7 @@ static void handoff_tell_desc(const struct handoff_tell *tell, char *desc)
 
 KUNIT_ARRAY_PARAM(handoff_tell, handoff_tells, handoff_tell_desc);
 
-/* The first fault is what the ULP hears of, whatever TCP says behind it. */
+/* The first fault is what the ULP hears of, whatever TCP says after it. */
 static void handoff_stop_tells_of_the_fault(struct kunit *test)
 {
 	const struct handoff_tell *tell = test->param_value;
@@ -234,7 +228,7 @@ static void handoff_stop_tells_of_the_fault(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, single.events[0], tell->event);
 }
 
-/* With an SRQ there is one more, behind the last completion. */
+/* With an SRQ there is one more, after the last completion. */
 static void handoff_stop_tells_of_the_last_wqe(struct kunit *test)
 {
 	struct srnic_srq *srq = kunit_kzalloc(test, sizeof(*srq), GFP_KERNEL);
@@ -342,5 +336,3 @@ static struct kunit_suite handoff_suite = {
 };
 
 kunit_test_suite(handoff_suite);
-
-MODULE_LICENSE("GPL");

@@ -1,23 +1,34 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The ULP answers more than once, or takes its answer back: iw_cm lets it until it has handled
- * ESTABLISHED, and counts its references on QPs wrong.
+ * Tests of a ULP that accepts a connection twice, or rejects it after it has accepted it. iw_cm
+ * allows both until it has handled ESTABLISHED, and loses references on QPs by it.
  */
 
+#include "device.h"
 #include "iw_mpa_fakes.h"
+#include "stats.h"
 
-#include <linux/module.h>
+static void expect_accepted_again(struct fake_conn *c, unsigned long count)
+{
+	struct iw_mpa_device *dev = iw_mpa_device_get(c->fid->id.device);
+
+	KUNIT_ASSERT_NOT_NULL(c->fid->f->test, dev);
+	KUNIT_EXPECT_EQ(c->fid->f->test,
+			iw_mpa_count_read(dev->stats, IW_MPA_CNT_accepted_again), count);
+	iw_mpa_device_put(dev);
+}
 
 /* iw_cm takes another QP reference and overwrites its pointer to the first. */
 static void accept_twice_is_accepted_once(struct kunit *test)
 {
 	struct fake_conn *c = conn_new(test);
 
-	conn_call(c, test->priv);
+	conn_call(c);
 	KUNIT_ASSERT_EQ(test, fake_accept(c->fid, &c->param), 0);
 	KUNIT_EXPECT_EQ(test, fake_accept(c->fid, &c->param), 0);
-	conn_send_rtr(c);
-	fake_expect_event(c->fid, 0, IW_CM_EVENT_ESTABLISHED, 0);
+	KUNIT_EXPECT_EQ(test, fake_accept(c->fid, &c->param), 0);
+	expect_accepted_again(c, 2);
+	conn_establish(c);
 	peer_fin(c->peer);
 	fake_expect_event(c->fid, 1, IW_CM_EVENT_CLOSE, 0);
 	fake_expect_closed(c->fid, 2);
@@ -43,24 +54,23 @@ static void closed_with_references(struct fake_conn *c, int nr_qps)
 }
 
 /*
- * Each call makes iw_cm forget the reference of the call before. It would close the QP of the last
- * one, which is not the connection's.
+ * With each accept iw_cm forgets the reference on the QP of the accept before. If iw_cm closes, it
+ * closes the QP of the last accept, which is not the one that the connection uses.
  */
 static void accept_of_another_qp_ends_the_connection(struct kunit *test)
 {
 	struct fake_conn *c = conn_new(test);
-	struct fakes *f = test->priv;
 	int i;
 
-	conn_call(c, f);
+	conn_call(c);
 	c->fid->late = true;
 	KUNIT_ASSERT_EQ(test, accept_with(c, 1), 0);
-	peer_recv_frame(f, c->peer, &c->frame);
+	peer_recv_frame(c->f, c->peer, &c->frame);
 	for (i = 0; i < 3; i++)
 		KUNIT_EXPECT_EQ(test, accept_with(c, 2), 0);
 	KUNIT_EXPECT_EQ(test, accept_with(c, 3), 0);
-	peer_expect_eof(f, c->peer);
-	FAKE_WAIT(f, c->fid->nr_held == 2);
+	peer_expect_eof(c->f, c->peer);
+	FAKE_WAIT(c->f, c->fid->nr_held == 2);
 	fake_catch_up(c->fid);
 	fake_expect_event(c->fid, 0, IW_CM_EVENT_ESTABLISHED, -ECONNABORTED);
 	peer_fin(c->peer);
@@ -73,7 +83,7 @@ static void accept_of_another_qp_ends_what_is_up(struct kunit *test)
 	struct fake_conn *c = conn_new(test);
 	struct fakes *f = test->priv;
 
-	conn_call(c, f);
+	conn_call(c);
 	c->fid->late = true;
 	KUNIT_ASSERT_EQ(test, accept_with(c, 1), 0);
 	peer_recv_frame(f, c->peer, &c->frame);
@@ -91,7 +101,7 @@ static void accept_of_another_qp_ends_what_is_up(struct kunit *test)
 /* The connection of QP 1 ends, and iw_cm does not know. */
 static void accept_and_end_late(struct fake_conn *c, struct fakes *f)
 {
-	conn_call(c, f);
+	conn_call(c);
 	c->fid->late = true;
 	KUNIT_ASSERT_EQ(f->test, accept_with(c, 1), 0);
 	peer_rst(f, c->peer);
@@ -133,12 +143,11 @@ static void accept_behind_the_end_of_its_qp_is_void(struct kunit *test)
 static void accept_behind_the_end_of_the_device_is_void(struct kunit *test)
 {
 	struct fake_conn *c = conn_new(test);
-	struct fakes *f = test->priv;
 	struct iw_cm_conn_param param;
 
-	accept_and_end_late(c, f);
+	accept_and_end_late(c, c->f);
 	fake_destroy(c->lis);
-	fake_unregister(f);
+	fake_unregister(c->f);
 	param = c->param;
 	KUNIT_EXPECT_EQ(test, c->fid->id.device->ops.iw_accept(&c->fid->id, &param), 0);
 	fake_catch_up(c->fid);
@@ -148,15 +157,16 @@ static void accept_behind_the_end_of_the_device_is_void(struct kunit *test)
 
 /* When destroy_qp hides the QP, and the library is told */
 enum destroy {
-	DESTROY_BEFORE,		/* before iw_accept, but behind iw_cm's reference */
-	DESTROY_BETWEEN,	/* behind that, before the iw_accept that forgets the reference */
-	DESTROY_BEHIND,		/* behind both */
+	DESTROY_BEFORE,		/* before iw_accept, but after iw_cm's reference */
+	DESTROY_BETWEEN,	/* after that, before the iw_accept that forgets the reference */
+	DESTROY_BEHIND,		/* after both */
 	DESTROYS
 };
 
 /*
- * iw_cm has found QP 2, and has a reference, but nobody finds it any more; then iw_cm forgets that
- * reference, for one on QP 3. Whoever destroys QP 2 waits for it.
+ * iw_cm has a reference on QP 2, which the driver does not find any more since it is being
+ * destroyed. The next accept, with QP 3, makes iw_cm forget that reference, for which destruction
+ * of QP 2 waits.
  */
 static void accept_and_destroy(struct fake_conn *c, struct fakes *f, enum destroy when)
 {
@@ -180,18 +190,17 @@ static void accept_and_destroy(struct fake_conn *c, struct fakes *f, enum destro
 
 static void accept_again_with_a_qp_that_is_being_destroyed(struct kunit *test)
 {
-	struct fakes *f = test->priv;
 	int i;
 
 	for (i = 0; i < DESTROYS; i++) {
 		struct fake_conn *c = conn_new(test);
 
-		conn_call(c, f);
+		conn_call(c);
 		c->fid->late = true;
 		KUNIT_ASSERT_EQ(test, accept_with(c, 1), 0);
-		peer_recv_frame(f, c->peer, &c->frame);
-		accept_and_destroy(c, f, i);
-		FAKE_WAIT(f, c->fid->nr_held == 2);
+		peer_recv_frame(c->f, c->peer, &c->frame);
+		accept_and_destroy(c, c->f, i);
+		FAKE_WAIT(c->f, c->fid->nr_held == 2);
 		fake_catch_up(c->fid);
 		fake_expect_event(c->fid, 0, IW_CM_EVENT_ESTABLISHED, -ECONNABORTED);
 		peer_fin(c->peer);
@@ -201,14 +210,13 @@ static void accept_again_with_a_qp_that_is_being_destroyed(struct kunit *test)
 
 static void accept_behind_the_end_with_a_qp_that_is_being_destroyed(struct kunit *test)
 {
-	struct fakes *f = test->priv;
 	int i;
 
 	for (i = 0; i < DESTROYS; i++) {
 		struct fake_conn *c = conn_new(test);
 
-		accept_and_end_late(c, f);
-		accept_and_destroy(c, f, i);
+		accept_and_end_late(c, c->f);
+		accept_and_destroy(c, c->f, i);
 		fake_catch_up(c->fid);
 		fake_expect_event(c->fid, 0, IW_CM_EVENT_ESTABLISHED, -ECONNRESET);
 		closed_with_references(c, FAKE_QPS);
@@ -218,9 +226,8 @@ static void accept_behind_the_end_with_a_qp_that_is_being_destroyed(struct kunit
 static void accept_of_a_qp_that_is_being_destroyed_is_refused(struct kunit *test)
 {
 	struct fake_conn *c = conn_new(test);
-	struct fakes *f = test->priv;
 
-	conn_call(c, f);
+	conn_call(c);
 	c->fid->hide_qp = true;
 	KUNIT_EXPECT_EQ(test, accept_with(c, 1), -EINVAL);
 	KUNIT_EXPECT_EQ(test, c->qp->refs, 1);
@@ -231,9 +238,8 @@ static void accept_destroyed_before_rtr_ends_silently(struct kunit *test)
 {
 	struct fake_conn *c = conn_new(test);
 
-	conn_call(c, test->priv);
-	KUNIT_ASSERT_EQ(test, fake_accept(c->fid, &c->param), 0);
-	peer_recv_frame(c->f, c->peer, &c->frame);
+	conn_call(c);
+	conn_accept(c);
 	fake_destroy(c->fid);
 	FAKE_WAIT(c->f, !READ_ONCE(c->fid->refs));
 	peer_expect_eof(c->f, c->peer);
@@ -244,16 +250,17 @@ static void accept_destroyed_before_rtr_ends_silently(struct kunit *test)
 
 static void accepted_and_held(struct fake_conn *c, struct fakes *f, enum fake_op op)
 {
-	conn_call(c, f);
+	conn_call(c);
 	KUNIT_ASSERT_EQ(f->test, fake_accept(c->fid, &c->param), 0);
 	c->qp->nap[op] = HZ / 2;
 	c->qp->held = BIT(op);
 }
 
 /*
- * The driver works on the last op before an event, named @op. iw_cm goes to IDLE, and has no
- * place for an event of what was accepted. On return it destroys the cm_id, maybe in its work
- * queue, which waits for itself if somebody else has a reference.
+ * The ULP rejects while the driver runs @op, after which the library would report an event. The
+ * reject brings iw_cm to the state IDLE, in which it accepts no event of the connection. When it
+ * returns iw_cm destroys the cm_id, possibly in its own work queue: if the library still had a
+ * reference on the cm_id, that queue would wait for itself.
  */
 static void reject_is_silent_during(struct fake_conn *c, const char *op, int err)
 {
@@ -294,15 +301,15 @@ static void reject_while_accepted_comes_up_is_silent(struct kunit *test)
 }
 
 /*
- * ESTABLISHED waits in iw_cm. The connection ends in order meanwhile: iw_cm has no place for CLOSE
- * either.
+ * The connection ends in order while iw_cm has not handled ESTABLISHED yet, and the ULP rejects:
+ * from then on iw_cm does not accept CLOSE, either.
  */
 static void reject_of_what_ends(struct fakes *f, int nr, void (*end)(struct fake_conn *c))
 {
 	struct fake_conn *c = conn_new(f->test);
 	struct kunit *test = f->test;
 
-	conn_call(c, f);
+	conn_call(c);
 	c->qp = &f->qps[nr];
 	c->qp->slow_finish = true;
 	c->fid->late = true;
@@ -352,15 +359,14 @@ static void reject_of_what_ends_is_silent(struct kunit *test)
 		reject_of_what_ends(f, i, ends[i]);
 }
 
-/* iw_cm looked at its state before the reject, and calls behind it. */
+/* iw_cm looked at its state before the reject, and calls after it. */
 /* Rules: P-09 */
 static void accept_that_a_reject_overtakes_is_void(struct kunit *test)
 {
 	struct fake_conn *c = conn_new(test);
-	struct fakes *f = test->priv;
-	const struct ib_device_ops *ops = &f->ibdev->ops;
+	const struct ib_device_ops *ops = &c->f->ibdev->ops;
 
-	conn_call(c, f);
+	conn_call(c);
 	KUNIT_EXPECT_EQ(test, fake_try_reject(c->fid), 0);
 	KUNIT_EXPECT_EQ(test, ops->iw_accept(&c->fid->id, &c->param), 0);
 	fake_expect_closed(c->fid, 0);
@@ -385,19 +391,15 @@ static void reject_within_prepare(struct work_struct *work)
 }
 
 /*
- * The driver prepares, in the ULP's iw_accept. iw_cm does not take an error of that in the state
- * in which its iw_reject has left it.
+ * The ULP rejects while iw_accept runs, and in it the driver's prepare. After a reject iw_cm does
+ * not allow iw_accept to fail.
  */
 static void reject_while_accept_runs(struct fake_conn *c, struct fakes *f, int err)
 {
 	struct early_reject early = { .c = c };
 	struct kunit *test = f->test;
 
-	conn_listen(c, f);
-	c->peer = peer_connect(f, c->lis);
-	peer_make_v2(&c->frame, false, MPA_C, CONN_PEER_IRD, CONN_PEER_ORD, NULL, 0);
-	peer_send_frame(f, c->peer, &c->frame);
-	c->fid = fake_next_request(c->lis);
+	conn_call_v2(c, MPA_C);
 	c->qp->nap[FAKE_PREPARE] = HZ / 2;
 	c->qp->held = BIT(FAKE_PREPARE);
 	INIT_WORK_ONSTACK(&early.work, reject_within_prepare);
@@ -423,10 +425,9 @@ static void reject_while_accept_runs_is_silent(struct kunit *test)
 static void reject_while_accept_fails_is_silent(struct kunit *test)
 {
 	struct fake_conn *c = conn_new(test);
-	struct fakes *f = test->priv;
 
-	f->qps[0].fail[FAKE_PREPARE] = -ENOSPC;
-	reject_while_accept_runs(c, f, -ECONNRESET);
+	c->f->qps[0].fail[FAKE_PREPARE] = -ENOSPC;
+	reject_while_accept_runs(c, c->f, -ECONNRESET);
 	KUNIT_EXPECT_STREQ(test, c->qp->log, "prepare");
 }
 
@@ -435,7 +436,7 @@ static void reject_while_the_qp_is_let_go_is_silent(struct kunit *test)
 {
 	struct fake_conn *c = conn_new(test);
 
-	conn_call(c, test->priv);
+	conn_call(c);
 	KUNIT_ASSERT_EQ(test, fake_accept(c->fid, &c->param), 0);
 	c->qp->reject = c->fid;
 	peer_rst(c->f, c->peer);
@@ -474,5 +475,3 @@ static struct kunit_suite answer_twice_suite = {
 };
 
 kunit_test_suite(answer_twice_suite);
-
-MODULE_LICENSE("GPL");

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * What the library has to know of a cm_id, and iw_cm does not tell: see iwcm_faults.c. With an
+ * iw_cm that tells it, this file is the one of the series of patches for the kernel.
+ */
+#ifndef _IW_MPA_IWCM_H
+#define _IW_MPA_IWCM_H
+
+#include "ep.h"
+
+struct ib_device;
+struct iw_cm_id;
+struct iw_mpa_device;
+struct iw_mpa_qp_end;
+struct net;
+
+int iw_mpa_iwcm_accept_again(struct iw_cm_id *id, unsigned long word, u32 qpn);
+int iw_mpa_iwcm_accepted(struct iw_cm_id *id, unsigned long word, int err, u32 qpn);
+struct iw_mpa_ep *iw_mpa_iwcm_find(struct iw_cm_id *id);
+void iw_mpa_iwcm_qp_gone(struct iw_mpa_qp_end *end);
+void iw_mpa_iwcm_qp_freed(struct iw_mpa_qp_end *end);
+void iw_mpa_iwcm_device_gone(const struct iw_mpa_device *dev);
+
+bool iw_mpa_iwcm_is_foreign(struct iw_cm_id *id, const struct net *net);
+struct net *iw_mpa_iwcm_get_net(struct iw_mpa_device *dev, struct iw_cm_id *id);
+int iw_mpa_iwcm_ifindex(struct iw_cm_id *id);
+void iw_mpa_iwcm_keep_requests(struct iw_cm_id *id);
+const struct ib_device *iw_mpa_iwcm_device(struct iw_cm_id *id);
+
+#endif /* _IW_MPA_IWCM_H */

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * A fake rdma_cm, which tells the library the network namespace of a ULP: it is in rdma_cm's id,
+ * which the context of a cm_id points to. The patch series for the kernel has another file of this
+ * name, for an iw_cm whose cm_ids have the namespace.
+ */
+
+#include "iw_mpa_fake_owner.h"
+#include "iw_mpa_fakes.h"
+
+#include <linux/slab.h>
+#include <rdma/rdma_cm.h>
+
+/*
+ * Make rdma_cm's id the context of a cm_id whose addresses are set. Return that id, in which a test
+ * may change what rdma_cm has decided.
+ */
+struct rdma_cm_id *fake_own(struct fake_id *fid)
+{
+	struct kunit *test = fid->f->test;
+	struct rdma_cm_id *owner = kunit_kzalloc(test, sizeof(*owner), GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(test, owner);
+	owner->device = fid->id.device;
+	owner->route.addr.src_addr = fid->listener ? fid->id.m_local_addr : fid->id.local_addr;
+	owner->route.addr.dst_addr = fid->listener ? fid->id.m_remote_addr : fid->id.remote_addr;
+	owner->route.addr.dev_addr.net = &init_net;
+	fid->id.context = owner;
+	return owner;
+}
+
+/* From now on the ULP is in another network namespace than the device. */
+void fake_live_elsewhere(struct fake_id *fid)
+{
+	fake_own(fid)->route.addr.dev_addr.net = fakes_elsewhere(fid->f);
+}
+
+/* A cm_id without an owner is taken for one of the device's namespace. */
+void fake_live_here(struct fake_id *fid)
+{
+}

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: GPL-2.0
+/* What the library reads of the id of rdma_cm that is the context of a cm_id. */
+
+#include "ep.h"
+#include "iw_mpa_fake_owner.h"
+#include "iw_mpa_fakes.h"
+#include "iwcm.h"
+
+#include <linux/in.h>
+#include <linux/string.h>
+#include <rdma/rdma_cm.h>
+
+/* What rdma_cm's id says, or what is no id of rdma_cm's at all */
+static const struct owner_case {
+	const char	*desc;
+	bool		none;		/* the cm_id has no context */
+	bool		other_device;
+	__be32		src;		/* in place of the cm_id's addresses */
+	__be32		dst;
+	sa_family_t	family;
+	bool		wildcard;
+	u32		port;
+	u32		want_port;	/* of the listener */
+	bool		want_other;	/* device of the connection */
+} owner_cases[] = {
+	{ "wildcard_gets_its_port", .wildcard = true, .want_port = 1 },
+	{ "wildcard_with_a_port_keeps_it", .wildcard = true, .port = 2, .want_port = 2 },
+	{ "address_has_what_rdma_cm_says" },
+	{ "no_context", .none = true, .wildcard = true },
+	{ "foreign_by_its_device", .other_device = true, .wildcard = true, .want_other = true },
+	{ "other_device_of_a_connection", .other_device = true, .want_other = true },
+	{ "foreign_by_its_local_address", .src = cpu_to_be32(0x7f000002), .wildcard = true },
+	{ "foreign_by_both", .src = cpu_to_be32(0x7f000002), .other_device = true },
+	{ "foreign_by_its_remote_address", .dst = cpu_to_be32(0x7f000002), .other_device = true },
+	{ "foreign_by_its_family", .family = AF_INET6, .other_device = true, .wildcard = true },
+};
+
+KUNIT_ARRAY_PARAM_DESC(owner, owner_cases, desc);
+
+static struct rdma_cm_id *owner_of(const struct owner_case *c, struct fake_id *fid,
+				   struct ib_device *other)
+{
+	struct rdma_cm_id *owner = fake_own(fid);
+	struct rdma_addr *addr = &owner->route.addr;
+
+	if (c->none)
+		fid->id.context = NULL;
+	if (c->other_device)
+		owner->device = other;
+	if (c->src)
+		((struct sockaddr_in *)&addr->src_addr)->sin_addr.s_addr = c->src;
+	if (c->dst)
+		((struct sockaddr_in *)&addr->dst_addr)->sin_addr.s_addr = c->dst;
+	if (c->family)
+		addr->src_addr.ss_family = c->family;
+	owner->port_num = c->port;
+	return owner;
+}
+
+/* A listener: rdma_cm's id is changed if it is known to be one, and only for the wildcard. */
+static void owner_keep_requests_sets_the_port(struct kunit *test)
+{
+	struct ib_device *other = kunit_kzalloc(test, sizeof(*other), GFP_KERNEL);
+	const struct owner_case *c = test->param_value;
+	struct fake_id *fid = fake_id_create(test->priv);
+	const struct rdma_cm_id *owner;
+
+	KUNIT_ASSERT_NOT_NULL(test, other);
+	if (c->wildcard)
+		((struct sockaddr_in *)&fid->id.local_addr)->sin_addr.s_addr = 0;
+	owner = owner_of(c, fid, other);
+	iw_mpa_iwcm_keep_requests(&fid->id);
+	KUNIT_EXPECT_EQ(test, owner->port_num, c->want_port);
+}
+
+/* A connection: its addresses say whether the context is rdma_cm's id; the ports may be mapped. */
+static void owner_device_is_what_rdma_cm_chose(struct kunit *test)
+{
+	struct ib_device *other = kunit_kzalloc(test, sizeof(*other), GFP_KERNEL);
+	const struct owner_case *c = test->param_value;
+	struct fake_id *fid = fake_id_create(test->priv);
+	struct rdma_cm_id *owner;
+
+	KUNIT_ASSERT_NOT_NULL(test, other);
+	owner = owner_of(c, fid, other);
+	((struct sockaddr_in *)&owner->route.addr.src_addr)->sin_port = htons(1);
+	((struct sockaddr_in *)&owner->route.addr.dst_addr)->sin_port = htons(2);
+	KUNIT_EXPECT_PTR_EQ(test, iw_mpa_iwcm_device(&fid->id),
+			    c->want_other ? other : fid->id.device);
+	owner->device = NULL;
+	KUNIT_EXPECT_PTR_EQ(test, iw_mpa_iwcm_device(&fid->id), fid->id.device);
+}
+
+/*
+ * The ULP has made its QP on the device that rdma_cm has chosen. If the listener is on another
+ * device, the QP with the same number on that device belongs to another ULP.
+ */
+static void accept_with_a_qp_of_another_device_is_refused(struct kunit *test)
+{
+	struct ib_device *other = kunit_kzalloc(test, sizeof(*other), GFP_KERNEL);
+	struct fake_conn *c = conn_new(test);
+
+	KUNIT_ASSERT_NOT_NULL(test, other);
+	conn_call(c);
+	fake_own(c->fid)->device = other;
+	KUNIT_EXPECT_EQ(test, fake_accept(c->fid, &c->param), -EINVAL);
+	conn_expect_refusal(c, "", 5);
+	fake_expect_closed(c->fid, 0);
+	KUNIT_EXPECT_STREQ(test, c->qp->log, "");
+	KUNIT_EXPECT_EQ(test, c->qp->refs, 1);
+}
+
+/* With the QP of its own device nothing changes. */
+static void accept_with_a_qp_of_the_device_comes_up(struct kunit *test)
+{
+	struct fake_conn *c = conn_new(test);
+
+	conn_call(c);
+	fake_own(c->fid);
+	KUNIT_EXPECT_EQ(test, fake_accept(c->fid, &c->param), 0);
+	peer_recv_frame(c->f, c->peer, &c->frame);
+	conn_establish(c);
+}
+
+static struct kunit_case owner_kunit_cases[] = {
+	KUNIT_CASE_PARAM(owner_keep_requests_sets_the_port, owner_gen_params),
+	KUNIT_CASE_PARAM(owner_device_is_what_rdma_cm_chose, owner_gen_params),
+	KUNIT_CASE(accept_with_a_qp_of_another_device_is_refused),
+	KUNIT_CASE(accept_with_a_qp_of_the_device_comes_up),
+	{}
+};
+
+static struct kunit_suite owner_suite = {
+	.name = "iw_mpa_owner",
+	.init = fakes_init,
+	.exit = fakes_exit,
+	.test_cases = owner_kunit_cases,
+};
+
+kunit_test_suite(owner_suite);
