@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash disable=SC2153
 #
-# What foreign suites share: their sources, what is expected of them, their results. scripts/test/suites.sh sources
+# Functions that foreign suites share, for their sources, expectations and results. scripts/test/suites.sh sources
 # this. scripts/suites/NAME.sh is a suite. It sets
 #
 #   DESCRIPTION   one line: what it is
@@ -21,11 +21,11 @@
 #   build()       if there is something to build: in the current folder, which has the source, and is $BUILT
 #                 afterwards. Once for each kernel if BUILT_FOR=kernel.
 #
-# scripts/suites/NAME.expected lists what does not pass: a reason, which begins at the margin, and below it,
-# indented, "OUTCOME[,KERNEL...] CASE REGEX" for each: fail or skip, on all kernels if none is named, and what the
-# case says then. All else has to pass, and these must not. A reason cites a line of an RFC, of a manual or of the
-# suite, by which iWARP, or no device in a guest, can pass; or it says that siw fails in the same way. That srnic
-# does not have it is none.
+# scripts/suites/NAME.expected lists the cases that do not pass: a reason, which begins at the margin, and below
+# it, indented, "OUTCOME[,KERNEL...] CASE REGEX" for each case: fail or skip, on all kernels if none is named, and
+# the case's message. All other cases have to pass, and these must not. A reason cites a line of an RFC, of a
+# manual or of the suite, by which the case cannot pass over iWARP, or on a device in a guest; or it says that siw
+# fails in the same way. A feature that srnic lacks is no reason.
 
 case_is() { printf 'case: %s %s %s\n' "$1" "$2" "$(tr '\n' ' ' <<<"${*:3}")"; }
 
@@ -84,8 +84,8 @@ has_packages() {
 	done
 }
 
-# has_source: brings each commit into the cache, if it is not there. SUITES comes first: it costs no wait for a
-# network that is not there.
+# has_source: fetch each commit into the cache, if it is missing. From SUITES, if that is set, before the network,
+# which may be missing.
 has_source() {
 	local have from
 

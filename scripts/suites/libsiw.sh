@@ -25,8 +25,8 @@ build() {
 	gcc -Wall -Wextra -Werror -O2 -o libsiw_probe "$TOP/scripts/suites/libsiw_probe.c" -lrdmacm -libverbs
 }
 
-# The releases agree on no version of what libibverbs and libsiw have between them: the one of another release
-# needs its own libibverbs.
+# The interface between libibverbs and libsiw has another version in each release: libsiw of another release
+# needs that release's libibverbs.
 library() {
 	local lib=/host$BUILT/$1/build/lib host=bookworm
 

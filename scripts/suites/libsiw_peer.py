@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""A kernel's ULP with a region that libsiw_probe writes to and then has invalidated by a Send.
+"""A kernel ULP with a region that libsiw_probe writes to and then invalidates
+by a Send.
 
     libsiw_peer.py ADDRESS PORT
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What a program gets from libsiw:
+ * Checks of what libsiw does for a program:
  *
  *	libsiw_probe send-inv ADDRESS PORT
  *		Write into a region of libsiw_peer.py, and have it invalidated by

@@ -13,7 +13,7 @@ COUNTER=0x10000
 
 # The machine's only program adds 1 to a word of each of 16 pages, for ever:
 #	cli; mov ax, 1000h; mov ds, ax; xor bx, bx; next: inc word [bx]; add bx, 1000h; jmp next
-# and where an x86 begins: jmp f000:0000
+# and at the address where an x86 begins: jmp f000:0000
 write_bios() {
 	on "$1" "truncate -s 64K $BIOS
 		printf '\xfa\xb8\x00\x10\x8e\xd8\x31\xdb\xff\x07\x81\xc3\x00\x10\xeb\xf8' | dd of=$BIOS conv=notrunc status=none

@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash disable=SC2034
+DESCRIPTION="krping: verbs, connections and regions of a kernel module, between two kernels"
+SOURCE="https://github.com/larrystevenwise/krping.git 869124803512167ddb7a1ec02b1ea92b70b25a13"
+BUILT_OF=scripts/suites/krping.patch
+BUILT_FOR=kernel
+PACKAGES="patch"
+SAMPLED='^(4096|server_inv|read_inv)$'
+
+# Left out is krping's "fr": it maps a region anew while up to 31 registrations of it wait, and polls without ever
+# giving the processor to the work that srnic does there. krping refuses its own tests of latency and bandwidth.
+groups() { printf '%s\n' 64 4096 65536 131072 6 server_inv read_inv local_dma_lkey; }
+
+build() {
+	patch -p1 --no-backup-if-mismatch --fuzz=0 <"$TOP/scripts/suites/krping.patch"
+	kernel_make M="$PWD" modules
+}
+
+# options WHAT: README has "you must specify the _same_ options on both sides". With read_inv, krping registers a
+# region for a Write that the next Read registers again, without an invalidation between, unless the Write uses the
+# local key.
+options() {
+	case $1 in
+	6) echo "addr6=$(address_of "$SERVER" 6)" ;;
+	read_inv) echo "addr=$SERVER_IP,size=4096,read_inv,local_dma_lkey" ;;
+	[0-9]*) echo "addr=$SERVER_IP,size=$1" ;;
+	*) echo "addr=$SERVER_IP,size=4096,$1" ;;
+	esac
+}
+
+load() {
+	on "$1" "at_clean_up '! test -d /sys/module/rdma_krping || rmmod rdma_krping'
+		echo krping begins $PORT >/dev/kmsg; insmod /host$BUILT/rdma_krping.ko"
+}
+unload() { on "$1" "rmmod rdma_krping"; }
+
+# What krping finds is in the kernel's log alone.
+check() {
+	local count=100 log
+
+	in_both load
+	serve "echo server,port=$PORT,validate,$(options "$VARIANT") >/proc/krping"
+	client "echo client,port=$PORT,validate,verbose,count=$count,$(options "$VARIANT") >/proc/krping"
+	server_ends
+	log=$(on "$CLIENT" "dmesg | sed '1,/krping begins $PORT/d' | grep krping:")
+	[[ $(grep -c 'ping data .*rdma-ping-' <<<"$log") -eq $count && $log != *mismatch* ]] || fail "$log"
+	in_both unload
+}
